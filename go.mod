@@ -1,0 +1,3 @@
+module duplex
+
+go 1.26.8
