@@ -1,0 +1,81 @@
+package journal
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"duplex/core"
+)
+
+// The rare commands are maps of CBOR by field name: a field may be added later
+// (an old log then reads it as zero), none may be renamed or change its meaning.
+
+var rareEnc, rareDec = rareModes()
+
+func rareModes() (cbor.EncMode, cbor.DecMode) {
+	enc, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	dec, err := cbor.DecOptions{
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
+		IndefLength:       cbor.IndefLengthForbidden,
+		TagsMd:            cbor.TagsForbidden,
+		UTF8:              cbor.UTF8RejectInvalid,
+		MaxNestedLevels:   8,
+		MaxArrayElements:  1 << 16,
+		MaxMapPairs:       64,
+	}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return enc, dec
+}
+
+// appendRare reads back what it wrote: a command that encodes but does not decode
+// would poison the log for good.
+func appendRare(dst []byte, kind byte, cmd core.Command) ([]byte, error) {
+	b, err := rareEnc.Marshal(cmd)
+	if err != nil {
+		return dst, err
+	}
+	if _, err := readRare(kind, b); err != nil {
+		return dst, err
+	}
+	return append(dst, b...), nil
+}
+
+func readRare(kind byte, b []byte) (core.Command, error) {
+	cmd := blank(kind)
+	if cmd == nil {
+		return nil, fmt.Errorf("unknown kind %d", kind)
+	}
+	if err := rareDec.Unmarshal(b, cmd); err != nil {
+		return nil, err
+	}
+	return cmd, checkRare(cmd)
+}
+
+// checkRare refuses enum values that have no name. Amounts, rates and rules are
+// the venue's to judge.
+func checkRare(cmd core.Command) error {
+	switch c := cmd.(type) {
+	case *core.SetSession:
+		if c.Feed >= core.Feeds {
+			return errEnum
+		}
+	case *core.CreateKey:
+		if c.Scopes > core.ScopeRead|core.ScopeTrade|core.ScopeWithdraw {
+			return errEnum
+		}
+	case *core.SetRules:
+		if slices.ContainsFunc(c.Rules.Grid.Bands, func(b core.Band) bool { return b.Step <= 0 }) {
+			return errRange // Legal divides by it
+		}
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package venue
+
+import (
+	"duplex/core"
+	"duplex/core/book"
+)
+
+const noBudget core.Pips = -1
+
+// taker is an order on its way through the book.
+type taker struct {
+	place  *core.PlaceOrder
+	market *market
+	left   core.Qty
+	limit  core.Tick // YES space
+	bid    bool
+	rate   core.Rate
+	budget core.Pips // what a market buy may still spend, or noBudget
+	reason core.Reason
+}
+
+// reaches tells whether the taker's limit allows a fill at tick t of YES.
+func (t *taker) reaches(at core.Tick) bool {
+	if t.bid {
+		return at <= t.limit
+	}
+	return at >= t.limit
+}
+
+// meeting is what happens between a taker and the next resting order.
+type meeting struct {
+	maker   book.Ref
+	qty     core.Qty    // that trades
+	allowed core.Qty    // of the maker, ≥ qty: less than it offers where reduce_only binds
+	evict   core.Reason // the maker leaves without a fill
+	stop    bool        // the taker goes no further after this
+	reason  core.Reason // why it stops
+}
+
+// meet decides, and changes nothing. sold is what the maker's account has already
+// given up of the other outcome in a walk that is only looked at.
+func (v *Venue) meet(t *taker, r book.Ref, o *book.Order, sold core.Qty) meeting {
+	x := meeting{maker: r}
+	if o.User == t.place.User {
+		if t.place.Flags.Has(core.StpMaker) {
+			x.evict = core.SelfTradePrevention
+		} else {
+			x.stop, x.reason = true, core.SelfTradePrevention
+		}
+		return x
+	}
+	x.allowed = core.Qty(o.Left)
+	if o.Flags.Has(core.ReduceOnly) && o.Side == core.Buy {
+		h := v.ledger.Holding(o.User, o.Market)
+		x.allowed = min(x.allowed, h.Held[o.Outcome.Other()]-sold)
+		if x.allowed <= 0 {
+			x.evict = core.ReduceOnlyExceeded
+			return x
+		}
+	}
+	x.qty = min(t.left, x.allowed)
+	if t.budget != noBudget {
+		p := core.InYes(t.place.Outcome, o.TickYes())
+		if n := core.Affordable(t.budget, t.rate, p); n < x.qty {
+			x.qty, x.stop, x.reason = n, true, core.MaxCostInfeasible
+		}
+	}
+	return x
+}
+
+// match takes the taker through the book.
+func (v *Venue) match(t *taker) {
+	b := t.market.book
+	switch {
+	case t.place.Flags.Has(core.PostOnly):
+		if r := b.Best(!t.bid); r != book.None && t.reaches(v.pool.At(r).TickYes()) {
+			t.reason = core.PostOnlyCross
+		}
+		return
+	case t.place.TIF == core.FOK:
+		if v.look(*t, nil).left > 0 {
+			t.reason = core.FokInfeasible
+			return
+		}
+	}
+	for t.left > 0 {
+		r := b.Best(!t.bid)
+		if r == book.None {
+			return
+		}
+		o := v.pool.At(r)
+		if !t.reaches(o.TickYes()) {
+			return
+		}
+		x := v.meet(t, r, o, 0)
+		if x.evict != core.NoReason {
+			v.end(r, core.Canceled, x.evict, core.CauseCancel)
+			continue
+		}
+		if x.qty > 0 {
+			v.fill(t, r, o, x)
+		}
+		if x.stop {
+			t.reason = x.reason
+			return
+		}
+	}
+}
+
+// Glimpse is one fill as it would be.
+type Glimpse struct {
+	Maker   core.OrderID
+	TickYes core.Tick
+	Qty     core.Qty
+	Fee     core.Pips
+	Path    core.Path
+
+	user    core.UserID
+	side    core.Side
+	outcome core.Outcome
+}
+
+// look walks the book as match would and changes nothing. What would fill is
+// appended to seen, where given. The taker it gives is the one at the end.
+func (v *Venue) look(t taker, seen *[]Glimpse) taker {
+	b := t.market.book
+	var own []Glimpse
+	if seen == nil {
+		seen = &own
+	}
+	for r := b.Best(!t.bid); r != book.None && t.left > 0; r = b.Next(r) {
+		o := v.pool.At(r)
+		if !t.reaches(o.TickYes()) {
+			break
+		}
+		x := v.meet(&t, r, o, sold(*seen, o))
+		if x.evict != core.NoReason {
+			continue
+		}
+		if x.qty > 0 {
+			p := core.InYes(t.place.Outcome, o.TickYes())
+			fee := core.Fee(t.rate, x.qty, p)
+			*seen = append(*seen, Glimpse{o.ID, o.TickYes(), x.qty, fee, core.PathOf(t.place.Side, o.Side), o.User, o.Side, o.Outcome})
+			t.left -= x.qty
+			if t.budget != noBudget {
+				t.budget -= core.Pips(x.qty)*core.Pips(p) + fee
+			}
+		}
+		if x.stop {
+			t.reason = x.reason
+			break
+		}
+	}
+	return t
+}
+
+// sold is what the account of a resting reduce_only buy has given up of the other
+// outcome earlier in a walk.
+func sold(seen []Glimpse, o *book.Order) (n core.Qty) {
+	if !o.Flags.Has(core.ReduceOnly) {
+		return 0
+	}
+	for i := range seen {
+		if g := &seen[i]; g.user == o.User && g.side == core.Sell && g.outcome == o.Outcome.Other() {
+			n += g.Qty
+		}
+	}
+	return n
+}
+
+// fill trades x.qty contracts between the taker and a resting order, at the
+// maker's price.
+func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x meeting) {
+	c, l, n := t.place, v.ledger, x.qty
+	tick, path := o.TickYes(), core.PathOf(c.Side, o.Side)
+	tp, mp := core.InYes(c.Outcome, tick), core.InYes(o.Outcome, tick)
+	f := v.ev.Filled()
+	*f = core.Filled{
+		Taker: core.OrderID(v.now.Seq), Maker: o.ID, TakerUser: c.User, MakerUser: o.User, Market: c.Market,
+		Generation: t.market.Generation, TickYes: tick, Qty: n, Path: path,
+		TakerSide: c.Side, TakerOutcome: c.Outcome, MakerSide: o.Side, MakerOutcome: o.Outcome,
+		TakerFee: core.Fee(t.rate, n, tp), MakerFee: core.Fee(o.MakerRate, n, mp),
+	}
+	takes, makes := core.Pips(n)*core.Pips(tp), core.Pips(n)*core.Pips(mp)
+	if c.Side == core.Buy {
+		l.Buy(c.User, c.Market, c.Outcome, n, takes, f.TakerFee)
+		if t.budget != noBudget {
+			t.budget -= takes + f.TakerFee
+		}
+	} else {
+		l.Sell(c.User, c.Market, c.Outcome, n, takes, f.TakerFee, false)
+	}
+	if o.Side == core.Buy {
+		l.BuyHeld(o.User, c.Market, o.Outcome, n, makes, f.MakerFee, core.Pips(n)*core.Pips(o.Unit))
+	} else {
+		l.Sell(o.User, c.Market, o.Outcome, n, makes, f.MakerFee, true)
+	}
+	switch path {
+	case core.Mint:
+		l.Pair(c.Market, n)
+	case core.Merge:
+		l.Pair(c.Market, -n)
+	}
+	l.Fee(f.TakerFee + f.MakerFee)
+	v.share(f)
+	t.left -= n
+	t.market.lastTick = tick
+	t.market.volume += n
+	f.MakerLeft = core.Qty(o.Left) - n
+	v.lower(t.market, r, o, n, x.allowed-n)
+}
+
+// share passes on what of a taker's fee belongs to others (contract core, Money).
+func (v *Venue) share(f *core.Filled) {
+	if f.TakerFee == 0 || v.fees.RebatePct == 0 && v.fees.ReferPct == 0 {
+		return
+	}
+	if p := core.Percent(f.TakerFee, v.fees.RebatePct); p > 0 {
+		f.Rebate = p
+		v.ledger.Pay(f.MakerUser, p, core.CauseRebate)
+	}
+	if ref := v.accounts[f.TakerUser].Referrer; ref != 0 {
+		if p := core.Percent(f.TakerFee, v.fees.ReferPct); p > 0 {
+			f.Referral = p
+			v.ledger.Pay(ref, p, core.CauseReferral)
+		}
+	}
+}
+
+// lower takes filled contracts off a maker, which leaves the book when none are
+// left. What reduce_only no longer allows is canceled with it.
+func (v *Venue) lower(m *market, r book.Ref, o *book.Order, filled, allowed core.Qty) {
+	tick, bid := o.TickYes(), o.Bid()
+	v.moved(m, bid, tick, -filled, m.book.Lower(r, filled))
+	left := core.Qty(o.Left)
+	switch {
+	case left == 0:
+		v.remove(r, o)
+	case allowed == 0:
+		v.end(r, core.Canceled, core.ReduceOnlyExceeded, core.CauseCancel)
+	case allowed < left:
+		v.shrink(r, left-allowed, core.CauseCancel)
+	}
+}

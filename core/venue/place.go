@@ -1,0 +1,184 @@
+package venue
+
+import (
+	"math/bits"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+
+	"duplex/core"
+	"duplex/core/book"
+)
+
+// place is NEW_ORDER: checks in the order contract core gives them, then matching,
+// then what is left rests or ends.
+func (v *Venue) place(c *core.PlaceOrder) core.Reject {
+	if !v.known(c.User) {
+		return core.UnknownUser
+	}
+	a := &v.accounts[c.User]
+	if c.ClientID == 0 {
+		return v.refuse(c, orElse(c.Fault, core.ClientOrderIDRequired))
+	}
+	if a.ids == nil {
+		a.ids = roaring64.New()
+	}
+	if !a.ids.CheckedAdd(c.ClientID) {
+		return core.DuplicateClientOrderID // leaves no row: the first order's stands
+	}
+	var t taker
+	if r := v.admit(c, &t); r != core.OK {
+		return v.refuse(c, r)
+	}
+	*v.ev.Placed() = core.OrderPlaced{Place: c, Generation: t.market.Generation}
+	if t.reason == core.NoReason {
+		v.match(&t)
+	}
+	if t.left == 0 {
+		return core.OK
+	}
+	if t.reason == core.NoReason && !c.TIF.Rests() {
+		t.reason = core.IocRemainder
+	}
+	if t.reason != core.NoReason {
+		*v.ev.Closed() = core.OrderClosed{Order: core.OrderID(v.now.Seq), User: c.User, Status: core.Canceled, Reason: t.reason, Left: t.left}
+		return core.OK
+	}
+	v.rest(c, &t)
+	return core.OK
+}
+
+// refuse records a rejected order as a row.
+func (v *Venue) refuse(c *core.PlaceOrder, r core.Reject) core.Reject {
+	row := v.ev.Placed()
+	*row = core.OrderPlaced{Place: c, Reject: r}
+	if m := v.market(c.Market); m != nil {
+		row.Generation = m.Generation
+	}
+	return r
+}
+
+func orElse(r, other core.Reject) core.Reject {
+	if r != core.OK {
+		return r
+	}
+	return other
+}
+
+// admit makes the checks that stand between a fresh client_order_id and matching,
+// and fills t. It changes nothing. An order that ends before it can match has its
+// reason in t.
+func (v *Venue) admit(c *core.PlaceOrder, t *taker) core.Reject {
+	if c.Fault != core.OK {
+		return c.Fault
+	}
+	m := v.market(c.Market)
+	switch {
+	case m == nil:
+		return core.UnknownMarket
+	case c.Generation != 0 && c.Generation != m.Generation:
+		return core.StaleGeneration
+	case v.accounts[c.User].Suspended:
+		return core.UserSuspended
+	case m.Status != core.Trading:
+		return core.MarketNotTrading
+	case v.paused(m):
+		return core.MarketPaused
+	case !c.Tick.InDomain() || c.Type == core.Limit && !v.legal[c.Tick]:
+		return core.BadPriceTick
+	case c.Qty < 1 || c.Qty > core.QtyMax:
+		return core.BadQty
+	case c.TIF == core.GTT && c.Expiry <= v.now.Ts:
+		return core.BadExpiry
+	}
+	h := v.ledger.Holding(c.User, c.Market)
+	if c.Flags.Has(core.ReduceOnly) {
+		if c.Side == core.Sell && c.Qty > h.Free(c.Outcome) || c.Side == core.Buy && c.Qty > h.Held[c.Outcome.Other()] {
+			return core.ReduceOnlyViolation
+		}
+	}
+	if c.Side == core.Sell && c.Qty > h.Free(c.Outcome) {
+		return core.InsufficientPosition
+	}
+	if c.TIF.Rests() && c.Type == core.Limit && h.Open >= v.rules.OpenOrders {
+		return core.OpenOrderLimit
+	}
+	if c.Side == core.Buy && h.Held[c.Outcome]+h.Bidding[c.Outcome]+c.Qty > v.rules.Contracts {
+		return core.PerMarketLimit
+	}
+	*t = taker{
+		place: c, market: m, left: c.Qty, bid: core.IsBid(c.Side, c.Outcome),
+		limit: core.InYes(c.Outcome, c.Tick), rate: v.fees.Taker, budget: noBudget,
+	}
+	if c.Side == core.Buy {
+		return v.afford(c, t)
+	}
+	return core.OK
+}
+
+// afford checks that a buy's reservation is there (contract core, Money). The
+// reservation covers every fill, so nothing in matching can overdraw.
+func (v *Venue) afford(c *core.PlaceOrder, t *taker) core.Reject {
+	need := core.Pips(c.Qty) * v.hold[c.Tick]
+	if c.Type == core.Market {
+		t.budget = capped(c.MaxCost)
+		need = min(need, t.budget)
+	} else if c.MaxCost > 0 && need > capped(c.MaxCost) {
+		t.reason = core.MaxCostInfeasible
+		return core.OK
+	}
+	if v.ledger.Cash(c.User) < need {
+		return core.InsufficientBalance
+	}
+	return core.OK
+}
+
+// capped brings a max_cost of the wire into the domain of money.
+func capped(n uint64) core.Pips {
+	if bits.Len64(n) > 63 {
+		return core.PipsMax
+	}
+	return core.Pips(n)
+}
+
+// rest puts what is left of a limit order into the book and reserves for it, at
+// the maker rate of now, which stays pinned to it.
+func (v *Venue) rest(c *core.PlaceOrder, t *taker) {
+	r := v.pool.New(core.OrderID(v.now.Seq))
+	o := v.pool.At(r)
+	o.User, o.Market, o.Side, o.Outcome, o.Flags, o.Group = c.User, c.Market, c.Side, c.Outcome, c.Flags, c.Group
+	o.Left, o.MakerRate = uint32(t.left), v.fees.Maker
+	if c.TIF == core.GTT {
+		o.Expiry = c.Expiry
+		v.expiries.add(c.Expiry, v.now.Seq)
+	}
+	if c.Side == core.Buy {
+		unit := core.Hold(o.MakerRate, c.Tick)
+		o.Unit = uint16(unit)
+		v.ledger.Hold(c.User, core.Pips(t.left)*unit, core.CauseOrder)
+	}
+	v.enlist(r, o)
+	v.ledger.Rest(c.User, c.Market, c.Side, c.Outcome, t.left)
+	total := t.market.book.Put(r, t.limit)
+	v.moved(t.market, t.bid, t.limit, t.left, total)
+}
+
+// enlist puts an order at the head of its account's list, delist takes it out.
+func (v *Venue) enlist(r book.Ref, o *book.Order) {
+	a := &v.accounts[o.User]
+	o.After, o.Before = a.orders, book.None
+	if a.orders != book.None {
+		v.pool.At(a.orders).Before = r
+	}
+	a.orders = r
+}
+
+func (v *Venue) delist(o *book.Order) {
+	if o.Before == book.None {
+		v.accounts[o.User].orders = o.After
+	} else {
+		v.pool.At(o.Before).After = o.After
+	}
+	if o.After != book.None {
+		v.pool.At(o.After).Before = o.Before
+	}
+}

@@ -1,0 +1,138 @@
+package venue
+
+import (
+	"iter"
+
+	"duplex/core"
+	"duplex/core/book"
+	"duplex/core/ledger"
+)
+
+const noOrders = book.None
+
+// Now is the stamp of the last command.
+func (v *Venue) Now() core.Stamp { return v.now }
+
+// Rules, Fees and Windows are the settings in force.
+func (v *Venue) Rules() core.Rules      { return v.rules }
+func (v *Venue) Fees() core.Fees        { return v.fees }
+func (v *Venue) Windows() []core.Window { return v.windows }
+
+// Sums are the money of the venue added up.
+func (v *Venue) Sums() ledger.Sums { return v.ledger.Sums }
+
+// Users lists the accounts in the order of their id.
+func (v *Venue) Users() iter.Seq[core.User] {
+	return func(yield func(core.User) bool) {
+		for i := range v.accounts[1:] {
+			if !yield(v.accounts[i+1].User) {
+				return
+			}
+		}
+	}
+}
+
+// User gives an account; false if there is none.
+func (v *Venue) User(u core.UserID) (core.User, bool) {
+	if !v.known(u) {
+		return core.User{}, false
+	}
+	return v.accounts[u].User, true
+}
+
+// Keys lists all keys in the order of their creation.
+func (v *Venue) Keys() iter.Seq[core.Key] {
+	return func(yield func(core.Key) bool) {
+		for _, id := range v.keyOrder {
+			if !yield(*v.keys[id]) {
+				return
+			}
+		}
+	}
+}
+
+// Balance is an account's free cash and what its resting buys hold.
+func (v *Venue) Balance(u core.UserID) (cash, reserved core.Pips) { return v.ledger.Balance(u) }
+
+// Holding is what an account has in a slot now.
+func (v *Venue) Holding(u core.UserID, m core.MarketID) ledger.Holding { return v.ledger.Holding(u, m) }
+
+// Position is an account's holding in the slot's present life.
+func (v *Venue) Position(u core.UserID, id core.MarketID) core.Position {
+	m, h := &v.markets[id], v.ledger.Holding(u, id)
+	return core.Position{
+		Market: id, Generation: m.Generation, Number: m.Number, Yes: h.Held[core.Yes], No: h.Held[core.No],
+		YesReserved: h.Reserved[core.Yes], NoReserved: h.Reserved[core.No], Cost: h.Cost[core.Yes] + h.Cost[core.No],
+	}
+}
+
+// Deadman is the state of an account's switch: its timeout in ms and its deadline
+// in ns, 0 when disarmed.
+func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
+	return v.accounts[u].timeout, v.accounts[u].deadline
+}
+
+// UsedID tells whether an account has used a client_order_id.
+func (v *Venue) UsedID(u core.UserID, id uint64) bool {
+	return v.known(u) && v.accounts[u].ids != nil && v.accounts[u].ids.Contains(id)
+}
+
+// IDBytes is the memory the sets of used client order ids take.
+func (v *Venue) IDBytes() (n uint64) {
+	for i := range v.accounts {
+		if s := v.accounts[i].ids; s != nil {
+			n += s.GetSizeInBytes()
+		}
+	}
+	return n
+}
+
+// Slot is a market as its readers see it.
+type Slot struct {
+	core.Round
+	LastTick core.Tick
+	Volume   core.Qty
+	Open     core.Qty // open pairs
+	Book     *book.Book
+}
+
+// Slot gives the present life of a market; false if it never opened.
+func (v *Venue) Slot(id core.MarketID) (Slot, bool) {
+	m := v.market(id)
+	if m == nil {
+		return Slot{}, false
+	}
+	return Slot{v.roundOf(m), m.lastTick, m.volume, v.ledger.Pairs(id), m.book}, true
+}
+
+// Index is a feed's last tick, its freshness and its session.
+func (v *Venue) Index(f core.Feed) (tick core.IndexTick, ok, stale, open bool) {
+	s := &v.feeds[f]
+	tick, ok = s.Ring.Last()
+	return tick, ok, s.Stale, s.Open
+}
+
+// Withdrawal gives a request by its id.
+func (v *Venue) Withdrawal(id uint64) (core.Withdrawal, bool) {
+	if w := v.withdrawals[id]; w != nil {
+		return *w, true
+	}
+	return core.Withdrawal{}, false
+}
+
+// Resting counts the orders in all books.
+func (v *Venue) Resting() int { return v.pool.Live() }
+
+// Audit adds all money and contracts up again and panics with core.Broken where
+// something is off.
+func (v *Venue) Audit() {
+	v.ledger.Audit()
+	for id := range v.markets {
+		if b := v.markets[id].book; b != nil {
+			bid, ask := b.Best(true), b.Best(false)
+			if bid != book.None && ask != book.None && v.pool.At(bid).TickYes() >= v.pool.At(ask).TickYes() {
+				panic(core.Broken{What: "a book is crossed"})
+			}
+		}
+	}
+}

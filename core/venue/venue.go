@@ -1,0 +1,238 @@
+package venue
+
+import (
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+
+	"duplex/core"
+	"duplex/core/book"
+	"duplex/core/feed"
+	"duplex/core/ledger"
+)
+
+// Slots is the size of the pool of markets (contract core, Rounds).
+const Slots = ledger.Slots
+
+// account is what the venue keeps of a user beside money.
+type account struct {
+	core.User
+	ids      *roaring64.Bitmap // client order ids used, for good
+	orders   book.Ref          // first of the account's resting orders, newest first
+	timeout  uint32            // dead-man, ms
+	deadline int64             // dead-man, ns; 0 disarmed
+}
+
+// market is one slot.
+type market struct {
+	core.Round
+	book     *book.Book // nil until the slot's first life
+	halted   bool       // paused by an operator
+	lastTick core.Tick
+	volume   core.Qty
+}
+
+// source is what the venue knows of a feed.
+type source struct {
+	Ring  feed.Ring
+	Fresh int64 // stamp of the last fresh index tick
+	Stale bool
+	Open  bool // session
+	Until int64
+}
+
+// Venue is the machine.
+type Venue struct {
+	now      core.Stamp
+	rules    core.Rules
+	legal    [core.TickMax + 1]bool // the grid, looked up
+	fees     core.Fees
+	hold     [core.TickMax + 1]core.Pips // Hold at the taker rate, by tick
+	windows  []core.Window
+	ledger   *ledger.Ledger
+	pool     *book.Pool
+	accounts []account // by user id
+	keys     map[string]*core.Key
+	keyOrder []string // in the order of creation
+	markets  [Slots + 1]market
+	free     []core.MarketID // longest free first
+	feeds    [core.Feeds]source
+	trading  [9]core.MarketID // by series
+	last     [9]int64         // start of the stretch that had the series' last round
+	rounds   uint64
+	expiries timers
+	deadmen  timers
+
+	deposits    map[string]core.Deposited
+	withdrawals map[uint64]*core.Withdrawal
+	clientWds   map[clientWithdrawal]uint64
+
+	ev    *core.Events
+	level *core.LevelChanged // last emitted, to fold the next change of the same level into
+}
+
+type clientWithdrawal struct {
+	user core.UserID
+	id   string
+}
+
+// New makes an empty venue under the default rules.
+func New() *Venue {
+	v := &Venue{
+		fees:   core.DefaultFees(),
+		ledger: ledger.New(), pool: book.NewPool(1024), accounts: make([]account, 1),
+		keys: map[string]*core.Key{}, deposits: map[string]core.Deposited{},
+		withdrawals: map[uint64]*core.Withdrawal{}, clientWds: map[clientWithdrawal]uint64{},
+	}
+	for m := core.MarketID(1); m <= Slots; m++ {
+		v.free = append(v.free, m)
+	}
+	for f := range v.feeds {
+		v.feeds[f].Stale = true
+	}
+	for s := range v.last {
+		v.last[s] = -1
+	}
+	v.setRules(core.DefaultRules())
+	v.priceHolds()
+	return v
+}
+
+// Apply lets one command happen. Stamps must rise. Events go to ev, in order.
+func (v *Venue) Apply(st core.Stamp, cmd core.Command, ev *core.Events) core.Reject {
+	v.now, v.ev, v.level = st, ev, nil
+	v.ledger.Begin()
+	r := v.apply(cmd)
+	v.close()
+	return r
+}
+
+func (v *Venue) apply(cmd core.Command) core.Reject {
+	switch c := cmd.(type) {
+	case *core.PlaceOrder:
+		return v.place(c)
+	case *core.CancelOrder:
+		return v.cancel(c)
+	case *core.CancelAll:
+		return v.cancelAll(c)
+	case *core.DecreaseOrder:
+		return v.decrease(c)
+	case *core.ArmDeadman:
+		return v.arm(c.User, c.TimeoutMs)
+	case *core.DisarmDeadman:
+		return v.arm(c.User, 0)
+	case *core.Redeem:
+		return v.redeem(c)
+	case *core.RequestWithdrawal:
+		return v.withdraw(c)
+	case *core.Clock:
+		v.advance()
+		return core.OK
+	case *core.PostIndex:
+		v.advance()
+		return v.index(&c.Tick)
+	case *core.SetSession:
+		return v.session(c)
+	case *core.SetRules:
+		v.setRules(c.Rules)
+		return core.OK
+	case *core.SetFees:
+		return v.setFees(c)
+	case *core.SetSchedule:
+		v.windows = c.Windows
+		v.ev.Add(&core.ScheduleChanged{Windows: c.Windows})
+		return core.OK
+	case *core.CreateUser:
+		return v.createUser(c)
+	case *core.CreateKey:
+		return v.createKey(c)
+	case *core.RevokeKey:
+		return v.revokeKey(c)
+	case *core.ResealKey:
+		return v.resealKey(c)
+	case *core.SuspendUser:
+		return v.suspend(c)
+	case *core.Deposit:
+		return v.deposit(c)
+	case *core.DecideWithdrawal:
+		return v.decide(c)
+	case *core.PauseMarket:
+		return v.pause(c)
+	case *core.VoidMarket:
+		return v.voidMarket(c)
+	case *core.ProposePrice:
+		return v.proposePrice(c)
+	case *core.Checkpoint:
+		return core.OK // compared by the engine, which has the hash
+	default:
+		panic(core.Broken{What: "a command the venue does not know"})
+	}
+}
+
+// close turns what the command touched into events and checks THE INVARIANT.
+func (v *Venue) close() {
+	accounts, holdings := v.ledger.Touched()
+	for i := range accounts {
+		t := &accounts[i]
+		cash, reserved := v.ledger.Balance(t.User)
+		if cash != t.Cash || reserved != t.Reserved {
+			*v.ev.Balance() = core.BalanceChanged{User: t.User, Cash: cash, Reserved: reserved, Change: cash - t.Cash, Cause: t.Cause}
+		}
+	}
+	for _, t := range holdings {
+		*v.ev.Position() = core.PositionChanged{User: t.User, Position: v.Position(t.User, t.Market)}
+		if !v.ledger.CheckMarket(t.Market) {
+			panic(core.Broken{What: "YES, NO and pairs of a market differ"})
+		}
+	}
+	if !v.ledger.Check() {
+		panic(core.Broken{What: "money was made or lost"})
+	}
+}
+
+// known tells whether u is an account.
+func (v *Venue) known(u core.UserID) bool { return u > 0 && int(u) < len(v.accounts) }
+
+// market gives the slot m, nil if it never opened.
+func (v *Venue) market(m core.MarketID) *market {
+	if m == 0 || m > Slots || v.markets[m].Status == core.NeverOpened {
+		return nil
+	}
+	return &v.markets[m]
+}
+
+// paused tells whether a market refuses placements while it trades.
+func (v *Venue) paused(m *market) bool { return m.halted || v.feeds[m.Feed].Stale }
+
+func (v *Venue) setRules(r core.Rules) {
+	v.rules = r
+	for t := range v.legal {
+		v.legal[t] = r.Grid.Legal(core.Tick(t))
+	}
+}
+
+func (v *Venue) setFees(c *core.SetFees) core.Reject {
+	if !c.Fees.Valid() {
+		return core.BadFees
+	}
+	v.fees = c.Fees
+	v.priceHolds()
+	v.ev.Add(&core.FeesChanged{Fees: c.Fees})
+	return core.OK
+}
+
+func (v *Venue) priceHolds() {
+	for t := core.TickMin; t <= core.TickMax; t++ {
+		v.hold[t] = core.Hold(v.fees.Taker, t)
+	}
+}
+
+// moved emits the change of a price level, folded into the last one where that was
+// of the same level.
+func (v *Venue) moved(m *market, bid bool, t core.Tick, delta, total core.Qty) {
+	if l := v.level; l != nil && l.Tick == t && l.Market == m.Market && l.Bid == bid {
+		l.Delta += delta
+		l.Qty = total
+		return
+	}
+	v.level = v.ev.Level()
+	*v.level = core.LevelChanged{Market: m.Market, Generation: m.Generation, Bid: bid, Tick: t, Delta: delta, Qty: total}
+}
