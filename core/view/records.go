@@ -1,0 +1,102 @@
+package view
+
+import "duplex/core"
+
+// Order is a row of an account's orders (spec 2.1). ID is 0 of a rejected one.
+type Order struct {
+	ID         core.OrderID
+	ClientID   uint64
+	User       core.UserID
+	Market     core.MarketID
+	Generation uint32
+	Side       core.Side
+	Outcome    core.Outcome
+	Tick       core.Tick // a market order's worst_tick
+	Qty        core.Qty
+	TIF        core.TIF
+	Expiry     int64
+	MaxCost    uint64
+	Group      uint32
+	Flags      core.Flags
+	Status     core.OrderStatus
+	Reason     core.Reason
+	Reject     core.Reject
+	Filled     core.Qty
+	Left       core.Qty // 0 once terminal
+	CreatedSeq uint64
+	CreatedTs  int64
+	UpdateSeq  uint64
+	evicted    bool
+}
+
+// Fill is one side of a fill (spec 2.3).
+type Fill struct {
+	Seq      uint64
+	Ts       int64
+	Market   core.MarketID
+	Order    core.OrderID
+	ClientID uint64
+	Maker    bool
+	Side     core.Side
+	Outcome  core.Outcome
+	Qty      core.Qty
+	TickYes  core.Tick
+	Path     core.Path
+	Fee      core.Pips
+}
+
+// Trade is a fill as everybody sees it.
+type Trade struct {
+	Seq          uint64
+	Ts           int64
+	Market       core.MarketID
+	Generation   uint32
+	TickYes      core.Tick
+	Qty          core.Qty
+	Path         core.Path
+	TakerSide    core.Side
+	TakerOutcome core.Outcome
+}
+
+// Settlement is one account's end of a round.
+type Settlement struct {
+	Seq        uint64
+	Ts         int64
+	Market     core.MarketID
+	Generation uint32
+	Number     uint64
+	Status     core.RoundStatus
+	Winner     core.Outcome
+	Yes, No    core.Qty
+	Payout     core.Pips
+}
+
+// Balance is a change of an account's cash.
+type Balance struct {
+	Cash, Reserved, Change core.Pips
+	Cause                  core.Cause
+}
+
+// UserEvent is one entry of an account's private stream (contract ws): exactly one
+// of the pointers is set, or KeyRevoked.
+type UserEvent struct {
+	Seq        uint64
+	Ts         int64
+	Order      *Order
+	Fill       *Fill
+	Balance    *Balance
+	Position   *core.Position
+	Settlement *Settlement
+	Deposit    *core.Deposited
+	Withdrawal *core.Withdrawal
+	Deadman    *core.DeadmanChanged
+	KeyRevoked string
+}
+
+// Round is a round with the ticks behind its strike and its settlement.
+type Round struct {
+	core.Round
+	Strikes  []core.IndexTick // at the open
+	Evidence []core.IndexTick // at the freeze
+	Seq      uint64           // of the last change
+}

@@ -1,0 +1,114 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"duplex/core"
+)
+
+// state is the view as a snapshot keeps it. Fields are only ever added at the end.
+type state struct {
+	_      struct{} `cbor:",toarray"`
+	Users  []accountState
+	Tapes  []tapeState
+	Rounds []*Round
+}
+
+type accountState struct {
+	_           struct{} `cbor:",toarray"`
+	Rows        []*Order // by created_seq
+	Ended       []uint64 // created_seq of terminal rows, in the order they ended
+	Fills       []Fill
+	NextFill    uint64
+	Settlements []Settlement
+	NextSettled uint64
+	Withdrawals []core.Withdrawal
+	Events      []UserEvent
+	NextEvent   uint64
+	Volume      volume
+}
+
+type tapeState struct {
+	_      struct{} `cbor:",toarray"`
+	Market core.MarketID
+	Trades []Trade
+	Next   uint64
+}
+
+var encoding, _ = cbor.CoreDetEncOptions().EncMode()
+
+// MarshalBinary gives the view's state, the same bytes for the same commands and
+// caps.
+func (w *View) MarshalBinary() ([]byte, error) {
+	var s state
+	for _, a := range w.users[1:] {
+		x := accountState{
+			Fills: a.fills.list(), NextFill: a.fills.next, Settlements: a.settlements.list(), NextSettled: a.settlements.next,
+			Withdrawals: a.withdrawals, Events: a.events.list(), NextEvent: a.events.next, Volume: a.volume,
+		}
+		for _, o := range a.rows.all {
+			if !o.evicted {
+				x.Rows = append(x.Rows, o)
+			}
+		}
+		for _, o := range a.rows.terminal {
+			x.Ended = append(x.Ended, o.CreatedSeq)
+		}
+		s.Users = append(s.Users, x)
+	}
+	for m, t := range w.tapes {
+		s.Tapes = append(s.Tapes, tapeState{Market: m, Trades: t.list(), Next: t.next})
+	}
+	slices.SortFunc(s.Tapes, func(a, b tapeState) int { return int(a.Market) - int(b.Market) })
+	s.Rounds = w.rounds.all
+	return encoding.Marshal(s)
+}
+
+// Restore makes a view of MarshalBinary's bytes.
+func Restore(b []byte, caps Caps) (*View, error) {
+	var s state
+	if err := cbor.Unmarshal(b, &s); err != nil {
+		return nil, fmt.Errorf("state of the view: %w", err)
+	}
+	w := New(caps)
+	for i := range s.Users {
+		w.restore(core.UserID(i+1), &s.Users[i])
+	}
+	for _, t := range s.Tapes {
+		r := newRing[Trade](caps.Tape)
+		r.restore(t.Trades, t.Next)
+		w.tapes[t.Market] = &r
+	}
+	for _, x := range s.Rounds {
+		w.rounds.add(x, x.Round)
+		w.rounds.byslot[x.Market] = x
+	}
+	return w, nil
+}
+
+func (w *View) restore(u core.UserID, x *accountState) {
+	a := w.user(u)
+	a.fills.restore(x.Fills, x.NextFill)
+	a.settlements.restore(x.Settlements, x.NextSettled)
+	a.events.restore(x.Events, x.NextEvent)
+	a.withdrawals, a.volume = x.Withdrawals, x.Volume
+	byseq := make(map[uint64]*Order, len(x.Rows))
+	for _, o := range x.Rows {
+		a.rows.all = append(a.rows.all, o)
+		byseq[o.CreatedSeq] = o
+		switch {
+		case o.Status == core.Rejected:
+			a.rows.rejected = a.rows.evict(append(a.rows.rejected, o), w.caps.Rejects)
+		case o.Status.Live():
+			w.live[o.ID] = o
+		}
+	}
+	for _, seq := range x.Ended {
+		if o := byseq[seq]; o != nil {
+			a.rows.terminal = a.rows.evict(append(a.rows.terminal, o), w.caps.Terminal)
+		}
+	}
+}

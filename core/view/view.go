@@ -1,0 +1,138 @@
+package view
+
+import (
+	"duplex/core"
+)
+
+// Caps bound what is kept. Per account: Terminal, Rejects, Fills, Settlements and
+// Events. Per market: Tape. Per series: Rounds.
+type Caps struct {
+	Tape, Terminal, Rejects, Fills int
+	Settlements, Events, Rounds    int
+}
+
+// DefaultCaps are those of contract core and contract ws.
+func DefaultCaps() Caps {
+	return Caps{Tape: 1000, Terminal: 1000, Rejects: 200, Fills: 2000, Settlements: 1000, Events: 4096, Rounds: 1024}
+}
+
+// View is the read model.
+type View struct {
+	caps   Caps
+	users  []*account // by id
+	live   map[core.OrderID]*Order
+	tapes  map[core.MarketID]*ring[Trade]
+	rounds rounds
+
+	at core.Stamp // of the command being folded
+}
+
+// account is what is kept of one user.
+type account struct {
+	rows        rows
+	fills       ring[Fill]
+	settlements ring[Settlement]
+	withdrawals []core.Withdrawal
+	events      ring[UserEvent]
+	volume      volume
+}
+
+// New makes an empty view.
+func New(caps Caps) *View {
+	return &View{caps: caps, users: []*account{nil}, live: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds)}
+}
+
+// Caps gives the retention in force.
+func (w *View) Caps() Caps { return w.caps }
+
+func (w *View) user(u core.UserID) *account {
+	for int(u) >= len(w.users) {
+		c := w.caps
+		w.users = append(w.users, &account{
+			rows: rows{}, fills: newRing[Fill](c.Fills), settlements: newRing[Settlement](c.Settlements), events: newRing[UserEvent](c.Events),
+		})
+	}
+	return w.users[u]
+}
+
+// Fold takes in what one command did.
+func (w *View) Fold(st core.Stamp, events []core.Event) {
+	w.at = st
+	for _, e := range events {
+		w.fold(e)
+	}
+}
+
+func (w *View) fold(e core.Event) {
+	switch e := e.(type) {
+	case *core.OrderPlaced:
+		w.placed(e)
+	case *core.Filled:
+		w.filled(e)
+	case *core.OrderClosed:
+		w.closed(e)
+	case *core.OrderDecreased:
+		w.decreased(e)
+	case *core.LevelChanged: // the book itself answers for levels
+	case *core.BalanceChanged:
+		w.note(e.User, UserEvent{Balance: &Balance{Cash: e.Cash, Reserved: e.Reserved, Change: e.Change, Cause: e.Cause}})
+	case *core.PositionChanged:
+		p := e.Position
+		w.note(e.User, UserEvent{Position: &p})
+	case *core.RoundChanged:
+		w.rounds.fold(w.at, e)
+	case *core.AccountSettled:
+		w.settled(e)
+	case *core.Redeemed, *core.Indexed, *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged:
+		// the venue holds these; what they did to an account comes as its own event
+	case *core.DeadmanChanged:
+		d := *e
+		w.note(e.User, UserEvent{Deadman: &d})
+	case *core.Deposited:
+		d := *e
+		w.note(e.User, UserEvent{Deposit: &d})
+	case *core.WithdrawalChanged:
+		w.withdrawal(&e.Withdrawal)
+	case *core.UserChanged:
+		w.user(e.User.ID)
+	case *core.KeyChanged:
+		if e.Key.Revoked {
+			w.note(e.Key.User, UserEvent{KeyRevoked: e.Key.ID})
+		}
+	default:
+		panic(core.Broken{What: "an event the view does not know"})
+	}
+}
+
+// note appends to the account's events.
+func (w *View) note(u core.UserID, e UserEvent) {
+	e.Seq, e.Ts = w.at.Seq, w.at.Ts
+	w.user(u).events.add(e)
+}
+
+func (w *View) withdrawal(x *core.Withdrawal) {
+	a := w.user(x.User)
+	for i := len(a.withdrawals) - 1; i >= 0; i-- {
+		if a.withdrawals[i].ID == x.ID {
+			if a.withdrawals[i] == *x {
+				return // a repeated request: nothing happened
+			}
+			a.withdrawals[i] = *x
+			w.note(x.User, UserEvent{Withdrawal: ptr(*x)})
+			return
+		}
+	}
+	a.withdrawals = append(a.withdrawals, *x)
+	w.note(x.User, UserEvent{Withdrawal: ptr(*x)})
+}
+
+func (w *View) settled(e *core.AccountSettled) {
+	s := Settlement{
+		Seq: w.at.Seq, Ts: w.at.Ts, Market: e.Market, Generation: e.Generation, Number: e.Number,
+		Status: e.Status, Winner: e.Winner, Yes: e.Yes, No: e.No, Payout: e.Payout,
+	}
+	w.user(e.User).settlements.add(s)
+	w.note(e.User, UserEvent{Settlement: &s})
+}
+
+func ptr[T any](x T) *T { return &x }
