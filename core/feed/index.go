@@ -2,7 +2,6 @@ package feed
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"duplex/core"
@@ -45,7 +44,7 @@ func (v Verdict) String() string {
 type SourceState struct {
 	Name     string
 	Price    core.Price       // the last one taken, 0 before the first
-	At       int64            // when it was received, ns
+	At       int64            // when it was received, ns; 0 before the first
 	Counts   [Verdicts]uint64 // values by verdict
 	Outliers uint64           // ticks it was left out of for being off the median
 }
@@ -91,7 +90,7 @@ func (x *Index) source(f core.Feed, name string) *SourceState {
 			i--
 		}
 	}
-	*list = slices.Insert(*list, i, SourceState{Name: name, At: math.MinInt64})
+	*list = slices.Insert(*list, i, SourceState{Name: name})
 	return &(*list)[i]
 }
 

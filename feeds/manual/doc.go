@@ -4,6 +4,9 @@
 //
 //	POST /admin/oracle/ticks ──▶ Desk.Post ──▶ core.PostIndex{Manual} ──▶ submit
 //
+// Ticks of one second are to be submitted in the order Post gave them: the last
+// sequenced stands.
+//
 // The same desk serves beside other sources: its tick replaces theirs in its
 // second, and theirs go on in the next.
 package manual

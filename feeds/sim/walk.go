@@ -81,10 +81,13 @@ func shift(p core.Price, by int64) core.Price {
 // gauss draws a number of about normal distribution around 0: twelve even ones
 // added up have a variance of one. It ends at six deviations.
 func gauss(rng *rand.Rand, sigma int64) int64 {
-	const one = 1 << 20
+	const one, mean = 1 << 16, 12 * (1<<16 - 1) / 2
 	var sum int64
-	for range 12 {
-		sum += rng.Int64N(one)
+	for range 3 {
+		bits := rng.Uint64() // four of the twelve
+		for ; bits > 0; bits >>= 16 {
+			sum += int64(bits % one)
+		}
 	}
-	return (sum - 6*one) * sigma / one
+	return (sum - mean) * sigma / one
 }

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"duplex/core"
+	"duplex/core/journal"
+)
+
+// apply lets a delivered group happen, then tells of it.
+func (e *Engine) apply(g *journal.Group) error {
+	mine, err := e.resolve(g)
+	if err != nil {
+		return err
+	}
+	b := &Batch{Number: g.Number}
+	begun := time.Now()
+	if err := e.change(g, mine, b); err != nil {
+		return err
+	}
+	e.stats.apply(time.Since(begun), len(b.Applied))
+	e.publish(b)
+	e.snapshotNowAndThen()
+	if g.Node == e.opt.Node {
+		if p, ok := e.pending.LoadAndDelete(g.Proposal); ok {
+			e.deal(p.(*group), b)
+		}
+	}
+	return nil
+}
+
+// resolve gives the group's commands: of one of our own still waiting, the very
+// commands; else those of its body.
+func (e *Engine) resolve(g *journal.Group) ([]core.Command, error) {
+	if g.Node == e.opt.Node {
+		if p, ok := e.pending.Load(g.Proposal); ok {
+			own := p.(*group)
+			cmds := make([]core.Command, len(own.order))
+			for i, r := range own.order {
+				cmds[i] = r.cmd
+			}
+			return cmds, nil
+		}
+	}
+	var cmds []core.Command
+	for cmd, err := range journal.Commands(g.Body) {
+		if err != nil {
+			return nil, fmt.Errorf("group %d: %w", g.Number, err)
+		}
+		cmds = append(cmds, cmd)
+	}
+	return cmds, nil
+}
+
+// change applies a group under the lock. A group that was applied before (known by
+// node and proposal) does nothing.
+func (e *Engine) change(g *journal.Group, cmds []core.Command, b *Batch) (err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			broken, ok := p.(core.Broken)
+			if !ok {
+				panic(p)
+			}
+			err = fmt.Errorf("group %d, seq %d: %w", g.Number, e.venue.Now().Seq, broken)
+		}
+	}()
+	e.at = g.After()
+	if g.Proposal <= e.done.Proposals[g.Node] {
+		return nil
+	}
+	e.done.Proposals[g.Node] = g.Proposal
+	b.Applied = make([]Applied, 0, len(cmds))
+	events := &core.Events{}
+	for _, cmd := range cmds {
+		if err := e.one(g.Stamp, cmd, events, b); err != nil {
+			return fmt.Errorf("group %d: %w", g.Number, err)
+		}
+	}
+	e.due.Store(e.venue.Due())
+	return nil
+}
+
+// one applies one command at the next stamp.
+func (e *Engine) one(stamp int64, cmd core.Command, events *core.Events, b *Batch) error {
+	now := e.venue.Now()
+	st := core.Stamp{Seq: now.Seq + 1, Ts: max(stamp, now.Ts+1)}
+	from := len(events.List)
+	rej := e.venue.Apply(st, cmd, events)
+	mine := slices.Clip(events.List[from:])
+	e.view.Fold(st, mine)
+	b.Applied = append(b.Applied, Applied{Stamp: st, Command: cmd, Reject: rej, Events: mine})
+	if c, ok := cmd.(*core.Checkpoint); ok {
+		return e.checkpoint(c)
+	}
+	return nil
+}
+
+// checkpoint compares the hash a checkpoint carries with the one found here, and
+// takes the next.
+func (e *Engine) checkpoint(c *core.Checkpoint) error {
+	d := &e.done
+	if c.Seq != 0 && c.Seq == d.Seq && c.Hash != d.Hash {
+		return fmt.Errorf("state at seq %d has hash %x, the log says %x", c.Seq, d.Hash, c.Hash)
+	}
+	hash, err := e.venue.Hash()
+	if err != nil {
+		return err
+	}
+	d.Seq, d.Hash, d.CheckedAt = e.venue.Now().Seq, hash, e.venue.Now().Ts
+	e.check.Store(&checkpoint{seq: d.Seq, hash: d.Hash, at: d.CheckedAt})
+	return nil
+}
+
+// deal gives each caller its receipt and wakes them all at once.
+func (e *Engine) deal(g *group, b *Batch) {
+	for i, r := range g.order {
+		if i < len(b.Applied) {
+			a := &b.Applied[i]
+			r.receipt = Receipt{Stamp: a.Stamp, Reject: a.Reject, Events: a.Events}
+		}
+		if _, ok := r.cmd.(*core.Clock); ok {
+			e.clock.Store(false)
+		}
+	}
+	e.queue.finish(g, nil)
+	e.queue.poke() // due may have changed
+}

@@ -1,0 +1,30 @@
+// Package engine runs the machine: it orders commands, keeps them, applies them
+// and tells what happened.
+//
+// Invariants:
+//
+//  1. A command is applied only after the log delivered it, its own proposals too.
+//  2. What a reader, a receipt or a follower is told comes from applied groups
+//     alone, so nothing can be told that a crash takes back.
+//  3. Venue and view change together, under one lock, a whole group at a time:
+//     a read sees one seq.
+//  4. The order within one account and class is the order of Submit.
+//
+// The way of a command:
+//
+//	Submit      refuse (draining, failed, account over its share, queue full: shed)
+//	            join the open group; wait for the group or for the caller's time
+//	sequence    seal the open group: system, then cancels, then placements
+//	            a Clock first when something is due
+//	            log.Propose: one write and one sync for all of them
+//	apply       for each delivered group, under the lock:
+//	              venue.Apply each, view.Fold each
+//	            then publish: keys, followers, and one wake for all waiters
+//
+// A queue with a channel for each command was tried first on paper: waking 64
+// callers one by one costs more than matching their orders. The open group is the
+// queue, and its one channel is closed when it is applied.
+//
+// While a sync runs, the next group fills; that is all the batching there is, so an
+// idle venue answers after one sync and a busy one shares it.
+package engine

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"duplex/core"
+	"duplex/core/journal"
+)
+
+// run starts the applier, waits for the replay, then sequences until ctx ends.
+func (e *Engine) run(ctx context.Context, from uint64) {
+	defer close(e.stopped)
+	applied := make(chan struct{})
+	go func() {
+		defer close(applied)
+		e.deliver(ctx, from+1)
+	}()
+	select {
+	case <-e.ready:
+		e.sequence(ctx)
+	case <-applied:
+		close(e.ready)
+	}
+	<-applied
+	e.abandon()
+}
+
+// sequence seals group after group and proposes it. Between groups it sleeps until
+// a command comes or something is due.
+func (e *Engine) sequence(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		timer.Reset(e.untilDue())
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.queue.arrived:
+		case <-timer.C:
+		}
+		if err := e.propose(e.queue.seal(e.own())); err != nil {
+			e.fail(err)
+			return
+		}
+	}
+}
+
+// own gives the commands of the engine itself that go first: a Clock when
+// something is due, and now and then a checkpoint; none while one is on its way.
+func (e *Engine) own() (cmds []core.Command) {
+	now := e.opt.Now()
+	if e.due.Load() <= now && e.clock.CompareAndSwap(false, true) {
+		cmds = append(cmds, &core.Clock{})
+	}
+	if c := e.check.Load(); c != nil && now-c.at >= int64(e.opt.CheckpointEvery) && e.check.CompareAndSwap(c, nil) {
+		cmds = append(cmds, &core.Checkpoint{Seq: c.seq, Hash: c.hash})
+	}
+	return cmds
+}
+
+func (e *Engine) untilDue() time.Duration {
+	if e.clock.Load() {
+		return time.Hour // applying it pokes the queue
+	}
+	wait := time.Duration(e.due.Load() - e.opt.Now())
+	return max(0, min(wait, time.Hour))
+}
+
+func (e *Engine) propose(g *group) error {
+	if g == nil {
+		return nil
+	}
+	if len(g.order) == 0 { // every caller gave up
+		e.queue.finish(g, nil)
+		return nil
+	}
+	var body []byte
+	var err error
+	for _, r := range g.order {
+		if body, err = journal.AppendCommand(body, r.cmd); err != nil {
+			return fmt.Errorf("a command that cannot be kept: %w", err)
+		}
+	}
+	e.pending.Store(e.next, g)
+	begun := time.Now()
+	if err := e.log.Propose(journal.Group{Node: e.opt.Node, Proposal: e.next, Body: body}); err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	e.stats.sync(time.Since(begun), len(g.order), len(body))
+	e.next++
+	return nil
+}
+
+// deliver applies groups as the log yields them, first those on disk.
+func (e *Engine) deliver(ctx context.Context, from uint64) {
+	target := e.log.Last().Number
+	if from > target {
+		close(e.ready)
+	}
+	for g, err := range e.log.Deliver(ctx, from) {
+		if err == nil {
+			err = e.apply(&g)
+		}
+		if err != nil {
+			if ctx.Err() == nil || !errors.Is(err, journal.ErrClosed) {
+				e.fail(err)
+			}
+			return
+		}
+		if g.Number <= target {
+			if e.opt.Replayed != nil {
+				e.opt.Replayed(g.Number, target)
+			}
+			if g.Number == target {
+				close(e.ready)
+			}
+		}
+	}
+}
+
+// abandon tells everybody still waiting that the outcome is not known.
+func (e *Engine) abandon() {
+	e.queue.close(ErrStopped)
+	e.pending.Range(func(k, g any) bool {
+		e.pending.Delete(k)
+		e.queue.finish(g.(*group), ErrUnknown)
+		return true
+	})
+	if g := e.queue.seal(nil); g != nil {
+		e.queue.finish(g, ErrShed)
+	}
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"duplex/core/journal"
+	"duplex/core/venue"
+	"duplex/core/view"
+)
+
+// body is what a snapshot holds. Fields are only ever added at the end.
+type body struct {
+	_     struct{} `cbor:",toarray"`
+	Venue []byte
+	View  []byte
+	Done  progress
+}
+
+var encoding, _ = cbor.CoreDetEncOptions().EncMode()
+
+// Snapshot writes the state to disk and lets the log trim what the snapshot before
+// it covers, so that there is always one more to prove the newest by. It gives the
+// seq it covers. Reads go on while it is made; the sequencer waits only while the
+// state is copied.
+func (e *Engine) Snapshot() (seq uint64, err error) {
+	e.snap.Lock()
+	defer e.snap.Unlock()
+	s, err := e.capture()
+	if err != nil || s.Number == e.kept.Number {
+		return s.Seq, err
+	}
+	if err := journal.WriteSnapshot(e.opt.Dir, s); err != nil {
+		return 0, fmt.Errorf("snapshot: %w", err)
+	}
+	e.stats.Snapshots.Add(1)
+	before := e.kept
+	e.kept = s.Position
+	return s.Seq, e.log.Trim(before.Number + 1)
+}
+
+func (e *Engine) capture() (s journal.Snapshot, err error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	var b body
+	if b.Venue, err = e.venue.MarshalBinary(); err != nil {
+		return s, err
+	}
+	if b.View, err = e.view.MarshalBinary(); err != nil {
+		return s, err
+	}
+	b.Done = e.done
+	s = journal.Snapshot{Seq: e.venue.Now().Seq, Position: e.at, StateHash: sha256.Sum256(b.Venue)}
+	s.Body, err = encoding.Marshal(b)
+	return s, err
+}
+
+// snapshotNowAndThen starts a snapshot every SnapshotEvery groups.
+func (e *Engine) snapshotNowAndThen() {
+	if e.behind++; e.behind < e.opt.SnapshotEvery {
+		return
+	}
+	e.behind = 0
+	go func() {
+		if _, err := e.Snapshot(); err != nil {
+			e.opt.Logf("snapshot failed; the log keeps everything", "err", err)
+		}
+	}()
+}
+
+// restore loads the newest snapshot, if there is one.
+func (e *Engine) restore() (journal.Position, error) {
+	s, err := journal.LatestSnapshot(e.opt.Dir)
+	if errors.Is(err, journal.ErrNoSnapshot) {
+		return journal.Position{}, nil
+	}
+	if err != nil {
+		return journal.Position{}, err
+	}
+	if e.venue, e.view, e.done, err = unpack(s, e.opt.Caps); err != nil {
+		return journal.Position{}, fmt.Errorf("snapshot behind group %d: %w", s.Number, err)
+	}
+	e.at, e.kept = s.Position, s.Position
+	for k := range e.venue.Keys() {
+		e.keys.Store(k.ID, &k)
+	}
+	return s.Position, nil
+}
+
+// unpack makes a venue of a snapshot, and proves that it is the one it says.
+func unpack(s journal.Snapshot, caps view.Caps) (v *venue.Venue, w *view.View, done progress, err error) {
+	var b body
+	if err = cbor.Unmarshal(s.Body, &b); err != nil {
+		return
+	}
+	if sha256.Sum256(b.Venue) != s.StateHash {
+		err = errors.New("state does not have the hash the snapshot names")
+		return
+	}
+	if v, err = venue.Restore(b.Venue); err != nil {
+		return
+	}
+	if w, err = view.Restore(b.View, caps); err != nil {
+		return
+	}
+	if b.Done.Proposals == nil {
+		b.Done.Proposals = map[uint32]uint64{}
+	}
+	return v, w, b.Done, nil
+}

@@ -1,0 +1,266 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"duplex/core"
+)
+
+// Receipt is what became of a command. Events are its own, in order; they may be
+// kept, and must not be changed.
+type Receipt struct {
+	Stamp  core.Stamp
+	Reject core.Reject
+	Events []core.Event
+}
+
+// class orders a sealed group: system commands before cancels, cancels before
+// placements (contract core, Order of checks).
+type class uint8
+
+const (
+	system class = iota
+	cancels
+	placements
+	classes
+)
+
+func classOf(cmd core.Command) (class, core.UserID) {
+	switch c := cmd.(type) {
+	case *core.PlaceOrder:
+		return placements, c.User
+	case *core.DecreaseOrder:
+		return cancels, c.User
+	case *core.CancelOrder:
+		return cancels, c.User
+	case *core.CancelAll:
+		return cancels, c.User
+	case *core.ArmDeadman:
+		return cancels, c.User
+	case *core.DisarmDeadman:
+		return cancels, c.User
+	case *core.Redeem:
+		return placements, c.User
+	case *core.RequestWithdrawal:
+		return placements, c.User
+	default:
+		return system, 0
+	}
+}
+
+// request is a command on its way.
+type request struct {
+	cmd     core.Command
+	state   atomic.Uint32 // waiting, taken or given up
+	receipt Receipt
+}
+
+const (
+	waiting uint32 = iota
+	taken
+	givenUp
+)
+
+// group is commands that become durable together.
+type group struct {
+	reqs  [classes][]*request
+	users map[core.UserID]int
+	n     int
+	order []*request // once sealed
+	done  chan struct{}
+	err   error // set before done is closed
+}
+
+func newGroup() *group { return &group{users: map[core.UserID]int{}, done: make(chan struct{})} }
+
+// queue is the open group and its bounds.
+type queue struct {
+	mu      sync.Mutex
+	max     int
+	open    *group
+	shut    error // why nothing more is taken
+	busy    int   // groups sealed and not yet applied
+	calm    chan struct{}
+	arrived chan struct{} // one token: there is something to seal
+}
+
+func (q *queue) init(max int) {
+	q.max, q.open, q.arrived = max, newGroup(), make(chan struct{}, 1)
+}
+
+func (q *queue) poke() {
+	select {
+	case q.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// add joins the open group. One account holds at most a quarter of the queue.
+func (q *queue) add(rs []*request, c class, u core.UserID) (*group, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	g := q.open
+	if q.shut != nil {
+		return nil, q.shut
+	}
+	if c != system { // the venue's own commands are few and must not be starved
+		if g.n+len(rs) > q.max || g.users[u]+len(rs) > q.max/4 {
+			return nil, ErrShed
+		}
+		g.users[u] += len(rs)
+	}
+	g.n += len(rs)
+	g.reqs[c] = append(g.reqs[c], rs...)
+	if g.n == len(rs) {
+		q.poke()
+	}
+	return g, nil
+}
+
+// seal takes the open group, with what its callers have not given up on, in order.
+func (q *queue) seal(first []core.Command) *group {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	g := q.open
+	if g.n == 0 && len(first) == 0 {
+		return nil
+	}
+	q.open = newGroup()
+	q.busy++
+	for _, cmd := range first {
+		r := &request{cmd: cmd}
+		r.state.Store(taken)
+		g.order = append(g.order, r)
+	}
+	for _, rs := range g.reqs {
+		for _, r := range rs {
+			if r.state.CompareAndSwap(waiting, taken) {
+				g.order = append(g.order, r)
+			}
+		}
+	}
+	return g
+}
+
+// finish tells the callers of a sealed group that it is over.
+func (q *queue) finish(g *group, err error) {
+	g.err = err
+	close(g.done)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.busy--; q.calm != nil && q.busy == 0 && q.open.n == 0 {
+		close(q.calm)
+		q.calm = nil
+	}
+}
+
+func (q *queue) close(why error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.shut == nil || why == ErrStopped {
+		q.shut = why
+	}
+}
+
+func (q *queue) refusal() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.shut
+}
+
+// depth is how many commands wait to be sealed.
+func (q *queue) depth() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.open.n
+}
+
+// idle waits until nothing is under way. The queue must be closed.
+func (q *queue) idle(ctx context.Context) error {
+	q.mu.Lock()
+	if q.busy == 0 && q.open.n == 0 {
+		q.mu.Unlock()
+		return nil
+	}
+	if q.calm == nil {
+		q.calm = make(chan struct{})
+	}
+	calm := q.calm
+	q.mu.Unlock()
+	select {
+	case <-calm:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Submit hands a command over and waits until it is durable and applied. A refusal
+// by a rule is in the receipt. Errors: ErrShed and ErrDraining (surely not done),
+// ErrUnknown (handed to the log, outcome not known when ctx ended), ErrStopped.
+func (e *Engine) Submit(ctx context.Context, cmd core.Command) (Receipt, error) {
+	r := &request{cmd: cmd}
+	c, u := classOf(cmd)
+	g, err := e.queue.add([]*request{r}, c, u)
+	if err != nil {
+		return Receipt{}, e.refused(err)
+	}
+	return e.await(ctx, g, r)
+}
+
+// Outcome is one command's end in SubmitAll.
+type Outcome struct {
+	Receipt Receipt
+	Err     error
+}
+
+// SubmitAll hands over commands of one account and class at once: they keep their
+// order and share a group, and are otherwise independent. The error is that none
+// was taken.
+func (e *Engine) SubmitAll(ctx context.Context, cmds []core.Command) ([]Outcome, error) {
+	if len(cmds) == 0 {
+		return nil, nil
+	}
+	rs := make([]*request, len(cmds))
+	for i, cmd := range cmds {
+		rs[i] = &request{cmd: cmd}
+	}
+	c, u := classOf(cmds[0])
+	g, err := e.queue.add(rs, c, u)
+	if err != nil {
+		return nil, e.refused(err)
+	}
+	out := make([]Outcome, len(rs))
+	for i, r := range rs {
+		out[i].Receipt, out[i].Err = e.await(ctx, g, r)
+	}
+	return out, nil
+}
+
+func (e *Engine) refused(err error) error {
+	if err == ErrShed {
+		e.stats.Shed.Add(1)
+	}
+	return err
+}
+
+func (e *Engine) await(ctx context.Context, g *group, r *request) (Receipt, error) {
+	select {
+	case <-g.done:
+	case <-ctx.Done():
+		if r.state.CompareAndSwap(waiting, givenUp) {
+			return Receipt{}, e.refused(ErrShed) // never reached the log
+		}
+		select {
+		case <-g.done: // both came at once: the outcome is there
+		default:
+			return Receipt{}, ErrUnknown
+		}
+	}
+	if g.err != nil {
+		return Receipt{}, g.err
+	}
+	return r.receipt, nil
+}

@@ -1,0 +1,184 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"sync"
+)
+
+// The newest groups are kept in memory for the consumer; one that falls further
+// behind reads them from disk. So a slow consumer costs no memory and never holds
+// a proposer up, and one goroutine may both propose and deliver.
+const (
+	queueGroups = 1024
+	queueBytes  = 32 << 20
+)
+
+// queue is what File hands from Propose to Deliver.
+type queue struct {
+	mu     sync.Mutex
+	recent []Group // the newest, without gaps, up to last
+	bytes  int     // of their bodies
+	last   uint64  // number of the newest durable group
+	err    error   // why there will be no more
+	busy   bool
+	moved  chan struct{} // holds a token when something changed
+}
+
+func (q *queue) init() { q.moved = make(chan struct{}, 1) }
+
+func (q *queue) start(last uint64) { q.last = last }
+
+func (q *queue) push(g Group) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.recent = append(q.recent, g)
+	q.bytes += len(g.Body)
+	q.last = g.Number
+	for len(q.recent) > queueGroups || q.bytes > queueBytes {
+		q.bytes -= len(q.recent[0].Body)
+		q.recent[0] = Group{}
+		q.recent = q.recent[1:]
+	}
+	q.wake()
+}
+
+func (q *queue) fail(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.err == nil {
+		q.err = err
+	}
+	q.wake()
+}
+
+func (q *queue) wake() {
+	select {
+	case q.moved <- struct{}{}:
+	default:
+	}
+}
+
+// take gives what there is from number next on: groups from memory, or the number
+// up to which they are only on disk, or an error; nothing if it is to wait.
+func (q *queue) take(next uint64) (live []Group, disk uint64, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	first := q.last + 1 - uint64(len(q.recent))
+	switch {
+	case next > q.last:
+		return nil, 0, q.err
+	case next < first:
+		return nil, first - 1, nil
+	}
+	return slices.Clone(q.recent[next-first:]), 0, nil
+}
+
+func (q *queue) enter() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	was := q.busy
+	q.busy = true
+	return !was
+}
+
+func (q *queue) leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.busy = false
+}
+
+// Deliver yields the durable groups from number from on. What comes from disk is
+// proved again as it is read. It yields ErrBusy, ErrTrimmed, a *Damage, or what
+// ended the log.
+func (f *File) Deliver(ctx context.Context, from uint64) iter.Seq2[Group, error] {
+	return func(yield func(Group, error) bool) {
+		if !f.out.enter() {
+			yield(Group{}, ErrBusy)
+			return
+		}
+		defer f.out.leave()
+		if err := f.deliver(ctx, max(from, 1), yield); err != nil {
+			yield(Group{}, err)
+		}
+	}
+}
+
+// deliver returns the error that is still to be yielded; nil when ctx ended or the
+// consumer left.
+func (f *File) deliver(ctx context.Context, next uint64, yield func(Group, error) bool) error {
+	if last := f.Last().Number; next > last+1 {
+		return fmt.Errorf("%w: group %d, the last is %d", ErrTrimmed, next, last)
+	}
+	for ctx.Err() == nil {
+		live, disk, err := f.out.take(next)
+		switch {
+		case err != nil:
+			return err
+		case disk > 0:
+			gone, err := f.replay(ctx, next, disk, yield)
+			if gone || err != nil {
+				return err
+			}
+			next = disk + 1
+		case len(live) > 0:
+			for _, g := range live {
+				if ctx.Err() != nil || !yield(g, nil) {
+					return nil
+				}
+			}
+			next += uint64(len(live))
+		default:
+			select {
+			case <-f.out.moved:
+			case <-ctx.Done():
+			}
+		}
+	}
+	return nil
+}
+
+// replay yields the groups from next to upto from disk; gone tells that nobody
+// wants more.
+func (f *File) replay(ctx context.Context, next, upto uint64, yield func(Group, error) bool) (gone bool, err error) {
+	s, err := f.scannerAt(next)
+	if err != nil {
+		return false, err
+	}
+	defer s.close()
+	for s.last.Number < upto {
+		p, err := s.next()
+		if err == io.EOF {
+			err = s.damage(s.r.off, errors.New("a durable group is gone"))
+		}
+		if err != nil {
+			return false, err
+		}
+		if p.Number < next {
+			continue
+		}
+		if ctx.Err() != nil || !yield(p.Group, nil) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// scannerAt starts in the segment of number next, whose first group is taken at its
+// word: Open has proved what it continues.
+func (f *File) scannerAt(next uint64) (*scanner, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if first := f.segs[0].before() + 1; next < first {
+		return nil, fmt.Errorf("%w: group %d, the first is %d", ErrTrimmed, next, first)
+	}
+	i := 0
+	for i+1 < len(f.segs) && f.segs[i+1].first <= next {
+		i++
+	}
+	return &scanner{segs: slices.Clone(f.segs[i:])}, nil
+}

@@ -1,0 +1,398 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+func TestReopen(t *testing.T) {
+	dir := tempDir(t)
+	var want []Group
+	for round := range 4 {
+		f := mustOpen(t, dir)
+		propose(t, f, round*9+1, round*9+9)
+		want = mustDrain(t, f, 1)
+		mustClose(t, f)
+	}
+	if len(want) != 36 {
+		t.Fatalf("%d groups, want 36", len(want))
+	}
+	for i, g := range want {
+		if g.Number != uint64(i+1) || g.Proposal != uint64(i+1) || g.Node != 7 || string(g.Body) != string(body(i+1)) {
+			t.Fatalf("group %d is %+v", i+1, g)
+		}
+	}
+	f := mustOpen(t, dir)
+	defer mustClose(t, f)
+	if got := mustDrain(t, f, 1); !same(got, want) {
+		t.Fatal("reopened log differs")
+	}
+	if got := mustDrain(t, f, 20); !same(got, want[19:]) {
+		t.Fatal("from 20 on differs")
+	}
+}
+
+// A clock that is set back does not set the stamps back, also over a restart.
+func TestStampNeverFalls(t *testing.T) {
+	dir := tempDir(t)
+	for _, now := range []int64{500, 100, 700, 600} {
+		f, err := Open(dir, Options{Now: func() int64 { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		propose(t, f, 1, 1)
+		mustClose(t, f)
+	}
+	var got []int64
+	for _, p := range places(t, dir) {
+		got = append(got, p.Stamp)
+	}
+	if want := []int64{500, 500, 700, 700}; len(got) != 4 || [4]int64(got) != [4]int64(want) {
+		t.Fatalf("stamps %v, want %v", got, want)
+	}
+}
+
+func TestLockedAgainstASecondOpen(t *testing.T) {
+	dir := tempDir(t)
+	f := mustOpen(t, dir)
+	if _, err := Open(dir, Options{}); !errors.Is(err, ErrLocked) {
+		t.Fatalf("got %v, want %v", err, ErrLocked)
+	}
+	mustClose(t, f)
+	mustClose(t, mustOpen(t, dir))
+}
+
+func TestSegments(t *testing.T) {
+	dir, want := made(t, 60)
+	segs := segmentsOf(t, dir)
+	if len(segs) < 3 {
+		t.Fatalf("%d segments: the test wants to roll over", len(segs))
+	}
+	f := mustOpen(t, dir)
+	defer mustClose(t, f)
+	if got := mustDrain(t, f, 1); !same(got, want) {
+		t.Fatal("delivered groups differ")
+	}
+}
+
+func TestLostSegment(t *testing.T) {
+	dir, _ := made(t, 60)
+	for _, seg := range segmentsOf(t, dir) {
+		broken := tempDir(t)
+		copyLog(t, broken, dir)
+		if err := os.Remove(filepath.Join(broken, walDir, filepath.Base(seg.path))); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(broken, Options{})
+		wantDamage(t, err)
+	}
+}
+
+func TestLostLog(t *testing.T) {
+	dir, _ := made(t, 3)
+	if err := os.RemoveAll(filepath.Join(dir, walDir)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(dir, Options{})
+	wantDamage(t, err)
+}
+
+func TestLostMark(t *testing.T) {
+	dir, _ := made(t, 3)
+	if err := os.Remove(filepath.Join(dir, markName)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(dir, Options{})
+	wantDamage(t, err)
+}
+
+// A crash while a log is made leaves nothing that the next Open trips over.
+func TestHalfMade(t *testing.T) {
+	t.Run("beside", func(t *testing.T) {
+		dir := tempDir(t)
+		half := filepath.Join(dir, walDir+".tmp")
+		if err := os.MkdirAll(half, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		mustWrite(t, filepath.Join(half, segmentName(0, 0)), []byte("half"))
+		mustClose(t, mustOpen(t, dir))
+	})
+	t.Run("before the mark", func(t *testing.T) {
+		dir, _ := made(t, 0)
+		if err := os.Remove(filepath.Join(dir, markName)); err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, mustOpen(t, dir))
+	})
+	t.Run("a segment prepared", func(t *testing.T) {
+		dir, want := made(t, 5)
+		junk := make([]byte, 9000)
+		for i := range junk {
+			junk[i] = 0xEE
+		}
+		for _, name := range []string{"0.tmp", "1.tmp"} {
+			mustWrite(t, filepath.Join(dir, walDir, name), junk)
+		}
+		f := mustOpen(t, dir)
+		propose(t, f, 6, 60)
+		mustClose(t, f)
+		f = mustOpen(t, dir)
+		defer mustClose(t, f)
+		if got := mustDrain(t, f, 1); len(got) != 60 || !same(got[:5], want) {
+			t.Fatalf("%d groups", len(got))
+		}
+	})
+}
+
+// At any moment a copy of the directory, which is what a kill leaves, holds every
+// group that was delivered before.
+func TestKill(t *testing.T) {
+	dir := tempDir(t)
+	f := mustOpen(t, dir)
+	for i := 1; i <= 40; i++ {
+		propose(t, f, i, i)
+		want := mustDrain(t, f, 1)
+		dead := tempDir(t)
+		copyLog(t, dead, dir)
+		g := mustOpen(t, dead)
+		if got := mustDrain(t, g, 1); !same(got, want) {
+			t.Fatalf("after group %d the copy has %d", i, len(got))
+		}
+		propose(t, g, i+1, i+2)
+		mustClose(t, g)
+		if n := len(places(t, dead)); n != i+2 {
+			t.Fatalf("after group %d and two more the copy has %d", i, n)
+		}
+	}
+	mustClose(t, f)
+}
+
+func TestTrim(t *testing.T) {
+	dir, want := made(t, 60)
+	f := mustOpen(t, dir)
+	before := len(segmentsOf(t, dir))
+	if err := f.Trim(40); err != nil {
+		t.Fatal(err)
+	}
+	segs := segmentsOf(t, dir)
+	if len(segs) >= before || segs[0].first > 40 {
+		t.Fatalf("%d of %d segments left, from group %d", len(segs), before, segs[0].first)
+	}
+	if _, err := drain(f, 1); !errors.Is(err, ErrTrimmed) {
+		t.Fatalf("got %v, want %v", err, ErrTrimmed)
+	}
+	mustClose(t, f)
+
+	if _, err := Open(dir, Options{}); true {
+		wantDamage(t, err)
+	}
+	at := want[44]
+	f, err := Open(dir, Options{Start: at.After()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mustDrain(t, f, 46); !same(got, want[45:]) {
+		t.Fatal("groups behind the snapshot differ")
+	}
+	if err := f.Trim(1000); err != nil {
+		t.Fatal(err)
+	}
+	propose(t, f, 61, 99)
+	if err := f.Trim(100); err != nil {
+		t.Fatal(err)
+	}
+	last := f.Last()
+	mustClose(t, f)
+	f, err = Open(dir, Options{Start: last})
+	if err != nil {
+		t.Fatal(err)
+	}
+	propose(t, f, 100, 130)
+	mustClose(t, f)
+
+	other := at.After()
+	other.Chain[0] ^= 1
+	dir2, _ := made(t, 60)
+	_, err = Open(dir2, Options{Start: other})
+	wantDamage(t, err)
+	_, err = Open(dir2, Options{Start: Position{Number: 61}})
+	wantDamage(t, err)
+}
+
+func TestProposeFromMany(t *testing.T) {
+	const writers, each = 8, 50
+	f := mustOpen(t, tempDir(t))
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				if err := f.Propose(Group{Node: uint32(w), Proposal: uint64(i), Body: body(i)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	next := map[uint32]uint64{}
+	n := uint64(0)
+	for g, err := range f.Deliver(context.Background(), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; g.Number != n || g.Proposal != next[g.Node] {
+			t.Fatalf("group %d of node %d: proposal %d, want %d", g.Number, g.Node, g.Proposal, next[g.Node])
+		}
+		if next[g.Node]++; n == writers*each {
+			break
+		}
+	}
+	wg.Wait()
+	mustClose(t, f)
+}
+
+// A consumer that falls far behind misses nothing: it goes back to the disk.
+func TestSlowConsumer(t *testing.T) {
+	f := mustOpen(t, tempDir(t))
+	defer mustClose(t, f)
+	propose(t, f, 1, 1)
+	n := 0
+	for g, err := range f.Deliver(context.Background(), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; g.Number != uint64(n) {
+			t.Fatalf("group %d, want %d", g.Number, n)
+		}
+		if n == 1 {
+			propose(t, f, 2, 2*queueGroups)
+		}
+		if n == queueGroups {
+			propose(t, f, 1, 3)
+		}
+		if n == 2*queueGroups+3 {
+			break
+		}
+	}
+}
+
+func TestDeliverEnds(t *testing.T) {
+	f := mustOpen(t, tempDir(t))
+	propose(t, f, 1, 2)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+	defer cancel()
+	n := 0
+	for _, err := range f.Deliver(ctx, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range f.Deliver(ctx, 1) {
+			if !errors.Is(err, ErrBusy) {
+				t.Fatalf("got %v, want %v", err, ErrBusy)
+			}
+		}
+		n++
+	}
+	if n != 2 {
+		t.Fatalf("%d groups, want 2", n)
+	}
+	for _, err := range f.Deliver(context.Background(), 4) {
+		if !errors.Is(err, ErrTrimmed) {
+			t.Fatalf("got %v, want %v", err, ErrTrimmed)
+		}
+	}
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		f.Close()
+	}()
+	var last error
+	for _, last = range f.Deliver(context.Background(), 3) {
+	}
+	if !errors.Is(last, ErrClosed) {
+		t.Fatalf("got %v, want %v", last, ErrClosed)
+	}
+	if err := f.Propose(Group{}); !errors.Is(err, ErrClosed) {
+		t.Fatalf("got %v, want %v", err, ErrClosed)
+	}
+}
+
+var errDisk = errors.New("no space, or worse")
+
+// failing is a wal whose disk goes bad once, and then would be good again.
+type failing struct {
+	appender
+	once  bool
+	after bool // the bytes are written before it fails: a sync that failed
+	saves int
+}
+
+func (w *failing) Save(st *raftpb.HardState, ents []*raftpb.Entry) error {
+	w.saves++
+	if !w.once {
+		w.once = true
+		if w.after {
+			if err := w.appender.Save(st, ents); err != nil {
+				return err
+			}
+		}
+		return errDisk
+	}
+	return w.appender.Save(st, ents)
+}
+
+func TestFailedWrite(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		dir := tempDir(t)
+		f := mustOpen(t, dir)
+		propose(t, f, 1, 3)
+		bad := &failing{appender: f.wal, after: after}
+		f.wal = bad
+		for range 3 {
+			if err := f.Propose(Group{Body: []byte("x")}); !errors.Is(err, errDisk) {
+				t.Fatalf("got %v, want %v", err, errDisk)
+			}
+		}
+		if bad.saves != 1 {
+			t.Fatalf("the wal was asked %d times after it failed", bad.saves-1)
+		}
+		n := 0
+		var last error
+		for _, err := range f.Deliver(context.Background(), 1) {
+			if last = err; err == nil {
+				n++
+			}
+		}
+		if n != 3 || !errors.Is(last, errDisk) {
+			t.Fatalf("%d groups and %v, want 3 and %v", n, last, errDisk)
+		}
+		if err := f.Trim(1); !errors.Is(err, errDisk) {
+			t.Fatalf("got %v, want %v", err, errDisk)
+		}
+		mustClose(t, f)
+		f = mustOpen(t, dir)
+		if got := len(mustDrain(t, f, 1)); got != 3 && !(after && got == 4) {
+			t.Fatalf("%d groups after the restart", got)
+		}
+		mustClose(t, f)
+	}
+}
+
+func TestTooBig(t *testing.T) {
+	f := mustOpen(t, tempDir(t))
+	defer mustClose(t, f)
+	if err := f.Propose(Group{Body: make([]byte, BodyMax+1)}); !errors.Is(err, ErrTooBig) {
+		t.Fatalf("got %v, want %v", err, ErrTooBig)
+	}
+	if err := f.Propose(Group{Body: make([]byte, BodyMax)}); err != nil {
+		t.Fatal(err)
+	}
+	propose(t, f, 2, 2)
+	if got := mustDrain(t, f, 1); len(got) != 2 || len(got[0].Body) != BodyMax {
+		t.Fatalf("%d groups", len(got))
+	}
+}

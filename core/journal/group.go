@@ -1,0 +1,145 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+)
+
+// BodyMax is the longest body of a group, in bytes.
+const BodyMax = 16 << 20
+
+// Group is one record of the log: commands that become durable together.
+type Group struct {
+	Number   uint64   // from 1, no gaps; given by the log
+	Node     uint32   // who proposed it, and
+	Proposal uint64   // that node's own number for it
+	Stamp    int64    // ns since the Unix epoch, the log's; never falls
+	Body     []byte   // see AppendCommand
+	Chain    [32]byte // running hash up to and including this group
+}
+
+// Position is a place between two groups: the last group before it.
+type Position struct {
+	Number uint64
+	Chain  [32]byte
+	Stamp  int64
+}
+
+// After is the position behind g.
+func (g *Group) After() Position { return Position{g.Number, g.Chain, g.Stamp} }
+
+// The record of a group, little-endian:
+//
+//	 0  magic     "DXG" and the version
+//	 4  crc32c    of all that follows
+//	 8  number    u64
+//	16  node      u32
+//	20  length    u32, of the body
+//	24  proposal  u64
+//	32  stamp     i64
+//	40  chain     32 bytes, SHA-256 of the chain before and of 8..40 and the body
+//	72  body      masked with the chain
+//	  + end       one byte, 0xA5
+//
+// Three parts serve recovery alone (torn.go). The CRC lets a record be known for
+// whole by itself, where the wal's own CRC runs over everything before it. The
+// mask and the end byte see to it that a whole record never shows a zero sector
+// nor ends in zero, whatever its body is: nobody can choose a body that equals its
+// own hash. So zeros mean what was never written, and nothing else.
+const (
+	recordHead = 72
+	recordEnd  = 0xA5
+	recordMax  = recordHead + BodyMax + 1
+)
+
+var (
+	recordMagic = []byte{'D', 'X', 'G', 1}
+	castagnoli  = crc32.MakeTable(crc32.Castagnoli)
+)
+
+var (
+	errMagic    = errors.New("not a group")
+	errLength   = errors.New("length does not fit")
+	errChecksum = errors.New("checksum does not match")
+	errChain    = errors.New("running hash does not match")
+)
+
+// appendRecord appends the record of g and sets its chain, given the one before.
+func appendRecord(dst []byte, before *[32]byte, g *Group) []byte {
+	at := len(dst)
+	dst = append(dst, recordMagic...)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint64(dst, g.Number)
+	dst = binary.LittleEndian.AppendUint32(dst, g.Node)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.Body)))
+	dst = binary.LittleEndian.AppendUint64(dst, g.Proposal)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(g.Stamp))
+	g.Chain = chain(before, dst[at+8:], g.Body)
+	dst = append(dst, g.Chain[:]...)
+	dst = append(dst, g.Body...)
+	mask(dst[at+recordHead:], &g.Chain)
+	dst = append(dst, recordEnd)
+	binary.LittleEndian.PutUint32(dst[at+4:], crc32.Checksum(dst[at+8:], castagnoli))
+	return dst
+}
+
+// readRecord reads the record at the start of b and gives its length. It proves
+// the record whole by itself; that it follows another is for follows to say.
+func readRecord(b []byte) (g Group, n int, err error) {
+	if len(b) <= recordHead || !bytes.Equal(b[:4], recordMagic) {
+		return g, 0, errMagic
+	}
+	length := binary.LittleEndian.Uint32(b[20:])
+	if length > BodyMax || len(b) < recordHead+int(length)+1 {
+		return g, 0, errLength
+	}
+	b = b[:recordHead+int(length)+1]
+	if binary.LittleEndian.Uint32(b[4:]) != crc32.Checksum(b[8:], castagnoli) || b[len(b)-1] != recordEnd {
+		return g, 0, errChecksum
+	}
+	g = Group{
+		Number:   binary.LittleEndian.Uint64(b[8:]),
+		Node:     binary.LittleEndian.Uint32(b[16:]),
+		Proposal: binary.LittleEndian.Uint64(b[24:]),
+		Stamp:    int64(binary.LittleEndian.Uint64(b[32:])),
+		Chain:    [32]byte(b[40:]),
+		Body:     bytes.Clone(b[recordHead : len(b)-1]),
+	}
+	mask(g.Body, &g.Chain)
+	return g, len(b), nil
+}
+
+// follows tells whether g is the group whose chain continues before.
+func (g *Group) follows(before *[32]byte) bool {
+	var head [32]byte
+	binary.LittleEndian.PutUint64(head[0:], g.Number)
+	binary.LittleEndian.PutUint32(head[8:], g.Node)
+	binary.LittleEndian.PutUint32(head[12:], uint32(len(g.Body)))
+	binary.LittleEndian.PutUint64(head[16:], g.Proposal)
+	binary.LittleEndian.PutUint64(head[24:], uint64(g.Stamp))
+	return chain(before, head[:], g.Body) == g.Chain
+}
+
+func chain(before *[32]byte, head, body []byte) (sum [32]byte) {
+	h := sha256.New()
+	h.Write(before[:])
+	h.Write(head)
+	h.Write(body)
+	h.Sum(sum[:0])
+	return sum
+}
+
+// mask is its own inverse.
+func mask(b []byte, key *[32]byte) {
+	var wide [512]byte
+	for i := 0; i < len(wide); i += len(key) {
+		copy(wide[i:], key[:])
+	}
+	for len(b) > 0 {
+		b = b[subtle.XORBytes(b, b, wide[:]):]
+	}
+}

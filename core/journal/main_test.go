@@ -1,0 +1,191 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.etcd.io/etcd/server/v3/storage/wal"
+)
+
+// The wal keeps its segment size in a package variable; it is set once, before any
+// log is open.
+func TestMain(m *testing.M) {
+	wal.SegmentSizeBytes = 8 << 10
+	os.Exit(m.Run())
+}
+
+// tempDir is in memory where it can be: these tests break files, not disks.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "journal")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// ticking is a clock that tests can read back: 1, 2, 3 …
+func ticking() func() int64 {
+	var t int64
+	return func() int64 { t++; return t }
+}
+
+func mustOpen(t testing.TB, dir string) *File {
+	t.Helper()
+	f, err := Open(dir, Options{Now: ticking()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func mustClose(t testing.TB, l Log) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// body of the i-th group of the tests; some hold whole sectors of zeros.
+func body(i int) []byte {
+	if i%5 == 3 {
+		return make([]byte, 1400)
+	}
+	return fmt.Appendf(nil, "group %d %s", i, bytes.Repeat([]byte{byte(i)}, i*7%90))
+}
+
+func propose(t testing.TB, f *File, from, to int) {
+	t.Helper()
+	for i := from; i <= to; i++ {
+		if err := f.Propose(Group{Node: 7, Proposal: uint64(i), Body: body(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// drain reads what is durable now.
+func drain(f *File, from uint64) (got []Group, err error) {
+	last := f.Last().Number
+	if last < from {
+		return nil, nil
+	}
+	for g, err := range f.Deliver(context.Background(), from) {
+		if err != nil {
+			return got, err
+		}
+		if got = append(got, g); g.Number == last {
+			break
+		}
+	}
+	return got, nil
+}
+
+func mustDrain(t testing.TB, f *File, from uint64) []Group {
+	t.Helper()
+	got, err := drain(f, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func same(a, b []Group) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		x, y := a[i], b[i]
+		if x.Number != y.Number || x.Node != y.Node || x.Proposal != y.Proposal || x.Stamp != y.Stamp || x.Chain != y.Chain || !bytes.Equal(x.Body, y.Body) {
+			return false
+		}
+	}
+	return true
+}
+
+// made is a log on disk with n groups, and what it holds.
+func made(t testing.TB, n int) (dir string, groups []Group) {
+	t.Helper()
+	dir = tempDir(t)
+	f := mustOpen(t, dir)
+	propose(t, f, 1, n)
+	groups = mustDrain(t, f, 1)
+	mustClose(t, f)
+	return dir, groups
+}
+
+// killed is like made, but its process died: the mark is as old as the log.
+func killed(t testing.TB, n int) (dir string, groups []Group) {
+	t.Helper()
+	live := tempDir(t)
+	f := mustOpen(t, live)
+	propose(t, f, 1, n)
+	groups = mustDrain(t, f, 1)
+	dir = tempDir(t)
+	copyLog(t, dir, live)
+	mustClose(t, f)
+	return dir, groups
+}
+
+// copyLog copies a log as a crash would leave it.
+func copyLog(t testing.TB, to, from string) {
+	t.Helper()
+	os.RemoveAll(to)
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func segmentsOf(t testing.TB, dir string) []segment {
+	t.Helper()
+	segs, err := listSegments(filepath.Join(dir, walDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return segs
+}
+
+func places(t testing.TB, dir string) (ps []Place) {
+	t.Helper()
+	for p, err := range Scan(dir, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ps = append(ps, p)
+	}
+	return ps
+}
+
+func mustRead(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func mustWrite(t testing.TB, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantDamage asks for a refusal that names a file and a place in it.
+func wantDamage(t testing.TB, err error) *Damage {
+	t.Helper()
+	var d *Damage
+	if !errors.As(err, &d) {
+		t.Fatalf("got %v, want a Damage", err)
+	}
+	if d.File == "" || d.Err == nil {
+		t.Fatalf("%+v does not say where", d)
+	}
+	return d
+}

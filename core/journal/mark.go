@@ -1,0 +1,94 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+)
+
+// mark is what the log is known to have reached, kept beside it. It is written
+// when a log is created, opened and closed, and whenever a segment is begun, always
+// before a later group is delivered. It turns a lost last segment and a cut into
+// durable groups, which the segments alone cannot show, into a Damage.
+type mark struct {
+	Position
+	place, first uint64 // of the last segment
+}
+
+const (
+	markName  = "MARK"
+	markBytes = 8 + 8 + 32 + 8 + 8 + 8 + 4
+	markMagic = "DXMARK\x00\x01"
+)
+
+func writeMark(dir string, m mark) error {
+	b := append(make([]byte, 0, markBytes), markMagic...)
+	b = binary.LittleEndian.AppendUint64(b, m.Number)
+	b = append(b, m.Chain[:]...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(m.Stamp))
+	b = binary.LittleEndian.AppendUint64(b, m.place)
+	b = binary.LittleEndian.AppendUint64(b, m.first)
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	return writeAtomically(filepath.Join(dir, markName), b)
+}
+
+// readMark gives the mark of the log in dir; false if there is none.
+func readMark(dir string) (m mark, ok bool, err error) {
+	path := filepath.Join(dir, markName)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return m, false, nil
+	}
+	if err != nil {
+		return m, false, err
+	}
+	if len(b) != markBytes || string(b[:8]) != markMagic || crc32.Checksum(b[:markBytes-4], castagnoli) != binary.LittleEndian.Uint32(b[markBytes-4:]) {
+		return m, false, &Damage{File: path, Err: errChecksum}
+	}
+	m.Number = binary.LittleEndian.Uint64(b[8:])
+	m.Chain = [32]byte(b[16:])
+	m.Stamp = int64(binary.LittleEndian.Uint64(b[48:]))
+	m.place = binary.LittleEndian.Uint64(b[56:])
+	m.first = binary.LittleEndian.Uint64(b[64:])
+	return m, true, nil
+}
+
+// writeAtomically replaces the file at path: after a crash it holds the old bytes
+// or the new, and once it returns the new.
+func writeAtomically(path string, parts ...[]byte) error {
+	tmp := path + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	for _, b := range parts {
+		if err == nil {
+			_, err = f.Write(b)
+		}
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		os.Remove(tmp)
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

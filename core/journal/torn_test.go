@@ -1,0 +1,203 @@
+package journal
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// lastFrame gives the last group's file and the bytes it takes there.
+func lastFrame(t testing.TB, dir string) (path string, off, end int64) {
+	t.Helper()
+	ps := places(t, dir)
+	p := ps[len(ps)-1]
+	b := mustRead(t, p.File)
+	n, pad, err := frameLength([8]byte(b[p.Offset:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.File, p.Offset, p.Offset + 8 + n + pad
+}
+
+// A crash in the middle of the last write, at any byte of it, costs that group and
+// no other, whether the file ends there or goes on as zeros.
+func TestTornTail(t *testing.T) {
+	for _, n := range []int{1, 4, 8, 14} { // groups 3, 8 … have a body of zeros over sectors
+		dir, want := killed(t, n)
+		path, off, end := lastFrame(t, dir)
+		whole := mustRead(t, path)
+		data, _, _ := frameLength([8]byte(whole[off:]))
+		for at := off; at < end; at++ {
+			keep := n - 1
+			if at >= off+8+data {
+				keep = n // only padding is gone
+			}
+			mustWrite(t, path, whole[:at])
+			wantGroups(t, dir, want[:keep], fmt.Sprintf("%d groups, file ends at %d of %d–%d", n, at, off, end))
+			zeroed := bytes.Clone(whole)
+			clear(zeroed[at:])
+			mustWrite(t, path, zeroed)
+			wantGroups(t, dir, want[:keep], fmt.Sprintf("%d groups, zero from %d of %d–%d", n, at, off, end))
+		}
+	}
+}
+
+// Any set of whole sectors may be missing from the last write.
+func TestTornSectors(t *testing.T) {
+	dir, want := killed(t, 8)
+	path, off, end := lastFrame(t, dir)
+	whole := mustRead(t, path)
+	first, last := off/sector, (end-1)/sector
+	for set := 1; set < 1<<(last-first+1); set++ {
+		torn := bytes.Clone(whole)
+		for s := first; s <= last; s++ {
+			if set>>(s-first)&1 == 1 {
+				clear(torn[max(off, s*sector):min(end, (s+1)*sector)])
+			}
+		}
+		mustWrite(t, path, torn)
+		wantGroups(t, dir, want[:7], fmt.Sprintf("sectors %b", set))
+	}
+}
+
+// wantGroups opens a copy of the log and asks for exactly these groups, and that
+// the log goes on from there.
+func wantGroups(t *testing.T, dir string, want []Group, what string) {
+	t.Helper()
+	broken := filepath.Join(filepath.Dir(dir), filepath.Base(dir)+"-copy")
+	defer os.RemoveAll(broken)
+	copyLog(t, broken, dir)
+	f, err := Open(broken, Options{Now: func() int64 { return 1 << 40 }})
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if got := mustDrain(t, f, 1); !same(got, want) {
+		t.Fatalf("%s: %d groups, want %d", what, len(got), len(want))
+	}
+	propose(t, f, 1, 2)
+	mustClose(t, f)
+	if got := len(places(t, broken)); got != len(want)+2 {
+		t.Fatalf("%s: %d groups after two more, want %d", what, got, len(want)+2)
+	}
+}
+
+// A torn tail behind which the log is known to have gone on is damage.
+func TestTornBeforeTheMark(t *testing.T) {
+	dir, _ := made(t, 8)
+	path, off, end := lastFrame(t, dir)
+	b := mustRead(t, path)
+	clear(b[(off+end)/2 : end])
+	mustWrite(t, path, b)
+	_, err := Open(dir, Options{})
+	if d := wantDamage(t, err); d.File != path || d.Offset != off || d.Group != 8 {
+		t.Fatalf("%v, want %s at %d, group 8", d, path, off)
+	}
+}
+
+// A zero sector in the middle is no torn tail: whole groups stand behind it.
+func TestHoleInTheMiddle(t *testing.T) {
+	dir, _ := killed(t, 9)
+	ps := places(t, dir)
+	for _, p := range ps[:8] {
+		b := mustRead(t, p.File)
+		n, pad, _ := frameLength([8]byte(b[p.Offset:]))
+		holed := bytes.Clone(b)
+		clear(holed[p.Offset : p.Offset+8+n+pad])
+		mustWrite(t, p.File, holed)
+		_, err := Open(dir, Options{})
+		if d := wantDamage(t, err); d.File != p.File || d.Offset != p.Offset || d.Group != p.Number {
+			t.Fatalf("%v, want %s at %d, group %d", d, p.File, p.Offset, p.Number)
+		}
+		mustWrite(t, p.File, b)
+	}
+}
+
+// Whatever single bit or byte goes bad in any file of a log, it is refused with its
+// place, or the log gives exactly what it held.
+func TestEveryFlip(t *testing.T) {
+	for _, n := range []int{4, 9} {
+		dir, want := killed(t, n)
+		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) == ".tmp" || d.Name() == lockName {
+				return err
+			}
+			flipAll(t, dir, path, want)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func flipAll(t *testing.T, dir, path string, want []Group) {
+	t.Helper()
+	b := mustRead(t, path)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	used := len(bytes.TrimRight(b, "\x00")) + 40
+	refused := 0
+	for i := range b {
+		flips := []byte{1, 2, 4, 8, 16, 32, 64, 128, 0xFF}
+		if i > used {
+			flips = flips[i%8 : i%8+1]
+		}
+		for _, x := range flips {
+			if _, err := f.WriteAt([]byte{b[i] ^ x}, int64(i)); err != nil {
+				t.Fatal(err)
+			}
+			if bad := scanned(t, dir, want); bad != nil {
+				refused++
+			} else if i%16 == 0 {
+				wantGroups(t, dir, want, fmt.Sprintf("%s byte %d ^ %02x", path, i, x))
+			}
+		}
+		if _, err := f.WriteAt(b[i:i+1], int64(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused == 0 {
+		t.Fatalf("%s: no flip was refused", path)
+	}
+}
+
+// scanned reads the log as Open would. It gives the damage; without one the groups
+// must be those that were written.
+func scanned(t *testing.T, dir string, want []Group) *Damage {
+	t.Helper()
+	var got []Group
+	for p, err := range Scan(dir, 1) {
+		if _, torn := err.(*Torn); torn {
+			break
+		}
+		if err != nil {
+			return wantDamage(t, err)
+		}
+		got = append(got, p.Group)
+	}
+	if !same(got, want) {
+		t.Fatalf("silently wrong: %d groups, want %d", len(got), len(want))
+	}
+	return nil
+}
+
+// What Scan refuses, Open refuses, and leaves as it was.
+func TestOpenLeavesDamageAlone(t *testing.T) {
+	dir, _ := killed(t, 9)
+	p := places(t, dir)[4]
+	b := mustRead(t, p.File)
+	b[p.Offset+60] ^= 4
+	mustWrite(t, p.File, b)
+	_, err := Open(dir, Options{})
+	if d := wantDamage(t, err); d.File != p.File || d.Offset != p.Offset || d.Group != 5 {
+		t.Fatalf("%v, want %s at %d, group 5", d, p.File, p.Offset)
+	}
+	if !bytes.Equal(mustRead(t, p.File), b) {
+		t.Fatal("Open changed a damaged log")
+	}
+}

@@ -1,0 +1,89 @@
+package manual
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/feed"
+)
+
+func at(second int64) time.Time { return time.Unix(second, 250_000_000) }
+
+func TestPost(t *testing.T) {
+	var d Desk
+	for _, c := range []struct {
+		story  string
+		feed   core.Feed
+		source string
+		price  core.Price
+		second int64
+		want   core.Price
+		count  uint8
+	}{
+		{"the first price is the index", core.BTC, "a", 100, 10, 100, 1},
+		{"with a second source the mean of both", core.BTC, "b", 103, 11, 101, 2},
+		{"a source moves", core.BTC, "a", 101, 11, 102, 2},
+		{"another feed is another desk", core.Gold, "a", 7, 11, 7, 1},
+		{"what is stale drops out", core.BTC, "b", 200, 17, 200, 1},
+		{"who read the clock too early comes in order all the same", core.BTC, "b", 201, 16, 201, 1},
+	} {
+		tick, err := d.Post(c.feed, c.source, c.price, at(c.second))
+		if err != nil || tick.Price != c.want || tick.Count != c.count || !tick.Manual || tick.Feed != c.feed {
+			t.Errorf("%s: %+v, %v", c.story, tick, err)
+		}
+		if tick.Second != max(c.second, 10) && c.second != 16 || c.second == 16 && tick.Second != 17 {
+			t.Errorf("%s: second %d", c.story, tick.Second)
+		}
+	}
+}
+
+func TestPostRefuses(t *testing.T) {
+	var d Desk
+	for _, c := range []struct {
+		feed   core.Feed
+		source string
+		price  core.Price
+		want   error
+	}{
+		{core.Feeds, "a", 1, ErrFeed},
+		{core.BTC, "", 1, ErrSource},
+		{core.BTC, strings.Repeat("x", 65), 1, ErrSource},
+		{core.BTC, "a", 0, ErrPrice},
+	} {
+		if _, err := d.Post(c.feed, c.source, c.price, at(10)); !errors.Is(err, c.want) {
+			t.Errorf("%v, want %v", err, c.want)
+		}
+	}
+	for _, s := range []string{"a", "b", "c"} {
+		d.Post(core.BTC, s, 100, at(10))
+	}
+	if tick, err := d.Post(core.BTC, "c", 200, at(10)); err != nil || tick.Count != 2 {
+		t.Errorf("an outlier is left out: %+v, %v", tick, err)
+	}
+	if _, err := d.Post(core.BTC, "d", 200, at(10)); !errors.Is(err, ErrNoIndex) {
+		t.Errorf("two camps: %v", err)
+	}
+}
+
+// Many operators at once: each gets a tick, and none is of the past.
+func TestManyPost(t *testing.T) {
+	var d Desk
+	var ring feed.Ring
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if _, err := d.Post(core.WTI, "a", core.Price(100+i), at(int64(10+i%3))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	tick, err := d.Post(core.WTI, "a", 500, at(1))
+	if err != nil || tick.Second != 12 || !ring.Put(tick) {
+		t.Errorf("%+v, %v", tick, err)
+	}
+}

@@ -1,0 +1,64 @@
+package schemas
+
+// Bucket is one of a key's three token buckets (spec 4.8).
+type Bucket struct {
+	SustainedRatePerS int64 `json:"sustained_rate_per_s"`
+	Burst             int64 `json:"burst"`
+}
+
+// Limits is the answer of `GET /v1/account/limits`. It carries no as_of_seq.
+type Limits struct {
+	Scopes            []string `json:"scopes" nullable:"false" enum:"read,trade,withdraw"`
+	Read              Bucket   `json:"read"`
+	Write             Bucket   `json:"write"`
+	Cancel            Bucket   `json:"cancel"`
+	TrailingVolume30d U64      `json:"trailing_volume_30d" pattern:"^[0-9]+$" doc:"Shares"`
+	WriteFloor        int64    `json:"write_floor"`
+	UsdPerExtraRps    int64    `json:"usd_per_extra_rps"`
+	BatchCap          int64    `json:"batch_cap"`
+	ResponseBudgetMs  int64    `json:"response_budget_ms"`
+}
+
+// CreateKey is the body of `POST /keys` on the accounts service. It is optional:
+// no scopes means read and trade, which is also the most that can be had there.
+type CreateKey struct {
+	Label  string   `json:"label,omitzero" maxLength:"64"`
+	Scopes []string `json:"scopes,omitempty" nullable:"false" minItems:"1" maxItems:"3" enum:"read,trade,withdraw"`
+}
+
+// RevokeKey names the key of `DELETE /keys/{api_key}`.
+type RevokeKey struct {
+	APIKey string `json:"api_key" in:"path"`
+}
+
+// NewKey shows a key's secret, 64 hex characters, once.
+type NewKey struct {
+	APIKey    string   `json:"api_key"`
+	Secret    string   `json:"secret" doc:"64 hex characters, shown once"`
+	Scopes    []string `json:"scopes" nullable:"false" enum:"read,trade,withdraw"`
+	CreatedTs U64      `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
+}
+
+// Key is a key without its secret.
+type Key struct {
+	APIKey    string   `json:"api_key"`
+	Label     string   `json:"label"`
+	Scopes    []string `json:"scopes" nullable:"false" enum:"read,trade,withdraw"`
+	CreatedTs U64      `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
+}
+
+// KeyList is the answer of `GET /keys`.
+type KeyList struct {
+	Keys []Key `json:"keys" nullable:"false"`
+}
+
+// Revoked is the answer of a revocation, the same whether the key was there or not.
+type Revoked struct {
+	APIKey  string `json:"api_key"`
+	Revoked bool   `json:"revoked"`
+}
+
+// AccountClosed is the answer of `DELETE /account`: all its keys are revoked.
+type AccountClosed struct {
+	Revoked bool `json:"revoked"`
+}

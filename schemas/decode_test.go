@@ -1,0 +1,552 @@
+package schemas
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"duplex/core"
+
+	"pgregory.net/rapid"
+)
+
+// An order's parts, so that a row of the table says only what differs.
+const (
+	limitBuy  = `{"client_order_id":"7","market_id":1,"side":"buy","outcome":"yes","tick":4700,"qty":10}`
+	marketBuy = `{"client_order_id":"7","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"500","qty":10}`
+)
+
+// with sets members of an order given as JSON; a value of "-" leaves one out.
+func with(order string, members ...string) string {
+	var out []string
+	rest := strings.Split(strings.Trim(order, "{}"), ",")
+	for i := 0; i < len(members); i += 2 {
+		for j, m := range rest {
+			if strings.HasPrefix(m, `"`+members[i]+`":`) {
+				rest = append(rest[:j:j], rest[j+1:]...)
+				break
+			}
+		}
+		if members[i+1] != "-" {
+			out = append(out, fmt.Sprintf("%q:%s", members[i], members[i+1]))
+		}
+	}
+	return "{" + strings.Join(append(rest, out...), ",") + "}"
+}
+
+// verdict is the code of a fault, or the core reject the order carries behind a
+// plus, or "".
+func verdict(f *Fault, o PlaceOrder) string {
+	switch {
+	case f != nil:
+		return f.Code
+	case o.Fault != core.OK:
+		return "+" + o.Fault.String()
+	}
+	return ""
+}
+
+func TestDecodePlaceOrder(t *testing.T) {
+	const sv = "schema_violation"
+	big := strings.Repeat("9", 40)
+	for _, c := range []struct{ body, want string }{
+		{limitBuy, ""},
+		{marketBuy, ""},
+		{" \n\t" + limitBuy + "\r\n ", ""},
+		// not one JSON object
+		{"", "malformed_json"},
+		{"   ", "malformed_json"},
+		{"null", "malformed_json"},
+		{"[]", "malformed_json"},
+		{`"x"`, "malformed_json"},
+		{"[" + limitBuy + "]", "malformed_json"},
+		{limitBuy + "{}", "malformed_json"},
+		{limitBuy + ",", "malformed_json"},
+		{limitBuy[:len(limitBuy)-1], "malformed_json"},
+		{limitBuy[:len(limitBuy)-1] + ",}", "malformed_json"},
+		{limitBuy[:len(limitBuy)-1] + `,"qty":10}`, "malformed_json"},
+		{limitBuy[:len(limitBuy)-1] + `,"q\u0074y":10}`, "malformed_json"},
+		{limitBuy[:len(limitBuy)-1] + `,"x":{"a":1,"a":1}}`, "malformed_json"},
+		{limitBuy[:len(limitBuy)-1] + `,"x":[{"a":1,"a":1}]}`, "malformed_json"},
+		{with(limitBuy, "side", "\"\xff\""), "malformed_json"},
+		{with(limitBuy, "side", `"\ud800"`), "malformed_json"},
+		{with(limitBuy, "qty", "01"), "malformed_json"},
+		{with(limitBuy, "qty", "+1"), "malformed_json"},
+		{with(limitBuy, "qty", "NaN"), "malformed_json"},
+		{"\ufeff" + limitBuy, "malformed_json"},
+		{"// x\n" + limitBuy, "malformed_json"},
+		{strings.ReplaceAll(limitBuy, `"`, `'`), "malformed_json"},
+		// unknown fields come before everything else in the object
+		{with(limitBuy, "foo", "1"), "unknown_field"},
+		{with(limitBuy, "Qty", "1"), "unknown_field"},
+		{with(limitBuy, "QTY", "1", "qty", "0"), "unknown_field"},
+		{with(limitBuy, "fault", "1"), "unknown_field"},
+		{with(limitBuy, "Fault", "1"), "unknown_field"},
+		{with(limitBuy, "", "1"), "unknown_field"},
+		{with(limitBuy, "foo", "null"), "unknown_field"},
+		{with(limitBuy, "foo", "1", "qty", "0", "side", "1", "client_order_id", "-"), "unknown_field"},
+		{with(limitBuy, "qty", `"x"`, "foo", "1"), "unknown_field"},
+		{`{"orders":[]}`, "unknown_field"},
+		// what the core answers, with the order sound otherwise
+		{with(limitBuy, "qty", "0"), "+bad_qty"},
+		{with(limitBuy, "qty", "-0"), "+bad_qty"},
+		{with(limitBuy, "qty", "-1"), "+bad_qty"},
+		{with(limitBuy, "qty", "1000000"), ""},
+		{with(limitBuy, "qty", "1000001"), "+bad_qty"},
+		{with(limitBuy, "qty", "9223372036854775807"), "+bad_qty"},
+		{with(limitBuy, "qty", "9223372036854775808"), "+bad_qty"},
+		{with(limitBuy, "qty", "18446744073709551617"), "+bad_qty"},
+		{with(limitBuy, "qty", big), "+bad_qty"},
+		{with(limitBuy, "qty", "-"+big), "+bad_qty"},
+		{with(limitBuy, "tick", "0"), "+bad_price_tick"},
+		{with(limitBuy, "tick", "-1"), "+bad_price_tick"},
+		{with(limitBuy, "tick", "1"), ""},
+		{with(limitBuy, "tick", "9999"), ""},
+		{with(limitBuy, "tick", "10000"), "+bad_price_tick"},
+		{with(limitBuy, "tick", "4294967297"), "+bad_price_tick"},
+		{with(limitBuy, "tick", big), "+bad_price_tick"},
+		{with(limitBuy, "client_order_id", "-"), "+client_order_id_required"},
+		{with(limitBuy, "client_order_id", `"0"`), "+client_order_id_required"},
+		{with(limitBuy, "client_order_id", `"000"`), "+client_order_id_required"},
+		{with(limitBuy, "client_order_id", `"007"`), ""},
+		{with(limitBuy, "client_order_id", `"\u0037"`), ""},
+		{with(limitBuy, "client_order_id", `"18446744073709551615"`), ""},
+		{with(limitBuy, "qty", "0", "tick", "0", "client_order_id", "-"), "+bad_qty"},
+		{with(limitBuy, "tick", "0", "client_order_id", "-"), "+bad_price_tick"},
+		{with(marketBuy, "qty", "0"), "+bad_qty"},
+		// a telling code answers before a fault of schema
+		{with(limitBuy, "qty", "0", "side", `"x"`), "bad_qty"},
+		{with(limitBuy, "tick", "0", "side", "-"), "bad_price_tick"},
+		{with(limitBuy, "client_order_id", "-", "market_id", `"1"`), "client_order_id_required"},
+		{with(limitBuy, "tick", "0", "type", `"market"`), "bad_price_tick"},
+		// a field that failed its own check is not absent
+		{with(limitBuy, "client_order_id", "7"), sv},
+		{with(limitBuy, "client_order_id", "0"), sv},
+		{with(limitBuy, "client_order_id", "null"), sv},
+		{with(limitBuy, "client_order_id", `""`), sv},
+		{with(limitBuy, "client_order_id", `"-7"`), sv},
+		{with(limitBuy, "client_order_id", `"+7"`), sv},
+		{with(limitBuy, "client_order_id", `" 7"`), sv},
+		{with(limitBuy, "client_order_id", `"7.0"`), sv},
+		{with(limitBuy, "client_order_id", `"0x7"`), sv},
+		{with(limitBuy, "client_order_id", `"1_0"`), sv},
+		{with(limitBuy, "client_order_id", `"7a"`), sv},
+		{with(limitBuy, "client_order_id", `"٧"`), sv},
+		{with(limitBuy, "client_order_id", `"18446744073709551616"`), sv},
+		{with(limitBuy, "client_order_id", `["7"]`), sv},
+		{with(limitBuy, "client_order_id", `{"a":"7"}`), sv},
+		{with(limitBuy, "qty", "-"), sv},
+		{with(limitBuy, "qty", "null"), sv},
+		{with(limitBuy, "qty", `"10"`), sv},
+		{with(limitBuy, "qty", "1.0"), sv},
+		{with(limitBuy, "qty", "1e2"), sv},
+		{with(limitBuy, "qty", "0.5"), sv},
+		{with(limitBuy, "qty", "true"), sv},
+		{with(limitBuy, "qty", "[10]"), sv},
+		{with(limitBuy, "qty", "{}"), sv},
+		{with(limitBuy, "tick", "null"), sv},
+		{with(limitBuy, "tick", `"4700"`), sv},
+		{with(limitBuy, "tick", "4700.0"), sv},
+		{with(limitBuy, "tick", "47e2"), sv},
+		{with(limitBuy, "market_id", "-"), sv},
+		{with(limitBuy, "market_id", "null"), sv},
+		{with(limitBuy, "market_id", `"1"`), sv},
+		{with(limitBuy, "market_id", "-1"), sv},
+		{with(limitBuy, "market_id", "1.5"), sv},
+		{with(limitBuy, "market_id", "0"), ""},
+		{with(limitBuy, "market_id", "99999"), ""},
+		{with(limitBuy, "market_id", "4294967296"), sv},
+		{with(limitBuy, "market_id", big), sv},
+		{with(limitBuy, "side", "-"), sv},
+		{with(limitBuy, "side", `""`), sv},
+		{with(limitBuy, "side", `"BUY"`), sv},
+		{with(limitBuy, "side", `"buy "`), sv},
+		{with(limitBuy, "side", "null"), sv},
+		{with(limitBuy, "side", "1"), sv},
+		{with(limitBuy, "side", `"sell"`), ""},
+		{with(limitBuy, "side", `"\u0062uy"`), ""},
+		{with(limitBuy, "outcome", "-"), sv},
+		{with(limitBuy, "outcome", `"maybe"`), sv},
+		{with(limitBuy, "outcome", "true"), sv},
+		{with(limitBuy, "outcome", `"no"`), ""},
+		{with(limitBuy, "type", `"limit"`), ""},
+		{with(limitBuy, "type", `""`), sv},
+		{with(limitBuy, "type", "null"), sv},
+		{with(limitBuy, "type", `"stop"`), sv},
+		{with(limitBuy, "tif", `"gtc"`), ""},
+		{with(limitBuy, "tif", `"ioc"`), ""},
+		{with(limitBuy, "tif", `"fok"`), ""},
+		{with(limitBuy, "tif", `"day"`), sv},
+		{with(limitBuy, "tif", `""`), sv},
+		{with(limitBuy, "tif", "null"), sv},
+		{with(limitBuy, "post_only", "true"), ""},
+		{with(limitBuy, "post_only", "false"), ""},
+		{with(limitBuy, "post_only", "null"), sv},
+		{with(limitBuy, "post_only", "1"), sv},
+		{with(limitBuy, "post_only", `"true"`), sv},
+		{with(limitBuy, "reduce_only", "true", "cancel_on_pause", "true", "stp_maker", "true"), ""},
+		{with(limitBuy, "reduce_only", "0"), sv},
+		{with(limitBuy, "cancel_on_pause", `"x"`), sv},
+		{with(limitBuy, "stp_maker", "[]"), sv},
+		{with(limitBuy, "group_id", "0"), ""},
+		{with(limitBuy, "group_id", "4294967295"), ""},
+		{with(limitBuy, "group_id", "4294967296"), sv},
+		{with(limitBuy, "group_id", "-1"), sv},
+		{with(limitBuy, "group_id", `"1"`), sv},
+		{with(limitBuy, "generation", "3"), ""},
+		{with(limitBuy, "generation", "4294967296"), sv},
+		{with(limitBuy, "generation", "-1"), sv},
+		{with(limitBuy, "max_cost", `"0"`), ""},
+		{with(limitBuy, "max_cost", `"18446744073709551616"`), sv},
+		{with(limitBuy, "max_cost", "5"), sv},
+		{with(limitBuy, "max_cost", "null"), sv},
+		{with(limitBuy, "expiry_ts", `"x"`), sv},
+		{with(limitBuy, "expiry_ts", "null"), sv},
+		// rules that join fields
+		{with(limitBuy, "tick", "-"), sv},
+		{with(limitBuy, "worst_tick", "5000"), sv},
+		{with(limitBuy, "expiry_ts", `"0"`), ""},
+		{with(limitBuy, "expiry_ts", `"5"`), sv},
+		{with(limitBuy, "expiry_ts", `"5"`, "tif", `"ioc"`), sv},
+		{with(limitBuy, "expiry_ts", `"5"`, "tif", `"gtt"`), ""},
+		{with(limitBuy, "expiry_ts", `"0"`, "tif", `"gtt"`), ""}, // the core's bad_expiry
+		{with(limitBuy, "tif", `"gtt"`), sv},
+		{with(limitBuy, "tif", `"gtt"`, "expiry_ts", `"5"`, "post_only", "true"), ""},
+		{with(limitBuy, "tif", `"ioc"`, "post_only", "true"), sv},
+		{with(limitBuy, "tif", `"ioc"`, "post_only", "false"), ""},
+		{with(limitBuy, "tif", `"fok"`, "post_only", "true"), sv},
+		{with(limitBuy, "side", `"sell"`, "max_cost", `"0"`), ""},
+		{with(limitBuy, "side", `"sell"`, "max_cost", `"1"`), sv},
+		{with(marketBuy, "tick", "5000"), sv},
+		{with(marketBuy, "tif", `"ioc"`), sv},
+		{with(marketBuy, "tif", `"gtc"`), sv},
+		{with(marketBuy, "expiry_ts", `"0"`), ""},
+		{with(marketBuy, "expiry_ts", `"5"`), sv},
+		{with(marketBuy, "post_only", "true"), sv},
+		{with(marketBuy, "post_only", "false"), ""},
+		{with(marketBuy, "max_cost", "-"), sv},
+		{with(marketBuy, "max_cost", `"0"`), sv},
+		{with(marketBuy, "worst_tick", "1"), ""},
+		{with(marketBuy, "worst_tick", "47"), ""},
+		{with(marketBuy, "worst_tick", "9999"), ""},
+		{with(marketBuy, "worst_tick", "0"), sv},
+		{with(marketBuy, "worst_tick", "10000"), sv},
+		{with(marketBuy, "worst_tick", "null"), sv},
+		{with(marketBuy, "side", `"sell"`, "max_cost", "-"), ""},
+		{with(marketBuy, "side", `"sell"`), sv},
+	} {
+		var o PlaceOrder
+		f := Decode([]byte(c.body), &o)
+		if got := verdict(f, o); got != c.want {
+			t.Errorf("%s\n got %q want %q (%v)", c.body, got, c.want, f)
+		}
+		if f != nil && (o.Fault != core.OK || !Known(f.Code)) {
+			t.Errorf("%s: fault %v and carried %v", c.body, f, o.Fault)
+		}
+	}
+}
+
+func TestDecodeKeepsTheOrder(t *testing.T) {
+	var o PlaceOrder
+	if f := Decode([]byte(with(limitBuy, "qty", "0", "group_id", "9")), &o); f != nil {
+		t.Fatal(f)
+	}
+	want := PlaceOrder{ClientOrderID: 7, MarketID: 1, Side: "buy", Outcome: "yes", Tick: Of(Int(4700)), GroupID: 9, Fault: core.BadQty}
+	if !reflect.DeepEqual(o, want) {
+		t.Errorf("got %+v", o)
+	}
+}
+
+func TestDecodeBatch(t *testing.T) {
+	batch := func(orders ...string) string { return `{"orders":[` + strings.Join(orders, ",") + `]}` }
+	many := func(n int) []string { return strings.Split(strings.Repeat(limitBuy+"|", n-1)+limitBuy, "|") }
+	badQty, noID := with(limitBuy, "qty", "0"), with(limitBuy, "client_order_id", "-")
+	for _, c := range []struct{ body, want, items string }{
+		{batch(limitBuy, marketBuy), "", "[ ]"},
+		{batch(limitBuy, badQty, noID), "", "[ bad_qty client_order_id_required]"},
+		{batch(many(20)...), "", "[                   ]"},
+		{batch(many(21)...), "schema_violation", ""},
+		{batch(), "schema_violation", ""},
+		{`{}`, "schema_violation", ""},
+		{`{"orders":null}`, "schema_violation", ""},
+		{`{"orders":{}}`, "schema_violation", ""},
+		{`{"orders":"x"}`, "schema_violation", ""},
+		{batch("null"), "schema_violation", ""},
+		{batch(limitBuy, "7"), "schema_violation", ""},
+		{batch(limitBuy, "[]"), "schema_violation", ""},
+		{batch(badQty, with(limitBuy, "side", `"x"`)), "schema_violation", ""},
+		{batch(with(limitBuy, "side", `"x"`, "qty", "0")), "schema_violation", ""},
+		{batch(with(limitBuy, "side", "null")), "schema_violation", ""},
+		{batch(badQty, with(limitBuy, "tif", `"gtt"`)), "schema_violation", ""},
+		{batch(badQty, with(limitBuy, "foo", "1")), "unknown_field", ""},
+		{batch(with(limitBuy, "side", "1"), with(limitBuy, "Side", "1")), "unknown_field", ""},
+		{`{"orders":[` + limitBuy + `],"x":1}`, "unknown_field", ""},
+		{`{"orders":7,"x":1}`, "unknown_field", ""},
+		{batch(append(many(21), with(limitBuy, "x", "1"))...), "unknown_field", ""},
+		{batch(limitBuy[:len(limitBuy)-1] + `,"qty":10}`), "malformed_json", ""},
+		{"[" + limitBuy + "]", "malformed_json", ""},
+	} {
+		var p PlaceOrders
+		f := Decode([]byte(c.body), &p)
+		var got, items string
+		if f != nil {
+			got = f.Code
+		} else {
+			names := []string{}
+			for _, o := range p.Orders {
+				names = append(names, o.Fault.String())
+			}
+			items = "[" + strings.Join(names, " ") + "]"
+		}
+		if got != c.want || (f == nil && items != c.items) {
+			t.Errorf("%.200s\n got %q %s want %q %s (%v)", c.body, got, items, c.want, c.items, f)
+		}
+	}
+}
+
+func TestFaultSaysWhere(t *testing.T) {
+	var p PlaceOrders
+	f := Decode([]byte(`{"orders":[`+limitBuy+`,`+with(limitBuy, "side", `"b\u001bid"`)+`]}`), &p)
+	want := Fault{Code: "schema_violation", Field: "orders[1].side", Got: "bid", Limit: "one of buy, sell", Message: "orders[1].side: one of buy, sell"}
+	if f == nil || *f != want {
+		t.Errorf("got %+v", f)
+	}
+	f = Decode([]byte(`{"orders":[`+with(limitBuy, "side", `"`+strings.Repeat("é", 100)+`"`)+`]}`), &p)
+	if f == nil || f.Got != strings.Repeat("é", 32)+"…" {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// TestDecodeOthers holds every other body against its codes.
+func TestDecodeOthers(t *testing.T) {
+	const sv = "schema_violation"
+	for _, c := range []struct {
+		into       any
+		body, want string
+	}{
+		{&CancelOrders{}, `{"order_ids":["1","02"]}`, ""},
+		{&CancelOrders{}, `{"order_ids":[]}`, ""},
+		{&CancelOrders{}, `{}`, sv},
+		{&CancelOrders{}, ``, "malformed_json"},
+		{&CancelOrders{}, `{"order_ids":null}`, sv},
+		{&CancelOrders{}, `{"order_ids":[null]}`, sv},
+		{&CancelOrders{}, `{"order_ids":[1]}`, sv},
+		{&CancelOrders{}, `{"order_ids":["x"]}`, sv},
+		{&CancelOrders{}, `{"order_ids":[""]}`, sv},
+		{&CancelOrders{}, `{"order_ids":"1"}`, sv},
+		{&CancelOrders{}, `{"order_ids":["1"],"x":1}`, "unknown_field"},
+		{&CancelOrders{}, `{"order_ids":[` + strings.Repeat(`"1",`, 19) + `"1"]}`, ""},
+		{&CancelOrders{}, `{"order_ids":[` + strings.Repeat(`"1",`, 20) + `"1"]}`, sv},
+		{&ArmDeadman{}, `{"timeout_ms":1000}`, ""},
+		{&ArmDeadman{}, `{"timeout_ms":60000}`, ""},
+		{&ArmDeadman{}, `{"timeout_ms":999}`, "invalid_timeout"},
+		{&ArmDeadman{}, `{"timeout_ms":60001}`, "invalid_timeout"},
+		{&ArmDeadman{}, `{"timeout_ms":-1}`, "invalid_timeout"},
+		{&ArmDeadman{}, `{"timeout_ms":99999999999999999999}`, "invalid_timeout"},
+		{&ArmDeadman{}, `{"timeout_ms":5000.0}`, sv},
+		{&ArmDeadman{}, `{"timeout_ms":"5000"}`, sv},
+		{&ArmDeadman{}, `{"timeout_ms":null}`, sv},
+		{&ArmDeadman{}, `{}`, sv},
+		{&ArmDeadman{}, `{"timeout_ms":0,"x":1}`, "unknown_field"},
+		{&DecreaseOrder{}, `{"reduce_by":1}`, ""},
+		{&DecreaseOrder{}, `{"reduce_to":0}`, ""},
+		{&DecreaseOrder{}, `{}`, sv},
+		{&DecreaseOrder{}, `{"reduce_by":1,"reduce_to":1}`, sv},
+		{&DecreaseOrder{}, `{"reduce_by":0}`, "invalid_decrease"},
+		{&DecreaseOrder{}, `{"reduce_to":-1}`, "invalid_decrease"},
+		{&DecreaseOrder{}, `{"reduce_by":"1"}`, sv},
+		{&DecreaseOrder{}, `{"reduce_by":null,"reduce_to":1}`, sv},
+		{&DecreaseOrder{}, `{"order_id":"1","reduce_to":1}`, "unknown_field"},
+		{&Redeem{}, `{"market_id":1,"qty":1}`, ""},
+		{&Redeem{}, `{"market_id":1,"qty":0}`, "bad_qty"},
+		{&Redeem{}, `{"market_id":"1","qty":0}`, "bad_qty"},
+		{&Redeem{}, `{"market_id":1}`, sv},
+		{&Redeem{}, `{"qty":1}`, sv},
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"w-1_A","amount":"5","destination":"d"}`, ""},
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"","amount":"5","destination":"d"}`, "bad_client_withdrawal_id"},
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"a b","amount":"5","destination":"d"}`, "bad_client_withdrawal_id"},
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"a\n","amount":"5","destination":"d"}`, "bad_client_withdrawal_id"},
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"` + strings.Repeat("a", 64) + `","amount":"5","destination":"d"}`, ""},
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"` + strings.Repeat("a", 65) + `","amount":"5","destination":"d"}`, "bad_client_withdrawal_id"},
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"a","amount":"0","destination":"d"}`, "bad_amount"},
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"a","amount":5,"destination":"d"}`, sv},
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"a","amount":"-5","destination":"d"}`, sv},
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"a","amount":"5","destination":""}`, ""}, // the port's bad_destination
+		{&RequestWithdrawal{}, `{"client_withdrawal_id":"a","amount":"5"}`, sv},
+		{&RequestWithdrawal{}, `{"amount":"5","destination":"d"}`, sv},
+		{&CreateKey{}, `{}`, ""},
+		{&CreateKey{}, `{"label":"","scopes":["read"]}`, ""},
+		{&CreateKey{}, `{"scopes":["read","withdraw"]}`, ""},
+		{&CreateKey{}, `{"scopes":["admin"]}`, sv},
+		{&CreateKey{}, `{"scopes":[null]}`, sv},
+		{&CreateKey{}, `{"scopes":[]}`, sv},
+		{&CreateKey{}, `{"scopes":"read"}`, sv},
+		{&CreateUser{}, `{"name":"ann","referrer_id":1,"reason":"x"}`, ""},
+		{&CreateUser{}, `{"name":""}`, sv},
+		{&CreateUser{}, `{"name":"ann","referrer_id":null}`, sv},
+		{&Deposit{}, `{"deposit_id":"d","amount":"1"}`, ""},
+		{&Deposit{}, `{"deposit_id":"d","amount":"0"}`, "bad_amount"},
+		{&Deposit{}, `{"deposit_id":"","amount":"1"}`, sv},
+		{&SetFees{}, `{"maker_rate":0,"taker_rate":250,"maker_rebate_pct":0,"referral_pct":0}`, ""},
+		{&SetFees{}, `{"maker_rate":0,"taker_rate":250,"maker_rebate_pct":0}`, sv},
+		{&SetFees{}, `{"maker_rate":2,"taker_rate":1,"maker_rebate_pct":0,"referral_pct":0}`, sv},
+		{&SetFees{}, `{"maker_rate":0,"taker_rate":10001,"maker_rebate_pct":0,"referral_pct":0}`, sv},
+		{&SetFees{}, `{"maker_rate":0,"taker_rate":1,"maker_rebate_pct":60,"referral_pct":41}`, sv},
+		{&SetSchedule{}, `{"schedule":[]}`, ""},
+		{&SetSchedule{}, `{"schedule":[{"kind":"maintenance","start_ts":"1","end_ts":"2"}]}`, ""},
+		{&SetSchedule{}, `{"schedule":[{"kind":"maintenance","start_ts":"2","end_ts":"2"}]}`, sv},
+		{&SetSchedule{}, `{"schedule":[{"kind":"maintenance","start_ts":"2","end_ts":"3","x":1}]}`, "unknown_field"},
+		{&Propose{}, `{"settle_price":"1"}`, ""},
+		{&Propose{}, `{"settle_price":"0"}`, sv},
+		{&Tick{}, `{"feed":0,"source":"s","price":"1"}`, ""},
+		{&Tick{}, `{"source":"s","price":"1"}`, sv},
+		{&Tick{}, `{"feed":3,"source":"s","price":"1"}`, sv},
+		{&SuspendUser{}, `{}`, ""},
+		{&SuspendUser{}, ``, "malformed_json"},
+		{&None{}, `{}`, ""},
+		{&None{}, `{"x":1}`, "unknown_field"},
+		{&WaitForEvent{}, `{"after_seq":"0","kinds":["fill"],"market_ids":[1,2],"timeout_ms":25000}`, ""},
+		{&WaitForEvent{}, `{"after_seq":"0","timeout_ms":25001}`, "invalid_timeout"},
+		{&WaitForEvent{}, `{"after_seq":"0","market_ids":[null]}`, sv},
+		{&WaitForEvent{}, `{"after_seq":"0","market_ids":[1.0]}`, sv},
+		{&WaitForEvent{}, `{"after_seq":"0","kinds":["x"]}`, sv},
+	} {
+		f := Decode([]byte(c.body), c.into)
+		if got := verdict(f, PlaceOrder{}); got != c.want {
+			t.Errorf("%T %s\n got %q want %q (%v)", c.into, c.body, got, c.want, f)
+		}
+	}
+	if f := DecodeOptional(nil, &SuspendUser{}); f != nil {
+		t.Error(f)
+	}
+}
+
+func TestDecodeArguments(t *testing.T) {
+	const sv = "schema_violation"
+	for _, c := range []struct {
+		into       any
+		body, want string
+	}{
+		{&GetMarket{}, `{"market_id":3,"min_seq":"5"}`, ""},
+		{&GetMarket{}, `{"market_id":"3"}`, sv},
+		{&GetMarket{}, `{"market_id":0}`, "unknown_market"},
+		{&GetMarket{}, `{}`, sv},
+		{&GetRound{}, `{"market_id":70000}`, "round_not_found"},
+		{&CancelOrder{}, `{"order_id":"5"}`, ""},
+		{&CancelOrder{}, `{"order_id":5}`, sv},
+		{&DecreaseOrder{}, `{"order_id":"5","reduce_to":1}`, ""},
+		{&DecreaseOrder{}, `{"reduce_to":1}`, sv},
+		{&ListOrders{}, ``, ""},
+		{&ListOrders{}, `{}`, ""},
+		{&ListOrders{}, `{"status":"resting,executed","limit":20,"cursor":""}`, ""},
+		{&ListOrders{}, `{"status":"resting,"}`, sv},
+		{&ListOrders{}, `{"limit":"20"}`, sv},
+		{&ListOrders{}, `{"limit":0}`, sv},
+		{&ListOrders{}, `{"limit":1001}`, sv},
+		{&ListOrders{}, `{"Limit":1}`, "unknown_field"},
+		{&ListOrders{}, `[]`, "malformed_json"},
+		{&CancelAll{}, `{"market_id":1,"group_id":2}`, ""},
+		{&CancelAll{}, `{"market_id":65537}`, sv},
+		{&PlaceOrder{}, limitBuy, ""},
+	} {
+		f := DecodeArguments([]byte(c.body), c.into)
+		if got := verdict(f, PlaceOrder{}); got != c.want {
+			t.Errorf("%T %s\n got %q want %q (%v)", c.into, c.body, got, c.want, f)
+		}
+	}
+}
+
+func TestDecodeBombs(t *testing.T) {
+	deep := strings.Repeat("[", 32<<10)
+	for _, body := range []string{
+		deep, `{"a":` + deep, `{"orders":` + deep + strings.Repeat("]", 32<<10) + "}",
+		`{"orders":` + strings.Repeat(`[`, 9000) + strings.Repeat("]", 9000) + "}",
+		strings.Repeat(`{"a":`, 12000) + "1" + strings.Repeat("}", 12000),
+		`{"orders":[` + strings.Repeat("{},", 20000) + "{}]}",
+		`{"client_order_id":"` + strings.Repeat("0", 60<<10) + `1"}`,
+	} {
+		if f := Decode([]byte(body), &PlaceOrders{}); f == nil {
+			t.Errorf("%.40s accepted", body)
+		}
+	}
+	keys := make([]string, 6000)
+	for i := range keys {
+		keys[i] = fmt.Sprintf(`"k%d":0`, i)
+	}
+	if f := Decode([]byte("{"+strings.Join(keys, ",")+"}"), &PlaceOrder{}); f == nil || f.Code != "unknown_field" {
+		t.Error(f)
+	}
+}
+
+// TestQuickAgrees holds the one-pass decoding against the diagnosing one.
+func TestQuickAgrees(t *testing.T) {
+	value := rapid.SampledFrom([]string{"0", "1", "-1", "5", "9999", "10000", "1000001", "1.0", "null", "true", "false",
+		`""`, `"0"`, `"5"`, `"buy"`, `"sell"`, `"yes"`, `"no"`, `"market"`, `"limit"`, `"gtt"`, `"ioc"`, "-", "-", "-"})
+	name := rapid.SampledFrom(append(BodyFields(PlaceOrder{}), "foo"))
+	rapid.Check(t, func(t *rapid.T) {
+		body := rapid.SampledFrom([]string{limitBuy, marketBuy}).Draw(t, "base")
+		for range rapid.IntRange(0, 4).Draw(t, "changes") {
+			body = with(body, name.Draw(t, "name"), value.Draw(t, "value"))
+		}
+		var quick, slow PlaceOrder
+		f, g := Decode([]byte(body), &quick), decode([]byte(body), &slow, inBody)
+		if !reflect.DeepEqual(f, g) || (f == nil && !reflect.DeepEqual(quick, slow)) {
+			t.Fatalf("%s\nquick %v %+v\nslow  %v %+v", body, f, quick, g, slow)
+		}
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{limitBuy, marketBuy, `{"orders":[` + limitBuy + `]}`, `{"order_ids":["1"]}`, `{"reduce_to":1}`, `{"timeout_ms":5000}`,
+		`{"schedule":[{"kind":"m","start_ts":"1","end_ts":"2"}]}`, `{"status":"resting","limit":5}`, `{"market_id":1,"qty":1}`, `{"a":null}`, `[`, "\xff"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, sample := range requests {
+			typ := reflect.TypeOf(sample)
+			into := reflect.New(typ).Interface()
+			if DecodeArguments(body, into) != nil {
+				continue
+			}
+			text, err := Append(nil, into)
+			if err != nil {
+				t.Fatalf("%s: %v", typ, err)
+			}
+			again := reflect.New(typ).Interface()
+			if f := DecodeArguments(text, again); f != nil || !same(into, again) {
+				t.Fatalf("%s: %q became %q: %v", typ, body, text, f)
+			}
+		}
+	})
+}
+
+// same compares what two requests say: an empty list that may be left out says
+// nothing, and a carried reject is found again.
+func same(a, b any) bool {
+	x, _ := Append(nil, a)
+	y, _ := Append(nil, b)
+	return string(x) == string(y)
+}
+
+func BenchmarkDecodePlaceOrder(b *testing.B) {
+	body := []byte(limitBuy)
+	b.ReportAllocs()
+	for b.Loop() {
+		var o PlaceOrder
+		if f := Decode(body, &o); f != nil {
+			b.Fatal(f)
+		}
+	}
+}
+
+func BenchmarkDecodeDiagnosed(b *testing.B) {
+	body := []byte(with(limitBuy, "qty", "0"))
+	b.ReportAllocs()
+	for b.Loop() {
+		var o PlaceOrder
+		if f := Decode(body, &o); f != nil {
+			b.Fatal(f)
+		}
+	}
+}

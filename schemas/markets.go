@@ -1,0 +1,117 @@
+package schemas
+
+import "duplex/core"
+
+// ListMarkets is the query of `GET /v1/markets`.
+type ListMarkets struct {
+	Status string `json:"status,omitempty" in:"query" list:"trading,frozen,proposed,settled,void" doc:"Comma-separated: trading, frozen, proposed, settled, void"`
+	Page
+	AsOf
+}
+
+// GetMarket names the slot of `GET /v1/markets/{market_id}`.
+type GetMarket struct {
+	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"65535" fault:"unknown_market"`
+	AsOf
+}
+
+// GetOrderbook is `GET /v1/markets/{market_id}/orderbook`.
+type GetOrderbook struct {
+	MarketID Int  `json:"market_id" in:"path" minimum:"1" maximum:"65535" fault:"unknown_market"`
+	Depth    *Int `json:"depth,omitempty" in:"query" minimum:"1" maximum:"1000" doc:"Levels each; default all"`
+	AsOf
+}
+
+// ListTrades is `GET /v1/markets/{market_id}/trades`.
+type ListTrades struct {
+	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"65535" fault:"unknown_market"`
+	Page
+	AsOf
+}
+
+// Band is a stretch of legal ticks: from, from + step, … to.
+type Band struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	Step int64 `json:"step"`
+}
+
+// TickSize is the grid a limit tick must lie on (contract core).
+type TickSize struct {
+	Name  string `json:"name" example:"narrow"`
+	Bands []Band `json:"bands" nullable:"false"`
+}
+
+// TickSizeOf puts a grid on the wire.
+func TickSizeOf(g core.Grid) TickSize {
+	bands := make([]Band, len(g.Bands))
+	for i, b := range g.Bands {
+		bands[i] = Band{int64(b.From), int64(b.To), int64(b.Step)}
+	}
+	return TickSize{Name: g.Name, Bands: bands}
+}
+
+// Market is a slot as it stands now. It has no category: the round carries it.
+// Absent prices are 0.
+type Market struct {
+	MarketID     uint32   `json:"market_id"`
+	Generation   uint32   `json:"generation"`
+	RoundNumber  U64      `json:"round_number" pattern:"^[0-9]+$"`
+	Status       string   `json:"status" enum:"trading,frozen,proposed,settled,void"`
+	TickSize     TickSize `json:"tick_size"`
+	YesBid       int64    `json:"yes_bid" doc:"Pips; 0 when none"`
+	YesBidQty    int64    `json:"yes_bid_qty"`
+	YesAsk       int64    `json:"yes_ask" doc:"Pips; 0 when none"`
+	YesAskQty    int64    `json:"yes_ask_qty"`
+	LastTickYes  int64    `json:"last_tick_yes" doc:"0 when none"`
+	Volume       U64      `json:"volume" pattern:"^[0-9]+$" doc:"Contracts"`
+	OpenInterest U64      `json:"open_interest" pattern:"^[0-9]+$" doc:"Contracts"`
+	Paused       bool     `json:"paused" doc:"No placements, cancels work"`
+	OpenTs       U64      `json:"open_ts" pattern:"^[0-9]+$" doc:"ns"`
+	CloseTs      U64      `json:"close_ts" pattern:"^[0-9]+$" doc:"ns; when it will freeze"`
+}
+
+// MarketRead is one market and the instant it is current as of.
+type MarketRead struct {
+	Market
+	Seen
+}
+
+// MarketList is a page of markets.
+type MarketList struct {
+	Markets []Market `json:"markets" nullable:"false"`
+	More
+}
+
+// Level is [tick, qty]: a price in its outcome's own ticks and the sum resting.
+type Level [2]int64
+
+// Orderbook holds the bids for each outcome, best first. The YES ask is 10000
+// minus the NO bid.
+type Orderbook struct {
+	MarketID   uint32   `json:"market_id"`
+	Generation uint32   `json:"generation"`
+	TickSize   TickSize `json:"tick_size"`
+	Yes        []Level  `json:"yes" nullable:"false" doc:"[tick, qty] bids for YES, best first"`
+	No         []Level  `json:"no" nullable:"false" doc:"[tick, qty] bids for NO, best first"`
+	Seen
+}
+
+// Trade is one public trade. It names no account of any kind.
+type Trade struct {
+	Seq          U64    `json:"seq" pattern:"^[0-9]+$"`
+	Ts           U64    `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
+	MarketID     uint32 `json:"market_id"`
+	Generation   uint32 `json:"generation"`
+	TickYes      int64  `json:"tick_yes" minimum:"1" maximum:"9999"`
+	Qty          int64  `json:"qty"`
+	Path         string `json:"path" enum:"direct,mint,merge"`
+	TakerSide    string `json:"taker_side" enum:"buy,sell"`
+	TakerOutcome string `json:"taker_outcome" enum:"yes,no"`
+}
+
+// TradeList is a page of trades, newest first.
+type TradeList struct {
+	Trades []Trade `json:"trades" nullable:"false"`
+	More
+}

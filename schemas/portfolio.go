@@ -1,0 +1,104 @@
+package schemas
+
+// ListFills is the query of `GET /v1/portfolio/fills`.
+type ListFills struct {
+	OrderID  *U64 `json:"order_id,omitempty" in:"query" pattern:"^[0-9]+$"`
+	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"65535"`
+	Page
+	AsOf
+}
+
+// Fill is one of the caller's fills in either role (spec 2.3).
+type Fill struct {
+	Seq           U64    `json:"seq" pattern:"^[0-9]+$"`
+	Ts            U64    `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
+	MarketID      uint32 `json:"market_id"`
+	OrderID       U64    `json:"order_id" pattern:"^[0-9]+$"`
+	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$"`
+	Role          string `json:"role" enum:"maker,taker"`
+	Side          string `json:"side" enum:"buy,sell"`
+	Outcome       string `json:"outcome" enum:"yes,no"`
+	Qty           int64  `json:"qty"`
+	TickYes       int64  `json:"tick_yes" minimum:"1" maximum:"9999"`
+	Path          string `json:"path" enum:"direct,mint,merge"`
+	Fee           U64    `json:"fee" pattern:"^[0-9]+$" doc:"Pips"`
+}
+
+// FillList is a page of fills, newest first.
+type FillList struct {
+	Fills []Fill `json:"fills" nullable:"false"`
+	More
+}
+
+// ListPositions is the query of `GET /v1/portfolio/positions`.
+type ListPositions struct {
+	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"65535"`
+	Page
+	AsOf
+}
+
+// Position is what the caller holds in one life of a slot (contract rest).
+type Position struct {
+	MarketID    uint32 `json:"market_id"`
+	Generation  uint32 `json:"generation"`
+	RoundNumber U64    `json:"round_number" pattern:"^[0-9]+$"`
+	YesQty      int64  `json:"yes_qty" doc:"Includes what is reserved"`
+	NoQty       int64  `json:"no_qty"`
+	YesReserved int64  `json:"yes_reserved"`
+	NoReserved  int64  `json:"no_reserved"`
+	Cost        U64    `json:"cost" pattern:"^[0-9]+$" doc:"Pips paid for what is held now, fees included"`
+}
+
+// PositionList is a page of positions; rows of zero are not listed.
+type PositionList struct {
+	Positions []Position `json:"positions" nullable:"false"`
+	More
+}
+
+// ListSettlements is the query of `GET /v1/portfolio/settlements`.
+type ListSettlements struct {
+	Page
+	AsOf
+}
+
+// Settlement is what a finished round paid the caller.
+type Settlement struct {
+	Seq           U64     `json:"seq" pattern:"^[0-9]+$"`
+	Ts            U64     `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
+	MarketID      uint32  `json:"market_id"`
+	Generation    uint32  `json:"generation"`
+	RoundNumber   U64     `json:"round_number" pattern:"^[0-9]+$"`
+	OutcomeStatus string  `json:"outcome_status" enum:"settled,void"`
+	Winner        *string `json:"winner" pattern:"^(yes|no)$" doc:"yes or no; null when void"`
+	YesQty        int64   `json:"yes_qty"`
+	NoQty         int64   `json:"no_qty"`
+	Payout        U64     `json:"payout" pattern:"^[0-9]+$" doc:"Pips"`
+}
+
+// SettlementList is a page of settlements, newest first.
+type SettlementList struct {
+	Settlements []Settlement `json:"settlements" nullable:"false"`
+	More
+}
+
+// Balance is the caller's money in pips: cash is free, reserved is held by resting
+// buys.
+type Balance struct {
+	Cash     U64 `json:"cash" pattern:"^[0-9]+$" doc:"Free cash, pips"`
+	Reserved U64 `json:"reserved" pattern:"^[0-9]+$" doc:"Held by resting buys, pips"`
+	Seen
+}
+
+// Redeem is the body of `POST /v1/portfolio/redeem`.
+type Redeem struct {
+	MarketID Int `json:"market_id" minimum:"0" maximum:"4294967295"`
+	Qty      Int `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Pairs of YES and NO to turn into 10000 pips each"`
+}
+
+// Redeemed is what a redeem did. Credit is in pips.
+type Redeemed struct {
+	MarketID uint32 `json:"market_id"`
+	Qty      int64  `json:"qty"`
+	Credit   U64    `json:"credit" pattern:"^[0-9]+$" doc:"Pips"`
+	Seq      U64    `json:"seq" pattern:"^[0-9]+$"`
+}

@@ -1,0 +1,51 @@
+package schemas
+
+// RequestWithdrawal is the body of `POST /v1/withdrawals`. The destination is
+// checked by the funding port (contract rest).
+type RequestWithdrawal struct {
+	ClientWithdrawalID string `json:"client_withdrawal_id" pattern:"^[A-Za-z0-9_-]{1,64}$" fault:"bad_client_withdrawal_id" doc:"Idempotency key"`
+	Amount             U64    `json:"amount" pattern:"^[0-9]+$" nonzero:"true" fault:"bad_amount" doc:"Pips"`
+	Destination        string `json:"destination"`
+}
+
+// ListWithdrawals is the query of `GET /v1/withdrawals`.
+type ListWithdrawals struct {
+	Page
+	AsOf
+}
+
+// GetWithdrawal names the record of `GET /v1/withdrawals/{withdrawal_id}`.
+type GetWithdrawal struct {
+	WithdrawalID U64 `json:"withdrawal_id" in:"path" fault:"unknown_withdrawal" pattern:"^[0-9]+$"`
+	AsOf
+}
+
+// Withdrawal is one request to take money out, in pips.
+type Withdrawal struct {
+	WithdrawalID       U64    `json:"withdrawal_id" pattern:"^[0-9]+$"`
+	ClientWithdrawalID string `json:"client_withdrawal_id"`
+	Amount             U64    `json:"amount" pattern:"^[0-9]+$" doc:"Pips"`
+	Destination        string `json:"destination"`
+	Status             string `json:"status" enum:"pending,completed,rejected"`
+	Seq                U64    `json:"seq" pattern:"^[0-9]+$"`
+	Ts                 U64    `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
+}
+
+// WithdrawalRead is one withdrawal and the instant it is current as of.
+type WithdrawalRead struct {
+	Withdrawal
+	Seen
+}
+
+// WithdrawalList is a page of withdrawals, newest first.
+type WithdrawalList struct {
+	Withdrawals []Withdrawal `json:"withdrawals" nullable:"false"`
+	More
+}
+
+// DepositAddress says where money comes in.
+type DepositAddress struct {
+	Address string `json:"address"`
+	Asset   string `json:"asset"`
+	Seen
+}
