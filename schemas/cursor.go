@@ -47,9 +47,9 @@ func EncodeCursor(b Binding, position ...uint64) string {
 // not ours, or of another route, account or filters, is bad_cursor.
 func DecodeCursor(b Binding, cursor string, position ...*uint64) *Fault {
 	bad := faultAt("bad_cursor", "cursor", cursor, "the cursor of the page before, with the same filters")
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) < checkLen {
-		return bad
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(raw) < checkLen || base64.RawURLEncoding.EncodeToString(raw) != cursor {
+		return bad // the decoder overlooks line ends and stray bits
 	}
 	raw, sum := raw[:len(raw)-checkLen], raw[len(raw)-checkLen:]
 	if b.check(raw) != [checkLen]byte(sum) {

@@ -53,9 +53,10 @@ func DecodeArguments(raw []byte, into any) *Fault {
 }
 
 // plain tells that body holds nothing which one pass would take for an absent
-// field: null, and the empty string.
+// field, null and the empty string, and no more objects than a batch has room
+// for, which one pass would all make before they are counted.
 func plain(body []byte) bool {
-	return !bytes.Contains(body, []byte("null")) && !bytes.Contains(body, []byte(`""`))
+	return bytes.Count(body, []byte{'{'}) <= BatchCap+1 && !bytes.Contains(body, []byte("null")) && !bytes.Contains(body, []byte(`""`))
 }
 
 func decode(body []byte, into any, from part) *Fault {
@@ -64,8 +65,20 @@ func decode(body []byte, into any, from part) *Fault {
 		return faultAt("malformed_json", "", string(body), "one JSON object: no duplicate names, nothing after it, UTF-8")
 	}
 	target := reflect.ValueOf(into).Elem()
-	found := object(v, planOf(target.Type()), target, from, "")
-	return found.worst()
+	got := object(v, planOf(target.Type()), target, from, "")
+	if got.unknown == nil && got.schema == nil {
+		got = handOver(got, target)
+	}
+	return got.worst()
+}
+
+// handOver leaves a core fault to the core, where the request can carry it there.
+func handOver(got found, target reflect.Value) found {
+	if c, ok := target.Addr().Interface().(carrier); ok && got.domain != nil {
+		c.carry(carried(got.domain.Code))
+		got.domain = nil
+	}
+	return got
 }
 
 // found collects what is wrong with one object, the first of each rank.
@@ -183,7 +196,7 @@ func objects(v jsontext.Value, f *field, target reflect.Value, at string) (out f
 			continue
 		}
 		one := reflect.New(target.Type().Elem()).Elem()
-		out.join(element(item, f.elem, one, here))
+		out.join(handOver(object(item, f.elem, one, inBody, here), one))
 		if n < max(f.itemsMax, 1) {
 			items = reflect.Append(items, one)
 		}
@@ -191,15 +204,6 @@ func objects(v jsontext.Value, f *field, target reflect.Value, at string) (out f
 	target.Set(items)
 	out.put(f.count(n, at))
 	return out
-}
-
-func element(item jsontext.Value, p *plan, one reflect.Value, at string) found {
-	got := object(item, p, one, inBody, at)
-	if c, ok := one.Addr().Interface().(carrier); ok && got.domain != nil {
-		c.carry(carried(got.domain.Code))
-		got.domain = nil
-	}
-	return got
 }
 
 // judge holds a decoded value against its field's domain.

@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"maps"
-	"slices"
 	"strconv"
 
 	"duplex/core"
@@ -145,7 +144,7 @@ func Codes() []string {
 	for i, m := range Faults {
 		out[i] = m.Code
 	}
-	return slices.Clip(out)
+	return out
 }
 
 // Error is the `error` member of every answer that is not 2xx (spec 7).

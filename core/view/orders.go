@@ -32,7 +32,7 @@ func (w *View) placed(e *core.OrderPlaced) {
 	c, a := e.Place, w.user(e.Place.User)
 	o := &Order{
 		ClientID: c.ClientID, User: c.User, Market: c.Market, Generation: e.Generation, Side: c.Side, Outcome: c.Outcome,
-		Tick: c.Tick, Qty: c.Qty, TIF: c.TIF, Expiry: c.Expiry, MaxCost: c.MaxCost, Group: c.Group, Flags: c.Flags,
+		Type: c.Type, Tick: c.Tick, Qty: c.Qty, TIF: c.TIF, Expiry: c.Expiry, MaxCost: c.MaxCost, Group: c.Group, Flags: c.Flags,
 		Left: c.Qty, CreatedSeq: w.at.Seq, CreatedTs: w.at.Ts, UpdateSeq: w.at.Seq,
 	}
 	a.rows.all = append(a.rows.all, o)

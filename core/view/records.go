@@ -11,6 +11,7 @@ type Order struct {
 	Generation uint32
 	Side       core.Side
 	Outcome    core.Outcome
+	Type       core.OrderType
 	Tick       core.Tick // a market order's worst_tick
 	Qty        core.Qty
 	TIF        core.TIF

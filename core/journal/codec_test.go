@@ -1,0 +1,412 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"duplex/core"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// every gives one empty command of each kind, by its number.
+func every() map[byte]core.Command {
+	all := map[byte]core.Command{
+		kindPlaceOrder: new(core.PlaceOrder), kindCancelOrder: new(core.CancelOrder), kindDecreaseOrder: new(core.DecreaseOrder),
+		kindCancelAll: new(core.CancelAll), kindClock: new(core.Clock), kindPostIndex: new(core.PostIndex),
+	}
+	for kind := range 256 {
+		if cmd := blank(byte(kind)); cmd != nil {
+			all[byte(kind)] = cmd
+		}
+	}
+	return all
+}
+
+// The table knows every type that core calls a command, and each by one number.
+func TestTableIsComplete(t *testing.T) {
+	table := map[string]byte{}
+	for kind, cmd := range every() {
+		table[reflect.TypeOf(cmd).Elem().Name()] = kind
+		if got := kindOf(cmd); got != kind {
+			t.Errorf("kindOf(%T) is %d, want %d", cmd, got, kind)
+		}
+	}
+	for _, name := range commandTypes(t) {
+		if table[name] == 0 {
+			t.Errorf("core.%s has no kind", name)
+		}
+		delete(table, name)
+	}
+	for name := range table {
+		t.Errorf("%s is no command of core", name)
+	}
+}
+
+// commandTypes reads the source of core for the receivers of the method command.
+func commandTypes(t *testing.T) (names []string) {
+	t.Helper()
+	paths, err := filepath.Glob("../*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil && fn.Name.Name == "command" {
+				names = append(names, fn.Recv.List[0].Type.(*ast.StarExpr).X.(*ast.Ident).Name)
+			}
+		}
+	}
+	if len(names) < 20 {
+		t.Fatalf("only %d commands found", len(names))
+	}
+	return names
+}
+
+// draw fills a command with chance, within what Encode accepts.
+func draw(rt *rapid.T, kind byte) core.Command {
+	cmd := reflect.New(reflect.TypeOf(every()[kind]).Elem())
+	fill(rt, cmd.Elem())
+	return cmd.Interface().(core.Command)
+}
+
+var (
+	rejects = []core.Reject{core.OK, core.UnknownMarket, core.StaleGeneration, core.UnknownUser, core.WithdrawalRefused}
+	tops    = map[reflect.Type]uint64{
+		reflect.TypeFor[core.Side]():      uint64(core.Sell),
+		reflect.TypeFor[core.Outcome]():   uint64(core.No),
+		reflect.TypeFor[core.OrderType](): uint64(core.Market),
+		reflect.TypeFor[core.TIF]():       uint64(core.FOK),
+		reflect.TypeFor[core.Flags]():     uint64(flagsMax),
+		reflect.TypeFor[core.Feed]():      core.Feeds - 1,
+		reflect.TypeFor[core.Scopes]():    7,
+	}
+)
+
+func fill(rt *rapid.T, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(rt, v.Field(i))
+		}
+		if b, ok := v.Addr().Interface().(*core.Band); ok {
+			b.Step = core.Tick(rapid.Int32Range(1, math.MaxInt32).Draw(rt, "step"))
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(rt, v.Index(i))
+		}
+	case reflect.Slice:
+		if n := rapid.IntRange(0, 4).Draw(rt, "len"); n > 0 {
+			v.Set(reflect.MakeSlice(v.Type(), n, n))
+			for i := range n {
+				fill(rt, v.Index(i))
+			}
+		}
+	case reflect.String:
+		v.SetString(rapid.String().Draw(rt, "string"))
+	case reflect.Bool:
+		v.SetBool(rapid.Bool().Draw(rt, "bool"))
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		bits := v.Type().Bits()
+		v.SetInt(rapid.Int64Range(math.MinInt64>>(64-bits), math.MaxInt64>>(64-bits)).Draw(rt, "int"))
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		if v.Type() == reflect.TypeFor[core.Reject]() {
+			v.SetUint(uint64(rapid.SampledFrom(rejects).Draw(rt, "reject")))
+			return
+		}
+		top, ok := tops[v.Type()]
+		if !ok {
+			top = math.MaxUint64 >> (64 - v.Type().Bits())
+		}
+		v.SetUint(rapid.Uint64Range(0, top).Draw(rt, "uint"))
+	default:
+		panic("a kind of field that the codec has not met: " + v.Type().String())
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	for kind := range every() {
+		t.Run(fmt.Sprintf("%T", every()[kind])[6:], rapid.MakeCheck(func(rt *rapid.T) {
+			cmd := draw(rt, kind)
+			b, err := Encode([]byte("before"), cmd)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if !bytes.HasPrefix(b, []byte("before")) || b[6] != kind {
+				rt.Fatalf("% x", b)
+			}
+			b = b[6:]
+			got, err := Decode(b)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, cmd) {
+				rt.Fatalf("got  %+v\nwant %+v", got, cmd)
+			}
+			for n := range b {
+				if _, err := Decode(b[:n]); err == nil {
+					rt.Fatalf("the first %d of %d bytes decode", n, len(b))
+				}
+			}
+			if _, err := Decode(append(b, 0)); err == nil {
+				rt.Fatal("a byte too many decodes")
+			}
+		}))
+	}
+}
+
+func TestBodyRoundTrip(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		kinds := rapid.SliceOfN(rapid.ByteRange(kindPlaceOrder, kindCheckpoint), 0, 12).Draw(rt, "kinds")
+		var body []byte
+		var want []core.Command
+		for _, kind := range kinds {
+			cmd := draw(rt, kind)
+			var err error
+			if body, err = AppendCommand(body, cmd); err != nil {
+				rt.Fatal(err)
+			}
+			want = append(want, cmd)
+		}
+		var got []core.Command
+		for cmd, err := range Commands(body) {
+			if err != nil {
+				rt.Fatal(err)
+			}
+			got = append(got, cmd)
+		}
+		if !reflect.DeepEqual(got, want) {
+			rt.Fatalf("got  %+v\nwant %+v", got, want)
+		}
+	})
+}
+
+// A command longer than one length byte can tell, in front of and behind others.
+func TestBodyLongCommand(t *testing.T) {
+	for _, n := range []int{0, 60, 127, 128, 129, 4000, 20000} {
+		long := &core.CreateKey{Label: strings.Repeat("x", n)}
+		body := []byte{}
+		for _, cmd := range []core.Command{&core.Clock{}, long, &core.Clock{}, long} {
+			var err error
+			if body, err = AppendCommand(body, cmd); err != nil {
+				t.Fatal(err)
+			}
+		}
+		i := 0
+		for cmd, err := range Commands(body) {
+			if err != nil {
+				t.Fatal(n, err)
+			}
+			if i%2 == 1 && !reflect.DeepEqual(cmd, long) {
+				t.Fatalf("%d: got %+v", n, cmd)
+			}
+			i++
+		}
+		if i != 4 {
+			t.Fatalf("%d commands", i)
+		}
+	}
+}
+
+// What Decode would not read back is not written, and the body stays as it was.
+func TestEncodeRefuses(t *testing.T) {
+	long := strings.Repeat("x", stringMax+1)
+	for _, cmd := range []core.Command{
+		nil,
+		&core.PlaceOrder{Side: 2},
+		&core.PlaceOrder{Outcome: core.NoOutcome},
+		&core.PlaceOrder{Type: 2},
+		&core.PlaceOrder{TIF: 4},
+		&core.PlaceOrder{Flags: 16},
+		&core.PlaceOrder{Fault: 1},
+		&core.PostIndex{Tick: core.IndexTick{Feed: core.Feeds}},
+		&core.PostIndex{Audit: core.Audit{Why: long}},
+		&core.PostIndex{Tick: core.IndexTick{Sources: []core.SourcePrice{{Name: long}}}},
+		&core.PostIndex{Tick: core.IndexTick{Sources: make([]core.SourcePrice, sourcesMax+1)}},
+		&core.SetSession{Feed: core.Feeds},
+		&core.CreateKey{Scopes: 8},
+		&core.CreateKey{Label: "\xff"},
+		&core.SetRules{Rules: core.Rules{Grid: core.Grid{Bands: []core.Band{{}}}}},
+		&core.CreateKey{Sealed: make([]byte, CommandMax)},
+	} {
+		body, err := AppendCommand([]byte("as it was"), cmd)
+		if err == nil || string(body) != "as it was" {
+			t.Errorf("%+v: %q, %v", cmd, body, err)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for _, h := range []string{
+		"", "00", "1a", "ff", // no kind, none of these kinds
+		"0500",                         // Clock carries nothing
+		"02010180",                     // a number cut short
+		"02810001",                     // a number longer than need be
+		"028080808010" + "01",          // a user beyond 32 bits
+		"0301010202",                   // a flag of 2
+		"08a0",                         // DisarmDeadman without its field is zero, but
+		"08a2645573657201645573657202", // not with one twice,
+		"08a1644e6f6e6501",             // nor an unknown one,
+		"08a1647573657201",             // nor in other letters,
+		"08bf6455736572" + "01ff",      // nor of unknown length
+	} {
+		b, err := hex.DecodeString(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd, err := Decode(b)
+		if (err == nil) != (h == "08a0") {
+			t.Errorf("%s: %+v, %v", h, cmd, err)
+		}
+	}
+}
+
+// The bytes on disk of one command of each kind. A difference here is a journal
+// that an older build wrote and this one misreads.
+func TestGoldenBytes(t *testing.T) {
+	var out strings.Builder
+	all := every()
+	for kind := byte(1); int(kind) <= len(all); kind++ {
+		cmd := all[kind]
+		n := 0
+		count(reflect.ValueOf(cmd).Elem(), &n)
+		b, err := Encode(nil, cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "%T\n\t%+v\n\t%x\n", cmd, reflect.ValueOf(cmd).Elem().Interface(), b)
+	}
+	path := filepath.Join("testdata", "codec.txt")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		mustWriteGolden(t, path, out.String())
+	}
+	if want := string(mustRead(t, path)); want != out.String() {
+		t.Errorf("the encodings changed:\n%s", out.String())
+	}
+}
+
+func mustWriteGolden(t *testing.T, path, s string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(s), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// count gives every field a value of its own, small enough for any enum.
+func count(v reflect.Value, n *int) {
+	*n++
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			count(v.Field(i), n)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		count(v.Index(0), n)
+		count(v.Index(1), n)
+	case reflect.Array:
+		for i := range v.Len() {
+			count(v.Index(i), n)
+		}
+	case reflect.String:
+		v.SetString(fmt.Sprint("s", *n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(int64(*n) * 100)
+	default:
+		switch top, ok := tops[v.Type()]; {
+		case v.Type() == reflect.TypeFor[core.Reject]():
+			v.SetUint(uint64(core.BadQty))
+		case ok:
+			v.SetUint(top)
+		default:
+			v.SetUint(uint64(*n))
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, cmd := range every() {
+		n := 0
+		count(reflect.ValueOf(cmd).Elem(), &n)
+		b, err := Encode(nil, cmd)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		f.Add(b[:len(b)/2])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, err := range Commands(b) {
+			_ = err // must only not panic
+		}
+		cmd, err := Decode(b)
+		if err != nil {
+			return
+		}
+		again, err := Encode(nil, cmd)
+		if err != nil {
+			t.Fatalf("decodes but does not encode: %v", err)
+		}
+		if kindOf(cmd) <= kindPostIndex && !bytes.Equal(again, b) {
+			t.Fatalf("two encodings of one command: % x and % x", b, again)
+		}
+		back, err := Decode(again)
+		if err != nil || !reflect.DeepEqual(back, cmd) {
+			t.Fatalf("%+v comes back as %+v, %v", cmd, back, err)
+		}
+	})
+}
+
+var anOrder = core.PlaceOrder{
+	User: 1234, ClientID: 1 << 40, Market: 17, Generation: 99, Side: core.Sell, Outcome: core.No,
+	Tick: 4300, Qty: 250, Expiry: 1_790_000_000_000_000_000, MaxCost: 1_000_000, Group: 3,
+}
+
+func TestEncodePlaceOrderAllocatesNothing(t *testing.T) {
+	buf := make([]byte, 0, 256)
+	if n := testing.AllocsPerRun(100, func() { buf, _ = AppendCommand(buf[:0], &anOrder) }); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
+func BenchmarkEncodePlaceOrder(b *testing.B) {
+	buf := make([]byte, 0, 256)
+	b.ReportAllocs()
+	for b.Loop() {
+		buf, _ = Encode(buf[:0], &anOrder)
+	}
+	b.ReportMetric(float64(len(buf)), "bytes")
+}
+
+func BenchmarkDecodePlaceOrder(b *testing.B) {
+	buf, _ := Encode(nil, &anOrder)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package schemas
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"pgregory.net/rapid"
+)
+
+// TestAppendAnswers: the shapes that the pages show in words.
+func TestAppendAnswers(t *testing.T) {
+	out := Outcome{OrderID: 5, ClientOrderID: 7, Status: "resting", Seq: 5, RestingQty: 10}
+	const outJSON = `{"order_id":"5","client_order_id":"7","status":"resting","seq":"5","filled_qty":0,"resting_qty":10,"fills":[]}`
+	const errJSON = `{"error":{"code":"unknown_order","num":265,"origin":"core","message":"unknown_order","details":null}}`
+	unknown := ErrorOf("unknown_order")
+	for _, c := range []struct {
+		v    any
+		want string
+	}{
+		{out, outJSON},
+		{&out, outJSON},
+		{[]PlaceResult{{Outcome: &out}, {Error: &unknown}}, "[" + outJSON + "," + errJSON + "]"},
+		{CancelResults{}, `{"results":[]}`},
+		{CancelResults{Results: []CancelResult{{Canceled: &Canceled{Status: "canceled", CanceledQty: 3, Seq: 9}}, {Error: &unknown}}},
+			`{"results":[{"status":"canceled","canceled_qty":3,"seq":"9"},` + errJSON + `]}`},
+		{OrderList{}, `{"orders":[],"cursor":"","as_of_seq":"0"}`},
+		{Order{Status: "rejected", Reason: "bad_qty"}, `{"order_id":null,"client_order_id":"0","market_id":0,"generation":0,"side":"","outcome":"","type":"","tick":0,"qty":0,` +
+			`"tif":"","expiry_ts":"0","max_cost":"0","group_id":0,"flags":0,"status":"rejected","reason":"bad_qty","filled_qty":0,"remaining_qty":0,` +
+			`"created_seq":"0","created_ts":"0","last_update_seq":"0"}`},
+		{RoundRead{Round: Round{MarketID: 1, Status: "trading", Strike: 5}, Seen: Seen{9}}, `{"market_id":1,"status":"trading","strike":"5","settle_price":"0","winner":null,` +
+			`"yes_payout":0,"fresh_source_count_at_freeze":0,"gen":0,"open_ts":"0","freeze_ts":"0","resolve_ts":"0","round_number":"0","generation":0,"category":0,` +
+			`"twap_window_secs":0,"paused":false,"as_of_seq":"9"}`},
+		{Balance{Cash: 1<<64 - 1, Seen: Seen{3}}, `{"cash":"18446744073709551615","reserved":"0","as_of_seq":"3"}`},
+		{Orderbook{MarketID: 1, TickSize: TickSize{Name: "narrow"}, Yes: []Level{{4700, 10}}}, `{"market_id":1,"generation":0,"tick_size":{"name":"narrow","bands":[]},"yes":[[4700,10]],"no":[],"as_of_seq":"0"}`},
+		{Key{Label: "<b>&"}, `{"api_key":"","label":"<b>&","scopes":[],"created_ts":"0"}`},
+		{Deadman{}, `{"armed":false,"timeout_ms":0,"deadline_ts":"0"}`},
+	} {
+		got, err := Append([]byte("x"), c.v)
+		if err != nil || string(got) != "x"+c.want {
+			t.Errorf("%T\n got %s (%v)\nwant x%s", c.v, got, err, c.want)
+		}
+	}
+	if b, err := Append([]byte("x"), Key{Label: "\xff"}); err == nil || string(b) != "x" {
+		t.Errorf("%q %v", b, err)
+	}
+}
+
+// TestResultsReadBack: a client tells outcomes and errors of a batch apart.
+func TestResultsReadBack(t *testing.T) {
+	refused := ErrorOf("bad_qty")
+	raw, _ := Append(nil, []PlaceResult{{Outcome: &Outcome{OrderID: 3, Fills: []OutcomeFill{{1, 2, "mint"}}}}, {Error: &refused}})
+	var back []PlaceResult
+	if err := json.Unmarshal(raw, &back); err != nil {
+		t.Fatal(err)
+	}
+	if back[0].Error != nil || back[0].OrderID != 3 || back[1].Outcome != nil || back[1].Error.Code != "bad_qty" || *back[1].Error.Num != 261 {
+		t.Errorf("%s", raw)
+	}
+}
+
+// TestQuickAppendAgrees holds the hand-written encoders against the general one.
+func TestQuickAppendAgrees(t *testing.T) {
+	u64 := rapid.Map(rapid.Uint64(), func(n uint64) U64 { return U64(n) })
+	word := rapid.SampledFrom([]string{"", "resting", "canceled", "ioc_remainder"})
+	fill := rapid.Custom(func(t *rapid.T) OutcomeFill {
+		return OutcomeFill{rapid.Int64().Draw(t, "tick"), rapid.Int64().Draw(t, "qty"), rapid.SampledFrom([]string{"direct", "mint"}).Draw(t, "path")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		o := Outcome{u64.Draw(t, "id"), u64.Draw(t, "cid"), word.Draw(t, "status"), u64.Draw(t, "seq"), rapid.Int64().Draw(t, "filled"),
+			rapid.Int64().Draw(t, "rest"), rapid.SliceOfN(fill, 0, 3).Draw(t, "fills"), word.Draw(t, "reason")}
+		if want, err := Append(nil, o); err != nil || string(o.Append(nil)) != string(want) {
+			t.Fatalf("%s\n%s %v", o.Append(nil), want, err)
+		}
+		b := Balance{u64.Draw(t, "cash"), u64.Draw(t, "reserved"), Seen{u64.Draw(t, "seen")}}
+		if want, err := Append(nil, b); err != nil || string(b.Append(nil)) != string(want) {
+			t.Fatalf("%s\n%s %v", b.Append(nil), want, err)
+		}
+	})
+}
+
+var sample = Outcome{OrderID: 1 << 40, ClientOrderID: 77, Status: "partially_filled", Seq: 1 << 40, FilledQty: 5, RestingQty: 5,
+	Fills: []OutcomeFill{{4700, 3, "direct"}, {4800, 2, "mint"}}}
+
+func BenchmarkAppendOutcome(b *testing.B) {
+	b.Run("general", func(b *testing.B) {
+		buf := make([]byte, 0, 1024)
+		b.ReportAllocs()
+		for b.Loop() {
+			buf, _ = Append(buf[:0], &sample)
+		}
+	})
+	b.Run("by hand", func(b *testing.B) {
+		buf := make([]byte, 0, 1024)
+		b.ReportAllocs()
+		for b.Loop() {
+			buf = sample.Append(buf[:0])
+		}
+	})
+}

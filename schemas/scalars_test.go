@@ -1,0 +1,54 @@
+package schemas
+
+import (
+	"math"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+)
+
+func TestU64(t *testing.T) {
+	for _, c := range []struct {
+		json string
+		want uint64
+		ok   bool
+	}{
+		{`"0"`, 0, true}, {`"00012"`, 12, true}, {`"18446744073709551615"`, math.MaxUint64, true}, {`"0000000000000000000000000000018446744073709551615"`, math.MaxUint64, true},
+		{`"18446744073709551616"`, 0, false}, {`"99999999999999999999"`, 0, false}, {`"184467440737095516150"`, 0, false},
+		{`""`, 0, false}, {`"-1"`, 0, false}, {`"+1"`, 0, false}, {`"1 "`, 0, false}, {`"1.0"`, 0, false}, {`1`, 0, false}, {`null`, 0, false}, {`true`, 0, false}, {`[]`, 0, false},
+	} {
+		var u U64
+		err := json.Unmarshal([]byte(c.json), &u)
+		if (err == nil) != c.ok || uint64(u) != c.want {
+			t.Errorf("%s: %d %v", c.json, u, err)
+		}
+	}
+	if U64(math.MaxUint64).Int64() != math.MaxInt64 || U64(5).Int64() != 5 {
+		t.Error("Int64 saturates")
+	}
+}
+
+func TestInt(t *testing.T) {
+	for _, c := range []struct {
+		json string
+		want int64
+		ok   bool
+	}{
+		{"0", 0, true}, {"-0", 0, true}, {"12", 12, true}, {"-12", -12, true}, {"9223372036854775807", math.MaxInt64, true}, {"9223372036854775808", math.MaxInt64, true},
+		{"-9223372036854775807", -math.MaxInt64, true}, {"-9223372036854775808", math.MinInt64, true}, {"-9223372036854775809", math.MinInt64, true},
+		{"18446744073709551616", math.MaxInt64, true}, {"18446744073709551621000000000000001", math.MaxInt64, true}, {"-18446744073709551621000000000000001", math.MinInt64, true},
+		{"1.0", 0, false}, {"1e2", 0, false}, {"1E0", 0, false}, {"-1.5", 0, false}, {`"1"`, 0, false}, {"null", 0, false}, {"true", 0, false}, {"{}", 0, false},
+	} {
+		var i Int
+		err := json.Unmarshal([]byte(c.json), &i)
+		if (err == nil) != c.ok || int64(i) != c.want {
+			t.Errorf("%s: %d %v", c.json, i, err)
+		}
+	}
+	if Int(65537).Slot() != 0 || Int(-1).Slot() != 0 || Int(65535).Slot() != 65535 {
+		t.Error("Slot never truncates")
+	}
+	if Int(1<<40).Clamp32() != math.MaxInt32 || Int(-1<<40).Clamp32() != math.MinInt32 {
+		t.Error("Clamp32 saturates")
+	}
+}

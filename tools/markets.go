@@ -1,0 +1,152 @@
+package tools
+
+import (
+	"context"
+	"iter"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+)
+
+var ListMarkets = &Op[schemas.ListMarkets, schemas.MarketList]{
+	Facts: Facts{
+		Name: "list_markets", Title: "List markets", Method: "GET", Path: "/v1/markets", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Market slots with best prices, by market_id. Use status=trading for the up to nine live ones. A market names no asset: read its round (get_round) for category and strike, and again whenever generation changes.",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListMarkets) (out schemas.MarketList, err error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+			keep := func(s venue.Slot) bool { return among(in.Status, s.Status.String()) }
+			show := func(s venue.Slot) schemas.Market { return MarketOf(m, &s) }
+			var cursor string
+			out.Markets, cursor, err = page("markets", who, in, func(from uint64) iter.Seq2[uint64, venue.Slot] { return slots(m, from) }, keep, show)
+			out.More = more(m, cursor)
+		})
+		return out, err
+	},
+}
+
+// slots walks the markets that ever opened, by rising id. The position of slot n is
+// counted down from the last, since pages go on below their cursor.
+func slots(m *venue.Venue, from uint64) iter.Seq2[uint64, venue.Slot] {
+	return func(yield func(uint64, venue.Slot) bool) {
+		for id := core.MarketID(1); id <= venue.Slots; id++ {
+			at := uint64(venue.Slots + 1 - id)
+			if from != 0 && at >= from {
+				continue
+			}
+			if s, ok := m.Slot(id); ok && !yield(at, s) {
+				return
+			}
+		}
+	}
+}
+
+var GetMarket = &Op[schemas.GetMarket, schemas.MarketRead]{
+	Facts: Facts{
+		Name: "get_market", Title: "Read a market", Method: "GET", Path: "/v1/markets/{market_id}", Scope: core.ScopeRead, Errors: []string{"unknown_market", "sequencing_timeout"},
+		Doc: "One market slot: status, tick_size, best prices, volume, when it closes. For depth use get_orderbook, for strike and winner get_round.",
+	},
+	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetMarket) (out schemas.MarketRead, err error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+			s, ok := m.Slot(slot(in.MarketID))
+			if !ok {
+				err = core.UnknownMarket
+				return
+			}
+			out = schemas.MarketRead{Market: MarketOf(m, &s), Seen: seen(m)}
+		})
+		return out, err
+	},
+}
+
+// MarketOf puts a slot on the wire.
+func MarketOf(m *venue.Venue, s *venue.Slot) schemas.Market {
+	out := schemas.Market{
+		MarketID: uint32(s.Market), Generation: s.Generation, RoundNumber: schemas.U64(s.Number), Status: s.Status.String(),
+		TickSize: schemas.TickSizeOf(m.Rules().Grid), LastTickYes: int64(s.LastTick), Volume: schemas.U64(s.Volume), OpenInterest: schemas.U64(s.Open),
+		Paused: s.Paused, OpenTs: ns(s.OpenTs), CloseTs: ns(s.CloseTs),
+	}
+	for l := range s.Book.Levels(true) {
+		out.YesBid, out.YesBidQty = int64(l.Tick), int64(l.Qty)
+		break
+	}
+	for l := range s.Book.Levels(false) {
+		out.YesAsk, out.YesAskQty = int64(l.Tick), int64(l.Qty)
+		break
+	}
+	return out
+}
+
+var GetOrderbook = &Op[schemas.GetOrderbook, schemas.Orderbook]{
+	Facts: Facts{
+		Name: "get_orderbook", Title: "Read an orderbook", Method: "GET", Path: "/v1/markets/{market_id}/orderbook", Scope: core.ScopeRead, Errors: []string{"unknown_market", "sequencing_timeout"},
+		Doc: "Bids for YES and bids for NO as [tick, qty], best first, each in its own outcome's pips. The YES ask is 10000 minus the NO bid. Give depth to keep it short.",
+	},
+	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetOrderbook) (out schemas.Orderbook, err error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+			s, ok := m.Slot(slot(in.MarketID))
+			if !ok {
+				err = core.UnknownMarket
+				return
+			}
+			depth := int(core.TickMax)
+			if in.Depth != nil {
+				depth = int(*in.Depth)
+			}
+			out = BookOf(m, &s, depth)
+			out.Seen = seen(m)
+		})
+		return out, err
+	},
+}
+
+// BookOf puts a slot's book on the wire, up to depth levels a side.
+func BookOf(m *venue.Venue, s *venue.Slot, depth int) schemas.Orderbook {
+	out := schemas.Orderbook{
+		MarketID: uint32(s.Market), Generation: s.Generation, TickSize: schemas.TickSizeOf(m.Rules().Grid), Yes: []schemas.Level{}, No: []schemas.Level{},
+	}
+	for l := range s.Book.Levels(true) {
+		if len(out.Yes) == depth {
+			break
+		}
+		out.Yes = append(out.Yes, schemas.Level{int64(l.Tick), int64(l.Qty)})
+	}
+	for l := range s.Book.Levels(false) {
+		if len(out.No) == depth {
+			break
+		}
+		out.No = append(out.No, schemas.Level{int64(l.Tick.Opposite()), int64(l.Qty)})
+	}
+	return out
+}
+
+var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
+	Facts: Facts{
+		Name: "list_trades", Title: "List public trades", Method: "GET", Path: "/v1/markets/{market_id}/trades", Scope: core.ScopeRead, Errors: []string{"unknown_market", "bad_cursor", "sequencing_timeout"},
+		Doc: "Public trades of a market slot, newest first, its past lives included (see generation). Names no account. Your own fills are in list_fills.",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListTrades) (out schemas.TradeList, err error) {
+		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+			id := slot(in.MarketID)
+			if _, ok := m.Slot(id); !ok {
+				err = core.UnknownMarket
+				return
+			}
+			walk := func(from uint64) iter.Seq2[uint64, *view.Trade] { return w.Trades(id, from) }
+			var cursor string
+			out.Trades, cursor, err = page("trades", who, in, walk, all, TradeOf)
+			out.More = more(m, cursor)
+		})
+		return out, err
+	},
+}
+
+// TradeOf puts a trade on the wire.
+func TradeOf(t *view.Trade) schemas.Trade {
+	return schemas.Trade{
+		Seq: schemas.U64(t.Seq), Ts: ns(t.Ts), MarketID: uint32(t.Market), Generation: t.Generation, TickYes: int64(t.TickYes), Qty: int64(t.Qty),
+		Path: t.Path.String(), TakerSide: t.TakerSide.String(), TakerOutcome: t.TakerOutcome.String(),
+	}
+}

@@ -1,0 +1,417 @@
+package tools
+
+import (
+	"context"
+	"iter"
+
+	"duplex/core"
+	"duplex/core/engine"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+)
+
+var placeErrors = []string{
+	"unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit",
+	"market_not_trading", "market_paused", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry",
+	"stale_generation", "shed", "draining", "sequencing_timeout",
+}
+
+var writeErrors = []string{"shed", "draining", "sequencing_timeout"}
+
+var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
+	Facts: Facts{
+		Name: "place_order", Title: "Place an order", Method: "POST", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Write, Created: 201, Errors: placeErrors, Idempotent: true,
+		Doc: "Place one limit or market order and learn its real outcome. Prices are pips (4700 = 47 cents) of the order's own outcome, on the market's tick_size. To be short YES, buy NO. Use a new client_order_id for every order; after a lost answer send the same one again. Try preview_order first when unsure; use place_orders for several.",
+	},
+	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
+		r, err := v.Engine.Submit(ctx, placement(who, in))
+		if err != nil {
+			return schemas.Outcome{}, err
+		}
+		return outcome(in, r)
+	},
+}
+
+var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
+	Facts: Facts{
+		Name: "place_orders", Title: "Place up to 20 orders", Method: "POST", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Write, Errors: []string{"shed", "draining"}, Idempotent: true,
+		Doc: "Place 1–20 independent orders at once; each has its own outcome or error at its index. Partial success is normal. Costs one token an order. Not atomic: use it for quotes, not for legs that must fill together.",
+	},
+	Cost: func(in *schemas.PlaceOrders) int { return len(in.Orders) },
+	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.PlaceOrders) (schemas.PlaceResults, error) {
+		cmds := make([]core.Command, len(in.Orders))
+		for i := range in.Orders {
+			cmds[i] = placement(who, &in.Orders[i])
+		}
+		ends, err := v.Engine.SubmitAll(ctx, cmds)
+		if err != nil {
+			return schemas.PlaceResults{}, err
+		}
+		out := schemas.PlaceResults{Results: make([]schemas.PlaceResult, len(ends))}
+		for i, e := range ends {
+			one := &out.Results[i]
+			o, err := schemas.Outcome{}, e.Err
+			if err == nil {
+				o, err = outcome(&in.Orders[i], e.Receipt)
+			}
+			if err != nil {
+				one.Error = schemas.Of(ErrorOf(err))
+			} else {
+				one.Outcome = &o
+			}
+		}
+		return out, nil
+	},
+}
+
+var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
+	Facts: Facts{
+		Name: "cancel_order", Title: "Cancel an order", Method: "DELETE", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"unknown_order"}, writeErrors...), Destructive: true, Idempotent: true,
+		Doc: "Cancel one resting order by its order_id. unknown_order means it is not live any more (or never was): read it to see whether it filled.",
+	},
+	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
+		r, err := v.Engine.Submit(ctx, &core.CancelOrder{User: who.User, Order: core.OrderID(in.OrderID)})
+		if err != nil {
+			return schemas.Canceled{}, err
+		}
+		return canceled(r)
+	},
+}
+
+var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
+	Facts: Facts{
+		Name: "cancel_orders", Title: "Cancel up to 20 orders", Method: "DELETE", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Cancel, Errors: []string{"shed", "draining"}, Destructive: true, Idempotent: true,
+		Doc: "Cancel up to 20 orders by order_id; each has its own result at its index, unknown_order where it is not live. Use cancel_all_orders to clear a market or a group.",
+	},
+	Cost: func(in *schemas.CancelOrders) int { return len(in.OrderIDs) },
+	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.CancelOrders) (schemas.CancelResults, error) {
+		cmds := make([]core.Command, len(in.OrderIDs))
+		for i, id := range in.OrderIDs {
+			cmds[i] = &core.CancelOrder{User: who.User, Order: core.OrderID(id)}
+		}
+		ends, err := v.Engine.SubmitAll(ctx, cmds)
+		if err != nil {
+			return schemas.CancelResults{}, err
+		}
+		out := schemas.CancelResults{Results: make([]schemas.CancelResult, len(ends))}
+		for i, e := range ends {
+			c, err := schemas.Canceled{}, e.Err
+			if err == nil {
+				c, err = canceled(e.Receipt)
+			}
+			if err != nil {
+				out.Results[i].Error = schemas.Of(ErrorOf(err))
+			} else {
+				out.Results[i].Canceled = &c
+			}
+		}
+		return out, nil
+	},
+}
+
+var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
+	Facts: Facts{
+		Name: "cancel_all_orders", Title: "Cancel all orders", Method: "DELETE", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Destructive: true, Idempotent: true, Once: true,
+		Doc: "Cancel every resting order of yours, or those of one market_id, one group_id, or both. The seq is the acknowledgment; there is no count. To cancel known orders use cancel_orders.",
+	},
+	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.CancelAll) (schemas.Sequenced, error) {
+		m := slot(in.MarketID)
+		if in.MarketID != 0 && m == 0 {
+			m = core.MarketID(1<<16 - 1) // no such slot: the command clears nothing
+		}
+		return sequenced(v.Engine.Submit(ctx, &core.CancelAll{User: who.User, Market: m, Group: uint32(in.GroupID)}))
+	},
+}
+
+var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
+	Facts: Facts{
+		Name: "decrease_order", Title: "Decrease an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/decrease", Scope: core.ScopeTrade, Bucket: Write, Errors: append([]string{"unknown_order", "invalid_decrease"}, writeErrors...), Destructive: true, Once: true,
+		Doc: "Lower what remains of a resting order and keep its place in the queue. Give exactly one of reduce_by and reduce_to; reduce_to is safe to repeat. To raise quantity or change price, cancel and place anew.",
+	},
+	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.DecreaseOrder) (schemas.Decreased, error) {
+		c := &core.DecreaseOrder{User: who.User, Order: core.OrderID(in.OrderID)}
+		if in.ReduceTo != nil {
+			c.To, c.Amount = true, core.Qty(*in.ReduceTo)
+		} else {
+			c.Amount = core.Qty(*in.ReduceBy)
+		}
+		r, err := v.Engine.Submit(ctx, c)
+		if err != nil {
+			return schemas.Decreased{}, err
+		}
+		if r.Reject == core.UnknownOrder && v.owns(who.User, c.Order) {
+			return schemas.Decreased{}, core.InvalidDecrease // it was live once, and is over
+		}
+		return decreased(in.OrderID, r, v.filledBefore(who.User, c.Order))
+	},
+}
+
+var ArmDeadman = &Op[schemas.ArmDeadman, schemas.Armed]{
+	Facts: Facts{
+		Name: "arm_deadman", Title: "Arm the dead-man switch", Method: "POST", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"invalid_timeout"}, writeErrors...), Once: true,
+		Doc: "All your orders are canceled unless you call this again within timeout_ms. Use it while you leave quotes in the book; call it every third of the timeout. It fires once and then is disarmed.",
+	},
+	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.ArmDeadman) (schemas.Armed, error) {
+		_, err := sequenced(v.Engine.Submit(ctx, &core.ArmDeadman{User: who.User, TimeoutMs: uint32(in.TimeoutMs)}))
+		return schemas.Armed{TimeoutMs: int64(in.TimeoutMs), Armed: true}, err
+	},
+}
+
+var DisarmDeadman = &Op[schemas.None, schemas.Disarmed]{
+	Facts: Facts{
+		Name: "disarm_deadman", Title: "Disarm the dead-man switch", Method: "DELETE", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Idempotent: true, Once: true,
+		Doc: "Take the dead-man switch off. Nothing is canceled. Harmless when it is not armed.",
+	},
+	Do: func(ctx context.Context, v *Venue, who Caller, _ *schemas.None) (schemas.Disarmed, error) {
+		_, err := sequenced(v.Engine.Submit(ctx, &core.DisarmDeadman{User: who.User}))
+		return schemas.Disarmed{}, err
+	},
+}
+
+// GetDeadman is REST's alone: a tool sees the switch in the answer of arming it.
+var GetDeadman = &Op[schemas.None, schemas.Deadman]{
+	Facts: Facts{
+		Name: "get_deadman", Title: "The dead-man switch", Method: "GET", Path: "/v1/portfolio/deadman", Scope: core.ScopeRead,
+		Doc: "Whether the dead-man switch is armed, its timeout and its deadline.",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, _ *schemas.None) (out schemas.Deadman, _ error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = deadman(m.Deadman(who.User)) })
+		return out, nil
+	},
+}
+
+func deadman(ms uint32, deadline int64) schemas.Deadman {
+	return schemas.Deadman{Armed: deadline != 0, TimeoutMs: int64(ms), DeadlineTs: ns(deadline)}
+}
+
+var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{
+	Facts: Facts{
+		Name: "preview_order", Title: "Preview an order", Method: "POST", Path: "/v1/portfolio/orders/preview", Scope: core.ScopeRead, Errors: placeErrors[:len(placeErrors)-3], Idempotent: true,
+		Doc: "What place_order with the same arguments would do at this as_of_seq: status, fills, fee, cash reserved, worst loss, best payout, free cash after. Changes nothing and uses no client_order_id up. The book may move before you place.",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.PlaceOrder) (out schemas.Preview, err error) {
+		c := placement(who, in)
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+			p, r := m.Preview(c)
+			if r != core.OK {
+				err = r
+				return
+			}
+			out = preview(c, &p)
+			out.Seen = seen(m)
+		})
+		return out, err
+	},
+}
+
+// preview puts it on the wire. A buy can lose what it pays and reserves, and pays
+// 10000 a contract at best. A sale costs no cash; at best it brings its proceeds,
+// at the order's own tick for what would rest.
+func preview(c *core.PlaceOrder, p *venue.Preview) schemas.Preview {
+	out := schemas.Preview{Status: p.Status.String(), Reason: p.Reason.String(), Fills: []schemas.OutcomeFill{}, Fee: pips(p.Fee), Reserved: pips(p.Reserved), CashAfter: pips(p.Cash)}
+	var sum int64
+	for _, g := range p.Fills {
+		out.Fills = append(out.Fills, schemas.OutcomeFill{TickYes: int64(g.TickYes), Qty: int64(g.Qty), Path: g.Path.String()})
+		sum += int64(g.TickYes) * int64(g.Qty)
+	}
+	if p.Filled > 0 {
+		out.AvgTickYes = sum / int64(p.Filled)
+	}
+	if c.Side == core.Buy {
+		out.WorstLoss = pips(p.Spent + p.Fee + p.Reserved)
+		out.BestPayout = pips(core.Pips(p.Filled+p.Resting) * core.Payout)
+	} else {
+		out.BestPayout = pips(p.Earned - p.Fee + core.Pips(p.Resting)*core.Pips(c.Tick))
+	}
+	return out
+}
+
+var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
+	Facts: Facts{
+		Name: "list_orders", Title: "List your orders", Method: "GET", Path: "/v1/portfolio/orders", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Your orders, newest first: resting, terminal and rejected ones. Filter by status, market_id or client_order_id; the last is how to learn what became of an order whose answer was lost.",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListOrders) (out schemas.OrderList, err error) {
+		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+			walk := func(from uint64) iter.Seq2[uint64, *view.Order] { return numbered(w.Orders(who.User, from)) }
+			keep := func(o *view.Order) bool {
+				return among(in.Status, o.Status.String()) && isSlot(in.MarketID, o.Market) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
+			}
+			var cursor string
+			out.Orders, cursor, err = page("orders", who, in, walk, keep, OrderOf)
+			out.More = more(m, cursor)
+		})
+		return out, err
+	},
+}
+
+// numbered gives each order its created_seq, which cursors hold on to.
+func numbered(rows iter.Seq[*view.Order]) iter.Seq2[uint64, *view.Order] {
+	return func(yield func(uint64, *view.Order) bool) {
+		for o := range rows {
+			if !yield(o.CreatedSeq, o) {
+				return
+			}
+		}
+	}
+}
+
+var GetOrder = &Op[schemas.GetOrder, schemas.OrderRead]{
+	Facts: Facts{
+		Name: "get_order", Title: "Read an order", Method: "GET", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeRead, Errors: []string{"unknown_order", "sequencing_timeout"},
+		Doc: "One order of yours by order_id, in any status. If you only know its client_order_id, use list_orders.",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.GetOrder) (out schemas.OrderRead, err error) {
+		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+			o := w.Order(who.User, core.OrderID(in.OrderID))
+			if o == nil {
+				err = core.UnknownOrder
+				return
+			}
+			out = schemas.OrderRead{Order: OrderOf(o), Seen: seen(m)}
+		})
+		return out, err
+	},
+}
+
+// OrderOf puts a row on the wire.
+func OrderOf(o *view.Order) schemas.Order {
+	out := schemas.Order{
+		ClientOrderID: schemas.U64(o.ClientID), MarketID: uint32(o.Market), Generation: o.Generation, Side: o.Side.String(), Outcome: o.Outcome.String(),
+		Type: o.Type.String(), Tick: int64(o.Tick), Qty: int64(o.Qty), TIF: o.TIF.String(), ExpiryTs: ns(o.Expiry), MaxCost: schemas.U64(o.MaxCost),
+		GroupID: o.Group, Flags: uint8(o.Flags), Status: o.Status.String(), Reason: o.Reason.String(), FilledQty: int64(o.Filled), RemainingQty: int64(o.Left),
+		CreatedSeq: schemas.U64(o.CreatedSeq), CreatedTs: ns(o.CreatedTs), LastUpdateSeq: schemas.U64(o.UpdateSeq),
+	}
+	if o.ID != 0 {
+		out.OrderID = schemas.Of(schemas.U64(o.ID))
+	}
+	if o.Status == core.Rejected {
+		out.Reason = o.Reject.String()
+	}
+	return out
+}
+
+// owns tells whether an order is or was the account's.
+func (v *Venue) owns(u core.UserID, id core.OrderID) (ok bool) {
+	v.Engine.Read(func(_ *venue.Venue, w *view.View) { ok = w.Order(u, id) != nil })
+	return ok
+}
+
+// filledBefore tells whether an order has filled in part, which is the status it
+// keeps through a decrease.
+func (v *Venue) filledBefore(u core.UserID, id core.OrderID) (ok bool) {
+	v.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		o := w.Order(u, id)
+		ok = o != nil && o.Filled > 0
+	})
+	return ok
+}
+
+// placement is the command of an order. Values that the wire allows and the core's
+// words cannot hold keep their meaning: a tick too large stays out of the domain, a
+// slot that cannot be stays unknown.
+func placement(who Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
+	c := &core.PlaceOrder{
+		User: who.User, ClientID: uint64(in.ClientOrderID), Market: slot(in.MarketID), Generation: uint32(in.Generation),
+		Qty: core.Qty(in.Qty), Tick: core.Tick(in.Bound().Clamp32()), MaxCost: uint64(in.MaxCost), Group: uint32(in.GroupID), Fault: in.Fault,
+	}
+	if in.Side == "sell" {
+		c.Side = core.Sell
+	}
+	if in.Outcome == "no" {
+		c.Outcome = core.No
+	}
+	if in.IsMarket() {
+		c.Type = core.Market
+	}
+	switch in.InForce() {
+	case "gtt":
+		c.TIF = core.GTT
+		c.Expiry = in.ExpiryTs.Int64()
+	case "ioc":
+		c.TIF = core.IOC
+	case "fok":
+		c.TIF = core.FOK
+	}
+	c.Flags = flag(in.PostOnly, core.PostOnly) | flag(in.ReduceOnly, core.ReduceOnly) | flag(in.CancelOnPause, core.CancelOnPause) | flag(in.StpMaker, core.StpMaker)
+	return c
+}
+
+func flag(on bool, f core.Flags) core.Flags {
+	if on {
+		return f
+	}
+	return 0
+}
+
+// outcome reads a placement's end off its own events.
+func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) {
+	if r.Reject != core.OK {
+		return schemas.Outcome{}, r.Reject
+	}
+	id := core.OrderID(r.Stamp.Seq)
+	out := schemas.Outcome{OrderID: schemas.U64(id), ClientOrderID: in.ClientOrderID, Seq: schemas.U64(r.Stamp.Seq), Fills: []schemas.OutcomeFill{}}
+	left := core.Qty(in.Qty)
+	for _, e := range r.Events {
+		switch e := e.(type) {
+		case *core.Filled:
+			out.Fills = append(out.Fills, schemas.OutcomeFill{TickYes: int64(e.TickYes), Qty: int64(e.Qty), Path: e.Path.String()})
+			out.FilledQty += int64(e.Qty)
+			left -= e.Qty
+		case *core.OrderClosed:
+			if e.Order == id {
+				out.Status, out.Reason = e.Status.String(), e.Reason.String()
+			}
+		}
+	}
+	switch {
+	case out.Status != "":
+	case left == 0:
+		out.Status = core.Executed.String()
+	case out.FilledQty > 0:
+		out.Status, out.RestingQty = core.PartiallyFilled.String(), int64(left)
+	default:
+		out.Status, out.RestingQty = core.Resting.String(), int64(left)
+	}
+	return out, nil
+}
+
+func canceled(r engine.Receipt) (schemas.Canceled, error) {
+	if r.Reject != core.OK {
+		return schemas.Canceled{}, r.Reject
+	}
+	out := schemas.Canceled{Status: core.Canceled.String(), Seq: schemas.U64(r.Stamp.Seq)}
+	for _, e := range r.Events {
+		if c, ok := e.(*core.OrderClosed); ok {
+			out.CanceledQty = int64(c.Left)
+		}
+	}
+	return out, nil
+}
+
+func decreased(id schemas.U64, r engine.Receipt, filled bool) (schemas.Decreased, error) {
+	if r.Reject != core.OK {
+		return schemas.Decreased{}, r.Reject
+	}
+	out := schemas.Decreased{OrderID: id, Status: core.Resting.String(), Seq: schemas.U64(r.Stamp.Seq)}
+	if filled {
+		out.Status = core.PartiallyFilled.String()
+	}
+	for _, e := range r.Events {
+		switch e := e.(type) {
+		case *core.OrderDecreased:
+			out.RemainingQty = int64(e.Left)
+		case *core.OrderClosed:
+			out.Status = e.Status.String()
+		}
+	}
+	return out, nil
+}
+
+func sequenced(r engine.Receipt, err error) (schemas.Sequenced, error) {
+	if err == nil && r.Reject != core.OK {
+		err = r.Reject
+	}
+	return schemas.Sequenced{Seq: schemas.U64(r.Stamp.Seq)}, err
+}

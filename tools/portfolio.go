@@ -1,0 +1,131 @@
+package tools
+
+import (
+	"context"
+	"iter"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+)
+
+var GetBalance = &Op[schemas.Now, schemas.Balance]{
+	Facts: Facts{
+		Name: "get_balance", Title: "Your cash", Method: "GET", Path: "/v1/portfolio/balance", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
+		Doc: "Free cash and what resting buys hold, in pips (10000 = $1). What you hold in contracts is in list_positions.",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, _ *schemas.Now) (out schemas.Balance, _ error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+			cash, reserved := m.Balance(who.User)
+			out = schemas.Balance{Cash: pips(cash), Reserved: pips(reserved), Seen: seen(m)}
+		})
+		return out, nil
+	},
+}
+
+var ListPositions = &Op[schemas.ListPositions, schemas.PositionList]{
+	Facts: Facts{
+		Name: "list_positions", Title: "List your positions", Method: "GET", Path: "/v1/portfolio/positions", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Contracts you hold in rounds that are not yet resolved, with their average cost. Pairs of YES and NO can be redeemed. Past rounds are in list_settlements.",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListPositions) (out schemas.PositionList, err error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+			walk := func(from uint64) iter.Seq2[uint64, core.Position] {
+				return func(yield func(uint64, core.Position) bool) {
+					for at, s := range slots(m, from) {
+						if !yield(at, m.Position(who.User, s.Market)) {
+							return
+						}
+					}
+				}
+			}
+			keep := func(p core.Position) bool { return p.Yes+p.No > 0 && isSlot(in.MarketID, p.Market) }
+			var cursor string
+			out.Positions, cursor, err = page("positions", who, in, walk, keep, PositionOf)
+			out.More = more(m, cursor)
+		})
+		return out, err
+	},
+}
+
+// PositionOf puts a position on the wire.
+func PositionOf(p core.Position) schemas.Position {
+	return schemas.Position{
+		MarketID: uint32(p.Market), Generation: p.Generation, RoundNumber: schemas.U64(p.Number), YesQty: int64(p.Yes), NoQty: int64(p.No),
+		YesReserved: int64(p.YesReserved), NoReserved: int64(p.NoReserved), Cost: pips(p.Cost),
+	}
+}
+
+var ListFills = &Op[schemas.ListFills, schemas.FillList]{
+	Facts: Facts{
+		Name: "list_fills", Title: "List your fills", Method: "GET", Path: "/v1/portfolio/fills", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Your fills in either role, newest first, with fee and path. Filter by order_id or market_id. tick_yes is the price of YES; of NO it is 10000 minus that.",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListFills) (out schemas.FillList, err error) {
+		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+			walk := func(from uint64) iter.Seq2[uint64, *view.Fill] { return w.Fills(who.User, from) }
+			keep := func(f *view.Fill) bool {
+				return isSlot(in.MarketID, f.Market) && (in.OrderID == nil || core.OrderID(*in.OrderID) == f.Order)
+			}
+			var cursor string
+			out.Fills, cursor, err = page("fills", who, in, walk, keep, FillOf)
+			out.More = more(m, cursor)
+		})
+		return out, err
+	},
+}
+
+// FillOf puts a fill on the wire.
+func FillOf(f *view.Fill) schemas.Fill {
+	role := "taker"
+	if f.Maker {
+		role = "maker"
+	}
+	return schemas.Fill{
+		Seq: schemas.U64(f.Seq), Ts: ns(f.Ts), MarketID: uint32(f.Market), OrderID: schemas.U64(f.Order), ClientOrderID: schemas.U64(f.ClientID), Role: role,
+		Side: f.Side.String(), Outcome: f.Outcome.String(), Qty: int64(f.Qty), TickYes: int64(f.TickYes), Path: f.Path.String(), Fee: pips(f.Fee),
+	}
+}
+
+var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
+	Facts: Facts{
+		Name: "list_settlements", Title: "List your settlements", Method: "GET", Path: "/v1/portfolio/settlements", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "What finished rounds paid you, newest first: contracts held, winner, payout in pips. Void rounds pay 5000 a contract.",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
+		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+			walk := func(from uint64) iter.Seq2[uint64, *view.Settlement] { return w.Settlements(who.User, from) }
+			var cursor string
+			out.Settlements, cursor, err = page("settlements", who, in, walk, all, SettlementOf)
+			out.More = more(m, cursor)
+		})
+		return out, err
+	},
+}
+
+// SettlementOf puts a settlement on the wire.
+func SettlementOf(s *view.Settlement) schemas.Settlement {
+	return schemas.Settlement{
+		Seq: schemas.U64(s.Seq), Ts: ns(s.Ts), MarketID: uint32(s.Market), Generation: s.Generation, RoundNumber: schemas.U64(s.Number),
+		OutcomeStatus: s.Status.String(), Winner: winner(s.Winner), YesQty: int64(s.Yes), NoQty: int64(s.No), Payout: pips(s.Payout),
+	}
+}
+
+var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{
+	Facts: Facts{
+		Name: "redeem_pairs", Title: "Redeem pairs", Method: "POST", Path: "/v1/portfolio/redeem", Scope: core.ScopeTrade, Bucket: Write, Once: true, Destructive: true,
+		Errors: append([]string{"unknown_market", "market_not_trading", "bad_qty", "insufficient_position"}, writeErrors...),
+		Doc:    "Turn qty pairs of YES and NO that you hold free of resting sells into 10000 pips each, without a fee, before the round is settled or void.",
+	},
+	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.Redeem) (out schemas.Redeemed, err error) {
+		r, err := v.Engine.Submit(ctx, &core.Redeem{User: who.User, Market: slot(in.MarketID), Qty: core.Qty(in.Qty)})
+		if err != nil {
+			return out, err
+		}
+		if r.Reject != core.OK {
+			return out, r.Reject
+		}
+		return schemas.Redeemed{MarketID: uint32(in.MarketID), Qty: int64(in.Qty), Credit: pips(core.Pips(in.Qty) * core.Payout), Seq: schemas.U64(r.Stamp.Seq)}, nil
+	},
+}
