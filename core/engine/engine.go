@@ -61,6 +61,7 @@ type Engine struct {
 	pending sync.Map                   // proposal → *group
 	next    uint64                     // the next proposal; of the sequence goroutine alone
 	keys    sync.Map                   // key id → *core.Key
+	tokens  sync.Map                   // SHA-256 of an account token → core.UserID
 	feed    feed
 	waits   waits
 	stats   Stats
@@ -141,11 +142,13 @@ func (o Options) withDefaults() Options {
 		o.Logf = func(string, ...any) {}
 	}
 	if o.OpenLog == nil {
-		dir := o.Dir
 		o.OpenLog = func(j journal.Options) (Log, error) {
-			f, err := journal.Open(dir, j)
+			f, err := journal.Open(o.Dir, j)
 			if err != nil {
 				return nil, err // not f: a nil *File in a Log is no nil Log
+			}
+			if torn := f.Cut(); torn != nil {
+				o.Logf("cut a group that was never whole", "file", torn.File, "offset", torn.Offset, "bytes", torn.Bytes)
 			}
 			return f, nil
 		}
@@ -208,6 +211,15 @@ func (e *Engine) Key(id string) *core.Key {
 		return k.(*core.Key)
 	}
 	return nil
+}
+
+// Holder finds the account of a token by its SHA-256.
+func (e *Engine) Holder(hash [32]byte) (core.UserID, bool) {
+	u, ok := e.tokens.Load(hash)
+	if !ok {
+		return 0, false
+	}
+	return u.(core.UserID), true
 }
 
 // Seq is the last applied command's.

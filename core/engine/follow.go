@@ -73,8 +73,11 @@ func (f *Follower) Ready() <-chan struct{} { return f.at.ready }
 func (e *Engine) publish(b *Batch) {
 	for i := range b.Applied {
 		for _, ev := range b.Applied[i].Events {
-			if k, ok := ev.(*core.KeyChanged); ok {
-				e.keys.Store(k.Key.ID, &k.Key)
+			switch ev := ev.(type) {
+			case *core.KeyChanged:
+				e.keys.Store(ev.Key.ID, &ev.Key)
+			case *core.UserChanged:
+				e.tokens.Store(ev.User.TokenHash, ev.User.ID)
 			}
 		}
 	}

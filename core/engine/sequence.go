@@ -78,11 +78,8 @@ func (e *Engine) propose(g *group) error {
 		return nil
 	}
 	var body []byte
-	var err error
 	for _, r := range g.order {
-		if body, err = journal.AppendCommand(body, r.cmd); err != nil {
-			return fmt.Errorf("a command that cannot be kept: %w", err)
-		}
+		body = append(body, r.wire...)
 	}
 	e.pending.Store(e.next, g)
 	begun := time.Now()

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -20,6 +21,9 @@ type body struct {
 	Done  progress
 }
 
+// snapshots is where they lie beside the log.
+func snapshots(dir string) string { return filepath.Join(dir, "snapshots") }
+
 var encoding, _ = cbor.CoreDetEncOptions().EncMode()
 
 // Snapshot writes the state to disk and lets the log trim what the snapshot before
@@ -33,7 +37,7 @@ func (e *Engine) Snapshot() (seq uint64, err error) {
 	if err != nil || s.Number == e.kept.Number {
 		return s.Seq, err
 	}
-	if err := journal.WriteSnapshot(e.opt.Dir, s); err != nil {
+	if err := journal.WriteSnapshot(snapshots(e.opt.Dir), s); err != nil {
 		return 0, fmt.Errorf("snapshot: %w", err)
 	}
 	e.stats.Snapshots.Add(1)
@@ -73,7 +77,7 @@ func (e *Engine) snapshotNowAndThen() {
 
 // restore loads the newest snapshot, if there is one.
 func (e *Engine) restore() (journal.Position, error) {
-	s, err := journal.LatestSnapshot(e.opt.Dir)
+	s, err := journal.LatestSnapshot(snapshots(e.opt.Dir))
 	if errors.Is(err, journal.ErrNoSnapshot) {
 		return journal.Position{}, nil
 	}
@@ -86,6 +90,9 @@ func (e *Engine) restore() (journal.Position, error) {
 	e.at, e.kept = s.Position, s.Position
 	for k := range e.venue.Keys() {
 		e.keys.Store(k.ID, &k)
+	}
+	for u := range e.venue.Users() {
+		e.tokens.Store(u.TokenHash, u.ID)
 	}
 	return s.Position, nil
 }

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"duplex/core"
+	"duplex/core/journal"
 )
 
 // Receipt is what became of a command. Events are its own, in order; they may be
@@ -53,8 +55,18 @@ func classOf(cmd core.Command) (class, core.UserID) {
 // request is a command on its way.
 type request struct {
 	cmd     core.Command
+	wire    []byte        // as the log keeps it
 	state   atomic.Uint32 // waiting, taken or given up
 	receipt Receipt
+}
+
+// newRequest encodes the command, in its caller's time and not the sequencer's.
+func newRequest(cmd core.Command) (*request, error) {
+	wire, err := journal.AppendCommand(nil, cmd)
+	if err != nil {
+		return nil, fmt.Errorf("a command that cannot be kept: %w", err)
+	}
+	return &request{cmd: cmd, wire: wire}, nil
 }
 
 const (
@@ -130,7 +142,10 @@ func (q *queue) seal(first []core.Command) *group {
 	q.open = newGroup()
 	q.busy++
 	for _, cmd := range first {
-		r := &request{cmd: cmd}
+		r, err := newRequest(cmd)
+		if err != nil {
+			panic(err) // the engine's own commands always encode
+		}
 		r.state.Store(taken)
 		g.order = append(g.order, r)
 	}
@@ -201,7 +216,10 @@ func (q *queue) idle(ctx context.Context) error {
 // by a rule is in the receipt. Errors: ErrShed and ErrDraining (surely not done),
 // ErrUnknown (handed to the log, outcome not known when ctx ended), ErrStopped.
 func (e *Engine) Submit(ctx context.Context, cmd core.Command) (Receipt, error) {
-	r := &request{cmd: cmd}
+	r, err := newRequest(cmd)
+	if err != nil {
+		return Receipt{}, err
+	}
 	c, u := classOf(cmd)
 	g, err := e.queue.add([]*request{r}, c, u)
 	if err != nil {
@@ -225,7 +243,11 @@ func (e *Engine) SubmitAll(ctx context.Context, cmds []core.Command) ([]Outcome,
 	}
 	rs := make([]*request, len(cmds))
 	for i, cmd := range cmds {
-		rs[i] = &request{cmd: cmd}
+		r, err := newRequest(cmd)
+		if err != nil {
+			return nil, err
+		}
+		rs[i] = r
 	}
 	c, u := classOf(cmds[0])
 	g, err := e.queue.add(rs, c, u)

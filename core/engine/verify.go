@@ -77,7 +77,7 @@ func (e *Engine) failure(err error) error { return &Failure{Seq: e.venue.Now().S
 
 // landmarks are the snapshots of a directory by the group they stand behind.
 func landmarks(dir string) (map[uint64]journal.Snapshot, error) {
-	paths, err := journal.Snapshots(dir)
+	paths, err := journal.Snapshots(snapshots(dir))
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@
 // runs over all bytes since the first and proves nothing about a record behind a
 // broken one. Recovery has to know such a record for whole, or a flipped bit in the
 // length of a frame would look like a torn tail and take the group with it; the
-// wal's own repair falls for just that. For the same reason the wal's reader is
+// wal's own repair does just that, for nearly every bit of the length. For the same reason the wal's reader is
 // not trusted: it opens only what was proved before.
 //
 // What cannot be told from the segments is told by MARK, as of the last open, close

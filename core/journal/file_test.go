@@ -174,6 +174,44 @@ func TestKill(t *testing.T) {
 	mustClose(t, f)
 }
 
+// A crash right after a segment was begun, before anything was noted about it.
+func TestKillBehindANewSegment(t *testing.T) {
+	dir := tempDir(t)
+	f := mustOpen(t, dir)
+	old := mustRead(t, filepath.Join(dir, markName))
+	for i := 1; len(segmentsOf(t, dir)) < 3; i++ {
+		old = mustRead(t, filepath.Join(dir, markName))
+		propose(t, f, i, i)
+	}
+	want := mustDrain(t, f, 1)
+	dead := tempDir(t)
+	copyLog(t, dead, dir)
+	mustClose(t, f)
+	mustWrite(t, filepath.Join(dead, markName), old)
+	fresh := segmentsOf(t, dead)[2].path
+	fs, err := openFrames(segment{path: fresh})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fs.close()
+	for range 2 {
+		if _, err := fs.next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := mustRead(t, fresh)
+	clear(b[fs.off:])
+	mustWrite(t, fresh, b)
+	for round := range 3 {
+		f := mustOpen(t, dead)
+		if got := mustDrain(t, f, 1); len(got) != len(want)+round || !same(got[:len(want)], want) {
+			t.Fatalf("%d groups, want %d", len(got), len(want)+round)
+		}
+		propose(t, f, 1, 1)
+		mustClose(t, f)
+	}
+}
+
 func TestTrim(t *testing.T) {
 	dir, want := made(t, 60)
 	f := mustOpen(t, dir)

@@ -84,6 +84,14 @@ func writeAtomically(path string, parts ...[]byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
+// makeDir makes dir if need be, and its name durable.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(filepath.Clean(dir)))
+}
+
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 func lockDir(dir string) (*fileutil.LockedFile, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)

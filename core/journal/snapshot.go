@@ -47,7 +47,7 @@ var ErrNoSnapshot = errors.New("journal: no snapshot")
 // WriteSnapshot puts s into dir under a name made of its number, durable and whole
 // or not at all, and then removes all but the newest two.
 func WriteSnapshot(dir string, s Snapshot) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDir(dir); err != nil {
 		return err
 	}
 	head := appendSnapshotHead(make([]byte, 0, snapshotBody), &s)

@@ -1,0 +1,61 @@
+package gate
+
+import (
+	"net/http"
+	"strconv"
+
+	"duplex/core"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// Credentials are the three headers of a request, or what a browser's handshake
+// brings instead.
+type Credentials struct{ Key, Timestamp, Signature string }
+
+// CredentialsOf reads the headers; each must be there exactly once.
+func CredentialsOf(h http.Header) (c Credentials, ok bool) {
+	one := func(name string) string {
+		v := h[http.CanonicalHeaderKey(name)]
+		if len(v) != 1 {
+			ok = false
+			return ""
+		}
+		return v[0]
+	}
+	ok = true
+	c = Credentials{one(schemas.HeaderKey), one(schemas.HeaderTimestamp), one(schemas.HeaderSignature)}
+	return c, ok
+}
+
+// Authenticate proves who sent the request, and sets the call's key. Every failure
+// is the same `unauthorized` and takes the same work, so that an unknown key, a
+// revoked one and a wrong signature cannot be told apart (contract core, Order of
+// checks).
+func (g *Gate) Authenticate(r *http.Request, c *Call) error {
+	cred, ok := CredentialsOf(r.Header)
+	if !ok {
+		return tools.Refuse("unauthorized")
+	}
+	return g.Prove(cred, r.Method, r.RequestURI, c)
+}
+
+// Prove checks credentials against a method, a raw target and the call's raw body.
+func (g *Gate) Prove(cred Credentials, method, target string, c *Call) error {
+	key := g.Venue.Engine.Key(cred.Key)
+	secret, sound := g.Vault.secret(key)
+	valid := schemas.Verify(secret, cred.Timestamp, method, target, c.Body, cred.Signature)
+	if !valid || !sound || key.Revoked || !g.timely(cred.Timestamp) {
+		return tools.Refuse("unauthorized")
+	}
+	c.Key = key
+	c.Repeat = cred.Key + "\n" + cred.Timestamp + "\n" + cred.Signature
+	return nil
+}
+
+// timely tells whether a timestamp lies within the replay window (spec 5).
+func (g *Gate) timely(ts string) bool {
+	ms, err := strconv.ParseInt(ts, 10, 64)
+	off := g.Venue.Terms.Now()/core.NsPerMs - ms
+	return err == nil && off <= window && off >= -window
+}

@@ -1,0 +1,85 @@
+package gate
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"duplex/core"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// buckets are the token buckets of all keys: three each, independent (spec 8).
+type buckets struct {
+	terms  *tools.Terms
+	volume func(core.UserID) core.Qty
+	keys   sync.Map // key id → *keyBuckets
+}
+
+type keyBuckets struct {
+	of    [3]*rate.Limiter // by tools.Bucket
+	grant atomic.Int64     // the write rate in force
+	at    atomic.Int64     // when it was last looked up, ns
+}
+
+// regrant is how long a write rate stands before the volume is asked again.
+const regrant = int64(time.Second)
+
+// take draws n tokens, or none. A refusal tells when they will be there.
+func (b *buckets) take(k *core.Key, which tools.Bucket, n int) error {
+	if n <= 0 {
+		return nil
+	}
+	kb := b.key(k)
+	now := time.Unix(0, b.terms.Now())
+	if which != tools.Read {
+		b.scale(kb, k.User, now)
+	}
+	lim := kb.of[which]
+	if lim.AllowN(now, n) {
+		return nil
+	}
+	wait := time.Second
+	if r := lim.ReserveN(now, n); r.OK() {
+		wait = r.DelayFrom(now)
+		r.CancelAt(now)
+	}
+	return tools.Refused{Wire: schemas.RateLimited(max(1, int64((wait+time.Millisecond-1)/time.Millisecond)))}
+}
+
+func (b *buckets) key(k *core.Key) *keyBuckets {
+	if kb, ok := b.keys.Load(k.ID); ok {
+		return kb.(*keyBuckets)
+	}
+	kb := &keyBuckets{}
+	kb.of[tools.Read] = rate.NewLimiter(tools.ReadRate, tools.ReadBurst)
+	kb.of[tools.Write] = rate.NewLimiter(tools.WriteFloor, tools.WriteFloor)
+	kb.of[tools.Cancel] = rate.NewLimiter(2*tools.WriteFloor, 2*tools.WriteFloor)
+	kb.grant.Store(tools.WriteFloor)
+	got, _ := b.keys.LoadOrStore(k.ID, kb)
+	return got.(*keyBuckets)
+}
+
+// scale brings the write and cancel rates to what the account's volume grants now.
+func (b *buckets) scale(kb *keyBuckets, u core.UserID, now time.Time) {
+	was := kb.at.Load()
+	if at := now.UnixNano(); at-was < regrant && was != 0 || !kb.at.CompareAndSwap(was, at) {
+		return
+	}
+	grant := b.terms.WriteRate(b.volume(u))
+	if kb.grant.Swap(grant) == grant {
+		return
+	}
+	for which, times := range map[tools.Bucket]int64{tools.Write: 1, tools.Cancel: 2} {
+		kb.of[which].SetLimitAt(now, rate.Limit(grant*times))
+		kb.of[which].SetBurstAt(now, int(grant*times))
+	}
+}
+
+// Left tells how many whole tokens a key has in a bucket now.
+func (g *Gate) Left(k *core.Key, which tools.Bucket) int {
+	return int(g.buckets.key(k).of[which].TokensAt(time.Unix(0, g.Venue.Terms.Now())))
+}

@@ -1,0 +1,201 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// Edge stands before a lane: it gives the request an id, catches panics, bounds and
+// reads the body, and lets nobody in without a signature. What passes carries a
+// Call and the time budget of a request.
+func (g *Gate) Edge(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := time.Now()
+		c := &Call{ID: requestID()}
+		w.Header()["X-Request-Id"] = []string{c.ID}
+		rec := &recorder{ResponseWriter: w}
+		defer g.finish(rec, r, c, begun)
+		if g.CORS(rec, r) {
+			return
+		}
+		if err := g.enter(rec, r, c); err != nil {
+			g.Fail(rec, err)
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), g.Budget())
+		defer cancel()
+		next.ServeHTTP(rec, r.WithContext(ctx))
+	})
+}
+
+// Budget is how long a request may take.
+func (g *Gate) Budget() time.Duration {
+	return time.Duration(g.Venue.Terms.ResponseBudget) * time.Millisecond
+}
+
+// enter reads and authenticates, then refuses what no lane serves.
+func (g *Gate) enter(w http.ResponseWriter, r *http.Request, c *Call) error {
+	body, err := ReadBody(w, r)
+	if err != nil {
+		return err
+	}
+	c.Body = body
+	if err := g.Authenticate(r, c); err != nil {
+		return err
+	}
+	return proper(r, len(body))
+}
+
+// proper refuses requests that are well signed and yet of no form we serve: an
+// absolute target, or a path that would need rewriting. No path ever redirects.
+func proper(r *http.Request, body int) error {
+	if !strings.HasPrefix(r.RequestURI, "/") {
+		return tools.Refuse("schema_violation")
+	}
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	if strings.ContainsAny(path, "%;") || strings.Contains(path, "//") || strings.Contains(path, "/./") || strings.Contains(path, "/../") ||
+		strings.HasSuffix(path, "/.") || strings.HasSuffix(path, "/..") || len(path) > 1 && strings.HasSuffix(path, "/") {
+		return tools.Refuse("not_found")
+	}
+	if body > 0 {
+		return mediaType(r)
+	}
+	return nil
+}
+
+// mediaType wants plain JSON, or no word of what the body is.
+func mediaType(r *http.Request) error {
+	if r.Header.Get("Content-Encoding") != "" {
+		return tools.Refuse("unsupported_media_type")
+	}
+	if t := r.Header.Values("Content-Type"); len(t) > 0 {
+		if name, _, _ := strings.Cut(t[0], ";"); len(t) > 1 || !strings.EqualFold(strings.TrimSpace(name), "application/json") {
+			return tools.Refuse("unsupported_media_type")
+		}
+	}
+	return nil
+}
+
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// ReadBody reads the whole body within its cap and its time. A body that does not
+// come in whole cannot have a signature that holds.
+func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength == 0 && len(r.TransferEncoding) == 0 {
+		return nil, nil
+	}
+	if r.ContentLength > BodyMax {
+		return nil, tools.Refuse("body_too_large")
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(BodyTime)) // a writer without deadlines is bounded by its server
+	buf := bodies.Get().(*bytes.Buffer)
+	defer bodies.Put(buf)
+	buf.Reset()
+	_, err := io.Copy(buf, io.LimitReader(r.Body, BodyMax+1))
+	switch {
+	case err != nil:
+		w.Header().Set("Connection", "close")
+		return nil, tools.Refuse("unauthorized")
+	case buf.Len() > BodyMax:
+		return nil, tools.Refuse("body_too_large")
+	}
+	_ = rc.SetReadDeadline(time.Time{})
+	return bytes.Clone(buf.Bytes()), nil
+}
+
+// finish turns a panic into `internal` and logs the request, without a secret.
+func (g *Gate) finish(w *recorder, r *http.Request, c *Call, begun time.Time) {
+	if p := recover(); p != nil {
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(p)
+		}
+		g.Log.Error("panic", "request_id", c.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		if w.status == 0 {
+			g.Fail(w, tools.Refuse("internal"))
+		}
+	}
+	took := time.Since(begun)
+	g.Stats.count(c.Op, w.status, took)
+	if g.Log.Enabled(r.Context(), slog.LevelDebug) {
+		key := ""
+		if c.Key != nil {
+			key = c.Key.ID
+		}
+		path, _, _ := strings.Cut(r.RequestURI, "?")
+		g.Log.Debug("request", "request_id", c.ID, "key", key, "method", r.Method, "path", path, "op", c.Op, "status", w.status, "took", took)
+	}
+}
+
+// recorder remembers the status for the log.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *recorder) WriteHeader(code int) {
+	if w.status == 0 {
+		w.status = code
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+var jsonType = []string{"application/json"}
+
+// Fail writes the error body of spec 7 for any error of an operation or the door.
+func (g *Gate) Fail(w http.ResponseWriter, err error) {
+	e := tools.ErrorOf(err)
+	if e.Code == "internal" && err != nil {
+		g.Log.Error("internal", "request_id", w.Header().Get("X-Request-Id"), "err", err)
+	}
+	g.Stats.refuse(e.Code)
+	Answer(w, e.HTTP(), schemas.ErrorBody{Error: e})
+}
+
+// Answer writes v as JSON.
+func Answer(w http.ResponseWriter, status int, v any) {
+	b, err := encode(v)
+	if err != nil { // our own types always encode; text from outside was checked
+		panic(err)
+	}
+	w.Header()["Content-Type"] = jsonType
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // the client has gone: nobody is left to tell
+}
+
+// encode takes the hand-written way where a type has one.
+func encode(v any) ([]byte, error) {
+	if a, ok := v.(interface{ Append([]byte) []byte }); ok {
+		return a.Append(nil), nil
+	}
+	return schemas.Append(nil, v)
+}
+
+func requestID() string {
+	var b [12]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}

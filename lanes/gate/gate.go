@@ -1,0 +1,71 @@
+package gate
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"duplex/core"
+	"duplex/tools"
+)
+
+// Limits of a request (contract core, Limits).
+const (
+	BodyMax     = 64 << 10
+	HeaderTime  = 5 * time.Second
+	BodyTime    = 10 * time.Second
+	IdleTime    = 120 * time.Second
+	window      = 5000 // ms
+	onceKept    = 15 * time.Second
+	headerBytes = 16 << 10
+)
+
+// Gate is the door of one venue.
+type Gate struct {
+	Venue   *tools.Venue
+	Vault   *Vault
+	Log     *slog.Logger
+	Origins []string // browser origins allowed besides the host itself
+
+	buckets buckets
+	once    once
+	Stats   Stats
+}
+
+// New makes the door of a venue.
+func New(v *tools.Venue, vault *Vault, log *slog.Logger) *Gate {
+	g := &Gate{Venue: v, Vault: vault, Log: log}
+	g.buckets.terms = &v.Terms
+	g.buckets.volume = v.Volume30
+	g.once.seen = map[string]*first{}
+	return g
+}
+
+// Call is one request on its way in.
+type Call struct {
+	ID     string // request id
+	Key    *core.Key
+	Body   []byte // raw, within the cap
+	Repeat string // what makes an exact repeat: key, timestamp, signature
+	Op     string // the operation's name, once routed; for the log
+}
+
+// Caller is who calls.
+func (c *Call) Caller() tools.Caller { return tools.Caller{User: c.Key.User, Key: c.Key} }
+
+type callKey struct{}
+
+// CallOf gives the call a lane's handler serves. Behind Edge there is always one.
+func CallOf(ctx context.Context) *Call {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	return c
+}
+
+// Server is an http.Server with the venue's time limits.
+func Server(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: HeaderTime, IdleTimeout: IdleTime, MaxHeaderBytes: headerBytes,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}

@@ -1,0 +1,41 @@
+package rest
+
+import "duplex/tools"
+
+// routes lists every operation that has a route, in the order of the spec.
+func (l *Lane) routes() {
+	mount(l, tools.PlaceOrder)
+	mount(l, tools.PlaceOrders)
+	mount(l, tools.PreviewOrder)
+	mount(l, tools.CancelOrder)
+	mount(l, tools.CancelOrders)
+	mount(l, tools.CancelAllOrders)
+	mount(l, tools.DecreaseOrder)
+	mount(l, tools.ArmDeadman)
+	mount(l, tools.DisarmDeadman)
+	mount(l, tools.GetDeadman)
+	mount(l, tools.ListOrders)
+	mount(l, tools.GetOrder)
+	mount(l, tools.ListFills)
+	mount(l, tools.GetBalance)
+	mount(l, tools.ListPositions)
+	mount(l, tools.ListSettlements)
+	mount(l, tools.RedeemPairs)
+	mount(l, tools.ListMarkets)
+	mount(l, tools.GetMarket)
+	mount(l, tools.GetOrderbook)
+	mount(l, tools.ListTrades)
+	mount(l, tools.ListRounds)
+	mount(l, tools.GetRound)
+	mount(l, tools.GetOraclePrice)
+	mount(l, tools.GetLimits)
+	mount(l, tools.GetTime)
+	mount(l, tools.GetStatus)
+	mount(l, tools.GetRetention)
+	mount(l, tools.GetSchedule)
+	mount(l, tools.GetFees)
+	mount(l, tools.RequestWithdrawal)
+	mount(l, tools.ListWithdrawals)
+	mount(l, tools.GetWithdrawal)
+	mount(l, tools.GetDepositAddress)
+}
