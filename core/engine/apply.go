@@ -80,8 +80,18 @@ func (e *Engine) change(g *journal.Group, cmds []core.Command, b *Batch) (err er
 			return fmt.Errorf("group %d: %w", g.Number, err)
 		}
 	}
-	e.due.Store(e.venue.Due())
+	e.setDue()
 	return nil
+}
+
+// setDue notes when the next Clock is wanted. What is due by the stamp that the next
+// command will have at least is due now, whatever the wall clock says.
+func (e *Engine) setDue() {
+	at := e.venue.Due()
+	if at <= e.venue.Now().Ts+1 {
+		at = 0
+	}
+	e.due.Store(at)
 }
 
 // one applies one command at the next stamp.

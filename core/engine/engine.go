@@ -108,8 +108,7 @@ func Open(o Options) (*Engine, error) {
 	}
 	e.feed.init()
 	e.queue.init(o.Queue)
-	e.next = e.done.Proposals[o.Node] + 1
-	e.due.Store(e.venue.Due())
+	e.setDue()
 	e.check.Store(&checkpoint{seq: e.done.Seq, hash: e.done.Hash, at: e.done.CheckedAt})
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop = cancel

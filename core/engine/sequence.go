@@ -20,6 +20,9 @@ func (e *Engine) run(ctx context.Context, from uint64) {
 	}()
 	select {
 	case <-e.ready:
+		e.mu.RLock()
+		e.next = e.done.Proposals[e.opt.Node] + 1 // behind all that the replay brought
+		e.mu.RUnlock()
 		e.sequence(ctx)
 	case <-applied:
 		close(e.ready)

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/pelletier/go-toml/v2"
+)
+
+// tomlFlags reads a file whose lines are flags: `api = ":8080"`. A line that is no
+// flag of the command is an error that names it.
+func tomlFlags(r io.Reader) (kong.Resolver, error) {
+	values := map[string]any{}
+	if err := toml.NewDecoder(r).Decode(&values); err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return &fileFlags{values}, nil
+}
+
+type fileFlags struct{ values map[string]any }
+
+func (f *fileFlags) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	for _, n := range append([]*kong.Node{app.Node}, app.Leaves(true)...) {
+		for _, flag := range n.Flags {
+			known[flag.Name] = true
+		}
+	}
+	for name := range f.values {
+		if !known[strings.ReplaceAll(name, "_", "-")] {
+			return fmt.Errorf("config: no such setting: %s", name)
+		}
+	}
+	return nil
+}
+
+func (f *fileFlags) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range []string{flag.Name, strings.ReplaceAll(flag.Name, "-", "_")} {
+		if v, ok := f.values[name]; ok {
+			return fmt.Sprint(v), nil
+		}
+	}
+	return nil, nil
+}

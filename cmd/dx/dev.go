@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"duplex/client"
+	"duplex/cmd/dx/maker"
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/feeds/session"
+	"duplex/feeds/sim"
+	"duplex/schemas"
+)
+
+// devCmd is `dx dev` (contract operator).
+type devCmd struct {
+	API      string `help:"Address of REST, the agent lane and events." default:"127.0.0.1:8080"`
+	Portal   string `help:"Address of the portal." default:"127.0.0.1:8081"`
+	Admin    string `help:"Address of the operator." default:"127.0.0.1:8082"`
+	Data     string `help:"Keep the venue here; without it everything is gone at the end." type:"path"`
+	DevFile  string `help:"Where to write URLs and keys." default:".dx/dev.json" type:"path"`
+	Oracle   string `help:"How prices come: sim, or manual (POST /admin/oracle/ticks)." enum:"sim,manual" default:"sim"`
+	Seed     uint64 `help:"Seed of the simulated prices." default:"1"`
+	Sessions bool   `help:"Let gold and WTI follow their trading sessions."`
+	NoMaker  bool   `help:"Leave the house maker out."`
+	Quiet    bool   `help:"Print no secret and no status."`
+}
+
+const (
+	devFunds   = core.Pips(100_000_000) // 10,000 dollars
+	houseFunds = core.Pips(100_000_000_000)
+	devDispute = core.NsPerSec
+)
+
+// devAccounts are the accounts of a dev venue; the house's is not shown.
+var devAccounts = []struct {
+	name   string
+	scopes core.Scopes
+	funds  core.Pips
+	shown  bool
+}{
+	{"trader", core.ScopeRead | core.ScopeTrade, devFunds, true},
+	{"maker", core.ScopeRead | core.ScopeTrade, devFunds, true},
+	{"reader", core.ScopeRead, devFunds, true},
+	{"treasurer", core.ScopeRead | core.ScopeTrade | core.ScopeWithdraw, devFunds, true},
+	{"house", core.ScopeRead | core.ScopeTrade, houseFunds, false},
+}
+
+func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err error) {
+	dir := d.Data
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "dx-dev-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+	}
+	p := plan{listeners: listeners{d.API, d.Portal, d.Admin}, dir: dir, environment: "dev", oracle: d.Oracle, disputeNs: devDispute, log: log}
+	if p.master, err = masterKey("", dir); err != nil {
+		return err
+	}
+	p.token = derive(p.master, "dxo_", "operator")
+	if d.Oracle == "sim" {
+		p.sources = sim.New(d.Seed).Sources()
+	}
+	if d.Sessions {
+		if p.calendar, err = session.Load(); err != nil {
+			return err
+		}
+	}
+	h, err := open(p)
+	if err != nil {
+		return err
+	}
+	accounts, err := h.furnish()
+	if err == nil {
+		err = h.listen()
+	}
+	if err == nil {
+		err = d.live(ctx, out, h, accounts)
+	}
+	if closed := h.close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// live tells where everything is, keeps the house maker quoting, and waits.
+func (d *devCmd) live(ctx context.Context, out io.Writer, h *house, accounts []schemas.DevAccount) error {
+	file := h.devFile(accounts)
+	b, err := json.MarshalIndent(file, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeWhole(d.DevFile, append(b, '\n')); err != nil {
+		return flagError{"dev-file", err}
+	}
+	making, stop := context.WithCancel(ctx)
+	defer stop()
+	quit := make(chan struct{})
+	if d.NoMaker {
+		close(quit)
+	} else {
+		go func() { defer close(quit); h.quote(making, accounts) }()
+	}
+	if !d.Quiet {
+		d.greet(out, file)
+		if terminal(out) {
+			go h.statusLine(making, out)
+		}
+	}
+	err = h.wait(ctx)
+	stop()
+	<-quit // it takes its quotes back before the venue drains
+	return err
+}
+
+// quote runs the house maker on its own account, through the public lane.
+func (h *house) quote(ctx context.Context, accounts []schemas.DevAccount) {
+	for _, a := range accounts {
+		if a.Name != "house" {
+			continue
+		}
+		secret, _ := hex.DecodeString(a.Secret)
+		if err := maker.Run(ctx, client.New(h.api, a.APIKey, secret), h.plan.log.With("who", "house maker"), maker.Options{}); err != nil && ctx.Err() == nil {
+			h.plan.log.Error("the house maker stopped", "err", err)
+		}
+	}
+}
+
+// furnish makes the dev accounts where the journal does not have them yet, and
+// gives all of them with their secrets.
+func (h *house) furnish() ([]schemas.DevAccount, error) {
+	var out []schemas.DevAccount
+	for _, a := range devAccounts {
+		token := derive(h.plan.master, "dxa_", a.name)
+		hash := sha256.Sum256([]byte(token))
+		u, there := h.engine.Holder(hash)
+		if !there {
+			if err := h.do(&core.CreateUser{Name: a.name, TokenHash: hash, Audit: core.Audit{Who: "dx dev"}}); err != nil {
+				return nil, fmt.Errorf("account %s: %w", a.name, err)
+			}
+			u, _ = h.engine.Holder(hash)
+		}
+		// A repeated deposit_id changes nothing, so a start that was cut short is
+		// made whole by the next.
+		if err := h.do(&core.Deposit{User: u, DepositID: "dev-" + a.name, Amount: a.funds, Audit: core.Audit{Who: "dx dev"}}); err != nil {
+			return nil, fmt.Errorf("funds of %s: %w", a.name, err)
+		}
+		key, secret, err := h.devKey(u, a.scopes)
+		if err != nil {
+			return nil, fmt.Errorf("key of %s: %w", a.name, err)
+		}
+		out = append(out, schemas.DevAccount{Name: a.name, UserID: uint32(u), AccountToken: token, APIKey: key, Secret: hex.EncodeToString(secret), Scopes: a.scopes.Names()})
+	}
+	return out, nil
+}
+
+const devLabel = "dev"
+
+// devKey finds the account's dev key, or makes it.
+func (h *house) devKey(u core.UserID, scopes core.Scopes) (id string, secret []byte, err error) {
+	var have *core.Key
+	h.engine.Read(func(v *venue.Venue, _ *view.View) {
+		for k := range v.Keys() {
+			if k.User == u && k.Label == devLabel && !k.Revoked {
+				have = &k
+			}
+		}
+	})
+	if have != nil {
+		secret, err = h.gate.Vault.Open(have)
+		return have.ID, secret, err
+	}
+	id, secret, sealed := h.gate.Vault.NewKey()
+	return id, secret, h.do(&core.CreateKey{User: u, Key: id, Scopes: scopes, Label: devLabel, Sealed: sealed, Audit: core.Audit{Who: "dx dev"}})
+}
+
+func (h *house) devFile(accounts []schemas.DevAccount) schemas.DevFile {
+	f := schemas.DevFile{
+		API: h.api, WS: "ws" + strings.TrimPrefix(h.api, "http") + "/v1/ws", MCP: h.api + "/v1/mcp", Portal: h.portal, Admin: h.admin,
+		OperatorToken: h.plan.token, Accounts: []schemas.DevAccount{},
+	}
+	for i, a := range accounts {
+		if devAccounts[i].shown {
+			f.Accounts = append(f.Accounts, a)
+		}
+	}
+	return f
+}
+
+// greet tells where things are and what to try first.
+func (d *devCmd) greet(out io.Writer, f schemas.DevFile) {
+	path := d.DevFile
+	if wd, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(rel, "..") {
+			path = rel
+		}
+	}
+	fmt.Fprintf(out, "Duplex is open.\n\n  API     %s\n  Portal  %s\n  Admin   %s\n  Keys    %s\n\nAccounts, each with $10,000:\n", f.API, f.Portal, f.Admin, path)
+	for _, a := range f.Accounts {
+		fmt.Fprintf(out, "  %-10s %s  %s\n", a.Name, a.APIKey, strings.Join(a.Scopes, ","))
+	}
+	fmt.Fprint(out, "\nTry, in another terminal:\n  dx markets\n  dx order buy yes 10 @55 --market-id 1\n  dx call GET /v1/portfolio/balance\n\nStop with Ctrl-C.\n")
+}
+
+// statusLine keeps one line of a terminal up to date.
+func (h *house) statusLine(ctx context.Context, out io.Writer) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(out)
+			return
+		case <-tick.C:
+			fmt.Fprintf(out, "\r\x1b[K%s", h.status())
+		}
+	}
+}
+
+func (h *house) status() (line string) {
+	h.engine.Read(func(v *venue.Venue, _ *view.View) {
+		trading := 0
+		for m := core.MarketID(1); m <= venue.Slots; m++ {
+			if s, ok := v.Slot(m); ok && s.Status == core.Trading {
+				trading++
+			}
+		}
+		line = fmt.Sprintf("seq %d · %d markets trading · %d orders resting", v.Now().Seq, trading, v.Resting())
+		for f := core.Feed(0); f < core.Feeds; f++ {
+			if t, ok, _, _ := v.Index(f); ok {
+				line += fmt.Sprintf(" · %s %d.%02d", f, t.Price/100_000_000, t.Price/1_000_000%100)
+			}
+		}
+	})
+	return line
+}

@@ -1,0 +1,104 @@
+// Command dx is the exchange: a venue in one process, and the tools to use it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+)
+
+const description = `Duplex: an exchange for yes/no prediction markets that agents, bots and people use on equal terms.
+
+Start with 'dx dev': nine live series, a price feed, a market maker and funded keys in one process.`
+
+// cli is the whole command line. Every flag is also an environment variable and, for
+// serve, a line of dx.toml.
+type cli struct {
+	Dev     devCmd     `cmd:"" help:"Run a venue to try things on: simulated prices, funded accounts, a house maker."`
+	Serve   serveCmd   `cmd:"" help:"Run the venue: nothing prefunded."`
+	Call    callCmd    `cmd:"" help:"Send one signed request."`
+	Order   orderCmd   `cmd:"" help:"Place an order."`
+	Cancel  cancelCmd  `cmd:"" help:"Cancel orders."`
+	Markets marketsCmd `cmd:"" help:"List the markets."`
+	Book    bookCmd    `cmd:"" help:"Show a market's orderbook."`
+	Verify  verifyCmd  `cmd:"" help:"Replay a journal and check it whole."`
+
+	LogLevel slog.Level       `help:"Least level to log: debug, info, warn, error." default:"info" env:"DX_LOG_LEVEL"`
+	Config   kong.ConfigFlag  `help:"TOML file with flags as its lines." type:"existingfile" env:"DX_CONFIG"`
+	Version  kong.VersionFlag `help:"Print the version."`
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is the program: 0 done, 1 failed, 2 the flag or line at fault is named.
+func run(args []string, out, errs io.Writer) int {
+	var c cli
+	code := -1
+	parser, err := kong.New(&c, kong.Name("dx"), kong.Description(description), kong.UsageOnError(), kong.Writers(out, errs),
+		kong.Exit(func(n int) { code = n }), kong.Vars{"version": version()}, kong.Configuration(tomlFlags, "dx.toml"), kong.DefaultEnvars("DX"))
+	if err != nil {
+		fmt.Fprintln(errs, "dx:", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd, err := parser.Parse(args)
+	if code >= 0 { // --help and --version have answered
+		return code
+	}
+	if err != nil {
+		fmt.Fprintln(errs, "dx:", err)
+		return 2
+	}
+	cmd.BindTo(ctx, (*context.Context)(nil))
+	cmd.BindTo(out, (*io.Writer)(nil))
+	cmd.Bind(logger(errs, c.LogLevel))
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(errs, "dx:", err)
+		var flag flagError
+		if errors.As(err, &flag) {
+			return 2
+		}
+		return 1
+	}
+	return 0
+}
+
+// flagError is a setting that cannot work; it names the flag.
+type flagError struct {
+	flag string
+	err  error
+}
+
+func (e flagError) Error() string { return "--" + e.flag + ": " + e.err.Error() }
+func (e flagError) Unwrap() error { return e.err }
+
+// logger writes for people on a terminal and JSON elsewhere.
+func logger(w io.Writer, level slog.Level) *slog.Logger {
+	if terminal(w) {
+		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05"}))
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
+		return b.Main.Version
+	}
+	return "dev"
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"duplex/core"
+	"duplex/feeds/session"
+)
+
+// serveCmd is `dx serve` (contract operator).
+type serveCmd struct {
+	API           string        `help:"Address of REST, the agent lane and events." default:":8080"`
+	Portal        string        `help:"Address of the portal." default:":8081"`
+	Admin         string        `help:"Address of the operator; keep it on loopback." default:"127.0.0.1:8082"`
+	Data          string        `help:"Where the venue is kept." default:"dx-data" type:"path"`
+	MasterKey     string        `help:"64 hex characters that seal the key secrets; default: a file made in the data directory."`
+	OperatorToken string        `help:"Bearer of the operator; default: a file made in the data directory."`
+	Dispute       time.Duration `help:"How long a proposed price stands before it settles." default:"5s"`
+	Oracle        string        `help:"How prices come: manual (POST /admin/oracle/ticks)." enum:"manual" default:"manual"`
+	AllowOrigin   []string      `help:"Browser origins allowed on the API."`
+}
+
+func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err error) {
+	if s.Dispute < 0 || s.Dispute > 24*time.Hour {
+		return flagError{"dispute", errors.New("0s to 24h")}
+	}
+	p := plan{listeners: listeners{s.API, s.Portal, s.Admin}, dir: s.Data, environment: "live", oracle: s.Oracle, disputeNs: int64(s.Dispute), log: log, token: s.OperatorToken}
+	if p.master, err = masterKey(s.MasterKey, s.Data); err != nil {
+		return err
+	}
+	if p.token == "" {
+		if p.token, err = secretFile(filepath.Join(s.Data, "operator.token")); err != nil {
+			return err
+		}
+	}
+	if p.calendar, err = session.Load(); err != nil {
+		return err
+	}
+	if _, _, err := p.calendar.At(core.Gold, time.Now()); err != nil {
+		return fmt.Errorf("sessions: %w", err) // a year not covered fails loudly
+	}
+	h, err := open(p)
+	if err != nil {
+		return err
+	}
+	h.gate.Origins = s.AllowOrigin
+	if err = h.listen(); err == nil {
+		log.Info("open", "api", h.api, "portal", h.portal, "admin", h.admin, "data", s.Data)
+		err = h.wait(ctx)
+	}
+	if closed := h.close(); err == nil {
+		err = closed
+	}
+	return err
+}
