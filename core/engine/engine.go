@@ -67,6 +67,7 @@ type Engine struct {
 	stats   Stats
 
 	ready   chan struct{}
+	once    sync.Once // for ready
 	stop    context.CancelFunc
 	stopped chan struct{}
 	failed  atomic.Pointer[error]

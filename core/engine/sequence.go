@@ -25,7 +25,7 @@ func (e *Engine) run(ctx context.Context, from uint64) {
 		e.mu.RUnlock()
 		e.sequence(ctx)
 	case <-applied:
-		close(e.ready)
+		e.replayed()
 	}
 	<-applied
 	e.abandon()
@@ -98,7 +98,7 @@ func (e *Engine) propose(g *group) error {
 func (e *Engine) deliver(ctx context.Context, from uint64) {
 	target := e.log.Last().Number
 	if from > target {
-		close(e.ready)
+		e.replayed()
 	}
 	for g, err := range e.log.Deliver(ctx, from) {
 		if err == nil {
@@ -115,11 +115,14 @@ func (e *Engine) deliver(ctx context.Context, from uint64) {
 				e.opt.Replayed(g.Number, target)
 			}
 			if g.Number == target {
-				close(e.ready)
+				e.replayed()
 			}
 		}
 	}
 }
+
+// replayed ends the waiting of Open, however often it is said.
+func (e *Engine) replayed() { e.once.Do(func() { close(e.ready) }) }
 
 // abandon tells everybody still waiting that the outcome is not known.
 func (e *Engine) abandon() {
