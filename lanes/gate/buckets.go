@@ -38,7 +38,11 @@ func (b *buckets) take(k *core.Key, which tools.Bucket, n int) error {
 	if which != tools.Read {
 		b.scale(kb, k.User, now)
 	}
-	lim := kb.of[which]
+	return Take(kb.of[which], now, n)
+}
+
+// Take draws n tokens of a bucket, or none and refuses with rate_limited.
+func Take(lim *rate.Limiter, now time.Time, n int) error {
 	if lim.AllowN(now, n) {
 		return nil
 	}
@@ -47,6 +51,11 @@ func (b *buckets) take(k *core.Key, which tools.Bucket, n int) error {
 		wait = r.DelayFrom(now)
 		r.CancelAt(now)
 	}
+	return RateLimited(wait)
+}
+
+// RateLimited is the refusal that tells to wait, in whole ms and at least 1.
+func RateLimited(wait time.Duration) error {
 	return tools.Refused{Wire: schemas.RateLimited(max(1, int64((wait+time.Millisecond-1)/time.Millisecond)))}
 }
 

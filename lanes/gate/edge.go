@@ -22,22 +22,34 @@ import (
 // Edge stands before a lane: it gives the request an id, catches panics, bounds and
 // reads the body, and lets nobody in without a signature. What passes carries a
 // Call and the time budget of a request.
-func (g *Gate) Edge(next http.Handler) http.Handler {
+func (g *Gate) Edge(next http.Handler) http.Handler { return g.door(g.Authenticate, true, next) }
+
+// Guard is Edge for the listeners beside the API: `prove` says who may come in, no
+// foreign browser origin may, and the time budget is the lane's to set.
+func (g *Gate) Guard(prove func(*http.Request, *Call) error, next http.Handler) http.Handler {
+	return g.door(prove, false, next)
+}
+
+func (g *Gate) door(prove func(*http.Request, *Call) error, api bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
 		c := &Call{ID: requestID()}
 		w.Header()["X-Request-Id"] = []string{c.ID}
 		rec := &recorder{ResponseWriter: w}
 		defer g.finish(rec, r, c, begun)
-		if g.CORS(rec, r) {
+		if api && g.CORS(rec, r) {
 			return
 		}
-		if err := g.enter(rec, r, c); err != nil {
+		if err := enter(rec, r, c, prove); err != nil {
 			g.Fail(rec, err)
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), g.Budget())
-		defer cancel()
+		ctx := context.WithValue(r.Context(), callKey{}, c)
+		if api {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, g.Budget())
+			defer cancel()
+		}
 		next.ServeHTTP(rec, r.WithContext(ctx))
 	})
 }
@@ -48,13 +60,13 @@ func (g *Gate) Budget() time.Duration {
 }
 
 // enter reads and authenticates, then refuses what no lane serves.
-func (g *Gate) enter(w http.ResponseWriter, r *http.Request, c *Call) error {
+func enter(w http.ResponseWriter, r *http.Request, c *Call, prove func(*http.Request, *Call) error) error {
 	body, err := ReadBody(w, r)
 	if err != nil {
 		return err
 	}
 	c.Body = body
-	if err := g.Authenticate(r, c); err != nil {
+	if err := prove(r, c); err != nil {
 		return err
 	}
 	return proper(r, len(body))

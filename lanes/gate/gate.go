@@ -46,6 +46,7 @@ func New(v *tools.Venue, vault *Vault, log *slog.Logger) *Gate {
 type Call struct {
 	ID     string // request id
 	Key    *core.Key
+	User   core.UserID // of an account token, where there is no key
 	Body   []byte // raw, within the cap
 	Repeat string // what makes an exact repeat: key, timestamp, signature
 	Op     string // the operation's name, once routed; for the log

@@ -1,0 +1,151 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+
+	"duplex/core"
+	"duplex/lanes/lanetest"
+	"duplex/schemas"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// document gives the lane's document as published and as a validator reads it.
+func document(t *testing.T, l *Lane) ([]byte, *openapi3.T) {
+	t.Helper()
+	raw, err := json.MarshalIndent(l.OpenAPI(), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw, doc
+}
+
+// What the document says is what clients were generated from: a change of it is
+// reviewed as a diff.
+func TestDocumentIsTheGolden(t *testing.T) {
+	h := lanetest.New(t)
+	raw, _ := document(t, Mount(h.Routes, h.Gate, "test"))
+	path := filepath.Join("testdata", "openapi.json")
+	if *update {
+		if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(bytes.TrimSpace(want), raw) {
+		t.Errorf("the document differs from %s (%v); -update rewrites it", path, err)
+	}
+}
+
+// Every code the table knows for the routes is told somewhere, and every schema of
+// a request is closed while those of answers are open.
+func TestDocumentIsCompleteAndClosedWhereItMustBe(t *testing.T) {
+	h := lanetest.New(t)
+	raw, doc := document(t, Mount(h.Routes, h.Gate, "test"))
+	elsewhere := map[string]bool{ // codes of other lanes and listeners, or of requests no route documents
+		"mandate_violation": true, "not_found": true, "method_not_allowed": true, "forbidden_origin": true, "too_many_connections": true,
+		"unknown_user": true, "unknown_key": true, "duplicate_deposit_id": true, "invalid_transition": true,
+	}
+	for _, code := range schemas.Codes() {
+		if !elsewhere[code] && !bytes.Contains(raw, []byte("`"+code+"`")) {
+			t.Errorf("no route tells of %s", code)
+		}
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.RequestBody != nil {
+				s := op.RequestBody.Value.Content["application/json"].Schema.Value
+				if s.AdditionalProperties.Has == nil || *s.AdditionalProperties.Has {
+					t.Errorf("%s %s: the request is open", method, path)
+				}
+			}
+			for status, r := range op.Responses.Map() {
+				if s := r.Value.Content["application/json"].Schema.Value; s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has {
+					t.Errorf("%s %s: answer %s is closed", method, path, status)
+				}
+			}
+		}
+	}
+}
+
+// checked sends a request and holds request and answer against the document.
+func checked(t *testing.T, h *lanetest.House, router routers.Router, k lanetest.Key, method, target, body string) (int, string) {
+	t.Helper()
+	req := h.Request(k, method, target, []byte(body))
+	status, header, got := h.Send(h.Request(k, method, target, []byte(body)))
+	route, params, err := router.FindRoute(req)
+	if err != nil {
+		t.Errorf("%s %s: %v", method, target, err)
+		return status, got
+	}
+	options := &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
+	in := &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route, Options: options}
+	if status < 300 {
+		if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil {
+			t.Errorf("%s %s: accepted, but the document does not allow it: %v", method, target, err)
+		}
+	}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: status, Header: header, Body: io.NopCloser(strings.NewReader(got)), Options: options}
+	if err := openapi3filter.ValidateResponse(t.Context(), out); err != nil {
+		t.Errorf("%s %s answered what the document does not tell: %v\n%s", method, target, err, got)
+	}
+	return status, got
+}
+
+func TestLiveExchangesKeepToTheDocument(t *testing.T) {
+	h := lanetest.New(t)
+	_, doc := document(t, Mount(h.Routes, h.Gate, "test"))
+	h.Serve()
+	doc.Servers = openapi3.Servers{{URL: h.URL}}
+	router, err := legacy.NewRouter(doc, openapi3.DisableExamplesValidation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	alice, bob, reader := h.Key(1, everyone), h.Key(2, readTrade), h.Key(1, core.ScopeRead)
+	call := func(k lanetest.Key, method, target, body string) string {
+		_, got := checked(t, h, router, k, method, target, body)
+		return got
+	}
+	placed := call(alice, "POST", "/v1/portfolio/orders", order(1, `,"tif":"gtc","group_id":3,"post_only":true`))
+	id := field(t, placed, "order_id").(string)
+	call(bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
+	call(alice, "POST", "/v1/portfolio/orders", order(2, `,"tif":"ioc"`))
+	call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
+	call(alice, "POST", "/v1/portfolio/orders", `{"qty":"x"}`)
+	call(reader, "POST", "/v1/portfolio/orders", order(5, ""))
+	call(alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(6, "")+`,`+order(6, "")+`]}`)
+	call(alice, "POST", "/v1/portfolio/orders/preview", order(7, ""))
+	call(alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", `{"reduce_to":3}`)
+	call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":60000}`)
+	call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":1}`)
+	call(alice, "POST", "/v1/portfolio/redeem", `{"market_id":1,"qty":1}`)
+	call(alice, "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"5","destination":"d"}`)
+	for _, target := range []string{
+		"/v1/portfolio/orders", "/v1/portfolio/orders?status=resting,canceled,rejected&limit=2", "/v1/portfolio/orders/" + id, "/v1/portfolio/fills", "/v1/portfolio/balance",
+		"/v1/portfolio/positions", "/v1/portfolio/settlements", "/v1/portfolio/deadman", "/v1/markets", "/v1/markets/1", "/v1/markets/1/orderbook?depth=2",
+		"/v1/markets/1/trades", "/v1/rounds", "/v1/rounds/1", "/v1/oracle/price", "/v1/account/limits", "/v1/time", "/v1/exchange/status", "/v1/exchange/retention",
+		"/v1/exchange/schedule", "/v1/exchange/fees", "/v1/withdrawals", "/v1/deposits/address", "/v1/markets/77", "/v1/rounds/77", "/v1/portfolio/fills?cursor=zz", "/v1/time?x=1",
+	} {
+		call(alice, "GET", target, "")
+	}
+	call(alice, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":["`+id+`","1"]}`)
+	call(alice, "DELETE", "/v1/portfolio/orders/"+id, "")
+	call(alice, "DELETE", "/v1/portfolio/orders", "")
+	call(alice, "DELETE", "/v1/portfolio/deadman", "")
+}
