@@ -191,7 +191,7 @@ func (h *house) serve(l net.Listener, handler http.Handler) {
 	s := gate.Server(handler, h.plan.log)
 	h.servers = append(h.servers, s)
 	h.start(func() {
-		if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := s.Serve(gate.Listen(l)); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			h.failed <- err
 		}
 	})

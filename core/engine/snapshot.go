@@ -31,19 +31,25 @@ var encoding, _ = cbor.CoreDetEncOptions().EncMode()
 // seq it covers. Reads go on while it is made; the sequencer waits only while the
 // state is copied.
 func (e *Engine) Snapshot() (seq uint64, err error) {
+	seq, _, err = e.SnapshotHash()
+	return seq, err
+}
+
+// SnapshotHash is Snapshot, and tells the hash of the state it keeps.
+func (e *Engine) SnapshotHash() (seq uint64, hash [32]byte, err error) {
 	e.snap.Lock()
 	defer e.snap.Unlock()
 	s, err := e.capture()
 	if err != nil || s.Number == e.kept.Number {
-		return s.Seq, err
+		return s.Seq, s.StateHash, err
 	}
 	if err := journal.WriteSnapshot(snapshots(e.opt.Dir), s); err != nil {
-		return 0, fmt.Errorf("snapshot: %w", err)
+		return 0, hash, fmt.Errorf("snapshot: %w", err)
 	}
 	e.stats.Snapshots.Add(1)
 	before := e.kept
 	e.kept = s.Position
-	return s.Seq, e.log.Trim(before.Number + 1)
+	return s.Seq, s.StateHash, e.log.Trim(before.Number + 1)
 }
 
 func (e *Engine) capture() (s journal.Snapshot, err error) {

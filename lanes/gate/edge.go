@@ -75,7 +75,7 @@ func enter(w http.ResponseWriter, r *http.Request, c *Call, prove func(*http.Req
 // proper refuses requests that are well signed and yet of no form we serve: an
 // absolute target, or a path that would need rewriting. No path ever redirects.
 func proper(r *http.Request, body int) error {
-	if !strings.HasPrefix(r.RequestURI, "/") {
+	if !strings.HasPrefix(r.RequestURI, "/") || ambiguous(r) {
 		return tools.Refuse("schema_violation")
 	}
 	path, _, _ := strings.Cut(r.RequestURI, "?")
@@ -112,6 +112,9 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	if r.ContentLength > BodyMax {
 		return nil, tools.Refuse("body_too_large")
+	}
+	if len(r.TransferEncoding) > 0 {
+		w.Header().Set("Connection", "close") // see smuggle.go: nothing is watched behind a chunked body
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(BodyTime)) // a writer without deadlines is bounded by its server

@@ -47,9 +47,9 @@ type Call struct {
 	ID     string // request id
 	Key    *core.Key
 	User   core.UserID // of an account token, where there is no key
-	Body   []byte // raw, within the cap
-	Repeat string // what makes an exact repeat: key, timestamp, signature
-	Op     string // the operation's name, once routed; for the log
+	Body   []byte      // raw, within the cap
+	Repeat string      // what makes an exact repeat: key, timestamp, signature
+	Op     string      // the operation's name, once routed; for the log
 }
 
 // Caller is who calls.
@@ -66,7 +66,7 @@ func CallOf(ctx context.Context) *Call {
 // Server is an http.Server with the venue's time limits.
 func Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: HeaderTime, IdleTimeout: IdleTime, MaxHeaderBytes: headerBytes,
+		Handler: h, ReadHeaderTimeout: HeaderTime, IdleTimeout: IdleTime, MaxHeaderBytes: headerBytes, ConnContext: ConnContext,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }

@@ -129,6 +129,7 @@ func (h *House) Key(u core.UserID, s core.Scopes) Key {
 func (h *House) Serve() {
 	s := httptest.NewUnstartedServer(nil)
 	s.Config = gate.Server(h.Gate.Edge(h.Routes), slog.New(slog.DiscardHandler))
+	s.Listener = gate.Listen(s.Listener)
 	s.Start()
 	h.T.Cleanup(s.Close)
 	h.URL = s.URL

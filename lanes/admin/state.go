@@ -1,0 +1,37 @@
+package admin
+
+import (
+	"context"
+	"encoding/hex"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/lanes/gate"
+	"duplex/schemas"
+)
+
+// snapshot writes the state to disk now. It is no command: it changes nothing.
+func (l *lane) snapshot(_ context.Context, c *gate.Call, in *schemas.Why) (out schemas.Snapshotted, err error) {
+	seq, hash, err := l.Venue.Engine.SnapshotHash()
+	l.note(c, seq, in.Reason, err)
+	return schemas.Snapshotted{Seq: schemas.U64(seq), StateHash: hex.EncodeToString(hash[:])}, err
+}
+
+// state sums the venue up at one seq, in pips: the terms of THE INVARIANT (contract
+// core, Money).
+func (l *lane) state(context.Context, *gate.Call, *schemas.None) (out schemas.AdminState, err error) {
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		var hash [32]byte
+		if hash, err = v.Hash(); err != nil {
+			return
+		}
+		s := v.Sums()
+		out = schemas.AdminState{
+			Seq: schemas.U64(v.Now().Seq), StateHash: hex.EncodeToString(hash[:]),
+			Cash: schemas.U64(s.Cash), Reserved: schemas.U64(s.Reserved), Collateral: schemas.U64(core.Pips(s.Pairs) * core.Payout),
+			Fees: schemas.U64(s.Fees), Deposits: schemas.U64(s.Deposits), Withdrawals: schemas.U64(s.Withdrawals),
+		}
+	})
+	return out, err
+}

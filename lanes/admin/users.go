@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"context"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/lanes/gate"
+	"duplex/schemas"
+)
+
+// createUser opens an account. Its token shows here and never again.
+func (l *lane) createUser(ctx context.Context, c *gate.Call, in *schemas.CreateUser) (out schemas.NewUser, err error) {
+	token, hash := gate.NewToken("dxa_")
+	cmd := &core.CreateUser{Name: in.Name, TokenHash: hash, Audit: by(in.Reason)}
+	if in.ReferrerID != nil {
+		cmd.Referrer = core.UserID(*in.ReferrerID)
+	}
+	r, err := l.submit(ctx, c, cmd, in.Reason)
+	if err != nil {
+		return out, err
+	}
+	made, _ := last[*core.UserChanged](r.Events)
+	return schemas.NewUser{UserID: uint32(made.User.ID), AccountToken: token}, nil
+}
+
+func (l *lane) listUsers(context.Context, *gate.Call, *schemas.None) (out schemas.UserList, _ error) {
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		for u := range v.Users() {
+			out.Users = append(out.Users, userOf(u))
+		}
+	})
+	return out, nil
+}
+
+func userOf(u core.User) schemas.User {
+	out := schemas.User{UserID: uint32(u.ID), Name: u.Name, Suspended: u.Suspended, CreatedTs: schemas.U64(u.Created)}
+	if u.Referrer != 0 {
+		out.ReferrerID = schemas.Of(uint32(u.Referrer))
+	}
+	return out
+}
+
+// createKey makes a key of any scopes; by default those a user could give it.
+func (l *lane) createKey(ctx context.Context, c *gate.Call, in *schemas.CreateUserKey) (schemas.NewKey, error) {
+	out, err := l.Gate.Issue(ctx, core.UserID(in.UserID), in.Label, gate.ScopesOf(in.Scopes), by(in.Reason))
+	l.note(c, 0, in.Reason, err)
+	return out, err
+}
+
+func (l *lane) suspend(suspended bool) func(context.Context, *gate.Call, *schemas.SuspendUser) (schemas.Suspension, error) {
+	return func(ctx context.Context, c *gate.Call, in *schemas.SuspendUser) (out schemas.Suspension, err error) {
+		r, err := l.submit(ctx, c, &core.SuspendUser{User: core.UserID(in.UserID), Lift: !suspended, Audit: by(in.Reason)}, in.Reason)
+		return schemas.Suspension{UserID: uint32(in.UserID), Suspended: suspended, Seq: schemas.U64(r.Stamp.Seq)}, err
+	}
+}
