@@ -1,0 +1,31 @@
+# The verbs of the project. CI calls the same ones.
+.PHONY: build check test race fuzz bench golden
+
+build:
+	go build -o bin/dx ./cmd/dx
+
+test:
+	go test ./...
+
+race:
+	go test -race ./core/engine/... ./core/journal/... ./lanes/... ./tools/... ./client/... ./feeds/...
+
+check:
+	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
+	go vet ./...
+	go tool staticcheck ./...
+
+# Each fuzz target for a while: make fuzz FUZZTIME=1m
+FUZZTIME ?= 10s
+fuzz:
+	for p in $$(grep -rl --include=*_test.go '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -h -o '^func Fuzz[A-Za-z]*' $$p/*_test.go | cut -d' ' -f2); do \
+	    go test $$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) || exit 1; \
+	  done; \
+	done
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./core/... ./schemas/...
+
+golden:
+	go test ./lanes/... ./schemas/... ./core/... -update

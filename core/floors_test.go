@@ -1,0 +1,72 @@
+package core_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floor is where a package stands: it may import only what stands below it, or what
+// `beside` allows (docs/architecture.md).
+var floors = map[string]int{
+	"duplex/core": 0, "duplex/schemas": 1,
+	"duplex/core/book": 1, "duplex/core/ledger": 1, "duplex/core/feed": 1, "duplex/core/journal": 1,
+	"duplex/core/round": 2, "duplex/core/venue": 3, "duplex/core/view": 2, "duplex/core/engine": 4,
+	"duplex/tools": 5, "duplex/lanes/gate": 6, "duplex/client": 2, "duplex": 0,
+	"duplex/feeds": 2, "duplex/feeds/sim": 3, "duplex/feeds/manual": 3, "duplex/feeds/session": 3,
+	"duplex/lanes/lanetest": 7, "duplex/lanes/rest": 7, "duplex/lanes/mcp": 7, "duplex/lanes/ws": 7, "duplex/lanes/portal": 7, "duplex/lanes/admin": 7,
+	"duplex/cmd/dx/maker": 8, "duplex/cmd/dx": 9,
+}
+
+// What the core must never reach by its own imports, nor through them but for the
+// journal, whose wal brings etcd's own.
+var outside = []string{"net/http", "log/slog", "github.com/danielgtaylor/huma/v2", "github.com/coder/websocket", "github.com/sourcegraph/jsonrpc2", "duplex/schemas", "duplex/tools", "duplex/lanes"}
+
+// What the machine and all it stands on must not import: there is no time, chance,
+// file or concurrency in it.
+var impure = []string{"time", "os", "math/rand", "math/rand/v2", "crypto/rand", "sync", "sync/atomic", "net", "io/fs", "context"}
+
+func list(t *testing.T, args ...string) []string {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list"}, args...)...).Output()
+	if err != nil {
+		t.Fatalf("go list %v: %v", args, err)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
+
+func TestEveryPackageStandsOnItsFloor(t *testing.T) {
+	for _, line := range list(t, "-e", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "duplex/...") {
+		parts := strings.Fields(line)
+		pkg, imports := parts[0], parts[1:]
+		mine, known := floors[pkg]
+		if !known {
+			if !strings.HasPrefix(pkg, "duplex/examples/") && !strings.HasPrefix(pkg, "duplex/core/sim") {
+				t.Errorf("%s has no floor", pkg)
+			}
+			continue
+		}
+		for _, imp := range imports {
+			if theirs, ours := floors[imp]; ours && theirs >= mine {
+				t.Errorf("%s (floor %d) imports %s (floor %d)", pkg, mine, imp, theirs)
+			}
+			if strings.HasPrefix(pkg, "duplex/core") && slices.ContainsFunc(outside, func(p string) bool { return imp == p || strings.HasPrefix(imp, p+"/") }) {
+				t.Errorf("%s imports %s", pkg, imp)
+			}
+		}
+	}
+}
+
+func TestTheMachineIsPure(t *testing.T) {
+	for _, pkg := range list(t, "-deps", "duplex/core/venue", "duplex/core/view") {
+		if !strings.HasPrefix(pkg, "duplex/") {
+			continue
+		}
+		for _, line := range list(t, "-f", `{{join .Imports "\n"}}`, pkg) {
+			if slices.Contains(impure, line) {
+				t.Errorf("%s imports %s", pkg, line)
+			}
+		}
+	}
+}

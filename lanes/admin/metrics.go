@@ -1,0 +1,191 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"duplex/core"
+	"duplex/core/feed"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/feeds"
+	"duplex/lanes/gate"
+)
+
+// metrics serves a registry of its own, so that nothing a dependency registers
+// shows. What is counted lives where it happens; it is collected here as it is at
+// the scrape. Times are in seconds, ages too.
+func (l *lane) metrics() http.Handler {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(gauges{l}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	page := promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		named(r, "metrics")
+		page.ServeHTTP(w, r)
+	})
+}
+
+// gauges reads the venue when it is scraped.
+type gauges struct{ *lane }
+
+// metric is one name with its help and labels.
+type metric struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+}
+
+func counter(name, help string, labels ...string) metric {
+	return metric{prometheus.NewDesc("duplex_"+name, help, labels, nil), prometheus.CounterValue}
+}
+
+func gauge(name, help string, labels ...string) metric {
+	return metric{prometheus.NewDesc("duplex_"+name, help, labels, nil), prometheus.GaugeValue}
+}
+
+var (
+	groups     = counter("sequencer_groups_total", "Groups written to the log")
+	commands   = counter("sequencer_commands_total", "Commands written to the log")
+	logBytes   = counter("log_bytes_total", "Bytes of commands written to the log")
+	syncTime   = counter("log_sync_seconds_total", "Time spent writing and syncing groups")
+	syncMax    = gauge("log_sync_seconds_max", "The longest write and sync of a group since the start")
+	applyTime  = counter("apply_seconds_total", "Time spent applying groups")
+	applyMax   = gauge("apply_seconds_max", "The longest apply of a group since the start")
+	shed       = counter("shed_total", "Commands refused before the log, under load or out of time")
+	snapshots  = counter("snapshots_total", "Snapshots written")
+	queueDepth = gauge("queue_depth", "Commands waiting to be sealed into a group")
+	seq        = gauge("seq", "Sequence number of the last applied command")
+	ready      = gauge("ready", "1 when /readyz is 200")
+
+	requests    = counter("requests_total", "Requests by operation and outcome; op is empty where none was reached", "op", "outcome")
+	requestTime = counter("request_seconds_total", "Time spent on requests", "op")
+	refusals    = counter("refusals_total", "Refusals by error code", "code")
+
+	users    = gauge("users", "Accounts")
+	resting  = gauge("resting_orders", "Orders in all books")
+	idBytes  = gauge("client_order_id_bytes", "Memory of the sets of used client order ids")
+	rounds   = gauge("rounds", "Market slots by the status of their present round", "status")
+	indexAge = gauge("oracle_index_age_seconds", "Age of a feed's last index tick", "feed")
+	stale    = gauge("oracle_stale", "1 when a feed has no fresh index", "feed")
+	open     = gauge("oracle_session_open", "1 while a feed's session is open", "feed")
+
+	sourceAge      = gauge("oracle_source_age_seconds", "Age of a source's last price", "feed", "source")
+	sourceFresh    = gauge("oracle_source_fresh", "1 when a source counts for a tick made now", "feed", "source")
+	sourceUp       = gauge("oracle_source_up", "1 while a source is being run", "feed", "source")
+	sourceRuns     = counter("oracle_source_runs_total", "How often a source was run", "feed", "source")
+	sourceValues   = counter("oracle_source_values_total", "Values of a source by what became of them", "feed", "source", "verdict")
+	sourceOutliers = counter("oracle_source_outliers_total", "Ticks a source was left out of for being off the median", "feed", "source")
+)
+
+// Describe names nothing in advance: what there is depends on the venue.
+func (gauges) Describe(chan<- *prometheus.Desc) {}
+
+func (g gauges) Collect(out chan<- prometheus.Metric) {
+	put := func(m metric, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
+	}
+	g.sequencer(put)
+	g.gateway(put)
+	g.market(put)
+	g.oracle(put)
+}
+
+type putter func(m metric, v float64, labels ...string)
+
+func (g gauges) sequencer(put putter) {
+	e := g.Venue.Engine
+	s := e.Stats()
+	put(groups, float64(s.Groups.Load()))
+	put(commands, float64(s.Commands.Load()))
+	put(logBytes, float64(s.Bytes.Load()))
+	put(syncTime, seconds(s.SyncNs.Load()))
+	put(syncMax, seconds(s.SyncMaxNs.Load()))
+	put(applyTime, seconds(s.ApplyNs.Load()))
+	put(applyMax, seconds(s.ApplyMaxNs.Load()))
+	put(shed, float64(s.Shed.Load()))
+	put(snapshots, float64(s.Snapshots.Load()))
+	put(queueDepth, float64(e.Depth()))
+	put(seq, float64(e.Seq()))
+	put(ready, flag(g.health().Ready))
+}
+
+func (g gauges) gateway(put putter) {
+	g.Gate.Stats.Ops(func(op string, o *gate.OpStats) {
+		put(requests, float64(o.Done.Load()), op, "done")
+		put(requests, float64(o.Failed.Load()), op, "failed")
+		put(requestTime, seconds(o.TookNs.Load()), op)
+	})
+	g.Gate.Stats.Refusals(func(code string, n uint64) { put(refusals, float64(n), code) })
+}
+
+// market counts under the venue's lock and tells outside it: a slow scrape must not
+// hold up the sequencer.
+func (g gauges) market(put putter) {
+	var accounts, orders int
+	var ids uint64
+	by := map[core.RoundStatus]int{core.Trading: 0, core.Frozen: 0, core.Proposed: 0, core.Settled: 0, core.Void: 0}
+	g.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		for range v.Users() {
+			accounts++
+		}
+		orders, ids = v.Resting(), v.IDBytes()
+		for m := core.MarketID(1); m <= venue.Slots; m++ {
+			if s, ok := v.Slot(m); ok {
+				by[s.Status]++
+			}
+		}
+	})
+	put(users, float64(accounts))
+	put(resting, float64(orders))
+	put(idBytes, float64(ids))
+	for status, n := range by {
+		put(rounds, float64(n), status.String())
+	}
+}
+
+func (g gauges) oracle(put putter) {
+	now := g.Venue.Terms.Now()
+	for f := range core.Feed(core.Feeds) {
+		var tick core.IndexTick
+		var heard, silent, inSession bool
+		g.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) { tick, heard, silent, inSession = v.Index(f) })
+		if heard {
+			put(indexAge, seconds(now-tick.Second*core.NsPerSec), f.String())
+		}
+		put(stale, flag(silent), f.String())
+		put(open, flag(inSession), f.String())
+	}
+	if g.Sources == nil {
+		return
+	}
+	for _, s := range g.Sources() {
+		g.source(put, &s)
+	}
+}
+
+func (g gauges) source(put putter, s *feeds.State) {
+	of, name := s.Feed.String(), s.Source.Name
+	if s.Source.Price > 0 {
+		put(sourceAge, s.Age.Seconds(), of, name)
+	}
+	put(sourceFresh, flag(s.Fresh), of, name)
+	put(sourceUp, flag(s.Up), of, name)
+	put(sourceRuns, float64(s.Runs), of, name)
+	put(sourceOutliers, float64(s.Source.Outliers), of, name)
+	for v, n := range s.Source.Counts {
+		put(sourceValues, float64(n), of, name, feed.Verdict(v).String())
+	}
+	put(sourceValues, float64(s.Future), of, name, "future")
+}
+
+func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }
+
+func flag(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
