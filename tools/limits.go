@@ -9,18 +9,16 @@ import (
 	"duplex/schemas"
 )
 
-// Rates of the buckets, per second (spec 8; contract core, Limits).
+// The read bucket: per second, and burst (spec 8). The others scale with volume.
 const (
-	ReadRate   = 100
-	ReadBurst  = 200
-	WriteFloor = 20
-	WriteCap   = 400
+	ReadRate  = 100
+	ReadBurst = 200
 )
 
 // WriteRate is the effective write rate of an account: it grows with its trailing
 // 30-day volume in shares. The cancel rate is twice as much, bursts equal rates.
 func (t *Terms) WriteRate(volume core.Qty) int64 {
-	return min(WriteCap, WriteFloor+int64(volume)/t.UsdPerExtraRps)
+	return min(max(t.WriteCap, t.WriteFloor), t.WriteFloor+int64(volume)/t.UsdPerExtraRps)
 }
 
 // Volume30 is an account's trailing 30-day volume in shares.
@@ -40,7 +38,7 @@ var GetLimits = &Op[schemas.None, schemas.Limits]{
 		return schemas.Limits{
 			Scopes: who.Key.Scopes.Names(), Read: schemas.Bucket{SustainedRatePerS: ReadRate, Burst: ReadBurst},
 			Write: schemas.Bucket{SustainedRatePerS: write, Burst: write}, Cancel: schemas.Bucket{SustainedRatePerS: 2 * write, Burst: 2 * write},
-			TrailingVolume30d: schemas.U64(volume), WriteFloor: WriteFloor, UsdPerExtraRps: v.Terms.UsdPerExtraRps,
+			TrailingVolume30d: schemas.U64(volume), WriteFloor: v.Terms.WriteFloor, UsdPerExtraRps: v.Terms.UsdPerExtraRps,
 			BatchCap: int64(v.Terms.BatchCap), ResponseBudgetMs: v.Terms.ResponseBudget,
 		}, nil
 	},

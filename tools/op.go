@@ -50,13 +50,13 @@ func (f *Facts) Status() int {
 // or those of engine.Submit.
 type Op[In, Out any] struct {
 	Facts
-	Cost func(in *In) int // tokens; nil is 1
+	Cost func(in *In) int // items that cost a token each; nil is 1
 	Do   func(ctx context.Context, v *Venue, who Caller, in *In) (Out, error)
 }
 
 // Tokens is what a call costs, at least 1.
-func (o *Op[In, Out]) Tokens(in *In) int {
-	if o.Cost == nil {
+func (o *Op[In, Out]) Tokens(t *Terms, in *In) int {
+	if o.Cost == nil || t.PerRequestBatch {
 		return 1
 	}
 	return max(1, o.Cost(in))
@@ -80,6 +80,8 @@ type Venue struct {
 type Terms struct {
 	Environment     string // dev or live
 	Oracle          string // how prices come: sim, manual, live
+	WriteFloor      int64  // write tokens a second of a new account
+	WriteCap        int64  // and of the most active one
 	UsdPerExtraRps  int64
 	BatchCap        int
 	ResponseBudget  int64 // ms
@@ -89,7 +91,7 @@ type Terms struct {
 
 // DefaultTerms are those of contract core, Limits.
 func DefaultTerms(now func() int64) Terms {
-	return Terms{Environment: "live", Oracle: "live", UsdPerExtraRps: 10_000, BatchCap: 20, ResponseBudget: 2000, Now: now}
+	return Terms{Environment: "live", Oracle: "live", WriteFloor: 20, WriteCap: 400, UsdPerExtraRps: 10_000, BatchCap: 20, ResponseBudget: 2000, Now: now}
 }
 
 // Funding is the port through which money comes and goes. Its errors are
@@ -104,12 +106,4 @@ type Funding interface {
 // Hours lists the coming session boundaries for the schedule.
 type Hours interface {
 	Boundaries(from int64) []core.Window
-}
-
-// batch is the token cost of n items.
-func (v *Venue) batch(n int) int {
-	if v.Terms.PerRequestBatch {
-		return 1
-	}
-	return n
 }

@@ -43,6 +43,7 @@ type plan struct {
 	environment string
 	oracle      string
 	disputeNs   int64
+	writeFloor  int64  // 0: the default
 	token       string // the operator's
 	master      []byte
 	sources     []feeds.Source
@@ -81,6 +82,9 @@ func open(p plan) (*house, error) {
 	}
 	terms := tools.DefaultTerms(now)
 	terms.Environment, terms.Oracle = p.environment, p.oracle
+	if p.writeFloor > 0 {
+		terms.WriteFloor = p.writeFloor
+	}
 	v := &tools.Venue{Engine: e, Terms: terms, Funds: tools.Ledger{}}
 	if p.calendar != nil {
 		v.Hours = hours{p.calendar}

@@ -31,6 +31,7 @@ type cli struct {
 	Cancel  cancelCmd  `cmd:"" help:"Cancel orders."`
 	Markets marketsCmd `cmd:"" help:"List the markets."`
 	Book    bookCmd    `cmd:"" help:"Show a market's orderbook."`
+	Bench   benchCmd   `cmd:"" help:"Load a dev venue and print what it does."`
 	Verify  verifyCmd  `cmd:"" help:"Replay a journal and check it whole."`
 
 	LogLevel slog.Level       `help:"Least level to log: debug, info, warn, error." default:"info" env:"DX_LOG_LEVEL"`

@@ -23,6 +23,7 @@ type serveCmd struct {
 	OperatorToken string        `help:"Bearer of the operator; default: a file made in the data directory."`
 	Dispute       time.Duration `help:"How long a proposed price stands before it settles." default:"5s"`
 	Oracle        string        `help:"How prices come: manual (POST /admin/oracle/ticks)." enum:"manual" default:"manual"`
+	WriteFloor    int64         `help:"Write tokens a second of a new account." default:"20"`
 	AllowOrigin   []string      `help:"Browser origins allowed on the API."`
 }
 
@@ -30,7 +31,7 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 	if s.Dispute < 0 || s.Dispute > 24*time.Hour {
 		return flagError{"dispute", errors.New("0s to 24h")}
 	}
-	p := plan{listeners: listeners{s.API, s.Portal, s.Admin}, dir: s.Data, environment: "live", oracle: s.Oracle, disputeNs: int64(s.Dispute), log: log, token: s.OperatorToken}
+	p := plan{listeners: listeners{s.API, s.Portal, s.Admin}, dir: s.Data, environment: "live", oracle: s.Oracle, disputeNs: int64(s.Dispute), writeFloor: s.WriteFloor, log: log, token: s.OperatorToken}
 	if p.master, err = masterKey(s.MasterKey, s.Data); err != nil {
 		return err
 	}

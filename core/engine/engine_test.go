@@ -93,15 +93,6 @@ func buy(u core.UserID, id uint64, o core.Outcome, tick core.Tick, qty core.Qty)
 	return &core.PlaceOrder{User: u, ClientID: id, Market: 1, Side: core.Buy, Outcome: o, Tick: tick, Qty: qty}
 }
 
-func hash(t *testing.T, e *Engine) [32]byte {
-	t.Helper()
-	_, h, err := e.Hash()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
-
 // bytesOf is everything a restart must bring back.
 func bytesOf(t *testing.T, e *Engine) string {
 	t.Helper()

@@ -41,7 +41,7 @@ func (s *source) Run(ctx context.Context, out func(price core.Price, at time.Tim
 		if price, ok := s.catchUp(int64(now.Sub(start) / quantum)); ok {
 			out(price, now)
 		}
-		timer.Reset(start.Add(time.Duration(s.done+1) * quantum).Sub(time.Now()))
+		timer.Reset(time.Until(start.Add(time.Duration(s.done+1) * quantum)))
 	}
 }
 

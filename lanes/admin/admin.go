@@ -76,9 +76,13 @@ func (l *lane) submit(ctx context.Context, c *gate.Call, cmd core.Command, reaso
 	return r, err
 }
 
-// note logs an action. A reason is the operator's own text; bodies are not logged.
+// note logs an action, with its seq where that is known. A reason is the operator's
+// own text; bodies are not logged.
 func (l *lane) note(c *gate.Call, seq uint64, reason string, err error) {
-	args := []any{"action", c.Op, "request_id", c.ID, "seq", seq, "reason", reason}
+	args := []any{"action", c.Op, "request_id", c.ID, "reason", reason}
+	if seq != 0 {
+		args = append(args, "seq", seq)
+	}
 	if err != nil {
 		args = append(args, "refused", tools.ErrorOf(err).Code)
 	}

@@ -65,9 +65,10 @@ func (b *buckets) key(k *core.Key) *keyBuckets {
 	}
 	kb := &keyBuckets{}
 	kb.of[tools.Read] = rate.NewLimiter(tools.ReadRate, tools.ReadBurst)
-	kb.of[tools.Write] = rate.NewLimiter(tools.WriteFloor, tools.WriteFloor)
-	kb.of[tools.Cancel] = rate.NewLimiter(2*tools.WriteFloor, 2*tools.WriteFloor)
-	kb.grant.Store(tools.WriteFloor)
+	floor := b.terms.WriteFloor
+	kb.of[tools.Write] = rate.NewLimiter(rate.Limit(floor), int(floor))
+	kb.of[tools.Cancel] = rate.NewLimiter(rate.Limit(2*floor), int(2*floor))
+	kb.grant.Store(floor)
 	got, _ := b.keys.LoadOrStore(k.ID, kb)
 	return got.(*keyBuckets)
 }

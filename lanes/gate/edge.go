@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -196,7 +197,9 @@ func Answer(w http.ResponseWriter, status int, v any) {
 	if err != nil { // our own types always encode; text from outside was checked
 		panic(err)
 	}
-	w.Header()["Content-Type"] = jsonType
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h["Content-Length"] = []string{strconv.Itoa(len(b))}
 	w.WriteHeader(status)
 	_, _ = w.Write(b) // the client has gone: nobody is left to tell
 }

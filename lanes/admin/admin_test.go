@@ -1,0 +1,240 @@
+package admin
+
+import (
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/lanes/lanetest"
+)
+
+func TestUsersAndDeposits(t *testing.T) {
+	d := start(t, nil)
+	d.play([]want{
+		{"POST", "/admin/users", `{"name":"carol"}`, 201, `^\{"user_id":3,"account_token":"dxa_[0-9a-f]{64}"\}$`},
+		{"POST", "/admin/users", `{"name":"dave","referrer_id":3}`, 201, `"user_id":4`},
+		{"POST", "/admin/users", `{"name":"erin","referrer_id":77}`, 404, code("unknown_user")},
+		{"GET", "/admin/users", "", 200, `\{"user_id":3,"name":"carol","suspended":false,"created_ts":"\d+"\},\{"user_id":4,"name":"dave","referrer_id":3,`},
+		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d1","amount":"5000"}`, 201, `^\{"user_id":3,"deposit_id":"d1","amount":"5000","seq":"\d+"\}$`},
+		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d1","amount":"5001"}`, 409, code("duplicate_deposit_id")},
+		{"POST", "/admin/users/4/deposits", `{"deposit_id":"d1","amount":"5000"}`, 409, code("duplicate_deposit_id")},
+		{"POST", "/admin/users/9/deposits", `{"deposit_id":"d2","amount":"5000"}`, 404, code("unknown_user")},
+		{"POST", "/admin/users/03/deposits", `{"deposit_id":"d2","amount":"5000"}`, 404, code("unknown_user")},
+		{"POST", "/admin/users/carol/deposits", `{"deposit_id":"d2","amount":"5000"}`, 404, code("unknown_user")},
+		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d2","amount":"0"}`, 400, code("bad_amount")},
+		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d2","amount":"18446744073709551615"}`, 400, code("bad_amount")},
+		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d2","amount":5000}`, 400, code("schema_violation")},
+		{"POST", "/admin/users/3/suspend", "", 200, `^\{"user_id":3,"suspended":true,"seq":"\d+"\}$`},
+		{"POST", "/admin/users/3/suspend", `{"reason":"again"}`, 200, `"suspended":true`},
+		{"GET", "/admin/users", "", 200, `"name":"carol","suspended":true`},
+		{"POST", "/admin/users/3/resume", `{}`, 200, `"suspended":false`},
+		{"POST", "/admin/users/9/resume", ``, 404, code("unknown_user")},
+	})
+}
+
+// A repeated deposit is answered with the first answer and books nothing, alone or
+// at once with others, whatever happened in between.
+func TestDepositsAreIdempotent(t *testing.T) {
+	d := start(t, nil)
+	_, first := d.do("POST", "/admin/users/1/deposits", `{"deposit_id":"x","amount":"700"}`)
+	d.do("POST", "/admin/users/1/deposits", `{"deposit_id":"y","amount":"300"}`)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if status, again := d.do("POST", "/admin/users/1/deposits", `{"deposit_id":"x","amount":"0700","reason":"lost the answer"}`); status != 201 || again != first {
+				t.Errorf("%d %s, first %s", status, again, first)
+			}
+		})
+	}
+	all.Wait()
+	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		if cash, _ := v.Balance(1); cash != lanetest.Funds+1000 {
+			t.Errorf("cash %d", cash)
+		}
+	})
+}
+
+// A key the operator makes signs requests, with the scopes it was given.
+func TestKeys(t *testing.T) {
+	d := start(t, nil)
+	var made struct {
+		APIKey string `json:"api_key"`
+		Secret string
+		Scopes []string
+	}
+	status, body := d.do("POST", "/admin/users/1/keys", `{"label":"treasury","scopes":["withdraw","read"]}`)
+	d.read(body, &made)
+	secret, err := hex.DecodeString(made.Secret)
+	if status != 201 || err != nil || len(secret) != 32 || fmt.Sprint(made.Scopes) != "[read withdraw]" {
+		t.Fatalf("%d %s", status, body)
+	}
+	key := lanetest.Key{ID: made.APIKey, Secret: secret, User: 1}
+	if status, body := d.Call(key, "GET", "/v1/portfolio/balance", ""); status != 200 {
+		t.Errorf("a read: %d %s", status, body)
+	}
+	if status, body := d.Call(key, "DELETE", "/v1/portfolio/orders", ""); status != 403 {
+		t.Errorf("without trade: %d %s", status, body)
+	}
+	d.play([]want{
+		{"POST", "/admin/users/1/keys", "", 201, `"scopes":\["read","trade"\],"created_ts":"\d+"\}$`},
+		{"POST", "/admin/users/1/keys", `{"scopes":[]}`, 400, code("schema_violation")},
+		{"POST", "/admin/users/1/keys", `{"scopes":["admin"]}`, 400, code("schema_violation")},
+		{"POST", "/admin/users/9/keys", "", 404, code("unknown_user")},
+		{"POST", "/admin/users/0/keys", "", 404, code("unknown_user")},
+	})
+	d.House.Do(&core.RevokeKey{User: 1, Key: key.ID})
+	if status, body := d.Call(key, "GET", "/v1/portfolio/balance", ""); status != 401 {
+		t.Errorf("revoked: %d %s", status, body)
+	}
+}
+
+func TestMarkets(t *testing.T) {
+	d := start(t, nil)
+	d.play([]want{
+		{"POST", "/admin/markets/1/pause", `{"reason":"news"}`, 200, `^\{"market_id":1,"status":"trading","paused":true,"seq":"\d+"\}$`},
+		{"POST", "/admin/markets/1/pause", "", 200, `"status":"trading","paused":true`},
+		{"POST", "/admin/markets/1/resume", "", 200, `"status":"trading","paused":false`},
+		{"POST", "/admin/markets/1/propose", `{"settle_price":"1"}`, 409, code("invalid_transition")},
+		{"POST", "/admin/markets/1/propose", `{"settle_price":"0"}`, 400, code("schema_violation")},
+		{"POST", "/admin/markets/2/void", "", 200, `^\{"market_id":2,"status":"void","paused":false,`},
+		{"POST", "/admin/markets/2/void", "", 409, code("invalid_transition")},
+		{"POST", "/admin/markets/2/pause", "", 409, code("invalid_transition")},
+		{"POST", "/admin/markets/32/pause", "", 404, code("unknown_market")},
+		{"POST", "/admin/markets/65537/pause", "", 404, code("unknown_market")},
+		{"POST", "/admin/markets/one/pause", "", 404, code("unknown_market")},
+	})
+	d.pass(time.Minute, d.status(1, core.Frozen))
+	d.play([]want{
+		{"POST", "/admin/markets/1/pause", "", 409, code("invalid_transition")},
+		{"POST", "/admin/markets/1/propose", `{"settle_price":"6600000000000"}`, 200, `^\{"market_id":1,"status":"proposed","paused":false,`},
+		{"POST", "/admin/markets/1/propose", `{"settle_price":"6400000000000","reason":"mistyped"}`, 200, `"status":"proposed"`},
+	})
+	d.pass(10*time.Second, d.status(1, core.Settled))
+	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		if s, _ := v.Slot(1); s.Winner != core.No || s.Gen != 2 || s.Settle != 6_400_000_000_000 {
+			t.Errorf("%+v", s.Round)
+		}
+	})
+}
+
+func TestSettings(t *testing.T) {
+	d := start(t, nil)
+	d.play([]want{
+		{"PUT", "/admin/fees", `{"maker_rate":10,"taker_rate":300,"maker_rebate_pct":20,"referral_pct":5}`, 200, `^\{"maker_rate":10,"taker_rate":300,"maker_rebate_pct":20,"referral_pct":5,"as_of_seq":"\d+"\}$`},
+		{"PUT", "/admin/fees", `{"maker_rate":301,"taker_rate":300,"maker_rebate_pct":0,"referral_pct":0}`, 400, code("schema_violation")},
+		{"PUT", "/admin/fees", `{"maker_rate":0,"taker_rate":300,"maker_rebate_pct":60,"referral_pct":60}`, 400, code("schema_violation")},
+		{"PUT", "/admin/fees", `{"taker_rate":300}`, 400, code("schema_violation")},
+		{"PUT", "/admin/fees", "", 400, code("malformed_json")},
+		{"PUT", "/admin/schedule", `{"schedule":[{"kind":"maintenance","start_ts":"10","end_ts":"20"}]}`, 200, `^\{"schedule":\[\{"kind":"maintenance","start_ts":"10","end_ts":"20"\}\]\}$`},
+		{"PUT", "/admin/schedule", `{"schedule":[{"kind":"maintenance","start_ts":"20","end_ts":"20"}]}`, 400, code("schema_violation")},
+		{"PUT", "/admin/schedule", `{}`, 400, code("schema_violation")},
+	})
+	alice := d.Key(1, core.ScopeRead)
+	for target, want := range map[string]string{
+		"/v1/exchange/schedule": `{"schedule":[{"kind":"maintenance","start_ts":"10","end_ts":"20"}]}`,
+		"/v1/exchange/fees":     `{"maker_rate":10,"taker_rate":300,"maker_rebate_pct":20,"referral_pct":5,`,
+	} {
+		if status, body := d.Call(alice, "GET", target, ""); status != 200 || len(body) < len(want) || body[:len(want)] != want {
+			t.Errorf("%s: %d %s", target, status, body)
+		}
+	}
+	d.play([]want{{"PUT", "/admin/schedule", `{"schedule":[]}`, 200, `^\{"schedule":\[\]\}$`}})
+}
+
+func TestWithdrawals(t *testing.T) {
+	d := start(t, nil)
+	ask := func(id string) uint64 {
+		return d.House.Do(&core.RequestWithdrawal{User: 1, ClientID: id, Amount: 900, Destination: "home"}).Stamp.Seq
+	}
+	a, b := fmt.Sprint(ask("a")), fmt.Sprint(ask("b"))
+	d.play([]want{
+		{"POST", "/admin/withdrawals/" + a + "/complete", "", 200, `^\{"withdrawal_id":"` + a + `","client_withdrawal_id":"a","amount":"900","destination":"home","status":"completed","seq":"\d+","ts":"\d+"\}$`},
+		{"POST", "/admin/withdrawals/" + a + "/complete", "", 200, `"status":"completed"`},
+		{"POST", "/admin/withdrawals/" + a + "/reject", "", 409, code("invalid_transition")},
+		{"POST", "/admin/withdrawals/" + b + "/reject", `{"reason":"no such bank"}`, 200, `"client_withdrawal_id":"b","amount":"900","destination":"home","status":"rejected"`},
+		{"POST", "/admin/withdrawals/1/complete", "", 404, code("unknown_withdrawal")},
+		{"POST", "/admin/withdrawals/0" + b + "/reject", "", 404, code("unknown_withdrawal")},
+		{"GET", "/admin/state", "", 200, `"withdrawals":"900"\}$`},
+	})
+}
+
+func TestTicks(t *testing.T) {
+	d := start(t, nil)
+	d.play([]want{
+		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"a","price":"6500000000000"}`, 200, `^\{"feed":0,"price":"6500000000000","fresh_source_count":1,"seq":"\d+"\}$`},
+		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"b","price":"6500000000003"}`, 200, `^\{"feed":0,"price":"6500000000001","fresh_source_count":2,`},
+		{"POST", "/admin/oracle/ticks", `{"feed":1,"source":"a","price":"180000000000"}`, 200, `^\{"feed":1,"price":"180000000000","fresh_source_count":1,`},
+		{"POST", "/admin/oracle/ticks", `{"feed":3,"source":"a","price":"1"}`, 400, code("schema_violation")},
+		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"","price":"1"}`, 400, code("schema_violation")},
+		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"a","price":"0"}`, 400, code("schema_violation")},
+		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"a","price":1}`, 400, code("schema_violation")},
+	})
+	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		if tick, ok, _, _ := v.Index(core.BTC); !ok || tick.Price != 6_500_000_000_001 || !tick.Manual || tick.Count != 2 {
+			t.Errorf("%+v", tick)
+		}
+	})
+}
+
+// However many post at once, the tick sequenced last is the one the desk made last:
+// the median of every source's price.
+func TestTicksKeepTheDesksOrder(t *testing.T) {
+	d := start(t, nil)
+	const sources = 9
+	for range 5 {
+		var all sync.WaitGroup
+		for i := range sources {
+			all.Go(func() {
+				if status, body := d.do("POST", "/admin/oracle/ticks", fmt.Sprintf(`{"feed":0,"source":"s%d","price":"%d"}`, i, 6_500_000_000_000+i)); status != 200 {
+					t.Errorf("%d %s", status, body)
+				}
+			})
+		}
+		all.Wait()
+		d.Engine.Read(func(v *venue.Venue, _ *view.View) {
+			if tick, _, _, _ := v.Index(core.BTC); tick.Price != 6_500_000_000_004 || tick.Count != sources {
+				t.Errorf("%d of %d", tick.Price, tick.Count)
+			}
+		})
+	}
+}
+
+// THE INVARIANT's terms add up, and a snapshot names the state it keeps.
+func TestStateAndSnapshot(t *testing.T) {
+	d := start(t, nil)
+	type sums struct {
+		Seq, Cash, Reserved, Collateral, Fees, Deposits, Withdrawals uint64 `json:",string"`
+		StateHash                                                    string `json:"state_hash"`
+	}
+	buy := func(u core.UserID, o core.Outcome, qty core.Qty) {
+		r := d.House.Do(&core.PlaceOrder{User: u, ClientID: uint64(qty), Market: 1, Side: core.Buy, Outcome: o, Type: core.Limit, Tick: 5000, Qty: qty})
+		if r.Reject != core.OK {
+			t.Fatal(r.Reject)
+		}
+	}
+	buy(1, core.Yes, 10)
+	buy(2, core.No, 4)
+	var s sums
+	status, body := d.do("GET", "/admin/state", "")
+	d.read(body, &s)
+	if status != 200 || s.Collateral != 40000 || s.Reserved == 0 || s.Fees == 0 || s.Cash+s.Reserved+s.Collateral+s.Fees != s.Deposits-s.Withdrawals {
+		t.Errorf("%d %s", status, body)
+	}
+	for range 2 {
+		var kept sums
+		status, body = d.do("POST", "/admin/snapshot", "")
+		d.read(body, &kept)
+		seq, hash, err := d.Engine.Hash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status != 200 || kept.Seq != seq || kept.StateHash != hex.EncodeToString(hash[:]) {
+			t.Errorf("%d %s, the venue is at %d with %x", status, body, seq, hash)
+		}
+	}
+}

@@ -1,0 +1,14 @@
+// Package portal is the listener for people and their programs before they have a
+// key (contract operator, Three listeners): the page, the documents, and the
+// accounts service. There is no market data on it.
+//
+//	/                              the dashboard, or a plain page until there is one
+//	/openapi.json /openapi.yaml    the REST interface
+//	/asyncapi.json                 the events
+//	/llms.txt                      how to integrate, for a model
+//	/changelog.atom                what changed
+//	/errors                        the fault table
+//	/keys /account                 accounts service; bearer: the account's token
+//
+// Documents are made once, when the portal is. The door is lanes/gate's.
+package portal

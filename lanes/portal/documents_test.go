@@ -1,0 +1,204 @@
+package portal
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+const changes = `# Changelog
+
+What users should know.
+
+## Unreleased
+
+- Something <new> & bright.
+
+## 0.2.0 (2026-03-01)
+
+- Two.
+
+### Not an entry
+
+- Still two.
+
+## 0.1.0 - 2026-01-31
+`
+
+func TestDocuments(t *testing.T) {
+	v := start(t, func(o *Options) { o.AsyncAPI = []byte(`{"asyncapi":"3.0.0"}`) })
+	for target, want := range map[string]struct{ kind, has string }{
+		"/":               {"text/html; charset=utf-8", "<h1>Duplex</h1>"},
+		"/portal.css":     {"text/css; charset=utf-8", "body {"},
+		"/openapi.json":   {"application/json", `"/v1/portfolio/orders"`},
+		"/openapi.yaml":   {"application/yaml", "  /v1/portfolio/orders:\n"},
+		"/asyncapi.json":  {"application/json", `{"asyncapi":"3.0.0"}`},
+		"/llms.txt":       {"text/plain; charset=utf-8", "- POST /v1/portfolio/orders: "},
+		"/changelog.atom": {"application/atom+xml; charset=utf-8", "<feed "},
+		"/errors":         {"application/json", `"code":"bad_price_tick"`},
+	} {
+		status, h, body := v.ask("", "GET", target, "")
+		if status != 200 || h.Get("Content-Type") != want.kind || !strings.Contains(body, want.has) || h.Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s: %d %v %.300s", target, status, h, body)
+		}
+		status, _, body = v.send("GET", target, "", http.Header{"If-None-Match": {h.Get("ETag")}})
+		if status != 304 || body != "" {
+			t.Errorf("%s again: %d %.300s", target, status, body)
+		}
+		if status, head, body := v.ask("", "HEAD", target, ""); status != 200 || body != "" || head.Get("ETag") != h.Get("ETag") {
+			t.Errorf("HEAD %s: %d %v", target, status, head)
+		}
+		v.wants("", "POST", target, "", 405, "method_not_allowed")
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	v := start(t, nil)
+	host := strings.TrimPrefix(v.URL, "http://")
+	for _, target := range []string{"/", "/keys", "/nowhere", "/llms.txt"} {
+		_, h, _ := v.ask("", "GET", target, "")
+		policy := h.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'self'", "frame-ancestors 'none'", "connect-src 'self' http://" + host + " ws://" + host + ";"} {
+			if !strings.Contains(policy, part) {
+				t.Errorf("%s: %s not in %s", target, part, policy)
+			}
+		}
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" || h.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: %v", target, h)
+		}
+	}
+	if _, h, _ := v.ask(carol, "GET", "/keys", ""); h.Get("Cache-Control") != "no-store" {
+		t.Errorf("keys may be kept: %v", h)
+	}
+}
+
+func TestMisses(t *testing.T) {
+	v := start(t, nil)
+	v.Gate.Origins = []string{"http://elsewhere.example"}
+	for _, target := range []string{"/nowhere", "/v1/markets", "/docs", "/asyncapi.json", "/llms.txt/", "//llms.txt", "/./llms.txt", "/%6clms.txt", "/favicon.ico", "/page/index.html", "/metrics", "/admin/state"} {
+		v.wants("", "GET", target, "", 404, "not_found")
+		v.wants(carol, "GET", target, "", 404, "not_found")
+	}
+	v.wants(carol, "PUT", "/keys", "", 405, "method_not_allowed")
+	v.wants(carol, "GET", "/account", "", 405, "method_not_allowed")
+	v.wants(carol, "GET", "/keys/x/y", "", 404, "not_found")
+	v.wants(carol, "GET", "/keys/", "", 404, "not_found")
+	status, h, _ := v.send("OPTIONS", "/llms.txt", "", http.Header{"Origin": {"http://elsewhere.example"}, "Access-Control-Request-Method": {"GET"}})
+	if status != 405 || h.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("OPTIONS: %d %v", status, h)
+	}
+}
+
+// The page loads nothing from elsewhere and tells where one is.
+func TestLanding(t *testing.T) {
+	v := start(t, func(o *Options) { o.Venue.Terms.Environment, o.Venue.Terms.Oracle = "dev", "sim" })
+	_, _, page := v.ask("", "GET", "/", "")
+	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.HasPrefix(m[1], "/") && m[1] != "data:," {
+			t.Errorf("%s is elsewhere", m[1])
+		} else if m[1] != "data:," {
+			v.wants("", "GET", m[1], "", 200, "")
+		}
+	}
+	for _, part := range []string{"<strong>dev</strong>: play money", "<strong>sim</strong>, simulated", v.URL, "ws" + strings.TrimPrefix(v.URL, "http") + "/v1/ws", v.URL + "/v1/mcp"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("no %q in\n%s", part, page)
+		}
+	}
+	if strings.Contains(page, "<style") || strings.Contains(page, "<script") || strings.Contains(page, "asyncapi") {
+		t.Error(page)
+	}
+}
+
+// The guide names every route and every error, and only those.
+func TestGuide(t *testing.T) {
+	v := start(t, nil)
+	_, _, guide := v.ask("", "GET", "/llms.txt", "")
+	for _, f := range []*tools.Facts{&tools.PlaceOrder.Facts, &tools.CancelOrders.Facts, &tools.GetDepositAddress.Facts} {
+		if line := "- " + f.Method + " " + f.Path + ": " + f.Title + "\n"; strings.Count(guide, line) != 1 {
+			t.Errorf("no %q", line)
+		}
+	}
+	for _, m := range schemas.Faults {
+		if !strings.Contains(guide, " "+m.Code+" ("+string(m.Retry)+"): ") {
+			t.Errorf("no %s", m.Code)
+		}
+	}
+	if len(guide) > 16_000 || strings.Contains(guide, "<no value>") || strings.Contains(guide, "asyncapi") || !strings.Contains(guide, "- REST: "+v.URL) {
+		t.Errorf("%d bytes\n%s", len(guide), guide)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	v := start(t, nil)
+	var table struct{ Errors []schemas.Meaning }
+	_, _, body := v.ask("", "GET", "/errors", "")
+	if err := json.Unmarshal([]byte(body), &table); err != nil || len(table.Errors) != len(schemas.Faults) {
+		t.Errorf("%v: %d errors", err, len(table.Errors))
+	}
+}
+
+func TestOpenAPINamesTheAPI(t *testing.T) {
+	v := start(t, nil)
+	var doc struct{ Servers []struct{ URL string } }
+	_, _, body := v.ask("", "GET", "/openapi.json", "")
+	if err := json.Unmarshal([]byte(body), &doc); err != nil || len(doc.Servers) != 1 || doc.Servers[0].URL != v.URL {
+		t.Errorf("%v %+v", err, doc)
+	}
+}
+
+func TestChangelog(t *testing.T) {
+	v := start(t, nil)
+	_, _, body := v.ask("", "GET", "/changelog.atom", "")
+	var f atomFeed
+	if err := xml.Unmarshal([]byte(body), &f); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	if len(f.Entries) != 3 || f.Author != "Duplex" || f.Updated < "2026-03-01T00:00:00Z" {
+		t.Fatalf("%+v", f)
+	}
+	ids := map[string]bool{f.ID: true}
+	for i, want := range []struct{ title, updated, has string }{
+		{"Unreleased", undated(), "- Something <new> & bright."},
+		{"0.2.0 (2026-03-01)", "2026-03-01T00:00:00Z", "### Not an entry\n\n- Still two."},
+		{"0.1.0 - 2026-01-31", "2026-01-31T00:00:00Z", ""},
+	} {
+		e := f.Entries[i]
+		if _, err := time.Parse(time.RFC3339, e.Updated); err != nil || e.Title != want.title || e.Updated != want.updated || !strings.Contains(e.Content.Body, want.has) || ids[e.ID] {
+			t.Errorf("%v %+v, want %+v", err, e, want)
+		}
+		ids[e.ID] = true
+	}
+	if dated, bare := entries("## 0.3.0 - 2026-05-01\nx"), entries("## 0.3.0\nx"); dated[0].ID != bare[0].ID {
+		t.Error("a date makes another entry")
+	}
+}
+
+// The dashboard's files are served each under its own path, and nothing else is.
+func TestStatic(t *testing.T) {
+	v := start(t, func(o *Options) {
+		o.Static = fstest.MapFS{
+			"index.html":    {Data: []byte("<!doctype html><title>dash</title>")},
+			"assets/app.js": {Data: []byte("let a = 1")},
+		}
+	})
+	for target, want := range map[string][2]string{
+		"/":              {"text/html; charset=utf-8", "<!doctype html><title>dash</title>"},
+		"/assets/app.js": {"text/javascript; charset=utf-8", "let a = 1"},
+	} {
+		if status, h, body := v.ask("", "GET", target, ""); status != 200 || h.Get("Content-Type") != want[0] || body != want[1] {
+			t.Errorf("%s: %d %v %s", target, status, h, body)
+		}
+	}
+	for _, target := range []string{"/index.html", "/assets", "/assets/", "/assets/app.css", "/portal.css"} {
+		v.wants("", "GET", target, "", 404, "not_found")
+	}
+}
