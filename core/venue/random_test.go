@@ -1,0 +1,263 @@
+package venue
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"duplex/core"
+)
+
+// script draws commands that mostly make sense: few users, few markets, ticks near
+// each other, and time that jumps now and then.
+type script struct {
+	t    *rapid.T
+	at   core.Stamp
+	ids  []core.OrderID
+	next uint64
+}
+
+const origin = 1_800_000_000_000_000_000 / (900 * core.NsPerSec) * (900 * core.NsPerSec)
+
+func (s *script) stamp() core.Stamp {
+	s.at.Seq++
+	s.at.Ts += 1 + rapid.SampledFrom([]int64{0, 0, 0, int64(core.NsPerMs), core.NsPerSec, 4 * core.NsPerSec, 31 * core.NsPerSec}).Draw(s.t, "step")
+	return s.at
+}
+
+func (s *script) user() core.UserID { return core.UserID(rapid.IntRange(1, 4).Draw(s.t, "user")) }
+func (s *script) market() core.MarketID {
+	return core.MarketID(rapid.SampledFrom([]int{1, 1, 1, 2, 3, 4, 9}).Draw(s.t, "market"))
+}
+func (s *script) qty() core.Qty { return core.Qty(rapid.IntRange(1, 30).Draw(s.t, "qty")) }
+
+func (s *script) order() core.OrderID {
+	if len(s.ids) == 0 {
+		return 1
+	}
+	return rapid.SampledFrom(s.ids).Draw(s.t, "order")
+}
+
+func (s *script) place() *core.PlaceOrder {
+	s.next++
+	c := &core.PlaceOrder{
+		User: s.user(), ClientID: s.next, Market: s.market(), Side: core.Side(rapid.IntRange(0, 1).Draw(s.t, "side")),
+		Outcome: core.Outcome(rapid.IntRange(0, 1).Draw(s.t, "outcome")), Qty: s.qty(),
+		Tick: core.Tick(rapid.SampledFrom([]int{4700, 4800, 4900, 5000, 5100, 5200, 5300, 390, 9610, 4750}).Draw(s.t, "tick")),
+		TIF:  core.TIF(rapid.IntRange(0, 3).Draw(s.t, "tif")), Flags: core.Flags(rapid.IntRange(0, 15).Draw(s.t, "flags")),
+		Group: uint32(rapid.IntRange(0, 2).Draw(s.t, "group")),
+	}
+	if !c.TIF.Rests() {
+		c.Flags &^= core.PostOnly
+	}
+	if c.TIF == core.GTT {
+		c.Expiry = s.at.Ts + rapid.Int64Range(0, 40*core.NsPerSec).Draw(s.t, "expiry")
+	}
+	if rapid.IntRange(0, 5).Draw(s.t, "market order") == 0 {
+		c.Type, c.TIF, c.Expiry, c.Flags = core.Market, core.IOC, 0, c.Flags&^core.PostOnly
+		c.Tick = core.Tick(rapid.IntRange(1, 9999).Draw(s.t, "worst"))
+	}
+	if c.Side == core.Buy && (c.Type == core.Market || rapid.Bool().Draw(s.t, "capped")) {
+		c.MaxCost = uint64(rapid.IntRange(1, 200_000).Draw(s.t, "max cost"))
+	}
+	return c
+}
+
+func (s *script) command() core.Command {
+	switch n := rapid.IntRange(0, 40).Draw(s.t, "kind"); {
+	case n < 18:
+		return s.place()
+	case n < 21:
+		return &core.CancelOrder{User: s.user(), Order: s.order()}
+	case n < 23:
+		return &core.DecreaseOrder{User: s.user(), Order: s.order(), To: rapid.Bool().Draw(s.t, "to"), Amount: s.qty() / 3}
+	case n == 23:
+		return &core.CancelAll{User: s.user(), Market: core.MarketID(rapid.IntRange(0, 2).Draw(s.t, "of")), Group: uint32(rapid.IntRange(0, 2).Draw(s.t, "group"))}
+	case n == 24:
+		return &core.ArmDeadman{User: s.user(), TimeoutMs: uint32(rapid.IntRange(1000, 5000).Draw(s.t, "ms"))}
+	case n == 25:
+		return &core.DisarmDeadman{User: s.user()}
+	case n == 26:
+		return &core.Redeem{User: s.user(), Market: s.market(), Qty: s.qty() / 4}
+	case n == 27:
+		return &core.RequestWithdrawal{User: s.user(), ClientID: rapid.SampledFrom([]string{"a", "b"}).Draw(s.t, "wid"), Amount: core.Pips(s.qty()) * 100, Destination: "d"}
+	case n == 28:
+		return &core.DecideWithdrawal{Withdrawal: uint64(s.order()), Complete: rapid.Bool().Draw(s.t, "complete")}
+	case n == 29:
+		f := core.Fees{Maker: core.Rate(rapid.IntRange(0, 100).Draw(s.t, "maker")), Taker: core.Rate(rapid.IntRange(100, 10000).Draw(s.t, "taker"))}
+		f.RebatePct, f.ReferPct = uint8(rapid.IntRange(0, 60).Draw(s.t, "rebate")), uint8(rapid.IntRange(0, 40).Draw(s.t, "refer"))
+		return &core.SetFees{Fees: f}
+	case n == 30:
+		return &core.PauseMarket{Market: s.market(), Lift: rapid.Bool().Draw(s.t, "lift")}
+	case n == 31:
+		return &core.VoidMarket{Market: s.market()}
+	case n == 32:
+		return &core.ProposePrice{Market: s.market(), Price: core.Price(rapid.IntRange(90, 110).Draw(s.t, "price"))}
+	case n == 33:
+		return &core.SuspendUser{User: s.user(), Lift: rapid.IntRange(0, 3).Draw(s.t, "suspend") > 0}
+	case n == 34:
+		return &core.Deposit{User: s.user(), DepositID: rapid.SampledFrom([]string{"x", "y"}).Draw(s.t, "did"), Amount: 5000}
+	case n < 38:
+		return &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: s.at.Ts / core.NsPerSec, Price: core.Price(rapid.IntRange(90, 110).Draw(s.t, "index")), Count: 3}}
+	default:
+		return &core.Clock{}
+	}
+}
+
+// opening is what every script starts with: users with money and three markets.
+func opening() (cmds []core.Command) {
+	cmds = append(cmds, &core.CreateUser{Name: "1"})
+	for range 3 {
+		cmds = append(cmds, &core.CreateUser{Name: "n", Referrer: 1})
+	}
+	for u := core.UserID(1); u <= 4; u++ {
+		cmds = append(cmds, &core.Deposit{User: u, DepositID: string(rune('0' + u)), Amount: 1_000_000})
+	}
+	return append(cmds, &core.SetSession{Feed: core.BTC, Open: true},
+		&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: origin / core.NsPerSec, Price: 100, Count: 3}}, &core.Clock{})
+}
+
+func begin(t *rapid.T) (*Venue, *script) {
+	v, s := New(), &script{t: t, at: core.Stamp{Ts: origin + core.NsPerSec/2}}
+	for _, c := range opening() {
+		s.at.Seq++
+		s.at.Ts++
+		if r := v.Apply(s.at, c, &core.Events{}); r != core.OK {
+			t.Fatalf("%T: %v", c, r)
+		}
+	}
+	return v, s
+}
+
+func bytesOf(t *rapid.T, v *Venue) []byte {
+	b, err := v.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Whatever comes, money is exact after each command (Apply panics otherwise, and
+// the audit adds everything up again), a refusal and a preview change nothing, and
+// a preview tells what happens.
+func TestRandomCommandsKeepTheInvariant(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v, s := begin(t)
+		for range rapid.IntRange(1, 120).Draw(t, "commands") {
+			cmd, ev := s.command(), &core.Events{}
+			st := s.stamp()
+			var foretold *Preview
+			var refused core.Reject
+			if c, ok := cmd.(*core.PlaceOrder); ok {
+				foretold = preview(t, v, st, c, &refused)
+			}
+			r := v.Apply(st, cmd, ev)
+			v.Audit()
+			if foretold != nil {
+				if r != refused {
+					t.Fatalf("foretold %v, came %v for %+v", refused, r, cmd)
+				}
+				compare(t, v, foretold, cmd.(*core.PlaceOrder), st, r, ev)
+				if r == core.OK {
+					s.ids = append(s.ids, core.OrderID(st.Seq))
+				}
+			}
+			if _, ok := cmd.(*core.RequestWithdrawal); ok && r == core.OK {
+				s.ids = append(s.ids, core.OrderID(st.Seq))
+			}
+		}
+	})
+}
+
+// preview asks a copy whose clock stands at the stamp, since time moves with the
+// command itself.
+func preview(t *rapid.T, v *Venue, st core.Stamp, c *core.PlaceOrder, refused *core.Reject) *Preview {
+	was := v.now
+	v.now.Ts = st.Ts
+	before := bytesOf(t, v)
+	p, r := v.Preview(c)
+	if !bytes.Equal(before, bytesOf(t, v)) {
+		t.Fatalf("a preview of %+v changed the state", c)
+	}
+	v.now = was
+	*refused = r
+	return &p
+}
+
+func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp, r core.Reject, ev *core.Events) {
+	if r != core.OK {
+		return
+	}
+	var fills []Glimpse
+	left, closed := c.Qty, core.NoReason
+	for _, e := range ev.List {
+		switch e := e.(type) {
+		case *core.Filled:
+			fills = append(fills, Glimpse{Maker: e.Maker, TickYes: e.TickYes, Qty: e.Qty, Fee: e.TakerFee, Path: e.Path, user: e.MakerUser, side: e.MakerSide, outcome: e.MakerOutcome})
+			left -= e.Qty
+		case *core.OrderClosed:
+			if e.Order == core.OrderID(st.Seq) {
+				closed = e.Reason
+			}
+		}
+	}
+	if !reflect.DeepEqual(fills, p.Fills) && len(fills)+len(p.Fills) > 0 {
+		t.Fatalf("fills foretold %+v, came %+v", p.Fills, fills)
+	}
+	if closed != p.Reason || closed == core.NoReason && left != p.Resting {
+		t.Fatalf("end foretold %v with %d resting, came %v with %d", p.Reason, p.Resting, closed, left)
+	}
+	if c.TIF == core.FOK && len(fills) > 0 && left > 0 {
+		t.Fatalf("a fok order filled in part: %+v", c)
+	}
+	evicted := false // own orders that stp_maker cancels give back what they held
+	for _, e := range ev.List {
+		if x, ok := e.(*core.OrderClosed); ok && x.User == c.User && x.Order != core.OrderID(st.Seq) {
+			evicted = true
+		}
+	}
+	f := v.Fees()
+	if cash, _ := v.Balance(c.User); !evicted && f.ReferPct == 0 && cash != p.Cash {
+		t.Fatalf("cash foretold %d, came %d for %+v", p.Cash, cash, c)
+	}
+}
+
+// State is a function of the commands: a venue restored in the middle goes on to
+// the same bytes and the same events.
+func TestRestoredVenueGoesOnAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v, s := begin(t)
+		run := func(vs []*Venue, n int) {
+			for range n {
+				cmd, st := s.command(), s.stamp()
+				var first []core.Event
+				for i, x := range vs {
+					ev := &core.Events{}
+					r := x.Apply(st, cmd, ev)
+					if i == 0 {
+						first = ev.List
+						if _, ok := cmd.(*core.PlaceOrder); ok && r == core.OK {
+							s.ids = append(s.ids, core.OrderID(st.Seq))
+						}
+					} else if !reflect.DeepEqual(first, ev.List) {
+						t.Fatalf("%+v: %+v and %+v", cmd, first, ev.List)
+					}
+				}
+			}
+		}
+		run([]*Venue{v}, rapid.IntRange(0, 60).Draw(t, "before"))
+		again, err := Restore(bytesOf(t, v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(bytesOf(t, v), bytesOf(t, again)) {
+			t.Fatal("restored otherwise than it was")
+		}
+		run([]*Venue{v, again}, rapid.IntRange(0, 60).Draw(t, "after"))
+		if !bytes.Equal(bytesOf(t, v), bytesOf(t, again)) || v.Due() != again.Due() {
+			t.Fatal("went on otherwise")
+		}
+	})
+}
