@@ -26,7 +26,8 @@ func (v *Venue) advance() {
 }
 
 // Due is the earliest time at which a clock tick would do something. It is the
-// stamp of the last command, or before, when that is now.
+// stamp of the last command, or before, when that is now. It tidies the timers, so
+// it belongs to whoever applies.
 func (v *Venue) Due() int64 {
 	ts := v.now.Ts
 	at := min(v.expiryDue(), v.deadmanDue())
@@ -49,13 +50,15 @@ func (v *Venue) Due() int64 {
 
 func (v *Venue) expiryDue() int64 {
 	v.expiries.sift(v.pool.Live(), v.expiryStands)
-	return v.expiries.due()
+	return v.expiries.first(v.expiryStands)
 }
 
 func (v *Venue) deadmanDue() int64 {
-	v.deadmen.sift(len(v.accounts), func(t timer) bool { return v.accounts[t.key].deadline == t.at })
-	return v.deadmen.due()
+	v.deadmen.sift(len(v.accounts), v.deadmanStands)
+	return v.deadmen.first(v.deadmanStands)
 }
+
+func (v *Venue) deadmanStands(t timer) bool { return v.accounts[t.key].deadline == t.at }
 
 func (v *Venue) expiryStands(t timer) bool { return v.pool.Find(core.OrderID(t.key)) != book.None }
 
