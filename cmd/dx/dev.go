@@ -212,7 +212,16 @@ func (d *devCmd) greet(out io.Writer, f schemas.DevFile) {
 	for _, a := range f.Accounts {
 		fmt.Fprintf(out, "  %-10s %s  %s\n", a.Name, a.APIKey, strings.Join(a.Scopes, ","))
 	}
-	fmt.Fprint(out, "\nTry, in another terminal:\n  dx markets\n  dx order buy yes 10 @55 --market-id 1\n  dx call GET /v1/portfolio/balance\n\nStop with Ctrl-C.\n")
+	dx := self()
+	fmt.Fprintf(out, "\nTry, in another terminal here:\n  %s markets\n  %s order buy yes 10 @55 --market-id 1\n  %s call GET /v1/portfolio/balance\n\nStop with Ctrl-C.\n", dx, dx, dx)
+}
+
+// self is how this program was called, to repeat it.
+func self() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/dx"
+	}
+	return os.Args[0]
 }
 
 // statusLine keeps one line of a terminal up to date.

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// callCmd is `dx call METHOD PATH [BODY]`: one signed request.
+type callCmd struct {
+	connect
+	Method string `arg:"" help:"GET, POST or DELETE."`
+	Path   string `arg:"" help:"Path with its query, as in /v1/markets?status=trading."`
+	Body   string `arg:"" optional:"" help:"JSON body; - reads standard input."`
+}
+
+func (c *callCmd) Help() string {
+	return `Examples:
+  dx call GET /v1/portfolio/balance
+  dx call POST /v1/portfolio/orders '{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":10}'
+  dx call --as reader GET '/v1/markets?status=trading'`
+}
+
+func (c *callCmd) Run(ctx context.Context, out io.Writer) error {
+	cl, err := c.client()
+	if err != nil {
+		return err
+	}
+	body := []byte(c.Body)
+	if c.Body == "-" {
+		if body, err = io.ReadAll(os.Stdin); err != nil {
+			return err
+		}
+	}
+	status, _, answer, err := cl.Call(ctx, strings.ToUpper(c.Method), c.Path, body)
+	if err != nil {
+		return err
+	}
+	if status >= 300 {
+		return fmt.Errorf("%d %s", status, answer)
+	}
+	return printJSON(out, answer)
+}
+
+// printJSON shows an answer: indented for people, as it came for programs.
+func printJSON(out io.Writer, answer []byte) error {
+	if terminal(out) {
+		var b bytes.Buffer
+		if err := json.Indent(&b, answer, "", "  "); err == nil {
+			answer = b.Bytes()
+		}
+	}
+	_, err := fmt.Fprintf(out, "%s\n", answer)
+	return err
+}

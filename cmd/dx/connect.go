@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"duplex/client"
+	"duplex/schemas"
+)
+
+// connect says which venue to speak to and as whom: DX_URL, DX_KEY and DX_SECRET, or
+// the dev file.
+type connect struct {
+	URL     string `help:"API address of the venue; default: the dev file's." env:"DX_URL"`
+	Key     string `help:"API key; default: the dev file's." env:"DX_KEY"`
+	Secret  string `help:"Its secret, 64 hex characters." env:"DX_SECRET" hidden:""`
+	DevFile string `help:"The file dx dev wrote." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+	As      string `help:"Account of the dev file to act as." default:"trader"`
+}
+
+func (c *connect) client() (*client.Client, error) {
+	base, key, shown := c.URL, c.Key, c.Secret
+	if base == "" || key == "" {
+		dev, err := readDevFile(c.DevFile)
+		if err != nil {
+			return nil, fmt.Errorf("no DX_URL, DX_KEY and DX_SECRET, and no venue started here: %w", err)
+		}
+		if base == "" {
+			base = dev.API
+		}
+		if key == "" {
+			if key, shown, err = keyOf(dev, c.As); err != nil {
+				return nil, err
+			}
+		}
+	}
+	secret, ok := schemas.Secret(shown)
+	if !ok {
+		return nil, flagError{"secret", errors.New("DX_SECRET must be 64 hex characters")}
+	}
+	return client.New(base, key, secret), nil
+}
+
+func readDevFile(path string) (dev schemas.DevFile, err error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return dev, err
+	}
+	if err := json.Unmarshal(b, &dev); err != nil {
+		return dev, fmt.Errorf("%s: %w", path, err)
+	}
+	return dev, nil
+}
+
+func keyOf(dev schemas.DevFile, name string) (key, secret string, err error) {
+	for _, a := range dev.Accounts {
+		if a.Name == name {
+			return a.APIKey, a.Secret, nil
+		}
+	}
+	return "", "", flagError{"as", fmt.Errorf("no account %q in the dev file", name)}
+}
