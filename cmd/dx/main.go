@@ -87,7 +87,7 @@ func (e flagError) Unwrap() error { return e.err }
 // logger writes for people on a terminal and JSON elsewhere.
 func logger(w io.Writer, level slog.Level) *slog.Logger {
 	if terminal(w) {
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05"}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05"}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }

@@ -1,0 +1,310 @@
+package venue
+
+import (
+	"math/rand"
+	"testing"
+
+	"duplex/core"
+)
+
+// The workload that the matching path is measured on: nine books with 10,000 resting
+// orders each, then 2,000,000 operations: 45 % resting limits, 40 % cancels of a
+// live order, 15 % marketable limits that fill completely. It is the stream that
+// other books are measured on, so that figures compare; streamTrades holds it to
+// that. Every order carries accounts, reservations, fees, checks and events.
+const (
+	streamMarkets = 9
+	streamPrefill = 10_000
+	streamOps     = 2_000_000
+	streamSeed    = 42
+)
+
+type streamOp struct {
+	kind   uint8 // rest, cancel or take
+	market uint8
+	buy    bool
+	price  int32
+	qty    int32
+	id     uint32
+}
+
+const (
+	opRest uint8 = iota
+	opCancel
+	opTake
+)
+
+// shadow is a market as the generator sees it: queues by price, and what is live.
+type shadow struct {
+	queue    [2][core.TickMax + 2][]uint32 // order ids, in time
+	total    [2][core.TickMax + 2]int64
+	bid, ask int
+	live     []uint32
+	mid      float64
+}
+
+type shadowOrder struct {
+	price int32
+	qty   int32
+	side  int // 0 bid, 1 ask
+	at    int // in live
+	gone  bool
+}
+
+type generator struct {
+	r      *rand.Rand
+	books  [streamMarkets]*shadow
+	orders []shadowOrder // by id
+	trades int
+	volume int64
+}
+
+func (g *generator) settle(b *shadow) {
+	for b.bid > 0 && b.total[0][b.bid] == 0 {
+		b.bid--
+	}
+	for b.ask <= int(core.TickMax) && b.total[1][b.ask] == 0 {
+		b.ask++
+	}
+}
+
+func (g *generator) offset() int {
+	if g.r.Intn(100) < 70 {
+		return 1 + g.r.Intn(12)
+	}
+	return 13 + g.r.Intn(400)
+}
+
+func (g *generator) rest(m int) streamOp {
+	b := g.books[m]
+	buy := g.r.Intn(2) == 0
+	p, side := int(b.mid), 1
+	if buy {
+		side = 0
+		if p -= g.offset(); p >= b.ask {
+			p = b.ask - 1
+		}
+	} else if p += g.offset(); p <= b.bid {
+		p = b.bid + 1
+	}
+	p = max(1, min(int(core.TickMax), p))
+	id := uint32(len(g.orders))
+	o := shadowOrder{price: int32(p), qty: int32(1 + g.r.Intn(100)), side: side, at: len(b.live)}
+	g.orders = append(g.orders, o)
+	b.live = append(b.live, id)
+	b.queue[side][p] = append(b.queue[side][p], id)
+	b.total[side][p] += int64(o.qty)
+	if buy {
+		b.bid = max(b.bid, p)
+	} else {
+		b.ask = min(b.ask, p)
+	}
+	return streamOp{opRest, uint8(m), buy, o.price, o.qty, id}
+}
+
+func (g *generator) remove(b *shadow, id uint32) {
+	o := &g.orders[id]
+	b.total[o.side][o.price] -= int64(o.qty)
+	o.gone = true
+	last := b.live[len(b.live)-1]
+	b.live[o.at] = last
+	g.orders[last].at = o.at
+	b.live = b.live[:len(b.live)-1]
+	g.settle(b)
+}
+
+// first is the oldest live order at a price.
+func (g *generator) first(b *shadow, side, p int) uint32 {
+	q := b.queue[side][p]
+	for g.orders[q[0]].gone {
+		q = q[1:]
+	}
+	b.queue[side][p] = q
+	return q[0]
+}
+
+func (g *generator) take(m int) (streamOp, bool) {
+	b := g.books[m]
+	buy := g.r.Intn(2) == 0
+	side, limit := 1, 0
+	var avail int64
+	if buy {
+		limit = min(int(core.TickMax), b.ask+4)
+		for p := b.ask; p <= limit; p++ {
+			avail += b.total[1][p]
+		}
+	} else {
+		side, limit = 0, max(1, b.bid-4)
+		for p := b.bid; p >= limit; p-- {
+			avail += b.total[0][p]
+		}
+	}
+	q := int64(1 + g.r.Intn(33))
+	if g.r.Intn(50) == 0 {
+		q *= 12 // now and then a sweep
+	}
+	if avail == 0 {
+		return streamOp{}, false
+	}
+	q = min(q, avail)
+	op := streamOp{opTake, uint8(m), buy, int32(limit), int32(q), uint32(len(g.orders))}
+	g.orders = append(g.orders, shadowOrder{gone: true})
+	for q > 0 {
+		p := b.ask
+		if !buy {
+			p = b.bid
+		}
+		id := g.first(b, side, p)
+		o := &g.orders[id]
+		n := min(q, int64(o.qty))
+		q -= n
+		g.trades++
+		g.volume += n
+		if n == int64(o.qty) {
+			g.remove(b, id)
+		} else {
+			o.qty -= int32(n)
+			b.total[side][p] -= n
+		}
+	}
+	return op, true
+}
+
+// stream makes the prefill and the operations.
+func stream() (prefill, ops []streamOp, g *generator) {
+	g = &generator{r: rand.New(rand.NewSource(streamSeed)), orders: make([]shadowOrder, 1, streamOps)}
+	for m := range g.books {
+		g.books[m] = &shadow{ask: int(core.TickMax) + 1, mid: float64(1500 + 850*m)}
+	}
+	for m := range g.books {
+		for range streamPrefill {
+			prefill = append(prefill, g.rest(m))
+		}
+	}
+	for len(ops) < streamOps {
+		m := g.r.Intn(streamMarkets)
+		b := g.books[m]
+		if g.r.Intn(50) == 0 {
+			b.mid = max(600, min(9400, b.mid+float64(g.r.Intn(3)-1)))
+		}
+		switch x := g.r.Intn(100); {
+		case x < 40 && len(b.live) > 100:
+			id := b.live[g.r.Intn(len(b.live))]
+			o := g.orders[id]
+			g.remove(b, id)
+			ops = append(ops, streamOp{opCancel, uint8(m), o.side == 0, o.price, o.qty, id})
+		case x < 85:
+			ops = append(ops, g.rest(m))
+		default:
+			if op, ok := g.take(m); ok {
+				ops = append(ops, op)
+			}
+		}
+	}
+	return prefill, ops, g
+}
+
+const streamUsers = 256
+
+// streamVenue is a venue with nine trading markets on the full grid and accounts
+// that can pay for everything. A sale of YES is a purchase of NO at the opposite
+// price: the same place in the book, and nobody needs holdings first.
+func streamVenue(tb testing.TB) (*Venue, core.Stamp) {
+	v, st := New(), core.Stamp{Ts: origin + core.NsPerSec}
+	ev := &core.Events{}
+	do := func(c core.Command) {
+		st.Seq++
+		st.Ts++
+		if r := v.Apply(st, c, ev); r != core.OK {
+			tb.Fatalf("%T: %v", c, r)
+		}
+		ev.Reset()
+	}
+	rules := core.DefaultRules()
+	rules.Grid, rules.OpenOrders, rules.Contracts = core.Full(), 1<<30, 1<<40
+	do(&core.SetRules{Rules: rules})
+	for u := range streamUsers {
+		do(&core.CreateUser{Name: "u"})
+		do(&core.Deposit{User: core.UserID(u + 1), DepositID: string(rune(u + 1)), Amount: 1 << 50})
+	}
+	for f := core.Feed(0); f < core.Feeds; f++ {
+		do(&core.SetSession{Feed: f, Open: true})
+		do(&core.PostIndex{Tick: core.IndexTick{Feed: f, Second: st.Ts / core.NsPerSec, Price: 100, Count: 1}})
+	}
+	do(&core.Clock{})
+	return v, st
+}
+
+// commands turns operations into commands. An order's id at the venue is the seq of
+// its command, which is known beforehand.
+func commands(seq uint64, prefill, ops []streamOp) []core.Command {
+	ids := make([]core.OrderID, len(prefill)+len(ops)+1)
+	users := make([]core.UserID, len(ids))
+	var out []core.Command
+	for _, list := range [][]streamOp{prefill, ops} {
+		for i := range list {
+			op := &list[i]
+			seq++
+			if op.kind == opCancel {
+				out = append(out, &core.CancelOrder{User: users[op.id], Order: ids[op.id]})
+				continue
+			}
+			ids[op.id] = core.OrderID(seq)
+			u := core.UserID(1 + int(op.id)*7919%(streamUsers/2))
+			if op.kind == opTake {
+				u += streamUsers / 2 // takers are others than makers: nothing stops the stream's fills
+			}
+			users[op.id] = u
+			c := &core.PlaceOrder{User: u, ClientID: uint64(op.id), Market: core.MarketID(op.market + 1), Side: core.Buy, Tick: core.Tick(op.price), Qty: core.Qty(op.qty), Flags: core.StpMaker}
+			if !op.buy {
+				c.Outcome, c.Tick = core.No, c.Tick.Opposite()
+			}
+			if op.kind == opTake {
+				c.TIF, c.Flags = core.IOC, 0
+			}
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// BenchmarkStream measures the matching path. ns/op is of one command; run it with
+// -benchtime 2000000x for the whole stream.
+func BenchmarkStream(b *testing.B) {
+	prefill, ops, g := stream()
+	if g.trades == 0 || len(ops) != streamOps {
+		b.Fatal("no stream")
+	}
+	v, st := streamVenue(b)
+	cmds := commands(st.Seq, prefill, ops)
+	ev := &core.Events{}
+	apply := func(list []core.Command) (fills int) {
+		for _, c := range list {
+			st.Seq++
+			st.Ts++
+			v.Apply(st, c, ev)
+			for _, e := range ev.List {
+				if _, ok := e.(*core.Filled); ok {
+					fills++
+				}
+			}
+			ev.Reset()
+		}
+		return fills
+	}
+	apply(cmds[:len(prefill)])
+	cmds = cmds[len(prefill):]
+	b.ReportAllocs()
+	b.ResetTimer()
+	fills := apply(cmds[:min(b.N, len(cmds))])
+	b.StopTimer()
+	if b.N == streamOps && fills != g.trades {
+		b.Fatalf("%d fills, the stream has %d", fills, g.trades)
+	}
+	if b.N > len(cmds) {
+		b.Skip("the stream has 2000000 operations: -benchtime 2000000x")
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+	b.ReportMetric(float64(fills), "fills")
+	v.Audit()
+}
