@@ -111,7 +111,7 @@ func Restore(s State) *Ledger {
 		l.accounts = append(l.accounts, Account{Cash: a[0], Reserved: a[1]})
 	}
 	for _, x := range s.Holdings {
-		h := l.holding(x.User, x.Market)
+		h := l.slot(x.User, x.Market)
 		h.Held, h.Cost = x.Held, x.Cost
 		for o := range 2 {
 			l.held[x.Market][o] += x.Held[o]

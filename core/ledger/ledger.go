@@ -18,6 +18,7 @@ type Holding struct {
 	Cost     [2]core.Pips // paid for what is held, average cost with fees
 	Open     uint32       // resting orders
 	mark     uint32
+	entered  bool // among the holders
 }
 
 // Free is what a sell may still take.
@@ -109,15 +110,14 @@ func (l *Ledger) Begin() {
 	l.holdings = l.holdings[:0]
 }
 
-// rewind forgets every old mark when the counter has wrapped. A holding that has
-// been marked stays so: it is among the holders.
+// rewind forgets every old mark when the counter has wrapped.
 func (l *Ledger) rewind() {
-	l.mark = 2
+	l.mark = 1
 	for i := range l.accounts {
 		l.accounts[i].mark = 0
 		if s := l.accounts[i].slots; s != nil {
 			for m := range s {
-				s[m].mark = min(s[m].mark, 1)
+				s[m].mark = 0
 			}
 		}
 	}
@@ -139,17 +139,25 @@ func (l *Ledger) account(u core.UserID, c core.Cause) *Account {
 	return a
 }
 
-// holding gives the holding to change, and enters u among the market's holders.
-func (l *Ledger) holding(u core.UserID, m core.MarketID) *Holding {
+// slot gives the holding to change what is not shown of it (bids, counts), and
+// enters u among the market's holders.
+func (l *Ledger) slot(u core.UserID, m core.MarketID) *Holding {
 	a := &l.accounts[u]
 	if a.slots == nil {
 		a.slots = new([Slots + 1]Holding)
 	}
 	h := &a.slots[m]
+	if !h.entered {
+		h.entered = true
+		l.holders[m] = append(l.holders[m], u)
+	}
+	return h
+}
+
+// holding gives the holding to change what its owner sees.
+func (l *Ledger) holding(u core.UserID, m core.MarketID) *Holding {
+	h := l.slot(u, m)
 	if h.mark != l.mark {
-		if h.mark == 0 {
-			l.holders[m] = append(l.holders[m], u)
-		}
 		h.mark = l.mark
 		l.holdings = append(l.holdings, HoldingTouch{u, m})
 	}
@@ -218,27 +226,31 @@ func (l *Ledger) Release(u core.UserID, n core.Pips, c core.Cause) {
 
 // Rest books a resting order: n contracts bid for, or reserved by a sell.
 func (l *Ledger) Rest(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
-	h := l.holding(u, m)
-	h.Open++
-	l.rest(h, u, s, o, n)
+	l.slot(u, m).Open++
+	l.rest(u, m, s, o, n)
 }
 
 // Unrest takes a resting order off with n contracts left.
 func (l *Ledger) Unrest(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
-	h := l.holding(u, m)
-	h.Open--
-	l.rest(h, u, s, o, -n)
+	l.slot(u, m).Open--
+	l.rest(u, m, s, o, -n)
 }
 
 // Shrink lowers a resting order by n contracts.
 func (l *Ledger) Shrink(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
-	l.rest(l.holding(u, m), u, s, o, -n)
+	l.rest(u, m, s, o, -n)
 }
 
-func (l *Ledger) rest(h *Holding, u core.UserID, s core.Side, o core.Outcome, n core.Qty) {
+func (l *Ledger) rest(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
 	if s == core.Buy {
-		h.Bidding[o] += n
-	} else if h.Reserved[o] += n; h.Reserved[o] > h.Held[o] || h.Reserved[o] < 0 {
+		l.slot(u, m).Bidding[o] += n
+		return
+	}
+	if n == 0 { // a sell that filled to its end reserves nothing any more
+		return
+	}
+	h := l.holding(u, m)
+	if h.Reserved[o] += n; h.Reserved[o] > h.Held[o] || h.Reserved[o] < 0 {
 		broken("account %d reserves %d contracts of %d", u, h.Reserved[o], h.Held[o])
 	}
 }

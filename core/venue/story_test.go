@@ -1,0 +1,343 @@
+package venue
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/core"
+)
+
+var update = flag.Bool("update", false, "rewrite the stories in testdata")
+
+// Each page of testdata is a conversation with a venue: prose behind #, one command
+// a line, and under it, indented, what it did. -update rewrites what was done; the
+// diff is the review. Time starts half a second into a quarter of an hour, with BTC
+// at 100 and markets 1 (60 s), 2 (5 m) and 3 (15 m) open; alice, bob, carol and dave
+// have 1,000,000 pips each, and alice referred the others.
+func TestStories(t *testing.T) {
+	pages, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(pages) == 0 {
+		t.Fatal("no stories", err)
+	}
+	for _, page := range pages {
+		t.Run(strings.TrimSuffix(filepath.Base(page), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := tell(t, string(want))
+			if *update {
+				if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			diff(t, string(want), got)
+		})
+	}
+}
+
+func diff(t *testing.T, want, got string) {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		a, b := "", ""
+		if i < len(w) {
+			a = w[i]
+		}
+		if i < len(g) {
+			b = g[i]
+		}
+		if a != b {
+			t.Fatalf("line %d:\nwant %q\ngot  %q", i+1, a, b)
+		}
+	}
+}
+
+var people = []string{"", "alice", "bob", "carol", "dave"}
+
+// teller runs a page.
+type teller struct {
+	t     *testing.T
+	v     *Venue
+	at    core.Stamp
+	named map[string]uint64 // seq by label
+	label map[uint64]string
+	next  uint64
+	out   strings.Builder
+}
+
+func tell(t *testing.T, page string) string {
+	x := &teller{t: t, v: New(), at: core.Stamp{Ts: origin + core.NsPerSec/2}, named: map[string]uint64{}, label: map[uint64]string{}}
+	for _, c := range opening() {
+		x.at.Seq++
+		x.at.Ts++
+		x.v.Apply(x.at, c, &core.Events{})
+	}
+	for _, line := range strings.Split(strings.TrimSuffix(page, "\n"), "\n") {
+		if strings.HasPrefix(line, "    ") {
+			continue
+		}
+		fmt.Fprintln(&x.out, line)
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			x.line(line)
+		}
+	}
+	x.v.Audit()
+	return x.out.String()
+}
+
+func (x *teller) say(format string, args ...any) { fmt.Fprintf(&x.out, "    "+format+"\n", args...) }
+
+func (x *teller) line(line string) {
+	label, rest, ok := strings.Cut(line, ": ")
+	if ok {
+		line = rest
+	} else {
+		label = ""
+	}
+	w := strings.Fields(line)
+	if w[0] == "show" {
+		x.show(w[1:])
+		return
+	}
+	if w[0] == "wait" {
+		d, err := time.ParseDuration(w[1])
+		x.must(err == nil, line)
+		x.at.Ts += int64(d)
+		w = []string{"clock"}
+	}
+	cmd := x.parse(w)
+	x.at.Seq++
+	x.at.Ts++
+	if label != "" {
+		x.named[label], x.label[x.at.Seq] = x.at.Seq, label
+	}
+	ev := &core.Events{}
+	if r := x.v.Apply(x.at, cmd, ev); r != core.OK {
+		x.say("refused: %v", r)
+	}
+	x.v.Audit()
+	for _, e := range ev.List {
+		x.event(e)
+	}
+}
+
+func (x *teller) must(ok bool, what string) {
+	x.t.Helper()
+	if !ok {
+		x.t.Fatalf("no such command: %s", what)
+	}
+}
+
+func (x *teller) user(name string) core.UserID {
+	for i, p := range people {
+		if p == name {
+			return core.UserID(i)
+		}
+	}
+	x.t.Fatalf("nobody is called %s", name)
+	return 0
+}
+
+func (x *teller) num(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	x.must(err == nil, s)
+	return n
+}
+
+func (x *teller) parse(w []string) core.Command {
+	switch w[0] {
+	case "clock":
+		return &core.Clock{}
+	case "btc":
+		return &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: x.at.Ts / core.NsPerSec, Price: core.Price(x.num(w[1])), Count: 3}}
+	case "op":
+		return x.operator(w[1:])
+	}
+	u := x.user(w[0])
+	switch w[1] {
+	case "buy", "sell":
+		return x.place(u, w[1:])
+	case "cancel":
+		return &core.CancelOrder{User: u, Order: core.OrderID(x.named[w[2]])}
+	case "cancelall":
+		c := &core.CancelAll{User: u}
+		for _, o := range w[2:] {
+			if n, ok := strings.CutPrefix(o, "m="); ok {
+				c.Market = core.MarketID(x.num(n))
+			} else {
+				c.Group = uint32(x.num(strings.TrimPrefix(o, "g=")))
+			}
+		}
+		return c
+	case "decrease":
+		return &core.DecreaseOrder{User: u, Order: core.OrderID(x.named[w[2]]), To: w[3] == "to", Amount: core.Qty(x.num(w[4]))}
+	case "deadman":
+		return &core.ArmDeadman{User: u, TimeoutMs: uint32(x.num(w[2]))}
+	case "disarm":
+		return &core.DisarmDeadman{User: u}
+	case "redeem":
+		return &core.Redeem{User: u, Market: 1, Qty: core.Qty(x.num(w[2]))}
+	case "withdraw":
+		return &core.RequestWithdrawal{User: u, ClientID: w[2], Amount: core.Pips(x.num(w[3])), Destination: "bank"}
+	}
+	x.must(false, strings.Join(w, " "))
+	return nil
+}
+
+func (x *teller) operator(w []string) core.Command {
+	market := func() core.MarketID { return core.MarketID(x.num(w[1])) }
+	switch w[0] {
+	case "fees":
+		return &core.SetFees{Fees: core.Fees{Maker: core.Rate(x.num(w[1])), Taker: core.Rate(x.num(w[2])), RebatePct: uint8(x.num(w[3])), ReferPct: uint8(x.num(w[4]))}}
+	case "pause", "resume":
+		return &core.PauseMarket{Market: market(), Lift: w[0] == "resume"}
+	case "void":
+		return &core.VoidMarket{Market: market()}
+	case "propose":
+		return &core.ProposePrice{Market: market(), Price: core.Price(x.num(w[2]))}
+	case "suspend", "lift":
+		return &core.SuspendUser{User: x.user(w[1]), Lift: w[0] == "lift"}
+	case "deposit":
+		return &core.Deposit{User: x.user(w[1]), DepositID: w[2], Amount: core.Pips(x.num(w[3]))}
+	case "complete", "reject":
+		return &core.DecideWithdrawal{Withdrawal: x.named[w[1]], Complete: w[0] == "complete"}
+	case "limit":
+		r := x.v.Rules()
+		r.OpenOrders, r.Contracts = uint32(x.num(w[1])), core.Qty(x.num(w[2]))
+		return &core.SetRules{Rules: r}
+	}
+	x.must(false, strings.Join(w, " "))
+	return nil
+}
+
+// place reads `buy yes 10 @5300 …`; without a price it is a market order.
+func (x *teller) place(u core.UserID, w []string) core.Command {
+	x.next++
+	c := &core.PlaceOrder{User: u, ClientID: x.next, Market: 1, Type: core.Market, TIF: core.IOC, Qty: core.Qty(x.num(w[2])), Tick: core.TickMax}
+	if w[0] == "sell" {
+		c.Side, c.Tick = core.Sell, core.TickMin
+	}
+	if w[1] == "no" {
+		c.Outcome = core.No
+	}
+	for _, o := range w[3:] {
+		key, value, _ := strings.Cut(o, "=")
+		switch {
+		case o[0] == '@':
+			c.Type, c.TIF, c.Tick = core.Limit, core.GTC, core.Tick(x.num(o[1:]))
+		case key == "worst":
+			c.Tick = core.Tick(x.num(value))
+		case key == "max":
+			c.MaxCost = uint64(x.num(value))
+		case key == "id":
+			c.ClientID = uint64(x.num(value))
+		case key == "m":
+			c.Market = core.MarketID(x.num(value))
+		case key == "gen":
+			c.Generation = uint32(x.num(value))
+		case key == "g":
+			c.Group = uint32(x.num(value))
+		case key == "gtt":
+			d, err := time.ParseDuration(value)
+			x.must(err == nil, o)
+			c.TIF, c.Expiry = core.GTT, x.at.Ts+int64(d)
+		case o == "ioc":
+			c.TIF = core.IOC
+		case o == "fok":
+			c.TIF = core.FOK
+		case o == "post_only":
+			c.Flags |= core.PostOnly
+		case o == "reduce_only":
+			c.Flags |= core.ReduceOnly
+		case o == "cancel_on_pause":
+			c.Flags |= core.CancelOnPause
+		case o == "stp_maker":
+			c.Flags |= core.StpMaker
+		default:
+			x.must(false, o)
+		}
+	}
+	return c
+}
+
+func (x *teller) name(id core.OrderID) string {
+	if l, ok := x.label[uint64(id)]; ok {
+		return l
+	}
+	return fmt.Sprint("order ", id)
+}
+
+func (x *teller) event(e core.Event) {
+	switch e := e.(type) {
+	case *core.OrderPlaced:
+		if e.Reject != core.OK {
+			x.say("rejected row: %v", e.Reject)
+		}
+	case *core.Filled:
+		x.say("%s fills %s: %d at %d, %v; taker fee %d, maker fee %d%s", x.name(e.Taker), x.name(e.Maker), e.Qty, e.TickYes, e.Path, e.TakerFee, e.MakerFee, shares(e))
+	case *core.OrderClosed:
+		x.say("%s %v %v, %d left", x.name(e.Order), e.Status, e.Reason, e.Left)
+	case *core.OrderDecreased:
+		x.say("%s lowered to %d", x.name(e.Order), e.Left)
+	case *core.LevelChanged:
+		side := "ask"
+		if e.Bid {
+			side = "bid"
+		}
+		x.say("%s %d: %+d = %d", side, e.Tick, e.Delta, e.Qty)
+	case *core.BalanceChanged:
+		x.say("%s %+d (%v): %d and %d reserved", people[e.User], e.Change, e.Cause, e.Cash, e.Reserved)
+	case *core.PositionChanged:
+		p := e.Position
+		x.say("%s holds %d yes (%d reserved), %d no (%d reserved), cost %d", people[e.User], p.Yes, p.YesReserved, p.No, p.NoReserved, p.Cost)
+	case *core.RoundChanged:
+		x.round(&e.Round, len(e.Evidence))
+	case *core.AccountSettled:
+		x.say("%s is paid %d for %d yes and %d no", people[e.User], e.Payout, e.Yes, e.No)
+	case *core.DeadmanChanged:
+		x.say("%s: dead-man armed %v, fired %v", people[e.User], e.Armed, e.Fired)
+	case *core.WithdrawalChanged:
+		x.say("withdrawal %s of %d: %v", e.Withdrawal.ClientID, e.Withdrawal.Amount, e.Withdrawal.Status)
+	case *core.UserChanged:
+		x.say("%s suspended: %v", people[e.User.ID], e.User.Suspended)
+	}
+}
+
+func shares(e *core.Filled) string {
+	if e.Rebate+e.Referral == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", rebate %d, referral %d", e.Rebate, e.Referral)
+}
+
+func (x *teller) round(r *core.Round, evidence int) {
+	x.say("market %d, life %d, series %d: %v, strike %d, settle %d, winner %q, gen %d, fresh %d, covered %d, paused %v, %d ticks",
+		r.Market, r.Generation, r.Category, r.Status, r.Strike, r.Settle, r.Winner, r.Gen, r.FreshCount, r.Covered, r.Paused, evidence)
+}
+
+// show tells how somebody, a book or the venue stands.
+func (x *teller) show(w []string) {
+	switch w[0] {
+	case "book":
+		s, _ := x.v.Slot(1)
+		for _, bid := range []bool{true, false} {
+			for l := range s.Book.Levels(bid) {
+				x.say("%s %d: %d", map[bool]string{true: "bid", false: "ask"}[bid], l.Tick, l.Qty)
+			}
+		}
+		x.say("last %d, volume %d, %d pairs open", s.LastTick, s.Volume, s.Open)
+	case "venue":
+		x.say("%+v", x.v.Sums())
+	default:
+		u := x.user(w[0])
+		cash, reserved := x.v.Balance(u)
+		x.say("%s has %d and %d reserved", w[0], cash, reserved)
+	}
+}
