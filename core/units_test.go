@@ -66,7 +66,7 @@ func TestGrid(t *testing.T) {
 			t.Errorf("tick %d legal: %v", tick, !want)
 		}
 		below, above := g.Nearest(tick)
-		if below > tick || above != 0 && above < tick || want && (below != tick || above != tick) {
+		if below != 0 && below > tick || above != 0 && above < tick || want && (below != tick || above != tick) {
 			t.Errorf("around %d: %d and %d", tick, below, above)
 		}
 	}
