@@ -1,0 +1,157 @@
+package gate
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/tools"
+)
+
+// stopped is a clock that a test sets.
+type stopped struct{ at atomic.Int64 }
+
+func (s *stopped) now() int64           { return s.at.Load() }
+func (s *stopped) step(d time.Duration) { s.at.Add(int64(d)) }
+
+func bucketsAt(c *stopped, volume *atomic.Int64) *buckets {
+	terms := tools.DefaultTerms(c.now)
+	return &buckets{terms: &terms, volume: func(core.UserID) core.Qty { return core.Qty(volume.Load()) }}
+}
+
+func retryAfter(t *testing.T, err error) int64 {
+	t.Helper()
+	ms, ok := tools.ErrorOf(err).RetryAfterMs()
+	if !ok {
+		t.Fatalf("no retry_after_ms in %v", err)
+	}
+	return ms
+}
+
+// Read 100/s with a burst of 200; write 20, its burst as much; cancel twice the
+// write rate; each on its own, per key (spec 8).
+func TestBuckets(t *testing.T) {
+	c, volume := &stopped{}, &atomic.Int64{}
+	c.at.Store(1_800_000_000 * core.NsPerSec)
+	b := bucketsAt(c, volume)
+	k, other := &core.Key{ID: "k", User: 1}, &core.Key{ID: "o", User: 1}
+	for which, burst := range map[tools.Bucket]int{tools.Read: 200, tools.Write: 20, tools.Cancel: 40} {
+		if err := b.take(k, which, burst); err != nil {
+			t.Errorf("%v: %d at once: %v", which, burst, err)
+		}
+		err := b.take(k, which, 1)
+		if err == nil {
+			t.Errorf("%v: %d and one more", which, burst)
+			continue
+		}
+		if ms, want := retryAfter(t, err), map[tools.Bucket]int64{tools.Read: 10, tools.Write: 50, tools.Cancel: 25}[which]; ms != want {
+			t.Errorf("%v: wait %d ms, not %d", which, ms, want)
+		}
+	}
+	if err := b.take(other, tools.Write, 20); err != nil {
+		t.Errorf("another key of the account: %v", err)
+	}
+	c.step(50 * time.Millisecond)
+	if err := b.take(k, tools.Write, 1); err != nil {
+		t.Errorf("a token came back: %v", err)
+	}
+	if err := b.take(k, tools.Write, 1); err == nil {
+		t.Error("two came back")
+	}
+	// What does not fit draws nothing.
+	c.step(time.Second)
+	if b.take(k, tools.Write, 21) == nil || b.take(k, tools.Write, 20) != nil {
+		t.Error("a refusal drew tokens")
+	}
+}
+
+// The write rate grows with the account's volume, while the key is in use, up to 400.
+func TestWriteRateScales(t *testing.T) {
+	c, volume := &stopped{}, &atomic.Int64{}
+	c.at.Store(1_800_000_000 * core.NsPerSec)
+	b := bucketsAt(c, volume)
+	k := &core.Key{ID: "k", User: 1}
+	if err := b.take(k, tools.Write, 1); err != nil {
+		t.Fatal(err)
+	}
+	for shares, rate := range map[int64]int64{0: 20, 9_999: 20, 10_000: 21, 1_000_000: 120, 1 << 40: 400} {
+		if got := b.terms.WriteRate(core.Qty(shares)); got != rate {
+			t.Errorf("%d shares grant %d, not %d", shares, got, rate)
+		}
+	}
+	volume.Store(1_000_000)
+	c.step(5 * time.Second)
+	if err := b.take(k, tools.Write, 1); err != nil { // the new grant is looked up here
+		t.Fatal(err)
+	}
+	c.step(time.Second)
+	if err := b.take(k, tools.Write, 120); err != nil {
+		t.Errorf("a burst of 120: %v", err)
+	}
+	c.step(time.Second)
+	if err := b.take(k, tools.Cancel, 240); err != nil {
+		t.Errorf("and 240 cancels: %v", err)
+	}
+}
+
+// However many exact repeats come at once, it happens once and all get its answer;
+// later ones too, until the window is long over.
+func TestOnce(t *testing.T) {
+	o, did := &once{seen: map[string]*first{}}, atomic.Int64{}
+	do := func() (int64, error) { return did.Add(1), errors.New("as it was") }
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if n, err := onlyOnce(o, "a", 0, do); n != 1 || err == nil {
+				t.Errorf("%d, %v", n, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n, _ := onlyOnce(o, "b", 1, do); n != 2 {
+		t.Errorf("another request: %d", n)
+	}
+	if n, _ := onlyOnce(o, "a", int64(10*time.Second), do); n != 1 {
+		t.Errorf("a repeat at the end of the window: %d", n)
+	}
+	if n, _ := onlyOnce(o, "a", int64(time.Minute), do); n != 3 || len(o.seen) != 1 || len(o.queue) != 1 {
+		t.Errorf("a minute later: %d, %d kept", n, len(o.seen))
+	}
+}
+
+// A sealed secret opens under its own key's id and master key alone.
+func TestVault(t *testing.T) {
+	v, err := NewVault(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, secret, sealed := v.NewKey()
+	k := &core.Key{ID: id, Sealed: sealed}
+	if got, err := v.Open(k); err != nil || string(got) != string(secret) {
+		t.Errorf("%x, %v", got, err)
+	}
+	if _, err := v.Open(&core.Key{ID: "dxk0", Sealed: sealed}); err == nil {
+		t.Error("it opens as another key's")
+	}
+	other, err := NewVault(append(make([]byte, 31), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Open(k); err == nil {
+		t.Error("it opens under another master key")
+	}
+	if _, ok := v.secret(nil); ok {
+		t.Error("no key has a secret")
+	}
+	for _, n := range []int{0, 5, len(sealed) - 1} {
+		if _, err := v.Open(&core.Key{ID: id, Sealed: sealed[:n]}); err == nil {
+			t.Errorf("%d bytes of it open", n)
+		}
+	}
+	if _, err := NewVault(make([]byte, 31)); err == nil {
+		t.Error("31 bytes make a master key")
+	}
+}
