@@ -178,6 +178,9 @@ func (*ScheduleChanged) event()   {}
 // so that emitting one allocates nothing once the slabs have grown. An Events is
 // filled by one goroutine; when it is not Reset, what it holds may be kept and
 // read by others for good.
+//
+// A cell comes as it was left: whoever takes one sets every field, one by one,
+// where a composite literal would be built aside and copied.
 type Events struct {
 	List []Event
 

@@ -17,7 +17,8 @@ func (v *Venue) remove(r book.Ref, o *book.Order) {
 func (v *Venue) end(r book.Ref, s core.OrderStatus, why core.Reason, cause core.Cause) core.Qty {
 	o := v.pool.At(r)
 	m, left := &v.markets[o.Market], core.Qty(o.Left)
-	*v.ev.Closed() = core.OrderClosed{Order: o.ID, User: o.User, Status: s, Reason: why, Left: left}
+	e := v.ev.Closed()
+	e.Order, e.User, e.Status, e.Reason, e.Left = o.ID, o.User, s, why, left
 	v.moved(m, o.Bid(), o.TickYes(), -left, m.book.Take(r))
 	v.ledger.Unrest(o.User, o.Market, o.Side, o.Outcome, left)
 	if o.Side == core.Buy {

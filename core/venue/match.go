@@ -175,12 +175,10 @@ func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x meeting) {
 	tick, path := o.TickYes(), core.PathOf(c.Side, o.Side)
 	tp, mp := core.InYes(c.Outcome, tick), core.InYes(o.Outcome, tick)
 	f := v.ev.Filled()
-	*f = core.Filled{
-		Taker: core.OrderID(v.now.Seq), Maker: o.ID, TakerUser: c.User, MakerUser: o.User, Market: c.Market,
-		Generation: t.market.Generation, TickYes: tick, Qty: n, Path: path,
-		TakerSide: c.Side, TakerOutcome: c.Outcome, MakerSide: o.Side, MakerOutcome: o.Outcome,
-		TakerFee: core.Fee(t.rate, n, tp), MakerFee: core.Fee(o.MakerRate, n, mp),
-	}
+	f.Taker, f.TakerUser, f.TakerSide, f.TakerOutcome = core.OrderID(v.now.Seq), c.User, c.Side, c.Outcome
+	f.Maker, f.MakerUser, f.MakerSide, f.MakerOutcome = o.ID, o.User, o.Side, o.Outcome
+	f.Market, f.Generation, f.TickYes, f.Qty, f.Path = c.Market, t.market.Generation, tick, n, path
+	f.TakerFee, f.MakerFee, f.Rebate, f.Referral = core.Fee(t.rate, n, tp), core.Fee(o.MakerRate, n, mp), 0, 0
 	takes, makes := core.Pips(n)*core.Pips(tp), core.Pips(n)*core.Pips(mp)
 	if c.Side == core.Buy {
 		l.Buy(c.User, c.Market, c.Outcome, n, takes, f.TakerFee)

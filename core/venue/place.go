@@ -29,7 +29,8 @@ func (v *Venue) place(c *core.PlaceOrder) core.Reject {
 	if r := v.admit(c, &t); r != core.OK {
 		return v.refuse(c, r)
 	}
-	*v.ev.Placed() = core.OrderPlaced{Place: c, Generation: t.market.Generation}
+	e := v.ev.Placed()
+	e.Place, e.Generation, e.Reject = c, t.market.Generation, core.OK
 	if t.reason == core.NoReason {
 		v.match(&t)
 	}

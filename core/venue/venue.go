@@ -174,7 +174,8 @@ func (v *Venue) close() {
 		t := &accounts[i]
 		cash, reserved := v.ledger.Balance(t.User)
 		if cash != t.Cash || reserved != t.Reserved {
-			*v.ev.Balance() = core.BalanceChanged{User: t.User, Cash: cash, Reserved: reserved, Change: cash - t.Cash, Cause: t.Cause}
+			e := v.ev.Balance()
+			e.User, e.Cash, e.Reserved, e.Change, e.Cause = t.User, cash, reserved, cash-t.Cash, t.Cause
 		}
 	}
 	for _, t := range holdings {
@@ -228,11 +229,12 @@ func (v *Venue) priceHolds() {
 // moved emits the change of a price level, folded into the last one where that was
 // of the same level.
 func (v *Venue) moved(m *market, bid bool, t core.Tick, delta, total core.Qty) {
-	if l := v.level; l != nil && l.Tick == t && l.Market == m.Market && l.Bid == bid {
-		l.Delta += delta
-		l.Qty = total
+	if was := v.level; was != nil && was.Tick == t && was.Market == m.Market && was.Bid == bid {
+		was.Delta += delta
+		was.Qty = total
 		return
 	}
-	v.level = v.ev.Level()
-	*v.level = core.LevelChanged{Market: m.Market, Generation: m.Generation, Bid: bid, Tick: t, Delta: delta, Qty: total}
+	l := v.ev.Level()
+	l.Market, l.Generation, l.Bid, l.Tick, l.Delta, l.Qty = m.Market, m.Generation, bid, t, delta, total
+	v.level = l
 }
