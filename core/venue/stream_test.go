@@ -2,6 +2,7 @@ package venue
 
 import (
 	"math/rand"
+	"runtime"
 	"testing"
 
 	"duplex/core"
@@ -294,6 +295,8 @@ func BenchmarkStream(b *testing.B) {
 	}
 	apply(cmds[:len(prefill)])
 	cmds = cmds[len(prefill):]
+	g, prefill, ops = &generator{trades: g.trades}, nil, nil
+	runtime.GC() // what making the stream left behind is not the venue's
 	b.ReportAllocs()
 	b.ResetTimer()
 	fills := apply(cmds[:min(b.N, len(cmds))])

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync/atomic"
 )
 
@@ -71,33 +70,50 @@ func (c *conn) watch(b []byte) {
 			b = b[n:]
 			continue
 		}
-		from := max(0, len(c.head)-3)
-		c.head = append(c.head, b...)
-		end := bytes.Index(c.head[from:], []byte("\r\n\r\n"))
+		head := b
+		if len(c.head) > 0 { // the rest of one that came in pieces
+			c.head = append(c.head, b...)
+			head = c.head
+		}
+		end := bytes.Index(head, headEnd)
 		if end < 0 {
+			if len(c.head) == 0 {
+				c.head = append(c.head, b...)
+			}
 			c.done = len(c.head) > 2*headerBytes // net/http has refused it by now
 			return
 		}
-		end += from + 4
-		b = bytes.Clone(c.head[end:])
-		c.judge(string(c.head[:end]))
+		end += len(headEnd)
+		rest := len(head) - end
+		c.judge(head[:end])
 		c.head = c.head[:0]
+		b = b[len(b)-rest:]
 	}
 }
 
+var (
+	headEnd          = []byte("\r\n\r\n")
+	colon            = []byte(":")
+	contentLength    = []byte("Content-Length")
+	transferEncoding = []byte("Transfer-Encoding")
+	upgrade          = []byte("Upgrade")
+)
+
 // judge looks at one whole head. A chunked body is not followed: such a request is
 // the last of its connection (ReadBody).
-func (c *conn) judge(head string) {
+func (c *conn) judge(head []byte) {
 	var length, chunked bool
-	for line := range strings.SplitSeq(head, "\r\n") {
-		name, value, _ := strings.Cut(line, ":")
+	for len(head) > 0 {
+		var line []byte
+		line, head, _ = bytes.Cut(head, headEnd[:2])
+		name, value, _ := bytes.Cut(line, colon)
 		switch {
-		case strings.EqualFold(name, "Content-Length"):
+		case bytes.EqualFold(name, contentLength):
 			length = true
-			c.skip, _ = strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-		case strings.EqualFold(name, "Transfer-Encoding"):
+			c.skip, _ = strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64) // net/http refuses what is no number
+		case bytes.EqualFold(name, transferEncoding):
 			chunked = true
-		case strings.EqualFold(name, "Upgrade"):
+		case bytes.EqualFold(name, upgrade):
 			c.done = true
 		}
 	}
