@@ -56,6 +56,9 @@ func (c *Client) Now() time.Time {
 	return time.Now().Add(time.Duration(c.offset.Load()) * time.Millisecond)
 }
 
+// SetClock tells how far the venue's clock is ahead of ours, where that is known.
+func (c *Client) SetClock(ahead time.Duration) { c.offset.Store(ahead.Milliseconds()) }
+
 // Call sends one signed request and gives the answer as it came. A 401 whose Date is
 // far from our clock is tried once more with the venue's time.
 func (c *Client) Call(ctx context.Context, method, target string, body []byte) (status int, header http.Header, answer []byte, err error) {

@@ -1,0 +1,170 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/lanes/lanetest"
+	"duplex/lanes/rest"
+	"duplex/schemas"
+)
+
+// venue gives a client of a real venue, on its clock.
+func venue(t *testing.T) (*lanetest.House, *Client, *Client) {
+	h := lanetest.New(t)
+	rest.Mount(h.Routes, h.Gate, "test")
+	h.Serve()
+	of := func(u core.UserID) *Client {
+		k := h.Key(u, core.ScopeRead|core.ScopeTrade|core.ScopeWithdraw)
+		c := New(h.URL, k.ID, k.Secret)
+		c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
+		return c
+	}
+	return h, of(1), of(2)
+}
+
+func limit(id uint64, outcome string, tick, qty int) schemas.PlaceOrder {
+	return schemas.PlaceOrder{ClientOrderID: schemas.U64(id), MarketID: 1, Side: "buy", Outcome: outcome, Tick: schemas.Of(schemas.Int(tick)), Qty: schemas.Int(qty)}
+}
+
+// Every route once, against the real venue.
+func TestEveryRoute(t *testing.T) {
+	_, alice, bob := venue(t)
+	ctx := t.Context()
+	want := func(what string, ok bool, err error) {
+		t.Helper()
+		if err != nil || !ok {
+			t.Errorf("%s: %v, %v", what, ok, err)
+		}
+	}
+	o, err := alice.PlaceOrder(ctx, limit(1, "yes", 5000, 10))
+	want("place", o.Status == "resting", err)
+	p, err := bob.Preview(ctx, limit(1, "no", 5000, 4))
+	want("preview", p.Status == "executed" && p.Fee == 250, err)
+	list, err := bob.PlaceOrders(ctx, []schemas.PlaceOrder{limit(1, "no", 5000, 4), limit(1, "no", 5000, 4)})
+	want("batch", err == nil && list[0].Outcome != nil && list[0].FilledQty == 4 && list[1].Error.Code == "duplicate_client_order_id", err)
+	d, err := alice.Decrease(ctx, schemas.DecreaseOrder{OrderID: o.OrderID, ReduceTo: schemas.Of(schemas.Int(5))})
+	want("decrease", d.RemainingQty == 5, err)
+	row, err := alice.Order(ctx, o.OrderID)
+	want("order", row.FilledQty == 4 && row.RemainingQty == 5, err)
+	fills, err := alice.Fills(ctx, schemas.ListFills{OrderID: &o.OrderID})
+	want("fills", len(fills.Fills) == 1, err)
+	b, err := alice.Balance(ctx)
+	want("balance", b.Reserved == 25000, err)
+	pos, err := alice.Positions(ctx, schemas.ListPositions{})
+	want("positions", len(pos.Positions) == 1 && pos.Positions[0].YesQty == 4, err)
+	ms, err := alice.Markets(ctx, schemas.ListMarkets{Status: "trading"})
+	want("markets", len(ms.Markets) == 3, err)
+	m, err := alice.Market(ctx, 1)
+	want("market", m.YesBid == 5000, err)
+	book, err := alice.Orderbook(ctx, schemas.GetOrderbook{MarketID: 1})
+	want("orderbook", len(book.Yes) == 1 && book.Yes[0] == schemas.Level{5000, 5}, err)
+	trades, err := alice.Trades(ctx, schemas.ListTrades{MarketID: 1})
+	want("trades", len(trades.Trades) == 1, err)
+	rs, err := alice.Rounds(ctx, schemas.ListRounds{Category: schemas.Of(schemas.Int(1))})
+	want("rounds", len(rs.Rounds) == 1, err)
+	r, err := alice.Round(ctx, 1)
+	want("round", r.Category == 1, err)
+	price, err := alice.OraclePrice(ctx, 0)
+	want("oracle", price.Price > 0, err)
+	l, err := alice.Limits(ctx)
+	want("limits", l.BatchCap == 20, err)
+	now, err := alice.Time(ctx)
+	want("time", now.ServerTime > 0, err)
+	st, err := alice.Status(ctx)
+	want("status", st.ExchangeActive, err)
+	ret, err := alice.Retention(ctx)
+	want("retention", ret.FillCap == 2000, err)
+	_, err = alice.Schedule(ctx)
+	want("schedule", true, err)
+	fees, err := alice.Fees(ctx)
+	want("fees", fees.TakerRate == 250, err)
+	armed, err := alice.ArmDeadman(ctx, 60_000)
+	want("arm", armed.Armed, err)
+	dead, err := alice.Deadman(ctx)
+	want("deadman", dead.Armed, err)
+	off, err := alice.DisarmDeadman(ctx)
+	want("disarm", !off.Armed, err)
+	w, err := alice.Withdraw(ctx, schemas.RequestWithdrawal{ClientWithdrawalID: "w", Amount: 5, Destination: "bank"})
+	want("withdraw", w.Status == "pending", err)
+	ws, err := alice.Withdrawals(ctx, schemas.ListWithdrawals{})
+	want("withdrawals", len(ws.Withdrawals) == 1, err)
+	one, err := alice.Withdrawal(ctx, w.WithdrawalID)
+	want("withdrawal", one.Amount == 5, err)
+	addr, err := alice.DepositAddress(ctx)
+	want("address", addr.Asset == "USD", err)
+	_, err = alice.Settlements(ctx, schemas.ListSettlements{})
+	want("settlements", true, err)
+	c, err := alice.Cancel(ctx, o.OrderID)
+	want("cancel", c.CanceledQty == 5, err)
+	many, err := alice.CancelMany(ctx, []schemas.U64{o.OrderID})
+	want("cancel many", len(many.Results) == 1 && many.Results[0].Error.Code == "unknown_order", err)
+	seq, err := alice.CancelAll(ctx, schemas.CancelAll{MarketID: 1})
+	want("cancel all", seq.Seq > 0, err)
+	n := 0
+	for _, err := range alice.AllOrders(ctx, schemas.ListOrders{Page: schemas.Page{Limit: schemas.Of(schemas.Int(1))}}) {
+		want("all orders", true, err)
+		n++
+	}
+	want("all of them", n == 1, nil)
+	if _, err = alice.Redeem(ctx, schemas.Redeem{MarketID: 1, Qty: 1}); err == nil {
+		t.Error("redeemed what is not there")
+	}
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Code != "insufficient_position" || refused.Status != 403 || *refused.Wire.Num != 258 {
+		t.Errorf("refused with %v", err)
+	}
+}
+
+// A client whose clock is wrong takes the venue's time from its Date, once.
+func TestClockIsCorrected(t *testing.T) {
+	secret := make([]byte, schemas.SecretLen)
+	const ahead = time.Hour
+	calls := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls++
+		now := time.Now().Add(ahead)
+		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
+		ts := r.Header.Get(schemas.HeaderTimestamp)
+		ms, _ := strconv.ParseInt(ts, 10, 64)
+		off := now.UnixMilli() - ms
+		if !schemas.Verify(secret, ts, r.Method, r.RequestURI, nil, r.Header.Get(schemas.HeaderSignature)) || off > schemas.ReplayWindowMs || off < -schemas.ReplayWindowMs {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`{"server_time":"1"}`))
+	}))
+	defer s.Close()
+	c := New(s.URL, "k", secret)
+	if _, err := c.Time(context.Background()); err != nil || calls != 2 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+	if _, err := c.Time(context.Background()); err != nil || calls != 3 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+	bad := New(s.URL, "k", append(make([]byte, 31), 1))
+	if _, err := bad.Time(context.Background()); err == nil || calls != 5 {
+		t.Errorf("a wrong secret: %v after %d calls", err, calls)
+	}
+}
+
+// A write whose answer was lost is sent once.
+func TestLostAnswerIsNotSentAgain(t *testing.T) {
+	calls := 0
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		calls++
+		panic(http.ErrAbortHandler)
+	}))
+	defer s.Close()
+	c := New(s.URL, "k", make([]byte, schemas.SecretLen))
+	var refused *Error
+	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 1)); err == nil || errors.As(err, &refused) || calls != 1 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+}
