@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -126,9 +127,9 @@ func TestEveryRoute(t *testing.T) {
 func TestClockIsCorrected(t *testing.T) {
 	secret := make([]byte, schemas.SecretLen)
 	const ahead = time.Hour
-	calls := 0
+	var calls atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		calls++
+		calls.Add(1)
 		now := time.Now().Add(ahead)
 		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
 		ts := r.Header.Get(schemas.HeaderTimestamp)
@@ -142,29 +143,29 @@ func TestClockIsCorrected(t *testing.T) {
 	}))
 	defer s.Close()
 	c := New(s.URL, "k", secret)
-	if _, err := c.Time(context.Background()); err != nil || calls != 2 {
-		t.Errorf("%v after %d calls", err, calls)
+	if _, err := c.Time(context.Background()); err != nil || calls.Load() != 2 {
+		t.Errorf("%v after %d calls", err, calls.Load())
 	}
-	if _, err := c.Time(context.Background()); err != nil || calls != 3 {
-		t.Errorf("%v after %d calls", err, calls)
+	if _, err := c.Time(context.Background()); err != nil || calls.Load() != 3 {
+		t.Errorf("%v after %d calls", err, calls.Load())
 	}
 	bad := New(s.URL, "k", append(make([]byte, 31), 1))
-	if _, err := bad.Time(context.Background()); err == nil || calls != 5 {
-		t.Errorf("a wrong secret: %v after %d calls", err, calls)
+	if _, err := bad.Time(context.Background()); err == nil || calls.Load() != 5 {
+		t.Errorf("a wrong secret: %v after %d calls", err, calls.Load())
 	}
 }
 
 // A write whose answer was lost is sent once.
 func TestLostAnswerIsNotSentAgain(t *testing.T) {
-	calls := 0
+	var calls atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		calls++
+		calls.Add(1)
 		panic(http.ErrAbortHandler)
 	}))
 	defer s.Close()
 	c := New(s.URL, "k", make([]byte, schemas.SecretLen))
 	var refused *Error
-	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 1)); err == nil || errors.As(err, &refused) || calls != 1 {
-		t.Errorf("%v after %d calls", err, calls)
+	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 1)); err == nil || errors.As(err, &refused) || calls.Load() != 1 {
+		t.Errorf("%v after %d calls", err, calls.Load())
 	}
 }
