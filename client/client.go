@@ -1,20 +1,11 @@
 package client
 
 import (
-	"bytes"
-	"context"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/go-json-experiment/json"
-
-	"duplex/schemas"
 )
 
 // Client speaks to one venue with one key. Many goroutines may use it.
@@ -23,114 +14,57 @@ type Client struct {
 	key    string
 	secret []byte
 	http   *http.Client
-	offset atomic.Int64 // venue's clock less ours, ms
+	offset atomic.Int64 // the venue's clock less ours, ns
+
+	tries      int  // of what may go again, in all
+	patient    bool // waits for tokens
+	placeAgain bool // sends placements of unknown outcome again
 }
 
-// New makes a client of the API listener at base.
-func New(base, key string, secret []byte) *Client {
-	transport := &http.Transport{
-		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
+// Option changes how a client behaves.
+type Option func(*Client)
+
+// WaitForTokens makes a rate-limited request wait as long as the venue says and go
+// again, until its context ends. Without it 429 is an error like any other.
+func WaitForTokens() Option { return func(c *Client) { c.patient = true } }
+
+// RepeatPlacements sends a placement whose outcome is unknown again, with the same
+// client_order_id, and answers with the first if that turns out to stand.
+func RepeatPlacements() Option { return func(c *Client) { c.placeAgain = true } }
+
+// Tries is how often a request that surely was not done is sent in all; 4 by
+// default, 1 never sends again.
+func Tries(n int) Option { return func(c *Client) { c.tries = max(1, n) } }
+
+// HTTP sends through h. It must not follow redirects: a signature covers one target.
+func HTTP(h *http.Client) Option { return func(c *Client) { c.http = h } }
+
+// New makes a client of the API listener at base. The secret is 32 bytes; Secret of
+// package schemas reads the hex in which it is shown.
+func New(base, key string, secret []byte, opts ...Option) *Client {
+	c := &Client{base: strings.TrimRight(base, "/"), key: key, secret: secret, tries: 4}
+	for _, o := range opts {
+		o(c)
 	}
-	c := &Client{base: strings.TrimRight(base, "/"), key: key, secret: secret}
-	c.http = &http.Client{Transport: transport, Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if c.http == nil {
+		c.http = newHTTP()
+	}
 	return c
 }
 
-// Error is what the venue answered.
-type Error struct {
-	Code   string
-	Status int
-	Wire   schemas.Error
-}
+// answerTime is well past the venue's own budget, so that it ends only what hangs.
+const answerTime = 15 * time.Second
 
-func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Code, e.Status) }
-
-// RetryAfter is how long a rate limit asks to wait; 0 if it does not.
-func (e *Error) RetryAfter() time.Duration {
-	ms, _ := e.Wire.RetryAfterMs()
-	return time.Duration(ms) * time.Millisecond
-}
-
-// Now is the venue's clock as far as it is known: ours, corrected.
-func (c *Client) Now() time.Time {
-	return time.Now().Add(time.Duration(c.offset.Load()) * time.Millisecond)
-}
-
-// SetClock tells how far the venue's clock is ahead of ours, where that is known.
-func (c *Client) SetClock(ahead time.Duration) { c.offset.Store(ahead.Milliseconds()) }
-
-// Call sends one signed request and gives the answer as it came. A 401 whose Date is
-// far from our clock is tried once more with the venue's time.
-func (c *Client) Call(ctx context.Context, method, target string, body []byte) (status int, header http.Header, answer []byte, err error) {
-	status, header, answer, err = c.send(ctx, method, target, body)
-	if err == nil && status == http.StatusUnauthorized && c.correct(header.Get("Date")) {
-		return c.send(ctx, method, target, body)
+// newHTTP keeps as many connections open as requests were ever in flight, up to 64:
+// on loopback a handshake costs more than the request. They are let go before the
+// venue's idle limit of 120 s, so that no request meets a closing one.
+func newHTTP() *http.Client {
+	return &http.Client{
+		Timeout: answerTime,
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, TLSHandshakeTimeout: 5 * time.Second,
+			MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second, DisableCompression: true, ForceAttemptHTTP2: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return status, header, answer, err
-}
-
-func (c *Client) send(ctx context.Context, method, target string, body []byte) (int, http.Header, []byte, error) {
-	r, err := http.NewRequestWithContext(ctx, method, c.base+target, bytes.NewReader(body))
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	ts := strconv.FormatInt(c.Now().UnixMilli(), 10)
-	r.Header.Set(schemas.HeaderKey, c.key)
-	r.Header.Set(schemas.HeaderTimestamp, ts)
-	r.Header.Set(schemas.HeaderSignature, schemas.Sign(c.secret, ts, method, target, body))
-	if len(body) > 0 {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := c.http.Do(r)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, resp.Header, answer, err
-}
-
-// correct takes the venue's time from a Date header; false if it agrees with ours.
-func (c *Client) correct(date string) bool {
-	t, err := http.ParseTime(date)
-	if err != nil {
-		return false
-	}
-	off := time.Until(t).Milliseconds() + 500 // Date is cut to the second
-	if diff := off - c.offset.Load(); diff < 2000 && diff > -2000 {
-		return false
-	}
-	c.offset.Store(off)
-	return true
-}
-
-// do sends a request of a route and decodes its answer.
-func do[Out any](ctx context.Context, c *Client, method, template string, in any) (out Out, err error) {
-	target, err := schemas.Target(template, in)
-	if err != nil {
-		return out, err
-	}
-	body, err := schemas.Body(in)
-	if err != nil {
-		return out, err
-	}
-	status, _, answer, err := c.Call(ctx, method, target, body)
-	if err != nil {
-		return out, err
-	}
-	if status >= 300 {
-		return out, failure(status, answer)
-	}
-	if err := json.Unmarshal(answer, &out); err != nil { // unknown fields are ignored (spec 1.1)
-		return out, fmt.Errorf("%s %s: %w", method, target, err)
-	}
-	return out, nil
-}
-
-func failure(status int, answer []byte) error {
-	var b schemas.ErrorBody
-	if err := json.Unmarshal(answer, &b); err != nil || b.Error.Code == "" {
-		return fmt.Errorf("status %d: %s", status, answer)
-	}
-	return &Error{Code: b.Error.Code, Status: status, Wire: b.Error}
 }

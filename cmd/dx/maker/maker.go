@@ -1,9 +1,12 @@
 package maker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"duplex/client"
@@ -12,31 +15,23 @@ import (
 
 // Options of Run; zero values are the defaults.
 type Options struct {
-	Refresh   time.Duration // between two looks at all markets; 1 s
+	Refresh   time.Duration // between two looks at all markets; 1 s, and at least 100 ms
 	Levels    int           // quotes a side; 2
 	Qty       int           // contracts a quote; 100
-	Inventory int64         // most contracts of one outcome to hold; 5000
+	Inventory int64         // most contracts of one outcome, net of the other, to hold; 5000
 }
 
 func (o Options) withDefaults() Options {
-	if o.Refresh == 0 {
-		o.Refresh = time.Second
-	}
-	if o.Levels == 0 {
-		o.Levels = 2
-	}
-	if o.Qty == 0 {
-		o.Qty = 100
-	}
-	if o.Inventory == 0 {
-		o.Inventory = 5000
-	}
+	o.Refresh = max(cmp.Or(o.Refresh, time.Second), 100*time.Millisecond) // six reads each, of 100 a second
+	o.Levels, o.Qty, o.Inventory = cmp.Or(o.Levels, 2), cmp.Or(o.Qty, 100), cmp.Or(o.Inventory, 5000)
 	return o
 }
 
 const (
-	deadman = 10_000 // ms
-	goodbye = 2 * time.Second
+	deadmanMs = 10_000
+	rearm     = 2 * time.Second
+	goodbye   = 2 * time.Second
+	restMost  = 5 * time.Second
 )
 
 // maker is one run.
@@ -44,167 +39,99 @@ type maker struct {
 	c      *client.Client
 	log    *slog.Logger
 	opt    Options
-	trends [3]trend
-	rounds map[uint32]schemas.RoundRead // by market; of the generation quoted
+	feeds  [3]trend
+	rounds map[uint32]schemas.Round // by market; of the generation quoted
+	budget budget
 	nextID uint64
-	budget float64 // write tokens believed to be there
-	rate   float64
-	at     time.Time
+	armed  time.Time
 	turn   int // which market comes first
 }
 
-// Run quotes until ctx ends, then takes its orders back. It goes on through refusals
-// and restarts of the venue.
+// Run quotes until ctx ends, then takes its orders back. It goes on through refusals,
+// limits and restarts of the venue.
 func Run(ctx context.Context, c *client.Client, log *slog.Logger, o Options) error {
-	m := &maker{c: c, log: log, opt: o.withDefaults(), rounds: map[uint32]schemas.RoundRead{}, nextID: uint64(time.Now().UnixNano())}
+	m := &maker{c: c, log: log, opt: o.withDefaults(), rounds: map[uint32]schemas.Round{}}
+	m.nextID = uint64(c.Now().UnixNano()) // far fewer than one a nanosecond are used, so a later run never meets them
 	defer m.leave()
-	tick := time.NewTicker(m.opt.Refresh)
-	defer tick.Stop()
-	for {
-		if err := m.round(ctx); err != nil && ctx.Err() == nil {
-			m.complain(err)
+	for fails := 0; ctx.Err() == nil; {
+		next := time.Now().Add(m.opt.Refresh)
+		if err := m.pass(ctx); err == nil {
+			fails = 0
+		} else if ctx.Err() == nil {
+			fails++
+			next = time.Now().Add(m.rest(err, fails))
 		}
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-tick.C:
+		case <-time.After(time.Until(next)):
 		}
 	}
+	return nil
 }
 
-// complain logs what a maker cannot expect; limits and pauses are its daily bread.
-func (m *maker) complain(err error) {
-	var e *client.Error
-	if errors.As(err, &e) {
-		switch e.Code {
-		case "rate_limited", "shed", "draining", "market_paused", "market_not_trading", "stale_generation", "unknown_order":
-			return
+// pass looks once at everything and puts the quotes right.
+func (m *maker) pass(ctx context.Context) error {
+	if time.Since(m.armed) > rearm {
+		if _, err := m.c.ArmDeadman(ctx, deadmanMs); err != nil {
+			return err
 		}
+		m.armed = time.Now()
 	}
-	m.log.Warn("quoting", "err", err)
-}
-
-// leave cancels everything in a moment of its own.
-func (m *maker) leave() {
-	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
-	defer cancel()
-	if _, err := m.c.CancelAll(ctx, schemas.CancelAll{}); err != nil {
-		m.complain(err)
-	}
-}
-
-// look is what the venue shows at the start of a round of quoting.
-type look struct {
-	markets   []schemas.Market
-	orders    map[uint32][]schemas.Order
-	positions map[uint32]schemas.Position
-}
-
-func (m *maker) round(ctx context.Context) error {
-	if _, err := m.c.ArmDeadman(ctx, deadman); err != nil {
+	if err := m.budget.earn(ctx, m.c); err != nil {
 		return err
 	}
 	l, err := m.look(ctx)
 	if err != nil {
 		return err
 	}
-	if err := m.earn(ctx); err != nil {
-		return err
-	}
-	var gone []schemas.U64
-	var wanted []schemas.PlaceOrder
-	m.turn++
+	var all changes
+	m.turn++ // what is short is short for another market each time
 	for i := range l.markets {
 		mk := &l.markets[(i+m.turn)%len(l.markets)]
 		if err := m.redeem(ctx, l.positions[mk.MarketID]); err != nil {
-			m.complain(err)
+			return err
 		}
-		drop, place := m.quote(ctx, mk, l)
-		gone = append(gone, drop...)
-		wanted = append(wanted, place...)
+		all.join(m.changes(ctx, mk, l))
 	}
-	return errors.Join(m.cancel(ctx, gone), m.place(ctx, wanted))
+	return m.act(ctx, &all)
 }
 
-func (m *maker) look(ctx context.Context) (l look, err error) {
-	for f := range m.trends {
-		p, err := m.c.OraclePrice(ctx, f)
-		if err != nil {
-			return l, err
-		}
-		m.trends[f].see(float64(p.Price), m.c.Now())
+// rest is how long to leave the venue alone after a failure: as long as it says, else
+// longer each time, and not as long as everyone else.
+func (m *maker) rest(err error, fails int) time.Duration {
+	m.complain(err)
+	m.armed = time.Time{} // a venue that comes back may have fired the switch
+	var e *client.Error
+	if errors.As(err, &e) && e.Code == "rate_limited" {
+		m.budget.empty()
+		return max(e.RetryAfter(), m.opt.Refresh)
 	}
-	markets, err := m.c.Markets(ctx, schemas.ListMarkets{Status: "trading"})
+	most := min(m.opt.Refresh<<min(fails, 6), restMost)
+	return most/2 + rand.N(most/2+1)
+}
+
+// daily are the refusals that a maker expects; others are worth a warning.
+var daily = []string{"rate_limited", "shed", "draining", "market_paused", "market_not_trading", "stale_generation"}
+
+func (m *maker) complain(err error) {
+	level := slog.LevelWarn
+	var e *client.Error
+	if errors.As(err, &e) && slices.Contains(daily, e.Code) {
+		level = slog.LevelDebug
+	}
+	m.log.Log(context.Background(), level, "quoting", "err", err)
+}
+
+// leave cancels everything in a moment of its own. The switch goes only with the
+// orders: if they could not be canceled, it will do that.
+func (m *maker) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	_, err := m.c.CancelAll(ctx, schemas.CancelAll{})
+	if err == nil {
+		_, err = m.c.DisarmDeadman(ctx)
+	}
 	if err != nil {
-		return l, err
+		m.complain(err)
 	}
-	positions, err := m.c.Positions(ctx, schemas.ListPositions{})
-	if err != nil {
-		return l, err
-	}
-	l = look{markets: markets.Markets, orders: map[uint32][]schemas.Order{}, positions: map[uint32]schemas.Position{}}
-	for _, p := range positions.Positions {
-		l.positions[p.MarketID] = p
-	}
-	for o, err := range m.c.AllOrders(ctx, schemas.ListOrders{Status: "resting,partially_filled"}) {
-		if err != nil {
-			return l, err
-		}
-		l.orders[o.MarketID] = append(l.orders[o.MarketID], o)
-	}
-	return l, nil
-}
-
-// earn counts the write tokens that have come since, at the rate the venue grants.
-func (m *maker) earn(ctx context.Context) error {
-	now := time.Now()
-	if m.rate == 0 || now.Sub(m.at) > 30*time.Second {
-		limits, err := m.c.Limits(ctx)
-		if err != nil {
-			return err
-		}
-		m.rate = float64(limits.Write.SustainedRatePerS)
-		m.budget = m.rate
-	}
-	if !m.at.IsZero() {
-		m.budget = min(m.rate, m.budget+m.rate*now.Sub(m.at).Seconds())
-	}
-	m.at = now
-	return nil
-}
-
-// redeem turns pairs back into cash once it is worth a token.
-func (m *maker) redeem(ctx context.Context, p schemas.Position) error {
-	pairs := min(p.YesQty-p.YesReserved, p.NoQty-p.NoReserved)
-	if pairs < int64(m.opt.Qty) || m.budget < 1 {
-		return nil
-	}
-	m.budget--
-	_, err := m.c.Redeem(ctx, schemas.Redeem{MarketID: schemas.Int(p.MarketID), Qty: schemas.Int(pairs)})
-	return err
-}
-
-func (m *maker) cancel(ctx context.Context, ids []schemas.U64) error {
-	for len(ids) > 0 {
-		n := min(len(ids), schemas.BatchCap)
-		if _, err := m.c.CancelMany(ctx, ids[:n]); err != nil {
-			return err
-		}
-		ids = ids[n:]
-	}
-	return nil
-}
-
-// place sends what the budget allows; the markets of the rest come first next time.
-func (m *maker) place(ctx context.Context, orders []schemas.PlaceOrder) error {
-	orders = orders[:min(len(orders), int(m.budget))]
-	for len(orders) > 0 {
-		n := min(len(orders), schemas.BatchCap)
-		m.budget -= float64(n)
-		if _, err := m.c.PlaceOrders(ctx, orders[:n]); err != nil {
-			return err
-		}
-		orders = orders[n:]
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package maker
 import (
 	"context"
 	"log/slog"
-	"math"
 	"testing"
 	"time"
 
@@ -61,28 +60,4 @@ func TestQuotesEveryMarket(t *testing.T) {
 			t.Error("it traded with itself")
 		}
 	})
-}
-
-func TestFairValue(t *testing.T) {
-	tr := trend{}
-	now := time.Unix(0, 0)
-	tr.see(100, now)
-	at := func(strike float64, left time.Duration) float64 { return tr.fair(strike, left, 10*time.Second) }
-	if p := at(100, time.Minute); math.Abs(p-0.5) > 1e-9 {
-		t.Errorf("at the strike: %v", p)
-	}
-	if up, down := at(99.9, time.Minute), at(100.1, time.Minute); up <= 0.5 || down >= 0.5 || math.Abs(up+down-1) > 0.01 {
-		t.Errorf("around the strike: %v and %v", up, down)
-	}
-	if long, short := at(99.95, 15*time.Minute), at(99.95, 30*time.Second); short <= long {
-		t.Errorf("less time, less doubt: %v in 15 minutes, %v in 30 seconds", long, short)
-	}
-	calm := tr.vol2
-	for i := range 60 {
-		tr.see(100*(1+0.001*float64(i%2)), now.Add(time.Duration(i+1)*time.Second))
-	}
-	if tr.vol2 <= calm {
-		t.Error("it does not learn that the price moves")
-	}
-	tr.see(0, now) // no price is no news
 }

@@ -2,117 +2,106 @@ package maker
 
 import (
 	"context"
+	"math"
 	"time"
 
-	"duplex/core"
 	"duplex/schemas"
 )
 
+// A market's unit is a third of what its fair value moves in a second: quotes are
+// wide where it moves much, above all near the end.
 const (
-	half     = 100 // pips from the fair value to the first quote
-	apart    = 100 // pips between two levels
-	wary     = 200 // pips more when little time is left
-	waryLeft = 15 * time.Second
-	stopLeft = 3 * time.Second // no quotes this close to the boundary
-	skew     = 0.2             // pips the fair value moves per contract held
-	drift    = 100             // pips a quote may be off before it is moved
+	unitLeast = 100.0 // pips
+	unitMost  = 500.0
+	drift     = 0.75 // units a quote may be off before it is moved
+	lean      = 2.0  // units the fair value is shifted at the full inventory
+	stopLeft  = 3 * time.Second
 )
 
-var grid = core.Narrow()
+// fit is what a market's quotes are measured by.
+type fit struct {
+	ref, unit float64 // pips: the fair value of YES with the inventory's lean, and the unit
+	net, most int64   // contracts: YES less NO, and the limit of that
+	grid      schemas.TickSize
+}
 
-// quote gives what to take out of a market and what to put in.
-func (m *maker) quote(ctx context.Context, mk *schemas.Market, l look) (drop []schemas.U64, place []schemas.PlaceOrder) {
-	want := m.wanted(ctx, mk, l.positions[mk.MarketID])
-	for _, o := range l.orders[mk.MarketID] {
-		if o.OrderID == nil {
-			continue
-		}
-		if i := match(want, o); i >= 0 {
-			want = append(want[:i], want[i+1:]...)
-		} else {
-			drop = append(drop, *o.OrderID)
-		}
+// fit is false for a market that should have no quotes: paused, about to close, of a
+// silent feed, or not understood.
+func (m *maker) fit(ctx context.Context, mk *schemas.Market, p schemas.Position) (f fit, ok bool) {
+	now, end := m.c.Now(), time.Unix(0, mk.CloseTs.Int64())
+	r, ok := m.roundOf(ctx, mk)
+	if !ok || mk.Paused || end.Sub(now) < stopLeft || r.Category < 1 || r.Category > 9 || r.Strike == 0 {
+		return f, false
 	}
-	for _, w := range want {
-		m.nextID++
-		place = append(place, schemas.PlaceOrder{
-			ClientOrderID: schemas.U64(m.nextID), MarketID: schemas.Int(mk.MarketID), Generation: schemas.Int(mk.Generation), Side: "buy", Outcome: w.outcome,
-			Tick: schemas.Of(schemas.Int(w.tick)), Qty: schemas.Int(m.opt.Qty), PostOnly: true, CancelOnPause: true,
-		})
+	t := &m.feeds[(r.Category-1)/3]
+	if !t.fresh(now) {
+		return f, false
 	}
-	return drop, place
+	fair, move := t.fair(float64(r.Strike), now, end, time.Duration(r.TwapWindowSecs)*time.Second)
+	f = fit{unit: min(max(move*10_000/3, unitLeast), unitMost), net: p.YesQty - p.NoQty, most: m.opt.Inventory, grid: mk.TickSize}
+	tilt := min(max(float64(f.net)/float64(f.most), -1), 1)
+	f.ref = fair*10_000 - lean*f.unit*tilt
+	return f, true
 }
 
 // level is one quote as it should be.
 type level struct {
 	outcome string
-	tick    core.Tick
+	depth   int // 0 is the best
+	tick    int64
 }
 
-// match finds the wanted quote that an order already serves well enough.
-func match(want []level, o schemas.Order) int {
-	for i, w := range want {
-		if off := int64(w.tick) - o.Tick; w.outcome == o.Outcome && off > -drift && off < drift {
-			return i
-		}
-	}
-	return -1
-}
-
-// wanted lists the quotes a market should have; none when it is paused, about to
-// close, or not understood.
-func (m *maker) wanted(ctx context.Context, mk *schemas.Market, p schemas.Position) (out []level) {
-	left := time.Unix(0, mk.CloseTs.Int64()).Sub(m.c.Now())
-	r, ok := m.roundOf(ctx, mk)
-	if !ok || mk.Paused || left < stopLeft || r.Category < 1 || r.Category > 9 || r.Strike == 0 {
-		return nil
-	}
-	t := &m.trends[(r.Category-1)/3]
-	if t.price == 0 {
-		return nil
-	}
-	fair := 10000*t.fair(float64(r.Strike), left, time.Duration(r.TwapWindowSecs)*time.Second) - skew*float64(p.YesQty-p.NoQty)
-	away := float64(half)
-	if left < waryLeft {
-		away += wary
-	}
-	for i := range m.opt.Levels {
-		off := away + float64(i*apart)
-		if p.YesQty < m.opt.Inventory {
-			out = add(out, "yes", fair-off)
-		}
-		if p.NoQty < m.opt.Inventory {
-			out = add(out, "no", 10000-fair-off)
+// levels lists the quotes a market should have, the best first. Where the grid ends
+// before the edge is there, a side has none.
+func (f *fit) levels(n int) (out []level) {
+	for depth := range n {
+		for _, outcome := range []string{"yes", "no"} {
+			tick := nearest(f.grid, f.value(outcome)-f.edge(depth))
+			if l := (level{outcome, depth, tick}); !f.full(outcome) && f.serves(l, outcome, tick) {
+				out = append(out, l)
+			}
 		}
 	}
 	return out
 }
 
-// add brings a price down to the grid. On it, quotes of both outcomes stay apart by
-// what they were apart before, so they never trade with each other.
-func add(to []level, outcome string, price float64) []level {
-	tick, _ := grid.Nearest(core.Tick(min(max(price, 0), float64(core.TickMax))))
-	if tick == 0 {
-		return to
-	}
-	for _, l := range to {
-		if l.outcome == outcome && l.tick == tick {
-			return to
-		}
-	}
-	return append(to, level{outcome, tick})
+// full tells that no more of an outcome may be held.
+func (f *fit) full(outcome string) bool {
+	return outcome == "yes" && f.net >= f.most || outcome == "no" && -f.net >= f.most
 }
 
-// roundOf reads a market's round once in each of its lives.
-func (m *maker) roundOf(ctx context.Context, mk *schemas.Market) (schemas.RoundRead, bool) {
-	if r, ok := m.rounds[mk.MarketID]; ok && r.Generation == mk.Generation {
-		return r, true
+// value is what an outcome is worth, in pips of its own.
+func (f *fit) value(outcome string) float64 {
+	if outcome == "yes" {
+		return f.ref
 	}
-	r, err := m.c.Round(ctx, int(mk.MarketID))
-	if err != nil {
-		m.complain(err)
-		return r, false
+	return 10_000 - f.ref
+}
+
+// edge is how far below its value a level rests: 1, 3, 5 … units.
+func (f *fit) edge(depth int) float64 { return f.unit * float64(1+2*depth) }
+
+// serves tells whether an order at tick does for l. Depths do not overlap, and none
+// reaches an edge of nothing.
+func (f *fit) serves(l level, outcome string, tick int64) bool {
+	off := f.value(outcome) - float64(tick) - f.edge(l.depth)
+	return l.outcome == outcome && math.Abs(off) <= drift*f.unit
+}
+
+// lost tells that an order gives too much away to stand any longer.
+func (f *fit) lost(o *schemas.Order) bool {
+	return f.value(o.Outcome)-float64(o.Tick) < (1-drift)*f.unit
+}
+
+// nearest is the legal tick closest to a price.
+func nearest(g schemas.TickSize, price float64) (tick int64) {
+	off := math.Inf(1)
+	for _, b := range g.Bands {
+		from, to, step := float64(b.From), float64(b.To), float64(b.Step)
+		x := min(max(from+math.Round((price-from)/step)*step, from), to)
+		if d := math.Abs(x - price); d < off {
+			tick, off = int64(x), d
+		}
 	}
-	m.rounds[mk.MarketID] = r
-	return r, r.Generation == mk.Generation
+	return tick
 }

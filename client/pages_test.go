@@ -1,0 +1,80 @@
+package client
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"duplex/schemas"
+)
+
+func TestWalksEveryPageAndStopsAtAnError(t *testing.T) {
+	page := func(rows, cursor string) string {
+		return `{"fills":[` + rows + `],"cursor":"` + cursor + `","as_of_seq":"1"}`
+	}
+	s, c := acts(t, []string{
+		page(`{"seq":"3"},{"seq":"2"}`, "a"), page(`{"seq":"1"}`, ""),
+		page(`{"seq":"3"},{"seq":"2"}`, "a"), "bad_cursor",
+		page(`{"seq":"3"},{"seq":"2"}`, "a"),
+	})
+	walk := c.AllFills(context.Background(), schemas.ListFills{Page: schemas.Page{Limit: schemas.Of(schemas.Int(2))}})
+	var seqs []schemas.U64
+	for f, err := range walk {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seqs = append(seqs, f.Seq)
+	}
+	if len(seqs) != 3 || s.got[1] != "GET /v1/portfolio/fills?limit=2&cursor=a" {
+		t.Errorf("%v by %v", seqs, s.got)
+	}
+	var last error
+	n := 0
+	for _, err := range walk { // again, from the start
+		n, last = n+1, err
+	}
+	if n != 3 || codeOf(last) != "bad_cursor" || s.got[2] != "GET /v1/portfolio/fills?limit=2" {
+		t.Errorf("%d rows, %v by %v", n, last, s.got)
+	}
+	for range walk {
+		break
+	}
+	if len(s.got) != 5 {
+		t.Errorf("it read on: %v", s.got)
+	}
+}
+
+// The clock is measured against the venue's, and a walk over a real list ends.
+func TestAgainstTheVenue(t *testing.T) {
+	h, alice, _ := venue(t)
+	ctx := t.Context()
+	alice.SetClock(0)
+	alice.offset.Store(h.Now() - h.Now()%1e9 - time.Now().UnixNano()) // within the window, and wrong by part of a second
+	off, err := alice.SyncClock(ctx)
+	if real := h.Now() - time.Now().UnixNano(); err != nil || (int64(off)-real) > 50e6 || real-int64(off) > 50e6 {
+		t.Errorf("%v, really %d, %v", off, real, err)
+	}
+	for i := range 5 {
+		if _, err := alice.PlaceOrder(ctx, limit(uint64(i+1), "yes", 1000, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var last schemas.U64
+	n := 0
+	for o, err := range alice.AllOrders(ctx, schemas.ListOrders{Status: "resting", Page: schemas.Page{Limit: schemas.Of(schemas.Int(2))}}) {
+		if err != nil || last != 0 && o.CreatedSeq >= last {
+			t.Fatalf("%+v behind %d, %v", o, last, err)
+		}
+		n, last = n+1, o.CreatedSeq
+	}
+	markets := 0
+	for _, err := range alice.AllMarkets(ctx, schemas.ListMarkets{Page: schemas.Page{Limit: schemas.Of(schemas.Int(1))}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		markets++
+	}
+	if n != 5 || markets != 3 {
+		t.Errorf("%d orders, %d markets", n, markets)
+	}
+}

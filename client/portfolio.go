@@ -1,0 +1,55 @@
+package client
+
+import (
+	"context"
+
+	"duplex/schemas"
+)
+
+const routeDeadman = "/v1/portfolio/deadman"
+
+// ArmDeadman cancels everything unless it is armed again within the time, which is
+// 1000 to 60000 ms.
+func (c *Client) ArmDeadman(ctx context.Context, timeoutMs int) (schemas.Armed, error) {
+	return do[schemas.Armed](ctx, c, "POST", routeDeadman, schemas.ArmDeadman{TimeoutMs: schemas.Int(timeoutMs)})
+}
+
+// DisarmDeadman takes the dead-man switch off and cancels nothing.
+func (c *Client) DisarmDeadman(ctx context.Context) (schemas.Disarmed, error) {
+	return do[schemas.Disarmed](ctx, c, "DELETE", routeDeadman, schemas.None{})
+}
+
+// Deadman reads the switch.
+func (c *Client) Deadman(ctx context.Context) (schemas.Deadman, error) {
+	return do[schemas.Deadman](ctx, c, "GET", routeDeadman, schemas.None{})
+}
+
+// Fills is a page of own fills in either role, newest first.
+func (c *Client) Fills(ctx context.Context, q schemas.ListFills) (schemas.FillList, error) {
+	return do[schemas.FillList](ctx, c, "GET", "/v1/portfolio/fills", q)
+}
+
+// Balance is own cash in pips, free and reserved.
+func (c *Client) Balance(ctx context.Context) (schemas.Balance, error) {
+	return do[schemas.Balance](ctx, c, "GET", "/v1/portfolio/balance", schemas.Now{})
+}
+
+// Positions is a page of what is held in rounds not yet resolved.
+func (c *Client) Positions(ctx context.Context, q schemas.ListPositions) (schemas.PositionList, error) {
+	return do[schemas.PositionList](ctx, c, "GET", "/v1/portfolio/positions", q)
+}
+
+// Settlements is a page of what finished rounds paid, newest first.
+func (c *Client) Settlements(ctx context.Context, q schemas.ListSettlements) (schemas.SettlementList, error) {
+	return do[schemas.SettlementList](ctx, c, "GET", "/v1/portfolio/settlements", q)
+}
+
+// Redeem turns pairs of YES and NO into 10000 pips each.
+func (c *Client) Redeem(ctx context.Context, r schemas.Redeem) (schemas.Redeemed, error) {
+	return do[schemas.Redeemed](ctx, c, "POST", "/v1/portfolio/redeem", r)
+}
+
+// Limits is the key's scopes and rate limits.
+func (c *Client) Limits(ctx context.Context) (schemas.Limits, error) {
+	return do[schemas.Limits](ctx, c, "GET", "/v1/account/limits", schemas.None{})
+}

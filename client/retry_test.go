@@ -1,0 +1,216 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"duplex/schemas"
+)
+
+// script is a venue that checks every signature and answers from a list; "lost" is no
+// answer at all, a code is its error, anything else is the body of a 200.
+type script struct {
+	t       *testing.T
+	mu      sync.Mutex
+	answers []string
+	got     []string // method and target of each request
+	bodies  []string
+}
+
+func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	if !schemas.Verify(make([]byte, schemas.SecretLen), r.Header.Get(schemas.HeaderTimestamp), r.Method, r.RequestURI, body, r.Header.Get(schemas.HeaderSignature)) {
+		s.t.Errorf("%s %s: the signature does not hold", r.Method, r.RequestURI)
+	}
+	s.mu.Lock()
+	s.got, s.bodies = append(s.got, r.Method+" "+r.RequestURI), append(s.bodies, string(body))
+	answer := "shed"
+	if len(s.answers) > 0 {
+		answer, s.answers = s.answers[0], s.answers[1:]
+	}
+	s.mu.Unlock()
+	switch {
+	case answer == "lost":
+		panic(http.ErrAbortHandler)
+	case strings.HasPrefix(answer, "{"), strings.HasPrefix(answer, "["):
+		_, _ = io.WriteString(w, answer)
+	default:
+		e := schemas.ErrorOf(answer)
+		if answer == "rate_limited" {
+			e = schemas.RateLimited(5)
+		}
+		b, _ := schemas.Append(nil, schemas.ErrorBody{Error: e})
+		w.Header().Set("X-Request-Id", "r-1")
+		w.WriteHeader(e.HTTP())
+		_, _ = w.Write(b)
+	}
+}
+
+// seen is what has been sent so far.
+func (s *script) seen() (got, bodies []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got), slices.Clone(s.bodies)
+}
+
+// acts runs a client against a script.
+func acts(t *testing.T, answers []string, opts ...Option) (*script, *Client) {
+	s := &script{t: t, answers: answers}
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	return s, New(h.URL, "k", make([]byte, schemas.SecretLen), opts...)
+}
+
+const placed = `{"order_id":"9","client_order_id":"1","status":"resting","seq":"9","filled_qty":0,"resting_qty":1,"fills":[]}`
+
+func TestWhatGoesAgain(t *testing.T) {
+	place := func(c *Client) error {
+		_, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 1))
+		return err
+	}
+	cancel := func(c *Client) error { _, err := c.Cancel(context.Background(), 9); return err }
+	read := func(c *Client) error { _, err := c.Time(context.Background()); return err }
+	decrease := func(c *Client) error {
+		_, err := c.Decrease(context.Background(), schemas.DecreaseOrder{OrderID: 9, ReduceBy: schemas.Of(schemas.Int(1))})
+		return err
+	}
+	now := `{"server_time":"1"}`
+	done := `{"status":"canceled","canceled_qty":1,"seq":"2"}`
+	for _, c := range []struct {
+		name    string
+		do      func(*Client) error
+		opts    []Option
+		answers []string
+		want    string // "" is well
+		sent    int
+		maybe   bool
+	}{
+		{"a read", read, nil, []string{"shed", "lost", "sequencing_timeout", now}, "", 4, false},
+		{"a read that never comes", read, nil, []string{"shed", "shed", "shed", "shed", now}, "shed", 4, false},
+		{"tried once", read, []Option{Tries(1)}, []string{"shed", now}, "shed", 1, false},
+		{"a placement surely not done", place, nil, []string{"shed", "draining", placed}, "", 3, false},
+		{"a cancel surely not done", cancel, nil, []string{"shed", done}, "", 2, false},
+		{"a placement of unknown outcome", place, nil, []string{"sequencing_timeout", placed}, "sequencing_timeout", 1, true},
+		{"and when asked to", place, []Option{RepeatPlacements()}, []string{"sequencing_timeout", "lost", placed}, "", 3, false},
+		{"a cancel of unknown outcome", cancel, []Option{RepeatPlacements()}, []string{"sequencing_timeout", done}, "sequencing_timeout", 1, true},
+		{"a lost decrease", decrease, []Option{RepeatPlacements()}, []string{"lost", done}, "transport", 1, true},
+		{"a later refusal at the door says nothing of the first", place, []Option{RepeatPlacements(), Tries(3)}, []string{"lost", "shed", "shed"}, "transport", 3, true},
+		{"limited", place, nil, []string{"rate_limited", placed}, "rate_limited", 1, false},
+		{"limited and patient", place, []Option{WaitForTokens(), Tries(1)}, []string{"rate_limited", "rate_limited", placed}, "", 3, false},
+		{"refused", place, []Option{RepeatPlacements()}, []string{"market_paused", placed}, "market_paused", 1, false},
+		{"a first failure of the venue itself", place, nil, []string{"internal", placed}, "internal", 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s, cl := acts(t, c.answers, c.opts...)
+			err := c.do(cl)
+			sent, bodies := s.seen()
+			if got := codeOf(err); got != c.want || len(sent) != c.sent || err != nil && MayBeDone(err) != c.maybe {
+				t.Errorf("%q after %d requests: %v, may be done %v", got, len(sent), err, MayBeDone(err))
+			}
+			for _, b := range bodies[1:] {
+				if b != bodies[0] {
+					t.Errorf("it went again as %s", b)
+				}
+			}
+		})
+	}
+}
+
+func codeOf(err error) string {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Code
+	default:
+		return "transport"
+	}
+}
+
+// A repeat that turns out to be a duplicate answers with what the first try did.
+func TestRepeatFindsTheFirst(t *testing.T) {
+	row := func(id, status, reason string) string {
+		return fmt.Sprintf(`{"orders":[{"order_id":%s,"client_order_id":"1","status":%q,"reason":%q,"filled_qty":2,"remaining_qty":1,"created_seq":"9"}],"cursor":"","as_of_seq":"12"}`, id, status, reason)
+	}
+	fills := `{"fills":[{"tick_yes":5100,"qty":1,"path":"mint"},{"tick_yes":5000,"qty":1,"path":"direct"}],"cursor":"","as_of_seq":"12"}`
+	s, c := acts(t, []string{"lost", "duplicate_client_order_id", row(`"9"`, "partially_filled", ""), fills}, RepeatPlacements())
+	o, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 3))
+	if err != nil || o.OrderID != 9 || o.Seq != 9 || o.RestingQty != 1 || len(o.Fills) != 2 || o.Fills[0].TickYes != 5000 {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if got, _ := s.seen(); !slices.Equal(got[2:], []string{"GET /v1/portfolio/orders?client_order_id=1", "GET /v1/portfolio/fills?order_id=9"}) {
+		t.Errorf("it asked %v", got)
+	}
+	_, c = acts(t, []string{"lost", "duplicate_client_order_id", row("null", "rejected", "insufficient_balance")}, RepeatPlacements())
+	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 3)); codeOf(err) != "insufficient_balance" {
+		t.Errorf("the first was rejected: %v", err)
+	}
+	twice, _ := schemas.Append(nil, schemas.PlaceResults{Results: []schemas.PlaceResult{{Error: schemas.Of(schemas.ErrorOf(duplicate))}, {Error: schemas.Of(schemas.ErrorOf("bad_qty"))}}})
+	list := strings.TrimSuffix(strings.TrimPrefix(string(twice), `{"results":`), "}")
+	_, c = acts(t, []string{"sequencing_timeout", list, row(`"9"`, "resting", ""), fills}, RepeatPlacements())
+	out, err := c.PlaceOrders(context.Background(), []schemas.PlaceOrder{limit(1, "yes", 5000, 3), limit(2, "yes", 5000, 3)})
+	if err != nil || len(out) != 2 || out[0].Outcome == nil || out[0].OrderID != 9 || out[1].Error.Code != "bad_qty" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	_, c = acts(t, []string{"duplicate_client_order_id"}, RepeatPlacements())
+	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 3)); codeOf(err) != duplicate {
+		t.Errorf("a duplicate at the first try is the caller's: %v", err)
+	}
+}
+
+// What is signed is what goes out, also where that is not what was given.
+func TestSignsWhatIsSent(t *testing.T) {
+	s, c := acts(t, []string{"{}", "{}", "{}", "{}"})
+	for _, target := range []string{"/v1/markets?status=trading,frozen&x=%C3%A9", "/v1//time?", "/v1/x/../time", "/v1/a b?q=é"} {
+		if status, _, _, err := c.Call(context.Background(), "GET", target, nil); err != nil || status != 200 {
+			t.Errorf("%s: %d, %v", target, status, err)
+		}
+	}
+	if got, _ := s.seen(); got[1] != "GET /v1//time?" || got[2] != "GET /v1/x/../time" {
+		t.Errorf("it sent %v", got)
+	}
+}
+
+func TestErrorsTellAll(t *testing.T) {
+	_, c := acts(t, []string{"rate_limited", "insufficient_balance"})
+	_, err := c.Balance(context.Background())
+	var e *Error
+	if !errors.As(err, &e) || e.Status != 429 || e.RetryAfter() != 5*time.Millisecond || e.RequestID != "r-1" || e.Retry() != schemas.Safe {
+		t.Errorf("%+v", e)
+	}
+	_, err = c.Balance(context.Background())
+	if !errors.As(err, &e) || *e.Num != 257 || e.Origin != schemas.OriginCore || e.Retry() != schemas.Never || !strings.Contains(err.Error(), "GET /v1/portfolio/balance") {
+		t.Errorf("%+v, %v", e, err)
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", 502) }))
+	defer proxy.Close()
+	if _, err = New(proxy.URL, "k", nil, Tries(1)).Balance(context.Background()); !errors.As(err, &e) || e.Status != 502 || e.Code != "" || !MayBeDone(err) {
+		t.Errorf("%v", err)
+	}
+	proxy.Close()
+	if _, err = New(proxy.URL, "k", nil, Tries(1)).Cancel(context.Background(), 1); err == nil || MayBeDone(err) {
+		t.Errorf("nobody listens: %v", err)
+	}
+}
+
+// A wait ends with its context.
+func TestWaitsEndWithTheContext(t *testing.T) {
+	_, c := acts(t, nil, Tries(100))
+	ctx, stop := context.WithTimeout(context.Background(), 30*time.Millisecond)
+	defer stop()
+	begun := time.Now()
+	if _, err := c.Time(ctx); err == nil || time.Since(begun) > 2*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
+}
