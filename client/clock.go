@@ -23,7 +23,7 @@ func (c *Client) SyncClock(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	middle := sent.Add(time.Now().Sub(sent) / 2)
+	middle := sent.Add(time.Since(sent) / 2)
 	off := time.Unix(0, t.ServerTime.Int64()).Sub(middle)
 	c.offset.Store(int64(off))
 	return off, nil
@@ -43,6 +43,6 @@ func (c *Client) correct(date string) bool {
 	if diff := t.Sub(c.Now()); diff.Abs() < coarse {
 		return false
 	}
-	c.offset.Store(int64(t.Sub(time.Now())))
+	c.offset.Store(int64(time.Until(t)))
 	return true
 }

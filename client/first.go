@@ -21,10 +21,10 @@ func isDuplicate(err error) bool {
 func (c *Client) first(ctx context.Context, id schemas.U64) (out schemas.Outcome, err error) {
 	l, err := c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id})
 	if err != nil {
-		return out, err
+		return out, unread(id, err)
 	}
 	if len(l.Orders) == 0 {
-		return out, fmt.Errorf("client_order_id %s: placed, and no longer listed", id)
+		return out, unread(id, errors.New("it is no longer listed"))
 	}
 	o := &l.Orders[0]
 	if o.OrderID == nil {
@@ -37,11 +37,17 @@ func (c *Client) first(ctx context.Context, id schemas.U64) (out schemas.Outcome
 	}
 	for f, err := range c.AllFills(ctx, schemas.ListFills{OrderID: o.OrderID}) {
 		if err != nil {
-			return out, err
+			return out, unread(id, err)
 		}
 		out.Fills = append([]schemas.OutcomeFill{{TickYes: f.TickYes, Qty: f.Qty, Path: f.Path}}, out.Fills...) // listed newest first
 	}
 	return out, nil
+}
+
+// unread is that a placement was done, but not what became of it. It hides the error
+// of the read, which must not pass for the placement's.
+func unread(id schemas.U64, err error) error {
+	return fmt.Errorf("client_order_id %s is placed; reading it back: %v", id, err)
 }
 
 // firsts puts what earlier tries did in the place of the duplicates of a batch.

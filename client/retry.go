@@ -24,7 +24,7 @@ func (c *Client) retry(ctx context.Context, r *request) (answer []byte, repeated
 	var unknown error
 	for n := 1; ; {
 		answer, err = c.once(ctx, r)
-		if err == nil || decided(err) {
+		if err == nil || decided(err, unknown != nil) {
 			return answer, unknown != nil, err
 		}
 		if MayBeDone(err) && unknown == nil {
@@ -51,10 +51,11 @@ func (c *Client) once(ctx context.Context, r *request) ([]byte, error) {
 	return answer, nil
 }
 
-// decided tells an answer that another try would not change.
-func decided(err error) bool {
+// decided tells an answer that another try would not change. Behind a try of unknown
+// outcome only the core can say, since it alone knows what the first one did.
+func decided(err error, behind bool) bool {
 	var e *Error
-	return errors.As(err, &e) && e.Retry() == schemas.Never
+	return errors.As(err, &e) && e.Retry() == schemas.Never && (!behind || e.Origin == schemas.OriginCore)
 }
 
 // again decides what the n-th failure of a request means. Waiting for tokens does not
@@ -66,7 +67,7 @@ func (c *Client) again(r *request, err error, n int) (wait time.Duration, counts
 	}
 	var never unsent
 	switch {
-	case n >= c.tries, errors.As(err, &never):
+	case n >= c.tries, errors.As(err, &never), decided(err, false):
 		return 0, true, false
 	case MayBeDone(err):
 		return backoff(n), true, r.reads() || r.places() && c.placeAgain

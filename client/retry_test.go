@@ -104,6 +104,8 @@ func TestWhatGoesAgain(t *testing.T) {
 		{"a cancel of unknown outcome", cancel, []Option{RepeatPlacements()}, []string{"sequencing_timeout", done}, "sequencing_timeout", 1, true},
 		{"a lost decrease", decrease, []Option{RepeatPlacements()}, []string{"lost", done}, "transport", 1, true},
 		{"a later refusal at the door says nothing of the first", place, []Option{RepeatPlacements(), Tries(3)}, []string{"lost", "shed", "shed"}, "transport", 3, true},
+		{"nor does a key that is gone by then", place, []Option{RepeatPlacements()}, []string{"lost", "unauthorized"}, "transport", 2, true},
+		{"but the core does", place, []Option{RepeatPlacements()}, []string{"lost", "market_paused"}, "market_paused", 2, false},
 		{"limited", place, nil, []string{"rate_limited", placed}, "rate_limited", 1, false},
 		{"limited and patient", place, []Option{WaitForTokens(), Tries(1)}, []string{"rate_limited", "rate_limited", placed}, "", 3, false},
 		{"refused", place, []Option{RepeatPlacements()}, []string{"market_paused", placed}, "market_paused", 1, false},
@@ -156,6 +158,10 @@ func TestRepeatFindsTheFirst(t *testing.T) {
 	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 3)); codeOf(err) != "insufficient_balance" {
 		t.Errorf("the first was rejected: %v", err)
 	}
+	_, c = acts(t, []string{"lost", "duplicate_client_order_id", "rate_limited"}, RepeatPlacements())
+	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 3)); err == nil || !MayBeDone(err) {
+		t.Errorf("it was placed, and could not be read: %v", err)
+	}
 	twice, _ := schemas.Append(nil, schemas.PlaceResults{Results: []schemas.PlaceResult{{Error: schemas.Of(schemas.ErrorOf(duplicate))}, {Error: schemas.Of(schemas.ErrorOf("bad_qty"))}}})
 	list := strings.TrimSuffix(strings.TrimPrefix(string(twice), `{"results":`), "}")
 	_, c = acts(t, []string{"sequencing_timeout", list, row(`"9"`, "resting", ""), fills}, RepeatPlacements())
@@ -193,7 +199,7 @@ func TestErrorsTellAll(t *testing.T) {
 	if !errors.As(err, &e) || *e.Num != 257 || e.Origin != schemas.OriginCore || e.Retry() != schemas.Never || !strings.Contains(err.Error(), "GET /v1/portfolio/balance") {
 		t.Errorf("%+v, %v", e, err)
 	}
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", 502) }))
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusBadGateway) }))
 	defer proxy.Close()
 	if _, err = New(proxy.URL, "k", nil, Tries(1)).Balance(context.Background()); !errors.As(err, &e) || e.Status != 502 || e.Code != "" || !MayBeDone(err) {
 		t.Errorf("%v", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,13 +20,19 @@ type callCmd struct {
 }
 
 func (c *callCmd) Help() string {
-	return `Examples:
+	return `Prints the answer; one that is not 2xx goes to standard error, and the exit code is 1.
+
+Examples:
   dx call GET /v1/portfolio/balance
   dx call POST /v1/portfolio/orders '{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":10}'
+  dx call DELETE /v1/portfolio/orders/batch - < ids.json
   dx call --as reader GET '/v1/markets?status=trading'`
 }
 
 func (c *callCmd) Run(ctx context.Context, out io.Writer) error {
+	if !strings.HasPrefix(c.Path, "/") {
+		return flagError{"path", errors.New("it begins with /, as in /v1/time")}
+	}
 	cl, err := c.client()
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ type connect struct {
 	Key     string `help:"API key; default: the dev file's." env:"DX_KEY"`
 	Secret  string `help:"Its secret, 64 hex characters." env:"DX_SECRET" hidden:""`
 	DevFile string `help:"The file dx dev wrote." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
-	As      string `help:"Account of the dev file to act as." default:"trader"`
+	As      string `help:"Account of the dev file to act as: trader, maker, reader or treasurer." default:"trader" env:"DX_AS"`
 }
 
 func (c *connect) client() (*client.Client, error) {
@@ -40,7 +40,8 @@ func (c *connect) client() (*client.Client, error) {
 	if !ok {
 		return nil, flagError{"secret", errors.New("DX_SECRET must be 64 hex characters")}
 	}
-	return client.New(base, key, secret), nil
+	// A person at a prompt would do both of these by hand.
+	return client.New(base, key, secret, client.WaitForTokens(), client.RepeatPlacements()), nil
 }
 
 func readDevFile(path string) (dev schemas.DevFile, err error) {

@@ -21,11 +21,13 @@ type orderCmd struct {
 	Outcome       string        `arg:"" enum:"yes,no" help:"yes or no."`
 	Qty           int64         `arg:"" help:"Shares."`
 	Price         string        `arg:"" optional:"" help:"Limit in cents, as @55 or @96.1; leave it out for a market order."`
+	Market        bool          `help:"Say that a market order is meant; the default without a price."`
+	Worst         string        `help:"Worst price of a market order, in cents."`
 	MarketID      uint32        `help:"Market slot; see dx markets." required:""`
 	MaxCost       string        `help:"Most dollars to spend, fees included; a market buy without it may spend $1 a share."`
 	TIF           string        `help:"gtc, gtt, ioc or fok." enum:",gtc,gtt,ioc,fok" default:""`
 	Expires       time.Duration `help:"With --tif gtt: how long it rests."`
-	Group         uint32        `help:"Group for cancel --all."`
+	Group         uint32        `help:"Group for dx cancel --all --group."`
 	PostOnly      bool          `help:"Cancel instead of taking."`
 	ReduceOnly    bool          `help:"Never beyond what is held."`
 	CancelOnPause bool          `help:"Cancel when the market freezes or pauses."`
@@ -38,7 +40,12 @@ func (o *orderCmd) Help() string {
 	return `Examples:
   dx order buy yes 10 @55 --market-id 1            a limit order at 55 cents
   dx order buy no 10 --market-id 1 --max-cost 4    a market order for at most $4
-  dx order sell yes 5 @60.0 --market-id 1 --preview`
+  dx order sell yes 5 --market-id 1 --worst 40     a market order, at 40 cents or better
+  dx order sell yes 5 @60 --market-id 1 --preview  what would happen; nothing does
+  dx order buy yes 10 @3.5 --market-id 1 --post-only --tif gtt --expires 30s
+
+The same line run twice places two orders, each with a client_order_id of its own;
+--client-order-id makes it one.`
 }
 
 func (o *orderCmd) Run(ctx context.Context, out io.Writer) error {
@@ -77,18 +84,38 @@ func (o *orderCmd) order() (in schemas.PlaceOrder, err error) {
 		in.ExpiryTs = schemas.Of(schemas.U64(time.Now().Add(o.Expires).UnixNano()))
 	}
 	if o.Price == "" {
-		in.Type = "market"
-		if o.Side == "buy" && in.MaxCost == 0 {
-			in.MaxCost = schemas.U64(o.Qty) * 10300 // $1 and the dearest fee a share
-		}
-		return in, nil
+		return in, o.atMarket(&in)
 	}
-	tick, err := decimal(strings.TrimPrefix(o.Price, "@"), 100)
+	if o.Market || o.Worst != "" {
+		return in, flagError{"price", errors.New("a market order has none; --worst bounds it")}
+	}
+	in.Tick, err = ticks("price", o.Price)
+	return in, err
+}
+
+// atMarket makes a market order of it. A buy without --max-cost may spend what its
+// shares can cost at most.
+func (o *orderCmd) atMarket(in *schemas.PlaceOrder) (err error) {
+	in.Type = "market"
+	if o.Side == "buy" && in.MaxCost == 0 {
+		in.MaxCost = schemas.U64(max(o.Qty, 0)) * 10300 // $1 and the dearest fee a share
+	}
+	if o.Worst != "" {
+		in.WorstTick, err = ticks("worst", o.Worst)
+	}
+	return err
+}
+
+// ticks reads a price in cents, as 55 or @55.5, exactly.
+func ticks(flag, text string) (*schemas.Int, error) {
+	pips, err := decimal(strings.TrimPrefix(text, "@"), 100)
+	if err == nil && (pips < schemas.TickMin || pips > schemas.TickMax) {
+		err = errors.New("prices are in cents here, over 0 and under 100: @47 is 47 cents, or 4700 pips")
+	}
 	if err != nil {
-		return in, flagError{"price", err}
+		return nil, flagError{flag, err}
 	}
-	in.Tick = schemas.Of(schemas.Int(tick))
-	return in, nil
+	return schemas.Of(schemas.Int(pips)), nil
 }
 
 var errDecimal = errors.New("a decimal number is wanted, with no more places than a pip")
@@ -136,12 +163,15 @@ type cancelCmd struct {
 }
 
 func (c *cancelCmd) Help() string {
-	return "Examples:\n  dx cancel 184 185\n  dx cancel --all --market-id 3"
+	return `Examples:
+  dx cancel 184 185
+  dx cancel --all
+  dx cancel --all --market-id 3 --group 7`
 }
 
 func (c *cancelCmd) Run(ctx context.Context, out io.Writer) error {
-	if c.All == (len(c.IDs) > 0) {
-		return flagError{"all", errors.New("give order ids, or --all")}
+	if c.All == (len(c.IDs) > 0) || !c.All && (c.MarketID > 0 || c.Group > 0) {
+		return flagError{"all", errors.New("give order ids, or --all with or without --market-id and --group")}
 	}
 	cl, err := c.client()
 	if err != nil {

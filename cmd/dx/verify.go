@@ -5,8 +5,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"duplex/core/engine"
+	"duplex/core/journal"
 )
 
 // verifyCmd is `dx verify DIR`.
@@ -15,7 +18,11 @@ type verifyCmd struct {
 }
 
 func (v *verifyCmd) Help() string {
-	return "Replays the journal without changing it: chain and checksums, every checkpoint and snapshot hash on the way, the money after every command. Exits 1 and names the first seq that does not hold."
+	return `Replays the journal without changing it: chain and checksums, every checkpoint and snapshot hash on the way, the money after every command. Exits 1 and names the first seq that does not hold, with file and offset.
+
+Examples:
+  dx verify .dx/venue
+  dx verify dx-data/journal`
 }
 
 func (v *verifyCmd) Run(out io.Writer) error {
@@ -26,20 +33,15 @@ func (v *verifyCmd) Run(out io.Writer) error {
 	if !isDir(filepath.Join(dir, "log")) {
 		return fmt.Errorf("%s: no journal here", v.Dir)
 	}
-	progress := func(uint64) {}
-	if terminal(out) {
-		progress = func(done uint64) {
-			if done%1000 == 0 {
-				fmt.Fprintf(out, "\r%d groups", done)
-			}
-		}
+	var progress func(uint64)
+	if terminal(os.Stderr) {
+		b := bar{to: os.Stderr, total: groups(dir)}
+		progress = b.at
+		defer b.wipe()
 	}
 	p, err := engine.Verify(dir, progress)
 	if err != nil {
 		return err
-	}
-	if terminal(out) {
-		fmt.Fprint(out, "\r")
 	}
 	fmt.Fprintf(out, "whole: %d commands in %d groups, up to seq %d\nstate hash %x\n", p.Commands, p.Groups, p.Seq, p.Hash)
 	if p.From > 0 {
@@ -53,6 +55,38 @@ func (v *verifyCmd) Run(out io.Writer) error {
 	}
 	return nil
 }
+
+// groups counts what there is to replay. What is damaged ends the count; the replay
+// names it.
+func groups(dir string) (n uint64) {
+	for _, err := range journal.Scan(dir, 0) {
+		if err != nil {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// bar shows on one line of a terminal how far a replay is.
+type bar struct {
+	to    io.Writer
+	total uint64
+	shown time.Time
+}
+
+const barWidth = 40
+
+func (b *bar) at(done uint64) {
+	if done < b.total && time.Since(b.shown) < 100*time.Millisecond {
+		return
+	}
+	b.shown, done = time.Now(), min(done, b.total)
+	full := int(done * barWidth / max(b.total, 1))
+	fmt.Fprintf(b.to, "\r[%s%s] %3d %% of %d groups", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), done*100/max(b.total, 1), b.total)
+}
+
+func (b *bar) wipe() { fmt.Fprint(b.to, "\r\x1b[K") }
 
 func isDir(path string) bool {
 	s, err := os.Stat(path)

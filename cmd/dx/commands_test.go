@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/schemas"
+)
+
+// said runs a command line in this process and gives exit code, output and errors.
+func said(args ...string) (code int, out, errs string) {
+	var o, e bytes.Buffer
+	code = run(args, &o, &e)
+	return code, o.String(), e.String()
+}
+
+// The commands of a first session, against a running venue.
+func TestCommands(t *testing.T) {
+	data := t.TempDir()
+	p := start(t, data)
+	file := filepath.Join(t.TempDir(), "dev.json")
+	b, err := schemas.Append(nil, p.dev)
+	if err == nil {
+		err = os.WriteFile(file, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("DX_DEV_FILE", file)
+	m := p.market(20*time.Second, func(m schemas.Market) bool { return m.YesBid > 100 && m.YesAsk > 0 && m.YesAsk < 9800 })
+	market := fmt.Sprintf("--market-id=%d", m.MarketID)
+	id := func(out string) string {
+		_, rest, _ := strings.Cut(out, `"order_id":"`)
+		id, _, _ := strings.Cut(rest, `"`)
+		return id
+	}
+
+	for _, c := range []struct {
+		name string
+		args string
+		code int
+		want string // in the output, or in the errors when it fails
+	}{
+		{"call", "call get /v1/portfolio/balance", 0, `"cash":"100000000"`},
+		{"call as another", "call --as reader POST /v1/portfolio/orders {}", 1, "missing_scope"},
+		{"call what is not there", "call GET /v1/nothing", 1, `404 {"error":{"code":"not_found"`},
+		{"call without a slash", "call GET v1/time", 2, "--path"},
+		{"call with a query", "call GET /v1/markets?status=trading&limit=1", 0, `"cursor":`},
+		{"nobody of that name", "call --as nobody GET /v1/time", 2, "--as"},
+		{"markets", "markets", 0, "YES BID"},
+		{"markets as JSON", "markets --json", 0, `{"markets":[{"market_id":`},
+		{"book", fmt.Sprintf("book %d", m.MarketID), 0, "= NO BID"},
+		{"book as JSON", fmt.Sprintf("book %d --depth 1 --json", m.MarketID), 0, `"yes":[[`},
+		{"no such book", "book 31", 1, "unknown_market"},
+		{"preview", "order buy yes 3 --preview " + market, 0, `"best_payout":"30000"`},
+		{"market order", "order buy yes 3 --max-cost 3.1 " + market, 0, `"status":"executed"`},
+		{"pips", "order buy yes 3 @4700 " + market, 2, "in cents"},
+		{"off the grid", "order buy yes 3 @50.5 " + market, 1, "bad_price_tick (400): The tick is off the grid"},
+		{"no market", "order buy yes 3 @50", 2, "--market-id"},
+		{"nothing to cancel", "cancel", 2, "--all"},
+		{"both ways", "cancel 5 --all", 2, "--all"},
+		{"cancel what is not mine", "cancel 1", 0, "unknown_order"},
+		{"cancel all", "cancel --all " + market, 0, `"seq":`},
+	} {
+		code, out, errs := said(strings.Fields(c.args)...)
+		if text := map[bool]string{true: out, false: errs}[c.code == 0]; code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%s: exit %d\n%s%s", c.name, code, out, errs)
+		}
+	}
+	code, out, errs := said("order", "buy", "yes", "3", "@1", "--post-only", "--tif", "gtt", "--expires", "1m", "--client-order-id", "7", market)
+	if code != 0 || !strings.Contains(out, `"client_order_id":"7","status":"resting"`) {
+		t.Fatalf("%d %s%s", code, out, errs)
+	}
+	if code, out, errs := said("cancel", id(out)); code != 0 || !strings.Contains(out, `"canceled_qty":3`) {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	p.stop()
+	if code, out, errs := said("verify", data); code != 0 || !strings.Contains(out, "state hash") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	if code, _, errs := said("call", "GET", "/v1/time"); code != 1 || !strings.Contains(errs, "refused") {
+		t.Errorf("nobody listens: %d %s", code, errs)
+	}
+	if code, _, errs := said("verify", t.TempDir()); code != 1 || !strings.Contains(errs, "no journal") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// A flipped byte is found, and named with its seq, file and place.
+func TestVerifyNamesTheDamage(t *testing.T) {
+	data := t.TempDir()
+	p := start(t, data, "--no-maker")
+	p.stop()
+	logs, err := filepath.Glob(filepath.Join(data, "journal", "log", "*"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal(logs, err)
+	}
+	b, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[400] ^= 1 // within the first groups
+	if err := os.WriteFile(logs[0], b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := said("verify", data)
+	if code != 1 || !strings.Contains(errs, "seq ") || !strings.Contains(errs, filepath.Base(logs[0])) || !strings.Contains(errs, "byte") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+}
