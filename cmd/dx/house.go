@@ -30,6 +30,7 @@ import (
 	"duplex/lanes/gate"
 	"duplex/lanes/portal"
 	"duplex/lanes/rest"
+	"duplex/lanes/ws"
 	"duplex/tools"
 )
 
@@ -60,6 +61,7 @@ type house struct {
 	poster *feeds.Poster
 
 	api, portal, admin string // base URLs
+	events             *ws.Lane
 	servers            []*http.Server
 	stop               context.CancelFunc
 	work               sync.WaitGroup
@@ -151,6 +153,7 @@ func (h *house) listen() error {
 	}
 	routes := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { h.gate.Fail(w, err) })
 	lane := rest.Mount(routes, h.gate, version())
+	h.events = ws.Mount(routes, h.gate)
 	h.serve(api, h.gate.Edge(routes))
 	h.serve(portalAt, portal.New(portal.Options{Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), Changelog: duplex.Changelog, API: h.api, Log: h.plan.log}))
 	h.serve(adminAt, admin.New(admin.Options{
@@ -223,6 +226,9 @@ func (h *house) close() error {
 		h.stop()
 	}
 	var errs []error
+	if h.events != nil {
+		errs = append(errs, h.events.Close(ctx)) // hijacked connections are no server's to close
+	}
 	for _, s := range h.servers {
 		if err := s.Shutdown(ctx); err != nil {
 			errs = append(errs, err, s.Close())

@@ -34,10 +34,23 @@ func CredentialsOf(h http.Header) (c Credentials, ok bool) {
 // checks).
 func (g *Gate) Authenticate(r *http.Request, c *Call) error {
 	cred, ok := CredentialsOf(r.Header)
+	if !ok && g.Offered != nil && bare(r.Header) {
+		cred, ok = g.Offered(r)
+	}
 	if !ok {
 		return tools.Refuse("unauthorized")
 	}
 	return g.Prove(cred, r.Method, r.RequestURI, c)
+}
+
+// bare tells that a request has none of the three headers.
+func bare(h http.Header) bool {
+	for _, name := range []string{schemas.HeaderKey, schemas.HeaderTimestamp, schemas.HeaderSignature} {
+		if len(h[http.CanonicalHeaderKey(name)]) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Prove checks credentials against a method, a raw target and the call's raw body.

@@ -42,11 +42,11 @@ func (g *Gate) door(prove func(*http.Request, *Call) error, api bool, next http.
 			return
 		}
 		if err := enter(rec, r, c, prove); err != nil {
-			g.Fail(rec, err)
+			g.refuse(rec, r, err)
 			return
 		}
 		ctx := context.WithValue(r.Context(), callKey{}, c)
-		if api {
+		if api && !g.manner(r).OwnTime {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, g.Budget())
 			defer cancel()
@@ -142,7 +142,7 @@ func (g *Gate) finish(w *recorder, r *http.Request, c *Call, begun time.Time) {
 		}
 		g.Log.Error("panic", "request_id", c.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		if w.status == 0 {
-			g.Fail(w, tools.Refuse("internal"))
+			g.refuse(w, r, tools.Refuse("internal"))
 		}
 	}
 	took := time.Since(begun)
@@ -183,12 +183,19 @@ var jsonType = []string{"application/json"}
 
 // Fail writes the error body of spec 7 for any error of an operation or the door.
 func (g *Gate) Fail(w http.ResponseWriter, err error) {
+	e := g.Refusal(w.Header().Get("X-Request-Id"), err)
+	Answer(w, e.HTTP(), schemas.ErrorBody{Error: e})
+}
+
+// Refusal is what a caller is told of an error. It is counted, and logged where the
+// venue itself failed.
+func (g *Gate) Refusal(requestID string, err error) schemas.Error {
 	e := tools.ErrorOf(err)
 	if e.Code == "internal" && err != nil {
-		g.Log.Error("internal", "request_id", w.Header().Get("X-Request-Id"), "err", err)
+		g.Log.Error("internal", "request_id", requestID, "err", err)
 	}
 	g.Stats.refuse(e.Code)
-	Answer(w, e.HTTP(), schemas.ErrorBody{Error: e})
+	return e
 }
 
 // Answer writes v as JSON.

@@ -28,8 +28,13 @@ type Gate struct {
 	Log     *slog.Logger
 	Origins []string // browser origins allowed besides the host itself
 
+	// Offered finds the credentials of a request that has none of the headers: those
+	// of a browser's handshake (contract ws). Nil: there is no other way.
+	Offered func(*http.Request) (Credentials, bool)
+
 	buckets buckets
 	once    once
+	manners map[string]Manner // by path
 	Stats   Stats
 }
 

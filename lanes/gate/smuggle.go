@@ -54,6 +54,9 @@ type conn struct {
 	done bool
 }
 
+// NetConn is the connection below, for who must set its options.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 && !c.done {

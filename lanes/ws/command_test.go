@@ -1,0 +1,54 @@
+package ws
+
+import (
+	"strings"
+	"testing"
+
+	"duplex/core"
+)
+
+// Every command, and every error of the page that a command can give; one that
+// fails changes nothing and leaves the connection open (contract ws, Commands).
+func TestCommandsAndErrors(t *testing.T) {
+	s := newStream(t)
+	r := s.dial(s.Key(1, core.ScopeRead))
+	for _, c := range []struct{ cmd, params, want string }{
+		{"subscribe", `{"channels":["trades"],"market_ids":[1]}`, `{"channel":"trades","sid":1}`},
+		{"subscribe", `{"channels":["trades"]}`, `"code":5,"name":"already_subscribed"`},
+		{"subscribe", `{"channels":["ticker"]}`, `"code":4,"name":"unknown_channel"`},
+		{"subscribe", `{"channels":["rounds"],"market_ids":[31]}`, `"code":7,"name":"unknown_market"`},
+		{"subscribe", `{"channels":[]}`, `"code":2,"name":"bad_params"`},
+		{"subscribe", `{"channels":["rounds"],"x":1}`, `"code":2,"name":"bad_params"`},
+		{"shout", `{}`, `"code":3,"name":"unknown_command"`},
+		{"update_subscription", `{"sid":1,"action":"add_markets","market_ids":[2]}`, `{"sid":1,"market_ids":[1,2]}`},
+		{"update_subscription", `{"sid":1,"action":"delete_markets","market_ids":[1]}`, `{"sid":1,"market_ids":[2]}`},
+		{"update_subscription", `{"sid":1,"action":"get_snapshot"}`, `"code":10,"name":"unsupported_action"`},
+		{"update_subscription", `{"sid":9,"action":"add_markets","market_ids":[2]}`, `"code":6,"name":"unknown_sid"`},
+		{"unsubscribe", `{"sids":[9]}`, `"code":6,"name":"unknown_sid"`},
+		{"list_subscriptions", `{}`, `{"subscriptions":[{"channel":"trades","sid":1,"market_ids":[2]}]}`},
+		{"unsubscribe", `{"sids":[1]}`, `{"sids":[1]}`},
+		{"list_subscriptions", `{}`, `{"subscriptions":[]}`},
+	} {
+		if m := r.ask(c.cmd, c.params); !strings.Contains(string(m.Msg), c.want) {
+			t.Errorf("%s %s: %s %s, want %s", c.cmd, c.params, m.Type, m.Msg, c.want)
+		}
+	}
+	r.say(`{"id":1,"cmd":`)
+	if m := r.until("error"); m.ID != 0 || !strings.Contains(string(m.Msg), `"code":1,"name":"malformed_json"`) {
+		t.Errorf("%d %s", m.ID, m.Msg)
+	}
+}
+
+// A revoked key's connections close with 4401, another's stay.
+func TestRevocationCloses(t *testing.T) {
+	s := newStream(t)
+	k, other := s.Key(1, core.ScopeRead), s.Key(1, core.ScopeRead)
+	r, stays := s.dial(k), s.dial(other)
+	s.Do(&core.RevokeKey{User: 1, Key: k.ID})
+	if code := r.closed(); code != 4401 {
+		t.Errorf("closed with %d", code)
+	}
+	if m := stays.ask("list_subscriptions", `{}`); m.Type != "ok" {
+		t.Errorf("the other key: %s %s", m.Type, m.Msg)
+	}
+}

@@ -1,0 +1,143 @@
+package ws
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"duplex/core"
+	"duplex/schemas"
+)
+
+// refused shakes hands with these headers and gives what was answered.
+func (s *stream) refused(h http.Header) (int, string) {
+	s.T.Helper()
+	r, err := http.NewRequest("GET", s.URL+path, nil)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	r.Header = h
+	for name, value := range map[string]string{"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="} {
+		if _, given := h[http.CanonicalHeaderKey(name)]; !given {
+			h.Set(name, value)
+		}
+	}
+	status, header, body := s.Send(r)
+	if status != 101 && header.Get("Content-Type") != "application/json" {
+		s.T.Errorf("%d: content type %q", status, header.Get("Content-Type"))
+	}
+	return status, body
+}
+
+// TestHandshakesRefused: each has the ordinary error body.
+func TestHandshakesRefused(t *testing.T) {
+	s := newStream(t)
+	k := s.Key(1, core.ScopeRead)
+	with := func(pairs ...string) http.Header {
+		h := s.handshake(k)
+		for i := 0; i < len(pairs); i += 2 {
+			h.Set(pairs[i], pairs[i+1])
+		}
+		return h
+	}
+	for _, c := range []struct {
+		name   string
+		h      http.Header
+		status int
+		code   string
+	}{
+		{"no key", http.Header{}, 401, "unauthorized"},
+		{"a wrong signature", with(schemas.HeaderSignature, "x"), 401, "unauthorized"},
+		{"a foreign origin", with("Origin", "https://evil.example"), 403, "forbidden_origin"},
+		{"no read scope", s.handshake(s.Key(1, core.ScopeTrade)), 403, "missing_scope"},
+		{"another version", with("Sec-WebSocket-Version", "8"), 400, "schema_violation"},
+		{"no websocket", with("Upgrade", "h2c"), 400, "schema_violation"},
+		{"a short nonce", with("Sec-WebSocket-Key", "c2hvcnQ="), 400, "schema_violation"},
+	} {
+		if status, body := s.refused(c.h); status != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) {
+			t.Errorf("%s: %d %s", c.name, status, body)
+		}
+	}
+	if n, _ := s.lane.Now(); n != 0 || len(s.lane.seats) != 0 {
+		t.Error("a refused handshake keeps its seat")
+	}
+}
+
+// TestBrowser: credentials in a subprotocol, and none but dx.v1 comes back.
+func TestBrowser(t *testing.T) {
+	s := newStream(t)
+	h := s.handshake(s.Key(1, core.ScopeRead))
+	mac, _ := base64.StdEncoding.DecodeString(h.Get(schemas.HeaderSignature))
+	key, ts := h.Get(schemas.HeaderKey), h.Get(schemas.HeaderTimestamp)
+	auth := "dx.auth." + key + "." + ts + "." + base64.RawURLEncoding.EncodeToString(mac)
+	ws, _, err := websocket.Dial(context.Background(), s.URL+path, &websocket.DialOptions{
+		Subprotocols: []string{"dx.v1", auth}, HTTPHeader: http.Header{"Origin": {s.URL}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ws.CloseNow() }()
+	if ws.Subprotocol() != "dx.v1" {
+		t.Errorf("answered %q", ws.Subprotocol())
+	}
+	r := &reader{t: t, ws: ws}
+	r.ask("list_subscriptions", "{}")
+	for name, offer := range map[string]string{
+		"without dx.v1": auth, "twice": "dx.v1, " + auth + ", " + auth, "padded": "dx.v1, " + auth + "=",
+		"another key": strings.Replace("dx.v1, "+auth, key, key[:len(key)-1]+"x", 1), "cut": "dx.v1, dx.auth." + key,
+	} {
+		if status, body := s.refused(http.Header{"Sec-Websocket-Protocol": {offer}}); status != 401 {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+	if status, _ := s.refused(http.Header{"Sec-Websocket-Protocol": {"dx.v1, " + auth}, "Dx-Access-Key": {key}}); status != 401 {
+		t.Errorf("beside a header: %d", status)
+	}
+	r2, _ := http.NewRequest("GET", s.URL+"/v1/other", nil)
+	r2.Header.Set("Sec-WebSocket-Protocol", "dx.v1, "+auth)
+	if status, _, _ := s.Send(r2); status != 401 {
+		t.Errorf("on another path: %d", status)
+	}
+}
+
+// TestSeats: 20 connections a key, and a closed one makes room.
+func TestSeats(t *testing.T) {
+	s := newStream(t)
+	k := s.Key(1, core.ScopeRead)
+	var all []*reader
+	for range perKey {
+		all = append(all, s.dial(k))
+	}
+	if status, body := s.refused(s.handshake(k)); status != 429 || !strings.Contains(body, "too_many_connections") {
+		t.Errorf("%d %s", status, body)
+	}
+	s.dial(s.Key(1, core.ScopeRead)) // another key of the same account
+	_ = all[0].ws.Close(websocket.StatusNormalClosure, "")
+	s.eventually(func() bool { n, _ := s.lane.Now(); return n == perKey })
+	s.dial(k)
+}
+
+// TestDraining: what happened is told, then 1012; a new handshake is refused.
+func TestDraining(t *testing.T) {
+	s := newStream(t)
+	k := s.Key(1, core.ScopeRead)
+	r := s.dial(k)
+	r.ask("subscribe", `{"channels":["user"]}`)
+	s.place(1, 1, 1, "buy yes 10 @ 4700")
+	done := make(chan error)
+	go func() { done <- s.lane.Close(context.Background()) }()
+	r.until("user")
+	if code := r.closed(); code != 1012 {
+		t.Errorf("closed with %d", code)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if status, body := s.refused(s.handshake(k)); status != 503 || !strings.Contains(body, "draining") {
+		t.Errorf("%d %s", status, body)
+	}
+}

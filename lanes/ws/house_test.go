@@ -1,0 +1,161 @@
+package ws
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"duplex/core"
+	"duplex/lanes/lanetest"
+	"duplex/schemas"
+)
+
+// stream is a venue with this lane.
+type stream struct {
+	*lanetest.House
+	lane *Lane
+}
+
+func newStream(t testing.TB) *stream {
+	h := lanetest.New(t)
+	s := &stream{h, Mount(h.Routes, h.Gate)}
+	h.Serve()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.lane.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// message is whatever comes over the socket.
+type message struct {
+	ID      int            `json:"id,omitzero"`
+	Type    string         `json:"type"`
+	Sid     int            `json:"sid,omitzero"`
+	Seq     schemas.U64    `json:"seq,omitzero"`
+	PrevSeq schemas.U64    `json:"prev_seq,omitzero"`
+	Msg     jsontext.Value `json:"msg"`
+}
+
+// into decodes the msg of a message.
+func into[T any](t testing.TB, m message) (out T) {
+	t.Helper()
+	if err := json.Unmarshal(m.Msg, &out); err != nil {
+		t.Fatalf("%s: %v", m.Msg, err)
+	}
+	return out
+}
+
+// reader is a client of the stream.
+type reader struct {
+	t  testing.TB
+	ws *websocket.Conn
+	id int
+}
+
+func (s *stream) handshake(k lanetest.Key) http.Header {
+	return s.Request(k, "GET", path, nil).Header
+}
+
+func (s *stream) dial(k lanetest.Key) *reader {
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	ws, _, err := websocket.Dial(ctx, s.URL+path, &websocket.DialOptions{HTTPHeader: s.handshake(k)})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	ws.SetReadLimit(-1)
+	s.T.Cleanup(func() { _ = ws.CloseNow() })
+	return &reader{t: s.T, ws: ws}
+}
+
+// next reads one message.
+func (r *reader) next() message {
+	r.t.Helper()
+	raw, err := r.raw()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var m message
+	if err := json.Unmarshal(raw, &m); err != nil {
+		r.t.Fatalf("%s: %v", raw, err)
+	}
+	return m
+}
+
+func (r *reader) raw() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	_, raw, err := r.ws.Read(ctx)
+	return raw, err
+}
+
+// until reads on to a message of a type.
+func (r *reader) until(typ string) message {
+	r.t.Helper()
+	for {
+		if m := r.next(); m.Type == typ {
+			return m
+		}
+	}
+}
+
+// say sends a text message.
+func (r *reader) say(text string) {
+	r.t.Helper()
+	if err := r.ws.Write(context.Background(), websocket.MessageText, []byte(text)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// ask sends a command and waits for what answers it.
+func (r *reader) ask(cmd, params string) message {
+	r.t.Helper()
+	r.id++
+	r.say(`{"id":` + strconv.Itoa(r.id) + `,"cmd":"` + cmd + `","params":` + params + `}`)
+	for {
+		if m := r.next(); m.ID == r.id {
+			return m
+		}
+	}
+}
+
+// closed reads on to the close and gives its code.
+func (r *reader) closed() int {
+	r.t.Helper()
+	for {
+		if _, err := r.raw(); err != nil {
+			return int(websocket.CloseStatus(err))
+		}
+	}
+}
+
+// place puts an order of a user, `buy yes 10 @ 4700` in short.
+func (s *stream) place(u core.UserID, id uint64, m core.MarketID, what string) {
+	s.T.Helper()
+	f := strings.Fields(what)
+	o := &core.PlaceOrder{User: u, ClientID: id, Market: m}
+	if f[0] == "sell" {
+		o.Side = core.Sell
+	}
+	if f[1] == "no" {
+		o.Outcome = core.No
+	}
+	qty, _ := strconv.Atoi(f[2])
+	tick, _ := strconv.Atoi(f[4])
+	o.Qty, o.Tick = core.Qty(qty), core.Tick(tick)
+	if r := s.Do(o); r.Reject != core.OK {
+		s.T.Fatal(what, r.Reject)
+	}
+}

@@ -1,0 +1,219 @@
+package ws
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// Bounds of what waits for one connection (contract ws, Holding up).
+type bounds struct {
+	queue int // bytes; beyond: 4408
+	thin  int // bytes; beyond: books, oracle and rounds are thinned
+	room  int // bytes of the socket's buffer in the kernel: a stuck reader must not cost megabytes there
+}
+
+var defaultBounds = bounds{queue: 4 << 20, thin: 1 << 20, room: 256 << 10}
+
+const chunk = 32 << 10 // bytes of one write
+
+// push queues a frame of the stream for a subscription. The caller holds c.mu.
+func (c *conn) push(s *sub, f *frame) {
+	at := s.chain(f)
+	if c.ending || s.stale.has(at) {
+		return
+	}
+	x := item{f: f, sub: s, prev: s.last[at]}
+	s.last[at] = f.seq // before add, which may drop it again
+	c.add(x)
+}
+
+// add queues an item and sees to it that somebody writes. The caller holds c.mu.
+func (c *conn) add(x item) {
+	if c.ending {
+		return
+	}
+	c.queue = append(c.queue, x)
+	if c.queued += x.f.size(); c.queued > c.thinAt {
+		c.thin()
+	}
+	if c.queued > c.lane.bounds.queue {
+		c.end(slowConsumer)
+		return
+	}
+	c.wake()
+}
+
+// send queues a frame that is for this reader alone.
+func (c *conn) send(f *frame) {
+	c.mu.Lock()
+	c.add(item{f: f})
+	c.mu.Unlock()
+}
+
+func (c *conn) wake() {
+	if !c.writing {
+		c.writing = true
+		go c.write()
+	}
+}
+
+// thin drops what a reader that is behind can do without: all of its books, which
+// get a fresh snapshot once the rest is written, and of oracle and rounds all but
+// the latest. What stays keeps its prev_seq, so that the hole shows. A book has no
+// hole: the snapshot follows the last frame that was not dropped.
+func (c *conn) thin() {
+	newest := map[latest]int{}
+	for i, x := range c.queue {
+		if x.sub != nil && (x.sub.channel == oracle || x.sub.channel == rounds) {
+			newest[latest{x.sub, x.f.latest}] = i
+		}
+	}
+	kept := c.queue[:0]
+	for i, x := range c.queue {
+		switch {
+		case x.sub == nil || x.sub.channel == trades || x.sub.channel == user:
+		case x.sub.channel.book():
+			c.drop(x)
+			continue
+		case newest[latest{x.sub, x.f.latest}] != i:
+			c.queued -= x.f.size()
+			continue
+		}
+		kept = append(kept, x)
+	}
+	clear(c.queue[len(kept):])
+	c.queue = kept
+	c.thinAt = max(c.lane.bounds.thin, c.queued+c.lane.bounds.thin/2) // or each frame after would walk the queue again
+	c.lane.Stats.Thinned.Add(1)
+}
+
+type latest struct {
+	sub *sub
+	of  uint8
+}
+
+func (c *conn) drop(x item) {
+	m := x.sub.chain(x.f)
+	if !x.sub.stale.has(m) {
+		x.sub.stale |= bit(m)
+		x.sub.last[m] = x.prev
+		c.stale = true
+	}
+	c.queued -= x.f.size()
+}
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// write writes until nothing is left. At most one runs for a connection.
+func (c *conn) write() {
+	room := buffers.Get().(*[]byte)
+	for c.turn(room) {
+	}
+	if cap(*room) <= 2*chunk {
+		buffers.Put(room)
+	}
+}
+
+// turn writes what is queued now; false when the writer may go.
+func (c *conn) turn(room *[]byte) bool {
+	batch, more := c.take()
+	if !more {
+		return false
+	}
+	buf, sizes := (*room)[:0], 0
+	for i := range batch {
+		buf = batch[i].append(buf)
+		sizes += batch[i].f.size()
+		if len(buf) < chunk && i < len(batch)-1 {
+			continue
+		}
+		if _, err := c.net.Write(buf); err != nil {
+			c.lost()
+			return false
+		}
+		c.mu.Lock()
+		c.queued -= sizes
+		cut := c.cut
+		c.mu.Unlock()
+		if cut {
+			break
+		}
+		buf, sizes = buf[:0], 0
+	}
+	*room = buf
+	c.giveBack(batch)
+	return true
+}
+
+// take gives the whole queue to the writer. Where books wait for a snapshot and the
+// rest is written, it has them queued first.
+func (c *conn) take() (batch []item, more bool) {
+	for {
+		c.mu.Lock()
+		switch {
+		case len(c.queue) > 0:
+			batch, c.queue, c.spare = c.queue, c.spare, nil
+			c.mu.Unlock()
+			return batch, true
+		case c.ending:
+			c.mu.Unlock()
+			c.said()
+			return nil, false
+		case c.stale:
+			c.stale = false
+			c.mu.Unlock()
+			c.lane.refresh(c)
+		default:
+			c.thinAt = c.lane.bounds.thin
+			c.writing = false
+			c.mu.Unlock()
+			return nil, false
+		}
+	}
+}
+
+// giveBack keeps a batch's room for the next, unless it was a rare large one.
+func (c *conn) giveBack(batch []item) {
+	clear(batch)
+	if cap(batch) > 1024 {
+		return
+	}
+	c.mu.Lock()
+	c.spare = batch[:0]
+	c.mu.Unlock()
+}
+
+// said ends our side of the stream and leaves the peer's open for its answer, so
+// that the close frame is not lost to a reset.
+func (c *conn) said() {
+	if t, ok := tcpOf(c.net); ok {
+		_ = t.CloseWrite()
+	}
+	_ = c.net.SetReadDeadline(time.Now().Add(farewell))
+	close(c.flushed)
+}
+
+// lost is a connection that cannot be written to any more.
+func (c *conn) lost() {
+	c.mu.Lock()
+	c.ending = true
+	c.queue = nil
+	c.mu.Unlock()
+	_ = c.net.Close()
+	close(c.flushed)
+}
+
+// tcpOf finds the socket below.
+func tcpOf(n net.Conn) (*net.TCPConn, bool) {
+	for {
+		if t, ok := n.(*net.TCPConn); ok {
+			return t, true
+		}
+		u, ok := n.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nil, false
+		}
+		n = u.NetConn()
+	}
+}

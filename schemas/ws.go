@@ -1,0 +1,136 @@
+package schemas
+
+// The messages of `GET /v1/ws` (contract ws). A command is {id, cmd, params}; what
+// comes back is {id, type, msg} or {type, sid, seq, prev_seq, msg}.
+
+// WSChannels lists the channels of the socket.
+var WSChannels = []string{"orderbook_delta", "orderbook_snapshot", "trades", "oracle", "rounds", "user"}
+
+// WSSubscribe is the params of subscribe. No market_ids means all markets, also
+// those that open later.
+type WSSubscribe struct {
+	Channels  []string `json:"channels" nullable:"false" minItems:"1" maxItems:"6" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user" fault:"unknown_channel"`
+	MarketIDs []Int    `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"65535" fault:"unknown_market" doc:"Default all"`
+	SinceSeq  *U64     `json:"since_seq,omitempty" pattern:"^[0-9]+$" doc:"user only: the last seq seen"`
+}
+
+// Check holds since_seq against the channels: only user can be resumed.
+func (s *WSSubscribe) Check() *Fault {
+	if s.SinceSeq != nil && !contains(s.Channels, "user") {
+		return violation("since_seq", "only with the channel user")
+	}
+	return nil
+}
+
+// WSUnsubscribe is the params of unsubscribe.
+type WSUnsubscribe struct {
+	Sids []Int `json:"sids" nullable:"false" minItems:"1" maxItems:"64" minimum:"1"`
+}
+
+// WSUpdate is the params of update_subscription.
+type WSUpdate struct {
+	Sid       Int    `json:"sid" minimum:"1"`
+	Action    string `json:"action" enum:"get_snapshot,add_markets,delete_markets" fault:"unsupported_action"`
+	MarketIDs []Int  `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"65535" fault:"unknown_market"`
+}
+
+// Check wants the markets that an action is about.
+func (u *WSUpdate) Check() *Fault {
+	if (u.Action == "add_markets" || u.Action == "delete_markets") && len(u.MarketIDs) == 0 {
+		return violation("market_ids", "at least one")
+	}
+	return nil
+}
+
+// WSAnswer is the answer to a command. ID is 0, and left out, when the command's
+// could not be read.
+type WSAnswer struct {
+	ID   Int    `json:"id,omitzero"`
+	Type string `json:"type" enum:"subscribed,unsubscribed,ok,error"`
+	Msg  any    `json:"msg"`
+}
+
+// WSSubscribed answers subscribe, once per channel. Resumed is there for user.
+type WSSubscribed struct {
+	Channel string `json:"channel"`
+	Sid     int64  `json:"sid"`
+	Resumed *bool  `json:"resumed,omitempty"`
+}
+
+// WSUnsubscribed answers unsubscribe.
+type WSUnsubscribed struct {
+	Sids []int64 `json:"sids" nullable:"false"`
+}
+
+// WSUpdated answers update_subscription with the markets it has now; none means
+// all.
+type WSUpdated struct {
+	Sid       int64    `json:"sid"`
+	MarketIDs []uint32 `json:"market_ids" nullable:"false"`
+}
+
+// WSSubscriptions answers list_subscriptions.
+type WSSubscriptions struct {
+	Subscriptions []WSSubscription `json:"subscriptions" nullable:"false"`
+}
+
+// WSSubscription is one of them; no market_ids means all.
+type WSSubscription struct {
+	Channel   string   `json:"channel"`
+	Sid       int64    `json:"sid"`
+	MarketIDs []uint32 `json:"market_ids" nullable:"false"`
+}
+
+// WSData is one message of a subscription. Seq is of the command that caused it, or
+// what a snapshot is as of; PrevSeq is the seq of the message before it on this sid
+// (of books: and this market), 0 for the first.
+type WSData[Msg any] struct {
+	Type    string `json:"type"`
+	Sid     int64  `json:"sid"`
+	Seq     U64    `json:"seq" pattern:"^[0-9]+$"`
+	PrevSeq U64    `json:"prev_seq" pattern:"^[0-9]+$"`
+	Msg     Msg    `json:"msg"`
+}
+
+// WSBook is the msg of orderbook_snapshot: the bids for each outcome, best first.
+type WSBook struct {
+	MarketID    uint32   `json:"market_id"`
+	Generation  uint32   `json:"generation"`
+	RoundNumber U64      `json:"round_number" pattern:"^[0-9]+$"`
+	TickSize    TickSize `json:"tick_size"`
+	Yes         []Level  `json:"yes" nullable:"false" doc:"[tick, qty] bids for YES, best first"`
+	No          []Level  `json:"no" nullable:"false" doc:"[tick, qty] bids for NO, best first"`
+}
+
+// WSBookDelta is the msg of orderbook_delta: what one command changed in one book.
+type WSBookDelta struct {
+	MarketID   uint32     `json:"market_id"`
+	Generation uint32     `json:"generation"`
+	Changes    []WSChange `json:"changes" nullable:"false"`
+}
+
+// WSChange is one level: Qty is its new total, Delta the signed change.
+type WSChange struct {
+	Outcome string `json:"outcome" enum:"yes,no"`
+	Tick    int64  `json:"tick" minimum:"1" maximum:"9999" doc:"In the outcome's own pips"`
+	Delta   int64  `json:"delta"`
+	Qty     int64  `json:"qty"`
+}
+
+// WSOracle is the msg of oracle: an index tick of any feed.
+type WSOracle struct {
+	Feed             uint8 `json:"feed" doc:"0 BTC, 1 gold, 2 WTI"`
+	Price            U64   `json:"price" pattern:"^[0-9]+$" doc:"At 1e8"`
+	Ts               U64   `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
+	FreshSourceCount uint8 `json:"fresh_source_count"`
+}
+
+// WSUserSnapshot is the msg of user_snapshot: the account as of a seq.
+type WSUserSnapshot struct {
+	AsOfSeq   U64        `json:"as_of_seq" pattern:"^[0-9]+$"`
+	Cash      U64        `json:"cash" pattern:"^[0-9]+$" doc:"Free cash, pips"`
+	Reserved  U64        `json:"reserved" pattern:"^[0-9]+$" doc:"Held by resting buys, pips"`
+	Positions []Position `json:"positions" nullable:"false"`
+	Orders    []Order    `json:"orders" nullable:"false" doc:"Resting orders, newest first"`
+	Deadman   Deadman    `json:"deadman"`
+}
