@@ -108,12 +108,12 @@ func TestLanding(t *testing.T) {
 			v.wants("", "GET", m[1], "", 200, "")
 		}
 	}
-	for _, part := range []string{"<strong>dev</strong>: play money", "<strong>sim</strong>, simulated", v.URL, "ws" + strings.TrimPrefix(v.URL, "http") + "/v1/ws", v.URL + "/v1/mcp"} {
+	for _, part := range []string{"<strong>dev</strong>: play money", "<strong>sim</strong>, simulated", v.URL, "ws" + strings.TrimPrefix(v.URL, "http") + "/v1/ws"} {
 		if !strings.Contains(page, part) {
 			t.Errorf("no %q in\n%s", part, page)
 		}
 	}
-	if strings.Contains(page, "<style") || strings.Contains(page, "<script") || strings.Contains(page, "asyncapi") {
+	if strings.Contains(page, "<style") || strings.Contains(page, "<script") || strings.Contains(page, "asyncapi") || strings.Contains(page, "mcp") {
 		t.Error(page)
 	}
 }

@@ -78,7 +78,7 @@ func (l *lane) facts() facts {
 		OpenAPI: l.OpenAPI != nil, AsyncAPI: l.AsyncAPI != nil, Changelog: l.Changelog != nil,
 	}
 	if f.API == "" {
-		f.API, f.WS, f.MCP = "https://{api-host}", "wss://{api-host}/v1/ws", "https://{api-host}/v1/mcp"
+		f.API, f.WS = "https://{api-host}", "wss://{api-host}/v1/ws"
 	}
 	return f
 }

@@ -22,7 +22,8 @@ type Options struct {
 	Changelog []byte // CHANGELOG.md
 	Static    fs.FS  // the dashboard with its index.html; nil shows a plain page
 
-	// Base URLs as a client reaches them. WS and MCP follow from API by default.
+	// Base URLs as a client reaches them. WS follows from API by default; a venue
+	// without an agent lane leaves MCP empty, and no page speaks of it.
 	API, WS, MCP string
 
 	Log *slog.Logger // of the accounts service; default the gate's
@@ -55,9 +56,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.WS == "" {
 		o.WS = "ws" + strings.TrimPrefix(o.API, "http") + "/v1/ws"
-	}
-	if o.MCP == "" {
-		o.MCP = o.API + "/v1/mcp"
 	}
 	return o
 }
