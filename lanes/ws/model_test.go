@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"net"
 	"net/http"
 	"slices"
@@ -258,7 +259,13 @@ type held struct{ at, text string }
 // TestModel trades at random under readers that drop, lag, reconnect and resume. In
 // the end and on the way every book is the venue's at the same seq, and every
 // account's events were seen once and in order.
+//
+// It runs at the pace of real sockets, so on a busy machine it takes long: it is
+// asked for with DX_LONG=1.
 func TestModel(t *testing.T) {
+	if os.Getenv("DX_LONG") == "" {
+		t.Skip("takes up to half a minute: DX_LONG=1 go test ./lanes/ws -run Model")
+	}
 	s := newStream(t)
 	s.lane.bounds = bounds{queue: 4 << 20, thin: 8 << 10, room: 4096}
 	tr := &truth{books: map[string]string{}}
