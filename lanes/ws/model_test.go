@@ -308,9 +308,7 @@ func (s *stream) slot(m core.MarketID) (slot venue.Slot, ok bool) {
 // It runs at the pace of real sockets, so on a busy machine it takes long: it is
 // asked for with DX_LONG=1.
 func TestModel(t *testing.T) {
-	if os.Getenv("DX_LONG") == "" {
-		t.Skip("takes up to half a minute: DX_LONG=1 go test ./lanes/ws -run Model")
-	}
+	onlyLong(t)
 	s := newStream(t)
 	s.lane.bounds = bounds{queue: 4 << 20, thin: 8 << 10, room: 4096}
 	tr := &truth{books: map[string]string{}}
@@ -407,4 +405,12 @@ func trading(s *stream) []core.MarketID {
 		}
 	})
 	return out
+}
+
+// onlyLong skips a test that fills real sockets until they stand still.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	if os.Getenv("DX_LONG") == "" {
+		t.Skip("waits on real sockets: DX_LONG=1 go test ./lanes/ws")
+	}
 }

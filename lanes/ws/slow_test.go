@@ -52,6 +52,7 @@ func (s *stream) stuck(h http.Header) *reader {
 // TestStuckReader: one who does not read is closed with 4408 when his events pass
 // the bound; who reads beside him gets each frame all the while.
 func TestStuckReader(t *testing.T) {
+	onlyLong(t)
 	s := newStream(t)
 	s.lane.bounds = bounds{queue: 64 << 10, thin: 16 << 10, room: 4096}
 	k := s.Key(1, core.ScopeRead)
@@ -89,6 +90,7 @@ func (s *stream) closes(code int) (n uint64) {
 // TestStuckBooks: one who reads books alone is never closed for it: what waits for
 // him stays bounded, and when he reads on he gets what is true.
 func TestStuckBooks(t *testing.T) {
+	onlyLong(t)
 	s := newStream(t)
 	s.lane.bounds = bounds{queue: 64 << 10, thin: 16 << 10, room: 4096}
 	stuck := s.stuck(s.handshake(s.Key(1, core.ScopeRead)))
