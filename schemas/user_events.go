@@ -1,5 +1,7 @@
 package schemas
 
+import "github.com/go-json-experiment/json/jsontext"
+
 // The events of an account, as the user channel of the socket shows them and
 // wait_for_event returns them (contract ws, Data). Each begins with its name and
 // the time of the command that caused it.
@@ -69,4 +71,19 @@ type DeadmanEvent struct {
 type KeyRevokedEvent struct {
 	EventHead
 	APIKey string `json:"api_key"`
+}
+
+// WaitedEvent is one event of the caller, or a transition of a round, as
+// wait_for_event returns it. Msg is what the socket shows of it.
+type WaitedEvent struct {
+	Seq  U64            `json:"seq" pattern:"^[0-9]+$"`
+	Kind string         `json:"kind" enum:"order,fill,balance,position,settlement,deposit,withdrawal,deadman,round"`
+	Msg  jsontext.Value `json:"msg" doc:"As the socket's user and rounds channels show it"`
+}
+
+// WaitedEvents is the answer of wait_for_event, oldest first (contract mcp, Tools).
+type WaitedEvents struct {
+	Events  []WaitedEvent `json:"events" nullable:"false"`
+	NextSeq U64           `json:"next_seq" pattern:"^[0-9]+$" doc:"after_seq of the next call"`
+	Missed  bool          `json:"missed,omitzero" doc:"Events after after_seq are no longer kept: read your state anew"`
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"duplex/core"
 	"duplex/core/view"
 	"duplex/schemas"
 )
@@ -46,5 +47,34 @@ func EventMarket(e *view.UserEvent) uint32 {
 		return uint32(e.Settlement.Market)
 	default:
 		return 0
+	}
+}
+
+// Touched visits the accounts whose streams an event of the core enters.
+func Touched(e core.Event, visit func(core.UserID)) {
+	switch e := e.(type) {
+	case *core.OrderPlaced:
+		visit(e.Place.User)
+	case *core.Filled:
+		visit(e.TakerUser)
+		visit(e.MakerUser)
+	case *core.OrderClosed:
+		visit(e.User)
+	case *core.OrderDecreased:
+		visit(e.User)
+	case *core.BalanceChanged:
+		visit(e.User)
+	case *core.PositionChanged:
+		visit(e.User)
+	case *core.AccountSettled:
+		visit(e.User)
+	case *core.DeadmanChanged:
+		visit(e.User)
+	case *core.Deposited:
+		visit(e.User)
+	case *core.WithdrawalChanged:
+		visit(e.Withdrawal.User)
+	case *core.KeyChanged:
+		visit(e.Key.User)
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"duplex/feeds/session"
 	"duplex/lanes/admin"
 	"duplex/lanes/gate"
+	"duplex/lanes/mcp"
 	"duplex/lanes/portal"
 	"duplex/lanes/rest"
 	"duplex/lanes/ws"
@@ -62,6 +63,7 @@ type house struct {
 
 	api, portal, admin string // base URLs
 	events             *ws.Lane
+	agents             *mcp.Lane
 	servers            []*http.Server
 	stop               context.CancelFunc
 	work               sync.WaitGroup
@@ -154,8 +156,9 @@ func (h *house) listen() error {
 	routes := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { h.gate.Fail(w, err) })
 	lane := rest.Mount(routes, h.gate, version())
 	h.events = ws.Mount(routes, h.gate)
+	h.agents = mcp.Mount(routes, h.gate, version())
 	h.serve(api, h.gate.Edge(routes))
-	h.serve(portalAt, portal.New(portal.Options{Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), Changelog: duplex.Changelog, API: h.api, Log: h.plan.log}))
+	h.serve(portalAt, portal.New(portal.Options{Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), Changelog: duplex.Changelog, API: h.api, MCP: h.api + mcp.Path, Log: h.plan.log}))
 	h.serve(adminAt, admin.New(admin.Options{
 		Venue: h.venue, Gate: h.gate, Token: sha256.Sum256([]byte(h.plan.token)), Desk: &manual.Desk{}, Sources: h.sources, Log: h.plan.log,
 	}))
@@ -228,6 +231,9 @@ func (h *house) close() error {
 	var errs []error
 	if h.events != nil {
 		errs = append(errs, h.events.Close(ctx)) // hijacked connections are no server's to close
+	}
+	if h.agents != nil {
+		h.agents.Close() // who waits for an event is answered before the servers wait for them
 	}
 	for _, s := range h.servers {
 		if err := s.Shutdown(ctx); err != nil {

@@ -1,0 +1,203 @@
+package mcp
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"duplex/lanes/gate"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// Path is the one endpoint of the lane.
+const Path = "/v1/mcp"
+
+// Lane is the agent lane of a venue.
+type Lane struct {
+	gate    *gate.Gate
+	version string
+	tools   []*tool
+	byName  map[string]*tool
+	methods map[string]method
+	hub     *hub
+	running running
+}
+
+// Mount puts the endpoint onto m, which must stand behind g.Edge, and starts to
+// follow the engine. Close ends it.
+func Mount(m *gate.Routes, g *gate.Gate, version string) *Lane {
+	l := &Lane{gate: g, version: version, byName: map[string]*tool{}}
+	l.hub = newHub(g.Venue.Engine)
+	l.offers()
+	l.speaks()
+	g.At(Path, gate.Manner{Fail: l.refuse, OwnTime: true})
+	m.Handle(Path, l)
+	return l
+}
+
+// Close lets whatever waits for events go: each gets its answer now.
+func (l *Lane) Close() { l.hub.close() }
+
+// call is one request on its way through the lane.
+type call struct {
+	*gate.Call
+	message
+	revision string
+	ctx      context.Context // ends with the request's budget, or when it is canceled
+	header   http.Header
+	parked   *outcome // of what had to wait before it could answer
+	stream   *stream  // set where the answer is one
+}
+
+// modern tells whether the request is in the revision without a handshake.
+func (c *call) modern() bool { return c.revision == modern }
+
+func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := gate.CallOf(r.Context())
+	c.Op = "mcp"
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		l.refuse(w, r, tools.Refuse("method_not_allowed"))
+		return
+	}
+	if !l.gate.OriginAllowed(r) {
+		l.refuse(w, r, tools.Refuse("forbidden_origin"))
+		return
+	}
+	m, fault := parse(c.Body)
+	if fault != nil {
+		l.fail(w, m.id, fault)
+		return
+	}
+	x := &call{Call: c, message: m, header: r.Header}
+	if x.revision, fault = speak(r.Header, &m); fault != nil {
+		l.fail(w, m.id, fault)
+		return
+	}
+	l.serve(w, r, x)
+}
+
+// serve answers a message whose form is sound.
+func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
+	do, known := l.methods[c.method]
+	switch {
+	case c.notification():
+		l.notified(w, c)
+		return
+	case !known || do.modern && !c.modern() || do.legacy && c.modern():
+		l.fail(w, c.id, noMethod(c.method))
+		return
+	}
+	c.Op = "mcp " + c.method
+	leave := l.enter(r, c)
+	defer leave()
+	if do.park != nil {
+		do.park(l, c)
+	}
+	result, fault := (&exchange{lane: l, call: c, answer: func(c *call) (jsontext.Value, *protocolFault) { return do.answer(l, c) }}).run()
+	switch {
+	case fault != nil:
+		l.fail(w, c.id, fault)
+	case c.stream != nil:
+		c.stream.serve(w, r)
+	default:
+		write(w, http.StatusOK, envelope(c.id, "result", result))
+	}
+}
+
+// refuse answers for the door and for what was refused before a message was read.
+func (l *Lane) refuse(w http.ResponseWriter, _ *http.Request, err error) {
+	l.fail(w, nil, venueFault(l.gate.Refusal(w.Header().Get("X-Request-Id"), err)))
+}
+
+// refusal is a refusal by the venue of a message that was read.
+func (l *Lane) refusal(c *call, err error) *protocolFault {
+	return venueFault(l.gate.Refusal(c.ID, err))
+}
+
+// fail writes an error; an id that could not be read is left out, never null.
+func (l *Lane) fail(w http.ResponseWriter, id jsontext.Value, f *protocolFault) {
+	write(w, f.status, envelope(id, "error", f.body()))
+}
+
+// envelope makes the answer, with the id as it came.
+func envelope(id jsontext.Value, member string, value jsontext.Value) []byte {
+	b := make([]byte, 0, len(value)+len(id)+48)
+	b = append(b, `{"jsonrpc":"2.0"`...)
+	if id != nil {
+		b = append(append(b, `,"id":`...), id...)
+	}
+	b = append(append(append(b, `,"`...), member...), `":`...)
+	return append(append(b, value...), '}')
+}
+
+func write(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = []string{"application/json"}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client has gone: nobody is left to tell
+}
+
+// admit takes the read token that every method but tools/call costs.
+func (l *Lane) admit(c *call) *protocolFault {
+	if err := l.gate.Admit(c.Call, &tools.Facts{Name: c.Op}); err != nil {
+		return l.refusal(c, err)
+	}
+	return nil
+}
+
+// scoped wants a scope of the key.
+func (l *Lane) scoped(c *call, f *tools.Facts) *protocolFault {
+	if !c.Key.Scopes.Has(f.Scope) {
+		return l.refusal(c, tools.Refuse("missing_scope"))
+	}
+	return nil
+}
+
+// server says who answers.
+func (l *Lane) server() any {
+	return struct {
+		Name    string `json:"name"`
+		Title   string `json:"title"`
+		Version string `json:"version"`
+	}{"duplex", "Duplex", l.version}
+}
+
+// finish completes a result for the revision it is in: the modern one wants to know
+// that it is whole and who gave it. cache is for lists and reads.
+func (l *Lane) finish(c *call, result any, cache *cache) jsontext.Value {
+	b := encoded(result)
+	if !c.modern() {
+		return b
+	}
+	tail := struct {
+		ResultType string         `json:"resultType"`
+		TtlMs      *int           `json:"ttlMs,omitempty"`
+		CacheScope string         `json:"cacheScope,omitzero"`
+		Meta       map[string]any `json:"_meta"`
+	}{ResultType: "complete", Meta: map[string]any{metaServer: l.server()}}
+	if cache != nil {
+		tail.TtlMs, tail.CacheScope = schemas.Of(cache.ttlMs), cache.scope
+	}
+	more := encoded(tail)
+	if len(b) == 2 {
+		return more
+	}
+	return append(append(b[:len(b)-1:len(b)-1], ','), more[1:]...)
+}
+
+// cache is how long and for whom a result stays true.
+type cache struct {
+	ttlMs int
+	scope string
+}
+
+var (
+	forAll  = &cache{3_600_000, "public"}
+	forKey  = &cache{300_000, "private"}
+	forOnce = &cache{0, "private"}
+)

@@ -1,0 +1,145 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"duplex/core"
+	"duplex/lanes/lanetest"
+	"duplex/lanes/rest"
+)
+
+const (
+	everyone  = core.ScopeRead | core.ScopeTrade | core.ScopeWithdraw
+	readTrade = core.ScopeRead | core.ScopeTrade
+)
+
+// desk is a venue with this lane and REST, and two keys.
+type desk struct {
+	*lanetest.House
+	lane       *Lane
+	alice, bob lanetest.Key
+}
+
+func open(t testing.TB) *desk {
+	t.Helper()
+	h := lanetest.New(t)
+	rest.Mount(h.Routes, h.Gate, "test")
+	d := &desk{House: h, lane: Mount(h.Routes, h.Gate, "test")}
+	t.Cleanup(d.lane.Close)
+	h.Serve()
+	d.alice, d.bob = h.Key(1, everyone), h.Key(2, readTrade)
+	return d
+}
+
+// post sends a body with headers, and gives status, header and body.
+func (d *desk) post(k lanetest.Key, body string, header ...string) (int, http.Header, string) {
+	d.T.Helper()
+	r := d.Request(k, "POST", Path, []byte(body))
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header[http.CanonicalHeaderKey(header[i])] = append(r.Header[http.CanonicalHeaderKey(header[i])], header[i+1])
+	}
+	return d.Send(r)
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+// ask sends a request on the modern revision; params are its members without _meta.
+func (d *desk) ask(k lanetest.Key, id, method, params string) (int, string) {
+	d.T.Helper()
+	if params != "" {
+		params = "," + params
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":{%s%s}}`, id, method, modernMeta, params)
+	header := []string{"MCP-Protocol-Version", modern, "Mcp-Method", method}
+	var named struct{ Params struct{ Name, URI string } }
+	_ = json.Unmarshal([]byte(body), &named)
+	if n := named.Params.Name + named.Params.URI; n != "" {
+		header = append(header, "Mcp-Name", n)
+	}
+	status, _, got := d.post(k, body, header...)
+	return status, got
+}
+
+// result is what tools/call gives.
+type result struct {
+	StructuredContent json.RawMessage
+	IsError           bool
+	Content           []struct{ Type, Text string }
+}
+
+// use calls a tool and wants a result.
+func (d *desk) use(k lanetest.Key, tool, arguments string) result {
+	d.T.Helper()
+	status, body := d.ask(k, "1", "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments))
+	var r struct{ Result result }
+	if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
+		d.T.Fatalf("%s %s: %d %s", tool, arguments, status, body)
+	}
+	if len(r.Result.Content) != 1 || r.Result.Content[0].Text != string(r.Result.StructuredContent) {
+		d.T.Errorf("%s: the text is not the structured content: %s", tool, body)
+	}
+	return r.Result
+}
+
+// order is the arguments of a buy of 10 YES at 5000, with extra members.
+func order(id int, extra string) string {
+	return fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":10%s}`, id, extra)
+}
+
+// at digs a member out of JSON by names.
+func at(t testing.TB, body string, path ...string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	for _, p := range path {
+		m, _ := v.(map[string]any)
+		v = m[p]
+	}
+	return v
+}
+
+func TestRevisions(t *testing.T) {
+	d := open(t)
+	for asked, want := range map[string]string{oldest: oldest, legacy: legacy, "2024-11-05": legacy, modern: legacy} {
+		status, _, body := d.post(d.alice, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, asked))
+		if status != 200 || at(t, body, "result", "protocolVersion") != want || at(t, body, "result", "serverInfo", "name") != "duplex" {
+			t.Errorf("%s: %d %s", asked, status, body)
+		}
+	}
+	if status, body := d.ask(d.alice, "1", "server/discover", ""); status != 200 || at(t, body, "result", "resultType") != "complete" || !strings.Contains(body, `"supportedVersions":["2026-07-28","2025-11-25","2025-06-18"]`) {
+		t.Errorf("%d %s", status, body)
+	}
+	for _, version := range []string{oldest, legacy} {
+		status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","id":"a","method":"tools/list"}`, "MCP-Protocol-Version", version)
+		if status != 200 || strings.Contains(body, "resultType") || at(t, body, "id") != "a" {
+			t.Errorf("%s: %d %s", version, status, body)
+		}
+		if status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "MCP-Protocol-Version", version); status != 202 || body != "" {
+			t.Errorf("%s: %d %s", version, status, body)
+		}
+		if status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, "MCP-Protocol-Version", version); status != 404 || at(t, body, "error", "code") != -32601.0 {
+			t.Errorf("%s: %d %s", version, status, body)
+		}
+	}
+	status, body := d.ask(d.alice, "7", "tools/list", "")
+	if status != 200 || at(t, body, "result", "cacheScope") != "private" || at(t, body, "result", "ttlMs") == nil {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// Ids come back byte for byte.
+func TestIDs(t *testing.T) {
+	d := open(t)
+	for _, id := range []string{"0", "-7", "18446744073709551616", "-99999999999999999999999999", `"x"`, `""`, `"\u0041 <&>"`, `"é"`} {
+		status, body := d.ask(d.alice, id, "tools/call", `"name":"get_balance","arguments":{}`)
+		if status != 200 || !strings.HasPrefix(body, `{"jsonrpc":"2.0","id":`+id+`,"result":`) {
+			t.Errorf("%s: %d %s", id, status, body)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package mcp
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"duplex/lanes/gate"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// tool is an operation as this lane offers it.
+type tool struct {
+	facts *tools.Facts
+	shown jsontext.Value // its definition, as tools/list shows it
+	waits bool           // its call may take long, and is parked
+	do    func(*call, jsontext.Value) *outcome
+}
+
+// outcome is what a call of a tool came to.
+type outcome struct {
+	structured jsontext.Value
+	refused    bool
+	fault      *protocolFault // instead of a result: the key is gone
+}
+
+// listSize is the default page of lists here; REST's is larger (contract mcp, Tools).
+const listSize = 20
+
+// offer is the one binder: it describes an operation and serves it.
+func offer[In, Out any](l *Lane, op *tools.Op[In, Out]) *tool {
+	t := &tool{facts: &op.Facts, shown: define(&op.Facts, reflect.TypeFor[In](), reflect.TypeFor[Out]())}
+	t.do = func(c *call, arguments jsontext.Value) *outcome {
+		ctx, cancel := context.WithTimeout(c.ctx, l.gate.Budget()+t.patience())
+		defer cancel()
+		var in *In
+		out, err := gate.Run(ctx, l.gate, c.Call, op, func(into *In) error {
+			in = into
+			return arguing(arguments, into)
+		})
+		if err != nil {
+			return l.refused(c, t, in, err)
+		}
+		b, err := gate.Encode(&out)
+		if err != nil { // our own types always encode; text from outside was checked
+			panic(err)
+		}
+		return &outcome{structured: b}
+	}
+	l.tools = append(l.tools, t)
+	l.byName[op.Name] = t
+	return t
+}
+
+// await offers a tool whose calls may take long.
+func await[In, Out any](l *Lane, op *tools.Op[In, Out]) { offer(l, op).waits = true }
+
+// patience is what a call may take beyond the budget of a request.
+func (t *tool) patience() time.Duration {
+	if t.waits {
+		return waitMax
+	}
+	return 0
+}
+
+// arguing reads the arguments. A list asked for without a limit is short.
+func arguing(arguments jsontext.Value, in any) error {
+	if f := schemas.DecodeArguments(arguments, in); f != nil {
+		return f
+	}
+	if p, ok := in.(interface{ SetDefault(int) }); ok {
+		p.SetDefault(listSize)
+	}
+	return nil
+}
+
+// listTools shows the tools that the key may call.
+func (l *Lane) listTools(c *call) (jsontext.Value, *protocolFault) {
+	if f := onePage(c); f != nil {
+		return nil, f
+	}
+	if f := l.admit(c); f != nil {
+		return nil, f
+	}
+	out := struct {
+		Tools []jsontext.Value `json:"tools"`
+	}{[]jsontext.Value{}}
+	for _, t := range l.tools {
+		if c.Key.Scopes.Has(t.facts.Scope) {
+			out.Tools = append(out.Tools, t.shown)
+		}
+	}
+	return l.finish(c, out, forKey), nil
+}
+
+// named reads which tool is called and its arguments.
+func (l *Lane) named(c *call) (*tool, jsontext.Value, *protocolFault) {
+	var in struct {
+		Name      string         `json:"name"`
+		Arguments jsontext.Value `json:"arguments"`
+	}
+	if f := c.read(&in); f != nil {
+		return nil, nil, f
+	}
+	if in.Arguments != nil && in.Arguments.Kind() != '{' {
+		return nil, nil, badParams("arguments must be an object")
+	}
+	t := l.byName[in.Name]
+	if t == nil {
+		return nil, nil, badParams("unknown tool " + visible(in.Name))
+	}
+	return t, in.Arguments, nil
+}
+
+// parkTool lets a call that waits do so before its Conn is made, so that each costs
+// one goroutine and no more.
+func (l *Lane) parkTool(c *call) {
+	if t, arguments, f := l.named(c); f == nil && t.waits {
+		c.parked = t.do(c, arguments)
+	}
+}
+
+// callTool answers tools/call: a refused operation is a result like any other.
+func (l *Lane) callTool(c *call) (jsontext.Value, *protocolFault) {
+	t, arguments, f := l.named(c)
+	if f != nil {
+		if paid := l.admit(c); paid != nil {
+			return nil, paid
+		}
+		return nil, f
+	}
+	o := c.parked
+	if o == nil {
+		o = t.do(c, arguments)
+	}
+	if o.fault != nil {
+		return nil, o.fault
+	}
+	type block struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	return l.finish(c, struct {
+		Content           []block        `json:"content"`
+		StructuredContent jsontext.Value `json:"structuredContent"`
+		IsError           bool           `json:"isError,omitzero"`
+	}{[]block{{"text", string(o.structured)}}, o.structured, o.refused}, nil), nil
+}

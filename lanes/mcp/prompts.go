@@ -1,0 +1,105 @@
+package mcp
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// prompt is a text to begin with. Its one argument, where it has one, is a market.
+type prompt struct {
+	Name        string           `json:"name"`
+	Title       string           `json:"title"`
+	Description string           `json:"description"`
+	Arguments   []promptArgument `json:"arguments,omitempty"`
+	text        string
+}
+
+type promptArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Required    bool   `json:"required"`
+}
+
+var theMarket = []promptArgument{{"market_id", "Market slot, as list_markets shows it", true}}
+
+var prompts = []prompt{
+	{
+		Name: "trade_round", Title: "Trade one round", Description: "Form a view on one round, place an order if it is worth it, follow it to the settlement.", Arguments: theMarket,
+		text: `Trade the present round of market {market_id}.
+1. Read dx://guide, then get_round, get_orderbook (depth 5) and get_oracle_price of the round's feed. Note strike, close time and the seq.
+2. Estimate the chance that the settle price ends strictly above the strike. Compare it with the YES ask and with 10000 minus the YES bid, the taker fee included.
+3. If neither side offers an edge, say so and stop. Otherwise size it within what get_balance allows, call preview_order, and only if worst_loss is acceptable place_order with a new client_order_id.
+4. Call wait_for_event with kinds order, fill, round and settlement and this market_id until the round is settled or void. If an answer was lost, look the order up by client_order_id before doing anything else.
+5. Report what was done and what it paid.`,
+	},
+	{
+		Name: "quote_market", Title: "Quote a market", Description: "Keep a bid and an ask in one market until its round freezes.", Arguments: theMarket,
+		text: `Quote both sides of market {market_id} until its round freezes.
+1. Read dx://guide, get_round, get_orderbook (depth 5), get_oracle_price and get_limits.
+2. Arm the dead-man switch (arm_deadman, timeout_ms 30000) and arm it again every 10 seconds while quoting.
+3. Quote around your fair price with place_orders: buy YES below it, and buy NO below 10000 minus it, both post_only and cancel_on_pause, ticks on the market's tick_size, each with a new client_order_id and one group_id.
+4. Use wait_for_event (kinds order, fill, round; this market_id). After a fill lean your quotes against the position; redeem_pairs when you hold both outcomes.
+5. Stop when the round is no longer trading: cancel_all_orders with the group_id, then disarm_deadman. Report fills, fees and the position.`,
+	},
+	{
+		Name: "review_account", Title: "Review the account", Description: "Read the account and say where it stands, without trading.",
+		text: `Review this account without placing or canceling anything.
+1. Read dx://account, then list_fills, list_settlements and get_limits.
+2. Say what is in cash, what is reserved by which resting orders, what is held at which average cost, and what each open round would pay either way.
+3. Name what looks wrong: orders in markets about to close, quotes without a dead-man switch, pairs that could be redeemed, fees out of proportion.
+4. Suggest the next calls, and make none of them.`,
+	},
+}
+
+func promptOf(name string) *prompt {
+	for i := range prompts {
+		if prompts[i].Name == name {
+			return &prompts[i]
+		}
+	}
+	return nil
+}
+
+func (l *Lane) listPrompts(c *call) (jsontext.Value, *protocolFault) {
+	return l.list(c, struct {
+		Prompts []prompt `json:"prompts"`
+	}{prompts})
+}
+
+func (l *Lane) getPrompt(c *call) (jsontext.Value, *protocolFault) {
+	var in struct {
+		Name      string            `json:"name"`
+		Arguments map[string]string `json:"arguments"`
+	}
+	if f := c.read(&in); f != nil {
+		return nil, f
+	}
+	if f := l.admit(c); f != nil {
+		return nil, f
+	}
+	p := promptOf(in.Name)
+	if p == nil {
+		return nil, badParams("unknown prompt " + visible(in.Name))
+	}
+	text := p.text
+	for _, a := range p.Arguments {
+		at, ok := placeOf("dx://markets/" + in.Arguments[a.Name])
+		if !ok || at.kind != marketURI {
+			return nil, badParams(a.Name + " must be the number of a market slot")
+		}
+		text = strings.ReplaceAll(text, "{"+a.Name+"}", in.Arguments[a.Name])
+	}
+	type content struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	type promptMessage struct {
+		Role    string  `json:"role"`
+		Content content `json:"content"`
+	}
+	return l.finish(c, struct {
+		Description string          `json:"description"`
+		Messages    []promptMessage `json:"messages"`
+	}{p.Description, []promptMessage{{"user", content{"text", text}}}}, nil), nil
+}
