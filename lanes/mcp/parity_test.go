@@ -1,0 +1,471 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"duplex/core"
+	"duplex/lanes/lanetest"
+	"duplex/lanes/rest"
+)
+
+// What has a route and no tool of its own is read where contract mcp, Tools, says.
+var joined = map[string]string{
+	"get_time": "get_venue", "get_status": "get_venue", "get_retention": "get_venue", "get_schedule": "get_venue", "get_fees": "get_venue",
+	"get_deadman": "dx://account", "get_withdrawal": "list_withdrawals",
+}
+
+// What is a tool and has no route.
+var alone = []string{"get_venue", "wait_for_event"}
+
+// operations are REST's, by name.
+func operations(t *testing.T) (map[string]*huma.Operation, *huma.OpenAPI) {
+	t.Helper()
+	h := lanetest.New(t)
+	api := rest.Mount(h.Routes, h.Gate, "test").OpenAPI()
+	out := map[string]*huma.Operation{}
+	for _, item := range api.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
+			if op != nil {
+				out[op.OperationID] = op
+			}
+		}
+	}
+	return out, api
+}
+
+// definition is a tool as it is listed.
+type definition struct {
+	Name, Title, Description  string
+	InputSchema, OutputSchema property
+	Annotations               map[string]*bool
+}
+
+type property struct {
+	Type                 any
+	Enum                 []string
+	Pattern              string
+	Minimum, Maximum     *float64
+	Properties           map[string]property
+	Required             []string
+	AdditionalProperties *bool
+	Items                *property
+}
+
+func (d *desk) definitions(k lanetest.Key) map[string]definition {
+	d.T.Helper()
+	status, body := d.ask(k, "1", "tools/list", "")
+	var list struct{ Result struct{ Tools []definition } }
+	if err := json.Unmarshal([]byte(body), &list); err != nil || status != 200 {
+		d.T.Fatalf("%d %s", status, body)
+	}
+	out := map[string]definition{}
+	for _, x := range list.Result.Tools {
+		out[x.Name] = x
+	}
+	return out
+}
+
+// A route without a tool, a tool without a route, or a tool that says something else
+// than its route: each is a lane that fell behind the other.
+func TestToolsAreTheRoutes(t *testing.T) {
+	routes, api := operations(t)
+	d := open(t)
+	shown := d.definitions(d.alice)
+	for name := range routes {
+		if _, there := shown[name]; !there && joined[name] == "" {
+			t.Errorf("%s is a route and no tool", name)
+		}
+	}
+	for name, tool := range shown {
+		op := routes[name]
+		if op == nil {
+			if !slices.Contains(alone, name) {
+				t.Errorf("%s is a tool and no route", name)
+			}
+			continue
+		}
+		if joined[name] != "" {
+			t.Errorf("%s is a tool after all", name)
+		}
+		facts := d.lane.byName[name].facts
+		if want := fmt.Sprintf("%s\n\nScope `%s`, bucket `%s`.", tool.Description, facts.Scope, facts.Bucket); tool.Title != op.Summary || want != op.Description {
+			t.Errorf("%s: REST says %q %q", name, op.Summary, op.Description)
+		}
+		sameInput(t, name, tool.InputSchema, inputOf(api, op))
+		sameOutput(t, name, tool.OutputSchema, outputOf(api, op))
+	}
+}
+
+func resolved(api *huma.OpenAPI, s *huma.Schema) *huma.Schema {
+	if s.Ref != "" {
+		return api.Components.Schemas.SchemaFromRef(s.Ref)
+	}
+	return s
+}
+
+// inputOf joins what a route takes in its path, its query and its body.
+func inputOf(api *huma.OpenAPI, op *huma.Operation) *huma.Schema {
+	all := &huma.Schema{Properties: map[string]*huma.Schema{}}
+	for _, p := range op.Parameters {
+		all.Properties[p.Name] = p.Schema
+		if p.Required {
+			all.Required = append(all.Required, p.Name)
+		}
+	}
+	if op.RequestBody != nil {
+		body := resolved(api, op.RequestBody.Content["application/json"].Schema)
+		maps.Copy(all.Properties, body.Properties)
+		all.Required = append(all.Required, body.Required...)
+	}
+	return all
+}
+
+func outputOf(api *huma.OpenAPI, op *huma.Operation) *huma.Schema {
+	for status, r := range op.Responses {
+		if strings.HasPrefix(status, "2") {
+			return resolved(api, r.Content["application/json"].Schema)
+		}
+	}
+	return nil
+}
+
+func sameInput(t *testing.T, name string, tool property, route *huma.Schema) {
+	t.Helper()
+	if tool.AdditionalProperties == nil || *tool.AdditionalProperties {
+		t.Errorf("%s: its input is open", name)
+	}
+	if got, want := slices.Sorted(maps.Keys(tool.Properties)), slices.Sorted(maps.Keys(route.Properties)); !slices.Equal(got, want) {
+		t.Errorf("%s takes %v, the route %v", name, got, want)
+	}
+	if got, want := slices.Sorted(slices.Values(tool.Required)), slices.Sorted(slices.Values(route.Required)); !slices.Equal(got, want) {
+		t.Errorf("%s wants %v, the route %v", name, got, want)
+	}
+	for member, p := range tool.Properties {
+		r := route.Properties[member]
+		if r == nil {
+			continue
+		}
+		var enum []string
+		for _, e := range r.Enum {
+			enum = append(enum, e.(string))
+		}
+		if p.Type != r.Type || !slices.Equal(p.Enum, enum) || p.Items == nil && p.Pattern != r.Pattern || !reflect.DeepEqual(p.Minimum, r.Minimum) || !reflect.DeepEqual(p.Maximum, r.Maximum) {
+			t.Errorf("%s.%s: the tool says %+v, the route %+v", name, member, p, r)
+		}
+	}
+}
+
+func sameOutput(t *testing.T, name string, tool property, route *huma.Schema) {
+	t.Helper()
+	if route.Type == "array" { // contract mcp, Tools: place_orders answers {results:[…]}
+		route = &huma.Schema{Properties: map[string]*huma.Schema{"results": route}}
+	}
+	if got, want := slices.Sorted(maps.Keys(tool.Properties)), slices.Sorted(maps.Keys(route.Properties)); !slices.Equal(got, want) {
+		t.Errorf("%s answers %v, the route %v", name, got, want)
+	}
+}
+
+func TestAnnotations(t *testing.T) {
+	d := open(t)
+	destructive := []string{"cancel_order", "cancel_orders", "cancel_all_orders", "decrease_order", "redeem_pairs", "request_withdrawal"}
+	for name, x := range d.definitions(d.alice) {
+		if len(x.Annotations) != 4 || x.Title == "" || len(x.Description) < 40 {
+			t.Errorf("%s: %+v", name, x)
+		}
+		reads := strings.HasPrefix(name, "get_") || strings.HasPrefix(name, "list_") || name == "preview_order" || name == "wait_for_event"
+		for hint, want := range map[string]bool{"readOnlyHint": reads, "destructiveHint": slices.Contains(destructive, name), "openWorldHint": name == "request_withdrawal"} {
+			if got := x.Annotations[hint]; got == nil || *got != want {
+				t.Errorf("%s: %s is not %v", name, hint, want)
+			}
+		}
+		if h := x.Annotations["idempotentHint"]; h == nil || reads && !*h {
+			t.Errorf("%s: idempotentHint", name)
+		}
+	}
+}
+
+// trade leaves something behind to read in every list.
+func (d *desk) trade() (resting string) {
+	d.T.Helper()
+	for i := range 30 {
+		d.Call(d.alice, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":%d,"qty":10,"post_only":true}`, 100+i, 1000+100*i))
+		d.Call(d.bob, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"no","tick":%d,"qty":3}`, 100+i, 10000-(1000+100*i)))
+	}
+	_, placed := d.Call(d.alice, "POST", "/v1/portfolio/orders", order(999, ""))
+	d.Call(d.alice, "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"5","destination":"d"}`)
+	return at(d.T, placed, "order_id").(string)
+}
+
+// Every read answers what REST answers, and never more than a model can spare.
+func TestReadsAnswerAsREST(t *testing.T) {
+	d := generous(t)
+	id := d.trade()
+	for _, x := range []struct{ tool, arguments, target string }{
+		{"list_orders", `{}`, "/v1/portfolio/orders?limit=20"},
+		{"list_orders", `{"status":"executed,resting","limit":3}`, "/v1/portfolio/orders?status=executed,resting&limit=3"},
+		{"get_order", `{"order_id":"` + id + `"}`, "/v1/portfolio/orders/" + id},
+		{"list_fills", `{}`, "/v1/portfolio/fills?limit=20"},
+		{"get_balance", `{}`, "/v1/portfolio/balance"},
+		{"list_positions", `{}`, "/v1/portfolio/positions?limit=20"},
+		{"list_settlements", `{}`, "/v1/portfolio/settlements?limit=20"},
+		{"list_markets", `{}`, "/v1/markets?limit=20"},
+		{"get_market", `{"market_id":1}`, "/v1/markets/1"},
+		{"get_orderbook", `{"market_id":1}`, "/v1/markets/1/orderbook"},
+		{"get_orderbook", `{"market_id":1,"depth":2}`, "/v1/markets/1/orderbook?depth=2"},
+		{"list_trades", `{"market_id":1}`, "/v1/markets/1/trades?limit=20"},
+		{"list_rounds", `{}`, "/v1/rounds?limit=20"},
+		{"get_round", `{"market_id":1}`, "/v1/rounds/1"},
+		{"get_oracle_price", `{"feed":0}`, "/v1/oracle/price?feed=0"},
+		{"list_withdrawals", `{}`, "/v1/withdrawals?limit=20"},
+		{"get_deposit_address", `{}`, "/v1/deposits/address"},
+	} {
+		var status int
+		var want string
+		var got result
+		for range 20 { // a clock tick may fall between the two
+			status, want = d.Call(d.alice, "GET", x.target, "")
+			if got = d.use(d.alice, x.tool, x.arguments); got.IsError || string(got.StructuredContent) == want {
+				break
+			}
+		}
+		if status != 200 || got.IsError || string(got.StructuredContent) != want {
+			t.Errorf("%s %s:\n%s\nREST %d:\n%s", x.tool, x.arguments, got.StructuredContent, status, want)
+		}
+		if n := len(want) / 4; n > 2000 {
+			t.Errorf("%s %s: %d tokens", x.tool, x.arguments, n)
+		}
+	}
+	for tool, names := range map[string][]string{
+		"get_limits": {"write", "scopes"}, "get_venue": {"environment", "fees", "retention", "schedule"},
+	} {
+		got := d.use(d.alice, tool, `{}`)
+		for _, n := range names {
+			if got.IsError || at(t, string(got.StructuredContent), n) == nil {
+				t.Errorf("%s has no %s: %s", tool, n, got.StructuredContent)
+			}
+		}
+		if n := len(got.StructuredContent) / 4; n > 2000 {
+			t.Errorf("%s: %d tokens", tool, n)
+		}
+	}
+}
+
+// generous is a desk whose keys can do a lot.
+func generous(t testing.TB) *desk {
+	d := open(t)
+	d.Venue.Terms.WriteFloor, d.Venue.Terms.WriteCap = 10_000, 10_000
+	return d
+}
+
+// A refusal carries the very error REST gives, whatever it teaches beside it; what
+// was refused changed nothing.
+func TestRefusalsAreREST(t *testing.T) {
+	d := generous(t)
+	d.trade()
+	reader := d.Key(1, core.ScopeRead)
+	for _, x := range []struct{ tool, arguments, method, target, body string }{
+		{"place_order", order(1, `,"x":1`), "POST", "/v1/portfolio/orders", order(1, `,"x":1`)},
+		{"place_order", `{}`, "POST", "/v1/portfolio/orders", `{}`},
+		{"place_order", order(100, ""), "POST", "/v1/portfolio/orders", order(100, "")},
+		{"place_order", order(2, `,"post_only":"yes"`), "POST", "/v1/portfolio/orders", order(2, `,"post_only":"yes"`)},
+		{"place_order", order(3, `,"generation":4000`), "POST", "/v1/portfolio/orders", order(13, `,"generation":4000`)},
+		{"place_order", strings.Replace(order(4, ""), `"qty":10`, `"qty":1000000`, 1), "POST", "/v1/portfolio/orders", strings.Replace(order(14, ""), `"qty":10`, `"qty":1000000`, 1)},
+		{"place_order", strings.Replace(order(5, ""), `"market_id":1`, `"market_id":31`, 1), "POST", "/v1/portfolio/orders", strings.Replace(order(15, ""), `"market_id":1`, `"market_id":31`, 1)},
+		{"place_orders", `{"orders":[]}`, "POST", "/v1/portfolio/orders/batch", `{"orders":[]}`},
+		{"preview_order", strings.Replace(order(6, ""), "5000", "5050", 1), "POST", "/v1/portfolio/orders/preview", strings.Replace(order(6, ""), "5000", "5050", 1)},
+		{"cancel_order", `{"order_id":"7777777"}`, "DELETE", "/v1/portfolio/orders/7777777", ""},
+		{"decrease_order", `{"order_id":"1"}`, "POST", "/v1/portfolio/orders/1/decrease", `{}`},
+		{"arm_deadman", `{"timeout_ms":5}`, "POST", "/v1/portfolio/deadman", `{"timeout_ms":5}`},
+		{"redeem_pairs", `{"market_id":1,"qty":999}`, "POST", "/v1/portfolio/redeem", `{"market_id":1,"qty":999}`},
+		{"list_orders", `{"limit":0}`, "GET", "/v1/portfolio/orders?limit=0", ""},
+		{"list_orders", `{"cursor":"zz"}`, "GET", "/v1/portfolio/orders?cursor=zz", ""},
+		{"get_market", `{"market_id":31}`, "GET", "/v1/markets/31", ""},
+		{"get_round", `{"market_id":31}`, "GET", "/v1/rounds/31", ""},
+		{"get_order", `{"order_id":"7777777"}`, "GET", "/v1/portfolio/orders/7777777", ""},
+		{"get_oracle_price", `{"feed":"eur"}`, "GET", "/v1/oracle/price?feed=eur", ""},
+	} {
+		before := d.hash()
+		got := d.use(d.alice, x.tool, x.arguments)
+		_, want := d.Call(d.alice, x.method, x.target, x.body)
+		sameRefusal(t, x.tool+" "+x.arguments, got, want)
+		if x.method == "GET" && before != d.hash() {
+			t.Errorf("%s %s changed something", x.tool, x.arguments)
+		}
+	}
+	got := d.use(reader, "place_order", order(8, ""))
+	_, want := d.Call(reader, "POST", "/v1/portfolio/orders", order(8, ""))
+	sameRefusal(t, "without the scope", got, want)
+}
+
+func sameRefusal(t *testing.T, what string, got result, rest string) {
+	t.Helper()
+	want, err := json.Marshal(at(t, rest, "error"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := json.Marshal(at(t, string(got.StructuredContent), "error"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(got.StructuredContent)
+	if !got.IsError || string(have) != string(want) || at(t, text, "hint") == "" || at(t, text, "outcome") != "not_done" || at(t, text, "retryable") == nil {
+		t.Errorf("%s: %s\nREST: %s", what, text, rest)
+	}
+}
+
+func (d *desk) hash() string {
+	d.T.Helper()
+	b := d.use(d.alice, "get_balance", `{}`)
+	return fmt.Sprint(at(d.T, string(b.StructuredContent), "cash"), at(d.T, string(b.StructuredContent), "reserved"))
+}
+
+// Writes do what REST's do and answer alike but for their numbers.
+func TestWritesAnswerAsREST(t *testing.T) {
+	d := generous(t)
+	shape := func(s string) string {
+		var v any
+		if err := json.Unmarshal([]byte(s), &v); err != nil {
+			t.Fatalf("%v: %s", err, s)
+		}
+		return fmt.Sprint(shapeOf(v))
+	}
+	place := func(id int) (string, string) {
+		_, byREST := d.Call(d.alice, "POST", "/v1/portfolio/orders", order(id, ""))
+		return byREST, string(d.use(d.alice, "place_order", order(id+1, "")).StructuredContent)
+	}
+	a, b := place(1)
+	if shape(a) != shape(b) {
+		t.Errorf("place: %s and %s", a, b)
+	}
+	id := func(s string) string { return at(t, s, "order_id").(string) }
+	_, byREST := d.Call(d.alice, "POST", "/v1/portfolio/orders/"+id(a)+"/decrease", `{"reduce_to":4}`)
+	if got := string(d.use(d.alice, "decrease_order", `{"order_id":"`+id(b)+`","reduce_to":4}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "remaining_qty") != 4.0 {
+		t.Errorf("decrease: %s and %s", byREST, got)
+	}
+	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders/"+id(a), "")
+	if got := string(d.use(d.alice, "cancel_order", `{"order_id":"`+id(b)+`"}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "canceled_qty") != 4.0 {
+		t.Errorf("cancel: %s and %s", byREST, got)
+	}
+	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(11, "")+`,`+order(11, "")+`]}`)
+	if got := string(d.use(d.alice, "place_orders", `{"orders":[`+order(12, "")+`,`+order(12, "")+`]}`).StructuredContent); shape(got) != shape(`{"results":`+byREST+`}`) {
+		t.Errorf("batch: %s and %s", byREST, got)
+	}
+	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/orders/preview", order(13, ""))
+	if got := string(d.use(d.alice, "preview_order", order(13, "")).StructuredContent); shape(got) != shape(byREST) {
+		t.Errorf("preview: %s and %s", byREST, got)
+	}
+	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":["1","2"]}`)
+	if got := string(d.use(d.alice, "cancel_orders", `{"order_ids":["1","2"]}`).StructuredContent); shape(got) != shape(byREST) {
+		t.Errorf("cancel batch: %s and %s", byREST, got)
+	}
+	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":60000}`)
+	if got := string(d.use(d.alice, "arm_deadman", `{"timeout_ms":60000}`).StructuredContent); got != byREST {
+		t.Errorf("arm: %s and %s", byREST, got)
+	}
+	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/deadman", "")
+	if got := string(d.use(d.alice, "disarm_deadman", `{}`).StructuredContent); got != byREST {
+		t.Errorf("disarm: %s and %s", byREST, got)
+	}
+	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders", "")
+	if got := string(d.use(d.alice, "cancel_all_orders", `{}`).StructuredContent); shape(got) != shape(byREST) {
+		t.Errorf("cancel all: %s and %s", byREST, got)
+	}
+	_, byREST = d.Call(d.alice, "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"5","destination":"d"}`)
+	if got := string(d.use(d.alice, "request_withdrawal", `{"client_withdrawal_id":"v","amount":"5","destination":"d"}`).StructuredContent); shape(got) != shape(byREST) {
+		t.Errorf("withdrawal: %s and %s", byREST, got)
+	}
+}
+
+// shapeOf keeps members and kinds of a value, and forgets numbers and texts.
+func shapeOf(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, x := range v {
+			out[k] = shapeOf(x)
+		}
+		return out
+	case []any:
+		out := []any{}
+		for _, x := range v {
+			out = append(out, shapeOf(x))
+		}
+		return out
+	default:
+		return reflect.TypeOf(v)
+	}
+}
+
+// Both lanes draw on one bucket, at the same price: a batch of 20 empties what one
+// order then misses.
+func TestOneBucketForBothLanes(t *testing.T) {
+	d := open(t)
+	var orders []string
+	for i := range 20 {
+		orders = append(orders, order(100+i, ""))
+	}
+	batch := `{"orders":[` + strings.Join(orders, ",") + `]}`
+	spent := 0
+	for {
+		status, _, body := d.Send(d.Request(d.bob, "POST", "/v1/portfolio/orders/batch", []byte(batch)))
+		if status == 429 {
+			break
+		}
+		if spent++; spent > 50 {
+			t.Fatalf("the bucket never empties: %s", body)
+		}
+	}
+	got := d.use(d.bob, "place_orders", batch)
+	if !got.IsError || at(t, string(got.StructuredContent), "error", "code") != "rate_limited" || at(t, string(got.StructuredContent), "retry_after_ms") == nil {
+		t.Errorf("%s", got.StructuredContent)
+	}
+	if got := d.use(d.bob, "get_balance", `{}`); got.IsError {
+		t.Errorf("another bucket: %s", got.StructuredContent)
+	}
+}
+
+// Each key is shown what it may call, in one order; the rest is missing_scope.
+func TestListsFollowTheScopes(t *testing.T) {
+	d := open(t)
+	reader := d.Key(1, core.ScopeRead)
+	all, some := d.definitions(d.alice), d.definitions(reader)
+	if len(all) != len(d.lane.tools) {
+		t.Errorf("%d of %d", len(all), len(d.lane.tools))
+	}
+	for name := range all {
+		_, shown := some[name]
+		if may := d.lane.byName[name].facts.Scope == core.ScopeRead; may != shown {
+			t.Errorf("%s: shown is %v", name, shown)
+		}
+		if shown {
+			continue
+		}
+		if got := d.use(reader, name, `{}`); !got.IsError || at(t, string(got.StructuredContent), "error", "code") != "missing_scope" {
+			t.Errorf("%s: %s", name, got.StructuredContent)
+		}
+	}
+	_, first := d.ask(d.alice, "1", "tools/list", "")
+	if _, again := d.ask(d.alice, "1", "tools/list", ""); first != again {
+		t.Error("the list is not the same twice")
+	}
+}
+
+// All schemas together must fit beside what else a model has in mind.
+func TestSchemasAreSmall(t *testing.T) {
+	d := open(t)
+	all := 0
+	for _, x := range d.lane.tools {
+		all += len(x.shown)
+	}
+	if all/4 >= 9000 {
+		t.Errorf("%d tokens", all/4)
+	}
+}
