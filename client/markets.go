@@ -40,3 +40,19 @@ func (c *Client) Round(ctx context.Context, market int) (schemas.RoundRead, erro
 func (c *Client) OraclePrice(ctx context.Context, feed int) (schemas.OraclePrice, error) {
 	return do[schemas.OraclePrice](ctx, c, "GET", "/v1/oracle/price", schemas.GetOraclePrice{Feed: schemas.Int(feed)})
 }
+
+// Evidence is what a round settled on, with all its ticks.
+func (c *Client) Evidence(ctx context.Context, q schemas.GetEvidence) (out schemas.Evidence, err error) {
+	for {
+		page, err := do[schemas.Evidence](ctx, c, "GET", "/v1/rounds/{market_id}/evidence", q)
+		if err != nil {
+			return out, err
+		}
+		ticks := append(out.Ticks, page.Ticks...)
+		out = page
+		if out.Ticks = ticks; page.Cursor == "" {
+			return out, nil
+		}
+		q.Cursor = page.Cursor
+	}
+}

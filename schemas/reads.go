@@ -6,7 +6,7 @@ type None struct{}
 // AsOf lets a read wait for a command the caller has seen. Every read whose answer
 // carries as_of_seq takes it (contract rest).
 type AsOf struct {
-	MinSeq U64 `json:"min_seq,omitzero" in:"query" pattern:"^[0-9]+$" doc:"Wait until this seq is applied"`
+	MinSeq U64 `json:"min_seq,omitzero" in:"query" pattern:"^[0-9]+$" doc:"Wait for this seq"`
 }
 
 // Since is the seq to wait for; 0 is none.
@@ -24,7 +24,7 @@ const (
 // Page asks for a stretch of a list.
 type Page struct {
 	Limit  *Int   `json:"limit,omitempty" in:"query" minimum:"1" maximum:"1000" doc:"Page size"`
-	Cursor string `json:"cursor,omitzero" in:"query" maxLength:"256" fault:"bad_cursor" doc:"From the page before; omit for the first"`
+	Cursor string `json:"cursor,omitzero" in:"query" maxLength:"256" fault:"bad_cursor" doc:"From the page before"`
 }
 
 // Size is the page size asked for, else PageDefault.

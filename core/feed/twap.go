@@ -40,6 +40,18 @@ func TWAP(ticks []core.IndexTick, boundary, window int64) (price core.Price, cov
 	return core.Price(mean), covered
 }
 
+// Counted tells of each tick for how many seconds of the window it stands: the
+// weights of TWAP.
+func Counted(ticks []core.IndexTick, boundary, window int64) []int64 {
+	out := make([]int64, len(ticks))
+	if from, ok := windowStart(boundary, window); ok {
+		for i := range ticks {
+			out[i] = reach(ticks, i, from, boundary)
+		}
+	}
+	return out
+}
+
 // reach is how many seconds of [from, until) the i-th tick prices: its own, and
 // those it is carried to before the next tick.
 func reach(ticks []core.IndexTick, i int, from, until int64) int64 {

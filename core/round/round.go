@@ -51,8 +51,11 @@ func Freeze(r *core.Round, ticks *feed.Ring, ts int64) {
 // Decided tells whether a frozen round can propose its own price: 80 % of the
 // window's seconds are covered and the last index had a fresh source.
 func Decided(r *core.Round) bool {
-	return r.Covered*100 >= coverage*r.Window && r.FreshCount >= 1
+	return r.Covered >= Required(r.Window) && r.FreshCount >= 1
 }
+
+// Required is the least number of covered seconds of a window.
+func Required(window int64) int64 { return (coverage*window + 99) / 100 }
 
 // Propose names the winner: YES if and only if the settle price is strictly above
 // the strike (spec 1.3).

@@ -58,8 +58,8 @@ func (m members) MarshalJSONTo(enc *jsontext.Encoder) error {
 // open, and may be a refusal instead.
 //
 // All definitions together must fit into what a model spares for them (contract mcp,
-// Tools). So an order is explained once, in place_order, and an answer's members
-// are named and typed, with but their units.
+// Tools). So an order is explained once, in place_order, a row once, by the tool
+// that reads one, and an answer's members are named and typed, with but their units.
 func define(f *tools.Facts, in, out reflect.Type) jsontext.Value {
 	no := false
 	input := object(in, true)
@@ -168,6 +168,13 @@ func field(f reflect.StructField, options string, sent bool) *schema {
 	return s
 }
 
+// explained are rows that a tool of their own answers: lists refer to it.
+var explained = map[reflect.Type]string{
+	reflect.TypeFor[schemas.Order]():  "get_order",
+	reflect.TypeFor[schemas.Market](): "get_market",
+	reflect.TypeFor[schemas.Round]():  "get_round",
+}
+
 func shape(t reflect.Type, sent bool) *schema {
 	switch t {
 	case reflect.TypeFor[schemas.U64]():
@@ -181,10 +188,16 @@ func shape(t reflect.Type, sent bool) *schema {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
+		if t == reflect.TypeFor[*schemas.EvidenceTick]() {
+			return &schema{Type: "object"} // its list shows what is in it
+		}
 		return shape(t.Elem(), sent)
 	case reflect.Struct:
 		return inner(t, sent)
 	case reflect.Slice:
+		if tool := explained[t.Elem()]; tool != "" {
+			return &schema{Type: "array", Items: &schema{Type: "object", Description: "As " + tool + " answers"}}
+		}
 		return &schema{Type: "array", Items: shape(t.Elem(), sent)}
 	case reflect.Array:
 		n := int64(t.Len())

@@ -27,6 +27,7 @@ func (l *Lane) offers() {
 	offer(l, tools.ListTrades)
 	offer(l, tools.ListRounds)
 	offer(l, tools.GetRound)
+	offer(l, tools.GetRoundEvidence)
 	offer(l, tools.GetOraclePrice)
 	offer(l, tools.GetVenue)
 	await(l, l.waitForEvent())

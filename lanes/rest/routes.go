@@ -27,6 +27,7 @@ func (l *Lane) routes() {
 	mount(l, tools.ListTrades)
 	mount(l, tools.ListRounds)
 	mount(l, tools.GetRound)
+	mount(l, tools.GetRoundEvidence)
 	mount(l, tools.GetOraclePrice)
 	mount(l, tools.GetLimits)
 	mount(l, tools.GetTime)

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/lanes/lanetest"
+	"duplex/lanes/rest"
+	"duplex/schemas"
+)
+
+// settledRound takes the first 60 s round to its end over rising prices with holes in
+// them, and gives its evidence as the venue shows it.
+func settledRound(t *testing.T) (h *lanetest.House, ev schemas.Evidence, body string) {
+	t.Helper()
+	h = lanetest.New(t)
+	rest.Mount(h.Routes, h.Gate, "test")
+	h.Serve()
+	k := h.Key(1, core.ScopeRead)
+	boundary := h.Now() - h.Now()%(60*core.NsPerSec) + 60*core.NsPerSec
+	h.Skip(time.Duration(boundary - h.Now() - 17*core.NsPerSec))
+	for i := range 16 {
+		if i%4 != 3 { // a second without a tick carries the one before
+			h.Do(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: boundary/core.NsPerSec - 17 + int64(i), Price: core.Price(6_600_000_000_000 + i*1_000_001), Count: 2, Manual: true,
+				Sources: []core.SourcePrice{{Name: "a", Price: core.Price(6_600_000_000_000 + i*1_000_001 - 5)}, {Name: "b", Price: core.Price(6_600_000_000_000 + i*1_000_001 + 5)}}}})
+		}
+		h.Skip(time.Second)
+	}
+	h.Skip(2 * time.Second)
+	h.Until(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Proposed })
+	h.Skip(10 * time.Second) // the dispute window
+	h.Until(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Settled })
+	status, body := h.Call(k, "GET", "/v1/rounds/1/evidence?round_number=1", "")
+	if err := json.Unmarshal([]byte(body), &ev); err != nil || status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	return h, ev, body
+}
+
+func TestEvidence(t *testing.T) {
+	h, ev, body := settledRound(t)
+	if ev.Winner == nil || *ev.Winner != "yes" || ev.CoveredSecs != 10 || ev.RequiredSecs != 8 || ev.SettlePrice != ev.Twap || ev.StrikeTick == nil || len(ev.Ticks) < 8 || ev.Cursor != "" {
+		t.Errorf("%s", body)
+	}
+	file := filepath.Join(t.TempDir(), "round.json")
+	say := func(change func(*schemas.Evidence)) (int, string) {
+		t.Helper()
+		var x schemas.Evidence
+		if err := json.Unmarshal([]byte(body), &x); err != nil {
+			t.Fatal(err)
+		}
+		change(&x)
+		b, err := schemas.Append(nil, x)
+		if err == nil {
+			err = os.WriteFile(file, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := said("evidence", "--ticks", "--file", file)
+		return code, out + errs
+	}
+	if code, text := say(func(*schemas.Evidence) {}); code != 0 || !strings.HasSuffix(text, "so yes wins\nagrees\n") || !strings.Contains(text, "a 66000.") {
+		t.Errorf("%d %s", code, text)
+	}
+	for name, change := range map[string]func(*schemas.Evidence){
+		"the median of its sources":   func(x *schemas.Evidence) { x.Ticks[0].Sources[0].Price += 100 },
+		"the strike is not the price": func(x *schemas.Evidence) { x.Strike++ },
+		"the venue's mean is":         func(x *schemas.Evidence) { x.Ticks[1].Price++ },
+		"the settle price is":         func(x *schemas.Evidence) { x.SettlePrice++ },
+		"the winner is the other one": func(x *schemas.Evidence) { x.Winner = schemas.Of("no") },
+		"settled has a winner or":     func(x *schemas.Evidence) { x.Winner = nil },
+		"without coverage":            func(x *schemas.Evidence) { x.FreshSourceCountAtFreeze = 0 },
+	} {
+		if code, text := say(change); code != 1 || !strings.Contains(text, name) {
+			t.Errorf("%s: %d %s", name, code, text)
+		}
+	}
+
+	// Pages come to the same, and what is not there is said.
+	k := h.Key(2, core.ScopeRead)
+	var paged []schemas.EvidenceTick
+	for cursor := ""; ; {
+		var page schemas.Evidence
+		_, text := h.Call(k, "GET", "/v1/rounds/1/evidence?round_number=1&limit=3"+cursor, "")
+		if err := json.Unmarshal([]byte(text), &page); err != nil || len(page.Ticks) > 3 || page.WeightedSum != ev.WeightedSum {
+			t.Fatal(text)
+		}
+		if paged = append(paged, page.Ticks...); page.Cursor == "" {
+			break
+		}
+		cursor = "&cursor=" + page.Cursor
+	}
+	if a, b := encode(t, paged), encode(t, ev.Ticks); a != b {
+		t.Errorf("%s\n%s", a, b)
+	}
+	for _, target := range []string{"/v1/rounds/31/evidence", "/v1/rounds/1/evidence?round_number=99", "/v1/rounds/2/evidence?round_number=1", "/v1/rounds/x/evidence"} {
+		if status, text := h.Call(k, "GET", target, ""); status != 404 || !strings.Contains(text, "round_not_found") {
+			t.Errorf("%s: %d %s", target, status, text)
+		}
+	}
+	if code, _, errs := said("evidence"); code != 2 {
+		t.Error(errs)
+	}
+}
+
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	b, err := schemas.Append(nil, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,91 @@
+package tools
+
+import (
+	"context"
+	"iter"
+	"math/big"
+
+	"duplex/core"
+	"duplex/core/feed"
+	"duplex/core/round"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+)
+
+var GetRoundEvidence = &Op[schemas.GetEvidence, schemas.Evidence]{
+	Facts: Facts{
+		Name: "get_round_evidence", Title: "Why a round settled", Method: "GET", Path: "/v1/rounds/{market_id}/evidence", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "sequencing_timeout"},
+		Doc: "The index ticks behind a round's strike and settlement, each with its sources, and the arithmetic from them to the winner. Use it to check a settlement; not to follow prices (get_oracle_price).",
+	},
+	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
+		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+			r := roundIn(w, slot(in.MarketID), uint64(in.RoundNumber))
+			if r == nil {
+				err = Refuse("round_not_found")
+				return
+			}
+			out, err = evidenceOf(r, who, in)
+			out.Seen = seen(m)
+		})
+		return out, err
+	},
+}
+
+// roundIn finds a round of a slot, its latest where no number is given.
+func roundIn(w *view.View, m core.MarketID, number uint64) *view.Round {
+	if number == 0 {
+		return w.Round(m)
+	}
+	for r := range w.Rounds(number + 1) {
+		if r.Number == number && r.Market == m {
+			return r
+		}
+		break
+	}
+	return nil
+}
+
+func evidenceOf(r *view.Round, who Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
+	shown := RoundOf(&r.Round)
+	boundary := r.CloseTs / core.NsPerSec
+	out = schemas.Evidence{
+		MarketID: shown.MarketID, RoundNumber: shown.RoundNumber, Generation: shown.Generation, Category: shown.Category, Feed: uint8(r.Feed), Status: shown.Status,
+		Strike: shown.Strike, BoundaryTs: ns(r.CloseTs), TwapWindowSecs: r.Window, RequiredSecs: round.Required(r.Window), WeightedSum: "0",
+		FreshSourceCountAtFreeze: shown.FreshSourceCountAtFreeze, ByOperator: r.ByOperator, SettlePrice: shown.SettlePrice, Winner: shown.Winner,
+	}
+	if len(r.Strikes) > 0 {
+		out.StrikeTick = schemas.Of(tickOf(&r.Strikes[0], 0))
+	}
+	counted := feed.Counted(r.Evidence, boundary, r.Window)
+	sum := new(big.Int)
+	for i, n := range counted {
+		out.CoveredSecs += n
+		price := new(big.Int).SetUint64(uint64(r.Evidence[i].Price))
+		sum.Add(sum, price.Mul(price, big.NewInt(n)))
+	}
+	twap, _ := feed.TWAP(r.Evidence, boundary, r.Window)
+	out.WeightedSum, out.Twap = sum.String(), schemas.U64(twap)
+	walk := func(from uint64) iter.Seq2[uint64, int] {
+		return func(yield func(uint64, int) bool) {
+			for i := len(r.Evidence) - 1; i >= 0; i-- {
+				at := uint64(r.Evidence[i].Second)
+				if (from == 0 || at < from) && !yield(at, i) {
+					return
+				}
+			}
+		}
+	}
+	var cursor string
+	out.Ticks, cursor, err = page("evidence", who, in, walk, all, func(i int) schemas.EvidenceTick { return tickOf(&r.Evidence[i], counted[i]) })
+	out.Cursor = cursor
+	return out, err
+}
+
+func tickOf(t *core.IndexTick, counted int64) schemas.EvidenceTick {
+	out := schemas.EvidenceTick{Ts: ns(t.Second * core.NsPerSec), Price: schemas.U64(t.Price), FreshSourceCount: t.Count, CountedSecs: counted, Manual: t.Manual, Sources: []schemas.SourcePrice{}}
+	for _, s := range t.Sources {
+		out.Sources = append(out.Sources, schemas.SourcePrice{Source: s.Name, Price: schemas.U64(s.Price)})
+	}
+	return out
+}
