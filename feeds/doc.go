@@ -17,6 +17,7 @@
 // then that tick is dropped and counted, and the core carries the last one
 // forward. It never parses through a float, and it decides nothing about rounds.
 //
-// Rooms: sim (a seeded market), manual (the operator's prices), session (when a
-// feed trades).
+// Rooms: live (real venues) on line (a connection to one), sim (a seeded market),
+// replay (a recorded one), manual (the operator's prices), session (when a feed
+// trades).
 package feeds

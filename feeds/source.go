@@ -21,10 +21,10 @@ type Source interface {
 	// again after a while, so that backoff is not the source's business; a
 	// stalled socket is (contract oracle, Rule), and ends Run with an error.
 	//
-	// at is when the price was received, by this machine's clock (a replay: when
-	// it was recorded). What a source sent that is no price is handed on as 0,
-	// which is dropped and counted. out never blocks for long and may be called
-	// from one goroutine at a time.
+	// at is when the price was received, by this machine's clock. What a source
+	// sent that is no price is counted by the source itself (Counter), or handed
+	// on as 0, which is dropped and counted. out never blocks for long and may be
+	// called from one goroutine at a time.
 	Run(ctx context.Context, out func(price core.Price, at time.Time)) error
 }
 

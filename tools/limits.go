@@ -9,11 +9,9 @@ import (
 	"duplex/schemas"
 )
 
-// The read bucket: per second, and burst (spec 8). The others scale with volume.
-const (
-	ReadRate  = 100
-	ReadBurst = 200
-)
+// ReadRate is the read bucket's default, per second; its burst is twice that (spec
+// 8). The others scale with volume.
+const ReadRate = 100
 
 // WriteRate is the effective write rate of an account: it grows with its trailing
 // 30-day volume in shares. The cancel rate is twice as much, bursts equal rates.
@@ -36,7 +34,7 @@ var GetLimits = &Op[schemas.None, schemas.Limits]{
 		volume := v.Volume30(who.User)
 		write := v.Terms.WriteRate(volume)
 		return schemas.Limits{
-			Scopes: who.Key.Scopes.Names(), Read: schemas.Bucket{SustainedRatePerS: ReadRate, Burst: ReadBurst},
+			Scopes: who.Key.Scopes.Names(), Read: schemas.Bucket{SustainedRatePerS: v.Terms.ReadRate, Burst: 2 * v.Terms.ReadRate},
 			Write: schemas.Bucket{SustainedRatePerS: write, Burst: write}, Cancel: schemas.Bucket{SustainedRatePerS: 2 * write, Burst: 2 * write},
 			TrailingVolume30d: schemas.U64(volume), WriteFloor: v.Terms.WriteFloor, UsdPerExtraRps: v.Terms.UsdPerExtraRps,
 			BatchCap: int64(v.Terms.BatchCap), ResponseBudgetMs: v.Terms.ResponseBudget,

@@ -80,6 +80,7 @@ type Venue struct {
 type Terms struct {
 	Environment     string // dev or live
 	Oracle          string // how prices come: sim, manual, live
+	ReadRate        int64  // read tokens a second; a burst is twice as much
 	WriteFloor      int64  // write tokens a second of a new account
 	WriteCap        int64  // and of the most active one
 	UsdPerExtraRps  int64
@@ -91,7 +92,7 @@ type Terms struct {
 
 // DefaultTerms are those of contract core, Limits.
 func DefaultTerms(now func() int64) Terms {
-	return Terms{Environment: "live", Oracle: "live", WriteFloor: 20, WriteCap: 400, UsdPerExtraRps: 10_000, BatchCap: 20, ResponseBudget: 2000, Now: now}
+	return Terms{Environment: "live", Oracle: "live", ReadRate: ReadRate, WriteFloor: 20, WriteCap: 400, UsdPerExtraRps: 10_000, BatchCap: 20, ResponseBudget: 2000, Now: now}
 }
 
 // Funding is the port through which money comes and goes. Its errors are

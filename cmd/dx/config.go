@@ -39,6 +39,10 @@ func (f *fileFlags) Validate(app *kong.Application) error {
 func (f *fileFlags) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range []string{flag.Name, strings.ReplaceAll(flag.Name, "-", "_")} {
 		if v, ok := f.values[name]; ok {
+			switch v.(type) {
+			case []any, map[string]any: // several values, which the flag reads itself
+				return v, nil
+			}
 			return fmt.Sprint(v), nil
 		}
 	}

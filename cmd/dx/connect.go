@@ -20,28 +20,36 @@ type connect struct {
 	As      string `help:"Account of the dev file to act as: trader, maker, reader or treasurer." default:"trader" env:"DX_AS"`
 }
 
-func (c *connect) client() (*client.Client, error) {
-	base, key, shown := c.URL, c.Key, c.Secret
-	if base == "" || key == "" {
-		dev, err := readDevFile(c.DevFile)
-		if err != nil {
-			return nil, fmt.Errorf("no DX_URL, DX_KEY and DX_SECRET, and no venue started here: %w", err)
-		}
-		if base == "" {
-			base = dev.API
-		}
-		if key == "" {
-			if key, shown, err = keyOf(dev, c.As); err != nil {
-				return nil, err
-			}
-		}
+func (c *connect) client(opts ...client.Option) (*client.Client, error) {
+	base, key, shown, err := c.found()
+	if err != nil {
+		return nil, err
 	}
 	secret, ok := schemas.Secret(shown)
 	if !ok {
 		return nil, flagError{"secret", errors.New("DX_SECRET must be 64 hex characters")}
 	}
 	// A person at a prompt would do both of these by hand.
-	return client.New(base, key, secret, client.WaitForTokens(), client.RepeatPlacements()), nil
+	return client.New(base, key, secret, append(opts, client.WaitForTokens(), client.RepeatPlacements())...), nil
+}
+
+// found gives the venue, the key and its secret as it is shown.
+func (c *connect) found() (base, key, shown string, err error) {
+	base, key, shown = c.URL, c.Key, c.Secret
+	if base != "" && key != "" {
+		return base, key, shown, nil
+	}
+	dev, err := readDevFile(c.DevFile)
+	if err != nil {
+		return "", "", "", fmt.Errorf("no DX_URL, DX_KEY and DX_SECRET, and no venue started here: %w", err)
+	}
+	if base == "" {
+		base = dev.API
+	}
+	if key == "" {
+		key, shown, err = keyOf(dev, c.As)
+	}
+	return base, key, shown, err
 }
 
 func readDevFile(path string) (dev schemas.DevFile, err error) {

@@ -25,17 +25,19 @@ import (
 
 // devCmd is `dx dev` (contract operator).
 type devCmd struct {
-	API        string `help:"Address of REST, the agent lane and events." default:"127.0.0.1:8080"`
-	Portal     string `help:"Address of the portal." default:"127.0.0.1:8081"`
-	Admin      string `help:"Address of the operator." default:"127.0.0.1:8082"`
-	Data       string `help:"Keep the venue here; without it everything is gone at the end." type:"path"`
-	DevFile    string `help:"Where to write URLs and keys." default:".dx/dev.json" type:"path"`
-	Oracle     string `help:"How prices come: sim, or manual (POST /admin/oracle/ticks)." enum:"sim,manual" default:"sim"`
-	Seed       uint64 `help:"Seed of the simulated prices." default:"1"`
-	Sessions   bool   `help:"Let gold and WTI follow their trading sessions."`
-	WriteFloor int64  `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
-	NoMaker    bool   `help:"Leave the house maker out."`
-	Quiet      bool   `help:"Print no secret and no status."`
+	API         string `help:"Address of REST, the agent lane and events." default:"127.0.0.1:8080"`
+	Portal      string `help:"Address of the portal." default:"127.0.0.1:8081"`
+	Admin       string `help:"Address of the operator." default:"127.0.0.1:8082"`
+	Data        string `help:"Keep the venue here; without it everything is gone at the end." type:"path"`
+	DevFile     string `help:"Where to write URLs and keys." default:".dx/dev.json" type:"path"`
+	Oracle      string `help:"How prices come: sim, manual (POST /admin/oracle/ticks) or replay:FILE." default:"sim"`
+	ReplaySpeed int    `help:"How many times as fast a file is played." default:"1"`
+	Seed        uint64 `help:"Seed of the simulated prices." default:"1"`
+	Sessions    bool   `help:"Let gold and WTI follow their trading sessions."`
+	ReadRate    int64  `help:"Read tokens a second of a key; raise it to measure." default:"100"`
+	WriteFloor  int64  `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
+	NoMaker     bool   `help:"Leave the house maker out."`
+	Quiet       bool   `help:"Print no secret and no status."`
 }
 
 const (
@@ -66,12 +68,15 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err 
 		}
 		defer os.RemoveAll(dir)
 	}
-	p := plan{listeners: listeners{d.API, d.Portal, d.Admin}, dir: dir, environment: "dev", oracle: d.Oracle, disputeNs: devDispute, writeFloor: d.WriteFloor, log: log}
+	p := plan{listeners: listeners{d.API, d.Portal, d.Admin}, dir: dir, environment: "dev", disputeNs: devDispute, readRate: d.ReadRate, writeFloor: d.WriteFloor, log: log}
 	if p.master, err = masterKey("", dir); err != nil {
 		return err
 	}
 	p.token = derive(p.master, "dxo_", "operator")
-	if d.Oracle == "sim" {
+	if p.oracle, p.sources, err = oracle(d.Oracle, d.ReplaySpeed, "sim", "manual"); err != nil {
+		return err
+	}
+	if p.oracle == "sim" {
 		p.sources = sim.New(d.Seed).Sources()
 	}
 	if d.Sessions {

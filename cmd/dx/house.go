@@ -45,6 +45,7 @@ type plan struct {
 	environment string
 	oracle      string
 	disputeNs   int64
+	readRate    int64  // 0: the default
 	writeFloor  int64  // 0: the default
 	token       string // the operator's
 	master      []byte
@@ -86,6 +87,9 @@ func open(p plan) (*house, error) {
 	}
 	terms := tools.DefaultTerms(now)
 	terms.Environment, terms.Oracle = p.environment, p.oracle
+	if p.readRate > 0 {
+		terms.ReadRate = p.readRate
+	}
 	if p.writeFloor > 0 {
 		terms.WriteFloor = p.writeFloor
 	}
@@ -158,7 +162,7 @@ func (h *house) listen() error {
 	h.events = ws.Mount(routes, h.gate)
 	h.agents = mcp.Mount(routes, h.gate, version())
 	h.serve(api, h.gate.Edge(routes))
-	h.serve(portalAt, portal.New(portal.Options{Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), Changelog: duplex.Changelog, API: h.api, MCP: h.api + mcp.Path, Log: h.plan.log}))
+	h.serve(portalAt, portal.New(portal.Options{Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), AsyncAPI: ws.AsyncAPI(version(), h.api), Changelog: duplex.Changelog, API: h.api, MCP: h.api + mcp.Path, Log: h.plan.log}))
 	h.serve(adminAt, admin.New(admin.Options{
 		Venue: h.venue, Gate: h.gate, Token: sha256.Sum256([]byte(h.plan.token)), Desk: &manual.Desk{}, Sources: h.sources, Log: h.plan.log,
 	}))

@@ -26,12 +26,14 @@ Start with 'dx dev': nine live series, a price feed, a market maker and funded k
 type cli struct {
 	Dev      devCmd      `cmd:"" help:"Run a venue to try things on: simulated prices, funded accounts, a house maker."`
 	Serve    serveCmd    `cmd:"" help:"Run the venue: nothing prefunded."`
+	Mcp      mcpCmd      `cmd:"" help:"Get an MCP host to the venue."`
 	Call     callCmd     `cmd:"" help:"Send one signed request."`
 	Order    orderCmd    `cmd:"" help:"Place an order."`
 	Cancel   cancelCmd   `cmd:"" help:"Cancel orders."`
 	Markets  marketsCmd  `cmd:"" help:"List the markets."`
 	Book     bookCmd     `cmd:"" help:"Show a market's orderbook."`
 	Bench    benchCmd    `cmd:"" help:"Load a dev venue and print what it does."`
+	Feeds    feedsCmd    `cmd:"" help:"Watch or record the price sources."`
 	Evidence evidenceCmd `cmd:"" help:"Check why a round settled as it did."`
 	Verify   verifyCmd   `cmd:"" help:"Replay a journal and check it whole."`
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/feeds"
 	"duplex/feeds/session"
 )
 
@@ -22,16 +23,21 @@ type serveCmd struct {
 	MasterKey     string        `help:"64 hex characters that seal the key secrets; default: a file made in the data directory."`
 	OperatorToken string        `help:"Bearer of the operator; default: a file made in the data directory."`
 	Dispute       time.Duration `help:"How long a proposed price stands before it settles." default:"5s"`
-	Oracle        string        `help:"How prices come: manual (POST /admin/oracle/ticks)." enum:"manual" default:"manual"`
+	Oracle        string        `help:"How prices come: live (the sources), manual (POST /admin/oracle/ticks) or replay:FILE." default:"live"`
+	ReplaySpeed   int           `help:"How many times as fast a file is played." default:"1"`
 	WriteFloor    int64         `help:"Write tokens a second of a new account." default:"20"`
 	AllowOrigin   []string      `help:"Browser origins allowed on the API."`
+	sourceFlags
 }
 
 func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err error) {
 	if s.Dispute < 0 || s.Dispute > 24*time.Hour {
 		return flagError{"dispute", errors.New("0s to 24h")}
 	}
-	p := plan{listeners: listeners{s.API, s.Portal, s.Admin}, dir: s.Data, environment: "live", oracle: s.Oracle, disputeNs: int64(s.Dispute), writeFloor: s.WriteFloor, log: log, token: s.OperatorToken}
+	p := plan{listeners: listeners{s.API, s.Portal, s.Admin}, dir: s.Data, environment: "live", disputeNs: int64(s.Dispute), writeFloor: s.WriteFloor, log: log, token: s.OperatorToken}
+	if p.oracle, p.sources, err = s.prices(); err != nil {
+		return err
+	}
 	if p.master, err = masterKey(s.MasterKey, s.Data); err != nil {
 		return err
 	}
@@ -59,4 +65,13 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 		err = closed
 	}
 	return err
+}
+
+// prices says where prices come from, and prepares their sources.
+func (s *serveCmd) prices() (kind string, sources []feeds.Source, err error) {
+	kind, sources, err = oracle(s.Oracle, s.ReplaySpeed, "live", "manual")
+	if kind == "live" {
+		sources, err = s.open()
+	}
+	return kind, sources, err
 }

@@ -77,6 +77,10 @@ var (
 	sourceUp       = gauge("oracle_source_up", "1 while a source is being run", "feed", "source")
 	sourceRuns     = counter("oracle_source_runs_total", "How often a source was run", "feed", "source")
 	sourceValues   = counter("oracle_source_values_total", "Values of a source by what became of them", "feed", "source", "verdict")
+	sourcePrice    = gauge("oracle_source_price", "A source's last price, for people to look at", "feed", "source")
+	sourceMessages = counter("oracle_source_messages_total", "Messages of a source", "feed", "source")
+	sourceDrops    = counter("oracle_source_drops_total", "Values of a source that were no price, by reason", "feed", "source", "reason")
+	sourceAgain    = counter("oracle_source_reconnects_total", "How often a source was connected again", "feed", "source")
 	sourceOutliers = counter("oracle_source_outliers_total", "Ticks a source was left out of for being off the median", "feed", "source")
 )
 
@@ -170,10 +174,18 @@ func (g gauges) source(put putter, s *feeds.State) {
 	of, name := s.Feed.String(), s.Source.Name
 	if s.Source.Price > 0 {
 		put(sourceAge, s.Age.Seconds(), of, name)
+		put(sourcePrice, float64(s.Source.Price)/1e8, of, name)
 	}
 	put(sourceFresh, flag(s.Fresh), of, name)
 	put(sourceUp, flag(s.Up), of, name)
 	put(sourceRuns, float64(s.Runs), of, name)
+	put(sourceAgain, float64(s.Reconnects()), of, name)
+	put(sourceMessages, float64(s.Heard.Messages), of, name)
+	for why, n := range s.Heard.Values {
+		if feeds.Drop(why) != feeds.Sound {
+			put(sourceDrops, float64(n), of, name, feeds.Drop(why).String())
+		}
+	}
 	put(sourceOutliers, float64(s.Source.Outliers), of, name)
 	for v, n := range s.Source.Counts {
 		put(sourceValues, float64(n), of, name, feed.Verdict(v).String())

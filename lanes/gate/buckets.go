@@ -64,7 +64,7 @@ func (b *buckets) key(k *core.Key) *keyBuckets {
 		return kb.(*keyBuckets)
 	}
 	kb := &keyBuckets{}
-	kb.of[tools.Read] = rate.NewLimiter(tools.ReadRate, tools.ReadBurst)
+	kb.of[tools.Read] = rate.NewLimiter(rate.Limit(b.terms.ReadRate), int(2*b.terms.ReadRate))
 	floor := b.terms.WriteFloor
 	kb.of[tools.Write] = rate.NewLimiter(rate.Limit(floor), int(floor))
 	kb.of[tools.Cancel] = rate.NewLimiter(rate.Limit(2*floor), int(2*floor))

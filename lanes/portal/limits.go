@@ -87,7 +87,7 @@ func (s *holders) of(u core.UserID) *holder {
 	if h, ok := s.all.Load(u); ok {
 		return h.(*holder)
 	}
-	h, _ := s.all.LoadOrStore(u, &holder{calls: rate.NewLimiter(tools.ReadRate, tools.ReadBurst)})
+	h, _ := s.all.LoadOrStore(u, &holder{calls: rate.NewLimiter(tools.ReadRate, 2*tools.ReadRate)})
 	return h.(*holder)
 }
 

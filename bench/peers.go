@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"duplex/schemas"
+)
+
+// peers are the servers that the venue is held against. None has a venue behind it:
+// nothing is matched, nobody's money is looked at, nothing reaches a disk.
+var peers = map[string]func() http.Handler{
+	"net/http": plain,
+	"mcp-go":   markThree,
+}
+
+func peerNames() []string { return slices.Sorted(maps.Keys(peers)) }
+
+func servePeer(ctx context.Context, name string) error {
+	h, ok := peers[name]
+	if !ok {
+		return fmt.Errorf("no peer %s", name)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, l.Addr())
+	s := &http.Server{Handler: h()}
+	context.AfterFunc(ctx, func() { _ = s.Close() })
+	_ = s.Serve(l) // ends by Close
+	return nil
+}
+
+var peerSecret = []byte("0123456789abcdef0123456789abcdef")
+
+// order is what the plain peer decodes: an order's members, by encoding/json.
+type order struct {
+	ClientOrderID string `json:"client_order_id"`
+	MarketID      uint32 `json:"market_id"`
+	Side          string `json:"side"`
+	Outcome       string `json:"outcome"`
+	Tick          int    `json:"tick"`
+	Qty           int    `json:"qty"`
+}
+
+type placed struct {
+	OrderID       string   `json:"order_id"`
+	ClientOrderID string   `json:"client_order_id"`
+	Status        string   `json:"status"`
+	Seq           string   `json:"seq"`
+	FilledQty     int      `json:"filled_qty"`
+	RestingQty    int      `json:"resting_qty"`
+	Fills         []string `json:"fills"`
+}
+
+// plain is net/http that verifies the signature, decodes the order, checks its
+// fields and writes an outcome.
+func plain() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
+		h := r.Header
+		if err != nil || !schemas.Verify(peerSecret, h.Get(schemas.HeaderTimestamp), r.Method, r.RequestURI, body, h.Get(schemas.HeaderSignature)) {
+			http.Error(w, "unauthorized", http.StatusUnauthorized)
+			return
+		}
+		var o order
+		if err := json.Unmarshal(body, &o); err != nil || o.Tick < 1 || o.Tick > 9999 || o.Qty < 1 || o.Side != "buy" && o.Side != "sell" || o.Outcome != "yes" && o.Outcome != "no" {
+			http.Error(w, "bad order", http.StatusBadRequest)
+			return
+		}
+		b, err := json.Marshal(placed{"1234567", o.ClientOrderID, "resting", "1234567", 0, o.Qty, []string{}})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header()["Content-Type"] = []string{"application/json"}
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write(b) // the loader counts what it does not get
+	})
+}
+
+const (
+	placedText  = `{"order_id":"1234567","client_order_id":"1000001","status":"resting","seq":"1234567","filled_qty":0,"resting_qty":10,"fills":[]}`
+	balanceText = `{"cash":"1000000000000","reserved":"0","as_of_seq":"1234567"}`
+)
+
+// markThree is the fastest MCP server library known, with the same two tools, and
+// answers that are written already.
+func markThree() http.Handler {
+	s := server.NewMCPServer("peer", "1")
+	s.AddTool(mcp.NewTool("place_order", mcp.WithString("client_order_id"), mcp.WithNumber("market_id"), mcp.WithString("side"), mcp.WithString("outcome"), mcp.WithNumber("tick"), mcp.WithNumber("qty")),
+		func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultText(placedText), nil
+		})
+	s.AddTool(mcp.NewTool("get_balance"),
+		func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultText(balanceText), nil
+		})
+	return server.NewStreamableHTTPServer(s, server.WithStateLess(true), server.WithEndpointPath("/v1/mcp"))
+}

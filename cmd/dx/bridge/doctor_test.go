@@ -1,0 +1,65 @@
+package bridge
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/client"
+)
+
+// examine gives a line for each check.
+func examine(t *testing.T, c *client.Client) (lines []string) {
+	for _, f := range Doctor(t.Context(), c) {
+		lines = append(lines, fmt.Sprintf("%v %s: %s", f.OK, f.Check, f.Found))
+		if f.OK != (f.Do == "") {
+			t.Errorf("%s: what to do is %q", f.Check, f.Do)
+		}
+	}
+	return lines
+}
+
+func like(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || !strings.HasPrefix(got[i], want[i]) {
+			t.Fatalf("%q\nnot\n%q", got, want)
+		}
+	}
+}
+
+func TestDoctor(t *testing.T) {
+	d := open(t)
+	d.Skip(time.Duration(time.Now().UnixNano() - d.Now())) // the venue's clock is ours
+	healthy := []string{"true reach", "true clock: within", "true key: has the scopes read, trade", "true revision 2026-07-28", "true revision 2025-11-25", "true revision 2025-06-18", "true tools:"}
+	like(t, examine(t, d.client()), healthy...)
+	like(t, examine(t, client.New(d.url, d.key.ID, make([]byte, 32), client.HTTP(HTTP()))), "true reach", "true clock", "false key: refused")
+	d.Skip(time.Hour)
+	healthy[1] = "false clock: 1h0m0s behind"
+	like(t, examine(t, d.client()), healthy...)
+	d.put(func(w http.ResponseWriter, r *http.Request, body string, venue http.Handler) {
+		if strings.Contains(body, `"2025-06-18"`) {
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}`)
+			return
+		}
+		if strings.Contains(body, "tools/list") {
+			lose(w)
+			return
+		}
+		venue.ServeHTTP(w, r)
+	})
+	healthy[5], healthy[6] = `false revision 2025-06-18: the venue says {"protocolVersion":"2025-11-25"}`, "false tools: "
+	like(t, examine(t, d.client()), healthy...)
+}
+
+func TestDoctorFindsNoVenue(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	c := client.New(s.URL, "k", make([]byte, 32), client.HTTP(HTTP()))
+	like(t, examine(t, c), "false reach: status 404 from something that is no venue")
+	s.Close()
+	like(t, examine(t, c), "false reach: Get")
+}

@@ -1,0 +1,137 @@
+package bridge
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// serversTable holds the servers in the TOML of a host.
+const serversTable = "mcp_servers"
+
+// mergeTOML sets a table of servers. go-toml would drop comments, so that the text is
+// cut where the table stands; the result is held against the old one.
+func mergeTOML(old []byte, s *Server) ([]byte, error) {
+	before, err := tables(old)
+	if err != nil {
+		return nil, err
+	}
+	fragment, err := table(s)
+	if err != nil {
+		return nil, err
+	}
+	kept, at, err := cut(old, s.Name)
+	if err != nil {
+		return nil, err
+	}
+	head := bytes.Clone(kept[:at])
+	for at == len(kept) && at > 0 && !bytes.HasSuffix(head, []byte("\n\n")) {
+		head = append(head, '\n')
+	}
+	merged := bytes.Join([][]byte{head, fragment, kept[at:]}, nil)
+	after, err := tables(merged)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the servers of this file cannot be added to: %s is no open table", serversTable), err)
+	}
+	if !reflect.DeepEqual(without(before, s.Name), without(after, s.Name)) {
+		return nil, errors.New("the change would touch more than one server")
+	}
+	return merged, nil
+}
+
+func tables(text []byte) (all map[string]any, err error) {
+	return all, toml.Unmarshal(text, &all)
+}
+
+// without leaves a server out, and the list of them if it is empty then.
+func without(all map[string]any, name string) map[string]any {
+	rest := map[string]any{}
+	for k, v := range all {
+		if servers, ok := v.(map[string]any); ok && k == serversTable {
+			delete(servers, name)
+			if len(servers) == 0 {
+				continue
+			}
+		}
+		rest[k] = v
+	}
+	return rest
+}
+
+// table is the text of a server.
+func table(s *Server) ([]byte, error) {
+	var b bytes.Buffer
+	enc := toml.NewEncoder(&b)
+	enc.SetTablesInline(true)
+	err := enc.Encode(struct {
+		Command string            `toml:"command"`
+		Args    []string          `toml:"args"`
+		Env     map[string]string `toml:"env,omitempty"`
+		Pass    []string          `toml:"env_vars,omitempty"`
+	}{s.Command, s.Args, s.Env, s.Pass})
+	return append([]byte("["+serversTable+"."+s.Name+"]\n"), b.Bytes()...), err
+}
+
+// cut takes the tables of a server out of the text, and tells where they stood: at
+// the end if there were none.
+func cut(text []byte, name string) (kept []byte, at int, err error) {
+	at = -1
+	var p unstable.Parser
+	p.Reset(text)
+	mine, from := false, 0
+	upTo := func(offset int) {
+		if !mine {
+			kept = append(kept, text[from:offset]...)
+		}
+		from = offset
+	}
+	for p.NextExpression() {
+		e := p.Expression()
+		if e.Kind != unstable.Table && e.Kind != unstable.ArrayTable {
+			continue
+		}
+		path, start := header(&p, e)
+		begin := bytes.LastIndexByte(text[:start], '\n') + 1
+		if mine {
+			begin = above(text, begin)
+		}
+		upTo(begin)
+		mine = len(path) > 1 && path[0] == serversTable && path[1] == name
+		if mine && at < 0 {
+			at = len(kept)
+		}
+	}
+	upTo(len(text))
+	if at < 0 {
+		at = len(kept)
+	}
+	return kept, at, p.Error()
+}
+
+// above goes back over the comments that stand right above a line.
+func above(text []byte, begin int) int {
+	for begin > 0 {
+		before := bytes.LastIndexByte(text[:begin-1], '\n') + 1
+		if line := bytes.TrimSpace(text[before:begin]); len(line) > 0 && line[0] != '#' {
+			break
+		}
+		begin = before
+	}
+	return begin
+}
+
+// header is the name of a table and where it stands.
+func header(p *unstable.Parser, e *unstable.Node) (path []string, start int) {
+	start = -1
+	for k := e.Key(); k.Next(); {
+		path = append(path, string(k.Node().Data))
+		if start < 0 {
+			start = int(k.Node().Raw.Offset)
+		}
+	}
+	return path, start
+}

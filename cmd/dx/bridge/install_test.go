@@ -1,0 +1,175 @@
+package bridge
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+func server() *Server {
+	return &Server{Name: "duplex", Command: "/opt/dx", Args: []string{"mcp", "--dev-file", "/a b/dev.json"}}
+}
+
+// home sends every host's files into a folder of the test's own.
+func home(t *testing.T) string {
+	dir := t.TempDir()
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		t.Setenv(name, dir)
+	}
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, ".config"))
+	t.Setenv("AppData", filepath.Join(dir, ".config"))
+	t.Setenv("CODEX_HOME", "")
+	return dir
+}
+
+// What the file was, and what it becomes: nothing but the one server changes.
+func TestMerge(t *testing.T) {
+	const added = `"duplex": {
+      "command": "/opt/dx",
+      "args": [
+        "mcp",
+        "--dev-file",
+        "/a b/dev.json"
+      ]
+    }`
+	for _, x := range []struct{ name, host, old, want string }{
+		{"no file", "cursor", "", "{\n  \"mcpServers\": {\n    " + added + "\n  }\n}\n"},
+		{"other members", "cursor", "{\n  \"a\": [1, 2.50], // mine\n  \"b\": null\n}\n", "{\n  \"a\": [1, 2.50], // mine\n  \"b\": null,\n  \"mcpServers\": {\n    " + added + "\n  }\n}\n"},
+		{"another server", "cursor", "{\n  \"mcpServers\": {\n    \"x\": {\"command\": \"y\"}\n  },\n  \"z\": 1\n}", "{\n  \"mcpServers\": {\n    \"x\": {\"command\": \"y\"},\n    " + added + "\n  },\n  \"z\": 1\n}"},
+		{"an older entry", "cursor", "{\n  \"mcpServers\": {\n    \"duplex\": {\"command\": \"old\"}, // here\n    \"x\": {}\n  }\n}", "{\n  \"mcpServers\": {\n    " + added + ", // here\n    \"x\": {}\n  }\n}"},
+		{"trailing commas", "cursor", "{\n  \"mcpServers\": {\n    \"x\": {},\n  },\n}", "{\n  \"mcpServers\": {\n    \"x\": {},\n    " + added + "\n  },\n}"},
+		{"no TOML", "codex", "", codexTable},
+		{"other tables", "codex", "# mine\nmodel = \"x\" # this\n\n[mcp_servers.a]\ncommand = \"b\"", "# mine\nmodel = \"x\" # this\n\n[mcp_servers.a]\ncommand = \"b\"\n\n" + codexTable},
+		{"an older table", "codex", "[mcp_servers.duplex]\ncommand = \"old\"\n[mcp_servers.duplex.env]\nA = \"b\"\n# of z\n[mcp_servers.z]\ncommand = \"z\"\n", codexTable + "# of z\n[mcp_servers.z]\ncommand = \"z\"\n"},
+	} {
+		h, _ := HostOf(x.host)
+		got, err := h.Merge([]byte(x.old), server())
+		if err != nil || string(got) != x.want {
+			t.Errorf("%s: %v\n%s\nnot\n%s", x.name, err, got, x.want)
+			continue
+		}
+		if again, err := h.Merge(got, server()); err != nil || string(again) != string(got) {
+			t.Errorf("%s: a second time it becomes %v\n%s", x.name, err, again)
+		}
+	}
+}
+
+const codexTable = "[mcp_servers.duplex]\ncommand = '/opt/dx'\nargs = ['mcp', '--dev-file', '/a b/dev.json']\n"
+
+// What is not of the host's format is left alone.
+func TestMergeRefuses(t *testing.T) {
+	for host, texts := range map[string][]string{
+		"cursor": {"{", "[]", `{"mcpServers":[]}`, `{"mcpServers":null}`, "a = 1"},
+		"codex":  {"a =", "mcp_servers = {a = {command = 'b'}}\n", "mcp_servers = 1\n", "{}"},
+	} {
+		h, _ := HostOf(host)
+		for _, text := range texts {
+			if got, err := h.Merge([]byte(text), server()); err == nil {
+				t.Errorf("%s took %s: %s", host, text, got)
+			}
+		}
+	}
+}
+
+// Variables are passed on by name; a host that cannot do that says so.
+func TestEnvironmentIsNamed(t *testing.T) {
+	s := server()
+	s.Pass = []string{"DX_SECRET"}
+	for host, want := range map[string]string{"claude-code": `"DX_SECRET": "${DX_SECRET}"`, "cursor": `"DX_SECRET": "${env:DX_SECRET}"`, "vscode": `"DX_SECRET": "${env:DX_SECRET}"`, "codex": `env_vars = ['DX_SECRET']`, "claude-desktop": ""} {
+		h, _ := HostOf(host)
+		got, err := h.Fragment(s)
+		if want == "" {
+			if err == nil || !strings.Contains(err.Error(), "--with-secret") {
+				t.Errorf("%s: %v", host, err)
+			}
+		} else if err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s: %v\n%s", host, err, got)
+		}
+	}
+}
+
+// Every host's file is written where it belongs, all at once, with what was there
+// kept beside it; one with a secret is its owner's alone.
+func TestWrite(t *testing.T) {
+	dir := home(t)
+	for i := range Hosts {
+		h := &Hosts[i]
+		c, err := h.Plan(server())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(c.Path); !strings.HasPrefix(c.Path, dir) || err == nil || !c.Needed() || c.Backup() != "" {
+			t.Fatalf("%s: %s, %v", h.Name, c.Path, err)
+		}
+		write(t, c, 0o600)
+		first, _ := os.ReadFile(c.Path)
+		if err := os.Chmod(c.Path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if c, err = h.Plan(server()); err != nil || c.Needed() {
+			t.Errorf("%s: %v, needed again", h.Name, err)
+		}
+		s := server()
+		s.Args = []string{"mcp", "--read-only"}
+		if c, err = h.Plan(s); err != nil {
+			t.Fatal(err)
+		}
+		write(t, c, 0o644)
+		if kept, err := os.ReadFile(c.Backup()); err != nil || string(kept) != string(first) {
+			t.Errorf("%s: %v, kept %s", h.Name, err, kept)
+		}
+		s.Env = map[string]string{"DX_SECRET": "s"}
+		if c, err = h.Plan(s); err != nil {
+			t.Fatal(err)
+		}
+		write(t, c, 0o600)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".cursor", "*"))
+	if hidden, _ := filepath.Glob(filepath.Join(dir, ".cursor", ".*")); err != nil || len(left) != 2 || len(hidden) != 0 {
+		t.Errorf("%v: %q and %q", err, left, hidden)
+	}
+	var codex map[string]any
+	b, err := os.ReadFile(filepath.Join(dir, ".codex", "config.toml"))
+	if err != nil || toml.Unmarshal(b, &codex) != nil || !strings.Contains(string(b), "DX_SECRET = 's'") {
+		t.Errorf("%v: %s", err, b)
+	}
+}
+
+func write(t *testing.T, c *Change, mode os.FileMode) {
+	t.Helper()
+	if err := c.Write(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(c.Path)
+	if err != nil || string(b) != string(c.new) {
+		t.Errorf("%v: %s", err, b)
+	}
+	if at, err := os.Stat(c.Path); err != nil || at.Mode().Perm() != mode {
+		t.Errorf("%s: %v, %v", c.Path, at.Mode(), err)
+	}
+}
+
+// A config that is a link stays one: what it leads to is written.
+func TestLinksAreFollowed(t *testing.T) {
+	dir := home(t)
+	real := filepath.Join(t.TempDir(), "real.json")
+	if err := os.WriteFile(real, []byte(`{"a":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, ".claude.json")
+	if err := os.Symlink(real, link); err != nil {
+		t.Skip(err)
+	}
+	h, _ := HostOf("claude-code")
+	c, err := h.Plan(server())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, c, 0o600)
+	if at, err := os.Lstat(link); err != nil || at.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("%v, %v", at, err)
+	}
+}

@@ -1,0 +1,378 @@
+package bridge
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"duplex/client"
+)
+
+// A host of an older revision: the handshake, then the version it came to.
+func TestHandshake(t *testing.T) {
+	d := open(t)
+	h := start(t, d.client(), Narrow{})
+	holds(t, h.ask(initialize), "id", 0.0, "result.protocolVersion", "2025-11-25")
+	h.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	holds(t, h.ask(`{"jsonrpc":"2.0","id":"ä","method":"ping"}`), "id", "ä", "error", nil)
+	list := h.ask(`{"jsonrpc":"2.0","id":-7,"method":"tools/list"}`)
+	if tools, _ := at(t, list, "result", "tools").([]any); len(tools) < 20 || len(tools) != len(d.tools(func(about) bool { return true })) {
+		t.Errorf("%d tools in %.300s", len(tools), list)
+	}
+	holds(t, h.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"place_order","arguments":%s}}`, order(1)), "result.structuredContent.status", "resting")
+	if rest := h.end(); len(rest) > 0 {
+		t.Errorf("said too much: %q", rest)
+	}
+	if status, body := d.Call(d.key, "GET", "/v1/portfolio/orders?client_order_id=1", ""); status != 200 || !strings.Contains(body, `"status":"resting"`) {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// A host of the modern revision: every header is made from the body, also of names
+// that no header can carry as they are.
+func TestModernHeaders(t *testing.T) {
+	d := open(t)
+	h := start(t, d.client(), Narrow{})
+	holds(t, h.ask(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{%s}}`, meta), "result.resultType", "complete")
+	holds(t, h.ask(call("2", "get_balance", "{}")), "result.structuredContent.cash", "100000000")
+	for i, name := range []string{"größe", " x", "a\\nb", "=?base64?eA==?=", "", "漢"} {
+		answer := h.ask(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{},%s}}`, i, name, meta)
+		holds(t, answer, "id", float64(i), "error.code", -32602.0)
+		if !strings.Contains(answer, "unknown tool") {
+			t.Errorf("%q: %s", name, answer)
+		}
+	}
+	holds(t, h.ask(`{"jsonrpc":"2.0","id":9,"method":"resources/read","params":{"uri":"dx://märkte",%s}}`, meta), "error.message", "Resource not found")
+	holds(t, h.ask(`{"jsonrpc":"2.0","id":9,"method":"ünknown","params":{%s}}`, meta), "id", 9.0, "error.data.code", "schema_violation")
+	holds(t, h.ask(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`), "id", 9.0, "error.code", -32020.0)
+}
+
+// What is wrong on standard input is said, and the bridge goes on.
+func TestBadInput(t *testing.T) {
+	d := open(t)
+	h := start(t, d.client(), Narrow{})
+	for _, x := range []struct {
+		line string
+		code float64
+		id   any
+	}{
+		{"{", -32700, nil},
+		{`{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, -32700, nil},
+		{"\xff", -32700, nil},
+		{`[]`, -32600, nil},
+		{`"x"`, -32600, nil},
+		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, -32600, nil},
+		{`{"jsonrpc":"1.0","id":3,"method":"ping"}`, -32600, 3.0},
+		{strings.Repeat(" ", 10) + strings.Repeat("x", lineMax+1), -32600, nil},
+		{`{"jsonrpc":"2.0","id":4,"method":"ping","params":{"x":"` + strings.Repeat("x", 65<<10) + `"}}`, 413, 4.0},
+	} {
+		holds(t, h.ask("%s", x.line), "error.code", x.code, "id", x.id)
+	}
+	h.say("")
+	h.say(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	holds(t, h.ask(call("5", "get_balance", "{}")), "id", 5.0, "result.structuredContent.cash", "100000000")
+	if rest := h.end(); len(rest) > 0 {
+		t.Errorf("said too much: %q", rest)
+	}
+}
+
+// A write whose answer was lost went out once, and the tool named next finds it.
+func TestLostWriteIsNeverSentAgain(t *testing.T) {
+	d := open(t)
+	h := start(t, d.client(), Narrow{})
+	holds(t, h.ask(call("0", "get_balance", "{}")), "error", nil) // the clock is right from here on
+	var sent atomic.Int64
+	d.put(func(w http.ResponseWriter, r *http.Request, body string, venue http.Handler) {
+		if !strings.Contains(body, "place_order") && !strings.Contains(body, "cancel_order") && !strings.Contains(body, "arm_deadman") {
+			venue.ServeHTTP(w, r)
+			return
+		}
+		sent.Add(1)
+		venue.ServeHTTP(httptest.NewRecorder(), r)
+		lose(w)
+	})
+	answer := h.ask(call("1", "place_order", order(7)))
+	holds(t, answer, "id", 1.0, "result.isError", true, "result.resultType", "complete", "result.structuredContent.outcome", "unknown", "result.structuredContent.retryable", false,
+		"result.structuredContent.next.tool", "list_orders", "result.structuredContent.next.arguments.client_order_id", "7")
+	if sent.Load() != 1 {
+		t.Errorf("sent %d times", sent.Load())
+	}
+	rows, _ := at(t, h.ask(call("2", "list_orders", `{"client_order_id":"7"}`)), "result", "structuredContent", "orders").([]any)
+	if len(rows) != 1 {
+		t.Fatalf("%v", rows)
+	}
+	id, _ := rows[0].(map[string]any)["order_id"].(string)
+	answer = h.ask(call("3", "cancel_order", fmt.Sprintf(`{"order_id":%q}`, id)))
+	holds(t, answer, "result.structuredContent.outcome", "unknown", "result.structuredContent.next.tool", "get_order", "result.structuredContent.next.arguments.order_id", id)
+	holds(t, h.ask(call("4", "get_order", fmt.Sprintf(`{"order_id":%q}`, id))), "result.structuredContent.status", "canceled")
+	holds(t, h.ask(call("5", "arm_deadman", `{"timeout_ms":60000}`)), "result.structuredContent.outcome", "unknown", "result.structuredContent.next.tool", "list_orders")
+	if sent.Load() != 3 {
+		t.Errorf("sent %d times", sent.Load())
+	}
+}
+
+// A read whose answer was lost is sent once more, and no more than that.
+func TestLostReadIsSentOnceMore(t *testing.T) {
+	d := open(t)
+	h := start(t, d.client(), Narrow{})
+	holds(t, h.ask(call("0", "get_balance", "{}")), "id", 0.0, "error", nil)
+	var sent atomic.Int64
+	var losing atomic.Int64
+	losing.Store(1)
+	d.put(func(w http.ResponseWriter, r *http.Request, _ string, venue http.Handler) {
+		if sent.Add(1) <= losing.Load() {
+			lose(w)
+			return
+		}
+		venue.ServeHTTP(w, r)
+	})
+	holds(t, h.ask(call("1", "get_balance", "{}")), "id", 1.0, "result.structuredContent.cash", "100000000")
+	if sent.Load() != 2 {
+		t.Errorf("sent %d times", sent.Load())
+	}
+	losing.Store(100)
+	holds(t, h.ask(call("2", "get_balance", "{}")), "id", 2.0, "error.code", 503.0, "error.data.code", "draining")
+	if sent.Load() != 4 {
+		t.Errorf("sent %d times", sent.Load())
+	}
+}
+
+// Answers that are not the venue's: of a write only a refusal means that it was not
+// done.
+func TestForeignAnswers(t *testing.T) {
+	var status atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(int(status.Load()))
+		_, _ = io.WriteString(w, "<html>no such thing</html>")
+	}))
+	defer s.Close()
+	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.HTTP(HTTP())), Narrow{})
+	for code, unknown := range map[int64]bool{200: true, 302: false, 404: false, 401: false, 502: true, 503: true} {
+		status.Store(code)
+		answer := h.ask(call("1", "place_order", order(1)))
+		holds(t, answer, "id", 1.0)
+		if got := at(t, answer, "result", "structuredContent", "outcome") == "unknown"; got != unknown {
+			t.Errorf("%d: %s", code, answer)
+		}
+	}
+}
+
+// A venue that is not there is said to be so, with the id.
+func TestVenueIsDown(t *testing.T) {
+	s := httptest.NewServer(nil)
+	s.Close()
+	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.HTTP(HTTP())), Narrow{})
+	for _, m := range []string{initialize, `{"jsonrpc":"2.0","id":0,"method":"tools/list"}`, call("0", "place_order", order(1))} {
+		holds(t, h.ask("%s", m), "id", 0.0, "error.code", 503.0)
+	}
+	h.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if rest := h.end(); len(rest) > 0 {
+		t.Errorf("said too much: %q", rest)
+	}
+}
+
+// What the door refuses comes without an id; the host gets its own.
+func TestDoorRefusalsHaveTheID(t *testing.T) {
+	d := open(t)
+	h := start(t, client.New(d.url, d.key.ID, make([]byte, 32), client.HTTP(HTTP())), Narrow{})
+	holds(t, h.ask(`{"jsonrpc":"2.0","id":"a b","method":"ping"}`), "id", "a b", "error.code", 401.0, "error.data.code", "unauthorized")
+}
+
+// The venue's clock is minutes away from this machine's. Many requests at once all
+// get through, whichever of them sets the clock right.
+func TestClockIsSetRight(t *testing.T) {
+	d := open(t)
+	d.Skip(-10 * 60e9)
+	d.Skip(3600e9)
+	h := start(t, d.client(), Narrow{})
+	const n = 16
+	for i := range n {
+		h.say("%s", call(fmt.Sprint(i), "get_balance", "{}"))
+	}
+	for range n {
+		holds(t, h.hear(), "result.structuredContent.cash", "100000000")
+	}
+}
+
+// A call that waits keeps nobody waiting. When input ends it is answered all the same.
+func TestRequestsRunAtOnce(t *testing.T) {
+	d := open(t)
+	h := start(t, d.client(), Narrow{})
+	seq, _ := at(t, h.ask(call("0", "get_balance", "{}")), "result", "structuredContent", "as_of_seq").(string)
+	h.say("%s", call("1", "wait_for_event", `{"after_seq":"`+seq+`","kinds":["order"],"timeout_ms":25000}`))
+	holds(t, h.ask(call("2", "get_balance", "{}")), "id", 2.0)
+	h.say("%s", call("3", "place_order", order(1)))
+	h.say("%s", strings.TrimSuffix(call("4", "get_venue", "{}"), "\n"))
+	var ids []any
+	for _, s := range h.end() {
+		ids = append(ids, at(t, s, "id"))
+		if at(t, s, "error") != nil {
+			t.Error(s)
+		}
+	}
+	if len(ids) != 3 || !slices.Contains(ids, 1.0) || !slices.Contains(ids, 3.0) || !slices.Contains(ids, 4.0) {
+		t.Errorf("%v", ids)
+	}
+}
+
+// The last line may lack its end.
+func TestLastLine(t *testing.T) {
+	d := open(t)
+	var out bytes.Buffer
+	if err := New(d.client(), Narrow{}, slog.New(slog.DiscardHandler)).Run(t.Context(), strings.NewReader(initialize+"\n"+`{"jsonrpc":"2.0","id":1,"method":"ping"}`), &out); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || !strings.Contains(lines[1], `"id":1,"result"`) {
+		t.Errorf("%q", lines)
+	}
+}
+
+// A canceled request ends at the venue, on every revision, and is not answered.
+func TestCancel(t *testing.T) {
+	d := open(t)
+	h := start(t, d.client(), Narrow{})
+	seq, _ := at(t, h.ask(call("0", "get_balance", "{}")), "result", "structuredContent", "as_of_seq").(string)
+	holds(t, h.ask(initialize), "id", 0.0)
+	arguments := `{"after_seq":"` + seq + `","kinds":["deposit"],"timeout_ms":25000}`
+	for id, m := range map[string]string{
+		`"old"`:    `{"jsonrpc":"2.0","id":"old","method":"tools/call","params":{"name":"wait_for_event","arguments":` + arguments + `}}`,
+		`"modern"`: call(`"modern"`, "wait_for_event", arguments),
+	} {
+		inside := make(chan struct{})
+		d.put(func(w http.ResponseWriter, r *http.Request, body string, venue http.Handler) {
+			if body == m {
+				close(inside)
+			}
+			venue.ServeHTTP(w, r)
+		})
+		h.say("%s", m)
+		<-inside
+		// The venue may not have entered it yet: a cancellation that comes too early has
+		// no effect there, and the next has.
+		for gone := false; !gone; {
+			h.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id)
+			for taken := false; !taken && !gone; {
+				body := <-d.left
+				gone = body == m
+				taken = strings.Contains(body, "cancelled")
+			}
+		}
+	}
+	holds(t, h.ask(call("9", "get_balance", "{}")), "id", 9.0)
+	if rest := h.end(); len(rest) > 0 {
+		t.Errorf("said too much: %q", rest)
+	}
+}
+
+// An event stream goes to the host message by message, and ends in good order with
+// the host's input.
+func TestEventStream(t *testing.T) {
+	d := open(t)
+	h := start(t, d.client(), Narrow{})
+	holds(t, h.ask(`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["dx://account"]},%s}}`, meta), "method", "notifications/subscriptions/acknowledged")
+	h.say("%s", call("1", "place_order", order(1)))
+	first, second := h.hear(), h.hear()
+	if !strings.Contains(first+second, `"notifications/resources/updated"`) || !strings.Contains(first+second, `"id":1`) {
+		t.Errorf("%s\n%s", first, second)
+	}
+	rest := h.end()
+	if len(rest) == 0 {
+		t.Fatal("the stream has no end")
+	}
+	holds(t, rest[len(rest)-1], "id", "s", "result.resultType", "complete")
+}
+
+// What a bridge offers is only ever less than what the key may do.
+func TestNarrowing(t *testing.T) {
+	d := open(t)
+	names := func(h *host) (names []string) {
+		list, _ := at(t, h.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`, meta), "result", "tools").([]any)
+		for _, v := range list {
+			names = append(names, v.(map[string]any)["name"].(string))
+		}
+		return names
+	}
+	for _, x := range []struct {
+		name     string
+		narrow   Narrow
+		list     []string
+		yes, not string
+	}{
+		{"read only", Narrow{ReadOnly: true}, d.tools(func(a about) bool { return a.Annotations.ReadOnly }), "get_balance", "place_order"},
+		{"two tools", Narrow{Tools: []string{"place_order", "get_venue"}}, []string{"place_order", "get_venue"}, "place_order", "get_balance"},
+		{"both", Narrow{ReadOnly: true, Tools: []string{"place_order", "get_venue"}}, []string{"get_venue"}, "get_venue", "place_order"},
+		{"nothing that there is", Narrow{Tools: []string{"rm"}}, nil, "rm", "get_venue"},
+	} {
+		h := start(t, d.client(), x.narrow)
+		refused := h.ask(call("1", x.not, order(1))) // before any list came by
+		holds(t, refused, "result.isError", true, "result.structuredContent.error.code", "missing_scope", "result.structuredContent.outcome", "not_done")
+		if got := names(h); !slices.Equal(got, x.list) {
+			t.Errorf("%s: %q", x.name, got)
+		}
+		if answer := h.ask(call("2", x.yes, "{}")); strings.Contains(answer, "missing_scope") {
+			t.Errorf("%s: %s", x.name, answer)
+		}
+		h.end()
+	}
+	list := start(t, d.client(), Narrow{ReadOnly: true}).ask(`{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{%s}}`, meta)
+	holds(t, list, "id", "x", "result.resultType", "complete", "result.cacheScope", "private")
+}
+
+// A bridge that may only read and cannot tell what reads says so.
+func TestReadOnlyWithoutAList(t *testing.T) {
+	d := open(t)
+	d.put(func(w http.ResponseWriter, r *http.Request, body string, venue http.Handler) {
+		if strings.Contains(body, "tools/list") {
+			lose(w)
+			return
+		}
+		t.Errorf("went out: %s", body)
+	})
+	h := start(t, d.client(), Narrow{ReadOnly: true})
+	holds(t, h.ask(call("1", "get_balance", "{}")), "id", 1.0, "error.code", 503.0)
+}
+
+// A message over several lines becomes one.
+func TestOneMessageALine(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "{\r\n \"jsonrpc\": \"2.0\",\n \"id\": 1,\n \"result\": {}\n}\n")
+	}))
+	defer s.Close()
+	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.HTTP(HTTP())), Narrow{})
+	if got := h.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+		t.Error(got)
+	}
+}
+
+// A host that reads no more ends the bridge.
+func TestBrokenOutput(t *testing.T) {
+	d := open(t)
+	in, say := io.Pipe()
+	defer say.Close()
+	out, tell := io.Pipe()
+	out.CloseWithError(errBroken)
+	done := make(chan error, 1)
+	go func() { done <- New(d.client(), Narrow{}, slog.New(slog.DiscardHandler)).Run(t.Context(), in, tell) }()
+	if _, err := io.WriteString(say, initialize+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "standard output: broken") {
+		t.Error(err)
+	}
+}
+
+func TestLogsAreMasked(t *testing.T) {
+	var to bytes.Buffer
+	log := Masked(slog.New(slog.NewTextHandler(&to, nil)), "s3cret", "", "k3y")
+	log.With("a", "xs3cretx").WithGroup("g").Warn("of k3y", "err", fmt.Errorf("with s3cret"), "n", 7)
+	if got := to.String(); strings.Contains(got, "s3cret") || strings.Contains(got, "k3y") || !strings.Contains(got, "***") || !strings.Contains(got, "g.n=7") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"duplex/feeds/replay"
+)
+
+// kraken is a venue on this machine that sends a price ten times a second.
+func kraken(t *testing.T) (url string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.CloseNow()
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for now := range tick.C {
+			frame := fmt.Sprintf(`{"channel":"ticker","type":"update","data":[{"symbol":"BTC/USD","bid":65000.10,"ask":65000.20,"last":1,"timestamp":%q}]}`, now.UTC().Format(time.RFC3339Nano))
+			if c.Write(r.Context(), websocket.MessageText, []byte(frame)) != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(s.Close)
+	return "ws" + strings.TrimPrefix(s.URL, "http")
+}
+
+// until calls stop once what was written holds a text.
+type until struct {
+	mu   sync.Mutex
+	b    bytes.Buffer
+	text string
+	stop func()
+}
+
+func (u *until) Write(b []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.b.Write(b)
+	if strings.Contains(u.b.String(), u.text) {
+		u.stop()
+	}
+	return len(b), nil
+}
+
+func (u *until) String() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.b.String()
+}
+
+func TestFeedsWatch(t *testing.T) {
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	out := &until{text: "price=65000.1500 age=0.", stop: stop}
+	w := feedsWatchCmd{sourceFlags: sourceFlags{Sources: []string{"kraken"}, SourceURL: map[string]string{"kraken": kraken(t)}}, Every: 50 * time.Millisecond}
+	if err := w.Run(ctx, out); err != nil || !strings.Contains(out.String(), "state=fresh reconnects=0 messages=") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestFeedsTable(t *testing.T) {
+	sources, err := (&sourceFlags{Sources: []string{"kraken", "gemini"}, SourceURL: map[string]string{"kraken": kraken(t), "gemini": "ws://127.0.0.1:1"}}).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, stop, err := listenTo(t.Context(), sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	table := ""
+	err = every(t.Context(), 50*time.Millisecond, 30*time.Second, func() error {
+		if table = sourceTable(p); strings.Contains(table, "index") && strings.Contains(table, "refused") {
+			return io.EOF
+		}
+		return nil
+	})
+	if err != io.EOF || !strings.Contains(table, "LAST ERROR") || !strings.Contains(table, "65000.1500") || !strings.Contains(table, "1 sources") {
+		t.Errorf("%v\n%s", err, table)
+	}
+}
+
+func TestFeedsRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tape.csv")
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	go func() {
+		_ = every(ctx, 50*time.Millisecond, 0, func() error {
+			if b, err := os.ReadFile(path); err == nil && bytes.Count(b, []byte("\n")) > 3 {
+				stop()
+			}
+			return nil
+		})
+	}()
+	var out bytes.Buffer
+	r := feedsRecordCmd{sourceFlags: sourceFlags{Sources: []string{"kraken"}, SourceURL: map[string]string{"kraken": kraken(t)}}, Out: path}
+	if err := r.Run(ctx, &out); err != nil || !strings.Contains(out.String(), " prices in ") {
+		t.Fatalf("%v %s", err, &out)
+	}
+	if _, err := replay.Open(path, 1); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), ",BTC,kraken,65000.15000000\n") || strings.Count(string(b), "\n") < 4 {
+		t.Errorf("%v\n%s", err, b)
+	}
+	if err := r.Run(t.Context(), &out); err == nil || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("it wrote over a file: %v", err)
+	}
+}
+
+// tapeOf is a file that says one price twice a second for a minute.
+func tapeOf(t *testing.T, price string) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range 120 {
+		fmt.Fprintf(&b, "%d,BTC,tape,%s\n", time.Unix(1_700_000_000, 0).Add(time.Duration(i)*time.Second/2).UnixNano(), price)
+	}
+	path := filepath.Join(t.TempDir(), "tape.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDevPlaysAFile(t *testing.T) {
+	p := start(t, t.TempDir(), "--no-maker", "--oracle", "replay:"+tapeOf(t, "1234.5"))
+	defer p.stop()
+	var got struct{ Price string }
+	err := every(t.Context(), 100*time.Millisecond, 30*time.Second, func() error {
+		if status, err := p.call(p.account("reader"), "GET", "/v1/oracle/price?feed=0", "", &got); err == nil && status == 200 && got.Price == "123450000000" {
+			return io.EOF
+		}
+		return nil
+	})
+	if err != io.EOF {
+		t.Errorf("%v, price %q", err, got.Price)
+	}
+}
+
+// A served venue hears its sources, shows them to the operator, and keeps the key
+// to itself.
+func TestServeHearsItsSources(t *testing.T) {
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "dx.toml")
+	text := fmt.Sprintf("sources = ['kraken']\npyth_key = 'sesame'\n[source_url]\nkraken = '%s'\npyth = 'https://127.0.0.1:1'\n", kraken(t))
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "serve", "--config", config, "--data", t.TempDir(), "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--operator-token", "open")
+	logs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
+	lines := bufio.NewScanner(logs)
+	admin, all := "", ""
+	for admin == "" && lines.Scan() {
+		var l struct{ Msg, Admin string }
+		if err := json.Unmarshal(lines.Bytes(), &l); err == nil && l.Msg == "open" {
+			admin = l.Admin
+		}
+		all += lines.Text()
+	}
+	if admin == "" {
+		t.Fatal(all)
+	}
+	page := ""
+	err = every(t.Context(), 100*time.Millisecond, 30*time.Second, func() error {
+		page = look(t, admin+"/readyz") + look(t, admin+"/metrics")
+		if strings.Contains(page, `duplex_oracle_source_fresh{feed="BTC",source="kraken"} 1`) && strings.Contains(page, `"ready":true`) {
+			return io.EOF
+		}
+		return nil
+	})
+	for _, want := range []string{
+		`"oracle":"live"`,
+		`duplex_oracle_source_price{feed="BTC",source="kraken"} 65000.15`,
+		`duplex_oracle_source_drops_total{feed="BTC",reason="out_of_order",source="kraken"} 0`,
+		`duplex_oracle_source_reconnects_total{feed="BTC",source="kraken"} 0`,
+		`duplex_oracle_source_messages_total{feed="gold",source="pyth"} 0`,
+		`duplex_oracle_source_fresh{feed="gold",source="pyth"} 0`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if err != io.EOF {
+		t.Errorf("%v\n%s", err, page)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	rest, _ := io.ReadAll(logs) // until it has ended
+	for lines.Scan() {
+		all += lines.Text()
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(all+string(rest)+page, "sesame") {
+		t.Error("the key shows")
+	}
+}
+
+func look(t *testing.T, url string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer open")
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	b, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestFeedsRefuse(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "dx.toml")
+	if err := os.WriteFile(config, []byte("sources = ['kraken', 'mtgox']"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := " --data " + t.TempDir()
+	for _, c := range []struct{ args, want string }{
+		{"feeds watch --sources mtgox", "--sources: there is no venue"},
+		{"feeds watch --config " + config, `--sources: there is no venue "mtgox"`},
+		{"feeds watch --source-url kraken=nowhere", "--source-url"},
+		{"feeds watch --every 0s", "--every"},
+		{"feeds record --sources kraken", "--out"},
+		{"feeds record --sources pyth --out x.csv", "--pyth-key"},
+		{"serve --oracle sim" + data, "--oracle: live, manual or replay:FILE"},
+		{"serve --oracle replay:/nothing/here" + data, "--oracle"},
+		{"serve --sources kraken,kraken" + data, "--sources: kraken is named twice"},
+		{"serve --pyth-key k --pyth-wti wti" + data, "--pyth-wti"},
+		{"dev --oracle live" + data, "--oracle: sim, manual or replay:FILE"},
+		{"dev --oracle replay:" + config + data, "--oracle: replay: "},
+		{"dev --replay-speed 0 --oracle replay:" + config + data, "--replay-speed"},
+	} {
+		if code, out, errs := said(strings.Fields(c.args)...); code != 2 || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: exit %d\n%s%s", c.args, code, out, errs)
+		}
+	}
+}

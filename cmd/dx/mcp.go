@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"duplex/client"
+	"duplex/cmd/dx/bridge"
+)
+
+// mcpCmd is `dx mcp …` (contract mcp, Getting a host to it).
+type mcpCmd struct {
+	Stdio   stdioCmd   `cmd:"" default:"withargs" help:"Carry MCP messages between standard input and output and the venue; the default."`
+	Proxy   proxyCmd   `cmd:"" help:"Serve MCP over HTTP on this machine, signed on its way to the venue."`
+	Install installCmd `cmd:"" help:"Show the change that adds the venue to a host's config file, or write it."`
+	Doctor  doctorCmd  `cmd:"" help:"Check what stands between an MCP host and the venue."`
+}
+
+// venueFlags say which venue and as whom, as connect does; but no address, key or
+// secret comes from an argument: every program of this machine can read those.
+type venueFlags struct {
+	DevFile string `help:"The file dx dev wrote; DX_URL, DX_KEY and DX_SECRET go before it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+	As      string `help:"Account of the dev file to act as: trader, maker, reader or treasurer." default:"trader" env:"DX_AS"`
+}
+
+func (v *venueFlags) connect() connect {
+	return connect{URL: os.Getenv("DX_URL"), Key: os.Getenv("DX_KEY"), Secret: os.Getenv("DX_SECRET"), DevFile: v.DevFile, As: v.As}
+}
+
+// settings are the venue, the key and its secret as it is shown.
+func (v *venueFlags) settings() (base, key, secret string, err error) {
+	at := v.connect()
+	return at.found()
+}
+
+// open gives a client, and a log that never shows its secret.
+func (v *venueFlags) open(log *slog.Logger) (*client.Client, *slog.Logger, error) {
+	at := v.connect()
+	c, err := at.client(client.HTTP(bridge.HTTP()))
+	if err != nil {
+		return nil, nil, err
+	}
+	_, _, secret, err := at.found()
+	return c, bridge.Masked(log, secret), err
+}
+
+// stdioCmd is `dx mcp`.
+type stdioCmd struct {
+	venueFlags
+	ReadOnly bool     `help:"Offer only tools that change nothing."`
+	Tools    []string `help:"Offer only these tools." placeholder:"NAME"`
+}
+
+func (s *stdioCmd) Help() string {
+	return `A host starts this as its MCP server. It speaks JSON-RPC, one message a line; logs go to
+standard error. See dx mcp install for a host's config file, dx mcp doctor when it fails.`
+}
+
+func (s *stdioCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
+	c, masked, err := s.open(log)
+	if err != nil {
+		return err
+	}
+	return bridge.New(c, bridge.Narrow{ReadOnly: s.ReadOnly, Tools: s.Tools}, masked).Run(ctx, os.Stdin, out)
+}
+
+// proxyCmd is `dx mcp proxy`.
+type proxyCmd struct {
+	venueFlags
+	Listen string `help:"Loopback address to listen on." default:"127.0.0.1:0"`
+	JSON   bool   `help:"Print JSON."`
+}
+
+func (p *proxyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
+	c, masked, err := p.open(log)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", p.Listen)
+	if err != nil {
+		return flagError{"listen", err}
+	}
+	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+		return errors.Join(flagError{"listen", errors.New("only a loopback address: whoever reaches it acts with this key")}, l.Close())
+	}
+	if err := p.tell(out, "http://"+l.Addr().String()+"/mcp"); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s := &http.Server{Handler: bridge.Proxy(c, masked), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(masked.Handler(), slog.LevelDebug)}
+	failed := make(chan error, 1)
+	go func() { failed <- s.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		return s.Close()
+	}
+}
+
+func (p *proxyCmd) tell(out io.Writer, url string) error {
+	if !p.JSON {
+		_, err := fmt.Fprintln(out, url)
+		return err
+	}
+	return json.NewEncoder(out).Encode(struct {
+		URL string `json:"url"`
+	}{url})
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"duplex/schemas"
+)
+
+// An MCP host starts the program, uses it and closes its input; then the same over
+// the proxy. The program is told of the venue by its environment alone.
+func TestMCPHosts(t *testing.T) {
+	p := start(t, t.TempDir(), "--no-maker")
+	defer p.stop()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := p.account("trader")
+	env := append(os.Environ(), "DX_URL="+p.dev.API, "DX_KEY="+a.APIKey, "DX_SECRET="+a.Secret)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+
+	lines := []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`not JSON`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_balance","arguments":{}}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"cancel_all_orders","arguments":{}}}`,
+	}
+	host := exec.CommandContext(ctx, path, "mcp", "--read-only")
+	host.Env, host.Stdin = env, strings.NewReader(strings.Join(lines, "\n"))
+	var out, errs bytes.Buffer
+	host.Stdout, host.Stderr = &out, &errs
+	if err := host.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, &errs)
+	}
+	said := strings.Split(strings.TrimSpace(out.String()), "\n")
+	for _, want := range []string{`"protocolVersion":"2025-06-18"`, `"code":-32700`, `"cash":"100000000"`, `missing_scope`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in\n%s", want, &out)
+		}
+	}
+	for _, s := range said {
+		if !json.Valid([]byte(s)) {
+			t.Errorf("on standard output: %s", s)
+		}
+	}
+	if len(said) != 4 || strings.Contains(errs.String(), a.Secret) {
+		t.Errorf("%d messages\n%s", len(said), &errs)
+	}
+
+	proxy := exec.CommandContext(ctx, path, "mcp", "proxy", "--json")
+	proxy.Env = env
+	pipe, err := proxy.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var at struct{ URL string }
+	line, err := bufio.NewReader(pipe).ReadBytes('\n')
+	if err != nil || json.Unmarshal(line, &at) != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	resp, err := http.Post(at.URL, "application/json", strings.NewReader(lines[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Error(resp.Status)
+	}
+	if err := proxy.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := proxy.Wait(); err != nil {
+		t.Errorf("the proxy ended with %v", err)
+	}
+	installs(t, p, path)
+	doctors(t, p)
+}
+
+// installs puts the bridge into a host's config and starts it as that says.
+func installs(t *testing.T, p *process, path string) {
+	home, file := t.TempDir(), filepath.Join(t.TempDir(), "dev.json")
+	b, err := schemas.Append(nil, p.dev)
+	if err == nil {
+		err = os.WriteFile(file, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dx := func(env []string, args ...string) (string, error) {
+		c := exec.Command(path, args...)
+		c.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, env...)
+		c.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	config := filepath.Join(home, ".claude.json")
+	install := []string{"mcp", "install", "--client", "claude-code", "--dev-file", file, "--as", "reader"}
+	if out, err := dx(nil, install...); err != nil || !strings.Contains(out, config) || !strings.Contains(out, `"mcpServers"`) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(config); err == nil {
+		t.Error("it was written without --write")
+	}
+	if out, err := dx(nil, append(install, "--write")...); err != nil || !strings.Contains(out, "Wrote "+config) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var says struct {
+		Servers map[string]struct {
+			Command string
+			Args    []string
+		} `json:"mcpServers"`
+	}
+	b, err = os.ReadFile(config)
+	if err != nil || json.Unmarshal(b, &says) != nil || strings.Contains(string(b), p.account("reader").Secret) {
+		t.Fatalf("%v: %s", err, b)
+	}
+	s := says.Servers["duplex"]
+	if out, err := dx(nil, s.Args...); s.Command != path || err != nil || !strings.Contains(out, `"supportedVersions"`) {
+		t.Errorf("%s %q: %v: %s", s.Command, s.Args, err, out)
+	}
+	if out, err := dx([]string{"DX_KEY=k"}, install...); err == nil || !strings.Contains(out, "DX_URL is not") {
+		t.Errorf("%v: %s", err, out)
+	}
+	for _, args := range []string{"mcp install", "mcp install --client emacs", "mcp install --client cursor --name a/b", "mcp proxy --listen 0.0.0.0:0", "mcp --secret x", "mcp --key x", "mcp --url x"} {
+		if out, err := dx([]string{"DX_DEV_FILE=" + file}, strings.Fields(args)...); err == nil || err.(*exec.ExitError).ExitCode() != 2 {
+			t.Errorf("%s: %v: %s", args, err, out)
+		}
+	}
+}
+
+func doctors(t *testing.T, p *process) {
+	a := p.account("trader")
+	t.Setenv("DX_URL", p.dev.API)
+	t.Setenv("DX_KEY", a.APIKey)
+	t.Setenv("DX_SECRET", a.Secret)
+	if code, out, errs := said("mcp", "doctor"); code != 0 || strings.Count(out, "\n") != 8 || strings.Contains(out, "failed") || strings.Contains(out+errs, a.Secret) {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	t.Setenv("DX_SECRET", strings.Repeat("00", 32))
+	if code, out, _ := said("mcp", "doctor"); code != 1 || !strings.Contains(out, "failed  key: ") {
+		t.Errorf("%d %s", code, out)
+	}
+	code, out, _ := said("mcp", "doctor", "--json")
+	var says struct {
+		OK     bool
+		Checks []struct{ Check, Do string }
+	}
+	if err := json.Unmarshal([]byte(out), &says); err != nil || code != 1 || says.OK || len(says.Checks) != 4 || says.Checks[3].Do == "" {
+		t.Errorf("%v: %d %s", err, code, out)
+	}
+	t.Setenv("DX_SECRET", "short")
+	if code, out, _ := said("mcp", "doctor"); code != 1 || !strings.Contains(out, "failed  settings: ") {
+		t.Errorf("%d %s", code, out)
+	}
+}
