@@ -52,9 +52,9 @@ type WSAnswer struct {
 
 // WSSubscribed answers subscribe, once per channel. Resumed is there for user.
 type WSSubscribed struct {
-	Channel string `json:"channel"`
-	Sid     int64  `json:"sid"`
-	Resumed *bool  `json:"resumed,omitempty"`
+	Channel string `json:"channel" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user"`
+	Sid     int64  `json:"sid" minimum:"1" doc:"Names the subscription on this connection"`
+	Resumed *bool  `json:"resumed,omitempty" doc:"user only: whether what came after since_seq follows, instead of a snapshot"`
 }
 
 // WSUnsubscribed answers unsubscribe.
@@ -66,7 +66,7 @@ type WSUnsubscribed struct {
 // all.
 type WSUpdated struct {
 	Sid       int64    `json:"sid"`
-	MarketIDs []uint32 `json:"market_ids" nullable:"false"`
+	MarketIDs []uint32 `json:"market_ids" nullable:"false" doc:"None: all markets"`
 }
 
 // WSSubscriptions answers list_subscriptions.
@@ -76,9 +76,9 @@ type WSSubscriptions struct {
 
 // WSSubscription is one of them; no market_ids means all.
 type WSSubscription struct {
-	Channel   string   `json:"channel"`
+	Channel   string   `json:"channel" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user"`
 	Sid       int64    `json:"sid"`
-	MarketIDs []uint32 `json:"market_ids" nullable:"false"`
+	MarketIDs []uint32 `json:"market_ids" nullable:"false" doc:"None: all markets"`
 }
 
 // WSData is one message of a subscription. Seq is of the command that caused it, or
@@ -86,9 +86,9 @@ type WSSubscription struct {
 // (of books: and this market), 0 for the first.
 type WSData[Msg any] struct {
 	Type    string `json:"type"`
-	Sid     int64  `json:"sid"`
-	Seq     U64    `json:"seq" pattern:"^[0-9]+$"`
-	PrevSeq U64    `json:"prev_seq" pattern:"^[0-9]+$"`
+	Sid     int64  `json:"sid" doc:"The subscription"`
+	Seq     U64    `json:"seq" pattern:"^[0-9]+$" doc:"Stream seq of the command that caused it, or that a snapshot is as of"`
+	PrevSeq U64    `json:"prev_seq" pattern:"^[0-9]+$" doc:"seq of the message before it on this sid (of books: and market); 0 for the first"`
 	Msg     Msg    `json:"msg"`
 }
 

@@ -1,16 +1,29 @@
 package schemas
 
-// WSFault is a refusal of a command: its wscode and name (contract ws, Commands).
+// WSFault is a refusal of a command: its wscode and name (contract ws, Commands),
+// what it means and what to do about it.
 type WSFault struct {
-	Code int    `json:"code"`
-	Name string `json:"name"`
+	Code  int    `json:"code"`
+	Name  string `json:"name"`
+	Retry Retry  `json:"retry"`
+	Means string `json:"means"`
+	Next  string `json:"next"`
 }
 
 // WSFaults is the table of wscodes. What REST has a code of its own for stands in
 // Faults with its wscode; unknown_field and schema_violation are both bad_params.
 var WSFaults = []WSFault{
-	{1, "malformed_json"}, {2, "bad_params"}, {3, "unknown_command"}, {4, "unknown_channel"}, {5, "already_subscribed"}, {6, "unknown_sid"},
-	{7, "unknown_market"}, {8, "missing_scope"}, {9, "rate_limited"}, {10, "unsupported_action"}, {12, "too_many_subscriptions"},
+	{1, "malformed_json", Never, "The message is not one JSON object, or repeats a name.", "Send one valid JSON object and nothing after it."},
+	{2, "bad_params", Never, "A member is missing, unknown, or of a wrong type or range.", "Mend the command; names are case-sensitive."},
+	{3, "unknown_command", Never, "No such command.", "Use subscribe, unsubscribe, update_subscription or list_subscriptions."},
+	{4, "unknown_channel", Never, "No such channel; ticker is not one.", "Use one of the six channels."},
+	{5, "already_subscribed", Never, "The connection reads some of this channel and these markets already.", "Use update_subscription on the sid that does; list_subscriptions names it."},
+	{6, "unknown_sid", Never, "No subscription of this connection has this sid.", "Call list_subscriptions."},
+	{7, "unknown_market", Never, "A market never opened, or is not of this subscription.", "Subscribe without market_ids to have all, also those that open later."},
+	{8, "missing_scope", Never, "The key lacks the scope read.", "Use a key with the scope."},
+	{9, "rate_limited", Safe, "The key's read tokens are used up.", "Wait retry_after_ms, then send the same again."},
+	{10, "unsupported_action", Never, "The channel or subscription does not take this action.", "Trades have no snapshot; all markets cannot be widened or narrowed, nor the last one deleted."},
+	{12, "too_many_subscriptions", Never, "The connection would have more than 64 subscriptions.", "Unsubscribe some, or open another connection."},
 }
 
 // WSError is the msg of an error.

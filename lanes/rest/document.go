@@ -27,6 +27,7 @@ func config(version string) huma.Config {
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", "" // the portal shows them
 	c.Info.Description = about
 	c.Servers = []*huma.Server{{URL: "/", Description: "The API listener"}}
+	c.Tags = tags
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"key":       {Type: "apiKey", In: "header", Name: schemas.HeaderKey, Description: "The public key: it identifies, it does not authenticate."},
 		"timestamp": {Type: "apiKey", In: "header", Name: schemas.HeaderTimestamp, Description: "Unix milliseconds, 13 digits, within 5000 ms of the venue's clock."},
@@ -34,6 +35,19 @@ func config(version string) huma.Config {
 	}
 	c.Security = []map[string][]string{{"key": {}, "timestamp": {}, "signature": {}}}
 	return c
+}
+
+// tags are the first words of the paths behind /v1.
+var tags = []*huma.Tag{
+	{Name: "portfolio", Description: "Orders, fills, positions, money and the dead-man switch of the key's account"},
+	{Name: "markets", Description: "Slots that trade now: prices, books, trades"},
+	{Name: "rounds", Description: "The lives of the slots: strike, freeze, settlement"},
+	{Name: "oracle", Description: "Index prices"},
+	{Name: "account", Description: "What the key may do, and how often"},
+	{Name: "time", Description: "The venue's clock"},
+	{Name: "exchange", Description: "The venue's status, fees, schedule and retention"},
+	{Name: "withdrawals", Description: "Money out"},
+	{Name: "deposits", Description: "Money in"},
 }
 
 // describe makes the document of an operation from its facts and types.
@@ -173,12 +187,26 @@ func (l *Lane) publish() {
 		}
 	}
 	for name, s := range all {
+		widen(s)
 		switch {
 		case !sent[name] && !used[name]:
 			delete(all, name)
 		case !sent[name]:
 			s.AdditionalProperties = nil
 		}
+	}
+}
+
+// widen gives unsigned numbers of 32 bits a format that holds them: huma says int32.
+func widen(s *huma.Schema) {
+	if s.Format == "int32" {
+		s.Format = "int64"
+	}
+	if s.Items != nil {
+		widen(s.Items)
+	}
+	for _, p := range s.Properties {
+		widen(p)
 	}
 }
 
