@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -38,6 +37,7 @@ type devCmd struct {
 	WriteFloor  int64  `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
 	NoMaker     bool   `help:"Leave the house maker out."`
 	Quiet       bool   `help:"Print no secret and no status."`
+	JSON        bool   `help:"Print one line of JSON once it is open: where it listens and its dev file; no secret."`
 }
 
 const (
@@ -119,7 +119,12 @@ func (d *devCmd) live(ctx context.Context, out io.Writer, h *house, accounts []s
 	} else {
 		go func() { defer close(quit); h.quote(making, accounts) }()
 	}
-	if !d.Quiet {
+	if d.JSON {
+		err := json.NewEncoder(out).Encode(map[string]string{"api": file.API, "ws": file.WS, "mcp": file.MCP, "portal": file.Portal, "admin": file.Admin, "dev_file": d.DevFile})
+		if err != nil {
+			return err
+		}
+	} else if !d.Quiet {
 		d.greet(out, file)
 		if terminal(out) {
 			go h.statusLine(making, out)
@@ -203,30 +208,6 @@ func (h *house) devFile(accounts []schemas.DevAccount) schemas.DevFile {
 		}
 	}
 	return f
-}
-
-// greet tells where things are and what to try first.
-func (d *devCmd) greet(out io.Writer, f schemas.DevFile) {
-	path := d.DevFile
-	if wd, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(rel, "..") {
-			path = rel
-		}
-	}
-	fmt.Fprintf(out, "Duplex is open.\n\n  API     %s\n  Portal  %s\n  Admin   %s\n  Keys    %s\n\nAccounts, each with $10,000:\n", f.API, f.Portal, f.Admin, path)
-	for _, a := range f.Accounts {
-		fmt.Fprintf(out, "  %-10s %s  %s\n", a.Name, a.APIKey, strings.Join(a.Scopes, ","))
-	}
-	dx := self()
-	fmt.Fprintf(out, "\nTry, in another terminal here:\n  %s markets\n  %s order buy yes 10 @55 --market-id 1\n  %s call GET /v1/portfolio/balance\n\nStop with Ctrl-C.\n", dx, dx, dx)
-}
-
-// self is how this program was called, to repeat it.
-func self() string {
-	if strings.Contains(os.Args[0], "go-build") {
-		return "go run ./cmd/dx"
-	}
-	return os.Args[0]
 }
 
 // statusLine keeps one line of a terminal up to date.

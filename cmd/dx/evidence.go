@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"text/tabwriter"
+	"time"
 
 	"duplex/client"
 	"duplex/core"
@@ -111,6 +112,10 @@ func judge(out io.Writer, ev *schemas.Evidence) error {
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	say("round %d, %s, market %d: %s", ev.RoundNumber, series(ev.Category), ev.MarketID, ev.Status)
 	say("strike   %s", price(ev.Strike))
+	if ev.Status == "trading" {
+		say("open     its window is the %d s before %s", ev.TwapWindowSecs, time.Unix(0, ev.BoundaryTs.Int64()).UTC().Format(time.TimeOnly))
+		return nil
+	}
 	say("window   %d s before %d: %d s have a price, %d needed, %d fresh sources at the end", ev.TwapWindowSecs, ev.BoundaryTs/1e9, covered, ev.RequiredSecs, ev.FreshSourceCountAtFreeze)
 	say("mean     floor(%s / %d) = %s", sum, covered, twap)
 	wrong := holds(ev, sum, covered, twap)

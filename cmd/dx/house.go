@@ -162,7 +162,7 @@ func (h *house) listen() error {
 	h.events = ws.Mount(routes, h.gate)
 	h.agents = mcp.Mount(routes, h.gate, version())
 	h.serve(api, h.gate.Edge(routes))
-	h.serve(portalAt, portal.New(portal.Options{Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), AsyncAPI: ws.AsyncAPI(version(), h.api), Changelog: duplex.Changelog, API: h.api, MCP: h.api + mcp.Path, Log: h.plan.log}))
+	h.serve(portalAt, portal.New(portal.Options{Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), AsyncAPI: ws.AsyncAPI(version(), h.api), Tools: h.agents.Offered(), Changelog: duplex.Changelog, API: h.api, MCP: h.api + mcp.Path, Log: h.plan.log}))
 	h.serve(adminAt, admin.New(admin.Options{
 		Venue: h.venue, Gate: h.gate, Token: sha256.Sum256([]byte(h.plan.token)), Desk: &manual.Desk{}, Sources: h.sources, Log: h.plan.log,
 	}))

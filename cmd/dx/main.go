@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
 )
@@ -24,18 +25,19 @@ Start with 'dx dev': nine live series, a price feed, a market maker and funded k
 // cli is the whole command line. Every flag is also an environment variable and, for
 // serve, a line of dx.toml.
 type cli struct {
-	Dev      devCmd      `cmd:"" help:"Run a venue to try things on: simulated prices, funded accounts, a house maker."`
-	Serve    serveCmd    `cmd:"" help:"Run the venue: nothing prefunded."`
-	Mcp      mcpCmd      `cmd:"" help:"Get an MCP host to the venue."`
-	Call     callCmd     `cmd:"" help:"Send one signed request."`
-	Order    orderCmd    `cmd:"" help:"Place an order."`
-	Cancel   cancelCmd   `cmd:"" help:"Cancel orders."`
-	Markets  marketsCmd  `cmd:"" help:"List the markets."`
-	Book     bookCmd     `cmd:"" help:"Show a market's orderbook."`
-	Bench    benchCmd    `cmd:"" help:"Load a dev venue and print what it does."`
-	Feeds    feedsCmd    `cmd:"" help:"Watch or record the price sources."`
-	Evidence evidenceCmd `cmd:"" help:"Check why a round settled as it did."`
-	Verify   verifyCmd   `cmd:"" help:"Replay a journal and check it whole."`
+	Dev        devCmd                    `cmd:"" help:"Run a venue to try things on: simulated prices, funded accounts, a house maker."`
+	Serve      serveCmd                  `cmd:"" help:"Run the venue: nothing prefunded."`
+	Mcp        mcpCmd                    `cmd:"" help:"Get an MCP host to the venue."`
+	Call       callCmd                   `cmd:"" help:"Send one signed request."`
+	Order      orderCmd                  `cmd:"" help:"Place an order."`
+	Cancel     cancelCmd                 `cmd:"" help:"Cancel orders."`
+	Markets    marketsCmd                `cmd:"" help:"List the markets."`
+	Book       bookCmd                   `cmd:"" help:"Show a market's orderbook."`
+	Bench      benchCmd                  `cmd:"" help:"Load a dev venue and print what it does."`
+	Feeds      feedsCmd                  `cmd:"" help:"Watch or record the price sources."`
+	Evidence   evidenceCmd               `cmd:"" help:"Check why a round settled as it did."`
+	Verify     verifyCmd                 `cmd:"" help:"Replay a journal and check it whole."`
+	Completion kongcompletion.Completion `cmd:"" help:"Print what makes a shell complete dx: bash, zsh or fish."`
 
 	LogLevel slog.Level       `help:"Least level to log: debug, info, warn, error." default:"info" env:"DX_LOG_LEVEL"`
 	Config   kong.ConfigFlag  `help:"TOML file with flags as its lines." type:"existingfile" env:"DX_CONFIG"`
@@ -54,6 +56,7 @@ func run(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "dx:", err)
 		return 2
 	}
+	kongcompletion.Register(parser) // answers here where a shell asks
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd, err := parser.Parse(args)

@@ -5,9 +5,11 @@
 //	/                              the dashboard, or a plain page until there is one
 //	/openapi.json /openapi.yaml    the REST interface
 //	/asyncapi.json                 the events
-//	/llms.txt                      how to integrate, for a model
+//	/docs                          both to browse, offline
+//	/llms.txt /llms-full.txt       how to integrate, for a model, in short and in full
 //	/changelog.atom                what changed
-//	/errors                        the fault table
+//	/deprecation                   what may change, and how it is announced
+//	/errors /errors.json           the fault table
 //	/keys /account                 accounts service; bearer: the account's token
 //
 // Documents are made once, when the portal is. The door is lanes/gate's.

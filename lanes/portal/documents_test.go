@@ -3,8 +3,10 @@ package portal
 import (
 	"encoding/json"
 	"encoding/xml"
+	"html/template"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -44,6 +46,12 @@ func TestDocuments(t *testing.T) {
 		"/llms.txt":       {"text/plain; charset=utf-8", "- POST /v1/portfolio/orders: "},
 		"/changelog.atom": {"application/atom+xml; charset=utf-8", "<feed "},
 		"/errors":         {"application/json", `"code":"bad_price_tick"`},
+		"/errors.json":    {"application/json", `"name":"unknown_sid"`},
+		"/deprecation":    {"text/html; charset=utf-8", "90 days"},
+		"/docs":           {"text/html; charset=utf-8", `id="reference"`},
+		"/docs/start.js":  {"text/javascript; charset=utf-8", "withDefaultFonts: false"},
+		"/docs/scalar.js": {"text/javascript; charset=utf-8", "createApiReference"},
+		"/llms-full.txt":  {"text/plain; charset=utf-8", "### POST /v1/portfolio/orders\n"},
 	} {
 		status, h, body := v.ask("", "GET", target, "")
 		if status != 200 || h.Get("Content-Type") != want.kind || !strings.Contains(body, want.has) || h.Get("Cache-Control") != "no-cache" {
@@ -83,7 +91,7 @@ func TestHeaders(t *testing.T) {
 func TestMisses(t *testing.T) {
 	v := start(t, nil)
 	v.Gate.Origins = []string{"http://elsewhere.example"}
-	for _, target := range []string{"/nowhere", "/v1/markets", "/docs", "/asyncapi.json", "/llms.txt/", "//llms.txt", "/./llms.txt", "/%6clms.txt", "/favicon.ico", "/page/index.html", "/metrics", "/admin/state"} {
+	for _, target := range []string{"/nowhere", "/v1/markets", "/docs/", "/asyncapi.json", "/llms.txt/", "//llms.txt", "/./llms.txt", "/%6clms.txt", "/favicon.ico", "/page/index.html", "/metrics", "/admin/state"} {
 		v.wants("", "GET", target, "", 404, "not_found")
 		v.wants(carol, "GET", target, "", 404, "not_found")
 	}
@@ -137,12 +145,31 @@ func TestGuide(t *testing.T) {
 	}
 }
 
+// A program gets the table as data, a browser as a page; both have every error.
 func TestErrors(t *testing.T) {
 	v := start(t, nil)
-	var table struct{ Errors []schemas.Meaning }
+	var table struct {
+		Errors []schemas.Meaning
+		WS     []schemas.WSFault
+	}
 	_, _, body := v.ask("", "GET", "/errors", "")
-	if err := json.Unmarshal([]byte(body), &table); err != nil || len(table.Errors) != len(schemas.Faults) {
-		t.Errorf("%v: %d errors", err, len(table.Errors))
+	if err := json.Unmarshal([]byte(body), &table); err != nil || len(table.Errors) != len(schemas.Faults) || len(table.WS) != len(schemas.WSFaults) {
+		t.Errorf("%v: %d errors, %d of the socket", err, len(table.Errors), len(table.WS))
+	}
+	_, h, page := v.send("GET", "/errors", "", http.Header{"Accept": {"text/html,application/xhtml+xml"}})
+	if h.Get("Content-Type") != html || h.Get("Vary") != "Accept" {
+		t.Errorf("%v", h)
+	}
+	for _, m := range schemas.Faults {
+		row := `<tr id="` + m.Code + `">.*<td>` + m.Origin + `</td><td>` + strconv.Itoa(m.HTTP) + `</td>.*<td>` + string(m.Retry) + `</td>`
+		if !regexp.MustCompile(row).MatchString(page) || !strings.Contains(page, template.HTMLEscapeString(m.Next)) {
+			t.Errorf("the page does not tell of %s", m.Code)
+		}
+	}
+	for _, f := range schemas.WSFaults {
+		if !strings.Contains(page, `<tr id="ws-`+strconv.Itoa(f.Code)+`">`) {
+			t.Errorf("the page does not tell of %s", f.Name)
+		}
 	}
 }
 
@@ -198,7 +225,7 @@ func TestStatic(t *testing.T) {
 			t.Errorf("%s: %d %v %s", target, status, h, body)
 		}
 	}
-	for _, target := range []string{"/index.html", "/assets", "/assets/", "/assets/app.css", "/portal.css"} {
+	for _, target := range []string{"/index.html", "/assets", "/assets/", "/assets/app.css"} {
 		v.wants("", "GET", target, "", 404, "not_found")
 	}
 }

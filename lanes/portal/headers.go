@@ -6,13 +6,18 @@ import (
 	"strings"
 )
 
-// headers are on every answer: a page of ours loads from the portal alone, talks to
-// the portal and the API alone, and is framed by nobody.
-func (l *lane) headers(next http.Handler) http.Handler {
-	policy := strings.Join([]string{
+// policy is the content security policy of a page of ours: it loads from the portal
+// alone, talks to the portal and the API alone, and is framed by nobody.
+func (l *lane) policy(more ...string) string {
+	return strings.Join(append([]string{
 		"default-src 'self'", "connect-src " + strings.Join(l.reached(), " "), "img-src 'self' data:", "object-src 'none'",
 		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
-	}, "; ")
+	}, more...), "; ")
+}
+
+// headers are on every answer.
+func (l *lane) headers(next http.Handler) http.Handler {
+	policy := l.policy()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)

@@ -17,14 +17,31 @@ var (
 	landing string
 	//go:embed page/portal.css
 	style []byte
+	//go:embed page/frame.html
+	frame string
+	//go:embed page/errors.html
+	errorsPage string
+	//go:embed page/deprecation.html
+	deprecationPage string
 )
+
+const html = "text/html; charset=utf-8"
+
+// framed makes a page of its title and main part.
+func framed(page string, facts any) []byte {
+	var out bytes.Buffer
+	t := template.Must(template.New("frame").Parse(frame))
+	if err := template.Must(t.Parse(page)).Execute(&out, facts); err != nil {
+		panic(err) // the template is part of the binary
+	}
+	return out.Bytes()
+}
 
 // pages serves the dashboard file by file, each under its own path and no other; or
 // a plain page where there is no dashboard.
 func (l *lane) pages(m *gate.Routes) {
 	if l.Static == nil {
-		l.show(m, "/{$}", "text/html; charset=utf-8", l.landing())
-		l.show(m, "/portal.css", "text/css; charset=utf-8", style)
+		l.show(m, "/{$}", html, l.landing())
 		return
 	}
 	err := fs.WalkDir(l.Static, ".", func(name string, d fs.DirEntry, err error) error {

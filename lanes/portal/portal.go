@@ -19,8 +19,9 @@ type Options struct {
 	Gate      *gate.Gate
 	OpenAPI   *huma.OpenAPI
 	AsyncAPI  []byte
-	Changelog []byte // CHANGELOG.md
-	Static    fs.FS  // the dashboard with its index.html; nil shows a plain page
+	Tools     []*tools.Facts // of the agent lane, for the long guide
+	Changelog []byte         // CHANGELOG.md
+	Static    fs.FS          // the dashboard with its index.html; nil shows a plain page
 
 	// Base URLs as a client reaches them. WS follows from API by default; a venue
 	// without an agent lane leaves MCP empty, and no page speaks of it.

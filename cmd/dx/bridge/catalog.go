@@ -10,13 +10,15 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/singleflight"
 
 	"duplex/client"
 )
 
 // catalog knows which tools only read, by the venue's own list.
 type catalog struct {
-	client *client.Client
+	client  *client.Client
+	fetches singleflight.Group
 
 	mu       sync.Mutex
 	readOnly map[string]bool // nil until a list was seen
@@ -63,15 +65,21 @@ func (c *catalog) reads(ctx context.Context, m *message) (bool, error) {
 	c.mu.Lock()
 	known := c.readOnly
 	c.mu.Unlock()
-	if known == nil {
-		l, err := c.fetch(ctx)
-		if err != nil {
-			return false, err
-		}
-		c.learn(l)
-		return c.reads(ctx, m)
+	if known != nil {
+		return known[m.tool()], nil
 	}
-	return known[m.tool()], nil
+	// Many calls may want it at once; no one's leaving ends it for the others.
+	_, err, _ := c.fetches.Do("", func() (any, error) {
+		l, err := c.fetch(context.WithoutCancel(ctx))
+		if err == nil {
+			c.learn(l)
+		}
+		return nil, err
+	})
+	if err != nil {
+		return false, err
+	}
+	return c.reads(ctx, m)
 }
 
 // legacy is the newest revision whose requests need no metadata.

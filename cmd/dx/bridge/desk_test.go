@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func open(t *testing.T) *desk {
 	rest.Mount(h.Routes, h.Gate, "test")
 	lane := mcp.Mount(h.Routes, h.Gate, "test")
 	t.Cleanup(lane.Close)
-	d := &desk{House: h, key: h.Key(1, core.ScopeRead|core.ScopeTrade), left: make(chan string, 100)}
+	d := &desk{House: h, key: h.Key(1, core.ScopeRead|core.ScopeTrade), left: make(chan string, 1000)}
 	venue := h.Gate.Edge(h.Routes)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -122,12 +123,17 @@ func (l *logs) String() string {
 
 func start(t *testing.T, c *client.Client, n Narrow) *host {
 	t.Helper()
+	return startUnder(t, t.Context(), c, n)
+}
+
+func startUnder(t *testing.T, ctx context.Context, c *client.Client, n Narrow) *host {
+	t.Helper()
 	fromHost, in := io.Pipe()
 	out, toHost := io.Pipe()
 	h := &host{t: t, in: in, said: make(chan string, 100), done: make(chan error, 1), logs: &logs{}}
 	b := New(c, n, slog.New(slog.NewTextHandler(h.logs, nil)))
 	go func() {
-		err := b.Run(t.Context(), fromHost, toHost)
+		err := b.Run(ctx, fromHost, toHost)
 		toHost.Close()
 		h.done <- err
 	}()

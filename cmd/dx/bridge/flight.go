@@ -22,9 +22,8 @@ type flight struct {
 
 // flights are the requests under way by id, for what cancels them.
 type flights struct {
-	mu     sync.Mutex
-	all    map[string]*flight
-	closed bool
+	mu  sync.Mutex
+	all map[string]*flight
 }
 
 func (s *flights) enter(ctx context.Context, m *message, header http.Header) *flight {
@@ -45,16 +44,14 @@ func (s *flights) leave(f *flight) {
 	}
 }
 
-// cancel marks a request that the host gave up, and gives what lets go of it.
-func (s *flights) cancel(id jsontext.Value) (letGo func()) {
+// cancel lets go of a request that the host gave up, if it is under way.
+func (s *flights) cancel(id jsontext.Value) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.all[string(id)]
-	if f == nil || id == nil {
-		return func() {}
+	if f := s.all[string(id)]; f != nil && id != nil {
+		f.canceled.Store(true)
+		f.cancel()
 	}
-	f.canceled.Store(true)
-	return f.cancel
 }
 
 // close ends the event streams, which would not end by themselves.

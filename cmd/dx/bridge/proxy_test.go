@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // post sends to the proxy; header are pairs.
@@ -127,9 +128,15 @@ func TestProxyStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	leave()
-	for body := range d.left { // or the test's own time limit
-		if body == listen {
-			return
+	late := time.After(patience)
+	for {
+		select {
+		case body := <-d.left:
+			if body == listen {
+				return
+			}
+		case <-late:
+			t.Fatal("the stream goes on at the venue")
 		}
 	}
 }

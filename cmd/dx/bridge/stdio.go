@@ -147,17 +147,15 @@ func (b *Bridge) take(ctx context.Context, l line) {
 // initialize waits for its answer: what comes next needs the revision agreed on.
 func (b *Bridge) initialize(ctx context.Context, m *message) { b.request(ctx, m)() }
 
-// notify passes a notification on. A request that it cancels is let go of as well, for
-// nobody waits for its answer; but the venue must have been told before, since it
-// takes a closed connection for a cancellation on the modern revision alone.
+// notify passes a notification on. A request that it cancels is let go of as well:
+// that is what cancels it on the modern revision, and on the older ones the
+// notification does.
 func (b *Bridge) notify(ctx context.Context, m *message) {
 	header := m.headers(b.agreed)
-	letGo := func() {}
 	if m.method == "notifications/cancelled" {
-		letGo = b.flights.cancel(m.params["requestId"])
+		b.flights.cancel(m.params["requestId"])
 	}
 	b.work.Go(func() {
-		defer letGo()
 		resp, err := b.client.Open(ctx, http.MethodPost, Path, header, m.raw)
 		if err != nil {
 			b.log.Warn("a notification was not taken", "method", m.method, "err", err)
