@@ -15,6 +15,7 @@ const (
 	codeMethod      = -32601
 	codeParams      = -32602
 	codeHeader      = -32020
+	codeCapability  = -32021
 	codeUnsupported = -32022
 )
 
@@ -33,6 +34,7 @@ type faultData struct {
 	Supported []string `json:"supported,omitempty"`
 	Requested string   `json:"requested,omitzero"`
 	URI       string   `json:"uri,omitzero"`
+	Required  any      `json:"requiredCapabilities,omitzero"` // of the client
 }
 
 func protocol(status, code int, venue, message string) *protocolFault {

@@ -49,7 +49,8 @@ type call struct {
 	ctx      context.Context // ends with the request's budget, or when it is canceled
 	header   http.Header
 	parked   *outcome // of what had to wait before it could answer
-	stream   *stream  // set where the answer is one
+	stream   *stream  // set where the answer goes on
+	events   events   // begun where something was told ahead of the answer
 }
 
 // modern tells whether the request is in the revision without a handshake.
@@ -72,7 +73,7 @@ func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		l.fail(w, m.id, fault)
 		return
 	}
-	x := &call{Call: c, message: m, header: r.Header}
+	x := &call{Call: c, message: m, header: r.Header, events: events{out: w}}
 	if x.revision, fault = speak(r.Header, &m); fault != nil {
 		l.fail(w, m.id, fault)
 		return
@@ -99,10 +100,12 @@ func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
 	}
 	result, fault := (&exchange{lane: l, call: c, answer: func(c *call) (jsontext.Value, *protocolFault) { return do.answer(l, c) }}).run()
 	switch {
+	case c.events.begun:
+		c.events.message(ending(c.id, result, fault))
 	case fault != nil:
 		l.fail(w, c.id, fault)
 	case c.stream != nil:
-		c.stream.serve(w, r)
+		c.stream.serve()
 	default:
 		write(w, http.StatusOK, envelope(c.id, "result", result))
 	}
@@ -121,6 +124,14 @@ func (l *Lane) refusal(c *call, err error) *protocolFault {
 // fail writes an error; an id that could not be read is left out, never null.
 func (l *Lane) fail(w http.ResponseWriter, id jsontext.Value, f *protocolFault) {
 	write(w, f.status, envelope(id, "error", f.body()))
+}
+
+// ending is the message that ends a request.
+func ending(id, result jsontext.Value, f *protocolFault) []byte {
+	if f != nil {
+		return envelope(id, "error", f.body())
+	}
+	return envelope(id, "result", result)
 }
 
 // envelope makes the answer, with the id as it came.

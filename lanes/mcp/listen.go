@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"net/http"
 	"slices"
 	"time"
 
@@ -14,19 +13,17 @@ import (
 const (
 	heartbeat  = 15 * time.Second       // a comment, so that nothing between us closes a quiet stream
 	coalescing = 100 * time.Millisecond // at least between two tellings of a stream
-	writeTime  = 10 * time.Second       // for one message to leave
 	streamMax  = 64                     // resources of one stream
 )
 
 // stream is the answer of subscriptions/listen: server-sent events until the client
 // goes or the lane closes.
 type stream struct {
+	*events
 	lane   *Lane
 	call   *call
 	places []place
 	watch  *watch
-	out    http.ResponseWriter
-	flush  *http.ResponseController
 }
 
 // filter is what a client wants to hear of, and what it will. The lists of this
@@ -56,7 +53,7 @@ func (l *Lane) listen(c *call) (jsontext.Value, *protocolFault) {
 	if f := l.scoped(c, &tools.GetMarket.Facts); f != nil {
 		return nil, f
 	}
-	s := &stream{lane: l, call: c, watch: &watch{}}
+	s := &stream{events: &c.events, lane: l, call: c, watch: &watch{}}
 	for _, uri := range in.Notifications.Resources {
 		if at, ok := placeOf(uri); ok && !slices.Contains(s.places, at) {
 			s.places = append(s.places, at)
@@ -77,16 +74,10 @@ func (s *stream) heed(at place) {
 }
 
 // serve writes the stream, on the handler's goroutine.
-func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
-	s.out, s.flush = w, http.NewResponseController(w)
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no")
+func (s *stream) serve() {
 	hub := s.lane.hub
 	hub.enter(s.watch)
 	defer hub.leave(s.watch)
-	w.WriteHeader(http.StatusOK)
 	ok := s.acknowledge()
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
@@ -170,29 +161,8 @@ func (at place) changed(account bool, moved, turned map[core.MarketID]bool) bool
 
 // end is the answer of the request, which says that the stream ended in good order.
 func (s *stream) end() {
-	s.event(envelope(s.call.id, "result", encoded(struct {
+	s.message(envelope(s.call.id, "result", encoded(struct {
 		ResultType string `json:"resultType"`
 		Meta       any    `json:"_meta"`
 	}{"complete", s.meta()})))
-}
-
-func (s *stream) notify(method string, params any) bool {
-	return s.event(encoded(struct {
-		JSONRPC string `json:"jsonrpc"`
-		Method  string `json:"method"`
-		Params  any    `json:"params"`
-	}{"2.0", method, params}))
-}
-
-func (s *stream) event(message []byte) bool {
-	return s.send(append(append([]byte("event: message\ndata: "), message...), "\n\n"...))
-}
-
-// send writes at once; a reader who takes nothing loses the stream.
-func (s *stream) send(b []byte) bool {
-	_ = s.flush.SetWriteDeadline(time.Now().Add(writeTime)) // a writer without deadlines is bounded by its server
-	if _, err := s.out.Write(b); err != nil {
-		return false
-	}
-	return s.flush.Flush() == nil
 }

@@ -58,6 +58,15 @@ func offer[In, Out any](l *Lane, op *tools.Op[In, Out]) *tool {
 // await offers a tool whose calls may take long.
 func await[In, Out any](l *Lane, op *tools.Op[In, Out]) { offer(l, op).waits = true }
 
+// Offered lists the facts of every tool, in the order of tools/list.
+func (l *Lane) Offered() []*tools.Facts {
+	out := make([]*tools.Facts, len(l.tools))
+	for i, t := range l.tools {
+		out[i] = t.facts
+	}
+	return out
+}
+
 // patience is what a call may take beyond the budget of a request.
 func (t *tool) patience() time.Duration {
 	if t.waits {

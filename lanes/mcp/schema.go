@@ -14,7 +14,7 @@ import (
 // schema is the part of JSON Schema 2020-12 that tools are described in. It refers
 // to nothing: each schema stands alone.
 type schema struct {
-	Type        any       `json:"type,omitempty"`
+	Type        string    `json:"type,omitzero"`
 	Description string    `json:"description,omitzero"`
 	Enum        []string  `json:"enum,omitempty"`
 	Pattern     string    `json:"pattern,omitzero"`
@@ -163,9 +163,17 @@ func field(f reflect.StructField, options string, sent bool) *schema {
 			s.Default = listSize
 		}
 	} else if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") {
-		s.Type = []any{s.Type, "null"}
+		return orNull(s)
 	}
 	return s
+}
+
+// orNull is a schema of what may be null, said in the way that most readers of tools
+// understand: each branch has one type.
+func orNull(s *schema) *schema {
+	note := s.Description
+	s.Description = ""
+	return &schema{Description: note, AnyOf: []*schema{s, {Type: "null"}}}
 }
 
 // explained are rows that a tool of their own answers: lists refer to it.
