@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 // the last is answered.
 type load struct {
 	addr string
+	pid  int                       // of the server
 	next func(conn, n int) request // the n-th request of a connection
 }
 
@@ -34,6 +36,7 @@ type figures struct {
 	PerSecond float64       `json:"per_second"`
 	P50       time.Duration `json:"p50_ns"`
 	P99       time.Duration `json:"p99_ns"`
+	CPU       time.Duration `json:"cpu_ns"` // of the server, a request
 }
 
 func median(all []figures) figures {
@@ -48,6 +51,10 @@ func (l load) run(ctx context.Context, conns int, d time.Duration) (figures, err
 	var wg sync.WaitGroup
 	var took []time.Duration
 	var broke error
+	spent, err := cpu(l.pid)
+	if err != nil {
+		return figures{}, err
+	}
 	begun := time.Now()
 	for i := range conns {
 		wg.Go(func() {
@@ -59,18 +66,35 @@ func (l load) run(ctx context.Context, conns int, d time.Duration) (figures, err
 	}
 	wg.Wait()
 	elapsed := time.Since(begun)
-	if broke != nil || len(took) == 0 {
+	after, err := cpu(l.pid)
+	if broke = errors.Join(broke, err); broke != nil || len(took) == 0 {
 		return figures{}, errors.Join(broke, fmt.Errorf("%d requests were answered", len(took)))
 	}
 	slices.Sort(took)
 	at := func(q float64) time.Duration {
 		return took[int(q*float64(len(took)-1))].Round(10 * time.Microsecond)
 	}
-	return figures{PerSecond: float64(len(took)) / elapsed.Seconds(), P50: at(.5), P99: at(.99)}, nil
+	return figures{PerSecond: float64(len(took)) / elapsed.Seconds(), P50: at(.5), P99: at(.99), CPU: (after - spent) / time.Duration(len(took))}, nil
 }
 
 // refused is how the agent lane says so at status 200.
 var refused = []byte(`"isError":true`)
+
+// cpu is the processor time a process has had, as Linux counts it: in 1/100 s.
+func cpu(pid int) (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	f := strings.Fields(rest)
+	if len(f) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat: %q", pid, b)
+	}
+	user, err := strconv.Atoi(f[11])
+	system, err2 := strconv.Atoi(f[12])
+	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err, err2)
+}
 
 func (l load) loop(ctx context.Context, i int) (took []time.Duration, err error) {
 	c, err := net.Dial("tcp", l.addr)

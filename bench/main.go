@@ -89,9 +89,9 @@ func compare(ctx context.Context, o *options, out io.Writer) error {
 		return json.NewEncoder(out).Encode(all)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "WORK\tVENUE/S\tP50\tP99\tPEER\tPEER/S\tP50\tP99\tRATIO")
+	fmt.Fprintln(w, "WORK\tVENUE/S\tP50\tP99\tCPU\tPEER\tPEER/S\tP50\tP99\tCPU\tRATIO")
 	for _, x := range all {
-		fmt.Fprintf(w, "%s\t%.0f\t%v\t%v\t%s\t%.0f\t%v\t%v\t%.2f\n", x.Name, x.Venue.PerSecond, x.Venue.P50, x.Venue.P99, x.Peer, x.Other.PerSecond, x.Other.P50, x.Other.P99, x.Ratio)
+		fmt.Fprintf(w, "%s\t%.0f\t%v\t%v\t%v\t%s\t%.0f\t%v\t%v\t%v\t%.2f\n", x.Name, x.Venue.PerSecond, x.Venue.P50, x.Venue.P99, x.Venue.CPU.Round(100*time.Nanosecond), x.Peer, x.Other.PerSecond, x.Other.P50, x.Other.P99, x.Other.CPU.Round(100*time.Nanosecond), x.Ratio)
 	}
 	return w.Flush()
 }

@@ -30,13 +30,16 @@ type rig struct {
 	keys   []signer // one a connection
 	peers  map[string]string
 	procs  []*exec.Cmd
-	turn   int // runs against the venue so far: client_order_ids go on from there
+	pids   map[string]int // of peers by name, and of the venue
+	turn   int            // runs against the venue so far: client_order_ids go on from there
 }
+
+const venue = "venue"
 
 const unlimited = "10000000"
 
 func newRig(ctx context.Context, o *options) (r *rig, err error) {
-	r = &rig{options: o, peers: map[string]string{}}
+	r = &rig{options: o, peers: map[string]string{}, pids: map[string]int{}}
 	defer func() {
 		if err != nil {
 			r.close()
@@ -67,7 +70,7 @@ func (r *rig) venue(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, dx, "dev", "--log-level", "warn", "--quiet", "--no-maker", "--data", filepath.Join(r.dir, "data"), "--dev-file", file,
 		"--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--write-floor", unlimited, "--read-rate", unlimited)
 	cmd.Stderr = os.Stderr
-	if err := r.start(cmd); err != nil {
+	if err := r.start(venue, cmd); err != nil {
 		return err
 	}
 	for {
@@ -99,7 +102,7 @@ func (r *rig) peer(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.start(cmd); err != nil {
+	if err := r.start(name, cmd); err != nil {
 		return err
 	}
 	addr, err := bufio.NewReader(out).ReadString('\n')
@@ -107,11 +110,11 @@ func (r *rig) peer(ctx context.Context, name string) error {
 	return err
 }
 
-func (r *rig) start(cmd *exec.Cmd) error {
+func (r *rig) start(name string, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	r.procs = append(r.procs, cmd)
+	r.procs, r.pids[name] = append(r.procs, cmd), cmd.Process.Pid
 	return nil
 }
 

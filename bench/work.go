@@ -20,7 +20,7 @@ func (r *rig) body(turn, conn, n int) []byte {
 func restPlace(r *rig) load {
 	r.turn++
 	turn := r.turn
-	return load{addr: r.host, next: func(conn, n int) request {
+	return load{addr: r.host, pid: r.pids[venue], next: func(conn, n int) request {
 		if n%(openOrders+1) == 0 {
 			return request{bytes: r.keys[conn].wire("DELETE", "/v1/portfolio/orders", "", nil), want: 200, free: true}
 		}
@@ -30,7 +30,7 @@ func restPlace(r *rig) load {
 
 func plainPlace(r *rig) load {
 	s := signer{"peer", peerSecret, r.peers["net/http"]}
-	return load{addr: s.host, next: func(conn, n int) request {
+	return load{addr: s.host, pid: r.pids["net/http"], next: func(conn, n int) request {
 		return request{bytes: s.wire("POST", "/v1/portfolio/orders", "", r.body(1, conn, n)), want: 201}
 	}}
 }
@@ -52,7 +52,7 @@ func venueTool(tool string) func(*rig) load {
 	return func(r *rig) load {
 		r.turn++
 		turn := r.turn
-		return load{addr: r.host, next: func(conn, n int) request {
+		return load{addr: r.host, pid: r.pids[venue], next: func(conn, n int) request {
 			if tool == "place_order" && n%(openOrders+1) == 0 {
 				return request{bytes: r.keys[conn].wire("DELETE", "/v1/portfolio/orders", "", nil), want: 200, free: true}
 			}
@@ -64,7 +64,7 @@ func venueTool(tool string) func(*rig) load {
 func peerTool(tool string) func(*rig) load {
 	return func(r *rig) load {
 		s := signer{"peer", peerSecret, r.peers["mcp-go"]}
-		return load{addr: s.host, next: func(conn, n int) request {
+		return load{addr: s.host, pid: r.pids["mcp-go"], next: func(conn, n int) request {
 			return request{bytes: s.wire("POST", "/v1/mcp", mcpHeaders, calling(tool, r.arguments(tool, 1, conn, n))), want: 200}
 		}}
 	}

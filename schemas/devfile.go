@@ -20,3 +20,11 @@ type DevAccount struct {
 	Secret       string   `json:"secret"`
 	Scopes       []string `json:"scopes" nullable:"false"`
 }
+
+// DevKey is what the portal of `dx dev` signs its dashboard in with.
+type DevKey struct {
+	Name   string   `json:"name"`
+	APIKey string   `json:"api_key"`
+	Secret string   `json:"secret"`
+	Scopes []string `json:"scopes" nullable:"false"`
+}

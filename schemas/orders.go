@@ -158,7 +158,7 @@ func (o *PlaceOrders) quick() bool {
 
 // CancelOrders is the body of `DELETE /v1/portfolio/orders/batch` (spec 4.3).
 type CancelOrders struct {
-	OrderIDs []U64 `json:"order_ids" nullable:"false" maxItems:"20" pattern:"^[0-9]+$"`
+	OrderIDs []U64 `json:"order_ids" nullable:"false" maxItems:"20" pattern:"^[0-9]+$" example:"[\"324\",\"325\"]"`
 }
 
 func (c *CancelOrders) quick() bool { return len(c.OrderIDs) > 0 && len(c.OrderIDs) <= BatchCap }
@@ -179,7 +179,7 @@ type CancelOrder struct {
 type DecreaseOrder struct {
 	OrderID  U64  `json:"order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
 	ReduceBy *Int `json:"reduce_by,omitempty" minimum:"1" fault:"invalid_decrease" doc:"Shares to take off what remains. Exactly one of reduce_by and reduce_to"`
-	ReduceTo *Int `json:"reduce_to,omitempty" minimum:"0" fault:"invalid_decrease" doc:"Shares that shall remain; 0 cancels. Safe to repeat"`
+	ReduceTo *Int `json:"reduce_to,omitempty" minimum:"0" fault:"invalid_decrease" doc:"Shares that shall remain; 0 cancels. Safe to repeat" example:"5"`
 }
 
 // Check wants exactly one of the two forms.
@@ -192,7 +192,7 @@ func (d *DecreaseOrder) Check() *Fault {
 
 // ArmDeadman is the body of `POST /v1/portfolio/deadman` (spec 4.5).
 type ArmDeadman struct {
-	TimeoutMs Int `json:"timeout_ms" minimum:"1000" maximum:"60000" fault:"invalid_timeout" doc:"Cancel all unless armed again within this time, ms"`
+	TimeoutMs Int `json:"timeout_ms" minimum:"1000" maximum:"60000" fault:"invalid_timeout" doc:"Cancel all unless armed again within this time, ms" example:"5000"`
 }
 
 // ListOrders is the query of `GET /v1/portfolio/orders`.

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"time"
 
 	"duplex/core"
 	"duplex/core/engine"
@@ -33,7 +34,16 @@ type Facts struct {
 	Destructive bool // it takes something away
 	Idempotent  bool // the same call again has no further effect
 	Once        bool // an exact repeat is answered with the first answer (contract core, Order of checks)
+
+	Retires *Retirement // nil: it stays
 }
+
+// Retirement announces that an operation goes, or changes in a way that breaks
+// clients (spec 9).
+type Retirement struct{ Announced, Gone time.Time }
+
+// Notice is the least time between the two.
+const Notice = 90 * 24 * time.Hour
 
 // ReadOnly tells whether the operation changes nothing.
 func (f *Facts) ReadOnly() bool { return f.Bucket == Read }

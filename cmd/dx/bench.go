@@ -18,6 +18,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/time/rate"
+
 	"duplex/schemas"
 )
 
@@ -27,24 +30,40 @@ import (
 type benchCmd struct {
 	DevFile  string        `help:"The venue's dev file." default:".dx/dev.json" type:"existingfile"`
 	Conns    int           `help:"Connections." default:"64"`
-	Duration time.Duration `help:"How long." default:"5s"`
+	Duration time.Duration `help:"How long; each of three times with --frames." default:"5s"`
 	Batch    int           `help:"Orders in a request; 1 uses the single route." default:"1"`
+	Frames   bool          `help:"Also measure when frames come, idle and at half the load." default:"true" negatable:""`
 	JSON     bool          `help:"Print JSON."`
+}
+
+func (b *benchCmd) Help() string {
+	return `The venue must grant the rate: start it with --write-floor 1000000.
+
+"frame after answer" is the time from the moment a placement's HTTP answer is in hand to the moment the frame of the same seq is in hand, at a reader of orderbook_delta or user in this process. It is negative when the frame is there first. One connection places an order, waits for answer and frames, and goes on; idle it is alone, at half load the others place half of what they could. A frame that did not come, since its book was thinned for a slow reader, or not within a second, is missing and counts in no percentile.
+
+Examples:
+  dx bench
+  dx bench --conns 16 --batch 20 --duration 10s
+  dx bench --no-frames --json`
 }
 
 // benchResult is what one run did. Latencies are of requests, in microseconds.
 type benchResult struct {
-	Orders    int     `json:"orders"`
-	PerSecond float64 `json:"orders_per_s"`
-	Failed    int     `json:"failed"`
-	P50       int64   `json:"p50_us"`
-	P99       int64   `json:"p99_us"`
-	P999      int64   `json:"p999_us"`
+	Orders    int          `json:"orders"`
+	PerSecond float64      `json:"orders_per_s"`
+	Failed    int          `json:"failed"`
+	P50       int64        `json:"p50_us"`
+	P99       int64        `json:"p99_us"`
+	P999      int64        `json:"p999_us"`
+	Frames    *benchFrames `json:"frames,omitempty"`
 }
 
 func (b *benchCmd) Run(ctx context.Context, out io.Writer) error {
 	if b.Batch < 1 || b.Batch > schemas.BatchCap {
 		return flagError{"batch", errors.New("1 to 20")}
+	}
+	if b.Conns < 1 {
+		return flagError{"conns", errors.New("1 or more is wanted")}
 	}
 	text, err := os.ReadFile(b.DevFile)
 	if err != nil {
@@ -54,7 +73,7 @@ func (b *benchCmd) Run(ctx context.Context, out io.Writer) error {
 	if err := json.Unmarshal(text, &dev); err != nil {
 		return fmt.Errorf("%s: %w", b.DevFile, err)
 	}
-	r, err := b.load(ctx, &dev)
+	r, err := b.measure(ctx, &dev)
 	if err != nil {
 		return err
 	}
@@ -63,50 +82,85 @@ func (b *benchCmd) Run(ctx context.Context, out io.Writer) error {
 	}
 	_, err = fmt.Fprintf(out, "%d orders in %v over %d connections: %.0f orders/s, %d failed\nlatency p50 %d µs, p99 %d µs, p99.9 %d µs\n",
 		r.Orders, b.Duration, b.Conns, r.PerSecond, r.Failed, r.P50, r.P99, r.P999)
+	if err == nil && r.Frames != nil {
+		_, err = io.WriteString(out, r.Frames.text())
+	}
 	return err
 }
 
-// load runs one loop a connection. Each has an account and a market of its own turn,
-// and cancels what it placed before the limit of open orders is reached.
-func (b *benchCmd) load(ctx context.Context, dev *schemas.DevFile) (benchResult, error) {
-	accounts, err := b.accounts(ctx, dev)
+// measure loads the venue, and with --frames looks at the frames before that and at
+// half of it.
+func (b *benchCmd) measure(ctx context.Context, dev *schemas.DevFile) (r benchResult, err error) {
+	keys, err := b.accounts(ctx, dev)
 	if err != nil {
-		return benchResult{}, err
+		return r, err
 	}
 	market, err := b.market(dev)
 	if err != nil {
-		return benchResult{}, err
+		return r, err
 	}
+	workers := make([]*worker, b.Conns)
+	for i := range workers {
+		if workers[i], err = b.worker(dev, keys[i], market, i); err != nil {
+			return r, err
+		}
+		defer workers[i].wire.conn.Close()
+	}
+	if !b.Frames {
+		return b.load(ctx, workers, nil)
+	}
+	p, err := b.probe(ctx, dev, keys[b.Conns], market)
+	if err != nil {
+		return r, err
+	}
+	defer p.close()
+	idle, err := p.measure(ctx, b.Duration)
+	if err != nil {
+		return r, err
+	}
+	if r, err = b.load(ctx, workers, nil); err != nil {
+		return r, err
+	}
+	half, err := b.half(ctx, workers, p, r.PerSecond/2)
+	r.Frames = &benchFrames{Idle: idle, Half: half}
+	return r, err
+}
+
+// load runs all workers, as fast as they can or at a pace, in orders.
+func (b *benchCmd) load(ctx context.Context, workers []*worker, pace *rate.Limiter) (benchResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Duration)
 	defer cancel()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	var all []time.Duration
+	all := newTimes()
 	var failed int
 	var broke error
 	begun := time.Now()
-	for i := range b.Conns {
+	for _, k := range workers {
 		wg.Go(func() {
-			took, bad, err := b.loop(ctx, dev, accounts[i], market, i)
+			took, bad, err := k.loop(ctx, pace)
 			mu.Lock()
 			defer mu.Unlock()
-			all, failed, broke = append(all, took...), failed+bad, errors.Join(broke, err)
+			all.Merge(took)
+			failed, broke = failed+bad, errors.Join(broke, err)
 		})
 	}
 	wg.Wait()
 	elapsed := time.Since(begun)
-	if broke != nil || len(all) == 0 {
-		return benchResult{}, errors.Join(broke, fmt.Errorf("%d requests were answered", len(all)))
+	if broke != nil || all.TotalCount() == 0 {
+		return benchResult{}, errors.Join(broke, fmt.Errorf("%d requests were answered", all.TotalCount()))
 	}
-	slices.Sort(all)
-	at := func(q float64) int64 { return all[int(q*float64(len(all)-1))].Microseconds() }
-	n := len(all) * b.Batch
-	return benchResult{Orders: n, PerSecond: float64(n) / elapsed.Seconds(), Failed: failed, P50: at(.5), P99: at(.99), P999: at(.999)}, nil
+	n := int(all.TotalCount()) * b.Batch
+	return benchResult{
+		Orders: n, PerSecond: float64(n) / elapsed.Seconds(), Failed: failed,
+		P50: all.ValueAtQuantile(50), P99: all.ValueAtQuantile(99), P999: all.ValueAtQuantile(99.9),
+	}, nil
 }
 
-// accounts makes a funded account with a key for every connection, as operator.
+// accounts makes a funded account with a key for every connection and the probe, as
+// operator.
 func (b *benchCmd) accounts(ctx context.Context, dev *schemas.DevFile) ([]schemas.NewKey, error) {
-	out := make([]schemas.NewKey, b.Conns)
+	out := make([]schemas.NewKey, b.Conns+1)
 	run := strconv.FormatInt(time.Now().UnixNano(), 36)
 	for i := range out {
 		var u schemas.NewUser
@@ -166,57 +220,92 @@ func (b *benchCmd) market(dev *schemas.DevFile) (uint32, error) {
 
 const openOrders = 160 // under the limit of 200 a market and account
 
-func (b *benchCmd) loop(ctx context.Context, dev *schemas.DevFile, key schemas.NewKey, market uint32, turn int) (took []time.Duration, failed int, err error) {
+// worker is one connection that places orders, with an account of its own.
+type worker struct {
+	wire   *wire
+	market uint32
+	batch  int
+	turn   int // of the ticks
+	id     int // the last client_order_id
+	open   int
+	body   []byte
+}
+
+func (b *benchCmd) worker(dev *schemas.DevFile, key schemas.NewKey, market uint32, turn int) (*worker, error) {
 	w, err := dialWire(dev, key.APIKey, key.Secret)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	defer w.conn.Close()
-	target := "/v1/portfolio/orders"
-	if b.Batch > 1 {
-		target += "/batch"
-	}
-	var body []byte
-	open := 0
-	for id := 1; ctx.Err() == nil; {
-		if open+b.Batch > openOrders {
-			if _, _, err := w.send("DELETE", "/v1/portfolio/orders", nil); err != nil {
-				return took, failed, err
-			}
-			open = 0
+	return &worker{wire: w, market: market, batch: b.Batch, turn: turn}, nil
+}
+
+// loop places until ctx ends, and cancels what it placed before the limit of open
+// orders is reached.
+func (k *worker) loop(ctx context.Context, pace *rate.Limiter) (took *hdrhistogram.Histogram, failed int, err error) {
+	took = newTimes()
+	for ctx.Err() == nil {
+		if pace != nil && pace.WaitN(ctx, k.batch) != nil { // no more before ctx ends
+			break
 		}
-		body = b.body(body[:0], market, &id, turn)
+		if err := k.clear(); err != nil {
+			return took, failed, err
+		}
 		begun := time.Now()
-		status, answer, err := w.send("POST", target, body)
+		answer, ok, err := k.place()
 		if err != nil {
 			return took, failed, err
 		}
-		if status >= 300 || b.Batch > 1 && strings.Contains(string(answer), `"error"`) {
+		if !ok || k.batch > 1 && strings.Contains(string(answer), `"error"`) {
 			failed++
 			continue
 		}
-		took = append(took, time.Since(begun))
-		open += b.Batch
+		if err := took.RecordValue(time.Since(begun).Microseconds()); err != nil {
+			return took, failed, err
+		}
 	}
 	return took, failed, nil
 }
 
-// body writes resting buys of YES on the lower ticks.
-func (b *benchCmd) body(to []byte, market uint32, id *int, turn int) []byte {
-	if b.Batch > 1 {
-		to = append(to, `{"orders":[`...)
+// clear makes room for the next placement.
+func (k *worker) clear() error {
+	if k.open+k.batch <= openOrders {
+		return nil
 	}
-	for i := range b.Batch {
+	k.open = 0
+	_, _, err := k.wire.send("DELETE", "/v1/portfolio/orders", nil)
+	return err
+}
+
+// place sends the next request; ok tells that it was done.
+func (k *worker) place() (answer []byte, ok bool, err error) {
+	target := "/v1/portfolio/orders"
+	if k.batch > 1 {
+		target += "/batch"
+	}
+	k.write()
+	status, answer, err := k.wire.send("POST", target, k.body)
+	if ok = err == nil && status < 300; ok {
+		k.open += k.batch
+	}
+	return answer, ok, err
+}
+
+// write puts resting buys of YES on the lower ticks into the body.
+func (k *worker) write() {
+	k.body = k.body[:0]
+	if k.batch > 1 {
+		k.body = append(k.body, `{"orders":[`...)
+	}
+	for i := range k.batch {
 		if i > 0 {
-			to = append(to, ',')
+			k.body = append(k.body, ',')
 		}
-		to = fmt.Appendf(to, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","type":"limit","tick":%d,"qty":25,"tif":"gtc"}`, *id, market, 100+10*((*id+turn)%29))
-		*id++
+		k.id++
+		k.body = fmt.Appendf(k.body, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","type":"limit","tick":%d,"qty":25,"tif":"gtc"}`, k.id, k.market, 100+10*((k.id+k.turn)%29))
 	}
-	if b.Batch > 1 {
-		to = append(to, "]}"...)
+	if k.batch > 1 {
+		k.body = append(k.body, "]}"...)
 	}
-	return to
 }
 
 // wire is one kept-alive connection that spends as little as it can on HTTP.

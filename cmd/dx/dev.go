@@ -24,20 +24,21 @@ import (
 
 // devCmd is `dx dev` (contract operator).
 type devCmd struct {
-	API         string `help:"Address of REST, the agent lane and events." default:"127.0.0.1:8080"`
-	Portal      string `help:"Address of the portal." default:"127.0.0.1:8081"`
-	Admin       string `help:"Address of the operator." default:"127.0.0.1:8082"`
-	Data        string `help:"Keep the venue here; without it everything is gone at the end." type:"path"`
-	DevFile     string `help:"Where to write URLs and keys." default:".dx/dev.json" type:"path"`
-	Oracle      string `help:"How prices come: sim, manual (POST /admin/oracle/ticks) or replay:FILE." default:"sim"`
-	ReplaySpeed int    `help:"How many times as fast a file is played." default:"1"`
-	Seed        uint64 `help:"Seed of the simulated prices." default:"1"`
-	Sessions    bool   `help:"Let gold and WTI follow their trading sessions."`
-	ReadRate    int64  `help:"Read tokens a second of a key; raise it to measure." default:"100"`
-	WriteFloor  int64  `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
-	NoMaker     bool   `help:"Leave the house maker out."`
-	Quiet       bool   `help:"Print no secret and no status."`
-	JSON        bool   `help:"Print one line of JSON once it is open: where it listens and its dev file; no secret."`
+	API         string   `help:"Address of REST, the agent lane and events." default:"127.0.0.1:8080"`
+	Portal      string   `help:"Address of the portal." default:"127.0.0.1:8081"`
+	Admin       string   `help:"Address of the operator." default:"127.0.0.1:8082"`
+	Data        string   `help:"Keep the venue here; without it everything is gone at the end." type:"path"`
+	DevFile     string   `help:"Where to write URLs and keys." default:".dx/dev.json" type:"path"`
+	Oracle      string   `help:"How prices come: sim, manual (POST /admin/oracle/ticks) or replay:FILE." default:"sim"`
+	ReplaySpeed int      `help:"How many times as fast a file is played." default:"1"`
+	Seed        uint64   `help:"Seed of the simulated prices." default:"1"`
+	Sessions    bool     `help:"Let gold and WTI follow their trading sessions."`
+	ReadRate    int64    `help:"Read tokens a second of a key; raise it to measure." default:"100"`
+	WriteFloor  int64    `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
+	AllowOrigin []string `help:"Browser origins allowed on the API, besides the portal's."`
+	NoMaker     bool     `help:"Leave the house maker out."`
+	Quiet       bool     `help:"Print no secret and no status."`
+	JSON        bool     `help:"Print one line of JSON once it is open: where it listens and its dev file; no secret."`
 }
 
 const (
@@ -88,8 +89,10 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err 
 	if err != nil {
 		return err
 	}
+	h.gate.Origins = d.AllowOrigin
 	accounts, err := h.furnish()
 	if err == nil {
+		h.plan.devKey = func() schemas.DevAccount { return accounts[0] } // trader
 		err = h.listen()
 	}
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/examples/dashboard"
 	"duplex/feeds"
 	"duplex/feeds/manual"
 	"duplex/feeds/session"
@@ -32,6 +34,7 @@ import (
 	"duplex/lanes/portal"
 	"duplex/lanes/rest"
 	"duplex/lanes/ws"
+	"duplex/schemas"
 	"duplex/tools"
 )
 
@@ -50,7 +53,8 @@ type plan struct {
 	token       string // the operator's
 	master      []byte
 	sources     []feeds.Source
-	calendar    *session.Calendar // nil: every feed is always open
+	calendar    *session.Calendar         // nil: every feed is always open
+	devKey      func() schemas.DevAccount // nil: the portal lends no key
 	log         *slog.Logger
 }
 
@@ -76,6 +80,7 @@ const stopTime = 9 * time.Second // contract operator, Stopping: 10 s in all
 // open builds a house: the engine with what its journal holds, the rules in force,
 // then the lanes. Nothing listens yet.
 func open(p plan) (*house, error) {
+	collectSeldom()
 	now := func() int64 { return time.Now().UnixNano() }
 	e, err := engine.Open(engine.Options{Dir: filepath.Join(p.dir, "journal"), Now: now, Logf: func(msg string, args ...any) { p.log.Warn(msg, args...) }})
 	if err != nil {
@@ -102,6 +107,14 @@ func open(p plan) (*house, error) {
 		return nil, errors.Join(err, e.Close(context.Background()))
 	}
 	return h, nil
+}
+
+// collectSeldom lets the heap grow to five times what is live before it is collected:
+// that is little beside what requests leave behind. GOGC in the environment wins.
+func collectSeldom() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 }
 
 // rule puts the plan's rules into the journal where they differ.
@@ -162,7 +175,7 @@ func (h *house) listen() error {
 	h.events = ws.Mount(routes, h.gate)
 	h.agents = mcp.Mount(routes, h.gate, version())
 	h.serve(api, h.gate.Edge(routes))
-	h.serve(portalAt, portal.New(portal.Options{Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), AsyncAPI: ws.AsyncAPI(version(), h.api), Tools: h.agents.Offered(), Changelog: duplex.Changelog, API: h.api, MCP: h.api + mcp.Path, Log: h.plan.log}))
+	h.serve(portalAt, portal.New(portal.Options{Static: dashboard.Files(), DevKey: h.plan.devKey, Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), AsyncAPI: ws.AsyncAPI(version(), h.api), Tools: h.agents.Offered(), Changelog: duplex.Changelog, API: h.api, MCP: h.api + mcp.Path, Log: h.plan.log}))
 	h.serve(adminAt, admin.New(admin.Options{
 		Venue: h.venue, Gate: h.gate, Token: sha256.Sum256([]byte(h.plan.token)), Desk: &manual.Desk{}, Sources: h.sources, Log: h.plan.log,
 	}))

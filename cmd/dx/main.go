@@ -33,6 +33,7 @@ type cli struct {
 	Cancel     cancelCmd                 `cmd:"" help:"Cancel orders."`
 	Markets    marketsCmd                `cmd:"" help:"List the markets."`
 	Book       bookCmd                   `cmd:"" help:"Show a market's orderbook."`
+	Watch      watchCmd                  `cmd:"" help:"Print the event stream, a line a message."`
 	Bench      benchCmd                  `cmd:"" help:"Load a dev venue and print what it does."`
 	Feeds      feedsCmd                  `cmd:"" help:"Watch or record the price sources."`
 	Evidence   evidenceCmd               `cmd:"" help:"Check why a round settled as it did."`

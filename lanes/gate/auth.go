@@ -13,10 +13,13 @@ import (
 // brings instead.
 type Credentials struct{ Key, Timestamp, Signature string }
 
+// headers are the three as net/http keeps them.
+var headers = [...]string{http.CanonicalHeaderKey(schemas.HeaderKey), http.CanonicalHeaderKey(schemas.HeaderTimestamp), http.CanonicalHeaderKey(schemas.HeaderSignature)}
+
 // CredentialsOf reads the headers; each must be there exactly once.
 func CredentialsOf(h http.Header) (c Credentials, ok bool) {
 	one := func(name string) string {
-		v := h[http.CanonicalHeaderKey(name)]
+		v := h[name]
 		if len(v) != 1 {
 			ok = false
 			return ""
@@ -24,7 +27,7 @@ func CredentialsOf(h http.Header) (c Credentials, ok bool) {
 		return v[0]
 	}
 	ok = true
-	c = Credentials{one(schemas.HeaderKey), one(schemas.HeaderTimestamp), one(schemas.HeaderSignature)}
+	c = Credentials{one(headers[0]), one(headers[1]), one(headers[2])}
 	return c, ok
 }
 
@@ -45,8 +48,8 @@ func (g *Gate) Authenticate(r *http.Request, c *Call) error {
 
 // bare tells that a request has none of the three headers.
 func bare(h http.Header) bool {
-	for _, name := range []string{schemas.HeaderKey, schemas.HeaderTimestamp, schemas.HeaderSignature} {
-		if len(h[http.CanonicalHeaderKey(name)]) > 0 {
+	for _, name := range headers {
+		if len(h[name]) > 0 {
 			return false
 		}
 	}

@@ -4,7 +4,7 @@
 //	edge → parse     one strict JSON-RPC message, or a protocol error
 //	     → speak     which revision it is in; headers held against the body
 //	     → park      what waits for an event waits here, on the handler's goroutine
-//	     → exchange  one jsonrpc2.Conn that yields the one message and takes one answer
+//	     → exchange  a jsonrpc2.Conn that yields the one message and takes its answer
 //	     → stream    subscriptions/listen goes on as SSE after its acknowledgment
 //
 // tools.go is the table of contents; offer binds an operation, and gate.Run admits

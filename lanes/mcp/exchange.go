@@ -15,73 +15,117 @@ import (
 	"duplex/tools"
 )
 
-// exchange is one request and its answer, over one jsonrpc2.Conn.
+// exchange is one request and its answer.
 type exchange struct {
 	lane   *Lane
 	call   *call
 	answer func(*call) (jsontext.Value, *protocolFault)
 
-	given  bool // the message was read
-	sent   *jsonrpc2.Response
+	sent   bool // the Conn has answered
 	fault  *protocolFault
 	result jsontext.Value
-	done   chan struct{}
 }
 
-// standIn is the id that jsonrpc2 sees: it would mangle others.
-var standIn = jsonrpc2.ID{Num: 1}
+// clerk takes exchanges through a jsonrpc2.Conn of its own, one at a time: the next
+// is read only when the handler of the last has returned. A Conn costs two goroutines
+// and more than what it does, so clerks who have nothing to do are kept.
+type clerk struct {
+	todo chan *exchange // closed: no more
+	done chan struct{}  // the last one was handled
+	now  *exchange
+}
+
+const clerksKept = 64
+
+// clerks are those who wait for work.
+type clerks chan *clerk
+
+// standIn is the request that jsonrpc2 sees: it would mangle other ids, and the
+// method is known already.
+var standIn = []byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 
 var quiet = log.New(io.Discard, "", 0)
 
-// run takes the message through a Conn and gives the answer. The Conn outlives no
-// call of run, whatever becomes of the caller.
+// hire gives a clerk without work.
+func (k clerks) hire() *clerk {
+	select {
+	case c := <-k:
+		return c
+	default:
+	}
+	c := &clerk{todo: make(chan *exchange), done: make(chan struct{})}
+	jsonrpc2.NewConn(context.Background(), c, c, jsonrpc2.SetLogger(quiet))
+	return c
+}
+
+// leave keeps a clerk for the next, or lets it go.
+func (k clerks) leave(c *clerk) {
+	select {
+	case k <- c:
+	default:
+		close(c.todo)
+	}
+}
+
+// dismiss lets all go who wait.
+func (k clerks) dismiss() {
+	for {
+		select {
+		case c := <-k:
+			close(c.todo)
+		default:
+			return
+		}
+	}
+}
+
+// run takes the message through a Conn and gives the answer.
 func (x *exchange) run() (jsontext.Value, *protocolFault) {
-	x.done = make(chan struct{})
-	jsonrpc2.NewConn(context.Background(), x, x, jsonrpc2.SetLogger(quiet),
-		jsonrpc2.OnSend(func(_ *jsonrpc2.Request, r *jsonrpc2.Response) { x.sent = r }))
-	<-x.done
-	if x.sent == nil { // the handler always answers
+	c := x.lane.clerks.hire()
+	c.todo <- x
+	<-c.done
+	x.lane.clerks.leave(c)
+	if !x.sent { // the handler always answers
 		return nil, venueFault(x.lane.gate.Refusal(x.call.ID, errors.New("mcp: a request without an answer")))
 	}
 	return x.result, x.fault
 }
 
-// ReadObject yields the one message, then the end.
-func (x *exchange) ReadObject(v any) error {
-	if x.given {
+// ReadObject yields the next message. That it is asked for means that the last one
+// was handled.
+func (c *clerk) ReadObject(v any) error {
+	if c.now != nil {
+		c.now = nil
+		c.done <- struct{}{}
+	}
+	x, more := <-c.todo
+	if !more {
 		return io.EOF
 	}
-	x.given = true
-	method, err := json.Marshal(x.call.message.method)
-	if err != nil {
-		return err
+	c.now = x
+	if u, ok := v.(json.Unmarshaler); ok {
+		return u.UnmarshalJSON(standIn)
 	}
-	return json.Unmarshal(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s}`, standIn, method), v)
+	return json.Unmarshal(standIn, v)
 }
 
-// WriteObject takes the answer. What is written was noted when it was sent.
-func (x *exchange) WriteObject(any) error {
-	if x.sent != nil && x.sent.Result != nil {
-		x.result = jsontext.Value(*x.sent.Result)
-	}
+// WriteObject takes the answer; what is in it the handler has noted.
+func (c *clerk) WriteObject(any) error {
+	c.now.sent = true
 	return nil
 }
 
-// Close comes when the message was handled.
-func (x *exchange) Close() error {
-	close(x.done)
-	return nil
-}
+// Close comes when there are no more messages.
+func (c *clerk) Close() error { return nil }
 
 // Handle answers, on the Conn's goroutine, before the next message is read.
-func (x *exchange) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
-	result, fault := x.guarded()
-	if fault != nil {
-		x.fault = fault
-		_ = conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: int64(fault.code), Message: fault.message})
+func (c *clerk) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
+	x := c.now
+	if x.result, x.fault = x.guarded(); x.fault != nil {
+		_ = conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: int64(x.fault.code), Message: x.fault.message}) // run sees what was not sent
 		return
 	}
-	raw := json.RawMessage(result)
+	raw := json.RawMessage(x.result)
 	_ = conn.SendResponse(ctx, &jsonrpc2.Response{ID: r.ID, Result: &raw})
 }
 

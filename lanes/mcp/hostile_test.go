@@ -222,7 +222,7 @@ func TestManyStreams(t *testing.T) {
 		defer d.lane.hub.mu.Unlock()
 		return len(d.lane.hub.markets) == 0
 	})
-	settle(t, "their goroutines", func() bool { return runtime.NumGoroutine() < before+50 })
+	settle(t, "their goroutines", func() bool { return runtime.NumGoroutine() < before+50+2*clerksKept })
 }
 
 // next gives the next event of a stream.

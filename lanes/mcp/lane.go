@@ -22,15 +22,20 @@ type Lane struct {
 	tools   []*tool
 	byName  map[string]*tool
 	methods map[string]method
+	tails   map[*cache]jsontext.Value // by how long a result stays true
 	hub     *hub
+	clerks  clerks
 	running running
 }
 
 // Mount puts the endpoint onto m, which must stand behind g.Edge, and starts to
 // follow the engine. Close ends it.
 func Mount(m *gate.Routes, g *gate.Gate, version string) *Lane {
-	l := &Lane{gate: g, version: version, byName: map[string]*tool{}}
+	l := &Lane{gate: g, version: version, byName: map[string]*tool{}, tails: map[*cache]jsontext.Value{}, clerks: make(clerks, clerksKept)}
 	l.hub = newHub(g.Venue.Engine)
+	for _, c := range []*cache{nil, forAll, forKey, forOnce} {
+		l.tails[c] = l.tail(c)
+	}
 	l.offers()
 	l.speaks()
 	g.At(Path, gate.Manner{Fail: l.refuse, OwnTime: true})
@@ -39,7 +44,10 @@ func Mount(m *gate.Routes, g *gate.Gate, version string) *Lane {
 }
 
 // Close lets whatever waits for events go: each gets its answer now.
-func (l *Lane) Close() { l.hub.close() }
+func (l *Lane) Close() {
+	l.hub.close()
+	l.clerks.dismiss()
+}
 
 // call is one request on its way through the lane.
 type call struct {
@@ -48,6 +56,7 @@ type call struct {
 	revision string
 	ctx      context.Context // ends with the request's budget, or when it is canceled
 	header   http.Header
+	target   target   // of tools/call
 	parked   *outcome // of what had to wait before it could answer
 	stream   *stream  // set where the answer goes on
 	events   events   // begun where something was told ahead of the answer
@@ -178,27 +187,36 @@ func (l *Lane) server() any {
 	}{"duplex", "Duplex", l.version}
 }
 
-// finish completes a result for the revision it is in: the modern one wants to know
-// that it is whole and who gave it. cache is for lists and reads.
+// finish completes a result for the revision it is in. cache is for lists and reads.
 func (l *Lane) finish(c *call, result any, cache *cache) jsontext.Value {
-	b := encoded(result)
+	return l.whole(c, encoded(result), cache)
+}
+
+// whole is finish of a result that is written already: the modern revision wants to
+// know that it is whole and who gave it.
+func (l *Lane) whole(c *call, b jsontext.Value, cache *cache) jsontext.Value {
 	if !c.modern() {
 		return b
 	}
-	tail := struct {
+	more := l.tails[cache]
+	if len(b) == 2 {
+		return more
+	}
+	return append(append(b[:len(b)-1], ','), more[1:]...)
+}
+
+// tail is what the modern revision has at the end of every result.
+func (l *Lane) tail(cache *cache) jsontext.Value {
+	out := struct {
 		ResultType string         `json:"resultType"`
 		TtlMs      *int           `json:"ttlMs,omitempty"`
 		CacheScope string         `json:"cacheScope,omitzero"`
 		Meta       map[string]any `json:"_meta"`
 	}{ResultType: "complete", Meta: map[string]any{metaServer: l.server()}}
 	if cache != nil {
-		tail.TtlMs, tail.CacheScope = schemas.Of(cache.ttlMs), cache.scope
+		out.TtlMs, out.CacheScope = schemas.Of(cache.ttlMs), cache.scope
 	}
-	more := encoded(tail)
-	if len(b) == 2 {
-		return more
-	}
-	return append(append(b[:len(b)-1:len(b)-1], ','), more[1:]...)
+	return encoded(out)
 }
 
 // cache is how long and for whom a result stays true.

@@ -105,37 +105,42 @@ func (l *Lane) listTools(c *call) (jsontext.Value, *protocolFault) {
 	return l.finish(c, out, forKey), nil
 }
 
-// named reads which tool is called and its arguments.
-func (l *Lane) named(c *call) (*tool, jsontext.Value, *protocolFault) {
+// target is which tool is called, and with what.
+type target struct {
+	tool      *tool
+	arguments jsontext.Value
+	fault     *protocolFault // where it names none
+}
+
+func (l *Lane) target(c *call) (out target) {
 	var in struct {
 		Name      string         `json:"name"`
 		Arguments jsontext.Value `json:"arguments"`
 	}
-	if f := c.read(&in); f != nil {
-		return nil, nil, f
+	if out.fault = c.read(&in); out.fault != nil {
+		return out
 	}
 	if in.Arguments != nil && in.Arguments.Kind() != '{' {
-		return nil, nil, badParams("arguments must be an object")
+		out.fault = badParams("arguments must be an object")
+		return out
 	}
-	t := l.byName[in.Name]
-	if t == nil {
-		return nil, nil, badParams("unknown tool " + visible(in.Name))
+	if out.tool, out.arguments = l.byName[in.Name], in.Arguments; out.tool == nil {
+		out.fault = badParams("unknown tool " + visible(in.Name))
 	}
-	return t, in.Arguments, nil
+	return out
 }
 
-// parkTool lets a call that waits do so before its Conn is made, so that each costs
+// parkTool lets a call that waits do so before a clerk has it, so that each costs
 // one goroutine and no more.
 func (l *Lane) parkTool(c *call) {
-	if t, arguments, f := l.named(c); f == nil && t.waits {
-		c.parked = t.do(c, arguments)
+	if c.target = l.target(c); c.target.fault == nil && c.target.tool.waits {
+		c.parked = c.target.tool.do(c, c.target.arguments)
 	}
 }
 
 // callTool answers tools/call: a refused operation is a result like any other.
 func (l *Lane) callTool(c *call) (jsontext.Value, *protocolFault) {
-	t, arguments, f := l.named(c)
-	if f != nil {
+	if f := c.target.fault; f != nil {
 		if paid := l.admit(c); paid != nil {
 			return nil, paid
 		}
@@ -143,18 +148,28 @@ func (l *Lane) callTool(c *call) (jsontext.Value, *protocolFault) {
 	}
 	o := c.parked
 	if o == nil {
-		o = t.do(c, arguments)
+		o = c.target.tool.do(c, c.target.arguments)
 	}
 	if o.fault != nil {
 		return nil, o.fault
 	}
-	type block struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+	b, err := o.result()
+	if err != nil { // our own types always encode; text from outside was checked
+		panic(err)
 	}
-	return l.finish(c, struct {
-		Content           []block        `json:"content"`
-		StructuredContent jsontext.Value `json:"structuredContent"`
-		IsError           bool           `json:"isError,omitzero"`
-	}{[]block{{"text", string(o.structured)}}, o.structured, o.refused}, nil), nil
+	return l.whole(c, b, nil), nil
+}
+
+// result says it twice: as text, for those who read, and as what it is.
+func (o *outcome) result() (jsontext.Value, error) {
+	b := make([]byte, 0, 3*len(o.structured)+80)
+	b, err := jsontext.AppendQuote(append(b, `{"content":[{"type":"text","text":`...), o.structured)
+	if err != nil {
+		return nil, err
+	}
+	b = append(append(b, `}],"structuredContent":`...), o.structured...)
+	if o.refused {
+		b = append(b, `,"isError":true`...)
+	}
+	return append(b, '}'), nil
 }

@@ -2,7 +2,9 @@
 // key (contract operator, Three listeners): the page, the documents, and the
 // accounts service. There is no market data on it.
 //
-//	/                              the dashboard, or a plain page until there is one
+//	/                              the dashboard, or a plain page where there is none
+//	/venue.json                    where the venue is, for the dashboard
+//	/dev/key                       dx dev alone: the trader's key, for the dashboard
 //	/openapi.json /openapi.yaml    the REST interface
 //	/asyncapi.json                 the events
 //	/docs                          both to browse, offline

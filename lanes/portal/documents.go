@@ -35,6 +35,7 @@ func (l *lane) documents(m *gate.Routes) {
 		l.show(m, "/changelog.atom", "application/atom+xml; charset=utf-8", atom(l.Changelog))
 	}
 	l.reference(m)
+	l.dashboard(m)
 	l.pages(m)
 }
 

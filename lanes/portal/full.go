@@ -41,11 +41,10 @@ type vector struct{ Secret, Timestamp, Method, Target, Body, MessageHex, Signatu
 // fullRoute is an operation of REST.
 type fullRoute struct {
 	guideRoute
-	Doc            string
-	Params, Fields []fullField
-	Body           string
-	Answer         string
-	Codes          []string
+	Doc          string
+	Params       []fullField
+	Body, Answer string
+	Codes        []string
 }
 
 // fullType is an object that routes name.
@@ -122,8 +121,8 @@ func fullRouteOf(doc *huma.OpenAPI, r guideRoute, op *huma.Operation) fullRoute 
 		out.Params = append(out.Params, fullField{p.Name + " (" + p.In + ")", typeOf(p.Schema), p.Description, !p.Required})
 	}
 	if op.RequestBody != nil {
-		s := op.RequestBody.Content["application/json"].Schema
-		out.Body, out.Fields = typeOf(s), fieldsOf(s)
+		body := op.RequestBody.Content["application/json"]
+		out.Body = typeOf(body.Schema) + ", such as " + string(must(json.Marshal(body.Example)))
 	}
 	for status, response := range op.Responses {
 		if status < "300" {

@@ -22,7 +22,7 @@ func TestFull(t *testing.T) {
 	})
 	_, _, full := v.ask("", "GET", "/llms-full.txt", "")
 	wants := []string{
-		"- REST: " + v.URL, "\n### POST /v1/portfolio/orders\n", "\nBody: PlaceOrder\n", "\nAnswer: 201 Outcome\n",
+		"- REST: " + v.URL, "\n### POST /v1/portfolio/orders\n", "\nBody: PlaceOrder, such as {", "\nAnswer: 201 Outcome\n",
 		"\n- min_seq (query): u64 string, optional", "\n- tick: integer 1 to 9999, optional. ", `- side: "buy" or "sell"`, "\n### Outcome\n", "- fills: list of OutcomeFill\n", "Answer: 200 {results: list of Canceled or ErrorBody}",
 		"\n- place_order (trade, writes, POST /v1/portfolio/orders): ", "\n- get_venue (read, reads", "\n### orderbook_delta\n", `"type":"user_snapshot"`, `{"id":1,"cmd":"subscribe",`, "\n- 6 unknown_sid (never): ",
 	}

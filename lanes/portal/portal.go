@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"duplex/lanes/gate"
+	"duplex/schemas"
 	"duplex/tools"
 )
 
@@ -26,6 +27,10 @@ type Options struct {
 	// Base URLs as a client reaches them. WS follows from API by default; a venue
 	// without an agent lane leaves MCP empty, and no page speaks of it.
 	API, WS, MCP string
+
+	// DevKey is the account that the dashboard is signed in as on this machine. It
+	// is heeded in environment dev alone.
+	DevKey func() schemas.DevAccount
 
 	Log *slog.Logger // of the accounts service; default the gate's
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -18,6 +19,7 @@ import (
 	"duplex/core"
 	"duplex/lanes/lanetest"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -70,6 +72,9 @@ func TestDocumentIsCompleteAndClosedWhereItMustBe(t *testing.T) {
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			if op.RequestBody != nil {
+				if example := op.RequestBody.Value.Content["application/json"].Example; example == nil {
+					t.Errorf("%s %s: no example", method, path)
+				}
 				s := op.RequestBody.Value.Content["application/json"].Schema.Value
 				if s.AdditionalProperties.Has == nil || *s.AdditionalProperties.Has {
 					t.Errorf("%s %s: the request is open", method, path)
@@ -82,6 +87,66 @@ func TestDocumentIsCompleteAndClosedWhereItMustBe(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The venue takes every example of a body: what it may refuse is what the order of an
+// example is not there for, never its form.
+func TestExamplesAreTaken(t *testing.T) {
+	h := lanetest.New(t)
+	_, doc := document(t, Mount(h.Routes, h.Gate, "test"))
+	h.Serve()
+	k := h.Key(1, everyone)
+	var n int
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.RequestBody == nil {
+				continue
+			}
+			body, err := json.Marshal(op.RequestBody.Value.Content["application/json"].Example)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			status, got := h.Call(k, method, strings.Replace(path, "{order_id}", "1", 1), string(body))
+			if status == 400 || status > 409 {
+				t.Errorf("%s %s %s: %d %s", method, path, body, status, got)
+			}
+		}
+	}
+	if n < 8 {
+		t.Errorf("%d examples", n)
+	}
+}
+
+// What goes says so with every answer, and in the document.
+func TestRetirement(t *testing.T) {
+	h := lanetest.New(t)
+	l := Mount(h.Routes, h.Gate, "test")
+	old := *tools.GetTime
+	said := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	old.Facts.Name, old.Facts.Path, old.Retires = "old_time", "/v1/old_time", &tools.Retirement{Announced: said, Gone: said.Add(tools.Notice)}
+	mount(l, &old)
+	h.Serve()
+	k := h.Key(1, core.ScopeRead)
+	for target, status := range map[string]int{"/v1/old_time": 200, "/v1/old_time?x=1": 400} {
+		got, header, body := h.Send(h.Request(k, "GET", target, nil))
+		if got != status || header.Get("Deprecation") != "@1798761600" || header.Get("Sunset") != "Thu, 01 Apr 2027 00:00:00 GMT" {
+			t.Errorf("%s: %d %v %s", target, got, header, body)
+		}
+	}
+	if _, header, _ := h.Send(h.Request(k, "GET", "/v1/time", nil)); header.Get("Deprecation")+header.Get("Sunset") != "" {
+		t.Errorf("%v", header)
+	}
+	if paths := l.OpenAPI().Paths; !paths["/v1/old_time"].Get.Deprecated || paths["/v1/time"].Get.Deprecated {
+		t.Error("the document does not say which goes")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("no notice was needed")
+		}
+	}()
+	old.Path, old.Retires = "/v1/older_time", &tools.Retirement{Announced: said, Gone: said.Add(tools.Notice - 1)}
+	mount(l, &old)
 }
 
 // checked sends a request and holds request and answer against the document.

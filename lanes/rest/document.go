@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -50,12 +51,16 @@ var tags = []*huma.Tag{
 	{Name: "deposits", Description: "Money in"},
 }
 
-// describe makes the document of an operation from its facts and types.
+// describe makes the document of an operation from its facts and types. It panics if
+// one that goes was announced too late: that is a mistake in this program.
 func describe[In, Out any](api *huma.OpenAPI, f *tools.Facts) *huma.Operation {
 	in, reg := reflect.TypeFor[In](), api.Components.Schemas
 	op := &huma.Operation{
 		OperationID: f.Name, Summary: f.Title, Description: describeDoc(f), Method: f.Method, Path: f.Path, Tags: []string{tagOf(f.Path)},
-		Responses: map[string]*huma.Response{},
+		Responses: map[string]*huma.Response{}, Deprecated: f.Retires != nil,
+	}
+	if op.Deprecated && f.Retires.Gone.Sub(f.Retires.Announced) < tools.Notice {
+		panic("rest: " + f.Name + " goes without notice")
 	}
 	whole := reg.Schema(in, false, in.Name())
 	if whole.Ref != "" {
@@ -64,6 +69,7 @@ func describe[In, Out any](api *huma.OpenAPI, f *tools.Facts) *huma.Operation {
 	op.Parameters = append(parameters(whole, schemas.PathFields(new(In)), "path"), parameters(whole, schemas.QueryFields(new(In)), "query")...)
 	if fields := schemas.BodyFields(new(In)); len(fields) > 0 {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: jsonOf(bodyOf(reg, in, whole, fields))}
+		op.RequestBody.Content["application/json"].Example = exampleOf(reg, whole, fields)
 	}
 	op.Responses[strconv.Itoa(f.Status())] = &huma.Response{Description: f.Title, Headers: requestIDHeader(), Content: jsonOf(answerOf(reg, reflect.TypeFor[Out]()))}
 	failures(reg, op, f)
@@ -107,6 +113,24 @@ func bodyOf(reg huma.Registry, t reflect.Type, whole *huma.Schema, fields []stri
 		}
 	}
 	return s
+}
+
+// exampleOf makes a body of the examples of its fields; a field that is required and
+// has none has its first legal value.
+func exampleOf(reg huma.Registry, whole *huma.Schema, fields []string) map[string]any {
+	out := map[string]any{}
+	for _, n := range fields {
+		switch p := whole.Properties[n]; {
+		case len(p.Examples) > 0:
+			out[n] = p.Examples[0]
+		case p.Items != nil && p.Items.Ref != "":
+			each := reg.SchemaFromRef(p.Items.Ref)
+			out[n] = []any{exampleOf(reg, each, slices.Collect(maps.Keys(each.Properties)))}
+		case len(p.Enum) > 0 && slices.Contains(whole.Required, n):
+			out[n] = p.Enum[0]
+		}
+	}
+	return out
 }
 
 // answerOf is the schema of an answer. A batch's elements are an outcome or the

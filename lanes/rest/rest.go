@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -36,6 +37,7 @@ func mount[In, Out any](l *Lane, op *tools.Op[In, Out]) {
 	body := len(schemas.BodyFields(new(In))) > 0
 	l.api.Adapter().Handle(doc, func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
+		retire(w.Header(), op.Retires)
 		c := gate.CallOf(r.Context())
 		out, err := gate.Run(r.Context(), l.gate, c, op, func(in *In) error { return read(r, c, in, path, body) })
 		if err != nil {
@@ -44,6 +46,15 @@ func mount[In, Out any](l *Lane, op *tools.Op[In, Out]) {
 		}
 		gate.Answer(w, op.Status(), bare(&out))
 	})
+}
+
+// retire tells of an operation that goes since when that is known, and until when it
+// is there (RFC 9745, RFC 8594).
+func retire(h http.Header, r *tools.Retirement) {
+	if r != nil {
+		h.Set("Deprecation", "@"+strconv.FormatInt(r.Announced.Unix(), 10))
+		h.Set("Sunset", r.Gone.UTC().Format(http.TimeFormat))
+	}
 }
 
 // read fills an operation's input from path, query and body.

@@ -23,9 +23,11 @@ type stream struct {
 	lane *Lane
 }
 
-func newStream(t testing.TB) *stream {
+func newStream(t testing.TB) *stream { return newStreamWith(t, defaultBounds) }
+
+func newStreamWith(t testing.TB, b bounds) *stream {
 	h := lanetest.New(t)
-	s := &stream{h, Mount(h.Routes, h.Gate)}
+	s := &stream{h, mount(h.Routes, h.Gate, b)}
 	h.Serve()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

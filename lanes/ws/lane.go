@@ -43,9 +43,11 @@ type Lane struct {
 
 // Mount puts `GET /v1/ws` onto m, which must stand behind g.Edge, and starts to
 // follow the engine. Close ends it.
-func Mount(m *gate.Routes, g *gate.Gate) *Lane {
+func Mount(m *gate.Routes, g *gate.Gate) *Lane { return mount(m, g, defaultBounds) }
+
+func mount(m *gate.Routes, g *gate.Gate, b bounds) *Lane {
 	l := &Lane{
-		bounds: defaultBounds, gate: g, engine: g.Venue.Engine, pumped: make(chan struct{}),
+		bounds: b, gate: g, engine: g.Venue.Engine, pumped: make(chan struct{}),
 		accounts: map[core.UserID]*account{}, conns: map[*conn]struct{}{}, seats: map[string]int{},
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -309,8 +309,7 @@ func (s *stream) slot(m core.MarketID) (slot venue.Slot, ok bool) {
 // asked for with DX_LONG=1.
 func TestModel(t *testing.T) {
 	onlyLong(t)
-	s := newStream(t)
-	s.lane.bounds = bounds{queue: 4 << 20, thin: 8 << 10, room: 4096}
+	s := newStreamWith(t, bounds{every: defaultBounds.every, queue: 4 << 20, thin: 8 << 10, room: 4096})
 	tr := &truth{books: map[string]string{}}
 	var mu sync.Mutex
 	pulse := make(chan struct{})

@@ -6,14 +6,16 @@ import (
 	"time"
 )
 
-// Bounds of what waits for one connection (contract ws, Holding up).
+// Bounds of what is sent to one connection, and of what waits for it (contract ws,
+// Data and Holding up).
 type bounds struct {
-	queue int // bytes; beyond: 4408
-	thin  int // bytes; beyond: books, oracle and rounds are thinned
-	room  int // bytes of the socket's buffer in the kernel: a stuck reader must not cost megabytes there
+	every time.Duration // between orderbook_snapshots of a market
+	queue int           // bytes; beyond: 4408
+	thin  int           // bytes; beyond: books, oracle and rounds are thinned
+	room  int           // bytes of the socket's buffer in the kernel: a stuck reader must not cost megabytes there
 }
 
-var defaultBounds = bounds{queue: 4 << 20, thin: 1 << 20, room: 256 << 10}
+var defaultBounds = bounds{every: 100 * time.Millisecond, queue: 4 << 20, thin: 1 << 20, room: 256 << 10}
 
 const chunk = 32 << 10 // bytes of one write
 
@@ -146,14 +148,20 @@ func (c *conn) turn(room *[]byte) bool {
 	return true
 }
 
+// hand gives the queue away. The caller holds c.mu.
+func (c *conn) hand() (batch []item) {
+	batch, c.queue, c.spare = c.queue, c.spare, nil
+	return batch
+}
+
 // take gives the whole queue to the writer. Where books wait for a snapshot and the
-// rest is written, it has them queued first.
+// rest is written, it is given those.
 func (c *conn) take() (batch []item, more bool) {
 	for {
 		c.mu.Lock()
 		switch {
 		case len(c.queue) > 0:
-			batch, c.queue, c.spare = c.queue, c.spare, nil
+			batch = c.hand()
 			c.mu.Unlock()
 			return batch, true
 		case c.ending:
@@ -161,9 +169,10 @@ func (c *conn) take() (batch []item, more bool) {
 			c.said()
 			return nil, false
 		case c.stale:
-			c.stale = false
 			c.mu.Unlock()
-			c.lane.refresh(c)
+			if batch = c.lane.refresh(c); len(batch) > 0 {
+				return batch, true
+			}
 		default:
 			c.thinAt = c.lane.bounds.thin
 			c.writing = false

@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	bookEvery  = 100 * time.Millisecond // between orderbook_snapshots of a market
 	pingEvery  = 30 * time.Second
 	pingsMax   = 2 // missed
 	sweepEvery = 5 * time.Second
@@ -45,7 +44,7 @@ func (l *Lane) load() {
 // out.
 func (l *Lane) pump(ctx context.Context, f *engine.Follower) {
 	defer close(l.pumped)
-	books, sweep := time.NewTimer(bookEvery), time.NewTicker(sweepEvery)
+	books, sweep := time.NewTimer(l.bounds.every), time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for {
 		select {
@@ -53,7 +52,7 @@ func (l *Lane) pump(ctx context.Context, f *engine.Follower) {
 			l.take(f)
 		case <-books.C:
 			l.snapshots(time.Now())
-			books.Reset(bookEvery)
+			books.Reset(l.bounds.every)
 		case now := <-sweep.C:
 			l.sweep(now)
 		case <-ctx.Done():
@@ -219,7 +218,7 @@ func (l *Lane) snapshots(now time.Time) {
 
 func (l *Lane) snapshot(s *sub, now time.Time) {
 	due := s.owed | l.dirty
-	if now.Sub(s.born) < bookEvery {
+	if now.Sub(s.born) < l.bounds.every {
 		s.owed = due
 		return
 	}
@@ -248,13 +247,15 @@ func (l *Lane) sweep(now time.Time) {
 	}
 }
 
-// refresh queues the snapshots that a thinned reader waits for. They are not thinned
-// again before the writer has them, however many they are: it would never get on.
-func (l *Lane) refresh(c *conn) {
+// refresh gives the writer the snapshots that a thinned reader waits for. However many
+// they are, and whatever comes meanwhile, they are in its hands before they could be
+// thinned again: it would never get on.
+func (l *Lane) refresh(c *conn) (batch []item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.stale = false
 	c.thinAt = math.MaxInt
 	for _, s := range c.subs {
 		due := s.stale
@@ -266,4 +267,5 @@ func (l *Lane) refresh(c *conn) {
 		}
 	}
 	c.thinAt = max(l.bounds.thin, c.queued+l.bounds.thin/2)
+	return c.hand()
 }

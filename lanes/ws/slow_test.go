@@ -53,8 +53,7 @@ func (s *stream) stuck(h http.Header) *reader {
 // the bound; who reads beside him gets each frame all the while.
 func TestStuckReader(t *testing.T) {
 	onlyLong(t)
-	s := newStream(t)
-	s.lane.bounds = bounds{queue: 64 << 10, thin: 16 << 10, room: 4096}
+	s := newStreamWith(t, bounds{every: defaultBounds.every, queue: 64 << 10, thin: 16 << 10, room: 4096})
 	k := s.Key(1, core.ScopeRead)
 	stuck, brisk := s.stuck(s.handshake(k)), s.dial(k)
 	stuck.say(`{"id":1,"cmd":"subscribe","params":{"channels":["user","orderbook_delta"]}}`)
@@ -91,8 +90,7 @@ func (s *stream) closes(code int) (n uint64) {
 // him stays bounded, and when he reads on he gets what is true.
 func TestStuckBooks(t *testing.T) {
 	onlyLong(t)
-	s := newStream(t)
-	s.lane.bounds = bounds{queue: 64 << 10, thin: 16 << 10, room: 4096}
+	s := newStreamWith(t, bounds{every: defaultBounds.every, queue: 64 << 10, thin: 16 << 10, room: 4096})
 	stuck := s.stuck(s.handshake(s.Key(1, core.ScopeRead)))
 	stuck.ask("subscribe", `{"channels":["orderbook_delta"],"market_ids":[1]}`)
 	var id uint64

@@ -1,0 +1,182 @@
+// Package compat holds the REST document against the last released one: a breaking
+// change must be announced in the changelog, under the heading "### Breaking", by a
+// line like
+//
+//   - `GET /v1/time`: what changes, announced 2026-12-01, from 2027-03-01. Example: …
+//
+// at least 90 days before it holds, or with the word security (spec 9). It is a
+// module of its own, so that the venue does not depend on what compares documents.
+package compat
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oasdiff/oasdiff/checker"
+	"github.com/oasdiff/oasdiff/diff"
+	"github.com/oasdiff/oasdiff/load"
+)
+
+const (
+	golden   = "../../lanes/rest/testdata/openapi.json"
+	releases = "../../lanes/rest/testdata/released/openapi-*.json"
+	notice   = 90 * 24 * time.Hour
+)
+
+func TestBreakingChangesAreAnnounced(t *testing.T) {
+	released, err := filepath.Glob(releases)
+	if err != nil || len(released) == 0 {
+		t.Fatal("no released document", err)
+	}
+	last := slices.MaxFunc(released, func(a, b string) int { return slices.Compare(versionOf(a), versionOf(b)) })
+	changelog, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := breaking(t, open(t, last), open(t, golden))
+	for _, b := range unannounced(broken, string(changelog)) {
+		t.Errorf("since %s: %s", filepath.Base(last), b)
+	}
+}
+
+// versionOf gives the numbers of a released document's name.
+func versionOf(path string) []int {
+	var v [3]int
+	_, _ = fmt.Sscanf(filepath.Base(path), "openapi-%d.%d.%d.json", &v[0], &v[1], &v[2]) // what is left out is 0
+	return v[:]
+}
+
+func open(t *testing.T, path string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// change is one that breaks clients.
+type change struct{ route, text string }
+
+func (c change) String() string { return c.route + ": " + c.text }
+
+func breaking(t *testing.T, was, is []byte) (out []change) {
+	t.Helper()
+	read := func(raw []byte, name string) *load.SpecInfo {
+		s, err := load.NewSpecInfoFromData(openapi3.NewLoader(), raw, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	report, sources, err := diff.GetWithOperationsSourcesMap(diff.NewConfig(), read(was, "released"), read(is, "golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := checker.NewDefaultLocalizer()
+	for _, c := range checker.CheckBackwardCompatibilityUntilLevel(checker.NewConfig(checker.GetAllChecks()), report, sources, checker.ERR) {
+		out = append(out, change{c.GetOperation() + " " + c.GetPath(), c.GetUncolorizedText(words)})
+	}
+	return out
+}
+
+var dates = regexp.MustCompile(`announced (\d{4}-\d{2}-\d{2}), from (\d{4}-\d{2}-\d{2})`)
+
+// unannounced are the changes that no line under a heading of breaking changes names
+// early enough.
+func unannounced(broken []change, changelog string) (out []change) {
+	lines := announcements(changelog)
+	for _, b := range broken {
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "`"+b.route+"`") && inTime(line) }) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func announcements(changelog string) (out []string) {
+	var under bool
+	for line := range strings.Lines(changelog) {
+		if strings.HasPrefix(line, "#") {
+			under = strings.TrimSpace(line) == "### Breaking"
+		} else if under {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func inTime(line string) bool {
+	if strings.Contains(line, "security") {
+		return true
+	}
+	m := dates.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	said, err1 := time.Parse(time.DateOnly, m[1])
+	from, err2 := time.Parse(time.DateOnly, m[2])
+	return err1 == nil && err2 == nil && from.Sub(said) >= notice
+}
+
+// The comparison sees what breaks clients, and lets pass what does not.
+func TestWhatBreaks(t *testing.T) {
+	was := string(open(t, golden))
+	for name, c := range map[string]struct {
+		from, to string
+		route    string
+	}{
+		"a route less": {`"/v1/time": {`, `"/v1/clock": {`, "GET /v1/time"},
+		"a field now required": {`"client_order_id",
+     "market_id",
+     "side",
+     "outcome",
+     "qty"
+    ],
+    "type": "object"`, `"client_order_id", "market_id", "side", "outcome", "qty", "tif"],
+    "type": "object"`, "POST /v1/portfolio/orders"},
+		"a narrower range": {`"maximum": 60000,`, `"maximum": 50000,`, "POST /v1/portfolio/deadman"},
+	} {
+		is := strings.Replace(was, c.from, c.to, 1)
+		if is == was {
+			t.Errorf("%s: the document has no %s", name, c.from)
+			continue
+		}
+		broken := breaking(t, []byte(was), []byte(is))
+		if len(broken) == 0 || broken[0].route != c.route {
+			t.Errorf("%s: %v", name, broken)
+		}
+	}
+	if broken := breaking(t, []byte(was), []byte(was)); len(broken) > 0 {
+		t.Errorf("nothing changed: %v", broken)
+	}
+	more := strings.Replace(was, `"server_time": {`, `"more": {"type": "string"}, "server_time": {`, 1)
+	if broken := breaking(t, []byte(was), []byte(more)); more == was || len(broken) > 0 {
+		t.Errorf("one more field of an answer: %v", broken)
+	}
+}
+
+func TestAnnouncing(t *testing.T) {
+	broken := []change{{"GET /v1/time", "gone"}}
+	for line, want := range map[string]int{
+		"": 1,
+		"### Breaking\n- `GET /v1/time` goes, announced 2026-12-01, from 2027-03-01.":       0,
+		"### Breaking\n- `GET /v1/time` goes, announced 2026-12-01, from 2027-02-28.":       1,
+		"### Breaking\n- `GET /v1/time` goes, a security fix.":                              0,
+		"### Breaking\n- `GET /v1/time` goes.":                                              1,
+		"### Breaking\n- `GET /v1/times` goes, announced 2026-12-01, from 2027-03-01.":      1,
+		"### Added\n- `GET /v1/time` goes, announced 2026-12-01, from 2027-03-01.":          1,
+		"### Breaking\n### Added\n- `GET /v1/time`, announced 2026-12-01, from 2027-03-01.": 1,
+	} {
+		if got := unannounced(broken, line); len(got) != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/schemas"
+)
+
+func TestBench(t *testing.T) {
+	p := start(t, t.TempDir(), "--no-maker", "--write-floor", "1000000")
+	devFileOf(t, p)
+	p.market(30*time.Second, func(schemas.Market) bool { return true })
+	var r benchResult
+	code, out, errs := said("bench", "--conns", "2", "--duration", "300ms", "--json")
+	if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil {
+		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
+	}
+	if r.Orders == 0 || r.PerSecond == 0 || r.P50 == 0 || r.P99 < r.P50 || r.Frames == nil || r.Frames.Half.PerSecond == 0 || r.Frames.Idle.PerSecond != 0 {
+		t.Fatal(out)
+	}
+	for _, f := range []frameLags{r.Frames.Idle.Book, r.Frames.Idle.User, r.Frames.Half.Book, r.Frames.Half.User} {
+		if f.Count == 0 || f.P99 < f.P50 {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"bench --conns 2 --batch 3 --duration 200ms", 0, "frame after answer, idle: orderbook_delta p50 "},
+		{"bench --conns 2 --duration 200ms --no-frames --json", 0, `"p999_us":`},
+		{"bench --conns 0", 2, "--conns"},
+		{"bench --batch 21", 2, "--batch"},
+	} {
+		code, out, errs := said(strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(out+errs, c.want) || strings.Contains(c.args, "no-frames") && strings.Contains(out, "frames") {
+			t.Errorf("%s: exit %d\n%s%s", c.args, code, out, errs)
+		}
+	}
+}
+
+// What may be below 0 has the percentiles that sorting gives, to three digits.
+func TestLags(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 5))
+	for _, mean := range []int64{-100_000, -20, 0, 20, 100_000} {
+		l := newLags()
+		var all []int64
+		for range 1 + rnd.IntN(2000) {
+			us := mean + rnd.Int64N(60_000) - 30_000
+			all = append(all, us)
+			if err := l.record(time.Duration(us) * time.Microsecond); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.Sort(all)
+		for _, q := range []float64{0.001, .25, .5, .75, .99, 1} {
+			i := max(0, int(q*float64(len(all))+0.9999999)-1)
+			want, got := all[i], l.at(q)
+			if off := max(want-got, got-want); off > 1+max(want, -want)/1000 {
+				t.Errorf("around %d, %d of them: %v is %d, not %d", mean, len(all), q, got, want)
+			}
+		}
+	}
+	if err := newLags().record(time.Hour); err == nil {
+		t.Error("an hour was counted as a minute")
+	}
+}
+
+// A frame is found also when it came before it was looked for; one that others
+// passed is missing, and the end of the reader is an error.
+func TestLookout(t *testing.T) {
+	l := &lookout{ended: make(chan error, 1), bell: make(chan struct{}, 1)}
+	now := time.Now()
+	for i, seq := range []schemas.U64{4, 5, 5, 7} {
+		l.saw(seq, now.Add(time.Duration(i)*time.Millisecond))
+	}
+	of, out := newLags(), &frameLags{}
+	at := func(seq schemas.U64) error {
+		return l.measure(context.Background(), seq, now.Add(4*time.Millisecond), of, out)
+	}
+	for _, seq := range []schemas.U64{5, 6, 7} {
+		if err := at(seq); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out.sum(of); *out != (frameLags{Count: 2, Missing: 1, P50: of.at(.5), P99: -1000}) || of.at(.5) > -2990 {
+		t.Errorf("%+v", out)
+	}
+	l.ended <- errors.New("gone")
+	if err := at(9); err == nil {
+		t.Error("nobody reads and yet it goes on")
+	}
+}
