@@ -83,7 +83,7 @@ func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x := &call{Call: c, message: m, header: r.Header, events: events{out: w}}
-	if x.revision, fault = speak(r.Header, &m); fault != nil {
+	if x.revision, fault = speak(r.Header, &x.message); fault != nil {
 		l.fail(w, m.id, fault)
 		return
 	}

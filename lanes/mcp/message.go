@@ -12,38 +12,43 @@ type message struct {
 	id     jsontext.Value // as sent; nil of a notification
 	method string
 	params jsontext.Value // an object, or nil
+	said   said           // of params, once its revision is known
 }
 
 func (m *message) notification() bool { return m.id == nil }
+
+// opened is a message laid open; a member that is absent is nil.
+type opened struct {
+	JSONRPC jsontext.Value `json:"jsonrpc"`
+	ID      jsontext.Value `json:"id"`
+	Method  jsontext.Value `json:"method"`
+	Params  jsontext.Value `json:"params"`
+	Result  jsontext.Value `json:"result"`
+	Error   jsontext.Value `json:"error"`
+}
 
 // parse reads a body that is one JSON-RPC message and nothing else. The message it
 // gives beside a fault holds the id, where that could be read (contract mcp,
 // Transport).
 func parse(body []byte) (m message, f *protocolFault) {
 	v := jsontext.Value(bytes.TrimSpace(body))
-	if !v.IsValid() {
+	if v.Kind() != '{' && v.IsValid() {
+		return m, badRequest("one JSON-RPC object; batches are not taken")
+	}
+	var e opened
+	if err := json.Unmarshal(v, &e); err != nil {
 		if several(v) {
 			return m, badRequest("one JSON object, and nothing after it")
 		}
 		return m, badJSON()
 	}
-	if v.Kind() != '{' {
-		return m, badRequest("one JSON-RPC object; batches are not taken")
-	}
-	members := map[string]jsontext.Value{}
-	if err := json.Unmarshal(v, &members); err != nil {
-		return m, badJSON()
-	}
-	if id, there := members["id"]; there {
-		if !soundID(id) {
+	if e.ID != nil {
+		if !soundID(e.ID) {
 			return m, badRequest("id must be a string or an integer")
 		}
-		m.id = id
+		m.id = e.ID
 	}
-	if f := m.envelope(members); f != nil {
-		return m, f
-	}
-	return m, m.object(members)
+	return m, m.take(&e)
 }
 
 // several tells a sound first value with something behind it from bad JSON.
@@ -53,28 +58,22 @@ func several(v jsontext.Value) bool {
 	return err == nil
 }
 
-// envelope reads what makes the object JSON-RPC.
-func (m *message) envelope(members map[string]jsontext.Value) *protocolFault {
-	if string(members["jsonrpc"]) != `"2.0"` {
+// take reads what makes the object a request of JSON-RPC.
+func (m *message) take(e *opened) *protocolFault {
+	switch {
+	case string(e.JSONRPC) != `"2.0"`:
 		return badRequest(`jsonrpc must be "2.0"`)
-	}
-	_, result := members["result"]
-	_, failed := members["error"]
-	if result || failed {
+	case e.Result != nil || e.Error != nil:
 		return badRequest("a response: this server sends no requests")
 	}
-	if members["method"].Kind() != '"' || json.Unmarshal(members["method"], &m.method) != nil || m.method == "" {
+	var ok bool
+	if m.method, ok = text(e.Method); !ok || m.method == "" {
 		return badRequest("method must be a string")
 	}
-	return nil
-}
-
-func (m *message) object(members map[string]jsontext.Value) *protocolFault {
-	p, there := members["params"]
-	if there && p.Kind() != '{' {
+	if e.Params != nil && e.Params.Kind() != '{' {
 		return badParams("params must be an object")
 	}
-	m.params = p
+	m.params = e.Params
 	return nil
 }
 

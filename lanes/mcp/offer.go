@@ -113,19 +113,15 @@ type target struct {
 }
 
 func (l *Lane) target(c *call) (out target) {
-	var in struct {
-		Name      string         `json:"name"`
-		Arguments jsontext.Value `json:"arguments"`
-	}
-	if out.fault = c.read(&in); out.fault != nil {
-		return out
-	}
-	if in.Arguments != nil && in.Arguments.Kind() != '{' {
+	name, ok := text(c.said.Name)
+	out.tool, out.arguments = l.byName[name], c.said.Args
+	switch {
+	case !ok:
+		out.fault = badParams("tools/call names no tool")
+	case out.arguments != nil && out.arguments.Kind() != '{':
 		out.fault = badParams("arguments must be an object")
-		return out
-	}
-	if out.tool, out.arguments = l.byName[in.Name], in.Arguments; out.tool == nil {
-		out.fault = badParams("unknown tool " + visible(in.Name))
+	case out.tool == nil:
+		out.fault = badParams("unknown tool " + visible(name))
 	}
 	return out
 }

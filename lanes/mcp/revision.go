@@ -33,18 +33,20 @@ type said struct {
 	Meta map[string]jsontext.Value `json:"_meta"`
 	Name jsontext.Value            `json:"name"`
 	URI  jsontext.Value            `json:"uri"`
+	Args jsontext.Value            `json:"arguments"`
 }
 
 func text(v jsontext.Value) (s string, ok bool) {
-	return s, v.Kind() == '"' && json.Unmarshal(v, &s) == nil
+	ok = v.Kind() == '"' && json.Unmarshal(v, &s) == nil
+	return s, ok
 }
 
 // speak finds the revision of a request and checks what that revision wants of its
 // headers and its metadata (contract mcp, Transport). Notifications are held to a
 // version we know and to nothing else.
 func speak(h http.Header, m *message) (string, *protocolFault) {
-	var s said
-	if f := m.read(&s); f != nil {
+	s := &m.said
+	if f := m.read(s); f != nil {
 		return "", f
 	}
 	header, one := single(h, "Mcp-Protocol-Version")
@@ -66,14 +68,15 @@ func speak(h http.Header, m *message) (string, *protocolFault) {
 	case header == "":
 		return "", badHeader("MCP-Protocol-Version is missing")
 	case header == modern:
-		return modern, checkModern(h, m, &s, stated)
+		return modern, checkModern(h, m, stated)
 	default:
 		return header, nil
 	}
 }
 
 // checkModern holds metadata and headers of a request against its body.
-func checkModern(h http.Header, m *message, s *said, stated bool) *protocolFault {
+func checkModern(h http.Header, m *message, stated bool) *protocolFault {
+	s := &m.said
 	if !stated {
 		return badParams("_meta must carry " + metaVersion)
 	}
