@@ -35,14 +35,18 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 3*time.Second, "of each")
 	flag.IntVar(&o.conns, "conns", 64, "connections")
 	flag.StringVar(&o.only, "only", "", "comma-separated comparisons; default all")
+	readers := flag.Int("crowd", 0, "instead: placements without readers and among so many, a tenth of them stuck")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
-	if *serve != "" {
+	switch {
+	case *serve != "":
 		err = servePeer(ctx, *serve)
-	} else {
+	case *readers > 0:
+		err = crowd(ctx, &o, *readers, os.Stdout)
+	default:
 		err = compare(ctx, &o, os.Stdout)
 	}
 	if err != nil {
@@ -55,8 +59,16 @@ func main() {
 // comparison is one piece of work done by both sides.
 type comparison struct {
 	Name, Peer string
-	peer       func(*rig) load
-	venue      func(*rig) load
+	peer       work
+	venue      work
+}
+
+// work is one run of one side.
+type work func(context.Context, *rig) (figures, error)
+
+// requests is the work of a load.
+func requests(of func(*rig) load) work {
+	return func(ctx context.Context, r *rig) (figures, error) { return of(r).run(ctx, r.conns, r.duration) }
 }
 
 // outcome is what a comparison came to.
@@ -91,7 +103,7 @@ func compare(ctx context.Context, o *options, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "WORK\tVENUE/S\tP50\tP99\tCPU\tPEER\tPEER/S\tP50\tP99\tCPU\tRATIO")
 	for _, x := range all {
-		fmt.Fprintf(w, "%s\t%.0f\t%v\t%v\t%v\t%s\t%.0f\t%v\t%v\t%v\t%.2f\n", x.Name, x.Venue.PerSecond, x.Venue.P50, x.Venue.P99, x.Venue.CPU.Round(100*time.Nanosecond), x.Peer, x.Other.PerSecond, x.Other.P50, x.Other.P99, x.Other.CPU.Round(100*time.Nanosecond), x.Ratio)
+		fmt.Fprintf(w, "%s\t%.0f\t%v\t%v\t%v\t%s\t%.0f\t%v\t%v\t%v\t%.2f\n", x.Name, x.Venue.PerSecond, x.Venue.P50, x.Venue.P99, x.Venue.CPU.Round(10*time.Nanosecond), x.Peer, x.Other.PerSecond, x.Other.P50, x.Other.P99, x.Other.CPU.Round(10*time.Nanosecond), x.Ratio)
 	}
 	return w.Flush()
 }
@@ -104,10 +116,10 @@ func (r *rig) run(ctx context.Context, c comparison) (outcome, error) {
 			return outcome{}, err
 		}
 		for _, side := range []struct {
-			load load
+			do   work
 			into *[]figures
-		}{{c.peer(r), &peer}, {c.venue(r), &venue}} {
-			f, err := side.load.run(ctx, r.conns, r.duration)
+		}{{c.peer, &peer}, {c.venue, &venue}} {
+			f, err := side.do(ctx, r)
 			if err != nil {
 				return outcome{}, err
 			}

@@ -22,6 +22,8 @@ import (
 var peers = map[string]func() http.Handler{
 	"net/http": plain,
 	"mcp-go":   markThree,
+
+	"shared-batch": sharedBatch,
 }
 
 func peerNames() []string { return slices.Sorted(maps.Keys(peers)) }

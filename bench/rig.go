@@ -56,7 +56,7 @@ func newRig(ctx context.Context, o *options) (r *rig, err error) {
 			return r, err
 		}
 	}
-	return r, r.accounts(ctx)
+	return r, r.fund(ctx, r.conns)
 }
 
 // venue builds dx and starts one.
@@ -128,27 +128,25 @@ func (r *rig) close() {
 	_ = os.RemoveAll(r.dir)
 }
 
-// accounts makes a funded one for every connection, each with a key.
-func (r *rig) accounts(ctx context.Context) error {
-	for i := range r.conns {
-		var u schemas.NewUser
-		if err := r.operator(ctx, "/admin/users", fmt.Sprintf(`{"name":"bench-%d"}`, i), &u); err != nil {
-			return err
-		}
-		path := fmt.Sprintf("/admin/users/%d", u.UserID)
-		if err := r.operator(ctx, path+"/deposits", fmt.Sprintf(`{"deposit_id":"bench-%d","amount":"1000000000000"}`, i), nil); err != nil {
-			return err
-		}
-		var k schemas.NewKey
-		if err := r.operator(ctx, path+"/keys", `{}`, &k); err != nil {
-			return err
-		}
-		secret, ok := schemas.Secret(k.Secret)
-		if !ok {
-			return errors.New("a key without a secret")
-		}
-		r.keys = append(r.keys, signer{k.APIKey, secret, r.host})
+// account makes a funded one with a key.
+func (r *rig) account(ctx context.Context, i int) error {
+	var u schemas.NewUser
+	if err := r.operator(ctx, "/admin/users", fmt.Sprintf(`{"name":"bench-%d"}`, i), &u); err != nil {
+		return err
 	}
+	path := fmt.Sprintf("/admin/users/%d", u.UserID)
+	if err := r.operator(ctx, path+"/deposits", fmt.Sprintf(`{"deposit_id":"bench-%d","amount":"1000000000000"}`, i), nil); err != nil {
+		return err
+	}
+	var k schemas.NewKey
+	if err := r.operator(ctx, path+"/keys", `{}`, &k); err != nil {
+		return err
+	}
+	secret, ok := schemas.Secret(k.Secret)
+	if !ok {
+		return errors.New("a key without a secret")
+	}
+	r.keys = append(r.keys, signer{k.APIKey, secret, r.host})
 	return nil
 }
 

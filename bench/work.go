@@ -4,9 +4,11 @@ import "fmt"
 
 // comparisons are what is measured.
 var comparisons = []comparison{
-	{Name: "rest-place", Peer: "net/http + HMAC + JSON", peer: plainPlace, venue: restPlace},
-	{Name: "mcp-read", Peer: "mcp-go", peer: peerTool("get_balance"), venue: venueTool("get_balance")},
-	{Name: "mcp-place", Peer: "mcp-go", peer: peerTool("place_order"), venue: venueTool("place_order")},
+	{Name: "rest-place", Peer: "net/http + HMAC + JSON", peer: requests(plainPlace), venue: requests(restPlace)},
+	{Name: "mcp-read", Peer: "mcp-go", peer: requests(peerTool("get_balance")), venue: requests(venueTool("get_balance"))},
+	{Name: "mcp-place", Peer: "mcp-go", peer: requests(peerTool("place_order")), venue: requests(venueTool("place_order"))},
+	fanOut(1000),
+	fanOut(5000),
 }
 
 const openOrders = 160 // under the limit of 200 a market and account

@@ -142,6 +142,7 @@ func (l *Lane) first(s *sub, markets slots) {
 		return
 	}
 	s.born = time.Now()
+	s.phase, l.newest = l.newest, (l.newest+1)%phases
 	for m := range l.opened(s, markets).each() {
 		s.put(l.books[m].frame(l.at))
 	}

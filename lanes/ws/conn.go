@@ -52,6 +52,9 @@ type conn struct {
 	sids    int           // the last given; under the lane's lock
 	flushed chan struct{} // closed when nothing will be written any more
 
+	attempt attempt // and under are the writer's
+	under   int     // bytes of frames being written
+
 	mu      sync.Mutex
 	queue   []item
 	spare   []item

@@ -20,6 +20,7 @@ type Lane struct {
 	bounds bounds
 	gate   *gate.Gate
 	engine *engine.Engine
+	crew   *crew
 	stop   context.CancelFunc
 	pumped chan struct{}  // closed when the pump has ended
 	open   sync.WaitGroup // connections
@@ -30,7 +31,9 @@ type Lane struct {
 	rounds   [venue.Slots + 1]*core.Round
 	index    [core.Feeds]*core.IndexTick
 	grid     core.Grid
-	dirty    slots // books changed since their last orderbook_snapshot
+	dirty    [phases]slots // books changed since the phase's last orderbook_snapshots
+	phase    int           // whose turn is next
+	newest   int           // the phase of the last subscription
 	topics   topics
 	accounts map[core.UserID]*account
 	conns    map[*conn]struct{} // accepted
@@ -47,7 +50,7 @@ func Mount(m *gate.Routes, g *gate.Gate) *Lane { return mount(m, g, defaultBound
 
 func mount(m *gate.Routes, g *gate.Gate, b bounds) *Lane {
 	l := &Lane{
-		bounds: b, gate: g, engine: g.Venue.Engine, pumped: make(chan struct{}),
+		bounds: b, gate: g, engine: g.Venue.Engine, crew: newCrew(), pumped: make(chan struct{}),
 		accounts: map[core.UserID]*account{}, conns: map[*conn]struct{}{}, seats: map[string]int{},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -70,7 +73,11 @@ func (l *Lane) Close(ctx context.Context) error {
 	<-l.pumped
 	l.each(func(c *conn) { c.shut(restarting) })
 	down := make(chan struct{})
-	go func() { l.open.Wait(); close(down) }()
+	go func() {
+		l.open.Wait()
+		l.crew.end()
+		close(down)
+	}()
 	select {
 	case <-down:
 		return nil

@@ -14,22 +14,25 @@ func TestSubscriptionLimit(t *testing.T) {
 	s := newStream(t)
 	r := s.dial(s.Key(1, core.ScopeRead))
 	r.ask("subscribe", `{"channels":["trades"],"market_ids":[1]}`)
-	s.lane.mu.Lock()
-	for c := range s.lane.conns {
-		for len(c.subs) < subsMax-1 {
-			c.sids++
-			x := newSub(c, c.sids, trades, bit(0))
-			c.subs = append(c.subs, x)
-			s.lane.topics.add(x)
-		}
-	}
-	s.lane.mu.Unlock()
+	s.fill()
 	if m := r.ask("subscribe", `{"channels":["oracle","rounds"]}`); into[schemas.WSError](t, m) != (schemas.WSError{Code: 12, Name: "too_many_subscriptions"}) {
 		t.Errorf("%s", m.Msg)
 	}
 	if m := r.ask("subscribe", `{"channels":["oracle"]}`); m.Type != "subscribed" {
 		t.Errorf("%s", m.Msg)
 	}
+}
+
+// fill leaves every connection room for one subscription more.
+func (s *stream) fill() {
+	s.lane.each(func(c *conn) {
+		for len(c.subs) < subsMax-1 {
+			c.sids++
+			x := newSub(c, c.sids, trades, bit(0))
+			c.subs = append(c.subs, x)
+			s.lane.topics.add(x)
+		}
+	})
 }
 
 // TestRateLimit: commands draw on the read bucket, and are told when to come back.

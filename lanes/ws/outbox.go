@@ -1,8 +1,8 @@
 package ws
 
 import (
+	"bytes"
 	"net"
-	"sync"
 	"time"
 )
 
@@ -56,7 +56,7 @@ func (c *conn) send(f *frame) {
 func (c *conn) wake() {
 	if !c.writing {
 		c.writing = true
-		go c.write()
+		c.lane.crew.put(c)
 	}
 }
 
@@ -105,47 +105,74 @@ func (c *conn) drop(x item) {
 	c.queued -= x.f.size()
 }
 
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// write writes until nothing is left. At most one runs for a connection.
-func (c *conn) write() {
-	room := buffers.Get().(*[]byte)
-	for c.turn(room) {
-	}
-	if cap(*room) <= 2*chunk {
-		buffers.Put(room)
-	}
-}
-
-// turn writes what is queued now; false when the writer may go.
-func (c *conn) turn(room *[]byte) bool {
+// turn writes what is queued now, as much as the socket takes; false when the crew has
+// done with the connection for now.
+func (c *conn) turn(room *[]byte) (more bool) {
 	batch, more := c.take()
 	if !more {
 		return false
 	}
-	buf, sizes := (*room)[:0], 0
-	for i := range batch {
+	next, rest, err := c.out(batch, 0, room, c.attempt.write)
+	switch {
+	case err != nil:
+		c.lost()
+		return false
+	case rest != nil:
+		go c.patient(batch, next, bytes.Clone(rest))
+		return false
+	}
+	c.giveBack(batch)
+	return true
+}
+
+// patient waits for a socket that is full, in the crew's stead, and finishes the batch.
+func (c *conn) patient(batch []item, next int, rest []byte) {
+	_, err := c.net.Write(rest)
+	if err == nil && !c.wrote() {
+		var room []byte
+		_, _, err = c.out(batch, next, &room, c.net.Write)
+	}
+	if err != nil {
+		c.lost()
+		return
+	}
+	c.giveBack(batch)
+	c.lane.crew.put(c)
+}
+
+// out writes a batch from an item on. Where a write is short it gives what is left of
+// that write, and the item to go on from.
+func (c *conn) out(batch []item, from int, room *[]byte, write func([]byte) (int, error)) (next int, rest []byte, err error) {
+	buf := (*room)[:0]
+	for i := from; i < len(batch); i++ {
 		buf = batch[i].append(buf)
-		sizes += batch[i].f.size()
+		*room = buf
+		c.under += batch[i].f.size()
 		if len(buf) < chunk && i < len(batch)-1 {
 			continue
 		}
-		if _, err := c.net.Write(buf); err != nil {
-			c.lost()
-			return false
+		n, err := write(buf)
+		if err != nil {
+			return i + 1, nil, err
 		}
-		c.mu.Lock()
-		c.queued -= sizes
-		cut := c.cut
-		c.mu.Unlock()
-		if cut {
+		if n < len(buf) {
+			return i + 1, buf[n:], nil
+		}
+		if c.wrote() {
 			break
 		}
-		buf, sizes = buf[:0], 0
+		buf = buf[:0]
 	}
-	*room = buf
-	c.giveBack(batch)
-	return true
+	return len(batch), nil, nil
+}
+
+// wrote takes what was written off the queue; true where what follows goes unsaid.
+func (c *conn) wrote() (cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queued -= c.under
+	c.under = 0
+	return c.cut
 }
 
 // hand gives the queue away. The caller holds c.mu.

@@ -44,7 +44,7 @@ func (l *Lane) load() {
 // out.
 func (l *Lane) pump(ctx context.Context, f *engine.Follower) {
 	defer close(l.pumped)
-	books, sweep := time.NewTimer(l.bounds.every), time.NewTicker(sweepEvery)
+	books, sweep := time.NewTimer(l.bounds.every/phases), time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for {
 		select {
@@ -52,7 +52,7 @@ func (l *Lane) pump(ctx context.Context, f *engine.Follower) {
 			l.take(f)
 		case <-books.C:
 			l.snapshots(time.Now())
-			books.Reset(l.bounds.every)
+			books.Reset(l.bounds.every / phases)
 		case now := <-sweep.C:
 			l.sweep(now)
 		case <-ctx.Done():
@@ -187,7 +187,7 @@ func (l *Lane) begin(seq uint64, r *core.Round) {
 		l.books[r.Market] = b
 	}
 	b.reset(r, l.grid)
-	l.dirty |= bit(r.Market)
+	l.soil(r.Market)
 	f := b.frame(seq)
 	for _, s := range l.topics.all[deltas] {
 		s.put(f)
@@ -197,7 +197,19 @@ func (l *Lane) begin(seq uint64, r *core.Round) {
 	}
 }
 
-// snapshots hands every changed book to those who read orderbook_snapshot.
+// phases spread the readers of orderbook_snapshot over the interval between two of
+// them: thousands at one moment would keep everything else from the processors.
+const phases = 10
+
+// soil notes that a book has changed.
+func (l *Lane) soil(m core.MarketID) {
+	for i := range l.dirty {
+		l.dirty[i] |= bit(m)
+	}
+}
+
+// snapshots hands every changed book to those who read orderbook_snapshot and whose
+// phase it is.
 func (l *Lane) snapshots(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,11 +225,15 @@ func (l *Lane) snapshots(now time.Time) {
 			}
 		}
 	}
-	l.dirty = 0
+	l.dirty[l.phase] = 0
+	l.phase = (l.phase + 1) % phases
 }
 
 func (l *Lane) snapshot(s *sub, now time.Time) {
-	due := s.owed | l.dirty
+	if s.phase != l.phase {
+		return
+	}
+	due := s.owed | l.dirty[l.phase]
 	if now.Sub(s.born) < l.bounds.every {
 		s.owed = due
 		return
@@ -225,8 +241,19 @@ func (l *Lane) snapshot(s *sub, now time.Time) {
 	s.owed = 0
 	for m := range due.each() {
 		if s.wants(m) {
-			s.put(l.books[m].frame(l.at))
+			s.changed(l.books[m].frame(l.at))
 		}
+	}
+}
+
+// changed hands over a snapshot, unless it was the last: a book may have changed just
+// before the subscription began.
+func (s *sub) changed(f *frame) {
+	c := s.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.last[f.market] != f.seq {
+		c.push(s, f)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -85,15 +86,23 @@ func TestWrongFrames(t *testing.T) {
 		code int
 	}{
 		{"unmasked", []byte{0x81, 2, '{', '}'}, 1002},
-		{"reserved bits", masked(0xc1, []byte("{}")), 1002},
+		{"the first reserved bit", masked(0xc1, []byte("{}")), 1002},
+		{"the second reserved bit", masked(0xa1, []byte("{}")), 1002},
+		{"the third reserved bit", masked(0x91, []byte("{}")), 1002},
+		{"a ping with a reserved bit", masked(0xc9, nil), 1002},
 		{"an unknown opcode", masked(0x83, []byte("{}")), 1002},
 		{"a fragmented ping", masked(0x09, nil), 1002},
+		{"a fragmented close", masked(0x08, []byte{0x03, 0xe8}), 1002},
+		{"an unmasked ping", []byte{0x89, 0}, 1002},
+		{"a message within another", append(masked(0x01, []byte("{")), masked(0x81, []byte("{}"))...), 1002},
 		{"a long ping", masked(0x89, long[:126]), 1002},
 		{"a continuation of nothing", masked(0x80, []byte("{}")), 1002},
 		{"a negative length", append([]byte{0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 0, 0, 0, 0), 1002},
 		{"bad UTF-8", masked(0x81, []byte{'"', 0xff, '"'}), 1007},
 		{"bad UTF-8 in parts", append(masked(0x01, []byte{'"', 0xc3}), masked(0x80, []byte{'"'})...), 1007},
+		{"a surrogate", masked(0x81, []byte{'"', 0xed, 0xa0, 0x80, '"'}), 1007},
 		{"binary", masked(0x82, []byte("{}")), 1003},
+		{"binary in parts", append(masked(0x02, []byte("{")), masked(0x80, []byte("}"))...), 1003},
 		{"too big", masked(0x81, long), 1009},
 		{"too big in parts", append(masked(0x01, long[:messageMax]), masked(0x80, []byte("{}"))...), 1009},
 		{"a close of no code", masked(0x88, []byte{3}), 1002},
@@ -114,7 +123,62 @@ func TestWrongFrames(t *testing.T) {
 			}
 		})
 	}
-	s.eventually(func() bool { n, _ := s.lane.Now(); return n == 0 })
+	s.nothingLeft()
+}
+
+// nothingLeft wants all connections to be gone, and what ran for them.
+func (s *stream) nothingLeft() {
+	s.T.Helper()
+	var running bytes.Buffer
+	s.eventually(func() bool {
+		running.Reset()
+		if err := pprof.Lookup("goroutine").WriteTo(&running, 2); err != nil {
+			s.T.Fatal(err)
+		}
+		n, subs := s.lane.Now()
+		return n == 0 && subs == 0 && !strings.Contains(running.String(), "ws.(*conn)")
+	})
+	s.lane.mu.Lock()
+	defer s.lane.mu.Unlock()
+	if len(s.lane.seats) > 0 || len(s.lane.accounts) > 0 {
+		s.T.Errorf("%d seats are kept, %d accounts", len(s.lane.seats), len(s.lane.accounts))
+	}
+}
+
+// TestGone: who goes in the middle of a frame, a message or its reading leaves
+// nothing behind, and takes nobody along.
+func TestGone(t *testing.T) {
+	s := newStream(t)
+	stays := s.dial(s.Key(1, core.ScopeRead))
+	for _, c := range []struct {
+		name string
+		send []byte
+	}{
+		{"at once", nil},
+		{"in a header", []byte{0x81}},
+		{"in a length", []byte{0x81, 0xfe, 0x01}},
+		{"in a mask", []byte{0x81, 0x82, 1, 2}},
+		{"in a payload", masked(0x81, []byte(`{"id":1}`))[:9]},
+		{"between parts", masked(0x01, []byte("{"))},
+		{"in a ping", masked(0x89, []byte("hello"))[:8]},
+		{"with subscriptions", masked(0x81, []byte(`{"id":1,"cmd":"subscribe","params":{"channels":["user","orderbook_delta","orderbook_snapshot","trades","oracle","rounds"]}}`))},
+	} {
+		for _, reset := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, reset %t", c.name, reset), func(t *testing.T) {
+				conn, _ := s.open(s.Key(1, core.ScopeRead))
+				if _, err := conn.Write(c.send); err != nil {
+					t.Fatal(err)
+				}
+				if reset {
+					_ = conn.(*net.TCPConn).SetLinger(0)
+				}
+				_ = conn.Close()
+				stays.ask("list_subscriptions", "{}")
+			})
+		}
+	}
+	_ = stays.ws.CloseNow()
+	s.nothingLeft()
 }
 
 // TestRightFrames: the largest message, one in parts with a ping between, and an

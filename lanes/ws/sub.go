@@ -22,6 +22,7 @@ type sub struct {
 	markets slots
 	born    time.Time // of its first snapshots
 	owed    slots     // snapshots held back for being too soon after those
+	phase   int       // when in the interval it gets them
 
 	// Under the connection's lock.
 	last  []uint64 // seq of the frame before, of books by market

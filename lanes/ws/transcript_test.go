@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -8,11 +9,15 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
 	"duplex/core"
+	"duplex/schemas"
+	"duplex/tools"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
@@ -20,7 +25,11 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 // TestTranscripts plays what each script says and compares all that comes back.
 //
 //	> {…}                            is sent
-//	! place 1 buy yes 10 @ 4700      user 1 in market 1; also: cancel, tick, void, deposit
+//	! place 1 buy yes 10 @ 4700      user 1 in market 1; also: cancel, tick, void, deposit, arm
+//	! snapshots                      the time of the next orderbook_snapshots has come
+//	! drain, refill                  of the key's read tokens; no others come
+//	! fill                           up to one less than the most subscriptions
+//	@ trade                          another shakes hands, with a key of this scope
 //
 // Stamps and sequence numbers are written as T and S, but for the prev_seq of a first
 // frame.
@@ -47,8 +56,49 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+// What there is to say stands in some transcript: every channel, command, action,
+// answer, kind of message and wscode. Only 8 cannot be met: a handshake wants the
+// scope.
+func TestTranscriptsAreWhole(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.txtar")
+	var all strings.Builder
+	for _, name := range files {
+		a, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(a.Files[1].Data)
+	}
+	var want []string
+	for _, c := range schemas.WSChannels {
+		want = append(want, `"type":"subscribed","msg":{"channel":"`+c+`"`)
+	}
+	for typ := range heads {
+		want = append(want, `< {"type":"`+typ+`"`)
+	}
+	for _, c := range []string{"subscribe", "unsubscribe", "update_subscription", "list_subscriptions"} {
+		want = append(want, `"cmd":"`+c+`"`)
+	}
+	for _, a := range []string{"get_snapshot", "add_markets", "delete_markets"} {
+		want = append(want, `"action":"`+a+`"`)
+	}
+	for _, f := range schemas.WSFaults {
+		if f.Code != 8 {
+			want = append(want, fmt.Sprintf(`"type":"error","msg":{"code":%d,"name":"%s"`, f.Code, f.Name))
+		}
+	}
+	want = append(want, `"type":"unsubscribed"`, `"type":"ok"`, `"resumed":true`, `"resumed":false`, `"retry_after_ms":`, `< 403 `)
+	for _, w := range want {
+		if !strings.Contains(all.String(), w) {
+			t.Errorf("no transcript has %s", w)
+		}
+	}
+}
+
 func play(t *testing.T, script string) string {
-	s := newStream(t)
+	s := newStreamWith(t, bounds{every: time.Hour, queue: defaultBounds.queue, thin: defaultBounds.thin, room: defaultBounds.room})
+	var still atomic.Int64 // the time of the token buckets since drain
+	s.Venue.Terms.Now = func() int64 { return cmp.Or(still.Load(), s.Now()) }
 	r := s.dial(s.Key(1, core.ScopeRead))
 	var out strings.Builder
 	var placed uint64
@@ -58,17 +108,36 @@ func play(t *testing.T, script string) string {
 			continue
 		}
 		fmt.Fprintln(&out, line)
-		if what, ok := strings.CutPrefix(line, ">"); ok {
-			r.say(strings.TrimSpace(what))
-		} else {
-			s.act(strings.Fields(line)[1:], &placed)
-			s.eventually(func() bool { s.lane.mu.Lock(); defer s.lane.mu.Unlock(); return s.lane.at >= s.Engine.Seq() })
+		what := strings.TrimSpace(line[1:])
+		switch {
+		case line[0] == '>':
+			r.say(what)
+		case line[0] == '@':
+			scope, _ := core.ScopeOf(what)
+			status, body := s.refused(s.handshake(s.Key(1, scope)))
+			fmt.Fprintln(&out, "<", status, body)
+		case what == "drain":
+			still.Store(s.Now())
+			s.drain()
+		case what == "refill":
+			still.Add(int64(time.Second))
+		default:
+			s.act(strings.Fields(what), &placed)
+			s.published()
 		}
 		for _, got := range r.all() {
 			fmt.Fprintln(&out, "<", varying(got))
 		}
 	}
 	return out.String()
+}
+
+// drain takes all read tokens of the keys that are connected.
+func (s *stream) drain() {
+	s.lane.each(func(c *conn) {
+		for s.Gate.Pay(c.call, tools.Read, 1) == nil {
+		}
+	})
 }
 
 // act lets something happen at the venue.
@@ -86,6 +155,12 @@ func (s *stream) act(f []string, placed *uint64) {
 		s.Do(&core.VoidMarket{Market: 1})
 	case "deposit":
 		s.Do(&core.Deposit{User: 1, DepositID: "again", Amount: 500})
+	case "snapshots":
+		for range phases {
+			s.lane.snapshots(time.Now().Add(2 * time.Hour))
+		}
+	case "fill":
+		s.fill()
 	case "arm":
 		s.Do(&core.ArmDeadman{User: 1, TimeoutMs: 60_000})
 	default:

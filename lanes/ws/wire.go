@@ -76,6 +76,9 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	u.conn.net = n
 	if t, ok := tcpOf(n); ok {
 		_ = t.SetWriteBuffer(u.conn.lane.bounds.room)
+		if raw, err := t.SyscallConn(); err == nil {
+			u.conn.attempt.over(raw)
+		}
 	}
 	w := &wire{Conn: n, conn: u.conn}
 	return w, bufio.NewReadWriter(rw.Reader, bufio.NewWriterSize(w, controlMax)), nil

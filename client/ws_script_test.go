@@ -1,0 +1,350 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"duplex/schemas"
+)
+
+// desk is a venue that says what a test has it say: a script for each connection.
+type desk struct {
+	t       *testing.T
+	mu      sync.Mutex
+	scripts []func(*seat)
+	free    chan struct{} // closed when the last connections may go
+	open    sync.WaitGroup
+}
+
+// seat is the venue's end of a connection.
+type seat struct {
+	t  *testing.T
+	ws *websocket.Conn
+}
+
+// streamOf follows a scripted venue. Who comes when no script is left is kept.
+func streamOf(t *testing.T, channels []string, scripts ...func(*seat)) *follower {
+	d := &desk{t: t, scripts: scripts, free: make(chan struct{})}
+	s := httptest.NewServer(d)
+	f := follow(t, New(s.URL, "k", make([]byte, schemas.SecretLen)), quick, channels...)
+	t.Cleanup(func() { f.stop(); close(d.free); s.Close(); d.open.Wait() })
+	return f
+}
+
+func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.open.Add(1)
+	defer d.open.Done()
+	d.mu.Lock()
+	play := func(*seat) { <-d.free }
+	if len(d.scripts) > 0 {
+		play, d.scripts = d.scripts[0], d.scripts[1:]
+	}
+	d.mu.Unlock()
+	if !schemas.Verify(make([]byte, schemas.SecretLen), r.Header.Get(schemas.HeaderTimestamp), "GET", r.RequestURI, nil, r.Header.Get(schemas.HeaderSignature)) {
+		d.t.Error("the signature does not hold")
+	}
+	ws, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		d.t.Error(err)
+		return
+	}
+	defer ws.CloseNow() //nolint:errcheck // it may be closed
+	play(&seat{d.t, ws})
+}
+
+// hears wants this command next.
+func (s *seat) hears(want string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if _, raw, err := s.ws.Read(ctx); err != nil || string(raw) != want {
+		s.t.Errorf("%s, %v; want %s", raw, err, want)
+	}
+}
+
+// idles waits for the peer to go, and wants no more commands.
+func (s *seat) idles() {
+	if _, raw, err := s.ws.Read(context.Background()); err == nil {
+		s.t.Errorf("%s, but nothing was due", raw)
+	}
+}
+
+func (s *seat) says(lines ...string) {
+	for _, l := range lines {
+		if err := s.ws.Write(context.Background(), websocket.MessageText, []byte(l)); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
+// closes ends the connection; the peer has read all before it answers.
+func (s *seat) closes(code websocket.StatusCode) { _ = s.ws.Close(code, "") }
+
+const (
+	subscribeBook = `{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta"],"market_ids":[1]}}`
+	subscribeUser = `{"id":1,"cmd":"subscribe","params":{"channels":["user"],"market_ids":[1]}}`
+	getSnapshot   = `"cmd":"update_subscription","params":{"sid":1,"action":"get_snapshot","market_ids":[1]}}`
+)
+
+func userSince(seq string) string {
+	return `{"id":1,"cmd":"subscribe","params":{"channels":["user"],"market_ids":[1],"since_seq":"` + seq + `"}}`
+}
+
+func bookAt(seq, prev, generation int, yes string) string {
+	return fmt.Sprintf(`{"type":"orderbook_snapshot","sid":1,"seq":"%d","prev_seq":"%d","msg":{"market_id":1,"generation":%d,"round_number":"1","tick_size":{"name":"narrow","bands":[]},"yes":%s,"no":[]}}`, seq, prev, generation, yes)
+}
+
+func deltaAt(seq, prev, generation, tick, qty int) string {
+	return fmt.Sprintf(`{"type":"orderbook_delta","sid":1,"seq":"%d","prev_seq":"%d","msg":{"market_id":1,"generation":%d,"changes":[{"outcome":"yes","tick":%d,"delta":1,"qty":%d}]}}`, seq, prev, generation, tick, qty)
+}
+
+func accountAt(seq, prev, cash int) string {
+	return fmt.Sprintf(`{"type":"user_snapshot","sid":1,"seq":"%d","prev_seq":"%d","msg":{"as_of_seq":"%d","cash":"%d","reserved":"0","positions":[],"orders":[],"deadman":{"armed":false,"timeout_ms":0,"deadline_ts":"0"}}}`, seq, prev, seq, cash)
+}
+
+func balanceAt(seq, prev, cash int) string {
+	return fmt.Sprintf(`{"type":"user","sid":1,"seq":"%d","prev_seq":"%d","msg":{"event":"balance","ts":"1","cash":"%d","reserved":"0","change":1,"cause":"deposit"}}`, seq, prev, cash)
+}
+
+const (
+	bookIs        = `{"id":1,"type":"subscribed","msg":{"channel":"orderbook_delta","sid":1}}`
+	userIs        = `{"id":1,"type":"subscribed","msg":{"channel":"user","sid":1,"resumed":false}}`
+	userIsResumed = `{"id":1,"type":"subscribed","msg":{"channel":"user","sid":1,"resumed":true}}`
+)
+
+// bookIsNow waits for a book as of a seq.
+func (f *follower) bookIsNow(seq schemas.U64, want string) {
+	f.t.Helper()
+	f.until("the book", func() bool { _, at, ok := f.Book(1); return ok && at == seq })
+	if b, _, _ := f.Book(1); fmt.Sprint(b.Generation, b.Yes) != want {
+		f.t.Errorf("%d %v, want %s", b.Generation, b.Yes, want)
+	}
+}
+
+// TestGapInABook: one snapshot is asked for, also when it is rate limited; what
+// comes before it is not folded in.
+func TestGapInABook(t *testing.T) {
+	f := streamOf(t, []string{"orderbook_delta"}, func(s *seat) {
+		s.hears(subscribeBook)
+		s.says(bookIs, bookAt(10, 0, 1, "[[4700,1]]"), deltaAt(11, 10, 1, 4600, 5), deltaAt(13, 12, 1, 4500, 7), deltaAt(14, 13, 1, 4400, 8))
+		s.hears(`{"id":2,` + getSnapshot)
+		s.says(`{"id":2,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"1"}}`)
+		s.hears(`{"id":2,` + getSnapshot)
+		s.says(`{"id":2,"type":"ok","msg":{"sid":1,"market_ids":[1]}}`, bookAt(14, 14, 1, "[[4700,1],[4500,7]]"), deltaAt(15, 14, 1, 4500, 0))
+		s.idles()
+	})
+	f.bookIsNow(15, "1 [[4700 1]]")
+	f.stop()
+	if err := f.ended(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestNewGeneration: a snapshot begins it; a delta of one that had none is a gap.
+func TestNewGeneration(t *testing.T) {
+	f := streamOf(t, []string{"orderbook_delta"}, func(s *seat) {
+		s.hears(subscribeBook)
+		s.says(bookIs, bookAt(10, 0, 1, "[[4700,1]]"), bookAt(20, 10, 2, "[]"), deltaAt(21, 20, 2, 5000, 3), deltaAt(31, 21, 3, 4000, 1))
+		s.hears(`{"id":2,` + getSnapshot)
+		s.says(bookAt(31, 31, 3, "[[4000,1]]"), deltaAt(32, 31, 3, 3900, 2))
+		s.idles()
+	})
+	f.bookIsNow(32, "3 [[4000 1] [3900 2]]")
+	if n := len(f.said("orderbook_delta")); n != 3 {
+		t.Errorf("%d deltas were handed on", n)
+	}
+	f.stop()
+	_ = f.ended()
+}
+
+// TestResumeWithinACommand: a connection that breaks between the events of one
+// command resumes before it, and what was seen of it does not come again.
+func TestResumeWithinACommand(t *testing.T) {
+	f := streamOf(t, []string{"user"},
+		func(s *seat) {
+			s.hears(subscribeUser)
+			s.says(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(7, 6, 102), balanceAt(7, 7, 103))
+			s.closes(4408)
+		},
+		func(s *seat) { // breaks while it replays
+			s.hears(userSince("6"))
+			s.says(userIsResumed, balanceAt(7, 0, 102))
+			s.closes(1012)
+		},
+		func(s *seat) {
+			s.hears(userSince("6"))
+			s.says(userIsResumed, balanceAt(7, 0, 102), balanceAt(7, 7, 103), balanceAt(7, 7, 104), balanceAt(8, 7, 105))
+			s.idles()
+		})
+	f.until("the last", func() bool { a, _ := f.Account(); return a.Cash == 105 })
+	f.stop()
+	_ = f.ended()
+	f.wants(101, 102, 103, 104, 105)
+}
+
+// wants holds the balances that were handed on against these.
+func (f *follower) wants(cash ...int) {
+	f.t.Helper()
+	got := f.said("user")
+	if len(got) != len(cash) {
+		f.t.Fatalf("%d events: %s", len(got), got)
+	}
+	for i, c := range cash {
+		if !strings.Contains(got[i], fmt.Sprintf(`"cash":"%d"`, c)) {
+			f.t.Errorf("event %d is %s, not %d", i, got[i], c)
+		}
+	}
+}
+
+// TestGapInTheAccount: an event that is missing ends the connection, and the next
+// one brings it.
+func TestGapInTheAccount(t *testing.T) {
+	f := streamOf(t, []string{"user"},
+		func(s *seat) {
+			s.hears(subscribeUser)
+			s.says(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(9, 8, 103))
+			s.idles()
+		},
+		func(s *seat) {
+			s.hears(userSince("5")) // of 6, all may not have come
+			s.says(userIsResumed, balanceAt(6, 0, 101), balanceAt(8, 6, 102), balanceAt(9, 8, 103))
+			s.idles()
+		})
+	f.until("the last", func() bool { a, _ := f.Account(); return a.Cash == 103 })
+	f.stop()
+	_ = f.ended()
+	f.wants(101, 102, 103)
+}
+
+// TestNotResumed: where the venue kept too few events, its snapshot is the account,
+// and the next break resumes from there.
+func TestNotResumed(t *testing.T) {
+	f := streamOf(t, []string{"user"},
+		func(s *seat) {
+			s.hears(subscribeUser)
+			s.says(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(7, 6, 102))
+			s.closes(1012)
+		},
+		func(s *seat) {
+			s.hears(userSince("6"))
+			s.says(userIs, accountAt(9000, 0, 500))
+			s.closes(1012)
+		},
+		func(s *seat) {
+			s.hears(userSince("9000"))
+			s.says(userIsResumed, balanceAt(9001, 0, 501))
+			s.idles()
+		})
+	f.until("the last", func() bool { a, _ := f.Account(); return a.Cash == 501 })
+	if a, _ := f.Account(); a.Seq != 9001 {
+		t.Errorf("seq %d", a.Seq)
+	}
+	f.stop()
+	_ = f.ended()
+	f.wants(101, 102, 501)
+	if n := len(f.said("user_snapshot")); n != 2 {
+		t.Errorf("%d snapshots", n)
+	}
+}
+
+// TestSubscribeIsLimited: it goes again on the same connection. Messages of a kind
+// that is not known are passed over.
+func TestSubscribeIsLimited(t *testing.T) {
+	f := streamOf(t, []string{"orderbook_delta"}, func(s *seat) {
+		s.hears(subscribeBook)
+		s.says(`{"id":1,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"1"}}`)
+		s.hears(subscribeBook)
+		s.says(bookIs, `{"type":"weather","sid":9,"msg":{"sun":true}}`, bookAt(10, 0, 1, "[]"))
+		s.idles()
+	})
+	f.bookIsNow(10, "1 []")
+	if n := f.Breaks(); n != 0 {
+		t.Errorf("%d breaks", n)
+	}
+	f.stop()
+	_ = f.ended()
+}
+
+// TestLimitedAtTheEnd: a command that waits for tokens does not outlive the stream.
+func TestLimitedAtTheEnd(t *testing.T) {
+	f := streamOf(t, []string{"orderbook_delta"}, func(s *seat) {
+		s.hears(subscribeBook)
+		s.says(`{"id":1,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"3600000"}}`, bookAt(10, 0, 1, "[]"))
+		s.idles()
+	})
+	f.bookIsNow(10, "1 []")
+	f.stop()
+	if err := f.ended(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestFinal: after these it does not come back.
+func TestFinal(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		play func(*seat)
+		ok   func(error) bool
+	}{
+		{"revoked", func(s *seat) { s.closes(4401) }, func(err error) bool { return websocket.CloseStatus(err) == 4401 }},
+		{"refused", func(s *seat) {
+			s.says(`{"id":1,"type":"error","msg":{"code":7,"name":"unknown_market"}}`)
+			s.idles()
+		}, func(err error) bool { var r *Refused; return errors.As(err, &r) && r.Code == 7 }},
+		{"not JSON", func(s *seat) { s.says(`{"type":`); s.idles() }, func(err error) bool { var u *unreadable; return errors.As(err, &u) }},
+		{"of another shape", func(s *seat) { s.says(`{"type":"user_snapshot","msg":{"cash":true}}`); s.idles() }, func(err error) bool { var u *unreadable; return errors.As(err, &u) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := streamOf(t, []string{"orderbook_delta"}, func(s *seat) { s.hears(subscribeBook); c.play(s) })
+			if err := f.ended(); !c.ok(err) {
+				t.Errorf("ended with %v", err)
+			}
+		})
+	}
+}
+
+// TestHandshakeRefused: what may pass is tried again, at the venue's pace; what may
+// not ends it.
+func TestHandshakeRefused(t *testing.T) {
+	s := &script{t: t, answers: []string{"too_many_connections", "rate_limited", "draining", "lost", "missing_scope"}}
+	srv := httptest.NewServer(s)
+	t.Cleanup(srv.Close)
+	fresh := HTTP(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}) // or a lost answer is asked for again below
+	f := follow(t, New(srv.URL, "k", make([]byte, schemas.SecretLen), fresh), quick, "trades")
+	err := f.ended()
+	var e *Error
+	if !errors.As(err, &e) || e.Code != "missing_scope" || e.RequestID != "r-1" {
+		t.Errorf("ended with %v", err)
+	}
+	got, _ := s.seen()
+	if want := slices.Repeat([]string{"GET " + streamPath}, 5); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	if len(f.broke) != 4 || f.Breaks() != 0 {
+		t.Errorf("%d tries failed, %d connections broke", len(f.broke), f.Breaks())
+	}
+}
+
+// TestSilence: a connection that says nothing, not even a ping, is one that broke.
+func TestSilence(t *testing.T) {
+	d := &desk{t: t, free: make(chan struct{})}
+	srv := httptest.NewServer(d)
+	w := quick
+	w.silence = 5 * time.Millisecond
+	f := follow(t, New(srv.URL, "k", make([]byte, schemas.SecretLen)), w, "trades")
+	t.Cleanup(func() { f.stop(); close(d.free); srv.Close(); d.open.Wait() })
+	f.until("it broke", func() bool { return f.Breaks() > 2 })
+	f.stop()
+	if err := f.ended(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,315 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"duplex/core"
+	machine "duplex/core/venue"
+	"duplex/core/view"
+	"duplex/lanes/gate"
+	"duplex/lanes/lanetest"
+	"duplex/lanes/ws"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// follower is a stream that runs, and all that it told.
+type follower struct {
+	*Stream
+	t    *testing.T
+	done chan error
+	stop context.CancelFunc
+	bell chan struct{} // rung whenever something was told
+
+	mu     sync.Mutex
+	events []StreamEvent
+	broke  []error
+}
+
+var quick = waits{first: time.Millisecond, longest: 4 * time.Millisecond, silence: time.Minute}
+
+// follow runs a stream until the test ends.
+func follow(t *testing.T, c *Client, w waits, channels ...string) *follower {
+	f := &follower{t: t, done: make(chan error, 1), bell: make(chan struct{}, 1)}
+	f.Stream = c.Stream(StreamOptions{Channels: channels, MarketIDs: []uint32{1}, On: f.on, Broke: f.onBroke})
+	f.waits = w
+	ctx, cancel := context.WithCancel(t.Context())
+	f.stop = cancel
+	go func() { f.done <- f.Run(ctx) }()
+	return f
+}
+
+func (f *follower) on(e StreamEvent) { f.note(func() { f.events = append(f.events, e) }) }
+func (f *follower) onBroke(e error)  { f.note(func() { f.broke = append(f.broke, e) }) }
+
+func (f *follower) note(what func()) {
+	f.mu.Lock()
+	what()
+	f.mu.Unlock()
+	select {
+	case f.bell <- struct{}{}:
+	default:
+	}
+}
+
+// until waits for what comes about with something told.
+func (f *follower) until(what string, ok func() bool) {
+	f.t.Helper()
+	for end := time.After(20 * time.Second); !ok(); {
+		select {
+		case <-f.bell:
+		case err := <-f.done:
+			f.t.Fatalf("%s: it ended: %v", what, err)
+		case <-end:
+			f.t.Fatalf("%s: it never came about", what)
+		}
+	}
+}
+
+// ended waits for the end, and wants nothing of the stream to run after it.
+func (f *follower) ended() error {
+	f.t.Helper()
+	select {
+	case err := <-f.done:
+		var running bytes.Buffer
+		if err := pprof.Lookup("goroutine").WriteTo(&running, 2); err != nil {
+			f.t.Fatal(err)
+		}
+		for _, g := range strings.Split(running.String(), "\n\n") {
+			if strings.Contains(g, "client.(*link)") || strings.Contains(g, "client.(*Stream)") {
+				f.t.Errorf("still there:\n%s", g)
+			}
+		}
+		return err
+	case <-time.After(20 * time.Second):
+		f.t.Fatal("it does not end")
+		return nil
+	}
+}
+
+// said lists the messages of a type, seq and msg.
+func (f *follower) said(typ string) (out []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.events {
+		if e.Type == typ {
+			out = append(out, fmt.Sprint(e.Seq, " ", string(e.Msg)))
+		}
+	}
+	return out
+}
+
+// fragile is a connection that ends after so many bytes.
+type fragile struct {
+	net.Conn
+	left int
+}
+
+func (f *fragile) Read(p []byte) (int, error) {
+	if f.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := f.Conn.Read(p[:min(len(p), f.left)])
+	f.left -= n
+	return n, err
+}
+
+// overFragile sends over connections that end anywhere, by a seed.
+func overFragile(seed uint64) Option {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	var mu sync.Mutex
+	return HTTP(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		mu.Lock()
+		defer mu.Unlock()
+		return &fragile{c, 500 + rnd.IntN(6000)}, err
+	}}})
+}
+
+// eventsOf is what the venue itself has of an account, as said gives it.
+func eventsOf(h *lanetest.House, u core.UserID, after uint64) (out []string) {
+	h.Engine.Read(func(_ *machine.Venue, w *view.View) {
+		list, whole := w.EventsAfter(u, after)
+		if !whole {
+			h.T.Fatal("the venue kept too few events")
+		}
+		for i := range list {
+			_, msg := tools.EventOf(&list[i])
+			raw, err := schemas.Append(nil, msg)
+			if err != nil {
+				h.T.Fatal(err)
+			}
+			out = append(out, fmt.Sprint(list[i].Seq, " ", string(raw)))
+		}
+	})
+	return out
+}
+
+// agrees waits until a stream has every event once and in order, and wants its book
+// and account to be REST's.
+func (f *follower) agrees(h *lanetest.House, c *Client) {
+	f.t.Helper()
+	f.mu.Lock()
+	first := f.events[slices.IndexFunc(f.events, func(e StreamEvent) bool { return e.Type == "user_snapshot" })]
+	f.mu.Unlock()
+	want := eventsOf(h, 1, uint64(first.Seq))
+	f.until("all events", func() bool { return len(f.said("user")) >= len(want) })
+	if got := f.said("user"); !slices.Equal(got, want) {
+		f.t.Errorf("%d events came, there are %d", len(got), len(want))
+	}
+	if n := len(f.said("user_snapshot")); n != 1 {
+		f.t.Errorf("%d snapshots of the account", n)
+	}
+	rest, err := c.Orderbook(f.t.Context(), schemas.GetOrderbook{MarketID: 1})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.until("the book", func() bool {
+		b, _, ok := f.Book(1)
+		return ok && fmt.Sprint(b.Generation, b.Yes, b.No) == fmt.Sprint(rest.Generation, rest.Yes, rest.No)
+	})
+	a, _ := f.Account()
+	if cash, err := c.Balance(f.t.Context()); err != nil || a.Cash != cash.Cash || a.Reserved != cash.Reserved {
+		f.t.Errorf("%d and %d reserved, REST has %+v (%v)", a.Cash, a.Reserved, cash, err)
+	}
+	orders, err := c.Orders(f.t.Context(), schemas.ListOrders{Status: "resting,partially_filled"})
+	if err != nil || len(a.Orders) != len(orders.Orders) {
+		f.t.Errorf("%d orders, REST has %d (%v)", len(a.Orders), len(orders.Orders), err)
+	}
+	for _, o := range orders.Orders {
+		if got := a.Orders[*o.OrderID]; got.RemainingQty != o.RemainingQty {
+			f.t.Errorf("order %d: %d remain, REST has %d", *o.OrderID, got.RemainingQty, o.RemainingQty)
+		}
+	}
+	pos, err := c.Positions(f.t.Context(), schemas.ListPositions{})
+	if err != nil || len(pos.Positions) != 1 || a.Positions[1] != pos.Positions[0] {
+		f.t.Errorf("%+v held, REST has %+v (%v)", a.Positions, pos.Positions, err)
+	}
+}
+
+// trading makes a venue of two who may send as they like, and trade between them.
+func trading(t *testing.T) (h *lanetest.House, alice *Client, trade func(from, to int)) {
+	h, alice, bob := venue(t)
+	h.Venue.Terms.ReadRate, h.Venue.Terms.WriteFloor, h.Venue.Terms.WriteCap = 100_000, 10_000, 10_000
+	return h, alice, func(from, to int) {
+		t.Helper()
+		for n := from; n < to; n++ {
+			_, err := alice.PlaceOrder(t.Context(), limit(uint64(n+1), "yes", 4000+100*(n%20), 3))
+			_, err2 := bob.PlaceOrder(t.Context(), limit(uint64(n+1), "no", 4000+100*(n%20), 2))
+			var err3 error
+			if n%10 == 9 {
+				_, err3 = alice.CancelAll(t.Context(), schemas.CancelAll{})
+			}
+			if err := errors.Join(err, err2, err3); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// as is a client of another address with the same key.
+func (c *Client) as(base string, o Option) *Client {
+	out := New(base, c.key, c.secret, o)
+	out.SetClock(time.Duration(c.offset.Load()))
+	return out
+}
+
+// TestStreamOverBreaks: over connections that end anywhere, within a message or
+// between the events of one command, each event comes once and in order, and book
+// and account are REST's. A revoked key ends it.
+func TestStreamOverBreaks(t *testing.T) {
+	h, alice, trade := trading(t)
+	lane := ws.Mount(h.Routes, h.Gate)
+	t.Cleanup(func() { _ = lane.Close(context.Background()) })
+	f := follow(t, alice.as(h.URL, overFragile(7)), quick, "user", "orderbook_delta", "trades")
+	f.until("it began", func() bool { _, ok := f.Account(); return ok })
+	trade(0, 60)
+	f.agrees(h, alice)
+	if f.Breaks() < 5 {
+		t.Errorf("only %d breaks", f.Breaks())
+	}
+	h.Do(&core.RevokeKey{User: 1})
+	err := f.ended()
+	var refused *Error
+	if websocket.CloseStatus(err) != 4401 && (!errors.As(err, &refused) || refused.Status != 401) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// front is the address of a venue whose event lane can be taken down and put back.
+type front struct {
+	h    *lanetest.House
+	mu   sync.Mutex
+	edge http.Handler
+	lane *ws.Lane
+	*httptest.Server
+}
+
+func newFront(h *lanetest.House) *front {
+	f := &front{h: h}
+	f.mount()
+	f.Server = httptest.NewServer(f)
+	h.T.Cleanup(func() { _ = f.lane.Close(context.Background()); f.Server.Close() })
+	return f
+}
+
+func (f *front) mount() {
+	routes := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { f.h.Gate.Fail(w, err) })
+	lane := ws.Mount(routes, f.h.Gate)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lane, f.edge = lane, f.h.Gate.Edge(routes)
+}
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	edge := f.edge
+	f.mu.Unlock()
+	edge.ServeHTTP(w, r)
+}
+
+// TestStreamOverARestart: closed with 1012 and refused while the venue is down, it
+// comes back and resumes; what happened meanwhile comes once.
+func TestStreamOverARestart(t *testing.T) {
+	h, alice, trade := trading(t)
+	at := newFront(h)
+	f := follow(t, alice.as(at.URL, HTTP(&http.Client{})), quick, "orderbook_delta", "user")
+	f.until("it began", func() bool { _, ok := f.Account(); return ok })
+	trade(0, 10)
+	for round := range 3 {
+		f.until("it is back", func() bool { _, _, known := f.Book(1); return known })
+		if err := at.lane.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.until("it broke", func() bool { return f.Breaks() > round })
+		if _, _, known := f.Book(1); known {
+			t.Error("a book is known between connections")
+		}
+		trade(10+5*round, 15+5*round)
+		at.mount()
+	}
+	f.agrees(h, alice)
+	if code := websocket.CloseStatus(f.broke[0]); code != websocket.StatusServiceRestart {
+		t.Errorf("it broke with %v", f.broke[0])
+	}
+	f.stop()
+	if err := f.ended(); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+}
