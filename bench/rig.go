@@ -36,6 +36,9 @@ type rig struct {
 
 const venue = "venue"
 
+// settling is what a run takes besides its duration, at most.
+const settling = 15 * time.Second
+
 const unlimited = "10000000"
 
 func newRig(ctx context.Context, o *options) (r *rig, err error) {
@@ -170,7 +173,7 @@ func (r *rig) look(ctx context.Context) error {
 	if err := do(req, &l); err != nil {
 		return err
 	}
-	var last schemas.U64
+	last := schemas.U64(time.Now().Add(r.duration + settling).UnixNano()) // it must trade on until the run is over
 	for _, m := range l.Markets {
 		if m.CloseTs > last {
 			last, r.market = m.CloseTs, m.MarketID

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"duplex/cmd/dx/top"
+)
+
+// topCmd is `dx top`.
+type topCmd struct{ connect }
+
+func (t *topCmd) Help() string {
+	return `Up and down select a series, q quits. 80 by 24 characters are enough, also over ssh. ▲ is a price above the strike or a taker for YES, ▼ the opposite, * a level with an order of yours.
+
+Examples:
+  dx top
+  dx top --as maker`
+}
+
+func (t *topCmd) Run(ctx context.Context, out io.Writer) error {
+	if !terminal(out) || !terminal(os.Stdin) {
+		return errors.New("dx top draws on a terminal, and this is none; dx watch prints what happens, a line a message")
+	}
+	c, err := t.client()
+	if err != nil {
+		return err
+	}
+	base, key, _, err := t.found()
+	if err != nil {
+		return err
+	}
+	who := t.As
+	if t.Key != "" {
+		who = key
+	}
+	return top.Run(ctx, c, base, who, os.Stdin, out)
+}

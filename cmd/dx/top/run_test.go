@@ -1,0 +1,68 @@
+package top
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"duplex/client"
+	"duplex/core"
+	"duplex/lanes/lanetest"
+	"duplex/lanes/rest"
+	"duplex/lanes/ws"
+	"duplex/schemas"
+)
+
+// TestAgainstAVenue: what a real venue says and answers makes the screen.
+func TestAgainstAVenue(t *testing.T) {
+	h := lanetest.New(t)
+	rest.Mount(h.Routes, h.Gate, "test")
+	lane := ws.Mount(h.Routes, h.Gate)
+	t.Cleanup(func() { _ = lane.Close(context.Background()) })
+	h.Serve()
+	k := h.Key(1, core.ScopeRead|core.ScopeTrade)
+	c := client.New(h.URL, k.ID, k.Secret)
+	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
+
+	ctx, stop := context.WithCancel(t.Context())
+	told, ended := make(chan tea.Msg), make(chan struct{})
+	go func() {
+		defer close(ended)
+		stream(ctx, c, func(m tea.Msg) {
+			select {
+			case told <- m:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	s := open(t)
+	s.tell(look(ctx, c), trades(ctx, c, 1))
+	if _, err := c.PlaceOrder(ctx, schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Tick: schemas.Of(schemas.Int(4700)), Qty: 3}); err != nil {
+		t.Fatal(err)
+	}
+	h.Tick(6_500_100_000_000)
+	wanted := []string{"> BTC 60s    1", "65000.00   65001.00 ▲", "*bid     47¢        3", "1 buy  yes    47¢     3", "reserved $1.41"}
+	missing := func() (out []string) {
+		for _, w := range wanted {
+			if !strings.Contains(ansi.Strip(s.m.screen()), w) {
+				out = append(out, w)
+			}
+		}
+		return out
+	}
+	for late := time.After(20 * time.Second); len(missing()) > 0; {
+		select {
+		case m := <-told:
+			s.tell(m)
+		case <-late:
+			t.Fatal(fmt.Sprintf("%q missing in\n", missing()) + ansi.Strip(s.m.screen()))
+		}
+	}
+	stop()
+	<-ended
+}

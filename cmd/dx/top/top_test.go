@@ -1,0 +1,271 @@
+package top
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"duplex/client"
+	"duplex/schemas"
+)
+
+var update = flag.Bool("update", false, "rewrite the screens in testdata")
+
+var noon = time.Date(2027, 1, 15, 12, 0, 22, 0, time.UTC)
+
+func nano(after time.Duration) schemas.U64 { return schemas.U64(noon.Add(after).UnixNano()) }
+
+// stage is a model in a test, and the reads it asked for.
+type stage struct {
+	t     *testing.T
+	m     Model
+	reads []string
+}
+
+func open(t *testing.T) *stage {
+	s := &stage{t: t}
+	s.m = New(Options{
+		Where: "http://127.0.0.1:8080", Who: "trader", Now: func() time.Time { return noon },
+		Look: func() Looked { s.reads = append(s.reads, "look"); return Looked{} },
+		Tape: func(id uint32) Taped { s.reads = append(s.reads, "tape"); return Taped{Market: id} },
+	})
+	return s
+}
+
+// tell gives the model messages, and runs the reads it asks for, but not its clock.
+func (s *stage) tell(msgs ...tea.Msg) *stage {
+	for _, msg := range msgs {
+		next, cmd := s.m.Update(msg)
+		s.m = next.(Model)
+		if _, clock := msg.(Ticked); cmd != nil && !clock {
+			cmd()
+		}
+	}
+	return s
+}
+
+func press(keys ...string) (out []tea.Msg) {
+	codes := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown}
+	for _, k := range keys {
+		if code, special := codes[k]; special {
+			out = append(out, tea.KeyPressMsg{Code: code})
+		} else {
+			out = append(out, tea.KeyPressMsg{Code: rune(k[0]), Text: k})
+		}
+	}
+	return out
+}
+
+func round(category uint16, market uint32, number schemas.U64, status string, strike schemas.U64) schemas.Round {
+	return schemas.Round{MarketID: market, Category: category, RoundNumber: number, Generation: 1, Status: status, Strike: strike * 1_000_000}
+}
+
+func slot(r schemas.Round, left time.Duration, last int64, volume schemas.U64) schemas.Market {
+	return schemas.Market{MarketID: r.MarketID, Generation: r.Generation, RoundNumber: r.RoundNumber, LastTickYes: last, Volume: volume, CloseTs: nano(left)}
+}
+
+// busy is a venue in which something goes on in each pane.
+func busy(t *testing.T) *stage {
+	one, two, five := round(1, 7, 12, "trading", 65000_10), round(2, 3, 10, "trading", 65011_00), round(5, 5, 11, "frozen", 2401_25)
+	paused := round(7, 9, 13, "trading", 78_05)
+	paused.Paused = true
+	id := schemas.Of[schemas.U64]
+	order := func(n schemas.U64, market uint32, side, outcome string, tick, left int64) schemas.Order {
+		return schemas.Order{OrderID: id(n), MarketID: market, Side: side, Outcome: outcome, Tick: tick, RemainingQty: left, Status: "resting"}
+	}
+	return open(t).tell(
+		Looked{Rounds: []schemas.Round{paused, one, five, two, round(1, 2, 5, "settled", 64000_00)},
+			Markets: []schemas.Market{slot(one, 38*time.Second, 5200, 1350), slot(two, 4*time.Minute+38*time.Second, 0, 0), slot(paused, 38*time.Second, 0, 12_345_678)}, AsOf: 100},
+		Indexed{Feed: 0, Price: 65003_40_000_000}, Indexed{Feed: 1, Price: 2401_25_000_000}, Indexed{Feed: 2, Price: 77_99_000_000},
+		Booked{Market: 7, Seq: 140, Known: true, Book: schemas.WSBook{MarketID: 7, Generation: 1, Yes: []schemas.Level{{5200, 100}, {5000, 240}, {390, 5}}, No: []schemas.Level{{4600, 100}, {4500, 80}}}},
+		Booked{Market: 3, Seq: 141, Known: true, Book: schemas.WSBook{MarketID: 3, Generation: 1, Yes: []schemas.Level{{4700, 1}}}},
+		Taped{Market: 7, AsOf: 120, Trades: []schemas.Trade{{Seq: 118, Ts: nano(-9 * time.Second), MarketID: 7, Generation: 1, TickYes: 5100, Qty: 50, TakerSide: "buy", TakerOutcome: "no"}}},
+		Traded{Seq: 118, MarketID: 7, Generation: 1, TickYes: 5100, Qty: 50, TakerSide: "buy", TakerOutcome: "no"}, // was read already
+		Traded{Seq: 143, Ts: nano(-2 * time.Second), MarketID: 7, Generation: 1, TickYes: 5300, Qty: 10, TakerSide: "buy", TakerOutcome: "yes"},
+		Accounted{Seq: 144, Cash: 99_939_400, Reserved: 48_000, Orders: map[schemas.U64]schemas.Order{
+			130: order(130, 7, "buy", "yes", 5000, 10), 131: order(131, 7, "buy", "no", 4500, 20), 132: order(132, 3, "sell", "yes", 9750, 3),
+		}, Positions: map[uint32]schemas.Position{7: {MarketID: 7, YesQty: 40, NoQty: 2}}, Deadman: schemas.Deadman{Armed: true, DeadlineTs: nano(8 * time.Second)}},
+	)
+}
+
+// TestScreens: each is a golden page without its colours; -update rewrites them.
+func TestScreens(t *testing.T) {
+	many := client.Account{Orders: map[schemas.U64]schemas.Order{}}
+	for n := schemas.U64(1); n <= 30; n++ {
+		many.Orders[n] = schemas.Order{OrderID: schemas.Of(n), MarketID: 7, Side: "buy", Outcome: "yes", Tick: 100 + 10*n.Int64(), RemainingQty: 1}
+	}
+	for name, s := range map[string]*stage{
+		"nothing known yet":       open(t),
+		"trading":                 busy(t),
+		"another selected":        busy(t).tell(press("down")...),
+		"frozen":                  busy(t).tell(press("j", "j", "j", "j")...),
+		"no round":                busy(t).tell(press("up")...),
+		"broken":                  busy(t).tell(Broke{errors.New("gone")}),
+		"could not be read":       busy(t).tell(Looked{Err: errors.New("draining (503)")}),
+		"tall":                    busy(t).tell(tea.WindowSizeMsg{Width: 120, Height: 40}),
+		"short":                   busy(t).tell(tea.WindowSizeMsg{Width: 80, Height: 18}),
+		"too small":               busy(t).tell(tea.WindowSizeMsg{Width: 60, Height: 20}),
+		"more orders":             busy(t).tell(Accounted(many)),
+		"a minute later":          busy(t).tell(Ticked(noon.Add(time.Minute))),
+		"the next life of a slot": busy(t).tell(Changed(round(1, 7, 14, "trading", 65010_00))),
+		"behind a gap":            busy(t).tell(Booked{Market: 7, Seq: 150}),
+		"an older transition":     busy(t).tell(Changed(round(1, 2, 5, "void", 64000_00))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ansi.Strip(s.m.View().Content) + "\n"
+			wide, high := 79, s.m.height
+			if s.m.width < least {
+				wide, high = s.m.width, 3
+			}
+			lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+			if len(lines) != high {
+				t.Errorf("%d lines of %d", len(lines), high)
+			}
+			for _, l := range lines {
+				if w := lipgloss.Width(l); w > wide {
+					t.Errorf("%d wide: %s", w, l)
+				}
+			}
+			golden(t, strings.ReplaceAll(name, " ", "-"), got)
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	path := filepath.Join("testdata", name+".txt")
+	var lines []string
+	for l := range strings.SplitSeq(got, "\n") {
+		lines = append(lines, strings.TrimRight(l, " "))
+	}
+	got = strings.Join(lines, "\n")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the screen is\n%s\nand was\n%s", got, want)
+	}
+}
+
+// TestSelected: the selection shows without colour, and goes round both ends.
+func TestSelected(t *testing.T) {
+	s := open(t)
+	for i := range 10 {
+		for n, line := range strings.Split(ansi.Strip(s.m.screen()), "\n")[2:11] {
+			if marked := strings.HasPrefix(line, ">"); marked != (n == i%9) {
+				t.Fatalf("after %d: %s", i, line)
+			}
+		}
+		s.tell(press("down")...)
+	}
+	s.tell(press("up", "up")...)
+	if s.m.selected != 8 {
+		t.Errorf("%d is selected", s.m.selected)
+	}
+}
+
+// TestReads: a transition to trading asks for a look, but never for two at once; a
+// market's trades are read when it is selected, and once.
+func TestReads(t *testing.T) {
+	s := open(t)
+	s.tell(Changed(round(1, 7, 14, "trading", 1)), Changed(round(2, 8, 15, "trading", 1)), Changed(round(3, 9, 16, "frozen", 1)))
+	if got := strings.Join(s.reads, " "); got != "look" {
+		t.Errorf("reads %s", got)
+	}
+	s.tell(Looked{}) // the second round came after it was asked for
+	if got := strings.Join(s.reads, " "); got != "look look" {
+		t.Errorf("reads %s", got)
+	}
+	s.reads = nil
+	s.tell(Looked{}, Taped{Market: 7, AsOf: 1})
+	s.tell(press("down", "up", "x")...)
+	if got := strings.Join(s.reads, " "); got != "tape tape" {
+		t.Errorf("reads %s", got) // of markets 7 and 8
+	}
+}
+
+// TestMissed: after a break, and after a look that failed, the next second looks.
+func TestMissed(t *testing.T) {
+	s := open(t)
+	for _, msg := range []tea.Msg{Broke{errors.New("gone")}, Looked{Err: errors.New("draining")}} {
+		s.tell(msg, Ticked(noon))
+		if !s.m.looking {
+			t.Errorf("after %T it does not look", msg)
+		}
+		if s.tell(Ticked(noon)); s.m.stale {
+			t.Error("it looks twice at once")
+		}
+		s.tell(Looked{}, Ticked(noon))
+		if s.m.looking {
+			t.Error("it looks for no reason")
+		}
+	}
+}
+
+// TestQuit: q, escape and Ctrl-C quit, and so does a stream that will not come back.
+func TestQuit(t *testing.T) {
+	gone := errors.New("unauthorized")
+	for _, msg := range []tea.Msg{tea.KeyPressMsg{Code: 'q', Text: "q"}, tea.KeyPressMsg{Code: tea.KeyEscape}, tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}, Ended{gone}} {
+		next, cmd := open(t).m.Update(msg)
+		if cmd == nil {
+			t.Fatalf("%v does not quit", msg)
+		}
+		if _, quits := cmd().(tea.QuitMsg); !quits {
+			t.Errorf("%v does not quit", msg)
+		}
+		_, failed := msg.(Ended)
+		if err := next.(Model).Err(); (err != nil) != failed {
+			t.Errorf("%v: %v", msg, err)
+		}
+	}
+}
+
+// TestPure: Update leaves the model it was given as it was.
+func TestPure(t *testing.T) {
+	s := busy(t)
+	before := s.m.screen()
+	old := s.m
+	s.tell(press("down")...)
+	s.tell(Booked{Market: 7, Seq: 200}, Traded{Seq: 201, MarketID: 7, Generation: 1, TickYes: 100, Qty: 1}, Changed(round(1, 7, 20, "trading", 1)), Broke{})
+	if after := old.screen(); after != before {
+		t.Errorf("it was\n%s\nand became\n%s", before, after)
+	}
+}
+
+// TestMessages: what an event of the stream becomes.
+func TestMessages(t *testing.T) {
+	s := client.New("http://127.0.0.1:1", "k", make([]byte, schemas.SecretLen)).Stream(client.StreamOptions{})
+	for _, c := range []struct {
+		typ, msg string
+		ok       func(tea.Msg) bool
+	}{
+		{"trade", `{"seq":"5","market_id":3,"tick_yes":4700}`, func(m tea.Msg) bool { t, is := m.(Traded); return is && t.TickYes == 4700 }},
+		{"oracle", `{"feed":2,"price":"7"}`, func(m tea.Msg) bool { t, is := m.(Indexed); return is && t.Price == 7 }},
+		{"round", `{"market_id":3,"category":9}`, func(m tea.Msg) bool { r, is := m.(Changed); return is && r.Category == 9 }},
+		{"orderbook_delta", `{"market_id":3}`, func(m tea.Msg) bool { b, is := m.(Booked); return is && b.Market == 3 && !b.Known && b.Seq == 8 }},
+		{"user", `{}`, func(m tea.Msg) bool { _, is := m.(Accounted); return is }},
+		{"weather", `{}`, func(m tea.Msg) bool { return m == nil }},
+	} {
+		if m, err := message(s, client.StreamEvent{Type: c.typ, Seq: 8, Msg: json.RawMessage(c.msg)}); err != nil || !c.ok(m) {
+			t.Errorf("%s: %#v, %v", c.typ, m, err)
+		}
+	}
+	if _, err := message(s, client.StreamEvent{Type: "trade", Msg: []byte(`{"seq":true}`)}); err == nil {
+		t.Error("a trade of another shape")
+	}
+}

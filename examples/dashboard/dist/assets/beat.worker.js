@@ -1,0 +1,1 @@
+let e=0;self.onmessage=t=>{clearInterval(e),t.data>0&&(e=self.setInterval(()=>self.postMessage(0),t.data))};

@@ -1,0 +1,54 @@
+// Debian's Chromium with a profile of its own, that tells of every console error and
+// every request that leaves this machine.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+
+export async function openBrowser({ width = 1440, height = 900, colorScheme = 'light' } = {}) {
+  const profile = mkdtempSync(join(tmpdir(), 'duplex-chromium-'))
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', headless: true, args: FLAGS, viewport: { width, height }, colorScheme, reducedMotion: 'reduce', timezoneId: 'UTC',
+    hasTouch: true, permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  const troubles = []
+  await context.exposeBinding('troubled', (_, what) => troubles.push(what))
+  await context.addInitScript(() => {
+    const Plain = window.WebSocket
+    window.sockets = []
+    window.WebSocket = class extends Plain {
+      constructor(...args) {
+        super(...args)
+        window.sockets.push(this)
+      }
+      // A test may have the page lose a message: the first that window.lose is true of.
+      set onmessage(take) {
+        super.onmessage = (e) => {
+          if (window.lose?.(e.data)) window.lose = undefined
+          else take(e)
+        }
+      }
+    }
+    addEventListener('unhandledrejection', (e) => window.troubled(`unhandled: ${e.reason}`))
+  })
+  context.on('request', (r) => {
+    const { protocol, hostname } = new URL(r.url())
+    if (!['data:', 'blob:'].includes(protocol) && !['127.0.0.1', 'localhost'].includes(hostname)) troubles.push(`request to ${r.url()}`)
+  })
+  context.on('console', (m) => {
+    if (m.type() === 'error' || m.type() === 'warning') troubles.push(`console ${m.type()}: ${m.text()}`)
+  })
+  context.on('weberror', (e) => troubles.push(`error: ${e.error()}`))
+  return {
+    context,
+    troubles,
+
+    page: context.pages()[0] ?? (await context.newPage()),
+    async close() {
+      await context.close()
+      rmSync(profile, { recursive: true, force: true })
+    },
+  }
+}

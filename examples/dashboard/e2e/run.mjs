@@ -1,0 +1,372 @@
+// The trading screen as a trader meets it: a browser, a whole `dx dev`, and another
+// trader on the other side. Steps run in order, for each leaves the next its state;
+// the first that fails ends it.
+//
+//   node e2e/run.mjs [folder for screenshots]
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openBrowser } from './browser.mjs'
+import { freshId, openVenue, traderOf } from './venue.mjs'
+
+const shots = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'duplex-shots-'))
+mkdirSync(shots, { recursive: true })
+
+const ROUND_MS = 150_000 // a whole round of 60 s may have to pass, and its settlement
+const venue = await openVenue()
+const trader = traderOf(venue, 'trader')
+const other = traderOf(venue, 'maker')
+const browser = await openBrowser()
+const { context } = browser
+let page = browser.page
+context.setDefaultTimeout(20_000)
+
+const test = (name) => page.locator(`[data-test="${name}"]`)
+const button = (name) => page.getByRole('button', { name, exact: true })
+const tab = (name) => page.getByRole('tab', { name }).click()
+
+async function eventually(what, look, ms = 20_000) {
+  const until = Date.now() + ms
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    if (Date.now() > until) assert.fail(`${what}: not within ${ms} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+const live = () => page.locator('[data-test="connection"][data-state="live"]:visible').waitFor()
+
+async function open() {
+  await page.goto(venue.portal)
+  await live()
+}
+
+// rest takes GET lists of the trader whole.
+async function list(target, name) {
+  const { status, body } = await trader.call('GET', target)
+  assert.equal(status, 200)
+  return body[name]
+}
+
+// roomy turns to a series whose round will not end meanwhile, and is still open.
+async function roomy() {
+  const round = await eventually('a round with room', async () => {
+    const rounds = (await list('/v1/rounds?limit=60', 'rounds')).filter((r) => r.status === 'trading' && r.category % 3 === 0)
+    const markets = await list('/v1/markets?status=trading', 'markets')
+    const open = rounds.find((r) => markets.some((m) => m.market_id === r.market_id && m.yes_bid >= 2000 && m.yes_ask && m.yes_ask <= 9000))
+    return 900_000 - (Date.now() % 900_000) > 90_000 ? open : undefined
+  }, 200_000)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press(String(round.category))
+  await page.locator(`[data-category="${round.category}"][aria-pressed="true"]`).waitFor()
+  await page.locator('.submit:enabled').waitFor()
+  return round
+}
+
+// rests places a buy of YES some cents behind the best, and gives its order. A market
+// that fell as far meanwhile has filled it: then another is placed.
+async function rests(qty) {
+  for (let tries = 0; tries < 3; tries++) {
+    const best = Number(await test('rung').and(page.locator('[data-side="bid"]')).first().getAttribute('data-tick'))
+    await page.locator('[name=price]').fill(String((best - 800) / 100))
+    await page.locator('[name=qty]').fill(String(qty))
+    const before = new Set((await list('/v1/portfolio/orders', 'orders')).map((o) => o.client_order_id))
+    await page.locator('.submit').click()
+    const placed = await eventually('the order is placed', async () => (await list('/v1/portfolio/orders', 'orders')).find((o) => !before.has(o.client_order_id)))
+    if (placed.status === 'resting') return placed
+  }
+  return assert.fail('no order would rest')
+}
+
+// hit lets the other trader take bids for YES down to a tick.
+async function hit(market, tick, qty) {
+  const { status, body } = await other.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: market, side: 'buy', outcome: 'no', tick: 10000 - tick, qty, tif: 'ioc' })
+  assert.equal(status, 201, JSON.stringify(body))
+}
+
+const rows = (name) => test(name).evaluateAll((all) => all.map((row) => `${row.dataset.seq} ${row.dataset.qty}`))
+
+// same holds the rows on the screen against the venue's list: none lost, none twice.
+async function same(name, target, field) {
+  let seen, have
+  await eventually(`${name} rows as the venue has them`, async () => {
+    have = (await list(target, field)).map((r) => `${r.seq} ${r.qty}`)
+    seen = await rows(name)
+    return JSON.stringify(seen) === JSON.stringify(have)
+  }).catch(() => assert.deepEqual(seen, have))
+  return have.length
+}
+
+async function snap(name) {
+  await page.screenshot({ path: join(shots, `${name}.png`) })
+}
+
+const steps = {
+  async 'opens signed in, with nine series'() {
+    await open()
+    assert.equal(await test('series').count(), 9)
+    assert.equal(await test('cash').textContent(), '$10,000.00')
+    await page.locator('[data-category="3"] .left').waitFor()
+  },
+
+  async 'a computer whose clock is off is no matter'() {
+    const late = await context.newPage()
+    await late.addInitScript(() => {
+      const real = Date.now
+      Date.now = () => real() + 3_600_000
+    })
+    await late.goto(venue.portal)
+    await late.locator('[data-test="connection"][data-state="live"]:visible').waitFor()
+    await late.locator('[data-test="offset"]:visible', { hasText: /−3,(599|600)\.\d s/ }).waitFor()
+    await late.close()
+  },
+
+  async 'localhost leads to the address that the API knows'() {
+    const away = await context.newPage()
+    await away.goto(venue.portal.replace('127.0.0.1', 'localhost'))
+    await away.waitForURL(`${venue.portal}/`)
+    await away.close()
+  },
+
+  async 'a limit order goes into the ladder, and is canceled'() {
+    await roomy()
+    const o = await rests(7)
+    await page.locator(`[data-test="rung"][data-tick="${o.tick}"][data-mine="7"]`).waitFor()
+    await page.locator(`[data-test="order"][data-id="${o.order_id}"]`).getByRole('button').click()
+    await page.locator(`[data-test="order"][data-id="${o.order_id}"]`).waitFor({ state: 'detached' })
+    await page.locator('[data-test="rung"][data-mine="7"]').waitFor({ state: 'detached' })
+    await tab('History')
+    await page.locator(`[data-test="past-order"][data-id="${o.order_id}"]`, { hasText: 'user cancel' }).waitFor()
+    await tab('Orders')
+  },
+
+  async 'a fill arrives'() {
+    const r = await roomy()
+    const o = await rests(5)
+    await hit(r.market_id, o.tick, 500)
+    await page.locator('[data-test="notice"]', { hasText: 'Filled: bought 5 YES' }).waitFor()
+    await tab('Positions')
+    await test('position').first().waitFor()
+    await tab('Fills')
+    assert.ok((await same('fill', '/v1/portfolio/fills?limit=200', 'fills')) > 0)
+  },
+
+  async 'the last action runs elsewhere'() {
+    await page.getByRole('button', { name: 'curl' }).click()
+    await page.locator('[data-test="notice"]', { hasText: 'Copied as curl' }).waitFor()
+    const curl = await page.evaluate(() => navigator.clipboard.readText())
+    assert.ok(!curl.includes(trader.secret))
+    const answer = JSON.parse(execFileSync('bash', ['-c', curl], { env: { ...process.env, DX_SECRET: trader.secret }, encoding: 'utf8' }))
+    assert.equal(answer.error.code, 'duplicate_client_order_id') // so the signature held, and the order was the same
+    await page.getByRole('button', { name: 'MCP' }).click()
+    await page.locator('[data-test="notice"]', { hasText: 'Copied as an MCP call' }).waitFor()
+    const call = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()))
+    const { body } = await trader.call('POST', '/v1/mcp', call, { 'MCP-Protocol-Version': '2025-11-25' })
+    assert.equal(body.result.structuredContent.error.code, 'duplicate_client_order_id')
+  },
+
+  async 'the keyboard does it all'() {
+    await roomy()
+    await page.keyboard.press('n')
+    await page.locator('.outcomes .no[aria-pressed="true"]').waitFor()
+    await page.keyboard.press('p')
+    await page.locator('[name=price]:focus').waitFor()
+    await page.keyboard.type('2')
+    await page.keyboard.press('ArrowUp') // in the wing: a tenth of a cent
+    assert.equal(await page.locator('[name=price]').inputValue(), '2.1')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('q')
+    await page.locator('[name=qty]:focus').waitFor()
+    await page.keyboard.type('3')
+    await page.keyboard.press('Enter')
+    await tab('Orders')
+    await test('order').filter({ hasText: '2.1' }).waitFor()
+    await page.keyboard.press('x')
+    await test('order').first().waitFor({ state: 'detached' })
+    await page.keyboard.press('y')
+    await page.keyboard.press('t')
+    await page.locator('html[data-shade="dark"]').waitFor({ state: 'attached' })
+    await page.keyboard.press('t')
+    await page.locator('html[data-shade="light"]').waitFor({ state: 'attached' })
+  },
+
+  async 'a connection cut and restored loses nothing and doubles nothing'() {
+    const r = await roomy()
+    const before = (await list('/v1/portfolio/fills?limit=200', 'fills')).length
+    const o = await rests(9)
+    await context.setOffline(true)
+    await page.evaluate(() => window.sockets.forEach((s) => s.close()))
+    await page.locator('[data-test="connection"][data-state="lost"]:visible').waitFor()
+    for (let i = 0; i < 3; i++) await hit(r.market_id, o.tick, i < 2 ? 2 : 500)
+    const [filled] = await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}`, 'orders')
+    assert.equal(filled.status, 'executed')
+    await context.setOffline(false)
+    await live()
+    const inFlight = 'console error: Failed to load resource: net::ERR_INTERNET_DISCONNECTED' // of what the cut caught under way
+    browser.troubles.splice(0, Infinity, ...browser.troubles.filter((t) => t !== inFlight))
+    await tab('Fills')
+    const n = await same('fill', '/v1/portfolio/fills?limit=200', 'fills')
+    assert.ok(n > before, `${n} fills`)
+    await same('trade', `/v1/markets/${r.market_id}/trades?limit=60`, 'trades')
+    await tab('Orders')
+    assert.equal(await test('order').count(), 0)
+  },
+
+  async 'a lost message is noticed, and what it said is read anew'() {
+    const r = await roomy()
+    const gaps = async () => Number(/mended: (\d+)/.exec(await page.locator('[title*="gaps that were mended"]:visible').getAttribute('title'))[1])
+    const before = await gaps()
+    await page.evaluate((m) => (window.lose = (text) => text.includes('"type":"orderbook_delta"') && text.includes(`"market_id":${m},`)), r.market_id)
+    await eventually('the gap is noticed', async () => (await gaps()) > before)
+    await eventually('the ladder is the book again', async () => {
+      const shown = await page.evaluate(() => [...document.querySelectorAll('[data-test="rung"]')].map((x) => ({ ...x.dataset })).filter((x) => x.qty !== '0').map((x) => `${x.side} ${x.tick} ${x.qty}`))
+      const { body } = await trader.call('GET', `/v1/markets/${r.market_id}/orderbook`)
+      const real = [...body.no.map(([tick, qty]) => `ask ${10000 - tick} ${qty}`), ...body.yes.map(([tick, qty]) => `bid ${tick} ${qty}`)].sort()
+      return shown.length > 1 && JSON.stringify(shown.sort()) === JSON.stringify(real)
+    })
+    const o = await rests(6)
+    await page.evaluate(() => (window.lose = (text) => text.includes('"event":"fill"')))
+    await hit(r.market_id, o.tick, 500)
+    await tab('Fills')
+    await same('fill', '/v1/portfolio/fills?limit=200', 'fills')
+    assert.ok((await gaps()) > before + 1)
+    await tab('Orders')
+    assert.equal(await test('order').count(), 0)
+  },
+
+  async 'a ticket that would be refused says why, and is no error'() {
+    await roomy()
+    await button('Sell').click()
+    await page.locator('[name=qty]').fill('900000')
+    await page.locator('[data-test="outlook"]', { hasText: 'Would be refused: insufficient position' }).waitFor()
+    await button('Buy').click()
+    await page.locator('[data-test="outlook"]', { hasText: 'Would be refused: insufficient balance' }).waitFor()
+    await snap('1440-refused')
+    await page.locator('[name=qty]').fill('10')
+    await page.locator('[data-test="outlook"]', { hasText: 'Rests' }).waitFor()
+  },
+
+  async 'the heartbeat holds the switch, which fires when the tab is gone'() {
+    await roomy()
+    const o = await rests(4)
+    await page.getByLabel('Timeout').selectOption('5')
+    await test('heartbeat').click()
+    await page.locator('[data-test="deadman"][data-armed="true"]').waitFor()
+    const deadline = async () => BigInt((await trader.call('GET', '/v1/portfolio/deadman')).body.deadline_ts)
+    const first = await deadline()
+    await eventually('the page beats', async () => (await deadline()) > first + 4_000_000_000n)
+    assert.equal((await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}`, 'orders'))[0].status, 'resting')
+    await page.close()
+    const gone = await eventually('the switch fires', async () => (await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}&status=canceled`, 'orders'))[0])
+    assert.equal(gone.reason, 'deadman')
+    page = await context.newPage()
+    await open()
+    await page.locator('[data-test="deadman"][data-armed="false"]').waitFor()
+    await tab('History')
+    await page.locator(`[data-test="past-order"][data-id="${o.order_id}"]`, { hasText: 'deadman' }).waitFor()
+  },
+
+  async 'a settlement appears'() {
+    await page.keyboard.press('1')
+    await eventually('a round with time to buy', async () => {
+      const [r] = await list('/v1/rounds?category=1&limit=1', 'rounds')
+      if (r?.status !== 'trading' || Date.now() % 60_000 > 30_000) return false
+      const { body } = await trader.call('GET', `/v1/markets/${r.market_id}`)
+      return body.yes_ask > 0 && (await page.locator('.submit:enabled').count()) > 0
+    }, ROUND_MS)
+    await button('Market').click()
+    await page.locator('[name=qty]').fill('10')
+    await page.locator('.submit').click()
+    await page.locator('[data-test="notice"]', { hasText: 'Filled' }).first().waitFor()
+    for (const scheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme: scheme })
+      await page.locator(`html[data-shade="${scheme}"]`).waitFor({ state: 'attached' })
+      await snap(`1440-${scheme}`)
+    }
+    await page.setViewportSize({ width: 1024, height: 768 })
+    await snap('1024-dark')
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await tab('Settlements')
+    await test('settlement').first().waitFor({ timeout: ROUND_MS })
+    const [paid] = await list('/v1/portfolio/settlements?limit=1', 'settlements')
+    assert.equal(await test('settlement').first().getAttribute('data-payout'), paid.payout)
+    assert.equal(paid.payout, String((paid.winner === 'yes' ? paid.yes_qty : paid.no_qty) * 10000))
+    await test('last-settlement').waitFor()
+    await tab('Rounds')
+    await page.locator('[data-test="round"]', { hasText: paid.winner.toUpperCase() }).first().waitFor()
+    await snap('1440-dark-settled')
+  },
+
+  async 'a narrow screen has room for everything'() {
+    await page.setViewportSize({ width: 390, height: 844 })
+    for (const scheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme: scheme })
+      for (const place of ['Markets', 'Chart', 'Book', 'Trade', 'Account']) {
+        await page.getByRole('navigation').getByRole('button', { name: place }).click()
+        await page.locator('main .panel:visible').first().waitFor()
+        const wide = await page.evaluate(() => [...document.querySelectorAll('main, .panel, header')].filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5).length + (document.documentElement.scrollWidth > innerWidth ? 1 : 0))
+        assert.equal(wide, 0, `${place} is wider than the screen`)
+        await snap(`390-${scheme}-${place.toLowerCase()}`)
+      }
+    }
+    await page.getByRole('navigation').getByRole('button', { name: 'Markets' }).click()
+    await page.locator('[data-category="6"]').tap()
+    await page.getByRole('heading', { name: /^Gold 15 m/ }).waitFor()
+    await page.setViewportSize({ width: 1440, height: 900 })
+  },
+
+  async 'a key is pasted once, and stays where no script can read it'() {
+    const reader = traderOf(venue, 'reader')
+    await page.getByRole('button', { name: /^Sign out/ }).click()
+    await page.locator('[name=key]').fill(reader.api_key)
+    await page.locator('[name=secret]').fill('not a secret')
+    await button('Sign in').click()
+    await page.getByRole('alert').waitFor()
+    await page.locator('[name=secret]').fill(reader.secret)
+    await button('Sign in').click()
+    await live()
+    await page.getByRole('button', { name: 'This key may not trade' }).waitFor()
+    await page.reload()
+    await live()
+    await page.getByRole('button', { name: 'This key may not trade' }).waitFor()
+    const extractable = await page.evaluate(
+      () =>
+        new Promise((resolve, reject) => {
+          const request = indexedDB.open('duplex')
+          request.onerror = () => reject(request.error)
+          request.onsuccess = () => {
+            const got = request.result.transaction('keys').objectStore('keys').get('signed-in')
+            got.onsuccess = () => resolve(got.result.key.extractable)
+          }
+        }),
+    )
+    assert.equal(extractable, false)
+    const text = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML]))
+    assert.ok(!text.includes(reader.secret))
+  },
+}
+
+let failed = false
+try {
+  for (const [name, step] of Object.entries(steps)) {
+    const begun = Date.now()
+    try {
+      await step()
+      assert.deepEqual(browser.troubles, [])
+      console.log(`ok    ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`)
+    } catch (e) {
+      failed = true
+      console.log(`FAIL  ${name}\n${e.stack}\n${browser.troubles.join('\n')}`)
+      await snap('failed')
+      break
+    }
+  }
+} finally {
+  await browser.close()
+  await venue.close()
+}
+console.log(`screenshots: ${shots}`)
+process.exitCode = failed ? 1 : 0

@@ -1,0 +1,99 @@
+// What can be held against figures, without a browser: Vite serves the modules.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { createServer } from 'vite'
+
+let server
+const load = (path) => server.ssrLoadModule(`/src/${path}`)
+
+before(async () => {
+  server = await createServer({ root: new URL('..', import.meta.url).pathname, server: { middlewareMode: true, ws: false }, appType: 'custom', logLevel: 'error', optimizeDeps: { noDiscovery: true } })
+})
+after(() => server.close())
+
+test('signatures are those of the vectors', async () => {
+  const { importSecret, sign } = await load('venue/sign.ts')
+  const vectors = JSON.parse(readFileSync(new URL('../../../schemas/vectors/signing.json', import.meta.url), 'utf8'))
+  assert.ok(vectors.length > 3)
+  for (const v of vectors) assert.equal(await sign(await importSecret(v.secret), v.timestamp, v.method, v.target, v.body), v.signature, v.name)
+  await assert.rejects(importSecret('00'), /64 hex/)
+})
+
+test('the curl line signs the same bytes', async () => {
+  const { asCurl } = await load('venue/copy.ts')
+  const { importSecret, sign } = await load('venue/sign.ts')
+  const secret = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'
+  const action = { method: 'POST', target: '/v1/x?a=1&b=%2C', body: `{"it's":"$HOME \\n"}`, tool: '', args: {} }
+  const line = asCurl(action, 'http://127.0.0.1:1', 'k').replace('$(date +%s%3N)', '1700000000000').replace(/curl -sS[\s\S]*$/, 'printf %s "$sig"')
+  const got = execFileSync('bash', ['-c', line], { env: { ...process.env, DX_SECRET: secret }, encoding: 'utf8' })
+  assert.equal(got, await sign(await importSecret(secret), '1700000000000', action.method, action.target, action.body))
+})
+
+test('a list is whole from a page and what came after it', async () => {
+  const { Ledgered, keyed } = await load('desk/ledgered.ts')
+  const row = (seq, n = 0) => ({ seq: String(seq), n })
+  const l = new Ledgered(4)
+  assert.ok(l.live(row(9)))
+  assert.ok(l.live(row(10)))
+  l.read([row(9), row(8), row(8, 1)], '9')
+  assert.deepEqual(l.rows, [row(10), row(9), row(8), row(8, 1)])
+  assert.ok(!l.live(row(9)), 'the page had it')
+  assert.ok(l.live(row(11)))
+  assert.deepEqual(l.rows.map((r) => r.seq), ['11', '10', '9', '8'])
+  assert.deepEqual(keyed([row(11), row(8), row(8, 1)]).map((k) => k.key), ['11 0', '8 0', '8 1'])
+})
+
+test('a ladder has every price of the grid, sums and own orders', async () => {
+  const { ladder } = await load('desk/ladder.ts')
+  const { Book } = await load('desk/books.ts')
+  const book = new Book({ market_id: 1, generation: 2, yes: [[400, 5], [390, 7]], no: [[9500, 3]] })
+  const mine = { market_id: 1, generation: 2, side: 'sell', outcome: 'no', tick: 9600, remaining_qty: 2 }
+  const l = ladder(book, 'yes', [mine, { ...mine, generation: 1 }], 3)
+  assert.deepEqual(l.bids, [{ tick: 400, qty: 5, sum: 5, mine: 2 }, { tick: 390, qty: 7, sum: 12, mine: 0 }, { tick: 380, qty: 0, sum: 12, mine: 0 }])
+  assert.deepEqual(l.asks.map((r) => [r.tick, r.sum]), [[500, 3], [600, 3], [700, 3]]) // 10000 − the NO bid
+  assert.equal(l.most, 12)
+  const other = ladder(book, 'no', [mine], 3)
+  assert.deepEqual(other.asks.map((r) => [r.tick, r.qty, r.mine]), [[9600, 5, 2], [9610, 7, 0], [9620, 0, 0]])
+  assert.deepEqual(book.chance, { value: 4.5, bound: '' })
+  book.apply({ market_id: 1, generation: 2, changes: [{ outcome: 'no', tick: 9500, qty: 0 }] })
+  assert.deepEqual(book.chance, { value: 4, bound: '≥' })
+})
+
+test('the mean of a window carries a missing second on for five', async () => {
+  const { Prices } = await load('desk/prices.ts')
+  const p = new Prices()
+  const tick = (sec, price) => p.tick({ feed: 0, price: String(price * 1e8), ts: `${sec}000000000`, fresh_source_count: 1 })
+  assert.equal(p.mean(100, 110), undefined)
+  tick(99, 10)
+  tick(103, 20)
+  tick(105, 40)
+  assert.equal(p.mean(100, 110), (10 + 10 + 10 + 20 + 20 + 40) / 6) // what is to come does not count
+  tick(120, 50)
+  assert.equal(p.mean(104, 114), (20 + 40 * 6) / 7) // 111, 112, 113 are too far from 105
+  tick(104, 30) // late, and in its place
+  assert.deepEqual(p.points.map((x) => x.sec), [99, 103, 104, 105, 120])
+})
+
+test('a ticket is what the venue takes', async () => {
+  const { Draft, onGrid } = await load('desk/draft.svelte.ts')
+  for (const [cents, fine] of [[1, true], [0.9, false], [3.9, true], [3.95, false], [4, true], [4.1, false], [96, true], [96.1, true], [99.9, true], [100, false], [null, false]]) assert.equal(onGrid(cents), fine, String(cents))
+  const round = { market_id: 3, generation: 7 }
+  const d = new Draft()
+  d.price = 47
+  d.id = '5'
+  assert.deepEqual(d.order(round, 0), { client_order_id: '5', market_id: 3, generation: 7, side: 'buy', outcome: 'yes', qty: 10, tick: 4700 })
+  d.tif = 'gtt'
+  d.seconds = 2
+  d.postOnly = true
+  assert.deepEqual(d.order(round, 1000), { client_order_id: '5', market_id: 3, generation: 7, side: 'buy', outcome: 'yes', qty: 10, tick: 4700, tif: 'gtt', expiry_ts: '3000000000', post_only: true })
+  d.kind = 'market'
+  assert.deepEqual(d.order(round, 1000), { client_order_id: '5', market_id: 3, generation: 7, side: 'buy', outcome: 'yes', qty: 10, type: 'market', max_cost: '100000' })
+  d.side = 'sell'
+  d.worst = 12.34
+  d.reduceOnly = true
+  assert.deepEqual(d.order(round, 1000), { client_order_id: '5', market_id: 3, generation: 7, side: 'sell', outcome: 'yes', qty: 10, type: 'market', worst_tick: 1234, reduce_only: true })
+  d.qty = 1.5
+  assert.match(d.wrong, /Quantity/)
+})

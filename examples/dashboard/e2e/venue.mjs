@@ -1,0 +1,58 @@
+// A whole `dx dev` on free ports of the loopback, and a trader who speaks REST to it.
+import { execFileSync, spawn } from 'node:child_process'
+import { createHmac, randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const START_MS = 60_000
+
+// openVenue builds dx, starts it, and waits until its dev file says that everything
+// listens.
+export async function openVenue() {
+  const dir = mkdtempSync(join(tmpdir(), 'duplex-e2e-'))
+  const dx = join(dir, 'dx')
+  execFileSync('go', ['build', '-o', dx, './cmd/dx'], { cwd: root, stdio: 'inherit' })
+  const file = join(dir, 'dev.json')
+  const any = '127.0.0.1:0'
+  const process = spawn(dx, ['dev', '--quiet', '--api', any, '--portal', any, '--admin', any, '--dev-file', file, '--data', join(dir, 'data')], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const ended = new Promise((resolve) => process.once('exit', resolve))
+  const until = Date.now() + START_MS
+  while (!existsSync(file)) {
+    if (process.exitCode !== null) throw new Error(`dx dev ended with ${process.exitCode}`)
+    if (Date.now() > until) throw new Error('dx dev does not start')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return {
+    ...JSON.parse(readFileSync(file, 'utf8')),
+    async close() {
+      process.kill('SIGTERM')
+      await ended
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+// traderOf calls the venue as one of its dev accounts.
+export function traderOf(venue, name) {
+  const account = venue.accounts.find((a) => a.name === name)
+  let last = 0
+  return {
+    ...account,
+    async call(method, target, body, headers) {
+      const text = body === undefined ? '' : JSON.stringify(body)
+      last = Math.max(Date.now(), last + 1)
+      const signature = createHmac('sha256', Buffer.from(account.secret, 'hex')).update(`${last}\n${method}\n${target}\n${text}`).digest('base64')
+      const answer = await fetch(venue.api + target, {
+        method,
+        body: text || undefined,
+        headers: { 'DX-ACCESS-KEY': account.api_key, 'DX-ACCESS-TIMESTAMP': String(last), 'DX-ACCESS-SIGNATURE': signature, 'Content-Type': 'application/json', ...headers },
+      })
+      return { status: answer.status, body: await answer.json() }
+    },
+  }
+}
+
+export const freshId = () => String(randomBytes(7).readUIntBE(1, 6) + 1)

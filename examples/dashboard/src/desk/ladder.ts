@@ -1,0 +1,59 @@
+import type { Level, Order, OutcomeName } from '../venue/wire.ts'
+import type { Book } from './books.ts'
+
+// Rung is one price of the ladder in ticks of the outcome looked at: what rests
+// there, how much there is from the best price up to it, and how much is the caller's.
+export interface Rung {
+  tick: number
+  qty: number
+  sum: number
+  mine: number
+}
+
+export interface Ladder {
+  asks: Rung[] // best first
+  bids: Rung[]
+  most: number // the larger sum, to draw against
+}
+
+// ladder lays out a book. Asks of an outcome are the bids for the other: 10000 less.
+export function ladder(book: Book, looked: OutcomeName, own: Iterable<Order>, depth: number): Ladder {
+  const other: OutcomeName = looked === 'yes' ? 'no' : 'yes'
+  const mine = ownAt(book, looked, own)
+  const bids = rungs(book.bids(looked), mine.bid, depth, false)
+  const asks = rungs(book.bids(other).map(([tick, qty]) => [10000 - tick, qty]), mine.ask, depth, true)
+  return { bids, asks, most: Math.max(1, bids.at(-1)?.sum ?? 0, asks.at(-1)?.sum ?? 0) }
+}
+
+// rungs are the prices of the grid from the best on, also those where nothing rests:
+// so distance on the ladder is distance in price.
+function rungs(levels: Level[], mine: Map<number, number>, depth: number, up: boolean): Rung[] {
+  const at = new Map(levels)
+  const out: Rung[] = []
+  let sum = 0
+  for (let tick = levels[0]?.[0] ?? 0; tick >= 100 && tick <= 9990 && out.length < depth; tick = next(tick, up)) {
+    const qty = at.get(tick) ?? 0
+    out.push({ tick, qty, sum: (sum += qty), mine: mine.get(tick) ?? 0 })
+  }
+  return out
+}
+
+// next price of the grid `narrow`: whole cents from 4 to 96, tenths beyond.
+export function next(tick: number, up: boolean): number {
+  const coarse = up ? tick >= 400 && tick < 9600 : tick > 400 && tick <= 9600
+  return tick + (up ? 1 : -1) * (coarse ? 100 : 10)
+}
+
+// ownAt sums the caller's resting orders by price and side of the ladder: a buy of
+// the outcome bids for it, and so does a sale of the other.
+function ownAt(book: Book, looked: OutcomeName, own: Iterable<Order>): { bid: Map<number, number>; ask: Map<number, number> } {
+  const out = { bid: new Map<number, number>(), ask: new Map<number, number>() }
+  for (const o of own) {
+    if (o.market_id !== book.market || o.generation !== book.generation) continue
+    const same = o.outcome === looked
+    const side = (o.side === 'buy') === same ? out.bid : out.ask
+    const tick = same ? o.tick : 10000 - o.tick
+    side.set(tick, (side.get(tick) ?? 0) + o.remaining_qty)
+  }
+  return out
+}

@@ -1,0 +1,41 @@
+import { ms, type Round } from '../venue/wire.ts'
+
+// The nine series: three assets at three cadences (the category of a round).
+
+export interface Asset {
+  feed: number
+  name: string
+  unit: string
+  decimals: number
+}
+
+export interface Series {
+  category: number
+  asset: Asset
+  minutes: number
+  cadence: string
+}
+
+export const assets: Asset[] = [
+  { feed: 0, name: 'BTC', unit: 'USD', decimals: 2 },
+  { feed: 1, name: 'Gold', unit: 'USD/oz', decimals: 2 },
+  { feed: 2, name: 'WTI', unit: 'USD/bbl', decimals: 3 },
+]
+
+const cadences = [
+  { minutes: 1, cadence: '60 s' },
+  { minutes: 5, cadence: '5 m' },
+  { minutes: 15, cadence: '15 m' },
+]
+
+export const allSeries: Series[] = assets.flatMap((asset, a) => cadences.map((c, i) => ({ category: a * 3 + i + 1, asset, ...c })))
+
+export function seriesOf(category: number): Series | undefined {
+  return allSeries[category - 1]
+}
+
+// boundary is when a round freezes, in ms: the end of its cadence by the wall clock.
+export function boundary(r: Round, s: Series): number {
+  const step = s.minutes * 60_000
+  return Math.floor(ms(r.open_ts) / step) * step + step
+}

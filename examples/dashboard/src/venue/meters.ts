@@ -1,0 +1,53 @@
+import type { Bucket, Limits } from './wire.ts'
+
+export type BucketName = 'read' | 'write' | 'cancel'
+
+// Meter reckons what a token bucket still holds. The venue tells rate and burst, and
+// a refusal tells that it was empty; in between the page counts what it spent itself,
+// so another client on the same key goes unseen.
+export class Meter {
+  rate = 0
+  burst = 0
+  #tokens = 0
+  #at = 0
+
+  grant(b: Bucket, now: number): void {
+    const first = this.burst === 0
+    this.rate = b.sustained_rate_per_s
+    this.burst = b.burst
+    this.#tokens = first ? b.burst : this.left(now)
+    this.#at = now
+  }
+
+  spend(n: number, now: number): void {
+    this.#tokens = Math.max(0, this.left(now) - n)
+    this.#at = now
+  }
+
+  empty(now: number): void {
+    this.#tokens = 0
+    this.#at = now
+  }
+
+  left(now: number): number {
+    return Math.min(this.burst, this.#tokens + (this.rate * Math.max(0, now - this.#at)) / 1000)
+  }
+}
+
+export class Meters {
+  read = new Meter()
+  write = new Meter()
+  cancel = new Meter()
+
+  grant(l: Limits, now: number): void {
+    this.read.grant(l.read, now)
+    this.write.grant(l.write, now)
+    this.cancel.grant(l.cancel, now)
+  }
+}
+
+// bucketOf is the bucket a request draws from.
+export function bucketOf(method: string, target: string): BucketName {
+  if (method === 'GET' || target === '/v1/mcp') return 'read' // of the agent lane the page only reads
+  return method === 'DELETE' || target.startsWith('/v1/portfolio/deadman') ? 'cancel' : 'write'
+}

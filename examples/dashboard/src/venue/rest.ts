@@ -1,0 +1,102 @@
+import type { VenueClock } from './clock.ts'
+import { bucketOf, type Meters } from './meters.ts'
+import { type Credentials, sign } from './sign.ts'
+
+// Refused is an answer of the venue that says no.
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string
+  readonly hint: string
+
+  constructor(status: number, code: string, hint = '') {
+    super(code.replaceAll('_', ' '))
+    this.status = status
+    this.code = code
+    this.hint = hint
+  }
+}
+
+// ToolResult is what the agent lane answers to tools/call.
+interface ToolResult {
+  result: { isError?: boolean; structuredContent: { error?: { code: string }; hint?: string } }
+}
+
+const REVISION = '2025-11-25' // of the agent lane
+
+// Action is a request worth repeating elsewhere: as curl, or as a tool call.
+export interface Action {
+  method: string
+  target: string
+  body: string
+  tool: string
+  args: unknown
+}
+
+// Rest sends signed requests, each signed anew by the venue's clock.
+export class Rest {
+  readonly base: string
+  readonly #credentials: Credentials
+  readonly #clock: VenueClock
+  readonly #meters: Meters
+  #last = 0
+
+  constructor(base: string, credentials: Credentials, clock: VenueClock, meters: Meters) {
+    this.base = base
+    this.#credentials = credentials
+    this.#clock = clock
+    this.#meters = meters
+  }
+
+  get<T>(target: string): Promise<T> {
+    return this.call<T>('GET', target)
+  }
+
+  // tool calls the agent lane, where a refusal is an ordinary answer that says what
+  // would help. It throws Refused as call does.
+  async tool<T>(name: string, args: unknown): Promise<T> {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } })
+    const { result } = await this.call<ToolResult>('POST', '/v1/mcp', body)
+    const said = result.structuredContent
+    if (result.isError) throw new Refused(200, said.error?.code ?? 'unknown', said.hint)
+    return said as T
+  }
+
+  // call throws Refused if the venue says no, and TypeError if it cannot be reached.
+  // A clock that is off is set by the answer's Date, and the request sent once more:
+  // what was refused for its signature was surely not done.
+  async call<T>(method: string, target: string, body = ''): Promise<T> {
+    const first = await this.#send(method, target, body)
+    if (first.status !== 401) return this.#read<T>(first, method, target)
+    this.#clock.dated(first.headers.get('Date'), Date.now())
+    return this.#read<T>(await this.#send(method, target, body), method, target)
+  }
+
+  async #send(method: string, target: string, body: string): Promise<Response> {
+    const ts = this.#stamp()
+    const headers: Record<string, string> = {
+      'DX-ACCESS-KEY': this.#credentials.id,
+      'DX-ACCESS-TIMESTAMP': ts,
+      'DX-ACCESS-SIGNATURE': await sign(this.#credentials.key, ts, method, target, body),
+    }
+    if (body) headers['Content-Type'] = 'application/json'
+    if (target === '/v1/mcp') headers['MCP-Protocol-Version'] = REVISION
+    this.#meters[bucketOf(method, target)].spend(1, performance.now())
+    return fetch(this.base + target, { method, headers, body: body || null, cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer' })
+  }
+
+  // stamp never repeats itself: the same request signed twice in one millisecond
+  // would be answered as a repeat.
+  #stamp(): string {
+    this.#last = Math.max(Math.round(this.#clock.now()), this.#last + 1)
+    return String(this.#last)
+  }
+
+  async #read<T>(answer: Response, method: string, target: string): Promise<T> {
+    const body: unknown = await answer.json()
+    if (answer.ok) return body as T
+    const error = (body as { error?: { code?: string; data?: { code?: string } } }).error // data: of the agent lane
+    const code = error?.data?.code ?? error?.code ?? `http_${answer.status}`
+    if (code === 'rate_limited') this.#meters[bucketOf(method, target)].empty(performance.now())
+    throw new Refused(answer.status, code)
+  }
+}

@@ -1,0 +1,218 @@
+// The venue's records as they come over the wire. Numbers of 64 bits are decimal
+// strings; money is in pips, prices of an index are at 1e8, *_ts are ns.
+
+export type U64 = string
+export type OutcomeName = 'yes' | 'no'
+export type Side = 'buy' | 'sell'
+export type Path = 'direct' | 'mint' | 'merge'
+export type RoundStatus = 'trading' | 'frozen' | 'proposed' | 'settled' | 'void'
+export type OrderStatus = 'resting' | 'partially_filled' | 'executed' | 'canceled' | 'expired' | 'rejected'
+export type Level = [tick: number, qty: number]
+
+export interface Round {
+  market_id: number
+  status: RoundStatus
+  strike: U64
+  settle_price: U64
+  winner: OutcomeName | null
+  open_ts: U64
+  freeze_ts: U64
+  resolve_ts: U64
+  round_number: U64
+  generation: number
+  category: number
+  twap_window_secs: number
+  fresh_source_count_at_freeze: number
+  paused: boolean
+}
+
+export interface Market {
+  market_id: number
+  generation: number
+  round_number: U64
+  volume: U64
+  open_interest: U64
+}
+
+export interface Order {
+  order_id: U64 | null
+  client_order_id: U64
+  market_id: number
+  generation: number
+  side: Side
+  outcome: OutcomeName
+  type: 'limit' | 'market'
+  tick: number
+  qty: number
+  tif: 'gtc' | 'gtt' | 'ioc' | 'fok'
+  expiry_ts: U64
+  max_cost: U64
+  group_id: number
+  flags: number
+  status: OrderStatus
+  reason: string
+  filled_qty: number
+  remaining_qty: number
+  created_seq: U64
+  created_ts: U64
+  last_update_seq: U64
+}
+
+export interface Fill {
+  seq: U64
+  ts: U64
+  market_id: number
+  order_id: U64
+  client_order_id: U64
+  role: 'maker' | 'taker'
+  side: Side
+  outcome: OutcomeName
+  qty: number
+  tick_yes: number
+  path: Path
+  fee: U64
+}
+
+export interface Position {
+  market_id: number
+  generation: number
+  round_number: U64
+  yes_qty: number
+  no_qty: number
+  yes_reserved: number
+  no_reserved: number
+  cost: U64
+}
+
+export interface Settlement {
+  seq: U64
+  ts: U64
+  market_id: number
+  generation: number
+  round_number: U64
+  outcome_status: 'settled' | 'void'
+  winner: OutcomeName | null
+  yes_qty: number
+  no_qty: number
+  payout: U64
+}
+
+export interface Trade {
+  seq: U64
+  ts: U64
+  market_id: number
+  generation: number
+  tick_yes: number
+  qty: number
+  path: Path
+  taker_side: Side
+  taker_outcome: OutcomeName
+}
+
+export interface Deadman {
+  armed: boolean
+  timeout_ms: number
+  deadline_ts: U64
+}
+
+export interface BookSnapshot {
+  market_id: number
+  generation: number
+  yes: Level[]
+  no: Level[]
+}
+
+export interface BookDelta {
+  market_id: number
+  generation: number
+  changes: { outcome: OutcomeName; tick: number; qty: number }[]
+}
+
+export interface OracleTick {
+  feed: number
+  price: U64
+  ts: U64
+  fresh_source_count: number
+}
+
+export interface UserSnapshot {
+  as_of_seq: U64
+  cash: U64
+  reserved: U64
+  positions: Position[]
+  orders: Order[]
+  deadman: Deadman
+}
+
+export type UserEvent =
+  | { event: 'order'; ts: U64; order: Order }
+  | ({ event: 'fill' } & Fill)
+  | { event: 'balance'; ts: U64; cash: U64; reserved: U64; change: number; cause: string }
+  | ({ event: 'position'; ts: U64 } & Position)
+  | ({ event: 'settlement' } & Settlement)
+  | ({ event: 'deadman'; ts: U64; fired: boolean } & Deadman)
+  | { event: 'deposit' | 'withdrawal' | 'key_revoked'; ts: U64 }
+
+export interface Bucket {
+  sustained_rate_per_s: number
+  burst: number
+}
+
+export interface Limits {
+  scopes: ('read' | 'trade' | 'withdraw')[]
+  read: Bucket
+  write: Bucket
+  cancel: Bucket
+  trailing_volume_30d: U64
+}
+
+export interface PlaceOrder {
+  client_order_id: U64
+  market_id: number
+  side: Side
+  outcome: OutcomeName
+  type?: 'market'
+  tick?: number
+  worst_tick?: number
+  qty: number
+  tif?: 'gtt' | 'ioc' | 'fok'
+  expiry_ts?: U64
+  max_cost?: U64
+  group_id?: number
+  post_only?: true
+  reduce_only?: true
+  cancel_on_pause?: true
+  stp_maker?: true
+  generation?: number
+}
+
+export interface Placed {
+  order_id: U64
+  status: OrderStatus
+  filled_qty: number
+  resting_qty: number
+  fills: { tick_yes: number; qty: number; path: Path }[]
+  reason?: string
+}
+
+export interface Preview {
+  status: OrderStatus
+  fills: { tick_yes: number; qty: number; path: Path }[]
+  avg_tick_yes: number
+  fee: U64
+  reserved: U64
+  worst_loss: U64
+  best_payout: U64
+  cash_after: U64
+  reason?: string
+}
+
+// after tells whether a comes after b; both are digits without leading zeros.
+export function after(a: U64, b: U64): boolean {
+  return a.length === b.length ? a > b : a.length > b.length
+}
+
+// ms is a *_ts in milliseconds.
+export function ms(ts: U64): number {
+  return ts.length > 6 ? Number(ts.slice(0, -6)) : 0
+}
