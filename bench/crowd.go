@@ -208,7 +208,7 @@ func (r *rig) metrics(ctx context.Context) (string, error) {
 	b, err := io.ReadAll(resp.Body)
 	var told strings.Builder
 	for line := range strings.Lines(string(b)) {
-		if strings.HasPrefix(line, "dx_ws_") {
+		if strings.HasPrefix(line, "duplex_ws_") {
 			told.WriteString(strings.Replace(line, " ", "\t", 1))
 		}
 	}

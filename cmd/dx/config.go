@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -36,7 +37,12 @@ func (f *fileFlags) Validate(app *kong.Application) error {
 	return nil
 }
 
+// Resolve gives a setting of the file. The environment goes before it, and a flag of
+// the command line before both.
 func (f *fileFlags) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if variable(flag) != "" {
+		return nil, nil
+	}
 	for _, name := range []string{flag.Name, strings.ReplaceAll(flag.Name, "-", "_")} {
 		if v, ok := f.values[name]; ok {
 			switch v.(type) {
@@ -47,4 +53,14 @@ func (f *fileFlags) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 		}
 	}
 	return nil, nil
+}
+
+// variable is the variable of the environment that sets a flag; "" if none does.
+func variable(flag *kong.Flag) string {
+	for _, name := range flag.Envs {
+		if _, set := os.LookupEnv(name); set {
+			return name
+		}
+	}
+	return ""
 }

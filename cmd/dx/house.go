@@ -177,7 +177,7 @@ func (h *house) listen() error {
 	h.serve(api, h.gate.Edge(routes))
 	h.serve(portalAt, portal.New(portal.Options{Static: dashboard.Files(), DevKey: h.plan.devKey, Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), AsyncAPI: ws.AsyncAPI(version(), h.api), Tools: h.agents.Offered(), Changelog: duplex.Changelog, API: h.api, MCP: h.api + mcp.Path, Log: h.plan.log}))
 	h.serve(adminAt, admin.New(admin.Options{
-		Venue: h.venue, Gate: h.gate, Token: sha256.Sum256([]byte(h.plan.token)), Desk: &manual.Desk{}, Sources: h.sources, Log: h.plan.log,
+		Venue: h.venue, Gate: h.gate, Token: sha256.Sum256([]byte(h.plan.token)), Desk: &manual.Desk{}, Sources: h.sources, Sockets: h.sockets, Log: h.plan.log,
 	}))
 	return nil
 }
@@ -187,6 +187,14 @@ func (h *house) sources() []feeds.State {
 		return nil
 	}
 	return h.poster.States()
+}
+
+func (h *house) sockets() admin.Sockets {
+	s := &h.events.Stats
+	out := admin.Sockets{Frames: s.Frames.Load(), Deliveries: s.Handed.Load(), Thinned: s.Thinned.Load(), Closed: map[int]uint64{1009: 0, 1012: 0, 4401: 0, 4408: 0}}
+	out.Connections, out.Subscriptions, out.QueuedBytes = h.events.Now()
+	s.Closed(func(code int, n uint64) { out.Closed[code] = n })
+	return out
 }
 
 // prices starts the sources and the sessions.

@@ -2,20 +2,20 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
 	"time"
 
-	"duplex/core"
 	"duplex/feeds"
 	"duplex/feeds/session"
 )
 
 // serveCmd is `dx serve` (contract operator).
-type serveCmd struct {
+type serveCmd struct{ serveSettings }
+
+// serveSettings are its flags; each is also DX_… and a line of dx.toml.
+type serveSettings struct {
 	API           string        `help:"Address of REST, the agent lane and events." default:":8080"`
 	Portal        string        `help:"Address of the portal." default:":8081"`
 	Admin         string        `help:"Address of the operator; keep it on loopback." default:"127.0.0.1:8082"`
@@ -31,8 +31,8 @@ type serveCmd struct {
 }
 
 func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err error) {
-	if s.Dispute < 0 || s.Dispute > 24*time.Hour {
-		return flagError{"dispute", errors.New("0s to 24h")}
+	if err := s.disputeSound(); err != nil {
+		return err
 	}
 	p := plan{listeners: listeners{s.API, s.Portal, s.Admin}, dir: s.Data, environment: "live", disputeNs: int64(s.Dispute), writeFloor: s.WriteFloor, log: log, token: s.OperatorToken}
 	if p.oracle, p.sources, err = s.prices(); err != nil {
@@ -49,8 +49,8 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 	if p.calendar, err = session.Load(); err != nil {
 		return err
 	}
-	if _, _, err := p.calendar.At(core.Gold, time.Now()); err != nil {
-		return fmt.Errorf("sessions: %w", err) // a year not covered fails loudly
+	if err := covered(time.Now()); err != nil {
+		return err
 	}
 	h, err := open(p)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 }
 
 // prices says where prices come from, and prepares their sources.
-func (s *serveCmd) prices() (kind string, sources []feeds.Source, err error) {
+func (s *serveSettings) prices() (kind string, sources []feeds.Source, err error) {
 	kind, sources, err = oracle(s.Oracle, s.ReplaySpeed, "live", "manual")
 	if kind == "live" {
 		sources, err = s.open()

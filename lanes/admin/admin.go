@@ -22,9 +22,17 @@ type Options struct {
 	Token   [32]byte             // SHA-256 of the operator's bearer token
 	Desk    *manual.Desk         // prices by hand; default one of its own
 	Sources func() []feeds.State // the oracle's sources, where there are any
+	Sockets func() Sockets       // the event lane, where there is one
 	Oracle  string               // sim, manual or live; default the venue's terms
 	Ready   func() error         // what else must hold for /readyz; its error is shown
 	Log     *slog.Logger         // of the operator's actions; default the gate's
+}
+
+// Sockets is what an operator watches of the event lane.
+type Sockets struct {
+	Connections, Subscriptions, QueuedBytes int
+	Frames, Deliveries, Thinned             uint64
+	Closed                                  map[int]uint64 // by close code
 }
 
 // lane is the operator's listener of one venue.

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,6 +65,14 @@ var (
 	requestTime = counter("request_seconds_total", "Time spent on requests", "op")
 	refusals    = counter("refusals_total", "Refusals by error code", "code")
 
+	wsConnections   = gauge("ws_connections", "Open WebSockets")
+	wsSubscriptions = gauge("ws_subscriptions", "Their subscriptions")
+	wsQueued        = gauge("ws_queued_bytes", "Bytes of frames that wait for their readers")
+	wsFrames        = counter("ws_frames_total", "Frames encoded")
+	wsDeliveries    = counter("ws_deliveries_total", "Frames handed to a reader's queue")
+	wsThinned       = counter("ws_conflations_total", "Queues thinned because their reader was behind")
+	wsClosed        = counter("ws_closes_total", "Connections closed, by code", "code")
+
 	users    = gauge("users", "Accounts")
 	resting  = gauge("resting_orders", "Orders in all books")
 	idBytes  = gauge("client_order_id_bytes", "Memory of the sets of used client order ids")
@@ -93,6 +102,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	}
 	g.sequencer(put)
 	g.gateway(put)
+	g.sockets(put)
 	g.market(put)
 	g.oracle(put)
 }
@@ -123,6 +133,22 @@ func (g gauges) gateway(put putter) {
 		put(requestTime, seconds(o.TookNs.Load()), op)
 	})
 	g.Gate.Stats.Refusals(func(code string, n uint64) { put(refusals, float64(n), code) })
+}
+
+func (g gauges) sockets(put putter) {
+	if g.Sockets == nil {
+		return
+	}
+	s := g.Sockets()
+	put(wsConnections, float64(s.Connections))
+	put(wsSubscriptions, float64(s.Subscriptions))
+	put(wsQueued, float64(s.QueuedBytes))
+	put(wsFrames, float64(s.Frames))
+	put(wsDeliveries, float64(s.Deliveries))
+	put(wsThinned, float64(s.Thinned))
+	for code, n := range s.Closed {
+		put(wsClosed, float64(n), strconv.Itoa(code))
+	}
 }
 
 // market counts under the venue's lock and tells outside it: a slow scrape must not

@@ -62,7 +62,7 @@ func TestHandshakesRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", c.name, status, body)
 		}
 	}
-	if n, _ := s.lane.Now(); n != 0 || len(s.lane.seats) != 0 {
+	if n, _, _ := s.lane.Now(); n != 0 || len(s.lane.seats) != 0 {
 		t.Error("a refused handshake keeps its seat")
 	}
 }
@@ -117,7 +117,7 @@ func TestSeats(t *testing.T) {
 	}
 	s.dial(s.Key(1, core.ScopeRead)) // another key of the same account
 	_ = all[0].ws.Close(websocket.StatusNormalClosure, "")
-	s.eventually(func() bool { n, _ := s.lane.Now(); return n == perKey })
+	s.eventually(func() bool { n, _, _ := s.lane.Now(); return n == perKey })
 	s.dial(k)
 }
 

@@ -135,7 +135,7 @@ func (s *stream) nothingLeft() {
 		if err := pprof.Lookup("goroutine").WriteTo(&running, 2); err != nil {
 			s.T.Fatal(err)
 		}
-		n, subs := s.lane.Now()
+		n, subs, _ := s.lane.Now()
 		return n == 0 && subs == 0 && !strings.Contains(running.String(), "ws.(*conn)")
 	})
 	s.lane.mu.Lock()

@@ -58,7 +58,7 @@ func TestStuckReader(t *testing.T) {
 	stuck, brisk := s.stuck(s.handshake(k)), s.dial(k)
 	stuck.say(`{"id":1,"cmd":"subscribe","params":{"channels":["user","orderbook_delta"]}}`)
 	brisk.ask("subscribe", `{"channels":["user","orderbook_delta"],"market_ids":[1]}`)
-	s.eventually(func() bool { _, subs := s.lane.Now(); return subs == 4 })
+	s.eventually(func() bool { _, subs, _ := s.lane.Now(); return subs == 4 })
 	n := uint64(0)
 	for s.closes(4408) == 0 && n < 20_000 {
 		n++

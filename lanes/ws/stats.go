@@ -27,12 +27,16 @@ func (s *Stats) Closed(visit func(code int, n uint64)) {
 	s.codes.Range(func(k, v any) bool { visit(k.(int), v.(*atomic.Uint64).Load()); return true })
 }
 
-// Now tells how many connections and subscriptions there are.
-func (l *Lane) Now() (connections, subscriptions int) {
+// Now tells how many connections and subscriptions there are, and how many bytes
+// wait for their readers.
+func (l *Lane) Now() (connections, subscriptions, queued int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
 		subscriptions += len(c.subs)
+		c.mu.Lock()
+		queued += c.queued
+		c.mu.Unlock()
 	}
-	return len(l.conns), subscriptions
+	return len(l.conns), subscriptions, queued
 }

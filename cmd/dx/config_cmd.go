@@ -1,0 +1,164 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"duplex/core"
+	"duplex/feeds/session"
+)
+
+// configCmd is `dx config`.
+type configCmd struct {
+	Check configCheck `cmd:"" help:"Check what dx serve would run with, and run nothing."`
+	Show  configShow  `cmd:"" help:"Show each setting of dx serve and where it comes from."`
+}
+
+type configCheck struct{ serveSettings }
+
+func (c *configCheck) Help() string {
+	return `Reads the file, the environment and the flags as dx serve does. A setting that cannot work is named, and the exit code is 2.
+
+Examples:
+  dx config check --config dx.toml
+  DX_DISPUTE=10s dx config check --config dx.toml`
+}
+
+func (c *configCheck) Run(out io.Writer) error {
+	if err := c.sound(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out, "sound")
+	return err
+}
+
+// sound tries every setting without making anything.
+func (s *serveSettings) sound() error {
+	for name, addr := range map[string]string{"api": s.API, "portal": s.Portal, "admin": s.Admin} {
+		if _, err := net.ResolveTCPAddr("tcp", addr); err != nil {
+			return flagError{name, err}
+		}
+	}
+	if err := s.disputeSound(); err != nil {
+		return err
+	}
+	if s.MasterKey != "" {
+		if _, err := masterKey(s.MasterKey, s.Data); err != nil {
+			return err
+		}
+	}
+	if _, _, err := s.prices(); err != nil {
+		return err
+	}
+	return covered(time.Now())
+}
+
+func (s *serveSettings) disputeSound() error {
+	if s.Dispute < 0 || s.Dispute > 24*time.Hour {
+		return flagError{"dispute", errors.New("0s to 24h")}
+	}
+	return nil
+}
+
+// covered wants a calendar for the time: a year that is not covered fails loudly.
+func covered(at time.Time) error {
+	c, err := session.Load()
+	if err == nil {
+		_, _, err = c.At(core.Gold, at)
+	}
+	if err != nil {
+		return fmt.Errorf("sessions: %w", err)
+	}
+	return nil
+}
+
+type configShow struct{ serveSettings }
+
+func (c *configShow) Help() string {
+	return `Each line is a setting, its value and its source: a flag, a variable of the environment, a line of the file, or the default. Secrets are not shown.
+
+Example:
+  dx config show --config dx.toml`
+}
+
+func (c *configShow) Run(k *kong.Context, out io.Writer) error {
+	file := ""
+	for _, f := range k.Flags() {
+		if f.Name == "config" && f.Target.IsValid() {
+			file = fmt.Sprint(f.Target.Interface())
+		}
+	}
+	lines, err := linesOf(file)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	for _, f := range k.Selected().Flags {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, shownValue(f), origin(k, f, file, lines))
+	}
+	return w.Flush()
+}
+
+// secretFlags are shown as being set, or not.
+var secretFlags = []string{"master-key", "operator-token", "pyth-key"}
+
+func shownValue(f *kong.Flag) string {
+	text := strings.Trim(strings.TrimPrefix(fmt.Sprint(f.Target.Interface()), "map"), "[]")
+	switch {
+	case text == "":
+		return "-"
+	case slices.Contains(secretFlags, f.Name):
+		return "(set)"
+	}
+	return text
+}
+
+// origin tells where a value comes from, in the order in which one source goes before
+// another.
+func origin(k *kong.Context, f *kong.Flag, file string, lines map[string]int) string {
+	for _, p := range k.Path {
+		if p.Flag == f && !p.Resolved {
+			return "--" + f.Name
+		}
+	}
+	if env := variable(f); env != "" {
+		return env
+	}
+	if n := lines[f.Name]; n > 0 {
+		return fmt.Sprintf("%s:%d", file, n)
+	}
+	return "default"
+}
+
+var settingLine = regexp.MustCompile(`^\s*\[?\s*"?([A-Za-z0-9_-]+)"?\s*[=\]]`)
+
+// linesOf finds the line of each setting of a file.
+func linesOf(file string) (map[string]int, error) {
+	out := map[string]int{}
+	if file == "" {
+		return out, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	for i, line := range strings.Split(string(b), "\n") {
+		if m := settingLine.FindStringSubmatch(line); m != nil {
+			if name := strings.ReplaceAll(m[1], "_", "-"); out[name] == 0 {
+				out[name] = i + 1
+			}
+		}
+	}
+	return out, nil
+}
