@@ -136,6 +136,11 @@ type Snapshotted struct {
 	StateHash string `json:"state_hash"`
 }
 
+// Resealed tells how many key secrets a new master key seals now.
+type Resealed struct {
+	Resealed int `json:"resealed"`
+}
+
 // AdminState sums the venue up: THE INVARIANT's terms in pips. Withdrawals are
 // pending and completed ones.
 type AdminState struct {

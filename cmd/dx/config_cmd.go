@@ -111,7 +111,7 @@ func (c *configShow) Run(k *kong.Context, out io.Writer) error {
 }
 
 // secretFlags are shown as being set, or not.
-var secretFlags = []string{"master-key", "operator-token", "pyth-key"}
+var secretFlags = []string{"master-key", "master-key-old", "operator-token", "pyth-key"}
 
 func shownValue(f *kong.Flag) string {
 	text := strings.Trim(strings.TrimPrefix(fmt.Sprint(f.Target.Interface()), "map"), "[]")

@@ -52,6 +52,8 @@ type plan struct {
 	writeFloor  int64  // 0: the default
 	token       string // the operator's
 	master      []byte
+	masterOld   []byte // sealed what master has not yet, where both are given
+	ownMaster   bool   // the master key is a file of dir
 	sources     []feeds.Source
 	calendar    *session.Calendar         // nil: every feed is always open
 	devKey      func() schemas.DevAccount // nil: the portal lends no key
@@ -70,6 +72,7 @@ type house struct {
 	events             *ws.Lane
 	agents             *mcp.Lane
 	servers            []*http.Server
+	rotating           sync.Mutex
 	stop               context.CancelFunc
 	work               sync.WaitGroup
 	failed             chan error
@@ -82,11 +85,17 @@ const stopTime = 9 * time.Second // contract operator, Stopping: 10 s in all
 func open(p plan) (*house, error) {
 	collectSeldom()
 	now := func() int64 { return time.Now().UnixNano() }
-	e, err := engine.Open(engine.Options{Dir: filepath.Join(p.dir, "journal"), Now: now, Logf: func(msg string, args ...any) { p.log.Warn(msg, args...) }})
+	o := engine.Options{Dir: filepath.Join(p.dir, "journal"), Now: now, Logf: func(msg string, args ...any) { p.log.Warn(msg, args...) }}
+	if terminal(os.Stderr) {
+		b := bar{to: os.Stderr}
+		o.Replayed = func(done, total uint64) { b.total = total; b.at(done) }
+		defer b.wipe()
+	}
+	e, err := engine.Open(o)
 	if err != nil {
 		return nil, err
 	}
-	vault, err := gate.NewVault(p.master)
+	vault, err := p.vault()
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +112,7 @@ func open(p plan) (*house, error) {
 		v.Hours = hours{p.calendar}
 	}
 	h := &house{plan: p, engine: e, venue: v, gate: gate.New(v, vault, p.log), failed: make(chan error, 4)}
-	if err := h.rule(); err != nil {
+	if err := errors.Join(h.resume(), h.rule()); err != nil {
 		return nil, errors.Join(err, e.Close(context.Background()))
 	}
 	return h, nil
@@ -115,6 +124,18 @@ func collectSeldom() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
+}
+
+// vault opens secrets under the master key, and under the old one where there is one.
+func (p *plan) vault() (*gate.Vault, error) {
+	if p.masterOld == nil {
+		return gate.NewVault(p.master)
+	}
+	v, err := gate.NewVault(p.masterOld)
+	if err == nil {
+		err = v.Turn(p.master)
+	}
+	return v, err
 }
 
 // rule puts the plan's rules into the journal where they differ.
@@ -177,7 +198,7 @@ func (h *house) listen() error {
 	h.serve(api, h.gate.Edge(routes))
 	h.serve(portalAt, portal.New(portal.Options{Static: dashboard.Files(), DevKey: h.plan.devKey, Venue: h.venue, Gate: h.gate, OpenAPI: lane.OpenAPI(), AsyncAPI: ws.AsyncAPI(version(), h.api), Tools: h.agents.Offered(), Changelog: duplex.Changelog, API: h.api, MCP: h.api + mcp.Path, Log: h.plan.log}))
 	h.serve(adminAt, admin.New(admin.Options{
-		Venue: h.venue, Gate: h.gate, Token: sha256.Sum256([]byte(h.plan.token)), Desk: &manual.Desk{}, Sources: h.sources, Sockets: h.sockets, Log: h.plan.log,
+		Venue: h.venue, Gate: h.gate, Token: sha256.Sum256([]byte(h.plan.token)), Desk: &manual.Desk{}, Sources: h.sources, Sockets: h.sockets, Rotate: h.rotation(), Log: h.plan.log,
 	}))
 	return nil
 }
@@ -187,6 +208,15 @@ func (h *house) sources() []feeds.State {
 		return nil
 	}
 	return h.poster.States()
+}
+
+// rotation is how the master key is replaced; nil where it is given from outside, or
+// where accounts are derived from it.
+func (h *house) rotation() admin.Rotate {
+	if !h.plan.ownMaster {
+		return nil
+	}
+	return h.rotate
 }
 
 func (h *house) sockets() admin.Sockets {
@@ -312,7 +342,7 @@ func masterKey(given, dir string) ([]byte, error) {
 		}
 		return b, nil
 	}
-	text, err := secretFile(filepath.Join(dir, "master.key"))
+	text, err := secretFile(masterFile(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -353,8 +383,18 @@ func writeWhole(path string, b []byte) error {
 	}
 	if err != nil {
 		os.Remove(f.Name())
+		return err
 	}
-	return err
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // derive makes a token that comes back with the master key.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -21,6 +22,7 @@ type serveSettings struct {
 	Admin         string        `help:"Address of the operator; keep it on loopback." default:"127.0.0.1:8082"`
 	Data          string        `help:"Where the venue is kept." default:"dx-data" type:"path"`
 	MasterKey     string        `help:"64 hex characters that seal the key secrets; default: a file made in the data directory."`
+	MasterKeyOld  string        `help:"The master key before, while secrets are sealed anew under the one of --master-key."`
 	OperatorToken string        `help:"Bearer of the operator; default: a file made in the data directory."`
 	Dispute       time.Duration `help:"How long a proposed price stands before it settles." default:"5s"`
 	Oracle        string        `help:"How prices come: live (the sources), manual (POST /admin/oracle/ticks) or replay:FILE." default:"live"`
@@ -40,6 +42,14 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 	}
 	if p.master, err = masterKey(s.MasterKey, s.Data); err != nil {
 		return err
+	}
+	if p.ownMaster = s.MasterKey == ""; s.MasterKeyOld != "" {
+		if p.ownMaster {
+			return flagError{"master-key-old", errors.New("goes with --master-key; dx keys rotate-master replaces the venue's own file")}
+		}
+		if p.masterOld, err = masterKey(s.MasterKeyOld, s.Data); err != nil {
+			return err
+		}
 	}
 	if p.token == "" {
 		if p.token, err = secretFile(filepath.Join(s.Data, "operator.token")); err != nil {

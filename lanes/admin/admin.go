@@ -24,9 +24,13 @@ type Options struct {
 	Sources func() []feeds.State // the oracle's sources, where there are any
 	Sockets func() Sockets       // the event lane, where there is one
 	Oracle  string               // sim, manual or live; default the venue's terms
+	Rotate  Rotate               // of the master key; nil: it is not the venue's to change
 	Ready   func() error         // what else must hold for /readyz; its error is shown
 	Log     *slog.Logger         // of the operator's actions; default the gate's
 }
+
+// Rotate makes a new master key, seals every secret under it, and tells how many.
+type Rotate func(ctx context.Context, by core.Audit) (resealed int, err error)
 
 // Sockets is what an operator watches of the event lane.
 type Sockets struct {

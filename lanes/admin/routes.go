@@ -39,6 +39,7 @@ func (l *lane) routes(m *gate.Routes) {
 	mount(l, m, "complete_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/complete", 200, l.decide(true))
 	mount(l, m, "reject_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/reject", 200, l.decide(false))
 	mount(l, m, "post_tick", "POST /admin/oracle/ticks", 200, l.postTick)
+	mount(l, m, "rotate_master_key", "POST /admin/master-key/rotate", 200, l.rotate)
 	mount(l, m, "snapshot", "POST /admin/snapshot", 200, l.snapshot)
 	mount(l, m, "get_state", "GET /admin/state", 200, l.state)
 }

@@ -9,6 +9,7 @@ import (
 	"duplex/core/view"
 	"duplex/lanes/gate"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // snapshot writes the state to disk now. It is no command: it changes nothing.
@@ -16,6 +17,17 @@ func (l *lane) snapshot(_ context.Context, c *gate.Call, in *schemas.Why) (out s
 	seq, hash, err := l.Venue.Engine.SnapshotHash()
 	l.note(c, seq, in.Reason, err)
 	return schemas.Snapshotted{Seq: schemas.U64(seq), StateHash: hex.EncodeToString(hash[:])}, err
+}
+
+// rotate puts a new master key in force. A venue that is given its key from outside
+// cannot: `invalid_transition`.
+func (l *lane) rotate(ctx context.Context, c *gate.Call, in *schemas.Why) (out schemas.Resealed, err error) {
+	if l.Rotate == nil {
+		return out, tools.Refuse("invalid_transition")
+	}
+	n, err := l.Rotate(ctx, by(in.Reason))
+	l.note(c, 0, in.Reason, err)
+	return schemas.Resealed{Resealed: n}, err
 }
 
 // state sums the venue up at one seq, in pips: the terms of THE INVARIANT (contract

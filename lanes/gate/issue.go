@@ -3,8 +3,12 @@ package gate
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
+	"slices"
 
 	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
 	"duplex/schemas"
 )
 
@@ -35,4 +39,30 @@ func (g *Gate) Issue(ctx context.Context, u core.UserID, label string, scopes co
 		return out, r.Reject
 	}
 	return schemas.NewKey{APIKey: id, Secret: hex.EncodeToString(secret), Scopes: scopes.Names(), CreatedTs: schemas.U64(r.Stamp.Ts)}, nil
+}
+
+// Reseal seals every secret that an older master key sealed under the one in force,
+// and tells how many. Requests go on meanwhile: both open.
+func (g *Gate) Reseal(ctx context.Context, by core.Audit) (n int, err error) {
+	var keys []core.Key
+	g.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) { keys = slices.Collect(v.Keys()) })
+	for i := range keys {
+		k := &keys[i]
+		secret, turn, err := g.Vault.unseal(k)
+		if err != nil {
+			return n, fmt.Errorf("key %s opens under none of the master keys: %w", k.ID, err)
+		}
+		if turn == 0 {
+			continue
+		}
+		r, err := g.Venue.Engine.Submit(ctx, &core.ResealKey{Key: k.ID, Sealed: g.Vault.Seal(k.ID, secret), Audit: by})
+		if err == nil && r.Reject != core.OK {
+			err = r.Reject
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }

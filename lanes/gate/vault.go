@@ -16,26 +16,52 @@ import (
 // Vault seals key secrets under the master key: HMAC needs a secret back, so it is
 // sealed and not hashed (contract operator, At rest).
 type Vault struct {
-	seal  cipher.AEAD
 	dummy []byte   // stands in for the secret of a key that is not there
 	open  sync.Map // *core.Key → []byte
+
+	mu    sync.RWMutex
+	seals []cipher.AEAD // under the master key in force, then under older ones
 }
 
 // NewVault makes one of a 32-byte master key.
 func NewVault(master []byte) (*Vault, error) {
+	v := &Vault{}
+	dummy := sha256.Sum256(append([]byte("no such key"), master...))
+	v.dummy = dummy[:]
+	return v, v.Turn(master)
+}
+
+// Turn puts another master key in force. What older ones sealed opens on, until Forget.
+func (v *Vault) Turn(master []byte) error {
 	if len(master) != 32 {
-		return nil, errors.New("the master key must have 32 bytes")
+		return errors.New("the master key must have 32 bytes")
 	}
 	block, err := aes.NewCipher(master)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	seal, err := cipher.NewGCM(block)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	dummy := sha256.Sum256(append([]byte("no such key"), master...))
-	return &Vault{seal: seal, dummy: dummy[:]}, nil
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.seals = append([]cipher.AEAD{seal}, v.seals...)
+	return nil
+}
+
+// Forget lets all master keys go but the one in force.
+func (v *Vault) Forget() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.seals = v.seals[:1]
+	v.open.Clear()
+}
+
+func (v *Vault) keys() []cipher.AEAD {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.seals
 }
 
 // NewKey draws an id and a secret, and seals the secret for that id.
@@ -48,20 +74,33 @@ func (v *Vault) NewKey() (id string, secret, sealed []byte) {
 	return id, secret, v.Seal(id, secret)
 }
 
-// Seal encrypts a secret, bound to the key's id.
+// Seal encrypts a secret under the master key in force, bound to the key's id.
 func (v *Vault) Seal(id string, secret []byte) []byte {
-	nonce := make([]byte, v.seal.NonceSize(), v.seal.NonceSize()+len(secret)+v.seal.Overhead())
+	seal := v.keys()[0]
+	nonce := make([]byte, seal.NonceSize(), seal.NonceSize()+len(secret)+seal.Overhead())
 	_, _ = rand.Read(nonce)
-	return v.seal.Seal(nonce, nonce, secret, []byte(id))
+	return seal.Seal(nonce, nonce, secret, []byte(id))
 }
 
 // Open decrypts a key's secret. It fails under another master key.
 func (v *Vault) Open(k *core.Key) ([]byte, error) {
-	n := v.seal.NonceSize()
-	if len(k.Sealed) < n {
-		return nil, errors.New("a sealed secret is too short")
+	secret, _, err := v.unseal(k)
+	return secret, err
+}
+
+// unseal also tells which master key opened it: 0 is the one in force.
+func (v *Vault) unseal(k *core.Key) (secret []byte, by int, err error) {
+	err = errors.New("a sealed secret is too short")
+	for i, seal := range v.keys() {
+		n := seal.NonceSize()
+		if len(k.Sealed) < n {
+			return nil, 0, err
+		}
+		if secret, err = seal.Open(nil, k.Sealed[:n], k.Sealed[n:], []byte(k.ID)); err == nil {
+			return secret, i, nil
+		}
 	}
-	return v.seal.Open(nil, k.Sealed[:n], k.Sealed[n:], []byte(k.ID))
+	return nil, 0, err
 }
 
 // secret gives a key's secret; of no key, or one that cannot be opened, a dummy.
