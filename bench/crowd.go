@@ -144,7 +144,7 @@ func (r *rig) pace(ctx context.Context, turn, i int, begun time.Time) (took []ti
 // never read, half follow the trades and half the deltas of the market traded in.
 func (r *rig) gather(f *fan, readers int) error {
 	for i := range readers {
-		command, reads := fmt.Sprintf(`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_snapshot","oracle","rounds"],"market_ids":[%d]}}`, 1+i%6), true
+		command, reads := fmt.Sprintf(`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_snapshot","rounds"],"market_ids":[%d]}}`, 1+i%6), true
 		switch i % 20 {
 		case 0:
 			command, reads = r.deltas(), false

@@ -8,7 +8,9 @@ import (
 
 // crew writes for all connections: a few goroutines, each a turn for one connection
 // after the other. With a goroutine a connection, one frame for thousands of readers
-// would put thousands before the next request that wants a processor.
+// would put thousands before the next request that wants a processor. Half of the
+// processors are left to others: Go looks for what has come over the network when one
+// is idle, and else every 10 ms.
 type crew struct {
 	mu    sync.Mutex
 	some  sync.Cond
@@ -23,7 +25,7 @@ const yieldEvery = 4
 func newCrew() *crew {
 	w := &crew{}
 	w.some.L = &w.mu
-	for range runtime.GOMAXPROCS(0) {
+	for range max(1, runtime.GOMAXPROCS(0)/2) {
 		go w.work()
 	}
 	return w
