@@ -11,6 +11,10 @@ type Stats struct {
 	SyncNs, SyncMaxNs       atomic.Int64
 	ApplyNs, ApplyMaxNs     atomic.Int64
 	Shed, Snapshots         atomic.Uint64
+
+	GroupSizes Spread // commands
+	Syncs      Spread // ns
+	Applies    Spread // ns
 }
 
 func (s *Stats) sync(d time.Duration, commands, bytes int) {
@@ -19,11 +23,14 @@ func (s *Stats) sync(d time.Duration, commands, bytes int) {
 	s.Bytes.Add(uint64(bytes))
 	s.SyncNs.Add(int64(d))
 	raise(&s.SyncMaxNs, int64(d))
+	s.GroupSizes.add(uint64(commands))
+	s.Syncs.add(uint64(max(d, 0)))
 }
 
 func (s *Stats) apply(d time.Duration, commands int) {
 	s.ApplyNs.Add(int64(d))
 	raise(&s.ApplyMaxNs, int64(d))
+	s.Applies.add(uint64(max(d, 0)))
 }
 
 func raise(a *atomic.Int64, n int64) {

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"duplex/core"
+	"duplex/core/engine"
 	"duplex/core/feed"
 	"duplex/core/venue"
 	"duplex/core/view"
@@ -61,6 +62,10 @@ var (
 	seq        = gauge("seq", "Sequence number of the last applied command")
 	ready      = gauge("ready", "1 when /readyz is 200")
 
+	groupSizes  = prometheus.NewDesc("duplex_sequencer_group_size", "Commands in a group", nil, nil)
+	syncSpread  = prometheus.NewDesc("duplex_log_sync_seconds", "Time to write and sync a group", nil, nil)
+	applySpread = prometheus.NewDesc("duplex_apply_seconds", "Time to apply a group", nil, nil)
+
 	requests    = counter("requests_total", "Requests by operation and outcome; op is empty where none was reached", "op", "outcome")
 	requestTime = counter("request_seconds_total", "Time spent on requests", "op")
 	refusals    = counter("refusals_total", "Refusals by error code", "code")
@@ -100,16 +105,26 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	put := func(m metric, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
 	}
-	g.sequencer(put)
+	g.sequencer(put, out)
 	g.gateway(put)
 	g.sockets(put)
 	g.market(put)
 	g.oracle(put)
 }
 
+// spread tells a histogram whose values are counted in 1/unit.
+func spread(out chan<- prometheus.Metric, desc *prometheus.Desc, s *engine.Spread, from, last int, unit float64) {
+	count, sum, atMost := s.Read(from, last)
+	buckets := map[float64]uint64{}
+	for limit, n := range atMost {
+		buckets[float64(limit)/unit] = n
+	}
+	out <- prometheus.MustNewConstHistogram(desc, count, float64(sum)/unit, buckets)
+}
+
 type putter func(m metric, v float64, labels ...string)
 
-func (g gauges) sequencer(put putter) {
+func (g gauges) sequencer(put putter, out chan<- prometheus.Metric) {
 	e := g.Venue.Engine
 	s := e.Stats()
 	put(groups, float64(s.Groups.Load()))
@@ -122,6 +137,9 @@ func (g gauges) sequencer(put putter) {
 	put(shed, float64(s.Shed.Load()))
 	put(snapshots, float64(s.Snapshots.Load()))
 	put(queueDepth, float64(e.Depth()))
+	spread(out, groupSizes, &s.GroupSizes, 0, 12, 1)
+	spread(out, syncSpread, &s.Syncs, 14, 34, 1e9) // from 16 µs
+	spread(out, applySpread, &s.Applies, 10, 34, 1e9)
 	put(seq, float64(e.Seq()))
 	put(ready, flag(g.health().Ready))
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func (g *Gate) Guard(prove func(*http.Request, *Call) error, next http.Handler) 
 func (g *Gate) door(prove func(*http.Request, *Call) error, api bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
-		c := &Call{ID: requestID()}
+		c := &Call{ID: requestID(), Trace: traceOf(r.Header)}
 		w.Header()["X-Request-Id"] = []string{c.ID}
 		rec := &recorder{ResponseWriter: w}
 		defer g.finish(rec, r, c, begun)
@@ -153,14 +154,33 @@ func (g *Gate) finish(w *recorder, r *http.Request, c *Call, begun time.Time) {
 			key = c.Key.ID
 		}
 		path, _, _ := strings.Cut(r.RequestURI, "?")
-		g.Log.Debug("request", "request_id", c.ID, "key", key, "method", r.Method, "path", path, "op", c.Op, "status", w.status, "took", took)
+		g.Log.Debug("request", "request_id", c.ID, "key", key, "method", r.Method, "path", path, "op", c.Op, "status", w.status, "code", w.code, "trace", c.Trace, "took", took)
 	}
 }
 
-// recorder remembers the status for the log.
+// recorder remembers status and error code for the log.
 type recorder struct {
 	http.ResponseWriter
 	status int
+	code   string
+}
+
+// Refused notes the code of an error that is being answered, for the log.
+func (w *recorder) Refused(code string) { w.code = code }
+
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// traceOf is the trace id that a caller has given the request (W3C Trace Context); ""
+// where there is none, or none that is sound.
+func traceOf(h http.Header) string {
+	v := h["Traceparent"]
+	if len(v) != 1 || len(v[0]) != 55 || v[0][:2] == "ff" || strings.Trim(v[0][3:35], "0") == "" {
+		return ""
+	}
+	if m := traceparent.FindStringSubmatch(v[0]); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 func (w *recorder) WriteHeader(code int) {
@@ -184,6 +204,9 @@ var jsonType = []string{"application/json"}
 // Fail writes the error body of spec 7 for any error of an operation or the door.
 func (g *Gate) Fail(w http.ResponseWriter, err error) {
 	e := g.Refusal(w.Header().Get("X-Request-Id"), err)
+	if r, ok := w.(interface{ Refused(code string) }); ok {
+		r.Refused(e.Code)
+	}
 	Answer(w, e.HTTP(), schemas.ErrorBody{Error: e})
 }
 

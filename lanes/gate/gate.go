@@ -54,6 +54,7 @@ type Call struct {
 	User   core.UserID // of an account token, where there is no key
 	Body   []byte      // raw, within the cap
 	Repeat string      // what makes an exact repeat: key, timestamp, signature
+	Trace  string      // trace id of the caller's, for the log
 	Op     string      // the operation's name, once routed; for the log
 }
 
