@@ -62,7 +62,7 @@ func (l *Lane) level(seq uint64, e *core.LevelChanged) {
 		side, outcome, tick = &b.No, "no", e.Tick.Opposite()
 	}
 	b.set(side, int64(tick), int64(e.Qty))
-	l.soil(e.Market)
+	l.phase.soil(e.Market)
 	if !l.topics.read(deltas, e.Market) {
 		return
 	}

@@ -99,6 +99,7 @@ func (c *conn) subscribe(id schemas.Int, p *schemas.WSSubscribe) error {
 			continue
 		}
 		l.topics.add(s)
+		l.phase.add(s)
 		l.first(s, s.markets)
 	}
 	return nil
@@ -142,7 +143,6 @@ func (l *Lane) first(s *sub, markets slots) {
 		return
 	}
 	s.born = time.Now()
-	s.phase, l.newest = l.newest, (l.newest+1)%phases
 	for m := range l.opened(s, markets).each() {
 		s.put(l.books[m].frame(l.at))
 	}

@@ -31,9 +31,7 @@ type Lane struct {
 	rounds   [venue.Slots + 1]*core.Round
 	index    [core.Feeds]*core.IndexTick
 	grid     core.Grid
-	dirty    [phases]slots // books changed since the phase's last orderbook_snapshots
-	phase    int           // whose turn is next
-	newest   int           // the phase of the last subscription
+	phase    phase
 	topics   topics
 	accounts map[core.UserID]*account
 	conns    map[*conn]struct{} // accepted
@@ -145,6 +143,7 @@ func (l *Lane) leave(c *conn) {
 func (l *Lane) remove(s *sub) {
 	if s.channel != user {
 		l.topics.remove(s)
+		l.phase.remove(s)
 		return
 	}
 	a := l.accounts[s.conn.call.Key.User]

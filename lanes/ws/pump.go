@@ -187,7 +187,7 @@ func (l *Lane) begin(seq uint64, r *core.Round) {
 		l.books[r.Market] = b
 	}
 	b.reset(r, l.grid)
-	l.soil(r.Market)
+	l.phase.soil(r.Market)
 	f := b.frame(seq)
 	for _, s := range l.topics.all[deltas] {
 		s.put(f)
@@ -197,43 +197,19 @@ func (l *Lane) begin(seq uint64, r *core.Round) {
 	}
 }
 
-// phases spread the readers of orderbook_snapshot over the interval between two of
-// them: thousands at one moment would keep everything else from the processors.
-const phases = 10
-
-// soil notes that a book has changed.
-func (l *Lane) soil(m core.MarketID) {
-	for i := range l.dirty {
-		l.dirty[i] |= bit(m)
-	}
-}
-
 // snapshots hands every changed book to those who read orderbook_snapshot and whose
-// phase it is.
+// turn it is.
 func (l *Lane) snapshots(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range l.topics.all[snapshots] {
-		l.snapshot(s, now)
+	readers, dirty := l.phase.turn()
+	for s := range readers {
+		l.snapshot(s, dirty, now)
 	}
-	seen := map[*sub]bool{} // one of several markets stands in several lists
-	for m := range l.topics.one[snapshots] {
-		for _, s := range l.topics.one[snapshots][m] {
-			if !seen[s] {
-				seen[s] = true
-				l.snapshot(s, now)
-			}
-		}
-	}
-	l.dirty[l.phase] = 0
-	l.phase = (l.phase + 1) % phases
 }
 
-func (l *Lane) snapshot(s *sub, now time.Time) {
-	if s.phase != l.phase {
-		return
-	}
-	due := s.owed | l.dirty[l.phase]
+func (l *Lane) snapshot(s *sub, dirty slots, now time.Time) {
+	due := s.owed | dirty
 	if now.Sub(s.born) < l.bounds.every {
 		s.owed = due
 		return
