@@ -39,6 +39,7 @@ type cli struct {
 	Feeds      feedsCmd                  `cmd:"" help:"Watch or record the price sources."`
 	Evidence   evidenceCmd               `cmd:"" help:"Check why a round settled as it did."`
 	Verify     verifyCmd                 `cmd:"" help:"Replay a journal and check it whole."`
+	Admin      adminCmd                  `cmd:"" help:"Act as the operator."`
 	Keys       keysCmd                   `cmd:"" help:"Replace the master key."`
 	Conf       configCmd                 `cmd:"" name:"config" help:"Check or show the settings of dx serve."`
 	Completion kongcompletion.Completion `cmd:"" help:"Print what makes a shell complete dx: bash, zsh or fish."`

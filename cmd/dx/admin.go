@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"duplex/schemas"
+)
+
+// adminCmd is `dx admin`: the operator's actions, each one call of the admin listener.
+type adminCmd struct {
+	Users      adminUsers      `cmd:"" help:"List the accounts."`
+	CreateUser adminCreateUser `cmd:"" help:"Open an account. Its token is shown once."`
+	CreateKey  adminCreateKey  `cmd:"" help:"Make a key of an account. Its secret is shown once."`
+	Deposit    adminDeposit    `cmd:"" help:"Credit an account. The same deposit id again changes nothing."`
+	Suspend    adminSuspend    `cmd:"" help:"Suspend an account: it may cancel, and not place."`
+	Resume     adminResume     `cmd:"" help:"Lift a suspension."`
+	Pause      adminPause      `cmd:"" help:"Pause a market: cancels work, placements do not."`
+	Unpause    adminUnpause    `cmd:"" help:"Lift a market's pause."`
+	Void       adminVoid       `cmd:"" help:"Void a market's round: each contract is paid 5000 pips."`
+	Propose    adminPropose    `cmd:"" help:"Propose a frozen or proposed round's settlement price."`
+	Fees       adminFees       `cmd:"" help:"Replace the fee schedule."`
+	Complete   adminComplete   `cmd:"" help:"Complete a pending withdrawal."`
+	Reject     adminReject     `cmd:"" help:"Reject a pending withdrawal; its amount goes back."`
+	Tick       adminTick       `cmd:"" help:"Post a source's price."`
+	Snapshot   adminSnapshot   `cmd:"" help:"Write a snapshot now."`
+	State      adminState      `cmd:"" help:"Sum the venue up: seq, hash, and THE INVARIANT's terms in pips."`
+}
+
+func (adminCmd) Help() string {
+	return `The answer is printed as it came, one line of JSON. Venue and token come from DX_ADMIN_URL and DX_OPERATOR_TOKEN, or from the dev file. Money is in pips: 10000 to the dollar. --reason goes into the journal with the action.
+
+Examples:
+  dx admin create-user alice
+  dx admin deposit 7 100000000 --id bank-2291
+  dx admin create-key 7 --scopes read,trade
+  dx admin pause 3 --reason "the source is wrong"
+  dx admin state`
+}
+
+// operator is who acts, and why.
+type operator struct {
+	Reason        string `help:"Why, for the audit." placeholder:"TEXT"`
+	Admin         string `help:"The operator's listener; default the dev file's." env:"DX_ADMIN_URL" placeholder:"URL"`
+	OperatorToken string `env:"DX_OPERATOR_TOKEN" hidden:"" help:"Bearer of the operator, in the environment."`
+	DevFile       string `help:"The file dx dev wrote." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+}
+
+func (o *operator) why() schemas.Why { return schemas.Why{Reason: o.Reason} }
+
+// do sends one action and prints its answer.
+func (o *operator) do(ctx context.Context, out io.Writer, method, path string, body any) error {
+	base, token := o.Admin, o.OperatorToken
+	if base == "" || token == "" {
+		dev, err := readDevFile(o.DevFile)
+		if err != nil {
+			return fmt.Errorf("no DX_ADMIN_URL and DX_OPERATOR_TOKEN, and no venue started here: %w", err)
+		}
+		base, token = dev.Admin, dev.OperatorToken
+	}
+	var sent []byte
+	if body != nil {
+		var err error
+		if sent, err = schemas.Append(nil, body); err != nil {
+			return err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, base+"/admin"+path, bytes.NewReader(sent))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode < 300 {
+		_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(text))
+		return err
+	}
+	var failed schemas.ErrorBody
+	if err := json.Unmarshal(text, &failed); err != nil || failed.Error.Code == "" {
+		return fmt.Errorf("%d %s", resp.StatusCode, text)
+	}
+	m := schemas.MeaningOf(failed.Error.Code)
+	return fmt.Errorf("%s (%d): %s %s", failed.Error.Code, resp.StatusCode, m.Means, m.Next)
+}
+
+type (
+	adminUsers struct{ operator }
+
+	adminCreateUser struct {
+		operator
+		Name     string `arg:"" help:"1 to 64 characters."`
+		Referrer *int64 `help:"The account that brought it." placeholder:"ID"`
+	}
+	adminCreateKey struct {
+		operator
+		User   uint32   `arg:"" help:"user_id."`
+		Scopes []string `help:"Of read, trade, withdraw." default:"read,trade"`
+		Label  string   `help:"For the account's list."`
+	}
+	adminDeposit struct {
+		operator
+		User   uint32 `arg:"" help:"user_id."`
+		Amount uint64 `arg:"" help:"Pips."`
+		ID     string `name:"id" required:"" help:"deposit_id, unique over the venue: a bank's reference." placeholder:"ID"`
+	}
+	adminSuspend  struct{ account }
+	adminResume   struct{ account }
+	adminPause    struct{ market }
+	adminUnpause  struct{ market }
+	adminVoid     struct{ market }
+	adminComplete struct{ withdrawal }
+	adminReject   struct{ withdrawal }
+
+	adminPropose struct {
+		market
+		Price uint64 `arg:"" help:"At 1e8: 65000.00 is 6500000000000."`
+	}
+	adminFees struct {
+		operator
+		Maker    int64 `help:"Maker rate, 1/10000." required:""`
+		Taker    int64 `help:"Taker rate, 1/10000." required:""`
+		Rebate   int64 `help:"Percent of the taker fee to the maker." default:"0"`
+		Referral int64 `help:"Percent of the taker fee to the taker's referrer." default:"0"`
+	}
+	adminTick struct {
+		operator
+		Feed   int64  `arg:"" help:"0 BTC, 1 gold, 2 WTI."`
+		Source string `arg:"" help:"Name of the source."`
+		Price  uint64 `arg:"" help:"At 1e8."`
+	}
+	adminSnapshot struct{ operator }
+	adminState    struct{ operator }
+
+	account struct {
+		operator
+		User uint32 `arg:"" help:"user_id."`
+	}
+	market struct {
+		operator
+		Market uint32 `arg:"" help:"market_id."`
+	}
+	withdrawal struct {
+		operator
+		Withdrawal uint64 `arg:"" help:"withdrawal_id."`
+	}
+)
+
+func (c *adminUsers) Run(ctx context.Context, out io.Writer) error {
+	return c.do(ctx, out, "GET", "/users", nil)
+}
+
+func (c *adminCreateUser) Run(ctx context.Context, out io.Writer) error {
+	body := schemas.CreateUser{Name: c.Name, Why: c.why()}
+	if c.Referrer != nil {
+		body.ReferrerID = schemas.Of(schemas.Int(*c.Referrer))
+	}
+	return c.do(ctx, out, "POST", "/users", body)
+}
+
+func (c *adminCreateKey) Run(ctx context.Context, out io.Writer) error {
+	return c.do(ctx, out, "POST", fmt.Sprintf("/users/%d/keys", c.User), struct {
+		Label  string   `json:"label,omitzero"`
+		Scopes []string `json:"scopes,omitempty"`
+		schemas.Why
+	}{c.Label, c.Scopes, c.why()})
+}
+
+func (c *adminDeposit) Run(ctx context.Context, out io.Writer) error {
+	if c.ID == "" {
+		return flagError{"id", errors.New("a deposit has an id")}
+	}
+	return c.do(ctx, out, "POST", fmt.Sprintf("/users/%d/deposits", c.User), struct {
+		DepositID string      `json:"deposit_id"`
+		Amount    schemas.U64 `json:"amount"`
+		schemas.Why
+	}{c.ID, schemas.U64(c.Amount), c.why()})
+}
+
+func (c *adminSuspend) Run(ctx context.Context, out io.Writer) error {
+	return c.act(ctx, out, "suspend")
+}
+func (c *adminResume) Run(ctx context.Context, out io.Writer) error { return c.act(ctx, out, "resume") }
+
+func (c *account) act(ctx context.Context, out io.Writer, what string) error {
+	return c.do(ctx, out, "POST", fmt.Sprintf("/users/%d/%s", c.User, what), c.why())
+}
+
+func (c *adminPause) Run(ctx context.Context, out io.Writer) error { return c.act(ctx, out, "pause") }
+func (c *adminUnpause) Run(ctx context.Context, out io.Writer) error {
+	return c.act(ctx, out, "resume")
+}
+func (c *adminVoid) Run(ctx context.Context, out io.Writer) error { return c.act(ctx, out, "void") }
+
+func (c *market) act(ctx context.Context, out io.Writer, what string) error {
+	return c.do(ctx, out, "POST", fmt.Sprintf("/markets/%d/%s", c.Market, what), c.why())
+}
+
+func (c *adminPropose) Run(ctx context.Context, out io.Writer) error {
+	return c.do(ctx, out, "POST", fmt.Sprintf("/markets/%d/propose", c.Market), struct {
+		SettlePrice schemas.U64 `json:"settle_price"`
+		schemas.Why
+	}{schemas.U64(c.Price), c.why()})
+}
+
+func (c *adminFees) Run(ctx context.Context, out io.Writer) error {
+	return c.do(ctx, out, "PUT", "/fees", schemas.SetFees{
+		MakerRate: schemas.Int(c.Maker), TakerRate: schemas.Int(c.Taker), MakerRebatePct: schemas.Int(c.Rebate), ReferralPct: schemas.Int(c.Referral), Why: c.why(),
+	})
+}
+
+func (c *adminComplete) Run(ctx context.Context, out io.Writer) error {
+	return c.act(ctx, out, "complete")
+}
+func (c *adminReject) Run(ctx context.Context, out io.Writer) error { return c.act(ctx, out, "reject") }
+
+func (c *withdrawal) act(ctx context.Context, out io.Writer, what string) error {
+	return c.do(ctx, out, "POST", fmt.Sprintf("/withdrawals/%d/%s", c.Withdrawal, what), c.why())
+}
+
+func (c *adminTick) Run(ctx context.Context, out io.Writer) error {
+	return c.do(ctx, out, "POST", "/oracle/ticks", schemas.Tick{Feed: schemas.Int(c.Feed), Source: c.Source, Price: schemas.U64(c.Price), Why: c.why()})
+}
+
+func (c *adminSnapshot) Run(ctx context.Context, out io.Writer) error {
+	return c.do(ctx, out, "POST", "/snapshot", c.why())
+}
+
+func (c *adminState) Run(ctx context.Context, out io.Writer) error {
+	return c.do(ctx, out, "GET", "/state", nil)
+}

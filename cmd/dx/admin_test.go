@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/schemas"
+)
+
+// Every action of the operator, from the command line.
+func TestAdmin(t *testing.T) {
+	p := start(t, t.TempDir())
+	file := filepath.Join(t.TempDir(), "dev.json")
+	b, err := schemas.Append(nil, p.dev)
+	if err == nil {
+		err = os.WriteFile(file, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("DX_DEV_FILE", file)
+	id := fmt.Sprint(p.market(20*time.Second, func(schemas.Market) bool { return true }).MarketID)
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"admin create-user alice --reason test", 0, `{"user_id":6,"account_token":"dxa_`},
+		{"admin create-user bob --referrer 6", 0, `{"user_id":7,`},
+		{"admin create-user eve --referrer 99", 1, "unknown_user (404)"},
+		{"admin users", 0, `"referrer_id":6`},
+		{"admin create-key 6 --scopes read,withdraw --label desk", 0, `"scopes":["read","withdraw"]`},
+		{"admin create-key 6 --scopes fly", 1, "schema_violation (400)"},
+		{"admin deposit 6 5000 --id one", 0, `"amount":"5000"`},
+		{"admin deposit 6 5000 --id one", 0, `"amount":"5000"`},
+		{"admin deposit 6 5000", 2, "--id"},
+		{"admin deposit 6 0 --id two", 1, "bad_amount"},
+		{"admin suspend 6", 0, `"suspended":true`},
+		{"admin resume 6", 0, `"suspended":false`},
+		{"admin pause " + id, 0, `"paused":true`},
+		{"admin unpause " + id, 0, `"paused":false`},
+		{"admin propose " + id + " 6500000000000", 1, "invalid_transition (409)"},
+		{"admin void " + id + " --reason test", 0, `"status":"void"`},
+		{"admin pause 31", 1, "unknown_market (404)"},
+		{"admin fees --maker 1 --taker 300 --rebate 10", 0, `"taker_rate":300`},
+		{"admin fees --maker 5 --taker 3", 1, "schema_violation"},
+		{"admin complete 1", 1, "unknown_withdrawal (404)"},
+		{"admin reject 1", 1, "unknown_withdrawal (404)"},
+		{"admin tick 0 desk 0", 1, "schema_violation"},
+		{"admin snapshot", 0, `"state_hash":"`},
+		{"admin state", 0, `"deposits":"`},
+	} {
+		code, out, errs := said(strings.Fields(c.args)...)
+		if text := map[bool]string{true: out, false: errs}[c.code == 0]; code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%s: exit %d\n%s%s", c.args, code, out, errs)
+		}
+	}
+	t.Setenv("DX_ADMIN_URL", p.dev.Admin)
+	t.Setenv("DX_OPERATOR_TOKEN", "wrong")
+	if code, _, errs := said("admin", "state"); code != 1 || !strings.Contains(errs, "unauthorized (401)") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
