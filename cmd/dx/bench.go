@@ -99,14 +99,12 @@ func (b *benchCmd) measure(ctx context.Context, dev *schemas.DevFile) (r benchRe
 	if err != nil {
 		return r, err
 	}
-	workers := make([]*worker, b.Conns)
-	for i := range workers {
-		if workers[i], err = b.worker(dev, keys[i], market, i); err != nil {
+	if !b.Frames {
+		workers, err := b.workers(dev, keys, market)
+		defer hangUp(workers)
+		if err != nil {
 			return r, err
 		}
-		defer workers[i].wire.conn.Close()
-	}
-	if !b.Frames {
 		return b.load(ctx, workers, nil)
 	}
 	p, err := b.probe(ctx, dev, keys[b.Conns], market)
@@ -118,12 +116,35 @@ func (b *benchCmd) measure(ctx context.Context, dev *schemas.DevFile) (r benchRe
 	if err != nil {
 		return r, err
 	}
+	workers, err := b.workers(dev, keys, market) // now: a connection that says nothing for 5 s is closed
+	defer hangUp(workers)
+	if err != nil {
+		return r, err
+	}
 	if r, err = b.load(ctx, workers, nil); err != nil {
 		return r, err
 	}
 	half, err := b.half(ctx, workers, p, r.PerSecond/2)
 	r.Frames = &benchFrames{Idle: idle, Half: half}
 	return r, err
+}
+
+// workers opens all connections.
+func (b *benchCmd) workers(dev *schemas.DevFile, keys []schemas.NewKey, market uint32) (all []*worker, err error) {
+	for i := range b.Conns {
+		w, err := b.worker(dev, keys[i], market, i)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+func hangUp(workers []*worker) {
+	for _, w := range workers {
+		_ = w.wire.conn.Close() // the venue may have
+	}
 }
 
 // load runs all workers, as fast as they can or at a pace, in orders.

@@ -20,14 +20,32 @@ const (
 
 // Options of Open. The zero value opens a log that was never trimmed.
 type Options struct {
-	Now   func() int64 // ns since the Unix epoch; time.Now if nil
-	Start Position     // of a verified snapshot: the log must reach and continue it
+	Now   func() int64     // ns since the Unix epoch; time.Now if nil
+	Start Position         // of a verified snapshot: the log must reach and continue it
+	Watch func(Step) error // see Step; none if nil
 }
+
+// Step is something the log has done to its files. Options.Watch, where given, is
+// told of each, and its error ends the log there as the disk's own would: so a
+// simulation sees what a crash may leave, and makes disks fail. It must not call
+// the log.
+type Step string
+
+const (
+	Created  Step = "created"  // an empty log, before its mark
+	Settled  Step = "settled"  // the torn tail cut, the last group written once more
+	Attached Step = "attached" // the wal opened for appending
+	Saved    Step = "saved"    // a group, and where it was full the next segment
+	Begun    Step = "begun"    // the first record of that segment
+	Marked   Step = "marked"   // the mark
+	Trimmed  Step = "trimmed"  // one segment removed
+)
 
 // File is the embedded log: a directory of segments on one machine.
 type File struct {
 	dir  string
 	now  func() int64
+	did  func(Step) error
 	lock *fileutil.LockedFile
 	cut  *Torn
 
@@ -60,11 +78,14 @@ func Open(dir string, o Options) (*File, error) {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixNano() }
 	}
+	if o.Watch == nil {
+		o.Watch = func(Step) error { return nil }
+	}
 	lock, err := lockDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{dir: dir, now: o.Now, lock: lock}
+	f := &File{dir: dir, now: o.Now, did: o.Watch, lock: lock}
 	f.out.init()
 	if err := f.open(o.Start); err != nil {
 		lock.Close()
@@ -78,13 +99,19 @@ func Open(dir string, o Options) (*File, error) {
 // still to come: the wal looks for the record in the segment the index names.
 func (f *File) markWAL() error {
 	index := max(f.segs[len(f.segs)-1].first, f.last.Number)
-	return f.wal.SaveSnapshot(&walpb.Snapshot{Index: &index, Term: new(uint64), ConfState: &raftpb.ConfState{}})
+	if err := f.wal.SaveSnapshot(&walpb.Snapshot{Index: &index, Term: new(uint64), ConfState: &raftpb.ConfState{}}); err != nil {
+		return err
+	}
+	return f.did(Begun)
 }
 
 // mark writes the mark for what is durable now.
 func (f *File) mark() error {
 	tail := f.segs[len(f.segs)-1]
-	return writeMark(f.dir, mark{Position: f.last, place: tail.place, first: tail.first})
+	if err := writeMark(f.dir, mark{Position: f.last, place: tail.place, first: tail.first}); err != nil {
+		return err
+	}
+	return f.did(Marked)
 }
 
 // Cut tells which torn tail Open cut, nil if none.
@@ -123,6 +150,9 @@ func (f *File) Propose(g Group) error {
 
 func (f *File) save(g *Group) error {
 	if err := f.wal.Save(&raftpb.HardState{}, []*raftpb.Entry{{Index: &g.Number, Data: f.record}}); err != nil {
+		return err
+	}
+	if err := f.did(Saved); err != nil {
 		return err
 	}
 	f.last = g.After()
@@ -169,6 +199,9 @@ func (f *File) Trim(below uint64) error {
 			return err
 		}
 		f.segs = f.segs[1:]
+		if err := f.did(Trimmed); err != nil {
+			return err
+		}
 	}
 	return syncDir(filepath.Join(f.dir, walDir))
 }

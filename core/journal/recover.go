@@ -68,7 +68,10 @@ func (f *File) create(start Position) error {
 	if err != nil {
 		return err
 	}
-	return w.Close()
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return f.did(Created)
 }
 
 // prove reads the whole log and stops at its end, clean or torn.
@@ -139,7 +142,10 @@ func (f *File) settle(s *scanner) error {
 	if err := w.Sync(); err != nil {
 		return err
 	}
-	return f.sweep()
+	if err := f.sweep(); err != nil {
+		return err
+	}
+	return f.did(Settled)
 }
 
 // rewrite writes the last group's frame over itself. Where the last segment holds
@@ -201,6 +207,9 @@ func (f *File) attach(s *scanner) error {
 		err = errors.New("journal: the wal reads another log than was proved")
 	}
 	f.wal = w
+	if err == nil {
+		err = f.did(Attached)
+	}
 	if err == nil && s.mark.at < len(s.segs)-1 {
 		err = f.markWAL()
 	}
