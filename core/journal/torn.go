@@ -86,15 +86,17 @@ func findWhole(rest []byte) (g Group, at int, ok bool) {
 	}
 }
 
-// headLost tells the one torn write that leaves its group whole: the frame's
-// length closes a sector that did not arrive, and all the others did. A length
-// that a single flipped bit makes zero is not taken for it.
+// headLost tells the one torn write that leaves its group whole: a sector that holds
+// only the frame's length, or that and some of the wal's envelope, did not arrive,
+// and all the others did. A length alone that a single flipped bit makes zero is
+// not taken for it.
 func headLost(rest []byte, off int64, at, body int) bool {
-	if (off+8)%sector != 0 || !allZero(rest[:8]) {
+	lost := int(sector - off%sector)
+	if lost > at || !allZero(rest[:lost]) {
 		return false
 	}
 	n := at - 8 + recordHead + body + 1
-	return n%8 != 0 || bits.OnesCount(uint(n)) > 1
+	return lost > 8 || n%8 != 0 || bits.OnesCount(uint(n)) > 1
 }
 
 // missing tells whether part of the frame at the start of rest never arrived. rest

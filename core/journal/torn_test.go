@@ -62,6 +62,35 @@ func TestTornSectors(t *testing.T) {
 	}
 }
 
+// The first sector of the last write may be the one that is missing, wherever in it
+// the frame begins: it then holds the frame's length, or the wal's envelope too,
+// and the record behind is whole.
+func TestTornFirstSector(t *testing.T) {
+	seen := map[int64]bool{}
+	for pad := 0; len(seen) < sector/8 && pad < 2*sector; pad += 8 {
+		dir := tempDir(t)
+		f := mustOpen(t, dir)
+		for i, b := range [][]byte{make([]byte, pad), make([]byte, 600)} {
+			if err := f.Propose(Group{Node: 7, Proposal: uint64(i + 1), Body: b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := mustDrain(t, f, 1)[:1]
+		dead := tempDir(t)
+		copyLog(t, dead, dir)
+		mustClose(t, f)
+		path, off, _ := lastFrame(t, dead)
+		torn := mustRead(t, path)
+		clear(torn[off : (off/sector+1)*sector])
+		mustWrite(t, path, torn)
+		wantGroups(t, dead, want, fmt.Sprintf("a frame %d bytes before the end of a sector", sector-off%sector))
+		seen[off%sector] = true
+	}
+	if len(seen) != sector/8 {
+		t.Fatalf("%d places of a frame in a sector were tried", len(seen))
+	}
+}
+
 // wantGroups opens a copy of the log and asks for exactly these groups, and that
 // the log goes on from there.
 func wantGroups(t *testing.T, dir string, want []Group, what string) {
