@@ -27,9 +27,41 @@ type User struct {
 	CreatedTs  U64     `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
 }
 
-// UserList is the answer of `GET /admin/users`.
+// ListUsers is `GET /admin/users`.
+type ListUsers struct{ Page }
+
+// UserList is its answer, by user_id.
 type UserList struct {
 	Users []User `json:"users" nullable:"false"`
+	More
+}
+
+// ListActions is `GET /admin/audit`: the actions of operators and accounts, newest
+// first. Who, Name and UserID leave out what is not theirs.
+type ListActions struct {
+	Who    string `json:"who,omitzero" in:"query" maxLength:"64" doc:"operator, account, dx or dx dev"`
+	Action string `json:"action,omitzero" in:"query" maxLength:"64" doc:"Such as suspend_user"`
+	UserID *Int   `json:"user_id,omitempty" in:"query" minimum:"1" maximum:"4294967295"`
+	Page
+}
+
+// Action is a sequenced command that somebody answers for.
+type Action struct {
+	Seq      U64               `json:"seq" pattern:"^[0-9]+$"`
+	Ts       U64               `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
+	Who      string            `json:"who"`
+	Why      string            `json:"why"`
+	Action   string            `json:"action"`
+	UserID   *uint32           `json:"user_id,omitempty"`
+	MarketID *uint32           `json:"market_id,omitempty"`
+	Detail   map[string]string `json:"detail,omitempty" doc:"What else was asked for"`
+	Refused  string            `json:"refused,omitzero" doc:"The code, where the venue refused it"`
+}
+
+// ActionList is the answer of `GET /admin/audit`.
+type ActionList struct {
+	Actions []Action `json:"actions" nullable:"false"`
+	More
 }
 
 // CreateUserKey is `POST /admin/users/{user_id}/keys`: any scopes.

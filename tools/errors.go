@@ -33,6 +33,8 @@ func ErrorOf(err error) schemas.Error {
 		return schemas.ErrorOf("shed")
 	case errors.Is(err, engine.ErrDraining), errors.Is(err, engine.ErrStopped):
 		return schemas.ErrorOf("draining")
+	case errors.Is(err, engine.ErrRevoked):
+		return schemas.ErrorOf("unauthorized")
 	case errors.Is(err, engine.ErrUnknown):
 		return schemas.ErrorOf("sequencing_timeout")
 	default:

@@ -25,7 +25,7 @@ var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 		Doc: "Place one limit or market order and learn its real outcome. Prices are pips (4700 = 47 cents) of the order's own outcome, on the market's tick_size. To be short YES, buy NO. Use a new client_order_id for every order; after a lost answer send the same one again. Try preview_order first when unsure; use place_orders for several.",
 	},
 	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
-		r, err := v.Engine.Submit(ctx, placement(who, in))
+		r, err := v.Engine.SubmitBy(ctx, who.Key, placement(who, in))
 		if err != nil {
 			return schemas.Outcome{}, err
 		}
@@ -44,7 +44,7 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 		for i := range in.Orders {
 			cmds[i] = placement(who, &in.Orders[i])
 		}
-		ends, err := v.Engine.SubmitAll(ctx, cmds)
+		ends, err := v.Engine.SubmitAll(ctx, who.Key, cmds)
 		if err != nil {
 			return schemas.PlaceResults{}, err
 		}
@@ -71,7 +71,7 @@ var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 		Doc: "Cancel one resting order by its order_id. unknown_order means it is not live any more (or never was): read it to see whether it filled.",
 	},
 	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
-		r, err := v.Engine.Submit(ctx, &core.CancelOrder{User: who.User, Order: core.OrderID(in.OrderID)})
+		r, err := v.Engine.SubmitBy(ctx, who.Key, &core.CancelOrder{User: who.User, Order: core.OrderID(in.OrderID)})
 		if err != nil {
 			return schemas.Canceled{}, err
 		}
@@ -90,7 +90,7 @@ var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 		for i, id := range in.OrderIDs {
 			cmds[i] = &core.CancelOrder{User: who.User, Order: core.OrderID(id)}
 		}
-		ends, err := v.Engine.SubmitAll(ctx, cmds)
+		ends, err := v.Engine.SubmitAll(ctx, who.Key, cmds)
 		if err != nil {
 			return schemas.CancelResults{}, err
 		}
@@ -120,7 +120,7 @@ var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
 		if in.MarketID != 0 && m == 0 {
 			m = core.MarketID(1<<16 - 1) // no such slot: the command clears nothing
 		}
-		return sequenced(v.Engine.Submit(ctx, &core.CancelAll{User: who.User, Market: m, Group: uint32(in.GroupID)}))
+		return sequenced(v.Engine.SubmitBy(ctx, who.Key, &core.CancelAll{User: who.User, Market: m, Group: uint32(in.GroupID)}))
 	},
 }
 
@@ -136,7 +136,7 @@ var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 		} else {
 			c.Amount = core.Qty(*in.ReduceBy)
 		}
-		r, err := v.Engine.Submit(ctx, c)
+		r, err := v.Engine.SubmitBy(ctx, who.Key, c)
 		if err != nil {
 			return schemas.Decreased{}, err
 		}
@@ -153,7 +153,7 @@ var ArmDeadman = &Op[schemas.ArmDeadman, schemas.Armed]{
 		Doc: "All your orders are canceled unless you call this again within timeout_ms. Use it while you leave quotes in the book; call it every third of the timeout. It fires once and then is disarmed.",
 	},
 	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.ArmDeadman) (schemas.Armed, error) {
-		_, err := sequenced(v.Engine.Submit(ctx, &core.ArmDeadman{User: who.User, TimeoutMs: uint32(in.TimeoutMs)}))
+		_, err := sequenced(v.Engine.SubmitBy(ctx, who.Key, &core.ArmDeadman{User: who.User, TimeoutMs: uint32(in.TimeoutMs)}))
 		return schemas.Armed{TimeoutMs: int64(in.TimeoutMs), Armed: true}, err
 	},
 }
@@ -164,7 +164,7 @@ var DisarmDeadman = &Op[schemas.None, schemas.Disarmed]{
 		Doc: "Take the dead-man switch off. Nothing is canceled. Harmless when it is not armed.",
 	},
 	Do: func(ctx context.Context, v *Venue, who Caller, _ *schemas.None) (schemas.Disarmed, error) {
-		_, err := sequenced(v.Engine.Submit(ctx, &core.DisarmDeadman{User: who.User}))
+		_, err := sequenced(v.Engine.SubmitBy(ctx, who.Key, &core.DisarmDeadman{User: who.User}))
 		return schemas.Disarmed{}, err
 	},
 }

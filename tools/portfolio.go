@@ -119,7 +119,7 @@ var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{
 		Doc:    "Turn qty pairs of YES and NO that you hold free of resting sells into 10000 pips each, without a fee, before the round is settled or void.",
 	},
 	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.Redeem) (out schemas.Redeemed, err error) {
-		r, err := v.Engine.Submit(ctx, &core.Redeem{User: who.User, Market: slot(in.MarketID), Qty: core.Qty(in.Qty)})
+		r, err := v.Engine.SubmitBy(ctx, who.Key, &core.Redeem{User: who.User, Market: slot(in.MarketID), Qty: core.Qty(in.Qty)})
 		if err != nil {
 			return out, err
 		}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"duplex/schemas"
 )
@@ -29,6 +31,7 @@ type adminCmd struct {
 	Reject     adminReject     `cmd:"" help:"Reject a pending withdrawal; its amount goes back."`
 	Tick       adminTick       `cmd:"" help:"Post a source's price."`
 	Snapshot   adminSnapshot   `cmd:"" help:"Write a snapshot now."`
+	Audit      adminAudit      `cmd:"" help:"List what operators and accounts did, newest first: seq, who, why."`
 	State      adminState      `cmd:"" help:"Sum the venue up: seq, hash, and THE INVARIANT's terms in pips."`
 }
 
@@ -40,6 +43,7 @@ Examples:
   dx admin deposit 7 100000000 --id bank-2291
   dx admin create-key 7 --scopes read,trade
   dx admin pause 3 --reason "the source is wrong"
+  dx admin audit --user 7
   dx admin state`
 }
 
@@ -96,8 +100,30 @@ func (o *operator) do(ctx context.Context, out io.Writer, method, path string, b
 	return fmt.Errorf("%s (%d): %s %s", failed.Error.Code, resp.StatusCode, m.Means, m.Next)
 }
 
+// list is a page of a list.
+type list struct {
+	operator
+	Limit  int    `help:"Rows of a page, 1 to 1000." default:"100"`
+	Cursor string `help:"Go on behind the page before." placeholder:"CURSOR"`
+}
+
+// show prints a page.
+func (l *list) show(ctx context.Context, out io.Writer, path string, q url.Values) error {
+	q.Set("limit", strconv.Itoa(l.Limit))
+	if l.Cursor != "" {
+		q.Set("cursor", l.Cursor)
+	}
+	return l.do(ctx, out, "GET", path+"?"+q.Encode(), nil)
+}
+
 type (
-	adminUsers struct{ operator }
+	adminUsers struct{ list }
+	adminAudit struct {
+		list
+		Who    string `help:"Only those of operator, account, dx or dx dev." placeholder:"WHO"`
+		Action string `help:"Only this action, such as suspend_user." placeholder:"NAME"`
+		User   uint32 `help:"Only what was done to, or by, this account." placeholder:"ID"`
+	}
 
 	adminCreateUser struct {
 		operator
@@ -159,7 +185,21 @@ type (
 )
 
 func (c *adminUsers) Run(ctx context.Context, out io.Writer) error {
-	return c.do(ctx, out, "GET", "/users", nil)
+	return c.show(ctx, out, "/users", url.Values{})
+}
+
+func (c *adminAudit) Run(ctx context.Context, out io.Writer) error {
+	q := url.Values{}
+	if c.Who != "" {
+		q.Set("who", c.Who)
+	}
+	if c.Action != "" {
+		q.Set("action", c.Action)
+	}
+	if c.User != 0 {
+		q.Set("user_id", strconv.FormatUint(uint64(c.User), 10))
+	}
+	return c.show(ctx, out, "/audit", q)
 }
 
 func (c *adminCreateUser) Run(ctx context.Context, out io.Writer) error {

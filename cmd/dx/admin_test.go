@@ -53,6 +53,10 @@ func TestAdmin(t *testing.T) {
 		{"admin tick 0 desk 0", 1, "schema_violation"},
 		{"admin snapshot", 0, `"state_hash":"`},
 		{"admin state", 0, `"deposits":"`},
+		{"admin audit --user 6 --action suspend_user", 0, `"who":"operator","why":"","action":"suspend_user","user_id":6}],"cursor":""`},
+		{"admin audit --who operator --limit 1", 0, `"action":"reject_withdrawal","detail":{"withdrawal_id":"1"},"refused":"unknown_withdrawal"}],"cursor":"`},
+		{"admin audit --cursor x", 1, "bad_cursor"},
+		{"admin users --limit 2", 0, `"user_id":2`},
 	} {
 		code, out, errs := said(strings.Fields(c.args)...)
 		if text := map[bool]string{true: out, false: errs}[c.code == 0]; code != c.code || !strings.Contains(text, c.want) {

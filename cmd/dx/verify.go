@@ -44,6 +44,9 @@ func (v *verifyCmd) Run(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "whole: %d commands in %d groups, up to seq %d\nstate hash %x\n", p.Commands, p.Groups, p.Seq, p.Hash)
+	if p.Actions > 0 {
+		fmt.Fprintf(out, "%d actions of operators and accounts, each with who and why\n", p.Actions)
+	}
 	if p.From > 0 {
 		fmt.Fprintf(out, "replayed from the snapshot at seq %d\n", p.From)
 	}

@@ -102,6 +102,7 @@ func (e *Engine) one(stamp int64, cmd core.Command, events *core.Events, b *Batc
 	rej := e.venue.Apply(st, cmd, events)
 	mine := slices.Clip(events.List[from:])
 	e.view.Fold(st, mine)
+	e.view.Record(st, cmd, rej, mine)
 	b.Applied = append(b.Applied, Applied{Stamp: st, Command: cmd, Reject: rej, Events: mine})
 	if c, ok := cmd.(*core.Checkpoint); ok {
 		return e.checkpoint(c)

@@ -16,6 +16,7 @@
 //	            join the open group; wait for the group or for the caller's time
 //	sequence    seal the open group: system, then cancels, then placements
 //	            a Clock first when something is due
+//	            without what comes behind the revocation of its key
 //	            log.Propose: one write and one sync for all of them
 //	apply       for each delivered group, under the lock:
 //	              venue.Apply each, view.Fold each

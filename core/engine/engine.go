@@ -13,12 +13,13 @@ import (
 	"duplex/core/view"
 )
 
-// Errors of Submit. Shed and Draining mean surely not done; Unknown means handed
-// to the log with the outcome not known (contract core, Order of checks).
+// Errors of Submit. Shed, Draining and Revoked mean surely not done; Unknown means
+// handed to the log with the outcome not known (contract core, Order of checks).
 var (
 	ErrShed     = errors.New("shed")
 	ErrDraining = errors.New("draining")
 	ErrUnknown  = errors.New("sequencing_timeout")
+	ErrRevoked  = errors.New("the key was revoked")
 	ErrStopped  = errors.New("the sequencer has stopped")
 )
 
@@ -61,10 +62,12 @@ type Engine struct {
 	pending sync.Map                   // proposal → *group
 	next    uint64                     // the next proposal; of the sequence goroutine alone
 	keys    sync.Map                   // key id → *core.Key
-	tokens  sync.Map                   // SHA-256 of an account token → core.UserID
-	feed    feed
-	waits   waits
-	stats   Stats
+	// revoking are the revocations under way; of the sequence goroutine alone.
+	revoking []revocation
+	tokens   sync.Map // SHA-256 of an account token → core.UserID
+	feed     feed
+	waits    waits
+	stats    Stats
 
 	ready   chan struct{}
 	once    sync.Once // for ready

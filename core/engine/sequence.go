@@ -87,7 +87,7 @@ func (e *Engine) propose(g *group) error {
 	if g == nil {
 		return nil
 	}
-	if len(g.order) == 0 { // every caller gave up
+	if e.screen(g); len(g.order) == 0 { // every caller gave up, or may not
 		e.queue.finish(g, nil)
 		return nil
 	}

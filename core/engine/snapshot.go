@@ -13,7 +13,8 @@ import (
 	"duplex/core/view"
 )
 
-// body is what a snapshot holds. Fields are only ever added at the end.
+// body is what a snapshot holds. Its fields do not change: a part that grows does so
+// within itself.
 type body struct {
 	_     struct{} `cbor:",toarray"`
 	Venue []byte

@@ -55,18 +55,20 @@ func classOf(cmd core.Command) (class, core.UserID) {
 // request is a command on its way.
 type request struct {
 	cmd     core.Command
+	key     *core.Key     // it was sent with; nil: none
 	wire    []byte        // as the log keeps it
 	state   atomic.Uint32 // waiting, taken or given up
 	receipt Receipt
+	err     error // set before the group is done
 }
 
 // newRequest encodes the command, in its caller's time and not the sequencer's.
-func newRequest(cmd core.Command) (*request, error) {
+func newRequest(cmd core.Command, key *core.Key) (*request, error) {
 	wire, err := journal.AppendCommand(nil, cmd)
 	if err != nil {
 		return nil, fmt.Errorf("a command that cannot be kept: %w", err)
 	}
-	return &request{cmd: cmd, wire: wire}, nil
+	return &request{cmd: cmd, key: key, wire: wire}, nil
 }
 
 const (
@@ -142,7 +144,7 @@ func (q *queue) seal(first []core.Command) *group {
 	q.open = newGroup()
 	q.busy++
 	for _, cmd := range first {
-		r, err := newRequest(cmd)
+		r, err := newRequest(cmd, nil)
 		if err != nil {
 			panic(err) // the engine's own commands always encode
 		}
@@ -216,7 +218,13 @@ func (q *queue) idle(ctx context.Context) error {
 // by a rule is in the receipt. Errors: ErrShed and ErrDraining (surely not done),
 // ErrUnknown (handed to the log, outcome not known when ctx ended), ErrStopped.
 func (e *Engine) Submit(ctx context.Context, cmd core.Command) (Receipt, error) {
-	r, err := newRequest(cmd)
+	return e.SubmitBy(ctx, nil, cmd)
+}
+
+// SubmitBy is Submit of a command that came with a key: behind the key's revocation
+// in the log nothing of it is sequenced, and the error is ErrRevoked.
+func (e *Engine) SubmitBy(ctx context.Context, key *core.Key, cmd core.Command) (Receipt, error) {
+	r, err := newRequest(cmd, key)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -234,16 +242,16 @@ type Outcome struct {
 	Err     error
 }
 
-// SubmitAll hands over commands of one account and class at once: they keep their
-// order and share a group, and are otherwise independent. The error is that none
-// was taken.
-func (e *Engine) SubmitAll(ctx context.Context, cmds []core.Command) ([]Outcome, error) {
+// SubmitAll hands over commands of one account and class that came with a key: they
+// keep their order and share a group, and are otherwise independent. The error is
+// that none was taken.
+func (e *Engine) SubmitAll(ctx context.Context, key *core.Key, cmds []core.Command) ([]Outcome, error) {
 	if len(cmds) == 0 {
 		return nil, nil
 	}
 	rs := make([]*request, len(cmds))
 	for i, cmd := range cmds {
-		r, err := newRequest(cmd)
+		r, err := newRequest(cmd, key)
 		if err != nil {
 			return nil, err
 		}
@@ -281,8 +289,8 @@ func (e *Engine) await(ctx context.Context, g *group, r *request) (Receipt, erro
 			return Receipt{}, ErrUnknown
 		}
 	}
-	if g.err != nil {
-		return Receipt{}, g.err
+	if r.err != nil {
+		return Receipt{}, r.err
 	}
-	return r.receipt, nil
+	return r.receipt, g.err
 }

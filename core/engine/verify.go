@@ -17,6 +17,7 @@ type Proof struct {
 	Hash             [32]byte // of the state there
 	From             uint64   // seq of the snapshot the replay began at; 0: from nothing
 	Snapshots        int      // compared on the way
+	Actions          uint64   // of operators and accounts, since the first command
 	Torn             *journal.Torn
 }
 
@@ -68,7 +69,7 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 	if err := e.audit(); err != nil {
 		return p, e.failure(err)
 	}
-	p.Seq = e.venue.Now().Seq
+	p.Seq, p.Actions = e.venue.Now().Seq, e.view.Recorded()
 	p.Hash, err = e.venue.Hash()
 	return p, err
 }

@@ -28,6 +28,14 @@ func (r *ring[T]) oldest() uint64 { return r.next - uint64(len(r.buf)) }
 
 func (r *ring[T]) at(n uint64) *T { return &r.buf[(r.head+int(n-r.oldest()))%len(r.buf)] }
 
+// get is the entry of a number, nil if it is not kept.
+func (r *ring[T]) get(n uint64) *T {
+	if n == 0 || n < r.oldest() || n >= r.next {
+		return nil
+	}
+	return r.at(n)
+}
+
 // down walks from the newest entry below number `from` (0: from the newest) to the
 // oldest.
 func (r *ring[T]) down(from uint64) iter.Seq2[uint64, *T] {

@@ -9,12 +9,41 @@ import (
 	"duplex/core"
 )
 
-// state is the view as a snapshot keeps it. Fields are only ever added at the end.
+// state is the view as a snapshot keeps it. Fields are only ever added at the end:
+// one that an older snapshot lacks is empty. Those of its parts do not change.
 type state struct {
 	_      struct{} `cbor:",toarray"`
 	Users  []accountState
 	Tapes  []tapeState
 	Rounds []*Round
+	Trail  trailState
+}
+
+type trailState struct {
+	_           struct{} `cbor:",toarray"`
+	Actions     []Action
+	NextAction  uint64
+	Routine     []Action
+	NextRoutine uint64
+}
+
+// read is Unmarshal of a state that may be older and so have fewer fields.
+func (s *state) read(b []byte) error {
+	var parts []cbor.RawMessage
+	if err := cbor.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	into := []any{&s.Users, &s.Tapes, &s.Rounds, &s.Trail}
+	if len(parts) < 3 || len(parts) > len(into) {
+		return fmt.Errorf("%d parts, known are 3 to %d", len(parts), len(into))
+	}
+	s.Trail.NextAction, s.Trail.NextRoutine = 1, 1
+	for i, p := range parts {
+		if err := cbor.Unmarshal(p, into[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type accountState struct {
@@ -64,13 +93,17 @@ func (w *View) MarshalBinary() ([]byte, error) {
 	}
 	slices.SortFunc(s.Tapes, func(a, b tapeState) int { return int(a.Market) - int(b.Market) })
 	s.Rounds = w.rounds.all
+	s.Trail = trailState{
+		Actions: w.trail.actions.list(), NextAction: w.trail.actions.next,
+		Routine: w.trail.routine.list(), NextRoutine: w.trail.routine.next,
+	}
 	return encoding.Marshal(s)
 }
 
 // Restore makes a view of MarshalBinary's bytes.
 func Restore(b []byte, caps Caps) (*View, error) {
 	var s state
-	if err := cbor.Unmarshal(b, &s); err != nil {
+	if err := s.read(b); err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
 	w := New(caps)
@@ -86,6 +119,8 @@ func Restore(b []byte, caps Caps) (*View, error) {
 		w.rounds.add(x, x.Round)
 		w.rounds.byslot[x.Market] = x
 	}
+	w.trail.actions.restore(s.Trail.Actions, s.Trail.NextAction)
+	w.trail.routine.restore(s.Trail.Routine, s.Trail.NextRoutine)
 	return w, nil
 }
 

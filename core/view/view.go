@@ -5,15 +5,17 @@ import (
 )
 
 // Caps bound what is kept. Per account: Terminal, Rejects, Fills, Settlements and
-// Events. Per market: Tape. Per series: Rounds.
+// Events. Per market: Tape. Per series: Rounds. Of the whole venue: Actions, and
+// Routine for those that come by the thousand.
 type Caps struct {
 	Tape, Terminal, Rejects, Fills int
 	Settlements, Events, Rounds    int
+	Actions, Routine               int
 }
 
-// DefaultCaps are those of contract core and contract ws.
+// DefaultCaps are those of contract core and contract ws; of actions ours.
 func DefaultCaps() Caps {
-	return Caps{Tape: 1000, Terminal: 1000, Rejects: 200, Fills: 2000, Settlements: 1000, Events: 4096, Rounds: 1024}
+	return Caps{Tape: 1000, Terminal: 1000, Rejects: 200, Fills: 2000, Settlements: 1000, Events: 4096, Rounds: 1024, Actions: 10_000, Routine: 1000}
 }
 
 // View is the read model.
@@ -23,6 +25,7 @@ type View struct {
 	live   map[core.OrderID]*Order
 	tapes  map[core.MarketID]*ring[Trade]
 	rounds rounds
+	trail  trail
 
 	at core.Stamp // of the command being folded
 }
@@ -39,7 +42,7 @@ type account struct {
 
 // New makes an empty view.
 func New(caps Caps) *View {
-	return &View{caps: caps, users: []*account{nil}, live: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds)}
+	return &View{caps: caps, users: []*account{nil}, live: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), trail: newTrail(caps)}
 }
 
 // Caps gives the retention in force.

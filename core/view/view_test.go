@@ -181,14 +181,14 @@ func TestEventsAfter(t *testing.T) {
 // What a snapshot brings back is what was there, and it goes on alike.
 func TestRestoredViewGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		caps := Caps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2}
+		caps := Caps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
 		w := New(caps)
 		w.Fold(core.Stamp{}, []core.Event{&core.UserChanged{User: core.User{ID: 1}}})
 		var open []core.OrderID
 		seq := uint64(0)
 		step := func(vs ...*View) {
 			seq++
-			kind := rapid.IntRange(0, 3).Draw(t, "kind")
+			kind := rapid.IntRange(0, 5).Draw(t, "kind")
 			for _, v := range vs {
 				switch {
 				case kind == 0:
@@ -197,6 +197,10 @@ func TestRestoredViewGoesOnAlike(t *testing.T) {
 					place(v, seq, core.OK)
 				case kind == 2:
 					end(v, seq, open[0])
+				case kind == 4:
+					v.Record(core.Stamp{Seq: seq}, &core.PauseMarket{Market: 1, Audit: core.Audit{Who: "operator", Why: "news"}}, core.InvalidTransition, nil)
+				case kind == 5:
+					v.Record(core.Stamp{Seq: seq}, &core.PostIndex{Tick: core.IndexTick{Price: 7}, Audit: core.Audit{Who: "operator"}}, core.OK, nil)
 				default:
 					v.Fold(core.Stamp{Seq: seq}, []core.Event{&core.AccountSettled{User: 1, Number: seq, Payout: 1}})
 				}

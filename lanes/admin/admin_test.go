@@ -238,3 +238,83 @@ func TestStateAndSnapshot(t *testing.T) {
 		}
 	}
 }
+
+// Whatever operators and accounts do is listed with who, why and what came of it;
+// a page goes on where the one before ended, whatever happens in between.
+func TestAudit(t *testing.T) {
+	d := start(t, nil)
+	d.play([]want{
+		{"POST", "/admin/users", `{"name":"carol","reason":"asked by mail"}`, 201, `"user_id":3`},
+		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d1","amount":"5000","reason":"wire 7"}`, 201, `"seq"`},
+		{"POST", "/admin/users/3/keys", `{"scopes":["read"]}`, 201, `"api_key"`},
+		{"POST", "/admin/users/3/suspend", `{"reason":"fraud?"}`, 200, ``},
+		{"POST", "/admin/markets/2/void", `{"reason":"wrong price"}`, 200, ``},
+		{"POST", "/admin/markets/2/void", `{"reason":"again"}`, 409, ``},
+		{"PUT", "/admin/fees", `{"maker_rate":0,"taker_rate":300,"maker_rebate_pct":0,"referral_pct":0}`, 200, ``},
+		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"a","price":"6500000000000","reason":"desk"}`, 200, ``},
+	})
+	d.House.Do(&core.RevokeKey{User: 3, Key: "nokey", Audit: core.Audit{Who: "account", Why: "revoked"}})
+	d.play([]want{
+		{"GET", "/admin/audit?limit=2", "", 200, `^\{"actions":\[\{"seq":"\d+","ts":"\d+","who":"account","why":"revoked","action":"revoke_key","user_id":3,"detail":\{"api_key":"nokey"\}\},\{"seq":"\d+","ts":"\d+","who":"operator","why":"desk","action":"post_tick","detail":\{"feed":"0","price":"6500000000000"\}\}\],"cursor":"[^"]+","as_of_seq":"\d+"\}$`},
+		{"GET", "/admin/audit?action=void_market", "", 200, `"why":"again","action":"void_market","market_id":2,"refused":"invalid_transition"\},.*"why":"wrong price","action":"void_market","market_id":2\}\],"cursor":""`},
+		{"GET", "/admin/audit?user_id=3&who=operator", "", 200, `"why":"fraud\?","action":"suspend_user","user_id":3\},.*"action":"create_key","user_id":3,"detail":\{"api_key":"[^"]+","scopes":"read"\}\},.*"action":"deposit".*"amount":"5000".*"why":"asked by mail","action":"create_user","user_id":3,"detail":\{"name":"carol"\}\}\],"cursor":""`},
+		{"GET", "/admin/audit?who=nobody", "", 200, `^\{"actions":\[\],"cursor":"",`},
+		{"GET", "/admin/audit?limit=0", "", 400, ``},
+		{"GET", "/admin/audit?cursor=x", "", 400, code("bad_cursor")},
+	})
+	type list struct {
+		Actions []struct {
+			Seq         uint64 `json:",string"`
+			Action, Why string
+		}
+		Cursor string
+	}
+	var whole, got list
+	_, body := d.do("GET", "/admin/audit", "")
+	d.read(body, &whole)
+	for cursor := ""; ; {
+		var p list
+		status, body := d.do("GET", "/admin/audit?limit=3&cursor="+cursor, "")
+		if d.read(body, &p); status != 200 || len(p.Actions) > 3 {
+			t.Fatalf("%d %s", status, body)
+		}
+		got.Actions = append(got.Actions, p.Actions...)
+		if cursor = p.Cursor; cursor == "" {
+			break
+		}
+		d.do("POST", "/admin/users/3/resume", "")
+	}
+	if len(whole.Actions) < 9 || fmt.Sprint(got.Actions) != fmt.Sprint(whole.Actions) {
+		t.Errorf("by pages %v\nat once %v", got.Actions, whole.Actions)
+	}
+}
+
+func TestUsersByPages(t *testing.T) {
+	d := start(t, nil)
+	for i := range 5 {
+		d.do("POST", "/admin/users", fmt.Sprintf(`{"name":"n%d"}`, i))
+	}
+	var got []uint32
+	for cursor := ""; ; {
+		var p struct {
+			Users []struct {
+				UserID uint32 `json:"user_id"`
+			}
+			Cursor string
+		}
+		status, body := d.do("GET", "/admin/users?limit=3&cursor="+cursor, "")
+		if d.read(body, &p); status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+		for _, u := range p.Users {
+			got = append(got, u.UserID)
+		}
+		if cursor = p.Cursor; cursor == "" {
+			break
+		}
+	}
+	if fmt.Sprint(got) != "[1 2 3 4 5 6 7]" {
+		t.Errorf("users %v", got)
+	}
+	d.play([]want{{"GET", "/admin/users?limit=1001", "", 400, code("schema_violation")}})
+}

@@ -42,6 +42,7 @@ func (l *lane) routes(m *gate.Routes) {
 	mount(l, m, "rotate_master_key", "POST /admin/master-key/rotate", 200, l.rotate)
 	mount(l, m, "snapshot", "POST /admin/snapshot", 200, l.snapshot)
 	mount(l, m, "get_state", "GET /admin/state", 200, l.state)
+	mount(l, m, "audit", "GET /admin/audit", 200, l.audit)
 }
 
 // mount is the one binder. Names are told apart from the API's in metrics.

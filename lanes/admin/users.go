@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"iter"
 
 	"duplex/core"
 	"duplex/core/venue"
@@ -25,13 +26,22 @@ func (l *lane) createUser(ctx context.Context, c *gate.Call, in *schemas.CreateU
 	return schemas.NewUser{UserID: uint32(made.User.ID), AccountToken: token}, nil
 }
 
-func (l *lane) listUsers(context.Context, *gate.Call, *schemas.None) (out schemas.UserList, _ error) {
+// listUsers pages through the accounts by user_id.
+func (l *lane) listUsers(_ context.Context, _ *gate.Call, in *schemas.ListUsers) (out schemas.UserList, err error) {
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		for u := range v.Users() {
-			out.Users = append(out.Users, userOf(u))
+		walk := func(from uint64) iter.Seq[core.User] {
+			return func(yield func(core.User) bool) {
+				for u := range v.Users() {
+					if uint64(u.ID) > from && !yield(u) {
+						return
+					}
+				}
+			}
 		}
+		out.Users, out.Cursor, err = page("admin_users", in, in.Page, walk, func(u core.User) uint64 { return uint64(u.ID) }, userOf)
+		out.AsOfSeq = schemas.U64(v.Now().Seq)
 	})
-	return out, nil
+	return out, err
 }
 
 func userOf(u core.User) schemas.User {

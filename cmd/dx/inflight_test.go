@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"duplex/schemas"
+)
+
+// with asks one of the other listeners with a bearer and wants a 2xx.
+func with(t *testing.T, bearer, method, url, body string, into any) {
+	t.Helper()
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+bearer)
+	if err := doJSON(r, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answer is what became of one placement.
+type answer struct {
+	begun  time.Time
+	status int
+	order  schemas.Outcome
+	err    error
+}
+
+// flood places one order after the other with a key until `stop` says so.
+func (p *process) flood(a schemas.DevAccount, market uint32, ids *atomic.Uint64, stop func(answer) bool) {
+	for {
+		x := answer{begun: time.Now()}
+		body := fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":100,"qty":1,"tif":"ioc"}`, ids.Add(1), market)
+		x.status, x.err = p.call(a, "POST", "/v1/portfolio/orders", body, &x.order)
+		if stop(x) {
+			return
+		}
+	}
+}
+
+// A key is revoked while 100 requests and 10 sockets of it are in flight: behind the
+// revocation nothing of it is in the log, after its answer nothing is accepted, and
+// the sockets are closed.
+func TestLongRevokedInFlight(t *testing.T) {
+	p := start(t, t.TempDir(), "--no-maker", "--write-floor", "1000000")
+	a := p.account("trader")
+	m := p.market(10*time.Second, func(m schemas.Market) bool { return !m.Paused })
+	var made schemas.NewKey
+	with(t, a.AccountToken, "POST", p.dev.Portal+"/keys", `{"label":"to be revoked"}`, &made)
+	key := a
+	key.APIKey, key.Secret = made.APIKey, made.Secret
+	secret, err := hex.DecodeString(made.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var all sync.WaitGroup
+	closed := make(chan error, 10)
+	for range cap(closed) {
+		h := http.Header{}
+		for list := (signer{key.APIKey, secret}).headers("GET", "/v1/ws"); len(list) > 0; list = list[2:] {
+			h.Set(list[0], list[1])
+		}
+		ws, _, err := websocket.Dial(t.Context(), p.dev.WS, &websocket.DialOptions{HTTPHeader: h})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ws.CloseNow()
+		if err := ws.Write(t.Context(), websocket.MessageText, []byte(`{"id":1,"cmd":"subscribe","channels":["user"]}`)); err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			for {
+				if _, _, err := ws.Read(t.Context()); err != nil {
+					closed <- err
+					return
+				}
+			}
+		})
+	}
+
+	var mu sync.Mutex
+	var answers []answer
+	var ids atomic.Uint64
+	busy := make(chan struct{})
+	for range 100 {
+		all.Go(func() {
+			p.flood(key, m.MarketID, &ids, func(x answer) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				if answers = append(answers, x); len(answers) == 500 {
+					close(busy)
+				}
+				return x.status != 201
+			})
+		})
+	}
+	<-busy
+	with(t, a.AccountToken, "DELETE", p.dev.Portal+"/keys/"+key.APIKey, "", nil)
+	answered := time.Now()
+	limit := time.Second
+	if !long() {
+		limit *= 10 // for a machine that has other things to do
+	}
+	for range cap(closed) {
+		if err := <-closed; websocket.CloseStatus(err) != 4401 {
+			t.Errorf("a socket ended with %v", err)
+		}
+	}
+	if late := time.Since(answered); late > limit {
+		t.Errorf("the last socket was closed after %v", late)
+	}
+	all.Wait()
+
+	var list schemas.ActionList
+	with(t, p.dev.OperatorToken, "GET", p.dev.Admin+"/admin/audit?action=revoke_key", "", &list)
+	if len(list.Actions) != 1 {
+		t.Fatalf("actions %+v", list)
+	}
+	last, refused := uint64(0), 0
+	for _, x := range answers {
+		switch {
+		case x.err != nil:
+			t.Error(x.err)
+		case x.status == 201 && x.begun.After(answered):
+			t.Errorf("order %d was accepted %v after the answer", x.order.OrderID, x.begun.Sub(answered))
+		case x.status == 201:
+			last = max(last, uint64(x.order.OrderID))
+		case x.status == 401:
+			refused++
+		default:
+			t.Errorf("status %d", x.status)
+		}
+	}
+	if last > uint64(list.Actions[0].Seq) || refused != 100 {
+		t.Errorf("the key was revoked at seq %d, its last order is %d; %d of 100 were refused", list.Actions[0].Seq, last, refused)
+	}
+	var orders schemas.OrderList
+	p.must(a, "GET", "/v1/portfolio/orders?limit=1", "", &orders)
+	if len(orders.Orders) != 1 || uint64(orders.Orders[0].CreatedSeq) > uint64(list.Actions[0].Seq) {
+		t.Errorf("behind seq %d: %+v", list.Actions[0].Seq, orders.Orders)
+	}
+	p.stop()
+}
+
+// SIGTERM under load: it ends well and in time, whoever was refused is told so, and
+// every order that was answered is there after the restart.
+func TestLongStopUnderLoad(t *testing.T) {
+	data := t.TempDir()
+	p := start(t, data, "--no-maker", "--write-floor", "1000000")
+	m := p.market(30*time.Second, func(m schemas.Market) bool { return !m.Paused })
+	names := []string{"trader", "maker", "treasurer"}
+	orders := map[string][]schemas.Outcome{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var ids atomic.Uint64
+	n, draining := 0, 0
+	busy := make(chan struct{})
+	for _, name := range names {
+		a := p.account(name)
+		for range 8 {
+			all.Go(func() {
+				p.flood(a, m.MarketID, &ids, func(x answer) bool {
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case x.err != nil: // the door is shut
+						return true
+					case x.status == 201:
+						orders[name] = append(orders[name], x.order)
+					case x.status == 503:
+						draining++
+						return draining > 1000
+					default:
+						t.Errorf("status %d", x.status)
+						return true
+					}
+					if n++; n == 900 {
+						close(busy)
+					}
+					return false
+				})
+			})
+		}
+	}
+	<-busy
+	p.stop()
+	all.Wait()
+	verified(t, data)
+	p = start(t, data, "--no-maker")
+	for name, list := range orders {
+		p.check(name, list)
+	}
+	t.Logf("%d orders answered, %d refused while it drained", n, draining)
+	var schedule json.RawMessage
+	p.must(p.account("reader"), "GET", "/v1/exchange/status", "", &schedule)
+	p.stop()
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+)
+
+// keyed makes a key of user 1.
+func keyed(t *testing.T, e *Engine, id string) *core.Key {
+	t.Helper()
+	if _, err := e.Submit(context.Background(), &core.CreateKey{User: 1, Key: id, Scopes: core.ScopeTrade, Sealed: []byte{1}}); err != nil {
+		t.Fatal(err)
+	}
+	return e.Key(id)
+}
+
+// What was proved before a key's revocation and comes to the log behind it is not
+// sequenced: not in the revocation's own group, not in the next, and not later.
+func TestNothingBehindARevocation(t *testing.T) {
+	for name, all := range map[string]bool{"one key": false, "all keys of the account": true} {
+		t.Run(name, func(t *testing.T) {
+			e, h := heldEngine(t, 64)
+			defer mustClose(t, e)
+			a, b := keyed(t, e, "a"), keyed(t, e, "b")
+			h.mu.Lock()
+			h.took = make(chan struct{}, 8)
+			ctx := context.Background()
+			type answer struct {
+				id  uint64
+				err error
+			}
+			answers := make(chan answer, 16)
+			waiting := 0
+			submit := func(key *core.Key, id uint64) {
+				waiting++
+				go func() {
+					_, err := e.SubmitBy(ctx, key, buy(1, id, core.Yes, 4000, 1))
+					answers <- answer{id, err}
+				}()
+			}
+			queued := func(n int) {
+				for e.Depth() < n {
+					time.Sleep(time.Millisecond) // they wait in the queue; nothing signals that they do
+				}
+			}
+			submit(a, 1)
+			<-h.took // with the log, before the revocation
+			revoke := &core.RevokeKey{User: 1, Key: "a"}
+			if all {
+				revoke.Key = ""
+			}
+			revoked := make(chan error)
+			go func() {
+				_, err := e.Submit(ctx, revoke)
+				revoked <- err
+			}()
+			submit(a, 2)
+			submit(b, 3)
+			submit(nil, 4)
+			queued(4)
+			h.mu.Unlock()
+			<-h.took // the revocation's group is with the log
+			submit(a, 5)
+			if err := <-revoked; err != nil {
+				t.Fatal(err)
+			}
+			submit(a, 6)
+			want := map[uint64]bool{1: true, 2: false, 3: !all, 4: true, 5: false, 6: false}
+			for range waiting {
+				got := <-answers
+				if want[got.id] != (got.err == nil) || got.err != nil && !errors.Is(got.err, ErrRevoked) {
+					t.Errorf("order %d: %v", got.id, got.err)
+				}
+			}
+			e.Read(func(v *venue.Venue, _ *view.View) {
+				for id, ok := range want {
+					if v.UsedID(1, id) != ok {
+						t.Errorf("order %d sequenced: %t", id, !ok)
+					}
+				}
+			})
+			later := keyed(t, e, "c")
+			if _, err := e.SubmitBy(ctx, later, buy(1, 7, core.Yes, 4000, 1)); err != nil {
+				t.Errorf("a key made since: %v", err)
+			}
+		})
+	}
+}
+
+// A revocation that names a key of somebody else takes nothing from it.
+func TestRevocationOfAForeignKey(t *testing.T) {
+	e, _ := heldEngine(t, 64)
+	defer mustClose(t, e)
+	a := keyed(t, e, "a")
+	if _, err := e.Submit(context.Background(), &core.RevokeKey{User: 2, Key: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.SubmitBy(context.Background(), a, buy(1, 1, core.Yes, 4000, 1)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,132 @@
+package view
+
+import (
+	"iter"
+	"strconv"
+
+	"duplex/core"
+)
+
+// Action is a command somebody answers for: who gave it, why, and what came of it
+// (contract operator, Admin: every action is journaled, replayed, audited).
+type Action struct {
+	Seq      uint64
+	Ts       int64
+	Who, Why string
+	Name     string // as the operator's listener names it: suspend_user
+	User     core.UserID
+	Market   core.MarketID
+	Detail   map[string]string // the rest; never a secret or a hash of one
+	Reject   core.Reject
+}
+
+// trail keeps the newest actions. Those that come by the thousand, prices by hand and
+// keys sealed anew, have a ring of their own and so never push out a suspension.
+type trail struct{ actions, routine ring[Action] }
+
+func newTrail(c Caps) trail {
+	return trail{actions: newRing[Action](c.Actions), routine: newRing[Action](c.Routine)}
+}
+
+// Record takes in who gave a command, if anybody answers for it.
+func (w *View) Record(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
+	a, by, ok := actionOf(cmd)
+	if !ok {
+		return
+	}
+	a.Seq, a.Ts, a.Who, a.Why, a.Reject = st.Seq, st.Ts, by.Who, by.Why, rej
+	if _, made := cmd.(*core.CreateUser); made {
+		for _, e := range events {
+			if e, ok := e.(*core.UserChanged); ok {
+				a.User = e.User.ID
+			}
+		}
+	}
+	switch cmd.(type) {
+	case *core.PostIndex, *core.ResealKey:
+		w.trail.routine.add(a)
+	default:
+		w.trail.actions.add(a)
+	}
+}
+
+// actionOf tells what a command does, and who gave it; false for those of traders,
+// of prices and of time.
+func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
+	switch c := cmd.(type) {
+	case *core.SetRules:
+		return Action{Name: "set_rules"}, c.Audit, true
+	case *core.SetFees:
+		return Action{Name: "set_fees", Detail: map[string]string{
+			"maker_rate": decimal(c.Fees.Maker), "taker_rate": decimal(c.Fees.Taker),
+			"maker_rebate_pct": decimal(c.Fees.RebatePct), "referral_pct": decimal(c.Fees.ReferPct),
+		}}, c.Audit, true
+	case *core.SetSchedule:
+		return Action{Name: "set_schedule", Detail: map[string]string{"windows": strconv.Itoa(len(c.Windows))}}, c.Audit, true
+	case *core.CreateUser:
+		return Action{Name: "create_user", Detail: map[string]string{"name": c.Name}}, c.Audit, true
+	case *core.CreateKey:
+		return Action{Name: "create_key", User: c.User, Detail: map[string]string{"api_key": c.Key, "scopes": c.Scopes.String()}}, c.Audit, true
+	case *core.RevokeKey:
+		if c.Key == "" {
+			return Action{Name: "close_account", User: c.User}, c.Audit, true
+		}
+		return Action{Name: "revoke_key", User: c.User, Detail: map[string]string{"api_key": c.Key}}, c.Audit, true
+	case *core.ResealKey:
+		return Action{Name: "reseal_key", Detail: map[string]string{"api_key": c.Key}}, c.Audit, true
+	case *core.SuspendUser:
+		return Action{Name: either(c.Lift, "resume_user", "suspend_user"), User: c.User}, c.Audit, true
+	case *core.Deposit:
+		return Action{Name: "deposit", User: c.User, Detail: map[string]string{"deposit_id": c.DepositID, "amount": decimal(c.Amount)}}, c.Audit, true
+	case *core.DecideWithdrawal:
+		name := either(c.Complete, "complete_withdrawal", "reject_withdrawal")
+		return Action{Name: name, Detail: map[string]string{"withdrawal_id": decimal(c.Withdrawal)}}, c.Audit, true
+	case *core.PauseMarket:
+		return Action{Name: either(c.Lift, "resume_market", "pause_market"), Market: c.Market}, c.Audit, true
+	case *core.VoidMarket:
+		return Action{Name: "void_market", Market: c.Market}, c.Audit, true
+	case *core.ProposePrice:
+		return Action{Name: "propose_price", Market: c.Market, Detail: map[string]string{"settle_price": decimal(c.Price)}}, c.Audit, true
+	case *core.PostIndex:
+		if c.Audit == (core.Audit{}) { // the poster's
+			return a, by, false
+		}
+		return Action{Name: "post_tick", Detail: map[string]string{"feed": decimal(c.Tick.Feed), "price": decimal(c.Tick.Price)}}, c.Audit, true
+	}
+	return a, by, false
+}
+
+func either(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
+
+func decimal[N ~int64 | ~uint8 | ~uint16 | ~uint64](n N) string {
+	return strconv.FormatUint(uint64(n), 10)
+}
+
+// Actions walks what is kept from the newest below seq `from` (0: the newest).
+func (w *View) Actions(from uint64) iter.Seq[*Action] {
+	return func(yield func(*Action) bool) {
+		a, b := w.trail.actions.next-1, w.trail.routine.next-1 // numbers of the newest not shown
+		for {
+			x, y := w.trail.actions.get(a), w.trail.routine.get(b)
+			if x == nil && y == nil {
+				return
+			}
+			if y == nil || x != nil && x.Seq > y.Seq {
+				a--
+			} else {
+				x, b = y, b-1
+			}
+			if (from == 0 || x.Seq < from) && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+// Recorded tells how many actions there were since the venue's first command.
+func (w *View) Recorded() uint64 { return w.trail.actions.next + w.trail.routine.next - 2 }
