@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"duplex/core"
@@ -22,4 +23,14 @@ func (Ledger) Accepts(_ context.Context, destination string) error {
 		return Refuse("bad_destination")
 	}
 	return nil
+}
+
+// portError is what a caller is told of a port's error: its refusal, else that it
+// does not answer. Nothing was done then.
+func portError(err error) error {
+	var refused Refused
+	if err == nil || errors.As(err, &refused) {
+		return err
+	}
+	return fmt.Errorf("%w (%v)", Refuse("funding_unavailable"), err)
 }

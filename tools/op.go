@@ -105,8 +105,9 @@ func DefaultTerms(now func() int64) Terms {
 	return Terms{Environment: "live", Oracle: "live", ReadRate: ReadRate, WriteFloor: 20, WriteCap: 400, UsdPerExtraRps: 10_000, BatchCap: 20, ResponseBudget: 2000, Now: now}
 }
 
-// Funding is the port through which money comes and goes. Its errors are
-// schemas.Error of origin port.
+// Funding is the port through which money comes and goes. It refuses with a code of
+// the table (bad_destination, withdrawal_refused); any other error of it is that the
+// port is down.
 type Funding interface {
 	// Address is where a user's deposits come in.
 	Address(ctx context.Context, u core.UserID) (address, asset string, err error)

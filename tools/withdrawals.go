@@ -17,7 +17,7 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 		Doc:    "Ask for pips to be paid out. They leave free cash at once and come back if the request is rejected. Repeat with the same client_withdrawal_id and fields to read the first again. Needs the withdraw scope, which created keys never have.",
 	},
 	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.RequestWithdrawal) (out schemas.Withdrawal, err error) {
-		if err := v.Funds.Accepts(ctx, in.Destination); err != nil {
+		if err := portError(v.Funds.Accepts(ctx, in.Destination)); err != nil {
 			return out, err
 		}
 		r, err := v.Engine.SubmitBy(ctx, who.Key, &core.RequestWithdrawal{User: who.User, ClientID: in.ClientWithdrawalID, Amount: core.Pips(in.Amount.Int64()), Destination: in.Destination})
@@ -95,7 +95,7 @@ var GetDepositAddress = &Op[schemas.Now, schemas.DepositAddress]{
 	},
 	Do: func(ctx context.Context, v *Venue, who Caller, _ *schemas.Now) (out schemas.DepositAddress, err error) {
 		if out.Address, out.Asset, err = v.Funds.Address(ctx, who.User); err != nil {
-			return out, err
+			return out, portError(err)
 		}
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out.Seen = seen(m) })
 		return out, nil

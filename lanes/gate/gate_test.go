@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/engine"
 	"duplex/tools"
 )
 
@@ -119,6 +120,20 @@ func TestOnce(t *testing.T) {
 	}
 	if n, _ := onlyOnce(o, "a", int64(time.Minute), do); n != 3 || len(o.seen) != 1 || len(o.queue) != 1 {
 		t.Errorf("a minute later: %d, %d kept", n, len(o.seen))
+	}
+}
+
+// What was surely not done is not remembered: an exact repeat of it is tried anew.
+func TestOnceForgetsWhatWasNotDone(t *testing.T) {
+	o := &once{seen: map[string]*first{}}
+	for i, c := range []struct {
+		err  error
+		code string
+	}{{engine.ErrShed, "shed"}, {tools.Refuse("funding_unavailable"), "funding_unavailable"}, {engine.ErrUnknown, "sequencing_timeout"}, {nil, "sequencing_timeout"}} {
+		_, err := onlyOnce(o, "a", int64(i), func() (int, error) { return 0, c.err })
+		if got := tools.ErrorOf(err).Code; got != c.code {
+			t.Errorf("call %d: %s, want %s", i, got, c.code)
+		}
 	}
 }
 

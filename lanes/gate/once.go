@@ -3,6 +3,9 @@ package gate
 import (
 	"sync"
 	"time"
+
+	"duplex/schemas"
+	"duplex/tools"
 )
 
 // once remembers the answers of operations that must not happen twice. An exact
@@ -51,5 +54,14 @@ func onlyOnce[Out any](o *once, repeat string, now int64, do func() (Out, error)
 	defer close(f.done)
 	out, err := do()
 	f.out, f.err = out, err
+	if err != nil && schemas.MeaningOf(tools.ErrorOf(err).Code).Retry == schemas.Safe {
+		o.forget(repeat) // nothing was done: who sends the same again means it
+	}
 	return out, err
+}
+
+func (o *once) forget(repeat string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.seen, repeat)
 }

@@ -1,8 +1,10 @@
 package rest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/lanes/lanetest"
+	"duplex/tools"
 )
 
 const (
@@ -343,6 +346,56 @@ func TestWithdrawals(t *testing.T) {
 	}
 	if status, body := h.Call(bob, "GET", "/v1/withdrawals/"+id, ""); status != 404 {
 		t.Errorf("another's withdrawal: %d %s", status, body)
+	}
+}
+
+// port is a funding port that answers as it is told to.
+type port struct{ err error }
+
+func (p *port) Address(context.Context, core.UserID) (string, string, error) {
+	return "ledger:1", "USD", p.err
+}
+func (p *port) Accepts(context.Context, string) error { return p.err }
+
+// A port that is down, slow or refuses: the code of origin port without a number, no
+// money moves, and the same request goes through once it is back.
+func TestFundingPort(t *testing.T) {
+	h, alice, _ := house(t)
+	p := &port{}
+	h.Venue.Funds = p
+	ask := `{"client_withdrawal_id":"w-1","amount":"1000","destination":"bank"}`
+	cash := func() any {
+		_, body := h.Call(alice, "GET", "/v1/portfolio/balance", "")
+		return field(t, body, "cash")
+	}
+	before := cash()
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		code   string
+	}{
+		"down":    {io.ErrUnexpectedEOF, 503, "funding_unavailable"},
+		"slow":    {context.DeadlineExceeded, 503, "funding_unavailable"},
+		"refuses": {tools.Refuse("withdrawal_refused"), 403, "withdrawal_refused"},
+	} {
+		p.err = c.err
+		for range 2 {
+			status, body := h.Call(alice, "POST", "/v1/withdrawals", ask)
+			if status != c.status || code(body) != c.code || field(t, body, "error", "origin") != "port" || field(t, body, "error", "num") != nil {
+				t.Errorf("%s: %d %s", name, status, body)
+			}
+		}
+		if status, body := h.Call(alice, "GET", "/v1/deposits/address", ""); status != c.status || code(body) != c.code {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+	if now := cash(); now != before {
+		t.Errorf("cash %v, before %v", now, before)
+	}
+	p.err = nil
+	ask = strings.Replace(ask, "w-1", "w-2", 1) // an exact repeat would be told that it was refused
+	if status, body := h.Call(alice, "POST", "/v1/withdrawals", ask); status != 202 {
+		t.Errorf("the port is back: %d %s", status, body)
 	}
 }
 
