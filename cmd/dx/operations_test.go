@@ -53,8 +53,11 @@ func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	there := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^# TYPE (duplex_\w+) `).FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (duplex_\w+) (\w+)`).FindAllStringSubmatch(string(page), -1) {
 		there[m[1]] = true
+		for _, part := range []string{"_bucket", "_sum", "_count"} {
+			there[m[1]+part] = m[2] == "histogram"
+		}
 	}
 	asked := 0
 	for _, name := range []string{"alerts.yml", "grafana.json"} {

@@ -15,7 +15,8 @@ type Spread struct {
 // spreadSize reaches 2^40: 18 minutes of nanoseconds.
 const spreadSize = 41
 
-func (s *Spread) add(n uint64) {
+// Add counts one value.
+func (s *Spread) Add(n uint64) {
 	s.counts[min(bits.Len64(max(n, 1)-1), spreadSize-1)].Add(1)
 	s.sum.Add(n)
 }

@@ -5,7 +5,7 @@ import "testing"
 func TestSpread(t *testing.T) {
 	var s Spread
 	for _, n := range []uint64{0, 1, 2, 3, 4, 5, 1000, 1 << 39, 1 << 50} {
-		s.add(n)
+		s.Add(n)
 	}
 	count, sum, atMost := s.Read(0, 10)
 	if count != 9 || sum != 1015+1<<39+1<<50 || len(atMost) != 11 {

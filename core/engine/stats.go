@@ -23,14 +23,14 @@ func (s *Stats) sync(d time.Duration, commands, bytes int) {
 	s.Bytes.Add(uint64(bytes))
 	s.SyncNs.Add(int64(d))
 	raise(&s.SyncMaxNs, int64(d))
-	s.GroupSizes.add(uint64(commands))
-	s.Syncs.add(uint64(max(d, 0)))
+	s.GroupSizes.Add(uint64(commands))
+	s.Syncs.Add(uint64(max(d, 0)))
 }
 
 func (s *Stats) apply(d time.Duration, commands int) {
 	s.ApplyNs.Add(int64(d))
 	raise(&s.ApplyMaxNs, int64(d))
-	s.Applies.add(uint64(max(d, 0)))
+	s.Applies.Add(uint64(max(d, 0)))
 }
 
 func raise(a *atomic.Int64, n int64) {

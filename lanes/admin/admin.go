@@ -60,7 +60,7 @@ func New(o Options) http.Handler {
 	l := &lane{Options: o, posting: make(chan struct{}, 1)}
 	m := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { o.Gate.Fail(w, err) })
 	l.routes(m)
-	return o.Gate.Guard(l.prove, m)
+	return o.Gate.Guard("admin", l.prove, m)
 }
 
 // prove lets a supervisor ask for health, and nobody else in without the token.

@@ -76,7 +76,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"sequencer_groups_total", "log_sync_seconds_total", "apply_seconds_max", "queue_depth", "shed_total", "oracle_index_age_seconds", "request_seconds_total"} {
+	for _, name := range []string{"sequencer_groups_total", "log_sync_seconds_total", "apply_seconds_max", "queue_depth", "shed_total", "oracle_index_age_seconds", "request_seconds"} {
 		if families["duplex_"+name] == nil {
 			t.Errorf("no %s", name)
 		}
@@ -94,8 +94,9 @@ func TestMetrics(t *testing.T) {
 		`duplex_oracle_source_values_total{feed="gold",source="east",verdict="zero"} 1`,
 		`duplex_oracle_source_outliers_total{feed="gold",source="east"} 2`,
 		`duplex_refusals_total{code="unknown_user"} 1`,
-		`duplex_requests_total{op="admin_suspend_user",outcome="failed"} 1`,
-		`duplex_requests_total{op="get_time",outcome="done"} 1`,
+		`duplex_requests_total{lane="admin",op="admin_suspend_user",outcome="failed"} 1`,
+		`duplex_requests_total{lane="rest",op="get_time",outcome="done"} 1`,
+		`duplex_request_seconds_count{lane="rest",op="get_time"} 1`,
 	} {
 		if !strings.Contains(page, "\n"+line+"\n") {
 			t.Errorf("no line %s", line)

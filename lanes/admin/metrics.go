@@ -66,8 +66,8 @@ var (
 	syncSpread  = prometheus.NewDesc("duplex_log_sync_seconds", "Time to write and sync a group", nil, nil)
 	applySpread = prometheus.NewDesc("duplex_apply_seconds", "Time to apply a group", nil, nil)
 
-	requests    = counter("requests_total", "Requests by operation and outcome; op is empty where none was reached", "op", "outcome")
-	requestTime = counter("request_seconds_total", "Time spent on requests", "op")
+	requests    = counter("requests_total", "Requests by lane, operation and outcome; op is empty where none was reached", "lane", "op", "outcome")
+	requestTime = prometheus.NewDesc("duplex_request_seconds", "Time from a request's head to its answer", []string{"lane", "op"}, nil)
 	refusals    = counter("refusals_total", "Refusals by error code", "code")
 
 	wsConnections   = gauge("ws_connections", "Open WebSockets")
@@ -106,20 +106,20 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
 	}
 	g.sequencer(put, out)
-	g.gateway(put)
+	g.gateway(put, out)
 	g.sockets(put)
 	g.market(put)
 	g.oracle(put)
 }
 
 // spread tells a histogram whose values are counted in 1/unit.
-func spread(out chan<- prometheus.Metric, desc *prometheus.Desc, s *engine.Spread, from, last int, unit float64) {
+func spread(out chan<- prometheus.Metric, desc *prometheus.Desc, s *engine.Spread, from, last int, unit float64, labels ...string) {
 	count, sum, atMost := s.Read(from, last)
 	buckets := map[float64]uint64{}
 	for limit, n := range atMost {
 		buckets[float64(limit)/unit] = n
 	}
-	out <- prometheus.MustNewConstHistogram(desc, count, float64(sum)/unit, buckets)
+	out <- prometheus.MustNewConstHistogram(desc, count, float64(sum)/unit, buckets, labels...)
 }
 
 type putter func(m metric, v float64, labels ...string)
@@ -144,11 +144,11 @@ func (g gauges) sequencer(put putter, out chan<- prometheus.Metric) {
 	put(ready, flag(g.health().Ready))
 }
 
-func (g gauges) gateway(put putter) {
-	g.Gate.Stats.Ops(func(op string, o *gate.OpStats) {
-		put(requests, float64(o.Done.Load()), op, "done")
-		put(requests, float64(o.Failed.Load()), op, "failed")
-		put(requestTime, seconds(o.TookNs.Load()), op)
+func (g gauges) gateway(put putter, out chan<- prometheus.Metric) {
+	g.Gate.Stats.Ops(func(lane, op string, o *gate.OpStats) {
+		put(requests, float64(o.Done.Load()), lane, op, "done")
+		put(requests, float64(o.Failed.Load()), lane, op, "failed")
+		spread(out, requestTime, &o.Took, 16, 34, 1e9, lane, op) // from 65 µs to 17 s
 	})
 	g.Gate.Stats.Refusals(func(code string, n uint64) { put(refusals, float64(n), code) })
 }

@@ -24,18 +24,20 @@ import (
 // Edge stands before a lane: it gives the request an id, catches panics, bounds and
 // reads the body, and lets nobody in without a signature. What passes carries a
 // Call and the time budget of a request.
-func (g *Gate) Edge(next http.Handler) http.Handler { return g.door(g.Authenticate, true, next) }
+func (g *Gate) Edge(next http.Handler) http.Handler { return g.door("rest", g.Authenticate, next) }
 
-// Guard is Edge for the listeners beside the API: `prove` says who may come in, no
-// foreign browser origin may, and the time budget is the lane's to set.
-func (g *Gate) Guard(prove func(*http.Request, *Call) error, next http.Handler) http.Handler {
-	return g.door(prove, false, next)
+// Guard is Edge for the listeners beside the API, portal and admin: `prove` says who
+// may come in, no foreign browser origin may, and the time budget is the lane's to
+// set.
+func (g *Gate) Guard(lane string, prove func(*http.Request, *Call) error, next http.Handler) http.Handler {
+	return g.door(lane, prove, next)
 }
 
-func (g *Gate) door(prove func(*http.Request, *Call) error, api bool, next http.Handler) http.Handler {
+func (g *Gate) door(lane string, prove func(*http.Request, *Call) error, next http.Handler) http.Handler {
+	api := lane == "rest" // or another lane at the same address, which then says so
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
-		c := &Call{ID: requestID(), Trace: traceOf(r.Header)}
+		c := &Call{Lane: lane, ID: requestID(), Trace: traceOf(r.Header)}
 		w.Header()["X-Request-Id"] = []string{c.ID}
 		rec := &recorder{ResponseWriter: w}
 		defer g.finish(rec, r, c, begun)
@@ -147,7 +149,7 @@ func (g *Gate) finish(w *recorder, r *http.Request, c *Call, begun time.Time) {
 		}
 	}
 	took := time.Since(begun)
-	g.Stats.count(c.Op, w.status, took)
+	g.Stats.count(c, w.status, took)
 	if g.Log.Enabled(r.Context(), slog.LevelDebug) {
 		key := ""
 		if c.Key != nil {

@@ -55,7 +55,8 @@ type Call struct {
 	Body   []byte      // raw, within the cap
 	Repeat string      // what makes an exact repeat: key, timestamp, signature
 	Trace  string      // trace id of the caller's, for the log
-	Op     string      // the operation's name, once routed; for the log
+	Lane   string      // rest, mcp, ws, portal or admin; for metrics
+	Op     string      // the operation's name, once routed; for metrics and the log
 }
 
 // Caller is who calls.

@@ -4,26 +4,32 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"duplex/core/engine"
 )
 
 // Stats counts requests and refusals for the operator.
 type Stats struct {
 	Requests atomic.Uint64
-	ops      sync.Map // op → *OpStats
+	ops      sync.Map // served → *OpStats
 	refused  sync.Map // code → *atomic.Uint64
 }
 
-// OpStats is one operation's count.
+// OpStats is one operation's count on one lane.
 type OpStats struct {
 	Done, Failed atomic.Uint64
-	TookNs       atomic.Int64
+	Took         engine.Spread // ns
 }
 
-func (s *Stats) count(op string, status int, took time.Duration) {
+// served is an operation on a lane.
+type served struct{ lane, op string }
+
+func (s *Stats) count(c *Call, status int, took time.Duration) {
 	s.Requests.Add(1)
-	x, ok := s.ops.Load(op)
+	var at any = served{c.Lane, c.Op}
+	x, ok := s.ops.Load(at)
 	if !ok {
-		x, _ = s.ops.LoadOrStore(op, &OpStats{})
+		x, _ = s.ops.LoadOrStore(at, &OpStats{})
 	}
 	o := x.(*OpStats)
 	if status >= 400 {
@@ -31,7 +37,7 @@ func (s *Stats) count(op string, status int, took time.Duration) {
 	} else {
 		o.Done.Add(1)
 	}
-	o.TookNs.Add(int64(took))
+	o.Took.Add(uint64(took))
 }
 
 func (s *Stats) refuse(code string) {
@@ -43,8 +49,12 @@ func (s *Stats) refuse(code string) {
 }
 
 // Ops and Refusals visit the counts.
-func (s *Stats) Ops(visit func(op string, o *OpStats)) {
-	s.ops.Range(func(k, v any) bool { visit(k.(string), v.(*OpStats)); return true })
+func (s *Stats) Ops(visit func(lane, op string, o *OpStats)) {
+	s.ops.Range(func(k, v any) bool {
+		at := k.(served)
+		visit(at.lane, at.op, v.(*OpStats))
+		return true
+	})
 }
 
 func (s *Stats) Refusals(visit func(code string, n uint64)) {

@@ -37,7 +37,7 @@ func TestTraceOf(t *testing.T) {
 func TestRequestLog(t *testing.T) {
 	var log bytes.Buffer
 	g := New(&tools.Venue{Terms: tools.DefaultTerms(func() int64 { return 0 })}, nil, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	guard := g.Guard(func(*http.Request, *Call) error { return tools.Refuse("unauthorized") }, http.NotFoundHandler())
+	guard := g.Guard("admin", func(*http.Request, *Call) error { return tools.Refuse("unauthorized") }, http.NotFoundHandler())
 	r := httptest.NewRequest("GET", "/admin/state?token=hush", nil)
 	r.Header.Set("Authorization", "Bearer hush")
 	r.Header.Set("Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")

@@ -67,7 +67,7 @@ func (c *call) modern() bool { return c.revision == modern }
 
 func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := gate.CallOf(r.Context())
-	c.Op = "mcp"
+	c.Lane, c.Op = "mcp", "mcp"
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		l.refuse(w, r, tools.Refuse("method_not_allowed"))

@@ -49,7 +49,7 @@ func New(o Options) http.Handler {
 	m := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { o.Gate.Fail(w, err) })
 	l.documents(m)
 	l.accounts(m)
-	return l.headers(o.Gate.Guard(l.prove, m))
+	return l.headers(o.Gate.Guard("portal", l.prove, m))
 }
 
 func (o Options) withDefaults() Options {

@@ -56,7 +56,7 @@ func offered(r *http.Request) (c gate.Credentials, ok bool) {
 // the time budget of a request does not bound it.
 func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := gate.CallOf(r.Context())
-	call.Op = facts.Name
+	call.Lane, call.Op = "ws", facts.Name
 	if err := l.admit(r, call); err != nil {
 		l.gate.Fail(w, err)
 		return
