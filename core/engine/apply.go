@@ -137,6 +137,9 @@ func (e *Engine) deal(g *group, b *Batch) {
 			e.clock.Store(false)
 		}
 	}
+	if g.n > 0 {
+		e.stats.Sequenced.Add(uint64(max(time.Since(g.begun), 0)))
+	}
 	e.queue.finish(g, nil)
 	e.queue.poke() // due may have changed
 }

@@ -11,8 +11,10 @@ type Stats struct {
 	SyncNs, SyncMaxNs       atomic.Int64
 	ApplyNs, ApplyMaxNs     atomic.Int64
 	Shed, Snapshots         atomic.Uint64
+	Checked                 atomic.Uint64 // commands after which THE INVARIANT held
 
 	GroupSizes Spread // commands
+	Sequenced  Spread // ns from a group's first command to its answers
 	Syncs      Spread // ns
 	Applies    Spread // ns
 }
@@ -31,6 +33,7 @@ func (s *Stats) apply(d time.Duration, commands int) {
 	s.ApplyNs.Add(int64(d))
 	raise(&s.ApplyMaxNs, int64(d))
 	s.Applies.Add(uint64(max(d, 0)))
+	s.Checked.Add(uint64(commands))
 }
 
 func raise(a *atomic.Int64, n int64) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"duplex/core"
 	"duplex/core/journal"
@@ -82,6 +83,7 @@ type group struct {
 	reqs  [classes][]*request
 	users map[core.UserID]int
 	n     int
+	begun time.Time  // when its first command came
 	order []*request // once sealed
 	done  chan struct{}
 	err   error // set before done is closed
@@ -124,6 +126,9 @@ func (q *queue) add(rs []*request, c class, u core.UserID) (*group, error) {
 			return nil, ErrShed
 		}
 		g.users[u] += len(rs)
+	}
+	if g.n == 0 {
+		g.begun = time.Now()
 	}
 	g.n += len(rs)
 	g.reqs[c] = append(g.reqs[c], rs...)

@@ -76,7 +76,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"sequencer_groups_total", "log_sync_seconds_total", "apply_seconds_max", "queue_depth", "shed_total", "oracle_index_age_seconds", "request_seconds"} {
+	for _, name := range []string{"sequencer_groups_total", "log_sync_seconds_total", "apply_seconds_max", "queue_depth", "shed_total", "oracle_index_age_seconds", "request_seconds", "sequencing_seconds", "invariant_checks_total"} {
 		if families["duplex_"+name] == nil {
 			t.Errorf("no %s", name)
 		}
@@ -84,6 +84,7 @@ func TestMetrics(t *testing.T) {
 	for _, line := range []string{
 		"duplex_users 2",
 		"duplex_ready 1",
+		"duplex_sequencer_stopped 0",
 		"duplex_resting_orders 1",
 		`duplex_rounds{status="trading"} 3`,
 		`duplex_rounds{status="void"} 0`,

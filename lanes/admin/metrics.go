@@ -60,8 +60,11 @@ var (
 	snapshots  = counter("snapshots_total", "Snapshots written")
 	queueDepth = gauge("queue_depth", "Commands waiting to be sealed into a group")
 	seq        = gauge("seq", "Sequence number of the last applied command")
+	checks     = counter("invariant_checks_total", "Commands after which the sums of all money and contracts agreed")
+	stopped    = gauge("sequencer_stopped", "1 when the log failed or the sums did not agree: nothing is taken any more")
 	ready      = gauge("ready", "1 when /readyz is 200")
 
+	sequenced   = prometheus.NewDesc("duplex_sequencing_seconds", "Time from a group's first command to its answers", nil, nil)
 	groupSizes  = prometheus.NewDesc("duplex_sequencer_group_size", "Commands in a group", nil, nil)
 	syncSpread  = prometheus.NewDesc("duplex_log_sync_seconds", "Time to write and sync a group", nil, nil)
 	applySpread = prometheus.NewDesc("duplex_apply_seconds", "Time to apply a group", nil, nil)
@@ -137,10 +140,13 @@ func (g gauges) sequencer(put putter, out chan<- prometheus.Metric) {
 	put(shed, float64(s.Shed.Load()))
 	put(snapshots, float64(s.Snapshots.Load()))
 	put(queueDepth, float64(e.Depth()))
+	spread(out, sequenced, &s.Sequenced, 16, 34, 1e9) // from 65 µs
 	spread(out, groupSizes, &s.GroupSizes, 0, 12, 1)
 	spread(out, syncSpread, &s.Syncs, 14, 34, 1e9) // from 16 µs
 	spread(out, applySpread, &s.Applies, 10, 34, 1e9)
 	put(seq, float64(e.Seq()))
+	put(checks, float64(s.Checked.Load()))
+	put(stopped, flag(e.Err() != nil))
 	put(ready, flag(g.health().Ready))
 }
 
