@@ -10,6 +10,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ type options struct {
 	duration time.Duration
 	conns    int
 	only     string
+	profile  string
 	json     bool
 }
 
@@ -35,6 +37,7 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 3*time.Second, "of each")
 	flag.IntVar(&o.conns, "conns", 64, "connections")
 	flag.StringVar(&o.only, "only", "", "comma-separated comparisons; default all")
+	flag.StringVar(&o.profile, "profile", "", "file for a CPU profile of the venue at its last work")
 	readers := flag.Int("crowd", 0, "instead: placements without readers and among so many, a tenth of them stuck")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
@@ -119,8 +122,12 @@ func (r *rig) run(ctx context.Context, c comparison) (outcome, error) {
 			do   work
 			into *[]figures
 		}{{c.peer, &peer}, {c.venue, &venue}} {
+			done := func() error { return nil }
+			if r.profile != "" && side.into == &venue {
+				done = r.watch(ctx)
+			}
 			f, err := side.do(ctx, r)
-			if err != nil {
+			if err = errors.Join(err, done()); err != nil {
 				return outcome{}, err
 			}
 			*side.into = append(*side.into, f)
