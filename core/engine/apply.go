@@ -111,19 +111,49 @@ func (e *Engine) one(stamp int64, cmd core.Command, events *core.Events, b *Batc
 }
 
 // checkpoint compares the hash a checkpoint carries with the one found here, and
-// takes the next.
+// begins the next: of an image, for hashing takes too long to hold up commands.
 func (e *Engine) checkpoint(c *core.Checkpoint) error {
 	d := &e.done
+	if e.hashing != nil {
+		d.Hash = e.hashing.wait()
+	}
 	if c.Seq != 0 && c.Seq == d.Seq && c.Hash != d.Hash {
 		return fmt.Errorf("state at seq %d has hash %x, the log says %x", c.Seq, d.Hash, c.Hash)
 	}
-	hash, err := e.venue.Hash()
+	image, err := e.venue.Image()
 	if err != nil {
 		return err
 	}
-	d.Seq, d.Hash, d.CheckedAt = e.venue.Now().Seq, hash, e.venue.Now().Ts
-	e.check.Store(&checkpoint{seq: d.Seq, hash: d.Hash, at: d.CheckedAt})
+	d.Seq, d.CheckedAt = e.venue.Now().Seq, e.venue.Now().Ts
+	h, next := &hashing{over: make(chan struct{})}, checkpoint{seq: d.Seq, at: d.CheckedAt}
+	e.hashing = h
+	take := func() {
+		defer close(h.over)
+		var err error
+		if h.hash, err = image.Hash(); err != nil {
+			e.fail(err)
+			return
+		}
+		next.hash = h.hash
+		e.check.Store(&next)
+	}
+	if closed(e.ready) {
+		go take()
+	} else { // nobody waits for a replay's commands
+		take()
+	}
 	return nil
+}
+
+// hashing is a state hash being made.
+type hashing struct {
+	over chan struct{}
+	hash [32]byte
+}
+
+func (h *hashing) wait() [32]byte {
+	<-h.over
+	return h.hash
 }
 
 // deal gives each caller its receipt and wakes them all at once.

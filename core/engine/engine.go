@@ -54,6 +54,8 @@ type Engine struct {
 	view  *view.View
 	done  progress
 	at    journal.Position // of the last applied group
+	// hashing makes done.Hash; until it is over, that is none.
+	hashing *hashing
 
 	queue   queue
 	due     atomic.Int64               // when the clock alone makes something happen
@@ -235,7 +237,11 @@ func (e *Engine) Seq() uint64 {
 // Hash is the state hash with the seq it is of.
 func (e *Engine) Hash() (seq uint64, hash [32]byte, err error) {
 	e.mu.RLock()
-	defer e.mu.RUnlock()
-	hash, err = e.venue.Hash()
-	return e.venue.Now().Seq, hash, err
+	image, err := e.venue.Image()
+	seq = e.venue.Now().Seq
+	e.mu.RUnlock()
+	if err == nil {
+		hash, err = image.Hash()
+	}
+	return seq, hash, err
 }

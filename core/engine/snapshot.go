@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 
 	"github.com/fxamacker/cbor/v2"
@@ -29,8 +30,8 @@ var encoding, _ = cbor.CoreDetEncOptions().EncMode()
 
 // Snapshot writes the state to disk and lets the log trim what the snapshot before
 // it covers, so that there is always one more to prove the newest by. It gives the
-// seq it covers. Reads go on while it is made; the sequencer waits only while the
-// state is copied.
+// seq it covers. Reads and commands go on while it is made; the sequencer waits only
+// while the state is copied, of the view an account at a time.
 func (e *Engine) Snapshot() (seq uint64, err error) {
 	seq, _, err = e.SnapshotHash()
 	return seq, err
@@ -53,20 +54,40 @@ func (e *Engine) SnapshotHash() (seq uint64, hash [32]byte, err error) {
 	return s.Seq, s.StateHash, e.log.Trim(before.Number + 1)
 }
 
+// capture makes a snapshot of the state as it is at one seq. Commands wait while it
+// is copied, not while it is encoded.
 func (e *Engine) capture() (s journal.Snapshot, err error) {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
 	var b body
-	if b.Venue, err = e.venue.MarshalBinary(); err != nil {
+	venue, view, h, err := e.images(&s, &b.Done)
+	if err != nil {
 		return s, err
 	}
-	if b.View, err = e.view.MarshalBinary(); err != nil {
+	if b.View, err = view.Finish(e.mu.RLocker()); err != nil {
 		return s, err
 	}
-	b.Done = e.done
-	s = journal.Snapshot{Seq: e.venue.Now().Seq, Position: e.at, StateHash: sha256.Sum256(b.Venue)}
+	if b.Venue, err = venue.MarshalBinary(); err != nil {
+		return s, err
+	}
+	if h != nil {
+		b.Done.Hash = h.wait()
+	}
+	s.StateHash = sha256.Sum256(b.Venue)
 	s.Body, err = encoding.Marshal(b)
 	return s, err
+}
+
+// images copies what belongs to one seq.
+func (e *Engine) images(s *journal.Snapshot, done *progress) (*venue.Image, *view.Image, *hashing, error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	v, err := e.venue.Image()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s.Seq, s.Position = e.venue.Now().Seq, e.at
+	*done = e.done
+	done.Proposals = maps.Clone(e.done.Proposals)
+	return v, e.view.Image(), e.hashing, nil
 }
 
 // snapshotNowAndThen starts a snapshot every SnapshotEvery groups.

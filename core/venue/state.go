@@ -70,13 +70,21 @@ type orderState struct {
 
 var encoding, _ = cbor.CoreDetEncOptions().EncMode()
 
-// MarshalBinary gives the state: the same bytes for the same commands, whichever
-// machine applied them.
-func (v *Venue) MarshalBinary() ([]byte, error) {
+// Image is the state at one seq, which no later command changes. Taking it is quick;
+// encoding it is not, and wants no lock.
+type Image struct{ state state }
+
+// Image takes the state as it is now.
+func (v *Venue) Image() (*Image, error) {
 	s := state{
-		Now: v.now, Rules: v.rules, Fees: v.fees, Windows: v.windows, Ledger: v.ledger.State(), Free: v.free,
+		Now: v.now, Rules: v.rules, Fees: v.fees, Windows: v.windows, Ledger: v.ledger.State(), Free: slices.Clone(v.free),
 		Feeds: v.feeds, Trading: v.trading, Last: v.last, Rounds: v.rounds,
 	}
+	for i := range s.Feeds {
+		s.Feeds[i].Ring.Ticks = slices.Clone(s.Feeds[i].Ring.Ticks)
+	}
+	s.Accounts = slices.Grow(s.Accounts, len(v.accounts)-1)
+	s.Orders = slices.Grow(s.Orders, v.Resting()) // still nil where there are none
 	for i := range v.accounts[1:] {
 		a := &v.accounts[i+1]
 		x := accountState{User: a.User, Timeout: a.timeout, Deadline: a.deadline}
@@ -105,7 +113,26 @@ func (v *Venue) MarshalBinary() ([]byte, error) {
 	for _, id := range sortedKeys(v.withdrawals) {
 		s.Withdrawals = append(s.Withdrawals, *v.withdrawals[id])
 	}
-	return encoding.Marshal(s)
+	return &Image{s}, nil
+}
+
+// MarshalBinary gives the bytes of the state: the same for the same commands,
+// whichever machine applied them.
+func (m *Image) MarshalBinary() ([]byte, error) { return encoding.Marshal(&m.state) }
+
+// Hash is the SHA-256 of the state.
+func (m *Image) Hash() ([32]byte, error) {
+	b, err := m.MarshalBinary()
+	return sha256.Sum256(b), err
+}
+
+// MarshalBinary is that of the image as it is now.
+func (v *Venue) MarshalBinary() ([]byte, error) {
+	m, err := v.Image()
+	if err != nil {
+		return nil, err
+	}
+	return m.MarshalBinary()
 }
 
 func sortedKeys[K int | uint64 | string, V any](m map[K]V) []K {
@@ -130,13 +157,13 @@ func (v *Venue) orderStates(to []orderState, b *book.Book) []orderState {
 	return to
 }
 
-// Hash is the SHA-256 of the state.
+// Hash is the SHA-256 of the state as it is now.
 func (v *Venue) Hash() ([32]byte, error) {
-	b, err := v.MarshalBinary()
+	m, err := v.Image()
 	if err != nil {
 		return [32]byte{}, err
 	}
-	return sha256.Sum256(b), nil
+	return m.Hash()
 }
 
 // Restore makes a venue of MarshalBinary's bytes. It audits what it made.

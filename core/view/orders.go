@@ -79,7 +79,7 @@ func (w *View) filled(e *core.Filled) {
 }
 
 func (w *View) fill(f Fill) {
-	o := w.live[f.Order]
+	o := w.resting(f.Order)
 	o.Filled += f.Qty
 	o.Left -= f.Qty
 	o.UpdateSeq = w.at.Seq
@@ -96,15 +96,22 @@ func (w *View) fill(f Fill) {
 }
 
 func (w *View) closed(e *core.OrderClosed) {
-	o := w.live[e.Order]
+	o := w.resting(e.Order)
 	w.finish(o, e.Status, e.Reason)
 	w.noteOrder(o)
 }
 
 func (w *View) decreased(e *core.OrderDecreased) {
-	o := w.live[e.Order]
+	o := w.resting(e.Order)
 	o.Left, o.UpdateSeq = e.Left, w.at.Seq
 	w.noteOrder(o)
+}
+
+// resting gives an order that is about to change.
+func (w *View) resting(id core.OrderID) *Order {
+	o := w.live[id]
+	w.user(o.User)
+	return o
 }
 
 func (w *View) finish(o *Order, s core.OrderStatus, why core.Reason) {

@@ -70,34 +70,25 @@ type tapeState struct {
 var encoding, _ = cbor.CoreDetEncOptions().EncMode()
 
 // MarshalBinary gives the view's state, the same bytes for the same commands and
-// caps.
-func (w *View) MarshalBinary() ([]byte, error) {
-	var s state
-	for _, a := range w.users[1:] {
-		x := accountState{
-			Fills: a.fills.list(), NextFill: a.fills.next, Settlements: a.settlements.list(), NextSettled: a.settlements.next,
-			Withdrawals: a.withdrawals, Events: a.events.list(), NextEvent: a.events.next, Volume: a.volume,
-		}
-		for _, o := range a.rows.all {
-			if !o.evicted {
-				x.Rows = append(x.Rows, o)
-			}
-		}
-		for _, o := range a.rows.terminal {
-			x.Ended = append(x.Ended, o.CreatedSeq)
-		}
-		s.Users = append(s.Users, x)
-	}
+// caps. No command may come meanwhile.
+func (w *View) MarshalBinary() ([]byte, error) { return w.Image().Finish(nobody{}) }
+
+// nobody is a lock where nobody else is.
+type nobody struct{}
+
+func (nobody) Lock()   {}
+func (nobody) Unlock() {}
+
+func (w *View) tapeStates() (out []tapeState) {
 	for m, t := range w.tapes {
-		s.Tapes = append(s.Tapes, tapeState{Market: m, Trades: t.list(), Next: t.next})
+		out = append(out, tapeState{Market: m, Trades: t.list(), Next: t.next})
 	}
-	slices.SortFunc(s.Tapes, func(a, b tapeState) int { return int(a.Market) - int(b.Market) })
-	s.Rounds = w.rounds.all
-	s.Trail = trailState{
-		Actions: w.trail.actions.list(), NextAction: w.trail.actions.next,
-		Routine: w.trail.routine.list(), NextRoutine: w.trail.routine.next,
-	}
-	return encoding.Marshal(s)
+	slices.SortFunc(out, func(a, b tapeState) int { return int(a.Market) - int(b.Market) })
+	return out
+}
+
+func (t *trail) state() trailState {
+	return trailState{Actions: t.actions.list(), NextAction: t.actions.next, Routine: t.routine.list(), NextRoutine: t.routine.next}
 }
 
 // Restore makes a view of MarshalBinary's bytes.

@@ -27,7 +27,8 @@ type View struct {
 	rounds rounds
 	trail  trail
 
-	at core.Stamp // of the command being folded
+	at    core.Stamp // of the command being folded
+	image *Image     // being taken; nil: none
 }
 
 // account is what is kept of one user.
@@ -48,7 +49,11 @@ func New(caps Caps) *View {
 // Caps gives the retention in force.
 func (w *View) Caps() Caps { return w.caps }
 
+// user gives an account that is about to change.
 func (w *View) user(u core.UserID) *account {
+	if w.image != nil {
+		w.image.keep(u)
+	}
 	for int(u) >= len(w.users) {
 		c := w.caps
 		w.users = append(w.users, &account{

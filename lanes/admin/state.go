@@ -33,17 +33,21 @@ func (l *lane) rotate(ctx context.Context, c *gate.Call, in *schemas.Why) (out s
 // state sums the venue up at one seq, in pips: the terms of THE INVARIANT (contract
 // core, Money).
 func (l *lane) state(context.Context, *gate.Call, *schemas.None) (out schemas.AdminState, err error) {
+	var image *venue.Image
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		var hash [32]byte
-		if hash, err = v.Hash(); err != nil {
+		if image, err = v.Image(); err != nil {
 			return
 		}
 		s := v.Sums()
 		out = schemas.AdminState{
-			Seq: schemas.U64(v.Now().Seq), StateHash: hex.EncodeToString(hash[:]),
-			Cash: schemas.U64(s.Cash), Reserved: schemas.U64(s.Reserved), Collateral: schemas.U64(core.Pips(s.Pairs) * core.Payout),
+			Seq: schemas.U64(v.Now().Seq), Cash: schemas.U64(s.Cash), Reserved: schemas.U64(s.Reserved), Collateral: schemas.U64(core.Pips(s.Pairs) * core.Payout),
 			Fees: schemas.U64(s.Fees), Deposits: schemas.U64(s.Deposits), Withdrawals: schemas.U64(s.Withdrawals),
 		}
 	})
+	if err != nil {
+		return out, err
+	}
+	hash, err := image.Hash() // takes a while, and no lock
+	out.StateHash = hex.EncodeToString(hash[:])
 	return out, err
 }

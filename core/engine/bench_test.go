@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/journal"
+	"duplex/core/venue"
+	"duplex/core/view"
+)
+
+// crowded is a venue with so many resting orders, 200 an account, in market 1.
+func crowded(b *testing.B, dir string, orders int) (*Engine, Options) {
+	b.Helper()
+	c := newClock()
+	o := c.options(dir)
+	e, err := Open(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	submit := func(cmd core.Command) core.Reject {
+		r, err := e.Submit(context.Background(), cmd)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return r.Reject
+	}
+	submit(&core.SetSession{Feed: core.BTC, Open: true})
+	submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
+	for {
+		open := false
+		e.Read(func(v *venue.Venue, _ *view.View) { s, _ := v.Slot(3); open = s.Status == core.Trading })
+		if open {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	const each = 200
+	for u := core.UserID(1); int(u) <= (orders+each-1)/each; u++ {
+		submit(&core.CreateUser{Name: fmt.Sprint("user", u), TokenHash: [32]byte{byte(u), byte(u >> 8)}})
+		submit(&core.Deposit{User: u, DepositID: fmt.Sprint("d", u), Amount: 100_000_000_000})
+		cmds := make([]core.Command, 0, each)
+		for i := range min(each, orders-int(u-1)*each) {
+			cmds = append(cmds, &core.PlaceOrder{User: u, ClientID: uint64(i + 1), Market: core.MarketID(1 + i%3), Side: core.Buy, Outcome: core.Yes, Tick: core.Tick(1000 + 100*(i%30)), Qty: 10})
+		}
+		out, err := e.SubmitAll(context.Background(), nil, cmds)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, x := range out {
+			if x.Err != nil || x.Receipt.Reject != core.OK {
+				b.Fatal(x.Err, x.Receipt.Reject)
+			}
+		}
+	}
+	return e, o
+}
+
+// BenchmarkReplay starts a venue from a log without a snapshot.
+func BenchmarkReplay(b *testing.B) {
+	dir := b.TempDir()
+	e, o := crowded(b, dir, 100_000)
+	seq := e.Seq()
+	e.opt.SnapshotEvery = 1 << 60
+	kill(b, e)
+	for b.Loop() {
+		again, err := Open(o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if again.Seq() < seq {
+			b.Fatal(again.Seq(), seq)
+		}
+		kill(b, again)
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(b.N)*float64(seq)/b.Elapsed().Seconds(), "commands/s")
+}
+
+// kill ends an engine without a snapshot.
+func kill(b *testing.B, e *Engine) {
+	b.Helper()
+	e.stop()
+	e.log.Close()
+	<-e.stopped
+}
+
+// lockTimes notes the longest time a lock was lockTimes.
+type lockTimes struct {
+	sync.Locker
+	since   time.Time
+	longest time.Duration
+}
+
+func (h *lockTimes) Lock() { h.Locker.Lock(); h.since = time.Now() }
+func (h *lockTimes) Unlock() {
+	h.longest = max(h.longest, time.Since(h.since))
+	h.Locker.Unlock()
+}
+
+// BenchmarkSnapshot makes one of 100,000 resting orders; ms-stopped is the longest
+// time for which it let no command happen.
+func BenchmarkSnapshot(b *testing.B) {
+	e, _ := crowded(b, b.TempDir(), 100_000)
+	defer kill(b, e)
+	var longest time.Duration
+	for b.Loop() {
+		var s journal.Snapshot
+		var done progress
+		l := &lockTimes{Locker: e.mu.RLocker()}
+		begun := time.Now()
+		venue, view, _, err := e.images(&s, &done)
+		longest = max(longest, time.Since(begun))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := view.Finish(l); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := venue.Hash(); err != nil {
+			b.Fatal(err)
+		}
+		longest = max(longest, l.longest)
+	}
+	b.ReportMetric(float64(longest.Microseconds())/1000, "ms-stopped")
+}
+
+// BenchmarkStart starts a venue from a snapshot of 100,000 resting orders.
+func BenchmarkStart(b *testing.B) {
+	dir := b.TempDir()
+	e, o := crowded(b, dir, 100_000)
+	if _, err := e.Snapshot(); err != nil {
+		b.Fatal(err)
+	}
+	kill(b, e)
+	for b.Loop() {
+		again, err := Open(o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		kill(b, again)
+		b.StartTimer()
+	}
+}
+
+// BenchmarkCheckpoint hashes the state of 100,000 resting orders.
+func BenchmarkCheckpoint(b *testing.B) {
+	e, _ := crowded(b, b.TempDir(), 100_000)
+	defer kill(b, e)
+	for b.Loop() {
+		if _, _, err := e.Hash(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

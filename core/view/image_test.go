@@ -1,0 +1,102 @@
+package view
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"duplex/core"
+)
+
+// crowd folds random commands of a few users.
+type crowd struct {
+	w    *View
+	r    *rand.Rand
+	seq  uint64
+	open []core.OrderID
+}
+
+func (c *crowd) step() {
+	c.seq++
+	st := core.Stamp{Seq: c.seq, Ts: int64(c.seq) * second}
+	user := core.UserID(1 + c.r.IntN(4))
+	pick := func() core.OrderID { return c.open[c.r.IntN(len(c.open))] }
+	drop := func(id core.OrderID) {
+		for i, x := range c.open {
+			if x == id {
+				c.open = append(c.open[:i], c.open[i+1:]...)
+				return
+			}
+		}
+	}
+	var e core.Event
+	switch kind := c.r.IntN(9); {
+	case kind < 3 || len(c.open) < 2:
+		var rej core.Reject
+		if kind == 0 {
+			rej = core.BadQty
+		} else {
+			c.open = append(c.open, core.OrderID(c.seq))
+		}
+		e = &core.OrderPlaced{Place: &core.PlaceOrder{User: user, ClientID: c.seq, Market: 1, Qty: 5, Tick: 5000}, Generation: 1, Reject: rej}
+	case kind == 3:
+		id := pick()
+		drop(id)
+		e = &core.OrderClosed{Order: id, Status: core.Canceled, Reason: core.UserCancel}
+	case kind == 4:
+		e = &core.OrderDecreased{Order: pick(), Left: 3}
+	case kind == 5:
+		a, b := pick(), pick()
+		if a == b || c.w.live[a].Left < 2 || c.w.live[b].Left < 2 {
+			return
+		}
+		e = &core.Filled{Market: core.MarketID(1 + c.r.IntN(2)), Taker: a, Maker: b, Qty: 1, TickYes: 5000}
+	case kind == 6:
+		e = &core.AccountSettled{User: user, Number: c.seq, Payout: 1}
+	case kind == 7:
+		e = &core.WithdrawalChanged{Withdrawal: core.Withdrawal{ID: 1 + c.seq%3, User: user, Amount: core.Pips(c.seq)}}
+	default:
+		e = &core.RoundChanged{Round: core.Round{Market: 1, Number: 1 + c.seq/8, Category: 1, Status: core.Trading, Strike: core.Price(c.seq)}}
+	}
+	c.w.Fold(st, []core.Event{e})
+	c.w.Record(st, &core.SuspendUser{User: user, Audit: core.Audit{Who: "operator"}}, core.OK, nil)
+	if c.r.IntN(20) == 0 {
+		c.w.Fold(st, []core.Event{&core.UserChanged{User: core.User{ID: core.UserID(len(c.w.users))}}})
+	}
+}
+
+// busy is a lock around which commands go on.
+type busy struct{ *crowd }
+
+func (b busy) Lock() {
+	for range b.r.IntN(8) {
+		b.step()
+	}
+}
+func (b busy) Unlock() {}
+
+// An image taken while commands go on is the view as it was when it was begun.
+func TestImageStandsStill(t *testing.T) {
+	for seed := range uint64(200) {
+		caps := Caps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
+		c := &crowd{w: New(caps), r: rand.New(rand.NewPCG(seed, 1))}
+		for range c.r.IntN(300) {
+			c.step()
+		}
+		want, err := c.w.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		image := c.w.Image()
+		for range c.r.IntN(30) {
+			c.step()
+		}
+		got, err := image.Finish(busy{c})
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("seed %d: the image moved, %v", seed, err)
+		}
+		if c.w.image != nil {
+			t.Fatal("it still copies")
+		}
+	}
+}
