@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"time"
@@ -60,10 +61,22 @@ func crowded(b *testing.B, dir string, orders int) (*Engine, Options) {
 	return e, o
 }
 
-// BenchmarkReplay starts a venue from a log without a snapshot.
+// BenchmarkReplay starts a venue from a log without a snapshot: 100,000 resting
+// orders, and 400,000 more that found nobody.
 func BenchmarkReplay(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as dx has it
 	dir := b.TempDir()
 	e, o := crowded(b, dir, 100_000)
+	for n := range 2000 {
+		u := core.UserID(1 + n%500)
+		cmds := make([]core.Command, 0, 200)
+		for i := range 200 {
+			cmds = append(cmds, &core.PlaceOrder{User: u, ClientID: uint64(1000*(n/500+1) + i), Market: core.MarketID(1 + i%3), Side: core.Buy, Outcome: core.Yes, Tick: core.Tick(1000 + 100*(i%30)), Qty: 1, TIF: core.IOC})
+		}
+		if _, err := e.SubmitAll(context.Background(), nil, cmds); err != nil {
+			b.Fatal(err)
+		}
+	}
 	seq := e.Seq()
 	e.opt.SnapshotEvery = 1 << 60
 	kill(b, e)

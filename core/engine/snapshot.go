@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/fxamacker/cbor/v2"
+	"golang.org/x/sync/errgroup"
 
 	"duplex/core/journal"
 	"duplex/core/venue"
@@ -135,10 +136,10 @@ func unpack(s journal.Snapshot, caps view.Caps) (v *venue.Venue, w *view.View, d
 		err = errors.New("state does not have the hash the snapshot names")
 		return
 	}
-	if v, err = venue.Restore(b.Venue); err != nil {
-		return
-	}
-	if w, err = view.Restore(b.View, caps); err != nil {
+	var both errgroup.Group
+	both.Go(func() (err error) { v, err = venue.Restore(b.Venue); return })
+	both.Go(func() (err error) { w, err = view.Restore(b.View, caps); return })
+	if err = both.Wait(); err != nil {
 		return
 	}
 	if b.Done.Proposals == nil {

@@ -2,9 +2,11 @@ package view
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/fxamacker/cbor/v2"
+	"golang.org/x/sync/errgroup"
 
 	"duplex/core"
 )
@@ -33,7 +35,8 @@ func (s *state) read(b []byte) error {
 	if err := cbor.Unmarshal(b, &parts); err != nil {
 		return err
 	}
-	into := []any{&s.Users, &s.Tapes, &s.Rounds, &s.Trail}
+	var users []cbor.RawMessage
+	into := []any{&users, &s.Tapes, &s.Rounds, &s.Trail}
 	if len(parts) < 3 || len(parts) > len(into) {
 		return fmt.Errorf("%d parts, known are 3 to %d", len(parts), len(into))
 	}
@@ -43,7 +46,13 @@ func (s *state) read(b []byte) error {
 			return err
 		}
 	}
-	return nil
+	s.Users = make([]accountState, len(users))
+	var all errgroup.Group // most of a start's time goes here
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, b := range users {
+		all.Go(func() error { return cbor.Unmarshal(b, &s.Users[i]) })
+	}
+	return all.Wait()
 }
 
 type accountState struct {
