@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -67,13 +69,26 @@ type placed struct {
 }
 
 // plain is net/http that verifies the signature, decodes the order, checks its
-// fields and writes an outcome.
+// fields and writes an outcome; of a read it writes the bytes that were put there.
 func plain() http.Handler {
+	var reads sync.Map // target → []byte
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
 		h := r.Header
 		if err != nil || !schemas.Verify(peerSecret, h.Get(schemas.HeaderTimestamp), r.Method, r.RequestURI, body, h.Get(schemas.HeaderSignature)) {
 			http.Error(w, "unauthorized", http.StatusUnauthorized)
+			return
+		}
+		switch r.Method {
+		case http.MethodPut:
+			reads.Store(r.RequestURI, body)
+			return
+		case http.MethodGet:
+			text, _ := reads.Load(r.RequestURI)
+			b, _ := text.([]byte) // none: the loader sees that it is short
+			w.Header()["Content-Type"] = []string{"application/json"}
+			w.Header()["Content-Length"] = []string{strconv.Itoa(len(b))}
+			_, _ = w.Write(b) // the loader counts what it does not get
 			return
 		}
 		var o order

@@ -5,6 +5,8 @@ import "fmt"
 // comparisons are what is measured.
 var comparisons = []comparison{
 	{Name: "rest-place", Peer: "net/http + HMAC + JSON", peer: requests(plainPlace), venue: requests(restPlace)},
+	{Name: "rest-orderbook", Peer: "net/http + HMAC, the same bytes", peer: plainRead(orderbook), venue: restRead(orderbook)},
+	{Name: "rest-orders", Peer: "net/http + HMAC, the same bytes", peer: plainRead(orders), venue: restRead(orders)},
 	{Name: "mcp-read", Peer: "mcp-go", peer: requests(peerTool("get_balance")), venue: requests(venueTool("get_balance"))},
 	{Name: "mcp-place", Peer: "mcp-go", peer: requests(peerTool("place_order")), venue: requests(venueTool("place_order"))},
 	fanOut(1000),

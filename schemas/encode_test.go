@@ -75,6 +75,32 @@ func TestQuickAppendAgrees(t *testing.T) {
 		if want, err := Append(nil, b); err != nil || string(b.Append(nil)) != string(want) {
 			t.Fatalf("%s\n%s %v", b.Append(nil), want, err)
 		}
+		row := rapid.Custom(func(t *rapid.T) (o Order) {
+			o = Order{ClientOrderID: u64.Draw(t, "cid"), MarketID: rapid.Uint32().Draw(t, "market"), Generation: rapid.Uint32().Draw(t, "generation"),
+				Side: word.Draw(t, "side"), Outcome: word.Draw(t, "outcome"), Type: word.Draw(t, "type"), Tick: rapid.Int64().Draw(t, "tick"), Qty: rapid.Int64().Draw(t, "qty"),
+				TIF: word.Draw(t, "tif"), ExpiryTs: u64.Draw(t, "expiry"), MaxCost: u64.Draw(t, "cost"), GroupID: rapid.Uint32().Draw(t, "group"), Flags: rapid.Uint8().Draw(t, "flags"),
+				Status: word.Draw(t, "status"), Reason: word.Draw(t, "reason"), FilledQty: rapid.Int64().Draw(t, "filled"), RemainingQty: rapid.Int64().Draw(t, "left"),
+				CreatedSeq: u64.Draw(t, "created"), CreatedTs: u64.Draw(t, "ts"), LastUpdateSeq: u64.Draw(t, "update")}
+			if rapid.Bool().Draw(t, "accepted") {
+				o.OrderID = Of(u64.Draw(t, "id"))
+			}
+			return o
+		})
+		level := rapid.Custom(func(t *rapid.T) Level { return Level{rapid.Int64().Draw(t, "tick"), rapid.Int64().Draw(t, "qty")} })
+		band := rapid.Custom(func(t *rapid.T) Band {
+			return Band{rapid.Int64().Draw(t, "from"), rapid.Int64().Draw(t, "to"), rapid.Int64().Draw(t, "step")}
+		})
+		seen := Seen{u64.Draw(t, "as of")}
+		for _, v := range []interface{ Append([]byte) []byte }{
+			&OrderList{rapid.SliceOfN(row, 0, 3).Draw(t, "rows"), More{word.Draw(t, "cursor"), seen}},
+			&OrderRead{row.Draw(t, "row"), seen},
+			&Orderbook{rapid.Uint32().Draw(t, "book"), rapid.Uint32().Draw(t, "life"), TickSize{word.Draw(t, "grid"), rapid.SliceOfN(band, 0, 3).Draw(t, "bands")},
+				rapid.SliceOfN(level, 0, 3).Draw(t, "yes"), rapid.SliceOfN(level, 0, 3).Draw(t, "no"), seen},
+		} {
+			if want, err := Append(nil, v); err != nil || string(v.Append([]byte("x"))) != "x"+string(want) {
+				t.Fatalf("%s\n%s %v", v.Append(nil), want, err)
+			}
+		}
 	})
 }
 

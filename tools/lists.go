@@ -24,7 +24,7 @@ func page[R, W any](route string, who Caller, in pager, walk func(from uint64) i
 			return []W{}, "", nil
 		}
 	}
-	rows, last := []W{}, uint64(0)
+	rows, last := make([]W, 0, min(in.Size(), schemas.PageDefault)), uint64(0)
 	for at, r := range walk(from) {
 		if !keep(r) {
 			continue

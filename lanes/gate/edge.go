@@ -225,7 +225,8 @@ func (g *Gate) Refusal(requestID string, err error) schemas.Error {
 
 // Answer writes v as JSON.
 func Answer(w http.ResponseWriter, status int, v any) {
-	b, err := encode(v)
+	buf := answers.Get().(*[]byte)
+	b, err := appendTo((*buf)[:0], v)
 	if err != nil { // our own types always encode; text from outside was checked
 		panic(err)
 	}
@@ -234,14 +235,22 @@ func Answer(w http.ResponseWriter, status int, v any) {
 	h["Content-Length"] = []string{strconv.Itoa(len(b))}
 	w.WriteHeader(status)
 	_, _ = w.Write(b) // the client has gone: nobody is left to tell
+	if *buf = b; cap(b) <= keptAnswer {
+		answers.Put(buf)
+	}
 }
 
-// encode takes the hand-written way where a type has one.
-func encode(v any) ([]byte, error) {
+// answers are buffers of answers that were written: a page of orders is 48 KiB.
+var answers = sync.Pool{New: func() any { return new([]byte) }}
+
+const keptAnswer = 256 << 10
+
+// appendTo takes the hand-written way where a type has one.
+func appendTo(dst []byte, v any) ([]byte, error) {
 	if a, ok := v.(interface{ Append([]byte) []byte }); ok {
-		return a.Append(nil), nil
+		return a.Append(dst), nil
 	}
-	return schemas.Append(nil, v)
+	return schemas.Append(dst, v)
 }
 
 func requestID() string {

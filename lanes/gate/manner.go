@@ -30,4 +30,4 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // Encode writes an answer as every lane does.
-func Encode(v any) ([]byte, error) { return encode(v) }
+func Encode(v any) ([]byte, error) { return appendTo(nil, v) }
