@@ -9,6 +9,8 @@ var comparisons = []comparison{
 	{Name: "rest-orders", Peer: "net/http + HMAC, the same bytes", peer: plainRead(orders), venue: restRead(orders)},
 	{Name: "mcp-read", Peer: "mcp-go", peer: requests(peerTool("get_balance")), venue: requests(venueTool("get_balance"))},
 	{Name: "mcp-place", Peer: "mcp-go", peer: requests(peerTool("place_order")), venue: requests(venueTool("place_order"))},
+	inLog(16),
+	inLog(128),
 	fanOut(1000),
 	fanOut(5000),
 }

@@ -55,6 +55,8 @@ type File struct {
 	last   Position
 	broken error // why it takes nothing more
 	record []byte
+	end    int64 // of what may be written of the last segment, bytes
+	zero   *zeroer
 
 	out queue
 }
@@ -85,12 +87,14 @@ func Open(dir string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{dir: dir, now: o.Now, did: o.Watch, lock: lock}
+	f := &File{dir: dir, now: o.Now, did: o.Watch, lock: lock, zero: newZeroer()}
 	f.out.init()
 	if err := f.open(o.Start); err != nil {
 		lock.Close()
 		return nil, err
 	}
+	go f.keepZeroing()
+	f.wakeZeroer()
 	return f, nil
 }
 
@@ -152,6 +156,7 @@ func (f *File) save(g *Group) error {
 	if err := f.wal.Save(&raftpb.HardState{}, []*raftpb.Entry{{Index: &g.Number, Data: f.record}}); err != nil {
 		return err
 	}
+	f.wrote(len(f.record))
 	if err := f.did(Saved); err != nil {
 		return err
 	}
@@ -170,7 +175,8 @@ func (f *File) turn() error {
 	} else if err != nil {
 		return err
 	}
-	f.segs = append(f.segs, next)
+	f.segs, f.end = append(f.segs, next), headRoom
+	f.wakeZeroer()
 	if err := f.markWAL(); err != nil {
 		return err
 	}
@@ -209,12 +215,20 @@ func (f *File) Trim(below uint64) error {
 // Close writes the mark and lets the files go. A log that failed is closed without
 // another sync. A second Close does nothing.
 func (f *File) Close() error {
+	err, closed := f.close()
+	if closed {
+		close(f.zero.wake)
+		<-f.zero.gone
+	}
+	return err
+}
+
+func (f *File) close() (err error, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.lock == nil {
-		return nil
+		return nil, false
 	}
-	var err error
 	if f.broken != nil {
 		err = f.abandon()
 	} else {
@@ -224,7 +238,7 @@ func (f *File) Close() error {
 	f.out.fail(f.broken)
 	err = errors.Join(err, f.lock.Close())
 	f.lock = nil
-	return err
+	return err, true
 }
 
 // abandon closes the wal without another sync.

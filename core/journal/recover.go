@@ -37,7 +37,7 @@ func (f *File) open(start Position) error {
 	if err := f.settle(s); err != nil {
 		return err
 	}
-	f.segs, f.last = s.segs, s.last
+	f.segs, f.last, f.end = s.segs, s.last, (s.r.off+7)/8*8+frameExtra // and a mark of the wal, perhaps
 	if err := f.attach(s); err != nil {
 		return err
 	}
