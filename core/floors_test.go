@@ -12,7 +12,7 @@ import (
 var floors = map[string]int{
 	"duplex/core": 0, "duplex/schemas": 1,
 	"duplex/core/book": 1, "duplex/core/ledger": 1, "duplex/core/feed": 1, "duplex/core/journal": 1,
-	"duplex/core/round": 2, "duplex/core/venue": 3, "duplex/core/view": 2, "duplex/core/engine": 4,
+	"duplex/core/round": 2, "duplex/core/venue": 3, "duplex/core/view": 2, "duplex/core/engine": 4, "duplex/core/sim/model": 1, "duplex/core/sim": 5,
 	"duplex/tools": 5, "duplex/lanes/gate": 6, "duplex/client": 2, "duplex": 0,
 	"duplex/feeds": 2, "duplex/feeds/sim": 3, "duplex/feeds/manual": 3, "duplex/feeds/session": 3, "duplex/feeds/line": 3, "duplex/feeds/line/linetest": 2, "duplex/feeds/live": 4, "duplex/feeds/replay": 3,
 	"duplex/lanes/lanetest": 7, "duplex/lanes/rest": 7, "duplex/lanes/mcp": 7, "duplex/lanes/ws": 7, "duplex/lanes/portal": 7, "duplex/lanes/admin": 7,

@@ -101,6 +101,9 @@ func New(p *Pool) *Book {
 // Len counts the orders in the book.
 func (b *Book) Len() int { return b.n }
 
+// At gives an order of the book; it must not be changed.
+func (b *Book) At(r Ref) *Order { return b.pool.At(r) }
+
 func (b *Book) side(bid bool) *side {
 	if bid {
 		return &b.bid

@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/sim/model"
+	"duplex/core/venue"
+)
+
+var commands = flag.Int("commands", 20_000, "random commands that the model is asked about")
+
+// direct is a venue beside the model, without a log: commands go in one by one.
+type direct struct {
+	work   *workload
+	v      *venue.Venue
+	m      *model.Venue
+	now    int64
+	events core.Events
+	done   int
+	met    met
+}
+
+// met is what happened in a run, so that a test can tell that it was worth its name.
+type met struct {
+	fills   int
+	rejects map[core.Reject]int
+	reasons map[core.Reason]int
+	rounds  map[core.RoundStatus]int
+}
+
+func newDirect(seed uint64) *direct {
+	d := &direct{v: venue.New(), m: model.New(), now: origin}
+	d.work = newWorkload(rand.New(rand.NewPCG(seed, 0xd1)), func() int64 { return d.now }, func() uint64 { return d.v.Now().Seq }, func() []core.MarketID { return trading(d.v) }, func(string, ...any) {})
+	d.met = met{0, map[core.Reject]int{}, map[core.Reason]int{}, map[core.RoundStatus]int{}}
+	return d
+}
+
+func (m *met) note(did model.Outcome, events []core.Event) {
+	m.fills += len(did.Fills)
+	m.rejects[did.Reject]++
+	for _, e := range did.Ended {
+		m.reasons[e.Reason]++
+	}
+	for _, e := range events {
+		if e, ok := e.(*core.RoundChanged); ok {
+			m.rounds[e.Round.Status]++
+		}
+	}
+}
+
+// apply lets a command happen to both. The venue compares its sums after each by
+// itself, and panics where they differ (THE INVARIANT).
+func (d *direct) apply(cmd core.Command) error {
+	if d.v.Due() <= d.now {
+		if _, clock := cmd.(*core.Clock); !clock {
+			if err := d.apply(&core.Clock{}); err != nil {
+				return err
+			}
+		}
+	}
+	was := d.v.Now()
+	st := core.Stamp{Seq: was.Seq + 1, Ts: max(d.now, was.Ts+1)}
+	d.events.Reset()
+	rej := d.v.Apply(st, cmd, &d.events)
+	d.done++
+	if rej == core.OK {
+		d.work.answered(cmd, st.Seq)
+	}
+	got := did(rej, d.events.List)
+	d.met.note(got, d.events.List)
+	if err := sameOutcome(got, d.m.Apply(st, cmd)); err != nil {
+		return fmt.Errorf("seq %d: %s: %w", st.Seq, describe(cmd), err)
+	}
+	return nil
+}
+
+func (m *met) add(x met) {
+	m.fills += x.fills
+	for k, n := range x.rejects {
+		m.rejects[k] += n
+	}
+	for k, n := range x.reasons {
+		m.reasons[k] += n
+	}
+	for k, n := range x.rounds {
+		m.rounds[k] += n
+	}
+}
+
+// run applies n commands or a few more, and looks at all there is to see every
+// `look` of them.
+func (d *direct) run(n, look int) error {
+	for _, cmd := range d.work.furnish() {
+		if err := d.apply(cmd); err != nil {
+			return err
+		}
+	}
+	next := 0
+	for second := int64(0); d.done < n; {
+		d.now += int64(d.work.r.IntN(int(80 * time.Millisecond)))
+		var cmds []core.Command
+		if s := d.now / core.NsPerSec; s != second {
+			second, cmds = s, d.work.tick()
+		}
+		if cmd := d.work.operate; d.work.r.IntN(60) == 0 {
+			if cmd := cmd(); cmd != nil {
+				cmds = append(cmds, cmd)
+			}
+		}
+		for _, cmd := range append(cmds, d.work.draw()) {
+			if err := d.apply(cmd); err != nil {
+				return err
+			}
+		}
+		if d.done >= next {
+			next = d.done + look
+			if err := sameState(d.v, d.m); err != nil {
+				return fmt.Errorf("after seq %d: %w", d.v.Now().Seq, err)
+			}
+			d.v.Audit()
+		}
+	}
+	return nil
+}
+
+// TestModelAgrees holds the venue against the model: what every command did, and
+// all that readers can see, at every step at first and now and then later.
+func TestModelAgrees(t *testing.T) {
+	const each = 5000
+	total := newDirect(0).met
+	for s := *first; s < *first+uint64((*commands+each-1)/each); s++ {
+		look := 50
+		if s == *first {
+			look = 1
+		}
+		d := newDirect(s)
+		if err := d.run(min(each, *commands), look); err != nil {
+			t.Fatalf("%v\n\tgo test ./core/sim -run ModelAgrees -first %d -commands %d", err, s, each)
+		}
+		total.add(d.met)
+	}
+	t.Logf("%d fills, refusals %v, orders ended %v, rounds %v", total.fills, total.rejects, total.reasons, total.rounds)
+}

@@ -1,0 +1,134 @@
+package model
+
+import (
+	"math/big"
+
+	"duplex/core"
+)
+
+func (v *Venue) createUser(c *core.CreateUser) core.Reject {
+	if c.Referrer != 0 && !v.known(c.Referrer) {
+		return core.UnknownUser
+	}
+	v.users = append(v.users, user{cash: whole(0), held: map[lot]stake{}, used: map[uint64]bool{}, referrer: c.Referrer})
+	return core.OK
+}
+
+func (v *Venue) createKey(c *core.CreateKey) core.Reject {
+	switch {
+	case !v.known(c.User):
+		return core.UnknownUser
+	case v.keys[c.Key]:
+		return core.UnknownKey
+	}
+	v.keys[c.Key] = true
+	return core.OK
+}
+
+func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
+	if !v.known(c.User) {
+		return core.UnknownUser
+	}
+	if !c.Lift && !v.users[c.User].suspended {
+		v.sweep(core.Suspended, func(o order) bool { return o.User == c.User })
+	}
+	v.users[c.User].suspended = !c.Lift
+	return core.OK
+}
+
+func (v *Venue) setFees(f core.Fees) core.Reject {
+	if f.Maker > f.Taker || f.Taker > 10000 || int(f.RebatePct)+int(f.ReferPct) > 100 {
+		return core.BadFees
+	}
+	v.fees = f
+	return core.OK
+}
+
+func (v *Venue) deposit(c core.Deposit) core.Reject {
+	was, again := v.banked[c.DepositID]
+	switch {
+	case !v.known(c.User):
+		return core.UnknownUser
+	case again && was.User == c.User && was.Amount == c.Amount:
+		return core.OK
+	case again:
+		return core.DuplicateDepositID
+	case c.Amount <= 0 || !plus(v.deposits, whole(int64(c.Amount))).IsInt64():
+		return core.BadAmount
+	}
+	v.banked[c.DepositID] = c
+	v.deposits = plus(v.deposits, whole(int64(c.Amount)))
+	v.pay(c.User, whole(int64(c.Amount)))
+	return core.OK
+}
+
+func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
+	if !v.known(c.User) {
+		return core.UnknownUser
+	}
+	for _, w := range v.wds {
+		if w.User == c.User && w.ClientID == c.ClientID {
+			if w.Amount != c.Amount || w.Destination != c.Destination {
+				return core.DuplicateWithdrawalID
+			}
+			return core.OK
+		}
+	}
+	n := whole(int64(c.Amount))
+	switch {
+	case v.users[c.User].suspended:
+		return core.UserSuspended
+	case c.Amount <= 0:
+		return core.BadAmount
+	case less(v.users[c.User].cash, n):
+		return core.InsufficientBalance
+	}
+	v.wds[v.now.Seq] = core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination}
+	v.pay(c.User, new(big.Int).Neg(n))
+	v.withdrawals = plus(v.withdrawals, n)
+	return core.OK
+}
+
+func (v *Venue) decide(c *core.DecideWithdrawal) core.Reject {
+	w, ok := v.wds[c.Withdrawal]
+	to := core.Refused
+	if c.Complete {
+		to = core.Completed
+	}
+	switch {
+	case !ok:
+		return core.UnknownWithdrawal
+	case w.Status == to:
+		return core.OK
+	case w.Status != core.Pending:
+		return core.InvalidTransition
+	}
+	if to == core.Refused {
+		v.pay(w.User, whole(int64(w.Amount)))
+		v.withdrawals = minus(v.withdrawals, whole(int64(w.Amount)))
+	}
+	w.Status = to
+	v.wds[c.Withdrawal] = w
+	return core.OK
+}
+
+func (v *Venue) redeem(c *core.Redeem) core.Reject {
+	m, opened := v.markets[c.Market]
+	yes, no := lot{c.Market, core.Yes}, lot{c.Market, core.No}
+	switch {
+	case !v.known(c.User):
+		return core.UnknownUser
+	case !opened:
+		return core.UnknownMarket
+	case m.Status == core.Settled || m.Status == core.Void:
+		return core.MarketNotTrading
+	case c.Qty < 1:
+		return core.BadQty
+	case c.Qty > v.unsold(c.User, yes) || c.Qty > v.unsold(c.User, no):
+		return core.InsufficientPosition
+	}
+	v.give(c.User, yes, c.Qty)
+	v.give(c.User, no, c.Qty)
+	v.pay(c.User, times(int64(c.Qty), 10000))
+	return core.OK
+}

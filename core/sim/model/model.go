@@ -1,0 +1,196 @@
+package model
+
+import (
+	"maps"
+	"math/big"
+	"slices"
+
+	"duplex/core"
+)
+
+// slots is the pool of markets.
+const slots = 32
+
+// Venue is the state.
+type Venue struct {
+	now     core.Stamp
+	rules   core.Rules
+	fees    core.Fees
+	users   []user // by id; 0 is nobody
+	orders  map[core.OrderID]order
+	markets map[core.MarketID]market
+	free    []core.MarketID // longest free first
+	feeds   [core.Feeds]feed
+	last    map[uint16]int64 // by category: start of the stretch of its last round
+	rounds  uint64
+	keys    map[string]bool
+	banked  map[string]core.Deposit
+	wds     map[uint64]core.Withdrawal
+
+	collected, deposits, withdrawals *big.Int
+
+	out *Outcome
+}
+
+type user struct {
+	cash      *big.Int
+	held      map[lot]stake
+	used      map[uint64]bool
+	referrer  core.UserID
+	suspended bool
+	timeout   uint32
+	deadline  int64
+}
+
+// lot is an outcome of a market.
+type lot struct {
+	market  core.MarketID
+	outcome core.Outcome
+}
+
+// stake is what a user has of a lot, and what was paid for it.
+type stake struct {
+	n    core.Qty
+	cost *big.Int
+}
+
+// order is a resting order.
+type order struct {
+	id core.OrderID
+	core.PlaceOrder
+	left  core.Qty
+	maker core.Rate // of its admission
+}
+
+type market struct {
+	core.Round
+	halted   bool
+	lastTick core.Tick
+	volume   core.Qty
+}
+
+type feed struct {
+	ticks map[int64]core.IndexTick // by second
+	last  int64                    // the newest second
+	fresh int64
+	stale bool
+	open  bool
+	until int64
+}
+
+// Fill is one fill as it should be.
+type Fill struct {
+	Maker                                core.OrderID
+	TickYes                              core.Tick
+	Qty                                  core.Qty
+	Path                                 core.Path
+	TakerFee, MakerFee, Rebate, Referral core.Pips
+}
+
+// End is an order that ended otherwise than by fills.
+type End struct {
+	Status core.OrderStatus
+	Reason core.Reason
+	Left   core.Qty
+}
+
+// Outcome is what a command should do.
+type Outcome struct {
+	Reject core.Reject
+	Fills  []Fill
+	Ended  map[core.OrderID]End
+}
+
+// New is a venue without anything.
+func New() *Venue {
+	v := &Venue{
+		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
+		markets: map[core.MarketID]market{}, last: map[uint16]int64{}, keys: map[string]bool{},
+		banked: map[string]core.Deposit{}, wds: map[uint64]core.Withdrawal{},
+		collected: whole(0), deposits: whole(0), withdrawals: whole(0),
+	}
+	for m := core.MarketID(1); m <= slots; m++ {
+		v.free = append(v.free, m)
+	}
+	for f := range v.feeds {
+		v.feeds[f] = feed{ticks: map[int64]core.IndexTick{}, last: -1, stale: true}
+	}
+	for _, s := range core.AllSeries() {
+		v.last[s.Category] = -1
+	}
+	return v
+}
+
+// Apply lets a command happen.
+func (v *Venue) Apply(at core.Stamp, cmd core.Command) Outcome {
+	v.now, v.out = at, &Outcome{Ended: map[core.OrderID]End{}}
+	v.out.Reject = v.apply(cmd)
+	return *v.out
+}
+
+func (v *Venue) apply(cmd core.Command) core.Reject {
+	switch c := cmd.(type) {
+	case *core.PlaceOrder:
+		return v.place(*c)
+	case *core.CancelOrder:
+		return v.cancel(c)
+	case *core.CancelAll:
+		return v.cancelAll(c)
+	case *core.DecreaseOrder:
+		return v.decrease(c)
+	case *core.ArmDeadman:
+		return v.arm(c.User, c.TimeoutMs)
+	case *core.DisarmDeadman:
+		return v.arm(c.User, 0)
+	case *core.Redeem:
+		return v.redeem(c)
+	case *core.Deposit:
+		return v.deposit(*c)
+	case *core.RequestWithdrawal:
+		return v.withdraw(c)
+	case *core.DecideWithdrawal:
+		return v.decide(c)
+	case *core.Clock:
+		v.advance()
+	case *core.PostIndex:
+		v.advance()
+		v.index(c.Tick)
+	case *core.SetSession:
+		f := &v.feeds[c.Feed]
+		f.open, f.until = c.Open, c.Until
+	case *core.SetRules:
+		v.rules = c.Rules
+	case *core.SetFees:
+		return v.setFees(c.Fees)
+	case *core.CreateUser:
+		return v.createUser(c)
+	case *core.SuspendUser:
+		return v.suspend(c)
+	case *core.PauseMarket:
+		return v.pause(c)
+	case *core.VoidMarket:
+		return v.voidMarket(c)
+	case *core.ProposePrice:
+		return v.proposePrice(c)
+	case *core.CreateKey:
+		return v.createKey(c)
+	case *core.Checkpoint:
+	default:
+		panic("a command the model does not know")
+	}
+	return core.OK
+}
+
+func (v *Venue) known(u core.UserID) bool { return u > 0 && int(u) < len(v.users) }
+
+// copy is a venue of its own, in the same state.
+func (v *Venue) copy() *Venue {
+	w := *v
+	w.users = slices.Clone(v.users)
+	for i := range w.users {
+		w.users[i].held, w.users[i].used = maps.Clone(w.users[i].held), nil
+	}
+	w.orders, w.markets = maps.Clone(v.orders), maps.Clone(v.markets)
+	w.out = &Outcome{Ended: map[core.OrderID]End{}}
+	return &w
+}

@@ -1,0 +1,232 @@
+package model
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+
+	"duplex/core"
+)
+
+const (
+	second = int64(1_000_000_000)
+	minute = 60 * second
+)
+
+func (v *Venue) paused(m market) bool { return m.halted || v.feeds[m.Feed].stale }
+
+// advance does what is due: expiries, dead-man switches, silent feeds, rounds by
+// slot, openings by series.
+func (v *Venue) advance() {
+	now := v.now.Ts
+	for _, o := range v.resting(func(o order) bool { return o.TIF == core.GTT && o.Expiry <= now }) {
+		v.close(o, core.Expired, core.ExpiryReached)
+	}
+	for u := range v.users {
+		if d := v.users[u].deadline; d != 0 && d <= now {
+			v.users[u].deadline, v.users[u].timeout = 0, 0
+			v.sweep(core.DeadmanFired, func(o order) bool { return o.User == core.UserID(u) })
+		}
+	}
+	for f := range v.feeds {
+		if now-v.feeds[f].fresh > v.rules.StaleNs {
+			v.feeds[f].stale = true
+		}
+	}
+	for m := core.MarketID(1); m <= slots; m++ {
+		if r, ok := v.markets[m]; ok {
+			v.move(r)
+		}
+	}
+	for _, s := range core.AllSeries() {
+		v.open(s)
+	}
+}
+
+// move takes a round one step on, if that is due.
+func (v *Venue) move(m market) {
+	now := v.now.Ts
+	decided := m.Covered*100 >= m.Window*80 && m.FreshCount >= 1
+	switch {
+	case m.Status == core.Trading && now >= m.CloseTs:
+		v.freeze(m)
+	case m.Status == core.Frozen && decided && now > m.FreezeTs:
+		v.propose(m, m.Settle, false)
+	case m.Status == core.Frozen && !decided && now >= m.FreezeTs+v.rules.CoverageWaitNs:
+		v.void(m)
+	case m.Status == core.Proposed && now >= m.ProposedTs+v.rules.DisputeNs:
+		v.settle(m)
+	}
+}
+
+func (v *Venue) open(s core.Series) {
+	f, now := &v.feeds[s.Feed], v.now.Ts
+	span := s.Cadence * minute
+	start := now / span * span
+	end := start + span
+	late := s.Cadence > 1 && end-now >= minute
+	trading := slices.ContainsFunc(v.list(), func(m market) bool { return m.Category == s.Category && m.Status == core.Trading })
+	switch {
+	case trading, f.stale, !f.open, len(v.free) == 0:
+		return
+	case f.until != 0 && end > f.until:
+		return
+	case v.last[s.Category] >= start || now-start >= 5*second && !late:
+		return
+	}
+	id := v.free[0]
+	v.free = slices.Clone(v.free[1:])
+	v.rounds++
+	v.last[s.Category] = start
+	v.markets[id] = market{Round: core.Round{
+		Market: id, Generation: v.markets[id].Generation + 1, Number: v.rounds, Category: s.Category, Feed: s.Feed, Window: s.Window,
+		Status: core.Trading, Strike: f.ticks[f.last].Price, Winner: core.NoOutcome, OpenTs: now, CloseTs: end,
+	}}
+}
+
+func (v *Venue) list() (all []market) {
+	for _, m := range v.markets {
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b market) int { return cmp.Compare(a.Market, b.Market) })
+	return all
+}
+
+func (v *Venue) freeze(m market) {
+	v.sweep(core.Paused, func(o order) bool { return o.Market == m.Market && o.Flags.Has(core.CancelOnPause) })
+	boundary := m.CloseTs / second
+	m.Status, m.FreezeTs = core.Frozen, v.now.Ts
+	m.Settle, m.Covered = v.feeds[m.Feed].mean(boundary-m.Window, boundary)
+	if t, ok := v.feeds[m.Feed].at(boundary - 1); ok && boundary-t.Second <= 5 {
+		m.FreshCount = t.Count
+	}
+	v.markets[m.Market] = m
+}
+
+// at is the newest tick of a second or of one before it, if it is at most 5 s older.
+func (f *feed) at(s int64) (core.IndexTick, bool) {
+	for back := range int64(6) {
+		if t, ok := f.ticks[s-back]; ok {
+			return t, true
+		}
+	}
+	return core.IndexTick{}, false
+}
+
+// mean of the one-second ticks in [from, to), rounded down, over the seconds that
+// have a price.
+func (f *feed) mean(from, to int64) (core.Price, int64) {
+	sum, n := whole(0), int64(0)
+	for s := from; s < to; s++ {
+		if t, ok := f.at(s); ok {
+			sum = plus(sum, new(big.Int).SetUint64(uint64(t.Price)))
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, 0
+	}
+	return core.Price(floor(sum, n).Uint64()), n
+}
+
+func (v *Venue) propose(m market, p core.Price, byOperator bool) {
+	v.sweep(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
+	m.Status, m.Settle, m.ProposedTs, m.ByOperator = core.Proposed, p, v.now.Ts, byOperator
+	m.Gen++
+	m.Winner = core.No
+	if p > m.Strike {
+		m.Winner = core.Yes
+	}
+	v.markets[m.Market] = m
+}
+
+func (v *Venue) settle(m market) {
+	m.Status = core.Settled
+	v.finish(m, func(o core.Outcome) int64 {
+		if o == m.Winner {
+			return 10000
+		}
+		return 0
+	})
+}
+
+func (v *Venue) void(m market) {
+	v.sweep(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
+	m.Status, m.Winner = core.Void, core.NoOutcome
+	v.finish(m, func(core.Outcome) int64 { return 5000 })
+}
+
+// finish pays for every contract and frees the slot.
+func (v *Venue) finish(m market, worth func(core.Outcome) int64) {
+	m.ResolveTs = v.now.Ts
+	for u := range v.users {
+		for _, o := range []core.Outcome{core.Yes, core.No} {
+			l := lot{m.Market, o}
+			v.pay1(core.UserID(u), times(int64(v.users[u].held[l].n), worth(o)))
+			delete(v.users[u].held, l)
+		}
+	}
+	v.free = append(slices.Clone(v.free), m.Market)
+	v.markets[m.Market] = m
+}
+
+// pay1 is pay, for nobody too.
+func (v *Venue) pay1(u core.UserID, n *big.Int) {
+	if u != 0 {
+		v.pay(u, n)
+	}
+}
+
+// index takes in a tick of one second; one that came before, or cannot be, does
+// nothing.
+func (v *Venue) index(t core.IndexTick) {
+	f, now := &v.feeds[t.Feed], v.now.Ts/second
+	replaces := t.Second == f.last && t.Manual
+	if t.Price == 0 || t.Second > now+1 || t.Second < now-60 || t.Second <= f.last && !replaces {
+		return
+	}
+	f.ticks[t.Second], f.last = t, t.Second
+	if t.Count > 0 {
+		f.fresh, f.stale = v.now.Ts, false
+	}
+}
+
+func (v *Venue) pause(c *core.PauseMarket) core.Reject {
+	m, opened := v.markets[c.Market]
+	switch {
+	case !opened:
+		return core.UnknownMarket
+	case m.Status != core.Trading:
+		return core.InvalidTransition
+	}
+	if !c.Lift && !m.halted {
+		v.sweep(core.Paused, func(o order) bool { return o.Market == c.Market && o.Flags.Has(core.CancelOnPause) })
+	}
+	m.halted = !c.Lift
+	v.markets[c.Market] = m
+	return core.OK
+}
+
+func (v *Venue) voidMarket(c *core.VoidMarket) core.Reject {
+	m, opened := v.markets[c.Market]
+	switch {
+	case !opened:
+		return core.UnknownMarket
+	case m.Status == core.Settled || m.Status == core.Void:
+		return core.InvalidTransition
+	}
+	v.void(m)
+	return core.OK
+}
+
+func (v *Venue) proposePrice(c *core.ProposePrice) core.Reject {
+	m, opened := v.markets[c.Market]
+	switch {
+	case !opened:
+		return core.UnknownMarket
+	case m.Status != core.Frozen && m.Status != core.Proposed:
+		return core.InvalidTransition
+	}
+	v.propose(m, c.Price, true)
+	return core.OK
+}
