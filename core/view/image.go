@@ -2,7 +2,6 @@ package view
 
 import (
 	"runtime"
-	"sync"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -38,9 +37,15 @@ func (m *Image) keep(u core.UserID) {
 	}
 }
 
+// Lock keeps commands out while it is held.
+type Lock interface {
+	Lock()
+	Unlock()
+}
+
 // Finish copies and encodes what is left, an account at a time: each is copied under
-// the lock, which must keep commands out, and encoded without it.
-func (m *Image) Finish(l sync.Locker) ([]byte, error) {
+// the lock and encoded without it.
+func (m *Image) Finish(l Lock) ([]byte, error) {
 	defer func() {
 		l.Lock()
 		m.view.image = nil
