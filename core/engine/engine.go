@@ -34,6 +34,7 @@ type Options struct {
 	Now             func() int64                       // ns; default the wall clock
 	Replayed        func(done, total uint64)           // progress of the replay, by group
 	Logf            func(msg string, args ...any)      // what an operator should know; default none
+	Free            func() (uint64, error)             // bytes left on the disk; default that of Dir
 	OpenLog         func(journal.Options) (Log, error) // default: the embedded log in Dir
 }
 
@@ -67,6 +68,7 @@ type Engine struct {
 	// revoking are the revocations under way; of the sequence goroutine alone.
 	revoking []revocation
 	tokens   sync.Map // SHA-256 of an account token → core.UserID
+	space    space
 	feed     feed
 	waits    waits
 	stats    Stats
@@ -130,6 +132,9 @@ func Open(o Options) (*Engine, error) {
 func (o Options) withDefaults() Options {
 	if o.Queue == 0 {
 		o.Queue = 4096
+	}
+	if o.Free == nil {
+		o.Free = func() (uint64, error) { return freeOf(o.Dir) }
 	}
 	if o.CheckpointEvery == 0 {
 		o.CheckpointEvery = time.Minute

@@ -220,7 +220,8 @@ func (q *queue) idle(ctx context.Context) error {
 }
 
 // Submit hands a command over and waits until it is durable and applied. A refusal
-// by a rule is in the receipt. Errors: ErrShed and ErrDraining (surely not done),
+// by a rule is in the receipt. Errors: ErrShed (also for a placement while the disk
+// is nearly full) and ErrDraining (surely not done),
 // ErrUnknown (handed to the log, outcome not known when ctx ended), ErrStopped.
 func (e *Engine) Submit(ctx context.Context, cmd core.Command) (Receipt, error) {
 	return e.SubmitBy(ctx, nil, cmd)
@@ -234,6 +235,9 @@ func (e *Engine) SubmitBy(ctx context.Context, key *core.Key, cmd core.Command) 
 		return Receipt{}, err
 	}
 	c, u := classOf(cmd)
+	if c == placements && e.Cramped() {
+		return Receipt{}, e.refused(ErrShed)
+	}
 	g, err := e.queue.add([]*request{r}, c, u)
 	if err != nil {
 		return Receipt{}, e.refused(err)
@@ -263,6 +267,9 @@ func (e *Engine) SubmitAll(ctx context.Context, key *core.Key, cmds []core.Comma
 		rs[i] = r
 	}
 	c, u := classOf(cmds[0])
+	if c == placements && e.Cramped() {
+		return nil, e.refused(ErrShed)
+	}
 	g, err := e.queue.add(rs, c, u)
 	if err != nil {
 		return nil, e.refused(err)

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -63,6 +64,7 @@ type sim struct {
 	gate  *gate
 	disk  *disk
 	slow  time.Duration // how long the disk takes
+	full  atomic.Bool   // there is hardly any space left
 	e     *engine.Engine
 	f     *engine.Follower
 	at    core.Stamp // of the last command seen applied
@@ -146,6 +148,12 @@ func (s *sim) open() (*engine.Engine, error) {
 	return engine.Open(engine.Options{
 		Dir: disk.dir, CheckpointEvery: 7 * time.Second, SnapshotEvery: 1 << 40,
 		Now: func() int64 { gate.pass(); return s.now() },
+		Free: func() (uint64, error) {
+			if s.full.Load() {
+				return 0, nil
+			}
+			return 1 << 40, nil
+		},
 		OpenLog: func(o journal.Options) (engine.Log, error) {
 			o.Now, o.Watch = s.now, disk.watch
 			f, err := journal.Open(disk.dir, o)
@@ -237,6 +245,10 @@ func (s *sim) step(i int) {
 	}
 	if s.r.IntN(12) == 0 {
 		s.slow = time.Duration(s.r.IntN(3000))*time.Millisecond + 500*time.Microsecond
+	}
+	if s.r.IntN(10) == 0 {
+		s.full.Store(s.r.IntN(3) == 0)
+		s.t.line("the disk is nearly full: %t", s.full.Load())
 	}
 	if s.r.IntN(10) > 0 { // else they wait for the next turn
 		s.settle()

@@ -27,7 +27,8 @@ func (l *lane) live(w http.ResponseWriter, r *http.Request) {
 }
 
 // ready fails while the venue should be sent nothing (contract operator, Three
-// listeners): it drains or has stopped, or no feed brings prices. One silent feed
+// listeners): it drains or has stopped, its disk is
+// nearly full, or no feed brings prices. One silent feed
 // of several pauses its own markets and leaves the venue ready: cancels there, and
 // all else elsewhere, must still get through.
 func (l *lane) ready(w http.ResponseWriter, r *http.Request) {
@@ -50,6 +51,8 @@ func (l *lane) health() health {
 		h.Reasons = append(h.Reasons, "sequencer_stopped")
 	case l.Venue.Engine.Draining():
 		h.Reasons = append(h.Reasons, "draining")
+	case l.Venue.Engine.Cramped():
+		h.Reasons = append(h.Reasons, "disk_full")
 	}
 	if fresh := l.freshness(&h); !fresh {
 		h.Reasons = append(h.Reasons, "oracle_stale")

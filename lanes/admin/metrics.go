@@ -62,6 +62,7 @@ var (
 	seq        = gauge("seq", "Sequence number of the last applied command")
 	checks     = counter("invariant_checks_total", "Commands after which the sums of all money and contracts agreed")
 	stopped    = gauge("sequencer_stopped", "1 when the log failed or the sums did not agree: nothing is taken any more")
+	cramped    = gauge("disk_full", "1 while placements are refused since the disk is nearly full")
 	ready      = gauge("ready", "1 when /readyz is 200")
 
 	sequenced   = prometheus.NewDesc("duplex_sequencing_seconds", "Time from a group's first command to its answers", nil, nil)
@@ -147,6 +148,7 @@ func (g gauges) sequencer(put putter, out chan<- prometheus.Metric) {
 	put(seq, float64(e.Seq()))
 	put(checks, float64(s.Checked.Load()))
 	put(stopped, flag(e.Err() != nil))
+	put(cramped, flag(e.Cramped()))
 	put(ready, flag(g.health().Ready))
 }
 
