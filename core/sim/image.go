@@ -112,15 +112,19 @@ func written(name string, was, now []byte) change {
 	}
 }
 
-// tear leaves part of a write: some of its sectors, a run of bytes from its start,
-// or a file that ends within it.
+// tear leaves part of a write: some of its sectors; of one that appends also a run of
+// bytes from its start, or a file that ends within it.
 func tear(im image, name string, was, to []byte, r *rand.Rand) string {
 	from, end := bounds(was, to)
 	if from == end {
 		return "nothing"
 	}
 	b := slices.Clone(was)
-	switch r.IntN(4) {
+	kind := r.IntN(4)
+	if len(bytes.Trim(was[from:], "\x00")) > 0 {
+		kind = 3 // over bytes that are there a disk writes sectors
+	}
+	switch kind {
 	case 0:
 		n := from + r.IntN(end-from)
 		copy(b, to[:n])
