@@ -37,6 +37,7 @@ type House struct {
 	URL    string
 	Logs   *bytes.Buffer
 	shift  atomic.Int64
+	still  atomic.Int64 // the clock while it stands, ns; else 0
 }
 
 // Key is an account's key with its secret.
@@ -80,10 +81,23 @@ func (h *House) must(err error) {
 }
 
 // Now is the venue's clock, ns.
-func (h *House) Now() int64 { return time.Now().UnixNano() + h.shift.Load() }
+func (h *House) Now() int64 {
+	if at := h.still.Load(); at != 0 {
+		return at
+	}
+	return time.Now().UnixNano() + h.shift.Load()
+}
+
+// Stop lets the clock stand, so that nothing falls due by itself; Skip still moves it.
+func (h *House) Stop() { h.still.Store(h.Now()) }
 
 // Skip sets the clock forward.
-func (h *House) Skip(d time.Duration) { h.shift.Add(int64(d)) }
+func (h *House) Skip(d time.Duration) {
+	h.shift.Add(int64(d))
+	if at := h.still.Load(); at != 0 {
+		h.still.Store(at + int64(d))
+	}
+}
 
 // Do submits a command and wants no error of the engine.
 func (h *House) Do(cmd core.Command) engine.Receipt {
@@ -125,10 +139,14 @@ func (h *House) Key(u core.UserID, s core.Scopes) Key {
 	return Key{id, secret, u}
 }
 
-// Serve starts the API listener on loopback.
-func (h *House) Serve() {
+// Serve starts the API listener on loopback, as dx serve does. A test may shorten its
+// times.
+func (h *House) Serve(tune ...func(*http.Server)) {
 	s := httptest.NewUnstartedServer(nil)
 	s.Config = gate.Server(h.Gate.Edge(h.Routes), slog.New(slog.DiscardHandler))
+	for _, f := range tune {
+		f(s.Config)
+	}
 	s.Listener = gate.Listen(s.Listener)
 	s.Start()
 	h.T.Cleanup(s.Close)
