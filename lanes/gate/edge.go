@@ -41,10 +41,13 @@ func (g *Gate) door(lane string, prove func(*http.Request, *Call) error, next ht
 		w.Header()["X-Request-Id"] = []string{c.ID}
 		rec := &recorder{ResponseWriter: w}
 		defer g.finish(rec, r, c, begun)
+		if len(r.TransferEncoding) > 0 || ambiguous(r) {
+			w.Header().Set("Connection", "close") // see smuggle.go: nothing is watched behind a chunked body
+		}
 		if api && g.CORS(rec, r) {
 			return
 		}
-		if err := enter(rec, r, c, prove); err != nil {
+		if err := g.enter(rec, r, c, prove); err != nil {
 			g.refuse(rec, r, err)
 			return
 		}
@@ -64,8 +67,8 @@ func (g *Gate) Budget() time.Duration {
 }
 
 // enter reads and authenticates, then refuses what no lane serves.
-func enter(w http.ResponseWriter, r *http.Request, c *Call, prove func(*http.Request, *Call) error) error {
-	body, err := ReadBody(w, r)
+func (g *Gate) enter(w http.ResponseWriter, r *http.Request, c *Call, prove func(*http.Request, *Call) error) error {
+	body, err := ReadBody(w, r, g.BodyTime)
 	if err != nil {
 		return err
 	}
@@ -110,18 +113,15 @@ var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // ReadBody reads the whole body within its cap and its time. A body that does not
 // come in whole cannot have a signature that holds.
-func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func ReadBody(w http.ResponseWriter, r *http.Request, within time.Duration) ([]byte, error) {
 	if r.ContentLength == 0 && len(r.TransferEncoding) == 0 {
 		return nil, nil
 	}
 	if r.ContentLength > BodyMax {
 		return nil, tools.Refuse("body_too_large")
 	}
-	if len(r.TransferEncoding) > 0 {
-		w.Header().Set("Connection", "close") // see smuggle.go: nothing is watched behind a chunked body
-	}
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(BodyTime)) // a writer without deadlines is bounded by its server
+	_ = rc.SetReadDeadline(time.Now().Add(within)) // a writer without deadlines is bounded by its server
 	buf := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buf)
 	buf.Reset()

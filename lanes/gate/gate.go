@@ -23,10 +23,11 @@ const (
 
 // Gate is the door of one venue.
 type Gate struct {
-	Venue   *tools.Venue
-	Vault   *Vault
-	Log     *slog.Logger
-	Origins []string // browser origins allowed besides the host itself
+	Venue    *tools.Venue
+	Vault    *Vault
+	Log      *slog.Logger
+	Origins  []string      // browser origins allowed besides the host itself
+	BodyTime time.Duration // in which a body must be there
 
 	// Offered finds the credentials of a request that has none of the headers: those
 	// of a browser's handshake (contract ws). Nil: there is no other way.
@@ -40,7 +41,7 @@ type Gate struct {
 
 // New makes the door of a venue.
 func New(v *tools.Venue, vault *Vault, log *slog.Logger) *Gate {
-	g := &Gate{Venue: v, Vault: vault, Log: log}
+	g := &Gate{Venue: v, Vault: vault, Log: log, BodyTime: BodyTime}
 	g.buckets.terms = &v.Terms
 	g.buckets.volume = v.Volume30
 	g.once.seen = map[string]*first{}
@@ -73,7 +74,7 @@ func CallOf(ctx context.Context) *Call {
 // Server is an http.Server with the venue's time limits.
 func Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: HeaderTime, IdleTimeout: IdleTime, MaxHeaderBytes: headerBytes, ConnContext: ConnContext,
+		Handler: h, ReadHeaderTimeout: HeaderTime, IdleTimeout: IdleTime, MaxHeaderBytes: headerBytes, ConnContext: ConnContext, ConnState: Hijacked,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }

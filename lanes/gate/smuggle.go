@@ -38,20 +38,41 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// ambiguous tells whether this request named both ways of ending its body.
-func ambiguous(r *http.Request) bool {
-	c, ok := r.Context().Value(connKey{}).(*conn)
-	return ok && len(r.TransferEncoding) > 0 && c.both.Load()
+// Hijacked is a server's hook: a connection that has become a socket brings no more
+// requests, so nothing looks at it any longer.
+func Hijacked(c net.Conn, s http.ConnState) {
+	if c, ok := c.(*conn); ok && s == http.StateHijacked {
+		c.done = true
+	}
 }
 
-// conn watches the heads of the requests that come in. It reads along and changes
-// nothing. Behind a chunked body or an upgrade it stops looking.
+// ambiguous tells whether this request named both ways of ending its body, or chunks
+// in a version that has none.
+func ambiguous(r *http.Request) bool {
+	c, ok := r.Context().Value(connKey{}).(*conn)
+	return ok && c.both.Load() && (len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1))
+}
+
+// conn watches the heads of the requests that come in. It reads along, line by line
+// and as lenient as net/http, and changes nothing. Behind a chunked body it stops
+// looking: such a request is the last of its connection.
 type conn struct {
 	net.Conn
-	head []byte // of the request being read, from its first byte
-	skip int64  // bytes of a body still to pass
+	part []byte // of a line that comes in pieces
+	head head
+	skip int64 // bytes of a body still to pass
 	both atomic.Bool
 	done bool
+}
+
+// head is what was seen of the head being read.
+type head struct {
+	begun   bool
+	old     bool // HTTP/1.0, which knows no chunks
+	chunked bool
+	sized   bool   // Content-Length is there
+	length  []byte // its value
+	folding bool   // the last line was Content-Length: a folded one goes on with it
 }
 
 // NetConn is the connection below, for who must set its options.
@@ -73,55 +94,66 @@ func (c *conn) watch(b []byte) {
 			b = b[n:]
 			continue
 		}
-		head := b
-		if len(c.head) > 0 { // the rest of one that came in pieces
-			c.head = append(c.head, b...)
-			head = c.head
+		line, rest, whole := bytes.Cut(b, lineEnd)
+		b = rest
+		if len(c.part) > 0 || !whole {
+			c.part = append(c.part, line...)
+			line = c.part
 		}
-		end := bytes.Index(head, headEnd)
-		if end < 0 {
-			if len(c.head) == 0 {
-				c.head = append(c.head, b...)
-			}
-			c.done = len(c.head) > 2*headerBytes // net/http has refused it by now
+		if !whole {
+			c.done = len(c.part) > 2*headerBytes // net/http has refused it by now
 			return
 		}
-		end += len(headEnd)
-		rest := len(head) - end
-		c.judge(head[:end])
-		c.head = c.head[:0]
-		b = b[len(b)-rest:]
+		c.line(bytes.TrimSuffix(line, carriage))
+		c.part = c.part[:0]
 	}
 }
 
 var (
-	headEnd          = []byte("\r\n\r\n")
+	lineEnd          = []byte("\n")
+	carriage         = []byte("\r")
 	colon            = []byte(":")
 	contentLength    = []byte("Content-Length")
 	transferEncoding = []byte("Transfer-Encoding")
-	upgrade          = []byte("Upgrade")
+	oldVersion       = []byte(" HTTP/1.0")
 )
 
-// judge looks at one whole head. A chunked body is not followed: such a request is
-// the last of its connection (ReadBody).
-func (c *conn) judge(head []byte) {
-	var length, chunked bool
-	for len(head) > 0 {
-		var line []byte
-		line, head, _ = bytes.Cut(head, headEnd[:2])
-		name, value, _ := bytes.Cut(line, colon)
-		switch {
-		case bytes.EqualFold(name, contentLength):
-			length = true
-			c.skip, _ = strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64) // net/http refuses what is no number
-		case bytes.EqualFold(name, transferEncoding):
-			chunked = true
-		case bytes.EqualFold(name, upgrade):
-			c.done = true
+func (c *conn) line(line []byte) {
+	h := &c.head
+	switch {
+	case len(line) == 0 && h.begun:
+		c.judge()
+	case len(line) == 0: // between two requests
+	case !h.begun:
+		h.begun, h.old = true, bytes.HasSuffix(line, oldVersion)
+	case line[0] == ' ' || line[0] == '\t':
+		if h.folding {
+			h.length = append(append(h.length, ' '), line...)
 		}
+	default:
+		h.field(line)
 	}
-	if chunked {
-		c.both.Store(length)
+}
+
+func (h *head) field(line []byte) {
+	name, value, _ := bytes.Cut(line, colon)
+	h.folding = bytes.EqualFold(name, contentLength)
+	switch {
+	case h.folding:
+		h.sized, h.length = true, append(h.length[:0], value...)
+	case bytes.EqualFold(name, transferEncoding):
+		h.chunked = true
+	}
+}
+
+// judge looks at one whole head. net/http refuses a length that is no number.
+func (c *conn) judge() {
+	h := c.head
+	c.head = head{length: h.length[:0]}
+	if h.chunked {
+		c.both.Store(h.sized || h.old)
 		c.done = true
+		return
 	}
+	c.skip, _ = strconv.ParseInt(string(bytes.TrimSpace(h.length)), 10, 64)
 }

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -23,7 +24,11 @@ func TestWatch(t *testing.T) {
 		"chunked alone":                 {plain + "POST /c HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", false},
 		"the pair":                      {get + plain + "POST /c HTTP/1.1\r\nTRANSFER-ENCODING: chunked\r\ncontent-length: 3\r\n\r\n", true},
 		"the pair, the other way round": {"POST /c HTTP/1.1\r\ncontent-length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", true},
-		"behind an upgrade":             {"GET /ws HTTP/1.1\r\nUpgrade: websocket\r\n\r\nPOST /c HTTP/1.1\r\ncontent-length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", false},
+		"behind an upgrade to nothing":  {"GET /ws HTTP/1.1\r\nUpgrade: websocket\r\n\r\nPOST /c HTTP/1.1\r\ncontent-length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", true},
+		"the pair on bare line feeds":   {"POST /c HTTP/1.1\ncontent-length: 3\nTransfer-Encoding: chunked\n\n", true},
+		"the pair behind a folded one":  {"POST /b HTTP/1.1\r\nContent-Length:\r\n 4\r\n\r\n\n\n\r\nPOST /c HTTP/1.1\r\ncontent-length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", true},
+		"a folded line that looks it":   {"POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n Content-Length: 3\r\n\r\n", false},
+		"chunks on HTTP/1.0":            {"POST /c HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", true},
 	} {
 		for size := 1; size <= len(c.text); size++ {
 			w := &conn{Conn: net.Conn(nil)}
@@ -35,11 +40,18 @@ func TestWatch(t *testing.T) {
 			}
 		}
 	}
+	socket := &conn{}
+	Hijacked(socket, http.StateActive)
+	socket.watch([]byte("GET /ws HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"))
+	Hijacked(socket, http.StateHijacked)
+	if !socket.done {
+		t.Error("a socket is watched")
+	}
 	endless := &conn{}
 	for range 3 * headerBytes {
 		endless.watch([]byte("x"))
 	}
-	if len(endless.head) > 3*headerBytes || !endless.done {
-		t.Errorf("a head without end is kept: %d", len(endless.head))
+	if len(endless.part) > 3*headerBytes || !endless.done {
+		t.Errorf("a head without end is kept: %d", len(endless.part))
 	}
 }
