@@ -75,6 +75,7 @@ func CallOf(ctx context.Context) *Call {
 func Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: HeaderTime, IdleTimeout: IdleTime, MaxHeaderBytes: headerBytes, ConnContext: ConnContext, ConnState: Hijacked,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		DisableGeneralOptionsHandler: true, // OPTIONS * wants a signature like everything else
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }
