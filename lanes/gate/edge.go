@@ -98,7 +98,7 @@ func proper(r *http.Request, body int) error {
 
 // mediaType wants plain JSON, or no word of what the body is.
 func mediaType(r *http.Request) error {
-	if r.Header.Get("Content-Encoding") != "" {
+	if len(r.Header["Content-Encoding"]) > 0 {
 		return tools.Refuse("unsupported_media_type")
 	}
 	if t := r.Header.Values("Content-Type"); len(t) > 0 {
