@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,6 +66,23 @@ func (d *desk) state() (s state) {
 	}
 	return s
 }
+
+// holdings are what account 1 has and wants, without the seq it is told as of: what the
+// core hears of and refuses uses up a seq, and nothing else.
+func (d *desk) holdings(t *testing.T) (all string) {
+	t.Helper()
+	k := d.Key(1, core.ScopeRead)
+	for _, of := range []string{"portfolio/balance", "portfolio/orders", "portfolio/positions", "portfolio/fills", "portfolio/deadman", "withdrawals"} {
+		got := d.raw(t, d.get(k, "/v1/"+of, ""))
+		if got.status != 200 {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		all += asOf.ReplaceAllString(got.body, "") + "\n"
+	}
+	return all
+}
+
+var asOf = regexp.MustCompile(`,?"as_of_seq":"\d+"`)
 
 // unharmed wants the ordinary client to be served, and the state to be as it was.
 func (d *desk) unharmed(t *testing.T, before state) {
