@@ -82,7 +82,7 @@ func (d *desk) holdings(t *testing.T) (all string) {
 	return all
 }
 
-var asOf = regexp.MustCompile(`,?"as_of_seq":"\d+"`)
+var asOf = regexp.MustCompile(`,?\\?"as_of_seq\\?":\\?"\d+\\?"`)
 
 // unharmed wants the ordinary client to be served, and the state to be as it was.
 func (d *desk) unharmed(t *testing.T, before state) {

@@ -1,0 +1,95 @@
+package hostile
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"duplex/schemas"
+)
+
+// TestReplays: the very same bytes again, at once from eight sides and at the end of the
+// window, have no second effect. What is answered is the contract's: the first answer,
+// or what the id in it says by then (contract core, Order of checks).
+func TestReplays(t *testing.T) {
+	for _, c := range []struct {
+		name, method, target, body string
+		status                     int
+		again                      int
+		code                       string // of a repeat
+	}{
+		{"a placement", "POST", "/v1/portfolio/orders", order("50", ""), 201, 409, "duplicate_client_order_id"},
+		{"a cancel", "DELETE", "/v1/portfolio/orders/#", "", 200, 404, "unknown_order"},
+		{"a decrease by", "POST", "/v1/portfolio/orders/#/decrease", `{"reduce_by":3}`, 200, 200, ""},
+		{"a decrease to", "POST", "/v1/portfolio/orders/#/decrease", `{"reduce_to":3}`, 200, 200, ""},
+		{"a decrease that was refused", "POST", "/v1/portfolio/orders/#/decrease", `{"reduce_by":11}`, 400, 400, "invalid_decrease"},
+		{"a cancel-all", "DELETE", "/v1/portfolio/orders", "", 200, 200, ""},
+		{"an arming", "POST", "/v1/portfolio/deadman", `{"timeout_ms":60000}`, 200, 200, ""},
+		{"a disarming", "DELETE", "/v1/portfolio/deadman", "", 200, 200, ""},
+		{"a withdrawal", "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"1000","destination":"bank"}`, 202, 202, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := open(t)
+			k := d.Key(1, everyone)
+			id := d.placed(t, k, "7")
+			target := strings.Replace(c.target, "#", id, 1)
+			ts := d.millis(5 * time.Second) // as far ahead as may be: good for ten seconds
+			sig := schemas.Sign(k.Secret, ts, c.method, target, []byte(c.body))
+			text := strings.Replace(d.post(k, c.method, target, c.body, ""), d.three(k, c.method, target, c.body), lines(k.ID, ts, sig), 1)
+			first := d.raw(t, text)
+			if first.status != c.status {
+				t.Fatalf("%d %s", first.status, first.body)
+			}
+			before := d.holdings(t)
+			repeat := func() {
+				got := d.raw(t, text)
+				if got.status != c.again || got.code() != c.code || c.again == c.status && got.body != first.body {
+					t.Errorf("first %d %s\nthen %d %s", first.status, first.body, got.status, got.body)
+				}
+			}
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(repeat)
+			}
+			all.Wait()
+			d.Skip(10 * time.Second)
+			repeat()
+			d.Skip(time.Millisecond)
+			if got := d.raw(t, text); got.status != 401 {
+				t.Errorf("past the window: %d %s", got.status, got.body)
+			}
+			if after := d.holdings(t); after != before {
+				t.Errorf("before:\n%safter:\n%s", before, after)
+			}
+			d.served(t)
+		})
+	}
+}
+
+// TestReplaysAtOnce: of many that come before the first is answered, one happens.
+func TestReplaysAtOnce(t *testing.T) {
+	d := open(t)
+	k := d.Key(1, everyone)
+	id := d.placed(t, k, "7")
+	d.together(t, d.post(k, "POST", "/v1/portfolio/orders/"+id+"/decrease", `{"reduce_by":3}`, ""), `"remaining_qty":7`)
+	k = d.Key(1, everyone) // repeats cost their tokens
+	d.together(t, d.post(k, "POST", "/v1/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"decrease_order","arguments":{"order_id":"`+id+`","reduce_by":3}}}`, "MCP-Protocol-Version: 2025-11-25\r\n"), `"remaining_qty":4`)
+	if got := d.raw(t, d.get(k, "/v1/portfolio/orders/"+id, "")); !strings.Contains(got.body, `"remaining_qty":4`) {
+		t.Error(got.body)
+	}
+}
+
+// together sends one text sixteen times at once and wants one answer of all.
+func (d *desk) together(t *testing.T, text, want string) {
+	t.Helper()
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			if got := d.raw(t, text); got.status != 200 || !strings.Contains(got.body, want) {
+				t.Errorf("%d %s, not %s", got.status, got.body, want)
+			}
+		})
+	}
+	all.Wait()
+}
