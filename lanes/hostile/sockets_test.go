@@ -1,0 +1,241 @@
+package hostile
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json"
+
+	"duplex/core"
+	"duplex/lanes/lanetest"
+	"duplex/schemas"
+)
+
+const (
+	socketPath = "/v1/ws"
+	upgrade    = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+)
+
+// TestHandshakes: who shakes hands strangely is refused with the ordinary error body.
+func TestHandshakes(t *testing.T) {
+	d := open(t)
+	host := strings.TrimPrefix(d.URL, "http://")
+	with := func(more string) func(lanetest.Key) string {
+		return func(k lanetest.Key) string { return d.get(k, socketPath, upgrade+more) }
+	}
+	instead := func(was, is string) func(lanetest.Key) string {
+		return func(k lanetest.Key) string { return strings.Replace(d.get(k, socketPath, upgrade), was, is, 1) }
+	}
+	origin := func(host, origin string) func(lanetest.Key) string {
+		return func(k lanetest.Key) string {
+			return strings.Replace(d.get(k, socketPath, upgrade+"Origin: "+origin+"\r\n"), "Host: x", "Host: "+host, 1)
+		}
+	}
+	// offered is a browser's handshake, with its offer changed.
+	offered := func(change func(auth string) string) func(lanetest.Key) string {
+		return func(k lanetest.Key) string {
+			ts := d.millis(0)
+			mac, _ := base64.StdEncoding.DecodeString(schemas.Sign(k.Secret, ts, "GET", socketPath, nil))
+			auth := "dx.auth." + k.ID + "." + ts + "." + base64.RawURLEncoding.EncodeToString(mac)
+			return "GET " + socketPath + " HTTP/1.1\r\nHost: x\r\n" + upgrade + "Sec-WebSocket-Protocol: " + change(auth) + "\r\n\r\n"
+		}
+	}
+	const no, vague, foreign = "unauthorized", "schema_violation", "forbidden_origin"
+	d.fire(t, []shot{
+		{"rightly", with(""), 101, ""},
+		{"with a query that is signed", func(k lanetest.Key) string { return d.get(k, socketPath+"?a=b", upgrade) }, 101, ""},
+		{"with a query that is not", instead(socketPath, socketPath+"?a=b"), 401, no},
+		{"signed for another path", func(k lanetest.Key) string {
+			return "GET " + socketPath + " HTTP/1.1\r\nHost: x\r\n" + d.three(k, "GET", "/v1/time", "") + upgrade + "\r\n"
+		}, 401, no},
+		{"signed as a post", func(k lanetest.Key) string {
+			return "GET " + socketPath + " HTTP/1.1\r\nHost: x\r\n" + d.three(k, "POST", socketPath, "") + upgrade + "\r\n"
+		}, 401, no},
+		{"unsigned", func(lanetest.Key) string { return "GET " + socketPath + " HTTP/1.1\r\nHost: x\r\n" + upgrade + "\r\n" }, 401, no},
+		{"as a post", func(k lanetest.Key) string { return d.post(k, "POST", socketPath, "", upgrade) }, 405, "method_not_allowed"},
+		{"with a body", func(k lanetest.Key) string { return d.post(k, "GET", socketPath, "{}", upgrade) }, 400, "unexpected_body"},
+		{"on HTTP/1.0", instead("HTTP/1.1", "HTTP/1.0"), 400, vague},
+		{"on another path", func(k lanetest.Key) string { return d.get(k, "/v1/time", upgrade) }, 200, ""},
+		{"on a path with a slash", func(k lanetest.Key) string { return d.get(k, socketPath+"/", upgrade) }, 404, "not_found"},
+		{"no upgrade", instead("Upgrade: websocket\r\n", ""), 400, vague},
+		{"no connection", instead("Connection: Upgrade\r\n", ""), 400, vague},
+		{"another protocol", instead("Upgrade: websocket", "Upgrade: spdy/3.1"), 400, vague},
+		{"no version", instead("Sec-WebSocket-Version: 13\r\n", ""), 400, vague},
+		{"version 0", instead("Version: 13", "Version: 0"), 400, vague},
+		{"version 013", instead("Version: 13", "Version: 013"), 400, vague},
+		{"no nonce", instead("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", ""), 400, vague},
+		{"a long nonce", instead("dGhlIHNhbXBsZSBub25jZQ==", strings.Repeat("QUJD", 100)), 400, vague},
+		{"a nonce that is no base64", instead("dGhlIHNhbXBsZSBub25jZQ==", "................"), 400, vague},
+		{"two nonces", with("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"), 400, vague},
+		{"an extension that would inflate", with("Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=99\r\n"), 101, ""},
+		{"protocols that are none of ours", with("Sec-WebSocket-Protocol: mqtt, graphql-ws\r\n"), 101, ""},
+
+		{"its own origin", origin(host, "http://"+host), 101, ""},
+		{"a page's origin", origin(host, "https://evil.example"), 403, foreign},
+		{"an origin that begins with the host", origin(host, "http://"+host+".evil.example"), 403, foreign},
+		{"an origin with the host for a user", origin(host, "http://"+host+"@evil.example"), 403, foreign},
+		{"an origin with the host for a path", origin(host, "http://evil.example/"+host), 403, foreign},
+		{"a null origin", origin(host, "null"), 403, foreign},
+		{"an empty origin", origin(host, ""), 403, foreign},
+		{"two origins", origin(host, "http://"+host+"\r\nOrigin: https://evil.example"), 403, foreign},
+		{"a name of its own for us, unsigned", func(lanetest.Key) string {
+			return "GET " + socketPath + " HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n" + upgrade + "\r\n"
+		}, 401, no},
+
+		{"a browser", offered(func(a string) string { return "dx.v1, " + a }), 101, ""},
+		{"a browser without dx.v1", offered(func(a string) string { return a }), 401, no},
+		{"a browser with padding", offered(func(a string) string { return "dx.v1, " + a + "=" }), 401, no},
+		{"a browser with a dot more", offered(func(a string) string { return "dx.v1, " + a + "." }), 401, no},
+		{"a browser without a signature", offered(func(a string) string { return "dx.v1, " + a[:strings.LastIndex(a, ".")] }), 401, no},
+		{"a browser with an empty signature", offered(func(a string) string { return "dx.v1, " + a[:strings.LastIndex(a, ".")+1] }), 401, no},
+		{"a browser with nothing", offered(func(string) string { return "dx.v1, dx.auth..." }), 401, no},
+		{"a browser twice", offered(func(a string) string { return "dx.v1, " + a + "\r\nSec-WebSocket-Protocol: " + a }), 401, no},
+		{"a browser beside a header", offered(func(a string) string { return "dx.v1, " + a + "\r\nDX-ACCESS-KEY: x" }), 401, no},
+		{"a browser whose prefix is in capitals", offered(func(a string) string { return "dx.v1, DX.AUTH" + a[7:] }), 401, no},
+		{"a browser on another path", func(k lanetest.Key) string {
+			return strings.Replace(offered(func(a string) string { return "dx.v1, " + a })(k), socketPath, "/v1/time", 1)
+		}, 401, no},
+	})
+}
+
+// talker is a socket with its answers.
+type talker struct {
+	t  *testing.T
+	ws *websocket.Conn
+}
+
+func (d *desk) talk(t *testing.T, k lanetest.Key) *talker {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	r := d.Request(k, "GET", socketPath, nil)
+	ws, _, err := websocket.Dial(ctx, d.URL+socketPath, &websocket.DialOptions{HTTPHeader: http.Header(r.Header)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ws.CloseNow() })
+	return &talker{t, ws}
+}
+
+// says sends a message and gives the answer: its type, its error's name, and the text.
+func (x *talker) says(text string) (typ, name, got string) {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := x.ws.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
+		x.t.Fatal(err)
+	}
+	for {
+		_, b, err := x.ws.Read(ctx)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		var m struct {
+			Type string
+			Msg  struct{ Name string }
+		}
+		if err := json.Unmarshal(b, &m, json.MatchCaseInsensitiveNames(true)); err != nil {
+			x.t.Fatalf("%s: %v", b, err)
+		}
+		switch m.Type {
+		case "error", "ok", "subscribed", "unsubscribed": // the rest is data
+			return m.Type, m.Msg.Name, string(b)
+		}
+	}
+}
+
+// TestCommands: what a stranger says on a socket gets its name of the table, the socket
+// stays open, and what is subscribed stays as it was.
+func TestCommands(t *testing.T) {
+	d := open(t)
+	k := d.Key(1, core.ScopeRead)
+	x := d.talk(t, k)
+	const listed = `{"id":1,"cmd":"list_subscriptions"}`
+	if typ, _, got := x.says(`{"id":1,"cmd":"subscribe","params":{"channels":["trades"],"market_ids":[1]}}`); typ != "subscribed" {
+		t.Fatal(got)
+	}
+	_, _, subscriptions := x.says(listed)
+	before := d.state()
+	sub := func(params string) string { return `{"id":1,"cmd":"subscribe","params":` + params + `}` }
+	type said struct{ text, name string }
+	const bad, params, market = "malformed_json", "bad_params", "unknown_market"
+	table := []said{
+		{``, bad}, {` `, bad}, {`[]`, bad}, {`null`, bad}, {`"x"`, bad}, {`{}{}`, bad}, {`{}`, params}, {"{}\x00", bad}, {"\ufeff{}", bad},
+		{`{"id":1,"id":2,"cmd":"list_subscriptions"}`, bad}, {`{"id":1,"cmd":"list_subscriptions","\u0063md":"x"}`, bad},
+		{`{"id":1,"cmd":"list\ud800"}`, bad}, {strings.Repeat(`{"a":`, 10_500) + "1" + strings.Repeat("}", 10_500), bad},
+		{`{"id":1,"cmd":"list_subscriptions","x":1}`, params}, {`{"id":1,"Cmd":"list_subscriptions"}`, params}, {`{"id":1,"cmd":"list_subscriptions","jsonrpc":"2.0"}`, params},
+		{`{"id":1,"cmd":"LIST_SUBSCRIPTIONS"}`, "unknown_command"}, {`{"id":1,"cmd":"list_subscriptions\u0000"}`, "unknown_command"}, {`{"id":1,"cmd":"place_order","params":{}}`, "unknown_command"},
+		{`{"id":1,"cmd":["subscribe"]}`, params}, {`{"id":1,"cmd":null}`, params}, {`{"id":1,"cmd":""}`, params}, {`{"id":1,"cmd":"subscribe","params":[]}`, params}, {`{"id":1,"cmd":"subscribe","params":null}`, params},
+		{sub(`{}`), params}, {sub(`{"channels":"trades"}`), params}, {sub(`{"channels":[]}`), params}, {sub(`{"channels":[null]}`), "unknown_channel"},
+		{sub(`{"channels":["ticker"]}`), "unknown_channel"}, {sub(`{"channels":["Trades"]}`), "unknown_channel"}, {sub(`{"channels":["user\u0000"]}`), "unknown_channel"}, {sub(`{"channels":["uѕer"]}`), "unknown_channel"},
+		{sub(`{"channels":["trades"]}`), "already_subscribed"}, {sub(`{"channels":["rounds","rounds"]}`), "already_subscribed"}, {sub(`{"channels":["rounds","ticker"]}`), "unknown_channel"},
+		{sub(`{"channels":["rounds","rounds","rounds","rounds","rounds","rounds","rounds"]}`), params},
+		{sub(`{"channels":["user"],"since_seq":1}`), params}, {sub(`{"channels":["user"],"since_seq":"-1"}`), params}, {sub(`{"channels":["user"],"since_seq":"18446744073709551616"}`), params},
+		{sub(`{"channels":["rounds"],"since_seq":"1"}`), params}, {sub(`{"channels":["user"],"user_id":2}`), params}, {sub(`{"channels":["rounds"],"market_ids":[` + strings.Repeat("1,", 64) + `1]}`), params},
+		{`{"id":1,"cmd":"unsubscribe","params":{"sids":[]}}`, params}, {`{"id":1,"cmd":"unsubscribe","params":{"sids":[2]}}`, "unknown_sid"}, {`{"id":1,"cmd":"unsubscribe","params":{"sids":[1,1]}}`, "unknown_sid"},
+		{`{"id":1,"cmd":"unsubscribe","params":{"sids":[4294967297]}}`, "unknown_sid"}, {`{"id":1,"cmd":"unsubscribe","params":{"sids":[9223372036854775808]}}`, "unknown_sid"}, {`{"id":1,"cmd":"unsubscribe","params":{"sids":["1"]}}`, params},
+		{`{"id":1,"cmd":"update_subscription","params":{"sid":4294967297,"action":"add_markets","market_ids":[2]}}`, "unknown_sid"},
+		{`{"id":1,"cmd":"update_subscription","params":{"sid":1,"action":"burn"}}`, "unsupported_action"}, {`{"id":1,"cmd":"update_subscription","params":{"sid":1,"action":"add_markets"}}`, params},
+		{`{"id":1,"cmd":"list_subscriptions","params":{"sid":1}}`, params},
+	}
+	for _, e := range edges {
+		name := market // of a whole number: none of these ever opened
+		switch {
+		case !e.json:
+			name = bad
+		case !e.whole:
+			name = params
+		}
+		table = append(table, said{sub(`{"channels":["rounds"],"market_ids":[` + e.text + `]}`), name})
+		if name == market && !strings.HasPrefix(e.text, "2147483647") {
+			name = params
+		}
+		if e.text != "2147483647" {
+			table = append(table, said{`{"id":` + e.text + `,"cmd":"list_subscriptions"}`, name})
+		}
+	}
+	for _, c := range table {
+		if c.text == sub(`{"channels":["rounds"],"market_ids":[]}`) {
+			continue // an empty list is all markets
+		}
+		if typ, name, got := x.says(c.text); typ != "error" || name != c.name {
+			t.Errorf("%.80s: %s, not %s", c.text, got, c.name)
+		}
+		if _, _, got := x.says(listed); got != subscriptions {
+			t.Errorf("after %.80s: %s", c.text, got)
+		}
+	}
+	d.unharmed(t, before)
+}
+
+// TestSocketsOfAccounts: a resume tells nothing of what happened to another account.
+func TestSocketsOfAccounts(t *testing.T) {
+	d := open(t)
+	d.placed(t, d.Key(1, everyone), "7")
+	x := d.talk(t, d.Key(2, core.ScopeRead))
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := x.ws.Write(ctx, websocket.MessageText, []byte(`{"id":1,"cmd":"subscribe","params":{"channels":["user"],"since_seq":"0"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.ws.Write(ctx, websocket.MessageText, []byte(`{"id":2,"cmd":"list_subscriptions"}`)); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		_, b, err := x.ws.Read(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), `"order"`) || strings.Contains(string(b), `"client_order_id"`) {
+			t.Errorf("%s", b)
+		}
+		if strings.Contains(string(b), `"subscriptions"`) {
+			return
+		}
+	}
+}
