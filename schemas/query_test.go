@@ -147,7 +147,10 @@ func FuzzDecodeQuery(f *testing.F) {
 	f.Add("limit=5&status=resting&cursor=a%20b;c")
 	f.Fuzz(func(t *testing.T, query string) {
 		var in, back ListOrders
-		if DecodeQuery(query, &in) != nil {
+		if f := DecodeQuery(query, &in); f != nil {
+			if !Known(f.Code) || f.Code == "internal" {
+				t.Fatalf("%q: %v", query, f)
+			}
 			return
 		}
 		target, err := Target("", in)

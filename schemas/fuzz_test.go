@@ -1,0 +1,96 @@
+package schemas
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var thirteen = regexp.MustCompile(`^[0-9]{13}$`)
+
+// FuzzVerify holds Verify against the standard library: what is signed verifies at 13
+// digits and nowhere else, and no other text of a signature does.
+func FuzzVerify(f *testing.F) {
+	for _, v := range vectors(f) {
+		secret, _ := Secret(v.Secret)
+		f.Add(secret, v.Timestamp, v.Method, v.Target, []byte(v.Body), v.Signature)
+	}
+	f.Fuzz(func(t *testing.T, secret []byte, ts, method, target string, body []byte, signature string) {
+		m := hmac.New(sha256.New, secret)
+		m.Write([]byte(ts + "\n" + strings.ToUpper(method) + "\n" + target + "\n"))
+		m.Write(body)
+		want := base64.StdEncoding.EncodeToString(m.Sum(nil))
+		if got := Sign(secret, ts, method, target, body); got != want {
+			t.Fatalf("signed %s, not %s", got, want)
+		}
+		if Verify(secret, ts, method, target, body, want) != thirteen.MatchString(ts) {
+			t.Fatalf("the right signature at %q", ts)
+		}
+		if signature != want && Verify(secret, ts, method, target, body, signature) {
+			t.Fatalf("%q passes for %s", signature, want)
+		}
+	})
+}
+
+// FuzzCursor: a cursor of ours gives its position back; any other text is bad_cursor,
+// and so is ours under another binding.
+func FuzzCursor(f *testing.F) {
+	f.Add(uint64(12), uint64(1)<<63, "AAAA", []byte{0x80, 0x00})
+	f.Add(uint64(0), uint64(0), "", []byte{})
+	f.Fuzz(func(t *testing.T, x, y uint64, text string, raw []byte) {
+		b := BindCursor("/v1/portfolio/orders", 7, ListOrders{})
+		other := BindCursor("/v1/portfolio/orders", 8, ListOrders{})
+		c := EncodeCursor(b, x, y)
+		var p, q uint64
+		if f := DecodeCursor(b, c, &p, &q); f != nil || p != x || q != y {
+			t.Fatalf("%d %d came back as %d %d, %v", x, y, p, q, f)
+		}
+		if f := DecodeCursor(other, c, &p, &q); f == nil || f.Code != "bad_cursor" {
+			t.Fatalf("another account: %v", f)
+		}
+		if f := DecodeCursor(b, text, &p, &q); f == nil && text != EncodeCursor(b, p, q) || f != nil && f.Code != "bad_cursor" {
+			t.Fatalf("%q: %v", text, f)
+		}
+		sum := b.check(raw) // positions of a stranger's making, under our own check
+		forged := base64.RawURLEncoding.EncodeToString(append(raw[:len(raw):len(raw)], sum[:]...))
+		if f := DecodeCursor(b, forged, &p, &q); f == nil {
+			again := EncodeCursor(b, p, q)
+			var r, s uint64
+			if f := DecodeCursor(b, again, &r, &s); f != nil || r != p || s != q || len(again) > len(forged) {
+				t.Fatalf("%d %d came back as %d %d, %v", p, q, r, s, f)
+			}
+		}
+	})
+}
+
+// FuzzReadWSCommand: a command is read as it would be said again, or has a wscode.
+func FuzzReadWSCommand(f *testing.F) {
+	for _, s := range []string{`{"id":1,"cmd":"subscribe","params":{"channels":["user"]}}`, `{"cmd":"x"}`, `{"id":1,"cmd":"x","x":1}`, `{"id":2147483648,"cmd":"x"}`, `{"params":[]}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		c, fault := ReadWSCommand(raw)
+		if fault != nil {
+			if e := WSErrorOf(fault.Code); e.Code == 0 || e.Name == "" {
+				t.Fatalf("%v has no wscode", fault)
+			}
+			return
+		}
+		text, err := Append(nil, struct {
+			ID  Int    `json:"id"`
+			Cmd string `json:"cmd"`
+		}{c.ID, c.Cmd})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Params != nil {
+			text = append(append(text[:len(text)-1], `,"params":`...), append(c.Params, '}')...)
+		}
+		if again, fault := ReadWSCommand(text); fault != nil || again.ID != c.ID || again.Cmd != c.Cmd || string(again.Params) != string(c.Params) {
+			t.Fatalf("%q became %q: %v", raw, text, fault)
+		}
+	})
+}
