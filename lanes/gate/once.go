@@ -52,6 +52,7 @@ func onlyOnce[Out any](o *once, repeat string, now int64, do func() (Out, error)
 		return out, f.err
 	}
 	defer close(f.done)
+	f.err = tools.Refuse("internal") // to repeats, should it panic
 	out, err := do()
 	f.out, f.err = out, err
 	if err != nil && schemas.MeaningOf(tools.ErrorOf(err).Code).Retry == schemas.Safe {
