@@ -106,14 +106,14 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%s: %d %s%s", text, code, out, errs)
 		}
 	}
-	path := write("# a comment\napi = \":1234\"\ndispute = \"6s\"\nmaster_key = \"" + strings.Repeat("ab", 32) + "\"\n")
+	path := write("# a comment\napi = \":1234\"\ndispute = \"6s\"\nreplay_guard = true\nmaster_key = \"" + strings.Repeat("ab", 32) + "\"\n")
 	t.Setenv("DX_DISPUTE", "7s")
 	code, out, errs := said("config", "show", "--config", path, "--write-floor", "30")
 	if code != 0 || strings.Contains(out, "abab") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	for _, want := range []string{
-		`api +:1234 +` + regexp.QuoteMeta(path) + `:2\n`, `dispute +7s +DX_DISPUTE\n`, `master-key +\(set\) +` + regexp.QuoteMeta(path) + `:4\n`,
+		`api +:1234 +` + regexp.QuoteMeta(path) + `:2\n`, `dispute +7s +DX_DISPUTE\n`, `master-key +\(set\) +` + regexp.QuoteMeta(path) + `:5\n`, `replay-guard +true +` + regexp.QuoteMeta(path) + `:4\n`,
 		`write-floor +30 +--write-floor\n`, `portal +:8081 +default\n`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {

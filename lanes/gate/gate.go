@@ -29,12 +29,18 @@ type Gate struct {
 	Origins  []string      // browser origins allowed besides the host itself
 	BodyTime time.Duration // in which a body must be there
 
+	// ReplayGuard takes each signed write once: the same bytes again, within the window,
+	// are unauthorized even if the first were refused. What the contract answers with the
+	// first answer still is.
+	ReplayGuard bool
+
 	// Offered finds the credentials of a request that has none of the headers: those
 	// of a browser's handshake (contract ws). Nil: there is no other way.
 	Offered func(*http.Request) (Credentials, bool)
 
 	buckets buckets
 	once    once
+	spent   spent
 	manners map[string]Manner // by path
 	Stats   Stats
 }

@@ -137,6 +137,50 @@ func TestOnceForgetsWhatWasNotDone(t *testing.T) {
 	}
 }
 
+// A repeat of what fell over is told that it is not known what came of it.
+func TestOnceFallsOver(t *testing.T) {
+	o := &once{seen: map[string]*first{}}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = onlyOnce(o, "a", 0, func() (int, error) { panic("over") })
+	}()
+	if _, err := onlyOnce(o, "a", 1, func() (int, error) { return 1, nil }); tools.ErrorOf(err).Code != "internal" {
+		t.Errorf("%v", err)
+	}
+}
+
+// A signature is spent for as long as it could be good, then forgotten; more than there
+// is room for are refused, and none is forgotten for it.
+func TestSpent(t *testing.T) {
+	s := &spent{}
+	at := int64(1_800_000_000) * core.NsPerSec
+	for _, c := range []struct {
+		after time.Duration
+		of    string
+		first bool
+	}{
+		{0, "a", true}, {0, "a", false}, {0, "b", true}, {9 * time.Second, "c", true}, {10 * time.Second, "a", false},
+		{11 * time.Second, "c", false}, {19 * time.Second, "c", false}, {60 * time.Second, "a", true}, {60 * time.Second, "c", true},
+	} {
+		if first, err := s.take(c.of, at+int64(c.after)); err != nil || first != c.first {
+			t.Errorf("%s after %v: %v, %v", c.of, c.after, first, err)
+		}
+	}
+	for n := len(s.new); n < spentMax; n++ {
+		s.new[mark{1, byte(n), byte(n >> 8), byte(n >> 16)}] = struct{}{}
+	}
+	at += int64(61 * time.Second)
+	if _, err := s.take("d", at); tools.ErrorOf(err).Code != "shed" {
+		t.Errorf("one more than there is room for: %v", err)
+	}
+	if first, err := s.take("a", at); first || err != nil {
+		t.Errorf("one that is remembered: %v, %v", first, err)
+	}
+	if first, err := s.take("d", at+2*spentFor); !first || err != nil {
+		t.Errorf("when there is room again: %v, %v", first, err)
+	}
+}
+
 // A sealed secret opens under its own key's id and master key alone.
 func TestVault(t *testing.T) {
 	v, err := NewVault(make([]byte, 32))

@@ -11,6 +11,20 @@ import (
 // the input from whatever the lane got; it runs only once the call is admitted.
 func Run[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], read func(*In) error) (out Out, err error) {
 	c.Op = op.Name
+	if g.ReplayGuard && !op.ReadOnly() {
+		return guarded(ctx, g, c, op, read)
+	}
+	do := op.Do
+	if op.Once {
+		do = func(ctx context.Context, v *tools.Venue, who tools.Caller, in *In) (Out, error) {
+			return onlyOnce(&g.once, c.Repeat, v.Terms.Now(), func() (Out, error) { return op.Do(ctx, v, who, in) })
+		}
+	}
+	return act(ctx, g, c, op, read, do)
+}
+
+// act is the way of a call, with do at its end.
+func act[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], read func(*In) error, do func(context.Context, *tools.Venue, tools.Caller, *In) (Out, error)) (out Out, err error) {
 	if err = g.Admit(c, &op.Facts); err != nil {
 		return out, err
 	}
@@ -26,11 +40,7 @@ func Run[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Ou
 			return out, err
 		}
 	}
-	do := func() (Out, error) { return op.Do(ctx, g.Venue, c.Caller(), in) }
-	if op.Once {
-		return onlyOnce(&g.once, c.Repeat, g.Venue.Terms.Now(), do)
-	}
-	return do()
+	return do(ctx, g.Venue, c.Caller(), in)
 }
 
 // Admit checks the key's scope and takes one token. An operator may have revoked

@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -92,4 +93,58 @@ func (d *desk) together(t *testing.T, text, want string) {
 		})
 	}
 	all.Wait()
+}
+
+// TestReplayGuard: where the venue takes each signed write once, the same bytes again
+// are unauthorized, also those of a write that was refused; what has a first answer gets
+// it, and reads stay as they are.
+func TestReplayGuard(t *testing.T) {
+	d := open(t)
+	d.Gate.ReplayGuard = true
+	k := d.Key(1, everyone)
+	id, other := d.placed(t, k, "7"), d.placed(t, k, "8")
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"place_order","arguments":` + order("60", "") + `}}`
+	for _, c := range []struct {
+		name, text    string
+		first, second int
+		code          string // of the second
+	}{
+		{"a read", d.get(k, balance, ""), 200, 200, ""},
+		{"a preview", d.post(k, "POST", preview, order("50", ""), ""), 200, 200, ""},
+		{"a placement", d.post(k, "POST", "/v1/portfolio/orders", order("50", ""), ""), 201, 401, "unauthorized"},
+		{"a batch", d.post(k, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order("51", "")+`]}`, ""), 200, 401, "unauthorized"},
+		{"a placement that was refused", d.post(k, "POST", "/v1/portfolio/orders", order("52", `,"x":1`), ""), 400, 401, "unauthorized"},
+		{"a decrease", d.post(k, "POST", "/v1/portfolio/orders/"+id+"/decrease", `{"reduce_by":3}`, ""), 200, 200, ""},
+		{"a decrease that was refused", d.post(k, "POST", "/v1/portfolio/orders/"+id+"/decrease", `{"reduce_by":3,"x":1}`, ""), 400, 400, "unknown_field"},
+		{"a cancel", d.post(k, "DELETE", "/v1/portfolio/orders/"+other, "", ""), 200, 401, "unauthorized"},
+		{"a withdrawal", d.post(k, "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"1000","destination":"bank"}`, ""), 202, 202, ""},
+		{"an agent's placement", d.post(k, "POST", "/v1/mcp", call, "MCP-Protocol-Version: 2025-11-25\r\n"), 200, 401, "unauthorized"},
+	} {
+		first := d.raw(t, c.text)
+		before := d.holdings(t)
+		second := d.raw(t, c.text)
+		if first.status != c.first || second.status != c.second || second.code() != c.code || c.first == c.second && alike(first, "-") != alike(second, "-") {
+			t.Errorf("%s: %d %s\nthen %d %s", c.name, first.status, first.body, second.status, second.body)
+		}
+		if after := d.holdings(t); after != before {
+			t.Errorf("%s: before:\n%safter:\n%s", c.name, before, after)
+		}
+	}
+	// What was told to come later is no more another's to send than its sender's to repeat.
+	poor := d.Key(1, everyone)
+	for n := 1000; ; n++ {
+		text := d.post(poor, "POST", "/v1/portfolio/orders", order(strconv.Itoa(n), ""), "")
+		if d.raw(t, text).status != 429 {
+			continue
+		}
+		d.Skip(time.Second)
+		if got := d.raw(t, text); got.status != 401 {
+			t.Errorf("a placement that was to come later: %d %s", got.status, got.body)
+		}
+		if got := d.raw(t, d.post(poor, "POST", "/v1/portfolio/orders", order(strconv.Itoa(n), ""), "")); got.status != 201 {
+			t.Errorf("signed anew: %d %s", got.status, got.body)
+		}
+		break
+	}
+	d.served(t)
 }
