@@ -52,8 +52,15 @@ func Verify(secret []byte, tsMillis, method, target string, body []byte, signatu
 	copy(got[:], signature)
 	var sum [sha256.Size + 1]byte
 	n, err := base64.StdEncoding.Strict().Decode(sum[:], got[:])
-	same := subtle.ConstantTimeCompare(sum[:sha256.Size], mac[:]) == 1
-	return same && whole && err == nil && n == sha256.Size && isMillis(tsMillis)
+	same := subtle.ConstantTimeCompare(sum[:sha256.Size], mac[:])
+	return same&bit(isMillis(tsMillis))&bit(whole)&bit(err == nil)&bit(n == sha256.Size) == 1 // no way out before the end
+}
+
+func bit(b bool) (n int) {
+	if b {
+		n = 1
+	}
+	return n
 }
 
 const base64EncodedLen = 44

@@ -58,15 +58,27 @@ func bare(h http.Header) bool {
 
 // Prove checks credentials against a method, a raw target and the call's raw body.
 func (g *Gate) Prove(cred Credentials, method, target string, c *Call) error {
+	nobody := g.Vault.nobody(cred.Key) // found also where it is not wanted
 	key := g.Venue.Engine.Key(cred.Key)
+	if key == nil {
+		key = nobody
+	}
 	secret, sound := g.Vault.secret(key)
-	valid := schemas.Verify(secret, cred.Timestamp, method, target, c.Body, cred.Signature)
-	if !valid || !sound || key.Revoked || !g.timely(cred.Timestamp) {
+	valid := g.verify(secret, cred.Timestamp, method, target, c.Body, cred.Signature)
+	timely := g.timely(cred.Timestamp)
+	if bit(valid)&bit(timely)&bit(sound)&bit(!key.Revoked) == 0 { // none is looked at only because of another
 		return tools.Refuse("unauthorized")
 	}
 	c.Key = key
 	c.Repeat = cred.Key + "\n" + cred.Timestamp + "\n" + cred.Signature
 	return nil
+}
+
+func bit(b bool) (n int) {
+	if b {
+		n = 1
+	}
+	return n
 }
 
 // timely tells whether a timestamp lies within the replay window (spec 5).

@@ -38,7 +38,7 @@ func FuzzWatch(f *testing.F) {
 			}
 			head := bytes.Clone(start)
 			req, err := http.ReadRequest(r)
-			if err != nil {
+			if err != nil || req.ProtoMajor != 1 {
 				return // the connection ends here
 			}
 			rest, _ := r.Peek(r.Buffered())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/schemas"
 	"duplex/tools"
 )
 
@@ -38,6 +39,7 @@ type Gate struct {
 	// of a browser's handshake (contract ws). Nil: there is no other way.
 	Offered func(*http.Request) (Credentials, bool)
 
+	verify  func(secret []byte, ts, method, target string, body []byte, signature string) bool
 	buckets buckets
 	once    once
 	spent   spent
@@ -47,7 +49,7 @@ type Gate struct {
 
 // New makes the door of a venue.
 func New(v *tools.Venue, vault *Vault, log *slog.Logger) *Gate {
-	g := &Gate{Venue: v, Vault: vault, Log: log, BodyTime: BodyTime}
+	g := &Gate{Venue: v, Vault: vault, Log: log, BodyTime: BodyTime, verify: schemas.Verify}
 	g.buckets.terms = &v.Terms
 	g.buckets.volume = v.Volume30
 	g.once.seen = map[string]*first{}

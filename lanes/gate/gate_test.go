@@ -202,7 +202,7 @@ func TestVault(t *testing.T) {
 	if _, err := other.Open(k); err == nil {
 		t.Error("it opens under another master key")
 	}
-	if _, ok := v.secret(nil); ok {
+	if _, ok := v.secret(v.nobody("dxk")); ok {
 		t.Error("no key has a secret")
 	}
 	for _, n := range []int{0, 5, len(sealed) - 1} {

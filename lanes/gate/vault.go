@@ -1,12 +1,14 @@
 package gate
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"sync"
 
 	"duplex/core"
@@ -16,8 +18,9 @@ import (
 // Vault seals key secrets under the master key: HMAC needs a secret back, so it is
 // sealed and not hashed (contract operator, At rest).
 type Vault struct {
-	dummy []byte   // stands in for the secret of a key that is not there
-	open  sync.Map // *core.Key → []byte
+	nobodies [64]core.Key // each stands in for keys that are not there
+	dummy    []byte       // and for their secrets
+	open     sync.Map     // key id → *opened
 
 	mu    sync.RWMutex
 	seals []cipher.AEAD // under the master key in force, then under older ones
@@ -26,6 +29,9 @@ type Vault struct {
 // NewVault makes one of a 32-byte master key.
 func NewVault(master []byte) (*Vault, error) {
 	v := &Vault{}
+	for i := range v.nobodies {
+		v.nobodies[i] = core.Key{ID: fmt.Sprintf("nobody, as long as a key %02d", i), Revoked: true}
+	}
 	dummy := sha256.Sum256(append([]byte("no such key"), master...))
 	v.dummy = dummy[:]
 	return v, v.Turn(master)
@@ -47,6 +53,7 @@ func (v *Vault) Turn(master []byte) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.seals = append([]cipher.AEAD{seal}, v.seals...)
+	v.open.Clear()
 	return nil
 }
 
@@ -103,20 +110,39 @@ func (v *Vault) unseal(k *core.Key) (secret []byte, by int, err error) {
 	return nil, 0, err
 }
 
-// secret gives a key's secret; of no key, or one that cannot be opened, a dummy.
+// nobody is the key of an id that is none's. There are several, so that it lies in
+// memory as keys do.
+func (v *Vault) nobody(id string) *core.Key {
+	n := 0
+	for i := range len(id) {
+		n = n*31 + int(id[i])
+	}
+	return &v.nobodies[uint(n)%uint(len(v.nobodies))]
+}
+
+// opened is what became of a key's sealed secret.
+type opened struct {
+	of     *core.Key
+	secret []byte
+	sound  bool
+}
+
+// secret gives a key's secret; of nobody, or of a key that cannot be opened, a dummy. All
+// three take the same way, so that none can be told by its time.
 func (v *Vault) secret(k *core.Key) (secret []byte, ok bool) {
-	if k == nil {
-		return v.dummy, false
+	if x, ok := v.open.Load(k.ID); ok {
+		if o := x.(*opened); o.of == k {
+			return o.secret, o.sound
+		}
 	}
-	if s, ok := v.open.Load(k); ok {
-		return s.([]byte), true
+	o := &opened{of: k}
+	if s, err := v.Open(k); err == nil {
+		o.secret, o.sound = s, true
+	} else {
+		o.secret = bytes.Clone(v.dummy) // one of its own, as keys have
 	}
-	s, err := v.Open(k)
-	if err != nil {
-		return v.dummy, false
-	}
-	v.open.Store(k, s)
-	return s, true
+	v.open.Store(k.ID, o)
+	return o.secret, o.sound
 }
 
 // NewToken draws a bearer token and gives the hash that is kept of it.
