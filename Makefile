@@ -20,7 +20,7 @@ FUZZTIME ?= 10s
 fuzz:
 	for p in $$(grep -rl --include=*_test.go '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
 	  for f in $$(grep -h -o '^func Fuzz[A-Za-z]*' $$p/*_test.go | cut -d' ' -f2); do \
-	    go test $$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) || exit 1; \
+	    go test $$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2s || exit 1; \
 	  done; \
 	done
 
