@@ -27,6 +27,13 @@ func FuzzRestore(f *testing.F) {
 		}
 		place(w, seq*10+3, core.BadQty)
 	}
+	for _, hole := range []state{{Users: []accountState{{Rows: []*Order{nil}}}}, {Rounds: []*Round{nil}}} {
+		b, err := encoding.Marshal(hole)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, err := Restore(b, caps)
 		if err != nil {

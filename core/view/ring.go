@@ -58,8 +58,12 @@ func (r *ring[T]) list() []T {
 	return append(append(out, r.buf[r.head:]...), r.buf[:r.head]...)
 }
 
-// restore fills an empty ring with entries that end before number next.
+// restore fills an empty ring with entries that end before number next. It panics where
+// they would have had to begin before 1.
 func (r *ring[T]) restore(list []T, next uint64) {
+	if next <= uint64(len(list)) {
+		panic("more entries than were numbered")
+	}
 	if over := len(list) - r.max; over > 0 { // the cap was lowered since
 		list = list[over:]
 	}

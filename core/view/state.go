@@ -101,12 +101,17 @@ func (t *trail) state() trailState {
 }
 
 // Restore makes a view of MarshalBinary's bytes.
-func Restore(b []byte, caps Caps) (*View, error) {
+func Restore(b []byte, caps Caps) (w *View, err error) {
 	var s state
 	if err := s.read(b); err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
-	w := New(caps)
+	defer func() {
+		if p := recover(); p != nil {
+			w, err = nil, fmt.Errorf("state of the view does not hold together: %v", p)
+		}
+	}()
+	w = New(caps)
 	for i := range s.Users {
 		w.restore(core.UserID(i+1), &s.Users[i])
 	}
