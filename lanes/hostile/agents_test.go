@@ -49,7 +49,8 @@ func TestAgentRequests(t *testing.T) {
 		{"a file's origin", from(host, "Origin: file://\r\n"), 403, foreign},
 		{"two origins, one its own", from(host, "Origin: http://"+host+"\r\nOrigin: https://evil.example\r\n"), 403, foreign},
 		{"a list of origins", from(host, "Origin: http://"+host+", https://evil.example\r\n"), 403, foreign},
-		{"an origin in a name for itself, unsigned", unsigned("Origin: http://evil.example\r\n"), 401, "unauthorized"},
+		{"an origin in a name of its own for us, signed", from("evil.example", "Origin: http://evil.example\r\n"), 200, ""}, // who signs is no page: it has no key
+		{"an origin in a name of its own for us, unsigned", unsigned("Origin: http://evil.example\r\n"), 401, "unauthorized"},
 		{"a page's form, unsigned", unsigned("Content-Type: text/plain\r\nOrigin: https://evil.example\r\n"), 401, "unauthorized"},
 		{"a page's form, signed", sent(list, "Content-Type: text/plain\r\n"), 415, "unsupported_media_type"},
 

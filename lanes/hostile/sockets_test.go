@@ -83,6 +83,7 @@ func TestHandshakes(t *testing.T) {
 		{"a null origin", origin(host, "null"), 403, foreign},
 		{"an empty origin", origin(host, ""), 403, foreign},
 		{"two origins", origin(host, "http://"+host+"\r\nOrigin: https://evil.example"), 403, foreign},
+		{"a name of its own for us, signed", origin("evil.example", "http://evil.example"), 101, ""}, // who signs is no page: it has no key
 		{"a name of its own for us, unsigned", func(lanetest.Key) string {
 			return "GET " + socketPath + " HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n" + upgrade + "\r\n"
 		}, 401, no},
