@@ -33,7 +33,7 @@ type desk struct {
 	plain lanetest.Key // of the ordinary client that looks in after each case
 }
 
-func open(t *testing.T, tune ...func(*http.Server)) *desk {
+func open(t testing.TB, tune ...func(*http.Server)) *desk {
 	t.Helper()
 	h := lanetest.New(t)
 	rest.Mount(h.Routes, h.Gate, "test")
@@ -59,10 +59,9 @@ type state struct {
 }
 
 func (d *desk) state() (s state) {
-	d.T.Helper()
 	var err error
 	if s.seq, s.hash, err = d.Engine.Hash(); err != nil {
-		d.T.Fatal(err)
+		panic(err)
 	}
 	return s
 }
@@ -85,7 +84,7 @@ func (d *desk) holdings(t *testing.T) (all string) {
 var asOf = regexp.MustCompile(`,?\\?"as_of_seq\\?":\\?"\d+\\?"`)
 
 // unharmed wants the ordinary client to be served, and the state to be as it was.
-func (d *desk) unharmed(t *testing.T, before state) {
+func (d *desk) unharmed(t testing.TB, before state) {
 	t.Helper()
 	d.served(t)
 	if after := d.state(); after != before {
@@ -94,7 +93,7 @@ func (d *desk) unharmed(t *testing.T, before state) {
 }
 
 // served wants an ordinary signed read on a connection of its own to succeed.
-func (d *desk) served(t *testing.T) {
+func (d *desk) served(t testing.TB) {
 	t.Helper()
 	got := d.raw(t, d.get(d.plain, "/v1/portfolio/balance", "Connection: close\r\n"))
 	if got.status != 200 || !strings.Contains(got.body, `"cash":"100000000"`) {
@@ -128,7 +127,7 @@ func (a answer) code() string {
 }
 
 // dial opens a connection that does not outlast the test's patience.
-func (d *desk) dial(t *testing.T) net.Conn {
+func (d *desk) dial(t testing.TB) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(d.URL, "http://"))
 	if err != nil {
@@ -142,7 +141,7 @@ func (d *desk) dial(t *testing.T) net.Conn {
 }
 
 // raw sends bytes as they are, on a connection of their own, and reads one answer.
-func (d *desk) raw(t *testing.T, text string) answer {
+func (d *desk) raw(t testing.TB, text string) answer {
 	t.Helper()
 	c := d.dial(t)
 	defer c.Close()
