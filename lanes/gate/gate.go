@@ -16,6 +16,7 @@ const (
 	BodyMax     = 64 << 10
 	HeaderTime  = 5 * time.Second
 	BodyTime    = 10 * time.Second
+	AnswerTime  = 120 * time.Second // from a request's head until its answer is gone; streams set their own
 	IdleTime    = 120 * time.Second
 	window      = 5000 // ms
 	onceKept    = 15 * time.Second
@@ -82,7 +83,7 @@ func CallOf(ctx context.Context) *Call {
 // Server is an http.Server with the venue's time limits.
 func Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: HeaderTime, IdleTimeout: IdleTime, MaxHeaderBytes: headerBytes, ConnContext: ConnContext, ConnState: Hijacked,
+		Handler: h, ReadHeaderTimeout: HeaderTime, WriteTimeout: AnswerTime, IdleTimeout: IdleTime, MaxHeaderBytes: headerBytes, ConnContext: ConnContext, ConnState: Hijacked,
 		DisableGeneralOptionsHandler: true, // OPTIONS * wants a signature like everything else
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}

@@ -110,3 +110,29 @@ func TestManyWaiting(t *testing.T) {
 		d.unharmed(t, before)
 	}
 }
+
+// TestNoReader: who asks and asks and reads no answer is let go once an answer could not
+// leave in its time. There is one by default.
+func TestNoReader(t *testing.T) {
+	d := open(t, func(s *http.Server) {
+		if s.WriteTimeout == 0 {
+			t.Error("an answer may take for ever")
+		}
+		s.WriteTimeout = 500 * time.Millisecond
+	})
+	for name, text := range map[string]string{"unsigned": "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "signed": d.get(d.plain, "/v1/markets", "")} {
+		t.Run(name, func(t *testing.T) {
+			conn := d.dial(t)
+			text := strings.Repeat(text, 100)
+			for {
+				if _, err := io.WriteString(conn, text); err != nil {
+					if isTimeout(err) {
+						t.Error("the connection is held")
+					}
+					break
+				}
+			}
+			d.served(t)
+		})
+	}
+}
