@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -97,12 +98,31 @@ func FuzzSnapshot(f *testing.F) {
 	f.Add(whole[:snapshotBody])
 	f.Add([]byte(snapshotMagic))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, off, err := decodeSnapshot(b)
-		if off < 0 || off > int64(len(b)) {
-			t.Fatalf("offset %d of %d bytes", off, len(b))
-		}
-		if err == nil && len(s.Body) != len(b)-snapshotBody-32 {
-			t.Fatalf("%d bytes of body from %d", len(s.Body), len(b))
+		refusedOrEqual(t, b)
+		if len(b) >= snapshotBody+sha256.Size { // and with sums that are right
+			b = bytes.Clone(b)
+			head := sha256.Sum256(b[:snapshotHead])
+			copy(b[snapshotHead:], head[:])
+			sum := sha256.Sum256(b[:len(b)-sha256.Size])
+			copy(b[len(b)-sha256.Size:], sum[:])
+			refusedOrEqual(t, b)
 		}
 	})
+}
+
+// refusedOrEqual wants bytes to be no snapshot, or those that it is written as.
+func refusedOrEqual(t *testing.T, b []byte) {
+	t.Helper()
+	s, off, err := decodeSnapshot(b)
+	if off < 0 || off > int64(len(b)) {
+		t.Fatalf("offset %d of %d bytes", off, len(b))
+	}
+	if err != nil {
+		return
+	}
+	again := append(appendSnapshotHead(nil, &s), s.Body...)
+	sum := sha256.Sum256(again)
+	if again = append(again, sum[:]...); !bytes.Equal(again, b) {
+		t.Fatalf("%x became %x", b, again)
+	}
 }
