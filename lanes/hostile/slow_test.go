@@ -118,7 +118,7 @@ func TestNoReader(t *testing.T) {
 		if s.WriteTimeout == 0 {
 			t.Error("an answer may take for ever")
 		}
-		s.WriteTimeout = 500 * time.Millisecond
+		s.WriteTimeout = 2 * time.Second
 	})
 	for name, text := range map[string]string{"unsigned": "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "signed": d.get(d.plain, "/v1/markets", "")} {
 		t.Run(name, func(t *testing.T) {
