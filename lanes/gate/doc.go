@@ -2,7 +2,8 @@
 //
 //	Edge          request id, panics, body cap, Authenticate; around a lane's handler
 //	Authenticate  three headers, window, signature over the raw target and body
-//	Run           Admit (scope, one token) → decode → the other tokens → min_seq → Do
+//	Run           a write's signature is spent, where the venue is set so →
+//	              Admit (scope, one token) → decode → the other tokens → min_seq → Do
 //
 // The order is that of contract core, Order of checks. What a lane adds is how a
 // call is read and how its answer is written, never whether it may happen.
