@@ -1,5 +1,5 @@
 # The verbs of the project. CI calls the same ones.
-.PHONY: build check test race fuzz bench golden
+.PHONY: build check test race fuzz bench golden mutants
 
 build:
 	go build -o bin/dx ./cmd/dx
@@ -26,6 +26,10 @@ fuzz:
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./core/... ./schemas/...
+
+# Do the core's tests notice? Every small change to it, tried on them.
+mutants:
+	cd .ci/mutants && go run . -log "$(MUTANTS_LOG)"
 
 golden:
 	go test ./lanes/... ./schemas/... ./core/... -update

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// bench is where mutants are built and tried.
+type bench struct {
+	root, dir string
+	pkgs      []string
+	files     []*File
+	fails     map[*Mutant]bool // does not compile
+}
+
+// build makes the test binaries of what kills, with a clone of each wanted mutant.
+// What does not compile is put among the fails, and left out.
+func (b *bench) build(want func(*Mutant) bool, constant *Mutant) error {
+	keep := func(m *Mutant) bool { return want(m) && !b.fails[m] }
+	for {
+		spans, err := b.overlay(keep, constant)
+		if err != nil {
+			return err
+		}
+		args := []string{"build", "-gcflags=-e", "-overlay", b.path("overlay.json")}
+		for _, p := range b.pkgs {
+			args = append(args, "./"+p)
+		}
+		out, err := b.gotool(args...)
+		if err == nil {
+			break
+		}
+		if constant != nil || b.strike(out, spans) == 0 {
+			return fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	}
+	for _, p := range killerPkgs() {
+		if out, err := b.gotool("test", "-c", "-vet=off", "-overlay", b.path("overlay.json"), "-o", b.binary(p), "./"+p); err != nil {
+			return fmt.Errorf("go test -c %s: %w\n%s", p, err, out)
+		}
+	}
+	return nil
+}
+
+func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
+
+func (b *bench) binary(pkg string) string { return b.path(path.Base(pkg) + ".test") }
+
+func (b *bench) gotool(args ...string) (string, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = b.root
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// overlay writes the grafted files beside the tree and tells the go tool of them.
+func (b *bench) overlay(keep func(*Mutant) bool, constant *Mutant) (map[string][]span, error) {
+	replace := map[string]string{}
+	put := func(file string, src []byte) error {
+		to := b.path(strings.ReplaceAll(file, "/", "_"))
+		replace[filepath.Join(b.root, file)] = to
+		return os.WriteFile(to, src, 0o644)
+	}
+	spans := map[string][]span{}
+	for _, f := range b.files {
+		src, s := graft(f, keep, constant)
+		// The compiler speaks of the overlaid file by its own place or by the tree's.
+		spans[f.Path], spans[strings.ReplaceAll(f.Path, "/", "_")] = s, s
+		if err := put(f.Path, src); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range b.pkgs {
+		if err := put(p+"/asked_mutant.go", fmt.Appendf(nil, asked, path.Base(p))); err != nil {
+			return nil, err
+		}
+	}
+	j, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return nil, err
+	}
+	return spans, os.WriteFile(b.path("overlay.json"), j, 0o644)
+}
+
+var complaint = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):`)
+
+// strike puts the mutants that the compiler complains of among the fails, and
+// counts them.
+func (b *bench) strike(out string, spans map[string][]span) (n int) {
+	for _, x := range complaint.FindAllStringSubmatch(out, -1) {
+		line, _ := strconv.Atoi(x[2])
+		for file, list := range spans {
+			if !strings.HasSuffix(x[1], file) {
+				continue
+			}
+			for _, s := range list {
+				if s.first <= line && line <= s.last && !b.fails[s.mutant] {
+					b.fails[s.mutant] = true
+					n++
+				}
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Mutant is one small change to a file: the bytes from Start to End become To.
+type Mutant struct {
+	ID         int // from 1
+	File       string
+	Line       int
+	Func       string // "Venue.place"; "" at package level
+	Op         string
+	Was, Is    string // the change as a reader sees it
+	Nth        int    // among mutants that read the same, from 1
+	Start, End int
+	To         string
+}
+
+// Key names a mutant for as long as the text it changes stands.
+func (m *Mutant) Key() string {
+	k := fmt.Sprintf("%s %s %s: %s → %s", m.File, m.Func, m.Op, m.Was, m.Is)
+	if m.Nth > 1 {
+		k += fmt.Sprintf(" #%d", m.Nth)
+	}
+	return k
+}
+
+// Function is one that has mutants.
+type Function struct {
+	Decl    *ast.FuncDecl
+	Name    string
+	Mutants []*Mutant
+}
+
+// File is one file with its mutants, those of its functions and those of its
+// constants.
+type File struct {
+	Path      string // from the root
+	Src       []byte
+	Fset      *token.FileSet
+	Functions []*Function
+	Constants []*Mutant
+}
+
+func (f *File) offset(p token.Pos) int { return f.Fset.Position(p).Offset }
+
+// find lists the mutants of the packages, in the order of the text.
+func find(root string, pkgs []string) (files []*File, all []*Mutant, err error) {
+	for _, pkg := range pkgs {
+		paths, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			src, err := os.ReadFile(path)
+			if err != nil {
+				return nil, nil, err
+			}
+			f, err := findIn(pkg+"/"+filepath.Base(path), src)
+			if err != nil {
+				return nil, nil, err
+			}
+			files = append(files, f)
+			for _, fn := range f.Functions {
+				all = append(all, fn.Mutants...)
+			}
+			all = append(all, f.Constants...)
+		}
+	}
+	seen := map[string]int{}
+	for i, m := range all {
+		m.ID, m.Nth = i+1, 1
+		seen[m.Key()]++
+		m.Nth = seen[m.Key()]
+	}
+	return files, all, nil
+}
+
+func findIn(path string, src []byte) (*File, error) {
+	f := &File{Path: path, Src: src, Fset: token.NewFileSet()}
+	tree, err := parser.ParseFile(f.Fset, path, src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range tree.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Body != nil {
+				name := nameOf(d)
+				w := &walker{file: f, fn: name}
+				w.walk(d.Body, d.Type)
+				f.Functions = append(f.Functions, &Function{d, name, w.found})
+			}
+		case *ast.GenDecl:
+			if d.Tok == token.CONST {
+				w := &walker{file: f, fn: "(const)"}
+				w.walk(d, nil)
+				f.Constants = append(f.Constants, w.found...)
+			}
+		}
+	}
+	return f, nil
+}
+
+func nameOf(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return d.Name.Name
+	}
+	t := d.Recv.List[0].Type
+	if s, ok := t.(*ast.StarExpr); ok {
+		t = s.X
+	}
+	if g, ok := t.(*ast.IndexExpr); ok {
+		t = g.X
+	}
+	return t.(*ast.Ident).Name + "." + d.Name.Name
+}
