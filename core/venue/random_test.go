@@ -2,6 +2,7 @@ package venue
 
 import (
 	"bytes"
+	"math/bits"
 	"reflect"
 	"testing"
 
@@ -23,31 +24,39 @@ const origin = 1_800_000_000_000_000_000 / (900 * core.NsPerSec) * (900 * core.N
 
 func (s *script) stamp() core.Stamp {
 	s.at.Seq++
-	s.at.Ts += 1 + rapid.SampledFrom([]int64{0, 0, 0, int64(core.NsPerMs), core.NsPerSec, 4 * core.NsPerSec, 31 * core.NsPerSec}).Draw(s.t, "step")
+	s.at.Ts += 1 + pick(s, "step", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, core.NsPerMs, core.NsPerMs, core.NsPerSec, core.NsPerSec, 4*core.NsPerSec, 31*core.NsPerSec)
 	return s.at
 }
 
-func (s *script) user() core.UserID { return core.UserID(rapid.IntRange(1, 4).Draw(s.t, "user")) }
-func (s *script) market() core.MarketID {
-	return core.MarketID(rapid.SampledFrom([]int{1, 1, 1, 2, 3, 4, 9}).Draw(s.t, "market"))
+// fair draws one of n, each as likely; rapid itself would rather draw small numbers.
+func (s *script) fair(n uint64, what string) int {
+	i, _ := bits.Mul64(rapid.Uint64().Draw(s.t, what)*0x9E3779B97F4A7C15, n)
+	return int(i)
 }
-func (s *script) qty() core.Qty { return core.Qty(rapid.IntRange(1, 30).Draw(s.t, "qty")) }
+
+func pick[T any](s *script, what string, of ...T) T { return of[s.fair(uint64(len(of)), what)] }
+
+func (s *script) user() core.UserID { return core.UserID(1 + s.fair(4, "user")) }
+func (s *script) market() core.MarketID {
+	return pick[core.MarketID](s, "market", 1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 9)
+}
+func (s *script) qty() core.Qty { return core.Qty(1 + s.fair(30, "qty")) }
 
 func (s *script) order() core.OrderID {
 	if len(s.ids) == 0 {
 		return 1
 	}
-	return rapid.SampledFrom(s.ids).Draw(s.t, "order")
+	return pick(s, "order", s.ids...)
 }
 
 func (s *script) place() *core.PlaceOrder {
 	s.next++
 	c := &core.PlaceOrder{
-		User: s.user(), ClientID: s.next, Market: s.market(), Side: core.Side(rapid.IntRange(0, 1).Draw(s.t, "side")),
-		Outcome: core.Outcome(rapid.IntRange(0, 1).Draw(s.t, "outcome")), Qty: s.qty(),
-		Tick: core.Tick(rapid.SampledFrom([]int{4700, 4800, 4900, 5000, 5100, 5200, 5300, 390, 9610, 4750}).Draw(s.t, "tick")),
-		TIF:  core.TIF(rapid.IntRange(0, 3).Draw(s.t, "tif")), Flags: core.Flags(rapid.IntRange(0, 15).Draw(s.t, "flags")),
-		Group: uint32(rapid.IntRange(0, 2).Draw(s.t, "group")),
+		User: s.user(), ClientID: s.next, Market: s.market(), Side: core.Side(s.fair(2, "side")),
+		Outcome: core.Outcome(s.fair(2, "outcome")), Qty: s.qty(),
+		Tick: pick[core.Tick](s, "tick", 4700, 4800, 4900, 5000, 5100, 5200, 5300, 390, 9610, 4750),
+		TIF:  pick(s, "tif", core.GTC, core.GTC, core.GTC, core.GTT, core.IOC, core.FOK), Flags: pick(s, "flags", 0, 0, 0, 0, core.Flags(s.fair(16, "flag"))),
+		Group: uint32(s.fair(3, "group")),
 	}
 	if !c.TIF.Rests() {
 		c.Flags &^= core.PostOnly
@@ -55,7 +64,7 @@ func (s *script) place() *core.PlaceOrder {
 	if c.TIF == core.GTT {
 		c.Expiry = s.at.Ts + rapid.Int64Range(0, 40*core.NsPerSec).Draw(s.t, "expiry")
 	}
-	if rapid.IntRange(0, 5).Draw(s.t, "market order") == 0 {
+	if s.fair(6, "market order") == 0 {
 		c.Type, c.TIF, c.Expiry, c.Flags = core.Market, core.IOC, 0, c.Flags&^core.PostOnly
 		c.Tick = core.Tick(rapid.IntRange(1, 9999).Draw(s.t, "worst"))
 	}
@@ -66,7 +75,7 @@ func (s *script) place() *core.PlaceOrder {
 }
 
 func (s *script) command() core.Command {
-	switch n := rapid.IntRange(0, 40).Draw(s.t, "kind"); {
+	switch n := s.fair(60, "kind") - 20; {
 	case n < 18:
 		return s.place()
 	case n < 21:
@@ -74,7 +83,7 @@ func (s *script) command() core.Command {
 	case n < 23:
 		return &core.DecreaseOrder{User: s.user(), Order: s.order(), To: rapid.Bool().Draw(s.t, "to"), Amount: s.qty() / 3}
 	case n == 23:
-		return &core.CancelAll{User: s.user(), Market: core.MarketID(rapid.IntRange(0, 2).Draw(s.t, "of")), Group: uint32(rapid.IntRange(0, 2).Draw(s.t, "group"))}
+		return &core.CancelAll{User: s.user(), Market: core.MarketID(s.fair(3, "of")), Group: uint32(s.fair(3, "group"))}
 	case n == 24:
 		return &core.ArmDeadman{User: s.user(), TimeoutMs: uint32(rapid.IntRange(1000, 5000).Draw(s.t, "ms"))}
 	case n == 25:
@@ -119,16 +128,18 @@ func opening() (cmds []core.Command) {
 		&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: origin / core.NsPerSec, Price: 100, Count: 3}}, &core.Clock{})
 }
 
-func begin(t *rapid.T) (*Venue, *script) {
-	v, s := New(), &script{t: t, at: core.Stamp{Ts: origin + core.NsPerSec/2}}
+func begin(t *rapid.T) (*Venue, *script, *witness) {
+	v, s, w := New(), &script{t: t, at: core.Stamp{Ts: origin + core.NsPerSec/2}}, newWitness(t.Fatalf)
 	for _, c := range opening() {
 		s.at.Seq++
 		s.at.Ts++
-		if r := v.Apply(s.at, c, &core.Events{}); r != core.OK {
+		ev := &core.Events{}
+		if r := v.Apply(s.at, c, ev); r != core.OK {
 			t.Fatalf("%T: %v", c, r)
 		}
+		w.saw(v, s.at, v.Fees(), c, core.OK, ev)
 	}
-	return v, s
+	return v, s, w
 }
 
 func bytesOf(t *rapid.T, v *Venue) []byte {
@@ -144,8 +155,8 @@ func bytesOf(t *rapid.T, v *Venue) []byte {
 // a preview tells what happens.
 func TestRandomCommandsKeepTheInvariant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v, s := begin(t)
-		for range rapid.IntRange(1, 120).Draw(t, "commands") {
+		v, s, w := begin(t)
+		for range 1 + s.fair(100, "commands") {
 			cmd, ev := s.command(), &core.Events{}
 			st := s.stamp()
 			var foretold *Preview
@@ -153,8 +164,10 @@ func TestRandomCommandsKeepTheInvariant(t *testing.T) {
 			if c, ok := cmd.(*core.PlaceOrder); ok {
 				foretold = preview(t, v, st, c, &refused)
 			}
+			fees := v.Fees()
 			r := v.Apply(st, cmd, ev)
 			v.Audit()
+			w.saw(v, st, fees, cmd, r, ev)
 			if foretold != nil {
 				if r != refused {
 					t.Fatalf("foretold %v, came %v for %+v", refused, r, cmd)
@@ -228,7 +241,7 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 // the same bytes and the same events.
 func TestRestoredVenueGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v, s := begin(t)
+		v, s, _ := begin(t)
 		run := func(vs []*Venue, n int) {
 			for range n {
 				cmd, st := s.command(), s.stamp()
@@ -247,7 +260,7 @@ func TestRestoredVenueGoesOnAlike(t *testing.T) {
 				}
 			}
 		}
-		run([]*Venue{v}, rapid.IntRange(0, 60).Draw(t, "before"))
+		run([]*Venue{v}, s.fair(80, "before"))
 		again, err := Restore(bytesOf(t, v))
 		if err != nil {
 			t.Fatal(err)
@@ -255,7 +268,7 @@ func TestRestoredVenueGoesOnAlike(t *testing.T) {
 		if !bytes.Equal(bytesOf(t, v), bytesOf(t, again)) {
 			t.Fatal("restored otherwise than it was")
 		}
-		run([]*Venue{v, again}, rapid.IntRange(0, 60).Draw(t, "after"))
+		run([]*Venue{v, again}, s.fair(40, "after"))
 		if !bytes.Equal(bytesOf(t, v), bytesOf(t, again)) || v.Due() != again.Due() {
 			t.Fatal("went on otherwise")
 		}

@@ -69,15 +69,16 @@ type teller struct {
 	named map[string]uint64 // seq by label
 	label map[uint64]string
 	next  uint64
+	w     *witness
 	out   strings.Builder
 }
 
 func tell(t *testing.T, page string) string {
-	x := &teller{t: t, v: New(), at: core.Stamp{Ts: origin + core.NsPerSec/2}, named: map[string]uint64{}, label: map[uint64]string{}}
+	x := &teller{t: t, v: New(), at: core.Stamp{Ts: origin + core.NsPerSec/2}, named: map[string]uint64{}, label: map[uint64]string{}, w: newWitness(t.Fatalf)}
 	for _, c := range opening() {
 		x.at.Seq++
 		x.at.Ts++
-		x.v.Apply(x.at, c, &core.Events{})
+		x.apply(c)
 	}
 	for _, line := range strings.Split(strings.TrimSuffix(page, "\n"), "\n") {
 		if strings.HasPrefix(line, "    ") {
@@ -118,14 +119,21 @@ func (x *teller) line(line string) {
 	if label != "" {
 		x.named[label], x.label[x.at.Seq] = x.at.Seq, label
 	}
-	ev := &core.Events{}
-	if r := x.v.Apply(x.at, cmd, ev); r != core.OK {
+	r, ev := x.apply(cmd)
+	if r != core.OK {
 		x.say("refused: %v", r)
 	}
-	x.v.Audit()
 	for _, e := range ev.List {
 		x.event(e)
 	}
+}
+
+func (x *teller) apply(cmd core.Command) (core.Reject, *core.Events) {
+	ev, fees := &core.Events{}, x.v.Fees()
+	r := x.v.Apply(x.at, cmd, ev)
+	x.v.Audit()
+	x.w.saw(x.v, x.at, fees, cmd, r, ev)
+	return r, ev
 }
 
 func (x *teller) must(ok bool, what string) {
