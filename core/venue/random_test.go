@@ -128,6 +128,21 @@ func opening() (cmds []core.Command) {
 		&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: origin / core.NsPerSec, Price: 100, Count: 3}}, &core.Clock{})
 }
 
+// furniture is what scripts do not touch and a state must hold all the same.
+func furniture() []core.Command {
+	rules := core.DefaultRules()
+	rules.Grid, rules.OpenOrders, rules.DisputeNs = core.Full(), 9, 3*core.NsPerSec
+	return []core.Command{
+		&core.SetRules{Rules: rules},
+		&core.SetSchedule{Windows: []core.Window{{Kind: "maintenance", Start: 1, End: 2}}},
+		&core.CreateKey{User: 2, Key: "k2", Scopes: core.ScopeRead, Label: "second", Sealed: []byte{1, 2}},
+		&core.CreateKey{User: 1, Key: "k1", Scopes: core.ScopeTrade, Label: "first", Sealed: []byte{3}},
+		&core.RevokeKey{User: 2, Key: "k2"},
+		&core.SetSession{Feed: core.Gold, Open: true, Until: origin + 7200*core.NsPerSec},
+		&core.PostIndex{Tick: core.IndexTick{Feed: core.Gold, Second: origin / core.NsPerSec, Price: 7, Count: 1}},
+	}
+}
+
 func begin(t *rapid.T) (*Venue, *script, *witness) {
 	v, s, w := New(), &script{t: t, at: core.Stamp{Ts: origin + core.NsPerSec/2}}, newWitness(t.Fatalf)
 	for _, c := range opening() {
@@ -219,8 +234,32 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 	if !reflect.DeepEqual(fills, p.Fills) && len(fills)+len(p.Fills) > 0 {
 		t.Fatalf("fills foretold %+v, came %+v", p.Fills, fills)
 	}
-	if closed != p.Reason || closed == core.NoReason && left != p.Resting {
-		t.Fatalf("end foretold %v with %d resting, came %v with %d", p.Reason, p.Resting, closed, left)
+	want := Preview{Fills: p.Fills, Reason: closed, Filled: c.Qty - left, Cash: p.Cash}
+	for _, g := range fills {
+		price := core.Pips(g.Qty) * core.Pips(core.InYes(c.Outcome, g.TickYes))
+		want.Fee += g.Fee
+		if c.Side == core.Buy {
+			want.Spent += price
+		} else {
+			want.Earned += price
+		}
+	}
+	switch {
+	case left == 0:
+		want.Status = core.Executed
+	case closed != core.NoReason:
+		want.Status = core.Canceled
+	default:
+		want.Status, want.Resting = core.Resting, left
+		if want.Filled > 0 {
+			want.Status = core.PartiallyFilled
+		}
+		if c.Side == core.Buy {
+			want.Reserved = core.Pips(left) * core.Hold(v.Fees().Maker, c.Tick)
+		}
+	}
+	if !reflect.DeepEqual(*p, want) {
+		t.Fatalf("foretold %+v, came %+v", *p, want)
 	}
 	if c.TIF == core.FOK && len(fills) > 0 && left > 0 {
 		t.Fatalf("a fok order filled in part: %+v", c)
@@ -242,6 +281,11 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 func TestRestoredVenueGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
+		for _, c := range furniture() {
+			if r := v.Apply(s.stamp(), c, &core.Events{}); r != core.OK {
+				t.Fatalf("%T: %v", c, r)
+			}
+		}
 		run := func(vs []*Venue, n int) {
 			for range n {
 				cmd, st := s.command(), s.stamp()
@@ -273,4 +317,41 @@ func TestRestoredVenueGoesOnAlike(t *testing.T) {
 			t.Fatal("went on otherwise")
 		}
 	})
+}
+
+// Due is when a clock tick would next do something, and not before.
+func TestDueIsWhenSomethingHappens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v, s, _ := begin(t)
+		for range 1 + s.fair(6, "times") {
+			for range s.fair(12, "commands") {
+				cmd, st := s.command(), s.stamp()
+				if r := v.Apply(st, cmd, &core.Events{}); r == core.OK {
+					s.ids = append(s.ids, core.OrderID(st.Seq))
+				}
+			}
+			due, now := v.Due(), v.Now()
+			if due == never {
+				t.Fatal("no time comes at which a series opens") // a session without end is open
+			}
+			if due > now.Ts+1 && ticked(t, v, due-1) {
+				t.Fatalf("something happens before it is due, %d ns on", due-now.Ts)
+			}
+			if !ticked(t, v, max(due, now.Ts+1)) {
+				t.Fatalf("nothing happens %d ns on, when it is due", due-now.Ts)
+			}
+		}
+	})
+}
+
+// ticked tells whether a clock tick does something to a copy.
+func ticked(t *rapid.T, v *Venue, ts int64) bool {
+	again, err := Restore(bytesOf(t, v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev := &core.Events{}
+	again.Apply(core.Stamp{Seq: v.now.Seq + 1, Ts: ts}, &core.Clock{}, ev)
+	again.now = v.now
+	return len(ev.List) > 0 || !bytes.Equal(bytesOf(t, v), bytesOf(t, again))
 }
