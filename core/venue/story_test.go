@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,7 +60,10 @@ func diff(t *testing.T, want, got string) {
 	}
 }
 
-var people = []string{"", "alice", "bob", "carol", "dave"}
+// eve is nobody until a page opens an account for her.
+var people = []string{"", "alice", "bob", "carol", "dave", "eve"}
+
+var feeds = []string{"btc", "gold", "wti"}
 
 // teller runs a page.
 type teller struct {
@@ -126,6 +130,9 @@ func (x *teller) line(line string) {
 	for _, e := range ev.List {
 		x.event(e)
 	}
+	if _, ok := cmd.(*core.PostIndex); ok && !slices.ContainsFunc(ev.List, func(e core.Event) bool { _, ok := e.(*core.Indexed); return ok }) {
+		x.say("does not count")
+	}
 }
 
 func (x *teller) apply(cmd core.Command) (core.Reject, *core.Events) {
@@ -144,6 +151,9 @@ func (x *teller) must(ok bool, what string) {
 }
 
 func (x *teller) user(name string) core.UserID {
+	if name == "nobody" {
+		return 99
+	}
 	for i, p := range people {
 		if p == name {
 			return core.UserID(i)
@@ -163,8 +173,8 @@ func (x *teller) parse(w []string) core.Command {
 	switch w[0] {
 	case "clock":
 		return &core.Clock{}
-	case "btc":
-		return &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: x.at.Ts / core.NsPerSec, Price: core.Price(x.num(w[1])), Count: 3}}
+	case "btc", "gold", "wti":
+		return x.index(w)
 	case "op":
 		return x.operator(w[1:])
 	}
@@ -191,12 +201,30 @@ func (x *teller) parse(w []string) core.Command {
 	case "disarm":
 		return &core.DisarmDeadman{User: u}
 	case "redeem":
-		return &core.Redeem{User: u, Market: 1, Qty: core.Qty(x.num(w[2]))}
+		c := &core.Redeem{User: u, Market: 1, Qty: core.Qty(x.num(w[2]))}
+		if len(w) > 3 {
+			c.Market = core.MarketID(x.num(strings.TrimPrefix(w[3], "m=")))
+		}
+		return c
 	case "withdraw":
 		return &core.RequestWithdrawal{User: u, ClientID: w[2], Amount: core.Pips(x.num(w[3])), Destination: "bank"}
 	}
 	x.must(false, strings.Join(w, " "))
 	return nil
+}
+
+// index reads `btc 100 -2s of=1`: a price, of which second from now, and of how many
+// sources.
+func (x *teller) index(w []string) core.Command {
+	t := core.IndexTick{Feed: core.Feed(slices.Index(feeds, w[0])), Second: x.at.Ts / core.NsPerSec, Price: core.Price(x.num(w[1])), Count: 3}
+	for _, o := range w[2:] {
+		if n, ok := strings.CutPrefix(o, "of="); ok {
+			t.Count = uint8(x.num(n))
+		} else {
+			t.Second += x.num(strings.TrimSuffix(o, "s"))
+		}
+	}
+	return &core.PostIndex{Tick: t}
 }
 
 func (x *teller) operator(w []string) core.Command {
@@ -216,6 +244,29 @@ func (x *teller) operator(w []string) core.Command {
 		return &core.Deposit{User: x.user(w[1]), DepositID: w[2], Amount: core.Pips(x.num(w[3]))}
 	case "complete", "reject":
 		return &core.DecideWithdrawal{Withdrawal: x.named[w[1]], Complete: w[0] == "complete"}
+	case "user":
+		c := &core.CreateUser{Name: w[1], TokenHash: [32]byte{7}}
+		if len(w) > 2 {
+			c.Referrer = x.user(w[2])
+		}
+		return c
+	case "key":
+		scopes, _ := core.ScopeOf(w[3])
+		return &core.CreateKey{User: x.user(w[1]), Key: w[2], Scopes: scopes, Label: "for " + w[2], Sealed: []byte("sealed")}
+	case "revoke":
+		return &core.RevokeKey{User: x.user(w[1]), Key: strings.TrimPrefix(w[2], "all")}
+	case "reseal":
+		return &core.ResealKey{Key: w[1], Sealed: []byte(w[2])}
+	case "schedule":
+		return &core.SetSchedule{Windows: []core.Window{{Kind: w[1], Start: x.num(w[2]), End: x.num(w[3])}}}
+	case "session":
+		c := &core.SetSession{Feed: core.Feed(slices.Index(feeds, w[1])), Open: w[2] == "open"}
+		if len(w) > 3 {
+			d, err := time.ParseDuration(w[3])
+			x.must(err == nil, w[3])
+			c.Until = origin + int64(d)
+		}
+		return c
 	case "limit":
 		r := x.v.Rules()
 		r.OpenOrders, r.Contracts = uint32(x.num(w[1])), core.Qty(x.num(w[2]))
@@ -314,7 +365,24 @@ func (x *teller) event(e core.Event) {
 	case *core.WithdrawalChanged:
 		x.say("withdrawal %s of %d: %v", e.Withdrawal.ClientID, e.Withdrawal.Amount, e.Withdrawal.Status)
 	case *core.UserChanged:
-		x.say("%s suspended: %v", people[e.User.ID], e.User.Suspended)
+		if e.User.Created == x.at.Ts {
+			x.say("account %d is %s's, referred by %q, token %x", e.User.ID, e.User.Name, people[e.User.Referrer], e.User.TokenHash[:2])
+		} else {
+			x.say("%s suspended: %v", people[e.User.ID], e.User.Suspended)
+		}
+	case *core.KeyChanged:
+		k := e.Key
+		x.say("key %s of %s: %v, %q, %s, revoked: %v, %s", k.ID, people[k.User], k.Scopes, k.Label, k.Sealed, k.Revoked, time.Duration(k.Created-origin))
+	case *core.Deposited:
+		x.say("deposit %s of %d to %s", e.DepositID, e.Amount, people[e.User])
+	case *core.Redeemed:
+		x.say("%s redeems %d for %d", people[e.User], e.Qty, e.Credit)
+	case *core.FeesChanged:
+		x.say("fees %d and %d, %d %% to the maker, %d %% to the referrer", e.Fees.Maker, e.Fees.Taker, e.Fees.RebatePct, e.Fees.ReferPct)
+	case *core.ScheduleChanged:
+		x.say("schedule %+v", e.Windows)
+	case *core.SessionChanged:
+		x.say("session of %s open: %v, until %v", feeds[e.Feed], e.Open, e.Until != 0)
 	}
 }
 
