@@ -118,3 +118,112 @@ func agree(t *rapid.T, quick *Book, simple *plain, pool *Pool) {
 		t.Fatal("found what never was")
 	}
 }
+
+// A pool that grows and shrinks finds every order that rests and none that does not,
+// and takes slots again that were given back.
+func TestPoolOfThousands(t *testing.T) {
+	const most = 3000
+	pool := NewPool(1)
+	slots := map[core.OrderID]Ref{}
+	var ids, gone []core.OrderID
+	check := func() {
+		t.Helper()
+		if pool.Live() != len(slots) {
+			t.Fatalf("%d live, not %d", pool.Live(), len(slots))
+		}
+		for id, r := range slots {
+			if got := pool.Find(id); got != r || pool.At(r).ID != id {
+				t.Fatalf("order %d is in slot %d, not %d", id, got, r)
+			}
+		}
+		for _, id := range gone {
+			if r := pool.Find(id); r != None {
+				t.Fatalf("order %d is found in slot %d, and is gone", id, r)
+			}
+		}
+	}
+	next := core.OrderID(1)
+	for range 6 {
+		for len(slots) < most {
+			r := pool.New(next)
+			if o := pool.At(r); o.ID != next || o.Left != 0 || o.After != None || o.Before != None {
+				t.Fatalf("a slot that is not empty: %+v", *o)
+			}
+			pool.At(r).Left, pool.At(r).After, pool.At(r).Before = 7, 7, 7
+			slots[next] = r
+			ids = append(ids, next)
+			next += 1 + next%3 + (next%5)/4<<32 // low halves come again
+		}
+		check()
+		gone = gone[:0]
+		for i, id := range ids { // two of three go, from the oldest on
+			if i%3 != 0 {
+				pool.Drop(slots[id])
+				delete(slots, id)
+				gone = append(gone, id)
+			}
+		}
+		ids = slices.DeleteFunc(ids, func(id core.OrderID) bool { _, ok := slots[id]; return !ok })
+		check()
+	}
+	if len(pool.orders) > 2*most || len(pool.index.cells) > 8*most {
+		t.Errorf("%d slots and %d cells for %d orders", len(pool.orders), len(pool.index.cells), most)
+	}
+}
+
+// A walk ends where its reader wants it to.
+func TestWalksStop(t *testing.T) {
+	pool := NewPool(1)
+	b := New(pool)
+	for i, bid := range []bool{true, true, false, false} {
+		r := pool.New(core.OrderID(i + 1))
+		o := pool.At(r)
+		o.Left = 1
+		if !bid {
+			o.Side = core.Sell
+		}
+		b.Put(r, core.Tick(100+i))
+	}
+	for _, bid := range []bool{true, false} {
+		n := 0
+		for range b.Levels(bid) {
+			n++
+			break
+		}
+		for range b.Orders(bid) {
+			n++
+			break
+		}
+		if n != 2 {
+			t.Errorf("%d steps", n)
+		}
+	}
+}
+
+// What a change of a level answers is its total.
+func TestLevelTotals(t *testing.T) {
+	pool := NewPool(1)
+	b := New(pool)
+	put := func(id core.OrderID, left uint32) (Ref, core.Qty) {
+		r := pool.New(id)
+		pool.At(r).Left = left
+		return r, b.Put(r, 5000)
+	}
+	first, n := put(1, 10)
+	if n != 10 {
+		t.Errorf("first of a level: %d", n)
+	}
+	second, n := put(2, 5)
+	if n != 15 {
+		t.Errorf("second of a level: %d", n)
+	}
+	if n := b.Lower(first, 4); n != 11 || pool.At(first).Left != 6 {
+		t.Errorf("lowered: %d", n)
+	}
+	if n := b.Take(first); n != 5 {
+		t.Errorf("first taken: %d", n)
+	}
+	if n := b.Take(second); n != 0 || b.Len() != 0 || b.Best(true) != None {
+		t.Errorf("last taken: %d", n)
+	}
+}

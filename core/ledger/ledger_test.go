@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +51,13 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 			l.accounts[1].slots = new([Slots + 1]Holding)
 			l.accounts[1].slots[2].Reserved[0] = 1
 		},
+		"Bidding:[0 -1]": func(l *Ledger) { l.slot(1, 2).Bidding[1] = -1 },
+		"Cost:[-1 0]":    func(l *Ledger) { l.slot(1, 2).Cost[0] = -1 },
+		"sums": func(l *Ledger) {
+			l.Sums.Pairs++
+			l.Fees -= core.Payout
+		},
+		"Fees:1": func(l *Ledger) { l.Fee(1) },
 		"contracts held": func(l *Ledger) {
 			l.accounts[1].slots = new([Slots + 1]Holding)
 			l.accounts[1].slots[2].Held[0] = 1
@@ -64,11 +73,32 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 // Nothing can be taken that is not there: whoever asks has checked before.
 func TestTakingMoreThanThereIsStops(t *testing.T) {
 	for what, take := range map[string]func(*Ledger){
-		"pays 100001":      func(l *Ledger) { l.Withdraw(1, 100_001) },
-		"reserves 100001":  func(l *Ledger) { l.Hold(1, 100_001, core.CauseOrder) },
-		"releases 1":       func(l *Ledger) { l.Release(1, 1, core.CauseCancel) },
-		"gives 1":          func(l *Ledger) { l.Sell(1, 1, core.Yes, 1, 5000, 0, false) },
-		"reserves 1":       func(l *Ledger) { l.Rest(1, 1, core.Sell, core.Yes, 1) },
+		"pays 100001":     func(l *Ledger) { l.Withdraw(1, 100_001) },
+		"reserves 100001": func(l *Ledger) { l.Hold(1, 100_001, core.CauseOrder) },
+		"releases 1":      func(l *Ledger) { l.Release(1, 1, core.CauseCancel) },
+		"gives 1":         func(l *Ledger) { l.Sell(1, 1, core.Yes, 1, 5000, 0, false) },
+		"reserves 1":      func(l *Ledger) { l.Rest(1, 1, core.Sell, core.Yes, 1) },
+		"pays -1":         func(l *Ledger) { l.Withdraw(1, -1) },
+		"reserves -1":     func(l *Ledger) { l.Hold(1, -1, core.CauseOrder) },
+		"releases -1":     func(l *Ledger) { l.Release(1, -1, core.CauseCancel) },
+		"gives 0":         func(l *Ledger) { l.Sell(1, 1, core.Yes, 0, 5000, 0, false) },
+		"sells reserved": func(l *Ledger) {
+			l.Buy(1, 1, core.Yes, 5, 1, 0)
+			l.Rest(1, 1, core.Sell, core.Yes, 3)
+			l.Sell(1, 1, core.Yes, 3, 1, 0, false)
+		},
+		"account 1 sells": func(l *Ledger) {
+			l.Buy(1, 1, core.Yes, 5, 1, 0)
+			l.Sell(1, 1, core.Yes, 1, 1, 0, true)
+		},
+		"of a reservation of 5000": func(l *Ledger) { // which another order made
+			l.Hold(1, 4999, core.CauseOrder)
+			l.BuyHeld(1, 1, core.Yes, 1, 5000, 0, 5000)
+		},
+		"5001 of a reservation": func(l *Ledger) {
+			l.Hold(1, 9000, core.CauseOrder)
+			l.BuyHeld(1, 1, core.Yes, 1, 5000, 1, 5000)
+		},
 		"a reservation of": func(l *Ledger) { l.BuyHeld(1, 1, core.Yes, 1, 5000, 0, 4999) },
 	} {
 		breaks(t, what, func() { take(funded(1)) })
@@ -89,6 +119,110 @@ func TestAverageCost(t *testing.T) {
 	}
 }
 
+// All of it can be taken, and nothing of it.
+func TestTakingAllThereIs(t *testing.T) {
+	l := funded(1)
+	for _, n := range []core.Pips{0, 100_000} {
+		l.Hold(1, n, core.CauseOrder)
+		l.Release(1, n, core.CauseCancel)
+		l.Withdraw(1, n)
+	}
+	if cash, reserved := l.Balance(1); cash != 0 || reserved != 0 || !l.Check() {
+		t.Errorf("%d and %d reserved", cash, reserved)
+	}
+}
+
+// What a reservation had too much comes back as free cash.
+func TestReservationComesBack(t *testing.T) {
+	l := funded(1)
+	l.Hold(1, 15_030, core.CauseOrder)
+	l.Rest(1, 1, core.Buy, core.No, 3)
+	l.BuyHeld(1, 1, core.No, 3, 15_000, 23, 15_030)
+	cash, reserved := l.Balance(1)
+	if h := l.Holding(1, 1); cash != 100_000-15_023 || reserved != 0 || h.Cost[core.No] != 15_023 || h.Held[core.No] != 3 || h.Bidding[core.No] != 0 {
+		t.Errorf("%d and %d reserved, %+v", cash, reserved, h)
+	}
+	if l.Sums.Cash != cash || l.Sums.Reserved != 0 {
+		t.Errorf("%+v", l.Sums)
+	}
+}
+
+// A market with orders does not settle.
+func TestSettleWithOrdersStops(t *testing.T) {
+	for what, spoil := range map[string]func(*Holding){
+		"an order":    func(h *Holding) { h.Open = 1 },
+		"a bid":       func(h *Holding) { h.Bidding[core.No] = 1 },
+		"an ask":      func(h *Holding) { h.Reserved[core.Yes] = 1 },
+		"all of them": func(h *Holding) { h.Open, h.Bidding[core.Yes], h.Reserved[core.No] = 1, 1, 1 },
+	} {
+		l := funded(1)
+		spoil(l.slot(1, 1))
+		breaks(t, "has orders in a market", func() {
+			l.Settle(1, func(core.Outcome) core.Pips { return 0 }, func(core.UserID, Holding, core.Pips) { t.Error("paid with", what) })
+		})
+	}
+}
+
+// mint gives a pair to two accounts.
+func mint(l *Ledger, m core.MarketID, yes, no core.UserID, n core.Qty) {
+	l.Buy(yes, m, core.Yes, n, core.Pips(n)*6000, 0)
+	l.Buy(no, m, core.No, n, core.Pips(n)*4000, 0)
+	l.Pair(m, n)
+}
+
+// A market pays its holders in the order of their id, and is empty afterwards.
+func TestSettleEmptiesAMarket(t *testing.T) {
+	l := funded(3)
+	mint(l, 5, 3, 1, 2)
+	l.Rest(2, 5, core.Buy, core.Yes, 1)
+	l.Unrest(2, 5, core.Buy, core.Yes, 1) // came, and holds nothing
+	if got := l.Holders(5); !slices.Equal(got, []core.UserID{1, 2, 3}) {
+		t.Errorf("holders %v", got)
+	}
+	var paid []core.Pips
+	l.Settle(5, func(o core.Outcome) core.Pips { return core.Payout * core.Pips(1-o) }, func(u core.UserID, h Holding, p core.Pips) {
+		paid = append(paid, core.Pips(u), p)
+	})
+	if !slices.Equal(paid, []core.Pips{1, 0, 3, 20_000}) {
+		t.Errorf("paid %v", paid)
+	}
+	l.Audit()
+	if len(l.Holders(5)) != 0 || l.Pairs(5) != 0 || l.Holding(3, 5) != (Holding{}) {
+		t.Error("something is left")
+	}
+}
+
+// A ledger restored from its state has the same state, to the last slot.
+func TestStateComesBack(t *testing.T) {
+	l := funded(3)
+	mint(l, 1, 3, 1, 2)
+	mint(l, Slots, 1, 2, 4)
+	mint(l, 7, 2, 1, 1)
+	l.Hold(2, 5, core.CauseOrder)
+	l.Fee(0)
+	s := l.State()
+	users := []core.UserID{}
+	for _, h := range s.Holdings {
+		users = append(users, h.User, core.UserID(h.Market))
+	}
+	if !slices.Equal(users, []core.UserID{1, 1, 1, 7, 1, Slots, 2, 7, 2, Slots, 3, 1}) {
+		t.Errorf("holdings %v are not by user, then market", users)
+	}
+	again := Restore(s)
+	again.Audit()
+	if !reflect.DeepEqual(again.State(), s) {
+		t.Errorf("%+v, not %+v", again.State(), s)
+	}
+	for _, h := range s.Holdings {
+		if got := again.Holding(h.User, h.Market); got.Held != l.Holding(h.User, h.Market).Held || got.Cost != l.Holding(h.User, h.Market).Cost {
+			t.Errorf("%+v", got)
+		}
+	}
+	if again.Pairs(Slots) != 4 || again.Pairs(7) != 1 || again.Sums != l.Sums {
+		t.Errorf("%+v", again.Sums)
+	}
+}
+
 func TestMarksWrap(t *testing.T) {
 	l := funded(2)
 	l.Rest(1, 1, core.Buy, core.Yes, 5)
@@ -101,6 +235,21 @@ func TestMarksWrap(t *testing.T) {
 			t.Fatalf("touched %+v", touched)
 		}
 	}
+	// What was touched under a mark that has come again is not touched yet.
+	l = funded(3)
+	l.Rest(2, 1, core.Sell, core.Yes, 0)
+	l.slot(2, 1).mark, l.accounts[2].mark = 1, 1
+	l.mark = ^uint32(0)
+	l.Begin()
+	u := l.Open()
+	l.Deposit(u, 5)
+	mint(l, 1, 2, 3, 1)
+	touched, holdings := l.Touched()
+	if len(touched) != 3 || touched[0].User != u || touched[1] != (Touch{2, 100_000, 0, core.CauseFill}) || len(holdings) != 2 {
+		t.Errorf("touched %+v, %+v", touched, holdings)
+	}
+	l = funded(2)
+	l.Rest(1, 1, core.Buy, core.Yes, 5)
 	if got := l.Holders(1); len(got) != 1 {
 		t.Errorf("holders %v", got)
 	}
