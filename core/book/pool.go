@@ -30,9 +30,6 @@ type Order struct {
 // TickYes is the price in YES space.
 func (o *Order) TickYes() core.Tick { return core.Tick(o.tick) }
 
-// Tick is the price in the order's own outcome's space.
-func (o *Order) Tick() core.Tick { return core.InYes(o.Outcome, core.Tick(o.tick)) }
-
 // Bid tells on which side of the YES book it stands.
 func (o *Order) Bid() bool { return core.IsBid(o.Side, o.Outcome) }
 

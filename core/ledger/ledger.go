@@ -74,12 +74,6 @@ func (l *Ledger) Open() core.UserID {
 	return core.UserID(len(l.accounts) - 1)
 }
 
-// Users counts the accounts.
-func (l *Ledger) Users() int { return len(l.accounts) - 1 }
-
-// Known tells whether there is an account u.
-func (l *Ledger) Known(u core.UserID) bool { return u > 0 && int(u) < len(l.accounts) }
-
 // Cash is an account's free cash.
 func (l *Ledger) Cash(u core.UserID) core.Pips { return l.accounts[u].Cash }
 

@@ -14,7 +14,7 @@ func (v *Venue) remove(r book.Ref, o *book.Order) {
 }
 
 // end closes a resting order and gives back what it reserved.
-func (v *Venue) end(r book.Ref, s core.OrderStatus, why core.Reason, cause core.Cause) core.Qty {
+func (v *Venue) end(r book.Ref, s core.OrderStatus, why core.Reason, cause core.Cause) {
 	o := v.pool.At(r)
 	m, left := &v.markets[o.Market], core.Qty(o.Left)
 	e := v.ev.Closed()
@@ -26,7 +26,6 @@ func (v *Venue) end(r book.Ref, s core.OrderStatus, why core.Reason, cause core.
 	}
 	v.delist(o)
 	v.pool.Drop(r)
-	return left
 }
 
 // shrink lowers a resting order by n contracts, fewer than it has.

@@ -29,7 +29,6 @@ func (t *taker) reaches(at core.Tick) bool {
 
 // meeting is what happens between a taker and the next resting order.
 type meeting struct {
-	maker   book.Ref
 	qty     core.Qty    // that trades
 	allowed core.Qty    // of the maker, ≥ qty: less than it offers where reduce_only binds
 	evict   core.Reason // the maker leaves without a fill
@@ -39,8 +38,8 @@ type meeting struct {
 
 // meet decides, and changes nothing. sold is what the maker's account has already
 // given up of the other outcome in a walk that is only looked at.
-func (v *Venue) meet(t *taker, r book.Ref, o *book.Order, sold core.Qty) meeting {
-	x := meeting{maker: r}
+func (v *Venue) meet(t *taker, o *book.Order, sold core.Qty) meeting {
+	var x meeting
 	if o.User == t.place.User {
 		if t.place.Flags.Has(core.StpMaker) {
 			x.evict = core.SelfTradePrevention
@@ -92,7 +91,7 @@ func (v *Venue) match(t *taker) {
 		if !t.reaches(o.TickYes()) {
 			return
 		}
-		x := v.meet(t, r, o, 0)
+		x := v.meet(t, o, 0)
 		if x.evict != core.NoReason {
 			v.end(r, core.Canceled, x.evict, core.CauseCancel)
 			continue
@@ -133,7 +132,7 @@ func (v *Venue) look(t taker, seen *[]Glimpse) taker {
 		if !t.reaches(o.TickYes()) {
 			break
 		}
-		x := v.meet(&t, r, o, sold(*seen, o))
+		x := v.meet(&t, o, sold(*seen, o))
 		if x.evict != core.NoReason {
 			continue
 		}
