@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -44,6 +46,23 @@ func (b *bench) build(want func(*Mutant) bool, constant *Mutant) error {
 	for _, p := range killerPkgs() {
 		if out, err := b.gotool("test", "-c", "-vet=off", "-overlay", b.path("overlay.json"), "-o", b.binary(p), "./"+p); err != nil {
 			return fmt.Errorf("go test -c %s: %w\n%s", p, err, out)
+		}
+	}
+	return nil
+}
+
+// testdata keeps what the tests read, so that the tree may change meanwhile.
+func (b *bench) testdata() error {
+	for _, p := range killerPkgs() {
+		from := filepath.Join(b.root, p, "testdata")
+		if err := os.MkdirAll(b.path(p), 0o755); err != nil {
+			return err
+		}
+		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := os.CopyFS(b.path(p+"/testdata"), os.DirFS(from)); err != nil {
+			return err
 		}
 	}
 	return nil

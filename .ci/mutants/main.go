@@ -104,6 +104,9 @@ func (b *bench) tryAll(all []*Mutant, wanted map[*Mutant]bool, l *log) error {
 			constants[m] = true
 		}
 	}
+	if err := b.testdata(); err != nil {
+		return err
+	}
 	if err := b.build(func(m *Mutant) bool { return wanted[m] }, nil); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 )
 
 // killer is a run of tests.
@@ -33,7 +32,7 @@ func (b *bench) try(pkg string, id int) string {
 			args = append(args, "-rapid.seed", "1", "-rapid.shrinktime", "0s", "-rapid.nofailfile")
 		}
 		cmd := exec.Command("sh", args...)
-		cmd.Dir = filepath.Join(b.root, k.pkg)
+		cmd.Dir = b.path(k.pkg)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("DX_MUTANT=%d", id), "GOMAXPROCS=1")
 		if err := cmd.Run(); err != nil {
 			return fmt.Sprintf("%s %s", k.pkg, k.tests)
