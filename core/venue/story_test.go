@@ -294,7 +294,9 @@ func (x *teller) place(u core.UserID, w []string) core.Command {
 		case key == "worst":
 			c.Tick = core.Tick(x.num(value))
 		case key == "max":
-			c.MaxCost = uint64(x.num(value))
+			n, err := strconv.ParseUint(value, 10, 64)
+			x.must(err == nil, o)
+			c.MaxCost = n
 		case key == "id":
 			c.ClientID = uint64(x.num(value))
 		case key == "m":
@@ -303,6 +305,9 @@ func (x *teller) place(u core.UserID, w []string) core.Command {
 			c.Generation = uint32(x.num(value))
 		case key == "g":
 			c.Group = uint32(x.num(value))
+		case key == "fault":
+			c.Fault = map[string]core.Reject{"bad_qty": core.BadQty, "bad_price_tick": core.BadPriceTick}[value]
+			x.must(c.Fault != core.OK, o)
 		case key == "gtt":
 			d, err := time.ParseDuration(value)
 			x.must(err == nil, o)

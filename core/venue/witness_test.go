@@ -163,6 +163,9 @@ func (w *witness) round(st core.Stamp, r *core.Round) {
 		w.hold(!was.Status.Final() && r.ResolveTs == st.Ts && r.Winner == core.NoOutcome, r, "not void")
 	}
 	w.hold(was.Generation != r.Generation || was.Number == r.Number && was.Strike == r.Strike && was.Gen <= r.Gen && was.OpenTs == r.OpenTs, r, "another round")
+	if was.Generation != r.Generation {
+		maps.DeleteFunc(w.held, func(k holder, _ core.Position) bool { return k.market == r.Market })
+	}
 	w.rounds[r.Market] = *r
 	if r.Status.Final() {
 		w.over(r)

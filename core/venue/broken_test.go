@@ -1,0 +1,93 @@
+package venue
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"duplex/core"
+)
+
+// stops wants f to stop the house, for a reason.
+func stops(t *testing.T, why string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if b, ok := recover().(core.Broken); !ok || b.What != why {
+			t.Errorf("it went on, or stopped for %q and not %q", b.What, why)
+		}
+	}()
+	f()
+}
+
+type strange struct{ core.Command }
+
+// A machine that contradicts itself stops at the command that shows it.
+func TestABrokenMachineStops(t *testing.T) {
+	_, do := opened(t)
+	stops(t, "a command the venue does not know", func() { do(strange{}) })
+	v, do := opened(t)
+	v.ledger.Fee(1)
+	stops(t, "money was made or lost", func() { do(&core.Clock{}) })
+	v, do = opened(t)
+	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
+	v.ledger.Pair(1, 1)
+	stops(t, "YES, NO and pairs of a market differ", func() {
+		do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 1})
+	})
+	v, do = opened(t)
+	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
+	r := v.pool.New(1 << 40)
+	v.pool.At(r).Side = core.Sell
+	v.markets[1].book.Put(r, 5001)
+	v.Audit()
+	v.markets[1].book.Take(r)
+	v.markets[1].book.Put(r, 5000)
+	stops(t, "a book is crossed", v.Audit)
+	v.ledger.Fee(1)
+	v.markets[1].book.Take(r)
+	defer func() {
+		if _, ok := recover().(core.Broken); !ok {
+			t.Error("a pip from nowhere passes the audit")
+		}
+	}()
+	v.Audit()
+}
+
+// What is no state, or one that does not hold together, is not restored.
+func TestRestoreRefuses(t *testing.T) {
+	v, do := opened(t)
+	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
+	good := func() (s state) {
+		b, err := v.MarshalBinary()
+		if err == nil {
+			err = cbor.Unmarshal(b, &s)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for why, spoil := range map[string]func(*state){
+		"":                       func(*state) {},
+		"invariant broken: sums": func(s *state) { s.Ledger.Sums.Fees++ },
+		"does not hold together: invariant broken: account 1": func(s *state) { s.Ledger.Accounts[0][0] = -1 },
+		"does not hold together: runtime":                     func(s *state) { s.Orders[0].Market = 20 },
+		"client order ids of account 1":                       func(s *state) { s.Accounts[0].IDs = []byte{1, 2, 3} },
+	} {
+		s := good()
+		spoil(&s)
+		b, err := encoding.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Restore(b)
+		if (err == nil) != (why == "") || (again == nil) != (why != "") || err != nil && !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v", why, err)
+		}
+	}
+	if v, err := Restore([]byte{0xff}); v != nil || err == nil || !strings.HasPrefix(err.Error(), "state of the venue: ") {
+		t.Errorf("no state at all: %v", err)
+	}
+}

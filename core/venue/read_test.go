@@ -1,0 +1,201 @@
+package venue
+
+import (
+	"crypto/sha256"
+	"reflect"
+	"testing"
+
+	"duplex/core"
+	"duplex/core/ledger"
+)
+
+// opened is a venue after the opening that stories and scripts have.
+func opened(t *testing.T) (*Venue, func(core.Command) core.Reject) {
+	v, at := New(), core.Stamp{Ts: origin + core.NsPerSec/2}
+	do := func(c core.Command) core.Reject {
+		at.Seq++
+		at.Ts++
+		return v.Apply(at, c, &core.Events{})
+	}
+	for _, c := range opening() {
+		if r := do(c); r != core.OK {
+			t.Fatalf("%T: %v", c, r)
+		}
+	}
+	return v, do
+}
+
+// What the venue answers to its readers.
+func TestReads(t *testing.T) {
+	v, do := opened(t)
+	for _, c := range furniture() {
+		if r := do(c); r != core.OK {
+			t.Fatalf("%T: %v", c, r)
+		}
+	}
+	do(&core.PlaceOrder{User: 3, ClientID: 9, Market: 1, Outcome: core.No, Tick: 4000, Qty: 3})
+	do(&core.PlaceOrder{User: 2, ClientID: 7, Market: 1, Tick: 6000, Qty: 5})
+	do(&core.ArmDeadman{User: 2, TimeoutMs: 1})
+	do(&core.RequestWithdrawal{User: 4, ClientID: "w", Amount: 5, Destination: "d"})
+	now := v.Now()
+	same := func(what string, got, want any) {
+		t.Helper()
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, not %+v", what, got, want)
+		}
+	}
+	both := func(v *Venue) {
+		t.Helper()
+		same("now", v.Now(), core.Stamp{Seq: now.Seq, Ts: now.Ts})
+		same("rules", v.Rules().OpenOrders, uint32(9))
+		same("fees", v.Fees(), core.Fees{Taker: 250})
+		same("windows", v.Windows(), []core.Window{{Kind: "maintenance", Start: 1, End: 2}})
+		var names []string
+		for u := range v.Users() {
+			names = append(names, u.Name)
+		}
+		same("users", names, []string{"1", "n", "n", "n"})
+		for u := range v.Users() {
+			same("first user", u.ID, core.UserID(1))
+			break
+		}
+		for k := range v.Keys() {
+			same("first key", k.ID, "k2")
+			break
+		}
+		u, ok := v.User(4)
+		same("user", []any{u.ID, u.Referrer, ok}, []any{core.UserID(4), core.UserID(1), true})
+		_, ok = v.User(5)
+		same("no user", ok, false)
+		_, ok = v.User(0)
+		same("nobody", ok, false)
+		h := v.Holding(2, 1)
+		same("holding", []any{h.Held, h.Bidding, h.Open}, []any{[2]core.Qty{3, 0}, [2]core.Qty{2, 0}, uint32(1)})
+		timeout, deadline := v.Deadman(2)
+		same("dead-man", []any{timeout, deadline}, []any{uint32(1), now.Ts - 1 + core.NsPerMs})
+		same("used", []any{v.UsedID(2, 7), v.UsedID(2, 9), v.UsedID(1, 7), v.UsedID(77, 7), v.UsedID(0, 0)}, []any{true, false, false, false, false})
+		if n := v.IDBytes(); n < 16 || n > 1000 {
+			t.Errorf("%d bytes of ids", n)
+		}
+		s, ok := v.Slot(1)
+		same("slot", []any{s.Market, s.LastTick, s.Volume, s.Open, s.Book.Len(), ok}, []any{core.MarketID(1), core.Tick(6000), core.Qty(3), core.Qty(3), 1, true})
+		for _, m := range []core.MarketID{0, 32, 33} {
+			_, ok = v.Slot(m)
+			same("no slot", ok, false)
+		}
+		tick, ok, stale, open := v.Index(core.Gold)
+		same("gold", []any{tick.Price, ok, stale, open}, []any{core.Price(7), true, false, true})
+		_, ok, stale, open = v.Index(core.WTI)
+		same("wti", []any{ok, stale, open}, []any{false, true, false})
+		w, ok := v.Withdrawal(now.Seq)
+		same("withdrawal", []any{w.ClientID, w.Amount, ok}, []any{"w", core.Pips(5), true})
+		_, ok = v.Withdrawal(1)
+		same("no withdrawal", ok, false)
+		same("resting", v.Resting(), 1)
+	}
+	both(v)
+	b, err := v.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Restore(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both(again)
+	for i, x := range []*Venue{v, again} {
+		if h, err := x.Hash(); err != nil || h != sha256.Sum256(b) {
+			t.Errorf("hash of %d: %x, %v", i, h, err)
+		}
+	}
+	// And it goes on under the same rules, fees and switches.
+	for _, x := range []*Venue{v, again} {
+		st := core.Stamp{Seq: now.Seq + 1, Ts: now.Ts + core.NsPerMs}
+		ev := &core.Events{}
+		x.Apply(st, &core.Clock{}, ev)
+		if timeout, deadline := x.Deadman(2); timeout != 0 || deadline != 0 || x.Resting() != 0 {
+			t.Errorf("after the switch: %d, %d, %d orders", timeout, deadline, x.Resting())
+		}
+		st.Seq, st.Ts = st.Seq+1, st.Ts+1
+		if r := x.Apply(st, &core.PlaceOrder{User: 2, ClientID: 8, Market: 1, Tick: 4999, Qty: 2}, ev); r != core.OK {
+			t.Error(r) // off the narrow grid
+		}
+		st.Seq, st.Ts = st.Seq+1, st.Ts+1
+		x.Apply(st, &core.PlaceOrder{User: 3, ClientID: 10, Market: 1, Outcome: core.No, Tick: 5001, Qty: 2}, ev)
+		if sums := x.Sums(); sums.Fees != core.Fee(250, 3, 4000)+core.Fee(250, 2, 5001) {
+			t.Errorf("fees %d", sums.Fees)
+		}
+	}
+}
+
+// A preview of what would be refused before the book is looked at.
+func TestPreviewRefuses(t *testing.T) {
+	v, do := opened(t)
+	do(&core.PlaceOrder{User: 1, ClientID: 5, Market: 1, Tick: 5000, Qty: 1})
+	for _, c := range []struct {
+		order core.PlaceOrder
+		want  core.Reject
+	}{
+		{core.PlaceOrder{User: 99, ClientID: 1}, core.UnknownUser},
+		{core.PlaceOrder{User: 1}, core.ClientOrderIDRequired},
+		{core.PlaceOrder{User: 1, Fault: core.BadQty}, core.BadQty},
+		{core.PlaceOrder{User: 1, ClientID: 5}, core.DuplicateClientOrderID},
+		{core.PlaceOrder{User: 1, ClientID: 6, Fault: core.BadPriceTick}, core.BadPriceTick},
+		{core.PlaceOrder{User: 1, ClientID: 6, Market: 1, Tick: 5000}, core.BadQty},
+	} {
+		if p, r := v.Preview(&c.order); r != c.want || !reflect.DeepEqual(p, Preview{}) {
+			t.Errorf("%+v: %v, %+v", c.order, r, p)
+		}
+	}
+}
+
+// Thirty-two slots: the minute after the last is taken brings the first back, with
+// nothing of its former life.
+func TestASlotLivesAgain(t *testing.T) {
+	v, at := New(), core.Stamp{Ts: origin - 1}
+	w := newWitness(t.Fatalf)
+	id := uint64(0)
+	do := func(c core.Command) {
+		t.Helper()
+		at.Seq++
+		at.Ts++
+		ev, fees := &core.Events{}, v.Fees()
+		r := v.Apply(at, c, ev)
+		w.saw(v, at, fees, c, r, ev)
+	}
+	for range 2 {
+		do(&core.CreateUser{Name: "u"})
+		do(&core.Deposit{User: core.UserID(at.Seq+1) / 2, DepositID: string(rune('0' + at.Seq)), Amount: 1_000_000})
+	}
+	do(&core.SetSession{Feed: core.BTC, Open: true})
+	for minute := range int64(40) {
+		at.Ts = origin + minute*60*core.NsPerSec
+		do(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: at.Ts / core.NsPerSec, Price: 100, Count: 1}})
+		do(&core.Clock{})
+		m := v.trading[0]
+		s, ok := v.Slot(m)
+		if !ok || (s.Generation == 2) != (s.Number > Slots) || s.LastTick != 0 || s.Volume != 0 || s.Open != 0 || s.Book.Len() != 0 {
+			t.Fatalf("minute %d: %+v", minute, s)
+		}
+		for u := core.UserID(1); u <= 2; u++ {
+			if h := v.Holding(u, m); h != (ledger.Holding{}) {
+				t.Fatalf("minute %d: %+v", minute, h)
+			}
+			id++
+			do(&core.PlaceOrder{User: u, ClientID: id, Market: m, Generation: s.Generation, Outcome: core.Outcome(u - 1), Tick: 5000, Qty: 2})
+		}
+		if s, _ := v.Slot(m); s.Open != 2 {
+			t.Fatalf("minute %d: %d pairs", minute, s.Open)
+		}
+		for _, x := range []core.MarketID{v.trading[1], v.trading[2]} { // take slots as well
+			do(&core.VoidMarket{Market: x})
+		}
+		do(&core.ProposePrice{Market: m, Price: 101}) // still trading: refused
+		if minute%3 == 0 {
+			do(&core.VoidMarket{Market: m})
+		}
+	}
+	if s, _ := v.Slot(1); s.Generation != 2 {
+		t.Errorf("slot 1 has had %d lives", s.Generation)
+	}
+}
