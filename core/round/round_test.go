@@ -1,6 +1,7 @@
 package round
 
 import (
+	"math"
 	"testing"
 
 	"duplex/core"
@@ -83,7 +84,7 @@ func TestDecided(t *testing.T) {
 	}{
 		{10, 8, 1, true}, {10, 7, 1, false}, {10, 10, 0, false}, {10, 8, 3, true},
 		{30, 24, 1, true}, {30, 23, 1, false}, {60, 48, 1, true}, {60, 47, 1, false},
-		{1, 1, 1, true}, {1, 0, 1, false}, {3, 3, 1, true}, {3, 2, 1, false}, {4, 4, 1, true}, {4, 3, 1, false},
+		{1, 1, 1, true}, {1, 0, 1, false}, {3, 3, 1, true}, {3, 2, 1, false}, {4, 4, 1, true}, {4, 3, 1, false}, {200, 160, 1, true}, {200, 159, 1, false},
 	} {
 		r := core.Round{Window: c.window, Covered: c.covered, FreshCount: c.fresh}
 		if got := Decided(&r); got != c.want {
@@ -121,6 +122,7 @@ func TestYesPayout(t *testing.T) {
 }
 
 func TestDue(t *testing.T) {
+	const never = math.MaxInt64
 	rules := &core.Rules{DisputeNs: 5, CoverageWaitNs: 30}
 	r := core.Round{CloseTs: 1000, FreezeTs: 2000, ProposedTs: 3000, Window: 10, Covered: 10}
 	for _, c := range []struct {
