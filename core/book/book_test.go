@@ -166,8 +166,43 @@ func TestPoolOfThousands(t *testing.T) {
 		ids = slices.DeleteFunc(ids, func(id core.OrderID) bool { _, ok := slots[id]; return !ok })
 		check()
 	}
-	if len(pool.orders) > 2*most || len(pool.index.cells) > 8*most {
+	if len(pool.orders) != 4096 || len(pool.index.cells) != 8192 {
 		t.Errorf("%d slots and %d cells for %d orders", len(pool.orders), len(pool.index.cells), most)
+	}
+}
+
+// Room that was asked for is there, to the last slot.
+func TestPoolHasRoom(t *testing.T) {
+	for _, c := range []struct{ asked, room int }{{1, 64}, {64, 64}, {100, 100}} {
+		pool := NewPool(c.asked)
+		for i := range c.room {
+			pool.New(core.OrderID(i + 1))
+		}
+		if len(pool.orders) != c.room {
+			t.Errorf("asked for %d, %d slots", c.asked, len(pool.orders))
+		}
+		pool.New(1 << 20)
+		if len(pool.orders) != 2*c.room {
+			t.Errorf("asked for %d, then %d slots", c.asked, len(pool.orders))
+		}
+	}
+}
+
+// The index finds most orders where it looks first: ids that follow each other do not
+// crowd.
+func TestIndexSpreads(t *testing.T) {
+	pool := NewPool(1)
+	for id := range 20_000 {
+		pool.New(core.OrderID(3*id + 1))
+	}
+	x, steps := &pool.index, uint32(0)
+	for i, e := range x.cells {
+		if e != empty {
+			steps += (uint32(i) - x.start(uint32(e>>32))) & uint32(len(x.cells)-1)
+		}
+	}
+	if steps > 20_000 {
+		t.Errorf("%d steps to 20000 orders", steps)
 	}
 }
 

@@ -2,6 +2,7 @@ package venue
 
 import (
 	"crypto/sha256"
+	"math"
 	"reflect"
 	"testing"
 
@@ -187,15 +188,72 @@ func TestASlotLivesAgain(t *testing.T) {
 		if s, _ := v.Slot(m); s.Open != 2 {
 			t.Fatalf("minute %d: %d pairs", minute, s.Open)
 		}
-		for _, x := range []core.MarketID{v.trading[1], v.trading[2]} { // take slots as well
-			do(&core.VoidMarket{Market: x})
+		at.Ts += 6 * core.NsPerSec
+		do(&core.Clock{}) // without an index the rounds alone tell what is due
+		if due, want := v.Due(), w.due(); due != want {
+			t.Fatalf("minute %d: due in %d ns, not %d", minute, due-at.Ts, want-at.Ts)
 		}
-		do(&core.ProposePrice{Market: m, Price: 101}) // still trading: refused
 		if minute%3 == 0 {
 			do(&core.VoidMarket{Market: m})
 		}
 	}
+	for m, r := range w.rounds {
+		if r.CloseTs+60*core.NsPerSec < at.Ts && !r.Status.Final() {
+			t.Errorf("market %d: %+v", m, r)
+		}
+	}
 	if s, _ := v.Slot(1); s.Generation != 2 {
 		t.Errorf("slot 1 has had %d lives", s.Generation)
+	}
+}
+
+// due is when the clock would move one of the rounds on, none of which has coverage.
+func (w *witness) due() int64 {
+	at := int64(math.MaxInt64)
+	for _, r := range w.rounds {
+		switch r.Status {
+		case core.Trading:
+			at = min(at, r.CloseTs)
+		case core.Frozen:
+			at = min(at, r.FreezeTs+30*core.NsPerSec)
+		}
+	}
+	return at
+}
+
+// An opening is due where its stretch begins, if nothing else is before.
+func TestDueOfAnOpening(t *testing.T) {
+	const minute = origin + 60*core.NsPerSec
+	v, do := opened(t)
+	for m := range core.MarketID(3) {
+		do(&core.VoidMarket{Market: m + 1})
+	}
+	late := func(ts int64) {
+		v.Apply(core.Stamp{Seq: v.now.Seq + 1, Ts: ts}, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: ts / core.NsPerSec, Price: 100, Count: 1}}, &core.Events{})
+	}
+	late(minute - 2*core.NsPerSec)
+	if due := v.Due(); due != minute {
+		t.Errorf("due %d ns from the minute", due-minute)
+	}
+	late(minute)
+	if due := v.Due(); v.trading[0] == 0 || due != minute+5*core.NsPerSec+1 { // when the feed has been silent for more than 5 s
+		t.Errorf("opened %d, due %d ns from the minute", v.trading[0], due-minute)
+	}
+}
+
+// Timers of orders that left, and of switches that were set anew, do not pile up.
+func TestTimersDoNotPileUp(t *testing.T) {
+	v, do := opened(t)
+	do(&core.PlaceOrder{User: 1, ClientID: 1 << 20, Market: 2, Tick: 5000, Qty: 1, TIF: core.GTT, Expiry: origin + core.NsPerSec})
+	for i := range uint64(1500) {
+		do(&core.PlaceOrder{User: 1, ClientID: i + 1, Market: 1, Tick: 5000, Qty: 1, TIF: core.GTT, Expiry: math.MaxInt64})
+		do(&core.CancelAll{User: 1, Market: 1})
+		do(&core.ArmDeadman{User: 1, TimeoutMs: 60_000})
+		do(&core.ArmDeadman{User: 1, TimeoutMs: uint32(60_000 - i)})
+	}
+	do(&core.ArmDeadman{User: 1, TimeoutMs: 1})
+	v.Due()
+	if len(v.expiries.heap) != 1 || len(v.deadmen.heap) != 1 {
+		t.Errorf("%d expiries and %d switches", len(v.expiries.heap), len(v.deadmen.heap))
 	}
 }
