@@ -67,6 +67,9 @@ func TestRestoreRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(s.Markets) != Slots || len(s.Accounts) != 4 {
+			t.Fatalf("%d markets and %d accounts", len(s.Markets), len(s.Accounts))
+		}
 		return s
 	}
 	for why, spoil := range map[string]func(*state){

@@ -69,7 +69,7 @@ func (s *script) place() *core.PlaceOrder {
 		c.Tick = core.Tick(rapid.IntRange(1, 9999).Draw(s.t, "worst"))
 	}
 	if c.Side == core.Buy && (c.Type == core.Market || rapid.Bool().Draw(s.t, "capped")) {
-		c.MaxCost = uint64(rapid.IntRange(1, 200_000).Draw(s.t, "max cost"))
+		c.MaxCost = uint64(1 + s.fair(200_000, "max cost"))
 	}
 	return c
 }
@@ -134,6 +134,7 @@ func furniture() []core.Command {
 	rules.Grid, rules.OpenOrders, rules.DisputeNs = core.Full(), 9, 3*core.NsPerSec
 	return []core.Command{
 		&core.SetRules{Rules: rules},
+		&core.SetFees{Fees: core.Fees{Maker: 10, Taker: 300}},
 		&core.SetSchedule{Windows: []core.Window{{Kind: "maintenance", Start: 1, End: 2}}},
 		&core.CreateKey{User: 2, Key: "k2", Scopes: core.ScopeRead, Label: "second", Sealed: []byte{1, 2}},
 		&core.CreateKey{User: 1, Key: "k1", Scopes: core.ScopeTrade, Label: "first", Sealed: []byte{3}},
@@ -171,8 +172,10 @@ func bytesOf(t *rapid.T, v *Venue) []byte {
 func TestRandomCommandsKeepTheInvariant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, w := begin(t)
+		ev := &core.Events{}
 		for range 1 + s.fair(100, "commands") {
-			cmd, ev := s.command(), &core.Events{}
+			ev.Reset()
+			cmd := s.command()
 			st := s.stamp()
 			var foretold *Preview
 			var refused core.Reject

@@ -2,8 +2,10 @@ package venue
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"duplex/core"
@@ -35,7 +37,7 @@ func TestReads(t *testing.T) {
 		}
 	}
 	do(&core.PlaceOrder{User: 3, ClientID: 9, Market: 1, Outcome: core.No, Tick: 4000, Qty: 3})
-	do(&core.PlaceOrder{User: 2, ClientID: 7, Market: 1, Tick: 6000, Qty: 5})
+	do(&core.PlaceOrder{User: 2, ClientID: 7, Market: 1, Tick: 6000, Qty: 5, TIF: core.GTT, Expiry: origin * 2, Group: 3, Flags: core.CancelOnPause})
 	do(&core.ArmDeadman{User: 2, TimeoutMs: 1})
 	do(&core.RequestWithdrawal{User: 4, ClientID: "w", Amount: 5, Destination: "d"})
 	now := v.Now()
@@ -49,7 +51,8 @@ func TestReads(t *testing.T) {
 		t.Helper()
 		same("now", v.Now(), core.Stamp{Seq: now.Seq, Ts: now.Ts})
 		same("rules", v.Rules().OpenOrders, uint32(9))
-		same("fees", v.Fees(), core.Fees{Taker: 250})
+		same("fees", v.Fees(), core.Fees{Maker: 10, Taker: 300})
+		same("trading", v.trading, [9]core.MarketID{1, 2, 3})
 		same("windows", v.Windows(), []core.Window{{Kind: "maintenance", Start: 1, End: 2}})
 		var names []string
 		for u := range v.Users() {
@@ -60,10 +63,18 @@ func TestReads(t *testing.T) {
 			same("first user", u.ID, core.UserID(1))
 			break
 		}
+		names = nil
+		for k := range v.Keys() {
+			names = append(names, fmt.Sprintf("%s of %d: %v %v", k.ID, k.User, k.Scopes, k.Revoked))
+		}
+		same("keys", names, []string{"k2 of 2: read true", "k1 of 1: trade false"})
 		for k := range v.Keys() {
 			same("first key", k.ID, "k2")
 			break
 		}
+		o := *v.pool.At(v.pool.Find(core.OrderID(now.Seq - 2)))
+		same("order", []any{o.User, o.Market, o.Side, o.Outcome, o.Flags, o.TickYes(), o.Left, o.Unit, o.MakerRate, o.Group, o.Expiry},
+			[]any{core.UserID(2), core.MarketID(1), core.Buy, core.Yes, core.CancelOnPause, core.Tick(6000), uint32(2), uint16(6003), core.Rate(10), uint32(3), int64(origin * 2)})
 		u, ok := v.User(4)
 		same("user", []any{u.ID, u.Referrer, ok}, []any{core.UserID(4), core.UserID(1), true})
 		_, ok = v.User(5)
@@ -123,7 +134,12 @@ func TestReads(t *testing.T) {
 		}
 		st.Seq, st.Ts = st.Seq+1, st.Ts+1
 		x.Apply(st, &core.PlaceOrder{User: 3, ClientID: 10, Market: 1, Outcome: core.No, Tick: 5001, Qty: 2}, ev)
-		if sums := x.Sums(); sums.Fees != core.Fee(250, 3, 4000)+core.Fee(250, 2, 5001) {
+		st.Seq, st.Ts = st.Seq+1, st.Ts+1
+		x.Apply(st, &core.PlaceOrder{User: 3, ClientID: 11, Market: 1, Tick: 5000, Qty: 1, MaxCost: 5074}, ev)
+		if x.Resting() != 0 {
+			t.Error("a max_cost below price and fee of now let an order in")
+		}
+		if sums := x.Sums(); sums.Fees != core.Fee(300, 3, 4000)+core.Fee(300, 2, 5001)+core.Fee(10, 3, 6000)+core.Fee(10, 2, 4999) {
 			t.Errorf("fees %d", sums.Fees)
 		}
 	}
@@ -146,6 +162,72 @@ func TestPreviewRefuses(t *testing.T) {
 	} {
 		if p, r := v.Preview(&c.order); r != c.want || !reflect.DeepEqual(p, Preview{}) {
 			t.Errorf("%+v: %v, %+v", c.order, r, p)
+		}
+	}
+}
+
+// A preview of an order that fills one contract and rests with two.
+func TestPreviewOfAPart(t *testing.T) {
+	v, do := opened(t)
+	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
+	c := &core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 3}
+	p, r := v.Preview(c)
+	p.Fills = nil
+	want := Preview{Status: core.PartiallyFilled, Fee: 63, Spent: 5000, Filled: 1, Resting: 2, Reserved: 10_000, Cash: 1_000_000 - 5063 - 10_000}
+	if r != core.OK || !reflect.DeepEqual(p, want) {
+		t.Errorf("%v, %+v", r, p)
+	}
+}
+
+// A mass cancel goes from the newest order to the oldest, also after a restart.
+func TestSweepAfterRestore(t *testing.T) {
+	v, do := opened(t)
+	var want []core.OrderID
+	for i, tick := range []core.Tick{4400, 5000, 4100, 4900, 4200, 4300} {
+		do(&core.PlaceOrder{User: 1, ClientID: uint64(i + 1), Market: core.MarketID(1 + i%2), Tick: tick, Qty: 1})
+		want = slices.Insert(want, 0, core.OrderID(v.Now().Seq))
+	}
+	b, err := v.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Restore(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []*Venue{v, again} {
+		ev := &core.Events{}
+		x.Apply(core.Stamp{Seq: v.Now().Seq + 1, Ts: v.Now().Ts + 1}, &core.CancelAll{User: 1}, ev)
+		var got []core.OrderID
+		for _, e := range ev.List {
+			if c, ok := e.(*core.OrderClosed); ok {
+				got = append(got, c.Order)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("canceled %v, not %v", got, want)
+		}
+	}
+}
+
+// A venue that has heard nothing waits for everything.
+func TestNewVenue(t *testing.T) {
+	v := New()
+	if _, ok, stale, open := v.Index(core.BTC); ok || !stale || open || v.Due() != math.MaxInt64 {
+		t.Errorf("index %v, stale %v, open %v, due %d", ok, stale, open, v.Due())
+	}
+}
+
+// The last free slot is taken, and then none: a series waits.
+func TestNoSlotIsFree(t *testing.T) {
+	v, do := opened(t)
+	v.free = v.free[:1]
+	for range 2 {
+		do(&core.SetSession{Feed: core.Gold, Open: true})
+		do(&core.PostIndex{Tick: core.IndexTick{Feed: core.Gold, Second: origin / core.NsPerSec, Price: 7, Count: 1}})
+		do(&core.Clock{})
+		if len(v.free) != 0 || v.trading != [9]core.MarketID{1, 2, 3, 4} {
+			t.Errorf("free %v, trading %v", v.free, v.trading)
 		}
 	}
 }

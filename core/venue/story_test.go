@@ -74,6 +74,7 @@ type teller struct {
 	label map[uint64]string
 	next  uint64
 	w     *witness
+	ev    core.Events
 	out   strings.Builder
 }
 
@@ -111,6 +112,12 @@ func (x *teller) line(line string) {
 		x.show(w[1:])
 		return
 	}
+	if w[0] == "later" {
+		d, err := time.ParseDuration(w[1])
+		x.must(err == nil, line)
+		x.at.Ts += int64(d)
+		return
+	}
 	if w[0] == "wait" {
 		d, err := time.ParseDuration(w[1])
 		x.must(err == nil, line)
@@ -136,7 +143,8 @@ func (x *teller) line(line string) {
 }
 
 func (x *teller) apply(cmd core.Command) (core.Reject, *core.Events) {
-	ev, fees := &core.Events{}, x.v.Fees()
+	ev, fees := &x.ev, x.v.Fees()
+	ev.Reset()
 	r := x.v.Apply(x.at, cmd, ev)
 	x.v.Audit()
 	x.w.saw(x.v, x.at, fees, cmd, r, ev)

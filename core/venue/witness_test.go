@@ -92,7 +92,7 @@ func (w *witness) event(st core.Stamp, fees core.Fees, cmd core.Command, r core.
 		w.hold(e.Position.Generation == m.Generation && e.Position.Number == m.Number, e, "of another life")
 		w.held[holder{e.User, e.Position.Market}] = e.Position
 	case *core.RoundChanged:
-		w.round(st, &e.Round)
+		w.round(st, cmd, &e.Round)
 	case *core.AccountSettled:
 		w.paid = append(w.paid, e)
 	default:
@@ -139,8 +139,9 @@ func (w *witness) filled(st core.Stamp, fees core.Fees, e *core.Filled) {
 }
 
 // round holds a round to the transitions of contract core, Rounds.
-func (w *witness) round(st core.Stamp, r *core.Round) {
+func (w *witness) round(st core.Stamp, cmd core.Command, r *core.Round) {
 	was := w.rounds[r.Market]
+	_, byOperator := cmd.(*core.ProposePrice)
 	switch {
 	case was.Status == core.NeverOpened || was.Status.Final():
 		s := core.AllSeries()[r.Category-1]
@@ -155,7 +156,7 @@ func (w *witness) round(st core.Stamp, r *core.Round) {
 		w.hold(was.Status == core.Trading && r.FreezeTs == st.Ts && r.CloseTs <= st.Ts, r, "not frozen")
 	case r.Status == core.Proposed:
 		yes := r.Settle > r.Strike
-		w.hold((was.Status == core.Frozen || was.Status == core.Proposed) && r.ProposedTs == st.Ts && r.Gen == was.Gen+1, r, "not proposed")
+		w.hold((was.Status == core.Frozen || was.Status == core.Proposed) && r.ProposedTs == st.Ts && r.Gen == was.Gen+1 && r.ByOperator == byOperator, r, "not proposed")
 		w.hold(yes == (r.Winner == core.Yes) && yes != (r.Winner == core.No), r, "not the winner")
 	case r.Status == core.Settled:
 		w.hold(was.Status == core.Proposed && r.ResolveTs == st.Ts && r.Winner == was.Winner, r, "not settled")
