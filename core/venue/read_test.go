@@ -232,6 +232,23 @@ func TestNoSlotIsFree(t *testing.T) {
 	}
 }
 
+// A session that ends within the stretch opens nothing until it changes.
+func TestDueAtTheEndOfASession(t *testing.T) {
+	v, do := opened(t)
+	for m := range core.MarketID(3) {
+		do(&core.VoidMarket{Market: m + 1})
+	}
+	do(&core.SetSession{Feed: core.BTC})
+	do(&core.SetSession{Feed: core.Gold, Open: true, Until: origin + 150*core.NsPerSec})
+	for _, s := range []int64{100, 149, 150, 151, 175} {
+		v.Apply(core.Stamp{Seq: v.now.Seq + 1, Ts: origin + s*core.NsPerSec}, &core.PostIndex{Tick: core.IndexTick{Feed: core.Gold, Second: origin/core.NsPerSec + s, Price: 7, Count: 1}}, &core.Events{})
+		stale := origin + (s+5)*core.NsPerSec + 1
+		if due := v.Due(); due != stale {
+			t.Errorf("at %d s due %d ns from when the feed is stale", s, due-stale)
+		}
+	}
+}
+
 // Thirty-two slots: the minute after the last is taken brings the first back, with
 // nothing of its former life.
 func TestASlotLivesAgain(t *testing.T) {

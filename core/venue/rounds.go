@@ -16,10 +16,7 @@ func (v *Venue) mayOpen(i int, s core.Series, ts int64) (ok bool, next int64) {
 	}
 	_, end := round.Stretch(s, ts)
 	if f.Until != 0 && end > f.Until {
-		if ts < f.Until {
-			return false, never // until the session changes
-		}
-		return false, end
+		return false, never // until the session changes
 	}
 	return round.MayOpen(s, ts, v.last[i])
 }
