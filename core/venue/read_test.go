@@ -179,6 +179,29 @@ func TestPreviewOfAPart(t *testing.T) {
 	}
 }
 
+// A preview of a market order counts its cap down from fill to fill: 10225 pays for a
+// NO at 5000 with its fee, 63, and not for one at 5100 besides.
+func TestPreviewOfACap(t *testing.T) {
+	v, do := opened(t)
+	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
+	do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Tick: 4900, Qty: 1})
+	c := &core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Type: core.Market, TIF: core.IOC, Outcome: core.No, Tick: core.TickMax, Qty: 2, MaxCost: 10_225}
+	for _, want := range []Preview{
+		{Status: core.Canceled, Reason: core.MaxCostInfeasible, Fee: 63, Spent: 5000, Filled: 1, Cash: 1_000_000 - 5063},
+		{Status: core.Executed, Fee: 126, Spent: 10_100, Filled: 2, Cash: 1_000_000 - 10_226},
+	} {
+		p, r := v.Preview(c)
+		if n := len(p.Fills); n != int(want.Filled) {
+			t.Errorf("%d fills", n)
+		}
+		p.Fills = nil
+		if r != core.OK || !reflect.DeepEqual(p, want) {
+			t.Errorf("%v, %+v", r, p)
+		}
+		c.MaxCost++
+	}
+}
+
 // A mass cancel goes from the newest order to the oldest, also after a restart.
 func TestSweepAfterRestore(t *testing.T) {
 	v, do := opened(t)
@@ -274,7 +297,7 @@ func TestASlotLivesAgain(t *testing.T) {
 		do(&core.Clock{})
 		m := v.trading[0]
 		s, ok := v.Slot(m)
-		if !ok || (s.Generation == 2) != (s.Number > Slots) || s.LastTick != 0 || s.Volume != 0 || s.Open != 0 || s.Book.Len() != 0 {
+		if !ok || (s.Generation == 2) != (s.Number > 32) || s.LastTick != 0 || s.Volume != 0 || s.Open != 0 || s.Book.Len() != 0 {
 			t.Fatalf("minute %d: %+v", minute, s)
 		}
 		for u := core.UserID(1); u <= 2; u++ {
@@ -292,7 +315,7 @@ func TestASlotLivesAgain(t *testing.T) {
 		if due, want := v.Due(), w.due(); due != want {
 			t.Fatalf("minute %d: due in %d ns, not %d", minute, due-at.Ts, want-at.Ts)
 		}
-		if minute%3 == 0 {
+		if minute%3 == 1 {
 			do(&core.VoidMarket{Market: m})
 		}
 	}
