@@ -188,6 +188,14 @@ func TestPoolHasRoom(t *testing.T) {
 	}
 }
 
+// An id whose low half is 0, in the first slot, is an order like any other.
+func TestPoolFindsAWholeId(t *testing.T) {
+	pool := NewPool(1)
+	if r := pool.New(1 << 32); r != 0 || pool.Find(1<<32) != r || pool.Find(1<<33) != None {
+		t.Errorf("in slot %d, found in %d", r, pool.Find(1<<32))
+	}
+}
+
 // The index finds most orders where it looks first: ids that follow each other do not
 // crowd.
 func TestIndexSpreads(t *testing.T) {
