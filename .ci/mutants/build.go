@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,14 +17,18 @@ import (
 
 // bench is where mutants are built and tried.
 type bench struct {
+	ctx       context.Context
 	root, dir string
 	pkgs      []string
 	files     []*File
 	fails     map[*Mutant]bool // does not compile
 }
 
+var errNoMutant = errors.New("does not compile")
+
 // build makes the test binaries of what kills, with a clone of each wanted mutant.
-// What does not compile is put among the fails, and left out.
+// What does not compile is put among the fails, and left out; of a constant it is
+// errNoMutant.
 func (b *bench) build(want func(*Mutant) bool, constant *Mutant) error {
 	keep := func(m *Mutant) bool { return want(m) && !b.fails[m] }
 	for {
@@ -39,7 +44,10 @@ func (b *bench) build(want func(*Mutant) bool, constant *Mutant) error {
 		if err == nil {
 			break
 		}
-		if constant != nil || b.strike(out, spans) == 0 {
+		if constant != nil && b.ctx.Err() == nil {
+			return errNoMutant
+		}
+		if b.strike(out, spans) == 0 {
 			return fmt.Errorf("go build: %w\n%s", err, out)
 		}
 	}
@@ -73,7 +81,7 @@ func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
 func (b *bench) binary(pkg string) string { return b.path(path.Base(pkg) + ".test") }
 
 func (b *bench) gotool(args ...string) (string, error) {
-	cmd := exec.Command("go", args...)
+	cmd := exec.CommandContext(b.ctx, "go", args...)
 	cmd.Dir = b.root
 	out, err := cmd.CombinedOutput()
 	return string(out), err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -40,4 +42,56 @@ func readJudged(path string) (map[string]bool, error) {
 		return nil, fmt.Errorf("%s: no reason is given for %q", path, open[0])
 	}
 	return judged, s.Err()
+}
+
+// report tells the survivors and the figures. It is an error if one survives that is
+// not judged, or, when all were tried, if one is judged that does not.
+func report(b *bench, all []*Mutant, wanted map[*Mutant]bool, killed map[string]string, judged map[string]bool, whole bool) error {
+	holes := 0
+	for _, p := range b.pkgs {
+		var tried, dead, same int
+		for _, m := range all {
+			if path.Dir(m.File) != p || !wanted[m] || b.fails[m] {
+				continue
+			}
+			tried++
+			switch k := m.Key(); {
+			case killed[k] != "":
+				dead++
+			case judged[k]:
+				same++
+			default:
+				holes++
+				fmt.Printf("survived %s:%d %s\n", m.File, m.Line, k)
+			}
+		}
+		fmt.Printf("%s: %d mutants, %d killed (%.1f %%), %d no different, %d survived\n",
+			p, tried, dead, 100*float64(dead)/float64(max(1, tried)), same, tried-dead-same)
+	}
+	for _, k := range stale(all, killed, judged) {
+		if whole {
+			holes++
+			fmt.Println("judged, but killed or not there:", k)
+		}
+	}
+	if holes > 0 {
+		return fmt.Errorf("%d to look at", holes)
+	}
+	return nil
+}
+
+func stale(all []*Mutant, killed map[string]string, judged map[string]bool) (out []string) {
+	alive := map[string]bool{}
+	for _, m := range all {
+		if by, tried := killed[m.Key()]; tried && by == "" {
+			alive[m.Key()] = true
+		}
+	}
+	for k := range judged {
+		if !alive[k] {
+			out = append(out, k)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

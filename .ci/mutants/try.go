@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 )
 
 // killer is a run of tests.
@@ -24,19 +27,73 @@ func killerPkgs() []string { return []string{"core/book", "core/ledger", "core/r
 const limits = `ulimit -t 3; ulimit -d 2000000; exec "$0" "$@"`
 
 // try gives the run of tests that kills mutant id, "" if it survives them all. id 0
-// is the original.
-func (b *bench) try(pkg string, id int) string {
+// is the original. It is an error if the whole run is broken off.
+func (b *bench) try(pkg string, id int) (string, error) {
 	for _, k := range killers[pkg] {
 		args := []string{"-c", limits, b.binary(k.pkg), "-test.failfast", "-test.run", k.tests, "-test.timeout", "0"}
 		if k.pkg == "core/venue" || k.pkg == "core/book" {
 			args = append(args, "-rapid.seed", "1", "-rapid.shrinktime", "0s", "-rapid.nofailfile")
 		}
-		cmd := exec.Command("sh", args...)
+		cmd := exec.CommandContext(b.ctx, "sh", args...)
 		cmd.Dir = b.path(k.pkg)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("DX_MUTANT=%d", id), "GOMAXPROCS=1")
 		if err := cmd.Run(); err != nil {
-			return fmt.Sprintf("%s %s", k.pkg, k.tests)
+			return k.pkg + " " + k.tests, b.ctx.Err()
 		}
 	}
-	return ""
+	return "", b.ctx.Err()
+}
+
+// tryAll tries the clones first, then each constant in a build of its own.
+func (b *bench) tryAll(all []*Mutant, wanted map[*Mutant]bool, l *log) error {
+	constants := map[*Mutant]bool{}
+	for _, f := range b.files {
+		for _, m := range f.Constants {
+			constants[m] = true
+		}
+	}
+	if err := b.testdata(); err != nil {
+		return err
+	}
+	if err := b.build(func(m *Mutant) bool { return wanted[m] }, nil); err != nil {
+		return err
+	}
+	for _, p := range b.pkgs {
+		if by, err := b.try(p, 0); by != "" || err != nil {
+			return cmp.Or(err, fmt.Errorf("the original fails: %s", by))
+		}
+	}
+	for _, m := range all {
+		if _, done := l.killed[m.Key()]; done || !wanted[m] || b.fails[m] || constants[m] {
+			continue
+		}
+		if err := b.note(l, m, m.ID); err != nil {
+			return err
+		}
+	}
+	none := func(*Mutant) bool { return false }
+	for _, m := range all {
+		if _, done := l.killed[m.Key()]; done || !wanted[m] || !constants[m] {
+			continue
+		}
+		switch err := b.build(none, m); {
+		case errors.Is(err, errNoMutant):
+			b.fails[m] = true
+			continue
+		case err != nil:
+			return err
+		}
+		if err := b.note(l, m, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) note(l *log, m *Mutant, id int) error {
+	by, err := b.try(path.Dir(m.File), id)
+	if err != nil {
+		return err
+	}
+	return l.note(m, by)
 }
