@@ -44,7 +44,7 @@ func states(f *testing.F) (out [][]byte) {
 	out = append(out, b)
 	for seed := 1; seed <= 6; seed++ {
 		out = append(out, rapid.Custom(func(t *rapid.T) []byte {
-			v, s := begin(t)
+			v, s, _ := begin(t)
 			for range 10 * seed {
 				v.Apply(s.stamp(), s.command(), &core.Events{})
 			}

@@ -358,12 +358,16 @@ func (p *port) Address(context.Context, core.UserID) (string, string, error) {
 func (p *port) Accepts(context.Context, string) error { return p.err }
 
 // A port that is down, slow or refuses: the code of origin port without a number, no
-// money moves, and the same request goes through once it is back.
+// money moves, and a request goes through once it is back.
 func TestFundingPort(t *testing.T) {
 	h, alice, _ := house(t)
 	p := &port{}
 	h.Venue.Funds = p
-	ask := `{"client_withdrawal_id":"w-1","amount":"1000","destination":"bank"}`
+	n := 0
+	ask := func() string { // never the same: an exact repeat is told what the first was
+		n++
+		return fmt.Sprintf(`{"client_withdrawal_id":"w-%d","amount":"1000","destination":"bank"}`, n)
+	}
 	cash := func() any {
 		_, body := h.Call(alice, "GET", "/v1/portfolio/balance", "")
 		return field(t, body, "cash")
@@ -380,7 +384,7 @@ func TestFundingPort(t *testing.T) {
 	} {
 		p.err = c.err
 		for range 2 {
-			status, body := h.Call(alice, "POST", "/v1/withdrawals", ask)
+			status, body := h.Call(alice, "POST", "/v1/withdrawals", ask())
 			if status != c.status || code(body) != c.code || field(t, body, "error", "origin") != "port" || field(t, body, "error", "num") != nil {
 				t.Errorf("%s: %d %s", name, status, body)
 			}
@@ -393,8 +397,7 @@ func TestFundingPort(t *testing.T) {
 		t.Errorf("cash %v, before %v", now, before)
 	}
 	p.err = nil
-	ask = strings.Replace(ask, "w-1", "w-2", 1) // an exact repeat would be told that it was refused
-	if status, body := h.Call(alice, "POST", "/v1/withdrawals", ask); status != 202 {
+	if status, body := h.Call(alice, "POST", "/v1/withdrawals", ask()); status != 202 {
 		t.Errorf("the port is back: %d %s", status, body)
 	}
 }
