@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"duplex/core"
 )
 
 // TestSlow: who takes his time for a head, a body or the next request is let go in the
@@ -134,5 +136,40 @@ func TestNoReader(t *testing.T) {
 			}
 			d.served(t)
 		})
+	}
+}
+
+// TestStreamsLast: a stream and a socket live longer than an answer may take.
+func TestStreamsLast(t *testing.T) {
+	const patience = 200 * time.Millisecond
+	d := open(t, func(s *http.Server) { s.WriteTimeout = patience })
+	k := d.Key(1, everyone)
+	x := d.talk(t, k)
+	conn := d.dial(t)
+	body := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["dx://markets/1"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	if _, err := io.WriteString(conn, d.post(k, "POST", "/v1/mcp", body, "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(conn)
+	until(t, r, "acknowledged")
+	<-time.After(2 * patience)
+	d.Do(&core.PlaceOrder{User: 1, ClientID: 99, Market: 1, Qty: 1, Tick: 5000})
+	until(t, r, "notifications/resources/updated")
+	if typ, _, got := x.says(`{"id":1,"cmd":"list_subscriptions"}`); typ != "ok" {
+		t.Error(got)
+	}
+}
+
+// until reads lines until one holds this.
+func until(t *testing.T, r *bufio.Reader, what string) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("no %s: %v", what, err)
+		}
+		if strings.Contains(line, what) {
+			return
+		}
 	}
 }
