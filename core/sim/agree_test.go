@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -145,4 +146,22 @@ func TestModelAgrees(t *testing.T) {
 		total.add(d.met)
 	}
 	t.Logf("%d fills, refusals %v, orders ended %v, rounds %v", total.fills, total.rejects, total.reasons, total.rounds)
+}
+
+// The state is the same bytes on every machine and with every compiler:
+//
+//	GOARCH=386 go test ./core/... -run Hash
+func TestHashIsTheSameEverywhere(t *testing.T) {
+	d := newDirect(1)
+	if err := d.run(10_000, 1000); err != nil {
+		t.Fatal(err)
+	}
+	hash, err := d.v.Hash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601"
+	if got := hex.EncodeToString(hash[:]); got != want {
+		t.Errorf("state hash %s after seq %d, elsewhere %s", got, d.v.Now().Seq, want)
+	}
 }
