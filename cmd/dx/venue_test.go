@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -205,11 +206,16 @@ func (p *process) place(a schemas.DevAccount, market uint32, id uint64, stop <-c
 	}
 }
 
+var kills = flag.Int("kills", 0, "how often TestLongKillInMidFlow kills the venue; default 3, with DX_LONG 20")
+
 // What was answered survives kill -9. Three times by default, 20 with DX_LONG.
 func TestLongKillInMidFlow(t *testing.T) {
 	times := 3
 	if long() {
 		times = 20
+	}
+	if *kills > 0 {
+		times = *kills
 	}
 	data := t.TempDir()
 	names := []string{"trader", "maker", "treasurer"}
@@ -251,6 +257,7 @@ func TestLongKillInMidFlow(t *testing.T) {
 		p.check(name, orders)
 		n += len(orders)
 	}
+	t.Logf("%d kills, %d orders answered", times, n)
 	if n < 2*times {
 		t.Errorf("only %d orders were answered", n)
 	}

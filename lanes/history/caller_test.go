@@ -1,0 +1,377 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/coder/websocket"
+
+	"duplex/core"
+	"duplex/lanes/lanetest"
+	"duplex/lanes/mcp"
+	"duplex/lanes/rest"
+	"duplex/lanes/ws"
+	"duplex/schemas"
+)
+
+// scene is a venue with all three lanes, and what was asked of it.
+type scene struct {
+	*lanetest.House
+	keys  [2]lanetest.Key
+	began time.Time
+	stamp atomic.Int64 // so that no two requests are the same
+
+	mu   sync.Mutex
+	done []porcupine.Operation
+	seqs []numbered
+	ids  [2]map[uint64]string // order ids by client_order_id, of those that were told
+	next uint64
+}
+
+// numbered is what was told of sequence numbers: that of a write, or the as_of_seq of a
+// read.
+type numbered struct {
+	call, back int64
+	seq        uint64
+	write      bool
+}
+
+func open(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{House: lanetest.New(t), began: time.Now(), ids: [2]map[uint64]string{{}, {}}}
+	s.Stop() // nothing falls due
+	s.Venue.Terms.WriteFloor, s.Venue.Terms.ReadRate = 1_000_000, 1_000_000
+	rest.Mount(s.Routes, s.Gate, "test")
+	agents := mcp.Mount(s.Routes, s.Gate, "test")
+	t.Cleanup(agents.Close)
+	events := ws.Mount(s.Routes, s.Gate)
+	s.Serve()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := events.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	s.Do(&core.SetFees{})
+	for u := range s.keys {
+		s.keys[u] = s.Key(core.UserID(u+1), core.ScopeRead|core.ScopeTrade)
+	}
+	return s
+}
+
+func (s *scene) now() int64 { return int64(time.Since(s.began)) }
+
+// sign makes a request that is like no other.
+func (s *scene) sign(ctx context.Context, user int, method, target string, body []byte) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.URL+target, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	k := s.keys[user]
+	ts := strconv.FormatInt(s.Now()/core.NsPerMs-4000+s.stamp.Add(1)%8000, 10)
+	r.Header.Set(schemas.HeaderKey, k.ID)
+	r.Header.Set(schemas.HeaderTimestamp, ts)
+	r.Header.Set(schemas.HeaderSignature, schemas.Sign(k.Secret, ts, method, target, body))
+	if len(body) > 0 {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r, nil
+}
+
+// answer is what any operation may be answered, on either lane.
+type answer struct {
+	OrderID      string      `json:"order_id"`
+	Seq          schemas.U64 `json:"seq"`
+	AsOfSeq      schemas.U64 `json:"as_of_seq"`
+	FilledQty    int64       `json:"filled_qty"`
+	RestingQty   int64       `json:"resting_qty"`
+	CanceledQty  int64       `json:"canceled_qty"`
+	RemainingQty int64       `json:"remaining_qty"`
+	Fills        []struct {
+		TickYes int64 `json:"tick_yes"`
+		Qty     int64
+	}
+	Cash, Reserved schemas.U64
+	Yes, No        [][2]int64
+	Code           string
+	Error          struct{ Code string }
+}
+
+// lane sends an operation. An error is that no answer came.
+type lane func(ctx context.Context, s *scene, in asked, id string) (answer, error)
+
+// viaREST is a bot's way.
+func viaREST(ctx context.Context, s *scene, in asked, id string) (a answer, err error) {
+	method, target, body := "", "/v1/portfolio/orders", ""
+	switch in.kind {
+	case place:
+		method, body = "POST", string(arguments(in, id))
+	case cancel:
+		method, target = "DELETE", target+"/"+id
+	case decrease:
+		method, target, body = "POST", target+"/"+id+"/decrease", fmt.Sprintf(`{"reduce_to":%d}`, in.qty)
+	case balance:
+		method, target = "GET", "/v1/portfolio/balance"
+	case book:
+		method, target = "GET", "/v1/markets/1/orderbook"
+	}
+	err = s.send(ctx, in.user, method, target, []byte(body), nil, &a)
+	a.Code = a.Error.Code
+	return a, err
+}
+
+// viaTool is an agent's.
+func viaTool(ctx context.Context, s *scene, in asked, id string) (a answer, err error) {
+	tool := [...]string{"place_order", "cancel_order", "decrease_order", "get_balance", "get_orderbook"}[in.kind]
+	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments(in, id))
+	var out struct {
+		Result struct {
+			StructuredContent answer
+			IsError           bool
+		}
+		Error *struct{ Message string }
+	}
+	header := http.Header{"Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2025-06-18"}}
+	if err = s.send(ctx, in.user, "POST", mcp.Path, body, header, &out); err != nil {
+		return a, err
+	}
+	if out.Error != nil {
+		return a, fmt.Errorf("rpc: %s", out.Error.Message)
+	}
+	a = out.Result.StructuredContent
+	if out.Result.IsError && a.Code == "" {
+		a.Code = a.Error.Code
+	}
+	return a, nil
+}
+
+func arguments(in asked, id string) []byte {
+	switch in.kind {
+	case place:
+		return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":1,"side":"buy","outcome":%q,"tick":%d,"qty":%d}`, in.id, [2]string{"yes", "no"}[in.user], in.tick, in.qty)
+	case cancel:
+		return fmt.Appendf(nil, `{"order_id":%q}`, id)
+	case decrease:
+		return fmt.Appendf(nil, `{"order_id":%q,"reduce_to":%d}`, id, in.qty)
+	case book:
+		return []byte(`{"market_id":1}`)
+	default:
+		return []byte(`{}`)
+	}
+}
+
+func (s *scene) send(ctx context.Context, user int, method, target string, body []byte, header http.Header, into any) error {
+	r, err := s.sign(ctx, user, method, target, body)
+	if err != nil {
+		return err
+	}
+	for name, v := range header {
+		r.Header[name] = v
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%w in %s", err, text)
+	}
+	return nil
+}
+
+// outcome puts an answer into the model's words.
+func outcome(in asked, a *answer) told {
+	if a.Code != "" {
+		return told{code: a.Code}
+	}
+	switch in.kind {
+	case place:
+		var fills []string
+		for _, f := range a.Fills {
+			fills = append(fills, fmt.Sprintf("%d×%d", f.Qty, f.TickYes))
+		}
+		return told{filled: a.FilledQty, rest: a.RestingQty, fills: strings.Join(fills, " ")}
+	case cancel:
+		return told{left: a.CanceledQty}
+	case decrease:
+		return told{left: a.RemainingQty}
+	case balance:
+		return told{cash: a.Cash.Int64(), reserved: a.Reserved.Int64()}
+	default:
+		return told{book: levels(a.Yes) + "/" + levels(a.No)}
+	}
+}
+
+func levels(list [][2]int64) string {
+	var out []string
+	for _, l := range list {
+		out = append(out, fmt.Sprintf("%d×%d", l[1], l[0]))
+	}
+	return strings.Join(out, " ")
+}
+
+// draw makes an operation of a user, and the order id it is about.
+func (s *scene) draw(r *rand.Rand, user int) (in asked, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in = asked{kind: place, user: user}
+	if n := r.IntN(10); n >= 5 && n < 8 && len(s.ids[user]) > 0 {
+		in.kind = []kind{cancel, cancel, decrease}[n-5]
+		for in.id, id = range s.ids[user] { // any
+			break
+		}
+		in.qty = int64(r.IntN(4))
+		if in.kind == cancel {
+			in.qty = 0
+		}
+		return in, id
+	} else if n >= 8 {
+		in.kind = []kind{balance, book}[n-8]
+		return in, ""
+	}
+	s.next++
+	in.id, in.tick, in.qty = s.next, int64(4700+100*r.IntN(7)), int64(1+r.IntN(6))
+	return in, ""
+}
+
+// call runs operations of one user over one lane; now and then it gives up before it
+// is answered.
+func (s *scene) call(client int, user int, via lane, n int, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, uint64(client)))
+	for range n {
+		in, id := s.draw(r, user)
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		if in.kind == place && r.IntN(8) == 0 {
+			ctx, cancel = context.WithTimeout(context.Background(), time.Duration(r.IntN(1500))*time.Microsecond)
+		}
+		begun := s.now()
+		a, err := via(ctx, s, in, id)
+		back := s.now()
+		gone := ctx.Err() != nil
+		cancel()
+		switch {
+		case err == nil && a.Code == "sequencing_timeout", err != nil && gone && in.kind == place:
+			s.add(client, in, told{silent: true}, begun, math.MaxInt64)
+		case err != nil:
+			return err
+		case a.Code == "shed" && gone: // surely not done
+		default:
+			s.answered(client, in, &a, begun, back)
+		}
+	}
+	return nil
+}
+
+func (s *scene) add(client int, in asked, out told, begun, back int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = append(s.done, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: begun, Return: back})
+}
+
+func (s *scene) answered(client int, in asked, a *answer, begun, back int64) {
+	s.add(client, in, outcome(in, a), begun, back)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case a.Code != "":
+	case in.kind == balance || in.kind == book:
+		s.seqs = append(s.seqs, numbered{begun, back, uint64(a.AsOfSeq), false})
+	default:
+		s.seqs = append(s.seqs, numbered{begun, back, uint64(a.Seq), true})
+	}
+	if in.kind == place && a.OrderID != "" {
+		s.ids[in.user][in.id] = a.OrderID
+	}
+}
+
+// watch reads the book n times over the event lane.
+func (s *scene) watch(client, n int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	r, err := s.sign(ctx, 1, "GET", "/v1/ws", nil)
+	if err != nil {
+		return err
+	}
+	conn, _, err := websocket.Dial(ctx, s.URL+"/v1/ws", &websocket.DialOptions{HTTPHeader: r.Header})
+	if err != nil {
+		return err
+	}
+	defer conn.CloseNow()
+	if err := conn.Write(ctx, websocket.MessageText, []byte(`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_snapshot"],"market_ids":[1]}}`)); err != nil {
+		return err
+	}
+	for i := range n {
+		id := i + 2
+		begun := s.now()
+		if err := conn.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"id":%d,"cmd":"update_subscription","params":{"sid":1,"action":"get_snapshot"}}`, id)); err != nil {
+			return err
+		}
+		for confirmed := false; ; {
+			_, text, err := conn.Read(ctx)
+			if err != nil {
+				return err
+			}
+			var m struct {
+				ID   int
+				Type string
+				Seq  schemas.U64
+				Msg  answer
+			}
+			if err := json.Unmarshal(text, &m); err != nil {
+				return fmt.Errorf("%w in %s", err, text)
+			}
+			if m.ID == id {
+				if confirmed = m.Type == "ok"; !confirmed {
+					return fmt.Errorf("%s", text)
+				}
+			}
+			if confirmed && m.Type == "orderbook_snapshot" {
+				in, back := asked{kind: book, user: 1}, s.now()
+				s.add(client, in, outcome(in, &m.Msg), begun, back)
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// settle finds out what became of the placements that were not answered, by their
+// client_order_id: each happened or did not.
+func (s *scene) settle() error {
+	kept := s.done[:0]
+	for _, op := range s.done {
+		if in := op.Input.(asked); op.Output.(told).silent {
+			var l struct{ Orders []json.RawMessage }
+			if err := s.send(context.Background(), in.user, "GET", fmt.Sprintf("/v1/portfolio/orders?client_order_id=%d", in.id), nil, nil, &l); err != nil {
+				return err
+			}
+			if len(l.Orders) > 1 {
+				return fmt.Errorf("order %d is there %d times", in.id, len(l.Orders))
+			}
+			if len(l.Orders) == 0 {
+				continue
+			}
+		}
+		kept = append(kept, op)
+	}
+	s.done = kept
+	return nil
+}

@@ -1,0 +1,156 @@
+package history
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"duplex/lanes/lanetest"
+)
+
+var histories = flag.Int("histories", 6, "how many histories to take and check")
+
+// take lets callers of all lanes loose on a fresh venue, and checks what they saw.
+func take(t *testing.T, seed uint64) (operations, silent int) {
+	s := open(t)
+	var all sync.WaitGroup
+	errs := make(chan error, 8)
+	for client, c := range []struct {
+		user int
+		via  lane
+	}{{0, viaREST}, {1, viaREST}, {0, viaTool}, {1, viaTool}} {
+		all.Go(func() { errs <- s.call(client, c.user, c.via, 25, seed) })
+	}
+	all.Go(func() { errs <- s.watch(4, 10) })
+	all.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.settle(); err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range s.done {
+		if op.Output.(told).silent {
+			silent++
+		}
+	}
+	switch porcupine.CheckOperationsTimeout(venue(int64(lanetest.Funds)), s.done, time.Minute) {
+	case porcupine.Illegal:
+		t.Fatalf("no order of these could have happened (seed %d):\n%s", seed, tell(s.done))
+	case porcupine.Unknown:
+		t.Fatalf("not decided within a minute (seed %d)", seed)
+	}
+	if err := inOrder(s.seqs); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	return len(s.done), silent
+}
+
+func tell(ops []porcupine.Operation) (out string) {
+	for _, op := range ops {
+		out += fmt.Sprintf("%9d–%9d client %d %v\n", op.Call/1000, op.Return/1000, op.ClientId, fmt.Sprintf("%+v → %+v", op.Input, op.Output))
+	}
+	return out
+}
+
+// inOrder asks that what came later has the higher number.
+func inOrder(list []numbered) error {
+	for _, a := range list {
+		for _, b := range list {
+			if a.back >= b.call {
+				continue // at the same time
+			}
+			if b.seq < a.seq || a.write && b.write && a.seq == b.seq {
+				return fmt.Errorf("%+v was answered before %+v was asked", a, b)
+			}
+		}
+	}
+	return nil
+}
+
+func TestHistories(t *testing.T) {
+	operations, silent := 0, 0
+	for seed := range uint64(*histories) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			n, m := take(t, seed)
+			operations, silent = operations+n, silent+m
+		})
+	}
+	t.Logf("%d histories, %d operations, of which %d placements happened whose answer was lost", *histories, operations, silent)
+}
+
+// What could not have happened is found: a read of yesterday's book, an order that was
+// filled twice, a cancel that did nothing, money that was not taken, a lost order.
+func TestTheCheckFinds(t *testing.T) {
+	const funds = 1_000_000
+	for name, ops := range map[string][]porcupine.Operation{
+		"a stale book": {
+			did(asked{kind: place, id: 1, tick: 5000, qty: 2}, told{rest: 2}, 0, 10),
+			did(asked{kind: book}, told{book: "/"}, 20, 30),
+		},
+		"one order, two fills": {
+			did(asked{kind: place, id: 1, tick: 5000, qty: 2}, told{rest: 2}, 0, 10),
+			did(asked{kind: place, user: 1, id: 2, tick: 5000, qty: 2}, told{filled: 2, fills: "2×5000"}, 20, 30),
+			did(asked{kind: place, user: 1, id: 3, tick: 5000, qty: 2}, told{filled: 2, fills: "2×5000"}, 20, 30),
+		},
+		"a canceled order that trades": {
+			did(asked{kind: place, id: 1, tick: 5000, qty: 2}, told{rest: 2}, 0, 10),
+			did(asked{kind: cancel, id: 1}, told{left: 2}, 20, 30),
+			did(asked{kind: place, user: 1, id: 2, tick: 5000, qty: 2}, told{filled: 2, fills: "2×5000"}, 40, 50),
+		},
+		"nothing reserved": {
+			did(asked{kind: place, id: 1, tick: 5000, qty: 2}, told{rest: 2}, 0, 10),
+			did(asked{kind: balance}, told{cash: funds}, 20, 30),
+		},
+		"the worse price first": {
+			did(asked{kind: place, id: 1, tick: 5000, qty: 1}, told{rest: 1}, 0, 10),
+			did(asked{kind: place, id: 2, tick: 5100, qty: 1}, told{rest: 1}, 20, 30),
+			did(asked{kind: place, user: 1, id: 3, tick: 5000, qty: 1}, told{filled: 1, fills: "1×5000"}, 40, 50),
+		},
+		"an order that happened and is not there": {
+			did(asked{kind: place, id: 1, tick: 5000, qty: 2}, told{silent: true}, 0, math.MaxInt64),
+			did(asked{kind: cancel, id: 1}, told{left: 2}, 20, 30),
+			did(asked{kind: cancel, id: 1}, told{left: 2}, 40, 50),
+		},
+	} {
+		if porcupine.CheckOperations(venue(funds), ops) {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	good := []porcupine.Operation{
+		did(asked{kind: place, id: 1, tick: 5000, qty: 2}, told{rest: 2}, 0, 100),
+		did(asked{kind: book}, told{book: "/"}, 20, 30),
+		did(asked{kind: book}, told{book: "2×5000/"}, 40, 50),
+		did(asked{kind: place, user: 1, id: 2, tick: 5100, qty: 3}, told{filled: 2, rest: 1, fills: "2×5000"}, 110, 120),
+		did(asked{kind: balance}, told{cash: funds - 10_000}, 130, 140),
+		did(asked{kind: balance, user: 1}, told{cash: funds - 10_000 - 5100, reserved: 5100}, 130, 140),
+		did(asked{kind: decrease, user: 1, id: 2, qty: 1}, told{code: "invalid_decrease"}, 150, 160),
+	}
+	if !porcupine.CheckOperations(venue(funds), good) {
+		t.Error("a sound history is refused")
+	}
+	for name, list := range map[string][]numbered{
+		"writes the wrong way round": {{0, 10, 5, true}, {20, 30, 4, true}},
+		"one number twice":           {{0, 10, 5, true}, {20, 30, 5, true}},
+		"a read that is behind":      {{0, 10, 5, true}, {20, 30, 4, false}},
+	} {
+		if inOrder(list) == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	if err := inOrder([]numbered{{0, 10, 5, true}, {5, 30, 4, true}, {40, 50, 5, false}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func did(in asked, out told, call, back int64) porcupine.Operation {
+	return porcupine.Operation{ClientId: int(call), Input: in, Output: out, Call: call, Return: back}
+}
