@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -195,17 +194,7 @@ func rss(pid int) (int, error) {
 
 // metrics are what the venue tells of its sockets.
 func (r *rig) metrics(ctx context.Context) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, "GET", r.dev.Admin+"/metrics", nil)
-	if err != nil {
-		return "", err
-	}
-	req.Header.Set("Authorization", "Bearer "+r.dev.OperatorToken)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
+	b, err := r.admin(ctx, "/metrics")
 	var told strings.Builder
 	for line := range strings.Lines(string(b)) {
 		if strings.HasPrefix(line, "duplex_ws_") {

@@ -39,6 +39,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "comma-separated comparisons; default all")
 	flag.StringVar(&o.profile, "profile", "", "file for a CPU profile of the venue at its last work")
 	readers := flag.Int("crowd", 0, "instead: placements without readers and among so many, a tenth of them stuck")
+	flood := flag.Bool("overload", false, "instead: five times what the venue can do, then 10,000 sockets that come and go")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -47,6 +48,8 @@ func main() {
 	switch {
 	case *serve != "":
 		err = servePeer(ctx, *serve)
+	case *flood:
+		err = overload(ctx, &o, max(*readers, 10_000), os.Stdout)
 	case *readers > 0:
 		err = crowd(ctx, &o, *readers, os.Stdout)
 	default:
