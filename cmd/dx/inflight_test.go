@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -205,5 +206,77 @@ func TestLongStopUnderLoad(t *testing.T) {
 	t.Logf("%d orders answered, %d refused while it drained", n, draining)
 	var schedule json.RawMessage
 	p.must(p.account("reader"), "GET", "/v1/exchange/status", "", &schedule)
+	p.stop()
+}
+
+// A key that asks for all it can, over 50 connections, is told to wait; 20 polite ones
+// beside it are served as if it were not there.
+func TestLongGreedyKey(t *testing.T) {
+	p := start(t, t.TempDir(), "--no-maker")
+	m := p.market(20*time.Second, func(m schemas.Market) bool { return !m.Paused })
+	var polite []schemas.DevAccount
+	for i := range 20 {
+		var u schemas.NewUser
+		var k schemas.NewKey
+		with(t, p.dev.OperatorToken, "POST", p.dev.Admin+"/admin/users", fmt.Sprintf(`{"name":"polite-%d"}`, i), &u)
+		with(t, p.dev.OperatorToken, "POST", fmt.Sprintf("%s/admin/users/%d/deposits", p.dev.Admin, u.UserID), fmt.Sprintf(`{"deposit_id":"p-%d","amount":"1000000"}`, i), nil)
+		with(t, p.dev.OperatorToken, "POST", fmt.Sprintf("%s/admin/users/%d/keys", p.dev.Admin, u.UserID), `{}`, &k)
+		polite = append(polite, schemas.DevAccount{APIKey: k.APIKey, Secret: k.Secret})
+	}
+	var ids atomic.Uint64
+	ask := func() (took []time.Duration) {
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for _, a := range polite {
+			all.Go(func() {
+				pace := time.NewTicker(200 * time.Millisecond) // 5 a second
+				defer pace.Stop()
+				for n := 0; n < 15; n++ {
+					<-pace.C
+					p.flood(a, m.MarketID, &ids, func(x answer) bool {
+						mu.Lock()
+						defer mu.Unlock()
+						if took = append(took, time.Since(x.begun)); x.err != nil || x.status != 201 {
+							t.Errorf("a polite key was answered %d, %v", x.status, x.err)
+						}
+						return true
+					})
+				}
+			})
+		}
+		all.Wait()
+		slices.Sort(took)
+		return took
+	}
+	alone := ask()
+	var done atomic.Bool
+	var served, refused atomic.Int64
+	var greedy sync.WaitGroup
+	for range 50 {
+		greedy.Go(func() {
+			p.flood(p.account("trader"), m.MarketID, &ids, func(x answer) bool {
+				switch {
+				case x.err != nil || x.status != 201 && x.status != 429:
+					t.Errorf("the greedy key was answered %d, %v", x.status, x.err)
+					return true
+				case x.status == 201:
+					served.Add(1)
+				default:
+					refused.Add(1)
+				}
+				return done.Load()
+			})
+		})
+	}
+	beside := ask()
+	done.Store(true)
+	greedy.Wait()
+	if refused.Load() < 10*served.Load() {
+		t.Errorf("the greedy key had %d orders and %d refusals", served.Load(), refused.Load())
+	}
+	at := func(all []time.Duration, q int) time.Duration {
+		return all[len(all)*q/100].Round(10 * time.Microsecond)
+	}
+	t.Logf("polite keys alone: p50 %v, p99 %v; beside a greedy one (%d orders, %d refused): p50 %v, p99 %v", at(alone, 50), at(alone, 99), served.Load(), refused.Load(), at(beside, 50), at(beside, 99))
 	p.stop()
 }
