@@ -363,6 +363,28 @@ func TestDueOfAnOpening(t *testing.T) {
 	}
 }
 
+// A round in the last slot is moved on like any other.
+func TestDueOfTheLastSlot(t *testing.T) {
+	const minute = origin + 60*core.NsPerSec
+	v, at := New(), core.Stamp{Ts: origin}
+	slices.Reverse(v.free)
+	do := func(ts int64, c core.Command) {
+		at.Seq, at.Ts = at.Seq+1, ts
+		v.Apply(at, c, &core.Events{})
+	}
+	do(origin+1, &core.SetSession{Feed: core.BTC, Open: true})
+	do(origin+2, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: origin / core.NsPerSec, Price: 100, Count: 1}})
+	do(origin+3, &core.Clock{})
+	do(origin+10*core.NsPerSec, &core.Clock{}) // the feed is silent
+	if s, ok := v.Slot(32); !ok || s.Category != 1 || v.Due() != minute {
+		t.Errorf("%+v, due %d ns from the minute", s.Round, v.Due()-minute)
+	}
+	do(minute, &core.Clock{})
+	if s, _ := v.Slot(32); s.Status != core.Frozen {
+		t.Errorf("%v after its minute", s.Status)
+	}
+}
+
 // Timers of orders that left, and of switches that were set anew, do not pile up.
 func TestTimersDoNotPileUp(t *testing.T) {
 	v, do := opened(t)
