@@ -3,8 +3,6 @@ package venue
 import (
 	"math/bits"
 
-	"github.com/RoaringBitmap/roaring/v2/roaring64"
-
 	"duplex/core"
 	"duplex/core/book"
 )
@@ -20,9 +18,9 @@ func (v *Venue) place(c *core.PlaceOrder) core.Reject {
 		return v.refuse(c, orElse(c.Fault, core.ClientOrderIDRequired))
 	}
 	if a.ids == nil {
-		a.ids = roaring64.New()
+		a.ids = newIDSet()
 	}
-	if !a.ids.CheckedAdd(c.ClientID) {
+	if !a.ids.add(c.ClientID) {
 		return core.DuplicateClientOrderID // leaves no row: the first order's stands
 	}
 	var t taker

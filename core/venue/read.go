@@ -74,14 +74,14 @@ func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
 
 // UsedID tells whether an account has used a client_order_id.
 func (v *Venue) UsedID(u core.UserID, id uint64) bool {
-	return v.known(u) && v.accounts[u].ids != nil && v.accounts[u].ids.Contains(id)
+	return v.known(u) && v.accounts[u].ids != nil && v.accounts[u].ids.has(id)
 }
 
 // IDBytes is the memory the sets of used client order ids take.
 func (v *Venue) IDBytes() (n uint64) {
 	for i := range v.accounts {
 		if s := v.accounts[i].ids; s != nil {
-			n += s.GetSizeInBytes()
+			n += s.size()
 		}
 	}
 	return n

@@ -2,12 +2,9 @@ package venue
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2/roaring64"
 	"github.com/fxamacker/cbor/v2"
 
 	"duplex/core"
@@ -91,7 +88,7 @@ func (v *Venue) Image() (*Image, error) {
 		a := &v.accounts[i+1]
 		x := accountState{User: a.User, Timeout: a.timeout, Deadline: a.deadline}
 		if a.ids != nil {
-			b, err := a.ids.ToBytes()
+			b, err := a.ids.bytes()
 			if err != nil {
 				return nil, fmt.Errorf("client order ids of account %d: %w", i+1, err)
 			}
@@ -215,27 +212,15 @@ func Restore(b []byte) (v *Venue, err error) {
 func (v *Venue) restoreAccount(x *accountState) error {
 	a := account{User: x.User, timeout: x.Timeout, deadline: x.Deadline, orders: book.None}
 	if x.IDs != nil {
-		if err := partsFit(x.IDs); err != nil {
+		ids, err := restoreIDSet(x.IDs)
+		if err != nil {
 			return fmt.Errorf("client order ids of account %d: %w", x.User.ID, err)
 		}
-		a.ids = roaring64.New()
-		if err := a.ids.UnmarshalBinary(x.IDs); err != nil {
-			return fmt.Errorf("client order ids of account %d: %w", x.User.ID, err)
-		}
+		a.ids = ids
 	}
 	v.accounts = append(v.accounts, a)
 	if a.deadline != 0 {
 		v.deadmen.add(a.deadline, uint64(a.ID))
-	}
-	return nil
-}
-
-// partsFit holds the first word of a roaring64 set, the count of its parts, against its
-// length: room for so many is made before any is read.
-func partsFit(b []byte) error {
-	const least = 12 // bytes of a part: 4 of its key, 8 of an empty set
-	if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(len(b)-8)/least {
-		return errors.New("fewer bytes than parts")
 	}
 	return nil
 }

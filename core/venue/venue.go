@@ -1,8 +1,6 @@
 package venue
 
 import (
-	"github.com/RoaringBitmap/roaring/v2/roaring64"
-
 	"duplex/core"
 	"duplex/core/book"
 	"duplex/core/feed"
@@ -15,10 +13,10 @@ const Slots = ledger.Slots
 // account is what the venue keeps of a user beside money.
 type account struct {
 	core.User
-	ids      *roaring64.Bitmap // client order ids used, for good
-	orders   book.Ref          // first of the account's resting orders, newest first
-	timeout  uint32            // dead-man, ms
-	deadline int64             // dead-man, ns; 0 disarmed
+	ids      *idSet   // client order ids used, for good
+	orders   book.Ref // first of the account's resting orders, newest first
+	timeout  uint32   // dead-man, ms
+	deadline int64    // dead-man, ns; 0 disarmed
 }
 
 // market is one slot.
