@@ -401,3 +401,25 @@ func TestTimersDoNotPileUp(t *testing.T) {
 		t.Errorf("%d expiries and %d switches", len(v.expiries.heap), len(v.deadmen.heap))
 	}
 }
+
+// A resting sell is one after a restart too, with what it reserves.
+func TestASellComesBack(t *testing.T) {
+	v, do := opened(t)
+	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 3})
+	do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 3})
+	do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Side: core.Sell, Tick: 7000, Qty: 2})
+	b, err := v.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Restore(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []*Venue{v, again} {
+		r := x.markets[1].book.Best(false)
+		if r == noOrders || x.pool.At(r).Side != core.Sell || x.Position(1, 1).YesReserved != 2 {
+			t.Errorf("%+v", x.Position(1, 1))
+		}
+	}
+}
