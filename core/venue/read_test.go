@@ -86,7 +86,7 @@ func TestReads(t *testing.T) {
 		timeout, deadline := v.Deadman(2)
 		same("dead-man", []any{timeout, deadline}, []any{uint32(1), now.Ts - 1 + core.NsPerMs})
 		same("used", []any{v.UsedID(2, 7), v.UsedID(2, 9), v.UsedID(1, 7), v.UsedID(77, 7), v.UsedID(0, 0)}, []any{true, false, false, false, false})
-		if n := v.IDBytes(); n < 16 || n > 1000 {
+		if n := v.IDBytes(); n < 16 || n > 4000 {
 			t.Errorf("%d bytes of ids", n)
 		}
 		s, ok := v.Slot(1)
