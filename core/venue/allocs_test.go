@@ -1,0 +1,44 @@
+package venue
+
+import (
+	"testing"
+
+	"duplex/core"
+)
+
+// The matching path allocates nothing: not when an order rests, trades, is lowered or
+// is canceled, nor for its events.
+func TestAllocs(t *testing.T) {
+	v, st := streamVenue(t)
+	ev := &core.Events{}
+	do := func(c core.Command) core.Reject {
+		st.Seq++
+		st.Ts++
+		ev.Reset()
+		return v.Apply(st, c, ev)
+	}
+	const maker, taker = 1, 2
+	rest := &core.PlaceOrder{User: maker, Market: 1, Side: core.Buy, Outcome: core.Yes, Tick: 5000, Qty: 10}
+	take := &core.PlaceOrder{User: taker, Market: 1, Side: core.Buy, Outcome: core.No, Tick: 5000, Qty: 4, TIF: core.IOC}
+	lower := &core.DecreaseOrder{User: maker, To: true, Amount: 3}
+	cancel := &core.CancelOrder{User: maker}
+	turn := func() {
+		rest.ClientID++
+		take.ClientID++
+		if r := do(rest); r != core.OK {
+			t.Fatal(r)
+		}
+		lower.Order, cancel.Order = core.OrderID(st.Seq), core.OrderID(st.Seq)
+		for _, c := range []core.Command{take, lower, cancel} {
+			if r := do(c); r != core.OK {
+				t.Fatalf("%T: %v", c, r)
+			}
+		}
+	}
+	for range 5000 { // slabs, lists and the pool have the room they need
+		turn()
+	}
+	if n := testing.AllocsPerRun(2000, turn); n != 0 {
+		t.Errorf("%v allocations in a placement, a trade, a decrease and a cancel", n)
+	}
+}
