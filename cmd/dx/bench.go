@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -32,17 +33,23 @@ type benchCmd struct {
 	Conns    int           `help:"Connections." default:"64"`
 	Duration time.Duration `help:"How long; each of three times with --frames." default:"5s"`
 	Batch    int           `help:"Orders in a request; 1 uses the single route." default:"1"`
+	Mix      string        `help:"Instead: what callers are like: maker, taker, cancel, read, agents, or full for all of them on every market." enum:",maker,taker,cancel,read,agents,full" default:"" placeholder:"MIX"`
+	Rate     float64       `help:"With --mix: requests a second over all connections, each due at its time; 0: each when the last is answered." default:"0"`
 	Frames   bool          `help:"Also measure when frames come, idle and at half the load." default:"true" negatable:""`
 	JSON     bool          `help:"Print JSON."`
 }
 
 func (b *benchCmd) Help() string {
-	return `The venue must grant the rate: start it with --write-floor 1000000.
+	return `The venue must grant the rate: start it with --write-floor 1000000, and for mixes --read-rate 1000000.
 
 "frame after answer" is the time from the moment a placement's HTTP answer is in hand to the moment the frame of the same seq is in hand, at a reader of orderbook_delta or user in this process. It is negative when the frame is there first. One connection places an order, waits for answer and frames, and goes on; idle it is alone, at half load the others place half of what they could. A frame that did not come, since its book was thinned for a slow reader, or not within a second, is missing and counts in no percentile.
 
+--mix prints a line for each kind of request. With --rate its latency counts from the moment the request was due, so that a stall counts for everybody it made late; without, a closed loop hides that, and the figures are of those who were served.
+
 Examples:
   dx bench
+  dx bench --mix full --conns 50 --duration 20s
+  dx bench --mix maker --rate 5000
   dx bench --conns 16 --batch 20 --duration 10s
   dx bench --no-frames --json`
 }
@@ -62,6 +69,9 @@ func (b *benchCmd) Run(ctx context.Context, out io.Writer) error {
 	if b.Batch < 1 || b.Batch > schemas.BatchCap {
 		return flagError{"batch", errors.New("1 to 20")}
 	}
+	if b.Rate < 0 || b.Rate > 0 && b.Mix == "" {
+		return flagError{"rate", errors.New("it goes with --mix, and is not negative")}
+	}
 	if b.Conns < 1 {
 		return flagError{"conns", errors.New("1 or more is wanted")}
 	}
@@ -72,6 +82,9 @@ func (b *benchCmd) Run(ctx context.Context, out io.Writer) error {
 	var dev schemas.DevFile
 	if err := json.Unmarshal(text, &dev); err != nil {
 		return fmt.Errorf("%s: %w", b.DevFile, err)
+	}
+	if b.Mix != "" {
+		return b.mixed(ctx, &dev, out)
 	}
 	r, err := b.measure(ctx, &dev)
 	if err != nil {
@@ -222,21 +235,34 @@ func asOperator(ctx context.Context, dev *schemas.DevFile, path, body string, in
 
 // market picks the one that trades longest.
 func (b *benchCmd) market(dev *schemas.DevFile) (uint32, error) {
-	w, err := dialWire(dev, dev.Accounts[0].APIKey, dev.Accounts[0].Secret)
+	all, err := b.markets(dev)
 	if err != nil {
 		return 0, err
+	}
+	return all[0], nil
+}
+
+// markets lists those that trade, the one that does so longest first.
+func (b *benchCmd) markets(dev *schemas.DevFile) ([]uint32, error) {
+	w, err := dialWire(dev, dev.Accounts[0].APIKey, dev.Accounts[0].Secret)
+	if err != nil {
+		return nil, err
 	}
 	defer w.conn.Close()
 	_, body, err := w.send("GET", "/v1/markets?status=trading", nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	var l schemas.MarketList
 	if err := json.Unmarshal(body, &l); err != nil || len(l.Markets) == 0 {
-		return 0, errors.Join(err, fmt.Errorf("no market trades: %s", body))
+		return nil, errors.Join(err, fmt.Errorf("no market trades: %s", body))
 	}
-	last := slices.MaxFunc(l.Markets, func(a, b schemas.Market) int { return int(a.CloseTs.Int64()/1e9 - b.CloseTs.Int64()/1e9) })
-	return last.MarketID, nil
+	slices.SortFunc(l.Markets, func(a, b schemas.Market) int { return cmp.Compare(b.CloseTs, a.CloseTs) })
+	out := make([]uint32, len(l.Markets))
+	for i, m := range l.Markets {
+		out[i] = m.MarketID
+	}
+	return out, nil
 }
 
 const openOrders = 160 // under the limit of 200 a market and account
@@ -358,13 +384,18 @@ func dialWire(dev *schemas.DevFile, key, secret string) (*wire, error) {
 
 // send signs and sends a request and reads its answer, which stands until the next.
 func (w *wire) send(method, target string, body []byte) (status int, answer []byte, err error) {
+	return w.sendWith("", method, target, body)
+}
+
+// sendWith also sends header lines, each with its end.
+func (w *wire) sendWith(more, method, target string, body []byte) (status int, answer []byte, err error) {
 	ts := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	w.buf = fmt.Appendf(w.buf[:0], "%s %s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n%s: %s\r\n%s: %s\r\n", method, target, w.host,
 		schemas.HeaderKey, w.key, schemas.HeaderTimestamp, ts, schemas.HeaderSignature, schemas.Sign(w.secret, ts, method, target, body))
 	if len(body) > 0 {
 		w.buf = fmt.Appendf(w.buf, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
 	}
-	w.buf = append(append(w.buf, "\r\n"...), body...)
+	w.buf = append(append(append(w.buf, more...), "\r\n"...), body...)
 	if _, err := w.conn.Write(w.buf); err != nil {
 		return 0, nil, err
 	}

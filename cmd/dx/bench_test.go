@@ -37,6 +37,11 @@ func TestBench(t *testing.T) {
 	}{
 		{"bench --conns 2 --batch 3 --duration 200ms", 0, "frame after answer, idle: orderbook_delta p50 "},
 		{"bench --conns 2 --duration 200ms --no-frames --json", 0, `"p999_us":`},
+		{"bench --conns 3 --duration 300ms --mix full --json", 0, `"operation":"tool place_order"`},
+		{"bench --conns 2 --duration 300ms --mix taker", 0, "take "},
+		{"bench --conns 2 --duration 300ms --mix read --rate 200", 0, "orders "},
+		{"bench --mix nothing", 2, "--mix"},
+		{"bench --rate 5", 2, "--rate"},
 		{"bench --conns 0", 2, "--conns"},
 		{"bench --batch 21", 2, "--batch"},
 	} {
@@ -97,5 +102,70 @@ func TestLookout(t *testing.T) {
 	l.ended <- errors.New("gone")
 	if err := at(9); err == nil {
 		t.Error("nobody reads and yet it goes on")
+	}
+}
+
+// Each mix is served, and what it cannot do is told by its code.
+func TestMixes(t *testing.T) {
+	p := start(t, t.TempDir(), "--no-maker", "--write-floor", "1000000", "--read-rate", "1000000")
+	devFileOf(t, p)
+	p.market(30*time.Second, func(schemas.Market) bool { return true })
+	for name, acts := range mixes {
+		code, out, errs := said("bench", "--mix", name, "--conns", "2", "--duration", "250ms", "--json")
+		var list []tally
+		if err := json.Unmarshal([]byte(out), &list); code != 0 || err != nil {
+			t.Fatalf("%s: exit %d, %v: %s%s", name, code, err, out, errs)
+		}
+		total := list[len(list)-1]
+		if len(list) < 2 || len(list) > len(acts)+1 || total.Count == 0 || total.PerSecond == 0 || total.P50 == 0 || total.Max < total.P999 {
+			t.Errorf("%s: %s", name, out)
+		}
+		for _, x := range list {
+			for code := range x.Failed {
+				if code != "unknown_order" && code != "invalid_decrease" && code != "open_order_limit" {
+					t.Errorf("%s: %s was refused with %s", name, x.Name, code)
+				}
+			}
+		}
+	}
+}
+
+// In an open loop what is late counts from when it was due: a server that stalls once
+// shows in everybody whom it made wait.
+func TestOpenLoop(t *testing.T) {
+	b := &benchCmd{Conns: 2, Rate: 100}
+	begun := time.Now()
+	for conn, want := range [][]time.Duration{{0, 20 * time.Millisecond, 40 * time.Millisecond}, {10 * time.Millisecond, 30 * time.Millisecond, 50 * time.Millisecond}} {
+		due := b.schedule(conn, begun)
+		for n, w := range want {
+			if got := due(n).Sub(begun); got != w {
+				t.Errorf("request %d of connection %d is due after %v, not %v", n, conn, got, w)
+			}
+		}
+	}
+	served := 0
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	m := newMixer(nil, []uint32{1}, []act{{"x", 1, func(*mixer) (int, []byte, error) {
+		switch served++; served {
+		case 1:
+			time.Sleep(100 * time.Millisecond) // the stall that is measured
+		case 8:
+			cancel()
+		}
+		return 200, nil, nil
+	}}}, 1)
+	sums, err := m.loop(ctx, func(n int) time.Time { return begun.Add(time.Duration(n) * 10 * time.Millisecond) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := 0
+	for _, bar := range sums["x"].times.Distribution() {
+		if bar.From >= 45_000 {
+			late += int(bar.Count)
+		}
+	}
+	if late < 5 {
+		t.Errorf("%d requests were late by half the stall, of %d", late, sums["x"].times.TotalCount())
 	}
 }
