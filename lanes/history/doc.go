@@ -8,6 +8,9 @@
 // another was sent has the lower one, and a read says no lower as_of_seq than that of
 // any write that was answered before it was asked.
 //
+// In some the sequencer goes down again and again with requests in flight, and starts
+// on what it has left.
+//
 //	go test ./lanes/history                      a few histories
 //	go test ./lanes/history -histories 100       over 10,000 operations
 package history

@@ -6,11 +6,8 @@ import (
 	"math"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/anishathalye/porcupine"
-
-	"duplex/lanes/lanetest"
 )
 
 var histories = flag.Int("histories", 6, "how many histories to take and check")
@@ -34,24 +31,7 @@ func take(t *testing.T, seed uint64) (operations, silent int) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.settle(); err != nil {
-		t.Fatal(err)
-	}
-	for _, op := range s.done {
-		if op.Output.(told).silent {
-			silent++
-		}
-	}
-	switch porcupine.CheckOperationsTimeout(venue(int64(lanetest.Funds)), s.done, time.Minute) {
-	case porcupine.Illegal:
-		t.Fatalf("no order of these could have happened (seed %d):\n%s", seed, tell(s.done))
-	case porcupine.Unknown:
-		t.Fatalf("not decided within a minute (seed %d)", seed)
-	}
-	if err := inOrder(s.seqs); err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
-	return len(s.done), silent
+	return s.judge(t, seed)
 }
 
 func tell(ops []porcupine.Operation) (out string) {

@@ -36,8 +36,10 @@ type House struct {
 	Routes *gate.Routes
 	URL    string
 	Logs   *bytes.Buffer
-	shift  atomic.Int64
-	still  atomic.Int64 // the clock while it stands, ns; else 0
+
+	options engine.Options
+	shift   atomic.Int64
+	still   atomic.Int64 // the clock while it stands, ns; else 0
 }
 
 // Key is an account's key with its secret.
@@ -47,13 +49,18 @@ type Key struct {
 	User   core.UserID
 }
 
-// New opens a venue with users 1 and 2. Lanes are put on Routes, then Serve.
-func New(t testing.TB) *House {
+// New opens a venue with users 1 and 2. Lanes are put on Routes, then Serve. A test may
+// change how the engine is opened.
+func New(t testing.TB, tune ...func(*engine.Options)) *House {
 	h := &House{T: t, Logs: &bytes.Buffer{}}
 	start := time.Now().Truncate(15 * time.Minute).Add(time.Second)
 	h.shift.Store(start.UnixNano() - time.Now().UnixNano())
 	var err error
-	h.Engine, err = engine.Open(engine.Options{Dir: t.TempDir(), Now: h.Now})
+	h.options = engine.Options{Dir: t.TempDir(), Now: h.Now}
+	for _, f := range tune {
+		f(&h.options)
+	}
+	h.Engine, err = engine.Open(h.options)
 	h.must(err)
 	t.Cleanup(func() { h.must(h.Engine.Close(context.Background())) })
 	vault, err := gate.NewVault(make([]byte, 32))
@@ -71,6 +78,16 @@ func New(t testing.TB) *House {
 	h.Tick(6_500_000_000_000)
 	h.Until(func(v *venue.Venue, _ *view.View) bool { s, ok := v.Slot(3); return ok && s.Status == core.Trading })
 	return h
+}
+
+// Reopen starts the engine again on what the one before has left, once that has
+// stopped. REST and tools go on with it; the event lane does not.
+func (h *House) Reopen() {
+	h.T.Helper()
+	_ = h.Engine.Close(context.Background()) // its error is why it stopped
+	e, err := engine.Open(h.options)
+	h.must(err)
+	h.Engine, h.Venue.Engine = e, e
 }
 
 func (h *House) must(err error) {
