@@ -40,6 +40,8 @@ type scene struct {
 	seqs []numbered
 	ids  [2]map[uint64]string // order ids by client_order_id, of those that were told
 	next uint64
+
+	patient bool // nobody gives up: there are enough answers missing
 }
 
 // numbered is what was told of sequence numbers: that of a write, or the as_of_seq of a
@@ -260,7 +262,7 @@ func (s *scene) call(client int, user int, via lane, n int, seed uint64) error {
 	for range n {
 		in, id := s.draw(r, user)
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		if in.kind == place && r.IntN(8) == 0 {
+		if in.kind == place && !s.patient && r.IntN(8) == 0 {
 			ctx, cancel = context.WithTimeout(context.Background(), time.Duration(r.IntN(1500))*time.Microsecond)
 		}
 		begun := s.now()

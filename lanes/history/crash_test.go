@@ -58,6 +58,7 @@ func crashes(t *testing.T, seed uint64, times int) (operations, silent int) {
 			return f, err
 		}
 	})
+	s.patient = true
 	for life := range times + 1 {
 		f.light(-1, false)
 		if life < times {
