@@ -98,7 +98,7 @@ func agree(t *rapid.T, quick *Book, simple *plain, pool *Pool) {
 		want := simple.side(bid)
 		i := 0
 		for r := range quick.Orders(bid) {
-			o := pool.At(r)
+			o := quick.At(r)
 			if i >= len(want) || o.ID != want[i].id || core.Qty(o.Left) != want[i].left || o.TickYes() != want[i].tick {
 				t.Fatalf("place %d of the bids (%v): order %d", i, bid, o.ID)
 			}

@@ -72,3 +72,57 @@ func TestIDSetOfMany(t *testing.T) {
 		t.Fatalf("%d and %d bytes, %v", len(a), len(b), err)
 	}
 }
+
+// Thousands of rising ids: each is new once, before and behind the bitmap, and those
+// left out between them are new once as well.
+func TestIDSetTakesEachOnce(t *testing.T) {
+	s := newIDSet()
+	const n = 10 * idBulk
+	for i := uint64(1); i <= n; i++ {
+		if len(s.recent) != int(i-1)%idBulk || s.top != 2*((i-1)/idBulk)*idBulk {
+			t.Fatalf("before id %d: %d recent ones, %d is the highest of the others", i, len(s.recent), s.top)
+		}
+		if !s.add(2*i) || s.add(2*i) || i > 1 && s.add(2*i-2) {
+			t.Fatalf("id %d", 2*i)
+		}
+	}
+	for i := uint64(1); i <= n; i++ {
+		if s.add(2*i) || !s.has(2*i) || s.has(2*i-1) || !s.add(2*i-1) || s.add(2*i-1) {
+			t.Fatalf("around id %d", 2*i)
+		}
+	}
+	low := newIDSet()
+	for i := range uint64(idBulk) {
+		low.add(1000 + i)
+	}
+	if !low.add(3) || low.add(3) || low.add(1000) || !low.add(2000) || !low.add(1999) || low.add(1999) || low.add(2000) {
+		t.Error("below, in and above the bitmap")
+	}
+	size := low.size()
+	if want := low.old.GetSizeInBytes() + 8*128; size != want {
+		t.Errorf("%d bytes, not %d", size, want)
+	}
+	was := low.old.GetCardinality()
+	if _, err := low.bytes(); err != nil || low.old.GetCardinality() != was {
+		t.Errorf("telling its bytes changed it: %v", err)
+	}
+}
+
+// A count of parts that the bytes cannot hold is refused before there is room for it.
+func TestPartsFit(t *testing.T) {
+	parts := func(n byte, more int) []byte { return append([]byte{n, 0, 0, 0, 0, 0, 0, 0}, make([]byte, more)...) }
+	for _, c := range []struct {
+		b  []byte
+		ok bool
+	}{{nil, false}, {make([]byte, 7), false}, {parts(0, 0), true}, {parts(1, 11), false}, {parts(1, 12), true}, {parts(1, 13), true}, {parts(2, 23), false}, {parts(2, 24), true}} {
+		if err := partsFit(c.b); (err == nil) != c.ok {
+			t.Errorf("%x: %v", c.b, err)
+		}
+	}
+	if s, err := restoreIDSet(parts(1, 12)); err == nil {
+		t.Errorf("a part of zeros is %v", s)
+	}
+	if s, err := restoreIDSet(parts(0, 0)); err != nil || s.has(0) {
+		t.Errorf("an empty set: %v, %v", s, err)
+	}
+}
