@@ -18,8 +18,8 @@ type zeroer struct {
 }
 
 const (
-	zeroAhead = 8 << 20 // bytes of zeros kept ahead of the log
-	zeroChunk = 512 << 10
+	zeroAhead = 16 << 20 // bytes of zeros kept ahead of the log
+	zeroChunk = 2 << 20
 )
 
 // frameExtra is more than the wal adds to a record of ours, in bytes.
@@ -57,10 +57,10 @@ func (f *File) keepZeroing() {
 			_ = z.file.Close() // its bytes are synced, or wanted by nobody
 		}
 	}()
-	var chunk [zeroChunk]byte
+	chunk := make([]byte, zeroChunk)
 	for range z.wake {
 		for {
-			into, err := f.zeroNext(chunk[:])
+			into, err := f.zeroNext(chunk)
 			if err != nil {
 				return
 			}
