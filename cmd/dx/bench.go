@@ -249,6 +249,11 @@ func (b *benchCmd) markets(dev *schemas.DevFile) ([]uint32, error) {
 		return nil, err
 	}
 	defer w.conn.Close()
+	return w.trading()
+}
+
+// trading lists the markets that trade, the one that does so longest first.
+func (w *wire) trading() ([]uint32, error) {
 	_, body, err := w.send("GET", "/v1/markets?status=trading", nil)
 	if err != nil {
 		return nil, err

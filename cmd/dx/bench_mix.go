@@ -49,6 +49,7 @@ type mixer struct {
 	wire    *wire
 	r       *rand.Rand
 	markets []uint32
+	most    int // markets at once
 	id      int
 	open    []string // order ids that may rest
 	sum     int      // of weights
@@ -129,7 +130,7 @@ func (b *benchCmd) schedule(conn int, begun time.Time) func(n int) time.Time {
 }
 
 func newMixer(w *wire, markets []uint32, acts []act, seed uint64) *mixer {
-	m := &mixer{wire: w, r: rand.New(rand.NewPCG(seed, 7)), markets: markets, acts: acts}
+	m := &mixer{wire: w, r: rand.New(rand.NewPCG(seed, 7)), markets: markets, most: len(markets), acts: acts}
 	for _, a := range acts {
 		m.sum += a.weight
 	}
@@ -168,6 +169,11 @@ func (m *mixer) loop(ctx context.Context, due func(int) time.Time) (map[string]*
 		one := &tally{Failed: map[string]int{}, times: newTimes()}
 		if code := refusal(status, answer); code != "" {
 			one.Failed[code] = 1
+			if code == "market_not_trading" { // a round is over; the next ones are there
+				if err := m.look(); err != nil {
+					return sums, err
+				}
+			}
 		} else if err := one.times.RecordValue(time.Since(from).Microseconds()); err != nil {
 			return sums, err
 		}
@@ -223,6 +229,15 @@ func (b *benchCmd) show(out io.Writer, sums map[string]*tally, d time.Duration) 
 		fmt.Fprintf(w, "%s\t%d\t%.0f\t%d\t%d\t%d\t%d\t%s\t\n", t.Name, t.Count, t.PerSecond, t.P50, t.P99, t.P999, t.Max, strings.Join(codes, ", "))
 	}
 	return w.Flush()
+}
+
+// look takes the markets that trade now: as many as before, at most.
+func (m *mixer) look() error {
+	now, err := m.wire.trading()
+	if err == nil {
+		m.markets, m.open = now[:min(len(now), m.most)], m.open[:0]
+	}
+	return err
 }
 
 func (m *mixer) market() uint32 { return m.markets[m.r.IntN(len(m.markets))] }
