@@ -220,7 +220,10 @@ func TestCheckpointsAreCompared(t *testing.T) {
 	if at == 0 {
 		t.Fatal("no checkpoint was taken")
 	}
-	if err := e.checkpoint(&core.Checkpoint{Seq: at, Hash: [32]byte{1}}); err == nil {
+	e.mu.Lock()
+	err := e.checkpoint(&core.Checkpoint{Seq: at, Hash: [32]byte{1}})
+	e.mu.Unlock()
+	if err == nil {
 		t.Fatal("another state's hash was accepted")
 	}
 	mustClose(t, e)
