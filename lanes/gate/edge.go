@@ -44,6 +44,8 @@ func (g *Gate) door(lane string, prove func(*http.Request, *Call) error, next ht
 		if len(r.TransferEncoding) > 0 || ambiguous(r) {
 			w.Header().Set("Connection", "close") // see smuggle.go: nothing is watched behind a chunked body
 		}
+		bounded := api && !g.manner(r).OwnTime
+		look(r, !bounded)
 		if api && g.CORS(rec, r) {
 			return
 		}
@@ -51,12 +53,12 @@ func (g *Gate) door(lane string, prove func(*http.Request, *Call) error, next ht
 			g.refuse(rec, r, err)
 			return
 		}
-		ctx := context.WithValue(r.Context(), callKey{}, c)
-		if api && !g.manner(r).OwnTime {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, g.Budget())
-			defer cancel()
+		if !bounded {
+			next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+			return
 		}
+		ctx := &allowance{Context: r.Context(), call: c, end: time.Now().Add(g.Budget())}
+		defer ctx.over()
 		next.ServeHTTP(rec, r.WithContext(ctx))
 	})
 }

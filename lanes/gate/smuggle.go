@@ -25,7 +25,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c}, nil
+	return &conn{patient: patient{Conn: c}}, nil
 }
 
 type connKey struct{}
@@ -43,6 +43,17 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 func Hijacked(c net.Conn, s http.ConnState) {
 	if c, ok := c.(*conn); ok && s == http.StateHijacked {
 		c.done = true
+		c.blind.Store(false)
+		c.settle()
+	}
+}
+
+// look says whether the lane of this request wants to know when its caller goes away.
+// net/http finds out by reading one byte ahead, on a goroutine and with deadlines of
+// its own, for every request; where nobody asks, that read comes back empty at once.
+func look(r *http.Request, there bool) {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		c.blind.Store(!there)
 	}
 }
 
@@ -57,12 +68,13 @@ func ambiguous(r *http.Request) bool {
 // and as lenient as net/http, and changes nothing. Behind a chunked body it stops
 // looking: such a request is the last of its connection.
 type conn struct {
-	net.Conn
-	part []byte // of a line that comes in pieces
-	head head
-	skip int64 // bytes of a body still to pass
-	both atomic.Bool
-	done bool
+	patient
+	blind atomic.Bool // nobody asks whether the caller is still there
+	part  []byte      // of a line that comes in pieces
+	head  head
+	skip  int64 // bytes of a body still to pass
+	both  atomic.Bool
+	done  bool
 }
 
 // head is what was seen of the head being read.
@@ -79,7 +91,10 @@ type head struct {
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
 func (c *conn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
+	if len(b) == 1 && c.blind.Load() { // see look: no buffered reader asks for so little
+		return 0, nil
+	}
+	n, err := c.patient.Read(b)
 	if n > 0 && !c.done {
 		c.watch(b[:n])
 	}

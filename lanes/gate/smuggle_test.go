@@ -31,7 +31,7 @@ func TestWatch(t *testing.T) {
 		"chunks on HTTP/1.0":            {"POST /c HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", true},
 	} {
 		for size := 1; size <= len(c.text); size++ {
-			w := &conn{Conn: net.Conn(nil)}
+			w := &conn{}
 			for at := 0; at < len(c.text); at += size {
 				w.watch([]byte(c.text[at:min(at+size, len(c.text))]))
 			}
@@ -40,7 +40,9 @@ func TestWatch(t *testing.T) {
 			}
 		}
 	}
-	socket := &conn{}
+	here, there := net.Pipe()
+	defer there.Close()
+	socket := &conn{patient: patient{Conn: here}}
 	Hijacked(socket, http.StateActive)
 	socket.watch([]byte("GET /ws HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"))
 	Hijacked(socket, http.StateHijacked)
