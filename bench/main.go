@@ -27,6 +27,7 @@ type options struct {
 	conns    int
 	only     string
 	profile  string
+	inFlight uint
 	json     bool
 }
 
@@ -40,6 +41,7 @@ func main() {
 	flag.StringVar(&o.profile, "profile", "", "file for a CPU profile of the venue at its last work")
 	readers := flag.Int("crowd", 0, "instead: placements without readers and among so many, a tenth of them stuck")
 	flood := flag.Bool("overload", false, "instead: five times what the venue can do, then 10,000 sockets that come and go")
+	flag.UintVar(&o.inFlight, "in-flight", 0, "the venue's bound on placements in hand; 0: none")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

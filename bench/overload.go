@@ -120,6 +120,24 @@ func (r *rig) offer(ctx context.Context, conns int, rate float64, d time.Duratio
 	return x, nil
 }
 
+// moment is how long who was refused waits before sending again.
+const moment = 50 * time.Millisecond
+
+// pause waits, and tells whether ctx goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 func (r *rig) sendOn(ctx context.Context, turn, i, conns int, rate float64, begun time.Time) (took []time.Duration, refused int, err error) {
 	c, err := net.Dial("tcp", r.host)
 	if err != nil {
@@ -131,14 +149,8 @@ func (r *rig) sendOn(ctx context.Context, turn, i, conns int, rate float64, begu
 	for n := 0; ctx.Err() == nil; n++ {
 		if rate > 0 {
 			due := begun.Add(time.Duration((float64(n) + float64(i)/float64(conns)) * float64(conns) / rate * float64(time.Second)))
-			if left := time.Until(due); left > 0 {
-				t := time.NewTimer(left)
-				select {
-				case <-t.C:
-				case <-ctx.Done():
-					t.Stop()
-					return took, refused, nil
-				}
+			if !pause(ctx, time.Until(due)) {
+				return took, refused, nil
 			}
 		}
 		order := fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":1000,"qty":1,"tif":"ioc"}`, turn*10_000_000+n+1, r.market)
@@ -153,6 +165,7 @@ func (r *rig) sendOn(ctx context.Context, turn, i, conns int, rate float64, begu
 			return took, refused, err
 		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
 			refused++
+			pause(ctx, moment)
 		case status != http.StatusCreated:
 			return took, refused, fmt.Errorf("answered %d: %s", status, b)
 		default:

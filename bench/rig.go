@@ -71,7 +71,7 @@ func (r *rig) venue(ctx context.Context) error {
 		return fmt.Errorf("go build: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, dx, "dev", "--log-level", "warn", "--quiet", "--no-maker", "--data", filepath.Join(r.dir, "data"), "--dev-file", file,
-		"--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--write-floor", unlimited, "--read-rate", unlimited)
+		"--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--write-floor", unlimited, "--read-rate", unlimited, "--in-flight", fmt.Sprint(r.inFlight))
 	cmd.Stderr = os.Stderr
 	if err := r.start(venue, cmd); err != nil {
 		return err

@@ -33,6 +33,7 @@ type Facts struct {
 
 	Destructive bool // it takes something away
 	Idempotent  bool // the same call again has no further effect
+	Places      bool // it places orders: the door may bound how many are in hand
 	Once        bool // an exact repeat is answered with the first answer (contract core, Order of checks)
 
 	Retires *Retirement // nil: it stays

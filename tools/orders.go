@@ -21,7 +21,7 @@ var writeErrors = []string{"shed", "draining", "sequencing_timeout"}
 
 var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 	Facts: Facts{
-		Name: "place_order", Title: "Place an order", Method: "POST", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Write, Created: 201, Errors: placeErrors, Idempotent: true,
+		Name: "place_order", Title: "Place an order", Method: "POST", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Write, Places: true, Created: 201, Errors: placeErrors, Idempotent: true,
 		Doc: "Place one limit or market order and learn its real outcome. Prices are pips (4700 = 47 cents) of the order's own outcome, on the market's tick_size. To be short YES, buy NO. Use a new client_order_id for every order; after a lost answer send the same one again. Try preview_order first when unsure; use place_orders for several.",
 	},
 	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
@@ -35,7 +35,7 @@ var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 
 var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 	Facts: Facts{
-		Name: "place_orders", Title: "Place up to 20 orders", Method: "POST", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Write, Errors: []string{"shed", "draining"}, Idempotent: true,
+		Name: "place_orders", Title: "Place up to 20 orders", Method: "POST", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Write, Places: true, Errors: []string{"shed", "draining"}, Idempotent: true,
 		Doc: "Place 1–20 independent orders at once; each has its own outcome or error at its index. Partial success is normal. Costs one token an order. Not atomic: use it for quotes, not for legs that must fill together.",
 	},
 	Cost: func(in *schemas.PlaceOrders) int { return len(in.Orders) },

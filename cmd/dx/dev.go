@@ -35,6 +35,7 @@ type devCmd struct {
 	Sessions    bool     `help:"Let gold and WTI follow their trading sessions."`
 	ReadRate    int64    `help:"Read tokens a second of a key; raise it to measure." default:"100"`
 	WriteFloor  int64    `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
+	InFlight    uint     `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
 	AllowOrigin []string `help:"Browser origins allowed on the API, besides the portal's."`
 	NoMaker     bool     `help:"Leave the house maker out."`
 	Quiet       bool     `help:"Print no secret and no status."`
@@ -89,7 +90,7 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err 
 	if err != nil {
 		return err
 	}
-	h.gate.Origins = d.AllowOrigin
+	h.gate.Origins, h.gate.InFlight = d.AllowOrigin, int(d.InFlight)
 	accounts, err := h.furnish()
 	if err == nil {
 		h.plan.devKey = func() schemas.DevAccount { return accounts[0] } // trader

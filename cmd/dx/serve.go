@@ -29,6 +29,7 @@ type serveSettings struct {
 	ReplaySpeed   int           `help:"How many times as fast a file is played." default:"1"`
 	WriteFloor    int64         `help:"Write tokens a second of a new account." default:"20"`
 	AllowOrigin   []string      `help:"Browser origins allowed on the API."`
+	InFlight      uint          `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
 	ReplayGuard   bool          `help:"Take each signed write once: the same bytes again within the window are refused."`
 	sourceFlags
 }
@@ -67,7 +68,7 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 	if err != nil {
 		return err
 	}
-	h.gate.Origins, h.gate.ReplayGuard = s.AllowOrigin, s.ReplayGuard
+	h.gate.Origins, h.gate.ReplayGuard, h.gate.InFlight = s.AllowOrigin, s.ReplayGuard, int(s.InFlight)
 	if err = h.listen(); err == nil {
 		log.Info("open", "api", h.api, "portal", h.portal, "admin", h.admin, "data", s.Data)
 		err = h.wait(ctx)

@@ -36,6 +36,10 @@ type Gate struct {
 	// first answer still is.
 	ReplayGuard bool
 
+	// InFlight is how many requests that place orders may be in hand at once; more are
+	// shed. 0: as many as come, until the sequencer's queue is full.
+	InFlight int
+
 	// Offered finds the credentials of a request that has none of the headers: those
 	// of a browser's handshake (contract ws). Nil: there is no other way.
 	Offered func(*http.Request) (Credentials, bool)
@@ -44,6 +48,7 @@ type Gate struct {
 	buckets buckets
 	once    once
 	spent   spent
+	flight  flight
 	manners map[string]Manner // by path
 	Stats   Stats
 }

@@ -7,7 +7,7 @@ import (
 	"duplex/tools"
 )
 
-// Run takes a call through an operation: admit, read, pay, wait, do. `read` fills
+// Run takes a call through an operation: admit, read, pay, wait, be let in, do. `read` fills
 // the input from whatever the lane got; it runs only once the call is admitted.
 func Run[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], read func(*In) error) (out Out, err error) {
 	c.Op = op.Name
@@ -39,6 +39,12 @@ func act[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Ou
 		if err = g.Venue.Engine.Reach(ctx, w.Since()); err != nil {
 			return out, err
 		}
+	}
+	if op.Places && g.InFlight > 0 {
+		if err = g.flight.enter(c.Key.User, g.InFlight); err != nil {
+			return out, err
+		}
+		defer g.flight.leave(c.Key.User)
 	}
 	return do(ctx, g.Venue, c.Caller(), in)
 }

@@ -1,0 +1,83 @@
+package rest
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"duplex/core/engine"
+	"duplex/core/journal"
+	"duplex/lanes/lanetest"
+)
+
+// stuck is a log that stands still while it is told to.
+type stuck struct {
+	engine.Log
+	hold atomic.Pointer[hold]
+}
+
+type hold struct{ held, on chan struct{} }
+
+func (l *stuck) Propose(g journal.Group) error {
+	if h := l.hold.Swap(nil); h != nil {
+		close(h.held)
+		<-h.on
+	}
+	return l.Log.Propose(g)
+}
+
+// With a bound on the placements in hand those beyond it are refused at once and
+// surely not done, cancels are let in, and with an answer the room is back.
+func TestInFlight(t *testing.T) {
+	l := &stuck{}
+	h := lanetest.New(t, func(o *engine.Options) {
+		o.OpenLog = func(j journal.Options) (log engine.Log, err error) {
+			l.Log, err = journal.Open(o.Dir, j)
+			return l, err
+		}
+	})
+	alice, bob := h.Key(1, readTrade), h.Key(2, readTrade)
+	Mount(h.Routes, h.Gate, "test")
+	h.Gate.InFlight = 1
+	h.Serve()
+	h.Stop() // the clock sends no group of its own
+	still := &hold{make(chan struct{}), make(chan struct{})}
+	l.hold.Store(still)
+	order := func(id int) string {
+		return fmt.Sprintf(`{"client_order_id":"%d","market_id":3,"side":"buy","outcome":"yes","tick":100,"qty":1,"tif":"gtc"}`, id)
+	}
+	answers := make(chan string, 2)
+	send := func(k lanetest.Key, method, target, body string) {
+		status, text := h.Call(k, method, target, body)
+		answers <- fmt.Sprint(status, " ", text)
+	}
+	go send(alice, "POST", "/v1/portfolio/orders", order(1))
+	select {
+	case <-still.held:
+	case a := <-answers:
+		t.Fatalf("the first was answered %s", a)
+	}
+	for _, target := range []string{"/v1/portfolio/orders", "/v1/portfolio/orders/batch"} {
+		body := order(2)
+		if strings.HasSuffix(target, "batch") {
+			body = `{"orders":[` + body + `]}`
+		}
+		if status, text := h.Call(bob, "POST", target, body); status != 503 || !strings.Contains(text, `"shed"`) {
+			t.Errorf("%s: %d %s", target, status, text)
+		}
+	}
+	go send(bob, "DELETE", "/v1/portfolio/orders/7", "")
+	close(still.on)
+	for range 2 {
+		if a := <-answers; !strings.HasPrefix(a, "201 ") && !strings.Contains(a, "unknown_order") {
+			t.Errorf("answered %s", a)
+		}
+	}
+	if status, text := h.Call(bob, "POST", "/v1/portfolio/orders", order(2)); status != 201 {
+		t.Errorf("behind it: %d %s", status, text)
+	}
+	if n := h.Venue.Engine.Stats().Shed.Load(); n != 0 {
+		t.Errorf("%d were shed by the queue", n)
+	}
+}
