@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,9 @@ type fan struct {
 	moved  chan struct{} // marks have grown
 	mark   byte          // stands once in each frame that counts
 	broken atomic.Int64  // readers whose connection ended
+	first  atomic.Int64  // when the first mark came since this was 0, ns since born
+	last   atomic.Int64  // when the last did
+	born   time.Time
 }
 
 func newFan(mark byte) (*fan, error) {
@@ -32,7 +36,7 @@ func newFan(mark byte) (*fan, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fan{epoll: ep, moved: make(chan struct{}, 1), mark: mark}
+	f := &fan{epoll: ep, moved: make(chan struct{}, 1), mark: mark, born: time.Now()}
 	go f.read()
 	return f, nil
 }
@@ -74,7 +78,12 @@ func (f *fan) read() {
 				f.broken.Add(1)
 				_ = unix.EpollCtl(f.epoll, unix.EPOLL_CTL_DEL, fd, nil) // it is gone already
 			}
-			seen += bytes.Count(buf[:max(m, 0)], []byte{f.mark})
+			if k := bytes.Count(buf[:max(m, 0)], []byte{f.mark}); k > 0 {
+				now := int64(time.Since(f.born))
+				f.first.CompareAndSwap(0, now)
+				f.last.Store(now)
+				seen += k
+			}
 		}
 		if seen > 0 {
 			f.marks.Add(uint64(seen))
@@ -125,6 +134,32 @@ func (f *fan) broadcast(ctx context.Context, readers, window int, d time.Duratio
 		case <-end.C:
 			return float64(f.marks.Load()-from) / time.Since(begun).Seconds(), f.whole()
 		}
+	}
+}
+
+// spreads sends one broadcast at a time and gives how long after its first reader its
+// last has it.
+func (f *fan) spreads(ctx context.Context, readers int, d time.Duration, publish chan<- struct{}) (took []time.Duration, err error) {
+	if err := f.quiet(ctx); err != nil {
+		return nil, err
+	}
+	end := time.NewTimer(d)
+	defer end.Stop()
+	for from := f.marks.Load(); ; from += uint64(readers) {
+		f.first.Store(0)
+		select {
+		case publish <- struct{}{}:
+		case <-end.C:
+			return took, f.whole()
+		}
+		for f.marks.Load() < from+uint64(readers) {
+			select {
+			case <-f.moved:
+			case <-end.C:
+				return took, f.whole()
+			}
+		}
+		took = append(took, time.Duration(f.last.Load()-f.first.Load()))
 	}
 }
 
@@ -258,68 +293,90 @@ func (r *rig) deltas() string {
 
 // fanOut measures deliveries a second to n readers with 16 broadcasts outstanding.
 func fanOut(n int) comparison {
-	const window = 16
-	measure := func(ctx context.Context, r *rig, mark byte, open func(*fan) error, publish chan<- struct{}, pid int) (figures, error) {
+	return overFan(comparison{Name: fmt.Sprintf("ws-%d", n)}, n, 16, func(ctx context.Context, r *rig, f *fan, publish chan<- struct{}) (figures, error) {
+		rate, err := f.broadcast(ctx, n, 16, r.duration, publish)
+		return figures{PerSecond: rate}, err
+	})
+}
+
+// single measures how long one broadcast takes from its first of n readers to its last,
+// with nothing else under way.
+func single(n int) comparison {
+	return overFan(comparison{Name: fmt.Sprintf("ws-%d-single", n), byP99: true}, n, 1, func(ctx context.Context, r *rig, f *fan, publish chan<- struct{}) (figures, error) {
+		took, err := f.spreads(ctx, n, r.duration, publish)
+		if err != nil || len(took) == 0 {
+			return figures{}, errors.Join(err, fmt.Errorf("%d broadcasts", len(took)))
+		}
+		slices.Sort(took)
+		at := func(q float64) time.Duration {
+			return took[int(q*float64(len(took)-1))].Round(10 * time.Microsecond)
+		}
+		return figures{PerSecond: float64(n*len(took)) / r.duration.Seconds(), P50: at(.5), P99: at(.99)}, nil
+	})
+}
+
+// overFan lets both sides publish to n readers, the venue over so many connections.
+func overFan(c comparison, n, lanes int, do func(context.Context, *rig, *fan, chan<- struct{}) (figures, error)) comparison {
+	measure := func(ctx context.Context, r *rig, mark byte, open func(*fan) error, publish chan<- struct{}, pid int) (x figures, err error) {
 		f, err := newFan(mark)
 		if err != nil {
-			return figures{}, err
+			return x, err
 		}
 		defer f.close()
 		if err := open(f); err != nil {
-			return figures{}, err
+			return x, err
 		}
 		if err := f.quiet(ctx); err != nil {
-			return figures{}, err
+			return x, err
 		}
 		before, err := cpu(pid)
 		if err != nil {
-			return figures{}, err
+			return x, err
 		}
 		begun := time.Now()
-		rate, err := f.broadcast(ctx, n, window, r.duration, publish)
+		if x, err = do(ctx, r, f, publish); err != nil {
+			return x, err
+		}
+		after, err := cpu(pid)
+		x.CPU = time.Duration(float64(after-before) / (x.PerSecond * time.Since(begun).Seconds()))
+		return x, err
+	}
+	c.Peer = "shared-batch"
+	c.peer = func(ctx context.Context, r *rig) (figures, error) {
+		ctl, err := net.Dial("tcp", r.peers["shared-batch"])
 		if err != nil {
 			return figures{}, err
 		}
-		after, err := cpu(pid)
-		return figures{PerSecond: rate, CPU: time.Duration(float64(after-before) / (rate * time.Since(begun).Seconds()))}, err
-	}
-	return comparison{
-		Name: fmt.Sprintf("ws-%d", n), Peer: "shared-batch",
-		peer: work(func(ctx context.Context, r *rig) (figures, error) {
-			ctl, err := net.Dial("tcp", r.peers["shared-batch"])
-			if err != nil {
-				return figures{}, err
+		defer ctl.Close()
+		if _, err := io.WriteString(ctl, "GET /publish HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			return figures{}, err
+		}
+		todo := make(chan struct{})
+		defer close(todo)
+		go func() {
+			for range todo {
+				_, _ = ctl.Write([]byte{'.'}) // what is not published does not arrive
 			}
-			defer ctl.Close()
-			if _, err := io.WriteString(ctl, "GET /publish HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-				return figures{}, err
+		}()
+		return measure(ctx, r, '^', func(f *fan) error {
+			for range n {
+				c, err := shake(r.peers["shared-batch"], "GET /read HTTP/1.1\r\nHost: x\r\n")
+				if err == nil {
+					err = f.add(c, true)
+				}
+				if err != nil {
+					return err
+				}
 			}
-			todo := make(chan struct{})
-			defer close(todo)
-			go func() {
-				for range todo {
-					_, _ = ctl.Write([]byte{'.'}) // what is not published does not arrive
-				}
-			}()
-			return measure(ctx, r, '^', func(f *fan) error {
-				for range n {
-					c, err := shake(r.peers["shared-batch"], "GET /read HTTP/1.1\r\nHost: x\r\n")
-					if err == nil {
-						err = f.add(c, true)
-					}
-					if err != nil {
-						return err
-					}
-				}
-				return nil
-			}, todo, r.pids["shared-batch"])
-		}),
-		venue: work(func(ctx context.Context, r *rig) (out figures, err error) {
-			todo, stop := r.publish(ctx, window)
-			defer func() { err = errors.Join(err, stop()) }()
-			return measure(ctx, r, '[', func(f *fan) error { return r.subscribe(ctx, f, n, r.deltas(), all) }, todo, r.pids[venue])
-		}),
+			return nil
+		}, todo, r.pids["shared-batch"])
 	}
+	c.venue = func(ctx context.Context, r *rig) (x figures, err error) {
+		todo, stop := r.publish(ctx, lanes)
+		defer func() { err = errors.Join(err, stop()) }()
+		return measure(ctx, r, '[', func(f *fan) error { return r.subscribe(ctx, f, n, r.deltas(), all) }, todo, r.pids[venue])
+	}
+	return c
 }
 
 // fund makes sure that there are n keys.

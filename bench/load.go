@@ -39,8 +39,13 @@ type figures struct {
 	CPU       time.Duration `json:"cpu_ns"` // of the server, a request
 }
 
-func median(all []figures) figures {
-	all = slices.SortedFunc(slices.Values(all), func(a, b figures) int { return cmp.Compare(a.PerSecond, b.PerSecond) })
+func median(all []figures, byP99 bool) figures {
+	all = slices.SortedFunc(slices.Values(all), func(a, b figures) int {
+		if byP99 {
+			return cmp.Compare(a.P99, b.P99)
+		}
+		return cmp.Compare(a.PerSecond, b.PerSecond)
+	})
 	return all[len(all)/2]
 }
 

@@ -69,6 +69,7 @@ type comparison struct {
 	Name, Peer string
 	peer       work
 	venue      work
+	byP99      bool // the ratio is of the p99s, not of the rates
 }
 
 // work is one run of one side.
@@ -138,6 +139,10 @@ func (r *rig) run(ctx context.Context, c comparison) (outcome, error) {
 			*side.into = append(*side.into, f)
 		}
 	}
-	v, p := median(venue), median(peer)
-	return outcome{Name: c.Name, Peer: c.Peer, Venue: v, Other: p, Ratio: v.PerSecond / p.PerSecond}, nil
+	v, p := median(venue, c.byP99), median(peer, c.byP99)
+	x := outcome{Name: c.Name, Peer: c.Peer, Venue: v, Other: p, Ratio: v.PerSecond / p.PerSecond}
+	if c.byP99 {
+		x.Ratio = float64(v.P99) / float64(p.P99)
+	}
+	return x, nil
 }

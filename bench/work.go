@@ -13,6 +13,7 @@ var comparisons = []comparison{
 	inLog(128),
 	fanOut(1000),
 	fanOut(5000),
+	single(1000),
 }
 
 const openOrders = 160 // under the limit of 200 a market and account
