@@ -238,8 +238,14 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			keep := func(o *view.Order) bool {
 				return among(in.Status, o.Status.String()) && isSlot(in.MarketID, o.Market) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
 			}
+			ids := make([]schemas.U64, in.Size()) // in one piece: a page has a hundred
+			show := func(o *view.Order) schemas.Order {
+				id := &ids[0]
+				ids = ids[1:]
+				return orderOf(o, id)
+			}
 			var cursor string
-			out.Orders, cursor, err = page("orders", who, in, walk, keep, OrderOf)
+			out.Orders, cursor, err = page("orders", who, in, walk, keep, show)
 			out.More = more(m, cursor)
 		})
 		return out, err
@@ -276,7 +282,10 @@ var GetOrder = &Op[schemas.GetOrder, schemas.OrderRead]{
 }
 
 // OrderOf puts a row on the wire.
-func OrderOf(o *view.Order) schemas.Order {
+func OrderOf(o *view.Order) schemas.Order { return orderOf(o, new(schemas.U64)) }
+
+// orderOf is OrderOf with room for the order's id.
+func orderOf(o *view.Order, id *schemas.U64) schemas.Order {
 	out := schemas.Order{
 		ClientOrderID: schemas.U64(o.ClientID), MarketID: uint32(o.Market), Generation: o.Generation, Side: o.Side.String(), Outcome: o.Outcome.String(),
 		Type: o.Type.String(), Tick: int64(o.Tick), Qty: int64(o.Qty), TIF: o.TIF.String(), ExpiryTs: ns(o.Expiry), MaxCost: schemas.U64(o.MaxCost),
@@ -284,7 +293,8 @@ func OrderOf(o *view.Order) schemas.Order {
 		CreatedSeq: schemas.U64(o.CreatedSeq), CreatedTs: ns(o.CreatedTs), LastUpdateSeq: schemas.U64(o.UpdateSeq),
 	}
 	if o.ID != 0 {
-		out.OrderID = schemas.Of(schemas.U64(o.ID))
+		*id = schemas.U64(o.ID)
+		out.OrderID = id
 	}
 	if o.Status == core.Rejected {
 		out.Reason = o.Reject.String()
