@@ -4,15 +4,13 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
-	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,36 +24,46 @@ import (
 )
 
 // benchCmd is `dx bench`: a closed loop of resting placements over REST, each signed,
-// matched, and durable before it is answered. The venue must grant the rate: start it
-// with --write-floor 1000000.
+// matched, and durable before it is answered; or a mix of callers over all lanes, in a
+// closed or an open loop. The venue must grant the rate: start it with --write-floor
+// 1000000.
 type benchCmd struct {
-	DevFile  string        `help:"The venue's dev file." default:".dx/dev.json" type:"existingfile"`
+	against
 	Conns    int           `help:"Connections." default:"64"`
 	Duration time.Duration `help:"How long; each of three times with --frames." default:"5s"`
 	Batch    int           `help:"Orders in a request; 1 uses the single route." default:"1"`
 	Mix      string        `help:"Instead: what callers are like: maker, taker, cancel, read, agents, or full for all of them on every market." enum:",maker,taker,cancel,read,agents,full" default:"" placeholder:"MIX"`
 	Rate     float64       `help:"With --mix: requests a second over all connections, each due at its time; 0: each when the last is answered." default:"0"`
+	Readers  *int          `help:"With --mix: connections of the event lane that read all books, trades and the index, every second one its account too; default: 8 with --mix full, else 0." placeholder:"N"`
 	Frames   bool          `help:"Also measure when frames come, idle and at half the load." default:"true" negatable:""`
 	JSON     bool          `help:"Print JSON."`
 }
 
 func (b *benchCmd) Help() string {
-	return `The venue must grant the rate: start it with --write-floor 1000000, and for mixes --read-rate 1000000.
+	return `The venue must grant the rate: start it with --write-floor 1000000, and for mixes --read-rate 1000000. Only a venue on this machine's loopback is loaded: the one of the dev file, or --url. The operator (--admin, and DX_OPERATOR_TOKEN in the environment) makes a funded account for each connection. Where there is none, the connections share the accounts of --key and DX_SECRET, with commas between several; their resting orders are canceled first, unless the mix only reads.
 
 "frame after answer" is the time from the moment a placement's HTTP answer is in hand to the moment the frame of the same seq is in hand, at a reader of orderbook_delta or user in this process. It is negative when the frame is there first. One connection places an order, waits for answer and frames, and goes on; idle it is alone, at half load the others place half of what they could. A frame that did not come, since its book was thinned for a slow reader, or not within a second, is missing and counts in no percentile.
 
---mix prints a line for each kind of request. With --rate its latency counts from the moment the request was due, so that a stall counts for everybody it made late; without, a closed loop hides that, and the figures are of those who were served.
+--mix prints a line for each kind of request, for all commands (what goes through the log), all reads, and both; what was refused counts by its code alone. With --rate its latency counts from the moment the request was due, so that a stall counts for everybody it made late; without, a closed loop hides that, and the figures are of those who were served. --mix full is on every market that trades, also those that open meanwhile; the three series of 60 s begin with the minute, so that a venue just started has six of the nine.
+
+--readers prints a line for each type of frame, over all readers: how many came, and of those that a command of this mix caused, the first of each seq at each reader, the latency from the moment the command was sent (with --rate: was due), and from the moment its answer was in hand, negative when the frame was there first. Where there are very many, every second seq is timed, or every fourth and so on. A gap is a prev_seq that was not the last seq; a connection that is closed is replaced, and counted by its code (1006: it broke).
 
 Examples:
   dx bench
   dx bench --mix full --conns 50 --duration 20s
-  dx bench --mix maker --rate 5000
+  dx bench --mix maker --rate 5000 --readers 100
   dx bench --conns 16 --batch 20 --duration 10s
+  dx bench --url http://127.0.0.1:8080 --admin http://127.0.0.1:8082 --mix taker
+  DX_KEY=one,two DX_SECRET=...,... dx bench --url http://127.0.0.1:8080 --mix read
   dx bench --no-frames --json`
 }
 
 // benchResult is what one run did. Latencies are of requests, in microseconds.
 type benchResult struct {
+	Conns     int          `json:"connections"`
+	Accounts  int          `json:"accounts"`
+	Batch     int          `json:"orders_a_request"`
+	Seconds   float64      `json:"seconds"`
 	Orders    int          `json:"orders"`
 	PerSecond float64      `json:"orders_per_s"`
 	Failed    int          `json:"failed"`
@@ -69,32 +77,35 @@ func (b *benchCmd) Run(ctx context.Context, out io.Writer) error {
 	if b.Batch < 1 || b.Batch > schemas.BatchCap {
 		return flagError{"batch", errors.New("1 to 20")}
 	}
-	if b.Rate < 0 || b.Rate > 0 && b.Mix == "" {
+	if !(b.Rate >= 0) || math.IsInf(b.Rate, 1) || b.Rate > 0 && b.Mix == "" {
 		return flagError{"rate", errors.New("it goes with --mix, and is not negative")}
+	}
+	if b.Readers != nil && b.Mix == "" {
+		return flagError{"readers", errors.New("they go with --mix")}
 	}
 	if b.Conns < 1 {
 		return flagError{"conns", errors.New("1 or more is wanted")}
 	}
-	text, err := os.ReadFile(b.DevFile)
+	if b.Duration <= 0 {
+		return flagError{"duration", errors.New("more than 0 is wanted")}
+	}
+	on, err := b.target()
 	if err != nil {
 		return err
-	}
-	var dev schemas.DevFile
-	if err := json.Unmarshal(text, &dev); err != nil {
-		return fmt.Errorf("%s: %w", b.DevFile, err)
 	}
 	if b.Mix != "" {
-		return b.mixed(ctx, &dev, out)
+		return b.mixed(ctx, on, out)
 	}
-	r, err := b.measure(ctx, &dev)
+	r, err := b.measure(ctx, on)
 	if err != nil {
 		return err
 	}
+	r.Accounts = on.accounts(b.Conns)
 	if b.JSON {
 		return json.NewEncoder(out).Encode(r)
 	}
-	_, err = fmt.Fprintf(out, "%d orders in %v over %d connections: %.0f orders/s, %d failed\nlatency p50 %d µs, p99 %d µs, p99.9 %d µs\n",
-		r.Orders, b.Duration, b.Conns, r.PerSecond, r.Failed, r.P50, r.P99, r.P999)
+	_, err = fmt.Fprintf(out, "%d orders in %.1f s over %d connections of %d accounts, %d a request: %.0f orders/s, %d failed\nlatency p50 %d µs, p99 %d µs, p99.9 %d µs\n",
+		r.Orders, r.Seconds, r.Conns, r.Accounts, r.Batch, r.PerSecond, r.Failed, r.P50, r.P99, r.P999)
 	if err == nil && r.Frames != nil {
 		_, err = io.WriteString(out, r.Frames.text())
 	}
@@ -103,24 +114,31 @@ func (b *benchCmd) Run(ctx context.Context, out io.Writer) error {
 
 // measure loads the venue, and with --frames looks at the frames before that and at
 // half of it.
-func (b *benchCmd) measure(ctx context.Context, dev *schemas.DevFile) (r benchResult, err error) {
-	keys, err := b.accounts(ctx, dev)
+func (b *benchCmd) measure(ctx context.Context, on *target) (r benchResult, err error) {
+	n := b.Conns
+	if b.Frames {
+		n++ // the probe's
+	}
+	if on.given != nil && b.Batch > on.share(n)[0].room {
+		return r, flagError{"conns", fmt.Errorf("%d connections with %d orders a request are too many for %d keys: an account has 200 open orders a market", b.Conns, b.Batch, len(on.given))}
+	}
+	all, err := on.traders(ctx, n, true)
 	if err != nil {
 		return r, err
 	}
-	market, err := b.market(dev)
+	market, err := on.market(all[0])
 	if err != nil {
 		return r, err
 	}
 	if !b.Frames {
-		workers, err := b.workers(dev, keys, market)
+		workers, err := b.workers(on, all, market)
 		defer hangUp(workers)
 		if err != nil {
 			return r, err
 		}
 		return b.load(ctx, workers, nil)
 	}
-	p, err := b.probe(ctx, dev, keys[b.Conns], market)
+	p, err := b.probe(ctx, on, all[b.Conns], market)
 	if err != nil {
 		return r, err
 	}
@@ -129,7 +147,7 @@ func (b *benchCmd) measure(ctx context.Context, dev *schemas.DevFile) (r benchRe
 	if err != nil {
 		return r, err
 	}
-	workers, err := b.workers(dev, keys, market) // now: a connection that says nothing for 5 s is closed
+	workers, err := b.workers(on, all, market)
 	defer hangUp(workers)
 	if err != nil {
 		return r, err
@@ -143,9 +161,9 @@ func (b *benchCmd) measure(ctx context.Context, dev *schemas.DevFile) (r benchRe
 }
 
 // workers opens all connections.
-func (b *benchCmd) workers(dev *schemas.DevFile, keys []schemas.NewKey, market uint32) (all []*worker, err error) {
+func (b *benchCmd) workers(on *target, traders []*trader, market uint32) (all []*worker, err error) {
 	for i := range b.Conns {
-		w, err := b.worker(dev, keys[i], market, i)
+		w, err := b.worker(on, traders[i], market, i)
 		if err != nil {
 			return all, err
 		}
@@ -186,109 +204,80 @@ func (b *benchCmd) load(ctx context.Context, workers []*worker, pace *rate.Limit
 	}
 	n := int(all.TotalCount()) * b.Batch
 	return benchResult{
-		Orders: n, PerSecond: float64(n) / elapsed.Seconds(), Failed: failed,
+		Conns: b.Conns, Batch: b.Batch, Seconds: elapsed.Seconds(), Orders: n, PerSecond: float64(n) / elapsed.Seconds(), Failed: failed,
 		P50: all.ValueAtQuantile(50), P99: all.ValueAtQuantile(99), P999: all.ValueAtQuantile(99.9),
 	}, nil
 }
 
-// accounts makes a funded account with a key for every connection and the probe, as
-// operator.
-func (b *benchCmd) accounts(ctx context.Context, dev *schemas.DevFile) ([]schemas.NewKey, error) {
-	out := make([]schemas.NewKey, b.Conns+1)
-	run := strconv.FormatInt(time.Now().UnixNano(), 36)
-	for i := range out {
-		var u schemas.NewUser
-		if err := asOperator(ctx, dev, "/admin/users", fmt.Sprintf(`{"name":"bench-%s-%d"}`, run, i), &u); err != nil {
-			return nil, err
-		}
-		path := fmt.Sprintf("/admin/users/%d", u.UserID)
-		if err := asOperator(ctx, dev, path+"/deposits", fmt.Sprintf(`{"deposit_id":"bench-%s-%d","amount":"1000000000000"}`, run, i), nil); err != nil {
-			return nil, err
-		}
-		if err := asOperator(ctx, dev, path+"/keys", `{}`, &out[i]); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-func asOperator(ctx context.Context, dev *schemas.DevFile, path, body string, into any) error {
-	r, err := http.NewRequestWithContext(ctx, "POST", dev.Admin+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+dev.OperatorToken)
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode >= 300 {
-		return errors.Join(err, fmt.Errorf("POST %s: %d %s", path, resp.StatusCode, text))
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(text, into)
-}
-
 // market picks the one that trades longest.
-func (b *benchCmd) market(dev *schemas.DevFile) (uint32, error) {
-	all, err := b.markets(dev)
+func (t *target) market(as *trader) (uint32, error) {
+	w, err := t.dial(as)
 	if err != nil {
 		return 0, err
 	}
-	return all[0], nil
+	defer w.conn.Close()
+	all, err := w.trading()
+	if err != nil {
+		return 0, err
+	}
+	if len(all) == 0 {
+		return 0, errNoMarket
+	}
+	return all[0].MarketID, nil
 }
 
-// markets lists those that trade, the one that does so longest first.
-func (b *benchCmd) markets(dev *schemas.DevFile) ([]uint32, error) {
-	w, err := dialWire(dev, dev.Accounts[0].APIKey, dev.Accounts[0].Secret)
-	if err != nil {
-		return nil, err
-	}
-	defer w.conn.Close()
-	return w.trading()
-}
+var errNoMarket = errors.New("no market trades")
 
 // trading lists the markets that trade, the one that does so longest first.
-func (w *wire) trading() ([]uint32, error) {
-	_, body, err := w.send("GET", "/v1/markets?status=trading", nil)
-	if err != nil {
+func (w *wire) trading() ([]schemas.Market, error) {
+	var l schemas.MarketList
+	if err := w.read("/v1/markets?status=trading", &l); err != nil {
 		return nil, err
 	}
-	var l schemas.MarketList
-	if err := json.Unmarshal(body, &l); err != nil || len(l.Markets) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("no market trades: %s", body))
-	}
 	slices.SortFunc(l.Markets, func(a, b schemas.Market) int { return cmp.Compare(b.CloseTs, a.CloseTs) })
-	out := make([]uint32, len(l.Markets))
-	for i, m := range l.Markets {
-		out[i] = m.MarketID
-	}
-	return out, nil
+	return l.Markets, nil
 }
 
-const openOrders = 160 // under the limit of 200 a market and account
+// read gets what a target answers.
+func (w *wire) read(target string, into any) error {
+	status, body, err := w.send("GET", target, nil)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return &refused{target, status, string(body)}
+	}
+	return json.Unmarshal(body, into)
+}
 
-// worker is one connection that places orders, with an account of its own.
+// refused is an answer that is none.
+type refused struct {
+	target string
+	status int
+	answer string
+}
+
+func (r *refused) Error() string { return fmt.Sprintf("GET %s: %d %s", r.target, r.status, r.answer) }
+
+const openOrders = 160 // of an account, under its limit of 200 a market
+
+// worker is one connection that places orders.
 type worker struct {
 	wire   *wire
+	as     *trader
 	market uint32
 	batch  int
 	turn   int // of the ticks
-	id     int // the last client_order_id
 	open   int
 	body   []byte
 }
 
-func (b *benchCmd) worker(dev *schemas.DevFile, key schemas.NewKey, market uint32, turn int) (*worker, error) {
-	w, err := dialWire(dev, key.APIKey, key.Secret)
+func (b *benchCmd) worker(on *target, as *trader, market uint32, turn int) (*worker, error) {
+	w, err := on.dial(as)
 	if err != nil {
 		return nil, err
 	}
-	return &worker{wire: w, market: market, batch: b.Batch, turn: turn}, nil
+	return &worker{wire: w, as: as, market: market, batch: b.Batch, turn: turn}, nil
 }
 
 // loop places until ctx ends, and cancels what it placed before the limit of open
@@ -320,7 +309,7 @@ func (k *worker) loop(ctx context.Context, pace *rate.Limiter) (took *hdrhistogr
 
 // clear makes room for the next placement.
 func (k *worker) clear() error {
-	if k.open+k.batch <= openOrders {
+	if k.open+k.batch <= k.as.room {
 		return nil
 	}
 	k.open = 0
@@ -352,8 +341,8 @@ func (k *worker) write() {
 		if i > 0 {
 			k.body = append(k.body, ',')
 		}
-		k.id++
-		k.body = fmt.Appendf(k.body, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","type":"limit","tick":%d,"qty":25,"tif":"gtc"}`, k.id, k.market, 100+10*((k.id+k.turn)%29))
+		k.turn++
+		k.body = fmt.Appendf(k.body, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","type":"limit","tick":%d,"qty":25,"tif":"gtc"}`, k.as.ids.Add(1), k.market, 100+10*(k.turn%29))
 	}
 	if k.batch > 1 {
 		k.body = append(k.body, "]}"...)
@@ -371,20 +360,8 @@ type wire struct {
 	body   []byte
 }
 
-func dialWire(dev *schemas.DevFile, key, secret string) (*wire, error) {
-	u, err := url.Parse(dev.API)
-	if err != nil {
-		return nil, err
-	}
-	s, err := hex.DecodeString(secret)
-	if err != nil {
-		return nil, err
-	}
-	c, err := net.Dial("tcp", u.Host)
-	if err != nil {
-		return nil, err
-	}
-	return &wire{conn: c, r: bufio.NewReaderSize(c, 16<<10), host: u.Host, key: key, secret: s}, nil
+func newWire(c net.Conn, host string, as *trader) *wire {
+	return &wire{conn: c, r: bufio.NewReaderSize(c, 16<<10), host: host, key: as.key, secret: as.secret}
 }
 
 // send signs and sends a request and reads its answer, which stands until the next.
@@ -404,10 +381,10 @@ func (w *wire) sendWith(more, method, target string, body []byte) (status int, a
 	if _, err := w.conn.Write(w.buf); err != nil {
 		return 0, nil, err
 	}
-	return w.read()
+	return w.answer()
 }
 
-func (w *wire) read() (status int, answer []byte, err error) {
+func (w *wire) answer() (status int, answer []byte, err error) {
 	length := 0
 	for first := true; ; first = false {
 		line, err := w.r.ReadSlice('\n')

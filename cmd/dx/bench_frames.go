@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,20 +81,16 @@ type probe struct {
 	readers    sync.WaitGroup
 }
 
-func (b *benchCmd) probe(ctx context.Context, dev *schemas.DevFile, key schemas.NewKey, market uint32) (*probe, error) {
+func (b *benchCmd) probe(ctx context.Context, on *target, as *trader, market uint32) (*probe, error) {
 	one := *b
 	one.Batch = 1
-	w, err := one.worker(dev, key, market, 0)
+	w, err := one.worker(on, as, market, 0)
 	if err != nil {
 		return nil, err
 	}
-	secret, err := hex.DecodeString(key.Secret)
-	if err != nil {
-		return nil, errors.Join(err, w.wire.conn.Close())
-	}
 	ctx, stop := context.WithCancel(ctx)
 	p := &probe{worker: w, stop: stop}
-	c := client.New(dev.API, key.APIKey, secret)
+	c := client.New(on.api, as.key, as.secret)
 	p.book, p.user = p.watch(ctx, c, "orderbook_delta"), p.watch(ctx, c, "user")
 	for _, l := range []*lookout{p.book, p.user} {
 		if err := l.ready(ctx); err != nil {

@@ -14,28 +14,24 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
-
-	"duplex/schemas"
 )
 
 // act is one kind of request of a mix.
 type act struct {
-	name   string
-	weight int
-	do     func(*mixer) (status int, answer []byte, err error)
+	name    string
+	weight  int
+	do      func(*mixer) (status int, answer []byte, err error)
+	command bool // it goes through the log
 }
 
 // mixes are what callers are like. Weights are of requests.
 var mixes = map[string][]act{
-	"maker":  {{"place", 10, (*mixer).rest}, {"cancel", 8, (*mixer).cancel}, {"decrease", 1, (*mixer).decrease}, {"orderbook", 1, (*mixer).book}},
-	"taker":  {{"place", 3, (*mixer).rest}, {"take", 6, (*mixer).take}, {"orderbook", 1, (*mixer).book}},
-	"cancel": {{"place", 10, (*mixer).rest}, {"cancel", 9, (*mixer).cancel}},
-	"read":   {{"orderbook", 5, (*mixer).book}, {"orders", 2, (*mixer).orders}, {"balance", 2, (*mixer).balance}, {"markets", 1, (*mixer).list}},
-	"agents": {{"tool get_orderbook", 4, (*mixer).toolBook}, {"tool preview_order", 2, (*mixer).toolPreview}, {"tool place_order", 2, (*mixer).toolPlace}, {"tool get_balance", 2, (*mixer).toolBalance}},
+	"maker":  {{"place", 10, (*mixer).rest, true}, {"cancel", 8, (*mixer).cancel, true}, {"decrease", 1, (*mixer).decrease, true}, {"orderbook", 1, (*mixer).book, false}},
+	"taker":  {{"place", 3, (*mixer).rest, true}, {"take", 6, (*mixer).take, true}, {"orderbook", 1, (*mixer).book, false}},
+	"cancel": {{"place", 10, (*mixer).rest, true}, {"cancel", 9, (*mixer).cancel, true}},
+	"read":   {{"orderbook", 5, (*mixer).book, false}, {"orders", 2, (*mixer).orders, false}, {"balance", 2, (*mixer).balance, false}, {"markets", 1, (*mixer).list, false}},
+	"agents": {{"tool get_orderbook", 4, (*mixer).toolBook, false}, {"tool preview_order", 2, (*mixer).toolPreview, false}, {"tool place_order", 2, (*mixer).toolPlace, true}, {"tool get_balance", 2, (*mixer).toolBalance, false}},
 }
 
 func init() { // full is a venue's day: all of them, on every market that trades
@@ -44,78 +40,131 @@ func init() { // full is a venue's day: all of them, on every market that trades
 	}
 }
 
-// mixer is one connection with an account of its own.
+// mixer is one connection that asks.
 type mixer struct {
-	wire    *wire
-	r       *rand.Rand
-	markets []uint32
-	most    int // markets at once
-	id      int
-	open    []string // order ids that may rest
-	sum     int      // of weights
-	acts    []act
+	wire  *wire
+	as    *trader
+	r     *rand.Rand
+	board *board
+	open  []string // order ids that may rest
+	sum   int      // of weights
+	acts  []act
+	said  *answers
 }
 
-// tally is what became of one kind of request. Latencies are in microseconds: in a
-// closed loop from when it was sent, in an open one from when it was due, so that a
-// stall counts for all whom it made late.
-type tally struct {
-	Name      string         `json:"operation"`
-	Count     int64          `json:"count"`
-	PerSecond float64        `json:"per_s"`
-	Failed    map[string]int `json:"failed,omitempty"` // by code
-	P50       int64          `json:"p50_us"`
-	P99       int64          `json:"p99_us"`
-	P999      int64          `json:"p999_us"`
-	Max       int64          `json:"max_us"`
-	times     *hdrhistogram.Histogram
+// crowd is all connections of a mix.
+type crowd struct {
+	board  *board
+	mixers []*mixer
+	taps   []*tap
+	said   *answers
 }
+
+const fullReaders = 8 // of the event lane, beside --mix full
 
 // mixed runs a mix over all connections.
-func (b *benchCmd) mixed(ctx context.Context, dev *schemas.DevFile, out io.Writer) error {
-	keys, err := b.accounts(ctx, dev)
+func (b *benchCmd) mixed(ctx context.Context, on *target, out io.Writer) error {
+	readers := 0
+	if b.Mix == "full" {
+		readers = fullReaders
+	}
+	if b.Readers != nil {
+		readers = *b.Readers
+	}
+	keys := on.accounts(b.Conns)
+	if readers < 0 || readers > connsAKey*keys {
+		return flagError{"readers", fmt.Errorf("0 to %d: %d keys have %d connections each", connsAKey*keys, keys, connsAKey)}
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	all, err := on.traders(ctx, b.Conns, slices.ContainsFunc(mixes[b.Mix], func(a act) bool { return a.command }))
 	if err != nil {
 		return err
 	}
-	markets, err := b.markets(dev)
+	c := &crowd{}
+	defer c.hangUp()
+	if err := c.open(ctx, b, on, all, readers); err != nil {
+		return err
+	}
+	begun := time.Now()
+	defer time.AfterFunc(b.Duration, end).Stop()
+	if err := c.run(ctx, end, b, begun); err != nil {
+		return err
+	}
+	r, err := c.result(time.Since(begun))
 	if err != nil {
 		return err
 	}
-	if b.Mix != "full" {
-		markets = markets[:1]
+	r.Mix, r.Asked, r.Accounts = b.Mix, b.Rate, keys
+	if b.JSON {
+		return json.NewEncoder(out).Encode(r)
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.Duration)
-	defer cancel()
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	var broke error
-	sums := map[string]*tally{}
-	var mixers []*mixer
-	for i := range b.Conns {
-		w, err := dialWire(dev, keys[i].APIKey, keys[i].Secret)
+	return r.print(out)
+}
+
+// open makes all connections.
+func (c *crowd) open(ctx context.Context, b *benchCmd, on *target, all []*trader, readers int) error {
+	w, err := on.dial(all[0])
+	if err != nil {
+		return err
+	}
+	c.board, err = newBoard(w, b.Mix != "full")
+	if err != nil {
+		return errors.Join(err, w.conn.Close())
+	}
+	c.said = newAnswers(mixes[b.Mix])
+	for i, as := range all {
+		w, err := on.dial(as)
 		if err != nil {
 			return err
 		}
-		defer w.conn.Close()
-		mixers = append(mixers, newMixer(w, markets, mixes[b.Mix], uint64(i)))
+		c.mixers = append(c.mixers, newMixer(w, as, c.board, mixes[b.Mix], c.said, uint64(i)))
 	}
-	begun := time.Now()
-	for i, m := range mixers {
+	for i := range readers {
+		t := newTap(on, all[i%len(all)], i%2 == 0) // every second one reads its account too
+		if err := t.open(ctx); err != nil {
+			return err
+		}
+		c.taps = append(c.taps, t)
+	}
+	return nil
+}
+
+// run lets them all go until ctx ends, or one of them cannot go on.
+func (c *crowd) run(ctx context.Context, end func(), b *benchCmd, begun time.Time) (broke error) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	let := func(one func() error) {
 		all.Go(func() {
-			mine, err := m.loop(ctx, b.schedule(i, begun))
-			mu.Lock()
-			defer mu.Unlock()
-			broke = errors.Join(broke, err)
-			for name, t := range mine {
-				add(sums, name, t)
+			if err := one(); err != nil {
+				mu.Lock()
+				broke = errors.Join(broke, err)
+				mu.Unlock()
+				end()
 			}
 		})
 	}
-	all.Wait()
-	if broke != nil {
-		return broke
+	for i, m := range c.mixers {
+		let(func() error { return m.loop(ctx, begun, b.schedule(i, begun)) })
 	}
-	return b.show(out, sums, time.Since(begun))
+	for _, t := range c.taps {
+		let(func() error { return t.run(ctx, begun) })
+	}
+	let(func() error { return c.board.run(ctx) })
+	all.Wait()
+	return broke
+}
+
+func (c *crowd) hangUp() {
+	if c.board != nil {
+		_ = c.board.wire.conn.Close() // the venue may have closed this or any other
+	}
+	for _, m := range c.mixers {
+		_ = m.wire.conn.Close()
+	}
+	for _, t := range c.taps {
+		t.hangUp()
+	}
 }
 
 // schedule tells when the n-th request of a connection is due; nil: as soon as the one
@@ -129,8 +178,8 @@ func (b *benchCmd) schedule(conn int, begun time.Time) func(n int) time.Time {
 	}
 }
 
-func newMixer(w *wire, markets []uint32, acts []act, seed uint64) *mixer {
-	m := &mixer{wire: w, r: rand.New(rand.NewPCG(seed, 7)), markets: markets, most: len(markets), acts: acts}
+func newMixer(w *wire, as *trader, on *board, acts []act, said *answers, seed uint64) *mixer {
+	m := &mixer{wire: w, as: as, r: rand.New(rand.NewPCG(seed, 7)), board: on, acts: acts, said: said}
 	for _, a := range acts {
 		m.sum += a.weight
 	}
@@ -147,8 +196,7 @@ func (m *mixer) draw() act {
 	panic("weights do not add up")
 }
 
-func (m *mixer) loop(ctx context.Context, due func(int) time.Time) (map[string]*tally, error) {
-	sums := map[string]*tally{}
+func (m *mixer) loop(ctx context.Context, begun time.Time, due func(int) time.Time) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		from := time.Now()
 		if due != nil {
@@ -158,28 +206,28 @@ func (m *mixer) loop(ctx context.Context, due func(int) time.Time) (map[string]*
 			case <-t.C:
 			case <-ctx.Done():
 				t.Stop()
-				return sums, nil
+				return nil
 			}
 		}
 		a := m.draw()
 		status, answer, err := a.do(m)
 		if err != nil {
-			return sums, fmt.Errorf("%s: %w", a.name, err)
+			return fmt.Errorf("%s: %w", a.name, err)
 		}
-		one := &tally{Failed: map[string]int{}, times: newTimes()}
-		if code := refusal(status, answer); code != "" {
-			one.Failed[code] = 1
-			if code == "market_not_trading" { // a round is over; the next ones are there
-				if err := m.look(); err != nil {
-					return sums, err
-				}
-			}
-		} else if err := one.times.RecordValue(time.Since(from).Microseconds()); err != nil {
-			return sums, err
+		at := moment{from: from.Sub(begun), here: time.Since(begun)}
+		code := refusal(status, answer)
+		switch {
+		case code == "market_not_trading": // a round is over; the next ones are there
+			m.open = m.open[:0]
+			m.board.stale.Store(true)
+		case code == "" && a.command:
+			at.seq = seqOf(answer)
 		}
-		add(sums, a.name, one)
+		if err := m.said.add(a.name, code, at); err != nil {
+			return err
+		}
 	}
-	return sums, nil
+	return nil
 }
 
 // refusal is the code of an answer that refuses, of either lane; "" if it does not.
@@ -192,65 +240,26 @@ func refusal(status int, answer []byte) string {
 	return cmp.Or(code, http.StatusText(status))
 }
 
-func add(sums map[string]*tally, name string, x *tally) {
-	t := sums[name]
-	if t == nil {
-		t = &tally{Name: name, Failed: map[string]int{}, times: newTimes()}
-		sums[name] = t
-	}
-	t.times.Merge(x.times)
-	for code, n := range x.Failed {
-		t.Failed[code] += n
-	}
+// seqOf is the seq of what a command did; 0 if it did not say.
+func seqOf(answer []byte) uint64 {
+	_, rest, _ := bytes.Cut(answer, []byte(`"seq":"`))
+	seq, _, _ := number(rest, `"`)
+	return seq
 }
 
-func (b *benchCmd) show(out io.Writer, sums map[string]*tally, d time.Duration) error {
-	total := &tally{Name: "all", Failed: map[string]int{}, times: newTimes()}
-	var list []*tally
-	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		list = append(list, sums[name])
-		add(map[string]*tally{"all": total}, "all", sums[name])
-	}
-	list = append(list, total)
-	for _, t := range list {
-		t.Count, t.PerSecond = t.times.TotalCount(), float64(t.times.TotalCount())/d.Seconds()
-		t.P50, t.P99, t.P999, t.Max = t.times.ValueAtQuantile(50), t.times.ValueAtQuantile(99), t.times.ValueAtQuantile(99.9), t.times.Max()
-	}
-	if b.JSON {
-		return json.NewEncoder(out).Encode(list)
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "operation\tcount\tper s\tp50 µs\tp99 µs\tp99.9 µs\tmax µs\trefused\t")
-	for _, t := range list {
-		var codes []string
-		for _, code := range slices.Sorted(maps.Keys(t.Failed)) {
-			codes = append(codes, fmt.Sprintf("%s %d", code, t.Failed[code]))
-		}
-		fmt.Fprintf(w, "%s\t%d\t%.0f\t%d\t%d\t%d\t%d\t%s\t\n", t.Name, t.Count, t.PerSecond, t.P50, t.P99, t.P999, t.Max, strings.Join(codes, ", "))
-	}
-	return w.Flush()
+func (m *mixer) market() uint32 {
+	trades := *m.board.trades.Load()
+	return trades[m.r.IntN(len(trades))]
 }
-
-// look takes the markets that trade now: as many as before, at most.
-func (m *mixer) look() error {
-	now, err := m.wire.trading()
-	if err == nil {
-		m.markets, m.open = now[:min(len(now), m.most)], m.open[:0]
-	}
-	return err
-}
-
-func (m *mixer) market() uint32 { return m.markets[m.r.IntN(len(m.markets))] }
 
 // order is a body; makers' ticks are the lower ones, where nobody meets them but takers.
 func (m *mixer) order(outcome string, tick int, more string) []byte {
-	m.id++
-	return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":%q,"tick":%d,"qty":5%s}`, m.id, m.market(), outcome, tick, more)
+	return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":%q,"tick":%d,"qty":5%s}`, m.as.ids.Add(1), m.market(), outcome, tick, more)
 }
 
 // rest quotes near the middle, and clears the account when it has many orders.
 func (m *mixer) rest() (int, []byte, error) {
-	if len(m.open) >= openOrders {
+	if len(m.open) >= m.as.room {
 		m.open = m.open[:0]
 		if status, answer, err := m.wire.send("DELETE", "/v1/portfolio/orders", nil); err != nil || status >= 300 {
 			return status, answer, err

@@ -22,7 +22,7 @@ func TestBench(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
 	}
-	if r.Orders == 0 || r.PerSecond == 0 || r.P50 == 0 || r.P99 < r.P50 || r.Frames == nil || r.Frames.Half.PerSecond == 0 || r.Frames.Idle.PerSecond != 0 {
+	if r.Conns != 2 || r.Accounts != 2 || r.Batch != 1 || r.Seconds < .3 || r.Orders == 0 || r.PerSecond == 0 || r.P50 == 0 || r.P99 < r.P50 || r.Frames == nil || r.Frames.Half.PerSecond == 0 || r.Frames.Idle.PerSecond != 0 {
 		t.Fatal(out)
 	}
 	for _, f := range []frameLags{r.Frames.Idle.Book, r.Frames.Idle.User, r.Frames.Half.Book, r.Frames.Half.User} {
@@ -37,13 +37,19 @@ func TestBench(t *testing.T) {
 	}{
 		{"bench --conns 2 --batch 3 --duration 200ms", 0, "frame after answer, idle: orderbook_delta p50 "},
 		{"bench --conns 2 --duration 200ms --no-frames --json", 0, `"p999_us":`},
-		{"bench --conns 3 --duration 300ms --mix full --json", 0, `"operation":"tool place_order"`},
 		{"bench --conns 2 --duration 300ms --mix taker", 0, "take "},
-		{"bench --conns 2 --duration 300ms --mix read --rate 200", 0, "orders "},
+		{"bench --conns 2 --duration 300ms --mix read --rate 200", 0, ", open loop, 200 requests/s asked"},
 		{"bench --mix nothing", 2, "--mix"},
 		{"bench --rate 5", 2, "--rate"},
+		{"bench --mix read --rate=-1", 2, "--rate"},
+		{"bench --mix read --rate NaN", 2, "--rate"},
+		{"bench --mix read --rate Inf", 2, "--rate"},
 		{"bench --conns 0", 2, "--conns"},
 		{"bench --batch 21", 2, "--batch"},
+		{"bench --duration 0s", 2, "--duration"},
+		{"bench --readers 1", 2, "--readers: they go with --mix"},
+		{"bench --mix full --readers=-1", 2, "--readers"},
+		{"bench --mix read --conns 2 --readers 41", 2, "--readers: 0 to 40"},
 	} {
 		code, out, errs := said(strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(out+errs, c.want) || strings.Contains(c.args, "no-frames") && strings.Contains(out, "frames") {
@@ -105,29 +111,112 @@ func TestLookout(t *testing.T) {
 	}
 }
 
-// Each mix is served, and what it cannot do is told by its code.
+// Each mix is served, and what it cannot do is told by its code. What readers are told
+// has no gap, and of each command's frames it is known when they came.
 func TestMixes(t *testing.T) {
 	p := start(t, t.TempDir(), "--no-maker", "--write-floor", "1000000", "--read-rate", "1000000")
 	devFileOf(t, p)
 	p.market(30*time.Second, func(schemas.Market) bool { return true })
 	for name, acts := range mixes {
-		code, out, errs := said("bench", "--mix", name, "--conns", "2", "--duration", "250ms", "--json")
-		var list []tally
-		if err := json.Unmarshal([]byte(out), &list); code != 0 || err != nil {
+		args := []string{"bench", "--mix", name, "--conns", "4", "--duration", "250ms", "--json"}
+		if name == "taker" {
+			args = append(args, "--readers", "2")
+		}
+		code, out, errs := said(args...)
+		var r mixResult
+		if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil {
 			t.Fatalf("%s: exit %d, %v: %s%s", name, code, err, out, errs)
 		}
-		total := list[len(list)-1]
-		if len(list) < 2 || len(list) > len(acts)+1 || total.Count == 0 || total.PerSecond == 0 || total.P50 == 0 || total.Max < total.P999 {
+		if r.Mix != name || r.Asked != 0 || r.Conns != 4 || r.Accounts != 4 || r.Rounds < 1 || r.Series < 1 || r.Seconds < .25 {
 			t.Errorf("%s: %s", name, out)
 		}
-		for _, x := range list {
+		if x := r.All; len(r.Operations) == 0 || len(r.Operations) > len(acts) || x.Count == 0 || x.PerSecond == 0 || x.P50 == 0 || x.Max < x.P999 || r.Commands.Count+r.Reads.Count != x.Count {
+			t.Errorf("%s: %s", name, out)
+		}
+		if (name == "read") != (r.Commands.Count == 0) || (name == "cancel") != (r.Reads.Count == 0) {
+			t.Errorf("%s: %d commands, %d reads", name, r.Commands.Count, r.Reads.Count)
+		}
+		sums := map[bool]int64{}
+		for _, x := range r.Operations {
+			sums[x.Command] += x.Count
 			for code := range x.Failed {
-				if code != "unknown_order" && code != "invalid_decrease" && code != "open_order_limit" {
+				if code != "unknown_order" && code != "invalid_decrease" && code != "open_order_limit" && code != "market_not_trading" {
 					t.Errorf("%s: %s was refused with %s", name, x.Name, code)
 				}
 			}
 		}
+		if sums[true] != r.Commands.Count || sums[false] != r.Reads.Count {
+			t.Errorf("%s: %v, but %d and %d", name, sums, r.Commands.Count, r.Reads.Count)
+		}
+		switch name {
+		case "full":
+			toReaders(t, r.Readers, fullReaders, out)
+		case "taker":
+			toReaders(t, r.Readers, 2, out)
+		default:
+			if r.Readers != nil {
+				t.Errorf("%s: %s", name, out)
+			}
+		}
 	}
+	code, out, errs := said("bench", "--mix", "full", "--conns", "3", "--duration", "250ms", "--readers", "1")
+	if code != 0 {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	for _, want := range []string{" tool place_order ", " commands ", " reads ", "after answer p50 µs", "\n  orderbook_delta ", " trade ", " user ", "1 readers; closes by code: none\n", " commands/s beside "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q:\n%s", want, out)
+		}
+	}
+}
+
+func toReaders(t *testing.T, r *readersHeard, conns int, out string) {
+	t.Helper()
+	if r == nil || r.Conns != conns || r.Count == 0 || r.PerSecond == 0 || r.Gaps != 0 || len(r.Closes) > 0 {
+		t.Fatal(out)
+	}
+	by, sum := map[string]*frameTally{}, int64(0)
+	for _, f := range r.Frames {
+		by[f.Type], sum = f, sum+f.Count
+	}
+	for _, typ := range []string{"orderbook_delta", "trade", "user"} {
+		f := by[typ]
+		if f == nil || f.Timed == 0 || f.Timed > f.Count || f.P50 == 0 || f.P99 < f.P50 || f.P999 < f.P99 || f.Max < f.P999 || f.AnswerP99 < f.AnswerP50 || f.AnswerP50 >= f.P50 {
+			t.Errorf("%s: %+v", typ, f)
+		}
+	}
+	if sum != r.Count || by["orderbook_snapshot"] != nil && by["orderbook_snapshot"].Timed > 0 {
+		t.Error(out)
+	}
+}
+
+// The full mix has fifty keys in all nine series, once those of a minute have begun.
+func TestLongFullMixOfNineSeries(t *testing.T) {
+	if !long() {
+		t.Skip("waits for a minute to begin: DX_LONG=1 go test ./cmd/dx -run TestLong")
+	}
+	p := start(t, t.TempDir(), "--no-maker", "--write-floor", "1000000", "--read-rate", "1000000")
+	devFileOf(t, p)
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		var l schemas.MarketList
+		p.must(p.account("reader"), "GET", "/v1/markets?status=trading", "", &l)
+		if len(l.Markets) == 9 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d markets trade", len(l.Markets))
+		}
+	}
+	code, out, errs := said("bench", "--mix", "full", "--conns", "50", "--duration", "3s", "--json")
+	var r mixResult
+	if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil {
+		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
+	}
+	if r.Series != 9 || r.Accounts != 50 || r.Commands.PerSecond < 100 {
+		t.Error(out)
+	}
+	toReaders(t, r.Readers, fullReaders, out)
+	p.stop()
 }
 
 // In an open loop what is late counts from when it was due: a server that stalls once
@@ -146,7 +235,7 @@ func TestOpenLoop(t *testing.T) {
 	served := 0
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	m := newMixer(nil, []uint32{1}, []act{{"x", 1, func(*mixer) (int, []byte, error) {
+	acts := []act{{"x", 1, func(*mixer) (int, []byte, error) {
 		switch served++; served {
 		case 1:
 			time.Sleep(100 * time.Millisecond) // the stall that is measured
@@ -154,18 +243,18 @@ func TestOpenLoop(t *testing.T) {
 			cancel()
 		}
 		return 200, nil, nil
-	}}}, 1)
-	sums, err := m.loop(ctx, func(n int) time.Time { return begun.Add(time.Duration(n) * 10 * time.Millisecond) })
-	if err != nil {
+	}, false}}
+	m := newMixer(nil, nil, nil, acts, newAnswers(acts), 1)
+	if err := m.loop(ctx, begun, func(n int) time.Time { return begun.Add(time.Duration(n) * 10 * time.Millisecond) }); err != nil {
 		t.Fatal(err)
 	}
-	late := 0
-	for _, bar := range sums["x"].times.Distribution() {
+	late, times := 0, m.said.by["x"].times
+	for _, bar := range times.Distribution() {
 		if bar.From >= 45_000 {
 			late += int(bar.Count)
 		}
 	}
 	if late < 5 {
-		t.Errorf("%d requests were late by half the stall, of %d", late, sums["x"].times.TotalCount())
+		t.Errorf("%d requests were late by half the stall, of %d", late, times.TotalCount())
 	}
 }

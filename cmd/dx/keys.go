@@ -41,7 +41,7 @@ func (r *rotateCmd) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	var done schemas.Resealed
-	if err := asOperator(ctx, &schemas.DevFile{Admin: r.Admin, OperatorToken: r.OperatorToken}, "/admin/master-key/rotate", string(body), &done); err != nil {
+	if err := asOperator(ctx, r.Admin, r.OperatorToken, "/admin/master-key/rotate", string(body), &done); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "a new master key is in force, and seals %d secrets\n", done.Resealed)

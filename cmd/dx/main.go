@@ -35,7 +35,7 @@ type cli struct {
 	Book       bookCmd                   `cmd:"" help:"Show a market's orderbook."`
 	Watch      watchCmd                  `cmd:"" help:"Print the event stream, a line a message."`
 	Top        topCmd                    `cmd:"" help:"Show the nine series, a book, its trades and the own orders on a terminal."`
-	Bench      benchCmd                  `cmd:"" help:"Load a dev venue and print what it does."`
+	Bench      benchCmd                  `cmd:"" help:"Load a venue on this machine and print what it does."`
 	Feeds      feedsCmd                  `cmd:"" help:"Watch or record the price sources."`
 	Evidence   evidenceCmd               `cmd:"" help:"Check why a round settled as it did."`
 	Verify     verifyCmd                 `cmd:"" help:"Replay a journal and check it whole."`
