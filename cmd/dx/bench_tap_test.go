@@ -246,7 +246,7 @@ func TestHeardBy(t *testing.T) {
 		t.Errorf("%+v", trade)
 	}
 	var out strings.Builder
-	if err := r.print(&out); err != nil || !strings.Contains(out.String(), "2 readers; closes by code: 1006 2, 4408 2\n") {
+	if err := r.print(&out); err != nil || !strings.Contains(out.String(), "readers: 2; closes by code: 1006 2, 4408 2\n") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	b, err := json.Marshal(r)

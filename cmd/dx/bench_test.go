@@ -163,7 +163,7 @@ func TestMixes(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
-	for _, want := range []string{" tool place_order ", " commands ", " reads ", "after answer p50 µs", "\n  orderbook_delta ", " trade ", " user ", "1 readers; closes by code: none\n", " commands/s beside "} {
+	for _, want := range []string{" tool place_order ", " commands ", " reads ", "after answer p50 µs", "\n  orderbook_delta ", " trade ", " user ", "readers: 1; closes by code: none\n", " commands/s beside "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q:\n%s", want, out)
 		}

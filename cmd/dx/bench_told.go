@@ -248,7 +248,7 @@ func (r *readersHeard) print(out io.Writer) error {
 	if closes == "" {
 		closes = "none"
 	}
-	_, err := fmt.Fprintf(out, "%d readers; closes by code: %s\n", r.Conns, closes)
+	_, err := fmt.Fprintf(out, "readers: %d; closes by code: %s\n", r.Conns, closes)
 	return err
 }
 
