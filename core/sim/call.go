@@ -11,26 +11,37 @@ import (
 	"duplex/core/journal"
 )
 
-// call is one command of a caller on its way.
+// call is a request of a caller on its way: a command for the engine, or what goes
+// through the lanes.
 type call struct {
 	n       int
-	cmd     core.Command
-	wire    string
+	cmds    []core.Command
+	wires   []string
+	request Request // nil: handed to the engine
 	receipt engine.Receipt
 	err     error
 	done    bool // set by the caller's goroutine
 	lost    bool // the venue went away before it ended
 }
 
-// submit sends a command; d is the caller's patience, 0 is without end. It returns
-// when the command waits in the queue.
-func (s *sim) submit(cmd core.Command, d time.Duration) *call {
-	wire, err := journal.AppendCommand(nil, cmd)
-	s.must(err)
+// called enters a call.
+func (s *sim) called(cmds ...core.Command) *call {
 	s.made++
-	c := &call{n: s.made, cmd: cmd, wire: string(wire)}
-	s.kept.sent[c.wire]++
+	c := &call{n: s.made, cmds: cmds}
+	for _, cmd := range cmds {
+		wire, err := journal.AppendCommand(nil, cmd)
+		s.must(err)
+		c.wires = append(c.wires, string(wire))
+		s.kept.sent[string(wire)]++
+	}
 	s.calls = append(s.calls, c)
+	return c
+}
+
+// submit hands a command to the engine; d is the caller's patience, 0 is without end.
+// It returns when the command waits in the queue.
+func (s *sim) submit(cmd core.Command, d time.Duration) *call {
+	c := s.called(cmd)
 	s.t.line("call %d %s", c.n, describe(cmd))
 	e := s.e
 	go func() {
@@ -59,25 +70,49 @@ func (s *sim) collect() {
 	s.calls = left
 }
 
+// ended notes what the caller of each command knows.
 func (s *sim) ended(c *call) {
-	switch {
-	case c.err == nil:
-		s.t.line("call %d is seq %d: %q", c.n, c.receipt.Stamp.Seq, c.receipt.Reject)
-		if c.receipt.Stamp.Seq > s.at.Seq {
-			s.fail("call %d was answered with seq %d, the last applied is %d", c.n, c.receipt.Stamp.Seq, s.at.Seq)
+	ends, err := s.ends(c)
+	if err != nil {
+		s.fail("call %d: %w", c.n, err)
+	}
+	for i, end := range ends {
+		switch end.How {
+		case Answered:
+			if s.t.line("call %d is seq %d: %q", c.n, end.Seq, end.Reject); end.Seq > s.at.Seq {
+				s.fail("call %d was answered with seq %d, the last applied is %d", c.n, end.Seq, s.at.Seq)
+			}
+			s.kept.answered[c.wires[i]]++
+			if end.Reject == core.OK {
+				s.work.answered(c.cmds[i], end.Seq)
+			}
+		case NotDone:
+			s.kept.refused[c.wires[i]]++
+		default:
+			s.res.Unknown++
 		}
-	case errors.Is(c.err, engine.ErrShed), errors.Is(c.err, engine.ErrUnknown), errors.Is(c.err, engine.ErrStopped):
-		s.t.line("call %d: %v", c.n, c.err)
+	}
+}
+
+func (s *sim) ends(c *call) ([]End, error) {
+	if c.request != nil {
+		return c.request.Ended(c.lost)
+	}
+	end := End{Answered, c.receipt.Stamp.Seq, c.receipt.Reject}
+	switch {
+	case c.lost:
+		return []End{{How: Unknown}}, nil
+	case c.err == nil:
+		return []End{end}, nil
+	case errors.Is(c.err, engine.ErrShed), errors.Is(c.err, engine.ErrStopped):
+		end = End{How: NotDone}
+	case errors.Is(c.err, engine.ErrUnknown):
+		end = End{How: Unknown}
 	default:
-		s.fail("call %d: %w", c.n, c.err)
+		return nil, c.err
 	}
-	if errors.Is(c.err, engine.ErrUnknown) {
-		s.res.Unknown++
-	}
-	s.kept.ended(c)
-	if c.err == nil && c.receipt.Reject == core.OK {
-		s.work.answered(c.cmd, c.receipt.Stamp.Seq)
-	}
+	s.t.line("call %d: %v", c.n, c.err)
+	return []End{end}, nil
 }
 
 // ledger counts commands by their bytes: sent, surely not done, answered, and
@@ -88,16 +123,6 @@ type ledger struct {
 
 func (l *ledger) init() {
 	l.sent, l.refused, l.answered, l.logged = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
-}
-
-func (l *ledger) ended(c *call) {
-	switch {
-	case !c.done || c.lost:
-	case c.err == nil:
-		l.answered[c.wire]++
-	case errors.Is(c.err, engine.ErrShed), errors.Is(c.err, engine.ErrStopped):
-		l.refused[c.wire]++
-	}
 }
 
 // settle asks that what was answered happened as often as it was answered, and what

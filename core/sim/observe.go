@@ -44,5 +44,12 @@ func (s *sim) happened(at core.Stamp, cmd core.Command) model.Outcome {
 	wire, err := journal.AppendCommand(nil, cmd)
 	s.must(err)
 	s.kept.logged[string(wire)]++
-	return s.model.Apply(at, cmd)
+	out := s.model.Apply(at, cmd)
+	if s.lanes != nil {
+		if accounts(cmd) && s.kept.sent[string(wire)] == 0 {
+			s.fail("seq %d: %s: nobody sent that", at.Seq, describe(cmd))
+		}
+		s.lanes.Happened(at, cmd, out, s.model)
+	}
+	return out
 }

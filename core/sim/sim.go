@@ -27,6 +27,8 @@ type Options struct {
 	Steps int       // of the simulation; default Steps
 	Dir   string    // for data directories, best in memory
 	Trace io.Writer // gets what happens, a line each; nil: nobody
+	// Lanes makes the way of callers to the venue; nil: they call the engine.
+	Lanes func(World) Lanes
 }
 
 // points are where a crash may come: behind what the log has done to its files, or
@@ -58,7 +60,7 @@ type sim struct {
 	t     *trace
 	res   Result
 	began time.Time
-	skew  time.Duration // of the venue's clock
+	skew  atomic.Int64 // of the venue's clock
 
 	life  int
 	gate  *gate
@@ -76,6 +78,10 @@ type sim struct {
 	calls []*call // not ended yet
 	made  int     // calls
 	kept  ledger
+
+	lanes   Lanes     // nil: callers call the engine
+	late    []Request // held back by the network
+	moments int64     // of the last request, in its millisecond
 }
 
 // failure is what a check panics with.
@@ -98,6 +104,9 @@ func Run(o Options) (res Result, err error) {
 	}
 	s := &sim{o: o, r: rand.New(rand.NewPCG(o.Seed, 0x5eed)), t: newTrace(o.Trace), began: time.Now(), gate: &gate{}, model: model.New()}
 	s.kept.init()
+	if o.Lanes != nil {
+		s.lanes = o.Lanes(World{Rand: rand.New(rand.NewPCG(o.Seed, 0x1a7e5)), Now: s.now, At: func() core.Stamp { return s.at }})
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			f, ok := p.(failure)
@@ -124,7 +133,7 @@ func Run(o Options) (res Result, err error) {
 const origin = 1_800_000_000 / 900 * 900 * core.NsPerSec
 
 // now is the venue's clock.
-func (s *sim) now() int64 { return origin + int64(time.Since(s.began)+s.skew) }
+func (s *sim) now() int64 { return origin + int64(time.Since(s.began)) + s.skew.Load() }
 
 // log is the log between the engine and the journal.
 type log struct {
@@ -185,13 +194,26 @@ func (s *sim) stop() {
 	for _, c := range s.calls {
 		c.lost = true
 	}
+	if s.lanes != nil {
+		s.lanes.Cut()
+		synctest.Wait()
+	}
 	s.gate.open()
 	s.e.Close(context.Background()) // its error is that of the fault
 	synctest.Wait()
-	s.e = nil
+	s.shut()
 	if err := s.disk.remove(); err != nil && s.disk.err == nil {
 		s.disk.err = err
 	}
+}
+
+// shut ends the lanes of an engine that has ended.
+func (s *sim) shut() {
+	if s.lanes != nil {
+		s.lanes.Close()
+		synctest.Wait()
+	}
+	s.e = nil
 }
 
 // restart starts the venue from what is found on disk, again and again if the fault
@@ -200,8 +222,7 @@ func (s *sim) restart(found image) {
 	s.collect()
 	s.stop()
 	for _, c := range s.calls {
-		s.kept.ended(c)
-		s.res.Unknown++
+		s.ended(c)
 	}
 	s.calls = nil
 	for {
@@ -223,6 +244,9 @@ func (s *sim) restart(found image) {
 		s.must(s.disk.remove())
 	}
 	s.f = s.e.Follow()
+	if s.lanes != nil {
+		s.lanes.Open(s.e)
+	}
 	s.recovered()
 }
 
@@ -258,8 +282,8 @@ func (s *sim) step(i int) {
 		s.snapshot()
 	}
 	if s.r.IntN(25) == 0 {
-		s.skew += []time.Duration{-3 * time.Second, -700 * time.Millisecond, 400 * time.Millisecond, 2 * time.Second, 9 * time.Second}[s.r.IntN(5)]
-		s.t.line("clock is off by %v", s.skew)
+		step := []time.Duration{-3 * time.Second, -700 * time.Millisecond, 400 * time.Millisecond, 2 * time.Second, 9 * time.Second}[s.r.IntN(5)]
+		s.t.line("clock is off by %v", time.Duration(s.skew.Add(int64(step))))
 	}
 	if s.r.IntN(4) == 0 {
 		s.settle()
@@ -390,6 +414,9 @@ func (s *sim) audit() {
 		}()
 		v.Audit()
 	})
+	if s.lanes != nil {
+		s.must(s.lanes.Look(s.at, s.model))
+	}
 }
 
 // finish ends a run in good order, and proves what is left on disk.
@@ -401,9 +428,14 @@ func (s *sim) finish() {
 	s.audit()
 	seq, hash, err := s.e.Hash()
 	s.must(err)
+	if s.lanes != nil {
+		s.must(s.lanes.Finish(s.at, s.model))
+		s.lanes.Cut()
+		synctest.Wait()
+	}
 	s.gate.open()
 	s.must(s.e.Close(context.Background()))
-	s.e = nil
+	s.shut()
 	proof, err := engine.Verify(s.disk.dir, nil)
 	s.must(err)
 	if proof.Seq < seq {

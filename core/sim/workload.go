@@ -71,6 +71,11 @@ func (s *sim) furnish() {
 	for _, cmd := range s.work.furnish() {
 		s.call(cmd)
 	}
+	if s.lanes != nil {
+		for _, cmd := range s.lanes.Furnish() {
+			s.call(cmd)
+		}
+	}
 	s.tick()
 	s.settle()
 	s.mend()
@@ -112,26 +117,33 @@ func (s *sim) act() {
 		patience = time.Duration(1+s.r.IntN(2000)) * time.Millisecond
 	}
 	switch n := s.r.IntN(20); {
+	case s.lanes != nil && n < 2 && s.overdue(patience):
+	case s.lanes != nil && n == 19:
+		s.send(w.batch(), patience)
 	case n == 0 && len(w.again) > 0:
-		s.submit(w.again[s.r.IntN(len(w.again))], patience)
+		s.send([]core.Command{w.again[s.r.IntN(len(w.again))]}, patience)
 	case n == 1:
 		w.later = append(w.later, w.draw())
 	case n < 4 && len(w.later) > 0:
 		i := s.r.IntN(len(w.later))
-		s.submit(w.later[i], patience)
+		s.send([]core.Command{w.later[i]}, patience)
 		w.later = append(w.later[:i], w.later[i+1:]...)
 	default:
 		cmd := w.draw()
 		if s.r.IntN(3) == 0 {
 			w.again = append(w.again, cmd)
 		}
-		s.submit(cmd, patience)
+		s.send([]core.Command{cmd}, patience)
 	}
 }
 
 // operate is an operator's action, among the requests of callers and often before
 // them in the same group.
 func (s *sim) operate() {
+	if s.lanes != nil && s.r.IntN(4) == 0 {
+		s.submit(s.lanes.Operate(), 0)
+		return
+	}
 	if cmd := s.work.operate(); cmd != nil {
 		s.submit(cmd, 0)
 	}
@@ -188,6 +200,21 @@ func (w *workload) draw() core.Command {
 	default:
 		return &core.RequestWithdrawal{User: w.user(), ClientID: fmt.Sprint("w", w.r.IntN(12)), Amount: core.Pips(w.r.IntN(4) * 9000), Destination: "bank"}
 	}
+}
+
+// batch draws placements or cancels of one account.
+func (w *workload) batch() (cmds []core.Command) {
+	u, cancels := w.user(), w.r.IntN(3) == 0
+	for range 1 + w.r.IntN(6) {
+		if cancels {
+			cmds = append(cmds, &core.CancelOrder{User: u, Order: w.order().order})
+			continue
+		}
+		c := w.place()
+		c.User = u
+		cmds = append(cmds, c)
+	}
+	return cmds
 }
 
 func (w *workload) place() *core.PlaceOrder {

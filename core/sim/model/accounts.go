@@ -25,6 +25,14 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	return core.OK
 }
 
+// revokeKey is about the door alone; of a key that is not the user's it does nothing.
+func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
+	if !v.known(c.User) {
+		return core.UnknownUser
+	}
+	return core.OK
+}
+
 func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
 	if !v.known(c.User) {
 		return core.UnknownUser

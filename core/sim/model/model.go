@@ -174,6 +174,8 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.proposePrice(c)
 	case *core.CreateKey:
 		return v.createKey(c)
+	case *core.RevokeKey:
+		return v.revokeKey(c)
 	case *core.Checkpoint:
 	default:
 		panic("a command the model does not know")

@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing/synctest"
+	"time"
+
+	"duplex/core"
+	"duplex/core/engine"
+	"duplex/core/sim/model"
+)
+
+// Lanes are the way of callers to the venue in a run that goes through its door: what
+// accounts command becomes requests, and what these are told is held against the
+// model. All but Request.Send is called with everything else at rest.
+type Lanes interface {
+	// Furnish gives the commands a venue needs before callers may come.
+	Furnish() []core.Command
+	// Operate gives an operator's next action that is about the door.
+	Operate() core.Command
+
+	// Open opens the door of a venue that has just started, Cut takes its connections
+	// away, and Close ends what is left when the engine has ended.
+	Open(e *engine.Engine)
+	Cut()
+	Close()
+
+	// Write makes one request of commands of one account.
+	Write(cmds []core.Command) Request
+	// Happened tells of each command that is in the log, in order, and what the model
+	// says came of it.
+	Happened(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue)
+	// Look reads what callers may, and holds it against the model.
+	Look(at core.Stamp, m *model.Venue) error
+	// Finish is asked last, with nothing under way: is anything still not accounted for?
+	Finish(at core.Stamp, m *model.Venue) error
+}
+
+// Request is one on its way. It is sent once.
+type Request interface {
+	String() string
+	// Commands are what may come of it in the log.
+	Commands() []core.Command
+	// Send ends when the caller is answered or gives up.
+	Send(ctx context.Context)
+	// Ended tells what the caller knows of each command; lost is that the venue went
+	// away before it was answered. The error is an answer that cannot be.
+	Ended(lost bool) ([]End, error)
+	// Copy is the same bytes, for another time.
+	Copy() Request
+}
+
+// End is what a caller knows of a command.
+type End struct {
+	How    How
+	Seq    uint64 // of an answered one
+	Reject core.Reject
+}
+
+// How a command ended for its caller.
+type How uint8
+
+const (
+	Unknown  How = iota
+	NotDone      // surely
+	Answered     // it is in the log
+)
+
+// World is what lanes are given of a run.
+type World struct {
+	Rand *rand.Rand // of the lanes alone
+	Now  func() int64
+	At   func() core.Stamp // of the last command seen applied
+}
+
+// send is one caller's request of commands. Through the lanes the network may hold it
+// back, or bring it once more.
+func (s *sim) send(cmds []core.Command, patience time.Duration) {
+	if s.lanes == nil {
+		for _, cmd := range cmds {
+			s.submit(cmd, patience)
+		}
+		return
+	}
+	r := s.lanes.Write(cmds)
+	if s.r.IntN(12) == 0 {
+		s.late = append(s.late, r)
+		return
+	}
+	s.deliver(r, patience)
+	if s.r.IntN(10) == 0 {
+		s.late = append(s.late, r.Copy())
+	}
+}
+
+// overdue delivers a request that was held back; false if there is none.
+func (s *sim) overdue(patience time.Duration) bool {
+	if len(s.late) == 0 {
+		return false
+	}
+	i := s.r.IntN(len(s.late))
+	r := s.late[i]
+	s.late = append(s.late[:i], s.late[i+1:]...)
+	s.deliver(r, patience)
+	return true
+}
+
+// deliver brings a request to the venue. It returns when the request waits, or has
+// ended.
+func (s *sim) deliver(r Request, patience time.Duration) {
+	s.moment()
+	c := s.called(r.Commands()...)
+	c.request = r
+	s.t.line("call %d %s", c.n, r)
+	go func() {
+		ctx, cancel := context.Background(), context.CancelFunc(func() {})
+		if patience > 0 {
+			ctx, cancel = context.WithTimeout(ctx, patience+giveUp)
+		}
+		defer cancel()
+		r.Send(ctx)
+		c.done = true
+	}()
+	synctest.Wait()
+	time.Sleep(1)
+	synctest.Wait()
+}
+
+// giveUp is where between two whole milliseconds callers give up.
+const giveUp = 250 * time.Microsecond
+
+// moment moves on to one at which nothing else happens: requests come at even
+// nanoseconds of a millisecond, each at its own, so that the time a request may take
+// ends at that of no other; the simulation acts at odd ones and at whole seconds.
+func (s *sim) moment() {
+	s.moments = (s.moments + 2) % int64(giveUp)
+	d := s.moments - int64(time.Since(s.began)%time.Millisecond)
+	if d <= 0 {
+		d += int64(time.Millisecond)
+	}
+	time.Sleep(time.Duration(d))
+	synctest.Wait()
+}
+
+// accounts tells whether only an account's request makes such a command.
+func accounts(cmd core.Command) bool {
+	switch cmd.(type) {
+	case *core.PlaceOrder, *core.CancelOrder, *core.CancelAll, *core.DecreaseOrder, *core.ArmDeadman, *core.DisarmDeadman, *core.Redeem, *core.RequestWithdrawal:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,220 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"duplex/core"
+	"duplex/core/sim/model"
+)
+
+// Look reads as callers do, and holds what they see against the model and the rows.
+func (d *door) Look(at core.Stamp, m *model.Venue) error {
+	if d.ledger.users == 0 || d.live(core.UserID(d.ledger.users), kinds[0]) == nil {
+		return d.faults.err() // there are no accounts yet, or the last has no key
+	}
+	l := look{d, at, m, core.UserID(1 + d.Rand.IntN(d.ledger.users)), core.MarketID(1 + d.Rand.IntN(6))}
+	for _, f := range []func() error{l.balance, l.deadman, l.positions, l.orders, l.fills, l.withdrawals, l.book, l.round, l.fees, l.settle} {
+		if d.Rand.IntN(3) == 0 {
+			continue
+		}
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return d.faults.err()
+}
+
+// Finish asks for everything that is not known yet.
+func (d *door) Finish(at core.Stamp, m *model.Venue) error {
+	l := look{d, at, m, 1, 1}
+	for len(d.asking) > 0 {
+		if err := l.settle(); err != nil {
+			return err
+		}
+	}
+	return d.faults.err()
+}
+
+// look is one read after the other at one seq.
+type look struct {
+	*door
+	at     core.Stamp
+	m      *model.Venue
+	user   core.UserID
+	market core.MarketID
+}
+
+// read asks by either lane, or by REST where there is no tool, and wants an answer as of
+// this seq, or a code. What REST alone has says its seq by itself, if at all.
+func (l *look) read(u core.UserID, tool, target string, args obj, code string, want obj) error {
+	f := form{tool: tool, method: "GET", target: target, args: args, status: 200, scope: core.ScopeRead, items: 1}
+	q := l.write(f, u, tool != "" && l.Rand.IntN(3) == 0)
+	q.Send(context.Background())
+	if q.reply == nil {
+		return fmt.Errorf("%s was not answered", q)
+	}
+	t, err := q.reply.read(q)
+	if err != nil {
+		return fmt.Errorf("%s: %w", q, err)
+	}
+	l.stats.Reads++
+	if q.must != "" {
+		q.told = t
+		_, err := q.refusedAsItMust()
+		return err
+	}
+	if want != nil && tool != "" {
+		want = with(want, "as_of_seq", str(l.at.Seq))
+	}
+	if t.code != code || code == "" && !reflect.DeepEqual(t.tree, want) {
+		return fmt.Errorf("%s is answered\n\t%q %s, it must be\n\t%q %s", q, t.code, encode(t.tree), code, encode(want))
+	}
+	return nil
+}
+
+// list reads a list whole, and wants these rows.
+func (l *look) list(tool, target, name string, rows []any) error {
+	if rows == nil {
+		rows = []any{}
+	}
+	return l.read(l.user, tool, target+"?limit=1000", obj{"limit": num(1000)}, "", obj{name: rows[:min(len(rows), 1000)], "cursor": ""})
+}
+
+func (l *look) balance() error {
+	cash, reserved := l.m.Balance(l.user)
+	return l.read(l.user, "get_balance", "/v1/portfolio/balance", obj{}, "", obj{"cash": str(cash), "reserved": str(reserved)})
+}
+
+func (l *look) deadman() error {
+	ms, deadline := l.m.Deadman(l.user)
+	return l.read(l.user, "", "/v1/portfolio/deadman", nil, "", obj{"armed": deadline != 0, "timeout_ms": num(ms), "deadline_ts": str(deadline)})
+}
+
+func (l *look) positions() error {
+	var rows []any
+	for id := core.MarketID(1); id <= 32; id++ {
+		if _, opened := l.m.Market(id); !opened {
+			continue
+		}
+		if p := l.m.Position(l.user, id); p.Yes+p.No > 0 {
+			rows = append(rows, obj{
+				"market_id": num(id), "generation": num(p.Generation), "round_number": str(p.Number), "yes_qty": num(p.Yes), "no_qty": num(p.No),
+				"yes_reserved": num(p.YesReserved), "no_reserved": num(p.NoReserved), "cost": str(p.Cost),
+			})
+		}
+	}
+	return l.list("list_positions", "/v1/portfolio/positions", "positions", rows)
+}
+
+// rowsOf are an account's orders that keep lets pass, newest first.
+func (l *look) rowsOf(u core.UserID, keep func(*row) bool) (rows []any) {
+	resting := l.m.Resting()
+	for _, r := range slices.Backward(l.ledger.accounts[u].rows) {
+		if !r.evicted && keep(r) {
+			rows = append(rows, r.tree(resting[r.id]))
+		}
+	}
+	return rows
+}
+
+func (l *look) orders() error {
+	return l.list("list_orders", orders, "orders", l.rowsOf(l.user, func(*row) bool { return true }))
+}
+
+func (l *look) fills() error {
+	var rows []any
+	for _, f := range slices.Backward(l.ledger.accounts[l.user].fills) {
+		rows = append(rows, f.tree())
+	}
+	if len(rows) > 1000 {
+		return nil // more than a page: the cursor is not foreseen
+	}
+	return l.list("list_fills", "/v1/portfolio/fills", "fills", rows)
+}
+
+func (l *look) withdrawals() error {
+	var rows []any
+	for _, w := range slices.Backward(l.ledger.accounts[l.user].wds) {
+		rows = append(rows, w.tree())
+	}
+	return l.list("list_withdrawals", "/v1/withdrawals", "withdrawals", rows)
+}
+
+// narrow is the grid (contract core, Prices and the book).
+var narrow = obj{"name": "narrow", "bands": []any{
+	obj{"from": num(100), "to": num(390), "step": num(10)}, obj{"from": num(400), "to": num(9600), "step": num(100)}, obj{"from": num(9610), "to": num(9990), "step": num(10)},
+}}
+
+func (l *look) book() error {
+	s, opened := l.m.Market(l.market)
+	target, args := fmt.Sprintf("/v1/markets/%d/orderbook", l.market), obj{"market_id": num(l.market)}
+	if !opened {
+		return l.read(l.user, "get_orderbook", target, args, "unknown_market", nil)
+	}
+	yes, no := []any{}, []any{}
+	for _, x := range l.m.Depth(l.market, true) {
+		yes = append(yes, []any{num(x.Tick), num(x.Qty)})
+	}
+	for _, x := range l.m.Depth(l.market, false) {
+		no = append(no, []any{num(10000 - x.Tick), num(x.Qty)})
+	}
+	return l.read(l.user, "get_orderbook", target, args, "", obj{"market_id": num(l.market), "generation": num(s.Generation), "tick_size": narrow, "yes": yes, "no": no})
+}
+
+func (l *look) round() error {
+	s, opened := l.m.Market(l.market)
+	target, args := fmt.Sprintf("/v1/rounds/%d", l.market), obj{"market_id": num(l.market)}
+	if !opened {
+		return l.read(l.user, "get_round", target, args, "round_not_found", nil)
+	}
+	want := obj{
+		"market_id": num(l.market), "status": s.Status.String(), "strike": str(uint64(s.Strike)), "settle_price": "0", "winner": any(nil), "yes_payout": num(0),
+		"fresh_source_count_at_freeze": num(s.FreshCount), "gen": num(s.Gen), "open_ts": str(s.OpenTs), "freeze_ts": str(s.FreezeTs), "resolve_ts": str(s.ResolveTs),
+		"round_number": str(s.Number), "generation": num(s.Generation), "category": num(s.Category), "twap_window_secs": num(s.Window), "paused": s.Paused,
+	}
+	if s.Gen > 0 {
+		want["settle_price"] = str(uint64(s.Settle))
+	}
+	if s.Status == core.Proposed || s.Status == core.Settled {
+		if want["winner"] = "no"; s.Winner == core.Yes {
+			want["winner"], want["yes_payout"] = "yes", num(100)
+		}
+	}
+	return l.read(l.user, "get_round", target, args, "", want)
+}
+
+func (l *look) fees() error {
+	f := l.ledger.fees
+	return l.read(l.user, "", "/v1/exchange/fees", nil, "", obj{"as_of_seq": str(l.at.Seq), "maker_rate": num(f.Maker), "taker_rate": num(f.Taker), "maker_rebate_pct": num(f.RebatePct), "referral_pct": num(f.ReferPct)})
+}
+
+// settle asks what became of a few placements that nobody was told of: each is there as
+// the log has it, or not at all.
+func (l *look) settle() error {
+	for range min(4, len(l.asking)) {
+		q := l.asking[0]
+		l.door.asking = l.asking[1:]
+		for _, cmd := range q.cmds {
+			c := cmd.(*core.PlaceOrder)
+			rows := l.rowsOf(c.User, func(r *row) bool { return r.ClientID == c.ClientID })
+			if rows == nil {
+				rows = []any{}
+			}
+			if len(rows) > 1 && c.ClientID != 0 {
+				return fmt.Errorf("order %d of user %d is there %d times", c.ClientID, c.User, len(rows))
+			}
+			if l.stats.Found++; len(rows) == 0 {
+				l.stats.Found--
+				l.stats.Missing++
+			}
+			target, args := fmt.Sprintf("%s?client_order_id=%d&limit=1000", orders, c.ClientID), obj{"client_order_id": str(c.ClientID), "limit": num(1000)}
+			if err := l.read(c.User, "list_orders", target, args, "", obj{"orders": rows, "cursor": ""}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"testing/synctest"
+
+	"go.etcd.io/etcd/server/v3/storage/wal"
+
+	deep "duplex/core/sim"
+)
+
+var (
+	seeds = flag.Uint64("seeds", 6, "how many seeds to run")
+	first = flag.Uint64("first", 1, "the first of them")
+	seed  = flag.Uint64("seed", 0, "run this one alone and print what happens")
+	steps = flag.Int("steps", deep.Steps, "turns of each run")
+)
+
+// Small segments are filled, begun and trimmed all the time.
+func TestMain(m *testing.M) {
+	wal.SegmentSizeBytes = 16 << 10
+	os.Exit(m.Run())
+}
+
+// run simulates one seed in a bubble of its own. A test may get hold of the door.
+func run(t *testing.T, seed uint64, steps int, to io.Writer, tune ...func(*door)) (res deep.Result, d *door, err error) {
+	dir, err := os.MkdirTemp("/dev/shm", "sim")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	defer os.RemoveAll(dir)
+	synctest.Test(t, func(*testing.T) {
+		res, err = deep.Run(deep.Options{Seed: seed, Steps: steps, Dir: dir, Trace: to, Lanes: func(w deep.World) deep.Lanes {
+			d = newDoor(w, seed)
+			for _, f := range tune {
+				f(d)
+			}
+			return d
+		}})
+	})
+	return res, d, err
+}
+
+func TestSeeds(t *testing.T) {
+	if *seed != 0 {
+		res, d, err := run(t, *seed, *steps, os.Stdout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%+v, %+v", res, d.stats)
+		return
+	}
+	var sum deep.Result
+	var all stats
+	all.NotDone = map[string]int{}
+	for s := *first; s < *first+*seeds; s++ {
+		res, d, err := run(t, s, *steps, nil)
+		if err != nil {
+			t.Fatalf("%v\n\tgo test ./lanes/sim -run Seeds -seed %d -steps %d", err, s, *steps)
+		}
+		sum.Commands += res.Commands
+		sum.Crashes += res.Crashes
+		all.add(&d.stats)
+	}
+	t.Logf("%d seeds: %d commands, %d crashes, %d lives", *seeds, sum.Commands, sum.Crashes, all.Lives)
+	t.Logf("%d requests by REST, %d by tool, %d of them batches, %d brought again by the network", all.REST, all.Tool, all.Batches, all.Again)
+	t.Logf("%d commands answered, %d of them accepted; %d repeats given the first answer", all.Answered, all.Accepted, all.Repeats)
+	t.Logf("%d answers lost, %d outcomes unknown, %d bodies cut; surely not done: %v", all.Silent, all.Unknown, all.Cut, all.NotDone)
+	t.Logf("%d placements asked for: %d there, %d not; %d reads", all.Found+all.Missing, all.Found, all.Missing, all.Reads)
+}
+
+func (s *stats) add(x *stats) {
+	for _, p := range [][2]*int{
+		{&s.REST, &x.REST}, {&s.Tool, &x.Tool}, {&s.Batches, &x.Batches}, {&s.Answered, &x.Answered}, {&s.Accepted, &x.Accepted}, {&s.Silent, &x.Silent},
+		{&s.Unknown, &x.Unknown}, {&s.Cut, &x.Cut}, {&s.Repeats, &x.Repeats}, {&s.Again, &x.Again}, {&s.Reads, &x.Reads}, {&s.Found, &x.Found},
+		{&s.Missing, &x.Missing}, {&s.Lives, &x.Lives},
+	} {
+		*p[0] += *p[1]
+	}
+	for code, n := range x.NotDone {
+		s.NotDone[code] += n
+	}
+}
+
+func TestSeedReproducesARun(t *testing.T) {
+	for s := uint64(1); s <= 3; s++ {
+		a, d, err := run(t, s, 100, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, e, err := run(t, s, 100, nil)
+		if err != nil || a != b || fmt.Sprint(d.stats) != fmt.Sprint(e.stats) {
+			t.Fatalf("seed %d went %+v %+v and %+v %+v, %v", s, a, d.stats, b, e.stats, err)
+		}
+	}
+}
