@@ -93,6 +93,52 @@ func TestNothingBehindARevocation(t *testing.T) {
 	}
 }
 
+// What stood behind a revocation that the log failed on was surely not done; that the
+// key is revoked nobody may be told, for the start after it may not know of it.
+func TestRevocationThatFailed(t *testing.T) {
+	e, h := heldEngine(t, 64)
+	a := keyed(t, e, "a")
+	h.mu.Lock()
+	h.took = make(chan struct{})
+	ctx := context.Background()
+	answers := make(chan error)
+	go func() {
+		_, err := e.Submit(ctx, &core.Deposit{User: 1, DepositID: "before", Amount: 1})
+		answers <- err
+	}()
+	<-h.took // the next ones share a group
+	go func() {
+		_, err := e.Submit(ctx, &core.RevokeKey{User: 1, Key: "a"})
+		answers <- err
+	}()
+	for e.Depth() < 1 {
+		time.Sleep(time.Millisecond) // it waits in the queue; nothing signals that it does
+	}
+	behind := make(chan error)
+	go func() {
+		_, err := e.SubmitBy(ctx, a, buy(1, 1, core.Yes, 4000, 1))
+		behind <- err
+	}()
+	for e.Depth() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	h.mu.Unlock()
+	if err := <-answers; err != nil {
+		t.Fatal(err)
+	}
+	h.mu.Lock()
+	h.fail = errors.New("disk is gone")
+	h.mu.Unlock()
+	<-h.took
+	if err := <-behind; !errors.Is(err, ErrShed) {
+		t.Errorf("behind it: %v", err)
+	}
+	if err := <-answers; !errors.Is(err, ErrUnknown) {
+		t.Errorf("the revocation: %v", err)
+	}
+	<-e.Stopped()
+}
+
 // A revocation that names a key of somebody else takes nothing from it.
 func TestRevocationOfAForeignKey(t *testing.T) {
 	e, _ := heldEngine(t, 64)

@@ -301,7 +301,10 @@ func (e *Engine) await(ctx context.Context, g *group, r *request) (Receipt, erro
 			return Receipt{}, ErrUnknown
 		}
 	}
-	if r.err != nil {
+	switch {
+	case r.err != nil && g.err != nil: // the revocation before it may be gone
+		return Receipt{}, e.refused(ErrShed)
+	case r.err != nil:
 		return Receipt{}, r.err
 	}
 	return r.receipt, g.err
