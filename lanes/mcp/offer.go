@@ -42,7 +42,7 @@ func offer[In, Out any](l *Lane, op *tools.Op[In, Out]) *tool {
 			return arguing(arguments, into)
 		})
 		if err != nil {
-			return l.refused(c, t, in, err)
+			return l.refused(c, t, spoken(in, arguments, op.Once && l.gate.ReplayGuard), err)
 		}
 		b, err := gate.Encode(&out)
 		if err != nil { // our own types always encode; text from outside was checked
@@ -84,6 +84,20 @@ func arguing(arguments jsontext.Value, in any) error {
 		p.SetDefault(listSize)
 	}
 	return nil
+}
+
+// spoken is what a refused call asked for; nil where it was refused before it was read.
+// A repeat that the door knows is not read at all, and is taught what the first was.
+func spoken[In any](in *In, arguments jsontext.Value, repeat bool) any {
+	switch {
+	case in != nil:
+		return in
+	case !repeat:
+		return nil
+	}
+	in = new(In)
+	_ = arguing(arguments, in) // its fault is the first answer's
+	return in
 }
 
 // listTools shows the tools that the key may call.
