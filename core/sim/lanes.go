@@ -17,7 +17,7 @@ import (
 type Lanes interface {
 	// Furnish gives the commands a venue needs before callers may come.
 	Furnish() []core.Command
-	// Operate gives an operator's next action that is about the door.
+	// Operate gives an operator's action that is about the door; nil: not now.
 	Operate() core.Command
 
 	// Open opens the door of a venue that has just started, Cut takes its connections
@@ -99,7 +99,7 @@ func (s *sim) overdue(patience time.Duration) bool {
 	if len(s.late) == 0 {
 		return false
 	}
-	i := s.r.IntN(len(s.late))
+	i := max(0, len(s.late)-1-s.r.IntN(4))
 	r := s.late[i]
 	s.late = append(s.late[:i], s.late[i+1:]...)
 	s.deliver(r, patience)

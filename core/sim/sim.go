@@ -267,6 +267,11 @@ func (s *sim) step(i int) {
 	if s.r.IntN(8) == 0 {
 		s.operate()
 	}
+	if s.lanes != nil && s.r.IntN(2) == 0 {
+		if cmd := s.lanes.Operate(); cmd != nil {
+			s.submit(cmd, 0)
+		}
+	}
 	if s.r.IntN(12) == 0 {
 		s.slow = time.Duration(s.r.IntN(3000))*time.Millisecond + 500*time.Microsecond
 	}

@@ -117,7 +117,7 @@ func (s *sim) act() {
 		patience = time.Duration(1+s.r.IntN(2000)) * time.Millisecond
 	}
 	switch n := s.r.IntN(20); {
-	case s.lanes != nil && n < 2 && s.overdue(patience):
+	case s.lanes != nil && n < 5 && s.overdue(patience):
 	case s.lanes != nil && n == 19:
 		s.send(w.batch(), patience)
 	case n == 0 && len(w.again) > 0:
@@ -140,10 +140,6 @@ func (s *sim) act() {
 // operate is an operator's action, among the requests of callers and often before
 // them in the same group.
 func (s *sim) operate() {
-	if s.lanes != nil && s.r.IntN(4) == 0 {
-		s.submit(s.lanes.Operate(), 0)
-		return
-	}
 	if cmd := s.work.operate(); cmd != nil {
 		s.submit(cmd, 0)
 	}

@@ -116,7 +116,7 @@ func (d *door) Furnish() (cmds []core.Command) {
 	return cmds
 }
 
-// Operate makes a key that is missing, or revokes one or all of an account.
+// Operate makes a key that is missing, or now and then revokes one or all of an account.
 func (d *door) Operate() core.Command {
 	for u := core.UserID(1); int(u) <= d.ledger.users; u++ {
 		for _, s := range kinds {
@@ -124,6 +124,9 @@ func (d *door) Operate() core.Command {
 				return d.create(u, s)
 			}
 		}
+	}
+	if d.Rand.IntN(8) > 0 {
+		return nil
 	}
 	u := core.UserID(1 + d.Rand.IntN(d.ledger.users))
 	c := &core.RevokeKey{User: u}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -478,7 +479,7 @@ func (q *request) Ended(lost bool) ([]deep.End, error) {
 	}
 	t, err := q.reply.read(q)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, d.faults.err())
 	}
 	q.told, q.known = t, true
 	if q.fate == stalled {
