@@ -31,6 +31,9 @@ type door struct {
 	guard bool // each signature is good once
 	stats stats
 
+	spoil func(*request, *reply) // a test's hand on the answers; nil: none
+	lie   func(*gate.Gate)       // and on the door
+
 	net    *network
 	server *http.Server
 	agents *mcp.Lane
@@ -125,7 +128,7 @@ func (d *door) Operate() core.Command {
 			}
 		}
 	}
-	if d.Rand.IntN(8) > 0 {
+	if d.Rand.IntN(16) > 0 {
 		return nil
 	}
 	u := core.UserID(1 + d.Rand.IntN(d.ledger.users))
@@ -181,6 +184,9 @@ func (d *door) Open(e *engine.Engine) {
 	}
 	g := gate.New(&tools.Venue{Engine: e, Terms: d.terms(), Funds: tools.Ledger{}}, vault, slog.New(&d.faults))
 	g.ReplayGuard = d.guard
+	if d.lie != nil {
+		d.lie(g)
+	}
 	routes := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { g.Fail(w, err) })
 	rest.Mount(routes, g, "sim")
 	d.agents = mcp.Mount(routes, g, "sim")

@@ -70,6 +70,7 @@ type request struct {
 	arrived bool
 	gaveUp  bool     // the caller did, or the network was cut
 	must    string   // what the door must refuse it with
+	why     string   // of several reasons
 	wait    int64    // ms, with that
 	first   *request // whose answer it must be given
 	reply   *reply   // nil: none came
@@ -403,8 +404,13 @@ func (q *request) Send(ctx context.Context) {
 	case severed:
 		return
 	case slow:
-		time.Sleep(q.pause)
-		if q.gaveUp = ctx.Err() != nil || net.gone(); q.gaveUp {
+		select {
+		case <-time.After(q.pause):
+		case <-ctx.Done():
+			q.gaveUp = true
+			return
+		case <-net.over:
+			q.gaveUp = true
 			return
 		}
 	}
@@ -415,7 +421,9 @@ func (q *request) Send(ctx context.Context) {
 			return
 		}
 	}
-	q.reply = receive(conn)
+	if q.reply = receive(conn); q.reply != nil && q.d.spoil != nil {
+		q.d.spoil(q, q.reply)
+	}
 	q.gaveUp = ctx.Err() != nil || net.gone()
 }
 
@@ -426,8 +434,12 @@ func (d *door) arrives(q *request) {
 	defer d.mu.Unlock()
 	q.arrived = true
 	k := d.keys[q.key.id]
-	if !d.timely(q.ms) || k == nil || k.revoked {
-		q.must = "unauthorized"
+	switch {
+	case !d.timely(q.ms):
+		q.must, q.why = "unauthorized", "of another time"
+		return
+	case k == nil || k.revoked:
+		q.must, q.why = "unauthorized", "no such key"
 		return
 	}
 	writes := q.form.bucket != tools.Read
@@ -437,7 +449,7 @@ func (d *door) arrives(q *request) {
 	}
 	switch {
 	case d.guard && first != nil && !q.form.once:
-		q.must = "unauthorized"
+		q.must, q.why = "unauthorized", "spent"
 		return
 	case q.form.once:
 		q.first = first
@@ -531,7 +543,7 @@ func (q *request) refusedAsItMust() ([]deep.End, error) {
 	if off := t.wait - q.wait; off < -1 || off > 1 { // the limiter computes in floats
 		return nil, fmt.Errorf("rate_limited for %d ms, tokens come in %d", t.wait, q.wait)
 	}
-	q.d.stats.NotDone[t.code]++
+	q.d.stats.NotDone[strings.TrimSpace(t.code+" "+q.why)]++
 	return q.all(deep.NotDone), nil
 }
 
