@@ -140,10 +140,10 @@ var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 		if err != nil {
 			return schemas.Decreased{}, err
 		}
-		if r.Reject == core.UnknownOrder && v.owns(who.User, c.Order) {
+		if r.Reject == core.UnknownOrder && v.owned(who.User, c.Order, r.Stamp.Seq) {
 			return schemas.Decreased{}, core.InvalidDecrease // it was live once, and is over
 		}
-		return decreased(in.OrderID, r, v.filledBefore(who.User, c.Order))
+		return decreased(in.OrderID, r, v.filledBefore(who.User, c.Order, r.Stamp.Seq))
 	},
 }
 
@@ -302,18 +302,31 @@ func orderOf(o *view.Order, id *schemas.U64) schemas.Order {
 	return out
 }
 
-// owns tells whether an order is or was the account's.
-func (v *Venue) owns(u core.UserID, id core.OrderID) (ok bool) {
-	v.Engine.Read(func(_ *venue.Venue, w *view.View) { ok = w.Order(u, id) != nil })
+// owned tells whether an order was the account's before a seq. By the time a command is
+// answered its whole group has happened, and that may have made the order.
+func (v *Venue) owned(u core.UserID, id core.OrderID, seq uint64) (ok bool) {
+	v.Engine.Read(func(_ *venue.Venue, w *view.View) { ok = w.Order(u, id) != nil && uint64(id) < seq })
 	return ok
 }
 
-// filledBefore tells whether an order has filled in part, which is the status it
-// keeps through a decrease.
-func (v *Venue) filledBefore(u core.UserID, id core.OrderID) (ok bool) {
+// filledBefore tells whether an order had filled in part at a seq, which is the status
+// it keeps through a decrease: what it has filled, less what came since.
+func (v *Venue) filledBefore(u core.UserID, id core.OrderID, seq uint64) (ok bool) {
 	v.Engine.Read(func(_ *venue.Venue, w *view.View) {
 		o := w.Order(u, id)
-		ok = o != nil && o.Filled > 0
+		if o == nil {
+			return
+		}
+		filled := o.Filled
+		for _, f := range w.Fills(u, 0) {
+			if f.Seq < seq {
+				break
+			}
+			if f.Order == id {
+				filled -= f.Qty
+			}
+		}
+		ok = filled > 0
 	})
 	return ok
 }
