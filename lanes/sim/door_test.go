@@ -77,6 +77,7 @@ type key struct {
 	user    core.UserID
 	scopes  core.Scopes
 	revoked bool
+	gone    uint64 // the seq it was revoked at
 }
 
 // kinds are the keys an account has: one for all, one that cannot take money out, one
@@ -150,7 +151,7 @@ func (d *door) live(u core.UserID, s core.Scopes) *key {
 }
 
 // turned takes in what is in the log about keys.
-func (d *door) turned(cmd core.Command) {
+func (d *door) turned(at core.Stamp, cmd core.Command) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch c := cmd.(type) {
@@ -158,8 +159,8 @@ func (d *door) turned(cmd core.Command) {
 		d.keys[c.Key] = &key{id: c.Key, secret: secretOf(c.Key), user: c.User, scopes: c.Scopes}
 	case *core.RevokeKey:
 		for _, k := range d.keys {
-			if k.user == c.User && (c.Key == "" || c.Key == k.id) {
-				k.revoked = true
+			if k.user == c.User && !k.revoked && (c.Key == "" || c.Key == k.id) {
+				k.revoked, k.gone = true, at.Seq
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func wireOf(cmd core.Command) string {
 func (d *door) Happened(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue) {
 	l := &d.ledger
 	if out.Reject == core.OK {
-		d.turned(cmd)
+		d.turned(at, cmd)
 		l.turned(at, cmd)
 	}
 	e := &entry{at: at, cmd: cmd, reject: out.Reject}

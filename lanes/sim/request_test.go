@@ -611,6 +611,9 @@ func (d *door) end(q *request, cmd core.Command, code string, tree obj, since ui
 	if err != nil {
 		return deep.End{}, err
 	}
+	if k := d.keys[q.key.id]; k.revoked && k.gone < e.at.Seq {
+		return deep.End{}, fmt.Errorf("it is seq %d, behind the revocation of its key at %d", e.at.Seq, k.gone)
+	}
 	if d.stats.Answered++; e.reject == core.OK {
 		d.stats.Accepted++
 	}
