@@ -50,8 +50,9 @@ func (s *sim) submit(cmd core.Command, d time.Duration) *call {
 			ctx, cancel = context.WithTimeout(ctx, d+time.Duration(c.n))
 		}
 		defer cancel()
-		c.receipt, c.err = e.Submit(ctx, cmd)
-		c.done = true
+		receipt, err := e.Submit(ctx, cmd)
+		s.woken()
+		c.receipt, c.err, c.done = receipt, err, true
 	}()
 	synctest.Wait()
 	return c

@@ -120,11 +120,11 @@ func (s *sim) deliver(r Request, patience time.Duration) {
 		}
 		defer cancel()
 		r.Send(ctx)
+		s.woken()
 		c.done = true
 	}()
 	synctest.Wait()
-	time.Sleep(time.Nanosecond)
-	synctest.Wait()
+	s.sleep(time.Nanosecond)
 }
 
 // giveUp is where between two whole milliseconds callers give up.
@@ -139,8 +139,7 @@ func (s *sim) moment() {
 	if d <= 0 {
 		d += int64(time.Millisecond)
 	}
-	time.Sleep(time.Duration(d))
-	synctest.Wait()
+	s.sleep(time.Duration(d))
 }
 
 // accounts tells whether only an account's request makes such a command.

@@ -79,6 +79,8 @@ type sim struct {
 	made  int     // calls
 	kept  ledger
 
+	rests atomic.Int64 // see sleep
+
 	lanes   Lanes     // nil: callers call the engine
 	late    []Request // held back by the network
 	moments int64     // of the last request, in its millisecond
@@ -147,6 +149,7 @@ func (l *log) Propose(g journal.Group) error {
 	if d := l.s.slow; d > 0 {
 		l.s.slow = 0
 		time.Sleep(d)
+		l.s.woken()
 	}
 	l.s.sent = bytes.Clone(g.Body)
 	return l.File.Propose(g)
@@ -199,6 +202,7 @@ func (s *sim) stop() {
 		synctest.Wait()
 	}
 	s.gate.open()
+	s.rests.Add(1)
 	s.e.Close(context.Background()) // its error is that of the fault
 	synctest.Wait()
 	s.shut()
@@ -298,11 +302,22 @@ func (s *sim) step(i int) {
 	s.pass([]time.Duration{0, time.Millisecond, 40 * time.Millisecond, 300 * time.Millisecond, time.Second, 2 * time.Second}[s.r.IntN(6)])
 }
 
+// sleep lets others act, at times of their own. All that the simulation did before is
+// there for them, once they say that they are woken: time in a bubble passes only while
+// everybody waits, which the race detector does not know.
+func (s *sim) sleep(d time.Duration) {
+	s.rests.Add(1)
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (s *sim) woken() { s.rests.Load() }
+
 // pass lets time pass; index ticks come with every second.
 func (s *sim) pass(d time.Duration) {
 	for d > 0 {
 		hop := min(d, time.Second-time.Since(s.began)%time.Second)
-		time.Sleep(hop)
+		s.sleep(hop)
 		d -= hop
 		if time.Since(s.began)%time.Second == 0 {
 			s.tick()
@@ -439,6 +454,7 @@ func (s *sim) finish() {
 		synctest.Wait()
 	}
 	s.gate.open()
+	s.rests.Add(1)
 	s.must(s.e.Close(context.Background()))
 	s.shut()
 	proof, err := engine.Verify(s.disk.dir, nil)

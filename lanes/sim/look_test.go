@@ -56,7 +56,7 @@ func (l *look) read(u core.UserID, tool, target string, args obj, code string, w
 	if q.reply == nil {
 		return fmt.Errorf("%s was not answered", q)
 	}
-	t, err := q.reply.read(q)
+	t, err := q.heard()
 	if err != nil {
 		return fmt.Errorf("%s: %w", q, err)
 	}

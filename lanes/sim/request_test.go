@@ -421,9 +421,7 @@ func (q *request) Send(ctx context.Context) {
 			return
 		}
 	}
-	if q.reply = receive(conn); q.reply != nil && q.d.spoil != nil {
-		q.d.spoil(q, q.reply)
-	}
+	q.reply = receive(conn)
 	q.gaveUp = ctx.Err() != nil || net.gone()
 }
 
@@ -489,7 +487,7 @@ func (q *request) Ended(lost bool) ([]deep.End, error) {
 	if q.reply == nil {
 		return q.unanswered()
 	}
-	t, err := q.reply.read(q)
+	t, err := q.heard()
 	if err != nil {
 		return nil, errors.Join(err, d.faults.err())
 	}
@@ -513,6 +511,14 @@ func (q *request) Ended(lost bool) ([]deep.End, error) {
 		return q.unknown(), nil
 	}
 	return ends, nil
+}
+
+// heard reads the answer, after a test had its hand on it.
+func (q *request) heard() (told, error) {
+	if q.d.spoil != nil {
+		q.d.spoil(q, q.reply)
+	}
+	return q.reply.read(q)
 }
 
 // unanswered is the end of a request that got no answer.
