@@ -24,6 +24,7 @@ func (e *Engine) screen(g *group) {
 		}
 		if r.key != nil && e.revoked(r.key) {
 			r.err = ErrRevoked
+			r.state.Store(screened)
 			continue
 		}
 		kept = append(kept, r)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -137,6 +138,44 @@ func TestRevocationThatFailed(t *testing.T) {
 		t.Errorf("the revocation: %v", err)
 	}
 	<-e.Stopped()
+}
+
+// Whose time runs out while a revocation ahead of its command is with the log was
+// surely not done: the command never was.
+func TestTimeRunsOutBehindARevocation(t *testing.T) {
+	e, h := heldEngine(t, 64)
+	defer mustClose(t, e)
+	a := keyed(t, e, "a")
+	h.mu.Lock()
+	h.took = make(chan struct{})
+	ctx := context.Background()
+	var before, all sync.WaitGroup
+	before.Go(func() { do(t, e, &core.Deposit{User: 1, DepositID: "before", Amount: 1}) })
+	<-h.took // the next ones share a group
+	all.Go(func() { do(t, e, &core.RevokeKey{User: 1, Key: "a"}) })
+	for e.Depth() < 1 {
+		time.Sleep(time.Millisecond) // it waits in the queue; nothing signals that it does
+	}
+	short, cancel := context.WithCancel(ctx)
+	behind := make(chan error)
+	go func() {
+		_, err := e.SubmitBy(short, a, buy(1, 1, core.Yes, 4000, 1))
+		behind <- err
+	}()
+	for e.Depth() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	h.mu.Unlock()
+	before.Wait()
+	h.mu.Lock()
+	<-h.took // the revocation's group is with the log
+	cancel()
+	if err := <-behind; !errors.Is(err, ErrShed) {
+		t.Errorf("behind it: %v", err)
+	}
+	h.took = nil
+	h.mu.Unlock()
+	all.Wait()
 }
 
 // A revocation that names a key of somebody else takes nothing from it.

@@ -58,7 +58,7 @@ type request struct {
 	cmd     core.Command
 	key     *core.Key     // it was sent with; nil: none
 	wire    []byte        // as the log keeps it
-	state   atomic.Uint32 // waiting, taken or given up
+	state   atomic.Uint32 // waiting, taken, given up or screened
 	receipt Receipt
 	err     error // set before the group is done
 }
@@ -76,6 +76,7 @@ const (
 	waiting uint32 = iota
 	taken
 	givenUp
+	screened // taken, and not sequenced: it came behind the revocation of its key
 )
 
 // group is commands that become durable together.
@@ -292,7 +293,7 @@ func (e *Engine) await(ctx context.Context, g *group, r *request) (Receipt, erro
 	select {
 	case <-g.done:
 	case <-ctx.Done():
-		if r.state.CompareAndSwap(waiting, givenUp) {
+		if r.state.CompareAndSwap(waiting, givenUp) || r.state.Load() == screened {
 			return Receipt{}, e.refused(ErrShed) // never reached the log
 		}
 		select {
