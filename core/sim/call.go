@@ -97,7 +97,13 @@ func (s *sim) ended(c *call) {
 
 func (s *sim) ends(c *call) ([]End, error) {
 	if c.request != nil {
-		return c.request.Ended(c.lost)
+		ends, err := c.request.Ended(c.lost)
+		for _, end := range ends {
+			if end.How != Answered {
+				s.t.line("call %d: %s", c.n, end.How)
+			}
+		}
+		return ends, err
 	}
 	end := End{Answered, c.receipt.Stamp.Seq, c.receipt.Reject}
 	switch {

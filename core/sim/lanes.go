@@ -67,6 +67,8 @@ const (
 	Answered     // it is in the log
 )
 
+func (h How) String() string { return [...]string{"unknown", "not done", "answered"}[h] }
+
 // World is what lanes are given of a run.
 type World struct {
 	Rand *rand.Rand // of the lanes alone

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"duplex/core"
 	"duplex/core/engine"
@@ -27,8 +28,9 @@ var master = make([]byte, 32)
 // know of it from outside.
 type door struct {
 	deep.World
-	tight bool // few tokens
-	guard bool // each signature is good once
+	tight bool  // few tokens
+	floor int64 // of writes, where it is tight
+	guard bool  // each signature is good once
 	stats stats
 
 	spoil func(*request, *reply) // a test's hand on the answers; nil: none
@@ -50,6 +52,15 @@ type door struct {
 	signed map[string]bool
 	ledger ledger
 	asking []*request // whose outcome somebody wants to know
+	taken  []handed   // of this life
+}
+
+// handed is a command that was handed to the log, as its caller was told, when the time
+// it may take was over.
+type handed struct {
+	wire  string
+	since uint64
+	at    time.Time
 }
 
 // stats is what a run went through.
@@ -64,7 +75,8 @@ type stats struct {
 }
 
 func newDoor(w deep.World, seed uint64) *door {
-	d := &door{World: w, tight: seed%4 == 3, guard: seed%3 == 2, keys: map[string]*key{}, signed: map[string]bool{}}
+	d := &door{World: w, tight: seed%4 == 3, floor: 1 + int64(seed/4%4), guard: seed%3 == 2, keys: map[string]*key{}, signed: map[string]bool{}}
+	d.tight = d.tight && !d.guard // whether a repeat that is known costs a token, nobody outside can tell
 	d.stats.NotDone = map[string]int{}
 	d.ledger.init()
 	return d
@@ -172,7 +184,7 @@ func (d *door) terms() tools.Terms {
 	t.UsdPerExtraRps = 1 << 40 // volume grants nothing
 	t.WriteFloor, t.ReadRate = 1_000_000, 1_000_000
 	if d.tight {
-		t.WriteFloor, t.ReadRate = 4, 40
+		t.WriteFloor, t.ReadRate = d.floor, 40
 	}
 	return t
 }
@@ -202,6 +214,7 @@ func (d *door) Open(e *engine.Engine) {
 	defer d.mu.Unlock()
 	d.life++
 	d.stats.Lives++
+	d.taken = nil // they may be lost
 	d.buckets, d.seen = map[string]*bucket{}, map[string]*request{}
 }
 

@@ -12,6 +12,9 @@ import (
 
 // Look reads as callers do, and holds what they see against the model and the rows.
 func (d *door) Look(at core.Stamp, m *model.Venue) error {
+	if err := d.came(); err != nil {
+		return err
+	}
 	if d.ledger.users == 0 || d.live(core.UserID(d.ledger.users), kinds[0]) == nil {
 		return d.faults.err() // there are no accounts yet, or the last has no key
 	}

@@ -606,6 +606,9 @@ func (d *door) end(q *request, cmd core.Command, code string, tree obj, since ui
 	case "sequencing_timeout":
 		d.stats.Unknown++
 		d.ask(q)
+		if q.first == nil {
+			d.taken = append(d.taken, handed{wireOf(cmd), since, time.Now()})
+		}
 		return deep.End{How: deep.Unknown}, nil
 	case "unauthorized":
 		if k := d.keys[q.key.id]; k != nil && k.revoked { // while it was under way
@@ -641,6 +644,30 @@ func (l *ledger) claim(wire, code string, tree obj, since uint64) (*entry, error
 		said += fmt.Sprintf("; seq %d: %q %s", e.at.Seq, e.code, encode(e.body))
 	}
 	return nil, fmt.Errorf("it was answered %q %s, which is none of those in the log since seq %d%s", code, encode(tree), since, said)
+}
+
+// came asks that what was handed to the log is in it by and by, while the venue lives:
+// that is what sequencing_timeout says.
+func (d *door) came() error {
+	left := d.taken[:0]
+	for _, h := range d.taken {
+		if time.Since(h.at) < 5*time.Second { // no disk is that slow
+			left = append(left, h)
+			continue
+		}
+		there := false
+		for _, e := range d.ledger.log[h.wire] {
+			if there = !e.claimed && e.at.Seq > h.since; there {
+				e.claimed = true
+				break
+			}
+		}
+		if !there {
+			return fmt.Errorf("a command was handed to the log after seq %d, and never came", h.since)
+		}
+	}
+	d.taken = left
+	return nil
 }
 
 // ask notes a request whose outcome somebody wants to know.
