@@ -26,7 +26,8 @@ type Lanes interface {
 	Cut()
 	Close()
 
-	// Write makes one request of commands of one account.
+	// Write makes one request of commands of one account, or of an operator's; nil
+	// where there is none.
 	Write(cmds []core.Command) Request
 	// Happened tells of each command that is in the log, in order, and what the model
 	// says came of it.
@@ -86,6 +87,10 @@ func (s *sim) send(cmds []core.Command, patience time.Duration) {
 		return
 	}
 	r := s.lanes.Write(cmds)
+	if r == nil {
+		s.submit(cmds[0], patience)
+		return
+	}
 	if s.r.IntN(12) == 0 {
 		s.late = append(s.late, r)
 		return

@@ -141,7 +141,7 @@ func (s *sim) act() {
 // them in the same group.
 func (s *sim) operate() {
 	if cmd := s.work.operate(); cmd != nil {
-		s.submit(cmd, 0)
+		s.send([]core.Command{cmd}, 0)
 	}
 }
 

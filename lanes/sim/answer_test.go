@@ -23,6 +23,7 @@ var statuses = map[string]int{
 	"reduce_only_violation": 403, "user_suspended": 403, "open_order_limit": 403, "bad_expiry": 400, "mandate_violation": 403, "stale_generation": 409,
 	"unauthorized": 401, "missing_scope": 403, "rate_limited": 429, "invalid_timeout": 400, "schema_violation": 400, "bad_amount": 400,
 	"duplicate_client_withdrawal_id": 409, "round_not_found": 404, "shed": 503, "draining": 503, "sequencing_timeout": 504,
+	"unknown_user": 404, "unknown_withdrawal": 404, "duplicate_deposit_id": 409, "invalid_transition": 409,
 }
 
 // numbers are the codes of the shared registry.

@@ -15,6 +15,7 @@ import (
 	"duplex/core"
 	"duplex/core/engine"
 	deep "duplex/core/sim"
+	"duplex/lanes/admin"
 	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
 	"duplex/lanes/rest"
@@ -37,7 +38,9 @@ type door struct {
 	lie   func(*gate.Gate)       // and on the door
 
 	net    *network
+	back   *network // the operator's
 	server *http.Server
+	admin  *http.Server
 	agents *mcp.Lane
 	faults faultLog
 
@@ -65,7 +68,7 @@ type handed struct {
 
 // stats is what a run went through.
 type stats struct {
-	REST, Tool, Batches          int
+	REST, Tool, Desk, Batches    int
 	Answered, Accepted           int // commands
 	Silent                       int // answers lost, callers gone
 	Unknown                      int // sequencing_timeout
@@ -203,13 +206,8 @@ func (d *door) Open(e *engine.Engine) {
 	routes := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { g.Fail(w, err) })
 	rest.Mount(routes, g, "sim")
 	d.agents = mcp.Mount(routes, g, "sim")
-	d.net = newNetwork()
-	d.server = gate.Server(g.Edge(routes), slog.New(slog.DiscardHandler))
-	go func(s *http.Server, l *network) {
-		if err := s.Serve(gate.Listen(l)); !errors.Is(err, http.ErrServerClosed) {
-			d.faults.note(err.Error())
-		}
-	}(d.server, d.net)
+	d.net, d.server = d.serve(g.Edge(routes))
+	d.back, d.admin = d.serve(admin.New(admin.Options{Venue: g.Venue, Gate: g, Token: operatorHash}))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.life++
@@ -218,10 +216,23 @@ func (d *door) Open(e *engine.Engine) {
 	d.buckets, d.seen = map[string]*bucket{}, map[string]*request{}
 }
 
+// serve starts a listener.
+func (d *door) serve(h http.Handler) (*network, *http.Server) {
+	n, s := newNetwork(), gate.Server(h, slog.New(slog.DiscardHandler))
+	go func() {
+		if err := s.Serve(gate.Listen(n)); !errors.Is(err, http.ErrServerClosed) {
+			d.faults.note(err.Error())
+		}
+	}()
+	return n, s
+}
+
 // Cut takes the connections away.
 func (d *door) Cut() {
-	d.server.Close() // its error would be the listener's, which has none
+	d.server.Close() // their errors would be the listeners', which have none
+	d.admin.Close()
 	d.net.sever()
+	d.back.sever()
 }
 
 func (d *door) Close() { d.agents.Close() }

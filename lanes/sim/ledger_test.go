@@ -78,11 +78,12 @@ type ledger struct {
 	live     map[core.OrderID]*row
 	byID     map[uint64]*withdrawal
 	fees     core.Fees
+	banked   map[string]uint64 // the seq of each deposit
 }
 
 func (l *ledger) init() {
 	l.log, l.accounts, l.live, l.byID = map[string][]*entry{}, map[core.UserID]*account{}, map[core.OrderID]*row{}, map[uint64]*withdrawal{}
-	l.fees = core.Fees{Taker: 250}
+	l.fees, l.banked = core.Fees{Taker: 250}, map[string]uint64{}
 }
 
 func wireOf(cmd core.Command) string {
@@ -123,6 +124,10 @@ func (d *door) Happened(at core.Stamp, cmd core.Command, out model.Outcome, m *m
 		if out.Reject == core.OK {
 			e.body = l.withdraw(at, c).tree()
 		}
+	default:
+		if out.Reject == core.OK {
+			e.body = l.told(at, cmd, m)
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(out.Ended)) {
 		if r := l.live[id]; r != nil {
@@ -141,6 +146,10 @@ func (l *ledger) turned(at core.Stamp, cmd core.Command) {
 		l.accounts[core.UserID(l.users)] = &account{}
 	case *core.SetFees:
 		l.fees = c.Fees
+	case *core.Deposit:
+		if l.banked[c.DepositID] == 0 {
+			l.banked[c.DepositID] = at.Seq
+		}
 	case *core.DecideWithdrawal:
 		w, to := l.byID[c.Withdrawal], core.Refused
 		if c.Complete {

@@ -190,8 +190,7 @@ func (l *look) round() error {
 }
 
 func (l *look) fees() error {
-	f := l.ledger.fees
-	return l.read(l.user, "", "/v1/exchange/fees", nil, "", obj{"as_of_seq": str(l.at.Seq), "maker_rate": num(f.Maker), "taker_rate": num(f.Taker), "maker_rebate_pct": num(f.RebatePct), "referral_pct": num(f.ReferPct)})
+	return l.read(l.user, "", "/v1/exchange/fees", nil, "", with(feesTree(l.ledger.fees), "as_of_seq", str(l.at.Seq)))
 }
 
 // settle asks what became of a few placements that nobody was told of: each is there as

@@ -56,6 +56,7 @@ type request struct {
 	form   form
 	key    *key
 	tool   bool
+	desk   bool   // on the operator's listener
 	modern bool   // of the revision without a handshake
 	ms     int64  // its timestamp
 	mark   string // what makes an exact repeat
@@ -75,11 +76,19 @@ type request struct {
 	first   *request // whose answer it must be given
 	reply   *reply   // nil: none came
 	told    told     // once ended
-	known   bool     // told is set
+	shared  *told    // of the first of its bytes: what one of them was answered
 }
 
-// Write makes one request of commands of an account.
+// Write makes one request of commands of an account, or of an operator's.
 func (d *door) Write(cmds []core.Command) deep.Request {
+	if u := accountOf(cmds[0]); u == 0 {
+		q := d.ordered(cmds[0])
+		if q == nil {
+			return nil
+		}
+		d.fates(q)
+		return q
+	}
 	q := d.write(d.formOf(cmds), accountOf(cmds[0]), d.Rand.IntN(3) == 0)
 	q.cmds = cmds
 	for i, cmd := range cmds {
@@ -115,6 +124,7 @@ func (d *door) fates(q *request) {
 	}
 }
 
+// accountOf is whose command it is; 0 is an operator's.
 func accountOf(cmd core.Command) core.UserID {
 	switch c := cmd.(type) {
 	case *core.PlaceOrder:
@@ -134,7 +144,7 @@ func accountOf(cmd core.Command) core.UserID {
 	case *core.RequestWithdrawal:
 		return c.User
 	}
-	panic(fmt.Sprintf("%T is no command of an account", cmd))
+	return 0
 }
 
 // carrying is a placement with the fault that decoding finds and the core answers for.
@@ -321,20 +331,25 @@ func (d *door) write(f form, u core.UserID, tool bool) *request {
 		}
 		d.signed[q.mark] = true
 		header = append(header, schemas.HeaderKey, q.key.id, schemas.HeaderTimestamp, ts, schemas.HeaderSignature, sig)
-		var b bytes.Buffer
-		fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: venue\r\n", method, target)
-		for i := 0; i < len(header); i += 2 {
-			fmt.Fprintf(&b, "%s: %s\r\n", header[i], header[i+1])
-		}
-		if len(body) > 0 {
-			fmt.Fprintf(&b, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
-		}
-		b.WriteString("\r\n")
-		q.head = b.Len()
-		b.Write(body)
-		q.raw = b.Bytes()
+		q.bytes(method, target, header, body)
 		return q
 	}
+}
+
+// bytes writes the request as it goes over the wire.
+func (q *request) bytes(method, target string, header []string, body []byte) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: venue\r\n", method, target)
+	for i := 0; i < len(header); i += 2 {
+		fmt.Fprintf(&b, "%s: %s\r\n", header[i], header[i+1])
+	}
+	if len(body) > 0 {
+		fmt.Fprintf(&b, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	}
+	b.WriteString("\r\n")
+	q.head = b.Len()
+	b.Write(body)
+	q.raw = b.Bytes()
 }
 
 // parts are method, target, body and headers in the words of the lane.
@@ -367,7 +382,10 @@ func (q *request) Commands() []core.Command { return q.cmds }
 
 func (q *request) String() string {
 	lane := "REST"
-	if q.tool {
+	switch {
+	case q.desk:
+		return fmt.Sprintf("operator %s by %s, %s: %s %s", q.form.tool, q.key.id, q.fate, q.form.target, encode(q.form.body))
+	case q.tool:
 		lane = "tool"
 	}
 	return fmt.Sprintf("%s %s of user %d by key %s at %d, %s: %s %s", lane, q.form.tool, q.key.user, q.key.id, q.ms, q.fate, q.form.target, encode(q.form.args))
@@ -375,7 +393,7 @@ func (q *request) String() string {
 
 // Copy is the same bytes once more.
 func (q *request) Copy() deep.Request {
-	c := &request{d: q.d, n: q.n, cmds: q.cmds, form: q.form, key: q.key, tool: q.tool, modern: q.modern, ms: q.ms, mark: q.mark, raw: q.raw, head: q.head}
+	c := &request{d: q.d, n: q.n, cmds: q.cmds, form: q.form, key: q.key, tool: q.tool, desk: q.desk, modern: q.modern, ms: q.ms, mark: q.mark, raw: q.raw, head: q.head}
 	q.d.fates(c)
 	q.d.stats.Again++
 	return c
@@ -385,6 +403,9 @@ func (q *request) Copy() deep.Request {
 func (q *request) Send(ctx context.Context) {
 	q.since = q.d.At().Seq
 	net := q.d.net
+	if q.desk {
+		net = q.d.back
+	}
 	conn, err := net.dial()
 	if err != nil {
 		q.gaveUp = true
@@ -431,6 +452,12 @@ func (d *door) arrives(q *request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	q.arrived = true
+	if q.desk {
+		if q.must = q.form.fault; q.key.revoked {
+			q.must = "unauthorized"
+		}
+		return
+	}
 	k := d.keys[q.key.id]
 	switch {
 	case !d.timely(q.ms):
@@ -491,7 +518,7 @@ func (q *request) Ended(lost bool) ([]deep.End, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.faults.err())
 	}
-	q.told, q.known = t, true
+	q.told = t
 	if q.fate == stalled {
 		if t.code != "unauthorized" {
 			return nil, fmt.Errorf("a body that never came is answered %+v", t)
@@ -556,15 +583,22 @@ func (q *request) refusedAsItMust() ([]deep.End, error) {
 // ended is the end of a request that the door let in.
 func (q *request) ended() ([]deep.End, error) {
 	d, t, since := q.d, q.told, q.since
-	if f := q.first; f != nil {
-		since = f.since
-		if f.known && f.fate != stalled && f.told.code != "shed" && f.told.code != "draining" {
-			if !reflect.DeepEqual(f.told, t) {
-				return nil, fmt.Errorf("a repeat is answered %+v, the first was %+v", t, f.told)
+	if q.form.once {
+		lead := q
+		if q.first != nil {
+			lead = q.first
+		}
+		if lead.shared != nil {
+			if !reflect.DeepEqual(*lead.shared, t) {
+				return nil, fmt.Errorf("a repeat is answered %+v, the other was %+v", t, *lead.shared)
 			}
 			d.stats.Repeats++
 			return q.all(deep.NotDone), nil // by this one
 		}
+		if t.code != "shed" && t.code != "draining" { // else who sends it again means it
+			lead.shared = &t
+		}
+		since = min(since, lead.since)
 	}
 	if len(q.cmds) > 1 && t.code == "" {
 		return q.endedByPart(since)
@@ -606,9 +640,7 @@ func (d *door) end(q *request, cmd core.Command, code string, tree obj, since ui
 	case "sequencing_timeout":
 		d.stats.Unknown++
 		d.ask(q)
-		if q.first == nil {
-			d.taken = append(d.taken, handed{wireOf(cmd), since, time.Now()})
-		}
+		d.taken = append(d.taken, handed{wireOf(cmd), since, time.Now()})
 		return deep.End{How: deep.Unknown}, nil
 	case "unauthorized":
 		if k := d.keys[q.key.id]; k != nil && k.revoked { // while it was under way
@@ -620,7 +652,7 @@ func (d *door) end(q *request, cmd core.Command, code string, tree obj, since ui
 	if err != nil {
 		return deep.End{}, err
 	}
-	if k := d.keys[q.key.id]; k.revoked && k.gone < e.at.Seq {
+	if k := d.keys[q.key.id]; k != nil && k.revoked && k.gone < e.at.Seq {
 		return deep.End{}, fmt.Errorf("it is seq %d, behind the revocation of its key at %d", e.at.Seq, k.gone)
 	}
 	if d.stats.Answered++; e.reject == core.OK {

@@ -67,7 +67,7 @@ func TestSeeds(t *testing.T) {
 		all.add(&d.stats)
 	}
 	t.Logf("%d seeds: %d commands, %d crashes, %d lives", *seeds, sum.Commands, sum.Crashes, all.Lives)
-	t.Logf("%d requests by REST, %d by tool, %d of them batches, %d brought again by the network", all.REST, all.Tool, all.Batches, all.Again)
+	t.Logf("%d requests by REST, %d by tool, %d of them batches, %d by operators; %d brought again by the network", all.REST, all.Tool, all.Batches, all.Desk, all.Again)
 	t.Logf("%d commands answered, %d of them accepted; %d repeats given the first answer", all.Answered, all.Accepted, all.Repeats)
 	t.Logf("%d answers lost, %d outcomes unknown, %d bodies cut; surely not done: %v", all.Silent, all.Unknown, all.Cut, all.NotDone)
 	t.Logf("%d placements asked for: %d there, %d not; %d reads", all.Found+all.Missing, all.Found, all.Missing, all.Reads)
@@ -75,7 +75,7 @@ func TestSeeds(t *testing.T) {
 
 func (s *stats) add(x *stats) {
 	for _, p := range [][2]*int{
-		{&s.REST, &x.REST}, {&s.Tool, &x.Tool}, {&s.Batches, &x.Batches}, {&s.Answered, &x.Answered}, {&s.Accepted, &x.Accepted}, {&s.Silent, &x.Silent},
+		{&s.REST, &x.REST}, {&s.Tool, &x.Tool}, {&s.Desk, &x.Desk}, {&s.Batches, &x.Batches}, {&s.Answered, &x.Answered}, {&s.Accepted, &x.Accepted}, {&s.Silent, &x.Silent},
 		{&s.Unknown, &x.Unknown}, {&s.Cut, &x.Cut}, {&s.Repeats, &x.Repeats}, {&s.Again, &x.Again}, {&s.Reads, &x.Reads}, {&s.Found, &x.Found},
 		{&s.Missing, &x.Missing}, {&s.Lives, &x.Lives},
 	} {
