@@ -11,6 +11,7 @@
 //	work      what is sent                          disk, image   the faults, and what they leave
 //	model     what must come of it, written apart   agree         holding one against the other
 //	gate      lets the sequencer go on              trace         all that happened, hashed
+//	lanes     where callers come through the door: lanes/sim has them
 //
 // After each command its outcome must be the model's. After each crash all that was
 // answered is there, and of the rest each group wholly or not at all; nothing that was

@@ -1,7 +1,8 @@
 // Package sim takes the simulation of core/sim through the door: what callers command
-// becomes signed requests of REST or tool calls of the agent lane, served by the real
-// gate and the real handlers on an http.Server whose connections are pipes, all in the
-// virtual time of one bubble and from one seed.
+// becomes signed requests of REST or tool calls of the agent lane, what operators do
+// requests of their own listener. The real gate and the real handlers serve them, on an
+// http.Server whose connections are pipes, in the virtual time of one bubble and from
+// one seed. The event lane is not in it.
 //
 // Between caller and venue lies a network that brings requests late, out of order and
 // twice, cuts bodies or brings them slowly, and loses answers. Keys are made and
@@ -13,6 +14,7 @@
 //	network  pipes that may be cut
 //	request  commands written as a request, and what the door must say of it
 //	answer   what the contract has answered, written by hand and not by the schemas
+//	desk     the same for an operator's
 //	ledger   rows of orders, fills and withdrawals, from the log and the model
 //	look     what callers read, held against the model and the rows
 //
