@@ -140,3 +140,16 @@ func (l *ledger) told(at core.Stamp, cmd core.Command, m *model.Venue) obj {
 	}
 	return nil
 }
+
+// same tells whether a market was paused or resumed that was so already.
+func (l *ledger) same(cmd core.Command, m *model.Venue) bool {
+	c, ok := cmd.(*core.PauseMarket)
+	if !ok {
+		return false
+	}
+	s, _ := m.Market(c.Market)
+	of := life{c.Market, s.Generation}
+	was := l.halted[of]
+	l.halted[of] = !c.Lift
+	return was == !c.Lift
+}

@@ -29,6 +29,7 @@ type entry struct {
 	code    string
 	body    obj
 	claimed bool // somebody was told
+	later   bool // status and pause are those of when it was answered (docs/decisions.md)
 }
 
 // row is an order as its account sees it.
@@ -79,11 +80,19 @@ type ledger struct {
 	byID     map[uint64]*withdrawal
 	fees     core.Fees
 	banked   map[string]uint64 // the seq of each deposit
+	halted   map[life]bool     // by an operator
+}
+
+// life is one of a slot's.
+type life struct {
+	market     core.MarketID
+	generation uint32
 }
 
 func (l *ledger) init() {
 	l.log, l.accounts, l.live, l.byID = map[string][]*entry{}, map[core.UserID]*account{}, map[core.OrderID]*row{}, map[uint64]*withdrawal{}
 	l.fees, l.banked = core.Fees{Taker: 250}, map[string]uint64{}
+	l.halted = map[life]bool{}
 }
 
 func wireOf(cmd core.Command) string {
@@ -127,6 +136,7 @@ func (d *door) Happened(at core.Stamp, cmd core.Command, out model.Outcome, m *m
 	default:
 		if out.Reject == core.OK {
 			e.body = l.told(at, cmd, m)
+			e.later = l.same(cmd, m)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(out.Ended)) {
