@@ -29,7 +29,13 @@ type keyBuckets struct {
 const regrant = int64(time.Second)
 
 // take draws n tokens, or none. A refusal tells when they will be there.
-func (b *buckets) take(k *core.Key, which tools.Bucket, n int) error {
+func (b *buckets) take(k *core.Key, which tools.Bucket, n int) error { return b.draw(k, which, n, n) }
+
+// rest draws the n tokens of a batch behind its first, or none. Who sends it again pays
+// the first again, so a refusal tells when there will be one more.
+func (b *buckets) rest(k *core.Key, which tools.Bucket, n int) error { return b.draw(k, which, n, n+1) }
+
+func (b *buckets) draw(k *core.Key, which tools.Bucket, n, again int) error {
 	if n <= 0 {
 		return nil
 	}
@@ -38,16 +44,19 @@ func (b *buckets) take(k *core.Key, which tools.Bucket, n int) error {
 	if which != tools.Read {
 		b.scale(kb, k.User, now)
 	}
-	return Take(kb.of[which], now, n)
+	return draw(kb.of[which], now, n, again)
 }
 
 // Take draws n tokens of a bucket, or none and refuses with rate_limited.
-func Take(lim *rate.Limiter, now time.Time, n int) error {
+func Take(lim *rate.Limiter, now time.Time, n int) error { return draw(lim, now, n, n) }
+
+// draw is Take of n tokens, where the next attempt will want `again`.
+func draw(lim *rate.Limiter, now time.Time, n, again int) error {
 	if lim.AllowN(now, n) {
 		return nil
 	}
 	wait := time.Second
-	if r := lim.ReserveN(now, n); r.OK() {
+	if r := lim.ReserveN(now, again); r.OK() {
 		wait = r.DelayFrom(now)
 		r.CancelAt(now)
 	}

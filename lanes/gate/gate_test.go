@@ -69,6 +69,34 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
+// Who waits as long as a refusal says gets in: to send a batch again costs its first
+// token again as well.
+func TestABatchGetsInAfterItsWait(t *testing.T) {
+	c, volume := &stopped{}, &atomic.Int64{}
+	c.at.Store(1_800_000_000 * core.NsPerSec)
+	b := bucketsAt(c, volume)
+	k := &core.Key{ID: "k", User: 1}
+	if err := b.take(k, tools.Write, 20); err != nil {
+		t.Fatal(err)
+	}
+	var waits []int64
+	for range 3 { // the first token of an empty bucket, then the whole batch
+		err := b.take(k, tools.Write, 1)
+		if err == nil {
+			err = b.rest(k, tools.Write, 19)
+		}
+		if err == nil {
+			break
+		}
+		ms := retryAfter(t, err)
+		waits = append(waits, ms)
+		c.step(time.Duration(ms) * time.Millisecond)
+	}
+	if len(waits) != 2 || waits[0] != 50 || waits[1] != 1000 {
+		t.Errorf("waited %v ms", waits)
+	}
+}
+
 // The write rate grows with the account's volume, while the key is in use, up to 400.
 func TestWriteRateScales(t *testing.T) {
 	c, volume := &stopped{}, &atomic.Int64{}

@@ -32,7 +32,7 @@ func act[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Ou
 	if err = read(in); err != nil {
 		return out, err
 	}
-	if err = g.Pay(c, op.Bucket, op.Tokens(&g.Venue.Terms, in)-1); err != nil {
+	if err = g.buckets.rest(c.Key, op.Bucket, op.Tokens(&g.Venue.Terms, in)-1); err != nil {
 		return out, err
 	}
 	if w, ok := any(in).(interface{ Since() uint64 }); ok {
