@@ -23,6 +23,9 @@ func Bind[In, Out any](g *Gate, name string, status int, do func(context.Context
 		if !body && len(c.Body) > 0 {
 			return tools.Refuse("unexpected_body")
 		}
+		if err := MediaType(r, c); err != nil {
+			return err
+		}
 		for _, name := range path {
 			if f := schemas.DecodePath(name, r.PathValue(name), in); f != nil {
 				return f

@@ -78,12 +78,12 @@ func (g *Gate) enter(w http.ResponseWriter, r *http.Request, c *Call, prove func
 	if err := prove(r, c); err != nil {
 		return err
 	}
-	return proper(r, len(body))
+	return proper(r)
 }
 
 // proper refuses requests that are well signed and yet of no form we serve: an
 // absolute target, or a path that would need rewriting. No path ever redirects.
-func proper(r *http.Request, body int) error {
+func proper(r *http.Request) error {
 	if !strings.HasPrefix(r.RequestURI, "/") || ambiguous(r) {
 		return tools.Refuse("schema_violation")
 	}
@@ -92,14 +92,15 @@ func proper(r *http.Request, body int) error {
 		strings.HasSuffix(path, "/.") || strings.HasSuffix(path, "/..") || len(path) > 1 && strings.HasSuffix(path, "/") {
 		return tools.Refuse("not_found")
 	}
-	if body > 0 {
-		return mediaType(r)
-	}
 	return nil
 }
 
-// mediaType wants plain JSON, or no word of what the body is.
-func mediaType(r *http.Request) error {
+// MediaType wants a body to be plain JSON, or no word of what it is. It is asked where
+// a body is about to be read: a route that takes none refuses it whatever it is.
+func MediaType(r *http.Request, c *Call) error {
+	if len(c.Body) == 0 {
+		return nil
+	}
 	if len(r.Header["Content-Encoding"]) > 0 {
 		return tools.Refuse("unsupported_media_type")
 	}

@@ -77,6 +77,10 @@ func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		l.refuse(w, r, tools.Refuse("forbidden_origin"))
 		return
 	}
+	if err := gate.MediaType(r, c); err != nil {
+		l.refuse(w, r, err)
+		return
+	}
 	m, fault := parse(c.Body)
 	if fault != nil {
 		l.fail(w, m.id, fault)

@@ -120,6 +120,41 @@ func TestBodies(t *testing.T) {
 	}
 }
 
+// What a body claims to be is asked where one is taken, after all that stands before
+// (contract core, Order of checks): a route without one refuses any.
+func TestMediaTypeComesAfter(t *testing.T) {
+	h, alice, _ := house(t)
+	reader := h.Key(1, core.ScopeRead)
+	for _, c := range []struct {
+		key            lanetest.Key
+		method, target string
+		status         int
+		code           string
+	}{
+		{alice, "GET", "/v1/nothing", 404, "not_found"},
+		{alice, "PUT", "/v1/time", 405, "method_not_allowed"},
+		{reader, "POST", "/v1/portfolio/orders", 403, "missing_scope"},
+		{alice, "DELETE", "/v1/portfolio/orders?x=1", 400, "unexpected_body"},
+		{alice, "DELETE", "/v1/portfolio/deadman", 400, "unexpected_body"},
+		{alice, "GET", "/v1/time", 400, "unexpected_body"},
+		{alice, "POST", "/v1/portfolio/orders?x=1", 415, "unsupported_media_type"},
+	} {
+		r := h.Request(c.key, c.method, c.target, []byte("a=1"))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if status, _, body := h.Send(r); status != c.status || code(body) != c.code {
+			t.Errorf("%s %s: %d %s", c.method, c.target, status, body)
+		}
+	}
+	for range 300 { // no token is left, so nothing of the request is looked at
+		r := h.Request(reader, "POST", "/v1/portfolio/orders/preview", []byte("a=1"))
+		r.Header.Set("Content-Type", "text/plain")
+		if status, _, _ := h.Send(r); status == 429 {
+			return
+		}
+	}
+	t.Error("a form costs no token")
+}
+
 // raw sends bytes as they are and gives the status line and the body.
 func raw(t *testing.T, h *lanetest.House, text string) (status string, body string) {
 	t.Helper()

@@ -62,6 +62,9 @@ func read[In any](r *http.Request, c *gate.Call, in *In, path []string, body boo
 	if !body && len(c.Body) > 0 {
 		return tools.Refuse("unexpected_body")
 	}
+	if err := gate.MediaType(r, c); err != nil {
+		return err
+	}
 	for _, name := range path {
 		if f := schemas.DecodePath(name, r.PathValue(name), in); f != nil {
 			return f
