@@ -17,6 +17,7 @@ type taker struct {
 	rate   core.Rate
 	budget core.Pips // what a market buy may still spend, or noBudget
 	reason core.Reason
+	freed  core.Pips // in a walk that is only looked at: of own orders that stp_maker would end
 }
 
 // reaches tells whether the taker's limit allows a fill at tick t of YES.
@@ -134,6 +135,9 @@ func (v *Venue) look(t taker, seen *[]Glimpse) taker {
 		}
 		x := v.meet(&t, o, sold(*seen, o))
 		if x.evict != core.NoReason {
+			if o.User == t.place.User {
+				t.freed += core.Pips(o.Left) * core.Pips(o.Unit)
+			}
 			continue
 		}
 		if x.qty > 0 {

@@ -49,7 +49,7 @@ func (v *Venue) Preview(c *core.PlaceOrder) (p Preview, r core.Reject) {
 	if c.Side == core.Buy {
 		p.Reserved = core.Pips(p.Resting) * core.Hold(v.fees.Maker, c.Tick)
 	}
-	p.Cash = v.ledger.Cash(c.User) + p.Earned - p.Spent - p.Fee - p.Reserved
+	p.Cash = v.ledger.Cash(c.User) + t.freed + p.Earned - p.Spent - p.Fee - p.Reserved
 	return p, core.OK
 }
 

@@ -202,6 +202,22 @@ func TestPreviewOfACap(t *testing.T) {
 	}
 }
 
+// A preview with stp_maker counts what the own orders in its way give back: at 7000
+// with two bids of one's own on the other side, one of them cut off by price.
+func TestPreviewOfAnEviction(t *testing.T) {
+	v, do := opened(t)
+	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 10})
+	do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Tick: 2000, Qty: 10})
+	c := &core.PlaceOrder{User: 1, ClientID: 3, Market: 1, Outcome: core.No, Tick: 7000, Qty: 4, Flags: core.StpMaker}
+	p, r := v.Preview(c)
+	if want := core.Pips(1_000_000 - 20_000 - 28_000); r != core.OK || p.Cash != want || p.Resting != 4 {
+		t.Errorf("%v, %+v", r, p)
+	}
+	if do(c); v.ledger.Cash(1) != p.Cash {
+		t.Errorf("%d foretold, %d came", p.Cash, v.ledger.Cash(1))
+	}
+}
+
 // A mass cancel goes from the newest order to the oldest, also after a restart.
 func TestSweepAfterRestore(t *testing.T) {
 	v, do := opened(t)
