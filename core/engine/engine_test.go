@@ -313,6 +313,40 @@ func TestShedAndUnknownAreNeverMixed(t *testing.T) {
 	})
 }
 
+// A batch whose time ran out in the queue was refused as a whole (spec 4.2).
+func TestABatchIsShedWhole(t *testing.T) {
+	e, h := heldEngine(t, 16)
+	defer mustClose(t, e)
+	h.mu.Lock()
+	h.took = make(chan struct{}, 8)
+	first, batch := make(chan error), make(chan error)
+	go func() {
+		_, err := e.Submit(context.Background(), buy(1, 1, core.Yes, 4000, 1))
+		first <- err
+	}()
+	<-h.took // the log is busy with it
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		out, err := e.SubmitAll(ctx, nil, []core.Command{buy(1, 2, core.Yes, 4000, 1), buy(1, 3, core.Yes, 4000, 1)})
+		if out != nil {
+			t.Errorf("%+v", out)
+		}
+		batch <- err
+	}()
+	for e.Depth() < 2 {
+		time.Sleep(time.Millisecond) // they wait in the queue; nothing signals that they do
+	}
+	cancel()
+	if err := <-batch; !errors.Is(err, ErrShed) {
+		t.Errorf("%v", err)
+	}
+	h.took = nil
+	h.mu.Unlock()
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestFailedLogStopsTheSequencer(t *testing.T) {
 	e, h := heldEngine(t, 16)
 	h.mu.Lock()

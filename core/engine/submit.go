@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -254,7 +255,7 @@ type Outcome struct {
 
 // SubmitAll hands over commands of one account and class that came with a key: they
 // keep their order and share a group, and are otherwise independent. The error is
-// that none was taken.
+// that surely none was done.
 func (e *Engine) SubmitAll(ctx context.Context, key *core.Key, cmds []core.Command) ([]Outcome, error) {
 	if len(cmds) == 0 {
 		return nil, nil
@@ -278,6 +279,11 @@ func (e *Engine) SubmitAll(ctx context.Context, key *core.Key, cmds []core.Comma
 	out := make([]Outcome, len(rs))
 	for i, r := range rs {
 		out[i].Receipt, out[i].Err = e.await(ctx, g, r)
+	}
+	for _, err := range []error{ErrShed, ErrRevoked} {
+		if !slices.ContainsFunc(out, func(o Outcome) bool { return o.Err != err }) {
+			return nil, err
+		}
 	}
 	return out, nil
 }
