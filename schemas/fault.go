@@ -58,7 +58,8 @@ func printable(s string) string {
 }
 
 // telling ranks the codes: the lowest that applies answers (contract core, "the
-// most telling code wins"). What is not listed ranks just before schema_violation.
+// most telling code wins"). What is not listed ranks just before schema_violation;
+// invalid_decrease behind it, for two forms at once are no decrease at all.
 func telling(code string) int {
 	switch code {
 	case "malformed_json":
@@ -75,6 +76,8 @@ func telling(code string) int {
 		return 5
 	case "schema_violation":
 		return 7
+	case "invalid_decrease":
+		return 8
 	default:
 		return 6
 	}
