@@ -112,7 +112,7 @@ func accountAt(seq, prev, cash int) string {
 }
 
 func balanceAt(seq, prev, cash int) string {
-	return fmt.Sprintf(`{"type":"user","sid":1,"seq":"%d","prev_seq":"%d","msg":{"event":"balance","ts":"1","cash":"%d","reserved":"0","change":1,"cause":"deposit"}}`, seq, prev, cash)
+	return fmt.Sprintf(`{"type":"user","sid":1,"seq":"%d","prev_seq":"%d","msg":{"event":"balance","ts":"1","cash":"%d","reserved":"0","change":"1","cause":"deposit"}}`, seq, prev, cash)
 }
 
 const (

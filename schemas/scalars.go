@@ -69,6 +69,20 @@ func (u *U64) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return u.UnmarshalText(text)
 }
 
+// Signed is an amount of pips that may be below 0: a decimal string on the wire like
+// all money, ^-?[0-9]+$ (spec 1.1).
+type Signed int64
+
+// MarshalText renders the decimal digits, behind a minus where there is one.
+func (s Signed) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(s), 10), nil }
+
+// UnmarshalText reads them back.
+func (s *Signed) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	*s = Signed(n)
+	return err
+}
+
 // Int is an integer of a request: a JSON integer literal, so 1.0 and 1e2 are not
 // (contract core, Orders). What passes 64 bits saturates, so that the rule of the
 // field, bad_qty say, can answer.

@@ -52,3 +52,20 @@ func TestInt(t *testing.T) {
 		t.Error("Clamp32 saturates")
 	}
 }
+
+func TestSigned(t *testing.T) {
+	for _, c := range []struct {
+		want Signed
+		json string
+	}{{0, `"0"`}, {500, `"500"`}, {-47_000, `"-47000"`}, {math.MaxInt64, `"9223372036854775807"`}, {math.MinInt64, `"-9223372036854775808"`}} {
+		b, err := Append(nil, c.want)
+		var back Signed
+		if err != nil || string(b) != c.json || json.Unmarshal(b, &back) != nil || back != c.want {
+			t.Errorf("%d: %s, back as %d: %v", c.want, b, back, err)
+		}
+	}
+	var s Signed
+	if json.Unmarshal([]byte(`5`), &s) == nil || json.Unmarshal([]byte(`"5.0"`), &s) == nil {
+		t.Error("a number, or a fraction, is no signed amount")
+	}
+}

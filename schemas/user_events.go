@@ -29,7 +29,7 @@ type BalanceEvent struct {
 	EventHead
 	Cash     U64    `json:"cash" pattern:"^[0-9]+$" doc:"Free cash, pips"`
 	Reserved U64    `json:"reserved" pattern:"^[0-9]+$" doc:"Held by resting buys, pips"`
-	Change   int64  `json:"change" doc:"Pips, signed"`
+	Change   Signed `json:"change" pattern:"^-?[0-9]+$" doc:"Pips, signed"`
 	Cause    string `json:"cause" doc:"order, decrease, cancel, expiry, fill, rebate, referral, redeem, deposit, withdrawal or settlement"`
 }
 

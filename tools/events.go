@@ -17,7 +17,7 @@ func EventOf(e *view.UserEvent) (kind string, msg any) {
 		return "fill", schemas.FillEvent{Event: "fill", Fill: FillOf(e.Fill)}
 	case e.Balance != nil:
 		b := e.Balance
-		return "balance", schemas.BalanceEvent{EventHead: head("balance"), Cash: pips(b.Cash), Reserved: pips(b.Reserved), Change: int64(b.Change), Cause: b.Cause.String()}
+		return "balance", schemas.BalanceEvent{EventHead: head("balance"), Cash: pips(b.Cash), Reserved: pips(b.Reserved), Change: schemas.Signed(b.Change), Cause: b.Cause.String()}
 	case e.Position != nil:
 		return "position", schemas.PositionEvent{EventHead: head("position"), Position: PositionOf(*e.Position)}
 	case e.Settlement != nil:

@@ -147,7 +147,7 @@ func balanceLine(e *schemas.BalanceEvent) (of, what string) {
 	if e.Change < 0 {
 		sign, e.Change = "-", -e.Change
 	}
-	return none, fmt.Sprintf("balance: %s free, %s reserved, %s%s by %s", dollars(e.Cash.Int64()), dollars(e.Reserved.Int64()), sign, dollars(e.Change), e.Cause)
+	return none, fmt.Sprintf("balance: %s free, %s reserved, %s%s by %s", dollars(e.Cash.Int64()), dollars(e.Reserved.Int64()), sign, dollars(int64(e.Change)), e.Cause)
 }
 
 func positionLine(e *schemas.PositionEvent) (of, what string) {
