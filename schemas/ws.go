@@ -9,7 +9,7 @@ var WSChannels = []string{"orderbook_delta", "orderbook_snapshot", "trades", "or
 // WSSubscribe is the params of subscribe. No market_ids means all markets, also
 // those that open later.
 type WSSubscribe struct {
-	Channels  []string `json:"channels" nullable:"false" minItems:"1" maxItems:"6" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user" fault:"unknown_channel"`
+	Channels  []string `json:"channels" nullable:"false" minItems:"1" maxItems:"64" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user" fault:"unknown_channel"`
 	MarketIDs []Int    `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"65535" fault:"unknown_market" doc:"Default all"`
 	SinceSeq  *U64     `json:"since_seq,omitempty" pattern:"^[0-9]+$" doc:"user only: the last seq seen"`
 }
@@ -24,12 +24,12 @@ func (s *WSSubscribe) Check() *Fault {
 
 // WSUnsubscribe is the params of unsubscribe.
 type WSUnsubscribe struct {
-	Sids []Int `json:"sids" nullable:"false" minItems:"1" maxItems:"64" minimum:"1"`
+	Sids []Int `json:"sids" nullable:"false" minItems:"1" maxItems:"64" minimum:"1" fault:"unknown_sid"`
 }
 
 // WSUpdate is the params of update_subscription.
 type WSUpdate struct {
-	Sid       Int    `json:"sid" minimum:"1"`
+	Sid       Int    `json:"sid" minimum:"1" fault:"unknown_sid"`
 	Action    string `json:"action" enum:"get_snapshot,add_markets,delete_markets" fault:"unsupported_action"`
 	MarketIDs []Int  `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"65535" fault:"unknown_market"`
 }

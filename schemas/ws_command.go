@@ -25,6 +25,7 @@ func ReadWSCommand(raw []byte) (WSCommand, *Fault) {
 	}
 	var c WSCommand
 	var out found
+	named := false
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	mustRead(dec)
 	for dec.PeekKind() != '}' {
@@ -33,12 +34,13 @@ func ReadWSCommand(raw []byte) (WSCommand, *Fault) {
 		if err != nil {
 			panic(err) // the whole value was found valid before
 		}
+		named = named || name == "cmd"
 		out.put(c.member(name, value))
 	}
 	if c.ID == 0 && out.schema == nil {
 		out.put(violation("id", "required: an integer from 1 to 2147483647"))
 	}
-	if c.Cmd == "" && out.schema == nil {
+	if !named && out.schema == nil {
 		out.put(violation("cmd", "required: a string"))
 	}
 	return c, out.worst()
