@@ -110,8 +110,9 @@ func (w *View) Volume30(u core.UserID, ts int64) core.Qty {
 	return w.users[u].volume.sum(ts)
 }
 
-// EventsAfter gives an account's events after a seq, oldest first; false if some
-// of them are no longer kept.
+// EventsAfter gives an account's events after a seq, oldest first; false if they are
+// more than are kept. The ring holds one beyond those, so that who has seen all but
+// the newest is known to miss none.
 func (w *View) EventsAfter(u core.UserID, seq uint64) ([]UserEvent, bool) {
 	if int(u) >= len(w.users) {
 		return nil, true
@@ -126,5 +127,5 @@ func (w *View) EventsAfter(u core.UserID, seq uint64) ([]UserEvent, bool) {
 		out = append(out, *e)
 	}
 	slices.Reverse(out)
-	return out, r.oldest() == 1
+	return out, r.oldest() == 1 && len(out) <= w.caps.Events
 }

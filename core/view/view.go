@@ -57,7 +57,7 @@ func (w *View) user(u core.UserID) *account {
 	for int(u) >= len(w.users) {
 		c := w.caps
 		w.users = append(w.users, &account{
-			rows: rows{}, fills: newRing[Fill](c.Fills), settlements: newRing[Settlement](c.Settlements), events: newRing[UserEvent](c.Events),
+			rows: rows{}, fills: newRing[Fill](c.Fills), settlements: newRing[Settlement](c.Settlements), events: newRing[UserEvent](c.Events + 1),
 		})
 	}
 	return w.users[u]

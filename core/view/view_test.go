@@ -167,6 +167,9 @@ func TestEventsAfter(t *testing.T) {
 	if list, whole := w.EventsAfter(1, 5); !whole || len(list) != 3 || list[0].Seq != 6 || list[2].Seq != 8 {
 		t.Errorf("%v %v", list, whole)
 	}
+	if list, whole := w.EventsAfter(1, 3); !whole || len(list) != 5 || list[0].Seq != 4 {
+		t.Errorf("all of the newest 5: %v %v", list, whole)
+	}
 	if _, whole := w.EventsAfter(1, 2); whole {
 		t.Error("events 3 is gone, and nobody said so")
 	}
@@ -175,6 +178,16 @@ func TestEventsAfter(t *testing.T) {
 	}
 	if list, whole := w.EventsAfter(9, 0); !whole || list != nil {
 		t.Error("nobody has events")
+	}
+	for seq := uint64(1); seq <= 6; seq++ {
+		list, whole := w.EventsAfter(2, 0)
+		if !whole || len(list) != int(seq-1) {
+			t.Errorf("after %d events: %v %v", seq-1, list, whole)
+		}
+		w.Fold(core.Stamp{Seq: seq}, []core.Event{&core.BalanceChanged{User: 2, Cash: core.Pips(seq)}})
+	}
+	if _, whole := w.EventsAfter(2, 0); whole {
+		t.Error("6 events of which 5 are kept, and nobody said so")
 	}
 }
 
