@@ -282,3 +282,16 @@ func settle(t *testing.T, what string, ok func() bool) {
 	}
 	t.Errorf("%s stayed", what)
 }
+
+// What a key has not the scope for costs it no token: scope goes before tokens.
+func TestScopeBeforeTokens(t *testing.T) {
+	d := open(t)
+	trader := d.Key(1, core.ScopeTrade)
+	for n := range 300 {
+		for method, params := range map[string]string{"resources/read": `"uri":"dx://account"`, "subscriptions/listen": `"notifications":{}`} {
+			if status, body := d.ask(trader, "1", method, params); status != 403 || at(t, body, "error", "data", "code") != "missing_scope" {
+				t.Fatalf("%s, time %d: %d %s", method, n, status, body)
+			}
+		}
+	}
+}

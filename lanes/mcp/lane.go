@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"duplex/core"
 	"duplex/lanes/gate"
 	"duplex/schemas"
 	"duplex/tools"
@@ -167,17 +168,12 @@ func write(w http.ResponseWriter, status int, body []byte) {
 }
 
 // admit takes the read token that every method but tools/call costs.
-func (l *Lane) admit(c *call) *protocolFault {
-	if err := l.gate.Admit(c.Call, &tools.Facts{Name: c.Op}); err != nil {
-		return l.refusal(c, err)
-	}
-	return nil
-}
+func (l *Lane) admit(c *call) *protocolFault { return l.admitWith(c, 0) }
 
-// scoped wants a scope of the key.
-func (l *Lane) scoped(c *call, f *tools.Facts) *protocolFault {
-	if !c.Key.Scopes.Has(f.Scope) {
-		return l.refusal(c, tools.Refuse("missing_scope"))
+// admitWith wants scopes of the key first.
+func (l *Lane) admitWith(c *call, scopes core.Scopes) *protocolFault {
+	if err := l.gate.Admit(c.Call, &tools.Facts{Name: c.Op, Scope: scopes}); err != nil {
+		return l.refusal(c, err)
 	}
 	return nil
 }

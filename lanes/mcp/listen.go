@@ -7,7 +7,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/core"
-	"duplex/tools"
 )
 
 const (
@@ -47,10 +46,7 @@ func (l *Lane) listen(c *call) (jsontext.Value, *protocolFault) {
 	if len(in.Notifications.Resources) > streamMax {
 		return nil, badParams("at most 64 resources on one stream")
 	}
-	if f := l.admit(c); f != nil {
-		return nil, f
-	}
-	if f := l.scoped(c, &tools.GetMarket.Facts); f != nil {
+	if f := l.admitWith(c, core.ScopeRead); f != nil {
 		return nil, f
 	}
 	s := &stream{events: &c.events, lane: l, call: c, watch: &watch{}}

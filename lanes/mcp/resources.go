@@ -107,15 +107,12 @@ func (l *Lane) readResource(c *call) (jsontext.Value, *protocolFault) {
 	if f := c.read(&in); f != nil {
 		return nil, f
 	}
-	if f := l.admit(c); f != nil {
+	if f := l.admitWith(c, core.ScopeRead); f != nil {
 		return nil, f
 	}
 	at, ok := placeOf(in.URI)
 	if !ok {
 		return nil, noResource(in.URI)
-	}
-	if f := l.scoped(c, &tools.GetMarket.Facts); f != nil {
-		return nil, f
 	}
 	mime, body, err := l.contents(c, at)
 	if err != nil {
