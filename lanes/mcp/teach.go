@@ -198,6 +198,9 @@ func (x lesson) duplicate(p *schemas.PlaceOrder) {
 	})
 	x.Field, x.Got = "client_order_id", p.ClientOrderID.String()
 	if first.ID == 0 {
+		if first.Status == core.Rejected {
+			x.Hint = fmt.Sprintf("The first order of this client_order_id was rejected with %s. Nothing of it stands, and the id is used up: place anew with a new one.", first.Reject)
+		}
 		x.then("list_orders", "client_order_id", p.ClientOrderID.String())
 		return
 	}
