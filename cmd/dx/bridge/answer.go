@@ -15,11 +15,16 @@ const (
 // failure is an answer that is an error of JSON-RPC with the venue's error in it
 // (contract mcp, Transport). An id that is not known is left out, never null.
 func failure(id jsontext.Value, code int, e schemas.Error) []byte {
+	return failed(id, code, e.Message, e)
+}
+
+// failed is failure with more to say than the venue's error has.
+func failed(id jsontext.Value, code int, message string, e schemas.Error) []byte {
 	return envelope(id, "error", encoded(struct {
 		Code    int           `json:"code"`
 		Message string        `json:"message"`
 		Data    schemas.Error `json:"data"`
-	}{code, e.Message, e}))
+	}{code, message, e}))
 }
 
 // refusal is a result of a tool that was refused, in the revision of its call.

@@ -36,18 +36,15 @@ func unanswered(m *message, writes bool, err error) []byte {
 	if writes && mayBeDone(err) {
 		return lost(m, err)
 	}
-	e := schemas.ErrorOf("draining")
-	e.Message = "no answer of the venue: " + err.Error()
-	return failure(m.id, http.StatusServiceUnavailable, e)
+	return failed(m.id, http.StatusServiceUnavailable, "no answer of the venue: "+err.Error(), schemas.ErrorOf("draining"))
 }
 
 // lost is the result of a write whose answer did not come (contract mcp): it may have
 // been done, and there is a tool that tells.
 func lost(m *message, err error) []byte {
 	r := schemas.RefusalOf(schemas.ErrorOf("sequencing_timeout"))
-	r.Error.Message = "the answer was lost: " + err.Error()
 	r.Next = lookup(m.tool(), object(m.params["arguments"]))
-	r.Hint = "The outcome is unknown, and nothing was sent again. Call " + r.Next.Tool + " first: it tells whether this was done."
+	r.Hint = "The answer was lost: " + err.Error() + ". The outcome is unknown, and nothing was sent again. Call " + r.Next.Tool + " first: it tells whether this was done."
 	return refusal(m, &r)
 }
 

@@ -102,6 +102,7 @@ func TestLostWriteIsNeverSentAgain(t *testing.T) {
 	})
 	answer := h.ask(call("1", "place_order", order(7)))
 	holds(t, answer, "id", 1.0, "result.isError", true, "result.resultType", "complete", "result.structuredContent.outcome", "unknown", "result.structuredContent.retryable", false,
+		"result.structuredContent.error.code", "sequencing_timeout", "result.structuredContent.error.message", "sequencing_timeout",
 		"result.structuredContent.next.tool", "list_orders", "result.structuredContent.next.arguments.client_order_id", "7")
 	if sent.Load() != 1 {
 		t.Errorf("sent %d times", sent.Load())
@@ -140,7 +141,7 @@ func TestLostReadIsSentOnceMore(t *testing.T) {
 		t.Errorf("sent %d times", sent.Load())
 	}
 	losing.Store(100)
-	holds(t, h.ask(call("2", "get_balance", "{}")), "id", 2.0, "error.code", 503.0, "error.data.code", "draining")
+	holds(t, h.ask(call("2", "get_balance", "{}")), "id", 2.0, "error.code", 503.0, "error.data.code", "draining", "error.data.message", "draining")
 	if sent.Load() != 4 {
 		t.Errorf("sent %d times", sent.Load())
 	}
