@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
+
 	"duplex/core"
 )
 
@@ -50,5 +52,22 @@ func TestRevocationCloses(t *testing.T) {
 	}
 	if m := stays.ask("list_subscriptions", `{}`); m.Type != "ok" {
 		t.Errorf("the other key: %s %s", m.Type, m.Msg)
+	}
+}
+
+// A revocation holds for open connections before it is answered: what comes behind it
+// gets no answer but the close, even where the stream is not told of it yet (contract
+// operator, Accounts service).
+func TestRevokedKeyGetsNoAnswer(t *testing.T) {
+	s := newStream(t)
+	k := s.Key(1, core.ScopeRead)
+	r := s.dial(k)
+	r.ask("list_subscriptions", `{}`)
+	s.lane.mu.Lock() // the pump waits
+	defer s.lane.mu.Unlock()
+	s.Do(&core.RevokeKey{User: 1, Key: k.ID})
+	r.say(`{"id":9,"cmd":"shout"}`)
+	if _, raw, err := r.ws.Read(t.Context()); websocket.CloseStatus(err) != 4401 {
+		t.Errorf("%s %v", raw, err)
 	}
 }

@@ -104,6 +104,12 @@ func (c *conn) isEnding() bool {
 	return c.ending
 }
 
+// sound tells whether the connection's key still opens anything.
+func (c *conn) sound() bool {
+	now := c.lane.engine.Key(c.call.Key.ID)
+	return now != nil && !now.Revoked
+}
+
 // serve reads commands until the connection ends, and then takes it down.
 func (c *conn) serve() {
 	defer c.lane.leave(c)
@@ -114,6 +120,8 @@ func (c *conn) serve() {
 			c.down(err)
 			return
 		case c.isEnding(): // what comes after our close frame is not read
+		case !c.sound(): // its revocation was answered, and the pump has not come to it
+			c.shut(keyRevoked)
 		case typ != websocket.MessageText:
 			c.shut(textOnly)
 		case !utf8.Valid(text):

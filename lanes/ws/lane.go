@@ -116,7 +116,7 @@ func (l *Lane) enter(c *conn) {
 	l.conns[c] = struct{}{}
 	c.pinged = time.Now()
 	l.Stats.Opened.Add(1)
-	if now := l.engine.Key(c.call.Key.ID); now == nil || now.Revoked {
+	if !c.sound() {
 		c.shut(keyRevoked)
 	}
 	if l.draining {
