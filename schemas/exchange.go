@@ -51,6 +51,7 @@ type Fees struct {
 // Venue is what the tool get_venue answers: all reference reads in one.
 type Venue struct {
 	Environment string    `json:"environment" enum:"dev,live"`
+	Oracle      string    `json:"oracle" enum:"sim,manual,live,replay" doc:"How prices come; those of sim are made up"`
 	Time        Time      `json:"time"`
 	Status      Status    `json:"status"`
 	Retention   Retention `json:"retention"`

@@ -75,11 +75,11 @@ func fees(m *venue.Venue) schemas.Fees {
 
 // GetVenue is the agent lane's: all reference reads in one. It has no route.
 var GetVenue = &Op[schemas.Now, schemas.Venue]{
-	Facts: Facts{Name: "get_venue", Title: "The venue", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "Time, status, retention, schedule, fees and environment (dev or live) in one. Read it once at the start."},
+	Facts: Facts{Name: "get_venue", Title: "The venue", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "Time, status, retention, schedule, fees, environment (dev or live) and oracle (sim: prices are made up) in one. Read it once at the start."},
 	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.Now) (out schemas.Venue, _ error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
 			out = schemas.Venue{
-				Environment: v.Terms.Environment, Time: schemas.Time{ServerTime: ns(v.Terms.Now())}, Status: schemas.Status{ExchangeActive: true, Seen: seen(m)},
+				Environment: v.Terms.Environment, Oracle: v.Terms.Oracle, Time: schemas.Time{ServerTime: ns(v.Terms.Now())}, Status: schemas.Status{ExchangeActive: true, Seen: seen(m)},
 				Retention: retention(w.Caps()), Schedule: v.schedule(m.Windows()), Fees: fees(m), Seen: seen(m),
 			}
 		})

@@ -90,7 +90,7 @@ type Venue struct {
 // Terms are settings of the service that the core does not depend on.
 type Terms struct {
 	Environment     string // dev or live
-	Oracle          string // how prices come: sim, manual, live
+	Oracle          string // how prices come: sim, manual, live, replay
 	ReadRate        int64  // read tokens a second; a burst is twice as much
 	WriteFloor      int64  // write tokens a second of a new account
 	WriteCap        int64  // and of the most active one

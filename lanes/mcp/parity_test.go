@@ -244,7 +244,7 @@ func TestReadsAnswerAsREST(t *testing.T) {
 		}
 	}
 	for tool, names := range map[string][]string{
-		"get_limits": {"write", "scopes"}, "get_venue": {"environment", "fees", "retention", "schedule"},
+		"get_limits": {"write", "scopes"}, "get_venue": {"environment", "oracle", "fees", "retention", "schedule"},
 	} {
 		got := d.use(d.alice, tool, `{}`)
 		for _, n := range names {
