@@ -1,5 +1,7 @@
 package schemas
 
+import "math"
+
 // Time is the venue's clock (spec 4.8).
 type Time struct {
 	ServerTime U64 `json:"server_time" pattern:"^[0-9]+$" doc:"ns"`
@@ -26,10 +28,13 @@ type Window struct {
 	EndTs   U64    `json:"end_ts" pattern:"^[0-9]+$" doc:"ns"`
 }
 
-// Check wants a window that ends after it starts.
+// Check wants a window that ends after it starts, at a time that a stamp can say.
 func (w *Window) Check() *Fault {
-	if w.EndTs <= w.StartTs {
+	switch {
+	case w.EndTs <= w.StartTs:
 		return violation("end_ts", "after start_ts")
+	case w.EndTs > math.MaxInt64:
+		return violation("end_ts", "at most 2^63 − 1")
 	}
 	return nil
 }

@@ -132,6 +132,7 @@ func TestSettings(t *testing.T) {
 		{"PUT", "/admin/fees", "", 400, code("malformed_json")},
 		{"PUT", "/admin/schedule", `{"schedule":[{"kind":"maintenance","start_ts":"10","end_ts":"20"}]}`, 200, `^\{"schedule":\[\{"kind":"maintenance","start_ts":"10","end_ts":"20"\}\]\}$`},
 		{"PUT", "/admin/schedule", `{"schedule":[{"kind":"maintenance","start_ts":"20","end_ts":"20"}]}`, 400, code("schema_violation")},
+		{"PUT", "/admin/schedule", `{"schedule":[{"kind":"maintenance","start_ts":"10","end_ts":"9223372036854775808"}]}`, 400, code("schema_violation")},
 		{"PUT", "/admin/schedule", `{}`, 400, code("schema_violation")},
 	})
 	alice := d.Key(1, core.ScopeRead)
