@@ -109,6 +109,7 @@ const steps = {
     await open()
     assert.equal(await test('series').count(), 9)
     assert.equal(await test('cash').textContent(), '$10,000.00')
+    await test('sim').waitFor()
     await page.locator('[data-category="3"] .left').waitFor()
   },
 
@@ -303,6 +304,7 @@ const steps = {
 
   async 'a narrow screen has room for everything'() {
     await page.setViewportSize({ width: 390, height: 844 })
+    await test('sim').waitFor()
     for (const scheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme: scheme })
       for (const place of ['Markets', 'Chart', 'Book', 'Trade', 'Account']) {
