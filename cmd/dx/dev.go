@@ -183,13 +183,15 @@ func (h *house) furnish() ([]schemas.DevAccount, error) {
 
 const devLabel = "dev"
 
-// devKey finds the account's dev key, or makes it.
+// devKey finds the account's dev key, or makes it. The oldest is it: an account may
+// label a key of its own so too.
 func (h *house) devKey(u core.UserID, scopes core.Scopes) (id string, secret []byte, err error) {
 	var have *core.Key
 	h.engine.Read(func(v *venue.Venue, _ *view.View) {
 		for k := range v.Keys() {
-			if k.User == u && k.Label == devLabel && !k.Revoked {
+			if k.User == u && k.Label == devLabel && k.Scopes == scopes && !k.Revoked {
 				have = &k
+				return
 			}
 		}
 	})
