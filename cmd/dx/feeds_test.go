@@ -20,7 +20,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	"duplex/core"
 	"duplex/feeds/replay"
+	"duplex/feeds/session"
 )
 
 // kraken is a venue on this machine that sends a price ten times a second.
@@ -273,5 +275,23 @@ func TestFeedsRefuse(t *testing.T) {
 		if code, out, errs := said(strings.Fields(c.args)...); code != 2 || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: exit %d\n%s%s", c.args, code, out, errs)
 		}
+	}
+}
+
+// The schedule lists what boundaries are left when the calendar is about to end.
+func TestScheduleToTheCalendarsEnd(t *testing.T) {
+	c, err := session.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := time.Date(2027, time.January, 1, 12, 0, 0, 0, time.UTC)
+	var left []session.Boundary
+	for err == nil {
+		from = from.AddDate(0, 0, 1)
+		left, err = c.Next(core.Gold, from, 4)
+	}
+	got := hours{c}.Boundaries(from.UnixNano())
+	if len(left) == 0 || len(got) != 2*len(left) || got[0].Start != left[0].At.UnixNano() {
+		t.Errorf("%v on %s, of each feed %v", got, from, left)
 	}
 }
