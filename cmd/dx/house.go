@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -316,14 +317,17 @@ func reachable(l net.Listener) string {
 	return a.String()
 }
 
-// hours shows the calendar's next boundaries in the schedule.
+// hours shows the calendar's next boundaries in the schedule, one that gold and WTI
+// share once: a window does not say whose it is.
 type hours struct{ calendar *session.Calendar }
 
 func (h hours) Boundaries(from int64) (out []core.Window) {
 	for _, f := range []core.Feed{core.Gold, core.WTI} {
 		next, _ := h.calendar.Next(f, time.Unix(0, from), 4) // fewer where the calendar ends; there the keeper fails
 		for _, b := range next {
-			out = append(out, core.Window{Kind: string(b.Kind), Start: b.At.UnixNano(), End: b.At.UnixNano()})
+			if w := (core.Window{Kind: string(b.Kind), Start: b.At.UnixNano(), End: b.At.UnixNano()}); !slices.Contains(out, w) {
+				out = append(out, w)
+			}
 		}
 	}
 	return out
