@@ -55,8 +55,8 @@ func TestTheCheckFinds(t *testing.T) {
 		}, "in the log 1 times: sent 1, answered 0, refused 1"},
 		{"done, and yet not done", func(d *door) {
 			d.spoil = func(q *request, r *reply) {
-				if q.form.tool == "cancel_all_orders" && !q.tool && r.status == 503 {
-					r.status, r.body = 200, encode(obj{"seq": "7"})
+				if q.form.tool == "place_order" && !q.tool && r.status == 503 && bytes.Contains(r.body, []byte(`"shed"`)) {
+					r.status, r.body = 201, encode(obj{"order_id": "7", "seq": "7", "status": "resting"})
 				}
 			}
 		}, "none of those in the log"},
