@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +142,22 @@ func TestIDs(t *testing.T) {
 		status, body := d.ask(d.alice, id, "tools/call", `"name":"get_balance","arguments":{}`)
 		if status != 200 || !strings.HasPrefix(body, `{"jsonrpc":"2.0","id":`+id+`,"result":`) {
 			t.Errorf("%s: %d %s", id, status, body)
+		}
+	}
+}
+
+// The guide is 600 words for a model to read (contract mcp, Resources), and speaks of
+// no tool that is not there.
+func TestGuide(t *testing.T) {
+	d := open(t)
+	status, body := d.ask(d.alice, "1", "resources/read", `"uri":"dx://guide"`)
+	if n := len(strings.Fields(guide)); status != 200 || n > 600 || !strings.Contains(body, `"mimeType":"text/markdown"`) {
+		t.Errorf("%d: %d words", status, n)
+	}
+	for _, word := range regexp.MustCompile("`([a-z]+_[a-z_]+)`").FindAllStringSubmatch(guide, -1) {
+		verb, _, _ := strings.Cut(word[1], "_")
+		if slices.Contains([]string{"get", "list", "place", "preview", "cancel", "decrease", "redeem", "arm", "wait"}, verb) && d.lane.byName[word[1]] == nil {
+			t.Errorf("no tool %s", word[1])
 		}
 	}
 }
