@@ -17,8 +17,13 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 
 // command answers one message. Each costs a read token, also one that cannot be read
-// (contract ws, Commands).
+// (contract ws, Commands). One of a key that was revoked is not heard: the pump may be
+// yet to close the connection, and whoever revoked it has been answered.
 func (c *conn) command(text []byte) {
+	if k := c.lane.engine.Key(c.call.Key.ID); k != nil && k.Revoked {
+		c.shut(keyRevoked)
+		return
+	}
 	cmd, fault := schemas.ReadWSCommand(text)
 	err := c.lane.gate.Pay(c.call, tools.Read, 1)
 	if err == nil && fault != nil {

@@ -41,6 +41,23 @@ func TestCommandsAndErrors(t *testing.T) {
 	}
 }
 
+// Whoever revoked a key and was answered knows that its connections are told nothing
+// more: a command finds it out by itself, though its connection is still to be closed.
+func TestCommandsOfARevokedKey(t *testing.T) {
+	s := newStream(t)
+	k := s.Key(1, core.ScopeRead)
+	r := s.dial(k)
+	r.ask("list_subscriptions", `{}`) // who is answered has entered
+	s.lane.mu.Lock()                  // the closing of connections waits
+	s.Do(&core.RevokeKey{User: 1, Key: k.ID})
+	r.say(`{"id":7,"cmd":"nothing"}`)
+	raw, err := r.raw()
+	s.lane.mu.Unlock()
+	if websocket.CloseStatus(err) != 4401 {
+		t.Errorf("%s, %v", raw, err)
+	}
+}
+
 // A revoked key's connections close with 4401, another's stay.
 func TestRevocationCloses(t *testing.T) {
 	s := newStream(t)

@@ -39,7 +39,6 @@ type Lane struct {
 	draining bool
 	changes  []delta    // of the command being published
 	touched  []*account // of the batch being published
-	revoked  []string   // keys, of the batch being published
 }
 
 // Mount puts `GET /v1/ws` onto m, which must stand behind g.Edge, and starts to

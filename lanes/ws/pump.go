@@ -88,14 +88,16 @@ func (l *Lane) take(f *engine.Follower) {
 		}
 	}
 	l.tell()
-	for _, key := range l.revoked {
-		for c := range l.conns {
-			if c.call.Key.ID == key {
-				c.shut(keyRevoked)
-			}
+}
+
+// expel closes the connections of a revoked key, so that what comes behind the
+// revocation is not told to them.
+func (l *Lane) expel(key string) {
+	for c := range l.conns {
+		if c.call.Key.ID == key {
+			c.shut(keyRevoked)
 		}
 	}
-	l.revoked = l.revoked[:0]
 }
 
 // apply publishes what one command did.
@@ -120,7 +122,7 @@ func (l *Lane) apply(a *engine.Applied) {
 			l.round(a.Stamp.Seq, &e.Round)
 		case *core.KeyChanged:
 			if e.Key.Revoked {
-				l.revoked = append(l.revoked, e.Key.ID)
+				l.expel(e.Key.ID)
 			}
 		}
 		if len(l.accounts) > 0 {
