@@ -279,22 +279,22 @@ const token = 1_000_000_000
 
 // take draws n tokens at a time of the venue's clock, which may have been set back. Of
 // none it tells in how many ms they will be there.
-func (b *bucket) take(n, now int64) (ok bool, wait int64) {
+func (b *bucket) take(n, again, now int64) (ok bool, wait int64) {
 	b.left = min(b.burst*token, b.left+max(0, min(now-b.at, 1<<33))*b.rate)
 	b.at = now
 	if n*token <= b.left {
 		b.left -= n * token
 		return true, 0
 	}
-	if n > b.burst {
+	if again > b.burst {
 		return false, 1000
 	}
-	missing := (n*token - b.left + b.rate - 1) / b.rate
+	missing := (again*token - b.left + b.rate - 1) / b.rate
 	return false, max(1, (missing+core.NsPerMs-1)/core.NsPerMs)
 }
 
-// pay draws tokens of a key, as the door does.
-func (d *door) pay(k *key, which tools.Bucket, n int) (bool, int64) {
+// pay draws tokens of a key, as the door does; who is refused wants `again` next time.
+func (d *door) pay(k *key, which tools.Bucket, n, again int) (bool, int64) {
 	t := d.terms()
 	id := fmt.Sprint(k.id, which)
 	b := d.buckets[id]
@@ -311,7 +311,7 @@ func (d *door) pay(k *key, which tools.Bucket, n int) (bool, int64) {
 		b.left = b.burst * token
 		d.buckets[id] = b
 	}
-	return b.take(int64(n), d.Now())
+	return b.take(int64(n), int64(again), d.Now())
 }
 
 // timely is the window of a signature.

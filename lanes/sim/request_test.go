@@ -481,12 +481,12 @@ func (d *door) arrives(q *request) {
 	}
 	if !k.scopes.Has(q.form.scope) {
 		q.must = "missing_scope"
-	} else if ok, wait := d.pay(k, q.form.bucket, 1); !ok {
+	} else if ok, wait := d.pay(k, q.form.bucket, 1, 1); !ok {
 		q.must, q.wait = "rate_limited", wait
 	} else if q.form.fault != "" {
 		q.must = q.form.fault
 	} else if q.form.items > 1 {
-		if ok, wait := d.pay(k, q.form.bucket, q.form.items-1); !ok {
+		if ok, wait := d.pay(k, q.form.bucket, q.form.items-1, q.form.items); !ok {
 			q.must, q.wait = "rate_limited", wait
 		}
 	}
