@@ -14,6 +14,7 @@ import (
 type book struct {
 	schemas.WSBook
 	snapshot *frame // of the book as it is; nil when it changed
+	stamped  *frame // the same, as of a later seq
 }
 
 // set brings one level to its new total.
@@ -45,6 +46,19 @@ func (b *book) frame(seq uint64) *frame {
 		b.snapshot = frameOf(snapshots, "orderbook_snapshot", core.MarketID(b.MarketID), seq, &b.WSBook)
 	}
 	return b.snapshot
+}
+
+// now is the snapshot for one who asks: as of seq, also where the book has not changed
+// for long.
+func (b *book) now(seq uint64) *frame {
+	f := b.frame(seq)
+	if f.seq == seq {
+		return f
+	}
+	if b.stamped == nil || b.stamped.seq != seq {
+		b.stamped = f.asOf(seq)
+	}
+	return b.stamped
 }
 
 // delta collects what one command changed in one book: `{market_id, generation,

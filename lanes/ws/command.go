@@ -149,7 +149,7 @@ func (l *Lane) first(s *sub, markets slots) {
 	}
 	s.born = time.Now()
 	for m := range l.opened(s, markets).each() {
-		s.put(l.books[m].frame(l.at))
+		s.put(l.books[m].now(l.at))
 	}
 }
 

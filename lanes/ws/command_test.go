@@ -3,10 +3,12 @@ package ws
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
 	"duplex/core"
+	"duplex/schemas"
 )
 
 // Every command, and every error of the page that a command can give; one that
@@ -86,5 +88,41 @@ func TestRevokedKeyGetsNoAnswer(t *testing.T) {
 	r.say(`{"id":9,"cmd":"shout"}`)
 	if _, raw, err := r.ws.Read(t.Context()); websocket.CloseStatus(err) != 4401 {
 		t.Errorf("%s %v", raw, err)
+	}
+}
+
+// A snapshot that was asked for carries the seq the stream is at, though its book has
+// not changed for long (contract ws, Data); it is no reason for another.
+func TestSnapshotsCarryTheSeqTheyAreAsOf(t *testing.T) {
+	s := newStream(t)
+	r := s.dial(s.Key(1, core.ScopeRead))
+	at := func(channel string) (m message, seq uint64) {
+		s.place(1, s.Engine.Seq()+1, 2, "buy yes 1 @ 4700")
+		s.published()
+		seq = s.Engine.Seq()
+		if channel == "" {
+			r.ask("update_subscription", `{"sid":1,"action":"get_snapshot"}`)
+		} else {
+			r.ask("subscribe", `{"channels":["`+channel+`"],"market_ids":[1]}`)
+		}
+		return r.until("orderbook_snapshot"), seq
+	}
+	last := schemas.U64(0)
+	for _, channel := range []string{"orderbook_delta", "", "", "orderbook_snapshot"} {
+		m, seq := at(channel)
+		if m.Sid == 2 {
+			last = 0 // a chain of its own
+		}
+		if uint64(m.Seq) < seq || m.PrevSeq != last || into[schemas.WSBook](t, m).MarketID != 1 {
+			t.Errorf("%s: seq %d, prev_seq %d at %d, behind %d", channel, m.Seq, m.PrevSeq, seq, last)
+		}
+		last = m.Seq
+	}
+	for range phases {
+		s.lane.snapshots(time.Now().Add(time.Hour))
+	}
+	r.say(`{"id":99,"cmd":"list_subscriptions"}`)
+	if m := r.next(); m.ID != 99 {
+		t.Errorf("a book that did not change: %s %d", m.Type, m.Seq)
 	}
 }

@@ -39,12 +39,25 @@ func frameOf(c channel, typ string, m core.MarketID, seq uint64, msg any) *frame
 
 // newFrame begins a frame; what is appended to its body goes to close.
 func newFrame(c channel, typ string, m core.MarketID, seq uint64) *frame {
-	f := &frame{channel: c, market: m, latest: uint8(m), seq: seq, head: heads[typ]}
-	b := append(make([]byte, 0, 256), `,"seq":"`...)
-	b = append(strconv.AppendUint(b, seq, 10), `","prev_seq":"`...)
-	f.cut = len(b)
-	f.body = append(b, `","msg":`...)
+	f := &frame{channel: c, market: m, latest: uint8(m), head: heads[typ]}
+	f.stamp(make([]byte, 0, 256), seq)
+	f.body = append(f.body, `","msg":`...)
 	return f
+}
+
+// stamp begins the body with the seq.
+func (f *frame) stamp(b []byte, seq uint64) {
+	b = append(b, `,"seq":"`...)
+	f.body = append(strconv.AppendUint(b, seq, 10), `","prev_seq":"`...)
+	f.seq, f.cut = seq, len(f.body)
+}
+
+// asOf is the same message with another seq.
+func (f *frame) asOf(seq uint64) *frame {
+	out := *f
+	out.stamp(make([]byte, 0, len(f.body)+20), seq)
+	out.body = append(out.body, f.body[f.cut:]...)
+	return &out
 }
 
 func (f *frame) close(body []byte) *frame {

@@ -224,13 +224,13 @@ func (l *Lane) snapshot(s *sub, dirty slots, now time.Time) {
 	}
 }
 
-// changed hands over a snapshot, unless it was the last: a book may have changed just
-// before the subscription began.
+// changed hands over a snapshot, unless the last had all that is in it: a book may have
+// changed just before the subscription began.
 func (s *sub) changed(f *frame) {
 	c := s.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.last[f.market] != f.seq {
+	if s.last[f.market] < f.seq {
 		c.push(s, f)
 	}
 }
@@ -267,7 +267,7 @@ func (l *Lane) refresh(c *conn) (batch []item) {
 		s.stale = 0
 		for m := range due.each() {
 			if s.wants(m) {
-				c.push(s, l.books[m].frame(l.at))
+				c.push(s, l.books[m].now(l.at))
 			}
 		}
 	}

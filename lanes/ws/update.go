@@ -63,7 +63,7 @@ func (l *Lane) again(id schemas.Int, s *sub, markets slots, start *opening) erro
 		}
 	default:
 		for m := range l.chosen(s, markets).each() {
-			s.fresh(l.books[m].frame(l.at))
+			s.fresh(l.books[m].now(l.at))
 		}
 	}
 	return nil
