@@ -149,9 +149,12 @@ type (
 	}
 	WithdrawalChanged struct{ Withdrawal Withdrawal }
 	UserChanged       struct{ User User }
-	KeyChanged        struct{ Key Key }
-	FeesChanged       struct{ Fees Fees }
-	ScheduleChanged   struct{ Windows []Window }
+	KeyChanged        struct {
+		Key      Key
+		Resealed bool // its secret alone changed
+	}
+	FeesChanged     struct{ Fees Fees }
+	ScheduleChanged struct{ Windows []Window }
 )
 
 func (*OrderPlaced) event()       {}

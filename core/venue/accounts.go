@@ -48,7 +48,7 @@ func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
 		return core.UnknownKey
 	}
 	k.Sealed = c.Sealed
-	v.ev.Add(&core.KeyChanged{Key: *k})
+	v.ev.Add(&core.KeyChanged{Key: *k, Resealed: true})
 	return core.OK
 }
 

@@ -104,7 +104,7 @@ func (w *View) fold(e core.Event) {
 	case *core.UserChanged:
 		w.user(e.User.ID)
 	case *core.KeyChanged:
-		if e.Key.Revoked {
+		if e.Key.Revoked && !e.Resealed {
 			w.note(e.Key.User, UserEvent{KeyRevoked: e.Key.ID})
 		}
 	default:

@@ -138,6 +138,11 @@ func TestRevoked(t *testing.T) {
 	if status, _ := s.refused(s.handshake(k)); status != 401 {
 		t.Errorf("a revoked key gets %d", status)
 	}
+	s.Do(&core.ResealKey{Key: k.ID, Sealed: []byte("anew")})
+	s.Do(&core.Deposit{User: 1, DepositID: "behind it", Amount: 1})
+	if e := into[schemas.KeyRevokedEvent](t, stays.until("user")); e.Event == "key_revoked" {
+		t.Error("a new master key revokes again what was revoked")
+	}
 }
 
 // TestPings: a pong keeps a connection, two missing ones end it. Time is given.
