@@ -7,6 +7,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/feed"
+	"duplex/feeds"
 )
 
 // maxName bounds a source's name, which is kept with the evidence of rounds.
@@ -53,4 +54,18 @@ func (d *Desk) Post(f core.Feed, source string, price core.Price, at time.Time) 
 	}
 	tick.Manual = true
 	return tick, nil
+}
+
+// States lists the sources that were posted by hand, as they are at now.
+func (d *Desk) States(now time.Time) []feeds.State {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []feeds.State
+	for f := range core.Feed(core.Feeds) {
+		for _, s := range d.index.Sources(f) {
+			age := now.Sub(time.Unix(0, s.At))
+			out = append(out, feeds.State{Feed: f, Source: s, Age: age, Fresh: int64(age) <= feed.FreshFor(f), Up: true})
+		}
+	}
+	return out
 }

@@ -87,3 +87,21 @@ func TestManyPost(t *testing.T) {
 		t.Errorf("%+v, %v", tick, err)
 	}
 }
+
+// What was posted is listed with its age, and whether it still counts.
+func TestStates(t *testing.T) {
+	var d Desk
+	if _, err := d.Post(core.Gold, "a", 100, at(10)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Post(core.BTC, "b", 200, at(20)); err != nil {
+		t.Fatal(err)
+	}
+	got := d.States(at(26))
+	if len(got) != 2 || got[0].Source.Name != "b" || got[0].Age != 6*time.Second || got[0].Fresh || got[1].Feed != core.Gold || got[1].Age != 16*time.Second || got[1].Fresh {
+		t.Errorf("%+v", got)
+	}
+	if got = d.States(at(25)); !got[0].Fresh || !got[1].Fresh || !got[0].Up {
+		t.Errorf("%+v", got)
+	}
+}

@@ -67,6 +67,7 @@ func TestMetrics(t *testing.T) {
 		Feed: core.Gold, Source: feed.SourceState{Name: "east", Price: 1, Outliers: 2, Counts: [feed.Verdicts]uint64{5, 1}}, Fresh: true, Age: 1500 * time.Millisecond, Up: true, Runs: 3,
 	}}
 	d := start(t, func(o *Options) { o.Sources = func() []feeds.State { return sources } })
+	d.do("POST", "/admin/oracle/ticks", `{"feed":1,"source":"desk","price":"7800000000"}`)
 	d.House.Do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Side: core.Buy, Outcome: core.Yes, Type: core.Limit, Tick: 5000, Qty: 10})
 	d.do("POST", "/admin/users/9/suspend", "")
 	d.Call(d.Key(1, core.ScopeRead), "GET", "/v1/time", "")
@@ -98,6 +99,20 @@ func TestMetrics(t *testing.T) {
 		`duplex_requests_total{lane="admin",op="admin_suspend_user",outcome="failed"} 1`,
 		`duplex_requests_total{lane="rest",op="get_time",outcome="done"} 1`,
 		`duplex_request_seconds_count{lane="rest",op="get_time"} 1`,
+	} {
+		if !strings.Contains(page, "\n"+line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if strings.Contains(page, `source="desk"`) {
+		t.Error("a price by hand is watched like a source")
+	}
+	sources = nil // where none runs it is one
+	_, page = d.do("GET", "/metrics", "")
+	for _, line := range []string{
+		`duplex_oracle_source_price{feed="gold",source="desk"} 78`,
+		`duplex_oracle_source_fresh{feed="gold",source="desk"} 1`,
+		`duplex_oracle_source_values_total{feed="gold",source="desk",verdict="taken"} 1`,
 	} {
 		if !strings.Contains(page, "\n"+line+"\n") {
 			t.Errorf("no line %s", line)

@@ -214,12 +214,22 @@ func (g gauges) oracle(put putter) {
 		put(stale, flag(silent), f.String())
 		put(open, flag(inSession), f.String())
 	}
-	if g.Sources == nil {
-		return
+	sources := g.sources(time.Unix(0, now))
+	for i := range sources {
+		g.source(put, &sources[i])
 	}
-	for _, s := range g.Sources() {
-		g.source(put, &s)
+}
+
+// sources are those that run; where none does, prices come by hand, and those posted so
+// are the sources. Beside others a price by hand is no source to watch: it is posted
+// once, and not expected again.
+func (l *lane) sources(now time.Time) []feeds.State {
+	if l.Sources != nil {
+		if run := l.Sources(); len(run) > 0 {
+			return run
+		}
 	}
+	return l.Desk.States(now)
 }
 
 func (g gauges) source(put putter, s *feeds.State) {
