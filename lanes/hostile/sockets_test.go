@@ -175,7 +175,7 @@ func TestCommands(t *testing.T) {
 		{sub(`{}`), params}, {sub(`{"channels":"trades"}`), params}, {sub(`{"channels":[]}`), params}, {sub(`{"channels":[null]}`), "unknown_channel"},
 		{sub(`{"channels":["ticker"]}`), "unknown_channel"}, {sub(`{"channels":["Trades"]}`), "unknown_channel"}, {sub(`{"channels":["user\u0000"]}`), "unknown_channel"}, {sub(`{"channels":["uѕer"]}`), "unknown_channel"},
 		{sub(`{"channels":["trades"]}`), "already_subscribed"}, {sub(`{"channels":["rounds","rounds"]}`), "already_subscribed"}, {sub(`{"channels":["rounds","ticker"]}`), "unknown_channel"},
-		{sub(`{"channels":["rounds","rounds","rounds","rounds","rounds","rounds","rounds"]}`), "already_subscribed"},
+		{sub(`{"channels":["rounds","rounds","rounds","rounds","rounds","rounds","rounds"]}`), "already_subscribed"}, {sub(`{"channels":[` + strings.Repeat(`"rounds",`, 64) + `"rounds"]}`), params},
 		{sub(`{"channels":["user"],"since_seq":1}`), params}, {sub(`{"channels":["user"],"since_seq":"-1"}`), params}, {sub(`{"channels":["user"],"since_seq":"18446744073709551616"}`), params},
 		{sub(`{"channels":["rounds"],"since_seq":"1"}`), params}, {sub(`{"channels":["user"],"user_id":2}`), params}, {sub(`{"channels":["rounds"],"market_ids":[` + strings.Repeat("1,", 64) + `1]}`), params},
 		{`{"id":1,"cmd":"unsubscribe","params":{"sids":[]}}`, params}, {`{"id":1,"cmd":"unsubscribe","params":{"sids":[2]}}`, "unknown_sid"}, {`{"id":1,"cmd":"unsubscribe","params":{"sids":[1,1]}}`, "unknown_sid"},
