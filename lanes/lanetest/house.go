@@ -54,7 +54,7 @@ type Key struct {
 func New(t testing.TB, tune ...func(*engine.Options)) *House {
 	h := &House{T: t, Logs: &bytes.Buffer{}}
 	start := time.Now().Truncate(15 * time.Minute).Add(time.Second)
-	h.shift.Store(start.UnixNano() - time.Now().UnixNano())
+	h.still.Store(start.UnixNano()) // until the rounds are open: a slow machine must not miss their 5 s
 	var err error
 	h.options = engine.Options{Dir: t.TempDir(), Now: h.Now}
 	for _, f := range tune {
@@ -76,7 +76,10 @@ func New(t testing.TB, tune ...func(*engine.Options)) *House {
 	}
 	h.Do(&core.SetSession{Feed: core.BTC, Open: true})
 	h.Tick(6_500_000_000_000)
+	h.Do(&core.Clock{})
 	h.Until(func(v *venue.Venue, _ *view.View) bool { s, ok := v.Slot(3); return ok && s.Status == core.Trading })
+	h.shift.Store(start.UnixNano() - time.Now().UnixNano())
+	h.still.Store(0)
 	return h
 }
 
