@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -120,8 +121,11 @@ func (r *rig) offer(ctx context.Context, conns int, rate float64, d time.Duratio
 	return x, nil
 }
 
-// moment is how long who was refused waits before sending again.
-const moment = 50 * time.Millisecond
+// backoff is how long who was refused the n-th time in a row waits: as the Go client does.
+func backoff(n int) time.Duration {
+	most := min(50*time.Millisecond<<min(n-1, 10), 2*time.Second)
+	return most/2 + rand.N(most/2+1)
+}
 
 // pause waits, and tells whether ctx goes on.
 func pause(ctx context.Context, d time.Duration) bool {
@@ -146,6 +150,7 @@ func (r *rig) sendOn(ctx context.Context, turn, i, conns int, rate float64, begu
 	defer c.Close()
 	in := bufio.NewReaderSize(c, 16<<10)
 	var body []byte
+	inARow := 0 // refusals
 	for n := 0; ctx.Err() == nil; n++ {
 		if rate > 0 {
 			due := begun.Add(time.Duration((float64(n) + float64(i)/float64(conns)) * float64(conns) / rate * float64(time.Second)))
@@ -165,10 +170,12 @@ func (r *rig) sendOn(ctx context.Context, turn, i, conns int, rate float64, begu
 			return took, refused, err
 		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
 			refused++
-			pause(ctx, moment)
+			inARow++
+			pause(ctx, backoff(inARow))
 		case status != http.StatusCreated:
 			return took, refused, fmt.Errorf("answered %d: %s", status, b)
 		default:
+			inARow = 0
 			took = append(took, time.Since(sent))
 		}
 	}
