@@ -110,7 +110,10 @@ const steps = {
     assert.equal(await test('series').count(), 9)
     assert.equal(await test('cash').textContent(), '$10,000.00')
     await test('sim').waitFor()
-    await page.locator('[data-category="3"] .left').waitFor()
+    // In the last minute of a quarter of an hour no round begins before the next.
+    await page.locator('[data-category="3"] .left').waitFor({ timeout: 90_000 })
+    const [whole, seen] = await test('vitals').evaluate((e) => [e.scrollWidth, e.clientWidth])
+    assert.ok(whole <= seen, `the vitals want ${whole} pixels of ${seen}`)
   },
 
   async 'a computer whose clock is off is no matter'() {
