@@ -120,7 +120,10 @@ func (m *maker) change(ctx context.Context, resting map[schemas.U64]schemas.Orde
 	if len(want) == 0 {
 		return nil
 	}
-	done, err := m.PlaceOrders(ctx, want)
+	// To its end, also when we are told to stop: half-way it could come behind the cancel of all.
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	done, err := m.PlaceOrders(end, want)
 	for i, r := range done {
 		became := ""
 		if r.Error != nil {

@@ -91,10 +91,17 @@ func (m *maker) cancel(ctx context.Context, ids []schemas.U64) error {
 	return nil
 }
 
+// place sees each placement to its end, also when the maker is stopped meanwhile: one
+// that is given up half-way may come to the venue behind the cancel of everything.
 func (m *maker) place(ctx context.Context, orders []schemas.PlaceOrder) error {
 	for some := range slices.Chunk(orders, schemas.BatchCap) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		m.budget.write -= float64(len(some))
-		results, err := m.c.PlaceOrders(ctx, some)
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+		results, err := m.c.PlaceOrders(end, some)
+		cancel()
 		if err != nil {
 			return err
 		}
