@@ -3,47 +3,21 @@ package rest
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
-	"duplex/core/engine"
-	"duplex/core/journal"
 	"duplex/lanes/lanetest"
 )
-
-// stuck is a log that stands still while it is told to.
-type stuck struct {
-	engine.Log
-	hold atomic.Pointer[hold]
-}
-
-type hold struct{ held, on chan struct{} }
-
-func (l *stuck) Propose(g journal.Group) error {
-	if h := l.hold.Swap(nil); h != nil {
-		close(h.held)
-		<-h.on
-	}
-	return l.Log.Propose(g)
-}
 
 // With a bound on the placements in hand those beyond it are refused at once and
 // surely not done, cancels are let in, and with an answer the room is back.
 func TestInFlight(t *testing.T) {
-	l := &stuck{}
-	h := lanetest.New(t, func(o *engine.Options) {
-		o.OpenLog = func(j journal.Options) (log engine.Log, err error) {
-			l.Log, err = journal.Open(o.Dir, j)
-			return l, err
-		}
-	})
+	h, l := heldHouse(t)
 	alice, bob := h.Key(1, readTrade), h.Key(2, readTrade)
 	Mount(h.Routes, h.Gate, "test")
 	h.Gate.InFlight = 1
 	h.Serve()
 	h.Stop() // the clock sends no group of its own
-	still := &hold{make(chan struct{}), make(chan struct{})}
-	l.hold.Store(still)
+	l.hold.Store(true)
 	order := func(id int) string {
 		return fmt.Sprintf(`{"client_order_id":"%d","market_id":3,"side":"buy","outcome":"yes","tick":100,"qty":1,"tif":"gtc"}`, id)
 	}
@@ -54,7 +28,7 @@ func TestInFlight(t *testing.T) {
 	}
 	go send(alice, "POST", "/v1/portfolio/orders", order(1))
 	select {
-	case <-still.held:
+	case <-l.took:
 	case a := <-answers:
 		t.Fatalf("the first was answered %s", a)
 	}
@@ -68,7 +42,7 @@ func TestInFlight(t *testing.T) {
 		}
 	}
 	go send(bob, "DELETE", "/v1/portfolio/orders/7", "")
-	close(still.on)
+	l.let <- struct{}{}
 	for range 2 {
 		if a := <-answers; !strings.HasPrefix(a, "201 ") && !strings.Contains(a, "unknown_order") {
 			t.Errorf("answered %s", a)

@@ -28,6 +28,18 @@ func (h *held) Propose(g journal.Group) error {
 	return h.Log.Propose(g)
 }
 
+// heldHouse is a venue on such a log.
+func heldHouse(t *testing.T) (*lanetest.House, *held) {
+	l := &held{took: make(chan struct{}), let: make(chan struct{})}
+	h := lanetest.New(t, func(o *engine.Options) {
+		o.OpenLog = func(j journal.Options) (_ engine.Log, err error) {
+			l.Log, err = journal.Open(o.Dir, j)
+			return l, err
+		}
+	})
+	return h, l
+}
+
 // together lets requests happen in one group: it fills while the one before it is with
 // the log.
 func together(h *lanetest.House, l *held, requests ...func()) {
@@ -48,13 +60,7 @@ func together(h *lanetest.House, l *held, requests ...func()) {
 // What a decrease is answered is of its own moment, whatever else the same group has
 // done to the order by the time it is told.
 func TestDecreaseIsAnsweredAsOfItself(t *testing.T) {
-	l := &held{took: make(chan struct{}), let: make(chan struct{})}
-	h := lanetest.New(t, func(o *engine.Options) {
-		o.OpenLog = func(j journal.Options) (_ engine.Log, err error) {
-			l.Log, err = journal.Open(o.Dir, j)
-			return l, err
-		}
-	})
+	h, l := heldHouse(t)
 	h.Stop() // nothing falls due
 	Mount(h.Routes, h.Gate, "test")
 	h.Serve()
