@@ -37,19 +37,10 @@ type scene struct {
 
 	mu   sync.Mutex
 	done []porcupine.Operation
-	seqs []numbered
 	ids  [2]map[uint64]string // order ids by client_order_id, of those that were told
 	next uint64
 
 	patient bool // nobody gives up: there are enough answers missing
-}
-
-// numbered is what was told of sequence numbers: that of a write, or the as_of_seq of a
-// read.
-type numbered struct {
-	call, back int64
-	seq        uint64
-	write      bool
 }
 
 func open(t *testing.T, tune ...func(*engine.Options)) *scene {
@@ -211,15 +202,15 @@ func outcome(in asked, a *answer) told {
 		for _, f := range a.Fills {
 			fills = append(fills, fmt.Sprintf("%d×%d", f.Qty, f.TickYes))
 		}
-		return told{filled: a.FilledQty, rest: a.RestingQty, fills: strings.Join(fills, " ")}
+		return told{seq: uint64(a.Seq), filled: a.FilledQty, rest: a.RestingQty, fills: strings.Join(fills, " ")}
 	case cancel:
-		return told{left: a.CanceledQty}
+		return told{seq: uint64(a.Seq), left: a.CanceledQty}
 	case decrease:
-		return told{left: a.RemainingQty}
+		return told{seq: uint64(a.Seq), left: a.RemainingQty}
 	case balance:
-		return told{cash: a.Cash.Int64(), reserved: a.Reserved.Int64()}
+		return told{seq: uint64(a.AsOfSeq), cash: a.Cash.Int64(), reserved: a.Reserved.Int64()}
 	default:
-		return told{book: levels(a.Yes) + "/" + levels(a.No)}
+		return told{seq: uint64(a.AsOfSeq), book: levels(a.Yes) + "/" + levels(a.No)}
 	}
 }
 
@@ -295,13 +286,6 @@ func (s *scene) answered(client int, in asked, a *answer, begun, back int64) {
 	s.add(client, in, outcome(in, a), begun, back)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case a.Code != "":
-	case in.kind == balance || in.kind == book:
-		s.seqs = append(s.seqs, numbered{begun, back, uint64(a.AsOfSeq), false})
-	default:
-		s.seqs = append(s.seqs, numbered{begun, back, uint64(a.Seq), true})
-	}
 	if in.kind == place && a.OrderID != "" {
 		s.ids[in.user][in.id] = a.OrderID
 	}
@@ -359,13 +343,13 @@ func (s *scene) watch(client, n int) error {
 }
 
 // settle finds out what became of the placements that were not answered, by their
-// client_order_id: each happened or did not. Of a cancel or a decrease nobody can tell;
-// one that did not happen may stand at the end.
+// client_order_id: each happened, at its created_seq, or did not. Of a cancel or a
+// decrease nobody can tell; one that did not happen may stand at the end.
 func (s *scene) settle() error {
 	kept := s.done[:0]
 	for _, op := range s.done {
 		if in := op.Input.(asked); in.kind == place && op.Output.(told).silent {
-			var l struct{ Orders []json.RawMessage }
+			var l schemas.OrderList
 			if err := s.send(context.Background(), in.user, "GET", fmt.Sprintf("/v1/portfolio/orders?client_order_id=%d", in.id), nil, nil, &l); err != nil {
 				return err
 			}
@@ -375,6 +359,7 @@ func (s *scene) settle() error {
 			if len(l.Orders) == 0 {
 				continue
 			}
+			op.Output = told{silent: true, seq: uint64(l.Orders[0].CreatedSeq)}
 		}
 		kept = append(kept, op)
 	}

@@ -4,9 +4,9 @@
 // the times, is a history. Porcupine searches for an order of it that a plain
 // sequential venue (model_test.go) could have gone through: there must be one.
 //
-// Beside that, sequence numbers must not lie: a command that was answered before
-// another was sent has the lower one, and a read says no lower as_of_seq than that of
-// any write that was answered before it was asked.
+// Sequence numbers must tell the same order: every write is above all before it, and a
+// read is as of the last of them. That asks more than that there is an order, and it
+// leaves the search little to try.
 //
 // In some the sequencer goes down again and again with requests in flight, and starts
 // on what it has left.

@@ -34,6 +34,7 @@ type asked struct {
 
 // told is what it was answered.
 type told struct {
+	seq            uint64 // of a write, or the as_of_seq of a read; 0: not known
 	code           string // of a refusal
 	silent         bool   // nothing was answered, and it is known that it happened
 	filled, rest   int64
@@ -52,6 +53,7 @@ type order struct {
 
 // state is a market of two traders without fees. Orders are in the order of time.
 type state struct {
+	seq            uint64 // the highest that was told until now
 	orders         []order
 	cash, reserved [2]int64
 }
@@ -156,18 +158,36 @@ func (s *state) levels(user int) string {
 	return strings.Join(out, " ")
 }
 
+// after asks that what was told of sequence numbers tells the same order: a write has
+// a number of its own above all before it, a read is as of the last of them.
+func (s state) after(in asked, seq uint64) (bool, state) {
+	switch write := in.kind != balance && in.kind != book; {
+	case seq == 0:
+		return true, s
+	case seq < s.seq, write && seq == s.seq:
+		return false, s
+	}
+	s.seq = seq
+	return true, s
+}
+
 // venue is the model that porcupine searches with.
 func venue(funds int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return state{cash: [2]int64{funds, funds}} },
 		Step: func(was, input, output any) (bool, any) {
 			in, got := input.(asked), output.(told)
-			want, is := was.(state).step(in)
+			ok, s := was.(state).after(in, got.seq)
+			if !ok {
+				return false, was
+			}
+			want, is := s.step(in)
+			want.seq = got.seq
 			return got.silent || got == want, is
 		},
 		Equal: func(a, b any) bool {
 			x, y := a.(state), b.(state)
-			return x.cash == y.cash && x.reserved == y.reserved && slices.Equal(x.orders, y.orders)
+			return x.seq == y.seq && x.cash == y.cash && x.reserved == y.reserved && slices.Equal(x.orders, y.orders)
 		},
 		DescribeOperation: func(input, output any) string {
 			return fmt.Sprintf("%+v → %+v", input, output)
