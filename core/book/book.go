@@ -200,6 +200,14 @@ type Level struct {
 	Qty  core.Qty
 }
 
+// Depth counts the levels of a side.
+func (b *Book) Depth(bid bool) (n int) {
+	for _, w := range b.side(bid).taken {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
 // Levels walks a side from its best price on.
 func (b *Book) Levels(bid bool) iter.Seq[Level] {
 	return func(yield func(Level) bool) {

@@ -110,7 +110,7 @@ func agree(t *rapid.T, quick *Book, simple *plain, pool *Pool) {
 		if i != len(want) {
 			t.Fatalf("%d orders on a side, not %d", i, len(want))
 		}
-		if got := slices.Collect(quick.Levels(bid)); !slices.Equal(got, simple.levels(bid)) {
+		if got := slices.Collect(quick.Levels(bid)); !slices.Equal(got, simple.levels(bid)) || quick.Depth(bid) != len(got) {
 			t.Fatalf("levels %v, not %v", got, simple.levels(bid))
 		}
 	}
@@ -146,10 +146,10 @@ func TestPoolOfThousands(t *testing.T) {
 	for range 6 {
 		for len(slots) < most {
 			r := pool.New(next)
-			if o := pool.At(r); o.ID != next || o.Left != 0 || o.After != None || o.Before != None {
+			if o := pool.At(r); o.ID != next || o.Left != 0 || o.Entry != 0 {
 				t.Fatalf("a slot that is not empty: %+v", *o)
 			}
-			pool.At(r).Left, pool.At(r).After, pool.At(r).Before = 7, 7, 7
+			pool.At(r).Left, pool.At(r).Entry = 7, 7
 			slots[next] = r
 			ids = append(ids, next)
 			next += 1 + next%3 + (next%5)/4<<32 // low halves come again

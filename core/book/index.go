@@ -11,8 +11,10 @@ type index struct {
 
 const empty = ^uint64(0) // slot None never stands in a cell
 
-func (x *index) start(key uint32) uint32 { return uint32(uint64(key*0x9E3779B1) >> x.shift) }
-func (x *index) step(i uint32) uint32    { return (i + 1) & uint32(len(x.cells)-1) }
+func (x *index) start(key uint32) uint32 {
+	return (key>>3*0x9E3779B1)>>x.shift&^7 | key&7
+}
+func (x *index) step(i uint32) uint32 { return (i + 1) & uint32(len(x.cells)-1) }
 
 func (x *index) add(key, slot uint32, live int) {
 	if 2*live > len(x.cells) {

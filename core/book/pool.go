@@ -11,10 +11,9 @@ const None Ref = ^Ref(0)
 // cache line. What only a reader wants is kept by the views.
 type Order struct {
 	ID         core.OrderID
-	Expiry     int64 // ns, 0 unless gtt
-	next, prev Ref   // in its level
-	After      Ref   // next of the same account (the venue's list)
-	Before     Ref
+	Expiry     int64  // ns, 0 unless gtt
+	next, prev Ref    // in its level
+	Entry      uint32 // in the list of its account, which the venue keeps
 	User       core.UserID
 	Left       uint32 // contracts
 	Group      uint32
@@ -87,7 +86,7 @@ func (p *Pool) New(id core.OrderID) Ref {
 	r := p.free
 	o := &p.orders[r]
 	p.free = o.next
-	*o = Order{ID: id, next: None, prev: None, After: None, Before: None}
+	*o = Order{ID: id, next: None, prev: None}
 	p.live++
 	p.index.add(uint32(id), uint32(r), p.live)
 	return r

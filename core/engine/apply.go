@@ -7,6 +7,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/journal"
+	"duplex/core/venue"
 )
 
 // apply lets a delivered group happen, then tells of it.
@@ -75,9 +76,12 @@ func (e *Engine) change(g *journal.Group, cmds []core.Command, b *Batch) (err er
 	e.done.Proposals[g.Node] = g.Proposal
 	b.Applied = make([]Applied, 0, len(cmds))
 	events := &core.Events{}
-	for _, cmd := range cmds {
-		if err := e.one(g.Stamp, cmd, events, b); err != nil {
-			return fmt.Errorf("group %d: %w", g.Number, err)
+	for list := range slices.Chunk(cmds, venue.Group) {
+		e.venue.Fetch(list)
+		for _, cmd := range list {
+			if err := e.one(g.Stamp, cmd, events, b); err != nil {
+				return fmt.Errorf("group %d: %w", g.Number, err)
+			}
 		}
 	}
 	e.setDue()

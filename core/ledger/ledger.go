@@ -352,3 +352,13 @@ func (l *Ledger) Settle(m core.MarketID, pay func(core.Outcome) core.Pips, each 
 	l.holders[m] = l.holders[m][:0]
 	l.Pair(m, -l.pairs[m])
 }
+
+// Fetch reads an account and its holding in a market, as a command on them will, and
+// gives something of both so that it is not left out.
+func (l *Ledger) Fetch(u core.UserID, m core.MarketID) uint32 {
+	a := &l.accounts[u]
+	if a.slots == nil {
+		return a.mark
+	}
+	return a.mark + a.slots[m].mark + uint32(a.slots[m].Held[0])
+}

@@ -7,7 +7,7 @@ func (v *Venue) createUser(c *core.CreateUser) core.Reject {
 		return core.UnknownUser
 	}
 	u := core.User{ID: v.ledger.Open(), Name: c.Name, Referrer: c.Referrer, TokenHash: c.TokenHash, Created: v.now.Ts}
-	v.accounts = append(v.accounts, account{User: u, orders: noOrders})
+	v.accounts = append(v.accounts, account{User: u})
 	v.ev.Add(&core.UserChanged{User: u})
 	return core.OK
 }

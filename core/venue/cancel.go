@@ -1,6 +1,8 @@
 package venue
 
 import (
+	"slices"
+
 	"duplex/core"
 	"duplex/core/book"
 )
@@ -69,13 +71,10 @@ func (v *Venue) cancelAll(c *core.CancelAll) core.Reject {
 
 // sweep cancels the account's resting orders that match, newest first.
 func (v *Venue) sweep(u core.UserID, why core.Reason, match func(*book.Order) bool) {
-	for r := v.accounts[u].orders; r != book.None; {
-		o := v.pool.At(r)
-		next := o.After
-		if match(o) {
+	for _, r := range slices.Backward(v.accounts[u].orders) {
+		if r != book.None && match(v.pool.At(r)) {
 			v.end(r, core.Canceled, why, core.CauseCancel)
 		}
-		r = next
 	}
 }
 

@@ -45,6 +45,14 @@ func (s *idSet) add(id uint64) bool {
 	return true
 }
 
+// fetch reads the newest.
+func (s *idSet) fetch() uint32 {
+	if n := len(s.recent); n > 0 {
+		return uint32(s.recent[n-1])
+	}
+	return 0
+}
+
 func (s *idSet) has(id uint64) bool {
 	_, used := slices.BinarySearch(s.recent, id)
 	return used || s.old.Contains(id)

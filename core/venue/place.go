@@ -161,23 +161,32 @@ func (v *Venue) rest(c *core.PlaceOrder, t *taker) {
 	v.moved(t.market, t.bid, t.limit, t.left, total)
 }
 
-// enlist puts an order at the head of its account's list, delist takes it out.
+// enlist puts an order at the end of its account's list, delist takes it out and leaves
+// a hole. When the list is full and half of it holes, it is packed before it grows.
 func (v *Venue) enlist(r book.Ref, o *book.Order) {
 	a := &v.accounts[o.User]
-	o.After, o.Before = a.orders, book.None
-	if a.orders != book.None {
-		v.pool.At(a.orders).Before = r
+	if n := len(a.orders); n == cap(a.orders) && 2*a.resting <= n {
+		v.pack(a)
 	}
-	a.orders = r
+	o.Entry = uint32(len(a.orders))
+	a.orders = append(a.orders, r)
+	a.resting++
 }
 
 func (v *Venue) delist(o *book.Order) {
-	if o.Before == book.None {
-		v.accounts[o.User].orders = o.After
-	} else {
-		v.pool.At(o.Before).After = o.After
+	a := &v.accounts[o.User]
+	a.orders[o.Entry] = book.None
+	a.resting--
+}
+
+func (v *Venue) pack(a *account) {
+	n := 0
+	for _, r := range a.orders {
+		if r != book.None {
+			v.pool.At(r).Entry = uint32(n)
+			a.orders[n] = r
+			n++
+		}
 	}
-	if o.After != book.None {
-		v.pool.At(o.After).Before = o.Before
-	}
+	a.orders = a.orders[:n]
 }

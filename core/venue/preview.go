@@ -1,6 +1,9 @@
 package venue
 
-import "duplex/core"
+import (
+	"duplex/core"
+	"duplex/core/book"
+)
 
 // Preview is what a placement would do if it came now.
 type Preview struct {
@@ -57,7 +60,7 @@ func (v *Venue) Preview(c *core.PlaceOrder) (p Preview, r core.Reject) {
 func (v *Venue) foresee(t *taker) (seen []Glimpse) {
 	b := t.market.book
 	if t.place.Flags.Has(core.PostOnly) {
-		if r := b.Best(!t.bid); r != noOrders && t.reaches(v.pool.At(r).TickYes()) {
+		if r := b.Best(!t.bid); r != book.None && t.reaches(v.pool.At(r).TickYes()) {
 			t.reason = core.PostOnlyCross
 		}
 		return nil

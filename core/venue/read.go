@@ -8,8 +8,6 @@ import (
 	"duplex/core/ledger"
 )
 
-const noOrders = book.None
-
 // Now is the stamp of the last command.
 func (v *Venue) Now() core.Stamp { return v.now }
 

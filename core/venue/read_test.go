@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"duplex/core"
+	"duplex/core/book"
 	"duplex/core/ledger"
 )
 
@@ -434,7 +435,7 @@ func TestASellComesBack(t *testing.T) {
 	}
 	for _, x := range []*Venue{v, again} {
 		r := x.markets[1].book.Best(false)
-		if r == noOrders || x.pool.At(r).Side != core.Sell || x.Position(1, 1).YesReserved != 2 {
+		if r == book.None || x.pool.At(r).Side != core.Sell || x.Position(1, 1).YesReserved != 2 {
 			t.Errorf("%+v", x.Position(1, 1))
 		}
 	}

@@ -210,7 +210,7 @@ func Restore(b []byte) (v *Venue, err error) {
 }
 
 func (v *Venue) restoreAccount(x *accountState) error {
-	a := account{User: x.User, timeout: x.Timeout, deadline: x.Deadline, orders: book.None}
+	a := account{User: x.User, timeout: x.Timeout, deadline: x.Deadline}
 	if x.IDs != nil {
 		ids, err := restoreIDSet(x.IDs)
 		if err != nil {
@@ -226,7 +226,7 @@ func (v *Venue) restoreAccount(x *accountState) error {
 }
 
 // restoreOrders rebuilds books and reservations. An account's list runs from its
-// newest order, so orders are entered in the order of their ids at last.
+// oldest order, so orders are entered in the order of their ids at last.
 func (v *Venue) restoreOrders(orders []orderState) {
 	refs := make([]book.Ref, 0, len(orders))
 	for i := range orders {

@@ -13,10 +13,11 @@ const Slots = ledger.Slots
 // account is what the venue keeps of a user beside money.
 type account struct {
 	core.User
-	ids      *idSet   // client order ids used, for good
-	orders   book.Ref // first of the account's resting orders, newest first
-	timeout  uint32   // dead-man, ms
-	deadline int64    // dead-man, ns; 0 disarmed
+	ids      *idSet     // client order ids used, for good
+	orders   []book.Ref // the account's resting orders, oldest first, with holes
+	resting  int        // orders that are no holes
+	timeout  uint32     // dead-man, ms
+	deadline int64      // dead-man, ns; 0 disarmed
 }
 
 // market is one slot.
@@ -65,6 +66,8 @@ type Venue struct {
 
 	ev    *core.Events
 	level *core.LevelChanged // last emitted, to fold the next change of the same level into
+
+	fetched uint32 // keeps Fetch's reads from being left out
 }
 
 type clientWithdrawal struct {
