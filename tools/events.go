@@ -10,41 +10,41 @@ import (
 // (contract ws, Data). Every lane shows it alike.
 func EventOf(e *view.UserEvent) (kind string, msg any) {
 	head := func(name string) schemas.EventHead { return schemas.EventHead{Event: name, Ts: ns(e.Ts)} }
-	switch {
-	case e.Order != nil:
-		return "order", schemas.OrderEvent{EventHead: head("order"), Order: OrderOf(e.Order)}
-	case e.Fill != nil:
-		return "fill", schemas.FillEvent{Event: "fill", Fill: FillOf(e.Fill)}
-	case e.Balance != nil:
-		b := e.Balance
-		return "balance", schemas.BalanceEvent{EventHead: head("balance"), Cash: pips(b.Cash), Reserved: pips(b.Reserved), Change: schemas.Signed(b.Change), Cause: b.Cause.String()}
-	case e.Position != nil:
-		return "position", schemas.PositionEvent{EventHead: head("position"), Position: PositionOf(*e.Position)}
-	case e.Settlement != nil:
-		return "settlement", schemas.SettlementEvent{Event: "settlement", Settlement: SettlementOf(e.Settlement)}
-	case e.Deposit != nil:
-		return "deposit", schemas.DepositEvent{EventHead: head("deposit"), DepositID: e.Deposit.DepositID, Amount: pips(e.Deposit.Amount)}
-	case e.Withdrawal != nil:
-		return "withdrawal", schemas.WithdrawalEvent{Event: "withdrawal", Withdrawal: WithdrawalOf(e.Withdrawal)}
-	case e.Deadman != nil:
-		d := e.Deadman
-		return "deadman", schemas.DeadmanEvent{EventHead: head("deadman"), Armed: d.Armed, Fired: d.Fired, TimeoutMs: int64(d.TimeoutMs), DeadlineTs: ns(d.Deadline)}
+	switch x := e.What.(type) {
+	case *view.Order:
+		return "order", schemas.OrderEvent{EventHead: head("order"), Order: OrderOf(x)}
+	case *view.Fill:
+		return "fill", schemas.FillEvent{Event: "fill", Fill: FillOf(x)}
+	case *view.Balance:
+		return "balance", schemas.BalanceEvent{EventHead: head("balance"), Cash: pips(x.Cash), Reserved: pips(x.Reserved), Change: schemas.Signed(x.Change), Cause: x.Cause.String()}
+	case *core.Position:
+		return "position", schemas.PositionEvent{EventHead: head("position"), Position: PositionOf(*x)}
+	case *view.Settlement:
+		return "settlement", schemas.SettlementEvent{Event: "settlement", Settlement: SettlementOf(x)}
+	case *core.Deposited:
+		return "deposit", schemas.DepositEvent{EventHead: head("deposit"), DepositID: x.DepositID, Amount: pips(x.Amount)}
+	case *core.Withdrawal:
+		return "withdrawal", schemas.WithdrawalEvent{Event: "withdrawal", Withdrawal: WithdrawalOf(x)}
+	case *core.DeadmanChanged:
+		return "deadman", schemas.DeadmanEvent{EventHead: head("deadman"), Armed: x.Armed, Fired: x.Fired, TimeoutMs: int64(x.TimeoutMs), DeadlineTs: ns(x.Deadline)}
+	case view.KeyRevoked:
+		return "key_revoked", schemas.KeyRevokedEvent{EventHead: head("key_revoked"), APIKey: string(x)}
 	default:
-		return "key_revoked", schemas.KeyRevokedEvent{EventHead: head("key_revoked"), APIKey: e.KeyRevoked}
+		panic(core.Broken{What: "an event of an account that no lane knows"})
 	}
 }
 
 // EventMarket is the market an event is about; 0 is none.
 func EventMarket(e *view.UserEvent) uint32 {
-	switch {
-	case e.Order != nil:
-		return uint32(e.Order.Market)
-	case e.Fill != nil:
-		return uint32(e.Fill.Market)
-	case e.Position != nil:
-		return uint32(e.Position.Market)
-	case e.Settlement != nil:
-		return uint32(e.Settlement.Market)
+	switch x := e.What.(type) {
+	case *view.Order:
+		return uint32(x.Market)
+	case *view.Fill:
+		return uint32(x.Market)
+	case *core.Position:
+		return uint32(x.Market)
+	case *view.Settlement:
+		return uint32(x.Market)
 	default:
 		return 0
 	}

@@ -83,7 +83,10 @@ type packed struct {
 func (a *account) state() *accountState {
 	x := &accountState{
 		Fills: a.fills.list(), NextFill: a.fills.next, Settlements: a.settlements.list(), NextSettled: a.settlements.next,
-		Withdrawals: append([]core.Withdrawal(nil), a.withdrawals...), Events: a.events.list(), NextEvent: a.events.next, Volume: a.volume,
+		Withdrawals: append([]core.Withdrawal(nil), a.withdrawals...), Events: make([]eventState, 0, len(a.events.buf)), NextEvent: a.events.next, Volume: a.volume,
+	}
+	for _, e := range a.events.list() {
+		x.Events = append(x.Events, e.state())
 	}
 	rows := make([]Order, 0, len(a.rows.all)-a.rows.evicted)
 	for _, o := range a.rows.all {

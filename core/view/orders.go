@@ -41,7 +41,7 @@ func (w *View) placed(e *core.OrderPlaced) {
 		a.rows.rejected = a.rows.evict(append(a.rows.rejected, o), w.caps.Rejects)
 	} else {
 		o.ID = core.OrderID(w.at.Seq)
-		w.live[o.ID] = o
+		w.fresh = o
 	}
 	w.noteOrder(o)
 }
@@ -52,12 +52,12 @@ func (w *View) noteOrder(o *Order) {
 	ring := &w.user(o.User).events
 	if n := len(ring.buf); n > 0 {
 		last := ring.at(ring.next - 1)
-		if last.Seq == w.at.Seq && last.Order != nil && last.Order.CreatedSeq == o.CreatedSeq {
-			last.Order = ptr(*o)
+		if was, ok := last.What.(*Order); ok && last.Seq == w.at.Seq && was.CreatedSeq == o.CreatedSeq {
+			*was = *o // nobody has seen it: its command is under way
 			return
 		}
 	}
-	w.note(o.User, UserEvent{Order: ptr(*o)})
+	w.note(o.User, ptr(*o))
 }
 
 func (w *View) filled(e *core.Filled) {
@@ -88,7 +88,7 @@ func (w *View) fill(f Fill) {
 	a := w.user(o.User)
 	a.volume.add(w.at.Ts, f.Qty)
 	a.fills.add(f)
-	w.note(o.User, UserEvent{Fill: &f})
+	w.note(o.User, &f)
 	if o.Left == 0 {
 		w.finish(o, core.Executed, core.NoReason)
 	}
@@ -109,14 +109,21 @@ func (w *View) decreased(e *core.OrderDecreased) {
 
 // resting gives an order that is about to change.
 func (w *View) resting(id core.OrderID) *Order {
-	o := w.live[id]
+	o := w.fresh
+	if o == nil || o.ID != id {
+		o = w.live[id]
+	}
 	w.user(o.User)
 	return o
 }
 
 func (w *View) finish(o *Order, s core.OrderStatus, why core.Reason) {
 	o.Status, o.Reason, o.Left, o.UpdateSeq = s, why, 0, w.at.Seq
-	delete(w.live, o.ID)
+	if o == w.fresh {
+		w.fresh = nil
+	} else {
+		delete(w.live, o.ID)
+	}
 	r := &w.user(o.User).rows
 	r.terminal = r.evict(append(r.terminal, o), w.caps.Terminal)
 }

@@ -110,6 +110,15 @@ func (w *View) Volume30(u core.UserID, ts int64) core.Qty {
 	return w.users[u].volume.sum(ts)
 }
 
+// Changes counts what has entered an account's stream. While it stays the same, so do
+// all of the account's rows.
+func (w *View) Changes(u core.UserID) uint64 {
+	if int(u) >= len(w.users) {
+		return 0
+	}
+	return w.users[u].events.next
+}
+
 // EventsAfter gives an account's events after a seq, oldest first; false if they are
 // more than are kept. The ring holds one beyond those, so that who has seen all but
 // the newest is known to miss none.

@@ -2,31 +2,32 @@ package view
 
 import "duplex/core"
 
-// Order is a row of an account's orders (spec 2.1). ID is 0 of a rejected one.
+// Order is a row of an account's orders (spec 2.1). ID is 0 of a rejected one. Fields
+// stand by their size: there are many of it.
 type Order struct {
 	ID         core.OrderID
 	ClientID   uint64
-	User       core.UserID
-	Market     core.MarketID
-	Generation uint32
-	Side       core.Side
-	Outcome    core.Outcome
-	Type       core.OrderType
-	Tick       core.Tick // a market order's worst_tick
 	Qty        core.Qty
-	TIF        core.TIF
-	Expiry     int64
-	MaxCost    uint64
-	Group      uint32
-	Flags      core.Flags
-	Status     core.OrderStatus
-	Reason     core.Reason
-	Reject     core.Reject
 	Filled     core.Qty
 	Left       core.Qty // 0 once terminal
+	Expiry     int64
+	MaxCost    uint64
 	CreatedSeq uint64
 	CreatedTs  int64
 	UpdateSeq  uint64
+	User       core.UserID
+	Generation uint32
+	Group      uint32
+	Tick       core.Tick // a market order's worst_tick
+	Market     core.MarketID
+	Reject     core.Reject
+	Side       core.Side
+	Outcome    core.Outcome
+	Type       core.OrderType
+	TIF        core.TIF
+	Flags      core.Flags
+	Status     core.OrderStatus
+	Reason     core.Reason
 	evicted    bool
 }
 
@@ -78,21 +79,17 @@ type Balance struct {
 	Cause                  core.Cause
 }
 
-// UserEvent is one entry of an account's private stream (contract ws): exactly one
-// of the pointers is set, or KeyRevoked.
+// UserEvent is one entry of an account's private stream (contract ws). What is an
+// *Order, *Fill, *Balance, *core.Position, *Settlement, *core.Deposited,
+// *core.Withdrawal, *core.DeadmanChanged or KeyRevoked.
 type UserEvent struct {
-	Seq        uint64
-	Ts         int64
-	Order      *Order
-	Fill       *Fill
-	Balance    *Balance
-	Position   *core.Position
-	Settlement *Settlement
-	Deposit    *core.Deposited
-	Withdrawal *core.Withdrawal
-	Deadman    *core.DeadmanChanged
-	KeyRevoked string
+	Seq  uint64
+	Ts   int64
+	What any
 }
+
+// KeyRevoked is the id of a key that no longer opens anything.
+type KeyRevoked string
 
 // Round is a round with the ticks behind its strike and its settlement.
 type Round struct {

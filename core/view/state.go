@@ -64,9 +64,74 @@ type accountState struct {
 	Settlements []Settlement
 	NextSettled uint64
 	Withdrawals []core.Withdrawal
-	Events      []UserEvent
+	Events      []eventState
 	NextEvent   uint64
 	Volume      volume
+}
+
+// eventState is a UserEvent: one of the pointers is set, or KeyRevoked.
+type eventState struct {
+	Seq        uint64
+	Ts         int64
+	Order      *Order
+	Fill       *Fill
+	Balance    *Balance
+	Position   *core.Position
+	Settlement *Settlement
+	Deposit    *core.Deposited
+	Withdrawal *core.Withdrawal
+	Deadman    *core.DeadmanChanged
+	KeyRevoked KeyRevoked
+}
+
+func (e *UserEvent) state() eventState {
+	x := eventState{Seq: e.Seq, Ts: e.Ts}
+	switch what := e.What.(type) {
+	case *Order:
+		x.Order = what
+	case *Fill:
+		x.Fill = what
+	case *Balance:
+		x.Balance = what
+	case *core.Position:
+		x.Position = what
+	case *Settlement:
+		x.Settlement = what
+	case *core.Deposited:
+		x.Deposit = what
+	case *core.Withdrawal:
+		x.Withdrawal = what
+	case *core.DeadmanChanged:
+		x.Deadman = what
+	case KeyRevoked:
+		x.KeyRevoked = what
+	}
+	return x
+}
+
+func (x *eventState) event() UserEvent {
+	e := UserEvent{Seq: x.Seq, Ts: x.Ts}
+	switch {
+	case x.Order != nil:
+		e.What = x.Order
+	case x.Fill != nil:
+		e.What = x.Fill
+	case x.Balance != nil:
+		e.What = x.Balance
+	case x.Position != nil:
+		e.What = x.Position
+	case x.Settlement != nil:
+		e.What = x.Settlement
+	case x.Deposit != nil:
+		e.What = x.Deposit
+	case x.Withdrawal != nil:
+		e.What = x.Withdrawal
+	case x.Deadman != nil:
+		e.What = x.Deadman
+	default:
+		e.What = x.KeyRevoked
+	}
+	return e
 }
 
 type tapeState struct {
@@ -133,7 +198,11 @@ func (w *View) restore(u core.UserID, x *accountState) {
 	a := w.user(u)
 	a.fills.restore(x.Fills, x.NextFill)
 	a.settlements.restore(x.Settlements, x.NextSettled)
-	a.events.restore(x.Events, x.NextEvent)
+	events := make([]UserEvent, len(x.Events))
+	for i := range events {
+		events[i] = x.Events[i].event()
+	}
+	a.events.restore(events, x.NextEvent)
 	a.withdrawals, a.volume = x.Withdrawals, x.Volume
 	byseq := make(map[uint64]*Order, len(x.Rows))
 	for _, o := range x.Rows {

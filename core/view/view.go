@@ -21,8 +21,9 @@ func DefaultCaps() Caps {
 // View is the read model.
 type View struct {
 	caps   Caps
-	users  []*account // by id
-	live   map[core.OrderID]*Order
+	users  []*account              // by id
+	live   map[core.OrderID]*Order // those that rest
+	fresh  *Order                  // placed by the command being folded, and not among live yet
 	tapes  map[core.MarketID]*ring[Trade]
 	rounds rounds
 	trail  trail
@@ -69,6 +70,9 @@ func (w *View) Fold(st core.Stamp, events []core.Event) {
 	for _, e := range events {
 		w.fold(e)
 	}
+	if w.fresh != nil { // it rests
+		w.live[w.fresh.ID], w.fresh = w.fresh, nil
+	}
 }
 
 func (w *View) fold(e core.Event) {
@@ -83,10 +87,10 @@ func (w *View) fold(e core.Event) {
 		w.decreased(e)
 	case *core.LevelChanged: // the book itself answers for levels
 	case *core.BalanceChanged:
-		w.note(e.User, UserEvent{Balance: &Balance{Cash: e.Cash, Reserved: e.Reserved, Change: e.Change, Cause: e.Cause}})
+		w.note(e.User, &Balance{Cash: e.Cash, Reserved: e.Reserved, Change: e.Change, Cause: e.Cause})
 	case *core.PositionChanged:
 		p := e.Position
-		w.note(e.User, UserEvent{Position: &p})
+		w.note(e.User, &p)
 	case *core.RoundChanged:
 		w.rounds.fold(w.at, e)
 	case *core.AccountSettled:
@@ -95,17 +99,17 @@ func (w *View) fold(e core.Event) {
 		// the venue holds these; what they did to an account comes as its own event
 	case *core.DeadmanChanged:
 		d := *e
-		w.note(e.User, UserEvent{Deadman: &d})
+		w.note(e.User, &d)
 	case *core.Deposited:
 		d := *e
-		w.note(e.User, UserEvent{Deposit: &d})
+		w.note(e.User, &d)
 	case *core.WithdrawalChanged:
 		w.withdrawal(&e.Withdrawal)
 	case *core.UserChanged:
 		w.user(e.User.ID)
 	case *core.KeyChanged:
 		if e.Key.Revoked && !e.Resealed {
-			w.note(e.Key.User, UserEvent{KeyRevoked: e.Key.ID})
+			w.note(e.Key.User, KeyRevoked(e.Key.ID))
 		}
 	default:
 		panic(core.Broken{What: "an event the view does not know"})
@@ -113,9 +117,8 @@ func (w *View) fold(e core.Event) {
 }
 
 // note appends to the account's events.
-func (w *View) note(u core.UserID, e UserEvent) {
-	e.Seq, e.Ts = w.at.Seq, w.at.Ts
-	w.user(u).events.add(e)
+func (w *View) note(u core.UserID, what any) {
+	w.user(u).events.add(UserEvent{w.at.Seq, w.at.Ts, what})
 }
 
 func (w *View) withdrawal(x *core.Withdrawal) {
@@ -126,12 +129,12 @@ func (w *View) withdrawal(x *core.Withdrawal) {
 				return // a repeated request: nothing happened
 			}
 			a.withdrawals[i] = *x
-			w.note(x.User, UserEvent{Withdrawal: ptr(*x)})
+			w.note(x.User, ptr(*x))
 			return
 		}
 	}
 	a.withdrawals = append(a.withdrawals, *x)
-	w.note(x.User, UserEvent{Withdrawal: ptr(*x)})
+	w.note(x.User, ptr(*x))
 }
 
 func (w *View) settled(e *core.AccountSettled) {
@@ -140,7 +143,7 @@ func (w *View) settled(e *core.AccountSettled) {
 		Status: e.Status, Winner: e.Winner, Yes: e.Yes, No: e.No, Payout: e.Payout,
 	}
 	w.user(e.User).settlements.add(s)
-	w.note(e.User, UserEvent{Settlement: &s})
+	w.note(e.User, &s)
 }
 
 func ptr[T any](x T) *T { return &x }

@@ -33,7 +33,7 @@ func (l *lane) booked(u core.UserID, id string, found uint64) (seq uint64) {
 	l.Venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
 		events, _ := w.EventsAfter(u, 0)
 		for i := range events {
-			if d := events[i].Deposit; d != nil && d.DepositID == id {
+			if d, ok := events[i].What.(*core.Deposited); ok && d.DepositID == id {
 				seq = events[i].Seq
 			}
 		}
