@@ -46,6 +46,20 @@ func (b *Balance) Append(dst []byte) []byte {
 // Append writes l as JSON behind dst.
 func (l *OrderList) Append(dst []byte) []byte {
 	dst = slices.Grow(dst, 64+len(l.Orders)*orderBytes)
+	if l.text != nil {
+		dst = append(dst, l.text...)
+	} else {
+		dst = l.list(dst)
+	}
+	return append(l.Seen.members(dst), '}')
+}
+
+// Write writes l once and for all: whatever Append is called for later differs in Seen
+// alone. Orders and cursor must stay as they are.
+func (l *OrderList) Write() { l.text = slices.Clip(l.list(nil)) }
+
+// list writes what is before Seen.
+func (l *OrderList) list(dst []byte) []byte {
 	dst = append(dst, `{"orders":[`...)
 	for i := range l.Orders {
 		if i > 0 {
@@ -53,8 +67,7 @@ func (l *OrderList) Append(dst []byte) []byte {
 		}
 		dst = append(l.Orders[i].members(append(dst, '{')), '}')
 	}
-	dst = appendWord(append(dst, `],"cursor":`...), l.Cursor)
-	return append(l.Seen.members(append(dst, ',')), '}')
+	return append(appendWord(append(dst, `],"cursor":`...), l.Cursor), ',')
 }
 
 // Append writes o as JSON behind dst.

@@ -91,8 +91,13 @@ func TestQuickAppendAgrees(t *testing.T) {
 			return Band{rapid.Int64().Draw(t, "from"), rapid.Int64().Draw(t, "to"), rapid.Int64().Draw(t, "step")}
 		})
 		seen := Seen{u64.Draw(t, "as of")}
+		list := OrderList{Orders: rapid.SliceOfN(row, 0, 3).Draw(t, "rows"), More: More{word.Draw(t, "cursor"), seen}}
+		written := list
+		written.Seen = Seen{u64.Draw(t, "as of when it was written")}
+		written.Write()
+		written.Seen = seen
 		for _, v := range []interface{ Append([]byte) []byte }{
-			&OrderList{rapid.SliceOfN(row, 0, 3).Draw(t, "rows"), More{word.Draw(t, "cursor"), seen}},
+			&list, &written,
 			&OrderRead{row.Draw(t, "row"), seen},
 			&Orderbook{rapid.Uint32().Draw(t, "book"), rapid.Uint32().Draw(t, "life"), TickSize{word.Draw(t, "grid"), rapid.SliceOfN(band, 0, 3).Draw(t, "bands")},
 				rapid.SliceOfN(level, 0, 3).Draw(t, "yes"), rapid.SliceOfN(level, 0, 3).Draw(t, "no"), seen},

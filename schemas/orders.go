@@ -245,6 +245,8 @@ type OrderRead struct {
 type OrderList struct {
 	Orders []Order `json:"orders" nullable:"false"`
 	More
+
+	text []byte // all before Seen, once it was written
 }
 
 // OutcomeFill is one fill of a placement's outcome (spec 2.2).

@@ -104,9 +104,8 @@ var GetOrderbook = &Op[schemas.GetOrderbook, schemas.Orderbook]{
 
 // BookOf puts a slot's book on the wire, up to depth levels a side.
 func BookOf(m *venue.Venue, s *venue.Slot, depth int) schemas.Orderbook {
-	out := schemas.Orderbook{
-		MarketID: uint32(s.Market), Generation: s.Generation, TickSize: schemas.TickSizeOf(m.Rules().Grid), Yes: []schemas.Level{}, No: []schemas.Level{},
-	}
+	room := func(bid bool) []schemas.Level { return make([]schemas.Level, 0, min(depth, s.Book.Depth(bid))) }
+	out := schemas.Orderbook{MarketID: uint32(s.Market), Generation: s.Generation, TickSize: schemas.TickSizeOf(m.Rules().Grid), Yes: room(true), No: room(false)}
 	for l := range s.Book.Levels(true) {
 		if len(out.Yes) == depth {
 			break

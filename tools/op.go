@@ -85,6 +85,8 @@ type Venue struct {
 	Terms  Terms
 	Funds  Funding
 	Hours  Hours
+
+	pages pages
 }
 
 // Terms are settings of the service that the core does not depend on.

@@ -233,7 +233,15 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 		Doc: "Your orders, newest first: resting, terminal and rejected ones. Filter by status, market_id or client_order_id; the last is how to learn what became of an order whose answer was lost.",
 	},
 	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListOrders) (out schemas.OrderList, err error) {
+		q, changes, again := questionOf(in), uint64(0), false
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+			changes = w.Changes(who.User)
+			var kept *schemas.OrderList
+			if kept, again = v.pages.get(who.User, q, changes); kept != nil {
+				out, again = *kept, false
+				out.Seen = seen(m)
+				return
+			}
 			walk := func(from uint64) iter.Seq2[uint64, *view.Order] { return numbered(w.Orders(who.User, from)) }
 			keep := func(o *view.Order) bool {
 				return among(in.Status, o.Status.String()) && isSlot(in.MarketID, o.Market) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
@@ -248,6 +256,9 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			out.Orders, cursor, err = page("orders", who, in, walk, keep, show)
 			out.More = more(m, cursor)
 		})
+		if again && err == nil {
+			v.pages.put(who.User, q, changes, out)
+		}
 		return out, err
 	},
 }
