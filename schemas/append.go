@@ -110,6 +110,20 @@ func (o *Order) members(dst []byte) []byte {
 
 // Append writes b as JSON behind dst.
 func (b *Orderbook) Append(dst []byte) []byte {
+	if b.text != nil {
+		dst = append(dst, b.text...)
+	} else {
+		dst = b.book(dst)
+	}
+	return append(b.Seen.members(dst), '}')
+}
+
+// Write writes b once and for all: whatever Append is called for later differs in Seen
+// alone. The rest must stay as it is.
+func (b *Orderbook) Write() { b.text = slices.Clip(b.book(nil)) }
+
+// book writes what is before Seen.
+func (b *Orderbook) book(dst []byte) []byte {
 	dst = slices.Grow(dst, 320+24*(len(b.Yes)+len(b.No)))
 	dst = appendInt(append(dst, `{"market_id":`...), b.MarketID)
 	dst = appendInt(append(dst, `,"generation":`...), b.Generation)
@@ -124,8 +138,7 @@ func (b *Orderbook) Append(dst []byte) []byte {
 		dst = append(appendInt(append(dst, `,"step":`...), x.Step), '}')
 	}
 	dst = appendLevels(append(dst, `]},"yes":`...), b.Yes)
-	dst = appendLevels(append(dst, `,"no":`...), b.No)
-	return append(b.Seen.members(append(dst, ',')), '}')
+	return append(appendLevels(append(dst, `,"no":`...), b.No), ',')
 }
 
 func appendLevels(dst []byte, levels []Level) []byte {

@@ -95,12 +95,18 @@ func TestQuickAppendAgrees(t *testing.T) {
 		written := list
 		written.Seen = Seen{u64.Draw(t, "as of when it was written")}
 		written.Write()
-		written.Seen = seen
+		book := Orderbook{
+			MarketID: rapid.Uint32().Draw(t, "book"), Generation: rapid.Uint32().Draw(t, "life"),
+			TickSize: TickSize{word.Draw(t, "grid"), rapid.SliceOfN(band, 0, 3).Draw(t, "bands")},
+			Yes:      rapid.SliceOfN(level, 0, 3).Draw(t, "yes"), No: rapid.SliceOfN(level, 0, 3).Draw(t, "no"), Seen: seen,
+		}
+		writtenBook := book
+		writtenBook.Seen = written.Seen
+		writtenBook.Write()
+		written.Seen, writtenBook.Seen = seen, seen
 		for _, v := range []interface{ Append([]byte) []byte }{
-			&list, &written,
+			&list, &written, &book, &writtenBook,
 			&OrderRead{row.Draw(t, "row"), seen},
-			&Orderbook{rapid.Uint32().Draw(t, "book"), rapid.Uint32().Draw(t, "life"), TickSize{word.Draw(t, "grid"), rapid.SliceOfN(band, 0, 3).Draw(t, "bands")},
-				rapid.SliceOfN(level, 0, 3).Draw(t, "yes"), rapid.SliceOfN(level, 0, 3).Draw(t, "no"), seen},
 		} {
 			if want, err := Append(nil, v); err != nil || string(v.Append([]byte("x"))) != "x"+string(want) {
 				t.Fatalf("%s\n%s %v", v.Append(nil), want, err)

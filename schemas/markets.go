@@ -95,6 +95,8 @@ type Orderbook struct {
 	Yes        []Level  `json:"yes" nullable:"false" doc:"[tick, qty] bids for YES, best first"`
 	No         []Level  `json:"no" nullable:"false" doc:"[tick, qty] bids for NO, best first"`
 	Seen
+
+	text []byte // all before Seen, once it was written
 }
 
 // Trade is one public trade. It names no account of any kind.

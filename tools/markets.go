@@ -85,19 +85,32 @@ var GetOrderbook = &Op[schemas.GetOrderbook, schemas.Orderbook]{
 		Doc: "Bids for YES and bids for NO as [tick, qty], best first, each in its own outcome's pips. The YES ask is 10000 minus the NO bid. Give depth to keep it short.",
 	},
 	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetOrderbook) (out schemas.Orderbook, err error) {
+		depth := int(core.TickMax)
+		if in.Depth != nil {
+			depth = int(*in.Depth)
+		}
+		var q bookQuestion
+		var again bool
+		id := slot(in.MarketID)
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
-			s, ok := m.Slot(slot(in.MarketID))
+			s, ok := m.Slot(id)
 			if !ok {
 				err = core.UnknownMarket
 				return
 			}
-			depth := int(core.TickMax)
-			if in.Depth != nil {
-				depth = int(*in.Depth)
+			q = bookQuestion{s.Generation, s.Moved, depth}
+			var was *schemas.Orderbook
+			if was, again = v.reads.books.get(id, q); was != nil {
+				out, again = *was, false
+			} else {
+				out = BookOf(m, &s, depth)
 			}
-			out = BookOf(m, &s, depth)
 			out.Seen = seen(m)
 		})
+		if again && err == nil {
+			out.Write()
+			v.reads.books.put(id, q, out)
+		}
 		return out, err
 	},
 }

@@ -86,7 +86,7 @@ type Venue struct {
 	Funds  Funding
 	Hours  Hours
 
-	pages pages
+	reads reads
 }
 
 // Terms are settings of the service that the core does not depend on.

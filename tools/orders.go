@@ -233,12 +233,13 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 		Doc: "Your orders, newest first: resting, terminal and rejected ones. Filter by status, market_id or client_order_id; the last is how to learn what became of an order whose answer was lost.",
 	},
 	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListOrders) (out schemas.OrderList, err error) {
-		q, changes, again := questionOf(in), uint64(0), false
+		var q listQuestion
+		var again bool
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			changes = w.Changes(who.User)
-			var kept *schemas.OrderList
-			if kept, again = v.pages.get(who.User, q, changes); kept != nil {
-				out, again = *kept, false
+			q = listQuestionOf(in, w.Changes(who.User))
+			var was *schemas.OrderList
+			if was, again = v.reads.pages.get(who.User, q); was != nil {
+				out, again = *was, false
 				out.Seen = seen(m)
 				return
 			}
@@ -256,8 +257,9 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			out.Orders, cursor, err = page("orders", who, in, walk, keep, show)
 			out.More = more(m, cursor)
 		})
-		if again && err == nil {
-			v.pages.put(who.User, q, changes, out)
+		if again && err == nil && len(out.Orders) <= pageRows {
+			out.Write()
+			v.reads.pages.put(who.User, q, out)
 		}
 		return out, err
 	},

@@ -92,6 +92,7 @@ type Slot struct {
 	Volume   core.Qty
 	Open     core.Qty // open pairs
 	Book     *book.Book
+	Moved    uint64 // seq of the last command that changed the book or the ticks it may have
 }
 
 // Slot gives the present life of a market; false if it never opened.
@@ -100,7 +101,7 @@ func (v *Venue) Slot(id core.MarketID) (Slot, bool) {
 	if m == nil {
 		return Slot{}, false
 	}
-	return Slot{v.roundOf(m), m.lastTick, m.volume, v.ledger.Pairs(id), m.book}, true
+	return Slot{v.roundOf(m), m.lastTick, m.volume, v.ledger.Pairs(id), m.book, m.moved}, true
 }
 
 // Index is a feed's last tick, its freshness and its session.

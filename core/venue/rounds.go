@@ -29,7 +29,7 @@ func (v *Venue) open(i int, s core.Series) {
 	tick, _ := v.feeds[s.Feed].Ring.Last()
 	v.rounds++
 	m := &v.markets[id]
-	*m = market{book: m.book, Round: core.Round{
+	*m = market{book: m.book, moved: v.now.Seq, Round: core.Round{
 		Market: id, Generation: m.Generation + 1, Number: v.rounds, Category: s.Category, Feed: s.Feed, Window: s.Window,
 		Status: core.Trading, Strike: tick.Price, Winner: core.NoOutcome, OpenTs: v.now.Ts, CloseTs: end,
 	}}

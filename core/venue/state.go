@@ -191,7 +191,7 @@ func Restore(b []byte) (v *Venue, err error) {
 		v.keyOrder = append(v.keyOrder, s.Keys[i].ID)
 	}
 	for i, m := range s.Markets {
-		v.markets[i+1] = market{Round: m.Round, halted: m.Halted, lastTick: m.LastTick, volume: m.Volume}
+		v.markets[i+1] = market{Round: m.Round, halted: m.Halted, lastTick: m.LastTick, volume: m.Volume, moved: s.Now.Seq}
 		if m.Round.Status != core.NeverOpened {
 			v.markets[i+1].book = book.New(v.pool)
 		}

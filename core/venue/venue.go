@@ -27,6 +27,7 @@ type market struct {
 	halted   bool       // paused by an operator
 	lastTick core.Tick
 	volume   core.Qty
+	moved    uint64 // see Slot
 }
 
 // source is what the venue knows of a feed.
@@ -206,6 +207,9 @@ func (v *Venue) paused(m *market) bool { return m.halted || v.feeds[m.Feed].Stal
 
 func (v *Venue) setRules(r core.Rules) {
 	v.rules = r
+	for m := range v.markets {
+		v.markets[m].moved = v.now.Seq
+	}
 	for t := range v.legal {
 		v.legal[t] = r.Grid.Legal(core.Tick(t))
 	}
@@ -230,6 +234,7 @@ func (v *Venue) priceHolds() {
 // moved emits the change of a price level, folded into the last one where that was
 // of the same level.
 func (v *Venue) moved(m *market, bid bool, t core.Tick, delta, total core.Qty) {
+	m.moved = v.now.Seq
 	if was := v.level; was != nil && was.Tick == t && was.Market == m.Market && was.Bid == bid {
 		was.Delta += delta
 		was.Qty = total

@@ -70,7 +70,7 @@ func (g *Gate) Prove(cred Credentials, method, target string, c *Call) error {
 		return tools.Refuse("unauthorized")
 	}
 	c.Key = key
-	c.Repeat = cred.Key + "\n" + cred.Timestamp + "\n" + cred.Signature
+	c.proof = cred
 	return nil
 }
 

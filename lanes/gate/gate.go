@@ -64,14 +64,20 @@ func New(v *tools.Venue, vault *Vault, log *slog.Logger) *Gate {
 
 // Call is one request on its way in.
 type Call struct {
-	ID     string // request id
-	Key    *core.Key
-	User   core.UserID // of an account token, where there is no key
-	Body   []byte      // raw, within the cap
-	Repeat string      // what makes an exact repeat: key, timestamp, signature
-	Trace  string      // trace id of the caller's, for the log
-	Lane   string      // rest, mcp, ws, portal or admin; for metrics
-	Op     string      // the operation's name, once routed; for metrics and the log
+	ID    string // request id
+	Key   *core.Key
+	User  core.UserID // of an account token, where there is no key
+	Body  []byte      // raw, within the cap
+	Trace string      // trace id of the caller's, for the log
+	Lane  string      // rest, mcp, ws, portal or admin; for metrics
+	Op    string      // the operation's name, once routed; for metrics and the log
+
+	proof Credentials
+}
+
+// Repeat is what makes an exact repeat: key, timestamp, signature.
+func (c *Call) Repeat() string {
+	return c.proof.Key + "\n" + c.proof.Timestamp + "\n" + c.proof.Signature
 }
 
 // Caller is who calls.

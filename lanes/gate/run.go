@@ -17,7 +17,7 @@ func Run[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Ou
 	do := op.Do
 	if op.Once {
 		do = func(ctx context.Context, v *tools.Venue, who tools.Caller, in *In) (Out, error) {
-			return onlyOnce(&g.once, c.Repeat, v.Terms.Now(), func() (Out, error) { return op.Do(ctx, v, who, in) })
+			return onlyOnce(&g.once, c.Repeat(), v.Terms.Now(), func() (Out, error) { return op.Do(ctx, v, who, in) })
 		}
 	}
 	return act(ctx, g, c, op, read, do)

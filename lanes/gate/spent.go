@@ -60,13 +60,13 @@ func (s *spent) take(repeat string, now int64) (first bool, err error) {
 // door; any other repeat is unauthorized.
 func guarded[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], read func(*In) error) (out Out, err error) {
 	now := g.Venue.Terms.Now()
-	first, err := g.spent.take(c.Repeat, now)
+	first, err := g.spent.take(c.Repeat(), now)
 	do := func() (Out, error) { return act(ctx, g, c, op, read, op.Do) }
 	switch {
 	case err != nil:
 		return out, err
 	case op.Once:
-		return onlyOnce(&g.once, c.Repeat, now, do)
+		return onlyOnce(&g.once, c.Repeat(), now, do)
 	case !first:
 		return out, tools.Refuse("unauthorized")
 	}

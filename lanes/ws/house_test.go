@@ -138,7 +138,11 @@ func (r *reader) closed() int {
 	r.t.Helper()
 	for {
 		if _, err := r.raw(); err != nil {
-			return int(websocket.CloseStatus(err))
+			code := int(websocket.CloseStatus(err))
+			if code == -1 {
+				r.t.Logf("no close frame: %v", err)
+			}
+			return code
 		}
 	}
 }

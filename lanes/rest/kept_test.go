@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -73,5 +74,58 @@ func TestKeptPagesAreTrue(t *testing.T) {
 	}
 	if most < 20 {
 		t.Errorf("no page had more than %d orders", most)
+	}
+}
+
+// A book that is kept is the book as it is, whatever changed it: orders or the grid. One that is asked for with another depth is read anew.
+func TestKeptBooksAreTrue(t *testing.T) {
+	h, alice, bob := house(t)
+	h.Venue.Terms.WriteFloor, h.Venue.Terms.ReadRate = 1_000_000, 1_000_000
+	r := rand.New(rand.NewPCG(3, 4))
+	ask := func(market, depth int) (b schemas.Orderbook) {
+		status, body := h.Call(alice, "GET", fmt.Sprintf("/v1/markets/%d/orderbook?depth=%d", market, depth), "")
+		if err := json.Unmarshal([]byte(body), &b); status != 200 || err != nil {
+			t.Fatal(status, body, err)
+		}
+		return b
+	}
+	compare := func(market int, what string) {
+		t.Helper()
+		now, truth := ask(market, 50), ask(market, 60)
+		if now.AsOfSeq > truth.AsOfSeq {
+			t.Fatalf("as of %d, then %d", now.AsOfSeq, truth.AsOfSeq)
+		}
+		if now.AsOfSeq, truth.AsOfSeq = 0, 0; !reflect.DeepEqual(now, truth) {
+			t.Fatalf("%s:\n%+v\n%+v", what, now, truth)
+		}
+	}
+	next := 0
+	for range 100 {
+		market := 1 + r.IntN(2)
+		for range 3 {
+			ask(market, 50)
+		}
+		next++
+		k, outcome := alice, "yes"
+		if r.IntN(3) == 0 {
+			k, outcome = bob, "no"
+		}
+		h.Call(k, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":%q,"tick":%d,"qty":%d}`, next, 1+r.IntN(2), outcome, 4900+100*r.IntN(3), 1+r.IntN(3)))
+		compare(market, "an order")
+	}
+	for range 3 {
+		ask(1, 50)
+	}
+	rules := core.DefaultRules()
+	rules.Grid = core.Full()
+	h.Do(&core.SetRules{Rules: rules})
+	if b := ask(1, 50); len(b.TickSize.Bands) != 1 {
+		t.Errorf("%+v", b.TickSize)
+	}
+	compare(1, "another grid")
+	h.Call(alice, "DELETE", "/v1/portfolio/orders", "")
+	compare(1, "canceled")
+	if b := ask(1, 50); len(b.Yes) != 0 {
+		t.Errorf("%+v", b)
 	}
 }
