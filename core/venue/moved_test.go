@@ -1,0 +1,76 @@
+package venue
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"duplex/core"
+	"duplex/core/book"
+)
+
+// Two books of a slot with the same Moved are the same: whoever keeps one may show it
+// as long as Moved stands. After a restart none is the same as before.
+func TestMovedTellsOfEveryChange(t *testing.T) {
+	shown := func(v *Venue, s *Slot) string {
+		return fmt.Sprint(s.Generation, v.Rules().Grid, slices.Collect[book.Level](s.Book.Levels(true)), slices.Collect[book.Level](s.Book.Levels(false)))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v, s, _ := begin(t)
+		was, moved := map[core.MarketID]string{}, map[core.MarketID]uint64{}
+		for m := core.MarketID(1); m <= Slots; m++ {
+			if x, ok := v.Slot(m); ok {
+				was[m], moved[m] = shown(v, &x), x.Moved
+			}
+		}
+		for range 1 + s.fair(60, "commands") {
+			st := s.stamp()
+			cmd := s.command()
+			if s.fair(20, "rules") == 0 {
+				rules := v.Rules()
+				rules.Grid = pick(s, "grid", core.Full(), core.DefaultRules().Grid)
+				cmd = &core.SetRules{Rules: rules}
+			}
+			if r := v.Apply(st, cmd, &core.Events{}); r == core.OK {
+				if _, ok := cmd.(*core.PlaceOrder); ok {
+					s.ids = append(s.ids, core.OrderID(st.Seq))
+				}
+			}
+			for m := core.MarketID(1); m <= Slots; m++ {
+				x, ok := v.Slot(m)
+				if !ok {
+					continue
+				}
+				is := shown(v, &x)
+				if was[m] != is && x.Moved != st.Seq {
+					t.Fatalf("%T at %d: moved at %d, from %s to %s", cmd, st.Seq, x.Moved, was[m], is)
+				}
+				if x.Moved < moved[m] || x.Moved > st.Seq {
+					t.Fatalf("moved at %d, %d before, %d now", x.Moved, moved[m], st.Seq)
+				}
+				was[m], moved[m] = is, x.Moved
+			}
+		}
+		again, err := Restore(bytesOf(t, v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m := range was {
+			if x, _ := again.Slot(m); x.Moved != v.now.Seq {
+				t.Fatalf("restored at %d, moved at %d", v.now.Seq, x.Moved)
+			}
+		}
+	})
+}
+
+// A round that opens is a change, though its book is empty as the one before was.
+func TestMovedAtTheOpening(t *testing.T) {
+	v, st := streamVenue(t) // its rounds open as the index comes, with none before
+	for m := core.MarketID(1); m <= streamMarkets; m++ {
+		if x, ok := v.Slot(m); !ok || x.Moved == 0 || x.Moved > st.Seq {
+			t.Errorf("market %d: moved at %d", m, x.Moved)
+		}
+	}
+}
