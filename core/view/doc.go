@@ -1,7 +1,8 @@
 // Package view keeps what readers ask for and the machine itself does not need:
-// rows of orders, fills, trades, rounds with their evidence, settlements, and the
-// newest events of each account, and who gave the venue which orders. It is folded from events, one command at a time,
-// and so is a function of the journal like the venue itself.
+// rows of orders, fills, trades, rounds with their evidence, settlements, the newest
+// events of each account, and who gave the venue which orders. It is folded from
+// events, one command at a time, and so is a function of the journal like the venue
+// itself.
 //
 //	Fold, Record                  after every command
 //	reads                         under the lock of core/engine, with the venue at
