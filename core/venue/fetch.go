@@ -52,14 +52,10 @@ func (v *Venue) Fetch(cmds []core.Command) {
 		if orders[i] == book.None {
 			continue
 		}
-		o := v.pool.At(orders[i])
-		switch c := cmd.(type) {
-		case *core.CancelOrder:
-		case *core.PlaceOrder:
-			if c.TIF.Rests() {
-				continue
-			}
+		if c, ok := cmd.(*core.PlaceOrder); ok && c.TIF.Rests() {
+			continue // it only stands behind
 		}
+		o := v.pool.At(orders[i])
 		n += v.ledger.Fetch(o.User, o.Market) + v.markets[o.Market].book.FetchNeighbours(o)
 		n += uint32(v.accounts[o.User].orders[o.Entry])
 	}

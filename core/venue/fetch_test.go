@@ -55,14 +55,7 @@ var nonsense = []core.Command{
 func TestAccountListIsPacked(t *testing.T) {
 	v, st := streamVenue(t)
 	ev := &core.Events{}
-	do := func(c core.Command) {
-		st.Seq++
-		st.Ts++
-		ev.Reset()
-		if r := v.Apply(st, c, ev); r != core.OK {
-			t.Fatalf("%T: %v", c, r)
-		}
-	}
+	do := drive(t, v, &st, ev)
 	var rests []core.OrderID
 	for i := range 5000 {
 		do(&core.PlaceOrder{User: 1, ClientID: uint64(i + 1), Market: 1, Side: core.Buy, Tick: 5000, Qty: 1})

@@ -22,15 +22,7 @@ func BenchmarkResting(b *testing.B) {
 	for _, n := range []int{1000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			v, st := streamVenue(b)
-			ev := &core.Events{}
-			do := func(c core.Command) {
-				st.Seq++
-				st.Ts++
-				ev.Reset()
-				if r := v.Apply(st, c, ev); r != core.OK {
-					b.Fatalf("%T: %v", c, r)
-				}
-			}
+			do := drive(b, v, &st, &core.Events{})
 			order := func(i int) *core.PlaceOrder {
 				return &core.PlaceOrder{
 					User: core.UserID(1 + i%streamUsers), ClientID: uint64(i + 1), Market: core.MarketID(1 + i%streamMarkets),

@@ -209,20 +209,25 @@ func stream() (prefill, ops []streamOp, g *generator) {
 
 const streamUsers = 256
 
+// drive applies commands that must succeed, each at the next stamp; ev has the events of
+// the last.
+func drive(tb testing.TB, v *Venue, st *core.Stamp, ev *core.Events) func(core.Command) {
+	return func(c core.Command) {
+		st.Seq++
+		st.Ts++
+		ev.Reset()
+		if r := v.Apply(*st, c, ev); r != core.OK {
+			tb.Fatalf("%T: %v", c, r)
+		}
+	}
+}
+
 // streamVenue is a venue with nine trading markets on the full grid and accounts
 // that can pay for everything. A sale of YES is a purchase of NO at the opposite
 // price: the same place in the book, and nobody needs holdings first.
 func streamVenue(tb testing.TB) (*Venue, core.Stamp) {
 	v, st := New(), core.Stamp{Ts: origin + core.NsPerSec}
-	ev := &core.Events{}
-	do := func(c core.Command) {
-		st.Seq++
-		st.Ts++
-		if r := v.Apply(st, c, ev); r != core.OK {
-			tb.Fatalf("%T: %v", c, r)
-		}
-		ev.Reset()
-	}
+	do := drive(tb, v, &st, &core.Events{})
 	rules := core.DefaultRules()
 	rules.Grid, rules.OpenOrders, rules.Contracts = core.Full(), 1<<30, 1<<40
 	do(&core.SetRules{Rules: rules})
