@@ -55,8 +55,12 @@ func TestAgainstAVenue(t *testing.T) {
 		}
 		return out
 	}
+	fresh := time.NewTicker(2 * time.Second) // a price that is 5 s old is not shown, however slow we are
+	defer fresh.Stop()
 	for late := time.After(20 * time.Second); len(missing()) > 0; {
 		select {
+		case <-fresh.C:
+			h.Tick(6_500_100_000_000)
 		case m := <-told:
 			s.tell(m)
 		case <-late:
