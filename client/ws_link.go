@@ -62,7 +62,7 @@ func (s *Stream) dial(ctx context.Context) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	ws, resp, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(c.base, "http")+streamPath, &websocket.DialOptions{
-		HTTPClient: c.http, HTTPHeader: h, OnPingReceived: l.pinged,
+		HTTPClient: cutting(c.http), HTTPHeader: h, OnPingReceived: l.pinged,
 	})
 	if err != nil && resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
 		return nil, refusalOf(resp)
