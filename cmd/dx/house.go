@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -85,6 +86,7 @@ const stopTime = 9 * time.Second // contract operator, Stopping: 10 s in all
 // then the lanes. Nothing listens yet.
 func open(p plan) (*house, error) {
 	collectSeldom()
+	spareProcessor()
 	now := func() int64 { return time.Now().UnixNano() }
 	o := engine.Options{Dir: filepath.Join(p.dir, "journal"), Now: now, Logf: func(msg string, args ...any) { p.log.Warn(msg, args...) }}
 	if terminal(os.Stderr) {
@@ -126,6 +128,15 @@ func collectSeldom() {
 		debug.SetGCPercent(400)
 	}
 }
+
+// spareProcessor lets the runtime use one processor more than there are: the log's sync
+// keeps one for its whole length, in which it does nothing. GOMAXPROCS in the environment
+// wins.
+var spareProcessor = sync.OnceFunc(func() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	}
+})
 
 // vault opens secrets under the master key, and under the old one where there is one.
 func (p *plan) vault() (*gate.Vault, error) {

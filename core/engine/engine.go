@@ -65,6 +65,7 @@ type Engine struct {
 	pending sync.Map                   // proposal → *group
 	next    uint64                     // the next proposal; of the sequence goroutine alone
 	keys    sync.Map                   // key id → *core.Key
+	lately  lately                     // of the sequence goroutine alone
 	// revoking are the revocations under way; of the sequence goroutine alone.
 	revoking []revocation
 	tokens   sync.Map // SHA-256 of an account token → core.UserID

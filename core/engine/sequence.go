@@ -46,6 +46,7 @@ func (e *Engine) sequence(ctx context.Context) {
 		case <-timer.C:
 		}
 		letIn()
+		e.gather(ctx, timer)
 		if err := e.propose(e.queue.seal(e.own())); err != nil {
 			e.fail(err)
 			return
@@ -95,6 +96,7 @@ func (e *Engine) propose(g *group) error {
 	for _, r := range g.order {
 		body = append(body, r.wire...)
 	}
+	e.lately.note(g.callers)
 	e.pending.Store(e.next, g)
 	begun := time.Now()
 	if err := e.log.Propose(journal.Group{Node: e.opt.Node, Proposal: e.next, Body: body}); err != nil {

@@ -82,13 +82,14 @@ const (
 
 // group is commands that become durable together.
 type group struct {
-	reqs  [classes][]*request
-	users map[core.UserID]int
-	n     int
-	begun time.Time  // when its first command came
-	order []*request // once sealed
-	done  chan struct{}
-	err   error // set before done is closed
+	reqs    [classes][]*request
+	users   map[core.UserID]int
+	n       int
+	callers int
+	begun   time.Time  // when its first command came
+	order   []*request // once sealed
+	done    chan struct{}
+	err     error // set before done is closed
 }
 
 func newGroup() *group { return &group{users: map[core.UserID]int{}, done: make(chan struct{})} }
@@ -102,10 +103,13 @@ type queue struct {
 	busy    int   // groups sealed and not yet applied
 	calm    chan struct{}
 	arrived chan struct{} // one token: there is something to seal
+	due     int           // callers that are waited for; 0: none
+	enough  chan struct{} // one token: they are here
 }
 
 func (q *queue) init(max int) {
-	q.max, q.open, q.arrived = max, newGroup(), make(chan struct{}, 1)
+	q.max, q.open = max, newGroup()
+	q.arrived, q.enough = make(chan struct{}, 1), make(chan struct{}, 1)
 }
 
 func (q *queue) poke() {
@@ -133,9 +137,13 @@ func (q *queue) add(rs []*request, c class, u core.UserID) (*group, error) {
 		g.begun = time.Now()
 	}
 	g.n += len(rs)
+	g.callers++
 	g.reqs[c] = append(g.reqs[c], rs...)
-	if g.n == len(rs) {
+	if g.callers == 1 {
 		q.poke()
+	}
+	if g.callers == q.due {
+		q.enough <- struct{}{}
 	}
 	return g, nil
 }
@@ -148,7 +156,7 @@ func (q *queue) seal(first []core.Command) *group {
 	if g.n == 0 && len(first) == 0 {
 		return nil
 	}
-	q.open = newGroup()
+	q.open, q.due = newGroup(), 0
 	q.busy++
 	for _, cmd := range first {
 		r, err := newRequest(cmd, nil)

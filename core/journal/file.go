@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 	"go.etcd.io/raft/v3/raftpb"
 )
@@ -167,6 +168,9 @@ func (f *File) save(g *Group) error {
 // turn notices that the wal began a segment behind the last group, and notes it
 // down before that group is delivered.
 func (f *File) turn() error {
+	if f.end < wal.SegmentSizeBytes { // at least what is written: the wal had no reason to
+		return nil
+	}
 	tail := f.segs[len(f.segs)-1]
 	next := segment{place: tail.place + 1, first: f.last.Number + 1}
 	next.path = filepath.Join(f.dir, walDir, segmentName(next.place, next.first))
