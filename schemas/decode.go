@@ -23,6 +23,15 @@ var strict = json.JoinOptions(json.RejectUnknownMembers(true))
 // codes of the fields' domains, schema_violation; the most telling one wins
 // (contract core).
 func Decode(body []byte, into any) *Fault {
+	if q, ok := into.(interface {
+		scan([]byte) bool
+		quick() bool
+	}); ok {
+		if q.scan(body) && q.quick() {
+			return nil
+		}
+		reflect.ValueOf(into).Elem().SetZero()
+	}
 	if q, ok := into.(interface{ quick() bool }); ok && plain(body) {
 		if json.Unmarshal(body, into, strict) == nil && q.quick() {
 			return nil

@@ -492,12 +492,48 @@ func TestQuickAgrees(t *testing.T) {
 		for range rapid.IntRange(0, 4).Draw(t, "changes") {
 			body = with(body, name.Draw(t, "name"), value.Draw(t, "value"))
 		}
-		var quick, slow PlaceOrder
-		f, g := Decode([]byte(body), &quick), decode([]byte(body), &slow, inBody)
-		if !reflect.DeepEqual(f, g) || (f == nil && !reflect.DeepEqual(quick, slow)) {
-			t.Fatalf("%s\nquick %v %+v\nslow  %v %+v", body, f, quick, g, slow)
-		}
+		agree(t, body, new(PlaceOrder), new(PlaceOrder))
+		agree(t, `{"orders":[`+body+`,`+limitBuy+`]}`, new(PlaceOrders), new(PlaceOrders))
 	})
+}
+
+// agree wants one pass and the diagnosis to say the same.
+func agree(t interface{ Fatalf(string, ...any) }, body string, quick, slow any) {
+	f, g := Decode([]byte(body), quick), decode([]byte(body), slow, inBody)
+	if !reflect.DeepEqual(f, g) || (f == nil && !reflect.DeepEqual(quick, slow)) {
+		t.Fatalf("%s\nquick %v %+v\nslow  %v %+v", body, f, quick, g, slow)
+	}
+}
+
+// TestPlainestForm: what callers send is read in the plainest form, whatever stands
+// between it; what is not of that form goes to the general decoder.
+func TestPlainestForm(t *testing.T) {
+	full := `{"client_order_id":"18446744073709551615","market_id":3,"side":"sell","outcome":"no","type":"limit","tick":4700,"qty":1000000,"tif":"gtt","expiry_ts":"1800000000000000000",` +
+		`"max_cost":"0","group_id":4294967295,"post_only":true,"reduce_only":false,"cancel_on_pause":true,"stp_maker":true,"generation":1}`
+	spaced := strings.NewReplacer(`,`, " ,\n", `:`, "\t: \r\n").Replace(full)
+	for _, body := range []string{limitBuy, marketBuy, full, spaced, " " + full + "\n"} {
+		if !new(PlaceOrder).scan([]byte(body)) {
+			t.Errorf("%s: left to the general decoder", body)
+		}
+		agree(t, body, new(PlaceOrder), new(PlaceOrder))
+		agree(t, `{"orders":[`+body+` , `+limitBuy+`]}`, new(PlaceOrders), new(PlaceOrders))
+		for i := range body { // cut short, with a byte gone, with one changed
+			for _, b := range []string{body[:i], body[:i] + body[i+1:], body[:i] + "0" + body[i+1:], body[:i] + "\"" + body[i:], body[:i] + "\x00" + body[i:], body[:i] + "-" + body[i:], body[:i] + `\` + body[i:]} {
+				agree(t, b, new(PlaceOrder), new(PlaceOrder))
+			}
+		}
+	}
+	for name, value := range map[string]string{"client_order_id": `"\u0031"`, "market_id": "01", "qty": "1.0", "tick": "1e2", "side": `"Buy"`, "post_only": "True", "group_id": "1234567890123456789", "generation": "-0", "foo": "1"} {
+		if body := with(limitBuy, name, value); new(PlaceOrder).scan([]byte(body)) {
+			t.Errorf("%s: read as plain", body)
+		}
+	}
+	if new(PlaceOrder).scan([]byte(limitBuy[:len(limitBuy)-1] + `,"qty":10}`)) {
+		t.Error("a member that is there twice was read")
+	}
+	if many := `{"orders":[` + strings.Repeat(limitBuy+",", BatchCap) + limitBuy + `]}`; new(PlaceOrders).scan([]byte(many)) {
+		t.Error("more than a batch was read")
+	}
 }
 
 func FuzzDecode(f *testing.F) {
