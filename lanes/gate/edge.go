@@ -57,8 +57,7 @@ func (g *Gate) door(lane string, prove func(*http.Request, *Call) error, next ht
 			next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 			return
 		}
-		ctx := &allowance{Context: r.Context(), call: c, end: time.Now().Add(g.Budget())}
-		defer ctx.over()
+		ctx := &allowance{Context: r.Context(), call: c, end: time.Now().Add(g.Budget()), ends: &g.ends}
 		next.ServeHTTP(rec, r.WithContext(ctx))
 	})
 }

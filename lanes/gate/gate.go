@@ -49,6 +49,7 @@ type Gate struct {
 	once    once
 	spent   spent
 	flight  flight
+	ends    ends
 	manners map[string]Manner // by path
 	Stats   Stats
 }

@@ -103,17 +103,16 @@ func (p *patient) settle() {
 	p.writes.settle(p.Conn.SetWriteDeadline)
 }
 
-// allowance is the context of a request that has the door's time budget. Its timer
-// is set only for who waits. That the caller goes away does not end it: what was
-// asked for is on its way.
+// allowance is the context of a request that has the door's time budget. That the
+// caller goes away does not end it: what was asked for is on its way.
 type allowance struct {
 	context.Context // for its values
 	call            *Call
 	end             time.Time
+	ends            *ends
 
-	mu    sync.Mutex
-	timer *time.Timer
-	done  chan struct{}
+	mu   sync.Mutex
+	done <-chan struct{}
 }
 
 func (a *allowance) Deadline() (time.Time, bool) { return a.end, true }
@@ -122,8 +121,7 @@ func (a *allowance) Done() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.done == nil {
-		done := make(chan struct{})
-		a.done, a.timer = done, time.AfterFunc(time.Until(a.end), func() { close(done) })
+		a.done = a.ends.behind(a.end)
 	}
 	return a.done
 }
@@ -147,11 +145,35 @@ func (a *allowance) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// over is for when the request has been answered: nobody waits any longer.
-func (a *allowance) over() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.timer != nil {
-		a.timer.Stop()
+// ends are channels that close when time has come. Thousands of requests a second have
+// the same budget and hardly one uses it up, so those that end within endStep of each
+// other share a channel and its timer.
+type ends struct {
+	mu   sync.Mutex
+	from time.Time
+	at   map[time.Duration]chan struct{} // behind from
+}
+
+const endStep = 10 * time.Millisecond
+
+// behind gives a channel that closes when t has come, or up to endStep later.
+func (e *ends) behind(t time.Time) <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.at == nil {
+		e.from, e.at = time.Now(), map[time.Duration]chan struct{}{}
 	}
+	at := t.Sub(e.from).Truncate(endStep) + endStep
+	done := e.at[at]
+	if done == nil {
+		done = make(chan struct{})
+		e.at[at] = done
+		time.AfterFunc(time.Until(e.from.Add(at)), func() {
+			e.mu.Lock()
+			delete(e.at, at)
+			e.mu.Unlock()
+			close(done)
+		})
+	}
+	return done
 }

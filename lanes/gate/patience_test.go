@@ -225,7 +225,8 @@ func TestAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type other struct{}
 		c := &Call{ID: "x"}
-		a := &allowance{Context: context.WithValue(t.Context(), other{}, 7), call: c, end: in(3 * time.Second)}
+		shared := &ends{}
+		a := &allowance{Context: context.WithValue(t.Context(), other{}, 7), call: c, end: in(3 * time.Second), ends: shared}
 		if CallOf(a) != c || a.Value(other{}) != 7 || a.Value("no") != nil {
 			t.Error("its values are not there")
 		}
@@ -239,25 +240,44 @@ func TestAllowance(t *testing.T) {
 		if gone.Err() != context.Canceled || a.Err() != nil {
 			t.Errorf("a derived one ended with %v, it with %v", gone.Err(), a.Err())
 		}
-		if took := after(func() { <-a.Done() }); took != 3*time.Second || a.Err() != context.DeadlineExceeded {
+		if took := after(func() { <-a.Done() }); took < 3*time.Second || took > 3*time.Second+endStep || a.Err() != context.DeadlineExceeded {
 			t.Errorf("ended after %v with %v", took, a.Err())
 		}
 		if <-below.Done(); below.Err() == nil {
 			t.Error("a derived one goes on")
 		}
-		unarmed := &allowance{Context: t.Context(), end: time.Now()}
-		if unarmed.Err() != context.DeadlineExceeded {
+		if late := (&allowance{Context: t.Context(), end: time.Now()}); late.Err() != context.DeadlineExceeded {
 			t.Error("it is over and does not say so")
 		}
-		unarmed.over()
-		waited := &allowance{Context: t.Context(), end: in(time.Second)}
-		done := waited.Done()
-		waited.over()
+	})
+}
+
+// TestEnds: who ends a moment behind another shares its channel, and nobody ends early
+// or more than a step late; what is over is forgotten.
+func TestEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e ends
+		channels := map[<-chan struct{}]bool{}
+		for range 1000 {
+			end := in(time.Second)
+			done := e.behind(end)
+			channels[done] = true
+			go func() {
+				if <-done; time.Now().Before(end) || time.Since(end) > endStep {
+					t.Errorf("%v behind its end", time.Since(end))
+				}
+			}()
+			time.Sleep(100 * time.Microsecond)
+		}
+		if len(channels) > int(100*time.Millisecond/endStep)+1 {
+			t.Errorf("%d channels", len(channels))
+		}
+		if took := after(func() { <-e.behind(time.Now().Add(-time.Hour)) }); took > endStep {
+			t.Errorf("one that was over waited %v", took)
+		}
 		time.Sleep(2 * time.Second)
-		select {
-		case <-done:
-			t.Error("its timer went on")
-		default:
+		if len(e.at) > 0 {
+			t.Errorf("%d are kept", len(e.at))
 		}
 	})
 }
