@@ -5,6 +5,7 @@ go 1.26.8
 require (
 	duplex v0.0.0
 	github.com/gobwas/ws v1.5.0
+	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/mark3labs/mcp-go v1.2.1
 	golang.org/x/sys v0.49.0
 )

@@ -38,7 +38,7 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 3*time.Second, "of each")
 	flag.IntVar(&o.conns, "conns", 64, "connections")
 	flag.StringVar(&o.only, "only", "", "comma-separated comparisons; default all")
-	flag.StringVar(&o.profile, "profile", "", "file for a CPU profile of the venue at its last work")
+	flag.StringVar(&o.profile, "profile", "", "file for a CPU profile of the venue over all its work; see cmd/dx/default.pgo")
 	readers := flag.Int("crowd", 0, "instead: placements without readers and among so many, a tenth of them stuck")
 	flood := flag.Bool("overload", false, "instead: five times what the venue can do, then 10,000 sockets that come and go")
 	flag.UintVar(&o.inFlight, "in-flight", 0, "the venue's bound on placements in hand; 0: none")
@@ -105,6 +105,11 @@ func compare(ctx context.Context, o *options, out io.Writer) error {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
 		all = append(all, x)
+	}
+	if o.profile != "" {
+		if err := r.writeProfiles(); err != nil {
+			return err
+		}
 	}
 	if o.json {
 		return json.NewEncoder(out).Encode(all)

@@ -2,15 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"os"
+
+	"github.com/google/pprof/profile"
 )
 
 // watch profiles the venue while it works. What it gives waits for the profile and
-// writes it to the file.
+// keeps it.
 func (r *rig) watch(ctx context.Context) (done func() error) {
 	ended := make(chan error, 1)
 	go func() { ended <- r.fetchProfile(ctx) }()
@@ -32,11 +34,27 @@ func (r *rig) fetchProfile(ctx context.Context) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("profile: %s", resp.Status)
 	}
-	f, err := os.Create(r.profile)
+	p, err := profile.Parse(resp.Body)
+	r.profiles = append(r.profiles, p)
+	return err
+}
+
+// writeProfiles writes the profiles of all work as one, as the compiler wants it:
+// without the names of files, which are this machine's.
+func (r *rig) writeProfiles() error {
+	p, err := profile.Merge(r.profiles)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	_, err = io.Copy(f, resp.Body)
-	return err
+	for _, m := range p.Mapping {
+		m.File = ""
+	}
+	for _, f := range p.Function {
+		f.Filename = ""
+	}
+	out, err := os.Create(r.profile)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.Compact().Write(out), out.Close())
 }

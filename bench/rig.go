@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"duplex/schemas"
 )
 
@@ -32,6 +34,8 @@ type rig struct {
 	procs  []*exec.Cmd
 	pids   map[string]int // of peers by name, and of the venue
 	turn   int            // runs against the venue so far: client_order_ids go on from there
+
+	profiles []*profile.Profile // of the venue at work, where they are asked for
 }
 
 const venue = "venue"
