@@ -92,7 +92,11 @@ func (e *Engine) propose(g *group) error {
 		e.queue.finish(g, nil)
 		return nil
 	}
-	var body []byte
+	size := 0
+	for _, r := range g.order {
+		size += len(r.wire)
+	}
+	body := make([]byte, 0, size)
 	for _, r := range g.order {
 		body = append(body, r.wire...)
 	}

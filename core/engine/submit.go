@@ -57,20 +57,25 @@ func classOf(cmd core.Command) (class, core.UserID) {
 // request is a command on its way.
 type request struct {
 	cmd     core.Command
-	key     *core.Key     // it was sent with; nil: none
-	wire    []byte        // as the log keeps it
+	key     *core.Key // it was sent with; nil: none
+	wire    []byte    // as the log keeps it
+	room    [wireRoom]byte
 	state   atomic.Uint32 // waiting, taken, given up or screened
 	receipt Receipt
 	err     error // set before the group is done
 }
 
+// wireRoom is more than an order or a cancel takes in the log.
+const wireRoom = 64
+
 // newRequest encodes the command, in its caller's time and not the sequencer's.
 func newRequest(cmd core.Command, key *core.Key) (*request, error) {
-	wire, err := journal.AppendCommand(nil, cmd)
-	if err != nil {
+	r := &request{cmd: cmd, key: key}
+	var err error
+	if r.wire, err = journal.AppendCommand(r.room[:0], cmd); err != nil {
 		return nil, fmt.Errorf("a command that cannot be kept: %w", err)
 	}
-	return &request{cmd: cmd, key: key, wire: wire}, nil
+	return r, nil
 }
 
 const (
@@ -83,7 +88,6 @@ const (
 // group is commands that become durable together.
 type group struct {
 	reqs    [classes][]*request
-	users   map[core.UserID]int
 	n       int
 	callers int
 	begun   time.Time  // when its first command came
@@ -92,15 +96,16 @@ type group struct {
 	err     error // set before done is closed
 }
 
-func newGroup() *group { return &group{users: map[core.UserID]int{}, done: make(chan struct{})} }
+func newGroup() *group { return &group{done: make(chan struct{})} }
 
 // queue is the open group and its bounds.
 type queue struct {
 	mu      sync.Mutex
 	max     int
 	open    *group
-	shut    error // why nothing more is taken
-	busy    int   // groups sealed and not yet applied
+	users   map[core.UserID]int // commands of each account in the open group
+	shut    error               // why nothing more is taken
+	busy    int                 // groups sealed and not yet applied
 	calm    chan struct{}
 	arrived chan struct{} // one token: there is something to seal
 	due     int           // callers that are waited for; 0: none
@@ -108,7 +113,7 @@ type queue struct {
 }
 
 func (q *queue) init(max int) {
-	q.max, q.open = max, newGroup()
+	q.max, q.open, q.users = max, newGroup(), map[core.UserID]int{}
 	q.arrived, q.enough = make(chan struct{}, 1), make(chan struct{}, 1)
 }
 
@@ -128,10 +133,10 @@ func (q *queue) add(rs []*request, c class, u core.UserID) (*group, error) {
 		return nil, q.shut
 	}
 	if c != system { // the venue's own commands are few and must not be starved
-		if g.n+len(rs) > q.max || g.users[u]+len(rs) > q.max/4 {
+		if g.n+len(rs) > q.max || q.users[u]+len(rs) > q.max/4 {
 			return nil, ErrShed
 		}
-		g.users[u] += len(rs)
+		q.users[u] += len(rs)
 	}
 	if g.n == 0 {
 		g.begun = time.Now()
@@ -157,7 +162,9 @@ func (q *queue) seal(first []core.Command) *group {
 		return nil
 	}
 	q.open, q.due = newGroup(), 0
+	clear(q.users)
 	q.busy++
+	g.order = make([]*request, 0, g.n+len(first))
 	for _, cmd := range first {
 		r, err := newRequest(cmd, nil)
 		if err != nil {

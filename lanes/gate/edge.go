@@ -111,6 +111,9 @@ func MediaType(r *http.Request, c *Call) error {
 	return nil
 }
 
+// smallBody is a body for which room is made before it is here.
+const smallBody = 1 << 10
+
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // ReadBody reads the whole body within its cap and its time. A body that does not
@@ -124,6 +127,15 @@ func ReadBody(w http.ResponseWriter, r *http.Request, within time.Duration) ([]b
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(within)) // a writer without deadlines is bounded by its server
+	if n := r.ContentLength; 0 < n && n <= smallBody {
+		body := make([]byte, n)
+		if _, err := io.ReadFull(r.Body, body); err != nil {
+			w.Header().Set("Connection", "close")
+			return nil, tools.Refuse("unauthorized")
+		}
+		_ = rc.SetReadDeadline(time.Time{})
+		return body, nil
+	}
 	buf := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buf)
 	buf.Reset()
