@@ -41,11 +41,13 @@ func (g *Gate) door(lane string, prove func(*http.Request, *Call) error, next ht
 		w.Header()["X-Request-Id"] = []string{c.ID}
 		rec := &recorder{ResponseWriter: w}
 		defer g.finish(rec, r, c, begun)
-		if len(r.TransferEncoding) > 0 || ambiguous(r) {
+		conn := connOf(r)
+		c.ambiguous = conn.ambiguous(r)
+		if len(r.TransferEncoding) > 0 || c.ambiguous {
 			w.Header().Set("Connection", "close") // see smuggle.go: nothing is watched behind a chunked body
 		}
 		bounded := api && !g.manner(r).OwnTime
-		look(r, !bounded)
+		conn.look(!bounded)
 		if api && g.CORS(rec, r) {
 			return
 		}
@@ -77,13 +79,13 @@ func (g *Gate) enter(w http.ResponseWriter, r *http.Request, c *Call, prove func
 	if err := prove(r, c); err != nil {
 		return err
 	}
-	return proper(r)
+	return proper(r, c)
 }
 
 // proper refuses requests that are well signed and yet of no form we serve: an
 // absolute target, or a path that would need rewriting. No path ever redirects.
-func proper(r *http.Request) error {
-	if !strings.HasPrefix(r.RequestURI, "/") || ambiguous(r) {
+func proper(r *http.Request, c *Call) error {
+	if !strings.HasPrefix(r.RequestURI, "/") || c.ambiguous {
 		return tools.Refuse("schema_violation")
 	}
 	path, _, _ := strings.Cut(r.RequestURI, "?")

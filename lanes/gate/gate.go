@@ -73,7 +73,8 @@ type Call struct {
 	Lane  string      // rest, mcp, ws, portal or admin; for metrics
 	Op    string      // the operation's name, once routed; for metrics and the log
 
-	proof Credentials
+	proof     Credentials
+	ambiguous bool // its body has two ends
 }
 
 // Repeat is what makes an exact repeat: key, timestamp, signature.

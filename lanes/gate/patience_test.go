@@ -164,7 +164,7 @@ func TestNobodyLooksAhead(t *testing.T) {
 			long = 20 * time.Second
 		}
 		s := Server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			look(r, there)
+			connOf(r).look(there)
 			body, err := ReadBody(w, r, BodyTime)
 			if err != nil || string(body) != "hold" {
 				_, _ = w.Write(body)

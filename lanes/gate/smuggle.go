@@ -48,20 +48,25 @@ func Hijacked(c net.Conn, s http.ConnState) {
 	}
 }
 
+// connOf is the connection of a request; nil where its server has others.
+func connOf(r *http.Request) *conn {
+	c, _ := r.Context().Value(connKey{}).(*conn)
+	return c
+}
+
 // look says whether the lane of this request wants to know when its caller goes away.
 // net/http finds out by reading one byte ahead, on a goroutine and with deadlines of
 // its own, for every request; where nobody asks, that read comes back empty at once.
-func look(r *http.Request, there bool) {
-	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+func (c *conn) look(there bool) {
+	if c != nil {
 		c.blind.Store(!there)
 	}
 }
 
 // ambiguous tells whether this request named both ways of ending its body, or chunks
 // in a version that has none.
-func ambiguous(r *http.Request) bool {
-	c, ok := r.Context().Value(connKey{}).(*conn)
-	return ok && c.both.Load() && (len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1))
+func (c *conn) ambiguous(r *http.Request) bool {
+	return c != nil && c.both.Load() && (len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1))
 }
 
 // conn watches the heads of the requests that come in. It reads along, line by line
@@ -151,6 +156,10 @@ func (c *conn) line(line []byte) {
 }
 
 func (h *head) field(line []byte) {
+	if x := line[0] | 0x20; x != 'c' && x != 't' { // most are neither of the two
+		h.folding = false
+		return
+	}
 	name, value, _ := bytes.Cut(line, colon)
 	h.folding = bytes.EqualFold(name, contentLength)
 	switch {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,7 +12,8 @@ import (
 // Stats counts requests and refusals for the operator.
 type Stats struct {
 	Requests atomic.Uint64
-	ops      sync.Map // served → *OpStats
+	mu       sync.RWMutex
+	ops      map[served]*OpStats
 	refused  sync.Map // code → *atomic.Uint64
 }
 
@@ -26,18 +28,32 @@ type served struct{ lane, op string }
 
 func (s *Stats) count(c *Call, status int, took time.Duration) {
 	s.Requests.Add(1)
-	var at any = served{c.Lane, c.Op}
-	x, ok := s.ops.Load(at)
-	if !ok {
-		x, _ = s.ops.LoadOrStore(at, &OpStats{})
-	}
-	o := x.(*OpStats)
+	o := s.of(served{c.Lane, c.Op})
 	if status >= 400 {
 		o.Failed.Add(1)
 	} else {
 		o.Done.Add(1)
 	}
 	o.Took.Add(uint64(took))
+}
+
+func (s *Stats) of(at served) *OpStats {
+	s.mu.RLock()
+	o := s.ops[at]
+	s.mu.RUnlock()
+	if o != nil {
+		return o
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o = s.ops[at]; o == nil {
+		if s.ops == nil {
+			s.ops = map[served]*OpStats{}
+		}
+		o = &OpStats{}
+		s.ops[at] = o
+	}
+	return o
 }
 
 func (s *Stats) refuse(code string) {
@@ -50,11 +66,12 @@ func (s *Stats) refuse(code string) {
 
 // Ops and Refusals visit the counts.
 func (s *Stats) Ops(visit func(lane, op string, o *OpStats)) {
-	s.ops.Range(func(k, v any) bool {
-		at := k.(served)
-		visit(at.lane, at.op, v.(*OpStats))
-		return true
-	})
+	s.mu.RLock()
+	ops := maps.Clone(s.ops)
+	s.mu.RUnlock()
+	for at, o := range ops {
+		visit(at.lane, at.op, o)
+	}
 }
 
 func (s *Stats) Refusals(visit func(code string, n uint64)) {
