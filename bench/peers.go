@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -48,63 +51,96 @@ func servePeer(ctx context.Context, name string) error {
 
 var peerSecret = []byte("0123456789abcdef0123456789abcdef")
 
-// order is what the plain peer decodes: an order's members, by encoding/json.
+// order is what the plain peer decodes, and placed what it answers: by encoding/json,
+// with as many members as an order has that says all there is to it.
 type order struct {
 	ClientOrderID string `json:"client_order_id"`
 	MarketID      uint32 `json:"market_id"`
 	Side          string `json:"side"`
 	Outcome       string `json:"outcome"`
+	Type          string `json:"type"`
 	Tick          int    `json:"tick"`
 	Qty           int    `json:"qty"`
+	TIF           string `json:"tif"`
 }
 
 type placed struct {
-	OrderID       string   `json:"order_id"`
-	ClientOrderID string   `json:"client_order_id"`
-	Status        string   `json:"status"`
-	Seq           string   `json:"seq"`
-	FilledQty     int      `json:"filled_qty"`
-	RestingQty    int      `json:"resting_qty"`
-	Fills         []string `json:"fills"`
+	OrderID       string `json:"order_id"`
+	ClientOrderID string `json:"client_order_id"`
+	Seq           int64  `json:"seq"`
+	MarketID      uint32 `json:"market_id"`
+	Status        string `json:"status"`
+	Tick          int    `json:"tick"`
+	Qty           int    `json:"qty"`
+	FilledQty     int    `json:"filled_qty"`
+	RestingQty    int    `json:"resting_qty"`
+	Fills         []fill `json:"fills"`
+}
+
+type fill struct {
+	Tick int   `json:"tick"`
+	Qty  int   `json:"qty"`
+	Seq  int64 `json:"seq"`
+}
+
+func (o *order) valid() bool {
+	return o.Tick >= 1 && o.Tick <= 9999 && o.Qty >= 1 && (o.Side == "buy" || o.Side == "sell") && (o.Outcome == "yes" || o.Outcome == "no")
+}
+
+// signed reads a body and tells whether its signature holds, with what the standard
+// library has.
+func signed(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
+	m := hmac.New(sha256.New, peerSecret)
+	io.WriteString(m, r.Header.Get(schemas.HeaderTimestamp)+"\n"+r.Method+"\n"+r.RequestURI+"\n")
+	m.Write(body)
+	want := base64.StdEncoding.EncodeToString(m.Sum(nil))
+	if err != nil || !hmac.Equal([]byte(want), []byte(r.Header.Get(schemas.HeaderSignature))) {
+		http.Error(w, "unauthorized", http.StatusUnauthorized)
+		return nil, false
+	}
+	return body, true
 }
 
 // plain is net/http that verifies the signature, decodes the order, checks its
 // fields and writes an outcome; of a read it writes the bytes that were put there.
 func plain() http.Handler {
 	var reads sync.Map // target → []byte
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
-		h := r.Header
-		if err != nil || !schemas.Verify(peerSecret, h.Get(schemas.HeaderTimestamp), r.Method, r.RequestURI, body, h.Get(schemas.HeaderSignature)) {
-			http.Error(w, "unauthorized", http.StatusUnauthorized)
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT /", func(w http.ResponseWriter, r *http.Request) {
+		if body, ok := signed(w, r); ok {
+			reads.Store(r.RequestURI, body)
+		}
+	})
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := signed(w, r); !ok {
 			return
 		}
-		switch r.Method {
-		case http.MethodPut:
-			reads.Store(r.RequestURI, body)
-			return
-		case http.MethodGet:
-			text, _ := reads.Load(r.RequestURI)
-			b, _ := text.([]byte) // none: the loader sees that it is short
-			w.Header()["Content-Type"] = []string{"application/json"}
-			w.Header()["Content-Length"] = []string{strconv.Itoa(len(b))}
-			_, _ = w.Write(b) // the loader counts what it does not get
+		text, _ := reads.Load(r.RequestURI)
+		b, _ := text.([]byte) // none: the loader sees that it is short
+		w.Header()["Content-Type"] = []string{"application/json"}
+		w.Header()["Content-Length"] = []string{strconv.Itoa(len(b))}
+		_, _ = w.Write(b) // the loader counts what it does not get
+	})
+	mux.HandleFunc("POST /v1/portfolio/orders", func(w http.ResponseWriter, r *http.Request) {
+		body, ok := signed(w, r)
+		if !ok {
 			return
 		}
 		var o order
-		if err := json.Unmarshal(body, &o); err != nil || o.Tick < 1 || o.Tick > 9999 || o.Qty < 1 || o.Side != "buy" && o.Side != "sell" || o.Outcome != "yes" && o.Outcome != "no" {
-			http.Error(w, "bad order", http.StatusBadRequest)
+		if err := json.Unmarshal(body, &o); err != nil || !o.valid() {
+			http.Error(w, "bad order", http.StatusUnprocessableEntity)
 			return
 		}
-		b, err := json.Marshal(placed{"1234567", o.ClientOrderID, "resting", "1234567", 0, o.Qty, []string{}})
+		b, err := json.Marshal(placed{"1234567", o.ClientOrderID, 1234567, o.MarketID, "resting", o.Tick, o.Qty, 0, o.Qty, []fill{}})
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		w.Header()["Content-Type"] = []string{"application/json"}
-		w.WriteHeader(http.StatusCreated)
 		_, _ = w.Write(b) // the loader counts what it does not get
 	})
+	return mux
 }
 
 const (

@@ -20,7 +20,7 @@ const openOrders = 160 // under the limit of 200 a market and account
 
 // body is an order that rests: deep bids, none of which meets an ask.
 func (r *rig) body(turn, conn, n int) []byte {
-	return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":%d,"qty":10}`, turn*10_000_000+n+1, r.market, 1000+100*(n%20))
+	return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","type":"limit","tick":%d,"qty":10,"tif":"gtc"}`, turn*10_000_000+n+1, r.market, 1000+100*(n%20))
 }
 
 // restPlace places one resting order after the other, and clears them in time.
@@ -38,7 +38,7 @@ func restPlace(r *rig) load {
 func plainPlace(r *rig) load {
 	s := signer{"peer", peerSecret, r.peers["net/http"]}
 	return load{addr: s.host, pid: r.pids["net/http"], next: func(conn, n int) request {
-		return request{bytes: s.wire("POST", "/v1/portfolio/orders", "", r.body(1, conn, n)), want: 201}
+		return request{bytes: s.wire("POST", "/v1/portfolio/orders", "", r.body(1, conn, n)), want: 200}
 	}}
 }
 
