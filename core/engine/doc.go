@@ -14,7 +14,8 @@
 //
 //	Submit      refuse (draining, failed, account over its share, queue full: shed)
 //	            join the open group; wait for the group or for the caller's time
-//	sequence    seal the open group: system, then cancels, then placements
+//	sequence    wait for callers who are due (gather)
+//	            seal the open group: system, then cancels, then placements
 //	            a Clock first when something is due
 //	            without what comes behind the revocation of its key
 //	            log.Propose: one write and one sync for all of them
@@ -26,6 +27,6 @@
 // callers one by one costs more than matching their orders. The open group is the
 // queue, and its one channel is closed when it is applied.
 //
-// While a sync runs, the next group fills; that is all the batching there is, so an
-// idle venue answers after one sync and a busy one shares it.
+// While a sync runs, the next group fills. A busy venue waits a moment for callers who
+// come back together (gather.go); an idle one answers after one sync.
 package engine
