@@ -276,6 +276,8 @@ func TestEnds(t *testing.T) {
 			t.Errorf("one that was over waited %v", took)
 		}
 		time.Sleep(2 * time.Second)
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		if len(e.at) > 0 {
 			t.Errorf("%d are kept", len(e.at))
 		}
