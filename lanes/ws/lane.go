@@ -26,7 +26,9 @@ type Lane struct {
 	open   sync.WaitGroup // connections
 
 	mu       sync.Mutex
-	at       uint64 // the last command whose frames are out
+	at       uint64    // the last command whose frames are out
+	came     sync.Cond // at has risen, or over is set
+	over     bool      // nothing more comes out
 	books    [venue.Slots + 1]*book
 	rounds   [venue.Slots + 1]*core.Round
 	index    [core.Feeds]*core.IndexTick
@@ -50,6 +52,7 @@ func mount(m *gate.Routes, g *gate.Gate, b bounds) *Lane {
 		bounds: b, gate: g, engine: g.Venue.Engine, crew: newCrew(), pumped: make(chan struct{}),
 		accounts: map[core.UserID]*account{}, conns: map[*conn]struct{}{}, seats: map[string]int{},
 	}
+	l.came.L = &l.mu
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
 	follower := l.engine.Follow() // first, so that nothing is missed

@@ -44,6 +44,12 @@ func (l *Lane) load() {
 // out.
 func (l *Lane) pump(ctx context.Context, f *engine.Follower) {
 	defer close(l.pumped)
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.over = true
+		l.came.Broadcast()
+	}()
 	books, sweep := time.NewTimer(l.bounds.every/phases), time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for {
@@ -88,6 +94,17 @@ func (l *Lane) take(f *engine.Follower) {
 		}
 	}
 	l.tell()
+	l.came.Broadcast()
+}
+
+// abreast takes the lock once all is out that was applied before: what its caller was
+// told on another lane is in what he is told here.
+func (l *Lane) abreast() {
+	seq := l.engine.Seq()
+	l.mu.Lock()
+	for l.at < seq && !l.over {
+		l.came.Wait()
+	}
 }
 
 // expel closes the connections of a revoked key, so that what comes behind the

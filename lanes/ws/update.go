@@ -13,7 +13,7 @@ func (c *conn) update(id schemas.Int, p *schemas.WSUpdate) error {
 		start = c.portrait(p.Sid)
 	}
 	l := c.lane
-	l.mu.Lock()
+	l.abreast()
 	defer l.mu.Unlock()
 	s, err := c.find(p.Sid)
 	if err != nil {
