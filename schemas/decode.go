@@ -17,23 +17,21 @@ import (
 // and another case of a name are refused by default.
 var strict = json.JoinOptions(json.RejectUnknownMembers(true))
 
+// scanner is a request that is read in one pass where it is plain and sound: all of it
+// stands in its body.
+type scanner interface {
+	scan(body []byte) bool // in its plainest form
+	quick() bool           // within every domain
+}
+
 // Decode reads the body fields of a request. into points to its struct; path and
 // query fields it already holds stay. Where an order has but a core fault, it
 // answers nil and the order carries it. Faults: malformed_json, unknown_field, the
 // codes of the fields' domains, schema_violation; the most telling one wins
 // (contract core).
 func Decode(body []byte, into any) *Fault {
-	if q, ok := into.(interface {
-		scan([]byte) bool
-		quick() bool
-	}); ok {
+	if q, ok := into.(scanner); ok {
 		if q.scan(body) && q.quick() {
-			return nil
-		}
-		reflect.ValueOf(into).Elem().SetZero()
-	}
-	if q, ok := into.(interface{ quick() bool }); ok && plain(body) {
-		if json.Unmarshal(body, into, strict) == nil && q.quick() {
 			return nil
 		}
 		reflect.ValueOf(into).Elem().SetZero()
@@ -55,17 +53,10 @@ func DecodeArguments(raw []byte, into any) *Fault {
 	if len(raw) == 0 {
 		raw = []byte("{}")
 	}
-	if _, ok := into.(interface{ quick() bool }); ok {
+	if _, ok := into.(scanner); ok {
 		return Decode(raw, into)
 	}
 	return decode(raw, into, inAny)
-}
-
-// plain tells that body holds nothing which one pass would take for an absent
-// field, null and the empty string, and no more objects than a batch has room
-// for, which one pass would all make before they are counted.
-func plain(body []byte) bool {
-	return bytes.Count(body, []byte{'{'}) <= BatchCap+1 && !bytes.Contains(body, []byte("null")) && !bytes.Contains(body, []byte(`""`))
 }
 
 func decode(body []byte, into any, from part) *Fault {

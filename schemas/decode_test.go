@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"strings"
 	"testing"
@@ -505,6 +506,19 @@ func agree(t interface{ Fatalf(string, ...any) }, body string, quick, slow any) 
 	}
 }
 
+// spoiled is body cut short, with a byte gone, with one changed, with one more.
+func spoiled(body string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range body {
+			for _, b := range []string{body[:i], body[:i] + body[i+1:], body[:i] + "0" + body[i+1:], body[:i] + "\"" + body[i:], body[:i] + "\x00" + body[i:], body[:i] + "-" + body[i:], body[:i] + `\` + body[i:]} {
+				if !yield(b) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // TestPlainestForm: what callers send is read in the plainest form, whatever stands
 // between it; what is not of that form goes to the general decoder.
 func TestPlainestForm(t *testing.T) {
@@ -517,11 +531,17 @@ func TestPlainestForm(t *testing.T) {
 		}
 		agree(t, body, new(PlaceOrder), new(PlaceOrder))
 		agree(t, `{"orders":[`+body+` , `+limitBuy+`]}`, new(PlaceOrders), new(PlaceOrders))
-		for i := range body { // cut short, with a byte gone, with one changed
-			for _, b := range []string{body[:i], body[:i] + body[i+1:], body[:i] + "0" + body[i+1:], body[:i] + "\"" + body[i:], body[:i] + "\x00" + body[i:], body[:i] + "-" + body[i:], body[:i] + `\` + body[i:]} {
-				agree(t, b, new(PlaceOrder), new(PlaceOrder))
-			}
+		for b := range spoiled(body) {
+			agree(t, b, new(PlaceOrder), new(PlaceOrder))
 		}
+	}
+	ids := `{"order_ids":["1", "18446744073709551615" ,"0","007"]}`
+	if !new(CancelOrders).scan([]byte(ids)) {
+		t.Errorf("%s: left to the general decoder", ids)
+	}
+	agree(t, ids, new(CancelOrders), new(CancelOrders))
+	for b := range spoiled(ids) {
+		agree(t, b, new(CancelOrders), new(CancelOrders))
 	}
 	for name, value := range map[string]string{"client_order_id": `"\u0031"`, "market_id": "01", "qty": "1.0", "tick": "1e2", "side": `"Buy"`, "post_only": "True", "group_id": "1234567890123456789", "generation": "-0", "foo": "1"} {
 		if body := with(limitBuy, name, value); new(PlaceOrder).scan([]byte(body)) {

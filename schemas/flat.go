@@ -192,3 +192,16 @@ func (o *PlaceOrders) scan(body []byte) bool {
 		})
 	}) && s.over()
 }
+
+func (c *CancelOrders) scan(body []byte) bool {
+	s := flat{text: body}
+	return s.object(func(name []byte) (int, bool) {
+		return 0, string(name) == "order_ids" && s.list('[', ']', func() bool {
+			if len(c.OrderIDs) == BatchCap {
+				return false
+			}
+			c.OrderIDs = append(c.OrderIDs, 0)
+			return s.u64(&c.OrderIDs[len(c.OrderIDs)-1])
+		})
+	}) && s.over()
+}
