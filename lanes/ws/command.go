@@ -85,7 +85,7 @@ func (c *conn) subscribe(id schemas.Int, p *schemas.WSSubscribe) error {
 		start = c.lane.opening(c.call.Key.User, p.SinceSeq)
 	}
 	l := c.lane
-	l.mu.Lock()
+	l.abreast()
 	defer l.mu.Unlock()
 	if err := l.may(c, p); err != nil {
 		return err
