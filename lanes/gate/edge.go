@@ -129,28 +129,30 @@ func ReadBody(w http.ResponseWriter, r *http.Request, within time.Duration) ([]b
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(within)) // a writer without deadlines is bounded by its server
+	body, err := bodyOf(r)
+	switch {
+	case err != nil:
+		w.Header().Set("Connection", "close")
+		return nil, tools.Refuse("unauthorized")
+	case len(body) > BodyMax:
+		return nil, tools.Refuse("body_too_large")
+	}
+	_ = rc.SetReadDeadline(time.Time{})
+	return body, nil
+}
+
+// bodyOf reads a body to its end, or until it is over the cap.
+func bodyOf(r *http.Request) ([]byte, error) {
 	if n := r.ContentLength; 0 < n && n <= smallBody {
 		body := make([]byte, n)
-		if _, err := io.ReadFull(r.Body, body); err != nil {
-			w.Header().Set("Connection", "close")
-			return nil, tools.Refuse("unauthorized")
-		}
-		_ = rc.SetReadDeadline(time.Time{})
-		return body, nil
+		_, err := io.ReadFull(r.Body, body)
+		return body, err
 	}
 	buf := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buf)
 	buf.Reset()
 	_, err := io.Copy(buf, io.LimitReader(r.Body, BodyMax+1))
-	switch {
-	case err != nil:
-		w.Header().Set("Connection", "close")
-		return nil, tools.Refuse("unauthorized")
-	case buf.Len() > BodyMax:
-		return nil, tools.Refuse("body_too_large")
-	}
-	_ = rc.SetReadDeadline(time.Time{})
-	return bytes.Clone(buf.Bytes()), nil
+	return bytes.Clone(buf.Bytes()), err
 }
 
 // finish turns a panic into `internal` and logs the request, without a secret.
