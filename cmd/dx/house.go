@@ -130,8 +130,9 @@ func collectSeldom() {
 }
 
 // spareProcessor lets the runtime use one processor more than there are: the log's sync
-// keeps one for its whole length, in which it does nothing. GOMAXPROCS in the environment
-// wins.
+// keeps one for its whole length, in which it does nothing. From then on the runtime no
+// longer follows a container's limit that is changed under way. GOMAXPROCS in the
+// environment wins.
 var spareProcessor = sync.OnceFunc(func() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)

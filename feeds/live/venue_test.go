@@ -237,7 +237,7 @@ func TestSnapshotUpdatesHeartbeatsCut(t *testing.T) {
 func TestRefusedSubscription(t *testing.T) {
 	eachVenue(t, func(t *testing.T, v voice) {
 		if v.refusal == "" {
-			t.Skip("it refuses by status")
+			t.Skip("this venue has no message for it: it refuses by HTTP status, as TestHowAStreamEnds of feeds/line has it")
 		}
 		prices, drops, err := heard(t, v, v.chatter[0], v.refusal, v.price("65000", now, 1))
 		if len(prices) > 0 || drops != "" || !errors.Is(err, line.ErrRefused) {
@@ -249,7 +249,7 @@ func TestRefusedSubscription(t *testing.T) {
 func TestReconnectIsAskedFor(t *testing.T) {
 	eachVenue(t, func(t *testing.T, v voice) {
 		if v.again == "" {
-			t.Skip("it just cuts")
+			t.Skip("this venue sends no such message before it cuts")
 		}
 		prices, _, err := heard(t, v, v.price("65000", now, 1), v.again, v.price("65001", now.Add(time.Second), 2))
 		if fmt.Sprint(prices) != "[65000]" || !errors.Is(err, line.ErrAsked) {

@@ -96,7 +96,7 @@ func TestRefusalsDoTheSameWork(t *testing.T) {
 // chance that one is longer than another's is a half (Mann–Whitney).
 func TestRefusalsTakeTheSameTime(t *testing.T) {
 	if os.Getenv("DX_LONG") == "" {
-		t.Skip("it takes many samples: set DX_LONG=1")
+		t.Skip("a statistic of the clock, over 40,000 samples on a quiet machine: set DX_LONG=1")
 	}
 	const samples, bound = 40_000, 0.1 // nanoseconds of the memory in which a key lies are seen here
 	h := lanetest.New(t)
