@@ -210,7 +210,6 @@ func (s *slab[T]) next() *T {
 
 // Reset empties e for reuse. Events handed out before become invalid.
 func (e *Events) Reset() {
-	clear(e.List)
 	e.List = e.List[:0]
 	e.placed.cells = e.placed.cells[:0]
 	e.filled.cells = e.filled.cells[:0]

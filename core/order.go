@@ -66,6 +66,8 @@ const (
 	ReduceOnly
 	CancelOnPause
 	StpMaker
+
+	AllFlags = PostOnly | ReduceOnly | CancelOnPause | StpMaker
 )
 
 // Has tells whether f holds g.

@@ -12,9 +12,10 @@ const (
 	words  = (levels + 63) / 64
 )
 
+// level is one price of a side.
 type level struct {
-	head, tail Ref
-	qty        int64
+	Queue
+	qty int64
 }
 
 // side is one side of a book: its levels, and which of them are taken, in two
@@ -23,6 +24,7 @@ type side struct {
 	at    [levels]level
 	taken [words]uint64
 	upper [(words + 63) / 64]uint64
+	best  int // level; if none is taken, -1 of bids, levels of asks
 }
 
 func (s *side) mark(t int) {
@@ -82,19 +84,15 @@ func (s *side) below(t int) int {
 
 // Book is the book of one market.
 type Book struct {
-	pool *Pool
-	bid  side
-	ask  side
-	n    int
+	pool  *Pool
+	sides [2]side // bids, asks
+	n     int
 }
 
 // New makes an empty book over a pool.
 func New(p *Pool) *Book {
 	b := &Book{pool: p}
-	for i := range levels {
-		b.bid.at[i] = level{None, None, 0}
-		b.ask.at[i] = level{None, None, 0}
-	}
+	b.sides[0].best, b.sides[1].best = -1, levels
 	return b
 }
 
@@ -105,26 +103,42 @@ func (b *Book) Len() int { return b.n }
 func (b *Book) At(r Ref) *Order { return b.pool.At(r) }
 
 func (b *Book) side(bid bool) *side {
+	i := 1
 	if bid {
-		return &b.bid
+		i = 0
 	}
-	return &b.ask
+	return &b.sides[i]
+}
+
+// open and shut keep the best level when one is taken, and when it is empty again.
+func (s *side) open(t int, bid bool) {
+	s.mark(t)
+	if bid == (t > s.best) {
+		s.best = t
+	}
+}
+
+func (s *side) shut(t int, bid bool) {
+	s.unmark(t)
+	switch {
+	case t != s.best:
+	case bid:
+		s.best = s.below(t - 1)
+	default:
+		s.best = s.above(t + 1)
+	}
 }
 
 // Put adds an order at the end of its level's queue. It gives the level's total.
 func (b *Book) Put(r Ref, yes core.Tick) core.Qty {
 	o := b.pool.At(r)
 	o.tick = uint16(yes)
-	s := b.side(o.Bid())
+	s := &b.sides[o.ask()]
 	l := &s.at[yes]
-	o.prev, o.next = l.tail, None
-	if l.tail == None {
-		l.head = r
-		s.mark(int(yes))
-	} else {
-		b.pool.At(l.tail).next = r
+	if l.head == 0 {
+		s.open(int(yes), o.Bid())
 	}
-	l.tail = r
+	o.place = b.pool.queues.push(&l.Queue, r)
 	l.qty += int64(o.Left)
 	b.n++
 	return core.Qty(l.qty)
@@ -133,20 +147,11 @@ func (b *Book) Put(r Ref, yes core.Tick) core.Qty {
 // Take removes an order from its level. It gives the level's new total.
 func (b *Book) Take(r Ref) core.Qty {
 	o := b.pool.At(r)
-	s := b.side(o.Bid())
+	s := &b.sides[o.ask()]
 	l := &s.at[o.tick]
-	if o.prev == None {
-		l.head = o.next
-	} else {
-		b.pool.At(o.prev).next = o.next
-	}
-	if o.next == None {
-		l.tail = o.prev
-	} else {
-		b.pool.At(o.next).prev = o.prev
-	}
-	if l.head == None {
-		s.unmark(int(o.tick))
+	b.pool.queues.leave(&l.Queue, o.place)
+	if l.head == 0 {
+		s.shut(int(o.tick), o.Bid())
 	}
 	l.qty -= int64(o.Left)
 	b.n--
@@ -156,7 +161,7 @@ func (b *Book) Take(r Ref) core.Qty {
 // Lower takes n contracts off an order that stays. It gives the level's new total.
 func (b *Book) Lower(r Ref, n core.Qty) core.Qty {
 	o := b.pool.At(r)
-	l := &b.side(o.Bid()).at[o.tick]
+	l := &b.sides[o.ask()].at[o.tick]
 	o.Left -= uint32(n)
 	l.qty -= int64(n)
 	return core.Qty(l.qty)
@@ -164,34 +169,29 @@ func (b *Book) Lower(r Ref, n core.Qty) core.Qty {
 
 // Best is the first order of a side: highest bid or lowest ask. None if empty.
 func (b *Book) Best(bid bool) Ref {
-	if bid {
-		if t := b.bid.below(levels - 1); t >= 0 {
-			return b.bid.at[t].head
-		}
+	s := b.side(bid)
+	return b.first(s, s.best)
+}
+
+// first is the oldest order of a level, None if t is none.
+func (b *Book) first(s *side, t int) Ref {
+	if uint(t) >= uint(levels) {
 		return None
 	}
-	if t := b.ask.above(0); t < levels {
-		return b.ask.at[t].head
-	}
-	return None
+	return b.pool.queues.first(&s.at[t].Queue)
 }
 
 // Next is the order after r in price, then time. None at the end.
 func (b *Book) Next(r Ref) Ref {
 	o := b.pool.At(r)
-	if o.next != None {
-		return o.next
+	if next := b.pool.queues.after(o.place); next != None {
+		return next
 	}
-	if o.Bid() {
-		if t := b.bid.below(int(o.tick) - 1); t >= 0 {
-			return b.bid.at[t].head
-		}
-		return None
+	if s := b.side(o.Bid()); o.Bid() {
+		return b.first(s, s.below(int(o.tick)-1))
+	} else {
+		return b.first(s, s.above(int(o.tick)+1))
 	}
-	if t := b.ask.above(int(o.tick) + 1); t < levels {
-		return b.ask.at[t].head
-	}
-	return None
 }
 
 // Level is one price of a side with what rests there, in YES space.
@@ -211,17 +211,15 @@ func (b *Book) Depth(bid bool) (n int) {
 // Levels walks a side from its best price on.
 func (b *Book) Levels(bid bool) iter.Seq[Level] {
 	return func(yield func(Level) bool) {
-		if bid {
-			for t := b.bid.below(levels - 1); t >= 0; t = b.bid.below(t - 1) {
-				if !yield(Level{core.Tick(t), core.Qty(b.bid.at[t].qty)}) {
-					return
-				}
-			}
-			return
-		}
-		for t := b.ask.above(0); t < levels; t = b.ask.above(t + 1) {
-			if !yield(Level{core.Tick(t), core.Qty(b.ask.at[t].qty)}) {
+		s := b.side(bid)
+		for t := s.best; t >= 0 && t < levels; {
+			if !yield(Level{core.Tick(t), core.Qty(s.at[t].qty)}) {
 				return
+			}
+			if bid {
+				t = s.below(t - 1)
+			} else {
+				t = s.above(t + 1)
 			}
 		}
 	}

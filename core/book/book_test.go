@@ -69,7 +69,7 @@ func TestQuickBookAgreesWithPlainBook(t *testing.T) {
 				at := pool.At(r)
 				at.Left = uint32(o.left)
 				if !o.bid {
-					at.Side = core.Sell
+					at.Mark(1, core.Sell, core.Yes, 0)
 				}
 				quick.Put(r, o.tick)
 				simple.orders = append(simple.orders, o)
@@ -146,10 +146,10 @@ func TestPoolOfThousands(t *testing.T) {
 	for range 6 {
 		for len(slots) < most {
 			r := pool.New(next)
-			if o := pool.At(r); o.ID != next || o.Left != 0 || o.Entry != 0 {
+			if o := pool.At(r); o.ID != next || o.Left != 0 {
 				t.Fatalf("a slot that is not empty: %+v", *o)
 			}
-			pool.At(r).Left, pool.At(r).Entry = 7, 7
+			pool.At(r).Left = 7
 			slots[next] = r
 			ids = append(ids, next)
 			next += 1 + next%3 + (next%5)/4<<32 // low halves come again
@@ -223,7 +223,7 @@ func TestWalksStop(t *testing.T) {
 		o := pool.At(r)
 		o.Left = 1
 		if !bid {
-			o.Side = core.Sell
+			o.Mark(1, core.Sell, core.Yes, 0)
 		}
 		b.Put(r, core.Tick(100+i))
 	}

@@ -21,17 +21,14 @@ func (p *Pool) Guess(id core.OrderID) Ref {
 	}
 }
 
-// Tail is the last order of a level, None if the level is empty.
-func (b *Book) Tail(bid bool, t core.Tick) Ref { return b.side(bid).at[t].tail }
+// FetchEnds reads where an order at a level will stand, there and in its account.
+func (b *Book) FetchEnds(bid bool, t core.Tick, account *Queue) uint32 {
+	c := b.pool.queues.chunks
+	return uint32(c[b.side(bid).at[t].tail].live) + uint32(c[account.tail].live)
+}
 
-// FetchNeighbours reads an order's level and those before and behind it there.
-func (b *Book) FetchNeighbours(o *Order) uint32 {
-	n := uint32(b.side(o.Bid()).at[o.tick].qty)
-	if o.prev != None {
-		n += b.pool.At(o.prev).Left
-	}
-	if o.next != None {
-		n += b.pool.At(o.next).Left
-	}
-	return n
+// FetchPlaces reads where an order stands.
+func (b *Book) FetchPlaces(o *Order) uint32 {
+	c := b.pool.queues.chunks
+	return uint32(c[o.place.chunk()].live) + uint32(c[o.entry.chunk()].live) + uint32(b.sides[o.ask()].at[o.tick].qty)
 }

@@ -9,12 +9,15 @@ type index struct {
 	shift uint
 }
 
+// CellsALine is how many ids that follow each other share a cache line.
+const CellsALine = 8
+
 const empty = ^uint64(0) // slot None never stands in a cell
 
-// start is where a probe begins. Eight ids that follow each other share a cache line, so
-// that those of new orders go where the last ones went.
+// start is where a probe begins. Ids that follow each other share a cache line, so that
+// those of new orders go where the last ones went.
 func (x *index) start(key uint32) uint32 {
-	return (key>>3*0x9E3779B1)>>x.shift&^7 | key&7
+	return (key/CellsALine*0x9E3779B1)>>(x.shift&31)&^(CellsALine-1) | key&(CellsALine-1)
 }
 
 func (x *index) step(i uint32) uint32 { return (i + 1) & uint32(len(x.cells)-1) }

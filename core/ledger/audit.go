@@ -38,7 +38,7 @@ func (l *Ledger) Audit() {
 		for m := range a.slots {
 			h := &a.slots[m]
 			for o := range 2 {
-				if h.Reserved[o] < 0 || h.Reserved[o] > h.Held[o] || h.Bidding[o] < 0 || h.Cost[o] < 0 {
+				if h.Reserved[o] < 0 || h.Free(core.Outcome(o)) < 0 || h.Bidding[o] < 0 || h.Cost[o] < 0 {
 					broken("account %d in market %d: %+v", u, m, *h)
 				}
 				held[m][o] += h.Held[o]

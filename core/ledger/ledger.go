@@ -9,20 +9,29 @@ import (
 // Slots is the size of the pool of market slots (contract core, Rounds).
 const Slots = 32
 
-// Holding is what an account has in one market slot. The pairs are indexed by
-// core.Outcome. Quantities are contracts.
+// ContractsMax is the most that Rules.Contracts may allow an account to hold and bid for.
+const ContractsMax core.Qty = 1<<31 - 1
+
+// Holding is what an account has in one market slot, in one cache line. The pairs are
+// indexed by core.Outcome. Quantities are contracts.
 type Holding struct {
 	Held     [2]core.Qty
-	Reserved [2]core.Qty  // of Held, by resting sells
-	Bidding  [2]core.Qty  // resting buys
 	Cost     [2]core.Pips // paid for what is held, average cost with fees
+	Reserved [2]int32     // of Held, by resting sells
+	Bidding  [2]int32     // resting buys
 	Open     uint32       // resting orders
 	mark     uint32
 	entered  bool // among the holders
 }
 
 // Free is what a sell may still take.
-func (h *Holding) Free(o core.Outcome) core.Qty { return h.Held[o] - h.Reserved[o] }
+func (h *Holding) Free(o core.Outcome) core.Qty { return h.Held[o] - core.Qty(h.Reserved[o]) }
+
+// Wanted is what is held and bid for.
+func (h *Holding) Wanted(o core.Outcome) core.Qty { return h.Held[o] + core.Qty(h.Bidding[o]) }
+
+// nothing is the holding of who never had one.
+var nothing Holding
 
 // Account is one account's money. Reserved is held by resting buys.
 type Account struct {
@@ -83,12 +92,15 @@ func (l *Ledger) Balance(u core.UserID) (cash, reserved core.Pips) {
 	return a.Cash, a.Reserved
 }
 
-// Holding gives what u has in market m, to read.
-func (l *Ledger) Holding(u core.UserID, m core.MarketID) Holding {
+// Holding gives what u has in market m.
+func (l *Ledger) Holding(u core.UserID, m core.MarketID) Holding { return *l.See(u, m) }
+
+// See is Holding without the copy: to read, within a command.
+func (l *Ledger) See(u core.UserID, m core.MarketID) *Holding {
 	if s := l.accounts[u].slots; s != nil {
-		return s[m]
+		return &s[m]
 	}
-	return Holding{}
+	return &nothing
 }
 
 // Pairs are the open pairs of a market.
@@ -151,11 +163,16 @@ func (l *Ledger) slot(u core.UserID, m core.MarketID) *Holding {
 // holding gives the holding to change what its owner sees.
 func (l *Ledger) holding(u core.UserID, m core.MarketID) *Holding {
 	h := l.slot(u, m)
+	l.show(h, u, m)
+	return h
+}
+
+// show lists a holding among those that the command changes.
+func (l *Ledger) show(h *Holding, u core.UserID, m core.MarketID) {
 	if h.mark != l.mark {
 		h.mark = l.mark
 		l.holdings = append(l.holdings, HoldingTouch{u, m})
 	}
-	return h
 }
 
 func broken(format string, args ...any) {
@@ -220,31 +237,33 @@ func (l *Ledger) Release(u core.UserID, n core.Pips, c core.Cause) {
 
 // Rest books a resting order: n contracts bid for, or reserved by a sell.
 func (l *Ledger) Rest(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
-	l.slot(u, m).Open++
-	l.rest(u, m, s, o, n)
+	h := l.slot(u, m)
+	h.Open++
+	l.rest(h, u, m, s, o, n)
 }
 
 // Unrest takes a resting order off with n contracts left.
 func (l *Ledger) Unrest(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
-	l.slot(u, m).Open--
-	l.rest(u, m, s, o, -n)
+	h := l.slot(u, m)
+	h.Open--
+	l.rest(h, u, m, s, o, -n)
 }
 
 // Shrink lowers a resting order by n contracts.
 func (l *Ledger) Shrink(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
-	l.rest(u, m, s, o, -n)
+	l.rest(l.slot(u, m), u, m, s, o, -n)
 }
 
-func (l *Ledger) rest(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
+func (l *Ledger) rest(h *Holding, u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
 	if s == core.Buy {
-		l.slot(u, m).Bidding[o] += n
+		h.Bidding[o] += int32(n)
 		return
 	}
 	if n == 0 { // a sell that filled to its end reserves nothing any more
 		return
 	}
-	h := l.holding(u, m)
-	if h.Reserved[o] += n; h.Reserved[o] > h.Held[o] || h.Reserved[o] < 0 {
+	l.show(h, u, m)
+	if h.Reserved[o] += int32(n); h.Reserved[o] < 0 || h.Free(o) < 0 {
 		broken("account %d reserves %d contracts of %d", u, h.Reserved[o], h.Held[o])
 	}
 }
@@ -268,7 +287,7 @@ func (l *Ledger) BuyHeld(u core.UserID, m core.MarketID, o core.Outcome, n core.
 	l.Sums.Reserved -= held
 	l.Sums.Cash += back
 	h := l.gain(u, m, o, n, price+fee)
-	h.Bidding[o] -= n
+	h.Bidding[o] -= int32(n)
 }
 
 func (l *Ledger) gain(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, paid core.Pips) *Holding {
@@ -284,9 +303,9 @@ func (l *Ledger) gain(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty
 func (l *Ledger) Sell(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, price, fee core.Pips, resting bool) {
 	h := l.lose(u, m, o, n)
 	if resting {
-		h.Reserved[o] -= n
+		h.Reserved[o] -= int32(n)
 	}
-	if h.Reserved[o] < 0 || h.Reserved[o] > h.Held[o] {
+	if h.Reserved[o] < 0 || h.Free(o) < 0 {
 		broken("account %d sells reserved contracts", u)
 	}
 	l.credit(u, price-fee, core.CauseFill)
@@ -336,7 +355,7 @@ func (l *Ledger) Settle(m core.MarketID, pay func(core.Outcome) core.Pips, each 
 	for _, u := range l.Holders(m) {
 		h := &l.accounts[u].slots[m]
 		was := *h
-		if h.Open != 0 || h.Bidding != [2]core.Qty{} || h.Reserved != [2]core.Qty{} {
+		if h.Open != 0 || h.Bidding != [2]int32{} || h.Reserved != [2]int32{} {
 			broken("account %d has orders in a market that settles", u)
 		}
 		paid := core.Pips(h.Held[core.Yes])*pay(core.Yes) + core.Pips(h.Held[core.No])*pay(core.No)
@@ -360,5 +379,5 @@ func (l *Ledger) Fetch(u core.UserID, m core.MarketID) uint32 {
 	if a.slots == nil {
 		return a.mark
 	}
-	return a.mark + a.slots[m].mark + uint32(a.slots[m].Held[0])
+	return a.mark + a.slots[m].mark
 }

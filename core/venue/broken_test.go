@@ -39,7 +39,7 @@ func TestABrokenMachineStops(t *testing.T) {
 	v, do = opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
 	r := v.pool.New(1 << 40)
-	v.pool.At(r).Side = core.Sell
+	v.pool.At(r).Mark(1, core.Sell, core.Yes, 0)
 	v.markets[1].book.Put(r, 5001)
 	v.Audit()
 	v.markets[1].book.Take(r)

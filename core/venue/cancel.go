@@ -1,42 +1,40 @@
 package venue
 
 import (
-	"slices"
-
 	"duplex/core"
 	"duplex/core/book"
 )
 
 // remove takes an order without contracts left out of the book and the pool.
 func (v *Venue) remove(r book.Ref, o *book.Order) {
-	v.markets[o.Market].book.Take(r)
-	v.ledger.Unrest(o.User, o.Market, o.Side, o.Outcome, 0)
-	v.delist(o)
+	v.markets[o.Market()].book.Take(r)
+	v.ledger.Unrest(o.User, o.Market(), o.Side(), o.Outcome(), 0)
+	v.pool.Delist(&v.accounts[o.User].orders, r)
 	v.pool.Drop(r)
 }
 
 // end closes a resting order and gives back what it reserved.
 func (v *Venue) end(r book.Ref, s core.OrderStatus, why core.Reason, cause core.Cause) {
 	o := v.pool.At(r)
-	m, left := &v.markets[o.Market], core.Qty(o.Left)
+	m, left := &v.markets[o.Market()], core.Qty(o.Left)
 	e := v.ev.Closed()
 	e.Order, e.User, e.Status, e.Reason, e.Left = o.ID, o.User, s, why, left
 	v.moved(m, o.Bid(), o.TickYes(), -left, m.book.Take(r))
-	v.ledger.Unrest(o.User, o.Market, o.Side, o.Outcome, left)
-	if o.Side == core.Buy {
+	v.ledger.Unrest(o.User, o.Market(), o.Side(), o.Outcome(), left)
+	if o.Side() == core.Buy {
 		v.ledger.Release(o.User, core.Pips(left)*core.Pips(o.Unit), cause)
 	}
-	v.delist(o)
+	v.pool.Delist(&v.accounts[o.User].orders, r)
 	v.pool.Drop(r)
 }
 
 // shrink lowers a resting order by n contracts, fewer than it has.
 func (v *Venue) shrink(r book.Ref, n core.Qty, cause core.Cause) {
 	o := v.pool.At(r)
-	m := &v.markets[o.Market]
+	m := &v.markets[o.Market()]
 	v.moved(m, o.Bid(), o.TickYes(), -n, m.book.Lower(r, n))
-	v.ledger.Shrink(o.User, o.Market, o.Side, o.Outcome, n)
-	if o.Side == core.Buy {
+	v.ledger.Shrink(o.User, o.Market(), o.Side(), o.Outcome(), n)
+	if o.Side() == core.Buy {
 		v.ledger.Release(o.User, core.Pips(n)*core.Pips(o.Unit), cause)
 	}
 	*v.ev.Decreased() = core.OrderDecreased{Order: o.ID, User: o.User, Left: core.Qty(o.Left)}
@@ -63,30 +61,30 @@ func (v *Venue) cancelAll(c *core.CancelAll) core.Reject {
 	if !v.known(c.User) {
 		return core.UnknownUser
 	}
-	v.sweep(c.User, core.MassCancel, func(o *book.Order) bool {
-		return (c.Market == 0 || o.Market == c.Market) && (c.Group == 0 || o.Group == c.Group)
+	v.sweep(c.User, core.MassCancel, func(r book.Ref, o *book.Order) bool {
+		return (c.Market == 0 || o.Market() == c.Market) && (c.Group == 0 || v.pool.Terms(r).Group == c.Group)
 	})
 	return core.OK
 }
 
 // sweep cancels the account's resting orders that match, newest first.
-func (v *Venue) sweep(u core.UserID, why core.Reason, match func(*book.Order) bool) {
-	for _, r := range slices.Backward(v.accounts[u].orders) {
-		if r != book.None && match(v.pool.At(r)) {
+func (v *Venue) sweep(u core.UserID, why core.Reason, match func(book.Ref, *book.Order) bool) {
+	for r := range v.pool.Backward(&v.accounts[u].orders) {
+		if match(r, v.pool.At(r)) {
 			v.end(r, core.Canceled, why, core.CauseCancel)
 		}
 	}
 }
 
-func anyOrder(*book.Order) bool { return true }
+func anyOrder(book.Ref, *book.Order) bool { return true }
 
 // clear cancels a market's resting orders that match, bids first, in price-time
 // order.
-func (v *Venue) clear(m *market, why core.Reason, match func(*book.Order) bool) {
+func (v *Venue) clear(m *market, why core.Reason, match func(book.Ref, *book.Order) bool) {
 	for _, bid := range [2]bool{true, false} {
 		for r := m.book.Best(bid); r != book.None; {
 			next := m.book.Next(r)
-			if match(v.pool.At(r)) {
+			if match(r, v.pool.At(r)) {
 				v.end(r, core.Canceled, why, core.CauseCancel)
 			}
 			r = next
@@ -94,7 +92,7 @@ func (v *Venue) clear(m *market, why core.Reason, match func(*book.Order) bool) 
 	}
 }
 
-func pausable(o *book.Order) bool { return o.Flags.Has(core.CancelOnPause) }
+func pausable(_ book.Ref, o *book.Order) bool { return o.Flags().Has(core.CancelOnPause) }
 
 // decrease lowers what remains of an order and keeps its time priority. Of an
 // order of the caller's that is over, and of an amount that does not lower it,

@@ -17,6 +17,9 @@ func (v *Venue) Fetch(cmds []core.Command) {
 	}
 	var orders [Group]book.Ref // what each is about, or what it will stand behind or meet
 	n := v.fetched
+	for i := 0; i < len(cmds); i += book.CellsALine {
+		n += v.pool.FetchCell(core.OrderID(v.now.Seq+1) + core.OrderID(i)) // of new orders
+	}
 	for i, cmd := range cmds {
 		orders[i] = book.None
 		switch c := cmd.(type) {
@@ -27,14 +30,13 @@ func (v *Venue) Fetch(cmds []core.Command) {
 			if m == nil || !v.known(c.User) || !c.Tick.InDomain() {
 				continue
 			}
-			n += v.pool.FetchCell(core.OrderID(v.now.Seq+1) + core.OrderID(i))
 			n += v.ledger.Fetch(c.User, c.Market)
 			if a := &v.accounts[c.User]; a.ids != nil {
 				n += a.ids.fetch()
 			}
 			bid, yes := core.IsBid(c.Side, c.Outcome), core.InYes(c.Outcome, c.Tick)
 			if c.TIF.Rests() {
-				orders[i] = m.book.Tail(bid, yes)
+				n += m.book.FetchEnds(bid, yes, &v.accounts[c.User].orders)
 			} else {
 				orders[i] = m.book.Best(!bid)
 			}
@@ -48,16 +50,13 @@ func (v *Venue) Fetch(cmds []core.Command) {
 			n += v.pool.At(orders[i]).Left
 		}
 	}
-	for i, cmd := range cmds {
+	for i := range cmds {
 		if orders[i] == book.None {
 			continue
 		}
-		if c, ok := cmd.(*core.PlaceOrder); ok && c.TIF.Rests() {
-			continue // it only stands behind
-		}
 		o := v.pool.At(orders[i])
-		n += v.ledger.Fetch(o.User, o.Market) + v.markets[o.Market].book.FetchNeighbours(o)
-		n += uint32(v.accounts[o.User].orders[o.Entry])
+		n += v.ledger.Fetch(o.User, o.Market()) + v.markets[o.Market()].book.FetchPlaces(o)
+		n += v.pool.FetchCell(o.ID)
 	}
 	v.fetched = n
 }

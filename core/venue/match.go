@@ -50,9 +50,9 @@ func (v *Venue) meet(t *taker, o *book.Order, sold core.Qty) meeting {
 		return x
 	}
 	x.allowed = core.Qty(o.Left)
-	if o.Flags.Has(core.ReduceOnly) && o.Side == core.Buy {
-		h := v.ledger.Holding(o.User, o.Market)
-		x.allowed = min(x.allowed, h.Held[o.Outcome.Other()]-sold)
+	if o.Flags().Has(core.ReduceOnly) && o.Side() == core.Buy {
+		h := v.ledger.See(o.User, o.Market())
+		x.allowed = min(x.allowed, h.Held[o.Outcome().Other()]-sold)
 		if x.allowed <= 0 {
 			x.evict = core.ReduceOnlyExceeded
 			return x
@@ -143,7 +143,7 @@ func (v *Venue) look(t taker, seen *[]Glimpse) taker {
 		if x.qty > 0 {
 			p := core.InYes(t.place.Outcome, o.TickYes())
 			fee := core.Fee(t.rate, x.qty, p)
-			*seen = append(*seen, Glimpse{o.ID, o.TickYes(), x.qty, fee, core.PathOf(t.place.Side, o.Side), o.User, o.Side, o.Outcome})
+			*seen = append(*seen, Glimpse{o.ID, o.TickYes(), x.qty, fee, core.PathOf(t.place.Side, o.Side()), o.User, o.Side(), o.Outcome()})
 			t.left -= x.qty
 			if t.budget != noBudget {
 				t.budget -= core.Pips(x.qty)*core.Pips(p) + fee
@@ -160,11 +160,11 @@ func (v *Venue) look(t taker, seen *[]Glimpse) taker {
 // sold is what the account of a resting reduce_only buy has given up of the other
 // outcome earlier in a walk.
 func sold(seen []Glimpse, o *book.Order) (n core.Qty) {
-	if !o.Flags.Has(core.ReduceOnly) {
+	if !o.Flags().Has(core.ReduceOnly) {
 		return 0
 	}
 	for i := range seen {
-		if g := &seen[i]; g.user == o.User && g.side == core.Sell && g.outcome == o.Outcome.Other() {
+		if g := &seen[i]; g.user == o.User && g.side == core.Sell && g.outcome == o.Outcome().Other() {
 			n += g.Qty
 		}
 	}
@@ -175,11 +175,11 @@ func sold(seen []Glimpse, o *book.Order) (n core.Qty) {
 // maker's price.
 func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x meeting) {
 	c, l, n := t.place, v.ledger, x.qty
-	tick, path := o.TickYes(), core.PathOf(c.Side, o.Side)
-	tp, mp := core.InYes(c.Outcome, tick), core.InYes(o.Outcome, tick)
+	tick, path := o.TickYes(), core.PathOf(c.Side, o.Side())
+	tp, mp := core.InYes(c.Outcome, tick), core.InYes(o.Outcome(), tick)
 	f := v.ev.Filled()
 	f.Taker, f.TakerUser, f.TakerSide, f.TakerOutcome = core.OrderID(v.now.Seq), c.User, c.Side, c.Outcome
-	f.Maker, f.MakerUser, f.MakerSide, f.MakerOutcome = o.ID, o.User, o.Side, o.Outcome
+	f.Maker, f.MakerUser, f.MakerSide, f.MakerOutcome = o.ID, o.User, o.Side(), o.Outcome()
 	f.Market, f.Generation, f.TickYes, f.Qty, f.Path = c.Market, t.market.Generation, tick, n, path
 	f.TakerFee, f.MakerFee, f.Rebate, f.Referral = core.Fee(t.rate, n, tp), core.Fee(o.MakerRate, n, mp), 0, 0
 	takes, makes := core.Pips(n)*core.Pips(tp), core.Pips(n)*core.Pips(mp)
@@ -191,10 +191,10 @@ func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x meeting) {
 	} else {
 		l.Sell(c.User, c.Market, c.Outcome, n, takes, f.TakerFee, false)
 	}
-	if o.Side == core.Buy {
-		l.BuyHeld(o.User, c.Market, o.Outcome, n, makes, f.MakerFee, core.Pips(n)*core.Pips(o.Unit))
+	if o.Side() == core.Buy {
+		l.BuyHeld(o.User, c.Market, o.Outcome(), n, makes, f.MakerFee, core.Pips(n)*core.Pips(o.Unit))
 	} else {
-		l.Sell(o.User, c.Market, o.Outcome, n, makes, f.MakerFee, true)
+		l.Sell(o.User, c.Market, o.Outcome(), n, makes, f.MakerFee, true)
 	}
 	switch path {
 	case core.Mint:

@@ -15,7 +15,7 @@ func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	case c.Qty < 1:
 		return core.BadQty
 	}
-	h := v.ledger.Holding(c.User, c.Market)
+	h := v.ledger.See(c.User, c.Market)
 	if c.Qty > min(h.Free(core.Yes), h.Free(core.No)) {
 		return core.InsufficientPosition
 	}

@@ -5,6 +5,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/book"
+	"duplex/core/ledger"
 )
 
 // place is NEW_ORDER: checks in the order contract core gives them, then matching,
@@ -89,7 +90,7 @@ func (v *Venue) admit(c *core.PlaceOrder, t *taker) core.Reject {
 	case c.TIF == core.GTT && c.Expiry <= v.now.Ts:
 		return core.BadExpiry
 	}
-	h := v.ledger.Holding(c.User, c.Market)
+	h := v.ledger.See(c.User, c.Market)
 	if c.Flags.Has(core.ReduceOnly) {
 		if c.Side == core.Sell && c.Qty > h.Free(c.Outcome) || c.Side == core.Buy && c.Qty > h.Held[c.Outcome.Other()] {
 			return core.ReduceOnlyViolation
@@ -101,7 +102,7 @@ func (v *Venue) admit(c *core.PlaceOrder, t *taker) core.Reject {
 	if c.TIF.Rests() && c.Type == core.Limit && h.Open >= v.rules.OpenOrders {
 		return core.OpenOrderLimit
 	}
-	if c.Side == core.Buy && h.Held[c.Outcome]+h.Bidding[c.Outcome]+c.Qty > v.rules.Contracts {
+	if c.Side == core.Buy && h.Wanted(c.Outcome)+c.Qty > min(v.rules.Contracts, ledger.ContractsMax) {
 		return core.PerMarketLimit
 	}
 	*t = taker{
@@ -144,49 +145,21 @@ func capped(n uint64) core.Pips {
 func (v *Venue) rest(c *core.PlaceOrder, t *taker) {
 	r := v.pool.New(core.OrderID(v.now.Seq))
 	o := v.pool.At(r)
-	o.User, o.Market, o.Side, o.Outcome, o.Flags, o.Group = c.User, c.Market, c.Side, c.Outcome, c.Flags, c.Group
-	o.Left, o.MakerRate = uint32(t.left), v.fees.Maker
+	o.User, o.Left, o.MakerRate = c.User, uint32(t.left), v.fees.Maker
+	o.Mark(c.Market, c.Side, c.Outcome, c.Flags)
+	terms := book.Terms{Group: c.Group}
 	if c.TIF == core.GTT {
-		o.Expiry = c.Expiry
+		terms.Expiry = c.Expiry
 		v.expiries.add(c.Expiry, v.now.Seq)
 	}
+	v.pool.SetTerms(r, terms)
 	if c.Side == core.Buy {
 		unit := core.Hold(o.MakerRate, c.Tick)
 		o.Unit = uint16(unit)
 		v.ledger.Hold(c.User, core.Pips(t.left)*unit, core.CauseOrder)
 	}
-	v.enlist(r, o)
+	v.pool.Enlist(&v.accounts[c.User].orders, r)
 	v.ledger.Rest(c.User, c.Market, c.Side, c.Outcome, t.left)
 	total := t.market.book.Put(r, t.limit)
 	v.moved(t.market, t.bid, t.limit, t.left, total)
-}
-
-// enlist puts an order at the end of its account's list, delist takes it out and leaves
-// a hole. When the list is full and half of it holes, it is packed before it grows.
-func (v *Venue) enlist(r book.Ref, o *book.Order) {
-	a := &v.accounts[o.User]
-	if n := len(a.orders); n == cap(a.orders) && 2*a.resting <= n {
-		v.pack(a)
-	}
-	o.Entry = uint32(len(a.orders))
-	a.orders = append(a.orders, r)
-	a.resting++
-}
-
-func (v *Venue) delist(o *book.Order) {
-	a := &v.accounts[o.User]
-	a.orders[o.Entry] = book.None
-	a.resting--
-}
-
-func (v *Venue) pack(a *account) {
-	n := 0
-	for _, r := range a.orders {
-		if r != book.None {
-			v.pool.At(r).Entry = uint32(n)
-			a.orders[n] = r
-			n++
-		}
-	}
-	a.orders = a.orders[:n]
 }

@@ -56,12 +56,17 @@ func (v *Venue) Balance(u core.UserID) (cash, reserved core.Pips) { return v.led
 func (v *Venue) Holding(u core.UserID, m core.MarketID) ledger.Holding { return v.ledger.Holding(u, m) }
 
 // Position is an account's holding in the slot's present life.
-func (v *Venue) Position(u core.UserID, id core.MarketID) core.Position {
-	m, h := &v.markets[id], v.ledger.Holding(u, id)
-	return core.Position{
-		Market: id, Generation: m.Generation, Number: m.Number, Yes: h.Held[core.Yes], No: h.Held[core.No],
-		YesReserved: h.Reserved[core.Yes], NoReserved: h.Reserved[core.No], Cost: h.Cost[core.Yes] + h.Cost[core.No],
-	}
+func (v *Venue) Position(u core.UserID, id core.MarketID) (p core.Position) {
+	v.position(u, id, &p)
+	return p
+}
+
+// position fills p in place.
+func (v *Venue) position(u core.UserID, id core.MarketID, p *core.Position) {
+	m, h := &v.markets[id], v.ledger.See(u, id)
+	p.Market, p.Generation, p.Number = id, m.Generation, m.Number
+	p.Yes, p.No, p.Cost = h.Held[core.Yes], h.Held[core.No], h.Cost[core.Yes]+h.Cost[core.No]
+	p.YesReserved, p.NoReserved = core.Qty(h.Reserved[core.Yes]), core.Qty(h.Reserved[core.No])
 }
 
 // Deadman is the state of an account's switch: its timeout in ms and its deadline

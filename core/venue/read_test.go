@@ -73,8 +73,9 @@ func TestReads(t *testing.T) {
 			same("first key", k.ID, "k2")
 			break
 		}
-		o := *v.pool.At(v.pool.Find(core.OrderID(now.Seq - 2)))
-		same("order", []any{o.User, o.Market, o.Side, o.Outcome, o.Flags, o.TickYes(), o.Left, o.Unit, o.MakerRate, o.Group, o.Expiry},
+		ref := v.pool.Find(core.OrderID(now.Seq - 2))
+		o, terms := *v.pool.At(ref), v.pool.Terms(ref)
+		same("order", []any{o.User, o.Market(), o.Side(), o.Outcome(), o.Flags(), o.TickYes(), o.Left, o.Unit, o.MakerRate, terms.Group, terms.Expiry},
 			[]any{core.UserID(2), core.MarketID(1), core.Buy, core.Yes, core.CancelOnPause, core.Tick(6000), uint32(2), uint16(6003), core.Rate(10), uint32(3), int64(origin * 2)})
 		u, ok := v.User(4)
 		same("user", []any{u.ID, u.Referrer, ok}, []any{core.UserID(4), core.UserID(1), true})
@@ -83,7 +84,7 @@ func TestReads(t *testing.T) {
 		_, ok = v.User(0)
 		same("nobody", ok, false)
 		h := v.Holding(2, 1)
-		same("holding", []any{h.Held, h.Bidding, h.Open}, []any{[2]core.Qty{3, 0}, [2]core.Qty{2, 0}, uint32(1)})
+		same("holding", []any{h.Held, h.Bidding, h.Open}, []any{[2]core.Qty{3, 0}, [2]int32{2, 0}, uint32(1)})
 		timeout, deadline := v.Deadman(2)
 		same("dead-man", []any{timeout, deadline}, []any{uint32(1), now.Ts - 1 + core.NsPerMs})
 		same("used", []any{v.UsedID(2, 7), v.UsedID(2, 9), v.UsedID(1, 7), v.UsedID(77, 7), v.UsedID(0, 0)}, []any{true, false, false, false, false})
@@ -435,7 +436,7 @@ func TestASellComesBack(t *testing.T) {
 	}
 	for _, x := range []*Venue{v, again} {
 		r := x.markets[1].book.Best(false)
-		if r == book.None || x.pool.At(r).Side != core.Sell || x.Position(1, 1).YesReserved != 2 {
+		if r == book.None || x.pool.At(r).Side() != core.Sell || x.Position(1, 1).YesReserved != 2 {
 			t.Errorf("%+v", x.Position(1, 1))
 		}
 	}

@@ -146,10 +146,10 @@ func sortedKeys[K int | uint64 | string, V any](m map[K]V) []K {
 func (v *Venue) orderStates(to []orderState, b *book.Book) []orderState {
 	for _, bid := range [2]bool{true, false} {
 		for r := range b.Orders(bid) {
-			o := v.pool.At(r)
+			o, terms := v.pool.At(r), v.pool.Terms(r)
 			to = append(to, orderState{
-				ID: o.ID, User: o.User, Market: o.Market, Side: o.Side, Outcome: o.Outcome, Flags: o.Flags, TickYes: o.TickYes(),
-				Left: o.Left, Unit: o.Unit, MakerRate: o.MakerRate, Group: o.Group, Expiry: o.Expiry,
+				ID: o.ID, User: o.User, Market: o.Market(), Side: o.Side(), Outcome: o.Outcome(), Flags: o.Flags(), TickYes: o.TickYes(),
+				Left: o.Left, Unit: o.Unit, MakerRate: o.MakerRate, Group: terms.Group, Expiry: terms.Expiry,
 			})
 		}
 	}
@@ -233,8 +233,9 @@ func (v *Venue) restoreOrders(orders []orderState) {
 		x := &orders[i]
 		r := v.pool.New(x.ID)
 		o := v.pool.At(r)
-		o.User, o.Market, o.Side, o.Outcome, o.Flags, o.Left = x.User, x.Market, x.Side, x.Outcome, x.Flags, x.Left
-		o.Unit, o.MakerRate, o.Group, o.Expiry = x.Unit, x.MakerRate, x.Group, x.Expiry
+		o.User, o.Left, o.Unit, o.MakerRate = x.User, x.Left, x.Unit, x.MakerRate
+		o.Mark(x.Market, x.Side, x.Outcome, x.Flags)
+		v.pool.SetTerms(r, book.Terms{Expiry: x.Expiry, Group: x.Group})
 		v.markets[x.Market].book.Put(r, x.TickYes)
 		v.ledger.Rest(x.User, x.Market, x.Side, x.Outcome, core.Qty(x.Left))
 		if x.Expiry != 0 {
@@ -249,6 +250,6 @@ func (v *Venue) restoreOrders(orders []orderState) {
 		return 1
 	})
 	for _, r := range refs {
-		v.enlist(r, v.pool.At(r))
+		v.pool.Enlist(&v.accounts[v.pool.At(r).User].orders, r)
 	}
 }

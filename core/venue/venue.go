@@ -10,12 +10,13 @@ import (
 // Slots is the size of the pool of markets (contract core, Rounds).
 const Slots = ledger.Slots
 
+const _ = uint8(Slots) // an order in the book has no more room for its market
+
 // account is what the venue keeps of a user beside money.
 type account struct {
 	core.User
 	ids      *idSet     // client order ids used, for good
-	orders   []book.Ref // the account's resting orders, oldest first, with holes
-	resting  int        // orders that are no holes
+	orders   book.Queue // that rest
 	timeout  uint32     // dead-man, ms
 	deadline int64      // dead-man, ns; 0 disarmed
 }
@@ -108,11 +109,13 @@ func (v *Venue) Apply(st core.Stamp, cmd core.Command, ev *core.Events) core.Rej
 }
 
 func (v *Venue) apply(cmd core.Command) core.Reject {
-	switch c := cmd.(type) {
-	case *core.PlaceOrder:
+	if c, ok := cmd.(*core.PlaceOrder); ok { // these two come first: a switch of many is a search
 		return v.place(c)
-	case *core.CancelOrder:
+	}
+	if c, ok := cmd.(*core.CancelOrder); ok {
 		return v.cancel(c)
+	}
+	switch c := cmd.(type) {
 	case *core.CancelAll:
 		return v.cancelAll(c)
 	case *core.DecreaseOrder:
@@ -181,7 +184,9 @@ func (v *Venue) close() {
 		}
 	}
 	for _, t := range holdings {
-		*v.ev.Position() = core.PositionChanged{User: t.User, Position: v.Position(t.User, t.Market)}
+		e := v.ev.Position()
+		e.User = t.User
+		v.position(t.User, t.Market, &e.Position)
 		if !v.ledger.CheckMarket(t.Market) {
 			panic(core.Broken{What: "YES, NO and pairs of a market differ"})
 		}
