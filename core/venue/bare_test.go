@@ -2,6 +2,7 @@ package venue
 
 import (
 	"math/bits"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -10,14 +11,22 @@ import (
 )
 
 // bare is what a book costs that only matches: levels and orders in arrays that refer to
-// each other by index, a bitmap of levels, and nothing else: no accounts, no money, no
-// checks, no events. It is the limit that the venue is measured beside.
+// each other by index, a bitmap of levels, a ring of the last fills, and nothing else: no
+// accounts, no money, no checks, no events. It is the limit that the venue is measured
+// beside.
 type bare struct {
 	books  [streamMarkets][2]bareSide // 0 bids, 1 asks
 	orders []bareOrder
 	free   uint32
 	at     []uint32 // by order id, none if it does not rest
 	fills  int
+	volume int64
+	last   [4096]bareFill
+}
+
+type bareFill struct {
+	maker, taker uint32
+	price, qty   int32
 }
 
 type bareOrder struct {
@@ -115,6 +124,9 @@ func (x *bare) drop(r uint32) {
 	o.next, x.free = x.free, r
 }
 
+// matcher is how a book is driven that may be any.
+type matcher interface{ do(*streamCmd) }
+
 func (x *bare) do(op *streamCmd) {
 	if op.kind == opCancel {
 		if r := x.at[op.id]; r != bareNone {
@@ -136,7 +148,9 @@ func (x *bare) do(op *streamCmd) {
 			o := &x.orders[r]
 			n := min(left, o.qty)
 			left -= n
+			x.last[x.fills%len(x.last)] = bareFill{o.id, op.id, int32(p), n}
 			x.fills++
+			x.volume += int64(n)
 			if o.qty -= n; o.qty == 0 {
 				x.drop(r)
 			}
@@ -161,20 +175,24 @@ func BenchmarkStreamBeside(b *testing.B) {
 		cmds := streamCmds(st.Seq, all)
 		ev := &core.Events{}
 		streamThrough(v, ev, cmds[:len(prefill)])
+		runtime.GC()
 		begun := time.Now()
-		fills := streamThrough(v, ev, cmds[len(prefill):])
+		streamThrough(v, ev, cmds[len(prefill):])
 		ours = append(ours, time.Since(begun).Seconds())
 		x := newBare(len(all))
 		for i := range cmds[:len(prefill)] {
 			x.do(&cmds[i])
 		}
-		x.fills, begun = 0, time.Now()
+		x.fills, x.volume = 0, 0
+		var m matcher = x
+		runtime.GC()
+		begun = time.Now()
 		for i := range cmds[len(prefill):] {
-			x.do(&cmds[len(prefill)+i])
+			m.do(&cmds[len(prefill)+i])
 		}
 		bares = append(bares, time.Since(begun).Seconds())
-		if fills != g.trades || x.fills != g.trades {
-			b.Fatalf("%d fills, %d of the bare book, the stream has %d", fills, x.fills, g.trades)
+		if n := streamVolume(v); n != g.volume || x.volume != n || x.fills != g.trades {
+			b.Fatalf("%d contracts, %d and %d fills of the bare book, the stream has %d and %d", n, x.volume, x.fills, g.volume, g.trades)
 		}
 	}
 	slices.Sort(ours)
