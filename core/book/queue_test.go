@@ -3,6 +3,7 @@ package book
 import (
 	"slices"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -79,5 +80,41 @@ func TestBackwardWhileLeaving(t *testing.T) {
 	}
 	if got := slices.Collect(pool.Backward(&l)); !slices.Equal(got, []Ref{2, 1, 0}) {
 		t.Errorf("%v are left", got)
+	}
+}
+
+// A chunk is filled before the next is taken, and there are more when all are in use.
+func TestChunksAreFilledAndGrow(t *testing.T) {
+	pool := NewPool(64)
+	q := &pool.queues
+	var one Queue
+	for r := range Ref(2 * perChunk) {
+		q.push(&one, r)
+	}
+	if first := &q.chunks[one.head]; first.next != one.tail || first.live != 1<<perChunk-1 {
+		t.Errorf("%d orders stand in more than two chunks", 2*perChunk)
+	}
+	lists := make([]Queue, 10*len(q.chunks))
+	for i := range lists {
+		q.push(&lists[i], Ref(i))
+	}
+	for i := range lists {
+		if got := q.first(&lists[i]); got != Ref(i) || lists[i].head != lists[i].tail {
+			t.Fatalf("list %d begins with %d", i, got)
+		}
+	}
+	if got := slices.Collect(pool.Backward(&one)); len(got) != 2*perChunk {
+		t.Errorf("%d orders are left of %d", len(got), 2*perChunk)
+	}
+}
+
+// What is touched for each command has the size of a cache line, or a part of it.
+func TestSizes(t *testing.T) {
+	for what, is := range map[string][2]uintptr{
+		"a chunk": {unsafe.Sizeof(chunk{}), 64}, "an order": {unsafe.Sizeof(Order{}), 32}, "a level": {unsafe.Sizeof(level{}), 16},
+	} {
+		if is[0] != is[1] {
+			t.Errorf("%s has %d bytes, not %d", what, is[0], is[1])
+		}
 	}
 }

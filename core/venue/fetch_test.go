@@ -2,11 +2,13 @@ package venue
 
 import (
 	"bytes"
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"duplex/core"
+	"duplex/core/ledger"
 )
 
 // What comes after a Fetch is what would have come without it, whatever was fetched:
@@ -76,5 +78,31 @@ func TestAccountOrders(t *testing.T) {
 	}
 	if len(rests) != 0 {
 		t.Errorf("%d are left", len(rests))
+	}
+}
+
+// However many contracts the rules allow, an account's count of them in a market has room
+// for ledger.ContractsMax.
+func TestContractsMax(t *testing.T) {
+	v, st := streamVenue(t)
+	ev := &core.Events{}
+	do := drive(t, v, &st, ev)
+	left := ledger.ContractsMax
+	place := func(qty core.Qty) *core.PlaceOrder {
+		return &core.PlaceOrder{User: 1, ClientID: st.Seq, Market: 1, Tick: 1, Qty: qty}
+	}
+	for left > 0 {
+		n := min(left, core.QtyMax)
+		do(place(n))
+		left -= n
+	}
+	h := v.Holding(1, 1)
+	if got := h.Wanted(core.Yes); got != math.MaxInt32 {
+		t.Errorf("%d contracts are bid for", got)
+	}
+	st.Seq++
+	st.Ts++
+	if r := v.Apply(st, place(1), ev); r != core.PerMarketLimit {
+		t.Errorf("one more: %v", r)
 	}
 }

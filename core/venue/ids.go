@@ -15,7 +15,7 @@ import (
 // so the newest are a short rising list, where a higher one is new without a look; they
 // go to a bitmap in bulk.
 type idSet struct {
-	recent [idBulk]uint32 // low halves, rising; of old that have the same high, none is as high
+	recent [idBulk]uint32 // low halves, rising
 	n      int            // of them
 	high   uint32         // half of each of them
 	last   uint64         // no id is higher
@@ -61,10 +61,9 @@ func (s *idSet) addRare(id uint64) bool {
 		s.recent[at] = low
 		s.n++
 		return true
-	case at > 0:
-		s.flush()
+	default: // of another half, below all recent ones, or between them where there is no room
+		return s.part(high).CheckedAdd(low)
 	}
-	return s.part(high).CheckedAdd(low)
 }
 
 // look searches the list: where the id stands, or would, and whether it does.
@@ -153,7 +152,7 @@ func restoreIDSet(b []byte) (*idSet, error) {
 			return nil, fmt.Errorf("part %d is empty or out of order", k)
 		}
 		s.old = append(s.old, p)
-		s.high, s.last = p.high, uint64(p.high)<<32|uint64(p.low.Maximum())
+		s.last = uint64(p.high)<<32 | uint64(p.low.Maximum())
 	}
 	if r.Len() > 0 {
 		return nil, errors.New("more bytes than parts")

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 	"pgregory.net/rapid"
 )
@@ -121,6 +122,37 @@ func TestPartsFit(t *testing.T) {
 	}
 	if s, err := restoreIDSet(parts(1, 12)); err == nil {
 		t.Errorf("a part of zeros is %v", s)
+	}
+	bytesOf := func(ids ...uint64) []byte {
+		b, err := roaring64.BitmapOf(ids...).ToBytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	one, two := bytesOf(1, 2, 3, 4, 5, 6, 7, 8), bytesOf(1, 1<<32)
+	half := (len(two) - 8) / 2 // of two parts that are alike
+	claims := func(n byte, parts ...[]byte) []byte {
+		return append([]byte{n, 0, 0, 0, 0, 0, 0, 0}, bytes.Join(parts, nil)...)
+	}
+	empty, err := roaring.New().ToBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, b := range map[string][]byte{
+		"more parts than there are":  claims(2, one[8:]),
+		"a part cut short":           one[:len(one)-1],
+		"a byte behind the last":     append(bytes.Clone(one), 0),
+		"parts in another order":     claims(2, two[8+half:], two[8:8+half]),
+		"a part that is there twice": claims(2, two[8:8+half], two[8:8+half]),
+		"a part without ids":         claims(1, make([]byte, 4), empty),
+	} {
+		if s, err := restoreIDSet(b); err == nil || s != nil {
+			t.Errorf("%s: %v, %v", what, s, err)
+		}
+	}
+	if s, err := restoreIDSet(claims(2, two[8:8+half], two[8+half:])); err != nil || !s.has(1) || !s.has(1<<32) || s.has(2) {
+		t.Errorf("two parts: %v, %v", s, err)
 	}
 	if s, err := restoreIDSet(parts(0, 0)); err != nil || s.has(0) {
 		t.Errorf("an empty set: %v, %v", s, err)
