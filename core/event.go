@@ -196,6 +196,15 @@ type Events struct {
 	positions slab[PositionChanged]
 }
 
+// NewEvents has room for what n placements or cancels mostly do.
+func NewEvents(n int) *Events {
+	e := &Events{List: make([]Event, 0, 4*n)}
+	e.placed.cells = make([]OrderPlaced, 0, n)
+	e.levels.cells = make([]LevelChanged, 0, n)
+	e.balances.cells = make([]BalanceChanged, 0, n)
+	return e
+}
+
 // slab hands out cells. When one is full a larger takes its place; the cells of
 // the old stay where they are.
 type slab[T any] struct{ cells []T }

@@ -75,7 +75,7 @@ func (e *Engine) change(g *journal.Group, cmds []core.Command, b *Batch) (err er
 	}
 	e.done.Proposals[g.Node] = g.Proposal
 	b.Applied = make([]Applied, 0, len(cmds))
-	events := &core.Events{}
+	events := core.NewEvents(len(cmds))
 	for list := range slices.Chunk(cmds, venue.Group) {
 		e.venue.Fetch(list)
 		for _, cmd := range list {
