@@ -173,6 +173,12 @@ func (b *Book) Best(bid bool) Ref {
 	return b.first(s, s.best)
 }
 
+// BestTick is the price of a side's first order, in YES space; false if it is empty.
+func (b *Book) BestTick(bid bool) (core.Tick, bool) {
+	s := b.side(bid)
+	return core.Tick(s.best), uint(s.best) < uint(levels)
+}
+
 // first is the oldest order of a level, None if t is none.
 func (b *Book) first(s *side, t int) Ref {
 	if uint(t) >= uint(levels) {

@@ -28,6 +28,12 @@ func (t *taker) reaches(at core.Tick) bool {
 	return at >= t.limit
 }
 
+// crosses tells whether the best price of the other side is within the taker's limit.
+func (t *taker) crosses() bool {
+	at, ok := t.market.book.BestTick(!t.bid)
+	return ok && t.reaches(at)
+}
+
 // meeting is what happens between a taker and the next resting order.
 type meeting struct {
 	qty     core.Qty    // that trades
@@ -73,7 +79,7 @@ func (v *Venue) match(t *taker) {
 	b := t.market.book
 	switch {
 	case t.place.Flags.Has(core.PostOnly):
-		if r := b.Best(!t.bid); r != book.None && t.reaches(v.pool.At(r).TickYes()) {
+		if t.crosses() {
 			t.reason = core.PostOnlyCross
 		}
 		return
@@ -83,15 +89,9 @@ func (v *Venue) match(t *taker) {
 			return
 		}
 	}
-	for t.left > 0 {
+	for t.left > 0 && t.crosses() {
 		r := b.Best(!t.bid)
-		if r == book.None {
-			return
-		}
 		o := v.pool.At(r)
-		if !t.reaches(o.TickYes()) {
-			return
-		}
 		x := v.meet(t, o, 0)
 		if x.evict != core.NoReason {
 			v.end(r, core.Canceled, x.evict, core.CauseCancel)

@@ -1,9 +1,6 @@
 package venue
 
-import (
-	"duplex/core"
-	"duplex/core/book"
-)
+import "duplex/core"
 
 // Preview is what a placement would do if it came now.
 type Preview struct {
@@ -58,9 +55,8 @@ func (v *Venue) Preview(c *core.PlaceOrder) (p Preview, r core.Reject) {
 
 // foresee is match, looked at.
 func (v *Venue) foresee(t *taker) (seen []Glimpse) {
-	b := t.market.book
 	if t.place.Flags.Has(core.PostOnly) {
-		if r := b.Best(!t.bid); r != book.None && t.reaches(v.pool.At(r).TickYes()) {
+		if t.crosses() {
 			t.reason = core.PostOnlyCross
 		}
 		return nil

@@ -133,8 +133,9 @@ func (v *Venue) Audit() {
 	v.ledger.Audit()
 	for id := range v.markets {
 		if b := v.markets[id].book; b != nil {
-			bid, ask := b.Best(true), b.Best(false)
-			if bid != book.None && ask != book.None && v.pool.At(bid).TickYes() >= v.pool.At(ask).TickYes() {
+			bid, bids := b.BestTick(true)
+			ask, asks := b.BestTick(false)
+			if bids && asks && bid >= ask {
 				panic(core.Broken{What: "a book is crossed"})
 			}
 		}
