@@ -82,6 +82,15 @@ func (s *side) below(t int) int {
 	return -1
 }
 
+// behind is the taken level that is next to t, away from the best; if there is none, -1 of
+// bids, levels of asks.
+func (s *side) behind(t int, bid bool) int {
+	if bid {
+		return s.below(t - 1)
+	}
+	return s.above(t + 1)
+}
+
 // Book is the book of one market.
 type Book struct {
 	pool  *Pool
@@ -120,12 +129,8 @@ func (s *side) open(t int, bid bool) {
 
 func (s *side) shut(t int, bid bool) {
 	s.unmark(t)
-	switch {
-	case t != s.best:
-	case bid:
-		s.best = s.below(t - 1)
-	default:
-		s.best = s.above(t + 1)
+	if t == s.best {
+		s.best = s.behind(t, bid)
 	}
 }
 
@@ -193,11 +198,8 @@ func (b *Book) Next(r Ref) Ref {
 	if next := b.pool.queues.after(o.place); next != None {
 		return next
 	}
-	if s := b.side(o.Bid()); o.Bid() {
-		return b.first(s, s.below(int(o.tick)-1))
-	} else {
-		return b.first(s, s.above(int(o.tick)+1))
-	}
+	s := b.side(o.Bid())
+	return b.first(s, s.behind(int(o.tick), o.Bid()))
 }
 
 // Level is one price of a side with what rests there, in YES space.
@@ -218,14 +220,9 @@ func (b *Book) Depth(bid bool) (n int) {
 func (b *Book) Levels(bid bool) iter.Seq[Level] {
 	return func(yield func(Level) bool) {
 		s := b.side(bid)
-		for t := s.best; t >= 0 && t < levels; {
+		for t := s.best; t >= 0 && t < levels; t = s.behind(t, bid) {
 			if !yield(Level{core.Tick(t), core.Qty(s.at[t].qty)}) {
 				return
-			}
-			if bid {
-				t = s.below(t - 1)
-			} else {
-				t = s.above(t + 1)
 			}
 		}
 	}

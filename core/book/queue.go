@@ -116,19 +116,17 @@ func (q *queues) after(p place) Ref {
 	return x.refs[bits.TrailingZeros16(x.live)]
 }
 
-// newest is the place of a queue's last, before that of the one before a place; ok tells
-// whether there is one.
-func (q *queues) newest(l *Queue) (p place, ok bool) { return q.lastOf(l.tail) }
-
+// before is the place of the one before a place; false if it is the first.
 func (q *queues) before(p place) (place, bool) {
 	x := &q.chunks[p.chunk()]
 	if rest := x.live & (1<<p.nth() - 1); rest != 0 {
 		return place(p.chunk()<<4 | uint32(bits.Len16(rest)-1)), true
 	}
-	return q.lastOf(x.prev)
+	return q.newest(x.prev)
 }
 
-func (q *queues) lastOf(c uint32) (place, bool) {
+// newest is the place of a chunk's last; false if it is none.
+func (q *queues) newest(c uint32) (place, bool) {
 	return place(c<<4 | uint32(bits.Len16(q.chunks[c].live)-1)), c != 0
 }
 
@@ -139,7 +137,7 @@ func (p *Pool) Delist(account *Queue, r Ref) { p.queues.leave(account, p.orders[
 // Backward walks an account's orders, newest first. The one it is at may leave.
 func (p *Pool) Backward(account *Queue) iter.Seq[Ref] {
 	return func(yield func(Ref) bool) {
-		for at, ok := p.queues.newest(account); ok; {
+		for at, ok := p.queues.newest(account.tail); ok; {
 			r := p.queues.chunks[at.chunk()].refs[at.nth()]
 			at, ok = p.queues.before(at)
 			if !yield(r) {

@@ -15,7 +15,7 @@ func (v *Venue) Fetch(cmds []core.Command) {
 	if len(cmds) < 2 || len(cmds) > Group {
 		return
 	}
-	var orders [Group]book.Ref // what each is about, or what it will stand behind or meet
+	var orders [Group]book.Ref // what each is about, or what it will meet
 	n := v.fetched
 	for i := 0; i < len(cmds); i += book.CellsALine {
 		n += v.pool.FetchCell(core.OrderID(v.now.Seq+1) + core.OrderID(i)) // of new orders
