@@ -1,0 +1,199 @@
+//go:build linux && amd64 && !race
+
+package venue
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"duplex/core"
+)
+
+// What a command costs is counted in instructions: a child, this test over again, does
+// one command after the other, and is taken through each a single step at a time. The
+// count depends on the compiler, and on no machine or neighbour.
+//
+//	DX_STEPS=1 go test ./core/venue -run Steps -v
+
+const stepsChild = "DX_STEPS_CHILD"
+
+// The child's main goroutine stays on the thread that is traced.
+func init() {
+	if os.Getenv(stepsChild) != "" {
+		runtime.LockOSThread()
+	}
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv(stepsChild) != "" {
+		stepped()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// stepKinds are what is counted, and the most instructions each may take.
+var stepKinds = []struct {
+	name string
+	most int
+	cmd  func(i int, seq uint64) core.Command
+}{
+	{"nothing at all", 0, func(int, uint64) core.Command { return nil }},
+	{"an order that rests", 1250, func(i int, _ uint64) core.Command {
+		return &core.PlaceOrder{User: 1, ClientID: uint64(2*i + 1), Market: 1, Tick: core.Tick(4000 + i%8), Qty: 10}
+	}},
+	{"an order that takes", 1780, func(i int, _ uint64) core.Command {
+		return &core.PlaceOrder{User: 2, ClientID: uint64(2*i + 1), Market: 1, Outcome: core.No, Tick: core.Tick(6000 - i%8), Qty: 4, TIF: core.IOC}
+	}},
+	{"a cancel", 1010, func(_ int, seq uint64) core.Command { return &core.CancelOrder{User: 1, Order: core.OrderID(seq - 2)} }},
+}
+
+const stepRounds = 21
+
+// stepped is the child: a breakpoint before each command, a signal to itself behind it.
+func stepped() {
+	v, st := streamVenue(new(testing.B))
+	ev := &core.Events{}
+	pid, tid := syscall.Getpid(), syscall.Gettid()
+	for i := range stepRounds {
+		for _, k := range stepKinds {
+			st.Seq++
+			st.Ts++
+			ev.Reset()
+			c := k.cmd(i, st.Seq)
+			runtime.Breakpoint()
+			if c != nil {
+				v.Apply(st, c, ev)
+			}
+			_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(pid), uintptr(tid), uintptr(syscall.SIGUSR1))
+		}
+	}
+}
+
+// TestSteps: no command takes more instructions than it may.
+func TestSteps(t *testing.T) {
+	if os.Getenv("DX_STEPS") == "" {
+		t.Skip("it counts instructions, for some seconds, and wants a plain build: set DX_STEPS=1")
+	}
+	counts, err := countSteps()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) {
+		t.Skip("no process may be traced here: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := median(counts[0])
+	for i, k := range stepKinds[1:] {
+		n := median(counts[i+1]) - none
+		t.Logf("%s: %d instructions", k.name, n)
+		if n > k.most || n < 100 {
+			t.Errorf("%s takes %d instructions, %d are allowed", k.name, n, k.most)
+		}
+	}
+}
+
+func median(n []int) int {
+	slices.Sort(n)
+	return n[len(n)/2]
+}
+
+// countSteps runs the child, and gives the steps of each kind of command.
+func countSteps() (counts [][]int, err error) {
+	runtime.LockOSThread() // a process is traced by one thread
+	defer runtime.UnlockOSThread()
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := exec.Command(self, "-test.run", "^$")
+	c.Env = append(os.Environ(), stepsChild+"=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off")
+	c.Stderr = os.Stderr
+	c.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		_ = c.Process.Kill()
+		_, _ = c.Process.Wait()
+	}()
+	pid := c.Process.Pid
+	counts = make([][]int, len(stepKinds))
+	var regs syscall.PtraceRegs
+	ours := program()
+	wait := func() (ws syscall.WaitStatus, err error) {
+		_, err = syscall.Wait4(pid, &ws, 0, nil)
+		return ws, err
+	}
+	if _, err := wait(); err != nil { // it stands at its beginning
+		return nil, err
+	}
+	for n := range stepRounds * len(stepKinds) {
+		if err := until(pid, wait, syscall.SIGTRAP); err != nil {
+			return nil, err
+		}
+		steps := 0
+		for {
+			if err := syscall.PtraceSingleStep(pid); err != nil {
+				return nil, err
+			}
+			ws, err := wait()
+			if err != nil {
+				return nil, err
+			}
+			if !ws.Stopped() {
+				return nil, errors.New("the child has ended")
+			}
+			if ws.StopSignal() == syscall.SIGUSR1 {
+				break
+			}
+			if err := syscall.PtraceGetRegs(pid, &regs); err != nil {
+				return nil, err
+			}
+			if ours(uintptr(regs.Rip)) {
+				steps++
+			}
+		}
+		counts[n%len(stepKinds)] = append(counts[n%len(stepKinds)], steps)
+	}
+	return counts, nil
+}
+
+// program tells which instructions are counted: not those of the runtime's scheduler, which
+// finds that a step takes long and lets others run.
+func program() func(pc uintptr) bool {
+	known := map[uintptr]bool{}
+	return func(pc uintptr) bool {
+		is, ok := known[pc]
+		if !ok {
+			if f := runtime.FuncForPC(pc); f != nil {
+				is = strings.HasPrefix(f.Name(), "duplex/") || strings.HasPrefix(f.Name(), "github.com/") || strings.HasPrefix(f.Name(), "runtime.mem")
+			}
+			known[pc] = is
+		}
+		return is
+	}
+}
+
+// until lets the child run to a signal, and keeps other signals of the runtime from it.
+func until(pid int, wait func() (syscall.WaitStatus, error), want syscall.Signal) error {
+	for {
+		if err := syscall.PtraceCont(pid, 0); err != nil {
+			return err
+		}
+		ws, err := wait()
+		switch {
+		case err != nil:
+			return err
+		case !ws.Stopped():
+			return errors.New("the child has ended")
+		case ws.StopSignal() == want:
+			return nil
+		}
+	}
+}
