@@ -225,7 +225,7 @@ func TestSample(t *testing.T) {
 // others caused is not timed.
 func TestHeardBy(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-	commands := []moment{{7, ms(10), ms(14)}, {9, ms(20), ms(24)}}
+	commands := []moment{{7, ms(10), ms(14)}, {9, ms(30), ms(31)}, {9, ms(20), ms(24)}, {7, ms(14), ms(15)}} // with two exact repeats
 	taps := []*tap{
 		{rows: map[string]*heard{"trade": {count: 3, gaps: 1, firsts: sample{all: []moment{{seq: 7, here: ms(13)}, {seq: 8, here: ms(15)}}}}}, closes: map[int]int{4408: 1}},
 		{rows: map[string]*heard{"trade": {count: 2, firsts: sample{all: []moment{{seq: 9, here: ms(29)}}}}, "oracle": {count: 4, gaps: 2}}, closes: map[int]int{4408: 1, 1006: 2}},

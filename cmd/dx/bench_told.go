@@ -154,7 +154,9 @@ func (c *crowd) result(d time.Duration) (*mixResult, error) {
 func heardBy(taps []*tap, commands []moment, d time.Duration) (*readersHeard, error) {
 	caused := make(map[uint64]moment, len(commands))
 	for _, m := range commands {
-		caused[m.seq] = m
+		if first, repeated := caused[m.seq]; !repeated || m.from < first.from { // an exact repeat is answered as the first, and causes nothing
+			caused[m.seq] = m
+		}
 	}
 	r, by := &readersHeard{Conns: len(taps), Closes: map[int]int{}}, map[string]*frameTally{}
 	for _, t := range taps {
