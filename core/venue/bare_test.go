@@ -177,7 +177,7 @@ func BenchmarkStreamBeside(b *testing.B) {
 		streamThrough(v, ev, cmds[:len(prefill)])
 		runtime.GC()
 		begun := time.Now()
-		streamThrough(v, ev, cmds[len(prefill):])
+		fills := streamThrough(v, ev, cmds[len(prefill):])
 		ours = append(ours, time.Since(begun).Seconds())
 		x := newBare(len(all))
 		for i := range cmds[:len(prefill)] {
@@ -191,8 +191,8 @@ func BenchmarkStreamBeside(b *testing.B) {
 			m.do(&cmds[len(prefill)+i])
 		}
 		bares = append(bares, time.Since(begun).Seconds())
-		if n := streamVolume(v); n != g.volume || x.volume != n || x.fills != g.trades {
-			b.Fatalf("%d contracts, %d and %d fills of the bare book, the stream has %d and %d", n, x.volume, x.fills, g.volume, g.trades)
+		if n := streamVolume(v); n != g.volume || fills != g.trades || x.volume != g.volume || x.fills != g.trades {
+			b.Fatalf("%d fills of %d contracts, %d of %d of the bare book, the stream has %d of %d", fills, n, x.fills, x.volume, g.trades, g.volume)
 		}
 	}
 	slices.Sort(ours)

@@ -18,7 +18,7 @@ import (
 
 // What a command costs is counted in instructions: a child, this test over again, does
 // one command after the other, and is taken through each a single step at a time. The
-// count depends on the compiler, and on no machine or neighbour.
+// count is the compiler's, within a few hundredths whatever the machine and its neighbours.
 //
 //	DX_STEPS=1 go test ./core/venue -run Steps -v
 

@@ -314,16 +314,17 @@ func BenchmarkStream(b *testing.B) {
 	v, ev, cmds, g := streamReady(b)
 	b.ReportAllocs()
 	b.ResetTimer()
-	streamThrough(v, ev, cmds[:b.N])
+	fills := streamThrough(v, ev, cmds[:b.N])
 	b.StopTimer()
-	if n := streamVolume(v); b.N == streamOps && n != g.volume {
-		b.Fatalf("%d contracts, the stream has %d", n, g.volume)
+	if n := streamVolume(v); b.N == streamOps && (fills != g.trades || n != g.volume) {
+		b.Fatalf("%d fills of %d contracts, the stream has %d of %d", fills, n, g.trades, g.volume)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+	b.ReportMetric(float64(fills), "fills")
 	v.Audit()
 }
 
-func streamThrough(v *Venue, ev *core.Events, cmds []streamCmd) {
+func streamThrough(v *Venue, ev *core.Events, cmds []streamCmd) (fills int) {
 	st, f := v.now, &maker{}
 	for list := range slices.Chunk(cmds, streamGroup) {
 		group := f.next(list)
@@ -332,12 +333,23 @@ func streamThrough(v *Venue, ev *core.Events, cmds []streamCmd) {
 			st.Seq++
 			st.Ts++
 			v.Apply(st, c, ev)
+			fills += fillsIn(ev)
 			ev.Reset()
 		}
 	}
+	return fills
 }
 
-// streamVolume is what has traded so far: no two streams agree on it that differ in a fill.
+func fillsIn(ev *core.Events) (n int) {
+	for _, e := range ev.List {
+		if _, ok := e.(*core.Filled); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// streamVolume is how many contracts have traded so far.
 func streamVolume(v *Venue) (n int64) {
 	for m := range v.markets {
 		n += int64(v.markets[m].volume)
