@@ -66,12 +66,15 @@ async function roomy() {
   return round
 }
 
-// rests places a buy of YES some cents behind the best, and gives its order. A market
-// that fell as far meanwhile has filled it: then another is placed.
-async function rests(qty) {
+const FAR = '1' // cents: no market with room falls as far while a step lasts
+
+// rests places a buy of YES and gives its order: at a price in cents, or some cents
+// behind the best. A market that fell as far meanwhile has filled it: then another is
+// placed.
+async function rests(qty, price) {
   for (let tries = 0; tries < 3; tries++) {
     const best = Number(await test('rung').and(page.locator('[data-side="bid"]')).first().getAttribute('data-tick'))
-    await page.locator('[name=price]').fill(String((best - 800) / 100))
+    await page.locator('[name=price]').fill(price ?? String((best - 800) / 100))
     await page.locator('[name=qty]').fill(String(qty))
     const before = new Set((await list('/v1/portfolio/orders', 'orders')).map((o) => o.client_order_id))
     await page.locator('.submit').click()
@@ -250,12 +253,13 @@ const steps = {
     await page.locator('[data-test="outlook"]', { hasText: 'Would be refused: insufficient balance' }).waitFor()
     await snap('1440-refused')
     await page.locator('[name=qty]').fill('10')
+    await page.locator('[name=price]').fill(FAR) // the price proposed may have come to cross
     await page.locator('[data-test="outlook"]', { hasText: 'Rests' }).waitFor()
   },
 
   async 'the heartbeat holds the switch, which fires when the tab is gone'() {
     await roomy()
-    const o = await rests(4)
+    const o = await rests(4, FAR)
     await page.getByLabel('Timeout').selectOption('5')
     await test('heartbeat').click()
     await page.locator('[data-test="deadman"][data-armed="true"]').waitFor()
