@@ -17,7 +17,8 @@ check:
 
 # Each fuzz target for a while, or for so many inputs: make fuzz FUZZTIME=1m, =1000x. Now
 # and then Go tells the end of the time itself as a failure (golang/go#75804): "context
-# deadline exceeded", and no input beside it. A count has no such end.
+# deadline exceeded", and no input beside it. A count has no such end; what is in the
+# corpus and in the cache counts too.
 FUZZTIME ?= 10s
 fuzz:
 	for p in $$(grep -rl --include=*_test.go '^func Fuzz' . | xargs -n1 dirname | sort -u); do \

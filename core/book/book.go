@@ -184,6 +184,11 @@ func (b *Book) BestTick(bid bool) (core.Tick, bool) {
 	return core.Tick(s.best), uint(s.best) < uint(levels)
 }
 
+// Sound tells whether the best prices kept are what a search finds.
+func (b *Book) Sound() bool {
+	return b.sides[0].best == b.sides[0].below(levels-1) && b.sides[1].best == b.sides[1].above(0)
+}
+
 // first is the oldest order of a level, None if t is none.
 func (b *Book) first(s *side, t int) Ref {
 	if uint(t) >= uint(levels) {

@@ -266,6 +266,13 @@ func TestLevelTotals(t *testing.T) {
 	if n := b.Take(first); n != 5 {
 		t.Errorf("first taken: %d", n)
 	}
+	if b.sides[0].best++; b.Sound() {
+		t.Error("a best price beyond the first is not seen")
+	}
+	b.sides[0].best--
+	if !b.Sound() {
+		t.Error("a sound book is not")
+	}
 	if n := b.Take(second); n != 0 || b.Len() != 0 || b.Best(true) != None {
 		t.Errorf("last taken: %d", n)
 	}

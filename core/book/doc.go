@@ -9,5 +9,6 @@
 //
 // It moves orders and nothing else: who may place one, what a fill costs and
 // whom it pays is the business of core/venue. Nothing here allocates once the
-// pool has grown.
+// pool has grown, but for the terms that few orders have: room for those of all slots
+// is made with the first.
 package book

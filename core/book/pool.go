@@ -65,7 +65,7 @@ type Pool struct {
 	queues queues
 }
 
-// NewPool makes a pool with room for n orders; it grows when it must.
+// NewPool makes a pool with slots for n orders; it grows when it must.
 func NewPool(n int) *Pool {
 	p := &Pool{free: None}
 	p.index.resize(128)

@@ -7,12 +7,12 @@ import (
 )
 
 // The matching path allocates nothing: not when an order rests, trades, is lowered or
-// is canceled, nor for its events.
+// is canceled, nor for its events. (One with an expiry has a timer.)
 func TestAllocs(t *testing.T) {
 	v, st := streamVenue(t)
 	do := drive(t, v, &st, &core.Events{})
 	const maker, taker = 1, 2
-	rest := &core.PlaceOrder{User: maker, Market: 1, Side: core.Buy, Outcome: core.Yes, Tick: 5000, Qty: 10}
+	rest := &core.PlaceOrder{User: maker, Market: 1, Side: core.Buy, Outcome: core.Yes, Tick: 5000, Qty: 10, Group: 7}
 	take := &core.PlaceOrder{User: taker, Market: 1, Side: core.Buy, Outcome: core.No, Tick: 5000, Qty: 4, TIF: core.IOC}
 	lower := &core.DecreaseOrder{User: maker, To: true, Amount: 3}
 	cancel := &core.CancelOrder{User: maker}

@@ -2,21 +2,23 @@ package venue
 
 import (
 	"slices"
+	"testing"
 
 	"duplex/core"
 	"duplex/core/ledger"
 )
 
-// lean is what a venue costs that does for this stream what Venue does, and is written
-// as one function over arrays: every check that an order of the stream passes through,
-// reservations, fees, positions and their cost, the events of each command (one flat kind
-// of cell), THE INVARIANT, an account's own list of its orders, and reads ahead. It knows
-// buys and no sales, finds an order by its id in an array as long as the stream, and takes
-// only rising client_order_ids. No venue that can be read and tested is as fast: it stands
-// between the bare book and ours, and must end with the same money as ours.
+// lean is what a venue costs that does for this stream what Venue does, and is written by
+// hand over arrays: the checks, reservations, fees, positions and their cost, the events of
+// each command (one flat kind of cell), THE INVARIANT, an account's own list of its orders,
+// and reads ahead. What no order of the stream has, it does not ask for: sales, flags that
+// bind a maker, expiries, caps of cost, shares of fees. It finds an order by its id in an
+// array as long as the stream, and takes only rising client_order_ids. So it is a limit: a
+// venue does more. It must end with the same accounts and holdings as ours.
 type lean struct {
-	books    [streamMarkets + 1][2]bareSide // by market; 0 bids, 1 asks
-	status   [streamMarkets + 1]core.RoundStatus
+	books    [streamMarkets + 1][2]bareSide                   // by market; 0 bids, 1 asks
+	depth    [streamMarkets + 1][2][core.TickMax + 1]core.Qty // of levels
+	markets  [streamMarkets + 1]leanMarket
 	orders   []leanOrder
 	free     uint32
 	at       []uint32 // by order id, bareNone if it does not rest
@@ -26,11 +28,23 @@ type lean struct {
 	keep     [core.TickMax + 1]core.Pips  // of a resting order
 	fees     core.Fees
 	sums     ledger.Sums
+	stale    [core.Feeds]bool
 	events   []leanEvent
 	seq      uint32
 	fills    int
 	volume   int64
 	read     uint32 // keeps the reads ahead from being left out
+}
+
+type leanMarket struct {
+	status     core.RoundStatus
+	halted     bool
+	generation uint32
+	feed       core.Feed
+	held       [2]core.Qty
+	pairs      core.Qty
+	volume     core.Qty
+	last       core.Tick
 }
 
 type leanOrder struct {
@@ -89,7 +103,7 @@ func newLean(v *Venue, ids int) *lean {
 		x.at[i] = bareNone
 	}
 	for m := range x.books {
-		x.status[m] = v.markets[m].Status
+		x.markets[m] = leanMarket{status: v.markets[m].Status, generation: v.markets[m].Generation, feed: v.markets[m].Feed}
 		for s := range x.books[m] {
 			x.books[m][s].clear()
 		}
@@ -112,8 +126,10 @@ func (x *lean) event(kind uint8) *leanEvent {
 }
 
 func (x *lean) level(m uint8, side uint8, price int32, delta int64) {
+	total := &x.depth[m][side][price]
+	*total += core.Qty(delta)
 	e := x.event(leanLevel)
-	e.market, e.side, e.price, e.x = core.MarketID(m), side, price, delta
+	e.market, e.side, e.price, e.x, e.y = core.MarketID(m), side, price, delta, int64(*total)
 }
 
 func (x *lean) balance(user uint32, a *leanAccount, was core.Pips) {
@@ -124,6 +140,9 @@ func (x *lean) balance(user uint32, a *leanAccount, was core.Pips) {
 }
 
 func (x *lean) position(m uint8, user uint32, h *leanHolding) {
+	if k := &x.markets[m]; k.held[core.Yes] != k.pairs || k.held[core.No] != k.pairs {
+		panic("YES, NO and pairs of a market differ")
+	}
 	e := x.event(leanPosition)
 	e.market, e.user, e.x, e.y, e.z = core.MarketID(m), user, int64(h.held[core.Yes]), int64(h.held[core.No]), int64(h.cost[core.Yes]+h.cost[core.No])
 }
@@ -207,10 +226,14 @@ func (x *lean) place(c *core.PlaceOrder) core.Reject {
 		return c.Fault
 	case c.Market == 0 || c.Market > streamMarkets:
 		return core.UnknownMarket
+	case c.Generation != 0 && c.Generation != x.markets[c.Market].generation:
+		return core.StaleGeneration
 	case a.suspended:
 		return core.UserSuspended
-	case x.status[c.Market] != core.Trading:
+	case x.markets[c.Market].status != core.Trading:
 		return core.MarketNotTrading
+	case x.markets[c.Market].halted || x.stale[x.markets[c.Market].feed]:
+		return core.MarketPaused
 	case !c.Tick.InDomain() || !x.legal[c.Tick]:
 		return core.BadPriceTick
 	case c.Qty < 1 || c.Qty > core.QtyMax:
@@ -232,6 +255,9 @@ func (x *lean) place(c *core.PlaceOrder) core.Reject {
 		p := int32(other.best(side == 1))
 		if p < 0 || side == 0 && p > price || side == 1 && p < price {
 			break
+		}
+		if x.orders[other.head[p]].user == uint32(c.User) {
+			return core.BadQty // a self-trade, which the stream does not have
 		}
 		left -= x.fill(c, a, h, side, other.head[p], min(left, x.orders[other.head[p]].left))
 	}
@@ -272,6 +298,12 @@ func (x *lean) fill(c *core.PlaceOrder, a *leanAccount, h *leanHolding, side uin
 	x.sums.Reserved -= held
 	x.sums.Fees += fee + makerFee
 	x.sums.Pairs += core.Qty(n)
+	k := &x.markets[c.Market]
+	k.held[core.Yes] += core.Qty(n)
+	k.held[core.No] += core.Qty(n)
+	k.pairs += core.Qty(n)
+	k.volume += core.Qty(n)
+	k.last = core.Tick(o.price)
 	x.fills++
 	x.volume += int64(n)
 	e := x.event(leanFilled)
@@ -364,6 +396,25 @@ func (x *lean) through(cmds []streamCmd) {
 		for _, c := range group {
 			x.apply(c)
 			x.events = x.events[:0]
+		}
+	}
+}
+
+// compare holds every account and holding against those of v.
+func (x *lean) compare(tb testing.TB, v *Venue) {
+	if x.sums != v.ledger.Sums {
+		tb.Errorf("the lean venue ends with %+v, ours with %+v", x.sums, v.ledger.Sums)
+	}
+	for u := range x.accounts {
+		a := &x.accounts[u]
+		if cash, reserved := v.ledger.Balance(core.UserID(u)); a.cash != cash || a.reserved != reserved {
+			tb.Errorf("account %d of the lean venue has %d and %d, ours %d and %d", u, a.cash, a.reserved, cash, reserved)
+		}
+		for m := range a.holdings {
+			l, h := &a.holdings[m], v.ledger.See(core.UserID(u), core.MarketID(m))
+			if l.held != h.Held || l.cost != h.Cost || l.bidding != h.Bidding || l.open != h.Open {
+				tb.Errorf("account %d, market %d: the lean venue has %+v, ours %+v", u, m, *l, *h)
+			}
 		}
 	}
 }

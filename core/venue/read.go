@@ -133,6 +133,9 @@ func (v *Venue) Audit() {
 	v.ledger.Audit()
 	for id := range v.markets {
 		if b := v.markets[id].book; b != nil {
+			if !b.Sound() {
+				panic(core.Broken{What: "a book's best price is not its first"})
+			}
 			bid, bids := b.BestTick(true)
 			ask, asks := b.BestTick(false)
 			if bids && asks && bid >= ask {

@@ -4,6 +4,7 @@ package venue
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -69,8 +70,8 @@ func stepped() {
 			ev.Reset()
 			c := k.cmd(i, st.Seq)
 			runtime.Breakpoint()
-			if c != nil {
-				v.Apply(st, c, ev)
+			if c != nil && v.Apply(st, c, ev) != core.OK {
+				os.Exit(1) // not what is to be counted
 			}
 			_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(pid), uintptr(tid), uintptr(syscall.SIGUSR1))
 		}
@@ -80,11 +81,14 @@ func stepped() {
 // TestSteps: no command takes more instructions than it may.
 func TestSteps(t *testing.T) {
 	if os.Getenv("DX_STEPS") == "" {
-		t.Skip("it counts instructions, for some seconds, and wants a plain build: set DX_STEPS=1")
+		t.Skip("it counts instructions, for up to a minute, and wants a plain build: set DX_STEPS=1")
 	}
 	counts, err := countSteps()
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, errSlow) {
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) {
 		t.Skip("no process can be traced here: ", err)
+	}
+	if errors.Is(err, errSlow) {
+		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -100,8 +104,12 @@ func TestSteps(t *testing.T) {
 }
 
 // stepsMost of all steps, those of the runtime too, end the count: where a step takes so
-// long that the scheduler is always due, a command would never come to its end.
-const stepsMost = 5_000_000
+// long that the scheduler is always due, a command would never come to its end. stepsOurs
+// are more than any command takes of those that are counted.
+const (
+	stepsMost = 5_000_000
+	stepsOurs = 100_000
+)
 
 var errSlow = errors.New("steps take too long here")
 
@@ -147,6 +155,9 @@ func countSteps() (counts [][]int, err error) {
 		}
 		steps := 0
 		for taken := 0; ; taken++ {
+			if steps > stepsOurs {
+				return nil, fmt.Errorf("%s does not end within %d instructions", stepKinds[n%len(stepKinds)].name, steps)
+			}
 			if taken > stepsMost {
 				return nil, errSlow
 			}
@@ -163,6 +174,9 @@ func countSteps() (counts [][]int, err error) {
 			if ws.StopSignal() == syscall.SIGUSR1 {
 				break
 			}
+			if err := fault(ws); err != nil {
+				return nil, err
+			}
 			if err := syscall.PtraceGetRegs(pid, &regs); err != nil {
 				return nil, err
 			}
@@ -175,15 +189,22 @@ func countSteps() (counts [][]int, err error) {
 	return counts, nil
 }
 
-// program tells which instructions are counted: not those of the runtime's scheduler, which
-// finds that a step takes long and lets others run.
+// counted are the names of functions whose instructions are.
+var counted = []string{
+	"duplex/", "github.com/", "slices.", "cmp.", "container/", "math/",
+	"runtime.mem", "runtime.map", "internal/runtime/maps.", "runtime.malloc", "runtime.growslice", "runtime.makeslice", "runtime.newobject",
+}
+
+// program tells which instructions are counted: our code, libraries, and what of the
+// runtime they call. Not its scheduler, which finds that a step takes long and lets others
+// run.
 func program() func(pc uintptr) bool {
 	known := map[uintptr]bool{}
 	return func(pc uintptr) bool {
 		is, ok := known[pc]
 		if !ok {
 			if f := runtime.FuncForPC(pc); f != nil {
-				is = strings.HasPrefix(f.Name(), "duplex/") || strings.HasPrefix(f.Name(), "github.com/") || strings.HasPrefix(f.Name(), "runtime.mem")
+				is = slices.ContainsFunc(counted, func(p string) bool { return strings.HasPrefix(f.Name(), p) })
 			}
 			known[pc] = is
 		}
@@ -205,6 +226,18 @@ func until(pid int, wait func() (syscall.WaitStatus, error), want syscall.Signal
 			return errors.New("the child has ended")
 		case ws.StopSignal() == want:
 			return nil
+		case fault(ws) != nil:
+			return fault(ws)
 		}
+	}
+}
+
+// fault is the signal of a child that has crashed.
+func fault(ws syscall.WaitStatus) error {
+	switch s := ws.StopSignal(); s {
+	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT:
+		return fmt.Errorf("the child has crashed: %v", s)
+	default:
+		return nil
 	}
 }

@@ -20,6 +20,7 @@ const (
 	streamPrefill = 10_000
 	streamOps     = 2_000_000
 	streamSeed    = 42
+	streamTrades  = 416_516
 )
 
 type streamOp struct {
@@ -203,6 +204,9 @@ func stream(n int) (prefill, ops []streamOp, g *generator) {
 				ops = append(ops, op)
 			}
 		}
+	}
+	if n == streamOps && g.trades != streamTrades {
+		panic("the stream is another one")
 	}
 	return prefill, ops, g
 }

@@ -79,11 +79,14 @@ func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 		return core.InsufficientPosition
 	case c.Type == core.Limit && (c.TIF == core.GTC || c.TIF == core.GTT) && len(open) >= int(v.rules.OpenOrders):
 		return core.OpenOrderLimit
-	case c.Side == core.Buy && v.held(c.User, this)+v.bids(c.User, this)+c.Qty > v.rules.Contracts:
+	case c.Side == core.Buy && v.held(c.User, this)+v.bids(c.User, this)+c.Qty > min(v.rules.Contracts, contractsMax):
 		return core.PerMarketLimit
 	}
 	return core.OK
 }
+
+// contractsMax bounds what rules may allow (docs/decisions.md).
+const contractsMax = 1<<31 - 1
 
 // taker is the order on its way through the book.
 type taker struct {
