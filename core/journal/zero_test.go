@@ -11,6 +11,9 @@ import (
 func TestZerosStayAhead(t *testing.T) {
 	dir := tempDir(t)
 	f := mustOpen(t, dir)
+	close(f.zero.wake) // the test writes the zeros: it alone, as the log's own goroutine does
+	<-f.zero.gone
+	f.zero = newZeroer()
 	r := rand.New(rand.NewPCG(1, 2))
 	var bodies [][]byte
 	chunk := make([]byte, 3000)
@@ -38,6 +41,7 @@ func TestZerosStayAhead(t *testing.T) {
 	if len(f.segs) < 3 {
 		t.Fatalf("only %d segments", len(f.segs))
 	}
+	go f.keepZeroing() // for Close to end
 	mustClose(t, f)
 	n := 0
 	for p, err := range Scan(dir, 1) {
