@@ -14,7 +14,9 @@ import (
 // and reads ahead. What no order of the stream has, it does not ask for: sales, flags that
 // bind a maker, expiries, caps of cost, shares of fees. It finds an order by its id in an
 // array as long as the stream, and takes only rising client_order_ids. So it is a limit: a
-// venue does more. It must end with the same accounts and holdings as ours.
+// venue does more. It must end with the same accounts and holdings as ours. Its
+// list of a level is the bare book's written again, for orders of another shape: a common
+// one would be measured with both.
 type lean struct {
 	books    [streamMarkets + 1][2]bareSide                   // by market; 0 bids, 1 asks
 	depth    [streamMarkets + 1][2][core.TickMax + 1]core.Qty // of levels
@@ -26,6 +28,7 @@ type lean struct {
 	legal    *[core.TickMax + 1]bool
 	hold     *[core.TickMax + 1]core.Pips // of a taker
 	keep     [core.TickMax + 1]core.Pips  // of a resting order
+	rules    core.Rules
 	fees     core.Fees
 	sums     ledger.Sums
 	stale    [core.Feeds]bool
@@ -94,7 +97,7 @@ const (
 func newLean(v *Venue, ids int) *lean {
 	x := &lean{
 		orders: make([]leanOrder, 1<<18), at: make([]uint32, ids), accounts: make([]leanAccount, len(v.accounts)),
-		legal: &v.legal, hold: &v.hold, fees: v.fees, sums: v.ledger.Sums, seq: uint32(v.now.Seq), events: make([]leanEvent, 0, 1<<12),
+		legal: &v.legal, hold: &v.hold, rules: v.rules, fees: v.fees, sums: v.ledger.Sums, seq: uint32(v.now.Seq), events: make([]leanEvent, 0, 1<<12),
 	}
 	for i := range x.orders {
 		x.orders[i].next = uint32(i + 1)
@@ -241,9 +244,9 @@ func (x *lean) place(c *core.PlaceOrder) core.Reject {
 	}
 	h := &a.holdings[c.Market]
 	switch {
-	case c.TIF.Rests() && h.open >= 1<<30:
+	case c.TIF.Rests() && h.open >= x.rules.OpenOrders:
 		return core.OpenOrderLimit
-	case h.held[c.Outcome]+core.Qty(h.bidding[c.Outcome])+c.Qty > ledger.ContractsMax:
+	case h.held[c.Outcome]+core.Qty(h.bidding[c.Outcome])+c.Qty > min(x.rules.Contracts, ledger.ContractsMax):
 		return core.PerMarketLimit
 	case a.cash < core.Pips(c.Qty)*x.hold[c.Tick]:
 		return core.InsufficientBalance
@@ -257,7 +260,7 @@ func (x *lean) place(c *core.PlaceOrder) core.Reject {
 			break
 		}
 		if x.orders[other.head[p]].user == uint32(c.User) {
-			return core.BadQty // a self-trade, which the stream does not have
+			panic("a self-trade, which the stream does not have")
 		}
 		left -= x.fill(c, a, h, side, other.head[p], min(left, x.orders[other.head[p]].left))
 	}
@@ -368,12 +371,12 @@ func (x *lean) fetch(cmds []core.Command) {
 			}
 		}
 	}
-	for _, r := range about {
+	for _, r := range about[:len(cmds)] {
 		if r != bareNone {
 			n += uint32(x.orders[r].left)
 		}
 	}
-	for _, r := range about {
+	for _, r := range about[:len(cmds)] {
 		if r == bareNone {
 			continue
 		}
@@ -394,7 +397,9 @@ func (x *lean) through(cmds []streamCmd) {
 		group := f.next(list)
 		x.fetch(group)
 		for _, c := range group {
-			x.apply(c)
+			if r := x.apply(c); r != core.OK {
+				panic(r.String())
+			}
 			x.events = x.events[:0]
 		}
 	}
