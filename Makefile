@@ -1,5 +1,5 @@
 # The verbs of the project. CI calls the same ones.
-.PHONY: build check test race fuzz bench golden mutants
+.PHONY: build check test race flaky fuzz bench golden mutants
 
 build:
 	go build -o bin/dx ./cmd/dx
@@ -8,7 +8,15 @@ test:
 	go test ./...
 
 race:
-	go test -race -p 1 ./core/view/... ./core/engine/... ./core/journal/... ./lanes/... ./tools/... ./client/... ./feeds/... ./cmd/dx/maker/... ./cmd/dx/bridge/...
+	go test -race ./core/view/... ./core/engine/... ./core/journal/... ./lanes/... ./tools/... ./client/... ./feeds/... ./cmd/dx/maker/... ./cmd/dx/bridge/...
+
+# The tests beside a busy loop on every core, N times at each GOMAXPROCS, each time in a
+# new order. The output of a run that fails is kept, with its seed: make flaky N=20,
+# make flaky PACKAGES="./client ./lanes/ws", make flaky FLAKY="-procs 1 -run TestX -count 100".
+N ?= 1
+PACKAGES ?= ./...
+flaky:
+	cd .ci/flaky && go build -o ../../bin/flaky . && cd ../.. && exec bin/flaky -root . -n $(N) $(FLAKY) $(PACKAGES)
 
 check:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"

@@ -16,19 +16,19 @@ import (
 	"duplex/core/journal"
 )
 
-// inLog is records of 100 bytes made durable in groups, each group with a sync of its
-// own: the venue's log beside a preallocated file with a checksum a group and nothing
-// else, which is as fast as the disk goes.
-func inLog(size int) comparison {
+// journalComparison compares the venue's log with a preallocated file that has only a checksum
+// per group, the upper bound of the disk. Both write groups of size records of 100 bytes, with
+// one sync per group.
+func journalComparison(size int) comparison {
 	return comparison{
 		Name: fmt.Sprintf("log-%d", size), Peer: "preallocated file, CRC, fdatasync",
-		peer: groups(size, rawLog), venue: groups(size, venueLog),
+		peer: writeGroups(size, rawLog), venue: writeGroups(size, venueLog),
 	}
 }
 
-// groups proposes one group after the other for the rig's duration.
-func groups(size int, open func(dir string) (propose func([]byte) error, done func() error, err error)) work {
-	return func(ctx context.Context, r *rig) (f figures, err error) {
+// writeGroups returns a measurement that proposes groups one after the other.
+func writeGroups(size int, open func(dir string) (propose func([]byte) error, done func() error, err error)) measurement {
+	return func(ctx context.Context, r *harness) (f result, err error) {
 		dir, err := os.MkdirTemp(r.dir, "log")
 		if err != nil {
 			return f, err
@@ -43,27 +43,27 @@ func groups(size int, open func(dir string) (propose func([]byte) error, done fu
 		for i := range body {
 			body[i] = byte(i * 7)
 		}
-		var took []time.Duration
-		spent, err := cpu(os.Getpid())
+		var latencies []time.Duration
+		cpuBefore, err := cpuTime(os.Getpid())
 		if err != nil {
 			return f, err
 		}
-		begun := time.Now()
-		for time.Since(begun) < r.duration && ctx.Err() == nil {
+		start := time.Now()
+		for time.Since(start) < r.duration && ctx.Err() == nil {
 			at := time.Now()
 			if err := propose(body); err != nil {
 				return f, err
 			}
-			took = append(took, time.Since(at))
+			latencies = append(latencies, time.Since(at))
 		}
-		elapsed := time.Since(begun)
-		after, err := cpu(os.Getpid())
+		elapsed := time.Since(start)
+		after, err := cpuTime(os.Getpid())
 		if err != nil {
 			return f, err
 		}
-		slices.Sort(took)
-		n := len(took) * size
-		return figures{PerSecond: float64(n) / elapsed.Seconds(), P50: took[len(took)/2], P99: took[len(took)*99/100], CPU: (after - spent) / time.Duration(n)}, nil
+		slices.Sort(latencies)
+		n := len(latencies) * size
+		return result{PerSecond: float64(n) / elapsed.Seconds(), P50: latencies[len(latencies)/2], P99: latencies[len(latencies)*99/100], CPU: (after - cpuBefore) / time.Duration(n)}, nil
 	}
 }
 

@@ -1,10 +1,10 @@
-// Command bench runs the venue and the best of its kind in turn, in one run on one
-// machine, and prints what each did and the ratio of the medians. It is a module of
-// its own, so that no peer becomes a dependency of the venue.
+// Command bench compares the venue with the fastest programs of each kind. It runs both sides
+// in turn on one machine and prints their results and the ratio of the medians. It is a
+// separate module, so that no peer becomes a dependency of the venue.
 //
 //	go run . -rounds 5 -duration 3s
 //
-// Only ratios carry over to other machines.
+// Only the ratios are comparable between machines.
 package main
 
 import (
@@ -33,15 +33,15 @@ type options struct {
 
 func main() {
 	var o options
-	serve := flag.String("serve", "", "be a peer: "+strings.Join(peerNames(), ", "))
-	flag.IntVar(&o.rounds, "rounds", 5, "times each side runs; the median counts")
-	flag.DurationVar(&o.duration, "duration", 3*time.Second, "of each")
-	flag.IntVar(&o.conns, "conns", 64, "connections")
-	flag.StringVar(&o.only, "only", "", "comma-separated comparisons; default all")
-	flag.StringVar(&o.profile, "profile", "", "file for a CPU profile of the venue over all its work; see cmd/dx/default.pgo")
-	readers := flag.Int("crowd", 0, "instead: placements without readers and among so many, a tenth of them stuck")
-	flood := flag.Bool("overload", false, "instead: five times what the venue can do, then 10,000 sockets that come and go")
-	flag.UintVar(&o.inFlight, "in-flight", 0, "the venue's bound on placements in hand; 0: none")
+	serve := flag.String("serve", "", "run as a peer: "+strings.Join(peerNames(), ", "))
+	flag.IntVar(&o.rounds, "rounds", 5, "runs of each side; the median counts")
+	flag.DurationVar(&o.duration, "duration", 3*time.Second, "duration of each run")
+	flag.IntVar(&o.conns, "conns", 64, "number of connections")
+	flag.StringVar(&o.only, "only", "", "comma-separated names of comparisons; all by default")
+	flag.StringVar(&o.profile, "profile", "", "file for a CPU profile of the venue over all comparisons; see cmd/dx/default.pgo")
+	readers := flag.Int("crowd", 0, "instead, measure placements without readers and with this many, a tenth of them stuck")
+	flood := flag.Bool("overload", false, "instead, offer five times the venue's capacity, then open and close 10,000 WebSockets")
+	flag.UintVar(&o.inFlight, "in-flight", 0, "the venue's bound on placements in flight; 0 for none")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -53,7 +53,7 @@ func main() {
 	case *flood:
 		err = overload(ctx, &o, max(*readers, 10_000), os.Stdout)
 	case *readers > 0:
-		err = crowd(ctx, &o, *readers, os.Stdout)
+		err = slowReaders(ctx, &o, *readers, os.Stdout)
 	default:
 		err = compare(ctx, &o, os.Stdout)
 	}
@@ -64,38 +64,38 @@ func main() {
 	}
 }
 
-// comparison is one piece of work done by both sides.
+// comparison is a measurement of both sides.
 type comparison struct {
 	Name, Peer string
-	peer       work
-	venue      work
-	byP99      bool // the ratio is of the p99s, not of the rates
+	peer       measurement
+	venue      measurement
+	compareP99 bool // compare the p99 latencies instead of the rates
 }
 
-// work is one run of one side.
-type work func(context.Context, *rig) (figures, error)
+// measurement is one run of one side.
+type measurement func(context.Context, *harness) (result, error)
 
-// requests is the work of a load.
-func requests(of func(*rig) load) work {
-	return func(ctx context.Context, r *rig) (figures, error) { return of(r).run(ctx, r.conns, r.duration) }
+// loopMeasurement returns a measurement that runs a request loop.
+func loopMeasurement(newLoop func(*harness) requestLoop) measurement {
+	return func(ctx context.Context, r *harness) (result, error) { return newLoop(r).run(ctx, r.conns, r.duration) }
 }
 
-// outcome is what a comparison came to.
-type outcome struct {
+// comparisonResult holds the median results of a comparison.
+type comparisonResult struct {
 	Name  string  `json:"name"`
 	Peer  string  `json:"peer"`
-	Venue figures `json:"venue"`
-	Other figures `json:"other"`
+	Venue result  `json:"venue"`
+	Other result  `json:"other"`
 	Ratio float64 `json:"ratio"`
 }
 
 func compare(ctx context.Context, o *options, out io.Writer) error {
-	r, err := newRig(ctx, o)
+	r, err := newHarness(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	var all []outcome
+	var all []comparisonResult
 	for _, c := range comparisons {
 		if o.only != "" && !strings.Contains(","+o.only+",", ","+c.Name+",") {
 			continue
@@ -122,31 +122,31 @@ func compare(ctx context.Context, o *options, out io.Writer) error {
 	return w.Flush()
 }
 
-// run lets both sides work in turn and takes the medians.
-func (r *rig) run(ctx context.Context, c comparison) (outcome, error) {
-	var venue, peer []figures
+// run measures both sides in turn and returns the medians.
+func (r *harness) run(ctx context.Context, c comparison) (comparisonResult, error) {
+	var venue, peer []result
 	for range r.rounds {
-		if err := r.pick(ctx); err != nil {
-			return outcome{}, err
+		if err := r.waitForMarket(ctx); err != nil {
+			return comparisonResult{}, err
 		}
 		for _, side := range []struct {
-			do   work
-			into *[]figures
+			do   measurement
+			into *[]result
 		}{{c.peer, &peer}, {c.venue, &venue}} {
 			done := func() error { return nil }
 			if r.profile != "" && side.into == &venue {
-				done = r.watch(ctx)
+				done = r.profileVenue(ctx)
 			}
 			f, err := side.do(ctx, r)
 			if err = errors.Join(err, done()); err != nil {
-				return outcome{}, err
+				return comparisonResult{}, err
 			}
 			*side.into = append(*side.into, f)
 		}
 	}
-	v, p := median(venue, c.byP99), median(peer, c.byP99)
-	x := outcome{Name: c.Name, Peer: c.Peer, Venue: v, Other: p, Ratio: v.PerSecond / p.PerSecond}
-	if c.byP99 {
+	v, p := medianResult(venue, c.compareP99), medianResult(peer, c.compareP99)
+	x := comparisonResult{Name: c.Name, Peer: c.Peer, Venue: v, Other: p, Ratio: v.PerSecond / p.PerSecond}
+	if c.compareP99 {
 		x.Ratio = float64(v.P99) / float64(p.P99)
 	}
 	return x, nil

@@ -17,118 +17,118 @@ import (
 	"time"
 )
 
-// overload asks the venue for more than it can do, over many keys, then opens and
-// closes a crowd of sockets: what do those who are served notice, and does anything
-// stay behind?
+// overload offers the venue more requests than its capacity, from many keys, then opens and
+// closes many WebSockets. It reports the latency of the accepted requests and checks for leaked
+// resources.
 func overload(ctx context.Context, o *options, readers int, out io.Writer) error {
-	r, err := newRig(ctx, o)
+	r, err := newHarness(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer r.close()
 	const times = 5
-	if err := r.fund(ctx, max(times*o.conns, readers/connsAKey+1)); err != nil {
+	if err := r.createAccounts(ctx, max(times*o.conns, readers/connsAKey+1)); err != nil {
 		return err
 	}
-	if err := r.pick(ctx); err != nil {
+	if err := r.waitForMarket(ctx); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ASKED\tCONNECTIONS\tSERVED/S\tREFUSED\tP50\tP99\tP99.9")
-	report := func(name string, x served) {
-		fmt.Fprintf(w, "%s\t%d\t%.0f\t%d\t%v\t%v\t%v\n", name, x.conns, x.PerSecond, x.refused, x.P50, x.P99, x.p999)
+	fmt.Fprintln(w, "OFFERED\tCONNECTIONS\tACCEPTED/S\tREJECTED\tP50\tP99\tP99.9")
+	report := func(name string, x offeredResult) {
+		fmt.Fprintf(w, "%s\t%d\t%.0f\t%d\t%v\t%v\t%v\n", name, x.conns, x.PerSecond, x.rejected, x.P50, x.P99, x.p999)
 	}
-	full, err := r.offer(ctx, o.conns, 0, o.duration)
+	full, err := r.offerLoad(ctx, o.conns, 0, o.duration)
 	if err != nil {
 		return err
 	}
-	report("all it can", full)
-	half, err := r.offer(ctx, o.conns, full.PerSecond/2, o.duration)
+	report("capacity", full)
+	half, err := r.offerLoad(ctx, o.conns, full.PerSecond/2, o.duration)
 	if err != nil {
 		return err
 	}
-	report("half of that", half)
-	before, err := r.vitals(ctx)
+	report("half of capacity", half)
+	before, err := r.readResources(ctx)
 	if err != nil {
 		return err
 	}
-	flood, err := r.offer(ctx, times*o.conns, times*full.PerSecond, o.duration)
+	flood, err := r.offerLoad(ctx, times*o.conns, times*full.PerSecond, o.duration)
 	if err != nil {
 		return err
 	}
-	report("five times that", flood)
-	if again, err := r.offer(ctx, o.conns, full.PerSecond/2, o.duration); err != nil {
+	report("five times capacity", flood)
+	if again, err := r.offerLoad(ctx, o.conns, full.PerSecond/2, o.duration); err != nil {
 		return err
 	} else {
-		report("half again", again)
+		report("half of capacity, again", again)
 	}
-	flooded, err := r.vitals(ctx)
+	flooded, err := r.readResources(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.comeAndGo(readers); err != nil {
+	if err := r.openAndCloseReaders(readers); err != nil {
 		return err
 	}
-	after, err := r.calm(ctx, before)
+	after, err := r.waitForBaseline(ctx, before)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nthe flood's p99, by half's\t%.2f\n\n", float64(flood.P99)/float64(half.P99))
-	fmt.Fprintf(w, "VITALS\tBEFORE\tAFTER THE FLOOD\tAFTER %d SOCKETS\n", readers)
-	for _, name := range vitals {
+	fmt.Fprintf(w, "\np99 at five times capacity / p99 at half\t%.2f\n\n", float64(flood.P99)/float64(half.P99))
+	fmt.Fprintf(w, "RESOURCE\tBEFORE\tAFTER THE OVERLOAD\tAFTER %d WEBSOCKETS\n", readers)
+	for _, name := range resourceMetrics {
 		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\n", name, before[name], flooded[name], after[name])
 	}
 	return w.Flush()
 }
 
-// served is what became of an offer.
-type served struct {
-	figures
-	p999           time.Duration
-	refused, conns int
+// offeredResult is the result of offering a load.
+type offeredResult struct {
+	result
+	p999            time.Duration
+	rejected, conns int
 }
 
-// offer sends orders that find nobody, `rate` a second over all connections (0: as
-// fast as each is answered). A connection that is late sends at once; what it is
-// served with counts from then, for one that is never free cannot be sent.
-func (r *rig) offer(ctx context.Context, conns int, rate float64, d time.Duration) (x served, err error) {
+// offerLoad sends orders that do not trade, rate a second over all connections. If rate is 0,
+// each connection sends as fast as it is answered. A connection that is late sends at once, and
+// its latency counts from the send.
+func (r *harness) offerLoad(ctx context.Context, conns int, rate float64, d time.Duration) (x offeredResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	r.turn++
-	turn, begun := r.turn, time.Now()
+	r.runID++
+	runID, start := r.runID, time.Now()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	var took []time.Duration
+	var latencies []time.Duration
 	for i := range conns {
 		wg.Go(func() {
-			t, refused, e := r.sendOn(ctx, turn, i, conns, rate, begun)
+			t, rejected, e := r.offerOnConn(ctx, runID, i, conns, rate, start)
 			mu.Lock()
 			defer mu.Unlock()
-			took, err = append(took, t...), errors.Join(err, e)
-			x.refused += refused
+			latencies, err = append(latencies, t...), errors.Join(err, e)
+			x.rejected += rejected
 		})
 	}
 	wg.Wait()
-	elapsed := time.Since(begun)
-	if err != nil || len(took) == 0 {
-		return x, errors.Join(err, fmt.Errorf("%d orders were answered", len(took)))
+	elapsed := time.Since(start)
+	if err != nil || len(latencies) == 0 {
+		return x, errors.Join(err, fmt.Errorf("%d orders answered", len(latencies)))
 	}
-	slices.Sort(took)
+	slices.Sort(latencies)
 	at := func(q float64) time.Duration {
-		return took[int(q*float64(len(took)-1))].Round(10 * time.Microsecond)
+		return latencies[int(q*float64(len(latencies)-1))].Round(10 * time.Microsecond)
 	}
-	x.conns, x.p999, x.figures = conns, at(.999), figures{PerSecond: float64(len(took)) / elapsed.Seconds(), P50: at(.5), P99: at(.99)}
+	x.conns, x.p999, x.result = conns, at(.999), result{PerSecond: float64(len(latencies)) / elapsed.Seconds(), P50: at(.5), P99: at(.99)}
 	return x, nil
 }
 
-// backoff is how long who was refused the n-th time in a row waits: as the Go client does.
+// backoff returns the wait after the n-th consecutive rejection, as in the Go client.
 func backoff(n int) time.Duration {
-	most := min(50*time.Millisecond<<min(n-1, 10), 2*time.Second)
-	return most/2 + rand.N(most/2+1)
+	limit := min(50*time.Millisecond<<min(n-1, 10), 2*time.Second)
+	return limit/2 + rand.N(limit/2+1)
 }
 
-// pause waits, and tells whether ctx goes on.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleep waits for d and reports whether ctx is still active.
+func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true
 	}
@@ -142,7 +142,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (r *rig) sendOn(ctx context.Context, turn, i, conns int, rate float64, begun time.Time) (took []time.Duration, refused int, err error) {
+func (r *harness) offerOnConn(ctx context.Context, runID, i, conns int, rate float64, start time.Time) (latencies []time.Duration, rejected int, err error) {
 	c, err := net.Dial("tcp", r.host)
 	if err != nil {
 		return nil, 0, err
@@ -150,60 +150,60 @@ func (r *rig) sendOn(ctx context.Context, turn, i, conns int, rate float64, begu
 	defer c.Close()
 	in := bufio.NewReaderSize(c, 16<<10)
 	var body []byte
-	inARow := 0 // refusals
+	inARow := 0 // consecutive rejections
 	for n := 0; ctx.Err() == nil; n++ {
 		if rate > 0 {
-			due := begun.Add(time.Duration((float64(n) + float64(i)/float64(conns)) * float64(conns) / rate * float64(time.Second)))
-			if !pause(ctx, time.Until(due)) {
-				return took, refused, nil
+			due := start.Add(time.Duration((float64(n) + float64(i)/float64(conns)) * float64(conns) / rate * float64(time.Second)))
+			if !sleep(ctx, time.Until(due)) {
+				return latencies, rejected, nil
 			}
 		}
-		order := fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":1000,"qty":1,"tif":"ioc"}`, turn*10_000_000+n+1, r.market)
+		order := fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":1000,"qty":1,"tif":"ioc"}`, runID*10_000_000+n+1, r.market)
 		sent := time.Now()
 		if _, err := c.Write(r.keys[i].wire("POST", "/v1/portfolio/orders", "", order)); err != nil {
-			return took, refused, err
+			return latencies, rejected, err
 		}
-		status, b, err := answer(in, body)
+		status, b, err := readResponse(in, body)
 		body = b
 		switch {
 		case err != nil:
-			return took, refused, err
+			return latencies, rejected, err
 		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
-			refused++
+			rejected++
 			inARow++
-			pause(ctx, backoff(inARow))
+			sleep(ctx, backoff(inARow))
 		case status != http.StatusCreated:
-			return took, refused, fmt.Errorf("answered %d: %s", status, b)
+			return latencies, rejected, fmt.Errorf("answered %d: %s", status, b)
 		default:
 			inARow = 0
-			took = append(took, time.Since(sent))
+			latencies = append(latencies, time.Since(sent))
 		}
 	}
-	return took, refused, nil
+	return latencies, rejected, nil
 }
 
-// comeAndGo opens the readers of a crowd, and closes them.
-func (r *rig) comeAndGo(readers int) error {
-	f, err := newFan('^')
+// openAndCloseReaders opens the readers of slowReaders and closes them.
+func (r *harness) openAndCloseReaders(readers int) error {
+	f, err := newReaderFarm('^')
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	return r.gather(f, readers)
+	return r.openReaders(f, readers)
 }
 
-// vitals are what must not grow for good.
-var vitals = []string{"go_goroutines", "process_open_fds", "go_memstats_heap_inuse_bytes", "duplex_ws_connections", "duplex_queue_depth"}
+// resourceMetrics lists the metrics that must return to their baseline.
+var resourceMetrics = []string{"go_goroutines", "process_open_fds", "go_memstats_heap_inuse_bytes", "duplex_ws_connections", "duplex_sequencer_queue_depth"}
 
-// vitals reads them behind a collection of garbage.
-func (r *rig) vitals(ctx context.Context) (map[string]float64, error) {
+// readResources reads resourceMetrics after a garbage collection.
+func (r *harness) readResources(ctx context.Context) (map[string]float64, error) {
 	if _, err := r.admin(ctx, "/debug/pprof/heap?gc=1"); err != nil {
 		return nil, err
 	}
 	b, err := r.admin(ctx, "/metrics")
 	out := map[string]float64{}
 	for line := range strings.Lines(string(b)) {
-		if name, v, _ := strings.Cut(strings.TrimSpace(line), " "); slices.Contains(vitals, name) {
+		if name, v, _ := strings.Cut(strings.TrimSpace(line), " "); slices.Contains(resourceMetrics, name) {
 			n, e := strconv.ParseFloat(v, 64)
 			out[name], err = n, errors.Join(err, e)
 		}
@@ -211,7 +211,7 @@ func (r *rig) vitals(ctx context.Context) (map[string]float64, error) {
 	return out, err
 }
 
-func (r *rig) admin(ctx context.Context, path string) ([]byte, error) {
+func (r *harness) admin(ctx context.Context, path string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, "GET", r.dev.Admin+path, nil)
 	if err != nil {
 		return nil, err
@@ -220,11 +220,11 @@ func (r *rig) admin(ctx context.Context, path string) ([]byte, error) {
 	return fetch(req)
 }
 
-// calm waits until goroutines and files are what they were, give or take what a scrape
-// takes; after a minute it gives what there is.
-func (r *rig) calm(ctx context.Context, before map[string]float64) (now map[string]float64, err error) {
+// waitForBaseline waits until the numbers of goroutines and files are at most 10 above before,
+// for up to a minute, and returns the last reading.
+func (r *harness) waitForBaseline(ctx context.Context, before map[string]float64) (now map[string]float64, err error) {
 	for end := time.Now().Add(time.Minute); ; {
-		if now, err = r.vitals(ctx); err != nil || time.Now().After(end) {
+		if now, err = r.readResources(ctx); err != nil || time.Now().After(end) {
 			return now, err
 		}
 		if now["go_goroutines"] <= before["go_goroutines"]+10 && now["process_open_fds"] <= before["process_open_fds"]+10 {

@@ -22,19 +22,19 @@ import (
 	"duplex/schemas"
 )
 
-// peers are the servers that the venue is held against. None has a venue behind it:
-// nothing is matched, nobody's money is looked at, nothing reaches a disk.
-var peers = map[string]func() http.Handler{
-	"net/http": plain,
-	"mcp-go":   markThree,
+// peerHandlers holds the servers that the venue is compared with. They only parse and answer:
+// no matching, no accounts, no disk.
+var peerHandlers = map[string]func() http.Handler{
+	"net/http": netHTTPPeer,
+	"mcp-go":   mcpGoPeer,
 
-	"shared-batch": sharedBatch,
+	"shared-batch": sharedBatchPeer,
 }
 
-func peerNames() []string { return slices.Sorted(maps.Keys(peers)) }
+func peerNames() []string { return slices.Sorted(maps.Keys(peerHandlers)) }
 
 func servePeer(ctx context.Context, name string) error {
-	h, ok := peers[name]
+	h, ok := peerHandlers[name]
 	if !ok {
 		return fmt.Errorf("no peer %s", name)
 	}
@@ -51,8 +51,7 @@ func servePeer(ctx context.Context, name string) error {
 
 var peerSecret = []byte("0123456789abcdef0123456789abcdef")
 
-// order is what the plain peer decodes, and placed what it answers: by encoding/json,
-// with as many members as an order has that says all there is to it.
+// order is the request that the net/http peer decodes with encoding/json.
 type order struct {
 	ClientOrderID string `json:"client_order_id"`
 	MarketID      uint32 `json:"market_id"`
@@ -64,7 +63,7 @@ type order struct {
 	TIF           string `json:"tif"`
 }
 
-type placed struct {
+type peerOutcome struct {
 	OrderID       string `json:"order_id"`
 	ClientOrderID string `json:"client_order_id"`
 	Seq           int64  `json:"seq"`
@@ -87,9 +86,9 @@ func (o *order) valid() bool {
 	return o.Tick >= 1 && o.Tick <= 9999 && o.Qty >= 1 && (o.Side == "buy" || o.Side == "sell") && (o.Outcome == "yes" || o.Outcome == "no")
 }
 
-// signed reads a body and tells whether its signature holds, with what the standard
-// library has.
-func signed(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+// readVerified reads a body and verifies its signature with the standard library. It answers
+// the request and returns false if the signature is invalid.
+func readVerified(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
 	m := hmac.New(sha256.New, peerSecret)
 	io.WriteString(m, r.Header.Get(schemas.HeaderTimestamp)+"\n"+r.Method+"\n"+r.RequestURI+"\n")
@@ -102,28 +101,28 @@ func signed(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	return body, true
 }
 
-// plain is net/http that verifies the signature, decodes the order, checks its
-// fields and writes an outcome; of a read it writes the bytes that were put there.
-func plain() http.Handler {
+// netHTTPPeer is a net/http server. For a placement it verifies the signature, decodes and
+// checks the order and writes an outcome. For a GET it returns the bytes of the last PUT.
+func netHTTPPeer() http.Handler {
 	var reads sync.Map // target → []byte
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT /", func(w http.ResponseWriter, r *http.Request) {
-		if body, ok := signed(w, r); ok {
+		if body, ok := readVerified(w, r); ok {
 			reads.Store(r.RequestURI, body)
 		}
 	})
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
-		if _, ok := signed(w, r); !ok {
+		if _, ok := readVerified(w, r); !ok {
 			return
 		}
 		text, _ := reads.Load(r.RequestURI)
-		b, _ := text.([]byte) // none: the loader sees that it is short
+		b, _ := text.([]byte) // empty if there was no PUT; the loader reports it
 		w.Header()["Content-Type"] = []string{"application/json"}
 		w.Header()["Content-Length"] = []string{strconv.Itoa(len(b))}
-		_, _ = w.Write(b) // the loader counts what it does not get
+		_, _ = w.Write(b) // the loader reports missing answers
 	})
 	mux.HandleFunc("POST /v1/portfolio/orders", func(w http.ResponseWriter, r *http.Request) {
-		body, ok := signed(w, r)
+		body, ok := readVerified(w, r)
 		if !ok {
 			return
 		}
@@ -132,33 +131,33 @@ func plain() http.Handler {
 			http.Error(w, "bad order", http.StatusUnprocessableEntity)
 			return
 		}
-		b, err := json.Marshal(placed{"1234567", o.ClientOrderID, 1234567, o.MarketID, "resting", o.Tick, o.Qty, 0, o.Qty, []fill{}})
+		b, err := json.Marshal(peerOutcome{"1234567", o.ClientOrderID, 1234567, o.MarketID, "resting", o.Tick, o.Qty, 0, o.Qty, []fill{}})
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		w.Header()["Content-Type"] = []string{"application/json"}
-		_, _ = w.Write(b) // the loader counts what it does not get
+		_, _ = w.Write(b) // the loader reports missing answers
 	})
 	return mux
 }
 
 const (
-	placedText  = `{"order_id":"1234567","client_order_id":"1000001","status":"resting","seq":"1234567","filled_qty":0,"resting_qty":10,"fills":[]}`
-	balanceText = `{"cash":"1000000000000","reserved":"0","as_of_seq":"1234567"}`
+	placedBody  = `{"order_id":"1234567","client_order_id":"1000001","status":"resting","seq":"1234567","filled_qty":0,"resting_qty":10,"fills":[]}`
+	balanceBody = `{"cash":"1000000000000","reserved":"0","as_of_seq":"1234567"}`
 )
 
-// markThree is the fastest MCP server library known, with the same two tools, and
-// answers that are written already.
-func markThree() http.Handler {
+// mcpGoPeer is the fastest known MCP server library, with the same two tools and constant
+// answers.
+func mcpGoPeer() http.Handler {
 	s := server.NewMCPServer("peer", "1")
 	s.AddTool(mcp.NewTool("place_order", mcp.WithString("client_order_id"), mcp.WithNumber("market_id"), mcp.WithString("side"), mcp.WithString("outcome"), mcp.WithNumber("tick"), mcp.WithNumber("qty")),
 		func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return mcp.NewToolResultText(placedText), nil
+			return mcp.NewToolResultText(placedBody), nil
 		})
 	s.AddTool(mcp.NewTool("get_balance"),
 		func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return mcp.NewToolResultText(balanceText), nil
+			return mcp.NewToolResultText(balanceBody), nil
 		})
 	return server.NewStreamableHTTPServer(s, server.WithStateLess(true), server.WithEndpointPath("/v1/mcp"))
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// watch profiles the venue while it works. What it gives waits for the profile and
-// keeps it.
-func (r *rig) watch(ctx context.Context) (done func() error) {
+// profileVenue starts a CPU profile of the venue. The returned function waits for the profile
+// and stores it.
+func (r *harness) profileVenue(ctx context.Context) (done func() error) {
 	ended := make(chan error, 1)
 	go func() { ended <- r.fetchProfile(ctx) }()
 	return func() error { return <-ended }
 }
 
-func (r *rig) fetchProfile(ctx context.Context) error {
+func (r *harness) fetchProfile(ctx context.Context) error {
 	url := fmt.Sprintf("%s/debug/pprof/profile?seconds=%.0f", r.dev.Admin, max(1, math.Floor(r.duration.Seconds())))
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -39,9 +39,9 @@ func (r *rig) fetchProfile(ctx context.Context) error {
 	return err
 }
 
-// writeProfiles writes the profiles of all work as one, as the compiler wants it:
-// without the names of files, which are this machine's.
-func (r *rig) writeProfiles() error {
+// writeProfiles merges the profiles into one file for the compiler. It removes file names,
+// which depend on the machine.
+func (r *harness) writeProfiles() error {
 	p, err := profile.Merge(r.profiles)
 	if err != nil {
 		return err

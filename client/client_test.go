@@ -16,13 +16,13 @@ import (
 	"duplex/schemas"
 )
 
-// venue gives a client of a real venue, on its clock.
-func venue(t *testing.T) (*lanetest.House, *Client, *Client) {
+// venue starts a venue and returns clients of its users 1 and 2, set to its clock.
+func venue(t *testing.T) (*lanetest.Server, *Client, *Client) {
 	h := lanetest.New(t)
 	rest.Mount(h.Routes, h.Gate, "test")
 	h.Serve()
 	of := func(u core.UserID) *Client {
-		k := h.Key(u, core.ScopeRead|core.ScopeTrade|core.ScopeWithdraw)
+		k := h.NewKey(u, core.ScopeRead|core.ScopeTrade|core.ScopeWithdraw)
 		c := New(h.URL, k.ID, k.Secret)
 		c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 		return c
@@ -31,10 +31,10 @@ func venue(t *testing.T) (*lanetest.House, *Client, *Client) {
 }
 
 func limit(id uint64, outcome string, tick, qty int) schemas.PlaceOrder {
-	return schemas.PlaceOrder{ClientOrderID: schemas.U64(id), MarketID: 1, Side: "buy", Outcome: outcome, Tick: schemas.Of(schemas.Int(tick)), Qty: schemas.Int(qty)}
+	return schemas.PlaceOrder{ClientOrderID: schemas.U64(id), MarketID: 1, Side: "buy", Outcome: outcome, Tick: schemas.Ptr(schemas.Int(tick)), Qty: schemas.Int(qty)}
 }
 
-// Every route once, against the real venue.
+// TestEveryRoute calls every route once.
 func TestEveryRoute(t *testing.T) {
 	_, alice, bob := venue(t)
 	ctx := t.Context()
@@ -50,7 +50,7 @@ func TestEveryRoute(t *testing.T) {
 	want("preview", p.Status == "executed" && p.Fee == 250, err)
 	list, err := bob.PlaceOrders(ctx, []schemas.PlaceOrder{limit(1, "no", 5000, 4), limit(1, "no", 5000, 4)})
 	want("batch", err == nil && list[0].Outcome != nil && list[0].FilledQty == 4 && list[1].Error.Code == "duplicate_client_order_id", err)
-	d, err := alice.Decrease(ctx, schemas.DecreaseOrder{OrderID: o.OrderID, ReduceTo: schemas.Of(schemas.Int(5))})
+	d, err := alice.Decrease(ctx, schemas.DecreaseOrder{OrderID: o.OrderID, ReduceTo: schemas.Ptr(schemas.Int(5))})
 	want("decrease", d.RemainingQty == 5, err)
 	row, err := alice.Order(ctx, o.OrderID)
 	want("order", row.FilledQty == 4 && row.RemainingQty == 5, err)
@@ -68,7 +68,7 @@ func TestEveryRoute(t *testing.T) {
 	want("orderbook", len(book.Yes) == 1 && book.Yes[0] == schemas.Level{5000, 5}, err)
 	trades, err := alice.Trades(ctx, schemas.ListTrades{MarketID: 1})
 	want("trades", len(trades.Trades) == 1, err)
-	rs, err := alice.Rounds(ctx, schemas.ListRounds{Category: schemas.Of(schemas.Int(1))})
+	rs, err := alice.Rounds(ctx, schemas.ListRounds{Category: schemas.Ptr(schemas.Int(1))})
 	want("rounds", len(rs.Rounds) == 1, err)
 	r, err := alice.Round(ctx, 1)
 	want("round", r.Category == 1, err)
@@ -109,21 +109,22 @@ func TestEveryRoute(t *testing.T) {
 	seq, err := alice.CancelAll(ctx, schemas.CancelAll{MarketID: 1})
 	want("cancel all", seq.Seq > 0, err)
 	n := 0
-	for _, err := range alice.AllOrders(ctx, schemas.ListOrders{Page: schemas.Page{Limit: schemas.Of(schemas.Int(1))}}) {
+	for _, err := range alice.AllOrders(ctx, schemas.ListOrders{Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(1))}}) {
 		want("all orders", true, err)
 		n++
 	}
 	want("all of them", n == 1, nil)
 	if _, err = alice.Redeem(ctx, schemas.Redeem{MarketID: 1, Qty: 1}); err == nil {
-		t.Error("redeemed what is not there")
+		t.Error("redeemed a pair that the account does not hold")
 	}
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Code != "insufficient_position" || refused.Status != 403 || *refused.Wire.Num != 258 {
-		t.Errorf("refused with %v", err)
+		t.Errorf("redeem without a pair: %v", err)
 	}
 }
 
-// A client whose clock is wrong takes the venue's time from its Date, once.
+// TestClockIsCorrected tests that a client with a wrong clock takes the time from the
+// Date header, once.
 func TestClockIsCorrected(t *testing.T) {
 	secret := make([]byte, schemas.SecretLen)
 	const ahead = time.Hour
@@ -155,8 +156,8 @@ func TestClockIsCorrected(t *testing.T) {
 	}
 }
 
-// A write whose answer was lost is sent once.
-func TestLostAnswerIsNotSentAgain(t *testing.T) {
+// TestLostWriteIsNotRepeated tests that a write whose response is lost is sent once.
+func TestLostWriteIsNotRepeated(t *testing.T) {
 	var calls atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		calls.Add(1)

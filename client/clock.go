@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// Now is the venue's clock as far as it is known: ours, and the offset measured.
+// Now returns the venue's time: the local clock plus the measured offset.
 func (c *Client) Now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
 
-// SetClock tells how far the venue's clock is ahead of ours, where that is known.
+// SetClock sets how far the venue's clock is ahead of the local clock.
 func (c *Client) SetClock(ahead time.Duration) { c.offset.Store(int64(ahead)) }
 
-// SyncClock measures how far the venue's clock is ahead of ours, as the venue says
-// to (spec 4.8), and uses it from then on.
+// SyncClock measures how far the venue's clock is ahead of the local clock, and uses the
+// result for later requests. The error is at most half of a round trip
+// (docs/rules/rest.md#read-the-clock).
 func (c *Client) SyncClock(ctx context.Context) (time.Duration, error) {
-	if _, err := c.Time(ctx); err != nil { // opens the connection, whose handshake would count
+	if _, err := c.Time(ctx); err != nil { // opens the connection, so that the handshake is not measured
 		return 0, err
 	}
 	sent := time.Now()
@@ -29,18 +30,19 @@ func (c *Client) SyncClock(ctx context.Context) (time.Duration, error) {
 	return off, nil
 }
 
-// coarse is how far a Date must be from our clock to be the cause of a 401: it is cut
-// to the second, and the venue lets 5 s pass.
-const coarse = 2 * time.Second
+// minDateOffset is the smallest difference of a Date header from the local clock that can
+// explain a 401. Date is cut to the second, and the venue accepts 5 s.
+const minDateOffset = 2 * time.Second
 
-// correct takes the venue's time from a Date header; false if it agrees with ours.
-func (c *Client) correct(date string) bool {
+// correctClock sets the clock from a Date header. It reports false if the clock already
+// agrees with it.
+func (c *Client) correctClock(date string) bool {
 	t, err := http.ParseTime(date)
 	if err != nil {
 		return false
 	}
 	t = t.Add(time.Second / 2)
-	if diff := t.Sub(c.Now()); diff.Abs() < coarse {
+	if diff := t.Sub(c.Now()); diff.Abs() < minDateOffset {
 		return false
 	}
 	c.offset.Store(int64(time.Until(t)))

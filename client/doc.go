@@ -1,21 +1,26 @@
-// Package client is a Go client of the venue's REST lane. It stands on schemas
-// alone: what it sends is what the venue decodes, and it signs the very bytes that
-// go out.
+// Package client is a Go client of the venue's REST and event lanes. It depends on
+// package schemas only, so it encodes the types that the venue decodes.
 //
 //	c := client.New("http://127.0.0.1:8080", key, secret)
 //	o, err := c.PlaceOrder(ctx, schemas.PlaceOrder{…})
 //	for o, err := range c.AllOrders(ctx, schemas.ListOrders{Status: "resting"}) {…}
 //
-// A request goes this way:
+// A request:
 //
-//	route method   names the route, gives the types
-//	Do             target and body from the input; the answer into the output
-//	retry          what surely was not done goes again, with a growing wait
-//	Call           one request; a 401 from a wrong clock is mended once
-//	send           sign, send, read whole
+//	route method   choose the route and the types
+//	Do             build target and body, decode the response
+//	retry          repeat a request that was not executed, with a growing wait
+//	Call           send once; after a 401 caused by a wrong clock, correct it and resend
+//	send           sign and send
 //
-// An answer that is not 2xx is an *Error; anything else wrong is of the transport.
-// MayBeDone tells the errors after which a write may have happened all the same.
-// Such a write is never sent again, but for placements when RepeatPlacements says
-// so: their client_order_id keeps them from happening twice.
+// Invariants:
+//
+//  1. The signature covers the bytes that are sent.
+//  2. A write whose outcome is unknown is not sent again. The exception is a placement
+//     with RepeatPlacements, whose client_order_id prevents a second execution.
+//  3. A response that is not 2xx is an *Error. Any other error is an error of the
+//     transport. MayBeDone reports whether the request may have been executed.
+//  4. A Stream delivers each event of the account once and in order.
+//
+// The package never stores a secret outside the Client and never follows a redirect.
 package client

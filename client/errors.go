@@ -15,12 +15,12 @@ import (
 // Wire is the error as the venue wrote it: code, num, origin, message, details.
 type Wire = schemas.Error
 
-// Error is an answer of the venue that is not 2xx. Of an answer that is not the
-// venue's, a proxy's say, Code is empty and Message is its text.
+// Error is a response that is not 2xx. For a response that is not the venue's, such as a
+// proxy's, Code is empty and Message is the text.
 type Error struct {
 	Wire
 	Status    int    // HTTP
-	RequestID string // as the venue logged it
+	RequestID string // X-Request-Id, as in the venue's log
 }
 
 func (e *Error) Error() string {
@@ -30,47 +30,48 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d)", e.Code, e.Status)
 }
 
-// Retry is the rule for this error; what the table does not know, it cannot promise.
+// Retry returns the retry rule. An error that is not the venue's is Never below status
+// 500, else Unknown.
 func (e *Error) Retry() schemas.Retry {
-	if !schemas.Known(e.Code) && e.Status < http.StatusInternalServerError {
+	if !schemas.IsErrorCode(e.Code) && e.Status < http.StatusInternalServerError {
 		return schemas.Never
 	}
 	return e.Wire.Retry()
 }
 
-// RetryAfter is how long a rate limit asks to wait; 0 if it does not.
+// RetryAfter returns the wait that rate_limited names, or 0.
 func (e *Error) RetryAfter() time.Duration {
 	ms, _ := e.RetryAfterMs()
 	return time.Duration(ms) * time.Millisecond
 }
 
-const textMax = 200 // bytes of a foreign answer that are shown
+const maxForeignText = 200 // bytes of the text of a response that is not the venue's
 
-func failure(status int, header http.Header, answer []byte) error {
+func responseError(status int, header http.Header, answer []byte) error {
 	e := &Error{Status: status, RequestID: header.Get("X-Request-Id")}
 	var b schemas.ErrorBody
 	if err := json.Unmarshal(answer, &b); err == nil && b.Error.Code != "" {
 		e.Wire = b.Error
 	} else {
-		e.Message = fmt.Sprintf("%.*q", textMax, answer)
+		e.Message = fmt.Sprintf("%.*q", maxForeignText, answer)
 	}
 	return e
 }
 
-// unsent is a request that never left.
-type unsent struct{ error }
+// notSent is the error of a request that was not sent.
+type notSent struct{ error }
 
-func (u unsent) Unwrap() error { return u.error }
+func (u notSent) Unwrap() error { return u.error }
 
-// surelyNot tells that the venue cannot have seen the request.
-func surelyNot(err error) bool {
-	var u unsent
+// wasNotSent reports whether the request cannot have reached the venue.
+func wasNotSent(err error) bool {
+	var u notSent
 	var op *net.OpError
 	return errors.As(err, &u) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// MayBeDone tells whether a request that ended in err may have been done: the venue
-// says so itself, or its answer was lost.
+// MayBeDone reports whether a request that returned err may have been executed: the
+// error's retry rule is Unknown, or the response was lost.
 func MayBeDone(err error) bool {
 	var e *Error
 	switch {
@@ -79,6 +80,6 @@ func MayBeDone(err error) bool {
 	case errors.As(err, &e):
 		return e.Retry() == schemas.Unknown
 	default:
-		return !surelyNot(err)
+		return !wasNotSent(err)
 	}
 }

@@ -6,42 +6,68 @@ import (
 	"duplex/schemas"
 )
 
-// Markets is a page of market slots by rising id.
+// Time returns the venue's clock. SyncClock measures the local clock against it.
+func (c *Client) Time(ctx context.Context) (schemas.Time, error) {
+	return do[schemas.Time](ctx, c, "GET", "/v1/time", schemas.None{})
+}
+
+// Status reports whether the exchange is active.
+func (c *Client) Status(ctx context.Context) (schemas.Status, error) {
+	return do[schemas.Status](ctx, c, "GET", "/v1/exchange/status", schemas.MinSeqOnly{})
+}
+
+// Retention returns the caps of listings.
+func (c *Client) Retention(ctx context.Context) (schemas.Retention, error) {
+	return do[schemas.Retention](ctx, c, "GET", "/v1/exchange/retention", schemas.None{})
+}
+
+// Schedule returns planned maintenance and the coming session boundaries.
+func (c *Client) Schedule(ctx context.Context) (schemas.Schedule, error) {
+	return do[schemas.Schedule](ctx, c, "GET", "/v1/exchange/schedule", schemas.None{})
+}
+
+// Fees returns the fee schedule in force.
+func (c *Client) Fees(ctx context.Context) (schemas.Fees, error) {
+	return do[schemas.Fees](ctx, c, "GET", "/v1/exchange/fees", schemas.MinSeqOnly{})
+}
+
+// Markets returns a page of market slots, by ascending id.
 func (c *Client) Markets(ctx context.Context, q schemas.ListMarkets) (schemas.MarketList, error) {
 	return do[schemas.MarketList](ctx, c, "GET", "/v1/markets", q)
 }
 
-// Market reads one slot.
+// Market returns one slot.
 func (c *Client) Market(ctx context.Context, id int) (schemas.MarketRead, error) {
 	return do[schemas.MarketRead](ctx, c, "GET", "/v1/markets/{market_id}", schemas.GetMarket{MarketID: schemas.Int(id)})
 }
 
-// Orderbook reads the bids for both outcomes of a market.
+// Orderbook returns the bids for both outcomes of a market.
 func (c *Client) Orderbook(ctx context.Context, q schemas.GetOrderbook) (schemas.Orderbook, error) {
 	return do[schemas.Orderbook](ctx, c, "GET", "/v1/markets/{market_id}/orderbook", q)
 }
 
-// Trades is a page of a market's public trades, newest first.
+// Trades returns a page of a market's public trades, newest first.
 func (c *Client) Trades(ctx context.Context, q schemas.ListTrades) (schemas.TradeList, error) {
 	return do[schemas.TradeList](ctx, c, "GET", "/v1/markets/{market_id}/trades", q)
 }
 
-// Rounds is a page of rounds, newest first, over all series or one.
+// Rounds returns a page of rounds, newest first, of all series or one.
 func (c *Client) Rounds(ctx context.Context, q schemas.ListRounds) (schemas.RoundList, error) {
 	return do[schemas.RoundList](ctx, c, "GET", "/v1/rounds", q)
 }
 
-// Round reads the round a slot is in.
+// Round returns the current round of a slot.
 func (c *Client) Round(ctx context.Context, market int) (schemas.RoundRead, error) {
 	return do[schemas.RoundRead](ctx, c, "GET", "/v1/rounds/{market_id}", schemas.GetRound{MarketID: schemas.Int(market)})
 }
 
-// OraclePrice is the index of a feed: 0 BTC, 1 gold, 2 WTI. Price 0 is none yet.
+// OraclePrice returns the index of a feed: 0 BTC, 1 gold, 2 WTI. Price 0 means that there
+// is none yet.
 func (c *Client) OraclePrice(ctx context.Context, feed int) (schemas.OraclePrice, error) {
 	return do[schemas.OraclePrice](ctx, c, "GET", "/v1/oracle/price", schemas.GetOraclePrice{Feed: schemas.Int(feed)})
 }
 
-// Evidence is what a round settled on, with all its ticks.
+// Evidence returns the evidence of a round's settlement. It reads all pages of ticks.
 func (c *Client) Evidence(ctx context.Context, q schemas.GetEvidence) (out schemas.Evidence, err error) {
 	for {
 		page, err := do[schemas.Evidence](ctx, c, "GET", "/v1/rounds/{market_id}/evidence", q)

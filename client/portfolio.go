@@ -6,6 +6,27 @@ import (
 	"duplex/schemas"
 )
 
+// Withdraw requests a withdrawal. It needs the withdraw scope, and may be repeated with
+// the same client_withdrawal_id (docs/rules/money.md#withdrawals).
+func (c *Client) Withdraw(ctx context.Context, w schemas.RequestWithdrawal) (schemas.Withdrawal, error) {
+	return do[schemas.Withdrawal](ctx, c, "POST", "/v1/withdrawals", w)
+}
+
+// Withdrawals returns a page of the account's withdrawals, newest first.
+func (c *Client) Withdrawals(ctx context.Context, q schemas.ListWithdrawals) (schemas.WithdrawalList, error) {
+	return do[schemas.WithdrawalList](ctx, c, "GET", "/v1/withdrawals", q)
+}
+
+// Withdrawal returns one withdrawal of the account.
+func (c *Client) Withdrawal(ctx context.Context, id schemas.U64) (schemas.WithdrawalRead, error) {
+	return do[schemas.WithdrawalRead](ctx, c, "GET", "/v1/withdrawals/{withdrawal_id}", schemas.GetWithdrawal{WithdrawalID: id})
+}
+
+// DepositAddress says where deposits come in.
+func (c *Client) DepositAddress(ctx context.Context) (schemas.DepositAddress, error) {
+	return do[schemas.DepositAddress](ctx, c, "GET", "/v1/deposits/address", schemas.MinSeqOnly{})
+}
+
 const routeDeadman = "/v1/portfolio/deadman"
 
 // ArmDeadman cancels everything unless it is armed again within the time, which is
@@ -31,7 +52,7 @@ func (c *Client) Fills(ctx context.Context, q schemas.ListFills) (schemas.FillLi
 
 // Balance is own cash in pips, free and reserved.
 func (c *Client) Balance(ctx context.Context) (schemas.Balance, error) {
-	return do[schemas.Balance](ctx, c, "GET", "/v1/portfolio/balance", schemas.Now{})
+	return do[schemas.Balance](ctx, c, "GET", "/v1/portfolio/balance", schemas.MinSeqOnly{})
 }
 
 // Positions is a page of what is held in rounds not yet resolved.

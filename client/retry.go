@@ -10,27 +10,27 @@ import (
 	"duplex/schemas"
 )
 
-// The wait before a request goes again: doubled each time, and anything from half of
-// that to all of it, so that many clients do not come back at once.
+// The wait before a repeat doubles each time. Its random half keeps many clients from
+// repeating at the same moment.
 const (
-	waitFirst = 50 * time.Millisecond
-	waitMost  = 2 * time.Second
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 2 * time.Second
 )
 
-// retry sends r until it is answered, or may not go again. An error after which it
-// may have been done is kept: that a later try was refused at the door says nothing
-// of the first.
+// retry sends r until it gets a final response or may not be repeated. It keeps the first
+// error after which r may have been executed, because a later rejection by the gate says
+// nothing about the earlier attempt.
 func (c *Client) retry(ctx context.Context, r *request) (answer []byte, repeated bool, err error) {
 	var unknown error
 	for n := 1; ; {
-		answer, err = c.once(ctx, r)
-		if err == nil || decided(err, unknown != nil) {
+		answer, err = c.attempt(ctx, r)
+		if err == nil || isFinal(err, unknown != nil) {
 			return answer, unknown != nil, err
 		}
 		if MayBeDone(err) && unknown == nil {
 			unknown = err
 		}
-		wait, counts, again := c.again(r, err, n)
+		wait, counts, again := c.retryAfter(r, err, n)
 		if !again || !sleep(ctx, wait) {
 			return nil, unknown != nil, cmp.Or(unknown, err)
 		}
@@ -40,48 +40,50 @@ func (c *Client) retry(ctx context.Context, r *request) (answer []byte, repeated
 	}
 }
 
-func (c *Client) once(ctx context.Context, r *request) ([]byte, error) {
+func (c *Client) attempt(ctx context.Context, r *request) ([]byte, error) {
 	status, header, answer, err := c.Call(ctx, r.method, r.target, r.body)
 	if err != nil {
 		return nil, err
 	}
 	if status >= 300 {
-		return nil, failure(status, header, answer)
+		return nil, responseError(status, header, answer)
 	}
 	return answer, nil
 }
 
-// decided tells an answer that another try would not change. Behind a try of unknown
-// outcome only the core can say, since it alone knows what the first one did.
-func decided(err error, behind bool) bool {
+// isFinal reports whether another attempt cannot change the response. After an attempt of
+// unknown outcome only an error of the core is final, because only the core knows what
+// that attempt did.
+func isFinal(err error, afterUnknown bool) bool {
 	var e *Error
-	return errors.As(err, &e) && e.Retry() == schemas.Never && (!behind || e.Origin == schemas.OriginCore)
+	return errors.As(err, &e) && e.Retry() == schemas.Never && (!afterUnknown || e.Origin == schemas.OriginCore)
 }
 
-// again decides what the n-th failure of a request means. Waiting for tokens does not
-// count: the venue says how long, and the context bounds it.
-func (c *Client) again(r *request, err error, n int) (wait time.Duration, counts, again bool) {
+// retryAfter decides whether and when to repeat a request after its n-th failure. A wait
+// for tokens does not count as an attempt: the venue names the time, and the context
+// bounds it.
+func (c *Client) retryAfter(r *request, err error, n int) (wait time.Duration, counts, again bool) {
 	var e *Error
 	if errors.As(err, &e) && e.Code == "rate_limited" {
-		return max(e.RetryAfter(), time.Millisecond), false, c.patient
+		return max(e.RetryAfter(), time.Millisecond), false, c.waitForTokens
 	}
-	var never unsent
+	var never notSent
 	switch {
-	case n >= c.tries, errors.As(err, &never), decided(err, false):
+	case n >= c.maxAttempts, errors.As(err, &never), isFinal(err, false):
 		return 0, true, false
 	case MayBeDone(err):
-		return backoff(n), true, r.reads() || r.places() && c.placeAgain
-	default: // shed, draining, not even connected: surely not done
+		return backoff(n), true, r.isRead() || r.isPlacement() && c.repeatPlacements
+	default: // shed, draining, or not connected: not executed
 		return backoff(n), true, true
 	}
 }
 
 func backoff(n int) time.Duration {
-	most := min(waitFirst<<(min(n, 10)-1), waitMost)
+	most := min(minBackoff<<(min(n, 10)-1), maxBackoff)
 	return most/2 + rand.N(most/2+1)
 }
 
-// sleep waits; false when ctx ends before.
+// sleep waits for d. It reports false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -6,7 +6,7 @@ import (
 	"duplex/schemas"
 )
 
-// Account is the caller's account as the stream keeps it.
+// Account is the state of the caller's account, kept up to date by a Stream.
 type Account struct {
 	Seq       schemas.U64 // of the last event
 	Cash      schemas.U64
@@ -16,33 +16,34 @@ type Account struct {
 	Deadman   schemas.Deadman
 }
 
-// Account gives a copy; false before the first snapshot. Between connections it is
-// what the last one told.
+// Account returns a copy of the account. It reports false before the first snapshot.
+// Between connections it returns the last known state.
 func (s *Stream) Account() (Account, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.account
 	a.Positions, a.Orders = maps.Clone(a.Positions), maps.Clone(a.Orders)
-	return a, s.mark.any
+	return a, s.resume.known
 }
 
-// mark is how far the account's events were seen: all of those up to whole, and the
-// first `part` of those of at. A command causes several, and a connection may break
-// between them; since_seq can name but whole commands.
-type mark struct {
-	any       bool
-	whole, at schemas.U64
-	part      int
+// resumePoint is the position in the account's events. One command can cause several
+// events, and a connection may break between them, but since_seq names whole commands. So
+// a resumed connection starts after complete and skips seenOfLast events.
+type resumePoint struct {
+	known      bool
+	complete   schemas.U64 // all events up to this seq were seen
+	at         schemas.U64 // seq of the last event seen
+	seenOfLast int         // events of at that were seen
 }
 
-func (k *mark) seen(seq schemas.U64) {
+func (k *resumePoint) advance(seq schemas.U64) {
 	if seq != k.at {
-		k.whole, k.at, k.part = k.at, seq, 0
+		k.complete, k.at, k.seenOfLast = k.at, seq, 0
 	}
-	k.part++
+	k.seenOfLast++
 }
 
-func (l *link) userSnapshot(m *received) error {
+func (l *streamConn) applyUserSnapshot(m *serverMessage) error {
 	var p schemas.WSUserSnapshot
 	if err := decode(m.Msg, &p); err != nil {
 		return err
@@ -54,55 +55,55 @@ func (l *link) userSnapshot(m *received) error {
 	for i := range p.Orders {
 		a.order(&p.Orders[i])
 	}
-	l.account, l.skip = a, 0
-	l.mark = mark{any: true, whole: p.AsOfSeq, at: p.AsOfSeq}
+	l.account, l.skipEvents = a, 0
+	l.resume = resumePoint{known: true, complete: p.AsOfSeq, at: p.AsOfSeq}
 	l.last[chain{sid: m.Sid}] = m.Seq
 	return nil
 }
 
-// userEvent folds an event in; false when an earlier connection brought it.
-func (l *link) userEvent(m *received) (fresh bool, err error) {
+// applyUserEvent applies an event. It reports false if an earlier connection delivered it.
+func (l *streamConn) applyUserEvent(m *serverMessage) (fresh bool, err error) {
 	at := chain{sid: m.Sid}
 	if l.last[at] != m.PrevSeq {
 		return false, errGap
 	}
 	l.last[at] = m.Seq
-	if l.skip > 0 && m.Seq == l.mark.at {
-		l.skip--
+	if l.skipEvents > 0 && m.Seq == l.resume.at {
+		l.skipEvents--
 		return false, nil
 	}
-	l.skip = 0
-	if err := l.account.take(m.Msg); err != nil {
+	l.skipEvents = 0
+	if err := l.account.apply(m.Msg); err != nil {
 		return false, err
 	}
 	l.account.Seq = m.Seq
-	l.mark.seen(m.Seq)
+	l.resume.advance(m.Seq)
 	return true, nil
 }
 
-func (a *Account) take(raw []byte) error {
+func (a *Account) apply(raw []byte) error {
 	var head schemas.EventHead
 	if err := decode(raw, &head); err != nil {
 		return err
 	}
 	switch head.Event {
 	case "order":
-		return with(raw, func(e *schemas.OrderEvent) { a.order(&e.Order) })
+		return decodeThen(raw, func(e *schemas.OrderEvent) { a.order(&e.Order) })
 	case "balance":
-		return with(raw, func(e *schemas.BalanceEvent) { a.Cash, a.Reserved = e.Cash, e.Reserved })
+		return decodeThen(raw, func(e *schemas.BalanceEvent) { a.Cash, a.Reserved = e.Cash, e.Reserved })
 	case "position":
-		return with(raw, func(e *schemas.PositionEvent) { a.position(&e.Position) })
+		return decodeThen(raw, func(e *schemas.PositionEvent) { a.position(&e.Position) })
 	case "deadman":
-		return with(raw, func(e *schemas.DeadmanEvent) {
+		return decodeThen(raw, func(e *schemas.DeadmanEvent) {
 			a.Deadman = schemas.Deadman{Armed: e.Armed, TimeoutMs: e.TimeoutMs, DeadlineTs: e.DeadlineTs}
 		})
 	default:
-		return nil // the others change nothing that is kept
+		return nil // the other events do not change the Account
 	}
 }
 
-// with decodes an event whole before anything is done with it.
-func with[E any](raw []byte, do func(*E)) error {
+// decodeThen decodes an event and calls do with it.
+func decodeThen[E any](raw []byte, do func(*E)) error {
 	e := new(E)
 	if err := decode(raw, e); err != nil {
 		return err
@@ -113,7 +114,7 @@ func with[E any](raw []byte, do func(*E)) error {
 
 func (a *Account) order(o *schemas.Order) {
 	switch {
-	case o.OrderID == nil: // refused: it never rested
+	case o.OrderID == nil: // a rejected order never rested
 	case o.Status == "resting" || o.Status == "partially_filled":
 		a.Orders[*o.OrderID] = *o
 	default:

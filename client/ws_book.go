@@ -7,20 +7,20 @@ import (
 	"duplex/schemas"
 )
 
-// keptBook is a book as of a seq; whole unless a frame of it is missing.
-type keptBook struct {
+// localBook is a book as of a seq. It is complete unless a message is missing.
+type localBook struct {
 	schemas.WSBook
-	seq   schemas.U64
-	whole bool
+	seq      schemas.U64
+	complete bool
 }
 
-// Book gives a market's book and the seq it is as of; false while it is not known
-// for sure: before the first snapshot, between connections, behind a gap.
+// Book returns a copy of a market's book and its seq. It reports false while the book is
+// unknown: before the first snapshot, between connections, and after a gap.
 func (s *Stream) Book(market uint32) (book schemas.WSBook, seq schemas.U64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.books[market]
-	if b == nil || !b.whole {
+	if b == nil || !b.complete {
 		return book, 0, false
 	}
 	book = b.WSBook
@@ -28,26 +28,26 @@ func (s *Stream) Book(market uint32) (book schemas.WSBook, seq schemas.U64, ok b
 	return book, b.seq, true
 }
 
-func (l *link) snapshot(m *received) error {
-	b := &keptBook{seq: m.Seq, whole: true}
+func (l *streamConn) applySnapshot(m *serverMessage) error {
+	b := &localBook{seq: m.Seq, complete: true}
 	if err := decode(m.Msg, &b.WSBook); err != nil {
 		return err
 	}
 	l.books[b.MarketID] = b
 	l.last[chain{m.Sid, b.MarketID}] = m.Seq
-	delete(l.asked, b.MarketID)
+	delete(l.snapshotRequested, b.MarketID)
 	return nil
 }
 
-// delta folds a change in. It gives the market whose snapshot has to be asked for,
-// 0 if none.
-func (l *link) delta(m *received) (gap uint32, err error) {
+// applyDelta applies a change. After a gap it returns the market whose snapshot to
+// request, else 0.
+func (l *streamConn) applyDelta(m *serverMessage) (gap uint32, err error) {
 	var d schemas.WSBookDelta
 	if err := decode(m.Msg, &d); err != nil {
 		return 0, err
 	}
 	at, b := chain{m.Sid, d.MarketID}, l.books[d.MarketID]
-	follows := b != nil && b.whole && b.Generation == d.Generation && l.last[at] == m.PrevSeq
+	follows := b != nil && b.complete && b.Generation == d.Generation && l.last[at] == m.PrevSeq
 	l.last[at] = m.Seq
 	switch {
 	case follows:
@@ -55,15 +55,15 @@ func (l *link) delta(m *received) (gap uint32, err error) {
 		b.seq = m.Seq
 		return 0, nil
 	case b != nil:
-		b.whole = false
+		b.complete = false
 	}
-	if l.asked[d.MarketID] {
-		return 0, nil // its snapshot is on the way
+	if l.snapshotRequested[d.MarketID] {
+		return 0, nil // its snapshot is already requested
 	}
 	return d.MarketID, nil
 }
 
-func (b *keptBook) change(changes []schemas.WSChange) {
+func (b *localBook) change(changes []schemas.WSChange) {
 	for _, c := range changes {
 		side := &b.Yes
 		if c.Outcome == "no" {
@@ -73,7 +73,7 @@ func (b *keptBook) change(changes []schemas.WSChange) {
 	}
 }
 
-// withLevel sets one level of a side, which is sorted from the best, highest, on.
+// withLevel sets one level of a side, which is sorted from the highest price down.
 func withLevel(side []schemas.Level, tick, qty int64) []schemas.Level {
 	i, there := slices.BinarySearchFunc(side, tick, func(l schemas.Level, t int64) int { return cmp.Compare(t, l[0]) })
 	switch {

@@ -17,53 +17,53 @@ import (
 	"duplex/schemas"
 )
 
-// desk is a venue that says what a test has it say: a script for each connection.
-type desk struct {
+// scriptedServer is a venue with a script for each connection.
+type scriptedServer struct {
 	t       *testing.T
 	mu      sync.Mutex
-	scripts []func(*seat)
-	free    chan struct{} // closed when the last connections may go
+	scripts []func(*scriptedConn)
+	free    chan struct{} // closed to end connections without a script
 	open    sync.WaitGroup
 }
 
-// seat is the venue's end of a connection.
-type seat struct {
+// scriptedConn is the venue's end of a connection.
+type scriptedConn struct {
 	t  *testing.T
 	ws *websocket.Conn
 }
 
-// streamOf follows a scripted venue. Who comes when no script is left is kept.
-func streamOf(t *testing.T, channels []string, scripts ...func(*seat)) *follower {
-	d := &desk{t: t, scripts: scripts, free: make(chan struct{})}
+// streamOf follows a scripted venue. Connections after the last script stay open.
+func streamOf(t *testing.T, channels []string, scripts ...func(*scriptedConn)) *streamRecorder {
+	d := &scriptedServer{t: t, scripts: scripts, free: make(chan struct{})}
 	s := httptest.NewServer(d)
 	f := follow(t, New(s.URL, "k", make([]byte, schemas.SecretLen)), quick, channels...)
 	t.Cleanup(func() { f.stop(); close(d.free); s.Close(); d.open.Wait() })
 	return f
 }
 
-func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *scriptedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.open.Add(1)
 	defer d.open.Done()
 	d.mu.Lock()
-	play := func(*seat) { <-d.free }
+	play := func(*scriptedConn) { <-d.free }
 	if len(d.scripts) > 0 {
 		play, d.scripts = d.scripts[0], d.scripts[1:]
 	}
 	d.mu.Unlock()
 	if !schemas.Verify(make([]byte, schemas.SecretLen), r.Header.Get(schemas.HeaderTimestamp), "GET", r.RequestURI, nil, r.Header.Get(schemas.HeaderSignature)) {
-		d.t.Error("the signature does not hold")
+		d.t.Error("wrong signature")
 	}
 	ws, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		d.t.Error(err)
 		return
 	}
-	defer ws.CloseNow() //nolint:errcheck // it may be closed
-	play(&seat{d.t, ws})
+	defer ws.CloseNow() //nolint:errcheck // it may be closed already
+	play(&scriptedConn{d.t, ws})
 }
 
-// hears wants this command next.
-func (s *seat) hears(want string) {
+// expect requires that the next command is want.
+func (s *scriptedConn) expect(want string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if _, raw, err := s.ws.Read(ctx); err != nil || string(raw) != want {
@@ -71,14 +71,14 @@ func (s *seat) hears(want string) {
 	}
 }
 
-// idles waits for the peer to go, and wants no more commands.
-func (s *seat) idles() {
+// expectIdle waits until the peer disconnects, and requires that it sends no command.
+func (s *scriptedConn) expectIdle() {
 	if _, raw, err := s.ws.Read(context.Background()); err == nil {
-		s.t.Errorf("%s, but nothing was due", raw)
+		s.t.Errorf("unexpected command %s", raw)
 	}
 }
 
-func (s *seat) says(lines ...string) {
+func (s *scriptedConn) send(lines ...string) {
 	for _, l := range lines {
 		if err := s.ws.Write(context.Background(), websocket.MessageText, []byte(l)); err != nil {
 			s.t.Error(err)
@@ -86,8 +86,8 @@ func (s *seat) says(lines ...string) {
 	}
 }
 
-// closes ends the connection; the peer has read all before it answers.
-func (s *seat) closes(code websocket.StatusCode) { _ = s.ws.Close(code, "") }
+// closes closes the connection after the peer has read everything.
+func (s *scriptedConn) closes(code websocket.StatusCode) { _ = s.ws.Close(code, "") }
 
 const (
 	subscribeBook = `{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta"],"market_ids":[1]}}`
@@ -121,8 +121,8 @@ const (
 	userIsResumed = `{"id":1,"type":"subscribed","msg":{"channel":"user","sid":1,"resumed":true}}`
 )
 
-// bookIsNow waits for a book as of a seq.
-func (f *follower) bookIsNow(seq schemas.U64, want string) {
+// bookIsNow waits until the book is as of seq and compares it.
+func (f *streamRecorder) bookIsNow(seq schemas.U64, want string) {
 	f.t.Helper()
 	f.until("the book", func() bool { _, at, ok := f.Book(1); return ok && at == seq })
 	if b, _, _ := f.Book(1); fmt.Sprint(b.Generation, b.Yes) != want {
@@ -130,17 +130,17 @@ func (f *follower) bookIsNow(seq schemas.U64, want string) {
 	}
 }
 
-// TestGapInABook: one snapshot is asked for, also when it is rate limited; what
-// comes before it is not folded in.
+// TestGapInABook tests that a gap requests one snapshot, also when the request is rate
+// limited, and that deltas before the snapshot are not applied.
 func TestGapInABook(t *testing.T) {
-	f := streamOf(t, []string{"orderbook_delta"}, func(s *seat) {
-		s.hears(subscribeBook)
-		s.says(bookIs, bookAt(10, 0, 1, "[[4700,1]]"), deltaAt(11, 10, 1, 4600, 5), deltaAt(13, 12, 1, 4500, 7), deltaAt(14, 13, 1, 4400, 8))
-		s.hears(`{"id":2,` + getSnapshot)
-		s.says(`{"id":2,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"1"}}`)
-		s.hears(`{"id":2,` + getSnapshot)
-		s.says(`{"id":2,"type":"ok","msg":{"sid":1,"market_ids":[1]}}`, bookAt(14, 14, 1, "[[4700,1],[4500,7]]"), deltaAt(15, 14, 1, 4500, 0))
-		s.idles()
+	f := streamOf(t, []string{"orderbook_delta"}, func(s *scriptedConn) {
+		s.expect(subscribeBook)
+		s.send(bookIs, bookAt(10, 0, 1, "[[4700,1]]"), deltaAt(11, 10, 1, 4600, 5), deltaAt(13, 12, 1, 4500, 7), deltaAt(14, 13, 1, 4400, 8))
+		s.expect(`{"id":2,` + getSnapshot)
+		s.send(`{"id":2,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"1"}}`)
+		s.expect(`{"id":2,` + getSnapshot)
+		s.send(`{"id":2,"type":"ok","msg":{"sid":1,"market_ids":[1]}}`, bookAt(14, 14, 1, "[[4700,1],[4500,7]]"), deltaAt(15, 14, 1, 4500, 0))
+		s.expectIdle()
 	})
 	f.bookIsNow(15, "1 [[4700 1]]")
 	f.stop()
@@ -149,41 +149,42 @@ func TestGapInABook(t *testing.T) {
 	}
 }
 
-// TestNewGeneration: a snapshot begins it; a delta of one that had none is a gap.
+// TestNewGeneration tests that a snapshot begins a generation, and that a delta of a
+// generation without a snapshot is a gap.
 func TestNewGeneration(t *testing.T) {
-	f := streamOf(t, []string{"orderbook_delta"}, func(s *seat) {
-		s.hears(subscribeBook)
-		s.says(bookIs, bookAt(10, 0, 1, "[[4700,1]]"), bookAt(20, 10, 2, "[]"), deltaAt(21, 20, 2, 5000, 3), deltaAt(31, 21, 3, 4000, 1))
-		s.hears(`{"id":2,` + getSnapshot)
-		s.says(bookAt(31, 31, 3, "[[4000,1]]"), deltaAt(32, 31, 3, 3900, 2))
-		s.idles()
+	f := streamOf(t, []string{"orderbook_delta"}, func(s *scriptedConn) {
+		s.expect(subscribeBook)
+		s.send(bookIs, bookAt(10, 0, 1, "[[4700,1]]"), bookAt(20, 10, 2, "[]"), deltaAt(21, 20, 2, 5000, 3), deltaAt(31, 21, 3, 4000, 1))
+		s.expect(`{"id":2,` + getSnapshot)
+		s.send(bookAt(31, 31, 3, "[[4000,1]]"), deltaAt(32, 31, 3, 3900, 2))
+		s.expectIdle()
 	})
 	f.bookIsNow(32, "3 [[4000 1] [3900 2]]")
-	if n := len(f.said("orderbook_delta")); n != 3 {
-		t.Errorf("%d deltas were handed on", n)
+	if n := len(f.messages("orderbook_delta")); n != 3 {
+		t.Errorf("%d deltas were delivered", n)
 	}
 	f.stop()
 	_ = f.ended()
 }
 
-// TestResumeWithinACommand: a connection that breaks between the events of one
-// command resumes before it, and what was seen of it does not come again.
+// TestResumeWithinACommand tests that a connection that breaks between the events of one
+// command resumes before that command without repeating its events.
 func TestResumeWithinACommand(t *testing.T) {
 	f := streamOf(t, []string{"user"},
-		func(s *seat) {
-			s.hears(subscribeUser)
-			s.says(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(7, 6, 102), balanceAt(7, 7, 103))
+		func(s *scriptedConn) {
+			s.expect(subscribeUser)
+			s.send(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(7, 6, 102), balanceAt(7, 7, 103))
 			s.closes(4408)
 		},
-		func(s *seat) { // breaks while it replays
-			s.hears(userSince("6"))
-			s.says(userIsResumed, balanceAt(7, 0, 102))
+		func(s *scriptedConn) { // breaks while it replays
+			s.expect(userSince("6"))
+			s.send(userIsResumed, balanceAt(7, 0, 102))
 			s.closes(1012)
 		},
-		func(s *seat) {
-			s.hears(userSince("6"))
-			s.says(userIsResumed, balanceAt(7, 0, 102), balanceAt(7, 7, 103), balanceAt(7, 7, 104), balanceAt(8, 7, 105))
-			s.idles()
+		func(s *scriptedConn) {
+			s.expect(userSince("6"))
+			s.send(userIsResumed, balanceAt(7, 0, 102), balanceAt(7, 7, 103), balanceAt(7, 7, 104), balanceAt(8, 7, 105))
+			s.expectIdle()
 		})
 	f.until("the last", func() bool { a, _ := f.Account(); return a.Cash == 105 })
 	f.stop()
@@ -191,10 +192,10 @@ func TestResumeWithinACommand(t *testing.T) {
 	f.wants(101, 102, 103, 104, 105)
 }
 
-// wants holds the balances that were handed on against these.
-func (f *follower) wants(cash ...int) {
+// wants compares the balances that were delivered.
+func (f *streamRecorder) wants(cash ...int) {
 	f.t.Helper()
-	got := f.said("user")
+	got := f.messages("user")
 	if len(got) != len(cash) {
 		f.t.Fatalf("%d events: %s", len(got), got)
 	}
@@ -205,19 +206,19 @@ func (f *follower) wants(cash ...int) {
 	}
 }
 
-// TestGapInTheAccount: an event that is missing ends the connection, and the next
-// one brings it.
+// TestGapInTheAccount tests that a missing event ends the connection, and that the next
+// connection delivers it.
 func TestGapInTheAccount(t *testing.T) {
 	f := streamOf(t, []string{"user"},
-		func(s *seat) {
-			s.hears(subscribeUser)
-			s.says(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(9, 8, 103))
-			s.idles()
+		func(s *scriptedConn) {
+			s.expect(subscribeUser)
+			s.send(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(9, 8, 103))
+			s.expectIdle()
 		},
-		func(s *seat) {
-			s.hears(userSince("5")) // of 6, all may not have come
-			s.says(userIsResumed, balanceAt(6, 0, 101), balanceAt(8, 6, 102), balanceAt(9, 8, 103))
-			s.idles()
+		func(s *scriptedConn) {
+			s.expect(userSince("5")) // events of 6 may be missing
+			s.send(userIsResumed, balanceAt(6, 0, 101), balanceAt(8, 6, 102), balanceAt(9, 8, 103))
+			s.expectIdle()
 		})
 	f.until("the last", func() bool { a, _ := f.Account(); return a.Cash == 103 })
 	f.stop()
@@ -225,24 +226,24 @@ func TestGapInTheAccount(t *testing.T) {
 	f.wants(101, 102, 103)
 }
 
-// TestNotResumed: where the venue kept too few events, its snapshot is the account,
-// and the next break resumes from there.
+// TestNotResumed tests that a snapshot replaces the account if the venue cannot resume,
+// and that the next connection resumes from the snapshot.
 func TestNotResumed(t *testing.T) {
 	f := streamOf(t, []string{"user"},
-		func(s *seat) {
-			s.hears(subscribeUser)
-			s.says(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(7, 6, 102))
+		func(s *scriptedConn) {
+			s.expect(subscribeUser)
+			s.send(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(7, 6, 102))
 			s.closes(1012)
 		},
-		func(s *seat) {
-			s.hears(userSince("6"))
-			s.says(userIs, accountAt(9000, 0, 500))
+		func(s *scriptedConn) {
+			s.expect(userSince("6"))
+			s.send(userIs, accountAt(9000, 0, 500))
 			s.closes(1012)
 		},
-		func(s *seat) {
-			s.hears(userSince("9000"))
-			s.says(userIsResumed, balanceAt(9001, 0, 501))
-			s.idles()
+		func(s *scriptedConn) {
+			s.expect(userSince("9000"))
+			s.send(userIsResumed, balanceAt(9001, 0, 501))
+			s.expectIdle()
 		})
 	f.until("the last", func() bool { a, _ := f.Account(); return a.Cash == 501 })
 	if a, _ := f.Account(); a.Seq != 9001 {
@@ -251,35 +252,35 @@ func TestNotResumed(t *testing.T) {
 	f.stop()
 	_ = f.ended()
 	f.wants(101, 102, 501)
-	if n := len(f.said("user_snapshot")); n != 2 {
+	if n := len(f.messages("user_snapshot")); n != 2 {
 		t.Errorf("%d snapshots", n)
 	}
 }
 
-// TestSubscribeIsLimited: it goes again on the same connection. Messages of a kind
-// that is not known are passed over.
+// TestSubscribeIsLimited tests that a rate-limited subscribe is repeated on the same
+// connection, and that unknown messages are ignored.
 func TestSubscribeIsLimited(t *testing.T) {
-	f := streamOf(t, []string{"orderbook_delta"}, func(s *seat) {
-		s.hears(subscribeBook)
-		s.says(`{"id":1,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"1"}}`)
-		s.hears(subscribeBook)
-		s.says(bookIs, `{"type":"weather","sid":9,"msg":{"sun":true}}`, bookAt(10, 0, 1, "[]"))
-		s.idles()
+	f := streamOf(t, []string{"orderbook_delta"}, func(s *scriptedConn) {
+		s.expect(subscribeBook)
+		s.send(`{"id":1,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"1"}}`)
+		s.expect(subscribeBook)
+		s.send(bookIs, `{"type":"weather","sid":9,"msg":{"sun":true}}`, bookAt(10, 0, 1, "[]"))
+		s.expectIdle()
 	})
 	f.bookIsNow(10, "1 []")
-	if n := f.Breaks(); n != 0 {
+	if n := f.Disconnects(); n != 0 {
 		t.Errorf("%d breaks", n)
 	}
 	f.stop()
 	_ = f.ended()
 }
 
-// TestLimitedAtTheEnd: a command that waits for tokens does not outlive the stream.
+// TestLimitedAtTheEnd tests that a command that waits for tokens ends with the stream.
 func TestLimitedAtTheEnd(t *testing.T) {
-	f := streamOf(t, []string{"orderbook_delta"}, func(s *seat) {
-		s.hears(subscribeBook)
-		s.says(`{"id":1,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"3600000"}}`, bookAt(10, 0, 1, "[]"))
-		s.idles()
+	f := streamOf(t, []string{"orderbook_delta"}, func(s *scriptedConn) {
+		s.expect(subscribeBook)
+		s.send(`{"id":1,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"3600000"}}`, bookAt(10, 0, 1, "[]"))
+		s.expectIdle()
 	})
 	f.bookIsNow(10, "1 []")
 	f.stop()
@@ -288,23 +289,23 @@ func TestLimitedAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestFinal: after these it does not come back.
+// TestFinal tests the errors after which a stream does not reconnect.
 func TestFinal(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		play func(*seat)
+		play func(*scriptedConn)
 		ok   func(error) bool
 	}{
-		{"revoked", func(s *seat) { s.closes(4401) }, func(err error) bool { return websocket.CloseStatus(err) == 4401 }},
-		{"refused", func(s *seat) {
-			s.says(`{"id":1,"type":"error","msg":{"code":7,"name":"unknown_market"}}`)
-			s.idles()
-		}, func(err error) bool { var r *Refused; return errors.As(err, &r) && r.Code == 7 }},
-		{"not JSON", func(s *seat) { s.says(`{"type":`); s.idles() }, func(err error) bool { var u *unreadable; return errors.As(err, &u) }},
-		{"of another shape", func(s *seat) { s.says(`{"type":"user_snapshot","msg":{"cash":true}}`); s.idles() }, func(err error) bool { var u *unreadable; return errors.As(err, &u) }},
+		{"revoked", func(s *scriptedConn) { s.closes(4401) }, func(err error) bool { return websocket.CloseStatus(err) == 4401 }},
+		{"rejected command", func(s *scriptedConn) {
+			s.send(`{"id":1,"type":"error","msg":{"code":7,"name":"unknown_market"}}`)
+			s.expectIdle()
+		}, func(err error) bool { var r *CommandError; return errors.As(err, &r) && r.Code == 7 }},
+		{"not JSON", func(s *scriptedConn) { s.send(`{"type":`); s.expectIdle() }, func(err error) bool { var u *decodeError; return errors.As(err, &u) }},
+		{"of another shape", func(s *scriptedConn) { s.send(`{"type":"user_snapshot","msg":{"cash":true}}`); s.expectIdle() }, func(err error) bool { var u *decodeError; return errors.As(err, &u) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := streamOf(t, []string{"orderbook_delta"}, func(s *seat) { s.hears(subscribeBook); c.play(s) })
+			f := streamOf(t, []string{"orderbook_delta"}, func(s *scriptedConn) { s.expect(subscribeBook); c.play(s) })
 			if err := f.ended(); !c.ok(err) {
 				t.Errorf("ended with %v", err)
 			}
@@ -312,13 +313,13 @@ func TestFinal(t *testing.T) {
 	}
 }
 
-// TestHandshakeRefused: what may pass is tried again, at the venue's pace; what may
-// not ends it.
+// TestHandshakeRefused tests that temporary errors of the handshake are retried and that
+// a permanent one ends the stream.
 func TestHandshakeRefused(t *testing.T) {
 	s := &script{t: t, answers: []string{"too_many_connections", "rate_limited", "draining", "lost", "missing_scope"}}
 	srv := httptest.NewServer(s)
 	t.Cleanup(srv.Close)
-	fresh := HTTP(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}) // or a lost answer is asked for again below
+	fresh := WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}) // net/http would repeat a request on a reused connection
 	f := follow(t, New(srv.URL, "k", make([]byte, schemas.SecretLen), fresh), quick, "trades")
 	err := f.ended()
 	var e *Error
@@ -329,20 +330,20 @@ func TestHandshakeRefused(t *testing.T) {
 	if want := slices.Repeat([]string{"GET " + streamPath}, 5); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
-	if len(f.broke) != 4 || f.Breaks() != 0 {
-		t.Errorf("%d tries failed, %d connections broke", len(f.broke), f.Breaks())
+	if len(f.disconnects) != 4 || f.Disconnects() != 0 {
+		t.Errorf("%d attempts failed, %d connections ended", len(f.disconnects), f.Disconnects())
 	}
 }
 
-// TestSilence: a connection that says nothing, not even a ping, is one that broke.
+// TestSilence tests that a connection without messages and pings ends.
 func TestSilence(t *testing.T) {
-	d := &desk{t: t, free: make(chan struct{})}
+	d := &scriptedServer{t: t, free: make(chan struct{})}
 	srv := httptest.NewServer(d)
 	w := quick
 	w.silence = 5 * time.Millisecond
 	f := follow(t, New(srv.URL, "k", make([]byte, schemas.SecretLen)), w, "trades")
 	t.Cleanup(func() { f.stop(); close(d.free); srv.Close(); d.open.Wait() })
-	f.until("it broke", func() bool { return f.Breaks() > 2 })
+	f.until("it broke", func() bool { return f.Disconnects() > 2 })
 	f.stop()
 	if err := f.ended(); !errors.Is(err, context.Canceled) {
 		t.Error(err)

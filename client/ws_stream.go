@@ -12,101 +12,103 @@ import (
 	"duplex/schemas"
 )
 
-// StreamOptions choose what a Stream reads. The functions are called from Run's
-// goroutine, and hold up the stream as long as they take.
+// StreamOptions configures a Stream. Run calls the functions on its own goroutine and
+// waits for them.
 type StreamOptions struct {
-	Channels  []string          // of schemas.WSChannels
-	MarketIDs []uint32          // none: all, also those that open later
-	On        func(StreamEvent) // each message in order, once it is folded in
-	Broke     func(error)       // why a connection ended or was not to be had; another is tried
+	Channels     []string          // of schemas.WSChannels
+	MarketIDs    []uint32          // none: all, including those that open later
+	OnEvent      func(StreamEvent) // called for each message in order, after it was applied
+	OnDisconnect func(error)       // called when a connection ends or fails, before the next attempt
 }
 
-// StreamEvent is one message of the stream, as the venue wrote it.
+// StreamEvent is one message of the stream, as the venue sent it.
 type StreamEvent struct {
 	Type string // orderbook_snapshot, orderbook_delta, trade, oracle, round, user_snapshot, user
 	Seq  schemas.U64
 	Msg  []byte // the msg member
-	Raw  []byte // all of it
+	Raw  []byte // the whole message
 }
 
-// Stream reads the event lane and keeps books and the account, over connections that
-// break: it comes back with jitter, resumes the account where it was, and asks for a
-// snapshot where a book has a gap (contract ws). Each event of the account comes
-// once. After a user_snapshot that is not the first, some are missing: the venue
-// kept too few. Its methods may be called while Run runs.
+// Stream follows the event lane and maintains books and the account across connections.
+// It reconnects with jitter, resumes the account at its last event, and requests a
+// snapshot when a book has a gap (docs/rules/events.md#resume). It delivers each event of
+// the account once. A second user_snapshot means that the venue no longer had all events,
+// and that some are missing. Its methods may be called while Run runs.
 //
 //	s := c.Stream(client.StreamOptions{Channels: []string{"orderbook_delta", "user"}})
 //	go s.Run(ctx)
 type Stream struct {
 	client *Client
 	opt    StreamOptions
-	waits  waits
+	timing streamTiming
 
-	mu      sync.Mutex // Run's goroutine alone writes what follows
-	books   map[uint32]*keptBook
-	account Account
-	mark    mark
-	breaks  int
+	mu          sync.Mutex // guards the fields below, which only Run's goroutine writes
+	books       map[uint32]*localBook
+	account     Account
+	resume      resumePoint
+	disconnects int
 }
 
-// waits are the times between two tries to connect, doubled from the first to the
-// longest, and how long a connection may say nothing.
-type waits struct{ first, longest, silence time.Duration }
+// streamTiming holds the bounds of the wait between two attempts to connect, which
+// doubles, and the silence timeout of a connection.
+type streamTiming struct{ minBackoff, maxBackoff, silence time.Duration }
 
-var usualWaits = waits{first: 200 * time.Millisecond, longest: 10 * time.Second, silence: 75 * time.Second} // two pings of the venue and more
+var defaultTiming = streamTiming{minBackoff: 200 * time.Millisecond, maxBackoff: 10 * time.Second, silence: 75 * time.Second} // silence: more than two pings of the venue
 
-// Stream makes one; Run starts it.
+// Stream returns a stream; Run starts it.
 func (c *Client) Stream(o StreamOptions) *Stream {
-	return &Stream{client: c, opt: o, waits: usualWaits, books: map[uint32]*keptBook{}}
+	return &Stream{client: c, opt: o, timing: defaultTiming, books: map[uint32]*localBook{}}
 }
 
-// Breaks counts the connections that ended.
-func (s *Stream) Breaks() int {
+// Disconnects returns the number of connections that ended.
+func (s *Stream) Disconnects() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.breaks
+	return s.disconnects
 }
 
-// Run reads until ctx ends, whose error it gives, or what coming back would not mend:
-// an *Error that is never to be retried, a *Refused, a close with 4401, a message
-// that cannot be read. When it returns, nothing of it runs any more.
+// Run follows the stream until ctx ends, and then returns its error. It returns earlier
+// on an error that reconnecting does not fix: an *Error with the retry rule Never, a
+// *CommandError, a close with CloseRevoked, or a message that cannot be decoded. All its
+// goroutines have ended when it returns.
 func (s *Stream) Run(ctx context.Context) error {
-	pause := s.waits.first
+	pause := s.timing.minBackoff
 	for {
-		begun := time.Now()
-		err := s.once(ctx)
+		start := time.Now()
+		err := s.runConn(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if final(err) {
+		if isFatal(err) {
 			return err
 		}
-		if s.opt.Broke != nil {
-			s.opt.Broke(err)
+		if s.opt.OnDisconnect != nil {
+			s.opt.OnDisconnect(err)
 		}
-		if time.Since(begun) > s.waits.longest {
-			pause = s.waits.first
+		if time.Since(start) > s.timing.maxBackoff {
+			pause = s.timing.minBackoff
 		}
-		if !sleep(ctx, max(pause/2+rand.N(pause/2+1), asked(err))) {
+		if !sleep(ctx, max(pause/2+rand.N(pause/2+1), serverRetryAfter(err))) {
 			return ctx.Err()
 		}
-		pause = min(2*pause, s.waits.longest)
+		pause = min(2*pause, s.timing.maxBackoff)
 	}
 }
 
-// CloseRevoked closes the connections of a revoked key (contract ws, Holding up).
+// CloseRevoked is the close code of connections whose key was revoked
+// (docs/rules/events.md#close-codes).
 const CloseRevoked = 4401
 
-// final tells what coming back would not mend.
-func final(err error) bool {
+// isFatal reports whether reconnecting cannot fix err.
+func isFatal(err error) bool {
 	var e *Error
-	var refused *Refused
-	var foreign *unreadable
+	var refused *CommandError
+	var foreign *decodeError
 	return errors.As(err, &e) && e.Retry() == schemas.Never || errors.As(err, &refused) || errors.As(err, &foreign) || websocket.CloseStatus(err) == CloseRevoked
 }
 
-// asked is how long the venue wants to be left alone.
-func asked(err error) time.Duration {
+// serverRetryAfter returns the wait that the venue's error names, or 0.
+func serverRetryAfter(err error) time.Duration {
 	var e *Error
 	if !errors.As(err, &e) {
 		return 0
@@ -114,22 +116,22 @@ func asked(err error) time.Duration {
 	return e.RetryAfter()
 }
 
-// once reads one connection to its end.
-func (s *Stream) once(ctx context.Context) error {
+// runConn follows one connection until it ends.
+func (s *Stream) runConn(ctx context.Context) error {
 	l, err := s.connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.broke()
+	defer s.onDisconnect()
 	return l.run(ctx)
 }
 
-// broke leaves the books unknown until their snapshots are here.
-func (s *Stream) broke() {
+// onDisconnect marks all books as unknown until their next snapshots.
+func (s *Stream) onDisconnect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.breaks++
+	s.disconnects++
 	for _, b := range s.books {
-		b.whole = false
+		b.complete = false
 	}
 }

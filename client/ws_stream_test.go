@@ -29,36 +29,38 @@ import (
 	"duplex/tools"
 )
 
-// follower is a stream that runs, and all that it told.
-type follower struct {
+// streamRecorder runs a stream and records its events and errors.
+type streamRecorder struct {
 	*Stream
 	t    *testing.T
 	done chan error
 	stop context.CancelFunc
-	bell chan struct{} // rung whenever something was told
+	bell chan struct{} // signaled after each record
 
-	mu     sync.Mutex
-	events []StreamEvent
-	broke  []error
+	mu          sync.Mutex
+	events      []StreamEvent
+	disconnects []error
 }
 
-var quick = waits{first: time.Millisecond, longest: 4 * time.Millisecond, silence: time.Minute}
+var quick = streamTiming{minBackoff: time.Millisecond, maxBackoff: 4 * time.Millisecond, silence: time.Minute}
 
 // follow runs a stream until the test ends.
-func follow(t *testing.T, c *Client, w waits, channels ...string) *follower {
-	f := &follower{t: t, done: make(chan error, 1), bell: make(chan struct{}, 1)}
-	f.Stream = c.Stream(StreamOptions{Channels: channels, MarketIDs: []uint32{1}, On: f.on, Broke: f.onBroke})
-	f.waits = w
+func follow(t *testing.T, c *Client, w streamTiming, channels ...string) *streamRecorder {
+	f := &streamRecorder{t: t, done: make(chan error, 1), bell: make(chan struct{}, 1)}
+	f.Stream = c.Stream(StreamOptions{Channels: channels, MarketIDs: []uint32{1}, OnEvent: f.on, OnDisconnect: f.onDisconnected})
+	f.timing = w
 	ctx, cancel := context.WithCancel(t.Context())
 	f.stop = cancel
 	go func() { f.done <- f.Run(ctx) }()
 	return f
 }
 
-func (f *follower) on(e StreamEvent) { f.note(func() { f.events = append(f.events, e) }) }
-func (f *follower) onBroke(e error)  { f.note(func() { f.broke = append(f.broke, e) }) }
+func (f *streamRecorder) on(e StreamEvent) { f.note(func() { f.events = append(f.events, e) }) }
+func (f *streamRecorder) onDisconnected(e error) {
+	f.note(func() { f.disconnects = append(f.disconnects, e) })
+}
 
-func (f *follower) note(what func()) {
+func (f *streamRecorder) note(what func()) {
 	f.mu.Lock()
 	what()
 	f.mu.Unlock()
@@ -68,22 +70,22 @@ func (f *follower) note(what func()) {
 	}
 }
 
-// until waits for what comes about with something told.
-func (f *follower) until(what string, ok func() bool) {
+// until waits until ok returns true. It checks after each record.
+func (f *streamRecorder) until(what string, ok func() bool) {
 	f.t.Helper()
 	for end := time.After(20 * time.Second); !ok(); {
 		select {
 		case <-f.bell:
 		case err := <-f.done:
-			f.t.Fatalf("%s: it ended: %v", what, err)
+			f.t.Fatalf("%s: the stream ended: %v", what, err)
 		case <-end:
-			f.t.Fatalf("%s: it never came about", what)
+			f.t.Fatalf("%s: timeout", what)
 		}
 	}
 }
 
-// ended waits for the end, and wants nothing of the stream to run after it.
-func (f *follower) ended() error {
+// ended waits for the end of the stream and requires that no goroutine of it is left.
+func (f *streamRecorder) ended() error {
 	f.t.Helper()
 	select {
 	case err := <-f.done:
@@ -92,19 +94,19 @@ func (f *follower) ended() error {
 			f.t.Fatal(err)
 		}
 		for _, g := range strings.Split(running.String(), "\n\n") {
-			if strings.Contains(g, "client.(*link)") || strings.Contains(g, "client.(*Stream)") {
-				f.t.Errorf("still there:\n%s", g)
+			if strings.Contains(g, "client.(*streamConn)") || strings.Contains(g, "client.(*Stream)") {
+				f.t.Errorf("goroutine left:\n%s", g)
 			}
 		}
 		return err
 	case <-time.After(20 * time.Second):
-		f.t.Fatal("it does not end")
+		f.t.Fatal("the stream does not end")
 		return nil
 	}
 }
 
-// said lists the messages of a type, seq and msg.
-func (f *follower) said(typ string) (out []string) {
+// messages returns seq and msg of the messages of a type.
+func (f *streamRecorder) messages(typ string) (out []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range f.events {
@@ -115,13 +117,13 @@ func (f *follower) said(typ string) (out []string) {
 	return out
 }
 
-// fragile is a connection that ends after so many bytes.
-type fragile struct {
+// breakingConn is a connection that ends after left bytes.
+type breakingConn struct {
 	net.Conn
 	left int
 }
 
-func (f *fragile) Read(p []byte) (int, error) {
+func (f *breakingConn) Read(p []byte) (int, error) {
 	if f.left == 0 {
 		return 0, io.EOF
 	}
@@ -130,20 +132,20 @@ func (f *fragile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// overFragile sends over connections that end anywhere, by a seed.
-func overFragile(seed uint64) Option {
+// withBreakingConns sends over connections that end at random bytes.
+func withBreakingConns(seed uint64) Option {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	var mu sync.Mutex
-	return HTTP(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 		mu.Lock()
 		defer mu.Unlock()
-		return &fragile{c, 500 + rnd.IntN(6000)}, err
+		return &breakingConn{c, 500 + rnd.IntN(6000)}, err
 	}}})
 }
 
-// eventsOf is what the venue itself has of an account, as said gives it.
-func eventsOf(h *lanetest.House, u core.UserID, after uint64) (out []string) {
+// eventsOf returns the venue's own events of an account, in the form of messages.
+func eventsOf(h *lanetest.Server, u core.UserID, after uint64) (out []string) {
 	h.Engine.Read(func(_ *machine.Venue, w *view.View) {
 		list, whole := w.EventsAfter(u, after)
 		if !whole {
@@ -161,19 +163,19 @@ func eventsOf(h *lanetest.House, u core.UserID, after uint64) (out []string) {
 	return out
 }
 
-// agrees waits until a stream has every event once and in order, and wants its book
-// and account to be REST's.
-func (f *follower) agrees(h *lanetest.House, c *Client) {
+// agrees waits until a stream has every event once and in order, and compares its book
+// and account with those of REST.
+func (f *streamRecorder) agrees(h *lanetest.Server, c *Client) {
 	f.t.Helper()
 	f.mu.Lock()
 	first := f.events[slices.IndexFunc(f.events, func(e StreamEvent) bool { return e.Type == "user_snapshot" })]
 	f.mu.Unlock()
 	want := eventsOf(h, 1, uint64(first.Seq))
-	f.until("all events", func() bool { return len(f.said("user")) >= len(want) })
-	if got := f.said("user"); !slices.Equal(got, want) {
-		f.t.Errorf("%d events came, there are %d", len(got), len(want))
+	f.until("all events", func() bool { return len(f.messages("user")) >= len(want) })
+	if got := f.messages("user"); !slices.Equal(got, want) {
+		f.t.Errorf("%d events were delivered, want %d", len(got), len(want))
 	}
-	if n := len(f.said("user_snapshot")); n != 1 {
+	if n := len(f.messages("user_snapshot")); n != 1 {
 		f.t.Errorf("%d snapshots of the account", n)
 	}
 	rest, err := c.Orderbook(f.t.Context(), schemas.GetOrderbook{MarketID: 1})
@@ -203,10 +205,11 @@ func (f *follower) agrees(h *lanetest.House, c *Client) {
 	}
 }
 
-// trading makes a venue of two who may send as they like, and trade between them.
-func trading(t *testing.T) (h *lanetest.House, alice *Client, trade func(from, to int)) {
+// trading starts a venue with two accounts without tight rate limits, and returns a
+// function that trades between them.
+func trading(t *testing.T) (h *lanetest.Server, alice *Client, trade func(from, to int)) {
 	h, alice, bob := venue(t)
-	h.Venue.Terms.ReadRate, h.Venue.Terms.WriteFloor, h.Venue.Terms.WriteCap = 100_000, 10_000, 10_000
+	h.Venue.Config.ReadRate, h.Venue.Config.WriteFloor, h.Venue.Config.WriteCap = 100_000, 10_000, 10_000
 	return h, alice, func(from, to int) {
 		t.Helper()
 		for n := from; n < to; n++ {
@@ -223,28 +226,28 @@ func trading(t *testing.T) (h *lanetest.House, alice *Client, trade func(from, t
 	}
 }
 
-// as is a client of another address with the same key.
+// as returns a client of another address with the same key.
 func (c *Client) as(base string, o Option) *Client {
 	out := New(base, c.key, c.secret, o)
 	out.SetClock(time.Duration(c.offset.Load()))
 	return out
 }
 
-// TestStreamOverBreaks: over connections that end anywhere, within a message or
-// between the events of one command, each event comes once and in order, and book
-// and account are REST's. A revoked key ends it.
+// TestStreamOverBreaks tests a stream over connections that end within a message or
+// between the events of one command: each event is delivered once and in order, and book
+// and account agree with REST. A revoked key ends the stream.
 func TestStreamOverBreaks(t *testing.T) {
 	h, alice, trade := trading(t)
 	lane := ws.Mount(h.Routes, h.Gate)
 	t.Cleanup(func() { _ = lane.Close(context.Background()) })
-	f := follow(t, alice.as(h.URL, overFragile(7)), quick, "user", "orderbook_delta", "trades")
-	f.until("it began", func() bool { _, ok := f.Account(); return ok })
+	f := follow(t, alice.as(h.URL, withBreakingConns(7)), quick, "user", "orderbook_delta", "trades")
+	f.until("the first snapshot", func() bool { _, ok := f.Account(); return ok })
 	trade(0, 60)
 	f.agrees(h, alice)
-	if f.Breaks() < 5 {
-		t.Errorf("only %d breaks", f.Breaks())
+	if f.Disconnects() < 5 {
+		t.Errorf("only %d connections ended", f.Disconnects())
 	}
-	h.Do(&core.RevokeKey{User: 1})
+	h.Submit(&core.RevokeKey{User: 1})
 	err := f.ended()
 	var refused *Error
 	if websocket.CloseStatus(err) != 4401 && (!errors.As(err, &refused) || refused.Status != 401) {
@@ -252,52 +255,52 @@ func TestStreamOverBreaks(t *testing.T) {
 	}
 }
 
-// front is the address of a venue whose event lane can be taken down and put back.
-type front struct {
-	h    *lanetest.House
+// switchableFront is a listener of a venue whose event lane can be closed and mounted again.
+type switchableFront struct {
+	h    *lanetest.Server
 	mu   sync.Mutex
 	edge http.Handler
 	lane *ws.Lane
 	*httptest.Server
 }
 
-func newFront(h *lanetest.House) *front {
-	f := &front{h: h}
+func newFront(h *lanetest.Server) *switchableFront {
+	f := &switchableFront{h: h}
 	f.mount()
 	f.Server = httptest.NewServer(f)
 	h.T.Cleanup(func() { _ = f.lane.Close(context.Background()); f.Server.Close() })
 	return f
 }
 
-func (f *front) mount() {
-	routes := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { f.h.Gate.Fail(w, err) })
+func (f *switchableFront) mount() {
+	routes := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { f.h.Gate.WriteError(w, err) })
 	lane := ws.Mount(routes, f.h.Gate)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lane, f.edge = lane, f.h.Gate.Edge(routes)
 }
 
-func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *switchableFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	edge := f.edge
 	f.mu.Unlock()
 	edge.ServeHTTP(w, r)
 }
 
-// TestStreamOverARestart: closed with 1012 and refused while the venue is down, it
-// comes back and resumes; what happened meanwhile comes once.
+// TestStreamOverARestart tests that a stream that was closed with 1012 and rejected while
+// the venue was down reconnects and resumes, and delivers the events in between once.
 func TestStreamOverARestart(t *testing.T) {
 	h, alice, trade := trading(t)
 	at := newFront(h)
-	f := follow(t, alice.as(at.URL, HTTP(&http.Client{})), quick, "orderbook_delta", "user")
-	f.until("it began", func() bool { _, ok := f.Account(); return ok })
+	f := follow(t, alice.as(at.URL, WithHTTPClient(&http.Client{})), quick, "orderbook_delta", "user")
+	f.until("the first snapshot", func() bool { _, ok := f.Account(); return ok })
 	trade(0, 10)
 	for round := range 3 {
-		f.until("it is back", func() bool { _, _, known := f.Book(1); return known })
+		f.until("the stream is back", func() bool { _, _, known := f.Book(1); return known })
 		if err := at.lane.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		f.until("it broke", func() bool { return f.Breaks() > round })
+		f.until("the connection ended", func() bool { return f.Disconnects() > round })
 		if _, _, known := f.Book(1); known {
 			t.Error("a book is known between connections")
 		}
@@ -305,8 +308,8 @@ func TestStreamOverARestart(t *testing.T) {
 		at.mount()
 	}
 	f.agrees(h, alice)
-	if code := websocket.CloseStatus(f.broke[0]); code != websocket.StatusServiceRestart {
-		t.Errorf("it broke with %v", f.broke[0])
+	if code := websocket.CloseStatus(f.disconnects[0]); code != websocket.StatusServiceRestart {
+		t.Errorf("the connection ended with %v", f.disconnects[0])
 	}
 	f.stop()
 	if err := f.ended(); !errors.Is(err, context.Canceled) {

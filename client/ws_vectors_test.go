@@ -17,7 +17,7 @@ import (
 	"duplex/schemas"
 )
 
-// step is a line of schemas/vectors/ws_resume.json; one of them is set.
+// step is a row of schemas/vectors/ws_resume.json. One of its members is set.
 type step struct {
 	Client json.RawMessage `json:"client"`
 	Venue  json.RawMessage `json:"venue"`
@@ -25,7 +25,7 @@ type step struct {
 	Expect *expected       `json:"expect"`
 }
 
-// expected is what a client must know.
+// expected is the state that a client must reach.
 type expected struct {
 	Why  string `json:"why"`
 	Book *struct {
@@ -48,8 +48,15 @@ type expected struct {
 	Events []string `json:"events"`
 }
 
-// TestResumeVectors: the conversation that clients of any language can hold
-// themselves against.
+// action is the next step of the venue on its current connection. The last action of a
+// connection is marked: the client reconnects within milliseconds, so a separate
+// message that ended the connection could reach the handler of the next one.
+type action struct {
+	do   func(*scriptedConn)
+	last bool
+}
+
+// TestResumeVectors replays the vectors that clients in any language can test against.
 func TestResumeVectors(t *testing.T) {
 	raw, err := os.ReadFile("../schemas/vectors/ws_resume.json")
 	if err != nil {
@@ -59,44 +66,45 @@ func TestResumeVectors(t *testing.T) {
 	if err := json.Unmarshal(raw, &v); err != nil {
 		t.Fatal(err)
 	}
-	turns := make(chan func(*seat)) // what the venue does next; nil where its connection ends
-	defer close(turns)
-	var scripts []func(*seat)
+	actions := make(chan action)
+	defer close(actions)
+	var scripts []func(*scriptedConn)
 	for range v.Steps { // more than there are connections
-		scripts = append(scripts, func(s *seat) {
-			for turn := <-turns; turn != nil; turn = <-turns {
-				turn(s)
+		scripts = append(scripts, func(s *scriptedConn) {
+			for t := range actions {
+				if t.do(s); t.last {
+					return
+				}
 			}
 		})
 	}
 	f := streamOf(t, []string{"orderbook_delta", "user"}, scripts...)
-	told, breaks := 0, 0
+	delivered, breaks := 0, 0
 	for i, s := range v.Steps {
 		switch {
 		case s.Client != nil:
-			turns <- func(at *seat) { at.hearsLike(i, s.Client) }
+			actions <- action{do: func(at *scriptedConn) { at.expectLike(i, s.Client) }}
 		case s.Venue != nil:
-			turns <- func(at *seat) { at.says(string(s.Venue)) }
+			actions <- action{do: func(at *scriptedConn) { at.send(string(s.Venue)) }}
 		case s.Cut == "venue":
-			turns <- func(at *seat) { at.closes(websocket.StatusServiceRestart) }
+			actions <- action{do: func(at *scriptedConn) { at.closes(websocket.StatusServiceRestart) }, last: true}
 		case s.Cut == "client":
-			turns <- (*seat).idles
+			actions <- action{do: (*scriptedConn).expectIdle, last: true}
 		}
 		if s.Cut != "" {
-			turns <- nil
 			breaks++
-			f.until("it broke", func() bool { return f.Breaks() == breaks })
+			f.until("it broke", func() bool { return f.Disconnects() == breaks })
 		}
 		if s.Expect != nil {
-			told = f.knows(i, s.Expect, told)
+			delivered = f.knows(i, s.Expect, delivered)
 		}
 	}
 	f.stop()
 	_ = f.ended()
 }
 
-// hearsLike wants this command next, whatever its id.
-func (s *seat) hearsLike(i int, want json.RawMessage) {
+// expectLike requires that the next command is want, with any id.
+func (s *scriptedConn) expectLike(i int, want json.RawMessage) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	_, raw, err := s.ws.Read(ctx)
@@ -109,9 +117,9 @@ func (s *seat) hearsLike(i int, want json.RawMessage) {
 	}
 }
 
-// knows waits until the stream is where it must be, and gives how many events of the
-// account it has told.
-func (f *follower) knows(i int, want *expected, told int) int {
+// knows waits until the stream has the expected state, and returns the number of account
+// events that it has delivered.
+func (f *streamRecorder) knows(i int, want *expected, delivered int) int {
 	f.t.Helper()
 	has := ""
 	defer func() {
@@ -121,9 +129,9 @@ func (f *follower) knows(i int, want *expected, told int) int {
 	}()
 	f.until(fmt.Sprintf("step %d: %s", i, want.Why), func() bool {
 		has = known(f.Stream)
-		return has == want.known() && len(f.said("user")) >= told+len(want.Events)
+		return has == want.known() && len(f.messages("user")) >= delivered+len(want.Events)
 	})
-	events := f.said("user")[told:]
+	events := f.messages("user")[delivered:]
 	for n, e := range events {
 		seq, msg, _ := strings.Cut(e, " ")
 		var head schemas.EventHead
@@ -135,10 +143,10 @@ func (f *follower) knows(i int, want *expected, told int) int {
 	if !slices.Equal(events, want.Events) {
 		f.t.Errorf("step %d, %s: events %q, want %q", i, want.Why, events, want.Events)
 	}
-	return told + len(events)
+	return delivered + len(events)
 }
 
-// known puts what a stream keeps on a line, and its namesake what it must keep.
+// known formats the state of a stream, for comparison with an expected state.
 func known(s *Stream) string {
 	out := "no book"
 	if b, seq, ok := s.Book(1); ok {

@@ -2,7 +2,7 @@ package core
 
 import "strings"
 
-// Scopes of a key (spec 5).
+// Scopes is the set of scopes of a key (docs/rules/accounts.md#scopes).
 type Scopes uint8
 
 const (
@@ -13,10 +13,10 @@ const (
 
 var scopeNames = [...]string{"read", "trade", "withdraw"}
 
-// Has tells whether s grants all of t.
+// Has reports whether s grants all of t.
 func (s Scopes) Has(t Scopes) bool { return s&t == t }
 
-// Names lists the scopes in their fixed order.
+// Names lists the scopes in the order read, trade, withdraw.
 func (s Scopes) Names() []string {
 	out := []string{}
 	for i, n := range scopeNames {
@@ -29,7 +29,7 @@ func (s Scopes) Names() []string {
 
 func (s Scopes) String() string { return strings.Join(s.Names(), ",") }
 
-// ScopeOf gives the scope of a name; false if there is none of that name.
+// ScopeOf returns the scope of a name; false if there is none of that name.
 func ScopeOf(name string) (Scopes, bool) {
 	for i, n := range scopeNames {
 		if n == name {
@@ -39,33 +39,33 @@ func ScopeOf(name string) (Scopes, bool) {
 	return 0, false
 }
 
-// Fees is the schedule (spec 1.5; contract core, Money).
+// Fees is the fee schedule (docs/rules/money.md#fee-schedule).
 type Fees struct {
 	Maker, Taker        Rate
-	RebatePct, ReferPct uint8 // percentages of the taker fee of a fill
+	RebatePct, ReferPct uint8 // percent of a fill's taker fee (docs/rules/money.md#fee-shares)
 }
 
-// DefaultFees: maker 0, taker 250, no rebate, no referral share.
+// DefaultFees is the schedule of a new venue: maker 0, taker 250, no shares.
 func DefaultFees() Fees { return Fees{Taker: 250} }
 
-// Valid tells whether 0 ≤ maker ≤ taker ≤ 10000 and the shares add up to 100 at
-// most; beyond that a reservation would not cover every fill.
+// Valid reports whether 0 ≤ maker ≤ taker ≤ 10000 and both shares together are at most
+// 100 %. Outside these bounds a reservation would not cover every fill.
 func (f Fees) Valid() bool {
 	return f.Maker <= f.Taker && f.Taker <= MaxRate && f.RebatePct <= 100 && f.ReferPct <= 100 && f.RebatePct+f.ReferPct <= 100
 }
 
-// WithdrawalStatus as contract rest names it.
+// WithdrawalStatus is the status of a withdrawal (docs/rules/money.md#withdrawals).
 type WithdrawalStatus uint8
 
 const (
-	Pending WithdrawalStatus = iota
-	Completed
-	Refused
+	WithdrawalPending WithdrawalStatus = iota
+	WithdrawalCompleted
+	WithdrawalRejected
 )
 
 func (s WithdrawalStatus) String() string { return [...]string{"pending", "completed", "rejected"}[s] }
 
-// Withdrawal is one request to take money out. ID is its command's seq.
+// Withdrawal is one request to take money out. ID is the seq of that request.
 type Withdrawal struct {
 	ID          uint64
 	User        UserID
@@ -74,32 +74,33 @@ type Withdrawal struct {
 	Destination string
 	Status      WithdrawalStatus
 	Seq         uint64 // of the last change
-	Ts          int64
+	Ts          int64  // of the last change, ns
 }
 
-// Window is an entry of the maintenance schedule (spec 4.8).
+// Window is an entry of the maintenance schedule (docs/rules/operation.md#actions).
 type Window struct {
 	Kind       string
 	Start, End int64 // ns
 }
 
-// Key is an API key as the venue keeps it: the secret only sealed.
+// Key is an API key. Its secret exists in the state only sealed
+// (docs/rules/accounts.md#secrets-at-rest).
 type Key struct {
 	ID      string
 	User    UserID
 	Scopes  Scopes
 	Label   string
-	Sealed  []byte // the secret under the master key
+	Sealed  []byte // the secret, encrypted with the master key
 	Created int64  // ns
 	Revoked bool
 }
 
-// User is an account's identity. TokenHash is the SHA-256 of its account token.
+// User is the identity of an account (docs/rules/accounts.md#accounts).
 type User struct {
 	ID        UserID
 	Name      string
-	Referrer  UserID
-	TokenHash [32]byte
-	Created   int64
+	Referrer  UserID   // 0 if there is none
+	TokenHash [32]byte // SHA-256 of the account token
+	Created   int64    // ns
 	Suspended bool
 }

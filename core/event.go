@@ -1,11 +1,12 @@
 package core
 
-// Event is something that did happen. Views, receipts and frames are all made
-// from events, so they cannot contradict each other. The set is closed.
+// Event is one change that a command made. Views, receipts and frames all derive from
+// events, so they cannot contradict each other. The set is closed.
 type Event interface{ event() }
 
-// Cause says why cash or reservations of an account moved. Where several
-// causes meet in one command, the highest stands.
+// Cause is the reason why cash or reservations of an account moved
+// (docs/rules/events.md#the-account). If one command has several causes for an account,
+// the event carries the highest.
 type Cause uint8
 
 const (
@@ -26,19 +27,20 @@ var causeNames = [...]string{"order", "decrease", "cancel", "expiry", "fill", "r
 
 func (c Cause) String() string { return causeNames[c] }
 
-// OrderPlaced records a NEW_ORDER, also one that was rejected. The order's id is
-// the seq of the command.
+// OrderPlaced records a placement, accepted or rejected. The order's id is the seq of
+// the command (docs/rules/orders.md#order-id).
 type OrderPlaced struct {
 	Place      *PlaceOrder
 	Generation uint32
 	Reject     Reject
 }
 
-// Filled is one fill, at the maker's price. MakerLeft 0 ends the maker.
+// Filled is one fill, at the maker's price. With MakerLeft 0 the maker has ended:
+// executed, or canceled with MakerReason if that is set.
 type Filled struct {
 	Taker, Maker               OrderID
 	TakerFee, MakerFee         Pips
-	Rebate, Referral           Pips // paid out of TakerFee
+	Rebate, Referral           Pips // parts of TakerFee
 	Qty, MakerLeft             Qty
 	TakerUser, MakerUser       UserID
 	Generation                 uint32
@@ -47,9 +49,11 @@ type Filled struct {
 	TakerSide, MakerSide       Side
 	TakerOutcome, MakerOutcome Outcome
 	Path                       Path
+	MakerReason                Reason
 }
 
-// OrderClosed ends an order otherwise than by fills. Left is what was taken out.
+// OrderClosed ends an order in any way but by a fill. Left is the quantity that was
+// removed from the book.
 type OrderClosed struct {
 	Order  OrderID
 	Left   Qty
@@ -58,14 +62,15 @@ type OrderClosed struct {
 	Reason Reason
 }
 
-// OrderDecreased lowers what is left of a resting order.
+// OrderDecreased carries the new remaining quantity of a resting order.
 type OrderDecreased struct {
 	Order OrderID
 	Left  Qty
 	User  UserID
 }
 
-// LevelChanged is the change of one price level by one command, in YES space.
+// LevelChanged is the change of one price level by one command. Tick is in YES space,
+// Qty the new total.
 type LevelChanged struct {
 	Delta, Qty Qty
 	Generation uint32
@@ -74,38 +79,38 @@ type LevelChanged struct {
 	Bid        bool
 }
 
-// BalanceChanged carries an account's cash as it is after the command. Change is
-// that of free cash.
+// BalanceChanged carries an account's cash and reservations after the command. Change
+// is the change of free cash.
 type BalanceChanged struct {
 	Cash, Reserved, Change Pips
 	User                   UserID
 	Cause                  Cause
 }
 
-// PositionChanged carries a position as it is after the command.
+// PositionChanged carries a position after the command.
 type PositionChanged struct {
 	User     UserID
 	Position Position
 }
 
-// Position is what an account holds in one life of a slot.
+// Position is what an account holds in one generation of a slot.
 type Position struct {
 	Market                  MarketID
 	Generation              uint32
 	Number                  uint64
 	Yes, No                 Qty
 	YesReserved, NoReserved Qty
-	Cost                    Pips // average cost, fees included
+	Cost                    Pips // paid for what is held, fees included (docs/rules/money.md#average-cost)
 }
 
-// RoundChanged carries the round after a transition or a change of its pause.
-// Evidence is set when it freezes and when a price is proposed.
+// RoundChanged carries the round after a transition, a pause or a resume. Evidence is
+// set at the freeze and at each proposal (docs/rules/rounds.md#evidence).
 type RoundChanged struct {
 	Round    Round
 	Evidence []IndexTick
 }
 
-// AccountSettled is one account's end of a round.
+// AccountSettled is what one account held and received when a round ended.
 type AccountSettled struct {
 	User       UserID
 	Market     MarketID
@@ -117,7 +122,7 @@ type AccountSettled struct {
 	Payout     Pips
 }
 
-// Redeemed turns pairs into cash.
+// Redeemed records the exchange of pairs for cash.
 type Redeemed struct {
 	User       UserID
 	Market     MarketID
@@ -127,20 +132,21 @@ type Redeemed struct {
 }
 
 type (
-	// Indexed is an index tick that counted.
+	// Indexed is an index tick that was accepted.
 	Indexed struct{ Tick IndexTick }
-	// SessionChanged opens or closes a feed's session.
+	// SessionChanged records that a feed's session opened or closed.
 	SessionChanged struct {
 		Feed  Feed
 		Open  bool
-		Until int64
+		Until int64 // ns; 0 means no end
 	}
-	// DeadmanChanged tells of the switch. Fired is set when it went off.
+	// DeadmanChanged carries the state of an account's dead-man switch after the
+	// command. Fired is set if it canceled the account's orders.
 	DeadmanChanged struct {
 		User         UserID
 		Armed, Fired bool
 		TimeoutMs    uint32
-		Deadline     int64
+		Deadline     int64 // ns
 	}
 	Deposited struct {
 		User      UserID
@@ -151,7 +157,7 @@ type (
 	UserChanged       struct{ User User }
 	KeyChanged        struct {
 		Key      Key
-		Resealed bool // its secret alone changed
+		Resealed bool // only the sealed secret changed
 	}
 	FeesChanged     struct{ Fees Fees }
 	ScheduleChanged struct{ Windows []Window }
@@ -177,26 +183,27 @@ func (*KeyChanged) event()        {}
 func (*FeesChanged) event()       {}
 func (*ScheduleChanged) event()   {}
 
-// Events collects what commands did, in order. The frequent kinds live in slabs,
-// so that emitting one allocates nothing once the slabs have grown. An Events is
-// filled by one goroutine; when it is not Reset, what it holds may be kept and
-// read by others for good.
+// Events collects the events of commands, in order. Events of the frequent kinds come
+// from arenas, so that emitting one does not allocate once the arenas have grown. One
+// goroutine fills an Events. Its events stay valid until Reset; without a Reset they may
+// be kept and read by other goroutines.
 //
-// A cell comes as it was left: whoever takes one sets every field, one by one,
-// where a composite literal would be built aside and copied.
+// The methods that return a pointer append an event and return its cell uncleared: the
+// caller assigns every field. Assigning field by field avoids the copy of a composite
+// literal.
 type Events struct {
 	List []Event
 
-	placed    slab[OrderPlaced]
-	filled    slab[Filled]
-	closed    slab[OrderClosed]
-	decreased slab[OrderDecreased]
-	levels    slab[LevelChanged]
-	balances  slab[BalanceChanged]
-	positions slab[PositionChanged]
+	placed    arena[OrderPlaced]
+	filled    arena[Filled]
+	closed    arena[OrderClosed]
+	decreased arena[OrderDecreased]
+	levels    arena[LevelChanged]
+	balances  arena[BalanceChanged]
+	positions arena[PositionChanged]
 }
 
-// NewEvents has room for what n placements or cancels mostly do.
+// NewEvents returns an Events with room for the usual events of n placements or cancels.
 func NewEvents(n int) *Events {
 	e := &Events{List: make([]Event, 0, 4*n)}
 	e.placed.cells = make([]OrderPlaced, 0, n)
@@ -205,11 +212,11 @@ func NewEvents(n int) *Events {
 	return e
 }
 
-// slab hands out cells. When one is full a larger takes its place; the cells of
-// the old stay where they are.
-type slab[T any] struct{ cells []T }
+// arena allocates cells from a slice. A full slice is replaced by a larger one; cells of
+// the old slice stay valid.
+type arena[T any] struct{ cells []T }
 
-func (s *slab[T]) next() *T {
+func (s *arena[T]) next() *T {
 	if len(s.cells) == cap(s.cells) {
 		s.cells = make([]T, 0, max(16, 2*cap(s.cells)))
 	}
@@ -217,7 +224,7 @@ func (s *slab[T]) next() *T {
 	return &s.cells[len(s.cells)-1]
 }
 
-// Reset empties e for reuse. Events handed out before become invalid.
+// Reset empties e for reuse. It invalidates every event of e.
 func (e *Events) Reset() {
 	e.List = e.List[:0]
 	e.placed.cells = e.placed.cells[:0]
@@ -229,7 +236,7 @@ func (e *Events) Reset() {
 	e.positions.cells = e.positions.cells[:0]
 }
 
-// Add appends an event of a rare kind.
+// Add appends x, an event of a kind without an arena.
 func (e *Events) Add(x Event) { e.List = append(e.List, x) }
 
 func (e *Events) Placed() *OrderPlaced {

@@ -1,15 +1,17 @@
 package core
 
-// UserID names an account, from 1. 0 is nobody.
+// UserID names an account, from 1. 0 is no account.
 type UserID uint32
 
-// MarketID names a slot of the pool, from 1.
-type MarketID uint16
+// MarketID names a slot of the pool, from 1 (docs/rules/rounds.md#slots). It can hold every
+// id that a request may carry, so that the record of a refused order shows the id as
+// sent.
+type MarketID uint32
 
-// OrderID is the sequence number of the order's NEW_ORDER command.
+// OrderID is the seq of the command that placed the order (docs/rules/orders.md#order-id).
 type OrderID uint64
 
-// Side of an order.
+// Side is the side of an order.
 type Side uint8
 
 const (
@@ -19,7 +21,8 @@ const (
 
 func (s Side) String() string { return [...]string{"buy", "sell"}[s] }
 
-// Outcome is what a contract pays on. NoOutcome marks a round without a winner.
+// Outcome is the outcome that a contract pays on. NoOutcome is the winner of a round
+// that has none.
 type Outcome uint8
 
 const (
@@ -30,10 +33,10 @@ const (
 
 func (o Outcome) String() string { return [...]string{"yes", "no", ""}[o] }
 
-// Other is the opposite outcome.
+// Other is the opposite outcome of Yes or No.
 func (o Outcome) Other() Outcome { return 1 - o }
 
-// OrderType tells a limit from a market order.
+// OrderType is the type of an order (docs/rules/orders.md#types).
 type OrderType uint8
 
 const (
@@ -43,7 +46,7 @@ const (
 
 func (t OrderType) String() string { return [...]string{"limit", "market"}[t] }
 
-// TIF is the time in force.
+// TIF is the time in force of an order (docs/rules/orders.md#time-in-force).
 type TIF uint8
 
 const (
@@ -55,10 +58,10 @@ const (
 
 func (t TIF) String() string { return [...]string{"gtc", "gtt", "ioc", "fok"}[t] }
 
-// Rests tells whether an order of this time in force may rest in the book.
+// Rests reports whether an order of this time in force may rest in the book.
 func (t TIF) Rests() bool { return t == GTC || t == GTT }
 
-// Flags is the order's bitfield (spec 2.1).
+// Flags is the set of an order's flags (docs/rules/orders.md#fields).
 type Flags uint8
 
 const (
@@ -70,10 +73,10 @@ const (
 	AllFlags = PostOnly | ReduceOnly | CancelOnPause | StpMaker
 )
 
-// Has tells whether f holds g.
+// Has reports whether f has a flag of g.
 func (f Flags) Has(g Flags) bool { return f&g != 0 }
 
-// OrderStatus as spec 3.1 names it.
+// OrderStatus is the status of an order (docs/rules/orders.md#statuses).
 type OrderStatus uint8
 
 const (
@@ -89,13 +92,14 @@ var orderStatusNames = [...]string{"resting", "partially_filled", "executed", "c
 
 func (s OrderStatus) String() string { return orderStatusNames[s] }
 
-// Live tells whether an order of this status is in the book.
+// Live reports whether an order of this status is in the book.
 func (s OrderStatus) Live() bool { return s == Resting || s == PartiallyFilled }
 
 // OrderStatuses lists every status in the order of its number.
 func OrderStatuses() []string { return orderStatusNames[:] }
 
-// Reason says why an order was canceled (contract core, Orders).
+// Reason is the reason why an order was canceled (docs/rules/orders.md#reasons). NoReason
+// and ExpiryReached have no name on the wire.
 type Reason uint8
 
 const (
@@ -122,7 +126,8 @@ var reasonNames = [...]string{"", "post_only_cross", "fok_infeasible", "ioc_rema
 
 func (r Reason) String() string { return reasonNames[r] }
 
-// Path of a fill: contracts change hands, a pair is created, or one destroyed.
+// Path is the way a fill happened: contracts changed hands, pairs were created, or pairs
+// were destroyed (docs/rules/prices.md#paths).
 type Path uint8
 
 const (
@@ -133,7 +138,7 @@ const (
 
 func (p Path) String() string { return [...]string{"direct", "mint", "merge"}[p] }
 
-// PathOf tells the path of a fill between a taker and a maker.
+// PathOf returns the path of a fill between a taker and a maker.
 func PathOf(taker, maker Side) Path {
 	switch {
 	case taker == Buy && maker == Buy:
@@ -145,8 +150,8 @@ func PathOf(taker, maker Side) Path {
 	}
 }
 
-// InYes turns an order's own tick into the book's space, where a bid is a buy of
-// YES or a sell of NO (contract core, Prices and the book).
+// InYes converts a tick of outcome o to YES space, in which the book is kept
+// (docs/rules/prices.md#one-book).
 func InYes(o Outcome, t Tick) Tick {
 	if o == No {
 		return t.Opposite()
@@ -154,5 +159,6 @@ func InYes(o Outcome, t Tick) Tick {
 	return t
 }
 
-// IsBid tells on which side of the YES book an order stands.
+// IsBid reports whether an order is on the bid side of the YES book: a buy of YES or a
+// sell of NO.
 func IsBid(s Side, o Outcome) bool { return (s == Buy) == (o == Yes) }

@@ -1,7 +1,7 @@
 package core
 
-// Reject is a refusal by a rule of the core, with the number the registry gives
-// it (contract core, Reject registry). OK is none.
+// Reject is a refusal by a rule of the core; its value is the number of the error code
+// (docs/rules/errors.md#core-codes). OK is no refusal.
 type Reject uint16
 
 const OK Reject = 0
@@ -27,8 +27,8 @@ const (
 	StaleGeneration
 )
 
-// Refusals of commands that no order makes. They are sequenced like any other
-// refusal; outside they carry no number, since the shared registry has none.
+// Refusals of commands other than those of orders. They are sequenced like any other
+// refusal, but the wire carries no number for them.
 const (
 	UnknownUser Reject = 1024 + iota
 	UnknownKey
@@ -53,17 +53,18 @@ var rejectNames = map[Reject]string{
 	BadDestination: "bad_destination", InvalidTransition: "invalid_transition", BadFees: "schema_violation", WithdrawalRefused: "withdrawal_refused",
 }
 
-// String is the code, lowercase snake_case, or "" for OK.
+// String is the error code in lowercase snake_case, or "" for OK.
 func (r Reject) String() string { return rejectNames[r] }
 
-// Error makes a Reject usable as an error.
+// Error returns the error code.
 func (r Reject) Error() string { return rejectNames[r] }
 
-// Registered tells whether r has a number in the shared registry (spec 7).
+// Registered reports whether the wire carries a number for r (docs/rules/errors.md#registry).
 func (r Reject) Registered() bool { return r >= UnknownMarket && r <= StaleGeneration }
 
-// Broken is what the core panics with when an invariant does not hold. The
-// sequencer stops on it: a wrong ledger must not go on.
-type Broken struct{ What string }
+// InvariantViolation is the value that the core panics with when an invariant does not
+// hold (docs/rules/money.md#the-invariant). The sequencer stops on it, because every later
+// balance would build on a wrong one.
+type InvariantViolation struct{ Detail string }
 
-func (b Broken) Error() string { return "invariant broken: " + b.What }
+func (v InvariantViolation) Error() string { return "invariant broken: " + v.Detail }

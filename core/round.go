@@ -1,6 +1,7 @@
 package core
 
-// RoundStatus as spec 3.2 names it. NeverOpened marks a slot without a life yet.
+// RoundStatus is the status of a round (docs/rules/rounds.md#statuses). NeverOpened is
+// that of a slot that has had no round.
 type RoundStatus uint8
 
 const (
@@ -16,75 +17,46 @@ var roundStatusNames = [...]string{"", "trading", "frozen", "proposed", "settled
 
 func (s RoundStatus) String() string { return roundStatusNames[s] }
 
-// Final tells whether the round can change no more.
+// Final reports whether a round of this status can no longer change.
 func (s RoundStatus) Final() bool { return s == Settled || s == Void }
 
-// Feed names an oracle feed (spec 1.4).
-type Feed uint8
-
-const (
-	BTC Feed = iota
-	Gold
-	WTI
-	Feeds = 3
-)
-
-func (f Feed) String() string { return [...]string{"BTC", "gold", "WTI"}[f] }
-
-// Series is one of the nine: an asset at a cadence (spec 1.4).
-type Series struct {
-	Category uint16 // 1–9, as rounds carry it
-	Feed     Feed
-	Cadence  int64 // minutes
-	Window   int64 // seconds of the settle TWAP
-}
-
-// AllSeries lists the nine in the order of their category. Windows: contract
-// core, Rounds.
-func AllSeries() [9]Series {
-	return [9]Series{
-		{1, BTC, 1, 10}, {2, BTC, 5, 30}, {3, BTC, 15, 60},
-		{4, Gold, 1, 10}, {5, Gold, 5, 30}, {6, Gold, 15, 60},
-		{7, WTI, 1, 10}, {8, WTI, 5, 30}, {9, WTI, 15, 60},
-	}
-}
-
-// Round is one life of a market slot (spec 2.4).
+// Round is one round of a market slot (docs/rules/rounds.md#what-a-round-shows). Fields
+// ending in Ts are stamps in ns since the Unix epoch, 0 until they are known.
 type Round struct {
 	Market     MarketID
 	Generation uint32
-	Number     uint64 // one sequence over all series
+	Number     uint64 // counts the rounds of all series, from 1
 	Category   uint16
 	Feed       Feed
-	Window     int64 // seconds
+	Window     int64 // seconds of the settle window
 	Status     RoundStatus
 	Strike     Price
-	Settle     Price // known from Frozen, shown from Proposed
+	Settle     Price // set at the freeze, public from the first proposal
 	Winner     Outcome
-	FreshCount uint8 // sources behind the last index tick at the freeze
-	Gen        uint32
+	FreshCount uint8  // sources behind the last index tick before the boundary
+	Gen        uint32 // number of prices proposed so far
 	OpenTs     int64
-	CloseTs    int64 // the boundary at which it will freeze
+	CloseTs    int64 // the boundary: no placement is accepted from here on
 	FreezeTs   int64
 	ResolveTs  int64
 	ProposedTs int64
 	Paused     bool
 	Covered    int64 // seconds of the window that have a price
-	ByOperator bool  // the standing proposal is an operator's price
+	ByOperator bool  // an operator gave the proposed price
 }
 
-// SourcePrice is one source's part of an index tick.
+// SourcePrice is the price of one source behind an index tick.
 type SourcePrice struct {
 	Name  string
 	Price Price
 }
 
-// IndexTick is the index of a feed for one second (contract oracle).
+// IndexTick is the index of a feed for one second (docs/rules/prices-sources.md#index).
 type IndexTick struct {
 	Feed    Feed
-	Second  int64 // Unix seconds the tick stands for
+	Second  int64 // Unix seconds; the tick is the index of [Second, Second+1)
 	Price   Price
-	Count   uint8 // fresh sources behind it
-	Manual  bool  // posted by an operator: replaces the tick of its second
+	Count   uint8 // sources behind the price
+	Manual  bool  // posted by an operator; replaces the tick of its second
 	Sources []SourcePrice
 }

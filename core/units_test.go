@@ -16,27 +16,26 @@ func bigFee(rate Rate, qty Qty, p Tick) *big.Int {
 	return x.Div(x, big.NewInt(100_000_000))
 }
 
-// ceil(rate × qty × p × (10000 − p) / 10^8), checked against whole numbers without
-// a bound (spec 1.5).
+// TestFee compares Fee with the formula in big integers (docs/rules/money.md#fees).
 func TestFee(t *testing.T) {
 	if got := Fee(250, 1, 5000); got != 63 {
-		t.Errorf("one contract at 50 cents bills %d pips, not 63", got)
+		t.Errorf("Fee(250, 1, 5000) = %d, want 63", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		rate, qty, p := Rate(rapid.IntRange(0, 10000).Draw(t, "rate")), Qty(rapid.Int64Range(1, int64(QtyMax)).Draw(t, "qty")), Tick(rapid.IntRange(1, 9999).Draw(t, "tick"))
 		if got := Fee(rate, qty, p); got != Pips(bigFee(rate, qty, p).Int64()) {
-			t.Fatalf("%d", got)
+			t.Fatalf("Fee(%d, %d, %d) = %d, want %s", rate, qty, p, got, bigFee(rate, qty, p))
 		}
 		if Fee(rate, qty, p) != Fee(rate, qty, p.Opposite()) {
 			t.Fatal("the fee differs between the outcomes")
 		}
 		// Per contract, a reservation covers price and fee of a fill at any better price.
-		if q := Tick(rapid.IntRange(1, int(p)).Draw(t, "better")); Pips(qty)*Hold(rate, p) < Pips(qty)*Pips(q)+Fee(rate, qty, q) {
-			t.Fatalf("a hold at %d does not cover a fill at %d", p, q)
+		if q := Tick(rapid.IntRange(1, int(p)).Draw(t, "better")); Pips(qty)*ReservationPerContract(rate, p) < Pips(qty)*Pips(q)+Fee(rate, qty, q) {
+			t.Fatalf("a reservation at %d does not cover a fill at %d", p, q)
 		}
-		// A sale's fee never passes its proceeds.
+		// The fee of a sale is at most its proceeds.
 		if Fee(rate, qty, p) > Pips(qty)*Pips(p) {
-			t.Fatal("a sale would cost more than it brings")
+			t.Fatal("the fee of a sale exceeds its proceeds")
 		}
 	})
 }
@@ -50,11 +49,11 @@ func TestAffordableIsTheLargest(t *testing.T) {
 			return new(big.Int).Add(new(big.Int).Mul(big.NewInt(int64(n)), big.NewInt(int64(p))), bigFee(rate, n, p))
 		}
 		if b := big.NewInt(int64(budget)); cost(n).Cmp(b) > 0 || cost(n+1).Cmp(b) <= 0 {
-			t.Fatalf("%d contracts for %d", n, budget)
+			t.Fatalf("Affordable(%d, %d, %d) = %d, which is not the largest", budget, rate, p, n)
 		}
 	})
 	if n := Affordable(PipsMax, 0, 1); n != Qty(PipsMax) {
-		t.Errorf("all the money there can be buys %d at 1", n)
+		t.Errorf("Affordable(PipsMax, 0, 1) = %d, want %d", n, PipsMax)
 	}
 }
 
@@ -63,14 +62,14 @@ func TestGrid(t *testing.T) {
 	for tick := Tick(-5); tick < 10010; tick++ {
 		want := tick >= 100 && tick <= 390 && tick%10 == 0 || tick >= 400 && tick <= 9600 && tick%100 == 0 || tick >= 9610 && tick <= 9990 && tick%10 == 0
 		if g.Legal(tick) != want {
-			t.Errorf("tick %d legal: %v", tick, !want)
+			t.Errorf("Legal(%d) = %v, want %v", tick, !want, want)
 		}
 		below, above := g.Nearest(tick)
 		if below != 0 && below > tick || above != 0 && above < tick || want && (below != tick || above != tick) {
-			t.Errorf("around %d: %d and %d", tick, below, above)
+			t.Errorf("Nearest(%d) = %d, %d", tick, below, above)
 		}
 	}
 	if b, a := g.Nearest(4750); b != 4700 || a != 4800 {
-		t.Errorf("around 4750: %d and %d", b, a)
+		t.Errorf("Nearest(4750) = %d, %d, want 4700, 4800", b, a)
 	}
 }

@@ -12,7 +12,7 @@ import (
 func TestCommandsOfThePages(t *testing.T) {
 	command := regexp.MustCompile(`go test((?: \./[\w./]+)+)[^\n|` + "`" + `]*? -(?:run|bench) '?([\w\\|]+)`)
 	seen := 0
-	for _, page := range []string{"evidence.md", "performance.md", "../README.md"} {
+	for _, page := range []string{"evidence.md", "performance.md", "operations/sizing.md", "../README.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -14,68 +14,75 @@ import (
 type Poster struct {
 	// Now is the clock; time.Now unless set before Run.
 	Now func() time.Time
+	// Limits are the limits of the index of each feed; none unless set before Run.
+	Limits [core.Feeds]feed.Limit
 
-	submit Submit
-	links  []*link
+	submit  Submit
+	sources []*sourceRun
 
-	mu    sync.Mutex // index, stats, and what links show
+	mu    sync.Mutex // guards index, stats, and the state in sources
 	index feed.Index
 	stats [core.Feeds]Stats
 }
 
-// Stats count what became of one feed's seconds.
+// Stats counts the seconds of one feed by their result.
 type Stats struct {
-	Posted  uint64         // ticks the sequencer took
-	Slow    uint64         // ticks dropped because it took longer than their second
-	Failed  uint64         // ticks it refused
-	Blank   uint64         // seconds without a fresh source
-	Last    core.IndexTick // the newest tick built
-	LastErr error          // why the newest failed tick did
+	Posted  uint64                // ticks that the sequencer accepted
+	Late    uint64                // ticks dropped because their second ended first
+	Failed  uint64                // ticks that the sequencer rejected
+	Gaps    [feed.GapKinds]uint64 // seconds without an index, by reason
+	Last    core.IndexTick        // the newest tick computed
+	LastErr error                 // error of the newest failed tick
 }
 
-// NewPoster prepares a Poster. Feeds without a source are not posted. It is an
-// error if two sources of a feed share a name, since the index knows them by it.
+// NewPoster returns a Poster of the given sources. It posts no feed without a source. It
+// returns an error for a feed that does not exist, and for two sources of a feed with one
+// name, because the index tells them apart by name.
 func NewPoster(submit Submit, sources ...Source) (*Poster, error) {
 	p := &Poster{Now: time.Now, submit: submit}
 	seen := map[string]bool{}
 	for _, s := range sources {
 		if s.Feed() >= core.Feeds {
-			return nil, fmt.Errorf("feeds: source %q is of feed %d, which there is not", s.Name(), uint8(s.Feed()))
+			return nil, fmt.Errorf("feeds: source %q has unknown feed %d", s.Name(), uint8(s.Feed()))
 		}
 		id := s.Feed().String() + " " + s.Name()
 		if seen[id] {
 			return nil, fmt.Errorf("feeds: two sources named %s", id)
 		}
 		seen[id] = true
-		p.links = append(p.links, &link{Source: s})
+		p.sources = append(p.sources, &sourceRun{Source: s})
 	}
 	return p, nil
 }
 
-// Run posts until ctx ends, then waits for its sources and submits to be done.
+// Run posts until ctx ends, then waits for its sources and submits to return.
 func (p *Poster) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	lanes := map[core.Feed]*lane{}
-	for _, l := range p.links {
-		wg.Go(func() { p.keep(ctx, l) })
-		if f := l.Feed(); lanes[f] == nil {
-			way := &lane{feed: f, queue: make(chan post, 1)}
-			lanes[f] = way
-			wg.Go(func() { p.drain(ctx, way) })
+	for f, limit := range p.Limits {
+		p.index.SetLimit(core.Feed(f), limit)
+	}
+	queues := map[core.Feed]*submitQueue{}
+	for _, s := range p.sources {
+		wg.Go(func() { p.runForever(ctx, s) })
+		if f := s.Feed(); queues[f] == nil {
+			q := &submitQueue{feed: f, queue: make(chan queuedTick, 1)}
+			queues[f] = q
+			wg.Go(func() { p.submitTicks(ctx, q) })
 		}
 	}
 	p.eachSecond(ctx, func(now time.Time) {
 		for f := range core.Feed(core.Feeds) {
-			if l := lanes[f]; l != nil {
-				p.offer(l, now)
+			if q := queues[f]; q != nil {
+				p.enqueueTick(q, now)
 			}
 		}
 	})
 }
 
-// eachSecond calls do as every Unix second starts, once for each: a late timer
-// does the second it finds, a clock set back waits until it has caught up.
+// eachSecond calls do once for each Unix second, as it starts. After a late timer it
+// calls do for the current second only. After the clock is set back it waits until the
+// clock has passed the last second again.
 func (p *Poster) eachSecond(ctx context.Context, do func(now time.Time)) {
 	now := p.Now()
 	done := now.Unix()
@@ -95,22 +102,21 @@ func (p *Poster) eachSecond(ctx context.Context, do func(now time.Time)) {
 	}
 }
 
-// untilNext is how long until the next Unix second starts.
+// untilNext is the time until the next Unix second starts.
 func untilNext(now time.Time) time.Duration {
 	return time.Second - time.Duration(now.Nanosecond())
 }
 
-// take is where every price of a source arrives. One said to be of the future is
-// dropped here: the index, which knows no clock, would shut the source out until
-// that time had come.
-func (p *Poster) take(l *link, price core.Price, at time.Time) {
+// onPrice passes a price of a source to the index. It drops a price of a future time:
+// the index has no clock and would drop the source's later prices until that time.
+func (p *Poster) onPrice(s *sourceRun, price core.Price, at time.Time) {
 	now := p.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l.heard = true
+	s.gotPrice = true
 	if at.After(now) {
-		l.future++
+		s.futureValues++
 		return
 	}
-	p.index.Update(l.Feed(), l.Name(), price, at.UnixNano())
+	p.index.Update(s.Feed(), s.Name(), price, at.UnixNano())
 }

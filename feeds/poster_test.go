@@ -11,24 +11,25 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/feed"
 )
 
-// spoken is a source that does what it is told.
-type spoken struct {
+// scriptedSource is a source whose Run is a function of the test.
+type scriptedSource struct {
 	name string
 	feed core.Feed
 	run  func(ctx context.Context, out func(core.Price, time.Time)) error
 }
 
-func (s spoken) Name() string    { return s.name }
-func (s spoken) Feed() core.Feed { return s.feed }
-func (s spoken) Run(ctx context.Context, out func(core.Price, time.Time)) error {
+func (s scriptedSource) Name() string    { return s.name }
+func (s scriptedSource) Feed() core.Feed { return s.feed }
+func (s scriptedSource) Run(ctx context.Context, out func(core.Price, time.Time)) error {
 	return s.run(ctx, out)
 }
 
-// steady quotes one price ten times a second, a little beside the second.
+// steady sends one price about ten times a second, never at a whole second.
 func steady(name string, f core.Feed, price core.Price) Source {
-	return spoken{name, f, func(ctx context.Context, out func(core.Price, time.Time)) error {
+	return scriptedSource{name, f, func(ctx context.Context, out func(core.Price, time.Time)) error {
 		for sleep(ctx, 97*time.Millisecond) {
 			out(price, time.Now())
 		}
@@ -36,14 +37,14 @@ func steady(name string, f core.Feed, price core.Price) Source {
 	}}
 }
 
-// inbox stands for the sequencer and remembers when which tick came.
-type inbox struct {
+// recordedSubmits replaces the sequencer and records each tick with its time.
+type recordedSubmits struct {
 	mu    sync.Mutex
 	ticks []core.IndexTick
 	at    []time.Time
 }
 
-func (b *inbox) submit(_ context.Context, cmd core.Command) error {
+func (b *recordedSubmits) submit(_ context.Context, cmd core.Command) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ticks = append(b.ticks, cmd.(*core.PostIndex).Tick)
@@ -51,7 +52,7 @@ func (b *inbox) submit(_ context.Context, cmd core.Command) error {
 	return nil
 }
 
-// play runs a Poster for so long in a world whose time passes by itself.
+// play runs a Poster for the virtual time d.
 func play(t *testing.T, d time.Duration, submit Submit, sources ...Source) *Poster {
 	t.Helper()
 	p, err := NewPoster(submit, sources...)
@@ -66,22 +67,22 @@ func play(t *testing.T, d time.Duration, submit Submit, sources ...Source) *Post
 
 func TestTickOfASecondIsPostedAsItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(300 * time.Millisecond) // begin amid a second
-		begun := time.Now().Unix()
-		var b inbox
+		time.Sleep(300 * time.Millisecond) // start within a second
+		start := time.Now().Unix()
+		var b recordedSubmits
 		p := play(t, 5*time.Second, b.submit, steady("b", core.BTC, 101), steady("a", core.BTC, 100))
 		if len(b.ticks) != 5 {
 			t.Fatalf("%d ticks in 5 s", len(b.ticks))
 		}
 		for i, tick := range b.ticks {
-			if tick.Second != begun+1+int64(i) || !b.at[i].Equal(time.Unix(tick.Second, 0)) {
+			if tick.Second != start+1+int64(i) || !b.at[i].Equal(time.Unix(tick.Second, 0)) {
 				t.Errorf("second %d posted at %s", tick.Second, b.at[i])
 			}
 			if tick.Price != 100 || tick.Count != 2 || tick.Manual || tick.Sources[0].Name != "a" {
 				t.Errorf("tick %+v", tick)
 			}
 		}
-		if s := p.Stats(core.BTC); s.Posted != 5 || s.Slow+s.Failed+s.Blank != 0 {
+		if s := p.Stats(core.BTC); s.Posted != 5 || s.Late+s.Failed+s.Gaps[feed.Silent] != 0 {
 			t.Errorf("stats %+v", s)
 		}
 		for _, s := range p.States() {
@@ -92,12 +93,12 @@ func TestTickOfASecondIsPostedAsItStarts(t *testing.T) {
 	})
 }
 
-// What matters to a round: when the clock strikes a boundary, the second before
-// it has long been sequenced.
+// TestWindowIsCompleteAtTheBoundary checks that each tick is sequenced before its second
+// ends.
 func TestWindowIsCompleteAtTheBoundary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
-		var b inbox
+		var b recordedSubmits
 		slow := func(ctx context.Context, cmd core.Command) error {
 			time.Sleep(400 * time.Millisecond)
 			return b.submit(ctx, cmd)
@@ -114,10 +115,10 @@ func TestWindowIsCompleteAtTheBoundary(t *testing.T) {
 	})
 }
 
-func TestSlowSubmitLosesItsSecondAndNoOther(t *testing.T) {
+func TestSlowSubmitLosesOnlyItsSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
-		var b inbox
+		var b recordedSubmits
 		n := 0
 		hangs := func(ctx context.Context, cmd core.Command) error {
 			if cmd.(*core.PostIndex).Tick.Feed == core.Gold {
@@ -129,11 +130,11 @@ func TestSlowSubmitLosesItsSecondAndNoOther(t *testing.T) {
 			return b.submit(ctx, cmd)
 		}
 		p := play(t, 10*time.Second, hangs, steady("a", core.BTC, 100), steady("a", core.Gold, 7))
-		if s := p.Stats(core.BTC); s.Posted != 10 || s.Slow != 0 {
+		if s := p.Stats(core.BTC); s.Posted != 10 || s.Late != 0 {
 			t.Errorf("BTC %+v", s)
 		}
-		// The last hangs when time is up, and so counts as nothing.
-		if s := p.Stats(core.Gold); s.Posted != 5 || s.Slow != 4 {
+		// The last submit hangs when ctx ends and is not counted.
+		if s := p.Stats(core.Gold); s.Posted != 5 || s.Late != 4 {
 			t.Errorf("gold %+v", s)
 		}
 		for i, tick := range b.ticks {
@@ -144,11 +145,12 @@ func TestSlowSubmitLosesItsSecondAndNoOther(t *testing.T) {
 	})
 }
 
-// Even a submit that does not keep its word about ctx holds up only its lane.
-func TestStubbornSubmit(t *testing.T) {
+// TestSubmitThatIgnoresItsContext checks that a submit that does not return when ctx ends
+// delays only its own feed.
+func TestSubmitThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
-		var b inbox
+		var b recordedSubmits
 		stubborn := func(ctx context.Context, cmd core.Command) error {
 			if cmd.(*core.PostIndex).Tick.Feed == core.Gold {
 				time.Sleep(3500 * time.Millisecond)
@@ -159,13 +161,13 @@ func TestStubbornSubmit(t *testing.T) {
 		if s := p.Stats(core.BTC); s.Posted != 9 {
 			t.Errorf("BTC %+v", s)
 		}
-		if s := p.Stats(core.Gold); s.Slow == 0 {
+		if s := p.Stats(core.Gold); s.Late == 0 {
 			t.Errorf("gold %+v", s)
 		}
 	})
 }
 
-func TestRefusedTicksAreCounted(t *testing.T) {
+func TestRejectedTicksAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		full := errors.New("full")
@@ -178,10 +180,10 @@ func TestRefusedTicksAreCounted(t *testing.T) {
 
 func TestFailingSourceIsRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
+		start := time.Now()
 		var runs []time.Duration
-		broken := spoken{"x", core.BTC, func(context.Context, func(core.Price, time.Time)) error {
-			runs = append(runs, time.Since(begun))
+		broken := scriptedSource{"x", core.BTC, func(context.Context, func(core.Price, time.Time)) error {
+			runs = append(runs, time.Since(start))
 			if len(runs) == 2 {
 				panic("garbage")
 			}
@@ -189,7 +191,7 @@ func TestFailingSourceIsRunAgain(t *testing.T) {
 		}}
 		p := play(t, 5*time.Minute, func(context.Context, core.Command) error { return nil }, broken)
 		for i := 1; i < len(runs); i++ {
-			wait := min(firstWait<<(i-1), longWait)
+			wait := min(minBackoff<<(i-1), maxBackoff)
 			if got := runs[i] - runs[i-1]; got < wait/2 || got > wait {
 				t.Errorf("wait %d was %s, want %s to %s", i, got, wait/2, wait)
 			}
@@ -197,30 +199,30 @@ func TestFailingSourceIsRunAgain(t *testing.T) {
 		if s := p.States()[0]; s.Runs != uint64(len(runs)) || s.Up || s.Err == nil || s.Fresh {
 			t.Errorf("state %+v", s)
 		}
-		if s := p.Stats(core.BTC); s.Blank < 299 || s.Posted != 0 {
+		if s := p.Stats(core.BTC); s.Gaps[feed.Silent] < 299 || s.Posted != 0 {
 			t.Errorf("stats %+v", s)
 		}
 	})
 }
 
-func TestAValueStartsTheWaitAnew(t *testing.T) {
+func TestPriceResetsTheBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		flaky := spoken{"x", core.BTC, func(_ context.Context, out func(core.Price, time.Time)) error {
+		flaky := scriptedSource{"x", core.BTC, func(_ context.Context, out func(core.Price, time.Time)) error {
 			n++
 			out(5, time.Now())
 			return errors.New("cut off")
 		}}
 		play(t, time.Minute, func(context.Context, core.Command) error { return nil }, flaky)
 		if n < 100 {
-			t.Errorf("run %d times in a minute", n)
+			t.Errorf("%d runs in a minute, want at least 100", n)
 		}
 	})
 }
 
-func TestGarbageIsDroppedAndCounted(t *testing.T) {
+func TestBadValuesAreDroppedAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		liar := spoken{"x", core.BTC, func(ctx context.Context, out func(core.Price, time.Time)) error {
+		bad := scriptedSource{"x", core.BTC, func(ctx context.Context, out func(core.Price, time.Time)) error {
 			now := time.Now()
 			out(5, now)
 			out(0, now)
@@ -229,11 +231,11 @@ func TestGarbageIsDroppedAndCounted(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
-		var b inbox
-		p := play(t, 1500*time.Millisecond, b.submit, liar)
+		var b recordedSubmits
+		p := play(t, 1500*time.Millisecond, b.submit, bad)
 		s := p.States()[0]
-		if got := fmt.Sprint(s.Source.Counts, s.Future, s.Source.Price); got != "[1 1 1 0] 1 5" {
-			t.Errorf("taken, zero, time travel, unknown; future; price: %s", got)
+		if got := fmt.Sprint(s.Source.Counts, s.FutureValues, s.Source.Price); got != "[1 1 1 0] 1 5" {
+			t.Errorf("accepted, zero, time travel, unknown; future; price: %s", got)
 		}
 		if len(b.ticks) != 1 || b.ticks[0].Price != 5 {
 			t.Errorf("ticks %+v", b.ticks)
@@ -241,29 +243,29 @@ func TestGarbageIsDroppedAndCounted(t *testing.T) {
 	})
 }
 
-// A wall clock that is set back posts nothing twice; set forward, nothing
-// between.
-func TestClockThatIsSet(t *testing.T) {
+// TestClockIsSet checks that no second is posted twice after the clock is set back, and
+// no skipped second after it is set forward.
+func TestClockIsSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
+		start := time.Now()
 		clock := func() time.Time {
 			now := time.Now()
-			switch gone := now.Sub(begun); {
-			case gone > 20*time.Second:
+			switch elapsed := now.Sub(start); {
+			case elapsed > 20*time.Second:
 				return now.Add(time.Hour)
-			case gone > 10*time.Second:
+			case elapsed > 10*time.Second:
 				return now.Add(-5 * time.Second)
 			}
 			return now
 		}
-		talks := spoken{"a", core.Gold, func(ctx context.Context, out func(core.Price, time.Time)) error {
+		src := scriptedSource{"a", core.Gold, func(ctx context.Context, out func(core.Price, time.Time)) error {
 			for sleep(ctx, 97*time.Millisecond) {
 				out(7, clock())
 			}
 			return ctx.Err()
 		}}
-		var b inbox
-		p, err := NewPoster(b.submit, talks)
+		var b recordedSubmits
+		p, err := NewPoster(b.submit, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,14 +283,55 @@ func TestClockThatIsSet(t *testing.T) {
 	})
 }
 
-func TestSourcesOfOneName(t *testing.T) {
+// TestLimitsOfAFeed lets one source of two jump to five times the price. The index leaves
+// it out and counts the jumps; with a minimum of two sources the feed has no index.
+func TestLimitsOfAFeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for least, want := range []struct{ posted, gaps uint64 }{{10, 0}, {10, 0}, {5, 5}} {
+			time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1500 * time.Millisecond)))
+			started := time.Now()
+			wild := scriptedSource{"b", core.BTC, func(ctx context.Context, out func(core.Price, time.Time)) error {
+				for sleep(ctx, 97*time.Millisecond) {
+					price := core.Price(1002)
+					if time.Since(started) > 5*time.Second {
+						price = 5000
+					}
+					out(price, time.Now())
+				}
+				return ctx.Err()
+			}}
+			var b recordedSubmits
+			p, err := NewPoster(b.submit, steady("a", core.BTC, 1000), wild)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Limits[core.BTC] = feed.Limit{MinSources: uint8(least), JumpPct: 10}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			p.Run(ctx)
+			cancel()
+			for i, tick := range b.ticks {
+				if calm := i < 5; calm && (tick.Price != 1001 || tick.Count != 2) || !calm && (tick.Price != 1000 || tick.Count != 1) {
+					t.Errorf("at least %d, tick %d: %+v", least, i, tick)
+				}
+			}
+			if s := p.Stats(core.BTC); s.Posted != want.posted || s.Gaps[feed.TooFew] != want.gaps {
+				t.Errorf("at least %d: %+v", least, s)
+			}
+			if s := p.States(); s[0].Source.Jumps != 0 || s[1].Source.Jumps != 5 {
+				t.Errorf("at least %d: %+v", least, s)
+			}
+		}
+	})
+}
+
+func TestSourceNamesAreUnique(t *testing.T) {
 	if _, err := NewPoster(nil, steady("a", core.BTC, 1), steady("a", core.BTC, 2)); err == nil {
-		t.Error("two sources of one name and feed")
+		t.Error("NewPoster accepts two sources of one feed and name")
 	}
 	if _, err := NewPoster(nil, steady("a", core.BTC, 1), steady("a", core.WTI, 2)); err != nil {
 		t.Error(err)
 	}
 	if _, err := NewPoster(nil, steady("a", core.Feeds, 1)); err == nil {
-		t.Error("a feed there is not")
+		t.Error("NewPoster accepts an unknown feed")
 	}
 }

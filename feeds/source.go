@@ -7,26 +7,25 @@ import (
 	"duplex/core"
 )
 
-// Source is one place that prices one feed.
+// Source is one source of prices of one feed (docs/rules/prices-sources.md#sources).
 type Source interface {
-	// Name is the source's, unique within its feed and the same for good: it is
-	// kept with the evidence of rounds.
+	// Name is unique within the feed and never changes; the evidence of rounds
+	// contains it.
 	Name() string
 
-	// Feed is what it prices.
+	// Feed is the feed that the source prices.
 	Feed() core.Feed
 
-	// Run hands every price to out until ctx ends or the source fails, and
-	// leaves no goroutine behind. It is one connection: whoever called it calls
-	// again after a while, so that backoff is not the source's business; a
-	// stalled socket is (contract oracle, Rule), and ends Run with an error.
+	// Run passes every price to out until ctx ends or the source fails, and leaves no
+	// goroutine behind. One Run is one connection: it returns an error if the
+	// connection stalls, and the caller runs it again after a backoff
+	// (docs/rules/prices-sources.md#connections).
 	//
-	// at is when the price was received, by this machine's clock. What a source
-	// sent that is no price is counted by the source itself (Counter), or handed
-	// on as 0, which is dropped and counted. out never blocks for long and may be
-	// called from one goroutine at a time.
+	// at is the time of receipt by this machine's clock. A source counts values that
+	// are not prices itself (CountingSource), or passes them on as 0, which the index
+	// drops and counts. out does not block for long; calls of it must not overlap.
 	Run(ctx context.Context, out func(price core.Price, at time.Time)) error
 }
 
-// Submit brings a command to the sequencer. It returns once ctx ends.
+// Submit passes a command to the sequencer. It returns when ctx ends, at the latest.
 type Submit func(ctx context.Context, cmd core.Command) error

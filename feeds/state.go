@@ -7,22 +7,22 @@ import (
 	"duplex/core/feed"
 )
 
-// State is a source as /metrics and /readyz show it.
+// State is the state of a source as /metrics and /readyz show it.
 type State struct {
-	Feed   core.Feed
-	Source feed.SourceState
-	Fresh  bool          // counts for a tick made now
-	Age    time.Duration // of its last price; 0 before the first
-	Up     bool          // it is being run, not waited for
-	Runs   uint64        // how often it was run
-	Future uint64        // values dropped for a time to come
-	Heard  Heard         // what it was sent, where it counts that itself
-	Err    error         // why the last run ended
+	Feed         core.Feed
+	Source       feed.SourceState
+	Fresh        bool          // whether it counts for a tick of now
+	Age          time.Duration // of its last price; 0 before the first
+	Up           bool          // running, not waiting for the next run
+	Runs         uint64        // number of runs
+	FutureValues uint64        // values dropped because their time is in the future
+	Counts       Counts        // zero unless the source is a CountingSource
+	Err          error         // of the last run
 }
 
-// Word is the state in one word: fresh, quiet (run, but without a fresh price) or
-// waiting (to be run again).
-func (s *State) Word() string {
+// Status is the state in one word: fresh, quiet (running, but without a fresh price) or
+// waiting (for the next run).
+func (s *State) Status() string {
 	switch {
 	case s.Fresh:
 		return "fresh"
@@ -32,19 +32,19 @@ func (s *State) Word() string {
 	return "waiting"
 }
 
-// Reconnects is how often the source was run again.
+// Reconnects is the number of runs after the first.
 func (s *State) Reconnects() uint64 { return max(s.Runs, 1) - 1 }
 
-// Dropped is how many values were no price, whoever found out.
+// Dropped is the number of values that the source, the Poster and the index dropped.
 func (s *State) Dropped() uint64 {
-	n := s.Future
+	n := s.FutureValues
 	for v, count := range s.Source.Counts {
-		if feed.Verdict(v) != feed.Taken {
+		if feed.Verdict(v) != feed.Accepted {
 			n += count
 		}
 	}
-	for why, count := range s.Heard.Values {
-		if Drop(why) != Sound {
+	for why, count := range s.Counts.Values {
+		if DropReason(why) != NotDropped {
 			n += count
 		}
 	}
@@ -56,16 +56,16 @@ func (p *Poster) States() []State {
 	now := p.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := make([]State, 0, len(p.links))
-	for _, l := range p.links {
-		s := State{Feed: l.Feed(), Source: feed.SourceState{Name: l.Name()}, Up: l.up, Runs: l.runs, Future: l.future, Err: l.err}
+	out := make([]State, 0, len(p.sources))
+	for _, l := range p.sources {
+		s := State{Feed: l.Feed(), Source: feed.SourceState{Name: l.Name()}, Up: l.running, Runs: l.runs, FutureValues: l.futureValues, Err: l.err}
 		for _, known := range p.index.Sources(l.Feed()) {
 			if known.Name == l.Name() {
 				s.Source = known
 			}
 		}
-		if c, ok := l.Source.(Counter); ok {
-			s.Heard = c.Heard()
+		if c, ok := l.Source.(CountingSource); ok {
+			s.Counts = c.Counts()
 		}
 		if s.Source.Price > 0 {
 			s.Age = now.Sub(time.Unix(0, s.Source.At))
@@ -76,7 +76,7 @@ func (p *Poster) States() []State {
 	return out
 }
 
-// Stats gives the counts of one feed.
+// Stats returns the counts of one feed.
 func (p *Poster) Stats(f core.Feed) Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

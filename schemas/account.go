@@ -1,12 +1,12 @@
 package schemas
 
-// Bucket is one of a key's three token buckets (spec 4.8).
+// Bucket is one of a key's three token buckets (docs/rules/limits.md#buckets).
 type Bucket struct {
 	SustainedRatePerS int64 `json:"sustained_rate_per_s"`
 	Burst             int64 `json:"burst"`
 }
 
-// Limits is the answer of `GET /v1/account/limits`. It carries no as_of_seq.
+// Limits is the response of `GET /v1/account/limits`. It has no as_of_seq.
 type Limits struct {
 	Scopes            []string `json:"scopes" nullable:"false" enum:"read,trade,withdraw"`
 	Read              Bucket   `json:"read"`
@@ -19,8 +19,9 @@ type Limits struct {
 	ResponseBudgetMs  int64    `json:"response_budget_ms"`
 }
 
-// CreateKey is the body of `POST /keys` on the accounts service. It is optional:
-// no scopes means read and trade, which is also the most that can be had there.
+// CreateKey is the body of `POST /keys` on the accounts service. The body is optional.
+// Without scopes the key has read and trade, the most that this route grants
+// (docs/rules/accounts.md#accounts-service).
 type CreateKey struct {
 	Label  string   `json:"label,omitzero" maxLength:"64"`
 	Scopes []string `json:"scopes,omitempty" nullable:"false" minItems:"1" maxItems:"3" enum:"read,trade,withdraw"`
@@ -47,18 +48,18 @@ type Key struct {
 	CreatedTs U64      `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
 }
 
-// KeyList is the answer of `GET /keys`.
+// KeyList is the response of `GET /keys`.
 type KeyList struct {
 	Keys []Key `json:"keys" nullable:"false"`
 }
 
-// Revoked is the answer of a revocation, the same whether the key was there or not.
+// Revoked is the response of a revocation. It does not depend on whether the key existed.
 type Revoked struct {
 	APIKey  string `json:"api_key"`
 	Revoked bool   `json:"revoked"`
 }
 
-// AccountClosed is the answer of `DELETE /account`: all its keys are revoked.
+// AccountClosed is the response of `DELETE /account`, which revokes all keys of the account.
 type AccountClosed struct {
 	Revoked bool `json:"revoked"`
 }

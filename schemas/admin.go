@@ -1,7 +1,7 @@
 package schemas
 
-// Why is what an operator gives as the reason of an action, for the audit.
-type Why struct {
+// AuditReason is the operator's reason for an action (docs/rules/operation.md#audit).
+type AuditReason struct {
 	Reason string `json:"reason,omitzero" maxLength:"256" doc:"Why, for the audit"`
 }
 
@@ -9,10 +9,10 @@ type Why struct {
 type CreateUser struct {
 	Name       string `json:"name" minLength:"1" maxLength:"64"`
 	ReferrerID *Int   `json:"referrer_id,omitempty" minimum:"1" maximum:"4294967295"`
-	Why
+	AuditReason
 }
 
-// NewUser shows an account's token once.
+// NewUser is the response of `POST /admin/users`. It shows the account token once.
 type NewUser struct {
 	UserID       uint32 `json:"user_id"`
 	AccountToken string `json:"account_token"`
@@ -30,14 +30,14 @@ type User struct {
 // ListUsers is `GET /admin/users`.
 type ListUsers struct{ Page }
 
-// UserList is its answer, by user_id.
+// UserList is a page of users, ordered by user_id.
 type UserList struct {
 	Users []User `json:"users" nullable:"false"`
-	More
+	PageEnd
 }
 
 // ListActions is `GET /admin/audit`: the actions of operators and accounts, newest
-// first. Who, Name and UserID leave out what is not theirs.
+// first. Who, Action and UserID are filters.
 type ListActions struct {
 	Who    string `json:"who,omitzero" in:"query" maxLength:"64" doc:"operator, account, dx or dx dev"`
 	Action string `json:"action,omitzero" in:"query" maxLength:"64" doc:"Such as suspend_user"`
@@ -45,7 +45,7 @@ type ListActions struct {
 	Page
 }
 
-// Action is a sequenced command that somebody answers for.
+// Action is a sequenced command of the audit, with its origin and its reason.
 type Action struct {
 	Seq      U64               `json:"seq" pattern:"^[0-9]+$"`
 	Ts       U64               `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
@@ -54,22 +54,22 @@ type Action struct {
 	Action   string            `json:"action"`
 	UserID   *uint32           `json:"user_id,omitempty"`
 	MarketID *uint32           `json:"market_id,omitempty"`
-	Detail   map[string]string `json:"detail,omitempty" doc:"What else was asked for"`
-	Refused  string            `json:"refused,omitzero" doc:"The code, where the venue refused it"`
+	Detail   map[string]string `json:"detail,omitempty" doc:"The other fields of the request"`
+	Refused  string            `json:"refused,omitzero" doc:"The error code, if the venue rejected it"`
 }
 
-// ActionList is the answer of `GET /admin/audit`.
+// ActionList is the response of `GET /admin/audit`.
 type ActionList struct {
 	Actions []Action `json:"actions" nullable:"false"`
-	More
+	PageEnd
 }
 
-// CreateUserKey is `POST /admin/users/{user_id}/keys`: any scopes.
+// CreateUserKey is `POST /admin/users/{user_id}/keys`. It grants any scopes.
 type CreateUserKey struct {
 	UserID Int      `json:"user_id" in:"path" minimum:"1" maximum:"4294967295" fault:"unknown_user"`
 	Label  string   `json:"label,omitzero" maxLength:"64"`
 	Scopes []string `json:"scopes,omitempty" nullable:"false" minItems:"1" maxItems:"3" enum:"read,trade,withdraw"`
-	Why
+	AuditReason
 }
 
 // Deposit is `POST /admin/users/{user_id}/deposits`, idempotent by deposit_id.
@@ -77,7 +77,7 @@ type Deposit struct {
 	UserID    Int    `json:"user_id" in:"path" minimum:"1" maximum:"4294967295" fault:"unknown_user"`
 	DepositID string `json:"deposit_id" minLength:"1" maxLength:"128"`
 	Amount    U64    `json:"amount" pattern:"^[0-9]+$" nonzero:"true" fault:"bad_amount" doc:"Pips"`
-	Why
+	AuditReason
 }
 
 // Deposited is a deposit as it was booked, in pips.
@@ -91,10 +91,10 @@ type Deposited struct {
 // SuspendUser is `POST /admin/users/{user_id}/suspend|resume`.
 type SuspendUser struct {
 	UserID Int `json:"user_id" in:"path" minimum:"1" maximum:"4294967295" fault:"unknown_user"`
-	Why
+	AuditReason
 }
 
-// Suspension is the answer of both.
+// Suspension is the response of a suspend or a resume.
 type Suspension struct {
 	UserID    uint32 `json:"user_id"`
 	Suspended bool   `json:"suspended"`
@@ -103,18 +103,18 @@ type Suspension struct {
 
 // ActOnMarket is `POST /admin/markets/{market_id}/pause|resume|void`.
 type ActOnMarket struct {
-	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"65535" fault:"unknown_market"`
-	Why
+	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"4294967295" fault:"unknown_market"`
+	AuditReason
 }
 
 // Propose is `POST /admin/markets/{market_id}/propose`: an operator's settle price.
 type Propose struct {
-	MarketID    Int `json:"market_id" in:"path" minimum:"1" maximum:"65535" fault:"unknown_market"`
+	MarketID    Int `json:"market_id" in:"path" minimum:"1" maximum:"4294967295" fault:"unknown_market"`
 	SettlePrice U64 `json:"settle_price" pattern:"^[0-9]+$" nonzero:"true" doc:"At 1e8"`
-	Why
+	AuditReason
 }
 
-// MarketActed is the answer of an operator's action on a market.
+// MarketActed is the response of an operator's action on a market.
 type MarketActed struct {
 	MarketID uint32 `json:"market_id"`
 	Status   string `json:"status" enum:"trading,frozen,proposed,settled,void"`
@@ -128,16 +128,17 @@ type SetFees struct {
 	TakerRate      Int `json:"taker_rate" minimum:"0" maximum:"10000"`
 	MakerRebatePct Int `json:"maker_rebate_pct" minimum:"0" maximum:"100"`
 	ReferralPct    Int `json:"referral_pct" minimum:"0" maximum:"100"`
-	Why
+	AuditReason
 }
 
-// Check holds maker ≤ taker and the shares to 100 together (contract core, Money).
+// Check requires maker_rate ≤ taker_rate and at most 100 percent of fee shares together
+// (docs/rules/money.md#fee-schedule).
 func (f *SetFees) Check() *Fault {
 	switch {
 	case f.MakerRate > f.TakerRate:
-		return violation("maker_rate", "at most taker_rate")
+		return schemaViolation("maker_rate", "at most taker_rate")
 	case f.MakerRebatePct+f.ReferralPct > 100:
-		return violation("referral_pct", "maker_rebate_pct + referral_pct at most 100")
+		return schemaViolation("referral_pct", "maker_rebate_pct + referral_pct at most 100")
 	}
 	return nil
 }
@@ -145,13 +146,13 @@ func (f *SetFees) Check() *Fault {
 // SetSchedule is `PUT /admin/schedule`; it replaces the whole schedule.
 type SetSchedule struct {
 	Schedule []Window `json:"schedule" nullable:"false" maxItems:"100"`
-	Why
+	AuditReason
 }
 
 // DecideWithdrawal is `POST /admin/withdrawals/{withdrawal_id}/complete|reject`.
 type DecideWithdrawal struct {
 	WithdrawalID U64 `json:"withdrawal_id" in:"path" fault:"unknown_withdrawal" pattern:"^[0-9]+$"`
-	Why
+	AuditReason
 }
 
 // Tick is `POST /admin/oracle/ticks`: a source's price at 1e8 scale.
@@ -159,22 +160,23 @@ type Tick struct {
 	Feed   Int    `json:"feed" minimum:"0" maximum:"2" doc:"0 BTC, 1 gold, 2 WTI"`
 	Source string `json:"source" minLength:"1" maxLength:"64"`
 	Price  U64    `json:"price" pattern:"^[0-9]+$" nonzero:"true" doc:"At 1e8"`
-	Why
+	AuditReason
 }
 
-// Snapshotted is the answer of `POST /admin/snapshot`.
+// Snapshotted is the response of `POST /admin/snapshot`.
 type Snapshotted struct {
 	Seq       U64    `json:"seq" pattern:"^[0-9]+$"`
 	StateHash string `json:"state_hash"`
 }
 
-// Resealed tells how many key secrets a new master key seals now.
+// Resealed is the number of key secrets that a new master key has sealed
+// (docs/rules/operation.md#master-key).
 type Resealed struct {
 	Resealed int `json:"resealed"`
 }
 
-// AdminState sums the venue up: THE INVARIANT's terms in pips. Withdrawals are
-// pending and completed ones.
+// AdminState holds the sums over all accounts, in pips: the terms of the invariant
+// (docs/rules/money.md#the-invariant). Withdrawals are the pending and the completed ones.
 type AdminState struct {
 	Seq         U64    `json:"seq" pattern:"^[0-9]+$"`
 	StateHash   string `json:"state_hash"`

@@ -2,8 +2,8 @@ package schemas
 
 import "testing"
 
-// What encoding and decoding of the busiest messages allocates. A number may fall; one
-// that rises is a regression.
+// TestAllocs bounds the allocations of encoding and decoding the most frequent messages.
+// A bound may fall; a higher one is a regression.
 func TestAllocs(t *testing.T) {
 	body := []byte(`{"client_order_id":"77","market_id":3,"side":"buy","outcome":"yes","tick":4700,"qty":10}`)
 	buf := make([]byte, 0, 1<<16)
@@ -21,7 +21,7 @@ func TestAllocs(t *testing.T) {
 		"encode a page of orders": {0, func() { buf = list.Append(buf[:0]) }},
 	} {
 		if n := testing.AllocsPerRun(200, c.do); n > c.most {
-			t.Errorf("%s: %v allocations, %v before", name, n, c.most)
+			t.Errorf("%s: %v allocations, want at most %v", name, n, c.most)
 		}
 	}
 }

@@ -8,51 +8,51 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Binding ties cursors to one list: a route, an account and the filters asked for.
-type Binding [sha256.Size]byte
+// CursorBinding ties a cursor to one list: a route, an account and the filters of the
+// request (docs/rules/rest.md#cursors).
+type CursorBinding [sha256.Size]byte
 
-// BindCursor makes the binding of a list request: every path and query field of in
-// but limit, cursor and min_seq is a filter.
-func BindCursor(route string, user uint32, in any) Binding {
+// BindCursor returns the binding of a list request. Every path and query field of in
+// is a filter, except limit, cursor and min_seq.
+func BindCursor(route string, user uint32, in any) CursorBinding {
 	text := binary.AppendUvarint([]byte("duplex cursor 1\n"+route+"\n"), uint64(user))
-	err := members(in, func(f *field, value jsontext.Value) {
+	err := eachField(in, func(f *field, value jsontext.Value) {
 		if f.name != "limit" && f.name != "cursor" && f.name != "min_seq" {
 			text = append(append(append(text, f.name...), '='), value...)
 			text = append(text, '\n')
 		}
 	})
 	if err != nil {
-		panic(err) // in was decoded, so it encodes
+		panic(err) // a request that was decoded always encodes
 	}
 	return sha256.Sum256(text)
 }
 
-// checkLen is how many bytes of the digest a cursor carries. It keeps a client's
-// mistakes apart from our cursors, over restarts and nodes alike; it need not
-// withstand an attacker, because a forged position shows nothing but the caller's
-// own list.
-const checkLen = 8
+// cursorDigestLen is the length of the digest in a cursor, in bytes. The digest detects
+// mistakes of clients, across restarts and nodes. It does not resist an attacker, and
+// need not: a forged position shows only the caller's own list.
+const cursorDigestLen = 8
 
-// EncodeCursor makes an opaque cursor of the position a page ended at.
-func EncodeCursor(b Binding, position ...uint64) string {
+// EncodeCursor returns an opaque cursor for the position at which a page ended.
+func EncodeCursor(b CursorBinding, position ...uint64) string {
 	var raw []byte
 	for _, n := range position {
 		raw = binary.AppendUvarint(raw, n)
 	}
-	sum := b.check(raw)
+	sum := b.digest(raw)
 	return base64.RawURLEncoding.EncodeToString(append(raw, sum[:]...))
 }
 
-// DecodeCursor gives the position back into the given numbers. A cursor that is
-// not ours, or of another route, account or filters, is bad_cursor.
-func DecodeCursor(b Binding, cursor string, position ...*uint64) *Fault {
-	bad := faultAt("bad_cursor", "cursor", cursor, "the cursor of the page before, with the same filters")
+// DecodeCursor stores the position of a cursor in the given numbers. It returns
+// bad_cursor for a cursor of another route, account or filter, and for any other text.
+func DecodeCursor(b CursorBinding, cursor string, position ...*uint64) *Fault {
+	bad := newFault("bad_cursor", "cursor", quoted(cursor), "the cursor of the page before, with the same filters")
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(raw) < checkLen || base64.RawURLEncoding.EncodeToString(raw) != cursor {
-		return bad // the decoder overlooks line ends and stray bits
+	if err != nil || len(raw) < cursorDigestLen || base64.RawURLEncoding.EncodeToString(raw) != cursor {
+		return bad // DecodeString ignores line ends and unused bits
 	}
-	raw, sum := raw[:len(raw)-checkLen], raw[len(raw)-checkLen:]
-	if b.check(raw) != [checkLen]byte(sum) {
+	raw, sum := raw[:len(raw)-cursorDigestLen], raw[len(raw)-cursorDigestLen:]
+	if b.digest(raw) != [cursorDigestLen]byte(sum) {
 		return bad
 	}
 	for _, at := range position {
@@ -68,7 +68,7 @@ func DecodeCursor(b Binding, cursor string, position ...*uint64) *Fault {
 	return nil
 }
 
-func (b Binding) check(raw []byte) [checkLen]byte {
+func (b CursorBinding) digest(raw []byte) [cursorDigestLen]byte {
 	sum := sha256.Sum256(append(b[:len(b):len(b)], raw...))
-	return [checkLen]byte(sum[:checkLen])
+	return [cursorDigestLen]byte(sum[:cursorDigestLen])
 }

@@ -7,18 +7,18 @@ import (
 )
 
 func TestCursor(t *testing.T) {
-	list := ListOrders{Status: "resting", Page: Page{Limit: Of(Int(5))}}
+	list := ListOrders{Status: "resting", Page: Page{Limit: Ptr(Int(5))}}
 	b := BindCursor("/v1/portfolio/orders", 7, list)
 	c := EncodeCursor(b, 1<<63, 12)
 
-	list.Limit, list.Cursor, list.MinSeq = Of(Int(9)), c, 4 // none of these is a filter
+	list.Limit, list.Cursor, list.MinSeq = Ptr(Int(9)), c, 4 // none of these is a filter
 	var x, y uint64
 	if f := DecodeCursor(BindCursor("/v1/portfolio/orders", 7, list), c, &x, &y); f != nil || x != 1<<63 || y != 12 {
 		t.Fatal(f, x, y)
 	}
 	other := list
 	other.Status = "executed"
-	for name, bound := range map[string]Binding{
+	for name, bound := range map[string]CursorBinding{
 		"another route":   BindCursor("/v1/portfolio/fills", 7, list),
 		"another account": BindCursor("/v1/portfolio/orders", 8, list),
 		"another filter":  BindCursor("/v1/portfolio/orders", 7, other),

@@ -13,25 +13,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// strict refuses unknown members; duplicate names, invalid UTF-8, trailing data
-// and another case of a name are refused by default.
-var strict = json.JoinOptions(json.RejectUnknownMembers(true))
+// strictOptions rejects unknown members. The library's defaults reject duplicate names,
+// invalid UTF-8, trailing data and names in another case.
+var strictOptions = json.JoinOptions(json.RejectUnknownMembers(true))
 
-// scanner is a request that is read in one pass where it is plain and sound: all of it
-// stands in its body.
-type scanner interface {
-	scan(body []byte) bool // in its plainest form
-	quick() bool           // within every domain
+// fastRequest is a request with a fast decoder. All its fields are in the body.
+type fastRequest interface {
+	decodeFast(body []byte) bool // false: leave the body to the general decoder
+	validFast() bool             // every field is within its domain
 }
 
-// Decode reads the body fields of a request. into points to its struct; path and
-// query fields it already holds stay. Where an order has but a core fault, it
-// answers nil and the order carries it. Faults: malformed_json, unknown_field, the
-// codes of the fields' domains, schema_violation; the most telling one wins
-// (contract core).
+// Decode decodes the body fields of a request into the struct that into points to, and
+// leaves its path and query fields unchanged. If the only fault of an order is one that
+// the core records (docs/rules/errors.md#core-codes), Decode returns nil and sets the
+// order's Fault. Otherwise it returns the fault of the highest rank: malformed_json,
+// unknown_field, the code of a field's domain, or schema_violation.
 func Decode(body []byte, into any) *Fault {
-	if q, ok := into.(scanner); ok {
-		if q.scan(body) && q.quick() {
+	if q, ok := into.(fastRequest); ok {
+		if q.decodeFast(body) && q.validFast() {
 			return nil
 		}
 		reflect.ValueOf(into).Elem().SetZero()
@@ -39,7 +38,7 @@ func Decode(body []byte, into any) *Fault {
 	return decode(body, into, inBody)
 }
 
-// DecodeOptional is Decode for a route that may have no body: none is {}.
+// DecodeOptional is Decode for a route with an optional body. No body counts as {}.
 func DecodeOptional(body []byte, into any) *Fault {
 	if len(body) == 0 {
 		body = []byte("{}")
@@ -47,138 +46,165 @@ func DecodeOptional(body []byte, into any) *Fault {
 	return Decode(body, into)
 }
 
-// DecodeArguments reads the argument object of a tool: path, query and body fields
-// are all members of it.
+// DecodeArguments decodes the argument object of a tool, whose members are the path,
+// query and body fields of the request.
 func DecodeArguments(raw []byte, into any) *Fault {
 	if len(raw) == 0 {
 		raw = []byte("{}")
 	}
-	if _, ok := into.(scanner); ok {
+	if _, ok := into.(fastRequest); ok {
 		return Decode(raw, into)
 	}
 	return decode(raw, into, inAny)
 }
 
-func decode(body []byte, into any, from part) *Fault {
+func decode(body []byte, into any, from location) *Fault {
 	v := jsontext.Value(body)
 	if v.Kind() != '{' || !v.IsValid() {
-		return faultAt("malformed_json", "", string(body), "one JSON object: no duplicate names, nothing after it, UTF-8")
+		return newFault("malformed_json", "", quoted(string(body)), "one JSON object: no duplicate names, nothing after it, UTF-8")
 	}
 	target := reflect.ValueOf(into).Elem()
-	got := object(v, planOf(target.Type()), target, from, "")
+	got := decodeObject(v, requestTypeOf(target.Type()), target, from, "")
 	if got.unknown == nil && got.schema == nil {
-		got = handOver(got, target)
+		got = deferToCore(got, target)
 	}
-	return got.worst()
+	return got.first()
 }
 
-// handOver leaves a core fault to the core, where the request can carry it there.
-func handOver(got found, target reflect.Value) found {
-	if c, ok := target.Addr().Interface().(carrier); ok && got.domain != nil {
-		c.carry(carried(got.domain.Code))
+// deferToCore moves a fault that the core records into the request, if the request can
+// carry one.
+func deferToCore(got faultSet, target reflect.Value) faultSet {
+	if c, ok := target.Addr().Interface().(rejectCarrier); ok && got.domain != nil {
+		c.setReject(coreRejectOf(got.domain.Code), got.domain.Got)
 		got.domain = nil
 	}
 	return got
 }
 
-// found collects what is wrong with one object, the first of each rank.
-type found struct{ unknown, domain, schema *Fault }
+// faultSet holds the faults of one object, one for each group of ranks.
+type faultSet struct{ unknown, domain, schema *Fault }
 
-func (f *found) put(x *Fault) {
+func (f *faultSet) add(x *Fault) {
 	switch {
 	case x == nil:
 	case x.Code == "unknown_field":
-		f.unknown = MostTelling(f.unknown, x)
+		f.unknown = HigherRanked(f.unknown, x)
 	case x.Code == "schema_violation":
-		f.schema = MostTelling(f.schema, x)
+		f.schema = HigherRanked(f.schema, x)
 	default:
-		f.domain = MostTelling(f.domain, x)
+		f.domain = HigherRanked(f.domain, x)
 	}
 }
 
-func (f *found) join(g found) {
-	f.put(g.unknown)
-	f.put(g.domain)
-	f.put(g.schema)
+func (f *faultSet) merge(g faultSet) {
+	f.add(g.unknown)
+	f.add(g.domain)
+	f.add(g.schema)
 }
 
-func (f *found) worst() *Fault { return MostTelling(f.unknown, MostTelling(f.domain, f.schema)) }
+func (f *faultSet) first() *Fault { return HigherRanked(f.unknown, HigherRanked(f.domain, f.schema)) }
 
-// checker is a request with rules that join fields, or a part of one.
+// checker is a request, or a part of one, with rules that involve several fields.
 type checker interface{ Check() *Fault }
 
-// carrier takes a core reject along to the core.
-type carrier interface{ carry(core.Reject) }
+// rejectCarrier is a request that carries a reject to the core.
+type rejectCarrier interface {
+	setReject(r core.Reject, sent string)
+}
 
-// object decodes a valid JSON object member by member and diagnoses each. What is
-// sound is set in target.
-func object(v jsontext.Value, p *plan, target reflect.Value, from part, at string) (out found) {
+// decodeObject decodes a valid JSON object member by member, sets the valid fields of
+// target and returns the faults of the others.
+func decodeObject(v jsontext.Value, p *requestType, target reflect.Value, from location, at string) (out faultSet) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(v))
 	mustRead(dec)
 	seen := make([]bool, len(p.fields))
+	var unknown string // the first
+	var unknownValue jsontext.Value
 	for dec.PeekKind() != '}' {
 		name := mustRead(dec).String()
 		value, err := dec.ReadValue()
 		if err != nil {
-			panic(err) // the whole value was found valid before
+			panic(err) // the whole value was validated before
 		}
 		i, ok := p.byName[name]
-		if !ok || !p.fields[i].of(from) {
-			out.put(faultAt("unknown_field", join(at, printable(name)), printable(name), "no such field"))
+		if !ok || !p.fields[i].appliesTo(from) {
+			if unknownValue == nil {
+				unknown, unknownValue = name, value.Clone()
+			}
 			continue
 		}
 		seen[i] = true
-		out.join(member(value, &p.fields[i], target.FieldByIndex(p.fields[i].index), join(at, name)))
+		out.merge(decodeMember(value, &p.fields[i], target.FieldByIndex(p.fields[i].index), joinPath(at, name)))
 	}
-	out.join(p.absent(seen, from, at))
-	out.join(finish(target, at, out))
+	if unknownValue != nil {
+		out.add(p.unknown(unknown, unknownValue, seen, from, at))
+	}
+	out.merge(p.missingFields(seen, from, at))
+	out.merge(runChecks(target, at, out))
 	return out
 }
 
-func (f *field) of(from part) bool { return from == inAny || from == f.in }
+// unknown returns the fault of an unknown member. The fault names the field that was
+// probably meant, unless the object has that field too.
+func (p *requestType) unknown(name string, value jsontext.Value, seen []bool, from location, at string) *Fault {
+	where := joinPath(at, printableText(name))
+	i, ok := p.meant(name, from)
+	if !ok || seen[i] {
+		return newFault("unknown_field", where, shown(value), "no such field")
+	}
+	f := &p.fields[i]
+	out := newFault("unknown_field", where, shown(value), "use "+f.name+", "+f.domainText)
+	out.Instead = f.name
+	if f.doc != "" {
+		out.Message += ". " + f.doc
+	}
+	return out
+}
 
-// absent finds the required fields that were not there.
-func (p *plan) absent(seen []bool, from part, at string) (out found) {
+func (f *field) appliesTo(from location) bool { return from == inAny || from == f.in }
+
+// missingFields returns the faults of required fields that are absent.
+func (p *requestType) missingFields(seen []bool, from location, at string) (out faultSet) {
 	for i := range p.fields {
-		if f := &p.fields[i]; f.required && !seen[i] && f.of(from) {
-			out.put(faultAt(f.missing, join(at, f.name), "", "required: "+f.limit))
+		if f := &p.fields[i]; f.required && !seen[i] && f.appliesTo(from) {
+			out.add(newFault(f.missing, joinPath(at, f.name), "", "required: "+f.domainText))
 		}
 	}
 	return out
 }
 
-// finish runs the rules that join fields, once each field is sound by itself.
-func finish(target reflect.Value, at string, so found) (out found) {
+// runChecks runs the rules that involve several fields, if so has no schema_violation.
+func runChecks(target reflect.Value, at string, so faultSet) (out faultSet) {
 	c, ok := target.Addr().Interface().(checker)
 	if !ok || so.schema != nil {
 		return out
 	}
 	if f := c.Check(); f != nil {
-		f.Field = join(at, f.Field)
-		out.put(f)
+		f.Field = joinPath(at, f.Field)
+		out.add(f)
 	}
 	return out
 }
 
-// member decodes one value. A null is a fault of type like any other.
-func member(v jsontext.Value, f *field, target reflect.Value, at string) (out found) {
+// decodeMember decodes one value. Null is a schema_violation for every field.
+func decodeMember(v jsontext.Value, f *field, target reflect.Value, at string) (out faultSet) {
 	switch {
 	case f.elem != nil:
-		return objects(v, f, target, at)
-	case v.Kind() == 'n' || json.Unmarshal(v, target.Addr().Interface(), strict) != nil:
+		return decodeObjects(v, f, target, at)
+	case v.Kind() == 'n' || json.Unmarshal(v, target.Addr().Interface(), strictOptions) != nil:
 		target.SetZero()
-		out.put(faultAt("schema_violation", at, unquoted(v), f.limit))
+		out.add(newFault("schema_violation", at, shown(v), f.domainText))
 	default:
-		out.put(f.judge(target, unquoted(v), at))
+		out.add(f.checkDomain(target, shown(v), at))
 	}
 	return out
 }
 
-// objects decodes an array of objects. An order in it that has but a core fault
-// carries it; with a fault of schema anywhere the whole request is refused.
-func objects(v jsontext.Value, f *field, target reflect.Value, at string) (out found) {
+// decodeObjects decodes an array of objects. An order whose only fault is one that the
+// core records carries that fault. A schema_violation in any item rejects the whole request.
+func decodeObjects(v jsontext.Value, f *field, target reflect.Value, at string) (out faultSet) {
 	if v.Kind() != '[' {
-		out.put(faultAt("schema_violation", at, string(v), f.limit))
+		out.add(newFault("schema_violation", at, shown(v), f.domainText))
 		return out
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(v))
@@ -192,47 +218,55 @@ func objects(v jsontext.Value, f *field, target reflect.Value, at string) (out f
 		}
 		here := fmt.Sprintf("%s[%d]", at, n)
 		if item.Kind() != '{' {
-			out.put(faultAt("schema_violation", here, string(item), "an object"))
+			out.add(newFault("schema_violation", here, shown(item), "an object"))
 			continue
 		}
 		one := reflect.New(target.Type().Elem()).Elem()
-		out.join(handOver(object(item, f.elem, one, inBody, here), one))
+		out.merge(deferToCore(decodeObject(item, f.elem, one, inBody, here), one))
 		if n < max(f.itemsMax, 1) {
 			items = reflect.Append(items, one)
 		}
 	}
 	target.Set(items)
-	out.put(f.count(n, at))
+	out.add(f.checkCount(n, at))
 	return out
 }
 
-// judge holds a decoded value against its field's domain.
-func (f *field) judge(v reflect.Value, got, at string) *Fault {
+// checkDomain returns the fault of a decoded value that is outside the domain of f.
+func (f *field) checkDomain(v reflect.Value, got, at string) *Fault {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
 	if !f.list {
-		return f.judgeOne(v, got, at)
+		return f.checkValue(v, got, at)
 	}
-	if x := f.count(v.Len(), at); x != nil {
+	if x := f.checkCount(v.Len(), at); x != nil {
 		return x
 	}
 	for i := range v.Len() {
-		if x := f.judgeOne(v.Index(i), fmt.Sprint(v.Index(i)), fmt.Sprintf("%s[%d]", at, i)); x != nil {
+		if x := f.checkValue(v.Index(i), f.item(v.Index(i)), fmt.Sprintf("%s[%d]", at, i)); x != nil {
 			return x
 		}
 	}
 	return nil
 }
 
-func (f *field) count(n int, at string) *Fault {
+// item returns a decoded item of a list in the form in which a fault shows it.
+func (f *field) item(v reflect.Value) string {
+	if f.kind == kindInt {
+		return fmt.Sprint(v)
+	}
+	return quoted(fmt.Sprint(v))
+}
+
+func (f *field) checkCount(n int, at string) *Fault {
 	if n < f.itemsMin || (f.itemsMax > 0 && n > f.itemsMax) {
-		return faultAt("schema_violation", at, fmt.Sprintf("%d items", n), f.limit)
+		return newFault("schema_violation", at, quoted(fmt.Sprintf("%d items", n)), f.domainText)
 	}
 	return nil
 }
 
-func (f *field) judgeOne(v reflect.Value, got, at string) *Fault {
+func (f *field) checkValue(v reflect.Value, got, at string) *Fault {
 	ok := true
 	switch f.kind {
 	case kindInt:
@@ -240,15 +274,15 @@ func (f *field) judgeOne(v reflect.Value, got, at string) *Fault {
 	case kindU64:
 		ok = !f.nonzero || v.Uint() != 0
 	case kindString:
-		ok = f.spells(v.String())
+		ok = f.matchesText(v.String())
 	}
 	if !ok {
-		return faultAt(f.code, at, got, f.limit)
+		return newFault(f.code, at, got, f.domainText)
 	}
 	return nil
 }
 
-func (f *field) spells(s string) bool {
+func (f *field) matchesText(s string) bool {
 	switch {
 	case len(s) < f.lenMin, f.lenMax > 0 && len(s) > f.lenMax, !utf8.ValidString(s):
 		return false
@@ -279,13 +313,13 @@ func contains(words []string, s string) bool {
 func mustRead(dec *jsontext.Decoder) jsontext.Token {
 	t, err := dec.ReadToken()
 	if err != nil {
-		panic(err) // the whole value was found valid before
+		panic(err) // the whole value was validated before
 	}
 	return t
 }
 
-// unquoted is how a wrong value is shown: a string without its quotes.
-func unquoted(v jsontext.Value) string {
+// unquote returns the text of a JSON string, or the JSON text of any other value.
+func unquote(v jsontext.Value) string {
 	if v.Kind() == '"' {
 		if b, err := jsontext.AppendUnquote(nil, v); err == nil {
 			return string(b)
@@ -294,7 +328,7 @@ func unquoted(v jsontext.Value) string {
 	return string(v)
 }
 
-func join(at, name string) string {
+func joinPath(at, name string) string {
 	if at == "" {
 		return name
 	}

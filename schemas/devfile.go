@@ -1,6 +1,7 @@
 package schemas
 
-// DevFile is what `dx dev` writes once everything listens (contract operator).
+// DevFile is the file that `dx dev` writes once all listeners are open
+// (docs/rules/operation.md#dev-venue).
 type DevFile struct {
 	API           string       `json:"api"`
 	WS            string       `json:"ws"`
@@ -21,7 +22,7 @@ type DevAccount struct {
 	Scopes       []string `json:"scopes" nullable:"false"`
 }
 
-// DevKey is what the portal of `dx dev` signs its dashboard in with.
+// DevKey is the key with which the dashboard of `dx dev` signs in.
 type DevKey struct {
 	Name   string   `json:"name"`
 	APIKey string   `json:"api_key"`

@@ -10,27 +10,28 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// wire encodes the same value to the same bytes, without HTML escaping; an empty
-// list is [], never null.
-var wire = json.JoinOptions(json.Deterministic(true))
+// wireOptions makes encoding deterministic. HTML is not escaped, and an empty list is []
+// and never null.
+var wireOptions = json.JoinOptions(json.Deterministic(true))
 
-// Append writes v as JSON behind dst. It fails on text that is not UTF-8.
+// Append appends the JSON of v to dst. It fails on text that is not UTF-8, and then
+// returns dst unchanged.
 func Append(dst []byte, v any) ([]byte, error) {
 	buf := bytes.NewBuffer(dst)
-	if err := json.MarshalWrite(buf, v, wire); err != nil {
+	if err := json.MarshalWrite(buf, v, wireOptions); err != nil {
 		return dst, err
 	}
 	return buf.Bytes(), nil
 }
 
-// Body is the JSON body of a request: its body fields alone. It is empty for a
-// request that has none.
+// Body returns the JSON body of a request, which has its body fields only. It is nil for
+// a request without body fields.
 func Body(in any) ([]byte, error) {
 	if len(BodyFields(in)) == 0 {
 		return nil, nil
 	}
 	out := []byte{'{'}
-	err := members(in, func(f *field, value jsontext.Value) {
+	err := eachField(in, func(f *field, value jsontext.Value) {
 		if f.in != inBody {
 			return
 		}
@@ -43,12 +44,13 @@ func Body(in any) ([]byte, error) {
 	return append(out, '}'), err
 }
 
-// Target is the request target of a route for a request: its path fields put into
-// the template, as in /v1/rounds/{market_id}, and its query fields behind.
+// Target returns the request target of a route: the template, such as
+// /v1/rounds/{market_id}, with the path fields of in substituted and its query fields
+// appended.
 func Target(template string, in any) (string, error) {
 	var query []string
-	err := members(in, func(f *field, value jsontext.Value) {
-		switch text := unquoted(value); f.in {
+	err := eachField(in, func(f *field, value jsontext.Value) {
+		switch text := unquote(value); f.in {
 		case inPath:
 			template = strings.Replace(template, "{"+f.name+"}", url.PathEscape(text), 1)
 		case inQuery:
@@ -61,13 +63,13 @@ func Target(template string, in any) (string, error) {
 	return template, err
 }
 
-// members calls visit for each field of a request that is set, in order.
-func members(in any, visit func(*field, jsontext.Value)) error {
+// eachField calls visit for each field of a request that is set, in order.
+func eachField(in any, visit func(*field, jsontext.Value)) error {
 	t := reflect.TypeOf(in)
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	p := planOf(t)
+	p := requestTypeOf(t)
 	raw, err := Append(nil, in)
 	if err != nil {
 		return err

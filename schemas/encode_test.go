@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAppendAnswers: the shapes that the pages show in words.
-func TestAppendAnswers(t *testing.T) {
+// TestAppendResponses tests the JSON of responses.
+func TestAppendResponses(t *testing.T) {
 	out := Outcome{OrderID: 5, ClientOrderID: 7, Status: "resting", Seq: 5, RestingQty: 10}
 	const outJSON = `{"order_id":"5","client_order_id":"7","status":"resting","seq":"5","filled_qty":0,"resting_qty":10,"fills":[]}`
 	const errJSON = `{"error":{"code":"unknown_order","num":265,"origin":"core","message":"unknown_order","details":null}}`
@@ -27,10 +27,10 @@ func TestAppendAnswers(t *testing.T) {
 		{Order{Status: "rejected", Reason: "bad_qty"}, `{"order_id":null,"client_order_id":"0","market_id":0,"generation":0,"side":"","outcome":"","type":"","tick":0,"qty":0,` +
 			`"tif":"","expiry_ts":"0","max_cost":"0","group_id":0,"flags":0,"status":"rejected","reason":"bad_qty","filled_qty":0,"remaining_qty":0,` +
 			`"created_seq":"0","created_ts":"0","last_update_seq":"0"}`},
-		{RoundRead{Round: Round{MarketID: 1, Status: "trading", Strike: 5}, Seen: Seen{9}}, `{"market_id":1,"status":"trading","strike":"5","settle_price":"0","winner":null,` +
+		{RoundRead{Round: Round{MarketID: 1, Status: "trading", Strike: 5}, AsOf: AsOf{9}}, `{"market_id":1,"status":"trading","strike":"5","settle_price":"0","winner":null,` +
 			`"yes_payout":0,"fresh_source_count_at_freeze":0,"gen":0,"open_ts":"0","freeze_ts":"0","resolve_ts":"0","round_number":"0","generation":0,"category":0,` +
 			`"twap_window_secs":0,"paused":false,"as_of_seq":"9"}`},
-		{Balance{Cash: 1<<64 - 1, Seen: Seen{3}}, `{"cash":"18446744073709551615","reserved":"0","as_of_seq":"3"}`},
+		{Balance{Cash: 1<<64 - 1, AsOf: AsOf{3}}, `{"cash":"18446744073709551615","reserved":"0","as_of_seq":"3"}`},
 		{Orderbook{MarketID: 1, TickSize: TickSize{Name: "narrow"}, Yes: []Level{{4700, 10}}}, `{"market_id":1,"generation":0,"tick_size":{"name":"narrow","bands":[]},"yes":[[4700,10]],"no":[],"as_of_seq":"0"}`},
 		{Key{Label: "<b>&"}, `{"api_key":"","label":"<b>&","scopes":[],"created_ts":"0"}`},
 		{Deadman{}, `{"armed":false,"timeout_ms":0,"deadline_ts":"0"}`},
@@ -45,7 +45,7 @@ func TestAppendAnswers(t *testing.T) {
 	}
 }
 
-// TestResultsReadBack: a client tells outcomes and errors of a batch apart.
+// TestResultsReadBack tests that a client can decode the outcomes and errors of a batch.
 func TestResultsReadBack(t *testing.T) {
 	refused := ErrorOf("bad_qty")
 	raw, _ := Append(nil, []PlaceResult{{Outcome: &Outcome{OrderID: 3, Fills: []OutcomeFill{{1, 2, "mint"}}}}, {Error: &refused}})
@@ -58,8 +58,8 @@ func TestResultsReadBack(t *testing.T) {
 	}
 }
 
-// TestQuickAppendAgrees holds the hand-written encoders against the general one.
-func TestQuickAppendAgrees(t *testing.T) {
+// TestHandwrittenEncodersAgree compares the handwritten encoders with Append.
+func TestHandwrittenEncodersAgree(t *testing.T) {
 	u64 := rapid.Map(rapid.Uint64(), func(n uint64) U64 { return U64(n) })
 	word := rapid.SampledFrom([]string{"", "resting", "canceled", "ioc_remainder"})
 	fill := rapid.Custom(func(t *rapid.T) OutcomeFill {
@@ -71,7 +71,7 @@ func TestQuickAppendAgrees(t *testing.T) {
 		if want, err := Append(nil, o); err != nil || string(o.Append(nil)) != string(want) {
 			t.Fatalf("%s\n%s %v", o.Append(nil), want, err)
 		}
-		b := Balance{u64.Draw(t, "cash"), u64.Draw(t, "reserved"), Seen{u64.Draw(t, "seen")}}
+		b := Balance{u64.Draw(t, "cash"), u64.Draw(t, "reserved"), AsOf{u64.Draw(t, "seen")}}
 		if want, err := Append(nil, b); err != nil || string(b.Append(nil)) != string(want) {
 			t.Fatalf("%s\n%s %v", b.Append(nil), want, err)
 		}
@@ -82,7 +82,7 @@ func TestQuickAppendAgrees(t *testing.T) {
 				Status: word.Draw(t, "status"), Reason: word.Draw(t, "reason"), FilledQty: rapid.Int64().Draw(t, "filled"), RemainingQty: rapid.Int64().Draw(t, "left"),
 				CreatedSeq: u64.Draw(t, "created"), CreatedTs: u64.Draw(t, "ts"), LastUpdateSeq: u64.Draw(t, "update")}
 			if rapid.Bool().Draw(t, "accepted") {
-				o.OrderID = Of(u64.Draw(t, "id"))
+				o.OrderID = Ptr(u64.Draw(t, "id"))
 			}
 			return o
 		})
@@ -90,20 +90,20 @@ func TestQuickAppendAgrees(t *testing.T) {
 		band := rapid.Custom(func(t *rapid.T) Band {
 			return Band{rapid.Int64().Draw(t, "from"), rapid.Int64().Draw(t, "to"), rapid.Int64().Draw(t, "step")}
 		})
-		seen := Seen{u64.Draw(t, "as of")}
-		list := OrderList{Orders: rapid.SliceOfN(row, 0, 3).Draw(t, "rows"), More: More{word.Draw(t, "cursor"), seen}}
+		seen := AsOf{u64.Draw(t, "as of")}
+		list := OrderList{Orders: rapid.SliceOfN(row, 0, 3).Draw(t, "rows"), PageEnd: PageEnd{word.Draw(t, "cursor"), seen}}
 		written := list
-		written.Seen = Seen{u64.Draw(t, "as of when it was written")}
-		written.Write()
+		written.AsOf = AsOf{u64.Draw(t, "as of when it was written")}
+		written.PreEncode()
 		book := Orderbook{
 			MarketID: rapid.Uint32().Draw(t, "book"), Generation: rapid.Uint32().Draw(t, "life"),
 			TickSize: TickSize{word.Draw(t, "grid"), rapid.SliceOfN(band, 0, 3).Draw(t, "bands")},
-			Yes:      rapid.SliceOfN(level, 0, 3).Draw(t, "yes"), No: rapid.SliceOfN(level, 0, 3).Draw(t, "no"), Seen: seen,
+			Yes:      rapid.SliceOfN(level, 0, 3).Draw(t, "yes"), No: rapid.SliceOfN(level, 0, 3).Draw(t, "no"), AsOf: seen,
 		}
 		writtenBook := book
-		writtenBook.Seen = written.Seen
-		writtenBook.Write()
-		written.Seen, writtenBook.Seen = seen, seen
+		writtenBook.AsOf = written.AsOf
+		writtenBook.PreEncode()
+		written.AsOf, writtenBook.AsOf = seen, seen
 		for _, v := range []interface{ Append([]byte) []byte }{
 			&list, &written, &book, &writtenBook,
 			&OrderRead{row.Draw(t, "row"), seen},

@@ -1,17 +1,17 @@
 package schemas
 
-// GetEvidence names the round of `GET /v1/rounds/{market_id}/evidence`: the one the
-// slot is in, or an earlier life of it. Limit and cursor page its ticks.
+// GetEvidence is `GET /v1/rounds/{market_id}/evidence`: the current round of the slot,
+// or an earlier one. Limit and cursor page through its ticks.
 type GetEvidence struct {
-	MarketID    Int `json:"market_id" in:"path" minimum:"1" maximum:"65535" fault:"round_not_found"`
+	MarketID    Int `json:"market_id" in:"path" minimum:"1" maximum:"4294967295" fault:"round_not_found"`
 	RoundNumber U64 `json:"round_number,omitzero" in:"query" pattern:"^[0-9]+$" doc:"An earlier round of the slot; omit for the present one"`
 	Page
-	AsOf
+	MinSeqQuery
 }
 
-// Evidence shows why a round settled as it did (contract oracle, Rule): the tick of
-// its strike, the ticks of its settle window, and the arithmetic between them and
-// the winner. Prices are at 1e8 scale.
+// Evidence shows how a round settled: the tick of its strike, the ticks of its settle
+// window, and the arithmetic from them to the winner. Prices are at 1e8 scale
+// (docs/rules/rounds.md#evidence).
 type Evidence struct {
 	MarketID                 uint32         `json:"market_id"`
 	RoundNumber              U64            `json:"round_number" pattern:"^[0-9]+$"`
@@ -32,10 +32,10 @@ type Evidence struct {
 	SettlePrice              U64            `json:"settle_price" pattern:"^[0-9]+$" doc:"0 until proposed"`
 	Winner                   *string        `json:"winner" pattern:"^(yes|no)$" doc:"yes if and only if settle_price > strike"`
 	Ticks                    []EvidenceTick `json:"ticks" nullable:"false" doc:"Of the window and the 5 s before it, newest first"`
-	More
+	PageEnd
 }
 
-// EvidenceTick is one index tick with what it was made of.
+// EvidenceTick is one index tick with the prices of its sources.
 type EvidenceTick struct {
 	Ts               U64           `json:"ts" pattern:"^[0-9]+$" doc:"ns; the second it stands for"`
 	Price            U64           `json:"price" pattern:"^[0-9]+$"`
@@ -45,7 +45,7 @@ type EvidenceTick struct {
 	Sources          []SourcePrice `json:"sources" nullable:"false"`
 }
 
-// SourcePrice is what one source said.
+// SourcePrice is the price of one source.
 type SourcePrice struct {
 	Source string `json:"source"`
 	Price  U64    `json:"price" pattern:"^[0-9]+$"`

@@ -2,18 +2,19 @@ package schemas
 
 import "math"
 
-// Time is the venue's clock (spec 4.8).
+// Time is the response of `GET /v1/time`: the venue's clock.
 type Time struct {
 	ServerTime U64 `json:"server_time" pattern:"^[0-9]+$" doc:"ns"`
 }
 
-// Status of the exchange; exchange_active is always true in v1.
+// Status is the status of the exchange. exchange_active is always true in v1.
 type Status struct {
 	ExchangeActive bool `json:"exchange_active"`
-	Seen
+	AsOf
 }
 
-// Retention tells the caps at which live listings truncate (spec 4.8).
+// Retention holds the caps at which listings drop their oldest rows
+// (docs/rules/limits.md#retention).
 type Retention struct {
 	TapeCap     int64 `json:"tape_cap"`
 	TerminalCap int64 `json:"terminal_cap"`
@@ -28,32 +29,33 @@ type Window struct {
 	EndTs   U64    `json:"end_ts" pattern:"^[0-9]+$" doc:"ns"`
 }
 
-// Check wants a window that ends after it starts, at a time that a stamp can say.
+// Check requires that the window ends after it starts, and within the range of a stamp.
 func (w *Window) Check() *Fault {
 	switch {
 	case w.EndTs <= w.StartTs:
-		return violation("end_ts", "after start_ts")
+		return schemaViolation("end_ts", "after start_ts")
 	case w.EndTs > math.MaxInt64:
-		return violation("end_ts", "at most 2^63 − 1")
+		return schemaViolation("end_ts", "at most 2^63 − 1")
 	}
 	return nil
 }
 
-// Schedule is the maintenance schedule (spec 4.8).
+// Schedule lists planned maintenance and the coming session boundaries.
 type Schedule struct {
 	Schedule []Window `json:"schedule" nullable:"false"`
 }
 
-// Fees is the live schedule: rates in 1/10000, shares in percent of the taker fee.
+// Fees is the fee schedule in force: rates in 1/10000, shares in percent of the taker
+// fee (docs/rules/money.md#fee-schedule).
 type Fees struct {
 	MakerRate      int64 `json:"maker_rate"`
 	TakerRate      int64 `json:"taker_rate" example:"250"`
 	MakerRebatePct int64 `json:"maker_rebate_pct"`
 	ReferralPct    int64 `json:"referral_pct"`
-	Seen
+	AsOf
 }
 
-// Venue is what the tool get_venue answers: all reference reads in one.
+// Venue is the result of the tool get_venue: all reference reads in one.
 type Venue struct {
 	Environment string    `json:"environment" enum:"dev,live"`
 	Oracle      string    `json:"oracle" enum:"sim,manual,live,replay" doc:"How prices come; those of sim are made up"`
@@ -62,5 +64,5 @@ type Venue struct {
 	Retention   Retention `json:"retention"`
 	Schedule    Schedule  `json:"schedule"`
 	Fees        Fees      `json:"fees"`
-	Seen
+	AsOf
 }

@@ -6,41 +6,70 @@ import (
 	"unicode/utf8"
 
 	"duplex/core"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Fault is what is wrong with a request, found before the core sees it. On the
-// wire only its Code shows (spec 7); the rest feeds the hints of the agent lane.
+// Fault is an error that decoding finds in a request. On the wire only its Code appears;
+// the other fields feed the hints of the agent lane (docs/rules/agents.md#errors).
 type Fault struct {
-	Code    string // of the fault table
-	Field   string // where, as in orders[2].qty; "" for the whole
-	Got     string // what was there, printable and cut short
-	Limit   string // what would have been right
-	Message string // for a person
+	Code    string // a code of ErrorTable
+	Field   string // such as orders[2].qty; "" for the whole request
+	Got     string // the value, as printable JSON text cut to maxShownBytes; "" if absent
+	Limit   string // the legal values
+	Message string // for people
+	Instead string // for unknown_field: the field that was probably meant
 }
 
 func (f *Fault) Error() string { return f.Code + ": " + f.Message }
 
-// violation is a schema_violation that a rule over several fields found.
-func violation(field, limit string) *Fault {
+// schemaViolation returns the fault of a rule that involves several fields.
+func schemaViolation(field, limit string) *Fault {
 	return &Fault{Code: "schema_violation", Field: field, Limit: limit, Message: field + ": " + limit}
 }
 
-func faultAt(code, field, got, limit string) *Fault {
+// newFault returns a fault. got is JSON text from shown or quoted, or "".
+func newFault(code, field, got, limit string) *Fault {
 	msg := limit
 	if field != "" {
 		msg = field + ": " + limit
 	}
-	return &Fault{Code: code, Field: field, Got: printable(got), Limit: limit, Message: msg}
+	return &Fault{Code: code, Field: field, Got: got, Limit: limit, Message: msg}
 }
 
-// gotMax is how much of a wrong value is shown back.
-const gotMax = 64
+// shown returns a JSON value in the form in which a fault shows it: a number, true,
+// false or null as it was sent, a string cut and made printable, and the text of any
+// other value as a string.
+func shown(v jsontext.Value) string {
+	switch v.Kind() {
+	case '"':
+		return quoted(unquote(v))
+	case '{', '[':
+		return quoted(string(v))
+	}
+	if len(v) > maxShownBytes {
+		return quoted(string(v))
+	}
+	return string(v)
+}
 
-// printable cuts s short and takes out what could act on a terminal or a model.
-func printable(s string) string {
-	cut := len(s) > gotMax
+// quoted returns text as a JSON string, cut and made printable.
+func quoted(text string) string {
+	b, err := jsontext.AppendQuote(nil, printableText(text))
+	if err != nil {
+		panic(err) // printable text is valid UTF-8
+	}
+	return string(b)
+}
+
+// maxShownBytes is the number of bytes of a wrong value that a fault shows.
+const maxShownBytes = 64
+
+// printableText cuts s and removes characters that could act on a terminal or a model.
+func printableText(s string) string {
+	cut := len(s) > maxShownBytes
 	if cut {
-		s = s[:gotMax]
+		s = s[:maxShownBytes]
 		for len(s) > 0 && !utf8.ValidString(s) {
 			s = s[:len(s)-1]
 		}
@@ -57,10 +86,11 @@ func printable(s string) string {
 	return s
 }
 
-// telling ranks the codes: the lowest that applies answers (contract core, "the
-// most telling code wins"). What is not listed ranks just before schema_violation;
-// invalid_decrease behind it, for two forms at once are no decrease at all.
-func telling(code string) int {
+// faultRank returns the rank of a code; of several faults the one with the lowest rank is
+// returned (docs/rules/errors.md#which-code-answers). A code that is not listed ranks
+// just before schema_violation. invalid_decrease ranks after it, because a request with
+// both forms of a decrease is not a decrease.
+func faultRank(code string) int {
 	switch code {
 	case "malformed_json":
 		return 0
@@ -83,17 +113,17 @@ func telling(code string) int {
 	}
 }
 
-// MostTelling picks the one of two faults that answers; nil is no fault. Of two
-// alike the first stays.
-func MostTelling(a, b *Fault) *Fault {
-	if a == nil || (b != nil && telling(b.Code) < telling(a.Code)) {
+// HigherRanked returns the fault that is returned to the caller of two that apply. nil
+// means no fault. Of two faults with the same rank it returns a.
+func HigherRanked(a, b *Fault) *Fault {
+	if a == nil || (b != nil && faultRank(b.Code) < faultRank(a.Code)) {
 		return b
 	}
 	return a
 }
 
-// carried is the core reject of a code that decoding finds but the core answers.
-func carried(code string) core.Reject {
+// coreRejectOf returns the reject of a fault that decoding finds and the core records.
+func coreRejectOf(code string) core.Reject {
 	switch code {
 	case "bad_qty":
 		return core.BadQty

@@ -11,11 +11,11 @@ import (
 
 var thirteen = regexp.MustCompile(`^[0-9]{13}$`)
 
-// FuzzVerify holds Verify against the standard library: what is signed verifies at 13
-// digits and nowhere else, and no other text of a signature does.
+// FuzzVerify compares Verify with the standard library. A signature verifies if and only
+// if its timestamp has 13 digits, and no other text verifies.
 func FuzzVerify(f *testing.F) {
 	for _, v := range vectors(f) {
-		secret, _ := Secret(v.Secret)
+		secret, _ := ParseSecret(v.Secret)
 		f.Add(secret, v.Timestamp, v.Method, v.Target, []byte(v.Body), v.Signature)
 	}
 	f.Fuzz(func(t *testing.T, secret []byte, ts, method, target string, body []byte, signature string) {
@@ -24,7 +24,7 @@ func FuzzVerify(f *testing.F) {
 		m.Write(body)
 		want := base64.StdEncoding.EncodeToString(m.Sum(nil))
 		if got := Sign(secret, ts, method, target, body); got != want {
-			t.Fatalf("signed %s, not %s", got, want)
+			t.Fatalf("signature %s, want %s", got, want)
 		}
 		if Verify(secret, ts, method, target, body, want) != thirteen.MatchString(ts) {
 			t.Fatalf("the right signature at %q", ts)
@@ -35,8 +35,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzCursor: a cursor of ours gives its position back; any other text is bad_cursor,
-// and so is ours under another binding.
+// FuzzCursor tests that a cursor returns its position, and that any other text and any
+// other binding is bad_cursor.
 func FuzzCursor(f *testing.F) {
 	f.Add(uint64(12), uint64(1)<<63, "AAAA", []byte{0x80, 0x00})
 	f.Add(uint64(0), uint64(0), "", []byte{})
@@ -54,7 +54,7 @@ func FuzzCursor(f *testing.F) {
 		if f := DecodeCursor(b, text, &p, &q); f == nil && text != EncodeCursor(b, p, q) || f != nil && f.Code != "bad_cursor" {
 			t.Fatalf("%q: %v", text, f)
 		}
-		sum := b.check(raw) // positions of a stranger's making, under our own check
+		sum := b.digest(raw) // forged positions with a valid digest
 		forged := base64.RawURLEncoding.EncodeToString(append(raw[:len(raw):len(raw)], sum[:]...))
 		if f := DecodeCursor(b, forged, &p, &q); f == nil {
 			again := EncodeCursor(b, p, q)
@@ -66,13 +66,14 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzReadWSCommand: a command is read as it would be said again, or has a wscode.
-func FuzzReadWSCommand(f *testing.F) {
+// FuzzDecodeWSCommand tests that a decoded command encodes to the same command, and that
+// every fault has a wscode.
+func FuzzDecodeWSCommand(f *testing.F) {
 	for _, s := range []string{`{"id":1,"cmd":"subscribe","params":{"channels":["user"]}}`, `{"cmd":"x"}`, `{"id":1,"cmd":"x","x":1}`, `{"id":2147483648,"cmd":"x"}`, `{"params":[]}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		c, fault := ReadWSCommand(raw)
+		c, fault := DecodeWSCommand(raw)
 		if fault != nil {
 			if e := WSErrorOf(fault.Code); e.Code == 0 || e.Name == "" {
 				t.Fatalf("%v has no wscode", fault)
@@ -89,7 +90,7 @@ func FuzzReadWSCommand(f *testing.F) {
 		if c.Params != nil {
 			text = append(append(text[:len(text)-1], `,"params":`...), append(c.Params, '}')...)
 		}
-		if again, fault := ReadWSCommand(text); fault != nil || again.ID != c.ID || again.Cmd != c.Cmd || string(again.Params) != string(c.Params) {
+		if again, fault := DecodeWSCommand(text); fault != nil || again.ID != c.ID || again.Cmd != c.Cmd || string(again.Params) != string(c.Params) {
 			t.Fatalf("%q became %q: %v", raw, text, fault)
 		}
 	})

@@ -6,27 +6,27 @@ import "duplex/core"
 type ListMarkets struct {
 	Status string `json:"status,omitempty" in:"query" list:"trading,frozen,proposed,settled,void" doc:"Comma-separated: trading, frozen, proposed, settled, void"`
 	Page
-	AsOf
+	MinSeqQuery
 }
 
 // GetMarket names the slot of `GET /v1/markets/{market_id}`.
 type GetMarket struct {
-	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"65535" fault:"unknown_market"`
-	AsOf
+	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"4294967295" fault:"unknown_market"`
+	MinSeqQuery
 }
 
 // GetOrderbook is `GET /v1/markets/{market_id}/orderbook`.
 type GetOrderbook struct {
-	MarketID Int  `json:"market_id" in:"path" minimum:"1" maximum:"65535" fault:"unknown_market"`
+	MarketID Int  `json:"market_id" in:"path" minimum:"1" maximum:"4294967295" fault:"unknown_market"`
 	Depth    *Int `json:"depth,omitempty" in:"query" minimum:"1" maximum:"1000" doc:"Levels each; default all"`
-	AsOf
+	MinSeqQuery
 }
 
 // ListTrades is `GET /v1/markets/{market_id}/trades`.
 type ListTrades struct {
-	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"65535" fault:"unknown_market"`
+	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"4294967295" fault:"unknown_market"`
 	Page
-	AsOf
+	MinSeqQuery
 }
 
 // Band is a stretch of legal ticks: from, from + step, … to.
@@ -36,13 +36,13 @@ type Band struct {
 	Step int64 `json:"step"`
 }
 
-// TickSize is the grid a limit tick must lie on (contract core).
+// TickSize is the grid of legal limit ticks (docs/rules/prices.md#grid).
 type TickSize struct {
 	Name  string `json:"name" example:"narrow"`
 	Bands []Band `json:"bands" nullable:"false"`
 }
 
-// TickSizeOf puts a grid on the wire.
+// TickSizeOf converts a grid.
 func TickSizeOf(g core.Grid) TickSize {
 	bands := make([]Band, len(g.Bands))
 	for i, b := range g.Bands {
@@ -51,8 +51,8 @@ func TickSizeOf(g core.Grid) TickSize {
 	return TickSize{Name: g.Name, Bands: bands}
 }
 
-// Market is a slot as it stands now. It has no category: the round carries it.
-// Absent prices are 0.
+// Market is the current state of a slot. The category is in the round. Absent prices
+// are 0 (docs/rules/prices.md#what-a-market-shows).
 type Market struct {
 	MarketID     uint32   `json:"market_id"`
 	Generation   uint32   `json:"generation"`
@@ -71,19 +71,19 @@ type Market struct {
 	CloseTs      U64      `json:"close_ts" pattern:"^[0-9]+$" doc:"ns; when it will freeze"`
 }
 
-// MarketRead is one market and the instant it is current as of.
+// MarketRead is one market with its as_of_seq.
 type MarketRead struct {
 	Market
-	Seen
+	AsOf
 }
 
 // MarketList is a page of markets.
 type MarketList struct {
 	Markets []Market `json:"markets" nullable:"false"`
-	More
+	PageEnd
 }
 
-// Level is [tick, qty]: a price in its outcome's own ticks and the sum resting.
+// Level is [tick, qty]: a price in the outcome's own pips and the contracts resting there.
 type Level [2]int64
 
 // Orderbook holds the bids for each outcome, best first. The YES ask is 10000
@@ -94,12 +94,12 @@ type Orderbook struct {
 	TickSize   TickSize `json:"tick_size"`
 	Yes        []Level  `json:"yes" nullable:"false" doc:"[tick, qty] bids for YES, best first"`
 	No         []Level  `json:"no" nullable:"false" doc:"[tick, qty] bids for NO, best first"`
-	Seen
+	AsOf
 
-	text []byte // all before Seen, once it was written
+	encoded []byte // all members before AsOf; set by PreEncode
 }
 
-// Trade is one public trade. It names no account of any kind.
+// Trade is one public trade. It does not identify the accounts.
 type Trade struct {
 	Seq          U64    `json:"seq" pattern:"^[0-9]+$"`
 	Ts           U64    `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
@@ -115,5 +115,5 @@ type Trade struct {
 // TradeList is a page of trades, newest first.
 type TradeList struct {
 	Trades []Trade `json:"trades" nullable:"false"`
-	More
+	PageEnd
 }

@@ -2,8 +2,8 @@ package schemas
 
 import "duplex/core"
 
-// PlaceOrder is the body of `POST /v1/portfolio/orders`, one item of a batch, and
-// the body of a preview (spec 4.1; contract core, Orders).
+// PlaceOrder is the body of `POST /v1/portfolio/orders`, an item of a batch, and the body
+// of a preview (docs/rules/orders.md#fields).
 type PlaceOrder struct {
 	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$" nonzero:"true" missing:"client_order_id_required" fault:"client_order_id_required" doc:"Idempotency key, unique per account for good. Not 0." example:"1001"`
 	MarketID      Int    `json:"market_id" minimum:"0" maximum:"4294967295" doc:"Market slot" example:"1"`
@@ -21,33 +21,39 @@ type PlaceOrder struct {
 	ReduceOnly    bool   `json:"reduce_only,omitzero" doc:"Never beyond what is held"`
 	CancelOnPause bool   `json:"cancel_on_pause,omitzero" doc:"Cancel when the market freezes or pauses"`
 	StpMaker      bool   `json:"stp_maker,omitzero" doc:"On a self-trade cancel the resting order, not this one"`
-	Generation    Int    `json:"generation,omitzero" minimum:"0" maximum:"4294967295" doc:"Only for this life of the slot"`
+	Generation    Int    `json:"generation,omitzero" minimum:"1" maximum:"4294967295" doc:"Only for this life of the slot"`
 
-	// Fault is what decoding found that the core answers for: bad_qty,
-	// bad_price_tick or client_order_id_required. The rest of the order is sound,
-	// and the core still records it as a row.
+	// Fault is a fault that decoding found and the core records: bad_qty,
+	// bad_price_tick or client_order_id_required. The other fields are valid, and the
+	// core keeps the order as a rejected row.
 	Fault core.Reject `json:"-"`
+
+	sent string // the faulty value, as JSON text
 }
+
+// Sent returns the value that caused Fault, as JSON text; "" if the field was absent.
+func (o *PlaceOrder) Sent() string { return o.sent }
 
 // PreviewOrder is the body of `POST /v1/portfolio/orders/preview`.
 type PreviewOrder = PlaceOrder
 
-// Default values and limits of orders (contract core).
+// Limits of orders (docs/rules/orders.md#fields, docs/rules/limits.md#batch-size).
 const (
-	QtyMax      = 1_000_000
-	TickMin     = 1
-	TickMax     = 9999
-	U32Max      = 1<<32 - 1
-	BatchCap    = 20
-	DeadmanLow  = 1000  // ms
-	DeadmanHigh = 60000 // ms
+	QtyMax       = 1_000_000
+	TickMin      = 1
+	TickMax      = 9999
+	U32Max       = 1<<32 - 1
+	BatchCap     = 20
+	DeadmanMinMs = 1000  // ms
+	DeadmanMaxMs = 60000 // ms
 )
 
-// IsMarket tells a market order from a limit.
+// IsMarket reports whether o is a market order.
 func (o *PlaceOrder) IsMarket() bool { return o.Type == "market" }
 
-// InForce is the time in force with its default: ioc for a market order, else gtc.
-func (o *PlaceOrder) InForce() string {
+// EffectiveTIF returns the time in force or its default, which is ioc for a market order
+// and gtc for a limit order (docs/rules/orders.md#time-in-force).
+func (o *PlaceOrder) EffectiveTIF() string {
 	switch {
 	case o.IsMarket():
 		return "ioc"
@@ -58,9 +64,10 @@ func (o *PlaceOrder) InForce() string {
 	}
 }
 
-// Bound is the limit's tick, or a market order's worst_tick with its default
-// (spec 1.3). It is 0 for a limit without a tick.
-func (o *PlaceOrder) Bound() Int {
+// LimitTick returns the tick of a limit order, or the worst_tick of a market order or
+// its default (docs/rules/orders.md#market-orders). It is 0 for a limit order without a
+// tick.
+func (o *PlaceOrder) LimitTick() Int {
 	switch {
 	case !o.IsMarket() && o.Tick != nil:
 		return *o.Tick
@@ -75,8 +82,8 @@ func (o *PlaceOrder) Bound() Int {
 	}
 }
 
-// Check holds the rules that join fields (contract core, Orders). Saying a default
-// explicitly is fine, but a market order has no tif at all.
+// Check applies the rules that involve several fields (docs/rules/orders.md#types). An
+// explicit default is allowed, except that a market order has no tif.
 func (o *PlaceOrder) Check() *Fault {
 	if o.IsMarket() {
 		return o.checkMarket()
@@ -87,85 +94,87 @@ func (o *PlaceOrder) Check() *Fault {
 func (o *PlaceOrder) checkMarket() *Fault {
 	switch {
 	case o.Tick != nil:
-		return violation("tick", "a market order has no tick: bound it by worst_tick")
+		return schemaViolation("tick", "a market order has no tick: bound it by worst_tick")
 	case o.TIF != "":
-		return violation("tif", "a market order is ioc: leave tif out")
+		return schemaViolation("tif", "a market order is ioc: leave tif out")
 	case o.ExpiryTs != nil && *o.ExpiryTs != 0:
-		return violation("expiry_ts", "a market order does not rest: leave expiry_ts out")
+		return schemaViolation("expiry_ts", "a market order does not rest: leave expiry_ts out")
 	case o.PostOnly:
-		return violation("post_only", "a market order takes: it cannot be post_only")
+		return schemaViolation("post_only", "a market order takes: it cannot be post_only")
 	case o.Side == "buy" && o.MaxCost == 0:
-		return violation("max_cost", "a market buy needs a max_cost over 0")
+		return schemaViolation("max_cost", "a market buy needs a max_cost over 0")
 	}
 	return o.checkSell()
 }
 
 func (o *PlaceOrder) checkLimit() *Fault {
-	switch tif := o.InForce(); {
+	switch tif := o.EffectiveTIF(); {
 	case o.Tick == nil:
-		return violation("tick", "a limit order needs a tick")
+		return schemaViolation("tick", "a limit order needs a tick")
 	case o.WorstTick != nil:
-		return violation("worst_tick", "worst_tick is for market orders: a limit has tick")
+		return schemaViolation("worst_tick", "worst_tick is for market orders: a limit has tick")
 	case tif == "gtt" && o.ExpiryTs == nil:
-		return violation("expiry_ts", "gtt needs an expiry_ts")
+		return schemaViolation("expiry_ts", "gtt needs an expiry_ts")
 	case tif != "gtt" && o.ExpiryTs != nil && *o.ExpiryTs != 0:
-		return violation("expiry_ts", "expiry_ts is for tif gtt alone")
+		return schemaViolation("expiry_ts", "expiry_ts is for tif gtt alone")
 	case o.PostOnly && (tif == "ioc" || tif == "fok"):
-		return violation("post_only", "post_only needs an order that may rest: gtc or gtt")
+		return schemaViolation("post_only", "post_only needs an order that may rest: gtc or gtt")
 	}
 	return o.checkSell()
 }
 
 func (o *PlaceOrder) checkSell() *Fault {
 	if o.Side == "sell" && o.MaxCost != 0 {
-		return violation("max_cost", "max_cost is for buys alone")
+		return schemaViolation("max_cost", "max_cost is for buys alone")
 	}
 	return nil
 }
 
-// carry takes the core reject that decoding found.
-func (o *PlaceOrder) carry(r core.Reject) { o.Fault = r }
+// setReject sets the reject that decoding found, and the value that caused it.
+func (o *PlaceOrder) setReject(r core.Reject, sent string) { o.Fault, o.sent = r, sent }
 
-// quick tells that o, decoded in one go, has nothing to diagnose. False is no
-// verdict: it may be an absent field, which a zero value does not show.
-func (o *PlaceOrder) quick() bool {
+// validFast reports whether o, decoded by the fast decoder, is valid. False is not final:
+// a zero value may be an absent field, which only the general decoder can tell.
+func (o *PlaceOrder) validFast() bool {
 	return o.ClientOrderID != 0 && o.MarketID > 0 && o.MarketID <= U32Max && o.Qty > 0 && o.Qty <= QtyMax &&
 		(o.Side == "buy" || o.Side == "sell") && (o.Outcome == "yes" || o.Outcome == "no") &&
 		(o.Type == "" || o.Type == "limit" || o.Type == "market") &&
 		(o.TIF == "" || o.TIF == "gtc" || o.TIF == "gtt" || o.TIF == "ioc" || o.TIF == "fok") &&
-		quickTick(o.Tick) && quickTick(o.WorstTick) &&
+		validTick(o.Tick) && validTick(o.WorstTick) &&
 		o.GroupID >= 0 && o.GroupID <= U32Max && o.Generation >= 0 && o.Generation <= U32Max && o.Check() == nil
 }
 
-func quickTick(t *Int) bool { return t == nil || (*t >= TickMin && *t <= TickMax) }
+func validTick(t *Int) bool { return t == nil || (*t >= TickMin && *t <= TickMax) }
 
-// PlaceOrders is the body of `POST /v1/portfolio/orders/batch` (spec 4.2).
+// PlaceOrders is the body of `POST /v1/portfolio/orders/batch`
+// (docs/rules/orders.md#batches).
 type PlaceOrders struct {
 	Orders []PlaceOrder `json:"orders" nullable:"false" minItems:"1" maxItems:"20" doc:"Each is independent; partial success is normal"`
 }
 
-func (o *PlaceOrders) quick() bool {
+func (o *PlaceOrders) validFast() bool {
 	if len(o.Orders) < 1 || len(o.Orders) > BatchCap {
 		return false
 	}
 	for i := range o.Orders {
-		if !o.Orders[i].quick() {
+		if !o.Orders[i].validFast() {
 			return false
 		}
 	}
 	return true
 }
 
-// CancelOrders is the body of `DELETE /v1/portfolio/orders/batch` (spec 4.3).
+// CancelOrders is the body of `DELETE /v1/portfolio/orders/batch`
+// (docs/rules/orders.md#batches).
 type CancelOrders struct {
 	OrderIDs []U64 `json:"order_ids" nullable:"false" maxItems:"20" pattern:"^[0-9]+$" example:"[\"324\",\"325\"]"`
 }
 
-func (c *CancelOrders) quick() bool { return len(c.OrderIDs) > 0 && len(c.OrderIDs) <= BatchCap }
+func (c *CancelOrders) validFast() bool { return len(c.OrderIDs) > 0 && len(c.OrderIDs) <= BatchCap }
 
-// CancelAll is the query of `DELETE /v1/portfolio/orders` (spec 4.4).
+// CancelAll is the query of `DELETE /v1/portfolio/orders` (docs/rules/orders.md#cancel-all).
 type CancelAll struct {
-	MarketID Int `json:"market_id,omitzero" in:"query" minimum:"0" maximum:"65535" doc:"0 or absent: all markets"`
+	MarketID Int `json:"market_id,omitzero" in:"query" minimum:"0" maximum:"4294967295" doc:"0 or absent: all markets"`
 	GroupID  Int `json:"group_id,omitzero" in:"query" minimum:"0" maximum:"4294967295" doc:"0 or absent: all groups"`
 }
 
@@ -174,23 +183,25 @@ type CancelOrder struct {
 	OrderID U64 `json:"order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
 }
 
-// DecreaseOrder is `POST /v1/portfolio/orders/{order_id}/decrease`: exactly one of
-// ReduceBy and ReduceTo, in shares of the remaining quantity (contract core).
+// DecreaseOrder is `POST /v1/portfolio/orders/{order_id}/decrease`. It has exactly one of
+// ReduceBy and ReduceTo, in contracts of the remaining quantity
+// (docs/rules/orders.md#decrease).
 type DecreaseOrder struct {
 	OrderID  U64  `json:"order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
 	ReduceBy *Int `json:"reduce_by,omitempty" minimum:"1" fault:"invalid_decrease" doc:"Shares to take off what remains. Exactly one of reduce_by and reduce_to"`
 	ReduceTo *Int `json:"reduce_to,omitempty" minimum:"0" fault:"invalid_decrease" doc:"Shares that shall remain; 0 cancels. Safe to repeat" example:"5"`
 }
 
-// Check wants exactly one of the two forms.
+// Check requires exactly one of reduce_by and reduce_to.
 func (d *DecreaseOrder) Check() *Fault {
 	if (d.ReduceBy == nil) == (d.ReduceTo == nil) {
-		return violation("reduce_by", "exactly one of reduce_by and reduce_to")
+		return schemaViolation("reduce_by", "exactly one of reduce_by and reduce_to")
 	}
 	return nil
 }
 
-// ArmDeadman is the body of `POST /v1/portfolio/deadman` (spec 4.5).
+// ArmDeadman is the body of `POST /v1/portfolio/deadman`
+// (docs/rules/orders.md#dead-man-switch).
 type ArmDeadman struct {
 	TimeoutMs Int `json:"timeout_ms" minimum:"1000" maximum:"60000" fault:"invalid_timeout" doc:"Cancel all unless armed again within this time, ms" example:"5000"`
 }
@@ -199,18 +210,18 @@ type ArmDeadman struct {
 type ListOrders struct {
 	Status        string `json:"status,omitempty" in:"query" list:"resting,partially_filled,executed,canceled,expired,rejected" doc:"Comma-separated: resting, partially_filled, executed, canceled, expired, rejected"`
 	ClientOrderID *U64   `json:"client_order_id,omitempty" in:"query" pattern:"^[0-9]+$"`
-	MarketID      *Int   `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"65535"`
+	MarketID      *Int   `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
 	Page
-	AsOf
+	MinSeqQuery
 }
 
 // GetOrder names the order of `GET /v1/portfolio/orders/{order_id}`.
 type GetOrder struct {
 	OrderID U64 `json:"order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
-	AsOf
+	MinSeqQuery
 }
 
-// Order as lists and single reads show it (spec 2.1).
+// Order is a row of an order list, and the response to a read of one order.
 type Order struct {
 	OrderID       *U64   `json:"order_id" pattern:"^[0-9]+$" doc:"Null for a rejected order"`
 	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$"`
@@ -235,29 +246,29 @@ type Order struct {
 	LastUpdateSeq U64    `json:"last_update_seq" pattern:"^[0-9]+$"`
 }
 
-// OrderRead is one order and the instant it is current as of.
+// OrderRead is one order with its as_of_seq.
 type OrderRead struct {
 	Order
-	Seen
+	AsOf
 }
 
 // OrderList is a page of orders, newest first by created_seq.
 type OrderList struct {
 	Orders []Order `json:"orders" nullable:"false"`
-	More
+	PageEnd
 
-	text []byte // all before Seen, once it was written
+	encoded []byte // all members before AsOf; set by PreEncode
 }
 
-// OutcomeFill is one fill of a placement's outcome (spec 2.2).
+// OutcomeFill is one fill of a placement's outcome.
 type OutcomeFill struct {
 	TickYes int64  `json:"tick_yes" minimum:"1" maximum:"9999"`
 	Qty     int64  `json:"qty"`
 	Path    string `json:"path" enum:"direct,mint,merge"`
 }
 
-// Outcome is what became of a placement (spec 2.2). Reason is there when it is
-// canceled, and only then.
+// Outcome is the result of a placement (docs/rules/orders.md#outcomes). Reason is present
+// if and only if Status is canceled.
 type Outcome struct {
 	OrderID       U64           `json:"order_id" pattern:"^[0-9]+$"`
 	ClientOrderID U64           `json:"client_order_id" pattern:"^[0-9]+$"`
@@ -269,44 +280,43 @@ type Outcome struct {
 	Reason        string        `json:"reason,omitzero" doc:"Present when canceled"`
 }
 
-// PlaceResult is one element of a batch placement: an outcome, or the error body.
-// Exactly one of the two is set. A JSON Schema of it is their oneOf.
+// PlaceResult is one element of a batch placement: an outcome or an error. Exactly one of
+// the two is set.
 type PlaceResult struct {
 	*Outcome
 	Error *Error `json:"error,omitempty"`
 }
 
-// PlaceResults is a batch placement's answer to a tool, which must be an object;
-// REST answers the bare array (spec 4.2; contract mcp, Tools).
+// PlaceResults is the result of a batch placement. The agent lane returns this object,
+// REST the bare array.
 type PlaceResults struct {
 	Results []PlaceResult `json:"results" nullable:"false"`
 }
 
-// Canceled is what a cancel did.
+// Canceled is the response of a cancel.
 type Canceled struct {
 	Status      string `json:"status" enum:"canceled"`
 	CanceledQty int64  `json:"canceled_qty"`
 	Seq         U64    `json:"seq" pattern:"^[0-9]+$"`
 }
 
-// CancelResult is one element of a batch cancel: what it did, or the error body.
+// CancelResult is one element of a batch cancel: a cancel or an error.
 type CancelResult struct {
 	*Canceled
 	Error *Error `json:"error,omitempty"`
 }
 
-// CancelResults is the answer of a batch cancel, index-aligned (spec 4.3).
+// CancelResults is the response of a batch cancel. Results are in the order of the ids.
 type CancelResults struct {
 	Results []CancelResult `json:"results" nullable:"false"`
 }
 
-// Sequenced is the answer of a cancel-all: the command itself is the
-// acknowledgment (spec 4.4).
+// Sequenced is the response of a cancel-all: the seq of the command.
 type Sequenced struct {
 	Seq U64 `json:"seq" pattern:"^[0-9]+$"`
 }
 
-// Decreased is the answer of a decrease.
+// Decreased is the response of a decrease.
 type Decreased struct {
 	OrderID      U64    `json:"order_id" pattern:"^[0-9]+$"`
 	RemainingQty int64  `json:"remaining_qty"`
@@ -314,25 +324,26 @@ type Decreased struct {
 	Seq          U64    `json:"seq" pattern:"^[0-9]+$"`
 }
 
-// Armed is the answer of arming the dead-man switch.
+// Armed is the response of arming the dead-man switch.
 type Armed struct {
 	TimeoutMs int64 `json:"timeout_ms"`
 	Armed     bool  `json:"armed"`
 }
 
-// Disarmed is the answer of taking it off; armed is false.
+// Disarmed is the response of disarming the dead-man switch. Armed is false.
 type Disarmed struct {
 	Armed bool `json:"armed"`
 }
 
-// Deadman is the state of the dead-man switch: 0 and "0" when disarmed.
+// Deadman is the state of the dead-man switch. TimeoutMs and DeadlineTs are 0 when it is
+// disarmed.
 type Deadman struct {
 	Armed      bool  `json:"armed"`
 	TimeoutMs  int64 `json:"timeout_ms"`
 	DeadlineTs U64   `json:"deadline_ts" pattern:"^[0-9]+$" doc:"ns"`
 }
 
-// Preview is what a placement would do now (contract rest).
+// Preview is the result that a placement would have now (docs/rules/orders.md#preview).
 type Preview struct {
 	Status     string        `json:"status" enum:"resting,partially_filled,executed,canceled"`
 	Fills      []OutcomeFill `json:"fills" nullable:"false"`
@@ -343,5 +354,5 @@ type Preview struct {
 	BestPayout U64           `json:"best_payout" pattern:"^[0-9]+$" doc:"Pips"`
 	CashAfter  U64           `json:"cash_after" pattern:"^[0-9]+$" doc:"Free cash, pips"`
 	Reason     string        `json:"reason,omitzero" doc:"Present when canceled"`
-	Seen
+	AsOf
 }

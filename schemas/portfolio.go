@@ -3,12 +3,12 @@ package schemas
 // ListFills is the query of `GET /v1/portfolio/fills`.
 type ListFills struct {
 	OrderID  *U64 `json:"order_id,omitempty" in:"query" pattern:"^[0-9]+$"`
-	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"65535"`
+	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
 	Page
-	AsOf
+	MinSeqQuery
 }
 
-// Fill is one of the caller's fills in either role (spec 2.3).
+// Fill is one of the caller's fills, as maker or taker.
 type Fill struct {
 	Seq           U64    `json:"seq" pattern:"^[0-9]+$"`
 	Ts            U64    `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
@@ -27,17 +27,18 @@ type Fill struct {
 // FillList is a page of fills, newest first.
 type FillList struct {
 	Fills []Fill `json:"fills" nullable:"false"`
-	More
+	PageEnd
 }
 
 // ListPositions is the query of `GET /v1/portfolio/positions`.
 type ListPositions struct {
-	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"65535"`
+	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
 	Page
-	AsOf
+	MinSeqQuery
 }
 
-// Position is what the caller holds in one life of a slot (contract rest).
+// Position is the caller's holding in one round. Cost is explained in
+// docs/rules/money.md#average-cost.
 type Position struct {
 	MarketID    uint32 `json:"market_id"`
 	Generation  uint32 `json:"generation"`
@@ -49,19 +50,19 @@ type Position struct {
 	Cost        U64    `json:"cost" pattern:"^[0-9]+$" doc:"Pips paid for what is held now, fees included"`
 }
 
-// PositionList is a page of positions; rows of zero are not listed.
+// PositionList is a page of positions. It omits positions without contracts.
 type PositionList struct {
 	Positions []Position `json:"positions" nullable:"false"`
-	More
+	PageEnd
 }
 
 // ListSettlements is the query of `GET /v1/portfolio/settlements`.
 type ListSettlements struct {
 	Page
-	AsOf
+	MinSeqQuery
 }
 
-// Settlement is what a finished round paid the caller.
+// Settlement is the payout of a finished round to the caller (docs/rules/money.md#payouts).
 type Settlement struct {
 	Seq           U64     `json:"seq" pattern:"^[0-9]+$"`
 	Ts            U64     `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
@@ -78,24 +79,23 @@ type Settlement struct {
 // SettlementList is a page of settlements, newest first.
 type SettlementList struct {
 	Settlements []Settlement `json:"settlements" nullable:"false"`
-	More
+	PageEnd
 }
 
-// Balance is the caller's money in pips: cash is free, reserved is held by resting
-// buys.
+// Balance is the caller's money in pips: free cash, and cash held by resting buys.
 type Balance struct {
 	Cash     U64 `json:"cash" pattern:"^[0-9]+$" doc:"Free cash, pips"`
 	Reserved U64 `json:"reserved" pattern:"^[0-9]+$" doc:"Held by resting buys, pips"`
-	Seen
+	AsOf
 }
 
-// Redeem is the body of `POST /v1/portfolio/redeem`.
+// Redeem is the body of `POST /v1/portfolio/redeem` (docs/rules/money.md#redeem).
 type Redeem struct {
 	MarketID Int `json:"market_id" minimum:"0" maximum:"4294967295" example:"1"`
 	Qty      Int `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Pairs of YES and NO to turn into 10000 pips each" example:"5"`
 }
 
-// Redeemed is what a redeem did. Credit is in pips.
+// Redeemed is the response of a redeem. Credit is in pips.
 type Redeemed struct {
 	MarketID uint32 `json:"market_id"`
 	Qty      int64  `json:"qty"`

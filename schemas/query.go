@@ -6,54 +6,52 @@ import (
 	"strings"
 )
 
-// DecodeQuery reads the query fields of a request from the raw query, by hand:
-// url.Query drops what it cannot read. Unknown and repeated parameters are
-// unknown_field, a wrong value is schema_violation, a cursor too long to be ours
-// bad_cursor (contract core).
+// DecodeQuery decodes the query fields of a request. An unknown or repeated parameter is
+// unknown_field, a wrong value is schema_violation, and a cursor over 256 bytes is
+// bad_cursor. It does not use url.ParseQuery, which drops pairs that it cannot parse.
 func DecodeQuery(rawQuery string, into any) *Fault {
 	target := reflect.ValueOf(into).Elem()
-	p := planOf(target.Type())
-	var out found
+	p := requestTypeOf(target.Type())
+	var out faultSet
 	seen := make([]bool, len(p.fields))
 	for rawQuery != "" {
 		var pair string
 		pair, rawQuery, _ = strings.Cut(rawQuery, "&")
 		if pair != "" {
-			out.put(p.parameter(pair, target, seen))
+			out.add(p.decodeParameter(pair, target, seen))
 		}
 	}
-	if out.worst() == nil {
-		out.join(p.absent(seen, inQuery, ""))
+	if out.first() == nil {
+		out.merge(p.missingFields(seen, inQuery, ""))
 	}
-	if p.has(inQuery) {
-		out.join(finish(target, "", out))
+	if p.hasFieldsIn(inQuery) {
+		out.merge(runChecks(target, "", out))
 	}
-	return out.worst()
+	return out.first()
 }
 
-// parameter decodes one name=value.
-func (p *plan) parameter(pair string, target reflect.Value, seen []bool) *Fault {
+// decodeParameter decodes one name=value.
+func (p *requestType) decodeParameter(pair string, target reflect.Value, seen []bool) *Fault {
 	rawName, rawValue, _ := strings.Cut(pair, "=")
 	name, err := url.QueryUnescape(rawName)
 	i, ok := p.byName[name]
 	switch {
 	case err != nil || !ok || p.fields[i].in != inQuery:
-		return faultAt("unknown_field", printable(rawName), rawName, "no such parameter")
+		return newFault("unknown_field", printableText(rawName), quoted(rawValue), "no such parameter")
 	case seen[i]:
-		return faultAt("unknown_field", name, rawValue, "given twice")
+		return newFault("unknown_field", name, quoted(rawValue), "given twice")
 	}
 	seen[i] = true
 	f := &p.fields[i]
 	value, err := url.QueryUnescape(rawValue)
 	if err != nil || strings.Contains(rawValue, ";") {
-		return faultAt("schema_violation", name, rawValue, f.limit)
+		return newFault("schema_violation", name, quoted(rawValue), f.domainText)
 	}
-	return f.text(value, target.FieldByIndex(f.index), name)
+	return f.decodeText(value, target.FieldByIndex(f.index), name)
 }
 
-// text decodes a value that stands in a URL: digits of a u64, a JSON integer, or
-// the string itself.
-func (f *field) text(value string, target reflect.Value, at string) *Fault {
+// decodeText decodes a value of a URL: the digits of a u64, a JSON integer, or a string.
+func (f *field) decodeText(value string, target reflect.Value, at string) *Fault {
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
 		target = target.Elem()
@@ -68,12 +66,12 @@ func (f *field) text(value string, target reflect.Value, at string) *Fault {
 		target.SetString(value)
 	}
 	if err != nil {
-		return faultAt("schema_violation", at, value, f.limit)
+		return newFault("schema_violation", at, quoted(value), f.domainText)
 	}
-	return f.judge(target, value, at)
+	return f.checkDomain(target, quoted(value), at)
 }
 
-func (p *plan) has(in part) bool {
+func (p *requestType) hasFieldsIn(in location) bool {
 	for i := range p.fields {
 		if p.fields[i].in == in {
 			return true
@@ -82,43 +80,43 @@ func (p *plan) has(in part) bool {
 	return false
 }
 
-// DecodePath sets one path field from its segment. An id that is not a canonical
-// number in range is the route's own 404: unknown_market, round_not_found,
-// unknown_order, … (contract core).
+// DecodePath decodes one path field from its segment. An id that is not a canonical
+// number in range is the 404 of the route: unknown_market, round_not_found,
+// unknown_order, … (docs/rules/rest.md#paths).
 func DecodePath(name, value string, into any) *Fault {
 	target := reflect.ValueOf(into).Elem()
-	p := planOf(target.Type())
+	p := requestTypeOf(target.Type())
 	i, ok := p.byName[name]
 	if !ok || p.fields[i].in != inPath {
 		panic("schemas: " + target.Type().Name() + " has no path field " + name)
 	}
 	f := &p.fields[i]
 	if f.kind != kindString && len(value) > 1 && value[0] == '0' {
-		return faultAt(f.code, name, value, f.limit)
+		return newFault(f.code, name, quoted(value), f.domainText)
 	}
-	if x := f.text(value, target.FieldByIndex(f.index), name); x != nil {
+	if x := f.decodeText(value, target.FieldByIndex(f.index), name); x != nil {
 		x.Code = f.code
 		return x
 	}
 	return nil
 }
 
-// PathFields lists the path fields of a request, in order.
+// PathFields returns the names of the path fields of a request, in order.
 func PathFields(in any) []string { return fieldsIn(in, inPath) }
 
-// QueryFields lists the query fields of a request, in order.
+// QueryFields returns the names of the query fields of a request, in order.
 func QueryFields(in any) []string { return fieldsIn(in, inQuery) }
 
-// BodyFields lists the body fields of a request, in order.
+// BodyFields returns the names of the body fields of a request, in order.
 func BodyFields(in any) []string { return fieldsIn(in, inBody) }
 
-func fieldsIn(in any, from part) []string {
+func fieldsIn(in any, from location) []string {
 	t := reflect.TypeOf(in)
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	out := []string{}
-	for _, f := range planOf(t).fields {
+	for _, f := range requestTypeOf(t).fields {
 		if f.in == from {
 			out = append(out, f.name)
 		}

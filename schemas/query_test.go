@@ -46,7 +46,7 @@ func TestDecodeQuery(t *testing.T) {
 		{&ListOrders{}, "client_order_id=x", sv},
 		{&ListOrders{}, "client_order_id=-1", sv},
 		{&ListOrders{}, "client_order_id=18446744073709551616", sv},
-		{&ListOrders{}, "market_id=70000", sv},
+		{&ListOrders{}, "market_id=70000", ""},
 		{&ListOrders{}, "min_seq=", sv},
 		{&ListOrders{}, "min_seq=18446744073709551615", ""},
 		{&ListOrders{}, "min_seq=abc", sv},
@@ -76,7 +76,14 @@ func TestDecodeQuery(t *testing.T) {
 		{&GetOrderbook{}, "depth=1001", sv},
 		{&GetOrderbook{}, "market_id=1", uf},
 		{&CancelAll{}, "market_id=0&group_id=4294967295", ""},
-		{&CancelAll{}, "market_id=65537", sv},
+		{&CancelAll{}, "market_id=65537", ""},
+		{&CancelAll{}, "market_id=4294967296", sv},
+		{&ListOrders{}, "market_id=4294967295", ""},
+		{&ListOrders{}, "market_id=4294967296", sv},
+		{&ListFills{}, "market_id=4294967295", ""},
+		{&ListPositions{}, "market_id=4294967295", ""},
+		{&ListRounds{}, "market_id=4294967295", ""},
+		{&ListRounds{}, "market_id=4294967296", sv},
 		{&CancelAll{}, "group_id=4294967296", sv},
 		{&PlaceOrder{}, "qty=1", uf},
 		{&None{}, "x", uf},
@@ -95,8 +102,15 @@ func TestDecodePath(t *testing.T) {
 		name, value, want string
 	}{
 		{&GetMarket{}, "market_id", "1", ""},
-		{&GetMarket{}, "market_id", "65535", ""},
-		{&GetMarket{}, "market_id", "65536", "unknown_market"},
+		{&GetMarket{}, "market_id", "4294967295", ""},
+		{&GetMarket{}, "market_id", "4294967296", "unknown_market"},
+		{&GetOrderbook{}, "market_id", "4294967295", ""},
+		{&ListTrades{}, "market_id", "4294967295", ""},
+		{&GetEvidence{}, "market_id", "4294967295", ""},
+		{&GetEvidence{}, "market_id", "4294967296", "round_not_found"},
+		{&GetRound{}, "market_id", "4294967295", ""},
+		{&ActOnMarket{}, "market_id", "4294967295", ""},
+		{&Propose{}, "market_id", "4294967295", ""},
 		{&GetMarket{}, "market_id", "0", "unknown_market"},
 		{&GetMarket{}, "market_id", "01", "unknown_market"},
 		{&GetMarket{}, "market_id", "+1", "unknown_market"},
@@ -121,9 +135,9 @@ func TestDecodePath(t *testing.T) {
 	}
 }
 
-// TestTargetAndBody: what a client sends is read back as the same request.
+// TestTargetAndBody tests that a request survives encoding and decoding.
 func TestTargetAndBody(t *testing.T) {
-	in := ListOrders{Status: "resting,executed", MarketID: Of(Int(3)), Page: Page{Limit: Of(Int(5)), Cursor: "a-_b"}, AsOf: AsOf{MinSeq: 9}}
+	in := ListOrders{Status: "resting,executed", MarketID: Ptr(Int(3)), Page: Page{Limit: Ptr(Int(5)), Cursor: "a-_b"}, MinSeqQuery: MinSeqQuery{MinSeq: 9}}
 	target, err := Target("/v1/portfolio/orders", in)
 	if err != nil || target != "/v1/portfolio/orders?status=resting%2Cexecuted&market_id=3&limit=5&cursor=a-_b&min_seq=9" {
 		t.Fatal(target, err)
@@ -132,7 +146,7 @@ func TestTargetAndBody(t *testing.T) {
 	if f := DecodeQuery(target[strings.Index(target, "?")+1:], &back); f != nil || !reflect.DeepEqual(in, back) {
 		t.Errorf("%v %+v", f, back)
 	}
-	d := DecreaseOrder{OrderID: 12, ReduceTo: Of(Int(0))}
+	d := DecreaseOrder{OrderID: 12, ReduceTo: Ptr(Int(0))}
 	target, _ = Target("/v1/portfolio/orders/{order_id}/decrease", d)
 	body, err := Body(d)
 	if target != "/v1/portfolio/orders/12/decrease" || string(body) != `{"reduce_to":0}` || err != nil {
@@ -148,7 +162,7 @@ func FuzzDecodeQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		var in, back ListOrders
 		if f := DecodeQuery(query, &in); f != nil {
-			if !Known(f.Code) || f.Code == "internal" {
+			if !IsErrorCode(f.Code) || f.Code == "internal" {
 				t.Fatalf("%q: %v", query, f)
 			}
 			return

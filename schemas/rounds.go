@@ -1,20 +1,21 @@
 package schemas
 
-// ListRounds is the query of `GET /v1/rounds`. Category 0 is unclassified, not all.
+// ListRounds is the query of `GET /v1/rounds`. Category 0 means unclassified, not all.
 type ListRounds struct {
 	Category *Int `json:"category,omitempty" in:"query" minimum:"0" maximum:"65535" doc:"Series id; 0 is unclassified, omit for all"`
-	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"65535" doc:"Past lives of one slot"`
+	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295" doc:"Past lives of one slot"`
 	Page
-	AsOf
+	MinSeqQuery
 }
 
 // GetRound names the slot of `GET /v1/rounds/{market_id}`.
 type GetRound struct {
-	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"65535" fault:"round_not_found"`
-	AsOf
+	MarketID Int `json:"market_id" in:"path" minimum:"1" maximum:"4294967295" fault:"round_not_found"`
+	MinSeqQuery
 }
 
-// Round is one life of a market slot (spec 2.4). Prices are at 1e8 scale.
+// Round is one round of a market slot. Prices are at 1e8 scale
+// (docs/rules/rounds.md#what-a-round-shows).
 type Round struct {
 	MarketID                 uint32  `json:"market_id"`
 	Status                   string  `json:"status" enum:"trading,frozen,proposed,settled,void"`
@@ -34,14 +35,14 @@ type Round struct {
 	Paused                   bool    `json:"paused"`
 }
 
-// RoundRead is one round and the instant it is current as of.
+// RoundRead is one round with its as_of_seq.
 type RoundRead struct {
 	Round
-	Seen
+	AsOf
 }
 
 // RoundList is a page of rounds, descending by round_number.
 type RoundList struct {
 	Rounds []Round `json:"rounds" nullable:"false"`
-	More
+	PageEnd
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// U64 is a u64-domain value: a decimal string on the wire, ^[0-9]+$ (spec 1.1).
-// Leading zeros are accepted and rendered without (contract core, Orders).
+// U64 is an unsigned 64-bit integer, a decimal string on the wire. Leading zeros are
+// accepted; encoding drops them (docs/rules/rest.md#values).
 type U64 uint64
 
 var (
@@ -18,15 +18,15 @@ var (
 	errInteger = errors.New("not an integer")
 )
 
-// Int64 is u as an int64, 2^63 − 1 where it does not fit.
+// Int64 returns u as an int64. It saturates at 2^63 − 1.
 func (u U64) Int64() int64 { return int64(min(u, math.MaxInt64)) }
 
 func (u U64) String() string { return strconv.FormatUint(uint64(u), 10) }
 
-// MarshalText renders the decimal digits.
+// MarshalText returns the decimal digits.
 func (u U64) MarshalText() ([]byte, error) { return strconv.AppendUint(nil, uint64(u), 10), nil }
 
-// UnmarshalText accepts digits only. It fails on anything else and past 2^64 − 1.
+// UnmarshalText parses decimal digits. It fails on any other text and above 2^64 − 1.
 func (u *U64) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return errDigits
@@ -52,7 +52,7 @@ func (u U64) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteValue(append(strconv.AppendUint(b, uint64(u), 10), '"'))
 }
 
-// UnmarshalJSONFrom accepts a JSON string alone: null and numbers are faults.
+// UnmarshalJSONFrom accepts only a JSON string. Null and numbers are errors.
 func (u *U64) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	v, err := dec.ReadValue()
 	if err != nil {
@@ -69,38 +69,38 @@ func (u *U64) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return u.UnmarshalText(text)
 }
 
-// Signed is an amount of pips that may be below 0: a decimal string on the wire like
-// all money, ^-?[0-9]+$ (spec 1.1).
+// Signed is an amount of pips that may be negative: a decimal string on the wire, like
+// all money.
 type Signed int64
 
-// MarshalText renders the decimal digits, behind a minus where there is one.
+// MarshalText returns the decimal digits, after a minus sign if s is negative.
 func (s Signed) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(s), 10), nil }
 
-// UnmarshalText reads them back.
+// UnmarshalText parses decimal digits after an optional sign.
 func (s *Signed) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	*s = Signed(n)
 	return err
 }
 
-// Int is an integer of a request: a JSON integer literal, so 1.0 and 1e2 are not
-// (contract core, Orders). What passes 64 bits saturates, so that the rule of the
-// field, bad_qty say, can answer.
+// Int is an integer of a request: a JSON integer literal, so 1.0 and 1e2 are faults
+// (docs/rules/rest.md#values). A literal beyond 64 bits saturates, so that the field's
+// own fault, such as bad_qty, is returned.
 type Int int64
 
-// Clamp32 is i as an int32, held to that type's ends.
+// Clamp32 returns i as an int32. It saturates at both ends.
 func (i Int) Clamp32() int32 { return int32(min(max(i, math.MinInt32), math.MaxInt32)) }
 
-// Slot is i as the number of a market slot, or 0, which is no slot, where it
-// cannot be one. It never truncates: 65537 is not slot 1.
-func (i Int) Slot() uint16 {
-	if i < 0 || i > math.MaxUint16 {
+// MarketID returns i as a market id, or 0, the id of no market, if i does not fit into
+// 32 bits. It never truncates an id to another one.
+func (i Int) MarketID() uint32 {
+	if i < 0 || i > U32Max {
 		return 0
 	}
-	return uint16(i)
+	return uint32(i)
 }
 
-// UnmarshalJSONFrom accepts an integer literal alone; null is a fault.
+// UnmarshalJSONFrom accepts only an integer literal. Null is an error.
 func (i *Int) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	v, err := dec.ReadValue()
 	if err != nil {
@@ -109,8 +109,8 @@ func (i *Int) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return i.parse(v)
 }
 
-// parse reads the JSON grammar of an integer: no sign but minus, no leading zero,
-// no fraction, no exponent.
+// parse parses a JSON integer: an optional minus sign and digits, without a leading
+// zero, a fraction or an exponent.
 func (i *Int) parse(text []byte) error {
 	digits := text
 	if len(digits) > 0 && digits[0] == '-' {
@@ -127,7 +127,7 @@ func (i *Int) parse(text []byte) error {
 		if n <= math.MaxInt64/10 {
 			n = n*10 + uint64(c-'0')
 		} else {
-			n = math.MaxUint64 // saturated for good: this is past MaxInt64/10
+			n = math.MaxUint64 // stays saturated, since it is above MaxInt64/10
 		}
 	}
 	switch {
@@ -141,5 +141,5 @@ func (i *Int) parse(text []byte) error {
 	return nil
 }
 
-// Of gives a pointer to a value, for the optional fields of requests.
-func Of[T any](v T) *T { return &v }
+// Ptr returns a pointer to v, for the optional fields of requests.
+func Ptr[T any](v T) *T { return &v }

@@ -45,8 +45,8 @@ func TestInt(t *testing.T) {
 			t.Errorf("%s: %d %v", c.json, i, err)
 		}
 	}
-	if Int(65537).Slot() != 0 || Int(-1).Slot() != 0 || Int(65535).Slot() != 65535 {
-		t.Error("Slot never truncates")
+	if Int(65537).MarketID() != 65537 || Int(-1).MarketID() != 0 || Int(U32Max).MarketID() != U32Max || Int(U32Max+2).MarketID() != 0 {
+		t.Error("MarketID truncates")
 	}
 	if Int(1<<40).Clamp32() != math.MaxInt32 || Int(-1<<40).Clamp32() != math.MinInt32 {
 		t.Error("Clamp32 saturates")

@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// TestSchemasOfRequests: the tags draw what decoding accepts.
+// TestSchemasOfRequests tests that the schema from the tags describes what decoding accepts.
 func TestSchemasOfRequests(t *testing.T) {
 	reg := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
 	reg.Schema(reflect.TypeFor[schemas.PlaceOrders](), true, "")
@@ -26,19 +26,20 @@ func TestSchemasOfRequests(t *testing.T) {
 		t.Errorf("required: %s", got)
 	}
 	if s.AdditionalProperties != false || s.Properties["Fault"] != nil {
-		t.Error("the request is closed")
+		t.Error("the request takes additional members")
 	}
 }
 
-// TestSchemasOfAnswers: every answer type can be drawn, and what may be null says so.
-func TestSchemasOfAnswers(t *testing.T) {
+// TestSchemasOfResponses tests that every response type has a schema, in which nullable
+// members are marked.
+func TestSchemasOfResponses(t *testing.T) {
 	reg := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
 	for _, v := range []any{schemas.OrderRead{}, schemas.OrderList{}, schemas.Outcome{}, schemas.PlaceResults{}, schemas.CancelResults{},
 		schemas.Sequenced{}, schemas.Decreased{}, schemas.Armed{}, schemas.Disarmed{}, schemas.Deadman{}, schemas.Preview{}, schemas.FillList{},
 		schemas.PositionList{}, schemas.SettlementList{}, schemas.Balance{}, schemas.Redeemed{}, schemas.MarketRead{}, schemas.MarketList{},
 		schemas.Orderbook{}, schemas.TradeList{}, schemas.RoundRead{}, schemas.RoundList{}, schemas.OraclePrice{}, schemas.Venue{},
 		schemas.Limits{}, schemas.NewKey{}, schemas.KeyList{}, schemas.Revoked{}, schemas.WithdrawalRead{}, schemas.WithdrawalList{},
-		schemas.DepositAddress{}, schemas.UserList{}, schemas.AdminState{}, schemas.DevFile{}, schemas.ErrorBody{}, schemas.Refusal{}} {
+		schemas.DepositAddress{}, schemas.UserList{}, schemas.AdminState{}, schemas.DevFile{}, schemas.ErrorBody{}, schemas.ToolError{}} {
 		reg.Schema(reflect.TypeOf(v), true, "")
 	}
 	for at, nullable := range map[string]bool{"Order.order_id": true, "Round.winner": true, "Error.num": true, "Error.details": true,

@@ -1,18 +1,28 @@
 package schemas
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+)
 
-// The events of an account, as the user channel of the socket shows them and
-// wait_for_event returns them (contract ws, Data). Each begins with its name and
-// the time of the command that caused it.
+// WaitForEvent is the input of the tool wait_for_event (docs/rules/agents.md#waiting).
+type WaitForEvent struct {
+	AfterSeq  U64      `json:"after_seq" pattern:"^[0-9]+$" doc:"The last seq seen; next_seq of the call before"`
+	Kinds     []string `json:"kinds,omitempty" nullable:"false" maxItems:"9" enum:"order,fill,balance,position,settlement,deposit,withdrawal,deadman,round" doc:"Default all"`
+	MarketIDs []Int    `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"4294967295" doc:"Default all"`
+	TimeoutMs *Int     `json:"timeout_ms,omitempty" minimum:"0" maximum:"25000" fault:"invalid_timeout" doc:"How long to wait, ms"`
+}
 
-// EventHead is what an event begins with.
+// The events of an account, as the user channel sends them and wait_for_event returns
+// them (docs/rules/events.md#the-account). Each begins with its name and the time of the
+// command that caused it.
+
+// EventHead is the beginning of an event.
 type EventHead struct {
 	Event string `json:"event"`
 	Ts    U64    `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
 }
 
-// OrderEvent is the whole order after any change of it.
+// OrderEvent is the whole order after a change.
 type OrderEvent struct {
 	EventHead
 	Order Order `json:"order"`
@@ -33,32 +43,32 @@ type BalanceEvent struct {
 	Cause    string `json:"cause" doc:"order, decrease, cancel, expiry, fill, rebate, referral, redeem, deposit, withdrawal or settlement"`
 }
 
-// PositionEvent is a holding after a change of it; zeros when it is gone.
+// PositionEvent is a position after a change. Its quantities are 0 when nothing is held.
 type PositionEvent struct {
 	EventHead
 	Position
 }
 
-// SettlementEvent is what a finished round paid.
+// SettlementEvent is the payout of a finished round.
 type SettlementEvent struct {
 	Event string `json:"event"`
 	Settlement
 }
 
-// DepositEvent is money that came in.
+// DepositEvent is a booked deposit.
 type DepositEvent struct {
 	EventHead
 	DepositID string `json:"deposit_id"`
 	Amount    U64    `json:"amount" pattern:"^[0-9]+$" doc:"Pips"`
 }
 
-// WithdrawalEvent is a withdrawal after a change of it.
+// WithdrawalEvent is a withdrawal after a change.
 type WithdrawalEvent struct {
 	Event string `json:"event"`
 	Withdrawal
 }
 
-// DeadmanEvent tells that the switch was armed, disarmed or fired.
+// DeadmanEvent reports that the dead-man switch was armed, was disarmed or has fired.
 type DeadmanEvent struct {
 	EventHead
 	Armed      bool  `json:"armed"`
@@ -67,23 +77,23 @@ type DeadmanEvent struct {
 	DeadlineTs U64   `json:"deadline_ts" pattern:"^[0-9]+$" doc:"ns"`
 }
 
-// KeyRevokedEvent names a key of the account that no longer opens anything.
+// KeyRevokedEvent reports that a key of the account was revoked.
 type KeyRevokedEvent struct {
 	EventHead
 	APIKey string `json:"api_key"`
 }
 
-// WaitedEvent is one event of the caller, or a transition of a round, as
-// wait_for_event returns it. Msg is what the socket shows of it.
+// WaitedEvent is one event of the caller's account, or a transition of a round, in the
+// result of wait_for_event. Msg is the msg member of the event lane.
 type WaitedEvent struct {
 	Seq  U64            `json:"seq" pattern:"^[0-9]+$"`
 	Kind string         `json:"kind" enum:"order,fill,balance,position,settlement,deposit,withdrawal,deadman,round"`
 	Msg  jsontext.Value `json:"msg" doc:"As the socket's user and rounds channels show it"`
 }
 
-// WaitedEvents is the answer of wait_for_event, oldest first (contract mcp, Tools).
+// WaitedEvents is the result of wait_for_event, oldest event first.
 type WaitedEvents struct {
 	Events  []WaitedEvent `json:"events" nullable:"false"`
 	NextSeq U64           `json:"next_seq" pattern:"^[0-9]+$" doc:"after_seq of the next call"`
-	Missed  bool          `json:"missed,omitzero" doc:"Events after after_seq are no longer kept: read your state anew"`
+	Missed  bool          `json:"missed,omitzero" doc:"Events after after_seq are no longer kept, or after_seq is ahead of the venue: read your state anew"`
 }

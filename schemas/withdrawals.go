@@ -1,7 +1,7 @@
 package schemas
 
-// RequestWithdrawal is the body of `POST /v1/withdrawals`. The destination is
-// checked by the funding port (contract rest).
+// RequestWithdrawal is the body of `POST /v1/withdrawals`. The funding port checks the
+// destination (docs/rules/money.md#withdrawals).
 type RequestWithdrawal struct {
 	ClientWithdrawalID string `json:"client_withdrawal_id" pattern:"^[A-Za-z0-9_-]{1,64}$" fault:"bad_client_withdrawal_id" doc:"Idempotency key" example:"rent-11"`
 	Amount             U64    `json:"amount" pattern:"^[0-9]+$" nonzero:"true" fault:"bad_amount" doc:"Pips" example:"250000"`
@@ -11,16 +11,16 @@ type RequestWithdrawal struct {
 // ListWithdrawals is the query of `GET /v1/withdrawals`.
 type ListWithdrawals struct {
 	Page
-	AsOf
+	MinSeqQuery
 }
 
 // GetWithdrawal names the record of `GET /v1/withdrawals/{withdrawal_id}`.
 type GetWithdrawal struct {
 	WithdrawalID U64 `json:"withdrawal_id" in:"path" fault:"unknown_withdrawal" pattern:"^[0-9]+$"`
-	AsOf
+	MinSeqQuery
 }
 
-// Withdrawal is one request to take money out, in pips.
+// Withdrawal is one withdrawal request. The amount is in pips.
 type Withdrawal struct {
 	WithdrawalID       U64    `json:"withdrawal_id" pattern:"^[0-9]+$"`
 	ClientWithdrawalID string `json:"client_withdrawal_id"`
@@ -31,21 +31,21 @@ type Withdrawal struct {
 	Ts                 U64    `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
 }
 
-// WithdrawalRead is one withdrawal and the instant it is current as of.
+// WithdrawalRead is one withdrawal with its as_of_seq.
 type WithdrawalRead struct {
 	Withdrawal
-	Seen
+	AsOf
 }
 
 // WithdrawalList is a page of withdrawals, newest first.
 type WithdrawalList struct {
 	Withdrawals []Withdrawal `json:"withdrawals" nullable:"false"`
-	More
+	PageEnd
 }
 
-// DepositAddress says where money comes in.
+// DepositAddress is the address for deposits to the account.
 type DepositAddress struct {
 	Address string `json:"address"`
 	Asset   string `json:"asset"`
-	Seen
+	AsOf
 }

@@ -1,23 +1,31 @@
 package schemas
 
-// The messages of `GET /v1/ws` (contract ws). A command is {id, cmd, params}; what
-// comes back is {id, type, msg} or {type, sid, seq, prev_seq, msg}.
+import (
+	"bytes"
+	"math"
 
-// WSChannels lists the channels of the socket.
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The messages of `GET /v1/ws` (docs/rules/events.md#messages). A command is
+// {id, cmd, params}. The venue sends {id, type, msg} or {type, sid, seq, prev_seq, msg}.
+
+// WSChannels lists the channels of the event lane (docs/rules/events.md#channels).
 var WSChannels = []string{"orderbook_delta", "orderbook_snapshot", "trades", "oracle", "rounds", "user"}
 
-// WSSubscribe is the params of subscribe. No market_ids means all markets, also
-// those that open later.
+// WSSubscribe is the params of subscribe. Without market_ids the subscription covers all
+// markets, including those that open later.
 type WSSubscribe struct {
 	Channels  []string `json:"channels" nullable:"false" minItems:"1" maxItems:"64" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user" fault:"unknown_channel"`
-	MarketIDs []Int    `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"65535" fault:"unknown_market" doc:"Default all"`
+	MarketIDs []Int    `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"4294967295" fault:"unknown_market" doc:"Default all"`
 	SinceSeq  *U64     `json:"since_seq,omitempty" pattern:"^[0-9]+$" doc:"user only: the last seq seen"`
 }
 
-// Check holds since_seq against the channels: only user can be resumed.
+// Check allows since_seq only with the channel user, the only one that can be resumed.
 func (s *WSSubscribe) Check() *Fault {
 	if s.SinceSeq != nil && !contains(s.Channels, "user") {
-		return violation("since_seq", "only with the channel user")
+		return schemaViolation("since_seq", "only with the channel user")
 	}
 	return nil
 }
@@ -31,59 +39,59 @@ type WSUnsubscribe struct {
 type WSUpdate struct {
 	Sid       Int    `json:"sid" minimum:"1" fault:"unknown_sid"`
 	Action    string `json:"action" enum:"get_snapshot,add_markets,delete_markets" fault:"unsupported_action"`
-	MarketIDs []Int  `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"65535" fault:"unknown_market"`
+	MarketIDs []Int  `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"4294967295" fault:"unknown_market"`
 }
 
-// Check wants the markets that an action is about.
+// Check requires market_ids for the actions add_markets and delete_markets.
 func (u *WSUpdate) Check() *Fault {
 	if (u.Action == "add_markets" || u.Action == "delete_markets") && len(u.MarketIDs) == 0 {
-		return violation("market_ids", "at least one")
+		return schemaViolation("market_ids", "at least one")
 	}
 	return nil
 }
 
-// WSAnswer is the answer to a command. ID is 0, and left out, when the command's
-// could not be read.
+// WSAnswer is the response to a command. ID is omitted if the command's id could not be
+// read.
 type WSAnswer struct {
 	ID   Int    `json:"id,omitzero"`
 	Type string `json:"type" enum:"subscribed,unsubscribed,ok,error"`
 	Msg  any    `json:"msg"`
 }
 
-// WSSubscribed answers subscribe, once per channel. Resumed is there for user.
+// WSSubscribed is the response to subscribe, one per channel. Resumed is set for user.
 type WSSubscribed struct {
 	Channel string `json:"channel" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user"`
 	Sid     int64  `json:"sid" minimum:"1" doc:"Names the subscription on this connection"`
 	Resumed *bool  `json:"resumed,omitempty" doc:"user only: whether what came after since_seq follows, instead of a snapshot"`
 }
 
-// WSUnsubscribed answers unsubscribe.
+// WSUnsubscribed is the response to unsubscribe.
 type WSUnsubscribed struct {
 	Sids []int64 `json:"sids" nullable:"false"`
 }
 
-// WSUpdated answers update_subscription with the markets it has now; none means
-// all.
+// WSUpdated is the response to update_subscription: the markets of the subscription
+// after the change. None means all.
 type WSUpdated struct {
 	Sid       int64    `json:"sid"`
 	MarketIDs []uint32 `json:"market_ids" nullable:"false" doc:"None: all markets"`
 }
 
-// WSSubscriptions answers list_subscriptions.
+// WSSubscriptions is the response to list_subscriptions.
 type WSSubscriptions struct {
 	Subscriptions []WSSubscription `json:"subscriptions" nullable:"false"`
 }
 
-// WSSubscription is one of them; no market_ids means all.
+// WSSubscription is one subscription of a connection. No market_ids means all.
 type WSSubscription struct {
 	Channel   string   `json:"channel" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user"`
 	Sid       int64    `json:"sid"`
 	MarketIDs []uint32 `json:"market_ids" nullable:"false" doc:"None: all markets"`
 }
 
-// WSData is one message of a subscription. Seq is of the command that caused it, or
-// what a snapshot is as of; PrevSeq is the seq of the message before it on this sid
-// (of books: and this market), 0 for the first.
+// WSData is one message of a subscription. Seq is the seq of the command that caused it,
+// or the as_of_seq of a snapshot. PrevSeq is the seq of the previous message of the
+// subscription, per market for books; it is 0 for the first.
 type WSData[Msg any] struct {
 	Type    string `json:"type"`
 	Sid     int64  `json:"sid" doc:"The subscription"`
@@ -102,14 +110,14 @@ type WSBook struct {
 	No          []Level  `json:"no" nullable:"false" doc:"[tick, qty] bids for NO, best first"`
 }
 
-// WSBookDelta is the msg of orderbook_delta: what one command changed in one book.
+// WSBookDelta is the msg of orderbook_delta: the changes of one command in one book.
 type WSBookDelta struct {
 	MarketID   uint32     `json:"market_id"`
 	Generation uint32     `json:"generation"`
 	Changes    []WSChange `json:"changes" nullable:"false"`
 }
 
-// WSChange is one level: Qty is its new total, Delta the signed change.
+// WSChange is the change of one level: Qty is the new total, Delta the signed change.
 type WSChange struct {
 	Outcome string `json:"outcome" enum:"yes,no"`
 	Tick    int64  `json:"tick" minimum:"1" maximum:"9999" doc:"In the outcome's own pips"`
@@ -133,4 +141,65 @@ type WSUserSnapshot struct {
 	Positions []Position `json:"positions" nullable:"false"`
 	Orders    []Order    `json:"orders" nullable:"false" doc:"Resting orders, newest first"`
 	Deadman   Deadman    `json:"deadman"`
+}
+
+// WSCommand is a command of a client. ID is 0 if it could not be read. Params is nil if
+// the command has none.
+type WSCommand struct {
+	ID     Int
+	Cmd    string
+	Params []byte
+}
+
+// DecodeWSCommand decodes a command. With a fault it still returns the id, if the id
+// could be read, so that the error can name it (docs/rules/events.md#commands).
+func DecodeWSCommand(raw []byte) (WSCommand, *Fault) {
+	v := jsontext.Value(raw)
+	if v.Kind() != '{' || !v.IsValid() {
+		return WSCommand{}, newFault("malformed_json", "", quoted(string(raw)), "one JSON object: no duplicate names, nothing after it, UTF-8")
+	}
+	var c WSCommand
+	var out faultSet
+	named := false
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	mustRead(dec)
+	for dec.PeekKind() != '}' {
+		name := mustRead(dec).String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			panic(err) // the whole value was found valid before
+		}
+		named = named || name == "cmd"
+		out.add(c.decodeMember(name, value))
+	}
+	if c.ID == 0 && out.schema == nil {
+		out.add(schemaViolation("id", "required: an integer from 1 to 2147483647"))
+	}
+	if !named && out.schema == nil {
+		out.add(schemaViolation("cmd", "required: a string"))
+	}
+	return c, out.first()
+}
+
+func (c *WSCommand) decodeMember(name string, value jsontext.Value) *Fault {
+	switch name {
+	case "id":
+		var id Int
+		if id.parse(value) != nil || id < 1 || id > math.MaxInt32 {
+			return newFault("schema_violation", "id", shown(value), "an integer from 1 to 2147483647")
+		}
+		c.ID = id
+	case "cmd":
+		if value.Kind() != '"' || json.Unmarshal(value, &c.Cmd) != nil {
+			return newFault("schema_violation", "cmd", shown(value), "a string")
+		}
+	case "params":
+		if value.Kind() != '{' {
+			return newFault("schema_violation", "params", shown(value), "an object")
+		}
+		c.Params = bytes.Clone(value)
+	default:
+		return newFault("unknown_field", printableText(name), shown(value), "no such field")
+	}
+	return nil
 }

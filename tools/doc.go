@@ -1,10 +1,23 @@
-// Package tools is what one may do at the venue: each operation a typed value,
-// declared once. A lane offers them in its own words and adds none of its own.
+// Package tools declares the operations of the venue, each once, as a typed value. The
+// lanes translate their own requests to these operations.
 //
-//	Op[In, Out]   Facts: name, route, scope, bucket, hints
-//	              Do: what it does for a caller, on the engine
+//	Op[In, Out]
+//	    Spec   name, route, scope, bucket, errors, hints for agents
+//	    Cost   tokens of a batch
+//	    Do     run on the engine for a caller
 //
-// Admission, decoding and the waiting for a seq are lanes/gate's; what a caller
-// sees of an error is schemas'. An operation that would have to know its lane is
-// two operations.
+// Running one:
+//
+//	gate.Run: authorize, charge, decode, wait for min_seq
+//	Do, a read:  Engine.Read, then convert rows to package schemas
+//	Do, a write: Engine.Submit, then build the response from the command's own events
+//	ErrorOf: convert the error to its wire form
+//
+// Invariants:
+//
+//  1. An operation does not depend on the lane that runs it.
+//  2. All parts of a response are of one seq, its as_of_seq.
+//  3. Pages neither skip nor repeat a row (docs/rules/rest.md#pages).
+//
+// The package never authenticates, charges tokens or decodes a request.
 package tools

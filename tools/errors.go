@@ -8,18 +8,18 @@ import (
 	"duplex/schemas"
 )
 
-// Refused is a wire error that an operation or the door gives as it is.
-type Refused struct{ Wire schemas.Error }
+// Error is a wire error that an operation or the gate returns unchanged.
+type Error struct{ Wire schemas.Error }
 
-func (r Refused) Error() string { return r.Wire.Code }
+func (r Error) Error() string { return r.Wire.Code }
 
-// Refuse makes one of a code of the table.
-func Refuse(code string) error { return Refused{schemas.ErrorOf(code)} }
+// NewError returns the error of a code of schemas.ErrorTable.
+func NewError(code string) error { return Error{schemas.ErrorOf(code)} }
 
-// ErrorOf is the one mapping from what operations give to what callers see. What it
-// does not know is internal.
+// ErrorOf converts an error of an operation to the wire error that every lane returns.
+// An unknown error becomes internal (docs/rules/errors.md#registry).
 func ErrorOf(err error) schemas.Error {
-	var refused Refused
+	var refused Error
 	var fault *schemas.Fault
 	var reject core.Reject
 	switch {

@@ -6,8 +6,8 @@ import (
 	"duplex/schemas"
 )
 
-// EventOf puts an entry of an account's stream on the wire and names its kind
-// (contract ws, Data). Every lane shows it alike.
+// EventOf converts an entry of an account's stream and returns its kind
+// (docs/rules/events.md#the-account). All lanes use it.
 func EventOf(e *view.UserEvent) (kind string, msg any) {
 	head := func(name string) schemas.EventHead { return schemas.EventHead{Event: name, Ts: ns(e.Ts)} }
 	switch x := e.What.(type) {
@@ -30,11 +30,11 @@ func EventOf(e *view.UserEvent) (kind string, msg any) {
 	case view.KeyRevoked:
 		return "key_revoked", schemas.KeyRevokedEvent{EventHead: head("key_revoked"), APIKey: string(x)}
 	default:
-		panic(core.Broken{What: "an event of an account that no lane knows"})
+		panic(core.InvariantViolation{Detail: "an account event without a wire form"})
 	}
 }
 
-// EventMarket is the market an event is about; 0 is none.
+// EventMarket returns the market of an event; 0 means none.
 func EventMarket(e *view.UserEvent) uint32 {
 	switch x := e.What.(type) {
 	case *view.Order:
@@ -50,8 +50,8 @@ func EventMarket(e *view.UserEvent) uint32 {
 	}
 }
 
-// Touched visits the accounts whose streams an event of the core enters.
-func Touched(e core.Event, visit func(core.UserID)) {
+// AffectedUsers calls visit for each account whose stream gets an event of the core.
+func AffectedUsers(e core.Event, visit func(core.UserID)) {
 	switch e := e.(type) {
 	case *core.OrderPlaced:
 		visit(e.Place.User)

@@ -14,26 +14,26 @@ import (
 )
 
 var GetRoundEvidence = &Op[schemas.GetEvidence, schemas.Evidence]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "get_round_evidence", Title: "Why a round settled", Method: "GET", Path: "/v1/rounds/{market_id}/evidence", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "sequencing_timeout"},
 		Doc: "The index ticks behind a round's strike and settlement, each with its sources, and the arithmetic from them to the winner. Use it to check a settlement; not to follow prices (get_oracle_price).",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			r := roundIn(w, slot(in.MarketID), uint64(in.RoundNumber))
+			r := findRound(w, marketID(in.MarketID), uint64(in.RoundNumber))
 			if r == nil {
-				err = Refuse("round_not_found")
+				err = NewError("round_not_found")
 				return
 			}
-			out, err = evidenceOf(r, who, in)
-			out.Seen = seen(m)
+			out, err = evidenceOf(r, caller, in)
+			out.AsOf = asOf(m)
 		})
 		return out, err
 	},
 }
 
-// roundIn finds a round of a slot, its latest where no number is given.
-func roundIn(w *view.View, m core.MarketID, number uint64) *view.Round {
+// findRound returns a round of a slot, or nil. Number 0 means the latest round.
+func findRound(w *view.View, m core.MarketID, number uint64) *view.Round {
 	if number == 0 {
 		return w.Round(m)
 	}
@@ -46,18 +46,18 @@ func roundIn(w *view.View, m core.MarketID, number uint64) *view.Round {
 	return nil
 }
 
-func evidenceOf(r *view.Round, who Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
+func evidenceOf(r *view.Round, caller Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
 	shown := RoundOf(&r.Round)
 	boundary := r.CloseTs / core.NsPerSec
 	out = schemas.Evidence{
 		MarketID: shown.MarketID, RoundNumber: shown.RoundNumber, Generation: shown.Generation, Category: shown.Category, Feed: uint8(r.Feed), Status: shown.Status,
-		Strike: shown.Strike, BoundaryTs: ns(r.CloseTs), TwapWindowSecs: r.Window, RequiredSecs: round.Required(r.Window), WeightedSum: "0",
+		Strike: shown.Strike, BoundaryTs: ns(r.CloseTs), TwapWindowSecs: r.Window, RequiredSecs: round.RequiredSeconds(r.Window), WeightedSum: "0",
 		FreshSourceCountAtFreeze: shown.FreshSourceCountAtFreeze, ByOperator: r.ByOperator, SettlePrice: shown.SettlePrice, Winner: shown.Winner,
 	}
 	if len(r.Strikes) > 0 {
-		out.StrikeTick = schemas.Of(tickOf(&r.Strikes[0], 0))
+		out.StrikeTick = schemas.Ptr(tickOf(&r.Strikes[0], 0))
 	}
-	counted := feed.Counted(r.Evidence, boundary, r.Window)
+	counted := feed.CountedSeconds(r.Evidence, boundary, r.Window)
 	sum := new(big.Int)
 	for i, n := range counted {
 		out.CoveredSecs += n
@@ -77,7 +77,7 @@ func evidenceOf(r *view.Round, who Caller, in *schemas.GetEvidence) (out schemas
 		}
 	}
 	var cursor string
-	out.Ticks, cursor, err = page("evidence", who, in, walk, all, func(i int) schemas.EvidenceTick { return tickOf(&r.Evidence[i], counted[i]) })
+	out.Ticks, cursor, err = page("evidence", caller, in, walk, keepAll, func(i int) schemas.EvidenceTick { return tickOf(&r.Evidence[i], counted[i]) })
 	out.Cursor = cursor
 	return out, err
 }

@@ -12,45 +12,45 @@ import (
 )
 
 var GetTime = &Op[schemas.None, schemas.Time]{
-	Facts: Facts{Name: "get_time", Title: "The venue's clock", Method: "GET", Path: "/v1/time", Scope: core.ScopeRead, Doc: "The venue's clock, in ns. Offset = server_time − (t0 + t1) / 2 with your times of sending and receiving."},
+	Spec: Spec{Name: "get_time", Title: "The venue's clock", Method: "GET", Path: "/v1/time", Scope: core.ScopeRead, Doc: "The venue's clock, in ns. Offset = server_time − (t0 + t1) / 2 with your times of sending and receiving."},
 	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.None) (schemas.Time, error) {
-		return schemas.Time{ServerTime: ns(v.Terms.Now())}, nil
+		return schemas.Time{ServerTime: ns(v.Config.Now())}, nil
 	},
 }
 
-var GetStatus = &Op[schemas.Now, schemas.Status]{
-	Facts: Facts{Name: "get_status", Title: "Exchange status", Method: "GET", Path: "/v1/exchange/status", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "exchange_active is always true in v1: the freeze and settlement of each round is the operational pause."},
-	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.Now) (out schemas.Status, _ error) {
-		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = schemas.Status{ExchangeActive: true, Seen: seen(m)} })
+var GetStatus = &Op[schemas.MinSeqOnly, schemas.Status]{
+	Spec: Spec{Name: "get_status", Title: "Exchange status", Method: "GET", Path: "/v1/exchange/status", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "exchange_active is always true in v1: the freeze and settlement of each round is the operational pause."},
+	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.MinSeqOnly) (out schemas.Status, _ error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = schemas.Status{ExchangeActive: true, AsOf: asOf(m)} })
 		return out, nil
 	},
 }
 
 var GetRetention = &Op[schemas.None, schemas.Retention]{
-	Facts: Facts{Name: "get_retention", Title: "Retention caps", Method: "GET", Path: "/v1/exchange/retention", Scope: core.ScopeRead, Doc: "How many trades a market keeps, and how many terminal orders, rejected orders and fills an account keeps. Resting orders are always kept."},
+	Spec: Spec{Name: "get_retention", Title: "Retention caps", Method: "GET", Path: "/v1/exchange/retention", Scope: core.ScopeRead, Doc: "How many trades a market keeps, and how many terminal orders, rejected orders and fills an account keeps. Resting orders are always kept."},
 	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.None) (out schemas.Retention, _ error) {
 		v.Engine.Read(func(_ *venue.Venue, w *view.View) { out = retention(w.Caps()) })
 		return out, nil
 	},
 }
 
-func retention(c view.Caps) schemas.Retention {
+func retention(c view.RetentionCaps) schemas.Retention {
 	return schemas.Retention{TapeCap: int64(c.Tape), TerminalCap: int64(c.Terminal), RejectCap: int64(c.Rejects), FillCap: int64(c.Fills)}
 }
 
 var GetSchedule = &Op[schemas.None, schemas.Schedule]{
-	Facts: Facts{Name: "get_schedule", Title: "Schedule", Method: "GET", Path: "/v1/exchange/schedule", Scope: core.ScopeRead, Doc: "Planned maintenance and the next session boundaries of gold and WTI."},
+	Spec: Spec{Name: "get_schedule", Title: "Schedule", Method: "GET", Path: "/v1/exchange/schedule", Scope: core.ScopeRead, Doc: "Planned maintenance and the next session boundaries of gold and WTI: session_open, session_close, holiday (a close that a holiday causes), and calendar_end, from which on no session is known and both stay closed."},
 	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.None) (out schemas.Schedule, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = v.schedule(m.Windows()) })
 		return out, nil
 	},
 }
 
-// schedule joins the operator's windows and the coming session boundaries, by time.
+// schedule returns the operator's windows and the coming session boundaries, by start.
 func (v *Venue) schedule(planned []core.Window) schemas.Schedule {
 	windows := slices.Clone(planned)
-	if v.Hours != nil {
-		windows = append(windows, v.Hours.Boundaries(v.Terms.Now())...)
+	if v.Sessions != nil {
+		windows = append(windows, v.Sessions.Boundaries(v.Config.Now())...)
 	}
 	slices.SortStableFunc(windows, func(a, b core.Window) int { return cmp.Compare(a.Start, b.Start) })
 	out := schemas.Schedule{Schedule: []schemas.Window{}}
@@ -60,9 +60,9 @@ func (v *Venue) schedule(planned []core.Window) schemas.Schedule {
 	return out
 }
 
-var GetFees = &Op[schemas.Now, schemas.Fees]{
-	Facts: Facts{Name: "get_fees", Title: "Fee schedule", Method: "GET", Path: "/v1/exchange/fees", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "Maker and taker rate in 1/10000 and the shares of the taker fee that go to makers and referrers. A fill's fee is ceil(rate × qty × p × (10000 − p) / 10^8) pips."},
-	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.Now) (out schemas.Fees, _ error) {
+var GetFees = &Op[schemas.MinSeqOnly, schemas.Fees]{
+	Spec: Spec{Name: "get_fees", Title: "Fee schedule", Method: "GET", Path: "/v1/exchange/fees", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "Maker and taker rate in 1/10000 and the shares of the taker fee that go to makers and referrers. A fill's fee is ceil(rate × qty × p × (10000 − p) / 10^8) pips."},
+	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.MinSeqOnly) (out schemas.Fees, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = fees(m) })
 		return out, nil
 	},
@@ -70,17 +70,17 @@ var GetFees = &Op[schemas.Now, schemas.Fees]{
 
 func fees(m *venue.Venue) schemas.Fees {
 	f := m.Fees()
-	return schemas.Fees{MakerRate: int64(f.Maker), TakerRate: int64(f.Taker), MakerRebatePct: int64(f.RebatePct), ReferralPct: int64(f.ReferPct), Seen: seen(m)}
+	return schemas.Fees{MakerRate: int64(f.Maker), TakerRate: int64(f.Taker), MakerRebatePct: int64(f.RebatePct), ReferralPct: int64(f.ReferPct), AsOf: asOf(m)}
 }
 
-// GetVenue is the agent lane's: all reference reads in one. It has no route.
-var GetVenue = &Op[schemas.Now, schemas.Venue]{
-	Facts: Facts{Name: "get_venue", Title: "The venue", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "Time, status, retention, schedule, fees, environment (dev or live) and oracle (sim: prices are made up) in one. Read it once at the start."},
-	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.Now) (out schemas.Venue, _ error) {
+// GetVenue returns all reference reads in one. Only the agent lane offers it.
+var GetVenue = &Op[schemas.MinSeqOnly, schemas.Venue]{
+	Spec: Spec{Name: "get_venue", Title: "The venue", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "Time, status, retention, schedule, fees, environment (dev or live) and oracle (sim: prices are made up) in one. Read it once at the start."},
+	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.MinSeqOnly) (out schemas.Venue, _ error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
 			out = schemas.Venue{
-				Environment: v.Terms.Environment, Oracle: v.Terms.Oracle, Time: schemas.Time{ServerTime: ns(v.Terms.Now())}, Status: schemas.Status{ExchangeActive: true, Seen: seen(m)},
-				Retention: retention(w.Caps()), Schedule: v.schedule(m.Windows()), Fees: fees(m), Seen: seen(m),
+				Environment: v.Config.Environment, Oracle: v.Config.Oracle, Time: schemas.Time{ServerTime: ns(v.Config.Now())}, Status: schemas.Status{ExchangeActive: true, AsOf: asOf(m)},
+				Retention: retention(w.Caps()), Schedule: v.schedule(m.Windows()), Fees: fees(m), AsOf: asOf(m),
 			}
 		})
 		return out, nil
@@ -88,13 +88,13 @@ var GetVenue = &Op[schemas.Now, schemas.Venue]{
 }
 
 var GetOraclePrice = &Op[schemas.GetOraclePrice, schemas.OraclePrice]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "get_oracle_price", Title: "Oracle price", Method: "GET", Path: "/v1/oracle/price", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
 		Doc: "The index of a feed at 1e8 scale (0 BTC, 1 gold, 2 WTI): what strikes and settlements are made of. Price 0 means no valid tick yet.",
 	},
 	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetOraclePrice) (out schemas.OraclePrice, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
-			out.Seen = seen(m)
+			out.AsOf = asOf(m)
 			if t, ok, _, _ := m.Index(core.Feed(in.Feed)); ok {
 				out.Price, out.Ts, out.FreshSourceCount = schemas.U64(t.Price), ns(t.Second*core.NsPerSec), t.Count
 			}

@@ -8,29 +8,29 @@ import (
 	"duplex/core"
 )
 
-// Ledger is the embedded funding port: an operator books deposits and decides
-// withdrawals by hand (contract rest).
-type Ledger struct{}
+// ManualFunding is the embedded funding port: an operator books deposits and decides
+// withdrawals (docs/rules/money.md#deposits).
+type ManualFunding struct{}
 
-// Address is a reference for the operator to book by.
-func (Ledger) Address(_ context.Context, u core.UserID) (address, asset string, err error) {
+// Address returns the reference by which the operator books a deposit.
+func (ManualFunding) Address(_ context.Context, u core.UserID) (address, asset string, err error) {
 	return fmt.Sprintf("ledger:%d", u), "USD", nil
 }
 
-// Accepts wants a destination of 1–128 bytes.
-func (Ledger) Accepts(_ context.Context, destination string) error {
+// Accepts requires a destination of 1 to 128 bytes.
+func (ManualFunding) Accepts(_ context.Context, destination string) error {
 	if destination == "" || len(destination) > 128 {
-		return Refuse("bad_destination")
+		return NewError("bad_destination")
 	}
 	return nil
 }
 
-// portError is what a caller is told of a port's error: its refusal, else that it
-// does not answer. Nothing was done then.
-func portError(err error) error {
-	var refused Refused
+// fundingError returns the port's own wire error unchanged, and funding_unavailable for
+// any other error.
+func fundingError(err error) error {
+	var refused Error
 	if err == nil || errors.As(err, &refused) {
 		return err
 	}
-	return fmt.Errorf("%w (%v)", Refuse("funding_unavailable"), err)
+	return fmt.Errorf("%w (%v)", NewError("funding_unavailable"), err)
 }

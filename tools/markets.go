@@ -11,32 +11,32 @@ import (
 )
 
 var ListMarkets = &Op[schemas.ListMarkets, schemas.MarketList]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "list_markets", Title: "List markets", Method: "GET", Path: "/v1/markets", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Market slots with best prices, by market_id. Use status=trading for the up to nine live ones. A market names no asset: read its round (get_round) for category and strike, and again whenever generation changes.",
+		Doc: "Market slots with best prices, by market_id. Use status=trading for the live ones (up to nine). A market names no asset: read its round (get_round) for category and strike, and again whenever generation changes.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListMarkets) (out schemas.MarketList, err error) {
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListMarkets) (out schemas.MarketList, err error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
-			keep := func(s venue.Slot) bool { return among(in.Status, s.Status.String()) }
-			show := func(s venue.Slot) schemas.Market { return MarketOf(m, &s) }
+			keep := func(s venue.MarketState) bool { return matchesFilter(in.Status, s.Status.String()) }
+			show := func(s venue.MarketState) schemas.Market { return MarketOf(m, &s) }
 			var cursor string
-			out.Markets, cursor, err = page("markets", who, in, func(from uint64) iter.Seq2[uint64, venue.Slot] { return slots(m, from) }, keep, show)
-			out.More = more(m, cursor)
+			out.Markets, cursor, err = page("markets", caller, in, func(from uint64) iter.Seq2[uint64, venue.MarketState] { return slots(m, from) }, keep, show)
+			out.PageEnd = nextPage(m, cursor)
 		})
 		return out, err
 	},
 }
 
-// slots walks the markets that ever opened, by rising id. The position of slot n is
-// counted down from the last, since pages go on below their cursor.
-func slots(m *venue.Venue, from uint64) iter.Seq2[uint64, venue.Slot] {
-	return func(yield func(uint64, venue.Slot) bool) {
+// slots iterates over the markets that ever opened, by ascending id. Positions descend,
+// because a page continues below its cursor.
+func slots(m *venue.Venue, from uint64) iter.Seq2[uint64, venue.MarketState] {
+	return func(yield func(uint64, venue.MarketState) bool) {
 		for id := core.MarketID(1); id <= venue.Slots; id++ {
 			at := uint64(venue.Slots + 1 - id)
 			if from != 0 && at >= from {
 				continue
 			}
-			if s, ok := m.Slot(id); ok && !yield(at, s) {
+			if s, ok := m.Market(id); ok && !yield(at, s) {
 				return
 			}
 		}
@@ -44,25 +44,25 @@ func slots(m *venue.Venue, from uint64) iter.Seq2[uint64, venue.Slot] {
 }
 
 var GetMarket = &Op[schemas.GetMarket, schemas.MarketRead]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "get_market", Title: "Read a market", Method: "GET", Path: "/v1/markets/{market_id}", Scope: core.ScopeRead, Errors: []string{"unknown_market", "sequencing_timeout"},
 		Doc: "One market slot: status, tick_size, best prices, volume, when it closes. For depth use get_orderbook, for strike and winner get_round.",
 	},
 	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetMarket) (out schemas.MarketRead, err error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
-			s, ok := m.Slot(slot(in.MarketID))
+			s, ok := m.Market(marketID(in.MarketID))
 			if !ok {
 				err = core.UnknownMarket
 				return
 			}
-			out = schemas.MarketRead{Market: MarketOf(m, &s), Seen: seen(m)}
+			out = schemas.MarketRead{Market: MarketOf(m, &s), AsOf: asOf(m)}
 		})
 		return out, err
 	},
 }
 
-// MarketOf puts a slot on the wire.
-func MarketOf(m *venue.Venue, s *venue.Slot) schemas.Market {
+// MarketOf converts a slot.
+func MarketOf(m *venue.Venue, s *venue.MarketState) schemas.Market {
 	out := schemas.Market{
 		MarketID: uint32(s.Market), Generation: s.Generation, RoundNumber: schemas.U64(s.Number), Status: s.Status.String(),
 		TickSize: schemas.TickSizeOf(m.Rules().Grid), LastTickYes: int64(s.LastTick), Volume: schemas.U64(s.Volume), OpenInterest: schemas.U64(s.Open),
@@ -80,7 +80,7 @@ func MarketOf(m *venue.Venue, s *venue.Slot) schemas.Market {
 }
 
 var GetOrderbook = &Op[schemas.GetOrderbook, schemas.Orderbook]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "get_orderbook", Title: "Read an orderbook", Method: "GET", Path: "/v1/markets/{market_id}/orderbook", Scope: core.ScopeRead, Errors: []string{"unknown_market", "sequencing_timeout"},
 		Doc: "Bids for YES and bids for NO as [tick, qty], best first, each in its own outcome's pips. The YES ask is 10000 minus the NO bid. Give depth to keep it short.",
 	},
@@ -89,36 +89,36 @@ var GetOrderbook = &Op[schemas.GetOrderbook, schemas.Orderbook]{
 		if in.Depth != nil {
 			depth = int(*in.Depth)
 		}
-		var q bookQuestion
-		var again bool
-		id := slot(in.MarketID)
+		var q orderbookKey
+		var repeat bool
+		id := marketID(in.MarketID)
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
-			s, ok := m.Slot(id)
+			s, ok := m.Market(id)
 			if !ok {
 				err = core.UnknownMarket
 				return
 			}
-			q = bookQuestion{s.Generation, s.Moved, depth}
-			var was *schemas.Orderbook
-			if was, again = v.reads.books.get(id, q); was != nil {
-				out, again = *was, false
+			q = orderbookKey{s.Generation, s.BookSeq, depth}
+			var cached *schemas.Orderbook
+			if cached, repeat = v.caches.books.get(id, q); cached != nil {
+				out, repeat = *cached, false
 			} else {
 				out = BookOf(m, &s, depth)
 			}
-			out.Seen = seen(m)
+			out.AsOf = asOf(m)
 		})
-		if again && err == nil {
-			out.Write()
-			v.reads.books.put(id, q, out)
+		if repeat && err == nil {
+			out.PreEncode()
+			v.caches.books.put(id, q, out)
 		}
 		return out, err
 	},
 }
 
-// BookOf puts a slot's book on the wire, up to depth levels a side.
-func BookOf(m *venue.Venue, s *venue.Slot, depth int) schemas.Orderbook {
-	room := func(bid bool) []schemas.Level { return make([]schemas.Level, 0, min(depth, s.Book.Depth(bid))) }
-	out := schemas.Orderbook{MarketID: uint32(s.Market), Generation: s.Generation, TickSize: schemas.TickSizeOf(m.Rules().Grid), Yes: room(true), No: room(false)}
+// BookOf converts a slot's book, up to depth levels a side.
+func BookOf(m *venue.Venue, s *venue.MarketState, depth int) schemas.Orderbook {
+	levels := func(bid bool) []schemas.Level { return make([]schemas.Level, 0, min(depth, s.Book.Depth(bid))) }
+	out := schemas.Orderbook{MarketID: uint32(s.Market), Generation: s.Generation, TickSize: schemas.TickSizeOf(m.Rules().Grid), Yes: levels(true), No: levels(false)}
 	for l := range s.Book.Levels(true) {
 		if len(out.Yes) == depth {
 			break
@@ -135,27 +135,27 @@ func BookOf(m *venue.Venue, s *venue.Slot, depth int) schemas.Orderbook {
 }
 
 var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "list_trades", Title: "List public trades", Method: "GET", Path: "/v1/markets/{market_id}/trades", Scope: core.ScopeRead, Errors: []string{"unknown_market", "bad_cursor", "sequencing_timeout"},
-		Doc: "Public trades of a market slot, newest first, its past lives included (see generation). Names no account. Your own fills are in list_fills.",
+		Doc: "Public trades of a market slot, newest first, earlier rounds included (see generation). Names no account. Your own fills are in list_fills.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListTrades) (out schemas.TradeList, err error) {
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListTrades) (out schemas.TradeList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			id := slot(in.MarketID)
-			if _, ok := m.Slot(id); !ok {
+			id := marketID(in.MarketID)
+			if _, ok := m.Market(id); !ok {
 				err = core.UnknownMarket
 				return
 			}
 			walk := func(from uint64) iter.Seq2[uint64, *view.Trade] { return w.Trades(id, from) }
 			var cursor string
-			out.Trades, cursor, err = page("trades", who, in, walk, all, TradeOf)
-			out.More = more(m, cursor)
+			out.Trades, cursor, err = page("trades", caller, in, walk, keepAll, TradeOf)
+			out.PageEnd = nextPage(m, cursor)
 		})
 		return out, err
 	},
 }
 
-// TradeOf puts a trade on the wire.
+// TradeOf converts a public trade.
 func TradeOf(t *view.Trade) schemas.Trade {
 	return schemas.Trade{
 		Seq: schemas.U64(t.Seq), Ts: ns(t.Ts), MarketID: uint32(t.Market), Generation: t.Generation, TickYes: int64(t.TickYes), Qty: int64(t.Qty),

@@ -20,12 +20,12 @@ var placeErrors = []string{
 var writeErrors = []string{"shed", "draining", "sequencing_timeout"}
 
 var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
-	Facts: Facts{
-		Name: "place_order", Title: "Place an order", Method: "POST", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Write, Places: true, Created: 201, Errors: placeErrors, Idempotent: true,
-		Doc: "Place one limit or market order and learn its real outcome. Prices are pips (4700 = 47 cents) of the order's own outcome, on the market's tick_size. To be short YES, buy NO. Use a new client_order_id for every order; after a lost answer send the same one again. Try preview_order first when unsure; use place_orders for several.",
+	Spec: Spec{
+		Name: "place_order", Title: "Place an order", Method: "POST", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, SuccessStatus: 201, Errors: placeErrors, Idempotent: true,
+		Doc: "Place one limit or market order and get its real outcome. Prices are pips (4700 = 47 cents) of the order's own outcome, on the market's tick_size. To be short YES, buy NO. Use a new client_order_id for every order; after a lost answer send the same one again. Try preview_order first when unsure; use place_orders for several.",
 	},
-	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
-		r, err := v.Engine.SubmitBy(ctx, who.Key, placement(who, in))
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
+		r, err := v.Engine.SubmitBy(ctx, caller.Key, placeCommand(caller, in))
 		if err != nil {
 			return schemas.Outcome{}, err
 		}
@@ -34,17 +34,17 @@ var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 }
 
 var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
-	Facts: Facts{
-		Name: "place_orders", Title: "Place up to 20 orders", Method: "POST", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Write, Places: true, Errors: []string{"shed", "draining"}, Idempotent: true,
+	Spec: Spec{
+		Name: "place_orders", Title: "Place up to 20 orders", Method: "POST", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, Errors: []string{"shed", "draining"}, Idempotent: true,
 		Doc: "Place 1–20 independent orders at once; each has its own outcome or error at its index. Partial success is normal. Costs one token an order. Not atomic: use it for quotes, not for legs that must fill together.",
 	},
 	Cost: func(in *schemas.PlaceOrders) int { return len(in.Orders) },
-	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.PlaceOrders) (schemas.PlaceResults, error) {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrders) (schemas.PlaceResults, error) {
 		cmds := make([]core.Command, len(in.Orders))
 		for i := range in.Orders {
-			cmds[i] = placement(who, &in.Orders[i])
+			cmds[i] = placeCommand(caller, &in.Orders[i])
 		}
-		ends, err := v.Engine.SubmitAll(ctx, who.Key, cmds)
+		ends, err := v.Engine.SubmitAll(ctx, caller.Key, cmds)
 		if err != nil {
 			return schemas.PlaceResults{}, err
 		}
@@ -56,7 +56,7 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 				o, err = outcome(&in.Orders[i], e.Receipt)
 			}
 			if err != nil {
-				one.Error = schemas.Of(ErrorOf(err))
+				one.Error = schemas.Ptr(ErrorOf(err))
 			} else {
 				one.Outcome = &o
 			}
@@ -66,12 +66,12 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 }
 
 var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "cancel_order", Title: "Cancel an order", Method: "DELETE", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"unknown_order"}, writeErrors...), Destructive: true, Idempotent: true,
-		Doc: "Cancel one resting order by its order_id. unknown_order means it is not live any more (or never was): read it to see whether it filled.",
+		Doc: "Cancel one resting order by its order_id. unknown_order means it does not rest any more, or never did: read it to see whether it filled.",
 	},
-	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
-		r, err := v.Engine.SubmitBy(ctx, who.Key, &core.CancelOrder{User: who.User, Order: core.OrderID(in.OrderID)})
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
+		r, err := v.Engine.SubmitBy(ctx, caller.Key, &core.CancelOrder{User: caller.User, Order: core.OrderID(in.OrderID)})
 		if err != nil {
 			return schemas.Canceled{}, err
 		}
@@ -80,17 +80,17 @@ var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 }
 
 var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "cancel_orders", Title: "Cancel up to 20 orders", Method: "DELETE", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Cancel, Errors: []string{"shed", "draining"}, Destructive: true, Idempotent: true,
 		Doc: "Cancel up to 20 orders by order_id; each has its own result at its index, unknown_order where it is not live. Use cancel_all_orders to clear a market or a group.",
 	},
 	Cost: func(in *schemas.CancelOrders) int { return len(in.OrderIDs) },
-	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.CancelOrders) (schemas.CancelResults, error) {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrders) (schemas.CancelResults, error) {
 		cmds := make([]core.Command, len(in.OrderIDs))
 		for i, id := range in.OrderIDs {
-			cmds[i] = &core.CancelOrder{User: who.User, Order: core.OrderID(id)}
+			cmds[i] = &core.CancelOrder{User: caller.User, Order: core.OrderID(id)}
 		}
-		ends, err := v.Engine.SubmitAll(ctx, who.Key, cmds)
+		ends, err := v.Engine.SubmitAll(ctx, caller.Key, cmds)
 		if err != nil {
 			return schemas.CancelResults{}, err
 		}
@@ -101,7 +101,7 @@ var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 				c, err = canceled(e.Receipt)
 			}
 			if err != nil {
-				out.Results[i].Error = schemas.Of(ErrorOf(err))
+				out.Results[i].Error = schemas.Ptr(ErrorOf(err))
 			} else {
 				out.Results[i].Canceled = &c
 			}
@@ -111,72 +111,68 @@ var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 }
 
 var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
-	Facts: Facts{
-		Name: "cancel_all_orders", Title: "Cancel all orders", Method: "DELETE", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Destructive: true, Idempotent: true, Once: true,
+	Spec: Spec{
+		Name: "cancel_all_orders", Title: "Cancel all orders", Method: "DELETE", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Destructive: true, Idempotent: true, Deduplicated: true,
 		Doc: "Cancel every resting order of yours, or those of one market_id, one group_id, or both. The seq is the acknowledgment; there is no count. To cancel known orders use cancel_orders.",
 	},
-	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.CancelAll) (schemas.Sequenced, error) {
-		m := slot(in.MarketID)
-		if in.MarketID != 0 && m == 0 {
-			m = core.MarketID(1<<16 - 1) // no such slot: the command clears nothing
-		}
-		return sequenced(v.Engine.SubmitBy(ctx, who.Key, &core.CancelAll{User: who.User, Market: m, Group: uint32(in.GroupID)}))
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelAll) (schemas.Sequenced, error) {
+		return sequenced(v.Engine.SubmitBy(ctx, caller.Key, &core.CancelAll{User: caller.User, Market: marketID(in.MarketID), Group: uint32(in.GroupID)}))
 	},
 }
 
 var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
-	Facts: Facts{
-		Name: "decrease_order", Title: "Decrease an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/decrease", Scope: core.ScopeTrade, Bucket: Write, Errors: append([]string{"unknown_order", "invalid_decrease"}, writeErrors...), Destructive: true, Once: true,
+	Spec: Spec{
+		Name: "decrease_order", Title: "Decrease an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/decrease", Scope: core.ScopeTrade, Bucket: Write, Errors: append([]string{"unknown_order", "invalid_decrease"}, writeErrors...), Destructive: true, Deduplicated: true,
 		Doc: "Lower what remains of a resting order and keep its place in the queue. Give exactly one of reduce_by and reduce_to; reduce_to is safe to repeat. To raise quantity or change price, cancel and place anew.",
 	},
-	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.DecreaseOrder) (schemas.Decreased, error) {
-		c := &core.DecreaseOrder{User: who.User, Order: core.OrderID(in.OrderID)}
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.DecreaseOrder) (schemas.Decreased, error) {
+		c := &core.DecreaseOrder{User: caller.User, Order: core.OrderID(in.OrderID)}
 		if in.ReduceTo != nil {
 			c.To, c.Amount = true, core.Qty(*in.ReduceTo)
 		} else {
 			c.Amount = core.Qty(*in.ReduceBy)
 		}
-		r, err := v.Engine.SubmitBy(ctx, who.Key, c)
+		r, err := v.Engine.SubmitBy(ctx, caller.Key, c)
 		if err != nil {
 			return schemas.Decreased{}, err
 		}
-		if r.Reject == core.UnknownOrder && v.owned(who.User, c.Order, r.Stamp.Seq) {
-			return schemas.Decreased{}, core.InvalidDecrease // it was live once, and is over
+		if r.Reject == core.UnknownOrder && v.ownedBefore(caller.User, c.Order, r.Stamp.Seq) {
+			return schemas.Decreased{}, core.InvalidDecrease // the order is terminal
 		}
-		return decreased(in.OrderID, r, v.filledBefore(who.User, c.Order, r.Stamp.Seq))
+		return decreased(in.OrderID, r, v.filledBefore(caller.User, c.Order, r.Stamp.Seq))
 	},
 }
 
 var ArmDeadman = &Op[schemas.ArmDeadman, schemas.Armed]{
-	Facts: Facts{
-		Name: "arm_deadman", Title: "Arm the dead-man switch", Method: "POST", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"invalid_timeout"}, writeErrors...), Once: true,
+	Spec: Spec{
+		Name: "arm_deadman", Title: "Arm the dead-man switch", Method: "POST", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"invalid_timeout"}, writeErrors...), Deduplicated: true,
 		Doc: "All your orders are canceled unless you call this again within timeout_ms. Use it while you leave quotes in the book; call it every third of the timeout. It fires once and then is disarmed.",
 	},
-	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.ArmDeadman) (schemas.Armed, error) {
-		_, err := sequenced(v.Engine.SubmitBy(ctx, who.Key, &core.ArmDeadman{User: who.User, TimeoutMs: uint32(in.TimeoutMs)}))
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ArmDeadman) (schemas.Armed, error) {
+		_, err := sequenced(v.Engine.SubmitBy(ctx, caller.Key, &core.ArmDeadman{User: caller.User, TimeoutMs: uint32(in.TimeoutMs)}))
 		return schemas.Armed{TimeoutMs: int64(in.TimeoutMs), Armed: true}, err
 	},
 }
 
 var DisarmDeadman = &Op[schemas.None, schemas.Disarmed]{
-	Facts: Facts{
-		Name: "disarm_deadman", Title: "Disarm the dead-man switch", Method: "DELETE", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Idempotent: true, Once: true,
+	Spec: Spec{
+		Name: "disarm_deadman", Title: "Disarm the dead-man switch", Method: "DELETE", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Idempotent: true, Deduplicated: true,
 		Doc: "Take the dead-man switch off. Nothing is canceled. Harmless when it is not armed.",
 	},
-	Do: func(ctx context.Context, v *Venue, who Caller, _ *schemas.None) (schemas.Disarmed, error) {
-		_, err := sequenced(v.Engine.SubmitBy(ctx, who.Key, &core.DisarmDeadman{User: who.User}))
+	Do: func(ctx context.Context, v *Venue, caller Caller, _ *schemas.None) (schemas.Disarmed, error) {
+		_, err := sequenced(v.Engine.SubmitBy(ctx, caller.Key, &core.DisarmDeadman{User: caller.User}))
 		return schemas.Disarmed{}, err
 	},
 }
 
-// GetDeadman is REST's alone: a tool sees the switch in the answer of arming it.
+// GetDeadman is offered by REST only. An agent reads the switch in dx://account.
 var GetDeadman = &Op[schemas.None, schemas.Deadman]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "get_deadman", Title: "The dead-man switch", Method: "GET", Path: "/v1/portfolio/deadman", Scope: core.ScopeRead,
 		Doc: "Whether the dead-man switch is armed, its timeout and its deadline.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, _ *schemas.None) (out schemas.Deadman, _ error) {
-		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = deadman(m.Deadman(who.User)) })
+	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (out schemas.Deadman, _ error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = deadman(m.Deadman(caller.User)) })
 		return out, nil
 	},
 }
@@ -186,28 +182,28 @@ func deadman(ms uint32, deadline int64) schemas.Deadman {
 }
 
 var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "preview_order", Title: "Preview an order", Method: "POST", Path: "/v1/portfolio/orders/preview", Scope: core.ScopeRead, Errors: placeErrors[:len(placeErrors)-3], Idempotent: true,
 		Doc: "What place_order with the same arguments would do at this as_of_seq: status, fills, fee, cash reserved, worst loss, best payout, free cash after. Changes nothing and uses no client_order_id up. The book may move before you place.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.PlaceOrder) (out schemas.Preview, err error) {
-		c := placement(who, in)
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (out schemas.Preview, err error) {
+		c := placeCommand(caller, in)
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
-			p, r := m.Preview(c)
+			p, r := m.Preview(c, v.Config.Now())
 			if r != core.OK {
 				err = r
 				return
 			}
 			out = preview(c, &p)
-			out.Seen = seen(m)
+			out.AsOf = asOf(m)
 		})
 		return out, err
 	},
 }
 
-// preview puts it on the wire. A buy can lose what it pays and reserves, and pays
-// 10000 a contract at best. A sale costs no cash; at best it brings its proceeds,
-// at the order's own tick for what would rest.
+// preview converts a preview (docs/rules/orders.md#preview). The worst loss of a buy is
+// its cost and its reservation, its best payout 10000 pips a contract. A sell costs no
+// cash; its best payout is its proceeds, at the order's own tick for the part that rests.
 func preview(c *core.PlaceOrder, p *venue.Preview) schemas.Preview {
 	out := schemas.Preview{Status: p.Status.String(), Reason: p.Reason.String(), Fills: []schemas.OutcomeFill{}, Fee: pips(p.Fee), Reserved: pips(p.Reserved), CashAfter: pips(p.Cash)}
 	var sum int64
@@ -228,45 +224,45 @@ func preview(c *core.PlaceOrder, p *venue.Preview) schemas.Preview {
 }
 
 var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "list_orders", Title: "List your orders", Method: "GET", Path: "/v1/portfolio/orders", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Your orders, newest first: resting, terminal and rejected ones. Filter by status, market_id or client_order_id; the last is how to learn what became of an order whose answer was lost.",
+		Doc: "Your orders, newest first: resting, terminal and rejected ones. Filter by status, market_id or client_order_id; the last finds an order whose answer was lost.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListOrders) (out schemas.OrderList, err error) {
-		var q listQuestion
-		var again bool
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListOrders) (out schemas.OrderList, err error) {
+		var q orderListKey
+		var repeat bool
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			q = listQuestionOf(in, w.Changes(who.User))
-			var was *schemas.OrderList
-			if was, again = v.reads.pages.get(who.User, q); was != nil {
-				out, again = *was, false
-				out.Seen = seen(m)
+			q = orderListKeyOf(in, w.Changes(caller.User))
+			var cached *schemas.OrderList
+			if cached, repeat = v.caches.pages.get(caller.User, q); cached != nil {
+				out, repeat = *cached, false
+				out.AsOf = asOf(m)
 				return
 			}
-			walk := func(from uint64) iter.Seq2[uint64, *view.Order] { return numbered(w.Orders(who.User, from)) }
+			walk := func(from uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(w.Orders(caller.User, from)) }
 			keep := func(o *view.Order) bool {
-				return among(in.Status, o.Status.String()) && isSlot(in.MarketID, o.Market) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
+				return matchesFilter(in.Status, o.Status.String()) && matchesMarket(in.MarketID, o.Market) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
 			}
-			ids := make([]schemas.U64, in.Size()) // in one piece: a page has a hundred
+			ids := make([]schemas.U64, in.Size()) // one allocation for all rows
 			show := func(o *view.Order) schemas.Order {
 				id := &ids[0]
 				ids = ids[1:]
 				return orderOf(o, id)
 			}
 			var cursor string
-			out.Orders, cursor, err = page("orders", who, in, walk, keep, show)
-			out.More = more(m, cursor)
+			out.Orders, cursor, err = page("orders", caller, in, walk, keep, show)
+			out.PageEnd = nextPage(m, cursor)
 		})
-		if again && err == nil && len(out.Orders) <= pageRows {
-			out.Write()
-			v.reads.pages.put(who.User, q, out)
+		if repeat && err == nil && len(out.Orders) <= maxCachedRows {
+			out.PreEncode()
+			v.caches.pages.put(caller.User, q, out)
 		}
 		return out, err
 	},
 }
 
-// numbered gives each order its created_seq, which cursors hold on to.
-func numbered(rows iter.Seq[*view.Order]) iter.Seq2[uint64, *view.Order] {
+// withCreatedSeq pairs each order with its created_seq, the position of a cursor.
+func withCreatedSeq(rows iter.Seq[*view.Order]) iter.Seq2[uint64, *view.Order] {
 	return func(yield func(uint64, *view.Order) bool) {
 		for o := range rows {
 			if !yield(o.CreatedSeq, o) {
@@ -277,27 +273,27 @@ func numbered(rows iter.Seq[*view.Order]) iter.Seq2[uint64, *view.Order] {
 }
 
 var GetOrder = &Op[schemas.GetOrder, schemas.OrderRead]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "get_order", Title: "Read an order", Method: "GET", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeRead, Errors: []string{"unknown_order", "sequencing_timeout"},
 		Doc: "One order of yours by order_id, in any status. If you only know its client_order_id, use list_orders.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.GetOrder) (out schemas.OrderRead, err error) {
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetOrder) (out schemas.OrderRead, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			o := w.Order(who.User, core.OrderID(in.OrderID))
+			o := w.Order(caller.User, core.OrderID(in.OrderID))
 			if o == nil {
 				err = core.UnknownOrder
 				return
 			}
-			out = schemas.OrderRead{Order: OrderOf(o), Seen: seen(m)}
+			out = schemas.OrderRead{Order: OrderOf(o), AsOf: asOf(m)}
 		})
 		return out, err
 	},
 }
 
-// OrderOf puts a row on the wire.
+// OrderOf converts an order.
 func OrderOf(o *view.Order) schemas.Order { return orderOf(o, new(schemas.U64)) }
 
-// orderOf is OrderOf with room for the order's id.
+// orderOf is OrderOf with the memory for the order's id.
 func orderOf(o *view.Order, id *schemas.U64) schemas.Order {
 	out := schemas.Order{
 		ClientOrderID: schemas.U64(o.ClientID), MarketID: uint32(o.Market), Generation: o.Generation, Side: o.Side.String(), Outcome: o.Outcome.String(),
@@ -315,15 +311,15 @@ func orderOf(o *view.Order, id *schemas.U64) schemas.Order {
 	return out
 }
 
-// owned tells whether an order was the account's before a seq. By the time a command is
-// answered its whole group has happened, and that may have made the order.
-func (v *Venue) owned(u core.UserID, id core.OrderID, seq uint64) (ok bool) {
+// ownedBefore reports whether the account owned an order before a seq. The view may
+// already include later commands of the same group, which may have created the order.
+func (v *Venue) ownedBefore(u core.UserID, id core.OrderID, seq uint64) (ok bool) {
 	v.Engine.Read(func(_ *venue.Venue, w *view.View) { ok = w.Order(u, id) != nil && uint64(id) < seq })
 	return ok
 }
 
-// filledBefore tells whether an order had filled in part at a seq, which is the status
-// it keeps through a decrease: what it has filled, less what came since.
+// filledBefore reports whether an order had fills before a seq: its fills now, less the
+// fills since that seq. A decrease keeps the status partially_filled of such an order.
 func (v *Venue) filledBefore(u core.UserID, id core.OrderID, seq uint64) (ok bool) {
 	v.Engine.Read(func(_ *venue.Venue, w *view.View) {
 		o := w.Order(u, id)
@@ -344,13 +340,12 @@ func (v *Venue) filledBefore(u core.UserID, id core.OrderID, seq uint64) (ok boo
 	return ok
 }
 
-// placement is the command of an order. Values that the wire allows and the core's
-// words cannot hold keep their meaning: a tick too large stays out of the domain, a
-// slot that cannot be stays unknown.
-func placement(who Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
+// placeCommand returns the command of an order. A tick outside the range of core.Tick
+// saturates, so it stays illegal.
+func placeCommand(caller Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
 	c := &core.PlaceOrder{
-		User: who.User, ClientID: uint64(in.ClientOrderID), Market: slot(in.MarketID), Generation: uint32(in.Generation),
-		Qty: core.Qty(in.Qty), Tick: core.Tick(in.Bound().Clamp32()), MaxCost: uint64(in.MaxCost), Group: uint32(in.GroupID), Fault: in.Fault,
+		User: caller.User, ClientID: uint64(in.ClientOrderID), Market: marketID(in.MarketID), Generation: uint32(in.Generation),
+		Qty: core.Qty(in.Qty), Tick: core.Tick(in.LimitTick().Clamp32()), MaxCost: uint64(in.MaxCost), Group: uint32(in.GroupID), Fault: in.Fault,
 	}
 	if in.Side == "sell" {
 		c.Side = core.Sell
@@ -361,7 +356,7 @@ func placement(who Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
 	if in.IsMarket() {
 		c.Type = core.Market
 	}
-	switch in.InForce() {
+	switch in.EffectiveTIF() {
 	case "gtt":
 		c.TIF = core.GTT
 		c.Expiry = in.ExpiryTs.Int64()
@@ -370,18 +365,55 @@ func placement(who Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
 	case "fok":
 		c.TIF = core.FOK
 	}
-	c.Flags = flag(in.PostOnly, core.PostOnly) | flag(in.ReduceOnly, core.ReduceOnly) | flag(in.CancelOnPause, core.CancelOnPause) | flag(in.StpMaker, core.StpMaker)
+	c.Flags = flagIf(in.PostOnly, core.PostOnly) | flagIf(in.ReduceOnly, core.ReduceOnly) | flagIf(in.CancelOnPause, core.CancelOnPause) | flagIf(in.StpMaker, core.StpMaker)
 	return c
 }
 
-func flag(on bool, f core.Flags) core.Flags {
+// Differs returns the fields in which a placement differs from an order. A placement
+// without a generation agrees with any. The generation of a rejected order is not
+// compared, because its row does not keep the one that was requested.
+func Differs(in *schemas.PlaceOrder, o *view.Order) (fields []string) {
+	c := placeCommand(Caller{}, in)
+	tick := "tick"
+	if c.Type == core.Market {
+		tick = "worst_tick"
+	}
+	for _, f := range []struct {
+		name string
+		same bool
+	}{
+		{"market_id", c.Market == o.Market},
+		{"side", c.Side == o.Side},
+		{"outcome", c.Outcome == o.Outcome},
+		{"type", c.Type == o.Type},
+		{tick, c.Type != o.Type || c.Tick == o.Tick},
+		{"qty", c.Qty == o.Qty},
+		{"tif", c.Type != o.Type || c.TIF == o.TIF},
+		{"expiry_ts", c.Expiry == o.Expiry},
+		{"max_cost", c.MaxCost == o.MaxCost},
+		{"group_id", c.Group == o.Group},
+		{"post_only", c.Flags.Has(core.PostOnly) == o.Flags.Has(core.PostOnly)},
+		{"reduce_only", c.Flags.Has(core.ReduceOnly) == o.Flags.Has(core.ReduceOnly)},
+		{"cancel_on_pause", c.Flags.Has(core.CancelOnPause) == o.Flags.Has(core.CancelOnPause)},
+		{"stp_maker", c.Flags.Has(core.StpMaker) == o.Flags.Has(core.StpMaker)},
+		{"generation", c.Generation == 0 || c.Generation == o.Generation || o.Status == core.Rejected},
+	} {
+		if !f.same {
+			fields = append(fields, f.name)
+		}
+	}
+	return fields
+}
+
+func flagIf(on bool, f core.Flags) core.Flags {
 	if on {
 		return f
 	}
 	return 0
 }
 
-// outcome reads a placement's end off its own events.
+// outcome returns the outcome of a placement from the events of its command
+// (docs/rules/orders.md#outcomes).
 func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) {
 	if r.Reject != core.OK {
 		return schemas.Outcome{}, r.Reject

@@ -10,46 +10,46 @@ import (
 	"duplex/schemas"
 )
 
-var GetBalance = &Op[schemas.Now, schemas.Balance]{
-	Facts: Facts{
+var GetBalance = &Op[schemas.MinSeqOnly, schemas.Balance]{
+	Spec: Spec{
 		Name: "get_balance", Title: "Your cash", Method: "GET", Path: "/v1/portfolio/balance", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
-		Doc: "Free cash and what resting buys hold, in pips (10000 = $1). What you hold in contracts is in list_positions.",
+		Doc: "Free cash and the cash held by resting buys, in pips (10000 = $1). Contracts are in list_positions.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, _ *schemas.Now) (out schemas.Balance, _ error) {
+	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.MinSeqOnly) (out schemas.Balance, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
-			cash, reserved := m.Balance(who.User)
-			out = schemas.Balance{Cash: pips(cash), Reserved: pips(reserved), Seen: seen(m)}
+			cash, reserved := m.Balance(caller.User)
+			out = schemas.Balance{Cash: pips(cash), Reserved: pips(reserved), AsOf: asOf(m)}
 		})
 		return out, nil
 	},
 }
 
 var ListPositions = &Op[schemas.ListPositions, schemas.PositionList]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "list_positions", Title: "List your positions", Method: "GET", Path: "/v1/portfolio/positions", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
 		Doc: "Contracts you hold in rounds that are not yet resolved, with their average cost. Pairs of YES and NO can be redeemed. Past rounds are in list_settlements.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListPositions) (out schemas.PositionList, err error) {
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListPositions) (out schemas.PositionList, err error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 			walk := func(from uint64) iter.Seq2[uint64, core.Position] {
 				return func(yield func(uint64, core.Position) bool) {
 					for at, s := range slots(m, from) {
-						if !yield(at, m.Position(who.User, s.Market)) {
+						if !yield(at, m.Position(caller.User, s.Market)) {
 							return
 						}
 					}
 				}
 			}
-			keep := func(p core.Position) bool { return p.Yes+p.No > 0 && isSlot(in.MarketID, p.Market) }
+			keep := func(p core.Position) bool { return p.Yes+p.No > 0 && matchesMarket(in.MarketID, p.Market) }
 			var cursor string
-			out.Positions, cursor, err = page("positions", who, in, walk, keep, PositionOf)
-			out.More = more(m, cursor)
+			out.Positions, cursor, err = page("positions", caller, in, walk, keep, PositionOf)
+			out.PageEnd = nextPage(m, cursor)
 		})
 		return out, err
 	},
 }
 
-// PositionOf puts a position on the wire.
+// PositionOf converts a position.
 func PositionOf(p core.Position) schemas.Position {
 	return schemas.Position{
 		MarketID: uint32(p.Market), Generation: p.Generation, RoundNumber: schemas.U64(p.Number), YesQty: int64(p.Yes), NoQty: int64(p.No),
@@ -58,25 +58,25 @@ func PositionOf(p core.Position) schemas.Position {
 }
 
 var ListFills = &Op[schemas.ListFills, schemas.FillList]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "list_fills", Title: "List your fills", Method: "GET", Path: "/v1/portfolio/fills", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
 		Doc: "Your fills in either role, newest first, with fee and path. Filter by order_id or market_id. tick_yes is the price of YES; of NO it is 10000 minus that.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListFills) (out schemas.FillList, err error) {
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListFills) (out schemas.FillList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			walk := func(from uint64) iter.Seq2[uint64, *view.Fill] { return w.Fills(who.User, from) }
+			walk := func(from uint64) iter.Seq2[uint64, *view.Fill] { return w.Fills(caller.User, from) }
 			keep := func(f *view.Fill) bool {
-				return isSlot(in.MarketID, f.Market) && (in.OrderID == nil || core.OrderID(*in.OrderID) == f.Order)
+				return matchesMarket(in.MarketID, f.Market) && (in.OrderID == nil || core.OrderID(*in.OrderID) == f.Order)
 			}
 			var cursor string
-			out.Fills, cursor, err = page("fills", who, in, walk, keep, FillOf)
-			out.More = more(m, cursor)
+			out.Fills, cursor, err = page("fills", caller, in, walk, keep, FillOf)
+			out.PageEnd = nextPage(m, cursor)
 		})
 		return out, err
 	},
 }
 
-// FillOf puts a fill on the wire.
+// FillOf converts a fill.
 func FillOf(f *view.Fill) schemas.Fill {
 	role := "taker"
 	if f.Maker {
@@ -89,22 +89,22 @@ func FillOf(f *view.Fill) schemas.Fill {
 }
 
 var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "list_settlements", Title: "List your settlements", Method: "GET", Path: "/v1/portfolio/settlements", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "What finished rounds paid you, newest first: contracts held, winner, payout in pips. Void rounds pay 5000 a contract.",
+		Doc: "Payouts of finished rounds, newest first: contracts held, winner, payout in pips. Void rounds pay 5000 a contract.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			walk := func(from uint64) iter.Seq2[uint64, *view.Settlement] { return w.Settlements(who.User, from) }
+			walk := func(from uint64) iter.Seq2[uint64, *view.Settlement] { return w.Settlements(caller.User, from) }
 			var cursor string
-			out.Settlements, cursor, err = page("settlements", who, in, walk, all, SettlementOf)
-			out.More = more(m, cursor)
+			out.Settlements, cursor, err = page("settlements", caller, in, walk, keepAll, SettlementOf)
+			out.PageEnd = nextPage(m, cursor)
 		})
 		return out, err
 	},
 }
 
-// SettlementOf puts a settlement on the wire.
+// SettlementOf converts a settlement.
 func SettlementOf(s *view.Settlement) schemas.Settlement {
 	return schemas.Settlement{
 		Seq: schemas.U64(s.Seq), Ts: ns(s.Ts), MarketID: uint32(s.Market), Generation: s.Generation, RoundNumber: schemas.U64(s.Number),
@@ -113,13 +113,13 @@ func SettlementOf(s *view.Settlement) schemas.Settlement {
 }
 
 var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{
-	Facts: Facts{
-		Name: "redeem_pairs", Title: "Redeem pairs", Method: "POST", Path: "/v1/portfolio/redeem", Scope: core.ScopeTrade, Bucket: Write, Once: true, Destructive: true,
+	Spec: Spec{
+		Name: "redeem_pairs", Title: "Redeem pairs", Method: "POST", Path: "/v1/portfolio/redeem", Scope: core.ScopeTrade, Bucket: Write, Deduplicated: true, Destructive: true,
 		Errors: append([]string{"unknown_market", "market_not_trading", "bad_qty", "insufficient_position"}, writeErrors...),
 		Doc:    "Turn qty pairs of YES and NO that you hold free of resting sells into 10000 pips each, without a fee, before the round is settled or void.",
 	},
-	Do: func(ctx context.Context, v *Venue, who Caller, in *schemas.Redeem) (out schemas.Redeemed, err error) {
-		r, err := v.Engine.SubmitBy(ctx, who.Key, &core.Redeem{User: who.User, Market: slot(in.MarketID), Qty: core.Qty(in.Qty)})
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.Redeem) (out schemas.Redeemed, err error) {
+		r, err := v.Engine.SubmitBy(ctx, caller.Key, &core.Redeem{User: caller.User, Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)})
 		if err != nil {
 			return out, err
 		}

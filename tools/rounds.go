@@ -12,11 +12,11 @@ import (
 )
 
 var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "list_rounds", Title: "List rounds", Method: "GET", Path: "/v1/rounds", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
 		Doc: "Recent rounds, newest round_number first, over all nine series. Filter by category (1–3 BTC, 4–6 gold, 7–9 WTI at 60 s, 5 m, 15 m) or market_id. The top row is whichever series opened last, not 'the live round'.",
 	},
-	Do: func(_ context.Context, v *Venue, who Caller, in *schemas.ListRounds) (out schemas.RoundList, err error) {
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListRounds) (out schemas.RoundList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
 			walk := func(from uint64) iter.Seq2[uint64, *view.Round] {
 				return func(yield func(uint64, *view.Round) bool) {
@@ -28,35 +28,35 @@ var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
 				}
 			}
 			keep := func(r *view.Round) bool {
-				return isSlot(in.MarketID, r.Market) && (in.Category == nil || uint16(*in.Category) == r.Category)
+				return matchesMarket(in.MarketID, r.Market) && (in.Category == nil || uint16(*in.Category) == r.Category)
 			}
 			var cursor string
-			out.Rounds, cursor, err = page("rounds", who, in, walk, keep, func(r *view.Round) schemas.Round { return RoundOf(&r.Round) })
-			out.More = more(m, cursor)
+			out.Rounds, cursor, err = page("rounds", caller, in, walk, keep, func(r *view.Round) schemas.Round { return RoundOf(&r.Round) })
+			out.PageEnd = nextPage(m, cursor)
 		})
 		return out, err
 	},
 }
 
 var GetRound = &Op[schemas.GetRound, schemas.RoundRead]{
-	Facts: Facts{
+	Spec: Spec{
 		Name: "get_round", Title: "Read a round", Method: "GET", Path: "/v1/rounds/{market_id}", Scope: core.ScopeRead, Errors: []string{"round_not_found", "sequencing_timeout"},
-		Doc: "The round a market slot is in now, in any status: category, strike, times, settle price and winner once proposed. YES wins if and only if the settle TWAP is strictly above strike.",
+		Doc: "The current round of a market slot, in any status: category, strike, times, settle price and winner once proposed. YES wins if and only if the settle TWAP is strictly above strike.",
 	},
 	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetRound) (out schemas.RoundRead, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			r := w.Round(slot(in.MarketID))
+			r := w.Round(marketID(in.MarketID))
 			if r == nil {
-				err = Refuse("round_not_found")
+				err = NewError("round_not_found")
 				return
 			}
-			out = schemas.RoundRead{Round: RoundOf(&r.Round), Seen: seen(m)}
+			out = schemas.RoundRead{Round: RoundOf(&r.Round), AsOf: asOf(m)}
 		})
 		return out, err
 	},
 }
 
-// RoundOf puts a round on the wire. The settle price shows from proposed on.
+// RoundOf converts a round. It shows the settle price only once the price is proposed.
 func RoundOf(r *core.Round) schemas.Round {
 	out := schemas.Round{
 		MarketID: uint32(r.Market), Status: r.Status.String(), Strike: schemas.U64(r.Strike), YesPayout: uint8(round.YesPayout(r)),
@@ -74,5 +74,5 @@ func winner(o core.Outcome) *string {
 	if o == core.NoOutcome {
 		return nil
 	}
-	return schemas.Of(o.String())
+	return schemas.Ptr(o.String())
 }

@@ -1,5 +1,5 @@
-// Package clientgo takes the official Go client through the agent lane, over the
-// bridge: it lists the tools, calls every one that only reads, places an order and
-// takes it back, in each revision of the protocol. It is a module of its own, so that
-// the venue does not depend on it; .ci/clients runs it.
+// Package clientgo tests the agent lane with the official Go client, over the bridge. In each
+// revision of the protocol it lists the tools, calls every read-only tool, places an order and
+// cancels it. It is a separate module, so that the venue does not depend on the client.
+// .ci/clients runs it.
 package clientgo

@@ -15,12 +15,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// DX names the program whose `dx mcp` is the bridge; DX_DEV_FILE and DX_AS say which
-// venue and as whom.
+// TestTrip runs the session in each revision. DX is the path of dx, whose `dx mcp` is the bridge;
+// DX_DEV_FILE and DX_AS select the venue and the account.
 func TestTrip(t *testing.T) {
 	dx := os.Getenv("DX")
 	if dx == "" {
-		t.Fatal("DX must name the dx program; .ci/clients does that")
+		t.Fatal("DX must be the path of dx; .ci/clients sets it")
 	}
 	for asked, revision := range map[string]string{"": "2026-07-28", "2025-11-25": "2025-11-25", "2025-06-18": "2025-06-18"} {
 		t.Run(revision, func(t *testing.T) {
@@ -34,9 +34,9 @@ func TestTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := s.InitializeResult().ProtocolVersion; got != revision {
-				t.Errorf("it speaks %s", got)
+				t.Errorf("negotiated revision %s, want %s", got, revision)
 			}
-			d := &desk{T: t, ctx: ctx, session: s, answers: map[string]*jsonschema.Resolved{}}
+			d := &session{T: t, ctx: ctx, client: s, answers: map[string]*jsonschema.Resolved{}}
 			d.trip()
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -45,15 +45,15 @@ func TestTrip(t *testing.T) {
 	}
 }
 
-// desk is one session under test, and the schema of each tool's answer.
-type desk struct {
+// session is a session under test, with the schema of each tool's answer.
+type session struct {
 	*testing.T
 	ctx     context.Context
-	session *mcp.ClientSession
+	client  *mcp.ClientSession
 	answers map[string]*jsonschema.Resolved
 }
 
-func (d *desk) trip() {
+func (d *session) trip() {
 	reads := d.list()
 	market := d.longest()
 	order := map[string]any{"market_id": market, "side": "buy", "outcome": "yes", "qty": 1, "tick": 100, "post_only": true}
@@ -70,7 +70,7 @@ func (d *desk) trip() {
 			arguments = map[string]any{}
 			for _, member := range required {
 				if given[member] == nil {
-					d.Fatalf("%s wants %s: say here what to give", name, member)
+					d.Fatalf("%s requires %s, which this test does not provide", name, member)
 				}
 				arguments[member] = given[member]
 			}
@@ -80,15 +80,15 @@ func (d *desk) trip() {
 	one := map[string]any{"order_id": placed["order_id"]}
 	d.call("cancel_order", one)
 	if got := d.call("get_order", one)["status"]; got != "canceled" {
-		d.Errorf("canceled: %v", got)
+		d.Errorf("status after the cancel: %v", got)
 	}
 }
 
-// list notes what each tool answers with, and gives the tools that only read with the
-// arguments they require.
-func (d *desk) list() map[string][]string {
+// list stores the output schema of each tool and returns the read-only tools with their required
+// arguments.
+func (d *session) list() map[string][]string {
 	reads := map[string][]string{}
-	for tool, err := range d.session.Tools(d.ctx, nil) {
+	for tool, err := range d.client.Tools(d.ctx, nil) {
 		if err != nil {
 			d.Fatal(err)
 		}
@@ -108,10 +108,10 @@ func (d *desk) list() map[string][]string {
 	return reads
 }
 
-// call wants an answer that is no refusal and is as the tool's schema says.
-func (d *desk) call(tool string, arguments map[string]any) map[string]any {
+// call calls a tool and checks that the answer is no error and matches the tool's schema.
+func (d *session) call(tool string, arguments map[string]any) map[string]any {
 	d.Helper()
-	r, err := d.session.CallTool(d.ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	r, err := d.client.CallTool(d.ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
 		d.Fatalf("%s: %v", tool, err)
 	}
@@ -125,9 +125,9 @@ func (d *desk) call(tool string, arguments map[string]any) map[string]any {
 	return out
 }
 
-// longest finds the market that trades longest; when all are about to close it waits
-// for the next round to open.
-func (d *desk) longest() any {
+// longest returns the market that closes last. If all of them close within 15 s, it waits for the
+// next round.
+func (d *session) longest() any {
 	for {
 		now := number(d.call("get_venue", map[string]any{})["time"].(map[string]any)["server_time"])
 		list := d.call("list_markets", map[string]any{"status": "trading"})
@@ -150,10 +150,10 @@ func number(v any) int64 {
 	return n
 }
 
-// fresh is an id that no order has had.
+// fresh returns a new client_order_id.
 func fresh() string { return fmt.Sprint(time.Now().UnixNano() + rand.Int64N(1_000_000)) }
 
-func (d *desk) as(from, to any) {
+func (d *session) as(from, to any) {
 	d.Helper()
 	b, err := json.Marshal(from)
 	if err == nil {

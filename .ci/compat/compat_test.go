@@ -1,11 +1,10 @@
-// Package compat holds the REST document against the last released one: a breaking
-// change must be announced in the changelog, under the heading "### Breaking", by a
-// line like
+// Package compat compares the OpenAPI document with the last released one. A breaking change must
+// be announced in the changelog, under the heading "### Breaking", by a line such as
 //
 //   - `GET /v1/time`: what changes, announced 2026-12-01, from 2027-03-01. Example: …
 //
-// at least 90 days before it holds, or with the word security (spec 9). It is a
-// module of its own, so that the venue does not depend on what compares documents.
+// at least 90 days before it takes effect, or with the word security (docs/rules/rest.md#changes).
+// It is a separate module, so that the venue does not depend on the comparison's libraries.
 package compat
 
 import (
@@ -46,10 +45,10 @@ func TestBreakingChangesAreAnnounced(t *testing.T) {
 	}
 }
 
-// versionOf gives the numbers of a released document's name.
+// versionOf returns the version in a released document's file name.
 func versionOf(path string) []int {
 	var v [3]int
-	_, _ = fmt.Sscanf(filepath.Base(path), "openapi-%d.%d.%d.json", &v[0], &v[1], &v[2]) // what is left out is 0
+	_, _ = fmt.Sscanf(filepath.Base(path), "openapi-%d.%d.%d.json", &v[0], &v[1], &v[2]) // missing parts stay 0
 	return v[:]
 }
 
@@ -62,7 +61,7 @@ func open(t *testing.T, path string) []byte {
 	return raw
 }
 
-// change is one that breaks clients.
+// change is a breaking change.
 type change struct{ route, text string }
 
 func (c change) String() string { return c.route + ": " + c.text }
@@ -89,8 +88,7 @@ func breaking(t *testing.T, was, is []byte) (out []change) {
 
 var dates = regexp.MustCompile(`announced (\d{4}-\d{2}-\d{2}), from (\d{4}-\d{2}-\d{2})`)
 
-// unannounced are the changes that no line under a heading of breaking changes names
-// early enough.
+// unannounced returns the changes that the changelog does not announce early enough.
 func unannounced(broken []change, changelog string) (out []change) {
 	lines := announcements(changelog)
 	for _, b := range broken {
@@ -121,19 +119,19 @@ func inTime(line string) bool {
 	if m == nil {
 		return false
 	}
-	said, err1 := time.Parse(time.DateOnly, m[1])
+	announced, err1 := time.Parse(time.DateOnly, m[1])
 	from, err2 := time.Parse(time.DateOnly, m[2])
-	return err1 == nil && err2 == nil && from.Sub(said) >= notice
+	return err1 == nil && err2 == nil && from.Sub(announced) >= notice
 }
 
-// The comparison sees what breaks clients, and lets pass what does not.
+// TestWhatBreaks checks that the comparison detects breaking changes and accepts others.
 func TestWhatBreaks(t *testing.T) {
 	was := string(open(t, golden))
 	for name, c := range map[string]struct {
 		from, to string
 		route    string
 	}{
-		"a route less": {`"/v1/time": {`, `"/v1/clock": {`, "GET /v1/time"},
+		"a removed route": {`"/v1/time": {`, `"/v1/clock": {`, "GET /v1/time"},
 		"a field now required": {`"client_order_id",
      "market_id",
      "side",
@@ -155,14 +153,15 @@ func TestWhatBreaks(t *testing.T) {
 		}
 	}
 	if broken := breaking(t, []byte(was), []byte(was)); len(broken) > 0 {
-		t.Errorf("nothing changed: %v", broken)
+		t.Errorf("breaking changes between equal documents: %v", broken)
 	}
 	more := strings.Replace(was, `"server_time": {`, `"more": {"type": "string"}, "server_time": {`, 1)
 	if broken := breaking(t, []byte(was), []byte(more)); more == was || len(broken) > 0 {
-		t.Errorf("one more field of an answer: %v", broken)
+		t.Errorf("breaking changes for an added member of an answer: %v", broken)
 	}
 }
 
+// TestAnnouncing checks which changelog lines announce a change in time.
 func TestAnnouncing(t *testing.T) {
 	broken := []change{{"GET /v1/time", "gone"}}
 	for line, want := range map[string]int{

@@ -15,20 +15,20 @@ import (
 	"strings"
 )
 
-// bench is where mutants are built and tried.
+// bench builds and tries mutants.
 type bench struct {
 	ctx       context.Context
 	root, dir string
 	pkgs      []string
 	files     []*File
-	fails     map[*Mutant]bool // does not compile
+	fails     map[*Mutant]bool // mutants that do not compile
 }
 
 var errNoMutant = errors.New("does not compile")
 
-// build makes the test binaries of what kills, with a clone of each wanted mutant.
-// What does not compile is put among the fails, and left out; of a constant it is
-// errNoMutant.
+// build compiles the killers' test binaries with a clone of each wanted mutant. Mutants that do
+// not compile are added to fails and left out. If constant is not nil, its change is made in
+// place; build returns errNoMutant if it does not compile.
 func (b *bench) build(want func(*Mutant) bool, constant *Mutant) error {
 	keep := func(m *Mutant) bool { return want(m) && !b.fails[m] }
 	for {
@@ -59,7 +59,7 @@ func (b *bench) build(want func(*Mutant) bool, constant *Mutant) error {
 	return nil
 }
 
-// testdata keeps what the tests read, so that the tree may change meanwhile.
+// testdata copies the tests' data, so that the source tree may change meanwhile.
 func (b *bench) testdata() error {
 	for _, p := range killerPkgs() {
 		from := filepath.Join(b.root, p, "testdata")
@@ -87,7 +87,8 @@ func (b *bench) gotool(args ...string) (string, error) {
 	return string(out), err
 }
 
-// overlay writes the grafted files beside the tree and tells the go tool of them.
+// overlay writes the grafted files and an overlay file for the go tool. It returns the lines of
+// each clone by file.
 func (b *bench) overlay(keep func(*Mutant) bool, constant *Mutant) (map[string][]span, error) {
 	replace := map[string]string{}
 	put := func(file string, src []byte) error {
@@ -98,7 +99,7 @@ func (b *bench) overlay(keep func(*Mutant) bool, constant *Mutant) (map[string][
 	spans := map[string][]span{}
 	for _, f := range b.files {
 		src, s := graft(f, keep, constant)
-		// The compiler speaks of the overlaid file by its own place or by the tree's.
+		// The compiler reports the overlaid file under either of its two paths.
 		spans[f.Path], spans[strings.ReplaceAll(f.Path, "/", "_")] = s, s
 		if err := put(f.Path, src); err != nil {
 			return nil, err
@@ -118,8 +119,7 @@ func (b *bench) overlay(keep func(*Mutant) bool, constant *Mutant) (map[string][
 
 var complaint = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):`)
 
-// strike puts the mutants that the compiler complains of among the fails, and
-// counts them.
+// strike adds the mutants in the compiler's errors to fails and returns their number.
 func (b *bench) strike(out string, spans map[string][]span) (n int) {
 	for _, x := range complaint.FindAllStringSubmatch(out, -1) {
 		line, _ := strconv.Atoi(x[2])

@@ -1,22 +1,20 @@
-// Command mutants asks the core's tests whether they would notice. It changes the
-// core in one small way at a time (a comparison turned, an assignment left out, a
-// number off by one) and runs the tests: those that fail have killed the mutant, one
-// that they all let pass has survived.
+// Command mutants is a mutation test of the core. It makes one small change to the core at a time
+// (a reversed comparison, a missing assignment, a number off by one) and runs the tests. A mutant
+// is killed if a test fails, and survives if all pass.
 //
-//	find     every place of the four packages where an operator applies
-//	graft    each function gets a clone a mutant, and a switch at its head that
-//	         goes to the clone when its number is asked for
-//	build    the test binaries, once, over an overlay; clones that do not compile
-//	         are left out and are no mutants
-//	try      a run of the quickest tests first, the number in the environment,
-//	         under a limit of processor time, until one fails
-//	judge    survivors.txt says which survivors are no different from the original,
-//	         and why; any other is a hole in the tests
+//	find     list every place in the four packages where an operator applies
+//	graft    add to each function one clone per mutant, and a switch at its start
+//	         that calls the clone whose number is in the environment
+//	build    compile the test binaries once, with an overlay; discard clones that do
+//	         not compile
+//	try      run the tests, the fastest first, with a limit of CPU time, until one fails
+//	judge    compare the survivors with survivors.txt, which lists those equivalent to
+//	         the original, with reasons; any other survivor is a gap in the tests
 //
-// Constants of a package have no function to clone: each is a build of its own.
-// Nothing in the tree is changed. Time is the processor's, so that a busy machine
-// kills no mutant; chance has a fixed seed.
+// A mutant of a package constant has no function to clone, so it is built separately. The source
+// tree is not changed. Limits are of CPU time, so that a busy machine kills no mutant, and random
+// tests have a fixed seed.
 //
-// A line of survivors.txt names its mutant by file, function, operator and text, not
-// by line, and holds for as long as that text stands.
+// A line of survivors.txt identifies a mutant by file, function, operator and text, not by line
+// number, so it stays valid while that text is unchanged.
 package main

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Mutant is one small change to a file: the bytes from Start to End become To.
+// Mutant is one small change to a file: To replaces the bytes from Start to End.
 type Mutant struct {
 	ID         int // from 1
 	File       string
 	Line       int
 	Func       string // "Venue.place"; "" at package level
 	Op         string
-	Was, Is    string // the change as a reader sees it
-	Nth        int    // among mutants that read the same, from 1
+	Was, Is    string // the change as shown to a reader
+	Nth        int    // number among mutants with the same text, from 1
 	Start, End int
 	To         string
 }
 
-// Key names a mutant for as long as the text it changes stands.
+// Key identifies a mutant as long as the text that it changes is the same.
 func (m *Mutant) Key() string {
 	k := fmt.Sprintf("%s %s %s: %s → %s", m.File, m.Func, m.Op, m.Was, m.Is)
 	if m.Nth > 1 {
@@ -32,15 +32,14 @@ func (m *Mutant) Key() string {
 	return k
 }
 
-// Function is one that has mutants.
+// Function is a function with its mutants.
 type Function struct {
 	Decl    *ast.FuncDecl
 	Name    string
 	Mutants []*Mutant
 }
 
-// File is one file with its mutants, those of its functions and those of its
-// constants.
+// File is a source file with the mutants of its functions and constants.
 type File struct {
 	Path      string // from the root
 	Src       []byte
@@ -51,7 +50,7 @@ type File struct {
 
 func (f *File) offset(p token.Pos) int { return f.Fset.Position(p).Offset }
 
-// find lists the mutants of the packages, in the order of the text.
+// find returns the mutants of the packages in source order.
 func find(root string, pkgs []string) (files []*File, all []*Mutant, err error) {
 	for _, pkg := range pkgs {
 		paths, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))

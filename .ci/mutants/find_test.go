@@ -28,6 +28,7 @@ func full(*T) bool { return false }
 func note(t *T) {}
 `
 
+// TestFind checks the mutants of a small file.
 func TestFind(t *testing.T) {
 	f, err := findIn("p/p.go", []byte(sample))
 	if err != nil {
@@ -60,12 +61,12 @@ func TestFind(t *testing.T) {
 		"constant: limit = 3 → limit = (3-1)",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("found\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// A grafted file still parses, its clones stand where they are said to, and the
-// original is as it was but for the switch.
+// TestGraft checks that a grafted file parses, that the clones are at the reported lines, and that
+// the original is unchanged except for the switch.
 func TestGraft(t *testing.T) {
 	f, err := findIn("p/p.go", []byte(sample))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// asked is the file that each package gets: the number of the mutant that is asked
-// for, 0 for the original.
+// asked is a file added to each package. It reads the number of the mutant to run, 0 for the
+// original.
 const asked = `package %s
 
 import (
@@ -21,13 +21,13 @@ import (
 var askedMutant, _ = strconv.Atoi(os.Getenv("DX_MUTANT"))
 `
 
-// span is where a clone stands in a grafted file, by lines.
+// span is the lines of a clone in a grafted file.
 type span struct {
 	first, last int
 	mutant      *Mutant
 }
 
-// edit replaces some bytes of a file.
+// edit replaces a range of bytes of a file.
 type edit struct {
 	start, end int
 	to         string
@@ -46,8 +46,8 @@ func apply(src []byte, edits []edit) []byte {
 	return out.Bytes()
 }
 
-// graft gives the file with a clone of its function for each mutant that is kept,
-// and where the clones stand. A constant's mutant, where given, is made in place.
+// graft returns the file with a clone of its function for each mutant to keep, and the lines of the
+// clones. If constant is not nil, its change is made in place.
 func graft(f *File, keep func(*Mutant) bool, constant *Mutant) ([]byte, []span) {
 	var edits []edit
 	var clones bytes.Buffer
@@ -78,7 +78,8 @@ func graft(f *File, keep func(*Mutant) bool, constant *Mutant) ([]byte, []span) 
 	return append(apply(f.Src, edits), clones.Bytes()...), spans
 }
 
-// named gives names to what a function takes, where it has none: they are handed on.
+// named returns edits that name a function's unnamed receiver and parameters, so that the switch
+// can pass them on.
 func (f *File) named(d *ast.FuncDecl) (edits []edit) {
 	if d.Recv != nil && len(d.Recv.List[0].Names) == 0 {
 		at := f.offset(d.Recv.List[0].Type.Pos())
@@ -98,10 +99,10 @@ func (f *File) named(d *ast.FuncDecl) (edits []edit) {
 	return edits
 }
 
-// taken is the name of a parameter that has none.
+// taken returns the name for an unnamed parameter.
 func taken(field, name int) string { return fmt.Sprintf("taken%d_%d", field, name) }
 
-// goTo is the case of the switch that goes to a clone.
+// goTo returns the case of the switch that calls a clone.
 func (f *File) goTo(d *ast.FuncDecl, m *Mutant) string {
 	var args []string
 	for i, p := range d.Type.Params.List {
@@ -133,7 +134,7 @@ func (f *File) goTo(d *ast.FuncDecl, m *Mutant) string {
 	return fmt.Sprintf("case %d: %s; return; ", m.ID, call)
 }
 
-// clone is the function under another name, with the change made.
+// clone returns the changed function under another name.
 func (f *File) clone(d *ast.FuncDecl, m *Mutant) string {
 	from, to := f.offset(d.Pos()), f.offset(d.End())
 	name := f.offset(d.Name.End())

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// readJudged reads the survivors that are no different from the original: a line
-// a key, and under it, indented, the reason for it and for those right above it.
+// readJudged reads the mutants that are equivalent to the original. The file has one key a line; an
+// indented line gives the reason for the keys directly above it.
 func readJudged(path string) (map[string]bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,15 +39,15 @@ func readJudged(path string) (map[string]bool, error) {
 		}
 	}
 	if len(open) > 0 {
-		return nil, fmt.Errorf("%s: no reason is given for %q", path, open[0])
+		return nil, fmt.Errorf("%s: no reason for %q", path, open[0])
 	}
 	return judged, s.Err()
 }
 
-// report tells the survivors and the figures. It is an error if one survives that is
-// not judged, or, when all were tried, if one is judged that does not.
+// report prints the survivors and the totals. It returns an error if a survivor is not judged, or,
+// if whole is true, if a judged mutant did not survive.
 func report(b *bench, all []*Mutant, wanted map[*Mutant]bool, killed map[string]string, judged map[string]bool, whole bool) error {
-	holes := 0
+	open := 0
 	for _, p := range b.pkgs {
 		var tried, dead, same int
 		for _, m := range all {
@@ -61,21 +61,21 @@ func report(b *bench, all []*Mutant, wanted map[*Mutant]bool, killed map[string]
 			case judged[k]:
 				same++
 			default:
-				holes++
+				open++
 				fmt.Printf("survived %s:%d %s\n", m.File, m.Line, k)
 			}
 		}
-		fmt.Printf("%s: %d mutants, %d killed (%.1f %%), %d no different, %d survived\n",
+		fmt.Printf("%s: %d mutants, %d killed (%.1f %%), %d equivalent, %d survived\n",
 			p, tried, dead, 100*float64(dead)/float64(max(1, tried)), same, tried-dead-same)
 	}
 	for _, k := range stale(all, killed, judged) {
 		if whole {
-			holes++
-			fmt.Println("judged, but killed or not there:", k)
+			open++
+			fmt.Println("judged, but killed or not found:", k)
 		}
 	}
-	if holes > 0 {
-		return fmt.Errorf("%d to look at", holes)
+	if open > 0 {
+		return fmt.Errorf("%d mutants need attention", open)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// log keeps what killed each mutant, "" for a survivor.
+// log records which tests killed each mutant, "" for a survivor.
 type log struct {
 	killed map[string]string
 	file   *os.File

@@ -31,12 +31,12 @@ type options struct {
 func flags() (o options) {
 	pkgs := "core/book,core/ledger,core/round,core/venue"
 	flag.StringVar(&o.root, "root", "../..", "the `dir`ectory of the program's module")
-	flag.StringVar(&pkgs, "packages", pkgs, "what to change, by commas")
-	flag.StringVar(&o.judged, "judged", "survivors.txt", "the `file` of survivors that are no different")
-	flag.StringVar(&o.log, "log", "", "a `file` that results go to, and that a broken-off run goes on from")
-	flag.StringVar(&o.match, "match", "", "only mutants whose name holds this")
-	flag.IntVar(&o.n, "n", 0, "how many to try of each package, drawn by -seed; 0: all")
-	flag.Int64Var(&o.seed, "seed", 1, "of the draw")
+	flag.StringVar(&pkgs, "packages", pkgs, "packages to change, separated by commas")
+	flag.StringVar(&o.judged, "judged", "survivors.txt", "the `file` of survivors equivalent to the original")
+	flag.StringVar(&o.log, "log", "", "a `file` for the results, from which an interrupted run resumes")
+	flag.StringVar(&o.match, "match", "", "only mutants whose key contains this")
+	flag.IntVar(&o.n, "n", 0, "number of mutants to try in each package, drawn at random; 0 for all")
+	flag.Int64Var(&o.seed, "seed", 1, "seed of the draw")
 	flag.Parse()
 	o.pkgs = strings.Split(pkgs, ",")
 	return o
@@ -79,7 +79,7 @@ func run() error {
 	return report(b, all, wanted, l.killed, judged, len(wanted) == len(all))
 }
 
-// draw gives the mutants that this run is of.
+// draw returns the mutants to try in this run.
 func (o *options) draw(all []*Mutant) (out []*Mutant) {
 	for _, p := range o.pkgs {
 		var of []*Mutant

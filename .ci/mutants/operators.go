@@ -10,8 +10,8 @@ import (
 type walker struct {
 	file  *File
 	fn    string
-	types []*ast.FuncType // of the functions around, innermost last
-	path  []ast.Node      // down to the node at hand
+	types []*ast.FuncType // the enclosing functions, innermost last
+	path  []ast.Node      // from the function down to the current node
 	found []*Mutant
 }
 
@@ -26,7 +26,7 @@ func (w *walker) walk(n ast.Node, t *ast.FuncType) {
 			return true
 		}
 		if _, ok := n.(*ast.ArrayType); ok {
-			return false // a length is part of a type
+			return false // an array's length is part of its type
 		}
 		w.path = append(w.path, n)
 		if l, ok := n.(*ast.FuncLit); ok {
@@ -41,7 +41,7 @@ func (w *walker) text(n ast.Node) string {
 	return string(w.file.Src[w.file.offset(n.Pos()):w.file.offset(n.End())])
 }
 
-// parent is the node around the one at hand.
+// parent returns the parent of the current node.
 func (w *walker) parent() ast.Node {
 	if len(w.path) < 2 {
 		return w.path[0]
@@ -49,7 +49,7 @@ func (w *walker) parent() ast.Node {
 	return w.path[len(w.path)-2]
 }
 
-// add notes a mutant: from..to becomes text; it reads as a change of `of`.
+// add adds a mutant that replaces from..to by text. Its key shows it as a change of the node of.
 func (w *walker) add(op string, of ast.Node, from, to token.Pos, text string) {
 	m := &Mutant{File: w.file.Path, Line: w.file.Fset.Position(from).Line, Func: w.fn, Op: op, Start: w.file.offset(from), End: w.file.offset(to), To: text}
 	a, b := w.file.offset(of.Pos()), w.file.offset(of.End())
@@ -138,7 +138,7 @@ func (w *walker) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// condition negates what `binary` and the sign do not reach.
+// condition negates a condition that neither binary nor the sign operator changes.
 func (w *walker) condition(e ast.Expr) {
 	switch e.(type) {
 	case nil, *ast.BinaryExpr, *ast.UnaryExpr:
@@ -158,7 +158,7 @@ func (w *walker) cases(s *ast.SwitchStmt) {
 	}
 }
 
-// assign leaves out one assignment; what stands on the right still happens.
+// assign removes one assignment; its right side is still evaluated.
 func (w *walker) assign(n *ast.AssignStmt) {
 	if to, ok := swappedAssign[n.Tok]; ok {
 		w.add("arithmetic", n, n.TokPos, n.TokPos+token.Pos(len(n.Tok.String())), to)
@@ -176,7 +176,7 @@ func (w *walker) assign(n *ast.AssignStmt) {
 	}
 }
 
-// call leaves out a call; variables that it alone would use stay in use.
+// call removes a call, but keeps variables that only the call uses in use.
 func (w *walker) call(n *ast.ExprStmt) {
 	c, ok := n.X.(*ast.CallExpr)
 	if !ok {
@@ -200,7 +200,7 @@ func (w *walker) call(n *ast.ExprStmt) {
 	w.found[len(w.found)-1].Is = "(gone)"
 }
 
-// returns gives back nothing in place of each result in turn.
+// returns replaces each result in turn by its zero value.
 func (w *walker) returns(n *ast.ReturnStmt) {
 	if len(n.Results) == 0 {
 		if !w.last(n) {
@@ -224,7 +224,7 @@ func (w *walker) returns(n *ast.ReturnStmt) {
 	}
 }
 
-// last tells whether n ends a function anyhow.
+// last reports whether n is the last statement of a function.
 func (w *walker) last(n ast.Stmt) bool {
 	block, ok := w.parent().(*ast.BlockStmt)
 	if !ok || block.List[len(block.List)-1] != n {
@@ -291,7 +291,7 @@ func (w *walker) ident(n *ast.Ident) {
 	w.add(op, of, n.Pos(), n.End(), other)
 }
 
-// fields leaves a field of a struct unset.
+// fields leaves one field of a struct literal unset.
 func (w *walker) fields(n *ast.CompositeLit) {
 	for i, e := range n.Elts {
 		kv, ok := e.(*ast.KeyValueExpr)

@@ -9,10 +9,10 @@ import (
 	"path"
 )
 
-// killer is a run of tests.
+// killer is a set of tests of one package.
 type killer struct{ pkg, tests string }
 
-// killers are what a mutant of each package has to survive, the quickest first.
+// killers lists the tests to run for a mutant of each package, the fastest first.
 var killers = map[string][]killer{
 	"core/book":   {{"core/venue", "TestStories"}, {"core/book", ""}, {"core/venue", "TestRestored|TestRandom"}, {"core/venue", ""}},
 	"core/ledger": {{"core/venue", "TestStories"}, {"core/ledger", ""}, {"core/venue", "TestRestored|TestRandom"}, {"core/venue", ""}},
@@ -22,12 +22,11 @@ var killers = map[string][]killer{
 
 func killerPkgs() []string { return []string{"core/book", "core/ledger", "core/round", "core/venue"} }
 
-// limits keep a mutant that never ends, or takes all memory, from the machine:
-// seconds of the processor, and KiB.
+// limits bounds a mutant that never ends or takes all memory: CPU time in seconds, memory in KiB.
 const limits = `ulimit -t 3; ulimit -d 2000000; exec "$0" "$@"`
 
-// try gives the run of tests that kills mutant id, "" if it survives them all. id 0
-// is the original. It is an error if the whole run is broken off.
+// try returns the tests that kill mutant id, "" if it survives all of them. id 0 is the original.
+// try returns an error if the run is interrupted.
 func (b *bench) try(pkg string, id int) (string, error) {
 	for _, k := range killers[pkg] {
 		args := []string{"-c", limits, b.binary(k.pkg), "-test.failfast", "-test.run", k.tests, "-test.timeout", "0"}
@@ -44,7 +43,7 @@ func (b *bench) try(pkg string, id int) (string, error) {
 	return "", b.ctx.Err()
 }
 
-// tryAll tries the clones first, then each constant in a build of its own.
+// tryAll tries the clones first, then each constant with its own build.
 func (b *bench) tryAll(all []*Mutant, wanted map[*Mutant]bool, l *log) error {
 	constants := map[*Mutant]bool{}
 	for _, f := range b.files {
@@ -60,7 +59,7 @@ func (b *bench) tryAll(all []*Mutant, wanted map[*Mutant]bool, l *log) error {
 	}
 	for _, p := range b.pkgs {
 		if by, err := b.try(p, 0); by != "" || err != nil {
-			return cmp.Or(err, fmt.Errorf("the original fails: %s", by))
+			return cmp.Or(err, fmt.Errorf("tests fail without a mutant: %s", by))
 		}
 	}
 	for _, m := range all {

@@ -1,5 +1,5 @@
-// Written as a user of the generated types would: it compiles if they say what the
-// venue takes and gives.
+// Uses the generated types as a client would. It compiles if the types match the venue's requests
+// and answers.
 import type { components, paths } from "./api";
 
 type Json<Response> = Response extends { content: { "application/json": infer Body } } ? Body : never;
@@ -17,9 +17,9 @@ export function winner(round: Json<paths["/v1/rounds/{market_id}"]["get"]["respo
   return round.winner === null ? "undecided" : round.winner.toUpperCase();
 }
 
-export function retryAfter(refused: Json<Place["responses"][429]>): number {
-  return Number(refused.error.details?.["retry_after_ms"] ?? 0);
+export function retryAfter(rejected: Json<Place["responses"][429]>): number {
+  return Number(rejected.error.details?.["retry_after_ms"] ?? 0);
 }
 
-// @ts-expect-error an order without a quantity is none
+// @ts-expect-error the quantity is missing
 export const wrong: components["schemas"]["PlaceOrder"] = { client_order_id: "1", market_id: 1, side: "buy", outcome: "yes" };

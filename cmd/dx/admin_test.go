@@ -2,28 +2,15 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"duplex/schemas"
 )
 
 // Every action of the operator, from the command line.
 func TestAdmin(t *testing.T) {
 	p := start(t, t.TempDir())
-	file := filepath.Join(t.TempDir(), "dev.json")
-	b, err := schemas.Append(nil, p.dev)
-	if err == nil {
-		err = os.WriteFile(file, b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("DX_DEV_FILE", file)
-	id := fmt.Sprint(p.market(20*time.Second, func(schemas.Market) bool { return true }).MarketID)
+	p.devFile()
+	id := fmt.Sprint(p.market(trades).MarketID)
 	for _, c := range []struct {
 		args string
 		code int
@@ -58,14 +45,14 @@ func TestAdmin(t *testing.T) {
 		{"admin audit --cursor x", 1, "bad_cursor"},
 		{"admin users --limit 2", 0, `"user_id":2`},
 	} {
-		code, out, errs := said(strings.Fields(c.args)...)
+		code, out, errs := runCommand(strings.Fields(c.args)...)
 		if text := map[bool]string{true: out, false: errs}[c.code == 0]; code != c.code || !strings.Contains(text, c.want) {
 			t.Errorf("%s: exit %d\n%s%s", c.args, code, out, errs)
 		}
 	}
 	t.Setenv("DX_ADMIN_URL", p.dev.Admin)
 	t.Setenv("DX_OPERATOR_TOKEN", "wrong")
-	if code, _, errs := said("admin", "state"); code != 1 || !strings.Contains(errs, "unauthorized (401)") {
+	if code, _, errs := runCommand("admin", "state"); code != 1 || !strings.Contains(errs, "unauthorized (401)") {
 		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -28,7 +29,7 @@ import (
 // closed or an open loop. The venue must grant the rate: start it with --write-floor
 // 1000000.
 type benchCmd struct {
-	against
+	targetFlags
 	Conns    int           `help:"Connections." default:"64"`
 	Duration time.Duration `help:"How long; each of three times with --frames." default:"5s"`
 	Batch    int           `help:"Orders in a request; 1 uses the single route." default:"1"`
@@ -37,6 +38,8 @@ type benchCmd struct {
 	Readers  *int          `help:"With --mix: connections of the event lane that read all books, trades and the index, every second one its account too; default: 8 with --mix full, else 0." placeholder:"N"`
 	Frames   bool          `help:"Also measure when frames come, idle and at half the load." default:"true" negatable:""`
 	JSON     bool          `help:"Print JSON."`
+
+	shows progress
 }
 
 func (b *benchCmd) Help() string {
@@ -70,10 +73,11 @@ type benchResult struct {
 	P50       int64        `json:"p50_us"`
 	P99       int64        `json:"p99_us"`
 	P999      int64        `json:"p999_us"`
-	Frames    *benchFrames `json:"frames,omitempty"`
+	Frames    *frameReport `json:"frames,omitempty"`
 }
 
-func (b *benchCmd) Run(ctx context.Context, out io.Writer) error {
+func (b *benchCmd) Run(ctx context.Context, out io.Writer, diag diagnostics) error {
+	b.shows = progress{to: diag.Writer, redraw: terminal(diag.Writer)}
 	if b.Batch < 1 || b.Batch > schemas.BatchCap {
 		return flagError{"batch", errors.New("1 to 20")}
 	}
@@ -89,12 +93,12 @@ func (b *benchCmd) Run(ctx context.Context, out io.Writer) error {
 	if b.Duration <= 0 {
 		return flagError{"duration", errors.New("more than 0 is wanted")}
 	}
-	on, err := b.target()
+	on, err := b.resolve()
 	if err != nil {
 		return err
 	}
 	if b.Mix != "" {
-		return b.mixed(ctx, on, out)
+		return b.runMix(ctx, on, out)
 	}
 	r, err := b.measure(ctx, on)
 	if err != nil {
@@ -119,49 +123,51 @@ func (b *benchCmd) measure(ctx context.Context, on *target) (r benchResult, err 
 	if b.Frames {
 		n++ // the probe's
 	}
-	if on.given != nil && b.Batch > on.share(n)[0].room {
-		return r, flagError{"conns", fmt.Errorf("%d connections with %d orders a request are too many for %d keys: an account has 200 open orders a market", b.Conns, b.Batch, len(on.given))}
+	if on.givenTraders != nil && b.Batch > on.shareTraders(n)[0].maxOpenOrders {
+		return r, flagError{"conns", fmt.Errorf("%d connections with %d orders a request are too many for %d keys: an account has 200 open orders a market", b.Conns, b.Batch, len(on.givenTraders))}
 	}
 	all, err := on.traders(ctx, n, true)
 	if err != nil {
 		return r, err
 	}
-	market, err := on.market(all[0])
+	market, err := on.longestMarket(all[0])
 	if err != nil {
 		return r, err
 	}
 	if !b.Frames {
 		workers, err := b.workers(on, all, market)
-		defer hangUp(workers)
+		defer closeWorkers(workers)
 		if err != nil {
 			return r, err
 		}
-		return b.load(ctx, workers, nil)
+		return b.load(ctx, workers, nil, b.shows)
 	}
 	p, err := b.probe(ctx, on, all[b.Conns], market)
 	if err != nil {
 		return r, err
 	}
 	defer p.close()
-	idle, err := p.measure(ctx, b.Duration)
+	done, stop := b.shows.phase("idle", b.Duration, "orders")
+	idle, err := p.measure(ctx, b.Duration, done)
+	stop()
 	if err != nil {
 		return r, err
 	}
 	workers, err := b.workers(on, all, market)
-	defer hangUp(workers)
+	defer closeWorkers(workers)
 	if err != nil {
 		return r, err
 	}
-	if r, err = b.load(ctx, workers, nil); err != nil {
+	if r, err = b.load(ctx, workers, nil, b.shows); err != nil {
 		return r, err
 	}
-	half, err := b.half(ctx, workers, p, r.PerSecond/2)
-	r.Frames = &benchFrames{Idle: idle, Half: half}
+	half, err := b.measureHalfLoad(ctx, workers, p, r.PerSecond/2)
+	r.Frames = &frameReport{Idle: idle, Half: half}
 	return r, err
 }
 
 // workers opens all connections.
-func (b *benchCmd) workers(on *target, traders []*trader, market uint32) (all []*worker, err error) {
+func (b *benchCmd) workers(on *target, traders []*trader, market uint32) (all []*placer, err error) {
 	for i := range b.Conns {
 		w, err := b.worker(on, traders[i], market, i)
 		if err != nil {
@@ -172,25 +178,27 @@ func (b *benchCmd) workers(on *target, traders []*trader, market uint32) (all []
 	return all, nil
 }
 
-func hangUp(workers []*worker) {
+func closeWorkers(workers []*placer) {
 	for _, w := range workers {
 		_ = w.wire.conn.Close() // the venue may have
 	}
 }
 
 // load runs all workers, as fast as they can or at a pace, in orders.
-func (b *benchCmd) load(ctx context.Context, workers []*worker, pace *rate.Limiter) (benchResult, error) {
+func (b *benchCmd) load(ctx context.Context, workers []*placer, pace *rate.Limiter, shows progress) (benchResult, error) {
+	done, stop := shows.phase("load", b.Duration, "orders")
+	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, b.Duration)
 	defer cancel()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	all := newTimes()
+	all := newHistogram()
 	var failed int
 	var broke error
-	begun := time.Now()
+	start := time.Now()
 	for _, k := range workers {
 		wg.Go(func() {
-			took, bad, err := k.loop(ctx, pace)
+			took, bad, err := k.loop(ctx, pace, done)
 			mu.Lock()
 			defer mu.Unlock()
 			all.Merge(took)
@@ -198,7 +206,7 @@ func (b *benchCmd) load(ctx context.Context, workers []*worker, pace *rate.Limit
 		})
 	}
 	wg.Wait()
-	elapsed := time.Since(begun)
+	elapsed := time.Since(start)
 	if broke != nil || all.TotalCount() == 0 {
 		return benchResult{}, errors.Join(broke, fmt.Errorf("%d requests were answered", all.TotalCount()))
 	}
@@ -209,14 +217,14 @@ func (b *benchCmd) load(ctx context.Context, workers []*worker, pace *rate.Limit
 	}, nil
 }
 
-// market picks the one that trades longest.
-func (t *target) market(as *trader) (uint32, error) {
+// longestMarket picks the one that trades longest.
+func (t *target) longestMarket(as *trader) (uint32, error) {
 	w, err := t.dial(as)
 	if err != nil {
 		return 0, err
 	}
 	defer w.conn.Close()
-	all, err := w.trading()
+	all, err := w.tradingMarkets()
 	if err != nil {
 		return 0, err
 	}
@@ -228,70 +236,72 @@ func (t *target) market(as *trader) (uint32, error) {
 
 var errNoMarket = errors.New("no market trades")
 
-// trading lists the markets that trade, the one that does so longest first.
-func (w *wire) trading() ([]schemas.Market, error) {
+// tradingMarkets lists the markets that trade, the one that does so longest first.
+func (w *rawConn) tradingMarkets() ([]schemas.Market, error) {
 	var l schemas.MarketList
-	if err := w.read("/v1/markets?status=trading", &l); err != nil {
+	if err := w.getJSON("/v1/markets?status=trading", &l); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(l.Markets, func(a, b schemas.Market) int { return cmp.Compare(b.CloseTs, a.CloseTs) })
 	return l.Markets, nil
 }
 
-// read gets what a target answers.
-func (w *wire) read(target string, into any) error {
+// getJSON gets what a target answers.
+func (w *rawConn) getJSON(target string, into any) error {
 	status, body, err := w.send("GET", target, nil)
 	if err != nil {
 		return err
 	}
 	if status != http.StatusOK {
-		return &refused{target, status, string(body)}
+		return &statusError{target, status, string(body)}
 	}
 	return json.Unmarshal(body, into)
 }
 
-// refused is an answer that is none.
-type refused struct {
+// statusError is an answer that is none.
+type statusError struct {
 	target string
 	status int
 	answer string
 }
 
-func (r *refused) Error() string { return fmt.Sprintf("GET %s: %d %s", r.target, r.status, r.answer) }
-
-const openOrders = 160 // of an account, under its limit of 200 a market
-
-// worker is one connection that places orders.
-type worker struct {
-	wire   *wire
-	as     *trader
-	market uint32
-	batch  int
-	turn   int // of the ticks
-	open   int
-	body   []byte
+func (r *statusError) Error() string {
+	return fmt.Sprintf("GET %s: %d %s", r.target, r.status, r.answer)
 }
 
-func (b *benchCmd) worker(on *target, as *trader, market uint32, turn int) (*worker, error) {
+const maxOpenOrdersPerAccount = 160 // of an account, under its limit of 200 a market
+
+// placer is one connection that places orders.
+type placer struct {
+	wire      *rawConn
+	as        *trader
+	market    uint32
+	batch     int
+	tickIndex int // of the ticks
+	open      int
+	body      []byte
+}
+
+func (b *benchCmd) worker(on *target, as *trader, market uint32, tickIndex int) (*placer, error) {
 	w, err := on.dial(as)
 	if err != nil {
 		return nil, err
 	}
-	return &worker{wire: w, as: as, market: market, batch: b.Batch, turn: turn}, nil
+	return &placer{wire: w, as: as, market: market, batch: b.Batch, tickIndex: tickIndex}, nil
 }
 
-// loop places until ctx ends, and cancels what it placed before the limit of open
-// orders is reached.
-func (k *worker) loop(ctx context.Context, pace *rate.Limiter) (took *hdrhistogram.Histogram, failed int, err error) {
-	took = newTimes()
+// loop places until ctx ends, counts the orders in done, and cancels what it placed
+// before the limit of open orders is reached.
+func (k *placer) loop(ctx context.Context, pace *rate.Limiter, done *atomic.Int64) (took *hdrhistogram.Histogram, failed int, err error) {
+	took = newHistogram()
 	for ctx.Err() == nil {
 		if pace != nil && pace.WaitN(ctx, k.batch) != nil { // no more before ctx ends
 			break
 		}
-		if err := k.clear(); err != nil {
+		if err := k.cancelIfFull(); err != nil {
 			return took, failed, err
 		}
-		begun := time.Now()
+		start := time.Now()
 		answer, ok, err := k.place()
 		if err != nil {
 			return took, failed, err
@@ -300,16 +310,17 @@ func (k *worker) loop(ctx context.Context, pace *rate.Limiter) (took *hdrhistogr
 			failed++
 			continue
 		}
-		if err := took.RecordValue(time.Since(begun).Microseconds()); err != nil {
+		if err := took.RecordValue(time.Since(start).Microseconds()); err != nil {
 			return took, failed, err
 		}
+		done.Add(int64(k.batch))
 	}
 	return took, failed, nil
 }
 
-// clear makes room for the next placement.
-func (k *worker) clear() error {
-	if k.open+k.batch <= k.as.room {
+// cancelIfFull makes room for the next placement.
+func (k *placer) cancelIfFull() error {
+	if k.open+k.batch <= k.as.maxOpenOrders {
 		return nil
 	}
 	k.open = 0
@@ -318,12 +329,12 @@ func (k *worker) clear() error {
 }
 
 // place sends the next request; ok tells that it was done.
-func (k *worker) place() (answer []byte, ok bool, err error) {
+func (k *placer) place() (answer []byte, ok bool, err error) {
 	target := "/v1/portfolio/orders"
 	if k.batch > 1 {
 		target += "/batch"
 	}
-	k.write()
+	k.buildBody()
 	status, answer, err := k.wire.send("POST", target, k.body)
 	if ok = err == nil && status < 300; ok {
 		k.open += k.batch
@@ -331,8 +342,8 @@ func (k *worker) place() (answer []byte, ok bool, err error) {
 	return answer, ok, err
 }
 
-// write puts resting buys of YES on the lower ticks into the body.
-func (k *worker) write() {
+// buildBody puts resting buys of YES on the lower ticks into the body.
+func (k *placer) buildBody() {
 	k.body = k.body[:0]
 	if k.batch > 1 {
 		k.body = append(k.body, `{"orders":[`...)
@@ -341,16 +352,16 @@ func (k *worker) write() {
 		if i > 0 {
 			k.body = append(k.body, ',')
 		}
-		k.turn++
-		k.body = fmt.Appendf(k.body, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","type":"limit","tick":%d,"qty":25,"tif":"gtc"}`, k.as.ids.Add(1), k.market, 100+10*(k.turn%29))
+		k.tickIndex++
+		k.body = fmt.Appendf(k.body, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","type":"limit","tick":%d,"qty":25,"tif":"gtc"}`, k.as.clientOrderIDs.Add(1), k.market, 100+10*(k.tickIndex%29))
 	}
 	if k.batch > 1 {
 		k.body = append(k.body, "]}"...)
 	}
 }
 
-// wire is one kept-alive connection that spends as little as it can on HTTP.
-type wire struct {
+// rawConn is one kept-alive connection that spends as little as it can on HTTP.
+type rawConn struct {
 	conn   net.Conn
 	r      *bufio.Reader
 	host   string
@@ -360,17 +371,17 @@ type wire struct {
 	body   []byte
 }
 
-func newWire(c net.Conn, host string, as *trader) *wire {
-	return &wire{conn: c, r: bufio.NewReaderSize(c, 16<<10), host: host, key: as.key, secret: as.secret}
+func newRawConn(c net.Conn, host string, as *trader) *rawConn {
+	return &rawConn{conn: c, r: bufio.NewReaderSize(c, 16<<10), host: host, key: as.key, secret: as.secret}
 }
 
 // send signs and sends a request and reads its answer, which stands until the next.
-func (w *wire) send(method, target string, body []byte) (status int, answer []byte, err error) {
+func (w *rawConn) send(method, target string, body []byte) (status int, answer []byte, err error) {
 	return w.sendWith("", method, target, body)
 }
 
 // sendWith also sends header lines, each with its end.
-func (w *wire) sendWith(more, method, target string, body []byte) (status int, answer []byte, err error) {
+func (w *rawConn) sendWith(more, method, target string, body []byte) (status int, answer []byte, err error) {
 	ts := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	w.buf = fmt.Appendf(w.buf[:0], "%s %s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n%s: %s\r\n%s: %s\r\n", method, target, w.host,
 		schemas.HeaderKey, w.key, schemas.HeaderTimestamp, ts, schemas.HeaderSignature, schemas.Sign(w.secret, ts, method, target, body))
@@ -381,10 +392,10 @@ func (w *wire) sendWith(more, method, target string, body []byte) (status int, a
 	if _, err := w.conn.Write(w.buf); err != nil {
 		return 0, nil, err
 	}
-	return w.answer()
+	return w.readResponse()
 }
 
-func (w *wire) answer() (status int, answer []byte, err error) {
+func (w *rawConn) readResponse() (status int, answer []byte, err error) {
 	length := 0
 	for first := true; ; first = false {
 		line, err := w.r.ReadSlice('\n')

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -15,55 +16,57 @@ import (
 	"duplex/schemas"
 )
 
-// benchFrames is when frames came, with nothing else to do and at half the load.
-type benchFrames struct {
-	Idle frameTimes `json:"idle"`
-	Half frameTimes `json:"half_load"`
+// frameReport is when frames came, with nothing else to do and at half the load.
+type frameReport struct {
+	Idle frameLatencies `json:"idle"`
+	Half frameLatencies `json:"half_load"`
 }
 
-// frameTimes is when the frames of the probe's placements came.
-type frameTimes struct {
-	PerSecond float64   `json:"orders_per_s"` // of the others, meanwhile
-	Book      frameLags `json:"orderbook_delta"`
-	User      frameLags `json:"user"`
+// frameLatencies is when the frames of the probe's placements came.
+type frameLatencies struct {
+	PerSecond float64      `json:"orders_per_s"` // of the others, meanwhile
+	Book      frameLatency `json:"orderbook_delta"`
+	User      frameLatency `json:"user"`
 }
 
-// frameLags are times from an answer to the frame of the same seq, in microseconds;
+// frameLatency are times from an answer to the frame of the same seq, in microseconds;
 // negative where the frame was first.
-type frameLags struct {
+type frameLatency struct {
 	Count   int64 `json:"count"`
 	Missing int64 `json:"missing"`
 	P50     int64 `json:"p50_us"`
 	P99     int64 `json:"p99_us"`
 }
 
-func (f *benchFrames) text() string {
+func (f *frameReport) text() string {
 	return fmt.Sprintf("frame after answer, idle: %s\nframe after answer, at %.0f orders/s: %s\n", f.Idle.text(), f.Half.PerSecond, f.Half.text())
 }
 
-func (t *frameTimes) text() string {
+func (t *frameLatencies) text() string {
 	return fmt.Sprintf("orderbook_delta %s; user %s", t.Book.text(), t.User.text())
 }
 
-func (l *frameLags) text() string {
+func (l *frameLatency) text() string {
 	if l.Count == 0 {
 		return fmt.Sprintf("none came, %d missing", l.Missing)
 	}
 	return fmt.Sprintf("p50 %d µs, p99 %d µs of %d, %d missing", l.P50, l.P99, l.Count, l.Missing)
 }
 
-// half looks at the frames while the workers place at a pace.
-func (b *benchCmd) half(ctx context.Context, workers []*worker, p *probe, perSecond float64) (frameTimes, error) {
+// measureHalfLoad looks at the frames while the workers place at a pace.
+func (b *benchCmd) measureHalfLoad(ctx context.Context, workers []*placer, p *frameProbe, perSecond float64) (frameLatencies, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var load benchResult
 	loaded := make(chan error, 1)
 	go func() {
 		var err error
-		load, err = b.load(ctx, workers, rate.NewLimiter(rate.Limit(perSecond), b.Batch))
+		load, err = b.load(ctx, workers, rate.NewLimiter(rate.Limit(perSecond), b.Batch), progress{}) // the probe's line shows
 		loaded <- err
 	}()
-	t, err := p.measure(ctx, b.Duration)
+	done, stop := b.shows.phase("half load", b.Duration, "orders timed")
+	t, err := p.measure(ctx, b.Duration, done)
+	stop()
 	if err != nil {
 		cancel()
 	}
@@ -72,16 +75,16 @@ func (b *benchCmd) half(ctx context.Context, workers []*worker, p *probe, perSec
 	return t, err
 }
 
-// probe places orders one by one and watches for their frames, at a reader of its own
+// frameProbe places orders one by one and watches for their frames, at a reader of its own
 // for each channel.
-type probe struct {
-	*worker
-	book, user *lookout
+type frameProbe struct {
+	*placer
+	book, user *frameWatcher
 	stop       context.CancelFunc
 	readers    sync.WaitGroup
 }
 
-func (b *benchCmd) probe(ctx context.Context, on *target, as *trader, market uint32) (*probe, error) {
+func (b *benchCmd) probe(ctx context.Context, on *target, as *trader, market uint32) (*frameProbe, error) {
 	one := *b
 	one.Batch = 1
 	w, err := one.worker(on, as, market, 0)
@@ -89,10 +92,10 @@ func (b *benchCmd) probe(ctx context.Context, on *target, as *trader, market uin
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	p := &probe{worker: w, stop: stop}
+	p := &frameProbe{placer: w, stop: stop}
 	c := client.New(on.api, as.key, as.secret)
 	p.book, p.user = p.watch(ctx, c, "orderbook_delta"), p.watch(ctx, c, "user")
-	for _, l := range []*lookout{p.book, p.user} {
+	for _, l := range []*frameWatcher{p.book, p.user} {
 		if err := l.ready(ctx); err != nil {
 			p.close()
 			return nil, err
@@ -101,20 +104,20 @@ func (b *benchCmd) probe(ctx context.Context, on *target, as *trader, market uin
 	return p, nil
 }
 
-func (p *probe) close() {
+func (p *frameProbe) close() {
 	p.stop()
 	p.readers.Wait()
 	p.wire.conn.Close()
 }
 
 // watch reads one channel until ctx ends.
-func (p *probe) watch(ctx context.Context, c *client.Client, channel string) *lookout {
-	l := &lookout{began: make(chan struct{}), ended: make(chan error, 1), bell: make(chan struct{}, 1)}
+func (p *frameProbe) watch(ctx context.Context, c *client.Client, channel string) *frameWatcher {
+	l := &frameWatcher{began: make(chan struct{}), ended: make(chan error, 1), notify: make(chan struct{}, 1)}
 	typ := channel // the name of both channels' frames, but not of their snapshots
 	var first sync.Once
-	s := c.Stream(client.StreamOptions{Channels: []string{channel}, MarketIDs: []uint32{p.market}, On: func(e client.StreamEvent) {
+	s := c.Stream(client.StreamOptions{Channels: []string{channel}, MarketIDs: []uint32{p.market}, OnEvent: func(e client.StreamEvent) {
 		if e.Type == typ {
-			l.saw(e.Seq, time.Now())
+			l.record(e.Seq, time.Now())
 		}
 		first.Do(func() { close(l.began) })
 	}})
@@ -122,13 +125,13 @@ func (p *probe) watch(ctx context.Context, c *client.Client, channel string) *lo
 	return l
 }
 
-const frameWait = time.Second // for a frame, from its answer
+const frameTimeout = time.Second // for a frame, from its answer
 
 // measure places one order after the other for a while.
-func (p *probe) measure(ctx context.Context, long time.Duration) (t frameTimes, err error) {
-	book, user := newLags(), newLags()
+func (p *frameProbe) measure(ctx context.Context, long time.Duration, done *atomic.Int64) (t frameLatencies, err error) {
+	book, user := newSignedHistogram(), newSignedHistogram()
 	for end := time.Now().Add(long); time.Now().Before(end) && ctx.Err() == nil; {
-		if err := p.clear(); err != nil {
+		if err := p.cancelIfFull(); err != nil {
 			return t, err
 		}
 		answer, ok, err := p.place()
@@ -146,34 +149,35 @@ func (p *probe) measure(ctx context.Context, long time.Duration) (t frameTimes, 
 		if err != nil {
 			return t, err
 		}
+		done.Add(1)
 	}
 	t.Book.sum(book)
 	t.User.sum(user)
 	return t, ctx.Err()
 }
 
-func (l *frameLags) sum(of *lags) {
+func (l *frameLatency) sum(of *signedHistogram) {
 	if l.Count = of.count(); l.Count > 0 {
-		l.P50, l.P99 = of.at(.5), of.at(.99)
+		l.P50, l.P99 = of.quantile(.5), of.quantile(.99)
 	}
 }
 
-// lookout is what a reader of one channel has seen, by rising seq.
-type lookout struct {
-	began chan struct{} // closed with the first message
-	ended chan error
-	bell  chan struct{} // rung for each frame
+// frameWatcher is what a reader of one channel has seen, by rising seq.
+type frameWatcher struct {
+	began  chan struct{} // closed with the first message
+	ended  chan error
+	notify chan struct{} // rung for each frame
 
 	mu   sync.Mutex
-	seen []sighting
+	seen []frameArrival
 }
 
-type sighting struct {
+type frameArrival struct {
 	seq schemas.U64
 	at  time.Time
 }
 
-func (l *lookout) ready(ctx context.Context) error {
+func (l *frameWatcher) ready(ctx context.Context) error {
 	select {
 	case <-l.began:
 		return nil
@@ -184,25 +188,25 @@ func (l *lookout) ready(ctx context.Context) error {
 	}
 }
 
-// saw notes the first frame of a seq.
-func (l *lookout) saw(seq schemas.U64, at time.Time) {
+// record notes the first frame of a seq.
+func (l *frameWatcher) record(seq schemas.U64, at time.Time) {
 	l.mu.Lock()
 	if n := len(l.seen); n == 0 || l.seen[n-1].seq < seq {
-		l.seen = append(l.seen, sighting{seq, at})
+		l.seen = append(l.seen, frameArrival{seq, at})
 	}
 	l.mu.Unlock()
 	select {
-	case l.bell <- struct{}{}:
+	case l.notify <- struct{}{}:
 	default:
 	}
 }
 
 // find looks for the frame of a seq; passed tells that a later one is here already.
 // What is older is forgotten.
-func (l *lookout) find(seq schemas.U64) (at time.Time, found, passed bool) {
+func (l *frameWatcher) find(seq schemas.U64) (at time.Time, found, passed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, found := slices.BinarySearchFunc(l.seen, seq, func(s sighting, seq schemas.U64) int { return int(s.seq.Int64() - seq.Int64()) })
+	i, found := slices.BinarySearchFunc(l.seen, seq, func(s frameArrival, seq schemas.U64) int { return int(s.seq.Int64() - seq.Int64()) })
 	l.seen = slices.Delete(l.seen, 0, i)
 	if found {
 		return l.seen[0].at, true, false
@@ -211,8 +215,8 @@ func (l *lookout) find(seq schemas.U64) (at time.Time, found, passed bool) {
 }
 
 // measure records when the frame of a seq came.
-func (l *lookout) measure(ctx context.Context, seq schemas.U64, answered time.Time, into *lags, out *frameLags) error {
-	late := time.NewTimer(frameWait)
+func (l *frameWatcher) measure(ctx context.Context, seq schemas.U64, answered time.Time, into *signedHistogram, out *frameLatency) error {
+	late := time.NewTimer(frameTimeout)
 	defer late.Stop()
 	for {
 		at, found, passed := l.find(seq)
@@ -224,7 +228,7 @@ func (l *lookout) measure(ctx context.Context, seq schemas.U64, answered time.Ti
 			return nil
 		}
 		select {
-		case <-l.bell:
+		case <-l.notify:
 		case err := <-l.ended:
 			return err
 		case <-late.C:

@@ -13,7 +13,7 @@ import (
 
 // callCmd is `dx call METHOD PATH [BODY]`: one signed request.
 type callCmd struct {
-	connect
+	clientFlags
 	Method string `arg:"" help:"GET, POST or DELETE."`
 	Path   string `arg:"" help:"Path with its query, as in /v1/markets?status=trading."`
 	Body   string `arg:"" optional:"" help:"JSON body; - reads standard input."`
@@ -33,7 +33,7 @@ func (c *callCmd) Run(ctx context.Context, out io.Writer) error {
 	if !strings.HasPrefix(c.Path, "/") {
 		return flagError{"path", errors.New("it begins with /, as in /v1/time")}
 	}
-	cl, err := c.client()
+	cl, err := c.newClient()
 	if err != nil {
 		return err
 	}

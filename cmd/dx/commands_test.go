@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"duplex/schemas"
 )
 
-// said runs a command line in this process and gives exit code, output and errors.
-func said(args ...string) (code int, out, errs string) {
+// runCommand runs a command line in this process and returns its exit code, output and
+// errors.
+func runCommand(args ...string) (code int, out, errs string) {
 	var o, e bytes.Buffer
 	code = run(args, &o, &e)
 	return code, o.String(), e.String()
@@ -23,17 +23,10 @@ func said(args ...string) (code int, out, errs string) {
 func TestCommands(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, data)
-	file := filepath.Join(t.TempDir(), "dev.json")
-	b, err := schemas.Append(nil, p.dev)
-	if err == nil {
-		err = os.WriteFile(file, b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("DX_DEV_FILE", file)
-	m := p.market(20*time.Second, func(m schemas.Market) bool { return m.YesBid > 100 && m.YesAsk > 0 && m.YesAsk < 9800 })
+	p.devFile()
+	m := p.market(func(m schemas.Market) bool { return m.YesBid > 100 && m.YesAsk > 0 && m.YesAsk < 9800 })
 	market := fmt.Sprintf("--market-id=%d", m.MarketID)
+	series := "--series=" + p.series(m)
 	id := func(out string) string {
 		_, rest, _ := strings.Cut(out, `"order_id":"`)
 		id, _, _ := strings.Cut(rest, `"`)
@@ -52,46 +45,56 @@ func TestCommands(t *testing.T) {
 		{"call without a slash", "call GET v1/time", 2, "--path"},
 		{"call with a query", "call GET /v1/markets?status=trading&limit=1", 0, `"cursor":`},
 		{"nobody of that name", "call --as nobody GET /v1/time", 2, "--as"},
-		{"markets", "markets", 0, "YES BID"},
+		{"markets", "markets", 0, "SERIES    MARKET  STATUS"},
+		{"markets by series", "markets", 0, "\nwti-15m   "},
 		{"markets as JSON", "markets --json", 0, `{"markets":[{"market_id":`},
 		{"book", fmt.Sprintf("book %d", m.MarketID), 0, "= NO BID"},
 		{"book as JSON", fmt.Sprintf("book %d --depth 1 --json", m.MarketID), 0, `"yes":[[`},
+		{"book of a series", "book --depth 1 --json " + series, 0, fmt.Sprintf(`{"market_id":%d,`, m.MarketID)},
 		{"no such book", "book 31", 1, "unknown_market"},
+		{"no book named", "book", 2, "--series"},
+		{"two books named", "book 3 " + series, 2, "--series"},
 		{"preview", "order buy yes 3 --preview " + market, 0, `"best_payout":"30000"`},
 		{"market order", "order buy yes 3 --max-cost 3.1 " + market, 0, `"status":"executed"`},
+		{"market order by series", "order buy yes 3 --max-cost 3.1 " + series, 0, `"status":"executed"`},
+		{"preview by series", "order sell yes 3 @99 --preview " + series, 0, `"best_payout":"29700"`},
+		{"no such series", "order buy yes 3 @50 --series btc-1h", 2, "--series: unknown series \"btc-1h\""},
+		{"series and market", "order buy yes 3 @50 " + market + " " + series, 2, "can't be used together"},
 		{"pips", "order buy yes 3 @4700 " + market, 2, "in cents"},
 		{"off the grid", "order buy yes 3 @50.5 " + market, 1, "bad_price_tick (400): The tick is off the grid"},
-		{"no market", "order buy yes 3 @50", 2, "--market-id"},
+		{"no market", "order buy yes 3 @50", 2, "--series: choose a market"},
 		{"nothing to cancel", "cancel", 2, "--all"},
 		{"both ways", "cancel 5 --all", 2, "--all"},
-		{"cancel what is not mine", "cancel 1", 0, "unknown_order"},
+		{"ids and a series", "cancel 5 " + series, 2, "--all"},
+		{"cancel what is not mine", "cancel 1", 1, "dx: order 1: unknown_order: "},
 		{"cancel all", "cancel --all " + market, 0, `"seq":`},
+		{"cancel all of a series", "cancel --all " + series, 0, `"seq":`},
 	} {
-		code, out, errs := said(strings.Fields(c.args)...)
+		code, out, errs := runCommand(strings.Fields(c.args)...)
 		if text := map[bool]string{true: out, false: errs}[c.code == 0]; code != c.code || !strings.Contains(text, c.want) {
 			t.Errorf("%s: exit %d\n%s%s", c.name, code, out, errs)
 		}
 	}
-	code, out, errs := said("order", "buy", "yes", "3", "@1", "--post-only", "--tif", "gtt", "--expires", "1m", "--client-order-id", "7", market)
+	code, out, errs := runCommand("order", "buy", "yes", "3", "@1", "--post-only", "--tif", "gtt", "--expires", "1m", "--client-order-id", "7", market)
 	if code != 0 || !strings.Contains(out, `"client_order_id":"7","status":"resting"`) {
 		t.Fatalf("%d %s%s", code, out, errs)
 	}
-	if code, out, errs := said("cancel", id(out)); code != 0 || !strings.Contains(out, `"canceled_qty":3`) {
+	if code, out, errs := runCommand("cancel", id(out)); code != 0 || !strings.Contains(out, `"canceled_qty":3`) {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	p.stop()
-	if code, out, errs := said("verify", data); code != 0 || !strings.Contains(out, "state hash") {
+	if code, out, errs := runCommand("verify", data); code != 0 || !strings.Contains(out, "state hash") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	if code, _, errs := said("call", "GET", "/v1/time"); code != 1 || !strings.Contains(errs, "refused") {
-		t.Errorf("nobody listens: %d %s", code, errs)
+	if code, _, errs := runCommand("call", "GET", "/v1/time"); code != 1 || !strings.Contains(errs, "refused") {
+		t.Errorf("no venue is running: %d %s", code, errs)
 	}
-	if code, _, errs := said("verify", t.TempDir()); code != 1 || !strings.Contains(errs, "no journal") {
+	if code, _, errs := runCommand("verify", t.TempDir()); code != 1 || !strings.Contains(errs, "no journal") {
 		t.Errorf("%d %s", code, errs)
 	}
 }
 
-// A flipped byte is found, and named with its seq, file and place.
+// A flipped byte is reported with its seq, file and offset.
 func TestVerifyNamesTheDamage(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, data, "--no-maker")
@@ -108,7 +111,7 @@ func TestVerifyNamesTheDamage(t *testing.T) {
 	if err := os.WriteFile(logs[0], b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errs := said("verify", data)
+	code, out, errs := runCommand("verify", data)
 	if code != 1 || !strings.Contains(errs, "seq ") || !strings.Contains(errs, filepath.Base(logs[0])) || !strings.Contains(errs, "byte") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}

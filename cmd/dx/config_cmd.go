@@ -13,9 +13,6 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-
-	"duplex/core"
-	"duplex/feeds/session"
 )
 
 // configCmd is `dx config`.
@@ -35,49 +32,42 @@ Examples:
 }
 
 func (c *configCheck) Run(out io.Writer) error {
-	if err := c.sound(); err != nil {
+	if err := c.validate(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(out, "sound")
 	return err
 }
 
-// sound tries every setting without making anything.
-func (s *serveSettings) sound() error {
+// validate tries every setting without making anything.
+func (s *serveSettings) validate() error {
 	for name, addr := range map[string]string{"api": s.API, "portal": s.Portal, "admin": s.Admin} {
 		if _, err := net.ResolveTCPAddr("tcp", addr); err != nil {
 			return flagError{name, err}
 		}
 	}
-	if err := s.disputeSound(); err != nil {
+	if err := s.checkDispute(); err != nil {
 		return err
 	}
 	if s.MasterKey != "" {
-		if _, err := masterKey(s.MasterKey, s.Data); err != nil {
+		if _, err := loadMasterKey(s.MasterKey, s.Data); err != nil {
 			return err
 		}
 	}
-	if _, _, err := s.prices(); err != nil {
+	_, sources, err := s.priceSources()
+	if err != nil {
 		return err
 	}
-	return covered(time.Now())
+	if _, err := s.limits(sources); err != nil {
+		return err
+	}
+	_, err = s.calendar()
+	return err
 }
 
-func (s *serveSettings) disputeSound() error {
+func (s *serveSettings) checkDispute() error {
 	if s.Dispute < 0 || s.Dispute > 24*time.Hour {
 		return flagError{"dispute", errors.New("0s to 24h")}
-	}
-	return nil
-}
-
-// covered wants a calendar for the time: a year that is not covered fails loudly.
-func covered(at time.Time) error {
-	c, err := session.Load()
-	if err == nil {
-		_, _, err = c.At(core.Gold, at)
-	}
-	if err != nil {
-		return fmt.Errorf("sessions: %w", err)
 	}
 	return nil
 }
@@ -98,14 +88,14 @@ func (c *configShow) Run(k *kong.Context, out io.Writer) error {
 			file = fmt.Sprint(f.Target.Interface())
 		}
 	}
-	lines, err := linesOf(file)
+	lines, err := settingLines(file)
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
 	for _, f := range k.Selected().Flags {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, shownValue(f), origin(k, f, file, lines))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, shownValue(f), valueOrigin(k, f, file, lines))
 	}
 	return w.Flush()
 }
@@ -124,15 +114,15 @@ func shownValue(f *kong.Flag) string {
 	return text
 }
 
-// origin tells where a value comes from, in the order in which one source goes before
+// valueOrigin tells where a value comes from, in the order in which one source goes before
 // another.
-func origin(k *kong.Context, f *kong.Flag, file string, lines map[string]int) string {
+func valueOrigin(k *kong.Context, f *kong.Flag, file string, lines map[string]int) string {
 	for _, p := range k.Path {
 		if p.Flag == f && !p.Resolved {
 			return "--" + f.Name
 		}
 	}
-	if env := variable(f); env != "" {
+	if env := setEnvName(f); env != "" {
 		return env
 	}
 	if n := lines[f.Name]; n > 0 {
@@ -143,8 +133,8 @@ func origin(k *kong.Context, f *kong.Flag, file string, lines map[string]int) st
 
 var settingLine = regexp.MustCompile(`^\s*\[?\s*"?([A-Za-z0-9_-]+)"?\s*[=\]]`)
 
-// linesOf finds the line of each setting of a file.
-func linesOf(file string) (map[string]int, error) {
+// settingLines finds the line of each setting of a file.
+func settingLines(file string) (map[string]int, error) {
 	out := map[string]int{}
 	if file == "" {
 		return out, nil

@@ -21,7 +21,7 @@ import (
 
 // evidenceCmd is `dx evidence ROUND`.
 type evidenceCmd struct {
-	connect
+	clientFlags
 	Round uint64 `arg:"" optional:"" help:"round_number, as 'dx call GET /v1/rounds' lists them."`
 	File  string `help:"Check evidence saved earlier by --json; nothing is asked of a venue." type:"existingfile"`
 	JSON  bool   `help:"Print the evidence itself, to keep it."`
@@ -40,14 +40,14 @@ Examples:
 func (e *evidenceCmd) Run(ctx context.Context, out io.Writer) error {
 	ev, err := e.read(ctx)
 	if err != nil || e.JSON {
-		return show(out, ev, err)
+		return printResult(out, ev, err)
 	}
 	if e.Ticks {
 		if err := listTicks(out, &ev); err != nil {
 			return err
 		}
 	}
-	return judge(out, &ev)
+	return checkEvidence(out, &ev)
 }
 
 func (e *evidenceCmd) read(ctx context.Context) (ev schemas.Evidence, err error) {
@@ -61,23 +61,23 @@ func (e *evidenceCmd) read(ctx context.Context) (ev schemas.Evidence, err error)
 		}
 		return ev, err
 	}
-	c, err := e.client()
+	c, err := e.newClient()
 	if err != nil {
 		return ev, err
 	}
-	market, err := marketOf(ctx, c, schemas.U64(e.Round))
+	market, err := marketOfRound(ctx, c, schemas.U64(e.Round))
 	if err != nil {
 		return ev, err
 	}
 	ev, err = c.Evidence(ctx, schemas.GetEvidence{MarketID: schemas.Int(market), RoundNumber: schemas.U64(e.Round)})
-	return ev, explain(err)
+	return ev, explainError(err)
 }
 
-// marketOf finds the slot that had a round.
-func marketOf(ctx context.Context, c *client.Client, number schemas.U64) (uint32, error) {
+// marketOfRound finds the slot that had a round.
+func marketOfRound(ctx context.Context, c *client.Client, number schemas.U64) (uint32, error) {
 	for r, err := range c.AllRounds(ctx, schemas.ListRounds{}) {
 		if err != nil {
-			return 0, explain(err)
+			return 0, explainError(err)
 		}
 		if r.RoundNumber == number {
 			return r.MarketID, nil
@@ -102,15 +102,15 @@ func listTicks(out io.Writer, ev *schemas.Evidence) error {
 	return w.Flush()
 }
 
-// judge recomputes what the ticks come to, and holds the venue's word against it.
-func judge(out io.Writer, ev *schemas.Evidence) error {
-	sum, covered := plainly(ev)
+// checkEvidence recomputes what the ticks come to, and holds the venue's word against it.
+func checkEvidence(out io.Writer, ev *schemas.Evidence) error {
+	sum, covered := referenceTWAP(ev)
 	twap := new(big.Int)
 	if covered > 0 {
 		twap.Quo(sum, big.NewInt(covered))
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
-	say("round %d, %s, market %d: %s", ev.RoundNumber, series(ev.Category), ev.MarketID, ev.Status)
+	say("round %d, %s, market %d: %s", ev.RoundNumber, seriesName(ev.Category), ev.MarketID, ev.Status)
 	say("strike   %s", price(ev.Strike))
 	if ev.Status == "trading" {
 		say("open     its window is the %d s before %s", ev.TwapWindowSecs, time.Unix(0, ev.BoundaryTs.Int64()).UTC().Format(time.TimeOnly))
@@ -118,7 +118,7 @@ func judge(out io.Writer, ev *schemas.Evidence) error {
 	}
 	say("window   %d s before %d: %d s have a price, %d needed, %d fresh sources at the end", ev.TwapWindowSecs, ev.BoundaryTs/1e9, covered, ev.RequiredSecs, ev.FreshSourceCountAtFreeze)
 	say("mean     floor(%s / %d) = %s", sum, covered, twap)
-	wrong := holds(ev, sum, covered, twap)
+	wrong := mismatches(ev, sum, covered, twap)
 	if ev.Winner != nil {
 		say("settled  %s, so %s wins", price(ev.SettlePrice), *ev.Winner)
 	}
@@ -129,8 +129,8 @@ func judge(out io.Writer, ev *schemas.Evidence) error {
 	return nil
 }
 
-// holds lists what the venue says and the ticks do not.
-func holds(ev *schemas.Evidence, sum *big.Int, covered int64, twap *big.Int) (wrong []error) {
+// mismatches lists what the venue says and the ticks do not.
+func mismatches(ev *schemas.Evidence, sum *big.Int, covered int64, twap *big.Int) (wrong []error) {
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
 			wrong = append(wrong, fmt.Errorf(format, args...))
@@ -138,7 +138,7 @@ func holds(ev *schemas.Evidence, sum *big.Int, covered int64, twap *big.Int) (wr
 	}
 	check(ev.StrikeTick != nil && ev.StrikeTick.Price == ev.Strike, "the strike is not the price of its tick")
 	for _, t := range ev.Ticks {
-		check(indexOf(&t), "the index at %d is not the median of its sources", t.Ts/1e9)
+		check(isMedianOfSources(&t), "the index at %d is not the median of its sources", t.Ts/1e9)
 	}
 	check(ev.WeightedSum == sum.String() && ev.CoveredSecs == covered && ev.Twap.String() == twap.String(), "the venue's mean is %s over %d s", ev.Twap, ev.CoveredSecs)
 	decided := ev.Status == "proposed" || ev.Status == "settled"
@@ -154,8 +154,8 @@ func holds(ev *schemas.Evidence, sum *big.Int, covered int64, twap *big.Int) (wr
 	return wrong
 }
 
-// indexOf tells whether a tick is the median of what its sources said.
-func indexOf(t *schemas.EvidenceTick) bool {
+// isMedianOfSources tells whether a tick is the median of what its sources said.
+func isMedianOfSources(t *schemas.EvidenceTick) bool {
 	var prices []core.Price
 	for _, s := range t.Sources {
 		prices = append(prices, core.Price(s.Price))
@@ -163,9 +163,9 @@ func indexOf(t *schemas.EvidenceTick) bool {
 	return len(prices) == 0 || core.Price(t.Price) == feed.Median(prices)
 }
 
-// plainly walks the window second by second: each takes the newest tick that is at
-// most 5 s old (contract core, Rounds). The venue computes the same otherwise.
-func plainly(ev *schemas.Evidence) (sum *big.Int, covered int64) {
+// referenceTWAP walks the window second by second: each takes the newest tick that is at
+// most 5 s old (docs/rules/rounds.md#settle-price). It shares no code with the venue.
+func referenceTWAP(ev *schemas.Evidence) (sum *big.Int, covered int64) {
 	ticks := slices.Clone(ev.Ticks)
 	slices.SortFunc(ticks, func(a, b schemas.EvidenceTick) int { return cmp.Compare(a.Ts, b.Ts) })
 	sum = new(big.Int)

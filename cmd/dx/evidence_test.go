@@ -18,25 +18,25 @@ import (
 
 // settledRound takes the first 60 s round to its end over rising prices with holes in
 // them, and gives its evidence as the venue shows it.
-func settledRound(t *testing.T) (h *lanetest.House, ev schemas.Evidence, body string) {
+func settledRound(t *testing.T) (h *lanetest.Server, ev schemas.Evidence, body string) {
 	t.Helper()
 	h = lanetest.New(t)
 	rest.Mount(h.Routes, h.Gate, "test")
 	h.Serve()
-	k := h.Key(1, core.ScopeRead)
+	k := h.NewKey(1, core.ScopeRead)
 	boundary := h.Now() - h.Now()%(60*core.NsPerSec) + 60*core.NsPerSec
-	h.Skip(time.Duration(boundary - h.Now() - 17*core.NsPerSec))
+	h.AdvanceClock(time.Duration(boundary - h.Now() - 17*core.NsPerSec))
 	for i := range 16 {
 		if i%4 != 3 { // a second without a tick carries the one before
-			h.Do(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: boundary/core.NsPerSec - 17 + int64(i), Price: core.Price(6_600_000_000_000 + i*1_000_001), Count: 2, Manual: true,
+			h.Submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: boundary/core.NsPerSec - 17 + int64(i), Price: core.Price(6_600_000_000_000 + i*1_000_001), Count: 2, Manual: true,
 				Sources: []core.SourcePrice{{Name: "a", Price: core.Price(6_600_000_000_000 + i*1_000_001 - 5)}, {Name: "b", Price: core.Price(6_600_000_000_000 + i*1_000_001 + 5)}}}})
 		}
-		h.Skip(time.Second)
+		h.AdvanceClock(time.Second)
 	}
-	h.Skip(2 * time.Second)
-	h.Until(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Proposed })
-	h.Skip(10 * time.Second) // the dispute window
-	h.Until(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Settled })
+	h.AdvanceClock(2 * time.Second)
+	h.WaitUntil(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Proposed })
+	h.AdvanceClock(10 * time.Second) // the dispute window
+	h.WaitUntil(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Settled })
 	status, body := h.Call(k, "GET", "/v1/rounds/1/evidence?round_number=1", "")
 	if err := json.Unmarshal([]byte(body), &ev); err != nil || status != 200 {
 		t.Fatalf("%d %s", status, body)
@@ -64,7 +64,7 @@ func TestEvidence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		code, out, errs := said("evidence", "--ticks", "--file", file)
+		code, out, errs := runCommand("evidence", "--ticks", "--file", file)
 		return code, out + errs
 	}
 	if code, text := say(func(*schemas.Evidence) {}); code != 0 || !strings.HasSuffix(text, "so yes wins\nagrees\n") || !strings.Contains(text, "a 66000.") {
@@ -75,7 +75,7 @@ func TestEvidence(t *testing.T) {
 		"the strike is not the price": func(x *schemas.Evidence) { x.Strike++ },
 		"the venue's mean is":         func(x *schemas.Evidence) { x.Ticks[1].Price++ },
 		"the settle price is":         func(x *schemas.Evidence) { x.SettlePrice++ },
-		"the winner is the other one": func(x *schemas.Evidence) { x.Winner = schemas.Of("no") },
+		"the winner is the other one": func(x *schemas.Evidence) { x.Winner = schemas.Ptr("no") },
 		"settled has a winner or":     func(x *schemas.Evidence) { x.Winner = nil },
 		"without coverage":            func(x *schemas.Evidence) { x.FreshSourceCountAtFreeze = 0 },
 	} {
@@ -85,7 +85,7 @@ func TestEvidence(t *testing.T) {
 	}
 
 	// Pages come to the same, and what is not there is said.
-	k := h.Key(2, core.ScopeRead)
+	k := h.NewKey(2, core.ScopeRead)
 	var paged []schemas.EvidenceTick
 	for cursor := ""; ; {
 		var page schemas.Evidence
@@ -106,7 +106,7 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("%s: %d %s", target, status, text)
 		}
 	}
-	if code, _, errs := said("evidence"); code != 2 {
+	if code, _, errs := runCommand("evidence"); code != 2 {
 		t.Error(errs)
 	}
 }

@@ -28,8 +28,8 @@ type sourceFlags struct {
 	PythWTI   string            `help:"Pyth's id of WTI, which it then prices too." name:"pyth-wti"`
 }
 
-// open prepares the sources.
-func (f *sourceFlags) open() ([]feeds.Source, error) {
+// openSources prepares the sources.
+func (f *sourceFlags) openSources() ([]feeds.Source, error) {
 	var venues []string
 	for _, v := range f.Sources {
 		if v = strings.TrimSpace(v); v != "" {
@@ -37,7 +37,7 @@ func (f *sourceFlags) open() ([]feeds.Source, error) {
 		}
 	}
 	sources, err := live.Sources(live.Config{Venues: venues, URLs: f.SourceURL, PythKey: f.PythKey, PythWTI: f.PythWTI})
-	var fault *live.Fault
+	var fault *live.ConfigError
 	if errors.As(err, &fault) {
 		return nil, flagError{fault.Setting, fault.Err}
 	}
@@ -46,8 +46,8 @@ func (f *sourceFlags) open() ([]feeds.Source, error) {
 
 const replayPrefix = "replay:"
 
-// oracle reads --oracle: one of the words, or replay:FILE with its sources.
-func oracle(text string, speed int, words ...string) (kind string, sources []feeds.Source, err error) {
+// parseOracle reads --oracle: one of the words, or replay:FILE with its sources.
+func parseOracle(text string, speed int, words ...string) (kind string, sources []feeds.Source, err error) {
 	path, found := strings.CutPrefix(text, replayPrefix)
 	if !found {
 		for _, w := range words {
@@ -67,9 +67,9 @@ func oracle(text string, speed int, words ...string) (kind string, sources []fee
 	return "replay", tape.Sources(), nil
 }
 
-// listenTo runs sources for nobody but whoever looks at the Poster, until the
+// runSources runs sources for nobody but whoever looks at the Poster, until the
 // returned stop, which waits for them.
-func listenTo(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, stop func(), err error) {
+func runSources(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, stop func(), err error) {
 	p, err = feeds.NewPoster(func(context.Context, core.Command) error { return nil }, sources...)
 	if err != nil {
 		return nil, nil, err
@@ -80,9 +80,9 @@ func listenTo(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, sto
 	return p, func() { cancel(); running.Wait() }, nil
 }
 
-// every calls do now and then until ctx ends, for so long if that is not 0, or
+// repeatUntil calls do now and then until ctx ends, for so long if that is not 0, or
 // until do fails.
-func every(ctx context.Context, pause, long time.Duration, do func() error) error {
+func repeatUntil(ctx context.Context, pause, long time.Duration, do func() error) error {
 	if long > 0 {
 		var done context.CancelFunc
 		ctx, done = context.WithTimeout(ctx, long)

@@ -27,7 +27,7 @@ Examples:
 }
 
 func (r *feedsRecordCmd) Run(ctx context.Context, out io.Writer) (err error) {
-	sources, err := r.open()
+	sources, err := r.openSources()
 	if err != nil {
 		return err
 	}
@@ -43,11 +43,11 @@ func (r *feedsRecordCmd) Run(ctx context.Context, out io.Writer) (err error) {
 	for i, s := range sources {
 		sources[i] = rec.Tee(s)
 	}
-	_, stop, err := listenTo(ctx, sources)
+	_, stop, err := runSources(ctx, sources)
 	if err != nil {
 		return err
 	}
-	err = every(ctx, time.Second, r.For, rec.Flush) // a disk that is full ends it
+	err = repeatUntil(ctx, time.Second, r.For, rec.Flush) // a disk that is full ends it
 	stop()
 	err = errors.Join(err, rec.Flush())
 	fmt.Fprintf(out, "%d prices in %s\n", rec.Rows(), r.Out)

@@ -20,9 +20,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"duplex/core"
 	"duplex/feeds/replay"
-	"duplex/feeds/session"
 )
 
 // kraken is a venue on this machine that sends a price ten times a second.
@@ -83,17 +81,17 @@ func TestFeedsWatch(t *testing.T) {
 }
 
 func TestFeedsTable(t *testing.T) {
-	sources, err := (&sourceFlags{Sources: []string{"kraken", "gemini"}, SourceURL: map[string]string{"kraken": kraken(t), "gemini": "ws://127.0.0.1:1"}}).open()
+	sources, err := (&sourceFlags{Sources: []string{"kraken", "gemini"}, SourceURL: map[string]string{"kraken": kraken(t), "gemini": "ws" + strings.TrimPrefix(nobody(t), "http")}}).openSources()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, stop, err := listenTo(t.Context(), sources)
+	p, stop, err := runSources(t.Context(), sources)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stop()
 	table := ""
-	err = every(t.Context(), 50*time.Millisecond, 30*time.Second, func() error {
+	err = repeatUntil(t.Context(), 50*time.Millisecond, 30*time.Second, func() error {
 		if table = sourceTable(p); strings.Contains(table, "index") && strings.Contains(table, "refused") {
 			return io.EOF
 		}
@@ -109,7 +107,7 @@ func TestFeedsRecord(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
 	go func() {
-		_ = every(ctx, 50*time.Millisecond, 0, func() error {
+		_ = repeatUntil(ctx, 50*time.Millisecond, 0, func() error {
 			if b, err := os.ReadFile(path); err == nil && bytes.Count(b, []byte("\n")) > 3 {
 				stop()
 			}
@@ -150,7 +148,7 @@ func TestDevPlaysAFile(t *testing.T) {
 	p := start(t, t.TempDir(), "--no-maker", "--oracle", "replay:"+tapeOf(t, "1234.5"))
 	defer p.stop()
 	var got struct{ Price string }
-	err := every(t.Context(), 100*time.Millisecond, 30*time.Second, func() error {
+	err := repeatUntil(t.Context(), 100*time.Millisecond, 30*time.Second, func() error {
 		if status, err := p.call(p.account("reader"), "GET", "/v1/oracle/price?feed=0", "", &got); err == nil && status == 200 && got.Price == "123450000000" {
 			return io.EOF
 		}
@@ -195,8 +193,8 @@ func TestServeHearsItsSources(t *testing.T) {
 		t.Fatal(all)
 	}
 	page := ""
-	err = every(t.Context(), 100*time.Millisecond, 30*time.Second, func() error {
-		page = look(t, admin+"/readyz") + look(t, admin+"/metrics")
+	err = repeatUntil(t.Context(), 100*time.Millisecond, 30*time.Second, func() error {
+		page = getBody(t, admin+"/readyz") + getBody(t, admin+"/metrics")
 		if strings.Contains(page, `duplex_oracle_source_fresh{feed="BTC",source="kraken"} 1`) && strings.Contains(page, `"ready":true`) {
 			return io.EOF
 		}
@@ -205,7 +203,7 @@ func TestServeHearsItsSources(t *testing.T) {
 	for _, want := range []string{
 		`"oracle":"live"`,
 		`duplex_oracle_source_price{feed="BTC",source="kraken"} 65000.15`,
-		`duplex_oracle_source_drops_total{feed="BTC",reason="out_of_order",source="kraken"} 0`,
+		`duplex_oracle_source_dropped_total{feed="BTC",reason="out_of_order",source="kraken"} 0`,
 		`duplex_oracle_source_reconnects_total{feed="BTC",source="kraken"} 0`,
 		`duplex_oracle_source_messages_total{feed="gold",source="pyth"} 0`,
 		`duplex_oracle_source_fresh{feed="gold",source="pyth"} 0`,
@@ -232,7 +230,7 @@ func TestServeHearsItsSources(t *testing.T) {
 	}
 }
 
-func look(t *testing.T, url string) string {
+func getBody(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
 	if err != nil {
@@ -270,29 +268,26 @@ func TestFeedsRefuse(t *testing.T) {
 		{"serve --pyth-key k --pyth-wti wti" + data, "--pyth-wti"},
 		{"dev --oracle live" + data, "--oracle: sim, manual or replay:FILE"},
 		{"dev --oracle replay:" + config + data, "--oracle: replay: "},
+		{"serve --holidays /nothing/here" + data, "--holidays"},
+		{"serve --holidays " + config + data, "--holidays: " + config + ", line 1: "},
+		{"config check --holidays " + config, "--holidays: " + config + ", line 1: "},
+		{"dev --holidays " + config + data, "--holidays: goes with --sessions"},
+		{"dev --sessions --holidays " + config + data, "--holidays: " + config + ", line 1: "},
+		{"serve --min-sources BTC=5" + data, "--min-sources: BTC has 4 sources"},
+		{"serve --min-sources gold=1" + data, "--min-sources: gold has 0 sources"},
+		{"serve --oracle manual --min-sources BTC=33" + data, "--min-sources: BTC: 1 to 32"},
+		{"serve --oracle manual --min-sources BTC=0" + data, "--min-sources: BTC: 1 to 32"},
+		{"serve --min-sources silver=1" + data, `--min-sources: there is no feed "silver"`},
+		{"serve --min-sources BTC=x" + data, "--min-sources"},
+		{"serve --min-sources 2" + data, "--min-sources"},
+		{"serve --feed-jump BTC=101" + data, "--feed-jump: BTC: 0 to 100 percent"},
+		{"serve --feed-jump silver=5" + data, `--feed-jump: there is no feed "silver"`},
+		{"config check --feed-jump BTC=101", "--feed-jump: BTC: 0 to 100 percent"},
+		{"dev --min-sources gold=2" + data, "--min-sources: gold has 1 sources"},
 		{"dev --replay-speed 0 --oracle replay:" + config + data, "--replay-speed"},
 	} {
-		if code, out, errs := said(strings.Fields(c.args)...); code != 2 || !strings.Contains(errs, c.want) {
+		if code, out, errs := runCommand(strings.Fields(c.args)...); code != 2 || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: exit %d\n%s%s", c.args, code, out, errs)
 		}
-	}
-}
-
-// The schedule lists what boundaries are left when the calendar is about to end, each
-// once.
-func TestScheduleToTheCalendarsEnd(t *testing.T) {
-	c, err := session.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	from := time.Date(2027, time.January, 1, 12, 0, 0, 0, time.UTC)
-	var left []session.Boundary
-	for err == nil {
-		from = from.AddDate(0, 0, 1)
-		left, err = c.Next(core.Gold, from, 4)
-	}
-	got := hours{c}.Boundaries(from.UnixNano())
-	if len(left) == 0 || len(got) != len(left) || got[0].Start != left[0].At.UnixNano() {
-		t.Errorf("%v on %s, not %v", got, from, left)
 	}
 }

@@ -32,17 +32,17 @@ func (w *feedsWatchCmd) Run(ctx context.Context, out io.Writer) error {
 	if w.Every <= 0 {
 		return flagError{"every", fmt.Errorf("more than 0s is wanted")}
 	}
-	sources, err := w.open()
+	sources, err := w.openSources()
 	if err != nil {
 		return err
 	}
-	poster, stop, err := listenTo(ctx, sources)
+	poster, stop, err := runSources(ctx, sources)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	screen := terminal(out)
-	return every(ctx, w.Every, w.For, func() error {
+	return repeatUntil(ctx, w.Every, w.For, func() error {
 		var err error
 		if screen {
 			_, err = fmt.Fprintf(out, "\x1b[H\x1b[2J%s", sourceTable(poster))
@@ -59,7 +59,7 @@ func sourceTable(p *feeds.Poster) string {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "FEED\tSOURCE\tPRICE\tAGE\tSTATE\tRECONNECTS\tMESSAGES\tDROPPED\tLAST ERROR")
 	for _, s := range p.States() {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Feed, s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Word(), s.Reconnects(), s.Heard.Messages, s.Dropped(), errText(s.Err))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Feed, s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Status(), s.Reconnects(), s.Counts.Messages, s.Dropped(), errText(s.Err))
 	}
 	for f := range core.Feed(core.Feeds) {
 		if last := p.Stats(f).Last; last.Price > 0 {
@@ -75,7 +75,7 @@ func sourceLines(p *feeds.Poster, now time.Time) string {
 	var b strings.Builder
 	for _, s := range p.States() {
 		fmt.Fprintf(&b, "%s %s %s price=%s age=%s state=%s reconnects=%d messages=%d dropped=%d", now.UTC().Format(time.RFC3339),
-			s.Feed, s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Word(), s.Reconnects(), s.Heard.Messages, s.Dropped())
+			s.Feed, s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Status(), s.Reconnects(), s.Counts.Messages, s.Dropped())
 		if s.Err != nil {
 			fmt.Fprintf(&b, " error=%q", errText(s.Err))
 		}

@@ -36,12 +36,12 @@ Example:
 }
 
 func (r *rotateCmd) Run(ctx context.Context, out io.Writer) error {
-	body, err := schemas.Append(nil, schemas.Why{Reason: r.Reason})
+	body, err := schemas.Append(nil, schemas.AuditReason{Reason: r.Reason})
 	if err != nil {
 		return err
 	}
 	var done schemas.Resealed
-	if err := asOperator(ctx, r.Admin, r.OperatorToken, "/admin/master-key/rotate", string(body), &done); err != nil {
+	if err := operatorPost(ctx, r.Admin, r.OperatorToken, "/admin/master-key/rotate", string(body), &done); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "a new master key is in force, and seals %d secrets\n", done.Resealed)
@@ -49,50 +49,59 @@ func (r *rotateCmd) Run(ctx context.Context, out io.Writer) error {
 }
 
 // The master key is a file, and while it is being replaced there are two.
-func masterFile(dir string) string     { return filepath.Join(dir, "master.key") }
-func nextMasterFile(dir string) string { return masterFile(dir) + ".next" }
+func masterKeyPath(dir string) string     { return filepath.Join(dir, "master.key") }
+func nextMasterKeyPath(dir string) string { return masterKeyPath(dir) + ".next" }
 
-// rotate seals everything under a new master key. Until that is durable the old file
+// rotateMasterKey seals everything under a new master key. Until that is durable the old file
 // stands beside the new one, and a start finishes what a crash cut short.
-func (h *house) rotate(ctx context.Context, by core.Audit) (int, error) {
-	h.rotating.Lock()
-	defer h.rotating.Unlock()
-	text, err := secretFile(nextMasterFile(h.plan.dir))
+func (h *venueServer) rotateMasterKey(ctx context.Context, by core.Audit) (int, error) {
+	h.rotateMu.Lock()
+	defer h.rotateMu.Unlock()
+	text, err := loadOrCreateSecret(nextMasterKeyPath(h.options.dir))
 	if err != nil {
 		return 0, err
 	}
 	next, err := hex.DecodeString(text)
 	if err == nil {
-		err = h.gate.Vault.Turn(next)
+		err = h.options.setFingerprints(h.options.masterKey, next)
+	}
+	if err == nil {
+		err = h.gate.Vault.AddMasterKey(next)
 	}
 	if err != nil {
 		return 0, err
 	}
-	n, err := h.gate.Reseal(ctx, by)
+	n, err := h.gate.ResealSecrets(ctx, by)
 	if err == nil {
-		err = errors.Join(os.Rename(nextMasterFile(h.plan.dir), masterFile(h.plan.dir)), syncDir(h.plan.dir))
+		err = errors.Join(os.Rename(nextMasterKeyPath(h.options.dir), masterKeyPath(h.options.dir)), syncDir(h.options.dir))
 	}
 	if err == nil {
-		h.gate.Vault.Forget()
+		h.gate.Vault.DropOldMasterKeys()
+		h.options.masterKey = next
+		err = h.options.setFingerprints(next)
 	}
 	return n, err
 }
 
-// resume finishes a rotation: one that a crash cut short, or one to a master key that
+// finishKeyRotation finishes a rotation: one that a crash cut short, or one to a master key that
 // is given from outside.
-func (h *house) resume() error {
+func (h *venueServer) finishKeyRotation() error {
 	ctx, by := context.Background(), core.Audit{Who: "dx", Why: "master key rotation"}
-	if h.plan.masterOld != nil {
-		n, err := h.gate.Reseal(ctx, by)
+	if h.options.oldMasterKey != nil {
+		n, err := h.gate.ResealSecrets(ctx, by)
 		if err == nil {
-			h.gate.Vault.Forget()
-			h.plan.log.Info("the old master key is no longer needed", "resealed", n)
+			h.gate.Vault.DropOldMasterKeys()
+			h.options.oldMasterKey = nil
+			err = h.options.setFingerprints(h.options.masterKey)
+		}
+		if err == nil {
+			h.options.log.Info("the old master key is no longer needed", "resealed", n)
 		}
 		return err
 	}
-	if _, err := os.Stat(nextMasterFile(h.plan.dir)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(nextMasterKeyPath(h.options.dir)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	_, err := h.rotate(ctx, by)
+	_, err := h.rotateMasterKey(ctx, by)
 	return err
 }

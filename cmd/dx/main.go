@@ -25,24 +25,24 @@ Start with 'dx dev': nine live series, a price feed, a market maker and funded k
 // cli is the whole command line. Every flag is also an environment variable and, for
 // serve, a line of dx.toml.
 type cli struct {
-	Dev        devCmd                    `cmd:"" help:"Run a venue to try things on: simulated prices, funded accounts, a house maker."`
-	Serve      serveCmd                  `cmd:"" help:"Run the venue: nothing prefunded."`
-	Mcp        mcpCmd                    `cmd:"" help:"Get an MCP host to the venue."`
-	Call       callCmd                   `cmd:"" help:"Send one signed request."`
-	Order      orderCmd                  `cmd:"" help:"Place an order."`
-	Cancel     cancelCmd                 `cmd:"" help:"Cancel orders."`
-	Markets    marketsCmd                `cmd:"" help:"List the markets."`
-	Book       bookCmd                   `cmd:"" help:"Show a market's orderbook."`
-	Watch      watchCmd                  `cmd:"" help:"Print the event stream, a line a message."`
-	Top        topCmd                    `cmd:"" help:"Show the nine series, a book, its trades and the own orders on a terminal."`
-	Bench      benchCmd                  `cmd:"" help:"Load a venue on this machine and print what it does."`
-	Feeds      feedsCmd                  `cmd:"" help:"Watch or record the price sources."`
-	Evidence   evidenceCmd               `cmd:"" help:"Check why a round settled as it did."`
-	Verify     verifyCmd                 `cmd:"" help:"Replay a journal and check it whole."`
-	Admin      adminCmd                  `cmd:"" help:"Act as the operator."`
-	Keys       keysCmd                   `cmd:"" help:"Replace the master key."`
-	Conf       configCmd                 `cmd:"" name:"config" help:"Check or show the settings of dx serve."`
-	Completion kongcompletion.Completion `cmd:"" help:"Print what makes a shell complete dx: bash, zsh or fish."`
+	Dev        devCmd        `cmd:"" help:"Run a venue to try things on: simulated prices, funded accounts, a house maker."`
+	Serve      serveCmd      `cmd:"" help:"Run the venue: nothing prefunded."`
+	Mcp        mcpCmd        `cmd:"" help:"Get an MCP host to the venue."`
+	Call       callCmd       `cmd:"" help:"Send one signed request."`
+	Order      orderCmd      `cmd:"" help:"Place an order."`
+	Cancel     cancelCmd     `cmd:"" help:"Cancel orders."`
+	Markets    marketsCmd    `cmd:"" help:"List the markets."`
+	Book       bookCmd       `cmd:"" help:"Show a market's orderbook."`
+	Watch      watchCmd      `cmd:"" help:"Print the event stream, a line a message."`
+	Top        topCmd        `cmd:"" help:"Show the nine series, a book, its trades and the own orders on a terminal."`
+	Bench      benchCmd      `cmd:"" help:"Load a venue on this machine and print what it does."`
+	Feeds      feedsCmd      `cmd:"" help:"Watch or record the price sources."`
+	Evidence   evidenceCmd   `cmd:"" help:"Check why a round settled as it did."`
+	Verify     verifyCmd     `cmd:"" help:"Replay a journal and check it whole."`
+	Admin      adminCmd      `cmd:"" help:"Act as the operator."`
+	Keys       keysCmd       `cmd:"" help:"Replace the master key."`
+	Conf       configCmd     `cmd:"" name:"config" help:"Check or show the settings of dx serve."`
+	Completion completionCmd `cmd:"" help:"Print the script that makes a shell complete dx."`
 
 	LogLevel slog.Level       `help:"Least level to log: debug, info, warn, error." default:"info" env:"DX_LOG_LEVEL"`
 	Config   kong.ConfigFlag  `help:"TOML file with flags as its lines." type:"existingfile" env:"DX_CONFIG"`
@@ -74,9 +74,12 @@ func run(args []string, out, errs io.Writer) int {
 	}
 	cmd.BindTo(ctx, (*context.Context)(nil))
 	cmd.BindTo(out, (*io.Writer)(nil))
-	cmd.Bind(logger(errs, c.LogLevel))
+	cmd.Bind(logger(errs, c.LogLevel), diagnostics{errs})
 	if err := cmd.Run(); err != nil {
 		fmt.Fprintln(errs, "dx:", err)
+		if a := advice(err); a != "" {
+			fmt.Fprintln(errs, "dx:", a)
+		}
 		var flag flagError
 		if errors.As(err, &flag) {
 			return 2
@@ -85,6 +88,9 @@ func run(args []string, out, errs io.Writer) int {
 	}
 	return 0
 }
+
+// diagnostics is standard error, for what is not a command's result.
+type diagnostics struct{ io.Writer }
 
 // flagError is a setting that cannot work; it names the flag.
 type flagError struct {

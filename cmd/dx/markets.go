@@ -1,35 +1,29 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"duplex/client"
+	"duplex/core"
 	"duplex/schemas"
 )
 
-// seriesNames name the nine by category (spec 1.4).
-var seriesNames = [...]string{"-", "BTC 60s", "BTC 5m", "BTC 15m", "gold 60s", "gold 5m", "gold 15m", "WTI 60s", "WTI 5m", "WTI 15m"}
-
-func series(category uint16) string {
-	if int(category) >= len(seriesNames) {
-		return fmt.Sprintf("#%d", category)
-	}
-	return seriesNames[category]
-}
-
 // marketsCmd is `dx markets`.
 type marketsCmd struct {
-	connect
-	All  bool `help:"Also those that do not trade."`
-	JSON bool `help:"Print JSON."`
+	clientFlags
+	All  bool `help:"Also list markets that do not trade now."`
+	JSON bool `help:"Print the venue's answer as JSON."`
 }
 
 func (m *marketsCmd) Help() string {
-	return `YES wins if the price at the end, a mean of the last seconds, is above STRIKE; PRICE is where it stands. Prices are in cents, and a contract pays 100 or nothing.
+	return `YES wins if the mean price over the last seconds of the round is above STRIKE; PRICE is the price now. YES BID, YES ASK and LAST are in cents: a contract pays 100 if its outcome wins, and nothing if not. A series without a live market shows when its next round opens.
 
 Examples:
   dx markets
@@ -38,7 +32,7 @@ Examples:
 }
 
 func (m *marketsCmd) Run(ctx context.Context, out io.Writer) error {
-	c, err := m.client()
+	c, err := m.newClient()
 	if err != nil {
 		return err
 	}
@@ -48,45 +42,91 @@ func (m *marketsCmd) Run(ctx context.Context, out io.Writer) error {
 	}
 	l, err := c.Markets(ctx, q)
 	if err != nil || m.JSON {
-		return show(out, l, err)
+		return printResult(out, l, err)
 	}
-	prices := map[uint16]string{}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MARKET\tSERIES\tSTATUS\tSTRIKE\tPRICE\tYES BID\tYES ASK\tLAST\tVOLUME\tCLOSES IN")
-	for i := range l.Markets {
-		k := &l.Markets[i]
-		r, err := c.Round(ctx, int(k.MarketID))
-		if err != nil {
-			return explain(err)
-		}
-		at, err := priceOf(ctx, c, r.Category, prices)
-		if err != nil {
-			return explain(err)
-		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.MarketID, series(r.Category), status(k), price(r.Strike), at,
-			cents(k.YesBid), cents(k.YesAsk), cents(k.LastTickYes), k.Volume, closesIn(k, c.Now()))
+	t, err := readMarketTable(ctx, c, l.Markets)
+	if err != nil {
+		return explainError(err)
 	}
-	return w.Flush()
+	return t.print(out)
 }
 
-// priceOf reads the oracle price under a series, once a feed.
-func priceOf(ctx context.Context, c *client.Client, category uint16, known map[uint16]string) (string, error) {
-	if category < 1 || int(category) >= len(seriesNames) {
-		return "-", nil
+// marketTable is what `dx markets` prints: the given markets by series, and a row for
+// each series that has no live one.
+type marketTable struct {
+	openings
+	markets []marketRow
+	last    map[uint16]int64 // by category: when the newest round opened, in ns
+}
+
+type marketRow struct {
+	schemas.Market
+	round schemas.Round
+}
+
+const recentRounds = 200 // more than open in an hour
+
+func readMarketTable(ctx context.Context, c *client.Client, markets []schemas.Market) (t marketTable, err error) {
+	if t.openings, err = readOpenings(ctx, c); err != nil {
+		return t, err
 	}
-	feed := (category - 1) / 3
-	if at, ok := known[feed]; ok {
-		return at, nil
-	}
-	p, err := c.OraclePrice(ctx, int(feed))
+	l, err := c.Rounds(ctx, schemas.ListRounds{Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(recentRounds))}})
 	if err != nil {
-		return "", err
+		return t, err
 	}
-	known[feed] = "-"
-	if p.Price > 0 {
-		known[feed] = price(p.Price)
+	t.last = map[uint16]int64{}
+	recent := map[schemas.U64]schemas.Round{}
+	for _, r := range l.Rounds { // newest first
+		recent[r.RoundNumber] = r
+		t.last[r.Category] = max(t.last[r.Category], r.OpenTs.Int64())
 	}
-	return known[feed], nil
+	for _, k := range markets {
+		r, ok := recent[k.RoundNumber]
+		if !ok {
+			read, err := c.Round(ctx, int(k.MarketID))
+			if err != nil {
+				return t, err
+			}
+			r = read.Round
+		}
+		t.markets = append(t.markets, marketRow{k, r})
+	}
+	slices.SortStableFunc(t.markets, func(a, b marketRow) int { return cmp.Compare(a.round.Category, b.round.Category) })
+	return t, nil
+}
+
+func (t *marketTable) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	live := 0
+	for i := range t.markets {
+		if t.markets[i].Status == "trading" {
+			live++
+		}
+	}
+	if live == 0 {
+		fmt.Fprint(w, "No market trades now. Each series shows when its next round opens.\n\n")
+	}
+	fmt.Fprintln(w, "SERIES\tMARKET\tSTATUS\tSTRIKE\tPRICE\tYES BID\tYES ASK\tLAST\tVOLUME\tCLOSES IN")
+	for _, s := range core.AllSeries() {
+		at, trades := "-", false
+		if p := t.prices[s.Feed].Price; p > 0 {
+			at = price(p)
+		}
+		for i := range t.markets {
+			k, r := &t.markets[i].Market, &t.markets[i].round
+			if r.Category != s.Category {
+				continue
+			}
+			trades = trades || k.Status == "trading"
+			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", nameOf(s), k.MarketID, status(k), price(r.Strike), at,
+				cents(k.YesBid), cents(k.YesAsk), cents(k.LastTickYes), k.Volume, closesIn(k, t.now))
+		}
+		if !trades {
+			next := t.next(s, t.last[s.Category])
+			fmt.Fprintf(w, "%s\t-\t%s\t-\t%s\t-\t-\t-\t-\t-\n", nameOf(s), next.status(), at)
+		}
+	}
+	return w.Flush()
 }
 
 func status(k *schemas.Market) string {
@@ -100,10 +140,10 @@ func closesIn(k *schemas.Market, now time.Time) string {
 	if k.Status != "trading" {
 		return "-"
 	}
-	return max(0, time.Unix(0, k.CloseTs.Int64()).Sub(now)).Round(time.Second).String()
+	return seconds(time.Unix(0, k.CloseTs.Int64()).Sub(now))
 }
 
-// cents shows pips as cents; none as a dash.
+// cents formats pips as cents, and 0, which stands for no price, as a dash.
 func cents(pips int64) string {
 	switch {
 	case pips == 0:
@@ -115,33 +155,45 @@ func cents(pips int64) string {
 	}
 }
 
-// price shows an oracle price with two places.
+// price formats a price at 1e8 scale with two decimal places, cut off.
 func price(p schemas.U64) string { return fmt.Sprintf("%d.%02d", p/100_000_000, p/1_000_000%100) }
 
 // bookCmd is `dx book`.
 type bookCmd struct {
-	connect
-	MarketID uint32 `arg:"" help:"Market slot."`
-	Depth    int    `help:"Levels a side." default:"10"`
-	JSON     bool   `help:"Print JSON."`
+	clientFlags
+	MarketID uint32     `arg:"" optional:"" help:"Market slot; see dx markets."`
+	Series   seriesFlag `help:"The live market of this series, such as btc-15m, instead of a slot." placeholder:"NAME"`
+	Depth    int        `help:"Price levels per side." default:"10"`
+	JSON     bool       `help:"Print the venue's answer as JSON."`
 }
 
 func (b *bookCmd) Help() string {
-	return `YES asks above the line, YES bids below, in cents. Whoever bids for NO at 40 offers YES at 60: that is where the asks come from.
+	return `Shows the YES asks above the line and the YES bids below it, in cents. A bid for NO at 40 is an ask for YES at 60.
 
 Examples:
+  dx book --series btc-15m
   dx book 3
   dx book 3 --depth 1 --json`
 }
 
 func (b *bookCmd) Run(ctx context.Context, out io.Writer) error {
-	c, err := b.client()
+	if (b.MarketID == 0) == (b.Series == "") {
+		return flagError{"series", errors.New("give either a market slot or --series")}
+	}
+	c, err := b.newClient()
 	if err != nil {
 		return err
 	}
-	o, err := c.Orderbook(ctx, schemas.GetOrderbook{MarketID: schemas.Int(b.MarketID), Depth: schemas.Of(schemas.Int(b.Depth))})
+	if b.Series != "" {
+		r, err := b.Series.openRound(ctx, c)
+		if err != nil {
+			return err
+		}
+		b.MarketID = r.MarketID
+	}
+	o, err := c.Orderbook(ctx, schemas.GetOrderbook{MarketID: schemas.Int(b.MarketID), Depth: schemas.Ptr(schemas.Int(b.Depth))})
 	if err != nil || b.JSON {
-		return show(out, o, err)
+		return printResult(out, o, err)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "market %d, generation %d, seq %s\n", o.MarketID, o.Generation, o.AsOfSeq)

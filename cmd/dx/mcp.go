@@ -14,9 +14,11 @@ import (
 
 	"duplex/client"
 	"duplex/cmd/dx/bridge"
+	"duplex/schemas"
 )
 
-// mcpCmd is `dx mcp …` (contract mcp, Getting a host to it).
+// mcpCmd is `dx mcp …`: the bridge from an MCP host to the agent lane
+// (docs/rules/agents.md#bridge).
 type mcpCmd struct {
 	Stdio   stdioCmd   `cmd:"" default:"withargs" help:"Carry MCP messages between standard input and output and the venue; the default."`
 	Proxy   proxyCmd   `cmd:"" help:"Serve MCP over HTTP on this machine, signed on its way to the venue."`
@@ -27,29 +29,46 @@ type mcpCmd struct {
 // venueFlags say which venue and as whom, as connect does; but no address, key or
 // secret comes from an argument: every program of this machine can read those.
 type venueFlags struct {
+	Profile string `help:"Profile to act with: its file, or its name in the folder agents beside the dev file. It holds one key alone, and goes before everything else." placeholder:"NAME|FILE"`
 	DevFile string `help:"The file dx dev wrote; DX_URL, DX_KEY and DX_SECRET go before it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 	As      string `help:"Account of the dev file to act as: trader, maker, reader or treasurer." default:"trader" env:"DX_AS"`
 }
 
-func (v *venueFlags) connect() connect {
-	return connect{URL: os.Getenv("DX_URL"), Key: os.Getenv("DX_KEY"), Secret: os.Getenv("DX_SECRET"), DevFile: v.DevFile, As: v.As}
+func (v *venueFlags) connect() clientFlags {
+	return clientFlags{URL: os.Getenv("DX_URL"), Key: os.Getenv("DX_KEY"), Secret: os.Getenv("DX_SECRET"), DevFile: v.DevFile, As: v.As}
+}
+
+// profile reads the profile that is named.
+func (v *venueFlags) profile() (p schemas.Profile, path string, err error) {
+	path, err = profilePath(v.DevFile, v.Profile)
+	if err == nil {
+		p, err = readProfile(path)
+	}
+	if err != nil {
+		err = flagError{"profile", err}
+	}
+	return p, path, err
 }
 
 // settings are the venue, the key and its secret as it is shown.
 func (v *venueFlags) settings() (base, key, secret string, err error) {
+	if v.Profile != "" {
+		p, _, err := v.profile()
+		return p.API, p.APIKey, p.Secret, err
+	}
 	at := v.connect()
-	return at.found()
+	return at.resolve()
 }
 
 // open gives a client, and a log that never shows its secret.
 func (v *venueFlags) open(log *slog.Logger) (*client.Client, *slog.Logger, error) {
-	at := v.connect()
-	c, err := at.client(client.HTTP(bridge.HTTP()))
+	base, key, secret, err := v.settings()
 	if err != nil {
 		return nil, nil, err
 	}
-	_, _, secret, err := at.found()
-	return c, bridge.Masked(log, secret), err
+	at := clientFlags{URL: base, Key: key, Secret: secret}
+	c, err := at.newClient(client.WithHTTPClient(bridge.NewHTTPClient()))
+	return c, bridge.RedactSecrets(log, secret), err
 }
 
 // stdioCmd is `dx mcp`.
@@ -69,7 +88,7 @@ func (s *stdioCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	if err != nil {
 		return err
 	}
-	return bridge.New(c, bridge.Narrow{ReadOnly: s.ReadOnly, Tools: s.Tools}, masked).Run(ctx, os.Stdin, out)
+	return bridge.New(c, bridge.ToolFilter{ReadOnly: s.ReadOnly, Tools: s.Tools}, masked).Run(ctx, os.Stdin, out)
 }
 
 // proxyCmd is `dx mcp proxy`.
@@ -91,10 +110,10 @@ func (p *proxyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 		return errors.Join(flagError{"listen", errors.New("only a loopback address: whoever reaches it acts with this key")}, l.Close())
 	}
-	if err := p.tell(out, "http://"+l.Addr().String()+"/mcp"); err != nil {
+	if err := p.printURL(out, "http://"+l.Addr().String()+"/mcp"); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s := &http.Server{Handler: bridge.Proxy(c, masked), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(masked.Handler(), slog.LevelDebug)}
+	s := &http.Server{Handler: bridge.Proxy(c, masked), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(masked.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()
 	select {
@@ -105,7 +124,7 @@ func (p *proxyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	}
 }
 
-func (p *proxyCmd) tell(out io.Writer, url string) error {
+func (p *proxyCmd) printURL(out io.Writer, url string) error {
 	if !p.JSON {
 		_, err := fmt.Fprintln(out, url)
 		return err

@@ -17,37 +17,37 @@ type doctorCmd struct {
 	JSON bool `help:"Print JSON."`
 }
 
-var errUnwell = errors.New("something is in the way; see above")
+var errChecksFailed = errors.New("something is in the way; see above")
 
 func (d *doctorCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
-	found := d.examine(ctx, log)
+	found := d.check(ctx, log)
 	well := true
 	for _, f := range found {
 		well = well && f.OK
 	}
-	if err := d.tell(out, well, found); err != nil {
+	if err := d.printFindings(out, well, found); err != nil {
 		return err
 	}
 	if !well {
-		return errUnwell
+		return errChecksFailed
 	}
 	return nil
 }
 
-func (d *doctorCmd) examine(ctx context.Context, log *slog.Logger) []bridge.Finding {
+func (d *doctorCmd) check(ctx context.Context, log *slog.Logger) []bridge.Finding {
 	c, _, err := d.open(log)
 	if err != nil {
-		return []bridge.Finding{{Check: "settings", Found: err.Error(), Do: "Start a venue with dx dev and name its --dev-file, or set DX_URL, DX_KEY and DX_SECRET."}}
+		return []bridge.Finding{{Check: "settings", Detail: err.Error(), Fix: "Start a venue with dx dev and name its --dev-file, name a --profile, or set DX_URL, DX_KEY and DX_SECRET."}}
 	}
 	base, key, _, err := d.settings()
 	if err != nil {
-		return []bridge.Finding{{Check: "settings", Found: err.Error(), Do: "Look at the dev file."}}
+		return []bridge.Finding{{Check: "settings", Detail: err.Error(), Fix: "Look at the dev file or the profile."}}
 	}
-	settings := bridge.Finding{Check: "settings", OK: true, Found: base + " with key " + key}
+	settings := bridge.Finding{Check: "settings", OK: true, Detail: base + " with key " + key}
 	return append([]bridge.Finding{settings}, bridge.Doctor(ctx, c)...)
 }
 
-func (d *doctorCmd) tell(out io.Writer, well bool, found []bridge.Finding) error {
+func (d *doctorCmd) printFindings(out io.Writer, well bool, found []bridge.Finding) error {
 	if d.JSON {
 		return json.NewEncoder(out).Encode(struct {
 			OK     bool             `json:"ok"`
@@ -57,9 +57,9 @@ func (d *doctorCmd) tell(out io.Writer, well bool, found []bridge.Finding) error
 	for _, f := range found {
 		word, do := "ok", ""
 		if !f.OK {
-			word, do = "failed", "\n        "+f.Do
+			word, do = "failed", "\n        "+f.Fix
 		}
-		if _, err := fmt.Fprintf(out, "%-7s %s: %s%s\n", word, f.Check, f.Found, do); err != nil {
+		if _, err := fmt.Fprintf(out, "%-7s %s: %s%s\n", word, f.Check, f.Detail, do); err != nil {
 			return err
 		}
 	}

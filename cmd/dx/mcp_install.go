@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -26,8 +26,9 @@ type installCmd struct {
 
 func (i *installCmd) Help() string {
 	return `Without --write nothing changes: the file and what it would gain are printed. No secret goes
-into the file unless --with-secret says so: with DX_KEY set the host passes the variables on by
-name, without it the bridge reads the dev file.`
+into the file unless --with-secret says so. The host gets the name of a profile, a file of mode
+0600 that holds one key: the one of --profile, or else that of the account --as, which dx dev
+writes beside its dev file. With DX_KEY set, and no --profile, it passes the variables on by name.`
 }
 
 var serverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -37,7 +38,7 @@ func (i *installCmd) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h, ok := bridge.HostOf(i.Client)
+	h, ok := bridge.FindHost(i.Client)
 	if !ok {
 		return flagError{"client", fmt.Errorf("no host %q", i.Client)}
 	}
@@ -52,13 +53,13 @@ func (i *installCmd) Run(ctx context.Context, out io.Writer) error {
 		_, err = fmt.Fprintf(out, "%s gains:\n\n%s\n\nNothing was written; --write does.\n", c.Path, strings.TrimRight(string(c.Fragment), "\n"))
 	default:
 		if err = c.Write(); err == nil {
-			_, err = fmt.Fprintf(out, "Wrote %s.%s\nRestart the host, then dx mcp doctor if it finds no tools.\n", c.Path, keptAt(c))
+			_, err = fmt.Fprintf(out, "Wrote %s.%s\nRestart the host, then dx mcp doctor if it finds no tools.\n", c.Path, backupNote(c))
 		}
 	}
 	return err
 }
 
-func keptAt(c *bridge.Change) string {
+func backupNote(c *bridge.Change) string {
 	if c.Backup() == "" {
 		return ""
 	}
@@ -90,11 +91,12 @@ func (i *installCmd) server() (*bridge.Server, error) {
 	return s, nil
 }
 
-// credentials says where the bridge finds venue, key and secret: by the names of the
-// variables, by their values if that was asked for, or in the dev file.
+// credentials says where the bridge finds venue, key and secret: in a profile, by the
+// names of the variables, or by their values if that was asked for. It is never the dev
+// file, which holds the operator's token.
 func (i *installCmd) credentials(s *bridge.Server) error {
 	names := []string{"DX_URL", "DX_KEY", "DX_SECRET"}
-	fromEnv := os.Getenv("DX_KEY") != ""
+	fromEnv := os.Getenv("DX_KEY") != "" && i.Profile == ""
 	switch {
 	case i.WithSecret:
 		base, key, secret, err := i.settings()
@@ -106,16 +108,20 @@ func (i *installCmd) credentials(s *bridge.Server) error {
 				return fmt.Errorf("DX_KEY is set and %s is not", n)
 			}
 		}
-		s.Pass = names
+		s.PassEnv = names
 		return nil
 	}
-	file, err := filepath.Abs(i.DevFile)
-	if err != nil {
+	named := i.venueFlags
+	if named.Profile == "" {
+		named.Profile = i.As
+	}
+	_, path, err := named.profile()
+	switch {
+	case err != nil && i.Profile == "" && errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("no DX_KEY, and no venue started here: %w", errors.Unwrap(err))
+	case err != nil:
 		return err
 	}
-	if _, err := readDevFile(file); err != nil {
-		return fmt.Errorf("no DX_KEY, and no venue started here: %w", err)
-	}
-	s.Args = append(s.Args, "--dev-file", file, "--as", i.As)
+	s.Args = append(s.Args, "--profile", path)
 	return nil
 }

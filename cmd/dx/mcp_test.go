@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,8 +22,7 @@ import (
 // An MCP host starts the program, uses it and closes its input; then the same over
 // the proxy. The program is told of the venue by its environment alone.
 func TestMCPHosts(t *testing.T) {
-	p := start(t, t.TempDir(), "--no-maker")
-	defer p.stop()
+	p := plainVenue.of(t)
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)
@@ -94,14 +95,7 @@ func TestMCPHosts(t *testing.T) {
 
 // installs puts the bridge into a host's config and starts it as that says.
 func installs(t *testing.T, p *process, path string) {
-	home, file := t.TempDir(), filepath.Join(t.TempDir(), "dev.json")
-	b, err := schemas.Append(nil, p.dev)
-	if err == nil {
-		err = os.WriteFile(file, b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	home, file := t.TempDir(), p.file
 	dx := func(env []string, args ...string) (string, error) {
 		c := exec.Command(path, args...)
 		c.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, env...)
@@ -126,20 +120,65 @@ func installs(t *testing.T, p *process, path string) {
 			Args    []string
 		} `json:"mcpServers"`
 	}
-	b, err = os.ReadFile(config)
+	b, err := os.ReadFile(config)
 	if err != nil || json.Unmarshal(b, &says) != nil || strings.Contains(string(b), p.account("reader").Secret) {
 		t.Fatalf("%v: %s", err, b)
 	}
 	s := says.Servers["duplex"]
+	profile := filepath.Join(filepath.Dir(file), "agents", "reader.json")
+	if want := []string{"mcp", "--profile", profile}; !slices.Equal(s.Args, want) {
+		t.Errorf("the host gets %q, not %q", s.Args, want)
+	}
+	onlyKey(t, p, profile, "reader")
 	if out, err := dx(nil, s.Args...); s.Command != path || err != nil || !strings.Contains(out, `"supportedVersions"`) {
 		t.Errorf("%s %q: %v: %s", s.Command, s.Args, err, out)
 	}
 	if out, err := dx([]string{"DX_KEY=k"}, install...); err == nil || !strings.Contains(out, "DX_URL is not") {
 		t.Errorf("%v: %s", err, out)
 	}
-	for _, args := range []string{"mcp install", "mcp install --client emacs", "mcp install --client cursor --name a/b", "mcp proxy --listen 0.0.0.0:0", "mcp --secret x", "mcp --key x", "mcp --url x"} {
+	for _, args := range [][]string{{"mcp", "install", "--client", "claude-code", "--profile", "reader", "--dev-file", file}, {"mcp", "install", "--client", "claude-code", "--profile", profile}} {
+		if out, err := dx([]string{"DX_KEY=k"}, args...); err != nil || !strings.Contains(out, "has it already") {
+			t.Errorf("%q: %v: %s", args, err, out)
+		}
+	}
+	// A profile goes before variables that a host happens to have.
+	if out, err := dx([]string{"DX_URL=http://127.0.0.1:1", "DX_KEY=k", "DX_SECRET=s"}, "mcp", "doctor", "--profile", profile); err != nil || !strings.Contains(out, "with key "+p.account("reader").APIKey) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := dx([]string{"DX_PROFILE=" + profile}, "mcp", "doctor"); err != nil || !strings.Contains(out, "with key "+p.account("reader").APIKey) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := dx(nil, "mcp", "--profile", "treasurer", "--dev-file", file); err != nil || !strings.Contains(out, `"supportedVersions"`) {
+		t.Errorf("%v: %s", err, out)
+	}
+	for _, args := range []string{"mcp --profile nobody", "mcp --profile " + file, "mcp doctor --profile", "mcp install --client cursor --profile " + file, "mcp install", "mcp install --client emacs", "mcp install --client cursor --name a/b", "mcp proxy --listen 0.0.0.0:0", "mcp --secret x", "mcp --key x", "mcp --url x"} {
 		if out, err := dx([]string{"DX_DEV_FILE=" + file}, strings.Fields(args)...); err == nil || err.(*exec.ExitError).ExitCode() != 2 {
 			t.Errorf("%s: %v: %s", args, err, out)
+		}
+	}
+}
+
+// onlyKey holds a profile of an account against the dev file: it has the account's key
+// and where the venue is, for its owner alone, and nothing else of the file.
+func onlyKey(t *testing.T, p *process, path, name string) {
+	t.Helper()
+	s, err := os.Stat(path)
+	if err != nil || s.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", s, err)
+	}
+	got, err := readProfile(path)
+	a := p.account(name)
+	want := schemas.Profile{API: p.dev.API, WS: p.dev.WS, MCP: p.dev.MCP, Name: name, UserID: a.UserID, APIKey: a.APIKey, Secret: a.Secret, Scopes: a.Scopes}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{p.dev.OperatorToken, a.AccountToken, p.account("treasurer").Secret} {
+		if strings.Contains(string(b), secret) {
+			t.Errorf("it holds more than the key:\n%s", b)
 		}
 	}
 }
@@ -149,14 +188,14 @@ func doctors(t *testing.T, p *process) {
 	t.Setenv("DX_URL", p.dev.API)
 	t.Setenv("DX_KEY", a.APIKey)
 	t.Setenv("DX_SECRET", a.Secret)
-	if code, out, errs := said("mcp", "doctor"); code != 0 || strings.Count(out, "\n") != 8 || strings.Contains(out, "failed") || strings.Contains(out+errs, a.Secret) {
+	if code, out, errs := runCommand("mcp", "doctor"); code != 0 || strings.Count(out, "\n") != 8 || strings.Contains(out, "failed") || strings.Contains(out+errs, a.Secret) {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	t.Setenv("DX_SECRET", strings.Repeat("00", 32))
-	if code, out, _ := said("mcp", "doctor"); code != 1 || !strings.Contains(out, "failed  key: ") {
+	if code, out, _ := runCommand("mcp", "doctor"); code != 1 || !strings.Contains(out, "failed  key: ") {
 		t.Errorf("%d %s", code, out)
 	}
-	code, out, _ := said("mcp", "doctor", "--json")
+	code, out, _ := runCommand("mcp", "doctor", "--json")
 	var says struct {
 		OK     bool
 		Checks []struct{ Check, Do string }
@@ -165,7 +204,7 @@ func doctors(t *testing.T, p *process) {
 		t.Errorf("%v: %d %s", err, code, out)
 	}
 	t.Setenv("DX_SECRET", "short")
-	if code, out, _ := said("mcp", "doctor"); code != 1 || !strings.Contains(out, "failed  settings: ") {
+	if code, out, _ := runCommand("mcp", "doctor"); code != 1 || !strings.Contains(out, "failed  settings: ") {
 		t.Errorf("%d %s", code, out)
 	}
 }

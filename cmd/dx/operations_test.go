@@ -13,26 +13,16 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
-
-	"duplex/schemas"
 )
 
 const operations = "../../docs/operations"
 
 // What the alerts and the dashboard ask for is what /metrics tells.
 func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
-	p := start(t, t.TempDir())
-	file := filepath.Join(t.TempDir(), "dev.json")
-	b, err := schemas.Append(nil, p.dev)
-	if err == nil {
-		err = os.WriteFile(file, b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("DX_DEV_FILE", file)
-	said("call", "GET", "/v1/nothing")      // a refusal
-	said("watch", "oracle", "--count", "1") // a connection that was closed
+	p := start(t, t.TempDir(), "--sessions")
+	p.devFile()
+	runCommand("call", "GET", "/v1/nothing")      // a refusal
+	runCommand("watch", "oracle", "--count", "1") // a connection that was closed
 	ws, _, err := websocket.Dial(context.Background(), p.dev.WS, nil)
 	if err == nil {
 		_ = ws.CloseNow()
@@ -82,7 +72,7 @@ func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
 // The example of the settings is sound, and each setting that could be in it is one.
 func TestConfig(t *testing.T) {
 	example := filepath.Join(operations, "dx.toml")
-	if code, out, errs := said("config", "check", "--config", example); code != 0 || out != "sound\n" {
+	if code, out, errs := runCommand("config", "check", "--config", example); code != 0 || out != "sound\n" {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	write := func(text string) string {
@@ -102,13 +92,13 @@ func TestConfig(t *testing.T) {
 		`sources = ["coinbase","x"]`: "sources",
 		`api = `:                     "config",
 	} {
-		if code, out, errs := said("config", "check", "--config", write(text)); code != 2 || !strings.Contains(errs, want) {
+		if code, out, errs := runCommand("config", "check", "--config", write(text)); code != 2 || !strings.Contains(errs, want) {
 			t.Errorf("%s: %d %s%s", text, code, out, errs)
 		}
 	}
 	path := write("# a comment\napi = \":1234\"\ndispute = \"6s\"\nreplay_guard = true\nmaster_key = \"" + strings.Repeat("ab", 32) + "\"\n")
 	t.Setenv("DX_DISPUTE", "7s")
-	code, out, errs := said("config", "show", "--config", path, "--write-floor", "30")
+	code, out, errs := runCommand("config", "show", "--config", path, "--write-floor", "30")
 	if code != 0 || strings.Contains(out, "abab") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
@@ -143,7 +133,7 @@ func TestServiceUnit(t *testing.T) {
 		}
 	}
 	var seconds int
-	if _, err := fmt.Sscan(has["TimeoutStopSec"], &seconds); err != nil || float64(seconds) <= stopTime.Seconds()+1 {
+	if _, err := fmt.Sscan(has["TimeoutStopSec"], &seconds); err != nil || float64(seconds) <= stopTimeout.Seconds()+1 {
 		t.Errorf("TimeoutStopSec=%s does not outlast a drain", has["TimeoutStopSec"])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,58 +15,73 @@ import (
 	"duplex/schemas"
 )
 
-// orderCmd is `dx order`: prices are in cents here, as people say them.
+// orderCmd is `dx order`. Its prices are in cents and its money in dollars.
 type orderCmd struct {
-	connect
+	clientFlags
 	Side          string        `arg:"" enum:"buy,sell" help:"buy or sell."`
 	Outcome       string        `arg:"" enum:"yes,no" help:"yes or no."`
-	Qty           int64         `arg:"" help:"Shares."`
-	Price         string        `arg:"" optional:"" help:"Limit in cents, as @55 or @96.1; leave it out for a market order."`
-	Market        bool          `help:"Say that a market order is meant; the default without a price."`
-	Worst         string        `help:"Worst price of a market order, in cents."`
-	MarketID      uint32        `help:"Market slot; see dx markets." required:""`
-	MaxCost       string        `help:"Most dollars to spend, fees included; a market buy without it may spend $1 a share."`
-	TIF           string        `help:"gtc, gtt, ioc or fok." enum:",gtc,gtt,ioc,fok" default:""`
-	Expires       time.Duration `help:"With --tif gtt: how long it rests."`
-	Group         uint32        `help:"Group for dx cancel --all --group."`
-	PostOnly      bool          `help:"Cancel instead of taking."`
-	ReduceOnly    bool          `help:"Never beyond what is held."`
-	CancelOnPause bool          `help:"Cancel when the market freezes or pauses."`
-	StpMaker      bool          `help:"On a self-trade cancel the resting order."`
-	ClientOrderID uint64        `help:"Idempotency key; default: the time in ns."`
-	Preview       bool          `help:"Show what would happen and do nothing."`
+	Qty           int64         `arg:"" help:"Number of contracts."`
+	Price         string        `arg:"" optional:"" help:"Limit price in cents, such as @55 or @96.1. Omit it for a market order."`
+	Series        seriesFlag    `help:"Trade in the live market of this series, such as btc-15m." xor:"market" placeholder:"NAME"`
+	MarketID      uint32        `help:"Trade in this market slot; see dx markets." xor:"market" placeholder:"ID"`
+	Market        bool          `help:"Place a market order. This is the default without a price."`
+	Worst         string        `help:"Worst acceptable price of a market order, in cents."`
+	MaxCost       string        `help:"Maximum to spend in dollars, fees included. A market buy without it may spend $1 and the fee per contract."`
+	TIF           string        `help:"Time in force: gtc, gtt, ioc or fok." enum:",gtc,gtt,ioc,fok" default:""`
+	Expires       time.Duration `help:"With --tif gtt: cancel the order after this time, such as 30s."`
+	Group         uint32        `help:"Group number, for dx cancel --all --group."`
+	PostOnly      bool          `help:"Cancel the order if it would fill at once."`
+	ReduceOnly    bool          `help:"Only reduce a position, never open or enlarge one."`
+	CancelOnPause bool          `help:"Cancel the order when the market freezes or an operator pauses it."`
+	StpMaker      bool          `help:"If the order would trade with one of your own, cancel the resting one."`
+	ClientOrderID uint64        `help:"Idempotency key, unique per account. Default: the current time in ns."`
+	Preview       bool          `help:"Show what the order would do, without placing it."`
 }
 
 func (o *orderCmd) Help() string {
 	return `Examples:
-  dx order buy yes 10 @55 --market-id 1            a limit order at 55 cents
-  dx order buy no 10 --market-id 1 --max-cost 4    a market order for at most $4
-  dx order sell yes 5 --market-id 1 --worst 40     a market order, at 40 cents or better
-  dx order sell yes 5 @60 --market-id 1 --preview  what would happen; nothing does
+  dx order buy yes 10 --series btc-15m --max-cost 9     a market order for at most $9
+  dx order buy yes 10 @55 --series btc-15m              a limit order at 55 cents
+  dx order sell yes 5 --series gold-5m --worst 40       a market order at 40 cents or better
+  dx order sell yes 5 @60 --series btc-60s --preview    what the order would do
   dx order buy yes 10 @3.5 --market-id 1 --post-only --tif gtt --expires 30s
 
-The same line run twice places two orders, each with a client_order_id of its own;
---client-order-id makes it one.`
+--series finds the market in which the series trades now and names its generation, so the
+order cannot reach a later round. --market-id names a slot, whatever trades there.
+
+Running the same line twice places two orders, each with its own client_order_id. With
+--client-order-id the second one is rejected as a duplicate.`
 }
 
 func (o *orderCmd) Run(ctx context.Context, out io.Writer) error {
-	in, err := o.order()
+	if o.Series == "" && o.MarketID == 0 {
+		return flagError{"series", errors.New("choose a market with --series, such as btc-15m, or with --market-id")}
+	}
+	in, err := o.buildOrder()
 	if err != nil {
 		return err
 	}
-	c, err := o.client()
+	c, err := o.newClient()
 	if err != nil {
 		return err
+	}
+	if o.Series != "" {
+		r, err := o.Series.liveRound(ctx, c)
+		if err != nil {
+			return err
+		}
+		in.MarketID, in.Generation = schemas.Int(r.MarketID), schemas.Int(r.Generation)
 	}
 	if o.Preview {
 		p, err := c.Preview(ctx, in)
-		return show(out, p, err)
+		return printResult(out, p, err)
 	}
 	done, err := c.PlaceOrder(ctx, in)
-	return show(out, done, err)
+	return printResult(out, done, err)
 }
 
-func (o *orderCmd) order() (in schemas.PlaceOrder, err error) {
+// buildOrder returns the order that the flags describe. Its market is that of --market-id.
+func (o *orderCmd) buildOrder() (in schemas.PlaceOrder, err error) {
 	in = schemas.PlaceOrder{
 		ClientOrderID: schemas.U64(o.ClientOrderID), MarketID: schemas.Int(o.MarketID), Side: o.Side, Outcome: o.Outcome, Qty: schemas.Int(o.Qty), TIF: o.TIF,
 		GroupID: schemas.Int(o.Group), PostOnly: o.PostOnly, ReduceOnly: o.ReduceOnly, CancelOnPause: o.CancelOnPause, StpMaker: o.StpMaker,
@@ -74,54 +90,55 @@ func (o *orderCmd) order() (in schemas.PlaceOrder, err error) {
 		in.ClientOrderID = schemas.U64(time.Now().UnixNano())
 	}
 	if o.MaxCost != "" {
-		pips, err := decimal(o.MaxCost, 10000)
+		pips, err := parseDecimal(o.MaxCost, 10000)
 		if err != nil {
 			return in, flagError{"max-cost", err}
 		}
 		in.MaxCost = schemas.U64(pips)
 	}
 	if o.Expires > 0 {
-		in.ExpiryTs = schemas.Of(schemas.U64(time.Now().Add(o.Expires).UnixNano()))
+		in.ExpiryTs = schemas.Ptr(schemas.U64(time.Now().Add(o.Expires).UnixNano()))
 	}
 	if o.Price == "" {
-		return in, o.atMarket(&in)
+		return in, o.makeMarketOrder(&in)
 	}
 	if o.Market || o.Worst != "" {
-		return in, flagError{"price", errors.New("a market order has none; --worst bounds it")}
+		return in, flagError{"price", errors.New("a market order has no limit price; use --worst to bound it")}
 	}
-	in.Tick, err = ticks("price", o.Price)
+	in.Tick, err = parseCents("price", o.Price)
 	return in, err
 }
 
-// atMarket makes a market order of it. A buy without --max-cost may spend what its
-// shares can cost at most.
-func (o *orderCmd) atMarket(in *schemas.PlaceOrder) (err error) {
+// makeMarketOrder turns in into a market order. A buy without --max-cost may spend $1.03 per
+// contract, which no price and fee exceed at the default rates.
+func (o *orderCmd) makeMarketOrder(in *schemas.PlaceOrder) (err error) {
 	in.Type = "market"
 	if o.Side == "buy" && in.MaxCost == 0 {
-		in.MaxCost = schemas.U64(max(o.Qty, 0)) * 10300 // $1 and the dearest fee a share
+		in.MaxCost = schemas.U64(max(o.Qty, 0)) * 10300 // pips per contract: $1, and 3 cents for the fee
 	}
 	if o.Worst != "" {
-		in.WorstTick, err = ticks("worst", o.Worst)
+		in.WorstTick, err = parseCents("worst", o.Worst)
 	}
 	return err
 }
 
-// ticks reads a price in cents, as 55 or @55.5, exactly.
-func ticks(flag, text string) (*schemas.Int, error) {
-	pips, err := decimal(strings.TrimPrefix(text, "@"), 100)
+// parseCents parses a price in cents, such as 55 or @55.5, without rounding.
+func parseCents(flag, text string) (*schemas.Int, error) {
+	pips, err := parseDecimal(strings.TrimPrefix(text, "@"), 100)
 	if err == nil && (pips < schemas.TickMin || pips > schemas.TickMax) {
-		err = errors.New("prices are in cents here, over 0 and under 100: @47 is 47 cents, or 4700 pips")
+		err = errors.New("prices are in cents, above 0 and below 100: @47 is 47 cents, or 4700 pips")
 	}
 	if err != nil {
 		return nil, flagError{flag, err}
 	}
-	return schemas.Of(schemas.Int(pips)), nil
+	return schemas.Ptr(schemas.Int(pips)), nil
 }
 
-var errDecimal = errors.New("a decimal number is wanted, with no more places than a pip")
+var errDecimal = errors.New("must be a decimal number, no finer than a pip (0.01 cent)")
 
-// decimal reads a number of units exactly: "55.5" at scale 100 is 5550.
-func decimal(text string, scale int64) (int64, error) {
+// parseDecimal parses a decimal number and multiplies it by scale, exactly: "55.5" at scale
+// 100 is 5550.
+func parseDecimal(text string, scale int64) (int64, error) {
 	whole, part, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseUint(whole, 10, 32)
 	if err != nil {
@@ -142,9 +159,10 @@ func decimal(text string, scale int64) (int64, error) {
 	return out, nil
 }
 
-func show(out io.Writer, v any, err error) error {
+// printResult prints v, the answer of a request that ended with err, as JSON.
+func printResult(out io.Writer, v any, err error) error {
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	b, err := schemas.Append(nil, v)
 	if err != nil {
@@ -155,52 +173,76 @@ func show(out io.Writer, v any, err error) error {
 
 // cancelCmd is `dx cancel`.
 type cancelCmd struct {
-	connect
-	IDs      []uint64 `arg:"" optional:"" help:"Order ids."`
-	All      bool     `help:"Every resting order, or those of --market-id and --group."`
-	MarketID uint32   `help:"With --all: of this market."`
-	Group    uint32   `help:"With --all: of this group."`
+	clientFlags
+	IDs      []uint64   `arg:"" optional:"" name:"order-id" help:"Orders to cancel, by order_id."`
+	All      bool       `help:"Cancel every resting order, or those selected by --series, --market-id and --group."`
+	Series   seriesFlag `help:"With --all: only orders in the live market of this series, such as btc-15m." xor:"market" placeholder:"NAME"`
+	MarketID uint32     `help:"With --all: only orders in this market slot." xor:"market" placeholder:"ID"`
+	Group    uint32     `help:"With --all: only orders of this group." placeholder:"NUMBER"`
 }
 
 func (c *cancelCmd) Help() string {
-	return `Examples:
+	return `Tries every order, and exits 1 if one of them was not canceled.
+
+Examples:
   dx cancel 184 185
   dx cancel --all
-  dx cancel --all --market-id 3 --group 7`
+  dx cancel --all --series btc-15m --group 7`
 }
 
 func (c *cancelCmd) Run(ctx context.Context, out io.Writer) error {
-	if c.All == (len(c.IDs) > 0) || !c.All && (c.MarketID > 0 || c.Group > 0) {
-		return flagError{"all", errors.New("give order ids, or --all with or without --market-id and --group")}
+	if c.All == (len(c.IDs) > 0) || !c.All && (c.Series != "" || c.MarketID > 0 || c.Group > 0) {
+		return flagError{"all", errors.New("give either order ids or --all; only --all takes --series, --market-id and --group")}
 	}
-	cl, err := c.client()
+	cl, err := c.newClient()
 	if err != nil {
 		return err
 	}
-	if c.All {
-		s, err := cl.CancelAll(ctx, schemas.CancelAll{MarketID: schemas.Int(c.MarketID), GroupID: schemas.Int(c.Group)})
-		return show(out, s, err)
-	}
-	for len(c.IDs) > 0 {
-		n := min(len(c.IDs), schemas.BatchCap)
-		ids := make([]schemas.U64, n)
-		for i, id := range c.IDs[:n] {
-			ids[i] = schemas.U64(id)
-		}
-		r, err := cl.CancelMany(ctx, ids)
-		if err := show(out, r, err); err != nil {
+	if c.Series != "" {
+		r, err := c.Series.openRound(ctx, cl)
+		if err != nil {
 			return err
 		}
-		c.IDs = c.IDs[n:]
+		c.MarketID = r.MarketID
 	}
-	return nil
+	if c.All {
+		s, err := cl.CancelAll(ctx, schemas.CancelAll{MarketID: schemas.Int(c.MarketID), GroupID: schemas.Int(c.Group)})
+		return printResult(out, s, err)
+	}
+	var failed []error
+	for ids := range slices.Chunk(c.IDs, schemas.BatchCap) {
+		batch := make([]schemas.U64, len(ids))
+		for i, id := range ids {
+			batch[i] = schemas.U64(id)
+		}
+		r, err := cl.CancelMany(ctx, batch)
+		if err := printResult(out, r, err); err != nil {
+			return errors.Join(append(failed, err)...)
+		}
+		failed = append(failed, notCanceled(ids, r.Results)...)
+	}
+	return errors.Join(failed...)
 }
 
-// explain adds to a refusal what it means and what to do.
-func explain(err error) error {
+// notCanceled returns an error for each order of a batch that was not canceled.
+func notCanceled(ids []uint64, results []schemas.CancelResult) (failed []error) {
+	for i, id := range ids {
+		switch {
+		case i >= len(results):
+			failed = append(failed, fmt.Errorf("order %d: the venue returned no result", id))
+		case results[i].Error != nil:
+			m := schemas.ErrorInfoOf(results[i].Error.Code)
+			failed = append(failed, fmt.Errorf("order %d: %s: %s %s", id, results[i].Error.Code, m.Means, m.Next))
+		}
+	}
+	return failed
+}
+
+// explainError adds to an error of the venue what it means and what to do.
+func explainError(err error) error {
 	var e *client.Error
 	if errors.As(err, &e) {
-		m := schemas.MeaningOf(e.Code)
+		m := schemas.ErrorInfoOf(e.Code)
 		return fmt.Errorf("%w: %s %s", err, m.Means, m.Next)
 	}
 	return err

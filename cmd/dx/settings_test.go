@@ -33,7 +33,7 @@ func FuzzSettings(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(example)
-	for _, s := range []string{"api = \":1\"\nno_such = 1", "dispute = 5", "write_floor = 9223372036854775808", "allow-origin = [\"https://a\", \"b,c\"]", "api = \"\"\"\nx\"\"\"", "[data]\nx = 1", "sources = [[1]]", "write-floor = 1\nwrite_floor = 2"} {
+	for _, s := range []string{"api = \":1\"\nno_such = 1", "dispute = 5", "write_floor = 9223372036854775808", "allow-origin = [\"https://a\", \"b,c\"]", "api = \"\"\"\nx\"\"\"", "[data]\nx = 1", "sources = [[1]]", "trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\nallowed_hosts = [\"a\", \"b:1\"]", "write-floor = 1\nwrite_floor = 2"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

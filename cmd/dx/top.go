@@ -10,7 +10,7 @@ import (
 )
 
 // topCmd is `dx top`.
-type topCmd struct{ connect }
+type topCmd struct{ clientFlags }
 
 func (t *topCmd) Help() string {
 	return `Up and down select a series, q quits. 80 by 24 characters are enough, also over ssh. ▲ is a price above the strike or a taker for YES, ▼ the opposite, * a level with an order of yours.
@@ -24,11 +24,11 @@ func (t *topCmd) Run(ctx context.Context, out io.Writer) error {
 	if !terminal(out) || !terminal(os.Stdin) {
 		return errors.New("dx top draws on a terminal, and this is none; dx watch prints what happens, a line a message")
 	}
-	c, err := t.client()
+	c, err := t.newClient()
 	if err != nil {
 		return err
 	}
-	base, key, _, err := t.found()
+	base, key, _, err := t.resolve()
 	if err != nil {
 		return err
 	}

@@ -14,11 +14,12 @@ import (
 
 // verifyCmd is `dx verify DIR`.
 type verifyCmd struct {
-	Dir string `arg:"" type:"existingdir" help:"A venue's data directory, or its journal. The venue must be stopped."`
+	Dir     string `arg:"" type:"existingdir" help:"A venue's data directory, or its journal. The venue must be stopped."`
+	NewMark bool   `help:"First write the journal's MARK anew, if it is lost or damaged and all else is whole."`
 }
 
 func (v *verifyCmd) Help() string {
-	return `Replays the journal without changing it: chain and checksums, every checkpoint and snapshot hash on the way, the money after every command. Exits 1 and names the first seq that does not hold, with file and offset.
+	return `Replays the journal without changing it: chain and checksums, every checkpoint and snapshot hash on the way, the money after every command. Exits 1 and names the first seq that does not hold, with file and offset. What it finds whole, dx serve starts from, and what it refuses dx serve refuses.
 
 Examples:
   dx verify .dx/venue
@@ -30,16 +31,21 @@ func (v *verifyCmd) Run(out io.Writer) error {
 	if inner := filepath.Join(dir, "journal"); isDir(inner) {
 		dir = inner
 	}
-	if !isDir(filepath.Join(dir, "log")) {
+	if !hasJournal(dir) {
 		return fmt.Errorf("%s: no journal here", v.Dir)
 	}
-	var progress func(uint64)
-	if terminal(os.Stderr) {
-		b := bar{to: os.Stderr, total: groups(dir)}
-		progress = b.at
-		defer b.wipe()
+	if v.NewMark {
+		last, err := engine.NewMark(dir)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "a new MARK: group %d is the last that is there; of later ones, if there were any, nothing is left\n", last)
 	}
-	p, err := engine.Verify(dir, progress)
+	var show io.Writer
+	if terminal(os.Stderr) {
+		show = os.Stderr
+	}
+	p, err := replayed(dir, show)
 	if err != nil {
 		return err
 	}
@@ -53,15 +59,30 @@ func (v *verifyCmd) Run(out io.Writer) error {
 	if p.Snapshots > 0 {
 		fmt.Fprintf(out, "%d snapshots agree\n", p.Snapshots)
 	}
+	for _, err := range p.Damaged {
+		fmt.Fprintf(out, "an older snapshot is damaged, which no start needs; move it away: %v\n", err)
+	}
 	if p.Torn != nil {
 		fmt.Fprintf(out, "a last group that was never whole, and never answered, ends it: %s, offset %d\n", p.Torn.File, p.Torn.Offset)
 	}
 	return nil
 }
 
-// groups counts what there is to replay. What is damaged ends the count; the replay
+// replayed verifies the journal of dir and draws its progress on show, a terminal; nil
+// draws nothing. The bar is gone when it returns, so that what is printed next has the
+// line for itself.
+func replayed(dir string, show io.Writer) (engine.Proof, error) {
+	if show == nil {
+		return engine.Verify(dir, nil)
+	}
+	b := progressBar{out: show, total: countGroups(dir)}
+	defer b.clear()
+	return engine.Verify(dir, b.update)
+}
+
+// countGroups counts what there is to replay. What is damaged ends the count; the replay
 // names it.
-func groups(dir string) (n uint64) {
+func countGroups(dir string) (n uint64) {
 	for _, err := range journal.Scan(dir, 0) {
 		if err != nil {
 			break
@@ -71,25 +92,25 @@ func groups(dir string) (n uint64) {
 	return n
 }
 
-// bar shows on one line of a terminal how far a replay is.
-type bar struct {
-	to    io.Writer
+// progressBar shows on one line of a terminal how far a replay is.
+type progressBar struct {
+	out   io.Writer
 	total uint64
 	shown time.Time
 }
 
 const barWidth = 40
 
-func (b *bar) at(done uint64) {
+func (b *progressBar) update(done uint64) {
 	if done < b.total && time.Since(b.shown) < 100*time.Millisecond {
 		return
 	}
 	b.shown, done = time.Now(), min(done, b.total)
 	full := int(done * barWidth / max(b.total, 1))
-	fmt.Fprintf(b.to, "\r[%s%s] %3d %% of %d groups", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), done*100/max(b.total, 1), b.total)
+	fmt.Fprintf(b.out, "\r[%s%s] %3d %% of %d groups", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), done*100/max(b.total, 1), b.total)
 }
 
-func (b *bar) wipe() { fmt.Fprint(b.to, "\r\x1b[K") }
+func (b *progressBar) clear() { fmt.Fprint(b.out, "\r\x1b[K") }
 
 func isDir(path string) bool {
 	s, err := os.Stat(path)

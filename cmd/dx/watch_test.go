@@ -5,52 +5,40 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"duplex/client"
 	"duplex/schemas"
 )
 
-// devFileOf writes the dev file of a running venue, and has commands use it.
-func devFileOf(t *testing.T, p *process) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "dev.json")
-	b, err := schemas.Append(nil, p.dev)
-	if err == nil {
-		err = os.WriteFile(file, b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("DX_DEV_FILE", file)
-}
-
 func TestWatch(t *testing.T) {
-	p := start(t, t.TempDir())
-	devFileOf(t, p)
-	m := p.market(20*time.Second, func(m schemas.Market) bool { return m.YesBid > 100 })
+	p := plainVenue.of(t)
+	p.devFile()
+	m := p.market(func(m schemas.Market) bool { return m.YesBid > 100 })
+	name := p.series(m)
 	for _, c := range []struct {
 		name, args string
 		code       int
-		want       []string // a line each of the output, or one of the errors
+		want       []string // part of each line of output, or of the last line of errors
 	}{
 		{"account", "watch user --count 1", 0, []string{"-     account: $10000.00 free, $0.00 reserved, 0 orders, 0 positions"}},
-		{"prices", "watch oracle --count 2", 0, []string{" sources", " sources"}},
+		{"prices", "watch oracle --count 2", 0, []string{" source", " source"}},
 		{"JSON", "watch oracle --count 2 --json", 0, []string{`{"type":"oracle","sid":1,"seq":"`, `{"type":"oracle","sid":1,"seq":"`}},
 		{"a book", fmt.Sprintf("watch orderbook_delta --market %d --count 2", m.MarketID), 0, []string{"book of round ", " @ "}},
+		{"a series", "watch rounds orderbook_delta --series SERIES --count 1", 0, []string{"book of round "}},
+		{"no such series", "watch trades --series btc-1h", 2, []string{"unknown series \"btc-1h\"; the series are btc-60s, btc-5m"}},
 		{"two channels", fmt.Sprintf("watch user orderbook_snapshot --market-id %d --count 2 --as reader", m.MarketID), 0, []string{"account: ", "book of round "}},
 		{"no such channel", "watch ticker", 2, []string{"ticker"}},
 		{"no channel", "watch", 2, []string{"<channels>"}},
 		{"no such market", "watch trades --market 31", 1, []string{"unknown_market: A market never opened"}},
 		{"fewer than none", "watch user --count=-1", 2, []string{"--count"}},
 	} {
-		code, out, errs := said(strings.Fields(c.args)...)
+		code, out, errs := runCommand(strings.Fields(strings.Replace(c.args, "SERIES", name, 1))...)
 		if code != c.code {
 			t.Errorf("%s: exit %d\n%s%s", c.name, code, out, errs)
 			continue
@@ -70,13 +58,25 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	interrupted(t)
-	p.stop()
-	if code, _, errs := said("watch", "user"); code != 1 || !strings.Contains(errs, "refused") {
-		t.Errorf("nobody listens: %d %s", code, errs)
+	if code, _, errs := runCommand("watch", "user", "--url", nobody(t)); code != 1 || !strings.Contains(errs, "refused") {
+		t.Errorf("no venue is running: %d %s", code, errs)
 	}
 }
 
-// interrupted wants an interrupt to end a watch well.
+// nobody returns a URL without a listener.
+func nobody(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil {
+		err = l.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + l.Addr().String()
+}
+
+// interrupted checks that an interrupt ends dx watch with exit code 0 and no error.
 func interrupted(t *testing.T) {
 	t.Helper()
 	path, err := binary()
@@ -96,19 +96,19 @@ func interrupted(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
-		t.Fatalf("it says nothing: %s", &errs)
+		t.Fatalf("dx watch printed nothing: %s", &errs)
 	}
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // to the end, which Wait wants
+	for lines.Scan() { // Wait requires that all output has been read
 	}
 	if err := cmd.Wait(); err != nil || errs.Len() > 0 {
-		t.Errorf("it ended with %v: %s", err, &errs)
+		t.Errorf("dx watch ended with %v: %s", err, &errs)
 	}
 }
 
-// Every message that the event lane's document shows has its line.
+// Every message type in the event lane's document has a line.
 func TestWatchLines(t *testing.T) {
 	text, err := os.ReadFile("../../lanes/ws/examples.json")
 	if err != nil {
@@ -122,16 +122,16 @@ func TestWatchLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := map[string]string{
-		"orderbook_snapshot": "1: book of round 1: YES 10 @ 47¢ and 0 levels below, NO no bids",
-		"orderbook_delta":    "1: YES @ 47¢ -4 to 6",
-		"trade":              "1: trade of 4, YES @ 47¢, by who would buy NO (mint)",
-		"oracle":             "BTC: 66000.00 of 3 sources",
-		"round":              "1: round 1, BTC 60s: void, strike 65000.00",
-		"user_snapshot":      "-: account: $9995.30 free, $4.70 reserved, 1 orders, 0 positions",
-		"user_order":         "1: order 11, buy YES 10 @ 47¢: partially_filled, 4 filled, 6 remain",
-		"user_fill":          "1: fill of order 11 as maker: buy YES 4, YES @ 47¢ (mint), fee $0.00",
-		"user_balance":       "-: balance: $9995.30 free, $2.82 reserved, +$0.00 by fill",
-		"user_position":      "1: position: 4 YES, 0 NO, paid $1.88",
+		"orderbook_snapshot": "1: book of round 1: YES 10 @ 47¢ and 0 more levels, NO no bids",
+		"orderbook_delta":    "1: YES @ 47¢: -4, now 6",
+		"trade":              "1: trade: 4, YES @ 47¢, taker: buy NO (mint)",
+		"oracle":             "BTC: 66000.00 from 3 sources",
+		"round":              "1: round 1, btc-60s: void, strike 65000.00",
+		"user_snapshot":      "-: account: $9995.30 free, $4.70 reserved, 1 order, 0 positions",
+		"user_order":         "1: order 11, buy 10 YES @ 47¢: partially_filled, 4 filled, 6 remaining",
+		"user_fill":          "1: fill of order 11 as maker: buy 4 YES, YES @ 47¢ (mint), fee $0.00",
+		"user_balance":       "-: balance: $9995.30 free, $2.82 reserved, +$0.00 (fill)",
+		"user_position":      "1: position: 4 YES, 0 NO, cost $1.88",
 		"user_settlement":    "1: settlement of round 1, void: $2.00 for 4 YES, 0 NO",
 		"user_deposit":       "-: deposit again of $0.05",
 		"user_withdrawal":    "-: withdrawal 16 of $25.00 to bank-7: pending",
@@ -139,13 +139,13 @@ func TestWatchLines(t *testing.T) {
 		"user_key_revoked":   "-: key K revoked",
 	}
 	for name, e := range examples {
-		if kind := e.Type; kind != name && kind != "user" { // a command, or the answer to one
+		if kind := e.Type; kind != name && kind != "user" { // a command, or its response
 			continue
 		}
 		if name == "subscribed" || name == "unsubscribed" {
 			continue
 		}
-		of, what, err := lineOf(&client.StreamEvent{Type: e.Type, Msg: e.Msg})
+		of, what, err := describeEvent(&client.StreamEvent{Type: e.Type, Msg: e.Msg})
 		if rest, ok := strings.CutPrefix(what, "key "); ok {
 			what = "key K" + rest[strings.LastIndex(rest, " "):]
 		}
@@ -155,29 +155,29 @@ func TestWatchLines(t *testing.T) {
 		delete(lines, name)
 	}
 	for name := range lines {
-		t.Errorf("there is no %s", name)
+		t.Errorf("the document has no example %s", name)
 	}
 }
 
-// What no example shows.
+// Cases that the document's examples do not contain.
 func TestWatchLinesBeyond(t *testing.T) {
 	for _, c := range []struct{ typ, msg, want string }{
-		{"orderbook_delta", `{"market_id":3,"changes":[{"outcome":"yes","tick":4710,"delta":5,"qty":5},{"outcome":"no","tick":100,"delta":-1,"qty":0}]}`, "3: YES @ 47.1¢ +5 to 5, NO @ 1¢ -1 to 0"},
-		{"round", `{"market_id":3,"round_number":"9","category":5,"status":"settled","strike":"100000000","settle_price":"250000000","winner":"yes","paused":true}`, "3: round 9, gold 5m: settled, strike 1.00, settles at 2.50, YES wins, paused"},
-		{"oracle", `{"feed":9,"price":"100000000","fresh_source_count":0}`, "9: 1.00 of 0 sources"},
-		{"user", `{"event":"order","order":{"client_order_id":"7","market_id":3,"side":"sell","outcome":"no","qty":2,"status":"rejected","reason":"insufficient_position"}}`, "3: order client_order_id 7, sell NO 2 at market: rejected, 0 filled, 0 remain, insufficient_position"},
-		{"user", `{"event":"balance","cash":"12345","reserved":"0","change":"-250","cause":"fill"}`, "-: balance: $1.2345 free, $0.00 reserved, -$0.0250 by fill"},
+		{"orderbook_delta", `{"market_id":3,"changes":[{"outcome":"yes","tick":4710,"delta":5,"qty":5},{"outcome":"no","tick":100,"delta":-1,"qty":0}]}`, "3: YES @ 47.1¢: +5, now 5, NO @ 1¢: -1, now 0"},
+		{"round", `{"market_id":3,"round_number":"9","category":5,"status":"settled","strike":"100000000","settle_price":"250000000","winner":"yes","paused":true}`, "3: round 9, gold-5m: settled, strike 1.00, settles at 2.50, YES wins, paused"},
+		{"oracle", `{"feed":9,"price":"100000000","fresh_source_count":0}`, "9: 1.00 from 0 sources"},
+		{"user", `{"event":"order","order":{"client_order_id":"7","market_id":3,"side":"sell","outcome":"no","qty":2,"status":"rejected","reason":"insufficient_position"}}`, "3: order client_order_id 7, sell 2 NO at market: rejected, 0 filled, 0 remaining, insufficient_position"},
+		{"user", `{"event":"balance","cash":"12345","reserved":"0","change":"-250","cause":"fill"}`, "-: balance: $1.2345 free, $0.00 reserved, -$0.0250 (fill)"},
 		{"user", `{"event":"settlement","market_id":3,"round_number":"9","winner":"no","no_qty":2,"payout":"20000"}`, "3: settlement of round 9, NO wins: $2.00 for 0 YES, 2 NO"},
 		{"user", `{"event":"deadman","fired":true}`, "-: dead-man switch fired"},
 		{"user", `{"event":"deadman"}`, "-: dead-man switch disarmed"},
 		{"user", `{"event":"gift"}`, `-: {"event":"gift"}`},
 	} {
-		of, what, err := lineOf(&client.StreamEvent{Type: c.typ, Msg: []byte(c.msg)})
+		of, what, err := describeEvent(&client.StreamEvent{Type: c.typ, Msg: []byte(c.msg)})
 		if got := of + ": " + what; err != nil || got != c.want {
 			t.Errorf("%q, %v; want %q", got, err, c.want)
 		}
 	}
-	if _, _, err := lineOf(&client.StreamEvent{Type: "trade", Msg: []byte("[]")}); err == nil {
-		t.Error("a trade that is a list has a line")
+	if _, _, err := describeEvent(&client.StreamEvent{Type: "trade", Msg: []byte("[]")}); err == nil {
+		t.Error("a trade message that is a list was accepted")
 	}
 }

@@ -1,14 +1,24 @@
-// Package book holds resting orders: one book a market, in YES space, price then
-// time (contract core, Prices and the book).
+// Package book keeps the resting orders: one book a market, in YES space, in price-time
+// priority (docs/rules/prices.md#priority). It moves orders and nothing else; core/venue
+// decides which orders to accept and what a fill costs.
 //
-//	Pool   every order of every market, by slot; found by id
-//	Queue  slots in the order of their time, of a level or of an account; left
-//	       without a look at the neighbours
-//	Book   two sides of 10001 price levels, each a queue, and a bitmap that finds
-//	       the next level without a search
+//	Pool   the orders of all markets, by slot, with an index by order id
+//	Queue  the orders of a price level or of an account, oldest first
+//	Book   two sides of one Queue a price, and bitmaps that find the next level
 //
-// It moves orders and nothing else: who may place one, what a fill costs and
-// whom it pays is the business of core/venue. Nothing here allocates once the
-// pool has grown, but for the terms that few orders have: room for those of all slots
-// is made with the first.
+//	r := pool.Alloc(id)         take a slot, then fill in the Order
+//	book.Add(r, tick)           append it to its level
+//	book.Reduce(r, n)           lower its quantity, keep its place
+//	book.Remove(r)              take it off its level
+//	pool.Free(r)                release the slot
+//
+// Invariants:
+//
+//  1. Within a level orders keep the sequence of their Add.
+//  2. A level's total is the sum of its orders' Left.
+//  3. The best price of each side is kept; BestPricesAreCorrect checks it by a search.
+//  4. Removing an order writes to its own chunk of each queue, not to its neighbors.
+//
+// Nothing allocates once the pool has grown, except the first order with Terms, which
+// makes room for the terms of all slots. A Pool and its books are for one goroutine.
 package book

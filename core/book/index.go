@@ -1,26 +1,26 @@
 package book
 
-// index finds a slot by the low half of an order's id: open addressing, linear
-// probing, deletion by shifting back. A cell holds the low half and the slot, so
-// that a probe or a shift touches no order but the one it is after. Two ids whose
-// low halves agree are told apart by the caller.
+// index maps the low 32 bits of an order id to a slot: a hash table with open addressing,
+// linear probing and backward-shift deletion. A cell holds those bits and the slot, so
+// that a probe or a shift reads no orders. Callers compare the whole id, since several
+// ids can share the low bits.
 type index struct {
 	cells []uint64
 	shift uint
 }
 
-// CellsALine is how many ids that follow each other share a cache line.
-const CellsALine = 8
+// CellsPerCacheLine is the number of consecutive ids whose cells share a cache line.
+const CellsPerCacheLine = 8
 
-const empty = ^uint64(0) // slot None never stands in a cell
+const empty = ^uint64(0) // no cell holds slot None
 
-// start is where a probe begins. Ids that follow each other share a cache line, so that
-// those of new orders go where the last ones went.
-func (x *index) start(key uint32) uint32 {
-	return (key/CellsALine*0x9E3779B1)>>(x.shift&31)&^(CellsALine-1) | key&(CellsALine-1)
+// firstCell is where the probe for a key begins. Consecutive ids share a cache line, so
+// that the cells of new orders are in the cache.
+func (x *index) firstCell(key uint32) uint32 {
+	return (key/CellsPerCacheLine*0x9E3779B1)>>(x.shift&31)&^(CellsPerCacheLine-1) | key&(CellsPerCacheLine-1)
 }
 
-func (x *index) step(i uint32) uint32 { return (i + 1) & uint32(len(x.cells)-1) }
+func (x *index) nextCell(i uint32) uint32 { return (i + 1) & uint32(len(x.cells)-1) }
 
 func (x *index) add(key, slot uint32, live int) {
 	if 2*live > len(x.cells) {
@@ -30,9 +30,9 @@ func (x *index) add(key, slot uint32, live int) {
 }
 
 func (x *index) put(e uint64) {
-	i := x.start(uint32(e >> 32))
+	i := x.firstCell(uint32(e >> 32))
 	for x.cells[i] != empty {
-		i = x.step(i)
+		i = x.nextCell(i)
 	}
 	x.cells[i] = e
 }
@@ -56,15 +56,15 @@ func (x *index) resize(n int) {
 
 func (x *index) remove(key, slot uint32) {
 	want := uint64(key)<<32 | uint64(slot)
-	i := x.start(key)
+	i := x.firstCell(key)
 	for x.cells[i] != want {
-		i = x.step(i)
+		i = x.nextCell(i)
 	}
-	// Close the gap: whatever follows in the run moves back unless it would leave
-	// the place where its own probe begins.
+	// Close the gap: move back each following cell of the run whose probe begins at or
+	// before the gap.
 	mask := uint32(len(x.cells) - 1)
-	for j := x.step(i); x.cells[j] != empty; j = x.step(j) {
-		home := x.start(uint32(x.cells[j] >> 32))
+	for j := x.nextCell(i); x.cells[j] != empty; j = x.nextCell(j) {
+		home := x.firstCell(uint32(x.cells[j] >> 32))
 		if (j-home)&mask >= (j-i)&mask {
 			x.cells[i] = x.cells[j]
 			i = j

@@ -2,70 +2,83 @@ package book
 
 import "duplex/core"
 
-// Ref is the slot of an order in its pool. None is no order.
+// Ref is the slot of an order in its pool.
 type Ref uint32
 
+// None is no slot.
 const None Ref = ^Ref(0)
 
-// Order is one resting order: what matching and cancelling need, in half a cache line.
-// Terms has what only some orders have; what only a reader wants is kept by the views.
+// Order is one resting order with the fields that matching and canceling need, in half a
+// cache line. Fields that few orders have are in Terms; fields that only readers need are
+// in core/view.
 type Order struct {
-	ID        core.OrderID
-	place     place // in its level; of a free slot, the next free one
-	entry     place // among the orders of its account
-	User      core.UserID
-	Left      uint32 // contracts
-	Unit      uint16 // pips reserved per contract; 0 for a sell
-	MakerRate core.Rate
-	tick      uint16 // YES space
-	market    uint8
-	marks     uint8 // side, outcome, whether it has terms; the flags above
+	ID         core.OrderID
+	levelPos   queuePos // in the queue of its level; in a free slot, the next free slot
+	accountPos queuePos // in the queue of its account
+	User       core.UserID
+	Left       uint32 // contracts
+	Unit       uint16 // pips reserved per contract; 0 for a sell
+	MakerRate  core.Rate
+	tick       uint16 // YES space
+	market     uint8
+	attributes uint8 // see the attr constants
 }
 
+// Order.attributes holds, from bit 0: the side, the outcome, whether the order has terms,
+// whether it is clipped, and the four flags.
 const (
-	markOutcome = 1 // shift
-	markTerms   = 1 << 2
-	markFlags   = 4 // shift
+	attrOutcomeShift = 1
+	attrHasTerms     = 1 << 2
+	attrClipped      = 1 << 3
+	attrFlagsShift   = 4
 )
 
-const _ = uint8(core.AllFlags << markFlags) // they fit
+const _ = uint8(core.AllFlags << attrFlagsShift) // all flags fit
 
-// Mark sets what an order is, which stays.
-func (o *Order) Mark(m core.MarketID, s core.Side, out core.Outcome, f core.Flags) {
-	o.market, o.marks = uint8(m), uint8(s)|uint8(out)<<markOutcome|uint8(f)<<markFlags
+// Clip records that reduce_only took contracts off the order
+// (docs/rules/orders.md#reduce-only).
+func (o *Order) Clip() { o.attributes |= attrClipped }
+
+// Clipped reports whether reduce_only took contracts off the order.
+func (o *Order) Clipped() bool { return o.attributes&attrClipped != 0 }
+
+// SetAttributes sets the attributes that never change. It clears terms and Clipped.
+func (o *Order) SetAttributes(m core.MarketID, s core.Side, out core.Outcome, f core.Flags) {
+	o.market, o.attributes = uint8(m), uint8(s)|uint8(out)<<attrOutcomeShift|uint8(f)<<attrFlagsShift
 }
 
 func (o *Order) Market() core.MarketID { return core.MarketID(o.market) }
-func (o *Order) Side() core.Side       { return core.Side(o.marks & 1) }
-func (o *Order) Outcome() core.Outcome { return core.Outcome(o.marks >> markOutcome & 1) }
-func (o *Order) Flags() core.Flags     { return core.Flags(o.marks >> markFlags) }
+func (o *Order) Side() core.Side       { return core.Side(o.attributes & 1) }
+func (o *Order) Outcome() core.Outcome { return core.Outcome(o.attributes >> attrOutcomeShift & 1) }
+func (o *Order) Flags() core.Flags     { return core.Flags(o.attributes >> attrFlagsShift) }
 
 // TickYes is the price in YES space.
 func (o *Order) TickYes() core.Tick { return core.Tick(o.tick) }
 
-// Bid tells on which side of the YES book it stands: a buy of YES or a sale of NO bids.
+// Bid reports whether the order is on the bid side of the YES book: a buy of YES or a
+// sell of NO.
 func (o *Order) Bid() bool { return o.ask() == 0 }
 
-// ask is the number of its side: 0 bids, 1 asks.
-func (o *Order) ask() uint8 { return (o.marks ^ o.marks>>markOutcome) & 1 }
+// ask is the index of the order's side: 0 for bids, 1 for asks.
+func (o *Order) ask() uint8 { return (o.attributes ^ o.attributes>>attrOutcomeShift) & 1 }
 
-// Terms are what few orders have.
+// Terms are the fields that few orders have.
 type Terms struct {
 	Expiry int64 // ns, 0 unless gtt
 	Group  uint32
 }
 
-// Pool keeps the resting orders of all markets, and the queues they stand in.
+// Pool keeps the resting orders of all markets and the chunks of their queues.
 type Pool struct {
 	orders []Order
-	terms  []Terms // by slot; as long as the last that has any
+	terms  []Terms // by slot; empty until the first order with terms
 	free   Ref
 	live   int
 	index  index
-	queues queues
+	queues queuePool
 }
 
-// NewPool makes a pool with slots for n orders; it grows when it must.
+// NewPool returns a pool with slots for n orders, at least 64. It doubles when it is full.
 func NewPool(n int) *Pool {
 	p := &Pool{free: None}
 	p.index.resize(128)
@@ -78,26 +91,26 @@ func (p *Pool) grow(n int) {
 	from := len(p.orders)
 	p.orders = append(p.orders, make([]Order, n)...)
 	for i := len(p.orders) - 1; i >= from; i-- {
-		p.orders[i].place = place(p.free)
+		p.orders[i].levelPos = queuePos(p.free)
 		p.free = Ref(i)
 	}
 }
 
-// At gives the order in a slot. The pointer holds until the next New.
+// At returns the order in a slot. The pointer is valid until the next Alloc.
 func (p *Pool) At(r Ref) *Order { return &p.orders[r] }
 
-// Live counts the orders in the pool.
-func (p *Pool) Live() int { return p.live }
+// Len is the number of orders in the pool.
+func (p *Pool) Len() int { return p.live }
 
-// Terms gives what an order has of them.
+// Terms returns the terms of an order, zero if it has none.
 func (p *Pool) Terms(r Ref) Terms {
-	if p.orders[r].marks&markTerms == 0 {
+	if p.orders[r].attributes&attrHasTerms == 0 {
 		return Terms{}
 	}
 	return p.terms[r]
 }
 
-// SetTerms gives an order terms, once it is marked.
+// SetTerms sets the terms of an order. It must follow SetAttributes.
 func (p *Pool) SetTerms(r Ref, t Terms) {
 	if t == (Terms{}) {
 		return
@@ -105,13 +118,13 @@ func (p *Pool) SetTerms(r Ref, t Terms) {
 	if n := len(p.terms); n <= int(r) {
 		p.terms = append(p.terms, make([]Terms, len(p.orders)-n)...)
 	}
-	p.orders[r].marks |= markTerms
+	p.orders[r].attributes |= attrHasTerms
 	p.terms[r] = t
 }
 
-// Find gives the slot of an order, None if it does not rest.
+// Find returns the slot of an order, None if it does not rest.
 func (p *Pool) Find(id core.OrderID) Ref {
-	for i := p.index.start(uint32(id)); ; i = p.index.step(i) {
+	for i := p.index.firstCell(uint32(id)); ; i = p.index.nextCell(i) {
 		e := p.index.cells[i]
 		if e == empty {
 			return None
@@ -124,24 +137,24 @@ func (p *Pool) Find(id core.OrderID) Ref {
 	}
 }
 
-// New takes a slot for order id, empty but for the id.
-func (p *Pool) New(id core.OrderID) Ref {
+// Alloc takes a slot for order id. All other fields of the order are zero.
+func (p *Pool) Alloc(id core.OrderID) Ref {
 	if p.free == None {
 		p.grow(len(p.orders))
 	}
 	r := p.free
 	o := &p.orders[r]
-	p.free = Ref(o.place)
+	p.free = Ref(o.levelPos)
 	*o = Order{ID: id}
 	p.live++
 	p.index.add(uint32(id), uint32(r), p.live)
 	return r
 }
 
-// Drop gives a slot back. The order must be out of its book.
-func (p *Pool) Drop(r Ref) {
+// Free releases a slot. The order must not be in a book or in the queue of an account.
+func (p *Pool) Free(r Ref) {
 	o := &p.orders[r]
 	p.index.remove(uint32(o.ID), uint32(r))
-	o.ID, o.place, p.free = 0, place(p.free), r
+	o.ID, o.levelPos, p.free = 0, queuePos(p.free), r
 	p.live--
 }

@@ -5,35 +5,35 @@ import (
 	"math/bits"
 )
 
-// A queue is a list of chunks, a cache line each, with orders in the order of their time:
-// those of a level, or of an account. One that leaves clears its bit, and touches none of
-// those before and behind it, which lie in memory that is far away.
+// A queue is a doubly linked list of chunks, each one cache line of order slots in the
+// sequence of their arrival. Removing an order clears its bit and reads no other order: a
+// list linked through the orders would miss the cache at both neighbors.
 
-const perChunk = 13
+const refsPerChunk = 13
 
-// chunk is a stretch of a queue; 0 in next and prev is none.
+// chunk is a part of a queue; 0 in next and prev is none.
 type chunk struct {
-	refs       [perChunk]Ref
+	refs       [refsPerChunk]Ref
 	next, prev uint32
-	live       uint16 // a bit for each of refs that stands
+	live       uint16 // a bit for each of refs that holds an order
 }
 
-// place is where an order stands in a queue: chunk, and number within it.
-type place uint32
+// queuePos is the position of an order in a queue: the chunk, and the slot in it.
+type queuePos uint32
 
-func (p place) chunk() uint32 { return uint32(p >> 4) }
-func (p place) nth() int      { return int(p & 15) }
+func (p queuePos) chunk() uint32 { return uint32(p >> 4) }
+func (p queuePos) slot() int     { return int(p & 15) }
 
-// Queue is a list of orders, oldest first.
-type Queue struct{ head, tail uint32 } // chunks; 0 if it is empty
+// Queue is a list of orders, oldest first. The zero Queue is empty.
+type Queue struct{ head, tail uint32 } // chunks; 0 if the queue is empty
 
-// queues keeps the chunks of all queues. Chunk 0 is none.
-type queues struct {
+// queuePool keeps the chunks of all queues. Chunk 0 is none.
+type queuePool struct {
 	chunks []chunk
 	free   uint32
 }
 
-func (q *queues) grow(n int) {
+func (q *queuePool) grow(n int) {
 	from := len(q.chunks)
 	q.chunks = append(q.chunks, make([]chunk, n)...)
 	for i := len(q.chunks) - 1; i >= max(from, 1); i-- {
@@ -42,21 +42,21 @@ func (q *queues) grow(n int) {
 	}
 }
 
-// push puts r behind all others of a queue.
-func (q *queues) push(l *Queue, r Ref) place {
+// push appends r to a queue.
+func (q *queuePool) push(l *Queue, r Ref) queuePos {
 	c := l.tail
 	n := bits.Len16(q.chunks[c].live)
-	if c == 0 || n == perChunk {
-		c, n = q.extend(l), 0
+	if c == 0 || n == refsPerChunk {
+		c, n = q.appendChunk(l), 0
 	}
 	x := &q.chunks[c]
 	x.refs[n] = r
 	x.live |= 1 << n
-	return place(c<<4 | uint32(n))
+	return queuePos(c<<4 | uint32(n))
 }
 
-// extend puts an empty chunk behind the last of a queue.
-func (q *queues) extend(l *Queue) uint32 {
+// appendChunk appends an empty chunk to a queue.
+func (q *queuePool) appendChunk(l *Queue) uint32 {
 	if q.free == 0 {
 		q.grow(len(q.chunks))
 	}
@@ -73,16 +73,16 @@ func (q *queues) extend(l *Queue) uint32 {
 	return c
 }
 
-// leave takes out the order at a place.
-func (q *queues) leave(l *Queue, p place) {
+// remove removes the order at a position.
+func (q *queuePool) remove(l *Queue, p queuePos) {
 	x := &q.chunks[p.chunk()]
-	if x.live &^= 1 << p.nth(); x.live == 0 {
-		q.drop(l, p.chunk())
+	if x.live &^= 1 << p.slot(); x.live == 0 {
+		q.unlink(l, p.chunk())
 	}
 }
 
-// drop takes an empty chunk out of its list.
-func (q *queues) drop(l *Queue, c uint32) {
+// unlink removes an empty chunk from its queue and frees it.
+func (q *queuePool) unlink(l *Queue, c uint32) {
 	x := &q.chunks[c]
 	if x.prev == 0 {
 		l.head = x.next
@@ -97,17 +97,17 @@ func (q *queues) drop(l *Queue, c uint32) {
 	x.next, q.free = q.free, c
 }
 
-// first is the oldest of a queue, which has one.
-func (q *queues) first(l *Queue) Ref {
+// first is the oldest order of a queue that is not empty.
+func (q *queuePool) first(l *Queue) Ref {
 	x := &q.chunks[l.head]
 	return x.refs[bits.TrailingZeros16(x.live)]
 }
 
-// after is the next one behind a place, None if it is the last.
-func (q *queues) after(p place) Ref {
+// next is the order after a position, None at the end.
+func (q *queuePool) next(p queuePos) Ref {
 	x := &q.chunks[p.chunk()]
-	if rest := x.live >> p.nth() >> 1; rest != 0 {
-		return x.refs[p.nth()+1+bits.TrailingZeros16(rest)]
+	if later := x.live >> p.slot() >> 1; later != 0 {
+		return x.refs[p.slot()+1+bits.TrailingZeros16(later)]
 	}
 	if x.next == 0 {
 		return None
@@ -116,30 +116,37 @@ func (q *queues) after(p place) Ref {
 	return x.refs[bits.TrailingZeros16(x.live)]
 }
 
-// before is the place of the one before a place; false if it is the first.
-func (q *queues) before(p place) (place, bool) {
+// prevPos is the position before p; false if p is the first.
+func (q *queuePool) prevPos(p queuePos) (queuePos, bool) {
 	x := &q.chunks[p.chunk()]
-	if rest := x.live & (1<<p.nth() - 1); rest != 0 {
-		return place(p.chunk()<<4 | uint32(bits.Len16(rest)-1)), true
+	if earlier := x.live & (1<<p.slot() - 1); earlier != 0 {
+		return queuePos(p.chunk()<<4 | uint32(bits.Len16(earlier)-1)), true
 	}
-	return q.newest(x.prev)
+	return q.lastPos(x.prev)
 }
 
-// newest is the place of a chunk's last; false if it is none.
-func (q *queues) newest(c uint32) (place, bool) {
-	return place(c<<4 | uint32(bits.Len16(q.chunks[c].live)-1)), c != 0
+// lastPos is the position of the last order of chunk c; false if c is none.
+func (q *queuePool) lastPos(c uint32) (queuePos, bool) {
+	return queuePos(c<<4 | uint32(bits.Len16(q.chunks[c].live)-1)), c != 0
 }
 
-// Enlist puts an order behind all others of its account, Delist takes it out.
-func (p *Pool) Enlist(account *Queue, r Ref) { p.orders[r].entry = p.queues.push(account, r) }
-func (p *Pool) Delist(account *Queue, r Ref) { p.queues.leave(account, p.orders[r].entry) }
+// AddToAccount appends an order to the queue of its account.
+func (p *Pool) AddToAccount(account *Queue, r Ref) {
+	p.orders[r].accountPos = p.queues.push(account, r)
+}
 
-// Backward walks an account's orders, newest first. The one it is at may leave.
-func (p *Pool) Backward(account *Queue) iter.Seq[Ref] {
+// RemoveFromAccount removes an order from the queue of its account.
+func (p *Pool) RemoveFromAccount(account *Queue, r Ref) {
+	p.queues.remove(account, p.orders[r].accountPos)
+}
+
+// NewestFirst iterates over an account's orders, newest first. The loop may remove the
+// current order.
+func (p *Pool) NewestFirst(account *Queue) iter.Seq[Ref] {
 	return func(yield func(Ref) bool) {
-		for at, ok := p.queues.newest(account.tail); ok; {
-			r := p.queues.chunks[at.chunk()].refs[at.nth()]
-			at, ok = p.queues.before(at)
+		for at, ok := p.queues.lastPos(account.tail); ok; {
+			r := p.queues.chunks[at.chunk()].refs[at.slot()]
+			at, ok = p.queues.prevPos(at)
 			if !yield(r) {
 				return
 			}

@@ -12,29 +12,53 @@ import (
 
 // apply lets a delivered group happen, then tells of it.
 func (e *Engine) apply(g *journal.Group) error {
-	mine, err := e.resolve(g)
+	mine, err := e.commandsOf(g)
 	if err != nil {
 		return err
 	}
 	b := &Batch{Number: g.Number}
+	before := e.replayState.Proposals[e.opt.Node]
 	begun := time.Now()
-	if err := e.change(g, mine, b); err != nil {
+	if err := e.applyGroup(g, mine, b); err != nil {
 		return err
 	}
-	e.stats.apply(time.Since(begun), len(b.Applied))
+	took := time.Since(begun)
+	e.stats.apply(took, len(b.Applied))
 	e.publish(b)
-	e.snapshotNowAndThen()
+	e.maybeSnapshot(len(b.Applied), took)
 	if g.Node == e.opt.Node {
-		if p, ok := e.pending.LoadAndDelete(g.Proposal); ok {
-			e.deal(p.(*group), b)
-		}
+		e.conclude(g.Proposal, before, b)
 	}
 	return nil
 }
 
-// resolve gives the group's commands: of one of our own still waiting, the very
+// conclude answers the callers of this node's groups whose outcome a delivery decides.
+// before is the highest of its proposals that was applied until then. A proposal at or
+// below it is skipped, and so is one below the proposal just applied, whenever the log
+// delivers it: it was overtaken.
+func (e *Engine) conclude(proposal, before uint64, b *Batch) {
+	p, ok := e.pending.LoadAndDelete(proposal)
+	switch {
+	case ok && proposal > before:
+		e.deliverReceipts(p.(*group), b)
+	case ok:
+		e.drop(p.(*group))
+	}
+	if proposal <= before+1 {
+		return // none was overtaken
+	}
+	e.pending.Range(func(k, v any) bool {
+		if k.(uint64) < proposal {
+			e.pending.Delete(k)
+			e.drop(v.(*group))
+		}
+		return true
+	})
+}
+
+// commandsOf gives the group's commands: of one of our own still waiting, the very
 // commands; else those of its body.
-func (e *Engine) resolve(g *journal.Group) ([]core.Command, error) {
+func (e *Engine) commandsOf(g *journal.Group) ([]core.Command, error) {
 	if g.Node == e.opt.Node {
 		if p, ok := e.pending.Load(g.Proposal); ok {
 			own := p.(*group)
@@ -55,14 +79,14 @@ func (e *Engine) resolve(g *journal.Group) ([]core.Command, error) {
 	return cmds, nil
 }
 
-// change applies a group under the lock. A group that was applied before (known by
-// node and proposal) does nothing.
-func (e *Engine) change(g *journal.Group, cmds []core.Command, b *Batch) (err error) {
+// applyGroup applies a group under the lock. A group does nothing if it was applied before, or
+// if a later one of the same node was: its proposal is not above the highest applied.
+func (e *Engine) applyGroup(g *journal.Group, cmds []core.Command, b *Batch) (err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	defer func() {
 		if p := recover(); p != nil {
-			broken, ok := p.(core.Broken)
+			broken, ok := p.(core.InvariantViolation)
 			if !ok {
 				panic(p)
 			}
@@ -70,16 +94,16 @@ func (e *Engine) change(g *journal.Group, cmds []core.Command, b *Batch) (err er
 		}
 	}()
 	e.at = g.After()
-	if g.Proposal <= e.done.Proposals[g.Node] {
+	if g.Proposal <= e.replayState.Proposals[g.Node] {
 		return nil
 	}
-	e.done.Proposals[g.Node] = g.Proposal
+	e.replayState.Proposals[g.Node] = g.Proposal
 	b.Applied = make([]Applied, 0, len(cmds))
 	events := core.NewEvents(len(cmds))
-	for list := range slices.Chunk(cmds, venue.Group) {
-		e.venue.Fetch(list)
+	for list := range slices.Chunk(cmds, venue.PrefetchMax) {
+		e.venue.Prefetch(list)
 		for _, cmd := range list {
-			if err := e.one(g.Stamp, cmd, events, b); err != nil {
+			if err := e.applyCommand(g.Stamp, cmd, events, b); err != nil {
 				return fmt.Errorf("group %d: %w", g.Number, err)
 			}
 		}
@@ -95,18 +119,18 @@ func (e *Engine) setDue() {
 	if at <= e.venue.Now().Ts+1 {
 		at = 0
 	}
-	e.due.Store(at)
+	e.nextDue.Store(at)
 }
 
-// one applies one command at the next stamp.
-func (e *Engine) one(stamp int64, cmd core.Command, events *core.Events, b *Batch) error {
+// applyCommand applies one command at the next stamp.
+func (e *Engine) applyCommand(stamp int64, cmd core.Command, events *core.Events, b *Batch) error {
 	now := e.venue.Now()
 	st := core.Stamp{Seq: now.Seq + 1, Ts: max(stamp, now.Ts+1)}
 	from := len(events.List)
 	rej := e.venue.Apply(st, cmd, events)
 	mine := slices.Clip(events.List[from:])
 	e.view.Fold(st, mine)
-	e.view.Record(st, cmd, rej, mine)
+	e.view.RecordAudit(st, cmd, rej, mine)
 	b.Applied = append(b.Applied, Applied{Stamp: st, Command: cmd, Reject: rej, Events: mine})
 	if c, ok := cmd.(*core.Checkpoint); ok {
 		return e.checkpoint(c)
@@ -117,9 +141,10 @@ func (e *Engine) one(stamp int64, cmd core.Command, events *core.Events, b *Batc
 // checkpoint compares the hash a checkpoint carries with the one found here, and
 // begins the next: of an image, for hashing takes too long to hold up commands.
 func (e *Engine) checkpoint(c *core.Checkpoint) error {
-	d := &e.done
+	d := &e.replayState
 	if e.hashing != nil {
 		d.Hash = e.hashing.wait()
+		e.backlog.Applying += e.hashing.took // a replay hashes as well
 	}
 	if c.Seq != 0 && c.Seq == d.Seq && c.Hash != d.Hash {
 		return fmt.Errorf("state at seq %d has hash %x, the log says %x", c.Seq, d.Hash, c.Hash)
@@ -129,19 +154,21 @@ func (e *Engine) checkpoint(c *core.Checkpoint) error {
 		return err
 	}
 	d.Seq, d.CheckedAt = e.venue.Now().Seq, e.venue.Now().Ts
-	h, next := &hashing{over: make(chan struct{})}, checkpoint{seq: d.Seq, at: d.CheckedAt}
+	h, next := &pendingHash{done: make(chan struct{})}, checkpoint{seq: d.Seq, at: d.CheckedAt}
 	e.hashing = h
 	take := func() {
-		defer close(h.over)
+		defer close(h.done)
+		begun := time.Now()
+		defer func() { h.took = time.Since(begun) }()
 		var err error
 		if h.hash, err = image.Hash(); err != nil {
 			e.fail(err)
 			return
 		}
 		next.hash = h.hash
-		e.check.Store(&next)
+		e.nextCheckpoint.Store(&next)
 	}
-	if closed(e.ready) {
+	if isClosed(e.ready) {
 		go take()
 	} else { // nobody waits for a replay's commands
 		take()
@@ -149,31 +176,45 @@ func (e *Engine) checkpoint(c *core.Checkpoint) error {
 	return nil
 }
 
-// hashing is a state hash being made.
-type hashing struct {
-	over chan struct{}
+// pendingHash is a state hash being made.
+type pendingHash struct {
+	done chan struct{}
 	hash [32]byte
+	took time.Duration
 }
 
-func (h *hashing) wait() [32]byte {
-	<-h.over
+func (h *pendingHash) wait() [32]byte {
+	<-h.done
 	return h.hash
 }
 
-// deal gives each caller its receipt and wakes them all at once.
-func (e *Engine) deal(g *group, b *Batch) {
+// deliverReceipts gives each caller its receipt and wakes them all at once.
+func (e *Engine) deliverReceipts(g *group, b *Batch) {
 	for i, r := range g.order {
-		if i < len(b.Applied) {
-			a := &b.Applied[i]
-			r.receipt = Receipt{Stamp: a.Stamp, Reject: a.Reject, Events: a.Events}
-		}
+		a := &b.Applied[i]
+		r.receipt = Receipt{Stamp: a.Stamp, Reject: a.Reject, Events: a.Events}
 		if _, ok := r.cmd.(*core.Clock); ok {
-			e.clock.Store(false)
+			e.clockPending.Store(false)
 		}
 	}
-	if g.n > 0 {
-		e.stats.Sequenced.Add(uint64(max(time.Since(g.begun), 0)))
+	if g.size > 0 {
+		e.stats.GroupLatency.Add(uint64(max(time.Since(g.openedAt), 0)))
 	}
-	e.queue.finish(g, nil)
-	e.queue.poke() // due may have changed
+	e.queue.complete(g, nil)
+	e.queue.signal() // due may have changed
+}
+
+// drop tells the callers of a group that is never applied that nothing of it was done. The
+// engine's own commands in it come again with a later group.
+func (e *Engine) drop(g *group) {
+	for _, r := range g.order {
+		switch c := r.cmd.(type) {
+		case *core.Clock:
+			e.clockPending.Store(false)
+		case *core.Checkpoint:
+			e.nextCheckpoint.Store(&checkpoint{seq: c.Seq, hash: c.Hash, at: e.replayState.CheckedAt})
+		}
+	}
+	e.queue.complete(g, ErrShed)
+	e.queue.signal()
 }

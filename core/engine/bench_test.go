@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"duplex/core"
-	"duplex/core/journal"
 	"duplex/core/venue"
 	"duplex/core/view"
 )
@@ -34,7 +33,7 @@ func crowded(b *testing.B, dir string, orders int) (*Engine, Options) {
 	submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
 	for {
 		open := false
-		e.Read(func(v *venue.Venue, _ *view.View) { s, _ := v.Slot(3); open = s.Status == core.Trading })
+		e.Read(func(v *venue.Venue, _ *view.View) { s, _ := v.Market(3); open = s.Status == core.Trading })
 		if open {
 			break
 		}
@@ -78,7 +77,7 @@ func BenchmarkReplay(b *testing.B) {
 		}
 	}
 	seq := e.Seq()
-	e.opt.SnapshotEvery = 1 << 60
+	e.opt.SnapshotEvery = Backlog{1 << 60, 1 << 60, 1 << 60}
 	kill(b, e)
 	for b.Loop() {
 		again, err := Open(o)
@@ -123,21 +122,17 @@ func BenchmarkSnapshot(b *testing.B) {
 	defer kill(b, e)
 	var longest time.Duration
 	for b.Loop() {
-		var s journal.Snapshot
-		var done progress
 		l := &lockTimes{Locker: e.mu.RLocker()}
 		begun := time.Now()
-		venue, view, _, err := e.images(&s, &done)
+		im, err := e.captureImages()
 		longest = max(longest, time.Since(begun))
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := view.Finish(l); err != nil {
+		if _, err := im.stream(&memory{}, l, func() error { return nil }); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := venue.Hash(); err != nil {
-			b.Fatal(err)
-		}
+		im.view.End(l)
 		longest = max(longest, l.longest)
 	}
 	b.ReportMetric(float64(longest.Microseconds())/1000, "ms-stopped")

@@ -9,6 +9,8 @@
 //  3. Venue and view change together, under one lock, a whole group at a time:
 //     a read sees one seq.
 //  4. The order within one account and class is the order of Submit.
+//  5. A group is applied at most once, and never behind a later one of the same node. Its
+//     callers get a receipt only if it was applied.
 //
 // The way of a command:
 //
@@ -22,6 +24,17 @@
 //	apply       for each delivered group, under the lock:
 //	              venue.Apply each, view.Fold each
 //	            then publish: keys, followers, and one wake for all waiters
+//
+// A snapshot is written when a replay of what came since the last one would take too long
+// (Backlog), and at a stop if there is time:
+//
+//	snapshot    copy the venue under the lock, begin an image of the view
+//	            write the venue's pieces, hashing them
+//	            for each account: copy it under the lock, write it without
+//	            commit the file, then let the log trim what the older snapshot covers
+//
+// A start restores the newest snapshot, has the log proved against it and replays the
+// rest. Verify begins with the same functions.
 //
 // A queue with a channel for each command was tried first on paper: waking 64
 // callers one by one costs more than matching their orders. The open group is the

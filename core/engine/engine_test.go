@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,14 +69,14 @@ func furnish(t *testing.T, e *Engine, c *clock) {
 	}
 	do(t, e, &core.SetSession{Feed: core.BTC, Open: true})
 	do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
-	reach(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Slot(3); return ok && s.Status == core.Trading })
+	reach(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
 }
 
 // reach waits until something the engine does by itself has come about.
 func reach(t *testing.T, e *Engine, ok func(*venue.Venue, *view.View) bool) {
 	t.Helper()
 	f := e.Follow()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	for {
 		var there bool
@@ -96,12 +97,25 @@ func buy(u core.UserID, id uint64, o core.Outcome, tick core.Tick, qty core.Qty)
 // bytesOf is everything a restart must bring back.
 func bytesOf(t *testing.T, e *Engine) string {
 	t.Helper()
-	s, err := e.capture()
+	e.mu.RLock()
+	im, err := e.captureImagesLocked()
+	e.mu.RUnlock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(s.Body)
+	defer im.view.End(e.mu.RLocker())
+	var to memory
+	if _, err := im.stream(&to, e.mu.RLocker(), func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return to.String()
 }
+
+// memory is a snapshot that is no file.
+type memory struct{ bytes.Buffer }
+
+func (m *memory) Piece(b []byte) error { m.Write(b); return nil }
+func (m *memory) EndPart() error       { return nil }
 
 func TestPlacementIsAnsweredWithWhatHappened(t *testing.T) {
 	c := newClock()
@@ -216,7 +230,7 @@ func TestCheckpointsAreCompared(t *testing.T) {
 		do(t, e, buy(1, i+1, core.Yes, 4000, 1))
 	}
 	var at uint64
-	e.Read(func(*venue.Venue, *view.View) { at = e.done.Seq })
+	e.Read(func(*venue.Venue, *view.View) { at = e.replayState.Seq })
 	if at == 0 {
 		t.Fatal("no checkpoint was taken")
 	}
@@ -287,7 +301,7 @@ func TestShedAndUnknownAreNeverMixed(t *testing.T) {
 	for id := uint64(2); id <= 5; id++ {
 		go submit(id)
 	}
-	for e.Depth() < 4 {
+	for e.QueueDepth() < 4 {
 		time.Sleep(time.Millisecond) // they wait in the queue; nothing signals that they do
 	}
 	if _, err := e.Submit(context.Background(), buy(1, 9, core.Yes, 4000, 1)); !errors.Is(err, ErrShed) {
@@ -313,7 +327,7 @@ func TestShedAndUnknownAreNeverMixed(t *testing.T) {
 	})
 }
 
-// A batch whose time ran out in the queue was refused as a whole (spec 4.2).
+// A batch whose time ran out in the queue is rejected as a whole (docs/rules/errors.md#shed).
 func TestABatchIsShedWhole(t *testing.T) {
 	e, h := heldEngine(t, 16)
 	defer mustClose(t, e)
@@ -333,7 +347,7 @@ func TestABatchIsShedWhole(t *testing.T) {
 		}
 		batch <- err
 	}()
-	for e.Depth() < 2 {
+	for e.QueueDepth() < 2 {
 		time.Sleep(time.Millisecond) // they wait in the queue; nothing signals that they do
 	}
 	cancel()

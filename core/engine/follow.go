@@ -24,22 +24,22 @@ type Batch struct {
 	ready chan struct{} // closed when next is set
 }
 
-// feed is the list of batches. It holds only its end: what every follower has
+// batchFeed is the list of batches. It holds only its end: what every follower has
 // passed is collected.
-type feed struct {
-	mu  sync.Mutex
-	end *Batch
+type batchFeed struct {
+	mu   sync.Mutex
+	tail *Batch
 }
 
-func (f *feed) init() { f.end = &Batch{ready: make(chan struct{})} }
+func (f *batchFeed) init() { f.tail = &Batch{ready: make(chan struct{})} }
 
-func (f *feed) push(b *Batch) {
+func (f *batchFeed) push(b *Batch) {
 	b.ready = make(chan struct{})
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.end.next = b
-	close(f.end.ready)
-	f.end = b
+	f.tail.next = b
+	close(f.tail.ready)
+	f.tail = b
 }
 
 // Follower reads batches one after the other. One that does not keep up costs the
@@ -51,7 +51,7 @@ type Follower struct{ at *Batch }
 func (e *Engine) Follow() *Follower {
 	e.feed.mu.Lock()
 	defer e.feed.mu.Unlock()
-	return &Follower{at: e.feed.end}
+	return &Follower{at: e.feed.tail}
 }
 
 // Next waits for the next batch.
@@ -75,7 +75,14 @@ func (e *Engine) publish(b *Batch) {
 		for _, ev := range b.Applied[i].Events {
 			switch ev := ev.(type) {
 			case *core.KeyChanged:
-				e.keys.Store(ev.Key.ID, &ev.Key)
+				if ev.Key.Revoked {
+					e.keys.Delete(ev.Key.ID)
+					if f := e.onRevoke.Load(); f != nil {
+						(*f)(ev.Key.ID)
+					}
+				} else {
+					e.keys.Store(ev.Key.ID, &ev.Key)
+				}
 			case *core.UserChanged:
 				e.tokens.Store(ev.User.TokenHash, ev.User.ID)
 			}
@@ -83,22 +90,22 @@ func (e *Engine) publish(b *Batch) {
 	}
 	if n := len(b.Applied); n > 0 {
 		e.feed.push(b)
-		e.waits.reach(b.Applied[n-1].Stamp.Seq)
+		e.waiters.wake(b.Applied[n-1].Stamp.Seq)
 	}
 }
 
-// waits are readers that want a seq to be applied first.
-type waits struct {
+// seqWaiters are readers that want a seq to be applied first.
+type seqWaiters struct {
 	mu   sync.Mutex
-	list []wait
+	list []seqWaiter
 }
 
-type wait struct {
+type seqWaiter struct {
 	seq  uint64
 	done chan struct{}
 }
 
-func (w *waits) reach(seq uint64) {
+func (w *seqWaiters) wake(seq uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kept := w.list[:0]
@@ -113,37 +120,37 @@ func (w *waits) reach(seq uint64) {
 	w.list = kept
 }
 
-func (w *waits) drop(done chan struct{}) {
+func (w *seqWaiters) remove(done chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range w.list {
 		if w.list[i].done == done {
 			w.list[i] = w.list[len(w.list)-1]
-			w.list[len(w.list)-1] = wait{}
+			w.list[len(w.list)-1] = seqWaiter{}
 			w.list = w.list[:len(w.list)-1]
 			return
 		}
 	}
 }
 
-// Reach waits until seq is applied. It gives ErrUnknown when ctx ends first.
-func (e *Engine) Reach(ctx context.Context, seq uint64) error {
+// WaitApplied waits until seq is applied. It gives ErrUnknown when ctx ends first.
+func (e *Engine) WaitApplied(ctx context.Context, seq uint64) error {
 	if e.Seq() >= seq {
 		return nil
 	}
 	done := make(chan struct{})
-	e.waits.mu.Lock()
-	e.waits.list = append(e.waits.list, wait{seq, done})
-	e.waits.mu.Unlock()
+	e.waiters.mu.Lock()
+	e.waiters.list = append(e.waiters.list, seqWaiter{seq, done})
+	e.waiters.mu.Unlock()
 	if e.Seq() >= seq { // applied while we were entering
-		e.waits.drop(done)
+		e.waiters.remove(done)
 		return nil
 	}
 	select {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		e.waits.drop(done)
+		e.waiters.remove(done)
 		return ErrUnknown
 	}
 }

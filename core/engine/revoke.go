@@ -7,14 +7,14 @@ import "duplex/core"
 type revocation struct {
 	user core.UserID
 	key  string // "" is all of the user's
-	over <-chan struct{}
+	done <-chan struct{}
 }
 
-// screen takes out of a sealed group what comes behind the revocation of the key it
-// was sent with, in this group or one before it: what was proved in time may still
-// be late (contract operator, Accounts service).
-func (e *Engine) screen(g *group) {
-	for len(e.revoking) > 0 && closed(e.revoking[0].over) {
+// dropRevoked takes out of a sealed group what comes behind the revocation of the key it
+// was sent with, in this group or one before it: a command whose signature was
+// verified in time may still be late (docs/rules/accounts.md#revocation).
+func (e *Engine) dropRevoked(g *group) {
+	for len(e.revoking) > 0 && isClosed(e.revoking[0].done) {
 		e.revoking = e.revoking[1:]
 	}
 	kept := g.order[:0]
@@ -24,7 +24,7 @@ func (e *Engine) screen(g *group) {
 		}
 		if r.key != nil && e.revoked(r.key) {
 			r.err = ErrRevoked
-			r.state.Store(screened)
+			r.state.Store(dropped)
 			continue
 		}
 		kept = append(kept, r)
@@ -32,17 +32,17 @@ func (e *Engine) screen(g *group) {
 	g.order = kept
 }
 
+// revoked tells whether a command that was sent with k comes behind its revocation.
 func (e *Engine) revoked(k *core.Key) bool {
 	for _, x := range e.revoking {
 		if x.user == k.User && (x.key == "" || x.key == k.ID) {
 			return true
 		}
 	}
-	now := e.Key(k.ID)
-	return now == nil || now.Revoked
+	return e.Key(k.ID) == nil
 }
 
-func closed(ch <-chan struct{}) bool {
+func isClosed(ch <-chan struct{}) bool {
 	select {
 	case <-ch:
 		return true

@@ -46,7 +46,7 @@ func TestNothingBehindARevocation(t *testing.T) {
 				}()
 			}
 			queued := func(n int) {
-				for e.Depth() < n {
+				for e.QueueDepth() < n {
 					time.Sleep(time.Millisecond) // they wait in the queue; nothing signals that they do
 				}
 			}
@@ -112,7 +112,7 @@ func TestRevocationThatFailed(t *testing.T) {
 		_, err := e.Submit(ctx, &core.RevokeKey{User: 1, Key: "a"})
 		answers <- err
 	}()
-	for e.Depth() < 1 {
+	for e.QueueDepth() < 1 {
 		time.Sleep(time.Millisecond) // it waits in the queue; nothing signals that it does
 	}
 	behind := make(chan error)
@@ -120,7 +120,7 @@ func TestRevocationThatFailed(t *testing.T) {
 		_, err := e.SubmitBy(ctx, a, buy(1, 1, core.Yes, 4000, 1))
 		behind <- err
 	}()
-	for e.Depth() < 2 {
+	for e.QueueDepth() < 2 {
 		time.Sleep(time.Millisecond)
 	}
 	h.mu.Unlock()
@@ -153,7 +153,7 @@ func TestTimeRunsOutBehindARevocation(t *testing.T) {
 	before.Go(func() { do(t, e, &core.Deposit{User: 1, DepositID: "before", Amount: 1}) })
 	<-h.took // the next ones share a group
 	all.Go(func() { do(t, e, &core.RevokeKey{User: 1, Key: "a"}) })
-	for e.Depth() < 1 {
+	for e.QueueDepth() < 1 {
 		time.Sleep(time.Millisecond) // it waits in the queue; nothing signals that it does
 	}
 	short, cancel := context.WithCancel(ctx)
@@ -162,7 +162,7 @@ func TestTimeRunsOutBehindARevocation(t *testing.T) {
 		_, err := e.SubmitBy(short, a, buy(1, 1, core.Yes, 4000, 1))
 		behind <- err
 	}()
-	for e.Depth() < 2 {
+	for e.QueueDepth() < 2 {
 		time.Sleep(time.Millisecond)
 	}
 	h.mu.Unlock()

@@ -22,14 +22,14 @@ func (e *Engine) run(ctx context.Context, from uint64) {
 	select {
 	case <-e.ready:
 		e.mu.RLock()
-		e.next = e.done.Proposals[e.opt.Node] + 1 // behind all that the replay brought
+		e.next = e.replayState.Proposals[e.opt.Node] + 1 // behind all that the replay brought
 		e.mu.RUnlock()
 		e.sequence(ctx)
 	case <-applied:
-		e.replayed()
+		e.markReady()
 	}
 	<-applied
-	e.abandon()
+	e.failPending()
 }
 
 // sequence seals group after group and proposes it. Between groups it sleeps until
@@ -42,45 +42,45 @@ func (e *Engine) sequence(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-e.queue.arrived:
+		case <-e.queue.nonEmpty:
 		case <-timer.C:
 		}
-		letIn()
-		e.gather(ctx, timer)
-		if err := e.propose(e.queue.seal(e.own())); err != nil {
+		yieldToCallers()
+		e.commitDelay(ctx, timer)
+		if err := e.propose(e.queue.seal(e.internalCommands())); err != nil {
 			e.fail(err)
 			return
 		}
 	}
 }
 
-// letIn gives way to callers that are ready to run before a group is sealed: on busy
+// yieldToCallers gives way to callers that are ready to run before a group is sealed: on busy
 // processors they would otherwise all miss it and need a sync of their own. On an
 // idle one it returns at once.
-func letIn() {
+func yieldToCallers() {
 	for range 3 {
 		runtime.Gosched()
 	}
 }
 
-// own gives the commands of the engine itself that go first: a Clock when
+// internalCommands gives the commands of the engine itself that go first: a Clock when
 // something is due, and now and then a checkpoint; none while one is on its way.
-func (e *Engine) own() (cmds []core.Command) {
+func (e *Engine) internalCommands() (cmds []core.Command) {
 	now := e.opt.Now()
-	if e.due.Load() <= now && e.clock.CompareAndSwap(false, true) {
+	if e.nextDue.Load() <= now && e.clockPending.CompareAndSwap(false, true) {
 		cmds = append(cmds, &core.Clock{})
 	}
-	if c := e.check.Load(); c != nil && now-c.at >= int64(e.opt.CheckpointEvery) && e.check.CompareAndSwap(c, nil) {
+	if c := e.nextCheckpoint.Load(); c != nil && now-c.at >= int64(e.opt.CheckpointEvery) && e.nextCheckpoint.CompareAndSwap(c, nil) {
 		cmds = append(cmds, &core.Checkpoint{Seq: c.seq, Hash: c.hash})
 	}
 	return cmds
 }
 
 func (e *Engine) untilDue() time.Duration {
-	if e.clock.Load() {
+	if e.clockPending.Load() {
 		return time.Hour // applying it pokes the queue
 	}
-	wait := time.Duration(e.due.Load() - e.opt.Now())
+	wait := time.Duration(e.nextDue.Load() - e.opt.Now())
 	return max(0, min(wait, time.Hour))
 }
 
@@ -88,8 +88,8 @@ func (e *Engine) propose(g *group) error {
 	if g == nil {
 		return nil
 	}
-	if e.screen(g); len(g.order) == 0 { // every caller gave up, or may not
-		e.queue.finish(g, nil)
+	if e.dropRevoked(g); len(g.order) == 0 { // every caller gave up, or may not
+		e.queue.complete(g, nil)
 		return nil
 	}
 	size := 0
@@ -100,7 +100,7 @@ func (e *Engine) propose(g *group) error {
 	for _, r := range g.order {
 		body = append(body, r.wire...)
 	}
-	e.lately.note(g.callers)
+	e.recentCallers.record(g.callers)
 	e.pending.Store(e.next, g)
 	begun := time.Now()
 	if err := e.log.Propose(journal.Group{Node: e.opt.Node, Proposal: e.next, Body: body}); err != nil {
@@ -115,7 +115,7 @@ func (e *Engine) propose(g *group) error {
 func (e *Engine) deliver(ctx context.Context, from uint64) {
 	target := e.log.Last().Number
 	if from > target {
-		e.replayed()
+		e.markReady()
 	}
 	for g, err := range e.log.Deliver(ctx, from) {
 		if err == nil {
@@ -128,28 +128,26 @@ func (e *Engine) deliver(ctx context.Context, from uint64) {
 			return
 		}
 		if g.Number <= target {
-			if e.opt.Replayed != nil {
-				e.opt.Replayed(g.Number, target)
-			}
+			e.opt.Progress(Progress{Replaying, g.Number - from + 1, target - from + 1})
 			if g.Number == target {
-				e.replayed()
+				e.markReady()
 			}
 		}
 	}
 }
 
-// replayed ends the waiting of Open, however often it is said.
-func (e *Engine) replayed() { e.once.Do(func() { close(e.ready) }) }
+// markReady ends the waiting of Open, however often it is said.
+func (e *Engine) markReady() { e.readyOnce.Do(func() { close(e.ready) }) }
 
-// abandon tells everybody still waiting that the outcome is not known.
-func (e *Engine) abandon() {
+// failPending tells everybody still waiting that the outcome is not known.
+func (e *Engine) failPending() {
 	e.queue.close(ErrStopped)
 	e.pending.Range(func(k, g any) bool {
 		e.pending.Delete(k)
-		e.queue.finish(g.(*group), ErrUnknown)
+		e.queue.complete(g.(*group), ErrUnknown)
 		return true
 	})
 	if g := e.queue.seal(nil); g != nil {
-		e.queue.finish(g, ErrShed)
+		e.queue.complete(g, ErrShed)
 	}
 }

@@ -2,10 +2,18 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"duplex/core"
+	"duplex/core/journal"
 )
 
 // Snapshots taken while commands go on are each the state at one seq: a start from
@@ -61,4 +69,270 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 		t.Error("the start from the newest snapshot came to another state")
 	}
 	mustClose(t, again)
+}
+
+// logged collects what an engine tells its operator.
+type logged struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logged) logf(msg string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, msg+" "+fmt.Sprint(args...))
+}
+
+func (l *logged) has(part string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(strings.Join(l.lines, "\n"), part)
+}
+
+func snapshotFiles(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, "snapshots"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// A stop writes its snapshot only where it fits into the time that is left, says so where
+// it does not, and loses nothing by that: the next start replays the log.
+func TestStopWithoutTimeForASnapshot(t *testing.T) {
+	for name, x := range map[string]struct {
+		left, took time.Duration
+		logs       string
+		snapshots  int
+	}{
+		"no time at all":          {left: 0, logs: "did not fit"},
+		"the last took too long":  {left: time.Minute, took: time.Hour, logs: "the last took 1h0m0s"},
+		"there is time":           {left: time.Minute, snapshots: 1},
+		"the last took less time": {left: time.Minute, took: time.Second, snapshots: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, logs := newClock(), &logged{}
+			o := c.options(t.TempDir())
+			o.Logf = logs.logf
+			e := mustOpen(t, o)
+			furnish(t, e, c)
+			do(t, e, buy(1, 1, core.Yes, 4000, 3))
+			want := bytesOf(t, e)
+			e.newestSnapshot.took = x.took
+			ctx, cancel := context.WithTimeout(context.Background(), closeMargin+x.left)
+			defer cancel()
+			if err := e.Close(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if files := snapshotFiles(t, o.Dir); len(files) != x.snapshots {
+				t.Errorf("snapshots: %v", files)
+			}
+			if x.logs != "" && !logs.has(x.logs) || x.logs == "" && logs.has("no snapshot") {
+				t.Errorf("the operator is logs %q", logs.lines)
+			}
+			again := mustOpen(t, o)
+			if bytesOf(t, again) != want {
+				t.Error("the next start came to another state")
+			}
+			mustClose(t, again)
+		})
+	}
+}
+
+// A snapshot that is under way when the venue stops is given up when the time is over,
+// and leaves nothing.
+func TestStopDuringASnapshot(t *testing.T) {
+	c, logs := newClock(), &logged{}
+	o := c.options(t.TempDir())
+	o.Logf = logs.logf
+	o.SnapshotEvery = Backlog{Groups: 1 << 60, Commands: 1 << 60, Applying: 1 << 60}
+	writing, hold := make(chan struct{}), make(chan struct{})
+	var held atomic.Bool
+	o.Free = func() (uint64, error) {
+		if held.CompareAndSwap(true, false) { // a disk that stands still
+			close(writing)
+			<-hold
+		}
+		return 1 << 40, nil
+	}
+	e := mustOpen(t, o)
+	furnish(t, e, c)
+	held.Store(true)
+	e.snapshotJobs.Go(func() {
+		if _, err := e.snapshot(e.runCtx); !errors.Is(err, context.Canceled) {
+			t.Errorf("the snapshot under way: %v", err)
+		}
+	})
+	<-writing
+	ctx, cancel := context.WithTimeout(context.Background(), closeMargin+50*time.Millisecond)
+	defer cancel()
+	go func() {
+		<-e.runCtx.Done()
+		close(hold)
+	}()
+	if err := e.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if files := snapshotFiles(t, o.Dir); len(files) != 0 || !logs.has("did not fit") {
+		t.Errorf("%v, logs %q", files, logs.lines)
+	}
+	mustClose(t, mustOpen(t, o))
+}
+
+// What a start would replay is bounded by commands, by groups and by the time that
+// applying took; what a start does replay counts too.
+func TestSnapshotsByBacklog(t *testing.T) {
+	far := Backlog{Groups: 1 << 60, Commands: 1 << 60, Applying: 1 << 60}
+	for name, max := range map[string]func(*Backlog){
+		"commands": func(b *Backlog) { b.Commands = 20 },
+		"groups":   func(b *Backlog) { b.Groups = 5 },
+		"time":     func(b *Backlog) { b.Applying = time.Nanosecond },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClock()
+			o := c.options(t.TempDir())
+			o.SnapshotEvery = far
+			e := mustOpen(t, o)
+			furnish(t, e, c)
+			for id := range uint64(20) {
+				do(t, e, buy(1, id+1, core.Yes, 4000, 1))
+			}
+			e.stop() // killed: no snapshot
+			<-e.stopped
+			if err := e.log.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if files := snapshotFiles(t, o.Dir); len(files) != 0 {
+				t.Fatalf("%v before anything was due", files)
+			}
+			max(&o.SnapshotEvery)
+			e = mustOpen(t, o)
+			do(t, e, buy(1, 100, core.Yes, 4000, 1)) // the first after the replay
+			for e.stats.Snapshots.Load() == 0 {
+				time.Sleep(time.Millisecond) // nothing signals that one was written
+			}
+			if err := e.Err(); err != nil {
+				t.Fatal(err)
+			}
+			mustClose(t, e)
+			if _, err := Verify(o.Dir, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// On a disk that is nearly full no snapshot takes the space that the log needs. The stop
+// says so and is no failure.
+func TestNoRoomForASnapshot(t *testing.T) {
+	c, logs := newClock(), &logged{}
+	o := c.options(t.TempDir())
+	o.Logf = logs.logf
+	o.Free = func() (uint64, error) { return logRoom - 1, nil }
+	e := mustOpen(t, o)
+	do(t, e, &core.CreateUser{Name: "a", TokenHash: [32]byte{1}})
+	if _, err := e.Snapshot(); !errors.Is(err, ErrNoRoom) || !errors.Is(err, ErrShed) {
+		t.Errorf("a snapshot: %v", err)
+	}
+	mustClose(t, e)
+	if files := snapshotFiles(t, o.Dir); len(files) != 0 || !logs.has("no room") {
+		t.Errorf("%v, told %q", files, logs.lines)
+	}
+	o.Free = nil
+	e = mustOpen(t, o)
+	if seq, err := e.Snapshot(); err != nil || seq == 0 {
+		t.Errorf("with room again: %d %v", seq, err)
+	}
+	mustClose(t, e)
+}
+
+// A start tells how far it is, in each phase up to the whole of it.
+func TestProgressOfAStart(t *testing.T) {
+	c := newClock()
+	o := c.options(t.TempDir())
+	e := mustOpen(t, o)
+	furnish(t, e, c)
+	if _, err := e.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	for id := range uint64(10) {
+		do(t, e, buy(1, id+1, core.Yes, 4000, 1))
+	}
+	e.stop()
+	<-e.stopped
+	if err := e.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[Phase]Progress{}
+	o.Progress = func(p Progress) {
+		if was := seen[p.Phase]; p.Done < was.Done || p.Total == 0 || p.Done > p.Total || was.Total != 0 && was.Total != p.Total {
+			t.Errorf("%+v after %+v", p, was)
+		}
+		seen[p.Phase] = p
+	}
+	mustClose(t, mustOpen(t, o))
+	if p := seen[Replaying]; p.Done != p.Total || p.Total < 10 {
+		t.Errorf("%+v", p)
+	}
+	if seen[Loading].Done == 0 || seen[Proving].Total == 0 {
+		t.Errorf("%+v", seen)
+	}
+}
+
+// A start that is given up while it replays leaves the directory to the next.
+func TestOpenContextEndsTheReplay(t *testing.T) {
+	c := newClock()
+	o := c.options(t.TempDir())
+	e := mustOpen(t, o)
+	furnish(t, e, c)
+	e.stop()
+	<-e.stopped
+	if err := e.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	o.Progress = func(p Progress) {
+		if p.Phase == Replaying && p.Done == 1 {
+			cancel()
+		}
+	}
+	if e, err := OpenContext(ctx, o); err == nil {
+		mustClose(t, e) // the replay was faster than the cancel
+	} else if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	o.Progress = nil
+	mustClose(t, mustOpen(t, o))
+}
+
+// Damage within a snapshot is refused with file and offset, whichever piece it is in.
+func TestDamagedSnapshotIsNamed(t *testing.T) {
+	c := newClock()
+	o := c.options(t.TempDir())
+	e := mustOpen(t, o)
+	furnish(t, e, c)
+	mustClose(t, e)
+	path := filepath.Join(o.Dir, "snapshots", snapshotFiles(t, o.Dir)[0])
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(whole); at += len(whole) / 37 {
+		b := append([]byte(nil), whole...)
+		b[at] ^= 0x20
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var damage *journal.Damage
+		if _, err := Open(o); !errors.As(err, &damage) || damage.File != path {
+			t.Fatalf("byte %d: opened with %v", at, err)
+		}
+		if _, err := Verify(o.Dir, nil); !errors.As(err, &damage) || damage.File != path {
+			t.Fatalf("byte %d: verified with %v", at, err)
+		}
+	}
 }

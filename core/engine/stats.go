@@ -11,12 +11,12 @@ type Stats struct {
 	SyncNs, SyncMaxNs       atomic.Int64
 	ApplyNs, ApplyMaxNs     atomic.Int64
 	Shed, Snapshots         atomic.Uint64
-	Checked                 atomic.Uint64 // commands after which THE INVARIANT held
+	InvariantChecks         atomic.Uint64 // commands after which THE INVARIANT held
 
-	GroupSizes Spread // commands
-	Sequenced  Spread // ns from a group's first command to its answers
-	Syncs      Spread // ns
-	Applies    Spread // ns
+	GroupSizes   Histogram // commands
+	GroupLatency Histogram // ns from a group's first command to its answers
+	SyncLatency  Histogram // ns
+	ApplyLatency Histogram // ns
 }
 
 func (s *Stats) sync(d time.Duration, commands, bytes int) {
@@ -24,19 +24,19 @@ func (s *Stats) sync(d time.Duration, commands, bytes int) {
 	s.Commands.Add(uint64(commands))
 	s.Bytes.Add(uint64(bytes))
 	s.SyncNs.Add(int64(d))
-	raise(&s.SyncMaxNs, int64(d))
+	storeMax(&s.SyncMaxNs, int64(d))
 	s.GroupSizes.Add(uint64(commands))
-	s.Syncs.Add(uint64(max(d, 0)))
+	s.SyncLatency.Add(uint64(max(d, 0)))
 }
 
 func (s *Stats) apply(d time.Duration, commands int) {
 	s.ApplyNs.Add(int64(d))
-	raise(&s.ApplyMaxNs, int64(d))
-	s.Applies.Add(uint64(max(d, 0)))
-	s.Checked.Add(uint64(commands))
+	storeMax(&s.ApplyMaxNs, int64(d))
+	s.ApplyLatency.Add(uint64(max(d, 0)))
+	s.InvariantChecks.Add(uint64(commands))
 }
 
-func raise(a *atomic.Int64, n int64) {
+func storeMax(a *atomic.Int64, n int64) {
 	for was := a.Load(); n > was && !a.CompareAndSwap(was, n); was = a.Load() {
 	}
 }
@@ -44,5 +44,5 @@ func raise(a *atomic.Int64, n int64) {
 // Stats gives the counters; they go on counting.
 func (e *Engine) Stats() *Stats { return &e.stats }
 
-// Depth is how many commands wait to be sealed.
-func (e *Engine) Depth() int { return e.queue.depth() }
+// QueueDepth is how many commands wait to be sealed.
+func (e *Engine) QueueDepth() int { return e.queue.depth() }

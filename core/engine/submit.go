@@ -21,36 +21,36 @@ type Receipt struct {
 }
 
 // class orders a sealed group: system commands before cancels, cancels before
-// placements (contract core, Order of checks).
+// placements (docs/rules/operation.md#queue-order).
 type class uint8
 
 const (
-	system class = iota
-	cancels
-	placements
-	classes
+	classSystem class = iota
+	classCancel
+	classPlacement
+	numClasses
 )
 
 func classOf(cmd core.Command) (class, core.UserID) {
 	switch c := cmd.(type) {
 	case *core.PlaceOrder:
-		return placements, c.User
+		return classPlacement, c.User
 	case *core.DecreaseOrder:
-		return cancels, c.User
+		return classCancel, c.User
 	case *core.CancelOrder:
-		return cancels, c.User
+		return classCancel, c.User
 	case *core.CancelAll:
-		return cancels, c.User
+		return classCancel, c.User
 	case *core.ArmDeadman:
-		return cancels, c.User
+		return classCancel, c.User
 	case *core.DisarmDeadman:
-		return cancels, c.User
+		return classCancel, c.User
 	case *core.Redeem:
-		return placements, c.User
+		return classPlacement, c.User
 	case *core.RequestWithdrawal:
-		return placements, c.User
+		return classPlacement, c.User
 	default:
-		return system, 0
+		return classSystem, 0
 	}
 }
 
@@ -59,20 +59,20 @@ type request struct {
 	cmd     core.Command
 	key     *core.Key // it was sent with; nil: none
 	wire    []byte    // as the log keeps it
-	room    [wireRoom]byte
+	wireBuf [wireBufSize]byte
 	state   atomic.Uint32 // waiting, taken, given up or screened
 	receipt Receipt
 	err     error // set before the group is done
 }
 
-// wireRoom is more than an order or a cancel takes in the log.
-const wireRoom = 64
+// wireBufSize is more than an order or a cancel takes in the log.
+const wireBufSize = 64
 
 // newRequest encodes the command, in its caller's time and not the sequencer's.
 func newRequest(cmd core.Command, key *core.Key) (*request, error) {
 	r := &request{cmd: cmd, key: key}
 	var err error
-	if r.wire, err = journal.AppendCommand(r.room[:0], cmd); err != nil {
+	if r.wire, err = journal.AppendCommand(r.wireBuf[:0], cmd); err != nil {
 		return nil, fmt.Errorf("a command that cannot be kept: %w", err)
 	}
 	return r, nil
@@ -81,45 +81,45 @@ func newRequest(cmd core.Command, key *core.Key) (*request, error) {
 const (
 	waiting uint32 = iota
 	taken
-	givenUp
-	screened // taken, and not sequenced: it came behind the revocation of its key
+	abandoned
+	dropped // taken, and not sequenced: it came behind the revocation of its key
 )
 
 // group is commands that become durable together.
 type group struct {
-	reqs    [classes][]*request
-	n       int
-	callers int
-	begun   time.Time  // when its first command came
-	order   []*request // once sealed
-	done    chan struct{}
-	err     error // set before done is closed
+	reqs     [numClasses][]*request
+	size     int
+	callers  int
+	openedAt time.Time  // when its first command came
+	order    []*request // once sealed
+	done     chan struct{}
+	err      error // set before done is closed
 }
 
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
 // queue is the open group and its bounds.
 type queue struct {
-	mu      sync.Mutex
-	max     int
-	open    *group
-	users   map[core.UserID]int // commands of each account in the open group
-	shut    error               // why nothing more is taken
-	busy    int                 // groups sealed and not yet applied
-	calm    chan struct{}
-	arrived chan struct{} // one token: there is something to seal
-	due     int           // callers that are waited for; 0: none
-	enough  chan struct{} // one token: they are here
+	mu              sync.Mutex
+	max             int
+	open            *group
+	users           map[core.UserID]int // commands of each account in the open group
+	closedErr       error               // why nothing more is taken
+	unfinished      int                 // groups sealed and not yet applied
+	drained         chan struct{}
+	nonEmpty        chan struct{} // one token: there is something to seal
+	expectedCallers int           // callers that are waited for; 0: none
+	callersArrived  chan struct{} // one token: they are here
 }
 
 func (q *queue) init(max int) {
 	q.max, q.open, q.users = max, newGroup(), map[core.UserID]int{}
-	q.arrived, q.enough = make(chan struct{}, 1), make(chan struct{}, 1)
+	q.nonEmpty, q.callersArrived = make(chan struct{}, 1), make(chan struct{}, 1)
 }
 
-func (q *queue) poke() {
+func (q *queue) signal() {
 	select {
-	case q.arrived <- struct{}{}:
+	case q.nonEmpty <- struct{}{}:
 	default:
 	}
 }
@@ -129,26 +129,26 @@ func (q *queue) add(rs []*request, c class, u core.UserID) (*group, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	g := q.open
-	if q.shut != nil {
-		return nil, q.shut
+	if q.closedErr != nil {
+		return nil, q.closedErr
 	}
-	if c != system { // the venue's own commands are few and must not be starved
-		if g.n+len(rs) > q.max || q.users[u]+len(rs) > q.max/4 {
+	if c != classSystem { // the venue's own commands are few and must not be starved
+		if g.size+len(rs) > q.max || q.users[u]+len(rs) > q.max/4 {
 			return nil, ErrShed
 		}
 		q.users[u] += len(rs)
 	}
-	if g.n == 0 {
-		g.begun = time.Now()
+	if g.size == 0 {
+		g.openedAt = time.Now()
 	}
-	g.n += len(rs)
+	g.size += len(rs)
 	g.callers++
 	g.reqs[c] = append(g.reqs[c], rs...)
 	if g.callers == 1 {
-		q.poke()
+		q.signal()
 	}
-	if g.callers == q.due {
-		q.enough <- struct{}{}
+	if g.callers == q.expectedCallers {
+		q.callersArrived <- struct{}{}
 	}
 	return g, nil
 }
@@ -158,13 +158,13 @@ func (q *queue) seal(first []core.Command) *group {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	g := q.open
-	if g.n == 0 && len(first) == 0 {
+	if g.size == 0 && len(first) == 0 {
 		return nil
 	}
-	q.open, q.due = newGroup(), 0
+	q.open, q.expectedCallers = newGroup(), 0
 	clear(q.users)
-	q.busy++
-	g.order = make([]*request, 0, g.n+len(first))
+	q.unfinished++
+	g.order = make([]*request, 0, g.size+len(first))
 	for _, cmd := range first {
 		r, err := newRequest(cmd, nil)
 		if err != nil {
@@ -183,50 +183,50 @@ func (q *queue) seal(first []core.Command) *group {
 	return g
 }
 
-// finish tells the callers of a sealed group that it is over.
-func (q *queue) finish(g *group, err error) {
+// complete tells the callers of a sealed group that it is over.
+func (q *queue) complete(g *group, err error) {
 	g.err = err
 	close(g.done)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.busy--; q.calm != nil && q.busy == 0 && q.open.n == 0 {
-		close(q.calm)
-		q.calm = nil
+	if q.unfinished--; q.drained != nil && q.unfinished == 0 && q.open.size == 0 {
+		close(q.drained)
+		q.drained = nil
 	}
 }
 
 func (q *queue) close(why error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.shut == nil || why == ErrStopped {
-		q.shut = why
+	if q.closedErr == nil || why == ErrStopped {
+		q.closedErr = why
 	}
 }
 
-func (q *queue) refusal() error {
+func (q *queue) closedReason() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.shut
+	return q.closedErr
 }
 
 // depth is how many commands wait to be sealed.
 func (q *queue) depth() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.open.n
+	return q.open.size
 }
 
-// idle waits until nothing is under way. The queue must be closed.
-func (q *queue) idle(ctx context.Context) error {
+// waitDrained waits until nothing is under way. The queue must be closed.
+func (q *queue) waitDrained(ctx context.Context) error {
 	q.mu.Lock()
-	if q.busy == 0 && q.open.n == 0 {
+	if q.unfinished == 0 && q.open.size == 0 {
 		q.mu.Unlock()
 		return nil
 	}
-	if q.calm == nil {
-		q.calm = make(chan struct{})
+	if q.drained == nil {
+		q.drained = make(chan struct{})
 	}
-	calm := q.calm
+	calm := q.drained
 	q.mu.Unlock()
 	select {
 	case <-calm:
@@ -238,8 +238,9 @@ func (q *queue) idle(ctx context.Context) error {
 
 // Submit hands a command over and waits until it is durable and applied. A refusal
 // by a rule is in the receipt. Errors: ErrShed (also for a placement while the disk
-// is nearly full) and ErrDraining (surely not done),
-// ErrUnknown (handed to the log, outcome not known when ctx ended), ErrStopped.
+// is nearly full, or of a group that the log delivered behind a later one) and
+// ErrDraining (surely not done), ErrUnknown (handed to the log, outcome not known when ctx
+// ended), ErrStopped.
 func (e *Engine) Submit(ctx context.Context, cmd core.Command) (Receipt, error) {
 	return e.SubmitBy(ctx, nil, cmd)
 }
@@ -252,14 +253,14 @@ func (e *Engine) SubmitBy(ctx context.Context, key *core.Key, cmd core.Command) 
 		return Receipt{}, err
 	}
 	c, u := classOf(cmd)
-	if c == placements && e.Cramped() {
-		return Receipt{}, e.refused(ErrShed)
+	if c == classPlacement && e.DiskNearlyFull() {
+		return Receipt{}, e.countShed(ErrShed)
 	}
 	g, err := e.queue.add([]*request{r}, c, u)
 	if err != nil {
-		return Receipt{}, e.refused(err)
+		return Receipt{}, e.countShed(err)
 	}
-	return e.await(ctx, g, r)
+	return e.awaitReceipt(ctx, g, r)
 }
 
 // Outcome is one command's end in SubmitAll.
@@ -284,16 +285,16 @@ func (e *Engine) SubmitAll(ctx context.Context, key *core.Key, cmds []core.Comma
 		rs[i] = r
 	}
 	c, u := classOf(cmds[0])
-	if c == placements && e.Cramped() {
-		return nil, e.refused(ErrShed)
+	if c == classPlacement && e.DiskNearlyFull() {
+		return nil, e.countShed(ErrShed)
 	}
 	g, err := e.queue.add(rs, c, u)
 	if err != nil {
-		return nil, e.refused(err)
+		return nil, e.countShed(err)
 	}
 	out := make([]Outcome, len(rs))
 	for i, r := range rs {
-		out[i].Receipt, out[i].Err = e.await(ctx, g, r)
+		out[i].Receipt, out[i].Err = e.awaitReceipt(ctx, g, r)
 	}
 	for _, err := range []error{ErrShed, ErrRevoked} {
 		if !slices.ContainsFunc(out, func(o Outcome) bool { return o.Err != err }) {
@@ -303,19 +304,19 @@ func (e *Engine) SubmitAll(ctx context.Context, key *core.Key, cmds []core.Comma
 	return out, nil
 }
 
-func (e *Engine) refused(err error) error {
+func (e *Engine) countShed(err error) error {
 	if err == ErrShed {
 		e.stats.Shed.Add(1)
 	}
 	return err
 }
 
-func (e *Engine) await(ctx context.Context, g *group, r *request) (Receipt, error) {
+func (e *Engine) awaitReceipt(ctx context.Context, g *group, r *request) (Receipt, error) {
 	select {
 	case <-g.done:
 	case <-ctx.Done():
-		if r.state.CompareAndSwap(waiting, givenUp) || r.state.Load() == screened {
-			return Receipt{}, e.refused(ErrShed) // never reached the log
+		if r.state.CompareAndSwap(waiting, abandoned) || r.state.Load() == dropped {
+			return Receipt{}, e.countShed(ErrShed) // never reached the log
 		}
 		select {
 		case <-g.done: // both came at once: the outcome is there
@@ -325,9 +326,9 @@ func (e *Engine) await(ctx context.Context, g *group, r *request) (Receipt, erro
 	}
 	switch {
 	case r.err != nil && g.err != nil: // the revocation before it may be gone
-		return Receipt{}, e.refused(ErrShed)
+		return Receipt{}, e.countShed(ErrShed)
 	case r.err != nil:
 		return Receipt{}, r.err
 	}
-	return r.receipt, g.err
+	return r.receipt, e.countShed(g.err)
 }

@@ -19,6 +19,7 @@ type Proof struct {
 	Snapshots        int      // compared on the way
 	Actions          uint64   // of operators and accounts, since the first command
 	Torn             *journal.Torn
+	Damaged          []error // of an older snapshot, which no start reads
 }
 
 // Failure names the first seq that does not hold.
@@ -30,22 +31,32 @@ type Failure struct {
 func (f *Failure) Error() string { return fmt.Sprintf("seq %d: %v", f.Seq, f.Err) }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Verify replays the journal in dir without changing it: chain and checksums,
-// every checkpoint, the state hash of every snapshot it passes, THE INVARIANT after
-// every command and a full audit at each snapshot and at the end. It gives a
-// *Failure with the first bad seq, or a *journal.Damage with file and offset.
+// Verify replays the journal in dir without changing it. It refuses what Open refuses,
+// by the same functions: the newest snapshot is restored and the log proved against it
+// and its mark. Beyond that it compares every checkpoint and the state hash of every
+// snapshot, and the money after every command, with a full audit at each snapshot and at
+// the end. It gives a *Failure with the first bad seq, or a *journal.Damage with file and
+// offset. each is told how many groups were replayed.
 func Verify(dir string, each func(done uint64)) (p Proof, err error) {
-	marks, err := landmarks(dir)
+	newest, err := restore(dir, view.DefaultRetentionCaps(), nil)
 	if err != nil {
 		return p, err
 	}
-	e := &Engine{venue: venue.New(), view: view.New(view.DefaultCaps()), done: progress{Proposals: map[uint32]uint64{}}}
+	start := newest.snapshot.Position
+	newest = restored{} // its memory is wanted for the replay
+	marks, err := snapshotsByGroup(dir, &p)
+	if err != nil {
+		return p, err
+	}
+	e := &Engine{}
 	e.feed.init()
-	from, err := e.beginAt(dir, marks, &p)
+	oldest, err := restoreOldest(dir, marks, start)
 	if err != nil {
 		return p, err
 	}
-	for at, err := range journal.Scan(dir, from+1) {
+	e.adopt(&oldest)
+	p.From = oldest.snapshot.Seq
+	for at, err := range journal.Check(dir, start, oldest.snapshot.Number+1) {
 		if torn := (*journal.Torn)(nil); errors.As(err, &torn) {
 			p.Torn = torn
 			break
@@ -56,10 +67,10 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 		if at.Number != e.at.Number+1 {
 			return p, e.failure(fmt.Errorf("%s: group %d where %d should be", at.File, at.Number, e.at.Number+1))
 		}
-		if err := e.replay(&at.Group, &p); err != nil {
+		if err := e.replayGroup(&at.Group, &p); err != nil {
 			return p, e.failure(fmt.Errorf("%s, offset %d: %w", at.File, at.Offset, err))
 		}
-		if err := e.compare(marks, &p); err != nil {
+		if err := e.compareSnapshot(marks, &p); err != nil {
 			return p, e.failure(err)
 		}
 		if each != nil {
@@ -69,33 +80,57 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 	if err := e.audit(); err != nil {
 		return p, e.failure(err)
 	}
-	p.Seq, p.Actions = e.venue.Now().Seq, e.view.Recorded()
+	p.Seq, p.Actions = e.venue.Now().Seq, e.view.ActionCount()
 	p.Hash, err = e.venue.Hash()
 	return p, err
 }
 
+// NewMark writes the mark of the journal in dir anew, where it is lost or damaged and all
+// else is whole. It gives the number of the last group that is there: whether there were
+// more, nobody can tell any more.
+func NewMark(dir string) (last uint64, err error) {
+	newest, err := restore(dir, view.DefaultRetentionCaps(), nil)
+	if err != nil {
+		return 0, err
+	}
+	at, err := journal.NewMark(dir, newest.snapshot.Position)
+	return at.Number, err
+}
+
 func (e *Engine) failure(err error) error { return &Failure{Seq: e.venue.Now().Seq + 1, Err: err} }
 
-// landmarks are the snapshots of a directory by the group they stand behind.
-func landmarks(dir string) (map[uint64]journal.Snapshot, error) {
-	paths, err := journal.Snapshots(snapshots(dir))
+// landmark is a snapshot to compare with.
+type landmark struct {
+	journal.Snapshot
+	path string
+}
+
+// snapshotsByGroup are the snapshots of a directory, each proved, by the group they stand
+// behind. A damaged one is left out and noted: if it were the newest, restore would have
+// refused it, and a start reads no other.
+func snapshotsByGroup(dir string, p *Proof) (map[uint64]landmark, error) {
+	paths, err := journal.Snapshots(snapshotDir(dir))
 	if err != nil {
 		return nil, err
 	}
-	marks := map[uint64]journal.Snapshot{}
+	marks := map[uint64]landmark{}
 	for _, path := range paths {
-		s, err := journal.ReadSnapshot(path)
+		s, err := journal.ProveSnapshot(path)
+		if damage := (*journal.Damage)(nil); errors.As(err, &damage) {
+			p.Damaged = append(p.Damaged, err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		marks[s.Number] = s
+		marks[s.Number] = landmark{s, path}
 	}
 	return marks, nil
 }
 
-// beginAt starts from nothing where the log reaches back to its first group, else
-// at the oldest snapshot whose groups are all there.
-func (e *Engine) beginAt(dir string, marks map[uint64]journal.Snapshot, p *Proof) (uint64, error) {
+// restoreOldest is what a replay begins with: nothing where the log reaches back to its first
+// group, else the oldest snapshot whose groups are all there.
+func restoreOldest(dir string, marks map[uint64]landmark, start journal.Position) (restored, error) {
 	first := uint64(0)
 	for at, err := range journal.Scan(dir, 0) {
 		if err != nil {
@@ -105,37 +140,38 @@ func (e *Engine) beginAt(dir string, marks map[uint64]journal.Snapshot, p *Proof
 		break
 	}
 	if first <= 1 && (first == 1 || len(marks) == 0) {
-		return 0, nil
+		return restored{venue: venue.New(), view: view.New(view.DefaultRetentionCaps()), done: replayState{Proposals: map[uint32]uint64{}}}, nil
 	}
-	var oldest *journal.Snapshot
+	var oldest *landmark
 	for _, s := range marks {
 		if (first == 0 || s.Number+1 >= first) && (oldest == nil || s.Number < oldest.Number) {
 			oldest = &s
 		}
 	}
 	if oldest == nil {
-		return 0, fmt.Errorf("the log begins at group %d and no snapshot reaches it", first)
+		for _, err := range journal.Check(dir, start, 0) {
+			if err != nil {
+				return restored{}, err // what a start says of it
+			}
+			break
+		}
+		return restored{}, fmt.Errorf("the log begins at group %d and no snapshot reaches it", first)
 	}
-	v, w, done, err := unpack(*oldest, view.DefaultCaps())
-	if err != nil {
-		return 0, err
-	}
-	e.venue, e.view, e.done, e.at, p.From = v, w, done, oldest.Position, oldest.Seq
-	return oldest.Number, nil
+	return load(oldest.path, view.DefaultRetentionCaps(), nil)
 }
 
-func (e *Engine) replay(g *journal.Group, p *Proof) error {
-	cmds, err := e.resolve(g)
+func (e *Engine) replayGroup(g *journal.Group, p *Proof) error {
+	cmds, err := e.commandsOf(g)
 	if err != nil {
 		return err
 	}
 	p.Groups++
 	p.Commands += uint64(len(cmds))
-	return e.change(g, cmds, &Batch{Number: g.Number})
+	return e.applyGroup(g, cmds, &Batch{Number: g.Number})
 }
 
-// compare holds the state against a snapshot that stands behind this group.
-func (e *Engine) compare(marks map[uint64]journal.Snapshot, p *Proof) error {
+// compareSnapshot holds the state against a snapshot that stands behind this group.
+func (e *Engine) compareSnapshot(marks map[uint64]landmark, p *Proof) error {
 	s, ok := marks[e.at.Number]
 	if !ok {
 		return nil
@@ -153,7 +189,7 @@ func (e *Engine) compare(marks map[uint64]journal.Snapshot, p *Proof) error {
 
 func (e *Engine) audit() (err error) {
 	defer func() {
-		if b, ok := recover().(core.Broken); ok {
+		if b, ok := recover().(core.InvariantViolation); ok {
 			err = b
 		}
 	}()

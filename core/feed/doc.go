@@ -1,16 +1,22 @@
-// Package feed turns what the sources of a feed say into one index tick a
-// second, and a stretch of ticks into a settle price. It is arithmetic alone:
-// no clock, no goroutine, no float; the caller brings every time.
+// Package feed computes one index tick a second from the prices of a feed's sources, and
+// a settle price from a window of ticks. It is arithmetic alone: no clock, no goroutine,
+// no float; the caller passes every time.
 //
 //	outside the core                      inside the core
 //	  text -> ParsePrice                    PostIndex -> Ring.Put
 //	  Index.Update(feed, source, …)         strike    =  Ring.Last
 //	  once a second: Index.Tick             freeze    -> Ring.TWAP, Ring.FreshAt
-//	    fresh, median, outliers, median     evidence  =  Ring.Window
+//	    fresh, jumps, outliers, median      evidence  =  Ring.Window
 //
-// A second s stands for [s, s+1); the tick of second s is the index as known
-// near its start. A round that freezes at boundary B uses the ticks of the
-// seconds [B − W, B) and of the five before them (contract core, Rounds).
+// Invariants:
 //
-// It never judges a round: coverage and voiding are the venue's.
+//  1. The tick of second s is the index of [s, s+1), computed as s starts.
+//  2. The seconds of a Ring rise strictly. Only an operator's tick replaces one, and only
+//     the newest.
+//  3. A round that freezes at boundary B uses the ticks of the seconds [B − W, B) and of
+//     the five before them, which Ring.Window returns
+//     (docs/rules/rounds.md#settle-price).
+//
+// The package never decides whether a round has coverage or is void; core/round and
+// core/venue do.
 package feed

@@ -12,10 +12,10 @@ import (
 
 const sec = core.NsPerSec
 
-// show writes a tick as a line: price, count and sources.
-func show(t core.IndexTick, ok bool) string {
-	if !ok {
-		return "none"
+// show formats a tick or a gap on one line.
+func show(t core.IndexTick, gap Gap) string {
+	if gap != NoGap {
+		return gap.String()
 	}
 	var names []string
 	for _, s := range t.Sources {
@@ -36,21 +36,21 @@ func TestIndex(t *testing.T) {
 		values []value
 		want   string // at second 100
 	}{
-		{"nothing said", core.BTC, nil, "none"},
+		{"no source", core.BTC, nil, "silent"},
 		{"one source", core.BTC, []value{{"a", 50, 100}}, "50 of 1: a=50"},
-		{"names in order, mean of two floored", core.BTC, []value{{"b", 51, 99}, {"a", 50, 98}}, "50 of 2: a=50 b=51"},
-		{"five seconds are fresh for BTC", core.BTC, []value{{"a", 50, 95}}, "50 of 1: a=50"},
-		{"six are not", core.BTC, []value{{"a", 50, 94}}, "none"},
-		{"fifteen are for gold", core.Gold, []value{{"a", 50, 85}}, "50 of 1: a=50"},
-		{"sixteen are not", core.WTI, []value{{"a", 50, 84}}, "none"},
+		{"sources by name, mean of two rounded down", core.BTC, []value{{"b", 51, 99}, {"a", 50, 98}}, "50 of 2: a=50 b=51"},
+		{"BTC at 5 s is fresh", core.BTC, []value{{"a", 50, 95}}, "50 of 1: a=50"},
+		{"BTC at 6 s is not fresh", core.BTC, []value{{"a", 50, 94}}, "silent"},
+		{"gold at 15 s is fresh", core.Gold, []value{{"a", 50, 85}}, "50 of 1: a=50"},
+		{"WTI at 16 s is not fresh", core.WTI, []value{{"a", 50, 84}}, "silent"},
 		{"an outlier of three is left out", core.BTC, []value{{"a", 1000, 99}, {"b", 1001, 99}, {"c", 1100, 99}}, "1000 of 2: a=1000 b=1001"},
-		{"of two nobody is called wrong", core.BTC, []value{{"a", 1000, 99}, {"c", 1100, 99}}, "1050 of 2: a=1000 c=1100"},
-		{"the stale do not judge", core.BTC, []value{{"a", 1000, 99}, {"b", 1001, 90}, {"c", 1100, 99}}, "1050 of 2: a=1000 c=1100"},
-		{"two camps make no index", core.BTC, []value{{"a", 1000, 99}, {"b", 1000, 99}, {"c", 1100, 99}, {"d", 1100, 99}}, "none"},
-		{"zero is dropped, the last stays", core.BTC, []value{{"a", 50, 98}, {"a", 0, 99}}, "50 of 1: a=50"},
-		{"so is what comes from the past", core.BTC, []value{{"a", 50, 98}, {"a", 60, 97}}, "50 of 1: a=50"},
-		{"what is of the future was not known", core.BTC, []value{{"a", 50, 101}, {"b", 60, 100}}, "60 of 1: b=60"},
-		{"prices at the top", core.BTC, []value{{"a", ^core.Price(0), 99}, {"b", ^core.Price(0) - 1, 99}}, "18446744073709551614 of 2: a=18446744073709551615 b=18446744073709551614"},
+		{"two sources have no outlier", core.BTC, []value{{"a", 1000, 99}, {"c", 1100, 99}}, "1050 of 2: a=1000 c=1100"},
+		{"stale sources do not count for the median", core.BTC, []value{{"a", 1000, 99}, {"b", 1001, 90}, {"c", 1100, 99}}, "1050 of 2: a=1000 c=1100"},
+		{"two groups far apart make no index", core.BTC, []value{{"a", 1000, 99}, {"b", 1000, 99}, {"c", 1100, 99}, {"d", 1100, 99}}, "apart"},
+		{"zero is dropped, the last price stays", core.BTC, []value{{"a", 50, 98}, {"a", 0, 99}}, "50 of 1: a=50"},
+		{"a price older than the last is dropped", core.BTC, []value{{"a", 50, 98}, {"a", 60, 97}}, "50 of 1: a=50"},
+		{"a price received after the tick does not count", core.BTC, []value{{"a", 50, 101}, {"b", 60, 100}}, "60 of 1: b=60"},
+		{"the highest prices", core.BTC, []value{{"a", ^core.Price(0), 99}, {"b", ^core.Price(0) - 1, 99}}, "18446744073709551614 of 2: a=18446744073709551615 b=18446744073709551614"},
 	} {
 		var x Index
 		for _, v := range c.values {
@@ -71,10 +71,10 @@ func TestIndexCounts(t *testing.T) {
 	x.Update(core.BTC, "c", 200, 10)
 	x.Tick(core.BTC, 10)
 	if v := x.Update(core.Feeds, "a", 1, 1); v != UnknownFeed {
-		t.Errorf("a feed there is not: %s", v)
+		t.Errorf("unknown feed: %s", v)
 	}
 	got := x.Sources(core.BTC)
-	if a := got[0]; a.Name != "a" || a.Counts != [Verdicts]uint64{Taken: 1, Zero: 1, TimeTravel: 1} || a.Outliers != 0 {
+	if a := got[0]; a.Name != "a" || a.Counts != [Verdicts]uint64{Accepted: 1, Zero: 1, TimeTravel: 1} || a.Outliers != 0 {
 		t.Errorf("a: %+v", a)
 	}
 	if c := got[2]; c.Name != "c" || c.Outliers != 1 {
@@ -82,7 +82,7 @@ func TestIndexCounts(t *testing.T) {
 	}
 }
 
-func TestIndexForgetsTheStalest(t *testing.T) {
+func TestIndexDropsTheOldestSource(t *testing.T) {
 	var x Index
 	for i := range MaxSources + 3 {
 		x.Update(core.Gold, fmt.Sprint("s", i), 5, int64(i))
@@ -93,13 +93,14 @@ func TestIndexForgetsTheStalest(t *testing.T) {
 	}
 	for _, s := range got {
 		if s.At < 3 {
-			t.Errorf("kept %s, heard at %d", s.Name, s.At)
+			t.Errorf("kept %s of second %d", s.Name, s.At)
 		}
 	}
 }
 
-// The index against one written straight from the rule.
-func TestIndexAgainstPlain(t *testing.T) {
+// TestIndexAgainstReference compares Tick with a direct implementation of
+// docs/rules/prices-sources.md#index.
+func TestIndexAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var x Index
 		type last struct {
@@ -128,9 +129,9 @@ func TestIndexAgainstPlain(t *testing.T) {
 				used = append(used, p)
 			}
 		}
-		tick, ok := x.Tick(f, 100*sec)
-		if ok != (len(used) > 0) || tick.Price != Median(used) || int(tick.Count) != len(used) || len(tick.Sources) != len(used) {
-			t.Fatalf("%s, want the median of %v", show(tick, ok), used)
+		tick, gap := x.Tick(f, 100*sec)
+		if (gap == NoGap) != (len(used) > 0) || tick.Price != Median(used) || int(tick.Count) != len(used) || len(tick.Sources) != len(used) {
+			t.Fatalf("%s, want the median of %v", show(tick, gap), used)
 		}
 	})
 }

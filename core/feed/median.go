@@ -7,16 +7,17 @@ import (
 	"duplex/core"
 )
 
-// Median is the middle price, or of an even count the floored mean of the middle
-// two (contract oracle, Rule). Of nothing it is 0. It sorts a copy.
+// Median is the middle price, or for an even number the mean of the middle two, rounded
+// down (docs/rules/prices-sources.md#index). The median of no prices is 0. Median sorts a
+// copy of its argument.
 func Median(prices []core.Price) core.Price {
 	sorted := slices.Clone(prices)
 	slices.Sort(sorted)
-	return middle(sorted)
+	return medianOfSorted(sorted)
 }
 
-// middle is the median of prices already sorted.
-func middle(sorted []core.Price) core.Price {
+// medianOfSorted is the median of sorted prices.
+func medianOfSorted(sorted []core.Price) core.Price {
 	n := len(sorted)
 	if n == 0 {
 		return 0
@@ -26,11 +27,10 @@ func middle(sorted []core.Price) core.Price {
 		return hi
 	}
 	lo := sorted[n/2-1]
-	return lo + (hi-lo)/2 // lo+hi might not fit
+	return lo + (hi-lo)/2 // lo+hi can overflow
 }
 
-// Outlier tells whether price is more than 2 % off the median (contract oracle,
-// Rule). Exactly 2 % is not.
+// Outlier reports whether price differs from the median by more than 2 %.
 func Outlier(price, median core.Price) bool {
 	off := max(price, median) - min(price, median)
 	hi, lo := bits.Mul64(uint64(off), 50)

@@ -17,7 +17,7 @@ func TestMedian(t *testing.T) {
 	}{
 		{nil, 0},
 		{[]core.Price{7}, 7},
-		{[]core.Price{3, 8}, 5}, // floored
+		{[]core.Price{3, 8}, 5}, // rounded down
 		{[]core.Price{9, 1, 5}, 5},
 		{[]core.Price{4, 1, 3, 100}, 3},
 		{[]core.Price{top, top}, top},
@@ -29,13 +29,13 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-func TestMedianOfAnything(t *testing.T) {
+func TestMedianAgainstBigIntegers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		prices := rapid.SliceOfN(rapid.Map(rapid.Uint64(), func(v uint64) core.Price { return core.Price(v) }), 1, 9).Draw(t, "prices")
 		before := slices.Clone(prices)
 		got := Median(prices)
 		if !slices.Equal(prices, before) {
-			t.Fatal("the caller's prices were moved")
+			t.Fatal("Median changed its argument")
 		}
 		slices.Sort(before)
 		a, b := before[(len(before)-1)/2], before[len(before)/2]

@@ -7,24 +7,24 @@ import (
 	"duplex/core"
 )
 
-// decimals of a core.Price: prices are integers at 1e8 scale (spec 2.4).
+// decimals is the number of decimals of a core.Price, which is an integer at 1e8 scale.
 const decimals = 8
 
-// maxPriceText is the longest text that is taken for a price at all; longer is
-// garbage (contract oracle, Rule).
+// maxPriceText is the length of the longest text that ParsePrice accepts.
 const maxPriceText = 30
 
+// Errors of ParsePrice.
 var (
 	ErrPriceText  = errors.New("feed: not a plain decimal price")
 	ErrPriceRange = errors.New("feed: price beyond 64 bits at 1e8 scale")
 )
 
-// ParsePrice reads a decimal text such as "65000.125" into 1e8 scale, never
-// through a float (contract oracle, Rule). Digits past the eighth decimal are
-// cut off. Zero is a price here; Index.Update is what drops it.
+// ParsePrice converts decimal text such as "65000.125" to 1e8 scale without a float
+// (docs/rules/prices-sources.md#scale). It truncates digits after the eighth decimal. It
+// accepts 0, which Index.Update drops.
 //
-// Returns ErrPriceText for signs, exponents, spaces, a bare point, an empty text
-// or one of more than 30 characters; ErrPriceRange for what does not fit.
+// It returns ErrPriceText for signs, exponents, spaces, a bare point, empty text or text
+// of more than 30 characters, and ErrPriceRange for a price beyond 64 bits.
 func ParsePrice(text string) (core.Price, error) {
 	if len(text) > maxPriceText {
 		return 0, ErrPriceText
@@ -52,12 +52,12 @@ func ParsePrice(text string) (core.Price, error) {
 	return scale(whole, part)
 }
 
-// scale reads whole.part, both digits alone.
+// scale converts the number whole.part; both consist of digits.
 func scale(whole, part string) (core.Price, error) {
 	var v uint64
 	var ok bool
 	for i := range len(whole) {
-		if v, ok = push(v, whole[i]-'0'); !ok {
+		if v, ok = appendDigit(v, whole[i]-'0'); !ok {
 			return 0, ErrPriceRange
 		}
 	}
@@ -66,15 +66,15 @@ func scale(whole, part string) (core.Price, error) {
 		if i < len(part) {
 			d = part[i] - '0'
 		}
-		if v, ok = push(v, d); !ok {
+		if v, ok = appendDigit(v, d); !ok {
 			return 0, ErrPriceRange
 		}
 	}
 	return core.Price(v), nil
 }
 
-// push appends a digit; false if 64 bits do not hold it.
-func push(v uint64, digit byte) (uint64, bool) {
+// appendDigit returns 10 × v + digit; false if that overflows 64 bits.
+func appendDigit(v uint64, digit byte) (uint64, bool) {
 	if v > (math.MaxUint64-uint64(digit))/10 {
 		return 0, false
 	}

@@ -19,7 +19,7 @@ func TestParsePrice(t *testing.T) {
 		{"9380.55", 938055000000, nil},
 		{"65000", 6500000000000, nil},
 		{"0.00000001", 1, nil},
-		{"0.000000019", 1, nil}, // cut off, not rounded
+		{"0.000000019", 1, nil}, // truncated, not rounded
 		{"0", 0, nil},
 		{"007.5", 750000000, nil},
 		{"184467440737.09551615", 1<<64 - 1, nil},
@@ -39,7 +39,7 @@ func TestParsePrice(t *testing.T) {
 		{"0x10", 0, ErrPriceText},
 		{"NaN", 0, ErrPriceText},
 		{"Inf", 0, ErrPriceText},
-		{"٣", 0, ErrPriceText}, // a digit, but not one of ours
+		{"٣", 0, ErrPriceText}, // a digit outside ASCII
 	} {
 		got, err := ParsePrice(c.text)
 		if got != c.want || !errors.Is(err, c.err) {
@@ -72,7 +72,7 @@ func FuzzParsePrice(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := ParsePrice(text); err == nil && strings.Trim(text, "0123456789.") != "" {
-			t.Fatalf("%q passed for a price", text)
+			t.Fatalf("ParsePrice accepts %q", text)
 		}
 	})
 }

@@ -6,29 +6,29 @@ import (
 	"duplex/core"
 )
 
-// RingTicks is how many ticks a Ring keeps: at one a second, at least the last
-// 128 seconds, which the longest window, its carry and the wait for an
-// operator's price fit into.
+// RingTicks is the number of ticks that a Ring keeps. At one a second they span at least
+// 128 seconds, more than the longest window, its carry and the wait for an operator's
+// price together.
 const RingTicks = 128
 
-// lastSecond bounds the seconds a Ring takes (the year 36812), so that nothing
-// computed from one can overflow.
+// lastSecond bounds the seconds of ticks (the year 36812), so that computations with them
+// cannot overflow.
 const lastSecond = 1 << 40
 
-// Ring keeps the newest ticks of one feed. It is part of the venue's state:
-// Ticks is exported for the snapshot, depends on nothing but the ticks put, and
-// is changed by Put alone. Sources of a tick are shared, never written.
+// Ring keeps the newest ticks of one feed. It is part of the venue's state: Ticks is
+// exported for the snapshot, and only Put changes it. The Sources of a tick are shared
+// and read-only.
 type Ring struct {
-	Ticks []core.IndexTick // at most RingTicks, seconds strictly rising
+	Ticks []core.IndexTick // at most RingTicks, by strictly rising second
 }
 
-// Put takes a tick; false leaves the ring as it was. The first tick of a second
-// wins, save that an operator's replaces it. Refused: a second before the newest
-// (what a window has seen stays as it was), one below 0 or absurdly late, and
-// price 0.
+// Put adds a tick and reports whether it was accepted
+// (docs/rules/prices-sources.md#which-tick-counts). The first tick of a second wins, but an
+// operator's tick replaces it. Put rejects price 0, a second below 0 or above lastSecond,
+// and a second before the newest, so that what a window has used does not change.
 //
-// A ring knows no clock: the caller refuses a tick of the future, which would
-// shut out every tick until then.
+// A Ring has no clock. The caller must reject ticks of the future, because after one of
+// them every tick of an earlier second is rejected.
 func (r *Ring) Put(tick core.IndexTick) bool {
 	if tick.Price == 0 || tick.Second < 0 || tick.Second > lastSecond {
 		return false
@@ -45,9 +45,9 @@ func (r *Ring) Put(tick core.IndexTick) bool {
 	return true
 }
 
-// add appends, letting the oldest go where full. The ticks move down instead of
-// wrapping around: one plain list is what a snapshot and a reader want, and 128
-// small values a second cost nothing.
+// add appends a tick and drops the oldest if the ring is full. It moves the ticks down
+// instead of wrapping around: snapshots and readers need a plain list, and moving 128
+// values once a second is cheap.
 func (r *Ring) add(tick core.IndexTick) {
 	if r.Ticks == nil {
 		r.Ticks = make([]core.IndexTick, 0, RingTicks)
@@ -60,7 +60,7 @@ func (r *Ring) add(tick core.IndexTick) {
 	r.Ticks = append(r.Ticks, tick)
 }
 
-// Last is the newest tick; false if there is none.
+// Last returns the newest tick; false if there is none.
 func (r *Ring) Last() (core.IndexTick, bool) {
 	if len(r.Ticks) == 0 {
 		return core.IndexTick{}, false
@@ -68,15 +68,15 @@ func (r *Ring) Last() (core.IndexTick, bool) {
 	return r.Ticks[len(r.Ticks)-1], true
 }
 
-// TWAP is the settle price at a boundary; see the function of that name.
+// TWAP is TWAP of the ring's ticks.
 func (r *Ring) TWAP(boundary, window int64) (core.Price, int64) {
 	return TWAP(r.Ticks, boundary, window)
 }
 
-// FreshAt is the fresh count of a freeze at a boundary in Unix seconds: that of
-// the last tick before it, if at most 5 s older, else 0 (contract core, Rounds).
-// A tick of the boundary's own second plays no part, so that it does not matter
-// whether it or the freeze came first.
+// FreshAt is the number of sources of the last tick before a boundary in Unix seconds, or
+// 0 if that tick is more than 5 s older (docs/rules/rounds.md#fresh-sources-at-the-freeze).
+// The tick of the boundary's own second does not count, so that the result does not
+// depend on whether that tick or the freeze was sequenced first.
 func (r *Ring) FreshAt(boundary int64) uint8 {
 	for i := len(r.Ticks) - 1; i >= 0; i-- {
 		if t := &r.Ticks[i]; t.Second < boundary {
@@ -89,9 +89,9 @@ func (r *Ring) FreshAt(boundary int64) uint8 {
 	return 0
 }
 
-// Window copies the ticks a freeze at a boundary can use, in Unix seconds those
-// of [boundary − window − 5, boundary): the evidence of a round. TWAP of them is
-// TWAP of the ring.
+// Window returns a copy of the ticks that a freeze at a boundary can use, those of the
+// Unix seconds [boundary − window − 5, boundary): the evidence of a round
+// (docs/rules/rounds.md#evidence). TWAP of these ticks equals TWAP of the ring.
 func (r *Ring) Window(boundary, window int64) []core.IndexTick {
 	from, ok := windowStart(boundary, window)
 	if !ok {

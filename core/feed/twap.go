@@ -6,18 +6,18 @@ import (
 	"duplex/core"
 )
 
-// CarrySecs is for how many seconds a tick stands in for missing ones after it,
-// and how old the last may be at a freeze (contract core, Rounds).
+// CarrySecs is the number of seconds after a tick that take its price if they have no
+// tick, and the greatest age in seconds of the last tick at a freeze.
 const CarrySecs = 5
 
-// TWAP is the settle price at a boundary, in Unix seconds, over a window of
-// seconds: the floored mean of the one-second ticks in [boundary − window,
-// boundary), a missing second carrying the last tick forward up to 5 s, also one
-// from before the window (contract core, Rounds). The mean is over the seconds
-// that so have a price; covered counts them. 0 and 0 if there are none.
+// TWAP is the settle price at a boundary in Unix seconds over a window in seconds: the
+// mean of the prices of the seconds [boundary − window, boundary), rounded down
+// (docs/rules/rounds.md#settle-price). A second without a tick takes the last tick before
+// it, up to 5 s old, also from before the window. A second that has no price even so is
+// left out; covered is the number of the others. Without any, TWAP returns 0, 0.
 //
-// The ticks' seconds must rise, as in a Ring. Its cost goes by the ticks, never
-// by the window.
+// The seconds of the ticks must rise, as in a Ring. The cost is linear in the ticks and
+// independent of the window.
 func TWAP(ticks []core.IndexTick, boundary, window int64) (price core.Price, covered int64) {
 	from, ok := windowStart(boundary, window)
 	if !ok {
@@ -25,7 +25,7 @@ func TWAP(ticks []core.IndexTick, boundary, window int64) (price core.Price, cov
 	}
 	var sumHi, sumLo uint64 // Σ price × seconds
 	for i := range ticks {
-		n := reach(ticks, i, from, boundary)
+		n := carryReach(ticks, i, from, boundary)
 		hi, lo := bits.Mul64(uint64(ticks[i].Price), uint64(n))
 		var carry uint64
 		sumLo, carry = bits.Add64(sumLo, lo, 0)
@@ -35,26 +35,26 @@ func TWAP(ticks []core.IndexTick, boundary, window int64) (price core.Price, cov
 	if covered == 0 {
 		return 0, 0
 	}
-	// A mean is no more than the highest price, so the quotient fits.
+	// The mean is at most the highest price, so the quotient fits 64 bits.
 	mean, _ := bits.Div64(sumHi, sumLo, uint64(covered))
 	return core.Price(mean), covered
 }
 
-// Counted tells of each tick for how many seconds of the window it stands: the
-// weights of TWAP.
-func Counted(ticks []core.IndexTick, boundary, window int64) []int64 {
+// CountedSeconds returns the weight of each tick in TWAP: the number of seconds of the
+// window that take its price.
+func CountedSeconds(ticks []core.IndexTick, boundary, window int64) []int64 {
 	out := make([]int64, len(ticks))
 	if from, ok := windowStart(boundary, window); ok {
 		for i := range ticks {
-			out[i] = reach(ticks, i, from, boundary)
+			out[i] = carryReach(ticks, i, from, boundary)
 		}
 	}
 	return out
 }
 
-// reach is how many seconds of [from, until) the i-th tick prices: its own, and
-// those it is carried to before the next tick.
-func reach(ticks []core.IndexTick, i int, from, until int64) int64 {
+// carryReach is the number of seconds of [from, until) that take the price of tick i: its
+// own, and those after it up to the next tick or CarrySecs.
+func carryReach(ticks []core.IndexTick, i int, from, until int64) int64 {
 	start, end := max(ticks[i].Second, from), min(ticks[i].Second+CarrySecs+1, until)
 	if i+1 < len(ticks) {
 		end = min(end, ticks[i+1].Second)
@@ -65,7 +65,8 @@ func reach(ticks []core.IndexTick, i int, from, until int64) int64 {
 	return end - start
 }
 
-// windowStart is the first second of a window; false if there is no such window.
+// windowStart is the first second of a window; false if the boundary or the window is out
+// of range.
 func windowStart(boundary, window int64) (int64, bool) {
 	if window <= 0 || boundary <= 0 || boundary > lastSecond {
 		return 0, false

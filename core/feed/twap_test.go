@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// at makes ticks of pairs of second and price.
+// at returns ticks from pairs of second and price.
 func at(pairs ...int64) []core.IndexTick {
 	var out []core.IndexTick
 	for i := 0; i < len(pairs); i += 2 {
@@ -27,16 +27,16 @@ func TestTWAP(t *testing.T) {
 		price   core.Price
 		covered int64
 	}{
-		{"nothing at all", nil, 10, 0, 0},
-		{"each second there, the mean floored", at(97, 10, 98, 10, 99, 11), 3, 10, 3},
-		{"a hole carries the last forward", at(90, 20, 94, 10), 10, 14, 10},
-		{"no further than five seconds", at(90, 20), 10, 20, 6},
-		{"also from before the window", at(88, 30, 93, 60), 10, 50, 9},
-		{"what is six seconds before does not reach in", at(84, 30, 95, 60), 10, 60, 5},
-		{"the boundary's own second is not in it", at(99, 10, 100, 999), 1, 10, 1},
+		{"no ticks", nil, 10, 0, 0},
+		{"a tick for each second, the mean rounded down", at(97, 10, 98, 10, 99, 11), 3, 10, 3},
+		{"a gap takes the last tick", at(90, 20, 94, 10), 10, 14, 10},
+		{"a tick is carried for five seconds", at(90, 20), 10, 20, 6},
+		{"a tick from before the window is carried into it", at(88, 30, 93, 60), 10, 50, 9},
+		{"a tick more than five seconds before the window is not", at(84, 30, 95, 60), 10, 60, 5},
+		{"the boundary's own second does not count", at(99, 10, 100, 999), 1, 10, 1},
 		{"a gap in the middle is left out of the mean", at(90, 10, 98, 30), 10, 15, 8},
 		{"no window", at(99, 10), 0, 0, 0},
-		{"a window from before time began", at(99, 10), math.MaxInt64, 10, 1},
+		{"a window that starts before second 0", at(99, 10), math.MaxInt64, 10, 1},
 	} {
 		if p, n := TWAP(c.ticks, 100, c.window); p != c.price || n != c.covered {
 			t.Errorf("%s: %d over %d s, want %d over %d s", c.story, p, n, c.price, c.covered)
@@ -44,8 +44,7 @@ func TestTWAP(t *testing.T) {
 	}
 }
 
-// drawTicks draws ticks with holes around second 1000, prices up to the top of
-// 64 bits.
+// drawTicks draws ticks with gaps from second 1000 on, with any price of 64 bits.
 func drawTicks(t *rapid.T) []core.IndexTick {
 	var out []core.IndexTick
 	second := int64(1000)
@@ -56,8 +55,9 @@ func drawTicks(t *rapid.T) []core.IndexTick {
 	return out
 }
 
-// plainTWAP goes through the window second by second, as the contract puts it.
-func plainTWAP(ticks []core.IndexTick, boundary, window int64) (*big.Int, int64) {
+// referenceTWAP computes the mean second by second, as docs/rules/rounds.md#settle-price
+// defines it.
+func referenceTWAP(ticks []core.IndexTick, boundary, window int64) (*big.Int, int64) {
 	bySecond := map[int64]core.Price{}
 	for _, t := range ticks {
 		bySecond[t.Second] = t.Price
@@ -78,20 +78,20 @@ func plainTWAP(ticks []core.IndexTick, boundary, window int64) (*big.Int, int64)
 	return sum, covered
 }
 
-func TestTWAPAgainstPlain(t *testing.T) {
+func TestTWAPAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ticks := drawTicks(t)
 		boundary := rapid.Int64Range(990, 1200).Draw(t, "boundary")
 		window := rapid.SampledFrom([]int64{1, 10, 30, 60}).Draw(t, "window")
 		price, covered := TWAP(ticks, boundary, window)
-		want, wantCovered := plainTWAP(ticks, boundary, window)
+		want, wantCovered := referenceTWAP(ticks, boundary, window)
 		if covered != wantCovered || wide(price).Cmp(want) != 0 {
 			t.Fatalf("%d over %d s, want %s over %d s", price, covered, want, wantCovered)
 		}
 	})
 }
 
-// Whoever holds a round's evidence can work out its price.
+// TestEvidenceSuffices checks that TWAP of a round's evidence equals TWAP of the ring.
 func TestEvidenceSuffices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Ring
@@ -103,17 +103,17 @@ func TestEvidenceSuffices(t *testing.T) {
 		evidence := r.Window(boundary, window)
 		for _, tick := range evidence {
 			if tick.Second < boundary-window-5 || tick.Second >= boundary {
-				t.Fatalf("second %d is no evidence", tick.Second)
+				t.Fatalf("the evidence contains second %d", tick.Second)
 			}
 		}
 		p, n := r.TWAP(boundary, window)
 		if q, m := TWAP(evidence, boundary, window); p != q || n != m {
-			t.Fatalf("the ring says %d over %d s, its evidence %d over %d s", p, n, q, m)
+			t.Fatalf("%d over %d s from the ring, %d over %d s from its evidence", p, n, q, m)
 		}
 	})
 }
 
-func TestRingOnlyEverRises(t *testing.T) {
+func TestRingSecondsRise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Ring
 		plain := map[int64]core.IndexTick{}
@@ -124,11 +124,11 @@ func TestRingOnlyEverRises(t *testing.T) {
 				Price:  core.Price(rapid.Uint64Range(0, 5).Draw(t, "price")),
 				Manual: rapid.Bool().Draw(t, "manual"),
 			}
-			took := tick.Price > 0 && tick.Second >= 0 && (tick.Second > newest || tick.Second == newest && tick.Manual)
-			if r.Put(tick) != took {
-				t.Fatalf("Put(%+v) after %d: want %v", tick, newest, took)
+			accepted := tick.Price > 0 && tick.Second >= 0 && (tick.Second > newest || tick.Second == newest && tick.Manual)
+			if r.Put(tick) != accepted {
+				t.Fatalf("Put(%+v) after %d: want %v", tick, newest, accepted)
 			}
-			if took {
+			if accepted {
 				newest = tick.Second
 				plain[newest] = tick
 			}
@@ -141,13 +141,13 @@ func TestRingOnlyEverRises(t *testing.T) {
 				t.Fatalf("second %d after %d", tick.Second, r.Ticks[i-1].Second)
 			}
 			if !reflect.DeepEqual(tick, plain[tick.Second]) {
-				t.Fatalf("%+v, put was %+v", tick, plain[tick.Second])
+				t.Fatalf("the ring has %+v, want %+v", tick, plain[tick.Second])
 			}
 		}
 	})
 }
 
-func TestRingRefusesTheAbsurd(t *testing.T) {
+func TestRingRejectsBadTicks(t *testing.T) {
 	var r Ring
 	for _, tick := range []core.IndexTick{
 		{Second: 5, Price: 0},
@@ -155,16 +155,16 @@ func TestRingRefusesTheAbsurd(t *testing.T) {
 		{Second: math.MaxInt64, Price: 1},
 	} {
 		if r.Put(tick) {
-			t.Errorf("took %+v", tick)
+			t.Errorf("Put accepted %+v", tick)
 		}
 	}
 	if _, ok := r.Last(); ok {
-		t.Error("an empty ring has a last tick")
+		t.Error("Last of an empty ring returned a tick")
 	}
 }
 
-// A ring from a broken snapshot may say nonsense, but not panic.
-func TestBrokenRingDoesNotPanic(t *testing.T) {
+// TestCorruptRingDoesNotPanic checks that ticks of a corrupt snapshot cause no panic.
+func TestCorruptRingDoesNotPanic(t *testing.T) {
 	extremes := []int64{math.MinInt64, math.MinInt64 + 6, -1, 0, 1, 99, 100, 1 << 40, math.MaxInt64 - 3, math.MaxInt64}
 	for _, a := range extremes {
 		for _, b := range extremes {
@@ -187,12 +187,12 @@ func TestFreshAt(t *testing.T) {
 		ticks []core.IndexTick
 		want  uint8
 	}{
-		{"nothing", nil, 0},
+		{"no ticks", nil, 0},
 		{"the second before", []core.IndexTick{{Second: 99, Price: 1, Count: 4}}, 4},
 		{"five seconds old", []core.IndexTick{{Second: 95, Price: 1, Count: 3}}, 3},
-		{"six", []core.IndexTick{{Second: 94, Price: 1, Count: 3}}, 0},
-		{"one of the boundary itself does not count", []core.IndexTick{{Second: 98, Price: 1, Count: 2}, {Second: 100, Price: 1, Count: 4}}, 2},
-		{"nor does it rescue an old one", []core.IndexTick{{Second: 90, Price: 1, Count: 2}, {Second: 100, Price: 1, Count: 4}}, 0},
+		{"six seconds old", []core.IndexTick{{Second: 94, Price: 1, Count: 3}}, 0},
+		{"the tick of the boundary's own second does not count", []core.IndexTick{{Second: 98, Price: 1, Count: 2}, {Second: 100, Price: 1, Count: 4}}, 2},
+		{"nor does it replace an old tick", []core.IndexTick{{Second: 90, Price: 1, Count: 2}, {Second: 100, Price: 1, Count: 4}}, 0},
 	} {
 		r := Ring{Ticks: c.ticks}
 		if got := r.FreshAt(100); got != c.want {

@@ -98,8 +98,8 @@ func kindOf(cmd core.Command) byte {
 	return 0
 }
 
-// blank gives an empty command of a rare kind, nil for any other.
-func blank(kind byte) core.Command {
+// newCommand gives an empty command of a rare kind, nil for any other.
+func newCommand(kind byte) core.Command {
 	switch kind {
 	case kindArmDeadman:
 		return new(core.ArmDeadman)
@@ -172,7 +172,7 @@ func appendPayload(dst []byte, kind byte, cmd core.Command) ([]byte, error) {
 	case *core.PostIndex:
 		return appendPostIndex(dst, c)
 	default:
-		return appendRare(dst, kind, cmd)
+		return appendAdmin(dst, kind, cmd)
 	}
 }
 
@@ -208,7 +208,7 @@ func readPayload(kind byte, b []byte) (cmd core.Command, err error) {
 	case kindPostIndex:
 		cmd = readPostIndex(&p)
 	default:
-		return readRare(kind, b)
+		return readAdmin(kind, b)
 	}
 	return cmd, p.end()
 }

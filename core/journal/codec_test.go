@@ -29,7 +29,7 @@ func every() map[byte]core.Command {
 		kindCancelAll: new(core.CancelAll), kindClock: new(core.Clock), kindPostIndex: new(core.PostIndex),
 	}
 	for kind := range 256 {
-		if cmd := blank(byte(kind)); cmd != nil {
+		if cmd := newCommand(byte(kind)); cmd != nil {
 			all[byte(kind)] = cmd
 		}
 	}
@@ -97,6 +97,7 @@ var (
 		reflect.TypeFor[core.Flags]():     uint64(flagsMax),
 		reflect.TypeFor[core.Feed]():      core.Feeds - 1,
 		reflect.TypeFor[core.Scopes]():    7,
+		reflect.TypeFor[core.Revision]():  uint64(core.RevisionNewest),
 	}
 )
 
@@ -245,6 +246,7 @@ func TestEncodeRefuses(t *testing.T) {
 		&core.CreateKey{Scopes: 8},
 		&core.CreateKey{Label: "\xff"},
 		&core.SetRules{Rules: core.Rules{Grid: core.Grid{Bands: []core.Band{{}}}}},
+		&core.SetRules{Rules: core.Rules{Revision: core.RevisionNewest + 1}},
 		&core.CreateKey{Sealed: make([]byte, CommandMax)},
 	} {
 		body, err := AppendCommand([]byte("as it was"), cmd)
@@ -303,6 +305,26 @@ func TestGoldenBytes(t *testing.T) {
 	}
 	if want := string(mustRead(t, path)); want != out.String() {
 		t.Errorf("the encodings changed:\n%s", out.String())
+	}
+}
+
+// Rules that name no least number of sources are encoded as they were before there was
+// one, and what was encoded then is read: the hash of a state of that time stays.
+func TestRulesOfOlderLogs(t *testing.T) {
+	const old = "0ca2654175646974a26357686f6373323063576879637332316552756c6573a66447726964a2644e616d656273346542616e647382a362546f1903206446726f6d1902bc6453746570190384a362546f1904b06446726f6d19044c6453746570190514675374616c654e7319064069436f6e74726163747319070869446973707574654e731905786a4f70656e4f7264657273116e436f766572616765576169744e731905dc"
+	b, err := hex.DecodeString(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rules := cmd.(*core.SetRules).Rules; rules.OpenOrders != 17 || rules.MinSources != [core.Feeds]uint8{} {
+		t.Errorf("%+v", rules)
+	}
+	if again, err := Encode(nil, cmd); err != nil || hex.EncodeToString(again) != old {
+		t.Errorf("%x, %v", again, err)
 	}
 }
 

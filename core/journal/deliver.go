@@ -97,11 +97,11 @@ func (q *queue) leave() {
 // ended the log.
 func (f *File) Deliver(ctx context.Context, from uint64) iter.Seq2[Group, error] {
 	return func(yield func(Group, error) bool) {
-		if !f.out.enter() {
+		if !f.queue.enter() {
 			yield(Group{}, ErrBusy)
 			return
 		}
-		defer f.out.leave()
+		defer f.queue.leave()
 		if err := f.deliver(ctx, max(from, 1), yield); err != nil {
 			yield(Group{}, err)
 		}
@@ -115,7 +115,7 @@ func (f *File) deliver(ctx context.Context, next uint64, yield func(Group, error
 		return fmt.Errorf("%w: group %d, the last is %d", ErrTrimmed, next, last)
 	}
 	for ctx.Err() == nil {
-		live, disk, err := f.out.take(next)
+		live, disk, err := f.queue.take(next)
 		switch {
 		case err != nil:
 			return err
@@ -134,7 +134,7 @@ func (f *File) deliver(ctx context.Context, next uint64, yield func(Group, error
 			next += uint64(len(live))
 		default:
 			select {
-			case <-f.out.moved:
+			case <-f.queue.moved:
 			case <-ctx.Done():
 			}
 		}

@@ -34,7 +34,9 @@
 //  5. After a failed write or sync the log takes nothing more. A second sync may
 //     succeed without the bytes of the first.
 //  6. A snapshot is whole and durable under its name, or not there. A damaged newest
-//     one is never passed over for an older.
+//     one is never passed over for an older. It is written and read as a stream: a piece
+//     is proved before it is decoded, the whole before what was read is used.
+//  7. Check and Open judge by the same functions: what one refuses the other refuses.
 //
 // Why a record has a CRC of its own, where etcd's wal has one already: the wal's
 // runs over all bytes since the first and proves nothing about a record behind a

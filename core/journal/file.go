@@ -21,9 +21,11 @@ const (
 
 // Options of Open. The zero value opens a log that was never trimmed.
 type Options struct {
-	Now   func() int64     // ns since the Unix epoch; time.Now if nil
-	Start Position         // of a verified snapshot: the log must reach and continue it
-	Watch func(Step) error // see Step; none if nil
+	Now      func() int64                  // ns since the Unix epoch; time.Now if nil
+	Start    Position                      // of a verified snapshot: the log must reach and continue it
+	Progress func(done, total int64) error // of the proof, in bytes; its error ends Open. None if nil
+	Watch    func(Step) error              // see Step; none if nil
+	newMark  bool                          // the mark is lost: see NewMark
 }
 
 // Step is something the log has done to its files. Options.Watch, where given, is
@@ -33,33 +35,33 @@ type Options struct {
 type Step string
 
 const (
-	Created  Step = "created"  // an empty log, before its mark
-	Settled  Step = "settled"  // the torn tail cut, the last group written once more
-	Attached Step = "attached" // the wal opened for appending
-	Saved    Step = "saved"    // a group, and where it was full the next segment
-	Begun    Step = "begun"    // the first record of that segment
-	Marked   Step = "marked"   // the mark
-	Trimmed  Step = "trimmed"  // one segment removed
+	Created        Step = "created"  // an empty log, before its mark
+	Repaired       Step = "settled"  // the torn tail cut, the last group written once more
+	Attached       Step = "attached" // the wal opened for appending
+	Written        Step = "saved"    // a group, and where it was full the next segment
+	SegmentStarted Step = "begun"    // the first record of that segment
+	MarkWritten    Step = "marked"   // the mark
+	Trimmed        Step = "trimmed"  // one segment removed
 )
 
 // File is the embedded log: a directory of segments on one machine.
 type File struct {
-	dir  string
-	now  func() int64
-	did  func(Step) error
-	lock *fileutil.LockedFile
-	cut  *Torn
+	dir   string
+	now   func() int64
+	watch func(Step) error
+	lock  *fileutil.LockedFile
+	torn  *Torn
 
-	mu     sync.Mutex // one writer; held over the sync
-	wal    appender
-	segs   []segment
-	last   Position
-	broken error // why it takes nothing more
-	record []byte
-	end    int64 // of what may be written of the last segment, bytes
-	zero   *zeroer
+	mu           sync.Mutex // one writer; held over the sync
+	wal          appender
+	segs         []segment
+	last         Position
+	failed       error // why it takes nothing more
+	record       []byte
+	segmentEnd   int64 // of what may be written of the last segment, bytes
+	preallocator *preallocator
 
-	out queue
+	queue queue
 }
 
 // appender is what File asks of the wal; tests fail it.
@@ -88,39 +90,39 @@ func Open(dir string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{dir: dir, now: o.Now, did: o.Watch, lock: lock, zero: newZeroer()}
-	f.out.init()
-	if err := f.open(o.Start); err != nil {
+	f := &File{dir: dir, now: o.Now, watch: o.Watch, lock: lock, preallocator: newPreallocator()}
+	f.queue.init()
+	if err := f.open(&o); err != nil {
 		lock.Close()
 		return nil, err
 	}
-	go f.keepZeroing()
-	f.wakeZeroer()
+	go f.runPreallocator()
+	f.wakePreallocator()
 	return f, nil
 }
 
-// markWAL writes a snapshot record into the last segment, so that the next Open
+// writeSegmentStart writes a snapshot record into the last segment, so that the next Open
 // reads only from there. Its index is the segment's first group even if that is
 // still to come: the wal looks for the record in the segment the index names.
-func (f *File) markWAL() error {
+func (f *File) writeSegmentStart() error {
 	index := max(f.segs[len(f.segs)-1].first, f.last.Number)
 	if err := f.wal.SaveSnapshot(&walpb.Snapshot{Index: &index, Term: new(uint64), ConfState: &raftpb.ConfState{}}); err != nil {
 		return err
 	}
-	return f.did(Begun)
+	return f.watch(SegmentStarted)
 }
 
-// mark writes the mark for what is durable now.
-func (f *File) mark() error {
+// writeDurableMark writes the mark for what is durable now.
+func (f *File) writeDurableMark() error {
 	tail := f.segs[len(f.segs)-1]
-	if err := writeMark(f.dir, mark{Position: f.last, place: tail.place, first: tail.first}); err != nil {
+	if err := writeDurableMark(f.dir, durableMark{Position: f.last, place: tail.seq, first: tail.first}); err != nil {
 		return err
 	}
-	return f.did(Marked)
+	return f.watch(MarkWritten)
 }
 
-// Cut tells which torn tail Open cut, nil if none.
-func (f *File) Cut() *Torn { return f.cut }
+// Torn tells which torn tail Open cut, nil if none.
+func (f *File) Torn() *Torn { return f.torn }
 
 // Last is the position behind the newest durable group.
 func (f *File) Last() Position {
@@ -138,18 +140,18 @@ func (f *File) Propose(g Group) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.broken != nil {
-		return f.broken
+	if f.failed != nil {
+		return f.failed
 	}
 	g.Number = f.last.Number + 1
 	g.Stamp = max(f.now(), f.last.Stamp)
 	f.record = appendRecord(f.record[:0], &f.last.Chain, &g)
 	if err := f.save(&g); err != nil {
-		f.broken = fmt.Errorf("journal: stopped at group %d: %w", g.Number, err)
-		f.out.fail(f.broken)
-		return f.broken
+		f.failed = fmt.Errorf("journal: stopped at group %d: %w", g.Number, err)
+		f.queue.fail(f.failed)
+		return f.failed
 	}
-	f.out.push(g)
+	f.queue.push(g)
 	return nil
 }
 
@@ -158,41 +160,41 @@ func (f *File) save(g *Group) error {
 		return err
 	}
 	f.wrote(len(f.record))
-	if err := f.did(Saved); err != nil {
+	if err := f.watch(Written); err != nil {
 		return err
 	}
 	f.last = g.After()
-	return f.turn()
+	return f.rotate()
 }
 
-// turn notices that the wal began a segment behind the last group, and notes it
+// rotate notices that the wal began a segment behind the last group, and notes it
 // down before that group is delivered.
-func (f *File) turn() error {
-	if f.end < wal.SegmentSizeBytes { // at least what is written: the wal had no reason to
+func (f *File) rotate() error {
+	if f.segmentEnd < wal.SegmentSizeBytes { // at least what is written: the wal had no reason to
 		return nil
 	}
 	tail := f.segs[len(f.segs)-1]
-	next := segment{place: tail.place + 1, first: f.last.Number + 1}
-	next.path = filepath.Join(f.dir, walDir, segmentName(next.place, next.first))
+	next := segment{seq: tail.seq + 1, first: f.last.Number + 1}
+	next.path = filepath.Join(f.dir, walDir, segmentName(next.seq, next.first))
 	if _, err := os.Lstat(next.path); errors.Is(err, os.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	f.segs, f.end = append(f.segs, next), headRoom
-	f.wakeZeroer()
-	if err := f.markWAL(); err != nil {
+	f.segs, f.segmentEnd = append(f.segs, next), headRoom
+	f.wakePreallocator()
+	if err := f.writeSegmentStart(); err != nil {
 		return err
 	}
-	return f.mark()
+	return f.writeDurableMark()
 }
 
 // Trim removes the segments that hold only groups below below. The last one stays.
 func (f *File) Trim(below uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.broken != nil {
-		return f.broken
+	if f.failed != nil {
+		return f.failed
 	}
 	n := 0
 	for n+1 < len(f.segs) && f.segs[n+1].first <= below {
@@ -209,7 +211,7 @@ func (f *File) Trim(below uint64) error {
 			return err
 		}
 		f.segs = f.segs[1:]
-		if err := f.did(Trimmed); err != nil {
+		if err := f.watch(Trimmed); err != nil {
 			return err
 		}
 	}
@@ -221,8 +223,8 @@ func (f *File) Trim(below uint64) error {
 func (f *File) Close() error {
 	err, closed := f.close()
 	if closed {
-		close(f.zero.wake)
-		<-f.zero.gone
+		close(f.preallocator.wake)
+		<-f.preallocator.done
 	}
 	return err
 }
@@ -233,20 +235,20 @@ func (f *File) close() (err error, closed bool) {
 	if f.lock == nil {
 		return nil, false
 	}
-	if f.broken != nil {
-		err = f.abandon()
+	if f.failed != nil {
+		err = f.closeWithoutSync()
 	} else {
-		f.broken = ErrClosed
-		err = errors.Join(f.mark(), f.wal.Close())
+		f.failed = ErrClosed
+		err = errors.Join(f.writeDurableMark(), f.wal.Close())
 	}
-	f.out.fail(f.broken)
+	f.queue.fail(f.failed)
 	err = errors.Join(err, f.lock.Close())
 	f.lock = nil
 	return err, true
 }
 
-// abandon closes the wal without another sync.
-func (f *File) abandon() error {
+// closeWithoutSync closes the wal without another sync.
+func (f *File) closeWithoutSync() error {
 	f.wal.SetUnsafeNoFsync()
 	return f.wal.Close()
 }

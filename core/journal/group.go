@@ -81,7 +81,7 @@ func appendRecord(dst []byte, before *[32]byte, g *Group) []byte {
 	g.Chain = chain(before, dst[at+8:], g.Body)
 	dst = append(dst, g.Chain[:]...)
 	dst = append(dst, g.Body...)
-	mask(dst[at+recordHead:], &g.Chain)
+	maskCRC(dst[at+recordHead:], &g.Chain)
 	dst = append(dst, recordEnd)
 	binary.LittleEndian.PutUint32(dst[at+4:], crc32.Checksum(dst[at+8:], castagnoli))
 	return dst
@@ -109,7 +109,7 @@ func readRecord(b []byte) (g Group, n int, err error) {
 		Chain:    [32]byte(b[40:]),
 		Body:     bytes.Clone(b[recordHead : len(b)-1]),
 	}
-	mask(g.Body, &g.Chain)
+	maskCRC(g.Body, &g.Chain)
 	return g, len(b), nil
 }
 
@@ -133,8 +133,8 @@ func chain(before *[32]byte, head, body []byte) (sum [32]byte) {
 	return sum
 }
 
-// mask is its own inverse.
-func mask(b []byte, key *[32]byte) {
+// maskCRC is its own inverse.
+func maskCRC(b []byte, key *[32]byte) {
 	var wide [512]byte
 	for i := 0; i < len(wide); i += len(key) {
 		copy(wide[i:], key[:])

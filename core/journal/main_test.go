@@ -150,7 +150,7 @@ func segmentsOf(t testing.TB, dir string) []segment {
 	return segs
 }
 
-func places(t testing.TB, dir string) (ps []Place) {
+func places(t testing.TB, dir string) (ps []LocatedGroup) {
 	t.Helper()
 	for p, err := range Scan(dir, 1) {
 		if err != nil {

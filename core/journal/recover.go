@@ -25,25 +25,25 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 	return lock, err
 }
 
-func (f *File) open(start Position) error {
-	if err := f.create(start); err != nil {
+func (f *File) open(o *Options) error {
+	if err := f.create(o.Start); err != nil {
 		return err
 	}
-	s, err := f.prove(start)
+	s, err := f.verify(o)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := f.settle(s); err != nil {
+	if err := f.repairTail(s); err != nil {
 		return err
 	}
-	f.segs, f.last, f.end = s.segs, s.last, (s.r.off+7)/8*8+frameExtra // and a mark of the wal, perhaps
-	if err := f.attach(s); err != nil {
+	f.segs, f.last, f.segmentEnd = s.segs, s.last, (s.r.off+7)/8*8+frameExtra // and a mark of the wal, perhaps
+	if err := f.openWAL(s); err != nil {
 		return err
 	}
-	f.out.start(f.last.Number)
-	if err := f.mark(); err != nil {
-		f.abandon()
+	f.queue.start(f.last.Number)
+	if err := f.writeDurableMark(); err != nil {
+		f.closeWithoutSync()
 		return err
 	}
 	return nil
@@ -57,12 +57,9 @@ func (f *File) create(start Position) error {
 	if err != nil || len(segs) > 0 {
 		return err
 	}
-	_, marked, err := readMark(f.dir)
-	if err != nil {
-		return err
-	}
-	if marked || start.Number > 0 {
-		return &Damage{File: filepath.Join(f.dir, walDir), Group: start.Number + 1, Err: errors.New("the segments are missing")}
+	_, marked, err := readDurableMark(f.dir)
+	if err != nil || marked || start.Number > 0 {
+		return err // verify says what is missing
 	}
 	w, err := wal.Create(zap.NewNop(), filepath.Join(f.dir, walDir), []byte(walMeta))
 	if err != nil {
@@ -71,38 +68,33 @@ func (f *File) create(start Position) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return f.did(Created)
+	return f.watch(Created)
 }
 
-// prove reads the whole log and stops at its end, clean or torn.
-func (f *File) prove(start Position) (*scanner, error) {
-	s, err := newScanner(f.dir)
+// verify reads the whole log and stops at its end, clean or torn.
+func (f *File) verify(o *Options) (*scanner, error) {
+	s, err := newCheckedScanner(f.dir, o.Start, o.newMark)
 	if err != nil {
 		return nil, err
 	}
-	marked := len(s.pins) > 0
-	if err := s.begin(start); err != nil {
-		return nil, err
+	if s.progress = o.Progress; s.progress != nil {
+		for _, seg := range s.segs {
+			st, err := os.Stat(seg.path)
+			if err != nil {
+				return nil, err
+			}
+			s.total += st.Size()
+		}
+		err = s.progress(0, s.total)
 	}
 	for err == nil {
 		_, err = s.next()
 	}
-	err = s.finish(err)
-	if errors.As(err, &f.cut) || err == io.EOF {
-		err = nil
+	if err = s.verdict(err); errors.As(err, &f.torn) || err == io.EOF {
+		return s, nil
 	}
-	switch {
-	case err != nil:
-	case !marked && s.last.Number > 0:
-		err = &Damage{File: filepath.Join(f.dir, markName), Err: errors.New("the mark is missing")}
-	case !s.mark.ok:
-		err = s.damage(s.r.off, errors.New("no record for the wal to start from"))
-	}
-	if err != nil {
-		s.close()
-		return nil, err
-	}
-	return s, nil
+	s.close()
+	return nil, err
 }
 
 // begin ties the log to the snapshot it is opened with. A log that begins at the
@@ -113,17 +105,17 @@ func (s *scanner) begin(start Position) error {
 	case first > start.Number:
 		return &Damage{File: s.segs[0].path, Group: start.Number + 1, Err: fmt.Errorf("groups %d to %d are missing", start.Number+1, first)}
 	case first == start.Number:
-		s.from(start)
+		s.startAt(start)
 	}
-	s.pins = append(s.pins, start)
+	s.requiredPositions = append(s.requiredPositions, start)
 	return nil
 }
 
-// settle makes the last segment what was proved: nothing behind the last group,
+// repairTail makes the last segment what was proved: nothing behind the last group,
 // and the last group durable. A group can be whole in the page cache and yet not
 // on disk, if the process died between write and sync or the sync failed. So it is
 // written once more, in place, and synced before anybody sees it.
-func (f *File) settle(s *scanner) error {
+func (f *File) repairTail(s *scanner) error {
 	path := s.r.seg.path
 	end := (s.r.off + 7) / 8 * 8 // frames are aligned; the last one's padding may be cut off
 	w, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -131,10 +123,10 @@ func (f *File) settle(s *scanner) error {
 		return err
 	}
 	defer w.Close()
-	if err := rewrite(w, s.tail); err != nil {
+	if err := rewriteLastGroup(w, s.tail); err != nil {
 		return err
 	}
-	if f.cut != nil || s.r.size%8 != 0 {
+	if f.torn != nil || s.r.size%8 != 0 {
 		if err := zeroFrom(w, end); err != nil {
 			return err
 		}
@@ -142,15 +134,15 @@ func (f *File) settle(s *scanner) error {
 	if err := w.Sync(); err != nil {
 		return err
 	}
-	if err := f.sweep(); err != nil {
+	if err := f.removePrepared(); err != nil {
 		return err
 	}
-	return f.did(Settled)
+	return f.watch(Repaired)
 }
 
-// rewrite writes the last group's frame over itself. Where the last segment holds
+// rewriteLastGroup writes the last group's frame over itself. Where the last segment holds
 // none, the group before it was synced before that segment was begun.
-func rewrite(w *os.File, tail frame) error {
+func rewriteLastGroup(w *os.File, tail frame) error {
 	if tail.end == 0 {
 		return nil
 	}
@@ -176,9 +168,9 @@ func zeroFrom(w *os.File, end int64) error {
 	return w.Truncate(max(end, (st.Size()+7)/8*8))
 }
 
-// sweep removes the segments the wal had prepared: it takes a leftover for new
+// removePrepared removes the segments the wal had prepared: it takes a leftover for new
 // without clearing it.
-func (f *File) sweep() error {
+func (f *File) removePrepared() error {
 	entries, err := os.ReadDir(filepath.Join(f.dir, walDir))
 	if err != nil {
 		return err
@@ -193,10 +185,10 @@ func (f *File) sweep() error {
 	return nil
 }
 
-// attach opens the wal for appending. It must read to its end first and keeps what
+// openWAL opens the wal for appending. It must read to its end first and keeps what
 // it reads, so it starts at its last snapshot record: that is one segment at most,
 // two after a crash in between, and let go at once.
-func (f *File) attach(s *scanner) error {
+func (f *File) openWAL(s *scanner) error {
 	at := s.mark.index
 	w, err := wal.Open(zap.NewNop(), filepath.Join(f.dir, walDir), &walpb.Snapshot{Index: &at, Term: new(uint64)})
 	if err != nil {
@@ -208,13 +200,13 @@ func (f *File) attach(s *scanner) error {
 	}
 	f.wal = w
 	if err == nil {
-		err = f.did(Attached)
+		err = f.watch(Attached)
 	}
 	if err == nil && s.mark.at < len(s.segs)-1 {
-		err = f.markWAL()
+		err = f.writeSegmentStart()
 	}
 	if err != nil {
-		f.abandon()
+		f.closeWithoutSync()
 	}
 	return err
 }

@@ -13,8 +13,8 @@ import (
 // walMeta is the wal's metadata, at the head of each segment.
 const walMeta = "duplex journal 1"
 
-// Place is a group and where it lies.
-type Place struct {
+// LocatedGroup is a group and where it lies.
+type LocatedGroup struct {
 	Group
 	File   string
 	Offset int64 // of its frame, bytes
@@ -24,21 +24,31 @@ type Place struct {
 // from number from on. It locks and changes nothing. A log that does not end well
 // yields its error last: a *Damage, or a *Torn that Open would cut.
 //
-// The first group of a trimmed log is taken at its own word; whether it continues
-// a snapshot is for Open to prove.
-func Scan(dir string, from uint64) iter.Seq2[Place, error] {
-	return func(yield func(Place, error) bool) {
-		s, err := newScanner(dir)
+// The first group of a trimmed log is taken at its own word, and a lost mark is not
+// missed; Check proves these too.
+func Scan(dir string, from uint64) iter.Seq2[LocatedGroup, error] {
+	return walk(from, func() (*scanner, error) { return newScanner(dir) }, (*scanner).finish)
+}
+
+// Check is Scan with the judgement of Open: a log that Open would refuse, given the
+// position of a snapshot, yields the same error.
+func Check(dir string, start Position, from uint64) iter.Seq2[LocatedGroup, error] {
+	return walk(from, func() (*scanner, error) { return newCheckedScanner(dir, start, false) }, (*scanner).verdict)
+}
+
+func walk(from uint64, open func() (*scanner, error), judge func(*scanner, error) error) iter.Seq2[LocatedGroup, error] {
+	return func(yield func(LocatedGroup, error) bool) {
+		s, err := open()
 		if err != nil {
-			yield(Place{}, err)
+			yield(LocatedGroup{}, err)
 			return
 		}
 		defer s.close()
 		for {
 			p, err := s.next()
 			if err != nil {
-				if err = s.finish(err); err != io.EOF {
-					yield(Place{}, err)
+				if err = judge(s, err); err != io.EOF {
+					yield(LocatedGroup{}, err)
 				}
 				return
 			}
@@ -52,16 +62,22 @@ func Scan(dir string, from uint64) iter.Seq2[Place, error] {
 // scanner walks the segments of a log and proves that they are one unbroken run
 // of groups: wal CRC, record CRC, number, stamp and chain.
 type scanner struct {
-	segs  []segment
-	pins  []Position // what the log must contain, known from elsewhere
-	at    int        // index of the current segment
-	r     *frames
-	seen  int      // frames seen in the current segment
-	crc   uint32   // of the segment before
-	last  Position // the group before the next
-	known bool     // whether last.Chain is known, not only last.Number
-	mark  walMark  // the wal's last snapshot record
-	tail  frame    // the last frame of the current segment that holds a group
+	dir               string
+	segs              []segment
+	requiredPositions []Position // what the log must contain, known from elsewhere
+	marked            bool       // the log's mark is there
+	at                int        // index of the current segment
+	r                 *frames
+	frameCount        int      // frames seen in the current segment
+	prevSegmentCRC    uint32   // of the segment before
+	last              Position // the group before the next
+	known             bool     // whether last.Chain is known, not only last.Number
+	mark              walMark  // the wal's last snapshot record
+	tail              frame    // the last frame of the current segment that holds a group
+
+	progress      func(done, total int64) error // nil: nobody
+	before, total int64                         // bytes of the segments before the current one, and of all
+	reported      int64
 }
 
 // walMark is a snapshot record of the wal: where wal.Open can start to read.
@@ -78,22 +94,61 @@ func newScanner(dir string) (*scanner, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, ok, err := readMark(dir)
+	m, ok, err := readDurableMark(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &scanner{segs: segs}
+	s := &scanner{dir: dir, segs: segs, marked: ok}
 	if ok {
-		s.pins = append(s.pins, m.Position)
-		if len(segs) == 0 || segs[len(segs)-1].place < m.place {
+		s.requiredPositions = append(s.requiredPositions, m.Position)
+		if len(segs) == 0 || segs[len(segs)-1].seq < m.place {
 			return nil, &Damage{File: filepath.Join(dir, walDir, segmentName(m.place, m.first)), Group: m.first, Err: errors.New("segment is missing")}
 		}
 	}
 	return s, nil
 }
 
-// from sets where the first segment begins.
-func (s *scanner) from(p Position) {
+// newCheckedScanner is a scanner that also holds the log against the snapshot it is to continue.
+// With newMark the log's mark is lost, and not missed.
+func newCheckedScanner(dir string, start Position, newMark bool) (*scanner, error) {
+	s, err := newScanner(dir)
+	if newMark {
+		s = &scanner{dir: dir, marked: true}
+		s.segs, err = listSegments(filepath.Join(dir, walDir))
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(s.segs) > 0:
+		return s, s.begin(start)
+	case start.Number > 0:
+		return nil, &Damage{File: filepath.Join(dir, walDir), Group: start.Number + 1, Err: errors.New("the segments are missing")}
+	}
+	return s, nil
+}
+
+// ErrNoMark: the log has groups and its mark is missing, so that nobody knows whether
+// there were more.
+var ErrNoMark = errors.New("the mark is missing")
+
+// verdict judges how a proof ended: io.EOF for a whole log, a *Torn for one with a tail
+// that Open would cut, else why Open refuses it.
+func (s *scanner) verdict(end error) error {
+	end = s.finish(end)
+	torn := (*Torn)(nil)
+	switch {
+	case end != io.EOF && !errors.As(end, &torn) || len(s.segs) == 0:
+		return end
+	case !s.marked && s.last.Number > 0:
+		return &Damage{File: filepath.Join(s.dir, markName), Err: ErrNoMark}
+	case !s.mark.ok:
+		return s.damage(s.r.off, errors.New("no record for the wal to start from"))
+	}
+	return end
+}
+
+// startAt sets where the first segment begins.
+func (s *scanner) startAt(p Position) {
 	s.last, s.known = p, true
 }
 
@@ -105,28 +160,42 @@ func (s *scanner) close() {
 }
 
 // next gives the next group. io.EOF is the clean end of the log.
-func (s *scanner) next() (Place, error) {
+func (s *scanner) next() (LocatedGroup, error) {
 	for {
 		if s.r == nil {
 			if err := s.open(); err != nil {
-				return Place{}, err
+				return LocatedGroup{}, err
 			}
 		}
 		fr, err := s.r.next()
 		switch {
 		case err == io.EOF && s.at < len(s.segs)-1:
-			if err := s.turn(); err != nil {
-				return Place{}, err
+			if err := s.nextSegment(); err != nil {
+				return LocatedGroup{}, err
 			}
 			continue
 		case err != nil:
-			return Place{}, s.end(err)
+			return LocatedGroup{}, s.end(err)
 		}
 		p, ok, err := s.take(fr)
+		if err == nil && ok {
+			err = s.reportProgress()
+		}
 		if err != nil || ok {
 			return p, err
 		}
 	}
+}
+
+// progressEvery is how many bytes are read between two calls of progress.
+const progressEvery = 1 << 20
+
+func (s *scanner) reportProgress() error {
+	if s.progress == nil || s.before+s.r.off < s.reported+progressEvery {
+		return nil
+	}
+	s.reported = s.before + s.r.off
+	return s.progress(s.reported, s.total)
 }
 
 func (s *scanner) open() (err error) {
@@ -134,16 +203,17 @@ func (s *scanner) open() (err error) {
 		return io.EOF
 	}
 	s.r, err = openFrames(s.segs[s.at])
-	s.seen = 0
+	s.frameCount = 0
 	return err
 }
 
-// turn leaves a segment that was read to its end for the one after it.
-func (s *scanner) turn() error {
-	if s.seen < s.headers() {
+// nextSegment leaves a segment that was read to its end for the one after it.
+func (s *scanner) nextSegment() error {
+	if s.frameCount < s.headers() {
 		return s.damage(s.r.off, errPastEnd)
 	}
-	s.crc, s.tail = s.r.crc, frame{}
+	s.prevSegmentCRC, s.tail = s.r.crc, frame{}
+	s.before += s.r.size
 	s.close()
 	s.at++
 	return nil
@@ -152,7 +222,7 @@ func (s *scanner) turn() error {
 // headers counts the frames before a segment's first group: they were synced
 // before the file got its name, so they are never torn.
 func (s *scanner) headers() int {
-	if s.segs[s.at].place == 0 {
+	if s.segs[s.at].seq == 0 {
 		return 3
 	}
 	return 2
@@ -161,7 +231,7 @@ func (s *scanner) headers() int {
 // end judges where reading stopped: a clean end, a torn tail, or damage.
 func (s *scanner) end(cause error) error {
 	off := s.r.off
-	if s.at < len(s.segs)-1 || s.seen < s.headers() {
+	if s.at < len(s.segs)-1 || s.frameCount < s.headers() {
 		if cause == io.EOF {
 			cause = errPastEnd
 		}
@@ -185,7 +255,7 @@ func (s *scanner) finish(end error) error {
 	if t := (*Torn)(nil); end != io.EOF && !errors.As(end, &t) || s.r == nil {
 		return end
 	}
-	for _, p := range s.pins {
+	for _, p := range s.requiredPositions {
 		if s.last.Number < p.Number {
 			return s.damage(s.r.off, fmt.Errorf("the log ends before group %d, which was durable", p.Number))
 		}
@@ -198,17 +268,17 @@ func (s *scanner) damage(off int64, err error) error {
 }
 
 // take proves one frame; ok tells that it holds a group.
-func (s *scanner) take(fr frame) (p Place, ok bool, err error) {
+func (s *scanner) take(fr frame) (p LocatedGroup, ok bool, err error) {
 	switch {
-	case s.seen == 0:
+	case s.frameCount == 0:
 		err = s.takeCRC(fr)
-	case s.seen == 1:
+	case s.frameCount == 1:
 		if fr.kind != wal.MetadataType || string(fr.data) != walMeta {
 			err = errors.New("not a journal, or of another version")
 		}
 	case fr.kind == wal.SnapshotType:
 		err = s.takeMark(fr)
-	case fr.kind == wal.EntryType && s.seen >= s.headers():
+	case fr.kind == wal.EntryType && s.frameCount >= s.headers():
 		p.Group, err = s.takeGroup(fr)
 		p.File, p.Offset, ok = s.r.seg.path, fr.off, true
 	default:
@@ -217,7 +287,7 @@ func (s *scanner) take(fr frame) (p Place, ok bool, err error) {
 	if err != nil {
 		return p, false, s.damage(fr.off, err)
 	}
-	s.seen++
+	s.frameCount++
 	return p, ok, nil
 }
 
@@ -227,10 +297,10 @@ func (s *scanner) takeCRC(fr frame) error {
 	switch {
 	case fr.kind != wal.CrcType:
 		return errEnvelope
-	case s.at > 0 && fr.crc != s.crc, seg.place == 0 && fr.crc != 0:
+	case s.at > 0 && fr.crc != s.prevSegmentCRC, seg.seq == 0 && fr.crc != 0:
 		return fmt.Errorf("does not continue the segment before: %w", errChecksum)
 	case s.at == 0 && !s.known:
-		s.last.Number, s.known = seg.before(), seg.place == 0
+		s.last.Number, s.known = seg.before(), seg.seq == 0
 	}
 	if seg.before() != s.last.Number {
 		return fmt.Errorf("segment begins at group %d", seg.before()+1)
@@ -273,7 +343,7 @@ func (s *scanner) takeGroup(fr frame) (g Group, err error) {
 	case s.known && !g.follows(&s.last.Chain):
 		return g, errChain
 	}
-	for _, p := range s.pins {
+	for _, p := range s.requiredPositions {
 		if p.Number == g.Number && p.Chain != g.Chain {
 			return g, fmt.Errorf("not the group that was durable: %w", errChain)
 		}

@@ -12,7 +12,7 @@ import (
 // segment is one file of the wal. Its name tells its place and its first group.
 type segment struct {
 	path  string
-	place uint64 // from 0, no gaps
+	seq   uint64 // from 0, no gaps
 	first uint64 // number of its first group; 0 for the very first file
 }
 
@@ -29,15 +29,15 @@ func listSegments(dir string) ([]segment, error) {
 			continue
 		}
 		s := segment{path: filepath.Join(dir, e.Name())}
-		if _, err := fmt.Sscanf(e.Name(), "%016x-%016x.wal", &s.place, &s.first); err != nil || e.Name() != segmentName(s.place, s.first) {
+		if _, err := fmt.Sscanf(e.Name(), "%016x-%016x.wal", &s.seq, &s.first); err != nil || e.Name() != segmentName(s.seq, s.first) {
 			return nil, &Damage{File: s.path, Err: errors.New("not the name of a segment")}
 		}
 		segs = append(segs, s)
 	}
 	slices.SortFunc(segs, func(a, b segment) int { return strings.Compare(a.path, b.path) })
 	for i := 1; i < len(segs); i++ {
-		if segs[i].place != segs[i-1].place+1 {
-			return nil, &Damage{File: segs[i].path, Group: segs[i].first, Err: fmt.Errorf("segment %d is missing", segs[i-1].place+1)}
+		if segs[i].seq != segs[i-1].seq+1 {
+			return nil, &Damage{File: segs[i].path, Group: segs[i].first, Err: fmt.Errorf("segment %d is missing", segs[i-1].seq+1)}
 		}
 	}
 	return segs, err

@@ -1,89 +1,232 @@
 package journal
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// Snapshot is the state of the venue behind a group. What the body means, and that
-// it hashes to StateHash, is for its reader to prove.
+// Snapshot describes the state of the venue behind a group. What the pieces of the file
+// mean, and that they hash to StateHash, is for their reader to prove.
 type Snapshot struct {
 	Seq       uint64 // of the last command it covers
 	Position         // of the log behind that command's group
 	StateHash [32]byte
-	Body      []byte
+	Bytes     int64 // of the file
 }
 
-// The file of a snapshot, little-endian:
+// The file of a snapshot, little-endian. It is written and read as a stream, so that
+// neither takes memory for more than a piece:
 //
-//	  0  magic     "DXSNAP", 0 and the version
-//	  8  seq       u64
-//	 16  number    u64
-//	 24  stamp     i64
-//	 32  chain     32 bytes
-//	 64  state     32 bytes
-//	 96  length    u64, of the body
-//	104  sum       SHA-256 of all before, 32 bytes
-//	136  body
-//	  +  sum       SHA-256 of all before, 32 bytes
+//	 0  magic     "DXSNAP", 0 and the version, 2
+//	 8  seq       u64
+//	16  number    u64
+//	24  stamp     i64
+//	32  chain     32 bytes
+//	64  sum       SHA-256 of all before, 32 bytes
+//	96  parts     each is pieces and then an empty piece; an empty part ends them
+//	 +  state     32 bytes
+//	 +  sum       SHA-256 of all before, 32 bytes
+//
+// A piece is its length (u32), the CRC-32C of that and of what follows (u32), and its
+// bytes. So a piece is proved before it is decoded, and damage is found where it is.
+// The sum at the end proves the whole, before what was read is used.
 const (
-	snapshotMagic  = "DXSNAP\x00\x01"
-	snapshotHead   = 104
-	snapshotBody   = snapshotHead + sha256.Size
-	snapshotSuffix = ".snapshot"
-	snapshotsKept  = 2
+	snapshotMagic   = "DXSNAP\x00"
+	snapshotVersion = 2
+	snapshotSum     = 64
+	snapshotParts   = snapshotSum + sha256.Size
+	snapshotTrailer = 2 * sha256.Size
+	pieceHead       = 8
+	snapshotSuffix  = ".snapshot"
+	temporarySuffix = ".tmp"
+	snapshotsKept   = 2
 )
+
+// PieceMax is the longest piece of a snapshot, in bytes.
+const PieceMax = 1<<32 - 1
+
+// syncEvery is how many bytes of a snapshot are written between two syncs: a sync that
+// has gigabytes to write would hold up the log's, and could not be broken off.
+const syncEvery = 8 << 20
 
 // ErrNoSnapshot: the directory holds none.
 var ErrNoSnapshot = errors.New("journal: no snapshot")
 
-// WriteSnapshot puts s into dir under a name made of its number, durable and whole
-// or not at all, and then removes all but the newest two.
-func WriteSnapshot(dir string, s Snapshot) error {
+// SnapshotWriter writes a snapshot that appears, durable and whole, with Commit, and
+// otherwise not at all.
+type SnapshotWriter struct {
+	s        Snapshot
+	path     string
+	file     *os.File // nil once it was committed or aborted
+	out      *bufio.Writer
+	hash     hash.Hash
+	unsynced int64
+	part     int64 // bytes of the current part
+	err      error
+}
+
+// CreateSnapshot begins the snapshot of a position in dir. There is one at a time.
+func CreateSnapshot(dir string, seq uint64, at Position) (*SnapshotWriter, error) {
 	if err := makeDir(dir); err != nil {
-		return err
+		return nil, err
 	}
-	head := appendSnapshotHead(make([]byte, 0, snapshotBody), &s)
-	h := sha256.New()
-	h.Write(head)
-	h.Write(s.Body)
-	path := filepath.Join(dir, fmt.Sprintf("%020d%s", s.Number, snapshotSuffix))
-	if err := writeAtomically(path, head, s.Body, h.Sum(nil)); err != nil {
-		return err
+	if err := removeTemporary(dir); err != nil {
+		return nil, err
 	}
-	return pruneSnapshots(dir)
+	w := &SnapshotWriter{s: Snapshot{Seq: seq, Position: at}, hash: sha256.New(), path: filepath.Join(dir, snapshotName(at.Number))}
+	var err error
+	if w.file, err = os.OpenFile(w.path+temporarySuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		return nil, err
+	}
+	w.out = bufio.NewWriterSize((*snapshotFile)(w), 256<<10)
+	head := appendSnapshotHead(nil, snapshotVersion, seq, at)
+	sum := sha256.Sum256(head)
+	w.write(head)
+	w.write(sum[:])
+	return w, nil
 }
 
-func appendSnapshotHead(b []byte, s *Snapshot) []byte {
+// removeTemporary removes what a crash has left of a snapshot.
+func removeTemporary(dir string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+snapshotSuffix+temporarySuffix))
+	for _, path := range paths {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+func snapshotName(number uint64) string { return fmt.Sprintf("%020d%s", number, snapshotSuffix) }
+
+func appendSnapshotHead(b []byte, version byte, seq uint64, at Position) []byte {
 	b = append(b, snapshotMagic...)
-	b = binary.LittleEndian.AppendUint64(b, s.Seq)
-	b = binary.LittleEndian.AppendUint64(b, s.Number)
-	b = binary.LittleEndian.AppendUint64(b, uint64(s.Stamp))
-	b = append(b, s.Chain[:]...)
-	b = append(b, s.StateHash[:]...)
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(s.Body)))
-	sum := sha256.Sum256(b)
-	return append(b, sum[:]...)
+	b = append(b, version)
+	b = binary.LittleEndian.AppendUint64(b, seq)
+	b = binary.LittleEndian.AppendUint64(b, at.Number)
+	b = binary.LittleEndian.AppendUint64(b, uint64(at.Stamp))
+	return append(b, at.Chain[:]...)
 }
 
+func (w *SnapshotWriter) write(b []byte) {
+	if w.err == nil {
+		_, w.err = w.out.Write(b)
+		w.s.Bytes += int64(len(b))
+	}
+}
+
+// snapshotFile is a SnapshotWriter as its buffer sees it.
+type snapshotFile SnapshotWriter
+
+func (w *snapshotFile) Write(b []byte) (int, error) {
+	n, err := w.file.Write(b)
+	w.hash.Write(b[:n])
+	if w.unsynced += int64(n); err == nil && w.unsynced >= syncEvery {
+		w.unsynced = 0
+		err = fileutil.Fdatasync(w.file)
+	}
+	return n, err
+}
+
+// Piece adds a piece to the current part. It must not be empty.
+func (w *SnapshotWriter) Piece(b []byte) error {
+	if w.err == nil && (len(b) == 0 || int64(len(b)) > PieceMax) {
+		w.err = fmt.Errorf("journal: a piece of %d bytes", len(b))
+	}
+	w.part += int64(len(b))
+	w.piece(b)
+	return w.err
+}
+
+func (w *SnapshotWriter) piece(b []byte) {
+	var head [pieceHead]byte
+	binary.LittleEndian.PutUint32(head[:], uint32(len(b)))
+	binary.LittleEndian.PutUint32(head[4:], pieceSum(head[:4], b))
+	w.write(head[:])
+	w.write(b)
+}
+
+func pieceSum(length, b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(length, castagnoli), castagnoli, b)
+}
+
+// EndPart ends the current part, which must have a piece.
+func (w *SnapshotWriter) EndPart() error {
+	if w.err == nil && w.part == 0 {
+		w.err = errors.New("journal: an empty part")
+	}
+	w.part = 0
+	w.piece(nil)
+	return w.err
+}
+
+// Bytes is how many bytes were written.
+func (w *SnapshotWriter) Bytes() int64 { return w.s.Bytes }
+
+// Commit ends the snapshot, makes it durable under its name, and then removes all but
+// the newest two.
+func (w *SnapshotWriter) Commit(stateHash [32]byte) (Snapshot, error) {
+	if w.err == nil && w.part > 0 {
+		w.err = errors.New("journal: a part was not ended")
+	}
+	w.piece(nil)
+	w.write(stateHash[:])
+	if w.err == nil {
+		w.err = w.out.Flush()
+	}
+	if w.err == nil {
+		w.write(w.hash.Sum(nil))
+		w.err = errors.Join(w.err, w.out.Flush(), w.file.Sync())
+	}
+	if w.err == nil {
+		w.err = w.file.Close()
+	}
+	if w.err == nil {
+		w.err = os.Rename(w.path+temporarySuffix, w.path)
+	}
+	if w.err != nil {
+		w.Abort()
+		return Snapshot{}, w.err
+	}
+	w.file = nil
+	w.s.StateHash = stateHash
+	return w.s, pruneSnapshots(filepath.Dir(w.path))
+}
+
+// Abort leaves nothing of a snapshot that was not committed.
+func (w *SnapshotWriter) Abort() {
+	if w.file != nil {
+		_ = w.file.Close() // nobody wants its bytes
+		_ = os.Remove(w.path + temporarySuffix)
+		w.file = nil
+	}
+}
+
+// pruneSnapshots also makes the name of the newest durable.
 func pruneSnapshots(dir string) error {
-	paths, err := Snapshots(dir)
-	if err != nil {
+	if err := syncDir(dir); err != nil {
 		return err
 	}
-	for len(paths) > snapshotsKept {
-		oldest := paths[len(paths)-1]
-		if err := os.Remove(oldest); err != nil {
+	paths, err := Snapshots(dir)
+	if err != nil || len(paths) <= snapshotsKept {
+		return err
+	}
+	for ; len(paths) > snapshotsKept; paths = paths[:len(paths)-1] {
+		if err := os.Remove(paths[len(paths)-1]); err != nil {
 			return err
 		}
-		paths = paths[:len(paths)-1]
 	}
 	return syncDir(dir)
 }
@@ -106,60 +249,209 @@ func Snapshots(dir string) ([]string, error) {
 	return paths, err
 }
 
-// LatestSnapshot reads the newest snapshot in dir. It returns ErrNoSnapshot, or the
-// newest one's *Damage: an older one is never taken in its place, for the groups
-// between the two may be trimmed, and nobody would know.
-func LatestSnapshot(dir string) (Snapshot, error) {
+// LatestSnapshot gives the path of the newest snapshot in dir, or ErrNoSnapshot. Where
+// it turns out to be damaged, an older one must not take its place: the groups between
+// the two may be trimmed, and nobody would know.
+func LatestSnapshot(dir string) (string, error) {
 	paths, err := Snapshots(dir)
+	if err == nil && len(paths) == 0 {
+		err = ErrNoSnapshot
+	}
 	if err != nil {
-		return Snapshot{}, err
+		return "", err
 	}
-	if len(paths) == 0 {
-		return Snapshot{}, ErrNoSnapshot
-	}
-	return ReadSnapshot(paths[0])
+	return paths[0], nil
 }
 
-// ReadSnapshot reads one snapshot. It returns a *Damage that names the part that
-// does not check: the head at 0, the length at 96, the body at 136.
-func ReadSnapshot(path string) (Snapshot, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	s, off, err := decodeSnapshot(b)
-	if err == nil && filepath.Base(path) != fmt.Sprintf("%020d%s", s.Number, snapshotSuffix) {
-		off, err = 16, fmt.Errorf("holds the snapshot of group %d", s.Number)
-	}
-	if err != nil {
-		return Snapshot{}, &Damage{File: path, Offset: off, Err: err}
-	}
-	return s, nil
+// SnapshotReader reads a snapshot as a stream. Its errors are *Damage where the file is
+// not what was written.
+type SnapshotReader struct {
+	s       Snapshot
+	version byte
+	path    string
+	file    *os.File
+	in      *bufio.Reader
+	hash    hash.Hash
+	off     int64
+	buf     []byte
+	old     []byte // the body, of version 1
+	atPart  bool   // between two parts
+	ended   bool
+	err     error
 }
 
-// decodeSnapshot gives, with an error, the offset of what is wrong. The body is not
-// copied.
-func decodeSnapshot(b []byte) (s Snapshot, off int64, err error) {
+// OpenSnapshot opens a snapshot and proves its head. A snapshot of version 1 is read
+// and proved at once, for it has no pieces.
+func OpenSnapshot(path string) (*SnapshotReader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r := &SnapshotReader{path: path, file: f, in: bufio.NewReaderSize(f, 256<<10), hash: sha256.New(), atPart: true}
+	r.s.Bytes = st.Size()
+	if err := r.head(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *SnapshotReader) head() error {
+	b := make([]byte, snapshotParts)
+	n, err := io.ReadFull(r.in, b)
 	switch {
-	case len(b) < snapshotBody+sha256.Size:
-		return s, int64(len(b)), errShort
-	case !bytes.Equal(b[:8], []byte(snapshotMagic)):
-		return s, 0, errors.New("not a snapshot, or of another version")
-	case sha256.Sum256(b[:snapshotHead]) != [32]byte(b[snapshotHead:snapshotBody]):
-		return s, 0, errChecksum
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return r.damage(int64(n), errShort)
+	case err != nil:
+		return err
 	}
-	end := len(b) - sha256.Size
-	if n := binary.LittleEndian.Uint64(b[96:]); n != uint64(end-snapshotBody) {
-		return s, 96, fmt.Errorf("file holds %d bytes of body, not %d", end-snapshotBody, n)
+	if string(b[:len(snapshotMagic)]) != snapshotMagic {
+		return r.damage(0, errors.New("not a snapshot"))
 	}
-	if sha256.Sum256(b[:end]) != [32]byte(b[end:]) {
-		return s, snapshotBody, errChecksum
+	switch r.version = b[len(snapshotMagic)]; r.version {
+	case 1:
+		if err := r.readOld(b); err != nil {
+			return err
+		}
+	case snapshotVersion:
+		if sum := sha256.Sum256(b[:snapshotSum]); !bytes.Equal(sum[:], b[snapshotSum:]) {
+			return r.damage(0, errChecksum)
+		}
+		r.s.readHead(b)
+		r.hash.Write(b)
+		r.off = snapshotParts
+	default:
+		return r.damage(0, fmt.Errorf("it has version %d, and this program reads 1 and %d: it is damaged or of a newer program", r.version, snapshotVersion))
 	}
+	if filepath.Base(r.path) != snapshotName(r.s.Number) {
+		return r.damage(16, fmt.Errorf("holds the snapshot of group %d", r.s.Number))
+	}
+	return nil
+}
+
+// readHead takes the fields that both versions have in the same places.
+func (s *Snapshot) readHead(b []byte) {
 	s.Seq = binary.LittleEndian.Uint64(b[8:])
 	s.Number = binary.LittleEndian.Uint64(b[16:])
 	s.Stamp = int64(binary.LittleEndian.Uint64(b[24:]))
 	s.Chain = [32]byte(b[32:])
-	s.StateHash = [32]byte(b[64:])
-	s.Body = b[snapshotBody:end:end]
-	return s, 0, nil
+}
+
+func (r *SnapshotReader) damage(off int64, err error) error {
+	r.err = &Damage{File: r.path, Offset: off, Err: err}
+	return r.err
+}
+
+// Head gives what the head tells; StateHash is known once Finish has proved the file.
+func (r *SnapshotReader) Head() (seq uint64, at Position) { return r.s.Seq, r.s.Position }
+
+// Progress is how many bytes of how many were read.
+func (r *SnapshotReader) Progress() (done, total int64) { return r.off, r.s.Bytes }
+
+// Old gives the body of a snapshot of version 1.
+func (r *SnapshotReader) Old() (body []byte, is bool) { return r.old, r.version == 1 }
+
+// Part gives the pieces of the next part, none where there is no more part. A piece is
+// valid until the next is asked for. An error is the last pair.
+func (r *SnapshotReader) Part() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for {
+			b, err := r.piece()
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if b == nil || !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// piece gives the next piece, nil at the end of a part.
+func (r *SnapshotReader) piece() ([]byte, error) {
+	if r.err != nil || r.ended {
+		return nil, r.err
+	}
+	begun := r.off
+	var head [pieceHead]byte
+	if err := r.read(head[:]); err != nil {
+		return nil, err
+	}
+	n := int64(binary.LittleEndian.Uint32(head[:]))
+	if n > r.s.Bytes-r.off-snapshotTrailer {
+		return nil, r.damage(begun, errPastEnd)
+	}
+	r.buf = slices.Grow(r.buf[:0], int(n))[:n]
+	if err := r.read(r.buf); err != nil {
+		return nil, err
+	}
+	if pieceSum(head[:4], r.buf) != binary.LittleEndian.Uint32(head[4:]) {
+		return nil, r.damage(begun, errChecksum)
+	}
+	if n == 0 {
+		r.ended, r.atPart = r.atPart, true
+		return nil, nil
+	}
+	r.atPart = false
+	return r.buf, nil
+}
+
+func (r *SnapshotReader) read(b []byte) error {
+	n, err := io.ReadFull(r.in, b)
+	r.hash.Write(b[:n])
+	r.off += int64(n)
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return r.damage(r.off, errShort)
+	case err != nil:
+		r.err = err
+	}
+	return err
+}
+
+// Finish reads what is left and proves the whole file. What was read of it must not be
+// used before.
+func (r *SnapshotReader) Finish() (Snapshot, error) {
+	for r.err == nil && !r.ended {
+		if _, err := r.piece(); err != nil {
+			return Snapshot{}, err
+		}
+	}
+	if r.err != nil || r.version == 1 {
+		return r.s, r.err
+	}
+	if left := r.s.Bytes - r.off; left != snapshotTrailer {
+		return Snapshot{}, r.damage(r.off, fmt.Errorf("%d bytes follow the last piece, not %d", left, snapshotTrailer))
+	}
+	if err := r.read(r.s.StateHash[:]); err != nil {
+		return Snapshot{}, err
+	}
+	var sum [sha256.Size]byte
+	want := r.hash.Sum(nil)
+	if err := r.read(sum[:]); err != nil {
+		return Snapshot{}, err
+	}
+	if !bytes.Equal(sum[:], want) {
+		return Snapshot{}, r.damage(snapshotParts, errChecksum)
+	}
+	return r.s, nil
+}
+
+// Close closes the file.
+func (r *SnapshotReader) Close() error { return r.file.Close() }
+
+// ProveSnapshot reads a snapshot to its end and proves it.
+func ProveSnapshot(path string) (Snapshot, error) {
+	r, err := OpenSnapshot(path)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	defer r.Close()
+	return r.Finish()
 }

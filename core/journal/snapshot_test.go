@@ -3,21 +3,74 @@ package journal
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 )
 
-func aSnapshot(number uint64) Snapshot {
-	return Snapshot{
-		Seq:       number * 10,
-		Position:  Position{Number: number, Chain: [32]byte{1, byte(number)}, Stamp: -5},
-		StateHash: [32]byte{2, byte(number)},
-		Body:      fmt.Appendf(nil, "the state at %d", number),
+func snapshotAt(number uint64) Snapshot {
+	return Snapshot{Seq: number * 10, Position: Position{Number: number, Chain: [32]byte{1, byte(number)}, Stamp: -5}, StateHash: [32]byte{2, byte(number)}}
+}
+
+// partsOf are what the snapshots of these tests hold.
+func partsOf(number uint64) [][]string {
+	return [][]string{{fmt.Sprint("the state at ", number), "more of it"}, {"the view"}}
+}
+
+func writeSnapshot(dir string, s Snapshot, parts [][]string) (Snapshot, error) {
+	w, err := CreateSnapshot(dir, s.Seq, s.Position)
+	if err != nil {
+		return Snapshot{}, err
 	}
+	defer w.Abort()
+	for _, part := range parts {
+		for _, piece := range part {
+			if err := w.Piece([]byte(piece)); err != nil {
+				return Snapshot{}, err
+			}
+		}
+		if err := w.EndPart(); err != nil {
+			return Snapshot{}, err
+		}
+	}
+	return w.Commit(s.StateHash)
+}
+
+func readSnapshot(path string) (s Snapshot, parts [][]string, err error) {
+	r, err := OpenSnapshot(path)
+	if err != nil {
+		return s, nil, err
+	}
+	defer r.Close()
+	for {
+		var part []string
+		for b, err := range r.Part() {
+			if err != nil {
+				return s, nil, err
+			}
+			part = append(part, string(b))
+		}
+		if part == nil {
+			s, err = r.Finish()
+			return s, parts, err
+		}
+		parts = append(parts, part)
+	}
+}
+
+func newest(t testing.TB, dir string) string {
+	t.Helper()
+	path, err := LatestSnapshot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func TestSnapshots(t *testing.T) {
@@ -26,103 +79,206 @@ func TestSnapshots(t *testing.T) {
 		t.Fatalf("got %v, want %v", err, ErrNoSnapshot)
 	}
 	for _, n := range []uint64{1, 9, 10, 200} {
-		if err := WriteSnapshot(dir, aSnapshot(n)); err != nil {
+		wrote, err := writeSnapshot(dir, snapshotAt(n), partsOf(n))
+		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := LatestSnapshot(dir)
-		if err != nil || !reflect.DeepEqual(got, aSnapshot(n)) {
-			t.Fatalf("%+v, %v", got, err)
+		got, parts, err := readSnapshot(newest(t, dir))
+		if err != nil || got != wrote || !reflect.DeepEqual(parts, partsOf(n)) {
+			t.Fatalf("%+v %v, %v", got, parts, err)
+		}
+		if st, _ := os.Stat(newest(t, dir)); st.Size() != got.Bytes {
+			t.Errorf("%d bytes, not %d", st.Size(), got.Bytes)
+		}
+		if got.Bytes = 0; got != snapshotAt(n) {
+			t.Errorf("%+v", got)
 		}
 	}
 	paths, err := Snapshots(dir)
 	if err != nil || len(paths) != 2 {
 		t.Fatalf("%v, %v: want the newest two", paths, err)
 	}
-	if older, err := ReadSnapshot(paths[1]); err != nil || older.Number != 10 {
+	if older, err := ProveSnapshot(paths[1]); err != nil || older.Number != 10 {
 		t.Fatalf("%+v, %v", older, err)
-	}
-	mustWrite(t, filepath.Join(dir, fmt.Sprintf("%020d%s.tmp", 300, snapshotSuffix)), []byte("half"))
-	if got, err := LatestSnapshot(dir); err != nil || got.Number != 200 {
-		t.Fatalf("%+v, %v", got, err)
 	}
 }
 
-// Any flip and any other length is refused with its place, and no older snapshot
-// takes its stead.
-func TestSnapshotDamage(t *testing.T) {
+// A snapshot that is not committed leaves nothing, and what a crash has left of one is
+// no snapshot and goes with the next.
+func TestUnfinishedSnapshot(t *testing.T) {
 	dir := tempDir(t)
-	for n := range uint64(2) {
-		if err := WriteSnapshot(dir, aSnapshot(n+1)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	paths, _ := Snapshots(dir)
-	whole := mustRead(t, paths[0])
-	refused := func(b []byte) {
-		t.Helper()
-		mustWrite(t, paths[0], b)
-		_, err := LatestSnapshot(dir)
-		if d := wantDamage(t, err); d.File != paths[0] || d.Offset > int64(len(b)) {
-			t.Fatalf("%v, want %s", d, paths[0])
-		}
-	}
-	for i := range whole {
-		for bit := range 8 {
-			b := bytes.Clone(whole)
-			b[i] ^= 1 << bit
-			refused(b)
-		}
-		refused(whole[:i])
-	}
-	refused(append(bytes.Clone(whole), 0))
-	mustWrite(t, paths[0], whole)
-	if err := os.Rename(paths[0], paths[1]); err != nil {
+	if _, err := writeSnapshot(dir, snapshotAt(1), partsOf(1)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := LatestSnapshot(dir)
-	wantDamage(t, err)
+	w, err := CreateSnapshot(dir, 20, Position{Number: 2})
+	if err != nil || w.Piece([]byte("half")) != nil {
+		t.Fatal(err)
+	}
+	if newest(t, dir) != filepath.Join(dir, snapshotName(1)) {
+		t.Error("a snapshot that is being written is taken for one")
+	}
+	w.Abort()
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%v are left", files)
+	}
+	mustWrite(t, filepath.Join(dir, snapshotName(300)+temporarySuffix), []byte("half"))
+	if newest(t, dir) != filepath.Join(dir, snapshotName(1)) {
+		t.Error("what a crash has left is taken for a snapshot")
+	}
+	if _, err := writeSnapshot(dir, snapshotAt(4), partsOf(4)); err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 2 {
+		t.Errorf("%v are left", files)
+	}
+}
+
+func TestSnapshotWriterWantsParts(t *testing.T) {
+	for name, parts := range map[string][][]string{"an empty piece": {{"a", ""}}, "an empty part": {{"a"}, nil}} {
+		dir := tempDir(t)
+		if _, err := writeSnapshot(dir, snapshotAt(1), parts); err == nil {
+			t.Error(name)
+		}
+		if files, _ := os.ReadDir(dir); len(files) > 0 {
+			t.Errorf("%s: %v are left", name, files)
+		}
+	}
+}
+
+// Any flip and any other length is refused with its place.
+func TestSnapshotDamage(t *testing.T) {
+	for name, write := range map[string]func(string) error{
+		"version 2": func(dir string) error { _, err := writeSnapshot(dir, snapshotAt(2), partsOf(2)); return err },
+		"version 1": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, snapshotName(2)), oldSnapshot(snapshotAt(2), "the state at 2"), 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := tempDir(t)
+			if err := write(dir); err != nil {
+				t.Fatal(err)
+			}
+			path := newest(t, dir)
+			whole := mustRead(t, path)
+			refused := func(b []byte) {
+				t.Helper()
+				mustWrite(t, path, b)
+				_, err := ProveSnapshot(path)
+				if d := wantDamage(t, err); d.File != path || d.Offset > int64(len(b)) {
+					t.Fatalf("%v, want %s", d, path)
+				}
+			}
+			for i := range whole {
+				for bit := range 8 {
+					b := bytes.Clone(whole)
+					b[i] ^= 1 << bit
+					refused(b)
+				}
+				refused(whole[:i])
+			}
+			refused(append(bytes.Clone(whole), 0))
+			other := filepath.Join(dir, snapshotName(1))
+			mustWrite(t, other, whole)
+			_, err := ProveSnapshot(other)
+			wantDamage(t, err)
+		})
+	}
+}
+
+// oldSnapshot is the file of version 1.
+func oldSnapshot(s Snapshot, body string) []byte {
+	b := appendSnapshotHead(nil, 1, s.Seq, s.Position)
+	b = append(b, s.StateHash[:]...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(body)))
+	sum := sha256.Sum256(b)
+	b = append(append(b, sum[:]...), body...)
+	sum = sha256.Sum256(b)
+	return append(b, sum[:]...)
+}
+
+func TestOldSnapshot(t *testing.T) {
+	path := filepath.Join(tempDir(t), snapshotName(7))
+	b := oldSnapshot(snapshotAt(7), "the state at 7")
+	mustWrite(t, path, b)
+	r, err := OpenSnapshot(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	want := snapshotAt(7)
+	want.Bytes = int64(len(b))
+	if body, old := r.Old(); !old || string(body) != "the state at 7" {
+		t.Errorf("%q %t", body, old)
+	}
+	if s, err := r.Finish(); err != nil || s != want {
+		t.Errorf("%+v, %v", s, err)
+	}
 }
 
 func FuzzSnapshot(f *testing.F) {
-	s := aSnapshot(3)
 	dir := f.TempDir()
-	if err := WriteSnapshot(dir, s); err != nil {
+	if _, err := writeSnapshot(dir, snapshotAt(3), partsOf(3)); err != nil {
 		f.Fatal(err)
 	}
-	paths, err := Snapshots(dir)
-	if err != nil {
-		f.Fatal(err)
-	}
-	whole := mustRead(f, paths[0])
+	path := newest(f, dir)
+	whole := mustRead(f, path)
 	f.Add(whole)
-	f.Add(whole[:snapshotBody])
+	f.Add(whole[:snapshotParts])
+	f.Add(oldSnapshot(snapshotAt(3), "the state at 3"))
 	f.Add([]byte(snapshotMagic))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		refusedOrEqual(t, b)
-		if len(b) >= snapshotBody+sha256.Size { // and with sums that are right
+		refusedOrEqual(t, path, b)
+		if len(b) >= snapshotParts+snapshotTrailer { // and with sums that are right
 			b = bytes.Clone(b)
-			head := sha256.Sum256(b[:snapshotHead])
-			copy(b[snapshotHead:], head[:])
+			head := sha256.Sum256(b[:snapshotSum])
+			copy(b[snapshotSum:], head[:])
+			for off := snapshotParts; off+pieceHead <= len(b)-snapshotTrailer; {
+				end := off + pieceHead + int(binary.LittleEndian.Uint32(b[off:]))
+				if end > len(b)-snapshotTrailer {
+					break
+				}
+				sum := crc32.Update(crc32.Checksum(b[off:off+4], castagnoli), castagnoli, b[off+pieceHead:end])
+				binary.LittleEndian.PutUint32(b[off+4:], sum)
+				off = end
+			}
 			sum := sha256.Sum256(b[:len(b)-sha256.Size])
 			copy(b[len(b)-sha256.Size:], sum[:])
-			refusedOrEqual(t, b)
+			refusedOrEqual(t, path, b)
 		}
 	})
 }
 
 // refusedOrEqual wants bytes to be no snapshot, or those that it is written as.
-func refusedOrEqual(t *testing.T, b []byte) {
+func refusedOrEqual(t *testing.T, path string, b []byte) {
 	t.Helper()
-	s, off, err := decodeSnapshot(b)
-	if off < 0 || off > int64(len(b)) {
-		t.Fatalf("offset %d of %d bytes", off, len(b))
+	if len(b) >= 24 && bytes.HasPrefix(b, []byte(snapshotMagic)) { // the name is that of the number
+		path = filepath.Join(filepath.Dir(path), snapshotName(binary.LittleEndian.Uint64(b[16:])))
 	}
+	mustWrite(t, path, b)
+	defer os.Remove(path)
+	r, err := OpenSnapshot(path)
+	if err == nil {
+		defer r.Close()
+		if body, old := r.Old(); old {
+			s, err := r.Finish()
+			if err != nil || !bytes.Equal(oldSnapshot(s, string(body)), b) {
+				t.Fatalf("%x is read as %+v, %v", b, s, err)
+			}
+			return
+		}
+	}
+	s, parts, err := readSnapshot(path)
 	if err != nil {
+		if d := (*Damage)(nil); !errors.As(err, &d) || d.Offset < 0 || d.Offset > int64(len(b)) {
+			t.Fatalf("%v, of %d bytes", err, len(b))
+		}
 		return
 	}
-	again := append(appendSnapshotHead(nil, &s), s.Body...)
-	sum := sha256.Sum256(again)
-	if again = append(again, sum[:]...); !bytes.Equal(again, b) {
+	dir := t.TempDir()
+	if _, err := writeSnapshot(dir, s, parts); err != nil {
+		t.Fatal(err)
+	}
+	if again := mustRead(t, newest(t, dir)); !slices.Equal(again, b) {
 		t.Fatalf("%x became %x", b, again)
 	}
 }

@@ -6,42 +6,42 @@ import (
 	"duplex/core"
 )
 
-// Slots is the size of the pool of market slots (contract core, Rounds).
+// Slots is the number of market slots (docs/rules/rounds.md#slots).
 const Slots = 32
 
-// ContractsMax is the most that Rules.Contracts may allow an account to hold and bid for.
+// ContractsMax is the greatest value that Rules.Contracts may have (docs/rules/money.md#bounds).
 const ContractsMax core.Qty = 1<<31 - 1
 
-// Holding is what an account has in one market slot, in one cache line. The pairs are
-// indexed by core.Outcome. Quantities are contracts.
+// Holding is what an account has in one market slot, in one cache line. Arrays are
+// indexed by core.Outcome; quantities are contracts.
 type Holding struct {
 	Held     [2]core.Qty
-	Cost     [2]core.Pips // paid for what is held, average cost with fees
+	Cost     [2]core.Pips // paid for Held, fees included (docs/rules/money.md#average-cost)
 	Reserved [2]int32     // of Held, by resting sells
-	Bidding  [2]int32     // resting buys
-	Open     uint32       // resting orders
-	mark     uint32
-	entered  bool // among the holders
+	Bidding  [2]int32     // in resting buys
+	Open     uint32       // number of resting orders
+	epoch    uint32       // of the last command that changed it
+	listed   bool         // in Ledger.holders
 }
 
-// Free is what a sell may still take.
+// Free is the number of contracts that no resting sell reserves.
 func (h *Holding) Free(o core.Outcome) core.Qty { return h.Held[o] - core.Qty(h.Reserved[o]) }
 
-// Wanted is what is held and bid for.
-func (h *Holding) Wanted(o core.Outcome) core.Qty { return h.Held[o] + core.Qty(h.Bidding[o]) }
+// Exposure is the number of contracts held and bid for.
+func (h *Holding) Exposure(o core.Outcome) core.Qty { return h.Held[o] + core.Qty(h.Bidding[o]) }
 
-// nothing is the holding of who never had one.
-var nothing Holding
+// emptyHolding is the holding of an account without orders or contracts.
+var emptyHolding Holding
 
-// Account is one account's money. Reserved is held by resting buys.
+// Account is one account's money. Reserved is the cash that resting buys reserve.
 type Account struct {
 	Cash, Reserved core.Pips
 	slots          *[Slots + 1]Holding // nil until the first order; by market
-	mark           uint32
-	at             uint32 // where the account stands in touched, while marked
+	epoch          uint32              // of the last command that changed it
+	touchIndex     uint32              // index in touched, valid for the current epoch
 }
 
-// Touch remembers how an account stood before the command.
+// Touch is an account's money before the command, and the cause of the change.
 type Touch struct {
 	User           core.UserID
 	Cash, Reserved core.Pips
@@ -54,30 +54,30 @@ type HoldingTouch struct {
 	Market core.MarketID
 }
 
-// Sums over all accounts, kept with every movement.
+// Sums are the totals over all accounts. Every movement updates them.
 type Sums struct {
 	Cash, Reserved, Fees  core.Pips
-	Deposits, Withdrawals core.Pips // Withdrawals: pending and completed
+	Deposits, Withdrawals core.Pips // Withdrawals includes pending ones
 	Pairs                 core.Qty  // open pairs of all markets
 }
 
-// Ledger is the money of the venue.
+// Ledger keeps the money and contracts of the venue.
 type Ledger struct {
 	Sums
 	accounts []Account // by user id; 0 is unused
 	held     [Slots + 1][2]core.Qty
 	pairs    [Slots + 1]core.Qty
-	holders  [Slots + 1][]core.UserID // who has ever held in this life of the slot, each once
+	holders  [Slots + 1][]core.UserID // accounts listed in this generation of the slot, each once
 
-	mark     uint32 // of the command under way
+	epoch    uint32 // of the current command
 	touched  []Touch
 	holdings []HoldingTouch
 }
 
-// New makes an empty ledger.
-func New() *Ledger { return &Ledger{accounts: make([]Account, 1), mark: 1} }
+// New returns an empty ledger.
+func New() *Ledger { return &Ledger{accounts: make([]Account, 1), epoch: 1} }
 
-// Open adds an account and gives its id.
+// Open adds an account and returns its id.
 func (l *Ledger) Open() core.UserID {
 	l.accounts = append(l.accounts, Account{})
 	return core.UserID(len(l.accounts) - 1)
@@ -86,100 +86,102 @@ func (l *Ledger) Open() core.UserID {
 // Cash is an account's free cash.
 func (l *Ledger) Cash(u core.UserID) core.Pips { return l.accounts[u].Cash }
 
-// Balance gives an account's free cash and reservations.
+// Balance returns an account's free cash and reservations.
 func (l *Ledger) Balance(u core.UserID) (cash, reserved core.Pips) {
 	a := &l.accounts[u]
 	return a.Cash, a.Reserved
 }
 
-// Holding gives what u has in market m.
-func (l *Ledger) Holding(u core.UserID, m core.MarketID) Holding { return *l.See(u, m) }
+// Holding returns what u has in market m.
+func (l *Ledger) Holding(u core.UserID, m core.MarketID) Holding { return *l.HoldingRef(u, m) }
 
-// See is Holding without the copy: to read, within a command.
-func (l *Ledger) See(u core.UserID, m core.MarketID) *Holding {
+// HoldingRef is Holding without the copy. The caller must not change the result or keep
+// it after the command.
+func (l *Ledger) HoldingRef(u core.UserID, m core.MarketID) *Holding {
 	if s := l.accounts[u].slots; s != nil {
 		return &s[m]
 	}
-	return &nothing
+	return &emptyHolding
 }
 
-// Pairs are the open pairs of a market.
+// Pairs is the number of open pairs of a market.
 func (l *Ledger) Pairs(m core.MarketID) core.Qty { return l.pairs[m] }
 
-// Begin starts a command: what it touches is listed from here on.
+// Begin starts a command and empties the lists of Touched.
 func (l *Ledger) Begin() {
-	l.mark++
-	if l.mark == 0 {
-		l.rewind()
+	l.epoch++
+	if l.epoch == 0 {
+		l.resetEpochs()
 	}
 	l.touched = l.touched[:0]
 	l.holdings = l.holdings[:0]
 }
 
-// rewind forgets every old mark when the counter has wrapped.
-func (l *Ledger) rewind() {
-	l.mark = 1
+// resetEpochs clears the epochs of all accounts and holdings after the counter wrapped.
+func (l *Ledger) resetEpochs() {
+	l.epoch = 1
 	for i := range l.accounts {
-		l.accounts[i].mark = 0
+		l.accounts[i].epoch = 0
 		if s := l.accounts[i].slots; s != nil {
 			for m := range s {
-				s[m].mark = 0
+				s[m].epoch = 0
 			}
 		}
 	}
 }
 
-// Touched lists the accounts and holdings the command changed, in the order of
-// their first change.
+// Touched lists the accounts and holdings that the command changed, in the order of
+// their first change. The slices are valid until the next Begin.
 func (l *Ledger) Touched() ([]Touch, []HoldingTouch) { return l.touched, l.holdings }
 
+// account returns an account in order to change it, and records the change.
 func (l *Ledger) account(u core.UserID, c core.Cause) *Account {
 	a := &l.accounts[u]
-	if a.mark != l.mark {
-		a.mark, a.at = l.mark, uint32(len(l.touched))
+	if a.epoch != l.epoch {
+		a.epoch, a.touchIndex = l.epoch, uint32(len(l.touched))
 		l.touched = append(l.touched, Touch{u, a.Cash, a.Reserved, c})
 		return a
 	}
-	t := &l.touched[a.at]
+	t := &l.touched[a.touchIndex]
 	t.Cause = max(t.Cause, c)
 	return a
 }
 
-// slot gives the holding to change what is not shown of it (bids, counts), and
-// enters u among the market's holders.
-func (l *Ledger) slot(u core.UserID, m core.MarketID) *Holding {
+// holdingSlot returns a holding in order to change fields that positions do not show
+// (Bidding, Open), and lists u among the market's holders.
+func (l *Ledger) holdingSlot(u core.UserID, m core.MarketID) *Holding {
 	a := &l.accounts[u]
 	if a.slots == nil {
 		a.slots = new([Slots + 1]Holding)
 	}
 	h := &a.slots[m]
-	if !h.entered {
-		h.entered = true
+	if !h.listed {
+		h.listed = true
 		l.holders[m] = append(l.holders[m], u)
 	}
 	return h
 }
 
-// holding gives the holding to change what its owner sees.
+// holding returns a holding in order to change fields that positions show.
 func (l *Ledger) holding(u core.UserID, m core.MarketID) *Holding {
-	h := l.slot(u, m)
-	l.show(h, u, m)
+	h := l.holdingSlot(u, m)
+	l.touchHolding(h, u, m)
 	return h
 }
 
-// show lists a holding among those that the command changes.
-func (l *Ledger) show(h *Holding, u core.UserID, m core.MarketID) {
-	if h.mark != l.mark {
-		h.mark = l.mark
+// touchHolding records that the command changes a holding.
+func (l *Ledger) touchHolding(h *Holding, u core.UserID, m core.MarketID) {
+	if h.epoch != l.epoch {
+		h.epoch = l.epoch
 		l.holdings = append(l.holdings, HoldingTouch{u, m})
 	}
 }
 
-func broken(format string, args ...any) {
-	panic(core.Broken{What: fmt.Sprintf(format, args...)})
+func violate(format string, args ...any) {
+	panic(core.InvariantViolation{Detail: fmt.Sprintf(format, args...)})
 }
 
-// credit adds to free cash; what it comes from is the caller's to book.
+// credit adds n to free cash. The caller books where the money comes from.
 func (l *Ledger) credit(u core.UserID, n core.Pips, c core.Cause) {
 	l.account(u, c).Cash += n
 	l.Sums.Cash += n
@@ -188,35 +190,35 @@ func (l *Ledger) credit(u core.UserID, n core.Pips, c core.Cause) {
 func (l *Ledger) debit(u core.UserID, n core.Pips, c core.Cause) {
 	a := l.account(u, c)
 	if a.Cash < n || n < 0 {
-		broken("account %d pays %d of %d", u, n, a.Cash)
+		violate("account %d pays %d of %d", u, n, a.Cash)
 	}
 	a.Cash -= n
 	l.Sums.Cash -= n
 }
 
-// Deposit brings money in.
+// Deposit adds n to free cash and to the deposits.
 func (l *Ledger) Deposit(u core.UserID, n core.Pips) {
 	l.Deposits += n
 	l.credit(u, n, core.CauseDeposit)
 }
 
-// Withdraw takes money out of free cash until the request is decided.
+// Withdraw moves n from free cash to the withdrawals.
 func (l *Ledger) Withdraw(u core.UserID, n core.Pips) {
 	l.debit(u, n, core.CauseWithdrawal)
 	l.Withdrawals += n
 }
 
-// Return gives a refused withdrawal back.
-func (l *Ledger) Return(u core.UserID, n core.Pips) {
+// ReturnWithdrawal moves n, of a rejected withdrawal, back to free cash.
+func (l *Ledger) ReturnWithdrawal(u core.UserID, n core.Pips) {
 	l.Withdrawals -= n
 	l.credit(u, n, core.CauseWithdrawal)
 }
 
-// Hold moves free cash into reservations, Release back.
-func (l *Ledger) Hold(u core.UserID, n core.Pips, c core.Cause) {
+// Reserve moves n from free cash to reservations.
+func (l *Ledger) Reserve(u core.UserID, n core.Pips, c core.Cause) {
 	a := l.account(u, c)
 	if a.Cash < n || n < 0 {
-		broken("account %d reserves %d of %d", u, n, a.Cash)
+		violate("account %d reserves %d of %d", u, n, a.Cash)
 	}
 	a.Cash -= n
 	a.Reserved += n
@@ -224,10 +226,11 @@ func (l *Ledger) Hold(u core.UserID, n core.Pips, c core.Cause) {
 	l.Sums.Reserved += n
 }
 
+// Release moves n from reservations to free cash.
 func (l *Ledger) Release(u core.UserID, n core.Pips, c core.Cause) {
 	a := l.account(u, c)
 	if a.Reserved < n || n < 0 {
-		broken("account %d releases %d of %d", u, n, a.Reserved)
+		violate("account %d releases %d of %d", u, n, a.Reserved)
 	}
 	a.Reserved -= n
 	a.Cash += n
@@ -235,62 +238,63 @@ func (l *Ledger) Release(u core.UserID, n core.Pips, c core.Cause) {
 	l.Sums.Cash += n
 }
 
-// Rest books a resting order: n contracts bid for, or reserved by a sell.
-func (l *Ledger) Rest(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
-	h := l.slot(u, m)
+// AddResting books a resting order: a buy that bids for n contracts, or a sell that
+// reserves them.
+func (l *Ledger) AddResting(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
+	h := l.holdingSlot(u, m)
 	h.Open++
-	l.rest(h, u, m, s, o, n)
+	l.adjustResting(h, u, m, s, o, n)
 }
 
-// Unrest takes a resting order off with n contracts left.
-func (l *Ledger) Unrest(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
-	h := l.slot(u, m)
+// RemoveResting removes a resting order that has n contracts left.
+func (l *Ledger) RemoveResting(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
+	h := l.holdingSlot(u, m)
 	h.Open--
-	l.rest(h, u, m, s, o, -n)
+	l.adjustResting(h, u, m, s, o, -n)
 }
 
-// Shrink lowers a resting order by n contracts.
-func (l *Ledger) Shrink(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
-	l.rest(l.slot(u, m), u, m, s, o, -n)
+// ReduceResting takes n contracts off a resting order.
+func (l *Ledger) ReduceResting(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
+	l.adjustResting(l.holdingSlot(u, m), u, m, s, o, -n)
 }
 
-func (l *Ledger) rest(h *Holding, u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
+func (l *Ledger) adjustResting(h *Holding, u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
 	if s == core.Buy {
 		h.Bidding[o] += int32(n)
 		return
 	}
-	if n == 0 { // a sell that filled to its end reserves nothing any more
+	if n == 0 { // a fully filled sell has no reservation left
 		return
 	}
-	l.show(h, u, m)
+	l.touchHolding(h, u, m)
 	if h.Reserved[o] += int32(n); h.Reserved[o] < 0 || h.Free(o) < 0 {
-		broken("account %d reserves %d contracts of %d", u, h.Reserved[o], h.Held[o])
+		violate("account %d reserves %d contracts of %d", u, h.Reserved[o], h.Held[o])
 	}
 }
 
-// Buy pays price and fee of n contracts out of free cash and adds them.
+// Buy adds n contracts and pays their price and fee from free cash.
 func (l *Ledger) Buy(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, price, fee core.Pips) {
 	l.debit(u, price+fee, core.CauseFill)
-	l.gain(u, m, o, n, price+fee)
+	l.addContracts(u, m, o, n, price+fee)
 }
 
-// BuyHeld is Buy out of a resting order's reservation of `held` pips for these n
-// contracts; what is not used becomes free cash.
-func (l *Ledger) BuyHeld(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, price, fee, held core.Pips) {
+// BuyFromReservation adds n contracts and pays their price and fee from the held pips
+// that a resting order reserved for them. The remainder becomes free cash.
+func (l *Ledger) BuyFromReservation(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, price, fee, held core.Pips) {
 	a := l.account(u, core.CauseFill)
 	back := held - price - fee
 	if back < 0 || a.Reserved < held {
-		broken("account %d pays %d of a reservation of %d", u, price+fee, held)
+		violate("account %d pays %d of a reservation of %d", u, price+fee, held)
 	}
 	a.Reserved -= held
 	a.Cash += back
 	l.Sums.Reserved -= held
 	l.Sums.Cash += back
-	h := l.gain(u, m, o, n, price+fee)
+	h := l.addContracts(u, m, o, n, price+fee)
 	h.Bidding[o] -= int32(n)
 }
 
-func (l *Ledger) gain(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, paid core.Pips) *Holding {
+func (l *Ledger) addContracts(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, paid core.Pips) *Holding {
 	h := l.holding(u, m)
 	h.Held[o] += n
 	h.Cost[o] += paid
@@ -298,65 +302,67 @@ func (l *Ledger) gain(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty
 	return h
 }
 
-// Sell gives n contracts up for price less fee. Of a resting order they come out
-// of its reservation.
+// Sell removes n contracts and credits price less fee. With resting set they are
+// contracts that a resting order reserved.
 func (l *Ledger) Sell(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, price, fee core.Pips, resting bool) {
-	h := l.lose(u, m, o, n)
+	h := l.removeContracts(u, m, o, n)
 	if resting {
 		h.Reserved[o] -= int32(n)
 	}
 	if h.Reserved[o] < 0 || h.Free(o) < 0 {
-		broken("account %d sells reserved contracts", u)
+		violate("account %d sells reserved contracts", u)
 	}
 	l.credit(u, price-fee, core.CauseFill)
 }
 
-func (l *Ledger) lose(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty) *Holding {
+func (l *Ledger) removeContracts(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty) *Holding {
 	h := l.holding(u, m)
 	if n <= 0 || h.Held[o] < n {
-		broken("account %d gives %d contracts of %d", u, n, h.Held[o])
+		violate("account %d gives %d contracts of %d", u, n, h.Held[o])
 	}
-	h.Cost[o] -= core.Share(h.Cost[o], n, h.Held[o])
+	h.Cost[o] -= core.ProRata(h.Cost[o], n, h.Held[o])
 	h.Held[o] -= n
 	l.held[m][o] -= n
 	return h
 }
 
-// Pair creates (n > 0) or destroys (n < 0) pairs: the collateral they stand for
-// comes from or goes to the two sides of the fill.
-func (l *Ledger) Pair(m core.MarketID, n core.Qty) {
+// AddPairs creates (n > 0) or destroys (n < 0) pairs. Their collateral is what the two
+// sides of the fill pay or receive.
+func (l *Ledger) AddPairs(m core.MarketID, n core.Qty) {
 	l.pairs[m] += n
 	l.Sums.Pairs += n
 }
 
-// Fee books what both sides paid, less the shares of it that go on.
-func (l *Ledger) Fee(n core.Pips) { l.Fees += n }
+// CollectFees adds n to the venue's fees.
+func (l *Ledger) CollectFees(n core.Pips) { l.Fees += n }
 
-// Pay passes on a share of a fee.
-func (l *Ledger) Pay(u core.UserID, n core.Pips, c core.Cause) {
+// PayFromFees pays a share of a fee to u (docs/rules/money.md#fee-shares).
+func (l *Ledger) PayFromFees(u core.UserID, n core.Pips, c core.Cause) {
 	l.Fees -= n
 	l.credit(u, n, c)
 }
 
-// Redeem turns n pairs that u holds free of reservations into cash.
+// Redeem exchanges n unreserved pairs of u for cash and returns the amount
+// (docs/rules/money.md#redeem).
 func (l *Ledger) Redeem(u core.UserID, m core.MarketID, n core.Qty) core.Pips {
-	l.lose(u, m, core.Yes, n)
-	l.lose(u, m, core.No, n)
-	l.Pair(m, -n)
+	l.removeContracts(u, m, core.Yes, n)
+	l.removeContracts(u, m, core.No, n)
+	l.AddPairs(m, -n)
 	p := core.Pips(n) * core.Payout
 	l.credit(u, p, core.CauseRedeem)
 	return p
 }
 
-// Settle pays every holder of a market and empties it. `pay` gives what one
-// contract of an outcome is worth; over a pair it must come to 10000. No order
-// may rest in the market. Holders are visited in the order of their id.
+// Settle pays every holder of a market, in the order of their ids, and empties the
+// market. pay returns the pips for one contract of an outcome; for both outcomes together
+// they must be 10000. each is called for every account that held contracts. It panics if
+// an order rests in the market. See docs/rules/money.md#payouts.
 func (l *Ledger) Settle(m core.MarketID, pay func(core.Outcome) core.Pips, each func(u core.UserID, h Holding, paid core.Pips)) {
 	for _, u := range l.Holders(m) {
 		h := &l.accounts[u].slots[m]
 		was := *h
 		if h.Open != 0 || h.Bidding != [2]int32{} || h.Reserved != [2]int32{} {
-			broken("account %d has orders in a market that settles", u)
+			violate("account %d has orders in a market that settles", u)
 		}
 		paid := core.Pips(h.Held[core.Yes])*pay(core.Yes) + core.Pips(h.Held[core.No])*pay(core.No)
 		if was.Held != [2]core.Qty{} {
@@ -369,15 +375,16 @@ func (l *Ledger) Settle(m core.MarketID, pay func(core.Outcome) core.Pips, each 
 		*h = Holding{}
 	}
 	l.holders[m] = l.holders[m][:0]
-	l.Pair(m, -l.pairs[m])
+	l.AddPairs(m, -l.pairs[m])
 }
 
-// Fetch reads an account and its holding in a market, as a command on them will, and
-// gives something of both so that it is not left out.
-func (l *Ledger) Fetch(u core.UserID, m core.MarketID) uint32 {
+// Prefetch reads the cache lines of an account and of its holding in a market, which a
+// later command will need. The result has no meaning; returning it keeps the compiler
+// from removing the reads.
+func (l *Ledger) Prefetch(u core.UserID, m core.MarketID) uint32 {
 	a := &l.accounts[u]
 	if a.slots == nil {
-		return a.mark
+		return a.epoch
 	}
-	return a.mark + a.slots[m].mark
+	return a.epoch + a.slots[m].epoch
 }

@@ -9,13 +9,13 @@ import (
 	"duplex/core"
 )
 
-// breaks wants f to stop the house.
-func breaks(t *testing.T, what string, f func()) {
+// wantViolation checks that f panics with an InvariantViolation that contains what.
+func wantViolation(t *testing.T, what string, f func()) {
 	t.Helper()
 	defer func() {
-		b, ok := recover().(core.Broken)
+		b, ok := recover().(core.InvariantViolation)
 		if !ok || !strings.Contains(b.Error(), what) {
-			t.Errorf("it went on, or stopped for %v", b)
+			t.Errorf("panic %v, want an InvariantViolation with %q", b, what)
 		}
 	}()
 	f()
@@ -30,19 +30,19 @@ func funded(n int) *Ledger {
 	return l
 }
 
-// A ledger that does not add up is found: by the sums, by the market, or by the
-// audit from the accounts.
-func TestWhatIsWrongIsFound(t *testing.T) {
+// TestChecksFindEveryFault spoils a ledger and checks that Check, CheckMarket or Audit
+// finds it.
+func TestChecksFindEveryFault(t *testing.T) {
 	l := funded(2)
-	l.Fee(1)
+	l.CollectFees(1)
 	if l.Check() {
-		t.Error("a pip from nowhere passes the sums")
+		t.Error("Check accepts a fee that nobody paid")
 	}
 	l = funded(2)
 	l.Buy(1, 3, core.Yes, 1, 5000, 0)
-	l.Pair(3, 1)
+	l.AddPairs(3, 1)
 	if l.CheckMarket(3) {
-		t.Error("one YES without its NO passes")
+		t.Error("CheckMarket accepts a YES without a NO")
 	}
 	for what, spoil := range map[string]func(*Ledger){
 		"add up":   func(l *Ledger) { l.accounts[1].Cash-- },
@@ -51,13 +51,13 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 			l.accounts[1].slots = new([Slots + 1]Holding)
 			l.accounts[1].slots[2].Reserved[0] = 1
 		},
-		"Bidding:[0 -1]": func(l *Ledger) { l.slot(1, 2).Bidding[1] = -1 },
-		"Cost:[-1 0]":    func(l *Ledger) { l.slot(1, 2).Cost[0] = -1 },
+		"Bidding:[0 -1]": func(l *Ledger) { l.holdingSlot(1, 2).Bidding[1] = -1 },
+		"Cost:[-1 0]":    func(l *Ledger) { l.holdingSlot(1, 2).Cost[0] = -1 },
 		"sums": func(l *Ledger) {
 			l.Sums.Pairs++
 			l.Fees -= core.Payout
 		},
-		"Fees:1": func(l *Ledger) { l.Fee(1) },
+		"Fees:1": func(l *Ledger) { l.CollectFees(1) },
 		"contracts held": func(l *Ledger) {
 			l.accounts[1].slots = new([Slots + 1]Holding)
 			l.accounts[1].slots[2].Held[0] = 1
@@ -66,89 +66,91 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		l := funded(2)
 		l.Audit()
 		spoil(l)
-		breaks(t, what, l.Audit)
+		wantViolation(t, what, l.Audit)
 	}
 }
 
-// Nothing can be taken that is not there: whoever asks has checked before.
-func TestTakingMoreThanThereIsStops(t *testing.T) {
+// TestOverdraftsPanic takes more than there is, by every method that takes something.
+func TestOverdraftsPanic(t *testing.T) {
 	for what, take := range map[string]func(*Ledger){
 		"pays 100001":     func(l *Ledger) { l.Withdraw(1, 100_001) },
-		"reserves 100001": func(l *Ledger) { l.Hold(1, 100_001, core.CauseOrder) },
+		"reserves 100001": func(l *Ledger) { l.Reserve(1, 100_001, core.CauseOrder) },
 		"releases 1":      func(l *Ledger) { l.Release(1, 1, core.CauseCancel) },
 		"gives 1":         func(l *Ledger) { l.Sell(1, 1, core.Yes, 1, 5000, 0, false) },
-		"reserves 1":      func(l *Ledger) { l.Rest(1, 1, core.Sell, core.Yes, 1) },
+		"reserves 1":      func(l *Ledger) { l.AddResting(1, 1, core.Sell, core.Yes, 1) },
 		"pays -1":         func(l *Ledger) { l.Withdraw(1, -1) },
-		"reserves -1":     func(l *Ledger) { l.Hold(1, -1, core.CauseOrder) },
+		"reserves -1":     func(l *Ledger) { l.Reserve(1, -1, core.CauseOrder) },
 		"releases -1":     func(l *Ledger) { l.Release(1, -1, core.CauseCancel) },
 		"gives 0":         func(l *Ledger) { l.Sell(1, 1, core.Yes, 0, 5000, 0, false) },
 		"sells reserved": func(l *Ledger) {
 			l.Buy(1, 1, core.Yes, 5, 1, 0)
-			l.Rest(1, 1, core.Sell, core.Yes, 3)
+			l.AddResting(1, 1, core.Sell, core.Yes, 3)
 			l.Sell(1, 1, core.Yes, 3, 1, 0, false)
 		},
 		"account 1 sells": func(l *Ledger) {
 			l.Buy(1, 1, core.Yes, 5, 1, 0)
 			l.Sell(1, 1, core.Yes, 1, 1, 0, true)
 		},
-		"of a reservation of 5000": func(l *Ledger) { // which another order made
-			l.Hold(1, 4999, core.CauseOrder)
-			l.BuyHeld(1, 1, core.Yes, 1, 5000, 0, 5000)
+		"of a reservation of 5000": func(l *Ledger) { // more than the account reserves
+			l.Reserve(1, 4999, core.CauseOrder)
+			l.BuyFromReservation(1, 1, core.Yes, 1, 5000, 0, 5000)
 		},
 		"5001 of a reservation": func(l *Ledger) {
-			l.Hold(1, 9000, core.CauseOrder)
-			l.BuyHeld(1, 1, core.Yes, 1, 5000, 1, 5000)
+			l.Reserve(1, 9000, core.CauseOrder)
+			l.BuyFromReservation(1, 1, core.Yes, 1, 5000, 1, 5000)
 		},
-		"a reservation of": func(l *Ledger) { l.BuyHeld(1, 1, core.Yes, 1, 5000, 0, 4999) },
+		"a reservation of": func(l *Ledger) { l.BuyFromReservation(1, 1, core.Yes, 1, 5000, 0, 4999) },
 	} {
-		breaks(t, what, func() { take(funded(1)) })
+		wantViolation(t, what, func() { take(funded(1)) })
 	}
 }
 
-// The cost of what is held is an average; all of it goes with the last contract.
+// TestAverageCost sells part and then all of a position: the cost falls in proportion, to
+// 0 with the last contract.
 func TestAverageCost(t *testing.T) {
 	l := funded(1)
 	l.Buy(1, 1, core.Yes, 3, 10_000, 1)
 	l.Sell(1, 1, core.Yes, 1, 1, 0, false)
 	if h := l.Holding(1, 1); h.Cost[core.Yes] != 10_001-3333 {
-		t.Errorf("cost %d", h.Cost[core.Yes])
+		t.Errorf("cost %d, want %d", h.Cost[core.Yes], 10_001-3333)
 	}
 	l.Sell(1, 1, core.Yes, 2, 1, 0, false)
 	if h := l.Holding(1, 1); h.Cost[core.Yes] != 0 {
-		t.Errorf("cost %d of nothing", h.Cost[core.Yes])
+		t.Errorf("cost %d of an empty position", h.Cost[core.Yes])
 	}
 }
 
-// All of it can be taken, and nothing of it.
-func TestTakingAllThereIs(t *testing.T) {
+// TestWholeBalanceCanBeTaken reserves and withdraws 0 and the whole balance.
+func TestWholeBalanceCanBeTaken(t *testing.T) {
 	l := funded(1)
 	for _, n := range []core.Pips{0, 100_000} {
-		l.Hold(1, n, core.CauseOrder)
+		l.Reserve(1, n, core.CauseOrder)
 		l.Release(1, n, core.CauseCancel)
 		l.Withdraw(1, n)
 	}
 	if cash, reserved := l.Balance(1); cash != 0 || reserved != 0 || !l.Check() {
-		t.Errorf("%d and %d reserved", cash, reserved)
+		t.Errorf("cash %d, reserved %d", cash, reserved)
 	}
 }
 
-// What a reservation had too much comes back as free cash.
-func TestReservationComesBack(t *testing.T) {
+// TestUnusedReservationIsReleased checks that the unused part of a reservation becomes
+// free cash.
+func TestUnusedReservationIsReleased(t *testing.T) {
 	l := funded(1)
-	l.Hold(1, 15_030, core.CauseOrder)
-	l.Rest(1, 1, core.Buy, core.No, 3)
-	l.BuyHeld(1, 1, core.No, 3, 15_000, 23, 15_030)
+	l.Reserve(1, 15_030, core.CauseOrder)
+	l.AddResting(1, 1, core.Buy, core.No, 3)
+	l.BuyFromReservation(1, 1, core.No, 3, 15_000, 23, 15_030)
 	cash, reserved := l.Balance(1)
 	if h := l.Holding(1, 1); cash != 100_000-15_023 || reserved != 0 || h.Cost[core.No] != 15_023 || h.Held[core.No] != 3 || h.Bidding[core.No] != 0 {
-		t.Errorf("%d and %d reserved, %+v", cash, reserved, h)
+		t.Errorf("cash %d, reserved %d, %+v", cash, reserved, h)
 	}
 	if l.Sums.Cash != cash || l.Sums.Reserved != 0 {
-		t.Errorf("%+v", l.Sums)
+		t.Errorf("sums %+v", l.Sums)
 	}
 }
 
-// A market with orders does not settle.
-func TestSettleWithOrdersStops(t *testing.T) {
+// TestSettleWithOrdersPanics settles a market in which an order still rests.
+func TestSettleWithOrdersPanics(t *testing.T) {
 	for what, spoil := range map[string]func(*Holding){
 		"an order":    func(h *Holding) { h.Open = 1 },
 		"a bid":       func(h *Holding) { h.Bidding[core.No] = 1 },
@@ -156,26 +158,27 @@ func TestSettleWithOrdersStops(t *testing.T) {
 		"all of them": func(h *Holding) { h.Open, h.Bidding[core.Yes], h.Reserved[core.No] = 1, 1, 1 },
 	} {
 		l := funded(1)
-		spoil(l.slot(1, 1))
-		breaks(t, "has orders in a market", func() {
+		spoil(l.holdingSlot(1, 1))
+		wantViolation(t, "has orders in a market", func() {
 			l.Settle(1, func(core.Outcome) core.Pips { return 0 }, func(core.UserID, Holding, core.Pips) { t.Error("paid with", what) })
 		})
 	}
 }
 
-// mint gives a pair to two accounts.
+// mint gives n YES to one account and n NO to another.
 func mint(l *Ledger, m core.MarketID, yes, no core.UserID, n core.Qty) {
 	l.Buy(yes, m, core.Yes, n, core.Pips(n)*6000, 0)
 	l.Buy(no, m, core.No, n, core.Pips(n)*4000, 0)
-	l.Pair(m, n)
+	l.AddPairs(m, n)
 }
 
-// A market pays its holders in the order of their id, and is empty afterwards.
+// TestSettleEmptiesAMarket checks that Settle pays the holders by id and empties the
+// market.
 func TestSettleEmptiesAMarket(t *testing.T) {
 	l := funded(3)
 	mint(l, 5, 3, 1, 2)
-	l.Rest(2, 5, core.Buy, core.Yes, 1)
-	l.Unrest(2, 5, core.Buy, core.Yes, 1) // came, and holds nothing
+	l.AddResting(2, 5, core.Buy, core.Yes, 1)
+	l.RemoveResting(2, 5, core.Buy, core.Yes, 1) // listed, but holds nothing
 	if got := l.Holders(5); !slices.Equal(got, []core.UserID{1, 2, 3}) {
 		t.Errorf("holders %v", got)
 	}
@@ -188,30 +191,31 @@ func TestSettleEmptiesAMarket(t *testing.T) {
 	}
 	l.Audit()
 	if len(l.Holders(5)) != 0 || l.Pairs(5) != 0 || l.Holding(3, 5) != (Holding{}) {
-		t.Error("something is left")
+		t.Error("the market is not empty after Settle")
 	}
 }
 
-// A ledger restored from its state has the same state, to the last slot.
-func TestStateComesBack(t *testing.T) {
+// TestRestoreKeepsTheState checks that a restored ledger has the same state, up to the
+// last slot.
+func TestRestoreKeepsTheState(t *testing.T) {
 	l := funded(3)
 	mint(l, 1, 3, 1, 2)
 	mint(l, Slots, 1, 2, 4)
 	mint(l, 7, 2, 1, 1)
-	l.Hold(2, 5, core.CauseOrder)
-	l.Fee(0)
+	l.Reserve(2, 5, core.CauseOrder)
+	l.CollectFees(0)
 	s := l.State()
 	users := []core.UserID{}
 	for _, h := range s.Holdings {
 		users = append(users, h.User, core.UserID(h.Market))
 	}
 	if !slices.Equal(users, []core.UserID{1, 1, 1, 7, 1, Slots, 2, 7, 2, Slots, 3, 1}) {
-		t.Errorf("holdings %v are not by user, then market", users)
+		t.Errorf("holdings %v are not sorted by user, then market", users)
 	}
 	again := Restore(s)
 	again.Audit()
 	if !reflect.DeepEqual(again.State(), s) {
-		t.Errorf("%+v, not %+v", again.State(), s)
+		t.Errorf("restored state %+v, want %+v", again.State(), s)
 	}
 	for _, h := range s.Holdings {
 		if got := again.Holding(h.User, h.Market); got.Held != l.Holding(h.User, h.Market).Held || got.Cost != l.Holding(h.User, h.Market).Cost {
@@ -223,23 +227,24 @@ func TestStateComesBack(t *testing.T) {
 	}
 }
 
-func TestMarksWrap(t *testing.T) {
+// TestEpochWraps lets the counter of commands wrap around.
+func TestEpochWraps(t *testing.T) {
 	l := funded(2)
-	l.Rest(1, 1, core.Buy, core.Yes, 5)
-	l.mark = ^uint32(0) - 1
+	l.AddResting(1, 1, core.Buy, core.Yes, 5)
+	l.epoch = ^uint32(0) - 1
 	for range 4 {
 		l.Begin()
-		l.Hold(1, 1, core.CauseOrder)
-		l.Hold(1, 1, core.CauseFill)
+		l.Reserve(1, 1, core.CauseOrder)
+		l.Reserve(1, 1, core.CauseFill)
 		if touched, _ := l.Touched(); len(touched) != 1 || touched[0].Cause != core.CauseFill {
 			t.Fatalf("touched %+v", touched)
 		}
 	}
-	// What was touched under a mark that has come again is not touched yet.
+	// A holding of the same epoch before the wrap does not count as touched.
 	l = funded(3)
-	l.Rest(2, 1, core.Sell, core.Yes, 0)
-	l.slot(2, 1).mark, l.accounts[2].mark = 1, 1
-	l.mark = ^uint32(0)
+	l.AddResting(2, 1, core.Sell, core.Yes, 0)
+	l.holdingSlot(2, 1).epoch, l.accounts[2].epoch = 1, 1
+	l.epoch = ^uint32(0)
 	l.Begin()
 	u := l.Open()
 	l.Deposit(u, 5)
@@ -249,7 +254,7 @@ func TestMarksWrap(t *testing.T) {
 		t.Errorf("touched %+v, %+v", touched, holdings)
 	}
 	l = funded(2)
-	l.Rest(1, 1, core.Buy, core.Yes, 5)
+	l.AddResting(1, 1, core.Buy, core.Yes, 5)
 	if got := l.Holders(1); len(got) != 1 {
 		t.Errorf("holders %v", got)
 	}

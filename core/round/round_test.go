@@ -8,55 +8,55 @@ import (
 	"duplex/core/feed"
 )
 
-// A Unix minute that starts every cadence.
+// quarter is a Unix time in ns at which a period of every cadence starts.
 const quarter = int64(1_800_000_000) / 900 * 900 * core.NsPerSec
 
 func series(cadence int64) core.Series { return core.Series{Category: 1, Cadence: cadence, Window: 10} }
 
-func TestStretch(t *testing.T) {
+func TestPeriod(t *testing.T) {
 	for _, c := range []struct{ cadence, at, start, end int64 }{
 		{1, 0, 0, 60}, {1, 59, 0, 60}, {1, 60, 60, 120},
 		{5, 299, 0, 300}, {5, 300, 300, 600},
 		{15, 899, 0, 900}, {15, 900, 900, 1800},
 	} {
-		start, end := Stretch(series(c.cadence), quarter+c.at*core.NsPerSec)
+		start, end := Period(series(c.cadence), quarter+c.at*core.NsPerSec)
 		if start != quarter+c.start*core.NsPerSec || end != quarter+c.end*core.NsPerSec {
-			t.Errorf("%d m at %d s: from %d to %d", c.cadence, c.at, (start-quarter)/core.NsPerSec, (end-quarter)/core.NsPerSec)
+			t.Errorf("cadence %d at %d s: period from %d to %d s, want %d to %d s", c.cadence, c.at, (start-quarter)/core.NsPerSec, (end-quarter)/core.NsPerSec, c.start, c.end)
 		}
 	}
 }
 
-// A round opens in the first 5 s of a stretch that has had none; the longer series
-// also later, while at least 60 s are left (contract core, Rounds).
+// TestMayOpen checks the bounds of docs/rules/rounds.md#opening and
+// docs/rules/rounds.md#late-opening.
 func TestMayOpen(t *testing.T) {
-	const had, none = 0, -1 // the stretch at hand has had a round; the one before had
+	const had, none = 0, -1 // the last round was in this period, or in the one before
 	for _, c := range []struct {
 		story    string
 		cadence  int64
-		at, last int64 // at: ns into the stretch
+		at, last int64 // at: ns into the period
 		opens    bool
 	}{
 		{"at the boundary", 1, 0, none, true},
 		{"just before 5 s", 1, 5*core.NsPerSec - 1, none, true},
-		{"at 5 s it is late", 1, 5 * core.NsPerSec, none, false},
-		{"a second one in its stretch", 1, 1, had, false},
+		{"at 5 s", 1, 5 * core.NsPerSec, none, false},
+		{"a second round of the period", 1, 1, had, false},
 		{"5 m, late", 5, 5 * core.NsPerSec, none, true},
 		{"5 m, with 60 s left", 5, 240 * core.NsPerSec, none, true},
 		{"5 m, with less", 5, 240*core.NsPerSec + 1, none, false},
-		{"5 m, a second one late in its stretch", 5, 100 * core.NsPerSec, had, false},
+		{"5 m, a second round late in the period", 5, 100 * core.NsPerSec, had, false},
 		{"15 m, with 60 s left", 15, 840 * core.NsPerSec, none, true},
 		{"15 m, with less", 15, 840*core.NsPerSec + 1, none, false},
-		{"15 m, a second one", 15, 2, had, false},
+		{"15 m, a second round", 15, 2, had, false},
 	} {
-		stretch := c.cadence * 60 * core.NsPerSec
+		period := c.cadence * 60 * core.NsPerSec
 		ts := quarter + c.at
-		ok, next := MayOpen(series(c.cadence), ts, quarter+c.last*stretch)
+		ok, next := MayOpen(series(c.cadence), ts, quarter+c.last*period)
 		want := ts
 		if !c.opens {
-			want = quarter + stretch
+			want = quarter + period
 		}
 		if ok != c.opens || next != want {
-			t.Errorf("%s: %v, next %d ns after the start of the stretch", c.story, ok, next-quarter)
+			t.Errorf("%s: %v, next %d ns after the start of the period", c.story, ok, next-quarter)
 		}
 	}
 }
@@ -71,12 +71,13 @@ func TestFreeze(t *testing.T) {
 	Freeze(&r, &ring, quarter+7)
 	want := core.Round{Status: core.Frozen, CloseTs: quarter, Window: 4, Strike: 8, FreezeTs: quarter + 7, Settle: (7 + 8 + 9 + 10) / 4, Covered: 4, FreshCount: 19}
 	if r != want {
-		t.Errorf("%+v, not %+v", r, want)
+		t.Errorf("%+v, want %+v", r, want)
 	}
 }
 
-// 80 % of the window's seconds, rounded up, and one fresh source.
-func TestDecided(t *testing.T) {
+// TestCoverage checks that 80 % of the window's seconds, rounded up, and one fresh source
+// are enough.
+func TestCoverage(t *testing.T) {
 	for _, c := range []struct {
 		window, covered int64
 		fresh           uint8
@@ -87,8 +88,26 @@ func TestDecided(t *testing.T) {
 		{1, 1, 1, true}, {1, 0, 1, false}, {3, 3, 1, true}, {3, 2, 1, false}, {4, 4, 1, true}, {4, 3, 1, false}, {200, 160, 1, true}, {200, 159, 1, false},
 	} {
 		r := core.Round{Window: c.window, Covered: c.covered, FreshCount: c.fresh}
-		if got := Decided(&r); got != c.want {
-			t.Errorf("%d of %d s, %d sources: %v", c.covered, c.window, c.fresh, got)
+		if got := HasCoverage(&r, &core.Rules{}); got != c.want {
+			t.Errorf("%d of %d s, %d sources: coverage %v", c.covered, c.window, c.fresh, got)
+		}
+	}
+}
+
+// TestCoverageWithMinSources checks that a minimum of sources applies to its feed only.
+func TestCoverageWithMinSources(t *testing.T) {
+	rules := &core.Rules{MinSources: [core.Feeds]uint8{core.BTC: 2}}
+	for _, c := range []struct {
+		feed  core.Feed
+		fresh uint8
+		want  bool
+	}{{core.BTC, 0, false}, {core.BTC, 1, false}, {core.BTC, 2, true}, {core.BTC, 3, true}, {core.Gold, 0, false}, {core.Gold, 1, true}} {
+		r := core.Round{Feed: c.feed, Window: 10, Covered: 10, FreshCount: c.fresh, Status: core.Frozen, FreezeTs: 5}
+		if got := HasCoverage(&r, rules); got != c.want {
+			t.Errorf("%s, %d sources: coverage %v", c.feed, c.fresh, got)
+		}
+		if due := NextTransition(&r, rules); (due == 6) != c.want {
+			t.Errorf("%s, %d sources: next transition at %d", c.feed, c.fresh, due)
 		}
 	}
 }
@@ -102,7 +121,7 @@ func TestPropose(t *testing.T) {
 		Propose(&r, c.price, true, 77)
 		want := core.Round{Status: core.Proposed, Strike: 100, Gen: 3, Settle: c.price, Winner: c.winner, ProposedTs: 77, ByOperator: true}
 		if r != want {
-			t.Errorf("%d: %+v", c.price, r)
+			t.Errorf("price %d: %+v, want %+v", c.price, r, want)
 		}
 	}
 }
@@ -115,13 +134,13 @@ func TestYesPayout(t *testing.T) {
 				want = 100
 			}
 			if got := YesPayout(&core.Round{Status: status, Winner: winner}); got != want {
-				t.Errorf("%v, winner %q: %d", status, winner, got)
+				t.Errorf("%v, winner %q: payout %d, want %d", status, winner, got, want)
 			}
 		}
 	}
 }
 
-func TestDue(t *testing.T) {
+func TestNextTransition(t *testing.T) {
 	const never = math.MaxInt64
 	rules := &core.Rules{DisputeNs: 5, CoverageWaitNs: 30}
 	r := core.Round{CloseTs: 1000, FreezeTs: 2000, ProposedTs: 3000, Window: 10, Covered: 10}
@@ -137,8 +156,8 @@ func TestDue(t *testing.T) {
 		{core.NeverOpened, 1, never}, {core.Settled, 1, never}, {core.Void, 1, never},
 	} {
 		r.Status, r.FreshCount = c.status, c.fresh
-		if got := Due(&r, rules); got != c.want {
-			t.Errorf("%v with %d sources: %d", c.status, c.fresh, got)
+		if got := NextTransition(&r, rules); got != c.want {
+			t.Errorf("%v with %d sources: %d, want %d", c.status, c.fresh, got, c.want)
 		}
 	}
 }

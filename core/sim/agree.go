@@ -11,8 +11,8 @@ import (
 	"duplex/core/venue"
 )
 
-// did is what a command did, by its events, in the model's words.
-func did(rej core.Reject, events []core.Event) model.Outcome {
+// describeOutcome is what a command did, by its events, in the model's words.
+func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
 	out := model.Outcome{Reject: rej, Ended: map[core.OrderID]model.End{}}
 	for _, e := range events {
 		switch e := e.(type) {
@@ -20,6 +20,9 @@ func did(rej core.Reject, events []core.Event) model.Outcome {
 			out.Fills = append(out.Fills, model.Fill{
 				Maker: e.Maker, TickYes: e.TickYes, Qty: e.Qty, Path: e.Path, TakerFee: e.TakerFee, MakerFee: e.MakerFee, Rebate: e.Rebate, Referral: e.Referral,
 			})
+			if e.MakerReason != core.NoReason {
+				out.Ended[e.Maker] = model.End{Status: core.Canceled, Reason: e.MakerReason, Left: e.MakerLeft}
+			}
 		case *core.OrderClosed:
 			out.Ended[e.Order] = model.End{Status: e.Status, Reason: e.Reason, Left: e.Left}
 		}
@@ -46,6 +49,15 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 		if err := sameAccount(v, m, u); err != nil {
 			return fmt.Errorf("user %d: %w", u, err)
 		}
+	}
+	keys := map[string]core.UserID{}
+	for k := range v.Keys() {
+		if !k.Revoked {
+			keys[k.ID] = k.User
+		}
+	}
+	if want := m.Keys(); !maps.Equal(keys, want) {
+		return fmt.Errorf("keys %v, the model has %v", keys, want)
 	}
 	resting := map[core.OrderID]core.Qty{}
 	for id := core.MarketID(1); id <= venue.Slots; id++ {
@@ -89,7 +101,7 @@ func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
 
 // sameMarket also adds the market's resting orders to the list.
 func sameMarket(v *venue.Venue, m *model.Venue, id core.MarketID, resting map[core.OrderID]core.Qty) error {
-	got, opened := v.Slot(id)
+	got, opened := v.Market(id)
 	want, should := m.Market(id)
 	if opened != should {
 		return fmt.Errorf("opened: %t, the model says %t", opened, should)

@@ -24,6 +24,8 @@ type direct struct {
 	events core.Events
 	done   int
 	met    met
+	extra  *rand.Rand // draws what the workload of the hash test does not have; nil: none of it
+	hold   bool       // no Clock now, whatever is due
 }
 
 // met is what happened in a run, so that a test can tell that it was worth its name.
@@ -32,12 +34,14 @@ type met struct {
 	rejects map[core.Reject]int
 	reasons map[core.Reason]int
 	rounds  map[core.RoundStatus]int
+	behind  int // placements behind the close of a market that still trades
 }
 
 func newDirect(seed uint64) *direct {
 	d := &direct{v: venue.New(), m: model.New(), now: origin}
 	d.work = newWorkload(rand.New(rand.NewPCG(seed, 0xd1)), func() int64 { return d.now }, func() uint64 { return d.v.Now().Seq }, func() []core.MarketID { return trading(d.v) }, func(string, ...any) {})
-	d.met = met{0, map[core.Reject]int{}, map[core.Reason]int{}, map[core.RoundStatus]int{}}
+	d.met = met{0, map[core.Reject]int{}, map[core.Reason]int{}, map[core.RoundStatus]int{}, 0}
+	d.extra = rand.New(rand.NewPCG(seed, 0x1a7e))
 	return d
 }
 
@@ -57,7 +61,7 @@ func (m *met) note(did model.Outcome, events []core.Event) {
 // apply lets a command happen to both. The venue compares its sums after each by
 // itself, and panics where they differ (THE INVARIANT).
 func (d *direct) apply(cmd core.Command) error {
-	if d.v.Due() <= d.now {
+	if d.v.Due() <= d.now && !d.hold {
 		if _, clock := cmd.(*core.Clock); !clock {
 			if err := d.apply(&core.Clock{}); err != nil {
 				return err
@@ -67,12 +71,17 @@ func (d *direct) apply(cmd core.Command) error {
 	was := d.v.Now()
 	st := core.Stamp{Seq: was.Seq + 1, Ts: max(d.now, was.Ts+1)}
 	d.events.Reset()
+	if c, ok := cmd.(*core.PlaceOrder); ok {
+		if m, opened := d.v.Market(c.Market); opened && m.Status == core.Trading && st.Ts >= m.CloseTs {
+			d.met.behind++
+		}
+	}
 	rej := d.v.Apply(st, cmd, &d.events)
 	d.done++
 	if rej == core.OK {
 		d.work.answered(cmd, st.Seq)
 	}
-	got := did(rej, d.events.List)
+	got := describeOutcome(rej, d.events.List)
 	d.met.note(got, d.events.List)
 	if err := sameOutcome(got, d.m.Apply(st, cmd)); err != nil {
 		return fmt.Errorf("seq %d: %s: %w", st.Seq, describe(cmd), err)
@@ -82,6 +91,7 @@ func (d *direct) apply(cmd core.Command) error {
 
 func (m *met) add(x met) {
 	m.fills += x.fills
+	m.behind += x.behind
 	for k, n := range x.rejects {
 		m.rejects[k] += n
 	}
@@ -106,12 +116,20 @@ func (d *direct) run(n, look int) error {
 		d.now += int64(d.work.r.IntN(int(80 * time.Millisecond)))
 		var cmds []core.Command
 		if s := d.now / core.NsPerSec; s != second {
+			if s%60 == 0 && d.extra != nil {
+				if err := d.behind(); err != nil {
+					return err
+				}
+			}
 			second, cmds = s, d.work.tick()
 		}
 		if cmd := d.work.operate; d.work.r.IntN(60) == 0 {
 			if cmd := cmd(); cmd != nil {
 				cmds = append(cmds, cmd)
 			}
+		}
+		if d.extra != nil && d.extra.IntN(50) == 0 {
+			cmds = append(cmds, d.key())
 		}
 		for _, cmd := range append(cmds, d.work.draw()) {
 			if err := d.apply(cmd); err != nil {
@@ -124,6 +142,33 @@ func (d *direct) run(n, look int) error {
 				return fmt.Errorf("after seq %d: %w", d.v.Now().Seq, err)
 			}
 			d.v.Audit()
+		}
+	}
+	return nil
+}
+
+// key makes or revokes a key: one of few ids, so that they come again.
+func (d *direct) key() core.Command {
+	r := d.extra
+	id := fmt.Sprint("key", r.IntN(8))
+	switch r.IntN(8) {
+	case 0, 1:
+		return &core.RevokeKey{User: core.UserID(1 + r.IntN(users+1)), Key: id}
+	case 2:
+		return &core.RevokeKey{User: core.UserID(1 + r.IntN(users+1))}
+	default:
+		return &core.CreateKey{User: core.UserID(1 + r.IntN(users+1)), Key: id}
+	}
+}
+
+// behind applies placements behind the close of markets that still trade: their Clock
+// comes later.
+func (d *direct) behind() error {
+	d.hold = true
+	defer func() { d.hold = false }()
+	for range 1 + d.extra.IntN(16) {
+		if err := d.apply(d.work.place()); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -145,23 +190,31 @@ func TestModelAgrees(t *testing.T) {
 		}
 		total.add(d.met)
 	}
-	t.Logf("%d fills, refusals %v, orders ended %v, rounds %v", total.fills, total.rejects, total.reasons, total.rounds)
+	t.Logf("%d fills, refusals %v, orders ended %v, rounds %v, %d placements behind a close", total.fills, total.rejects, total.reasons, total.rounds, total.behind)
+	if total.behind == 0 {
+		t.Error("no placement came behind the close of its market")
+	}
 }
 
 // The state is the same bytes on every machine and with every compiler:
 //
 //	GOARCH=386 go test ./core/... -run Hash
 func TestHashIsTheSameEverywhere(t *testing.T) {
-	d := newDirect(1)
-	if err := d.run(10_000, 1000); err != nil {
-		t.Fatal(err)
-	}
-	hash, err := d.v.Hash()
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601"
-	if got := hex.EncodeToString(hash[:]); got != want {
-		t.Errorf("state hash %s after seq %d, elsewhere %s", got, d.v.Now().Seq, want)
+	for revision, want := range map[core.Revision]string{
+		core.RevisionFirst:  "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // of before rules had a revision
+		core.RevisionStrict: "b25c104da0730230b6e5086e1af2ecb3edb397ae9058e18dc7be66ed45820aa8",
+	} {
+		d := newDirect(1)
+		d.work.rules, d.extra = revision, nil
+		if err := d.run(10_000, 1000); err != nil {
+			t.Fatal(err)
+		}
+		hash, err := d.v.Hash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hex.EncodeToString(hash[:]); got != want {
+			t.Errorf("revision %d: state hash %s after seq %d, elsewhere %s", revision, got, d.v.Now().Seq, want)
+		}
 	}
 }

@@ -38,7 +38,7 @@ func (s *sim) called(cmds ...core.Command) *call {
 	return c
 }
 
-// submit hands a command to the engine; d is the caller's patience, 0 is without end.
+// submit hands a command to the engine; d is the caller's timeout, 0 means none.
 // It returns when the command waits in the queue.
 func (s *sim) submit(cmd core.Command, d time.Duration) *call {
 	c := s.called(cmd)

@@ -57,7 +57,7 @@ func newDisk(root string, life int, im image, left int, r *rand.Rand, t *trace) 
 // arm lets the fault come n steps from now.
 func (d *disk) arm(n int) (err error) {
 	d.left = n
-	d.last, err = take(d.dir)
+	d.last, err = takeImage(d.dir)
 	return err
 }
 
@@ -72,19 +72,19 @@ func (d *disk) watch(s journal.Step) error {
 		return nil
 	}
 	before := d.last
-	if d.last, d.err = take(d.dir); d.err != nil {
+	if d.last, d.err = takeImage(d.dir); d.err != nil {
 		return d.err
 	}
 	if d.left > 0 {
 		return nil
 	}
 	f := faults[d.r.IntN(len(faults))]
-	d.strike(&f, before, d.last, string(s))
+	d.injectFault(&f, before, d.last, string(s))
 	return f.err
 }
 
-// strike is the fault between two images.
-func (d *disk) strike(f *fault, before, after image, at string) {
+// injectFault is the fault between two images.
+func (d *disk) injectFault(f *fault, before, after image, at string) {
 	d.hit, d.find, d.at = f, after, at
 	how := "everything arrived"
 	if f.torn {

@@ -20,9 +20,9 @@ const sector = 512
 // are never written to.
 type image map[string][]byte
 
-// take reads the directory. Files in the making (.tmp) and the lock are left out: no
+// takeImage reads the directory. Files in the making (.tmp) and the lock are left out: no
 // start looks at them.
-func take(dir string) (image, error) {
+func takeImage(dir string) (image, error) {
 	im := image{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil && strings.Contains(p, ".tmp") {

@@ -79,51 +79,51 @@ type World struct {
 
 // send is one caller's request of commands. Through the lanes the network may hold it
 // back, or bring it once more.
-func (s *sim) send(cmds []core.Command, patience time.Duration) {
+func (s *sim) send(cmds []core.Command, timeout time.Duration) {
 	if s.lanes == nil {
 		for _, cmd := range cmds {
-			s.submit(cmd, patience)
+			s.submit(cmd, timeout)
 		}
 		return
 	}
 	r := s.lanes.Write(cmds)
 	if r == nil {
-		s.submit(cmds[0], patience)
+		s.submit(cmds[0], timeout)
 		return
 	}
 	if s.r.IntN(12) == 0 {
 		s.late = append(s.late, r)
 		return
 	}
-	s.deliver(r, patience)
+	s.deliver(r, timeout)
 	if s.r.IntN(10) == 0 {
 		s.late = append(s.late, r.Copy())
 	}
 }
 
 // overdue delivers a request that was held back; false if there is none.
-func (s *sim) overdue(patience time.Duration) bool {
+func (s *sim) overdue(timeout time.Duration) bool {
 	if len(s.late) == 0 {
 		return false
 	}
 	i := max(0, len(s.late)-1-s.r.IntN(4))
 	r := s.late[i]
 	s.late = append(s.late[:i], s.late[i+1:]...)
-	s.deliver(r, patience)
+	s.deliver(r, timeout)
 	return true
 }
 
 // deliver brings a request to the venue. It returns when the request waits, or has
 // ended.
-func (s *sim) deliver(r Request, patience time.Duration) {
+func (s *sim) deliver(r Request, timeout time.Duration) {
 	s.moment()
 	c := s.called(r.Commands()...)
 	c.request = r
 	s.t.line("call %d %s", c.n, r)
 	go func() {
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
-		if patience > 0 {
-			ctx, cancel = context.WithTimeout(ctx, patience+giveUp)
+		if timeout > 0 {
+			ctx, cancel = context.WithTimeout(ctx, timeout+giveUp)
 		}
 		defer cancel()
 		r.Send(ctx)

@@ -30,16 +30,16 @@ func (s *sim) observe() {
 			}
 			s.at = a.Stamp
 			s.t.line("seq %d at %d: %s: %q, %d events", a.Stamp.Seq, a.Stamp.Ts-origin, describe(a.Command), a.Reject, len(a.Events))
-			if err := sameOutcome(did(a.Reject, a.Events), s.happened(a.Stamp, a.Command)); err != nil {
+			if err := sameOutcome(describeOutcome(a.Reject, a.Events), s.observeBatch(a.Stamp, a.Command)); err != nil {
 				s.fail("seq %d: %s: %w", a.Stamp.Seq, describe(a.Command), err)
 			}
 		}
 	}
 }
 
-// happened notes a command that is in the log for good, and gives what the model says
+// observeBatch notes a command that is in the log for good, and gives what the model says
 // should come of it.
-func (s *sim) happened(at core.Stamp, cmd core.Command) model.Outcome {
+func (s *sim) observeBatch(at core.Stamp, cmd core.Command) model.Outcome {
 	s.res.Commands++
 	wire, err := journal.AppendCommand(nil, cmd)
 	s.must(err)

@@ -34,7 +34,7 @@ type Options struct {
 // points are where a crash may come: behind what the log has done to its files, or
 // while a snapshot is written.
 var points = [...]string{
-	string(journal.Created), string(journal.Settled), string(journal.Attached), string(journal.Saved), string(journal.Begun), string(journal.Marked), string(journal.Trimmed), atSnapshot,
+	string(journal.Created), string(journal.Repaired), string(journal.Attached), string(journal.Written), string(journal.SegmentStarted), string(journal.MarkWritten), string(journal.Trimmed), atSnapshot,
 }
 
 const atSnapshot = "snapshot"
@@ -158,7 +158,7 @@ func (l *log) Propose(g journal.Group) error {
 func (s *sim) open() (*engine.Engine, error) {
 	gate, disk := s.gate, s.disk
 	return engine.Open(engine.Options{
-		Dir: disk.dir, CheckpointEvery: 7 * time.Second, SnapshotEvery: 1 << 40,
+		Dir: disk.dir, CheckpointEvery: 7 * time.Second, SnapshotEvery: engine.Backlog{Groups: 1 << 40, Commands: 1 << 40, Applying: 1 << 62},
 		Now: func() int64 { gate.pass(); return s.now() },
 		Free: func() (uint64, error) {
 			if s.full.Load() {
@@ -172,7 +172,7 @@ func (s *sim) open() (*engine.Engine, error) {
 			if err != nil {
 				return nil, err
 			}
-			if torn := f.Cut(); torn != nil {
+			if torn := f.Torn(); torn != nil {
 				s.res.Torn++
 				s.t.line("cut %d bytes at %d", torn.Bytes, torn.Offset)
 			}
@@ -286,7 +286,7 @@ func (s *sim) step(i int) {
 	if s.r.IntN(10) > 0 { // else they wait for the next turn
 		s.settle()
 	}
-	s.mend()
+	s.repair()
 	if s.r.IntN(20) == 0 {
 		s.snapshot()
 	}
@@ -296,7 +296,7 @@ func (s *sim) step(i int) {
 	}
 	if s.r.IntN(4) == 0 {
 		s.settle()
-		s.mend()
+		s.repair()
 		s.audit()
 	}
 	s.pass([]time.Duration{0, time.Millisecond, 40 * time.Millisecond, 300 * time.Millisecond, time.Second, 2 * time.Second}[s.r.IntN(6)])
@@ -323,12 +323,12 @@ func (s *sim) pass(d time.Duration) {
 			s.tick()
 		}
 		s.settle()
-		s.mend()
+		s.repair()
 	}
 }
 
-// mend starts the venue again if the fault has struck.
-func (s *sim) mend() {
+// repair starts the venue again if the fault has struck.
+func (s *sim) repair() {
 	s.must(s.disk.err)
 	if s.disk.hit != nil {
 		s.settle()
@@ -357,12 +357,12 @@ func (s *sim) count() {
 // snapshot has one written, and at times the power cut meanwhile.
 func (s *sim) snapshot() {
 	s.settle()
-	s.mend()
+	s.repair()
 	strikes := s.r.IntN(3) == 0
 	var before image
 	if strikes {
 		var err error
-		before, err = take(s.disk.dir)
+		before, err = takeImage(s.disk.dir)
 		s.must(err)
 	}
 	if s.r.IntN(4) == 0 {
@@ -374,12 +374,16 @@ func (s *sim) snapshot() {
 		s.crashed()
 		return
 	}
+	if errors.Is(err, engine.ErrNoRoom) && s.full.Load() {
+		s.t.line("no room for a snapshot")
+		return
+	}
 	s.must(err)
 	s.t.line("snapshot at seq %d", seq)
 	if strikes {
-		after, err := take(s.disk.dir)
+		after, err := takeImage(s.disk.dir)
 		s.must(err)
-		s.disk.strike(&faults[0], before, after, atSnapshot)
+		s.disk.injectFault(&faults[0], before, after, atSnapshot)
 		s.crashed()
 	}
 }
@@ -415,7 +419,7 @@ func (s *sim) replay(g *journal.Group) {
 	for cmd, err := range journal.Commands(g.Body) {
 		s.must(err)
 		s.at = core.Stamp{Seq: s.at.Seq + 1, Ts: max(g.Stamp, s.at.Ts+1)}
-		s.happened(s.at, cmd) // what came of it shows in the state
+		s.observeBatch(s.at, cmd) // what came of it shows in the state
 	}
 	s.group = g.Number
 }
@@ -428,7 +432,7 @@ func (s *sim) audit() {
 			s.fail("at seq %d: %w", v.Now().Seq, err)
 		}
 		defer func() {
-			if b, ok := recover().(core.Broken); ok {
+			if b, ok := recover().(core.InvariantViolation); ok {
 				s.fail("%w", b)
 			}
 		}()
@@ -442,7 +446,7 @@ func (s *sim) audit() {
 // finish ends a run in good order, and proves what is left on disk.
 func (s *sim) finish() {
 	s.settle()
-	s.mend()
+	s.repair()
 	s.disk.left = -1
 	s.pass(3 * time.Second)
 	s.audit()

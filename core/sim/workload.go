@@ -24,19 +24,25 @@ type workload struct {
 	wds    []uint64
 	again  []core.Command // sent before; may be sent once more
 	later  []core.Command // drawn, and held back: so requests overtake each other
+	rules  core.Revision
 	out    [core.Feeds]int
 	price  [core.Feeds]core.Price
+	thin   bool // BTC wants two sources, and at times has one
 }
 
 func newWorkload(r *rand.Rand, now func() int64, seq func() uint64, open func() []core.MarketID, note func(string, ...any)) *workload {
-	return &workload{r: r, now: now, seq: seq, open: open, note: note, price: [core.Feeds]core.Price{6_500_000_000_000, 240_000_000_000, 7_000_000_000}}
+	return &workload{r: r, now: now, seq: seq, open: open, note: note, rules: core.RevisionNewest, price: [core.Feeds]core.Price{6_500_000_000_000, 240_000_000_000, 7_000_000_000}}
 }
 
 // furnish makes rules, users with money, and open sessions.
 func (w *workload) furnish() (cmds []core.Command) {
 	rules := core.DefaultRules()
+	rules.Revision = w.rules
 	rules.DisputeNs = int64(1+w.r.IntN(5)) * core.NsPerSec
 	rules.OpenOrders, rules.Contracts = uint32(4+w.r.IntN(20)), core.Qty(50+w.r.IntN(400))
+	if w.thin = rules.OpenOrders%5 == 0; w.thin {
+		rules.MinSources = [core.Feeds]uint8{core.BTC: 2, core.WTI: 1}
+	}
 	cmds = append(cmds, &core.SetRules{Rules: rules})
 	for u := range users {
 		cmds = append(cmds, &core.CreateUser{Name: fmt.Sprint("user", u+1), Referrer: core.UserID(u), TokenHash: [32]byte{byte(u + 1)}})
@@ -53,7 +59,7 @@ func (w *workload) furnish() (cmds []core.Command) {
 // trading lists the markets that trade.
 func trading(v *venue.Venue) (open []core.MarketID) {
 	for id := core.MarketID(1); id <= venue.Slots; id++ {
-		if m, ok := v.Slot(id); ok && m.Status == core.Trading {
+		if m, ok := v.Market(id); ok && m.Status == core.Trading {
 			open = append(open, id)
 		}
 	}
@@ -78,7 +84,7 @@ func (s *sim) furnish() {
 	}
 	s.tick()
 	s.settle()
-	s.mend()
+	s.repair()
 }
 
 // call sends a command again until it is answered: operators do.
@@ -86,7 +92,7 @@ func (s *sim) call(cmd core.Command) {
 	for {
 		c := s.submit(cmd, 0)
 		s.settle()
-		s.mend()
+		s.repair()
 		if c.done && c.err == nil {
 			return
 		}
@@ -112,28 +118,28 @@ func (w *workload) answered(cmd core.Command, seq uint64) {
 // act is one caller's request: a new one, one held back, or one sent before.
 func (s *sim) act() {
 	w := s.work
-	patience := time.Duration(0)
+	timeout := time.Duration(0)
 	if s.r.IntN(4) == 0 {
-		patience = time.Duration(1+s.r.IntN(2000)) * time.Millisecond
+		timeout = time.Duration(1+s.r.IntN(2000)) * time.Millisecond
 	}
 	switch n := s.r.IntN(20); {
-	case s.lanes != nil && n < 5 && s.overdue(patience):
+	case s.lanes != nil && n < 5 && s.overdue(timeout):
 	case s.lanes != nil && n == 19:
-		s.send(w.batch(), patience)
+		s.send(w.batch(), timeout)
 	case n == 0 && len(w.again) > 0:
-		s.send([]core.Command{w.again[s.r.IntN(len(w.again))]}, patience)
+		s.send([]core.Command{w.again[s.r.IntN(len(w.again))]}, timeout)
 	case n == 1:
 		w.later = append(w.later, w.draw())
 	case n < 4 && len(w.later) > 0:
 		i := s.r.IntN(len(w.later))
-		s.send([]core.Command{w.later[i]}, patience)
+		s.send([]core.Command{w.later[i]}, timeout)
 		w.later = append(w.later[:i], w.later[i+1:]...)
 	default:
 		cmd := w.draw()
 		if s.r.IntN(3) == 0 {
 			w.again = append(w.again, cmd)
 		}
-		s.send([]core.Command{cmd}, patience)
+		s.send([]core.Command{cmd}, timeout)
 	}
 }
 
@@ -158,7 +164,7 @@ func (w *workload) market() core.MarketID {
 	if open := w.open(); len(open) > 0 && w.r.IntN(12) > 0 {
 		return open[w.r.IntN(min(len(open), 3))]
 	}
-	return core.MarketID([]int{1, 2, 3, 7, 12, 40}[w.r.IntN(6)])
+	return core.MarketID([]int{1, 2, 3, 7, 12, 1<<16 + 1}[w.r.IntN(6)])
 }
 
 // order is mostly a recent one of its own account.
@@ -290,6 +296,9 @@ func (w *workload) tick() (cmds []core.Command) {
 		t := core.IndexTick{Feed: f, Second: w.now() / core.NsPerSec, Price: w.price[f], Count: 1}
 		if f == core.BTC {
 			t.Count = 3
+			if w.thin && t.Price%4 == 0 {
+				t.Count = 1
+			}
 		}
 		switch w.r.IntN(30) {
 		case 0:

@@ -3,7 +3,7 @@ package venue
 import "duplex/core"
 
 func (v *Venue) createUser(c *core.CreateUser) core.Reject {
-	if c.Referrer != 0 && !v.known(c.Referrer) {
+	if c.Referrer != 0 && !v.userExists(c.Referrer) {
 		return core.UnknownUser
 	}
 	u := core.User{ID: v.ledger.Open(), Name: c.Name, Referrer: c.Referrer, TokenHash: c.TokenHash, Created: v.now.Ts}
@@ -12,50 +12,10 @@ func (v *Venue) createUser(c *core.CreateUser) core.Reject {
 	return core.OK
 }
 
-func (v *Venue) createKey(c *core.CreateKey) core.Reject {
-	if !v.known(c.User) {
-		return core.UnknownUser
-	}
-	if v.keys[c.Key] != nil {
-		return core.UnknownKey // an id is given once; the lane draws another
-	}
-	k := &core.Key{ID: c.Key, User: c.User, Scopes: c.Scopes, Label: c.Label, Sealed: c.Sealed, Created: v.now.Ts}
-	v.keys[c.Key] = k
-	v.keyOrder = append(v.keyOrder, c.Key)
-	v.ev.Add(&core.KeyChanged{Key: *k})
-	return core.OK
-}
-
-// revokeKey is idempotent; a key that is not the user's looks like one that never
-// was, and nothing happens.
-func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
-	if !v.known(c.User) {
-		return core.UnknownUser
-	}
-	for _, id := range v.keyOrder {
-		k := v.keys[id]
-		if k.User == c.User && !k.Revoked && (c.Key == "" || c.Key == id) {
-			k.Revoked = true
-			v.ev.Add(&core.KeyChanged{Key: *k})
-		}
-	}
-	return core.OK
-}
-
-func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
-	k := v.keys[c.Key]
-	if k == nil {
-		return core.UnknownKey
-	}
-	k.Sealed = c.Sealed
-	v.ev.Add(&core.KeyChanged{Key: *k, Resealed: true})
-	return core.OK
-}
-
 // suspend cancels the account's orders; cancels and reads still work for it
-// (contract core, Orders).
+// (docs/rules/accounts.md#suspension).
 func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
-	if !v.known(c.User) {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
 	a := &v.accounts[c.User]
@@ -64,7 +24,7 @@ func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
 	}
 	a.Suspended = !c.Lift
 	if a.Suspended {
-		v.sweep(c.User, core.Suspended, anyOrder)
+		v.cancelAccountOrders(c.User, core.Suspended, anyOrder)
 	}
 	v.ev.Add(&core.UserChanged{User: a.User})
 	return core.OK

@@ -12,15 +12,15 @@ func (v *Venue) advance() {
 	ts := v.now.Ts
 	v.expire(ts)
 	v.fireDeadmen(ts)
-	v.watchFeeds(ts)
+	v.pauseStaleFeeds(ts)
 	for m := core.MarketID(1); m <= Slots; m++ {
-		if mk := &v.markets[m]; !mk.Status.Final() && mk.Status != core.NeverOpened && round.Due(&mk.Round, &v.rules) <= ts {
-			v.step(mk)
+		if mk := &v.markets[m]; !mk.Status.Final() && mk.Status != core.NeverOpened && round.NextTransition(&mk.Round, &v.rules) <= ts {
+			v.advanceRound(mk)
 		}
 	}
 	for i, s := range core.AllSeries() {
 		if ok, _ := v.mayOpen(i, s, ts); ok {
-			v.open(i, s)
+			v.openRound(i, s)
 		}
 	}
 }
@@ -33,12 +33,12 @@ func (v *Venue) Due() int64 {
 	at := min(v.expiryDue(), v.deadmanDue())
 	for f := range v.feeds {
 		if s := &v.feeds[f]; !s.Stale {
-			at = min(at, s.Fresh+v.rules.StaleNs+1)
+			at = min(at, s.FreshAt+v.rules.StaleNs+1)
 		}
 	}
 	for m := 1; m <= Slots; m++ {
 		if mk := &v.markets[m]; !mk.Status.Final() && mk.Status != core.NeverOpened {
-			at = min(at, round.Due(&mk.Round, &v.rules))
+			at = min(at, round.NextTransition(&mk.Round, &v.rules))
 		}
 	}
 	for i, s := range core.AllSeries() {
@@ -49,18 +49,18 @@ func (v *Venue) Due() int64 {
 }
 
 func (v *Venue) expiryDue() int64 {
-	v.expiries.sift(v.pool.Live(), v.expiryStands)
-	return v.expiries.first(v.expiryStands)
+	v.expiries.prune(v.pool.Len(), v.expiryCurrent)
+	return v.expiries.firstCurrent(v.expiryCurrent)
 }
 
 func (v *Venue) deadmanDue() int64 {
-	v.deadmen.sift(len(v.accounts), v.deadmanStands)
-	return v.deadmen.first(v.deadmanStands)
+	v.deadmen.prune(len(v.accounts), v.deadmanCurrent)
+	return v.deadmen.firstCurrent(v.deadmanCurrent)
 }
 
-func (v *Venue) deadmanStands(t timer) bool { return v.accounts[t.key].deadline == t.at }
+func (v *Venue) deadmanCurrent(t timer) bool { return v.accounts[t.key].deadline == t.at }
 
-func (v *Venue) expiryStands(t timer) bool { return v.pool.Find(core.OrderID(t.key)) != book.None }
+func (v *Venue) expiryCurrent(t timer) bool { return v.pool.Find(core.OrderID(t.key)) != book.None }
 
 func (v *Venue) expire(ts int64) {
 	for {
@@ -69,7 +69,7 @@ func (v *Venue) expire(ts int64) {
 			return
 		}
 		if r := v.pool.Find(core.OrderID(t.key)); r != book.None {
-			v.end(r, core.Expired, core.ExpiryReached, core.CauseExpiry)
+			v.closeOrder(r, core.Expired, core.ExpiryReached, core.CauseExpiry)
 		}
 	}
 }
@@ -85,51 +85,52 @@ func (v *Venue) fireDeadmen(ts int64) {
 			continue // refreshed or disarmed since
 		}
 		a.deadline, a.timeout = 0, 0
-		v.sweep(a.ID, core.DeadmanFired, anyOrder)
+		v.cancelAccountOrders(a.ID, core.DeadmanFired, anyOrder)
 		v.ev.Add(&core.DeadmanChanged{User: a.ID, Fired: true})
 	}
 }
 
-// watchFeeds pauses the markets of a feed that has had no fresh index for too long
-// (contract core, Orders).
-func (v *Venue) watchFeeds(ts int64) {
+// pauseStaleFeeds pauses the markets of a feed that has had no fresh index for too long
+// (docs/rules/prices-sources.md#silence).
+func (v *Venue) pauseStaleFeeds(ts int64) {
 	for f := range v.feeds {
-		if s := &v.feeds[f]; !s.Stale && ts-s.Fresh > v.rules.StaleNs {
+		if s := &v.feeds[f]; !s.Stale && ts-s.FreshAt > v.rules.StaleNs {
 			s.Stale = true
-			v.showFeed(core.Feed(f))
+			v.emitFeedRounds(core.Feed(f))
 		}
 	}
 }
 
-// showFeed tells the pause or its end on every trading round of a feed.
-func (v *Venue) showFeed(f core.Feed) {
+// emitFeedRounds tells the pause or its end on every trading round of a feed.
+func (v *Venue) emitFeedRounds(f core.Feed) {
 	for m := range v.markets {
 		if mk := &v.markets[m]; mk.Status == core.Trading && mk.Feed == f && !mk.halted {
-			v.show(mk, nil)
+			v.emitRound(mk, nil)
 		}
 	}
 }
 
-// index takes in a feed's tick of one second. A tick that came twice, or is of a
-// time that cannot be, does nothing.
-func (v *Venue) index(t *core.IndexTick) core.Reject {
+// applyIndexTick takes in a feed's tick of one second. A tick that came twice, is of a time that
+// cannot be, or has fewer sources than the rules want, does nothing: its second has no
+// index.
+func (v *Venue) applyIndexTick(t *core.IndexTick) core.Reject {
 	s := &v.feeds[t.Feed]
 	now := v.now.Ts / core.NsPerSec
-	if t.Price == 0 || t.Second > now+1 || t.Second < now-60 || !s.Ring.Put(*t) {
+	if t.Price == 0 || t.Count < v.rules.MinSources[t.Feed] || t.Second > now+1 || t.Second < now-60 || !s.Ring.Put(*t) {
 		return core.OK
 	}
 	v.ev.Add(&core.Indexed{Tick: *t})
 	if t.Count > 0 {
-		s.Fresh = v.now.Ts
+		s.FreshAt = v.now.Ts
 		if s.Stale {
 			s.Stale = false
-			v.showFeed(t.Feed)
+			v.emitFeedRounds(t.Feed)
 		}
 	}
 	return core.OK
 }
 
-func (v *Venue) session(c *core.SetSession) core.Reject {
+func (v *Venue) setSession(c *core.SetSession) core.Reject {
 	s := &v.feeds[c.Feed]
 	if s.Open == c.Open && s.Until == c.Until {
 		return core.OK

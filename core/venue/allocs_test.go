@@ -16,7 +16,7 @@ func TestAllocs(t *testing.T) {
 	take := &core.PlaceOrder{User: taker, Market: 1, Side: core.Buy, Outcome: core.No, Tick: 5000, Qty: 4, TIF: core.IOC}
 	lower := &core.DecreaseOrder{User: maker, To: true, Amount: 3}
 	cancel := &core.CancelOrder{User: maker}
-	turn := func() {
+	round := func() {
 		rest.ClientID++
 		take.ClientID++
 		do(rest)
@@ -26,9 +26,9 @@ func TestAllocs(t *testing.T) {
 		}
 	}
 	for range 5000 { // slabs, lists and the pool have the room they need
-		turn()
+		round()
 	}
-	if n := testing.AllocsPerRun(2000, turn); n != 0 {
+	if n := testing.AllocsPerRun(2000, round); n != 0 {
 		t.Errorf("%v allocations in a placement, a trade, a decrease and a cancel", n)
 	}
 }

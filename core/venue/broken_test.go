@@ -14,8 +14,8 @@ func stops(t *testing.T, why string, f func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()
-		if b, ok := recover().(core.Broken); !ok || b.What != why {
-			t.Errorf("it went on, or stopped for %q and not %q", b.What, why)
+		if b, ok := recover().(core.InvariantViolation); !ok || b.Detail != why {
+			t.Errorf("it went on, or stopped for %q and not %q", b.Detail, why)
 		}
 	}()
 	f()
@@ -28,27 +28,27 @@ func TestABrokenMachineStops(t *testing.T) {
 	_, do := opened(t)
 	stops(t, "a command the venue does not know", func() { do(strange{}) })
 	v, do := opened(t)
-	v.ledger.Fee(1)
+	v.ledger.CollectFees(1)
 	stops(t, "money was made or lost", func() { do(&core.Clock{}) })
 	v, do = opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
-	v.ledger.Pair(1, 1)
+	v.ledger.AddPairs(1, 1)
 	stops(t, "YES, NO and pairs of a market differ", func() {
 		do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 1})
 	})
 	v, do = opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
-	r := v.pool.New(1 << 40)
-	v.pool.At(r).Mark(1, core.Sell, core.Yes, 0)
-	v.markets[1].book.Put(r, 5001)
+	r := v.pool.Alloc(1 << 40)
+	v.pool.At(r).SetAttributes(1, core.Sell, core.Yes, 0)
+	v.markets[1].book.Add(r, 5001)
 	v.Audit()
-	v.markets[1].book.Take(r)
-	v.markets[1].book.Put(r, 5000)
+	v.markets[1].book.Remove(r)
+	v.markets[1].book.Add(r, 5000)
 	stops(t, "a book is crossed", v.Audit)
-	v.ledger.Fee(1)
-	v.markets[1].book.Take(r)
+	v.ledger.CollectFees(1)
+	v.markets[1].book.Remove(r)
 	defer func() {
-		if _, ok := recover().(core.Broken); !ok {
+		if _, ok := recover().(core.InvariantViolation); !ok {
 			t.Error("a pip from nowhere passes the audit")
 		}
 	}()

@@ -5,43 +5,47 @@ import (
 	"duplex/core/book"
 )
 
-// remove takes an order without contracts left out of the book and the pool.
-func (v *Venue) remove(r book.Ref, o *book.Order) {
-	v.markets[o.Market()].book.Take(r)
-	v.ledger.Unrest(o.User, o.Market(), o.Side(), o.Outcome(), 0)
-	v.pool.Delist(&v.accounts[o.User].orders, r)
-	v.pool.Drop(r)
+// removeFilled takes an order without contracts left out of the book and the pool.
+func (v *Venue) removeFilled(r book.Ref, o *book.Order) {
+	v.markets[o.Market()].book.Remove(r)
+	v.ledger.RemoveResting(o.User, o.Market(), o.Side(), o.Outcome(), 0)
+	v.pool.RemoveFromAccount(&v.accounts[o.User].orders, r)
+	v.pool.Free(r)
 }
 
-// end closes a resting order and gives back what it reserved.
-func (v *Venue) end(r book.Ref, s core.OrderStatus, why core.Reason, cause core.Cause) {
+// closeOrder closes a resting order and gives back what it reserved. An order that reduce_only
+// took contracts from ends for that reason, whatever ends what is left of it.
+func (v *Venue) closeOrder(r book.Ref, s core.OrderStatus, why core.Reason, cause core.Cause) {
 	o := v.pool.At(r)
 	m, left := &v.markets[o.Market()], core.Qty(o.Left)
+	if o.Clipped() {
+		s, why = core.Canceled, core.ReduceOnlyExceeded
+	}
 	e := v.ev.Closed()
 	e.Order, e.User, e.Status, e.Reason, e.Left = o.ID, o.User, s, why, left
-	v.moved(m, o.Bid(), o.TickYes(), -left, m.book.Take(r))
-	v.ledger.Unrest(o.User, o.Market(), o.Side(), o.Outcome(), left)
+	v.emitLevelChange(m, o.Bid(), o.TickYes(), -left, m.book.Remove(r))
+	v.ledger.RemoveResting(o.User, o.Market(), o.Side(), o.Outcome(), left)
 	if o.Side() == core.Buy {
 		v.ledger.Release(o.User, core.Pips(left)*core.Pips(o.Unit), cause)
 	}
-	v.pool.Delist(&v.accounts[o.User].orders, r)
-	v.pool.Drop(r)
+	v.pool.RemoveFromAccount(&v.accounts[o.User].orders, r)
+	v.pool.Free(r)
 }
 
-// shrink lowers a resting order by n contracts, fewer than it has.
-func (v *Venue) shrink(r book.Ref, n core.Qty, cause core.Cause) {
+// reduceOrder lowers a resting order by n contracts, fewer than it has.
+func (v *Venue) reduceOrder(r book.Ref, n core.Qty, cause core.Cause) {
 	o := v.pool.At(r)
 	m := &v.markets[o.Market()]
-	v.moved(m, o.Bid(), o.TickYes(), -n, m.book.Lower(r, n))
-	v.ledger.Shrink(o.User, o.Market(), o.Side(), o.Outcome(), n)
+	v.emitLevelChange(m, o.Bid(), o.TickYes(), -n, m.book.Reduce(r, n))
+	v.ledger.ReduceResting(o.User, o.Market(), o.Side(), o.Outcome(), n)
 	if o.Side() == core.Buy {
 		v.ledger.Release(o.User, core.Pips(n)*core.Pips(o.Unit), cause)
 	}
 	*v.ev.Decreased() = core.OrderDecreased{Order: o.ID, User: o.User, Left: core.Qty(o.Left)}
 }
 
-// own finds a resting order of u. Someone else's looks like one that never was.
-func (v *Venue) own(u core.UserID, id core.OrderID) book.Ref {
+// ownOrder finds a resting order of u. Someone else's looks like one that never was.
+func (v *Venue) ownOrder(u core.UserID, id core.OrderID) book.Ref {
 	if r := v.pool.Find(id); r != book.None && v.pool.At(r).User == u {
 		return r
 	}
@@ -49,56 +53,56 @@ func (v *Venue) own(u core.UserID, id core.OrderID) book.Ref {
 }
 
 func (v *Venue) cancel(c *core.CancelOrder) core.Reject {
-	r := v.own(c.User, c.Order)
+	r := v.ownOrder(c.User, c.Order)
 	if r == book.None {
 		return core.UnknownOrder
 	}
-	v.end(r, core.Canceled, core.UserCancel, core.CauseCancel)
+	v.closeOrder(r, core.Canceled, core.UserCancel, core.CauseCancel)
 	return core.OK
 }
 
 func (v *Venue) cancelAll(c *core.CancelAll) core.Reject {
-	if !v.known(c.User) {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	v.sweep(c.User, core.MassCancel, func(r book.Ref, o *book.Order) bool {
+	v.cancelAccountOrders(c.User, core.MassCancel, func(r book.Ref, o *book.Order) bool {
 		return (c.Market == 0 || o.Market() == c.Market) && (c.Group == 0 || v.pool.Terms(r).Group == c.Group)
 	})
 	return core.OK
 }
 
-// sweep cancels the account's resting orders that match, newest first.
-func (v *Venue) sweep(u core.UserID, why core.Reason, match func(book.Ref, *book.Order) bool) {
-	for r := range v.pool.Backward(&v.accounts[u].orders) {
+// cancelAccountOrders cancels the account's resting orders that match, newest first.
+func (v *Venue) cancelAccountOrders(u core.UserID, why core.Reason, match func(book.Ref, *book.Order) bool) {
+	for r := range v.pool.NewestFirst(&v.accounts[u].orders) {
 		if match(r, v.pool.At(r)) {
-			v.end(r, core.Canceled, why, core.CauseCancel)
+			v.closeOrder(r, core.Canceled, why, core.CauseCancel)
 		}
 	}
 }
 
 func anyOrder(book.Ref, *book.Order) bool { return true }
 
-// clear cancels a market's resting orders that match, bids first, in price-time
+// cancelMarketOrders cancels a market's resting orders that match, bids first, in price-time
 // order.
-func (v *Venue) clear(m *market, why core.Reason, match func(book.Ref, *book.Order) bool) {
+func (v *Venue) cancelMarketOrders(m *market, why core.Reason, match func(book.Ref, *book.Order) bool) {
 	for _, bid := range [2]bool{true, false} {
 		for r := m.book.Best(bid); r != book.None; {
 			next := m.book.Next(r)
 			if match(r, v.pool.At(r)) {
-				v.end(r, core.Canceled, why, core.CauseCancel)
+				v.closeOrder(r, core.Canceled, why, core.CauseCancel)
 			}
 			r = next
 		}
 	}
 }
 
-func pausable(_ book.Ref, o *book.Order) bool { return o.Flags().Has(core.CancelOnPause) }
+func cancelsOnPause(_ book.Ref, o *book.Order) bool { return o.Flags().Has(core.CancelOnPause) }
 
 // decrease lowers what remains of an order and keeps its time priority. Of an
 // order of the caller's that is over, and of an amount that does not lower it,
 // it is InvalidDecrease; the engine tells a terminal order from an unknown one.
 func (v *Venue) decrease(c *core.DecreaseOrder) core.Reject {
-	r := v.own(c.User, c.Order)
+	r := v.ownOrder(c.User, c.Order)
 	if r == book.None {
 		return core.UnknownOrder
 	}
@@ -111,16 +115,16 @@ func (v *Venue) decrease(c *core.DecreaseOrder) core.Reject {
 	case c.Amount < 0 || by <= 0 || by > left:
 		return core.InvalidDecrease
 	case by == left:
-		v.end(r, core.Canceled, core.DecreasedToZero, core.CauseDecrease)
+		v.closeOrder(r, core.Canceled, core.DecreasedToZero, core.CauseDecrease)
 	default:
-		v.shrink(r, by, core.CauseDecrease)
+		v.reduceOrder(r, by, core.CauseDecrease)
 	}
 	return core.OK
 }
 
-// arm sets the dead-man switch to fire after ms; 0 takes it off.
-func (v *Venue) arm(u core.UserID, ms uint32) core.Reject {
-	if !v.known(u) {
+// setDeadman sets the dead-man switch to fire after ms; 0 takes it off.
+func (v *Venue) setDeadman(u core.UserID, ms uint32) core.Reject {
+	if !v.userExists(u) {
 		return core.UnknownUser
 	}
 	a := &v.accounts[u]

@@ -2,7 +2,7 @@
 // command with its stamp and gives events and a refusal, nothing else happens.
 //
 //	Apply
-//	  place      admit (the checks of contract core, in their order) → hold → match → rest
+//	  place      admit (the checks of docs/rules/orders.md#order-of-checks, in order) → hold → match → rest
 //	  cancel …   what ends or lowers resting orders
 //	  advance    on a clock or index tick: expiry, dead-man, stale feeds, rounds
 //	  close      balances and positions that changed become events; THE INVARIANT

@@ -2,179 +2,309 @@ package venue
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/tidwall/btree"
 )
 
-// idSet is the client_order_ids an account has used, for good. Callers count upwards,
-// so the newest are a short rising list, where a higher one is new without a look; they
-// go to a bitmap in bulk.
+// idSet is the client_order_ids an account has used, for good, as runs of ids that follow
+// each other. Callers count upwards, so the highest run stands apart and costs nothing to
+// extend. The runs below it are encoded in blocks of at most idBlockMax bytes: the tail, which
+// only grows, and full blocks in a B-tree that is copied on write. So no insert takes more
+// than the work of one block and one path of the tree, whatever the ids are, and an image
+// shares everything: the tree by its copy, the tail by its length.
 type idSet struct {
-	recent [idBulk]uint32 // low halves, rising
-	n      int            // of them
-	high   uint32         // half of each of them
-	last   uint64         // no id is higher
-	old    []idPart       // by high half
+	last uint64 // the highest id
+	n    uint64 // ids of the highest run, which ends at last; 0: the set is empty
+
+	tail       []byte // the runs below the highest, from the id tailFrom to the id tailTo
+	tailFrom   uint64
+	tailTo     uint64
+	blocks     *btree.Map[uint64, []byte] // by first id; all below the tail; nil: none
+	blockBytes uint64
 }
 
-// idPart is the low halves of the ids with one high half.
-type idPart struct {
-	high uint32
-	low  *roaring.Bitmap
+const (
+	idBlockMax = 512 // bytes
+	idRunMax   = 2 * binary.MaxVarintLen64
+	idSelf     = 88 // bytes of the struct
+	// idNode is what the tree takes for a block: a key and a slice, in nodes that are two
+	// thirds full.
+	idNode = 48
+)
+
+// run is ids that follow each other.
+type run struct{ from, to uint64 }
+
+// A block is the list of its runs from a first id on, two uvarints each: how many ids lie
+// between the run before it (or the first id) and this one, and how many ids it has beyond
+// its first.
+func appendRun(b []byte, at uint64, r run) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(b, r.from-at), r.to-r.from)
 }
 
-// idBulk is how many go to a bitmap at once, so short a time that no command stands out.
-const idBulk = 16
-
-func newIDSet() *idSet { return &idSet{} }
+// blockRuns gives f the runs of a block.
+func blockRuns(first uint64, b []byte, f func(run)) {
+	c := cursor{at: first, b: b}
+	for r, ok := c.next(); ok; r, ok = c.next() {
+		f(r.run)
+	}
+}
 
 // add tells whether the id is new.
 func (s *idSet) add(id uint64) bool {
-	if id > s.last && s.n < idBulk && uint32(id>>32) == s.high {
-		s.recent[s.n] = uint32(id)
+	if id <= s.last || s.n == 0 {
+		return s.addBelow(id)
+	}
+	if id-s.last == 1 {
 		s.n++
-		s.last = id
-		return true
+	} else {
+		s.pushRun(run{s.last - s.n + 1, s.last})
+		s.n = 1
 	}
-	return s.addRare(id)
+	s.last = id
+	return true
 }
 
-func (s *idSet) addRare(id uint64) bool {
-	high, low := uint32(id>>32), uint32(id)
-	if id > s.last {
-		s.flush()
-		s.high, s.last, s.n = high, id, 1
-		s.recent[0] = low
-		return true
-	}
-	at, used := s.look(id)
-	switch {
-	case used:
-		return false
-	case at > 0 && s.n < idBulk:
-		copy(s.recent[at+1:], s.recent[at:s.n])
-		s.recent[at] = low
-		s.n++
-		return true
-	default: // of another half, below all recent ones, or between them where there is no room
-		return s.part(high).CheckedAdd(low)
-	}
-}
-
-// look searches the list: where the id stands, or would, and whether it does.
-func (s *idSet) look(id uint64) (int, bool) {
-	if uint32(id>>32) != s.high {
-		return 0, false
-	}
-	return slices.BinarySearch(s.recent[:s.n], uint32(id))
-}
-
-func (s *idSet) flush() {
-	if s.n > 0 {
-		s.part(s.high).AddMany(s.recent[:s.n])
+// addRun adds a run above all ids. The set is not empty.
+func (s *idSet) addRun(r run) {
+	if r.from-s.last > 1 {
+		s.pushRun(run{s.last - s.n + 1, s.last})
 		s.n = 0
 	}
+	s.n += r.to - r.from + 1
+	s.last = r.to
 }
 
-func (s *idSet) find(high uint32) (int, bool) {
-	return slices.BinarySearchFunc(s.old, high, func(p idPart, h uint32) int { return cmp.Compare(p.high, h) })
-}
-
-// part is the bitmap of a high half, made where there is none.
-func (s *idSet) part(high uint32) *roaring.Bitmap {
-	if n := len(s.old); n > 0 && s.old[n-1].high == high {
-		return s.old[n-1].low
+// pushRun appends a run to the tail, which becomes a block when it is full.
+func (s *idSet) pushRun(r run) {
+	if len(s.tail) > idBlockMax-idRunMax {
+		s.setBlock(s.tailFrom, s.tail)
+		s.tail = make([]byte, 0, idBlockMax)
 	}
-	i, ok := s.find(high)
-	if !ok {
-		s.old = slices.Insert(s.old, i, idPart{high, roaring.New()})
+	if len(s.tail) == 0 {
+		s.tailFrom, s.tailTo = r.from, r.from-1
 	}
-	return s.old[i].low
+	s.tail = appendRun(s.tail, s.tailTo+1, r)
+	s.tailTo = r.to
 }
 
-// fetch reads the newest.
-func (s *idSet) fetch() uint32 { return s.recent[s.n&(idBulk-1)] }
+func (s *idSet) setBlock(first uint64, b []byte) {
+	if s.blocks == nil {
+		s.blocks = new(btree.Map[uint64, []byte])
+	}
+	was, _ := s.blocks.Set(first, b)
+	s.blockBytes += uint64(cap(b)) - uint64(cap(was))
+}
 
-func (s *idSet) has(id uint64) bool {
-	if _, used := s.look(id); used {
+// addBelow adds an id that is not above all others, or the first.
+func (s *idSet) addBelow(id uint64) bool {
+	if s.n == 0 {
+		s.last, s.n = id, 1
 		return true
 	}
-	i, ok := s.find(uint32(id >> 32))
-	return ok && s.old[i].low.Contains(uint32(id))
+	if s.last-id < s.n {
+		return false
+	}
+	if first, b, ok := s.findBlock(id); ok {
+		return s.addToBlock(id, first, b)
+	}
+	blocks := insert(id, s.tailFrom, s.tail)
+	if blocks == nil {
+		return false
+	}
+	tail := blocks[len(blocks)-1]
+	for _, x := range blocks[:len(blocks)-1] {
+		s.setBlock(x.first, x.bytes)
+	}
+	s.tailFrom, s.tail, s.tailTo = tail.first, tail.bytes, max(s.tailTo, id)
+	return true
 }
 
-// bytes are those of one roaring64 bitmap of all ids: the same for the same ids, however
-// they came.
-func (s *idSet) bytes() ([]byte, error) {
-	all := s
-	if s.n > 0 {
-		c := *s
-		c.old = slices.Clone(s.old)
-		if i, ok := c.find(c.high); ok {
-			c.old[i].low = c.old[i].low.Clone()
-		}
-		c.flush()
-		all = &c
+// findBlock finds the block that an id belongs to; false if that is the tail.
+func (s *idSet) findBlock(id uint64) (first uint64, b []byte, ok bool) {
+	if s.blocks == nil || id >= s.tailFrom {
+		return 0, nil, false
 	}
-	var b bytes.Buffer
-	b.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(all.old))))
-	for _, p := range all.old {
-		b.Write(binary.LittleEndian.AppendUint32(nil, p.high))
-		if _, err := p.low.WriteTo(&b); err != nil {
-			return nil, err
-		}
+	s.blocks.Descend(id, func(k uint64, v []byte) bool {
+		first, b, ok = k, v, true
+		return false
+	})
+	if !ok { // below all of them
+		first, b, ok = s.blocks.Min()
 	}
-	return b.Bytes(), nil
+	return first, b, ok
 }
 
-// restoreIDSet is the set of bytes.
-func restoreIDSet(b []byte) (*idSet, error) {
-	if err := partsFit(b); err != nil {
-		return nil, err
+func (s *idSet) addToBlock(id, first uint64, b []byte) bool {
+	blocks := insert(id, first, b)
+	if blocks == nil {
+		return false
 	}
-	s := newIDSet()
-	n := binary.LittleEndian.Uint64(b)
-	r := bytes.NewReader(b[8:])
-	for range n {
-		p := idPart{low: roaring.New()}
-		if err := binary.Read(r, binary.LittleEndian, &p.high); err != nil {
-			return nil, err
-		}
-		if _, err := p.low.ReadFrom(r); err != nil {
-			return nil, err
-		}
-		if k := len(s.old); p.low.IsEmpty() || k > 0 && s.old[k-1].high >= p.high {
-			return nil, fmt.Errorf("part %d is empty or out of order", k)
-		}
-		s.old = append(s.old, p)
-		s.last = uint64(p.high)<<32 | uint64(p.low.Maximum())
+	if blocks[0].first != first {
+		s.blocks.Delete(first)
+		s.blockBytes -= uint64(cap(b))
 	}
-	if r.Len() > 0 {
-		return nil, errors.New("more bytes than parts")
+	for _, x := range blocks {
+		s.setBlock(x.first, x.bytes)
 	}
-	return s, nil
+	return true
 }
 
-// partsFit holds the first word, the count of parts, against the length: room for so many
-// is made before any is read.
-func partsFit(b []byte) error {
-	const least = 12 // bytes of a part: 4 of its key, 8 of an empty set
-	if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(len(b)-8)/least {
-		return errors.New("fewer bytes than parts")
+// idBlock is a block with its first id.
+type idBlock struct {
+	first uint64
+	bytes []byte
+}
+
+// insert gives the block with an id more, or two blocks if it became too long; nil if it
+// has the id. The block itself stays as it is: an image may share it.
+func insert(id, first uint64, b []byte) []idBlock {
+	var before, after blockRun // the runs on both sides of the id
+	c := cursor{at: first, b: b}
+	for {
+		r, ok := c.next()
+		if !ok {
+			break
+		}
+		if id < r.from {
+			after = r
+			break
+		}
+		if id <= r.to {
+			return nil
+		}
+		before = r
 	}
-	return nil
+	whole := idBlock{first, make([]byte, 0, len(b)+idRunMax)}
+	at := id
+	if before.end > 0 {
+		at = before.to + 1
+	} else {
+		whole.first = id // below all others
+	}
+	mid := run{id, id}
+	keep := before.end // bytes in front that stay as they are
+	if before.end > 0 && id == at {
+		mid.from, at, keep = before.from, before.at, before.begin
+	}
+	whole.bytes = append(whole.bytes, b[:keep]...)
+	switch {
+	case after.end == 0:
+		whole.bytes = appendRun(whole.bytes, at, mid)
+	case after.from-id == 1:
+		whole.bytes = appendRun(whole.bytes, at, run{mid.from, after.to})
+		whole.bytes = append(whole.bytes, b[after.end:]...)
+	default:
+		whole.bytes = appendRun(whole.bytes, at, mid)
+		whole.bytes = appendRun(whole.bytes, id+1, after.run)
+		whole.bytes = append(whole.bytes, b[after.end:]...)
+	}
+	if len(whole.bytes) > idBlockMax {
+		return split(whole)
+	}
+	return []idBlock{whole}
+}
+
+// split halves a block.
+func split(whole idBlock) []idBlock {
+	c := cursor{at: whole.first, b: whole.bytes}
+	for {
+		r, _ := c.next()
+		if r.begin < idBlockMax/2 {
+			continue
+		}
+		high := appendRun(make([]byte, 0, len(whole.bytes)-r.begin), r.from, r.run)
+		high = append(high, whole.bytes[r.end:]...)
+		return []idBlock{{whole.first, bytes.Clone(whole.bytes[:r.begin])}, {r.from, high}}
+	}
+}
+
+// cursor walks the runs of a block.
+type cursor struct {
+	at  uint64 // where the next run's distance counts from
+	b   []byte
+	off int
+}
+
+// blockRun is a run with its bytes.
+type blockRun struct {
+	run
+	at         uint64 // what its distance counts from
+	begin, end int    // end 0: none
+}
+
+func (c *cursor) next() (r blockRun, ok bool) {
+	if c.off >= len(c.b) {
+		return r, false
+	}
+	skip, i := binary.Uvarint(c.b[c.off:])
+	more, j := binary.Uvarint(c.b[c.off+i:])
+	r = blockRun{run{c.at + skip, c.at + skip + more}, c.at, c.off, c.off + i + j}
+	c.at, c.off = r.to+1, r.end
+	return r, true
+}
+
+// has tells whether an id is used.
+func (s *idSet) has(id uint64) bool {
+	if s.n == 0 || id > s.last {
+		return false
+	}
+	if s.last-id < s.n {
+		return true
+	}
+	first, b, ok := s.findBlock(id)
+	if !ok {
+		first, b = s.tailFrom, s.tail
+	}
+	for c := (cursor{at: first, b: b}); ; {
+		if r, ok := c.next(); !ok || id <= r.to {
+			return ok && id >= r.from
+		}
+	}
+}
+
+// prefetch reads what adding a higher id writes to.
+func (s *idSet) prefetch() uint32 {
+	n := uint32(s.last)
+	if len(s.tail) > 0 {
+		n += uint32(s.tail[len(s.tail)-1])
+	}
+	return n
+}
+
+// runs gives f all runs in rising order. Two of them may touch.
+func (s *idSet) runs(f func(run)) {
+	if s.n == 0 {
+		return
+	}
+	if s.blocks != nil {
+		s.blocks.Scan(func(first uint64, b []byte) bool {
+			blockRuns(first, b, f)
+			return true
+		})
+	}
+	blockRuns(s.tailFrom, s.tail, f)
+	f(run{s.last - s.n + 1, s.last})
+}
+
+// image is the set as it is now, which no later add changes.
+func (s *idSet) image() idSet {
+	m := *s
+	if s.blocks != nil {
+		m.blocks = s.blocks.Copy()
+	}
+	return m
 }
 
 // size is the memory it takes, in bytes.
 func (s *idSet) size() uint64 {
-	n := uint64(4 * idBulk)
-	for _, p := range s.old {
-		n += 4 + p.low.GetSizeInBytes()
+	if s.n == 0 {
+		return 0
+	}
+	n := idSelf + uint64(cap(s.tail)) + s.blockBytes
+	if s.blocks != nil {
+		n += idNode * uint64(s.blocks.Len())
 	}
 	return n
 }

@@ -2,127 +2,196 @@ package venue
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 	"pgregory.net/rapid"
+
+	"duplex/core"
 )
 
-// The set with a list before it is the plain one: to who adds, to who asks, and to the byte,
-// however the ids jump.
+func bytesOfIDs(s *idSet) []byte {
+	var e idEncoder
+	n := e.measure(s)
+	b := e.append(nil, s)
+	if uint64(len(b)) != n {
+		panic(fmt.Sprintf("%d bytes, %d were measured", len(b), n))
+	}
+	return b
+}
+
+// idScript draws ids in the ways that callers may: upwards, with gaps, back, at random, and
+// at the edges of everything.
+type idScript struct {
+	t    *rapid.T
+	next uint64
+}
+
+func (x *idScript) draw() uint64 {
+	switch rapid.IntRange(0, 9).Draw(x.t, "kind") {
+	case 0:
+		x.next += rapid.Uint64Range(0, 300).Draw(x.t, "jump")
+	case 1:
+		x.next -= min(x.next, rapid.Uint64Range(0, 100).Draw(x.t, "back"))
+	case 2:
+		x.next = rapid.SampledFrom([]uint64{0, 1, 1<<16 - 1, 1 << 16, 1 << 32, 1<<32 - 1, math.MaxUint64, math.MaxUint64 - 1, math.MaxUint64 - 64}).Draw(x.t, "edge")
+	case 3:
+		x.next = rapid.Uint64().Draw(x.t, "any")
+	case 4:
+		x.next--
+	case 5:
+		x.next += 1<<16 - 2 + rapid.Uint64Range(0, 4).Draw(x.t, "container")
+	default:
+		x.next++
+	}
+	return x.next
+}
+
+// The set is the plain one: to whoever adds, to whoever asks, and to the byte, whatever the
+// ids are. An image of it stays as it was taken.
 func TestIDSet(t *testing.T) {
+	type picture struct {
+		set   idSet
+		bytes []byte
+	}
 	rapid.Check(t, func(t *rapid.T) {
-		s, plain, next := newIDSet(), roaring64.New(), uint64(0)
-		for range rapid.IntRange(1, 500).Draw(t, "ids") {
-			switch rapid.IntRange(0, 5).Draw(t, "kind") {
+		var s idSet
+		plain, x := roaring64.New(), idScript{t: t}
+		var images []picture
+		for range rapid.IntRange(1, 700).Draw(t, "ids") {
+			id := x.draw()
+			if s.has(id) != plain.Contains(id) {
+				t.Fatalf("has %d: %t", id, s.has(id))
+			}
+			if want := plain.CheckedAdd(id); s.add(id) != want {
+				t.Fatalf("add %d: want %t", id, want)
+			}
+			if !s.has(id) || s.add(id) {
+				t.Fatalf("%d is not there", id)
+			}
+			switch rapid.IntRange(0, 60).Draw(t, "then") {
 			case 0:
-				next += rapid.Uint64Range(0, 5*idBulk).Draw(t, "jump")
+				var err error
+				if s, err = restoreIDSet(bytesOfIDs(&s)); err != nil {
+					t.Fatal(err)
+				}
 			case 1:
-				next -= min(next, rapid.Uint64Range(0, 3*idBulk).Draw(t, "back"))
-			case 2:
-				next = rapid.SampledFrom([]uint64{0, 1, 63, 64, 1 << 32, math.MaxUint64, math.MaxUint64 - 1, math.MaxUint64 - 64}).Draw(t, "edge")
-			default:
-				next++
+				images = append(images, picture{s.image(), bytesOfIDs(&s)})
 			}
-			if s.has(next) != plain.Contains(next) {
-				t.Fatalf("has %d: %t", next, s.has(next))
-			}
-			if want := plain.CheckedAdd(next); s.add(next) != want {
-				t.Fatalf("add %d: want %t", next, want)
-			}
-			if !s.has(next) {
-				t.Fatalf("%d is not there", next)
-			}
-			if rapid.IntRange(0, 40).Draw(t, "restart") == 0 {
-				b, err := s.bytes()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if s, err = restoreIDSet(b); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		got, err := s.bytes()
-		if err != nil {
-			t.Fatal(err)
 		}
 		want, err := plain.ToBytes()
-		if err != nil || !bytes.Equal(got, want) {
+		if got := bytesOfIDs(&s); err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("other bytes, %v", err)
+		}
+		for i := range images {
+			if !bytes.Equal(bytesOfIDs(&images[i].set), images[i].bytes) {
+				t.Fatalf("image %d of %d has changed", i, len(images))
+			}
 		}
 	})
 }
 
-// However many ids there were, their bytes do not tell in which order they came.
+// However many ids there are, their bytes do not tell in which order they came, and are
+// those of the plain set; no block is longer than it may be.
 func TestIDSetOfMany(t *testing.T) {
-	up, mixed := newIDSet(), newIDSet()
-	const n = 20_000
-	for i := range uint64(n) {
-		up.add(i)
-		mixed.add((i * 7919) % n)
-	}
-	a, err := up.bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := mixed.bytes()
-	if err != nil || !bytes.Equal(a, b) {
-		t.Fatalf("%d and %d bytes, %v", len(a), len(b), err)
+	const n = 9_000
+	for name, id := range map[string]func(i uint64) uint64{
+		"one after the other": func(i uint64) uint64 { return i },
+		"every second":        func(i uint64) uint64 { return 2 * i },
+		"every third":         func(i uint64) uint64 { return 3 * i },
+		"far apart":           func(i uint64) uint64 { return i << 20 },
+		"at random":           func(i uint64) uint64 { return i * 0x9E3779B97F4A7C15 },
+		"in two bands":        func(i uint64) uint64 { return i>>1 | i&1<<40 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var up, down, mixed idSet
+			plain := roaring64.New()
+			for i := range uint64(n) {
+				if !up.add(id(i)) || !down.add(id(n-1-i)) || !mixed.add(id((i*7919)%n)) {
+					t.Fatalf("id %d is not new", i)
+				}
+				plain.Add(id(i))
+			}
+			want, err := plain.ToBytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range []*idSet{&up, &down, &mixed} {
+				if got := bytesOfIDs(s); !bytes.Equal(got, want) {
+					t.Errorf("%d bytes, not these %d", len(got), len(want))
+				}
+				again, err := restoreIDSet(want)
+				if err != nil || !bytes.Equal(bytesOfIDs(&again), want) {
+					t.Errorf("restored otherwise: %v", err)
+				}
+				for i := range uint64(n) {
+					if s.add(id(i)) || !again.has(id(i)) {
+						t.Fatalf("id %d is not there", i)
+					}
+				}
+				sound(t, s)
+				sound(t, &again)
+			}
+			if name == "one after the other" { // one run, from wherever it came
+				again, err := restoreIDSet(want)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, s := range []*idSet{&up, &down, &again} {
+					if n := s.size(); n < 88 || n > 88+32 {
+						t.Errorf("%d bytes", n)
+					}
+				}
+			}
+		})
 	}
 }
 
-// Thousands of rising ids: each is new once, before and behind the bitmap, and those
-// left out between them are new once as well.
-func TestIDSetTakesEachOnce(t *testing.T) {
-	s := newIDSet()
-	const n = 10 * idBulk
-	for i := uint64(1); i <= n; i++ {
-		if i > 1 && s.n != int(i-2)%idBulk+1 {
-			t.Fatalf("before id %d: %d recent ones", i, s.n)
+// sound checks the blocks of a set: none too long, each in its place, the memory counted.
+func sound(t *testing.T, s *idSet) {
+	t.Helper()
+	size, last, first := uint64(0), uint64(0), true
+	block := func(from uint64, b []byte) {
+		if len(b) == 0 || len(b) > 512 {
+			t.Errorf("a block of %d bytes", len(b))
 		}
-		if !s.add(2*i) || s.add(2*i) || i > 1 && s.add(2*i-2) {
-			t.Fatalf("id %d", 2*i)
+		blockRuns(from, b, func(r run) {
+			if !first && r.from <= last || r.to < r.from {
+				t.Errorf("run %d to %d behind %d", r.from, r.to, last)
+			}
+			last, first = r.to, false
+		})
+	}
+	blocks := uint64(0)
+	if s.blocks != nil {
+		s.blocks.Scan(func(from uint64, b []byte) bool {
+			blocks++
+			size += uint64(cap(b))
+			block(from, b)
+			return true
+		})
+	}
+	if len(s.tail) > 0 {
+		block(s.tailFrom, s.tail)
+		if s.tailTo != last {
+			t.Errorf("the tail ends at %d, not %d", last, s.tailTo)
 		}
 	}
-	for i := uint64(1); i <= n; i++ {
-		if s.add(2*i) || !s.has(2*i) || s.has(2*i-1) || !s.add(2*i-1) || s.add(2*i-1) {
-			t.Fatalf("around id %d", 2*i)
-		}
-	}
-	low := newIDSet()
-	for i := range uint64(idBulk) {
-		low.add(1000 + i)
-	}
-	if !low.add(3) || low.add(3) || low.add(1000) || !low.add(2000) || !low.add(1999) || low.add(1999) || low.add(2000) {
-		t.Error("below, in and above the bitmap")
-	}
-	size := low.size()
-	if want := 4 + low.part(0).GetSizeInBytes() + 4*idBulk; size != want {
-		t.Errorf("%d bytes, not %d", size, want)
-	}
-	was := low.part(0).GetCardinality()
-	if _, err := low.bytes(); err != nil || low.part(0).GetCardinality() != was {
-		t.Errorf("telling its bytes changed it: %v", err)
+	if s.blockBytes != size || s.size() != 88+uint64(cap(s.tail))+size+48*blocks {
+		t.Errorf("%d blocks of %d bytes and a tail of %d, counted %d and %d", blocks, size, cap(s.tail), s.blockBytes, s.size())
 	}
 }
 
-// A count of parts that the bytes cannot hold is refused before there is room for it.
-func TestPartsFit(t *testing.T) {
-	parts := func(n byte, more int) []byte { return append([]byte{n, 0, 0, 0, 0, 0, 0, 0}, make([]byte, more)...) }
-	for _, c := range []struct {
-		b  []byte
-		ok bool
-	}{{nil, false}, {make([]byte, 7), false}, {parts(0, 0), true}, {parts(1, 11), false}, {parts(1, 12), true}, {parts(1, 13), true}, {parts(2, 23), false}, {parts(2, 24), true}} {
-		if err := partsFit(c.b); (err == nil) != c.ok {
-			t.Errorf("%x: %v", c.b, err)
-		}
-	}
-	if s, err := restoreIDSet(parts(1, 12)); err == nil {
-		t.Errorf("a part of zeros is %v", s)
-	}
+// What cannot be the encoding of a set is refused.
+func TestRestoreIDSetRefuses(t *testing.T) {
 	bytesOf := func(ids ...uint64) []byte {
 		b, err := roaring64.BitmapOf(ids...).ToBytes()
 		if err != nil {
@@ -139,22 +208,176 @@ func TestPartsFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	runs := roaring64.New()
+	runs.AddRange(0, 100_000)
+	runs.RunOptimize()
+	optimized, err := runs.ToBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dense := roaring64.New()
+	for id := uint64(70_000); id < 80_000; id++ {
+		dense.Add(id)
+	}
+	full, err := dense.ToBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(b []byte, at int, to byte) []byte {
+		b = bytes.Clone(b)
+		b[at] = to
+		return b
+	}
+	const ids = 8 + 4 + 8 + 4 + 4 // where the ids of `one` are
 	for what, b := range map[string][]byte{
-		"more parts than there are":  claims(2, one[8:]),
-		"a part cut short":           one[:len(one)-1],
-		"a byte behind the last":     append(bytes.Clone(one), 0),
-		"parts in another order":     claims(2, two[8+half:], two[8:8+half]),
-		"a part that is there twice": claims(2, two[8:8+half], two[8:8+half]),
-		"a part without ids":         claims(1, make([]byte, 4), empty),
+		"nothing":                     nil,
+		"seven bytes":                 make([]byte, 7),
+		"a part that is not there":    claims(1),
+		"a part of eleven bytes":      claims(1, make([]byte, 11)),
+		"a part of zeros":             claims(1, make([]byte, 12)),
+		"more parts than there are":   claims(2, one[8:]),
+		"a part cut short":            one[:len(one)-1],
+		"a byte behind the last":      append(bytes.Clone(one), 0),
+		"parts in another order":      claims(2, two[8+half:], two[8:8+half]),
+		"a part that is there twice":  claims(2, two[8:8+half], two[8:8+half]),
+		"a part without ids":          claims(1, make([]byte, 4), empty),
+		"containers of runs":          optimized,
+		"too many containers":         change(one, 8+4+4+2, 1),
+		"an offset that is another":   change(one, 8+4+8+4, 17),
+		"an id twice":                 change(one, ids+2, 1),
+		"ids out of order":            change(one, ids, 9),
+		"a bitmap that lacks an id":   change(full, len(full)-8192+(70_000-(1<<16))/8, 0),
+		"a container beyond the end":  change(one, 8+4+8+2, 8),
+		"fewer ids than are there":    change(one, 8+4+8+2, 6),
+		"a bitmap where ids would do": change(full, 8+4+8+3, 0),
 	} {
-		if s, err := restoreIDSet(b); err == nil || s != nil {
+		if s, err := restoreIDSet(b); err == nil || s.n != 0 {
 			t.Errorf("%s: %v, %v", what, s, err)
 		}
 	}
 	if s, err := restoreIDSet(claims(2, two[8:8+half], two[8+half:])); err != nil || !s.has(1) || !s.has(1<<32) || s.has(2) {
 		t.Errorf("two parts: %v, %v", s, err)
 	}
-	if s, err := restoreIDSet(parts(0, 0)); err != nil || s.has(0) {
+	if s, err := restoreIDSet(full); err != nil || s.has(69_999) || !s.has(70_000) || !s.has(79_999) || s.has(80_000) {
+		t.Errorf("a dense container: %v", err)
+	}
+	if b := bytesOfIDs(&idSet{}); !bytes.Equal(b, claims(0)) || new(idSet).size() != 0 {
+		t.Errorf("an empty set is %x", b)
+	}
+	if s, err := restoreIDSet(claims(0)); err != nil || s.has(0) || s.n != 0 {
 		t.Errorf("an empty set: %v, %v", s, err)
+	}
+}
+
+// FuzzRestoreIDSet: bytes that are taken are those that are written again.
+func FuzzRestoreIDSet(f *testing.F) {
+	for _, ids := range [][]uint64{{1}, {1, 2, 3, 1 << 16, 1 << 32, math.MaxUint64}, {0, 5, 7, 8, 9}} {
+		b, err := roaring64.BitmapOf(ids...).ToBytes()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := restoreIDSet(b)
+		if err != nil {
+			return
+		}
+		if got := bytesOfIDs(&s); !bytes.Equal(got, b) {
+			t.Fatalf("%x is written again as %x", b, got)
+		}
+	})
+}
+
+// The patterns in which callers number their orders, with what an id may cost, in bytes of
+// memory. TestIDMemory measures it; docs/rules/limits.md states it.
+var idPatterns = []struct {
+	name string
+	most float64
+	id   func(i uint64, r *rand.Rand) uint64
+}{
+	{"one after the other", 0.01, func(i uint64, _ *rand.Rand) uint64 { return 1 + i }},
+	{"every tenth", 3, func(i uint64, _ *rand.Rand) uint64 { return 10 * (1 + i) }},
+	{"microseconds, 20 a second", 6, func(i uint64, r *rand.Rand) uint64 { return 1_800_000_000_000_000 + 50_000*i + r.Uint64N(40_000) }},
+	{"random, 64 bits", 12, func(_ uint64, r *rand.Rand) uint64 { return r.Uint64() }},
+}
+
+// An id costs at most what is stated, and the metric is within a quarter of it:
+//
+//	go test ./core/venue -run IDMemory -v
+//	DX_IDS=1000000 go test ./core/venue -run IDMemory -v
+func TestIDMemory(t *testing.T) {
+	n := uint64(25_000)
+	if env := os.Getenv("DX_IDS"); env != "" {
+		var err error
+		if n, err = strconv.ParseUint(env, 10, 32); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const sets = 4 // so that what else the test holds is little beside them
+	for _, p := range idPatterns {
+		t.Run(p.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			all := make([]idSet, sets)
+			before := heapInUse()
+			begun := time.Now()
+			for s := range all {
+				for i := range n {
+					all[s].add(p.id(i, r))
+				}
+			}
+			took := time.Since(begun)
+			total := sets * float64(n)
+			used := float64(int64(heapInUse()) - int64(before))
+			reported := 0.0
+			for s := range all {
+				reported += float64(all[s].size())
+			}
+			t.Logf("%.2f bytes an id, the metric says %.2f; %.0f ns to add one", used/total, reported/total, float64(took.Nanoseconds())/total)
+			if used/total > p.most {
+				t.Errorf("%.2f bytes an id, %.2f are stated", used/total, p.most)
+			}
+			if slack := 0.1*total + max(used, 0)/4 + 100_000; reported < used-slack || reported > used+slack {
+				t.Errorf("the metric says %.0f bytes, there are %.0f", reported, used)
+			}
+			runtime.KeepAlive(all)
+		})
+	}
+}
+
+// BenchmarkIDs adds ids to a set that has as many before, in each pattern.
+func BenchmarkIDs(b *testing.B) {
+	for _, p := range idPatterns {
+		b.Run(p.name, func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 2))
+			var s idSet
+			i := uint64(0)
+			for ; i < 200_000; i++ {
+				s.add(p.id(i, r))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				s.add(p.id(i, r))
+				i++
+			}
+		})
+	}
+}
+
+// A placement's id is used up under every rule that has one (the set alone is tested
+// above): an id far below all others too.
+func TestIDsOfPlacements(t *testing.T) {
+	v, do := opened(t)
+	for _, id := range []uint64{5, math.MaxUint64, 1, 1 << 40, 6} {
+		c := &core.PlaceOrder{User: 1, ClientID: id, Market: 9, Tick: 5000, Qty: 1}
+		if r := do(c); r != core.UnknownMarket {
+			t.Errorf("id %d: %v", id, r)
+		}
+		if r := do(c); r != core.DuplicateClientOrderID || !v.UsedID(1, id) {
+			t.Errorf("id %d again: %v", id, r)
+		}
+	}
+	if v.UsedID(1, 7) || v.UsedID(2, 5) {
+		t.Error("an id that nobody used")
 	}
 }

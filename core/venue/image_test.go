@@ -2,7 +2,12 @@ package venue
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
 	"testing"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"pgregory.net/rapid"
 
@@ -31,4 +36,121 @@ func TestImageStandsStill(t *testing.T) {
 			t.Fatalf("it moved, %v", err)
 		}
 	})
+}
+
+// The bytes of an image are those of state, whole and in one piece.
+func TestImageIsTheState(t *testing.T) {
+	if n := reflect.TypeFor[state]().NumField() - 1; n != stateFields {
+		t.Fatalf("state has %d fields, stateFields says %d", n, stateFields)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v, s, _ := begin(t)
+		if rapid.Bool().Draw(t, "furnished") {
+			for _, c := range furniture() {
+				v.Apply(s.stamp(), c, &core.Events{})
+			}
+		}
+		if rapid.Bool().Draw(t, "empty schedule") {
+			v.Apply(s.stamp(), &core.SetSchedule{Windows: []core.Window{}}, &core.Events{})
+		}
+		for range rapid.IntRange(0, 80).Draw(t, "commands") {
+			v.Apply(s.stamp(), s.command(), &core.Events{})
+		}
+		got := bytesOf(t, v)
+		var x state
+		if err := cbor.Unmarshal(got, &x); err != nil {
+			t.Fatal(err)
+		}
+		want, err := encoding.Marshal(&x)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%x\nis encoded again as\n%x, %v", got, want, err)
+		}
+		i := 0
+		for m := range v.markets {
+			if b := v.markets[m].book; b != nil {
+				for _, bid := range [2]bool{true, false} {
+					for r := range b.Orders(bid) {
+						if x.Orders[i].ID != b.At(r).ID {
+							t.Fatalf("order %d of the state is %d, in the books it is %d", i, x.Orders[i].ID, b.At(r).ID)
+						}
+						i++
+					}
+				}
+			}
+		}
+		if i != len(x.Orders) {
+			t.Fatalf("%d orders, %d in the books", len(x.Orders), i)
+		}
+	})
+}
+
+// Heads have the shortest form, as cbor itself writes them.
+func TestAppendHead(t *testing.T) {
+	for _, n := range []int{0, 1, 23, 24, 255, 256, 65_535, 65_536, 1 << 20} {
+		list, err := encoding.Marshal(make([]bool, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head := appendHead(nil, cborArray, uint64(n)); !bytes.HasPrefix(list, head) || len(list) != len(head)+n {
+			t.Errorf("the head of %d items is %x", n, head)
+		}
+		text, err := encoding.Marshal(make([]byte, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head := appendHead(nil, cborBytes, uint64(n)); !bytes.HasPrefix(text, head) || len(text) != len(head)+n {
+			t.Errorf("the head of %d bytes is %x", n, head)
+		}
+	}
+	for n, want := range map[uint64]string{1<<32 - 1: "9affffffff", 1 << 32: "9b0000000100000000"} {
+		if got := fmt.Sprintf("%x", appendHead(nil, cborArray, n)); got != want {
+			t.Errorf("the head of %d items is %s", n, got)
+		}
+	}
+}
+
+// Images are encoded while commands go on (the race detector looks on), and two of one
+// moment are the same.
+func TestImagesBesideCommands(t *testing.T) {
+	v, do := keyVenue(t, core.RevisionNewest)
+	r := rand.New(rand.NewPCG(3, 4))
+	n := 0
+	change := func() {
+		n++
+		u := core.UserID(1 + n%3)
+		for range 20 {
+			do(&core.PlaceOrder{User: u, ClientID: r.Uint64() >> (n % 60), Market: 1})
+		}
+		do(&core.Deposit{User: u, DepositID: fmt.Sprint(r.Uint32()), Amount: 5})
+		do(&core.RequestWithdrawal{User: u, ClientID: fmt.Sprint(n), Amount: 1, Destination: "d"})
+		do(&core.DecideWithdrawal{Withdrawal: v.Now().Seq - uint64(r.IntN(200)), Complete: n%2 == 0})
+		do(&core.CreateKey{User: u, Key: fmt.Sprint("k", n)})
+		do(&core.ResealKey{Key: fmt.Sprint("k", r.IntN(n)), Sealed: []byte{1}})
+		do(&core.RevokeKey{User: u, Key: fmt.Sprint("k", r.IntN(n))})
+	}
+	for range 30 {
+		change()
+		want, err := v.Hash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		image, err := v.Image()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan [32]byte)
+		go func() {
+			hash, err := image.Hash()
+			if err != nil {
+				t.Error(err)
+			}
+			got <- hash
+		}()
+		for range 10 {
+			change()
+		}
+		if hash := <-got; hash != want {
+			t.Fatalf("%x, not %x", hash, want)
+		}
+	}
 }

@@ -97,7 +97,7 @@ const (
 func newLean(v *Venue, ids int) *lean {
 	x := &lean{
 		orders: make([]leanOrder, 1<<18), at: make([]uint32, ids), accounts: make([]leanAccount, len(v.accounts)),
-		legal: &v.legal, hold: &v.hold, rules: v.rules, fees: v.fees, sums: v.ledger.Sums, seq: uint32(v.now.Seq), events: make([]leanEvent, 0, 1<<12),
+		legal: &v.legal, hold: &v.reservation, rules: v.rules, fees: v.fees, sums: v.ledger.Sums, seq: uint32(v.now.Seq), events: make([]leanEvent, 0, 1<<12),
 	}
 	for i := range x.orders {
 		x.orders[i].next = uint32(i + 1)
@@ -112,7 +112,7 @@ func newLean(v *Venue, ids int) *lean {
 		}
 	}
 	for t := core.TickMin; t <= core.TickMax; t++ {
-		x.keep[t] = core.Hold(v.fees.Maker, t)
+		x.keep[t] = core.ReservationPerContract(v.fees.Maker, t)
 	}
 	for u := range x.accounts {
 		x.accounts[u].cash, x.accounts[u].newest = v.ledger.Cash(core.UserID(u)), bareNone
@@ -416,7 +416,7 @@ func (x *lean) compare(tb testing.TB, v *Venue) {
 			tb.Errorf("account %d of the lean venue has %d and %d, ours %d and %d", u, a.cash, a.reserved, cash, reserved)
 		}
 		for m := range a.holdings {
-			l, h := &a.holdings[m], v.ledger.See(core.UserID(u), core.MarketID(m))
+			l, h := &a.holdings[m], v.ledger.HoldingRef(core.UserID(u), core.MarketID(m))
 			if l.held != h.Held || l.cost != h.Cost || l.bidding != h.Bidding || l.open != h.Open {
 				tb.Errorf("account %d, market %d: the lean venue has %+v, ours %+v", u, m, *l, *h)
 			}

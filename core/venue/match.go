@@ -9,15 +9,15 @@ const noBudget core.Pips = -1
 
 // taker is an order on its way through the book.
 type taker struct {
-	place  *core.PlaceOrder
-	market *market
-	left   core.Qty
-	limit  core.Tick // YES space
-	bid    bool
-	rate   core.Rate
-	budget core.Pips // what a market buy may still spend, or noBudget
-	reason core.Reason
-	freed  core.Pips // in a walk that is only looked at: of own orders that stp_maker would end
+	cmd           *core.PlaceOrder
+	market        *market
+	left          core.Qty
+	limit         core.Tick // YES space
+	bid           bool
+	rate          core.Rate
+	budget        core.Pips // what a market buy may still spend, or noBudget
+	reason        core.Reason
+	releasedBySTP core.Pips // in a walk that is only looked at: of own orders that stp_maker would end
 }
 
 // reaches tells whether the taker's limit allows a fill at tick t of YES.
@@ -34,8 +34,8 @@ func (t *taker) crosses() bool {
 	return ok && t.reaches(at)
 }
 
-// meeting is what happens between a taker and the next resting order.
-type meeting struct {
+// matchResult is what happens between a taker and the next resting order.
+type matchResult struct {
 	qty     core.Qty    // that trades
 	allowed core.Qty    // of the maker, ≥ qty: less than it offers where reduce_only binds
 	evict   core.Reason // the maker leaves without a fill
@@ -43,12 +43,12 @@ type meeting struct {
 	reason  core.Reason // why it stops
 }
 
-// meet decides, and changes nothing. sold is what the maker's account has already
+// computeMatch decides, and changes nothing. sold is what the maker's account has already
 // given up of the other outcome in a walk that is only looked at.
-func (v *Venue) meet(t *taker, o *book.Order, sold core.Qty) meeting {
-	var x meeting
-	if o.User == t.place.User {
-		if t.place.Flags.Has(core.StpMaker) {
+func (v *Venue) computeMatch(t *taker, o *book.Order, sold core.Qty) matchResult {
+	var x matchResult
+	if o.User == t.cmd.User {
+		if t.cmd.Flags.Has(core.StpMaker) {
 			x.evict = core.SelfTradePrevention
 		} else {
 			x.stop, x.reason = true, core.SelfTradePrevention
@@ -57,7 +57,7 @@ func (v *Venue) meet(t *taker, o *book.Order, sold core.Qty) meeting {
 	}
 	x.allowed = core.Qty(o.Left)
 	if o.Flags().Has(core.ReduceOnly) && o.Side() == core.Buy {
-		h := v.ledger.See(o.User, o.Market())
+		h := v.ledger.HoldingRef(o.User, o.Market())
 		x.allowed = min(x.allowed, h.Held[o.Outcome().Other()]-sold)
 		if x.allowed <= 0 {
 			x.evict = core.ReduceOnlyExceeded
@@ -66,7 +66,7 @@ func (v *Venue) meet(t *taker, o *book.Order, sold core.Qty) meeting {
 	}
 	x.qty = min(t.left, x.allowed)
 	if t.budget != noBudget {
-		p := core.InYes(t.place.Outcome, o.TickYes())
+		p := core.InYes(t.cmd.Outcome, o.TickYes())
 		if n := core.Affordable(t.budget, t.rate, p); n < x.qty {
 			x.qty, x.stop, x.reason = n, true, core.MaxCostInfeasible
 		}
@@ -78,13 +78,13 @@ func (v *Venue) meet(t *taker, o *book.Order, sold core.Qty) meeting {
 func (v *Venue) match(t *taker) {
 	b := t.market.book
 	switch {
-	case t.place.Flags.Has(core.PostOnly):
+	case t.cmd.Flags.Has(core.PostOnly):
 		if t.crosses() {
 			t.reason = core.PostOnlyCross
 		}
 		return
-	case t.place.TIF == core.FOK:
-		if v.look(*t, nil).left > 0 {
+	case t.cmd.TIF == core.FOK:
+		if v.simulate(*t, nil).left > 0 {
 			t.reason = core.FokInfeasible
 			return
 		}
@@ -92,9 +92,9 @@ func (v *Venue) match(t *taker) {
 	for t.left > 0 && t.crosses() {
 		r := b.Best(!t.bid)
 		o := v.pool.At(r)
-		x := v.meet(t, o, 0)
+		x := v.computeMatch(t, o, 0)
 		if x.evict != core.NoReason {
-			v.end(r, core.Canceled, x.evict, core.CauseCancel)
+			v.closeOrder(r, core.Canceled, x.evict, core.CauseCancel)
 			continue
 		}
 		if x.qty > 0 {
@@ -107,8 +107,8 @@ func (v *Venue) match(t *taker) {
 	}
 }
 
-// Glimpse is one fill as it would be.
-type Glimpse struct {
+// PreviewFill is one fill as it would be.
+type PreviewFill struct {
 	Maker   core.OrderID
 	TickYes core.Tick
 	Qty     core.Qty
@@ -120,11 +120,11 @@ type Glimpse struct {
 	outcome core.Outcome
 }
 
-// look walks the book as match would and changes nothing. What would fill is
+// simulate walks the book as match would and changes nothing. What would fill is
 // appended to seen, where given. The taker it gives is the one at the end.
-func (v *Venue) look(t taker, seen *[]Glimpse) taker {
+func (v *Venue) simulate(t taker, seen *[]PreviewFill) taker {
 	b := t.market.book
-	var own []Glimpse
+	var own []PreviewFill
 	if seen == nil {
 		seen = &own
 	}
@@ -133,17 +133,17 @@ func (v *Venue) look(t taker, seen *[]Glimpse) taker {
 		if !t.reaches(o.TickYes()) {
 			break
 		}
-		x := v.meet(&t, o, sold(*seen, o))
+		x := v.computeMatch(&t, o, soldInWalk(*seen, o))
 		if x.evict != core.NoReason {
-			if o.User == t.place.User {
-				t.freed += core.Pips(o.Left) * core.Pips(o.Unit)
+			if o.User == t.cmd.User {
+				t.releasedBySTP += core.Pips(o.Left) * core.Pips(o.Unit)
 			}
 			continue
 		}
 		if x.qty > 0 {
-			p := core.InYes(t.place.Outcome, o.TickYes())
+			p := core.InYes(t.cmd.Outcome, o.TickYes())
 			fee := core.Fee(t.rate, x.qty, p)
-			*seen = append(*seen, Glimpse{o.ID, o.TickYes(), x.qty, fee, core.PathOf(t.place.Side, o.Side()), o.User, o.Side(), o.Outcome()})
+			*seen = append(*seen, PreviewFill{o.ID, o.TickYes(), x.qty, fee, core.PathOf(t.cmd.Side, o.Side()), o.User, o.Side(), o.Outcome()})
 			t.left -= x.qty
 			if t.budget != noBudget {
 				t.budget -= core.Pips(x.qty)*core.Pips(p) + fee
@@ -157,9 +157,9 @@ func (v *Venue) look(t taker, seen *[]Glimpse) taker {
 	return t
 }
 
-// sold is what the account of a resting reduce_only buy has given up of the other
+// soldInWalk is what the account of a resting reduce_only buy has given up of the other
 // outcome earlier in a walk.
-func sold(seen []Glimpse, o *book.Order) (n core.Qty) {
+func soldInWalk(seen []PreviewFill, o *book.Order) (n core.Qty) {
 	if !o.Flags().Has(core.ReduceOnly) {
 		return 0
 	}
@@ -173,8 +173,8 @@ func sold(seen []Glimpse, o *book.Order) (n core.Qty) {
 
 // fill trades x.qty contracts between the taker and a resting order, at the
 // maker's price.
-func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x meeting) {
-	c, l, n := t.place, v.ledger, x.qty
+func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x matchResult) {
+	c, l, n := t.cmd, v.ledger, x.qty
 	tick, path := o.TickYes(), core.PathOf(c.Side, o.Side())
 	tp, mp := core.InYes(c.Outcome, tick), core.InYes(o.Outcome(), tick)
 	f := v.ev.Filled()
@@ -192,54 +192,61 @@ func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x meeting) {
 		l.Sell(c.User, c.Market, c.Outcome, n, takes, f.TakerFee, false)
 	}
 	if o.Side() == core.Buy {
-		l.BuyHeld(o.User, c.Market, o.Outcome(), n, makes, f.MakerFee, core.Pips(n)*core.Pips(o.Unit))
+		l.BuyFromReservation(o.User, c.Market, o.Outcome(), n, makes, f.MakerFee, core.Pips(n)*core.Pips(o.Unit))
 	} else {
 		l.Sell(o.User, c.Market, o.Outcome(), n, makes, f.MakerFee, true)
 	}
 	switch path {
 	case core.Mint:
-		l.Pair(c.Market, n)
+		l.AddPairs(c.Market, n)
 	case core.Merge:
-		l.Pair(c.Market, -n)
+		l.AddPairs(c.Market, -n)
 	}
-	l.Fee(f.TakerFee + f.MakerFee)
-	v.share(f)
+	l.CollectFees(f.TakerFee + f.MakerFee)
+	v.distributeFee(f)
 	t.left -= n
 	t.market.lastTick = tick
 	t.market.volume += n
-	f.MakerLeft = core.Qty(o.Left) - n
-	v.lower(t.market, r, o, n, x.allowed-n)
+	f.MakerLeft, f.MakerReason = core.Qty(o.Left)-n, core.NoReason
+	if f.MakerLeft == 0 && o.Clipped() {
+		f.MakerReason = core.ReduceOnlyExceeded
+	}
+	v.reduceMaker(t.market, r, o, n, x.allowed-n)
 }
 
-// share passes on what of a taker's fee belongs to others (contract core, Money).
-func (v *Venue) share(f *core.Filled) {
+// distributeFee pays the maker's rebate and the referrer's share out of a taker's fee
+// (docs/rules/money.md#fee-shares).
+func (v *Venue) distributeFee(f *core.Filled) {
 	if f.TakerFee == 0 || v.fees.RebatePct == 0 && v.fees.ReferPct == 0 {
 		return
 	}
 	if p := core.Percent(f.TakerFee, v.fees.RebatePct); p > 0 {
 		f.Rebate = p
-		v.ledger.Pay(f.MakerUser, p, core.CauseRebate)
+		v.ledger.PayFromFees(f.MakerUser, p, core.CauseRebate)
 	}
 	if ref := v.accounts[f.TakerUser].Referrer; ref != 0 {
 		if p := core.Percent(f.TakerFee, v.fees.ReferPct); p > 0 {
 			f.Referral = p
-			v.ledger.Pay(ref, p, core.CauseReferral)
+			v.ledger.PayFromFees(ref, p, core.CauseReferral)
 		}
 	}
 }
 
-// lower takes filled contracts off a maker, which leaves the book when none are
-// left. What reduce_only no longer allows is canceled with it.
-func (v *Venue) lower(m *market, r book.Ref, o *book.Order, filled, allowed core.Qty) {
+// reduceMaker takes filled contracts off a maker, which leaves the book when none are
+// left. What reduce_only no longer allows is canceled with it, and the order remembers.
+func (v *Venue) reduceMaker(m *market, r book.Ref, o *book.Order, filled, allowed core.Qty) {
 	tick, bid := o.TickYes(), o.Bid()
-	v.moved(m, bid, tick, -filled, m.book.Lower(r, filled))
+	v.emitLevelChange(m, bid, tick, -filled, m.book.Reduce(r, filled))
 	left := core.Qty(o.Left)
 	switch {
 	case left == 0:
-		v.remove(r, o)
+		v.removeFilled(r, o)
 	case allowed == 0:
-		v.end(r, core.Canceled, core.ReduceOnlyExceeded, core.CauseCancel)
+		v.closeOrder(r, core.Canceled, core.ReduceOnlyExceeded, core.CauseCancel)
 	case allowed < left:
-		v.shrink(r, left-allowed, core.CauseCancel)
+		if v.rules.Revision >= core.RevisionStrict {
+			o.Clip()
+		}
+		v.reduceOrder(r, left-allowed, core.CauseCancel)
 	}
 }

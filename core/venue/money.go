@@ -6,7 +6,7 @@ import "duplex/core"
 func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	m := v.market(c.Market)
 	switch {
-	case !v.known(c.User):
+	case !v.userExists(c.User):
 		return core.UnknownUser
 	case m == nil:
 		return core.UnknownMarket
@@ -15,7 +15,7 @@ func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	case c.Qty < 1:
 		return core.BadQty
 	}
-	h := v.ledger.See(c.User, c.Market)
+	h := v.ledger.HoldingRef(c.User, c.Market)
 	if c.Qty > min(h.Free(core.Yes), h.Free(core.No)) {
 		return core.InsufficientPosition
 	}
@@ -27,8 +27,8 @@ func (v *Venue) redeem(c *core.Redeem) core.Reject {
 // deposit is idempotent by its id: a repeat with the same fields changes nothing.
 func (v *Venue) deposit(c *core.Deposit) core.Reject {
 	d := core.Deposited{User: c.User, DepositID: c.DepositID, Amount: c.Amount}
-	switch was, again := v.deposits[c.DepositID]; {
-	case !v.known(c.User):
+	switch was, again := v.deposits.Get(c.DepositID); {
+	case !v.userExists(c.User):
 		return core.UnknownUser
 	case again && was == d:
 		return core.OK
@@ -37,21 +37,21 @@ func (v *Venue) deposit(c *core.Deposit) core.Reject {
 	case c.Amount <= 0 || c.Amount > core.PipsMax-v.ledger.Deposits:
 		return core.BadAmount // sums stay within the domain of money
 	}
-	v.deposits[c.DepositID] = d
+	v.deposits.Set(c.DepositID, d)
 	v.ledger.Deposit(c.User, c.Amount)
 	v.ev.Add(&d)
 	return core.OK
 }
 
-// withdraw takes the amount out of free cash until an operator decides. A repeat
+// requestWithdrawal takes the amount out of free cash until an operator decides. A repeat
 // with the same fields gives the first again.
-func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
-	if !v.known(c.User) {
+func (v *Venue) requestWithdrawal(c *core.RequestWithdrawal) core.Reject {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
 	key := clientWithdrawal{c.User, c.ClientID}
 	if id, again := v.clientWds[key]; again {
-		w := v.withdrawals[id]
+		w, _ := v.withdrawals.Get(id)
 		if w.Amount != c.Amount || w.Destination != c.Destination {
 			return core.DuplicateWithdrawalID
 		}
@@ -67,31 +67,33 @@ func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
 		return core.InsufficientBalance
 	}
 	w := &core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination, Seq: v.now.Seq, Ts: v.now.Ts}
-	v.withdrawals[w.ID] = w
+	v.withdrawals.Set(w.ID, w)
 	v.clientWds[key] = w.ID
 	v.ledger.Withdraw(c.User, c.Amount)
 	v.ev.Add(&core.WithdrawalChanged{Withdrawal: *w})
 	return core.OK
 }
 
-func (v *Venue) decide(c *core.DecideWithdrawal) core.Reject {
-	w := v.withdrawals[c.Withdrawal]
-	to := core.Refused
+func (v *Venue) decideWithdrawal(c *core.DecideWithdrawal) core.Reject {
+	was, _ := v.withdrawals.Get(c.Withdrawal)
+	to := core.WithdrawalRejected
 	if c.Complete {
-		to = core.Completed
+		to = core.WithdrawalCompleted
 	}
 	switch {
-	case w == nil:
+	case was == nil:
 		return core.UnknownWithdrawal
-	case w.Status == to:
+	case was.Status == to:
 		return core.OK
-	case w.Status != core.Pending:
+	case was.Status != core.WithdrawalPending:
 		return core.InvalidTransition
 	}
-	if to == core.Refused {
-		v.ledger.Return(w.User, w.Amount)
+	w := *was
+	if to == core.WithdrawalRejected {
+		v.ledger.ReturnWithdrawal(w.User, w.Amount)
 	}
 	w.Status, w.Seq, w.Ts = to, v.now.Seq, v.now.Ts
-	v.ev.Add(&core.WithdrawalChanged{Withdrawal: *w})
+	v.withdrawals.Set(w.ID, &w)
+	v.ev.Add(&core.WithdrawalChanged{Withdrawal: w})
 	return core.OK
 }

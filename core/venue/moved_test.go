@@ -14,15 +14,15 @@ import (
 // Two books of a slot with the same Moved are the same: whoever keeps one may show it
 // as long as Moved stands. After a restart none is the same as before.
 func TestMovedTellsOfEveryChange(t *testing.T) {
-	shown := func(v *Venue, s *Slot) string {
+	shown := func(v *Venue, s *MarketState) string {
 		return fmt.Sprint(s.Generation, v.Rules().Grid, slices.Collect[book.Level](s.Book.Levels(true)), slices.Collect[book.Level](s.Book.Levels(false)))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
 		was, moved := map[core.MarketID]string{}, map[core.MarketID]uint64{}
 		for m := core.MarketID(1); m <= Slots; m++ {
-			if x, ok := v.Slot(m); ok {
-				was[m], moved[m] = shown(v, &x), x.Moved
+			if x, ok := v.Market(m); ok {
+				was[m], moved[m] = shown(v, &x), x.BookSeq
 			}
 		}
 		for range 1 + s.fair(60, "commands") {
@@ -39,18 +39,18 @@ func TestMovedTellsOfEveryChange(t *testing.T) {
 				}
 			}
 			for m := core.MarketID(1); m <= Slots; m++ {
-				x, ok := v.Slot(m)
+				x, ok := v.Market(m)
 				if !ok {
 					continue
 				}
 				is := shown(v, &x)
-				if was[m] != is && x.Moved != st.Seq {
-					t.Fatalf("%T at %d: moved at %d, from %s to %s", cmd, st.Seq, x.Moved, was[m], is)
+				if was[m] != is && x.BookSeq != st.Seq {
+					t.Fatalf("%T at %d: moved at %d, from %s to %s", cmd, st.Seq, x.BookSeq, was[m], is)
 				}
-				if x.Moved < moved[m] || x.Moved > st.Seq {
-					t.Fatalf("moved at %d, %d before, %d now", x.Moved, moved[m], st.Seq)
+				if x.BookSeq < moved[m] || x.BookSeq > st.Seq {
+					t.Fatalf("moved at %d, %d before, %d now", x.BookSeq, moved[m], st.Seq)
 				}
-				was[m], moved[m] = is, x.Moved
+				was[m], moved[m] = is, x.BookSeq
 			}
 		}
 		again, err := Restore(bytesOf(t, v))
@@ -58,8 +58,8 @@ func TestMovedTellsOfEveryChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		for m := range was {
-			if x, _ := again.Slot(m); x.Moved != v.now.Seq {
-				t.Fatalf("restored at %d, moved at %d", v.now.Seq, x.Moved)
+			if x, _ := again.Market(m); x.BookSeq != v.now.Seq {
+				t.Fatalf("restored at %d, moved at %d", v.now.Seq, x.BookSeq)
 			}
 		}
 	})
@@ -69,8 +69,8 @@ func TestMovedTellsOfEveryChange(t *testing.T) {
 func TestMovedAtTheOpening(t *testing.T) {
 	v, st := streamVenue(t) // its rounds open as the index comes, with none before
 	for m := core.MarketID(1); m <= streamMarkets; m++ {
-		if x, ok := v.Slot(m); !ok || x.Moved == 0 || x.Moved > st.Seq {
-			t.Errorf("market %d: moved at %d", m, x.Moved)
+		if x, ok := v.Market(m); !ok || x.BookSeq == 0 || x.BookSeq > st.Seq {
+			t.Errorf("market %d: moved at %d", m, x.BookSeq)
 		}
 	}
 }

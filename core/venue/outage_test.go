@@ -7,7 +7,7 @@ import (
 	"duplex/core"
 )
 
-// outcome is what a plain reading of contract core, Rounds, says of a round of 60 s
+// outcome is what a plain reading of docs/rules/rounds.md says of a round of 60 s
 // whose seconds in [from, from+long) before or after its boundary have no tick.
 func outcome(from, long int64) (settles bool, twap core.Price) {
 	priced := func(s int64) bool { return s < from || s >= from+long } // s: seconds from the boundary

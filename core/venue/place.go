@@ -8,25 +8,22 @@ import (
 	"duplex/core/ledger"
 )
 
-// place is NEW_ORDER: checks in the order contract core gives them, then matching,
-// then what is left rests or ends.
+// place applies a placement: the checks in their order, then matching; what is left
+// rests or ends.
 func (v *Venue) place(c *core.PlaceOrder) core.Reject {
-	if !v.known(c.User) {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
 	a := &v.accounts[c.User]
 	if c.ClientID == 0 {
-		return v.refuse(c, orElse(c.Fault, core.ClientOrderIDRequired))
-	}
-	if a.ids == nil {
-		a.ids = newIDSet()
+		return v.recordRejected(c, orElse(c.Fault, core.ClientOrderIDRequired))
 	}
 	if !a.ids.add(c.ClientID) {
 		return core.DuplicateClientOrderID // leaves no row: the first order's stands
 	}
 	var t taker
-	if r := v.admit(c, &t); r != core.OK {
-		return v.refuse(c, r)
+	if r := v.admit(c, v.now.Ts, &t); r != core.OK {
+		return v.recordRejected(c, r)
 	}
 	e := v.ev.Placed()
 	e.Place, e.Generation, e.Reject = c, t.market.Generation, core.OK
@@ -47,8 +44,8 @@ func (v *Venue) place(c *core.PlaceOrder) core.Reject {
 	return core.OK
 }
 
-// refuse records a rejected order as a row.
-func (v *Venue) refuse(c *core.PlaceOrder, r core.Reject) core.Reject {
+// recordRejected records a rejected order as a row.
+func (v *Venue) recordRejected(c *core.PlaceOrder, r core.Reject) core.Reject {
 	row := v.ev.Placed()
 	*row = core.OrderPlaced{Place: c, Reject: r}
 	if m := v.market(c.Market); m != nil {
@@ -66,8 +63,8 @@ func orElse(r, other core.Reject) core.Reject {
 
 // admit makes the checks that stand between a fresh client_order_id and matching,
 // and fills t. It changes nothing. An order that ends before it can match has its
-// reason in t.
-func (v *Venue) admit(c *core.PlaceOrder, t *taker) core.Reject {
+// reason in t. ts is the stamp of the placement.
+func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 	if c.Fault != core.OK {
 		return c.Fault
 	}
@@ -79,7 +76,7 @@ func (v *Venue) admit(c *core.PlaceOrder, t *taker) core.Reject {
 		return core.StaleGeneration
 	case v.accounts[c.User].Suspended:
 		return core.UserSuspended
-	case m.Status != core.Trading:
+	case m.Status != core.Trading || v.closed(m, ts):
 		return core.MarketNotTrading
 	case v.paused(m):
 		return core.MarketPaused
@@ -87,10 +84,10 @@ func (v *Venue) admit(c *core.PlaceOrder, t *taker) core.Reject {
 		return core.BadPriceTick
 	case c.Qty < 1 || c.Qty > core.QtyMax:
 		return core.BadQty
-	case c.TIF == core.GTT && c.Expiry <= v.now.Ts:
+	case c.TIF == core.GTT && c.Expiry <= ts:
 		return core.BadExpiry
 	}
-	h := v.ledger.See(c.User, c.Market)
+	h := v.ledger.HoldingRef(c.User, c.Market)
 	if c.Flags.Has(core.ReduceOnly) {
 		if c.Side == core.Sell && c.Qty > h.Free(c.Outcome) || c.Side == core.Buy && c.Qty > h.Held[c.Outcome.Other()] {
 			return core.ReduceOnlyViolation
@@ -102,27 +99,27 @@ func (v *Venue) admit(c *core.PlaceOrder, t *taker) core.Reject {
 	if c.TIF.Rests() && c.Type == core.Limit && h.Open >= v.rules.OpenOrders {
 		return core.OpenOrderLimit
 	}
-	if c.Side == core.Buy && h.Wanted(c.Outcome)+c.Qty > min(v.rules.Contracts, ledger.ContractsMax) {
+	if c.Side == core.Buy && h.Exposure(c.Outcome)+c.Qty > min(v.rules.Contracts, ledger.ContractsMax) {
 		return core.PerMarketLimit
 	}
 	*t = taker{
-		place: c, market: m, left: c.Qty, bid: core.IsBid(c.Side, c.Outcome),
+		cmd: c, market: m, left: c.Qty, bid: core.IsBid(c.Side, c.Outcome),
 		limit: core.InYes(c.Outcome, c.Tick), rate: v.fees.Taker, budget: noBudget,
 	}
 	if c.Side == core.Buy {
-		return v.afford(c, t)
+		return v.checkFunds(c, t)
 	}
 	return core.OK
 }
 
-// afford checks that a buy's reservation is there (contract core, Money). The
+// checkFunds checks that a buy's reservation is there (docs/rules/money.md#reservations). The
 // reservation covers every fill, so nothing in matching can overdraw.
-func (v *Venue) afford(c *core.PlaceOrder, t *taker) core.Reject {
-	need := core.Pips(c.Qty) * v.hold[c.Tick]
+func (v *Venue) checkFunds(c *core.PlaceOrder, t *taker) core.Reject {
+	need := core.Pips(c.Qty) * v.reservation[c.Tick]
 	if c.Type == core.Market {
-		t.budget = capped(c.MaxCost)
+		t.budget = clampToPips(c.MaxCost)
 		need = min(need, t.budget)
-	} else if c.MaxCost > 0 && need > capped(c.MaxCost) {
+	} else if c.MaxCost > 0 && need > clampToPips(c.MaxCost) {
 		t.reason = core.MaxCostInfeasible
 		return core.OK
 	}
@@ -132,8 +129,8 @@ func (v *Venue) afford(c *core.PlaceOrder, t *taker) core.Reject {
 	return core.OK
 }
 
-// capped brings a max_cost of the wire into the domain of money.
-func capped(n uint64) core.Pips {
+// clampToPips brings a max_cost of the wire into the domain of money.
+func clampToPips(n uint64) core.Pips {
 	if bits.Len64(n) > 63 {
 		return core.PipsMax
 	}
@@ -143,10 +140,10 @@ func capped(n uint64) core.Pips {
 // rest puts what is left of a limit order into the book and reserves for it, at
 // the maker rate of now, which stays pinned to it.
 func (v *Venue) rest(c *core.PlaceOrder, t *taker) {
-	r := v.pool.New(core.OrderID(v.now.Seq))
+	r := v.pool.Alloc(core.OrderID(v.now.Seq))
 	o := v.pool.At(r)
 	o.User, o.Left, o.MakerRate = c.User, uint32(t.left), v.fees.Maker
-	o.Mark(c.Market, c.Side, c.Outcome, c.Flags)
+	o.SetAttributes(c.Market, c.Side, c.Outcome, c.Flags)
 	terms := book.Terms{Group: c.Group}
 	if c.TIF == core.GTT {
 		terms.Expiry = c.Expiry
@@ -154,12 +151,12 @@ func (v *Venue) rest(c *core.PlaceOrder, t *taker) {
 	}
 	v.pool.SetTerms(r, terms)
 	if c.Side == core.Buy {
-		unit := core.Hold(o.MakerRate, c.Tick)
+		unit := core.ReservationPerContract(o.MakerRate, c.Tick)
 		o.Unit = uint16(unit)
-		v.ledger.Hold(c.User, core.Pips(t.left)*unit, core.CauseOrder)
+		v.ledger.Reserve(c.User, core.Pips(t.left)*unit, core.CauseOrder)
 	}
-	v.pool.Enlist(&v.accounts[c.User].orders, r)
-	v.ledger.Rest(c.User, c.Market, c.Side, c.Outcome, t.left)
-	total := t.market.book.Put(r, t.limit)
-	v.moved(t.market, t.bid, t.limit, t.left, total)
+	v.pool.AddToAccount(&v.accounts[c.User].orders, r)
+	v.ledger.AddResting(c.User, c.Market, c.Side, c.Outcome, t.left)
+	total := t.market.book.Add(r, t.limit)
+	v.emitLevelChange(t.market, t.bid, t.limit, t.left, total)
 }

@@ -4,7 +4,7 @@ import "duplex/core"
 
 // Preview is what a placement would do if it came now.
 type Preview struct {
-	Fills    []Glimpse
+	Fills    []PreviewFill
 	Status   core.OrderStatus
 	Reason   core.Reason
 	Fee      core.Pips
@@ -17,10 +17,11 @@ type Preview struct {
 }
 
 // Preview runs a placement against the book and changes nothing. It gives the
-// reject the placement would get, a used client_order_id's among them.
-func (v *Venue) Preview(c *core.PlaceOrder) (p Preview, r core.Reject) {
+// reject the placement would get, a used client_order_id's among them. The placement
+// gets the stamp ts, or one right behind the last command if that is later.
+func (v *Venue) Preview(c *core.PlaceOrder, ts int64) (p Preview, r core.Reject) {
 	switch {
-	case !v.known(c.User):
+	case !v.userExists(c.User):
 		return p, core.UnknownUser
 	case c.ClientID == 0:
 		return p, orElse(c.Fault, core.ClientOrderIDRequired)
@@ -28,11 +29,11 @@ func (v *Venue) Preview(c *core.PlaceOrder) (p Preview, r core.Reject) {
 		return p, core.DuplicateClientOrderID
 	}
 	var t taker
-	if r := v.admit(c, &t); r != core.OK {
+	if r := v.admit(c, max(ts, v.now.Ts+1), &t); r != core.OK {
 		return p, r
 	}
 	if t.reason == core.NoReason {
-		p.Fills = v.foresee(&t)
+		p.Fills = v.simulateMatch(&t)
 	}
 	for i := range p.Fills {
 		g := &p.Fills[i]
@@ -45,24 +46,24 @@ func (v *Venue) Preview(c *core.PlaceOrder) (p Preview, r core.Reject) {
 			p.Earned += price
 		}
 	}
-	p.end(c, &t)
+	p.setOutcome(c, &t)
 	if c.Side == core.Buy {
-		p.Reserved = core.Pips(p.Resting) * core.Hold(v.fees.Maker, c.Tick)
+		p.Reserved = core.Pips(p.Resting) * core.ReservationPerContract(v.fees.Maker, c.Tick)
 	}
-	p.Cash = v.ledger.Cash(c.User) + t.freed + p.Earned - p.Spent - p.Fee - p.Reserved
+	p.Cash = v.ledger.Cash(c.User) + t.releasedBySTP + p.Earned - p.Spent - p.Fee - p.Reserved
 	return p, core.OK
 }
 
-// foresee is match, looked at.
-func (v *Venue) foresee(t *taker) (seen []Glimpse) {
-	if t.place.Flags.Has(core.PostOnly) {
+// simulateMatch is match, looked at.
+func (v *Venue) simulateMatch(t *taker) (seen []PreviewFill) {
+	if t.cmd.Flags.Has(core.PostOnly) {
 		if t.crosses() {
 			t.reason = core.PostOnlyCross
 		}
 		return nil
 	}
-	after := v.look(*t, &seen)
-	if t.place.TIF == core.FOK && after.left > 0 {
+	after := v.simulate(*t, &seen)
+	if t.cmd.TIF == core.FOK && after.left > 0 {
 		t.reason = core.FokInfeasible
 		return nil
 	}
@@ -70,7 +71,7 @@ func (v *Venue) foresee(t *taker) (seen []Glimpse) {
 	return seen
 }
 
-func (p *Preview) end(c *core.PlaceOrder, t *taker) {
+func (p *Preview) setOutcome(c *core.PlaceOrder, t *taker) {
 	p.Reason = t.reason
 	switch {
 	case t.left == 0:

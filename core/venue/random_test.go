@@ -117,7 +117,7 @@ func (s *script) command() core.Command {
 
 // opening is what every script starts with: users with money and three markets.
 func opening() (cmds []core.Command) {
-	cmds = append(cmds, &core.CreateUser{Name: "1"})
+	cmds = append(cmds, &core.SetRules{Rules: core.DefaultRules()}, &core.CreateUser{Name: "1"})
 	for range 3 {
 		cmds = append(cmds, &core.CreateUser{Name: "n", Referrer: 1})
 	}
@@ -138,6 +138,7 @@ func furniture() []core.Command {
 		&core.SetSchedule{Windows: []core.Window{{Kind: "maintenance", Start: 1, End: 2}}},
 		&core.CreateKey{User: 2, Key: "k2", Scopes: core.ScopeRead, Label: "second", Sealed: []byte{1, 2}},
 		&core.CreateKey{User: 1, Key: "k1", Scopes: core.ScopeTrade, Label: "first", Sealed: []byte{3}},
+		&core.CreateKey{User: 1, Key: "k3", Scopes: core.ScopeRead},
 		&core.RevokeKey{User: 2, Key: "k2"},
 		&core.SetSession{Feed: core.Gold, Open: true, Until: origin + 7200*core.NsPerSec},
 		&core.PostIndex{Tick: core.IndexTick{Feed: core.Gold, Second: origin / core.NsPerSec, Price: 7, Count: 1}},
@@ -202,17 +203,13 @@ func TestRandomCommandsKeepTheInvariant(t *testing.T) {
 	})
 }
 
-// preview asks a copy whose clock stands at the stamp, since time moves with the
-// command itself.
+// preview asks what the placement would do at its stamp.
 func preview(t *rapid.T, v *Venue, st core.Stamp, c *core.PlaceOrder, refused *core.Reject) *Preview {
-	was := v.now
-	v.now.Ts = st.Ts
 	before := bytesOf(t, v)
-	p, r := v.Preview(c)
+	p, r := v.Preview(c, st.Ts)
 	if !bytes.Equal(before, bytesOf(t, v)) {
 		t.Fatalf("a preview of %+v changed the state", c)
 	}
-	v.now = was
 	*refused = r
 	return &p
 }
@@ -221,12 +218,12 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 	if r != core.OK {
 		return
 	}
-	var fills []Glimpse
+	var fills []PreviewFill
 	left, closed := c.Qty, core.NoReason
 	for _, e := range ev.List {
 		switch e := e.(type) {
 		case *core.Filled:
-			fills = append(fills, Glimpse{Maker: e.Maker, TickYes: e.TickYes, Qty: e.Qty, Fee: e.TakerFee, Path: e.Path, user: e.MakerUser, side: e.MakerSide, outcome: e.MakerOutcome})
+			fills = append(fills, PreviewFill{Maker: e.Maker, TickYes: e.TickYes, Qty: e.Qty, Fee: e.TakerFee, Path: e.Path, user: e.MakerUser, side: e.MakerSide, outcome: e.MakerOutcome})
 			left -= e.Qty
 		case *core.OrderClosed:
 			if e.Order == core.OrderID(st.Seq) {
@@ -258,7 +255,7 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 			want.Status = core.PartiallyFilled
 		}
 		if c.Side == core.Buy {
-			want.Reserved = core.Pips(left) * core.Hold(v.Fees().Maker, c.Tick)
+			want.Reserved = core.Pips(left) * core.ReservationPerContract(v.Fees().Maker, c.Tick)
 		}
 	}
 	if !reflect.DeepEqual(*p, want) {

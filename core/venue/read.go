@@ -32,19 +32,25 @@ func (v *Venue) Users() iter.Seq[core.User] {
 
 // User gives an account; false if there is none.
 func (v *Venue) User(u core.UserID) (core.User, bool) {
-	if !v.known(u) {
+	if !v.userExists(u) {
 		return core.User{}, false
 	}
 	return v.accounts[u].User, true
 }
 
-// Keys lists all keys in the order of their creation.
+// Keys lists all keys in the order of their creation. Revoked ones are among them only
+// under the first revision of the rules.
 func (v *Venue) Keys() iter.Seq[core.Key] {
 	return func(yield func(core.Key) bool) {
-		for _, id := range v.keyOrder {
-			if !yield(*v.keys[id]) {
-				return
-			}
+		v.keys.all.Scan(func(_ uint64, k *core.Key) bool { return yield(*k) })
+	}
+}
+
+// KeysOf lists an account's keys that are not revoked in the order of their creation.
+func (v *Venue) KeysOf(u core.UserID) iter.Seq[core.Key] {
+	return func(yield func(core.Key) bool) {
+		if v.userExists(u) && v.accounts[u].keys != nil {
+			v.accounts[u].keys.Scan(func(_ uint64, k *core.Key) bool { return yield(*k) })
 		}
 	}
 }
@@ -63,7 +69,7 @@ func (v *Venue) Position(u core.UserID, id core.MarketID) (p core.Position) {
 
 // position fills p in place.
 func (v *Venue) position(u core.UserID, id core.MarketID, p *core.Position) {
-	m, h := &v.markets[id], v.ledger.See(u, id)
+	m, h := &v.markets[id], v.ledger.HoldingRef(u, id)
 	p.Market, p.Generation, p.Number = id, m.Generation, m.Number
 	p.Yes, p.No, p.Cost = h.Held[core.Yes], h.Held[core.No], h.Cost[core.Yes]+h.Cost[core.No]
 	p.YesReserved, p.NoReserved = core.Qty(h.Reserved[core.Yes]), core.Qty(h.Reserved[core.No])
@@ -77,36 +83,34 @@ func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
 
 // UsedID tells whether an account has used a client_order_id.
 func (v *Venue) UsedID(u core.UserID, id uint64) bool {
-	return v.known(u) && v.accounts[u].ids != nil && v.accounts[u].ids.has(id)
+	return v.userExists(u) && v.accounts[u].ids.has(id)
 }
 
 // IDBytes is the memory the sets of used client order ids take.
 func (v *Venue) IDBytes() (n uint64) {
 	for i := range v.accounts {
-		if s := v.accounts[i].ids; s != nil {
-			n += s.size()
-		}
+		n += v.accounts[i].ids.size()
 	}
 	return n
 }
 
-// Slot is a market as its readers see it.
-type Slot struct {
+// MarketState is a market as its readers see it.
+type MarketState struct {
 	core.Round
 	LastTick core.Tick
 	Volume   core.Qty
 	Open     core.Qty // open pairs
 	Book     *book.Book
-	Moved    uint64 // seq of the last command that changed the book or the ticks it may have
+	BookSeq  uint64 // seq of the last command that changed the book or the ticks it may have
 }
 
-// Slot gives the present life of a market; false if it never opened.
-func (v *Venue) Slot(id core.MarketID) (Slot, bool) {
+// Market gives the present life of a market; false if it never opened.
+func (v *Venue) Market(id core.MarketID) (MarketState, bool) {
 	m := v.market(id)
 	if m == nil {
-		return Slot{}, false
+		return MarketState{}, false
 	}
-	return Slot{v.roundOf(m), m.lastTick, m.volume, v.ledger.Pairs(id), m.book, m.moved}, true
+	return MarketState{v.roundOf(m), m.lastTick, m.volume, v.ledger.Pairs(id), m.book, m.bookSeq}, true
 }
 
 // Index is a feed's last tick, its freshness and its session.
@@ -118,14 +122,14 @@ func (v *Venue) Index(f core.Feed) (tick core.IndexTick, ok, stale, open bool) {
 
 // Withdrawal gives a request by its id.
 func (v *Venue) Withdrawal(id uint64) (core.Withdrawal, bool) {
-	if w := v.withdrawals[id]; w != nil {
+	if w, ok := v.withdrawals.Get(id); ok {
 		return *w, true
 	}
 	return core.Withdrawal{}, false
 }
 
 // Resting counts the orders in all books.
-func (v *Venue) Resting() int { return v.pool.Live() }
+func (v *Venue) Resting() int { return v.pool.Len() }
 
 // Audit adds all money and contracts up again and panics with core.Broken where
 // something is off.
@@ -133,13 +137,13 @@ func (v *Venue) Audit() {
 	v.ledger.Audit()
 	for id := range v.markets {
 		if b := v.markets[id].book; b != nil {
-			if !b.Sound() {
-				panic(core.Broken{What: "a book's best price is not its first"})
+			if !b.BestPricesAreCorrect() {
+				panic(core.InvariantViolation{Detail: "a book's best price is not its first"})
 			}
 			bid, bids := b.BestTick(true)
 			ask, asks := b.BestTick(false)
 			if bids && asks && bid >= ask {
-				panic(core.Broken{What: "a book is crossed"})
+				panic(core.InvariantViolation{Detail: "a book is crossed"})
 			}
 		}
 	}

@@ -68,10 +68,19 @@ func TestReads(t *testing.T) {
 		for k := range v.Keys() {
 			names = append(names, fmt.Sprintf("%s of %d: %v %v", k.ID, k.User, k.Scopes, k.Revoked))
 		}
-		same("keys", names, []string{"k2 of 2: read true", "k1 of 1: trade false"})
+		same("keys", names, []string{"k1 of 1: trade false", "k3 of 1: read false"})
 		for k := range v.Keys() {
-			same("first key", k.ID, "k2")
+			same("first key", k.ID, "k1")
 			break
+		}
+		for k := range v.KeysOf(1) {
+			same("first key of 1", k.ID, "k1")
+			break
+		}
+		for _, u := range []core.UserID{0, 2, 3, 77} {
+			for k := range v.KeysOf(u) {
+				t.Errorf("key %s of %d", k.ID, u)
+			}
 		}
 		ref := v.pool.Find(core.OrderID(now.Seq - 2))
 		o, terms := *v.pool.At(ref), v.pool.Terms(ref)
@@ -91,10 +100,10 @@ func TestReads(t *testing.T) {
 		if n := v.IDBytes(); n < 16 || n > 4000 {
 			t.Errorf("%d bytes of ids", n)
 		}
-		s, ok := v.Slot(1)
+		s, ok := v.Market(1)
 		same("slot", []any{s.Market, s.LastTick, s.Volume, s.Open, s.Book.Len(), ok}, []any{core.MarketID(1), core.Tick(6000), core.Qty(3), core.Qty(3), 1, true})
 		for _, m := range []core.MarketID{0, 32, 33} {
-			_, ok = v.Slot(m)
+			_, ok = v.Market(m)
 			same("no slot", ok, false)
 		}
 		tick, ok, stale, open := v.Index(core.Gold)
@@ -162,7 +171,7 @@ func TestPreviewRefuses(t *testing.T) {
 		{core.PlaceOrder{User: 1, ClientID: 6, Fault: core.BadPriceTick}, core.BadPriceTick},
 		{core.PlaceOrder{User: 1, ClientID: 6, Market: 1, Tick: 5000}, core.BadQty},
 	} {
-		if p, r := v.Preview(&c.order); r != c.want || !reflect.DeepEqual(p, Preview{}) {
+		if p, r := v.Preview(&c.order, 0); r != c.want || !reflect.DeepEqual(p, Preview{}) {
 			t.Errorf("%+v: %v, %+v", c.order, r, p)
 		}
 	}
@@ -173,7 +182,7 @@ func TestPreviewOfAPart(t *testing.T) {
 	v, do := opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
 	c := &core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 3}
-	p, r := v.Preview(c)
+	p, r := v.Preview(c, 0)
 	p.Fills = nil
 	want := Preview{Status: core.PartiallyFilled, Fee: 63, Spent: 5000, Filled: 1, Resting: 2, Reserved: 10_000, Cash: 1_000_000 - 5063 - 10_000}
 	if r != core.OK || !reflect.DeepEqual(p, want) {
@@ -192,7 +201,7 @@ func TestPreviewOfACap(t *testing.T) {
 		{Status: core.Canceled, Reason: core.MaxCostInfeasible, Fee: 63, Spent: 5000, Filled: 1, Cash: 1_000_000 - 5063},
 		{Status: core.Executed, Fee: 126, Spent: 10_100, Filled: 2, Cash: 1_000_000 - 10_226},
 	} {
-		p, r := v.Preview(c)
+		p, r := v.Preview(c, 0)
 		if n := len(p.Fills); n != int(want.Filled) {
 			t.Errorf("%d fills", n)
 		}
@@ -211,7 +220,7 @@ func TestPreviewOfAnEviction(t *testing.T) {
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 10})
 	do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Tick: 2000, Qty: 10})
 	c := &core.PlaceOrder{User: 1, ClientID: 3, Market: 1, Outcome: core.No, Tick: 7000, Qty: 4, Flags: core.StpMaker}
-	p, r := v.Preview(c)
+	p, r := v.Preview(c, 0)
 	if want := core.Pips(1_000_000 - 20_000 - 28_000); r != core.OK || p.Cash != want || p.Resting != 4 {
 		t.Errorf("%v, %+v", r, p)
 	}
@@ -314,7 +323,7 @@ func TestASlotLivesAgain(t *testing.T) {
 		do(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: at.Ts / core.NsPerSec, Price: 100, Count: 1}})
 		do(&core.Clock{})
 		m := v.trading[0]
-		s, ok := v.Slot(m)
+		s, ok := v.Market(m)
 		if !ok || (s.Generation == 2) != (s.Number > 32) || s.LastTick != 0 || s.Volume != 0 || s.Open != 0 || s.Book.Len() != 0 {
 			t.Fatalf("minute %d: %+v", minute, s)
 		}
@@ -325,7 +334,7 @@ func TestASlotLivesAgain(t *testing.T) {
 			id++
 			do(&core.PlaceOrder{User: u, ClientID: id, Market: m, Generation: s.Generation, Outcome: core.Outcome(u - 1), Tick: 5000, Qty: 2})
 		}
-		if s, _ := v.Slot(m); s.Open != 2 {
+		if s, _ := v.Market(m); s.Open != 2 {
 			t.Fatalf("minute %d: %d pairs", minute, s.Open)
 		}
 		at.Ts += 6 * core.NsPerSec
@@ -342,7 +351,7 @@ func TestASlotLivesAgain(t *testing.T) {
 			t.Errorf("market %d: %+v", m, r)
 		}
 	}
-	if s, _ := v.Slot(1); s.Generation != 2 {
+	if s, _ := v.Market(1); s.Generation != 2 {
 		t.Errorf("slot 1 has had %d lives", s.Generation)
 	}
 }
@@ -394,11 +403,11 @@ func TestDueOfTheLastSlot(t *testing.T) {
 	do(origin+2, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: origin / core.NsPerSec, Price: 100, Count: 1}})
 	do(origin+3, &core.Clock{})
 	do(origin+10*core.NsPerSec, &core.Clock{}) // the feed is silent
-	if s, ok := v.Slot(32); !ok || s.Category != 1 || v.Due() != minute {
+	if s, ok := v.Market(32); !ok || s.Category != 1 || v.Due() != minute {
 		t.Errorf("%+v, due %d ns from the minute", s.Round, v.Due()-minute)
 	}
 	do(minute, &core.Clock{})
-	if s, _ := v.Slot(32); s.Status != core.Frozen {
+	if s, _ := v.Market(32); s.Status != core.Frozen {
 		t.Errorf("%v after its minute", s.Status)
 	}
 }

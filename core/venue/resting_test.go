@@ -8,12 +8,17 @@ import (
 	"duplex/core"
 )
 
-// heapInUse is what is in use behind a collection, in bytes.
+// heapInUse is the live heap, in bytes. Pools free what they keep in the second collection
+// after its last use, and finalizers one later, so it collects until nothing more is freed.
 func heapInUse() uint64 {
-	runtime.GC()
 	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+	for last := uint64(0); ; last = m.HeapAlloc {
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		if last != 0 && m.HeapAlloc >= last-min(last, 4096) {
+			return m.HeapAlloc
+		}
+	}
 }
 
 // BenchmarkResting places and cancels an order among so many that rest, over nine

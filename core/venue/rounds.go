@@ -14,22 +14,22 @@ func (v *Venue) mayOpen(i int, s core.Series, ts int64) (ok bool, next int64) {
 	if v.trading[i] != 0 || f.Stale || !f.Open || len(v.free) == 0 {
 		return false, never
 	}
-	_, end := round.Stretch(s, ts)
+	_, end := round.Period(s, ts)
 	if f.Until != 0 && end > f.Until {
 		return false, never // until the session changes
 	}
 	return round.MayOpen(s, ts, v.last[i])
 }
 
-// open starts a round of series i in the slot that has been free for longest.
-func (v *Venue) open(i int, s core.Series) {
+// openRound starts a round of series i in the slot that has been free for longest.
+func (v *Venue) openRound(i int, s core.Series) {
 	id := v.free[0]
 	v.free = append(v.free[:0], v.free[1:]...)
-	start, end := round.Stretch(s, v.now.Ts)
+	start, end := round.Period(s, v.now.Ts)
 	tick, _ := v.feeds[s.Feed].Ring.Last()
 	v.rounds++
 	m := &v.markets[id]
-	*m = market{book: m.book, moved: v.now.Seq, Round: core.Round{
+	*m = market{book: m.book, bookSeq: v.now.Seq, Round: core.Round{
 		Market: id, Generation: m.Generation + 1, Number: v.rounds, Category: s.Category, Feed: s.Feed, Window: s.Window,
 		Status: core.Trading, Strike: tick.Price, Winner: core.NoOutcome, OpenTs: v.now.Ts, CloseTs: end,
 	}}
@@ -37,11 +37,11 @@ func (v *Venue) open(i int, s core.Series) {
 		m.book = book.New(v.pool)
 	}
 	v.trading[i], v.last[i] = id, start
-	v.show(m, []core.IndexTick{tick})
+	v.emitRound(m, []core.IndexTick{tick})
 }
 
-// show emits the round as it stands.
-func (v *Venue) show(m *market, evidence []core.IndexTick) {
+// emitRound emits the round as it stands.
+func (v *Venue) emitRound(m *market, evidence []core.IndexTick) {
 	v.ev.Add(&core.RoundChanged{Round: v.roundOf(m), Evidence: evidence})
 }
 
@@ -51,40 +51,40 @@ func (v *Venue) roundOf(m *market) core.Round {
 	return r
 }
 
-// step moves a round on by one transition that is due.
-func (v *Venue) step(m *market) {
+// advanceRound moves a round on by one transition that is due.
+func (v *Venue) advanceRound(m *market) {
 	switch m.Status {
 	case core.Trading:
-		v.freeze(m)
+		v.freezeRound(m)
 	case core.Frozen:
-		if round.Decided(&m.Round) {
-			v.propose(m, m.Settle, false)
+		if round.HasCoverage(&m.Round, &v.rules) {
+			v.proposeRound(m, m.Settle, false)
 		} else {
-			v.void(m)
+			v.voidRound(m)
 		}
 	case core.Proposed:
-		v.settle(m)
+		v.settleRound(m)
 	}
 }
 
-func (v *Venue) freeze(m *market) {
-	v.clear(m, core.Paused, pausable)
+func (v *Venue) freezeRound(m *market) {
+	v.cancelMarketOrders(m, core.Paused, cancelsOnPause)
 	ring := &v.feeds[m.Feed].Ring
 	round.Freeze(&m.Round, ring, v.now.Ts)
 	v.trading[m.Category-1] = 0
-	v.show(m, ring.Window(m.CloseTs/core.NsPerSec, m.Window))
+	v.emitRound(m, ring.Window(m.CloseTs/core.NsPerSec, m.Window))
 }
 
-func (v *Venue) propose(m *market, price core.Price, byOperator bool) {
-	v.clear(m, core.RoundClosed, anyOrder)
+func (v *Venue) proposeRound(m *market, price core.Price, byOperator bool) {
+	v.cancelMarketOrders(m, core.RoundClosed, anyOrder)
 	round.Propose(&m.Round, price, byOperator, v.now.Ts)
-	v.show(m, nil)
+	v.emitRound(m, nil)
 }
 
-// settle pays 10000 pips for every winning contract.
-func (v *Venue) settle(m *market) {
+// settleRound pays 10000 pips for every winning contract.
+func (v *Venue) settleRound(m *market) {
 	m.Status = core.Settled
-	v.finish(m, func(o core.Outcome) core.Pips {
+	v.payOut(m, func(o core.Outcome) core.Pips {
 		if o == m.Winner {
 			return core.Payout
 		}
@@ -92,17 +92,17 @@ func (v *Venue) settle(m *market) {
 	})
 }
 
-// void pays 5000 pips for every contract, whatever its outcome.
-func (v *Venue) void(m *market) {
-	v.clear(m, core.RoundClosed, anyOrder)
+// voidRound pays 5000 pips for every contract, whatever its outcome.
+func (v *Venue) voidRound(m *market) {
+	v.cancelMarketOrders(m, core.RoundClosed, anyOrder)
 	if m.Status == core.Trading {
 		v.trading[m.Category-1] = 0
 	}
 	m.Status, m.Winner = core.Void, core.NoOutcome
-	v.finish(m, func(core.Outcome) core.Pips { return core.VoidShare })
+	v.payOut(m, func(core.Outcome) core.Pips { return core.VoidPayout })
 }
 
-func (v *Venue) finish(m *market, pay func(core.Outcome) core.Pips) {
+func (v *Venue) payOut(m *market, pay func(core.Outcome) core.Pips) {
 	m.ResolveTs = v.now.Ts
 	v.ledger.Settle(m.Market, pay, func(u core.UserID, h ledger.Holding, paid core.Pips) {
 		v.ev.Add(&core.AccountSettled{
@@ -111,7 +111,7 @@ func (v *Venue) finish(m *market, pay func(core.Outcome) core.Pips) {
 		})
 	})
 	v.free = append(v.free, m.Market)
-	v.show(m, nil)
+	v.emitRound(m, nil)
 }
 
 func (v *Venue) pause(c *core.PauseMarket) core.Reject {
@@ -126,9 +126,9 @@ func (v *Venue) pause(c *core.PauseMarket) core.Reject {
 	}
 	m.halted = !c.Lift
 	if m.halted {
-		v.clear(m, core.Paused, pausable)
+		v.cancelMarketOrders(m, core.Paused, cancelsOnPause)
 	}
-	v.show(m, nil)
+	v.emitRound(m, nil)
 	return core.OK
 }
 
@@ -140,7 +140,7 @@ func (v *Venue) voidMarket(c *core.VoidMarket) core.Reject {
 	case m.Status.Final():
 		return core.InvalidTransition
 	}
-	v.void(m)
+	v.voidRound(m)
 	return core.OK
 }
 
@@ -152,6 +152,6 @@ func (v *Venue) proposePrice(c *core.ProposePrice) core.Reject {
 	case m.Status != core.Frozen && m.Status != core.Proposed:
 		return core.InvalidTransition
 	}
-	v.propose(m, c.Price, true)
+	v.proposeRound(m, c.Price, true)
 	return core.OK
 }

@@ -275,6 +275,14 @@ func (x *teller) operator(w []string) core.Command {
 			c.Until = origin + int64(d)
 		}
 		return c
+	case "revision":
+		r := x.v.Rules()
+		r.Revision = core.Revision(x.num(w[1]))
+		return &core.SetRules{Rules: r}
+	case "sources": // `op sources btc 2`: the least number of them
+		r := x.v.Rules()
+		r.MinSources[slices.Index(feeds, w[1])] = uint8(x.num(w[2]))
+		return &core.SetRules{Rules: r}
 	case "limit":
 		r := x.v.Rules()
 		r.OpenOrders, r.Contracts = uint32(x.num(w[1])), core.Qty(x.num(w[2]))
@@ -354,6 +362,9 @@ func (x *teller) event(e core.Event) {
 		}
 	case *core.Filled:
 		x.say("%s fills %s: %d at %d, %v; taker fee %d, maker fee %d%s", x.name(e.Taker), x.name(e.Maker), e.Qty, e.TickYes, e.Path, e.TakerFee, e.MakerFee, shares(e))
+		if e.MakerReason != core.NoReason {
+			x.say("%s canceled %v, nothing left", x.name(e.Maker), e.MakerReason)
+		}
 	case *core.OrderClosed:
 		x.say("%s %v %v, %d left", x.name(e.Order), e.Status, e.Reason, e.Left)
 	case *core.OrderDecreased:
@@ -415,7 +426,7 @@ func (x *teller) round(r *core.Round, evidence int) {
 func (x *teller) show(w []string) {
 	switch w[0] {
 	case "book":
-		s, _ := x.v.Slot(1)
+		s, _ := x.v.Market(1)
 		for _, bid := range []bool{true, false} {
 			for l := range s.Book.Levels(bid) {
 				x.say("%s %d: %d", map[bool]string{true: "bid", false: "ask"}[bid], l.Tick, l.Qty)

@@ -261,7 +261,7 @@ type streamCmd struct {
 }
 
 // streamGroup is how many commands come at a time, as from the log.
-const streamGroup = Group
+const streamGroup = PrefetchMax
 
 // maker makes commands, a group at a time, in the room of the group before.
 type maker struct {
@@ -332,7 +332,7 @@ func streamThrough(v *Venue, ev *core.Events, cmds []streamCmd) (fills int) {
 	st, f := v.now, &maker{}
 	for list := range slices.Chunk(cmds, streamGroup) {
 		group := f.next(list)
-		v.Fetch(group)
+		v.Prefetch(group)
 		for _, c := range group {
 			st.Seq++
 			st.Ts++
@@ -370,7 +370,7 @@ func BenchmarkStreamEach(b *testing.B) {
 	b.ResetTimer()
 	for list := range slices.Chunk(cmds[:b.N], streamGroup) {
 		group := f.next(list)
-		v.Fetch(group)
+		v.Prefetch(group)
 		was := time.Now()
 		for _, c := range group {
 			st.Seq++

@@ -47,16 +47,16 @@ func (t *timers) pop(ts int64) (timer, bool) {
 	return heap.Pop(&t.heap).(timer), true
 }
 
-// first is the time of the first that still stands; those before it are dropped.
-func (t *timers) first(stands func(timer) bool) int64 {
+// firstCurrent is the time of the first that still stands; those before it are dropped.
+func (t *timers) firstCurrent(stands func(timer) bool) int64 {
 	for len(t.heap) > 0 && !stands(t.heap[0]) {
 		heap.Pop(&t.heap)
 	}
 	return t.due()
 }
 
-// sift drops the timers that no longer stand once they outnumber those that do.
-func (t *timers) sift(live int, stands func(timer) bool) {
+// prune drops the timers that no longer stand once they outnumber those that do.
+func (t *timers) prune(live int, stands func(timer) bool) {
 	if len(t.heap) < 1024 || len(t.heap) < 2*live {
 		return
 	}

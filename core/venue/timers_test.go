@@ -46,7 +46,7 @@ func TestTimersAgreeWithASortedList(t *testing.T) {
 				if len(plain) > 0 {
 					dead[plain[s.fair(uint64(len(plain)), "which")]] = true
 				}
-				if got := h.first(stands); got != first() {
+				if got := h.firstCurrent(stands); got != first() {
 					t.Fatalf("first at %d, not %d", got, first())
 				}
 				for len(plain) > 0 && dead[plain[0]] {
@@ -78,7 +78,7 @@ func TestTimersAreSifted(t *testing.T) {
 		{2000, 1500, 2000},
 	} {
 		h := filled(c.n)
-		h.sift(c.live, even)
+		h.prune(c.live, even)
 		if len(h.heap) != c.left {
 			t.Errorf("%d timers, %d live: %d left", c.n, c.live, len(h.heap))
 		}

@@ -1,13 +1,15 @@
 package venue
 
 import (
+	"github.com/tidwall/btree"
+
 	"duplex/core"
 	"duplex/core/book"
 	"duplex/core/feed"
 	"duplex/core/ledger"
 )
 
-// Slots is the size of the pool of markets (contract core, Rounds).
+// Slots is the size of the pool of markets (docs/rules/rounds.md#slots).
 const Slots = ledger.Slots
 
 const _ = uint8(Slots) // an order in the book has no more room for its market
@@ -15,10 +17,12 @@ const _ = uint8(Slots) // an order in the book has no more room for its market
 // account is what the venue keeps of a user beside money.
 type account struct {
 	core.User
-	ids      *idSet     // client order ids used, for good
+	ids      idSet      // client order ids used, for good
 	orders   book.Queue // that rest
 	timeout  uint32     // dead-man, ms
 	deadline int64      // dead-man, ns; 0 disarmed
+
+	keys *btree.Map[uint64, *core.Key] // that are not revoked, by number; nil: it never had one
 }
 
 // market is one slot.
@@ -28,48 +32,49 @@ type market struct {
 	halted   bool       // paused by an operator
 	lastTick core.Tick
 	volume   core.Qty
-	moved    uint64 // see Slot
+	bookSeq  uint64 // see Slot
 }
 
-// source is what the venue knows of a feed.
-type source struct {
-	Ring  feed.Ring
-	Fresh int64 // stamp of the last fresh index tick
-	Stale bool
-	Open  bool // session
-	Until int64
+// feedState is what the venue knows of a feed.
+type feedState struct {
+	Ring    feed.Ring
+	FreshAt int64 `cbor:"Fresh"` // stamp of the last fresh index tick, ns; the tag keeps the encoding of older snapshots
+	Stale   bool
+	Open    bool // session
+	Until   int64
 }
 
 // Venue is the machine.
 type Venue struct {
-	now      core.Stamp
-	rules    core.Rules
-	legal    [core.TickMax + 1]bool // the grid, looked up
-	fees     core.Fees
-	hold     [core.TickMax + 1]core.Pips // Hold at the taker rate, by tick
-	windows  []core.Window
-	ledger   *ledger.Ledger
-	pool     *book.Pool
-	accounts []account // by user id
-	keys     map[string]*core.Key
-	keyOrder []string // in the order of creation
-	markets  [Slots + 1]market
-	free     []core.MarketID // longest free first
-	feeds    [core.Feeds]source
-	trading  [9]core.MarketID // by series
-	last     [9]int64         // start of the stretch that had the series' last round
-	rounds   uint64
-	expiries timers
-	deadmen  timers
+	now         core.Stamp
+	rules       core.Rules
+	legal       [core.TickMax + 1]bool // the grid, looked up
+	fees        core.Fees
+	reservation [core.TickMax + 1]core.Pips // Hold at the taker rate, by tick
+	windows     []core.Window
+	ledger      *ledger.Ledger
+	pool        *book.Pool
+	accounts    []account // by user id
+	keys        keys
+	markets     [Slots + 1]market
+	free        []core.MarketID // longest free first
+	feeds       [core.Feeds]feedState
+	trading     [9]core.MarketID // by series
+	last        [9]int64         // start of the stretch that had the series' last round
+	rounds      uint64
+	expiries    timers
+	deadmen     timers
 
-	deposits    map[string]core.Deposited
-	withdrawals map[uint64]*core.Withdrawal
+	// Deposits and withdrawals are kept for good. Trees are copied on write, and what they
+	// point to is never written to: an image shares both.
+	deposits    btree.Map[string, core.Deposited]
+	withdrawals btree.Map[uint64, *core.Withdrawal]
 	clientWds   map[clientWithdrawal]uint64
 
 	ev    *core.Events
 	level *core.LevelChanged // last emitted, to fold the next change of the same level into
 
-	fetched uint32 // keeps Fetch's reads from being left out
+	prefetched uint32 // keeps Fetch's reads from being left out
 }
 
 type clientWithdrawal struct {
@@ -77,13 +82,13 @@ type clientWithdrawal struct {
 	id   string
 }
 
-// New makes an empty venue under the default rules.
+// New makes an empty venue under the default rules of the first revision: a journal that
+// was begun before rules had a revision may have commands before its first SetRules.
 func New() *Venue {
 	v := &Venue{
 		fees:   core.DefaultFees(),
 		ledger: ledger.New(), pool: book.NewPool(1024), accounts: make([]account, 1),
-		keys: map[string]*core.Key{}, deposits: map[string]core.Deposited{},
-		withdrawals: map[uint64]*core.Withdrawal{}, clientWds: map[clientWithdrawal]uint64{},
+		keys: keys{numbers: map[string]uint64{}}, clientWds: map[clientWithdrawal]uint64{},
 	}
 	for m := core.MarketID(1); m <= Slots; m++ {
 		v.free = append(v.free, m)
@@ -94,8 +99,10 @@ func New() *Venue {
 	for s := range v.last {
 		v.last[s] = -1
 	}
-	v.setRules(core.DefaultRules())
-	v.priceHolds()
+	rules := core.DefaultRules()
+	rules.Revision = core.RevisionFirst
+	v.setRules(rules)
+	v.computeReservations()
 	return v
 }
 
@@ -104,7 +111,7 @@ func (v *Venue) Apply(st core.Stamp, cmd core.Command, ev *core.Events) core.Rej
 	v.now, v.ev, v.level = st, ev, nil
 	v.ledger.Begin()
 	r := v.apply(cmd)
-	v.close()
+	v.emitTouched()
 	return r
 }
 
@@ -121,21 +128,21 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.DecreaseOrder:
 		return v.decrease(c)
 	case *core.ArmDeadman:
-		return v.arm(c.User, c.TimeoutMs)
+		return v.setDeadman(c.User, c.TimeoutMs)
 	case *core.DisarmDeadman:
-		return v.arm(c.User, 0)
+		return v.setDeadman(c.User, 0)
 	case *core.Redeem:
 		return v.redeem(c)
 	case *core.RequestWithdrawal:
-		return v.withdraw(c)
+		return v.requestWithdrawal(c)
 	case *core.Clock:
 		v.advance()
 		return core.OK
 	case *core.PostIndex:
 		v.advance()
-		return v.index(&c.Tick)
+		return v.applyIndexTick(&c.Tick)
 	case *core.SetSession:
-		return v.session(c)
+		return v.setSession(c)
 	case *core.SetRules:
 		v.setRules(c.Rules)
 		return core.OK
@@ -158,7 +165,7 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.Deposit:
 		return v.deposit(c)
 	case *core.DecideWithdrawal:
-		return v.decide(c)
+		return v.decideWithdrawal(c)
 	case *core.PauseMarket:
 		return v.pause(c)
 	case *core.VoidMarket:
@@ -168,12 +175,12 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.Checkpoint:
 		return core.OK // compared by the engine, which has the hash
 	default:
-		panic(core.Broken{What: "a command the venue does not know"})
+		panic(core.InvariantViolation{Detail: "a command the venue does not know"})
 	}
 }
 
-// close turns what the command touched into events and checks THE INVARIANT.
-func (v *Venue) close() {
+// emitTouched turns what the command touched into events and checks THE INVARIANT.
+func (v *Venue) emitTouched() {
 	accounts, holdings := v.ledger.Touched()
 	for i := range accounts {
 		t := &accounts[i]
@@ -188,16 +195,16 @@ func (v *Venue) close() {
 		e.User = t.User
 		v.position(t.User, t.Market, &e.Position)
 		if !v.ledger.CheckMarket(t.Market) {
-			panic(core.Broken{What: "YES, NO and pairs of a market differ"})
+			panic(core.InvariantViolation{Detail: "YES, NO and pairs of a market differ"})
 		}
 	}
 	if !v.ledger.Check() {
-		panic(core.Broken{What: "money was made or lost"})
+		panic(core.InvariantViolation{Detail: "money was made or lost"})
 	}
 }
 
-// known tells whether u is an account.
-func (v *Venue) known(u core.UserID) bool { return u > 0 && int(u) < len(v.accounts) }
+// userExists tells whether u is an account.
+func (v *Venue) userExists(u core.UserID) bool { return u > 0 && int(u) < len(v.accounts) }
 
 // market gives the slot m, nil if it never opened.
 func (v *Venue) market(m core.MarketID) *market {
@@ -207,13 +214,22 @@ func (v *Venue) market(m core.MarketID) *market {
 	return &v.markets[m]
 }
 
+// closed tells whether a trading market takes no placement any more: its boundary has
+// come by the command's own stamp, and the command that freezes it has not.
+func (v *Venue) closed(m *market, ts int64) bool {
+	return ts >= m.CloseTs && v.rules.Revision >= core.RevisionStrict
+}
+
 // paused tells whether a market refuses placements while it trades.
 func (v *Venue) paused(m *market) bool { return m.halted || v.feeds[m.Feed].Stale }
 
 func (v *Venue) setRules(r core.Rules) {
+	if v.rules.Revision < core.RevisionStrict && r.Revision >= core.RevisionStrict {
+		v.forgetRevoked()
+	}
 	v.rules = r
 	for m := range v.markets {
-		v.markets[m].moved = v.now.Seq
+		v.markets[m].bookSeq = v.now.Seq
 	}
 	for t := range v.legal {
 		v.legal[t] = r.Grid.Legal(core.Tick(t))
@@ -225,21 +241,21 @@ func (v *Venue) setFees(c *core.SetFees) core.Reject {
 		return core.BadFees
 	}
 	v.fees = c.Fees
-	v.priceHolds()
+	v.computeReservations()
 	v.ev.Add(&core.FeesChanged{Fees: c.Fees})
 	return core.OK
 }
 
-func (v *Venue) priceHolds() {
+func (v *Venue) computeReservations() {
 	for t := core.TickMin; t <= core.TickMax; t++ {
-		v.hold[t] = core.Hold(v.fees.Taker, t)
+		v.reservation[t] = core.ReservationPerContract(v.fees.Taker, t)
 	}
 }
 
-// moved emits the change of a price level, folded into the last one where that was
+// emitLevelChange emits the change of a price level, folded into the last one where that was
 // of the same level.
-func (v *Venue) moved(m *market, bid bool, t core.Tick, delta, total core.Qty) {
-	m.moved = v.now.Seq
+func (v *Venue) emitLevelChange(m *market, bid bool, t core.Tick, delta, total core.Qty) {
+	m.bookSeq = v.now.Seq
 	if was := v.level; was != nil && was.Tick == t && was.Market == m.Market && was.Bid == bid {
 		was.Delta += delta
 		was.Qty = total

@@ -27,6 +27,7 @@ type seen struct {
 	generation uint32
 	left       core.Qty
 	unit       core.Pips // reserved per contract
+	clipped    bool      // lowered by another's order: reduce_only took contracts
 }
 
 type level struct {
@@ -72,11 +73,16 @@ func (w *witness) event(st core.Stamp, fees core.Fees, cmd core.Command, r core.
 		o := w.order(e.Order, e)
 		w.hold(o.User == e.User && o.left == e.Left, e, "closed otherwise than it stood")
 		w.hold((e.Status == core.Expired) == (e.Reason == core.ExpiryReached) && (e.Status == core.Canceled || e.Status == core.Expired), e, "status and reason differ")
+		w.hold(!o.clipped || e.Status == core.Canceled && e.Reason == core.ReduceOnlyExceeded, e, "clipped, and ended for another reason")
 		delete(w.orders, e.Order)
 	case *core.OrderDecreased:
 		o := w.order(e.Order, e)
 		w.hold(o.User == e.User && 0 < e.Left && e.Left < o.left, e, "not lowered")
 		o.left = e.Left
+		if c, ok := cmd.(*core.PlaceOrder); ok {
+			w.hold(o.Flags.Has(core.ReduceOnly) && o.User != c.User, e, "lowered by a placement")
+			o.clipped = true
+		}
 	case *core.LevelChanged:
 		k := level{e.Market, e.Bid, e.Tick}
 		w.levels[k] += e.Delta
@@ -109,7 +115,7 @@ func (w *witness) order(id core.OrderID, e any) *seen {
 func (w *witness) placed(st core.Stamp, fees core.Fees, cmd core.Command, r core.Reject, e *core.OrderPlaced) {
 	w.hold(e.Place == cmd && e.Reject == r && e.Generation == w.rounds[e.Place.Market].Generation, e, "not the order that was placed")
 	if r == core.OK {
-		w.orders[core.OrderID(st.Seq)] = &seen{*e.Place, e.Generation, e.Place.Qty, core.Hold(fees.Maker, e.Place.Tick)}
+		w.orders[core.OrderID(st.Seq)] = &seen{*e.Place, e.Generation, e.Place.Qty, core.ReservationPerContract(fees.Maker, e.Place.Tick), false}
 	}
 }
 
@@ -131,6 +137,7 @@ func (w *witness) filled(st core.Stamp, fees core.Fees, e *core.Filled) {
 	w.hold(e.Referral == referral, e, "referral")
 	t.left -= e.Qty
 	m.left -= e.Qty
+	w.hold((e.MakerReason == core.ReduceOnlyExceeded) == (m.left == 0 && m.clipped) && (e.MakerReason == core.NoReason || m.clipped), e, "clipped or not, the maker ended otherwise")
 	for id, o := range map[core.OrderID]*seen{e.Taker: t, e.Maker: m} {
 		if o.left == 0 {
 			delete(w.orders, id)
@@ -138,7 +145,7 @@ func (w *witness) filled(st core.Stamp, fees core.Fees, e *core.Filled) {
 	}
 }
 
-// round holds a round to the transitions of contract core, Rounds.
+// round holds a round to the transitions of docs/rules/rounds.md.
 func (w *witness) round(st core.Stamp, cmd core.Command, r *core.Round) {
 	was := w.rounds[r.Market]
 	_, byOperator := cmd.(*core.ProposePrice)
@@ -180,7 +187,7 @@ func (w *witness) over(r *core.Round) {
 		h := w.held[k]
 		w.hold(p.Market == r.Market && p.Generation == r.Generation && p.Number == r.Number && p.Status == r.Status && p.Winner == r.Winner, p, "not of this round")
 		w.hold(p.Yes == h.Yes && p.No == h.No && p.Yes+p.No > 0, p, "paid for what was not held")
-		want := core.Pips(p.Yes+p.No) * core.VoidShare
+		want := core.Pips(p.Yes+p.No) * core.VoidPayout
 		switch r.Winner {
 		case core.Yes:
 			want = core.Pips(p.Yes) * core.Payout
@@ -249,9 +256,9 @@ func (w *witness) withdrawal(st core.Stamp, cmd core.Command, x *core.Withdrawal
 	switch c := cmd.(type) {
 	case *core.RequestWithdrawal:
 		w.hold(x.User == c.User && x.ClientID == c.ClientID && x.Amount == c.Amount && x.Destination == c.Destination, x, "another withdrawal")
-		w.hold(x.ID == st.Seq && x.Seq == st.Seq && x.Ts == st.Ts && x.Status == core.Pending || x.ID < st.Seq && x.Ts < st.Ts, x, "asked for at another time")
+		w.hold(x.ID == st.Seq && x.Seq == st.Seq && x.Ts == st.Ts && x.Status == core.WithdrawalPending || x.ID < st.Seq && x.Ts < st.Ts, x, "asked for at another time")
 	case *core.DecideWithdrawal:
-		w.hold(x.ID == c.Withdrawal && x.Seq == st.Seq && x.Ts == st.Ts && (x.Status == core.Completed) == c.Complete && x.Status != core.Pending, x, "not decided")
+		w.hold(x.ID == c.Withdrawal && x.Seq == st.Seq && x.Ts == st.Ts && (x.Status == core.WithdrawalCompleted) == c.Complete && x.Status != core.WithdrawalPending, x, "not decided")
 	}
 }
 
@@ -260,7 +267,7 @@ func (w *witness) agree(v *Venue) {
 	w.hold(v.Resting() == len(w.orders), v.Resting(), "other orders rest")
 	levels := map[level]core.Qty{}
 	for m, r := range w.rounds {
-		s, ok := v.Slot(m)
+		s, ok := v.Market(m)
 		w.hold(ok && s.Round == r || s.Round.Paused != r.Paused, s.Round, "another round")
 		for _, bid := range []bool{true, false} {
 			for l := range s.Book.Levels(bid) {
@@ -283,6 +290,9 @@ func (w *witness) agree(v *Venue) {
 	}
 	for k, p := range w.held {
 		w.hold(v.Position(k.user, k.market) == p, p, "another position")
+	}
+	if v.Rules().Revision >= core.RevisionStrict {
+		w.keys = slices.DeleteFunc(w.keys, func(k core.Key) bool { return k.Revoked })
 	}
 	w.hold(slices.EqualFunc(slices.Collect(v.Keys()), w.keys, sameKey), w.keys, "other keys")
 }

@@ -7,8 +7,8 @@ import (
 	"duplex/core"
 )
 
-// Action is a command somebody answers for: who gave it, why, and what came of it
-// (contract operator, Admin: every action is journaled, replayed, audited).
+// Action is a command of an operator or of an account about itself: its author, the
+// reason given and the outcome (docs/rules/operation.md#actions).
 type Action struct {
 	Seq      uint64
 	Ts       int64
@@ -20,16 +20,16 @@ type Action struct {
 	Reject   core.Reject
 }
 
-// trail keeps the newest actions. Those that come by the thousand, prices by hand and
+// auditTrail keeps the newest actions. Those that come by the thousand, prices by hand and
 // keys sealed anew, have a ring of their own and so never push out a suspension.
-type trail struct{ actions, routine ring[Action] }
+type auditTrail struct{ actions, routine ring[Action] }
 
-func newTrail(c Caps) trail {
-	return trail{actions: newRing[Action](c.Actions), routine: newRing[Action](c.Routine)}
+func newTrail(c RetentionCaps) auditTrail {
+	return auditTrail{actions: newRing[Action](c.Actions), routine: newRing[Action](c.Routine)}
 }
 
-// Record takes in who gave a command, if anybody answers for it.
-func (w *View) Record(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
+// RecordAudit takes in who gave a command, if anybody answers for it.
+func (w *View) RecordAudit(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
 	a, by, ok := actionOf(cmd)
 	if !ok {
 		return
@@ -44,9 +44,9 @@ func (w *View) Record(st core.Stamp, cmd core.Command, rej core.Reject, events [
 	}
 	switch cmd.(type) {
 	case *core.PostIndex, *core.ResealKey:
-		w.trail.routine.add(a)
+		w.auditTrail.routine.add(a)
 	default:
-		w.trail.actions.add(a)
+		w.auditTrail.actions.add(a)
 	}
 }
 
@@ -75,14 +75,14 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	case *core.ResealKey:
 		return Action{Name: "reseal_key", Detail: map[string]string{"api_key": c.Key}}, c.Audit, true
 	case *core.SuspendUser:
-		return Action{Name: either(c.Lift, "resume_user", "suspend_user"), User: c.User}, c.Audit, true
+		return Action{Name: pick(c.Lift, "resume_user", "suspend_user"), User: c.User}, c.Audit, true
 	case *core.Deposit:
 		return Action{Name: "deposit", User: c.User, Detail: map[string]string{"deposit_id": c.DepositID, "amount": decimal(c.Amount)}}, c.Audit, true
 	case *core.DecideWithdrawal:
-		name := either(c.Complete, "complete_withdrawal", "reject_withdrawal")
+		name := pick(c.Complete, "complete_withdrawal", "reject_withdrawal")
 		return Action{Name: name, Detail: map[string]string{"withdrawal_id": decimal(c.Withdrawal)}}, c.Audit, true
 	case *core.PauseMarket:
-		return Action{Name: either(c.Lift, "resume_market", "pause_market"), Market: c.Market}, c.Audit, true
+		return Action{Name: pick(c.Lift, "resume_market", "pause_market"), Market: c.Market}, c.Audit, true
 	case *core.VoidMarket:
 		return Action{Name: "void_market", Market: c.Market}, c.Audit, true
 	case *core.ProposePrice:
@@ -96,7 +96,7 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	return a, by, false
 }
 
-func either(first bool, a, b string) string {
+func pick(first bool, a, b string) string {
 	if first {
 		return a
 	}
@@ -110,9 +110,9 @@ func decimal[N ~int64 | ~uint8 | ~uint16 | ~uint64](n N) string {
 // Actions walks what is kept from the newest below seq `from` (0: the newest).
 func (w *View) Actions(from uint64) iter.Seq[*Action] {
 	return func(yield func(*Action) bool) {
-		a, b := w.trail.actions.next-1, w.trail.routine.next-1 // numbers of the newest not shown
+		a, b := w.auditTrail.actions.next-1, w.auditTrail.routine.next-1 // numbers of the newest not shown
 		for {
-			x, y := w.trail.actions.get(a), w.trail.routine.get(b)
+			x, y := w.auditTrail.actions.get(a), w.auditTrail.routine.get(b)
 			if x == nil && y == nil {
 				return
 			}
@@ -128,5 +128,5 @@ func (w *View) Actions(from uint64) iter.Seq[*Action] {
 	}
 }
 
-// Recorded tells how many actions there were since the venue's first command.
-func (w *View) Recorded() uint64 { return w.trail.actions.next + w.trail.routine.next - 2 }
+// ActionCount tells how many actions there were since the venue's first command.
+func (w *View) ActionCount() uint64 { return w.auditTrail.actions.next + w.auditTrail.routine.next - 2 }

@@ -15,7 +15,7 @@ func record(w *View, seq uint64, often bool) {
 	if often {
 		cmd = &core.PostIndex{Audit: core.Audit{Who: "operator"}}
 	}
-	w.Record(core.Stamp{Seq: seq, Ts: int64(seq)}, cmd, core.OK, nil)
+	w.RecordAudit(core.Stamp{Seq: seq, Ts: int64(seq)}, cmd, core.OK, nil)
 }
 
 func seqs(w *View, from uint64) (out []uint64) {
@@ -28,7 +28,7 @@ func seqs(w *View, from uint64) (out []uint64) {
 // Actions come newest first whatever ring they are in, and prices by hand push out
 // prices only.
 func TestActions(t *testing.T) {
-	caps := DefaultCaps()
+	caps := DefaultRetentionCaps()
 	caps.Actions, caps.Routine = 3, 2
 	w := New(caps)
 	if got := seqs(w, 0); got != nil {
@@ -45,31 +45,30 @@ func TestActions(t *testing.T) {
 	for seq := uint64(11); seq <= 13; seq++ {
 		record(w, seq, false)
 	}
-	if got := seqs(w, 0); !slices.Equal(got, []uint64{13, 12, 11, 10, 9}) || w.Recorded() != 13 {
-		t.Errorf("%v of %d", got, w.Recorded())
+	if got := seqs(w, 0); !slices.Equal(got, []uint64{13, 12, 11, 10, 9}) || w.ActionCount() != 13 {
+		t.Errorf("%v of %d", got, w.ActionCount())
 	}
 }
 
 // Nobody answers for what traders, prices and time do.
 func TestNotEveryCommandIsAnAction(t *testing.T) {
-	w := New(DefaultCaps())
+	w := New(DefaultRetentionCaps())
 	for i, cmd := range []core.Command{&core.PlaceOrder{}, &core.Redeem{}, &core.RequestWithdrawal{}, &core.Clock{}, &core.PostIndex{}, &core.SetSession{}, &core.Checkpoint{}} {
-		if w.Record(core.Stamp{Seq: uint64(i + 1)}, cmd, core.OK, nil); w.Recorded() != 0 {
+		if w.RecordAudit(core.Stamp{Seq: uint64(i + 1)}, cmd, core.OK, nil); w.ActionCount() != 0 {
 			t.Fatalf("%T", cmd)
 		}
 	}
 }
 
-// A snapshot of a venue that did not list actions yet is read, and the list begins.
-func TestStateWithoutActions(t *testing.T) {
-	w := New(DefaultCaps())
-	w.Fold(core.Stamp{Seq: 1}, []core.Event{&core.UserChanged{User: core.User{ID: 1}}})
-	b, err := w.MarshalBinary()
+// A snapshot of version 1 is read, also one without a list of actions, which then
+// begins.
+func TestOldState(t *testing.T) {
+	whole, err := encoding.Marshal(&oldState{Users: []oldAccount{{NextFill: 1, NextSettled: 1, NextEvent: 1}}, Trail: trailState{NextAction: 1, NextRoutine: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var parts []cbor.RawMessage
-	if err := cbor.Unmarshal(b, &parts); err != nil {
+	if err := cbor.Unmarshal(whole, &parts); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 6 {
@@ -77,7 +76,7 @@ func TestStateWithoutActions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		old, err := Restore(cut, DefaultCaps())
+		old, err := RestoreOld(cut, DefaultRetentionCaps())
 		if whole := n == 3 || n == 4; whole != (err == nil) {
 			t.Fatalf("%d parts: %v", n, err)
 		}
@@ -85,6 +84,15 @@ func TestStateWithoutActions(t *testing.T) {
 			if record(old, 2, false); !slices.Equal(seqs(old, 0), []uint64{2}) {
 				t.Errorf("%d parts: %v", n, seqs(old, 0))
 			}
+		}
+	}
+	for _, hole := range []oldState{{Users: []oldAccount{{Rows: []*Order{nil}}}}, {Rounds: []*Round{nil}}} {
+		b, err := encoding.Marshal(&hole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := RestoreOld(b, DefaultRetentionCaps()); err == nil {
+			t.Error("a hole was restored")
 		}
 	}
 }

@@ -10,14 +10,11 @@ import (
 // FuzzRestore: bytes that are no view are refused, never fallen over, and a view made of
 // a view's own bytes is the same.
 func FuzzRestore(f *testing.F) {
-	caps := DefaultCaps()
+	caps := DefaultRetentionCaps()
 	caps.Terminal, caps.Rejects, caps.Fills, caps.Tape = 2, 1, 3, 2
 	w := New(caps)
 	for seq := uint64(1); seq <= 6; seq++ {
-		b, err := w.MarshalBinary()
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := bytesOf(f, w)
 		f.Add(b)
 		f.Add(b[:len(b)/2])
 		id := place(w, seq*10, core.OK)
@@ -27,29 +24,39 @@ func FuzzRestore(f *testing.F) {
 		}
 		place(w, seq*10+3, core.BadQty)
 	}
-	for _, hole := range []state{{Users: []accountState{{Rows: []*Order{nil}}}}, {Rounds: []*Round{nil}}} {
-		b, err := encoding.Marshal(hole)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
+	hole, err := encoding.Marshal(restState{Format: stateFormat, Rounds: []*Round{nil}})
+	if err != nil {
+		f.Fatal(err)
 	}
+	if hole, err = encoding.Marshal([][]byte{hole}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(hole)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		v, err := Restore(b, caps)
-		if err != nil {
-			return
-		}
-		one, err := v.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := Restore(one, caps)
-		if err != nil {
-			t.Fatalf("%x is taken, and its own bytes %x are not: %v", b, one, err)
-		}
-		two, err := w.MarshalBinary()
-		if err != nil || !bytes.Equal(one, two) {
-			t.Fatalf("%x became %x, %v", one, two, err)
+		if v, err := restored(b, caps); err == nil {
+			again(t, b, v)
 		}
 	})
+}
+
+// FuzzRestoreOld is the same of a snapshot of version 1.
+func FuzzRestoreOld(f *testing.F) {
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if v, err := RestoreOld(b, DefaultRetentionCaps()); err == nil {
+			again(t, b, v)
+		}
+	})
+}
+
+// again restores a view, made of b, from its own bytes.
+func again(t *testing.T, b []byte, v *View) {
+	t.Helper()
+	one := bytesOf(t, v)
+	w, err := restored(one, v.caps)
+	if err != nil {
+		t.Fatalf("%x is taken, and its own bytes %x are not: %v", b, one, err)
+	}
+	if two := bytesOf(t, w); !bytes.Equal(one, two) {
+		t.Fatalf("%x became %x", one, two)
+	}
 }

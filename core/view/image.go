@@ -1,30 +1,31 @@
 package view
 
 import (
+	"iter"
 	"runtime"
-
-	"github.com/fxamacker/cbor/v2"
+	"slices"
 
 	"duplex/core"
 )
 
-// Image is the view at one seq, taken while commands go on. What is small is copied
-// at once; an account is copied by Finish in its turn, or before the first command
-// that would change it.
+// Image is the view at one seq, taken while commands go on. What belongs to no account
+// is copied at once; an account is copied when Pieces comes to it, or before the first
+// command that would change it. A copy shares what never changes (encoded chunks, and
+// orders that ended), so that it takes a few KB and microseconds.
 type Image struct {
-	view   *View
-	tapes  []tapeState
-	rounds []Round
-	trail  trailState
-	kept   []*accountState // by user id; nil: not copied yet
+	view *View
+	rest restState
+	kept []*account // by user id; nil: not copied yet
 }
 
 // Image begins one. It is called under the lock that keeps commands out, and there is
-// one at a time; Finish ends it.
+// one at a time, until End.
 func (w *View) Image() *Image {
-	m := &Image{view: w, tapes: w.tapeStates(), trail: w.trail.state(), kept: make([]*accountState, len(w.users))}
+	m := &Image{view: w, kept: make([]*account, len(w.users))}
+	m.rest = restState{Format: stateFormat, Accounts: uint64(len(w.users) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state()}
 	for _, x := range w.rounds.all {
-		m.rounds = append(m.rounds, *x)
+		c := *x
+		m.rest.Rounds = append(m.rest.Rounds, &c)
 	}
 	w.image = m
 	return m
@@ -33,7 +34,7 @@ func (w *View) Image() *Image {
 // keep copies an account unless that was done.
 func (m *Image) keep(u core.UserID) {
 	if int(u) < len(m.kept) && m.kept[u] == nil {
-		m.kept[u] = m.view.users[u].state()
+		m.kept[u] = m.view.users[u].copied()
 	}
 }
 
@@ -43,60 +44,58 @@ type Lock interface {
 	Unlock()
 }
 
-// Finish copies and encodes what is left, an account at a time: each is copied under
-// the lock and encoded without it.
-func (m *Image) Finish(l Lock) ([]byte, error) {
-	defer func() {
-		l.Lock()
-		m.view.image = nil
-		l.Unlock()
-	}()
-	s := packed{Tapes: m.tapes, Trail: m.trail}
-	for i := range m.rounds {
-		s.Rounds = append(s.Rounds, &m.rounds[i])
-	}
-	for u := 1; u < len(m.kept); u++ {
-		l.Lock()
-		m.keep(core.UserID(u))
-		l.Unlock()
-		b, err := encoding.Marshal(m.kept[u])
-		if err != nil {
-			return nil, err
+// Pieces gives the image as a snapshot keeps it, an account at a time: each is copied
+// under the lock and encoded without it. A piece is valid until the next is asked for.
+// It can be called once.
+func (m *Image) Pieces(l Lock) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		b, err := encoding.Marshal(&m.rest)
+		if !yield(b, err) || err != nil {
+			return
 		}
-		s.Users = append(s.Users, b)
-		*m.kept[u] = accountState{} // copied still, and its memory is free
-		runtime.Gosched()           // whoever trades goes first
-	}
-	return encoding.Marshal(&s)
-}
-
-// packed is state with its accounts encoded.
-type packed struct {
-	_      struct{} `cbor:",toarray"`
-	Users  []cbor.RawMessage
-	Tapes  []tapeState
-	Rounds []*Round
-	Trail  trailState
-}
-
-// state copies an account. Its rows may change later, so they are copied as well.
-func (a *account) state() *accountState {
-	x := &accountState{
-		Fills: a.fills.list(), NextFill: a.fills.next, Settlements: a.settlements.list(), NextSettled: a.settlements.next,
-		Withdrawals: append([]core.Withdrawal(nil), a.withdrawals...), Events: make([]eventState, 0, len(a.events.buf)), NextEvent: a.events.next, Volume: a.volume,
-	}
-	for _, e := range a.events.list() {
-		x.Events = append(x.Events, e.state())
-	}
-	rows := make([]Order, 0, len(a.rows.all)-a.rows.evicted)
-	for _, o := range a.rows.all {
-		if !o.evicted {
-			rows = append(rows, *o)
-			x.Rows = append(x.Rows, &rows[len(rows)-1])
+		var e encoder
+		for u := core.UserID(1); int(u) < len(m.kept); u++ {
+			l.Lock()
+			m.keep(u)
+			a := m.kept[u]
+			m.kept[u] = encoded
+			l.Unlock()
+			e = encoder{b: e.b[:0]}
+			a.encode(&e, u)
+			if !yield(e.b, nil) {
+				return
+			}
+			runtime.Gosched() // whoever trades goes first
 		}
 	}
-	for _, o := range a.rows.terminal {
-		x.Ended = append(x.Ended, o.CreatedSeq)
+}
+
+// End lets commands go on without copying.
+func (m *Image) End(l Lock) {
+	l.Lock()
+	defer l.Unlock()
+	m.view.image = nil
+}
+
+// encoded stands for an account that an image is done with.
+var encoded = new(account)
+
+// copied is the account as it is now. Resting orders may change later, so they are
+// copied as well.
+func (a *account) copied() *account {
+	c := &account{
+		fills: a.fills.copied(), settlements: a.settlements.copied(), events: a.events.copied(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,
 	}
-	return x
+	c.rows.terminal = slices.Clone(a.rows.terminal)
+	c.rows.all = make([]row, 0, len(a.rows.all)-a.rows.evicted)
+	for _, x := range a.rows.all {
+		switch {
+		case x.order == nil:
+			continue
+		case x.order.Status.Live():
+			x.order = ptr(*x.order)
+		}
+		c.rows.all = append(c.rows.all, x)
+	}
+	return c
 }

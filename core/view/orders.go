@@ -1,31 +1,104 @@
 package view
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 
 	"duplex/core"
 )
 
-// rows are an account's orders by created_seq. Terminal and rejected rows beyond
-// their caps are marked and swept when they make up half.
+// rows are an account's orders by created_seq. Those that ended or were rejected are
+// kept up to a cap each, and never change again: images share them.
 type rows struct {
-	all      []*Order
+	all      []row
+	evicted  int      // rows of all that are empty
 	terminal []*Order // in the order they ended
 	rejected []*Order
-	evicted  int
 }
 
+// row is one place of the list; order is nil once it was evicted.
+type row struct {
+	seq   uint64
+	order *Order
+}
+
+func (r *rows) add(o *Order) { r.all = append(r.all, row{o.CreatedSeq, o}) }
+
+// below gives the index of the first row not below a created_seq (0: the end).
+func (r *rows) below(seq uint64) int {
+	if seq == 0 {
+		return len(r.all)
+	}
+	i, _ := slices.BinarySearchFunc(r.all, seq, func(x row, seq uint64) int { return cmp.Compare(x.seq, seq) })
+	return i
+}
+
+// list gives the orders that are kept.
+func (r *rows) list() []*Order {
+	out := make([]*Order, 0, len(r.all)-r.evicted)
+	for _, x := range r.all {
+		if x.order != nil {
+			out = append(out, x.order)
+		}
+	}
+	return out
+}
+
+func (r *rows) end(o *Order, caps *RetentionCaps) {
+	r.terminal = r.evict(append(r.terminal, o), caps.Terminal)
+}
+
+func (r *rows) reject(o *Order, caps *RetentionCaps) {
+	r.rejected = r.evict(append(r.rejected, o), caps.Rejects)
+}
+
+// evict drops the oldest of a list that are beyond max. Their rows are swept when they
+// are a quarter of all.
 func (r *rows) evict(list []*Order, max int) []*Order {
 	for len(list) > max {
-		list[0].evicted = true
+		r.all[r.below(list[0].CreatedSeq)].order = nil
 		r.evicted++
+		list[0] = nil // the array behind the slice would keep it
 		list = list[1:]
 	}
-	if r.evicted > 64 && r.evicted > len(r.all)/2 {
-		r.all = slices.DeleteFunc(r.all, func(o *Order) bool { return o.evicted })
+	if r.evicted > 64 && r.evicted > len(r.all)/4 {
+		r.all = slices.DeleteFunc(r.all, func(x row) bool { return x.order == nil })
 		r.evicted = 0
 	}
 	return list
+}
+
+// restore fills empty rows with orders by created_seq; ended are the created_seqs of
+// those that ended, in the order they did.
+func (r *rows) restore(orders []*Order, ended []uint64, caps RetentionCaps) error {
+	terminal := 0
+	for i, o := range orders {
+		if i > 0 && o.CreatedSeq <= orders[i-1].CreatedSeq {
+			return errors.New("orders are not in the order of their created_seq")
+		}
+		if !o.Status.Live() && o.Status != core.Rejected {
+			terminal++
+		}
+	}
+	if terminal != len(ended) {
+		return fmt.Errorf("%d orders ended, %d are listed", terminal, len(ended))
+	}
+	for _, o := range orders {
+		r.add(o)
+		if o.Status == core.Rejected {
+			r.reject(o, &caps)
+		}
+	}
+	for _, seq := range ended {
+		i := r.below(seq)
+		if i == len(r.all) || seq == 0 || r.all[i].seq != seq || r.all[i].order == nil || r.all[i].order.Status.Live() || r.all[i].order.Status == core.Rejected {
+			return fmt.Errorf("order %d ended and is not there", seq)
+		}
+		r.end(r.all[i].order, &caps)
+	}
+	return nil
 }
 
 func (w *View) placed(e *core.OrderPlaced) {
@@ -35,29 +108,27 @@ func (w *View) placed(e *core.OrderPlaced) {
 		Type: c.Type, Tick: c.Tick, Qty: c.Qty, TIF: c.TIF, Expiry: c.Expiry, MaxCost: c.MaxCost, Group: c.Group, Flags: c.Flags,
 		Left: c.Qty, CreatedSeq: w.at.Seq, CreatedTs: w.at.Ts, UpdateSeq: w.at.Seq,
 	}
-	a.rows.all = append(a.rows.all, o)
+	a.rows.add(o)
 	if e.Reject != core.OK {
 		o.Status, o.Reject, o.Left = core.Rejected, e.Reject, 0
-		a.rows.rejected = a.rows.evict(append(a.rows.rejected, o), w.caps.Rejects)
+		a.rows.reject(o, &w.caps)
 	} else {
 		o.ID = core.OrderID(w.at.Seq)
-		w.fresh = o
+		w.placing = o
 	}
-	w.noteOrder(o)
+	w.addOrderEvent(o)
 }
 
-// noteOrder enters the whole order as it is now, after the events of the same
+// addOrderEvent enters the whole order as it is now, after the events of the same
 // order before it in the same command gave way: only the last state is told.
-func (w *View) noteOrder(o *Order) {
-	ring := &w.user(o.User).events
-	if n := len(ring.buf); n > 0 {
-		last := ring.at(ring.next - 1)
+func (w *View) addOrderEvent(o *Order) {
+	if last := w.user(o.User).events.newest(); last != nil {
 		if was, ok := last.What.(*Order); ok && last.Seq == w.at.Seq && was.CreatedSeq == o.CreatedSeq {
 			*was = *o // nobody has seen it: its command is under way
 			return
 		}
 	}
-	w.note(o.User, ptr(*o))
+	w.addEvent(o.User, ptr(*o))
 }
 
 func (w *View) filled(e *core.Filled) {
@@ -74,12 +145,14 @@ func (w *View) filled(e *core.Filled) {
 	taker, maker := f, f
 	taker.Order, taker.Side, taker.Outcome, taker.Fee = e.Taker, e.TakerSide, e.TakerOutcome, e.TakerFee
 	maker.Order, maker.Side, maker.Outcome, maker.Fee, maker.Maker = e.Maker, e.MakerSide, e.MakerOutcome, e.MakerFee, true
-	w.fill(taker)
-	w.fill(maker)
+	w.fill(taker, core.NoReason)
+	w.fill(maker, e.MakerReason)
 }
 
-func (w *View) fill(f Fill) {
-	o := w.resting(f.Order)
+// fill enters one side of a fill. An order that it leaves nothing of is executed, or
+// canceled with the reason why.
+func (w *View) fill(f Fill, why core.Reason) {
+	o := w.restingOrder(f.Order)
 	o.Filled += f.Qty
 	o.Left -= f.Qty
 	o.UpdateSeq = w.at.Seq
@@ -87,43 +160,45 @@ func (w *View) fill(f Fill) {
 	f.ClientID = o.ClientID
 	a := w.user(o.User)
 	a.volume.add(w.at.Ts, f.Qty)
-	a.fills.add(f)
-	w.note(o.User, &f)
-	if o.Left == 0 {
-		w.finish(o, core.Executed, core.NoReason)
+	a.fills.add(f, &w.scratch)
+	w.addEvent(o.User, &f)
+	switch {
+	case o.Left == 0 && why != core.NoReason:
+		w.endOrder(o, core.Canceled, why)
+	case o.Left == 0:
+		w.endOrder(o, core.Executed, core.NoReason)
 	}
-	w.noteOrder(o)
+	w.addOrderEvent(o)
 }
 
 func (w *View) closed(e *core.OrderClosed) {
-	o := w.resting(e.Order)
-	w.finish(o, e.Status, e.Reason)
-	w.noteOrder(o)
+	o := w.restingOrder(e.Order)
+	w.endOrder(o, e.Status, e.Reason)
+	w.addOrderEvent(o)
 }
 
 func (w *View) decreased(e *core.OrderDecreased) {
-	o := w.resting(e.Order)
+	o := w.restingOrder(e.Order)
 	o.Left, o.UpdateSeq = e.Left, w.at.Seq
-	w.noteOrder(o)
+	w.addOrderEvent(o)
 }
 
-// resting gives an order that is about to change.
-func (w *View) resting(id core.OrderID) *Order {
-	o := w.fresh
+// restingOrder gives an order that is about to change.
+func (w *View) restingOrder(id core.OrderID) *Order {
+	o := w.placing
 	if o == nil || o.ID != id {
-		o = w.live[id]
+		o = w.resting[id]
 	}
 	w.user(o.User)
 	return o
 }
 
-func (w *View) finish(o *Order, s core.OrderStatus, why core.Reason) {
+func (w *View) endOrder(o *Order, s core.OrderStatus, why core.Reason) {
 	o.Status, o.Reason, o.Left, o.UpdateSeq = s, why, 0, w.at.Seq
-	if o == w.fresh {
-		w.fresh = nil
+	if o == w.placing {
+		w.placing = nil
 	} else {
-		delete(w.live, o.ID)
+		delete(w.resting, o.ID)
 	}
-	r := &w.user(o.User).rows
-	r.terminal = r.evict(append(r.terminal, o), w.caps.Terminal)
+	w.user(o.User).rows.end(o, &w.caps)
 }

@@ -14,18 +14,9 @@ func (w *View) Orders(u core.UserID, from uint64) iter.Seq[*Order] {
 		if int(u) >= len(w.users) {
 			return
 		}
-		all := w.users[u].rows.all
-		end := len(all)
-		if from != 0 {
-			end, _ = slices.BinarySearchFunc(all, from, func(o *Order, seq uint64) int {
-				if o.CreatedSeq < seq {
-					return -1
-				}
-				return 1
-			})
-		}
-		for i := end - 1; i >= 0; i-- {
-			if !all[i].evicted && !yield(all[i]) {
+		r := &w.users[u].rows
+		for i := r.below(from) - 1; i >= 0; i-- {
+			if o := r.all[i].order; o != nil && !yield(o) {
 				return
 			}
 		}
@@ -63,19 +54,19 @@ func (w *View) Fills(u core.UserID, from uint64) iter.Seq2[uint64, *Fill] {
 	if int(u) >= len(w.users) {
 		return func(func(uint64, *Fill) bool) {}
 	}
-	return w.users[u].fills.down(from)
+	return w.users[u].fills.newestFirst(u, from)
 }
 
 func (w *View) Settlements(u core.UserID, from uint64) iter.Seq2[uint64, *Settlement] {
 	if int(u) >= len(w.users) {
 		return func(func(uint64, *Settlement) bool) {}
 	}
-	return w.users[u].settlements.down(from)
+	return w.users[u].settlements.newestFirst(u, from)
 }
 
 func (w *View) Trades(m core.MarketID, from uint64) iter.Seq2[uint64, *Trade] {
 	if t := w.tapes[m]; t != nil {
-		return t.down(from)
+		return t.newestFirst(from)
 	}
 	return func(func(uint64, *Trade) bool) {}
 }
@@ -128,7 +119,7 @@ func (w *View) EventsAfter(u core.UserID, seq uint64) ([]UserEvent, bool) {
 	}
 	r := &w.users[u].events
 	var out []UserEvent
-	for _, e := range r.down(0) {
+	for _, e := range r.newestFirst(u, 0) {
 		if e.Seq <= seq {
 			slices.Reverse(out)
 			return out, true

@@ -2,8 +2,8 @@ package view
 
 import "duplex/core"
 
-// Order is a row of an account's orders (spec 2.1). ID is 0 of a rejected one. Fields
-// stand by their size: there are many of it.
+// Order is a row of an account's orders (docs/rules/rest.md#list_orders). A rejected order has
+// ID 0. The fields are in the order of their size, to keep the many rows small.
 type Order struct {
 	ID         core.OrderID
 	ClientID   uint64
@@ -28,10 +28,9 @@ type Order struct {
 	Flags      core.Flags
 	Status     core.OrderStatus
 	Reason     core.Reason
-	evicted    bool
 }
 
-// Fill is one side of a fill (spec 2.3).
+// Fill is one side of a fill (docs/rules/rest.md#list_fills).
 type Fill struct {
 	Seq      uint64
 	Ts       int64
@@ -79,7 +78,7 @@ type Balance struct {
 	Cause                  core.Cause
 }
 
-// UserEvent is one entry of an account's private stream (contract ws). What is an
+// UserEvent is one entry of an account's private stream (docs/rules/events.md#channel-user). What is an
 // *Order, *Fill, *Balance, *core.Position, *Settlement, *core.Deposited,
 // *core.Withdrawal, *core.DeadmanChanged or KeyRevoked.
 type UserEvent struct {

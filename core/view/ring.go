@@ -36,9 +36,9 @@ func (r *ring[T]) get(n uint64) *T {
 	return r.at(n)
 }
 
-// down walks from the newest entry below number `from` (0: from the newest) to the
+// newestFirst walks from the newest entry below number `from` (0: from the newest) to the
 // oldest.
-func (r *ring[T]) down(from uint64) iter.Seq2[uint64, *T] {
+func (r *ring[T]) newestFirst(from uint64) iter.Seq2[uint64, *T] {
 	return func(yield func(uint64, *T) bool) {
 		n := r.next
 		if from != 0 {

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 
@@ -11,14 +13,21 @@ import (
 	"duplex/core"
 )
 
-// state is the view as a snapshot keeps it. Fields are only ever added at the end:
-// one that an older snapshot lacks is empty. Those of its parts do not change.
-type state struct {
-	_      struct{} `cbor:",toarray"`
-	Users  []accountState
-	Tapes  []tapeState
-	Rounds []*Round
-	Trail  trailState
+// The view goes into a snapshot in pieces: first what belongs to no account (restState,
+// as CBOR), then each account (encodeAccount), in the order of their ids. So neither
+// writing nor reading a snapshot ever holds more than a few accounts in a second form.
+
+// stateFormat is the version of both kinds of piece.
+const stateFormat = 2
+
+// restState is the first piece. Fields are only ever added at the end.
+type restState struct {
+	_        struct{} `cbor:",toarray"`
+	Format   uint64
+	Accounts uint64
+	Tapes    []tapeState
+	Rounds   []*Round
+	Trail    trailState
 }
 
 type trailState struct {
@@ -27,111 +36,6 @@ type trailState struct {
 	NextAction  uint64
 	Routine     []Action
 	NextRoutine uint64
-}
-
-// read is Unmarshal of a state that may be older and so have fewer fields.
-func (s *state) read(b []byte) error {
-	var parts []cbor.RawMessage
-	if err := cbor.Unmarshal(b, &parts); err != nil {
-		return err
-	}
-	var users []cbor.RawMessage
-	into := []any{&users, &s.Tapes, &s.Rounds, &s.Trail}
-	if len(parts) < 3 || len(parts) > len(into) {
-		return fmt.Errorf("%d parts, known are 3 to %d", len(parts), len(into))
-	}
-	s.Trail.NextAction, s.Trail.NextRoutine = 1, 1
-	for i, p := range parts {
-		if err := cbor.Unmarshal(p, into[i]); err != nil {
-			return err
-		}
-	}
-	s.Users = make([]accountState, len(users))
-	var all errgroup.Group // most of a start's time goes here
-	all.SetLimit(runtime.GOMAXPROCS(0))
-	for i, b := range users {
-		all.Go(func() error { return cbor.Unmarshal(b, &s.Users[i]) })
-	}
-	return all.Wait()
-}
-
-type accountState struct {
-	_           struct{} `cbor:",toarray"`
-	Rows        []*Order // by created_seq
-	Ended       []uint64 // created_seq of terminal rows, in the order they ended
-	Fills       []Fill
-	NextFill    uint64
-	Settlements []Settlement
-	NextSettled uint64
-	Withdrawals []core.Withdrawal
-	Events      []eventState
-	NextEvent   uint64
-	Volume      volume
-}
-
-// eventState is a UserEvent: one of the pointers is set, or KeyRevoked.
-type eventState struct {
-	Seq        uint64
-	Ts         int64
-	Order      *Order
-	Fill       *Fill
-	Balance    *Balance
-	Position   *core.Position
-	Settlement *Settlement
-	Deposit    *core.Deposited
-	Withdrawal *core.Withdrawal
-	Deadman    *core.DeadmanChanged
-	KeyRevoked KeyRevoked
-}
-
-func (e *UserEvent) state() eventState {
-	x := eventState{Seq: e.Seq, Ts: e.Ts}
-	switch what := e.What.(type) {
-	case *Order:
-		x.Order = what
-	case *Fill:
-		x.Fill = what
-	case *Balance:
-		x.Balance = what
-	case *core.Position:
-		x.Position = what
-	case *Settlement:
-		x.Settlement = what
-	case *core.Deposited:
-		x.Deposit = what
-	case *core.Withdrawal:
-		x.Withdrawal = what
-	case *core.DeadmanChanged:
-		x.Deadman = what
-	case KeyRevoked:
-		x.KeyRevoked = what
-	}
-	return x
-}
-
-func (x *eventState) event() UserEvent {
-	e := UserEvent{Seq: x.Seq, Ts: x.Ts}
-	switch {
-	case x.Order != nil:
-		e.What = x.Order
-	case x.Fill != nil:
-		e.What = x.Fill
-	case x.Balance != nil:
-		e.What = x.Balance
-	case x.Position != nil:
-		e.What = x.Position
-	case x.Settlement != nil:
-		e.What = x.Settlement
-	case x.Deposit != nil:
-		e.What = x.Deposit
-	case x.Withdrawal != nil:
-		e.What = x.Withdrawal
-	case x.Deadman != nil:
-		e.What = x.Deadman
-	default:
-		e.What = x.KeyRevoked
-	}
-	return e
 }
 
 type tapeState struct {
@@ -143,16 +47,6 @@ type tapeState struct {
 
 var encoding, _ = cbor.CoreDetEncOptions().EncMode()
 
-// MarshalBinary gives the view's state, the same bytes for the same commands and
-// caps. No command may come meanwhile.
-func (w *View) MarshalBinary() ([]byte, error) { return w.Image().Finish(nobody{}) }
-
-// nobody is a lock where nobody else is.
-type nobody struct{}
-
-func (nobody) Lock()   {}
-func (nobody) Unlock() {}
-
 func (w *View) tapeStates() (out []tapeState) {
 	for m, t := range w.tapes {
 		out = append(out, tapeState{Market: m, Trades: t.list(), Next: t.next})
@@ -161,63 +55,169 @@ func (w *View) tapeStates() (out []tapeState) {
 	return out
 }
 
-func (t *trail) state() trailState {
+func (t *auditTrail) state() trailState {
 	return trailState{Actions: t.actions.list(), NextAction: t.actions.next, Routine: t.routine.list(), NextRoutine: t.routine.next}
 }
 
-// Restore makes a view of MarshalBinary's bytes.
-func Restore(b []byte, caps Caps) (w *View, err error) {
-	var s state
-	if err := s.read(b); err != nil {
+// encodeAccount appends an account. The same account has the same bytes whether or not
+// it was restored from a snapshot on the way.
+func (a *account) encode(e *encoder, u core.UserID) {
+	orders := a.rows.list()
+	e.uint(uint64(len(orders)))
+	for _, o := range orders {
+		o.encode(e)
+	}
+	e.uint(uint64(len(a.rows.terminal)))
+	for _, o := range a.rows.terminal {
+		e.near(o.CreatedSeq)
+	}
+	a.fills.encode(e, u)
+	a.settlements.encode(e, u)
+	a.events.encode(e, u)
+	e.uint(uint64(len(a.withdrawals)))
+	for i := range a.withdrawals {
+		encodeWithdrawal(e, &a.withdrawals[i])
+	}
+	e.int(a.volume.Day)
+	for _, n := range a.volume.Days {
+		e.int(int64(n))
+	}
+}
+
+// decodeAccount makes an account of encode's bytes.
+func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error) {
+	a := newAccount(caps)
+	d := &decoder{b: b, user: u}
+	var orders []*Order
+	for range d.uint() {
+		if d.err != nil {
+			break
+		}
+		o := new(Order)
+		o.decode(d)
+		orders = append(orders, o)
+	}
+	var ended []uint64
+	for range d.uint() {
+		if d.err != nil {
+			break
+		}
+		ended = append(ended, d.near())
+	}
+	a.fills.decode(d, u)
+	a.settlements.decode(d, u)
+	a.events.decode(d, u)
+	for range d.uint() {
+		if d.err != nil {
+			break
+		}
+		a.withdrawals = append(a.withdrawals, *decodeWithdrawal(d))
+	}
+	if a.volume.Day = d.int(); a.volume.Day < 0 {
+		d.fail(errRange)
+	}
+	for i := range a.volume.Days {
+		a.volume.Days[i] = d.qty()
+	}
+	if err := d.end(); err != nil {
+		return nil, err
+	}
+	return a, a.rows.restore(orders, ended, caps)
+}
+
+// Restore makes a view of the pieces that Image.Pieces gave. A piece is read before
+// the next is asked for.
+func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err error) {
+	w = New(caps)
+	var rest *restState
+	var list []*account
+	var decoding errgroup.Group // most of a start's time goes here
+	decoding.SetLimit(runtime.GOMAXPROCS(0))
+	for b, err := range pieces {
+		if err == nil && rest == nil {
+			rest, err = readRest(b)
+		} else if err == nil {
+			u, b := core.UserID(len(list)+1), slices.Clone(b)
+			slot := new(account)
+			list = append(list, slot)
+			decoding.Go(func() error {
+				a, err := decodeAccount(b, u, caps)
+				if err != nil {
+					return fmt.Errorf("account %d: %w", u, err)
+				}
+				*slot = *a
+				return nil
+			})
+		}
+		if err != nil {
+			return nil, errors.Join(err, decoding.Wait())
+		}
+	}
+	if err := decoding.Wait(); err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			w, err = nil, fmt.Errorf("state of the view does not hold together: %v", p)
-		}
-	}()
-	w = New(caps)
-	for i := range s.Users {
-		w.restore(core.UserID(i+1), &s.Users[i])
+	if rest == nil || uint64(len(list)) != rest.Accounts {
+		return nil, fmt.Errorf("state of the view: %w", errShort)
 	}
-	for _, t := range s.Tapes {
-		r := newRing[Trade](caps.Tape)
-		r.restore(t.Trades, t.Next)
-		w.tapes[t.Market] = &r
+	defer notWhole(&w, &err)
+	w.users = append(w.users, list...)
+	for _, a := range list {
+		w.enlist(a)
 	}
-	for _, x := range s.Rounds {
-		w.rounds.add(x, x.Round)
-		w.rounds.byslot[x.Market] = x
-	}
-	w.trail.actions.restore(s.Trail.Actions, s.Trail.NextAction)
-	w.trail.routine.restore(s.Trail.Routine, s.Trail.NextRoutine)
+	w.restoreRest(rest.Tapes, rest.Rounds, &rest.Trail)
 	return w, nil
 }
 
-func (w *View) restore(u core.UserID, x *accountState) {
-	a := w.user(u)
-	a.fills.restore(x.Fills, x.NextFill)
-	a.settlements.restore(x.Settlements, x.NextSettled)
-	events := make([]UserEvent, len(x.Events))
-	for i := range events {
-		events[i] = x.Events[i].event()
+func readRest(b []byte) (*restState, error) {
+	var fields []cbor.RawMessage
+	var format uint64
+	err := cbor.Unmarshal(b, &fields)
+	switch {
+	case err != nil:
+	case len(fields) == 0:
+		err = errShort
+	default:
+		err = cbor.Unmarshal(fields[0], &format)
 	}
-	a.events.restore(events, x.NextEvent)
-	a.withdrawals, a.volume = x.Withdrawals, x.Volume
-	byseq := make(map[uint64]*Order, len(x.Rows))
-	for _, o := range x.Rows {
-		a.rows.all = append(a.rows.all, o)
-		byseq[o.CreatedSeq] = o
-		switch {
-		case o.Status == core.Rejected:
-			a.rows.rejected = a.rows.evict(append(a.rows.rejected, o), w.caps.Rejects)
-		case o.Status.Live():
-			w.live[o.ID] = o
-		}
+	if err == nil && format != stateFormat {
+		err = fmt.Errorf("it has format %d; this program reads %d", format, stateFormat)
 	}
-	for _, seq := range x.Ended {
-		if o := byseq[seq]; o != nil {
-			a.rows.terminal = a.rows.evict(append(a.rows.terminal, o), w.caps.Terminal)
+	if err != nil {
+		return nil, fmt.Errorf("state of the view: %w", err)
+	}
+	s := new(restState)
+	if err := cbor.Unmarshal(b, s); err != nil {
+		return nil, fmt.Errorf("state of the view: %w", err)
+	}
+	return s, nil
+}
+
+// notWhole turns a panic over a state that does not hold together into an error.
+func notWhole(w **View, err *error) {
+	if p := recover(); p != nil {
+		*w, *err = nil, fmt.Errorf("state of the view does not hold together: %v", p)
+	}
+}
+
+func (w *View) restoreRest(tapes []tapeState, rounds []*Round, t *trailState) {
+	for _, t := range tapes {
+		r := newRing[Trade](w.caps.Tape)
+		r.restore(t.Trades, t.Next)
+		w.tapes[t.Market] = &r
+	}
+	for _, x := range rounds {
+		w.rounds.add(x, x.Round)
+		w.rounds.byslot[x.Market] = x
+	}
+	w.auditTrail.actions.restore(t.Actions, t.NextAction)
+	w.auditTrail.routine.restore(t.Routine, t.NextRoutine)
+}
+
+// enlist notes which of an account's orders rest.
+func (w *View) enlist(a *account) {
+	for _, o := range a.rows.list() {
+		if o.Status.Live() {
+			w.resting[o.ID] = o
 		}
 	}
 }

@@ -4,51 +4,58 @@ import (
 	"duplex/core"
 )
 
-// Caps bound what is kept. Per account: Terminal, Rejects, Fills, Settlements and
+// RetentionCaps bound what is kept. Per account: Terminal, Rejects, Fills, Settlements and
 // Events. Per market: Tape. Per series: Rounds. Of the whole venue: Actions, and
 // Routine for those that come by the thousand.
-type Caps struct {
+type RetentionCaps struct {
 	Tape, Terminal, Rejects, Fills int
 	Settlements, Events, Rounds    int
 	Actions, Routine               int
 }
 
-// DefaultCaps are those of contract core and contract ws; of actions ours.
-func DefaultCaps() Caps {
-	return Caps{Tape: 1000, Terminal: 1000, Rejects: 200, Fills: 2000, Settlements: 1000, Events: 4096, Rounds: 1024, Actions: 10_000, Routine: 1000}
+// DefaultRetentionCaps returns the caps of docs/rules/limits.md#retention.
+func DefaultRetentionCaps() RetentionCaps {
+	return RetentionCaps{Tape: 1000, Terminal: 1000, Rejects: 200, Fills: 2000, Settlements: 1000, Events: 4096, Rounds: 1024, Actions: 10_000, Routine: 1000}
 }
 
 // View is the read model.
 type View struct {
-	caps   Caps
-	users  []*account              // by id
-	live   map[core.OrderID]*Order // those that rest
-	fresh  *Order                  // placed by the command being folded, and not among live yet
-	tapes  map[core.MarketID]*ring[Trade]
-	rounds rounds
-	trail  trail
+	caps       RetentionCaps
+	users      []*account              // by id
+	resting    map[core.OrderID]*Order // those that rest
+	placing    *Order                  // placed by the command being folded, and not among live yet
+	tapes      map[core.MarketID]*ring[Trade]
+	rounds     rounds
+	auditTrail auditTrail
 
-	at    core.Stamp // of the command being folded
-	image *Image     // being taken; nil: none
+	at      core.Stamp // of the command being folded
+	image   *Image     // being taken; nil: none
+	scratch []byte     // for encoding
 }
 
 // account is what is kept of one user.
 type account struct {
 	rows        rows
-	fills       ring[Fill]
-	settlements ring[Settlement]
+	fills       history[Fill, *Fill]
+	settlements history[Settlement, *Settlement]
 	withdrawals []core.Withdrawal
-	events      ring[UserEvent]
+	events      history[UserEvent, *UserEvent]
 	volume      volume
 }
 
+func newAccount(c RetentionCaps) *account {
+	return &account{
+		fills: newHistory[Fill](c.Fills), settlements: newHistory[Settlement](c.Settlements), events: newHistory[UserEvent](c.Events + 1),
+	}
+}
+
 // New makes an empty view.
-func New(caps Caps) *View {
-	return &View{caps: caps, users: []*account{nil}, live: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), trail: newTrail(caps)}
+func New(caps RetentionCaps) *View {
+	return &View{caps: caps, users: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newTrail(caps)}
 }
 
 // Caps gives the retention in force.
-func (w *View) Caps() Caps { return w.caps }
+func (w *View) Caps() RetentionCaps { return w.caps }
 
 // user gives an account that is about to change.
 func (w *View) user(u core.UserID) *account {
@@ -56,10 +63,7 @@ func (w *View) user(u core.UserID) *account {
 		w.image.keep(u)
 	}
 	for int(u) >= len(w.users) {
-		c := w.caps
-		w.users = append(w.users, &account{
-			rows: rows{}, fills: newRing[Fill](c.Fills), settlements: newRing[Settlement](c.Settlements), events: newRing[UserEvent](c.Events + 1),
-		})
+		w.users = append(w.users, newAccount(w.caps))
 	}
 	return w.users[u]
 }
@@ -70,8 +74,8 @@ func (w *View) Fold(st core.Stamp, events []core.Event) {
 	for _, e := range events {
 		w.fold(e)
 	}
-	if w.fresh != nil { // it rests
-		w.live[w.fresh.ID], w.fresh = w.fresh, nil
+	if w.placing != nil { // it rests
+		w.resting[w.placing.ID], w.placing = w.placing, nil
 	}
 }
 
@@ -87,10 +91,10 @@ func (w *View) fold(e core.Event) {
 		w.decreased(e)
 	case *core.LevelChanged: // the book itself answers for levels
 	case *core.BalanceChanged:
-		w.note(e.User, &Balance{Cash: e.Cash, Reserved: e.Reserved, Change: e.Change, Cause: e.Cause})
+		w.addEvent(e.User, &Balance{Cash: e.Cash, Reserved: e.Reserved, Change: e.Change, Cause: e.Cause})
 	case *core.PositionChanged:
 		p := e.Position
-		w.note(e.User, &p)
+		w.addEvent(e.User, &p)
 	case *core.RoundChanged:
 		w.rounds.fold(w.at, e)
 	case *core.AccountSettled:
@@ -99,26 +103,26 @@ func (w *View) fold(e core.Event) {
 		// the venue holds these; what they did to an account comes as its own event
 	case *core.DeadmanChanged:
 		d := *e
-		w.note(e.User, &d)
+		w.addEvent(e.User, &d)
 	case *core.Deposited:
 		d := *e
-		w.note(e.User, &d)
+		w.addEvent(e.User, &d)
 	case *core.WithdrawalChanged:
 		w.withdrawal(&e.Withdrawal)
 	case *core.UserChanged:
 		w.user(e.User.ID)
 	case *core.KeyChanged:
 		if e.Key.Revoked && !e.Resealed {
-			w.note(e.Key.User, KeyRevoked(e.Key.ID))
+			w.addEvent(e.Key.User, KeyRevoked(e.Key.ID))
 		}
 	default:
-		panic(core.Broken{What: "an event the view does not know"})
+		panic(core.InvariantViolation{Detail: "an event the view does not know"})
 	}
 }
 
-// note appends to the account's events.
-func (w *View) note(u core.UserID, what any) {
-	w.user(u).events.add(UserEvent{w.at.Seq, w.at.Ts, what})
+// addEvent appends to the account's events.
+func (w *View) addEvent(u core.UserID, what any) {
+	w.user(u).events.add(UserEvent{w.at.Seq, w.at.Ts, what}, &w.scratch)
 }
 
 func (w *View) withdrawal(x *core.Withdrawal) {
@@ -129,12 +133,12 @@ func (w *View) withdrawal(x *core.Withdrawal) {
 				return // a repeated request: nothing happened
 			}
 			a.withdrawals[i] = *x
-			w.note(x.User, ptr(*x))
+			w.addEvent(x.User, ptr(*x))
 			return
 		}
 	}
 	a.withdrawals = append(a.withdrawals, *x)
-	w.note(x.User, ptr(*x))
+	w.addEvent(x.User, ptr(*x))
 }
 
 func (w *View) settled(e *core.AccountSettled) {
@@ -142,8 +146,8 @@ func (w *View) settled(e *core.AccountSettled) {
 		Seq: w.at.Seq, Ts: w.at.Ts, Market: e.Market, Generation: e.Generation, Number: e.Number,
 		Status: e.Status, Winner: e.Winner, Yes: e.Yes, No: e.No, Payout: e.Payout,
 	}
-	w.user(e.User).settlements.add(s)
-	w.note(e.User, &s)
+	w.user(e.User).settlements.add(s, &w.scratch)
+	w.addEvent(e.User, &s)
 }
 
 func ptr[T any](x T) *T { return &x }

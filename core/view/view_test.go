@@ -35,9 +35,9 @@ func ids(w *View) (out []uint64) {
 }
 
 // Terminal and rejected rows go beyond their caps, the first that ended first;
-// resting orders never do (spec 4.8).
+// resting orders never do (docs/rules/limits.md#retention).
 func TestCapsEvictTerminalRowsOnly(t *testing.T) {
-	caps := DefaultCaps()
+	caps := DefaultRetentionCaps()
 	caps.Terminal, caps.Rejects = 2, 1
 	w := New(caps)
 	for seq := uint64(1); seq <= 4; seq++ {
@@ -60,7 +60,7 @@ func TestCapsEvictTerminalRowsOnly(t *testing.T) {
 }
 
 func TestManyEvictedRowsAreSwept(t *testing.T) {
-	caps := DefaultCaps()
+	caps := DefaultRetentionCaps()
 	caps.Terminal = 3
 	w := New(caps)
 	live := place(w, 1, core.OK)
@@ -77,7 +77,7 @@ func TestManyEvictedRowsAreSwept(t *testing.T) {
 
 // Fills, tape and volume; the walk goes on below its cursor while new rows come.
 func TestFillsAndVolume(t *testing.T) {
-	caps := DefaultCaps()
+	caps := DefaultRetentionCaps()
 	caps.Fills, caps.Tape = 4, 3
 	w := New(caps)
 	a, b := place(w, 1, core.OK), place(w, 2, core.OK)
@@ -117,7 +117,7 @@ func TestFillsAndVolume(t *testing.T) {
 	}
 }
 
-// Today and the 29 UTC days before (contract core, Limits).
+// Today and the 29 UTC days before (docs/rules/limits.md#write-rate).
 func TestVolumeLeavesAfterThirtyDays(t *testing.T) {
 	var v volume
 	start := int64(20_000) * dayNs
@@ -132,7 +132,7 @@ func TestVolumeLeavesAfterThirtyDays(t *testing.T) {
 }
 
 func TestRoundsRing(t *testing.T) {
-	caps := DefaultCaps()
+	caps := DefaultRetentionCaps()
 	caps.Rounds = 2
 	w := New(caps)
 	for n := uint64(1); n <= 5; n++ {
@@ -158,7 +158,7 @@ func TestRoundsRing(t *testing.T) {
 
 // An account's newest events, in order; older ones are known to be gone.
 func TestEventsAfter(t *testing.T) {
-	caps := DefaultCaps()
+	caps := DefaultRetentionCaps()
 	caps.Events = 5
 	w := New(caps)
 	for seq := uint64(1); seq <= 8; seq++ {
@@ -194,7 +194,7 @@ func TestEventsAfter(t *testing.T) {
 // What a snapshot brings back is what was there, and it goes on alike.
 func TestRestoredViewGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		caps := Caps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
+		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
 		w := New(caps)
 		w.Fold(core.Stamp{}, []core.Event{&core.UserChanged{User: core.User{ID: 1}}})
 		var open []core.OrderID
@@ -211,9 +211,9 @@ func TestRestoredViewGoesOnAlike(t *testing.T) {
 				case kind == 2:
 					end(v, seq, open[0])
 				case kind == 4:
-					v.Record(core.Stamp{Seq: seq}, &core.PauseMarket{Market: 1, Audit: core.Audit{Who: "operator", Why: "news"}}, core.InvalidTransition, nil)
+					v.RecordAudit(core.Stamp{Seq: seq}, &core.PauseMarket{Market: 1, Audit: core.Audit{Who: "operator", Why: "news"}}, core.InvalidTransition, nil)
 				case kind == 5:
-					v.Record(core.Stamp{Seq: seq}, &core.PostIndex{Tick: core.IndexTick{Price: 7}, Audit: core.Audit{Who: "operator"}}, core.OK, nil)
+					v.RecordAudit(core.Stamp{Seq: seq}, &core.PostIndex{Tick: core.IndexTick{Price: 7}, Audit: core.Audit{Who: "operator"}}, core.OK, nil)
 				default:
 					v.Fold(core.Stamp{Seq: seq}, []core.Event{&core.AccountSettled{User: 1, Number: seq, Payout: 1}})
 				}
@@ -226,24 +226,17 @@ func TestRestoredViewGoesOnAlike(t *testing.T) {
 				open = open[1:]
 			}
 		}
-		bytesOf := func(v *View) []byte {
-			b, err := v.MarshalBinary()
-			if err != nil {
-				t.Fatal(err)
-			}
-			return b
-		}
 		for range rapid.IntRange(0, 40).Draw(t, "before") {
 			step(w)
 		}
-		again, err := Restore(bytesOf(w), caps)
+		again, err := restored(bytesOf(t, w), caps)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range rapid.IntRange(0, 40).Draw(t, "after") {
 			step(w, again)
 		}
-		if !bytes.Equal(bytesOf(w), bytesOf(again)) {
+		if !bytes.Equal(bytesOf(t, w), bytesOf(t, again)) {
 			t.Fatal("went on otherwise")
 		}
 	})

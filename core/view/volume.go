@@ -14,12 +14,12 @@ type volume struct {
 }
 
 func (v *volume) add(ts int64, n core.Qty) {
-	v.turn(ts / dayNs)
+	v.rollDay(ts / dayNs)
 	v.Days[v.Day%volumeDays] += n
 }
 
-// turn makes room for a later day by emptying the days between.
-func (v *volume) turn(day int64) {
+// rollDay makes room for a later day by emptying the days between.
+func (v *volume) rollDay(day int64) {
 	if day-v.Day >= volumeDays {
 		v.Days, v.Day = [volumeDays]core.Qty{}, day
 	}
@@ -31,7 +31,7 @@ func (v *volume) turn(day int64) {
 
 // sum is what was filled on the day of ts and the 29 before.
 func (v volume) sum(ts int64) (n core.Qty) {
-	v.turn(ts / dayNs)
+	v.rollDay(ts / dayNs)
 	for _, d := range v.Days {
 		n += d
 	}

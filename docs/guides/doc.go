@@ -1,3 +1,3 @@
-// Package guides is for the tests of the pages beside it: every figure of rounds.md
-// is computed anew by the machine itself.
+// Package guides tests the pages in its folder: it recomputes every figure of rounds.md
+// with the venue's own code.
 package guides

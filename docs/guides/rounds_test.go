@@ -27,18 +27,18 @@ func TestRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := tell(t)
+	chapters := tellStory(t)
 	seen := map[string]bool{}
 	fresh := block.ReplaceAllFunc(page, func(old []byte) []byte {
 		m := block.FindSubmatch(old)
 		name := string(m[2])
 		seen[name] = true
-		if told[name] == "" {
+		if chapters[name] == "" {
 			t.Errorf("nothing tells the block %q", name)
 		}
-		return []byte(string(m[1]) + told[name] + string(m[4]))
+		return []byte(string(m[1]) + chapters[name] + string(m[4]))
 	})
-	for name := range told {
+	for name := range chapters {
 		if !seen[name] {
 			t.Errorf("the page has no block %q", name)
 		}
@@ -63,7 +63,7 @@ const (
 
 var people = []string{"", "Ann", "Ben", "Cy"}
 
-// story is a venue that is told what happens, and the blocks it makes of it.
+// story is a venue that is chapters what happens, and the blocks it makes of it.
 type story struct {
 	t     *testing.T
 	v     *venue.Venue
@@ -73,12 +73,12 @@ type story struct {
 	paid  map[core.UserID]*core.AccountSettled
 }
 
-func tell(t *testing.T) map[string]string {
-	told := map[string]*strings.Builder{}
+func tellStory(t *testing.T) map[string]string {
+	chapters := map[string]*strings.Builder{}
 	s := begin(t)
 	chapter := func(name string, do func()) {
-		told[name] = &strings.Builder{}
-		s.out = told[name]
+		chapters[name] = &strings.Builder{}
+		s.out = chapters[name]
 		do()
 	}
 	chapter("index", s.index)
@@ -98,7 +98,7 @@ func tell(t *testing.T) map[string]string {
 	chapter("void", s.void)
 
 	out := map[string]string{}
-	for name, b := range told {
+	for name, b := range chapters {
 		out[name] = b.String()
 	}
 	return out
@@ -160,9 +160,9 @@ func (s *story) index() {
 	for _, h := range heard {
 		x.Update(core.BTC, h.name, h.price, now-h.age*core.NsPerMs)
 	}
-	tick, ok := x.Tick(core.BTC, now)
-	if !ok {
-		s.t.Fatal("no index")
+	tick, gap := x.Tick(core.BTC, now)
+	if gap != feed.NoGap {
+		s.t.Fatal("no index: ", gap)
 	}
 	for _, h := range heard {
 		why := "left out"
@@ -191,7 +191,7 @@ func (s *story) order(o core.PlaceOrder) {
 	s.say("%s: %s %d %s %s", people[o.User], o.Side, o.Qty, o.Outcome, kind)
 	if o.Side == core.Buy && o.Type == core.Limit {
 		fee := core.Fee(s.v.Fees().Taker, 1, o.Tick)
-		s.say("  at admission   %d × (%d + %d) = %d reserved", o.Qty, o.Tick, fee, core.Pips(o.Qty)*core.Hold(s.v.Fees().Taker, o.Tick))
+		s.say("  at admission   %d × (%d + %d) = %d reserved", o.Qty, o.Tick, fee, core.Pips(o.Qty)*core.ReservationPerContract(s.v.Fees().Taker, o.Tick))
 	}
 	for _, e := range s.do(&o).List {
 		if f, ok := e.(*core.Filled); ok {
@@ -267,7 +267,7 @@ func (s *story) mean() {
 			ticks = append(ticks, core.IndexTick{Feed: core.BTC, Second: opens + second, Price: price, Count: 3})
 		}
 	}
-	counted := feed.Counted(ticks, opens+60, s.round.Window)
+	counted := feed.CountedSeconds(ticks, opens+60, s.round.Window)
 	for i, k := range ticks {
 		s.say("08:00:%02d  %s  × %d", k.Second-opens, dollars(k.Price), counted[i])
 	}
@@ -303,7 +303,7 @@ func (s *story) settle() {
 func (s *story) void() {
 	s.do(&core.VoidMarket{Market: market, Audit: core.Audit{Who: "operator"}})
 	s.pay(func(yes, no core.Qty) (string, core.Pips) {
-		return fmt.Sprintf("%d × %d", yes+no, core.VoidShare), core.Pips(yes+no) * core.VoidShare
+		return fmt.Sprintf("%d × %d", yes+no, core.VoidPayout), core.Pips(yes+no) * core.VoidPayout
 	})
 }
 

@@ -1,29 +1,29 @@
 #!/usr/bin/env bash
-# Signs, reads, places and cancels with curl and openssl. The venue and the key come
-# from DX_URL, DX_KEY and DX_SECRET, or from the file that `dx dev` writes.
+# Reads, places an order and cancels it with curl and openssl, signing each request. Venue
+# and key come from DX_URL, DX_KEY and DX_SECRET, or from the file that `dx dev` writes.
 set -euo pipefail
 
 file=${DX_DEV_FILE:-.dx/dev.json}
-# first NAME prints the first string of that name in the file.
+# first NAME prints the first string member of that name in the file.
 first() { grep -m1 "\"$1\":" "$file" | cut -d'"' -f4; }
 url=${DX_URL:-$(first api)}
 key=${DX_KEY:-$(first api_key)}
 secret=${DX_SECRET:-$(first secret)}
 
-# millis is the time in ms where bash tells it, else in whole seconds.
+# millis prints the time in ms, in whole seconds if bash is too old for EPOCHREALTIME.
 millis() {
 	local t=${EPOCHREALTIME:-$(date +%s).000}
 	t=${t/[.,]/}
 	printf '%s' "${t:0:13}"
 }
 
-# sign TIMESTAMP METHOD TARGET BODY prints the signature over exactly these.
+# sign TIMESTAMP METHOD TARGET BODY prints their signature.
 sign() {
 	printf '%s\n%s\n%s\n%s' "$@" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$secret" -binary | base64
 }
 
-# call METHOD TARGET [BODY] sends one request, prints the answer, and fails unless it
-# is 2xx. The body is sent as it was signed, to the byte.
+# call METHOD TARGET [BODY] sends one request, prints the response, and fails unless its
+# status is 2xx. The body is sent exactly as signed.
 call() {
 	local method=$1 target=$2 body=${3:-} time
 	time=$(millis)
@@ -34,12 +34,12 @@ call() {
 	echo
 }
 
-# latest reads a list of markets and prints the one that closes last.
+# latest reads a list of markets and prints the id of the one that closes last.
 latest() {
 	grep -oE '"(market_id|close_ts)":"?[0-9]+' | grep -oE '[0-9]+$' | paste - - | sort -k2 -n | tail -1 | cut -f1
 }
 
-# field NAME prints a string member of the answer it reads.
+# field NAME reads a response and prints a string member.
 field() { grep -oE "\"$1\":\"[^\"]*\"" | head -1 | cut -d'"' -f4; }
 
 printf 'time      '
@@ -47,12 +47,12 @@ call GET /v1/time
 printf 'balance   '
 call GET /v1/portfolio/balance
 markets=$(call GET '/v1/markets?status=trading')
-market=$(latest <<<"$markets" || true) # nothing found is a failure to grep
+market=$(latest <<<"$markets" || true) # grep fails if it finds nothing
 [ -n "$market" ] || { echo 'no market trades now; try again in a minute' >&2; exit 1; }
 printf 'book      '
 call GET "/v1/markets/$market/orderbook?depth=1"
 
-# One cent for YES rests behind everyone. The id makes a repeat harmless.
+# A bid of one cent for YES rests behind all others. The id makes a repeat harmless.
 placed=$(call POST /v1/portfolio/orders "{\"client_order_id\":\"$(millis)\",\"market_id\":$market,\"side\":\"buy\",\"outcome\":\"yes\",\"tick\":100,\"qty\":10,\"post_only\":true}")
 printf 'placed    %s\n' "$placed"
 order=$(field order_id <<<"$placed")

@@ -1,13 +1,13 @@
-// Package dashboard is the trading screen of the portal: Svelte and TypeScript under
-// src, built by Vite into dist, which is committed and goes into the binary, so that
-// `go build` needs no Node.
+// Package dashboard is the trading screen of the portal: Svelte and TypeScript in src, built
+// by Vite into dist. dist is committed and embedded in the binary, so that `go build` needs
+// no Node.
 //
-//	src/venue   how the page speaks with the venue: sign, REST, socket, clock
-//	src/desk    what the page knows: books, tape, prices, rounds, the account
-//	src/ui      what it shows of that
-//	e2e         a browser against a whole `dx dev`
+//	src/venue   signing, REST, WebSocket, clock
+//	src/desk    the state of the page: books, trades, prices, rounds, the account
+//	src/ui      components that show it
+//	e2e         tests in a browser against `dx dev`
 //
-// `npm ci && npm run build` makes dist; .ci/dashboard proves that it did.
+// `npm ci && npm run build` writes dist; .ci/dashboard checks that dist is up to date.
 package dashboard
 
 import (
@@ -18,11 +18,11 @@ import (
 //go:embed dist
 var built embed.FS
 
-// Files are the page with its index.html, as portal.Options.Static wants them.
+// Files returns the built page with its index.html, for portal.Options.Static.
 func Files() fs.FS {
 	files, err := fs.Sub(built, "dist")
 	if err != nil {
-		panic(err) // it is part of the binary
+		panic(err) // dist is embedded
 	}
 	return files
 }

@@ -1,8 +1,8 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vite'
 
-// The portal allows no inline script and no inline style, so everything is a file.
-// Names carry no hash: the portal tags each file by its content.
+// The portal's content policy forbids inline scripts and styles, so everything is a file.
+// File names have no hash: the portal's ETag depends on the content.
 export default defineConfig({
   plugins: [svelte()],
   build: {

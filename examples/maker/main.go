@@ -1,5 +1,5 @@
-// Command maker quotes both sides of every live series of one feed, on an account of
-// its own: what a market maker needs, and no more. README.md tells how it works.
+// Command maker quotes both sides of every live series of one feed, on an account of its
+// own. It is a minimal market maker; README.md describes how it works.
 package main
 
 import (
@@ -30,15 +30,15 @@ func main() {
 	fmt.Println("stopped: all orders are canceled, the dead-man switch is off")
 }
 
-// here is a client from DX_URL, DX_KEY and DX_SECRET, or of an account of the file
-// that `dx dev` wrote.
+// here returns a client for DX_URL, DX_KEY and DX_SECRET, or else for an account of the
+// file that `dx dev` writes.
 func here(account string) (*client.Client, error) {
 	base, key, shown := os.Getenv("DX_URL"), os.Getenv("DX_KEY"), os.Getenv("DX_SECRET")
 	if base == "" {
 		var dev schemas.DevFile
 		b, err := os.ReadFile(cmp.Or(os.Getenv("DX_DEV_FILE"), ".dx/dev.json"))
 		if err = cmp.Or(err, json.Unmarshal(b, &dev)); err != nil {
-			return nil, fmt.Errorf("no DX_URL, and no venue started here: %w", err)
+			return nil, fmt.Errorf("DX_URL is not set, and there is no dev file: %w", err)
 		}
 		for _, a := range dev.Accounts {
 			if a.Name == account {
@@ -46,7 +46,7 @@ func here(account string) (*client.Client, error) {
 			}
 		}
 	}
-	secret, ok := schemas.Secret(shown)
+	secret, ok := schemas.ParseSecret(shown)
 	if !ok {
 		return nil, errors.New("DX_SECRET must be 64 hex characters")
 	}

@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	feed      = 0               // BTC
-	qty       = 20              // contracts a quote
-	most      = 200             // contracts of one outcome, net of the other, to hold in a market
-	deadmanMs = 10_000          // if this program dies, the venue takes its quotes back
-	heartbeat = 3 * time.Second // well within
-	margin    = 3               // seconds before the settling mean begins, from where on it does not quote
+	feed             = 0               // BTC
+	qty              = 20              // contracts per quote
+	maxPosition      = 200             // maximum net position in one market, in contracts
+	deadmanMs        = 10_000          // if this program stops, the venue cancels its quotes after this time
+	heartbeat        = 3 * time.Second // well within deadmanMs
+	stopBeforeWindow = 3               // quoting stops this many seconds before the settlement window
 )
 
-// maker is one run. All of it happens in the stream's goroutine, an event at a time.
+// maker is one run. It handles one event at a time, in the stream's goroutine.
 type maker struct {
 	*client.Client
-	stream *client.Stream
-	walk   walk
-	armed  time.Time
-	wrote  schemas.U64 // seq of the last write: nothing is decided before its events are here
+	stream       *client.Stream
+	model        priceModel
+	armed        time.Time
+	lastWriteSeq schemas.U64 // seq of the last write: no decision is made before its events arrive
 }
 
-// run quotes until ctx ends or the stream fails for good, then takes all quotes back,
-// in a moment of its own. The switch goes only with the orders: if they could not be
-// canceled, it will do that.
+// run quotes until ctx ends or the stream fails permanently. Then it cancels all quotes,
+// with a deadline of its own, and disarms the switch. If the cancel fails, the switch stays
+// armed and cancels them.
 func (m *maker) run(ctx context.Context) error {
-	m.stream = m.Stream(client.StreamOptions{Channels: []string{"oracle", "user"}, On: func(e client.StreamEvent) {
-		if err := m.take(ctx, e); err != nil && ctx.Err() == nil {
-			fmt.Println("refused:", err) // the next tick tries again
+	m.stream = m.Stream(client.StreamOptions{Channels: []string{"oracle", "user"}, OnEvent: func(e client.StreamEvent) {
+		if err := m.onEvent(ctx, e); err != nil && ctx.Err() == nil {
+			fmt.Println("rejected:", err) // the next tick retries
 		}
 	}})
 	if err := m.stream.Run(ctx); ctx.Err() == nil {
@@ -51,9 +51,9 @@ func (m *maker) run(ctx context.Context) error {
 	return err
 }
 
-// take puts quotes right at each tick of the feed. The account needs no care: the
-// stream keeps it, also over connections that end.
-func (m *maker) take(ctx context.Context, e client.StreamEvent) error {
+// onEvent updates the quotes at each tick of the feed. The stream maintains the account, over
+// connections that end.
+func (m *maker) onEvent(ctx context.Context, e client.StreamEvent) error {
 	var tick schemas.WSOracle
 	if e.Type != "oracle" {
 		return nil
@@ -61,7 +61,7 @@ func (m *maker) take(ctx context.Context, e client.StreamEvent) error {
 	if err := json.Unmarshal(e.Msg, &tick); err != nil || tick.Feed != feed || tick.Price == 0 {
 		return err
 	}
-	m.walk.see(float64(tick.Price))
+	m.model.observe(float64(tick.Price))
 	if time.Since(m.armed) > heartbeat {
 		if _, err := m.ArmDeadman(ctx, deadmanMs); err != nil {
 			return err
@@ -69,18 +69,18 @@ func (m *maker) take(ctx context.Context, e client.StreamEvent) error {
 		m.armed = time.Now()
 	}
 	account, known := m.stream.Account()
-	if !known || account.Seq < m.wrote {
+	if !known || account.Seq < m.lastWriteSeq {
 		return nil
 	}
-	want, err := m.wanted(ctx, account.Positions)
+	want, err := m.wantedQuotes(ctx, account.Positions)
 	if err != nil {
 		return err
 	}
-	return m.change(ctx, account.Orders, want)
+	return m.updateQuotes(ctx, account.Orders, want)
 }
 
-// wanted are the quotes that should rest now.
-func (m *maker) wanted(ctx context.Context, held map[uint32]schemas.Position) (out []schemas.PlaceOrder, err error) {
+// wantedQuotes returns the quotes that should rest now.
+func (m *maker) wantedQuotes(ctx context.Context, held map[uint32]schemas.Position) (out []schemas.PlaceOrder, err error) {
 	markets, err := m.Markets(ctx, schemas.ListMarkets{Status: "trading"})
 	rounds, err2 := m.Rounds(ctx, schemas.ListRounds{})
 	for _, r := range rounds.Rounds {
@@ -90,10 +90,10 @@ func (m *maker) wanted(ctx context.Context, held map[uint32]schemas.Position) (o
 		}
 		k, p, window := &markets.Markets[i], held[r.MarketID], float64(r.TwapWindowSecs)
 		left := time.Unix(0, k.CloseTs.Int64()).Sub(m.Now()).Seconds()
-		if left < window+margin {
+		if left < window+stopBeforeWindow {
 			continue
 		}
-		for _, q := range quotes(m.walk.fair(float64(r.Strike), left, window), p.YesQty-p.NoQty, k.TickSize) {
+		for _, q := range quotes(m.model.fair(float64(r.Strike), left, window), p.YesQty-p.NoQty, k.TickSize) {
 			q.ClientOrderID = schemas.U64(m.Now().UnixNano() + int64(len(out)))
 			q.MarketID, q.Generation = schemas.Int(r.MarketID), schemas.Int(r.Generation)
 			out = append(out, q)
@@ -102,17 +102,17 @@ func (m *maker) wanted(ctx context.Context, held map[uint32]schemas.Position) (o
 	return out, errors.Join(err, err2)
 }
 
-// change cancels what rests badly in one request, and places what is missing in another.
-func (m *maker) change(ctx context.Context, resting map[schemas.U64]schemas.Order, want []schemas.PlaceOrder) error {
+// updateQuotes cancels outdated quotes in one request, and places missing ones in another.
+func (m *maker) updateQuotes(ctx context.Context, resting map[schemas.U64]schemas.Order, want []schemas.PlaceOrder) error {
 	var bad []schemas.U64
 	for id, o := range resting {
-		if i := slices.IndexFunc(want, func(w schemas.PlaceOrder) bool { return serves(&o, &w) }); i >= 0 {
+		if i := slices.IndexFunc(want, func(w schemas.PlaceOrder) bool { return matches(&o, &w) }); i >= 0 {
 			want = slices.Delete(want, i, i+1)
 		} else if len(bad) < schemas.BatchCap {
 			bad = append(bad, id)
 		}
 	}
-	if len(bad) > 0 { // one that was filled meanwhile is unknown_order, and no harm
+	if len(bad) > 0 { // one that has filled meanwhile is unknown_order, which is harmless
 		if _, err := m.CancelMany(ctx, bad); err != nil {
 			return err
 		}
@@ -120,7 +120,8 @@ func (m *maker) change(ctx context.Context, resting map[schemas.U64]schemas.Orde
 	if len(want) == 0 {
 		return nil
 	}
-	// To its end, also when we are told to stop: half-way it could come behind the cancel of all.
+	// Wait for the response even when ctx ends: an interrupted placement could reach the venue
+	// after the final cancel-all.
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	done, err := m.PlaceOrders(end, want)
@@ -129,9 +130,9 @@ func (m *maker) change(ctx context.Context, resting map[schemas.U64]schemas.Orde
 		if r.Error != nil {
 			became = r.Error.Code
 		} else {
-			m.wrote, became = max(m.wrote, r.Seq), r.Status+" "+r.Reason
+			m.lastWriteSeq, became = max(m.lastWriteSeq, r.Seq), r.Status+" "+r.Reason
 		}
-		fmt.Printf("market %d: bid %d for %s: %s\n", want[i].MarketID, *want[i].Tick, want[i].Outcome, became)
+		fmt.Printf("market %d: bid %.1f¢ for %s: %s\n", want[i].MarketID, float64(*want[i].Tick)/100, want[i].Outcome, became)
 	}
 	return err
 }

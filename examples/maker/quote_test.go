@@ -12,11 +12,10 @@ import (
 
 var narrow = schemas.TickSizeOf(core.Narrow())
 
-// TestFair: even at the strike, more certain as time runs out, and of one sum with
-// the other side.
+// At the strike the chance is even; with less time left it is closer to certain.
 func TestFair(t *testing.T) {
 	at := func(price, left float64) float64 {
-		w := walk{price: price, variance: 1e-8}
+		w := priceModel{price: price, variance: 1e-8}
 		return w.fair(100, left, 10)
 	}
 	if p := at(100, 40); p != 0.5 {
@@ -41,11 +40,11 @@ func TestQuotes(t *testing.T) {
 		want string
 	}{
 		{"even", 0.5, 0, "no 4800, yes 4800"},
-		{"leans against what is held", 0.5, most / 2, "no 4900, yes 4600"},
-		{"holds all the YES it may", 0.5, most, "no 5100"},
-		{"holds all the NO it may", 0.5, -most, "yes 5100"},
-		{"on the fine grid of the wing", 0.98, 0, "yes 9600"},
-		{"under the grid there is no bid", 0.025, 0, "no 9500"},
+		{"prices shift against the position", 0.5, maxPosition / 2, "no 4900, yes 4600"},
+		{"maximum YES position", 0.5, maxPosition, "no 5100"},
+		{"maximum NO position", 0.5, -maxPosition, "yes 5100"},
+		{"on the fine part of the grid", 0.98, 0, "yes 9600"},
+		{"no bid below the grid", 0.025, 0, "no 9500"},
 	} {
 		var got []string
 		for _, q := range quotes(c.fair, c.net, narrow) {
@@ -58,10 +57,10 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// TestBelow: every legal tick is itself; a price between two is the lower.
+// A legal tick stays; a price between two ticks becomes the lower one.
 func TestBelow(t *testing.T) {
 	for price, want := range map[float64]int64{99: 0, 100: 100, 109.9: 100, 399: 390, 400: 400, 4799: 4700, 9605: 9600, 9615: 9610, 12000: 9990} {
-		if got, ok := below(narrow, price); got != want || ok != (want > 0) {
+		if got, ok := tickAtOrBelow(narrow, price); got != want || ok != (want > 0) {
 			t.Errorf("below %v: %d", price, got)
 		}
 	}

@@ -1,4 +1,4 @@
-"""Holds this client against the project's test vectors."""
+"""Tests this client with the project's test vectors."""
 
 import json
 import pathlib
@@ -19,7 +19,7 @@ def want(got, expected, why):
 def play(steps):
     events = []
     keep = Keep(1, lambda seq, e: events.append(f"{seq} {e['event']}"))
-    todo = keep.begin()  # what the client wants to do next
+    todo = keep.begin()  # the command that the client would send next
     for s in steps:
         if "client" in s:
             want(todo, s["client"], "command")
@@ -44,4 +44,4 @@ if __name__ == "__main__":
     for v in signing:
         want(sign(v["secret"], v["timestamp"], v["method"], v["target"], v["body"]), v["signature"], v["name"])
     play(steps)
-    print(f"{len(signing)} signatures and {len(steps)} steps of a resumed stream are as they must be")
+    print(f"{len(signing)} signatures and {len(steps)} steps of a resumed stream match the vectors")

@@ -1,8 +1,8 @@
-"""What a reader of the event lane keeps: the book of one market and its account, over
-connections that end. It does no I/O: put a WebSocket library of your choice under it.
+"""A local copy of one market's book and of the account, kept from the event lane over
+connections that end. It does no I/O: connect it to any WebSocket library.
 
-    send(begin()) on each connection, then for each message: next = take(json.loads(m));
-    None: go on; RESUME: close and connect anew; else: send(next)
+On each connection send begin(). For each message call take(json.loads(m)). If it returns
+None, continue; if RESUME, close the connection and open a new one; else send the result.
 """
 
 RESUME = "resume"
@@ -11,24 +11,24 @@ RESUME = "resume"
 class Keep:
     def __init__(self, market, on=lambda seq, event: None):
         self.market, self.on = market, on
-        self.book = None  # while it is not known for sure
+        self.book = None  # None until a snapshot arrives
         self.account = None
-        # All events up to `whole` were seen, and the first `part` of those of `at`: a
-        # command causes several, and a connection may end between them.
+        # All events up to seq `whole` were received, and the first `part` events of seq `at`:
+        # a command can cause several events, and a connection may end between them.
         self.whole, self.at, self.part = None, None, 0
 
     def begin(self):
-        """A connection is open: gives the first command to send."""
+        """Returns the first command to send on a new connection."""
         self.last, self.book, self.asked, self.skip = {}, None, False, self.part
         since = {} if self.whole is None else {"since_seq": self.whole}
         return {"cmd": "subscribe", "params": {"channels": ["orderbook_delta", "user"], "market_ids": [self.market], **since}}
 
     def take(self, m):
-        """Takes a message; gives a command to send, RESUME, or None."""
+        """Applies a message. Returns a command to send, RESUME, or None."""
         if m["type"] == "error":
-            raise RuntimeError(f"the venue refused: {m['msg']['name']}")
+            raise RuntimeError(f"the venue rejected a command: {m['msg']['name']}")
         if "sid" not in m:
-            return None  # the answer to a command
+            return None  # the response to a command
         follows = self.last.get(m["sid"], "0") == m["prev_seq"]
         self.last[m["sid"]] = m["seq"]
         take = {"orderbook_snapshot": self._book, "orderbook_delta": self._delta, "user_snapshot": self._account, "user": self._event}.get(m["type"])
@@ -42,7 +42,7 @@ class Keep:
         if not (self.book and follows and self.book["generation"] == msg["generation"]):
             self.book = None
             if self.asked:
-                return None  # its snapshot is on the way
+                return None  # a snapshot has been requested
             self.asked = True
             return {"cmd": "update_subscription", "params": {"sid": sid, "action": "get_snapshot", "market_ids": [self.market]}}
         for c in msg["changes"]:

@@ -1,39 +1,42 @@
-"""Buys YES in a 60-second round, follows it to its end, and tells what it paid."""
+"""Buys YES in a 60-second round, follows the round to its end, and prints what it paid."""
 
 import sys
 import time
 
-from venue import Refused, Venue
+from venue import VenueError, Venue
 
 BTC_60S = 1  # category
-LEAST = 12  # seconds that must be left to join a round
+LEAST = 12  # seconds that a round must have left
 QTY = 10
 
 
 def dollars(pips):
-    return f"${int(pips) / 10_000:.4f}"
+    amount = int(pips) / 10_000
+    return f"{'-' if amount < 0 else ''}${abs(amount):.4f}"
 
 
 def price(at_1e8):
-    return f"{int(at_1e8) / 1e8:.2f}"
+    """Formats an index price in dollars and cents, truncated: 64999.999 must not look like 65000."""
+    cents = int(at_1e8) // 10**6
+    return f"{cents // 100}.{cents % 100:02d}"
 
 
 def joinable(venue):
-    """The round that trades now, or the next one."""
+    """Returns the round that trades now if it has enough time left, else the next one."""
     said = False
     while True:
         for r in venue.call("GET", f"/v1/rounds?category={BTC_60S}&limit=1")["rounds"]:
-            left = 60 - time.time() % 60  # it freezes when the wall clock's minute is over
+            left = 60 - time.time() % 60  # the round freezes at the end of the minute
             if r["status"] == "trading" and not r["paused"] and left >= LEAST:
                 return r
         if not said:
-            print("waiting   for the next minute's round", flush=True)
+            print("waiting   for the next round", flush=True)
             said = True
         time.sleep(1)
 
 
 def buy(venue, r):
-    """A market order for at most a dollar a contract; None if nobody sells."""
+    """Places a market order for at most $1 per contract. Returns None if nothing filled."""
     out = venue.place({
         "client_order_id": str(time.time_ns()), "market_id": r["market_id"], "generation": r["generation"],
         "side": "buy", "outcome": "yes", "type": "market", "qty": QTY, "max_cost": str(QTY * 10_000),
@@ -42,12 +45,12 @@ def buy(venue, r):
 
 
 def bought(venue, r):
-    """Buys in the round, or in a later one if nobody sells in this."""
+    """Buys in the round, or in a later one if there is no seller."""
     while True:
         try:
             order = buy(venue, r)
-        except Refused as no:
-            if no.code not in ("market_not_trading", "market_paused", "stale_generation"):
+        except VenueError as e:
+            if e.code not in ("market_not_trading", "market_paused", "stale_generation"):
                 raise
             order = None
         if order:
@@ -57,10 +60,10 @@ def bought(venue, r):
 
 
 def follow(venue, r):
-    """Prints every state of the round and gives the last."""
+    """Prints every status of the round and returns the final round."""
     seen = None
     while True:
-        mine = f"/v1/rounds?market_id={r['market_id']}&limit=10"  # the slot may be in its next life already
+        mine = f"/v1/rounds?market_id={r['market_id']}&limit=10"  # a later round may use the slot already
         now = next(x for x in venue.call("GET", mine)["rounds"] if x["round_number"] == r["round_number"])
         if now["status"] != seen:
             seen = now["status"]
@@ -78,13 +81,13 @@ def main():
     fills = venue.call("GET", f"/v1/portfolio/fills?order_id={order['order_id']}")["fills"]
     cost = sum(f["qty"] * f["tick_yes"] + int(f["fee"]) for f in fills)
     fees = sum(int(f["fee"]) for f in fills)
-    print(f"bought    {order['filled_qty']} YES for {dollars(cost)}, of which fees {dollars(fees)}", flush=True)
+    print(f"bought    {order['filled_qty']} YES for {dollars(cost)}, including {dollars(fees)} in fees", flush=True)
 
     end = follow(venue, r)
     mine = venue.call("GET", "/v1/portfolio/settlements?limit=10")["settlements"]
     paid = int(next(s for s in mine if s["round_number"] == r["round_number"])["payout"])
     print(f"winner    {end['winner'] or 'none: the round is void'}")
-    print(f"paid      {dollars(paid)}, which makes {dollars(paid - cost)}")
+    print(f"paid      {dollars(paid)}, a result of {dollars(paid - cost)}")
 
 
 if __name__ == "__main__":

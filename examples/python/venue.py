@@ -1,4 +1,4 @@
-"""A signed client of the venue's REST lane, on the standard library alone."""
+"""A client of the venue's REST interface that signs requests, with the standard library only."""
 
 import base64
 import hashlib
@@ -11,13 +11,13 @@ import urllib.parse
 
 
 def sign(secret, timestamp, method, target, body=""):
-    """The base64 of HMAC-SHA256; secret is 64 hex characters, target as it is sent."""
+    """Returns the signature in base64. secret is 64 hex characters; target is path and query as sent."""
     message = f"{timestamp}\n{method}\n{target}\n{body}".encode()
     return base64.b64encode(hmac.digest(bytes.fromhex(secret), message, hashlib.sha256)).decode()
 
 
-class Refused(Exception):
-    """An answer of the venue that is not 2xx."""
+class VenueError(Exception):
+    """A response of the venue other than 2xx."""
 
     def __init__(self, status, error):
         super().__init__(f"{error['code']} ({status})")
@@ -30,7 +30,7 @@ class Venue:
 
     @classmethod
     def here(cls, account="trader"):
-        """DX_URL, DX_KEY and DX_SECRET, or an account of the file that dx dev wrote."""
+        """Uses DX_URL, DX_KEY and DX_SECRET, or else an account of the file that dx dev writes."""
         if "DX_URL" in os.environ:
             return cls(os.environ["DX_URL"], os.environ["DX_KEY"], os.environ["DX_SECRET"])
         with open(os.environ.get("DX_DEV_FILE", ".dx/dev.json"), encoding="utf-8") as f:
@@ -39,8 +39,8 @@ class Venue:
         return cls(dev["api"], a["api_key"], a["secret"])
 
     def call(self, method, target, body=None):
-        """One request. Raises Refused, or OSError where there was no answer: a write
-        may then have happened all the same."""
+        """Sends one request. Raises VenueError, or OSError if there is no response. In that case a
+        write may still have happened."""
         raw = "" if body is None else json.dumps(body)
         now = str(time.time_ns() // 1_000_000)
         headers = {"DX-ACCESS-KEY": self.key, "DX-ACCESS-TIMESTAMP": now, "DX-ACCESS-SIGNATURE": sign(self.secret, now, method, target, raw)}
@@ -53,32 +53,32 @@ class Venue:
             answer = connection.getresponse()
             out = json.loads(answer.read())
         except http.client.HTTPException as broken:
-            raise OSError(f"no answer: {broken!r}") from broken
+            raise OSError(f"no response: {broken!r}") from broken
         finally:
             connection.close()
         if answer.status >= 300:
-            raise Refused(answer.status, out["error"])
+            raise VenueError(answer.status, out["error"])
         return out
 
     def place(self, order, tries=20):
-        """Places an order and tells its outcome, also where an answer is lost: the
-        client_order_id is used up by the first that arrives, so a repeat is safe.
-        Raises what the last try met."""
+        """Places an order and returns its outcome, even if a response is lost. Only the first
+        order with a client_order_id is placed, so a repeat is safe. Raises the error of the
+        last attempt."""
         for left in reversed(range(tries)):
             try:
                 return self.call("POST", "/v1/portfolio/orders", order)
-            except Refused as no:
-                if no.code == "duplicate_client_order_id" and left < tries - 1:
+            except VenueError as e:
+                if e.code == "duplicate_client_order_id" and left < tries - 1:
                     return self.placed(order["client_order_id"])
-                if no.code not in ("rate_limited", "shed", "sequencing_timeout") or not left:
+                if e.code not in ("rate_limited", "shed", "sequencing_timeout") or not left:
                     raise
-                time.sleep(int(no.details.get("retry_after_ms", 200)) / 1000)
+                time.sleep(int(e.details.get("retry_after_ms", 200)) / 1000)
             except OSError:
                 if not left:
                     raise
                 time.sleep(0.2)
 
     def placed(self, client_order_id):
-        """What became of an order, as far as placing it would have told."""
+        """Returns the current state of an order, in the form of a placement's response."""
         o = self.call("GET", f"/v1/portfolio/orders?client_order_id={client_order_id}")["orders"][0]
         return {"order_id": o["order_id"], "status": o["status"], "reason": o["reason"], "filled_qty": o["filled_qty"]}

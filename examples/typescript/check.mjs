@@ -1,5 +1,5 @@
 // @ts-check
-// Holds this client against the project's test vectors: node check.mjs
+// Tests this client with the project's test vectors: node check.mjs
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Keep } from "./keep.mjs";
@@ -15,7 +15,7 @@ const { steps } = vectors("ws_resume.json");
 /** @type {string[]} */
 let events = [];
 const keep = new Keep(1, (seq, e) => events.push(`${seq} ${e.event}`));
-/** What the client wants to do next. @type {ReturnType<Keep["take"]>} */
+/** The command that the client would send next. @type {ReturnType<Keep["take"]>} */
 let next = keep.begin();
 for (const { client, venue, cut, expect } of steps) {
   if (client) {
@@ -23,7 +23,7 @@ for (const { client, venue, cut, expect } of steps) {
     next = undefined;
   }
   if (venue) {
-    assert.equal(next, undefined, "it wants to do what it need not");
+    assert.equal(next, undefined, "an unnecessary command");
     next = keep.take(venue);
   }
   if (cut) {
@@ -40,4 +40,4 @@ for (const { client, venue, cut, expect } of steps) {
     events = [];
   }
 }
-console.log(`${signing.length} signatures and ${steps.length} steps of a resumed stream are as they must be`);
+console.log(`${signing.length} signatures and ${steps.length} steps of a resumed stream match the vectors`);

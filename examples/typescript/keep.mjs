@@ -1,6 +1,6 @@
 // @ts-check
-// What a reader of the event lane keeps: the book of one market and its account, over
-// connections that end. It does no I/O: it takes messages, and says what to send.
+// A local copy of one market's book and of the account, kept from the event lane over
+// connections that end. It does no I/O: it receives messages and returns what to send.
 
 /** @typedef {{cmd: string, params: object}} Command */
 /** @typedef {{type: string, sid: number, seq: string, prev_seq: string, msg: any}} Message */
@@ -10,20 +10,20 @@ export class Keep {
   constructor(market, on = () => {}) {
     this.market = market;
     this.on = on;
-    /** The book; null while it is not known for sure. @type {{seq: string, generation: number, yes: number[][], no: number[][]} | null} */
+    /** The book; null until a snapshot arrives. @type {{seq: string, generation: number, yes: number[][], no: number[][]} | null} */
     this.book = null;
     this.account = { seq: "0", cash: "0", reserved: "0", orders: new Map(), positions: new Map() };
-    // All events up to `whole` were seen, and the first `part` of those of `at`: a
-    // command causes several, and a connection may end between them.
+    // All events up to seq `whole` were received, and the first `part` events of seq `at`: a
+    // command can cause several events, and a connection may end between them.
     /** @type {{whole: string, at: string, part: number} | null} */
     this.mark = null;
-    /** The seq of the message before, by sid. @type {Map<number, string>} */
+    /** The seq of the last message, by sid. @type {Map<number, string>} */
     this.last = new Map();
-    this.asked = false; // for a snapshot of the book
-    this.skip = 0; // events to come that an earlier connection brought
+    this.asked = false; // a snapshot of the book has been requested
+    this.skip = 0; // next events that an earlier connection already delivered
   }
 
-  /** A connection is open: this is the first thing to send. @returns {Command} */
+  /** Returns the first command to send on a new connection. @returns {Command} */
   begin() {
     this.last.clear();
     this.book = null;
@@ -33,14 +33,14 @@ export class Keep {
     return { cmd: "subscribe", params: { channels: ["orderbook_delta", "user"], market_ids: [this.market], ...since } };
   }
 
-  /** The connection has ended: no book is known until the next one's snapshot. */
+  /** Call this when a connection ends. The book is unknown until the next snapshot. */
   ended() {
     this.book = null;
   }
 
   /**
-   * Takes a message. It gives a command to send, "resume" when the connection has to
-   * be given up for a new one, or nothing.
+   * Applies a message. Returns a command to send, "resume" if the connection must be
+   * replaced by a new one, or nothing.
    * @param {Message} m @returns {Command | "resume" | undefined}
    */
   take(m) {
@@ -59,7 +59,7 @@ export class Keep {
       case "user":
         return this.event(m, follows);
       case "error":
-        throw new Error(`the venue refused: ${m.msg.name}`);
+        throw new Error(`the venue rejected a command: ${m.msg.name}`);
     }
   }
 
@@ -67,7 +67,7 @@ export class Keep {
   delta(m, follows) {
     if (!this.book || !follows || this.book.generation !== m.msg.generation) {
       this.book = null;
-      if (this.asked) return; // its snapshot is on the way
+      if (this.asked) return; // a snapshot has been requested
       this.asked = true;
       return { cmd: "update_subscription", params: { sid: m.sid, action: "get_snapshot", market_ids: [this.market] } };
     }

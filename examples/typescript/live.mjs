@@ -2,15 +2,15 @@
 import { socket } from "./venue.mjs";
 
 /**
- * Feeds a Keep from the event lane, over connections that end, and sends what it asks
- * for. `changed` is called after each message and each end.
+ * Runs a Keep on the event lane over connections that end, and sends what it returns.
+ * Calls `changed` after each message and at the end of each connection.
  * @param {import("./venue.mjs").Venue} venue @param {import("./keep.mjs").Keep} keep @param {() => void} changed
  */
 export function follow(venue, keep, changed) {
   /** @type {WebSocket} */
   let ws;
   let stopped = false;
-  let failed = 0; // connections in a row that brought nothing
+  let failed = 0; // consecutive connections without a message
   const open = async () => {
     ws = await socket(venue);
     let id = 0;

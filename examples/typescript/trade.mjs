@@ -1,13 +1,13 @@
 // @ts-check
-// Places an order over REST, sees it on the event lane, loses the connection, cancels
-// meanwhile, and finds out by resuming: node --experimental-websocket trade.mjs
+// Places an order over REST, sees it on the event lane, loses the connection, cancels the
+// order meanwhile, and learns of it by resuming: node --experimental-websocket trade.mjs
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Keep } from "./keep.mjs";
 import { follow } from "./live.mjs";
 import { call } from "./venue.mjs";
 
-/** DX_URL, DX_KEY and DX_SECRET, or the first account of the file that dx dev wrote. */
+/** Returns DX_URL, DX_KEY and DX_SECRET, or else the first account of the file that dx dev writes. */
 function here() {
   const { DX_URL: url, DX_KEY: key, DX_SECRET: secret, DX_DEV_FILE: file = ".dx/dev.json" } = process.env;
   if (url && key && secret) return { url, key, secret };
@@ -15,12 +15,15 @@ function here() {
   return { url: dev.api, key: dev.accounts[0].api_key, secret: dev.accounts[0].secret };
 }
 
+/** Formats pips as dollars. @param {string} pips */
+const dollars = (pips) => `$${(Number(pips) / 10_000).toFixed(2)}`;
+
 const heard = new EventTarget();
 
-/** Waits until something is so. @param {string} what @param {() => boolean} ok */
+/** Waits until ok() is true. @param {string} what @param {() => boolean} ok */
 async function until(what, ok) {
   const signal = AbortSignal.timeout(15_000);
-  while (!ok()) await once(heard, "change", { signal }).catch(() => Promise.reject(new Error(`${what}: it never came about`)));
+  while (!ok()) await once(heard, "change", { signal }).catch(() => Promise.reject(new Error(`${what}: not within 15 s`)));
 }
 
 const venue = here();
@@ -35,22 +38,22 @@ const keep = new Keep(market_id, (seq, e) => events.push(`${seq} ${e.event} ${e.
 const stream = follow(venue, keep, () => heard.dispatchEvent(new Event("change")));
 await until("book and account", () => keep.book !== null && keep.mark !== null);
 console.log(`market    ${market_id}: best YES bid ${keep.book?.yes[0] ?? "none"}, best NO bid ${keep.book?.no[0] ?? "none"}`);
-console.log(`account   ${keep.account.cash} pips free, ${keep.account.orders.size} orders resting`);
+console.log(`account   ${dollars(keep.account.cash)} free, ${keep.account.orders.size} resting orders`);
 
-// One cent for YES rests behind everyone.
+// A bid of one cent for YES rests behind all others.
 const order = { client_order_id: String(Date.now()), market_id, side: "buy", outcome: "yes", tick: 100, qty: 10, post_only: true };
 const { order_id } = await call(venue, "POST", "/v1/portfolio/orders", order);
 await until("the order", () => keep.account.orders.has(order_id));
-console.log(`placed    ${order_id}; ${keep.account.reserved} pips are reserved`);
+console.log(`placed    ${order_id}; ${dollars(keep.account.reserved)} reserved`);
 
 const last = keep.mark?.at;
 stream.cut();
 await until("the cut", () => keep.book === null);
 const { seq } = await call(venue, "DELETE", `/v1/portfolio/orders/${order_id}`);
-console.log(`canceled  ${order_id} at seq ${seq}, while the stream was cut off after seq ${last}`);
+console.log(`canceled  ${order_id} at seq ${seq}, while the stream was disconnected after seq ${last}`);
 
 await until("the cancel", () => !keep.account.orders.has(order_id) && keep.book !== null);
 const times = events.filter((e) => e === `${seq} order ${order_id} canceled`).length;
-console.log(`resumed   the cancel came ${times === 1 ? "once" : `${times} times`}; ${keep.account.cash} pips free`);
+console.log(`resumed   the cancel arrived ${times === 1 ? "once" : `${times} times`}; ${dollars(keep.account.cash)} free`);
 stream.stop();
 process.exitCode = times === 1 ? 0 : 1;

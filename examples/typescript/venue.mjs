@@ -1,11 +1,11 @@
 // @ts-check
-// A signed client of the venue on the web platform alone: fetch, WebCrypto and
-// WebSocket. The same file runs in Node and in a browser.
+// A client that signs requests with the web platform only: fetch, WebCrypto and WebSocket.
+// The same file runs in Node and in a browser.
 
 /** @typedef {{url: string, key: string, secret: string}} Venue url is the API's address; secret is 64 hex characters. */
 
-/** An answer of the venue that is not 2xx. */
-export class Refused extends Error {
+/** A response of the venue other than 2xx. */
+export class VenueError extends Error {
   /** @param {number} status @param {{code: string, details: {retry_after_ms?: string} | null}} error */
   constructor(status, error) {
     super(`${error.code} (${status})`);
@@ -20,7 +20,8 @@ const text = new TextEncoder();
 const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
 /**
- * The base64 of HMAC-SHA256 over timestamp, method, target as it is sent, and body.
+ * Returns the signature: the base64 of HMAC-SHA256 over timestamp, method, target as sent,
+ * and body.
  * @param {string} secret @param {string} timestamp @param {string} method @param {string} target @param {string} [body]
  */
 export async function sign(secret, timestamp, method, target, body = "") {
@@ -30,8 +31,8 @@ export async function sign(secret, timestamp, method, target, body = "") {
 }
 
 /**
- * One request. Throws Refused, or what fetch throws where there was no answer: a
- * write may then have happened all the same.
+ * Sends one request. Throws VenueError, or the error of fetch if there is no response. In that
+ * case a write may still have happened.
  * @param {Venue} venue @param {string} method @param {string} target @param {object} [body]
  * @returns {Promise<any>}
  */
@@ -43,14 +44,14 @@ export async function call(venue, method, target, body) {
   if (raw) headers["Content-Type"] = "application/json";
   const answer = await fetch(venue.url + target, { method, headers, body: raw, redirect: "error", signal: AbortSignal.timeout(15_000) });
   const out = await answer.json();
-  if (!answer.ok) throw new Refused(answer.status, out.error);
+  if (!answer.ok) throw new VenueError(answer.status, out.error);
   return out;
 }
 
 /**
- * Opens the event lane. A browser cannot set headers on a WebSocket, so key,
- * timestamp and signature are offered as a subprotocol, in unpadded base64url; the
- * venue chooses dx.v1.
+ * Opens the event lane. A browser cannot set headers on a WebSocket, so it offers key,
+ * timestamp and signature as a subprotocol, with the signature in unpadded base64url. The
+ * venue selects dx.v1.
  * @param {Venue} venue
  */
 export async function socket(venue) {

@@ -8,18 +8,18 @@ import (
 
 	"duplex/core"
 	"duplex/feeds"
-	"duplex/feeds/line"
+	"duplex/feeds/adapter"
 )
 
 const (
 	binanceURL        = "wss://stream.binance.com:9443/ws"
 	binanceFuturesURL = "wss://fstream.binance.com/ws"
-	// A quiet book sends nothing; any request is answered.
-	binanceBeat = `{"method":"LIST_SUBSCRIPTIONS","id":2}`
+	// A quiet book sends nothing, but Binance answers every request.
+	binanceHeartbeat = `{"method":"LIST_SUBSCRIPTIONS","id":2}`
 )
 
 type binanceFrame struct {
-	Event  string         `json:"e"` // futures name their events
+	Event  string         `json:"e"` // of futures
 	Update uint64         `json:"u"`
 	Symbol string         `json:"s"`
 	Bid    jsontext.Value `json:"b"`
@@ -32,33 +32,34 @@ type binanceFrame struct {
 	Msg   string         `json:"msg"`
 }
 
-// binance follows the best bid and ask of one symbol, of the spot or the futures
+// binance subscribes to the best bid and ask of one symbol of the spot or the futures
 // market.
-func binance(name string, f core.Feed, url, symbol string) line.Talk {
-	hello := `{"method":"SUBSCRIBE","params":["` + strings.ToLower(symbol) + `@bookTicker"],"id":1}`
-	parse := func(message []byte) ([]line.Quote, error) { return parseBinance(message, symbol) }
-	return line.Talk{Name: name, Feed: f, URL: url, Hello: hello, Beat: binanceBeat, Parse: parse}
+func binance(name string, f core.Feed, url, symbol string) adapter.Codec {
+	subscribe := `{"method":"SUBSCRIBE","params":["` + strings.ToLower(symbol) + `@bookTicker"],"id":1}`
+	parse := func(message []byte) ([]adapter.Quote, error) { return parseBinance(message, symbol) }
+	return adapter.Codec{Name: name, Feed: f, URL: url, Subscribe: subscribe, Heartbeat: binanceHeartbeat, Parse: parse}
 }
 
-func parseBinance(message []byte, symbol string) ([]line.Quote, error) {
+// parseBinance parses a message of Binance, spot or futures.
+func parseBinance(message []byte, symbol string) ([]adapter.Quote, error) {
 	var f binanceFrame
 	if !decode(message, &f) {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
 	switch {
 	case f.Event == "serverShutdown":
-		return nil, line.ErrAsked
-	case there(f.Error) || there(f.Code):
-		return nil, line.Refused(string(f.Error) + f.Msg)
-	case there(f.ID) || f.Event != "" && f.Event != "bookTicker":
+		return nil, adapter.ErrReconnectRequested
+	case isPresent(f.Error) || isPresent(f.Code):
+		return nil, adapter.Rejected(string(f.Error) + f.Msg)
+	case isPresent(f.ID) || f.Event != "" && f.Event != "bookTicker":
 		return nil, nil
 	case f.Symbol != symbol:
-		return line.Dropped(feeds.WrongProduct), nil
+		return adapter.Dropped(feeds.WrongProduct), nil
 	}
-	stamp, ok := counted(f.Time, time.Millisecond)
+	stamp, ok := parseEpoch(f.Time, time.Millisecond)
 	if !ok {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
-	p, drop := middle(f.Bid, f.Ask)
-	return one(p, drop, stamp, f.Update), nil
+	p, drop := midPrice(f.Bid, f.Ask)
+	return singleQuote(p, drop, stamp, f.Update), nil
 }

@@ -7,22 +7,22 @@ import (
 
 	"duplex/core"
 	"duplex/feeds"
-	"duplex/feeds/line"
+	"duplex/feeds/adapter"
 )
 
 const (
-	bitstampURL     = "wss://ws.bitstamp.net"
-	bitstampChannel = "live_trades_btcusd"
-	bitstampHello   = `{"event":"bts:subscribe","data":{"channel":"` + bitstampChannel + `"}}`
-	// Between trades nothing comes, which may take longer than a stall; asked for
-	// a heartbeat the venue answers with one.
-	bitstampBeat = `{"event":"bts:heartbeat"}`
+	bitstampURL       = "wss://ws.bitstamp.net"
+	bitstampChannel   = "live_trades_btcusd"
+	bitstampSubscribe = `{"event":"bts:subscribe","data":{"channel":"` + bitstampChannel + `"}}`
+	// The time between two trades can exceed the stall timeout. Bitstamp answers this
+	// request with a heartbeat.
+	bitstampHeartbeat = `{"event":"bts:heartbeat"}`
 )
 
 type bitstampFrame struct {
 	Event   string         `json:"event"`
 	Channel string         `json:"channel"`
-	Data    jsontext.Value `json:"data"` // "" with some events
+	Data    jsontext.Value `json:"data"` // "" in some events
 }
 
 type bitstampTrade struct {
@@ -31,37 +31,37 @@ type bitstampTrade struct {
 	Time  jsontext.Value `json:"microtimestamp"`
 }
 
-func bitstamp(url string) line.Talk {
-	return line.Talk{Name: "bitstamp", Feed: core.BTC, URL: url, Hello: bitstampHello, Beat: bitstampBeat, Parse: parseBitstamp}
+func bitstamp(url string) adapter.Codec {
+	return adapter.Codec{Name: "bitstamp", Feed: core.BTC, URL: url, Subscribe: bitstampSubscribe, Heartbeat: bitstampHeartbeat, Parse: parseBitstamp}
 }
 
-// parseBitstamp reads a frame of Bitstamp. Trades of one moment differ in their
+// parseBitstamp parses a message of Bitstamp. Trades with the same stamp differ in their
 // id.
-func parseBitstamp(message []byte) ([]line.Quote, error) {
+func parseBitstamp(message []byte) ([]adapter.Quote, error) {
 	var f bitstampFrame
 	if !decode(message, &f) {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
 	switch f.Event {
 	case "bts:request_reconnect":
-		return nil, line.ErrAsked
+		return nil, adapter.ErrReconnectRequested
 	case "bts:error":
-		return nil, line.Refused(string(f.Data))
+		return nil, adapter.Rejected(string(f.Data))
 	case "trade":
 	default:
 		return nil, nil
 	}
 	if f.Channel != bitstampChannel {
-		return line.Dropped(feeds.WrongProduct), nil
+		return adapter.Dropped(feeds.WrongProduct), nil
 	}
 	var t bitstampTrade
 	if !decode(f.Data, &t) {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
-	stamp, ok := counted(t.Time, time.Microsecond)
+	stamp, ok := parseEpoch(t.Time, time.Microsecond)
 	if !ok {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
-	p, drop := priceOf(t.Price)
-	return one(p, drop, stamp, t.ID), nil
+	p, drop := parsePriceValue(t.Price)
+	return singleQuote(p, drop, stamp, t.ID), nil
 }

@@ -5,12 +5,12 @@ import (
 
 	"duplex/core"
 	"duplex/feeds"
-	"duplex/feeds/line"
+	"duplex/feeds/adapter"
 )
 
 const (
-	coinbaseURL   = "wss://ws-feed.exchange.coinbase.com"
-	coinbaseHello = `{"type":"subscribe","product_ids":["BTC-USD"],"channels":["ticker","heartbeat"]}`
+	coinbaseURL       = "wss://ws-feed.exchange.coinbase.com"
+	coinbaseSubscribe = `{"type":"subscribe","product_ids":["BTC-USD"],"channels":["ticker","heartbeat"]}`
 )
 
 type coinbaseFrame struct {
@@ -25,39 +25,39 @@ type coinbaseFrame struct {
 	Time     jsontext.Value `json:"time"`
 }
 
-func coinbase(url string) line.Talk {
-	return line.Talk{Name: "coinbase", Feed: core.BTC, URL: url, Hello: coinbaseHello, Parse: parseCoinbase}
+func coinbase(url string) adapter.Codec {
+	return adapter.Codec{Name: "coinbase", Feed: core.BTC, URL: url, Subscribe: coinbaseSubscribe, Parse: parseCoinbase}
 }
 
-// parseCoinbase reads a frame of Coinbase Exchange. Several tickers of one
-// moment differ in their sequence.
-func parseCoinbase(message []byte) ([]line.Quote, error) {
+// parseCoinbase parses a message of Coinbase Exchange. Tickers with the same stamp differ
+// in their sequence.
+func parseCoinbase(message []byte) ([]adapter.Quote, error) {
 	var f coinbaseFrame
 	if !decode(message, &f) {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
 	switch f.Type {
 	case "error":
-		return nil, line.Refused(f.Message + ": " + f.Reason)
+		return nil, adapter.Rejected(f.Message + ": " + f.Reason)
 	case "ticker":
 	default:
 		return nil, nil
 	}
 	if f.Product != "BTC-USD" {
-		return line.Dropped(feeds.WrongProduct), nil
+		return adapter.Dropped(feeds.WrongProduct), nil
 	}
-	stamp, ok := written(f.Time)
+	stamp, ok := parseRFC3339(f.Time)
 	if !ok {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
 	p, drop := midOrLast(f.Bid, f.Ask, f.Price)
-	return one(p, drop, stamp, f.Sequence), nil
+	return singleQuote(p, drop, stamp, f.Sequence), nil
 }
 
-// midOrLast is the middle where there are both sides, else the last price.
-func midOrLast(bid, ask, last jsontext.Value) (core.Price, feeds.Drop) {
-	if there(bid) && there(ask) {
-		return middle(bid, ask)
+// midOrLast is the middle of bid and ask if both are present, else the last price.
+func midOrLast(bid, ask, last jsontext.Value) (core.Price, feeds.DropReason) {
+	if isPresent(bid) && isPresent(ask) {
+		return midPrice(bid, ask)
 	}
-	return priceOf(last)
+	return parsePriceValue(last)
 }

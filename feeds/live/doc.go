@@ -1,14 +1,19 @@
-// Package live speaks with the venues that real prices come from: for each its
-// address, what to send, and what its messages mean (contract oracle, Wire
-// formats). The life of a connection is package line's.
+// Package live has the codecs of the venues that real prices come from: the address, the
+// subscription and the parser of messages of each (docs/rules/prices-sources.md#sources).
+// Package adapter runs the connections.
 //
-//	BTC   coinbase kraken bitstamp gemini     on unless said otherwise
-//	      binance                             in USDT; when asked for
+//	Config ──▶ Sources ──▶ adapter.New(codec) for each venue and feed
+//
+//	BTC   coinbase kraken bitstamp gemini     by default
+//	      binance                             in USDT, if configured
 //	gold  pyth (with a key) or binance-futures
 //	WTI   pyth (with a key and an id) or binance-futures
 //
-// A price is the middle of best bid and ask where a message has both, else the
-// last one traded. Its decimal text becomes an integer without ever being a float.
-// A reader is lenient about what it does not need and strict about what it does:
-// a value it cannot vouch for is a drop with a reason.
+// Invariants:
+//
+//  1. A price is the middle of best bid and ask if a message has both, else the last
+//     trade. Its decimal text becomes an integer without a float.
+//  2. A parser ignores members that it does not need. It drops a value, with a reason, if
+//     a member that it needs is missing or malformed.
+//  3. A message that is not the expected JSON is dropped; it never panics.
 package live

@@ -10,20 +10,20 @@ import (
 
 	"duplex/core"
 	"duplex/feeds"
-	"duplex/feeds/line"
+	"duplex/feeds/adapter"
 )
 
-// parsers are the readers of all venues, by the name of their page in testdata.
-var parsers = map[string]func([]byte) ([]line.Quote, error){
+// parsers are the parsers of all venues, by the name of their file in testdata.
+var parsers = map[string]func([]byte) ([]adapter.Quote, error){
 	"coinbase": parseCoinbase,
 	"kraken":   parseKraken,
 	"bitstamp": parseBitstamp,
 	"gemini":   parseGemini,
-	"binance":  func(m []byte) ([]line.Quote, error) { return parseBinance(m, "BTCUSDT") },
-	"pyth":     func(m []byte) ([]line.Quote, error) { return parsePyth(m, pythGold), nil },
+	"binance":  func(m []byte) ([]adapter.Quote, error) { return parseBinance(m, "BTCUSDT") },
+	"pyth":     func(m []byte) ([]adapter.Quote, error) { return parsePyth(m, pythGold), nil },
 }
 
-// page is the frames of a venue and what is expected of each.
+// page reads the messages of a venue and the expected result of each.
 func page(t testing.TB, venue string) (frames, want []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", venue+".txt"))
@@ -44,13 +44,13 @@ func page(t testing.TB, venue string) (frames, want []string) {
 	return frames, want
 }
 
-// shown is the meaning of a message on one line.
-func shown(quotes []line.Quote, err error) string {
+// shown formats the result of a parser on one line.
+func shown(quotes []adapter.Quote, err error) string {
 	switch {
-	case errors.Is(err, line.ErrAsked):
-		return "asked"
+	case errors.Is(err, adapter.ErrReconnectRequested):
+		return "reconnect"
 	case err != nil:
-		return "refused: " + err.Error()
+		return "rejected: " + err.Error()
 	case len(quotes) == 0:
 		return "nothing"
 	}
@@ -61,8 +61,8 @@ func shown(quotes []line.Quote, err error) string {
 	return strings.Join(all, "; ")
 }
 
-func shownQuote(q line.Quote) string {
-	if q.Drop != feeds.Sound {
+func shownQuote(q adapter.Quote) string {
+	if q.Drop != feeds.NotDropped {
 		return "drop " + q.Drop.String()
 	}
 	text := dollars(q.Price)
@@ -88,8 +88,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// Whatever a stranger sends: no panic, and what passes for sound is a price. A
-// frame cut anywhere is no price at all.
+// FuzzFrames checks that no message makes a parser panic, that accepted values have a
+// price, and that a truncated message has none of its prices.
 func FuzzFrames(f *testing.F) {
 	for venue := range parsers {
 		frames, _ := page(f, venue)
@@ -110,21 +110,21 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-func check(t *testing.T, venue string, message []byte, quotes []line.Quote, err error) {
+func check(t *testing.T, venue string, message []byte, quotes []adapter.Quote, err error) {
 	t.Helper()
-	if err != nil && !errors.Is(err, line.ErrAsked) && !errors.Is(err, line.ErrRefused) {
+	if err != nil && !errors.Is(err, adapter.ErrReconnectRequested) && !errors.Is(err, adapter.ErrRejected) {
 		t.Fatalf("%s: %q: %v", venue, message, err)
 	}
 	if err != nil && (len(quotes) > 0 || len(err.Error()) > 700) {
 		t.Fatalf("%s: %q: %v and %v", venue, message, quotes, err)
 	}
 	for _, q := range quotes {
-		sound := q.Drop == feeds.Sound
-		if sound != (q.Price > 0) || q.Drop >= feeds.Drops || q.Stamp < 0 {
+		accepted := q.Drop == feeds.NotDropped
+		if accepted != (q.Price > 0) || q.Drop >= feeds.DropReasons || q.Stamp < 0 {
 			t.Fatalf("%s: %q: %+v", venue, message, q)
 		}
-		if sound && !strings.ContainsAny(string(message), "123456789") {
-			t.Fatalf("%s: %q has no digit, and gave %s", venue, message, shownQuote(q))
+		if accepted && !strings.ContainsAny(string(message), "123456789") {
+			t.Fatalf("%s: %q has no digit, but the price %s", venue, message, shownQuote(q))
 		}
 	}
 }

@@ -7,14 +7,14 @@ import (
 
 	"duplex/core"
 	"duplex/feeds"
-	"duplex/feeds/line"
+	"duplex/feeds/adapter"
 )
 
 const (
-	geminiURL   = "wss://api.gemini.com/v2/marketdata"
-	geminiHello = `{"type":"subscribe","subscriptions":[{"name":"l2","symbols":["BTCUSD"]}]}`
-	// The first message is the whole book.
-	geminiLimit = 8 << 20
+	geminiURL       = "wss://api.gemini.com/v2/marketdata"
+	geminiSubscribe = `{"type":"subscribe","subscriptions":[{"name":"l2","symbols":["BTCUSD"]}]}`
+	// The first message has the whole book.
+	geminiMaxMessage = 8 << 20
 )
 
 type geminiFrame struct {
@@ -27,29 +27,29 @@ type geminiFrame struct {
 	Time   jsontext.Value `json:"timestamp"`
 }
 
-func gemini(url string) line.Talk {
-	return line.Talk{Name: "gemini", Feed: core.BTC, URL: url, Hello: geminiHello, Limit: geminiLimit, Parse: parseGemini}
+func gemini(url string) adapter.Codec {
+	return adapter.Codec{Name: "gemini", Feed: core.BTC, URL: url, Subscribe: geminiSubscribe, MaxMessageBytes: geminiMaxMessage, Parse: parseGemini}
 }
 
-// parseGemini reads a frame of Gemini. Only trades count; those listed with the
-// first book are of the past.
-func parseGemini(message []byte) ([]line.Quote, error) {
+// parseGemini parses a message of Gemini. Only trades count; it ignores the old trades
+// that come with the first book.
+func parseGemini(message []byte) ([]adapter.Quote, error) {
 	var f geminiFrame
 	if !decode(message, &f) {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
 	switch {
 	case f.Result == "error" || f.Type == "error":
-		return nil, line.Refused(f.Reason)
+		return nil, adapter.Rejected(f.Reason)
 	case f.Type != "trade":
 		return nil, nil
 	case f.Symbol != "BTCUSD":
-		return line.Dropped(feeds.WrongProduct), nil
+		return adapter.Dropped(feeds.WrongProduct), nil
 	}
-	stamp, ok := counted(f.Time, time.Millisecond)
+	stamp, ok := parseEpoch(f.Time, time.Millisecond)
 	if !ok {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
-	p, drop := priceOf(f.Price)
-	return one(p, drop, stamp, f.Event), nil
+	p, drop := parsePriceValue(f.Price)
+	return singleQuote(p, drop, stamp, f.Event), nil
 }

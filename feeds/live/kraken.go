@@ -5,12 +5,12 @@ import (
 
 	"duplex/core"
 	"duplex/feeds"
-	"duplex/feeds/line"
+	"duplex/feeds/adapter"
 )
 
 const (
-	krakenURL   = "wss://ws.kraken.com/v2"
-	krakenHello = `{"method":"subscribe","params":{"channel":"ticker","symbol":["BTC/USD"]},"req_id":1}`
+	krakenURL       = "wss://ws.kraken.com/v2"
+	krakenSubscribe = `{"method":"subscribe","params":{"channel":"ticker","symbol":["BTC/USD"]},"req_id":1}`
 )
 
 type krakenFrame struct {
@@ -28,41 +28,41 @@ type krakenTicker struct {
 	Time   jsontext.Value `json:"timestamp"`
 }
 
-func kraken(url string) line.Talk {
-	return line.Talk{Name: "kraken", Feed: core.BTC, URL: url, Hello: krakenHello, Parse: parseKraken}
+func kraken(url string) adapter.Codec {
+	return adapter.Codec{Name: "kraken", Feed: core.BTC, URL: url, Subscribe: krakenSubscribe, Parse: parseKraken}
 }
 
-// parseKraken reads a frame of Kraken's version 2, where prices are JSON numbers.
-func parseKraken(message []byte) ([]line.Quote, error) {
+// parseKraken parses a message of Kraken's API version 2, in which prices are JSON numbers.
+func parseKraken(message []byte) ([]adapter.Quote, error) {
 	var f krakenFrame
 	if !decode(message, &f) {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
 	if f.Success != nil && !*f.Success {
-		return nil, line.Refused(f.Error)
+		return nil, adapter.Rejected(f.Error)
 	}
 	if f.Channel != "ticker" {
 		return nil, nil
 	}
 	var tickers []krakenTicker
 	if !decode(f.Data, &tickers) {
-		return line.Dropped(feeds.Garbled), nil
+		return adapter.Dropped(feeds.Garbled), nil
 	}
-	out := make([]line.Quote, 0, len(tickers))
+	out := make([]adapter.Quote, 0, len(tickers))
 	for i := range tickers {
 		out = append(out, tickers[i].quote())
 	}
 	return out, nil
 }
 
-func (t *krakenTicker) quote() line.Quote {
+func (t *krakenTicker) quote() adapter.Quote {
 	if t.Symbol != "BTC/USD" {
-		return line.Quote{Drop: feeds.WrongProduct}
+		return adapter.Quote{Drop: feeds.WrongProduct}
 	}
-	stamp, ok := written(t.Time)
+	stamp, ok := parseRFC3339(t.Time)
 	if !ok {
-		return line.Quote{Drop: feeds.Garbled}
+		return adapter.Quote{Drop: feeds.Garbled}
 	}
 	p, drop := midOrLast(t.Bid, t.Ask, t.Last)
-	return line.Quote{Price: p, Drop: drop, Stamp: stamp}
+	return adapter.Quote{Price: p, Drop: drop, Stamp: stamp}
 }

@@ -9,15 +9,15 @@ import (
 
 	"duplex/core"
 	"duplex/feeds"
-	"duplex/feeds/line"
+	"duplex/feeds/adapter"
 )
 
 const (
 	pythURL  = "https://hermes.pyth.network"
 	pythPath = "/v2/updates/price/stream?parsed=true&ids[]="
 	pythGold = "765d2ba906dbc32ca17cc11f5310a89e9ee1f6420508c63861f2f8ba4ee34bb2"
-	// A message brings a signed proof of some kilobytes beside the price.
-	pythLimit = 256 << 10
+	// A message contains a signed proof of some kilobytes.
+	pythMaxMessage = 256 << 10
 )
 
 type pythFrame struct {
@@ -36,66 +36,65 @@ type pythUpdate struct {
 	} `json:"metadata"`
 }
 
-// pyth follows one id of Hermes by server-sent events.
-func pyth(f core.Feed, base, key, id string) line.Talk {
+// pyth subscribes to one price id of Hermes by server-sent events.
+func pyth(f core.Feed, base, key, id string) adapter.Codec {
 	id = bareID(id)
-	parse := func(message []byte) ([]line.Quote, error) { return parsePyth(message, id), nil }
-	return line.Talk{
-		Name: "pyth", Feed: f, URL: strings.TrimSuffix(base, "/") + pythPath + id, Stream: true, Limit: pythLimit, Parse: parse,
+	parse := func(message []byte) ([]adapter.Quote, error) { return parsePyth(message, id), nil }
+	return adapter.Codec{
+		Name: "pyth", Feed: f, URL: strings.TrimSuffix(base, "/") + pythPath + id, ServerSentEvents: true, MaxMessageBytes: pythMaxMessage, Parse: parse,
 		Header: http.Header{"Authorization": {"Bearer " + key}},
 	}
 }
 
-// bareID is an id as Hermes writes it.
+// bareID is an id in lower case without 0x, as Hermes writes it.
 func bareID(id string) string { return strings.TrimPrefix(strings.ToLower(id), "0x") }
 
-func parsePyth(message []byte, id string) []line.Quote {
+func parsePyth(message []byte, id string) []adapter.Quote {
 	var f pythFrame
 	if !decode(message, &f) || len(f.Parsed) == 0 {
-		return line.Dropped(feeds.Garbled)
+		return adapter.Dropped(feeds.Garbled)
 	}
-	out := make([]line.Quote, 0, len(f.Parsed))
+	out := make([]adapter.Quote, 0, len(f.Parsed))
 	for i := range f.Parsed {
 		out = append(out, f.Parsed[i].quote(id))
 	}
 	return out
 }
 
-func (u *pythUpdate) quote(id string) line.Quote {
+func (u *pythUpdate) quote(id string) adapter.Quote {
 	if bareID(u.ID) != id {
-		return line.Quote{Drop: feeds.WrongProduct}
+		return adapter.Quote{Drop: feeds.WrongProduct}
 	}
-	stamp, ok := counted(u.Price.Time, time.Second)
+	stamp, ok := parseEpoch(u.Price.Time, time.Second)
 	if !ok {
-		return line.Quote{Drop: feeds.Garbled}
+		return adapter.Quote{Drop: feeds.Garbled}
 	}
-	p, drop := scaled(textOf(u.Price.Price), u.Price.Expo)
-	return line.Quote{Price: p, Drop: drop, Stamp: stamp, Seq: u.Metadata.Slot}
+	p, drop := parseScaled(numberText(u.Price.Price), u.Price.Expo)
+	return adapter.Quote{Price: p, Drop: drop, Stamp: stamp, Seq: u.Metadata.Slot}
 }
 
-// minExpo is the most decimals a price may come with.
+// minExpo bounds the decimals of a price.
 const minExpo = -18
 
-// scaled reads an integer text times ten to the power of expo, by setting the
-// point in the text.
-func scaled(text string, expo int) (core.Price, feeds.Drop) {
+// parseScaled parses text × 10^expo, for an integer text, by moving the point in the text.
+func parseScaled(text string, expo int) (core.Price, feeds.DropReason) {
 	if expo > 0 || expo < minExpo || strings.Contains(text, ".") {
 		return 0, feeds.NotNumber
 	}
-	if len(text) > maxText {
+	if len(text) > maxPriceText {
 		return 0, feeds.TooLong
 	}
 	digits, negative := strings.CutPrefix(text, "-")
 	if digits == "" || expo == 0 {
-		return parse(text)
+		return parsePrice(text)
 	}
-	if short := 1 - expo - len(digits); short > 0 {
-		digits = strings.Repeat("0", short) + digits
+	if missing := 1 - expo - len(digits); missing > 0 {
+		digits = strings.Repeat("0", missing) + digits
 	}
 	point := len(digits) + expo
 	digits = digits[:point] + "." + digits[point:]
 	if negative {
 		digits = "-" + digits
 	}
-	return parse(digits)
+	return parsePrice(digits)
 }

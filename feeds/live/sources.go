@@ -11,41 +11,41 @@ import (
 
 	"duplex/core"
 	"duplex/feeds"
-	"duplex/feeds/line"
+	"duplex/feeds/adapter"
 )
 
-// Usual are the venues to listen to unless said otherwise.
-var Usual = []string{"coinbase", "kraken", "bitstamp", "gemini"}
+// DefaultVenues are the venues of a server whose operator configures none.
+var DefaultVenues = []string{"coinbase", "kraken", "bitstamp", "gemini"}
 
-// usualURLs are the addresses of all venues there are.
-var usualURLs = map[string]string{
+// defaultURLs has the address of every known venue.
+var defaultURLs = map[string]string{
 	"coinbase": coinbaseURL, "kraken": krakenURL, "bitstamp": bitstampURL, "gemini": geminiURL,
 	"binance": binanceURL, "binance-futures": binanceFuturesURL, "pyth": pythURL,
 }
 
-// Config says whom to listen to.
+// Config selects the venues.
 type Config struct {
-	Venues  []string          // names; pyth comes by itself with a key
-	URLs    map[string]string // by venue, in place of the usual address
+	Venues  []string          // names; a PythKey adds pyth
+	URLs    map[string]string // addresses by venue that replace the default ones
 	PythKey string            // a secret
-	PythWTI string            // id of the WTI price; none: pyth prices gold alone
-	Line    line.Options
+	PythWTI string            // id of the WTI price; if empty, pyth prices gold only
+	Adapter adapter.Options
 }
 
-// Fault names the setting that cannot work, as the command line calls it.
-type Fault struct {
+// ConfigError is an invalid setting. Setting is the name of its command-line flag.
+type ConfigError struct {
 	Setting string
 	Err     error
 }
 
-func (f *Fault) Error() string { return f.Setting + ": " + f.Err.Error() }
-func (f *Fault) Unwrap() error { return f.Err }
+func (f *ConfigError) Error() string { return f.Setting + ": " + f.Err.Error() }
+func (f *ConfigError) Unwrap() error { return f.Err }
 
-// Sources prepares the sources of a Config, and connects none.
+// Sources returns the sources of a Config, unconnected.
 //
-// Returns a *Fault for a venue or address that makes no sense, a venue named twice,
-// pyth without a key, and a second source of gold or WTI, which take one (contract
-// core, Rounds).
+// It returns a *ConfigError for an unknown venue, an invalid address, a duplicate venue,
+// pyth without a key, and a second source of gold or WTI
+// (docs/rules/prices-sources.md#feeds).
 func Sources(c Config) ([]feeds.Source, error) {
 	venues := slices.Clone(c.Venues)
 	if c.PythKey != "" && !slices.Contains(venues, "pyth") {
@@ -53,87 +53,87 @@ func Sources(c Config) ([]feeds.Source, error) {
 	}
 	for name, address := range c.URLs {
 		if err := checkURL(name, address); err != nil {
-			return nil, &Fault{"source-url", err}
+			return nil, &ConfigError{"source-url", err}
 		}
 	}
 	var out []feeds.Source
-	var of [core.Feeds]int
+	var perFeed [core.Feeds]int
 	for i, name := range venues {
 		if slices.Contains(venues[:i], name) {
-			return nil, &Fault{"sources", fmt.Errorf("%s is named twice", name)}
+			return nil, &ConfigError{"sources", fmt.Errorf("%s is named twice", name)}
 		}
-		talks, err := c.talks(name)
+		codecs, err := c.codecs(name)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range talks {
-			if of[t.Feed]++; t.Feed != core.BTC && of[t.Feed] > 1 {
-				return nil, &Fault{"sources", fmt.Errorf("%s takes one source", t.Feed)}
+		for _, codec := range codecs {
+			if perFeed[codec.Feed]++; codec.Feed != core.BTC && perFeed[codec.Feed] > 1 {
+				return nil, &ConfigError{"sources", fmt.Errorf("%s can have only one source", codec.Feed)}
 			}
-			out = append(out, line.New(t, c.Line))
+			out = append(out, adapter.New(codec, c.Adapter))
 		}
 	}
 	return out, nil
 }
 
-// talks are the lines to a venue, one a feed.
-func (c *Config) talks(name string) ([]line.Talk, error) {
+// codecs returns the codecs of a venue, one for each feed.
+func (c *Config) codecs(name string) ([]adapter.Codec, error) {
 	at := c.URLs[name]
 	if at == "" {
-		at = usualURLs[name]
+		at = defaultURLs[name]
 	}
 	switch name {
 	case "coinbase":
-		return []line.Talk{coinbase(at)}, nil
+		return []adapter.Codec{coinbase(at)}, nil
 	case "kraken":
-		return []line.Talk{kraken(at)}, nil
+		return []adapter.Codec{kraken(at)}, nil
 	case "bitstamp":
-		return []line.Talk{bitstamp(at)}, nil
+		return []adapter.Codec{bitstamp(at)}, nil
 	case "gemini":
-		return []line.Talk{gemini(at)}, nil
+		return []adapter.Codec{gemini(at)}, nil
 	case "binance":
-		return []line.Talk{binance("binance", core.BTC, at, "BTCUSDT")}, nil
+		return []adapter.Codec{binance("binance", core.BTC, at, "BTCUSDT")}, nil
 	case "binance-futures":
-		return []line.Talk{binance(name, core.Gold, at, "XAUUSDT"), binance(name, core.WTI, at, "CLUSDT")}, nil
+		return []adapter.Codec{binance(name, core.Gold, at, "XAUUSDT"), binance(name, core.WTI, at, "CLUSDT")}, nil
 	case "pyth":
-		return c.pyth(at)
+		return c.pythCodecs(at)
 	}
-	return nil, &Fault{"sources", fmt.Errorf("there is no venue %q", name)}
+	return nil, &ConfigError{"sources", fmt.Errorf("there is no venue %q", name)}
 }
 
-func (c *Config) pyth(at string) ([]line.Talk, error) {
+func (c *Config) pythCodecs(at string) ([]adapter.Codec, error) {
 	if c.PythKey == "" {
-		return nil, &Fault{"pyth-key", errors.New("pyth wants a key")}
+		return nil, &ConfigError{"pyth-key", errors.New("pyth needs a key")}
 	}
 	if strings.ContainsFunc(c.PythKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, &Fault{"pyth-key", errors.New("a key is one word of plain characters")}
+		return nil, &ConfigError{"pyth-key", errors.New("a key must be printable ASCII without spaces")}
 	}
-	out := []line.Talk{pyth(core.Gold, at, c.PythKey, pythGold)}
+	out := []adapter.Codec{pyth(core.Gold, at, c.PythKey, pythGold)}
 	if c.PythWTI == "" {
 		return out, nil
 	}
 	if b, err := hex.DecodeString(bareID(c.PythWTI)); err != nil || len(b) != 32 {
-		return nil, &Fault{"pyth-wti", errors.New("an id is 64 hex characters")}
+		return nil, &ConfigError{"pyth-wti", errors.New("an id must be 64 hex characters")}
 	}
 	return append(out, pyth(core.WTI, at, c.PythKey, c.PythWTI)), nil
 }
 
-// checkURL wants an address of the right kind. A key goes over TLS, or stays on
-// this machine.
+// checkURL checks that an address has the scheme of its venue, and that pyth, which needs
+// a key, uses TLS or a loopback address.
 func checkURL(name, address string) error {
-	if usualURLs[name] == "" {
+	if defaultURLs[name] == "" {
 		return fmt.Errorf("there is no venue %q", name)
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return fmt.Errorf("%s: %q is no address", name, address)
+		return fmt.Errorf("%s: %q is not a URL", name, address)
 	}
 	schemes := []string{"wss", "ws"}
 	if name == "pyth" {
 		schemes = []string{"https", "http"}
 	}
 	if !slices.Contains(schemes, u.Scheme) {
-		return fmt.Errorf("%s: an address begins with %s://", name, schemes[0])
+		return fmt.Errorf("%s: the address must begin with %s://", name, schemes[0])
 	}
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
 		return fmt.Errorf("%s: the key is not sent without TLS", name)

@@ -13,27 +13,27 @@ func TestSources(t *testing.T) {
 	for _, c := range []struct {
 		story string
 		of    Config
-		want  string // the sources, or the setting at fault
+		want  string // the sources, or the invalid setting
 	}{
-		{"as usual", Config{Venues: Usual}, "BTC coinbase, BTC kraken, BTC bitstamp, BTC gemini"},
+		{"the default", Config{Venues: DefaultVenues}, "BTC coinbase, BTC kraken, BTC bitstamp, BTC gemini"},
 		{"none", Config{}, ""},
-		{"all but a key", Config{Venues: []string{"binance", "binance-futures"}}, "BTC binance, gold binance-futures, WTI binance-futures"},
-		{"a key brings gold", Config{PythKey: "k"}, "gold pyth"},
-		{"and with an id WTI", Config{Venues: []string{"kraken"}, PythKey: "k", PythWTI: wtiID}, "BTC kraken, gold pyth, WTI pyth"},
-		{"pyth by name too", Config{Venues: []string{"pyth"}, PythKey: "k"}, "gold pyth"},
-		{"an address of its own", Config{Venues: []string{"kraken"}, URLs: map[string]string{"kraken": "ws://127.0.0.1:9"}}, "BTC kraken"},
-		{"a key over plain HTTP stays here", Config{PythKey: "k", URLs: map[string]string{"pyth": "http://localhost:9"}}, "gold pyth"},
+		{"all that need no key", Config{Venues: []string{"binance", "binance-futures"}}, "BTC binance, gold binance-futures, WTI binance-futures"},
+		{"a key adds gold", Config{PythKey: "k"}, "gold pyth"},
+		{"a key and an id add WTI", Config{Venues: []string{"kraken"}, PythKey: "k", PythWTI: wtiID}, "BTC kraken, gold pyth, WTI pyth"},
+		{"pyth by name", Config{Venues: []string{"pyth"}, PythKey: "k"}, "gold pyth"},
+		{"another address", Config{Venues: []string{"kraken"}, URLs: map[string]string{"kraken": "ws://127.0.0.1:9"}}, "BTC kraken"},
+		{"a key over plain HTTP to this machine", Config{PythKey: "k", URLs: map[string]string{"pyth": "http://localhost:9"}}, "gold pyth"},
 
-		{"no such venue", Config{Venues: []string{"mtgox"}}, "sources"},
-		{"twice", Config{Venues: []string{"kraken", "gemini", "kraken"}}, "sources"},
-		{"two for gold", Config{Venues: []string{"binance-futures"}, PythKey: "k"}, "sources"},
+		{"an unknown venue", Config{Venues: []string{"mtgox"}}, "sources"},
+		{"a venue twice", Config{Venues: []string{"kraken", "gemini", "kraken"}}, "sources"},
+		{"two sources of gold", Config{Venues: []string{"binance-futures"}, PythKey: "k"}, "sources"},
 		{"pyth without a key", Config{Venues: []string{"pyth"}}, "pyth-key"},
-		{"a key that would break the request", Config{PythKey: "sesame\r\nX: y"}, "pyth-key"},
-		{"an id that is none", Config{PythKey: "k", PythWTI: "wti"}, "pyth-wti"},
-		{"an address of nobody", Config{URLs: map[string]string{"mtgox": "ws://127.0.0.1"}}, "source-url"},
-		{"an address that is none", Config{URLs: map[string]string{"kraken": "127.0.0.1"}}, "source-url"},
-		{"of another kind", Config{URLs: map[string]string{"kraken": "https://127.0.0.1"}}, "source-url"},
-		{"a key in the clear", Config{PythKey: "k", URLs: map[string]string{"pyth": "http://prices.test"}}, "source-url"},
+		{"a key with a line break", Config{PythKey: "sesame\r\nX: y"}, "pyth-key"},
+		{"an invalid id", Config{PythKey: "k", PythWTI: "wti"}, "pyth-wti"},
+		{"an address of an unknown venue", Config{URLs: map[string]string{"mtgox": "ws://127.0.0.1"}}, "source-url"},
+		{"an address without a scheme", Config{URLs: map[string]string{"kraken": "127.0.0.1"}}, "source-url"},
+		{"an address with the wrong scheme", Config{URLs: map[string]string{"kraken": "https://127.0.0.1"}}, "source-url"},
+		{"a key over plain HTTP to another machine", Config{PythKey: "k", URLs: map[string]string{"pyth": "http://prices.test"}}, "source-url"},
 	} {
 		sources, err := Sources(c.of)
 		var names []string
@@ -41,7 +41,7 @@ func TestSources(t *testing.T) {
 			names = append(names, s.Feed().String()+" "+s.Name())
 		}
 		got := strings.Join(names, ", ")
-		var fault *Fault
+		var fault *ConfigError
 		if errors.As(err, &fault) {
 			got = fault.Setting
 		}

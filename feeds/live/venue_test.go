@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -19,31 +20,32 @@ import (
 	"duplex/core"
 	"duplex/core/feed"
 	"duplex/feeds"
-	"duplex/feeds/line"
+	"duplex/feeds/adapter"
+	"duplex/feeds/adapter/adaptertest"
 )
 
-// now is when the tests play; the venues' stamps are around it.
+// now is the time of these tests.
 var now = time.Date(2026, 3, 4, 15, 30, 0, 0, time.UTC)
 
-// voice is how a venue's frames are made. at is the venue's time, no its count;
-// a venue without one of them leaves it out.
-type voice struct {
-	talk    func(url string) line.Talk
-	hello   string
-	chatter []string // acknowledgement and heartbeats
-	price   func(p string, at time.Time, no int) string
-	other   string // a sound price of another product
-	refusal string
-	again   string // asks for a new connection
-	timed   bool   // has stamps
-	counted bool   // has a count
+// venueScript formats the messages of a venue. at is the venue's stamp, no its sequence
+// number; a venue without one of them ignores it.
+type venueScript struct {
+	codec     func(url string) adapter.Codec
+	subscribe string
+	chatter   []string // acknowledgement and heartbeats
+	price     func(p string, at time.Time, no int) string
+	other     string // a valid price of another product
+	refusal   string
+	reconnect string // the request of a new connection
+	timed     bool   // the venue sends stamps
+	counted   bool   // the venue sends sequence numbers
 }
 
-var voices = map[string]voice{
+var venueScripts = map[string]venueScript{
 	"coinbase": {
-		talk:    coinbase,
-		hello:   `{"type":"subscribe","product_ids":["BTC-USD"],"channels":["ticker","heartbeat"]}`,
-		chatter: []string{`{"type":"subscriptions","channels":[]}`, `{"type":"heartbeat","sequence":90,"product_id":"BTC-USD","time":"2020-02-01T01:40:17.088487Z"}`},
+		codec:     coinbase,
+		subscribe: `{"type":"subscribe","product_ids":["BTC-USD"],"channels":["ticker","heartbeat"]}`,
+		chatter:   []string{`{"type":"subscriptions","channels":[]}`, `{"type":"heartbeat","sequence":90,"product_id":"BTC-USD","time":"2020-02-01T01:40:17.088487Z"}`},
 		price: func(p string, at time.Time, no int) string {
 			return fmt.Sprintf(`{"type":"ticker","sequence":%d,"product_id":"BTC-USD","price":%q,"best_bid":%q,"best_ask":%q,"time":%q}`, no, p, p, p, at.Format(time.RFC3339Nano))
 		},
@@ -52,9 +54,9 @@ var voices = map[string]voice{
 		timed:   true, counted: true,
 	},
 	"kraken": {
-		talk:    kraken,
-		hello:   `{"method":"subscribe","params":{"channel":"ticker","symbol":["BTC/USD"]},"req_id":1}`,
-		chatter: []string{`{"channel":"status","type":"update","data":[{"system":"online"}]}`, `{"method":"subscribe","result":{},"success":true,"req_id":1}`, `{"channel":"heartbeat"}`},
+		codec:     kraken,
+		subscribe: `{"method":"subscribe","params":{"channel":"ticker","symbol":["BTC/USD"]},"req_id":1}`,
+		chatter:   []string{`{"channel":"status","type":"update","data":[{"system":"online"}]}`, `{"method":"subscribe","result":{},"success":true,"req_id":1}`, `{"channel":"heartbeat"}`},
 		price: func(p string, at time.Time, _ int) string {
 			return fmt.Sprintf(`{"channel":"ticker","type":"update","data":[{"symbol":"BTC/USD","bid":%s,"ask":%s,"last":1,"timestamp":%q}]}`, p, p, at.Format(time.RFC3339Nano))
 		},
@@ -63,21 +65,21 @@ var voices = map[string]voice{
 		timed:   true,
 	},
 	"bitstamp": {
-		talk:    bitstamp,
-		hello:   `{"event":"bts:subscribe","data":{"channel":"live_trades_btcusd"}}`,
-		chatter: []string{`{"event":"bts:subscription_succeeded","channel":"live_trades_btcusd","data":{}}`, `{"event":"bts:heartbeat","channel":"","data":{"status":"success"}}`},
+		codec:     bitstamp,
+		subscribe: `{"event":"bts:subscribe","data":{"channel":"live_trades_btcusd"}}`,
+		chatter:   []string{`{"event":"bts:subscription_succeeded","channel":"live_trades_btcusd","data":{}}`, `{"event":"bts:heartbeat","channel":"","data":{"status":"success"}}`},
 		price: func(p string, at time.Time, no int) string {
 			return fmt.Sprintf(`{"event":"trade","channel":"live_trades_btcusd","data":{"id":%d,"price":1,"price_str":%q,"microtimestamp":"%d"}}`, no, p, at.UnixMicro())
 		},
-		other:   `{"event":"trade","channel":"live_trades_ethusd","data":{"id":99,"price_str":"180"}}`,
-		refusal: `{"event":"bts:error","channel":"","data":{"code":null,"message":"Bad subscription string."}}`,
-		again:   `{"event":"bts:request_reconnect","channel":"","data":""}`,
-		timed:   true, counted: true,
+		other:     `{"event":"trade","channel":"live_trades_ethusd","data":{"id":99,"price_str":"180"}}`,
+		refusal:   `{"event":"bts:error","channel":"","data":{"code":null,"message":"Bad subscription string."}}`,
+		reconnect: `{"event":"bts:request_reconnect","channel":"","data":""}`,
+		timed:     true, counted: true,
 	},
 	"gemini": {
-		talk:    gemini,
-		hello:   `{"type":"subscribe","subscriptions":[{"name":"l2","symbols":["BTCUSD"]}]}`,
-		chatter: []string{`{"type":"l2_updates","symbol":"BTCUSD","changes":[` + strings.Repeat(`["buy","1","1"],`, 20_000) + `["sell","2","1"]],"trades":[{"type":"trade","symbol":"BTCUSD","price":"7"}]}`, `{"type":"heartbeat"}`},
+		codec:     gemini,
+		subscribe: `{"type":"subscribe","subscriptions":[{"name":"l2","symbols":["BTCUSD"]}]}`,
+		chatter:   []string{`{"type":"l2_updates","symbol":"BTCUSD","changes":[` + strings.Repeat(`["buy","1","1"],`, 20_000) + `["sell","2","1"]],"trades":[{"type":"trade","symbol":"BTCUSD","price":"7"}]}`, `{"type":"heartbeat"}`},
 		price: func(p string, at time.Time, no int) string {
 			return fmt.Sprintf(`{"type":"trade","symbol":"BTCUSD","event_id":%d,"timestamp":%d,"price":%q}`, no, at.UnixMilli(), p)
 		},
@@ -86,31 +88,31 @@ var voices = map[string]voice{
 		timed:   true, counted: true,
 	},
 	"binance": {
-		talk:    func(url string) line.Talk { return binance("binance", core.BTC, url, "BTCUSDT") },
-		hello:   `{"method":"SUBSCRIBE","params":["btcusdt@bookTicker"],"id":1}`,
-		chatter: []string{`{"result":null,"id":1}`},
+		codec:     func(url string) adapter.Codec { return binance("binance", core.BTC, url, "BTCUSDT") },
+		subscribe: `{"method":"SUBSCRIBE","params":["btcusdt@bookTicker"],"id":1}`,
+		chatter:   []string{`{"result":null,"id":1}`},
 		price: func(p string, _ time.Time, no int) string {
 			return fmt.Sprintf(`{"u":%d,"s":"BTCUSDT","b":%q,"B":"1","a":%q,"A":"2"}`, no, p, p)
 		},
-		other:   `{"u":99,"s":"ETHUSDT","b":"180","a":"181"}`,
-		refusal: `{"error":{"code":2,"msg":"no"},"id":1}`,
-		again:   `{"e":"serverShutdown","E":1770123456789}`,
-		counted: true,
+		other:     `{"u":99,"s":"ETHUSDT","b":"180","a":"181"}`,
+		refusal:   `{"error":{"code":2,"msg":"no"},"id":1}`,
+		reconnect: `{"e":"serverShutdown","E":1770123456789}`,
+		counted:   true,
 	},
 	"binance-futures": {
-		talk:    func(url string) line.Talk { return binance("binance-futures", core.Gold, url, "XAUUSDT") },
-		hello:   `{"method":"SUBSCRIBE","params":["xauusdt@bookTicker"],"id":1}`,
-		chatter: []string{`{"result":null,"id":1}`},
+		codec:     func(url string) adapter.Codec { return binance("binance-futures", core.Gold, url, "XAUUSDT") },
+		subscribe: `{"method":"SUBSCRIBE","params":["xauusdt@bookTicker"],"id":1}`,
+		chatter:   []string{`{"result":null,"id":1}`},
 		price: func(p string, at time.Time, no int) string {
 			return fmt.Sprintf(`{"e":"bookTicker","u":%d,"E":%d,"s":"XAUUSDT","b":%q,"B":"1","a":%q,"A":"2"}`, no, at.UnixMilli(), p, p)
 		},
-		other:   `{"e":"bookTicker","u":99,"s":"CLUSDT","b":"78","a":"78"}`,
-		refusal: `{"code":3,"msg":"no"}`,
-		again:   `{"e":"serverShutdown","E":1770123456789}`,
-		timed:   true, counted: true,
+		other:     `{"e":"bookTicker","u":99,"s":"CLUSDT","b":"78","a":"78"}`,
+		refusal:   `{"code":3,"msg":"no"}`,
+		reconnect: `{"e":"serverShutdown","E":1770123456789}`,
+		timed:     true, counted: true,
 	},
 	"pyth": {
-		talk: func(url string) line.Talk {
+		codec: func(url string) adapter.Codec {
 			return pyth(core.Gold, strings.Replace(url, "ws", "http", 1), "sesame", pythGold)
 		},
 		chatter: []string{""}, // an event without data
@@ -122,13 +124,13 @@ var voices = map[string]voice{
 	},
 }
 
-// eachVenue runs a test for all of them, and wants no goroutine left after it.
-func eachVenue(t *testing.T, test func(t *testing.T, v voice)) {
-	for name, v := range voices {
+// eachVenue runs a test for every venue and checks that it leaves no goroutine.
+func eachVenue(t *testing.T, test func(t *testing.T, v venueScript)) {
+	for name, v := range venueScripts {
 		t.Run(name, func(t *testing.T) {
 			before := runtime.NumGoroutine()
 			test(t, v)
-			for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+			for end := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
 				if time.Now().After(end) {
 					t.Fatalf("%d goroutines left", runtime.NumGoroutine()-before)
 				}
@@ -137,26 +139,26 @@ func eachVenue(t *testing.T, test func(t *testing.T, v voice)) {
 	}
 }
 
-// stage is a venue's server. Each connection gets the frames of its own script,
-// and the last script serves all that follow; after it the server cuts.
-type stage struct {
+// scriptedVenue is the server of a venue. Each connection receives the messages of its
+// script and is then cut; the last script also serves all further connections.
+type scriptedVenue struct {
 	*httptest.Server
 	t *testing.T
-	v voice
+	v venueScript
 
 	mu      sync.Mutex
 	scripts [][]string
 	hellos  int
 }
 
-func play(t *testing.T, v voice, scripts ...[]string) *stage {
-	s := &stage{t: t, v: v, scripts: scripts}
+func play(t *testing.T, v venueScript, scripts ...[]string) *scriptedVenue {
+	s := &scriptedVenue{t: t, v: v, scripts: scripts}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
 }
 
-func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
-	if s.v.hello == "" {
+func (s *scriptedVenue) serve(w http.ResponseWriter, r *http.Request) {
+	if s.v.subscribe == "" {
 		s.events(w, r)
 		return
 	}
@@ -166,17 +168,17 @@ func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer c.CloseNow()
-	if _, hello, err := c.Read(r.Context()); err != nil || string(hello) != s.v.hello {
+	if _, hello, err := c.Read(r.Context()); err != nil || string(hello) != s.v.subscribe {
 		s.t.Errorf("subscribed with %s, %v", hello, err)
 	}
 	for _, f := range s.script() {
 		if c.Write(r.Context(), websocket.MessageText, []byte(f)) != nil {
-			return // they have hung up
+			return // the client has disconnected
 		}
 	}
 }
 
-func (s *stage) events(w http.ResponseWriter, r *http.Request) {
+func (s *scriptedVenue) events(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "Bearer sesame" || r.URL.Path != "/v2/updates/price/stream" || r.URL.Query().Get("ids[]") != pythGold || r.URL.Query().Get("parsed") != "true" {
 		s.t.Errorf("%s %v", r.URL, r.Header)
 	}
@@ -187,7 +189,7 @@ func (s *stage) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *stage) script() []string {
+func (s *scriptedVenue) script() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	script := s.scripts[min(s.hellos, len(s.scripts)-1)]
@@ -195,13 +197,13 @@ func (s *stage) script() []string {
 	return script
 }
 
-func (s *stage) line() *line.Line {
-	return line.New(s.v.talk("ws"+strings.TrimPrefix(s.URL, "http")), line.Options{Now: func() time.Time { return now }})
+func (s *scriptedVenue) line() *adapter.Adapter {
+	return adapter.New(s.v.codec("ws"+strings.TrimPrefix(s.URL, "http")), adapter.Options{Now: func() time.Time { return now }})
 }
 
-// heard runs one connection, and gives what came of it: prices in whole units,
-// and drops by reason.
-func heard(t *testing.T, v voice, frames ...string) (prices []core.Price, drops string, err error) {
+// countsOf runs one connection and returns its prices in whole dollars and the drops by
+// reason.
+func countsOf(t *testing.T, v venueScript, frames ...string) (prices []core.Price, drops string, err error) {
 	t.Helper()
 	s := play(t, v, frames)
 	defer s.Close()
@@ -213,58 +215,58 @@ func heard(t *testing.T, v voice, frames ...string) (prices []core.Price, drops 
 		prices = append(prices, p/1e8)
 	})
 	var all []string
-	for why, n := range l.Heard().Values {
-		if feeds.Drop(why) != feeds.Sound && n > 0 {
-			all = append(all, fmt.Sprintf("%s %d", feeds.Drop(why), n))
+	for why, n := range l.Counts().Values {
+		if feeds.DropReason(why) != feeds.NotDropped && n > 0 {
+			all = append(all, fmt.Sprintf("%s %d", feeds.DropReason(why), n))
 		}
 	}
-	if n := l.Heard().Values[feeds.Sound]; int(n) != len(prices) {
-		t.Errorf("%d sound values, %d prices", n, len(prices))
+	if n := l.Counts().Values[feeds.NotDropped]; int(n) != len(prices) {
+		t.Errorf("%d accepted values, %d prices", n, len(prices))
 	}
 	return prices, strings.Join(all, ", "), err
 }
 
 func TestSnapshotUpdatesHeartbeatsCut(t *testing.T) {
-	eachVenue(t, func(t *testing.T, v voice) {
+	eachVenue(t, func(t *testing.T, v venueScript) {
 		script := slices.Concat(v.chatter, []string{v.price("65000", now, 1)}, v.chatter, []string{v.price("65001", now.Add(time.Second), 2), v.other, v.price("64999", now.Add(2*time.Second), 3)})
-		prices, drops, err := heard(t, v, script...)
+		prices, drops, err := countsOf(t, v, script...)
 		if fmt.Sprint(prices) != "[65000 65001 64999]" || drops != "wrong_product 1" || !errors.Is(err, io.EOF) {
 			t.Errorf("%v, %s, %v", prices, drops, err)
 		}
 	})
 }
 
-func TestRefusedSubscription(t *testing.T) {
-	eachVenue(t, func(t *testing.T, v voice) {
+func TestRejectedSubscription(t *testing.T) {
+	eachVenue(t, func(t *testing.T, v venueScript) {
 		if v.refusal == "" {
-			t.Skip("this venue has no message for it: it refuses by HTTP status, as TestHowAStreamEnds of feeds/line has it")
+			t.Skip("this venue rejects by HTTP status; TestEventStreamEnds of feeds/adapter covers that")
 		}
-		prices, drops, err := heard(t, v, v.chatter[0], v.refusal, v.price("65000", now, 1))
-		if len(prices) > 0 || drops != "" || !errors.Is(err, line.ErrRefused) {
+		prices, drops, err := countsOf(t, v, v.chatter[0], v.refusal, v.price("65000", now, 1))
+		if len(prices) > 0 || drops != "" || !errors.Is(err, adapter.ErrRejected) {
 			t.Errorf("%v, %s, %v", prices, drops, err)
 		}
 	})
 }
 
-func TestReconnectIsAskedFor(t *testing.T) {
-	eachVenue(t, func(t *testing.T, v voice) {
-		if v.again == "" {
-			t.Skip("this venue sends no such message before it cuts")
+func TestReconnectRequest(t *testing.T) {
+	eachVenue(t, func(t *testing.T, v venueScript) {
+		if v.reconnect == "" {
+			t.Skip("this venue has no such message")
 		}
-		prices, _, err := heard(t, v, v.price("65000", now, 1), v.again, v.price("65001", now.Add(time.Second), 2))
-		if fmt.Sprint(prices) != "[65000]" || !errors.Is(err, line.ErrAsked) {
+		prices, _, err := countsOf(t, v, v.price("65000", now, 1), v.reconnect, v.price("65001", now.Add(time.Second), 2))
+		if fmt.Sprint(prices) != "[65000]" || !errors.Is(err, adapter.ErrReconnectRequested) {
 			t.Errorf("%v, %v", prices, err)
 		}
 	})
 }
 
 func TestTimeTravel(t *testing.T) {
-	eachVenue(t, func(t *testing.T, v voice) {
+	eachVenue(t, func(t *testing.T, v venueScript) {
 		script := []string{
 			v.price("100", now, 10),
-			v.price("101", now, 10),                   // the same again
-			v.price("102", now.Add(-time.Second), 9),  // before it
-			v.price("103", now.Add(2*time.Second), 9), // later by one, earlier by the other
+			v.price("101", now, 10),                   // the same stamp and number
+			v.price("102", now.Add(-time.Second), 9),  // an earlier stamp and number
+			v.price("103", now.Add(2*time.Second), 9), // a later stamp, an earlier number
 			v.price("104", now.Add(3*time.Second), 11),
 		}
 		want, drops := "[100 104]", "out_of_order 3"
@@ -275,36 +277,36 @@ func TestTimeTravel(t *testing.T) {
 			script = append(script, v.price("105", now.Add(time.Hour), 12), v.price("106", now.Add(-time.Hour), 13), v.price("107", now.Add(4*time.Second), 14))
 			want, drops = strings.Replace(want, "104]", "104 107]", 1), drops+", future 1, outdated 1"
 		}
-		prices, dropped, _ := heard(t, v, script...)
+		prices, dropped, _ := countsOf(t, v, script...)
 		if fmt.Sprint(prices) != want || dropped != drops {
 			t.Errorf("%v, %s; want %s, %s", prices, dropped, want, drops)
 		}
 	})
 }
 
-// Order is kept within a connection: a venue may begin its count anew in the next,
-// and be believed.
-func TestCountMayBeginAnew(t *testing.T) {
-	eachVenue(t, func(t *testing.T, v voice) {
+// TestCountRestartsOnReconnect checks that stamps and sequence numbers are compared within
+// one connection only.
+func TestCountRestartsOnReconnect(t *testing.T) {
+	eachVenue(t, func(t *testing.T, v venueScript) {
 		s := play(t, v, []string{v.price("100", now.Add(time.Second), 1_000_000)}, []string{v.price("101", now, 1)})
 		defer s.Close()
 		l := s.line()
 		var prices []core.Price
 		for range 2 {
-			_ = l.Run(t.Context(), func(p core.Price, _ time.Time) { prices = append(prices, p/1e8) }) // cut
+			_ = l.Run(t.Context(), func(p core.Price, _ time.Time) { prices = append(prices, p/1e8) }) // the server cuts it
 		}
 		if fmt.Sprint(prices) != "[100 101]" || s.hellos != 2 {
-			t.Errorf("%v, %d greetings", prices, s.hellos)
+			t.Errorf("%v, %d subscriptions", prices, s.hellos)
 		}
 	})
 }
 
 func TestBadPrices(t *testing.T) {
-	eachVenue(t, func(t *testing.T, v voice) {
-		sound := v.price("100", now, 1)
-		script := []string{sound, sound[:len(sound)/2], sound[:len(sound)-1], sound + "}", "", `"100"`, "\x00\xff", "[100]"}
+	eachVenue(t, func(t *testing.T, v venueScript) {
+		valid := v.price("100", now, 1)
+		script := []string{valid, valid[:len(valid)/2], valid[:len(valid)-1], valid + "}", "", `"100"`, "\x00\xff", "[100]"}
 		want := 7
-		if v.hello == "" { // there an event without data is none
+		if v.subscribe == "" { // an event stream ignores an event without data
 			want = 6
 		}
 		for i, p := range []string{"0", "-100", "1e2", "NaN", "-Infinity", "0x64", "1.2.3", strings.Repeat("9", 40), "100000000000000000000"} {
@@ -312,7 +314,7 @@ func TestBadPrices(t *testing.T) {
 			want++
 		}
 		script = append(script, v.price("101", now.Add(time.Second), 100))
-		prices, drops, err := heard(t, v, script...)
+		prices, drops, err := countsOf(t, v, script...)
 		if fmt.Sprint(prices) != "[100 101]" || !errors.Is(err, io.EOF) {
 			t.Errorf("%v, %s, %v", prices, drops, err)
 		}
@@ -331,10 +333,10 @@ func TestBadPrices(t *testing.T) {
 	})
 }
 
-// A flood of sound and unsound frames: the index is made of the sound ones alone,
-// and all are counted.
+// TestFlood sends thousands of valid and bad messages: the index uses the valid ones, and
+// all are counted.
 func TestFlood(t *testing.T) {
-	eachVenue(t, func(t *testing.T, v voice) {
+	eachVenue(t, func(t *testing.T, v venueScript) {
 		const frames = 10_000
 		var script []string
 		for i := range frames {
@@ -354,11 +356,11 @@ func TestFlood(t *testing.T) {
 		l := s.line()
 		var x feed.Index
 		err := l.Run(t.Context(), func(p core.Price, at time.Time) {
-			if v := x.Update(l.Feed(), l.Name(), p, at.UnixNano()); p != 65000e8 || v != feed.Taken {
+			if v := x.Update(l.Feed(), l.Name(), p, at.UnixNano()); p != 65000e8 || v != feed.Accepted {
 				t.Errorf("%s %s", dollars(p), v)
 			}
 		})
-		h := l.Heard()
+		h := l.Counts()
 		var all uint64
 		for _, n := range h.Values {
 			all += n
@@ -366,43 +368,51 @@ func TestFlood(t *testing.T) {
 		if !errors.Is(err, io.EOF) || h.Messages != frames || all != frames || h.Values[feeds.Zero]+h.Values[feeds.NotNumber] != frames/5 || h.Values[feeds.Garbled] != frames/5 || h.Values[feeds.WrongProduct] != frames/5 {
 			t.Errorf("%v, %+v", err, h)
 		}
-		if tick, ok := x.Tick(l.Feed(), now.UnixNano()); !ok || tick.Price != 65000e8 || tick.Count != 1 {
+		if tick, gap := x.Tick(l.Feed(), now.UnixNano()); gap != feed.NoGap || tick.Price != 65000e8 || tick.Count != 1 {
 			t.Errorf("%+v", tick)
 		}
 	})
 }
 
-// What is cut comes back through a Poster, and subscribes again by itself.
-func TestComesBack(t *testing.T) {
-	eachVenue(t, func(t *testing.T, v voice) {
-		s := play(t, v, []string{v.price("100", now, 1)}, []string{v.price("101", now, 1), v.price("102", now.Add(time.Second), 2)})
-		defer s.Close()
-		l := s.line()
-		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
-		defer stop()
-		p, err := feeds.NewPoster(func(context.Context, core.Command) error { return nil }, ended{l, 3, stop})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Run(ctx)
-		st := p.States()[0]
-		if st.Source.Price != 102e8 || st.Reconnects() < 1 || st.Heard.Values[feeds.Sound] < 3 || st.Dropped() != 0 {
-			t.Errorf("%+v", st)
-		}
-	})
+// TestPosterReconnects checks that a Poster reconnects and subscribes again after a cut.
+// The backoff passes in virtual time.
+func TestPosterReconnects(t *testing.T) {
+	for name, v := range venueScripts {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &scriptedVenue{t: t, v: v, scripts: [][]string{{v.price("100", now, 1)}, {v.price("101", now, 1), v.price("102", now.Add(time.Second), 2)}}}
+				transport, closeServer := adaptertest.Serve(s.serve)
+				defer closeServer()
+				l := adapter.New(v.codec("ws://venue.test"), adapter.Options{HTTP: transport, Now: func() time.Time { return now }})
+				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				p, err := feeds.NewPoster(func(context.Context, core.Command) error { return nil }, ended{l, 3, stop})
+				if err != nil {
+					t.Fatal(err)
+				}
+				started := time.Now()
+				p.Now = func() time.Time { return now.Add(time.Since(started)) }
+				p.Run(ctx)
+				st := p.States()[0]
+				if st.Source.Price != 102e8 || st.Reconnects() < 1 || st.Counts.Values[feeds.NotDropped] < 3 || st.Dropped() != 0 {
+					t.Errorf("%+v", st)
+				}
+			})
+		})
+	}
 }
 
-// ended calls stop once its source has given so many prices.
+// ended calls stop after its source has passed on the given number of prices.
 type ended struct {
-	*line.Line
+	*adapter.Adapter
 	prices uint64
 	stop   func()
 }
 
 func (e ended) Run(ctx context.Context, out func(core.Price, time.Time)) error {
-	return e.Line.Run(ctx, func(p core.Price, at time.Time) {
+	return e.Adapter.Run(ctx, func(p core.Price, at time.Time) {
 		out(p, at)
-		if e.Heard().Values[feeds.Sound] >= e.prices {
+		if e.Counts().Values[feeds.NotDropped] >= e.prices {
 			e.stop()
 		}
 	})

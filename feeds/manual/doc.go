@@ -1,12 +1,12 @@
-// Package manual is the operator's desk: prices posted by hand become index
-// ticks at once. It posts nothing by itself and repeats nothing, so in manual
-// mode a feed that nobody posts to falls silent, and its markets pause.
+// Package manual computes index ticks from prices that operators post by hand
+// (docs/rules/prices-sources.md#prices-by-hand).
 //
-//	POST /admin/oracle/ticks ──▶ Desk.Post ──▶ core.PostIndex{Manual} ──▶ submit
+//	POST /admin/oracle/ticks ──▶ Oracle.Post ──▶ core.PostIndex{Manual} ──▶ submit
 //
-// Ticks of one second are to be submitted in the order Post gave them: the last
-// sequenced stands.
+// The caller submits the ticks of one second in the order in which Post returned them; the
+// last one sequenced wins. A manual tick replaces the tick of its second, and other
+// sources continue in the next second.
 //
-// The same desk serves beside other sources: its tick replaces theirs in its
-// second, and theirs go on in the next.
+// The package never posts or repeats a tick by itself. In manual mode a feed without
+// posts falls silent, and its markets pause.
 package manual

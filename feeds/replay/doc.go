@@ -1,15 +1,16 @@
-// Package replay writes what sources say to a file and plays it again (contract
-// oracle, Wire formats). The file is CSV, one price a line, in the order they came:
+// Package replay records the prices of sources to a file and plays such files
+// (docs/rules/prices-sources.md#simulated-and-recorded-prices). The file is CSV, one price a
+// line, in order of receipt:
 //
 //	ts_ns,feed,source,price
 //	1790000000000000000,BTC,kraken,65000.125
 //
-// ts_ns is when the price was received, feed one of BTC, gold, WTI (or 0, 1, 2),
-// price decimal text. The first line may name the columns.
+// ts_ns is the time of receipt, feed a name or number of a feed, price decimal text. The
+// first line may name the columns.
 //
-//	Recorder.Tee(source) ──▶ file ──▶ Open ──▶ Tape.Sources ──▶ out(price, at)
+//	Recorder.Tee(source) ──▶ file ──▶ Open ──▶ Recording.Sources ──▶ out(price, at)
 //
-// The first line is played at once and every other as long after it as it came
-// then, or faster by a whole factor; at is the time of playing. After the last
-// line the sources are silent.
+// A recording plays its first line at once and every other line after the same time as in
+// the recording, divided by the speed. The time of a price is the time of playing. After
+// the last line the sources are silent.
 package replay

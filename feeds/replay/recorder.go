@@ -13,30 +13,30 @@ import (
 	"duplex/feeds"
 )
 
-// Recorder writes what its sources say. Many may speak at once.
+// Recorder writes the prices of its sources. It is safe for concurrent use.
 type Recorder struct {
 	mu   sync.Mutex
 	csv  *csv.Writer
 	rows uint64
 }
 
-// NewRecorder begins a file.
+// NewRecorder writes the header to w and returns a Recorder.
 func NewRecorder(w io.Writer) (*Recorder, error) {
 	r := &Recorder{csv: csv.NewWriter(w)}
 	return r, r.csv.Write(header)
 }
 
-// Tee is a source whose prices are written as they pass.
+// Tee returns a source that records the prices of s and passes them on.
 func (r *Recorder) Tee(s feeds.Source) feeds.Source { return tee{s, r} }
 
-// Rows is how many prices were written.
+// Rows is the number of prices written.
 func (r *Recorder) Rows() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rows
 }
 
-// Flush puts what was written where it belongs, and tells if writing has failed.
+// Flush writes buffered rows and returns the first error of any write.
 func (r *Recorder) Flush() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,17 +44,17 @@ func (r *Recorder) Flush() error {
 	return r.csv.Error()
 }
 
-// write keeps a price. What fails here Flush tells.
+// write writes a price. Flush returns its error.
 func (r *Recorder) write(f core.Feed, source string, p core.Price, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.csv.Write([]string{strconv.FormatInt(at.UnixNano(), 10), f.String(), source, text(p)}) == nil {
+	if r.csv.Write([]string{strconv.FormatInt(at.UnixNano(), 10), f.String(), source, decimalText(p)}) == nil {
 		r.rows++
 	}
 }
 
-// text is a price as decimal text, every digit of it.
-func text(p core.Price) string {
+// decimalText is a price as decimal text with all eight decimals.
+func decimalText(p core.Price) string {
 	const one = 100_000_000
 	return fmt.Sprintf("%d.%08d", p/one, p%one)
 }
@@ -73,10 +73,10 @@ func (t tee) Run(ctx context.Context, out func(price core.Price, at time.Time)) 
 	})
 }
 
-// Heard passes on what the source counts.
-func (t tee) Heard() feeds.Heard {
-	if c, ok := t.Source.(feeds.Counter); ok {
-		return c.Heard()
+// Counts returns the counts of the source, zero if it has none.
+func (t tee) Counts() feeds.Counts {
+	if c, ok := t.Source.(feeds.CountingSource); ok {
+		return c.Counts()
 	}
-	return feeds.Heard{}
+	return feeds.Counts{}
 }

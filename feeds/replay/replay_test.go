@@ -26,10 +26,11 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// watch plays a tape for so long and tells each price: when, of whom, how much.
-func watch(t *testing.T, tape *Tape, d time.Duration) (lines []string) {
+// watch plays a recording for the time d and returns a line for each price: its time,
+// feed, source and value.
+func watch(t *testing.T, tape *Recording, d time.Duration) (lines []string) {
 	t.Helper()
-	begun := time.Now()
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	done := make(chan []string)
@@ -37,9 +38,9 @@ func watch(t *testing.T, tape *Tape, d time.Duration) (lines []string) {
 		go func() {
 			var own []string
 			err := s.Run(ctx, func(p core.Price, at time.Time) {
-				own = append(own, fmt.Sprintf("%6s %s %s %s", at.Sub(begun), s.Feed(), s.Name(), text(p)))
+				own = append(own, fmt.Sprintf("%6s %s %s %s", at.Sub(start), s.Feed(), s.Name(), decimalText(p)))
 				if at.After(time.Now()) {
-					t.Errorf("%s is to come", at)
+					t.Errorf("price with the future time %s", at)
 				}
 			})
 			if !errors.Is(err, context.DeadlineExceeded) {
@@ -71,7 +72,7 @@ func TestPlay(t *testing.T) {
 		want  []string
 	}{
 		{1, []string{
-			"    0s BTC kraken 65000.12500000", "    2s BTC gemini 65001.00000000", "    3s BTC kraken 1.00000000", // of the past: the index drops it
+			"    0s BTC kraken 65000.12500000", "    2s BTC gemini 65001.00000000", "    3s BTC kraken 1.00000000", // out of order: the index drops it
 			"    4s BTC kraken 65002.00000000", "    9s WTI x 78.50000000", " 500ms gold x 2400.00000000",
 		}},
 		{10, []string{
@@ -91,8 +92,9 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// The index drops what goes back in time, and no tick is made of it.
-func TestTapeThroughAPoster(t *testing.T) {
+// TestPosterOfARecording checks the ticks of a recording; the index drops the price whose
+// time is before the previous one.
+func TestPosterOfARecording(t *testing.T) {
 	path := file(t, tape)
 	synctest.Test(t, func(t *testing.T) {
 		tape, err := Open(path, 1)
@@ -124,21 +126,21 @@ func TestTapeThroughAPoster(t *testing.T) {
 	})
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRejects(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "no price"},
-		{"ts_ns,feed,source,price\n", "no price"},
+		{"", "has no price"},
+		{"ts_ns,feed,source,price\n", "has no price"},
 		{"1,BTC,x,1\n1,BTC,x\n", "line 2: wrong number of fields"},
-		{"1,BTC,x,1\nnow,BTC,x,1\n", `line 2: "now" is no time`},
-		{"-1,BTC,x,1\n", `line 1: "-1" is no time`},
+		{"1,BTC,x,1\nnow,BTC,x,1\n", `line 2: "now" is not a time`},
+		{"-1,BTC,x,1\n", `line 1: "-1" is not a time`},
 		{"1,ETH,x,1\n", `line 1: there is no feed "ETH"`},
 		{"1,3,x,1\n", `there is no feed "3"`},
 		{"1,BTC,,1\n", "a source has a name"},
 		{"1,BTC," + strings.Repeat("x", 65) + ",1\n", "a source has a name"},
-		{"1,BTC,x,0\n", `"0" is no price`},
-		{"1,BTC,x,-1\n", `"-1" is no price`},
-		{"1,BTC,x,1e5\n", `"1e5" is no price`},
-		{"1,BTC,x,NaN\n", `"NaN" is no price`},
+		{"1,BTC,x,0\n", `"0" is not a price`},
+		{"1,BTC,x,-1\n", `"-1" is not a price`},
+		{"1,BTC,x,1e5\n", `"1e5" is not a price`},
+		{"1,BTC,x,NaN\n", `"NaN" is not a price`},
 		{"1,BTC,x,1\n1,BTC,\"x,1\n", "line"},
 	} {
 		if _, err := Open(file(t, c.text), 1); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -146,24 +148,24 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 	if _, err := Open(file(t, tape), 0); err == nil {
-		t.Error("speed 0")
+		t.Error("Open accepts speed 0")
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "none"), 1); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }
 
-// spoken says a few prices, half a second apart.
-type spoken struct {
+// scripted sends a few prices, half a second apart.
+type scripted struct {
 	name   string
 	feed   core.Feed
 	prices []core.Price
 }
 
-func (s spoken) Name() string       { return s.name }
-func (s spoken) Feed() core.Feed    { return s.feed }
-func (s spoken) Heard() feeds.Heard { return feeds.Heard{Messages: 7} }
-func (s spoken) Run(ctx context.Context, out func(core.Price, time.Time)) error {
+func (s scripted) Name() string         { return s.name }
+func (s scripted) Feed() core.Feed      { return s.feed }
+func (s scripted) Counts() feeds.Counts { return feeds.Counts{Messages: 7} }
+func (s scripted) Run(ctx context.Context, out func(core.Price, time.Time)) error {
 	for _, p := range s.prices {
 		out(p, time.Now())
 		time.Sleep(500 * time.Millisecond)
@@ -171,8 +173,8 @@ func (s spoken) Run(ctx context.Context, out func(core.Price, time.Time)) error 
 	return errors.New("done")
 }
 
-// What is recorded plays as it was, prices to the last digit; what is no price is
-// not written.
+// TestRecordedThenPlayed checks that a recording plays the recorded prices to the last
+// digit, and that values that are not prices are not recorded.
 func TestRecordedThenPlayed(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,9 +184,9 @@ func TestRecordedThenPlayed(t *testing.T) {
 			t.Fatal(err)
 		}
 		var passed int
-		for _, s := range []feeds.Source{spoken{"a", core.BTC, []core.Price{1, ^core.Price(0), 0, 5}}, spoken{"b,\"c", core.WTI, []core.Price{100_000_001}}} {
+		for _, s := range []feeds.Source{scripted{"a", core.BTC, []core.Price{1, ^core.Price(0), 0, 5}}, scripted{"b,\"c", core.WTI, []core.Price{100_000_001}}} {
 			s := r.Tee(s)
-			if err := s.Run(t.Context(), func(core.Price, time.Time) { passed++ }); err == nil || s.(feeds.Counter).Heard().Messages != 7 {
+			if err := s.Run(t.Context(), func(core.Price, time.Time) { passed++ }); err == nil || s.(feeds.CountingSource).Counts().Messages != 7 {
 				t.Errorf("%s: %v", s.Name(), err)
 			}
 		}
@@ -210,14 +212,14 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
-func TestRecorderTellsOfAFullDisk(t *testing.T) {
+func TestFlushReturnsWriteErrors(t *testing.T) {
 	r, err := NewRecorder(full{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.write(core.BTC, "a", 1, time.Unix(1, 0))
 	if err := r.Flush(); err == nil {
-		t.Error("nothing said")
+		t.Error("Flush returns no error")
 	}
 }
 

@@ -8,25 +8,24 @@ import (
 	"sort"
 	"strings"
 	"time"
-	_ "time/tzdata" // New York everywhere, also where the system has no zones
+	_ "time/tzdata" // for systems without a time zone database
 
 	"duplex/core"
 )
 
-// A session ends at 17:00 and the next trade date's begins at 18:00, New York
-// (contract oracle, Sessions).
+// A session ends at 17:00 and that of the next trade date begins at 18:00, New York time.
 const (
 	closeHour = 17
 	openHour  = 18
 )
 
 //go:embed holidays.txt
-var ownHolidays string
+var embeddedHolidays string
 
-// ErrYear says that the holidays do not cover the year asked about.
+// ErrYear means that the holidays do not cover a year.
 var ErrYear = errors.New("session: year not covered by the holidays")
 
-// Kind of a boundary, as the schedule shows it (contract oracle, Sessions).
+// Kind is the kind of a Boundary, as the schedule shows it.
 type Kind string
 
 const (
@@ -37,51 +36,76 @@ const (
 	Holiday Kind = "holiday"
 )
 
-// Boundary is a moment at which a session opens or ends.
+// Boundary is a time at which a session opens or closes.
 type Boundary struct {
 	Kind Kind
 	At   time.Time
 	Name string // of the holiday
 }
 
-// stretch is one session.
-type stretch struct {
+// session is one session.
+type session struct {
 	open, close time.Time
 	kind        Kind // of the close
 	name        string
 }
 
-// Calendar knows the sessions of the covered years. It does not change.
+// Calendar has the sessions of the covered years. It is immutable.
 type Calendar struct {
 	zone        *time.Location
 	first, last int
-	sessions    [core.Feeds][]stretch // none for a feed that always trades
+	sessions    [core.Feeds][]session // none for a feed that always trades
 }
 
-// Load makes the calendar of the holidays that came with the program.
-func Load() (*Calendar, error) { return Parse(strings.NewReader(ownHolidays)) }
+// Load returns the calendar of the holidays embedded in the program.
+func Load() (*Calendar, error) { return LoadWith(nil) }
 
-// Parse makes the calendar of an operator's own holidays; holidays.txt tells the
-// format.
+// LoadWith returns the calendar of the embedded holidays and those of a file in the format
+// of holidays.txt (docs/rules/prices-sources.md#holidays). A year that the file declares
+// replaces all days of the embedded year, or extends the calendar. A nil file adds nothing.
+//
+// An error names the bad line. The covered years must have no gap.
+func LoadWith(file io.Reader) (*Calendar, error) {
+	h, err := readHolidays(strings.NewReader(embeddedHolidays))
+	if err != nil {
+		return nil, fmt.Errorf("session: holidays.txt: %w", err)
+	}
+	if file != nil {
+		more, err := readHolidays(file)
+		if err == nil {
+			err = h.replace(more)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return newCalendar(h)
+}
+
+// Parse returns the calendar of the given holidays only.
 func Parse(r io.Reader) (*Calendar, error) {
 	h, err := readHolidays(r)
 	if err != nil {
 		return nil, err
 	}
+	return newCalendar(h)
+}
+
+func newCalendar(h *holidays) (*Calendar, error) {
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
 		return nil, fmt.Errorf("session: %w", err)
 	}
 	c := &Calendar{zone: zone, first: h.first, last: h.last}
 	for _, f := range []core.Feed{core.Gold, core.WTI} {
-		c.sessions[f] = sessions(h, f, zone)
+		c.sessions[f] = buildSessions(h, f, zone)
 	}
 	return c, nil
 }
 
-// sessions lays out every trade date of the covered years.
-func sessions(h *holidays, f core.Feed, zone *time.Location) []stretch {
-	var out []stretch
+// buildSessions returns the sessions of a feed for every trade date of the covered years.
+func buildSessions(h *holidays, f core.Feed, zone *time.Location) []session {
+	var out []session
 	for d := day(h.first, time.January, 1); d.Year() <= h.last; d = d.AddDate(0, 0, 1) {
 		if !weekday(d) {
 			continue
@@ -94,7 +118,7 @@ func sessions(h *holidays, f core.Feed, zone *time.Location) []stretch {
 			continue
 		}
 		eve := d.AddDate(0, 0, -1)
-		s := stretch{open: clock(eve, openHour*time.Hour, zone), close: clock(d, closeHour*time.Hour, zone), kind: Close}
+		s := session{open: clock(eve, openHour*time.Hour, zone), close: clock(d, closeHour*time.Hour, zone), kind: Close}
 		if found {
 			s.close, s.kind, s.name = clock(d, special.close, zone), Holiday, special.name
 		}
@@ -103,20 +127,19 @@ func sessions(h *holidays, f core.Feed, zone *time.Location) []stretch {
 	return out
 }
 
-// day is a date, at midnight UTC so that counting days meets no change of clocks.
+// day is midnight UTC of a date; UTC has no daylight saving time.
 func day(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
 
-// clock is the moment at which the clocks of a zone show a time of a date.
+// clock is the time at which the clocks of a zone show a time of day on a date.
 func clock(date time.Time, since time.Duration, zone *time.Location) time.Time {
 	y, m, d := date.Date()
 	return time.Date(y, m, d, 0, int(since/time.Minute), 0, 0, zone)
 }
 
-// At tells whether a feed trades at t, and until when that stays so: when the
-// open stretch ends, or the shut one does. A zero until means for good.
+// At reports whether a feed trades at t, and until when that does not change. A zero until
+// means that it never changes.
 //
-// Returns ErrYear, and shut, if t or the end of its shut stretch lies in a year
-// that is not covered.
+// It returns false and ErrYear if t, or the next opening, is in a year that is not covered.
 func (c *Calendar) At(f core.Feed, t time.Time) (open bool, until time.Time, err error) {
 	if alwaysOpen(f) {
 		return true, time.Time{}, nil
@@ -125,7 +148,7 @@ func (c *Calendar) At(f core.Feed, t time.Time) (open bool, until time.Time, err
 		return false, time.Time{}, fmt.Errorf("%w: %d", ErrYear, year)
 	}
 	list := c.sessions[f]
-	i := c.ending(f, t)
+	i := c.firstEndingAfter(f, t)
 	if i == len(list) {
 		return false, time.Time{}, fmt.Errorf("%w: %d", ErrYear, c.last+1)
 	}
@@ -135,9 +158,8 @@ func (c *Calendar) At(f core.Feed, t time.Time) (open bool, until time.Time, err
 	return false, list[i].open, nil
 }
 
-// Next lists the n boundaries of a feed after a moment, in order; none for a feed
-// that always trades. Where the covered years end first it gives those there are
-// and ErrYear.
+// Next returns the next n boundaries of a feed after from, in order; none for a feed that
+// always trades. If the covered years end first, it returns fewer and ErrYear.
 func (c *Calendar) Next(f core.Feed, from time.Time, n int) ([]Boundary, error) {
 	if alwaysOpen(f) || n <= 0 {
 		return nil, nil
@@ -146,7 +168,7 @@ func (c *Calendar) Next(f core.Feed, from time.Time, n int) ([]Boundary, error) 
 		return nil, fmt.Errorf("%w: %d", ErrYear, year)
 	}
 	var out []Boundary
-	for _, s := range c.sessions[f][c.ending(f, from):] {
+	for _, s := range c.sessions[f][c.firstEndingAfter(f, from):] {
 		if s.open.After(from) {
 			out = append(out, Boundary{Kind: Open, At: s.open})
 		}
@@ -158,11 +180,24 @@ func (c *Calendar) Next(f core.Feed, from time.Time, n int) ([]Boundary, error) 
 	return out, fmt.Errorf("%w: %d", ErrYear, c.last+1)
 }
 
-// ending is the first session that ends after t.
-func (c *Calendar) ending(f core.Feed, t time.Time) int {
+// End is the time at which the last session of the calendar closes, the earliest among the
+// feeds with sessions. From then on they are closed until a calendar of later years is
+// loaded.
+func (c *Calendar) End() time.Time {
+	var end time.Time
+	for _, list := range c.sessions {
+		if n := len(list); n > 0 && (end.IsZero() || list[n-1].close.Before(end)) {
+			end = list[n-1].close
+		}
+	}
+	return end
+}
+
+// firstEndingAfter is the index of the first session that ends after t.
+func (c *Calendar) firstEndingAfter(f core.Feed, t time.Time) int {
 	list := c.sessions[f]
 	return sort.Search(len(list), func(i int) bool { return list[i].close.After(t) })
 }
 
-// alwaysOpen tells whether a feed has no sessions to keep.
+// alwaysOpen reports whether a feed has no sessions.
 func alwaysOpen(f core.Feed) bool { return f != core.Gold && f != core.WTI }

@@ -19,7 +19,7 @@ func load(t *testing.T) *Calendar {
 	return c
 }
 
-// ny reads a New York time.
+// ny parses a New York time.
 func ny(t *testing.T, c *Calendar, text string) time.Time {
 	t.Helper()
 	at, err := time.ParseInLocation("2006-01-02 15:04:05", text, c.zone)
@@ -37,12 +37,12 @@ func TestAt(t *testing.T) {
 		{"the break begins at its second", "2026-03-04 17:00:00", "shut until Wed 03-04 18:00 EST"},
 		{"and ends at its second", "2026-03-04 18:00:00", "open until Thu 03-05 17:00 EST"},
 		{"Friday closes for the week", "2026-03-06 17:00:00", "shut until Sun 03-08 18:00 EDT"},
-		{"the weekend of the clocks going on", "2026-03-07 12:00:00", "shut until Sun 03-08 18:00 EDT"},
+		{"the weekend on which daylight saving time begins", "2026-03-07 12:00:00", "shut until Sun 03-08 18:00 EDT"},
 		{"Sunday opens", "2026-03-08 18:00:00", "open until Mon 03-09 17:00 EDT"},
-		{"the weekend of the clocks going back", "2026-10-30 17:30:00", "shut until Sun 11-01 18:00 EST"},
+		{"the weekend on which daylight saving time ends", "2026-10-30 17:30:00", "shut until Sun 11-01 18:00 EST"},
 		{"and after it", "2026-11-01 18:00:00", "open until Mon 11-02 17:00 EST"},
-		{"Good Friday takes the evening before", "2026-04-02 18:00:00", "shut until Sun 04-05 18:00 EDT"},
-		{"Thursday before it runs to its end", "2026-04-02 16:00:00", "open until Thu 04-02 17:00 EDT"},
+		{"Good Friday also closes the evening before", "2026-04-02 18:00:00", "shut until Sun 04-05 18:00 EDT"},
+		{"the Thursday before it closes at the usual time", "2026-04-02 16:00:00", "open until Thu 04-02 17:00 EDT"},
 		{"an early close", "2026-01-19 12:00:00", "open until Mon 01-19 14:30 EST"},
 		{"after it, until the evening", "2026-01-19 14:30:00", "shut until Mon 01-19 18:00 EST"},
 		{"an early Friday, until Sunday", "2026-06-19 13:00:00", "shut until Sun 06-21 18:00 EDT"},
@@ -61,8 +61,8 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// A session has the length its clocks say, but for the one that the change of
-// clocks falls into: none, since it falls on a Sunday morning.
+// TestSessionsAreTwentyThreeHours checks that every session without an early close lasts 23
+// hours: daylight saving time begins and ends on a Sunday morning, outside all sessions.
 func TestSessionsAreTwentyThreeHours(t *testing.T) {
 	c := load(t)
 	early := 0
@@ -133,7 +133,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// At and Next are two ways to read one calendar.
+// TestNextAgreesWithAt checks that At and Next return the same boundaries.
 func TestNextAgreesWithAt(t *testing.T) {
 	c := load(t)
 	at := ny(t, c, "2026-01-01 00:00:00")
@@ -150,7 +150,7 @@ func TestNextAgreesWithAt(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseRejects(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "no year"},
 		{"2026-01-01 all closed X", "line 1: 2026-01-01 is outside"},
@@ -165,10 +165,58 @@ func TestParseRefuses(t *testing.T) {
 		{"year 2026\n2026-01-02 all shut X", "shut"},
 		{"year 2026\n2026-01-02 all 17:00 X", "no early close"},
 		{"year 2026\n2026-01-02 gold closed X\n2026-01-02 all 12:00 Y", "line 3: 2026-01-02 appears twice for gold"},
+		{"year 2026\n# " + strings.Repeat("x", 1<<17), "line 2: "},
+		{"year 2026\n2026-01-02 all 9:00 X", "line 2: "},
+		{"year 26", `line 1: "26" is no year`},
 	} {
 		if _, err := Parse(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
+	}
+}
+
+// TestLoadWith checks that the years of a file replace or extend the embedded ones.
+func TestLoadWith(t *testing.T) {
+	c, err := LoadWith(strings.NewReader("# ours\n\nyear 2027\n2027-07-05 gold 13:00 Independence Day (observed)\r\nyear 2028\n2028-01-03 all closed A day off\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ story, feed, at, want string }{
+		{"an embedded year that the file does not name", "gold", "2026-11-26 12:00:00", "open until 11-26 14:30"},
+		{"a replaced year has none of its embedded days", "gold", "2027-11-25 16:00:00", "open until 11-25 17:00"},
+		{"and those of the file", "gold", "2027-07-05 12:00:00", "open until 07-05 13:00"},
+		{"for the feeds it names", "WTI", "2027-07-05 16:00:00", "open until 07-05 17:00"},
+		{"from year to year", "WTI", "2027-12-31 17:00:00", "shut until 01-03 18:00"},
+		{"the year it adds", "gold", "2028-12-29 16:00:00", "open until 12-29 17:00"},
+	} {
+		open, until, err := c.At(map[string]core.Feed{"gold": core.Gold, "WTI": core.WTI}[row.feed], ny(t, c, row.at))
+		got := fmt.Sprintf("%s until %s", map[bool]string{true: "open", false: "shut"}[open], until.Format("01-02 15:04"))
+		if err != nil || got != row.want {
+			t.Errorf("%s: %s, %v; want %s", row.story, got, err, row.want)
+		}
+	}
+	if want := ny(t, c, "2028-12-29 17:00:00"); !c.End().Equal(want) {
+		t.Errorf("End is %s, want %s", c.End(), want)
+	}
+	if before, err := LoadWith(strings.NewReader("year 2025")); err != nil || before.first != 2025 || before.last != 2027 {
+		t.Errorf("%+v, %v", before, err)
+	}
+	for text, want := range map[string]string{
+		"year 2029": "line 1: year 2029 leaves a gap after 2027",
+		"# years long gone\nyear 2023\nyear 2024": "line 3: year 2024 leaves a gap before 2026",
+		"year 2028\n2027-01-04 all closed X":      "line 2: 2027-01-04 is outside the years declared above it",
+		"":                                        "no year is covered",
+	} {
+		if _, err := LoadWith(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestEnd(t *testing.T) {
+	c := load(t)
+	if want := ny(t, c, "2027-12-31 17:00:00"); !c.End().Equal(want) {
+		t.Errorf("End is %s, want %s", c.End(), want)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"duplex/core"
 )
 
-// Days worked out by hand, in UTC, where a change of clocks shows: what comes after
-// New York noon of a day, of gold and of WTI alike.
+// TestGoldenDays compares the boundaries after New York noon of some days with values
+// worked out by hand, in UTC, for gold and WTI.
 func TestGoldenDays(t *testing.T) {
 	c := load(t)
 	for _, row := range []struct{ story, day, want string }{
@@ -16,10 +16,10 @@ func TestGoldenDays(t *testing.T) {
 		{"a Friday in summer", "2026-07-10", "session_close Fri 07-10 21:00, session_open Sun 07-12 22:00"},
 		{"a Tuesday's break", "2026-06-09", "session_close Tue 06-09 21:00, session_open Tue 06-09 22:00, session_close Wed 06-10 21:00"},
 		{"a Sunday", "2027-08-08", "session_open Sun 08-08 22:00, session_close Mon 08-09 21:00"},
-		{"clocks go on, 2026", "2026-03-06", "session_close Fri 03-06 22:00, session_open Sun 03-08 22:00, session_close Mon 03-09 21:00"},
-		{"clocks go back, 2026", "2026-10-30", "session_close Fri 10-30 21:00, session_open Sun 11-01 23:00, session_close Mon 11-02 22:00"},
-		{"clocks go on, 2027", "2027-03-12", "session_close Fri 03-12 22:00, session_open Sun 03-14 22:00, session_close Mon 03-15 21:00"},
-		{"clocks go back, 2027", "2027-11-05", "session_close Fri 11-05 21:00, session_open Sun 11-07 23:00, session_close Mon 11-08 22:00"},
+		{"daylight saving time begins, 2026", "2026-03-06", "session_close Fri 03-06 22:00, session_open Sun 03-08 22:00, session_close Mon 03-09 21:00"},
+		{"daylight saving time ends, 2026", "2026-10-30", "session_close Fri 10-30 21:00, session_open Sun 11-01 23:00, session_close Mon 11-02 22:00"},
+		{"daylight saving time begins, 2027", "2027-03-12", "session_close Fri 03-12 22:00, session_open Sun 03-14 22:00, session_close Mon 03-15 21:00"},
+		{"daylight saving time ends, 2027", "2027-11-05", "session_close Fri 11-05 21:00, session_open Sun 11-07 23:00, session_close Mon 11-08 22:00"},
 		{"Good Friday 2026", "2026-04-02", "holiday Thu 04-02 21:00, session_open Sun 04-05 22:00"},
 		{"Good Friday 2027", "2027-03-25", "holiday Thu 03-25 21:00, session_open Sun 03-28 22:00"},
 		{"Juneteenth, an early Friday", "2026-06-19", "holiday Fri 06-19 17:00, session_open Sun 06-21 22:00"},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -11,46 +12,74 @@ import (
 	"duplex/core"
 )
 
-// holiday is a trade date unlike others.
+// holiday is a trade date that is closed or closes early.
 type holiday struct {
 	closed bool
 	close  time.Duration // since midnight in New York, if not closed
 	name   string
 }
 
-// holidays is a file of them. Days are keyed by date, as 2006-01-02.
+// holidays is the content of a file. Days are keyed by date, as 2006-01-02.
 type holidays struct {
-	first, last int // years covered
-	days        [core.Feeds]map[string]holiday
+	first, last         int // years covered
+	firstLine, lastLine int // the lines that declare these two
+	days                [core.Feeds]map[string]holiday
 }
 
-// readHolidays reads the format that holidays.txt describes. It is strict: what
-// it does not understand is an error with the line's number.
+// readHolidays parses the format that holidays.txt describes. Anything else is an error
+// that names the line.
 func readHolidays(r io.Reader) (*holidays, error) {
 	h := &holidays{}
 	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		text, _, _ := strings.Cut(lines.Text(), "#")
 		words := strings.Fields(text)
 		if len(words) == 0 {
 			continue
 		}
-		if err := h.line(words); err != nil {
-			return nil, fmt.Errorf("session: holidays, line %d: %w", n, err)
+		if err := h.line(words, n); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("session: holidays: %w", err)
+		return nil, fmt.Errorf("line %d: %w", n, err)
 	}
 	if h.first == 0 {
-		return nil, fmt.Errorf("session: holidays: no year is covered")
+		return nil, fmt.Errorf("no year is covered")
 	}
 	return h, nil
 }
 
-func (h *holidays) line(words []string) error {
+// replace adds the years of another file. A year of both files keeps only the days of the
+// other file. It returns an error if the years would have a gap.
+func (h *holidays) replace(by *holidays) error {
+	switch {
+	case by.first > h.last+1:
+		return fmt.Errorf("line %d: year %d leaves a gap after %d", by.firstLine, by.first, h.last)
+	case by.last < h.first-1:
+		return fmt.Errorf("line %d: year %d leaves a gap before %d", by.lastLine, by.last, h.first)
+	}
+	for f := range h.days {
+		maps.DeleteFunc(h.days[f], func(date string, _ holiday) bool { return by.covers(yearOf(date)) })
+		if h.days[f] == nil {
+			h.days[f] = map[string]holiday{}
+		}
+		maps.Copy(h.days[f], by.days[f])
+	}
+	h.first, h.last = min(h.first, by.first), max(h.last, by.last)
+	return nil
+}
+
+// yearOf is the year of a parsed date.
+func yearOf(date string) int {
+	y, _ := strconv.Atoi(date[:4]) // time.Parse has accepted four digits
+	return y
+}
+
+func (h *holidays) line(words []string, n int) error {
 	if words[0] == "year" {
-		return h.year(words[1:])
+		return h.year(words[1:], n)
 	}
 	if len(words) < 4 {
 		return fmt.Errorf("want DATE FEEDS CLOSE NAME, have %q", words)
@@ -72,8 +101,8 @@ func (h *holidays) line(words []string) error {
 	return h.add(words[0], words[1], day)
 }
 
-// year declares one more covered year.
-func (h *holidays) year(words []string) error {
+// year parses the declaration of a covered year.
+func (h *holidays) year(words []string, n int) error {
 	if len(words) != 1 {
 		return fmt.Errorf("want year YYYY")
 	}
@@ -82,25 +111,24 @@ func (h *holidays) year(words []string) error {
 	case err != nil || y < 1970 || y > 9999:
 		return fmt.Errorf("%q is no year", words[0])
 	case h.first == 0:
-		h.first, h.last = y, y
+		h.first, h.firstLine = y, n
 	case y != h.last+1:
 		return fmt.Errorf("year %d does not follow %d", y, h.last)
-	default:
-		h.last = y
 	}
+	h.last, h.lastLine = y, n
 	return nil
 }
 
 func (h *holidays) covers(year int) bool { return h.first != 0 && year >= h.first && year <= h.last }
 
-// readDay reads the CLOSE column.
+// readDay parses the CLOSE column.
 func readDay(text, name string) (holiday, error) {
 	if text == "closed" {
 		return holiday{closed: true, name: name}, nil
 	}
 	at, err := time.Parse("15:04", text)
-	if err != nil {
-		return holiday{}, err
+	if err != nil || len(text) != len("15:04") {
+		return holiday{}, fmt.Errorf("%q is neither closed nor a time HH:MM", text)
 	}
 	early := time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
 	if early == 0 || early >= closeHour*time.Hour {
@@ -126,7 +154,7 @@ func (h *holidays) add(date, names string, day holiday) error {
 	return nil
 }
 
-// readFeeds reads the FEEDS column.
+// readFeeds parses the FEEDS column.
 func readFeeds(names string) ([]core.Feed, error) {
 	if names == "all" {
 		return []core.Feed{core.Gold, core.WTI}, nil
@@ -145,5 +173,5 @@ func readFeeds(names string) ([]core.Feed, error) {
 	return list, nil
 }
 
-// weekday tells whether a date is Monday to Friday.
+// weekday reports whether a date is Monday to Friday.
 func weekday(d time.Time) bool { return d.Weekday() != time.Saturday && d.Weekday() != time.Sunday }

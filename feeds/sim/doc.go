@@ -1,15 +1,15 @@
-// Package sim is a made-up market for a venue that has no real one: seeded
-// sources that quote gold, WTI and, four of them, BTC. Their prices are worth
-// nothing; whoever shows them says "sim" (contract oracle, Wire formats).
+// Package sim simulates a market for a venue without real prices: four seeded sources of
+// BTC and one each of gold and WTI. Their names begin with "sim"
+// (docs/rules/prices-sources.md#simulated-and-recorded-prices).
 //
-// Each feed walks geometrically in fixed steps, with quiet spells and bursts;
-// each source quotes the walk with a little noise of its own, and now and then
-// falls silent if outages are on. Integers throughout.
+// The price of each feed is a geometric random walk in steps of 100 ms, with quiet periods
+// and bursts. Each source quotes the walk with a little noise and, if outages are on,
+// falls silent at times. All arithmetic is on integers.
 //
-//	World.Step(dt) ──▶ quotes                     a test's own time
+//	World.Step(dt) ──▶ quotes                     virtual time, for tests
 //	Source.Run     ──▶ out(price, now)            wall time, the same steps
 //
-// Every source carries its own copy of its feed's walk, drawn from the same
-// seed, so sources share nothing and need no lock; a price is a function of the
-// seed, the source and the number of steps alone.
+// A price is a function of the seed, the source and the number of steps. Every source has
+// its own copy of its feed's walk, drawn from the same seed, so that sources share no
+// state and need no lock.
 package sim

@@ -25,15 +25,15 @@ func TestSameSeedSameWorld(t *testing.T) {
 	a.Step(30 * time.Second)
 	x, y, z := a.Step(time.Minute), b.Step(time.Minute), c.Step(time.Minute)
 	if !reflect.DeepEqual(x, y) {
-		t.Error("one seed, two worlds: how time is cut must not matter")
+		t.Error("the quotes of one seed depend on the lengths of the Steps")
 	}
 	if reflect.DeepEqual(x, z) {
-		t.Error("two seeds, one world")
+		t.Error("two seeds have the same quotes")
 	}
 }
 
-// The first quotes of seed 1, so that a change of the world is seen for one.
-func TestSeedOneStaysAsItIs(t *testing.T) {
+// TestSeedOne compares the first quotes of seed 1 with golden values.
+func TestSeedOne(t *testing.T) {
 	var got []string
 	for _, q := range New(1).Step(200 * time.Millisecond) {
 		got = append(got, fmt.Sprintf("%s %s %s %d", q.After, q.Feed, q.Source, q.Price))
@@ -44,7 +44,7 @@ func TestSeedOneStaysAsItIs(t *testing.T) {
 		"200ms BTC sim-d 6499637000000", "200ms gold sim-a 240000000000", "200ms WTI sim-a 7800300000",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("quotes are\n%q\nwere\n%q", got, want)
+		t.Errorf("quotes are\n%q\nwant\n%q", got, want)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestSourcesOfAFeedAgree(t *testing.T) {
 	w.Step(10 * time.Minute)
 	for _, s := range w.sources {
 		if s.walk.price != w.sources[first(w, s.feed)].walk.price {
-			t.Errorf("%s of %s walks elsewhere", s.name, s.feed)
+			t.Errorf("%s of %s has a different walk", s.name, s.feed)
 		}
 	}
 	names := map[core.Feed][]string{}
@@ -70,8 +70,8 @@ func first(w *World, f core.Feed) int {
 	return slices.IndexFunc(w.sources, func(s *source) bool { return s.feed == f })
 }
 
-// day plays a world through the index, second by second.
-func day(seed uint64, seconds int64, outages time.Duration) (prices [core.Feeds][]core.Price, blanks int) {
+// playIndex computes the index of a world, second by second.
+func playIndex(seed uint64, seconds int64, outages time.Duration) (prices [core.Feeds][]core.Price, blanks int) {
 	w := New(seed)
 	w.Outages(outages)
 	var x feed.Index
@@ -80,8 +80,8 @@ func day(seed uint64, seconds int64, outages time.Duration) (prices [core.Feeds]
 			x.Update(q.Feed, q.Source, q.Price, (s-1)*core.NsPerSec+int64(q.After))
 		}
 		for f := range core.Feed(core.Feeds) {
-			tick, ok := x.Tick(f, s*core.NsPerSec)
-			if !ok {
+			tick, gap := x.Tick(f, s*core.NsPerSec)
+			if gap != feed.NoGap {
 				blanks++
 			}
 			prices[f] = append(prices[f], tick.Price)
@@ -91,8 +91,8 @@ func day(seed uint64, seconds int64, outages time.Duration) (prices [core.Feeds]
 }
 
 func TestPricesMoveEverySecond(t *testing.T) {
-	prices, blanks := day(11, 3600, 0)
-	if blanks > 2 { // a single source may keep quiet for the first second
+	prices, blanks := playIndex(11, 3600, 0)
+	if blanks > 2 { // a single source may not quote in the first second
 		t.Errorf("%d seconds without an index", blanks)
 	}
 	for f, p := range prices {
@@ -108,11 +108,11 @@ func TestPricesMoveEverySecond(t *testing.T) {
 	}
 }
 
-// A minute's round is a real coin flip: it settles above its strike about every
-// second time, and hardly ever on it.
-func TestMinuteIsACoinFlip(t *testing.T) {
+// TestOutcomesAreBalanced checks that rounds of a minute end above their strike about half
+// of the time, and rarely at it.
+func TestOutcomesAreBalanced(t *testing.T) {
 	const rounds = 400
-	prices, _ := day(5, rounds*60+1, 0)
+	prices, _ := playIndex(5, rounds*60+1, 0)
 	for f, p := range prices {
 		yes, ties, sum := 0, 0, 0.0
 		for i := 1; i+60 < len(p); i += 60 {
@@ -130,28 +130,28 @@ func TestMinuteIsACoinFlip(t *testing.T) {
 			r := math.Log(float64(p[i+60-1]) / float64(p[i]))
 			sum += r * r
 		}
-		// 400 flips lie within 4 deviations, which are 10 each.
+		// The standard deviation of 400 coin flips is 10; 40 is four of them.
 		if yes < rounds/2-40 || yes > rounds/2+40 || ties > rounds/100 {
 			t.Errorf("%s: %d of %d YES, %d ties", core.Feed(f), yes, rounds, ties)
 		}
 		if sigma := math.Sqrt(sum / rounds); sigma < 0.0004 || sigma > 0.003 {
-			t.Errorf("%s moves %.3f %% in a minute", core.Feed(f), sigma*100)
+			t.Errorf("%s: standard deviation %.3f %% in a minute", core.Feed(f), sigma*100)
 		}
 	}
 }
 
 func TestOutages(t *testing.T) {
-	_, without := day(5, 3600, 0)
-	prices, with := day(5, 3600, 2*time.Minute)
+	_, without := playIndex(5, 3600, 0)
+	prices, with := playIndex(5, 3600, 2*time.Minute)
 	if with <= without {
-		t.Error("nothing fell silent")
+		t.Error("no source fell silent")
 	}
 	if slices.Contains(prices[core.BTC][1:], 0) {
-		t.Error("four sources of BTC were silent together: possible, but not with this seed")
+		t.Error("all four sources of BTC were silent together, which does not happen with this seed")
 	}
 }
 
-func TestWalkStaysInTheWorld(t *testing.T) {
+func TestWalkIsBounded(t *testing.T) {
 	w := newWalk(1, core.WTI)
 	w.sigma = ppb / 10
 	for range 100_000 {
@@ -162,8 +162,8 @@ func TestWalkStaysInTheWorld(t *testing.T) {
 	}
 }
 
-// Wall time and Step tell one story.
-func TestRunQuotesWhatStepDoes(t *testing.T) {
+// TestRunQuotesLikeStep checks that Run by wall time quotes the same prices as Step.
+func TestRunQuotesLikeStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		want := map[string][]core.Price{}
 		for _, q := range New(9).Step(10 * time.Second) {
@@ -178,12 +178,12 @@ func TestRunQuotesWhatStepDoes(t *testing.T) {
 }
 
 func checkRun(t *testing.T, s feeds.Source, want []core.Price) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+quantum/2)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+stepLength/2)
 	defer cancel()
 	var got []core.Price
 	err := s.Run(ctx, func(p core.Price, at time.Time) {
 		if !at.Equal(time.Now()) {
-			t.Errorf("quoted at %s for %s", time.Now(), at)
+			t.Errorf("quote at %s has the time %s", time.Now(), at)
 		}
 		got = append(got, p)
 	})
@@ -195,8 +195,9 @@ func checkRun(t *testing.T, s feeds.Source, want []core.Price) {
 	}
 }
 
-// The whole way: sources, index, one command a second and feed.
-func TestPostedToTheVenue(t *testing.T) {
+// TestPosterCoversEverySecond runs the sources through a Poster and checks that every
+// second has a tick.
+func TestPosterCoversEverySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rings [core.Feeds]feed.Ring
 		var mu sync.Mutex
@@ -205,7 +206,7 @@ func TestPostedToTheVenue(t *testing.T) {
 			defer mu.Unlock()
 			tick := cmd.(*core.PostIndex).Tick
 			if !rings[tick.Feed].Put(tick) {
-				t.Errorf("refused %+v", tick)
+				t.Errorf("Put rejected %+v", tick)
 			}
 			return nil
 		}, New(1).Sources()...)
@@ -213,7 +214,7 @@ func TestPostedToTheVenue(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now().Unix()
-		ctx, cancel := context.WithTimeout(t.Context(), 70*time.Second+quantum/2)
+		ctx, cancel := context.WithTimeout(t.Context(), 70*time.Second+stepLength/2)
 		defer cancel()
 		p.Run(ctx)
 		for f := range rings {
@@ -230,6 +231,6 @@ func TestPostedToTheVenue(t *testing.T) {
 func BenchmarkStep(b *testing.B) {
 	w := New(1)
 	for b.Loop() {
-		w.Step(quantum)
+		w.Step(stepLength)
 	}
 }

@@ -9,22 +9,22 @@ import (
 	"duplex/core"
 )
 
-// source quotes one feed. Run or World.Step drives it, never both.
+// source quotes one feed. Either Run or World.Step drives it, never both.
 type source struct {
-	name    string
-	walk    *walk
-	rng     *rand.Rand
-	feed    core.Feed
-	done    int64 // steps
-	silent  int64 // steps left of an outage
-	outage  *int64
-	started *atomic.Pointer[time.Time]
+	name        string
+	walk        *walk
+	rng         *rand.Rand
+	feed        core.Feed
+	done        int64                      // steps so far
+	outageLeft  int64                      // steps left of an outage
+	outageEvery *int64                     // World.outageEvery
+	started     *atomic.Pointer[time.Time] // World.started
 }
 
 func (s *source) Name() string    { return s.name }
 func (s *source) Feed() core.Feed { return s.feed }
 
-// Run quotes by wall time until ctx ends; it does not fail.
+// Run quotes by wall time until ctx ends and returns the error of ctx.
 func (s *source) Run(ctx context.Context, out func(price core.Price, at time.Time)) error {
 	now := time.Now()
 	s.started.CompareAndSwap(nil, &now)
@@ -38,14 +38,14 @@ func (s *source) Run(ctx context.Context, out func(price core.Price, at time.Tim
 		case <-timer.C:
 		}
 		now := time.Now()
-		if price, ok := s.catchUp(int64(now.Sub(start) / quantum)); ok {
+		if price, ok := s.catchUp(int64(now.Sub(start) / stepLength)); ok {
 			out(price, now)
 		}
-		timer.Reset(time.Until(start.Add(time.Duration(s.done+1) * quantum)))
+		timer.Reset(time.Until(start.Add(time.Duration(s.done+1) * stepLength)))
 	}
 }
 
-// catchUp steps to the given count and gives the last quote on the way.
+// catchUp performs all steps up to the given number and returns the last quote of them.
 func (s *source) catchUp(steps int64) (price core.Price, ok bool) {
 	for s.done < steps {
 		if p, quoted := s.step(); quoted {
@@ -55,34 +55,33 @@ func (s *source) catchUp(steps int64) (price core.Price, ok bool) {
 	return price, ok
 }
 
-// step moves on by one quantum; true if the source quotes in it, as it does in
-// every second one on average.
+// step performs one step. The source quotes in every second step on average.
 func (s *source) step() (core.Price, bool) {
 	s.done++
 	s.walk.step()
-	speaks := s.rng.IntN(2) == 0
-	noise := gauss(s.rng, s.walk.noise)
-	if s.dark() || !speaks {
+	quotes := s.rng.IntN(2) == 0
+	noise := normal(s.rng, s.walk.noise)
+	if s.inOutage() || !quotes {
 		return 0, false
 	}
-	p := shift(s.walk.price, noise)
+	p := moveBy(s.walk.price, noise)
 	return p - p%s.walk.grain, true
 }
 
 // Outages last from 2 to 20 s.
 const (
-	shortOutage = 2 * int64(time.Second/quantum)
-	longOutage  = 20 * int64(time.Second/quantum)
+	shortOutage = 2 * int64(time.Second/stepLength)
+	longOutage  = 20 * int64(time.Second/stepLength)
 )
 
-// dark tells whether an outage is on, and may begin one.
-func (s *source) dark() bool {
-	if s.silent > 0 {
-		s.silent--
+// inOutage reports whether an outage is on; it starts one at random.
+func (s *source) inOutage() bool {
+	if s.outageLeft > 0 {
+		s.outageLeft--
 		return true
 	}
-	if *s.outage > 0 && s.rng.Int64N(*s.outage) == 0 {
-		s.silent = shortOutage + s.rng.Int64N(longOutage-shortOutage)
+	if *s.outageEvery > 0 && s.rng.Int64N(*s.outageEvery) == 0 {
+		s.outageLeft = shortOutage + s.rng.Int64N(longOutage-shortOutage)
 	}
 	return false
 }

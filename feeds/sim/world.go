@@ -9,39 +9,39 @@ import (
 	"duplex/feeds"
 )
 
-// btcSources is how many sources quote BTC; gold and WTI have one (contract
-// core, Rounds: BTC takes several).
+// btcSources is the number of BTC sources; gold and WTI have one each
+// (docs/rules/prices-sources.md#feeds).
 const btcSources = 4
 
-// World is all simulated sources of one seed.
+// World has all simulated sources of one seed.
 type World struct {
-	sources []*source
-	spare   time.Duration // of Step, less than a quantum
-	outage  int64         // steps between a source's outages on average; 0 none
-	started atomic.Pointer[time.Time]
+	sources     []*source
+	remainder   time.Duration             // of Step, less than one step
+	outageEvery int64                     // average steps between a source's outages; 0 means none
+	started     atomic.Pointer[time.Time] // when the first source was run
 }
 
-// New makes the world of a seed: sim-a to sim-d for BTC, sim-a for gold and WTI.
+// New returns the world of a seed: sim-a to sim-d for BTC, sim-a for gold and WTI.
 func New(seed uint64) *World {
 	w := &World{}
 	for f, n := range [core.Feeds]int{core.BTC: btcSources, core.Gold: 1, core.WTI: 1} {
 		for i := range n {
-			own := uint64(core.Feeds + f*btcSources + i) // past the ids of the walks
+			own := uint64(core.Feeds + f*btcSources + i) // ids below core.Feeds are those of the walks
 			w.sources = append(w.sources, &source{
 				name: fmt.Sprintf("sim-%c", 'a'+i), feed: core.Feed(f), walk: newWalk(seed, core.Feed(f)),
-				rng: stream(seed, own), outage: &w.outage, started: &w.started,
+				rng: newRand(seed, own), outageEvery: &w.outageEvery, started: &w.started,
 			})
 		}
 	}
 	return w
 }
 
-// Outages lets each source fall silent for 2 to 20 s, on average once in every
-// so long; 0 turns it off. To be called before anything runs.
-func (w *World) Outages(every time.Duration) { w.outage = int64(every / quantum) }
+// Outages makes each source fall silent for 2 to 20 s, on average once in the given time;
+// 0 means never. Call it before Step or Run.
+func (w *World) Outages(every time.Duration) { w.outageEvery = int64(every / stepLength) }
 
-// Sources gives the world to a Poster. They share the moment the first was run
-// as their beginning.
+// Sources returns the sources for a Poster. Step 0 of all of them is the time at which the
+// first is run.
 func (w *World) Sources() []feeds.Source {
 	out := make([]feeds.Source, len(w.sources))
 	for i, s := range w.sources {
@@ -50,7 +50,7 @@ func (w *World) Sources() []feeds.Source {
 	return out
 }
 
-// Quote is one source's price, After so long within a Step.
+// Quote is one source's price. After is its time since the start of Step.
 type Quote struct {
 	Feed   core.Feed
 	Source string
@@ -58,14 +58,14 @@ type Quote struct {
 	After  time.Duration
 }
 
-// Step lets dt pass without any clock and gives what was quoted, in order. What
-// dt leaves of a step of 100 ms counts towards the next. For a world that is
-// driven so, and not run.
+// Step advances the world by dt of virtual time and returns the quotes in order. A
+// remainder of dt below one step of 100 ms counts for the next call. Use either Step or
+// the sources' Run, not both.
 func (w *World) Step(dt time.Duration) []Quote {
 	var out []Quote
-	after := -w.spare
-	for w.spare += dt; w.spare >= quantum; w.spare -= quantum {
-		after += quantum
+	after := -w.remainder
+	for w.remainder += dt; w.remainder >= stepLength; w.remainder -= stepLength {
+		after += stepLength
 		for _, s := range w.sources {
 			if p, ok := s.step(); ok {
 				out = append(out, Quote{s.feed, s.name, p, after})

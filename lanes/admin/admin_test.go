@@ -14,8 +14,8 @@ import (
 )
 
 func TestUsersAndDeposits(t *testing.T) {
-	d := start(t, nil)
-	d.play([]want{
+	d := newTestOperator(t, nil)
+	d.runCases([]want{
 		{"POST", "/admin/users", `{"name":"carol"}`, 201, `^\{"user_id":3,"account_token":"dxa_[0-9a-f]{64}"\}$`},
 		{"POST", "/admin/users", `{"name":"dave","referrer_id":3}`, 201, `"user_id":4`},
 		{"POST", "/admin/users", `{"name":"erin","referrer_id":77}`, 404, code("unknown_user")},
@@ -37,31 +37,31 @@ func TestUsersAndDeposits(t *testing.T) {
 	})
 }
 
-// A repeated deposit is answered with the first answer and books nothing, alone or
-// at once with others, whatever happened in between.
+// TestDepositsAreIdempotent checks that concurrent repeats of a deposit get the first
+// response and book nothing.
 func TestDepositsAreIdempotent(t *testing.T) {
-	d := start(t, nil)
+	d := newTestOperator(t, nil)
 	_, first := d.do("POST", "/admin/users/1/deposits", `{"deposit_id":"x","amount":"700"}`)
 	d.do("POST", "/admin/users/1/deposits", `{"deposit_id":"y","amount":"300"}`)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if status, again := d.do("POST", "/admin/users/1/deposits", `{"deposit_id":"x","amount":"0700","reason":"lost the answer"}`); status != 201 || again != first {
+			if status, again := d.do("POST", "/admin/users/1/deposits", `{"deposit_id":"x","amount":"0700","reason":"lost the response"}`); status != 201 || again != first {
 				t.Errorf("%d %s, first %s", status, again, first)
 			}
 		})
 	}
 	all.Wait()
 	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		if cash, _ := v.Balance(1); cash != lanetest.Funds+1000 {
+		if cash, _ := v.Balance(1); cash != lanetest.InitialCash+1000 {
 			t.Errorf("cash %d", cash)
 		}
 	})
 }
 
-// A key the operator makes signs requests, with the scopes it was given.
+// TestKeys checks that a key of the operator signs requests within its scopes.
 func TestKeys(t *testing.T) {
-	d := start(t, nil)
+	d := newTestOperator(t, nil)
 	var made struct {
 		APIKey string `json:"api_key"`
 		Secret string
@@ -80,22 +80,22 @@ func TestKeys(t *testing.T) {
 	if status, body := d.Call(key, "DELETE", "/v1/portfolio/orders", ""); status != 403 {
 		t.Errorf("without trade: %d %s", status, body)
 	}
-	d.play([]want{
+	d.runCases([]want{
 		{"POST", "/admin/users/1/keys", "", 201, `"scopes":\["read","trade"\],"created_ts":"\d+"\}$`},
 		{"POST", "/admin/users/1/keys", `{"scopes":[]}`, 400, code("schema_violation")},
 		{"POST", "/admin/users/1/keys", `{"scopes":["admin"]}`, 400, code("schema_violation")},
 		{"POST", "/admin/users/9/keys", "", 404, code("unknown_user")},
 		{"POST", "/admin/users/0/keys", "", 404, code("unknown_user")},
 	})
-	d.House.Do(&core.RevokeKey{User: 1, Key: key.ID})
+	d.Server.Submit(&core.RevokeKey{User: 1, Key: key.ID})
 	if status, body := d.Call(key, "GET", "/v1/portfolio/balance", ""); status != 401 {
 		t.Errorf("revoked: %d %s", status, body)
 	}
 }
 
 func TestMarkets(t *testing.T) {
-	d := start(t, nil)
-	d.play([]want{
+	d := newTestOperator(t, nil)
+	d.runCases([]want{
 		{"POST", "/admin/markets/1/pause", `{"reason":"news"}`, 200, `^\{"market_id":1,"status":"trading","paused":true,"seq":"\d+"\}$`},
 		{"POST", "/admin/markets/1/pause", "", 200, `"status":"trading","paused":true`},
 		{"POST", "/admin/markets/1/resume", "", 200, `"status":"trading","paused":false`},
@@ -108,23 +108,23 @@ func TestMarkets(t *testing.T) {
 		{"POST", "/admin/markets/65537/pause", "", 404, code("unknown_market")},
 		{"POST", "/admin/markets/one/pause", "", 404, code("unknown_market")},
 	})
-	d.pass(time.Minute, d.status(1, core.Frozen))
-	d.play([]want{
+	d.advance(time.Minute, d.status(1, core.Frozen))
+	d.runCases([]want{
 		{"POST", "/admin/markets/1/pause", "", 409, code("invalid_transition")},
 		{"POST", "/admin/markets/1/propose", `{"settle_price":"6600000000000"}`, 200, `^\{"market_id":1,"status":"proposed","paused":false,`},
 		{"POST", "/admin/markets/1/propose", `{"settle_price":"6400000000000","reason":"mistyped"}`, 200, `"status":"proposed"`},
 	})
-	d.pass(10*time.Second, d.status(1, core.Settled))
+	d.advance(10*time.Second, d.status(1, core.Settled))
 	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		if s, _ := v.Slot(1); s.Winner != core.No || s.Gen != 2 || s.Settle != 6_400_000_000_000 {
+		if s, _ := v.Market(1); s.Winner != core.No || s.Gen != 2 || s.Settle != 6_400_000_000_000 {
 			t.Errorf("%+v", s.Round)
 		}
 	})
 }
 
 func TestSettings(t *testing.T) {
-	d := start(t, nil)
-	d.play([]want{
+	d := newTestOperator(t, nil)
+	d.runCases([]want{
 		{"PUT", "/admin/fees", `{"maker_rate":10,"taker_rate":300,"maker_rebate_pct":20,"referral_pct":5}`, 200, `^\{"maker_rate":10,"taker_rate":300,"maker_rebate_pct":20,"referral_pct":5,"as_of_seq":"\d+"\}$`},
 		{"PUT", "/admin/fees", `{"maker_rate":301,"taker_rate":300,"maker_rebate_pct":0,"referral_pct":0}`, 400, code("schema_violation")},
 		{"PUT", "/admin/fees", `{"maker_rate":0,"taker_rate":300,"maker_rebate_pct":60,"referral_pct":60}`, 400, code("schema_violation")},
@@ -135,7 +135,7 @@ func TestSettings(t *testing.T) {
 		{"PUT", "/admin/schedule", `{"schedule":[{"kind":"maintenance","start_ts":"10","end_ts":"9223372036854775808"}]}`, 400, code("schema_violation")},
 		{"PUT", "/admin/schedule", `{}`, 400, code("schema_violation")},
 	})
-	alice := d.Key(1, core.ScopeRead)
+	alice := d.NewKey(1, core.ScopeRead)
 	for target, want := range map[string]string{
 		"/v1/exchange/schedule": `{"schedule":[{"kind":"maintenance","start_ts":"10","end_ts":"20"}]}`,
 		"/v1/exchange/fees":     `{"maker_rate":10,"taker_rate":300,"maker_rebate_pct":20,"referral_pct":5,`,
@@ -144,16 +144,16 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: %d %s", target, status, body)
 		}
 	}
-	d.play([]want{{"PUT", "/admin/schedule", `{"schedule":[]}`, 200, `^\{"schedule":\[\]\}$`}})
+	d.runCases([]want{{"PUT", "/admin/schedule", `{"schedule":[]}`, 200, `^\{"schedule":\[\]\}$`}})
 }
 
 func TestWithdrawals(t *testing.T) {
-	d := start(t, nil)
-	ask := func(id string) uint64 {
-		return d.House.Do(&core.RequestWithdrawal{User: 1, ClientID: id, Amount: 900, Destination: "home"}).Stamp.Seq
+	d := newTestOperator(t, nil)
+	request := func(id string) uint64 {
+		return d.Server.Submit(&core.RequestWithdrawal{User: 1, ClientID: id, Amount: 900, Destination: "home"}).Stamp.Seq
 	}
-	a, b := fmt.Sprint(ask("a")), fmt.Sprint(ask("b"))
-	d.play([]want{
+	a, b := fmt.Sprint(request("a")), fmt.Sprint(request("b"))
+	d.runCases([]want{
 		{"POST", "/admin/withdrawals/" + a + "/complete", "", 200, `^\{"withdrawal_id":"` + a + `","client_withdrawal_id":"a","amount":"900","destination":"home","status":"completed","seq":"\d+","ts":"\d+"\}$`},
 		{"POST", "/admin/withdrawals/" + a + "/complete", "", 200, `"status":"completed"`},
 		{"POST", "/admin/withdrawals/" + a + "/reject", "", 409, code("invalid_transition")},
@@ -165,9 +165,9 @@ func TestWithdrawals(t *testing.T) {
 }
 
 func TestTicks(t *testing.T) {
-	d := start(t, nil)
-	d.play([]want{
-		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"a","price":"6500000000000"}`, 200, `^\{"feed":0,"price":"6500000000000","fresh_source_count":1,"seq":"\d+"\}$`},
+	d := newTestOperator(t, nil)
+	d.runCases([]want{
+		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"a","price":"6500000000000"}`, 200, `^\{"feed":0,"price":"6500000000000","fresh_source_count":1,"indexed":true,"seq":"\d+"\}$`},
 		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"b","price":"6500000000003"}`, 200, `^\{"feed":0,"price":"6500000000001","fresh_source_count":2,`},
 		{"POST", "/admin/oracle/ticks", `{"feed":1,"source":"a","price":"180000000000"}`, 200, `^\{"feed":1,"price":"180000000000","fresh_source_count":1,`},
 		{"POST", "/admin/oracle/ticks", `{"feed":3,"source":"a","price":"1"}`, 400, code("schema_violation")},
@@ -182,10 +182,10 @@ func TestTicks(t *testing.T) {
 	})
 }
 
-// However many post at once, the tick sequenced last is the one the desk made last:
-// the median of every source's price.
-func TestTicksKeepTheDesksOrder(t *testing.T) {
-	d := start(t, nil)
+// TestTicksKeepTheirOrder checks that of concurrent posts the last sequenced tick is the
+// median of the prices of all sources.
+func TestTicksKeepTheirOrder(t *testing.T) {
+	d := newTestOperator(t, nil)
 	const sources = 9
 	for range 5 {
 		var all sync.WaitGroup
@@ -205,15 +205,16 @@ func TestTicksKeepTheDesksOrder(t *testing.T) {
 	}
 }
 
-// THE INVARIANT's terms add up, and a snapshot names the state it keeps.
+// TestStateAndSnapshot checks that the terms of the money invariant add up, and that a
+// snapshot returns the hash of the state.
 func TestStateAndSnapshot(t *testing.T) {
-	d := start(t, nil)
+	d := newTestOperator(t, nil)
 	type sums struct {
 		Seq, Cash, Reserved, Collateral, Fees, Deposits, Withdrawals uint64 `json:",string"`
 		StateHash                                                    string `json:"state_hash"`
 	}
 	buy := func(u core.UserID, o core.Outcome, qty core.Qty) {
-		r := d.House.Do(&core.PlaceOrder{User: u, ClientID: uint64(qty), Market: 1, Side: core.Buy, Outcome: o, Type: core.Limit, Tick: 5000, Qty: qty})
+		r := d.Server.Submit(&core.PlaceOrder{User: u, ClientID: uint64(qty), Market: 1, Side: core.Buy, Outcome: o, Type: core.Limit, Tick: 5000, Qty: qty})
 		if r.Reject != core.OK {
 			t.Fatal(r.Reject)
 		}
@@ -227,38 +228,38 @@ func TestStateAndSnapshot(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	for range 2 {
-		var kept sums
+		var snapshot sums
 		status, body = d.do("POST", "/admin/snapshot", "")
-		d.read(body, &kept)
+		d.read(body, &snapshot)
 		seq, hash, err := d.Engine.Hash()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if status != 200 || kept.Seq != seq || kept.StateHash != hex.EncodeToString(hash[:]) {
-			t.Errorf("%d %s, the venue is at %d with %x", status, body, seq, hash)
+		if status != 200 || snapshot.Seq != seq || snapshot.StateHash != hex.EncodeToString(hash[:]) {
+			t.Errorf("%d %s, want seq %d and hash %x", status, body, seq, hash)
 		}
 	}
 }
 
-// Whatever operators and accounts do is listed with who, why and what came of it;
-// a page goes on where the one before ended, whatever happens in between.
+// TestAudit checks that the actions of operators and accounts are listed with actor, reason
+// and outcome, and that pages stay consistent while actions are added.
 func TestAudit(t *testing.T) {
-	d := start(t, nil)
-	d.play([]want{
-		{"POST", "/admin/users", `{"name":"carol","reason":"asked by mail"}`, 201, `"user_id":3`},
+	d := newTestOperator(t, nil)
+	d.runCases([]want{
+		{"POST", "/admin/users", `{"name":"carol","reason":"requested by mail"}`, 201, `"user_id":3`},
 		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d1","amount":"5000","reason":"wire 7"}`, 201, `"seq"`},
 		{"POST", "/admin/users/3/keys", `{"scopes":["read"]}`, 201, `"api_key"`},
 		{"POST", "/admin/users/3/suspend", `{"reason":"fraud?"}`, 200, ``},
 		{"POST", "/admin/markets/2/void", `{"reason":"wrong price"}`, 200, ``},
 		{"POST", "/admin/markets/2/void", `{"reason":"again"}`, 409, ``},
 		{"PUT", "/admin/fees", `{"maker_rate":0,"taker_rate":300,"maker_rebate_pct":0,"referral_pct":0}`, 200, ``},
-		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"a","price":"6500000000000","reason":"desk"}`, 200, ``},
+		{"POST", "/admin/oracle/ticks", `{"feed":0,"source":"a","price":"6500000000000","reason":"manual"}`, 200, ``},
 	})
-	d.House.Do(&core.RevokeKey{User: 3, Key: "nokey", Audit: core.Audit{Who: "account", Why: "revoked"}})
-	d.play([]want{
-		{"GET", "/admin/audit?limit=2", "", 200, `^\{"actions":\[\{"seq":"\d+","ts":"\d+","who":"account","why":"revoked","action":"revoke_key","user_id":3,"detail":\{"api_key":"nokey"\}\},\{"seq":"\d+","ts":"\d+","who":"operator","why":"desk","action":"post_tick","detail":\{"feed":"0","price":"6500000000000"\}\}\],"cursor":"[^"]+","as_of_seq":"\d+"\}$`},
+	d.Server.Submit(&core.RevokeKey{User: 3, Key: "nokey", Audit: core.Audit{Who: "account", Why: "revoked"}})
+	d.runCases([]want{
+		{"GET", "/admin/audit?limit=2", "", 200, `^\{"actions":\[\{"seq":"\d+","ts":"\d+","who":"account","why":"revoked","action":"revoke_key","user_id":3,"detail":\{"api_key":"nokey"\}\},\{"seq":"\d+","ts":"\d+","who":"operator","why":"manual","action":"post_tick","detail":\{"feed":"0","price":"6500000000000"\}\}\],"cursor":"[^"]+","as_of_seq":"\d+"\}$`},
 		{"GET", "/admin/audit?action=void_market", "", 200, `"why":"again","action":"void_market","market_id":2,"refused":"invalid_transition"\},.*"why":"wrong price","action":"void_market","market_id":2\}\],"cursor":""`},
-		{"GET", "/admin/audit?user_id=3&who=operator", "", 200, `"why":"fraud\?","action":"suspend_user","user_id":3\},.*"action":"create_key","user_id":3,"detail":\{"api_key":"[^"]+","scopes":"read"\}\},.*"action":"deposit".*"amount":"5000".*"why":"asked by mail","action":"create_user","user_id":3,"detail":\{"name":"carol"\}\}\],"cursor":""`},
+		{"GET", "/admin/audit?user_id=3&who=operator", "", 200, `"why":"fraud\?","action":"suspend_user","user_id":3\},.*"action":"create_key","user_id":3,"detail":\{"api_key":"[^"]+","scopes":"read"\}\},.*"action":"deposit".*"amount":"5000".*"why":"requested by mail","action":"create_user","user_id":3,"detail":\{"name":"carol"\}\}\],"cursor":""`},
 		{"GET", "/admin/audit?who=nobody", "", 200, `^\{"actions":\[\],"cursor":"",`},
 		{"GET", "/admin/audit?limit=0", "", 400, ``},
 		{"GET", "/admin/audit?cursor=x", "", 400, code("bad_cursor")},
@@ -286,12 +287,12 @@ func TestAudit(t *testing.T) {
 		d.do("POST", "/admin/users/3/resume", "")
 	}
 	if len(whole.Actions) < 9 || fmt.Sprint(got.Actions) != fmt.Sprint(whole.Actions) {
-		t.Errorf("by pages %v\nat once %v", got.Actions, whole.Actions)
+		t.Errorf("by pages %v\nin one response %v", got.Actions, whole.Actions)
 	}
 }
 
-func TestUsersByPages(t *testing.T) {
-	d := start(t, nil)
+func TestUserPages(t *testing.T) {
+	d := newTestOperator(t, nil)
 	for i := range 5 {
 		d.do("POST", "/admin/users", fmt.Sprintf(`{"name":"n%d"}`, i))
 	}
@@ -317,5 +318,5 @@ func TestUsersByPages(t *testing.T) {
 	if fmt.Sprint(got) != "[1 2 3 4 5 6 7]" {
 		t.Errorf("users %v", got)
 	}
-	d.play([]want{{"GET", "/admin/users?limit=1001", "", 400, code("schema_violation")}})
+	d.runCases([]want{{"GET", "/admin/users?limit=1001", "", 400, code("schema_violation")}})
 }

@@ -11,13 +11,14 @@ import (
 	"duplex/schemas"
 )
 
-// audit pages through what operators and accounts did, newest first.
+// audit lists the actions of operators and accounts, newest first
+// (docs/rules/operation.md#audit).
 func (l *lane) audit(_ context.Context, _ *gate.Call, in *schemas.ListActions) (out schemas.ActionList, err error) {
 	l.Venue.Engine.Read(func(v *venue.Venue, w *view.View) {
 		walk := func(from uint64) iter.Seq[*view.Action] {
 			return func(yield func(*view.Action) bool) {
 				for a := range w.Actions(from) {
-					if wanted(in, a) && !yield(a) {
+					if matchesFilter(in, a) && !yield(a) {
 						return
 					}
 				}
@@ -29,17 +30,17 @@ func (l *lane) audit(_ context.Context, _ *gate.Call, in *schemas.ListActions) (
 	return out, err
 }
 
-func wanted(in *schemas.ListActions, a *view.Action) bool {
+func matchesFilter(in *schemas.ListActions, a *view.Action) bool {
 	return (in.Who == "" || in.Who == a.Who) && (in.Action == "" || in.Action == a.Name) && (in.UserID == nil || core.UserID(*in.UserID) == a.User)
 }
 
 func actionOf(a *view.Action) schemas.Action {
 	out := schemas.Action{Seq: schemas.U64(a.Seq), Ts: schemas.U64(a.Ts), Who: a.Who, Why: a.Why, Action: a.Name, Detail: a.Detail}
 	if a.User != 0 {
-		out.UserID = schemas.Of(uint32(a.User))
+		out.UserID = schemas.Ptr(uint32(a.User))
 	}
 	if a.Market != 0 {
-		out.MarketID = schemas.Of(uint32(a.Market))
+		out.MarketID = schemas.Ptr(uint32(a.Market))
 	}
 	if a.Reject != core.OK {
 		out.Refused = a.Reject.String()
@@ -47,7 +48,8 @@ func actionOf(a *view.Action) schemas.Action {
 	return out
 }
 
-// page collects a page of rows, each with the position its cursor goes on behind.
+// page collects one page of the rows of walk and the cursor of the next page. at returns the
+// cursor position after a row.
 func page[R, W any](route string, in any, p schemas.Page, walk func(from uint64) iter.Seq[R], at func(R) uint64, show func(R) W) ([]W, string, error) {
 	b := schemas.BindCursor(route, 0, in)
 	var from uint64

@@ -1,12 +1,18 @@
-// Package admin is the operator's listener (contract operator, Admin). It is never
-// on the API's address.
+// Package admin is the operator's listener (docs/rules/operation.md#listeners). It has an
+// address of its own.
 //
-//	/livez /readyz              open: a supervisor has no token
+//	/livez /readyz              no token: supervisors probe them
 //	/metrics /debug/pprof       the operator's bearer token
 //	/admin/...                  the operator's bearer token
-//	anything else               the operator's bearer token, then 404
+//	any other path              the operator's bearer token, then not_found
 //
-// What the operator does to the venue is a command of the core that says who gave
-// it and why, so it is journaled, replayed and audited like any other. routes.go is
-// the table of contents; decoding, errors and misses are lanes/gate's.
+// Invariants:
+//
+//  1. Every change of the venue's state is a command of the core with an audit mark, so it
+//     is journaled, replayed and audited.
+//  2. Every action is logged with its reason. Neither bodies nor secrets are logged.
+//  3. A metric is read where it is counted, at the time of the scrape, outside the venue's
+//     lock as far as possible.
+//
+// routes.go lists the routes; lanes/gate decodes requests and writes errors.
 package admin

@@ -9,32 +9,33 @@ import (
 	"duplex/lanes/gate"
 )
 
-// health is the answer of both probes.
+// health is the response of both probes (docs/rules/operation.md#health).
 type health struct {
 	Live        bool     `json:"live"`
 	Ready       bool     `json:"ready"`
 	Environment string   `json:"environment"`
 	Oracle      string   `json:"oracle"`
-	Reasons     []string `json:"reasons"`     // why it is not ready
-	StaleFeeds  []string `json:"stale_feeds"` // in session and silent: their markets are paused
+	Reasons     []string `json:"reasons"`     // why the venue is not ready
+	Warnings    []string `json:"warnings"`    // conditions that need an operator but leave the venue ready
+	StaleFeeds  []string `json:"stale_feeds"` // feeds in session without a fresh index; their markets are paused
+	Start       *Start   `json:"start,omitempty"`
 }
 
-// live fails only when nothing but a new start helps: the sequencer has stopped.
-func (l *lane) live(w http.ResponseWriter, r *http.Request) {
-	named(r, "livez")
+// serveLivez fails only if a restart is needed, since the sequencer has stopped.
+func (l *lane) serveLivez(w http.ResponseWriter, r *http.Request) {
+	setOp(r, "livez")
 	h := l.health()
-	gate.Answer(w, statusOf(h.Live), h)
+	gate.WriteJSON(w, statusOf(h.Live), h)
 }
 
-// ready fails while the venue should be sent nothing (contract operator, Three
-// listeners): it drains or has stopped, its disk is
-// nearly full, or no feed brings prices. One silent feed
-// of several pauses its own markets and leaves the venue ready: cancels there, and
-// all else elsewhere, must still get through.
-func (l *lane) ready(w http.ResponseWriter, r *http.Request) {
-	named(r, "readyz")
+// serveReadyz fails while the venue should get no requests: it starts, drains or has
+// stopped, or no feed has a fresh index. One stale feed of several pauses its own markets
+// and leaves the venue ready, so that cancels still get through. So does a nearly full
+// disk, which rejects only placements: it is a warning.
+func (l *lane) serveReadyz(w http.ResponseWriter, r *http.Request) {
+	setOp(r, "readyz")
 	h := l.health()
-	gate.Answer(w, statusOf(h.Ready), h)
+	gate.WriteJSON(w, statusOf(h.Ready), h)
 }
 
 func statusOf(ok bool) int {
@@ -45,20 +46,21 @@ func statusOf(ok bool) int {
 }
 
 func (l *lane) health() health {
-	h := health{Live: l.Venue.Engine.Err() == nil, Environment: l.Venue.Terms.Environment, Oracle: l.Oracle, Reasons: []string{}, StaleFeeds: []string{}}
+	h := health{Live: l.Venue.Engine.Err() == nil, Environment: l.Venue.Config.Environment, Oracle: l.Oracle, Reasons: []string{}, Warnings: []string{}, StaleFeeds: []string{}}
 	switch {
 	case !h.Live:
 		h.Reasons = append(h.Reasons, "sequencer_stopped")
 	case l.Venue.Engine.Draining():
 		h.Reasons = append(h.Reasons, "draining")
-	case l.Venue.Engine.Cramped():
-		h.Reasons = append(h.Reasons, "disk_full")
 	}
-	if fresh := l.freshness(&h); !fresh {
+	if l.Venue.Engine.DiskNearlyFull() {
+		h.Warnings = append(h.Warnings, "disk_full")
+	}
+	if fresh := l.checkFeeds(&h); !fresh {
 		h.Reasons = append(h.Reasons, "oracle_stale")
 	}
-	if l.Options.Ready != nil {
-		if err := l.Options.Ready(); err != nil {
+	if l.Options.ExtraReadiness != nil {
+		if err := l.Options.ExtraReadiness(); err != nil {
 			h.Reasons = append(h.Reasons, err.Error())
 		}
 	}
@@ -66,9 +68,9 @@ func (l *lane) health() health {
 	return h
 }
 
-// freshness tells whether any feed in session has a fresh index, and names those
-// that have none.
-func (l *lane) freshness(h *health) (fresh bool) {
+// checkFeeds reports whether any feed in session has a fresh index, and adds the others to
+// h.StaleFeeds.
+func (l *lane) checkFeeds(h *health) (fresh bool) {
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		for f := range core.Feed(core.Feeds) {
 			switch _, _, stale, open := v.Index(f); {

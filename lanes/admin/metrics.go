@@ -18,23 +18,23 @@ import (
 	"duplex/lanes/gate"
 )
 
-// metrics serves a registry of its own, so that nothing a dependency registers
-// shows. What is counted lives where it happens; it is collected here as it is at
-// the scrape. Times are in seconds, ages too.
+// metrics serves the venue's metrics (docs/rules/operation.md#metrics). It uses a registry
+// of its own, so that metrics of dependencies do not appear. Durations and ages are in
+// seconds.
 func (l *lane) metrics() http.Handler {
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(gauges{l}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg.MustRegister(collector{l}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	page := promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		named(r, "metrics")
+		setOp(r, "metrics")
 		page.ServeHTTP(w, r)
 	})
 }
 
-// gauges reads the venue when it is scraped.
-type gauges struct{ *lane }
+// collector reads the counts of the venue at each scrape.
+type collector struct{ *lane }
 
-// metric is one name with its help and labels.
+// metric is a counter or gauge with its name, help and labels.
 type metric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -49,75 +49,81 @@ func gauge(name, help string, labels ...string) metric {
 }
 
 var (
-	groups     = counter("sequencer_groups_total", "Groups written to the log")
-	commands   = counter("sequencer_commands_total", "Commands written to the log")
-	logBytes   = counter("log_bytes_total", "Bytes of commands written to the log")
-	syncTime   = counter("log_sync_seconds_total", "Time spent writing and syncing groups")
-	syncMax    = gauge("log_sync_seconds_max", "The longest write and sync of a group since the start")
-	applyTime  = counter("apply_seconds_total", "Time spent applying groups")
-	applyMax   = gauge("apply_seconds_max", "The longest apply of a group since the start")
-	shed       = counter("shed_total", "Commands refused before the log, under load or out of time")
+	groups     = counter("sequencer_groups_total", "Groups written to the journal")
+	commands   = counter("sequencer_commands_total", "Commands written to the journal")
+	logBytes   = counter("journal_bytes_total", "Bytes of commands written to the journal")
+	syncMax    = gauge("journal_sync_seconds_max", "Longest write and sync of a group since the start")
+	applyMax   = gauge("apply_seconds_max", "Longest apply of a group since the start")
+	shed       = counter("commands_shed_total", "Commands rejected before they were sequenced, because the queue was full or their time ran out")
 	snapshots  = counter("snapshots_total", "Snapshots written")
-	queueDepth = gauge("queue_depth", "Commands waiting to be sealed into a group")
-	seq        = gauge("seq", "Sequence number of the last applied command")
-	checks     = counter("invariant_checks_total", "Commands after which the sums of all money and contracts agreed")
-	stopped    = gauge("sequencer_stopped", "1 when the log failed or the sums did not agree: nothing is taken any more")
-	cramped    = gauge("disk_full", "1 while placements are refused since the disk is nearly full")
+	queueDepth = gauge("sequencer_queue_depth", "Commands waiting for a group")
+	seq        = gauge("last_seq", "Sequence number of the last applied command")
+	checks     = counter("invariant_checks_total", "Commands after which the money invariant was checked and held")
+	stopped    = gauge("sequencer_stopped", "1 when the journal failed or the money invariant was violated: commands are no longer accepted")
+	diskFull   = gauge("disk_nearly_full", "1 while placements are rejected because the disk is nearly full")
 	ready      = gauge("ready", "1 when /readyz is 200")
 
-	sequenced   = prometheus.NewDesc("duplex_sequencing_seconds", "Time from a group's first command to its answers", nil, nil)
-	groupSizes  = prometheus.NewDesc("duplex_sequencer_group_size", "Commands in a group", nil, nil)
-	syncSpread  = prometheus.NewDesc("duplex_log_sync_seconds", "Time to write and sync a group", nil, nil)
-	applySpread = prometheus.NewDesc("duplex_apply_seconds", "Time to apply a group", nil, nil)
+	sequencingTime = prometheus.NewDesc("duplex_sequencing_seconds", "Time from a group's first command to its responses", nil, nil)
+	groupSizes     = prometheus.NewDesc("duplex_sequencer_group_size", "Commands in a group", nil, nil)
+	syncHistogram  = prometheus.NewDesc("duplex_journal_sync_seconds", "Time to write and sync a group", nil, nil)
+	applyHistogram = prometheus.NewDesc("duplex_apply_seconds", "Time to apply a group", nil, nil)
 
-	requests    = counter("requests_total", "Requests by lane, operation and outcome; op is empty where none was reached", "lane", "op", "outcome")
-	requestTime = prometheus.NewDesc("duplex_request_seconds", "Time from a request's head to its answer", []string{"lane", "op"}, nil)
-	refusals    = counter("refusals_total", "Refusals by error code", "code")
+	requests       = counter("requests_total", "Requests by lane, operation and outcome; op is empty if the request failed before its operation was known", "lane", "op", "outcome")
+	requestTime    = prometheus.NewDesc("duplex_request_duration_seconds", "Time from the head of a request to its response", []string{"lane", "op"}, nil)
+	errorResponses = counter("errors_total", "Error responses by code", "code")
 
 	wsConnections   = gauge("ws_connections", "Open WebSockets")
-	wsSubscriptions = gauge("ws_subscriptions", "Their subscriptions")
-	wsQueued        = gauge("ws_queued_bytes", "Bytes of frames that wait for their readers")
+	wsSubscriptions = gauge("ws_subscriptions", "Subscriptions of all open WebSockets")
+	wsQueued        = gauge("ws_queued_bytes", "Bytes of frames in the send queues")
 	wsFrames        = counter("ws_frames_total", "Frames encoded")
-	wsDeliveries    = counter("ws_deliveries_total", "Frames handed to a reader's queue")
-	wsThinned       = counter("ws_conflations_total", "Queues thinned because their reader was behind")
-	wsClosed        = counter("ws_closes_total", "Connections closed, by code", "code")
+	wsFramesQueued  = counter("ws_frames_queued_total", "Frames put into a send queue")
+	wsConflations   = counter("ws_conflations_total", "Send queues conflated because their reader had fallen behind")
+	wsClosed        = counter("ws_closes_total", "WebSockets closed, by close code", "code")
 
-	users    = gauge("users", "Accounts")
-	resting  = gauge("resting_orders", "Orders in all books")
-	idBytes  = gauge("client_order_id_bytes", "Memory of the sets of used client order ids")
-	rounds   = gauge("rounds", "Market slots by the status of their present round", "status")
-	indexAge = gauge("oracle_index_age_seconds", "Age of a feed's last index tick", "feed")
-	stale    = gauge("oracle_stale", "1 when a feed has no fresh index", "feed")
-	open     = gauge("oracle_session_open", "1 while a feed's session is open", "feed")
+	users        = gauge("users", "Accounts")
+	resting      = gauge("resting_orders", "Orders in all books")
+	idBytes      = gauge("client_order_id_bytes", "Memory of the sets of used client order ids, in bytes")
+	markets      = gauge("markets", "Market slots by the status of their current round", "status")
+	indexAge     = gauge("oracle_index_age_seconds", "Age of a feed's last index tick", "feed")
+	indexPrice   = gauge("oracle_index_price", "A feed's index in dollars, for display only", "feed")
+	indexSources = gauge("oracle_index_sources", "Fresh sources behind a feed's last index tick", "feed")
+	leastSources = gauge("oracle_index_min_sources", "Fresh sources that an index tick of a feed needs", "feed")
+	indexSeconds = counter("oracle_index_seconds_total", "Index seconds of a feed by outcome: posted, slow or refused when posted, or the reason for a missing index", "feed", "outcome")
+	stale        = gauge("oracle_feed_stale", "1 when a feed has no fresh index", "feed")
+	open         = gauge("oracle_session_open", "1 while a feed's session is open", "feed")
+	calendarEnd  = gauge("oracle_calendar_end_timestamp_seconds", "Close of the last session in the holiday calendar, after which the feeds with sessions stay closed")
 
-	sourceAge      = gauge("oracle_source_age_seconds", "Age of a source's last price", "feed", "source")
-	sourceFresh    = gauge("oracle_source_fresh", "1 when a source counts for a tick made now", "feed", "source")
-	sourceUp       = gauge("oracle_source_up", "1 while a source is being run", "feed", "source")
-	sourceRuns     = counter("oracle_source_runs_total", "How often a source was run", "feed", "source")
-	sourceValues   = counter("oracle_source_values_total", "Values of a source by what became of them", "feed", "source", "verdict")
-	sourcePrice    = gauge("oracle_source_price", "A source's last price, for people to look at", "feed", "source")
-	sourceMessages = counter("oracle_source_messages_total", "Messages of a source", "feed", "source")
-	sourceDrops    = counter("oracle_source_drops_total", "Values of a source that were no price, by reason", "feed", "source", "reason")
-	sourceAgain    = counter("oracle_source_reconnects_total", "How often a source was connected again", "feed", "source")
-	sourceOutliers = counter("oracle_source_outliers_total", "Ticks a source was left out of for being off the median", "feed", "source")
+	sourceAge        = gauge("oracle_source_age_seconds", "Age of a source's last price", "feed", "source")
+	sourceFresh      = gauge("oracle_source_fresh", "1 when a source would count for an index tick now", "feed", "source")
+	sourceUp         = gauge("oracle_source_running", "1 while the adapter of a source runs", "feed", "source")
+	sourceValues     = counter("oracle_source_values_total", "Values of a source by verdict", "feed", "source", "verdict")
+	sourcePrice      = gauge("oracle_source_price", "A source's last price in dollars, for display only", "feed", "source")
+	sourceMessages   = counter("oracle_source_messages_total", "Messages received from a source", "feed", "source")
+	sourceDropped    = counter("oracle_source_dropped_total", "Values of a source that were not a price, by reason", "feed", "source", "reason")
+	sourceReconnects = counter("oracle_source_reconnects_total", "Reconnections of a source", "feed", "source")
+	sourceJumps      = counter("oracle_source_jumps_total", "Index ticks that excluded a source because its price was beyond the jump limit", "feed", "source")
+	sourceOutliers   = counter("oracle_source_outliers_total", "Index ticks that excluded a source because its price was too far from the median", "feed", "source")
 )
 
-// Describe names nothing in advance: what there is depends on the venue.
-func (gauges) Describe(chan<- *prometheus.Desc) {}
+// Describe sends no descriptors, which makes the collector unchecked: the set of metrics
+// depends on the venue.
+func (collector) Describe(chan<- *prometheus.Desc) {}
 
-func (g gauges) Collect(out chan<- prometheus.Metric) {
+// Collect implements prometheus.Collector.
+func (g collector) Collect(out chan<- prometheus.Metric) {
 	put := func(m metric, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
 	}
-	g.sequencer(put, out)
-	g.gateway(put, out)
-	g.sockets(put)
-	g.market(put)
-	g.oracle(put)
+	g.collectSequencer(put, out)
+	g.collectRequests(put, out)
+	g.collectWebSockets(put)
+	g.collectMarkets(put)
+	g.collectOracle(put)
 }
 
-// spread tells a histogram whose values are counted in 1/unit.
-func spread(out chan<- prometheus.Metric, desc *prometheus.Desc, s *engine.Spread, from, last int, unit float64, labels ...string) {
+// writeHistogram emits a histogram. Its values are divided by unit; from and last are the
+// powers of two of the first and last bucket.
+func writeHistogram(out chan<- prometheus.Metric, desc *prometheus.Desc, s *engine.Histogram, from, last int, unit float64, labels ...string) {
 	count, sum, atMost := s.Read(from, last)
 	buckets := map[float64]uint64{}
 	for limit, n := range atMost {
@@ -126,60 +132,58 @@ func spread(out chan<- prometheus.Metric, desc *prometheus.Desc, s *engine.Sprea
 	out <- prometheus.MustNewConstHistogram(desc, count, float64(sum)/unit, buckets, labels...)
 }
 
-type putter func(m metric, v float64, labels ...string)
+type emit func(m metric, v float64, labels ...string)
 
-func (g gauges) sequencer(put putter, out chan<- prometheus.Metric) {
+func (g collector) collectSequencer(put emit, out chan<- prometheus.Metric) {
 	e := g.Venue.Engine
 	s := e.Stats()
 	put(groups, float64(s.Groups.Load()))
 	put(commands, float64(s.Commands.Load()))
 	put(logBytes, float64(s.Bytes.Load()))
-	put(syncTime, seconds(s.SyncNs.Load()))
 	put(syncMax, seconds(s.SyncMaxNs.Load()))
-	put(applyTime, seconds(s.ApplyNs.Load()))
 	put(applyMax, seconds(s.ApplyMaxNs.Load()))
 	put(shed, float64(s.Shed.Load()))
 	put(snapshots, float64(s.Snapshots.Load()))
-	put(queueDepth, float64(e.Depth()))
-	spread(out, sequenced, &s.Sequenced, 16, 34, 1e9) // from 65 µs
-	spread(out, groupSizes, &s.GroupSizes, 0, 12, 1)
-	spread(out, syncSpread, &s.Syncs, 14, 34, 1e9) // from 16 µs
-	spread(out, applySpread, &s.Applies, 10, 34, 1e9)
+	put(queueDepth, float64(e.QueueDepth()))
+	writeHistogram(out, sequencingTime, &s.GroupLatency, 16, 34, 1e9) // from 65 µs
+	writeHistogram(out, groupSizes, &s.GroupSizes, 0, 12, 1)
+	writeHistogram(out, syncHistogram, &s.SyncLatency, 14, 34, 1e9) // from 16 µs
+	writeHistogram(out, applyHistogram, &s.ApplyLatency, 10, 34, 1e9)
 	put(seq, float64(e.Seq()))
-	put(checks, float64(s.Checked.Load()))
-	put(stopped, flag(e.Err() != nil))
-	put(cramped, flag(e.Cramped()))
-	put(ready, flag(g.health().Ready))
+	put(checks, float64(s.InvariantChecks.Load()))
+	put(stopped, boolGauge(e.Err() != nil))
+	put(diskFull, boolGauge(e.DiskNearlyFull()))
+	put(ready, boolGauge(g.health().Ready))
 }
 
-func (g gauges) gateway(put putter, out chan<- prometheus.Metric) {
+func (g collector) collectRequests(put emit, out chan<- prometheus.Metric) {
 	g.Gate.Stats.Ops(func(lane, op string, o *gate.OpStats) {
-		put(requests, float64(o.Done.Load()), lane, op, "done")
-		put(requests, float64(o.Failed.Load()), lane, op, "failed")
-		spread(out, requestTime, &o.Took, 16, 34, 1e9, lane, op) // from 65 µs to 17 s
+		put(requests, float64(o.Succeeded.Load()), lane, op, "ok")
+		put(requests, float64(o.Failed.Load()), lane, op, "error")
+		writeHistogram(out, requestTime, &o.Latency, 16, 34, 1e9, lane, op) // from 65 µs to 17 s
 	})
-	g.Gate.Stats.Refusals(func(code string, n uint64) { put(refusals, float64(n), code) })
+	g.Gate.Stats.Errors(func(code string, n uint64) { put(errorResponses, float64(n), code) })
 }
 
-func (g gauges) sockets(put putter) {
-	if g.Sockets == nil {
+func (g collector) collectWebSockets(put emit) {
+	if g.WebSocketStats == nil {
 		return
 	}
-	s := g.Sockets()
+	s := g.WebSocketStats()
 	put(wsConnections, float64(s.Connections))
 	put(wsSubscriptions, float64(s.Subscriptions))
 	put(wsQueued, float64(s.QueuedBytes))
 	put(wsFrames, float64(s.Frames))
-	put(wsDeliveries, float64(s.Deliveries))
-	put(wsThinned, float64(s.Thinned))
+	put(wsFramesQueued, float64(s.Deliveries))
+	put(wsConflations, float64(s.Conflated))
 	for code, n := range s.Closed {
 		put(wsClosed, float64(n), strconv.Itoa(code))
 	}
 }
 
-// market counts under the venue's lock and tells outside it: a slow scrape must not
-// hold up the sequencer.
-func (g gauges) market(put putter) {
+// collectMarkets counts under the venue's lock and emits outside it, so that a slow scrape
+// does not delay the sequencer.
+func (g collector) collectMarkets(put emit) {
 	var accounts, orders int
 	var ids uint64
 	by := map[core.RoundStatus]int{core.Trading: 0, core.Frozen: 0, core.Proposed: 0, core.Settled: 0, core.Void: 0}
@@ -189,7 +193,7 @@ func (g gauges) market(put putter) {
 		}
 		orders, ids = v.Resting(), v.IDBytes()
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
-			if s, ok := v.Slot(m); ok {
+			if s, ok := v.Market(m); ok {
 				by[s.Status]++
 			}
 		}
@@ -198,66 +202,93 @@ func (g gauges) market(put putter) {
 	put(resting, float64(orders))
 	put(idBytes, float64(ids))
 	for status, n := range by {
-		put(rounds, float64(n), status.String())
+		put(markets, float64(n), status.String())
 	}
 }
 
-func (g gauges) oracle(put putter) {
-	now := g.Venue.Terms.Now()
+func (g collector) collectOracle(put emit) {
+	now := g.Venue.Config.Now()
 	for f := range core.Feed(core.Feeds) {
 		var tick core.IndexTick
-		var heard, silent, inSession bool
-		g.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) { tick, heard, silent, inSession = v.Index(f) })
-		if heard {
+		var present, silent, inSession bool
+		var rules core.Rules
+		g.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+			tick, present, silent, inSession = v.Index(f)
+			rules = v.Rules()
+		})
+		if present {
 			put(indexAge, seconds(now-tick.Second*core.NsPerSec), f.String())
+			put(indexPrice, float64(tick.Price)/1e8, f.String())
+			put(indexSources, float64(tick.Count), f.String())
 		}
-		put(stale, flag(silent), f.String())
-		put(open, flag(inSession), f.String())
+		put(leastSources, float64(rules.LeastSources(f)), f.String())
+		g.collectSeconds(put, f)
+		put(stale, boolGauge(silent), f.String())
+		put(open, boolGauge(inSession), f.String())
+	}
+	if g.Venue.Sessions != nil {
+		put(calendarEnd, float64(g.Venue.Sessions.End())/1e9)
 	}
 	sources := g.sources(time.Unix(0, now))
 	for i := range sources {
-		g.source(put, &sources[i])
+		g.collectSource(put, &sources[i])
 	}
 }
 
-// sources are those that run; where none does, prices come by hand, and those posted so
-// are the sources. Beside others a price by hand is no source to watch: it is posted
-// once, and not expected again.
+// collectSeconds emits the outcomes of the index seconds of a feed.
+func (g collector) collectSeconds(put emit, f core.Feed) {
+	if g.Index == nil {
+		return
+	}
+	s := g.Index(f)
+	put(indexSeconds, float64(s.Posted), f.String(), "posted")
+	put(indexSeconds, float64(s.Late), f.String(), "slow")
+	put(indexSeconds, float64(s.Failed), f.String(), "refused")
+	for gap, n := range s.Gaps {
+		if gap := feed.Gap(gap); gap != feed.NoGap && gap != feed.Unknown {
+			put(indexSeconds, float64(n), f.String(), gap.String())
+		}
+	}
+}
+
+// sources returns the running sources, or the prices by hand if no source runs. With
+// running sources a price by hand is not reported, since it is posted once and would only
+// age.
 func (l *lane) sources(now time.Time) []feeds.State {
 	if l.Sources != nil {
 		if run := l.Sources(); len(run) > 0 {
 			return run
 		}
 	}
-	return l.Desk.States(now)
+	return l.ManualOracle.States(now)
 }
 
-func (g gauges) source(put putter, s *feeds.State) {
+func (g collector) collectSource(put emit, s *feeds.State) {
 	of, name := s.Feed.String(), s.Source.Name
 	if s.Source.Price > 0 {
 		put(sourceAge, s.Age.Seconds(), of, name)
 		put(sourcePrice, float64(s.Source.Price)/1e8, of, name)
 	}
-	put(sourceFresh, flag(s.Fresh), of, name)
-	put(sourceUp, flag(s.Up), of, name)
-	put(sourceRuns, float64(s.Runs), of, name)
-	put(sourceAgain, float64(s.Reconnects()), of, name)
-	put(sourceMessages, float64(s.Heard.Messages), of, name)
-	for why, n := range s.Heard.Values {
-		if feeds.Drop(why) != feeds.Sound {
-			put(sourceDrops, float64(n), of, name, feeds.Drop(why).String())
+	put(sourceFresh, boolGauge(s.Fresh), of, name)
+	put(sourceUp, boolGauge(s.Up), of, name)
+	put(sourceReconnects, float64(s.Reconnects()), of, name)
+	put(sourceMessages, float64(s.Counts.Messages), of, name)
+	for reason, n := range s.Counts.Values {
+		if feeds.DropReason(reason) != feeds.NotDropped {
+			put(sourceDropped, float64(n), of, name, feeds.DropReason(reason).String())
 		}
 	}
 	put(sourceOutliers, float64(s.Source.Outliers), of, name)
+	put(sourceJumps, float64(s.Source.Jumps), of, name)
 	for v, n := range s.Source.Counts {
 		put(sourceValues, float64(n), of, name, feed.Verdict(v).String())
 	}
-	put(sourceValues, float64(s.Future), of, name, "future")
+	put(sourceValues, float64(s.FutureValues), of, name, "future")
 }
 
 func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
-func flag(b bool) float64 {
+func boolGauge(b bool) float64 {
 	if b {
 		return 1
 	}

@@ -11,24 +11,24 @@ import (
 	"duplex/tools"
 )
 
-// deposit books money in. A repeat with the same fields changes nothing and answers
-// the first again (contract operator, Admin).
+// deposit books a deposit. A repeat with the same fields changes nothing and returns the
+// first response (docs/rules/money.md#deposits).
 func (l *lane) deposit(ctx context.Context, c *gate.Call, in *schemas.Deposit) (out schemas.Deposited, err error) {
 	u := core.UserID(in.UserID)
-	r, err := l.submit(ctx, c, &core.Deposit{User: u, DepositID: in.DepositID, Amount: core.Pips(in.Amount.Int64()), Audit: by(in.Reason)}, in.Reason)
+	r, err := l.submit(ctx, c, &core.Deposit{User: u, DepositID: in.DepositID, Amount: core.Pips(in.Amount.Int64()), Audit: operatorAudit(in.Reason)}, in.Reason)
 	if err != nil {
 		return out, err
 	}
 	seq := r.Stamp.Seq
-	if _, first := last[*core.Deposited](r.Events); !first {
-		seq = l.booked(u, in.DepositID, seq)
+	if _, first := lastEvent[*core.Deposited](r.Events); !first {
+		seq = l.depositSeq(u, in.DepositID, seq)
 	}
 	return schemas.Deposited{UserID: uint32(u), DepositID: in.DepositID, Amount: in.Amount, Seq: schemas.U64(seq)}, nil
 }
 
-// booked finds the seq at which a deposit was made; once the account's events no
-// longer reach back to it, the seq that found it made stands in.
-func (l *lane) booked(u core.UserID, id string, found uint64) (seq uint64) {
+// depositSeq returns the seq of an earlier deposit. If the account's retained events no
+// longer include it, it returns found, the seq of the repeat.
+func (l *lane) depositSeq(u core.UserID, id string, found uint64) (seq uint64) {
 	seq = found
 	l.Venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
 		events, _ := w.EventsAfter(u, 0)
@@ -41,28 +41,29 @@ func (l *lane) booked(u core.UserID, id string, found uint64) (seq uint64) {
 	return seq
 }
 
-// decide completes or rejects a pending withdrawal. The same decision again answers
-// the record as it stands.
-func (l *lane) decide(complete bool) func(context.Context, *gate.Call, *schemas.DecideWithdrawal) (schemas.Withdrawal, error) {
+// decideWithdrawal completes or rejects a pending withdrawal. Repeating the decision is a
+// no-op (docs/rules/money.md#withdrawals).
+func (l *lane) decideWithdrawal(complete bool) func(context.Context, *gate.Call, *schemas.DecideWithdrawal) (schemas.Withdrawal, error) {
 	return func(ctx context.Context, c *gate.Call, in *schemas.DecideWithdrawal) (out schemas.Withdrawal, err error) {
 		id := uint64(in.WithdrawalID)
-		if _, err := l.submit(ctx, c, &core.DecideWithdrawal{Withdrawal: id, Complete: complete, Audit: by(in.Reason)}, in.Reason); err != nil {
+		if _, err := l.submit(ctx, c, &core.DecideWithdrawal{Withdrawal: id, Complete: complete, Audit: operatorAudit(in.Reason)}, in.Reason); err != nil {
 			return out, err
 		}
 		l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-			w, _ := v.Withdrawal(id) // a decided one never changes again
+			w, _ := v.Withdrawal(id) // final once decided
 			out = tools.WithdrawalOf(&w)
 		})
 		return out, nil
 	}
 }
 
-// setFees replaces the schedule; as_of_seq is the seq it holds from.
+// setFees replaces the fee schedule (docs/rules/money.md#fee-schedule). as_of_seq of the
+// response is the seq from which it applies.
 func (l *lane) setFees(ctx context.Context, c *gate.Call, in *schemas.SetFees) (out schemas.Fees, err error) {
 	fees := core.Fees{Maker: core.Rate(in.MakerRate), Taker: core.Rate(in.TakerRate), RebatePct: uint8(in.MakerRebatePct), ReferPct: uint8(in.ReferralPct)}
-	r, err := l.submit(ctx, c, &core.SetFees{Fees: fees, Audit: by(in.Reason)}, in.Reason)
+	r, err := l.submit(ctx, c, &core.SetFees{Fees: fees, Audit: operatorAudit(in.Reason)}, in.Reason)
 	return schemas.Fees{
 		MakerRate: int64(in.MakerRate), TakerRate: int64(in.TakerRate), MakerRebatePct: int64(in.MakerRebatePct), ReferralPct: int64(in.ReferralPct),
-		Seen: schemas.Seen{AsOfSeq: schemas.U64(r.Stamp.Seq)},
+		AsOf: schemas.AsOf{AsOfSeq: schemas.U64(r.Stamp.Seq)},
 	}, err
 }

@@ -9,22 +9,23 @@ import (
 	"duplex/tools"
 )
 
-// profiles lists what can be had below /debug/pprof; no page of links, since a
-// browser cannot send the token anyway.
+// profiles lists the profiles under /debug/pprof as JSON. A page of links would be useless,
+// since a browser does not send the token.
 func profiles(w http.ResponseWriter, r *http.Request) {
-	named(r, "pprof")
+	setOp(r, "pprof")
 	names := []string{"profile", "trace"}
 	for _, p := range rt.Profiles() {
 		names = append(names, p.Name())
 	}
-	gate.Answer(w, http.StatusOK, map[string][]string{"profiles": names})
+	gate.WriteJSON(w, http.StatusOK, map[string][]string{"profiles": names})
 }
 
+// profile serves one runtime profile.
 func (l *lane) profile(w http.ResponseWriter, r *http.Request) {
-	named(r, "pprof")
+	setOp(r, "pprof")
 	name := r.PathValue("name")
 	if rt.Lookup(name) == nil {
-		l.Gate.Fail(w, tools.Refuse("not_found"))
+		l.Gate.WriteError(w, tools.NewError("not_found"))
 		return
 	}
 	pprof.Handler(name).ServeHTTP(w, r)

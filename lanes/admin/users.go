@@ -11,10 +11,11 @@ import (
 	"duplex/schemas"
 )
 
-// createUser opens an account. Its token shows here and never again.
+// createUser opens an account. Only this response ever contains its token
+// (docs/rules/accounts.md#account-token).
 func (l *lane) createUser(ctx context.Context, c *gate.Call, in *schemas.CreateUser) (out schemas.NewUser, err error) {
 	token, hash := gate.NewToken("dxa_")
-	cmd := &core.CreateUser{Name: in.Name, TokenHash: hash, Audit: by(in.Reason)}
+	cmd := &core.CreateUser{Name: in.Name, TokenHash: hash, Audit: operatorAudit(in.Reason)}
 	if in.ReferrerID != nil {
 		cmd.Referrer = core.UserID(*in.ReferrerID)
 	}
@@ -22,11 +23,11 @@ func (l *lane) createUser(ctx context.Context, c *gate.Call, in *schemas.CreateU
 	if err != nil {
 		return out, err
 	}
-	made, _ := last[*core.UserChanged](r.Events)
+	made, _ := lastEvent[*core.UserChanged](r.Events)
 	return schemas.NewUser{UserID: uint32(made.User.ID), AccountToken: token}, nil
 }
 
-// listUsers pages through the accounts by user_id.
+// listUsers lists the accounts by user_id.
 func (l *lane) listUsers(_ context.Context, _ *gate.Call, in *schemas.ListUsers) (out schemas.UserList, err error) {
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		walk := func(from uint64) iter.Seq[core.User] {
@@ -47,21 +48,23 @@ func (l *lane) listUsers(_ context.Context, _ *gate.Call, in *schemas.ListUsers)
 func userOf(u core.User) schemas.User {
 	out := schemas.User{UserID: uint32(u.ID), Name: u.Name, Suspended: u.Suspended, CreatedTs: schemas.U64(u.Created)}
 	if u.Referrer != 0 {
-		out.ReferrerID = schemas.Of(uint32(u.Referrer))
+		out.ReferrerID = schemas.Ptr(uint32(u.Referrer))
 	}
 	return out
 }
 
-// createKey makes a key of any scopes; by default those a user could give it.
+// createKey creates a key with any scopes, by default gate.UserScopes
+// (docs/rules/accounts.md#scopes).
 func (l *lane) createKey(ctx context.Context, c *gate.Call, in *schemas.CreateUserKey) (schemas.NewKey, error) {
-	out, err := l.Gate.Issue(ctx, core.UserID(in.UserID), in.Label, gate.ScopesOf(in.Scopes), by(in.Reason))
-	l.note(c, 0, in.Reason, err)
+	out, err := l.Gate.IssueKey(ctx, core.UserID(in.UserID), in.Label, gate.ScopesOf(in.Scopes), operatorAudit(in.Reason))
+	l.logAction(c, 0, in.Reason, err)
 	return out, err
 }
 
+// suspend suspends or resumes an account (docs/rules/accounts.md#suspension).
 func (l *lane) suspend(suspended bool) func(context.Context, *gate.Call, *schemas.SuspendUser) (schemas.Suspension, error) {
 	return func(ctx context.Context, c *gate.Call, in *schemas.SuspendUser) (out schemas.Suspension, err error) {
-		r, err := l.submit(ctx, c, &core.SuspendUser{User: core.UserID(in.UserID), Lift: !suspended, Audit: by(in.Reason)}, in.Reason)
+		r, err := l.submit(ctx, c, &core.SuspendUser{User: core.UserID(in.UserID), Lift: !suspended, Audit: operatorAudit(in.Reason)}, in.Reason)
 		return schemas.Suspension{UserID: uint32(in.UserID), Suspended: suspended, Seq: schemas.U64(r.Stamp.Seq)}, err
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"duplex/schemas"
 )
 
-// CORS answers for browsers of the configured origins, and tells whether the
-// request ends here. Without such origins OPTIONS is a method like any other.
+// CORS adds the CORS headers for a configured origin and answers its preflights. It
+// reports whether it has answered the request. Without a configured origin, OPTIONS is a
+// method like any other (docs/rules/rest.md#browsers).
 func (g *Gate) CORS(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" || !slices.Contains(g.Origins, origin) {
@@ -22,6 +23,9 @@ func (g *Gate) CORS(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
+	if r.ContentLength != 0 {
+		h.Set("Connection", "close") // the body is not read, and the response must not wait for it
+	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE, HEAD")
 	h.Set("Access-Control-Allow-Headers", strings.Join([]string{schemas.HeaderKey, schemas.HeaderTimestamp, schemas.HeaderSignature, "Content-Type", "Mcp-Method", "Mcp-Name", "MCP-Protocol-Version"}, ", "))
 	h.Set("Access-Control-Max-Age", "600")
@@ -29,8 +33,8 @@ func (g *Gate) CORS(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// OriginAllowed tells whether a browser's Origin may use a lane that checks it:
-// none at all, the host itself, or a configured one.
+// OriginAllowed reports whether the Origin of a request is acceptable: missing, equal to
+// Host, or configured.
 func (g *Gate) OriginAllowed(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"duplex/core"
@@ -11,93 +12,112 @@ import (
 	"duplex/tools"
 )
 
-// Limits of a request (contract core, Limits).
+// Limits of a request (docs/rules/limits.md#request-size, docs/rules/limits.md#times).
 const (
-	BodyMax     = 64 << 10
-	HeaderTime  = 5 * time.Second
-	BodyTime    = 10 * time.Second
-	AnswerTime  = 120 * time.Second // from a request's head until its answer is gone; streams set their own
-	IdleTime    = 120 * time.Second
-	window      = 5000 // ms
-	onceKept    = 15 * time.Second
-	headerBytes = 16 << 10
+	MaxBodyBytes    = 64 << 10
+	HeaderTimeout   = 5 * time.Second
+	BodyTimeout     = 10 * time.Second
+	ResponseTimeout = 120 * time.Second // from the end of the request head until the response is written; streams set their own
+	IdleTimeout     = 120 * time.Second
+	replayWindowMs  = 5000             // docs/rules/accounts.md#replay-window
+	idempotencyTTL  = 15 * time.Second // docs/rules/accounts.md#exact-repeats
+	maxHeaderBytes  = 16 << 10
 )
 
-// Gate is the door of one venue.
+// Gate authenticates, limits and runs the requests of one venue. Its exported fields must
+// not change once requests are served; its methods are safe for concurrent use.
 type Gate struct {
-	Venue    *tools.Venue
-	Vault    *Vault
-	Log      *slog.Logger
-	Origins  []string      // browser origins allowed besides the host itself
-	BodyTime time.Duration // in which a body must be there
+	Venue       *tools.Venue
+	Vault       *Vault
+	Log         *slog.Logger
+	Origins     []string      // allowed browser origins besides the host itself, such as "https://venue.example"
+	Hosts       []string      // host names of the venue besides its own addresses; see HostAllowed
+	BodyTimeout time.Duration // time to read a body; default 10 s
 
-	// ReplayGuard takes each signed write once: the same bytes again, within the window,
-	// are unauthorized even if the first were refused. What the contract answers with the
-	// first answer still is.
+	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is trusted; see
+	// ClientAddr. There are none by default.
+	TrustedProxies []netip.Prefix
+
+	// ReplayGuard accepts each signed write once. A repeat is unauthorized, even if the
+	// first request was rejected, unless its operation is deduplicated
+	// (docs/rules/accounts.md#replay-guard).
 	ReplayGuard bool
 
-	// InFlight is how many requests that place orders may be in hand at once; more are
-	// shed. 0: as many as come, until the sequencer's queue is full.
+	// InFlight bounds the requests that place orders and are in flight; more are shed.
+	// With 0 only the sequencer's queue bounds them.
 	InFlight int
 
-	// Offered finds the credentials of a request that has none of the headers: those
-	// of a browser's handshake (contract ws). Nil: there is no other way.
-	Offered func(*http.Request) (Credentials, bool)
+	// BrowserCredentials finds the credentials of a request without credential headers:
+	// a browser sends them in the WebSocket handshake (docs/rules/events.md#handshake). It
+	// may be nil.
+	BrowserCredentials func(*http.Request) (Credentials, bool)
 
-	verify  func(secret []byte, ts, method, target string, body []byte, signature string) bool
-	buckets buckets
-	once    once
-	spent   spent
-	flight  flight
-	ends    ends
-	manners map[string]Manner // by path
-	Stats   Stats
+	verify            func(secret []byte, ts, method, target string, body []byte, signature string) bool
+	rateLimiters      rateLimiters
+	idempotency       idempotencyCache
+	replays           replayFilter
+	inFlight          inFlightLimiter
+	pathOptionsByPath map[string]PathOptions
+	Stats             Stats
 }
 
-// New makes the door of a venue.
+// New returns the gate of a venue. vault holds the secrets of its keys.
 func New(v *tools.Venue, vault *Vault, log *slog.Logger) *Gate {
-	g := &Gate{Venue: v, Vault: vault, Log: log, BodyTime: BodyTime, verify: schemas.Verify}
-	g.buckets.terms = &v.Terms
-	g.buckets.volume = v.Volume30
-	g.once.seen = map[string]*first{}
+	g := &Gate{Venue: v, Vault: vault, Log: log, BodyTimeout: BodyTimeout, verify: schemas.Verify}
+	g.rateLimiters.config = &v.Config
+	g.rateLimiters.volume = v.Volume30
+	g.idempotency.entries = map[string]*idempotentCall{}
+	if v.Engine != nil {
+		v.Engine.OnRevoke(g.forget)
+	}
 	return g
 }
 
-// Call is one request on its way in.
+// forget discards the token buckets and the cached secret of a revoked key. A request that
+// was authenticated before the revocation may create them again.
+func (g *Gate) forget(key string) {
+	g.rateLimiters.keys.Delete(key)
+	g.Vault.secrets.Delete(key)
+}
+
+// Call is a request that passed Edge or Guard.
 type Call struct {
-	ID    string // request id
-	Key   *core.Key
-	User  core.UserID // of an account token, where there is no key
-	Body  []byte      // raw, within the cap
-	Trace string      // trace id of the caller's, for the log
+	ID    string      // request id
+	Key   *core.Key   // nil on the portal and the admin listener
+	User  core.UserID // the account of an account token, on the portal
+	Body  []byte      // raw, at most MaxBodyBytes
+	Trace string      // the caller's trace id, for the log
 	Lane  string      // rest, mcp, ws, portal or admin; for metrics
-	Op    string      // the operation's name, once routed; for metrics and the log
+	Op    string      // the operation's name once it is known; for metrics and the log
 
-	proof     Credentials
-	ambiguous bool // its body has two ends
+	credentials      Credentials
+	ambiguousFraming bool // see framingConn.ambiguousEnd
 }
 
-// Repeat is what makes an exact repeat: key, timestamp, signature.
-func (c *Call) Repeat() string {
-	return c.proof.Key + "\n" + c.proof.Timestamp + "\n" + c.proof.Signature
+// ReplayKey identifies a signed request: key, timestamp and signature. Two requests with
+// equal replay keys are exact repeats.
+func (c *Call) ReplayKey() string {
+	return c.credentials.Key + "\n" + c.credentials.Timestamp + "\n" + c.credentials.Signature
 }
 
-// Caller is who calls.
+// Caller returns the caller that operations see.
 func (c *Call) Caller() tools.Caller { return tools.Caller{User: c.Key.User, Key: c.Key} }
 
 type callKey struct{}
 
-// CallOf gives the call a lane's handler serves. Behind Edge there is always one.
+// CallOf returns the call of a request's context; nil only outside Edge and Guard.
 func CallOf(ctx context.Context) *Call {
 	c, _ := ctx.Value(callKey{}).(*Call)
 	return c
 }
 
-// Server is an http.Server with the venue's time limits.
+// Server returns an http.Server with the venue's time limits (docs/rules/limits.md#times).
+// ReadTimeout bounds the bodies that no handler reads: of a preflight, of a request that
+// net/http rejects, and what net/http reads before it closes a connection.
 func Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: HeaderTime, WriteTimeout: AnswerTime, IdleTimeout: IdleTime, MaxHeaderBytes: headerBytes, ConnContext: ConnContext, ConnState: Hijacked,
-		DisableGeneralOptionsHandler: true, // OPTIONS * wants a signature like everything else
+		Handler: framed(h), ReadHeaderTimeout: HeaderTimeout, ReadTimeout: HeaderTimeout + BodyTimeout, WriteTimeout: ResponseTimeout, IdleTimeout: IdleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnContext: joinConn(log), ConnState: connState,
+		DisableGeneralOptionsHandler: true, // OPTIONS * needs a signature like every other request
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }

@@ -8,26 +8,28 @@ import (
 	"duplex/tools"
 )
 
-// Routes is a ServeMux whose misses answer in the venue's own words: 404
-// not_found, or 405 method_not_allowed with an Allow header.
+// Routes is a ServeMux that answers an unknown path with not_found, and a known path with
+// another method with method_not_allowed and an Allow header.
 type Routes struct {
 	mux     *http.ServeMux
 	fail    func(w http.ResponseWriter, r *http.Request, err error)
 	methods []string
 }
 
-// NewRoutes makes an empty one; fail writes its refusals.
+// NewRoutes returns an empty Routes; fail writes its errors.
 func NewRoutes(fail func(http.ResponseWriter, *http.Request, error)) *Routes {
 	m := &Routes{mux: http.NewServeMux(), fail: fail}
 	m.mux.HandleFunc("/", m.miss)
 	return m
 }
 
-// HandleFunc and Handle register a "METHOD /path" pattern.
+// HandleFunc registers a "METHOD /path" pattern, as Handle does.
 func (m *Routes) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
 	m.Handle(pattern, http.HandlerFunc(h))
 }
 
+// Handle registers a "METHOD /path" pattern. It must not be called once requests are
+// served.
 func (m *Routes) Handle(pattern string, h http.Handler) {
 	if method, _, ok := strings.Cut(pattern, " "); ok && !slices.Contains(m.methods, method) {
 		m.methods = append(m.methods, method)
@@ -38,7 +40,7 @@ func (m *Routes) Handle(pattern string, h http.Handler) {
 
 func (m *Routes) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
 
-// miss looks whether the path would be there for another method.
+// miss answers a request that no pattern matches.
 func (m *Routes) miss(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, method := range m.methods {
@@ -49,9 +51,9 @@ func (m *Routes) miss(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allowed) == 0 {
-		m.fail(w, r, tools.Refuse("not_found"))
+		m.fail(w, r, tools.NewError("not_found"))
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	m.fail(w, r, tools.Refuse("method_not_allowed"))
+	m.fail(w, r, tools.NewError("method_not_allowed"))
 }

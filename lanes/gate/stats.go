@@ -9,35 +9,35 @@ import (
 	"duplex/core/engine"
 )
 
-// Stats counts requests and refusals for the operator.
+// Stats counts requests and errors for the metrics. It is safe for concurrent use.
 type Stats struct {
 	Requests atomic.Uint64
 	mu       sync.RWMutex
-	ops      map[served]*OpStats
-	refused  sync.Map // code → *atomic.Uint64
+	ops      map[opKey]*OpStats
+	errors   sync.Map // code → *atomic.Uint64
 }
 
-// OpStats is one operation's count on one lane.
+// OpStats counts the requests of one operation on one lane. A request with a status of 400
+// or above has failed.
 type OpStats struct {
-	Done, Failed atomic.Uint64
-	Took         engine.Spread // ns
+	Succeeded, Failed atomic.Uint64
+	Latency           engine.Histogram // ns
 }
 
-// served is an operation on a lane.
-type served struct{ lane, op string }
+type opKey struct{ lane, op string }
 
-func (s *Stats) count(c *Call, status int, took time.Duration) {
+func (s *Stats) count(c *Call, status int, latency time.Duration) {
 	s.Requests.Add(1)
-	o := s.of(served{c.Lane, c.Op})
+	o := s.opStats(opKey{c.Lane, c.Op})
 	if status >= 400 {
 		o.Failed.Add(1)
 	} else {
-		o.Done.Add(1)
+		o.Succeeded.Add(1)
 	}
-	o.Took.Add(uint64(took))
+	o.Latency.Add(uint64(latency))
 }
 
-func (s *Stats) of(at served) *OpStats {
+func (s *Stats) opStats(at opKey) *OpStats {
 	s.mu.RLock()
 	o := s.ops[at]
 	s.mu.RUnlock()
@@ -48,7 +48,7 @@ func (s *Stats) of(at served) *OpStats {
 	defer s.mu.Unlock()
 	if o = s.ops[at]; o == nil {
 		if s.ops == nil {
-			s.ops = map[served]*OpStats{}
+			s.ops = map[opKey]*OpStats{}
 		}
 		o = &OpStats{}
 		s.ops[at] = o
@@ -56,15 +56,15 @@ func (s *Stats) of(at served) *OpStats {
 	return o
 }
 
-func (s *Stats) refuse(code string) {
-	x, ok := s.refused.Load(code)
+func (s *Stats) countError(code string) {
+	x, ok := s.errors.Load(code)
 	if !ok {
-		x, _ = s.refused.LoadOrStore(code, new(atomic.Uint64))
+		x, _ = s.errors.LoadOrStore(code, new(atomic.Uint64))
 	}
 	x.(*atomic.Uint64).Add(1)
 }
 
-// Ops and Refusals visit the counts.
+// Ops calls visit for every operation that has been requested, in no order.
 func (s *Stats) Ops(visit func(lane, op string, o *OpStats)) {
 	s.mu.RLock()
 	ops := maps.Clone(s.ops)
@@ -74,6 +74,7 @@ func (s *Stats) Ops(visit func(lane, op string, o *OpStats)) {
 	}
 }
 
-func (s *Stats) Refusals(visit func(code string, n uint64)) {
-	s.refused.Range(func(k, v any) bool { visit(k.(string), v.(*atomic.Uint64).Load()); return true })
+// Errors calls visit for every error code that has been returned, in no order.
+func (s *Stats) Errors(visit func(code string, n uint64)) {
+	s.errors.Range(func(k, v any) bool { visit(k.(string), v.(*atomic.Uint64).Load()); return true })
 }

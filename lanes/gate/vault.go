@@ -15,34 +15,36 @@ import (
 	"duplex/schemas"
 )
 
-// Vault seals key secrets under the master key: HMAC needs a secret back, so it is
-// sealed and not hashed (contract operator, At rest).
+// Vault encrypts the secrets of keys under the master key. HMAC needs the secret itself, so
+// a hash would not do (docs/rules/accounts.md#secrets-at-rest). It is safe for concurrent
+// use.
 type Vault struct {
-	nobodies [64]core.Key // each stands in for keys that are not there
-	dummy    []byte       // and for their secrets
-	open     sync.Map     // key id → *opened
+	dummyKeys   [64]core.Key // used in place of unknown keys
+	dummySecret []byte       // used in place of their secrets
+	secrets     sync.Map     // key id → *cachedSecret
 
-	mu    sync.RWMutex
-	seals []cipher.AEAD // under the master key in force, then under older ones
+	mu      sync.RWMutex
+	ciphers []cipher.AEAD // of the current master key, then of older ones
 }
 
-// NewVault makes one of a 32-byte master key.
-func NewVault(master []byte) (*Vault, error) {
+// NewVault returns a vault with a 32-byte master key.
+func NewVault(masterKey []byte) (*Vault, error) {
 	v := &Vault{}
-	for i := range v.nobodies {
-		v.nobodies[i] = core.Key{ID: fmt.Sprintf("nobody, as long as a key %02d", i), Revoked: true}
+	for i := range v.dummyKeys {
+		v.dummyKeys[i] = core.Key{ID: fmt.Sprintf("dummy key %017d", i), Revoked: true} // as long as a real id
 	}
-	dummy := sha256.Sum256(append([]byte("no such key"), master...))
-	v.dummy = dummy[:]
-	return v, v.Turn(master)
+	dummy := sha256.Sum256(append([]byte("no such key"), masterKey...))
+	v.dummySecret = dummy[:]
+	return v, v.AddMasterKey(masterKey)
 }
 
-// Turn puts another master key in force. What older ones sealed opens on, until Forget.
-func (v *Vault) Turn(master []byte) error {
-	if len(master) != 32 {
+// AddMasterKey makes a 32-byte key the current master key. Older ones still decrypt until
+// DropOldMasterKeys.
+func (v *Vault) AddMasterKey(masterKey []byte) error {
+	if len(masterKey) != 32 {
 		return errors.New("the master key must have 32 bytes")
 	}
-	block, err := aes.NewCipher(master)
+	block, err := aes.NewCipher(masterKey)
 	if err != nil {
 		return err
 	}
@@ -52,26 +54,26 @@ func (v *Vault) Turn(master []byte) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.seals = append([]cipher.AEAD{seal}, v.seals...)
-	v.open.Clear()
+	v.ciphers = append([]cipher.AEAD{seal}, v.ciphers...)
+	v.secrets.Clear()
 	return nil
 }
 
-// Forget lets all master keys go but the one in force.
-func (v *Vault) Forget() {
+// DropOldMasterKeys drops all master keys but the current one.
+func (v *Vault) DropOldMasterKeys() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.seals = v.seals[:1]
-	v.open.Clear()
+	v.ciphers = v.ciphers[:1]
+	v.secrets.Clear()
 }
 
-func (v *Vault) keys() []cipher.AEAD {
+func (v *Vault) masterCiphers() []cipher.AEAD {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return v.seals
+	return v.ciphers
 }
 
-// NewKey draws an id and a secret, and seals the secret for that id.
+// NewKey returns a random key id, a random secret and the secret sealed for that id.
 func (v *Vault) NewKey() (id string, secret, sealed []byte) {
 	var raw [12]byte
 	_, _ = rand.Read(raw[:])
@@ -81,24 +83,24 @@ func (v *Vault) NewKey() (id string, secret, sealed []byte) {
 	return id, secret, v.Seal(id, secret)
 }
 
-// Seal encrypts a secret under the master key in force, bound to the key's id.
+// Seal encrypts a secret under the current master key, bound to the id of its key.
 func (v *Vault) Seal(id string, secret []byte) []byte {
-	seal := v.keys()[0]
+	seal := v.masterCiphers()[0]
 	nonce := make([]byte, seal.NonceSize(), seal.NonceSize()+len(secret)+seal.Overhead())
 	_, _ = rand.Read(nonce)
 	return seal.Seal(nonce, nonce, secret, []byte(id))
 }
 
-// Open decrypts a key's secret. It fails under another master key.
+// Open decrypts the secret of a key. It fails if no master key of the vault sealed it.
 func (v *Vault) Open(k *core.Key) ([]byte, error) {
-	secret, _, err := v.unseal(k)
+	secret, _, err := v.openWith(k)
 	return secret, err
 }
 
-// unseal also tells which master key opened it: 0 is the one in force.
-func (v *Vault) unseal(k *core.Key) (secret []byte, by int, err error) {
+// openWith is Open, and returns the index of the master key: 0 is the current one.
+func (v *Vault) openWith(k *core.Key) (secret []byte, masterIndex int, err error) {
 	err = errors.New("a sealed secret is too short")
-	for i, seal := range v.keys() {
+	for i, seal := range v.masterCiphers() {
 		n := seal.NonceSize()
 		if len(k.Sealed) < n {
 			return nil, 0, err
@@ -110,45 +112,38 @@ func (v *Vault) unseal(k *core.Key) (secret []byte, by int, err error) {
 	return nil, 0, err
 }
 
-// nobody is the key of an id that is none's. There are several, so that it lies in
-// memory as keys do.
-func (v *Vault) nobody(id string) *core.Key {
+// dummyKey returns the key to verify for an unknown id. The ids spread over several dummy
+// keys, so that their memory accesses resemble those of real keys.
+func (v *Vault) dummyKey(id string) *core.Key {
 	n := 0
 	for i := range len(id) {
 		n = n*31 + int(id[i])
 	}
-	return &v.nobodies[uint(n)%uint(len(v.nobodies))]
+	return &v.dummyKeys[uint(n)%uint(len(v.dummyKeys))]
 }
 
-// opened is what became of a key's sealed secret.
-type opened struct {
-	of     *core.Key
+// cachedSecret is the decrypted secret of a key. If valid is false, decryption failed and
+// secret is a dummy.
+type cachedSecret struct {
+	key    *core.Key
 	secret []byte
-	sound  bool
+	valid  bool
 }
 
-// secret gives a key's secret; of nobody, or of a key that cannot be opened, a dummy. All
-// three take the same way, so that none can be told by its time.
+// secret returns the secret of a key, or a dummy for a dummy key and for a key that no
+// master key decrypts. All three take the same path, so that their times do not differ.
 func (v *Vault) secret(k *core.Key) (secret []byte, ok bool) {
-	if x, ok := v.open.Load(k.ID); ok {
-		if o := x.(*opened); o.of == k {
-			return o.secret, o.sound
+	if x, ok := v.secrets.Load(k.ID); ok {
+		if o := x.(*cachedSecret); o.key == k {
+			return o.secret, o.valid
 		}
 	}
-	o := &opened{of: k}
+	o := &cachedSecret{key: k}
 	if s, err := v.Open(k); err == nil {
-		o.secret, o.sound = s, true
+		o.secret, o.valid = s, true
 	} else {
-		o.secret = bytes.Clone(v.dummy) // one of its own, as keys have
+		o.secret = bytes.Clone(v.dummySecret) // a copy, since every key has its own memory
 	}
-	v.open.Store(k.ID, o)
-	return o.secret, o.sound
-}
-
-// NewToken draws a bearer token and gives the hash that is kept of it.
-func NewToken(prefix string) (token string, hash [32]byte) {
-	var raw [32]byte
-	_, _ = rand.Read(raw[:])
-	token = prefix + hex.EncodeToString(raw[:])
-	return token, sha256.Sum256([]byte(token))
+	v.secrets.Store(k.ID, o)
+	return o.secret, o.valid
 }

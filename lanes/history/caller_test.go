@@ -28,49 +28,49 @@ import (
 	"duplex/schemas"
 )
 
-// scene is a venue with all three lanes, and what was asked of it.
-type scene struct {
-	*lanetest.House
+// testVenue is a test server with three lanes, and the history of the operations on it.
+type testVenue struct {
+	*lanetest.Server
 	keys  [2]lanetest.Key
 	began time.Time
-	stamp atomic.Int64 // so that no two requests are the same
+	stamp atomic.Int64 // makes the timestamp of each request unique
 
 	mu   sync.Mutex
 	done []porcupine.Operation
-	ids  [2]map[uint64]string // order ids by client_order_id, of those that were told
-	next uint64
+	ids  [2]map[uint64]string // order ids by client_order_id, from the answers
+	next uint64               // the last client_order_id
 
-	patient bool // nobody gives up: there are enough answers missing
+	noTimeouts bool // clients wait for every answer
 }
 
-func open(t *testing.T, tune ...func(*engine.Options)) *scene {
+func newTestVenue(t *testing.T, tune ...func(*engine.Options)) *testVenue {
 	t.Helper()
-	s := &scene{House: lanetest.New(t, tune...), began: time.Now(), ids: [2]map[uint64]string{{}, {}}}
-	s.Stop() // nothing falls due
-	s.Venue.Terms.WriteFloor, s.Venue.Terms.ReadRate = 1_000_000, 1_000_000
+	s := &testVenue{Server: lanetest.New(t, tune...), began: time.Now(), ids: [2]map[uint64]string{{}, {}}}
+	s.FreezeClock() // so that no order expires and no round ends
+	s.Venue.Config.WriteFloor, s.Venue.Config.ReadRate = 1_000_000, 1_000_000
 	rest.Mount(s.Routes, s.Gate, "test")
 	agents := mcp.Mount(s.Routes, s.Gate, "test")
 	t.Cleanup(agents.Close)
 	events := ws.Mount(s.Routes, s.Gate)
 	s.Serve()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err := events.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	})
-	s.Do(&core.SetFees{})
+	s.Submit(&core.SetFees{})
 	for u := range s.keys {
-		s.keys[u] = s.Key(core.UserID(u+1), core.ScopeRead|core.ScopeTrade)
+		s.keys[u] = s.NewKey(core.UserID(u+1), core.ScopeRead|core.ScopeTrade)
 	}
 	return s
 }
 
-func (s *scene) now() int64 { return int64(time.Since(s.began)) }
+func (s *testVenue) now() int64 { return int64(time.Since(s.began)) }
 
-// sign makes a request that is like no other.
-func (s *scene) sign(ctx context.Context, user int, method, target string, body []byte) (*http.Request, error) {
+// sign returns a signed request. No two requests are the same.
+func (s *testVenue) sign(ctx context.Context, user int, method, target string, body []byte) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.URL+target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (s *scene) sign(ctx context.Context, user int, method, target string, body 
 	return r, nil
 }
 
-// answer is what any operation may be answered, on either lane.
+// answer holds the answer to any operation on any lane.
 type answer struct {
 	OrderID      string      `json:"order_id"`
 	Seq          schemas.U64 `json:"seq"`
@@ -105,11 +105,11 @@ type answer struct {
 	Error          struct{ Code string }
 }
 
-// lane sends an operation. An error is that no answer came.
-type lane func(ctx context.Context, s *scene, in asked, id string) (answer, error)
+// sendFunc sends an operation over one lane. It returns an error if it receives no answer.
+type sendFunc func(ctx context.Context, s *testVenue, in operation, id string) (answer, error)
 
-// viaREST is a bot's way.
-func viaREST(ctx context.Context, s *scene, in asked, id string) (a answer, err error) {
+// viaREST sends an operation over REST.
+func viaREST(ctx context.Context, s *testVenue, in operation, id string) (a answer, err error) {
 	method, target, body := "", "/v1/portfolio/orders", ""
 	switch in.kind {
 	case place:
@@ -128,8 +128,8 @@ func viaREST(ctx context.Context, s *scene, in asked, id string) (a answer, err 
 	return a, err
 }
 
-// viaTool is an agent's.
-func viaTool(ctx context.Context, s *scene, in asked, id string) (a answer, err error) {
+// viaTool sends an operation as a tool call.
+func viaTool(ctx context.Context, s *testVenue, in operation, id string) (a answer, err error) {
 	tool := [...]string{"place_order", "cancel_order", "decrease_order", "get_balance", "get_orderbook"}[in.kind]
 	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments(in, id))
 	var out struct {
@@ -153,7 +153,7 @@ func viaTool(ctx context.Context, s *scene, in asked, id string) (a answer, err 
 	return a, nil
 }
 
-func arguments(in asked, id string) []byte {
+func arguments(in operation, id string) []byte {
 	switch in.kind {
 	case place:
 		return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":1,"side":"buy","outcome":%q,"tick":%d,"qty":%d}`, in.id, [2]string{"yes", "no"}[in.user], in.tick, in.qty)
@@ -168,7 +168,7 @@ func arguments(in asked, id string) []byte {
 	}
 }
 
-func (s *scene) send(ctx context.Context, user int, method, target string, body []byte, header http.Header, into any) error {
+func (s *testVenue) send(ctx context.Context, user int, method, target string, body []byte, header http.Header, into any) error {
 	r, err := s.sign(ctx, user, method, target, body)
 	if err != nil {
 		return err
@@ -191,10 +191,10 @@ func (s *scene) send(ctx context.Context, user int, method, target string, body 
 	return nil
 }
 
-// outcome puts an answer into the model's words.
-func outcome(in asked, a *answer) told {
+// resultOf converts an answer to the model's result.
+func resultOf(in operation, a *answer) result {
 	if a.Code != "" {
-		return told{code: a.Code}
+		return result{code: a.Code}
 	}
 	switch in.kind {
 	case place:
@@ -202,15 +202,15 @@ func outcome(in asked, a *answer) told {
 		for _, f := range a.Fills {
 			fills = append(fills, fmt.Sprintf("%d×%d", f.Qty, f.TickYes))
 		}
-		return told{seq: uint64(a.Seq), filled: a.FilledQty, rest: a.RestingQty, fills: strings.Join(fills, " ")}
+		return result{seq: uint64(a.Seq), filled: a.FilledQty, resting: a.RestingQty, fills: strings.Join(fills, " ")}
 	case cancel:
-		return told{seq: uint64(a.Seq), left: a.CanceledQty}
+		return result{seq: uint64(a.Seq), left: a.CanceledQty}
 	case decrease:
-		return told{seq: uint64(a.Seq), left: a.RemainingQty}
+		return result{seq: uint64(a.Seq), left: a.RemainingQty}
 	case balance:
-		return told{seq: uint64(a.AsOfSeq), cash: a.Cash.Int64(), reserved: a.Reserved.Int64()}
+		return result{seq: uint64(a.AsOfSeq), cash: a.Cash.Int64(), reserved: a.Reserved.Int64()}
 	default:
-		return told{seq: uint64(a.AsOfSeq), book: levels(a.Yes) + "/" + levels(a.No)}
+		return result{seq: uint64(a.AsOfSeq), book: levels(a.Yes) + "/" + levels(a.No)}
 	}
 }
 
@@ -222,14 +222,14 @@ func levels(list [][2]int64) string {
 	return strings.Join(out, " ")
 }
 
-// draw makes an operation of a user, and the order id it is about.
-func (s *scene) draw(r *rand.Rand, user int) (in asked, id string) {
+// draw returns a random operation of a user and the id of the order it applies to, if any.
+func (s *testVenue) draw(r *rand.Rand, user int) (in operation, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in = asked{kind: place, user: user}
+	in = operation{kind: place, user: user}
 	if n := r.IntN(10); n >= 5 && n < 8 && len(s.ids[user]) > 0 {
 		in.kind = []kind{cancel, cancel, decrease}[n-5]
-		for in.id, id = range s.ids[user] { // any
+		for in.id, id = range s.ids[user] { // any order
 			break
 		}
 		in.qty = int64(r.IntN(4))
@@ -246,44 +246,44 @@ func (s *scene) draw(r *rand.Rand, user int) (in asked, id string) {
 	return in, ""
 }
 
-// call runs operations of one user over one lane; now and then it gives up before it
-// is answered.
-func (s *scene) call(client int, user int, via lane, n int, seed uint64) error {
+// runOperations runs n random operations of one user over one lane. At random it gives up on
+// a placement before the answer.
+func (s *testVenue) runOperations(client int, user int, via sendFunc, n int, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, uint64(client)))
 	for range n {
 		in, id := s.draw(r, user)
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		if in.kind == place && !s.patient && r.IntN(8) == 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		if in.kind == place && !s.noTimeouts && r.IntN(8) == 0 {
 			ctx, cancel = context.WithTimeout(context.Background(), time.Duration(r.IntN(1500))*time.Microsecond)
 		}
-		begun := s.now()
+		start := s.now()
 		a, err := via(ctx, s, in, id)
 		back := s.now()
-		gone := ctx.Err() != nil
+		gaveUp := ctx.Err() != nil
 		cancel()
 		switch {
-		case err == nil && a.Code == "sequencing_timeout", err != nil && gone && in.kind == place:
-			s.add(client, in, told{silent: true}, begun, math.MaxInt64)
+		case err == nil && a.Code == "sequencing_timeout", err != nil && gaveUp && in.kind == place:
+			s.add(client, in, result{unanswered: true}, start, math.MaxInt64)
 		case err != nil:
 			return err
-		case a.Code == "draining": // surely not done, and nothing more will be
+		case a.Code == "draining": // not executed, and no later operation will be
 			return nil
-		case a.Code == "shed": // surely not done
+		case a.Code == "shed": // not executed
 		default:
-			s.answered(client, in, &a, begun, back)
+			s.answered(client, in, &a, start, back)
 		}
 	}
 	return nil
 }
 
-func (s *scene) add(client int, in asked, out told, begun, back int64) {
+func (s *testVenue) add(client int, in operation, out result, start, back int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.done = append(s.done, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: begun, Return: back})
+	s.done = append(s.done, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: start, Return: back})
 }
 
-func (s *scene) answered(client int, in asked, a *answer, begun, back int64) {
-	s.add(client, in, outcome(in, a), begun, back)
+func (s *testVenue) answered(client int, in operation, a *answer, start, back int64) {
+	s.add(client, in, resultOf(in, a), start, back)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if in.kind == place && a.OrderID != "" {
@@ -291,9 +291,9 @@ func (s *scene) answered(client int, in asked, a *answer, begun, back int64) {
 	}
 }
 
-// watch reads the book n times over the event lane.
-func (s *scene) watch(client, n int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+// watch requests n snapshots of the book over the event lane.
+func (s *testVenue) watch(client, n int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := s.sign(ctx, 1, "GET", "/v1/ws", nil)
 	if err != nil {
@@ -309,7 +309,7 @@ func (s *scene) watch(client, n int) error {
 	}
 	for i := range n {
 		id := i + 2
-		begun := s.now()
+		start := s.now()
 		if err := conn.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"id":%d,"cmd":"update_subscription","params":{"sid":1,"action":"get_snapshot"}}`, id)); err != nil {
 			return err
 		}
@@ -333,8 +333,8 @@ func (s *scene) watch(client, n int) error {
 				}
 			}
 			if confirmed && m.Type == "orderbook_snapshot" {
-				in, back := asked{kind: book, user: 1}, s.now()
-				s.add(client, in, outcome(in, &m.Msg), begun, back)
+				in, back := operation{kind: book, user: 1}, s.now()
+				s.add(client, in, resultOf(in, &m.Msg), start, back)
 				break
 			}
 		}
@@ -342,24 +342,24 @@ func (s *scene) watch(client, n int) error {
 	return nil
 }
 
-// settle finds out what became of the placements that were not answered, by their
-// client_order_id: each happened, at its created_seq, or did not. Of a cancel or a
-// decrease nobody can tell; one that did not happen may stand at the end.
-func (s *scene) settle() error {
+// resolveUnanswered looks up unanswered placements by client_order_id. It sets the seq of
+// those that were executed and removes the others from the history. An unanswered cancel or
+// decrease cannot be looked up; the checker may place it at the end of the history.
+func (s *testVenue) resolveUnanswered() error {
 	kept := s.done[:0]
 	for _, op := range s.done {
-		if in := op.Input.(asked); in.kind == place && op.Output.(told).silent {
+		if in := op.Input.(operation); in.kind == place && op.Output.(result).unanswered {
 			var l schemas.OrderList
 			if err := s.send(context.Background(), in.user, "GET", fmt.Sprintf("/v1/portfolio/orders?client_order_id=%d", in.id), nil, nil, &l); err != nil {
 				return err
 			}
 			if len(l.Orders) > 1 {
-				return fmt.Errorf("order %d is there %d times", in.id, len(l.Orders))
+				return fmt.Errorf("order %d is listed %d times", in.id, len(l.Orders))
 			}
 			if len(l.Orders) == 0 {
 				continue
 			}
-			op.Output = told{silent: true, seq: uint64(l.Orders[0].CreatedSeq)}
+			op.Output = result{unanswered: true, seq: uint64(l.Orders[0].CreatedSeq)}
 		}
 		kept = append(kept, op)
 	}

@@ -14,29 +14,29 @@ import (
 	"duplex/lanes/lanetest"
 )
 
-var errCrash = errors.New("the machine is gone")
+var errCrash = errors.New("simulated crash")
 
-// fuse is a log that fails at a group, which by then is on disk or is not.
-type fuse struct {
+// failingLog is a log that fails at a chosen group, before or after writing it.
+type failingLog struct {
 	engine.Log
-	mu   sync.Mutex
-	left int  // groups until then; below 0: never
-	kept bool // whether that group is written
+	mu      sync.Mutex
+	left    int  // fails at this many groups from now; negative means never
+	written bool // whether the failing group is written
 }
 
-func (f *fuse) light(groups int, kept bool) {
+func (f *failingLog) failAfter(groups int, written bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.left, f.kept = groups, kept
+	f.left, f.written = groups, written
 }
 
-func (f *fuse) Propose(g journal.Group) error {
+func (f *failingLog) Propose(g journal.Group) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left--; f.left != 0 {
 		return f.Log.Propose(g)
 	}
-	if f.kept {
+	if f.written {
 		if err := f.Log.Propose(g); err != nil {
 			return err
 		}
@@ -44,12 +44,12 @@ func (f *fuse) Propose(g journal.Group) error {
 	return errCrash
 }
 
-// crashes takes a history in which the sequencer goes down again and again with
-// requests in flight, and starts on what it has left.
+// crashes records and checks a history in which the sequencer fails several times with
+// requests in flight and restarts from its log.
 func crashes(t *testing.T, seed uint64, times int) (operations, silent int) {
 	r := rand.New(rand.NewPCG(seed, 3))
-	f := &fuse{left: -1}
-	s := open(t, func(o *engine.Options) {
+	f := &failingLog{left: -1}
+	s := newTestVenue(t, func(o *engine.Options) {
 		o.OpenLog = func(j journal.Options) (engine.Log, error) {
 			l, err := journal.Open(o.Dir, j)
 			f.mu.Lock()
@@ -58,19 +58,19 @@ func crashes(t *testing.T, seed uint64, times int) (operations, silent int) {
 			return f, err
 		}
 	})
-	s.patient = true
+	s.noTimeouts = true
 	for life := range times + 1 {
-		f.light(-1, false)
+		f.failAfter(-1, false)
 		if life < times {
-			f.light(3+r.IntN(25), r.IntN(2) == 0)
+			f.failAfter(3+r.IntN(25), r.IntN(2) == 0)
 		}
 		var all sync.WaitGroup
 		errs := make(chan error, 4)
 		for client, c := range []struct {
 			user int
-			via  lane
+			via  sendFunc
 		}{{0, viaREST}, {1, viaREST}, {0, viaTool}, {1, viaTool}} {
-			all.Go(func() { errs <- s.call(client, c.user, c.via, 12, seed*100+uint64(life)) })
+			all.Go(func() { errs <- s.runOperations(client, c.user, c.via, 12, seed*100+uint64(life)) })
 		}
 		all.Wait()
 		close(errs)
@@ -84,30 +84,32 @@ func crashes(t *testing.T, seed uint64, times int) (operations, silent int) {
 			s.Reopen()
 		}
 	}
-	return s.judge(t, seed)
+	return s.checkLinearizable(t, seed)
 }
 
-// judge settles what was not answered, and looks for an order of the rest.
-func (s *scene) judge(t *testing.T, seed uint64) (operations, silent int) {
+// checkLinearizable resolves the unanswered operations and checks the history against the
+// model. It returns the numbers of operations and of unanswered ones.
+func (s *testVenue) checkLinearizable(t *testing.T, seed uint64) (operations, silent int) {
 	t.Helper()
-	if err := s.settle(); err != nil {
+	if err := s.resolveUnanswered(); err != nil {
 		t.Fatal(err)
 	}
 	for _, op := range s.done {
-		if op.Output.(told).silent {
+		if op.Output.(result).unanswered {
 			silent++
 		}
 	}
-	switch porcupine.CheckOperationsTimeout(venue(int64(lanetest.Funds)), s.done, time.Minute) {
+	switch porcupine.CheckOperationsTimeout(venue(int64(lanetest.InitialCash)), s.done, time.Minute) {
 	case porcupine.Illegal:
-		t.Fatalf("no order of these could have happened (seed %d):\n%s", seed, tell(s.done))
+		t.Fatalf("not linearizable (seed %d):\n%s", seed, formatHistory(s.done))
 	case porcupine.Unknown:
-		t.Fatalf("not decided within a minute (seed %d)", seed)
+		t.Fatalf("no result within a minute (seed %d)", seed)
 	}
 	return len(s.done), silent
 }
 
-// Crashes included, what callers of both lanes were told has an order.
+// TestHistoriesWithCrashes checks that histories with crashes of the sequencer are
+// linearizable.
 func TestHistoriesWithCrashes(t *testing.T) {
 	operations, silent := 0, 0
 	const times = 3
@@ -115,5 +117,5 @@ func TestHistoriesWithCrashes(t *testing.T) {
 		n, m := crashes(t, seed, times)
 		operations, silent = operations+n, silent+m
 	}
-	t.Logf("%d histories with up to %d crashes each, %d operations, of which %d happened whose answer was lost", *histories, times, operations, silent)
+	t.Logf("%d histories with up to %d crashes each, %d operations, of which %d were executed without an answer", *histories, times, operations, silent)
 }

@@ -1,16 +1,19 @@
-// Package history asks whether the venue, seen from outside, behaves as if one thing
-// happened after the other. Callers use REST, the agent lane and the event lane at
-// once, some giving up before they are answered; what each asked and was told, with
-// the times, is a history. Porcupine searches for an order of it that a plain
-// sequential venue (model_test.go) could have gone through: there must be one.
+// Package history tests that the venue is linearizable as its clients see it. The package has
+// no code outside its tests.
 //
-// Sequence numbers must tell the same order: every write is above all before it, and a
-// read is as of the last of them. That asks more than that there is an order, and it
-// leaves the search little to try.
+// Clients call REST, the agent lane and the event lane concurrently, and some give up before
+// they are answered. The requests and answers with their times are a history. Porcupine
+// searches for an order of the operations that a sequential model (model_test.go) allows.
 //
-// In some the sequencer goes down again and again with requests in flight, and starts
-// on what it has left.
+// Invariants of every history:
 //
-//	go test ./lanes/history                      a few histories
-//	go test ./lanes/history -histories 100       over 10,000 operations
+//  1. Such an order exists.
+//
+//  2. It agrees with the sequence numbers: each write has a higher seq than every operation
+//     before it, and each read is as of the last write before it.
+//
+//  3. Both hold across crashes of the sequencer with requests in flight.
+//
+//     go test ./lanes/history                      a few histories
+//     go test ./lanes/history -histories 100       over 10,000 operations
 package history

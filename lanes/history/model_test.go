@@ -8,7 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// kind of operation.
+// kind is a kind of operation.
 type kind uint8
 
 const (
@@ -23,43 +23,43 @@ func (k kind) String() string {
 	return [...]string{"place", "cancel", "decrease", "balance", "book"}[k]
 }
 
-// asked is what a caller wanted. User 0 buys YES, user 1 buys NO, so that they trade
-// with each other and never with themselves; orders are named by client_order_id.
-type asked struct {
+// operation is a request. User 0 buys YES and user 1 buys NO, so that they trade with each
+// other and never with themselves. Orders are identified by client_order_id.
+type operation struct {
 	kind      kind
 	user      int
 	id        uint64
 	tick, qty int64
 }
 
-// told is what it was answered.
-type told struct {
-	seq            uint64 // of a write, or the as_of_seq of a read; 0: not known
-	code           string // of a refusal
-	silent         bool   // nothing was answered, and it is known that it happened
-	filled, rest   int64
-	fills          string
-	left           int64 // canceled, or remaining after a decrease
-	cash, reserved int64
-	book           string
+// result is the answer to an operation.
+type result struct {
+	seq             uint64 // of a write, or the as_of_seq of a read; 0 if unknown
+	code            string // the error code; "" for a success
+	unanswered      bool   // no answer was received; the operation may have been executed
+	filled, resting int64
+	fills           string
+	left            int64 // the canceled quantity, or the one remaining after a decrease
+	cash, reserved  int64
+	book            string
 }
 
-// order rests.
+// order is a resting order.
 type order struct {
 	id         uint64
 	user       int
 	tick, left int64
 }
 
-// state is a market of two traders without fees. Orders are in the order of time.
+// state is a market of two traders without fees. Its orders are in time priority.
 type state struct {
-	seq            uint64 // the highest that was told until now
+	seq            uint64 // the highest seq of an answer so far
 	orders         []order
 	cash, reserved [2]int64
 }
 
-// step lets an operation happen, and tells what must be answered.
-func (s state) step(in asked) (told, state) {
+// step executes an operation and returns its result and the new state.
+func (s state) step(in operation) (result, state) {
 	s.orders = slices.Clone(s.orders)
 	at := slices.IndexFunc(s.orders, func(o order) bool { return o.id == in.id && o.user == in.user })
 	switch in.kind {
@@ -67,25 +67,25 @@ func (s state) step(in asked) (told, state) {
 		return s.place(in)
 	case cancel:
 		if at < 0 {
-			return told{code: "unknown_order"}, s
+			return result{code: "unknown_order"}, s
 		}
 		left := s.orders[at].left
 		s.lower(at, left)
-		return told{left: left}, s
+		return result{left: left}, s
 	case decrease:
 		if at < 0 || in.qty >= s.orders[at].left {
-			return told{code: "invalid_decrease"}, s
+			return result{code: "invalid_decrease"}, s
 		}
 		s.lower(at, s.orders[at].left-in.qty)
-		return told{left: in.qty}, s
+		return result{left: in.qty}, s
 	case balance:
-		return told{cash: s.cash[in.user], reserved: s.reserved[in.user]}, s
+		return result{cash: s.cash[in.user], reserved: s.reserved[in.user]}, s
 	default:
-		return told{book: s.levels(0) + "/" + s.levels(1)}, s
+		return result{book: s.levels(0) + "/" + s.levels(1)}, s
 	}
 }
 
-// lower takes n off a resting order and frees what they reserved.
+// lower reduces a resting order by n and releases their reservation.
 func (s *state) lower(at int, n int64) {
 	o := &s.orders[at]
 	s.cash[o.user] += n * o.tick
@@ -95,8 +95,8 @@ func (s *state) lower(at int, n int64) {
 	}
 }
 
-func (s state) place(in asked) (told, state) {
-	out, left := told{}, in.qty
+func (s state) place(in operation) (result, state) {
+	out, left := result{}, in.qty
 	var fills []string
 	for left > 0 {
 		at := s.best(1-in.user, in.tick)
@@ -122,12 +122,12 @@ func (s state) place(in asked) (told, state) {
 		s.cash[in.user] -= left * in.tick
 		s.reserved[in.user] += left * in.tick
 	}
-	out.filled, out.rest, out.fills = in.qty-left, left, strings.Join(fills, " ")
+	out.filled, out.resting, out.fills = in.qty-left, left, strings.Join(fills, " ")
 	return out, s
 }
 
-// best is the order of a user that a taker at `tick` meets first: highest price, then
-// longest there; −1 if none.
+// best returns the index of the user's order that a taker at tick trades with first: the
+// highest price, then the oldest. It returns -1 if there is none.
 func (s *state) best(user int, tick int64) int {
 	at := -1
 	for i, o := range s.orders {
@@ -138,7 +138,7 @@ func (s *state) best(user int, tick int64) int {
 	return at
 }
 
-// levels are a user's bids, best first.
+// levels returns a user's bids as text, best first.
 func (s *state) levels(user int) string {
 	sum := map[int64]int64{}
 	for _, o := range s.orders {
@@ -158,9 +158,9 @@ func (s *state) levels(user int) string {
 	return strings.Join(out, " ")
 }
 
-// after asks that what was told of sequence numbers tells the same order: a write has
-// a number of its own above all before it, a read is as of the last of them.
-func (s state) after(in asked, seq uint64) (bool, state) {
+// after reports whether an operation with this seq may follow in the state: a write needs a
+// higher seq than every operation before it, a read at least the last write's.
+func (s state) after(in operation, seq uint64) (bool, state) {
 	switch write := in.kind != balance && in.kind != book; {
 	case seq == 0:
 		return true, s
@@ -171,19 +171,19 @@ func (s state) after(in asked, seq uint64) (bool, state) {
 	return true, s
 }
 
-// venue is the model that porcupine searches with.
+// venue returns the model for porcupine.
 func venue(funds int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return state{cash: [2]int64{funds, funds}} },
-		Step: func(was, input, output any) (bool, any) {
-			in, got := input.(asked), output.(told)
-			ok, s := was.(state).after(in, got.seq)
+		Step: func(before, input, output any) (bool, any) {
+			in, got := input.(operation), output.(result)
+			ok, s := before.(state).after(in, got.seq)
 			if !ok {
-				return false, was
+				return false, before
 			}
-			want, is := s.step(in)
+			want, next := s.step(in)
 			want.seq = got.seq
-			return got.silent || got == want, is
+			return got.unanswered || got == want, next
 		},
 		Equal: func(a, b any) bool {
 			x, y := a.(state), b.(state)

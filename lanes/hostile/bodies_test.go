@@ -11,7 +11,7 @@ import (
 	"duplex/lanes/lanetest"
 )
 
-// gzipped is text as gzip makes it.
+// gzipped returns text compressed with gzip.
 func gzipped(t *testing.T, text []byte) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -26,7 +26,7 @@ func gzipped(t *testing.T, text []byte) string {
 	return b.String()
 }
 
-// wide is text in UTF-16, big-endian, with a mark.
+// wide returns text in big-endian UTF-16 with a byte order mark.
 func wide(text string) (out string) {
 	for _, u := range append([]uint16{0xfeff}, utf16.Encode([]rune(text))...) {
 		out += string([]byte{byte(u >> 8), byte(u)})
@@ -34,10 +34,10 @@ func wide(text string) (out string) {
 	return out
 }
 
-// TestBodies: one JSON object in UTF-8, closed, plain and small, or a clear no. A
-// preview stands in for a placement.
+// TestBodies checks that a body other than one small JSON object in UTF-8 with known members
+// is rejected (docs/rules/rest.md#bodies). It uses previews, which change nothing.
 func TestBodies(t *testing.T) {
-	d := open(t)
+	d := newTestVenue(t)
 	good := order("1", "")
 	sent := func(body, more string) func(lanetest.Key) string {
 		return func(k lanetest.Key) string { return d.post(k, "POST", preview, body, more) }
@@ -51,9 +51,9 @@ func TestBodies(t *testing.T) {
 	}
 	bomb := gzipped(t, make([]byte, 20<<20))
 	const bad, vague, unknown, media = "malformed_json", "schema_violation", "unknown_field", "unsupported_media_type"
-	d.fire(t, []shot{
-		{"as it should be", plain(good), 200, ""},
-		{"with room around it", plain(" \r\n\t" + good + "\n "), 200, ""},
+	d.runCases(t, []attackCase{
+		{"a valid body", plain(good), 200, ""},
+		{"white space around it", plain(" \r\n\t" + good + "\n "), 200, ""},
 		{"nothing", plain(""), 400, bad},
 		{"white space", plain("  "), 400, bad},
 		{"a list", plain("[" + good + "]"), 400, bad},
@@ -63,8 +63,8 @@ func TestBodies(t *testing.T) {
 		{"two objects", plain(good + good), 400, bad},
 		{"two lines", plain(good + "\n" + good), 400, bad},
 		{"a brace too many", plain(good + "}"), 400, bad},
-		{"NUL behind it", plain(good + "\x00"), 400, bad},
-		{"NUL within", put(`"side"`, "\x00"+`"side"`), 400, bad},
+		{"a trailing NUL", plain(good + "\x00"), 400, bad},
+		{"NUL inside", put(`"side"`, "\x00"+`"side"`), 400, bad},
 		{"a byte order mark", plain("\ufeff" + good), 400, bad},
 		{"UTF-16", plain(wide(good)), 400, bad},
 		{"a comment", put(`"side"`, `/**/"side"`), 400, bad},
@@ -75,18 +75,18 @@ func TestBodies(t *testing.T) {
 		{"a form", plain("client_order_id=1&market_id=1"), 400, bad},
 
 		{"a name twice", put(`"side":"buy"`, `"side":"buy","side":"sell"`), 400, bad},
-		{"a name twice, alike", put(`"side":"buy"`, `"side":"buy","side":"buy"`), 400, bad},
+		{"a name twice with the same value", put(`"side":"buy"`, `"side":"buy","side":"buy"`), 400, bad},
 		{"a name twice, once escaped", put(`"side":"buy"`, `"side":"buy","s\u0069de":"sell"`), 400, bad},
 		{"an unknown name twice", put(`"side":"buy"`, `"side":"buy","x":1,"x":1`), 400, bad},
 		{"an escaped name", put(`"side"`, `"s\u0069de"`), 200, ""},
 		{"a name in another case", put(`"side"`, `"Side"`), 400, unknown},
 		{"a name with NUL", put(`"side"`, `"side\u0000"`), 400, unknown},
-		{"a name with a mark of no width", put(`"side"`, `"side\u200b"`), 400, unknown},
-		{"a name in Cyrillic", put(`"side"`, `"ѕide"`), 400, unknown},
-		{"a name of nothing", put(`"side":`, `"":0,"side":`), 400, unknown},
+		{"a name with a zero-width space", put(`"side"`, `"side\u200b"`), 400, unknown},
+		{"a name with a Cyrillic letter", put(`"side"`, `"ѕide"`), 400, unknown},
+		{"an empty name", put(`"side":`, `"":0,"side":`), 400, unknown},
 		{"a prototype", put(`"side":`, `"__proto__":{"qty":1},"side":`), 400, unknown},
 		{"another account's id", put(`"side":`, `"user_id":2,"side":`), 400, unknown},
-		{"a fault of the core's", put(`"side":`, `"Fault":259,"side":`), 400, unknown},
+		{"a member that only Go knows", put(`"side":`, `"Fault":259,"side":`), 400, unknown},
 		{"a name of 60 KB", put(`"side":`, `"`+strings.Repeat("x", 60_000)+`":0,"side":`), 400, unknown},
 		{"five thousand unknown names", plain("{" + func() (s string) {
 			for i := range 5000 {
@@ -99,13 +99,13 @@ func TestBodies(t *testing.T) {
 		{"a word with NUL", put(`"buy"`, `"buy\u0000"`), 400, vague},
 		{"a word with a space", put(`"buy"`, `"buy "`), 400, vague},
 		{"a word of full width", put(`"buy"`, `"ｂｕｙ"`), 400, vague},
-		{"a word written from the right", put(`"buy"`, `"\u202eyub"`), 400, vague},
+		{"a word written right to left", put(`"buy"`, `"\u202eyub"`), 400, vague},
 		{"a word and a combining mark", put(`"buy"`, `"buy\u0301"`), 400, vague},
 		{"an escaped word", put(`"buy"`, `"b\u0075y"`), 200, ""},
 		{"a word of 60 KB", put(`"buy"`, `"`+strings.Repeat("buy", 20_000)+`"`), 400, vague},
 		{"a list of words", put(`"buy"`, `["buy"]`), 400, vague},
-		{"a truth as a word", put(`"qty":10`, `"qty":10,"post_only":"true"`), 400, vague},
-		{"a truth as a number", put(`"qty":10`, `"qty":10,"post_only":1`), 400, vague},
+		{"a boolean as a string", put(`"qty":10`, `"qty":10,"post_only":"true"`), 400, vague},
+		{"a boolean as a number", put(`"qty":10`, `"qty":10,"post_only":1`), 400, vague},
 		{"a truth in capitals", put(`"qty":10`, `"qty":10,"post_only":True`), 400, bad},
 
 		{"a lone byte", put(`"buy"`, "\"buy\xff\""), 400, bad},
@@ -117,7 +117,7 @@ func TestBodies(t *testing.T) {
 		{"half a surrogate", put(`"buy"`, `"buy\ud800"`), 400, bad},
 		{"surrogates the wrong way round", put(`"buy"`, `"buy\udc00\ud800"`), 400, bad},
 		{"an escape of no hex", put(`"buy"`, `"\u00zz"`), 400, bad},
-		{"an escape nobody knows", put(`"buy"`, `"\x41"`), 400, bad},
+		{"an unknown escape", put(`"buy"`, `"\x41"`), 400, bad},
 		{"a bare line feed in a word", put(`"buy"`, "\"bu\ny\""), 400, bad},
 		{"bad UTF-8 in an unknown name", put(`"side":`, "\"\xff\":0,\"side\":"), 400, bad},
 
@@ -157,7 +157,7 @@ func TestBodies(t *testing.T) {
 		{"gzip that does not say so", plain(gzipped(t, []byte(good))), 400, bad},
 		{"deflate", sent(good, "Content-Encoding: deflate\r\n"), 415, media},
 		{"identity", sent(good, "Content-Encoding: identity\r\n"), 415, media},
-		{"an encoding nobody knows", sent(good, "Content-Encoding: x\r\n"), 415, media},
+		{"an unknown encoding", sent(good, "Content-Encoding: x\r\n"), 415, media},
 		{"an empty encoding and gzip", sent(good, "Content-Encoding:\r\nContent-Encoding: gzip\r\n"), 415, media},
 		{"no type", sent(good, ""), 200, ""},
 		{"a charset", sent(good, "Content-Type: application/json; charset=utf-8\r\n"), 200, ""},

@@ -1,9 +1,10 @@
-// Package hostile is for the tests of those who do not mean well: a whole venue on
-// loopback, with the server that dx serve makes, and tables of what a stranger, a
-// broken client or another account may send to it by REST, the agent lane and the
-// socket.
+// Package hostile holds tests of malicious and broken clients. It runs a venue with all
+// lanes on loopback, behind the HTTP server of dx serve, and sends it malformed, forged and
+// slow requests over REST, the agent lane and the WebSocket.
 //
-// Each case names the answer it is owed. After each the venue must be unharmed: an
-// ordinary client's signed read on a connection of its own succeeds, and where nothing
-// may change, seq and state hash are what they were.
+// Each case names the expected response. After each case an ordinary client's signed read on
+// its own connection must succeed. If the case must change nothing, the seq and the state
+// hash must be the same as before.
+//
+// The package has no code outside its tests.
 package hostile

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +15,10 @@ import (
 	"duplex/schemas"
 )
 
-// FuzzDoor: whatever comes in over a connection, each answer has a status and a code that
-// belong together; without a signature nothing is let in and nothing changes; and the
-// ordinary client is served after it.
-func FuzzDoor(f *testing.F) {
+// FuzzConnection checks, for arbitrary input, that the status of each response matches its
+// error code, that an unsigned request is rejected and changes nothing, and that the ordinary
+// client is served afterwards.
+func FuzzConnection(f *testing.F) {
 	for _, s := range []struct{ method, target, more, body string }{
 		{"GET", balance, "", ""}, {"POST", preview, "Content-Length: 91\r\n", order("1", "")}, {"POST", "/v1/portfolio/orders", "Transfer-Encoding: chunked\r\n", chunked(order("2", ""))},
 		{"DELETE", "/v1/portfolio/orders/batch", "Content-Length: 17\r\nContent-Type: application/json\r\n", `{"order_ids":[1]}`}, {"GET", "/v1/portfolio/orders?status=resting&limit=1", "", ""},
@@ -27,12 +28,12 @@ func FuzzDoor(f *testing.F) {
 		f.Add(s.method, s.target, s.more, s.body, true)
 		f.Add(s.method, s.target, s.more, s.body, false)
 	}
-	d := open(f)
-	d.Venue.Terms.ResponseBudget = 50 // ms; who waits for a seq that never comes
-	d.Venue.Terms.WriteFloor, d.Venue.Terms.WriteCap = 1_000_000, 1_000_000
-	key := d.Key(1, readTrade)
+	d := newTestVenue(f)
+	d.Venue.Config.ResponseBudget = 50 // ms; bounds reads with an unreachable min_seq
+	d.Venue.Config.WriteFloor, d.Venue.Config.WriteCap = 1_000_000, 1_000_000
+	key := d.NewKey(1, readTrade)
 	f.Fuzz(func(t *testing.T, method, target, more, body string, signed bool) {
-		three := ""
+		signature := ""
 		if signed {
 			text := body
 			if strings.Contains(more, "chunked") {
@@ -40,7 +41,7 @@ func FuzzDoor(f *testing.F) {
 					text = string(b)
 				}
 			}
-			three = d.three(key, method, target, text)
+			signature = d.signatureHeaders(key, method, target, text)
 		}
 		before := d.state()
 		c, err := net.Dial("tcp", strings.TrimPrefix(d.URL, "http://"))
@@ -48,11 +49,11 @@ func FuzzDoor(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if err := c.SetDeadline(time.Now().Add(5 * time.Second)); err != nil { // of what waits or streams
+		if err := c.SetDeadline(time.Now().Add(5 * time.Second)); err != nil { // bounds long polls and streams
 			t.Fatal(err)
 		}
 		go func() {
-			_, _ = io.WriteString(c, method+" "+target+" HTTP/1.1\r\nHost: x\r\n"+three+more+"\r\n"+body)
+			_, _ = io.WriteString(c, method+" "+target+" HTTP/1.1\r\nHost: x\r\n"+signature+more+"\r\n"+body)
 			_ = c.(*net.TCPConn).CloseWrite()
 		}()
 		for r := bufio.NewReader(c); ; {
@@ -60,31 +61,38 @@ func FuzzDoor(f *testing.F) {
 			if a.status == 0 || a.status == http.StatusSwitchingProtocols {
 				break
 			}
-			sound(t, a, signed)
+			checkStatusOfCode(t, a, signed)
 		}
 		if signed {
-			d.served(t)
+			d.checkServes(t)
 		} else {
-			d.unharmed(t, before)
+			d.checkUnchanged(t, before)
 		}
 	})
 }
 
-// sound wants an answer's status to be that of its code. What net/http says by itself has
-// none.
-func sound(t *testing.T, a answer, signed bool) {
+// malformed lists the statuses, besides 400, of requests that net/http rejects before any
+// handler.
+var malformed = []int{417, 431, 501, 505}
+
+// checkStatusOfCode checks that a rejection has the venue's error body, a request id, and the
+// status of its code.
+func checkStatusOfCode(t *testing.T, a answer, signed bool) {
 	t.Helper()
 	if a.header.Get("Content-Type") != "application/json" {
-		if a.status < 400 && !signed || a.status == 500 {
+		if a.status < 400 && !signed || a.status >= 400 {
 			t.Fatalf("%d %v %s", a.status, a.header, a.body)
 		}
 		return
 	}
 	code := a.code()
 	switch {
-	case a.body != "" && !json.Valid([]byte(a.body)), a.status < 400 && !signed, a.status >= 400 && a.body != "" && !schemas.Known(code), code == "internal":
+	case a.body != "" && !json.Valid([]byte(a.body)), a.status < 400 && !signed, a.status >= 400 && a.body != "" && !schemas.IsErrorCode(code), code == "internal":
 		t.Fatalf("%d %s", a.status, a.body)
-	case code != "" && !strings.Contains(a.body, "jsonrpc") && schemas.MeaningOf(code).HTTP != a.status:
-		t.Fatalf("%d is not the status of %s", a.status, a.body)
+	case a.status >= 400 && a.header.Get("X-Request-Id") == "":
+		t.Fatalf("%d %v", a.status, a.header)
+	case code == "schema_violation" && slices.Contains(malformed, a.status):
+	case code != "" && !strings.Contains(a.body, "jsonrpc") && schemas.ErrorInfoOf(code).HTTP != a.status:
+		t.Fatalf("status %d does not match the code of %s", a.status, a.body)
 	}
 }

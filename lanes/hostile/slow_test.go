@@ -4,76 +4,77 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"duplex/core"
+	"duplex/lanes/gate"
 )
 
-// TestSlow: who takes his time for a head, a body or the next request is let go in the
-// time there is for it, here a short one, and those beside him notice nothing.
+// TestSlow checks that a connection that sends its headers or body too slowly is closed at the
+// deadline, and that other connections are served meanwhile (docs/rules/limits.md#times).
 func TestSlow(t *testing.T) {
-	const patience = time.Second
-	d := open(t, func(s *http.Server) { s.ReadHeaderTimeout, s.IdleTimeout = patience, patience })
-	d.Gate.BodyTime = patience
-	k := d.Key(1, everyone)
-	before := d.state()
-	body := order("1", "")
-	for _, c := range []struct {
-		name   string
-		text   string // what he sends at once
-		drip   string // what he sends again and again
-		status int    // 0: the connection ends without a word; 400 is net/http's own
-	}{
-		{"nothing at all", "", "", 0},
-		{"half a line", "GET /v1/ti", "", 400},
-		{"a head that never ends", "GET /v1/time HTTP/1.1\r\nHost: x\r\n", "", 0},
-		{"a header a time", "GET /v1/time HTTP/1.1\r\nHost: x\r\n", "X: y\r\n", 0},
-		{"a byte of a header a time", "GET /v1/time HTTP/1.1\r\nHost: x\r\nX: ", "y", 0},
-		{"no body", strings.TrimSuffix(d.post(k, "POST", "/v1/portfolio/orders", body, ""), body), "", 401},
-		{"half a body", strings.TrimSuffix(d.post(k, "POST", "/v1/portfolio/orders", body, ""), `"qty":10}`), "", 401},
-		{"a byte of a body a time", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n", " ", 401},
-		{"a chunk a time", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", 401},
-		{"a chunk of 2^63", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n8000000000000000\r\n" + body, "", 401},
-		{"a chunk's size that never ends", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0", "0", 401},
-		{"nobody goes on", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n", "", 401},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			conn := d.dial(t)
-			if _, err := io.WriteString(conn, c.text); err != nil {
-				t.Fatal(err)
-			}
-			gone := make(chan struct{})
-			go func() {
-				tick := time.NewTicker(patience / 20)
-				defer tick.Stop()
-				for c.drip != "" {
-					select {
-					case <-gone:
+	synctest.Test(t, func(t *testing.T) {
+		d := openInMemory(t)
+		k := d.NewKey(1, everyone)
+		before := d.state()
+		body := order("1", "")
+		var all sync.WaitGroup
+		for _, c := range []struct {
+			name   string
+			text   string // sent at once
+			drip   string // sent every 50 ms
+			status int    // 0: the connection ends without a response
+			after  time.Duration
+		}{
+			{"nothing at all", "", "", 0, gate.HeaderTimeout},
+			{"half a line", "GET /v1/ti", "", 400, gate.HeaderTimeout},
+			{"a head that never ends", "GET /v1/time HTTP/1.1\r\nHost: x\r\n", "", 0, gate.HeaderTimeout},
+			{"one header at a time", "GET /v1/time HTTP/1.1\r\nHost: x\r\n", "X: y\r\n", 0, gate.HeaderTimeout},
+			{"one byte of a header at a time", "GET /v1/time HTTP/1.1\r\nHost: x\r\nX: ", "y", 0, gate.HeaderTimeout},
+			{"no body", strings.TrimSuffix(d.post(k, "POST", "/v1/portfolio/orders", body, ""), body), "", 401, gate.BodyTimeout},
+			{"half a body", strings.TrimSuffix(d.post(k, "POST", "/v1/portfolio/orders", body, ""), `"qty":10}`), "", 401, gate.BodyTimeout},
+			{"one byte of a body at a time", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n", " ", 401, gate.BodyTimeout},
+			{"one chunk at a time", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", 401, gate.BodyTimeout},
+			{"a chunk of 2^63", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n8000000000000000\r\n" + body, "", 401, gate.BodyTimeout},
+			{"a chunk's size that never ends", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0", "0", 401, gate.BodyTimeout},
+			{"100-continue without a body", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n", "", 401, gate.BodyTimeout},
+		} {
+			all.Go(func() {
+				start := time.Now()
+				conn := d.dial(t)
+				defer conn.Close()
+				all.Go(func() {
+					if _, err := io.WriteString(conn, c.text); err != nil {
 						return
-					case <-tick.C:
+					}
+					for c.drip != "" {
+						time.Sleep(50 * time.Millisecond)
 						if _, err := io.WriteString(conn, c.drip); err != nil {
 							return
 						}
 					}
+				})
+				r := bufio.NewReader(conn)
+				got := read(r)
+				if got.status != c.status || c.status == 401 && got.code() != "unauthorized" {
+					t.Errorf("%s: %d %s", c.name, got.status, got.body)
 				}
-			}()
-			r := bufio.NewReader(conn)
-			got := read(r)
-			if got.status != c.status || c.status == 401 && got.code() != "unauthorized" {
-				t.Errorf("%d %s", got.status, got.body)
-			}
-			if rest, err := io.ReadAll(r); len(rest) > 0 || isTimeout(err) {
-				t.Errorf("then %q %v", rest, err)
-			}
-			close(gone)
-			d.served(t)
-		})
-	}
-	t.Cleanup(func() { d.unharmed(t, before) })
+				if took := time.Since(start); took != c.after {
+					t.Errorf("%s: closed after %v, want %v", c.name, took, c.after)
+				}
+				if rest, err := io.ReadAll(r); len(rest) > 0 || isTimeout(err) {
+					t.Errorf("%s: after the answer: %q %v", c.name, rest, err)
+				}
+				d.checkServes(t)
+			})
+		}
+		all.Wait()
+		d.checkUnchanged(t, before)
+	})
 }
 
 func isTimeout(err error) bool {
@@ -81,26 +82,32 @@ func isTimeout(err error) bool {
 	return ok && t.Timeout()
 }
 
-// TestIdle: a kept connection that asks nothing more is closed, without a word.
+// TestIdle checks that an idle keep-alive connection is closed without a response.
 func TestIdle(t *testing.T) {
-	d := open(t, func(s *http.Server) { s.IdleTimeout = 100 * time.Millisecond })
-	conn := d.dial(t)
-	if _, err := io.WriteString(conn, d.get(d.plain, balance, "")); err != nil {
-		t.Fatal(err)
-	}
-	r := bufio.NewReader(conn)
-	if got := read(r); got.status != 200 {
-		t.Fatal(got)
-	}
-	if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
-		t.Errorf("%q %v", rest, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := openInMemory(t)
+		conn := d.dial(t)
+		if _, err := io.WriteString(conn, d.get(d.ordinary, balance, "")); err != nil {
+			t.Fatal(err)
+		}
+		r := bufio.NewReader(conn)
+		if got := read(r); got.status != 200 {
+			t.Fatal(got)
+		}
+		start := time.Now()
+		if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
+			t.Errorf("%q %v", rest, err)
+		}
+		if took := time.Since(start); took != gate.IdleTimeout {
+			t.Errorf("closed after %v", took)
+		}
+	})
 }
 
-// TestManyWaiting: five hundred that have begun a request and do not end it keep nobody
-// out, and cost little.
+// TestManyWaiting checks that 500 connections with unfinished requests do not keep other
+// clients from being served.
 func TestManyWaiting(t *testing.T) {
-	d := open(t)
+	d := newTestVenue(t)
 	before := d.state()
 	for n := range 500 {
 		conn := d.dial(t)
@@ -109,58 +116,75 @@ func TestManyWaiting(t *testing.T) {
 		}
 	}
 	for range 5 {
-		d.unharmed(t, before)
+		d.checkUnchanged(t, before)
 	}
 }
 
-// TestNoReader: who asks and asks and reads no answer is let go once an answer could not
-// leave in its time. There is one by default.
+// TestNoReader checks that a connection whose client does not read its responses is closed
+// after the response timeout.
 func TestNoReader(t *testing.T) {
-	d := open(t, func(s *http.Server) {
-		if s.WriteTimeout == 0 {
-			t.Error("an answer may take for ever")
-		}
-		s.WriteTimeout = 2 * time.Second
-	})
-	for name, text := range map[string]string{"unsigned": "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "signed": d.get(d.plain, "/v1/markets", "")} {
+	for name, text := range map[string]func(d *testVenue) string{
+		"unsigned": func(*testVenue) string { return "GET / HTTP/1.1\r\nHost: x\r\n\r\n" },
+		"signed":   func(d *testVenue) string { return d.get(d.ordinary, "/v1/markets", "") },
+	} {
 		t.Run(name, func(t *testing.T) {
-			conn := d.dial(t)
-			text := strings.Repeat(text, 100)
-			for {
-				if _, err := io.WriteString(conn, text); err != nil {
-					if isTimeout(err) {
-						t.Error("the connection is held")
+			synctest.Test(t, func(t *testing.T) {
+				d := openInMemory(t)
+				conn := d.dial(t)
+				text, start := strings.Repeat(text(d), 100), time.Now()
+				for {
+					if _, err := io.WriteString(conn, text); err != nil {
+						if isTimeout(err) {
+							t.Error("the connection is still open")
+						}
+						break
 					}
-					break
 				}
-			}
-			d.served(t)
+				if took := time.Since(start); took != gate.ResponseTimeout {
+					t.Errorf("closed after %v, want %v", took, gate.ResponseTimeout)
+				}
+				d.checkServes(t)
+			})
 		})
 	}
 }
 
-// TestStreamsLast: a stream and a socket live longer than an answer may take.
+// TestStreamsLast checks that streams and WebSockets outlive the response timeout.
 func TestStreamsLast(t *testing.T) {
-	const patience = 200 * time.Millisecond
-	d := open(t, func(s *http.Server) { s.WriteTimeout = patience })
-	k := d.Key(1, everyone)
-	x := d.talk(t, k)
-	conn := d.dial(t)
-	body := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["dx://markets/1"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
-	if _, err := io.WriteString(conn, d.post(k, "POST", "/v1/mcp", body, "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n")); err != nil {
-		t.Fatal(err)
-	}
-	r := bufio.NewReader(conn)
-	until(t, r, "acknowledged")
-	<-time.After(2 * patience)
-	d.Do(&core.PlaceOrder{User: 1, ClientID: 99, Market: 1, Qty: 1, Tick: 5000})
-	until(t, r, "notifications/resources/updated")
-	if typ, _, got := x.says(`{"id":1,"cmd":"list_subscriptions"}`); typ != "ok" {
-		t.Error(got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := openInMemory(t)
+		k := d.NewKey(1, everyone)
+		x := d.dialSocket(t, k)
+		conn := d.dial(t)
+		body := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["dx://markets/1"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+		if _, err := io.WriteString(conn, d.post(k, "POST", "/v1/mcp", body, "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		r := bufio.NewReader(conn)
+		until(t, r, "acknowledged")
+		beats := make(chan error)
+		go func() { // reads the venue's heartbeats, because the in-memory pipe has no buffer
+			for {
+				line, err := r.ReadString('\n')
+				if err != nil || strings.Contains(line, "notifications/resources/updated") {
+					beats <- err
+					return
+				}
+			}
+		}()
+		for start := time.Now(); time.Since(start) < 2*gate.ResponseTimeout; time.Sleep(10 * time.Second) {
+			if typ, _, got := x.command(`{"id":1,"cmd":"list_subscriptions"}`); typ != "ok" { // also answers pings
+				t.Fatal(got)
+			}
+		}
+		d.Submit(&core.PlaceOrder{User: 1, ClientID: 99, Market: 1, Qty: 1, Tick: 5000})
+		if err := <-beats; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
-// until reads lines until one holds this.
+// until reads lines up to one that contains what.
 func until(t *testing.T, r *bufio.Reader, what string) {
 	t.Helper()
 	for {

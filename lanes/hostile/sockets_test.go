@@ -21,9 +21,10 @@ const (
 	upgrade    = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 )
 
-// TestHandshakes: who shakes hands strangely is refused with the ordinary error body.
+// TestHandshakes checks that a bad handshake is answered with an HTTP error
+// (docs/rules/events.md#handshake).
 func TestHandshakes(t *testing.T) {
-	d := open(t)
+	d := newTestVenue(t)
 	host := strings.TrimPrefix(d.URL, "http://")
 	with := func(more string) func(lanetest.Key) string {
 		return func(k lanetest.Key) string { return d.get(k, socketPath, upgrade+more) }
@@ -36,7 +37,7 @@ func TestHandshakes(t *testing.T) {
 			return strings.Replace(d.get(k, socketPath, upgrade+"Origin: "+origin+"\r\n"), "Host: x", "Host: "+host, 1)
 		}
 	}
-	// offered is a browser's handshake, with its offer changed.
+	// offered returns a browser's handshake with a changed offer of subprotocols.
 	offered := func(change func(auth string) string) func(lanetest.Key) string {
 		return func(k lanetest.Key) string {
 			ts := d.millis(0)
@@ -46,15 +47,15 @@ func TestHandshakes(t *testing.T) {
 		}
 	}
 	const no, vague, foreign = "unauthorized", "schema_violation", "forbidden_origin"
-	d.fire(t, []shot{
-		{"rightly", with(""), 101, ""},
-		{"with a query that is signed", func(k lanetest.Key) string { return d.get(k, socketPath+"?a=b", upgrade) }, 101, ""},
-		{"with a query that is not", instead(socketPath, socketPath+"?a=b"), 401, no},
+	d.runCases(t, []attackCase{
+		{"a valid handshake", with(""), 101, ""},
+		{"with a signed query", func(k lanetest.Key) string { return d.get(k, socketPath+"?a=b", upgrade) }, 101, ""},
+		{"with an unsigned query", instead(socketPath, socketPath+"?a=b"), 401, no},
 		{"signed for another path", func(k lanetest.Key) string {
-			return "GET " + socketPath + " HTTP/1.1\r\nHost: x\r\n" + d.three(k, "GET", "/v1/time", "") + upgrade + "\r\n"
+			return "GET " + socketPath + " HTTP/1.1\r\nHost: x\r\n" + d.signatureHeaders(k, "GET", "/v1/time", "") + upgrade + "\r\n"
 		}, 401, no},
 		{"signed as a post", func(k lanetest.Key) string {
-			return "GET " + socketPath + " HTTP/1.1\r\nHost: x\r\n" + d.three(k, "POST", socketPath, "") + upgrade + "\r\n"
+			return "GET " + socketPath + " HTTP/1.1\r\nHost: x\r\n" + d.signatureHeaders(k, "POST", socketPath, "") + upgrade + "\r\n"
 		}, 401, no},
 		{"unsigned", func(lanetest.Key) string { return "GET " + socketPath + " HTTP/1.1\r\nHost: x\r\n" + upgrade + "\r\n" }, 401, no},
 		{"as a post", func(k lanetest.Key) string { return d.post(k, "POST", socketPath, "", upgrade) }, 405, "method_not_allowed"},
@@ -76,15 +77,15 @@ func TestHandshakes(t *testing.T) {
 		{"protocols that are none of ours", with("Sec-WebSocket-Protocol: mqtt, graphql-ws\r\n"), 101, ""},
 
 		{"its own origin", origin(host, "http://"+host), 101, ""},
-		{"a page's origin", origin(host, "https://evil.example"), 403, foreign},
+		{"a foreign page's origin", origin(host, "https://evil.example"), 403, foreign},
 		{"an origin that begins with the host", origin(host, "http://"+host+".evil.example"), 403, foreign},
-		{"an origin with the host for a user", origin(host, "http://"+host+"@evil.example"), 403, foreign},
-		{"an origin with the host for a path", origin(host, "http://evil.example/"+host), 403, foreign},
+		{"an origin with the host as its user", origin(host, "http://"+host+"@evil.example"), 403, foreign},
+		{"an origin with the host as its path", origin(host, "http://evil.example/"+host), 403, foreign},
 		{"a null origin", origin(host, "null"), 403, foreign},
 		{"an empty origin", origin(host, ""), 403, foreign},
 		{"two origins", origin(host, "http://"+host+"\r\nOrigin: https://evil.example"), 403, foreign},
-		{"a name of its own for us, signed", origin("evil.example", "http://evil.example"), 101, ""}, // who signs is no page: it has no key
-		{"a name of its own for us, unsigned", func(lanetest.Key) string {
+		{"a rebound name as host and origin, signed", origin("evil.example", "http://evil.example"), 101, ""}, // a page has no key to sign with
+		{"a rebound name as host and origin, unsigned", func(lanetest.Key) string {
 			return "GET " + socketPath + " HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n" + upgrade + "\r\n"
 		}, 401, no},
 
@@ -104,27 +105,28 @@ func TestHandshakes(t *testing.T) {
 	})
 }
 
-// talker is a socket with its answers.
-type talker struct {
+// testSocket is a WebSocket connection of a test.
+type testSocket struct {
 	t  *testing.T
 	ws *websocket.Conn
 }
 
-func (d *desk) talk(t *testing.T, k lanetest.Key) *talker {
+func (d *testVenue) dialSocket(t *testing.T, k lanetest.Key) *testSocket {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)
-	r := d.Request(k, "GET", socketPath, nil)
-	ws, _, err := websocket.Dial(ctx, d.URL+socketPath, &websocket.DialOptions{HTTPHeader: http.Header(r.Header)})
+	r := d.SignedRequest(k, "GET", socketPath, nil)
+	ws, _, err := websocket.Dial(ctx, d.URL+socketPath, &websocket.DialOptions{HTTPHeader: http.Header(r.Header), HTTPClient: &http.Client{Transport: d.Way}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ws.CloseNow() })
-	return &talker{t, ws}
+	return &testSocket{t, ws}
 }
 
-// says sends a message and gives the answer: its type, its error's name, and the text.
-func (x *talker) says(text string) (typ, name, got string) {
+// command sends a message and returns its answer: the type, the name of the error, and the
+// text.
+func (x *testSocket) command(text string) (typ, name, got string) {
 	x.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -144,28 +146,28 @@ func (x *talker) says(text string) (typ, name, got string) {
 			x.t.Fatalf("%s: %v", b, err)
 		}
 		switch m.Type {
-		case "error", "ok", "subscribed", "unsubscribed": // the rest is data
+		case "error", "ok", "subscribed", "unsubscribed": // other types are no answers
 			return m.Type, m.Msg.Name, string(b)
 		}
 	}
 }
 
-// TestCommands: what a stranger says on a socket gets its name of the table, the socket
-// stays open, and what is subscribed stays as it was.
+// TestCommands checks that a malformed command gets its wscode, leaves the connection open and
+// leaves the subscriptions unchanged (docs/rules/events.md#wscodes).
 func TestCommands(t *testing.T) {
-	d := open(t)
-	k := d.Key(1, core.ScopeRead)
-	x := d.talk(t, k)
+	d := newTestVenue(t)
+	k := d.NewKey(1, core.ScopeRead)
+	x := d.dialSocket(t, k)
 	const listed = `{"id":1,"cmd":"list_subscriptions"}`
-	if typ, _, got := x.says(`{"id":1,"cmd":"subscribe","params":{"channels":["trades"],"market_ids":[1]}}`); typ != "subscribed" {
+	if typ, _, got := x.command(`{"id":1,"cmd":"subscribe","params":{"channels":["trades"],"market_ids":[1]}}`); typ != "subscribed" {
 		t.Fatal(got)
 	}
-	_, _, subscriptions := x.says(listed)
+	_, _, subscriptions := x.command(listed)
 	before := d.state()
 	sub := func(params string) string { return `{"id":1,"cmd":"subscribe","params":` + params + `}` }
-	type said struct{ text, name string }
+	type commandCase struct{ text, name string }
 	const bad, params, market = "malformed_json", "bad_params", "unknown_market"
-	table := []said{
+	table := []commandCase{
 		{``, bad}, {` `, bad}, {`[]`, bad}, {`null`, bad}, {`"x"`, bad}, {`{}{}`, bad}, {`{}`, params}, {"{}\x00", bad}, {"\ufeff{}", bad},
 		{`{"id":1,"id":2,"cmd":"list_subscriptions"}`, bad}, {`{"id":1,"cmd":"list_subscriptions","\u0063md":"x"}`, bad},
 		{`{"id":1,"cmd":"list\ud800"}`, bad}, {strings.Repeat(`{"a":`, 10_500) + "1" + strings.Repeat("}", 10_500), bad},
@@ -184,41 +186,41 @@ func TestCommands(t *testing.T) {
 		{`{"id":1,"cmd":"update_subscription","params":{"sid":1,"action":"burn"}}`, "unsupported_action"}, {`{"id":1,"cmd":"update_subscription","params":{"sid":1,"action":"add_markets"}}`, params},
 		{`{"id":1,"cmd":"list_subscriptions","params":{"sid":1}}`, params},
 	}
-	for _, e := range edges {
-		name := market // of a whole number: none of these ever opened
+	for _, e := range edgeNumbers {
+		name := market // no integer of the list is a market that has opened
 		switch {
 		case !e.json:
 			name = bad
 		case !e.whole:
 			name = params
 		}
-		table = append(table, said{sub(`{"channels":["rounds"],"market_ids":[` + e.text + `]}`), name})
+		table = append(table, commandCase{sub(`{"channels":["rounds"],"market_ids":[` + e.text + `]}`), name})
 		if name == market && !strings.HasPrefix(e.text, "2147483647") {
 			name = params
 		}
 		if e.text != "2147483647" {
-			table = append(table, said{`{"id":` + e.text + `,"cmd":"list_subscriptions"}`, name})
+			table = append(table, commandCase{`{"id":` + e.text + `,"cmd":"list_subscriptions"}`, name})
 		}
 	}
 	for _, c := range table {
 		if c.text == sub(`{"channels":["rounds"],"market_ids":[]}`) {
-			continue // an empty list is all markets
+			continue // valid: an empty list means all markets
 		}
-		if typ, name, got := x.says(c.text); typ != "error" || name != c.name {
-			t.Errorf("%.80s: %s, not %s", c.text, got, c.name)
+		if typ, name, got := x.command(c.text); typ != "error" || name != c.name {
+			t.Errorf("%.80s: %s, want %s", c.text, got, c.name)
 		}
-		if _, _, got := x.says(listed); got != subscriptions {
+		if _, _, got := x.command(listed); got != subscriptions {
 			t.Errorf("after %.80s: %s", c.text, got)
 		}
 	}
-	d.unharmed(t, before)
+	d.checkUnchanged(t, before)
 }
 
-// TestSocketsOfAccounts: a resume tells nothing of what happened to another account.
+// TestSocketsOfAccounts checks that a resume delivers no event of another account.
 func TestSocketsOfAccounts(t *testing.T) {
-	d := open(t)
-	d.placed(t, d.Key(1, everyone), "7")
-	x := d.talk(t, d.Key(2, core.ScopeRead))
+	d := newTestVenue(t)
+	d.placed(t, d.NewKey(1, everyone), "7")
+	x := d.dialSocket(t, d.NewKey(2, core.ScopeRead))
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if err := x.ws.Write(ctx, websocket.MessageText, []byte(`{"id":1,"cmd":"subscribe","params":{"channels":["user"],"since_seq":"0"}}`)); err != nil {
@@ -233,7 +235,7 @@ func TestSocketsOfAccounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(b), `"order"`) || strings.Contains(string(b), `"client_order_id"`) {
-			t.Errorf("%s", b)
+			t.Errorf("an event of another account: %s", b)
 		}
 		if strings.Contains(string(b), `"subscriptions"`) {
 			return

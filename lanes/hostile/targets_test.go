@@ -7,24 +7,24 @@ import (
 	"duplex/lanes/lanetest"
 )
 
-// TestTargets: a target is what was signed, is looked up as it stands, and never
-// leads elsewhere.
+// TestTargets checks that a request target is routed exactly as signed: not cleaned, not
+// decoded, not redirected (docs/rules/rest.md#paths).
 func TestTargets(t *testing.T) {
-	d := open(t)
-	d.Venue.Terms.ResponseBudget = 50 // ms; who waits for a seq that never comes
+	d := newTestVenue(t)
+	d.Venue.Config.ResponseBudget = 50 // ms; bounds reads with an unreachable min_seq
 	get := func(target string) func(lanetest.Key) string {
 		return func(k lanetest.Key) string { return d.get(k, target, "") }
 	}
 	line := func(method, target string) func(lanetest.Key) string {
 		return func(k lanetest.Key) string {
-			return method + " " + target + " HTTP/1.1\r\nHost: x\r\n" + d.three(k, method, target, "") + "\r\n"
+			return method + " " + target + " HTTP/1.1\r\nHost: x\r\n" + d.signatureHeaders(k, method, target, "") + "\r\n"
 		}
 	}
 	unsigned := func(first string) func(lanetest.Key) string {
 		return func(lanetest.Key) string { return first + " HTTP/1.1\r\nHost: x\r\n\r\n" }
 	}
 	const none, field, value = "not_found", "unknown_field", "schema_violation"
-	d.fire(t, []shot{
+	d.runCases(t, []attackCase{
 		{"an escaped slash", get("/v1/portfolio%2Fbalance"), 404, none},
 		{"an escaped letter", get("/v1/portfolio/balanc%65"), 404, none},
 		{"escaped dots", get("/v1/portfolio/%2e%2e/time"), 404, none},
@@ -32,8 +32,8 @@ func TestTargets(t *testing.T) {
 		{"an escaped NUL", get(balance + "%00"), 404, none},
 		{"an escaped line feed", get(balance + "%0a"), 404, none},
 		{"an overlong slash", get("/v1%c0%afportfolio/balance"), 404, none},
-		{"an escape cut short", get(balance + "%"), 400, ""},
-		{"an escape of no hex", get(balance + "%zz"), 400, ""},
+		{"an escape cut short", get(balance + "%"), 400, "schema_violation"},
+		{"an escape of no hex", get(balance + "%zz"), 400, "schema_violation"},
 		{"dots", get("/v1/time/../portfolio/balance"), 404, none},
 		{"dots above the root", get("/../../v1/time"), 404, none},
 		{"one dot", get("/v1/./time"), 404, none},
@@ -41,17 +41,17 @@ func TestTargets(t *testing.T) {
 		{"a back slash", get(`/v1\time`), 404, none},
 		{"two slashes", get("/v1//time"), 404, none},
 		{"two slashes first", get("//v1/time"), 404, none},
-		{"another host behind two slashes", get("//evil.example/v1/time"), 404, none},
+		{"another host after two slashes", get("//evil.example/v1/time"), 404, none},
 		{"a slash at the end", get(balance + "/"), 404, none},
 		{"a parameter of the path", get(balance + ";a=b"), 404, none},
 		{"capitals", get("/V1/Portfolio/Balance"), 404, none},
 		{"a fragment", get(balance + "#x"), 404, none},
-		{"a fragment behind a query", get("/v1/markets?limit=1#x"), 400, value},
+		{"a fragment after a query", get("/v1/markets?limit=1#x"), 400, value},
 		{"letters that are no ASCII", get("/v1/portfolio/bаlance"), 404, none},
 		{"the prefix alone", get("/v1"), 404, none},
 		{"another version", get("/v2/time"), 404, none},
 		{"a path of 8 KiB", get("/v1/" + strings.Repeat("a", 8<<10)), 404, none},
-		{"a path of 32 KiB", get("/v1/" + strings.Repeat("a", 32<<10)), 431, ""},
+		{"a path of 32 KiB", get("/v1/" + strings.Repeat("a", 32<<10)), 431, "schema_violation"},
 		{"a thousand slashes", get("/v1" + strings.Repeat("/", 1000) + "time"), 404, none},
 
 		{"an absolute form", line("GET", "http://x"+balance), 400, value},
@@ -61,15 +61,15 @@ func TestTargets(t *testing.T) {
 		{"a star, unsigned", unsigned("GET *"), 401, "unauthorized"},
 		{"options of the server", line("OPTIONS", "*"), 400, value},
 		{"options of the server, unsigned", unsigned("OPTIONS *"), 401, "unauthorized"},
-		{"a path without a slash", line("GET", "v1/time"), 400, ""},
+		{"a path without a slash", line("GET", "v1/time"), 400, "schema_violation"},
 		{"an authority", line("CONNECT", "x:80"), 400, value},
 		{"options", line("OPTIONS", balance), 405, "method_not_allowed"},
 		{"trace", line("TRACE", balance), 405, "method_not_allowed"},
-		{"a method nobody knows", line("BREW", balance), 405, "method_not_allowed"},
-		{"a method of the web's", line("PROPFIND", "/v1/nothing"), 404, none},
+		{"an unknown method", line("BREW", balance), 405, "method_not_allowed"},
+		{"a WebDAV method", line("PROPFIND", "/v1/nothing"), 404, none},
 		{"a method of 8 KiB", line(strings.Repeat("A", 8<<10), balance), 405, "method_not_allowed"},
-		{"a delete that is written get", func(k lanetest.Key) string {
-			return "DELETE " + balance + " HTTP/1.1\r\nHost: x\r\n" + d.three(k, "GET", balance, "") + "\r\n"
+		{"a DELETE signed as GET", func(k lanetest.Key) string {
+			return "DELETE " + balance + " HTTP/1.1\r\nHost: x\r\n" + d.signatureHeaders(k, "GET", balance, "") + "\r\n"
 		}, 401, "unauthorized"},
 
 		{"an empty query", get(balance + "?"), 200, ""},
@@ -77,10 +77,10 @@ func TestTargets(t *testing.T) {
 		{"a name twice", get("/v1/markets?limit=5&limit=5"), 400, field},
 		{"a name twice, once escaped", get("/v1/markets?limit=5&%6cimit=5"), 400, field},
 		{"a name in capitals", get("/v1/markets?Limit=5"), 400, field},
-		{"a name as a list's", get("/v1/markets?limit[]=5"), 400, field},
+		{"a name with brackets", get("/v1/markets?limit[]=5"), 400, field},
 		{"a name with NUL", get("/v1/markets?limit%00=5"), 400, field},
-		{"a name nobody knows", get(balance + "?user_id=2"), 400, field},
-		{"a name of the body's", get("/v1/portfolio/orders?qty=2"), 400, field},
+		{"an unknown name", get(balance + "?user_id=2"), 400, field},
+		{"a member of a body", get("/v1/portfolio/orders?qty=2"), 400, field},
 		{"a semicolon", get("/v1/markets?limit=5;limit=6"), 400, value},
 		{"a value with NUL", get("/v1/markets?limit=5%00"), 400, value},
 		{"a value of bad UTF-8", get("/v1/markets?status=%ff"), 400, value},
@@ -88,7 +88,7 @@ func TestTargets(t *testing.T) {
 		{"a value cut short", get("/v1/markets?limit=%"), 400, value},
 		{"a limit of 0", get("/v1/markets?limit=0"), 400, value},
 		{"a limit of -1", get("/v1/markets?limit=-1"), 400, value},
-		{"a limit over the most", get("/v1/markets?limit=1001"), 400, value},
+		{"a limit over the maximum", get("/v1/markets?limit=1001"), 400, value},
 		{"a limit of 2^31", get("/v1/markets?limit=2147483648"), 400, value},
 		{"a limit of 2^32+1", get("/v1/markets?limit=4294967297"), 400, value},
 		{"a limit of 2^64+1", get("/v1/markets?limit=18446744073709551617"), 400, value},
@@ -100,8 +100,8 @@ func TestTargets(t *testing.T) {
 		{"a limit that is NaN", get("/v1/markets?limit=NaN"), 400, value},
 		{"a seq of 2^64", get(balance + "?min_seq=18446744073709551616"), 400, value},
 		{"a seq below 0", get(balance + "?min_seq=-1"), 400, value},
-		{"the last seq there is", get(balance + "?min_seq=18446744073709551615"), 504, "sequencing_timeout"},
-		{"a cursor that is none", get("/v1/portfolio/orders?cursor=AAAA"), 400, "bad_cursor"},
+		{"the highest seq", get(balance + "?min_seq=18446744073709551615"), 504, "sequencing_timeout"},
+		{"a malformed cursor", get("/v1/portfolio/orders?cursor=AAAA"), 400, "bad_cursor"},
 		{"a cursor of NULs", get("/v1/portfolio/orders?cursor=%00%00"), 400, "bad_cursor"},
 		{"a cursor of 10 KiB", get("/v1/portfolio/orders?cursor=" + strings.Repeat("A", 10<<10)), 400, "bad_cursor"},
 
@@ -117,7 +117,10 @@ func TestTargets(t *testing.T) {
 		{"market 0", get("/v1/markets/0"), 404, "unknown_market"},
 		{"market 33", get("/v1/markets/33"), 404, "unknown_market"},
 		{"market 2^16+1", get("/v1/markets/65537"), 404, "unknown_market"},
+		{"market 2^32-1", get("/v1/markets/4294967295"), 404, "unknown_market"},
 		{"market 2^32+1", get("/v1/markets/4294967297"), 404, "unknown_market"},
+		{"orders of market 2^32-1", get("/v1/portfolio/orders?market_id=4294967295"), 200, ""},
+		{"orders of market 2^32", get("/v1/portfolio/orders?market_id=4294967296"), 400, value},
 		{"round 2^16+1", get("/v1/rounds/65537"), 404, "round_not_found"},
 		{"withdrawal 2^64", get("/v1/withdrawals/18446744073709551616"), 404, "unknown_withdrawal"},
 		{"a feed beyond the last", get("/v1/oracle/price?feed=3"), 400, value},
@@ -125,9 +128,11 @@ func TestTargets(t *testing.T) {
 	})
 }
 
-// TestHeaders: their number and size are bounded, and none of them moves a request.
+// TestHeaders checks that the size of the headers is bounded, that no header changes the
+// target of a request, and that no foreign origin may read a response
+// (docs/rules/rest.md#browsers).
 func TestHeaders(t *testing.T) {
-	d := open(t)
+	d := newTestVenue(t)
 	with := func(more string) func(lanetest.Key) string {
 		return func(k lanetest.Key) string { return d.get(k, balance, more) }
 	}
@@ -136,13 +141,13 @@ func TestHeaders(t *testing.T) {
 			return method + " " + balance + " HTTP/1.1\r\nHost: x\r\nOrigin: https://evil.example\r\nAccess-Control-Request-Method: GET\r\n\r\n"
 		}
 	}
-	d.fire(t, []shot{
+	d.runCases(t, []attackCase{
 		{"a thousand headers", with(strings.Repeat("X: y\r\n", 1000)), 200, ""},
 		{"one of 10 KiB", with("X: " + strings.Repeat("y", 10<<10) + "\r\n"), 200, ""},
-		{"one of 32 KiB", with("X: " + strings.Repeat("y", 32<<10) + "\r\n"), 431, ""},
-		{"a name of 32 KiB", with(strings.Repeat("X", 32<<10) + ": y\r\n"), 431, ""},
-		{"ten thousand", with(strings.Repeat("X: y\r\n", 10_000)), 431, ""},
-		{"1 MiB without an end", with(strings.Repeat("X", 1<<20)), 431, ""},
+		{"one of 32 KiB", with("X: " + strings.Repeat("y", 32<<10) + "\r\n"), 431, "schema_violation"},
+		{"a name of 32 KiB", with(strings.Repeat("X", 32<<10) + ": y\r\n"), 431, "schema_violation"},
+		{"ten thousand", with(strings.Repeat("X: y\r\n", 10_000)), 431, "schema_violation"},
+		{"1 MiB without an end", with(strings.Repeat("X", 1<<20)), 431, "schema_violation"},
 		{"another host", func(k lanetest.Key) string {
 			return strings.Replace(d.get(k, balance, ""), "Host: x", "Host: evil.example", 1)
 		}, 200, ""},
@@ -152,13 +157,13 @@ func TestHeaders(t *testing.T) {
 		{"a foreign read, unsigned", foreign("GET"), 401, "unauthorized"},
 		{"a content encoding without content", with("Content-Encoding: gzip\r\n"), 200, ""},
 		{"a range", with("Range: bytes=0-0\r\n"), 200, ""},
-		{"a condition", with("If-None-Match: *\r\nIf-Modified-Since: Thu, 01 Jan 2099 00:00:00 GMT\r\n"), 200, ""},
-		{"a traceparent that would forge a log line", with("Traceparent: 00-" + strings.Repeat("a", 32) + "-00f067aa0ba902b7-01 level=ERROR\r\n"), 200, ""},
+		{"conditional headers", with("If-None-Match: *\r\nIf-Modified-Since: Thu, 01 Jan 2099 00:00:00 GMT\r\n"), 200, ""},
+		{"a traceparent that forges a log attribute", with("Traceparent: 00-" + strings.Repeat("a", 32) + "-00f067aa0ba902b7-01 level=ERROR\r\n"), 200, ""},
 	})
-	k := d.Key(1, everyone)
+	k := d.NewKey(1, everyone)
 	for _, origin := range []string{"https://evil.example", "null", "http://x.evil.example", ""} {
 		if got := d.raw(t, d.get(k, balance, "Origin: "+origin+"\r\n")); got.header.Get("Access-Control-Allow-Origin") != "" || got.header.Get("Access-Control-Allow-Credentials") != "" {
-			t.Errorf("%q may read: %v", origin, got.header)
+			t.Errorf("origin %q may read the response: %v", origin, got.header)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// complete suggests market ids: those that trade, for every market_id of a template
-// or a prompt.
+// complete suggests the ids of trading markets for the argument market_id of a template or
+// a prompt.
 func (l *Lane) complete(c *call) (jsontext.Value, *protocolFault) {
 	var in struct {
 		Ref struct {
@@ -21,10 +21,10 @@ func (l *Lane) complete(c *call) (jsontext.Value, *protocolFault) {
 			Value string `json:"value"`
 		} `json:"argument"`
 	}
-	if f := c.read(&in); f != nil {
+	if f := c.decodeParams(&in); f != nil {
 		return nil, f
 	}
-	if f := l.admit(c); f != nil {
+	if f := l.authorize(c); f != nil {
 		return nil, f
 	}
 	switch {
@@ -46,7 +46,7 @@ func (l *Lane) complete(c *call) (jsontext.Value, *protocolFault) {
 		Total   int      `json:"total"`
 		HasMore bool     `json:"hasMore"`
 	}
-	return l.finish(c, struct {
+	return l.encodeResult(c, struct {
 		Completion completion `json:"completion"`
 	}{completion{values, len(values), false}}, nil), nil
 }

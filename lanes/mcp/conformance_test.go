@@ -19,24 +19,23 @@ import (
 	"duplex/schemas"
 )
 
-// With DX_CONFORMANCE=FILE this serves the lane with the fixtures of the protocol's
-// conformance suites until it is interrupted, and writes into FILE, in the form of
-// a dev file, where it is and with which key; its first line says that it is there
-// (.ci/conformance).
+// TestConformanceFixtures serves the lane with the fixtures of the protocol's conformance
+// suites until it is interrupted, if DX_CONFORMANCE=FILE is set. It writes its address and
+// key to FILE, in the form of a dev file (.ci/conformance).
 func TestConformanceFixtures(t *testing.T) {
 	file := os.Getenv("DX_CONFORMANCE")
 	if file == "" {
 		t.Skip("serves until interrupted, and only where DX_CONFORMANCE names a file")
 	}
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	interrupt := make(chan os.Signal, 1)
+	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
 	h := lanetest.New(t)
-	h.Skip(max(0, time.Duration(time.Now().UnixNano()-h.Now()))) // those who sign live in the present
+	h.AdvanceClock(max(0, time.Duration(time.Now().UnixNano()-h.Now()))) // clients sign with the real time
 	l := Mount(h.Routes, h.Gate, "conformance")
 	t.Cleanup(l.Close)
 	mountFixtures(l)
 	h.Serve()
-	k := h.Key(1, everyone)
+	k := h.NewKey(1, everyone)
 	b, err := json.Marshal(schemas.DevFile{API: h.URL, MCP: h.URL + Path, Accounts: []schemas.DevAccount{{
 		Name: "trader", UserID: uint32(k.User), APIKey: k.ID, Secret: hex.EncodeToString(k.Secret), Scopes: core.Scopes(everyone).Names(),
 	}}})
@@ -47,13 +46,13 @@ func TestConformanceFixtures(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Println(h.URL + Path)
-	<-told
+	<-interrupt
 }
 
-// An answer that was told something ahead is a stream, with the answer last; without
-// it is what it always is.
-func TestToldAheadOfTheAnswer(t *testing.T) {
-	d := open(t)
+// TestNotificationBeforeResult tests that a response with notifications is a stream that
+// ends with the result, and that one without is plain JSON.
+func TestNotificationBeforeResult(t *testing.T) {
+	d := newTestVenue(t)
 	mountTools(d.lane)
 	status, head, body := d.progress(`"progressToken":"p"`)
 	events := eventsOf(body)
@@ -66,16 +65,17 @@ func TestToldAheadOfTheAnswer(t *testing.T) {
 		}
 	}
 	if last := events[3]; at(t, last, "id") != 7.0 || at(t, last, "result", "resultType") != "complete" {
-		t.Errorf("the answer: %s", last)
+		t.Errorf("the last event: %s", last)
 	}
 	if _, head, body := d.progress(`"x":1`); head.Get("Content-Type") != "application/json" || at(t, body, "id") != 7.0 {
-		t.Errorf("nobody asked for progress: %s", body)
+		t.Errorf("progress without a token: %s", body)
 	}
 }
 
-// A refusal after something was told is an event as well: the status has gone out.
-func TestToldAheadOfARefusal(t *testing.T) {
-	d := open(t)
+// TestNotificationBeforeError tests that an error after a notification is an event too,
+// because the status was already sent.
+func TestNotificationBeforeError(t *testing.T) {
+	d := newTestVenue(t)
 	d.lane.methods["tools/call"] = method{answer: func(_ *Lane, c *call) (jsontext.Value, *protocolFault) {
 		c.events.notify("notifications/progress", struct{}{})
 		return nil, badParams("for the test")
@@ -87,8 +87,8 @@ func TestToldAheadOfARefusal(t *testing.T) {
 	}
 }
 
-// progress calls the fixture that tells of its progress, with a member more in _meta.
-func (d *desk) progress(meta string) (int, http.Header, string) {
+// progress calls the fixture that reports progress, with an additional member in _meta.
+func (d *testVenue) progress(meta string) (int, http.Header, string) {
 	d.T.Helper()
 	body := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_tool_with_progress",` + strings.TrimSuffix(modernMeta, "}") + `,` + meta + `}}}`
 	return d.post(d.alice, body, "MCP-Protocol-Version", modern, "Mcp-Method", "tools/call", "Mcp-Name", "test_tool_with_progress")

@@ -1,16 +1,27 @@
-// Package mcp is the agent lane: `POST /v1/mcp` (contract mcp), MCP over Streamable
-// HTTP without sessions. The same operations as REST, as tools.
+// Package mcp is the agent lane, `POST /v1/mcp`: MCP over Streamable HTTP without
+// sessions (docs/rules/agents.md). It offers the operations of REST as tools.
 //
-//	edge → parse     one strict JSON-RPC message, or a protocol error
-//	     → speak     which revision it is in; headers held against the body
-//	     → park      what waits for an event waits here, on the handler's goroutine
-//	     → exchange  a jsonrpc2.Conn that yields the one message and takes its answer
-//	     → stream    subscriptions/listen goes on as SSE after its acknowledgment
+// A request:
 //
-// tools.go is the table of contents; offer binds an operation, and gate.Run admits
-// and does it as for every other lane.
+//	parse               one strict JSON-RPC message, or a protocol error
+//	negotiateRevision   the protocol revision; compare the headers with the body
+//	answer              run the method on the handler's goroutine; a long poll blocks here
+//	encodeResponse      a jsonrpc2.Response with the id exactly as it was sent
+//	stream.serve        subscriptions/listen continues as server-sent events
 //
-// jsonrpc2 closes silently on what it does not like, mangles ids, marshals params
-// anew and does not recover panics. So it is given an id of our own and no params,
-// and what it writes is put into the caller's id.
+// Invariants:
+//
+//  1. A tool runs its operation through gate.Run, as every other lane does.
+//  2. A rejected operation is a result with the error of REST and hints (hints.go); each
+//     rejected item of a batch has its own (batch.go).
+//  3. wait_for_event returns every event after a seq once, or reports that some are missed.
+//  4. All definitions of tools, and each result, fit into a bounded number of tokens.
+//
+// The lane never places, cancels or changes anything by itself, and keeps no state of a
+// client between requests.
+//
+// The messages are jsonrpc2's Request, Response and Error. The lane does not use
+// jsonrpc2.Conn, because each HTTP request is one message, and because a Conn closes
+// without a response on bad JSON, takes a null id for a notification, changes large and
+// negative ids, and lets a panic end the process.
 package mcp

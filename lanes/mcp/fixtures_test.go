@@ -15,11 +15,10 @@ import (
 	"duplex/tools"
 )
 
-// The fixtures are what the protocol's conformance suites want to find on a server
-// under test: tools, prompts and resources with fixed names and fixed answers. They
-// stand before the lane's own, on the lane's own methods.
+// The fixtures are the tools, prompts and resources with fixed names and results that the
+// protocol's conformance suites require of a server. They extend the lane's own methods.
 
-// fixture answers a request for one name or URI.
+// fixture handles a request for one name or URI.
 type fixture func(*Lane, *call) (jsontext.Value, *protocolFault)
 
 func mountFixtures(l *Lane) {
@@ -39,10 +38,10 @@ func mountFixtures(l *Lane) {
 	before(l, "prompts/get", func(name string) fixture { return testPrompts[name] })
 }
 
-// mountTools adds the tools alone, which changes nothing outside the lane.
+// mountTools adds only the tools.
 func mountTools(l *Lane) {
 	for _, t := range testTools {
-		l.tools = append(l.tools, &tool{facts: &tools.Facts{Name: t.name, Scope: core.ScopeRead}, shown: t.shown()})
+		l.tools = append(l.tools, &tool{spec: &tools.Spec{Name: t.name, Scope: core.ScopeRead}, definition: t.shown()})
 	}
 	before(l, "tools/call", func(name string) fixture {
 		for _, t := range testTools {
@@ -54,31 +53,31 @@ func mountTools(l *Lane) {
 	})
 }
 
-// before puts fixtures before a method: what they do not know goes to the lane.
+// before tries the fixtures before a method of the lane.
 func before(l *Lane, name string, find func(string) fixture) {
 	own := l.methods[name]
-	l.methods[name] = method{park: own.park, answer: func(l *Lane, c *call) (jsontext.Value, *protocolFault) {
-		var s said
-		if f := c.read(&s); f != nil {
+	l.methods[name] = method{answer: func(l *Lane, c *call) (jsontext.Value, *protocolFault) {
+		var s requestMeta
+		if f := c.decodeParams(&s); f != nil {
 			return nil, f
 		}
 		source := s.Name
 		if s.URI != nil {
 			source = s.URI
 		}
-		target, _ := text(source)
+		target, _ := stringOf(source)
 		do := find(target)
 		if do == nil {
 			return own.answer(l, c)
 		}
-		if f := l.admit(c); f != nil {
+		if f := l.authorize(c); f != nil {
 			return nil, f
 		}
 		return do(l, c)
 	}}
 }
 
-// block is a content block of a tool's answer or a prompt's message.
+// block is a content block of a tool's result or a prompt's message.
 type block struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text,omitzero"`
@@ -87,7 +86,7 @@ type block struct {
 	Resource *embedded `json:"resource,omitzero"`
 }
 
-// embedded is what a resource holds.
+// embedded is the content of a resource.
 type embedded struct {
 	URI      string `json:"uri"`
 	MIMEType string `json:"mimeType"`
@@ -137,9 +136,9 @@ var testContents = map[string]fixture{
 
 func contents(e embedded) fixture {
 	return func(l *Lane, c *call) (jsontext.Value, *protocolFault) {
-		return l.finish(c, struct {
+		return l.encodeResult(c, struct {
 			Contents []embedded `json:"contents"`
-		}{[]embedded{e}}, forOnce), nil
+		}{[]embedded{e}}, noCache), nil
 	}
 }
 
@@ -160,17 +159,17 @@ var testPrompts = map[string]fixture{
 	"test_prompt_with_image": says(func(map[string]string) []block {
 		return []block{pixel, words("Please analyze the image above.")}
 	}),
-	"test_input_required_result_prompt": asks(asking{Requests: map[string]asked{"user_context": elicit("What context should the prompt use?", "context", "string")}},
+	"test_input_required_result_prompt": asks(inputRequest{Requests: map[string]clientRequest{"user_context": elicit("What context should the prompt use?", "context", "string")}},
 		says(func(map[string]string) []block { return []block{words("A prompt in the context given.")} })),
 }
 
-// says is a prompt of user messages.
+// says returns a prompt of user messages.
 func says(messages func(arguments map[string]string) []block) fixture {
 	return func(l *Lane, c *call) (jsontext.Value, *protocolFault) {
 		var in struct {
 			Arguments map[string]string `json:"arguments"`
 		}
-		if f := c.read(&in); f != nil {
+		if f := c.decodeParams(&in); f != nil {
 			return nil, f
 		}
 		type message struct {
@@ -183,7 +182,7 @@ func says(messages func(arguments map[string]string) []block) fixture {
 		for _, b := range messages(in.Arguments) {
 			out.Messages = append(out.Messages, message{"user", b})
 		}
-		return l.finish(c, out, nil), nil
+		return l.encodeResult(c, out, nil), nil
 	}
 }
 
@@ -191,7 +190,7 @@ func says(messages func(arguments map[string]string) []block) fixture {
 type testTool struct {
 	name  string
 	call  fixture
-	input string // its inputSchema; "" is one without members
+	input string // its inputSchema; "" means no members
 }
 
 func (t *testTool) shown() jsontext.Value {
@@ -199,7 +198,7 @@ func (t *testTool) shown() jsontext.Value {
 	if t.input == "" {
 		input = jsontext.Value(`{"type":"object","additionalProperties":false}`)
 	}
-	return encoded(struct {
+	return mustEncode(struct {
 		Name        string         `json:"name"`
 		Description string         `json:"description"`
 		InputSchema jsontext.Value `json:"inputSchema"`
@@ -219,15 +218,15 @@ var testTools = []*testTool{
 	{name: "test_missing_capability", call: samples},
 	{name: "test_streaming_elicitation", call: streams(asks(askName, gives(words("Done."))))},
 	{name: "test_input_required_result_elicitation", call: asks(askName, greets)},
-	{name: "test_input_required_result_sampling", call: asks(asking{Requests: map[string]asked{"capital_question": sample("What is the capital of France?")}}, gives(words("Thank you.")))},
-	{name: "test_input_required_result_list_roots", call: asks(asking{Requests: map[string]asked{"client_roots": roots}}, gives(words("Roots are known.")))},
-	{name: "test_input_required_result_request_state", call: asks(asking{Requests: map[string]asked{"confirm": elicit("Please confirm", "ok", "boolean")}, State: "confirm"}, gives(words("state-ok")))},
-	{name: "test_input_required_result_tampered_state", call: asks(asking{Requests: map[string]asked{"confirm": elicit("Please confirm", "ok", "boolean")}, State: "tampered"}, gives(words("state-ok")))},
-	{name: "test_input_required_result_multiple_inputs", call: asks(asking{Requests: map[string]asked{
+	{name: "test_input_required_result_sampling", call: asks(inputRequest{Requests: map[string]clientRequest{"capital_question": sample("What is the capital of France?")}}, gives(words("Thank you.")))},
+	{name: "test_input_required_result_list_roots", call: asks(inputRequest{Requests: map[string]clientRequest{"client_roots": roots}}, gives(words("Roots are known.")))},
+	{name: "test_input_required_result_request_state", call: asks(inputRequest{Requests: map[string]clientRequest{"confirm": elicit("Please confirm", "ok", "boolean")}, State: "confirm"}, gives(words("state-ok")))},
+	{name: "test_input_required_result_tampered_state", call: asks(inputRequest{Requests: map[string]clientRequest{"confirm": elicit("Please confirm", "ok", "boolean")}, State: "tampered"}, gives(words("state-ok")))},
+	{name: "test_input_required_result_multiple_inputs", call: asks(inputRequest{Requests: map[string]clientRequest{
 		"user_name": elicit("What is your name?", "name", "string"), "greeting": sample("Generate a greeting"), "client_roots": roots,
 	}, State: "several"}, gives(words("All is known.")))},
 	{name: "test_input_required_result_multi_round", call: rounds},
-	{name: "test_input_required_result_capabilities", call: asks(asking{Requests: map[string]asked{
+	{name: "test_input_required_result_capabilities", call: asks(inputRequest{Requests: map[string]clientRequest{
 		"user_name": elicit("What is your name?", "name", "string"), "greeting": sample("Generate a greeting"),
 	}}, gives(words("Done.")))},
 	{name: "json_schema_2020_12_tool", call: gives(words("Done.")), input: `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
@@ -239,23 +238,23 @@ var testTools = []*testTool{
 
 func gives(content ...block) fixture {
 	return func(l *Lane, c *call) (jsontext.Value, *protocolFault) {
-		return l.finish(c, struct {
+		return l.encodeResult(c, struct {
 			Content []block `json:"content"`
 		}{content}, nil), nil
 	}
 }
 
 func fails(l *Lane, c *call) (jsontext.Value, *protocolFault) {
-	return l.finish(c, struct {
+	return l.encodeResult(c, struct {
 		Content []block `json:"content"`
 		IsError bool    `json:"isError"`
 	}{[]block{words("This tool intentionally returns an error for testing")}, true}, nil), nil
 }
 
-// progresses tells of its progress where the request wants to hear of it.
+// progresses reports progress if the request has a progress token.
 func progresses(l *Lane, c *call) (jsontext.Value, *protocolFault) {
-	var s said
-	if f := c.read(&s); f != nil {
+	var s requestMeta
+	if f := c.decodeParams(&s); f != nil {
 		return nil, f
 	}
 	token := s.Meta["progressToken"]
@@ -271,13 +270,13 @@ func progresses(l *Lane, c *call) (jsontext.Value, *protocolFault) {
 	return gives(words("Three steps done."))(l, c)
 }
 
-// logs tells what it does where the request sets a level; otherwise nobody asked.
+// logs sends log messages if the request sets a level.
 func logs(l *Lane, c *call) (jsontext.Value, *protocolFault) {
-	var s said
-	if f := c.read(&s); f != nil {
+	var s requestMeta
+	if f := c.decodeParams(&s); f != nil {
 		return nil, f
 	}
-	if level, ok := text(s.Meta["io.modelcontextprotocol/logLevel"]); ok && (level == "debug" || level == "info") {
+	if level, ok := stringOf(s.Meta["io.modelcontextprotocol/logLevel"]); ok && (level == "debug" || level == "info") {
 		c.events.notify("notifications/message", struct {
 			Level string `json:"level"`
 			Data  string `json:"data"`
@@ -294,24 +293,24 @@ func samples(l *Lane, c *call) (jsontext.Value, *protocolFault) {
 	return gives(words("Sampling is there."))(l, c)
 }
 
-// streams makes an event stream of the answer even where nothing is told before it.
+// streams sends the response as an event stream, even without notifications.
 func streams(do fixture) fixture {
 	return func(l *Lane, c *call) (jsontext.Value, *protocolFault) {
-		c.events.begin()
+		c.events.writeHead()
 		return do(l, c)
 	}
 }
 
-// lacks is the refusal of a request for want of a capability of the client.
+// lacks returns the fault of a request from a client without a capability.
 func lacks(capability string) *protocolFault {
-	f := protocol(http.StatusBadRequest, codeCapability, "schema_violation", "Missing required client capability: "+capability)
+	f := newFault(http.StatusBadRequest, codeCapability, "schema_violation", "Missing required client capability: "+capability)
 	f.data.Required = map[string]struct{}{capability: {}}
 	return f
 }
 
-// declares tells whether the client has a capability, by what this request says.
+// declares reports whether the request declares a capability of the client.
 func declares(c *call, capability string) bool {
-	var s said
+	var s requestMeta
 	declared := map[string]jsontext.Value{}
-	return c.read(&s) == nil && json.Unmarshal(s.Meta[metaCapabilities], &declared) == nil && declared[capability].Kind() == '{'
+	return c.decodeParams(&s) == nil && json.Unmarshal(s.Meta[metaCapabilities], &declared) == nil && declared[capability].Kind() == '{'
 }

@@ -3,9 +3,9 @@ package mcp
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/sourcegraph/jsonrpc2"
 
 	"duplex/core"
 	"duplex/lanes/gate"
@@ -13,57 +13,51 @@ import (
 	"duplex/tools"
 )
 
-// Path is the one endpoint of the lane.
+// Path is the endpoint of the lane.
 const Path = "/v1/mcp"
 
 // Lane is the agent lane of a venue.
 type Lane struct {
-	gate    *gate.Gate
-	version string
-	tools   []*tool
-	byName  map[string]*tool
-	methods map[string]method
-	tails   map[*cache]jsontext.Value // by how long a result stays true
-	hub     *hub
-	clerks  clerks
-	running running
+	gate        *gate.Gate
+	version     string
+	tools       []*tool
+	byName      map[string]*tool
+	methods     map[string]method
+	resultTails map[*cachePolicy]jsontext.Value
+	dispatcher  *dispatcher
+	cancelable  cancelRegistry
 }
 
-// Mount puts the endpoint onto m, which must stand behind g.Edge, and starts to
-// follow the engine. Close ends it.
+// Mount adds the endpoint to m, which must be served through g.Edge, and starts to follow
+// the engine. Close stops it.
 func Mount(m *gate.Routes, g *gate.Gate, version string) *Lane {
-	l := &Lane{gate: g, version: version, byName: map[string]*tool{}, tails: map[*cache]jsontext.Value{}, clerks: make(clerks, clerksKept)}
-	l.hub = newHub(g.Venue.Engine)
-	for _, c := range []*cache{nil, forAll, forKey, forOnce} {
-		l.tails[c] = l.tail(c)
+	l := &Lane{gate: g, version: version, byName: map[string]*tool{}, resultTails: map[*cachePolicy]jsontext.Value{}}
+	l.dispatcher = newDispatcher(g.Venue.Engine)
+	for _, c := range []*cachePolicy{nil, cachePublic, cachePrivate, noCache} {
+		l.resultTails[c] = l.resultTail(c)
 	}
-	l.offers()
-	l.speaks()
-	g.At(Path, gate.Manner{Fail: l.refuse, OwnTime: true})
+	l.registerTools()
+	l.registerMethods()
+	g.SetPathOptions(Path, gate.PathOptions{WriteError: l.writeHTTPError, NoBudget: true})
 	m.Handle(Path, l)
 	return l
 }
 
-// Close lets whatever waits for events go: each gets its answer now.
-func (l *Lane) Close() {
-	l.hub.close()
-	l.clerks.dismiss()
-}
+// Close ends all waits for events: each returns its response now.
+func (l *Lane) Close() { l.dispatcher.close() }
 
-// call is one request on its way through the lane.
+// call is one request.
 type call struct {
 	*gate.Call
 	message
 	revision string
-	ctx      context.Context // ends with the request's budget, or when it is canceled
+	ctx      context.Context // ends when the request is canceled
 	header   http.Header
-	target   target   // of tools/call
-	parked   *outcome // of what had to wait before it could answer
-	stream   *stream  // set where the answer goes on
-	events   events   // begun where something was told ahead of the answer
+	stream   *stream     // of subscriptions/listen, else nil
+	events   eventStream // started if a notification precedes the response
 }
 
-// modern tells whether the request is in the revision without a handshake.
+// modern reports whether the request uses the revision without a handshake.
 func (c *call) modern() bool { return c.revision == modern }
 
 func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -71,115 +65,95 @@ func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.Lane, c.Op = "mcp", "mcp"
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		l.refuse(w, r, tools.Refuse("method_not_allowed"))
+		l.writeHTTPError(w, r, tools.NewError("method_not_allowed"))
 		return
 	}
-	if !l.gate.OriginAllowed(r) {
-		l.refuse(w, r, tools.Refuse("forbidden_origin"))
+	if !l.gate.HostAllowed(r) || !l.gate.OriginAllowed(r) {
+		l.writeHTTPError(w, r, tools.NewError("forbidden_origin"))
 		return
 	}
-	if err := gate.MediaType(r, c); err != nil {
-		l.refuse(w, r, err)
+	if err := gate.CheckContentType(r, c); err != nil {
+		l.writeHTTPError(w, r, err)
 		return
 	}
 	m, fault := parse(c.Body)
 	if fault != nil {
-		l.fail(w, m.id, fault)
+		l.failRequest(w, r.Header, &m, fault)
 		return
 	}
-	x := &call{Call: c, message: m, header: r.Header, events: events{out: w}}
-	if x.revision, fault = speak(r.Header, &x.message); fault != nil {
-		l.fail(w, m.id, fault)
+	x := &call{Call: c, message: m, header: r.Header, events: eventStream{out: w}}
+	if x.revision, fault = negotiateRevision(r.Header, &x.message); fault != nil {
+		l.failRequest(w, r.Header, &m, fault)
 		return
 	}
 	l.serve(w, r, x)
 }
 
-// serve answers a message whose form is sound.
+// serve handles a valid message.
 func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
-	do, known := l.methods[c.method]
+	do, known := l.methods[c.request.Method]
 	switch {
-	case c.notification():
-		l.notified(w, c)
+	case c.request.Notif:
+		l.handleNotification(w, c)
 		return
 	case !known || do.modern && !c.modern() || do.legacy && c.modern():
-		l.fail(w, c.id, noMethod(c.method))
+		l.failRequest(w, r.Header, &c.message, methodNotFound(c.request.Method))
 		return
 	}
-	c.Op = "mcp " + c.method
-	leave := l.enter(r, c)
-	defer leave()
-	if do.park != nil {
-		do.park(l, c)
-	}
-	result, fault := (&exchange{lane: l, call: c, answer: func(c *call) (jsontext.Value, *protocolFault) { return do.answer(l, c) }}).run()
+	c.Op = "mcp " + c.request.Method
+	untrack := l.trackRequest(r, c)
+	defer untrack()
+	result, fault := l.answer(c, do)
 	switch {
-	case c.events.begun:
-		c.events.message(ending(c.id, result, fault))
+	case c.events.started:
+		c.events.message(encodeResponse(c.id, responseOf(result, fault)))
 	case fault != nil:
-		l.fail(w, c.id, fault)
+		l.failRequest(w, r.Header, &c.message, fault)
 	case c.stream != nil:
 		c.stream.serve()
 	default:
-		write(w, http.StatusOK, envelope(c.id, "result", result))
+		write(w, http.StatusOK, encodeResponse(c.id, responseOf(result, nil)))
 	}
 }
 
-// refuse answers for the door and for what was refused before a message was read.
-func (l *Lane) refuse(w http.ResponseWriter, _ *http.Request, err error) {
-	l.fail(w, nil, venueFault(l.gate.Refusal(w.Header().Get("X-Request-Id"), err)))
+// writeHTTPError writes an error of the gate, or one found before a message was parsed.
+func (l *Lane) writeHTTPError(w http.ResponseWriter, _ *http.Request, err error) {
+	l.writeFault(w, nil, faultOf(l.gate.ReportError(w.Header().Get("X-Request-Id"), err)))
 }
 
-// refusal is a refusal by the venue of a message that was read.
-func (l *Lane) refusal(c *call, err error) *protocolFault {
-	return venueFault(l.gate.Refusal(c.ID, err))
+// venueFault returns the fault of an error of the venue.
+func (l *Lane) venueFault(c *call, err error) *protocolFault {
+	return faultOf(l.gate.ReportError(c.ID, err))
 }
 
-// fail writes an error; an id that could not be read is left out, never null.
-func (l *Lane) fail(w http.ResponseWriter, id jsontext.Value, f *protocolFault) {
-	write(w, f.status, envelope(id, "error", f.body()))
+// writeFault writes an error. It omits an id that could not be read.
+func (l *Lane) writeFault(w http.ResponseWriter, id jsontext.Value, f *protocolFault) {
+	write(w, f.status, encodeResponse(id, responseOf(nil, f)))
 }
 
-// ending is the message that ends a request.
-func ending(id, result jsontext.Value, f *protocolFault) []byte {
-	if f != nil {
-		return envelope(id, "error", f.body())
+// failRequest writes the error of a request. On the revisions with initialize the status
+// of an unknown method and of bad params is 200, because their clients take any 4xx for a
+// broken transport. On the modern revision the status is part of the protocol.
+func (l *Lane) failRequest(w http.ResponseWriter, h http.Header, m *message, f *protocolFault) {
+	if (f.code == jsonrpc2.CodeMethodNotFound || f.code == jsonrpc2.CodeInvalidParams) && !m.request.Notif && handshaking(h, m) {
+		f.status = http.StatusOK
 	}
-	return envelope(id, "result", result)
+	l.writeFault(w, m.id, f)
 }
 
-// envelope makes the answer, with the id as it came.
-func envelope(id jsontext.Value, member string, value jsontext.Value) []byte {
-	b := make([]byte, 0, len(value)+len(id)+48)
-	b = append(b, `{"jsonrpc":"2.0"`...)
-	if id != nil {
-		b = append(append(b, `,"id":`...), id...)
-	}
-	b = append(append(append(b, `,"`...), member...), `":`...)
-	return append(append(b, value...), '}')
-}
+// authorize charges the read token that every method except tools/call costs.
+func (l *Lane) authorize(c *call) *protocolFault { return l.authorizeScopes(c, 0) }
 
-func write(w http.ResponseWriter, status int, body []byte) {
-	h := w.Header()
-	h["Content-Type"] = []string{"application/json"}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client has gone: nobody is left to tell
-}
-
-// admit takes the read token that every method but tools/call costs.
-func (l *Lane) admit(c *call) *protocolFault { return l.admitWith(c, 0) }
-
-// admitWith wants scopes of the key first.
-func (l *Lane) admitWith(c *call, scopes core.Scopes) *protocolFault {
-	if err := l.gate.Admit(c.Call, &tools.Facts{Name: c.Op, Scope: scopes}); err != nil {
-		return l.refusal(c, err)
+// authorizeScopes checks the key's scopes, then charges a read token.
+func (l *Lane) authorizeScopes(c *call, scopes core.Scopes) *protocolFault {
+	if err := l.gate.Authorize(c.Call, &tools.Spec{Name: c.Op, Scope: scopes}); err != nil {
+		return l.venueFault(c, err)
 	}
 	return nil
 }
 
-// server says who answers.
-func (l *Lane) server() any {
+// serverInfo returns the server's name and version.
+func (l *Lane) serverInfo() any {
 	return struct {
 		Name    string `json:"name"`
 		Title   string `json:"title"`
@@ -187,46 +161,47 @@ func (l *Lane) server() any {
 	}{"duplex", "Duplex", l.version}
 }
 
-// finish completes a result for the revision it is in. cache is for lists and reads.
-func (l *Lane) finish(c *call, result any, cache *cache) jsontext.Value {
-	return l.whole(c, encoded(result), cache)
+// encodeResult encodes a result for the revision of c. cache is nil except for lists and
+// reads.
+func (l *Lane) encodeResult(c *call, result any, cache *cachePolicy) jsontext.Value {
+	return l.finishResult(c, mustEncode(result), cache)
 }
 
-// whole is finish of a result that is written already: the modern revision wants to
-// know that it is whole and who gave it.
-func (l *Lane) whole(c *call, b jsontext.Value, cache *cache) jsontext.Value {
+// finishResult is encodeResult for an encoded result. The modern revision adds the result
+// type and the server to every result.
+func (l *Lane) finishResult(c *call, b jsontext.Value, cache *cachePolicy) jsontext.Value {
 	if !c.modern() {
 		return b
 	}
-	more := l.tails[cache]
+	more := l.resultTails[cache]
 	if len(b) == 2 {
 		return more
 	}
 	return append(append(b[:len(b)-1], ','), more[1:]...)
 }
 
-// tail is what the modern revision has at the end of every result.
-func (l *Lane) tail(cache *cache) jsontext.Value {
+// resultTail returns the members that the modern revision adds to every result.
+func (l *Lane) resultTail(cache *cachePolicy) jsontext.Value {
 	out := struct {
 		ResultType string         `json:"resultType"`
 		TtlMs      *int           `json:"ttlMs,omitempty"`
 		CacheScope string         `json:"cacheScope,omitzero"`
 		Meta       map[string]any `json:"_meta"`
-	}{ResultType: "complete", Meta: map[string]any{metaServer: l.server()}}
+	}{ResultType: "complete", Meta: map[string]any{metaServer: l.serverInfo()}}
 	if cache != nil {
-		out.TtlMs, out.CacheScope = schemas.Of(cache.ttlMs), cache.scope
+		out.TtlMs, out.CacheScope = schemas.Ptr(cache.ttlMs), cache.scope
 	}
-	return encoded(out)
+	return mustEncode(out)
 }
 
-// cache is how long and for whom a result stays true.
-type cache struct {
+// cachePolicy says how long and for whom a client may cache a result.
+type cachePolicy struct {
 	ttlMs int
 	scope string
 }
 
 var (
-	forAll  = &cache{3_600_000, "public"}
-	forKey  = &cache{300_000, "private"}
-	forOnce = &cache{0, "private"}
+	cachePublic  = &cachePolicy{3_600_000, "public"}
+	cachePrivate = &cachePolicy{300_000, "private"}
+	noCache      = &cachePolicy{0, "private"}
 )

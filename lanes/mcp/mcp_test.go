@@ -19,28 +19,28 @@ const (
 	readTrade = core.ScopeRead | core.ScopeTrade
 )
 
-// desk is a venue with this lane and REST, and two keys.
-type desk struct {
-	*lanetest.House
+// testVenue is a venue with this lane, REST and two keys.
+type testVenue struct {
+	*lanetest.Server
 	lane       *Lane
 	alice, bob lanetest.Key
 }
 
-func open(t testing.TB) *desk {
+func newTestVenue(t testing.TB) *testVenue {
 	t.Helper()
 	h := lanetest.New(t)
 	rest.Mount(h.Routes, h.Gate, "test")
-	d := &desk{House: h, lane: Mount(h.Routes, h.Gate, "test")}
+	d := &testVenue{Server: h, lane: Mount(h.Routes, h.Gate, "test")}
 	t.Cleanup(d.lane.Close)
 	h.Serve()
-	d.alice, d.bob = h.Key(1, everyone), h.Key(2, readTrade)
+	d.alice, d.bob = h.NewKey(1, everyone), h.NewKey(2, readTrade)
 	return d
 }
 
-// post sends a body with headers, and gives status, header and body.
-func (d *desk) post(k lanetest.Key, body string, header ...string) (int, http.Header, string) {
+// post sends a body with headers and returns the response.
+func (d *testVenue) post(k lanetest.Key, body string, header ...string) (int, http.Header, string) {
 	d.T.Helper()
-	r := d.Request(k, "POST", Path, []byte(body))
+	r := d.SignedRequest(k, "POST", Path, []byte(body))
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header[http.CanonicalHeaderKey(header[i])] = append(r.Header[http.CanonicalHeaderKey(header[i])], header[i+1])
 	}
@@ -50,7 +50,7 @@ func (d *desk) post(k lanetest.Key, body string, header ...string) (int, http.He
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
 // ask sends a request on the modern revision; params are its members without _meta.
-func (d *desk) ask(k lanetest.Key, id, method, params string) (int, string) {
+func (d *testVenue) ask(k lanetest.Key, id, method, params string) (int, string) {
 	d.T.Helper()
 	if params != "" {
 		params = "," + params
@@ -66,15 +66,15 @@ func (d *desk) ask(k lanetest.Key, id, method, params string) (int, string) {
 	return status, got
 }
 
-// result is what tools/call gives.
+// result is the result of tools/call.
 type result struct {
 	StructuredContent json.RawMessage
 	IsError           bool
 	Content           []struct{ Type, Text string }
 }
 
-// use calls a tool and wants a result.
-func (d *desk) use(k lanetest.Key, tool, arguments string) result {
+// callTool calls a tool and requires a result.
+func (d *testVenue) callTool(k lanetest.Key, tool, arguments string) result {
 	d.T.Helper()
 	status, body := d.ask(k, "1", "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments))
 	var r struct{ Result result }
@@ -87,12 +87,12 @@ func (d *desk) use(k lanetest.Key, tool, arguments string) result {
 	return r.Result
 }
 
-// order is the arguments of a buy of 10 YES at 5000, with extra members.
+// order returns the arguments of a buy of 10 YES at 5000, with extra members.
 func order(id int, extra string) string {
 	return fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":10%s}`, id, extra)
 }
 
-// at digs a member out of JSON by names.
+// at returns a nested member of JSON.
 func at(t testing.TB, body string, path ...string) any {
 	t.Helper()
 	var v any
@@ -107,7 +107,7 @@ func at(t testing.TB, body string, path ...string) any {
 }
 
 func TestRevisions(t *testing.T) {
-	d := open(t)
+	d := newTestVenue(t)
 	for asked, want := range map[string]string{oldest: oldest, legacy: legacy, "2024-11-05": legacy, modern: legacy} {
 		status, _, body := d.post(d.alice, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, asked))
 		if status != 200 || at(t, body, "result", "protocolVersion") != want || at(t, body, "result", "serverInfo", "name") != "duplex" {
@@ -125,7 +125,7 @@ func TestRevisions(t *testing.T) {
 		if status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "MCP-Protocol-Version", version); status != 202 || body != "" {
 			t.Errorf("%s: %d %s", version, status, body)
 		}
-		if status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, "MCP-Protocol-Version", version); status != 404 || at(t, body, "error", "code") != -32601.0 {
+		if status, _, body := d.post(d.alice, `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, "MCP-Protocol-Version", version); status != 200 || at(t, body, "error", "code") != -32601.0 {
 			t.Errorf("%s: %d %s", version, status, body)
 		}
 	}
@@ -135,9 +135,9 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// Ids come back byte for byte.
+// TestIDs tests that responses repeat ids byte for byte.
 func TestIDs(t *testing.T) {
-	d := open(t)
+	d := newTestVenue(t)
 	for _, id := range []string{"0", "-7", "18446744073709551616", "-99999999999999999999999999", `"x"`, `""`, `"\u0041 <&>"`, `"é"`} {
 		status, body := d.ask(d.alice, id, "tools/call", `"name":"get_balance","arguments":{}`)
 		if status != 200 || !strings.HasPrefix(body, `{"jsonrpc":"2.0","id":`+id+`,"result":`) {
@@ -146,10 +146,10 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// The guide is 600 words for a model to read (contract mcp, Resources), and speaks of
-// no tool that is not there.
+// TestGuide tests that the guide has at most 600 words and names only existing tools
+// (docs/rules/agents.md#resources).
 func TestGuide(t *testing.T) {
-	d := open(t)
+	d := newTestVenue(t)
 	status, body := d.ask(d.alice, "1", "resources/read", `"uri":"dx://guide"`)
 	if n := len(strings.Fields(guide)); status != 200 || n > 600 || !strings.Contains(body, `"mimeType":"text/markdown"`) {
 		t.Errorf("%d: %d words", status, n)

@@ -2,23 +2,31 @@ package mcp
 
 import (
 	"bytes"
+	stdjson "encoding/json"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/sourcegraph/jsonrpc2"
 )
 
-// message is one JSON-RPC request or notification as it came.
+// message is one JSON-RPC request or notification. The ID of request is not set:
+// jsonrpc2.ID holds neither negative nor very large numbers, and the response must
+// repeat the id byte for byte.
 type message struct {
-	id     jsontext.Value // as sent; nil of a notification
-	method string
-	params jsontext.Value // an object, or nil
-	said   said           // of params, once its revision is known
+	request jsonrpc2.Request // Params is an object or nil
+	id      jsontext.Value   // as sent; nil for a notification
+	meta    requestMeta      // the params that name the revision and the target
 }
 
-func (m *message) notification() bool { return m.id == nil }
+func (m *message) params() jsontext.Value {
+	if m.request.Params == nil {
+		return nil
+	}
+	return jsontext.Value(*m.request.Params)
+}
 
-// opened is a message laid open; a member that is absent is nil.
-type opened struct {
+// rawMessage holds the members of a message; an absent one is nil.
+type rawMessage struct {
 	JSONRPC jsontext.Value `json:"jsonrpc"`
 	ID      jsontext.Value `json:"id"`
 	Method  jsontext.Value `json:"method"`
@@ -27,39 +35,38 @@ type opened struct {
 	Error   jsontext.Value `json:"error"`
 }
 
-// parse reads a body that is one JSON-RPC message and nothing else. The message it
-// gives beside a fault holds the id, where that could be read (contract mcp,
-// Transport).
+// parse parses a body that is exactly one JSON-RPC message. With a fault it still returns
+// the id, if the id could be read (docs/rules/agents.md#protocol-errors).
 func parse(body []byte) (m message, f *protocolFault) {
 	v := jsontext.Value(bytes.TrimSpace(body))
 	if v.Kind() != '{' && v.IsValid() {
-		return m, badRequest("one JSON-RPC object; batches are not taken")
+		return m, badRequest("one JSON-RPC object; batches are not supported")
 	}
-	var e opened
+	var e rawMessage
 	if err := json.Unmarshal(v, &e); err != nil {
-		if several(v) {
+		if hasTrailingData(v) {
 			return m, badRequest("one JSON object, and nothing after it")
 		}
 		return m, badJSON()
 	}
 	if e.ID != nil {
-		if !soundID(e.ID) {
+		if !isValidID(e.ID) {
 			return m, badRequest("id must be a string or an integer")
 		}
 		m.id = e.ID
 	}
-	return m, m.take(&e)
+	return m, m.fill(&e)
 }
 
-// several tells a sound first value with something behind it from bad JSON.
-func several(v jsontext.Value) bool {
+// hasTrailingData reports whether v starts with a valid JSON value.
+func hasTrailingData(v jsontext.Value) bool {
 	dec := jsontext.NewDecoder(bytes.NewReader(v))
 	_, err := dec.ReadValue()
 	return err == nil
 }
 
-// take reads what makes the object a request of JSON-RPC.
-func (m *message) take(e *opened) *protocolFault {
+// fill sets the request from the members of a message.
+func (m *message) fill(e *rawMessage) *protocolFault {
 	switch {
 	case string(e.JSONRPC) != `"2.0"`:
 		return badRequest(`jsonrpc must be "2.0"`)
@@ -67,19 +74,22 @@ func (m *message) take(e *opened) *protocolFault {
 		return badRequest("a response: this server sends no requests")
 	}
 	var ok bool
-	if m.method, ok = text(e.Method); !ok || m.method == "" {
+	if m.request.Method, ok = stringOf(e.Method); !ok || m.request.Method == "" {
 		return badRequest("method must be a string")
 	}
-	if e.Params != nil && e.Params.Kind() != '{' {
-		return badParams("params must be an object")
+	m.request.Notif = e.ID == nil
+	if e.Params != nil {
+		if e.Params.Kind() != '{' {
+			return badParams("params must be an object")
+		}
+		raw := stdjson.RawMessage(e.Params)
+		m.request.Params = &raw
 	}
-	m.params = e.Params
 	return nil
 }
 
-// soundID tells a string or an integer, of any size and sign, from what cannot be an
-// id: null, fractions, exponents, anything else.
-func soundID(v jsontext.Value) bool {
+// isValidID reports whether v is a string or an integer of any size and sign.
+func isValidID(v jsontext.Value) bool {
 	switch v.Kind() {
 	case '"':
 		return true
@@ -90,14 +100,14 @@ func soundID(v jsontext.Value) bool {
 	}
 }
 
-// read decodes the params into a struct; members it does not name are let through,
-// as MCP wants.
-func (m *message) read(into any) *protocolFault {
-	if m.params == nil {
+// decodeParams decodes the params into a struct. It ignores unknown members, as MCP
+// requires.
+func (m *message) decodeParams(into any) *protocolFault {
+	if m.request.Params == nil {
 		return nil
 	}
-	if err := json.Unmarshal(m.params, into); err != nil {
-		return badParams("params of " + m.method + " have a member of a wrong type")
+	if err := json.Unmarshal(m.params(), into); err != nil {
+		return badParams("params of " + m.request.Method + " have a member of a wrong type")
 	}
 	return nil
 }

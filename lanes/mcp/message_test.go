@@ -9,9 +9,9 @@ import (
 	"duplex/schemas"
 )
 
-// FuzzParse: a message is one that encoding/json takes too, with its id as it came, and
-// says the same when it is said again; what is refused has a code of JSON-RPC, one of
-// the venue's, and an answer that is JSON.
+// FuzzParse tests that a parsed message is valid for encoding/json, keeps its id and
+// survives encoding, and that a fault has a code of JSON-RPC, a code of the venue and a
+// JSON response.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, `{"jsonrpc":"2.0","id":"\ud83d\ude00","method":"ping"}`,
@@ -28,29 +28,29 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if !json.Valid(body) {
-			t.Fatalf("%q is no JSON", body)
+			t.Fatalf("%q is not JSON", body)
 		}
-		again, fault := parse(sayAgain(&m))
-		if fault != nil || string(again.id) != string(m.id) || again.method != m.method || string(again.params) != string(m.params) {
-			t.Fatalf("%q became %q: %v", body, sayAgain(&m), fault)
+		again, fault := parse(reencode(&m))
+		if fault != nil || string(again.id) != string(m.id) || again.request.Method != m.request.Method || string(again.params()) != string(m.params()) {
+			t.Fatalf("%q became %q: %v", body, reencode(&m), fault)
 		}
 		h := http.Header{"Mcp-Protocol-Version": {version}, "Mcp-Method": {method}, "Mcp-Name": {name}}
-		if _, fault := speak(h, &m); fault != nil {
+		if _, fault := negotiateRevision(h, &m); fault != nil {
 			refused(t, &m, fault, codes)
 		}
 	})
 }
 
-// sayAgain is the message as we would say it.
-func sayAgain(m *message) []byte {
+// reencode encodes a message again.
+func reencode(m *message) []byte {
 	b := []byte(`{"jsonrpc":"2.0"`)
 	if m.id != nil {
 		b = append(append(b, `,"id":`...), m.id...)
 	}
-	method, _ := json.Marshal(m.method) // a string
+	method, _ := json.Marshal(m.request.Method) // a string
 	b = append(append(b, `,"method":`...), method...)
-	if m.params != nil {
-		b = append(append(b, `,"params":`...), m.params...)
+	if m.params() != nil {
+		b = append(append(b, `,"params":`...), m.params()...)
 	}
 	return append(b, '}')
 }
@@ -64,8 +64,8 @@ func refused(t *testing.T, m *message, f *protocolFault, codes []int) {
 			Data schemas.Error
 		}
 	}
-	text := envelope(m.id, "error", f.body())
-	if err := json.Unmarshal(text, &e); err != nil || string(e.ID) != string(m.id) || !slices.Contains(codes, e.Error.Code) || !schemas.Known(e.Error.Data.Code) {
+	text := encodeResponse(m.id, responseOf(nil, f))
+	if err := json.Unmarshal(text, &e); err != nil || string(e.ID) != string(m.id) || !slices.Contains(codes, e.Error.Code) || !schemas.IsErrorCode(e.Error.Data.Code) {
 		t.Fatalf("%s: %v", text, err)
 	}
 }

@@ -9,19 +9,18 @@ import (
 // method is one method of the protocol.
 type method struct {
 	answer func(*Lane, *call) (jsontext.Value, *protocolFault)
-	park   func(*Lane, *call) // waits before the answer, on the handler's goroutine
-	modern bool               // on the modern revision alone
-	legacy bool               // on the older ones alone
+	modern bool // only on the modern revision
+	legacy bool // only on the older revisions
 }
 
-// speaks lists the methods of all revisions.
-func (l *Lane) speaks() {
+// registerMethods sets the methods of all revisions (docs/rules/agents.md#methods).
+func (l *Lane) registerMethods() {
 	l.methods = map[string]method{
 		"server/discover":          {answer: (*Lane).discover, modern: true},
 		"initialize":               {answer: (*Lane).initialize, legacy: true},
 		"ping":                     {answer: (*Lane).ping, legacy: true},
 		"tools/list":               {answer: (*Lane).listTools},
-		"tools/call":               {answer: (*Lane).callTool, park: (*Lane).parkTool},
+		"tools/call":               {answer: (*Lane).callTool},
 		"resources/list":           {answer: (*Lane).listResources},
 		"resources/templates/list": {answer: (*Lane).listTemplates},
 		"resources/read":           {answer: (*Lane).readResource},
@@ -34,7 +33,7 @@ func (l *Lane) speaks() {
 
 const instructions = "An exchange for yes/no markets on short price rounds. Read dx://guide or call get_venue and list_markets (status=trading) first. Prices are pips of a contract that pays 10000 pips ($1); quantities are whole contracts; money is in pips, as decimal strings. Give every order a new client_order_id. Use wait_for_event instead of polling."
 
-// capabilities are what the server can do. Only the modern revision can subscribe.
+// capabilities returns the server's capabilities. Only the modern revision can subscribe.
 func capabilities(c *call) any {
 	resources := map[string]bool{}
 	if c.modern() {
@@ -49,74 +48,74 @@ func capabilities(c *call) any {
 }
 
 func (l *Lane) discover(c *call) (jsontext.Value, *protocolFault) {
-	if f := l.admit(c); f != nil {
+	if f := l.authorize(c); f != nil {
 		return nil, f
 	}
-	return l.finish(c, struct {
+	return l.encodeResult(c, struct {
 		SupportedVersions []string `json:"supportedVersions"`
 		Capabilities      any      `json:"capabilities"`
 		Instructions      string   `json:"instructions"`
-	}{revisions, capabilities(c), instructions}, forAll), nil
+	}{revisions, capabilities(c), instructions}, cachePublic), nil
 }
 
-// initialize agrees on an older revision: the one asked for, else the newest of them.
+// initialize agrees on one of the older revisions: the requested one, or the newest.
 func (l *Lane) initialize(c *call) (jsontext.Value, *protocolFault) {
 	var in struct {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
-	if f := c.read(&in); f != nil {
+	if f := c.decodeParams(&in); f != nil {
 		return nil, f
 	}
 	if in.ProtocolVersion == "" {
-		return nil, badParams("initialize wants a protocolVersion")
+		return nil, badParams("initialize needs a protocolVersion")
 	}
-	if f := l.admit(c); f != nil {
+	if f := l.authorize(c); f != nil {
 		return nil, f
 	}
 	version := legacy
 	if in.ProtocolVersion == oldest {
 		version = oldest
 	}
-	return l.finish(c, struct {
+	return l.encodeResult(c, struct {
 		ProtocolVersion string `json:"protocolVersion"`
 		Capabilities    any    `json:"capabilities"`
 		ServerInfo      any    `json:"serverInfo"`
 		Instructions    string `json:"instructions"`
-	}{version, capabilities(c), l.server(), instructions}, nil), nil
+	}{version, capabilities(c), l.serverInfo(), instructions}, nil), nil
 }
 
 func (l *Lane) ping(c *call) (jsontext.Value, *protocolFault) {
-	if f := l.admit(c); f != nil {
+	if f := l.authorize(c); f != nil {
 		return nil, f
 	}
-	return l.finish(c, struct{}{}, nil), nil
+	return l.encodeResult(c, struct{}{}, nil), nil
 }
 
-// notified takes a notification: of all only cancelled has an effect. It costs a
-// token like a method.
-func (l *Lane) notified(w http.ResponseWriter, c *call) {
+// handleNotification handles a notification. Only notifications/cancelled has an effect.
+// Each costs a read token.
+func (l *Lane) handleNotification(w http.ResponseWriter, c *call) {
 	c.Op = "mcp notification"
-	if f := l.admit(c); f != nil {
-		l.fail(w, nil, f)
+	if f := l.authorize(c); f != nil {
+		l.writeFault(w, nil, f)
 		return
 	}
-	if c.method == "notifications/cancelled" {
+	if c.request.Method == "notifications/cancelled" {
 		var in struct {
 			RequestID jsontext.Value `json:"requestId"`
 		}
-		if c.read(&in) == nil && in.RequestID != nil {
-			l.running.cancel(requestID{c.Key.ID, string(in.RequestID)})
+		if c.decodeParams(&in) == nil && in.RequestID != nil {
+			l.cancelable.cancel(requestID{c.Key.ID, string(in.RequestID)})
 		}
 	}
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// onePage refuses a cursor: every list of the protocol is one page here.
-func onePage(c *call) *protocolFault {
+// rejectCursor rejects a cursor, because every list of the protocol is one page here.
+func rejectCursor(c *call) *protocolFault {
 	var in struct {
 		Cursor *string `json:"cursor"`
 	}
-	if f := c.read(&in); f != nil {
+	if f := c.decodeParams(&in); f != nil {
 		return f
 	}
 	if in.Cursor != nil {

@@ -16,16 +16,16 @@ import (
 	"duplex/lanes/rest"
 )
 
-// What has a route and no tool of its own is read where contract mcp, Tools, says.
+// Routes without a tool, with the tools that replace them.
 var joined = map[string]string{
 	"get_time": "get_venue", "get_status": "get_venue", "get_retention": "get_venue", "get_schedule": "get_venue", "get_fees": "get_venue",
 	"get_deadman": "dx://account", "get_withdrawal": "list_withdrawals",
 }
 
-// What is a tool and has no route.
+// Tools without a route.
 var alone = []string{"get_venue", "wait_for_event"}
 
-// operations are REST's, by name.
+// operations returns the operations of REST, by name.
 func operations(t *testing.T) (map[string]*huma.Operation, *huma.OpenAPI) {
 	t.Helper()
 	h := lanetest.New(t)
@@ -59,7 +59,7 @@ type property struct {
 	Items                *property
 }
 
-func (d *desk) definitions(k lanetest.Key) map[string]definition {
+func (d *testVenue) definitions(k lanetest.Key) map[string]definition {
 	d.T.Helper()
 	status, body := d.ask(k, "1", "tools/list", "")
 	var list struct{ Result struct{ Tools []definition } }
@@ -73,11 +73,11 @@ func (d *desk) definitions(k lanetest.Key) map[string]definition {
 	return out
 }
 
-// A route without a tool, a tool without a route, or a tool that says something else
-// than its route: each is a lane that fell behind the other.
+// TestToolsAreTheRoutes tests that every route has a tool and every tool a route, with the
+// same description, input and output.
 func TestToolsAreTheRoutes(t *testing.T) {
 	routes, api := operations(t)
-	d := open(t)
+	d := newTestVenue(t)
 	shown := d.definitions(d.alice)
 	for name := range routes {
 		if _, there := shown[name]; !there && joined[name] == "" {
@@ -93,9 +93,9 @@ func TestToolsAreTheRoutes(t *testing.T) {
 			continue
 		}
 		if joined[name] != "" {
-			t.Errorf("%s is a tool after all", name)
+			t.Errorf("%s is a tool too", name)
 		}
-		facts := d.lane.byName[name].facts
+		facts := d.lane.byName[name].spec
 		if want := fmt.Sprintf("%s\n\nScope `%s`, bucket `%s`.", tool.Description, facts.Scope, facts.Bucket); tool.Title != op.Summary || want != op.Description {
 			t.Errorf("%s: REST says %q %q", name, op.Summary, op.Description)
 		}
@@ -111,7 +111,7 @@ func resolved(api *huma.OpenAPI, s *huma.Schema) *huma.Schema {
 	return s
 }
 
-// inputOf joins what a route takes in its path, its query and its body.
+// inputOf joins the path, query and body fields of a route.
 func inputOf(api *huma.OpenAPI, op *huma.Operation) *huma.Schema {
 	all := &huma.Schema{Properties: map[string]*huma.Schema{}}
 	for _, p := range op.Parameters {
@@ -140,7 +140,7 @@ func outputOf(api *huma.OpenAPI, op *huma.Operation) *huma.Schema {
 func sameInput(t *testing.T, name string, tool property, route *huma.Schema) {
 	t.Helper()
 	if tool.AdditionalProperties == nil || *tool.AdditionalProperties {
-		t.Errorf("%s: its input is open", name)
+		t.Errorf("%s: the input schema is open", name)
 	}
 	if got, want := slices.Sorted(maps.Keys(tool.Properties)), slices.Sorted(maps.Keys(route.Properties)); !slices.Equal(got, want) {
 		t.Errorf("%s takes %v, the route %v", name, got, want)
@@ -158,14 +158,14 @@ func sameInput(t *testing.T, name string, tool property, route *huma.Schema) {
 			enum = append(enum, e.(string))
 		}
 		if p.Type != r.Type || !slices.Equal(p.Enum, enum) || p.Items == nil && p.Pattern != r.Pattern || !reflect.DeepEqual(p.Minimum, r.Minimum) || !reflect.DeepEqual(p.Maximum, r.Maximum) {
-			t.Errorf("%s.%s: the tool says %+v, the route %+v", name, member, p, r)
+			t.Errorf("%s.%s: the tool has %+v, the route %+v", name, member, p, r)
 		}
 	}
 }
 
 func sameOutput(t *testing.T, name string, tool property, route *huma.Schema) {
 	t.Helper()
-	if route.Type == "array" { // contract mcp, Tools: place_orders answers {results:[…]}
+	if route.Type == "array" { // place_orders returns {results:[…]}
 		route = &huma.Schema{Properties: map[string]*huma.Schema{"results": route}}
 	}
 	if got, want := slices.Sorted(maps.Keys(tool.Properties)), slices.Sorted(maps.Keys(route.Properties)); !slices.Equal(got, want) {
@@ -174,7 +174,7 @@ func sameOutput(t *testing.T, name string, tool property, route *huma.Schema) {
 }
 
 func TestAnnotations(t *testing.T) {
-	d := open(t)
+	d := newTestVenue(t)
 	destructive := []string{"cancel_order", "cancel_orders", "cancel_all_orders", "decrease_order", "redeem_pairs", "request_withdrawal"}
 	for name, x := range d.definitions(d.alice) {
 		if len(x.Annotations) != 4 || x.Title == "" || len(x.Description) < 40 {
@@ -192,8 +192,8 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// trade leaves something behind to read in every list.
-func (d *desk) trade() (resting string) {
+// trade adds rows to every list.
+func (d *testVenue) trade() (resting string) {
 	d.T.Helper()
 	for i := range 30 {
 		d.Call(d.alice, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":%d,"qty":10,"post_only":true}`, 100+i, 1000+100*i))
@@ -204,7 +204,8 @@ func (d *desk) trade() (resting string) {
 	return at(d.T, placed, "order_id").(string)
 }
 
-// Every read answers what REST answers, and never more than a model can spare.
+// TestReadsAnswerAsREST tests that every read returns what REST returns, within the bound
+// of tokens.
 func TestReadsAnswerAsREST(t *testing.T) {
 	d := generous(t)
 	id := d.trade()
@@ -232,7 +233,7 @@ func TestReadsAnswerAsREST(t *testing.T) {
 		var got result
 		for range 20 { // a clock tick may fall between the two
 			status, want = d.Call(d.alice, "GET", x.target, "")
-			if got = d.use(d.alice, x.tool, x.arguments); got.IsError || string(got.StructuredContent) == want {
+			if got = d.callTool(d.alice, x.tool, x.arguments); got.IsError || string(got.StructuredContent) == want {
 				break
 			}
 		}
@@ -246,7 +247,7 @@ func TestReadsAnswerAsREST(t *testing.T) {
 	for tool, names := range map[string][]string{
 		"get_limits": {"write", "scopes"}, "get_venue": {"environment", "oracle", "fees", "retention", "schedule"},
 	} {
-		got := d.use(d.alice, tool, `{}`)
+		got := d.callTool(d.alice, tool, `{}`)
 		for _, n := range names {
 			if got.IsError || at(t, string(got.StructuredContent), n) == nil {
 				t.Errorf("%s has no %s: %s", tool, n, got.StructuredContent)
@@ -258,19 +259,18 @@ func TestReadsAnswerAsREST(t *testing.T) {
 	}
 }
 
-// generous is a desk whose keys can do a lot.
-func generous(t testing.TB) *desk {
-	d := open(t)
-	d.Venue.Terms.WriteFloor, d.Venue.Terms.WriteCap = 10_000, 10_000
+// generous starts a venue with high rate limits.
+func generous(t testing.TB) *testVenue {
+	d := newTestVenue(t)
+	d.Venue.Config.WriteFloor, d.Venue.Config.WriteCap = 10_000, 10_000
 	return d
 }
 
-// A refusal carries the very error REST gives, whatever it teaches beside it; what
-// was refused changed nothing.
-func TestRefusalsAreREST(t *testing.T) {
+// TestErrorsAreREST tests that a rejected call has the error of REST, and changes nothing.
+func TestErrorsAreREST(t *testing.T) {
 	d := generous(t)
 	d.trade()
-	reader := d.Key(1, core.ScopeRead)
+	reader := d.NewKey(1, core.ScopeRead)
 	for _, x := range []struct{ tool, arguments, method, target, body string }{
 		{"place_order", order(1, `,"x":1`), "POST", "/v1/portfolio/orders", order(1, `,"x":1`)},
 		{"place_order", `{}`, "POST", "/v1/portfolio/orders", `{}`},
@@ -279,6 +279,9 @@ func TestRefusalsAreREST(t *testing.T) {
 		{"place_order", order(3, `,"generation":4000`), "POST", "/v1/portfolio/orders", order(13, `,"generation":4000`)},
 		{"place_order", strings.Replace(order(4, ""), `"qty":10`, `"qty":1000000`, 1), "POST", "/v1/portfolio/orders", strings.Replace(order(14, ""), `"qty":10`, `"qty":1000000`, 1)},
 		{"place_order", strings.Replace(order(5, ""), `"market_id":1`, `"market_id":31`, 1), "POST", "/v1/portfolio/orders", strings.Replace(order(15, ""), `"market_id":1`, `"market_id":31`, 1)},
+		{"place_order", order(7, `,"generation":0`), "POST", "/v1/portfolio/orders", order(7, `,"generation":0`)},
+		{"place_orders", `{"orders":[` + order(7, `,"generation":0`) + `]}`, "POST", "/v1/portfolio/orders/batch", `{"orders":[` + order(7, `,"generation":0`) + `]}`},
+		{"preview_order", order(7, `,"generation":0`), "POST", "/v1/portfolio/orders/preview", order(7, `,"generation":0`)},
 		{"place_orders", `{"orders":[]}`, "POST", "/v1/portfolio/orders/batch", `{"orders":[]}`},
 		{"preview_order", strings.Replace(order(6, ""), "5000", "5050", 1), "POST", "/v1/portfolio/orders/preview", strings.Replace(order(6, ""), "5000", "5050", 1)},
 		{"cancel_order", `{"order_id":"7777777"}`, "DELETE", "/v1/portfolio/orders/7777777", ""},
@@ -293,14 +296,14 @@ func TestRefusalsAreREST(t *testing.T) {
 		{"get_oracle_price", `{"feed":"eur"}`, "GET", "/v1/oracle/price?feed=eur", ""},
 	} {
 		before := d.hash()
-		got := d.use(d.alice, x.tool, x.arguments)
+		got := d.callTool(d.alice, x.tool, x.arguments)
 		_, want := d.Call(d.alice, x.method, x.target, x.body)
 		sameRefusal(t, x.tool+" "+x.arguments, got, want)
 		if x.method == "GET" && before != d.hash() {
 			t.Errorf("%s %s changed something", x.tool, x.arguments)
 		}
 	}
-	got := d.use(reader, "place_order", order(8, ""))
+	got := d.callTool(reader, "place_order", order(8, ""))
 	_, want := d.Call(reader, "POST", "/v1/portfolio/orders", order(8, ""))
 	sameRefusal(t, "without the scope", got, want)
 }
@@ -321,13 +324,14 @@ func sameRefusal(t *testing.T, what string, got result, rest string) {
 	}
 }
 
-func (d *desk) hash() string {
+func (d *testVenue) hash() string {
 	d.T.Helper()
-	b := d.use(d.alice, "get_balance", `{}`)
+	b := d.callTool(d.alice, "get_balance", `{}`)
 	return fmt.Sprint(at(d.T, string(b.StructuredContent), "cash"), at(d.T, string(b.StructuredContent), "reserved"))
 }
 
-// Writes do what REST's do and answer alike but for their numbers.
+// TestWritesAnswerAsREST tests that writes have the effect of REST's, and the same response
+// except for its numbers.
 func TestWritesAnswerAsREST(t *testing.T) {
 	d := generous(t)
 	shape := func(s string) string {
@@ -339,7 +343,7 @@ func TestWritesAnswerAsREST(t *testing.T) {
 	}
 	place := func(id int) (string, string) {
 		_, byREST := d.Call(d.alice, "POST", "/v1/portfolio/orders", order(id, ""))
-		return byREST, string(d.use(d.alice, "place_order", order(id+1, "")).StructuredContent)
+		return byREST, string(d.callTool(d.alice, "place_order", order(id+1, "")).StructuredContent)
 	}
 	a, b := place(1)
 	if shape(a) != shape(b) {
@@ -347,44 +351,65 @@ func TestWritesAnswerAsREST(t *testing.T) {
 	}
 	id := func(s string) string { return at(t, s, "order_id").(string) }
 	_, byREST := d.Call(d.alice, "POST", "/v1/portfolio/orders/"+id(a)+"/decrease", `{"reduce_to":4}`)
-	if got := string(d.use(d.alice, "decrease_order", `{"order_id":"`+id(b)+`","reduce_to":4}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "remaining_qty") != 4.0 {
+	if got := string(d.callTool(d.alice, "decrease_order", `{"order_id":"`+id(b)+`","reduce_to":4}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "remaining_qty") != 4.0 {
 		t.Errorf("decrease: %s and %s", byREST, got)
 	}
 	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders/"+id(a), "")
-	if got := string(d.use(d.alice, "cancel_order", `{"order_id":"`+id(b)+`"}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "canceled_qty") != 4.0 {
+	if got := string(d.callTool(d.alice, "cancel_order", `{"order_id":"`+id(b)+`"}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "canceled_qty") != 4.0 {
 		t.Errorf("cancel: %s and %s", byREST, got)
 	}
 	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(11, "")+`,`+order(11, "")+`]}`)
-	if got := string(d.use(d.alice, "place_orders", `{"orders":[`+order(12, "")+`,`+order(12, "")+`]}`).StructuredContent); shape(got) != shape(`{"results":`+byREST+`}`) {
+	if got := string(d.callTool(d.alice, "place_orders", `{"orders":[`+order(12, "")+`,`+order(12, "")+`]}`).StructuredContent); shape(withoutHints(t, got)) != shape(`{"results":`+byREST+`}`) {
 		t.Errorf("batch: %s and %s", byREST, got)
 	}
 	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/orders/preview", order(13, ""))
-	if got := string(d.use(d.alice, "preview_order", order(13, "")).StructuredContent); shape(got) != shape(byREST) {
+	if got := string(d.callTool(d.alice, "preview_order", order(13, "")).StructuredContent); shape(got) != shape(byREST) {
 		t.Errorf("preview: %s and %s", byREST, got)
 	}
 	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":["1","2"]}`)
-	if got := string(d.use(d.alice, "cancel_orders", `{"order_ids":["1","2"]}`).StructuredContent); shape(got) != shape(byREST) {
+	if got := string(d.callTool(d.alice, "cancel_orders", `{"order_ids":["1","2"]}`).StructuredContent); shape(withoutHints(t, got)) != shape(byREST) {
 		t.Errorf("cancel batch: %s and %s", byREST, got)
 	}
 	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":60000}`)
-	if got := string(d.use(d.alice, "arm_deadman", `{"timeout_ms":60000}`).StructuredContent); got != byREST {
+	if got := string(d.callTool(d.alice, "arm_deadman", `{"timeout_ms":60000}`).StructuredContent); got != byREST {
 		t.Errorf("arm: %s and %s", byREST, got)
 	}
 	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/deadman", "")
-	if got := string(d.use(d.alice, "disarm_deadman", `{}`).StructuredContent); got != byREST {
+	if got := string(d.callTool(d.alice, "disarm_deadman", `{}`).StructuredContent); got != byREST {
 		t.Errorf("disarm: %s and %s", byREST, got)
 	}
 	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders", "")
-	if got := string(d.use(d.alice, "cancel_all_orders", `{}`).StructuredContent); shape(got) != shape(byREST) {
+	if got := string(d.callTool(d.alice, "cancel_all_orders", `{}`).StructuredContent); shape(got) != shape(byREST) {
 		t.Errorf("cancel all: %s and %s", byREST, got)
 	}
 	_, byREST = d.Call(d.alice, "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"5","destination":"d"}`)
-	if got := string(d.use(d.alice, "request_withdrawal", `{"client_withdrawal_id":"v","amount":"5","destination":"d"}`).StructuredContent); shape(got) != shape(byREST) {
+	if got := string(d.callTool(d.alice, "request_withdrawal", `{"client_withdrawal_id":"v","amount":"5","destination":"d"}`).StructuredContent); shape(got) != shape(byREST) {
 		t.Errorf("withdrawal: %s and %s", byREST, got)
 	}
 }
 
-// shapeOf keeps members and kinds of a value, and forgets numbers and texts.
+// withoutHints removes everything but the error from the rejected items of a batch.
+func withoutHints(t *testing.T, answer string) string {
+	t.Helper()
+	var list struct {
+		Results []map[string]json.RawMessage `json:"results"`
+	}
+	if err := json.Unmarshal([]byte(answer), &list); err != nil {
+		t.Fatal(err)
+	}
+	for i, item := range list.Results {
+		if e := item["error"]; e != nil {
+			list.Results[i] = map[string]json.RawMessage{"error": e}
+		}
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// shapeOf returns the members and kinds of a value, without numbers and texts.
 func shapeOf(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -404,10 +429,10 @@ func shapeOf(v any) any {
 	}
 }
 
-// Both lanes draw on one bucket, at the same price: a batch of 20 empties what one
-// order then misses.
+// TestOneBucketForBothLanes tests that both lanes charge the same bucket at the same cost.
 func TestOneBucketForBothLanes(t *testing.T) {
-	d := open(t)
+	d := newTestVenue(t)
+	d.FreezeClock() // no token is refilled
 	var orders []string
 	for i := range 20 {
 		orders = append(orders, order(100+i, ""))
@@ -415,7 +440,7 @@ func TestOneBucketForBothLanes(t *testing.T) {
 	batch := `{"orders":[` + strings.Join(orders, ",") + `]}`
 	spent := 0
 	for {
-		status, _, body := d.Send(d.Request(d.bob, "POST", "/v1/portfolio/orders/batch", []byte(batch)))
+		status, _, body := d.Send(d.SignedRequest(d.bob, "POST", "/v1/portfolio/orders/batch", []byte(batch)))
 		if status == 429 {
 			break
 		}
@@ -423,47 +448,48 @@ func TestOneBucketForBothLanes(t *testing.T) {
 			t.Fatalf("the bucket never empties: %s", body)
 		}
 	}
-	got := d.use(d.bob, "place_orders", batch)
+	got := d.callTool(d.bob, "place_orders", batch)
 	if !got.IsError || at(t, string(got.StructuredContent), "error", "code") != "rate_limited" || at(t, string(got.StructuredContent), "retry_after_ms") == nil {
 		t.Errorf("%s", got.StructuredContent)
 	}
-	if got := d.use(d.bob, "get_balance", `{}`); got.IsError {
+	if got := d.callTool(d.bob, "get_balance", `{}`); got.IsError {
 		t.Errorf("another bucket: %s", got.StructuredContent)
 	}
 }
 
-// Each key is shown what it may call, in one order; the rest is missing_scope.
+// TestListsFollowTheScopes tests that tools/list has the tools that the key may call, in a
+// fixed order, and that the others return missing_scope.
 func TestListsFollowTheScopes(t *testing.T) {
-	d := open(t)
-	reader := d.Key(1, core.ScopeRead)
+	d := newTestVenue(t)
+	reader := d.NewKey(1, core.ScopeRead)
 	all, some := d.definitions(d.alice), d.definitions(reader)
 	if len(all) != len(d.lane.tools) {
 		t.Errorf("%d of %d", len(all), len(d.lane.tools))
 	}
 	for name := range all {
 		_, shown := some[name]
-		if may := d.lane.byName[name].facts.Scope == core.ScopeRead; may != shown {
+		if may := d.lane.byName[name].spec.Scope == core.ScopeRead; may != shown {
 			t.Errorf("%s: shown is %v", name, shown)
 		}
 		if shown {
 			continue
 		}
-		if got := d.use(reader, name, `{}`); !got.IsError || at(t, string(got.StructuredContent), "error", "code") != "missing_scope" {
+		if got := d.callTool(reader, name, `{}`); !got.IsError || at(t, string(got.StructuredContent), "error", "code") != "missing_scope" {
 			t.Errorf("%s: %s", name, got.StructuredContent)
 		}
 	}
 	_, first := d.ask(d.alice, "1", "tools/list", "")
 	if _, again := d.ask(d.alice, "1", "tools/list", ""); first != again {
-		t.Error("the list is not the same twice")
+		t.Error("two lists differ")
 	}
 }
 
-// All schemas together must fit beside what else a model has in mind.
+// TestSchemasAreSmall bounds the tokens of all definitions of tools together.
 func TestSchemasAreSmall(t *testing.T) {
-	d := open(t)
+	d := newTestVenue(t)
 	all := 0
 	for _, x := range d.lane.tools {
-		all += len(x.shown)
+		all += len(x.definition)
 	}
 	if all/4 >= 9000 {
 		t.Errorf("%d tokens", all/4)

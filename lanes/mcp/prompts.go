@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// prompt is a text to begin with. Its one argument, where it has one, is a market.
+// prompt is a prompt of the protocol. Its only argument, if any, is a market.
 type prompt struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title"`
@@ -21,11 +21,11 @@ type promptArgument struct {
 	Required    bool   `json:"required"`
 }
 
-var theMarket = []promptArgument{{"market_id", "Market slot, as list_markets shows it", true}}
+var marketArgument = []promptArgument{{"market_id", "Market slot, as list_markets shows it", true}}
 
 var prompts = []prompt{
 	{
-		Name: "trade_round", Title: "Trade one round", Description: "Form a view on one round, place an order if it is worth it, follow it to the settlement.", Arguments: theMarket,
+		Name: "trade_round", Title: "Trade one round", Description: "Form a view on one round, place an order if it is worth it, follow it to the settlement.", Arguments: marketArgument,
 		text: `Trade the present round of market {market_id}.
 1. Read dx://guide, then get_round, get_orderbook (depth 5) and get_oracle_price of the round's feed. Note strike, close time and the seq.
 2. Estimate the chance that the settle price ends strictly above the strike. Compare it with the YES ask and with 10000 minus the YES bid, the taker fee included.
@@ -34,7 +34,7 @@ var prompts = []prompt{
 5. Report what was done and what it paid.`,
 	},
 	{
-		Name: "quote_market", Title: "Quote a market", Description: "Keep a bid and an ask in one market until its round freezes.", Arguments: theMarket,
+		Name: "quote_market", Title: "Quote a market", Description: "Keep a bid and an ask in one market until its round freezes.", Arguments: marketArgument,
 		text: `Quote both sides of market {market_id} until its round freezes.
 1. Read dx://guide, get_round, get_orderbook (depth 5), get_oracle_price and get_limits.
 2. Arm the dead-man switch (arm_deadman, timeout_ms 30000) and arm it again every 10 seconds while quoting.
@@ -43,7 +43,7 @@ var prompts = []prompt{
 5. Stop when the round is no longer trading: cancel_all_orders with the group_id, then disarm_deadman. Report fills, fees and the position.`,
 	},
 	{
-		Name: "review_account", Title: "Review the account", Description: "Read the account and say where it stands, without trading.",
+		Name: "review_account", Title: "Review the account", Description: "Summarize the account, without trading.",
 		text: `Review this account without placing or canceling anything.
 1. Read dx://account, then list_fills, list_settlements and get_limits.
 2. Say what is in cash, what is reserved by which resting orders, what is held at which average cost, and what each open round would pay either way.
@@ -72,20 +72,20 @@ func (l *Lane) getPrompt(c *call) (jsontext.Value, *protocolFault) {
 		Name      string            `json:"name"`
 		Arguments map[string]string `json:"arguments"`
 	}
-	if f := c.read(&in); f != nil {
+	if f := c.decodeParams(&in); f != nil {
 		return nil, f
 	}
-	if f := l.admit(c); f != nil {
+	if f := l.authorize(c); f != nil {
 		return nil, f
 	}
 	p := promptOf(in.Name)
 	if p == nil {
-		return nil, badParams("unknown prompt " + visible(in.Name))
+		return nil, badParams("unknown prompt " + printable(in.Name))
 	}
 	text := p.text
 	for _, a := range p.Arguments {
-		at, ok := placeOf("dx://markets/" + in.Arguments[a.Name])
-		if !ok || at.kind != marketURI {
+		at, ok := parseResourceURI("dx://markets/" + in.Arguments[a.Name])
+		if !ok || at.kind != marketURI || !at.slotted() {
 			return nil, badParams(a.Name + " must be the number of a market slot")
 		}
 		text = strings.ReplaceAll(text, "{"+a.Name+"}", in.Arguments[a.Name])
@@ -98,7 +98,7 @@ func (l *Lane) getPrompt(c *call) (jsontext.Value, *protocolFault) {
 		Role    string  `json:"role"`
 		Content content `json:"content"`
 	}
-	return l.finish(c, struct {
+	return l.encodeResult(c, struct {
 		Description string          `json:"description"`
 		Messages    []promptMessage `json:"messages"`
 	}{p.Description, []promptMessage{{"user", content{"text", text}}}}, nil), nil

@@ -39,12 +39,12 @@ type resource struct {
 }
 
 var resources = []resource{
-	{URI: guideURI, Name: "guide", Title: "How this venue trades", Description: "What a model needs to know before its first order. Read it once.", MIMEType: "text/markdown"},
+	{URI: guideURI, Name: "guide", Title: "How this venue trades", Description: "What to know before the first order. Read it once.", MIMEType: "text/markdown"},
 	{URI: accountURI, Name: "account", Title: "Your account", Description: "Cash, positions, resting orders and the dead-man switch in one.", MIMEType: asJSON},
 }
 
 var templates = []resource{
-	{URITemplate: roundURI, Name: "round", Title: "A round", Description: "The round a market slot is in: category, strike, times, winner.", MIMEType: asJSON},
+	{URITemplate: roundURI, Name: "round", Title: "A round", Description: "The current round of a market slot: category, strike, times, winner.", MIMEType: asJSON},
 	{URITemplate: marketURI, Name: "market", Title: "A market", Description: "A market slot: status, best prices, volume, when it closes.", MIMEType: asJSON},
 	{URITemplate: bookURI, Name: "orderbook", Title: "An orderbook", Description: "Bids for YES and for NO, best first, each in its own pips.", MIMEType: asJSON},
 }
@@ -61,28 +61,32 @@ func (l *Lane) listTemplates(c *call) (jsontext.Value, *protocolFault) {
 	}{templates})
 }
 
-// list answers with a list that is the same for all.
+// list returns a list that does not depend on the caller.
 func (l *Lane) list(c *call, result any) (jsontext.Value, *protocolFault) {
-	if f := onePage(c); f != nil {
+	if f := rejectCursor(c); f != nil {
 		return nil, f
 	}
-	if f := l.admit(c); f != nil {
+	if f := l.authorize(c); f != nil {
 		return nil, f
 	}
-	return l.finish(c, result, forAll), nil
+	return l.encodeResult(c, result, cachePublic), nil
 }
 
-// place is what a URI names. Market is 0 where it names none.
-type place struct {
+// resourceRef is a parsed resource URI. market is 0 if the URI has none.
+type resourceRef struct {
 	uri    string
 	kind   string // a URI of resources or templates
 	market core.MarketID
 }
 
-// placeOf reads a URI; false if there is no such resource.
-func placeOf(uri string) (place, bool) {
+// slotted reports whether the market is one of the venue's slots.
+func (p resourceRef) slotted() bool { return p.market <= venue.Slots }
+
+// parseResourceURI parses a URI. It reports false if there is no such resource. The market
+// may be one that never opened: reading it returns unknown_market or round_not_found.
+func parseResourceURI(uri string) (resourceRef, bool) {
 	if uri == guideURI || uri == accountURI {
-		return place{uri: uri, kind: uri}, true
+		return resourceRef{uri: uri, kind: uri}, true
 	}
 	kind := marketURI
 	rest, ok := strings.CutPrefix(uri, "dx://markets/")
@@ -93,36 +97,36 @@ func placeOf(uri string) (place, bool) {
 		rest, ok = strings.CutPrefix(uri, "dx://rounds/")
 		kind = roundURI
 	}
-	n, err := strconv.ParseUint(rest, 10, 16)
-	if !ok || err != nil || n == 0 || n > venue.Slots || strconv.FormatUint(n, 10) != rest {
-		return place{}, false
+	n, err := strconv.ParseUint(rest, 10, 32)
+	if !ok || err != nil || n == 0 || strconv.FormatUint(n, 10) != rest {
+		return resourceRef{}, false
 	}
-	return place{uri: uri, kind: kind, market: core.MarketID(n)}, true
+	return resourceRef{uri: uri, kind: kind, market: core.MarketID(n)}, true
 }
 
 func (l *Lane) readResource(c *call) (jsontext.Value, *protocolFault) {
 	var in struct {
 		URI string `json:"uri"`
 	}
-	if f := c.read(&in); f != nil {
+	if f := c.decodeParams(&in); f != nil {
 		return nil, f
 	}
-	if f := l.admitWith(c, core.ScopeRead); f != nil {
+	if f := l.authorizeScopes(c, core.ScopeRead); f != nil {
 		return nil, f
 	}
-	at, ok := placeOf(in.URI)
+	at, ok := parseResourceURI(in.URI)
 	if !ok {
-		return nil, noResource(in.URI)
+		return nil, resourceNotFound(in.URI)
 	}
 	mime, body, err := l.contents(c, at)
 	if err != nil {
-		switch e := l.gate.Refusal(c.ID, err); e.Code {
+		switch e := l.gate.ReportError(c.ID, err); e.Code {
 		case "unknown_market", "round_not_found":
-			f := noResource(in.URI)
+			f := resourceNotFound(in.URI)
 			f.data.Error = e
 			return nil, f
 		default:
-			return nil, venueFault(e)
+			return nil, faultOf(e)
 		}
 	}
 	type content struct {
@@ -130,17 +134,17 @@ func (l *Lane) readResource(c *call) (jsontext.Value, *protocolFault) {
 		MIMEType string `json:"mimeType"`
 		Text     string `json:"text"`
 	}
-	keep := forOnce
+	keep := noCache
 	if at.kind == guideURI {
-		keep = forAll
+		keep = cachePublic
 	}
-	return l.finish(c, struct {
+	return l.encodeResult(c, struct {
 		Contents []content `json:"contents"`
 	}{[]content{{at.uri, mime, body}}}, keep), nil
 }
 
-// contents reads a resource by the operations that tools and REST use.
-func (l *Lane) contents(c *call, at place) (mime, text string, err error) {
+// contents reads a resource with the operations of the tools.
+func (l *Lane) contents(c *call, at resourceRef) (mime, text string, err error) {
 	id := schemas.Int(at.market)
 	switch at.kind {
 	case guideURI:
@@ -148,49 +152,49 @@ func (l *Lane) contents(c *call, at place) (mime, text string, err error) {
 	case accountURI:
 		text, err = l.account(c)
 	case roundURI:
-		text, err = reading(l, c, tools.GetRound, &schemas.GetRound{MarketID: id})
+		text, err = runRead(l, c, tools.GetRound, &schemas.GetRound{MarketID: id})
 	case marketURI:
-		text, err = reading(l, c, tools.GetMarket, &schemas.GetMarket{MarketID: id})
+		text, err = runRead(l, c, tools.GetMarket, &schemas.GetMarket{MarketID: id})
 	default:
-		text, err = reading(l, c, tools.GetOrderbook, &schemas.GetOrderbook{MarketID: id})
+		text, err = runRead(l, c, tools.GetOrderbook, &schemas.GetOrderbook{MarketID: id})
 	}
 	return asJSON, text, err
 }
 
-// reading does a read operation; its token is paid.
-func reading[In, Out any](l *Lane, c *call, op *tools.Op[In, Out], in *In) (string, error) {
+// runRead runs a read operation whose token is already charged.
+func runRead[In, Out any](l *Lane, c *call, op *tools.Op[In, Out], in *In) (string, error) {
 	out, err := op.Do(c.ctx, l.gate.Venue, c.Caller(), in)
 	if err != nil {
 		return "", err
 	}
-	b, err := gate.Encode(&out)
+	b, err := gate.EncodeJSON(&out)
 	return string(b), err
 }
 
-// account joins what one asks about an account first.
+// account returns the contents of dx://account.
 func (l *Lane) account(c *call) (string, error) {
-	balance, err := reading(l, c, tools.GetBalance, &schemas.Now{})
+	balance, err := runRead(l, c, tools.GetBalance, &schemas.MinSeqOnly{})
 	if err != nil {
 		return "", err
 	}
-	short := schemas.Page{Limit: schemas.Of(schemas.Int(listSize))}
-	positions, err := reading(l, c, tools.ListPositions, &schemas.ListPositions{Page: short})
+	short := schemas.Page{Limit: schemas.Ptr(schemas.Int(defaultPageSize))}
+	positions, err := runRead(l, c, tools.ListPositions, &schemas.ListPositions{Page: short})
 	if err != nil {
 		return "", err
 	}
-	orders, err := reading(l, c, tools.ListOrders, &schemas.ListOrders{Page: short, Status: "resting,partially_filled"})
+	orders, err := runRead(l, c, tools.ListOrders, &schemas.ListOrders{Page: short, Status: "resting,partially_filled"})
 	if err != nil {
 		return "", err
 	}
-	deadman, err := reading(l, c, tools.GetDeadman, &schemas.None{})
+	deadman, err := runRead(l, c, tools.GetDeadman, &schemas.None{})
 	return fmt.Sprintf(`{"balance":%s,"positions":%s,"orders":%s,"deadman":%s}`, balance, positions, orders, deadman), err
 }
 
-// tradingMarkets lists the slots one can trade in now.
+// tradingMarkets returns the slots whose round is trading.
 func (l *Lane) tradingMarkets() (out []string) {
 	l.gate.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
-			if s, ok := v.Slot(m); ok && s.Status == core.Trading {
+			if s, ok := v.Market(m); ok && s.Status == core.Trading {
 				out = append(out, strconv.Itoa(int(m)))
 			}
 		}

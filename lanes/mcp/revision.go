@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The protocol revisions, newest first. The modern one says its version with every
-// request; the older ones begin with initialize. 2025-03-26 is not offered: it would
-// have to take batches.
+// The protocol revisions, newest first. The modern one has its version in every request;
+// the older ones begin with initialize. 2025-03-26 is not supported, because it requires
+// batches (docs/rules/agents.md#revisions).
 const (
 	modern = "2026-07-28"
 	legacy = "2025-11-25"
@@ -28,43 +28,43 @@ const (
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
-// said is what a request tells of its revision and its target.
-type said struct {
+// requestMeta holds the params that name the revision and the target of a request.
+type requestMeta struct {
 	Meta map[string]jsontext.Value `json:"_meta"`
 	Name jsontext.Value            `json:"name"`
 	URI  jsontext.Value            `json:"uri"`
 	Args jsontext.Value            `json:"arguments"`
 }
 
-func text(v jsontext.Value) (s string, ok bool) {
+func stringOf(v jsontext.Value) (s string, ok bool) {
 	ok = v.Kind() == '"' && json.Unmarshal(v, &s) == nil
 	return s, ok
 }
 
-// speak finds the revision of a request and checks what that revision wants of its
-// headers and its metadata (contract mcp, Transport). Notifications are held to a
-// version we know and to nothing else.
-func speak(h http.Header, m *message) (string, *protocolFault) {
-	s := &m.said
-	if f := m.read(s); f != nil {
+// negotiateRevision returns the revision of a request and checks the headers and the
+// metadata that the revision requires (docs/rules/agents.md#revisions). A notification
+// needs only a known version.
+func negotiateRevision(h http.Header, m *message) (string, *protocolFault) {
+	s := &m.meta
+	if f := m.decodeParams(s); f != nil {
 		return "", f
 	}
-	header, one := single(h, "Mcp-Protocol-Version")
+	header, one := singleHeader(h, "Mcp-Protocol-Version")
 	if !one {
-		return "", badHeader("MCP-Protocol-Version is there more than once")
+		return "", badHeader("MCP-Protocol-Version is repeated")
 	}
-	inBody, stated := text(s.Meta[metaVersion])
+	inBody, stated := stringOf(s.Meta[metaVersion])
 	switch {
 	case stated && header != "" && header != inBody:
-		return "", badHeader("MCP-Protocol-Version is " + visible(header) + ", _meta says " + visible(inBody))
+		return "", badHeader("MCP-Protocol-Version is " + printable(header) + ", _meta says " + printable(inBody))
 	case header != "" && !slices.Contains(revisions, header):
-		return "", unsupported(header)
-	case m.notification():
+		return "", unsupportedVersion(header)
+	case m.request.Notif:
 		return header, nil
-	case header == "" && m.method == "initialize" && !stated:
+	case header == "" && m.request.Method == "initialize" && !stated:
 		return legacy, nil
 	case header == "" && stated && !slices.Contains(revisions, inBody):
-		return "", unsupported(inBody)
+		return "", unsupportedVersion(inBody)
 	case header == "":
 		return "", badHeader("MCP-Protocol-Version is missing")
 	case header == modern:
@@ -74,20 +74,27 @@ func speak(h http.Header, m *message) (string, *protocolFault) {
 	}
 }
 
-// checkModern holds metadata and headers of a request against its body.
+// handshaking reports whether a request, which may be malformed, uses a revision that
+// begins with initialize.
+func handshaking(h http.Header, m *message) bool {
+	version, one := singleHeader(h, "Mcp-Protocol-Version")
+	return one && (version == legacy || version == oldest || version == "" && m.request.Method == "initialize")
+}
+
+// checkModern compares the metadata and the headers of a request with its body.
 func checkModern(h http.Header, m *message, stated bool) *protocolFault {
-	s := &m.said
+	s := &m.meta
 	if !stated {
 		return badParams("_meta must carry " + metaVersion)
 	}
 	if s.Meta[metaCapabilities].Kind() != '{' {
 		return badParams("_meta must carry " + metaCapabilities)
 	}
-	if f := matches(h, "Mcp-Method", m.method); f != nil {
+	if f := checkHeader(h, "Mcp-Method", m.request.Method); f != nil {
 		return f
 	}
 	source := jsontext.Value(nil)
-	switch m.method {
+	switch m.request.Method {
 	case "tools/call", "prompts/get":
 		source = s.Name
 	case "resources/read":
@@ -95,35 +102,36 @@ func checkModern(h http.Header, m *message, stated bool) *protocolFault {
 	default:
 		return nil
 	}
-	want, ok := text(source)
+	want, ok := stringOf(source)
 	if !ok {
-		return badParams(m.method + " names nothing")
+		return badParams(m.request.Method + " has no name or uri")
 	}
-	return matches(h, "Mcp-Name", want)
+	return checkHeader(h, "Mcp-Name", want)
 }
 
-// matches wants a header that says what the body says.
-func matches(h http.Header, name, want string) *protocolFault {
-	got, one := single(h, name)
+// checkHeader requires that a header equals the value in the body.
+func checkHeader(h http.Header, name, want string) *protocolFault {
+	got, one := singleHeader(h, name)
 	switch {
 	case !one:
-		return badHeader(name + " is there more than once")
+		return badHeader(name + " is repeated")
 	case got == "":
 		return badHeader(name + " is missing")
 	}
 	if name == "Mcp-Name" {
-		if got, one = unwrapped(got); !one {
-			return badHeader(name + " is no base64")
+		if got, one = decodeName(got); !one {
+			return badHeader(name + " is not valid base64")
 		}
 	}
 	if got != want {
-		return badHeader(name + " is " + visible(got) + ", the body says " + visible(want))
+		return badHeader(name + " is " + printable(got) + ", the body says " + printable(want))
 	}
 	return nil
 }
 
-// single gives a header's value, "" if it is absent; false if there are several.
-func single(h http.Header, name string) (string, bool) {
+// singleHeader returns a header's value, "" if it is absent. It reports false if there are
+// several.
+func singleHeader(h http.Header, name string) (string, bool) {
 	v := h[name]
 	if len(v) == 0 {
 		return "", true
@@ -131,8 +139,8 @@ func single(h http.Header, name string) (string, bool) {
 	return strings.TrimSpace(v[0]), len(v) == 1
 }
 
-// unwrapped decodes =?base64?…?=, in which names that are not plain ASCII travel.
-func unwrapped(v string) (string, bool) {
+// decodeName decodes =?base64?…?=, the header form of names that are not plain ASCII.
+func decodeName(v string) (string, bool) {
 	body, ok := strings.CutPrefix(v, "=?base64?")
 	if !ok || !strings.HasSuffix(body, "?=") {
 		return v, true

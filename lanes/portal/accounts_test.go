@@ -4,17 +4,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
 	"duplex/lanes/lanetest"
 	"duplex/schemas"
 )
 
 func TestKeys(t *testing.T) {
-	v := start(t, nil)
+	v := newTestPortal(t, nil)
 	if list := v.keys(carol); len(list.Keys) != 0 {
 		t.Errorf("%+v", list)
 	}
@@ -28,10 +31,10 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	if status, body := v.Call(plain, "GET", "/v1/portfolio/balance", ""); status != 200 || !strings.Contains(body, `"cash":"0"`) {
-		t.Errorf("a key signs: %d %s", status, body)
+		t.Errorf("a request of the new key: %d %s", status, body)
 	}
 	if status, _ := v.Call(reader, "DELETE", "/v1/portfolio/orders", ""); status != 403 {
-		t.Errorf("a reader trades: %d", status)
+		t.Errorf("a read-only key cancels: %d", status)
 	}
 	if list := v.keys(dave); len(list.Keys) != 0 {
 		t.Errorf("dave sees %+v", list)
@@ -39,7 +42,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestKeysRefused(t *testing.T) {
-	v := start(t, nil)
+	v := newTestPortal(t, nil)
 	for _, c := range []struct {
 		body   string
 		status int
@@ -68,10 +71,10 @@ func TestKeysRefused(t *testing.T) {
 	v.wants(carol, "POST", "/keys", "", 503, "draining")
 }
 
-// A revoked key is refused from the moment that was answered; whose it was, and
-// whether it was at all, does not show.
+// TestRevoke checks that a revoked key is unauthorized at once, and that the response does
+// not reveal whether a key exists or whose it is.
 func TestRevoke(t *testing.T) {
-	v := start(t, nil)
+	v := newTestPortal(t, nil)
 	hers, _ := v.key(carol, "")
 	his, _ := v.key(dave, "")
 	seq := v.Engine.Seq()
@@ -81,27 +84,34 @@ func TestRevoke(t *testing.T) {
 		}
 	}
 	if v.Engine.Seq() != seq {
-		t.Error("what was not hers was sequenced")
+		t.Error("the revocation of another account's key was sequenced")
 	}
 	if status, body := v.Call(his, "GET", "/v1/time", ""); status != 200 {
-		t.Errorf("his key: %d %s", status, body)
+		t.Errorf("dave's key: %d %s", status, body)
 	}
 	for range 3 {
 		if got := v.wants(carol, "DELETE", "/keys/"+hers.ID, "", 200, ""); got != `{"api_key":"`+hers.ID+`","revoked":true}` {
 			t.Error(got)
 		}
 		if status, body := v.Call(hers, "GET", "/v1/time", ""); status != 401 || codeOf(body) != "unauthorized" {
-			t.Errorf("her key: %d %s", status, body)
+			t.Errorf("carol's key: %d %s", status, body)
 		}
 	}
 	if list := v.keys(carol); len(list.Keys) != 0 {
 		t.Errorf("%+v", list)
 	}
+	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+		for k := range m.Keys() {
+			if k.ID == hers.ID {
+				t.Error("the revoked key is still in the state")
+			}
+		}
+	})
 	v.wants(carol, "DELETE", "/keys/"+hers.ID, "{}", 400, "unexpected_body")
 }
 
 func TestCloseAccount(t *testing.T) {
-	v := start(t, nil)
+	v := newTestPortal(t, nil)
 	one, _ := v.key(carol, "")
 	two, _ := v.key(carol, "")
 	his, _ := v.key(dave, "")
@@ -117,11 +127,12 @@ func TestCloseAccount(t *testing.T) {
 	}
 }
 
-// At most ten new keys within any minute, by the venue's clock, for each account by
-// itself.
+// TestTenKeysAMinute checks that each account creates at most ten keys within any minute of
+// the venue's clock (docs/rules/accounts.md#new-keys).
 func TestTenKeysAMinute(t *testing.T) {
-	v := start(t, nil)
-	for range newKeys {
+	v := newTestPortal(t, nil)
+	v.FreezeClock()
+	for range newKeysPerMinute {
 		v.key(carol, "")
 	}
 	var e schemas.ErrorBody
@@ -133,20 +144,21 @@ func TestTenKeysAMinute(t *testing.T) {
 		t.Error(answer)
 	}
 	v.key(dave, "")
-	v.Skip(30 * time.Second)
+	v.AdvanceClock(30 * time.Second)
 	v.wants(carol, "POST", "/keys", "", 429, "rate_limited")
-	v.Skip(30 * time.Second)
-	for range newKeys {
+	v.AdvanceClock(30 * time.Second)
+	for range newKeysPerMinute {
 		v.key(carol, "")
 	}
 	v.wants(carol, "POST", "/keys", "", 429, "rate_limited")
 }
 
-// Whoever has no account's token is told the same on every path of the service,
-// known or not; after too many tries from one address, to wait. Whoever has one is
-// served all the same.
-func TestStrangers(t *testing.T) {
-	v := start(t, nil)
+// TestInvalidTokens checks that requests without a valid token get the same response on
+// every path of the service, then rate_limited after too many from one address, while a
+// valid token still passes.
+func TestInvalidTokens(t *testing.T) {
+	v := newTestPortal(t, nil)
+	v.FreezeClock() // no failure expires, however slow the machine
 	var first string
 	tries := 0
 	for _, h := range []http.Header{{}, {"Authorization": {"Bearer wrong"}}, {"Authorization": {carol}}, {"Authorization": {"Basic " + carol}}, {"Authorization": {"Bearer " + carol, "Bearer " + carol}}} {
@@ -160,61 +172,91 @@ func TestStrangers(t *testing.T) {
 			}
 		}
 	}
-	if tries != failuresBurst || codeOf(first) != "unauthorized" {
+	if tries != authFailureBurst || codeOf(first) != "unauthorized" {
 		t.Fatalf("%d tries, %s", tries, first)
-	}
-	for range 10 { // what has refilled since
-		if status, _, _ := v.ask("wrong", "GET", "/keys", ""); status == 429 {
-			break
-		}
 	}
 	v.wants("wrong", "GET", "/keys", "", 429, "rate_limited")
 	v.keys(carol)
-	v.Skip(5 * time.Second)
+	v.AdvanceClock(5 * time.Second)
 	v.wants("wrong", "GET", "/keys", "", 401, "unauthorized")
 }
 
-// However many addresses fail, what is remembered of them stays within bounds.
-func TestStrangersAreForgotten(t *testing.T) {
-	var s strangers
+// TestFailuresAreForgotten checks that the memory of failed addresses is bounded.
+func TestFailuresAreForgotten(t *testing.T) {
+	var s authFailureLimiter
 	now := time.Unix(1_800_000_000, 0)
-	for i := range 5 * remembered {
-		if err := s.fail(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255), now); err != nil {
+	for i := range 5 * maxTrackedNetworks {
+		if err := s.fail(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := len(s.young) + len(s.old); n > 2*remembered {
+	if n := len(s.young) + len(s.old); n > 2*maxTrackedNetworks {
 		t.Errorf("%d addresses", n)
 	}
-	for range failuresBurst {
-		_ = s.fail("[2001:db8::1]:1", now)
+	for range authFailureBurst {
+		_ = s.fail(netip.MustParseAddr("2001:db8::1"), now)
 	}
-	if err := s.fail("[2001:db8::ffff]:2", now); err == nil {
-		t.Error("the neighbour in one's own network is another")
+	if err := s.fail(netip.MustParseAddr("2001:db8::ffff"), now); err == nil {
+		t.Error("another address of the same /64 counts as another client")
 	}
-	if err := s.fail("[2001:db8:0:1::1]:1", now); err != nil {
-		t.Error("another network is the same")
+	if err := s.fail(netip.MustParseAddr("2001:db8:0:1::1"), now); err != nil {
+		t.Error("an address of another /64 counts as the same client")
 	}
-	if network("[::ffff:10.0.0.1]:1") != network("10.0.0.1:2") || network("what") != network("") {
-		t.Error("one address written two ways is two")
+	if clientNetwork(netip.MustParseAddr("::ffff:10.0.0.1")) != clientNetwork(netip.MustParseAddr("10.0.0.1")) || clientNetwork(netip.MustParseAddr("fe80::1%eth0")) != clientNetwork(netip.MustParseAddr("fe80::1")) {
+		t.Error("one address in two forms counts as two clients")
+	}
+}
+
+// TestFailuresBehindAProxy checks that each client behind a trusted proxy has its own limit
+// and cannot evade it with a forged X-Forwarded-For. An untrusted proxy is one client.
+func TestFailuresBehindAProxy(t *testing.T) {
+	const ann, ben = "198.51.100.1", "2001:db8::2"
+	for name, c := range map[string]struct {
+		proxies []netip.Prefix
+		other   int // the status of the other client
+	}{
+		"trusted": {[]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}, 401},
+		"not":     {nil, 429},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newTestPortal(t, nil)
+			v.FreezeClock()
+			v.Gate.TrustedProxies = c.proxies
+			fails := func(forwarded ...string) int {
+				status, _, _ := v.send("GET", "/keys", "", http.Header{"X-Forwarded-For": forwarded})
+				return status
+			}
+			for n := range authFailureBurst {
+				if got := fails(fmt.Sprintf("192.0.2.%d, %s", n, ann)); got != 401 { // the proxy appends to the client's header
+					t.Fatalf("failure %d: %d", n, got)
+				}
+			}
+			if got := fails(ben+", "+ann, "10.1.2.3"); got != 429 {
+				t.Errorf("the client that failed too often: %d", got)
+			}
+			if got := fails(ann + "," + ben); got != c.other {
+				t.Errorf("the other client: %d", got)
+			}
+			v.keys(carol)
+		})
 	}
 }
 
 func TestNoSecretIsLogged(t *testing.T) {
-	v := start(t, nil)
+	v := newTestPortal(t, nil)
 	_, made := v.key(carol, "")
+	if k := v.Engine.Key(made.APIKey); k == nil || k.User != core.UserID(3) || strings.Contains(string(k.Sealed), made.Secret) {
+		t.Errorf("%+v", k)
+	}
 	v.wants("dxa_guessed", "GET", "/keys", "", 401, "unauthorized")
 	v.wants(carol, "DELETE", "/keys/"+made.APIKey, "", 200, "")
 	logs := v.logs.String()
 	if !strings.Contains(logs, "portal_create_key") || !strings.Contains(logs, "user_id=3") {
-		t.Errorf("nothing of it in %s", logs)
+		t.Errorf("the action is not in %s", logs)
 	}
 	for _, secret := range []string{carol, made.Secret, "dxa_guessed"} {
 		if strings.Contains(logs, secret) {
-			t.Errorf("%s shows in\n%s", secret, logs)
+			t.Errorf("%s appears in\n%s", secret, logs)
 		}
-	}
-	if k := v.Engine.Key(made.APIKey); k == nil || k.User != core.UserID(3) || strings.Contains(string(k.Sealed), made.Secret) {
-		t.Errorf("%+v", k)
 	}
 }

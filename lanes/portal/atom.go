@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// atomFeed is RFC 4287, as far as a changelog needs it.
+// atomFeed is the part of RFC 4287 that a changelog needs.
 type atomFeed struct {
 	XMLName xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
 	ID      string      `xml:"id"`
@@ -37,10 +37,10 @@ type atomText struct {
 	Body string `xml:",chardata"`
 }
 
-// atom makes the changelog feed (spec 9): one entry for each heading of the second
-// level, with the text below it as it stands.
+// atom returns the changelog as a feed (docs/rules/rest.md#changes): one entry for each
+// second-level heading, with the text below it unchanged.
 func atom(changelog []byte) []byte {
-	f := atomFeed{ID: urn("feed"), Title: "Duplex changelog", Updated: undated(), Author: "Duplex", Links: []atomLink{{"self", "/changelog.atom"}, {"alternate", "/"}}}
+	f := atomFeed{ID: urn("feed"), Title: "Duplex changelog", Updated: buildTime(), Author: "Duplex", Links: []atomLink{{"self", "/changelog.atom"}, {"alternate", "/"}}}
 	f.Entries = entries(string(changelog))
 	if len(f.Entries) > 0 {
 		f.Updated = f.Entries[0].Updated
@@ -51,18 +51,18 @@ func atom(changelog []byte) []byte {
 	return append([]byte(xml.Header), must(xml.MarshalIndent(f, "", " "))...)
 }
 
-var day = regexp.MustCompile(`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`)
+var datePattern = regexp.MustCompile(`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`)
 
-// entries splits the text at its headings. The date of an entry is the one in its
-// heading; its id is made of the heading without it, so that dating a release does
-// not announce it twice.
+// entries splits the text at its second-level headings. An entry is dated by its heading.
+// Its id is derived from the heading without the date, so that adding a date to a release
+// does not announce it again.
 func entries(text string) (out []atomEntry) {
 	parts := strings.Split("\n"+strings.ReplaceAll(text, "\r\n", "\n"), "\n## ")
 	for _, part := range parts[1:] {
 		title, body, _ := strings.Cut(part, "\n")
 		title = strings.TrimSpace(title)
-		date := day.FindString(title)
-		e := atomEntry{ID: urn(strings.Trim(strings.Replace(title, date, "", 1), " ()–—-")), Title: title, Updated: undated(), Content: atomText{"text", strings.TrimSpace(body)}}
+		date := datePattern.FindString(title)
+		e := atomEntry{ID: urn(strings.Trim(strings.Replace(title, date, "", 1), " ()–—-")), Title: title, Updated: buildTime(), Content: atomText{"text", strings.TrimSpace(body)}}
 		if date != "" {
 			e.Updated = date + "T00:00:00Z"
 		}
@@ -71,14 +71,14 @@ func entries(text string) (out []atomEntry) {
 	return out
 }
 
-// urn is a lasting id of a name within the changelog.
+// urn returns the stable id of a name within the changelog.
 func urn(name string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("duplex changelog "+name)).URN()
 }
 
-// undated is the time of what has no date: that of the commit the binary was built
-// from, so that it does not change from one start to the next.
-func undated() string {
+// buildTime returns the time of the commit the binary was built from. It dates undated
+// entries, so that their dates do not change at every start.
+func buildTime() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.time" {

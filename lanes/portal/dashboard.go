@@ -10,49 +10,49 @@ import (
 	"duplex/tools"
 )
 
-// station tells the dashboard where the venue is: the page is the same for all.
-type station struct {
+// venueInfo configures the dashboard, whose files are the same for every venue.
+type venueInfo struct {
 	Environment string `json:"environment"`
 	Oracle      string `json:"oracle"`
 	API         string `json:"api"`
 	WS          string `json:"ws"`
 	MCP         string `json:"mcp"`
-	DevKey      bool   `json:"dev_key"` // POST /dev/key signs in
+	DevKey      bool   `json:"dev_key"` // POST /dev/key is available
 }
 
-// dashboard serves what the page asks the portal for.
-func (l *lane) dashboard(m *gate.Routes) {
+// registerDashboard registers the routes that the dashboard calls.
+func (l *lane) registerDashboard(m *gate.Routes) {
 	if l.Static == nil {
 		return
 	}
-	terms := l.Venue.Terms
-	lent := l.DevKey != nil && terms.Environment == "dev"
-	l.show(m, "/venue.json", "application/json", must(schemas.Append(nil, station{terms.Environment, terms.Oracle, l.API, l.WS, l.MCP, lent})))
-	if lent {
-		m.HandleFunc("POST /dev/key", l.lend)
+	config := l.Venue.Config
+	hasDevKey := l.DevKey != nil && config.Environment == "dev"
+	l.serveBytes(m, "/venue.json", "application/json", must(schemas.Append(nil, venueInfo{config.Environment, config.Oracle, l.API, l.WS, l.MCP, hasDevKey})))
+	if hasDevKey {
+		m.HandleFunc("POST /dev/key", l.serveDevKey)
 	}
 }
 
-// lend gives the dev trader's key to a page of this portal in a browser on this
-// machine. Anyone else is told there is no such path.
-func (l *lane) lend(w http.ResponseWriter, r *http.Request) {
+// serveDevKey returns the dev trader's key to a page of this portal in a browser on this
+// machine. Any other request gets not_found (docs/rules/operation.md#dev-venue).
+func (l *lane) serveDevKey(w http.ResponseWriter, r *http.Request) {
 	gate.CallOf(r.Context()).Op = "portal_dev_key"
 	switch {
-	case !atHome(r):
-		l.Gate.Fail(w, tools.Refuse("not_found"))
+	case !isSameMachine(r):
+		l.Gate.WriteError(w, tools.NewError("not_found"))
 	case len(gate.CallOf(r.Context()).Body) > 0:
-		l.Gate.Fail(w, tools.Refuse("unexpected_body"))
+		l.Gate.WriteError(w, tools.NewError("unexpected_body"))
 	default:
 		a := l.DevKey()
-		gate.Answer(w, http.StatusOK, &schemas.DevKey{Name: a.Name, APIKey: a.APIKey, Secret: a.Secret, Scopes: a.Scopes})
+		gate.WriteJSON(w, http.StatusOK, &schemas.DevKey{Name: a.Name, APIKey: a.APIKey, Secret: a.Secret, Scopes: a.Scopes})
 	}
 }
 
-// atHome tells whether a request comes from this machine, to an address of this
-// machine by its number or as localhost, from a page of that address. The Host
-// keeps out a name that was pointed here after its page was loaded, the Origin a
-// page of elsewhere, and both a proxy that stands in for clients from outside.
-func atHome(r *http.Request) bool {
+// isSameMachine reports whether a request comes from a page of this portal in a browser on
+// this machine: peer, Host and Origin must all be loopback, and Host must have the port of
+// the listener. The Host check excludes DNS rebinding, the Origin check pages of other
+// sites, and both exclude a local proxy that forwards requests of other machines.
+func isSameMachine(r *http.Request) bool {
 	at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
 		return false
@@ -61,8 +61,8 @@ func atHome(r *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	host, asked, err := net.SplitHostPort(r.Host)
-	if err != nil || asked != port || host != "localhost" && !loopback(host) {
+	host, hostPort, err := net.SplitHostPort(r.Host)
+	if err != nil || hostPort != port || host != "localhost" && !loopback(host) {
 		return false
 	}
 	from, _, err := net.SplitHostPort(r.RemoteAddr)

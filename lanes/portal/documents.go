@@ -12,41 +12,42 @@ import (
 	"duplex/schemas"
 )
 
-// documents lists what is there to read, besides the dashboard.
-func (l *lane) documents(m *gate.Routes) {
-	l.show(m, "/portal.css", "text/css; charset=utf-8", style)
-	l.show(m, "/llms.txt", "text/plain; charset=utf-8", l.guide())
-	l.show(m, "/llms-full.txt", "text/plain; charset=utf-8", l.full())
-	l.show(m, "/errors.json", "application/json", must(schemas.Append(nil, faults)))
-	m.Handle("GET /errors", either(documentOf(html, framed(errorsPage, faults)), documentOf("application/json", must(schemas.Append(nil, faults)))))
-	l.show(m, "/deprecation", html, framed(deprecationPage, nil))
+// registerDocuments registers documents, pages and the dashboard.
+func (l *lane) registerDocuments(m *gate.Routes) {
+	l.serveBytes(m, "/portal.css", "text/css; charset=utf-8", style)
+	l.serveBytes(m, "/llms.txt", "text/plain; charset=utf-8", l.guide())
+	l.serveBytes(m, "/llms-full.txt", "text/plain; charset=utf-8", l.fullGuide())
+	l.serveBytes(m, "/errors.json", "application/json", must(schemas.Append(nil, errorTables)))
+	m.Handle("GET /errors", negotiateHTML(documentOf(html, renderPage(errorsPage, errorTables)), documentOf("application/json", must(schemas.Append(nil, errorTables)))))
+	l.serveBytes(m, "/deprecation", html, renderPage(deprecationPage, nil))
+	l.rulebook(m)
 	if l.OpenAPI != nil {
 		doc := *l.OpenAPI
 		if l.API != "" {
 			doc.Servers = []*huma.Server{{URL: l.API, Description: "The API listener"}}
 		}
-		l.show(m, "/openapi.json", "application/json", must(doc.MarshalJSON()))
-		l.show(m, "/openapi.yaml", "application/yaml", must(doc.YAML()))
+		l.serveBytes(m, "/openapi.json", "application/json", must(doc.MarshalJSON()))
+		l.serveBytes(m, "/openapi.yaml", "application/yaml", must(doc.YAML()))
 	}
 	if l.AsyncAPI != nil {
-		l.show(m, "/asyncapi.json", "application/json", l.AsyncAPI)
+		l.serveBytes(m, "/asyncapi.json", "application/json", l.AsyncAPI)
 	}
 	if l.Changelog != nil {
-		l.show(m, "/changelog.atom", "application/atom+xml; charset=utf-8", atom(l.Changelog))
+		l.serveBytes(m, "/changelog.atom", "application/atom+xml; charset=utf-8", atom(l.Changelog))
 	}
-	l.reference(m)
-	l.dashboard(m)
-	l.pages(m)
+	l.registerReference(m)
+	l.registerDashboard(m)
+	l.registerPages(m)
 }
 
-// faults are the tables of errors as the venue keeps them.
-var faults = struct {
-	Errors []schemas.Meaning `json:"errors"`
-	WS     []schemas.WSFault `json:"ws"`
-}{schemas.Faults, schemas.WSFaults}
+// errorTables are the error tables of REST and of the event lane.
+var errorTables = struct {
+	Errors []schemas.ErrorInfo   `json:"errors"`
+	WS     []schemas.WSErrorInfo `json:"ws"`
+}{schemas.ErrorTable, schemas.WSErrorTable}
 
-// either shows a page to a browser, and the same as data to a program.
-func either(page, data *document) http.Handler {
+// negotiateHTML serves page to a browser and data to any other client.
+func negotiateHTML(page, data *document) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept")
 		if strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -57,13 +58,13 @@ func either(page, data *document) http.Handler {
 	})
 }
 
-// show serves bytes under a path.
-func (l *lane) show(m *gate.Routes, path, kind string, body []byte) {
+// serveBytes serves body under a path.
+func (l *lane) serveBytes(m *gate.Routes, path, kind string, body []byte) {
 	m.Handle("GET "+path, documentOf(kind, body))
 }
 
-// document is bytes to read. They never change while the portal runs, but may with
-// the next: a client keeps them and asks again by their tag.
+// document is an immutable file with an ETag. Clients may cache it and must revalidate it,
+// since the next version of the venue may serve another one.
 type document struct {
 	kind, tag string
 	body      []byte
@@ -75,13 +76,14 @@ func documentOf(kind string, body []byte) *document {
 }
 
 func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !d.fresh(w, r) {
-		_, _ = w.Write(d.body) // the client has gone: nobody is left to tell
+	if !d.notModified(w, r) {
+		_, _ = w.Write(d.body) // fails only after the client has disconnected
 	}
 }
 
-// fresh sets the headers. It answers, and is true, if the client has the bytes.
-func (d *document) fresh(w http.ResponseWriter, r *http.Request) bool {
+// notModified sets the headers. If the client has the current version, it responds with 304
+// and returns true.
+func (d *document) notModified(w http.ResponseWriter, r *http.Request) bool {
 	gate.CallOf(r.Context()).Op = "portal_document"
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
@@ -96,7 +98,7 @@ func (d *document) fresh(w http.ResponseWriter, r *http.Request) bool {
 
 func must(b []byte, err error) []byte {
 	if err != nil {
-		panic(err) // our own documents always encode
+		panic(err) // the venue's own documents always encode
 	}
 	return b
 }

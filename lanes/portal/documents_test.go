@@ -36,7 +36,7 @@ What users should know.
 `
 
 func TestDocuments(t *testing.T) {
-	v := start(t, func(o *Options) { o.AsyncAPI = []byte(`{"asyncapi":"3.0.0"}`) })
+	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = []byte(`{"asyncapi":"3.0.0"}`) })
 	for target, want := range map[string]struct{ kind, has string }{
 		"/":               {"text/html; charset=utf-8", "<h1>Duplex</h1>"},
 		"/portal.css":     {"text/css; charset=utf-8", "body {"},
@@ -50,18 +50,19 @@ func TestDocuments(t *testing.T) {
 		"/deprecation":    {"text/html; charset=utf-8", "90 days"},
 		"/docs":           {"text/html; charset=utf-8", `id="reference"`},
 		"/docs/start.js":  {"text/javascript; charset=utf-8", "withDefaultFonts: false"},
+		"/docs/bar.css":   {"text/css; charset=utf-8", ".bar {"},
 		"/docs/scalar.js": {"text/javascript; charset=utf-8", "createApiReference"},
 		"/llms-full.txt":  {"text/plain; charset=utf-8", "### POST /v1/portfolio/orders\n"},
 	} {
-		status, h, body := v.ask("", "GET", target, "")
+		status, h, body := v.request("", "GET", target, "")
 		if status != 200 || h.Get("Content-Type") != want.kind || !strings.Contains(body, want.has) || h.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%s: %d %v %.300s", target, status, h, body)
 		}
 		status, _, body = v.send("GET", target, "", http.Header{"If-None-Match": {h.Get("ETag")}})
 		if status != 304 || body != "" {
-			t.Errorf("%s again: %d %.300s", target, status, body)
+			t.Errorf("%s, conditional: %d %.300s", target, status, body)
 		}
-		if status, head, body := v.ask("", "HEAD", target, ""); status != 200 || body != "" || head.Get("ETag") != h.Get("ETag") {
+		if status, head, body := v.request("", "HEAD", target, ""); status != 200 || body != "" || head.Get("ETag") != h.Get("ETag") {
 			t.Errorf("HEAD %s: %d %v", target, status, head)
 		}
 		v.wants("", "POST", target, "", 405, "method_not_allowed")
@@ -69,10 +70,10 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	v := start(t, nil)
+	v := newTestPortal(t, nil)
 	host := strings.TrimPrefix(v.URL, "http://")
 	for _, target := range []string{"/", "/keys", "/nowhere", "/llms.txt"} {
-		_, h, _ := v.ask("", "GET", target, "")
+		_, h, _ := v.request("", "GET", target, "")
 		policy := h.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'self'", "frame-ancestors 'none'", "connect-src 'self' http://" + host + " ws://" + host + ";"} {
 			if !strings.Contains(policy, part) {
@@ -83,13 +84,13 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%s: %v", target, h)
 		}
 	}
-	if _, h, _ := v.ask(carol, "GET", "/keys", ""); h.Get("Cache-Control") != "no-store" {
-		t.Errorf("keys may be kept: %v", h)
+	if _, h, _ := v.request(carol, "GET", "/keys", ""); h.Get("Cache-Control") != "no-store" {
+		t.Errorf("the response to GET /keys may be cached: %v", h)
 	}
 }
 
 func TestMisses(t *testing.T) {
-	v := start(t, nil)
+	v := newTestPortal(t, nil)
 	v.Gate.Origins = []string{"http://elsewhere.example"}
 	for _, target := range []string{"/nowhere", "/v1/markets", "/docs/", "/asyncapi.json", "/llms.txt/", "//llms.txt", "/./llms.txt", "/%6clms.txt", "/favicon.ico", "/page/index.html", "/metrics", "/admin/state"} {
 		v.wants("", "GET", target, "", 404, "not_found")
@@ -105,13 +106,14 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// The page loads nothing from elsewhere and tells where one is.
+// TestLanding checks that the page loads nothing from other hosts and shows the addresses of
+// the venue.
 func TestLanding(t *testing.T) {
-	v := start(t, func(o *Options) { o.Venue.Terms.Environment, o.Venue.Terms.Oracle = "dev", "sim" })
-	_, _, page := v.ask("", "GET", "/", "")
+	v := newTestPortal(t, func(o *Options) { o.Venue.Config.Environment, o.Venue.Config.Oracle = "dev", "sim" })
+	_, _, page := v.request("", "GET", "/", "")
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if !strings.HasPrefix(m[1], "/") && m[1] != "data:," {
-			t.Errorf("%s is elsewhere", m[1])
+			t.Errorf("%s is on another host", m[1])
 		} else if m[1] != "data:," {
 			v.wants("", "GET", m[1], "", 200, "")
 		}
@@ -126,16 +128,16 @@ func TestLanding(t *testing.T) {
 	}
 }
 
-// The guide names every route and every error, and only those.
+// TestGuide checks that the guide has routes, errors and the address of the API.
 func TestGuide(t *testing.T) {
-	v := start(t, nil)
-	_, _, guide := v.ask("", "GET", "/llms.txt", "")
-	for _, f := range []*tools.Facts{&tools.PlaceOrder.Facts, &tools.CancelOrders.Facts, &tools.GetDepositAddress.Facts} {
+	v := newTestPortal(t, nil)
+	_, _, guide := v.request("", "GET", "/llms.txt", "")
+	for _, f := range []*tools.Spec{&tools.PlaceOrder.Spec, &tools.CancelOrders.Spec, &tools.GetDepositAddress.Spec} {
 		if line := "- " + f.Method + " " + f.Path + ": " + f.Title + "\n"; strings.Count(guide, line) != 1 {
 			t.Errorf("no %q", line)
 		}
 	}
-	for _, m := range schemas.Faults {
+	for _, m := range schemas.ErrorTable {
 		if !strings.Contains(guide, " "+m.Code+" ("+string(m.Retry)+"): ") {
 			t.Errorf("no %s", m.Code)
 		}
@@ -145,46 +147,47 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// A program gets the table as data, a browser as a page; both have every error.
+// TestErrors checks that a program gets the error tables as JSON and a browser as a page, and
+// that both are complete.
 func TestErrors(t *testing.T) {
-	v := start(t, nil)
+	v := newTestPortal(t, nil)
 	var table struct {
-		Errors []schemas.Meaning
-		WS     []schemas.WSFault
+		Errors []schemas.ErrorInfo
+		WS     []schemas.WSErrorInfo
 	}
-	_, _, body := v.ask("", "GET", "/errors", "")
-	if err := json.Unmarshal([]byte(body), &table); err != nil || len(table.Errors) != len(schemas.Faults) || len(table.WS) != len(schemas.WSFaults) {
-		t.Errorf("%v: %d errors, %d of the socket", err, len(table.Errors), len(table.WS))
+	_, _, body := v.request("", "GET", "/errors", "")
+	if err := json.Unmarshal([]byte(body), &table); err != nil || len(table.Errors) != len(schemas.ErrorTable) || len(table.WS) != len(schemas.WSErrorTable) {
+		t.Errorf("%v: %d errors, %d of the event lane", err, len(table.Errors), len(table.WS))
 	}
 	_, h, page := v.send("GET", "/errors", "", http.Header{"Accept": {"text/html,application/xhtml+xml"}})
 	if h.Get("Content-Type") != html || h.Get("Vary") != "Accept" {
 		t.Errorf("%v", h)
 	}
-	for _, m := range schemas.Faults {
-		row := `<tr id="` + m.Code + `">.*<td>` + m.Origin + `</td><td>` + strconv.Itoa(m.HTTP) + `</td>.*<td>` + string(m.Retry) + `</td>`
-		if !regexp.MustCompile(row).MatchString(page) || !strings.Contains(page, template.HTMLEscapeString(m.Next)) {
-			t.Errorf("the page does not tell of %s", m.Code)
+	for _, m := range schemas.ErrorTable {
+		row := `<tr id="` + m.Code + `"><td><a href="/rules/errors#` + m.Code + `">.*<td>` + m.Origin + `</td><td>` + strconv.Itoa(m.HTTP) + `</td>.*<td>` + string(m.Retry) + `</td><td>` + regexp.QuoteMeta(template.HTMLEscapeString(m.Means)) + `</td>`
+		if !regexp.MustCompile(row).MatchString(page) {
+			t.Errorf("%s is not on the page", m.Code)
 		}
 	}
-	for _, f := range schemas.WSFaults {
-		if !strings.Contains(page, `<tr id="ws-`+strconv.Itoa(f.Code)+`">`) {
-			t.Errorf("the page does not tell of %s", f.Name)
+	for _, f := range schemas.WSErrorTable {
+		if code := strconv.Itoa(f.Code); !strings.Contains(page, `<tr id="ws-`+code+`"><td><a href="/rules/events#wscode-`+code+`">`) {
+			t.Errorf("%s is not on the page", f.Name)
 		}
 	}
 }
 
 func TestOpenAPINamesTheAPI(t *testing.T) {
-	v := start(t, nil)
+	v := newTestPortal(t, nil)
 	var doc struct{ Servers []struct{ URL string } }
-	_, _, body := v.ask("", "GET", "/openapi.json", "")
+	_, _, body := v.request("", "GET", "/openapi.json", "")
 	if err := json.Unmarshal([]byte(body), &doc); err != nil || len(doc.Servers) != 1 || doc.Servers[0].URL != v.URL {
 		t.Errorf("%v %+v", err, doc)
 	}
 }
 
 func TestChangelog(t *testing.T) {
-	v := start(t, nil)
-	_, _, body := v.ask("", "GET", "/changelog.atom", "")
+	v := newTestPortal(t, nil)
+	_, _, body := v.request("", "GET", "/changelog.atom", "")
 	var f atomFeed
 	if err := xml.Unmarshal([]byte(body), &f); err != nil {
 		t.Fatalf("%v in %s", err, body)
@@ -194,7 +197,7 @@ func TestChangelog(t *testing.T) {
 	}
 	ids := map[string]bool{f.ID: true}
 	for i, want := range []struct{ title, updated, has string }{
-		{"Unreleased", undated(), "- Something <new> & bright."},
+		{"Unreleased", buildTime(), "- Something <new> & bright."},
 		{"0.2.0 (2026-03-01)", "2026-03-01T00:00:00Z", "### Not an entry\n\n- Still two."},
 		{"0.1.0 - 2026-01-31", "2026-01-31T00:00:00Z", ""},
 	} {
@@ -205,13 +208,13 @@ func TestChangelog(t *testing.T) {
 		ids[e.ID] = true
 	}
 	if dated, bare := entries("## 0.3.0 - 2026-05-01\nx"), entries("## 0.3.0\nx"); dated[0].ID != bare[0].ID {
-		t.Error("a date makes another entry")
+		t.Error("the date of a heading changes the id of its entry")
 	}
 }
 
-// The dashboard's files are served each under its own path, and nothing else is.
+// TestStatic checks that each file of the dashboard is served under its own path only.
 func TestStatic(t *testing.T) {
-	v := start(t, func(o *Options) {
+	v := newTestPortal(t, func(o *Options) {
 		o.Static = fstest.MapFS{
 			"index.html":    {Data: []byte("<!doctype html><title>dash</title>")},
 			"assets/app.js": {Data: []byte("let a = 1")},
@@ -221,7 +224,7 @@ func TestStatic(t *testing.T) {
 		"/":              {"text/html; charset=utf-8", "<!doctype html><title>dash</title>"},
 		"/assets/app.js": {"text/javascript; charset=utf-8", "let a = 1"},
 	} {
-		if status, h, body := v.ask("", "GET", target, ""); status != 200 || h.Get("Content-Type") != want[0] || body != want[1] {
+		if status, h, body := v.request("", "GET", target, ""); status != 200 || h.Get("Content-Type") != want[0] || body != want[1] {
 			t.Errorf("%s: %d %v %s", target, status, h, body)
 		}
 	}

@@ -14,34 +14,36 @@ import (
 
 var (
 	//go:embed page/index.html
-	landing string
+	landingTemplate string
 	//go:embed page/portal.css
 	style []byte
 	//go:embed page/frame.html
-	frame string
+	frameTemplate string
 	//go:embed page/errors.html
 	errorsPage string
 	//go:embed page/deprecation.html
 	deprecationPage string
+	//go:embed page/rules.html
+	rulesTemplate string
 )
 
 const html = "text/html; charset=utf-8"
 
-// framed makes a page of its title and main part.
-func framed(page string, facts any) []byte {
+// renderPage renders a page in the common frame.
+func renderPage(page string, data any) []byte {
 	var out bytes.Buffer
-	t := template.Must(template.New("frame").Parse(frame))
-	if err := template.Must(t.Parse(page)).Execute(&out, facts); err != nil {
+	t := template.Must(template.New("frame").Parse(frameTemplate))
+	if err := template.Must(t.Parse(page)).Execute(&out, data); err != nil {
 		panic(err) // the template is part of the binary
 	}
 	return out.Bytes()
 }
 
-// pages serves the dashboard file by file, each under its own path and no other; or
-// a plain page where there is no dashboard.
-func (l *lane) pages(m *gate.Routes) {
+// registerPages serves each file of the dashboard under its own path, or a plain page if
+// there is no dashboard.
+func (l *lane) registerPages(m *gate.Routes) {
 	if l.Static == nil {
-		l.show(m, "/{$}", html, l.landing())
+		l.serveBytes(m, "/{$}", html, l.landing())
 		return
 	}
 	err := fs.WalkDir(l.Static, ".", func(name string, d fs.DirEntry, err error) error {
@@ -56,7 +58,7 @@ func (l *lane) pages(m *gate.Routes) {
 		if name == "index.html" {
 			at = "/{$}"
 		}
-		l.show(m, at, kindOf(name, body), body)
+		l.serveBytes(m, at, kindOf(name, body), body)
 		return nil
 	})
 	if err != nil {
@@ -64,6 +66,7 @@ func (l *lane) pages(m *gate.Routes) {
 	}
 }
 
+// kindOf returns the media type of a file.
 func kindOf(name string, body []byte) string {
 	if kind := mime.TypeByExtension(path.Ext(name)); kind != "" {
 		return kind
@@ -71,27 +74,27 @@ func kindOf(name string, body []byte) string {
 	return http.DetectContentType(body)
 }
 
-// landing is the plain page.
+// landing returns the plain page.
 func (l *lane) landing() []byte {
 	var out bytes.Buffer
-	t := template.Must(template.New("landing").Parse(landing))
-	if err := t.Execute(&out, l.facts()); err != nil {
+	t := template.Must(template.New("landing").Parse(landingTemplate))
+	if err := t.Execute(&out, l.venueData()); err != nil {
 		panic(err) // the template is part of the binary
 	}
 	return out.Bytes()
 }
 
-// facts are what page and guide tell of the venue.
-type facts struct {
+// venueData is the data about the venue on pages and guides.
+type venueData struct {
 	Environment, Oracle string
 	API, WS, MCP        string
 	OpenAPI, AsyncAPI   bool
 	Changelog           bool
 }
 
-func (l *lane) facts() facts {
-	f := facts{
-		Environment: l.Venue.Terms.Environment, Oracle: l.Venue.Terms.Oracle, API: l.API, WS: l.WS, MCP: l.MCP,
+func (l *lane) venueData() venueData {
+	f := venueData{
+		Environment: l.Venue.Config.Environment, Oracle: l.Venue.Config.Oracle, API: l.API, WS: l.WS, MCP: l.MCP,
 		OpenAPI: l.OpenAPI != nil, AsyncAPI: l.AsyncAPI != nil, Changelog: l.Changelog != nil,
 	}
 	if f.API == "" {

@@ -13,43 +13,42 @@ import (
 	"duplex/tools"
 )
 
-// Options of New. Venue and Gate are required; a document that is not given is not
-// served.
+// Options configures New. Venue and Gate are required; a document that is nil is not served.
 type Options struct {
 	Venue     *tools.Venue
 	Gate      *gate.Gate
 	OpenAPI   *huma.OpenAPI
 	AsyncAPI  []byte
-	Tools     []*tools.Facts // of the agent lane, for the long guide
-	Changelog []byte         // CHANGELOG.md
-	Static    fs.FS          // the dashboard with its index.html; nil shows a plain page
+	Tools     []*tools.Spec // of the agent lane, for the long guide
+	Changelog []byte        // CHANGELOG.md
+	Static    fs.FS         // the dashboard with its index.html; nil for a plain page
 
-	// Base URLs as a client reaches them. WS follows from API by default; a venue
-	// without an agent lane leaves MCP empty, and no page speaks of it.
+	// Base URLs of the lanes, as clients reach them. WS defaults to the one derived from
+	// API. MCP is empty on a venue without an agent lane.
 	API, WS, MCP string
 
-	// DevKey is the account that the dashboard is signed in as on this machine. It
-	// is heeded in environment dev alone.
+	// DevKey returns the account with which the dashboard signs in on this machine. It is
+	// used only in environment dev.
 	DevKey func() schemas.DevAccount
 
-	Log *slog.Logger // of the accounts service; default the gate's
+	Log *slog.Logger // for the accounts service; default the gate's
 }
 
 // lane is the portal of one venue.
 type lane struct {
 	Options
-	strangers strangers
-	holders   holders
+	authFailures  authFailureLimiter
+	accountLimits accountLimiters
 }
 
-// New makes the portal's handler. It panics if a document cannot be made: that is
-// a mistake in this program.
+// New returns the portal's handler. It panics if a document cannot be built, which is a
+// programming error.
 func New(o Options) http.Handler {
 	l := &lane{Options: o.withDefaults()}
-	m := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { o.Gate.Fail(w, err) })
-	l.documents(m)
-	l.accounts(m)
-	return l.headers(o.Gate.Guard("portal", l.prove, m))
+	m := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { o.Gate.WriteError(w, err) })
+	l.registerDocuments(m)
+	l.registerAccounts(m)
+	return l.withSecurityHeaders(o.Gate.Guard("portal", l.authenticate, m))
 }
 
 func (o Options) withDefaults() Options {

@@ -13,8 +13,8 @@ import (
 	"duplex/lanes/gate"
 )
 
-// The reference is Scalar's, in the binary as published (scalar/LICENSE): a page that
-// reads the documents of this portal and nothing else.
+// The reference page is Scalar, embedded as published (scalar/LICENSE). It loads only the
+// documents of this portal.
 var (
 	//go:embed scalar/standalone.js.gz
 	scalar []byte
@@ -22,23 +22,25 @@ var (
 	docsPage string
 	//go:embed page/docs.js
 	docsScript []byte
+	//go:embed page/docs.css
+	docsStyle []byte
 )
 
-// source is a document that the reference shows.
-type source struct {
+// referenceSource is a document that the reference shows.
+type referenceSource struct {
 	Title string `json:"title"`
 	Slug  string `json:"slug"`
 	URL   string `json:"url"`
 }
 
-// reference serves the API reference, if there is a document to show.
-func (l *lane) reference(m *gate.Routes) {
-	var sources []source
+// registerReference serves the API reference, if there is a document to show.
+func (l *lane) registerReference(m *gate.Routes) {
+	var sources []referenceSource
 	if l.OpenAPI != nil {
-		sources = append(sources, source{"REST", "rest", "/openapi.json"})
+		sources = append(sources, referenceSource{"REST", "rest", "/openapi.json"})
 	}
 	if l.AsyncAPI != nil {
-		sources = append(sources, source{"Events", "events", "/asyncapi.json"})
+		sources = append(sources, referenceSource{"Events", "events", "/asyncapi.json"})
 	}
 	if len(sources) == 0 {
 		return
@@ -48,28 +50,28 @@ func (l *lane) reference(m *gate.Routes) {
 	if err := template.Must(template.New("docs").Parse(docsPage)).Execute(&page, string(list)); err != nil {
 		panic(err) // the template is part of the binary
 	}
-	m.Handle("GET /docs", l.styled(documentOf(html, page.Bytes())))
-	l.show(m, "/docs/start.js", "text/javascript; charset=utf-8", docsScript)
-	m.Handle("GET /docs/scalar.js", packed("text/javascript; charset=utf-8", scalar))
+	m.Handle("GET /docs", l.withInlineStyles(documentOf(html, page.Bytes())))
+	l.serveBytes(m, "/docs/start.js", "text/javascript; charset=utf-8", docsScript)
+	l.serveBytes(m, "/docs/bar.css", "text/css; charset=utf-8", docsStyle)
+	m.Handle("GET /docs/scalar.js", serveGzip("text/javascript; charset=utf-8", scalar))
 }
 
-// styled lets a page carry styles of its own making: Scalar writes its into the page.
-func (l *lane) styled(next http.Handler) http.Handler {
-	policy := l.policy("style-src 'self' 'unsafe-inline'")
+// withInlineStyles relaxes the policy for inline styles, which Scalar inserts into the page.
+func (l *lane) withInlineStyles(next http.Handler) http.Handler {
+	policy := l.contentSecurityPolicy("style-src 'self' 'unsafe-inline'")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
 		next.ServeHTTP(w, r)
 	})
 }
 
-// packed serves what is kept gzipped: as it is to a client that takes it so, unpacked
-// to any other.
-func packed(kind string, body []byte) http.Handler {
+// serveGzip serves a gzipped body, unpacked for a client that does not accept gzip.
+func serveGzip(kind string, body []byte) http.Handler {
 	as := documentOf(kind, body)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept-Encoding")
-		if !takesGzip(r) {
-			as.unpacked(w, r)
+		if !acceptsGzip(r) {
+			as.serveUncompressed(w, r)
 			return
 		}
 		w.Header().Set("Content-Encoding", "gzip")
@@ -77,7 +79,8 @@ func packed(kind string, body []byte) http.Handler {
 	})
 }
 
-func takesGzip(r *http.Request) bool {
+// acceptsGzip reports whether Accept-Encoding has gzip with a weight above 0.
+func acceptsGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, weight, weighed := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")
 		if strings.EqualFold(name, "gzip") {
@@ -87,13 +90,13 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// unpacked is ServeHTTP for a client that does not take gzip.
-func (d *document) unpacked(w http.ResponseWriter, r *http.Request) {
+// serveUncompressed is ServeHTTP for a client that does not accept gzip.
+func (d *document) serveUncompressed(w http.ResponseWriter, r *http.Request) {
 	plain, err := gzip.NewReader(bytes.NewReader(d.body))
 	if err != nil {
-		panic(err) // it is part of the binary
+		panic(err) // the archive is part of the binary
 	}
-	if !d.fresh(w, r) {
-		_, _ = io.Copy(w, plain) // the client has gone, or was asked by HEAD: nobody is left to tell
+	if !d.notModified(w, r) {
+		_, _ = io.Copy(w, plain) // fails only for HEAD, or after the client has disconnected
 	}
 }

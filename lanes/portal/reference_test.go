@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// The reference loads from the portal alone, may run no script but the portal's, and
-// has what could reach out turned off.
+// TestReference checks that the reference loads and runs scripts only from the portal, and
+// that every feature that connects to other hosts is disabled.
 func TestReference(t *testing.T) {
-	v := start(t, func(o *Options) { o.AsyncAPI = []byte(`{"asyncapi":"3.0.0"}`) })
-	_, h, page := v.ask("", "GET", "/docs", "")
+	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = []byte(`{"asyncapi":"3.0.0"}`) })
+	_, h, page := v.request("", "GET", "/docs", "")
 	policy := h.Get("Content-Security-Policy")
 	for _, part := range []string{"default-src 'self'", "style-src 'self' 'unsafe-inline'", "frame-ancestors 'none'", "connect-src 'self' " + v.URL} {
 		if !strings.Contains(policy, part) {
@@ -36,13 +36,13 @@ func TestReference(t *testing.T) {
 	}
 	for _, off := range []string{"telemetry: false", "withDefaultFonts: false", "agent: { disabled: true }", `proxyUrl: ""`, "hideTestRequestButton: true", "hideClientButton: true"} {
 		if !bytes.Contains(docsScript, []byte(off)) {
-			t.Errorf("the script does not say %s", off)
+			t.Errorf("%s is not in the script", off)
 		}
 	}
 }
 
-func TestReferenceIsPacked(t *testing.T) {
-	v := start(t, nil)
+func TestReferenceIsGzipped(t *testing.T) {
+	v := newTestPortal(t, nil)
 	r, err := gzip.NewReader(bytes.NewReader(scalar))
 	if err != nil {
 		t.Fatal(err)
@@ -63,9 +63,9 @@ func TestReferenceIsPacked(t *testing.T) {
 	}
 }
 
-// Without a document there is no reference.
+// TestNoReference checks that the reference needs a document.
 func TestNoReference(t *testing.T) {
-	v := start(t, func(o *Options) { o.OpenAPI = nil })
+	v := newTestPortal(t, func(o *Options) { o.OpenAPI = nil })
 	v.wants("", "GET", "/docs", "", 404, "not_found")
 	v.wants("", "GET", "/docs/scalar.js", "", 404, "not_found")
 }

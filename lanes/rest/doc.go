@@ -1,5 +1,14 @@
-// Package rest is the REST lane: every operation of tools that has a route, as
-// spec and contract rest give it. routes.go is its table of contents. huma routes
-// and documents; admission and decoding are lanes/gate's, so that no parameter is
-// read before the call is let in, and each body is validated once.
+// Package rest is the REST lane: every operation of package tools that has a route, and its
+// OpenAPI document. docs/rules/rest.md has the rules of the interface.
+//
+//	huma routes a request → gate.Run → Gate.Respond
+//
+// Invariants:
+//
+//  1. routes.go lists every route.
+//  2. Routes, schemas and the document come from the same types, so that they agree.
+//
+// huma only routes and documents. lanes/gate limits, authenticates, decodes and runs the
+// requests, so that no parameter is read before the request is charged and each body is
+// validated once.
 package rest

@@ -18,22 +18,22 @@ import (
 
 const (
 	readTrade = core.ScopeRead | core.ScopeTrade
-	everyone  = readTrade | core.ScopeWithdraw
+	allScopes = readTrade | core.ScopeWithdraw
 )
 
-func house(t *testing.T) (h *lanetest.House, alice, bob lanetest.Key) {
+func newServer(t *testing.T) (h *lanetest.Server, alice, bob lanetest.Key) {
 	h = lanetest.New(t)
 	Mount(h.Routes, h.Gate, "test")
 	h.Serve()
-	return h, h.Key(1, everyone), h.Key(2, readTrade)
+	return h, h.NewKey(1, allScopes), h.NewKey(2, readTrade)
 }
 
-// code is the error code of an answer, "" if it is none.
+// code returns the error code of a response, "" if it has none.
 func code(body string) string {
 	var e struct {
 		Error struct{ Code string }
 	}
-	_ = json.Unmarshal([]byte(body), &e) // an answer that is no object has no code
+	_ = json.Unmarshal([]byte(body), &e) // a response that is not an object has no code
 	return e.Error.Code
 }
 
@@ -57,9 +57,9 @@ func field(t *testing.T, body string, path ...string) any {
 	return v
 }
 
-// A session as a newcomer has it: place, look, trade, cancel.
-func TestOneSession(t *testing.T) {
-	h, alice, bob := house(t)
+// TestSession places, reads, trades and cancels an order.
+func TestSession(t *testing.T) {
+	h, alice, bob := newServer(t)
 	status, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	if status != 201 || field(t, body, "status") != "resting" || field(t, body, "resting_qty") != 10.0 {
 		t.Fatalf("%d %s", status, body)
@@ -113,12 +113,12 @@ func TestOneSession(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfPlacement(t *testing.T) {
-	h, alice, bob := house(t)
+func TestPlacementErrors(t *testing.T) {
+	h, alice, bob := newServer(t)
 	if status, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, "")); status != 201 {
 		t.Fatal(body)
 	}
-	reader := h.Key(1, core.ScopeRead)
+	reader := h.NewKey(1, core.ScopeRead)
 	for i, c := range []struct {
 		name   string
 		key    lanetest.Key
@@ -147,15 +147,15 @@ func TestRefusalsOfPlacement(t *testing.T) {
 			t.Errorf("%d %s: %d %s", i, c.name, status, body)
 		}
 		if i%5 == 4 {
-			h.Skip(time.Second) // tokens come back
-			h.Tick(6_500_000_000_000)
+			h.AdvanceClock(time.Second) // refills tokens
+			h.PostIndex(6_500_000_000_000)
 		}
 	}
-	// What the core refused is on record, and its id is used up.
+	// An order that the core rejected is recorded, and its id is used up.
 	_, body := h.Call(alice, "GET", "/v1/portfolio/orders?status=rejected", "")
 	for _, want := range []string{`"order_id":null`, `"reason":"bad_price_tick"`, `"reason":"bad_qty"`, `"qty":0`} {
 		if !strings.Contains(body, want) {
-			t.Errorf("no %s among the rejected: %s", want, body)
+			t.Errorf("no %s among the rejected orders: %s", want, body)
 		}
 	}
 	if _, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(2, "")); code(body) != "duplicate_client_order_id" {
@@ -167,7 +167,7 @@ func TestRefusalsOfPlacement(t *testing.T) {
 }
 
 func TestBatches(t *testing.T) {
-	h, alice, _ := house(t)
+	h, alice, _ := newServer(t)
 	body := `{"orders":[` + order(1, "") + `,` + strings.Replace(order(2, ""), "5000", "5050", 1) + `,` + order(1, "") + `]}`
 	status, got := h.Call(alice, "POST", "/v1/portfolio/orders/batch", body)
 	var each []map[string]any
@@ -190,10 +190,11 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// A batch of N costs N tokens of its bucket, a refused one 1; the three buckets are
-// independent.
-func TestTokens(t *testing.T) {
-	h, alice, bob := house(t)
+// TestRateLimits checks that a batch of N costs N tokens, a rejected one 1, and that the
+// buckets are independent (docs/rules/limits.md#token-costs).
+func TestRateLimits(t *testing.T) {
+	h, alice, bob := newServer(t)
+	h.FreezeClock() // no token is refilled, however slow the machine
 	var items []string
 	for i := range 19 {
 		items = append(items, order(i+1, ""))
@@ -201,21 +202,20 @@ func TestTokens(t *testing.T) {
 	if status, body := h.Call(alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+strings.Join(items, ",")+`]}`); status != 200 {
 		t.Fatal(body)
 	}
-	shifted := h.Now() // the test itself must not take longer than the tokens it counts
 	status, body := h.Call(alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(30, "")+`,`+order(31, "")+`,`+order(32, "")+`,`+order(33, "")+`]}`)
-	if h.Now()-shifted < 50*core.NsPerMs && (status != 429 || field(t, body, "error", "message") != "rate limited" || field(t, body, "error", "details", "retry_after_ms") == nil) {
+	if status != 429 || field(t, body, "error", "message") != "rate limited" || field(t, body, "error", "details", "retry_after_ms") == nil {
 		t.Errorf("%d %s", status, body)
 	}
 	if status, body := h.Call(alice, "DELETE", "/v1/portfolio/orders", ""); status != 200 || field(t, body, "seq") == nil {
-		t.Errorf("a cancel draws on its own bucket: %d %s", status, body)
+		t.Errorf("a cancel with an empty write bucket: %d %s", status, body)
 	}
 	if status, body := h.Call(bob, "POST", "/v1/portfolio/orders", order(1, "")); status != 201 {
-		t.Errorf("another key has its own: %d %s", status, body)
+		t.Errorf("another key: %d %s", status, body)
 	}
 }
 
 func TestCancelAllFiltersAndBody(t *testing.T) {
-	h, alice, _ := house(t)
+	h, alice, _ := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, `,"group_id":7`))
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(2, `,"group_id":8`))
 	h.Call(alice, "POST", "/v1/portfolio/orders", strings.Replace(order(3, ""), `"market_id":1`, `"market_id":2`, 1))
@@ -231,13 +231,13 @@ func TestCancelAllFiltersAndBody(t *testing.T) {
 		}
 		_, body := h.Call(alice, "GET", "/v1/portfolio/orders?status=resting", "")
 		if n := strings.Count(body, `"order_id"`); n != c.left {
-			t.Errorf("%s left %d orders, not %d", c.target, n, c.left)
+			t.Errorf("%s left %d orders, want %d", c.target, n, c.left)
 		}
 	}
 }
 
-func TestPagesNeitherSkipNorRepeat(t *testing.T) {
-	h, alice, _ := house(t)
+func TestPagination(t *testing.T) {
+	h, alice, _ := newServer(t)
 	for i := range 15 {
 		h.Call(alice, "POST", "/v1/portfolio/orders", order(i+1, ""))
 	}
@@ -255,11 +255,11 @@ func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 		}
 		for _, o := range l.Orders {
 			if seen[o.ID] {
-				t.Errorf("order %s came twice", o.ID)
+				t.Errorf("order %s is on two pages", o.ID)
 			}
 			seen[o.ID] = true
 		}
-		if pages == 1 { // new rows at the top do not disturb the walk
+		if pages == 1 { // a new order does not change the pages that follow
 			h.Call(alice, "POST", "/v1/portfolio/orders", order(100, ""))
 		}
 		if cursor = l.Cursor; cursor == "" {
@@ -267,7 +267,7 @@ func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 		}
 	}
 	if len(seen) != 15 {
-		t.Errorf("%d orders in the walk", len(seen))
+		t.Errorf("%d orders on all pages, want 15", len(seen))
 	}
 	_, body := h.Call(alice, "GET", "/v1/portfolio/orders?limit=4", "")
 	own := field(t, body, "cursor").(string)
@@ -279,7 +279,7 @@ func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 }
 
 func TestPathsAndMethods(t *testing.T) {
-	h, alice, _ := house(t)
+	h, alice, _ := newServer(t)
 	for _, c := range []struct {
 		method, target string
 		status         int
@@ -317,23 +317,23 @@ func TestPathsAndMethods(t *testing.T) {
 }
 
 func TestWithdrawals(t *testing.T) {
-	h, alice, bob := house(t)
-	ask := `{"client_withdrawal_id":"w-1","amount":"1000","destination":"bank"}`
-	if status, body := h.Call(bob, "POST", "/v1/withdrawals", ask); status != 403 || code(body) != "missing_scope" {
+	h, alice, bob := newServer(t)
+	request := `{"client_withdrawal_id":"w-1","amount":"1000","destination":"bank"}`
+	if status, body := h.Call(bob, "POST", "/v1/withdrawals", request); status != 403 || code(body) != "missing_scope" {
 		t.Errorf("%d %s", status, body)
 	}
-	status, first := h.Call(alice, "POST", "/v1/withdrawals", ask)
+	status, first := h.Call(alice, "POST", "/v1/withdrawals", request)
 	if status != 202 || field(t, first, "status") != "pending" {
 		t.Fatalf("%d %s", status, first)
 	}
-	if status, again := h.Call(alice, "POST", "/v1/withdrawals", ask); status != 202 || again != first {
+	if status, again := h.Call(alice, "POST", "/v1/withdrawals", request); status != 202 || again != first {
 		t.Errorf("a repeat: %d %s", status, again)
 	}
 	for body, want := range map[string]string{
-		strings.Replace(ask, "1000", "1001", 1):                                       "duplicate_client_withdrawal_id",
-		strings.Replace(ask, "w-1", "w 1", 1):                                         "bad_client_withdrawal_id",
-		strings.Replace(ask, `"1000"`, `"0"`, 1):                                      "bad_amount",
-		strings.Replace(ask, "bank", "", 1):                                           "bad_destination",
+		strings.Replace(request, "1000", "1001", 1):                                   "duplicate_client_withdrawal_id",
+		strings.Replace(request, "w-1", "w 1", 1):                                     "bad_client_withdrawal_id",
+		strings.Replace(request, `"1000"`, `"0"`, 1):                                  "bad_amount",
+		strings.Replace(request, "bank", "", 1):                                       "bad_destination",
 		`{"client_withdrawal_id":"w-2","amount":"999999999999","destination":"bank"}`: "insufficient_balance",
 	} {
 		if _, got := h.Call(alice, "POST", "/v1/withdrawals", body); code(got) != want {
@@ -345,11 +345,11 @@ func TestWithdrawals(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	if status, body := h.Call(bob, "GET", "/v1/withdrawals/"+id, ""); status != 404 {
-		t.Errorf("another's withdrawal: %d %s", status, body)
+		t.Errorf("the withdrawal of another account: %d %s", status, body)
 	}
 }
 
-// port is a funding port that answers as it is told to.
+// port is a funding port that returns err.
 type port struct{ err error }
 
 func (p *port) Address(context.Context, core.UserID) (string, string, error) {
@@ -357,14 +357,15 @@ func (p *port) Address(context.Context, core.UserID) (string, string, error) {
 }
 func (p *port) Accepts(context.Context, string) error { return p.err }
 
-// A port that is down, slow or refuses: the code of origin port without a number, no
-// money moves, and a request goes through once it is back.
+// TestFundingPort checks the errors of a funding port that is down, slow or rejects: they
+// have origin port and no number, no money moves, and a request succeeds once the port is
+// back.
 func TestFundingPort(t *testing.T) {
-	h, alice, _ := house(t)
+	h, alice, _ := newServer(t)
 	p := &port{}
 	h.Venue.Funds = p
 	n := 0
-	ask := func() string { // never the same: an exact repeat is told what the first was
+	request := func() string { // each differs, since an exact repeat gets the first response
 		n++
 		return fmt.Sprintf(`{"client_withdrawal_id":"w-%d","amount":"1000","destination":"bank"}`, n)
 	}
@@ -380,11 +381,11 @@ func TestFundingPort(t *testing.T) {
 	}{
 		"down":    {io.ErrUnexpectedEOF, 503, "funding_unavailable"},
 		"slow":    {context.DeadlineExceeded, 503, "funding_unavailable"},
-		"refuses": {tools.Refuse("withdrawal_refused"), 403, "withdrawal_refused"},
+		"rejects": {tools.NewError("withdrawal_refused"), 403, "withdrawal_refused"},
 	} {
 		p.err = c.err
 		for range 2 {
-			status, body := h.Call(alice, "POST", "/v1/withdrawals", ask())
+			status, body := h.Call(alice, "POST", "/v1/withdrawals", request())
 			if status != c.status || code(body) != c.code || field(t, body, "error", "origin") != "port" || field(t, body, "error", "num") != nil {
 				t.Errorf("%s: %d %s", name, status, body)
 			}
@@ -397,19 +398,20 @@ func TestFundingPort(t *testing.T) {
 		t.Errorf("cash %v, before %v", now, before)
 	}
 	p.err = nil
-	if status, body := h.Call(alice, "POST", "/v1/withdrawals", ask()); status != 202 {
+	if status, body := h.Call(alice, "POST", "/v1/withdrawals", request()); status != 202 {
 		t.Errorf("the port is back: %d %s", status, body)
 	}
 }
 
-// An exact repeat of a decrease by an amount is answered with the first answer.
+// TestExactRepeat checks that an exact repeat of a decrease gets the first response and has
+// no effect.
 func TestExactRepeat(t *testing.T) {
-	h, alice, _ := house(t)
+	h, alice, _ := newServer(t)
 	_, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	id := field(t, body, "order_id").(string)
 	by := []byte(`{"reduce_by":3}`)
-	first := h.Request(alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", by)
-	again := h.Request(alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", by)
+	first := h.SignedRequest(alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", by)
+	again := h.SignedRequest(alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", by)
 	again.Header = first.Header.Clone()
 	_, _, one := h.Send(first)
 	_, _, two := h.Send(again)
@@ -418,12 +420,12 @@ func TestExactRepeat(t *testing.T) {
 	}
 }
 
-func TestPreviewTellsAndChangesNothing(t *testing.T) {
-	h, alice, bob := house(t)
+func TestPreview(t *testing.T) {
+	h, alice, bob := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	before, hash, _ := h.Engine.Hash()
-	ask := `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5100,"qty":14}`
-	status, body := h.Call(bob, "POST", "/v1/portfolio/orders/preview", ask)
+	request := `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5100,"qty":14}`
+	status, body := h.Call(bob, "POST", "/v1/portfolio/orders/preview", request)
 	if status != 200 {
 		t.Fatal(body)
 	}
@@ -431,39 +433,39 @@ func TestPreviewTellsAndChangesNothing(t *testing.T) {
 	if before != after || hash != same {
 		t.Error("a preview changed the state")
 	}
-	_, placed := h.Call(bob, "POST", "/v1/portfolio/orders", ask)
+	_, placed := h.Call(bob, "POST", "/v1/portfolio/orders", request)
 	_, balance := h.Call(bob, "GET", "/v1/portfolio/balance", "")
 	for _, f := range []string{"status"} {
 		if field(t, body, f) != field(t, placed, f) {
-			t.Errorf("%s foretold, %s done", body, placed)
+			t.Errorf("preview %s, placement %s", body, placed)
 		}
 	}
 	if field(t, body, "cash_after") != field(t, balance, "cash") || field(t, body, "fee") != "625" {
-		t.Errorf("%s foretold, then %s", body, balance)
+		t.Errorf("preview %s, balance %s", body, balance)
 	}
 }
 
 func TestMinSeqWaits(t *testing.T) {
-	h, alice, _ := house(t)
+	h, alice, _ := newServer(t)
 	next := h.Engine.Seq() + 1
 	done := make(chan string)
 	go func() {
 		_, body := h.Call(alice, "GET", fmt.Sprintf("/v1/portfolio/balance?min_seq=%d", next), "")
 		done <- body
 	}()
-	h.Tick(6_500_000_000_001)
+	h.PostIndex(6_500_000_000_001)
 	if body := <-done; field(t, body, "as_of_seq") == nil {
 		t.Error(body)
 	}
-	h.Venue.Terms.ResponseBudget = 50
+	h.Venue.Config.ResponseBudget = 50
 	if status, body := h.Call(alice, "GET", "/v1/portfolio/balance?min_seq=99999999", ""); status != 504 || code(body) != "sequencing_timeout" {
 		t.Errorf("%d %s", status, body)
 	}
 }
 
-// The dead-man switch fires by itself and takes everything out of the book.
+// TestDeadman checks that the dead-man switch fires on time and cancels all orders.
 func TestDeadman(t *testing.T) {
-	h, alice, _ := house(t)
+	h, alice, _ := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	if status, body := h.Call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":999}`); status != 400 || code(body) != "invalid_timeout" {
 		t.Errorf("%d %s", status, body)
@@ -471,12 +473,32 @@ func TestDeadman(t *testing.T) {
 	if status, body := h.Call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":1000}`); status != 200 || body != `{"timeout_ms":1000,"armed":true}` {
 		t.Errorf("%d %s", status, body)
 	}
-	h.Until(func(v *venue.Venue, _ *view.View) bool { return v.Resting() == 0 })
+	h.AdvanceClock(time.Second)
+	h.Submit(&core.Clock{})
+	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return v.Resting() == 0 })
 	_, body := h.Call(alice, "GET", "/v1/portfolio/orders", "")
 	if !strings.Contains(body, `"reason":"deadman"`) {
 		t.Error(body)
 	}
 	if status, body := h.Call(alice, "DELETE", "/v1/portfolio/deadman", ""); status != 200 || body != `{"armed":false}` {
 		t.Errorf("%d %s", status, body)
+	}
+}
+
+// A preview and a placement are judged by the time at which they come: from the market's
+// close on they are market_not_trading, though the clock stands and nothing has frozen it.
+func TestPreviewAtTheClose(t *testing.T) {
+	h, alice, _ := newServer(t)
+	h.FreezeClock()
+	var m venue.MarketState
+	h.Engine.Read(func(v *venue.Venue, _ *view.View) { m, _ = v.Market(1) })
+	if status, body := h.Call(alice, "POST", "/v1/portfolio/orders/preview", order(1, "")); status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	h.AdvanceClock(time.Duration(m.CloseTs - h.Now()))
+	for _, path := range []string{"/v1/portfolio/orders/preview", "/v1/portfolio/orders"} {
+		if status, body := h.Call(alice, "POST", path, order(1, "")); status != 409 || code(body) != "market_not_trading" {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
 	}
 }

@@ -1,29 +1,36 @@
-// Package sim takes the simulation of core/sim through the door: what callers command
-// becomes signed requests of REST or tool calls of the agent lane, what operators do
-// requests of their own listener. The real gate and the real handlers serve them, on an
-// http.Server whose connections are pipes, in the virtual time of one bubble and from
-// one seed. The event lane is not in it.
+// Package sim runs the simulation of core/sim through the lanes: user commands are signed
+// REST requests or tool calls of the agent lane, and operator commands are requests to the
+// operator's listener. The package has no code outside its tests.
 //
-// Between caller and venue lies a network that brings requests late, out of order and
-// twice, cuts bodies or brings them slowly, and loses answers. Keys are made and
-// revoked while requests of theirs are under way; some lack the scope, and some sign
-// with a clock that is wrong. In some seeds the buckets are tight, in some each
-// signature is good once. Disk, crashes, clock and operators are those of core/sim.
+// The real gate and handlers serve the requests on an http.Server whose connections are
+// pipes, in the virtual time of one synctest bubble and from one seed. The event lane is not
+// simulated. Disk, crashes, clock and operators are those of core/sim.
 //
-//	door     one life of the venue's door after the other, and what is known of keys
-//	network  pipes that may be cut
-//	request  commands written as a request, and what the door must say of it
-//	answer   what the contract has answered, written by hand and not by the schemas
-//	desk     the same for an operator's
-//	ledger   rows of orders, fills and withdrawals, from the log and the model
-//	look     what callers read, held against the model and the rows
+// A simulated network between client and venue delays, reorders and repeats requests, cuts
+// bodies, delivers them slowly, and loses answers. Keys are created and revoked while their
+// requests are in flight; some lack a scope, and some clients sign with a wrong clock. Some
+// seeds have small token buckets, and some run with the replay guard.
 //
-// After each answer there is a command in the log that it is the whole truth of, and
-// no other answer has told of; after shed, draining, an empty bucket or a refusal by the
-// door there is none. A placement whose answer was lost, or whose outcome was unknown,
-// is asked for by its client_order_id: it is there as the log has it, or not at all.
+//	gate          the gate and lanes of one run, and the state that a client can know
+//	network       pipes that can be cut
+//	request       writes commands as requests, and derives the gate's expected answer
+//	reply         parses answers, written by hand and without package schemas
+//	operator      the same for an operator's requests
+//	expectations  expected orders, fills and withdrawals, from the log and the model
+//	reads         compares reads with the model and the expectations
+//
+// Invariants:
+//
+//  1. An answered command is in the log once, the answer equals its outcome, and no two
+//     answers are of one command.
+//  2. A command answered with shed, draining, rate_limited or a rejection of the gate is not
+//     in the log.
+//  3. A placement without an answer, or with an unknown outcome, can be looked up by its
+//     client_order_id: it is listed as the log has it, or not at all.
+//
+// Usage:
 //
 //	go test ./lanes/sim                                      a few seeds
 //	go test ./lanes/sim -run Seeds -seeds 200 -timeout 60m   over 4,000 crashes
-//	go test ./lanes/sim -run Seeds -seed 17                  one run, told line by line
+//	go test ./lanes/sim -run Seeds -seed 17                  one run, with a trace
 package sim

@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-var errCut = errors.New("the network is cut")
+var errCut = errors.New("the network is closed")
 
-// network is the venue's listener in one life: its connections are pipes.
+// network is a listener whose connections are pipes.
 type network struct {
 	calls chan net.Conn
 	over  chan struct{}
 
 	mu   sync.Mutex
 	cut  bool
-	open []net.Conn // the callers' ends, in the order they were made
+	open []net.Conn // the clients' ends, in the order of dial
 }
 
 func newNetwork() *network {
 	return &network{calls: make(chan net.Conn), over: make(chan struct{})}
 }
 
-// dial connects a caller.
+// dial connects a client.
 func (n *network) dial() (net.Conn, error) {
 	here, there := net.Pipe()
 	n.mu.Lock()
@@ -40,15 +40,15 @@ func (n *network) dial() (net.Conn, error) {
 	}
 }
 
-// gone tells whether the network was cut.
-func (n *network) gone() bool {
+// isCut reports whether the network was closed.
+func (n *network) isCut() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.cut
 }
 
-// sever takes every connection away, and takes no more.
-func (n *network) sever() {
+// close closes every connection and accepts no more.
+func (n *network) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.cut {
@@ -71,7 +71,7 @@ func (n *network) Accept() (net.Conn, error) {
 	}
 }
 
-func (n *network) Close() error   { n.sever(); return nil }
+func (n *network) Close() error   { n.close(); return nil }
 func (n *network) Addr() net.Addr { return addr{} }
 
 type addr struct{}

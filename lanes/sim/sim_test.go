@@ -14,20 +14,20 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 6, "how many seeds to run")
-	first = flag.Uint64("first", 1, "the first of them")
-	seed  = flag.Uint64("seed", 0, "run this one alone and print what happens")
-	steps = flag.Int("steps", deep.Steps, "turns of each run")
+	seeds = flag.Uint64("seeds", 6, "number of seeds to run")
+	first = flag.Uint64("first", 1, "the first seed")
+	seed  = flag.Uint64("seed", 0, "run only this seed and print a trace")
+	steps = flag.Int("steps", deep.Steps, "number of steps of each run")
 )
 
-// Small segments are filled, begun and trimmed all the time.
+// TestMain makes the log's segments small, so that they are often filled and trimmed.
 func TestMain(m *testing.M) {
 	wal.SegmentSizeBytes = 16 << 10
 	os.Exit(m.Run())
 }
 
-// run simulates one seed in a bubble of its own. A test may get hold of the door.
-func run(t *testing.T, seed uint64, steps int, to io.Writer, tune ...func(*door)) (res deep.Result, d *door, err error) {
+// run simulates one seed in its own synctest bubble. tune may change the gate before the run.
+func run(t *testing.T, seed uint64, steps int, to io.Writer, tune ...func(*simGate)) (res deep.Result, d *simGate, err error) {
 	dir, err := os.MkdirTemp("/dev/shm", "sim")
 	if err != nil {
 		dir = t.TempDir()
@@ -35,7 +35,7 @@ func run(t *testing.T, seed uint64, steps int, to io.Writer, tune ...func(*door)
 	defer os.RemoveAll(dir)
 	synctest.Test(t, func(*testing.T) {
 		res, err = deep.Run(deep.Options{Seed: seed, Steps: steps, Dir: dir, Trace: to, Lanes: func(w deep.World) deep.Lanes {
-			d = newDoor(w, seed)
+			d = newSimGate(w, seed)
 			for _, f := range tune {
 				f(d)
 			}
@@ -45,6 +45,7 @@ func run(t *testing.T, seed uint64, steps int, to io.Writer, tune ...func(*door)
 	return res, d, err
 }
 
+// TestSeeds runs the simulation for several seeds and logs the events they covered.
 func TestSeeds(t *testing.T) {
 	if *seed != 0 {
 		res, d, err := run(t, *seed, *steps, os.Stdout)
@@ -67,15 +68,15 @@ func TestSeeds(t *testing.T) {
 		all.add(&d.stats)
 	}
 	t.Logf("%d seeds: %d commands, %d crashes, %d lives", *seeds, sum.Commands, sum.Crashes, all.Lives)
-	t.Logf("%d requests by REST, %d by tool, %d of them batches, %d by operators; %d brought again by the network", all.REST, all.Tool, all.Batches, all.Desk, all.Again)
-	t.Logf("%d commands answered, %d of them accepted; %d repeats given the first answer", all.Answered, all.Accepted, all.Repeats)
-	t.Logf("%d answers lost, %d outcomes unknown, %d bodies cut; surely not done: %v", all.Silent, all.Unknown, all.Cut, all.NotDone)
-	t.Logf("%d placements asked for: %d there, %d not; %d reads", all.Found+all.Missing, all.Found, all.Missing, all.Reads)
+	t.Logf("%d requests over REST, %d tool calls, %d of both batches, %d requests of operators; %d repeated by the network", all.REST, all.Tool, all.Batches, all.Operator, all.Again)
+	t.Logf("%d commands answered, %d of them accepted; %d repeats answered from the response cache", all.Answered, all.Accepted, all.Repeats)
+	t.Logf("%d answers lost, %d outcomes unknown, %d bodies cut; not executed: %v", all.Silent, all.Unknown, all.Cut, all.NotDone)
+	t.Logf("%d placements looked up: %d found, %d missing; %d reads", all.Found+all.Missing, all.Found, all.Missing, all.Reads)
 }
 
 func (s *stats) add(x *stats) {
 	for _, p := range [][2]*int{
-		{&s.REST, &x.REST}, {&s.Tool, &x.Tool}, {&s.Desk, &x.Desk}, {&s.Batches, &x.Batches}, {&s.Answered, &x.Answered}, {&s.Accepted, &x.Accepted}, {&s.Silent, &x.Silent},
+		{&s.REST, &x.REST}, {&s.Tool, &x.Tool}, {&s.Operator, &x.Operator}, {&s.Batches, &x.Batches}, {&s.Answered, &x.Answered}, {&s.Accepted, &x.Accepted}, {&s.Silent, &x.Silent},
 		{&s.Unknown, &x.Unknown}, {&s.Cut, &x.Cut}, {&s.Repeats, &x.Repeats}, {&s.Again, &x.Again}, {&s.Reads, &x.Reads}, {&s.Found, &x.Found},
 		{&s.Missing, &x.Missing}, {&s.Lives, &x.Lives},
 	} {
@@ -86,6 +87,7 @@ func (s *stats) add(x *stats) {
 	}
 }
 
+// TestSeedReproducesARun checks that two runs of one seed are equal.
 func TestSeedReproducesARun(t *testing.T) {
 	for s := uint64(1); s <= 3; s++ {
 		a, d, err := run(t, s, 100, nil)
@@ -94,7 +96,7 @@ func TestSeedReproducesARun(t *testing.T) {
 		}
 		b, e, err := run(t, s, 100, nil)
 		if err != nil || a != b || fmt.Sprint(d.stats) != fmt.Sprint(e.stats) {
-			t.Fatalf("seed %d went %+v %+v and %+v %+v, %v", s, a, d.stats, b, e.stats, err)
+			t.Fatalf("two runs of seed %d differ: %+v %+v and %+v %+v, %v", s, a, d.stats, b, e.stats, err)
 		}
 	}
 }

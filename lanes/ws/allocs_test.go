@@ -7,35 +7,35 @@ import (
 	"duplex/schemas"
 )
 
-// What a command costs the event lane in allocations: its frame once, however many
-// read it, and a reader nothing. A number may fall; one that rises is a regression. (A
-// change takes one less without the race detector.)
+// TestAllocs bounds the allocations for publishing a message: one frame, however many readers
+// it has, and none per reader. A higher number is a regression. (Publishing a level change
+// takes one allocation less without the race detector.)
 func TestAllocs(t *testing.T) {
 	const readers = 100
-	l := &Lane{bounds: defaultBounds}
+	l := &Lane{limits: defaultLimits}
 	for m := range l.books {
 		l.books[m] = &book{}
 	}
 	conns := make([]*conn, readers)
 	for i := range conns {
-		c := &conn{lane: l, thinAt: defaultBounds.thin, writing: true} // there is a writer: this test
+		c := &conn{lane: l, conflateAt: defaultLimits.conflateBytes, scheduled: true} // the test is the writer
 		conns[i] = c
 		l.topics.add(newSub(c, 1, deltas, 0))
 		l.topics.add(newSub(c, 2, trades, 0))
 	}
-	room := make([]byte, 0, 2*chunk)
+	scratch := make([]byte, 0, 2*writeChunk)
 	written := 0
 	socket := func(b []byte) (int, error) { written += len(b); return len(b), nil }
 	drain := func() {
 		for _, c := range conns {
-			batch, more := c.take()
+			batch, more := c.nextBatch()
 			if !more {
 				t.Fatal("nothing was queued")
 			}
-			if _, rest, err := c.out(batch, 0, &room, socket); rest != nil || err != nil {
+			if _, rest, err := c.writeBatch(batch, 0, &scratch, socket); rest != nil || err != nil {
 				t.Fatal(err)
 			}
-			c.giveBack(batch)
+			c.recycle(batch)
 		}
 	}
 	seq := uint64(0)
@@ -43,29 +43,29 @@ func TestAllocs(t *testing.T) {
 	fill := core.Filled{Market: 1, Generation: 1, TickYes: 4700, Qty: 10}
 	frame := frameOf(trades, "trade", 1, 1, &schemas.WSOracle{})
 	for name, c := range map[string]struct {
-		most float64
-		do   func()
+		limit float64
+		do    func()
 	}{
-		"a change of a book for 100 readers": {3, func() {
+		"a level change for 100 readers": {3, func() {
 			seq++
 			level.Qty++
-			l.level(seq, &level)
+			l.publishLevel(seq, &level)
 			l.flush()
 			drain()
 		}},
 		"a trade for 100 readers": {5, func() {
 			seq++
-			l.trade(core.Stamp{Seq: seq, Ts: int64(seq)}, &fill)
+			l.publishTrade(core.Stamp{Seq: seq, Ts: int64(seq)}, &fill)
 			drain()
 		}},
-		"a frame that is there, to 100 readers": {0, func() {
+		"an encoded frame for 100 readers": {0, func() {
 			l.topics.publish(frame)
 			drain()
 		}},
 	} {
-		c.do() // a queue and its spare grow once; AllocsPerRun warms up only the one
-		if n := testing.AllocsPerRun(100, c.do); n > c.most {
-			t.Errorf("%s: %v allocations, %v before", name, n, c.most)
+		c.do() // grows the spare queue; AllocsPerRun's warm-up run grows only the first
+		if n := testing.AllocsPerRun(100, c.do); n > c.limit {
+			t.Errorf("%s: %v allocations, want at most %v", name, n, c.limit)
 		} else {
 			t.Logf("%s: %v", name, n)
 		}

@@ -9,29 +9,29 @@ import (
 	"duplex/schemas"
 )
 
-// book is the mirror of one market's book, folded from what followers are told. It
-// saves asking the engine, whose lock the sequencer needs.
+// book mirrors one market's book, built from the engine's events. Snapshots come from the
+// mirror because a read of the engine would take a lock that the sequencer needs.
 type book struct {
 	schemas.WSBook
-	snapshot *frame // of the book as it is; nil when it changed
-	stamped  *frame // the same, as of a later seq
+	snapshot  *frame // the encoded book; nil after a change
+	restamped *frame // snapshot with a later seq
 }
 
-// set brings one level to its new total.
-func (b *book) set(side *[]schemas.Level, tick, qty int64) {
+// setLevel sets the quantity at a tick. A quantity of 0 removes the level.
+func (b *book) setLevel(side *[]schemas.Level, tick, qty int64) {
 	b.snapshot = nil
-	i, there := slices.BinarySearchFunc(*side, tick, func(l schemas.Level, t int64) int { return cmp.Compare(t, l[0]) })
+	i, found := slices.BinarySearchFunc(*side, tick, func(l schemas.Level, t int64) int { return cmp.Compare(t, l[0]) })
 	switch {
-	case there && qty == 0:
+	case found && qty == 0:
 		*side = slices.Delete(*side, i, i+1)
-	case there:
+	case found:
 		(*side)[i][1] = qty
 	case qty != 0:
 		*side = slices.Insert(*side, i, schemas.Level{tick, qty})
 	}
 }
 
-// reset begins a new life of the slot.
+// reset empties the book for a new generation of its slot.
 func (b *book) reset(r *core.Round, g core.Grid) {
 	b.WSBook = schemas.WSBook{
 		MarketID: uint32(r.Market), Generation: r.Generation, RoundNumber: schemas.U64(r.Number), TickSize: schemas.TickSizeOf(g),
@@ -40,7 +40,8 @@ func (b *book) reset(r *core.Round, g core.Grid) {
 	b.snapshot = nil
 }
 
-// frame is the snapshot of the book, as of seq if it changed since the last.
+// frame returns the snapshot of the book. If the book has not changed since the previous
+// snapshot, it returns that one, with its earlier seq.
 func (b *book) frame(seq uint64) *frame {
 	if b.snapshot == nil {
 		b.snapshot = frameOf(snapshots, "orderbook_snapshot", core.MarketID(b.MarketID), seq, &b.WSBook)
@@ -48,36 +49,36 @@ func (b *book) frame(seq uint64) *frame {
 	return b.snapshot
 }
 
-// now is the snapshot for one who asks: as of seq, also where the book has not changed
-// for long.
-func (b *book) now(seq uint64) *frame {
+// frameAsOf returns the snapshot of the book with the given seq, even if the book has not
+// changed since an earlier one.
+func (b *book) frameAsOf(seq uint64) *frame {
 	f := b.frame(seq)
 	if f.seq == seq {
 		return f
 	}
-	if b.stamped == nil || b.stamped.seq != seq {
-		b.stamped = f.asOf(seq)
+	if b.restamped == nil || b.restamped.seq != seq {
+		b.restamped = f.asOf(seq)
 	}
-	return b.stamped
+	return b.restamped
 }
 
-// delta collects what one command changed in one book: `{market_id, generation,
-// changes}`, encoded as it comes.
+// delta collects the changes of one command in one book, `{market_id, generation, changes}`.
+// Each change is encoded as it is added.
 type delta struct {
 	f    *frame
 	body []byte
 }
 
-// level folds a change of a level into its book, and into the command's delta.
-func (l *Lane) level(seq uint64, e *core.LevelChanged) {
+// publishLevel applies a level change to its book and adds it to the command's delta.
+func (l *Lane) publishLevel(seq uint64, e *core.LevelChanged) {
 	b := l.books[e.Market]
 	side, outcome, tick := &b.Yes, "yes", e.Tick
 	if !e.Bid {
 		side, outcome, tick = &b.No, "no", e.Tick.Opposite()
 	}
-	b.set(side, int64(tick), int64(e.Qty))
-	l.phase.soil(e.Market)
-	if !l.topics.read(deltas, e.Market) {
+	b.setLevel(side, int64(tick), int64(e.Qty))
+	l.snapshotSchedule.setDirty(e.Market)
+	if !l.topics.hasReaders(deltas, e.Market) {
 		return
 	}
 	d := l.deltaOf(seq, e.Market, e.Generation)
@@ -89,25 +90,25 @@ func (l *Lane) level(seq uint64, e *core.LevelChanged) {
 }
 
 func (l *Lane) deltaOf(seq uint64, m core.MarketID, generation uint32) *delta {
-	for i := range l.changes {
-		if l.changes[i].f.market == m {
-			return &l.changes[i]
+	for i := range l.deltas {
+		if l.deltas[i].f.market == m {
+			return &l.deltas[i]
 		}
 	}
 	f := newFrame(deltas, "orderbook_delta", m, seq)
 	b := strconv.AppendUint(append(f.body, `{"market_id":`...), uint64(m), 10)
 	b = strconv.AppendUint(append(b, `,"generation":`...), uint64(generation), 10)
-	l.changes = append(l.changes, delta{f, append(b, `,"changes":[`...)})
-	return &l.changes[len(l.changes)-1]
+	l.deltas = append(l.deltas, delta{f, append(b, `,"changes":[`...)})
+	return &l.deltas[len(l.deltas)-1]
 }
 
-// flush publishes the deltas of a command, one frame per market.
+// flush publishes the deltas of the current command, one frame per market.
 func (l *Lane) flush() {
-	for i := range l.changes {
-		d := &l.changes[i]
-		d.body[len(d.body)-1] = ']' // for the last comma
+	for i := range l.deltas {
+		d := &l.deltas[i]
+		d.body[len(d.body)-1] = ']' // replaces the last comma
 		l.publish(d.f.close(append(d.body, '}')))
 		*d = delta{}
 	}
-	l.changes = l.changes[:0]
+	l.deltas = l.deltas[:0]
 }

@@ -9,7 +9,7 @@ import (
 	"duplex/schemas"
 )
 
-// channel is one of the six, in the order of schemas.WSChannels.
+// channel is an index into schemas.WSChannels (docs/rules/events.md#channels).
 type channel uint8
 
 const (
@@ -24,40 +24,41 @@ const (
 
 func (c channel) String() string { return schemas.WSChannels[c] }
 
-// channelOf gives the channel of a name that decoding let pass.
+// channelOf returns the channel with a name. It panics on an unknown name, which decoding
+// rejects.
 func channelOf(name string) channel {
 	for i, n := range schemas.WSChannels {
 		if n == name {
 			return channel(i)
 		}
 	}
-	panic("ws: a channel that is not one")
+	panic("ws: unknown channel " + name)
 }
 
-// book tells whether the channel carries books, with a chain for each market.
+// book reports whether the channel carries books, whose prev_seq is per market.
 func (c channel) book() bool { return c == deltas || c == snapshots }
 
-// byMarket tells whether market_ids choose what the channel carries.
+// byMarket reports whether market_ids select what the channel carries.
 func (c channel) byMarket() bool { return c.book() || c == trades || c == rounds }
 
-// slots is a set of markets.
-type slots uint64
+// marketSet is a set of market ids, one bit each.
+type marketSet uint64
 
-const _ = uint(63 - venue.Slots) // a set has a bit for each slot
+const _ = uint(63 - venue.Slots) // fails to compile if a marketSet has too few bits
 
-func slotsOf(ids []schemas.Int) (s slots) {
+func marketSetOf(ids []schemas.Int) (s marketSet) {
 	for _, id := range ids {
-		s |= bit(core.MarketID(id.Slot()))
+		s |= marketBit(core.MarketID(id.MarketID()))
 	}
 	return s
 }
 
-func bit(m core.MarketID) slots { return 1 << m }
+func marketBit(m core.MarketID) marketSet { return 1 << m }
 
-func (s slots) has(m core.MarketID) bool { return s&bit(m) != 0 }
+func (s marketSet) has(m core.MarketID) bool { return s&marketBit(m) != 0 }
 
-// each walks the set by rising id.
-func (s slots) each() iter.Seq[core.MarketID] {
+// each iterates over the set by rising id.
+func (s marketSet) each() iter.Seq[core.MarketID] {
 	return func(yield func(core.MarketID) bool) {
 		for ; s != 0; s &= s - 1 {
 			if !yield(core.MarketID(bits.TrailingZeros64(uint64(s)))) {
@@ -67,8 +68,8 @@ func (s slots) each() iter.Seq[core.MarketID] {
 	}
 }
 
-// ids lists the set for the wire.
-func (s slots) ids() []uint32 {
+// ids returns the set as a list by rising id, never nil.
+func (s marketSet) ids() []uint32 {
 	out := []uint32{}
 	for m := range s.each() {
 		out = append(out, uint32(m))

@@ -11,21 +11,17 @@ import (
 	"duplex/tools"
 )
 
-// refusal is the name of a wscode.
-type refusal string
+// commandError is the name of a wscode.
+type commandError string
 
-func (r refusal) Error() string { return string(r) }
+func (r commandError) Error() string { return string(r) }
 
-// command answers one message. Each costs a read token, also one that cannot be read
-// (contract ws, Commands). One of a key that was revoked is not heard: the pump may be
-// yet to close the connection, and whoever revoked it has been answered.
-func (c *conn) command(text []byte) {
-	if k := c.lane.engine.Key(c.call.Key.ID); k != nil && k.Revoked {
-		c.shut(keyRevoked)
-		return
-	}
-	cmd, fault := schemas.ReadWSCommand(text)
-	err := c.lane.gate.Pay(c.call, tools.Read, 1)
+// handleCommand runs one client message and answers it. Every message costs a read token,
+// even a malformed one (docs/rules/events.md#commands). The caller has checked that the
+// connection's key is not revoked.
+func (c *conn) handleCommand(text []byte) {
+	cmd, fault := schemas.DecodeWSCommand(text)
+	err := c.lane.gate.Charge(c.call, tools.Read, 1)
 	if err == nil && fault != nil {
 		err = fault
 	}
@@ -38,7 +34,7 @@ func (c *conn) command(text []byte) {
 }
 
 func errorOf(err error) schemas.WSError {
-	var name refusal
+	var name commandError
 	var fault *schemas.Fault
 	switch {
 	case errors.As(err, &name):
@@ -46,31 +42,31 @@ func errorOf(err error) schemas.WSError {
 	case errors.As(err, &fault):
 		return schemas.WSErrorOf(fault.Code)
 	default:
-		return schemas.WSErrorFrom(tools.ErrorOf(err))
+		return schemas.WSErrorOfREST(tools.ErrorOf(err))
 	}
 }
 
 func (c *conn) answer(id schemas.Int, typ string, msg any) {
-	c.send(reply(&schemas.WSAnswer{ID: id, Type: typ, Msg: msg}))
+	c.send(replyFrame(&schemas.WSAnswer{ID: id, Type: typ, Msg: msg}))
 }
 
 func (c *conn) run(cmd *schemas.WSCommand) error {
 	switch cmd.Cmd {
 	case "subscribe":
-		return with(cmd, c.subscribe)
+		return decodeParams(cmd, c.subscribe)
 	case "unsubscribe":
-		return with(cmd, c.unsubscribe)
+		return decodeParams(cmd, c.unsubscribe)
 	case "update_subscription":
-		return with(cmd, c.update)
+		return decodeParams(cmd, c.update)
 	case "list_subscriptions":
-		return with(cmd, c.list)
+		return decodeParams(cmd, c.list)
 	default:
-		return refusal("unknown_command")
+		return commandError("unknown_command")
 	}
 }
 
-// with decodes a command's params, as closed as REST.
-func with[P any](cmd *schemas.WSCommand, do func(schemas.Int, *P) error) error {
+// decodeParams decodes a command's params and runs it. An unknown member is an error.
+func decodeParams[P any](cmd *schemas.WSCommand, do func(schemas.Int, *P) error) error {
 	in := new(P)
 	if f := schemas.DecodeOptional(cmd.Params, in); f != nil {
 		return f
@@ -78,86 +74,89 @@ func with[P any](cmd *schemas.WSCommand, do func(schemas.Int, *P) error) error {
 	return do(cmd.ID, in)
 }
 
-// subscribe adds a subscription for each channel, or none.
+// subscribe adds a subscription for each channel, or none on an error
+// (docs/rules/events.md#subscribe).
 func (c *conn) subscribe(id schemas.Int, p *schemas.WSSubscribe) error {
-	var start *opening
+	var start *userStart
 	if slices.Contains(p.Channels, user.String()) {
-		start = c.lane.opening(c.call.Key.User, p.SinceSeq)
+		start = c.lane.userStart(c.call.Key.User, p.SinceSeq)
 	}
 	l := c.lane
-	l.abreast()
+	l.lockCaughtUp()
 	defer l.mu.Unlock()
-	if err := l.may(c, p); err != nil {
+	if err := l.checkSubscribe(c, p); err != nil {
 		return err
 	}
 	for _, name := range p.Channels {
-		c.sids++
-		s := newSub(c, c.sids, channelOf(name), slotsOf(p.MarketIDs))
+		c.lastSid++
+		s := newSub(c, c.lastSid, channelOf(name), marketSetOf(p.MarketIDs))
 		c.subs = append(c.subs, s)
 		msg := schemas.WSSubscribed{Channel: name, Sid: int64(s.sid)}
 		if s.channel == user {
-			msg.Resumed = schemas.Of(start.resumed)
+			msg.Resumed = schemas.Ptr(start.resumed)
 		}
 		c.answer(id, "subscribed", msg)
 		if s.channel == user {
-			l.join(s, start)
+			l.subscribeUser(s, start)
 			continue
 		}
 		l.topics.add(s)
-		l.phase.add(s)
-		l.first(s, s.markets)
+		l.snapshotSchedule.add(s)
+		l.sendFirstSnapshots(s, s.markets)
 	}
 	return nil
 }
 
-// may checks a subscribe against what there is.
-func (l *Lane) may(c *conn, p *schemas.WSSubscribe) error {
-	if err := l.known(p.MarketIDs); err != nil {
+// checkSubscribe checks a subscribe against the markets and the connection's subscriptions.
+func (l *Lane) checkSubscribe(c *conn, p *schemas.WSSubscribe) error {
+	if err := l.checkMarkets(p.MarketIDs); err != nil {
 		return err
 	}
-	markets := slotsOf(p.MarketIDs)
+	markets := marketSetOf(p.MarketIDs)
 	for i, name := range p.Channels {
-		if slices.Contains(p.Channels[:i], name) || c.carries(channelOf(name), markets, nil) {
-			return refusal("already_subscribed")
+		if slices.Contains(p.Channels[:i], name) || c.overlaps(channelOf(name), markets, nil) {
+			return commandError("already_subscribed")
 		}
 	}
-	if len(c.subs)+len(p.Channels) > subsMax {
-		return refusal("too_many_subscriptions")
+	if len(c.subs)+len(p.Channels) > maxSubscriptions {
+		return commandError("too_many_subscriptions")
 	}
 	return nil
 }
 
-// known wants markets that have opened.
-func (l *Lane) known(ids []schemas.Int) error {
+// checkMarkets returns an error unless every market has opened at least once.
+func (l *Lane) checkMarkets(ids []schemas.Int) error {
 	for _, id := range ids {
-		if m := id.Slot(); m == 0 || m > venue.Slots || l.books[m] == nil {
-			return refusal("unknown_market")
+		if m := id.MarketID(); m == 0 || m > venue.Slots || l.books[m] == nil {
+			return commandError("unknown_market")
 		}
 	}
 	return nil
 }
 
-// carries tells whether a subscription but one has any of this already.
-func (c *conn) carries(ch channel, markets slots, but *sub) bool {
-	return slices.ContainsFunc(c.subs, func(s *sub) bool { return s != but && s.overlaps(ch, markets) })
+// overlaps reports whether a subscription other than except already carries the channel for
+// any of the markets.
+func (c *conn) overlaps(ch channel, markets marketSet, except *sub) bool {
+	return slices.ContainsFunc(c.subs, func(s *sub) bool { return s != except && s.overlaps(ch, markets) })
 }
 
-// first queues what a subscription begins with: of books a snapshot per market.
-func (l *Lane) first(s *sub, markets slots) {
+// sendFirstSnapshots queues a snapshot per market if the subscription carries books.
+func (l *Lane) sendFirstSnapshots(s *sub, markets marketSet) {
 	if !s.channel.book() {
 		return
 	}
-	s.born = time.Now()
-	for m := range l.opened(s, markets).each() {
-		s.put(l.books[m].now(l.at))
+	s.snapshotSince = time.Now()
+	for m := range l.openMarkets(s, markets).each() {
+		s.send(l.books[m].frameAsOf(l.appliedSeq))
 	}
 }
 
-// opened are those of a subscription's markets that there are; of all, if it has all.
-func (l *Lane) opened(s *sub, markets slots) (out slots) {
+// openMarkets returns the markets in the set that have opened. If the subscription covers
+// all markets, it returns every market that has opened.
+func (l *Lane) openMarkets(s *sub, markets marketSet) (out marketSet) {
 	for m := core.MarketID(1); m <= venue.Slots; m++ {
 		if l.books[m] != nil && (s.all || markets.has(m)) {
-			out |= bit(m)
+			out |= marketBit(m)
 		}
 	}
 	return out
@@ -169,7 +168,7 @@ func (c *conn) find(sid schemas.Int) (*sub, error) {
 			return s, nil
 		}
 	}
-	return nil, refusal("unknown_sid")
+	return nil, commandError("unknown_sid")
 }
 
 func (c *conn) unsubscribe(id schemas.Int, p *schemas.WSUnsubscribe) error {
@@ -179,7 +178,7 @@ func (c *conn) unsubscribe(id schemas.Int, p *schemas.WSUnsubscribe) error {
 	out := schemas.WSUnsubscribed{}
 	for i, sid := range p.Sids {
 		if _, err := c.find(sid); err != nil || slices.Contains(p.Sids[:i], sid) {
-			return refusal("unknown_sid")
+			return commandError("unknown_sid")
 		}
 		out.Sids = append(out.Sids, int64(sid))
 	}
@@ -198,7 +197,7 @@ func (c *conn) list(id schemas.Int, _ *schemas.None) error {
 	defer l.mu.Unlock()
 	out := schemas.WSSubscriptions{}
 	for _, s := range c.subs {
-		out.Subscriptions = append(out.Subscriptions, s.wire())
+		out.Subscriptions = append(out.Subscriptions, s.toWire())
 	}
 	c.answer(id, "ok", out)
 	return nil

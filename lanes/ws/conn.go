@@ -11,90 +11,102 @@ import (
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
+	"golang.org/x/time/rate"
 
 	"duplex/lanes/gate"
 )
 
-// closure is why and how a connection ends.
-type closure struct {
-	code   int
-	reason string
-	drop   bool          // what is queued goes unsaid
-	within time.Duration // for what is left to be written
+// closeReason is a close code with its text, and how to close the connection with it.
+type closeReason struct {
+	code    int
+	reason  string
+	discard bool          // drop queued frames before the close frame
+	timeout time.Duration // for writing the remaining frames
 }
 
-// The closes of the contract (contract ws, Holding up), and those of RFC 6455.
+// The close codes of the venue and of RFC 6455 (docs/rules/events.md#close-codes).
 var (
-	keyRevoked    = closure{4401, "key revoked", true, 500 * time.Millisecond}
-	slowConsumer  = closure{4408, "slow consumer", true, 10 * time.Second}
-	restarting    = closure{1012, "restarting", false, 2 * time.Second}
-	silent        = closure{1011, "no pong", true, time.Second}
-	protocolError = closure{1002, "protocol error", true, 2 * time.Second}
-	textOnly      = closure{1003, "text messages only", true, 2 * time.Second}
-	badText       = closure{1007, "not UTF-8", true, 2 * time.Second}
+	keyRevoked    = closeReason{4401, "key revoked", true, 500 * time.Millisecond}
+	slowConsumer  = closeReason{4408, "slow consumer", true, 10 * time.Second}
+	restarting    = closeReason{1012, "restarting", false, 2 * time.Second}
+	noPong        = closeReason{1011, "no pong", true, time.Second}
+	protocolError = closeReason{1002, "protocol error", true, 2 * time.Second}
+	textOnly      = closeReason{1003, "text messages only", true, 2 * time.Second}
+	invalidUTF8   = closeReason{1007, "not UTF-8", true, 2 * time.Second}
+	tooBig        = closeReason{1009, "a message over 64 KiB", false, 2 * time.Second}
+	pingFlood     = closeReason{1008, "more than 10 pings a second", true, 2 * time.Second}
 )
 
 const (
-	messageMax = 64 << 10
-	subsMax    = 64
-	farewell   = 2 * time.Second // for the peer to answer a close
+	maxMessageBytes  = 64 << 10
+	maxSubscriptions = 64
+	closeTimeout     = 2 * time.Second // for the peer to answer a close frame
+
+	// A client may send controlRate pings a second in bursts of controlBurst, and the same
+	// number of pongs that answer no ping (docs/rules/events.md#pings).
+	controlRate  = 10
+	controlBurst = 20
 )
 
-// conn is one reader of the stream.
+// conn is one WebSocket connection.
 type conn struct {
-	lane    *Lane
-	call    *gate.Call
-	ws      *websocket.Conn
-	net     net.Conn
-	missed  atomic.Int32  // pings without a pong
-	pinged  time.Time     // under the lane's lock
-	subs    []*sub        // by sid; under the lane's lock
-	sids    int           // the last given; under the lane's lock
-	flushed chan struct{} // closed when nothing will be written any more
+	lane        *Lane
+	call        *gate.Call
+	ws          *websocket.Conn
+	net         net.Conn
+	missedPongs atomic.Int32  // pings sent since the last pong
+	pings       *rate.Limiter // pings of the peer
+	pongs       *rate.Limiter // pongs of the peer that answer no ping
+	pinged      time.Time     // time of the last ping; guarded by lane.mu
+	subs        []*sub        // by rising sid; guarded by lane.mu
+	lastSid     int           // highest sid given out; guarded by lane.mu
+	flushed     chan struct{} // closed after the last write
 
-	attempt attempt // and under are the writer's
-	under   int     // bytes of frames being written
+	// Used only by the goroutine that writes to this connection.
+	nonblocking  nonblockingWriter
+	writingBytes int // size of the frames being written
 
-	mu      sync.Mutex
-	queue   []item
-	spare   []item
-	queued  int // bytes queued and being written
-	thinAt  int
-	stale   bool // a book waits for its snapshot
-	writing bool
-	ending  bool // the close frame is queued: nothing may follow it
-	cut     bool // what is being written ends at the next whole frame
+	mu            sync.Mutex
+	queue         []item
+	spare         []item
+	queuedBytes   int  // size of the frames queued and being written
+	conflateAt    int  // conflate the queue beyond this many queuedBytes
+	hasStaleBooks bool // some subscription has a stale book
+	scheduled     bool // a writer has this connection or will get it
+	ending        bool // the close frame is queued; nothing may follow it
+	discardRest   bool // the writer drops the rest of its batch at the next frame boundary
 }
 
-// end queues the close frame, once. The caller holds c.mu.
-func (c *conn) end(why closure) {
+// closeLocked queues the close frame. Only the first call has an effect. The caller holds
+// c.mu.
+func (c *conn) closeLocked(why closeReason) {
 	if c.ending {
 		return
 	}
-	c.lane.Stats.closed(why.code)
-	if why.drop {
+	c.lane.Stats.countClose(why.code)
+	if why.discard {
 		for i := range c.queue {
-			c.queued -= c.queue[i].f.size()
+			c.queuedBytes -= c.queue[i].f.size()
 		}
 		clear(c.queue)
-		c.queue, c.cut = c.queue[:0], true
+		c.queue, c.discardRest = c.queue[:0], true
 	}
-	c.finish(closing(why.code, why.reason), why.within)
+	c.enqueueLast(closeFrame(why.code, why.reason), why.timeout)
 }
 
-// finish queues the last frame.
-func (c *conn) finish(f *frame, within time.Duration) {
+// enqueueLast queues the connection's last frame and bounds the time for writing the queue.
+func (c *conn) enqueueLast(f *frame, timeout time.Duration) {
 	c.ending = true
 	c.queue = append(c.queue, item{f: f})
-	c.queued += f.size()
-	_ = c.net.SetWriteDeadline(time.Now().Add(within))
-	c.wake()
+	c.queuedBytes += f.size()
+	_ = c.net.SetWriteDeadline(time.Now().Add(timeout))
+	c.schedule()
 }
 
-// shut is end for those who do not hold the lock.
-func (c *conn) shut(why closure) {
+// close is closeLocked for callers that do not hold c.mu.
+func (c *conn) close(why closeReason) {
 	c.mu.Lock()
-	c.end(why)
+	c.closeLocked(why)
 	c.mu.Unlock()
 }
 
@@ -104,63 +116,84 @@ func (c *conn) isEnding() bool {
 	return c.ending
 }
 
-// sound tells whether the connection's key still opens anything.
-func (c *conn) sound() bool {
+// keyValid reports whether the connection's key exists and is not revoked.
+func (c *conn) keyValid() bool {
 	now := c.lane.engine.Key(c.call.Key.ID)
 	return now != nil && !now.Revoked
 }
 
-// serve reads commands until the connection ends, and then takes it down.
+func controlLimit() *rate.Limiter { return rate.NewLimiter(controlRate, controlBurst) }
+
+// ping handles a ping of the peer and reports whether to answer it. A ping beyond the limit
+// closes the connection.
+func (c *conn) ping() bool {
+	if c.pings.Allow() {
+		return true
+	}
+	c.close(pingFlood)
+	return false
+}
+
+// pong handles a pong of the peer. Pongs that answer no ping have their own limit; one beyond
+// it closes the connection.
+func (c *conn) pong() {
+	if c.missedPongs.Swap(0) == 0 && !c.pongs.Allow() {
+		c.close(pingFlood)
+	}
+}
+
+// serve runs the client's commands until the connection ends, then unregisters it.
 func (c *conn) serve() {
-	defer c.lane.leave(c)
+	defer c.lane.unregister(c)
 	for {
 		typ, text, err := c.ws.Read(context.Background())
 		switch {
 		case err != nil:
-			c.down(err)
+			c.drain(err)
 			return
-		case c.isEnding(): // what comes after our close frame is not read
-		case !c.sound(): // its revocation was answered, and the pump has not come to it
-			c.shut(keyRevoked)
+		case c.isEnding(): // ignore messages after our close frame
+		case !c.keyValid(): // revoked, but the pump has not published the revocation yet
+			c.close(keyRevoked)
 		case typ != websocket.MessageText:
-			c.shut(textOnly)
+			c.close(textOnly)
 		case !utf8.Valid(text):
-			c.shut(badText)
+			c.close(invalidUTF8)
 		default:
-			c.command(text)
+			c.handleCommand(text)
 		}
 	}
 }
 
-// down lets what is queued be written, a close frame among it, then closes.
-func (c *conn) down(err error) {
-	if gone(err) {
-		c.vanish()
-	} else if websocket.CloseStatus(err) == -1 { // else the library has answered the peer's close
-		c.shut(protocolError)
+// drain waits until the queue, with its close frame, is written, then closes the connection.
+func (c *conn) drain(err error) {
+	if isDisconnect(err) {
+		c.dropPeer()
+	} else if websocket.CloseStatus(err) == -1 { // otherwise the library has answered the peer's close frame
+		c.close(protocolError)
 	}
 	<-c.flushed
-	if !gone(err) {
-		_, _ = io.Copy(io.Discard, io.LimitReader(c.net, 1<<20)) // unread bytes would reset the stream under the close frame
+	if !isDisconnect(err) {
+		_, _ = io.Copy(io.Discard, io.LimitReader(c.net, 1<<20)) // closing with unread bytes would reset the stream and lose the close frame
 	}
 	_ = c.net.Close()
 	_ = c.ws.CloseNow()
 }
 
-// vanish ends a connection whose peer has gone.
-func (c *conn) vanish() {
+// dropPeer closes a connection whose peer disconnected.
+func (c *conn) dropPeer() {
 	_ = c.net.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ending = true
-	if !c.writing { // nobody else would tell
-		c.writing = true
+	if !c.scheduled { // no writer will close flushed
+		c.scheduled = true
 		close(c.flushed)
 	}
 }
 
-// gone tells an ended stream from one that is not spoken properly.
-func gone(err error) bool {
+// isDisconnect reports whether a read failed because the stream ended, as opposed to a
+// violation of the protocol.
+func isDisconnect(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &op)
 }

@@ -8,55 +8,57 @@ import (
 	"duplex/schemas"
 )
 
-// frame is one message of the stream, encoded once for all who read it:
+// frame is one message, encoded once for all its readers:
 //
 //	{"type":"trade","sid":            head
-//	2                                 the reader's
-//	,"seq":"184","prev_seq":"         body, up to cut
-//	180                               the reader's
-//	","msg":{…}}                      body, from cut
+//	2                                 by reader
+//	,"seq":"184","prev_seq":"         body[:prevAt]
+//	180                               by reader
+//	","msg":{…}}                      body[prevAt:]
 //
-// One that answers a single reader (a reply, a ping) has all of it in body, framed.
+// A frame for a single connection (an answer, a ping) is whole: body holds all of it, with
+// its frame header.
 type frame struct {
-	channel channel
-	market  core.MarketID // 0: of no market
-	latest  uint8         // of what this is the latest: the feed, or the market
-	seq     uint64
-	head    string
-	body    []byte
-	cut     int
+	channel      channel
+	market       core.MarketID // 0 if it belongs to no market
+	conflationID uint8         // the feed or market; a newer frame of the same one replaces this one
+	seq          uint64
+	head         string
+	body         []byte
+	prevAt       int
 }
 
-// frameOf encodes a message of a type.
+// frameOf returns the frame of msg.
 func frameOf(c channel, typ string, m core.MarketID, seq uint64, msg any) *frame {
 	f := newFrame(c, typ, m, seq)
 	body, err := schemas.Append(f.body, msg)
-	if err != nil { // our own types always encode
+	if err != nil { // impossible: msg has one of our own types
 		panic(err)
 	}
 	return f.close(body)
 }
 
-// newFrame begins a frame; what is appended to its body goes to close.
+// newFrame returns a frame without its msg. The caller appends the msg to f.body and passes
+// the result to close.
 func newFrame(c channel, typ string, m core.MarketID, seq uint64) *frame {
-	f := &frame{channel: c, market: m, latest: uint8(m), head: heads[typ]}
+	f := &frame{channel: c, market: m, conflationID: uint8(m), head: frameHeads[typ]}
 	f.stamp(make([]byte, 0, 256), seq)
 	f.body = append(f.body, `","msg":`...)
 	return f
 }
 
-// stamp begins the body with the seq.
+// stamp writes the seq to b and makes b the start of the frame's body.
 func (f *frame) stamp(b []byte, seq uint64) {
 	b = append(b, `,"seq":"`...)
 	f.body = append(strconv.AppendUint(b, seq, 10), `","prev_seq":"`...)
-	f.seq, f.cut = seq, len(f.body)
+	f.seq, f.prevAt = seq, len(f.body)
 }
 
-// asOf is the same message with another seq.
+// asOf returns a copy of the frame with another seq.
 func (f *frame) asOf(seq uint64) *frame {
 	out := *f
 	out.stamp(make([]byte, 0, len(f.body)+20), seq)
-	out.body = append(out.body, f.body[f.cut:]...)
+	out.body = append(out.body, f.body[f.prevAt:]...)
 	return &out
 }
 
@@ -65,25 +67,26 @@ func (f *frame) close(body []byte) *frame {
 	return f
 }
 
-var heads = map[string]string{}
+var frameHeads = map[string]string{}
 
 func init() {
 	for _, typ := range []string{"orderbook_delta", "orderbook_snapshot", "trade", "oracle", "round", "user_snapshot", "user"} {
-		heads[typ] = `{"type":"` + typ + `","sid":`
+		frameHeads[typ] = `{"type":"` + typ + `","sid":`
 	}
 }
 
-// size is what the frame takes of a queue, its reader's part at its widest.
+// size returns the frame's share of a queue's bytes. It counts sid and prev_seq at their
+// widest.
 func (f *frame) size() int { return len(f.head) + len(f.body) + 40 }
 
-// item is a frame on its way to one reader.
+// item is a frame in the queue of one connection.
 type item struct {
 	f    *frame
-	sub  *sub // nil: the frame is whole
-	prev uint64
+	sub  *sub   // nil if the frame is whole
+	prev uint64 // its prev_seq
 }
 
-// append writes the item as a text frame of RFC 6455, unmasked as servers send.
+// append appends the item to dst as an unmasked text frame (RFC 6455).
 func (x *item) append(dst []byte) []byte {
 	if x.sub == nil {
 		return append(dst, x.f.body...)
@@ -91,13 +94,13 @@ func (x *item) append(dst []byte) []byte {
 	var digits [20]byte
 	prev := strconv.AppendUint(digits[:0], x.prev, 10)
 	f := x.f
-	dst = appendHeader(dst, opText, len(f.head)+len(x.sub.text)+len(f.body)+len(prev))
-	dst = append(append(dst, f.head...), x.sub.text...)
-	dst = append(append(dst, f.body[:f.cut]...), prev...)
-	return append(dst, f.body[f.cut:]...)
+	dst = appendHeader(dst, opText, len(f.head)+len(x.sub.sidText)+len(f.body)+len(prev))
+	dst = append(append(dst, f.head...), x.sub.sidText...)
+	dst = append(append(dst, f.body[:f.prevAt]...), prev...)
+	return append(dst, f.body[f.prevAt:]...)
 }
 
-// The opcodes that are written here (RFC 6455, 5.2), with FIN.
+// The first header bytes of the frames written here: FIN and an opcode (RFC 6455, 5.2).
 const (
 	opText  = 0x81
 	opClose = 0x88
@@ -115,8 +118,8 @@ func appendHeader(dst []byte, op byte, n int) []byte {
 	}
 }
 
-// reply is a message for one reader alone.
-func reply(a *schemas.WSAnswer) *frame {
+// replyFrame returns the whole frame of an answer.
+func replyFrame(a *schemas.WSAnswer) *frame {
 	text, err := schemas.Append(nil, a)
 	if err != nil {
 		panic(err)
@@ -126,8 +129,8 @@ func reply(a *schemas.WSAnswer) *frame {
 
 var ping = &frame{body: appendHeader(nil, opPing, 0)}
 
-// closing is a close frame.
-func closing(code int, reason string) *frame {
+// closeFrame returns a whole close frame.
+func closeFrame(code int, reason string) *frame {
 	b := appendHeader(nil, opClose, 2+len(reason))
 	return &frame{body: append(binary.BigEndian.AppendUint16(b, uint16(code)), reason...)}
 }

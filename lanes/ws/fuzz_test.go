@@ -15,8 +15,8 @@ import (
 	"duplex/schemas"
 )
 
-// FuzzCommand: whatever is said, there is an answer, it is JSON, an error has a
-// wscode, and what is subscribed is what list_subscriptions says.
+// FuzzCommand checks that every message is answered, that the answers are JSON, and that an
+// error has a wscode.
 func FuzzCommand(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta","user"],"market_ids":[1,2],"since_seq":"0"}}`,
@@ -31,13 +31,13 @@ func FuzzCommand(f *testing.F) {
 	f.Cleanup(func() { _ = l.Close(context.Background()) })
 	var n atomic.Int64
 	f.Fuzz(func(t *testing.T, text []byte) {
-		k := &core.Key{ID: strconv.FormatInt(n.Add(1), 10), User: 1, Scopes: core.ScopeRead} // a full bucket each
+		k := &core.Key{ID: strconv.FormatInt(n.Add(1), 10), User: 1, Scopes: core.ScopeRead} // a new key has a full bucket
 		ours, theirs := net.Pipe()
 		defer theirs.Close()
-		c := &conn{lane: l, call: &gate.Call{Key: k}, net: ours, flushed: make(chan struct{}), thinAt: l.bounds.thin, writing: true} // nobody writes: what is said stays in the queue
-		c.command([]byte(`{"id":7,"cmd":"subscribe","params":{"channels":["trades"],"market_ids":[1]}}`))
+		c := &conn{lane: l, call: &gate.Call{Key: k}, net: ours, flushed: make(chan struct{}), conflateAt: l.limits.conflateBytes, scheduled: true} // without a writer, the answers stay in the queue
+		c.handleCommand([]byte(`{"id":7,"cmd":"subscribe","params":{"channels":["trades"],"market_ids":[1]}}`))
 		from := len(c.queue)
-		c.command(text)
+		c.handleCommand(text)
 		if len(c.queue) == from {
 			t.Fatal("no answer")
 		}
@@ -58,7 +58,7 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
-// payloadOf is the text of a queued frame.
+// payloadOf returns the text of a queued frame.
 func payloadOf(x *item) []byte {
 	b := x.append(nil)
 	switch b[1] {

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	path        = "/v1/ws"
-	subprotocol = "dx.v1"
-	authPrefix  = "dx.auth."
-	perKey      = 20 // connections
+	path           = "/v1/ws"
+	subprotocol    = "dx.v1"
+	authPrefix     = "dx.auth."
+	maxConnsPerKey = 20
 )
 
-var facts = tools.Facts{Name: "ws", Title: "Event stream", Method: "GET", Path: path, Scope: core.ScopeRead}
+var operation = tools.Spec{Name: "ws", Title: "Event stream", Method: "GET", Path: path, Scope: core.ScopeRead}
 
-// offered gives the credentials that a browser's handshake brings in a subprotocol,
-// since it cannot set headers (contract ws).
-func offered(r *http.Request) (c gate.Credentials, ok bool) {
+// browserCredentials returns the credentials that a browser sends in a subprotocol, because
+// it cannot set headers (docs/rules/events.md#handshake).
+func browserCredentials(r *http.Request) (c gate.Credentials, ok bool) {
 	if r.URL.Path != path {
 		return c, false
 	}
@@ -52,58 +52,63 @@ func offered(r *http.Request) (c gate.Credentials, ok bool) {
 	return gate.Credentials{Key: parts[0], Timestamp: parts[1], Signature: base64.StdEncoding.EncodeToString(mac)}, err == nil
 }
 
-// ServeHTTP answers a handshake. The connection goes on after it has returned, so
-// the time budget of a request does not bound it.
+// ServeHTTP answers a handshake. The connection outlives the call, so the time budget of a
+// request does not bound it.
 func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := gate.CallOf(r.Context())
-	call.Lane, call.Op = "ws", facts.Name
-	if err := l.admit(r, call); err != nil {
-		l.gate.Fail(w, err)
+	call.Lane, call.Op = "ws", operation.Name
+	if err := l.authorize(r, call); err != nil {
+		l.gate.WriteError(w, err)
 		return
 	}
-	c := &conn{lane: l, call: call, flushed: make(chan struct{}), thinAt: l.bounds.thin}
-	if err := l.seat(c); err != nil {
-		l.gate.Fail(w, err)
+	c := &conn{
+		lane: l, call: call, flushed: make(chan struct{}), conflateAt: l.limits.conflateBytes,
+		pings: controlLimit(), pongs: controlLimit(),
+	}
+	if err := l.reserveConn(c); err != nil {
+		l.gate.WriteError(w, err)
 		return
 	}
 	if !l.accept(w, r, c) {
-		l.leave(c)
+		l.unregister(c)
 		return
 	}
 	go c.serve()
 }
 
-func (l *Lane) admit(r *http.Request, call *gate.Call) error {
+func (l *Lane) authorize(r *http.Request, call *gate.Call) error {
 	if !l.gate.OriginAllowed(r) {
-		return tools.Refuse("forbidden_origin")
+		return tools.NewError("forbidden_origin")
 	}
-	if err := l.gate.Admit(call, &facts); err != nil {
+	if err := l.gate.Authorize(call, &operation); err != nil {
 		return err
 	}
 	if len(call.Body) > 0 {
-		return tools.Refuse("unexpected_body")
+		return tools.NewError("unexpected_body")
 	}
 	return nil
 }
 
-// accept upgrades the request; false when it was refused.
+// accept upgrades the request and registers the connection. It reports whether it succeeded;
+// if not, the request is answered.
 func (l *Lane) accept(w http.ResponseWriter, r *http.Request, c *conn) bool {
-	u := &upgrade{ResponseWriter: w, conn: c}
+	u := &upgradeWriter{ResponseWriter: w, conn: c}
 	ws, err := websocket.Accept(u, r, &websocket.AcceptOptions{
-		Subprotocols: []string{subprotocol}, InsecureSkipVerify: true, // the Origin was checked in admit
-		OnPongReceived: func(context.Context, []byte) { c.missed.Store(0) },
+		Subprotocols: []string{subprotocol}, InsecureSkipVerify: true, // authorize has checked the Origin
+		OnPingReceived: func(context.Context, []byte) bool { return c.ping() },
+		OnPongReceived: func(context.Context, []byte) { c.pong() },
 	})
 	if err != nil {
 		for _, h := range []string{"Upgrade", "Connection", "X-Content-Type-Options"} {
 			w.Header().Del(h)
 		}
-		if u.refused {
-			l.gate.Fail(w, tools.Refuse("schema_violation"))
+		if u.rejected {
+			l.gate.WriteError(w, tools.NewError("schema_violation"))
 		}
 		return false
 	}
-	ws.SetReadLimit(messageMax)
+	ws.SetReadLimit(maxMessageBytes)
 	c.ws = ws
-	l.enter(c)
+	l.register(c)
 	return true
 }

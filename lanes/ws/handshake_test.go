@@ -13,8 +13,9 @@ import (
 	"duplex/schemas"
 )
 
-// refused shakes hands with these headers and gives what was answered.
-func (s *stream) refused(h http.Header) (int, string) {
+// sendHandshake sends a handshake with the given headers and returns the response's status
+// and body.
+func (s *testLane) sendHandshake(h http.Header) (int, string) {
 	s.T.Helper()
 	r, err := http.NewRequest("GET", s.URL+path, nil)
 	if err != nil {
@@ -33,10 +34,11 @@ func (s *stream) refused(h http.Header) (int, string) {
 	return status, body
 }
 
-// TestHandshakesRefused: each has the ordinary error body.
+// TestHandshakesRefused checks that each kind of bad handshake is answered with its error
+// (docs/rules/events.md#handshake).
 func TestHandshakesRefused(t *testing.T) {
-	s := newStream(t)
-	k := s.Key(1, core.ScopeRead)
+	s := newTestLane(t)
+	k := s.NewKey(1, core.ScopeRead)
 	with := func(pairs ...string) http.Header {
 		h := s.handshake(k)
 		for i := 0; i < len(pairs); i += 2 {
@@ -53,24 +55,24 @@ func TestHandshakesRefused(t *testing.T) {
 		{"no key", http.Header{}, 401, "unauthorized"},
 		{"a wrong signature", with(schemas.HeaderSignature, "x"), 401, "unauthorized"},
 		{"a foreign origin", with("Origin", "https://evil.example"), 403, "forbidden_origin"},
-		{"no read scope", s.handshake(s.Key(1, core.ScopeTrade)), 403, "missing_scope"},
+		{"no read scope", s.handshake(s.NewKey(1, core.ScopeTrade)), 403, "missing_scope"},
 		{"another version", with("Sec-WebSocket-Version", "8"), 400, "schema_violation"},
 		{"no websocket", with("Upgrade", "h2c"), 400, "schema_violation"},
 		{"a short nonce", with("Sec-WebSocket-Key", "c2hvcnQ="), 400, "schema_violation"},
 	} {
-		if status, body := s.refused(c.h); status != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) {
+		if status, body := s.sendHandshake(c.h); status != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) {
 			t.Errorf("%s: %d %s", c.name, status, body)
 		}
 	}
-	if n, _, _ := s.lane.Now(); n != 0 || len(s.lane.seats) != 0 {
-		t.Error("a refused handshake keeps its seat")
+	if n, _, _ := s.lane.Usage(); n != 0 || len(s.lane.connsByKey) != 0 {
+		t.Error("a rejected handshake still counts as a connection")
 	}
 }
 
-// TestBrowser: credentials in a subprotocol, and none but dx.v1 comes back.
+// TestBrowser checks credentials in a subprotocol, and that the server selects only dx.v1.
 func TestBrowser(t *testing.T) {
-	s := newStream(t)
-	h := s.handshake(s.Key(1, core.ScopeRead))
+	s := newTestLane(t)
+	h := s.handshake(s.NewKey(1, core.ScopeRead))
 	mac, _ := base64.StdEncoding.DecodeString(h.Get(schemas.HeaderSignature))
 	key, ts := h.Get(schemas.HeaderKey), h.Get(schemas.HeaderTimestamp)
 	auth := "dx.auth." + key + "." + ts + "." + base64.RawURLEncoding.EncodeToString(mac)
@@ -82,19 +84,19 @@ func TestBrowser(t *testing.T) {
 	}
 	defer func() { _ = ws.CloseNow() }()
 	if ws.Subprotocol() != "dx.v1" {
-		t.Errorf("answered %q", ws.Subprotocol())
+		t.Errorf("selected the subprotocol %q, want dx.v1", ws.Subprotocol())
 	}
-	r := &reader{t: t, ws: ws}
+	r := &testReader{t: t, ws: ws}
 	r.ask("list_subscriptions", "{}")
 	for name, offer := range map[string]string{
 		"without dx.v1": auth, "twice": "dx.v1, " + auth + ", " + auth, "padded": "dx.v1, " + auth + "=",
 		"another key": strings.Replace("dx.v1, "+auth, key, key[:len(key)-1]+"x", 1), "cut": "dx.v1, dx.auth." + key,
 	} {
-		if status, body := s.refused(http.Header{"Sec-Websocket-Protocol": {offer}}); status != 401 {
+		if status, body := s.sendHandshake(http.Header{"Sec-Websocket-Protocol": {offer}}); status != 401 {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}
-	if status, _ := s.refused(http.Header{"Sec-Websocket-Protocol": {"dx.v1, " + auth}, "Dx-Access-Key": {key}}); status != 401 {
+	if status, _ := s.sendHandshake(http.Header{"Sec-Websocket-Protocol": {"dx.v1, " + auth}, "Dx-Access-Key": {key}}); status != 401 {
 		t.Errorf("beside a header: %d", status)
 	}
 	r2, _ := http.NewRequest("GET", s.URL+"/v1/other", nil)
@@ -104,40 +106,42 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// TestSeats: 20 connections a key, and a closed one makes room.
-func TestSeats(t *testing.T) {
-	s := newStream(t)
-	k := s.Key(1, core.ScopeRead)
-	var all []*reader
-	for range perKey {
+// TestConnectionsPerKey checks the limit of connections per key, and that a closed connection
+// no longer counts (docs/rules/limits.md#sockets).
+func TestConnectionsPerKey(t *testing.T) {
+	s := newTestLane(t)
+	k := s.NewKey(1, core.ScopeRead)
+	var all []*testReader
+	for range maxConnsPerKey {
 		all = append(all, s.dial(k))
 	}
-	if status, body := s.refused(s.handshake(k)); status != 429 || !strings.Contains(body, "too_many_connections") {
+	if status, body := s.sendHandshake(s.handshake(k)); status != 429 || !strings.Contains(body, "too_many_connections") {
 		t.Errorf("%d %s", status, body)
 	}
-	s.dial(s.Key(1, core.ScopeRead)) // another key of the same account
+	s.dial(s.NewKey(1, core.ScopeRead)) // another key of the same account
 	_ = all[0].ws.Close(websocket.StatusNormalClosure, "")
-	s.eventually(func() bool { n, _, _ := s.lane.Now(); return n == perKey })
+	s.eventually(func() bool { n, _, _ := s.lane.Usage(); return n == maxConnsPerKey })
 	s.dial(k)
 }
 
-// TestDraining: what happened is told, then 1012; a new handshake is refused.
+// TestDraining checks that Close publishes pending events before it closes connections with
+// 1012, and that later handshakes are rejected.
 func TestDraining(t *testing.T) {
-	s := newStream(t)
-	k := s.Key(1, core.ScopeRead)
+	s := newTestLane(t)
+	k := s.NewKey(1, core.ScopeRead)
 	r := s.dial(k)
 	r.ask("subscribe", `{"channels":["user"]}`)
 	s.place(1, 1, 1, "buy yes 10 @ 4700")
 	done := make(chan error)
 	go func() { done <- s.lane.Close(context.Background()) }()
 	r.until("user")
-	if code := r.closed(); code != 1012 {
+	if code := r.waitClose(); code != 1012 {
 		t.Errorf("closed with %d", code)
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if status, body := s.refused(s.handshake(k)); status != 503 || !strings.Contains(body, "draining") {
+	if status, body := s.sendHandshake(s.handshake(k)); status != 503 || !strings.Contains(body, "draining") {
 		t.Errorf("%d %s", status, body)
 	}
 }

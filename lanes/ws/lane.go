@@ -13,69 +13,70 @@ import (
 	"duplex/tools"
 )
 
-// Lane is the event lane of a venue.
+// Lane serves the event stream of a venue. Its methods are safe for concurrent use.
 type Lane struct {
 	Stats Stats
 
-	bounds bounds
-	gate   *gate.Gate
-	engine *engine.Engine
-	crew   *crew
-	stop   context.CancelFunc
-	pumped chan struct{}  // closed when the pump has ended
-	open   sync.WaitGroup // connections
+	limits      limits
+	gate        *gate.Gate
+	engine      *engine.Engine
+	writers     *writerPool
+	stop        context.CancelFunc
+	pumpStopped chan struct{}  // closed when the pump has returned
+	openConns   sync.WaitGroup // connections, including those in their handshake
 
-	mu       sync.Mutex
-	at       uint64    // the last command whose frames are out
-	came     sync.Cond // at has risen, or over is set
-	over     bool      // nothing more comes out
-	books    [venue.Slots + 1]*book
-	rounds   [venue.Slots + 1]*core.Round
-	index    [core.Feeds]*core.IndexTick
-	grid     core.Grid
-	phase    phase
-	topics   topics
-	accounts map[core.UserID]*account
-	conns    map[*conn]struct{} // accepted
-	seats    map[string]int     // connections by key, those in their handshake too
-	draining bool
-	changes  []delta    // of the command being published
-	touched  []*account // of the batch being published
+	mu               sync.Mutex
+	appliedSeq       uint64    // seq of the last published command
+	applied          sync.Cond // signals a change of appliedSeq or pumpDone
+	pumpDone         bool      // the pump publishes nothing more
+	books            [venue.Slots + 1]*book
+	rounds           [venue.Slots + 1]*core.Round
+	index            [core.Feeds]*core.IndexTick
+	grid             core.Grid
+	snapshotSchedule snapshotSchedule
+	topics           topics
+	accounts         map[core.UserID]*account
+	conns            map[*conn]struct{} // connections after their handshake
+	connsByKey       map[string]int     // connections by key, including those in their handshake
+	draining         bool
+	deltas           []delta    // of the current command
+	dirtyAccounts    []*account // of the current batch
 }
 
-// Mount puts `GET /v1/ws` onto m, which must stand behind g.Edge, and starts to
-// follow the engine. Close ends it.
-func Mount(m *gate.Routes, g *gate.Gate) *Lane { return mount(m, g, defaultBounds) }
+// Mount registers GET /v1/ws on m and starts to follow the engine. Requests must pass
+// through g.Edge before they reach m. The caller must call Close.
+func Mount(m *gate.Routes, g *gate.Gate) *Lane { return mount(m, g, defaultLimits) }
 
-func mount(m *gate.Routes, g *gate.Gate, b bounds) *Lane {
+func mount(m *gate.Routes, g *gate.Gate, lim limits) *Lane {
 	l := &Lane{
-		bounds: b, gate: g, engine: g.Venue.Engine, crew: newCrew(), pumped: make(chan struct{}),
-		accounts: map[core.UserID]*account{}, conns: map[*conn]struct{}{}, seats: map[string]int{},
+		limits: lim, gate: g, engine: g.Venue.Engine, writers: newWriterPool(), pumpStopped: make(chan struct{}),
+		accounts: map[core.UserID]*account{}, conns: map[*conn]struct{}{}, connsByKey: map[string]int{},
 	}
-	l.came.L = &l.mu
+	l.applied.L = &l.mu
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
-	follower := l.engine.Follow() // first, so that nothing is missed
+	follower := l.engine.Follow() // before load, so that no command falls between the two
 	l.load()
-	g.Offered = offered
-	m.Handle(facts.Method+" "+facts.Path, l)
+	g.BrowserCredentials = browserCredentials
+	m.Handle(operation.Method+" "+operation.Path, l)
 	go l.pump(ctx, follower)
 	return l
 }
 
-// Close tells what has happened until now, closes every connection with 1012 and
-// waits until all are down, or ctx ends.
+// Close publishes the commands applied so far, closes every connection with 1012 and waits
+// until all have ended. If ctx ends first, Close drops the remaining connections and
+// returns ctx.Err().
 func (l *Lane) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.draining = true
 	l.mu.Unlock()
 	l.stop()
-	<-l.pumped
-	l.each(func(c *conn) { c.shut(restarting) })
+	<-l.pumpStopped
+	l.each(func(c *conn) { c.close(restarting) })
 	down := make(chan struct{})
 	go func() {
-		l.open.Wait()
-		l.crew.end()
+		l.openConns.Wait()
+		l.writers.close()
 		close(down)
 	}()
 	select {
@@ -95,39 +96,40 @@ func (l *Lane) each(visit func(*conn)) {
 	}
 }
 
-// seat keeps a place for a connection of a key.
-func (l *Lane) seat(c *conn) error {
+// reserveConn counts a connection against the limit of its key. Each successful call needs
+// a call of unregister.
+func (l *Lane) reserveConn(c *conn) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.draining {
-		return tools.Refuse("draining")
+		return tools.NewError("draining")
 	}
-	if l.seats[c.call.Key.ID] >= perKey {
-		return tools.Refuse("too_many_connections")
+	if l.connsByKey[c.call.Key.ID] >= maxConnsPerKey {
+		return tools.NewError("too_many_connections")
 	}
-	l.seats[c.call.Key.ID]++
-	l.open.Add(1)
+	l.connsByKey[c.call.Key.ID]++
+	l.openConns.Add(1)
 	return nil
 }
 
-// enter makes an accepted connection known. What happened while it shook hands it is
-// told now: its key may be gone, or the lane closed.
-func (l *Lane) enter(c *conn) {
+// register adds a connection after its handshake. It closes the connection at once if its
+// key was revoked, or the lane closed, during the handshake.
+func (l *Lane) register(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conns[c] = struct{}{}
 	c.pinged = time.Now()
 	l.Stats.Opened.Add(1)
-	if !c.sound() {
-		c.shut(keyRevoked)
+	if !c.keyValid() {
+		c.close(keyRevoked)
 	}
 	if l.draining {
-		c.shut(restarting)
+		c.close(restarting)
 	}
 }
 
-// leave forgets a connection.
-func (l *Lane) leave(c *conn) {
+// unregister removes a connection and its subscriptions.
+func (l *Lane) unregister(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range c.subs {
@@ -135,17 +137,17 @@ func (l *Lane) leave(c *conn) {
 	}
 	c.subs = nil
 	delete(l.conns, c)
-	if l.seats[c.call.Key.ID]--; l.seats[c.call.Key.ID] == 0 {
-		delete(l.seats, c.call.Key.ID)
+	if l.connsByKey[c.call.Key.ID]--; l.connsByKey[c.call.Key.ID] == 0 {
+		delete(l.connsByKey, c.call.Key.ID)
 	}
-	l.open.Done()
+	l.openConns.Done()
 }
 
-// remove takes a subscription out of whatever feeds it.
+// remove detaches a subscription from its sources.
 func (l *Lane) remove(s *sub) {
 	if s.channel != user {
 		l.topics.remove(s)
-		l.phase.remove(s)
+		l.snapshotSchedule.remove(s)
 		return
 	}
 	a := l.accounts[s.conn.call.Key.User]

@@ -8,11 +8,11 @@ import (
 	"duplex/schemas"
 )
 
-// TestSubscriptionLimit: 64 on a connection; the lane's own markets are too few to
-// get there over the wire, so the rest are put there.
+// TestSubscriptionLimit checks the limit of subscriptions per connection. The test server has
+// too few markets to reach it over the wire, so the test adds most subscriptions directly.
 func TestSubscriptionLimit(t *testing.T) {
-	s := newStream(t)
-	r := s.dial(s.Key(1, core.ScopeRead))
+	s := newTestLane(t)
+	r := s.dial(s.NewKey(1, core.ScopeRead))
 	r.ask("subscribe", `{"channels":["trades"],"market_ids":[1]}`)
 	s.fill()
 	if m := r.ask("subscribe", `{"channels":["oracle","rounds"]}`); into[schemas.WSError](t, m) != (schemas.WSError{Code: 12, Name: "too_many_subscriptions"}) {
@@ -23,22 +23,24 @@ func TestSubscriptionLimit(t *testing.T) {
 	}
 }
 
-// fill leaves every connection room for one subscription more.
-func (s *stream) fill() {
+// fill adds subscriptions to every connection up to one less than the limit.
+func (s *testLane) fill() {
 	s.lane.each(func(c *conn) {
-		for len(c.subs) < subsMax-1 {
-			c.sids++
-			x := newSub(c, c.sids, trades, bit(0))
+		for len(c.subs) < maxSubscriptions-1 {
+			c.lastSid++
+			x := newSub(c, c.lastSid, trades, marketBit(0))
 			c.subs = append(c.subs, x)
 			s.lane.topics.add(x)
 		}
 	})
 }
 
-// TestRateLimit: commands draw on the read bucket, and are told when to come back.
+// TestRateLimit checks that commands draw on the key's read tokens and that rate_limited
+// carries retry_after_ms.
 func TestRateLimit(t *testing.T) {
-	s := newStream(t)
-	r := s.dial(s.Key(1, core.ScopeRead))
+	s := newTestLane(t)
+	s.FreezeClock() // no token is refilled, however slow the machine
+	r := s.dial(s.NewKey(1, core.ScopeRead))
 	const many = 2000
 	go func() {
 		for i := 1; i <= many; i++ {
@@ -49,7 +51,7 @@ func TestRateLimit(t *testing.T) {
 	for i := 1; i <= many; i++ {
 		m := r.next()
 		if m.ID != i {
-			t.Fatalf("%d answers %d", m.ID, i)
+			t.Fatalf("answer %d has id %d", i, m.ID)
 		}
 		if m.Type == "error" {
 			if e := into[schemas.WSError](t, m); e.Code != 9 || e.RetryAfterMs == nil || *e.RetryAfterMs == 0 || *e.RetryAfterMs > 1000 {
@@ -59,6 +61,6 @@ func TestRateLimit(t *testing.T) {
 		}
 	}
 	if limited == 0 {
-		t.Error("never limited")
+		t.Error("no command was rate limited")
 	}
 }

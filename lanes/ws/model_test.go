@@ -24,23 +24,23 @@ import (
 	"duplex/tools"
 )
 
-// truth is what the venue itself says: every book at every seq it was looked at.
-type truth struct {
+// bookHistory holds the venue's own books at the seqs at which record was called.
+type bookHistory struct {
 	mu    sync.Mutex
-	books map[string]string // market and seq → book
+	books map[string]string // by at(market, seq), as text
 }
 
 func at(m uint32, seq uint64) string { return fmt.Sprintf("%d@%d", m, seq) }
 
-// look writes down all books as they are now.
-func (tr *truth) look(s *stream) {
+// record stores the venue's current books.
+func (h *bookHistory) record(s *testLane) {
 	s.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		tr.mu.Lock()
-		defer tr.mu.Unlock()
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
-			if slot, ok := v.Slot(m); ok {
+			if slot, ok := v.Market(m); ok {
 				b := tools.BookOf(v, &slot, 1<<20)
-				tr.books[at(b.MarketID, v.Now().Seq)] = text(b.Generation, b.Yes, b.No)
+				h.books[at(b.MarketID, v.Now().Seq)] = text(b.Generation, b.Yes, b.No)
 			}
 		}
 	})
@@ -50,32 +50,33 @@ func text(generation uint32, yes, no []schemas.Level) string {
 	return fmt.Sprint(generation, yes, no)
 }
 
-// mirror is a reader that keeps books and an account, over a bad connection.
-type mirror struct {
-	*stream
-	tr    *truth
-	key   lanetest.Key
-	rnd   *rand.Rand
-	lags  bool
-	pulse func() <-chan struct{}
+// modelReader maintains the books and the account's events from the stream. It disconnects at
+// random, and resumes.
+type modelReader struct {
+	*testLane
+	history *bookHistory
+	key     lanetest.Key
+	rnd     *rand.Rand
+	slow    bool                   // waits for pulse at random
+	pulse   func() <-chan struct{} // returns a channel that is closed at the next pulse
 
 	books   map[uint32]schemas.WSBook
-	last    map[string]schemas.U64 // chain → seq
-	sids    map[int]string
-	log     []logged // of the account
-	held    []held
-	resumed int
-	holes   int
+	last    map[string]schemas.U64 // last seq of each chain
+	sids    map[int]string         // channel of each sid
+	log     []loggedEvent          // the account's events
+	seen    []seenBook             // every state of every book
+	resumed int                    // successful resumes
+	gaps    int                    // gaps in prev_seq
 }
 
-type logged struct {
+type loggedEvent struct {
 	seq schemas.U64
 	msg string
 }
 
-// complete is the last seq all of whose events are surely here. What a command did to
-// an account is several events of one seq, and a connection may break between them.
-func (m *mirror) complete() schemas.U64 {
+// complete returns the last seq whose events have certainly all been received. A command can
+// cause several events of one seq, and the connection may end between them.
+func (m *modelReader) complete() schemas.U64 {
 	for i := len(m.log) - 1; i >= 0; i-- {
 		if m.log[i].seq != m.log[len(m.log)-1].seq {
 			return m.log[i].seq
@@ -84,18 +85,18 @@ func (m *mirror) complete() schemas.U64 {
 	return 0
 }
 
-func (m *mirror) connect() *reader {
+func (m *modelReader) connect() *testReader {
 	dialer := &net.Dialer{}
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dialer.DialContext(ctx, network, addr)
 		if t, ok := c.(*net.TCPConn); ok {
-			_ = t.SetReadBuffer(4096) // so that falling behind shows soon
+			_ = t.SetReadBuffer(4096) // so that a slow reader falls behind soon
 		}
 		return c, err
 	}}
 	var ws *websocket.Conn
 	var err error
-	for range 100 { // the venue's clock leaps, and a signature may be late
+	for range 100 { // the test advances the venue's clock, so a signature may be too old
 		if ws, _, err = websocket.Dial(context.Background(), m.URL+path, &websocket.DialOptions{HTTPHeader: m.handshake(m.key), HTTPClient: &http.Client{Transport: transport}}); err == nil {
 			break
 		}
@@ -106,16 +107,16 @@ func (m *mirror) connect() *reader {
 	}
 	ws.SetReadLimit(-1)
 	m.books, m.last, m.sids = map[uint32]schemas.WSBook{}, map[string]schemas.U64{}, map[int]string{}
-	r := &reader{t: m.T, ws: ws}
+	r := &testReader{t: m.T, ws: ws}
 	since := m.complete()
-	m.log = slices.DeleteFunc(m.log, func(l logged) bool { return l.seq > since })
-	r.say(`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta","trades","oracle","rounds"]}}`)
-	r.say(`{"id":2,"cmd":"subscribe","params":{"channels":["user"],"since_seq":"` + since.String() + `"}}`)
+	m.log = slices.DeleteFunc(m.log, func(l loggedEvent) bool { return l.seq > since })
+	r.send(`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta","trades","oracle","rounds"]}}`)
+	r.send(`{"id":2,"cmd":"subscribe","params":{"channels":["user"],"since_seq":"` + since.String() + `"}}`)
 	return r
 }
 
-// run reads until done tells that all has come.
-func (m *mirror) run(done func(*mirror) bool) {
+// run reads until done returns true.
+func (m *modelReader) run(done func(*modelReader) bool) {
 	r := m.connect()
 	if r == nil {
 		return
@@ -125,13 +126,13 @@ func (m *mirror) run(done func(*mirror) bool) {
 			_ = r.ws.CloseNow()
 		}
 	}()
-	for began := time.Now(); !done(m); {
-		if time.Since(began) > time.Minute {
-			m.T.Error("it never came to an end")
+	for start := time.Now(); !done(m); {
+		if time.Since(start) > 5*time.Minute {
+			m.T.Error("the reader did not catch up within 5 minutes")
 			return
 		}
 		raw, err := r.raw()
-		if websocket.CloseStatus(err) == 4408 { // too slow for its user events: it may resume
+		if websocket.CloseStatus(err) == 4408 { // a slow consumer may resume
 			_ = r.ws.CloseNow()
 			if r = m.connect(); r == nil {
 				return
@@ -154,13 +155,13 @@ func (m *mirror) run(done func(*mirror) bool) {
 			if r = m.connect(); r == nil {
 				return
 			}
-		case n < 3 && m.lags:
+		case n < 3 && m.slow:
 			<-m.pulse()
 		}
 	}
 }
 
-func (m *mirror) take(msg *message) {
+func (m *modelReader) take(msg *message) {
 	switch msg.Type {
 	case "subscribed":
 		x := into[schemas.WSSubscribed](m.T, *msg)
@@ -168,13 +169,13 @@ func (m *mirror) take(msg *message) {
 		if x.Resumed != nil && *x.Resumed {
 			m.resumed++
 		} else if x.Resumed != nil {
-			m.T.Error("it was not resumed")
+			m.T.Error("the user channel was not resumed")
 		}
 	case "orderbook_snapshot":
 		b := into[schemas.WSBook](m.T, *msg)
 		m.chain(msg, b.MarketID)
 		m.books[b.MarketID] = b
-		m.hold(b, msg.Seq)
+		m.keepBook(b, msg.Seq)
 	case "orderbook_delta":
 		d := into[schemas.WSBookDelta](m.T, *msg)
 		m.chain(msg, d.MarketID)
@@ -190,25 +191,25 @@ func (m *mirror) take(msg *message) {
 			}
 		}
 		m.books[d.MarketID] = b
-		m.hold(b, msg.Seq)
+		m.keepBook(b, msg.Seq)
 	case "trade", "oracle", "round":
 		m.chain(msg, 0)
 	case "user":
 		m.chain(msg, 0)
-		m.log = append(m.log, logged{msg.Seq, string(msg.Msg)})
+		m.log = append(m.log, loggedEvent{msg.Seq, string(msg.Msg)})
 	default:
 		m.T.Errorf("%s %s", msg.Type, msg.Msg)
 	}
 }
 
-// chain holds prev_seq against the last seq. Only oracle and rounds may have holes.
-func (m *mirror) chain(msg *message, market uint32) {
+// chain compares prev_seq with the last seq. Only oracle and rounds may have gaps.
+func (m *modelReader) chain(msg *message, market uint32) {
 	key := fmt.Sprint(msg.Sid, " ", market)
 	if msg.PrevSeq != m.last[key] {
 		if ch := m.sids[msg.Sid]; ch != "oracle" && ch != "rounds" {
 			m.T.Errorf("%s: prev_seq %d after %d", msg.Type, msg.PrevSeq, m.last[key])
 		}
-		m.holes++
+		m.gaps++
 	}
 	if msg.Seq < m.last[key] {
 		m.T.Errorf("%s: seq %d after %d", msg.Type, msg.Seq, m.last[key])
@@ -234,37 +235,38 @@ func changed(t testing.TB, side []schemas.Level, c schemas.WSChange) []schemas.L
 	return side
 }
 
-// hold keeps a book to be compared with what the venue said at the same seq.
-func (m *mirror) hold(b schemas.WSBook, seq schemas.U64) {
-	m.held = append(m.held, held{at(b.MarketID, uint64(seq)), text(b.Generation, b.Yes, b.No)})
+// keepBook stores a book, for compareBooks.
+func (m *modelReader) keepBook(b schemas.WSBook, seq schemas.U64) {
+	m.seen = append(m.seen, seenBook{at(b.MarketID, uint64(seq)), text(b.Generation, b.Yes, b.No)})
 }
 
-// judge compares all books that were held.
-func (m *mirror) judge() (compared int) {
-	m.tr.mu.Lock()
-	defer m.tr.mu.Unlock()
-	for _, h := range m.held {
-		want, known := m.tr.books[h.at]
+// compareBooks compares the stored books with the venue's books of the same seq.
+func (m *modelReader) compareBooks() (compared int) {
+	m.history.mu.Lock()
+	defer m.history.mu.Unlock()
+	for _, b := range m.seen {
+		want, known := m.history.books[b.at]
 		if !known {
 			continue
 		}
-		if compared++; h.text != want {
-			m.T.Errorf("book %s:\n got %s\nwant %s", h.at, h.text, want)
+		if compared++; b.text != want {
+			m.T.Errorf("book %s:\n got %s\nwant %s", b.at, b.text, want)
 		}
 	}
 	return compared
 }
 
-type held struct{ at, text string }
+type seenBook struct{ at, text string }
 
-// caughtUp tells whether all books and events are here that there are now.
-func (m *mirror) caughtUp() (yes bool) {
+// caughtUp reports whether the reader has the venue's current books and all events of the
+// account.
+func (m *modelReader) caughtUp() (yes bool) {
 	events, _ := m.events(m.key.User)
 	m.Engine.Read(func(v *venue.Venue, w *view.View) {
 		n := 0
 		yes = len(m.log) >= len(events)
 		for id := core.MarketID(1); id <= venue.Slots; id++ {
-			if slot, ok := v.Slot(id); ok {
+			if slot, ok := v.Market(id); ok {
 				b, mine := tools.BookOf(v, &slot, 1<<20), m.books[uint32(id)]
 				yes = yes && text(b.Generation, b.Yes, b.No) == text(mine.Generation, mine.Yes, mine.No)
 				n++
@@ -275,50 +277,50 @@ func (m *mirror) caughtUp() (yes bool) {
 	return yes
 }
 
-// said is the account's log, as events gives what the venue has.
-func (m *mirror) said() (out []string) {
+// logText returns the received events in the format of events.
+func (m *modelReader) logText() (out []string) {
 	for _, l := range m.log {
 		out = append(out, fmt.Sprint(uint64(l.seq), l.msg))
 	}
 	return out
 }
 
-func (s *stream) events(u core.UserID) (out []string, whole bool) {
+// events returns the venue's own events of an account, and whether they are complete.
+func (s *testLane) events(u core.UserID) (out []string, complete bool) {
 	s.Engine.Read(func(_ *venue.Venue, w *view.View) {
 		list, all := w.EventsAfter(u, 0)
-		whole = all
+		complete = all
 		for i := range list {
 			_, msg := tools.EventOf(&list[i])
 			raw, _ := schemas.Append(nil, msg)
 			out = append(out, fmt.Sprint(list[i].Seq, string(raw)))
 		}
 	})
-	return out, whole
+	return out, complete
 }
 
-func (s *stream) slot(m core.MarketID) (slot venue.Slot, ok bool) {
-	s.Engine.Read(func(v *venue.Venue, _ *view.View) { slot, ok = v.Slot(m) })
+func (s *testLane) slot(m core.MarketID) (slot venue.MarketState, ok bool) {
+	s.Engine.Read(func(v *venue.Venue, _ *view.View) { slot, ok = v.Market(m) })
 	return slot, ok
 }
 
-// TestModel trades at random under readers that drop, lag, reconnect and resume. In
-// the end and on the way every book is the venue's at the same seq, and every
-// account's events were seen once and in order.
+// TestModel trades at random while readers lag, disconnect and resume. At every seq that both
+// have, a reader's books equal the venue's, and each reader receives its account's events
+// once and in order.
 //
-// It runs at the pace of real sockets, so on a busy machine it takes long: it is
-// asked for with DX_LONG=1.
+// It runs at the speed of real sockets and takes long on a busy machine, so it needs DX_LONG=1.
 func TestModel(t *testing.T) {
 	onlyLong(t)
-	s := newStreamWith(t, bounds{every: defaultBounds.every, queue: 4 << 20, thin: 8 << 10, room: 4096})
-	tr := &truth{books: map[string]string{}}
+	s := newTestLaneWith(t, limits{snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 4 << 20, conflateBytes: 8 << 10, socketBufferBytes: 4096})
+	history := &bookHistory{books: map[string]string{}}
 	var mu sync.Mutex
 	pulse := make(chan struct{})
-	var over atomic.Bool
-	done := func(m *mirror) bool { return over.Load() && m.caughtUp() }
+	var finished atomic.Bool
+	done := func(m *modelReader) bool { return finished.Load() && m.caughtUp() }
 	var wait sync.WaitGroup
-	var mirrors []*mirror
+	var mirrors []*modelReader
 	for i := range 6 {
-		m := &mirror{stream: s, tr: tr, key: s.Key(core.UserID(i%2+1), core.ScopeRead), rnd: rand.New(rand.NewPCG(uint64(i), 7)), lags: i >= 3}
+		m := &modelReader{testLane: s, history: history, key: s.NewKey(core.UserID(i%2+1), core.ScopeRead), rnd: rand.New(rand.NewPCG(uint64(i), 7)), slow: i >= 3}
 		m.pulse = func() <-chan struct{} { mu.Lock(); defer mu.Unlock(); return pulse }
 		mirrors = append(mirrors, m)
 		wait.Go(func() { m.run(done) })
@@ -329,10 +331,10 @@ func TestModel(t *testing.T) {
 		close(pulse)
 		pulse = make(chan struct{})
 	}
-	trade(s, tr, beat)
-	over.Store(true)
+	tradeAtRandom(s, history, beat)
+	finished.Store(true)
 	stop := make(chan struct{})
-	go func() { // nobody lags any more
+	go func() { // lets slow readers continue
 		for {
 			select {
 			case <-stop:
@@ -342,24 +344,24 @@ func TestModel(t *testing.T) {
 			}
 		}
 	}()
-	s.Tick(6_500_000_000_000) // something to read for those who have all
+	s.PostIndex(6_500_000_000_000) // a message that makes each reader call done
 	wait.Wait()
 	close(stop)
 	for i, m := range mirrors {
-		want, whole := s.events(m.key.User)
-		if got := m.said(); !whole || len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
-			t.Errorf("reader %d saw %d events, there are %d", i, len(got), len(want))
+		want, complete := s.events(m.key.User)
+		if got := m.logText(); !complete || len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
+			t.Errorf("reader %d: its %d events differ from the venue's %d", i, len(got), len(want))
 		}
-		t.Logf("reader %d: %d events, %d books compared, %d resumes, %d holes", i, len(m.log), m.judge(), m.resumed, m.holes)
+		t.Logf("reader %d: %d events, %d books compared, %d resumes, %d gaps", i, len(m.log), m.compareBooks(), m.resumed, m.gaps)
 	}
 	if slot, _ := s.slot(1); slot.Generation == 1 {
-		t.Error("no slot came to a second life")
+		t.Error("no slot reached a second generation")
 	}
-	t.Logf("thinned %d times", s.lane.Stats.Thinned.Load())
+	t.Logf("%d conflations", s.lane.Stats.Conflated.Load())
 }
 
-// trade lets two accounts do what comes to mind, through many lives of the slots.
-func trade(s *stream, tr *truth, beat func()) {
+// tradeAtRandom submits random commands of two accounts over many generations of the slots.
+func tradeAtRandom(s *testLane, history *bookHistory, beat func()) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var id uint64
 	var placed []core.OrderID
@@ -368,24 +370,24 @@ func trade(s *stream, tr *truth, beat func()) {
 		switch k := rnd.IntN(10); {
 		case k < 7:
 			id++
-			r := s.Do(&core.PlaceOrder{
+			r := s.Submit(&core.PlaceOrder{
 				User: u, ClientID: id, Market: open[rnd.IntN(len(open))], Side: core.Side(rnd.IntN(5) / 4), Outcome: core.Outcome(rnd.IntN(2)),
 				Tick: core.Tick(4400 + 100*rnd.IntN(12)), Qty: core.Qty(1 + rnd.IntN(20)),
 			})
 			placed = append(placed, core.OrderID(r.Stamp.Seq))
 		case len(placed) == 0:
 		case k < 9:
-			s.Do(&core.CancelOrder{User: u, Order: placed[rnd.IntN(len(placed))]})
+			s.Submit(&core.CancelOrder{User: u, Order: placed[rnd.IntN(len(placed))]})
 		default:
-			s.Do(&core.DecreaseOrder{User: u, Order: placed[rnd.IntN(len(placed))], To: true, Amount: core.Qty(1 + rnd.IntN(5))})
+			s.Submit(&core.DecreaseOrder{User: u, Order: placed[rnd.IntN(len(placed))], To: true, Amount: core.Qty(1 + rnd.IntN(5))})
 		}
-		tr.look(s)
-		if n%25 == 24 { // a minute later: rounds end, others open
+		history.record(s)
+		if n%25 == 24 { // a minute passes: rounds end and others open
 			now := s.Now()
 			minute := now - now%int64(time.Minute) + int64(time.Minute)
-			s.Skip(time.Duration(minute - now + int64(time.Second)))
-			s.Tick(core.Price(6_500_000_000_000 + rnd.Int64N(1_000_000_000)))
-			tr.look(s)
+			s.AdvanceClock(time.Duration(minute - now + int64(time.Second)))
+			s.PostIndex(core.Price(6_500_000_000_000 + rnd.Int64N(1_000_000_000)))
+			history.record(s)
 		}
 		if n%100 == 99 {
 			beat()
@@ -393,12 +395,12 @@ func trade(s *stream, tr *truth, beat func()) {
 	}
 }
 
-// trading lists the markets that take orders, and one that does not.
-func trading(s *stream) []core.MarketID {
+// trading returns the markets that accept orders, and one that does not.
+func trading(s *testLane) []core.MarketID {
 	out := []core.MarketID{venue.Slots}
 	s.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		for m := core.MarketID(1); m < venue.Slots; m++ {
-			if slot, ok := v.Slot(m); ok && slot.Status == core.Trading {
+			if slot, ok := v.Market(m); ok && slot.Status == core.Trading {
 				out = append(out, m)
 			}
 		}
@@ -406,7 +408,7 @@ func trading(s *stream) []core.MarketID {
 	return out
 }
 
-// onlyLong skips a test that fills real sockets until they stand still.
+// onlyLong skips a test that fills the buffers of real sockets, unless DX_LONG is set.
 func onlyLong(t *testing.T) {
 	t.Helper()
 	if os.Getenv("DX_LONG") == "" {

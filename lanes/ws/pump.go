@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	pingEvery  = 30 * time.Second
-	pingsMax   = 2 // missed
-	sweepEvery = 5 * time.Second
+	pingEvery      = 30 * time.Second
+	maxMissedPongs = 2
+	sweepEvery     = 5 * time.Second
 )
 
-// load takes over the state that the pump goes on from.
+// load reads the books, rounds and index prices that the pump starts from.
 func (l *Lane) load() {
 	l.engine.Read(func(v *venue.Venue, _ *view.View) {
-		l.at, l.grid = v.Now().Seq, v.Rules().Grid
+		l.appliedSeq, l.grid = v.Now().Seq, v.Rules().Grid
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
-			if s, ok := v.Slot(m); ok {
-				is := tools.BookOf(v, &s, int(core.TickMax))
+			if s, ok := v.Market(m); ok {
+				current := tools.BookOf(v, &s, int(core.TickMax))
 				l.books[m] = &book{}
 				l.books[m].reset(&s.Round, l.grid)
-				l.books[m].Yes, l.books[m].No = is.Yes, is.No
+				l.books[m].Yes, l.books[m].No = current.Yes, current.No
 				l.rounds[m] = &s.Round
 			}
 		}
@@ -40,37 +40,37 @@ func (l *Lane) load() {
 	})
 }
 
-// pump publishes what the engine did, until ctx ends and all that was done by then is
-// out.
+// pump publishes the engine's batches. After ctx ends it publishes the batches that are
+// already applied, then returns.
 func (l *Lane) pump(ctx context.Context, f *engine.Follower) {
-	defer close(l.pumped)
+	defer close(l.pumpStopped)
 	defer func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.over = true
-		l.came.Broadcast()
+		l.pumpDone = true
+		l.applied.Broadcast()
 	}()
-	books, sweep := time.NewTimer(l.bounds.every/phases), time.NewTicker(sweepEvery)
+	books, sweep := time.NewTimer(l.limits.snapshotInterval/snapshotSlices), time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for {
 		select {
 		case <-f.Ready():
-			l.take(f)
+			l.publishBatch(f)
 		case <-books.C:
-			l.snapshots(time.Now())
-			books.Reset(l.bounds.every / phases)
+			l.sendDueSnapshots(time.Now())
+			books.Reset(l.limits.snapshotInterval / snapshotSlices)
 		case now := <-sweep.C:
-			l.sweep(now)
+			l.pingAll(now)
 		case <-ctx.Done():
-			for l.ready(f) {
-				l.take(f)
+			for l.hasBatch(f) {
+				l.publishBatch(f)
 			}
 			return
 		}
 	}
 }
 
-func (l *Lane) ready(f *engine.Follower) bool {
+func (l *Lane) hasBatch(f *engine.Follower) bool {
 	select {
 	case <-f.Ready():
 		return true
@@ -79,8 +79,7 @@ func (l *Lane) ready(f *engine.Follower) bool {
 	}
 }
 
-// take publishes one batch.
-func (l *Lane) take(f *engine.Follower) {
+func (l *Lane) publishBatch(f *engine.Follower) {
 	b, err := f.Next(context.Background())
 	if err != nil {
 		return
@@ -88,37 +87,38 @@ func (l *Lane) take(f *engine.Follower) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range b.Applied {
-		if a := &b.Applied[i]; a.Stamp.Seq > l.at {
-			l.at = a.Stamp.Seq
-			l.apply(a)
+		if a := &b.Applied[i]; a.Stamp.Seq > l.appliedSeq {
+			l.appliedSeq = a.Stamp.Seq
+			l.publishCommand(a)
 		}
 	}
-	l.tell()
-	l.came.Broadcast()
+	l.publishAccounts()
+	l.applied.Broadcast()
 }
 
-// abreast takes the lock once all is out that was applied before: what its caller was
-// told on another lane is in what he is told here.
-func (l *Lane) abreast() {
+// lockCaughtUp locks l.mu once the pump has published every command applied before the call.
+// A snapshot taken under the lock then includes every event that any lane has already
+// returned (docs/rules/events.md#subscribe).
+func (l *Lane) lockCaughtUp() {
 	seq := l.engine.Seq()
 	l.mu.Lock()
-	for l.at < seq && !l.over {
-		l.came.Wait()
+	for l.appliedSeq < seq && !l.pumpDone {
+		l.applied.Wait()
 	}
 }
 
-// expel closes the connections of a revoked key, so that what comes behind the
-// revocation is not told to them.
-func (l *Lane) expel(key string) {
+// closeRevoked closes the connections of a revoked key, so that they receive no event after
+// the revocation (docs/rules/accounts.md#revocation).
+func (l *Lane) closeRevoked(key string) {
 	for c := range l.conns {
 		if c.call.Key.ID == key {
-			c.shut(keyRevoked)
+			c.close(keyRevoked)
 		}
 	}
 }
 
-// apply publishes what one command did.
-func (l *Lane) apply(a *engine.Applied) {
+// publishCommand publishes the events of one command.
+func (l *Lane) publishCommand(a *engine.Applied) {
 	if set, ok := a.Command.(*core.SetRules); ok && a.Reject == core.OK {
 		l.grid = set.Rules.Grid
 		for _, b := range l.books {
@@ -130,20 +130,20 @@ func (l *Lane) apply(a *engine.Applied) {
 	for _, e := range a.Events {
 		switch e := e.(type) {
 		case *core.LevelChanged:
-			l.level(a.Stamp.Seq, e)
+			l.publishLevel(a.Stamp.Seq, e)
 		case *core.Filled:
-			l.trade(a.Stamp, e)
+			l.publishTrade(a.Stamp, e)
 		case *core.Indexed:
-			l.indexed(a.Stamp.Seq, &e.Tick)
+			l.publishIndex(a.Stamp.Seq, &e.Tick)
 		case *core.RoundChanged:
-			l.round(a.Stamp.Seq, &e.Round)
+			l.publishRound(a.Stamp.Seq, &e.Round)
 		case *core.KeyChanged:
 			if e.Key.Revoked {
-				l.expel(e.Key.ID)
+				l.closeRevoked(e.Key.ID)
 			}
 		}
 		if len(l.accounts) > 0 {
-			l.touch(e)
+			tools.AffectedUsers(e, l.setAccountDirty)
 		}
 	}
 	l.flush()
@@ -151,11 +151,11 @@ func (l *Lane) apply(a *engine.Applied) {
 
 func (l *Lane) publish(f *frame) {
 	l.Stats.Frames.Add(1)
-	l.Stats.Handed.Add(uint64(l.topics.publish(f)))
+	l.Stats.Delivered.Add(uint64(l.topics.publish(f)))
 }
 
-func (l *Lane) trade(at core.Stamp, e *core.Filled) {
-	if !l.topics.read(trades, e.Market) {
+func (l *Lane) publishTrade(at core.Stamp, e *core.Filled) {
+	if !l.topics.hasReaders(trades, e.Market) {
 		return
 	}
 	t := tools.TradeOf(&view.Trade{
@@ -165,9 +165,9 @@ func (l *Lane) trade(at core.Stamp, e *core.Filled) {
 	l.publish(frameOf(trades, "trade", e.Market, at.Seq, &t))
 }
 
-func (l *Lane) indexed(seq uint64, t *core.IndexTick) {
+func (l *Lane) publishIndex(seq uint64, t *core.IndexTick) {
 	l.index[t.Feed] = t
-	if l.topics.read(oracle, 0) {
+	if l.topics.hasReaders(oracle, 0) {
 		l.publish(tickFrame(seq, t))
 	}
 }
@@ -176,20 +176,21 @@ func tickFrame(seq uint64, t *core.IndexTick) *frame {
 	f := frameOf(oracle, "oracle", 0, seq, &schemas.WSOracle{
 		Feed: uint8(t.Feed), Price: schemas.U64(t.Price), Ts: schemas.U64(t.Second * core.NsPerSec), FreshSourceCount: t.Count,
 	})
-	f.latest = uint8(t.Feed)
+	f.conflationID = uint8(t.Feed)
 	return f
 }
 
-// round publishes a transition. A new life of the slot begins its book anew, so the
-// old one's deltas go out first and a snapshot follows.
-func (l *Lane) round(seq uint64, r *core.Round) {
-	is := *r
-	l.rounds[r.Market] = &is
+// publishRound publishes a round after a transition. A new generation of the slot starts an
+// empty book: the pending deltas of the old book are published first, and a snapshot of the
+// new one follows.
+func (l *Lane) publishRound(seq uint64, r *core.Round) {
+	round := *r
+	l.rounds[r.Market] = &round
 	if b := l.books[r.Market]; b == nil || b.Generation != r.Generation {
 		l.flush()
-		l.begin(seq, &is)
+		l.startBook(seq, &round)
 	}
-	if l.topics.read(rounds, r.Market) {
+	if l.topics.hasReaders(rounds, r.Market) {
 		l.publish(roundFrame(seq, r))
 	}
 }
@@ -199,95 +200,95 @@ func roundFrame(seq uint64, r *core.Round) *frame {
 	return frameOf(rounds, "round", r.Market, seq, &w)
 }
 
-func (l *Lane) begin(seq uint64, r *core.Round) {
+func (l *Lane) startBook(seq uint64, r *core.Round) {
 	b := l.books[r.Market]
 	if b == nil {
 		b = &book{}
 		l.books[r.Market] = b
 	}
 	b.reset(r, l.grid)
-	l.phase.soil(r.Market)
+	l.snapshotSchedule.setDirty(r.Market)
 	f := b.frame(seq)
 	for _, s := range l.topics.all[deltas] {
-		s.put(f)
+		s.send(f)
 	}
-	for _, s := range l.topics.one[deltas][r.Market] {
-		s.put(f)
+	for _, s := range l.topics.byMarket[deltas][r.Market] {
+		s.send(f)
 	}
 }
 
-// snapshots hands every changed book to those who read orderbook_snapshot and whose
-// turn it is.
-func (l *Lane) snapshots(now time.Time) {
+// sendDueSnapshots sends the changed books to the next slice of orderbook_snapshot readers.
+func (l *Lane) sendDueSnapshots(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	readers, dirty := l.phase.turn()
+	readers, dirty := l.snapshotSchedule.advance()
 	for s := range readers {
-		l.snapshot(s, dirty, now)
+		l.sendDueSnapshot(s, dirty, now)
 	}
 }
 
-func (l *Lane) snapshot(s *sub, dirty slots, now time.Time) {
-	due := s.owed | dirty
-	if now.Sub(s.born) < l.bounds.every {
-		s.owed = due
+func (l *Lane) sendDueSnapshot(s *sub, dirty marketSet, now time.Time) {
+	due := s.deferred | dirty
+	if now.Sub(s.snapshotSince) < l.limits.snapshotInterval {
+		s.deferred = due
 		return
 	}
-	s.owed = 0
+	s.deferred = 0
 	for m := range due.each() {
 		if s.wants(m) {
-			s.changed(l.books[m].frame(l.at))
+			s.sendIfNewer(l.books[m].frame(l.appliedSeq))
 		}
 	}
 }
 
-// changed hands over a snapshot, unless the last had all that is in it: a book may have
-// changed just before the subscription began.
-func (s *sub) changed(f *frame) {
+// sendIfNewer queues a snapshot unless the subscription already has one of the same seq: the
+// book may have changed just before the subscription began.
+func (s *sub) sendIfNewer(f *frame) {
 	c := s.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.last[f.market] < f.seq {
+	if s.lastSeq[f.market] < f.seq {
 		c.push(s, f)
 	}
 }
 
-// sweep pings, and closes whoever missed two (contract ws, Holding up).
-func (l *Lane) sweep(now time.Time) {
+// pingAll pings each connection whose ping is due and closes each one that missed
+// maxMissedPongs pongs (docs/rules/events.md#pings).
+func (l *Lane) pingAll(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
 		switch {
 		case now.Sub(c.pinged) < pingEvery:
-		case c.missed.Load() >= pingsMax:
-			c.shut(silent)
+		case c.missedPongs.Load() >= maxMissedPongs:
+			c.close(noPong)
 		default:
 			c.pinged = now
-			c.missed.Add(1)
+			c.missedPongs.Add(1)
 			c.send(ping)
 		}
 	}
 }
 
-// refresh gives the writer the snapshots that a thinned reader waits for. However many
-// they are, and whatever comes meanwhile, they are in its hands before they could be
-// thinned again: it would never get on.
-func (l *Lane) refresh(c *conn) (batch []item) {
+// staleSnapshots returns a snapshot of each stale book of a connection, ready to write. It
+// suspends conflation meanwhile: if conflation could drop these snapshots again, a slow
+// reader of many books would never receive one.
+func (l *Lane) staleSnapshots(c *conn) (batch []item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stale = false
-	c.thinAt = math.MaxInt
+	c.hasStaleBooks = false
+	c.conflateAt = math.MaxInt
 	for _, s := range c.subs {
 		due := s.stale
 		s.stale = 0
 		for m := range due.each() {
 			if s.wants(m) {
-				c.push(s, l.books[m].now(l.at))
+				c.push(s, l.books[m].frameAsOf(l.appliedSeq))
 			}
 		}
 	}
-	c.thinAt = max(l.bounds.thin, c.queued+l.bounds.thin/2)
-	return c.hand()
+	c.conflateAt = max(l.limits.conflateBytes, c.queuedBytes+l.limits.conflateBytes/2)
+	return c.detachQueue()
 }

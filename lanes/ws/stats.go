@@ -5,16 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// Stats counts what an operator watches.
+// Stats counts the activity of a lane. It is safe for concurrent use.
 type Stats struct {
-	Opened  atomic.Uint64 // connections
-	Frames  atomic.Uint64 // encoded
-	Handed  atomic.Uint64 // to a reader's queue
-	Thinned atomic.Uint64 // queues cut down because their reader was behind
-	codes   sync.Map      // close code → *atomic.Uint64
+	Opened    atomic.Uint64 // connections opened
+	Frames    atomic.Uint64 // public messages encoded
+	Delivered atomic.Uint64 // public messages queued, counted once per reader
+	Conflated atomic.Uint64 // conflations of a slow reader's queue
+	codes     sync.Map      // close code to *atomic.Uint64
 }
 
-func (s *Stats) closed(code int) {
+func (s *Stats) countClose(code int) {
 	n, ok := s.codes.Load(code)
 	if !ok {
 		n, _ = s.codes.LoadOrStore(code, new(atomic.Uint64))
@@ -22,20 +22,20 @@ func (s *Stats) closed(code int) {
 	n.(*atomic.Uint64).Add(1)
 }
 
-// Closed visits the close codes that were sent.
-func (s *Stats) Closed(visit func(code int, n uint64)) {
+// Closes calls visit for each close code sent, with its count, in no particular order.
+func (s *Stats) Closes(visit func(code int, n uint64)) {
 	s.codes.Range(func(k, v any) bool { visit(k.(int), v.(*atomic.Uint64).Load()); return true })
 }
 
-// Now tells how many connections and subscriptions there are, and how many bytes
-// wait for their readers.
-func (l *Lane) Now() (connections, subscriptions, queued int) {
+// Usage returns the numbers of open connections and subscriptions, and the total of bytes
+// queued for them.
+func (l *Lane) Usage() (connections, subscriptions, queued int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
 		subscriptions += len(c.subs)
 		c.mu.Lock()
-		queued += c.queued
+		queued += c.queuedBytes
 		c.mu.Unlock()
 	}
 	return len(l.conns), subscriptions, queued

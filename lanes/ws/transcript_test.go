@@ -22,17 +22,18 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 
-// TestTranscripts plays what each script says and compares all that comes back.
+// TestTranscripts runs the scripts in testdata and compares every message received:
 //
-//	> {…}                            is sent
-//	! place 1 buy yes 10 @ 4700      user 1 in market 1; also: cancel, tick, void, deposit, arm
-//	! snapshots                      the time of the next orderbook_snapshots has come
-//	! drain, refill                  of the key's read tokens; no others come
-//	! fill                           up to one less than the most subscriptions
-//	@ trade                          another shakes hands, with a key of this scope
+//	> {…}                            sends the message
+//	! place 1 buy yes 10 @ 4700      places an order of user 1 in market 1
+//	! cancel, tick, void, deposit, arm
+//	! snapshots                      sends the orderbook_snapshot messages that are due
+//	! drain, refill                  empties or fills the key's read bucket and stops its clock
+//	! fill                           adds subscriptions up to one less than the limit
+//	@ trade                          sends a handshake with a key of this scope
 //
-// Stamps, sequence numbers and waits are written as T, S and MS, but for the prev_seq of a first
-// frame.
+// The transcripts contain T, S and MS in place of stamps, sequence numbers and waits, except
+// for a prev_seq of 0.
 func TestTranscripts(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	for _, name := range files {
@@ -41,7 +42,7 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := play(t, string(a.Files[0].Data))
+			got := runScript(t, string(a.Files[0].Data))
 			if *update {
 				a.Files = []txtar.File{a.Files[0], {Name: "transcript", Data: []byte(got)}}
 				if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
@@ -56,9 +57,9 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// What there is to say stands in some transcript: every channel, command, action,
-// answer, kind of message and wscode. Only 8 cannot be met: a handshake wants the
-// scope.
+// TestTranscriptsAreWhole checks that the transcripts cover every channel, command, action,
+// answer, message type and wscode. wscode 8 cannot occur, because the handshake already
+// requires the scope.
 func TestTranscriptsAreWhole(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	var all strings.Builder
@@ -73,7 +74,7 @@ func TestTranscriptsAreWhole(t *testing.T) {
 	for _, c := range schemas.WSChannels {
 		want = append(want, `"type":"subscribed","msg":{"channel":"`+c+`"`)
 	}
-	for typ := range heads {
+	for typ := range frameHeads {
 		want = append(want, `< {"type":"`+typ+`"`)
 	}
 	for _, c := range []string{"subscribe", "unsubscribe", "update_subscription", "list_subscriptions"} {
@@ -82,7 +83,7 @@ func TestTranscriptsAreWhole(t *testing.T) {
 	for _, a := range []string{"get_snapshot", "add_markets", "delete_markets"} {
 		want = append(want, `"action":"`+a+`"`)
 	}
-	for _, f := range schemas.WSFaults {
+	for _, f := range schemas.WSErrorTable {
 		if f.Code != 8 {
 			want = append(want, fmt.Sprintf(`"type":"error","msg":{"code":%d,"name":"%s"`, f.Code, f.Name))
 		}
@@ -95,11 +96,12 @@ func TestTranscriptsAreWhole(t *testing.T) {
 	}
 }
 
-func play(t *testing.T, script string) string {
-	s := newStreamWith(t, bounds{every: time.Hour, queue: defaultBounds.queue, thin: defaultBounds.thin, room: defaultBounds.room})
-	var still atomic.Int64 // the time of the token buckets since drain
-	s.Venue.Terms.Now = func() int64 { return cmp.Or(still.Load(), s.Now()) }
-	r := s.dial(s.Key(1, core.ScopeRead))
+// runScript runs a script and returns its transcript.
+func runScript(t *testing.T, script string) string {
+	s := newTestLaneWith(t, limits{snapshotInterval: time.Hour, maxQueueBytes: defaultLimits.maxQueueBytes, conflateBytes: defaultLimits.conflateBytes, socketBufferBytes: defaultLimits.socketBufferBytes})
+	var frozen atomic.Int64 // the token buckets' clock after drain; 0 before
+	s.Venue.Config.Now = func() int64 { return cmp.Or(frozen.Load(), s.Now()) }
+	r := s.dial(s.NewKey(1, core.ScopeRead))
 	var out strings.Builder
 	var placed uint64
 	for line := range strings.Lines(script) {
@@ -111,16 +113,16 @@ func play(t *testing.T, script string) string {
 		what := strings.TrimSpace(line[1:])
 		switch {
 		case line[0] == '>':
-			r.say(what)
+			r.send(what)
 		case line[0] == '@':
 			scope, _ := core.ScopeOf(what)
-			status, body := s.refused(s.handshake(s.Key(1, scope)))
+			status, body := s.sendHandshake(s.handshake(s.NewKey(1, scope)))
 			fmt.Fprintln(&out, "<", status, body)
 		case what == "drain":
-			still.Store(s.Now())
+			frozen.Store(s.Now())
 			s.drain()
 		case what == "refill":
-			still.Add(int64(time.Second))
+			frozen.Add(int64(time.Second))
 		default:
 			s.act(strings.Fields(what), &placed)
 			s.published()
@@ -132,46 +134,46 @@ func play(t *testing.T, script string) string {
 	return out.String()
 }
 
-// drain takes all read tokens of the keys that are connected.
-func (s *stream) drain() {
+// drain takes all read tokens of the connected keys.
+func (s *testLane) drain() {
 	s.lane.each(func(c *conn) {
-		for s.Gate.Pay(c.call, tools.Read, 1) == nil {
+		for s.Gate.Charge(c.call, tools.Read, 1) == nil {
 		}
 	})
 }
 
-// act lets something happen at the venue.
-func (s *stream) act(f []string, placed *uint64) {
+// act runs one `!` line of a script.
+func (s *testLane) act(f []string, placed *uint64) {
 	switch f[0] {
 	case "place":
 		*placed++
 		u, _ := strconv.Atoi(f[1])
 		s.place(core.UserID(u), *placed, 1, strings.Join(f[2:], " "))
 	case "cancel":
-		s.Do(&core.CancelAll{User: 1})
+		s.Submit(&core.CancelAll{User: 1})
 	case "tick":
-		s.Tick(6_600_000_000_000)
+		s.PostIndex(6_600_000_000_000)
 	case "void":
-		s.Do(&core.VoidMarket{Market: 1})
+		s.Submit(&core.VoidMarket{Market: 1})
 	case "deposit":
-		s.Do(&core.Deposit{User: 1, DepositID: "again", Amount: 500})
+		s.Submit(&core.Deposit{User: 1, DepositID: "again", Amount: 500})
 	case "snapshots":
-		for range phases {
-			s.lane.snapshots(time.Now().Add(2 * time.Hour))
+		for range snapshotSlices {
+			s.lane.sendDueSnapshots(time.Now().Add(2 * time.Hour))
 		}
 	case "fill":
 		s.fill()
 	case "arm":
-		s.Do(&core.ArmDeadman{User: 1, TimeoutMs: 60_000})
+		s.Submit(&core.ArmDeadman{User: 1, TimeoutMs: 60_000})
 	default:
 		s.T.Fatal(f)
 	}
 }
 
-// all gives what came up to the answer of a last command of its own.
-func (r *reader) all() (out []string) {
+// all returns every message received up to the answer of a command that it sends last.
+func (r *testReader) all() (out []string) {
 	r.t.Helper()
-	r.say(`{"id":2147483647,"cmd":"list_subscriptions"}`)
+	r.send(`{"id":2147483647,"cmd":"list_subscriptions"}`)
 	for {
 		raw, err := r.raw()
 		if err != nil {
@@ -184,10 +186,9 @@ func (r *reader) all() (out []string) {
 	}
 }
 
-var (
-	number = regexp.MustCompile(`"((?:[a-z_]+_)?(?:ts|seq|order_id|after_ms))":"([1-9][0-9]*)"`)
-)
+var number = regexp.MustCompile(`"((?:[a-z_]+_)?(?:ts|seq|order_id|after_ms))":"([1-9][0-9]*)"`)
 
+// varying replaces stamps, sequence numbers and waits, which differ from run to run.
 func varying(line string) string {
 	return number.ReplaceAllStringFunc(line, func(m string) string {
 		name, _, _ := strings.Cut(strings.Trim(m, `"`), `"`)

@@ -7,11 +7,12 @@ import (
 	"duplex/schemas"
 )
 
-// TestAllChannels: one connection reads all six, and each tells of a trade or a tick.
+// TestAllChannels checks that one connection can subscribe to all six channels and receives
+// messages of each.
 func TestAllChannels(t *testing.T) {
-	s := newStream(t)
-	r := s.dial(s.Key(1, core.ScopeRead))
-	r.say(`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta","orderbook_snapshot","trades","oracle","rounds","user"]}}`)
+	s := newTestLane(t)
+	r := s.dial(s.NewKey(1, core.ScopeRead))
+	r.send(`{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta","orderbook_snapshot","trades","oracle","rounds","user"]}}`)
 	for range 6 {
 		t.Log(into[schemas.WSSubscribed](t, r.until("subscribed")))
 	}
@@ -20,9 +21,9 @@ func TestAllChannels(t *testing.T) {
 	t.Logf("%s", r.until("orderbook_delta").Msg)
 	s.place(2, 1, 1, "buy no 5 @ 5300")
 	t.Logf("%s", r.until("trade").Msg)
-	s.Tick(6_600_000_000_000)
+	s.PostIndex(6_600_000_000_000)
 	t.Logf("%s", r.until("oracle").Msg)
-	s.Do(&core.VoidMarket{Market: 1})
+	s.Submit(&core.VoidMarket{Market: 1})
 	t.Logf("%s", r.until("round").Msg)
 	t.Logf("%s", r.until("orderbook_snapshot").Msg)
 }

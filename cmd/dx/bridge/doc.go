@@ -1,20 +1,26 @@
-// Package bridge gets an MCP host to the venue: no host signs requests, so this does
-// (contract mcp, Getting a host to it).
+// Package bridge connects an MCP host to the venue. Hosts do not sign requests, so the
+// bridge signs them (docs/rules/agents.md#bridge).
 //
-//	Bridge   a host that starts programs: messages by lines on a pair of pipes
-//	Proxy    a host that speaks HTTP only: a loopback address that signs
-//	Install  puts the bridge into the file where a host keeps its servers
-//	Doctor   tells what stands between a host and the venue
+//	Bridge   for a host that starts programs: one message a line over two pipes
+//	Proxy    for a host that uses HTTP only: a loopback listener that signs
+//	Plan     adds the bridge to the config file of a host
+//	Doctor   checks the connection between a host and the venue
 //
-// A message goes this way over the bridge:
+// A message over the Bridge:
 //
-//	parse     what the bridge must know of it; bad JSON is answered here
-//	narrow    a tool that is not allowed here is refused here
-//	headers   of the protocol, made from the body
-//	Open      signed, the clock set right once (package client)
-//	deliver   one answer, or an event stream message by message
+//	parse      find id, method and tool; respond to bad JSON
+//	filter     reject a tool that the bridge does not offer
+//	headers    make the protocol's headers from the body
+//	Open       sign and send; correct the clock once (package client)
+//	deliver    pass on one response, or an event stream message by message
 //
-// The bytes that go out are the bytes that came in. A read whose answer is lost is
-// sent once more. A write never is: its caller is told that the outcome is unknown,
-// and which tool finds it out.
+// Invariants:
+//
+//  1. The bytes sent are the bytes received.
+//  2. A read whose response is lost is sent once more. A write is never sent again.
+//  3. Every request gets a response. That of a write without a response from the venue
+//     says that the outcome is unknown and which tool shows it, or that the write was not
+//     executed.
+//
+// The package never widens the scopes of the key and never logs a secret.
 package bridge

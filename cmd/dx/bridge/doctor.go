@@ -16,23 +16,24 @@ import (
 	"duplex/schemas"
 )
 
-// Finding is what one check came to, and what to do about it if it failed.
+// Finding is the result of one check, with a fix if it failed.
 type Finding struct {
-	Check string `json:"check"`
-	OK    bool   `json:"ok"`
-	Found string `json:"found"`
-	Do    string `json:"do,omitzero"`
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"found"`
+	Fix    string `json:"do,omitzero"`
 }
 
-// Revisions of the protocol that the venue speaks (contract mcp), newest first.
+// Revisions lists the protocol revisions of the venue, newest first
+// (docs/rules/agents.md#revisions).
 var Revisions = []string{modern, legacy, "2025-06-18"}
 
-const checkTime = 10 * time.Second // for one check
+const checkTimeout = 10 * time.Second // for one check
 
-// Doctor checks what stands between a host and the venue, in the order in which it
-// matters. It ends with the first that makes the rest impossible.
+// Doctor checks the connection between a host and the venue: reach, clock, key, protocol
+// revisions, tools. It stops after a failure that makes the other checks impossible.
 func Doctor(ctx context.Context, c *client.Client) (found []Finding) {
-	d := doctor{ctx, c}
+	d := checker{ctx, c}
 	resp, reach := d.reach()
 	if found = append(found, reach); !reach.OK {
 		return found
@@ -47,17 +48,17 @@ func Doctor(ctx context.Context, c *client.Client) (found []Finding) {
 	return append(found, d.tools())
 }
 
-type doctor struct {
+type checker struct {
 	ctx    context.Context
 	client *client.Client
 }
 
 func ok(check, format string, args ...any) Finding {
-	return Finding{Check: check, OK: true, Found: fmt.Sprintf(format, args...)}
+	return Finding{Check: check, OK: true, Detail: fmt.Sprintf(format, args...)}
 }
 
-// probe is an answer read whole, and when it came.
-type probe struct {
+// probeResponse is a response with its body and the time of its arrival.
+type probeResponse struct {
 	*http.Response
 	body []byte
 	at   time.Time
@@ -65,8 +66,8 @@ type probe struct {
 
 const limitsPath = "/v1/account/limits"
 
-func (d doctor) reach() (*probe, Finding) {
-	ctx, cancel := context.WithTimeout(d.ctx, checkTime)
+func (d checker) reach() (*probeResponse, Finding) {
+	ctx, cancel := context.WithTimeout(d.ctx, checkTimeout)
 	defer cancel()
 	resp, err := d.client.Open(ctx, http.MethodGet, limitsPath, nil, nil)
 	at := time.Now()
@@ -79,16 +80,16 @@ func (d doctor) reach() (*probe, Finding) {
 	case err != nil:
 		return nil, Finding{"reach", false, err.Error(), "Start a venue with dx dev, or set DX_URL to the API address of one."}
 	case resp.Header.Get("X-Request-Id") == "":
-		return nil, Finding{"reach", false, fmt.Sprintf("status %d from something that is no venue", resp.StatusCode), "Set DX_URL to the API address of a venue."}
+		return nil, Finding{"reach", false, fmt.Sprintf("status %d from a server that is not a venue", resp.StatusCode), "Set DX_URL to the API address of a venue."}
 	}
-	return &probe{resp, body, at}, ok("reach", "the venue answers")
+	return &probeResponse{resp, body, at}, ok("reach", "the venue responds")
 }
 
-// clock compares this machine's with the venue's, which the Date tells to the second.
-func (d doctor) clock(p *probe) Finding {
+// clock compares the local clock with the venue's Date header, which has whole seconds.
+func (d checker) clock(p *probeResponse) Finding {
 	date, err := http.ParseTime(p.Header.Get("Date"))
 	if err != nil {
-		return Finding{"clock", false, "the venue's answer has no Date", "Is there something between here and the venue that takes it out?"}
+		return Finding{"clock", false, "the venue's response has no Date header", "Check whether a proxy removes it."}
 	}
 	behind := date.Add(time.Second / 2).Sub(p.at)
 	if behind.Abs() < schemas.ReplayWindowMs*time.Millisecond {
@@ -98,24 +99,24 @@ func (d doctor) clock(p *probe) Finding {
 	if behind < 0 {
 		which = "ahead of"
 	}
-	return Finding{"clock", false, fmt.Sprintf("%s %s the venue's", behind.Abs().Round(time.Second), which), "Set this machine's clock, by NTP for instance. The bridge corrects for it meanwhile; other clients are refused."}
+	return Finding{"clock", false, fmt.Sprintf("%s %s the venue's", behind.Abs().Round(time.Second), which), "Set this machine's clock, by NTP for instance. The bridge corrects for the difference; the venue rejects other clients."}
 }
 
-func (d doctor) key(p *probe) Finding {
+func (d checker) key(p *probeResponse) Finding {
 	var limits schemas.Limits
 	switch {
 	case p.StatusCode == http.StatusUnauthorized:
-		return Finding{"key", false, "refused as unauthorized", "The venue does not know the key, or the secret is another's. Set DX_KEY and DX_SECRET together, or use the dev file of the venue that runs now."}
+		return Finding{"key", false, "unauthorized", "The venue does not have the key, or the secret belongs to another key. Set DX_KEY and DX_SECRET together, or use the dev file of the running venue."}
 	case p.StatusCode != http.StatusOK:
 		return Finding{"key", false, fmt.Sprintf("status %d: %.200s", p.StatusCode, p.body), "Use a key with the scope read."}
 	case json.Unmarshal(p.body, &limits) != nil:
-		return Finding{"key", false, fmt.Sprintf("no answer of a venue: %.200q", p.body), "Set DX_URL to the API address of a venue."}
+		return Finding{"key", false, fmt.Sprintf("not a response of a venue: %.200q", p.body), "Set DX_URL to the API address of a venue."}
 	}
 	return ok("key", "has the scopes %s", strings.Join(limits.Scopes, ", "))
 }
 
-// revision begins as a host of that revision does.
-func (d doctor) revision(r string) Finding {
+// revision sends the first request of a host of revision r.
+func (d checker) revision(r string) Finding {
 	check := "revision " + r
 	begin := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"dx","version":"1"}}}`, r)
 	if r == modern {
@@ -130,40 +131,43 @@ func (d doctor) revision(r string) Finding {
 		SupportedVersions []string `json:"supportedVersions"`
 	}
 	if err := json.Unmarshal(result, &says); err != nil || says.ProtocolVersion != r && !slices.Contains(says.SupportedVersions, r) {
-		return Finding{check, false, fmt.Sprintf("the venue says %.200s", result), "Use a host that speaks another revision, or a newer venue."}
+		return Finding{check, false, fmt.Sprintf("the venue says %.200s", result), "Use a host with another revision, or a newer venue."}
 	}
-	return ok(check, "spoken")
+	return ok(check, "supported")
 }
 
-func (d doctor) tools() Finding {
+func (d checker) tools() Finding {
 	result, failed := d.ask("tools", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, legacy)
 	if failed != nil {
 		return *failed
 	}
-	l, there := listOf(result)
+	l, there := parseToolList(result)
 	if !there || len(l.Tools) == 0 {
-		return Finding{"tools", false, "none are listed", "Use a key that has scopes."}
+		return Finding{"tools", false, "the list is empty", "Use a key that has scopes."}
 	}
 	reads := 0
 	for _, v := range l.Tools {
-		if tool(v).Annotations.ReadOnly {
+		if parseToolInfo(v).Annotations.ReadOnly {
 			reads++
 		}
 	}
 	return ok("tools", "%d, of which %d change nothing", len(l.Tools), reads)
 }
 
-// ask wants a result.
-func (d doctor) ask(check, request, agreed string) (jsontext.Value, *Finding) {
-	ctx, cancel := context.WithTimeout(d.ctx, checkTime)
+// ask sends a request and returns its result.
+func (d checker) ask(check, request, agreed string) (jsontext.Value, *Finding) {
+	ctx, cancel := context.WithTimeout(d.ctx, checkTimeout)
 	defer cancel()
 	m, _ := parse([]byte(request))
-	status, answer, err := ask(ctx, d.client, &m, agreed)
+	status, answer, err := roundTrip(ctx, d.client, &m, agreed)
 	if err != nil {
-		return nil, &Finding{check, false, err.Error(), "Is the agent lane reachable at " + Path + "?"}
+		return nil, &Finding{check, false, err.Error(), "Check that the agent lane is reachable at " + Path + "."}
 	}
 	if result := object(answer)["result"]; result != nil {
 		return result, nil
+	}
+	if status == http.StatusForbidden && strings.Contains(string(answer), `"forbidden_origin"`) {
+		return nil, &Finding{check, false, "the agent lane does not allow the host of DX_URL (forbidden_origin)", "Have the operator start the venue with --allowed-hosts and this host, or set DX_URL to the venue's own address."}
 	}
 	return nil, &Finding{check, false, fmt.Sprintf("status %d: %.200s", status, answer), "Read the error; dx call GET " + limitsPath + " shows what the key may do."}
 }

@@ -12,12 +12,12 @@ import (
 	"duplex/client"
 )
 
-// examine gives a line for each check.
+// examine returns one line for each check.
 func examine(t *testing.T, c *client.Client) (lines []string) {
 	for _, f := range Doctor(t.Context(), c) {
-		lines = append(lines, fmt.Sprintf("%v %s: %s", f.OK, f.Check, f.Found))
-		if f.OK != (f.Do == "") {
-			t.Errorf("%s: what to do is %q", f.Check, f.Do)
+		lines = append(lines, fmt.Sprintf("%v %s: %s", f.OK, f.Check, f.Detail))
+		if f.OK != (f.Fix == "") {
+			t.Errorf("%s: what to do is %q", f.Check, f.Fix)
 		}
 	}
 	return lines
@@ -34,11 +34,11 @@ func like(t *testing.T, got []string, want ...string) {
 
 func TestDoctor(t *testing.T) {
 	d := open(t)
-	d.Skip(time.Duration(time.Now().UnixNano() - d.Now())) // the venue's clock is ours
+	d.AdvanceClock(time.Duration(time.Now().UnixNano() - d.Now())) // the venue's clock is ours
 	healthy := []string{"true reach", "true clock: within", "true key: has the scopes read, trade", "true revision 2026-07-28", "true revision 2025-11-25", "true revision 2025-06-18", "true tools:"}
 	like(t, examine(t, d.client()), healthy...)
-	like(t, examine(t, client.New(d.url, d.key.ID, make([]byte, 32), client.HTTP(HTTP()))), "true reach", "true clock", "false key: refused")
-	d.Skip(time.Hour)
+	like(t, examine(t, client.New(d.url, d.key.ID, make([]byte, 32), client.WithHTTPClient(NewHTTPClient()))), "true reach", "true clock", "false key: unauthorized")
+	d.AdvanceClock(time.Hour)
 	healthy[1] = "false clock: 1h0m0s behind"
 	like(t, examine(t, d.client()), healthy...)
 	d.put(func(w http.ResponseWriter, r *http.Request, body string, venue http.Handler) {
@@ -47,7 +47,7 @@ func TestDoctor(t *testing.T) {
 			return
 		}
 		if strings.Contains(body, "tools/list") {
-			lose(w)
+			dropConnection(w)
 			return
 		}
 		venue.ServeHTTP(w, r)
@@ -56,10 +56,24 @@ func TestDoctor(t *testing.T) {
 	like(t, examine(t, d.client()), healthy...)
 }
 
+// TestDoctorNamesAForeignHost tests a host name that REST accepts and the agent lane rejects.
+func TestDoctorNamesAForeignHost(t *testing.T) {
+	d := open(t)
+	d.AdvanceClock(time.Duration(time.Now().UnixNano() - d.Now()))
+	d.put(func(w http.ResponseWriter, r *http.Request, _ string, venue http.Handler) {
+		r.Host = "venue.example"
+		venue.ServeHTTP(w, r)
+	})
+	const refused = ": the agent lane does not allow the host of DX_URL (forbidden_origin)"
+	like(t, examine(t, d.client()), "true reach", "true clock", "true key", "false revision 2026-07-28"+refused, "false revision 2025-11-25"+refused, "false revision 2025-06-18"+refused, "false tools"+refused)
+	d.Gate.Hosts = []string{"venue.example"}
+	like(t, examine(t, d.client()), "true reach", "true clock", "true key", "true revision", "true revision", "true revision", "true tools")
+}
+
 func TestDoctorFindsNoVenue(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
-	c := client.New(s.URL, "k", make([]byte, 32), client.HTTP(HTTP()))
-	like(t, examine(t, c), "false reach: status 404 from something that is no venue")
+	c := client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient()))
+	like(t, examine(t, c), "false reach: status 404 from a server that is not a venue")
 	s.Close()
 	like(t, examine(t, c), "false reach: Get")
 }

@@ -6,25 +6,25 @@ import (
 	"path/filepath"
 )
 
-// Host is a program that starts MCP servers, and how its config file names them.
+// Host is a program that starts MCP servers, with the format of its config file.
 type Host struct {
 	Name string
 	file func() (string, error)
-	list string                   // of JSON: the member that holds the servers; "": TOML
-	kind string                   // the type that an entry says, if it must
-	env  func(name string) string // how an entry refers to a variable of the host's own environment
+	list string                   // the member with the servers, for JSON; "" means TOML
+	kind string                   // the type of an entry; "" if it has none
+	env  func(name string) string // a reference to a variable of the host's environment; nil if unsupported
 }
 
-// Hosts are those that Install knows.
+// Hosts lists the supported hosts.
 var Hosts = []Host{
 	{"claude-code", inHome(".claude.json"), "mcpServers", "stdio", func(n string) string { return "${" + n + "}" }},
 	{"claude-desktop", inConfig("Claude", "claude_desktop_config.json"), "mcpServers", "", nil},
-	{"cursor", inHome(".cursor", "mcp.json"), "mcpServers", "", envOf},
-	{"vscode", inConfig("Code", "User", "mcp.json"), "servers", "stdio", envOf},
+	{"cursor", inHome(".cursor", "mcp.json"), "mcpServers", "", envReference},
+	{"vscode", inConfig("Code", "User", "mcp.json"), "servers", "stdio", envReference},
 	{"codex", codexFile, "", "", func(n string) string { return n }},
 }
 
-func envOf(name string) string { return "${env:" + name + "}" }
+func envReference(name string) string { return "${env:" + name + "}" }
 
 func inHome(path ...string) func() (string, error) {
 	return func() (string, error) {
@@ -47,8 +47,8 @@ func codexFile() (string, error) {
 	return inHome(".codex", "config.toml")()
 }
 
-// HostOf finds a host by name; false if it is not known.
-func HostOf(name string) (*Host, bool) {
+// FindHost returns a host by name. It reports false if the host is not supported.
+func FindHost(name string) (*Host, bool) {
 	for i := range Hosts {
 		if Hosts[i].Name == name {
 			return &Hosts[i], true
@@ -57,7 +57,7 @@ func HostOf(name string) (*Host, bool) {
 	return nil, false
 }
 
-// File is where the host keeps its servers, links followed.
+// File returns the path of the host's config file, with symbolic links resolved.
 func (h *Host) File() (string, error) {
 	path, err := h.file()
 	if err != nil {
@@ -69,30 +69,30 @@ func (h *Host) File() (string, error) {
 	return path, nil
 }
 
-// Server is the bridge as a host starts it.
+// Server is the command by which a host starts the bridge.
 type Server struct {
-	Name    string // in the host's list
+	Name    string // of the entry
 	Command string
 	Args    []string
-	Env     map[string]string // values that the file will hold
-	Pass    []string          // variables of the host's environment that the bridge needs
+	Env     map[string]string // values that the file holds
+	PassEnv []string          // variables that the host passes on from its environment
 }
 
-// passes wants that the host can pass on what the server needs.
-func (h *Host) passes(s *Server) error {
-	if len(s.Pass) > 0 && h.env == nil {
-		return fmt.Errorf("%s starts servers without %v: use a dev file, or --with-secret to put their values into its config", h.Name, s.Pass)
+// checkEnvPassing returns an error if the host cannot pass on PassEnv.
+func (h *Host) checkEnvPassing(s *Server) error {
+	if len(s.PassEnv) > 0 && h.env == nil {
+		return fmt.Errorf("%s starts servers without %v: use a dev file, or --with-secret to put their values into its config", h.Name, s.PassEnv)
 	}
 	return nil
 }
 
-// Fragment is what the file gains.
+// Fragment returns the text that Merge adds to the file.
 func (h *Host) Fragment(s *Server) ([]byte, error) { return h.Merge(nil, s) }
 
-// Merge puts a server into the text of the host's file and leaves all else there as
-// it is, comments included. An error is that the text is not of the host's format.
+// Merge adds or replaces a server in the text of the host's file and keeps all other text,
+// including comments. It fails if the text does not have the host's format.
 func (h *Host) Merge(old []byte, s *Server) ([]byte, error) {
-	if err := h.passes(s); err != nil {
+	if err := h.checkEnvPassing(s); err != nil {
 		return nil, err
 	}
 	if h.list == "" {

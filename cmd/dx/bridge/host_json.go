@@ -9,7 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// entry is a server in the JSON of a host.
+// entry is a server in the JSON config of a host.
 type entry struct {
 	Type    string            `json:"type,omitempty"`
 	Command string            `json:"command"`
@@ -22,7 +22,7 @@ func (h *Host) entry(s *Server) entry {
 	for k, v := range s.Env {
 		e.Env[k] = v
 	}
-	for _, name := range s.Pass {
+	for _, name := range s.PassEnv {
 		e.Env[name] = h.env(name)
 	}
 	return e
@@ -43,7 +43,7 @@ func mergeJSON(old []byte, list, name string, e entry) ([]byte, error) {
 	step := indentOf(&root)
 	switch at := root.Find(pointer(list)); {
 	case at == nil:
-		if err := set(&root, "", list, "{}", step); err != nil {
+		if err := setMember(&root, "", list, "{}", step); err != nil {
 			return nil, err
 		}
 	case at.Value.Kind() != '{':
@@ -53,19 +53,19 @@ func mergeJSON(old []byte, list, name string, e entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := set(&root, pointer(list), name, string(text), step); err != nil {
+	if err := setMember(&root, pointer(list), name, string(text), step); err != nil {
 		return nil, err
 	}
 	return root.Pack(), nil
 }
 
-// set adds or replaces a member of the object at a pointer, on a line of its own.
-func set(root *hujson.Value, at, name, value, step string) error {
+// setMember adds or replaces a member of the object at a pointer, on a line of its own.
+func setMember(root *hujson.Value, at, name, value, step string) error {
 	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": at + pointer(name), "value": nil}})
 	if err != nil {
 		return err
 	}
-	// The value goes in as text, for its layout to stay.
+	// Insert the value as text, to keep its layout.
 	if err := root.Patch(bytes.Replace(patch, []byte(`"value":null`), []byte(`"value":`+value), 1)); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func set(root *hujson.Value, at, name, value, step string) error {
 	return nil
 }
 
-// ownLine lets what follows extra begin a line, indented.
+// ownLine appends a line break and an indent to extra.
 func ownLine(extra hujson.Extra, indent string) hujson.Extra {
 	text := strings.TrimRight(string(extra), " \t")
 	if !strings.HasSuffix(text, "\n") {
@@ -96,7 +96,7 @@ func ownLine(extra hujson.Extra, indent string) hujson.Extra {
 	return hujson.Extra(text + indent)
 }
 
-// indentOf is how far the file sets in its members.
+// indentOf returns the indent of the file's members.
 func indentOf(root *hujson.Value) string {
 	if o := root.Value.(*hujson.Object); len(o.Members) > 0 {
 		before := string(o.Members[0].Name.BeforeExtra)
@@ -107,7 +107,7 @@ func indentOf(root *hujson.Value) string {
 	return "  "
 }
 
-// pointer is a step of a JSON pointer (RFC 6901).
+// pointer returns one step of a JSON pointer (RFC 6901).
 func pointer(name string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }

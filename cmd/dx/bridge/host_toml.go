@@ -10,11 +10,11 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// serversTable holds the servers in the TOML of a host.
+// serversTable is the table with the servers.
 const serversTable = "mcp_servers"
 
-// mergeTOML sets a table of servers. go-toml would drop comments, so that the text is
-// cut where the table stands; the result is held against the old one.
+// mergeTOML adds or replaces the table of a server. It edits the text, because go-toml
+// would drop comments, and then checks that no other server has changed.
 func mergeTOML(old []byte, s *Server) ([]byte, error) {
 	before, err := tables(old)
 	if err != nil {
@@ -24,7 +24,7 @@ func mergeTOML(old []byte, s *Server) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, at, err := cut(old, s.Name)
+	kept, at, err := cutTables(old, s.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func mergeTOML(old []byte, s *Server) ([]byte, error) {
 	merged := bytes.Join([][]byte{head, fragment, kept[at:]}, nil)
 	after, err := tables(merged)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the servers of this file cannot be added to: %s is no open table", serversTable), err)
+		return nil, errors.Join(fmt.Errorf("cannot add a server to this file: %s is not an open table", serversTable), err)
 	}
 	if !reflect.DeepEqual(without(before, s.Name), without(after, s.Name)) {
 		return nil, errors.New("the change would touch more than one server")
@@ -47,7 +47,7 @@ func tables(text []byte) (all map[string]any, err error) {
 	return all, toml.Unmarshal(text, &all)
 }
 
-// without leaves a server out, and the list of them if it is empty then.
+// without returns the config without a server, and without the list if it becomes empty.
 func without(all map[string]any, name string) map[string]any {
 	rest := map[string]any{}
 	for k, v := range all {
@@ -62,7 +62,7 @@ func without(all map[string]any, name string) map[string]any {
 	return rest
 }
 
-// table is the text of a server.
+// table returns the text of a server.
 func table(s *Server) ([]byte, error) {
 	var b bytes.Buffer
 	enc := toml.NewEncoder(&b)
@@ -72,13 +72,13 @@ func table(s *Server) ([]byte, error) {
 		Args    []string          `toml:"args"`
 		Env     map[string]string `toml:"env,omitempty"`
 		Pass    []string          `toml:"env_vars,omitempty"`
-	}{s.Command, s.Args, s.Env, s.Pass})
+	}{s.Command, s.Args, s.Env, s.PassEnv})
 	return append([]byte("["+serversTable+"."+s.Name+"]\n"), b.Bytes()...), err
 }
 
-// cut takes the tables of a server out of the text, and tells where they stood: at
-// the end if there were none.
-func cut(text []byte, name string) (kept []byte, at int, err error) {
+// cutTables removes the tables of a server from the text and returns their position, or
+// the end of the text if there are none.
+func cutTables(text []byte, name string) (kept []byte, at int, err error) {
 	at = -1
 	var p unstable.Parser
 	p.Reset(text)
@@ -97,7 +97,7 @@ func cut(text []byte, name string) (kept []byte, at int, err error) {
 		path, start := header(&p, e)
 		begin := bytes.LastIndexByte(text[:start], '\n') + 1
 		if mine {
-			begin = above(text, begin)
+			begin = commentStart(text, begin)
 		}
 		upTo(begin)
 		mine = len(path) > 1 && path[0] == serversTable && path[1] == name
@@ -112,8 +112,8 @@ func cut(text []byte, name string) (kept []byte, at int, err error) {
 	return kept, at, p.Error()
 }
 
-// above goes back over the comments that stand right above a line.
-func above(text []byte, begin int) int {
+// commentStart returns the start of the comments directly above a line.
+func commentStart(text []byte, begin int) int {
 	for begin > 0 {
 		before := bytes.LastIndexByte(text[:begin-1], '\n') + 1
 		if line := bytes.TrimSpace(text[before:begin]); len(line) > 0 && line[0] != '#' {
@@ -124,7 +124,7 @@ func above(text []byte, begin int) int {
 	return begin
 }
 
-// header is the name of a table and where it stands.
+// header returns the name of a table and its position in the text.
 func header(p *unstable.Parser, e *unstable.Node) (path []string, start int) {
 	start = -1
 	for k := e.Key(); k.Next(); {

@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 )
 
-// Change is what Install would do to a file, or did.
+// Change is a planned change of a host's config file.
 type Change struct {
 	Path     string
 	Fragment []byte
 	old, new []byte
-	mode     fs.FileMode // of the file; 0: there is none
+	mode     fs.FileMode // of the file; 0 if it does not exist
 	secret   bool
 }
 
-// Plan reads the host's file and works out the change. Nothing is written.
+// Plan reads the host's file and returns the change that adds s. It writes nothing.
 func (h *Host) Plan(s *Server) (*Change, error) {
 	path, err := h.File()
 	if err != nil {
@@ -42,20 +42,21 @@ func (h *Host) Plan(s *Server) (*Change, error) {
 	return c, nil
 }
 
-// Needed tells whether the file is not as wanted yet.
+// Needed reports whether the file differs from the planned one.
 func (c *Change) Needed() bool {
-	return c.mode == 0 || !bytes.Equal(c.old, c.new) || c.mode != c.wanted()
+	return c.mode == 0 || !bytes.Equal(c.old, c.new) || c.mode != c.wantedMode()
 }
 
-// wanted is the mode of the file: a new one, and one with a secret, is its owner's.
-func (c *Change) wanted() fs.FileMode {
+// wantedMode returns the planned mode. Only the owner can read a new file and a file with
+// a secret.
+func (c *Change) wantedMode() fs.FileMode {
 	if c.mode == 0 || c.secret {
 		return 0o600
 	}
 	return c.mode
 }
 
-// Backup is where what was there before is kept; "" if there was nothing.
+// Backup returns the path of the backup, or "" if the file does not exist.
 func (c *Change) Backup() string {
 	if c.mode == 0 {
 		return ""
@@ -63,21 +64,21 @@ func (c *Change) Backup() string {
 	return c.Path + ".dx-backup"
 }
 
-// Write makes the change: first a copy of what is there, then all at once.
+// Write writes the backup, then replaces the file atomically.
 func (c *Change) Write() error {
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
 		return err
 	}
 	if at := c.Backup(); at != "" {
-		if err := replace(at, c.old, 0o600); err != nil {
+		if err := writeFileAtomic(at, c.old, 0o600); err != nil {
 			return err
 		}
 	}
-	return replace(c.Path, c.new, c.wanted())
+	return writeFileAtomic(c.Path, c.new, c.wantedMode())
 }
 
-// replace puts a file there at once or not at all.
-func replace(path string, b []byte, mode fs.FileMode) error {
+// writeFileAtomic writes a file completely or not at all.
+func writeFileAtomic(path string, b []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ func server() *Server {
 	return &Server{Name: "duplex", Command: "/opt/dx", Args: []string{"mcp", "--dev-file", "/a b/dev.json"}}
 }
 
-// home sends every host's files into a folder of the test's own.
+// home puts the config files of all hosts into a folder of the test.
 func home(t *testing.T) string {
 	dir := t.TempDir()
 	for _, name := range []string{"HOME", "USERPROFILE"} {
@@ -25,7 +25,7 @@ func home(t *testing.T) string {
 	return dir
 }
 
-// What the file was, and what it becomes: nothing but the one server changes.
+// Files before and after Merge, which changes only the one server.
 func TestMerge(t *testing.T) {
 	const added = `"duplex": {
       "command": "/opt/dx",
@@ -45,7 +45,7 @@ func TestMerge(t *testing.T) {
 		{"other tables", "codex", "# mine\nmodel = \"x\" # this\n\n[mcp_servers.a]\ncommand = \"b\"", "# mine\nmodel = \"x\" # this\n\n[mcp_servers.a]\ncommand = \"b\"\n\n" + codexTable},
 		{"an older table", "codex", "[mcp_servers.duplex]\ncommand = \"old\"\n[mcp_servers.duplex.env]\nA = \"b\"\n# of z\n[mcp_servers.z]\ncommand = \"z\"\n", codexTable + "# of z\n[mcp_servers.z]\ncommand = \"z\"\n"},
 	} {
-		h, _ := HostOf(x.host)
+		h, _ := FindHost(x.host)
 		got, err := h.Merge([]byte(x.old), server())
 		if err != nil || string(got) != x.want {
 			t.Errorf("%s: %v\n%s\nnot\n%s", x.name, err, got, x.want)
@@ -59,13 +59,13 @@ func TestMerge(t *testing.T) {
 
 const codexTable = "[mcp_servers.duplex]\ncommand = '/opt/dx'\nargs = ['mcp', '--dev-file', '/a b/dev.json']\n"
 
-// What is not of the host's format is left alone.
+// A file that does not have the host's format is not changed.
 func TestMergeRefuses(t *testing.T) {
 	for host, texts := range map[string][]string{
 		"cursor": {"{", "[]", `{"mcpServers":[]}`, `{"mcpServers":null}`, "a = 1"},
 		"codex":  {"a =", "mcp_servers = {a = {command = 'b'}}\n", "mcp_servers = 1\n", "{}"},
 	} {
-		h, _ := HostOf(host)
+		h, _ := FindHost(host)
 		for _, text := range texts {
 			if got, err := h.Merge([]byte(text), server()); err == nil {
 				t.Errorf("%s took %s: %s", host, text, got)
@@ -74,12 +74,12 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// Variables are passed on by name; a host that cannot do that says so.
+// Variables are passed on by name; for a host without support for it Merge fails.
 func TestEnvironmentIsNamed(t *testing.T) {
 	s := server()
-	s.Pass = []string{"DX_SECRET"}
+	s.PassEnv = []string{"DX_SECRET"}
 	for host, want := range map[string]string{"claude-code": `"DX_SECRET": "${DX_SECRET}"`, "cursor": `"DX_SECRET": "${env:DX_SECRET}"`, "vscode": `"DX_SECRET": "${env:DX_SECRET}"`, "codex": `env_vars = ['DX_SECRET']`, "claude-desktop": ""} {
-		h, _ := HostOf(host)
+		h, _ := FindHost(host)
 		got, err := h.Fragment(s)
 		if want == "" {
 			if err == nil || !strings.Contains(err.Error(), "--with-secret") {
@@ -91,8 +91,8 @@ func TestEnvironmentIsNamed(t *testing.T) {
 	}
 }
 
-// Every host's file is written where it belongs, all at once, with what was there
-// kept beside it; one with a secret is its owner's alone.
+// The file of every host is written atomically with a backup. Only the owner can read one
+// with a secret.
 func TestWrite(t *testing.T) {
 	dir := home(t)
 	for i := range Hosts {
@@ -152,7 +152,7 @@ func write(t *testing.T, c *Change, mode os.FileMode) {
 	}
 }
 
-// A config that is a link stays one: what it leads to is written.
+// A config that is a symbolic link stays one; its target is written.
 func TestLinksAreFollowed(t *testing.T) {
 	dir := home(t)
 	real := filepath.Join(t.TempDir(), "real.json")
@@ -163,7 +163,7 @@ func TestLinksAreFollowed(t *testing.T) {
 	if err := os.Symlink(real, link); err != nil {
 		t.Skipf("no links can be made here (Windows wants a privilege for it): %v", err)
 	}
-	h, _ := HostOf("claude-code")
+	h, _ := FindHost("claude-code")
 	c, err := h.Plan(server())
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The revision that says its version with every request, and what it says it by.
+// The revision with its version in every request, and its metadata.
 const (
 	modern           = "2026-07-28"
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
@@ -17,17 +17,17 @@ const (
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
-// message is one JSON value of the host's, and what the bridge must know of it. What
-// is wrong with it otherwise, the venue says.
+// message is one JSON value of the host, with the parts that the bridge needs. The venue
+// reports all other faults of it.
 type message struct {
 	raw     []byte
-	id      jsontext.Value // as sent; nil if there is none
+	id      jsontext.Value // as sent; nil if absent
 	method  string
 	params  map[string]jsontext.Value
-	version string // of the protocol, where the message says it
+	version string // of the protocol; "" if the message has none
 }
 
-// parse reads a message; false if it is not JSON.
+// parse parses a message. It reports false if raw is not valid JSON.
 func parse(raw []byte) (message, bool) {
 	m := message{raw: raw}
 	if !jsontext.Value(raw).IsValid() {
@@ -41,13 +41,13 @@ func parse(raw []byte) (message, bool) {
 	return m, true
 }
 
-// notification tells a message that gets no answer.
+// notification reports whether the message gets no response.
 func (m *message) notification() bool { return m.method != "" && m.id == nil }
 
-// response tells an answer to a request, of which the venue makes none.
+// response reports whether the message is a response. The venue sends no requests.
 func (m *message) response() bool { return m.method == "" && m.id != nil }
 
-// tool is the name of the tool that is called, or "".
+// tool returns the name of the called tool, or "".
 func (m *message) tool() string {
 	if m.method != "tools/call" {
 		return ""
@@ -56,10 +56,10 @@ func (m *message) tool() string {
 	return name
 }
 
-// object gives the members of a JSON object, none of anything else.
+// object returns the members of a JSON object, and none for any other value.
 func object(v jsontext.Value) (members map[string]jsontext.Value) {
 	if v.Kind() == '{' {
-		_ = json.Unmarshal(v, &members) // it is valid: parse saw to that
+		_ = json.Unmarshal(v, &members) // parse has validated it
 	}
 	return members
 }
@@ -68,29 +68,29 @@ func text(v jsontext.Value) (s string, ok bool) {
 	return s, v.Kind() == '"' && json.Unmarshal(v, &s) == nil
 }
 
-// headers are those that the transport wants of a message. agreed is the revision
-// that initialize came to, for messages that do not say theirs.
+// headers returns the headers of the transport for a message. agreed is the revision of
+// initialize, for messages without a version.
 func (m *message) headers(agreed string) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 	version := m.version
 	if version == "" && m.method != "initialize" {
 		version = agreed
 	}
-	if version != "" && plain(version) {
+	if version != "" && isHeaderSafe(version) {
 		h.Set("Mcp-Protocol-Version", version)
 	}
-	if m.version == "" || !plain(m.method) { // a method that no header can carry is unknown anyway
+	if m.version == "" || !isHeaderSafe(m.method) { // the venue has no method that a header cannot carry
 		return h
 	}
 	h.Set("Mcp-Method", m.method)
-	if name, named := m.names(); named {
-		h.Set("Mcp-Name", wrapped(name))
+	if name, named := m.headerName(); named {
+		h.Set("Mcp-Name", encodeName(name))
 	}
 	return h
 }
 
-// names is what a request is about, where the transport wants it in a header.
-func (m *message) names() (string, bool) {
+// headerName returns the name or URI of a request whose transport has it in a header.
+func (m *message) headerName() (string, bool) {
 	switch m.method {
 	case "tools/call", "prompts/get":
 		return text(m.params["name"])
@@ -101,19 +101,19 @@ func (m *message) names() (string, bool) {
 	}
 }
 
-const wrapper = "=?base64?"
+const encodedPrefix = "=?base64?"
 
-// wrapped puts a name that is not plain ASCII, or could be taken for a wrapped one,
-// into base64.
-func wrapped(name string) string {
-	if plain(name) && !strings.HasPrefix(name, wrapper) {
+// encodeName encodes a name in base64 if it is not plain ASCII or begins with the prefix
+// of an encoded name.
+func encodeName(name string) string {
+	if isHeaderSafe(name) && !strings.HasPrefix(name, encodedPrefix) {
 		return name
 	}
-	return wrapper + base64.StdEncoding.EncodeToString([]byte(name)) + "?="
+	return encodedPrefix + base64.StdEncoding.EncodeToString([]byte(name)) + "?="
 }
 
-// plain tells what travels in a header as it is.
-func plain(s string) bool {
+// isHeaderSafe reports whether s can be a header value unchanged.
+func isHeaderSafe(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
 			return false

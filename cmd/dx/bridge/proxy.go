@@ -14,52 +14,53 @@ import (
 	"duplex/schemas"
 )
 
-// Path is where the venue speaks MCP (contract mcp).
+// Path is the endpoint of the agent lane (docs/rules/agents.md#endpoint).
 const Path = "/v1/mcp"
 
-// bodyMax is what the proxy reads of a request: well over the venue's own cap, so that
-// the venue is the one to refuse.
-const bodyMax = 1 << 20
+// maxBodyBytes bounds a request to the proxy. It is above the venue's own bound, so that
+// the venue returns the error.
+const maxBodyBytes = 1 << 20
 
-// Proxy signs what it is sent and passes it on to the venue. Any path goes to the one
-// endpoint; Host and Origin must be of this machine, so that no web page can use it
-// by a name of its own that leads here.
+// Proxy returns a handler that signs requests and forwards them to the agent lane,
+// whatever their path. Host and Origin must be of this machine, so that no web page can
+// reach the proxy through a host name of its own.
 func Proxy(c *client.Client, log *slog.Logger) http.Handler {
 	p := &httputil.ReverseProxy{
-		Rewrite:       func(*httputil.ProxyRequest) {}, // signer makes the request anew
-		Transport:     &signer{c, &catalog{client: c}, log},
+		Rewrite:       func(*httputil.ProxyRequest) {}, // signingTransport makes the request
+		Transport:     &signingTransport{c, &toolCatalog{client: c}, log},
 		FlushInterval: -1,
 		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ErrorHandler:  broken,
+		ErrorHandler:  writeReadError,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !local(r) {
-			refuse(w, http.StatusForbidden, "forbidden_origin")
+		if !isLocalRequest(r) {
+			writeError(w, http.StatusForbidden, "forbidden_origin")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, bodyMax)
+		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
 		p.ServeHTTP(w, r)
 	})
 }
 
-// broken answers a request that could not be read.
-func broken(w http.ResponseWriter, _ *http.Request, err error) {
+// writeReadError writes the error of a request that could not be read.
+func writeReadError(w http.ResponseWriter, _ *http.Request, err error) {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		refuse(w, http.StatusRequestEntityTooLarge, "body_too_large")
+		writeError(w, http.StatusRequestEntityTooLarge, "body_too_large")
 		return
 	}
-	refuse(w, http.StatusBadRequest, "malformed_json")
+	writeError(w, http.StatusBadRequest, "malformed_json")
 }
 
-// signer sends a request of the proxy's signed. It answers for a venue that does not.
-type signer struct {
+// signingTransport sends signed requests. If the venue does not respond, it returns a
+// response of its own.
+type signingTransport struct {
 	client  *client.Client
-	catalog *catalog
+	catalog *toolCatalog
 	log     *slog.Logger
 }
 
-func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
 		var err error
@@ -68,26 +69,26 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	m, _ := parse(body)
-	readOnly, _ := s.catalog.reads(r.Context(), &m) // without a list it counts as a write
-	resp, err := s.client.Open(r.Context(), r.Method, Path, passed(r.Header), body)
+	readOnly, _ := s.catalog.isRead(r.Context(), &m) // without a list it counts as a write
+	resp, err := s.client.Open(r.Context(), r.Method, Path, forwardedHeaders(r.Header), body)
 	if err == nil || r.Context().Err() != nil {
 		return resp, err
 	}
 	s.log.Warn("no answer", "method", m.method, "tool", m.tool(), "err", err)
 	status := http.StatusServiceUnavailable
-	if !readOnly && mayBeDone(err) {
-		status = http.StatusOK // as every result of a tool
+	if !readOnly {
+		status = http.StatusOK // the status of every tool result
 	}
 	return &http.Response{
 		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {"application/json"}},
-		Body:   io.NopCloser(bytes.NewReader(unanswered(&m, !readOnly, err))),
+		Body:   io.NopCloser(bytes.NewReader(noAnswerResponse(&m, !readOnly, err))),
 	}, nil
 }
 
-// passed is what goes on to the venue: nothing that would let one who uses the proxy
-// speak in another's name.
-func passed(from http.Header) http.Header {
+// forwardedHeaders returns the headers that the proxy forwards. They exclude signatures and
+// every other header that could identify another caller.
+func forwardedHeaders(from http.Header) http.Header {
 	to := http.Header{}
 	for name, values := range from {
 		switch {
@@ -98,9 +99,8 @@ func passed(from http.Header) http.Header {
 	return to
 }
 
-// local tells whether a request was meant for this machine: by the name it was sent
-// to, and by the page it comes from, if any.
-func local(r *http.Request) bool {
+// isLocalRequest reports whether Host, and Origin if present, name this machine.
+func isLocalRequest(r *http.Request) bool {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if at == nil || !loopback(r.Host) || port(r.Host) != port(at.String()) {
 		return false
@@ -113,8 +113,8 @@ func local(r *http.Request) bool {
 	return ok && len(origins) == 1 && (scheme == "http" || scheme == "https") && loopback(host)
 }
 
-// loopback tells whether host[:port] is a name of this machine that no name server
-// can give to another.
+// loopback reports whether host[:port] is localhost or a loopback address, which name
+// servers cannot redirect.
 func loopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -134,9 +134,9 @@ func port(hostport string) string {
 	return "80"
 }
 
-// refuse answers as the venue's agent lane refuses a request itself.
-func refuse(w http.ResponseWriter, status int, code string) {
+// writeError writes an error in the form of the agent lane.
+func writeError(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(failure(nil, status, schemas.ErrorOf(code))) // the client has gone: nobody is left to tell
+	_, _ = w.Write(venueErrorResponse(nil, status, schemas.ErrorOf(code))) // an error means that the client has disconnected
 }

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"duplex/client"
 )
 
-// post sends to the proxy; header are pairs.
+// post sends a request to the proxy. header has pairs of name and value.
 func post(t *testing.T, ctx context.Context, url, body string, header ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(body))
@@ -44,15 +46,15 @@ func whole(t *testing.T, resp *http.Response) string {
 	return string(b)
 }
 
-func proxied(t *testing.T) (*desk, *httptest.Server) {
+func proxied(t *testing.T) (*testVenue, *httptest.Server) {
 	d := open(t)
 	p := httptest.NewServer(Proxy(d.client(), slog.New(slog.DiscardHandler)))
 	t.Cleanup(p.Close)
 	return d, p
 }
 
-// Whatever the path, a request gets to the venue signed, with the headers of the
-// protocol and none by which a caller could name another key.
+// A request to any path reaches the venue signed, with the headers of the protocol and
+// without headers that name another key.
 func TestProxySigns(t *testing.T) {
 	_, p := proxied(t)
 	for _, path := range []string{"/", "/mcp", "/v1/mcp", "/a//b?x=1"} {
@@ -76,7 +78,7 @@ func TestProxySigns(t *testing.T) {
 	}
 }
 
-// Only what was meant for this machine passes.
+// Only requests whose Host and Origin name this machine pass.
 func TestProxyChecksHostAndOrigin(t *testing.T) {
 	_, p := proxied(t)
 	port := p.URL[strings.LastIndex(p.URL, ":"):]
@@ -110,8 +112,8 @@ func TestProxyChecksHostAndOrigin(t *testing.T) {
 	}
 }
 
-// An event stream comes through as it is written, and ends at the venue when the
-// caller goes.
+// An event stream is forwarded as it is written, and ends at the venue when the caller
+// disconnects.
 func TestProxyStreams(t *testing.T) {
 	d, p := proxied(t)
 	ctx, leave := context.WithCancel(t.Context())
@@ -128,7 +130,7 @@ func TestProxyStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	leave()
-	late := time.After(patience)
+	late := time.After(testTimeout)
 	for {
 		select {
 		case body := <-d.left:
@@ -136,27 +138,43 @@ func TestProxyStreams(t *testing.T) {
 				return
 			}
 		case <-late:
-			t.Fatal("the stream goes on at the venue")
+			t.Fatal("the stream at the venue did not end")
 		}
 	}
 }
 
-// Where the answer is lost the proxy says the same as the bridge.
+// A lost response has the same result as with the bridge.
 func TestProxyLosesAnswers(t *testing.T) {
 	d, p := proxied(t)
 	headers := func(tool string) []string {
 		return []string{"MCP-Protocol-Version", modern, "Mcp-Method", "tools/call", "Mcp-Name", tool}
 	}
 	whole(t, post(t, t.Context(), p.URL, call("1", "get_balance", "{}"), headers("get_balance")...))
-	d.put(func(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handler) { lose(w) })
+	d.put(func(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handler) { dropConnection(w) })
 	resp := post(t, t.Context(), p.URL, call("1", "place_order", order(3)), headers("place_order")...)
 	holds(t, whole(t, resp), "id", 1.0, "result.structuredContent.outcome", "unknown", "result.structuredContent.next.arguments.client_order_id", "3")
 	resp = post(t, t.Context(), p.URL, call("2", "get_balance", "{}"), headers("get_balance")...)
 	if holds(t, whole(t, resp), "id", 2.0, "error.code", 503.0); resp.StatusCode != 503 {
 		t.Error(resp.Status)
 	}
-	resp = post(t, t.Context(), p.URL, strings.Repeat("x", bodyMax+1))
+	resp = post(t, t.Context(), p.URL, strings.Repeat("x", maxBodyBytes+1))
 	if holds(t, whole(t, resp), "error.code", 413.0); resp.StatusCode != 413 {
+		t.Error(resp.Status)
+	}
+}
+
+// Without a venue a write returns a result with not_done, and a read status 503.
+func TestProxyWithoutAVenue(t *testing.T) {
+	s := httptest.NewServer(nil)
+	s.Close()
+	p := httptest.NewServer(Proxy(client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), slog.New(slog.DiscardHandler)))
+	t.Cleanup(p.Close)
+	resp := post(t, t.Context(), p.URL, call("1", "place_order", order(3)))
+	if holds(t, whole(t, resp), "id", 1.0, "result.isError", true, "result.structuredContent.outcome", "not_done", "result.structuredContent.retryable", true); resp.StatusCode != 200 {
+		t.Error(resp.Status)
+	}
+	resp = post(t, t.Context(), p.URL, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	if holds(t, whole(t, resp), "id", 2.0, "error.code", 503.0); resp.StatusCode != 503 {
 		t.Error(resp.Status)
 	}
 }

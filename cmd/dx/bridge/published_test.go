@@ -11,8 +11,8 @@ import (
 	"duplex"
 )
 
-// What is published about the bridge agrees with itself, with the changelog and with
-// how the program is started. .ci/registry holds both files against their schemas.
+// The published descriptions of the bridge agree with each other, with the changelog and
+// with the command line. .ci/registry validates both files against their schemas.
 func TestPublished(t *testing.T) {
 	var server struct {
 		Version  string
@@ -41,7 +41,7 @@ func TestPublished(t *testing.T) {
 	p := server.Packages[0]
 	for _, v := range []string{server.Version, p.Version, manifest.Version} {
 		if v != string(newest[1]) {
-			t.Errorf("version %s, the changelog is at %s", v, newest[1])
+			t.Errorf("version %s, the changelog has %s", v, newest[1])
 		}
 	}
 	if !slices.Equal(manifest.Server.Config.Args, []string{"mcp"}) || p.PackageArguments[0].Value != "mcp" {

@@ -17,46 +17,46 @@ import (
 	"duplex/schemas"
 )
 
-// Bridge carries messages between a host on a pair of pipes and the venue. It serves
-// one Run.
+// Bridge forwards messages between a host, over a pair of pipes, and the venue. Run may be
+// called once.
 type Bridge struct {
 	client  *client.Client
-	catalog *catalog
-	narrow  Narrow
+	catalog *toolCatalog
+	filter  ToolFilter
 	log     *slog.Logger
 
-	agreed  string // the revision that initialize came to
-	flights flights
-	places  chan struct{}
-	work    sync.WaitGroup
+	revision string // agreed by initialize
+	requests inFlightRequests
+	slots    chan struct{}
+	work     sync.WaitGroup
 
 	writing sync.Mutex
 	out     io.Writer
 	stop    context.CancelCauseFunc
 }
 
-// inFlight bounds the requests under way at once; event streams do not count, since
-// they have no end. The venue's tokens bound them further.
-const inFlight = 64
+// maxInFlight bounds the concurrent requests. Event streams do not count, because they have
+// no end.
+const maxInFlight = 64
 
-// New makes a bridge. The client's HTTP must not bound how long an answer may take:
-// see HTTP.
-func New(c *client.Client, n Narrow, log *slog.Logger) *Bridge {
-	return &Bridge{client: c, catalog: &catalog{client: c}, narrow: n, log: log, flights: flights{all: map[string]*flight{}}, places: make(chan struct{}, inFlight)}
+// New returns a bridge. The client must use NewHTTPClient, which does not bound the time
+// of a response.
+func New(c *client.Client, n ToolFilter, log *slog.Logger) *Bridge {
+	return &Bridge{client: c, catalog: &toolCatalog{client: c}, filter: n, log: log, requests: inFlightRequests{all: map[string]*inFlightRequest{}}, slots: make(chan struct{}, maxInFlight)}
 }
 
-// Run carries messages until in ends; then it answers what it has read and returns
-// nil. It returns early when ctx ends, or with an error when in or out breaks.
+// Run forwards messages until in ends, completes the requests in flight and returns nil. It
+// returns early if ctx ends, and with an error if in or out fails.
 func (b *Bridge) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, b.stop = context.WithCancelCause(ctx)
 	defer b.stop(nil)
 	b.out = out
 	read := make(chan line)
-	go lines(ctx, in, read)
+	go readLines(ctx, in, read)
 	for {
 		select {
 		case l := <-read:
-			b.take(ctx, l)
+			b.handleLine(ctx, l)
 			if l.end != nil {
 				return b.finish(ctx, l.end)
 			}
@@ -66,10 +66,10 @@ func (b *Bridge) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// finish waits for what is under way. A host that closed its end wants the answers;
-// one that ended the bridge gets what can be told at once.
+// finish waits for the requests in flight. At the end of the input they run to their
+// responses; if ctx has ended, they are canceled already.
 func (b *Bridge) finish(ctx context.Context, end error) error {
-	b.flights.close()
+	b.requests.close()
 	b.work.Wait()
 	switch cause := context.Cause(ctx); {
 	case cause != nil && !errors.Is(cause, context.Canceled):
@@ -81,21 +81,21 @@ func (b *Bridge) finish(ctx context.Context, end error) error {
 	}
 }
 
-// line is a message as it was read, and why there are no more behind it.
+// line is one line of the input. end is the error after it, if it is the last.
 type line struct {
 	raw     []byte
 	tooLong bool
 	end     error
 }
 
-// lineMax is well over what the venue takes, so that the venue is the one to refuse.
-const lineMax = bodyMax
+// maxLineBytes is above the venue's own bound, so that the venue returns the error.
+const maxLineBytes = maxBodyBytes
 
-// lines reads messages, one a line; the last may lack its end.
-func lines(ctx context.Context, in io.Reader, to chan<- line) {
+// readLines reads messages, one a line. The last line may lack its line break.
+func readLines(ctx context.Context, in io.Reader, to chan<- line) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		l := next(r)
+		l := readLine(r)
 		select {
 		case to <- l:
 		case <-ctx.Done():
@@ -107,14 +107,14 @@ func lines(ctx context.Context, in io.Reader, to chan<- line) {
 	}
 }
 
-// next reads a line. One that is too long is read to its end and thrown away.
-func next(r *bufio.Reader) (l line) {
+// readLine reads a line. It reads a line that is too long to its end and discards it.
+func readLine(r *bufio.Reader) (l line) {
 	for more := true; more; {
 		part, err := r.ReadSlice('\n')
 		if more = errors.Is(err, bufio.ErrBufferFull); !more {
 			l.end = err
 		}
-		if l.tooLong = l.tooLong || len(l.raw)+len(part) > lineMax; !l.tooLong {
+		if l.tooLong = l.tooLong || len(l.raw)+len(part) > maxLineBytes; !l.tooLong {
 			l.raw = append(l.raw, part...)
 		}
 	}
@@ -122,61 +122,61 @@ func next(r *bufio.Reader) (l line) {
 	return l
 }
 
-// take begins with one message. The order of the host's messages is kept only where
-// it has a meaning: nothing goes out before initialize was answered, and a request is
-// known before what cancels it.
-func (b *Bridge) take(ctx context.Context, l line) {
+// handleLine handles one message. Messages are concurrent except where their order matters:
+// nothing is sent before the response to initialize, and a request is registered before a
+// notification that cancels it is handled.
+func (b *Bridge) handleLine(ctx context.Context, l line) {
 	m, ok := parse(l.raw)
 	switch {
 	case l.tooLong:
-		b.write(failure(nil, codeRequest, schemas.ErrorOf("body_too_large")))
+		b.write(venueErrorResponse(nil, codeRequest, schemas.ErrorOf("body_too_large")))
 	case len(l.raw) == 0: // an empty line, or the end
 	case !ok:
-		b.write(failure(nil, codeParse, schemas.ErrorOf("malformed_json")))
+		b.write(venueErrorResponse(nil, codeParse, schemas.ErrorOf("malformed_json")))
 	case m.response():
-		b.log.Warn("an answer to a request that was never made", "id", string(m.id))
+		b.log.Warn("response without a request", "id", string(m.id))
 	case m.method == "initialize":
 		b.initialize(ctx, &m)
 	case m.notification():
 		b.notify(ctx, &m)
 	default:
-		b.work.Go(b.request(ctx, &m))
+		b.work.Go(b.startRequest(ctx, &m))
 	}
 }
 
-// initialize waits for its answer: what comes next needs the revision agreed on.
-func (b *Bridge) initialize(ctx context.Context, m *message) { b.request(ctx, m)() }
+// initialize waits for the response, because later messages need the agreed revision.
+func (b *Bridge) initialize(ctx context.Context, m *message) { b.startRequest(ctx, m)() }
 
-// notify passes a notification on. A request that it cancels is let go of as well:
-// that is what cancels it on the modern revision, and on the older ones the
+// notify forwards a notification. It also disconnects a request that the notification
+// cancels: on the modern revision the disconnect cancels it, on the older ones the
 // notification does.
 func (b *Bridge) notify(ctx context.Context, m *message) {
-	header := m.headers(b.agreed)
+	header := m.headers(b.revision)
 	if m.method == "notifications/cancelled" {
-		b.flights.cancel(m.params["requestId"])
+		b.requests.cancel(m.params["requestId"])
 	}
 	b.work.Go(func() {
 		resp, err := b.client.Open(ctx, http.MethodPost, Path, header, m.raw)
 		if err != nil {
-			b.log.Warn("a notification was not taken", "method", m.method, "err", err)
+			b.log.Warn("notification failed", "method", m.method, "err", err)
 			return
 		}
 		resp.Body.Close()
 		if resp.StatusCode >= 300 {
-			b.log.Warn("a notification was not taken", "method", m.method, "status", resp.StatusCode)
+			b.log.Warn("notification failed", "method", m.method, "status", resp.StatusCode)
 		}
 	})
 }
 
-// request enters a request and gives what answers it.
-func (b *Bridge) request(ctx context.Context, m *message) func() {
-	f := b.flights.enter(ctx, m, m.headers(b.agreed))
+// startRequest registers a request and returns a function that handles it.
+func (b *Bridge) startRequest(ctx context.Context, m *message) func() {
+	f := b.requests.add(ctx, m, m.headers(b.revision))
 	return func() {
-		defer b.flights.leave(f)
+		defer b.requests.remove(f)
 		if m.method != "subscriptions/listen" {
 			select {
-			case b.places <- struct{}{}:
-				defer func() { <-b.places }()
+			case b.slots <- struct{}{}:
+				defer func() { <-b.slots }()
 			case <-f.ctx.Done():
 			}
 		}
@@ -184,45 +184,47 @@ func (b *Bridge) request(ctx context.Context, m *message) func() {
 	}
 }
 
-// answer gets a request answered, one way or the other. A read goes out once more if
-// its answer was lost; a write never does.
-func (b *Bridge) answer(f *flight) {
-	readOnly, err := b.catalog.reads(f.ctx, f.message)
+// answer handles a request up to its response. It sends a read once more if the response
+// was lost, and never a write.
+func (b *Bridge) answer(f *inFlightRequest) {
+	readOnly, err := b.catalog.isRead(f.ctx, f.message)
+	f.writes = !readOnly
 	switch {
-	case err != nil && b.narrow.ReadOnly:
-		b.write(unanswered(f.message, false, err))
+	case err != nil && b.filter.ReadOnly:
+		b.write(noAnswerResponse(f.message, false, err))
 		return
-	case f.method == "tools/call" && !b.narrow.allows(f.tool(), readOnly):
-		b.write(b.narrow.refuse(f.message))
+	case f.method == "tools/call" && !b.filter.allows(f.tool(), readOnly):
+		b.write(b.filter.errorResponse(f.message))
 		return
 	}
-	err = b.carry(f)
-	if err != nil && readOnly && !f.told && f.ctx.Err() == nil {
-		err = b.carry(f)
+	err = b.forward(f)
+	if err != nil && readOnly && !f.partial && f.ctx.Err() == nil {
+		err = b.forward(f)
 	}
 	if err != nil {
-		b.missing(f, !readOnly, err)
+		b.reportNoAnswer(f, err)
 	}
 }
 
-// missing tells the host that its request has no answer, if it still wants to know.
-func (b *Bridge) missing(f *flight, writes bool, err error) {
+// reportNoAnswer writes the response of a request that the venue did not answer, unless the
+// host canceled it.
+func (b *Bridge) reportNoAnswer(f *inFlightRequest, err error) {
 	switch {
 	case f.canceled.Load():
 	case f.closed.Load():
-		b.write(ended(f.message))
+		b.write(streamEndResponse(f.message))
 	default:
-		b.log.Warn("no answer", "method", f.method, "tool", f.tool(), "err", err)
-		b.write(unanswered(f.message, writes, err))
+		b.log.Warn("no response", "method", f.method, "tool", f.tool(), "err", err)
+		b.write(noAnswerResponse(f.message, f.writes, err))
 	}
 }
 
-// write gives the host one message, as one line.
+// write writes one message to the host, as one line.
 func (b *Bridge) write(msg []byte) {
 	if bytes.ContainsAny(msg, "\r\n") {
 		v := jsontext.Value(msg)
 		if err := v.Compact(); err != nil {
-			b.log.Error("a message that is not JSON", "err", err)
+			b.log.Error("invalid JSON from the venue", "err", err)
 			return
 		}
 		msg = v

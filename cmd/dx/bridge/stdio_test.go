@@ -15,33 +15,34 @@ import (
 	"time"
 
 	"duplex/client"
+	"duplex/schemas"
 )
 
-// A host of an older revision: the handshake, then the version it came to.
+// A host of an older revision performs the handshake and then uses the agreed version.
 func TestHandshake(t *testing.T) {
 	d := open(t)
-	h := start(t, d.client(), Narrow{})
+	h := start(t, d.client(), ToolFilter{})
 	holds(t, h.ask(initialize), "id", 0.0, "result.protocolVersion", "2025-11-25")
-	h.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":"ä","method":"ping"}`), "id", "ä", "error", nil)
 	list := h.ask(`{"jsonrpc":"2.0","id":-7,"method":"tools/list"}`)
-	if tools, _ := at(t, list, "result", "tools").([]any); len(tools) < 20 || len(tools) != len(d.tools(func(about) bool { return true })) {
+	if tools, _ := at(t, list, "result", "tools").([]any); len(tools) < 20 || len(tools) != len(d.tools(func(toolInfo) bool { return true })) {
 		t.Errorf("%d tools in %.300s", len(tools), list)
 	}
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"place_order","arguments":%s}}`, order(1)), "result.structuredContent.status", "resting")
 	if rest := h.end(); len(rest) > 0 {
-		t.Errorf("said too much: %q", rest)
+		t.Errorf("unexpected messages: %q", rest)
 	}
 	if status, body := d.Call(d.key, "GET", "/v1/portfolio/orders?client_order_id=1", ""); status != 200 || !strings.Contains(body, `"status":"resting"`) {
 		t.Errorf("%d %s", status, body)
 	}
 }
 
-// A host of the modern revision: every header is made from the body, also of names
-// that no header can carry as they are.
+// For a host of the modern revision every header is made from the body, also for names
+// that need encoding.
 func TestModernHeaders(t *testing.T) {
 	d := open(t)
-	h := start(t, d.client(), Narrow{})
+	h := start(t, d.client(), ToolFilter{})
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{%s}}`, meta), "result.resultType", "complete")
 	holds(t, h.ask(call("2", "get_balance", "{}")), "result.structuredContent.cash", "100000000")
 	for i, name := range []string{"größe", " x", "a\\nb", "=?base64?eA==?=", "", "漢"} {
@@ -56,10 +57,10 @@ func TestModernHeaders(t *testing.T) {
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`), "id", 9.0, "error.code", -32020.0)
 }
 
-// What is wrong on standard input is said, and the bridge goes on.
+// Invalid input gets an error, and the bridge continues.
 func TestBadInput(t *testing.T) {
 	d := open(t)
-	h := start(t, d.client(), Narrow{})
+	h := start(t, d.client(), ToolFilter{})
 	for _, x := range []struct {
 		line string
 		code float64
@@ -72,23 +73,23 @@ func TestBadInput(t *testing.T) {
 		{`"x"`, -32600, nil},
 		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, -32600, nil},
 		{`{"jsonrpc":"1.0","id":3,"method":"ping"}`, -32600, 3.0},
-		{strings.Repeat(" ", 10) + strings.Repeat("x", lineMax+1), -32600, nil},
+		{strings.Repeat(" ", 10) + strings.Repeat("x", maxLineBytes+1), -32600, nil},
 		{`{"jsonrpc":"2.0","id":4,"method":"ping","params":{"x":"` + strings.Repeat("x", 65<<10) + `"}}`, 413, 4.0},
 	} {
 		holds(t, h.ask("%s", x.line), "error.code", x.code, "id", x.id)
 	}
-	h.say("")
-	h.say(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	h.send("")
+	h.send(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	holds(t, h.ask(call("5", "get_balance", "{}")), "id", 5.0, "result.structuredContent.cash", "100000000")
 	if rest := h.end(); len(rest) > 0 {
-		t.Errorf("said too much: %q", rest)
+		t.Errorf("unexpected messages: %q", rest)
 	}
 }
 
-// A write whose answer was lost went out once, and the tool named next finds it.
+// A write whose response is lost is sent once, and the suggested call finds it.
 func TestLostWriteIsNeverSentAgain(t *testing.T) {
 	d := open(t)
-	h := start(t, d.client(), Narrow{})
+	h := start(t, d.client(), ToolFilter{})
 	holds(t, h.ask(call("0", "get_balance", "{}")), "error", nil) // the clock is right from here on
 	var sent atomic.Int64
 	d.put(func(w http.ResponseWriter, r *http.Request, body string, venue http.Handler) {
@@ -98,7 +99,7 @@ func TestLostWriteIsNeverSentAgain(t *testing.T) {
 		}
 		sent.Add(1)
 		venue.ServeHTTP(httptest.NewRecorder(), r)
-		lose(w)
+		dropConnection(w)
 	})
 	answer := h.ask(call("1", "place_order", order(7)))
 	holds(t, answer, "id", 1.0, "result.isError", true, "result.resultType", "complete", "result.structuredContent.outcome", "unknown", "result.structuredContent.retryable", false,
@@ -121,17 +122,17 @@ func TestLostWriteIsNeverSentAgain(t *testing.T) {
 	}
 }
 
-// A read whose answer was lost is sent once more, and no more than that.
+// A read whose response is lost is sent exactly once more.
 func TestLostReadIsSentOnceMore(t *testing.T) {
 	d := open(t)
-	h := start(t, d.client(), Narrow{})
+	h := start(t, d.client(), ToolFilter{})
 	holds(t, h.ask(call("0", "get_balance", "{}")), "id", 0.0, "error", nil)
 	var sent atomic.Int64
 	var losing atomic.Int64
 	losing.Store(1)
 	d.put(func(w http.ResponseWriter, r *http.Request, _ string, venue http.Handler) {
 		if sent.Add(1) <= losing.Load() {
-			lose(w)
+			dropConnection(w)
 			return
 		}
 		venue.ServeHTTP(w, r)
@@ -147,8 +148,7 @@ func TestLostReadIsSentOnceMore(t *testing.T) {
 	}
 }
 
-// Answers that are not the venue's: of a write only a refusal means that it was not
-// done.
+// Responses that are not the venue's: only a 3xx or 4xx means that a write was not done.
 func TestForeignAnswers(t *testing.T) {
 	var status atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -156,57 +156,98 @@ func TestForeignAnswers(t *testing.T) {
 		_, _ = io.WriteString(w, "<html>no such thing</html>")
 	}))
 	defer s.Close()
-	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.HTTP(HTTP())), Narrow{})
-	for code, unknown := range map[int64]bool{200: true, 302: false, 404: false, 401: false, 502: true, 503: true} {
+	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
+	for code, outcome := range map[int64]string{200: "unknown", 302: "not_done", 404: "not_done", 401: "not_done", 502: "unknown", 503: "unknown"} {
 		status.Store(code)
 		answer := h.ask(call("1", "place_order", order(1)))
-		holds(t, answer, "id", 1.0)
-		if got := at(t, answer, "result", "structuredContent", "outcome") == "unknown"; got != unknown {
-			t.Errorf("%d: %s", code, answer)
-		}
+		holds(t, answer, "id", 1.0, "result.isError", true, "result.structuredContent.outcome", outcome, "result.structuredContent.retryable", false)
 	}
 }
 
-// A venue that is not there is said to be so, with the id.
+// Without a venue a request gets an error with its id, and a write a result with
+// not_done.
 func TestVenueIsDown(t *testing.T) {
 	s := httptest.NewServer(nil)
 	s.Close()
-	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.HTTP(HTTP())), Narrow{})
-	for _, m := range []string{initialize, `{"jsonrpc":"2.0","id":0,"method":"tools/list"}`, call("0", "place_order", order(1))} {
+	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
+	for _, m := range []string{initialize, `{"jsonrpc":"2.0","id":0,"method":"tools/list"}`} {
 		holds(t, h.ask("%s", m), "id", 0.0, "error.code", 503.0)
 	}
-	h.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	answer := h.ask("%s", call("0", "place_order", order(1)))
+	holds(t, answer, "id", 0.0, "error", nil, "result.isError", true, "result.resultType", "complete", "result.structuredContent.error.code", "draining",
+		"result.structuredContent.outcome", "not_done", "result.structuredContent.retryable", true, "result.structuredContent.next", nil)
+	if hint, _ := at(t, answer, "result", "structuredContent", "hint").(string); !strings.Contains(hint, "refused") || !strings.Contains(hint, "not done") {
+		t.Errorf("%s", answer)
+	}
+	h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	if rest := h.end(); len(rest) > 0 {
-		t.Errorf("said too much: %q", rest)
+		t.Errorf("unexpected messages: %q", rest)
 	}
 }
 
-// What the door refuses comes without an id; the host gets its own.
+// A venue's error for a write outside a tool result becomes a result for the host, with
+// the outcome not_done or unknown.
+func TestVenueRefusesTheRequestOfAWrite(t *testing.T) {
+	var body atomic.Pointer[string]
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(503)
+		_, _ = io.WriteString(w, *body.Load())
+	}))
+	defer s.Close()
+	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
+	draining := `{"code":"draining","num":null,"origin":"gateway","message":"draining","details":null}`
+	limited := `{"code":"rate_limited","num":null,"origin":"gateway","message":"rate limited","details":{"retry_after_ms":"12"}}`
+	for _, x := range []struct {
+		body, code, outcome string
+		retryable           bool
+	}{
+		{`{"jsonrpc":"2.0","error":{"code":503,"message":"draining","data":` + draining + `}}`, "draining", "not_done", true},
+		{`{"jsonrpc":"2.0","id":1,"error":{"code":503,"message":"draining","data":` + draining + `}}`, "draining", "not_done", true},
+		{`{"error":` + draining + `}`, "draining", "not_done", true}, // of REST, by a venue that is starting
+		{`{"jsonrpc":"2.0","error":{"code":429,"message":"rate limited","data":` + limited + `}}`, "rate_limited", "not_done", true},
+		{`{"jsonrpc":"2.0","id":1,"error":{"code":500,"message":"internal","data":{"code":"internal","num":null,"origin":"gateway","message":"internal","details":null}}}`, "internal", "unknown", false},
+		{`{"jsonrpc":"2.0","id":1,"error":{"code":504,"message":"sequencing_timeout","data":{"code":"sequencing_timeout","num":null,"origin":"gateway","message":"sequencing_timeout","details":null}}}`, "sequencing_timeout", "unknown", false},
+	} {
+		body.Store(&x.body)
+		answer := h.ask("%s", call("1", "place_order", order(7)))
+		holds(t, answer, "id", 1.0, "error", nil, "result.isError", true, "result.structuredContent.error.code", x.code, "result.structuredContent.outcome", x.outcome, "result.structuredContent.retryable", x.retryable)
+		if next := at(t, answer, "result", "structuredContent", "next", "arguments", "client_order_id"); (next == "7") != (x.outcome == "unknown") {
+			t.Errorf("%s", answer)
+		}
+	}
+	body.Store(schemas.Ptr(`{"error":` + draining + `}`))
+	holds(t, h.ask(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`), "id", 2.0, "error.code", 503.0, "error.data.code", "draining")
+	body.Store(schemas.Ptr(`{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"Invalid params: unknown tool place_order","data":{"code":"schema_violation","num":null,"origin":"gateway","message":"schema_violation","details":null}}}`))
+	holds(t, h.ask("%s", call("3", "place_order", order(7))), "id", 3.0, "error.code", -32602.0)
+}
+
+// An error of the gate has no id; the host gets its own id.
 func TestDoorRefusalsHaveTheID(t *testing.T) {
 	d := open(t)
-	h := start(t, client.New(d.url, d.key.ID, make([]byte, 32), client.HTTP(HTTP())), Narrow{})
+	h := start(t, client.New(d.url, d.key.ID, make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":"a b","method":"ping"}`), "id", "a b", "error.code", 401.0, "error.data.code", "unauthorized")
 }
 
-// The venue's clock is far away from this machine's. Many requests at once all
-// get through, whichever of them sets the clock right.
+// Concurrent requests all succeed although the venue's clock differs from the local one,
+// whichever of them corrects the clock.
 func TestClockIsSetRight(t *testing.T) {
 	d := open(t)
-	d.Skip(time.Hour)
-	h := start(t, d.client(), Narrow{})
+	d.AdvanceClock(time.Hour)
+	h := start(t, d.client(), ToolFilter{})
 	const n = 16
 	for i := range n {
-		h.say("%s", call(fmt.Sprint(i), "get_balance", "{}"))
+		h.send("%s", call(fmt.Sprint(i), "get_balance", "{}"))
 	}
 	for range n {
-		holds(t, h.hear(), "result.structuredContent.cash", "100000000")
+		holds(t, h.receive(), "result.structuredContent.cash", "100000000")
 	}
 }
 
-// The venue's list of tools is fetched once, however many calls want it.
+// Concurrent calls fetch the venue's list of tools once.
 func TestListIsFetchedOnce(t *testing.T) {
 	d := open(t)
-	h := start(t, d.client(), Narrow{})
+	h := start(t, d.client(), ToolFilter{})
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{%s}}`, meta), "error", nil) // the clock is right from here on
 	const n = 8
 	var lists atomic.Int64
@@ -218,28 +259,28 @@ func TestListIsFetchedOnce(t *testing.T) {
 		}
 		venue.ServeHTTP(w, r)
 	})
-	h.say("%s", call("0", "get_balance", "{}"))
+	h.send("%s", call("0", "get_balance", "{}"))
 	<-begun
 	for i := range n {
-		h.say("%s", call(fmt.Sprint(i+1), "get_balance", "{}"))
+		h.send("%s", call(fmt.Sprint(i+1), "get_balance", "{}"))
 	}
 	for range n + 1 {
-		holds(t, h.hear(), "result.structuredContent.cash", "100000000")
+		holds(t, h.receive(), "result.structuredContent.cash", "100000000")
 	}
 	if lists.Load() != 1 {
 		t.Errorf("fetched %d times", lists.Load())
 	}
 }
 
-// A call that waits keeps nobody waiting. When input ends it is answered all the same.
+// A long poll does not delay other calls, and gets its response after the end of input.
 func TestRequestsRunAtOnce(t *testing.T) {
 	d := open(t)
-	h := start(t, d.client(), Narrow{})
+	h := start(t, d.client(), ToolFilter{})
 	seq, _ := at(t, h.ask(call("0", "get_balance", "{}")), "result", "structuredContent", "as_of_seq").(string)
-	h.say("%s", call("1", "wait_for_event", `{"after_seq":"`+seq+`","kinds":["order"],"timeout_ms":25000}`))
+	h.send("%s", call("1", "wait_for_event", `{"after_seq":"`+seq+`","kinds":["order"],"timeout_ms":25000}`))
 	holds(t, h.ask(call("2", "get_balance", "{}")), "id", 2.0)
-	h.say("%s", call("3", "place_order", order(1)))
-	h.say("%s", strings.TrimSuffix(call("4", "get_venue", "{}"), "\n"))
+	h.send("%s", call("3", "place_order", order(1)))
+	h.send("%s", strings.TrimSuffix(call("4", "get_venue", "{}"), "\n"))
 	var ids []any
 	for _, s := range h.end() {
 		ids = append(ids, at(t, s, "id"))
@@ -252,32 +293,31 @@ func TestRequestsRunAtOnce(t *testing.T) {
 	}
 }
 
-// A bridge that is told to end does so at once, and says what it can of what is under
-// way.
+// A bridge whose context ends returns at once, with responses for the requests in flight.
 func TestEnd(t *testing.T) {
 	d := open(t)
 	ctx, end := context.WithCancel(t.Context())
-	h := startUnder(t, ctx, d.client(), Narrow{})
+	h := startUnder(t, ctx, d.client(), ToolFilter{})
 	holds(t, h.ask(call("0", "get_balance", "{}")), "id", 0.0)
 	inside := make(chan struct{})
 	d.put(func(_ http.ResponseWriter, r *http.Request, _ string, _ http.Handler) {
 		close(inside)
 		<-r.Context().Done()
 	})
-	h.say("%s", call("1", "place_order", order(1)))
+	h.send("%s", call("1", "place_order", order(1)))
 	<-inside
 	end()
-	holds(t, h.hear(), "id", 1.0, "result.structuredContent.outcome", "unknown")
+	holds(t, h.receive(), "id", 1.0, "result.structuredContent.outcome", "unknown")
 	if err := <-h.done; err != nil {
 		t.Error(err)
 	}
 }
 
-// The last line may lack its end.
+// The last line may lack its line break.
 func TestLastLine(t *testing.T) {
 	d := open(t)
 	var out bytes.Buffer
-	if err := New(d.client(), Narrow{}, slog.New(slog.DiscardHandler)).Run(t.Context(), strings.NewReader(initialize+"\n"+`{"jsonrpc":"2.0","id":1,"method":"ping"}`), &out); err != nil {
+	if err := New(d.client(), ToolFilter{}, slog.New(slog.DiscardHandler)).Run(t.Context(), strings.NewReader(initialize+"\n"+`{"jsonrpc":"2.0","id":1,"method":"ping"}`), &out); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(out.String(), "\n"); len(lines) != 3 || !strings.Contains(lines[1], `"id":1,"result"`) {
@@ -285,10 +325,10 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// A canceled request ends at the venue, on every revision, and is not answered.
+// A canceled request ends at the venue, on every revision, and gets no response.
 func TestCancel(t *testing.T) {
 	d := open(t)
-	h := start(t, d.client(), Narrow{})
+	h := start(t, d.client(), ToolFilter{})
 	seq, _ := at(t, h.ask(call("0", "get_balance", "{}")), "result", "structuredContent", "as_of_seq").(string)
 	holds(t, h.ask(initialize), "id", 0.0)
 	arguments := `{"after_seq":"` + seq + `","kinds":["deposit"],"timeout_ms":25000}`
@@ -303,12 +343,12 @@ func TestCancel(t *testing.T) {
 			}
 			venue.ServeHTTP(w, r)
 		})
-		h.say("%s", m)
+		h.send("%s", m)
 		<-inside
 		// The venue may not have entered it yet: a cancellation that comes too early has
 		// no effect there, and the next has.
 		for gone := false; !gone; {
-			h.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id)
+			h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id)
 			for taken := false; !taken && !gone; {
 				body := <-d.left
 				gone = body == m
@@ -318,31 +358,31 @@ func TestCancel(t *testing.T) {
 	}
 	holds(t, h.ask(call("9", "get_balance", "{}")), "id", 9.0)
 	if rest := h.end(); len(rest) > 0 {
-		t.Errorf("said too much: %q", rest)
+		t.Errorf("unexpected messages: %q", rest)
 	}
 }
 
-// An event stream goes to the host message by message, and ends in good order with
-// the host's input.
+// An event stream is forwarded message by message, and ends in an orderly way with the
+// host's input.
 func TestEventStream(t *testing.T) {
 	d := open(t)
-	h := start(t, d.client(), Narrow{})
+	h := start(t, d.client(), ToolFilter{})
 	holds(t, h.ask(`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["dx://account"]},%s}}`, meta), "method", "notifications/subscriptions/acknowledged")
-	h.say("%s", call("1", "place_order", order(1)))
+	h.send("%s", call("1", "place_order", order(1)))
 	for heard := ""; !strings.Contains(heard, `"notifications/resources/updated"`) || !strings.Contains(heard, `"id":1`); {
-		heard += h.hear()
+		heard += h.receive()
 	}
 	rest := h.end()
 	if len(rest) == 0 {
-		t.Fatal("the stream has no end")
+		t.Fatal("the stream does not end")
 	}
 	holds(t, rest[len(rest)-1], "id", "s", "result.resultType", "complete")
 }
 
-// What a bridge offers is only ever less than what the key may do.
+// A filter only removes tools that the key may call.
 func TestNarrowing(t *testing.T) {
 	d := open(t)
-	names := func(h *host) (names []string) {
+	names := func(h *mcpHost) (names []string) {
 		list, _ := at(t, h.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`, meta), "result", "tools").([]any)
 		for _, v := range list {
 			names = append(names, v.(map[string]any)["name"].(string))
@@ -351,14 +391,14 @@ func TestNarrowing(t *testing.T) {
 	}
 	for _, x := range []struct {
 		name     string
-		narrow   Narrow
+		narrow   ToolFilter
 		list     []string
 		yes, not string
 	}{
-		{"read only", Narrow{ReadOnly: true}, d.tools(func(a about) bool { return a.Annotations.ReadOnly }), "get_balance", "place_order"},
-		{"two tools", Narrow{Tools: []string{"place_order", "get_venue"}}, []string{"place_order", "get_venue"}, "place_order", "get_balance"},
-		{"both", Narrow{ReadOnly: true, Tools: []string{"place_order", "get_venue"}}, []string{"get_venue"}, "get_venue", "place_order"},
-		{"nothing that there is", Narrow{Tools: []string{"rm"}}, nil, "rm", "get_venue"},
+		{"read only", ToolFilter{ReadOnly: true}, d.tools(func(a toolInfo) bool { return a.Annotations.ReadOnly }), "get_balance", "place_order"},
+		{"two tools", ToolFilter{Tools: []string{"place_order", "get_venue"}}, []string{"place_order", "get_venue"}, "place_order", "get_balance"},
+		{"both", ToolFilter{ReadOnly: true, Tools: []string{"place_order", "get_venue"}}, []string{"get_venue"}, "get_venue", "place_order"},
+		{"nothing that there is", ToolFilter{Tools: []string{"rm"}}, nil, "rm", "get_venue"},
 	} {
 		h := start(t, d.client(), x.narrow)
 		refused := h.ask(call("1", x.not, order(1))) // before any list came by
@@ -371,37 +411,37 @@ func TestNarrowing(t *testing.T) {
 		}
 		h.end()
 	}
-	list := start(t, d.client(), Narrow{ReadOnly: true}).ask(`{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{%s}}`, meta)
+	list := start(t, d.client(), ToolFilter{ReadOnly: true}).ask(`{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{%s}}`, meta)
 	holds(t, list, "id", "x", "result.resultType", "complete", "result.cacheScope", "private")
 }
 
-// A bridge that may only read and cannot tell what reads says so.
+// A read-only bridge without a list of tools rejects every call.
 func TestReadOnlyWithoutAList(t *testing.T) {
 	d := open(t)
 	d.put(func(w http.ResponseWriter, r *http.Request, body string, venue http.Handler) {
 		if strings.Contains(body, "tools/list") {
-			lose(w)
+			dropConnection(w)
 			return
 		}
-		t.Errorf("went out: %s", body)
+		t.Errorf("sent: %s", body)
 	})
-	h := start(t, d.client(), Narrow{ReadOnly: true})
+	h := start(t, d.client(), ToolFilter{ReadOnly: true})
 	holds(t, h.ask(call("1", "get_balance", "{}")), "id", 1.0, "error.code", 503.0)
 }
 
-// A message over several lines becomes one.
+// A message of several lines becomes one line.
 func TestOneMessageALine(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "{\r\n \"jsonrpc\": \"2.0\",\n \"id\": 1,\n \"result\": {}\n}\n")
 	}))
 	defer s.Close()
-	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.HTTP(HTTP())), Narrow{})
+	h := start(t, client.New(s.URL, "k", make([]byte, 32), client.WithHTTPClient(NewHTTPClient())), ToolFilter{})
 	if got := h.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 		t.Error(got)
 	}
 }
 
-// A host that reads no more ends the bridge.
+// The bridge ends when the host stops reading.
 func TestBrokenOutput(t *testing.T) {
 	d := open(t)
 	in, say := io.Pipe()
@@ -409,7 +449,9 @@ func TestBrokenOutput(t *testing.T) {
 	out, tell := io.Pipe()
 	out.CloseWithError(errBroken)
 	done := make(chan error, 1)
-	go func() { done <- New(d.client(), Narrow{}, slog.New(slog.DiscardHandler)).Run(t.Context(), in, tell) }()
+	go func() {
+		done <- New(d.client(), ToolFilter{}, slog.New(slog.DiscardHandler)).Run(t.Context(), in, tell)
+	}()
 	if _, err := io.WriteString(say, initialize+"\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +462,7 @@ func TestBrokenOutput(t *testing.T) {
 
 func TestLogsAreMasked(t *testing.T) {
 	var to bytes.Buffer
-	log := Masked(slog.New(slog.NewTextHandler(&to, nil)), "s3cret", "", "k3y")
+	log := RedactSecrets(slog.New(slog.NewTextHandler(&to, nil)), "s3cret", "", "k3y")
 	log.With("a", "xs3cretx").WithGroup("g").Warn("of k3y", "err", fmt.Errorf("with s3cret"), "n", 7)
 	if got := to.String(); strings.Contains(got, "s3cret") || strings.Contains(got, "k3y") || !strings.Contains(got, "***") || !strings.Contains(got, "g.n=7") {
 		t.Error(got)

@@ -10,47 +10,47 @@ import (
 	"duplex/schemas"
 )
 
-// budget counts the tokens believed to be in a key's write and cancel buckets.
-type budget struct {
-	write, cancel float64
-	limits        schemas.Limits
-	at, asked     time.Time
+// tokenBudget estimates the tokens in the key's write and cancel buckets.
+type tokenBudget struct {
+	write, cancel           float64
+	limits                  schemas.Limits
+	updatedAt, limitsReadAt time.Time
 }
 
-// asks is how often the limits are read again: they grow with the volume.
-const asks = 30 * time.Second
+// limitsInterval is the interval of reading the limits, which grow with the volume.
+const limitsInterval = 30 * time.Second
 
-// earn adds what has come in since.
-func (b *budget) earn(ctx context.Context, c *client.Client) (err error) {
+// refill adds the tokens since the last call.
+func (b *tokenBudget) refill(ctx context.Context, c *client.Client) (err error) {
 	now := time.Now()
-	if now.Sub(b.asked) > asks {
+	if now.Sub(b.limitsReadAt) > limitsInterval {
 		if b.limits, err = c.Limits(ctx); err != nil {
 			return err
 		}
-		b.asked = now
+		b.limitsReadAt = now
 	}
-	secs := now.Sub(b.at).Seconds() // at the start it is ages: full
-	b.write = refill(b.write, b.limits.Write, secs)
-	b.cancel = refill(b.cancel, b.limits.Cancel, secs)
-	b.at = now
+	secs := now.Sub(b.updatedAt).Seconds() // on the first call long enough for full buckets
+	b.write = addTokens(b.write, b.limits.Write, secs)
+	b.cancel = addTokens(b.cancel, b.limits.Cancel, secs)
+	b.updatedAt = now
 	return nil
 }
 
-// A request takes its time to arrive, never the same, so a little is left alone. What
-// remains of a burst of 20 still pays for the best quotes of nine markets.
+// The delay of a request varies, so the budget leaves a margin. The rest of a burst of 20
+// still suffices for the best quotes of nine markets.
 const (
-	careRate  = 0.95
-	careBurst = 2
+	rateMargin  = 0.95
+	burstMargin = 2
 )
 
-func refill(have float64, b schemas.Bucket, secs float64) float64 {
-	return min(have+secs*careRate*float64(b.SustainedRatePerS), float64(b.Burst-careBurst))
+func addTokens(have float64, b schemas.Bucket, secs float64) float64 {
+	return min(have+secs*rateMargin*float64(b.SustainedRatePerS), float64(b.Burst-burstMargin))
 }
 
-// empty is what a refusal for the rate teaches.
-func (b *budget) empty() { b.write, b.cancel = 0, 0 }
+// drain empties the budget after a rejection for the rate.
+func (b *tokenBudget) drain() { b.write, b.cancel = 0, 0 }
 
-// redeem turns pairs back into cash once it is worth a token.
+// redeem redeems pairs if there are as many as the contracts of one quote.
 func (m *maker) redeem(ctx context.Context, p schemas.Position) error {
 	pairs := min(p.YesQty-p.YesReserved, p.NoQty-p.NoReserved)
 	if pairs < int64(m.opt.Qty) || m.budget.write < 1 {
@@ -61,53 +61,54 @@ func (m *maker) redeem(ctx context.Context, p schemas.Position) error {
 	return err
 }
 
-// act does what the tokens allow: what must go first, then the best quotes of all
-// markets, then those behind. A quote goes out only when its place is taken.
-func (m *maker) act(ctx context.Context, c *changes) error {
-	slices.SortStableFunc(c.swap, func(a, b change) int { return cmp.Compare(a.depth, b.depth) })
-	swap := c.swap[:min(len(c.swap), int(m.budget.write))]
-	out := c.drop
-	var in []schemas.PlaceOrder
+// applyChanges performs the changes that the tokens allow: first the required cancels, then
+// the best quotes of all markets, then deeper ones. It cancels a replaced quote only if its
+// replacement has a token.
+func (m *maker) applyChanges(ctx context.Context, c *quoteChanges) error {
+	slices.SortStableFunc(c.replaces, func(a, b quoteChange) int { return cmp.Compare(a.depth, b.depth) })
+	swap := c.replaces[:min(len(c.replaces), int(m.budget.write))]
+	cancels := c.cancels
+	var places []schemas.PlaceOrder
 	for _, s := range swap {
-		if s.out != 0 {
-			out = append(out, s.out)
+		if s.cancel != 0 {
+			cancels = append(cancels, s.cancel)
 		}
-		in = append(in, s.in)
+		places = append(places, s.place)
 	}
-	if err := m.cancel(ctx, out); err != nil {
+	if err := m.cancel(ctx, cancels); err != nil {
 		return err
 	}
-	return m.place(ctx, in)
+	return m.place(ctx, places)
 }
 
 func (m *maker) cancel(ctx context.Context, ids []schemas.U64) error {
 	ids = ids[:min(len(ids), int(m.budget.cancel))]
-	for some := range slices.Chunk(ids, schemas.BatchCap) {
-		m.budget.cancel -= float64(len(some))
-		if _, err := m.c.CancelMany(ctx, some); err != nil {
-			return err // an order that is gone already is an item's error
+	for batch := range slices.Chunk(ids, schemas.BatchCap) {
+		m.budget.cancel -= float64(len(batch))
+		if _, err := m.c.CancelMany(ctx, batch); err != nil {
+			return err // an order that no longer rests is an error of its item only
 		}
 	}
 	return nil
 }
 
-// place sees each placement to its end, also when the maker is stopped meanwhile: one
-// that is given up half-way may come to the venue behind the cancel of everything.
+// place waits for the response to each placement even if ctx ends meanwhile. An abandoned
+// placement could reach the venue after the cancel-all of shutdown.
 func (m *maker) place(ctx context.Context, orders []schemas.PlaceOrder) error {
-	for some := range slices.Chunk(orders, schemas.BatchCap) {
+	for batch := range slices.Chunk(orders, schemas.BatchCap) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		m.budget.write -= float64(len(some))
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
-		results, err := m.c.PlaceOrders(end, some)
+		m.budget.write -= float64(len(batch))
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		results, err := m.c.PlaceOrders(end, batch)
 		cancel()
 		if err != nil {
 			return err
 		}
 		for _, r := range results {
 			if r.Error != nil {
-				m.complain(&client.Error{Wire: *r.Error, Status: r.Error.HTTP()})
+				m.logError(&client.Error{Wire: *r.Error, Status: r.Error.HTTP()})
 			}
 		}
 	}

@@ -7,59 +7,59 @@ import (
 	"duplex/schemas"
 )
 
-// change puts a quote in, for one that goes out if there is one.
-type change struct {
-	depth int
-	out   schemas.U64 // 0: none
-	in    schemas.PlaceOrder
+// quoteChange places a quote and cancels the one that it replaces, if any.
+type quoteChange struct {
+	depth  int
+	cancel schemas.U64 // order id; 0 for none
+	place  schemas.PlaceOrder
 }
 
-// changes are what a pass wants done: what must go at any rate, and what may be
-// changed as far as the tokens reach.
-type changes struct {
-	drop []schemas.U64
-	swap []change
+// quoteChanges are the changes of one pass: required cancels, and replacements as far as
+// the tokens suffice.
+type quoteChanges struct {
+	cancels  []schemas.U64
+	replaces []quoteChange
 }
 
-func (c *changes) join(d changes) {
-	c.drop, c.swap = append(c.drop, d.drop...), append(c.swap, d.swap...)
+func (c *quoteChanges) join(d quoteChanges) {
+	c.cancels, c.replaces = append(c.cancels, d.cancels...), append(c.replaces, d.replaces...)
 }
 
-// changes compares what a market should have with what rests there.
-func (m *maker) changes(ctx context.Context, mk *schemas.Market, l look) (c changes) {
-	f, ok := m.fit(ctx, mk, l.positions[mk.MarketID])
+// changes compares the wanted quotes of a market with those that rest.
+func (m *maker) changes(ctx context.Context, mk *schemas.Market, l venueState) (c quoteChanges) {
+	f, ok := m.quoteParams(ctx, mk, l.positions[mk.MarketID])
 	var want []level
 	if ok {
 		want = f.levels(m.opt.Levels)
 	}
-	spare := map[string][]schemas.U64{} // of each outcome: not where it should be, and harmless
+	spare := map[string][]schemas.U64{} // by outcome: orders to replace that still have an edge
 	for _, o := range l.orders[mk.MarketID] {
-		i := slices.IndexFunc(want, func(l level) bool { return f.serves(l, o.Outcome, o.Tick) })
+		i := slices.IndexFunc(want, func(l level) bool { return f.matches(l, o.Outcome, o.Tick) })
 		switch {
-		case i >= 0 && 2*o.RemainingQty >= int64(m.opt.Qty): // else it is but a crumb
+		case i >= 0 && 2*o.RemainingQty >= int64(m.opt.Qty): // less than half is worth replacing
 			want = slices.Delete(want, i, i+1)
-		case !ok || f.lost(&o):
-			c.drop = append(c.drop, *o.OrderID)
+		case !ok || f.crossesEdge(&o):
+			c.cancels = append(c.cancels, *o.OrderID)
 		default:
 			spare[o.Outcome] = append(spare[o.Outcome], *o.OrderID)
 		}
 	}
 	for _, w := range want {
-		s := change{depth: w.depth, in: m.order(mk, w)}
+		s := quoteChange{depth: w.depth, place: m.order(mk, w)}
 		if ids := spare[w.outcome]; len(ids) > 0 {
-			s.out, spare[w.outcome] = ids[0], ids[1:]
+			s.cancel, spare[w.outcome] = ids[0], ids[1:]
 		}
-		c.swap = append(c.swap, s)
+		c.replaces = append(c.replaces, s)
 	}
-	c.drop = append(append(c.drop, spare["yes"]...), spare["no"]...)
+	c.cancels = append(append(c.cancels, spare["yes"]...), spare["no"]...)
 	return c
 }
 
-// order is the placement of a level. It is for this life of the slot alone.
+// order is the placement of a level, for the current generation of the market only.
 func (m *maker) order(mk *schemas.Market, l level) schemas.PlaceOrder {
 	m.nextID++
 	return schemas.PlaceOrder{
 		ClientOrderID: schemas.U64(m.nextID), MarketID: schemas.Int(mk.MarketID), Generation: schemas.Int(mk.Generation), Side: "buy", Outcome: l.outcome,
-		Tick: schemas.Of(schemas.Int(l.tick)), Qty: schemas.Int(m.opt.Qty), PostOnly: true, CancelOnPause: true,
+		Tick: schemas.Ptr(schemas.Int(l.tick)), Qty: schemas.Int(m.opt.Qty), PostOnly: true, CancelOnPause: true,
 	}
 }

@@ -1,20 +1,25 @@
-// Package maker quotes every live series through the public REST lane, on an account
-// of its own and under the same limits as anyone.
+// Package maker quotes every trading series through the public REST lane, on an account of
+// its own and within the limits of any account.
 //
-//	each Refresh   look     prices, markets, own orders, own positions: 6 reads
-//	               fair     P(the settling mean > strike) of each market
-//	               changes  what should rest, less what rests well enough
-//	               act      cancel, then place, as far as the tokens go
+//	each Refresh   readVenue     prices, markets, own orders and positions: 6 reads
+//	               fair          P(mean of the settle window > strike) of each market
+//	               changes       the wanted quotes less the resting ones that still match
+//	               applyChanges  cancel, then place, as far as the tokens suffice
 //
-// It buys YES below the fair value and buys NO below its complement, post-only, so
-// it needs no inventory and pays no taker fee. Pairs that come together are redeemed.
-// Quotes of both outcomes keep an edge over the fair value, so they never meet.
+// Invariants:
 //
-// The budget: a new account may write 20 times and cancel 40 times a second. Nine
-// markets have 18 best quotes, so every one of them can move every second; the levels
-// behind take what is left. A quote may drift while it keeps most of its edge. Nothing
-// is canceled before its replacement can be paid for, but for what has lost its edge.
+//  1. It only places post-only buys: YES below the fair value, NO below its complement. So
+//     it needs no inventory and pays no taker fee. It redeems the pairs it collects.
+//  2. The quotes of both outcomes keep an edge to the fair value, so that they never match
+//     each other.
+//  3. It cancels a quote only with a token for the replacement at hand, unless the quote
+//     has lost its edge.
+//  4. It has no state that the venue does not have. After a restart it reads its orders
+//     again; if it dies, the dead-man switch cancels them
+//     (docs/rules/orders.md#dead-man-switch).
 //
-// It remembers nothing that the venue does not: after a restart of either it reads
-// its orders again. If it dies, the dead-man switch takes its quotes back.
+// A new account may write 20 times and cancel 40 times a second
+// (docs/rules/limits.md#buckets). Nine markets have 18 best quotes, so that each of them can
+// move every second; deeper levels use the remaining tokens. A quote may drift while it
+// keeps most of its edge.
 package maker

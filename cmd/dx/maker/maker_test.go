@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"duplex/client"
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
@@ -14,22 +14,22 @@ import (
 	"duplex/lanes/rest"
 )
 
-// It quotes both sides of every live market around the fair value, never against
-// itself, and takes everything back when it ends.
-func TestQuotesEveryMarket(t *testing.T) {
+// TestQuotesEveryMarket checks that the maker quotes both sides of every live market around
+// the fair value, does not trade with itself, and cancels all orders at the end.
+func TestQuotesEveryMarket(t *testing.T) { synctest.Test(t, testQuotesEveryMarket) }
+
+func testQuotesEveryMarket(t *testing.T) {
 	h := lanetest.New(t)
 	rest.Mount(h.Routes, h.Gate, "test")
-	h.Serve()
-	k := h.Key(1, core.ScopeRead|core.ScopeTrade)
-	c := client.New(h.URL, k.ID, k.Secret)
-	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
+	h.ServeInMemory()
+	c := clientOf(h, 1, &wire{transport: h.Way})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- Run(ctx, c, slog.New(slog.DiscardHandler), Options{Refresh: 20 * time.Millisecond}) }()
-	h.Until(func(v *venue.Venue, _ *view.View) bool {
+	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool {
 		quoted := 0
 		for m := core.MarketID(1); m <= 3; m++ {
-			s, _ := v.Slot(m)
+			s, _ := v.Market(m)
 			var bid, ask core.Tick
 			for l := range s.Book.Levels(true) {
 				bid = l.Tick
@@ -42,7 +42,7 @@ func TestQuotesEveryMarket(t *testing.T) {
 			if bid > 0 && ask > 0 {
 				quoted++
 				if bid >= 5000 || ask <= 5000 || ask-bid > 400 {
-					t.Errorf("market %d: %d to %d at even odds", m, bid, ask)
+					t.Errorf("market %d: bid %d, ask %d with the price at the strike", m, bid, ask)
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func TestQuotesEveryMarket(t *testing.T) {
 			t.Errorf("%d orders are left", v.Resting())
 		}
 		for range w.Fills(1, 0) {
-			t.Error("it traded with itself")
+			t.Error("the maker traded with itself")
 		}
 	})
 }

@@ -29,17 +29,17 @@ func TestLevels(t *testing.T) {
 		net       int64
 		want      string
 	}{
-		{"even odds", 5000, 100, 0, "yes 4900, no 4900, yes 4700, no 4700"},
+		{"fair value 5000", 5000, 100, 0, "yes 4900, no 4900, yes 4700, no 4700"},
 		{"between two cents", 5049, 100, 0, "yes 4900, no 4900, yes 4700, no 4700"},
 		{"wide", 5000, 400, 0, "yes 4600, no 4600, yes 3800, no 3800"},
 		{"on a wing", 320, 100, 0, "yes 220, no 9600, no 9400"},
-		{"nothing left to bid", 50, 100, 0, "no 9850, no 9650"},
-		{"full of yes", 5000, 100, 5000, "no 4900, no 4700"},
-		{"full of no", 5000, 100, -5000, "yes 4900, yes 4700"},
+		{"no tick left below", 50, 100, 0, "no 9850, no 9650"},
+		{"inventory full of yes", 5000, 100, 5000, "no 4900, no 4700"},
+		{"inventory full of no", 5000, 100, -5000, "yes 4900, yes 4700"},
 	} {
-		f := fit{ref: c.ref, unit: c.unit, net: c.net, most: 5000, grid: narrow}
+		f := quoteParams{fairTick: c.ref, unit: c.unit, netPosition: c.net, maxPosition: 5000, grid: narrow}
 		if got := shown(f.levels(2)); got != c.want {
-			t.Errorf("%s: %s", c.name, got)
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 		for _, l := range f.levels(3) {
 			if !core.Narrow().Legal(core.Tick(l.tick)) {
@@ -49,31 +49,32 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// Whatever rests well enough for the same fair value never meets itself.
+// TestKeptQuotesNeverCross checks that no two quotes that match their levels for the same
+// fair value can trade with each other.
 func TestKeptQuotesNeverCross(t *testing.T) {
 	for ref := 0.0; ref <= 10_000; ref += 37 {
-		f := fit{ref: ref, unit: 100, most: 1, grid: narrow}
+		f := quoteParams{fairTick: ref, unit: 100, maxPosition: 1, grid: narrow}
 		for yes := int64(100); yes <= 9990; yes += 10 {
-			if no := 10_000 - yes; f.serves(level{"yes", 0, 0}, "yes", yes) && f.serves(level{"no", 0, 0}, "no", no) {
-				t.Fatalf("at %v both YES at %d and NO at %d may stay", ref, yes, no)
+			if no := 10_000 - yes; f.matches(level{"yes", 0, 0}, "yes", yes) && f.matches(level{"no", 0, 0}, "no", no) {
+				t.Fatalf("at fair value %v both YES at %d and NO at %d match", ref, yes, no)
 			}
 		}
 	}
 }
 
-// market is a BTC market with a minute left, at even odds, and a maker that knows it.
+// market returns a BTC market whose price is at the strike, and a maker that has read it.
 func market(t *testing.T) (*maker, *schemas.Market) {
 	t.Helper()
-	c := client.New("http://127.0.0.1:1", "k", nil) // never asked
+	c := client.New("http://127.0.0.1:1", "k", nil) // receives no request
 	now := c.Now()
 	m := &maker{c: c, log: slog.New(slog.DiscardHandler), opt: Options{Levels: 1}.withDefaults(), rounds: map[uint32]schemas.Round{}}
-	m.feeds[0].see(65_000e8, now)
+	m.feeds[0].observe(65_000e8, now)
 	m.rounds[1] = schemas.Round{MarketID: 1, Generation: 3, Category: 3, Strike: 65_000e8, TwapWindowSecs: 60}
 	return m, &schemas.Market{MarketID: 1, Generation: 3, TickSize: narrow, CloseTs: schemas.U64(now.Add(10 * time.Minute).UnixNano())}
 }
 
 func resting(id uint64, outcome string, tick, left int64) schemas.Order {
-	return schemas.Order{OrderID: schemas.Of(schemas.U64(id)), MarketID: 1, Outcome: outcome, Tick: tick, RemainingQty: left}
+	return schemas.Order{OrderID: schemas.Ptr(schemas.U64(id)), MarketID: 1, Outcome: outcome, Tick: tick, RemainingQty: left}
 }
 
 func TestChangesOnlyWhatMoved(t *testing.T) {
@@ -81,14 +82,14 @@ func TestChangesOnlyWhatMoved(t *testing.T) {
 		name   string
 		orders []schemas.Order
 		edit   func(*maker, *schemas.Market)
-		drop   string // ids
-		swap   string // id out > quote in
+		drop   string // ids of required cancels
+		swap   string // canceled id > placed quote
 	}{
-		{"nothing there", nil, nil, "", "0>yes 4900 0>no 4900"},
-		{"all well", []schemas.Order{resting(1, "yes", 4900, 100), resting(2, "no", 4900, 100)}, nil, "", ""},
+		{"no orders", nil, nil, "", "0>yes 4900 0>no 4900"},
+		{"all match", []schemas.Order{resting(1, "yes", 4900, 100), resting(2, "no", 4900, 100)}, nil, "", ""},
 		{"one has lost its edge", []schemas.Order{resting(1, "yes", 5100, 100), resting(2, "no", 4900, 100)}, nil, "1", "0>yes 4900"},
-		{"one is too far", []schemas.Order{resting(1, "yes", 4600, 100), resting(2, "no", 4900, 100)}, nil, "", "1>yes 4900"},
-		{"one is but a crumb", []schemas.Order{resting(1, "yes", 4900, 10), resting(2, "no", 4900, 100)}, nil, "", "1>yes 4900"},
+		{"one is too far below", []schemas.Order{resting(1, "yes", 4600, 100), resting(2, "no", 4900, 100)}, nil, "", "1>yes 4900"},
+		{"one is mostly filled", []schemas.Order{resting(1, "yes", 4900, 10), resting(2, "no", 4900, 100)}, nil, "", "1>yes 4900"},
 		{"one too many", []schemas.Order{resting(1, "yes", 4900, 100), resting(2, "no", 4900, 100), resting(3, "no", 4900, 100)}, nil, "3", ""},
 		{"paused", []schemas.Order{resting(1, "yes", 4900, 100)}, func(_ *maker, k *schemas.Market) { k.Paused = true }, "1", ""},
 		{"about to close", []schemas.Order{resting(1, "yes", 4900, 100)}, func(m *maker, k *schemas.Market) { k.CloseTs = schemas.U64(m.c.Now().Add(time.Second).UnixNano()) }, "1", ""},
@@ -98,15 +99,15 @@ func TestChangesOnlyWhatMoved(t *testing.T) {
 		if c.edit != nil {
 			c.edit(m, k)
 		}
-		got := m.changes(t.Context(), k, look{orders: map[uint32][]schemas.Order{1: c.orders}})
+		got := m.changes(t.Context(), k, venueState{orders: map[uint32][]schemas.Order{1: c.orders}})
 		var drop, swap []string
-		for _, id := range got.drop {
+		for _, id := range got.cancels {
 			drop = append(drop, id.String())
 		}
-		for _, s := range got.swap {
-			swap = append(swap, fmt.Sprintf("%d>%s %d", s.out, s.in.Outcome, *s.in.Tick))
-			if s.in.Generation != 3 || !s.in.PostOnly || s.in.ClientOrderID == 0 {
-				t.Errorf("%s: %+v", c.name, s.in)
+		for _, s := range got.replaces {
+			swap = append(swap, fmt.Sprintf("%d>%s %d", s.cancel, s.place.Outcome, *s.place.Tick))
+			if s.place.Generation != 3 || !s.place.PostOnly || s.place.ClientOrderID == 0 {
+				t.Errorf("%s: %+v", c.name, s.place)
 			}
 		}
 		if strings.Join(drop, " ") != c.drop || strings.Join(swap, " ") != c.swap {
@@ -115,23 +116,24 @@ func TestChangesOnlyWhatMoved(t *testing.T) {
 	}
 }
 
-// Inventory leans the quotes towards getting rid of it.
-func TestInventoryLeans(t *testing.T) {
+// TestInventoryShiftsTheQuotes checks that a net position shifts the fair value, and that
+// pairs do not.
+func TestInventoryShiftsTheQuotes(t *testing.T) {
 	m, k := market(t)
-	fair, _ := m.fit(t.Context(), k, schemas.Position{})
-	long, _ := m.fit(t.Context(), k, schemas.Position{YesQty: 2500})
-	flat, _ := m.fit(t.Context(), k, schemas.Position{YesQty: 2500, NoQty: 2500})
-	if long.ref != fair.ref-unitLeast || flat.ref != fair.ref {
-		t.Errorf("flat %v, long %v, in pairs %v", fair.ref, long.ref, flat.ref)
+	fair, _ := m.quoteParams(t.Context(), k, schemas.Position{})
+	long, _ := m.quoteParams(t.Context(), k, schemas.Position{YesQty: 2500})
+	flat, _ := m.quoteParams(t.Context(), k, schemas.Position{YesQty: 2500, NoQty: 2500})
+	if long.fairTick != fair.fairTick-minUnit || flat.fairTick != fair.fairTick {
+		t.Errorf("without contracts %v, long %v, with pairs %v", fair.fairTick, long.fairTick, flat.fairTick)
 	}
 }
 
 func TestBudgetRefills(t *testing.T) {
 	b := schemas.Bucket{SustainedRatePerS: 20, Burst: 20}
-	if got := refill(0, b, 0.5); got != 9.5 {
+	if got := addTokens(0, b, 0.5); got != 9.5 {
 		t.Error(got)
 	}
-	if got := refill(15, b, 3600); got != 18 {
+	if got := addTokens(15, b, 3600); got != 18 {
 		t.Error(got)
 	}
 }

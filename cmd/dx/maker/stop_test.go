@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"duplex/client"
@@ -15,12 +16,13 @@ import (
 	"duplex/core/view"
 )
 
-// slow is a network on which the first placement takes its time, and comes to the venue
-// also when nobody waits for its answer any more.
+// slow is a transport that delays the first placement and delivers it even if the client
+// has stopped waiting for the response.
 type slow struct {
-	once sync.Once
-	sent chan struct{} // it is on its way
-	done chan struct{} // it has come
+	transport http.RoundTripper
+	once      sync.Once
+	sent      chan struct{} // closed when the placement is sent
+	done      chan struct{} // closed when the venue has responded
 }
 
 func (s *slow) RoundTrip(r *http.Request) (resp *http.Response, err error) {
@@ -29,13 +31,13 @@ func (s *slow) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 		s.once.Do(func() { first = true })
 	}
 	if !first {
-		return http.DefaultTransport.RoundTrip(r)
+		return s.transport.RoundTrip(r)
 	}
 	go func() {
 		defer close(s.done)
 		close(s.sent)
-		time.Sleep(300 * time.Millisecond) // the network's
-		resp, err = http.DefaultTransport.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
+		time.Sleep(300 * time.Millisecond) // the delay of the network
+		resp, err = s.transport.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
 	}()
 	select {
 	case <-s.done:
@@ -45,13 +47,15 @@ func (s *slow) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 	}
 }
 
-// A maker that is stopped while a placement is on its way leaves no order behind: what it
-// placed last does not come to the venue after it has canceled everything.
-func TestStopBehindAPlacement(t *testing.T) {
-	h := bourse(t)
-	k := h.Key(1, core.ScopeRead|core.ScopeTrade)
-	s := &slow{sent: make(chan struct{}), done: make(chan struct{})}
-	c := client.New(h.URL, k.ID, k.Secret, client.HTTP(&http.Client{Transport: s}))
+// TestStopDuringAPlacement stops the maker while a placement is under way and checks that
+// no order is left: the placement must not arrive after the cancel-all.
+func TestStopDuringAPlacement(t *testing.T) { synctest.Test(t, testStopDuringAPlacement) }
+
+func testStopDuringAPlacement(t *testing.T) {
+	h := newVenue(t)
+	k := h.NewKey(1, core.ScopeRead|core.ScopeTrade)
+	s := &slow{transport: h.Way, sent: make(chan struct{}), done: make(chan struct{})}
+	c := client.New(h.URL, k.ID, k.Secret, client.WithHTTPClient(&http.Client{Transport: s}))
 	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error)

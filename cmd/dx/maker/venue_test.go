@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"duplex/client"
@@ -18,52 +19,54 @@ import (
 	"duplex/schemas"
 )
 
-// wire counts refusals for the rate on the way to the venue, and is cut when told.
+// wire is a transport that counts responses of status 429 and fails while cut is set.
 type wire struct {
-	limited atomic.Int64
-	cut     atomic.Bool
+	transport http.RoundTripper
+	limited   atomic.Int64
+	cut       atomic.Bool
 }
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.cut.Load() {
 		return nil, errors.New("cut")
 	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
+	resp, err := w.transport.RoundTrip(r)
 	if err == nil && resp.StatusCode == http.StatusTooManyRequests {
 		w.limited.Add(1)
 	}
 	return resp, err
 }
 
-// bourse is a venue whose nine series all trade.
-func bourse(t *testing.T) *lanetest.House {
+// newVenue starts a venue on an in-memory network and waits until every series trades. Its
+// tests run in synctest bubbles, so that they do not depend on the speed of the machine.
+func newVenue(t *testing.T) *lanetest.Server {
 	h := lanetest.New(t)
 	rest.Mount(h.Routes, h.Gate, "test")
-	h.Serve()
+	h.ServeInMemory()
 	for f := core.Feed(1); f < core.Feeds; f++ {
-		h.Do(&core.SetSession{Feed: f, Open: true})
+		h.Submit(&core.SetSession{Feed: f, Open: true})
 		post(h, f, 2_400e8)
 	}
-	h.Until(func(v *venue.Venue, _ *view.View) bool { return len(live(v)) == 9 })
+	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return len(live(v)) == core.SeriesCount })
 	return h
 }
 
-func post(h *lanetest.House, f core.Feed, p core.Price) {
+func post(h *lanetest.Server, f core.Feed, p core.Price) {
 	tick := core.IndexTick{Feed: f, Second: h.Now() / core.NsPerSec, Price: p, Count: 1, Manual: true}
-	_, _ = h.Engine.Submit(context.Background(), &core.PostIndex{Tick: tick}) // the venue may be closing
+	_, _ = h.Engine.Submit(context.Background(), &core.PostIndex{Tick: tick}) // fails while the venue closes
 }
 
-func live(v *venue.Venue) (out []venue.Slot) {
+func live(v *venue.Venue) (out []venue.MarketState) {
 	for m := core.MarketID(1); m <= venue.Slots; m++ {
-		if s, ok := v.Slot(m); ok && s.Status == core.Trading {
+		if s, ok := v.Market(m); ok && s.Status == core.Trading {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// top is the best bid and ask of YES; 0 is none.
-func top(s *venue.Slot) (bid, ask core.Tick) {
+// top returns the best bid and ask of YES; 0 for none.
+func top(s *venue.MarketState) (bid, ask core.Tick) {
 	for l := range s.Book.Levels(true) {
 		bid = l.Tick
 		break
@@ -84,15 +87,15 @@ func quoted(v *venue.Venue) bool {
 	return true
 }
 
-func clientOf(h *lanetest.House, u core.UserID, w *wire) *client.Client {
-	k := h.Key(u, core.ScopeRead|core.ScopeTrade)
-	c := client.New(h.URL, k.ID, k.Secret, client.HTTP(&http.Client{Transport: w}))
+func clientOf(h *lanetest.Server, u core.UserID, w *wire) *client.Client {
+	k := h.NewKey(u, core.ScopeRead|core.ScopeTrade)
+	c := client.New(h.URL, k.ID, k.Secret, client.WithHTTPClient(&http.Client{Transport: w}))
 	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 	return c
 }
 
-// run starts the maker on account 1 and gives how to stop it.
-func run(t *testing.T, h *lanetest.House, w *wire, o Options) (stop func()) {
+// run starts the maker on account 1 until stop is called.
+func run(t *testing.T, h *lanetest.Server, w *wire, o Options) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- Run(ctx, clientOf(h, 1, w), slog.New(slog.DiscardHandler), o) }()
@@ -104,17 +107,22 @@ func run(t *testing.T, h *lanetest.House, w *wire, o Options) (stop func()) {
 	}
 }
 
-// Nine markets whose prices move every second stay quoted on both sides within the
-// limits of a new account, and never against themselves.
-func TestKeepsNineMarketsQuoted(t *testing.T) {
-	h, w := bourse(t), &wire{}
+// TestKeepsNineMarketsQuoted checks that nine markets whose prices move every second stay
+// quoted on both sides within the limits of a new account, without trades of the maker with
+// itself.
+func TestKeepsNineMarketsQuoted(t *testing.T) { synctest.Test(t, testKeepsNineMarketsQuoted) }
+
+func testKeepsNineMarketsQuoted(t *testing.T) {
+	h := newVenue(t)
+	w := &wire{transport: h.Way}
 	stop := run(t, h, w, Options{Refresh: 500 * time.Millisecond})
-	h.Until(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
+	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
 	var sides, missing, moved int
 	last := map[core.MarketID]core.Tick{}
-	begun := time.Now()
-	for i := 0; time.Since(begun) < 4*time.Second; i++ {
-		if i%50 == 0 { // 0.01 % a second, up and down: ordinary life
+	started := time.Now()
+	time.Sleep(7 * time.Millisecond) // sample between passes; during a pass quotes are being replaced
+	for i := 0; time.Since(started) < 20*time.Second; i++ {
+		if i%50 == 0 { // move prices by 0.01 % a second, up and down
 			for f := core.Feed(0); f < core.Feeds; f++ {
 				post(h, f, []core.Price{6_500_000_000_000, 240_000_000_000, 240_000_000_000}[f]/10_000*core.Price(10_000+i/50%2))
 			}
@@ -138,31 +146,35 @@ func TestKeepsNineMarketsQuoted(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	stop()
+	t.Logf("%d of %d sides missing, %d moves, limited %d times", missing, sides, moved, w.limited.Load())
 	if missing*20 > sides {
 		t.Errorf("%d of %d sides were not quoted", missing, sides)
 	}
 	if n := w.limited.Load(); n > 2 {
-		t.Errorf("it was limited %d times", n)
+		t.Errorf("the maker was rate limited %d times", n)
 	}
-	if moved < 18 {
-		t.Errorf("it moved %d quotes in nine markets", moved)
+	if moved < 90 {
+		t.Errorf("the maker moved %d quotes in nine markets, want at least 90", moved)
 	}
 	h.Engine.Read(func(v *venue.Venue, vw *view.View) {
 		if v.Resting() != 0 {
 			t.Errorf("%d orders are left", v.Resting())
 		}
 		for range vw.Fills(1, 0) {
-			t.Error("it traded with itself")
+			t.Error("the maker traded with itself")
 		}
 	})
 }
 
-// What is taken is put back, and pairs become cash again.
-func TestRequotesAndRedeems(t *testing.T) {
-	h := bourse(t)
-	stop := run(t, h, &wire{}, Options{Refresh: 100 * time.Millisecond})
-	h.Until(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
-	bob := clientOf(h, 2, &wire{})
+// TestRequotesAndRedeems checks that filled quotes are placed again and that pairs are
+// redeemed.
+func TestRequotesAndRedeems(t *testing.T) { synctest.Test(t, testRequotesAndRedeems) }
+
+func testRequotesAndRedeems(t *testing.T) {
+	h := newVenue(t)
+	stop := run(t, h, &wire{transport: h.Way}, Options{Refresh: 100 * time.Millisecond})
+	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
+	bob := clientOf(h, 2, &wire{transport: h.Way})
 	ms, err := bob.Markets(t.Context(), schemas.ListMarkets{Status: "trading"})
 	if err != nil {
 		t.Fatal(err)
@@ -175,31 +187,35 @@ func TestRequotesAndRedeems(t *testing.T) {
 		if err != nil || o.FilledQty != 100 {
 			t.Fatalf("%+v, %v", o, err)
 		}
-		h.Until(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
+		h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
 	}
-	h.Until(func(v *venue.Venue, _ *view.View) bool {
+	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool {
 		p := v.Position(1, core.MarketID(market))
 		return p.Yes == 0 && p.No == 0
 	})
 	stop()
 }
 
-// A venue that is away for a while finds its maker again, and the switch armed.
-func TestComesBack(t *testing.T) {
-	h, w := bourse(t), &wire{}
+// TestRecoversAfterAnOutage checks that the maker quotes again after an outage of the
+// network, with the dead-man switch armed.
+func TestRecoversAfterAnOutage(t *testing.T) { synctest.Test(t, testRecoversAfterAnOutage) }
+
+func testRecoversAfterAnOutage(t *testing.T) {
+	h := newVenue(t)
+	w := &wire{transport: h.Way}
 	stop := run(t, h, w, Options{Refresh: 100 * time.Millisecond})
-	h.Until(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
+	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
 	w.cut.Store(true)
-	h.Do(&core.CancelAll{User: 1}) // as the switch would
+	h.Submit(&core.CancelAll{User: 1}) // as the switch does
 	time.Sleep(300 * time.Millisecond)
 	w.cut.Store(false)
-	h.Until(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
-	d, err := clientOf(h, 1, &wire{}).Deadman(t.Context())
+	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
+	d, err := clientOf(h, 1, &wire{transport: h.Way}).Deadman(t.Context())
 	if err != nil || !d.Armed || d.TimeoutMs != deadmanMs {
 		t.Errorf("%+v, %v", d, err)
 	}
 	stop()
-	if d, err = clientOf(h, 1, &wire{}).Deadman(t.Context()); err != nil || d.Armed {
+	if d, err = clientOf(h, 1, &wire{transport: h.Way}).Deadman(t.Context()); err != nil || d.Armed {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

@@ -1,10 +1,13 @@
-// Package top is the terminal screen of `dx top`: the nine series, and of the one
-// selected its book, its trades, and the caller's own orders.
+// Package top is the terminal screen of `dx top`: every series, and for the selected one
+// its book, its trades, and the caller's own orders.
 //
-//	Run            a client's stream and reads become messages
-//	Model.Update   a message changes the model; it asks for reads by commands
-//	Model.View     the model as 80 by 24 characters, or more
+//	Run            sends events of the stream and results of reads as messages
+//	Model.Update   applies a message to the model and may request reads
+//	Model.View     renders the model as 80 by 24 characters or more
 //
-// Update and View do nothing else, so that a screen is a function of the messages.
-// Colour carries nothing: what is selected, above, below, bought or mine has a sign.
+// Invariants:
+//
+//  1. Update and View have no side effects: the screen is a function of the messages.
+//  2. Color carries no information: the selection, above and below the strike, bought and
+//     own orders each have a sign.
 package top

@@ -6,111 +6,112 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"duplex/client"
+	"duplex/core"
 	"duplex/schemas"
 )
 
-// Series names the nine, by category less one (spec 1.4).
-var Series = [9]string{"BTC 60s", "BTC 5m", "BTC 15m", "gold 60s", "gold 5m", "gold 15m", "WTI 60s", "WTI 5m", "WTI 15m"}
+// allSeries has the series by row.
+var allSeries = core.AllSeries()
 
-// tapeMost is how many trades of a market are kept.
-const tapeMost = 100
+// maxTrades bounds the trades kept of a market.
+const maxTrades = 100
 
-// Options of a Model: where and as whom, and the reads it may ask for.
+// Options are the options of a Model.
 type Options struct {
-	Where, Who string
-	Look       func() Looked
-	Tape       func(market uint32) Taped
-	Now        func() time.Time // the venue's clock
+	Address, Account string // as the title shows them
+	Refresh          func() RefreshMsg
+	ReadTrades       func(market uint32) TradesMsg
+	Now              func() time.Time // the venue's clock
 }
 
-// Model is what the screen shows. It is a value: Update gives a new one.
+// Model is the state of the screen. It is a value: Update returns a new one.
 type Model struct {
-	o             Options
+	opt           Options
 	width, height int
 	now           time.Time
 	state         string // of the stream
 	seq           schemas.U64
-	rows          [9]row
-	index         [3]schemas.U64 // by feed, at 1e8
+	rows          [core.SeriesCount]row
+	index         [core.Feeds]schemas.U64 // by feed, at 1e8
 	books         map[uint32]schemas.WSBook
-	tapes         map[uint32]tape
+	trades        map[uint32]tradeList
 	account       client.Account
-	known         bool // the account
+	accountKnown  bool
 	selected      int
-	asOf          schemas.U64 // of the last look
-	missed        bool        // a look failed, or a connection that ended may have hidden transitions
-	looking       bool        // a look is on its way
-	stale         bool        // and what it will show is old already
+	asOf          schemas.U64 // of the last refresh
+	needsRefresh  bool        // a refresh failed, or transitions were missed while disconnected
+	refreshing    bool        // a refresh is under way
+	refreshAgain  bool        // refresh again after the one under way
 	err           error
 }
 
-// tape is a market's trades, newest first: those that a read as of a seq gave, and
-// those that came after it.
-type tape struct {
+// tradeList is a market's trades, newest first: those of a read as of a seq, and later ones
+// from the stream.
+type tradeList struct {
 	asOf   schemas.U64
 	trades []schemas.Trade
 }
 
-// row is a series: its newest round, and the market of that.
+// row is one series: its newest round and the market of that round.
 type row struct {
 	round  schemas.Round
 	market schemas.Market
 }
 
-// New makes the model of a venue not yet heard of.
+// New returns the model of a venue before the first message.
 func New(o Options) Model {
-	return Model{o: o, width: 80, height: 24, now: o.Now(), state: "connecting"}
+	return Model{opt: o, width: 80, height: 24, now: o.Now(), state: "connecting"}
 }
 
-// Err is why the program ended by itself; nil if it was asked to.
+// Err is the error that ended the program; nil if the user quit.
 func (m Model) Err() error { return m.err }
 
-// What the stream and the reads tell.
+// The messages of the stream, the reads and the clock.
 type (
-	// Looked is a read of all rounds and markets.
-	Looked struct {
+	// RefreshMsg is a read of all rounds and markets.
+	RefreshMsg struct {
 		Rounds  []schemas.Round
 		Markets []schemas.Market
 		AsOf    schemas.U64 // of the markets
 		Err     error
 	}
-	// Taped is a read of a market's trades, newest first.
-	Taped struct {
+	// TradesMsg is a read of a market's trades, newest first.
+	TradesMsg struct {
 		Market uint32
 		Trades []schemas.Trade
 		AsOf   schemas.U64
 		Err    error
 	}
-	// Booked is a market's book; not Known behind a gap.
-	Booked struct {
+	// BookMsg is a market's book; Known is false after a gap in its events.
+	BookMsg struct {
 		Market uint32
 		Seq    schemas.U64
 		Book   schemas.WSBook
 		Known  bool
 	}
-	// Traded is a public trade.
-	Traded schemas.Trade
-	// Indexed is a tick of a feed.
-	Indexed schemas.WSOracle
-	// Changed is a transition of a round.
-	Changed schemas.Round
-	// Accounted is the caller's account.
-	Accounted client.Account
-	// Broke is why a connection ended; another is tried.
-	Broke struct{ Err error }
-	// Ended is why the stream will not come back.
-	Ended struct{ Err error }
-	// Ticked is a second of the screen's clock.
-	Ticked time.Time
+	// TradeMsg is a public trade.
+	TradeMsg schemas.Trade
+	// IndexMsg is a tick of a feed.
+	IndexMsg schemas.WSOracle
+	// RoundMsg is a transition of a round.
+	RoundMsg schemas.Round
+	// AccountMsg is the caller's account.
+	AccountMsg client.Account
+	// DisconnectedMsg has the error that ended a connection; the client reconnects.
+	DisconnectedMsg struct{ Err error }
+	// StreamEndedMsg has the error that ended the stream for good.
+	StreamEndedMsg struct{ Err error }
+	// ClockMsg is the time, once a second.
+	ClockMsg time.Time
 )
 
-// Init asks for the first look, and starts the clock.
-func (m Model) Init() tea.Cmd { return tea.Batch(m.look, m.tick()) }
+// Init requests the first refresh and starts the clock.
+func (m Model) Init() tea.Cmd { return tea.Batch(m.refresh, m.tick()) }
 
-func (m Model) look() tea.Msg { return m.o.Look() }
+func (m Model) refresh() tea.Msg { return m.opt.Refresh() }
 
 func (m Model) tick() tea.Cmd {
-	return tea.Tick(time.Second, func(time.Time) tea.Msg { return Ticked(m.o.Now()) })
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return ClockMsg(m.opt.Now()) })
 }
 
 // market is the id of the selected series' market; 0 if it has none.

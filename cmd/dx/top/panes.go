@@ -9,58 +9,58 @@ import (
 	"duplex/schemas"
 )
 
-// ladder is the book of the selected market around its spread: offers of YES above,
-// bids below, the best next to the line. * marks a level with an own order.
-func (m *Model) ladder(n int) []string {
+// bookLines is the book of the selected market: asks of YES above the spread, bids below
+// it, the best next to it. A * means that the level has an own order.
+func (m *Model) bookLines(n int) []string {
 	r := &m.rows[m.selected]
 	b, known := m.books[r.round.MarketID]
 	switch {
 	case r.round.RoundNumber == 0:
 		return nil
 	case !known || b.Generation != r.round.Generation:
-		return []string{" not known for sure"}
+		return []string{" book is unknown"}
 	}
 	offers := b.No[:min(len(b.No), (n-1)/2)]
 	out := make([]string, max(0, (n-1)/2-len(offers)), n)
 	for _, l := range slices.Backward(offers) {
-		out = append(out, m.level("ask", 10_000-l[0], l[1]))
+		out = append(out, m.levelLine("ask", 10_000-l[0], l[1]))
 	}
-	out = append(out, " ---- "+spread(m.best(r))+" ----")
+	out = append(out, " ---- "+bidAskText(m.bestPrices(r))+" ----")
 	for _, l := range b.Yes[:min(len(b.Yes), n-len(out))] {
-		out = append(out, m.level("bid", l[0], l[1]))
+		out = append(out, m.levelLine("bid", l[0], l[1]))
 	}
 	return out
 }
 
-func (m *Model) level(side string, yes, qty int64) string {
+func (m *Model) levelLine(side string, yes, qty int64) string {
 	mine := " "
 	for _, o := range m.account.Orders {
-		if offers, tick := inYes(&o); o.MarketID == m.market() && offers == (side == "ask") && tick == yes {
+		if offers, tick := yesSide(&o); o.MarketID == m.market() && offers == (side == "ask") && tick == yes {
 			mine = "*"
 		}
 	}
 	return fmt.Sprintf("%s%s %7s %8d", mine, side, cents(yes), qty)
 }
 
-// inYes tells an order as the book has it: a bid for NO is an offer of YES.
-func inYes(o *schemas.Order) (offers bool, tick int64) {
+// yesSide converts an order to YES space, in which a buy of NO is an ask.
+func yesSide(o *schemas.Order) (offers bool, tick int64) {
 	if o.Outcome == "yes" {
 		return o.Side == "sell", o.Tick
 	}
 	return o.Side == "buy", 10_000 - o.Tick
 }
 
-func spread(bid, ask int64) string {
+func bidAskText(bid, ask int64) string {
 	if bid == 0 || ask == 0 {
 		return "open"
 	}
 	return cents(ask-bid) + " apart"
 }
 
-// trades are those of the selected market, newest first. ▲ is a taker for YES, ▼ one
-// for NO.
-func (m *Model) trades(n int) (out []string) {
-	list := m.tapes[m.market()].trades
+// tradeLines are the trades of the selected market, newest first. ▲ is a taker who bought
+// YES or sold NO, ▼ the opposite.
+func (m *Model) tradeLines(n int) (out []string) {
+	list := m.trades[m.market()].trades
 	for _, t := range list[:min(len(list), n)] {
 		sign := "▼"
 		if (t.TakerSide == "buy") == (t.TakerOutcome == "yes") {
@@ -71,9 +71,9 @@ func (m *Model) trades(n int) (out []string) {
 	return out
 }
 
-// orders are the caller's that rest, in all markets, newest first.
-func (m *Model) orders(n int) (out []string) {
-	if !m.known {
+// orderLines are the caller's resting orders in all markets, newest first.
+func (m *Model) orderLines(n int) (out []string) {
+	if !m.accountKnown {
 		return []string{"not known yet"}
 	}
 	var list []schemas.Order
@@ -90,9 +90,9 @@ func (m *Model) orders(n int) (out []string) {
 	return out
 }
 
-// money is the account's line.
-func (m *Model) money() string {
-	if !m.known {
+// accountLine is the line with cash, position and dead-man switch.
+func (m *Model) accountLine() string {
+	if !m.accountKnown {
 		return ""
 	}
 	a := &m.account
@@ -101,7 +101,7 @@ func (m *Model) money() string {
 		deadman = fmt.Sprintf("%ds", max(0, time.Unix(0, a.Deadman.DeadlineTs.Int64()).Sub(m.now)).Round(time.Second)/time.Second)
 	}
 	p := a.Positions[m.market()]
-	return fit(fmt.Sprintf(" cash %s  reserved %s  here %d YES, %d NO  dead-man %s", dollars(a.Cash), dollars(a.Reserved), p.YesQty, p.NoQty, deadman), 79)
+	return padTo(fmt.Sprintf(" cash %s  reserved %s  here %d YES, %d NO  dead-man %s", dollars(a.Cash), dollars(a.Reserved), p.YesQty, p.NoQty, deadman), 79)
 }
 
 func dollars(pips schemas.U64) string { return fmt.Sprintf("$%d.%02d", pips/10_000, pips/100%100) }

@@ -18,34 +18,34 @@ import (
 	"duplex/schemas"
 )
 
-// TestAgainstAVenue: what a real venue says and answers makes the screen.
+// TestAgainstAVenue checks the screen with the stream and the reads of a venue.
 func TestAgainstAVenue(t *testing.T) {
 	h := lanetest.New(t)
 	rest.Mount(h.Routes, h.Gate, "test")
 	lane := ws.Mount(h.Routes, h.Gate)
 	t.Cleanup(func() { _ = lane.Close(context.Background()) })
 	h.Serve()
-	k := h.Key(1, core.ScopeRead|core.ScopeTrade)
+	k := h.NewKey(1, core.ScopeRead|core.ScopeTrade)
 	c := client.New(h.URL, k.ID, k.Secret)
 	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 
 	ctx, stop := context.WithCancel(t.Context())
-	told, ended := make(chan tea.Msg), make(chan struct{})
+	messages, ended := make(chan tea.Msg), make(chan struct{})
 	go func() {
 		defer close(ended)
 		stream(ctx, c, func(m tea.Msg) {
 			select {
-			case told <- m:
+			case messages <- m:
 			case <-ctx.Done():
 			}
 		})
 	}()
 	s := open(t)
-	s.tell(look(ctx, c), trades(ctx, c, 1))
-	if _, err := c.PlaceOrder(ctx, schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Tick: schemas.Of(schemas.Int(4700)), Qty: 3}); err != nil {
+	s.send(readMarkets(ctx, c), readTrades(ctx, c, 1))
+	if _, err := c.PlaceOrder(ctx, schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Tick: schemas.Ptr(schemas.Int(4700)), Qty: 3}); err != nil {
 		t.Fatal(err)
 	}
-	h.Tick(6_500_100_000_000)
+	h.PostIndex(6_500_100_000_000)
 	wanted := []string{"> BTC 60s    1", "65000.00   65001.00 ▲", "*bid     47¢        3", "1 buy  yes    47¢     3", "reserved $1.41"}
 	missing := func() (out []string) {
 		for _, w := range wanted {
@@ -55,14 +55,14 @@ func TestAgainstAVenue(t *testing.T) {
 		}
 		return out
 	}
-	fresh := time.NewTicker(2 * time.Second) // a price that is 5 s old is not shown, however slow we are
+	fresh := time.NewTicker(2 * time.Second) // a slow machine needs fresh prices, which expire after 5 s
 	defer fresh.Stop()
 	for late := time.After(20 * time.Second); len(missing()) > 0; {
 		select {
 		case <-fresh.C:
-			h.Tick(6_500_100_000_000)
-		case m := <-told:
-			s.tell(m)
+			h.PostIndex(6_500_100_000_000)
+		case m := <-messages:
+			s.send(m)
 		case <-late:
 			t.Fatal(fmt.Sprintf("%q missing in\n", missing()) + ansi.Strip(s.m.screen()))
 		}

@@ -9,29 +9,29 @@ import (
 
 const seriesHead = "  SERIES   MKT  CLOSES     STRIKE      PRICE    YES    BID    ASK   LAST VOLUME"
 
-// series is a row of the table. ▲ is a price above the strike, where YES stands to
-// win; ▼ is one below, and = is at it.
-func (m *Model) series(i int) string {
-	mark := " "
+// seriesLine is a row of the table. ▲ is a price above the strike, ▼ one below it, = one at
+// it.
+func (m *Model) seriesLine(i int) string {
+	cursor := " "
 	if i == m.selected {
-		mark = ">"
+		cursor = ">"
 	}
 	r := &m.rows[i]
 	if r.round.RoundNumber == 0 {
-		return fit(fmt.Sprintf("%s %-8s  no round", mark, Series[i]), 79)
+		return padTo(fmt.Sprintf("%s %-8s  no round", cursor, allSeries[i]), 79)
 	}
-	bid, ask := m.best(r)
-	price := m.index[i/3]
-	return fit(fmt.Sprintf("%s %-8s %3d %7s %10s %10s %s %4s %6s %6s %6s %6s", mark, Series[i], r.round.MarketID, m.closes(r),
-		money(r.round.Strike), money(price), against(price, r.round.Strike), chance(bid, ask, r.market.LastTickYes),
-		cents(bid), cents(ask), cents(r.market.LastTickYes), count(r.market.Volume)), 79)
+	bid, ask := m.bestPrices(r)
+	price := m.index[allSeries[i].Feed]
+	return padTo(fmt.Sprintf("%s %-8s %3d %7s %10s %10s %s %4s %6s %6s %6s %6s", cursor, allSeries[i], r.round.MarketID, m.closesIn(r),
+		priceText(r.round.Strike), priceText(price), compareSign(price, r.round.Strike), impliedProbability(bid, ask, r.market.LastTickYes),
+		cents(bid), cents(ask), cents(r.market.LastTickYes), countText(r.market.Volume)), 79)
 }
 
-// closes is the time left, or the state of a round that does not trade.
-func (m *Model) closes(r *row) string {
+// closesIn is the time left, or the status of a round that does not trade.
+func (m *Model) closesIn(r *row) string {
 	switch {
 	case r.round.Status != "trading":
-		return short(r.round.Status, 7)
+		return truncate(r.round.Status, 7)
 	case r.round.Paused:
 		return "paused"
 	case r.market.CloseTs == 0:
@@ -41,8 +41,8 @@ func (m *Model) closes(r *row) string {
 	return fmt.Sprintf("%d:%02d", int(left.Minutes()), int(left.Seconds())%60)
 }
 
-// best is the dearest bid and the cheapest offer of YES, in pips; 0 where none.
-func (m *Model) best(r *row) (bid, ask int64) {
+// bestPrices returns the best bid and ask of YES in pips; 0 for none.
+func (m *Model) bestPrices(r *row) (bid, ask int64) {
 	b, known := m.books[r.round.MarketID]
 	if !known || b.Generation != r.round.Generation || r.round.Status != "trading" {
 		return 0, 0
@@ -56,8 +56,9 @@ func (m *Model) best(r *row) (bid, ask int64) {
 	return bid, ask
 }
 
-// chance is what the market holds likely: the middle of bid and ask, else the last.
-func chance(bid, ask, last int64) string {
+// impliedProbability is the probability of YES by the market: the middle of bid and ask, or
+// the last price, in percent.
+func impliedProbability(bid, ask, last int64) string {
 	switch {
 	case bid > 0 && ask > 0:
 		return fmt.Sprintf("%d%%", (bid+ask+100)/200)
@@ -67,7 +68,7 @@ func chance(bid, ask, last int64) string {
 	return "-"
 }
 
-func against(price, strike schemas.U64) string {
+func compareSign(price, strike schemas.U64) string {
 	switch {
 	case price == 0 || strike == 0:
 		return " "
@@ -79,15 +80,15 @@ func against(price, strike schemas.U64) string {
 	return "="
 }
 
-// money is an oracle price, which is at 1e8, with two places.
-func money(p schemas.U64) string {
+// priceText formats an oracle price, which is at 1e8, with two decimals.
+func priceText(p schemas.U64) string {
 	if p == 0 {
 		return "-"
 	}
 	return fmt.Sprintf("%d.%02d", p/100_000_000, p/1_000_000%100)
 }
 
-// cents are pips as people say them.
+// cents formats pips as cents.
 func cents(pips int64) string {
 	switch {
 	case pips == 0:
@@ -98,8 +99,8 @@ func cents(pips int64) string {
 	return fmt.Sprintf("%d.%d¢", pips/100, pips%100/10)
 }
 
-// count is a number of contracts in at most 6 characters.
-func count(n schemas.U64) string {
+// countText formats a number of contracts in at most 6 characters.
+func countText(n schemas.U64) string {
 	switch {
 	case n < 1_000_000:
 		return n.String()

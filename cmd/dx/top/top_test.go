@@ -24,7 +24,7 @@ var noon = time.Date(2027, 1, 15, 12, 0, 22, 0, time.UTC)
 
 func nano(after time.Duration) schemas.U64 { return schemas.U64(noon.Add(after).UnixNano()) }
 
-// stage is a model in a test, and the reads it asked for.
+// stage is a model in a test and the reads that it requested.
 type stage struct {
 	t     *testing.T
 	m     Model
@@ -34,19 +34,20 @@ type stage struct {
 func open(t *testing.T) *stage {
 	s := &stage{t: t}
 	s.m = New(Options{
-		Where: "http://127.0.0.1:8080", Who: "trader", Now: func() time.Time { return noon },
-		Look: func() Looked { s.reads = append(s.reads, "look"); return Looked{} },
-		Tape: func(id uint32) Taped { s.reads = append(s.reads, "tape"); return Taped{Market: id} },
+		Address: "http://127.0.0.1:8080", Account: "trader", Now: func() time.Time { return noon },
+		Refresh:    func() RefreshMsg { s.reads = append(s.reads, "refresh"); return RefreshMsg{} },
+		ReadTrades: func(id uint32) TradesMsg { s.reads = append(s.reads, "trades"); return TradesMsg{Market: id} },
 	})
 	return s
 }
 
-// tell gives the model messages, and runs the reads it asks for, but not its clock.
-func (s *stage) tell(msgs ...tea.Msg) *stage {
+// send passes messages to the model and runs the commands that it returns, except the
+// clock.
+func (s *stage) send(msgs ...tea.Msg) *stage {
 	for _, msg := range msgs {
 		next, cmd := s.m.Update(msg)
 		s.m = next.(Model)
-		if _, clock := msg.(Ticked); cmd != nil && !clock {
+		if _, clock := msg.(ClockMsg); cmd != nil && !clock {
 			cmd()
 		}
 	}
@@ -73,57 +74,57 @@ func slot(r schemas.Round, left time.Duration, last int64, volume schemas.U64) s
 	return schemas.Market{MarketID: r.MarketID, Generation: r.Generation, RoundNumber: r.RoundNumber, LastTickYes: last, Volume: volume, CloseTs: nano(left)}
 }
 
-// busy is a venue in which something goes on in each pane.
+// busy is a model with content in every pane.
 func busy(t *testing.T) *stage {
 	one, two, five := round(1, 7, 12, "trading", 65000_10), round(2, 3, 10, "trading", 65011_00), round(5, 5, 11, "frozen", 2401_25)
 	paused := round(7, 9, 13, "trading", 78_05)
 	paused.Paused = true
-	id := schemas.Of[schemas.U64]
+	id := schemas.Ptr[schemas.U64]
 	order := func(n schemas.U64, market uint32, side, outcome string, tick, left int64) schemas.Order {
 		return schemas.Order{OrderID: id(n), MarketID: market, Side: side, Outcome: outcome, Tick: tick, RemainingQty: left, Status: "resting"}
 	}
-	return open(t).tell(
-		Looked{Rounds: []schemas.Round{paused, one, five, two, round(1, 2, 5, "settled", 64000_00)},
+	return open(t).send(
+		RefreshMsg{Rounds: []schemas.Round{paused, one, five, two, round(1, 2, 5, "settled", 64000_00)},
 			Markets: []schemas.Market{slot(one, 38*time.Second, 5200, 1350), slot(two, 4*time.Minute+38*time.Second, 0, 0), slot(paused, 38*time.Second, 0, 12_345_678)}, AsOf: 100},
-		Indexed{Feed: 0, Price: 65003_40_000_000}, Indexed{Feed: 1, Price: 2401_25_000_000}, Indexed{Feed: 2, Price: 77_99_000_000},
-		Booked{Market: 7, Seq: 140, Known: true, Book: schemas.WSBook{MarketID: 7, Generation: 1, Yes: []schemas.Level{{5200, 100}, {5000, 240}, {390, 5}}, No: []schemas.Level{{4600, 100}, {4500, 80}}}},
-		Booked{Market: 3, Seq: 141, Known: true, Book: schemas.WSBook{MarketID: 3, Generation: 1, Yes: []schemas.Level{{4700, 1}}}},
-		Taped{Market: 7, AsOf: 120, Trades: []schemas.Trade{{Seq: 118, Ts: nano(-9 * time.Second), MarketID: 7, Generation: 1, TickYes: 5100, Qty: 50, TakerSide: "buy", TakerOutcome: "no"}}},
-		Traded{Seq: 118, MarketID: 7, Generation: 1, TickYes: 5100, Qty: 50, TakerSide: "buy", TakerOutcome: "no"}, // was read already
-		Traded{Seq: 143, Ts: nano(-2 * time.Second), MarketID: 7, Generation: 1, TickYes: 5300, Qty: 10, TakerSide: "buy", TakerOutcome: "yes"},
-		Accounted{Seq: 144, Cash: 99_939_400, Reserved: 48_000, Orders: map[schemas.U64]schemas.Order{
+		IndexMsg{Feed: 0, Price: 65003_40_000_000}, IndexMsg{Feed: 1, Price: 2401_25_000_000}, IndexMsg{Feed: 2, Price: 77_99_000_000},
+		BookMsg{Market: 7, Seq: 140, Known: true, Book: schemas.WSBook{MarketID: 7, Generation: 1, Yes: []schemas.Level{{5200, 100}, {5000, 240}, {390, 5}}, No: []schemas.Level{{4600, 100}, {4500, 80}}}},
+		BookMsg{Market: 3, Seq: 141, Known: true, Book: schemas.WSBook{MarketID: 3, Generation: 1, Yes: []schemas.Level{{4700, 1}}}},
+		TradesMsg{Market: 7, AsOf: 120, Trades: []schemas.Trade{{Seq: 118, Ts: nano(-9 * time.Second), MarketID: 7, Generation: 1, TickYes: 5100, Qty: 50, TakerSide: "buy", TakerOutcome: "no"}}},
+		TradeMsg{Seq: 118, MarketID: 7, Generation: 1, TickYes: 5100, Qty: 50, TakerSide: "buy", TakerOutcome: "no"}, // the read included it
+		TradeMsg{Seq: 143, Ts: nano(-2 * time.Second), MarketID: 7, Generation: 1, TickYes: 5300, Qty: 10, TakerSide: "buy", TakerOutcome: "yes"},
+		AccountMsg{Seq: 144, Cash: 99_939_400, Reserved: 48_000, Orders: map[schemas.U64]schemas.Order{
 			130: order(130, 7, "buy", "yes", 5000, 10), 131: order(131, 7, "buy", "no", 4500, 20), 132: order(132, 3, "sell", "yes", 9750, 3),
 		}, Positions: map[uint32]schemas.Position{7: {MarketID: 7, YesQty: 40, NoQty: 2}}, Deadman: schemas.Deadman{Armed: true, DeadlineTs: nano(8 * time.Second)}},
 	)
 }
 
-// TestScreens: each is a golden page without its colours; -update rewrites them.
+// TestScreens compares screens, without color, with golden files. -update rewrites them.
 func TestScreens(t *testing.T) {
 	many := client.Account{Orders: map[schemas.U64]schemas.Order{}}
 	for n := schemas.U64(1); n <= 30; n++ {
-		many.Orders[n] = schemas.Order{OrderID: schemas.Of(n), MarketID: 7, Side: "buy", Outcome: "yes", Tick: 100 + 10*n.Int64(), RemainingQty: 1}
+		many.Orders[n] = schemas.Order{OrderID: schemas.Ptr(n), MarketID: 7, Side: "buy", Outcome: "yes", Tick: 100 + 10*n.Int64(), RemainingQty: 1}
 	}
 	for name, s := range map[string]*stage{
 		"nothing known yet":       open(t),
 		"trading":                 busy(t),
-		"another selected":        busy(t).tell(press("down")...),
-		"frozen":                  busy(t).tell(press("j", "j", "j", "j")...),
-		"no round":                busy(t).tell(press("up")...),
-		"broken":                  busy(t).tell(Broke{errors.New("gone")}),
-		"could not be read":       busy(t).tell(Looked{Err: errors.New("draining (503)")}),
-		"tall":                    busy(t).tell(tea.WindowSizeMsg{Width: 120, Height: 40}),
-		"short":                   busy(t).tell(tea.WindowSizeMsg{Width: 80, Height: 18}),
-		"too small":               busy(t).tell(tea.WindowSizeMsg{Width: 60, Height: 20}),
-		"more orders":             busy(t).tell(Accounted(many)),
-		"a minute later":          busy(t).tell(Ticked(noon.Add(time.Minute))),
-		"the next life of a slot": busy(t).tell(Changed(round(1, 7, 14, "trading", 65010_00))),
-		"behind a gap":            busy(t).tell(Booked{Market: 7, Seq: 150}),
-		"an older transition":     busy(t).tell(Changed(round(1, 2, 5, "void", 64000_00))),
+		"another selected":        busy(t).send(press("down")...),
+		"frozen":                  busy(t).send(press("j", "j", "j", "j")...),
+		"no round":                busy(t).send(press("up")...),
+		"broken":                  busy(t).send(DisconnectedMsg{errors.New("gone")}),
+		"could not be read":       busy(t).send(RefreshMsg{Err: errors.New("draining (503)")}),
+		"tall":                    busy(t).send(tea.WindowSizeMsg{Width: 120, Height: 40}),
+		"short":                   busy(t).send(tea.WindowSizeMsg{Width: 80, Height: 18}),
+		"too small":               busy(t).send(tea.WindowSizeMsg{Width: 60, Height: 20}),
+		"more orders":             busy(t).send(AccountMsg(many)),
+		"a minute later":          busy(t).send(ClockMsg(noon.Add(time.Minute))),
+		"the next life of a slot": busy(t).send(RoundMsg(round(1, 7, 14, "trading", 65010_00))),
+		"behind a gap":            busy(t).send(BookMsg{Market: 7, Seq: 150}),
+		"an older transition":     busy(t).send(RoundMsg(round(1, 2, 5, "void", 64000_00))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ansi.Strip(s.m.View().Content) + "\n"
 			wide, high := 79, s.m.height
-			if s.m.width < least {
+			if s.m.width < minWidth {
 				wide, high = s.m.width, 3
 			}
 			lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
@@ -158,69 +159,70 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the screen is\n%s\nand was\n%s", got, want)
+		t.Errorf("the screen is\n%s\nwant\n%s", got, want)
 	}
 }
 
-// TestSelected: the selection shows without colour, and goes round both ends.
+// TestSelected checks that the selection shows without color and wraps at both ends.
 func TestSelected(t *testing.T) {
 	s := open(t)
 	for i := range 10 {
 		for n, line := range strings.Split(ansi.Strip(s.m.screen()), "\n")[2:11] {
-			if marked := strings.HasPrefix(line, ">"); marked != (n == i%9) {
+			if selected := strings.HasPrefix(line, ">"); selected != (n == i%9) {
 				t.Fatalf("after %d: %s", i, line)
 			}
 		}
-		s.tell(press("down")...)
+		s.send(press("down")...)
 	}
-	s.tell(press("up", "up")...)
+	s.send(press("up", "up")...)
 	if s.m.selected != 8 {
-		t.Errorf("%d is selected", s.m.selected)
+		t.Errorf("row %d is selected, want 8", s.m.selected)
 	}
 }
 
-// TestReads: a transition to trading asks for a look, but never for two at once; a
-// market's trades are read when it is selected, and once.
+// TestReads checks that a round that starts trading causes a refresh, that refreshes do not
+// overlap, and that a market's trades are read once, when it is selected.
 func TestReads(t *testing.T) {
 	s := open(t)
-	s.tell(Changed(round(1, 7, 14, "trading", 1)), Changed(round(2, 8, 15, "trading", 1)), Changed(round(3, 9, 16, "frozen", 1)))
-	if got := strings.Join(s.reads, " "); got != "look" {
+	s.send(RoundMsg(round(1, 7, 14, "trading", 1)), RoundMsg(round(2, 8, 15, "trading", 1)), RoundMsg(round(3, 9, 16, "frozen", 1)))
+	if got := strings.Join(s.reads, " "); got != "refresh" {
 		t.Errorf("reads %s", got)
 	}
-	s.tell(Looked{}) // the second round came after it was asked for
-	if got := strings.Join(s.reads, " "); got != "look look" {
+	s.send(RefreshMsg{}) // the second round started after the request
+	if got := strings.Join(s.reads, " "); got != "refresh refresh" {
 		t.Errorf("reads %s", got)
 	}
 	s.reads = nil
-	s.tell(Looked{}, Taped{Market: 7, AsOf: 1})
-	s.tell(press("down", "up", "x")...)
-	if got := strings.Join(s.reads, " "); got != "tape tape" {
+	s.send(RefreshMsg{}, TradesMsg{Market: 7, AsOf: 1})
+	s.send(press("down", "up", "x")...)
+	if got := strings.Join(s.reads, " "); got != "trades trades" {
 		t.Errorf("reads %s", got) // of markets 7 and 8
 	}
 }
 
-// TestMissed: after a break, and after a look that failed, the next second looks.
-func TestMissed(t *testing.T) {
+// TestRefreshAfterAFailure checks that the next second refreshes after a disconnect and
+// after a failed refresh.
+func TestRefreshAfterAFailure(t *testing.T) {
 	s := open(t)
-	for _, msg := range []tea.Msg{Broke{errors.New("gone")}, Looked{Err: errors.New("draining")}} {
-		s.tell(msg, Ticked(noon))
-		if !s.m.looking {
-			t.Errorf("after %T it does not look", msg)
+	for _, msg := range []tea.Msg{DisconnectedMsg{errors.New("gone")}, RefreshMsg{Err: errors.New("draining")}} {
+		s.send(msg, ClockMsg(noon))
+		if !s.m.refreshing {
+			t.Errorf("no refresh after %T", msg)
 		}
-		if s.tell(Ticked(noon)); s.m.stale {
-			t.Error("it looks twice at once")
+		if s.send(ClockMsg(noon)); s.m.refreshAgain {
+			t.Error("two refreshes overlap")
 		}
-		s.tell(Looked{}, Ticked(noon))
-		if s.m.looking {
-			t.Error("it looks for no reason")
+		s.send(RefreshMsg{}, ClockMsg(noon))
+		if s.m.refreshing {
+			t.Error("a refresh without a reason")
 		}
 	}
 }
 
-// TestQuit: q, escape and Ctrl-C quit, and so does a stream that will not come back.
+// TestQuit checks that q, escape and Ctrl-C quit, and the end of the stream.
 func TestQuit(t *testing.T) {
 	gone := errors.New("unauthorized")
-	for _, msg := range []tea.Msg{tea.KeyPressMsg{Code: 'q', Text: "q"}, tea.KeyPressMsg{Code: tea.KeyEscape}, tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}, Ended{gone}} {
+	for _, msg := range []tea.Msg{tea.KeyPressMsg{Code: 'q', Text: "q"}, tea.KeyPressMsg{Code: tea.KeyEscape}, tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}, StreamEndedMsg{gone}} {
 		next, cmd := open(t).m.Update(msg)
 		if cmd == nil {
 			t.Fatalf("%v does not quit", msg)
@@ -228,44 +230,44 @@ func TestQuit(t *testing.T) {
 		if _, quits := cmd().(tea.QuitMsg); !quits {
 			t.Errorf("%v does not quit", msg)
 		}
-		_, failed := msg.(Ended)
+		_, failed := msg.(StreamEndedMsg)
 		if err := next.(Model).Err(); (err != nil) != failed {
 			t.Errorf("%v: %v", msg, err)
 		}
 	}
 }
 
-// TestPure: Update leaves the model it was given as it was.
-func TestPure(t *testing.T) {
+// TestUpdateDoesNotChangeItsModel checks that the screen of the old model stays the same.
+func TestUpdateDoesNotChangeItsModel(t *testing.T) {
 	s := busy(t)
 	before := s.m.screen()
 	old := s.m
-	s.tell(press("down")...)
-	s.tell(Booked{Market: 7, Seq: 200}, Traded{Seq: 201, MarketID: 7, Generation: 1, TickYes: 100, Qty: 1}, Changed(round(1, 7, 20, "trading", 1)), Broke{})
+	s.send(press("down")...)
+	s.send(BookMsg{Market: 7, Seq: 200}, TradeMsg{Seq: 201, MarketID: 7, Generation: 1, TickYes: 100, Qty: 1}, RoundMsg(round(1, 7, 20, "trading", 1)), DisconnectedMsg{})
 	if after := old.screen(); after != before {
-		t.Errorf("it was\n%s\nand became\n%s", before, after)
+		t.Errorf("the old model changed from\n%s\nto\n%s", before, after)
 	}
 }
 
-// TestMessages: what an event of the stream becomes.
+// TestMessages checks the message of each type of event.
 func TestMessages(t *testing.T) {
 	s := client.New("http://127.0.0.1:1", "k", make([]byte, schemas.SecretLen)).Stream(client.StreamOptions{})
 	for _, c := range []struct {
 		typ, msg string
 		ok       func(tea.Msg) bool
 	}{
-		{"trade", `{"seq":"5","market_id":3,"tick_yes":4700}`, func(m tea.Msg) bool { t, is := m.(Traded); return is && t.TickYes == 4700 }},
-		{"oracle", `{"feed":2,"price":"7"}`, func(m tea.Msg) bool { t, is := m.(Indexed); return is && t.Price == 7 }},
-		{"round", `{"market_id":3,"category":9}`, func(m tea.Msg) bool { r, is := m.(Changed); return is && r.Category == 9 }},
-		{"orderbook_delta", `{"market_id":3}`, func(m tea.Msg) bool { b, is := m.(Booked); return is && b.Market == 3 && !b.Known && b.Seq == 8 }},
-		{"user", `{}`, func(m tea.Msg) bool { _, is := m.(Accounted); return is }},
+		{"trade", `{"seq":"5","market_id":3,"tick_yes":4700}`, func(m tea.Msg) bool { t, is := m.(TradeMsg); return is && t.TickYes == 4700 }},
+		{"oracle", `{"feed":2,"price":"7"}`, func(m tea.Msg) bool { t, is := m.(IndexMsg); return is && t.Price == 7 }},
+		{"round", `{"market_id":3,"category":9}`, func(m tea.Msg) bool { r, is := m.(RoundMsg); return is && r.Category == 9 }},
+		{"orderbook_delta", `{"market_id":3}`, func(m tea.Msg) bool { b, is := m.(BookMsg); return is && b.Market == 3 && !b.Known && b.Seq == 8 }},
+		{"user", `{}`, func(m tea.Msg) bool { _, is := m.(AccountMsg); return is }},
 		{"weather", `{}`, func(m tea.Msg) bool { return m == nil }},
 	} {
-		if m, err := message(s, client.StreamEvent{Type: c.typ, Seq: 8, Msg: json.RawMessage(c.msg)}); err != nil || !c.ok(m) {
+		if m, err := eventMsg(s, client.StreamEvent{Type: c.typ, Seq: 8, Msg: json.RawMessage(c.msg)}); err != nil || !c.ok(m) {
 			t.Errorf("%s: %#v, %v", c.typ, m, err)
 		}
 	}
-	if _, err := message(s, client.StreamEvent{Type: "trade", Msg: []byte(`{"seq":true}`)}); err == nil {
-		t.Error("a trade of another shape")
+	if _, err := eventMsg(s, client.StreamEvent{Type: "trade", Msg: []byte(`{"seq":true}`)}); err == nil {
+		t.Error("a malformed trade returned no error")
 	}
 }

@@ -11,51 +11,51 @@ import (
 	"duplex/schemas"
 )
 
-// Update takes one message.
+// Update returns the model after a message and a command to run, if any. m is unchanged.
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		return m.key(msg.String())
+		return m.onKey(msg.String())
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-	case Ticked:
-		return m.ticked(time.Time(msg))
-	case Looked:
-		return m.looked(msg)
-	case Taped:
-		m.taped(msg)
-	case Booked:
-		m.booked(msg)
-	case Traded:
-		m.traded(schemas.Trade(msg))
-	case Indexed:
-		m.indexed(schemas.WSOracle(msg))
-	case Changed:
-		return m.changed(schemas.Round(msg))
-	case Accounted:
-		m.account, m.known = client.Account(msg), true
-		m.heard(msg.Seq)
-	case Broke:
-		m.state, m.books, m.missed = "broken, coming back", nil, true
-	case Ended:
+	case ClockMsg:
+		return m.onClock(time.Time(msg))
+	case RefreshMsg:
+		return m.onRefresh(msg)
+	case TradesMsg:
+		m.onTrades(msg)
+	case BookMsg:
+		m.onBook(msg)
+	case TradeMsg:
+		m.onTrade(schemas.Trade(msg))
+	case IndexMsg:
+		m.onIndex(schemas.WSOracle(msg))
+	case RoundMsg:
+		return m.onRound(schemas.Round(msg))
+	case AccountMsg:
+		m.account, m.accountKnown = client.Account(msg), true
+		m.noteSeq(msg.Seq)
+	case DisconnectedMsg:
+		m.state, m.books, m.needsRefresh = "reconnecting", nil, true
+	case StreamEndedMsg:
 		m.err = msg.Err
 		return m, tea.Quit
 	}
 	return m, nil
 }
 
-// ticked moves the clock, and looks again where something was missed.
-func (m Model) ticked(now time.Time) (tea.Model, tea.Cmd) {
+// onClock sets the time and refreshes if something was missed.
+func (m Model) onClock(now time.Time) (tea.Model, tea.Cmd) {
 	m.now = now
-	if !m.missed || m.looking {
+	if !m.needsRefresh || m.refreshing {
 		return m, m.tick()
 	}
-	m.missed = false
-	next, look := m.again()
-	return next, tea.Batch(m.tick(), look)
+	m.needsRefresh = false
+	next, refresh := m.requestRefresh()
+	return next, tea.Batch(m.tick(), refresh)
 }
 
-func (m Model) key(name string) (tea.Model, tea.Cmd) {
+func (m Model) onKey(name string) (tea.Model, tea.Cmd) {
 	switch name {
 	case "q", "ctrl+c", "esc":
 		return m, tea.Quit
@@ -66,37 +66,37 @@ func (m Model) key(name string) (tea.Model, tea.Cmd) {
 	default:
 		return m, nil
 	}
-	return m, m.readTape()
+	return m, m.readTrades()
 }
 
-// readTape reads the selected market's trades, where only the stream's are known.
-func (m Model) readTape() tea.Cmd {
+// readTrades reads the trades of the selected market unless they were read before.
+func (m Model) readTrades() tea.Cmd {
 	id := m.market()
-	if m.tapes[id].asOf > 0 || id == 0 {
+	if m.trades[id].asOf > 0 || id == 0 {
 		return nil
 	}
-	return func() tea.Msg { return m.o.Tape(id) }
+	return func() tea.Msg { return m.opt.ReadTrades(id) }
 }
 
-// again asks for a look, or for one more after that on its way.
-func (m Model) again() (tea.Model, tea.Cmd) {
-	if m.looking {
-		m.stale = true
+// requestRefresh refreshes, or schedules a further refresh after the one under way.
+func (m Model) requestRefresh() (tea.Model, tea.Cmd) {
+	if m.refreshing {
+		m.refreshAgain = true
 		return m, nil
 	}
-	m.looking = true
-	return m, m.look
+	m.refreshing = true
+	return m, m.refresh
 }
 
-// looked takes all rounds, newest first, and markets.
-func (m Model) looked(l Looked) (tea.Model, tea.Cmd) {
-	m.looking = false
+// onRefresh applies a read of all rounds, newest first, and markets.
+func (m Model) onRefresh(l RefreshMsg) (tea.Model, tea.Cmd) {
+	m.refreshing = false
 	if l.Err != nil {
-		m.state, m.missed = l.Err.Error(), true
+		m.state, m.needsRefresh = l.Err.Error(), true
 	}
 	m.asOf = max(m.asOf, l.AsOf)
 	for _, r := range slices.Backward(l.Rounds) {
-		m.enter(r)
+		m.setRound(r)
 	}
 	for i := range m.rows {
 		at := slices.IndexFunc(l.Markets, func(k schemas.Market) bool { return k.RoundNumber == m.rows[i].round.RoundNumber })
@@ -104,48 +104,48 @@ func (m Model) looked(l Looked) (tea.Model, tea.Cmd) {
 			m.rows[i].market = l.Markets[at]
 		}
 	}
-	if m.stale {
-		m.stale = false
-		return m.again()
+	if m.refreshAgain {
+		m.refreshAgain = false
+		return m.requestRefresh()
 	}
-	return m, m.readTape()
+	return m, m.readTrades()
 }
 
-// enter puts a round into its series' row, unless a newer one is there.
-func (m *Model) enter(r schemas.Round) {
+// setRound sets the round of its series unless the row has a newer one.
+func (m *Model) setRound(r schemas.Round) {
 	i := int(r.Category) - 1
 	if i < 0 || i >= len(m.rows) || r.RoundNumber < m.rows[i].round.RoundNumber {
 		return
 	}
 	if m.rows[i].round.RoundNumber != r.RoundNumber {
 		m.rows[i].market = schemas.Market{}
-		m.tapes = without(m.tapes, r.MarketID) // of the slot's life before
+		m.trades = without(m.trades, r.MarketID) // they belong to an earlier generation
 	}
 	m.rows[i].round = r
 }
 
-// changed takes a transition. The market of a new round is looked up.
-func (m Model) changed(r schemas.Round) (tea.Model, tea.Cmd) {
-	m.enter(r)
+// onRound applies a transition. A new round needs a refresh to read its market.
+func (m Model) onRound(r schemas.Round) (tea.Model, tea.Cmd) {
+	m.setRound(r)
 	if r.Status == "trading" {
-		return m.again()
+		return m.requestRefresh()
 	}
 	return m, nil
 }
 
-func (m *Model) booked(b Booked) {
-	m.heard(b.Seq)
+func (m *Model) onBook(b BookMsg) {
+	m.noteSeq(b.Seq)
 	m.books = without(m.books, b.Market)
 	if b.Known {
 		m.books[b.Market] = b.Book
 	}
 }
 
-// traded adds a trade, unless a read has told it before the stream did.
-func (m *Model) traded(t schemas.Trade) {
-	m.heard(t.Seq)
-	if of := m.tapes[t.MarketID]; t.Seq > of.asOf {
-		m.keep(t.MarketID, of.asOf, append([]schemas.Trade{t}, of.trades...))
+// onTrade adds a trade unless a read already included it.
+func (m *Model) onTrade(t schemas.Trade) {
+	m.noteSeq(t.Seq)
+	if of := m.trades[t.MarketID]; t.Seq > of.asOf {
+		m.setTrades(t.MarketID, of.asOf, append([]schemas.Trade{t}, of.trades...))
 	}
 	for i := range m.rows {
 		if k := &m.rows[i].market; k.MarketID == t.MarketID && k.Generation == t.Generation && t.Seq > m.asOf {
@@ -155,32 +155,32 @@ func (m *Model) traded(t schemas.Trade) {
 	}
 }
 
-// taped takes a read, and keeps what the stream told since.
-func (m *Model) taped(t Taped) {
+// onTrades applies a read of trades and keeps later ones of the stream.
+func (m *Model) onTrades(t TradesMsg) {
 	if t.Err != nil {
 		m.state = t.Err.Error()
 		return
 	}
-	later := slices.DeleteFunc(slices.Clone(m.tapes[t.Market].trades), func(k schemas.Trade) bool { return k.Seq <= t.AsOf })
-	m.keep(t.Market, t.AsOf, append(later, t.Trades...))
+	later := slices.DeleteFunc(slices.Clone(m.trades[t.Market].trades), func(k schemas.Trade) bool { return k.Seq <= t.AsOf })
+	m.setTrades(t.Market, t.AsOf, append(later, t.Trades...))
 }
 
-func (m *Model) keep(market uint32, asOf schemas.U64, trades []schemas.Trade) {
-	m.tapes = without(m.tapes, market)
-	m.tapes[market] = tape{asOf, trades[:min(len(trades), tapeMost)]}
+func (m *Model) setTrades(market uint32, asOf schemas.U64, trades []schemas.Trade) {
+	m.trades = without(m.trades, market)
+	m.trades[market] = tradeList{asOf, trades[:min(len(trades), maxTrades)]}
 }
 
-func (m *Model) indexed(t schemas.WSOracle) {
+func (m *Model) onIndex(t schemas.WSOracle) {
 	if int(t.Feed) < len(m.index) {
 		m.index[t.Feed] = t.Price
 	}
 	m.state = "live"
 }
 
-// heard notes the newest seq.
-func (m *Model) heard(seq schemas.U64) { m.seq, m.state = max(m.seq, seq), "live" }
+// noteSeq records the highest seq and that the stream is live.
+func (m *Model) noteSeq(seq schemas.U64) { m.seq, m.state = max(m.seq, seq), "live" }
 
-// without is a copy of a map, less a market: what Update was given stays as it was.
+// without returns a copy of a map without a market; the old model keeps its map.
 func without[V any](old map[uint32]V, market uint32) map[uint32]V {
 	out := maps.Clone(old)
 	if out == nil {

@@ -8,11 +8,11 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// The least screen that everything fits on, and the lines of it that are not panes.
+// The minimum size of the screen, and the number of lines outside the panes.
 const (
-	least    = 80
-	leastTop = 18
-	fixed    = 14
+	minWidth   = 80
+	minHeight  = 18
+	fixedLines = 14
 )
 
 var (
@@ -21,7 +21,7 @@ var (
 	inverted = lipgloss.NewStyle().Reverse(true)
 )
 
-// View is the screen, on a page of its own.
+// View renders the screen on the alternate screen of the terminal.
 func (m Model) View() tea.View {
 	v := tea.NewView(m.screen())
 	v.AltScreen = true
@@ -29,40 +29,40 @@ func (m Model) View() tea.View {
 	return v
 }
 
-// screen has as many lines as the terminal, none wider than 79: the last column of a
-// terminal is not always safe to write to.
+// screen has as many lines as the terminal. No line is wider than 79 characters, because
+// writing to the last column wraps on some terminals.
 func (m Model) screen() string {
-	if m.width < least || m.height < leastTop {
-		return fmt.Sprintf("dx top wants %d by %d;\nthis is %d by %d.\nq quits.", least, leastTop, m.width, m.height)
+	if m.width < minWidth || m.height < minHeight {
+		return fmt.Sprintf("dx top needs %d by %d;\nthis is %d by %d.\nq quits.", minWidth, minHeight, m.width, m.height)
 	}
 	lines := []string{bold.Render(m.title()), faint.Render(seriesHead)}
 	for i := range m.rows {
-		line := m.series(i)
+		line := m.seriesLine(i)
 		if i == m.selected {
 			line = inverted.Render(line)
 		}
 		lines = append(lines, line)
 	}
 	lines = append(lines, bold.Render(m.paneHead()))
-	lines = append(lines, m.panes(m.height-fixed)...)
-	return strings.Join(append(lines, m.money(), faint.Render(" up/down or k/j: series   q: quit")), "\n")
+	lines = append(lines, m.panes(m.height-fixedLines)...)
+	return strings.Join(append(lines, m.accountLine(), faint.Render(" up/down or k/j: series   q: quit")), "\n")
 }
 
-// title is the first line. An error of a read may have several of its own.
+// title is the first line. It joins the lines of an error into one.
 func (m *Model) title() string {
-	state := short(strings.Join(strings.Fields(m.state), " "), 24)
+	state := truncate(strings.Join(strings.Fields(m.state), " "), 24)
 	right := fmt.Sprintf("  %s  seq %d  %s", state, m.seq, m.now.UTC().Format("15:04:05"))
-	return fit(fmt.Sprintf(" dx top  %s at %s", m.o.Who, m.o.Where), 79-lipgloss.Width(right)) + right
+	return padTo(fmt.Sprintf(" dx top  %s at %s", m.opt.Account, m.opt.Address), 79-lipgloss.Width(right)) + right
 }
 
-// fit cuts a text to a width, or fills it up.
-func fit(s string, width int) string {
-	s = short(s, width)
+// padTo truncates or pads a text to a width.
+func padTo(s string, width int) string {
+	s = truncate(s, width)
 	return s + strings.Repeat(" ", width-lipgloss.Width(s))
 }
 
-// short cuts a text that is longer than a width.
-func short(s string, width int) string {
+// truncate shortens a text to a width.
+func truncate(s string, width int) string {
 	if lipgloss.Width(s) <= width {
 		return s
 	}
@@ -70,12 +70,12 @@ func short(s string, width int) string {
 	return string(r[:min(len(r), width-1)]) + "…"
 }
 
-// panes are book, tape and orders, side by side.
+// panes are the book, the trades and the orders, side by side.
 func (m *Model) panes(n int) []string {
-	book, tape, orders := m.ladder(n), m.trades(n), m.orders(n)
+	book, trades, orders := m.bookLines(n), m.tradeLines(n), m.orderLines(n)
 	out := make([]string, n)
 	for i := range out {
-		out[i] = strings.TrimRight(fit(at(book, i), 23)+" | "+fit(at(tape, i), 24)+" | "+fit(at(orders, i), 26), " ")
+		out[i] = strings.TrimRight(padTo(lineAt(book, i), 23)+" | "+padTo(lineAt(trades, i), 24)+" | "+padTo(lineAt(orders, i), 26), " ")
 	}
 	return out
 }
@@ -85,10 +85,10 @@ func (m *Model) paneHead() string {
 	if id := m.market(); id != 0 {
 		book = fmt.Sprintf(" BOOK of market %d", id)
 	}
-	return fit(book, 23) + " | " + fit("TRADES", 24) + " | " + "MY ORDERS"
+	return padTo(book, 23) + " | " + padTo("TRADES", 24) + " | " + "MY ORDERS"
 }
 
-func at(lines []string, i int) string {
+func lineAt(lines []string, i int) string {
 	if i < len(lines) {
 		return lines[i]
 	}

@@ -18,19 +18,34 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	switch {
 	case !v.known(c.User):
 		return core.UnknownUser
-	case v.keys[c.Key]:
+	case v.keys[c.Key] != (key{}):
 		return core.UnknownKey
 	}
-	v.keys[c.Key] = true
+	v.keys[c.Key] = key{user: c.User}
 	return core.OK
 }
 
-// revokeKey is about the door alone; of a key that is not the user's it does nothing.
+// revokeKey does nothing to a key that is not the user's.
 func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 	if !v.known(c.User) {
 		return core.UnknownUser
 	}
+	for id, k := range v.keys {
+		if k.user == c.User && (c.Key == "" || c.Key == id) {
+			v.keys[id] = key{k.user, true}
+		}
+	}
+	v.forgetRevoked()
 	return core.OK
+}
+
+// forgetRevoked drops revoked keys, which the first revision of the rules kept.
+func (v *Venue) forgetRevoked() {
+	for id, k := range v.keys {
+		if k.revoked && v.rules.Revision >= core.RevisionStrict {
+			delete(v.keys, id)
+		}
+	}
 }
 
 func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
@@ -99,19 +114,19 @@ func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
 
 func (v *Venue) decide(c *core.DecideWithdrawal) core.Reject {
 	w, ok := v.wds[c.Withdrawal]
-	to := core.Refused
+	to := core.WithdrawalRejected
 	if c.Complete {
-		to = core.Completed
+		to = core.WithdrawalCompleted
 	}
 	switch {
 	case !ok:
 		return core.UnknownWithdrawal
 	case w.Status == to:
 		return core.OK
-	case w.Status != core.Pending:
+	case w.Status != core.WithdrawalPending:
 		return core.InvalidTransition
 	}
-	if to == core.Refused {
+	if to == core.WithdrawalRejected {
 		v.pay(w.User, whole(int64(w.Amount)))
 		v.withdrawals = minus(v.withdrawals, whole(int64(w.Amount)))
 	}

@@ -23,7 +23,7 @@ type Venue struct {
 	feeds   [core.Feeds]feed
 	last    map[uint16]int64 // by category: start of the stretch of its last round
 	rounds  uint64
-	keys    map[string]bool
+	keys    map[string]key // by id
 	banked  map[string]core.Deposit
 	wds     map[uint64]core.Withdrawal
 
@@ -54,12 +54,18 @@ type stake struct {
 	cost *big.Int
 }
 
+type key struct {
+	user    core.UserID
+	revoked bool
+}
+
 // order is a resting order.
 type order struct {
 	id core.OrderID
 	core.PlaceOrder
-	left  core.Qty
-	maker core.Rate // of its admission
+	left    core.Qty
+	maker   core.Rate // of its admission
+	clipped bool      // reduce_only took contracts from it
 }
 
 type market struct {
@@ -87,7 +93,7 @@ type Fill struct {
 	TakerFee, MakerFee, Rebate, Referral core.Pips
 }
 
-// End is an order that ended otherwise than by fills.
+// End is an order that ended canceled or expired.
 type End struct {
 	Status core.OrderStatus
 	Reason core.Reason
@@ -103,9 +109,11 @@ type Outcome struct {
 
 // New is a venue without anything.
 func New() *Venue {
+	rules := core.DefaultRules()
+	rules.Revision = core.RevisionFirst // until the first SetRules
 	v := &Venue{
-		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
-		markets: map[core.MarketID]market{}, last: map[uint16]int64{}, keys: map[string]bool{},
+		rules: rules, fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
+		markets: map[core.MarketID]market{}, last: map[uint16]int64{}, keys: map[string]key{},
 		banked: map[string]core.Deposit{}, wds: map[uint64]core.Withdrawal{},
 		collected: whole(0), deposits: whole(0), withdrawals: whole(0),
 	}
@@ -160,6 +168,7 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		f.open, f.until = c.Open, c.Until
 	case *core.SetRules:
 		v.rules = c.Rules
+		v.forgetRevoked()
 	case *core.SetFees:
 		return v.setFees(c.Fees)
 	case *core.CreateUser:

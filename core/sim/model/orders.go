@@ -78,8 +78,12 @@ func (v *Venue) held(u core.UserID, l lot) core.Qty { return v.users[u].held[l].
 
 func (v *Venue) unsold(u core.UserID, l lot) core.Qty { return v.held(u, l) - v.sells(u, l) }
 
-// close ends a resting order and gives back what it reserved.
+// close ends a resting order and gives back what it reserved. One that reduce_only took
+// contracts from ends for that reason.
 func (v *Venue) close(o order, s core.OrderStatus, why core.Reason) {
+	if o.clipped {
+		s, why = core.Canceled, core.ReduceOnlyExceeded
+	}
 	v.refund(o, o.left)
 	delete(v.orders, o.id)
 	v.out.Ended[o.id] = End{s, why, o.left}

@@ -63,6 +63,8 @@ func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 		return core.UserSuspended
 	case m.Status != core.Trading:
 		return core.MarketNotTrading
+	case v.now.Ts >= m.CloseTs && v.rules.Revision >= core.RevisionStrict:
+		return core.MarketNotTrading
 	case v.paused(m):
 		return core.MarketPaused
 	case c.Tick < 1 || c.Tick > 9999 || c.Type == core.Limit && !legal(v.rules.Grid, c.Tick):
@@ -209,11 +211,14 @@ func (v *Venue) fill(t *taker, o order, n, may core.Qty) {
 func (v *Venue) after(o order, n, may core.Qty) {
 	o.left -= n
 	switch may -= n; {
+	case o.left == 0 && o.clipped:
+		v.close(o, core.Canceled, core.ReduceOnlyExceeded)
 	case o.left == 0:
 		delete(v.orders, o.id)
 	case may == 0:
 		v.close(o, core.Canceled, core.ReduceOnlyExceeded)
 	default:
+		o.clipped = o.clipped || may < o.left && v.rules.Revision >= core.RevisionStrict
 		v.refund(o, o.left-may)
 		v.keep(o, may)
 	}

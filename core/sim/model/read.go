@@ -33,6 +33,17 @@ func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
 	return v.users[u].timeout, v.users[u].deadline
 }
 
+// Keys gives the account of each key that is not revoked.
+func (v *Venue) Keys() map[string]core.UserID {
+	all := map[string]core.UserID{}
+	for id, k := range v.keys {
+		if !k.revoked {
+			all[id] = k.user
+		}
+	}
+	return all
+}
+
 // Market is a slot as its readers see it.
 type Market struct {
 	core.Round

@@ -46,7 +46,7 @@ func (v *Venue) advance() {
 // move takes a round one step on, if that is due.
 func (v *Venue) move(m market) {
 	now := v.now.Ts
-	decided := m.Covered*100 >= m.Window*80 && m.FreshCount >= 1
+	decided := m.Covered*100 >= m.Window*80 && m.FreshCount >= 1 && m.FreshCount >= v.rules.MinSources[m.Feed]
 	switch {
 	case m.Status == core.Trading && now >= m.CloseTs:
 		v.freeze(m)
@@ -177,12 +177,12 @@ func (v *Venue) pay1(u core.UserID, n *big.Int) {
 	}
 }
 
-// index takes in a tick of one second; one that came before, or cannot be, does
-// nothing.
+// index takes in a tick of one second; one that came before, cannot be, or has too few
+// sources does nothing.
 func (v *Venue) index(t core.IndexTick) {
 	f, now := &v.feeds[t.Feed], v.now.Ts/second
 	replaces := t.Second == f.last && t.Manual
-	if t.Price == 0 || t.Second > now+1 || t.Second < now-60 || t.Second <= f.last && !replaces {
+	if t.Price == 0 || t.Count < v.rules.MinSources[t.Feed] || t.Second > now+1 || t.Second < now-60 || t.Second <= f.last && !replaces {
 		return
 	}
 	f.ticks[t.Second], f.last = t, t.Second

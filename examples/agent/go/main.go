@@ -1,6 +1,6 @@
-// Command agent trades one round over MCP without a model, and tells what came of it.
-// The steps are those of the venue's prompt trade_round; what a model would have to
-// judge is one rule in view.
+// Command agent trades one round over MCP without a model, and prints the result. It
+// follows the steps of the venue's prompt trade_round; the method view replaces the judgment
+// of a model by one rule.
 //
 //	go run . [MARKET_ID]
 package main
@@ -23,8 +23,8 @@ import (
 
 const (
 	qty     = 5                // contracts
-	lossMax = 50_000           // pips that one round may lose at most: 5 dollars
-	margin  = 15 * time.Second // to think, before a round ends
+	lossMax = 50_000           // maximum loss in one round, in pips: $5
+	margin  = 15 * time.Second // time that a round must have left
 	tries   = 5
 )
 
@@ -60,16 +60,15 @@ type agent struct {
 	err     error
 }
 
-// row is an object of JSON. Large numbers are strings in it.
+// row is a JSON object, in which large numbers are strings.
 type row map[string]any
 
 func (r row) row(name string) row     { v, _ := r[name].(map[string]any); return v }
 func (r row) list(name string) []any  { v, _ := r[name].([]any); return v }
 func (r row) num(name string) float64 { n, _ := strconv.ParseFloat(fmt.Sprint(r[name]), 64); return n }
 
-// use calls a tool. What the venue says may be tried again is tried again, and so is
-// what it does not know the end of: an order cannot be placed twice under one
-// client_order_id.
+// use calls a tool. It repeats a call that is retryable, and one whose outcome is unknown:
+// an order cannot be placed twice with the same client_order_id.
 func (a *agent) use(tool string, given row) row {
 	for attempt := 1; a.err == nil; attempt++ {
 		r, err := a.session.CallTool(a.ctx, &mcp.CallToolParams{Name: tool, Arguments: given})
@@ -87,13 +86,13 @@ func (a *agent) use(tool string, given row) row {
 		}
 		select {
 		case <-time.After(time.Duration(cmp.Or(got.num("retry_after_ms"), 250)) * time.Millisecond):
-		case <-a.ctx.Done(): // the next call says so
+		case <-a.ctx.Done(): // the next call returns the error
 		}
 	}
 	return nil
 }
 
-// trade does one round, from a look at it to its settlement.
+// trade trades one round, from choosing it to its settlement.
 func (a *agent) trade(wanted float64) {
 	market := a.market(wanted)
 	outcome, ask := a.view(market)
@@ -102,16 +101,16 @@ func (a *agent) trade(wanted float64) {
 	}
 	order := row{
 		"client_order_id": fmt.Sprint(time.Now().UnixNano() + rand.Int64N(1_000_000)),
-		"market_id":       market["market_id"], "generation": market["generation"], // this round and no later one
+		"market_id":       market["market_id"], "generation": market["generation"], // this round only
 		"side": "buy", "outcome": outcome, "tick": ask, "qty": qty, "tif": "ioc",
 	}
 	p := a.use("preview_order", order)
 	if p == nil {
 		return
 	}
-	fmt.Printf("preview   %d %s at %v: %s, fee %s, may lose %s, may pay %s pips\n", qty, outcome, ask, p["status"], p["fee"], p["worst_loss"], p["best_payout"])
+	fmt.Printf("preview   %d %s at %v pips: %s, fee %s, maximum loss %s, maximum payout %s\n", qty, outcome, ask, p["status"], dollars(p.num("fee")), dollars(p.num("worst_loss")), dollars(p.num("best_payout")))
 	if p["status"] == "canceled" || p.num("worst_loss") > lossMax {
-		return // nothing to have, or too much to lose
+		return // nothing would fill, or the loss could be too large
 	}
 	if placed := a.use("place_order", order); placed != nil {
 		fmt.Printf("placed    %s: %s, %v filled\n", placed["order_id"], placed["status"], placed["filled_qty"])
@@ -121,8 +120,8 @@ func (a *agent) trade(wanted float64) {
 	}
 }
 
-// market finds the round to trade: the one asked for, or the first to end of those
-// that leave time to think and have offers on both sides.
+// market returns the round to trade: the requested one, or else the one that ends first
+// among those with enough time left and offers on both sides.
 func (a *agent) market(wanted float64) (first row) {
 	for a.err == nil {
 		now := a.use("get_venue", row{}).row("time").num("server_time")
@@ -142,8 +141,8 @@ func (a *agent) market(wanted float64) (first row) {
 	return nil
 }
 
-// view is where a model would think. Here the index says: above the strike it ends
-// above. The price is what the other side of the book asks for that outcome.
+// view is where a model would decide. This rule expects the price to end on the side of
+// the strike where the index is now. ask is the best offer of that outcome.
 func (a *agent) view(market row) (outcome string, ask float64) {
 	id := market["market_id"]
 	round := a.use("get_round", row{"market_id": id})
@@ -158,13 +157,13 @@ func (a *agent) view(market row) (outcome string, ask float64) {
 		outcome, bids = "yes", book.list("no")
 	}
 	if len(bids) == 0 {
-		fmt.Printf("nobody    offers %s; no trade\n", outcome)
+		fmt.Printf("no offer  of %s; no trade\n", outcome)
 		return outcome, 0
 	}
-	return outcome, 10_000 - bids[0].([]any)[0].(float64) // of tick and quantity
+	return outcome, 10_000 - bids[0].([]any)[0].(float64) // [tick, qty]
 }
 
-// settled follows a round to its end and tells what the order paid.
+// settled follows a round to its end and prints what the order paid.
 func (a *agent) settled(market, placed row) {
 	for after := placed["seq"]; a.err == nil; {
 		news := a.use("wait_for_event", row{"after_seq": after, "kinds": []string{"round", "settlement"}, "market_ids": []any{market["market_id"]}})
@@ -183,8 +182,11 @@ func (a *agent) settled(market, placed row) {
 	}
 }
 
+// dollars formats pips.
+func dollars(pips float64) string { return fmt.Sprintf("$%.4f", pips/10_000) }
+
 func (a *agent) report(placed, settlement row) {
-	cost := 0.0
+	cost := 0.0 // pips
 	for _, f := range a.use("list_fills", row{"order_id": placed["order_id"]}).list("fills") {
 		fill := row(f.(map[string]any))
 		tick := fill.num("tick_yes")
@@ -194,6 +196,6 @@ func (a *agent) report(placed, settlement row) {
 		cost += fill.num("qty")*tick + fill.num("fee")
 	}
 	if balance := a.use("get_balance", row{}); balance != nil {
-		fmt.Printf("settled   %v: paid %s for %.0f pips; free cash is %s\n", cmp.Or(settlement["winner"], any("void")), settlement["payout"], cost, balance["cash"])
+		fmt.Printf("settled   %v: paid %s for %s; free cash is %s\n", cmp.Or(settlement["winner"], any("void")), dollars(settlement.num("payout")), dollars(cost), dollars(balance.num("cash")))
 	}
 }

@@ -1,6 +1,6 @@
-// An agent without a model: it trades one round over MCP, and tells what came of it.
-// The steps are those of the venue's prompt trade_round; what a model would have to
-// judge is one rule in view().
+// An agent without a model: it trades one round over MCP and prints the result. It follows
+// the steps of the venue's prompt trade_round; view() replaces the judgment of a model by
+// one rule.
 //
 //	node agent.mjs [MARKET_ID]
 
@@ -9,18 +9,18 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const SECOND = 1_000_000_000n;
 const QTY = 5; // contracts
-const LOSS = 50_000n; // pips, the most that one round may lose: 5 dollars
+const LOSS = 50_000n; // maximum loss in one round, in pips: $5
 const TRIES = 5;
 
 /** @typedef {{ market_id: number, generation: number, close_ts: string, yes_bid: number, yes_ask: number }} Market */
 /** @typedef {{ seq: string, kind: string, msg: any }} Event */
 
-/** A call that the venue refused; `refusal` says why and what would be right. */
-class Refused extends Error {
-  /** @param {string} tool @param {any} refusal */
-  constructor(tool, refusal) {
-    super(`${tool}: ${refusal.error.code}: ${refusal.hint}`);
-    this.refusal = refusal;
+/** A call that the venue rejected. `result` says why, and how to correct it. */
+class ToolError extends Error {
+  /** @param {string} tool @param {any} result */
+  constructor(tool, result) {
+    super(`${tool}: ${result.error.code}: ${result.hint}`);
+    this.result = result;
   }
 }
 
@@ -31,25 +31,24 @@ class Agent {
   }
 
   /**
-   * use calls a tool. What the venue says may be tried again is tried again, and so is
-   * what it does not know the end of: an order cannot be placed twice under one
-   * client_order_id.
+   * use calls a tool. It repeats a call that is retryable, and one whose outcome is unknown:
+   * an order cannot be placed twice with the same client_order_id.
    * @param {string} tool @param {Record<string, unknown>} given @returns {Promise<any>}
    */
   async use(tool, given = {}) {
     for (let attempt = 1; ; attempt++) {
       const { isError, structuredContent } = await this.client.callTool({ name: tool, arguments: given });
       if (!isError) return structuredContent;
-      const refused = new Refused(tool, structuredContent);
-      const { retryable, outcome, retry_after_ms: rest = 250 } = refused.refusal;
-      if (attempt === TRIES || (!retryable && outcome !== "unknown")) throw refused;
+      const error = new ToolError(tool, structuredContent);
+      const { retryable, outcome, retry_after_ms: rest = 250 } = error.result;
+      if (attempt === TRIES || (!retryable && outcome !== "unknown")) throw error;
       await new Promise((done) => setTimeout(done, rest));
     }
   }
 
   /**
-   * market finds the round to trade: the one asked for, or the first to end of those
-   * that leave time to think and have offers on both sides.
+   * market returns the round to trade: the requested one, or else the one that ends first
+   * among those with enough time left and offers on both sides.
    * @param {number} wanted @returns {Promise<Market>}
    */
   async market(wanted) {
@@ -66,8 +65,8 @@ class Agent {
   }
 
   /**
-   * view is where a model would think. Here the index says: above the strike it ends
-   * above. The price is what the other side of the book asks for that outcome.
+   * view is where a model would decide. This rule expects the price to end on the side of
+   * the strike where the index is now. ask is the best offer of that outcome.
    * @param {Market} market
    */
   async view({ market_id }) {
@@ -76,25 +75,25 @@ class Agent {
     const book = await this.use("get_orderbook", { market_id, depth: 1 });
     const outcome = BigInt(index.price) > BigInt(round.strike) ? "yes" : "no";
     const [bid] = outcome === "yes" ? book.no : book.yes;
-    console.log(`market    ${market_id}: index ${dollars(index.price)}, strike ${dollars(round.strike)}`);
+    console.log(`market    ${market_id}: index ${indexPrice(index.price)}, strike ${indexPrice(round.strike)}`);
     return { outcome, ask: bid && 10_000 - bid[0] };
   }
 
   /**
-   * trade does one round, from a look at it to its settlement.
+   * trade trades one round, from choosing it to its settlement.
    * @param {number} wanted
    */
   async trade(wanted) {
     const market = await this.market(wanted);
     const { outcome, ask } = await this.view(market);
-    if (!ask) return console.log(`nobody    offers ${outcome}; no trade`);
+    if (!ask) return console.log(`no offer  of ${outcome}; no trade`);
     const order = {
       client_order_id: String(BigInt(Date.now()) * 1_000_000n + process.hrtime.bigint() % 1_000_000n),
-      market_id: market.market_id, generation: market.generation, // this round and no later one
+      market_id: market.market_id, generation: market.generation, // this round only
       side: "buy", outcome, tick: ask, qty: QTY, tif: "ioc",
     };
     const preview = await this.use("preview_order", order);
-    console.log(`preview   ${QTY} ${outcome} at ${ask}: ${preview.status}, fee ${preview.fee}, may lose ${preview.worst_loss}, may pay ${preview.best_payout} pips`);
+    console.log(`preview   ${QTY} ${outcome} at ${ask} pips: ${preview.status}, fee ${dollars(preview.fee)}, maximum loss ${dollars(preview.worst_loss)}, maximum payout ${dollars(preview.best_payout)}`);
     if (preview.status === "canceled" || BigInt(preview.worst_loss) > LOSS) return console.log("no trade");
     const placed = await this.use("place_order", order);
     console.log(`placed    ${placed.order_id}: ${placed.status}, ${placed.filled_qty} filled`);
@@ -102,7 +101,7 @@ class Agent {
   }
 
   /**
-   * settled follows a round to its end and tells what the order paid.
+   * settled follows a round to its end and prints what the order paid.
    * @param {Market} market @param {{ order_id: string, seq: string }} placed
    */
   async settled({ market_id, generation }, { order_id, seq }) {
@@ -123,12 +122,15 @@ class Agent {
     let cost = 0n;
     for (const f of fills) cost += BigInt(f.qty * (f.outcome === "yes" ? f.tick_yes : 10_000 - f.tick_yes)) + BigInt(f.fee);
     const { cash } = await this.use("get_balance");
-    console.log(`settled   ${winner ?? "void"}: paid ${payout} for ${cost} pips; free cash is ${cash}`);
+    console.log(`settled   ${winner ?? "void"}: paid ${dollars(payout)} for ${dollars(cost)}; free cash is ${dollars(cash)}`);
   }
 }
 
-/** dollars shows a price at 1e8. @param {string} price */
-const dollars = (price) => (Number(BigInt(price) / 1_000_000n) / 100).toFixed(2);
+/** Formats pips as dollars. @param {string | bigint} pips */
+const dollars = (pips) => `$${(Number(pips) / 10_000).toFixed(4)}`;
+
+/** Formats an index price at 1e8 scale. @param {string} price */
+const indexPrice = (price) => (Number(BigInt(price) / 1_000_000n) / 100).toFixed(2);
 
 const client = new Client({ name: "duplex-agent", version: "1" }, { versionNegotiation: { mode: "auto" } });
 await client.connect(new StdioClientTransport({ command: process.env.DX ?? "dx", args: ["mcp"], env: process.env, stderr: "inherit" }));

@@ -1,5 +1,5 @@
-// Debian's Chromium with a profile of its own, that tells of every console error and
-// every request that leaves this machine.
+// Chromium with a temporary profile. It records every console error and every request to
+// another machine.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export async function openBrowser({ width = 1440, height = 900, colorScheme = 'l
         super(...args)
         window.sockets.push(this)
       }
-      // A test may have the page lose a message: the first that window.lose is true of.
+      // A test can drop one message: the first for which window.lose returns true.
       set onmessage(take) {
         super.onmessage = (e) => {
           if (window.lose?.(e.data)) window.lose = undefined

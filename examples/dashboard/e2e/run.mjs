@@ -1,6 +1,6 @@
-// The trading screen as a trader meets it: a browser, a whole `dx dev`, and another
-// trader on the other side. Steps run in order, for each leaves the next its state;
-// the first that fails ends it.
+// Tests the trading screen in a browser against `dx dev`, with another trader on the other
+// side. The steps run in order, because each builds on the state of the one before. The
+// first failure stops the run.
 //
 //   node e2e/run.mjs [folder for screenshots]
 import assert from 'node:assert/strict'
@@ -14,7 +14,7 @@ import { freshId, openVenue, traderOf } from './venue.mjs'
 const shots = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'duplex-shots-'))
 mkdirSync(shots, { recursive: true })
 
-const ROUND_MS = 150_000 // a whole round of 60 s may have to pass, and its settlement
+const ROUND_MS = 150_000 // a whole 60-second round and its settlement may have to pass
 const venue = await openVenue()
 const trader = traderOf(venue, 'trader')
 const other = traderOf(venue, 'maker')
@@ -44,16 +44,16 @@ async function open() {
   await live()
 }
 
-// rest takes GET lists of the trader whole.
+// list returns the rows of a list route as the trader.
 async function list(target, name) {
   const { status, body } = await trader.call('GET', target)
   assert.equal(status, 200)
   return body[name]
 }
 
-// roomy turns to a series whose round will not end meanwhile, and is still open.
+// roomy selects a series whose round has enough time left and an open price.
 async function roomy() {
-  const round = await eventually('a round with room', async () => {
+  const round = await eventually('a round with enough time left', async () => {
     const rounds = (await list('/v1/rounds?limit=60', 'rounds')).filter((r) => r.status === 'trading' && r.category % 3 === 0)
     const markets = await list('/v1/markets?status=trading', 'markets')
     const open = rounds.find((r) => markets.some((m) => m.market_id === r.market_id && m.yes_bid >= 2000 && m.yes_ask && m.yes_ask <= 9000))
@@ -66,11 +66,11 @@ async function roomy() {
   return round
 }
 
-const FAR = '1' // cents: no market with room falls as far while a step lasts
+const FAR = '1' // cents: no market falls this far during a step
 
-// rests places a buy of YES and gives its order: at a price in cents, or some cents
-// behind the best. A market that fell as far meanwhile has filled it: then another is
-// placed.
+// rests places a buy of YES that rests, and returns the order. The price is in cents, by
+// default 8 cents below the best bid. If the market falls that far and fills it, rests
+// places another.
 async function rests(qty, price) {
   for (let tries = 0; tries < 3; tries++) {
     const best = Number(await test('rung').and(page.locator('[data-side="bid"]')).first().getAttribute('data-tick'))
@@ -81,10 +81,10 @@ async function rests(qty, price) {
     const placed = await eventually('the order is placed', async () => (await list('/v1/portfolio/orders', 'orders')).find((o) => !before.has(o.client_order_id)))
     if (placed.status === 'resting') return placed
   }
-  return assert.fail('no order would rest')
+  return assert.fail('no order stayed in the book')
 }
 
-// hit lets the other trader take bids for YES down to a tick.
+// hit makes the other trader take all bids for YES down to a tick.
 async function hit(market, tick, qty) {
   const { status, body } = await other.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: market, side: 'buy', outcome: 'no', tick: 10000 - tick, qty, tif: 'ioc' })
   assert.equal(status, 201, JSON.stringify(body))
@@ -92,7 +92,7 @@ async function hit(market, tick, qty) {
 
 const rows = (name) => test(name).evaluateAll((all) => all.map((row) => `${row.dataset.seq} ${row.dataset.qty}`))
 
-// same holds the rows on the screen against the venue's list: none lost, none twice.
+// same checks that the rows on the screen equal the venue's list.
 async function same(name, target, field) {
   let seen, have
   await eventually(`${name} rows as the venue has them`, async () => {
@@ -113,13 +113,13 @@ const steps = {
     assert.equal(await test('series').count(), 9)
     assert.equal(await test('cash').textContent(), '$10,000.00')
     await test('sim').waitFor()
-    // In the last minute of a quarter of an hour no round begins before the next.
+    // In the last minute of a quarter of an hour no round opens before the next quarter.
     await page.locator('[data-category="3"] .left').waitFor({ timeout: 90_000 })
     const [whole, seen] = await test('vitals').evaluate((e) => [e.scrollWidth, e.clientWidth])
-    assert.ok(whole <= seen, `the vitals want ${whole} pixels of ${seen}`)
+    assert.ok(whole <= seen, `the status line needs ${whole} pixels and has ${seen}`)
   },
 
-  async 'a computer whose clock is off is no matter'() {
+  async 'a wrong clock of the computer does not matter'() {
     const late = await context.newPage()
     await late.addInitScript(() => {
       const real = Date.now
@@ -131,14 +131,14 @@ const steps = {
     await late.close()
   },
 
-  async 'localhost leads to the address that the API knows'() {
+  async 'localhost redirects to the address that the API accepts'() {
     const away = await context.newPage()
     await away.goto(venue.portal.replace('127.0.0.1', 'localhost'))
     await away.waitForURL(`${venue.portal}/`)
     await away.close()
   },
 
-  async 'a limit order goes into the ladder, and is canceled'() {
+  async 'a limit order appears in the ladder, and can be canceled'() {
     await roomy()
     const o = await rests(7)
     await page.locator(`[data-test="rung"][data-tick="${o.tick}"][data-mine="7"]`).waitFor()
@@ -161,13 +161,13 @@ const steps = {
     assert.ok((await same('fill', '/v1/portfolio/fills?limit=200', 'fills')) > 0)
   },
 
-  async 'the last action runs elsewhere'() {
+  async 'the last action works as curl and as an MCP call'() {
     await page.getByRole('button', { name: 'curl' }).click()
     await page.locator('[data-test="notice"]', { hasText: 'Copied as curl' }).waitFor()
     const curl = await page.evaluate(() => navigator.clipboard.readText())
     assert.ok(!curl.includes(trader.secret))
     const answer = JSON.parse(execFileSync('bash', ['-c', curl], { env: { ...process.env, DX_SECRET: trader.secret }, encoding: 'utf8' }))
-    assert.equal(answer.error.code, 'duplicate_client_order_id') // so the signature held, and the order was the same
+    assert.equal(answer.error.code, 'duplicate_client_order_id') // so the signature was valid and the order the same
     await page.getByRole('button', { name: 'MCP' }).click()
     await page.locator('[data-test="notice"]', { hasText: 'Copied as an MCP call' }).waitFor()
     const call = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()))
@@ -175,14 +175,14 @@ const steps = {
     assert.equal(body.result.structuredContent.error.code, 'duplicate_client_order_id')
   },
 
-  async 'the keyboard does it all'() {
+  async 'keyboard shortcuts'() {
     await roomy()
     await page.keyboard.press('n')
     await page.locator('.outcomes .no[aria-pressed="true"]').waitFor()
     await page.keyboard.press('p')
     await page.locator('[name=price]:focus').waitFor()
     await page.keyboard.type('2')
-    await page.keyboard.press('ArrowUp') // in the wing: a tenth of a cent
+    await page.keyboard.press('ArrowUp') // below 4 cents the step is a tenth of a cent
     assert.equal(await page.locator('[name=price]').inputValue(), '2.1')
     await page.keyboard.press('Escape')
     await page.keyboard.press('q')
@@ -200,7 +200,7 @@ const steps = {
     await page.locator('html[data-shade="light"]').waitFor({ state: 'attached' })
   },
 
-  async 'a connection cut and restored loses nothing and doubles nothing'() {
+  async 'after a lost connection no row is missing or duplicated'() {
     const r = await roomy()
     const before = (await list('/v1/portfolio/fills?limit=200', 'fills')).length
     const o = await rests(9)
@@ -212,7 +212,7 @@ const steps = {
     assert.equal(filled.status, 'executed')
     await context.setOffline(false)
     await live()
-    const inFlight = 'console error: Failed to load resource: net::ERR_INTERNET_DISCONNECTED' // of what the cut caught under way
+    const inFlight = 'console error: Failed to load resource: net::ERR_INTERNET_DISCONNECTED' // for requests in progress when the network went down
     browser.troubles.splice(0, Infinity, ...browser.troubles.filter((t) => t !== inFlight))
     await tab('Fills')
     const n = await same('fill', '/v1/portfolio/fills?limit=200', 'fills')
@@ -222,9 +222,9 @@ const steps = {
     assert.equal(await test('order').count(), 0)
   },
 
-  async 'a lost message is noticed, and what it said is read anew'() {
+  async 'a lost message is detected, and its data is read again'() {
     const r = await roomy()
-    const gaps = async () => Number(/mended: (\d+)/.exec(await page.locator('[title*="gaps that were mended"]:visible').getAttribute('title'))[1])
+    const gaps = async () => Number(/repaired: (\d+)/.exec(await page.locator('[title*="Gaps repaired"]:visible').getAttribute('title'))[1])
     const before = await gaps()
     await page.evaluate((m) => (window.lose = (text) => text.includes('"type":"orderbook_delta"') && text.includes(`"market_id":${m},`)), r.market_id)
     await eventually('the gap is noticed', async () => (await gaps()) > before)
@@ -244,20 +244,20 @@ const steps = {
     assert.equal(await test('order').count(), 0)
   },
 
-  async 'a ticket that would be refused says why, and is no error'() {
+  async 'the ticket explains why an order would be rejected'() {
     await roomy()
     await button('Sell').click()
     await page.locator('[name=qty]').fill('900000')
-    await page.locator('[data-test="outlook"]', { hasText: 'Would be refused: insufficient position' }).waitFor()
+    await page.locator('[data-test="outlook"]', { hasText: 'Would be rejected: insufficient position' }).waitFor()
     await button('Buy').click()
-    await page.locator('[data-test="outlook"]', { hasText: 'Would be refused: insufficient balance' }).waitFor()
-    await snap('1440-refused')
+    await page.locator('[data-test="outlook"]', { hasText: 'Would be rejected: insufficient balance' }).waitFor()
+    await snap('1440-rejected')
     await page.locator('[name=qty]').fill('10')
-    await page.locator('[name=price]').fill(FAR) // the price proposed may have come to cross
+    await page.locator('[name=price]').fill(FAR) // the proposed price may cross the book by now
     await page.locator('[data-test="outlook"]', { hasText: 'Rests' }).waitFor()
   },
 
-  async 'the heartbeat holds the switch, which fires when the tab is gone'() {
+  async 'the page re-arms the dead-man switch, which fires after the tab is closed'() {
     await roomy()
     const o = await rests(4, FAR)
     await page.getByLabel('Timeout').selectOption('5')
@@ -265,7 +265,7 @@ const steps = {
     await page.locator('[data-test="deadman"][data-armed="true"]').waitFor()
     const deadline = async () => BigInt((await trader.call('GET', '/v1/portfolio/deadman')).body.deadline_ts)
     const first = await deadline()
-    await eventually('the page beats', async () => (await deadline()) > first + 4_000_000_000n)
+    await eventually('the page re-arms the switch', async () => (await deadline()) > first + 4_000_000_000n)
     assert.equal((await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}`, 'orders'))[0].status, 'resting')
     await page.close()
     const gone = await eventually('the switch fires', async () => (await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}&status=canceled`, 'orders'))[0])
@@ -309,7 +309,7 @@ const steps = {
     await snap('1440-dark-settled')
   },
 
-  async 'a narrow screen has room for everything'() {
+  async 'nothing overflows a narrow screen'() {
     await page.setViewportSize({ width: 390, height: 844 })
     await test('sim').waitFor()
     for (const scheme of ['light', 'dark']) {
@@ -324,11 +324,11 @@ const steps = {
     }
     await page.getByRole('navigation').getByRole('button', { name: 'Markets' }).click()
     await page.locator('[data-category="6"]').tap()
-    await page.getByRole('heading', { name: /^Gold 15 m/ }).waitFor()
+    await page.getByRole('heading', { name: /^Gold 15 min/ }).waitFor()
     await page.setViewportSize({ width: 1440, height: 900 })
   },
 
-  async 'a key is pasted once, and stays where no script can read it'() {
+  async 'a pasted key survives a reload, and no script can read it'() {
     const reader = traderOf(venue, 'reader')
     await page.getByRole('button', { name: /^Sign out/ }).click()
     await page.locator('[name=key]').fill(reader.api_key)
@@ -338,10 +338,10 @@ const steps = {
     await page.locator('[name=secret]').fill(reader.secret)
     await button('Sign in').click()
     await live()
-    await page.getByRole('button', { name: 'This key may not trade' }).waitFor()
+    await page.getByRole('button', { name: 'This key cannot trade' }).waitFor()
     await page.reload()
     await live()
-    await page.getByRole('button', { name: 'This key may not trade' }).waitFor()
+    await page.getByRole('button', { name: 'This key cannot trade' }).waitFor()
     const extractable = await page.evaluate(
       () =>
         new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// What can be held against figures, without a browser: Vite serves the modules.
+// Unit tests that need no browser. Vite loads the modules.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ before(async () => {
 })
 after(() => server.close())
 
-test('signatures are those of the vectors', async () => {
+test('signatures match the test vectors', async () => {
   const { importSecret, sign } = await load('venue/sign.ts')
   const vectors = JSON.parse(readFileSync(new URL('../../../schemas/vectors/signing.json', import.meta.url), 'utf8'))
   assert.ok(vectors.length > 3)
@@ -31,7 +31,7 @@ test('the curl line signs the same bytes', async () => {
   assert.equal(got, await sign(await importSecret(secret), '1700000000000', action.method, action.target, action.body))
 })
 
-test('a list is whole from a page and what came after it', async () => {
+test('a list combines a REST page with later socket messages', async () => {
   const { Ledgered, keyed } = await load('desk/ledgered.ts')
   const row = (seq, n = 0) => ({ seq: String(seq), n })
   const l = new Ledgered(4)
@@ -39,13 +39,13 @@ test('a list is whole from a page and what came after it', async () => {
   assert.ok(l.live(row(10)))
   l.read([row(9), row(8), row(8, 1)], '9')
   assert.deepEqual(l.rows, [row(10), row(9), row(8), row(8, 1)])
-  assert.ok(!l.live(row(9)), 'the page had it')
+  assert.ok(!l.live(row(9)), 'the page already has it')
   assert.ok(l.live(row(11)))
   assert.deepEqual(l.rows.map((r) => r.seq), ['11', '10', '9', '8'])
   assert.deepEqual(keyed([row(11), row(8), row(8, 1)]).map((k) => k.key), ['11 0', '8 0', '8 1'])
 })
 
-test('a ladder has every price of the grid, sums and own orders', async () => {
+test('the ladder shows every price of the grid, totals and own orders', async () => {
   const { ladder } = await load('desk/ladder.ts')
   const { Book } = await load('desk/books.ts')
   const book = new Book({ market_id: 1, generation: 2, yes: [[400, 5], [390, 7]], no: [[9500, 3]] })
@@ -61,7 +61,24 @@ test('a ladder has every price of the grid, sums and own orders', async () => {
   assert.deepEqual(book.chance, { value: 4, bound: '≥' })
 })
 
-test('the mean of a window carries a missing second on for five', async () => {
+test('index prices are truncated, and a settlement looks different from its strike', async () => {
+  const { axis, coordinate, distance, price, telling } = await load('desk/format.ts')
+  for (const [at, decimals, want] of [
+    ['6499999999999', 2, '64,999.99'], // rounded it would look like a strike of 65000
+    ['6500010000000', 2, '65,000.10'], ['6500010999999', 2, '65,000.10'], ['7800399999', 3, '78.003'], ['1', 2, '0.00'], ['1', 8, '0.00000001'],
+    ['6500010000000', 0, '65,000'], ['18446744073709551615', 2, '184,467,440,737.09'],
+  ]) assert.equal(price(BigInt(at), decimals), want)
+  assert.equal(distance(-5_000_000n, 2), '−0.05')
+  assert.equal(distance(-1n, 2), '−0.00')
+  assert.equal(distance(123_456_789_000n, 2), '+1,234.56')
+  assert.equal(telling(6500010400000n, 6500010000000n, 2), 3)
+  assert.equal(telling(6500010000001n, 6500010000000n, 2), 8)
+  assert.equal(telling(6500010000000n, 6500010000000n, 2), 2)
+  assert.equal(telling(6500020000000n, 6500010000000n, 2), 2)
+  for (const at of [6500010000000n, 6499999999999n, 7800399999n]) assert.equal(axis(coordinate(at), 2), price(at, 2).replaceAll(',', ''))
+})
+
+test('the mean of a window carries a price over missing seconds, for up to five', async () => {
   const { Prices } = await load('desk/prices.ts')
   const p = new Prices()
   const tick = (sec, price) => p.tick({ feed: 0, price: String(price * 1e8), ts: `${sec}000000000`, fresh_source_count: 1 })
@@ -69,14 +86,14 @@ test('the mean of a window carries a missing second on for five', async () => {
   tick(99, 10)
   tick(103, 20)
   tick(105, 40)
-  assert.equal(p.mean(100, 110), (10 + 10 + 10 + 20 + 20 + 40) / 6) // what is to come does not count
+  assert.equal(p.mean(100, 110), 1833333333n) // 110 / 6, rounded down; future seconds do not count
   tick(120, 50)
-  assert.equal(p.mean(104, 114), (20 + 40 * 6) / 7) // 111, 112, 113 are too far from 105
-  tick(104, 30) // late, and in its place
+  assert.equal(p.mean(104, 114), 3714285714n) // 260 / 7; 111, 112, 113 are too far from 105
+  tick(104, 30) // late, and sorted into its place
   assert.deepEqual(p.points.map((x) => x.sec), [99, 103, 104, 105, 120])
 })
 
-test('a ticket is what the venue takes', async () => {
+test('the ticket produces valid orders', async () => {
   const { Draft, onGrid } = await load('desk/draft.svelte.ts')
   for (const [cents, fine] of [[1, true], [0.9, false], [3.9, true], [3.95, false], [4, true], [4.1, false], [96, true], [96.1, true], [99.9, true], [100, false], [null, false]]) assert.equal(onGrid(cents), fine, String(cents))
   const round = { market_id: 3, generation: 7 }

@@ -1,4 +1,4 @@
-// A whole `dx dev` on free ports of the loopback, and a trader who speaks REST to it.
+// Starts `dx dev` on free loopback ports, and calls it over REST as one of its accounts.
 import { execFileSync, spawn } from 'node:child_process'
 import { createHmac, randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const START_MS = 60_000
 
-// openVenue builds dx, starts it, and waits until its dev file says that everything
-// listens.
+// openVenue builds and starts dx, and waits for its dev file, which appears when all
+// listeners are open.
 export async function openVenue() {
   const dir = mkdtempSync(join(tmpdir(), 'duplex-e2e-'))
   const dx = join(dir, 'dx')
@@ -22,7 +22,7 @@ export async function openVenue() {
   const until = Date.now() + START_MS
   while (!existsSync(file)) {
     if (process.exitCode !== null) throw new Error(`dx dev ended with ${process.exitCode}`)
-    if (Date.now() > until) throw new Error('dx dev does not start')
+    if (Date.now() > until) throw new Error('dx dev did not start in time')
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   return {
@@ -35,7 +35,7 @@ export async function openVenue() {
   }
 }
 
-// traderOf calls the venue as one of its dev accounts.
+// traderOf returns a client for one of the dev accounts.
 export function traderOf(venue, name) {
   const account = venue.accounts.find((a) => a.name === name)
   let last = 0

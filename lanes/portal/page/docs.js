@@ -1,9 +1,9 @@
-// Shows the documents of this portal. Everything that would reach out is off: fonts,
-// telemetry, proxy, agent, client, developer tools. Requests need a signature, which
-// a browser page should not make: there is no button to try one.
+// Shows the documents of this portal. Every feature that connects to other hosts is
+// disabled: fonts, telemetry, proxy, agent, client, developer tools. There is no button to
+// send a request, since requests need a signature, which a browser page should not make.
 
-// The page may not evaluate strings (its policy): tell the reference's validator
-// before it is loaded, or it would try.
+// The page's policy forbids evaluating strings. The validator of the reference must know
+// this before it is loaded.
 globalThis.__zod_globalConfig = { jitless: true };
 
 addEventListener("DOMContentLoaded", () => {

@@ -5,7 +5,7 @@ import { Ledgered } from './ledgered.ts'
 const CAP = 300
 const live = new Set(['resting', 'partially_filled'])
 
-// Account is the caller's own state: a snapshot, and the events after it.
+// Account is the state of the user's account: a snapshot, and the events after it.
 export class Account {
   cash = 0
   reserved = 0
@@ -18,7 +18,7 @@ export class Account {
   readonly fills = new Ledgered<Fill>(CAP)
   readonly settlements = new Ledgered<Settlement>(CAP)
 
-  // snapshot starts anew; the lists are to be read again.
+  // snapshot replaces the state. The lists must be read again over REST.
   snapshot(s: UserSnapshot): void {
     this.known = true
     this.cash = Number(s.cash)
@@ -33,7 +33,7 @@ export class Account {
     this.settlements.forget()
   }
 
-  // event folds one in; it tells whether it was news.
+  // event applies an event and tells whether it was new.
   event(e: UserEvent): boolean {
     switch (e.event) {
       case 'order':
@@ -59,7 +59,7 @@ export class Account {
     }
   }
 
-  // order takes the whole order, from wherever it is told; the later telling counts.
+  // order stores an order from any source; the one with the later update counts.
   order(o: Order): void {
     const id = o.order_id ?? `rejected ${o.client_order_id}`
     const have = this.open.get(id) ?? this.done.get(id)
@@ -87,7 +87,7 @@ function oldest(orders: Map<string, Order>): string {
   return found
 }
 
-// newestFirst sorts orders as the venue lists them.
+// newestFirst sorts orders as the venue lists them: newest first.
 export function newestFirst(orders: Iterable<Order>): Order[] {
   return [...orders].sort((a, b) => (after(a.created_seq, b.created_seq) ? -1 : 1))
 }

@@ -5,8 +5,8 @@ export interface Chance {
   bound: '' | '≥' | '≤'
 }
 
-// Book holds the bids for both outcomes of one life of a market slot. The YES ask is
-// 10000 − the NO bid.
+// Book holds the bids for both outcomes in one generation of a market slot. The YES ask
+// is 10000 minus the NO bid.
 export class Book {
   readonly market: number
   readonly generation: number
@@ -25,27 +25,27 @@ export class Book {
     }
   }
 
-  // bids of an outcome, best first, in its own ticks.
+  // bids returns the bids for an outcome, best first, in its own ticks.
   bids(o: OutcomeName): Level[] {
     return [...this.#bids[o]].sort((a, b) => b[0] - a[0])
   }
 
-  // best bid of an outcome; 0 when there is none.
+  // best returns the best bid for an outcome; 0 if there is none.
   best(o: OutcomeName): number {
     let best = 0
     for (const tick of this.#bids[o].keys()) if (tick > best) best = tick
     return best
   }
 
-  // mid of YES in pips; undefined with one side empty.
+  // mid is the mid price of YES in pips; undefined if a side is empty.
   get mid(): number | undefined {
     const bid = this.best('yes')
     const no = this.best('no')
     return bid && no ? (bid + 10000 - no) / 2 : undefined
   }
 
-  // chance is the probability of YES in percent, as the book has it: its mid, or a
-  // bound where one side is empty.
+  // chance is the probability of YES in percent that the book implies: its mid price, or a
+  // bound if one side is empty.
   get chance(): Chance | undefined {
     const bid = this.best('yes')
     const no = this.best('no')
@@ -66,8 +66,8 @@ export class Books {
     this.#of.set(s.market_id, new Book(s))
   }
 
-  // delta of a life that is over, or not begun here, is dropped: a snapshot leads in
-  // each life.
+  // delta drops changes of another generation than the known one: each generation begins
+  // with a snapshot.
   delta(d: BookDelta): void {
     const b = this.#of.get(d.market_id)
     if (b?.generation === d.generation) b.apply(d)

@@ -1,6 +1,6 @@
 import type { VenueClock } from '../venue/clock.ts'
 import { Meters } from '../venue/meters.ts'
-import { type Action, Refused, Rest } from '../venue/rest.ts'
+import { type Action, VenueError, Rest } from '../venue/rest.ts'
 import type { Credentials } from '../venue/sign.ts'
 import { type Channel, type Frame, type Listener, Socket, type SocketState } from '../venue/socket.ts'
 import type { BookDelta, BookSnapshot, Fill, Limits, Market, OracleTick, Order, Round, Settlement, Trade, U64, UserEvent, UserSnapshot } from '../venue/wire.ts'
@@ -14,7 +14,7 @@ import { Rounds } from './rounds.ts'
 import { allSeries, assets, boundary, seriesOf } from './series.ts'
 import type { Station } from './station.ts'
 
-// Chances are the mids of one round, one a second while the page watched, in cents.
+// Chances are the mid prices of one round in cents, one per second while the page is open.
 export interface Chances {
   round: U64
   points: { time: number; value: number }[]
@@ -24,8 +24,8 @@ const TAPE = 400
 const CLOCK_EVERY_MS = 20_000
 const MARKETS_EVERY_MS = 5000
 
-// Desk is all the page knows of one venue as one caller, kept up to date by one
-// socket. It draws nothing: after a change it calls changed.
+// Desk is the state of the page: one venue as one API key sees it, kept up to date by one
+// socket. It draws nothing; after a change it calls changed.
 export class Desk implements Listener {
   readonly station: Station
   readonly credentials: Credentials
@@ -78,7 +78,7 @@ export class Desk implements Listener {
 
   #online = (): void => void this.socket.open()
 
-  // ready sets the clock and reads the grant before a connection is tried.
+  // ready measures the clock and reads the rate limits before each connection.
   async ready(): Promise<void> {
     await this.#measure()
     this.limits = await this.rest.get<Limits>('/v1/account/limits')
@@ -93,21 +93,21 @@ export class Desk implements Listener {
     changed()
   }
 
-  // reachable tells whether a read is worth sending.
+  // reachable tells whether a read can succeed now.
   get reachable(): boolean {
     return this.status === 'live' && navigator.onLine
   }
 
-  // quietly lets a read fail that is only tried while the venue can be reached: the
-  // socket tells of that. A refusal is told.
+  // quietly ignores network failures of a background read, which the state of the socket
+  // shows already. It reports rejections.
   #quietly(work: Promise<unknown>): void {
     work.catch((e: unknown) => {
-      if (e instanceof Refused) this.onTrouble(e.message)
+      if (e instanceof VenueError) this.onTrouble(e.message)
       else if (!(e instanceof TypeError)) throw e
     })
   }
 
-  // sample notes where each market stands.
+  // sample records the mid price of each market.
   #sample(): void {
     const time = Math.floor(this.clock.now() / 1000)
     for (const s of allSeries) {
@@ -192,7 +192,7 @@ export class Desk implements Listener {
     if (e.event === 'deadman' && e.fired) this.onFired()
   }
 
-  // late notes how far behind the venue's stamp a frame arrived.
+  // late updates the average time from a frame's timestamp to its arrival.
   #late(ts: U64): void {
     const now = Math.max(0, this.clock.now() - ms(ts))
     this.lag = this.lag === undefined ? now : this.lag * 0.8 + now * 0.2
@@ -235,7 +235,7 @@ export class Desk implements Listener {
     changed()
   }
 
-  // select turns the screen to a series.
+  // select makes a series the one that the screen shows.
   select(category: number): void {
     this.#selected = category
     this.#quietly(this.#readPast(category))
@@ -262,7 +262,7 @@ export class Desk implements Listener {
     return r ? `${r.market_id}.${r.generation}` : ''
   }
 
-  // round is what the selected series is in.
+  // round is the newest round of the selected series.
   get round(): Round | undefined {
     return this.rounds.current(this.#selected)
   }

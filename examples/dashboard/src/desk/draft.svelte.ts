@@ -5,8 +5,8 @@ import { freshId } from './trade.ts'
 export type Kind = 'limit' | 'market'
 export type Tif = 'gtc' | 'gtt' | 'ioc' | 'fok'
 
-// Draft is the order in the ticket. Prices are in cents and money in dollars, as a
-// trader types them; order() puts them into pips.
+// Draft is the order in the ticket. Prices are in cents and money in dollars, as the user
+// types them; order() converts them to pips.
 export class Draft {
   side = $state<Side>('buy')
   outcome = $state<OutcomeName>('yes')
@@ -22,25 +22,26 @@ export class Draft {
   reduceOnly = $state(false)
   cancelOnPause = $state(false)
   stpMaker = $state(false)
-  fresh = $state(true) // the price is nobody's choice yet: the ticket proposes one
+  fresh = $state(true) // the user has not chosen a price: the ticket proposes one
   id = freshId()
 
   get rests(): boolean {
     return this.kind === 'limit' && (this.tif === 'gtc' || this.tif === 'gtt')
   }
 
-  // wrong is what keeps the draft from being an order; '' when nothing does.
+  // wrong describes what is invalid in the draft; '' if it is a valid order.
   get wrong(): string {
-    if (!whole(this.qty, 1, 1_000_000)) return 'Quantity: 1 to 1,000,000'
-    if (this.kind === 'limit' && !onGrid(this.price)) return 'Price: 1.0 to 99.9¢; whole cents from 4 to 96, tenths beyond'
-    if (this.kind === 'market' && this.worst !== null && !whole(pips(this.worst), 1, 9999)) return 'Worst price: 0.01 to 99.99¢'
-    if (this.kind === 'market' && this.side === 'buy' && this.maxCost !== null && !(this.maxCost > 0)) return 'Max cost: more than 0'
-    if (this.tif === 'gtt' && this.kind === 'limit' && !whole(this.seconds, 1, 86_400)) return 'Seconds to live: at least 1'
-    if (this.group !== null && !whole(this.group, 0, 4294967295)) return 'Group: a whole number'
+    if (!whole(this.qty, 1, 1_000_000)) return 'Quantity must be 1 to 1,000,000'
+    if (this.kind === 'limit' && !onGrid(this.price)) return 'Price must be 1.0 to 99.9¢: whole cents from 4 to 96, tenths of a cent outside'
+    if (this.kind === 'market' && this.worst !== null && !whole(pips(this.worst), 1, 9999)) return 'Worst price must be 0.01 to 99.99¢'
+    if (this.kind === 'market' && this.side === 'buy' && this.maxCost !== null && !(this.maxCost > 0)) return 'Max cost must be more than $0'
+    if (this.tif === 'gtt' && this.kind === 'limit' && !whole(this.seconds, 1, 86_400)) return 'Seconds must be 1 to 86,400'
+    if (this.group !== null && !whole(this.group, 0, 4294967295)) return 'Group must be a whole number'
     return ''
   }
 
-  // order is the draft for a round, at the venue's time in ms. It must not be wrong.
+  // order returns the draft as an order for a round; now is the venue's time in ms. The
+  // draft must be valid.
   order(r: Round, now: number): PlaceOrder {
     const o: PlaceOrder = { client_order_id: this.id, market_id: r.market_id, generation: r.generation, side: this.side, outcome: this.outcome, qty: this.qty! }
     if (this.kind === 'market') this.#market(o)
@@ -52,9 +53,8 @@ export class Draft {
     return o
   }
 
-  // A market buy must say what it may cost at most. A contract never costs more than
-  // the dollar it can pay, fee included, so that is the cap when nothing is said; the
-  // worst price bounds what is reserved.
+  // A market buy must state its maximum cost. The default is $1 per contract, because no
+  // contract is worth more than it can pay.
   #market(o: PlaceOrder): void {
     o.type = 'market'
     if (this.worst !== null) o.worst_tick = pips(this.worst)
@@ -68,12 +68,12 @@ export class Draft {
     if (this.rests && this.postOnly) o.post_only = true
   }
 
-  // placed makes the draft another order, of the same terms.
+  // placed gives the draft a new id, for the next order with the same terms.
   placed(): void {
     this.id = freshId()
   }
 
-  // step moves the price along the grid.
+  // step moves the price by one step of the grid.
   step(up: boolean): void {
     this.price = Math.min(9990, Math.max(100, next(pips(this.price ?? 50), up))) / 100
   }
@@ -87,7 +87,7 @@ function whole(n: number | null, low: number, high: number): boolean {
   return n !== null && Number.isInteger(n) && n >= low && n <= high
 }
 
-// onGrid holds a price in cents against the grid `narrow`.
+// onGrid tells whether a price in cents lies on the grid `narrow`.
 export function onGrid(cents: number | null): boolean {
   if (cents === null || Math.abs(cents * 100 - pips(cents)) > 1e-6) return false
   const p = pips(cents)

@@ -2,8 +2,8 @@ import BeatWorker from '../venue/beat.worker.ts?worker'
 import type { Desk } from './desk.ts'
 import { arm, disarm } from './trade.ts'
 
-// Heartbeat keeps the dead-man switch armed while this page lives: three beats within
-// each timeout. It does nothing when the page goes; that is what the switch is for.
+// Heartbeat re-arms the dead-man switch three times per timeout while the page is open.
+// When the page closes it stops, and the switch cancels all orders.
 export class Heartbeat {
   on = $state(false)
   seconds = $state(10)
@@ -33,7 +33,7 @@ export class Heartbeat {
     }
   }
 
-  // fired: the switch went off, so there is nothing left to guard.
+  // fired stops the heartbeat after the switch has fired.
   fired(): void {
     this.#still()
   }
@@ -47,8 +47,8 @@ export class Heartbeat {
     this.#worker.postMessage(0)
   }
 
-  // beat that fails is tried again by the next, until the switch fires; of several in
-  // a row the first is told.
+  // beat re-arms the switch. The next beat retries a failure; of several failures in a row
+  // only the first is reported.
   async #beat(byHand: boolean): Promise<void> {
     if (!this.on) return
     try {

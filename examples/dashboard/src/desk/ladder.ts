@@ -1,8 +1,8 @@
 import type { Level, Order, OutcomeName } from '../venue/wire.ts'
 import type { Book } from './books.ts'
 
-// Rung is one price of the ladder in ticks of the outcome looked at: what rests
-// there, how much there is from the best price up to it, and how much is the caller's.
+// Rung is one price of the ladder, in ticks of the outcome shown: the quantity that rests
+// there, the total from the best price to this one, and the quantity of the user's orders.
 export interface Rung {
   tick: number
   qty: number
@@ -13,10 +13,11 @@ export interface Rung {
 export interface Ladder {
   asks: Rung[] // best first
   bids: Rung[]
-  most: number // the larger sum, to draw against
+  most: number // the larger total, the full width of a bar
 }
 
-// ladder lays out a book. Asks of an outcome are the bids for the other: 10000 less.
+// ladder returns the rows of a book. The asks of an outcome are the bids for the other, at
+// 10000 minus their price.
 export function ladder(book: Book, looked: OutcomeName, own: Iterable<Order>, depth: number): Ladder {
   const other: OutcomeName = looked === 'yes' ? 'no' : 'yes'
   const mine = ownAt(book, looked, own)
@@ -25,8 +26,8 @@ export function ladder(book: Book, looked: OutcomeName, own: Iterable<Order>, de
   return { bids, asks, most: Math.max(1, bids.at(-1)?.sum ?? 0, asks.at(-1)?.sum ?? 0) }
 }
 
-// rungs are the prices of the grid from the best on, also those where nothing rests:
-// so distance on the ladder is distance in price.
+// rungs returns every price of the grid from the best one on, including empty ones, so that
+// equal distances on the ladder are equal price differences.
 function rungs(levels: Level[], mine: Map<number, number>, depth: number, up: boolean): Rung[] {
   const at = new Map(levels)
   const out: Rung[] = []
@@ -38,14 +39,15 @@ function rungs(levels: Level[], mine: Map<number, number>, depth: number, up: bo
   return out
 }
 
-// next price of the grid `narrow`: whole cents from 4 to 96, tenths beyond.
+// next returns the next price on the grid `narrow`: whole cents from 4 to 96, tenths of a
+// cent outside.
 export function next(tick: number, up: boolean): number {
   const coarse = up ? tick >= 400 && tick < 9600 : tick > 400 && tick <= 9600
   return tick + (up ? 1 : -1) * (coarse ? 100 : 10)
 }
 
-// ownAt sums the caller's resting orders by price and side of the ladder: a buy of
-// the outcome bids for it, and so does a sale of the other.
+// ownAt sums the user's resting orders by price and side of the ladder: both a buy of the
+// outcome and a sell of the other outcome are bids.
 function ownAt(book: Book, looked: OutcomeName, own: Iterable<Order>): { bid: Map<number, number>; ask: Map<number, number> } {
   const out = { bid: new Map<number, number>(), ask: new Map<number, number>() }
   for (const o of own) {

@@ -1,6 +1,6 @@
 import { after, type U64 } from '../venue/wire.ts'
 
-// keyed gives each record a name: its seq, and which of that seq it is.
+// keyed gives each record a key: its seq, and its position among the records of that seq.
 export function keyed<T extends { seq: U64 }>(newestFirst: readonly T[]): { key: string; row: T }[] {
   let n = 0
   return newestFirst.map((row, i) => {
@@ -9,9 +9,9 @@ export function keyed<T extends { seq: U64 }>(newestFirst: readonly T[]): { key:
   })
 }
 
-// Ledgered is a list of records, newest first, that is whole from two sources: a page
-// read over REST as of a seq, and what the socket told after that seq. A record has
-// no name of its own, so the seq alone says from which source it is taken.
+// Ledgered is a complete list of records, newest first, from two sources: a page read over
+// REST as of a seq, and the messages of the socket after that seq. Records have no id, so
+// their seq decides which source counts.
 export class Ledgered<T extends { seq: U64 }> {
   rows: T[] = []
   #asOf: U64 | undefined
@@ -21,7 +21,7 @@ export class Ledgered<T extends { seq: U64 }> {
     this.#cap = cap
   }
 
-  // live takes a record from the socket; it tells whether that was news.
+  // live adds a record from the socket and tells whether it was new.
   live(row: T): boolean {
     if (this.#asOf !== undefined && !after(row.seq, this.#asOf)) return false
     this.rows.unshift(row)
@@ -29,13 +29,13 @@ export class Ledgered<T extends { seq: U64 }> {
     return true
   }
 
-  // read takes a page, newest first. What came by the socket after it stays.
+  // read replaces the list by a page, newest first, and keeps later records of the socket.
   read(page: T[], asOf: U64): void {
     this.rows = [...this.rows.filter((r) => after(r.seq, asOf)), ...page].slice(0, this.#cap)
     this.#asOf = asOf
   }
 
-  // forget makes the next page count whole; what the socket tells meanwhile is kept.
+  // forget empties the list until the next page. Records of the socket are kept meanwhile.
   forget(): void {
     this.rows = []
     this.#asOf = undefined

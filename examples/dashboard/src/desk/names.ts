@@ -2,7 +2,7 @@ import type { Rounds } from './rounds.ts'
 import { seriesOf } from './series.ts'
 import type { Round, U64 } from '../venue/wire.ts'
 
-// What a market slot is called: by the series that its round was in.
+// Names of market slots: the series of their round.
 
 function named(r: Round | undefined, market: number): string {
   const s = r && seriesOf(r.category)
@@ -13,7 +13,7 @@ export function ofSlot(rounds: Rounds, o: { market_id: number; generation: numbe
   return named(rounds.inSlot(o.market_id, o.generation), o.market_id)
 }
 
-// ofTime names by a time, ts, where the life of the slot is not told.
+// ofTime names the slot by a time, for records that do not name the generation.
 export function ofTime(rounds: Rounds, o: { market_id: number; ts: U64 }): string {
   return named(rounds.during(o.market_id, o.ts), o.market_id)
 }

@@ -1,4 +1,4 @@
-import { Refused } from '../venue/rest.ts'
+import { VenueError } from '../venue/rest.ts'
 import { words } from './format.ts'
 
 export type Tone = 'plain' | 'good' | 'bad'
@@ -8,16 +8,16 @@ export interface Notice {
   tone: Tone
   text: string
   more: string
+  rule: string // address of the rule behind it, or empty
 }
 
 const SHOWN_MS = { plain: 5000, good: 5000, bad: 9000 }
 const AT_ONCE = 4
 
-// Meaning is what the portal's table says of an error.
+// Meaning is an entry of the portal's table of errors.
 interface Meaning {
   code: string
   means: string
-  next: string
 }
 
 class Notices {
@@ -25,9 +25,9 @@ class Notices {
   #id = 0
   #table: Promise<Meaning[]> | undefined
 
-  tell(tone: Tone, text: string, more = ''): void {
+  tell(tone: Tone, text: string, more = '', rule = ''): void {
     const id = ++this.#id
-    this.list = [...this.list.slice(1 - AT_ONCE), { id, tone, text, more }]
+    this.list = [...this.list.slice(1 - AT_ONCE), { id, tone, text, more, rule }]
     setTimeout(() => this.drop(id), SHOWN_MS[tone])
   }
 
@@ -35,18 +35,27 @@ class Notices {
     this.list = this.list.filter((n) => n.id !== id)
   }
 
-  // failed tells of an error in the venue's own words. What is no failure of the
-  // venue or the network is a mistake of the page, and goes on as one.
+  // failed shows an error with the venue's explanation and a link to its rule. It rethrows
+  // anything that is not a rejection or a network failure, since that is a bug of the page.
   async failed(what: string, e: unknown): Promise<void> {
-    if (e instanceof Refused) {
-      const m = (await this.#meanings()).find((x) => x.code === e.code)
-      this.tell('bad', `${what}: ${words(e.code)}`, m ? `${m.means} ${m.next}` : '')
+    if (e instanceof VenueError) {
+      const m = await this.#find(e.code)
+      this.tell('bad', `${what}: ${words(e.code)}`, m?.means, m && `/rules/errors#${m.code}`)
     } else if (e instanceof TypeError) {
-      this.tell('bad', `${what}: no answer`, 'The venue cannot be reached. Whether it was done shows once it can.')
+      this.tell('bad', `${what}: no response`, 'The venue cannot be reached. Once it can, the screen shows whether this happened.')
     } else throw e
   }
 
-  // meanings is empty if the portal has no table: the code then says enough.
+  // meaning returns what an error code means; '' if the portal has no table.
+  async meaning(code: string): Promise<string> {
+    return (await this.#find(code))?.means ?? ''
+  }
+
+  async #find(code: string): Promise<Meaning | undefined> {
+    return (await this.#meanings()).find((m) => m.code === code)
+  }
+
+  // #meanings is empty if the portal has no table; the notice then shows only the code.
   #meanings(): Promise<Meaning[]> {
     this.#table ??= fetch('/errors.json').then(
       async (r) => (r.ok ? ((await r.json()) as { errors: Meaning[] }).errors : []),

@@ -1,17 +1,17 @@
-import { Refused } from '../venue/rest.ts'
+import { VenueError } from '../venue/rest.ts'
 import type { PlaceOrder, Preview } from '../venue/wire.ts'
 import type { Desk } from './desk.ts'
-import { words } from './format.ts'
+import { notices } from './notices.svelte.ts'
 import { preview } from './trade.ts'
 
 const PAUSE_MS = 180
 const AGAIN_MS = 700
 
-// Outlook is what the order in the ticket would do. It is asked for soon after the
-// terms change, and now and then while the market moves; only the latest answer counts.
+// Outlook is the preview of the order in the ticket. It is requested soon after the terms
+// change, and repeatedly while the market moves. Only the latest response counts.
 export class Outlook {
   shown = $state.raw<Preview>()
-  refusal = $state.raw<{ code: string; hint: string }>()
+  refusal = $state.raw<{ code: string; means: string }>()
   readonly #desk: Desk
   readonly #order: () => PlaceOrder | undefined
   #terms = ''
@@ -19,13 +19,13 @@ export class Outlook {
   #asked = 0
   #askedAt = 0
 
-  // order gives the order to ask about; undefined when there is none to send.
+  // order returns the order to preview; undefined if there is none.
   constructor(desk: Desk, order: () => PlaceOrder | undefined) {
     this.#desk = desk
     this.#order = order
   }
 
-  // soon notes that terms or market may have changed.
+  // soon requests a preview, because the terms or the market may have changed.
   soon(terms: string): void {
     const anew = terms !== this.#terms
     if (!anew && this.#timer) return
@@ -35,7 +35,7 @@ export class Outlook {
     this.#timer = window.setTimeout(() => void this.#ask(), wait)
   }
 
-  // end lets an answer under way count no more.
+  // end discards a preview that is on its way.
   end(): void {
     clearTimeout(this.#timer)
     this.#asked += 1
@@ -51,8 +51,9 @@ export class Outlook {
       const shown = order && (await preview(this.#desk, order))
       if (mine === this.#asked) [this.shown, this.refusal] = [shown, undefined]
     } catch (e) {
-      if (mine === this.#asked) [this.shown, this.refusal] = [undefined, e instanceof Refused ? { code: words(e.code), hint: e.hint } : undefined]
-      if (!(e instanceof Refused || e instanceof TypeError)) throw e
+      const refusal = e instanceof VenueError ? { code: e.code, means: await notices.meaning(e.code) } : undefined
+      if (mine === this.#asked) [this.shown, this.refusal] = [undefined, refusal]
+      if (!(e instanceof VenueError || e instanceof TypeError)) throw e
     }
   }
 }

@@ -3,14 +3,14 @@ import { ms } from '../venue/wire.ts'
 
 export interface Point {
   sec: number
-  price: number
-  seen: boolean // as it happened, and not read off a round's strike
+  price: bigint // at 1e8
+  seen: boolean // received as a tick, and not derived from a round's strike
 }
 
 const KEPT_SECS = 2400
 
-// Prices keeps the index of one feed: one price a second since the page opened, and
-// before that the strikes of past rounds, which are index ticks too.
+// Prices keeps the index of one feed: one price per second since the page opened, and the
+// strikes of earlier rounds, which are index ticks too.
 export class Prices {
   readonly points: Point[] = []
   last: Point | undefined
@@ -18,12 +18,12 @@ export class Prices {
 
   tick(t: OracleTick): void {
     this.sources = t.fresh_source_count
-    this.#put({ sec: Math.floor(ms(t.ts) / 1000), price: Number(t.price) / 1e8, seen: true })
+    this.#put({ sec: Math.floor(ms(t.ts) / 1000), price: BigInt(t.price), seen: true })
   }
 
-  // strike takes what a round's strike tells of the past.
+  // strike adds a round's strike, which is the index at its opening.
   strike(r: Round): void {
-    this.#put({ sec: Math.floor(ms(r.open_ts) / 1000), price: Number(r.strike) / 1e8, seen: false })
+    this.#put({ sec: Math.floor(ms(r.open_ts) / 1000), price: BigInt(r.strike), seen: false })
   }
 
   #put(p: Point): void {
@@ -36,26 +36,27 @@ export class Prices {
     this.last = this.points.at(-1)
   }
 
-  // place is where a second is, or would be.
+  // place returns the position of a second in points, or where to insert it.
   #place(sec: number): number {
     let at = this.points.length
     while (at > 0 && this.points[at - 1]!.sec >= sec) at -= 1
     return at
   }
 
-  // mean is that of a settlement over [from, to), with a missing second carrying the
-  // last price on; undefined with nothing to carry. Seconds to come do not count.
-  mean(from: number, to: number): number | undefined {
-    let sum = 0
-    let n = 0
+  // mean returns the settlement mean over [from, to), rounded down. A missing second takes
+  // the previous price, for up to 5 s; future seconds do not count. It is undefined without
+  // any price.
+  mean(from: number, to: number): bigint | undefined {
+    let sum = 0n
+    let n = 0n
     let at = this.#place(from + 1) - 1
     for (let sec = from; sec < to && sec <= (this.last?.sec ?? 0); sec++) {
       while (at + 1 < this.points.length && this.points[at + 1]!.sec <= sec) at += 1
       const p = this.points[at]
       if (!p || sec - p.sec > 5) continue
       sum += p.price
-      n += 1
+      n += 1n
     }
-    return n > 0 ? sum / n : undefined
+    return n > 0n ? sum / n : undefined
   }
 }

@@ -1,5 +1,5 @@
-// The page draws at most once a frame, however much comes in: what changes calls
-// changed, what draws calls follow.
+// The page draws at most once per frame, however many messages arrive. State calls changed
+// after a change; components call follow.
 
 const pulse = $state({ drawn: 0 })
 let asked = false
@@ -13,7 +13,7 @@ export function changed(): void {
   })
 }
 
-// follow makes whoever computes with it compute again after a change.
+// follow makes a derived value recompute after each change.
 export function follow(): number {
   return pulse.drawn
 }

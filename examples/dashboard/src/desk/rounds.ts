@@ -6,7 +6,7 @@ const KEPT = 120
 export class Rounds {
   readonly #of = new Map<number, Round[]>()
 
-  // put takes a round as of now; it tells whether the round is new here.
+  // put stores the current state of a round and tells whether the round is new.
   put(r: Round): boolean {
     const list = this.#of.get(r.category) ?? []
     this.#of.set(r.category, list)
@@ -22,12 +22,12 @@ export class Rounds {
     return this.#of.get(category) ?? []
   }
 
-  // current is the newest round of a series, whatever its status.
+  // current returns the newest round of a series, in any status.
   current(category: number): Round | undefined {
     return this.#of.get(category)?.[0]
   }
 
-  // inSlot finds the round that a market slot had in one of its lives.
+  // inSlot returns the round of a generation of a market slot.
   inSlot(market: number, generation: number): Round | undefined {
     for (const list of this.#of.values()) {
       const found = list.find((r) => r.market_id === market && r.generation === generation)
@@ -36,7 +36,7 @@ export class Rounds {
     return undefined
   }
 
-  // during finds the round that a slot had at a time, ts.
+  // during returns the round that a slot had at a time.
   during(market: number, ts: U64): Round | undefined {
     let found: Round | undefined
     for (const list of this.#of.values()) {
@@ -47,7 +47,7 @@ export class Rounds {
     return found
   }
 
-  // numbered finds a round by its number.
+  // numbered returns a round by its number.
   numbered(n: string): Round | undefined {
     for (const list of this.#of.values()) {
       const found = list.find((r) => r.round_number === n)
@@ -59,7 +59,8 @@ export class Rounds {
 
 const course = ['trading', 'frozen', 'proposed', 'settled', 'void']
 
-// later is the one further on its way: a page read over REST may be behind the socket.
+// later returns the state that is further along: a page read over REST may be behind the
+// socket.
 function later(a: Round, b: Round): Round {
   return course.indexOf(a.status) > course.indexOf(b.status) ? a : b
 }

@@ -1,4 +1,4 @@
-// What the trader has chosen to look at.
+// What the user has chosen to see.
 
 export type Tab = 'orders' | 'positions' | 'fills' | 'settlements' | 'rounds' | 'history'
 export type Place = 'markets' | 'chart' | 'book' | 'trade' | 'account'
@@ -15,7 +15,7 @@ function stored(): Theme {
 class Screen {
   category = $state(1)
   tab = $state<Tab>('orders')
-  place = $state<Place>('chart') // of a narrow screen, which shows one at a time
+  place = $state<Place>('chart') // the part that a narrow screen shows
   book = $state<'yes' | 'no'>('yes')
   theme = $state<Theme>(stored())
   #system = $state(dark.matches)
@@ -28,8 +28,8 @@ class Screen {
     return this.theme === 'auto' ? (this.#system ? 'dark' : 'light') : this.theme
   }
 
-  // turn goes to the other shade, and back to the system's when that is the same.
-  turn(): void {
+  // toggleShade switches between light and dark, and follows the system if that is the same.
+  toggleShade(): void {
     const next = this.shade === 'dark' ? 'light' : 'dark'
     this.theme = (next === 'dark') === this.#system ? 'auto' : next
     localStorage.setItem(THEME, this.theme)

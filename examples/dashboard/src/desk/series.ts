@@ -24,8 +24,8 @@ export const assets: Asset[] = [
 
 const cadences = [
   { minutes: 1, cadence: '60 s' },
-  { minutes: 5, cadence: '5 m' },
-  { minutes: 15, cadence: '15 m' },
+  { minutes: 5, cadence: '5 min' },
+  { minutes: 15, cadence: '15 min' },
 ]
 
 export const allSeries: Series[] = assets.flatMap((asset, a) => cadences.map((c, i) => ({ category: a * 3 + i + 1, asset, ...c })))
@@ -34,7 +34,7 @@ export function seriesOf(category: number): Series | undefined {
   return allSeries[category - 1]
 }
 
-// boundary is when a round freezes, in ms: the end of its cadence by the wall clock.
+// boundary returns when a round freezes, in ms: the end of its cadence by the wall clock.
 export function boundary(r: Round, s: Series): number {
   const step = s.minutes * 60_000
   return Math.floor(ms(r.open_ts) / step) * step + step

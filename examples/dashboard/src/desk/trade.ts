@@ -3,7 +3,7 @@ import type { Order, Placed, PlaceOrder, Preview } from '../venue/wire.ts'
 import type { Desk } from './desk.ts'
 import { changed } from './pulse.svelte.ts'
 
-// What a trader may do. Each is kept as the desk's last action, to be copied.
+// The user's actions. Each is stored as the last action of the desk, to be copied.
 
 function act<T>(desk: Desk, a: Action): Promise<T> {
   desk.last = a
@@ -15,9 +15,8 @@ export function place(desk: Desk, o: PlaceOrder): Promise<Placed> {
   return act(desk, { method: 'POST', target: '/v1/portfolio/orders', body: JSON.stringify(o), tool: 'place_order', args: o })
 }
 
-// preview changes nothing, so it is not an action to copy. It goes by the agent lane:
-// while a ticket is being filled in a refusal is nothing unusual, and there it comes
-// with a hint.
+// preview changes nothing, so it is not an action to copy. It uses the agent lane, where a
+// rejection has HTTP status 200, so that the browser does not log it as an error.
 export function preview(desk: Desk, o: PlaceOrder): Promise<Preview> {
   return desk.rest.tool('preview_order', o)
 }
@@ -26,7 +25,7 @@ export function cancel(desk: Desk, o: Order): Promise<unknown> {
   return act(desk, { method: 'DELETE', target: `/v1/portfolio/orders/${o.order_id}`, body: '', tool: 'cancel_order', args: { order_id: o.order_id } })
 }
 
-// cancelAll takes back every order, or those of one market.
+// cancelAll cancels every order, or those of one market.
 export function cancelAll(desk: Desk, market?: number): Promise<unknown> {
   const target = market === undefined ? '/v1/portfolio/orders' : `/v1/portfolio/orders?market_id=${market}`
   return act(desk, { method: 'DELETE', target, body: '', tool: 'cancel_all_orders', args: market === undefined ? {} : { market_id: market } })
@@ -37,7 +36,7 @@ export function redeem(desk: Desk, market: number, qty: number): Promise<unknown
   return act(desk, { method: 'POST', target: '/v1/portfolio/redeem', body: JSON.stringify(args), tool: 'redeem_pairs', args })
 }
 
-// arm is an action when it is the trader's, and not when the page repeats it.
+// arm counts as an action if the user did it, not if the page repeats it.
 export function arm(desk: Desk, timeout_ms: number, byHand: boolean): Promise<unknown> {
   const args = { timeout_ms }
   const a: Action = { method: 'POST', target: '/v1/portfolio/deadman', body: JSON.stringify(args), tool: 'arm_deadman', args }
@@ -48,7 +47,7 @@ export function disarm(desk: Desk): Promise<unknown> {
   return act(desk, { method: 'DELETE', target: '/v1/portfolio/deadman', body: '', tool: 'disarm_deadman', args: {} })
 }
 
-// freshId is a client_order_id nobody else will choose: 62 random bits.
+// freshId returns a client_order_id of 62 random bits.
 export function freshId(): string {
   const [high, low] = crypto.getRandomValues(new Uint32Array(2))
   return String((BigInt(high! & 0x3fffffff) << 32n) | BigInt((low! | 1) >>> 0))

@@ -4,8 +4,8 @@ import {
 } from 'lightweight-charts'
 import type { CanvasRenderingTarget2D } from 'fancy-canvas'
 
-// What both charts have in common: the theme, a time scale that shows every second,
-// and a shaded stretch of time.
+// Shared parts of the two charts: the theme, a time scale with a place for every second,
+// and shaded stretches of time.
 
 export interface Palette {
   ink: string
@@ -18,7 +18,7 @@ export interface Palette {
   no: string
 }
 
-// palette reads the colours of the style sheet as they are now.
+// palette returns the current colors of the style sheet.
 export function palette(): Palette {
   const of = getComputedStyle(document.documentElement)
   const v = (name: string): string => of.getPropertyValue(name).trim()
@@ -46,8 +46,8 @@ export function paint(chart: IChartApi, p: Palette): void {
   })
 }
 
-// everySecond lays values onto a line that has a place for each second of [from, to],
-// so that distance is time.
+// everySecond returns one point for each second of [from, to], with or without a value, so
+// that equal distances on the chart are equal times.
 export function everySecond<T extends { time: number }>(values: readonly T[], from: number, to: number): (Omit<T, 'time'> & { time: UTCTimestamp } | { time: UTCTimestamp })[] {
   const out: (Omit<T, 'time'> & { time: UTCTimestamp } | { time: UTCTimestamp })[] = []
   let at = 0
@@ -66,7 +66,7 @@ export interface Stretch {
   strong: boolean
 }
 
-// Stretches shades stretches of time behind a series: the windows of settlements.
+// Stretches shades stretches of time behind a series: the settlement windows.
 export class Stretches implements ISeriesPrimitive<Time> {
   stretches: Stretch[] = []
   colours = { shade: '', ink: '' }
@@ -114,7 +114,7 @@ export class Stretches implements ISeriesPrimitive<Time> {
   }
 }
 
-// including widens a scale so that a price that is not on the line is seen.
+// including widens a price scale so that it includes one more price.
 export function including(price: number | undefined): (original: () => AutoscaleInfo | null) => AutoscaleInfo | null {
   return (original) => {
     const info = original()

@@ -1,5 +1,5 @@
-// A timer that a tab in the background does not slow down. It is told a period in
-// ms, 0 to stop.
+// A timer that browsers do not slow down in a background tab. It receives its period in
+// ms; 0 stops it.
 let timer = 0
 
 self.onmessage = (m: MessageEvent<number>) => {

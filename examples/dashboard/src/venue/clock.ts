@@ -1,5 +1,5 @@
-// The venue's clock: offset = server_time − (t0 + t1) / 2, of the quickest of the
-// latest measurements, since that one can be off the least.
+// The venue's clock: offset = server_time − (t0 + t1) / 2. The fastest of the latest
+// measurements counts, because its error is the smallest.
 
 interface Sample {
   offset: number
@@ -12,13 +12,13 @@ export class VenueClock {
   #samples: Sample[] = []
   #coarse = 0
 
-  // measured takes a reading of GET /v1/time; t0 and t1 are local, in ms.
+  // measured records a reading of GET /v1/time. t0 and t1 are local times in ms.
   measured(serverMs: number, t0: number, t1: number): void {
     this.#samples.push({ offset: serverMs - (t0 + t1) / 2, took: t1 - t0 })
     if (this.#samples.length > KEPT) this.#samples.shift()
   }
 
-  // dated takes a Date header, which is good to a second: enough to sign with.
+  // dated sets the clock from a Date header. That is accurate to a second, enough to sign.
   dated(date: string | null, t1: number): void {
     const at = date ? Date.parse(date) : Number.NaN
     if (!Number.isNaN(at)) {
@@ -27,7 +27,7 @@ export class VenueClock {
     }
   }
 
-  // best is the quickest measurement; undefined before the first.
+  // best is the fastest measurement; undefined before the first.
   get best(): Sample | undefined {
     return this.#samples.reduce<Sample | undefined>((best, s) => (best && best.took <= s.took ? best : s), undefined)
   }

@@ -1,7 +1,7 @@
 import type { Action } from './rest.ts'
 
-// asCurl is a shell line that signs and sends the request anew. The secret is not in
-// it: it comes from DX_SECRET.
+// asCurl returns shell commands that sign the request anew and send it. They read the
+// secret from DX_SECRET and do not contain it.
 export function asCurl(a: Action, base: string, keyId: string): string {
   const body = quoted(a.body)
   const lines = [
@@ -13,7 +13,7 @@ export function asCurl(a: Action, base: string, keyId: string): string {
   return lines.join('\n')
 }
 
-// asTool is the same as a call of the agent lane.
+// asTool returns the same action as an MCP tool call.
 export function asTool(a: Action): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: a.tool, arguments: a.args } })
 }

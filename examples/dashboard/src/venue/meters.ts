@@ -2,9 +2,9 @@ import type { Bucket, Limits } from './wire.ts'
 
 export type BucketName = 'read' | 'write' | 'cancel'
 
-// Meter reckons what a token bucket still holds. The venue tells rate and burst, and
-// a refusal tells that it was empty; in between the page counts what it spent itself,
-// so another client on the same key goes unseen.
+// Meter estimates how many tokens a bucket holds. The venue reports rate and burst, and a
+// rejection means that the bucket is empty. In between the page counts its own requests, so
+// it does not see those of other clients with the same key.
 export class Meter {
   rate = 0
   burst = 0
@@ -46,8 +46,8 @@ export class Meters {
   }
 }
 
-// bucketOf is the bucket a request draws from.
+// bucketOf returns the bucket that a request draws from.
 export function bucketOf(method: string, target: string): BucketName {
-  if (method === 'GET' || target === '/v1/mcp') return 'read' // of the agent lane the page only reads
+  if (method === 'GET' || target === '/v1/mcp') return 'read' // the page uses the agent lane only for reads
   return method === 'DELETE' || target.startsWith('/v1/portfolio/deadman') ? 'cancel' : 'write'
 }

@@ -2,28 +2,26 @@ import type { VenueClock } from './clock.ts'
 import { bucketOf, type Meters } from './meters.ts'
 import { type Credentials, sign } from './sign.ts'
 
-// Refused is an answer of the venue that says no.
-export class Refused extends Error {
+// VenueError is an error response of the venue.
+export class VenueError extends Error {
   readonly status: number
   readonly code: string
-  readonly hint: string
 
-  constructor(status: number, code: string, hint = '') {
+  constructor(status: number, code: string) {
     super(code.replaceAll('_', ' '))
     this.status = status
     this.code = code
-    this.hint = hint
   }
 }
 
-// ToolResult is what the agent lane answers to tools/call.
+// ToolResult is the response of the agent lane to tools/call.
 interface ToolResult {
-  result: { isError?: boolean; structuredContent: { error?: { code: string }; hint?: string } }
+  result: { isError?: boolean; structuredContent: { error?: { code: string } } }
 }
 
 const REVISION = '2025-11-25' // of the agent lane
 
-// Action is a request worth repeating elsewhere: as curl, or as a tool call.
+// Action is a request that can be copied as a curl command or as a tool call.
 export interface Action {
   method: string
   target: string
@@ -32,7 +30,7 @@ export interface Action {
   args: unknown
 }
 
-// Rest sends signed requests, each signed anew by the venue's clock.
+// Rest sends signed requests, timestamped by the venue's clock.
 export class Rest {
   readonly base: string
   readonly #credentials: Credentials
@@ -51,19 +49,18 @@ export class Rest {
     return this.call<T>('GET', target)
   }
 
-  // tool calls the agent lane, where a refusal is an ordinary answer that says what
-  // would help. It throws Refused as call does.
+  // tool calls a tool of the agent lane. It throws VenueError as call does.
   async tool<T>(name: string, args: unknown): Promise<T> {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } })
     const { result } = await this.call<ToolResult>('POST', '/v1/mcp', body)
     const said = result.structuredContent
-    if (result.isError) throw new Refused(200, said.error?.code ?? 'unknown', said.hint)
+    if (result.isError) throw new VenueError(200, said.error?.code ?? 'unknown')
     return said as T
   }
 
-  // call throws Refused if the venue says no, and TypeError if it cannot be reached.
-  // A clock that is off is set by the answer's Date, and the request sent once more:
-  // what was refused for its signature was surely not done.
+  // call throws VenueError for an error response, and TypeError if the venue cannot be reached.
+  // After a 401 it sets the clock from the Date header and sends the request once more: a
+  // request with a rejected signature had no effect.
   async call<T>(method: string, target: string, body = ''): Promise<T> {
     const first = await this.#send(method, target, body)
     if (first.status !== 401) return this.#read<T>(first, method, target)
@@ -84,8 +81,8 @@ export class Rest {
     return fetch(this.base + target, { method, headers, body: body || null, cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer' })
   }
 
-  // stamp never repeats itself: the same request signed twice in one millisecond
-  // would be answered as a repeat.
+  // stamp never returns the same timestamp twice: the same request signed twice in one
+  // millisecond would count as an exact repeat.
   #stamp(): string {
     this.#last = Math.max(Math.round(this.#clock.now()), this.#last + 1)
     return String(this.#last)
@@ -94,9 +91,9 @@ export class Rest {
   async #read<T>(answer: Response, method: string, target: string): Promise<T> {
     const body: unknown = await answer.json()
     if (answer.ok) return body as T
-    const error = (body as { error?: { code?: string; data?: { code?: string } } }).error // data: of the agent lane
+    const error = (body as { error?: { code?: string; data?: { code?: string } } }).error // data: from the agent lane
     const code = error?.data?.code ?? error?.code ?? `http_${answer.status}`
     if (code === 'rate_limited') this.#meters[bucketOf(method, target)].empty(performance.now())
-    throw new Refused(answer.status, code)
+    throw new VenueError(answer.status, code)
   }
 }

@@ -1,6 +1,6 @@
 import type { VenueClock } from './clock.ts'
 import type { Meters } from './meters.ts'
-import { Refused } from './rest.ts'
+import { VenueError } from './rest.ts'
 import { type Credentials, subprotocols } from './sign.ts'
 import { after, type U64 } from './wire.ts'
 
@@ -16,13 +16,14 @@ export interface Frame {
 }
 
 export interface Listener {
-  // ready is asked before each connection; it throws why there shall be none now.
+  // ready is called before each connection. An error it throws prevents the connection.
   ready(): Promise<void>
-  // began: the subscriptions stand. What a list says as of a seq is whole with the
-  // frames after it. resumed: the account goes on where it was.
+  // began is called when all subscriptions are active. A list read over REST after this is
+  // complete together with the frames after its seq. resumed: the account continues without
+  // a new snapshot.
   began(resumed: boolean): void
   frame(channel: Channel, f: Frame): void
-  // missed: a frame of this channel was lost and no snapshot brings it back.
+  // missed is called when a frame was lost on a channel that has no snapshot.
   missed(channel: Channel): void
   state(s: SocketState, why: string): void
 }
@@ -35,8 +36,8 @@ const SILENCE_MS = 12_000
 const WAIT_MS = { first: 250, longest: 8000 }
 const REVOKED = 4401
 
-// Socket keeps one subscription to everything the screen shows, over connections
-// that break. Each event of the account comes once.
+// Socket subscribes to everything that the screen shows and reconnects when a connection
+// breaks. It passes on each event of the account once.
 export class Socket {
   gaps = 0
   breaks = 0
@@ -70,9 +71,9 @@ export class Socket {
     this.#to = to
   }
 
-  // open connects now, also if a later try is due.
+  // open connects now, even if a retry is scheduled for later.
   async open(): Promise<void> {
-    if (!navigator.onLine) return this.#to.state('lost', 'this computer is offline') // the desk tries again once it is not
+    if (!navigator.onLine) return this.#to.state('lost', 'this computer is offline') // the desk retries on the online event
     if (this.#closed || this.#opening || (this.#ws && this.#ws.readyState < WebSocket.CLOSING)) return
     clearTimeout(this.#retry)
     this.#opening = true
@@ -81,9 +82,9 @@ export class Socket {
       await this.#to.ready()
       await this.#connect()
     } catch (e) {
-      if (e instanceof Refused && e.status === 401) this.#end('key not accepted')
-      else this.#broke(0, e instanceof Refused ? e.message : 'unreachable')
-      if (!(e instanceof Refused || e instanceof TypeError)) throw e
+      if (e instanceof VenueError && e.status === 401) this.#end('the key is not accepted')
+      else this.#broke(0, e instanceof VenueError ? e.message : 'the venue cannot be reached')
+      if (!(e instanceof VenueError || e instanceof TypeError)) throw e
     } finally {
       this.#opening = false
     }
@@ -99,7 +100,7 @@ export class Socket {
     ws.onclose = (e) => ws === this.#ws && this.#broke(e.code, e.reason)
   }
 
-  // end gives up for good: coming back would not mend it.
+  // end stops for good, because reconnecting would not help.
   #end(why: string): void {
     this.#closed = true
     this.#to.state('refused', why)
@@ -112,7 +113,7 @@ export class Socket {
     this.#ws?.close(1000)
   }
 
-  // abandon gives up a connection that may be dead without knowing it.
+  // abandon drops a connection that may be dead.
   abandon(why: string): void {
     const ws = this.#ws
     this.#ws = undefined
@@ -134,9 +135,9 @@ export class Socket {
     this.#ping()
   }
 
-  // ping measures the way there and back, and finds a connection that has died.
+  // ping measures the round-trip time and detects a dead connection.
   #ping(): void {
-    if (performance.now() - this.#heard > SILENCE_MS) return this.abandon('silent')
+    if (performance.now() - this.#heard > SILENCE_MS) return this.abandon('no data received')
     const at = performance.now()
     this.#probed = { id: this.#send('list_subscriptions', {}), at }
   }
@@ -167,8 +168,8 @@ export class Socket {
     this.#to.began(msg.resumed === true)
   }
 
-  // refused: a command of ours did not go through. Only a new connection tells what
-  // stands and what does not.
+  // refused is called when the venue rejects a command. Only a new connection brings the
+  // subscriptions back into a known state.
   #refused(name: string): void {
     this.abandon(name)
   }
@@ -186,8 +187,8 @@ export class Socket {
     this.#to.frame(channel, f)
   }
 
-  // follows holds a frame against the one before it. After a gap only a snapshot
-  // counts, and it is asked for once.
+  // follows tells whether to use a frame. After a gap it requests a snapshot once, and
+  // drops frames until the snapshot arrives.
   #follows(channel: Channel, f: Frame): boolean {
     const market = channel === 'orderbook_delta' ? (f.msg as { market_id: number }).market_id : undefined
     const chain = `${f.sid}.${market ?? ''}`
@@ -205,14 +206,14 @@ export class Socket {
       return true
     }
     this.#snapshot(f.sid, market)
-    if (channel === 'rounds' || channel === 'oracle') return true // each frame is whole
+    if (channel === 'rounds' || channel === 'oracle') return true // each frame is complete by itself
     this.#awaited.add(chain)
     return false
   }
 
-  // fresh tells whether an event of the account is one not seen before. A resume asks
-  // for the seq before the last, in case the connection broke between two events of
-  // one command, and skips those of it that came.
+  // fresh tells whether an event of the account is new. A resume starts one seq before the
+  // last, in case the connection broke between two events of one command, and skips those
+  // events of it that arrived before.
   #fresh(f: Frame): boolean {
     if (f.type === 'user_snapshot') {
       this.#mark = { seq: f.seq, frames: 0 }
@@ -230,16 +231,16 @@ export class Socket {
   #broke(code: number, why: string): void {
     clearInterval(this.#probe)
     if (this.#closed) return
-    if (code === REVOKED) return this.#end('key revoked')
+    if (code === REVOKED) return this.#end('the key was revoked')
     this.breaks += 1
-    this.#to.state('lost', why || `closed ${code}`)
+    this.#to.state('lost', why || `connection closed with code ${code}`)
     this.#retry = window.setTimeout(() => void this.open(), this.#wait / 2 + (Math.random() * this.#wait) / 2)
     this.#wait = Math.min(this.#wait * 2, WAIT_MS.longest)
   }
 }
 
-// Mark is how far the account was followed: a seq, and how many of its events came.
-// None came of a snapshot's seq, for it holds them all.
+// Mark is the last event received of the account: a seq, and how many of its events
+// arrived. The count is 0 after a snapshot, which includes all events of its seq.
 interface Mark {
   seq: U64
   frames: number

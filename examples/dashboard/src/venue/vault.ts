@@ -1,7 +1,7 @@
 import type { Credentials } from './sign.ts'
 
-// The vault keeps one key in IndexedDB, which stores a CryptoKey without ever
-// showing its bytes to the page.
+// The vault keeps one key in IndexedDB, which stores a CryptoKey without exposing its bytes
+// to the page.
 
 const STORE = 'keys'
 const SLOT = 'signed-in'

@@ -1,5 +1,5 @@
-// The venue's records as they come over the wire. Numbers of 64 bits are decimal
-// strings; money is in pips, prices of an index are at 1e8, *_ts are ns.
+// The venue's records as sent on the wire. 64-bit numbers are decimal strings. Money is in
+// pips, index prices are at 1e8 scale, and *_ts fields are in ns.
 
 export type U64 = string
 export type OutcomeName = 'yes' | 'no'
@@ -207,12 +207,12 @@ export interface Preview {
   reason?: string
 }
 
-// after tells whether a comes after b; both are digits without leading zeros.
+// after tells whether a > b. Both are decimal numbers without leading zeros.
 export function after(a: U64, b: U64): boolean {
   return a.length === b.length ? a > b : a.length > b.length
 }
 
-// ms is a *_ts in milliseconds.
+// ms converts a *_ts field to milliseconds.
 export function ms(ts: U64): number {
   return ts.length > 6 ? Number(ts.slice(0, -6)) : 0
 }

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"duplex/schemas"
+)
+
+// harness holds the processes of a comparison: the venue and its peers.
+type harness struct {
+	*options
+	dir    string
+	dev    schemas.DevFile
+	host   string // address of the venue
+	market uint32
+	keys   []signer // one per connection
+	peers  map[string]string
+	procs  []*exec.Cmd
+	pids   map[string]int // by name of the peer, or venue
+	runID  int            // number of runs so far; makes client_order_ids unique
+
+	profiles []*profile.Profile // CPU profiles of the venue, with -profile
+}
+
+const venue = "venue"
+
+// runOverhead bounds the time of a run beyond its duration.
+const runOverhead = 15 * time.Second
+
+const unlimitedRate = "10000000"
+
+func newHarness(ctx context.Context, o *options) (r *harness, err error) {
+	r = &harness{options: o, peers: map[string]string{}, pids: map[string]int{}}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	if r.dir, err = os.MkdirTemp("", "dx-bench-"); err != nil {
+		return r, err
+	}
+	if err := r.venue(ctx); err != nil {
+		return r, err
+	}
+	for _, name := range peerNames() {
+		if err := r.peer(ctx, name); err != nil {
+			return r, err
+		}
+	}
+	return r, r.createAccounts(ctx, r.conns)
+}
+
+// venue builds dx and starts a venue.
+func (r *harness) venue(ctx context.Context) error {
+	dx, file := filepath.Join(r.dir, "dx"), filepath.Join(r.dir, "dev.json")
+	build := exec.CommandContext(ctx, "go", "build", "-o", dx, "./cmd/dx")
+	build.Dir, build.Stderr = "..", os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("go build: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, dx, "dev", "--log-level", "warn", "--quiet", "--no-maker", "--data", filepath.Join(r.dir, "data"), "--dev-file", file,
+		"--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--write-floor", unlimitedRate, "--read-rate", unlimitedRate, "--in-flight", fmt.Sprint(r.inFlight))
+	cmd.Stderr = os.Stderr
+	if err := r.start(venue, cmd); err != nil {
+		return err
+	}
+	for {
+		b, err := os.ReadFile(file)
+		if err == nil {
+			if err := json.Unmarshal(b, &r.dev); err != nil {
+				return err
+			}
+			r.host = strings.TrimPrefix(r.dev.API, "http://")
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// peer starts a peer and reads its address.
+func (r *harness) peer(ctx context.Context, name string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self, "-serve", name)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := r.start(name, cmd); err != nil {
+		return err
+	}
+	addr, err := bufio.NewReader(out).ReadString('\n')
+	r.peers[name] = strings.TrimSpace(addr)
+	return err
+}
+
+func (r *harness) start(name string, cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	r.procs, r.pids[name] = append(r.procs, cmd), cmd.Process.Pid
+	return nil
+}
+
+func (r *harness) close() {
+	for _, p := range r.procs {
+		_ = p.Process.Signal(syscall.SIGTERM) // it may have ended
+	}
+	for _, p := range r.procs {
+		_ = p.Wait() // the exit status does not matter
+	}
+	_ = os.RemoveAll(r.dir)
+}
+
+// createAccount creates a funded account with a key.
+func (r *harness) createAccount(ctx context.Context, i int) error {
+	var u schemas.NewUser
+	if err := r.operatorPost(ctx, "/admin/users", fmt.Sprintf(`{"name":"bench-%d"}`, i), &u); err != nil {
+		return err
+	}
+	path := fmt.Sprintf("/admin/users/%d", u.UserID)
+	if err := r.operatorPost(ctx, path+"/deposits", fmt.Sprintf(`{"deposit_id":"bench-%d","amount":"1000000000000"}`, i), nil); err != nil {
+		return err
+	}
+	var k schemas.NewKey
+	if err := r.operatorPost(ctx, path+"/keys", `{}`, &k); err != nil {
+		return err
+	}
+	secret, ok := schemas.ParseSecret(k.Secret)
+	if !ok {
+		return errors.New("a key without a secret")
+	}
+	r.keys = append(r.keys, signer{k.APIKey, secret, r.host})
+	return nil
+}
+
+// waitForMarket waits until a market will trade for the whole run, and selects the one that
+// closes last.
+func (r *harness) waitForMarket(ctx context.Context) error {
+	for r.market = 0; ; {
+		if err := r.findMarket(ctx); err != nil || r.market != 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (r *harness) findMarket(ctx context.Context) error {
+	var l schemas.MarketList
+	req := r.keys[0].http(ctx, r.dev.API, "GET", "/v1/markets?status=trading", nil)
+	if err := doJSON(req, &l); err != nil {
+		return err
+	}
+	last := schemas.U64(time.Now().Add(r.duration + runOverhead).UnixNano()) // the market must trade until the end of the run
+	for _, m := range l.Markets {
+		if m.CloseTs > last {
+			last, r.market = m.CloseTs, m.MarketID
+		}
+	}
+	return nil
+}
+
+func (r *harness) operatorPost(ctx context.Context, path, body string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, "POST", r.dev.Admin+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+r.dev.OperatorToken)
+	return doJSON(req, into)
+}
+
+func doJSON(req *http.Request, into any) error {
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		return errors.Join(err, fmt.Errorf("%s %s: %d %s", req.Method, req.URL.Path, resp.StatusCode, b))
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(b, into)
+}
+
+// signer signs requests with one key.
+type signer struct {
+	key    string
+	secret []byte
+	host   string
+}
+
+func (s signer) http(ctx context.Context, base, method, target string, body []byte) *http.Request {
+	req, err := http.NewRequestWithContext(ctx, method, base+target, bytes.NewReader(body))
+	if err != nil {
+		panic(err) // the base is the venue's own address
+	}
+	ts := strconv.FormatInt(time.Now().UnixMilli(), 10)
+	req.Header.Set(schemas.HeaderKey, s.key)
+	req.Header.Set(schemas.HeaderTimestamp, ts)
+	req.Header.Set(schemas.HeaderSignature, schemas.Sign(s.secret, ts, method, target, body))
+	return req
+}
+
+// wire returns the bytes of a signed request.
+func (s signer) wire(method, target, more string, body []byte) []byte {
+	ts := strconv.FormatInt(time.Now().UnixMilli(), 10)
+	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n%s: %s\r\n%s: %s\r\n%s", method, target, s.host,
+		schemas.HeaderKey, s.key, schemas.HeaderTimestamp, ts, schemas.HeaderSignature, schemas.Sign(s.secret, ts, method, target, body), more)
+	if len(body) > 0 {
+		b = fmt.Appendf(b, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	}
+	return append(append(b, "\r\n"...), body...)
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// requestLoop is a closed loop of requests on many connections: each connection sends its next
+// request when the previous one is answered.
+type requestLoop struct {
+	addr string
+	pid  int                       // process id of the server
+	next func(conn, n int) request // returns the n-th request of a connection
+}
+
+type request struct {
+	bytes []byte
+	want  int  // expected status
+	free  bool // not counted; it only cancels orders
+}
+
+// result is the result of one run.
+type result struct {
+	PerSecond float64       `json:"per_second"`
+	P50       time.Duration `json:"p50_ns"`
+	P99       time.Duration `json:"p99_ns"`
+	CPU       time.Duration `json:"cpu_ns"` // CPU time of the server per request
+}
+
+func medianResult(all []result, byP99 bool) result {
+	all = slices.SortedFunc(slices.Values(all), func(a, b result) int {
+		if byP99 {
+			return cmp.Compare(a.P99, b.P99)
+		}
+		return cmp.Compare(a.PerSecond, b.PerSecond)
+	})
+	return all[len(all)/2]
+}
+
+func (l requestLoop) run(ctx context.Context, conns int, d time.Duration) (result, error) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var latencies []time.Duration
+	var firstErr error
+	cpuBefore, err := cpuTime(l.pid)
+	if err != nil {
+		return result{}, err
+	}
+	start := time.Now()
+	for i := range conns {
+		wg.Go(func() {
+			t, err := l.runConn(ctx, i)
+			mu.Lock()
+			defer mu.Unlock()
+			latencies, firstErr = append(latencies, t...), errors.Join(firstErr, err)
+		})
+	}
+	wg.Wait()
+	elapsed := time.Since(start)
+	after, err := cpuTime(l.pid)
+	if firstErr = errors.Join(firstErr, err); firstErr != nil || len(latencies) == 0 {
+		return result{}, errors.Join(firstErr, fmt.Errorf("%d requests answered", len(latencies)))
+	}
+	slices.Sort(latencies)
+	at := func(q float64) time.Duration {
+		return latencies[int(q*float64(len(latencies)-1))].Round(10 * time.Microsecond)
+	}
+	return result{PerSecond: float64(len(latencies)) / elapsed.Seconds(), P50: at(.5), P99: at(.99), CPU: (after - cpuBefore) / time.Duration(len(latencies))}, nil
+}
+
+// toolErrorMarker occurs in a tool's error, which has status 200.
+var toolErrorMarker = []byte(`"isError":true`)
+
+// cpuTime returns the CPU time of a process, which Linux counts in 1/100 s.
+func cpuTime(pid int) (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	f := strings.Fields(rest)
+	if len(f) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat: %q", pid, b)
+	}
+	user, err := strconv.Atoi(f[11])
+	system, err2 := strconv.Atoi(f[12])
+	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err, err2)
+}
+
+func (l requestLoop) runConn(ctx context.Context, i int) (latencies []time.Duration, err error) {
+	c, err := net.Dial("tcp", l.addr)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	r := bufio.NewReaderSize(c, 16<<10)
+	var body []byte
+	for n := 0; ctx.Err() == nil; n++ {
+		q := l.next(i, n)
+		start := time.Now()
+		if _, err := c.Write(q.bytes); err != nil {
+			return latencies, err
+		}
+		status, b, err := readResponse(r, body)
+		if err != nil {
+			return latencies, err
+		}
+		if body = b; status != q.want || bytes.Contains(b, toolErrorMarker) {
+			return latencies, fmt.Errorf("answered %d: %s", status, b)
+		}
+		if !q.free {
+			latencies = append(latencies, time.Since(start))
+		}
+	}
+	return latencies, nil
+}
+
+// readResponse reads one response into b.
+func readResponse(r *bufio.Reader, b []byte) (status int, body []byte, err error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return 0, b, err
+	}
+	if len(line) < 12 {
+		return 0, b, fmt.Errorf("no status in %q", line)
+	}
+	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
+		return 0, b, err
+	}
+	length := -1
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return 0, b, err
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			break
+		}
+		if name, value, _ := strings.Cut(string(line), ":"); strings.EqualFold(name, "Content-Length") {
+			if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
+				return 0, b, err
+			}
+		}
+	}
+	if length < 0 {
+		return 0, b, errors.New("a response without Content-Length")
+	}
+	body = slices.Grow(b[:0], length)[:length]
+	_, err = io.ReadFull(r, body)
+	return status, body, err
+}

@@ -1,0 +1,73 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"duplex/schemas"
+)
+
+const codeDuplicateID = "duplicate_client_order_id"
+
+func isDuplicate(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == codeDuplicateID
+}
+
+// findPlaced returns the outcome of a placement that an earlier attempt executed, or the
+// error with which it was rejected. Status and fills are the current ones.
+func (c *Client) findPlaced(ctx context.Context, id schemas.U64) (out schemas.Outcome, err error) {
+	l, err := c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id})
+	if err != nil {
+		return out, lookupError(id, err)
+	}
+	if len(l.Orders) == 0 {
+		return out, lookupError(id, errors.New("the order is no longer listed"))
+	}
+	o := &l.Orders[0]
+	if o.OrderID == nil {
+		w := schemas.ErrorOf(o.Reason)
+		return out, &Error{Wire: w, Status: w.HTTP()}
+	}
+	out = schemas.Outcome{
+		OrderID: *o.OrderID, ClientOrderID: id, Status: o.Status, Seq: o.CreatedSeq, FilledQty: o.FilledQty, RestingQty: o.RemainingQty,
+		Reason: o.Reason, Fills: []schemas.OutcomeFill{},
+	}
+	for f, err := range c.AllFills(ctx, schemas.ListFills{OrderID: o.OrderID}) {
+		if err != nil {
+			return out, lookupError(id, err)
+		}
+		out.Fills = append([]schemas.OutcomeFill{{TickYes: f.TickYes, Qty: f.Qty, Path: f.Path}}, out.Fills...) // listed newest first
+	}
+	return out, nil
+}
+
+// lookupError returns the error of a placement that was executed but cannot be read. It
+// does not wrap err, so that a caller cannot take the error of the read for that of the
+// placement.
+func lookupError(id schemas.U64, err error) error {
+	return fmt.Errorf("client_order_id %s was placed, but reading it failed: %v", id, err)
+}
+
+// findPlacedBatch replaces each duplicate in the results of a batch by the outcome of the
+// earlier attempt.
+func (c *Client) findPlacedBatch(ctx context.Context, orders []schemas.PlaceOrder, results []schemas.PlaceResult) error {
+	for i := range results {
+		r := &results[i]
+		if r.Error == nil || r.Error.Code != codeDuplicateID || i >= len(orders) {
+			continue
+		}
+		out, err := c.findPlaced(ctx, orders[i].ClientOrderID)
+		var e *Error
+		switch {
+		case err == nil:
+			*r = schemas.PlaceResult{Outcome: &out}
+		case errors.As(err, &e):
+			r.Error = &e.Wire
+		default:
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"duplex/schemas"
+)
+
+// streamConn is one connection of a stream. Only the goroutine of Run uses it, except for
+// ws and silenceTimer, which the goroutines in background use too.
+type streamConn struct {
+	*Stream
+	ws           *websocket.Conn
+	silenceTimer *time.Timer // reset by every message and ping
+
+	last              map[chain]schemas.U64 // seq of the previous message
+	snapshotRequested map[uint32]bool       // markets with a snapshot on the way
+	skipEvents        int                   // events to skip, delivered by an earlier connection
+
+	id         int
+	pending    map[int][]byte // commands without a response yet
+	background sync.WaitGroup
+}
+
+// chain identifies one sequence of prev_seq: a sid, and for books a market.
+type chain struct {
+	sid    int
+	market uint32
+}
+
+const streamPath = "/v1/ws"
+
+// connect dials. After a 401 caused by a wrong clock it corrects the clock and dials again.
+func (s *Stream) connect(ctx context.Context) (*streamConn, error) {
+	before := s.client.offset.Load()
+	l, err := s.dial(ctx)
+	var r *handshakeError
+	if errors.As(err, &r) && r.status == http.StatusUnauthorized && (s.client.correctClock(r.date) || s.client.offset.Load() != before) {
+		return s.dial(ctx)
+	}
+	return l, err
+}
+
+func (s *Stream) dial(ctx context.Context) (*streamConn, error) {
+	c := s.client
+	ts := strconv.FormatInt(c.Now().UnixMilli(), 10)
+	h := http.Header{}
+	h.Set(schemas.HeaderKey, c.key)
+	h.Set(schemas.HeaderTimestamp, ts)
+	h.Set(schemas.HeaderSignature, schemas.Sign(c.secret, ts, "GET", streamPath, nil))
+	l := &streamConn{Stream: s, last: map[chain]schemas.U64{}, snapshotRequested: map[uint32]bool{}, pending: map[int][]byte{}}
+	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
+	defer cancel()
+	ws, resp, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(c.base, "http")+streamPath, &websocket.DialOptions{
+		HTTPClient: withStrictEOF(c.http), HTTPHeader: h, OnPingReceived: l.onPing,
+	})
+	if err != nil && resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
+		return nil, newHandshakeError(resp)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ws.SetReadLimit(-1) // a snapshot grows with the account
+	l.ws = ws
+	return l, nil
+}
+
+// run subscribes and handles messages until the connection ends.
+func (l *streamConn) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer func() { stop(); _ = l.ws.CloseNow(); l.background.Wait() }()
+	l.silenceTimer = time.NewTimer(l.timing.silence)
+	l.background.Go(func() { l.watchSilence(ctx) })
+	if err := l.subscribe(ctx); err != nil {
+		return err
+	}
+	for {
+		m, err := l.readMessage(ctx)
+		if err != nil {
+			return err
+		}
+		if err := l.handle(ctx, m); err != nil {
+			return err
+		}
+	}
+}
+
+// subscribe subscribes to all channels and resumes the account.
+func (l *streamConn) subscribe(ctx context.Context) error {
+	p := schemas.WSSubscribe{Channels: l.opt.Channels}
+	for _, m := range l.opt.MarketIDs {
+		p.MarketIDs = append(p.MarketIDs, schemas.Int(m))
+	}
+	for _, name := range p.Channels {
+		if name == "user" && l.resume.known {
+			p.SinceSeq, l.skipEvents = schemas.Ptr(l.resume.complete), l.resume.seenOfLast
+		}
+	}
+	return l.command(ctx, "subscribe", p)
+}
+
+func (l *streamConn) command(ctx context.Context, cmd string, params any) error {
+	raw, err := schemas.Append(nil, params)
+	if err != nil {
+		return err
+	}
+	l.id++
+	text := append([]byte(`{"id":`+strconv.Itoa(l.id)+`,"cmd":"`+cmd+`","params":`), raw...)
+	l.pending[l.id] = append(text, '}')
+	return l.ws.Write(ctx, websocket.MessageText, l.pending[l.id])
+}
+
+// resendAfter resends a rate-limited command after wait.
+func (l *streamConn) resendAfter(ctx context.Context, text []byte, wait time.Duration) {
+	l.background.Go(func() {
+		if sleep(ctx, wait) && l.ws.Write(ctx, websocket.MessageText, text) != nil {
+			_ = l.ws.CloseNow() // ends readMessage
+		}
+	})
+}
+
+// serverMessage is any message of the venue.
+type serverMessage struct {
+	ID      int            `json:"id"`
+	Type    string         `json:"type"`
+	Sid     int            `json:"sid"`
+	Seq     schemas.U64    `json:"seq"`
+	PrevSeq schemas.U64    `json:"prev_seq"`
+	Msg     jsontext.Value `json:"msg"`
+
+	raw []byte
+}
+
+// readMessage returns the next message. It fails if neither a message nor a ping arrives
+// within the silence timeout, since the connection is then dead.
+func (l *streamConn) readMessage(ctx context.Context) (*serverMessage, error) {
+	l.silenceTimer.Reset(l.timing.silence)
+	_, raw, err := l.ws.Read(ctx)
+	l.silenceTimer.Stop() // the time to handle a message does not count
+	if err != nil {
+		return nil, err
+	}
+	m := &serverMessage{raw: raw}
+	return m, decode(raw, m)
+}
+
+// watchSilence closes the connection when the silence timer fires.
+func (l *streamConn) watchSilence(ctx context.Context) {
+	defer l.silenceTimer.Stop()
+	select {
+	case <-l.silenceTimer.C:
+		_ = l.ws.CloseNow()
+	case <-ctx.Done():
+	}
+}
+
+// onPing is called while readMessage waits.
+func (l *streamConn) onPing(context.Context, []byte) bool {
+	l.silenceTimer.Reset(l.timing.silence)
+	return true
+}
+
+// decodeError is the error of a message that cannot be decoded.
+type decodeError struct{ error }
+
+func (u *decodeError) Unwrap() error { return u.error }
+
+func decode(raw []byte, into any) error {
+	if err := json.Unmarshal(raw, into); err != nil {
+		return &decodeError{err}
+	}
+	return nil
+}
+
+// handshakeError is a handshake that got an HTTP error, with its Date header.
+type handshakeError struct {
+	error
+	status int
+	date   string
+}
+
+func (r *handshakeError) Unwrap() error { return r.error }
+
+func newHandshakeError(resp *http.Response) error {
+	body, _ := io.ReadAll(resp.Body) // the library keeps the first 1024 bytes and closes the body
+	return &handshakeError{responseError(resp.StatusCode, resp.Header, body), resp.StatusCode, resp.Header.Get("Date")}
+}

@@ -1,0 +1,149 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// silenceTimeout ends a response that stops in the middle. An event stream sends something
+// every 15 s.
+const silenceTimeout = time.Minute
+
+var errNoAnswer = errors.New("the response ended early")
+
+// forward sends a request to the venue and its response to the host. It returns an error
+// if there is no response. f.partial reports whether the host got a part of one.
+func (b *Bridge) forward(f *inFlightRequest) error {
+	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	resp, err := b.client.Open(ctx, http.MethodPost, Path, f.header, f.raw)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	quiet := time.AfterFunc(silenceTimeout, cancel)
+	defer quiet.Stop()
+	body := activityReader{resp.Body, func() { quiet.Reset(silenceTimeout) }}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
+		return b.forwardStream(f, body)
+	}
+	answer, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	if !f.deliver(b, answer) {
+		return &foreignResponse{resp.StatusCode, answer}
+	}
+	return nil
+}
+
+// forwardStream passes on the messages of an event stream up to the response.
+func (b *Bridge) forwardStream(f *inFlightRequest, body io.Reader) error {
+	errDone := errors.New("done")
+	err := readEvents(body, func(data []byte) error {
+		m, ok := parse(data)
+		if ok && m.method != "" {
+			f.partial = true
+			b.write(data)
+			return nil
+		}
+		if f.deliver(b, data) {
+			return errDone
+		}
+		return errNoAnswer
+	})
+	switch {
+	case errors.Is(err, errDone):
+		return nil
+	case errors.Is(err, io.EOF):
+		return errNoAnswer
+	default:
+		return err
+	}
+}
+
+// deliver writes the response to the host. It reports false if it is not a JSON-RPC
+// response.
+func (f *inFlightRequest) deliver(b *Bridge, answer jsontext.Value) bool {
+	if !answer.IsValid() {
+		return false
+	}
+	members := object(answer)
+	result, failed := members["result"], members["error"]
+	if result == nil && failed == nil {
+		return false
+	}
+	if failed != nil {
+		answer = f.failed(answer, failed, members["id"] == nil)
+	}
+	switch {
+	case f.canceled.Load():
+		return true
+	case f.method == "tools/list" && result != nil:
+		answer = b.filterTools(answer, result)
+	case f.method == "initialize" && result != nil:
+		b.revision, _ = text(object(result)["protocolVersion"])
+	}
+	b.write(answer)
+	return true
+}
+
+// failed returns the response for the host to an error of the venue. Some errors come
+// without the id, which the host needs.
+func (f *inFlightRequest) failed(answer, failed jsontext.Value, anonymous bool) jsontext.Value {
+	e, rest, known := venueError(failed)
+	if known && f.writes {
+		if result := refused(f.message, e); result != nil {
+			return result
+		}
+	}
+	id := f.id
+	if k := id.Kind(); k != '"' && k != '0' {
+		id = nil // not a valid id
+	}
+	switch {
+	case known && rest:
+		return venueErrorResponse(id, e.HTTP(), e)
+	case anonymous && id != nil:
+		return envelope(id, "error", failed)
+	}
+	return answer
+}
+
+// filterTools updates the catalog from a list of tools, and removes the tools that the
+// bridge does not offer.
+func (b *Bridge) filterTools(answer, result jsontext.Value) jsontext.Value {
+	l, ok := parseToolList(result)
+	if !ok {
+		return answer
+	}
+	b.catalog.update(l)
+	if !b.filter.isSet() {
+		return answer
+	}
+	b.filter.filter(l)
+	narrowed, err := json.Marshal(l)
+	if err != nil { // a decoded list always encodes
+		panic(err)
+	}
+	return envelope(object(answer)["id"], "result", narrowed)
+}
+
+// activityReader calls onRead after each read.
+type activityReader struct {
+	io.Reader
+	onRead func()
+}
+
+func (h activityReader) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	h.onRead()
+	return n, err
+}

@@ -1,0 +1,117 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"duplex/client"
+	"duplex/schemas"
+)
+
+// foreignResponse is a response that is not the venue's, such as a load balancer's.
+type foreignResponse struct {
+	status int
+	text   []byte
+}
+
+func (f *foreignResponse) Error() string {
+	return fmt.Sprintf("status %d, not a response of the venue: %.80q", f.status, f.text)
+}
+
+// mayHaveExecuted reports whether a request that returned err may have been executed.
+func mayHaveExecuted(err error) bool {
+	var f *foreignResponse
+	if errors.As(err, &f) && f.status >= 300 && f.status < 500 {
+		return false
+	}
+	return client.MayBeDone(err)
+}
+
+// noAnswerResponse returns the response of a request that the venue did not answer. For a
+// write it is a tool result that says whether the write may have been executed.
+func noAnswerResponse(m *message, writes bool, err error) []byte {
+	switch {
+	case !writes:
+		return errorResponse(m.id, http.StatusServiceUnavailable, "no response from the venue: "+err.Error(), schemas.ErrorOf("draining"))
+	case mayHaveExecuted(err):
+		return unknownOutcomeResponse(m, err)
+	default:
+		return notExecutedResponse(m, err)
+	}
+}
+
+// notExecutedResponse returns the result of a write that did not reach the venue.
+func notExecutedResponse(m *message, err error) []byte {
+	r := schemas.ToolErrorOf(schemas.ErrorOf("draining"))
+	r.Hint = "The venue was not reached: " + err.Error() + ". This was not done. Send the same call again when the venue is back; dx mcp doctor tells what is in the way."
+	if f := new(foreignResponse); errors.As(err, &f) {
+		r.Retryable = false
+		r.Hint = "The response is not the venue's: " + err.Error() + ". This was not done. Point the bridge (DX_URL) at a venue."
+	}
+	return toolErrorResponse(m, &r)
+}
+
+// refused returns the result of a write that the venue rejected before it decoded the
+// call, or failed to execute. Its outcome is not_done or unknown, by the error's retry
+// rule. It is nil for an error of the request itself, such as an unknown tool or a wrong
+// key.
+func refused(m *message, e schemas.Error) []byte {
+	r := schemas.ToolErrorOf(e)
+	switch e.Retry() {
+	case schemas.Never:
+		return nil
+	case schemas.Unknown:
+		r.Next = lookupCall(m.tool(), object(m.params["arguments"]))
+	}
+	return toolErrorResponse(m, &r)
+}
+
+// venueError returns the venue's error from the error member of a response. In JSON-RPC it
+// is the data of the error; in REST it is the error itself, and rest is true.
+func venueError(failed jsontext.Value) (e schemas.Error, rest, ok bool) {
+	members := object(failed)
+	_, rest = text(members["code"])
+	if !rest {
+		failed = members["data"]
+	}
+	if failed.Kind() != '{' || json.Unmarshal(failed, &e) != nil {
+		return e, rest, false
+	}
+	return e, rest, schemas.IsErrorCode(e.Code)
+}
+
+// unknownOutcomeResponse returns the result of a write whose response was lost: the outcome
+// is unknown, and Next is a call that shows it (docs/rules/agents.md#bridge).
+func unknownOutcomeResponse(m *message, err error) []byte {
+	r := schemas.ToolErrorOf(schemas.ErrorOf("sequencing_timeout"))
+	r.Next = lookupCall(m.tool(), object(m.params["arguments"]))
+	r.Hint = "The response was lost: " + err.Error() + ". The outcome is unknown, and nothing was sent again. Call " + r.Next.Tool + " first: it shows whether this was done."
+	return toolErrorResponse(m, &r)
+}
+
+// lookupTools maps a write to the read that shows its outcome, and to the argument of the
+// write that the read needs.
+var lookupTools = map[string]struct{ tool, by string }{
+	"place_order":        {"list_orders", "client_order_id"},
+	"cancel_order":       {"get_order", "order_id"},
+	"decrease_order":     {"get_order", "order_id"},
+	"redeem_pairs":       {"list_positions", "market_id"},
+	"request_withdrawal": {"list_withdrawals", ""},
+}
+
+const lookupLimit = 20
+
+func lookupCall(tool string, arguments map[string]jsontext.Value) *schemas.NextCall {
+	at, known := lookupTools[tool]
+	if v := arguments[at.by]; v.Kind() == '"' || v.Kind() == '0' {
+		return &schemas.NextCall{Tool: at.tool, Arguments: map[string]any{at.by: v}}
+	}
+	if known && at.by == "" {
+		return &schemas.NextCall{Tool: at.tool, Arguments: map[string]any{"limit": lookupLimit}}
+	}
+	return &schemas.NextCall{Tool: "list_orders", Arguments: map[string]any{"limit": lookupLimit}}
+}

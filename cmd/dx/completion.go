@@ -1,0 +1,25 @@
+package main
+
+import (
+	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
+)
+
+// completionCmd is `dx completion SHELL`.
+type completionCmd struct {
+	Shell string `arg:"" optional:"" enum:"bash,zsh,fish," default:"" help:"bash, zsh or fish; default: the login shell."`
+	Code  bool   `short:"c" hidden:"" help:"The script is printed in any case."`
+}
+
+func (c *completionCmd) Help() string {
+	return `Put the line of your shell into its start-up file, such as ~/.bashrc:
+
+  source <(dx completion bash)
+  source <(dx completion zsh)
+  dx completion fish | source`
+}
+
+func (c *completionCmd) Run(k *kong.Context) error {
+	script := kongcompletion.Completion{Shell: c.Shell, Code: true}
+	return script.Run(k)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"duplex/schemas"
+)
+
+// Argument and flag names are whole words: kong must not split an abbreviation such as
+// TIF or ID into its letters.
+func TestNamesInHelp(t *testing.T) {
+	parser, err := kong.New(&cli{}, kong.Name("dx"), kong.Vars{"version": "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	single := regexp.MustCompile(`(^|-)[a-z](-|$)`)
+	names := 0
+	for _, leaf := range parser.Model.Leaves(false) {
+		for _, p := range leaf.Positional {
+			if names++; single.MatchString(p.Name) {
+				t.Errorf("%s: argument <%s>", leaf.Path(), p.Name)
+			}
+		}
+		for _, f := range leaf.Flags {
+			if names++; single.MatchString(f.Name) {
+				t.Errorf("%s: --%s", leaf.Path(), f.Name)
+			}
+		}
+	}
+	if names < 100 {
+		t.Errorf("only %d names", names)
+	}
+}
+
+// dx completion prints the script itself, which the shell evaluates.
+func TestCompletionPrintsTheScript(t *testing.T) {
+	for shell, want := range map[string]string{"bash": "complete -o default", "zsh": "autoload -U +X bashcompinit", "fish": "function __complete_dx"} {
+		code, out, errs := runCommand("completion", shell)
+		if code != 0 || !strings.HasPrefix(out, want) || strings.Contains(out, "Execute") {
+			t.Errorf("%s: %d %s%s", shell, code, out, errs)
+		}
+	}
+	if code, _, errs := runCommand("completion", "tcsh"); code != 2 || !strings.Contains(errs, "shell") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// The commands in the banner find the dev file wherever it was written.
+func TestBannerNamesTheDevFile(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for path, want := range map[string]string{
+		filepath.Join(dir, ".dx", "dev.json"): "",
+		filepath.Join(dir, "my venue.json"):   " --dev-file 'my venue.json'",
+		"/elsewhere/it's.json":                ` --dev-file '/elsewhere/it'\''s.json'`,
+		"/elsewhere/dev.json":                 " --dev-file /elsewhere/dev.json",
+	} {
+		var out bytes.Buffer
+		(&devCmd{DevFile: path}).printGreeting(&out, schemas.DevFile{Accounts: []schemas.DevAccount{{Name: "trader"}}}, "/p/trader.json")
+		if !strings.Contains(out.String(), `"mcp","--profile","/p/trader.json"]`) || strings.Contains(out.String(), `"--dev-file"`) {
+			t.Errorf("the entry of a host is\n%s", &out)
+		}
+		for _, command := range []string{" markets", " order buy yes 10 --series btc-15m --max-cost 9"} {
+			if line := os.Args[0] + command + want + "\n"; !strings.Contains(out.String(), "  "+line) && !strings.Contains(out.String(), "  go run ./cmd/dx"+command+want+"\n") {
+				t.Errorf("%s: no %q in\n%s", path, line, &out)
+			}
+		}
+	}
+}

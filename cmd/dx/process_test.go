@@ -1,0 +1,486 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/storage/wal"
+
+	"duplex/core"
+	"duplex/schemas"
+)
+
+// long tells whether tests may take minutes: DX_LONG=1 go test ./cmd/dx.
+func long() bool { return os.Getenv("DX_LONG") != "" }
+
+// programName is what the test binary is called when it is to be dx.
+const programName = "dx"
+
+// TestMain runs the program itself where the test binary was started under its name, so
+// that tests which need processes of their own need no second build.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == programName {
+		main()
+	}
+	for _, v := range os.Environ() { // every flag has a variable, and none may be set from outside
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "DX_") && name != "DX_LONG" {
+			os.Unsetenv(name)
+		}
+	}
+	if !long() {
+		// Journals of venues in this process are small: each segment is zeroed in advance.
+		// Processes that run as dx have segments of the usual size.
+		wal.SegmentSizeBytes = 1 << 20
+	}
+	code := m.Run()
+	for _, s := range []*sharedVenue{&plainVenue, &loadedVenue} {
+		if err := s.end(); err != nil {
+			fmt.Fprintln(os.Stderr, "a venue that tests shared:", err)
+			code = 1
+		}
+	}
+	if scratch != "" {
+		os.RemoveAll(scratch)
+	}
+	os.Exit(code)
+}
+
+var scratch string // a directory that the whole run shares; "" until it is needed
+
+var scratchDir = sync.OnceValues(func() (dir string, err error) {
+	scratch, err = os.MkdirTemp("", "dx-test-")
+	return scratch, err
+})
+
+// binary gives the program's path: the test binary under another name.
+var binary = sync.OnceValues(func() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	dir, err := scratchDir()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, programName)
+	if os.Link(self, path) == nil {
+		return path, nil
+	}
+	b, err := os.ReadFile(self) // on another file system
+	if err == nil {
+		err = os.WriteFile(path, b, 0o700)
+	}
+	return path, err
+})
+
+// process is a running dx.
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	logs *bytes.Buffer
+	dev  schemas.DevFile
+	file string // the dev file
+	done chan error
+}
+
+// start runs `dx dev` on ports of its own and waits until everything listens.
+func start(t *testing.T, data string, args ...string) *process {
+	t.Helper()
+	p, err := startAt(data, filepath.Join(t.TempDir(), "dev.json"), args...)
+	if p != nil {
+		p.t = t
+		t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it may have ended
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func startAt(data, file string, args ...string) (*process, error) {
+	path, err := binary()
+	if err != nil {
+		return nil, err
+	}
+	args = append([]string{"dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--dev-file", file, "--quiet"}, args...)
+	p := &process{cmd: exec.Command(path, args...), logs: &bytes.Buffer{}, file: file, done: make(chan error, 1)}
+	p.cmd.Stdout, p.cmd.Stderr = p.logs, p.logs
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { p.done <- p.cmd.Wait() }()
+	deadline := time.After(time.Minute)
+	for {
+		if b, err := os.ReadFile(file); err == nil {
+			return p, json.Unmarshal(b, &p.dev) // the file appears whole
+		}
+		select {
+		case err := <-p.done:
+			return p, fmt.Errorf("dx ended: %v\n%s", err, p.logs)
+		case <-deadline:
+			return p, fmt.Errorf("no dev file\n%s", p.logs)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// sharedVenue is a venue for several tests: those that only read, or that do what
+// others do not notice. It starts with the first of them and ends with the run.
+type sharedVenue struct {
+	args []string
+	once sync.Once
+	p    *process
+	err  error
+}
+
+var (
+	plainVenue  = sharedVenue{} // nobody but its house maker trades here
+	loadedVenue = sharedVenue{args: []string{"--no-maker", "--write-floor", "1000000", "--read-rate", "1000000"}}
+)
+
+// of gives the venue to a test.
+func (s *sharedVenue) of(t *testing.T) *process {
+	t.Helper()
+	s.once.Do(func() {
+		dir, err := scratchDir()
+		if err == nil {
+			dir, err = os.MkdirTemp(dir, "venue-")
+		}
+		if err != nil {
+			s.err = err
+			return
+		}
+		s.p, s.err = startAt(filepath.Join(dir, "data"), filepath.Join(dir, "dev.json"), s.args...)
+	})
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	p := *s.p
+	p.t = t
+	return &p
+}
+
+// end stops the venue, which has to end well.
+func (s *sharedVenue) end() error {
+	if s.p == nil {
+		return nil
+	}
+	return s.p.end()
+}
+
+// devFile has the commands of this test use the venue.
+func (p *process) devFile() {
+	p.t.Helper()
+	p.t.Setenv("DX_DEV_FILE", p.file)
+}
+
+func (p *process) kill() {
+	p.t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	<-p.done
+}
+
+// stop asks it to end, and wants it to, in time and well.
+func (p *process) stop() {
+	p.t.Helper()
+	if err := p.end(); err != nil {
+		p.t.Error(err)
+	}
+}
+
+func (p *process) end() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	limit := 10 * time.Second // the venue's promise
+	if !long() {
+		limit = time.Minute // for a machine that has other things to do
+	}
+	select {
+	case err := <-p.done:
+		if err != nil {
+			return fmt.Errorf("dx ended: %w\n%s", err, p.logs)
+		}
+		return nil
+	case <-time.After(limit):
+		err := p.cmd.Process.Kill()
+		<-p.done
+		return fmt.Errorf("it does not stop within %v (%v)\n%s", limit, err, p.logs)
+	}
+}
+
+func (p *process) account(name string) schemas.DevAccount {
+	for _, a := range p.dev.Accounts {
+		if a.Name == name {
+			return a
+		}
+	}
+	p.t.Fatalf("no account %s", name)
+	return schemas.DevAccount{}
+}
+
+// call sends a signed request. An error is that no answer came.
+func (p *process) call(a schemas.DevAccount, method, target, body string, into any) (int, error) {
+	secret, err := hex.DecodeString(a.Secret)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, p.dev.API+target, strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	ts := strconv.FormatInt(time.Now().UnixMilli(), 10)
+	r.Header.Set(schemas.HeaderKey, a.APIKey)
+	r.Header.Set(schemas.HeaderTimestamp, ts)
+	r.Header.Set(schemas.HeaderSignature, schemas.Sign(secret, ts, method, target, []byte(body)))
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	if resp.StatusCode < 300 && into != nil {
+		if err := json.Unmarshal(b, into); err != nil {
+			return 0, fmt.Errorf("%w in %s", err, b)
+		}
+	}
+	return resp.StatusCode, nil
+}
+
+// must is call with an answer of 2xx.
+func (p *process) must(a schemas.DevAccount, method, target, body string, into any) {
+	p.t.Helper()
+	status, err := p.call(a, method, target, body, into)
+	if err != nil || status >= 300 {
+		p.t.Fatalf("%s %s: %d, %v\n%s", method, target, status, err, p.logs)
+	}
+}
+
+// market waits for a market that satisfies ok and trades for a minute at least: of all
+// there are it takes the one that closes last. Rounds end at whole quarters of an hour,
+// so that in the minute before one a test waits here until it is over.
+func (p *process) market(ok func(schemas.Market) bool) schemas.Market {
+	p.t.Helper()
+	return p.marketFor(time.Minute, ok)
+}
+
+func (p *process) marketFor(left time.Duration, ok func(schemas.Market) bool) (last schemas.Market) {
+	p.t.Helper()
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		var l schemas.MarketList
+		p.must(p.account("reader"), "GET", "/v1/markets?status=trading", "", &l)
+		for _, m := range l.Markets {
+			if m.CloseTs > last.CloseTs && ok(m) {
+				last = m
+			}
+		}
+		if time.Until(time.Unix(0, last.CloseTs.Int64())) >= left {
+			return last
+		}
+		last = schemas.Market{}
+	}
+	p.t.Fatal("no such market")
+	return last
+}
+
+// series returns the name of the series that trades in m.
+func (p *process) series(m schemas.Market) string {
+	p.t.Helper()
+	var r schemas.Round
+	p.must(p.account("reader"), "GET", fmt.Sprintf("/v1/rounds/%d", m.MarketID), "", &r)
+	return seriesName(r.Category)
+}
+
+// trades is any market that takes orders.
+func trades(m schemas.Market) bool { return !m.Paused }
+
+// place sends orders one after the other until the process is gone, tells each answer,
+// and gives those that were accepted.
+func (p *process) place(a schemas.DevAccount, market uint32, id uint64, sent chan<- struct{}) (accepted []schemas.Outcome) {
+	for ; ; id++ {
+		var o schemas.Outcome
+		body := fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":%d,"qty":1}`, id, market, 100+10*(id%29))
+		status, err := p.call(a, "POST", "/v1/portfolio/orders", body, &o)
+		if err != nil {
+			return accepted
+		}
+		if status == 201 {
+			accepted = append(accepted, o)
+		}
+		sent <- struct{}{}
+	}
+}
+
+var kills = flag.Int("kills", 0, "how often TestLongKillInMidFlow kills the venue; default 3, with DX_LONG 20")
+
+// What was answered survives kill -9. Three times by default, 20 with DX_LONG.
+func TestLongKillInMidFlow(t *testing.T) {
+	times := 3
+	if long() {
+		times = 20
+	}
+	if *kills > 0 {
+		times = *kills
+	}
+	data := t.TempDir()
+	names := []string{"trader", "maker", "treasurer"}
+	all := map[string][]schemas.Outcome{}
+	var first schemas.DevFile
+	for round := range times {
+		p := start(t, data, "--no-maker", "--write-floor", "1000000")
+		if round == 0 {
+			first = p.dev
+		}
+		for i, a := range p.dev.Accounts {
+			if was := first.Accounts[i]; a.APIKey != was.APIKey || a.Secret != was.Secret || a.AccountToken != was.AccountToken {
+				t.Fatalf("%s came back with another key", a.Name)
+			}
+		}
+		for name, orders := range all {
+			p.check(name, orders)
+		}
+		m := p.market(trades)
+		sent := make(chan struct{})
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for _, name := range names {
+			wg.Go(func() {
+				got := p.place(p.account(name), m.MarketID, uint64(round)*10_000+1, sent)
+				mu.Lock()
+				defer mu.Unlock()
+				all[name] = append(all[name], got...)
+			})
+		}
+		for range 3 + rand.IntN(20) { // any moment will do; an account may have 200 orders
+			<-sent
+		}
+		p.kill()
+		over := make(chan struct{})
+		go func() { wg.Wait(); close(over) }()
+		for sending := true; sending; {
+			select {
+			case <-sent:
+			case <-over:
+				sending = false
+			}
+		}
+	}
+	p := start(t, data, "--no-maker")
+	n := 0
+	for name, orders := range all {
+		p.check(name, orders)
+		n += len(orders)
+	}
+	t.Logf("%d kills, %d orders answered", times, n)
+	if n < 3*times {
+		t.Errorf("only %d orders were answered", n)
+	}
+	p.stop()
+	verified(t, data)
+}
+
+// check finds every answered order again, by its id and by its client_order_id.
+func (p *process) check(name string, orders []schemas.Outcome) {
+	p.t.Helper()
+	a := p.account(name)
+	have := map[schemas.U64]schemas.Order{}
+	for cursor := ""; ; {
+		var l schemas.OrderList
+		p.must(a, "GET", "/v1/portfolio/orders?limit=1000&cursor="+cursor, "", &l)
+		for _, o := range l.Orders {
+			have[o.ClientOrderID] = o
+		}
+		if cursor = l.Cursor; cursor == "" {
+			break
+		}
+	}
+	for _, o := range orders {
+		if got, ok := have[o.ClientOrderID]; !ok || got.OrderID == nil || *got.OrderID != o.OrderID {
+			p.t.Errorf("%s: order %d was answered and is lost", name, o.OrderID)
+		}
+	}
+}
+
+// verified runs `dx verify` over a stopped venue.
+func verified(t *testing.T, data string) {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(path, "verify", filepath.Join(data, "journal")).CombinedOutput()
+	if err != nil {
+		t.Errorf("verify: %v\n%s", err, out)
+	}
+}
+
+// A real round of sixty seconds, from its opening to its payout, in wall time.
+func TestLongRoundOfSixtySeconds(t *testing.T) {
+	if !long() {
+		t.Skip("takes two minutes of wall time: DX_LONG=1 go test ./cmd/dx -run TestLong")
+	}
+	data := t.TempDir()
+	p := start(t, data, "--read-rate", "100000") // every market's round is read until one serves
+	trader := p.account("trader")
+	var round schemas.RoundRead
+	m := p.marketFor(45*time.Second, func(m schemas.Market) bool {
+		p.must(trader, "GET", fmt.Sprintf("/v1/rounds/%d", m.MarketID), "", &round)
+		return round.Category == 1 && m.YesAsk > 0
+	})
+	var before, after schemas.Balance
+	p.must(trader, "GET", "/v1/portfolio/balance", "", &before)
+	var o schemas.Outcome
+	p.must(trader, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"1","market_id":%d,"side":"buy","outcome":"yes","type":"market","qty":5,"max_cost":"60000"}`, m.MarketID), &o)
+	if o.FilledQty == 0 {
+		t.Fatalf("nothing filled: %+v", o)
+	}
+	var cost core.Pips
+	for _, f := range o.Fills {
+		cost += core.Pips(f.TickYes*f.Qty) + core.Fee(250, core.Qty(f.Qty), core.Tick(f.TickYes))
+	}
+	var s schemas.SettlementList
+	for end := time.Now().Add(2 * time.Minute); len(s.Settlements) == 0; time.Sleep(500 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no settlement\n%s", p.logs)
+		}
+		p.must(trader, "GET", "/v1/portfolio/settlements", "", &s)
+	}
+	got := s.Settlements[0]
+	var payout core.Pips
+	if got.Winner != nil && *got.Winner == "yes" {
+		payout = core.Pips(o.FilledQty) * core.Payout
+	}
+	p.must(trader, "GET", "/v1/portfolio/balance", "", &after)
+	if got.Payout.Int64() != int64(payout) || got.YesQty != o.FilledQty || got.OutcomeStatus != "settled" {
+		t.Errorf("settlement %+v of %+v", got, o)
+	}
+	if want := before.Cash.Int64() - int64(cost) + int64(payout); after.Cash.Int64() != want || after.Reserved != 0 {
+		t.Errorf("cash %d, not %d", after.Cash, want)
+	}
+	p.must(trader, "GET", fmt.Sprintf("/v1/rounds?market_id=%d&limit=5", m.MarketID), "", nil)
+	p.stop()
+	verified(t, data)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"duplex/schemas"
+)
+
+// On a disk without a free byte an existing venue starts: cancels go through, placements
+// and snapshots are refused, it is ready but for the oracle and warns, and it stops with
+// no error. With space again, all is as it was.
+func TestLongFullDisk(t *testing.T) {
+	if !long() {
+		t.Skip("writes 200 MB to a disk of its own: DX_LONG=1")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=200m"); err != nil {
+		t.Skip("no disk of its own:", err)
+	}
+	defer func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	h := openTestServer(t, dir, nil)
+	k := h.key(t, "a")
+	h.mustClose(t)
+	filler := filepath.Join(dir, "filler")
+	f, err := os.Create(filler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{1 << 20, 4 << 10, 1} {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, size))
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) || f.Close() != nil {
+		t.Fatal(err)
+	}
+	h = openTestServer(t, dir, nil)
+	h.checkKeyWorks(t, k)
+	if _, err := h.clientFor(t, k).CancelAll(t.Context(), schemas.CancelAll{}); err != nil {
+		t.Errorf("a cancel: %v", err)
+	}
+	if _, err := h.engine.Snapshot(); err == nil {
+		t.Error("a snapshot was written to a full disk")
+	}
+	if _, body := ask(t, "GET", h.admin+"/readyz"); !strings.Contains(body, `"reasons":["oracle_stale"],"warnings":["disk_full"]`) {
+		t.Errorf("/readyz: %s", body)
+	}
+	begun := time.Now()
+	h.mustClose(t)
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("the stop took %v", took)
+	}
+	if code, out, errs := runCommand("verify", dir); code != 0 {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	removeFile(t, filler)
+	h = openTestServer(t, dir, nil)
+	h.checkKeyWorks(t, k)
+	h.mustClose(t)
+}

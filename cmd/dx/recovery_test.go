@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"duplex/core/journal"
+)
+
+// Each section that an error points to is in the runbook.
+func TestAdvice(t *testing.T) {
+	runbook, err := os.ReadFile(filepath.Join(operations, "recovery.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := map[string]bool{}
+	for line := range strings.Lines(string(runbook)) {
+		if title, ok := strings.CutPrefix(line, "## "); ok {
+			headings[strings.ReplaceAll(strings.ToLower(strings.TrimSpace(title)), " ", "-")] = true
+		}
+	}
+	for want, err := range map[string]error{
+		"a-full-disk":        &os.PathError{Op: "write", Path: "MARK.tmp", Err: syscall.ENOSPC},
+		"a-lost-mark":        &journal.Damage{File: "journal/MARK", Err: journal.ErrNoMark},
+		"a-damaged-snapshot": &journal.Damage{File: "journal/snapshots/1.snapshot", Err: errors.New("checksum")},
+		"a-damaged-journal":  &journal.Damage{File: "journal/log/1.wal", Err: errors.New("checksum")},
+	} {
+		if got := advice(err); got != "what to do: docs/operations/recovery.md#"+want || !headings[want] {
+			t.Errorf("%v: %q, of %v", err, got, headings)
+		}
+	}
+	if got := advice(errors.New("no such market")); got != "" {
+		t.Errorf("advice for anything: %q", got)
+	}
+}
+
+// verify and serve refuse a directory without its MARK alike, say where the runbook is,
+// and take it again once the mark was written anew.
+func TestVerifyJudgesLikeServe(t *testing.T) {
+	dir, k := traded(t)
+	removeFile(t, filepath.Join(dir, "journal", "MARK"))
+	serve := []string{"serve", "--data", dir, "--oracle", "manual", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0"}
+	var messages []string
+	for _, args := range [][]string{serve, {"verify", dir}} {
+		code, out, errs := runCommand(args...)
+		lines := strings.Split(strings.TrimSpace(errs), "\n")
+		if code != 1 || out != "" || len(lines) != 2 || !strings.Contains(lines[0], "the mark is missing") || lines[1] != "dx: what to do: docs/operations/recovery.md#a-lost-mark" {
+			t.Errorf("dx %s: %d %q %q", args[0], code, out, errs)
+		}
+		_, what, _ := strings.Cut(lines[0], "journal: damaged")
+		messages = append(messages, what)
+	}
+	if messages[0] != messages[1] {
+		t.Errorf("serve says %q, verify %q", messages[0], messages[1])
+	}
+	code, out, errs := runCommand("verify", "--new-mark", dir)
+	if code != 0 || !strings.Contains(out, "a new MARK: group ") || !strings.Contains(out, "whole: ") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	if code, _, errs := runCommand("verify", "--new-mark", dir); code != 1 || !strings.Contains(errs, "not lost") {
+		t.Errorf("a second time: %d %s", code, errs)
+	}
+	h := openTestServer(t, dir, nil)
+	h.checkKeyWorks(t, k)
+	h.mustClose(t)
+}

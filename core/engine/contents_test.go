@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+)
+
+// smallCaps make every ring wrap within a short history.
+var smallCaps = view.RetentionCaps{Tape: 5, Terminal: 6, Rejects: 3, Fills: 8, Settlements: 2, Events: 90, Rounds: 4, Actions: 10, Routine: 3}
+
+// A snapshot of version 1 is restored: the state that it names, and all that readers
+// could see when it was written.
+func TestSnapshotOfVersion1(t *testing.T) {
+	paths, err := filepath.Glob("testdata/v1/*.snapshot")
+	if err != nil || len(paths) != 1 {
+		t.Fatal(paths, err)
+	}
+	want, err := os.ReadFile("testdata/v1/contents.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := load(paths[0], smallCaps, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &Engine{}
+	e.adopt(&r)
+	if got := contents(e); got != string(want) {
+		t.Errorf("readers see\n%s", got)
+	}
+	if e.venue.Now().Seq != r.snapshot.Seq || r.done.Proposals[0] == 0 {
+		t.Errorf("%+v", r.done)
+	}
+}
+
+// What readers can see is the same after a snapshot was written and restored.
+func TestSnapshotKeepsWhatReadersSee(t *testing.T) {
+	c := newClock()
+	o := c.options(t.TempDir())
+	o.Caps = smallCaps
+	e := mustOpen(t, o)
+	varied(t, e, c)
+	want := contents(e)
+	mustClose(t, e)
+	again := mustOpen(t, o)
+	defer mustClose(t, again)
+	if got := contents(again); got != want {
+		t.Errorf("before\n%s\nafterwards\n%s", want, got)
+	}
+}
+
+// varied submits at least one command of every kind that leaves something in the view.
+func varied(t *testing.T, e *Engine, c *clock) {
+	t.Helper()
+	furnish(t, e, c)
+	price := func() {
+		do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: core.Price(6_500_000_000_000 + c.second()%7), Count: 3}})
+	}
+	by := core.Audit{Who: "operator", Why: "a test"}
+	id := uint64(0)
+	place := func(p core.PlaceOrder) core.OrderID {
+		id++
+		p.ClientID = id << (id % 50)
+		return core.OrderID(do(t, e, &p).Stamp.Seq)
+	}
+	for round := range 4 {
+		markets := trading(e)
+		buy := func(u core.UserID, o core.Outcome, tick core.Tick, qty core.Qty) core.PlaceOrder {
+			return core.PlaceOrder{User: u, Market: markets[0], Side: core.Buy, Outcome: o, Tick: tick, Qty: qty}
+		}
+		for i := range core.Qty(6) {
+			place(buy(1, core.Yes, 5000, 2+i))
+			place(buy(2, core.No, 5000, 1+i))
+			place(buy(2, core.No, 5100, 3))
+			place(buy(1, core.Yes, 7777, 3)) // off the grid
+		}
+		rest := place(core.PlaceOrder{User: 1, Market: markets[1], Side: core.Buy, Outcome: core.No, Tick: 3000, Qty: 10, Group: 7, Flags: core.PostOnly, TIF: core.GTT, Expiry: c.now() + int64(time.Hour)})
+		do(t, e, &core.DecreaseOrder{User: 1, Order: rest, Amount: 4})
+		gone := place(buy(2, core.Yes, 400, 5))
+		do(t, e, &core.CancelOrder{User: 2, Order: gone})
+		place(core.PlaceOrder{User: 2, Market: markets[2], Side: core.Buy, Outcome: core.Yes, Type: core.Market, TIF: core.IOC, Tick: 6000, Qty: 5, MaxCost: 100_000})
+		do(t, e, &core.ArmDeadman{User: 1, TimeoutMs: 600_000})
+		do(t, e, &core.RequestWithdrawal{User: 2, ClientID: fmt.Sprint("w", round), Amount: 10 + core.Pips(round), Destination: "bank"})
+		do(t, e, &core.DecideWithdrawal{Withdrawal: uint64(1 + round), Complete: round%2 == 0, Audit: by})
+		do(t, e, &core.CreateKey{User: 1, Key: fmt.Sprint("dxk", round), Scopes: core.ScopeRead, Sealed: []byte("sealed"), Audit: by})
+		do(t, e, &core.RevokeKey{User: 1, Key: fmt.Sprint("dxk", round), Audit: by})
+		do(t, e, &core.PauseMarket{Market: markets[2], Lift: round%2 == 1, Audit: by})
+		do(t, e, &core.Redeem{User: 1, Market: markets[0], Qty: 1})
+		for range 70 { // the minute ends, and its dispute window
+			c.step(time.Second)
+			price()
+		}
+		reach(t, e, func(_ *venue.Venue, w *view.View) bool {
+			for r := range w.Rounds(0) {
+				if r.Status == core.Settled {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	for u := core.UserID(1); u <= 2; u++ {
+		do(t, e, &core.Deposit{User: u, DepositID: fmt.Sprint("more", u), Amount: 77, Audit: by})
+	}
+	do(t, e, &core.DisarmDeadman{User: 1})
+	do(t, e, &core.SuspendUser{User: 2, Audit: by})
+}
+
+// trading are the markets that trade, the newest round of the shortest series last to end.
+func trading(e *Engine) (out []core.MarketID) {
+	e.Read(func(v *venue.Venue, _ *view.View) {
+		for m := core.MarketID(1); m <= venue.Slots; m++ {
+			if s, ok := v.Market(m); ok && s.Status == core.Trading {
+				out = append(out, m)
+			}
+		}
+		slices.SortFunc(out, func(a, b core.MarketID) int {
+			x, _ := v.Market(a)
+			y, _ := v.Market(b)
+			return cmp.Compare(x.CloseTs, y.CloseTs)
+		})
+	})
+	return out
+}
+
+// contents is all that readers can see of a view, a line for each entry.
+func contents(e *Engine) string {
+	var b strings.Builder
+	line := func(what string, n uint64, x any) {
+		text, err := json.Marshal(x)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(&b, "%s %d %T %s\n", what, n, x, text)
+	}
+	e.Read(func(v *venue.Venue, w *view.View) {
+		for u := range v.Users() {
+			line("user", uint64(u.ID), w.Volume30(u.ID, v.Now().Ts))
+			line("changes", w.Changes(u.ID), "")
+			for o := range w.Orders(u.ID, 0) {
+				line("order", o.CreatedSeq, o)
+			}
+			for n, f := range w.Fills(u.ID, 0) {
+				line("fill", n, f)
+			}
+			for n, s := range w.Settlements(u.ID, 0) {
+				line("settlement", n, s)
+			}
+			for _, x := range w.Withdrawals(u.ID) {
+				line("withdrawal", x.ID, x)
+			}
+			list, whole := w.EventsAfter(u.ID, 0)
+			line("events", uint64(len(list)), whole)
+			for _, x := range list {
+				line("event", x.Seq, x.What)
+			}
+		}
+		for m := core.MarketID(1); m <= venue.Slots; m++ {
+			for n, x := range w.Trades(m, 0) {
+				line("trade", n, x)
+			}
+		}
+		for r := range w.Rounds(0) {
+			line("round", r.Number, r)
+		}
+		for a := range w.Actions(0) {
+			line("action", a.Seq, a)
+		}
+	})
+	return b.String()
+}

@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+
+	"duplex/core"
+	"duplex/core/sim/model"
+	"duplex/core/venue"
+	"duplex/core/view"
+)
+
+// pair is a venue with its view beside the model.
+type pair struct {
+	t  *testing.T
+	v  *venue.Venue
+	w  *view.View
+	m  *model.Venue
+	at core.Stamp
+}
+
+// do applies a command to both, which must agree. It gives the id the command would have
+// as an order.
+func (p *pair) do(cmd core.Command) core.OrderID {
+	p.t.Helper()
+	p.at.Seq++
+	p.at.Ts++
+	ev := &core.Events{}
+	rej := p.v.Apply(p.at, cmd, ev)
+	p.w.Fold(p.at, ev.List)
+	if err := sameOutcome(describeOutcome(rej, ev.List), p.m.Apply(p.at, cmd)); err != nil {
+		p.t.Fatalf("%s: %v", describe(cmd), err)
+	}
+	if rej != core.OK {
+		p.t.Fatalf("%s: %v", describe(cmd), rej)
+	}
+	return core.OrderID(p.at.Seq)
+}
+
+// clipped is a pair in which user 1 bids for 10 NO with reduce_only and holds 6 YES.
+func clipped(t *testing.T, r core.Revision) (*pair, core.OrderID) {
+	p := &pair{t: t, v: venue.New(), w: view.New(view.DefaultRetentionCaps()), m: model.New(), at: core.Stamp{Ts: origin}}
+	rules := core.DefaultRules()
+	rules.Revision = r
+	p.do(&core.SetRules{Rules: rules})
+	for u := core.UserID(1); u <= 3; u++ {
+		p.do(&core.CreateUser{})
+		p.do(&core.Deposit{User: u, DepositID: fmt.Sprint(u), Amount: 1_000_000})
+	}
+	p.do(&core.SetSession{Feed: core.BTC, Open: true})
+	p.do(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: origin / core.NsPerSec, Price: 100, Count: 3}})
+	p.do(&core.Clock{})
+	p.do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 10})
+	p.do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 10})
+	id := p.do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Outcome: core.No, Tick: 5000, Qty: 10, Flags: core.ReduceOnly})
+	p.do(&core.PlaceOrder{User: 1, ClientID: 3, Market: 1, Side: core.Sell, Tick: 4900, Qty: 4})
+	p.do(&core.PlaceOrder{User: 3, ClientID: 1, Market: 1, Tick: 4900, Qty: 4})
+	return p, id
+}
+
+// take has user 3 buy n YES of whoever is first.
+func (p *pair) take(n core.Qty) {
+	p.t.Helper()
+	p.do(&core.PlaceOrder{User: 3, ClientID: 100 + p.at.Seq, Market: 1, Tick: 5000, Qty: n, TIF: core.IOC})
+}
+
+// row gives an order's row and what the account's stream event of it last. The venue and
+// the model must be in the same state.
+func (p *pair) row(u core.UserID, id core.OrderID) (row, event view.Order) {
+	p.t.Helper()
+	if err := sameState(p.v, p.m); err != nil {
+		p.t.Fatal(err)
+	}
+	row = *p.w.Order(u, id)
+	events, _ := p.w.EventsAfter(u, 0)
+	for _, e := range events {
+		if o, ok := e.What.(*view.Order); ok && o.ID == id {
+			event = *o
+		}
+	}
+	return row, event
+}
+
+// However takers split what they take, a reduce_only order that is clipped from 10 to 6
+// contracts fills 6 and ends canceled with reduce_only, in its row and in its event.
+func TestClippedOrderEndsAlike(t *testing.T) {
+	const wanted, held = 10, 6
+	for split := range 1 << (wanted - 1) { // bit i: a taker ends behind contract i+1
+		p, id := clipped(t, core.RevisionNewest)
+		n := core.Qty(0)
+		for i := range wanted {
+			if n++; i == wanted-1 || split>>i&1 == 1 {
+				p.take(n)
+				n = 0
+			}
+		}
+		row, event := p.row(1, id)
+		if row.Status != core.Canceled || row.Reason != core.ReduceOnlyExceeded || row.Filled != held || row.Qty != wanted || row.Left != 0 {
+			t.Fatalf("takers split as %b: the row is %+v", split, row)
+		}
+		if event != row {
+			t.Fatalf("takers split as %b: the row is %+v, the event says %+v", split, row, event)
+		}
+	}
+}
+
+// Whatever ends what is left of a clipped order, its reason is reduce_only.
+func TestClippedOrderHasOneReason(t *testing.T) {
+	id := core.OrderID(0)
+	ends := map[string]func() []core.Command{
+		"cancel":           func() []core.Command { return []core.Command{&core.CancelOrder{User: 1, Order: id}} },
+		"mass cancel":      func() []core.Command { return []core.Command{&core.CancelAll{User: 1}} },
+		"decrease to zero": func() []core.Command { return []core.Command{&core.DecreaseOrder{User: 1, Order: id, To: true}} },
+		"decrease, fill": func() []core.Command {
+			return []core.Command{
+				&core.DecreaseOrder{User: 1, Order: id, Amount: 3},
+				&core.PlaceOrder{User: 3, ClientID: 9, Market: 1, Tick: 5000, Qty: 1},
+			}
+		},
+		"suspension": func() []core.Command { return []core.Command{&core.SuspendUser{User: 1}} },
+		"void":       func() []core.Command { return []core.Command{&core.VoidMarket{Market: 1}} },
+		"own order": func() []core.Command {
+			return []core.Command{&core.PlaceOrder{User: 1, ClientID: 9, Market: 1, Tick: 5000, Qty: 1, Flags: core.StpMaker}}
+		},
+	}
+	for name, end := range ends {
+		var p *pair
+		p, id = clipped(t, core.RevisionNewest)
+		p.take(2)
+		if row, _ := p.row(1, id); row.Status != core.PartiallyFilled || row.Reason != core.NoReason || row.Left != 4 {
+			t.Fatalf("clipped and alive: %+v", row)
+		}
+		for _, cmd := range end() {
+			p.do(cmd)
+		}
+		if row, event := p.row(1, id); row.Status != core.Canceled || row.Reason != core.ReduceOnlyExceeded || event != row {
+			t.Errorf("%s: the row is %+v, the event says %+v", name, row, event)
+		}
+	}
+}
+
+// An order that reduce_only took nothing from ends as any other, and so does a clipped one
+// under the first revision.
+func TestUnclippedOrderEnds(t *testing.T) {
+	p, id := clipped(t, core.RevisionNewest)
+	p.do(&core.DecreaseOrder{User: 1, Order: id, To: true, Amount: 6})
+	p.take(2)
+	p.take(4)
+	if row, _ := p.row(1, id); row.Status != core.Executed || row.Reason != core.NoReason {
+		t.Errorf("%+v", row)
+	}
+	p, id = clipped(t, core.RevisionFirst)
+	p.take(2)
+	p.take(4)
+	if row, _ := p.row(1, id); row.Status != core.Executed || row.Reason != core.NoReason || row.Filled != 6 {
+		t.Errorf("first revision: %+v", row)
+	}
+}

@@ -1,0 +1,44 @@
+package venue
+
+import (
+	"slices"
+	"testing"
+
+	"duplex/core"
+)
+
+// A restored venue knows which orders reduce_only took contracts from.
+func TestClippedOrderIsRestored(t *testing.T) {
+	v, do := opened(t)
+	for _, c := range []core.Command{
+		&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 6},
+		&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 6},
+		&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Outcome: core.No, Tick: 5000, Qty: 6, Flags: core.ReduceOnly | core.CancelOnPause},
+		&core.PlaceOrder{User: 1, ClientID: 3, Market: 1, Side: core.Sell, Tick: 4900, Qty: 4},
+		&core.PlaceOrder{User: 3, ClientID: 1, Market: 1, Tick: 4900, Qty: 4},
+		&core.PlaceOrder{User: 3, ClientID: 2, Market: 1, Tick: 5000, Qty: 1}, // of 6 one is left
+	} {
+		if r := do(c); r != core.OK {
+			t.Fatalf("%+v: %v", c, r)
+		}
+	}
+	b, err := v.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Restore(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []*Venue{v, again} {
+		ev := &core.Events{}
+		st := core.Stamp{Seq: x.Now().Seq + 1, Ts: x.Now().Ts + 1}
+		if r := x.Apply(st, &core.PlaceOrder{User: 3, ClientID: 3, Market: 1, Tick: 5000, Qty: 1, TIF: core.IOC}, ev); r != core.OK {
+			t.Fatal(r)
+		}
+		i := slices.IndexFunc(ev.List, func(e core.Event) bool { _, ok := e.(*core.Filled); return ok })
+		if i < 0 || ev.List[i].(*core.Filled).MakerReason != core.ReduceOnlyExceeded {
+			t.Errorf("events %+v", ev.List)
+		}
+	}
+}

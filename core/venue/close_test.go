@@ -1,0 +1,50 @@
+package venue
+
+import (
+	"testing"
+
+	"duplex/core"
+)
+
+// A placement is judged by its own stamp: at the market's close it is refused, one
+// nanosecond earlier it is not. A preview is judged by the time it is given.
+func TestCloseByTheStamp(t *testing.T) {
+	v, do := opened(t)
+	do(&core.Clock{})
+	m, _ := v.Market(1)
+	id := uint64(0)
+	place := func() *core.PlaceOrder {
+		id++
+		return &core.PlaceOrder{User: 1, ClientID: id, Market: 1, Tick: 5000, Qty: 1}
+	}
+	for _, c := range []struct {
+		ts   int64
+		want core.Reject
+	}{{m.CloseTs - 1, core.OK}, {m.CloseTs, core.MarketNotTrading}, {m.CloseTs + 1, core.MarketNotTrading}} {
+		if _, r := v.Preview(place(), c.ts); r != c.want {
+			t.Errorf("a preview %d ns from the close: %v", c.ts-m.CloseTs, r)
+		}
+		if r := v.Apply(core.Stamp{Seq: v.Now().Seq + 1, Ts: c.ts}, place(), &core.Events{}); r != c.want {
+			t.Errorf("%d ns from the close: %v", c.ts-m.CloseTs, r)
+		}
+	}
+	if s, _ := v.Market(1); s.Status != core.Trading {
+		t.Errorf("the market is %v: its clock tick has not come", s.Status)
+	}
+	// No stamp is at or before the last one.
+	if _, r := v.Preview(place(), 0); r != core.MarketNotTrading {
+		t.Errorf("a preview behind the close: %v", r)
+	}
+}
+
+// A gtt order's expiry is judged by the same time.
+func TestPreviewOfAnExpiry(t *testing.T) {
+	v, _ := opened(t)
+	c := &core.PlaceOrder{User: 1, ClientID: 1, Market: 2, Tick: 5000, Qty: 1, TIF: core.GTT, Expiry: v.Now().Ts + core.NsPerSec}
+	if _, r := v.Preview(c, c.Expiry-1); r != core.OK {
+		t.Error(r)
+	}
+	if _, r := v.Preview(c, c.Expiry); r != core.BadExpiry {
+		t.Error(r)
+	}
+}

@@ -1,0 +1,291 @@
+package venue
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/tidwall/btree"
+
+	"duplex/core"
+	"duplex/core/book"
+)
+
+// Image is the state at one seq, which no later command changes. What grows for good
+// (client order ids, keys, deposits, withdrawals) it shares with the venue, in trees that
+// are copied on write; the rest is copied. So taking it takes time for accounts, holdings
+// and resting orders alone, and none for what has been. Encoding it takes longer, and
+// needs no lock.
+type Image struct {
+	state       state // without what follows
+	ids         []idSet
+	keys        *btree.Map[uint64, *core.Key]
+	orders      book.Image
+	deposits    *btree.Map[string, core.Deposited]
+	withdrawals *btree.Map[uint64, *core.Withdrawal]
+}
+
+// Image takes the state as it is now. It notes in the trees that they are shared, so it
+// must not run side by side with anything else, another Image included. The error is
+// always nil.
+func (v *Venue) Image() (*Image, error) {
+	s := state{
+		Now: v.now, Rules: v.rules, Fees: v.fees, Windows: v.windows, Ledger: v.ledger.State(), Free: slices.Clone(v.free),
+		Feeds: v.feeds, Trading: v.trading, Last: v.last, Rounds: v.rounds,
+	}
+	for i := range s.Feeds {
+		s.Feeds[i].Ring.Ticks = slices.Clone(s.Feeds[i].Ring.Ticks)
+	}
+	n := len(v.accounts) - 1
+	m := &Image{
+		ids: make([]idSet, n), keys: v.keys.all.Copy(), orders: v.pool.Image(), deposits: v.deposits.Copy(), withdrawals: v.withdrawals.Copy(),
+	}
+	s.Accounts = make([]accountState, n)
+	for i := range s.Accounts {
+		a := &v.accounts[i+1]
+		s.Accounts[i] = accountState{User: a.User, Timeout: a.timeout, Deadline: a.deadline}
+		m.ids[i] = a.ids.image()
+	}
+	for i := range v.markets[1:] {
+		x := &v.markets[i+1]
+		s.Markets = append(s.Markets, marketState{Round: x.Round, Halted: x.halted, LastTick: x.lastTick, Volume: x.volume})
+	}
+	m.state = s
+	return m, nil
+}
+
+// stateFields is how many fields state has.
+const stateFields = 16
+
+// Pieces gives the bytes of the state piece by piece: the same for the same commands,
+// whichever machine applied them. Joined they are state in deterministic CBOR: the head of
+// its array, then each field; a field that is a list of structs comes as its head, then
+// each element. A piece is valid until the next is asked for.
+func (m *Image) Pieces() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		x := pieces{yield: yield}
+		x.enc = encoding.NewEncoder(&x.buf)
+		s := &m.state
+		x.head(stateFields)
+		x.values(s.Now, s.Rules, s.Fees)
+		list(&x, s.Windows)
+		x.values(s.Ledger)
+		x.accounts(m)
+		if x.begin(m.keys.Len()) {
+			m.keys.Scan(func(_ uint64, k *core.Key) bool { return x.values(k) })
+		}
+		list(&x, s.Markets)
+		x.values(s.Free, s.Feeds, s.Trading, s.Last, s.Rounds)
+		x.orders(&m.orders)
+		if x.begin(m.deposits.Len()) {
+			m.deposits.Scan(func(_ string, d core.Deposited) bool { return x.values(&d) })
+		}
+		if x.begin(m.withdrawals.Len()) {
+			m.withdrawals.Scan(func(_ uint64, w *core.Withdrawal) bool { return x.values(w) })
+		}
+	}
+}
+
+// MarshalBinary gives the pieces joined.
+func (m *Image) MarshalBinary() (all []byte, err error) {
+	for b, err := range m.Pieces() {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, b...)
+	}
+	return all, nil
+}
+
+// Hash is the SHA-256 of the state.
+func (m *Image) Hash() (sum [32]byte, err error) {
+	h := sha256.New()
+	for b, err := range m.Pieces() {
+		if err != nil {
+			return sum, err
+		}
+		h.Write(b)
+	}
+	h.Sum(sum[:0])
+	return sum, nil
+}
+
+// pieces yields CBOR until nobody wants more, or to the first error.
+type pieces struct {
+	yield func([]byte, error) bool
+	over  bool
+	buf   bytes.Buffer
+	enc   *cbor.Encoder
+}
+
+// put yields a piece, and tells whether more are wanted.
+func (x *pieces) put(b []byte, err error) bool {
+	if !x.over {
+		x.over = !x.yield(b, err) || err != nil
+	}
+	return !x.over
+}
+
+// values yields values, each as a piece.
+func (x *pieces) values(list ...any) bool {
+	for _, v := range list {
+		if x.over {
+			return false
+		}
+		x.buf.Reset()
+		err := x.enc.Encode(v)
+		x.put(x.buf.Bytes(), err)
+	}
+	return !x.over
+}
+
+// head yields the head of a list of n values.
+func (x *pieces) head(n int) { x.put(appendHead(nil, cborArray, uint64(n)), nil) }
+
+// begin begins a list of n values, and tells whether there are any: an empty list is null,
+// as a nil slice is.
+func (x *pieces) begin(n int) bool {
+	if n == 0 {
+		x.put([]byte{cborNull}, nil)
+		return false
+	}
+	x.head(n)
+	return true
+}
+
+// list yields a list as cbor.Marshal encodes it: null if it is nil, and else its head and
+// its elements.
+func list[T any](x *pieces, of []T) {
+	if of == nil {
+		x.begin(0)
+		return
+	}
+	x.head(len(of))
+	for i := range of {
+		x.values(&of[i])
+	}
+}
+
+// The major types of the heads written here, and null (RFC 8949, 3).
+const (
+	cborBytes = 2 << 5
+	cborArray = 4 << 5
+	cborNull  = 0xf6
+)
+
+// appendHead appends the head of a value: its type, and a number in its shortest form.
+func appendHead(b []byte, major byte, n uint64) []byte {
+	switch {
+	case n < 24:
+		return append(b, major|byte(n))
+	case n < 1<<8:
+		return append(b, major|24, byte(n))
+	case n < 1<<16:
+		return binary.BigEndian.AppendUint16(append(b, major|25), uint16(n))
+	case n < 1<<32:
+		return binary.BigEndian.AppendUint32(append(b, major|26), uint32(n))
+	default:
+		return binary.BigEndian.AppendUint64(append(b, major|27), n)
+	}
+}
+
+// accounts yields accountStates, with the ids that they lack.
+func (x *pieces) accounts(m *Image) {
+	if !x.begin(len(m.state.Accounts)) {
+		return
+	}
+	var ids idEncoder
+	var room []byte
+	for i := range m.state.Accounts {
+		b, err := m.account(room[:0], i, &ids, x.enc, &x.buf)
+		if room = b; !x.put(b, err) {
+			return
+		}
+	}
+}
+
+func (m *Image) account(b []byte, i int, ids *idEncoder, enc *cbor.Encoder, buf *bytes.Buffer) ([]byte, error) {
+	a, used := &m.state.Accounts[i], &m.ids[i]
+	value := func(v any) error {
+		buf.Reset()
+		err := enc.Encode(v)
+		b = append(b, buf.Bytes()...)
+		return err
+	}
+	b = appendHead(b, cborArray, 4)
+	err := value(&a.User)
+	if used.n == 0 {
+		b = append(b, cborNull)
+	} else {
+		n := ids.measure(used)
+		b = slices.Grow(appendHead(b, cborBytes, n), int(n))
+		b = ids.append(b, used)
+	}
+	return b, errors.Join(err, value(a.Timeout), value(a.Deadline))
+}
+
+// queuedOrder is a resting order with its place: by market, bids first, by price, by time. Among
+// orders of one price an older one has a lower id.
+type queuedOrder struct {
+	level uint32
+	id    core.OrderID
+	order *book.Order
+	terms book.Terms
+}
+
+func queuedOrderOf(o *book.Order, t book.Terms) queuedOrder {
+	level := uint32(o.Market())<<15 | 1<<14 | uint32(o.TickYes())
+	if o.Bid() {
+		level = uint32(o.Market())<<15 | uint32(core.TickMax-o.TickYes())
+	}
+	return queuedOrder{level, o.ID, o, t}
+}
+
+func (x *pieces) orders(m *book.Image) {
+	var turns []queuedOrder
+	for o, t := range m.All() {
+		turns = append(turns, queuedOrderOf(o, t))
+	}
+	slices.SortFunc(turns, func(a, b queuedOrder) int { return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(a.id, b.id)) })
+	if !x.begin(len(turns)) {
+		return
+	}
+	var s orderState
+	for i := range turns {
+		o, terms := turns[i].order, turns[i].terms
+		flags := o.Flags()
+		if o.Clipped() {
+			flags |= flagClipped
+		}
+		s = orderState{
+			ID: o.ID, User: o.User, Market: o.Market(), Side: o.Side(), Outcome: o.Outcome(), Flags: flags, TickYes: o.TickYes(),
+			Left: o.Left, Unit: o.Unit, MakerRate: o.MakerRate, Group: terms.Group, Expiry: terms.Expiry,
+		}
+		if !x.values(&s) {
+			return
+		}
+	}
+}
+
+// MarshalBinary is that of the image as it is now.
+func (v *Venue) MarshalBinary() ([]byte, error) {
+	m, err := v.Image()
+	if err != nil {
+		return nil, err
+	}
+	return m.MarshalBinary()
+}
+
+// Hash is the SHA-256 of the state as it is now.
+func (v *Venue) Hash() ([32]byte, error) {
+	m, err := v.Image()
+	if err != nil {
+		return [32]byte{}, err
+	}
+	return m.Hash()
+}

@@ -1,0 +1,112 @@
+package venue
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"iter"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"pgregory.net/rapid"
+
+	"duplex/core"
+)
+
+func piecesOf(t interface{ Fatal(...any) }, v *Venue) (list [][]byte) {
+	image, err := v.Image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b, err := range image.Pieces() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, bytes.Clone(b))
+	}
+	return list
+}
+
+func each(list [][]byte) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for _, b := range list {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Pieces, joined, are the state, and a venue made of them is the same.
+func TestPieces(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v, s, _ := begin(t)
+		for range rapid.IntRange(0, 60).Draw(t, "commands") {
+			v.Apply(s.stamp(), s.command(), &core.Events{})
+		}
+		list, whole := piecesOf(t, v), bytesOf(t, v)
+		if !bytes.Equal(bytes.Join(list, nil), whole) {
+			t.Fatal("the pieces are not the state")
+		}
+		w, hash, err := RestorePieces(each(list))
+		if err != nil || hash != sha256.Sum256(whole) || !bytes.Equal(bytesOf(t, w), whole) {
+			t.Fatalf("restored to another state, %v", err)
+		}
+		if of, err := v.Hash(); err != nil || of != hash {
+			t.Fatalf("hash %x, not %x, %v", of, hash, err)
+		}
+		n := rapid.IntRange(0, len(list)-1).Draw(t, "cut")
+		if _, _, err := RestorePieces(each(list[:n])); err == nil {
+			t.Fatalf("%d of %d pieces are enough", n, len(list))
+		}
+		if _, _, err := RestorePieces(each(append(list, []byte{0}))); err == nil {
+			t.Fatal("a piece too many is taken")
+		}
+	})
+}
+
+func TestArrayHeads(t *testing.T) {
+	for _, n := range []int{0, 1, 23, 24, 255, 256, 65_535, 65_536, 1 << 20} {
+		b, err := encoding.Marshal(make([]bool, n))
+		if err != nil || !bytes.HasPrefix(b, arrayHead(n)) || len(b) != len(arrayHead(n))+n {
+			t.Errorf("the head of %d items is %x, %v", n, arrayHead(n), err)
+		}
+		if m, err := readArrayHead(arrayHead(n)); m != n || err != nil {
+			t.Errorf("%d is read as %d, %v", n, m, err)
+		}
+	}
+	for _, b := range [][]byte{nil, {0x80, 0}, {0x98, 1}, {0x9f}, {0xa0}, {0x9a, 0, 0, 0, 1}} {
+		if n, err := readArrayHead(b); err == nil {
+			t.Errorf("%x is the head of %d items", b, n)
+		}
+	}
+}
+
+// FuzzPieces: pieces that are no state are refused.
+func FuzzPieces(f *testing.F) {
+	for _, b := range states(f) {
+		v, err := Restore(b)
+		if err != nil {
+			f.Fatal(err)
+		}
+		joined, err := encoding.Marshal(piecesOf(f, v))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(joined)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var list [][]byte
+		if cbor.Unmarshal(b, &list) != nil {
+			return
+		}
+		v, _, err := RestorePieces(each(list))
+		if err != nil {
+			return
+		}
+		if one, err := v.MarshalBinary(); err == nil {
+			if _, err := Restore(one); err != nil {
+				t.Fatalf("%x is taken, and its own bytes %x are not: %v", b, one, err)
+			}
+		}
+	})
+}

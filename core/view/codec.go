@@ -1,0 +1,405 @@
+package view
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"duplex/core"
+)
+
+// The entries of an account's histories are encoded by hand, because a snapshot holds
+// millions of them and memory holds them in the same form (history.go): unsigned
+// numbers as uvarints, signed ones zigzag, seqs and times as differences to those of
+// the entry before. The numbers below are on disk: never reorder or reuse one. A form
+// that changes needs a new stateFormat beside the old.
+const (
+	eventOrder      = 1
+	eventFill       = 2
+	eventBalance    = 3
+	eventPosition   = 4
+	eventSettlement = 5
+	eventDeposit    = 6
+	eventWithdrawal = 7
+	eventDeadman    = 8
+	eventKeyRevoked = 9
+)
+
+var (
+	errShort   = errors.New("cut short")
+	errLong    = errors.New("bytes left over")
+	errRange   = errors.New("number out of range")
+	errUnknown = errors.New("event of an unknown kind")
+)
+
+// encoder appends entries to b. seq and ts are those of the entry before.
+type encoder struct {
+	b   []byte
+	seq uint64
+	ts  int64
+}
+
+func (e *encoder) byte(c byte)     { e.b = append(e.b, c) }
+func (e *encoder) int(v int64)     { e.uint(uint64(v<<1) ^ uint64(v>>63)) }
+func (e *encoder) near(seq uint64) { e.int(int64(seq - e.seq)) } // a seq close to the entry's
+
+func (e *encoder) uint(v uint64) {
+	if v < 0x80 { // most are
+		e.b = append(e.b, byte(v))
+		return
+	}
+	e.b = binary.AppendUvarint(e.b, v)
+}
+
+func (e *encoder) string(s string) {
+	e.uint(uint64(len(s)))
+	e.b = append(e.b, s...)
+}
+
+func (e *encoder) bytes(b []byte) {
+	e.uint(uint64(len(b)))
+	e.b = append(e.b, b...)
+}
+
+func (e *encoder) flag(on bool) {
+	if on {
+		e.byte(1)
+	} else {
+		e.byte(0)
+	}
+}
+
+// at begins an entry.
+func (e *encoder) at(seq uint64, ts int64) {
+	e.near(seq)
+	e.int(ts - e.ts)
+	e.seq, e.ts = seq, ts
+}
+
+// decoder reads what encoder wrote for an account of user. The first error sticks, so
+// that a caller reads all fields and asks once.
+type decoder struct {
+	b    []byte
+	i    int // what is read of b
+	seq  uint64
+	ts   int64
+	user core.UserID
+	err  error
+
+	// proving tells that nobody will keep what is decoded, so that an event needs no
+	// memory of its own.
+	proving    bool
+	order      Order
+	fill       Fill
+	settlement Settlement
+}
+
+func (d *decoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+	d.b, d.i = nil, 0
+}
+
+func (d *decoder) byte() byte {
+	if d.i >= len(d.b) {
+		d.fail(errShort)
+		return 0
+	}
+	c := d.b[d.i]
+	d.i++
+	return c
+}
+
+func (d *decoder) flag() bool {
+	c := d.byte()
+	if c > 1 {
+		d.fail(errRange)
+	}
+	return c == 1
+}
+
+func (d *decoder) uint() uint64 {
+	if d.i < len(d.b) && d.b[d.i] < 0x80 { // most are
+		v := d.b[d.i]
+		d.i++
+		return uint64(v)
+	}
+	return d.longUint()
+}
+
+func (d *decoder) longUint() uint64 {
+	v, n := binary.Uvarint(d.b[d.i:])
+	if n <= 0 {
+		d.fail(errShort)
+		return 0
+	}
+	d.i += n
+	return v
+}
+
+// atMost reads an unsigned number up to max.
+func (d *decoder) atMost(max uint64) uint64 {
+	v := d.uint()
+	if v > max {
+		d.fail(errRange)
+		return 0
+	}
+	return v
+}
+
+func (d *decoder) int() int64 {
+	v := d.uint()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+func (d *decoder) near() uint64    { return d.seq + uint64(d.int()) }
+func (d *decoder) u16() uint16     { return uint16(d.atMost(1<<16 - 1)) }
+func (d *decoder) u32() uint32     { return uint32(d.atMost(1<<32 - 1)) }
+func (d *decoder) qty() core.Qty   { return core.Qty(d.int()) }
+func (d *decoder) tick() core.Tick { return core.Tick(int32(d.int())) }
+func (d *decoder) pips() core.Pips { return core.Pips(d.int()) }
+
+func (d *decoder) string() string { return string(d.bytes()) }
+
+// bytes gives part of what is decoded, not a copy.
+func (d *decoder) bytes() []byte {
+	n := d.uint()
+	if n > uint64(len(d.b)-d.i) {
+		d.fail(errShort)
+		return nil
+	}
+	b := d.b[d.i : d.i+int(n)]
+	d.i += int(n)
+	return b
+}
+
+func (d *decoder) at() (seq uint64, ts int64) {
+	d.seq = d.near()
+	d.ts += d.int()
+	return d.seq, d.ts
+}
+
+// end gives the first error, or one if bytes are left over.
+func (d *decoder) end() error {
+	if d.err == nil && d.i < len(d.b) {
+		return errLong
+	}
+	return d.err
+}
+
+// body encodes what the entry's own seq and ts do not tell. The user is that of the
+// account.
+func (o *Order) body(e *encoder) {
+	e.flag(o.ID != 0) // else it was rejected
+	e.near(o.CreatedSeq)
+	e.int(o.CreatedTs - e.ts)
+	e.near(o.UpdateSeq)
+	e.uint(o.ClientID)
+	e.int(int64(o.Qty))
+	e.int(int64(o.Filled))
+	e.int(int64(o.Left))
+	e.int(o.Expiry)
+	e.uint(o.MaxCost)
+	e.uint(uint64(o.Generation))
+	e.uint(uint64(o.Group))
+	e.int(int64(o.Tick))
+	e.uint(uint64(o.Market))
+	e.uint(uint64(o.Reject))
+	e.b = append(e.b, byte(o.Side), byte(o.Outcome), byte(o.Type), byte(o.TIF), byte(o.Flags), byte(o.Status), byte(o.Reason))
+}
+
+func (o *Order) readBody(d *decoder) {
+	accepted := d.flag()
+	o.CreatedSeq = d.near()
+	o.CreatedTs = d.ts + d.int()
+	o.UpdateSeq = d.near()
+	o.User = d.user
+	if accepted {
+		o.ID = core.OrderID(o.CreatedSeq)
+	}
+	o.ClientID = d.uint()
+	o.Qty, o.Filled, o.Left = d.qty(), d.qty(), d.qty()
+	o.Expiry, o.MaxCost = d.int(), d.uint()
+	o.Generation, o.Group = d.u32(), d.u32()
+	o.Tick, o.Market, o.Reject = d.tick(), core.MarketID(d.u32()), core.Reject(d.u16())
+	o.Side, o.Outcome, o.Type, o.TIF = core.Side(d.byte()), core.Outcome(d.byte()), core.OrderType(d.byte()), core.TIF(d.byte())
+	o.Flags, o.Status, o.Reason = core.Flags(d.byte()), core.OrderStatus(d.byte()), core.Reason(d.byte())
+}
+
+// encode makes an order an entry of the list of rows, which is in the order of
+// created_seq.
+func (o *Order) encode(e *encoder) {
+	e.at(o.CreatedSeq, o.CreatedTs)
+	o.body(e)
+}
+
+func (o *Order) decode(d *decoder) {
+	d.at()
+	o.readBody(d)
+}
+
+func (f *Fill) body(e *encoder) {
+	e.near(uint64(f.Order))
+	e.uint(f.ClientID)
+	e.int(int64(f.Qty))
+	e.int(int64(f.TickYes))
+	e.int(int64(f.Fee))
+	e.uint(uint64(f.Market))
+	e.flag(f.Maker)
+	e.b = append(e.b, byte(f.Side), byte(f.Outcome), byte(f.Path))
+}
+
+func (f *Fill) readBody(d *decoder) {
+	f.Seq, f.Ts = d.seq, d.ts
+	f.Order, f.ClientID = core.OrderID(d.near()), d.uint()
+	f.Qty, f.TickYes, f.Fee = d.qty(), d.tick(), d.pips()
+	f.Market, f.Maker = core.MarketID(d.u32()), d.flag()
+	f.Side, f.Outcome, f.Path = core.Side(d.byte()), core.Outcome(d.byte()), core.Path(d.byte())
+}
+
+func (f *Fill) encode(e *encoder) {
+	e.at(f.Seq, f.Ts)
+	f.body(e)
+}
+
+func (f *Fill) decode(d *decoder) {
+	d.at()
+	f.readBody(d)
+}
+
+func (s *Settlement) body(e *encoder) {
+	e.uint(uint64(s.Market))
+	e.uint(uint64(s.Generation))
+	e.uint(s.Number)
+	e.int(int64(s.Yes))
+	e.int(int64(s.No))
+	e.int(int64(s.Payout))
+	e.b = append(e.b, byte(s.Status), byte(s.Winner))
+}
+
+func (s *Settlement) readBody(d *decoder) {
+	s.Seq, s.Ts = d.seq, d.ts
+	s.Market, s.Generation, s.Number = core.MarketID(d.u32()), d.u32(), d.uint()
+	s.Yes, s.No, s.Payout = d.qty(), d.qty(), d.pips()
+	s.Status, s.Winner = core.RoundStatus(d.byte()), core.Outcome(d.byte())
+}
+
+func (s *Settlement) encode(e *encoder) {
+	e.at(s.Seq, s.Ts)
+	s.body(e)
+}
+
+func (s *Settlement) decode(d *decoder) {
+	d.at()
+	s.readBody(d)
+}
+
+// encode of an event relies on a fill or settlement having the seq and ts of its
+// event: View enters both from one command.
+func (x *UserEvent) encode(e *encoder) {
+	e.at(x.Seq, x.Ts)
+	switch what := x.What.(type) {
+	case *Order:
+		e.byte(eventOrder)
+		what.body(e)
+	case *Fill:
+		e.byte(eventFill)
+		what.body(e)
+	case *Balance:
+		e.byte(eventBalance)
+		e.int(int64(what.Cash))
+		e.int(int64(what.Reserved))
+		e.int(int64(what.Change))
+		e.byte(byte(what.Cause))
+	case *core.Position:
+		e.byte(eventPosition)
+		e.uint(uint64(what.Market))
+		e.uint(uint64(what.Generation))
+		e.uint(what.Number)
+		e.int(int64(what.Yes))
+		e.int(int64(what.No))
+		e.int(int64(what.YesReserved))
+		e.int(int64(what.NoReserved))
+		e.int(int64(what.Cost))
+	case *Settlement:
+		e.byte(eventSettlement)
+		what.body(e)
+	case *core.Deposited:
+		e.byte(eventDeposit)
+		e.string(what.DepositID)
+		e.int(int64(what.Amount))
+	case *core.Withdrawal:
+		e.byte(eventWithdrawal)
+		encodeWithdrawal(e, what)
+	case *core.DeadmanChanged:
+		e.byte(eventDeadman)
+		e.flag(what.Armed)
+		e.flag(what.Fired)
+		e.uint(uint64(what.TimeoutMs))
+		e.int(what.Deadline)
+	case KeyRevoked:
+		e.byte(eventKeyRevoked)
+		e.string(string(what))
+	default:
+		panic(core.InvariantViolation{Detail: "an event of an account that the view cannot keep"})
+	}
+}
+
+func (x *UserEvent) decode(d *decoder) {
+	x.Seq, x.Ts = d.at()
+	switch d.byte() {
+	case eventOrder:
+		o := &d.order
+		if !d.proving {
+			o = new(Order)
+		}
+		o.readBody(d)
+		x.What = o
+	case eventFill:
+		f := &d.fill
+		if !d.proving {
+			f = new(Fill)
+		}
+		f.readBody(d)
+		x.What = f
+	case eventBalance:
+		x.What = &Balance{Cash: d.pips(), Reserved: d.pips(), Change: d.pips(), Cause: core.Cause(d.byte())}
+	case eventPosition:
+		x.What = &core.Position{
+			Market: core.MarketID(d.u32()), Generation: d.u32(), Number: d.uint(), Yes: d.qty(), No: d.qty(), YesReserved: d.qty(), NoReserved: d.qty(), Cost: d.pips(),
+		}
+	case eventSettlement:
+		s := &d.settlement
+		if !d.proving {
+			s = new(Settlement)
+		}
+		s.readBody(d)
+		x.What = s
+	case eventDeposit:
+		x.What = &core.Deposited{User: d.user, DepositID: d.string(), Amount: d.pips()}
+	case eventWithdrawal:
+		x.What = decodeWithdrawal(d)
+	case eventDeadman:
+		x.What = &core.DeadmanChanged{User: d.user, Armed: d.flag(), Fired: d.flag(), TimeoutMs: d.u32(), Deadline: d.int()}
+	case eventKeyRevoked:
+		x.What = KeyRevoked(d.string())
+	default:
+		d.fail(errUnknown)
+	}
+}
+
+func encodeWithdrawal(e *encoder, w *core.Withdrawal) {
+	e.uint(w.ID)
+	e.string(w.ClientID)
+	e.int(int64(w.Amount))
+	e.string(w.Destination)
+	e.byte(byte(w.Status))
+	e.uint(w.Seq)
+	e.int(w.Ts)
+}
+
+func decodeWithdrawal(d *decoder) *core.Withdrawal {
+	return &core.Withdrawal{
+		ID: d.uint(), User: d.user, ClientID: d.string(), Amount: d.pips(), Destination: d.string(), Status: core.WithdrawalStatus(d.byte()), Seq: d.uint(), Ts: d.int(),
+	}
+}

@@ -1,0 +1,153 @@
+package view
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"duplex/core"
+)
+
+// folder folds full histories of pairs of accounts: more than the newest 1000 terminal
+// and 200 rejected orders, 2000 fills, 1000 settlements and 4096 events of each. Ids,
+// quantities and amounts are as long as they get in trading.
+type folder struct {
+	w   *View
+	r   *rand.Rand
+	seq uint64
+}
+
+func newFolder() *folder {
+	return &folder{w: New(DefaultRetentionCaps()), r: rand.New(rand.NewPCG(1, 2)), seq: 1 << 33}
+}
+
+func (h *folder) fold(events ...core.Event) core.OrderID {
+	h.seq += 1 + h.r.Uint64N(50) // others trade as well
+	h.w.Fold(core.Stamp{Seq: h.seq, Ts: 1_800_000_000*second + int64(h.seq)*12_345}, events)
+	return core.OrderID(h.seq)
+}
+
+func (h *folder) order(u core.UserID, qty core.Qty, r core.Reject) *core.OrderPlaced {
+	return &core.OrderPlaced{Place: &core.PlaceOrder{User: u, ClientID: h.r.Uint64(), Market: 1 + core.MarketID(h.r.IntN(32)), Qty: qty, Tick: 5000}, Generation: 70_000, Reject: r}
+}
+
+func (h *folder) balance(u core.UserID) core.Event {
+	cash := core.Pips(1e9 + h.r.Uint64N(1e9))
+	return &core.BalanceChanged{User: u, Cash: cash, Reserved: cash / 3, Change: -core.Pips(h.r.Uint64N(1e6)), Cause: core.CauseFill}
+}
+
+func (h *folder) position(u core.UserID) core.Event {
+	n := core.Qty(h.r.IntN(100_000))
+	return &core.PositionChanged{User: u, Position: core.Position{Market: 3, Generation: 70_000, Number: 600_000, Yes: n, No: n / 2, YesReserved: n / 3, Cost: core.Pips(n) * 5000}}
+}
+
+func (h *folder) pair(a, b core.UserID) {
+	for range 1100 {
+		qty := core.Qty(1000 + h.r.IntN(1000))
+		maker := h.fold(h.order(a, 2*qty, core.OK), h.balance(a))
+		for range 2 {
+			taker := core.OrderID(0)
+			p := h.order(b, qty, core.OK)
+			h.seq++
+			taker = core.OrderID(h.seq)
+			h.w.Fold(core.Stamp{Seq: h.seq, Ts: 1_800_000_000*second + int64(h.seq)*12_345}, []core.Event{
+				p, &core.Filled{Market: p.Place.Market, Generation: 70_000, Taker: taker, Maker: maker, TakerUser: b, MakerUser: a, Qty: qty, TickYes: 5000, TakerFee: 63 * core.Pips(qty)},
+				h.balance(a), h.position(a), h.balance(b), h.position(b),
+			})
+		}
+		a, b = b, a
+	}
+	for _, u := range []core.UserID{a, b} {
+		for range 250 {
+			h.fold(h.order(u, 1, core.BadPriceTick))
+		}
+		for n := range uint64(1100) {
+			h.fold(&core.AccountSettled{User: u, Market: 3, Generation: 70_000, Number: 600_000 + n, Status: core.Settled, Yes: 70_000, No: 3_000, Payout: 700_000_000}, h.balance(u))
+		}
+	}
+	for range 1100 { // the newest events are of all kinds again
+		id := h.fold(h.order(a, 5, core.OK), h.balance(a))
+		h.fold(&core.OrderClosed{Order: id, User: a, Status: core.Canceled, Reason: core.UserCancel, Left: 5}, h.balance(a))
+		id = h.fold(h.order(b, 5, core.OK), h.balance(b))
+		h.fold(&core.OrderClosed{Order: id, User: b, Status: core.Canceled, Reason: core.UserCancel, Left: 5}, h.balance(b))
+	}
+}
+
+func live() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// An account with full histories takes at most 600 KB, and its part of a snapshot less.
+func TestMemoryOfAnAccount(t *testing.T) {
+	const accounts, most = 4, 600_000
+	before := live()
+	h := newFolder()
+	for u := core.UserID(1); u < accounts; u += 2 {
+		h.pair(u, u+1)
+	}
+	each := (live() - before) / accounts
+	size := 0
+	for b, err := range h.w.Image().Pieces(nobody{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += len(b)
+	}
+	t.Logf("%d bytes of heap and %d of snapshot for each account", each, size/accounts)
+	if each > most || size/accounts > most {
+		t.Errorf("more than %d", most)
+	}
+	runtime.KeepAlive(h)
+}
+
+// Writing an image and reading it back take a few MB beside the view, however many
+// accounts there are.
+func TestMemoryOfAnImage(t *testing.T) {
+	const most = 4 << 20
+	h := newFolder()
+	users := core.UserID(0)
+	for _, accounts := range []core.UserID{4, 12} {
+		for ; users < accounts; users += 2 {
+			h.pair(users+1, users+2)
+		}
+		before, peak := live(), uint64(0)
+		m := h.w.Image()
+		var size, n int
+		for b, err := range m.Pieces(nobody{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if size, n = size+len(b), n+1; n%3 == 0 {
+				peak = max(peak, live())
+			}
+		}
+		m.End(nobody{})
+		if peak > before+most || size < int(accounts)*250_000 {
+			t.Errorf("%d accounts, %d bytes: %d of heap while they are written, %d before", accounts, size, peak, before)
+		}
+	}
+
+	m := h.w.Image()
+	defer m.End(nobody{})
+	before, n := live(), 0
+	w, err := Restore(func(yield func([]byte, error) bool) {
+		for b, err := range m.Pieces(nobody{}) {
+			// The accounts restored so far, and a few in the making.
+			if n++; n%3 == 0 && live() > before+uint64(n)*600_000+most {
+				t.Errorf("%d bytes of heap beside %d while account %d is read", live()-before, before, n)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}, DefaultRetentionCaps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.KeepAlive(w)
+	runtime.KeepAlive(h)
+}

@@ -1,0 +1,132 @@
+package view
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/fxamacker/cbor/v2"
+	"golang.org/x/sync/errgroup"
+
+	"duplex/core"
+)
+
+// oldState is the view in a snapshot of version 1, which is still read and no longer
+// written: CBOR of everything, each event with all it tells. Trail is missing from the
+// oldest of them.
+type oldState struct {
+	_      struct{} `cbor:",toarray"`
+	Users  []oldAccount
+	Tapes  []tapeState
+	Rounds []*Round
+	Trail  trailState
+}
+
+func (s *oldState) read(b []byte) error {
+	var parts []cbor.RawMessage
+	if err := cbor.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	var users []cbor.RawMessage
+	into := []any{&users, &s.Tapes, &s.Rounds, &s.Trail}
+	if len(parts) < 3 || len(parts) > len(into) {
+		return fmt.Errorf("%d parts, known are 3 to %d", len(parts), len(into))
+	}
+	s.Trail.NextAction, s.Trail.NextRoutine = 1, 1
+	for i, p := range parts {
+		if err := cbor.Unmarshal(p, into[i]); err != nil {
+			return err
+		}
+	}
+	s.Users = make([]oldAccount, len(users))
+	var all errgroup.Group // most of a start's time goes here
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, b := range users {
+		all.Go(func() error { return cbor.Unmarshal(b, &s.Users[i]) })
+	}
+	return all.Wait()
+}
+
+type oldAccount struct {
+	_           struct{} `cbor:",toarray"`
+	Rows        []*Order // by created_seq
+	Ended       []uint64 // created_seq of terminal rows, in the order they ended
+	Fills       []Fill
+	NextFill    uint64
+	Settlements []Settlement
+	NextSettled uint64
+	Withdrawals []core.Withdrawal
+	Events      []oldEvent
+	NextEvent   uint64
+	Volume      volume
+}
+
+// oldEvent is a UserEvent: one of the pointers is set, or KeyRevoked.
+type oldEvent struct {
+	Seq        uint64
+	Ts         int64
+	Order      *Order
+	Fill       *Fill
+	Balance    *Balance
+	Position   *core.Position
+	Settlement *Settlement
+	Deposit    *core.Deposited
+	Withdrawal *core.Withdrawal
+	Deadman    *core.DeadmanChanged
+	KeyRevoked KeyRevoked
+}
+
+func (x *oldEvent) event() UserEvent {
+	e := UserEvent{Seq: x.Seq, Ts: x.Ts}
+	switch {
+	case x.Order != nil:
+		e.What = x.Order
+	case x.Fill != nil:
+		e.What = x.Fill
+	case x.Balance != nil:
+		e.What = x.Balance
+	case x.Position != nil:
+		e.What = x.Position
+	case x.Settlement != nil:
+		e.What = x.Settlement
+	case x.Deposit != nil:
+		e.What = x.Deposit
+	case x.Withdrawal != nil:
+		e.What = x.Withdrawal
+	case x.Deadman != nil:
+		e.What = x.Deadman
+	default:
+		e.What = x.KeyRevoked
+	}
+	return e
+}
+
+// RestoreOld makes a view of what a snapshot of version 1 holds.
+func RestoreOld(b []byte, caps RetentionCaps) (w *View, err error) {
+	var s oldState
+	if err := s.read(b); err != nil {
+		return nil, fmt.Errorf("state of the view: %w", err)
+	}
+	defer notWhole(&w, &err)
+	w = New(caps)
+	for i := range s.Users {
+		w.restoreOld(core.UserID(i+1), &s.Users[i])
+	}
+	w.restoreRest(s.Tapes, s.Rounds, &s.Trail)
+	return w, nil
+}
+
+func (w *View) restoreOld(u core.UserID, x *oldAccount) {
+	a := w.user(u)
+	a.fills.restore(x.Fills, x.NextFill)
+	a.settlements.restore(x.Settlements, x.NextSettled)
+	events := make([]UserEvent, len(x.Events))
+	for i := range events {
+		events[i] = x.Events[i].event()
+	}
+	a.events.restore(events, x.NextEvent)
+	a.withdrawals, a.volume = x.Withdrawals, x.Volume
+	if err := a.rows.restore(x.Rows, x.Ended, w.caps); err != nil {
+		panic(err)
+	}
+	w.enlist(a)
+}

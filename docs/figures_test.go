@@ -1,0 +1,154 @@
+package docs_test
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/feed"
+	"duplex/core/view"
+	"duplex/tools"
+)
+
+// figured are the packages whose every integer constant is a figure of the rulebook,
+// with the names of those that are none: they are part of an algorithm or a format, and
+// no user meets them.
+var figured = map[string][]string{
+	"core":          {"NsPerSec", "NsPerMs", "OK"},
+	"core/ledger":   nil,
+	"core/round":    {"minute", "never"},
+	"core/feed":     {"RingTicks", "lastSecond"},
+	"core/view":     {"chunkLen", "dayNs", "eventBalance", "eventDeadman", "eventDeposit", "eventFill", "eventKeyRevoked", "eventOrder", "eventPosition", "eventSettlement", "eventWithdrawal", "stateFormat"},
+	"core/engine":   {"closeMargin", "commitDelayMinCallers", "commitDelayMax", "histogramBuckets", "wireBufSize"},
+	"schemas":       {"signatureLen", "cursorDigestLen", "maxFastDigits", "typicalOrderBytes"},
+	"tools":         {"maxCachedResponses", "maxCachedRows"},
+	"lanes/gate":    {"UserScopes", "maxPooledResponse", "preallocatedBody"},
+	"lanes/ws":      {"writeChunk", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
+	"lanes/mcp":     {"maxNoteLen"},
+	"lanes/portal":  nil,
+	"feeds":         nil,
+	"feeds/adapter": {"heartbeatInterval", "defaultMaxMessageBytes"},
+}
+
+// figures are all figures of the program, by package and name. Times are in ns unless
+// their name says otherwise.
+func figures(t *testing.T) map[string]int64 {
+	p, out := newProgram(t), map[string]int64{}
+	put := func(of, name string, n int64) { out[of+"."+name] = n }
+	for dir, inner := range figured {
+		found := p.numbers(dir)
+		for _, name := range inner {
+			if _, there := found[name]; !there {
+				t.Errorf("%s has no constant %s: take it off the list of those that are no figures", dir, name)
+			}
+			delete(found, name)
+		}
+		for name, n := range found {
+			put(dir, name, n)
+		}
+	}
+	of := func(prefix string, s any) {
+		v := reflect.ValueOf(s)
+		for i := range v.NumField() {
+			switch f := v.Field(i); {
+			case f.CanInt():
+				put(prefix, v.Type().Field(i).Name, f.Int())
+			case f.CanUint():
+				put(prefix, v.Type().Field(i).Name, int64(f.Uint()))
+			}
+		}
+	}
+	of("core.Rules", core.DefaultRules())
+	delete(out, "core.Rules.Revision") // it numbers the pages themselves
+	of("core.Fees", core.DefaultFees())
+	of("core/view.Caps", view.DefaultRetentionCaps())
+	of("tools.Terms", tools.DefaultConfig(nil))
+	for f := range core.Feed(core.Feeds) {
+		put("core/feed.FreshFor", f.String(), feed.FreshFor(f))
+	}
+	engine := p.assigned("core/engine", "withDefaults")
+	put("core/engine.Options", "Queue", engine["Queue"])
+	put("core/engine.Options", "CheckpointEvery", engine["CheckpointEvery"])
+	for dir, names := range map[string][]string{
+		"cmd/dx": {"devDisputeNs", "devFunds", "makerFunds", "jumpDefault", "stopTimeout"}, "feeds/session": {"warnBefore"},
+	} {
+		numbers := p.numbers(dir)
+		for _, name := range names {
+			put(dir, name, numbers[name])
+		}
+	}
+	return out
+}
+
+var figureRow = regexp.MustCompile(`(?m)^\| <a id="(figure-[a-z0-9-]+)"></a>[^|]+ \| ([0-9,]+)(?: ([^|]+))? \| ([^|]+) \|$`)
+
+// Every default figure of the program stands in limits.md, with its value, and every
+// figure there is one of the program.
+func TestFigures(t *testing.T) {
+	text := read(t, "rules/limits.md")
+	_, text, _ = strings.Cut(text, "\n## Figures\n")
+	program := figures(t)
+	missing := maps.Clone(program)
+	rows := figureRow.FindAllStringSubmatch(text, -1)
+	if want := strings.Count(text, "\n| <a"); len(rows) != want {
+		t.Errorf("%d of %d rows can be read", len(rows), want)
+	}
+	for _, row := range rows {
+		for _, name := range strings.Split(row[4], ", ") {
+			name = strings.Trim(name, "`")
+			is, there := program[name]
+			if !there {
+				t.Errorf("%s: the program has no %s", row[1], name)
+				continue
+			}
+			delete(missing, name)
+			if says := figure(t, row[2], row[3]); !slices.Contains(says, is) {
+				t.Errorf("%s: the page says %s %s, %s is %d", row[1], row[2], row[3], name, is)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		t.Errorf("%s = %d is not in limits.md: add a row, or name it in figured as none that users meet", name, missing[name])
+	}
+}
+
+// figure gives the numbers that a value on the page may stand for in the program: a time
+// is kept in ns, ms or s there.
+func figure(t *testing.T, number, unit string) []int64 {
+	n, err := strconv.ParseInt(strings.ReplaceAll(number, ",", ""), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour, "days": 24 * time.Hour}
+	if d := times[unit]; d != 0 {
+		ns := n * int64(d)
+		return []int64{ns, ns / int64(time.Millisecond), ns / int64(time.Second), ns / int64(24*time.Hour)}
+	}
+	sizes := map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20}
+	if s := sizes[unit]; s != 0 {
+		return []int64{n * s}
+	}
+	return []int64{n}
+}
+
+// The table of series in rounds.md is the program's.
+func TestSeriesTable(t *testing.T) {
+	text := read(t, "rules/rounds.md")
+	assets := map[core.Feed]string{core.BTC: "BTC", core.Gold: "gold", core.WTI: "WTI crude"}
+	for _, s := range core.AllSeries() {
+		cadence := fmt.Sprintf("%d min", s.Cadence)
+		if s.Cadence == 1 {
+			cadence = "60 s"
+		}
+		if row := fmt.Sprintf("| %d | %s | %d | %s | %d s |\n", s.Category, assets[s.Feed], s.Feed, cadence, s.Window); !strings.Contains(text, row) {
+			t.Errorf("rounds.md has no row %q", row)
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+)
+
+// A request with both Content-Length and Transfer-Encoding has two possible ends. A proxy
+// in front of the venue may choose the other one, and then takes part of one request for
+// the next. net/http drops the Content-Length of such a request, and the
+// Transfer-Encoding of an HTTP/1.0 request, before any handler runs. So the connection
+// scans the heads of its requests itself (docs/rules/rest.md#framing).
+
+// WrapListener returns a listener for an http.Server that Server made. The server needs it
+// to detect ambiguous ends and to write error bodies for malformed requests.
+func WrapListener(l net.Listener) net.Listener { return &listener{l} }
+
+type listener struct{ net.Listener }
+
+func (l *listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &framingConn{Conn: c}, nil
+}
+
+// framingConn is a server's connection. It reads every byte unchanged.
+type framingConn struct {
+	net.Conn
+	log       *slog.Logger // nil unless Server made the http.Server
+	heads     headScanner  // used by whichever goroutine reads
+	ambiguous atomic.Int64 // ordinal of the request with an ambiguous end, from 1; 0 if there is none
+	requests  int64        // requests that reached a handler; used by the goroutine that runs handlers
+	handling  atomic.Bool  // a handler owns the connection
+	unwatched bool         // the last request does not need to know when its client disconnects
+	skipProbe atomic.Bool  // the next one-byte read returns 0 bytes
+}
+
+// watchDisconnect sets whether the context of the current request must end when its client
+// disconnects. To detect that, net/http starts a goroutine for each request that reads one
+// byte ahead, and interrupts the read with a deadline when the handler returns. If watch
+// is false, the connection returns 0 bytes from that read, once for each request, as an
+// io.Reader may. net/http's buffered reader reads again if it was the one that wanted a
+// single byte.
+//
+// Measured against the same server without it, at 16 and 64 connections: placements are 5
+// and 8 % faster at the median and take 6 and 10 % less processor time; reads gain 1 to 2 %.
+func (c *framingConn) watchDisconnect(watch bool) {
+	if c != nil {
+		c.unwatched = !watch
+		c.skipProbe.Store(!watch)
+	}
+}
+
+// Read scans the bytes that it reads.
+func (c *framingConn) Read(b []byte) (int, error) {
+	if len(b) == 1 && c.skipProbe.CompareAndSwap(true, false) {
+		return 0, nil
+	}
+	n, err := c.Conn.Read(b)
+	if n > 0 && c.heads.scan(b[:n]) {
+		c.ambiguous.Store(c.heads.count)
+	}
+	return n, err
+}
+
+// NetConn returns the underlying connection, for setting its options.
+func (c *framingConn) NetConn() net.Conn { return c.Conn }
+
+// CloseWrite lets net/http send a FIN after a response before it closes a connection on
+// which the client may still be writing.
+func (c *framingConn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
+type connKey struct{}
+
+// connOf returns the connection of a request, nil if WrapListener does not wrap its
+// listener.
+func connOf(r *http.Request) *framingConn {
+	c, _ := r.Context().Value(connKey{}).(*framingConn)
+	return c
+}
+
+// ambiguousEnd reports whether the current request has both framing headers, or chunks on
+// HTTP/1.0.
+func (c *framingConn) ambiguousEnd() bool {
+	return c != nil && c.ambiguous.Load() == c.requests
+}
+
+// joinConn is the ConnContext hook of Server: it stores the connection in the context.
+func joinConn(log *slog.Logger) func(context.Context, net.Conn) context.Context {
+	return func(ctx context.Context, c net.Conn) context.Context {
+		if c, ok := c.(*framingConn); ok {
+			c.log = log
+			return context.WithValue(ctx, connKey{}, c)
+		}
+		return ctx
+	}
+}
+
+// connState is the ConnState hook of Server.
+func connState(nc net.Conn, s http.ConnState) {
+	c, ok := nc.(*framingConn)
+	if !ok {
+		return
+	}
+	switch s {
+	case http.StateIdle: // between two requests
+		c.handling.Store(false)
+		c.skipProbe.Store(c.unwatched) // net/http starts the read ahead of a request without a body before its handler
+	case http.StateHijacked: // no more requests follow
+		c.heads.done = true
+		c.skipProbe.Store(false)
+	}
+}
+
+// framed wraps the handler of a Server. A request with a chunked body or an ambiguous end
+// is the last of its connection, since the scanner does not parse chunks.
+func framed(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := connOf(r)
+		if c != nil {
+			c.requests++
+			c.handling.Store(true)
+		}
+		if len(r.TransferEncoding) > 0 || c.ambiguousEnd() {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// headScanner parses a stream of requests line by line, as leniently as net/http does. It
+// stops at the first chunked body, since its request is the last of the connection.
+type headScanner struct {
+	part  []byte // start of an incomplete line
+	head  requestHead
+	count int64 // complete heads
+	skip  int64 // bytes of the body that are still to skip
+	done  bool
+}
+
+// requestHead is the state of the scanner within one head.
+type requestHead struct {
+	started         bool
+	http10          bool // HTTP/1.0, which has no chunked bodies
+	chunked         bool
+	hasLength       bool   // Content-Length is present
+	length          []byte // its value
+	continuesLength bool   // the last line was Content-Length, which a folded line continues
+}
+
+// scan parses the next bytes of the stream. It reports whether they complete the head of a
+// request with an ambiguous end; its ordinal is then count.
+func (s *headScanner) scan(b []byte) (ambiguous bool) {
+	for len(b) > 0 && !s.done {
+		if s.skip > 0 {
+			n := min(s.skip, int64(len(b)))
+			s.skip -= n
+			b = b[n:]
+			continue
+		}
+		line, after, complete := bytes.Cut(b, lineEnd)
+		b = after
+		if len(s.part) > 0 || !complete {
+			s.part = append(s.part, line...)
+			line = s.part
+		}
+		if !complete {
+			s.done = len(s.part) > 2*maxHeaderBytes // net/http has rejected it by now
+			return false
+		}
+		ambiguous = s.line(bytes.TrimSuffix(line, carriageReturn))
+		s.part = s.part[:0]
+	}
+	return ambiguous
+}
+
+var (
+	lineEnd          = []byte("\n")
+	carriageReturn   = []byte("\r")
+	colon            = []byte(":")
+	contentLength    = []byte("Content-Length")
+	transferEncoding = []byte("Transfer-Encoding")
+	http10Suffix     = []byte(" HTTP/1.0")
+)
+
+func (s *headScanner) line(line []byte) (ambiguous bool) {
+	h := &s.head
+	switch {
+	case len(line) == 0 && h.started:
+		return s.end()
+	case len(line) == 0: // an empty line between two requests
+	case !h.started:
+		h.started, h.http10 = true, bytes.HasSuffix(line, http10Suffix)
+	case line[0] == ' ' || line[0] == '\t':
+		if h.continuesLength {
+			h.length = append(append(h.length, ' '), line...)
+		}
+	default:
+		h.scanField(line)
+	}
+	return false
+}
+
+func (h *requestHead) scanField(line []byte) {
+	if x := line[0] | 0x20; x != 'c' && x != 't' { // fast path: most lines are neither header
+		h.continuesLength = false
+		return
+	}
+	name, value, _ := bytes.Cut(line, colon)
+	h.continuesLength = bytes.EqualFold(name, contentLength)
+	switch {
+	case h.continuesLength:
+		h.hasLength, h.length = true, append(h.length[:0], value...)
+	case bytes.EqualFold(name, transferEncoding):
+		h.chunked = true
+	}
+}
+
+// end finishes one head. An invalid length counts as 0, since net/http rejects it.
+func (s *headScanner) end() (ambiguous bool) {
+	h := s.head
+	s.head = requestHead{length: h.length[:0]}
+	s.count++
+	if h.chunked {
+		s.done = true
+		return h.hasLength || h.http10
+	}
+	s.skip, _ = strconv.ParseInt(string(bytes.TrimSpace(h.length)), 10, 64)
+	return false
+}

@@ -1,0 +1,65 @@
+package gate
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"duplex/core/engine"
+	"duplex/tools"
+)
+
+// TestIdempotency checks that concurrent and later exact repeats execute once and get the
+// first response, until the entry expires.
+func TestIdempotency(t *testing.T) {
+	o, did := &idempotencyCache{entries: map[string]*idempotentCall{}}, atomic.Int64{}
+	do := func() (int64, error) { return did.Add(1), errors.New("the first error") }
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if n, err := runIdempotent(o, "a", 0, do); n != 1 || err == nil {
+				t.Errorf("%d, %v", n, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n, _ := runIdempotent(o, "b", 1, do); n != 2 {
+		t.Errorf("another request: %d", n)
+	}
+	if n, _ := runIdempotent(o, "a", int64(10*time.Second), do); n != 1 {
+		t.Errorf("a repeat at the end of the window: %d", n)
+	}
+	if n, _ := runIdempotent(o, "a", int64(time.Minute), do); n != 3 || len(o.entries) != 1 || len(o.byExpiry) != 1 {
+		t.Errorf("a minute later: %d, %d entries", n, len(o.entries))
+	}
+}
+
+// TestIdempotencyDropsSafeFailures checks that a repeat of a request that surely had no
+// effect executes again.
+func TestIdempotencyDropsSafeFailures(t *testing.T) {
+	o := &idempotencyCache{entries: map[string]*idempotentCall{}}
+	for i, c := range []struct {
+		err  error
+		code string
+	}{{engine.ErrShed, "shed"}, {tools.NewError("funding_unavailable"), "funding_unavailable"}, {engine.ErrUnknown, "sequencing_timeout"}, {nil, "sequencing_timeout"}} {
+		_, err := runIdempotent(o, "a", int64(i), func() (int, error) { return 0, c.err })
+		if got := tools.ErrorOf(err).Code; got != c.code {
+			t.Errorf("call %d: %s, want %s", i, got, c.code)
+		}
+	}
+}
+
+// TestIdempotencySurvivesPanic checks that a repeat of a request that panicked gets an
+// internal error.
+func TestIdempotencySurvivesPanic(t *testing.T) {
+	o := &idempotencyCache{entries: map[string]*idempotentCall{}}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = runIdempotent(o, "a", 0, func() (int, error) { panic("test") })
+	}()
+	if _, err := runIdempotent(o, "a", 1, func() (int, error) { return 1, nil }); tools.ErrorOf(err).Code != "internal" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,74 @@
+package gate
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+)
+
+// UserScopes are the default scopes of a key, and the most that an account can give a key
+// itself (docs/rules/accounts.md#scopes).
+const UserScopes = core.ScopeRead | core.ScopeTrade
+
+// ScopesOf returns the union of the named scopes, UserScopes if names is empty. Unknown
+// names are ignored.
+func ScopesOf(names []string) (s core.Scopes) {
+	for _, name := range names {
+		one, _ := core.ScopeOf(name) // the decoder has rejected unknown names
+		s |= one
+	}
+	if len(names) == 0 {
+		s = UserScopes
+	}
+	return s
+}
+
+// IssueKey creates a key of account u. Only this response ever contains its secret
+// (docs/rules/accounts.md#keys).
+func (g *Gate) IssueKey(ctx context.Context, u core.UserID, label string, scopes core.Scopes, by core.Audit) (out schemas.NewKey, err error) {
+	id, secret, sealed := g.Vault.NewKey()
+	r, err := g.Venue.Engine.Submit(ctx, &core.CreateKey{User: u, Key: id, Scopes: scopes, Label: label, Sealed: sealed, Audit: by})
+	if err != nil {
+		return out, err
+	}
+	if r.Reject != core.OK {
+		return out, r.Reject
+	}
+	return schemas.NewKey{APIKey: id, Secret: hex.EncodeToString(secret), Scopes: scopes.Names(), CreatedTs: schemas.U64(r.Stamp.Ts)}, nil
+}
+
+// ResealSecrets seals every secret that is sealed under an older master key again under
+// the current one, and returns their number. Requests are served meanwhile, since both
+// master keys decrypt.
+func (g *Gate) ResealSecrets(ctx context.Context, by core.Audit) (n int, err error) {
+	var keys []core.Key
+	g.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) { keys = slices.Collect(v.Keys()) })
+	for i := range keys {
+		k := &keys[i]
+		secret, masterIndex, err := g.Vault.openWith(k)
+		if err != nil {
+			return n, fmt.Errorf("no master key decrypts the secret of key %s: %w", k.ID, err)
+		}
+		if masterIndex == 0 {
+			continue
+		}
+		r, err := g.Venue.Engine.Submit(ctx, &core.ResealKey{Key: k.ID, Sealed: g.Vault.Seal(k.ID, secret), Audit: by})
+		if err == nil && r.Reject == core.UnknownKey {
+			continue // revoked in the meantime
+		}
+		if err == nil && r.Reject != core.OK {
+			err = r.Reject
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}

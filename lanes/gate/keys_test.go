@@ -1,0 +1,68 @@
+package gate_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/lanes/gate"
+	"duplex/lanes/lanetest"
+	"duplex/lanes/rest"
+)
+
+// TestRevokedKeyIsForgotten checks that no caches hold a revoked key.
+func TestRevokedKeyIsForgotten(t *testing.T) {
+	h := lanetest.New(t)
+	rest.Mount(h.Routes, h.Gate, "test")
+	h.Serve()
+	k, other := h.NewKey(1, core.ScopeRead), h.NewKey(1, core.ScopeRead)
+	for _, x := range []lanetest.Key{k, other} {
+		if status, body := h.Call(x, "GET", "/v1/time", ""); status != 200 || h.Gate.CacheEntries(x.ID) != 2 {
+			t.Fatalf("%d %s, %d cache entries", status, body, h.Gate.CacheEntries(x.ID))
+		}
+	}
+	h.Submit(&core.RevokeKey{User: 1, Key: k.ID})
+	if status, _ := h.Call(k, "GET", "/v1/time", ""); status != 401 || h.Gate.CacheEntries(k.ID) != 0 || h.Gate.CacheEntries(other.ID) != 2 {
+		t.Errorf("status %d, %d cache entries, another key has %d", status, h.Gate.CacheEntries(k.ID), h.Gate.CacheEntries(other.ID))
+	}
+}
+
+// TestRevocationWhileResealing checks that a key revoked meanwhile does not stop ResealSecrets.
+func TestRevocationWhileResealing(t *testing.T) {
+	h := lanetest.New(t)
+	const keys = 40
+	for range keys {
+		h.NewKey(1, core.ScopeRead)
+	}
+	last := h.NewKey(2, core.ScopeRead)
+	if err := h.Gate.Vault.AddMasterKey(append(make([]byte, 31), 1)); err != nil {
+		t.Fatal(err)
+	}
+	f := h.Engine.Follow()
+	done := make(chan error, 1)
+	go func() {
+		n, err := h.Gate.ResealSecrets(context.Background(), core.Audit{})
+		if err == nil && (n < 1 || n > keys+1) {
+			err = fmt.Errorf("%d keys resealed", n)
+		}
+		done <- err
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if _, err := f.Next(ctx); err != nil { // the first secret is resealed
+		t.Fatal(err)
+	}
+	h.Submit(&core.RevokeKey{User: 1})
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	vault, err := gate.NewVault(append(make([]byte, 31), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := vault.Open(h.Engine.Key(last.ID)); err != nil {
+		t.Errorf("the last key: %v", err)
+	}
+}

@@ -1,0 +1,243 @@
+package gate
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"duplex/core"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// The request pipeline. Every request of every lane passes these stages in this order;
+// the first error ends it (docs/rules/rest.md#order-of-checks):
+//
+//	handler(request):                    // Edge and Guard
+//	    assign a request id; recover panics and log at the end
+//	    limitBody                        // ≤ 64 KiB within 10 s: body_too_large, unauthorized
+//	    authenticate                     // unauthorized
+//	    checkTarget                      // schema_violation, not_found
+//	    route                            // Routes: not_found, method_not_allowed
+//
+//	Run(operation):                      // REST, agent lane
+//	    authorize                        // unauthorized, missing_scope
+//	    charge 1 token                   // rate_limited
+//	    decode                           // the lane's decoder
+//	    chargeBatch                      // the other N-1 tokens of a batch: rate_limited
+//	    waitSeq                          // min_seq
+//	    execute                          // an in-flight slot: shed; then the operation
+//
+//	Respond                              // the lane's encoder, or the error body
+//
+// The portal and the admin listener have no keys. Bind serves them: decode, execute,
+// Respond. A WebSocket command is one frame, so the event lane calls Authorize for the
+// handshake and Charge for each frame.
+//
+// Invariants:
+//
+//  1. No input of an operation is decoded before authenticate, authorize and charge have
+//     succeeded.
+//  2. A request that fails before execute costs tokens and changes nothing else.
+//  3. A key that is revoked between authenticate and authorize fails at authorize.
+//  4. A deduplicated operation executes once for all exact repeats of a request, and each
+//     repeat gets the first response, unless the first surely had no effect
+//     (docs/rules/accounts.md#exact-repeats).
+//  5. With ReplayGuard, any other write passes to authorize once for each signature
+//     (docs/rules/accounts.md#replay-guard).
+
+// Edge serves the API: signed requests with a time budget. next routes to the lanes; the
+// context of its requests carries a Call.
+func (g *Gate) Edge(next http.Handler) http.Handler { return g.handler("rest", g.Authenticate, next) }
+
+// Guard serves another listener, such as the portal's. authenticate takes the place of
+// the signature; the lane sets its own time budget, and CORS does not apply.
+func (g *Gate) Guard(lane string, authenticate func(*http.Request, *Call) error, next http.Handler) http.Handler {
+	return g.handler(lane, authenticate, next)
+}
+
+func (g *Gate) handler(lane string, authenticate func(*http.Request, *Call) error, next http.Handler) http.Handler {
+	api := lane == "rest" // the other lanes of the API listener set Call.Lane themselves
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		c := &Call{Lane: lane, ID: requestID(), Trace: traceID(r.Header)}
+		w.Header()["X-Request-Id"] = []string{c.ID}
+		rec := &statusRecorder{ResponseWriter: w}
+		defer g.finish(rec, r, c, start)
+		bounded := api && !g.pathOptions(r).NoBudget
+		conn := connOf(r)
+		c.ambiguousFraming = conn.ambiguousEnd()
+		conn.watchDisconnect(!bounded)
+		if api && g.CORS(rec, r) {
+			return
+		}
+		err := g.limitBody(rec, r, c)
+		if err == nil {
+			err = authenticate(r, c)
+		}
+		if err == nil {
+			err = checkTarget(r, c)
+		}
+		if err != nil {
+			g.writePathError(rec, r, err)
+			return
+		}
+		ctx := r.Context()
+		if bounded {
+			// A disconnect does not cancel a REST request: its command may be queued already.
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), g.Budget())
+			defer cancel()
+		}
+		next.ServeHTTP(rec, r.WithContext(context.WithValue(ctx, callKey{}, c)))
+	})
+}
+
+// Budget returns the time that a request may take (docs/rules/limits.md#times).
+func (g *Gate) Budget() time.Duration {
+	return time.Duration(g.Venue.Config.ResponseBudget) * time.Millisecond
+}
+
+// limitBody reads the body into the call.
+func (g *Gate) limitBody(w http.ResponseWriter, r *http.Request, c *Call) (err error) {
+	c.Body, err = readBody(w, r, g.BodyTimeout)
+	return err
+}
+
+// checkTarget rejects an ambiguous end, a target that is not in origin form, and a path
+// that would need normalizing. No path redirects (docs/rules/rest.md#paths).
+func checkTarget(r *http.Request, c *Call) error {
+	if !strings.HasPrefix(r.RequestURI, "/") || c.ambiguousFraming {
+		return tools.NewError("schema_violation")
+	}
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	if strings.ContainsAny(path, "%;") || strings.Contains(path, "//") || strings.Contains(path, "/./") || strings.Contains(path, "/../") ||
+		strings.HasSuffix(path, "/.") || strings.HasSuffix(path, "/..") || len(path) > 1 && strings.HasSuffix(path, "/") {
+		return tools.NewError("not_found")
+	}
+	return nil
+}
+
+// Run runs an operation for an authenticated call. decode fills the input from the lane's
+// request; Run calls it at most once.
+func Run[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error) (Out, error) {
+	c.Op = op.Name
+	if g.ReplayGuard && !op.ReadOnly() {
+		return runOnce(ctx, g, c, op, decode)
+	}
+	do := op.Do
+	if op.Deduplicated {
+		do = func(ctx context.Context, v *tools.Venue, caller tools.Caller, in *In) (Out, error) {
+			return runIdempotent(&g.idempotency, c.ReplayKey(), v.Config.Now(), func() (Out, error) { return op.Do(ctx, v, caller, in) })
+		}
+	}
+	return runStages(ctx, g, c, op, decode, do)
+}
+
+// runStages passes a call through the stages of Run, with do in the place of op.Do.
+func runStages[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error, do func(context.Context, *tools.Venue, tools.Caller, *In) (Out, error)) (out Out, err error) {
+	if err = g.authorize(c, op.Scope); err != nil {
+		return out, err
+	}
+	if err = g.Charge(c, op.Bucket, 1); err != nil {
+		return out, err
+	}
+	in := new(In)
+	if err = decode(in); err != nil {
+		return out, err
+	}
+	if err = g.chargeBatch(c, op.Bucket, op.Tokens(&g.Venue.Config, in)); err != nil {
+		return out, err
+	}
+	if err = g.waitSeq(ctx, in); err != nil {
+		return out, err
+	}
+	return execute(ctx, g, c, op, in, do)
+}
+
+// Authorize is the stages authorize and charge, for a request that does not pass through
+// Run.
+func (g *Gate) Authorize(c *Call, f *tools.Spec) error {
+	if err := g.authorize(c, f.Scope); err != nil {
+		return err
+	}
+	return g.Charge(c, f.Bucket, 1)
+}
+
+// authorize checks the scopes of the key. An operator may have revoked the key since it
+// was authenticated, so the revocation is checked again
+// (docs/rules/accounts.md#revocation).
+func (g *Gate) authorize(c *Call, scopes core.Scopes) error {
+	if now := g.Venue.Engine.Key(c.Key.ID); now == nil || now.Revoked {
+		return tools.NewError("unauthorized")
+	}
+	if !c.Key.Scopes.Has(scopes) {
+		return tools.NewError("missing_scope")
+	}
+	return nil
+}
+
+// Charge takes n tokens of the key's bucket b, or none and returns rate_limited
+// (docs/rules/limits.md#buckets).
+func (g *Gate) Charge(c *Call, b tools.Bucket, n int) error { return g.rateLimiters.take(c.Key, b, n) }
+
+// chargeBatch takes the tokens of a batch of n but the first, which is charged already
+// (docs/rules/limits.md#token-costs).
+func (g *Gate) chargeBatch(c *Call, b tools.Bucket, n int) error {
+	return g.rateLimiters.takeBatchRemainder(c.Key, b, n-1)
+}
+
+// waitSeq waits until the venue has applied the input's min_seq
+// (docs/rules/rest.md#min-seq).
+func (g *Gate) waitSeq(ctx context.Context, in any) error {
+	if w, ok := in.(interface{ Since() uint64 }); ok {
+		return g.Venue.Engine.WaitApplied(ctx, w.Since())
+	}
+	return nil
+}
+
+// execute calls do. A request that places orders holds an in-flight slot meanwhile
+// (docs/rules/limits.md#placements-in-hand).
+func execute[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], in *In, do func(context.Context, *tools.Venue, tools.Caller, *In) (Out, error)) (out Out, err error) {
+	if op.PlacesOrders && g.InFlight > 0 {
+		if err = g.inFlight.acquire(c.Key.User, g.InFlight); err != nil {
+			return out, err
+		}
+		defer g.inFlight.release(c.Key.User)
+	}
+	return do(ctx, g.Venue, c.Caller(), in)
+}
+
+// Respond writes out with the given status, or the error body of err.
+func (g *Gate) Respond(w http.ResponseWriter, status int, out any, err error) {
+	if err != nil {
+		g.WriteError(w, err)
+		return
+	}
+	WriteJSON(w, status, out)
+}
+
+// Bind makes a handler of do for a listener without keys: it decodes In, calls do and
+// writes Out. Guard has authenticated the caller; no scope is checked and no token is
+// charged. A body may be omitted if all its fields are optional.
+func Bind[In, Out any](g *Gate, name string, status int, do func(context.Context, *Call, *In) (Out, error)) http.HandlerFunc {
+	decodeBody := schemas.Decode
+	if len(schemas.BodyFields(new(In))) > 0 && schemas.DecodeOptional(nil, new(In)) == nil {
+		decodeBody = schemas.DecodeOptional
+	}
+	decode := HTTPDecoder[In](decodeBody)
+	return func(w http.ResponseWriter, r *http.Request) {
+		c := CallOf(r.Context())
+		c.Op = name
+		ctx, cancel := context.WithTimeout(r.Context(), g.Budget())
+		defer cancel()
+		in := new(In)
+		if err := decode(r, c, in); err != nil {
+			g.WriteError(w, err)
+			return
+		}
+		out, err := do(ctx, c, in)
+		g.Respond(w, status, &out, err)
+	}
+}

@@ -1,0 +1,75 @@
+package gate
+
+import (
+	"context"
+	"crypto/sha256"
+	"sync"
+
+	"duplex/core"
+	"duplex/tools"
+)
+
+// replayFilter holds the signatures of recent writes for Gate.ReplayGuard
+// (docs/rules/accounts.md#replay-guard). A timestamp may be 5 s ahead of the venue's clock,
+// so a signature can be valid for signatureTTL after its first use. The filter rotates two
+// sets every signatureTTL, so that expiry never scans. Each set holds at most
+// maxSignatures; a write beyond that is shed, since a forgotten signature could be used
+// again.
+type replayFilter struct {
+	mu                sync.Mutex
+	rotatedAt         int64 // when current was created, ns
+	current, previous map[signatureDigest]struct{}
+}
+
+// signatureDigest is a truncated SHA-256 of a ReplayKey.
+type signatureDigest [16]byte
+
+const (
+	maxSignatures = 1 << 19
+	signatureTTL  = 2 * replayWindowMs * core.NsPerMs // ns
+)
+
+// add records a replay key at time now, ns, and reports whether it is new. It returns shed
+// if the current set is full.
+func (s *replayFilter) add(repeat string, now int64) (first bool, err error) {
+	sum := sha256.Sum256([]byte(repeat))
+	m := signatureDigest(sum[:len(signatureDigest{})])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now-s.rotatedAt > signatureTTL {
+		s.previous = s.current
+		if now-s.rotatedAt > 2*signatureTTL {
+			s.previous = nil
+		}
+		s.current, s.rotatedAt = map[signatureDigest]struct{}{}, now
+	}
+	if _, seen := s.current[m]; seen {
+		return false, nil
+	}
+	if _, seen := s.previous[m]; seen {
+		return false, nil
+	}
+	if len(s.current) >= maxSignatures {
+		return false, tools.NewError("shed")
+	}
+	s.current[m] = struct{}{}
+	return true, nil
+}
+
+// runOnce runs a write under ReplayGuard. A repeat of a deduplicated operation gets the
+// first response, even if a stage before execute rejected it; any other repeat is
+// unauthorized.
+func runOnce[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error) (out Out, err error) {
+	now := g.Venue.Config.Now()
+	first, err := g.replays.add(c.ReplayKey(), now)
+	do := func() (Out, error) { return runStages(ctx, g, c, op, decode, op.Do) }
+	switch {
+	case err != nil:
+		return out, err
+	case op.Deduplicated:
+		return runIdempotent(&g.idempotency, c.ReplayKey(), now, do)
+	case !first:
+		return out, tools.NewError("unauthorized")
+	}
+	return do()
+}

@@ -1,0 +1,92 @@
+package gate
+
+import (
+	"net/http"
+	"strconv"
+
+	"duplex/core"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// Credentials are the values of the three credential headers
+// (docs/rules/accounts.md#signing), or their equivalents in a browser's handshake.
+type Credentials struct{ Key, Timestamp, Signature string }
+
+// credentialHeaders are the canonical names of the three headers.
+var credentialHeaders = [...]string{http.CanonicalHeaderKey(schemas.HeaderKey), http.CanonicalHeaderKey(schemas.HeaderTimestamp), http.CanonicalHeaderKey(schemas.HeaderSignature)}
+
+// CredentialsOf reads the credential headers. ok is false unless each is present exactly
+// once.
+func CredentialsOf(h http.Header) (c Credentials, ok bool) {
+	one := func(name string) string {
+		v := h[name]
+		if len(v) != 1 {
+			ok = false
+			return ""
+		}
+		return v[0]
+	}
+	ok = true
+	c = Credentials{one(credentialHeaders[0]), one(credentialHeaders[1]), one(credentialHeaders[2])}
+	return c, ok
+}
+
+// Authenticate verifies the signature of a request and sets the key of the call. Every
+// failure is the same unauthorized and does the same work, so that a caller cannot
+// distinguish an unknown key from a revoked key or a wrong signature
+// (docs/rules/accounts.md#unauthorized).
+func (g *Gate) Authenticate(r *http.Request, c *Call) error {
+	cred, ok := CredentialsOf(r.Header)
+	if !ok && g.BrowserCredentials != nil && hasNoCredentials(r.Header) {
+		cred, ok = g.BrowserCredentials(r)
+	}
+	if !ok {
+		return tools.NewError("unauthorized")
+	}
+	return g.VerifySignature(cred, r.Method, r.RequestURI, c)
+}
+
+// hasNoCredentials reports whether a request has none of the three headers.
+func hasNoCredentials(h http.Header) bool {
+	for _, name := range credentialHeaders {
+		if len(h[name]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// VerifySignature verifies credentials against a method, a raw target and the call's raw
+// body. It sets the key of the call, or returns unauthorized.
+func (g *Gate) VerifySignature(cred Credentials, method, target string, c *Call) error {
+	dummy := g.Vault.dummyKey(cred.Key) // computed for every request, so that its time tells nothing
+	key := g.Venue.Engine.Key(cred.Key)
+	if key == nil {
+		key = dummy
+	}
+	secret, opened := g.Vault.secret(key)
+	valid := g.verify(secret, cred.Timestamp, method, target, c.Body, cred.Signature)
+	inWindow := g.withinReplayWindow(cred.Timestamp)
+	if boolToInt(valid)&boolToInt(inWindow)&boolToInt(opened)&boolToInt(!key.Revoked) == 0 { // no short circuit: every operand is always evaluated
+		return tools.NewError("unauthorized")
+	}
+	c.Key = key
+	c.credentials = cred
+	return nil
+}
+
+func boolToInt(b bool) (n int) {
+	if b {
+		n = 1
+	}
+	return n
+}
+
+// withinReplayWindow reports whether a timestamp in ms is within replayWindowMs of the
+// venue's clock (docs/rules/accounts.md#replay-window).
+func (g *Gate) withinReplayWindow(ts string) bool {
+	ms, err := strconv.ParseInt(ts, 10, 64)
+	off := g.Venue.Config.Now()/core.NsPerMs - ms
+	return err == nil && off <= replayWindowMs && off >= -replayWindowMs
+}

@@ -1,0 +1,24 @@
+package gate
+
+import (
+	"net/http"
+
+	"duplex/schemas"
+)
+
+// Starting returns the handler of a listener while the venue replays its journal. No key is
+// known yet, so every request gets draining, and its body is not read: it had no effect and
+// is safe to send again. writeError writes the error in the form of the lane; nil writes
+// the error body.
+func Starting(writeError func(w http.ResponseWriter, r *http.Request, e schemas.Error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h["X-Request-Id"] = []string{requestID()}
+		h["Connection"] = []string{"close"} // the body is not read
+		if e := schemas.ErrorOf("draining"); writeError != nil {
+			writeError(w, r, e)
+		} else {
+			WriteJSON(w, e.HTTP(), schemas.ErrorBody{Error: e})
+		}
+	})
+}

@@ -1,0 +1,254 @@
+// Package lanetest is a venue for tests of lanes: the core on a journal in a temporary
+// directory, a gate, two funded accounts and three trading BTC markets.
+//
+// The clock starts one second after a quarter of an hour and runs with the machine's clock
+// unless a test freezes it. Only tests use the package.
+package lanetest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/storage/wal"
+
+	"duplex/core"
+	"duplex/core/engine"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/feeds/adapter/adaptertest"
+	"duplex/lanes/gate"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// InitialCash is the cash of each account, in pips.
+const InitialCash = core.Pips(100_000_000)
+
+// StaleAfter is how long a feed may be silent before its markets pause. Most tests post one
+// price, so with the default of 5 s a slow machine would reach the pause within a test.
+const StaleAfter = time.Minute
+
+// Each venue of a test has a journal of its own. By default a segment of it takes 64 MB,
+// which are zeroed ahead of it and read at the start: most of what a venue cost.
+func init() { wal.SegmentSizeBytes = 1 << 20 }
+
+// Server is a venue under test.
+type Server struct {
+	T      testing.TB
+	Engine *engine.Engine
+	Venue  *tools.Venue
+	Gate   *gate.Gate
+	Routes *gate.Routes
+	URL    string
+	Way    *http.Transport // connects to URL
+	Logs   *bytes.Buffer
+
+	options     engine.Options
+	clockOffset atomic.Int64
+	frozenAt    atomic.Int64 // time of a frozen clock, ns; 0 while it runs
+}
+
+// Key is an account's key with its secret.
+type Key struct {
+	ID     string
+	Secret []byte
+	User   core.UserID
+}
+
+// New opens a venue with users 1 and 2. A test mounts lanes on Routes, then calls Serve.
+// tune may change the options of the engine.
+func New(t testing.TB, tune ...func(*engine.Options)) *Server {
+	h := &Server{T: t, Logs: &bytes.Buffer{}}
+	start := time.Now()
+	if start.Year() < 2001 { // the clock of synctest starts in 2000, when Unix milliseconds have 12 digits; a signature needs 13
+		start = time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
+	}
+	start = start.Truncate(15 * time.Minute).Add(time.Second)
+	h.frozenAt.Store(start.UnixNano()) // until the rounds are open, since a slow machine would miss the 5 s for opening them
+	var err error
+	h.options = engine.Options{Dir: t.TempDir(), Now: h.Now}
+	for _, f := range tune {
+		f(&h.options)
+	}
+	h.Engine, err = engine.Open(h.options)
+	h.must(err)
+	t.Cleanup(func() { h.must(h.Engine.Close(context.Background())) })
+	vault, err := gate.NewVault(make([]byte, 32))
+	h.must(err)
+	h.Venue = &tools.Venue{Engine: h.Engine, Config: tools.DefaultConfig(h.Now), Funds: tools.ManualFunding{}}
+	h.Gate = gate.New(h.Venue, vault, slog.New(slog.NewTextHandler(h.Logs, nil)))
+	h.Routes = gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { h.Gate.WriteError(w, err) })
+	h.Submit(&core.SetRules{Rules: core.DefaultRules()}) // as the server does at its start
+	for _, name := range []string{"alice", "bob"} {
+		h.Submit(&core.CreateUser{Name: name, TokenHash: [32]byte{byte(len(name))}})
+	}
+	for u := core.UserID(1); u <= 2; u++ {
+		h.Submit(&core.Deposit{User: u, DepositID: "first-" + strconv.Itoa(int(u)), Amount: InitialCash})
+	}
+	rules := core.DefaultRules()
+	rules.StaleNs = int64(StaleAfter)
+	h.Submit(&core.SetRules{Rules: rules})
+	h.Submit(&core.SetSession{Feed: core.BTC, Open: true})
+	h.PostIndex(6_500_000_000_000)
+	h.Submit(&core.Clock{})
+	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
+	h.clockOffset.Store(start.UnixNano() - time.Now().UnixNano())
+	h.frozenAt.Store(0)
+	return h
+}
+
+// Reopen closes the engine and opens it again on the same journal. REST and tools use the
+// new engine; the event lane does not.
+func (h *Server) Reopen() {
+	h.T.Helper()
+	_ = h.Engine.Close(context.Background()) // returns the error that stopped the engine
+	e, err := engine.Open(h.options)
+	h.must(err)
+	h.Engine, h.Venue.Engine = e, e
+}
+
+func (h *Server) must(err error) {
+	h.T.Helper()
+	if err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+// Now returns the venue's time, ns.
+func (h *Server) Now() int64 {
+	if at := h.frozenAt.Load(); at != 0 {
+		return at
+	}
+	return time.Now().UnixNano() + h.clockOffset.Load()
+}
+
+// FreezeClock stops the clock, so that no timer fires. AdvanceClock still moves it.
+func (h *Server) FreezeClock() { h.frozenAt.Store(h.Now()) }
+
+// AdvanceClock moves the clock forward.
+func (h *Server) AdvanceClock(d time.Duration) {
+	h.clockOffset.Add(int64(d))
+	if at := h.frozenAt.Load(); at != 0 {
+		h.frozenAt.Store(at + int64(d))
+	}
+}
+
+// Submit sequences a command and fails the test on an error of the engine. The command may
+// be rejected.
+func (h *Server) Submit(cmd core.Command) engine.Receipt {
+	h.T.Helper()
+	r, err := h.Engine.Submit(context.Background(), cmd)
+	h.must(err)
+	return r
+}
+
+// PostIndex sequences a BTC index tick for the current second.
+func (h *Server) PostIndex(p core.Price) {
+	h.T.Helper()
+	h.Submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: h.Now() / core.NsPerSec, Price: p, Count: 3, Manual: true}})
+}
+
+// WaitUntil waits until ok holds, and fails the test after 20 s.
+func (h *Server) WaitUntil(ok func(*venue.Venue, *view.View) bool) {
+	h.T.Helper()
+	f := h.Engine.Follow()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		var holds bool
+		h.Engine.Read(func(v *venue.Venue, w *view.View) { holds = ok(v, w) })
+		if holds {
+			return
+		}
+		if _, err := f.Next(ctx); err != nil {
+			h.T.Fatal("WaitUntil: the condition did not hold in time")
+		}
+	}
+}
+
+// NewKey creates a key of account u.
+func (h *Server) NewKey(u core.UserID, s core.Scopes) Key {
+	h.T.Helper()
+	id, secret, sealed := h.Gate.Vault.NewKey()
+	h.Submit(&core.CreateKey{User: u, Key: id, Scopes: s, Sealed: sealed})
+	return Key{id, secret, u}
+}
+
+// Serve starts the API listener on loopback, as dx serve does.
+func (h *Server) Serve() {
+	s := httptest.NewUnstartedServer(nil)
+	s.Config = gate.Server(h.Gate.Edge(h.Routes), slog.New(slog.DiscardHandler))
+	s.Listener = gate.WrapListener(s.Listener)
+	s.Start()
+	h.T.Cleanup(s.Close)
+	h.URL, h.Way = s.URL, http.DefaultTransport.(*http.Transport)
+}
+
+// ServeInMemory starts the API listener on an in-memory network, for a test in a synctest
+// bubble, where timeouts pass without waiting. Requests must use Way, not
+// http.DefaultTransport.
+func (h *Server) ServeInMemory() {
+	w := adaptertest.NewWire()
+	s := gate.Server(h.Gate.Edge(h.Routes), slog.New(slog.DiscardHandler))
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(gate.WrapListener(w)) }) // returns after Close
+	h.URL, h.Way = "http://venue.test", &http.Transport{DialContext: w.Dial}
+	h.T.Cleanup(func() {
+		h.Way.CloseIdleConnections()
+		_ = s.Close()
+		serving.Wait()
+	})
+}
+
+// Dial opens a connection to the API listener.
+func (h *Server) Dial() (net.Conn, error) {
+	return h.Way.DialContext(context.Background(), "tcp", strings.TrimPrefix(h.URL, "http://"))
+}
+
+// SignedRequest returns a signed request.
+func (h *Server) SignedRequest(k Key, method, target string, body []byte) *http.Request {
+	h.T.Helper()
+	r, err := http.NewRequest(method, h.URL+target, bytes.NewReader(body))
+	h.must(err)
+	ts := strconv.FormatInt(h.Now()/core.NsPerMs, 10)
+	r.Header[http.CanonicalHeaderKey(schemas.HeaderKey)] = []string{k.ID}
+	r.Header.Set(schemas.HeaderTimestamp, ts)
+	r.Header.Set(schemas.HeaderSignature, schemas.Sign(k.Secret, ts, method, target, body))
+	if len(body) > 0 {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// Send sends a request and returns status, header and body.
+func (h *Server) Send(r *http.Request) (int, http.Header, string) {
+	h.T.Helper()
+	way := h.Way
+	if way == nil { // the test has its own server
+		way = http.DefaultTransport.(*http.Transport)
+	}
+	resp, err := way.RoundTrip(r)
+	h.must(err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	h.must(err)
+	return resp.StatusCode, resp.Header, string(b)
+}
+
+// Call sends a signed request and returns status and body.
+func (h *Server) Call(k Key, method, target, body string) (int, string) {
+	h.T.Helper()
+	status, _, got := h.Send(h.SignedRequest(k, method, target, []byte(body)))
+	return status, got
+}

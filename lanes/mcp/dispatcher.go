@@ -1,0 +1,209 @@
+package mcp
+
+import (
+	"context"
+	"sync"
+
+	"duplex/core"
+	"duplex/core/engine"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/tools"
+)
+
+// dispatcher follows the engine for the whole lane. It wakes the watches of an account, a
+// round or a market, and keeps the newest transitions of rounds, of which a round's row
+// shows only the last.
+//
+// A watch subscribes before it reads the state, and reads end at dispatcher.seq, so no
+// event is lost between a read and a wait.
+type dispatcher struct {
+	engine *engine.Engine
+	stop   context.CancelFunc
+	done   chan struct{} // closed when the dispatcher has stopped
+
+	mu            sync.Mutex
+	seq           uint64 // the last command applied
+	completeAfter uint64 // all transitions after this seq are in recent
+	recent        []transition
+	users         map[core.UserID]watchSet
+	rounds        watchSet
+	markets       map[core.MarketID]watchSet
+}
+
+// transition is the state of a round after a command.
+type transition struct {
+	seq   uint64
+	round core.Round
+}
+
+const maxTransitions = 4096
+
+type watchSet map[*watch]struct{}
+
+// watch is one waiting reader. Its marks record the changes since the last takeChanges.
+type watch struct {
+	user    core.UserID     // 0: no account
+	rounds  bool            // every transition
+	markets []core.MarketID // their books and rounds
+	wake    chan struct{}
+
+	accountChanged bool // the marks, guarded by dispatcher.mu
+	marketsChanged map[core.MarketID]bool
+	roundsChanged  map[core.MarketID]bool
+}
+
+func newDispatcher(e *engine.Engine) *dispatcher {
+	ctx, cancel := context.WithCancel(context.Background())
+	h := &dispatcher{
+		engine: e, stop: cancel, done: make(chan struct{}),
+		users: map[core.UserID]watchSet{}, rounds: watchSet{}, markets: map[core.MarketID]watchSet{},
+	}
+	f := e.Follow() // before reading the seq, so that no event is missed
+	e.Read(func(v *venue.Venue, _ *view.View) { h.seq = v.Now().Seq })
+	h.completeAfter = h.seq
+	go h.follow(ctx, f)
+	return h
+}
+
+func (h *dispatcher) close() {
+	h.stop()
+}
+
+func (h *dispatcher) follow(ctx context.Context, f *engine.Follower) {
+	defer close(h.done)
+	for {
+		b, err := f.Next(ctx)
+		if err != nil {
+			return
+		}
+		h.applyBatch(b)
+	}
+}
+
+func (h *dispatcher) applyBatch(b *engine.Batch) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range b.Applied {
+		a := &b.Applied[i]
+		if a.Stamp.Seq <= h.seq {
+			continue
+		}
+		h.seq = a.Stamp.Seq
+		for _, e := range a.Events {
+			h.applyEvent(e)
+		}
+	}
+}
+
+func (h *dispatcher) applyEvent(e core.Event) {
+	switch e := e.(type) {
+	case *core.RoundChanged:
+		h.recordTransition(e.Round)
+		h.markets[e.Round.Market].wakeAll(func(w *watch) { w.roundsChanged[e.Round.Market], w.marketsChanged[e.Round.Market] = true, true })
+		h.rounds.wakeAll(func(*watch) {})
+	case *core.LevelChanged:
+		h.markets[e.Market].wakeAll(func(w *watch) { w.marketsChanged[e.Market] = true })
+	case *core.Filled:
+		h.markets[e.Market].wakeAll(func(w *watch) { w.marketsChanged[e.Market] = true })
+	}
+	if len(h.users) > 0 {
+		tools.AffectedUsers(e, func(u core.UserID) { h.users[u].wakeAll(func(w *watch) { w.accountChanged = true }) })
+	}
+}
+
+func (h *dispatcher) recordTransition(r core.Round) {
+	if len(h.recent) == maxTransitions {
+		half := maxTransitions / 2
+		h.completeAfter = h.recent[half-1].seq
+		h.recent = append(h.recent[:0:0], h.recent[half:]...)
+	}
+	h.recent = append(h.recent, transition{h.seq, r})
+}
+
+// wakeAll calls note for each watch and wakes it.
+func (ws watchSet) wakeAll(note func(*watch)) {
+	for w := range ws {
+		note(w)
+		select {
+		case w.wake <- struct{}{}:
+		default: // a wake-up is pending
+		}
+	}
+}
+
+// subscribe starts a watch.
+func (h *dispatcher) subscribe(w *watch) {
+	w.wake, w.marketsChanged, w.roundsChanged = make(chan struct{}, 1), map[core.MarketID]bool{}, map[core.MarketID]bool{}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w.user != 0 {
+		addWatch(h.users, w.user, w)
+	}
+	if w.rounds {
+		h.rounds[w] = struct{}{}
+	}
+	for _, m := range w.markets {
+		addWatch(h.markets, m, w)
+	}
+}
+
+func (h *dispatcher) unsubscribe(w *watch) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	removeWatch(h.users, w.user, w)
+	delete(h.rounds, w)
+	for _, m := range w.markets {
+		removeWatch(h.markets, m, w)
+	}
+}
+
+func addWatch[K comparable](of map[K]watchSet, k K, w *watch) {
+	if of[k] == nil {
+		of[k] = watchSet{}
+	}
+	of[k][w] = struct{}{}
+}
+
+func removeWatch[K comparable](of map[K]watchSet, k K, w *watch) {
+	delete(of[k], w)
+	if len(of[k]) == 0 {
+		delete(of, k)
+	}
+}
+
+// takeChanges returns and clears the marks of a watch.
+func (h *dispatcher) takeChanges(w *watch) (accountChanged bool, marketsChanged, roundsChanged map[core.MarketID]bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	accountChanged, marketsChanged, roundsChanged = w.accountChanged, w.marketsChanged, w.roundsChanged
+	w.accountChanged, w.marketsChanged, w.roundsChanged = false, map[core.MarketID]bool{}, map[core.MarketID]bool{}
+	return accountChanged, marketsChanged, roundsChanged
+}
+
+// transitions returns the transitions after a seq, oldest first, and the seq up to which
+// they are complete. For rounds whose transitions are no longer kept it returns the
+// current state.
+func (h *dispatcher) transitions(after uint64) (list []transition, upTo uint64) {
+	h.mu.Lock()
+	upTo = h.seq
+	from := h.completeAfter
+	for _, t := range h.recent {
+		if t.seq > after {
+			list = append(list, t)
+		}
+	}
+	h.mu.Unlock()
+	if after >= from {
+		return list, upTo
+	}
+	var older []transition
+	h.engine.Read(func(_ *venue.Venue, w *view.View) {
+		for r := range w.Rounds(0) {
+			if r.Seq > after && r.Seq <= from {
+				older = append(older, transition{r.Seq, r.Round})
+			}
+		}
+	})
+	return append(older, list...), upTo
+}

@@ -1,0 +1,108 @@
+package mcp
+
+import (
+	stdjson "encoding/json"
+	"net/http"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/sourcegraph/jsonrpc2"
+
+	"duplex/schemas"
+)
+
+// Error codes of MCP beyond those of JSON-RPC (docs/rules/agents.md#protocol-errors).
+const (
+	codeHeader      = -32020
+	codeCapability  = -32021
+	codeUnsupported = -32022
+)
+
+// protocolFault is a JSON-RPC error: the protocol or the venue rejected the request
+// itself.
+type protocolFault struct {
+	status  int
+	code    int
+	message string
+	data    faultData
+}
+
+// faultData is the venue's error with the members that MCP requires.
+type faultData struct {
+	schemas.Error
+	Supported []string `json:"supported,omitempty"`
+	Requested string   `json:"requested,omitzero"`
+	URI       string   `json:"uri,omitzero"`
+	Required  any      `json:"requiredCapabilities,omitzero"` // of the client
+}
+
+func newFault(status, code int, venue, message string) *protocolFault {
+	e := schemas.ErrorOf(venue)
+	return &protocolFault{status: status, code: code, message: message, data: faultData{Error: e}}
+}
+
+func badJSON() *protocolFault {
+	return newFault(http.StatusBadRequest, jsonrpc2.CodeParseError, "malformed_json", "Parse error: not JSON, not UTF-8, or a name twice")
+}
+
+func badRequest(why string) *protocolFault {
+	return newFault(http.StatusBadRequest, jsonrpc2.CodeInvalidRequest, "malformed_json", "Invalid request: "+why)
+}
+
+func badParams(why string) *protocolFault {
+	return newFault(http.StatusBadRequest, jsonrpc2.CodeInvalidParams, "schema_violation", "Invalid params: "+why)
+}
+
+func badHeader(why string) *protocolFault {
+	return newFault(http.StatusBadRequest, codeHeader, "schema_violation", "Header mismatch: "+why)
+}
+
+func methodNotFound(name string) *protocolFault {
+	return newFault(http.StatusNotFound, jsonrpc2.CodeMethodNotFound, "not_found", "Method not found: "+printable(name))
+}
+
+func resourceNotFound(uri string) *protocolFault {
+	f := badParams("no such resource")
+	f.message, f.data.URI = "Resource not found", printable(uri)
+	return f
+}
+
+func unsupportedVersion(version string) *protocolFault {
+	f := newFault(http.StatusBadRequest, codeUnsupported, "schema_violation", "Unsupported protocol version")
+	f.data.Supported, f.data.Requested = revisions, printable(version)
+	return f
+}
+
+// faultOf returns the fault of an error of the venue. Its code is the HTTP status.
+func faultOf(e schemas.Error) *protocolFault {
+	return &protocolFault{status: e.HTTP(), code: e.HTTP(), message: e.Code, data: faultData{Error: e}}
+}
+
+// rpcError returns the error member of the response.
+func (f *protocolFault) rpcError() *jsonrpc2.Error {
+	data := stdjson.RawMessage(mustEncode(f.data))
+	return &jsonrpc2.Error{Code: int64(f.code), Message: f.message, Data: &data}
+}
+
+// mustEncode encodes a value of the lane's own types, which always succeeds.
+func mustEncode(v any) jsontext.Value {
+	b, err := schemas.Append(nil, v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// printable returns a caller's text for use in a message: cut to 80 characters, and
+// without characters that could act on a terminal or a model.
+func printable(s string) string {
+	out := make([]rune, 0, len(s))
+	for _, r := range s {
+		if r >= ' ' && r < 0x7f {
+			out = append(out, r)
+		}
+		if len(out) == 80 {
+			break
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,256 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+	"duplex/tools"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// errorResult returns the result of a rejected operation, with hints
+// (docs/rules/agents.md#errors). Only a revoked key is an error of the request itself.
+func (l *Lane) errorResult(c *call, t *tool, in any, err error) *toolResult {
+	e := l.gate.ReportError(c.ID, err)
+	if e.Code == "unauthorized" {
+		return &toolResult{fault: faultOf(e)}
+	}
+	r := schemas.ToolErrorOf(e)
+	var fault *schemas.Fault
+	if errors.As(err, &fault) {
+		r = schemas.ToolErrorOfFault(fault)
+	}
+	if t.spec.ReadOnly() {
+		r.Retryable, r.Outcome = r.Retryable || r.Outcome == schemas.OutcomeUnknown, schemas.NotDone
+	}
+	if fault != nil && e.Code == "unknown_field" && fault.Instead == "" {
+		r.Hint = fmt.Sprintf("%s takes no %s. %s", t.spec.Name, r.Field, r.Hint)
+	}
+	l.hintsFor(c, t, in, &r).addHints()
+	return &toolResult{structured: mustEncode(&r), isError: true}
+}
+
+// hintBuilder adds hints to a tool error.
+type hintBuilder struct {
+	venue *tools.Venue
+	call  *call
+	tool  *tool
+	input any // nil if the call was rejected before it was decoded
+	*schemas.ToolError
+	general string // the end of the hint, which is the same for all errors of a code
+}
+
+func (l *Lane) hintsFor(c *call, t *tool, in any, r *schemas.ToolError) *hintBuilder {
+	return &hintBuilder{l.gate.Venue, c, t, in, r, schemas.GeneralHint(r.Error.Code)}
+}
+
+// say sets the hint: a part for this call, then a part for all errors of its kind.
+func (x *hintBuilder) say(specific, general string) {
+	x.Hint, x.general = strings.TrimSpace(specific+" "+general), general
+}
+
+// addHints adds facts from the current state: the legal ticks, the missing amount, the
+// first order of a duplicate id, and the next call.
+func (x *hintBuilder) addHints() {
+	switch code := x.Error.Code; code {
+	case "missing_scope":
+		x.Hint = fmt.Sprintf("%s needs the scope %s; this key has %s. %s", x.tool.spec.Name, x.tool.spec.Scope, x.call.Key.Scopes, x.Hint)
+	case "unknown_market", "market_not_trading", "market_paused":
+		x.suggestCall("list_markets", "status", "trading")
+	case "round_not_found", "stale_generation":
+		x.suggestRound()
+	case "unknown_order", "invalid_decrease":
+		x.suggestOrder()
+	}
+	if x.Outcome == schemas.OutcomeUnknown {
+		x.hintUnknownOutcome()
+	}
+	if p, ok := x.input.(*schemas.PlaceOrder); ok && p != nil {
+		x.hintPlacement(p)
+	}
+}
+
+// suggestCall sets the next call, with one argument.
+func (x *hintBuilder) suggestCall(tool, name string, value any) {
+	x.Next = &schemas.NextCall{Tool: tool, Arguments: map[string]any{name: value}}
+}
+
+func (x *hintBuilder) suggestRound() {
+	if p, ok := x.input.(*schemas.PlaceOrder); ok && p != nil {
+		x.suggestCall("get_round", "market_id", int64(p.MarketID))
+		return
+	}
+	x.suggestCall("list_rounds", "limit", 9)
+}
+
+// suggestOrder suggests a read of the order of a cancel or a decrease.
+func (x *hintBuilder) suggestOrder() {
+	switch in := x.input.(type) {
+	case *schemas.CancelOrder:
+		x.suggestOrderLookup(in.OrderID)
+	case *schemas.DecreaseOrder:
+		x.suggestOrderLookup(in.OrderID)
+	default:
+		x.suggestCall("list_orders", "limit", defaultPageSize)
+	}
+}
+
+func (x *hintBuilder) suggestOrderLookup(id schemas.U64) {
+	var there bool
+	x.venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		there = w.Order(x.call.Key.User, core.OrderID(id)) != nil
+	})
+	if there {
+		x.suggestCall("get_order", "order_id", id.String())
+		return
+	}
+	x.suggestCall("list_orders", "status", "resting,partially_filled")
+}
+
+// hintUnknownOutcome suggests a read that shows the outcome of a call.
+func (x *hintBuilder) hintUnknownOutcome() {
+	switch in := x.input.(type) {
+	case *schemas.PlaceOrder:
+		x.say("", "The outcome is unknown: look the order up by its client_order_id, or send the same call again; it cannot be placed twice.")
+		x.suggestCall("list_orders", "client_order_id", in.ClientOrderID.String())
+	case *schemas.CancelOrder:
+		x.suggestCall("get_order", "order_id", in.OrderID.String())
+	case *schemas.DecreaseOrder:
+		x.suggestCall("get_order", "order_id", in.OrderID.String())
+	case *schemas.Redeem:
+		x.suggestCall("list_positions", "market_id", int64(in.MarketID))
+	case *schemas.RequestWithdrawal:
+		x.suggestCall("list_withdrawals", "limit", defaultPageSize)
+	default:
+		x.suggestCall("list_orders", "limit", defaultPageSize)
+	}
+}
+
+// hintPlacement adds the hints for a rejected order.
+func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
+	switch x.Error.Code {
+	case "bad_price_tick":
+		x.hintTicks(p)
+	case "bad_qty":
+		x.Field, x.Got, x.Limit = "qty", sent(p, &p.Qty), "an integer from 1 to 1000000"
+	case "client_order_id_required":
+		x.Field, x.Got, x.Limit = "client_order_id", sent(p, nil), "a string of decimal digits, not 0, new for every order"
+	case "insufficient_balance":
+		x.hintBalance(p)
+	case "insufficient_position", "reduce_only_violation":
+		x.hintPosition(p)
+	case "duplicate_client_order_id":
+		x.hintDuplicate(p)
+	}
+}
+
+// sent returns the value that caused the rejection of an order: as it was sent if decoding
+// found the fault, else n, or nil.
+func sent(p *schemas.PlaceOrder, n *schemas.Int) jsontext.Value {
+	switch {
+	case p.Sent() != "":
+		return jsontext.Value(p.Sent())
+	case n != nil:
+		return mustEncode(*n)
+	}
+	return nil
+}
+
+// hintTicks names the nearest legal ticks (docs/rules/prices.md#grid).
+func (x *hintBuilder) hintTicks(p *schemas.PlaceOrder) {
+	bound := p.LimitTick()
+	x.Field, x.Got = "tick", sent(p, &bound)
+	var grid core.Grid
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { grid = v.Rules().Grid })
+	t := core.Tick(min(max(p.LimitTick(), 0), schemas.TickMax+1))
+	below, above := grid.Nearest(t)
+	switch {
+	case below == 0:
+		x.Limit = fmt.Sprintf("the lowest legal tick is %d", above)
+	case above == 0:
+		x.Limit = fmt.Sprintf("the highest legal tick is %d", below)
+	default:
+		x.Limit = fmt.Sprintf("the nearest legal ticks are %d and %d", below, above)
+	}
+	x.Hint = capitalize(x.Limit) + ". " + x.Hint
+	if t >= 1 && t < 100 && grid.Legal(t*100) {
+		x.Hint = fmt.Sprintf("%d is not cents: %d cents is %d. ", t, t, t*100) + x.Hint
+	}
+}
+
+// hintBalance names the cash that the order needs and the free cash.
+func (x *hintBuilder) hintBalance(p *schemas.PlaceOrder) {
+	var need, have core.Pips
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		have, _ = v.Balance(x.call.Key.User)
+		need = core.Pips(p.Qty) * core.ReservationPerContract(v.Fees().Taker, core.Tick(p.LimitTick()))
+	})
+	if limit := core.Pips(min(uint64(p.MaxCost), math.MaxInt64)); limit > 0 && limit < need {
+		need = limit
+	}
+	x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("%d pips of free cash; this needs %d", have, need)
+	x.Hint = fmt.Sprintf("This order needs %d pips, fees included; free cash is %d pips. %s", need, have, x.Hint)
+	x.Next = &schemas.NextCall{Tool: "get_balance", Arguments: map[string]any{}}
+}
+
+// hintPosition names the contracts that are free to sell.
+func (x *hintBuilder) hintPosition(p *schemas.PlaceOrder) {
+	var at core.Position
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		if m := core.MarketID(p.MarketID.MarketID()); m != 0 && m <= venue.Slots {
+			at = v.Position(x.call.Key.User, m)
+		}
+	})
+	yes, no := at.Yes-at.YesReserved, at.No-at.NoReserved
+	x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("free contracts: %d YES, %d NO", yes, no)
+	x.Hint = fmt.Sprintf("This order is for %d; free to sell in market %d are %d YES and %d NO. %s", int64(p.Qty), int64(p.MarketID), yes, no, x.Hint)
+	x.suggestCall("list_positions", "market_id", int64(p.MarketID))
+}
+
+// hintDuplicate shows the first order of a client_order_id. The same order again is a
+// replay: the result shows the first order and omits the outcome, since that order was
+// placed. A different order with the same id was not placed.
+func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
+	x.Field, x.Got = "client_order_id", mustEncode(p.ClientOrderID)
+	var first *view.Order
+	x.venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		if o := w.ByClientID(x.call.Key.User, uint64(p.ClientOrderID)); o != nil {
+			first = schemas.Ptr(*o)
+		}
+	})
+	if first == nil {
+		x.say("", "An order with this client_order_id was placed earlier, and its row is no longer kept. Nothing new was placed. Look for its fills; use a new client_order_id for another order.")
+		if !x.tool.spec.ReadOnly() {
+			x.Outcome = schemas.OutcomeUnknown
+		}
+		x.suggestCall("list_fills", "market_id", int64(p.MarketID))
+		return
+	}
+	x.Order, x.Differs = schemas.Ptr(tools.OrderOf(first)), tools.Differs(p, first)
+	x.Replayed = len(x.Differs) == 0 && !x.tool.spec.ReadOnly()
+	if first.ID == 0 {
+		x.say(fmt.Sprintf("The first order of this client_order_id was rejected with %s.", first.Reject), "It was not placed, and the id is used up: use a new client_order_id.")
+		x.suggestCall("list_orders", "client_order_id", p.ClientOrderID.String())
+		return
+	}
+	row := fmt.Sprintf("order %d: status %s, %d filled, %d left.", first.ID, first.Status, first.Filled, first.Left)
+	switch {
+	case x.Replayed:
+		x.Outcome = ""
+		x.say("This is "+row, "It was placed by an earlier call, and nothing new was placed. Do not send it again; another order needs a new client_order_id.")
+	case len(x.Differs) > 0:
+		x.say("This client_order_id belongs to another order, "+row, "Nothing was placed: differs names the fields. Use a new client_order_id.")
+	default:
+		x.say("This client_order_id belongs to "+row, "Nothing new would be placed. Use a new client_order_id.")
+	}
+	x.suggestCall("get_order", "order_id", fmt.Sprint(uint64(first.ID)))
+}
+
+func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,216 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"duplex/core"
+	"duplex/core/view"
+)
+
+// TestErrorHints tests the hints of errors: the nearest legal ticks, the missing amounts,
+// the first order of an id (docs/rules/agents.md#errors).
+func TestErrorHints(t *testing.T) {
+	d := generous(t)
+	placed := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
+	buy := func(id, tick, qty string) string {
+		return `{"client_order_id":"` + id + `","market_id":1,"side":"buy","outcome":"yes","tick":` + tick + `,"qty":` + qty + `}`
+	}
+	for _, x := range []struct{ arguments, code, hint, next, by string }{
+		{buy("2", "4750", "1"), "bad_price_tick", "4700 and 4800", "", ""},
+		{buy("3", "395", "1"), "bad_price_tick", "390 and 400", "", ""},
+		{buy("4", "9601", "1"), "bad_price_tick", "9600 and 9610", "", ""},
+		{buy("5", "99", "1"), "bad_price_tick", "99 cents is 9900. The lowest legal tick is 100", "", ""},
+		{buy("6", "9999", "1"), "bad_price_tick", "The highest legal tick is 9990", "", ""},
+		{buy("7", "10000", "1"), "bad_price_tick", "The highest legal tick is 9990", "", ""},
+		{buy("8", "5000", "900000"), "insufficient_balance", "needs 4556700000 pips, fees included; free cash is 99950000 pips", "get_balance", ""},
+		{order(1, ""), "duplicate_client_order_id", "This is order " + placed + ": status resting, 0 filled, 10 left. It was placed by an earlier call, and nothing new was placed.", "get_order", placed},
+		{order(2, ""), "duplicate_client_order_id", "was rejected with bad_price_tick. It was not placed", "list_orders", "2"},
+		{strings.Replace(order(9, ""), "buy", "sell", 1), "insufficient_position", "0 YES and 0 NO", "list_positions", ""},
+	} {
+		text := string(d.callTool(d.alice, "place_order", x.arguments).StructuredContent)
+		hint, _ := at(t, text, "hint").(string)
+		next, _ := at(t, text, "next", "tool").(string)
+		if at(t, text, "error", "code") != x.code || !strings.Contains(hint, x.hint) || next != x.next {
+			t.Errorf("%s: %s", x.arguments, text)
+		}
+		if id := at(t, text, "next", "arguments", "order_id"); next == "get_order" && id != x.by {
+			t.Errorf("%s: next is order %v", x.arguments, id)
+		}
+		if id := at(t, text, "next", "arguments", "client_order_id"); next == "list_orders" && id != x.by {
+			t.Errorf("%s: next is client order %v", x.arguments, id)
+		}
+	}
+}
+
+// TestDuplicateOrders tests that the same order sent again returns the first order with
+// replayed and without an outcome, and that a different order with the same id is not_done.
+func TestDuplicateOrders(t *testing.T) {
+	d := generous(t)
+	full := `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"limit","tick":5000,"qty":10,"tif":"gtc","expiry_ts":"0","max_cost":"0","group_id":0,"post_only":false,"generation":1}`
+	id := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
+	again := func(tool, arguments string) string {
+		t.Helper()
+		got := d.callTool(d.alice, tool, arguments)
+		text := string(got.StructuredContent)
+		if !got.IsError || at(t, text, "error", "code") != "duplicate_client_order_id" || at(t, text, "retryable") != false {
+			t.Errorf("%s: %s", arguments, text)
+		}
+		return text
+	}
+	for _, same := range []string{order(1, ""), full, strings.Replace(order(1, ""), `"1"`, `"001"`, 1)} {
+		text := again("place_order", same)
+		if at(t, text, "replayed") != true || at(t, text, "outcome") != nil || at(t, text, "differs") != nil || strings.Contains(text, "not_done") ||
+			at(t, text, "order", "order_id") != id || at(t, text, "order", "status") != "resting" || at(t, text, "next", "arguments", "order_id") != id {
+			t.Errorf("%s: %s", same, text)
+		}
+	}
+	for name, other := range map[string]string{
+		"tick": strings.Replace(order(1, ""), "5000", "5100", 1), "qty": strings.Replace(order(1, ""), `"qty":10`, `"qty":11`, 1), "market_id": strings.Replace(order(1, ""), `"market_id":1`, `"market_id":2`, 1),
+		"side": strings.Replace(order(1, ""), "buy", "sell", 1), "outcome": strings.Replace(order(1, ""), "yes", "no", 1), "tif": order(1, `,"tif":"ioc"`), "max_cost": order(1, `,"max_cost":"100000"`),
+		"group_id": order(1, `,"group_id":1`), "post_only": order(1, `,"post_only":true`), "reduce_only": order(1, `,"reduce_only":true`), "cancel_on_pause": order(1, `,"cancel_on_pause":true`),
+		"stp_maker": order(1, `,"stp_maker":true`), "generation": order(1, `,"generation":2`), "tif expiry_ts": order(1, `,"tif":"gtt","expiry_ts":"9000000000000000000"`),
+		"type max_cost": `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"1000","qty":10}`,
+	} {
+		text := again("place_order", other)
+		want := strings.Fields(name)
+		var differs []string
+		for _, x := range at(t, text, "differs").([]any) {
+			differs = append(differs, x.(string))
+		}
+		if !slices.Equal(differs, want) || at(t, text, "replayed") != nil || at(t, text, "outcome") != "not_done" || at(t, text, "order", "order_id") != id || !strings.Contains(text, "another order") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	// A preview places nothing, so it never replays.
+	if text := again("preview_order", order(1, "")); at(t, text, "replayed") != nil || at(t, text, "outcome") != "not_done" || at(t, text, "order", "order_id") != id {
+		t.Errorf("%s", text)
+	}
+	// A terminal order is shown with its final status.
+	d.callTool(d.alice, "cancel_order", `{"order_id":"`+id+`"}`)
+	if text := again("place_order", order(1, "")); at(t, text, "replayed") != true || at(t, text, "order", "status") != "canceled" || at(t, text, "outcome") != nil || !strings.Contains(text, "status canceled") {
+		t.Errorf("%s", text)
+	}
+	// A rejected order was not placed.
+	d.callTool(d.alice, "place_order", strings.Replace(order(2, ""), "5000", "5050", 1))
+	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "replayed") != true || at(t, text, "outcome") != "not_done" || at(t, text, "order", "status") != "rejected" {
+		t.Errorf("%s", text)
+	}
+	// The outcome of an order whose row is no longer kept is unknown.
+	for i := range view.DefaultRetentionCaps().Rejects {
+		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(1000 + i), Market: 99, Qty: 1, Tick: 5000})
+	}
+	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "outcome") != "unknown" || at(t, text, "order") != nil || at(t, text, "next", "tool") != "list_fills" {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestBatchItemHints tests that the rejected items of a batch get the hints of single
+// calls, and that twenty of the longest fit into one result.
+func TestBatchItemHints(t *testing.T) {
+	d := generous(t)
+	id := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id").(string)
+	buy := func(id int, more string) string {
+		return fmt.Sprintf(`{"client_order_id":"%d","side":"buy","outcome":"yes",%s}`, id, more)
+	}
+	orders := []string{
+		order(1, ""), buy(2, `"market_id":1,"tick":4750,"qty":1`), buy(3, `"market_id":1,"tick":4850,"qty":1`), buy(4, `"market_id":1,"tick":5000,"qty":900000`),
+		buy(5, `"market_id":1,"tick":5000,"qty":0`), buy(6, `"market_id":31,"tick":5000,"qty":1`), buy(7, `"market_id":1,"tick":5000,"qty":1`), buy(8, `"market_id":1,"tick":47,"qty":1`),
+		order(1, `,"post_only":true`),
+	}
+	got := d.callTool(d.alice, "place_orders", `{"orders":[`+strings.Join(orders, ",")+`]}`)
+	var list struct{ Results []json.RawMessage }
+	if err := json.Unmarshal(got.StructuredContent, &list); err != nil || got.IsError || len(list.Results) != len(orders) {
+		t.Fatalf("%s", got.StructuredContent)
+	}
+	for i, want := range []struct{ code, hint, field, got, limit, outcome, next string }{
+		{"duplicate_client_order_id", "This is order " + id + ": status resting, 0 filled, 10 left. It was placed by an earlier call", "", "", "", "", "get_order"},
+		{"bad_price_tick", "4700 and 4800. The tick is off the grid", "tick", "4750", "the nearest legal ticks are 4700 and 4800", "not_done", ""},
+		{"bad_price_tick", "The nearest legal ticks are 4800 and 4900.", "tick", "4850", "the nearest legal ticks are 4800 and 4900", "not_done", ""},
+		{"insufficient_balance", "needs 4556700000 pips", "qty", "900000", "pips of free cash; this needs 4556700000", "not_done", "get_balance"},
+		{"bad_qty", "whole number of shares", "qty", "0", "an integer from 1 to 1000000", "not_done", ""},
+		{"unknown_market", "List markets", "", "", "", "not_done", "list_markets"},
+		{},
+		{"bad_price_tick", "47 cents is 4700. The lowest legal tick is 100", "tick", "47", "the lowest legal tick is 100", "not_done", ""},
+		{"duplicate_client_order_id", "another order, order " + id, "", "", "", "not_done", ""},
+	} {
+		text := string(list.Results[i])
+		say := func(name string) string {
+			if v := at(t, text, name); v != nil {
+				return fmt.Sprint(v)
+			}
+			return ""
+		}
+		next, _ := at(t, text, "next", "tool").(string)
+		if want.code == "" {
+			if at(t, text, "status") != "resting" {
+				t.Errorf("%d: %s", i, text)
+			}
+			continue
+		}
+		if at(t, text, "error", "code") != want.code || !strings.Contains(say("hint"), want.hint) || say("field") != want.field || say("got") != want.got || next != want.next || say("outcome") != want.outcome || !strings.Contains(say("limit"), want.limit) || at(t, text, "retryable") == nil {
+			t.Errorf("%d: %s", i, text)
+		}
+	}
+	got = d.callTool(d.alice, "cancel_orders", `{"order_ids":["`+id+`","`+id+`","7777777"]}`)
+	if err := json.Unmarshal(got.StructuredContent, &list); err != nil || len(list.Results) != 3 {
+		t.Fatalf("%s", got.StructuredContent)
+	}
+	for i, next := range []string{"", "get_order", "list_orders"} {
+		text := string(list.Results[i])
+		if tool, _ := at(t, text, "next", "tool").(string); (i == 0) != (at(t, text, "status") == "canceled") || tool != next || i > 0 && at(t, text, "hint") == nil {
+			t.Errorf("%d: %s", i, text)
+		}
+	}
+}
+
+// TestBatchHintsAreShort tests that twenty rejected items of a batch, each of the greatest
+// length, fit into the 2,000 tokens of a result.
+func TestBatchHintsAreShort(t *testing.T) {
+	d := generous(t)
+	for i := range 20 {
+		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(10_000_000_000 + i), Market: 1, Tick: 1000, Qty: 1_000 + core.Qty(i)})
+	}
+	id := 20_000_000_000
+	twenty := func(item string) string {
+		items := make([]string, 20)
+		for i := range items {
+			id++
+			items[i] = fmt.Sprintf(item, id)
+		}
+		return `{"orders":[` + strings.Join(items, ",") + `]}`
+	}
+	of := func(first, more string) string { // for the orders that exist
+		items := make([]string, 20)
+		for i := range items {
+			items[i] = fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":%s,"qty":%d%s}`, 10_000_000_000+i, first, 1000+i, more)
+		}
+		return `{"orders":[` + strings.Join(items, ",") + `]}`
+	}
+	const zero = `{"client_order_id":"0","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":1}`
+	const one = `{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":1}`
+	for name, x := range map[string]struct{ tool, arguments, code string }{
+		"replayed":        {"place_orders", of("1000", ""), "duplicate_client_order_id"},
+		"another":         {"place_orders", of("1100", `,"post_only":true,"cancel_on_pause":true,"group_id":1`), "duplicate_client_order_id"},
+		"ticks":           {"place_orders", twenty(strings.Replace(one, "5000", "9601", 1)), "bad_price_tick"},
+		"cents":           {"place_orders", twenty(strings.Replace(one, "5000", "47", 1)), "bad_price_tick"},
+		"quantities":      {"place_orders", twenty(strings.Replace(one, `"qty":1`, `"qty":99999999999999999999999999999999999999999999999999999999999999999999999999`, 1)), "bad_qty"},
+		"cash":            {"place_orders", twenty(strings.Replace(one, `"qty":1`, `"qty":900000`, 1)), "insufficient_balance"},
+		"contracts":       {"place_orders", twenty(strings.Replace(strings.Replace(one, `"qty":1`, `"qty":999999`, 1), "buy", "sell", 1)), "insufficient_position"},
+		"markets":         {"place_orders", twenty(strings.Replace(one, `"market_id":1`, `"market_id":4294967295`, 1)), "unknown_market"},
+		"generations":     {"place_orders", twenty(strings.Replace(one, `"qty":1`, `"qty":1,"generation":4294967295`, 1)), "stale_generation"},
+		"no ids":          {"place_orders", `{"orders":[` + strings.Repeat(zero+",", 19) + zero + `]}`, "client_order_id_required"},
+		"canceled before": {"cancel_orders", `{"order_ids":["` + strings.Repeat(`18446744073709551615","`, 19) + `18446744073709551615"]}`, "unknown_order"},
+	} {
+		got := d.callTool(d.alice, x.tool, x.arguments)
+		if n := len(got.StructuredContent) / 4; n > 2000 {
+			t.Errorf("%s: %d tokens", name, n)
+		}
+		if strings.Count(string(got.StructuredContent), `"code":"`+x.code+`"`) != 20 || strings.Count(string(got.StructuredContent), `"hint":"`) != 20 {
+			t.Errorf("%s: %s", name, got.StructuredContent)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+const (
+	maxWait = 25 * time.Second
+	// maxWaitBytes bounds the events of a result, in bytes. The next call continues.
+	maxWaitBytes = 6500
+)
+
+// waitForEvent returns the operation of the tool wait_for_event, which only this lane
+// offers (docs/rules/agents.md#waiting).
+func (l *Lane) waitForEvent() *tools.Op[schemas.WaitForEvent, schemas.WaitedEvents] {
+	return &tools.Op[schemas.WaitForEvent, schemas.WaitedEvents]{
+		Spec: tools.Spec{
+			Name: "wait_for_event", Title: "Wait for an event", Scope: core.ScopeRead,
+			Doc: "Your events (orders, fills, balance, …) and round transitions after a seq: at once if there are any, else when the first happens, else none after timeout_ms. Start with the as_of_seq or seq of any answer, then pass next_seq: nothing is missed. Use it instead of polling. market_ids keeps only events of those markets.",
+		},
+		Do: l.dispatcher.waitForEvent,
+	}
+}
+
+// waitForEvent returns the events of an account after a seq, or waits for the first. A seq
+// ahead of the venue's belongs to another venue, or to one that lost its journal; the
+// result then reports that events may be missed.
+func (h *dispatcher) waitForEvent(ctx context.Context, v *tools.Venue, caller tools.Caller, in *schemas.WaitForEvent) (out schemas.WaitedEvents, err error) {
+	if head := v.Engine.Seq(); uint64(in.AfterSeq) > head {
+		return schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(head), Missed: true}, nil
+	}
+	timeout := maxWait
+	if in.TimeoutMs != nil {
+		timeout = time.Duration(*in.TimeoutMs) * time.Millisecond
+	}
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	w := &watch{user: caller.User, rounds: wantsKind(in, "round")}
+	h.subscribe(w)
+	defer h.unsubscribe(w)
+	for after := uint64(in.AfterSeq); ; after = uint64(out.NextSeq) {
+		found := h.collectEvents(caller.User, after, in)
+		found.Missed = found.Missed || out.Missed
+		if out = found; len(out.Events) > 0 || out.Missed {
+			return out, nil
+		}
+		select {
+		case <-w.wake:
+			if k := v.Engine.Key(caller.Key.ID); k == nil || k.Revoked {
+				return out, tools.NewError("unauthorized")
+			}
+		case <-timer.C:
+			return out, nil
+		case <-h.done:
+			return out, nil
+		case <-ctx.Done():
+			return out, nil
+		}
+	}
+}
+
+// seqEvent is an event with its seq.
+type seqEvent struct {
+	seq  uint64
+	kind string
+	msg  any
+}
+
+// collectEvents returns the events after seq, oldest first, up to maxWaitBytes. It never
+// splits the events of one command.
+func (h *dispatcher) collectEvents(u core.UserID, seq uint64, in *schemas.WaitForEvent) (out schemas.WaitedEvents) {
+	rounds, upTo := h.transitions(seq)
+	mine, complete := h.userEvents(u, seq, upTo)
+	found := slices.Concat(filterUserEvents(mine, in), roundEvents(rounds, in))
+	slices.SortStableFunc(found, func(a, b seqEvent) int { return cmp.Compare(a.seq, b.seq) })
+	out = schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(max(seq, upTo)), Missed: !complete}
+	bytesLeft := maxWaitBytes
+	for i, e := range found {
+		msg := mustEncode(e.msg)
+		bytesLeft -= len(msg) + 48
+		if bytesLeft < 0 && i > 0 && e.seq != found[i-1].seq {
+			out.NextSeq = schemas.U64(found[i-1].seq)
+			return out
+		}
+		out.Events = append(out.Events, schemas.WaitedEvent{Seq: schemas.U64(e.seq), Kind: e.kind, Msg: msg})
+	}
+	return out
+}
+
+// userEvents returns an account's events in (seq, upTo]. It reports false if some of them
+// are no longer kept.
+func (h *dispatcher) userEvents(u core.UserID, seq, upTo uint64) (list []view.UserEvent, complete bool) {
+	h.engine.Read(func(_ *venue.Venue, w *view.View) { list, complete = w.EventsAfter(u, seq) })
+	end := len(list)
+	for end > 0 && list[end-1].Seq > upTo {
+		end--
+	}
+	return list[:end], complete
+}
+
+func filterUserEvents(events []view.UserEvent, in *schemas.WaitForEvent) (out []seqEvent) {
+	for i := range events {
+		e := &events[i]
+		if kind, msg := tools.EventOf(e); kind != "key_revoked" && wantsKind(in, kind) && wantsMarket(in, tools.EventMarket(e)) {
+			out = append(out, seqEvent{e.Seq, kind, msg})
+		}
+	}
+	return out
+}
+
+func roundEvents(rounds []transition, in *schemas.WaitForEvent) (out []seqEvent) {
+	for i := range rounds {
+		if t := &rounds[i]; wantsKind(in, "round") && wantsMarket(in, uint32(t.round.Market)) {
+			out = append(out, seqEvent{t.seq, "round", tools.RoundOf(&t.round)})
+		}
+	}
+	return out
+}
+
+func wantsKind(in *schemas.WaitForEvent, kind string) bool {
+	return len(in.Kinds) == 0 || slices.Contains(in.Kinds, kind)
+}
+
+func wantsMarket(in *schemas.WaitForEvent, market uint32) bool {
+	return len(in.MarketIDs) == 0 || slices.Contains(in.MarketIDs, schemas.Int(market))
+}

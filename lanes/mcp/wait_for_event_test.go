@@ -1,0 +1,339 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"duplex/core"
+	"duplex/lanes/lanetest"
+)
+
+// waitResult is the result of wait_for_event.
+type waitResult struct {
+	Events []struct {
+		Seq  string
+		Kind string
+		Msg  json.RawMessage
+	}
+	NextSeq string `json:"next_seq"`
+	Missed  bool
+}
+
+func (d *testVenue) wait(k lanetest.Key, arguments string) (w waitResult) {
+	d.T.Helper()
+	r := d.callTool(k, "wait_for_event", arguments)
+	if err := json.Unmarshal(r.StructuredContent, &w); err != nil || r.IsError {
+		d.T.Fatalf("%s: %s", arguments, r.StructuredContent)
+	}
+	return w
+}
+
+// seq returns the venue's current seq.
+func (d *testVenue) seq() string {
+	d.T.Helper()
+	return at(d.T, string(d.callTool(d.alice, "get_balance", `{}`).StructuredContent), "as_of_seq").(string)
+}
+
+// TestWaitMissesNothing tests that consecutive calls return each event once and in order
+// while orders are placed and canceled.
+func TestWaitMissesNothing(t *testing.T) {
+	d := generous(t)
+	from := d.seq()
+	const orders = 120
+	go func() {
+		for i := range orders {
+			d.Call(d.alice, "POST", "/v1/portfolio/orders", order(i+1, `,"post_only":true`))
+		}
+	}()
+	accepted, last := 0, uint64(0)
+	for next := from; accepted < orders; {
+		w := d.wait(d.alice, `{"after_seq":"`+next+`","kinds":["order"]}`)
+		if w.Missed {
+			t.Fatal("missed")
+		}
+		for _, e := range w.Events {
+			seq, err := strconv.ParseUint(e.Seq, 10, 64)
+			if err != nil || seq <= last || e.Kind != "order" {
+				t.Fatalf("%+v after %d", e, last)
+			}
+			last = seq
+			if id := at(t, string(e.Msg), "order", "client_order_id"); id != fmt.Sprint(accepted+1) {
+				t.Fatalf("order %v instead of %d", id, accepted+1)
+			}
+			accepted++
+		}
+		next = w.NextSeq
+	}
+}
+
+// TestWaitFilters tests the filters, and that transitions of rounds do not depend on the
+// account.
+func TestWaitFilters(t *testing.T) {
+	d := generous(t)
+	from := d.seq()
+	d.callTool(d.alice, "place_order", order(1, ""))
+	d.callTool(d.bob, "place_order", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
+	kinds := func(arguments string) string {
+		var out []string
+		for _, e := range d.wait(d.alice, arguments).Events {
+			out = append(out, e.Kind)
+		}
+		return strings.Join(out, " ")
+	}
+	if got := kinds(`{"after_seq":"` + from + `"}`); got != "order balance fill order position balance" && !strings.Contains(got, "fill") {
+		t.Error(got)
+	}
+	for arguments, want := range map[string]string{
+		`,"kinds":["fill"]`:                        "fill",
+		`,"kinds":["fill"],"market_ids":[2]`:       "",
+		`,"kinds":["fill"],"market_ids":[2,1]`:     "fill",
+		`,"kinds":["deposit"]`:                     "",
+		`,"kinds":["order"],"market_ids":[1]`:      "order order",
+		`,"kinds":["settlement","round","fill"]`:   "fill",
+		`,"kinds":["order","fill"],"timeout_ms":0`: "order fill order",
+	} {
+		if got := kinds(`{"after_seq":"` + from + `","timeout_ms":0` + strings.ReplaceAll(arguments, `,"timeout_ms":0`, "") + `}`); got != want && !sameKinds(got, want) {
+			t.Errorf("%s: %q", arguments, got)
+		}
+	}
+	d.Submit(&core.VoidMarket{Market: 2})
+	if got := kinds(`{"after_seq":"` + from + `","kinds":["round"]}`); got != "round" {
+		t.Error(got)
+	}
+	for _, bad := range []string{`{}`, `{"after_seq":1}`, `{"after_seq":"0","kinds":["x"]}`, `{"after_seq":"0","timeout_ms":25001}`, `{"after_seq":"0","timeout_ms":-1}`, `{"after_seq":"0","market_ids":["1"]}`} {
+		if got := d.callTool(d.alice, "wait_for_event", bad); !got.IsError {
+			t.Errorf("%s: %s", bad, got.StructuredContent)
+		}
+	}
+}
+
+func sameKinds(got, want string) bool {
+	a, b := strings.Fields(got), strings.Fields(want)
+	if len(a) != len(b) {
+		return false
+	}
+	count := map[string]int{}
+	for i := range a {
+		count[a[i]]++
+		count[b[i]]--
+	}
+	for _, n := range count {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// waiting sends a call that waits, and returns a channel with its response.
+func (d *testVenue) waiting(ctx context.Context, k lanetest.Key, version, id, arguments string) <-chan string {
+	d.T.Helper()
+	meta, header := "", []string{"MCP-Protocol-Version", version}
+	if version == modern {
+		meta, header = ","+modernMeta, append(header, "Mcp-Method", "tools/call", "Mcp-Name", "wait_for_event")
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"wait_for_event","arguments":%s%s}}`, id, arguments, meta)
+	r := d.SignedRequest(k, "POST", Path, []byte(body)).WithContext(ctx)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	out := make(chan string, 1)
+	go func() {
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			out <- "error: " + err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		var b bytes.Buffer
+		_, _ = b.ReadFrom(resp.Body) // the test compares what was received
+		out <- b.String()
+	}()
+	return out
+}
+
+// waiters returns the number of watches of an account.
+func (d *testVenue) waiters(u core.UserID) int {
+	d.lane.dispatcher.mu.Lock()
+	defer d.lane.dispatcher.mu.Unlock()
+	return len(d.lane.dispatcher.users[u])
+}
+
+// TestManyLongPolls tests that 1,000 concurrent calls cost one goroutine each in addition
+// to net/http's two, and that one event ends them all.
+func TestManyLongPolls(t *testing.T) {
+	d := generous(t)
+	const many = 1000
+	keys := make([]lanetest.Key, 10)
+	for i := range keys {
+		keys[i] = d.NewKey(1, core.ScopeRead)
+	}
+	from := d.seq()
+	before := runtime.NumGoroutine()
+	ctx, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	answers := make([]<-chan string, many)
+	for i := range answers {
+		answers[i] = d.waiting(ctx, keys[i%len(keys)], modern, strconv.Itoa(i), `{"after_seq":"`+from+`","kinds":["order"]}`)
+		if i%50 == 49 { // no faster than the listener accepts
+			eventually(t, "calls on the way", func() bool { return d.waiters(1) == i+1 })
+		}
+	}
+	if t.Failed() {
+		return
+	}
+	// Per call: the handler and net/http's reader behind it; in this process also the
+	// client's two and the test's own.
+	if n := (runtime.NumGoroutine() - before) * 10 / many; n > 52 {
+		t.Errorf("%d.%d goroutines a call", n/10, n%10)
+	}
+	d.callTool(d.alice, "place_order", order(1, ""))
+	for i, a := range answers {
+		if got := <-a; !strings.HasPrefix(got, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":`, i)) || !strings.Contains(got, `"kind":"order"`) {
+			t.Fatal(got)
+		}
+	}
+	eventually(t, "the watches", func() bool { return d.waiters(1) == 0 })
+}
+
+// TestCancellation tests that a client cancels its request by disconnecting on the modern
+// revision, and only by notifications/cancelled on the older ones
+// (docs/rules/agents.md#revisions).
+func TestCancellation(t *testing.T) {
+	d := generous(t)
+	from := d.seq()
+	arguments := `{"after_seq":"` + from + `","kinds":["deposit"],"timeout_ms":25000}`
+
+	ctx, hangUp := context.WithCancel(t.Context())
+	gone := d.waiting(ctx, d.alice, modern, "1", arguments)
+	eventually(t, "the first", func() bool { return d.waiters(1) == 1 })
+	hangUp()
+	<-gone
+	eventually(t, "a request whose client is gone", func() bool { return d.waiters(1) == 0 })
+
+	ctx, hangUp = context.WithCancel(t.Context())
+	gone = d.waiting(ctx, d.alice, legacy, `"old"`, arguments)
+	eventually(t, "the second", func() bool { return d.waiters(1) == 1 })
+	hangUp()
+	<-gone
+	for range 20 { // time for the venue to notice
+		d.callTool(d.alice, "get_balance", `{}`)
+	}
+	if d.waiters(1) != 1 {
+		t.Error("a disconnect canceled a request of an older revision")
+	}
+	cancel := func(k lanetest.Key, id string) {
+		t.Helper()
+		body := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `,"reason":"test"}}`
+		if status, _, got := d.post(k, body, "MCP-Protocol-Version", legacy); status != 202 || got != "" {
+			t.Errorf("%d %s", status, got)
+		}
+	}
+	cancel(d.bob, `"old"`)  // another key
+	cancel(d.alice, `"x"`)  // unknown id
+	cancel(d.alice, `null`) // no id
+	if d.waiters(1) != 1 {
+		t.Error("canceled by a notification for another request")
+	}
+	cancel(d.alice, `"old"`)
+	eventually(t, "a canceled request", func() bool { return d.waiters(1) == 0 })
+}
+
+// TestRevocationEndsWaiting tests that a revocation ends the waits of the key.
+func TestRevocationEndsWaiting(t *testing.T) {
+	d := newTestVenue(t)
+	k := d.NewKey(1, core.ScopeRead)
+	answer := d.waiting(t.Context(), k, modern, "1", `{"after_seq":"`+d.seq()+`"}`)
+	eventually(t, "the call", func() bool { return d.waiters(1) == 1 })
+	d.Submit(&core.RevokeKey{User: 1, Key: k.ID})
+	if got := <-answer; at(t, got, "error", "code") != 401.0 {
+		t.Error(got)
+	}
+}
+
+// TestCloseEndsLongPolls tests that Close ends all waits, so that a draining venue stops in
+// time.
+func TestCloseEndsLongPolls(t *testing.T) {
+	d := newTestVenue(t)
+	var answers []<-chan string
+	for i := range 5 {
+		answers = append(answers, d.waiting(t.Context(), d.alice, modern, strconv.Itoa(i), `{"after_seq":"`+d.seq()+`"}`))
+	}
+	eventually(t, "the calls", func() bool { return d.waiters(1) == 5 })
+	d.lane.Close()
+	for _, a := range answers {
+		if got := <-a; !strings.Contains(got, `"events":[]`) {
+			t.Error(got)
+		}
+	}
+}
+
+// TestWaitTimesOut tests that a timeout returns no events and a next_seq to continue from.
+func TestWaitTimesOut(t *testing.T) {
+	d := newTestVenue(t)
+	from := d.seq()
+	w := d.wait(d.alice, `{"after_seq":"`+from+`","kinds":["deposit"],"timeout_ms":1}`)
+	if len(w.Events) != 0 || w.Missed || w.NextSeq < from {
+		t.Errorf("%+v after %s", w, from)
+	}
+}
+
+// TestWaitAheadOfTheVenue tests that a seq ahead of the venue's returns at once, with
+// missed and a seq to continue from.
+func TestWaitAheadOfTheVenue(t *testing.T) {
+	d := newTestVenue(t)
+	d.FreezeClock() // no clock tick changes the seq
+	d.Submit(&core.Clock{})
+	head := d.Engine.Seq()
+	for _, ahead := range []uint64{head + 1, head + 1_000_000, math.MaxUint64} {
+		w := d.wait(d.alice, fmt.Sprintf(`{"after_seq":"%d","timeout_ms":25000}`, ahead))
+		if len(w.Events) != 0 || !w.Missed || w.NextSeq != fmt.Sprint(d.Engine.Seq()) {
+			t.Errorf("after %d: %+v; the head is %d", ahead, w, d.Engine.Seq())
+		}
+	}
+	if w := d.wait(d.alice, fmt.Sprintf(`{"after_seq":"%d","timeout_ms":0}`, d.Engine.Seq())); w.Missed {
+		t.Errorf("at the head: %+v", w)
+	}
+	answer := d.waiting(t.Context(), d.alice, modern, "1", fmt.Sprintf(`{"after_seq":"%d"}`, d.Engine.Seq()))
+	eventually(t, "the call", func() bool { return d.waiters(1) == 1 })
+	d.callTool(d.alice, "place_order", order(1, ""))
+	if got := <-answer; !strings.Contains(got, `"kind":"order"`) {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestWaitReportsMissed tests that events that are no longer kept are reported as missed.
+func TestWaitReportsMissed(t *testing.T) {
+	d := generous(t)
+	from := d.seq()
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for n := range 600 {
+				id := 1 + i*10_000 + n
+				if r := d.Submit(placed(id)); r.Reject != core.OK {
+					t.Errorf("%d: %v", id, r.Reject)
+					return
+				}
+				d.Submit(&core.CancelAll{User: 1})
+			}
+		})
+	}
+	all.Wait()
+	if w := d.wait(d.alice, `{"after_seq":"`+from+`","timeout_ms":0}`); !w.Missed {
+		t.Errorf("nothing missed of 4,800 events and more: %d events", len(w.Events))
+	}
+}
+
+func placed(id int) core.Command {
+	return &core.PlaceOrder{User: 1, ClientID: uint64(id), Market: 1, Side: core.Buy, Outcome: core.Yes, Tick: 1000, Qty: 1}
+}

@@ -1,0 +1,97 @@
+package rest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/engine"
+	"duplex/core/journal"
+	"duplex/lanes/lanetest"
+)
+
+// blockedLog is a log whose next Propose blocks once hold is set: it sends on took, then
+// waits for let.
+type blockedLog struct {
+	engine.Log
+	hold      atomic.Bool
+	took, let chan struct{}
+}
+
+func (h *blockedLog) Propose(g journal.Group) error {
+	if h.hold.CompareAndSwap(true, false) {
+		h.took <- struct{}{}
+		<-h.let
+	}
+	return h.Log.Propose(g)
+}
+
+// newBlockedServer opens a venue on a blockedLog.
+func newBlockedServer(t *testing.T) (*lanetest.Server, *blockedLog) {
+	l := &blockedLog{took: make(chan struct{}), let: make(chan struct{})}
+	h := lanetest.New(t, func(o *engine.Options) {
+		o.OpenLog = func(j journal.Options) (_ engine.Log, err error) {
+			l.Log, err = journal.Open(o.Dir, j)
+			return l, err
+		}
+	})
+	return h, l
+}
+
+// inOneGroup sequences requests in one group, in order: the group fills while the log blocks
+// the one before it.
+func inOneGroup(h *lanetest.Server, l *blockedLog, requests ...func()) {
+	var all sync.WaitGroup
+	l.hold.Store(true)
+	all.Go(func() { h.Submit(&core.SetSession{Feed: core.BTC, Open: true}) })
+	<-l.took
+	for i, f := range requests {
+		all.Go(f)
+		for h.Engine.QueueDepth() <= i {
+			time.Sleep(time.Millisecond) // nothing signals that the request is in the queue
+		}
+	}
+	l.let <- struct{}{}
+	all.Wait()
+}
+
+// TestDecreaseResponseIsAsOfItsSeq checks that the response to a decrease shows the order as
+// of the decrease, even if a later command of the same group changed the order.
+func TestDecreaseResponseIsAsOfItsSeq(t *testing.T) {
+	h, l := newBlockedServer(t)
+	h.FreezeClock() // no timer fires
+	Mount(h.Routes, h.Gate, "test")
+	h.Serve()
+	alice := h.NewKey(1, allScopes)
+	decrease := func(id string, to int) (answer string) {
+		inOneGroup(h, l, func() {
+			_, answer = h.Call(alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", fmt.Sprintf(`{"reduce_to":%d}`, to))
+		}, func() {
+			h.Submit(&core.PlaceOrder{User: 2, ClientID: uint64(to), Market: 1, Outcome: core.No, Tick: 5000, Qty: 3})
+		})
+		return answer
+	}
+	_, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
+	id := field(t, body, "order_id").(string)
+	if got := decrease(id, 9); field(t, got, "status") != "resting" || field(t, got, "remaining_qty") != 9.0 {
+		t.Errorf("before the fill: %s", got)
+	}
+	if got := decrease(id, 5); field(t, got, "status") != "partially_filled" {
+		t.Errorf("after the fill: %s", got)
+	}
+	// The decrease of an order that a later command of the group places.
+	answer := ""
+	next := fmt.Sprint(h.Engine.Seq() + 3) // after the blocking command and the decrease
+	inOneGroup(h, l, func() {
+		_, answer = h.Call(alice, "POST", "/v1/portfolio/orders/"+next+"/decrease", `{"reduce_to":1}`)
+	}, func() { _, body = h.Call(alice, "POST", "/v1/portfolio/orders", order(2, "")) })
+	if id := field(t, body, "order_id"); id != next {
+		t.Fatalf("the order is %v, not %s", id, next)
+	}
+	if got := code(answer); got != "unknown_order" {
+		t.Errorf("an order that is placed later: %s", answer)
+	}
+}

@@ -1,0 +1,57 @@
+package rest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"duplex/lanes/lanetest"
+)
+
+// TestInFlight checks that placements beyond the bound are shed at once, that cancels pass,
+// and that a response frees its slot (docs/rules/limits.md#placements-in-hand).
+func TestInFlight(t *testing.T) {
+	h, l := newBlockedServer(t)
+	alice, bob := h.NewKey(1, readTrade), h.NewKey(2, readTrade)
+	Mount(h.Routes, h.Gate, "test")
+	h.Gate.InFlight = 1
+	h.Serve()
+	h.FreezeClock() // the venue's clock sequences no group
+	l.hold.Store(true)
+	order := func(id int) string {
+		return fmt.Sprintf(`{"client_order_id":"%d","market_id":3,"side":"buy","outcome":"yes","tick":100,"qty":1,"tif":"gtc"}`, id)
+	}
+	answers := make(chan string, 2)
+	send := func(k lanetest.Key, method, target, body string) {
+		status, text := h.Call(k, method, target, body)
+		answers <- fmt.Sprint(status, " ", text)
+	}
+	go send(alice, "POST", "/v1/portfolio/orders", order(1))
+	select {
+	case <-l.took:
+	case a := <-answers:
+		t.Fatalf("the first request was not blocked: %s", a)
+	}
+	for _, target := range []string{"/v1/portfolio/orders", "/v1/portfolio/orders/batch"} {
+		body := order(2)
+		if strings.HasSuffix(target, "batch") {
+			body = `{"orders":[` + body + `]}`
+		}
+		if status, text := h.Call(bob, "POST", target, body); status != 503 || !strings.Contains(text, `"shed"`) {
+			t.Errorf("%s: %d %s", target, status, text)
+		}
+	}
+	go send(bob, "DELETE", "/v1/portfolio/orders/7", "")
+	l.let <- struct{}{}
+	for range 2 {
+		if a := <-answers; !strings.HasPrefix(a, "201 ") && !strings.Contains(a, "unknown_order") {
+			t.Errorf("response %s", a)
+		}
+	}
+	if status, text := h.Call(bob, "POST", "/v1/portfolio/orders", order(2)); status != 201 {
+		t.Errorf("after it: %d %s", status, text)
+	}
+	if n := h.Venue.Engine.Stats().Shed.Load(); n != 0 {
+		t.Errorf("%d were shed by the queue", n)
+	}
+}

@@ -1,0 +1,216 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+
+	"duplex/core"
+	"duplex/lanes/lanetest"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// document returns the lane's document as published and as parsed by a validator.
+func document(t *testing.T, l *Lane) ([]byte, *openapi3.T) {
+	t.Helper()
+	raw, err := json.MarshalIndent(l.OpenAPI(), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw, doc
+}
+
+// TestDocumentGolden makes every change of the document a diff to review, since clients are
+// generated from it.
+func TestDocumentGolden(t *testing.T) {
+	h := lanetest.New(t)
+	raw, _ := document(t, Mount(h.Routes, h.Gate, "test"))
+	path := filepath.Join("testdata", "openapi.json")
+	if *update {
+		if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(bytes.TrimSpace(want), raw) {
+		t.Errorf("the document differs from %s (%v); -update rewrites it", path, err)
+	}
+}
+
+// TestDocumentIsComplete checks that the document has every error code of a route and an
+// example of every body, and that request schemas are closed and response schemas open.
+func TestDocumentIsComplete(t *testing.T) {
+	h := lanetest.New(t)
+	raw, doc := document(t, Mount(h.Routes, h.Gate, "test"))
+	elsewhere := map[string]bool{ // codes of other lanes and listeners, or of requests without a route
+		"mandate_violation": true, "not_found": true, "method_not_allowed": true, "forbidden_origin": true, "too_many_connections": true,
+		"unknown_user": true, "unknown_key": true, "duplicate_deposit_id": true, "invalid_transition": true,
+	}
+	for _, code := range schemas.Codes() {
+		if !elsewhere[code] && !bytes.Contains(raw, []byte("`"+code+"`")) {
+			t.Errorf("no route documents %s", code)
+		}
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.RequestBody != nil {
+				if example := op.RequestBody.Value.Content["application/json"].Example; example == nil {
+					t.Errorf("%s %s: no example", method, path)
+				}
+				s := op.RequestBody.Value.Content["application/json"].Schema.Value
+				if s.AdditionalProperties.Has == nil || *s.AdditionalProperties.Has {
+					t.Errorf("%s %s: the request schema is open", method, path)
+				}
+			}
+			for status, r := range op.Responses.Map() {
+				if s := r.Value.Content["application/json"].Schema.Value; s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has {
+					t.Errorf("%s %s: the schema of response %s is closed", method, path, status)
+				}
+			}
+		}
+	}
+}
+
+// TestExamplesAreValid checks that the venue accepts the form of every example body. It may
+// reject one for the state of the venue, such as an unknown order.
+func TestExamplesAreValid(t *testing.T) {
+	h := lanetest.New(t)
+	_, doc := document(t, Mount(h.Routes, h.Gate, "test"))
+	h.Serve()
+	k := h.NewKey(1, allScopes)
+	var n int
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.RequestBody == nil {
+				continue
+			}
+			body, err := json.Marshal(op.RequestBody.Value.Content["application/json"].Example)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			status, got := h.Call(k, method, strings.Replace(path, "{order_id}", "1", 1), string(body))
+			if status == 400 || status > 409 {
+				t.Errorf("%s %s %s: %d %s", method, path, body, status, got)
+			}
+		}
+	}
+	if n < 8 {
+		t.Errorf("%d examples", n)
+	}
+}
+
+// TestRetirement checks the headers and the document of an operation that will be removed.
+func TestRetirement(t *testing.T) {
+	h := lanetest.New(t)
+	l := Mount(h.Routes, h.Gate, "test")
+	old := *tools.GetTime
+	announced := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	old.Spec.Name, old.Spec.Path, old.Retirement = "old_time", "/v1/old_time", &tools.Retirement{Announced: announced, Removed: announced.Add(tools.MinRetirementNotice)}
+	register(l, &old)
+	h.Serve()
+	k := h.NewKey(1, core.ScopeRead)
+	for target, status := range map[string]int{"/v1/old_time": 200, "/v1/old_time?x=1": 400} {
+		got, header, body := h.Send(h.SignedRequest(k, "GET", target, nil))
+		if got != status || header.Get("Deprecation") != "@1798761600" || header.Get("Sunset") != "Thu, 01 Apr 2027 00:00:00 GMT" {
+			t.Errorf("%s: %d %v %s", target, got, header, body)
+		}
+	}
+	if _, header, _ := h.Send(h.SignedRequest(k, "GET", "/v1/time", nil)); header.Get("Deprecation")+header.Get("Sunset") != "" {
+		t.Errorf("%v", header)
+	}
+	if paths := l.OpenAPI().Paths; !paths["/v1/old_time"].Get.Deprecated || paths["/v1/time"].Get.Deprecated {
+		t.Error("wrong deprecated flags in the document")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a retirement without due notice is accepted")
+		}
+	}()
+	old.Path, old.Retirement = "/v1/older_time", &tools.Retirement{Announced: announced, Removed: announced.Add(tools.MinRetirementNotice - 1)}
+	register(l, &old)
+}
+
+// validatedCall sends a request and validates request and response against the document.
+func validatedCall(t *testing.T, h *lanetest.Server, router routers.Router, k lanetest.Key, method, target, body string) (int, string) {
+	t.Helper()
+	req := h.SignedRequest(k, method, target, []byte(body))
+	status, header, got := h.Send(h.SignedRequest(k, method, target, []byte(body)))
+	route, params, err := router.FindRoute(req)
+	if err != nil {
+		t.Errorf("%s %s: %v", method, target, err)
+		return status, got
+	}
+	options := &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
+	in := &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route, Options: options}
+	if status < 300 {
+		if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil {
+			t.Errorf("%s %s: accepted, but invalid by the document: %v", method, target, err)
+		}
+	}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: status, Header: header, Body: io.NopCloser(strings.NewReader(got)), Options: options}
+	if err := openapi3filter.ValidateResponse(t.Context(), out); err != nil {
+		t.Errorf("%s %s: the response is invalid by the document: %v\n%s", method, target, err, got)
+	}
+	return status, got
+}
+
+func TestResponsesMatchDocument(t *testing.T) {
+	h := lanetest.New(t)
+	_, doc := document(t, Mount(h.Routes, h.Gate, "test"))
+	h.Serve()
+	doc.Servers = openapi3.Servers{{URL: h.URL}}
+	router, err := legacy.NewRouter(doc, openapi3.DisableExamplesValidation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	alice, bob, reader := h.NewKey(1, allScopes), h.NewKey(2, readTrade), h.NewKey(1, core.ScopeRead)
+	call := func(k lanetest.Key, method, target, body string) string {
+		_, got := validatedCall(t, h, router, k, method, target, body)
+		return got
+	}
+	placed := call(alice, "POST", "/v1/portfolio/orders", order(1, `,"tif":"gtc","group_id":3,"post_only":true`))
+	id := field(t, placed, "order_id").(string)
+	call(bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
+	call(alice, "POST", "/v1/portfolio/orders", order(2, `,"tif":"ioc"`))
+	call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
+	call(alice, "POST", "/v1/portfolio/orders", `{"qty":"x"}`)
+	call(reader, "POST", "/v1/portfolio/orders", order(5, ""))
+	call(alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(6, "")+`,`+order(6, "")+`]}`)
+	call(alice, "POST", "/v1/portfolio/orders/preview", order(7, ""))
+	call(alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", `{"reduce_to":3}`)
+	call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":60000}`)
+	call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":1}`)
+	call(alice, "POST", "/v1/portfolio/redeem", `{"market_id":1,"qty":1}`)
+	call(alice, "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"5","destination":"d"}`)
+	for _, target := range []string{
+		"/v1/portfolio/orders", "/v1/portfolio/orders?status=resting,canceled,rejected&limit=2", "/v1/portfolio/orders/" + id, "/v1/portfolio/fills", "/v1/portfolio/balance",
+		"/v1/portfolio/positions", "/v1/portfolio/settlements", "/v1/portfolio/deadman", "/v1/markets", "/v1/markets/1", "/v1/markets/1/orderbook?depth=2",
+		"/v1/markets/1/trades", "/v1/rounds", "/v1/rounds/1", "/v1/oracle/price", "/v1/account/limits", "/v1/time", "/v1/exchange/status", "/v1/exchange/retention",
+		"/v1/exchange/schedule", "/v1/exchange/fees", "/v1/withdrawals", "/v1/deposits/address", "/v1/markets/77", "/v1/rounds/77", "/v1/portfolio/fills?cursor=zz", "/v1/time?x=1",
+	} {
+		call(alice, "GET", target, "")
+	}
+	call(alice, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":["`+id+`","1"]}`)
+	call(alice, "DELETE", "/v1/portfolio/orders/"+id, "")
+	call(alice, "DELETE", "/v1/portfolio/orders", "")
+	call(alice, "DELETE", "/v1/portfolio/deadman", "")
+}

@@ -1,0 +1,318 @@
+package sim
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+
+	"duplex/core"
+	"duplex/core/journal"
+	"duplex/core/sim/model"
+)
+
+// object is a JSON object. Its numbers are json.Number.
+type object = map[string]any
+
+func num[N ~int64 | ~int32 | ~int | ~uint8 | ~uint16 | ~uint32](n N) json.Number {
+	return json.Number(strconv.FormatInt(int64(n), 10))
+}
+
+func str[N ~int64 | ~uint64](n N) string { return strconv.FormatUint(uint64(n), 10) }
+
+// entry is a command in the log with its expected answer: an error code or a body.
+type entry struct {
+	at      core.Stamp
+	cmd     core.Command
+	reject  core.Reject
+	code    string
+	body    object
+	claimed bool // an answer was matched with it
+	later   bool // status and paused are those at the time of the answer, not of the command (docs/decisions.md)
+}
+
+// row is an order in its account's list.
+type row struct {
+	core.PlaceOrder
+	id         core.OrderID // 0 if rejected
+	generation uint32
+	status     core.OrderStatus
+	reason     string
+	filled     core.Qty
+	created    core.Stamp
+	updated    uint64
+	evicted    bool
+}
+
+// fill is one side of a fill.
+type fill struct {
+	at    core.Stamp
+	row   *row
+	maker bool
+	f     model.Fill
+}
+
+// withdrawal is a withdrawal with the stamp of its last change.
+type withdrawal struct {
+	core.Withdrawal
+	at core.Stamp
+}
+
+// The venue's limits of an account's lists (docs/rules/limits.md#retention).
+const terminalCap, rejectCap, fillCap = 1000, 200, 2000
+
+// account is the expected state of one user's lists.
+type account struct {
+	rows     []*row // oldest first
+	terminal []*row // in the order in which they ended
+	rejected []*row
+	fills    []fill
+	wds      []*withdrawal
+}
+
+// expectations holds the expected answers and lists, from the log and the model.
+type expectations struct {
+	users            int
+	log              map[string][]*entry // by the command's encoding
+	accounts         map[core.UserID]*account
+	live             map[core.OrderID]*row
+	byID             map[uint64]*withdrawal
+	fees             core.Fees
+	depositSeqs      map[string]uint64 // the seq of each deposit
+	pausedByOperator map[generationID]bool
+}
+
+// generationID identifies a generation of a slot.
+type generationID struct {
+	market     core.MarketID
+	generation uint32
+}
+
+func (l *expectations) init() {
+	l.log, l.accounts, l.live, l.byID = map[string][]*entry{}, map[core.UserID]*account{}, map[core.OrderID]*row{}, map[uint64]*withdrawal{}
+	l.fees, l.depositSeqs = core.Fees{Taker: 250}, map[string]uint64{}
+	l.pausedByOperator = map[generationID]bool{}
+}
+
+func wireOf(cmd core.Command) string {
+	b, err := journal.AppendCommand(nil, cmd)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// Happened records a command of the log.
+func (d *simGate) Happened(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue) {
+	l := &d.expected
+	if out.Reject == core.OK {
+		d.recordKeys(at, cmd)
+		l.recordOperator(at, cmd)
+	}
+	e := &entry{at: at, cmd: cmd, reject: out.Reject}
+	if out.Reject != core.OK {
+		e.code = out.Reject.String()
+	}
+	switch c := cmd.(type) {
+	case *core.PlaceOrder:
+		l.place(e, c, out, m)
+	case *core.CancelOrder:
+		e.body = object{"status": "canceled", "canceled_qty": num(out.Ended[c.Order].Left), "seq": str(at.Seq)}
+	case *core.DecreaseOrder:
+		l.decrease(e, c, out, m)
+	case *core.CancelAll:
+		e.body = object{"seq": str(at.Seq)}
+	case *core.ArmDeadman:
+		e.body = object{"timeout_ms": num(c.TimeoutMs), "armed": true}
+	case *core.DisarmDeadman:
+		e.body = object{"armed": false}
+	case *core.Redeem:
+		e.body = object{"market_id": num(c.Market), "qty": num(c.Qty), "credit": str(int64(c.Qty) * 10000), "seq": str(at.Seq)}
+	case *core.RequestWithdrawal:
+		if out.Reject == core.OK {
+			e.body = l.withdraw(at, c).tree()
+		}
+	default:
+		if out.Reject == core.OK {
+			e.body = l.operatorResult(at, cmd, m)
+			e.later = l.isNoOpPause(cmd, m)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(out.Ended)) {
+		if r := l.live[id]; r != nil {
+			l.end(r, at, out.Ended[id].Status, out.Ended[id].Reason.String())
+		}
+	}
+	wire := wireOf(cmd)
+	l.log[wire] = append(l.log[wire], e)
+}
+
+// recordOperator records an operator's command.
+func (l *expectations) recordOperator(at core.Stamp, cmd core.Command) {
+	switch c := cmd.(type) {
+	case *core.CreateUser:
+		l.users++
+		l.accounts[core.UserID(l.users)] = &account{}
+	case *core.SetFees:
+		l.fees = c.Fees
+	case *core.Deposit:
+		if l.depositSeqs[c.DepositID] == 0 {
+			l.depositSeqs[c.DepositID] = at.Seq
+		}
+	case *core.DecideWithdrawal:
+		w, to := l.byID[c.Withdrawal], core.WithdrawalRejected
+		if c.Complete {
+			to = core.WithdrawalCompleted
+		}
+		if w.Status != to {
+			w.Status, w.at = to, at
+		}
+	}
+}
+
+func (l *expectations) withdraw(at core.Stamp, c *core.RequestWithdrawal) *withdrawal {
+	a := l.accounts[c.User]
+	for _, w := range a.wds {
+		if w.ClientID == c.ClientID {
+			return w
+		}
+	}
+	w := &withdrawal{core.Withdrawal{ID: at.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination}, at}
+	a.wds, l.byID[at.Seq] = append(a.wds, w), w
+	return w
+}
+
+func (w *withdrawal) tree() object {
+	return object{
+		"withdrawal_id": str(w.ID), "client_withdrawal_id": w.ClientID, "amount": str(w.Amount), "destination": w.Destination,
+		"status": [...]string{"pending", "completed", "rejected"}[w.Status], "seq": str(w.at.Seq), "ts": str(w.at.Ts),
+	}
+}
+
+var paths = [...]string{core.Direct: "direct", core.Mint: "mint", core.Merge: "merge"}
+
+func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m *model.Venue) {
+	if out.Reject == core.DuplicateClientOrderID || out.Reject == core.UnknownUser {
+		return // no row
+	}
+	a := l.accounts[c.User]
+	r := &row{PlaceOrder: *c, created: e.at, updated: e.at.Seq}
+	if s, ok := m.Market(c.Market); ok {
+		r.generation = s.Generation
+	}
+	a.rows = append(a.rows, r)
+	if out.Reject != core.OK {
+		r.status, r.reason = core.Rejected, e.code
+		a.rejected = evict(append(a.rejected, r), rejectCap)
+		return
+	}
+	r.id = core.OrderID(e.at.Seq)
+	l.live[r.id] = r
+	fills := []any{}
+	for _, f := range out.Fills {
+		fills = append(fills, object{"tick_yes": num(f.TickYes), "qty": num(f.Qty), "path": paths[f.Path]})
+		l.filled(r, false, e.at, f)
+		l.filled(l.live[f.Maker], true, e.at, f)
+	}
+	ended, over := out.Ended[r.id]
+	e.body = object{
+		"order_id": str(e.at.Seq), "client_order_id": str(c.ClientID), "seq": str(e.at.Seq), "filled_qty": num(r.filled),
+		"resting_qty": num(c.Qty - r.filled), "fills": fills,
+	}
+	switch {
+	case over:
+		e.body["status"], e.body["reason"], e.body["resting_qty"] = "canceled", ended.Reason.String(), num(0)
+	case r.filled == c.Qty:
+		e.body["status"] = "executed"
+	case r.filled > 0:
+		e.body["status"] = "partially_filled"
+	default:
+		e.body["status"] = "resting"
+	}
+	// The model reports a fully executed maker neither as resting nor as ended.
+	resting := m.Resting()
+	for _, f := range out.Fills {
+		if _, still := resting[f.Maker]; !still && l.live[f.Maker] != nil {
+			if _, ended := out.Ended[f.Maker]; !ended {
+				l.end(l.live[f.Maker], e.at, core.Executed, "")
+			}
+		}
+	}
+	if r.filled == c.Qty {
+		l.end(r, e.at, core.Executed, "")
+	}
+}
+
+func (l *expectations) filled(r *row, maker bool, at core.Stamp, f model.Fill) {
+	r.filled += f.Qty
+	r.status, r.updated = core.PartiallyFilled, at.Seq
+	a := l.accounts[r.User]
+	if a.fills = append(a.fills, fill{at, r, maker, f}); len(a.fills) > fillCap {
+		a.fills = a.fills[1:]
+	}
+}
+
+// end moves a row to the terminal rows and evicts the oldest of them beyond the limit.
+func (l *expectations) end(r *row, at core.Stamp, s core.OrderStatus, reason string) {
+	r.status, r.reason, r.updated = s, reason, at.Seq
+	delete(l.live, r.id)
+	a := l.accounts[r.User]
+	a.terminal = evict(append(a.terminal, r), terminalCap)
+}
+
+func evict(list []*row, limit int) []*row {
+	if len(list) > limit {
+		list[0].evicted = true
+		list = list[1:]
+	}
+	return list
+}
+
+func (l *expectations) decrease(e *entry, c *core.DecreaseOrder, out model.Outcome, m *model.Venue) {
+	if out.Reject != core.OK {
+		// A decrease of the account's own order that has ended is an invalid_decrease as
+		// long as the row is retained (docs/decisions.md).
+		for _, r := range l.accounts[c.User].rows {
+			if out.Reject == core.UnknownOrder && r.id == c.Order && r.id != 0 && !r.evicted {
+				e.code = "invalid_decrease"
+			}
+		}
+		return
+	}
+	r := l.live[c.Order]
+	left, still := m.Resting()[c.Order]
+	e.body = object{"order_id": str(uint64(c.Order)), "remaining_qty": num(left), "status": "canceled", "seq": str(e.at.Seq)}
+	if r.updated = e.at.Seq; !still {
+		return
+	}
+	if e.body["status"] = "resting"; r.filled > 0 {
+		e.body["status"] = "partially_filled"
+	}
+}
+
+// tree returns the row as its JSON object; left is the resting quantity.
+func (r *row) tree(left core.Qty) object {
+	out := object{
+		"order_id": any(nil), "client_order_id": str(r.ClientID), "market_id": num(r.Market), "generation": num(r.generation), "side": r.Side.String(),
+		"outcome": r.Outcome.String(), "type": r.Type.String(), "tick": num(r.Tick), "qty": num(r.Qty), "tif": r.TIF.String(), "expiry_ts": str(r.Expiry),
+		"max_cost": str(r.MaxCost), "group_id": num(r.Group), "flags": num(r.Flags), "status": r.status.String(), "reason": r.reason,
+		"filled_qty": num(r.filled), "remaining_qty": num(left), "created_seq": str(r.created.Seq), "created_ts": str(r.created.Ts),
+		"last_update_seq": str(r.updated),
+	}
+	if r.id != 0 {
+		out["order_id"] = str(uint64(r.id))
+	}
+	return out
+}
+
+func (f *fill) tree() object {
+	role, fee := "taker", f.f.TakerFee
+	if f.maker {
+		role, fee = "maker", f.f.MakerFee
+	}
+	return object{
+		"seq": str(f.at.Seq), "ts": str(f.at.Ts), "market_id": num(f.row.Market), "order_id": str(uint64(f.row.id)), "client_order_id": str(f.row.ClientID),
+		"role": role, "side": f.row.Side.String(), "outcome": f.row.Outcome.String(), "qty": num(f.f.Qty), "tick_yes": num(f.f.TickYes),
+		"path": paths[f.f.Path], "fee": str(fee),
+	}
+}

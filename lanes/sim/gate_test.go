@@ -1,0 +1,324 @@
+package sim
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"duplex/core"
+	"duplex/core/engine"
+	deep "duplex/core/sim"
+	"duplex/lanes/admin"
+	"duplex/lanes/gate"
+	"duplex/lanes/mcp"
+	"duplex/lanes/rest"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+var master = make([]byte, 32)
+
+// simGate runs the gate and the lanes of a simulated venue, from one restart to the next, and
+// holds the state that a client can know.
+type simGate struct {
+	deep.World
+	lowLimits   bool  // small token buckets
+	floor       int64 // write rate with lowLimits
+	replayGuard bool
+	stats       stats
+
+	tamperReply func(*request, *reply) // changes an answer before it is checked; may be nil
+	tamperGate  func(*gate.Gate)       // changes a new gate; may be nil
+
+	net         *network
+	operatorNet *network
+	server      *http.Server
+	admin       *http.Server
+	agents      *mcp.Lane
+	faults      faultLog
+
+	mu      sync.Mutex // slow requests arrive on their own goroutines
+	life    int        // number of starts so far
+	keys    map[string]*key
+	buckets map[string]*tokenBucket // since the last start
+	seen    map[string]*request     // the first request with these bytes since the last start
+
+	made            int // number of keys created
+	n               int // number of requests created
+	signed          map[string]bool
+	expected        expectations
+	unresolved      []*request       // placements with unknown outcome, to be looked up
+	pendingCommands []pendingCommand // since the last start
+}
+
+// pendingCommand is a command that was answered with sequencing_timeout. It must arrive in the
+// log, unless the venue crashes.
+type pendingCommand struct {
+	bytes string
+	since uint64
+	at    time.Time
+}
+
+// stats counts the events of a run.
+type stats struct {
+	REST, Tool, Operator, Batches int
+	Answered, Accepted            int // commands
+	Silent                        int // answers lost, or clients that gave up
+	Unknown                       int // sequencing_timeout
+	NotDone                       map[string]int
+	Cut, Slow, Repeats, Again     int
+	Reads, Found, Missing, Lives  int
+}
+
+func newSimGate(w deep.World, seed uint64) *simGate {
+	d := &simGate{World: w, lowLimits: seed%4 == 3, floor: 1 + int64(seed/4%4), replayGuard: seed%3 == 2, keys: map[string]*key{}, signed: map[string]bool{}}
+	d.lowLimits = d.lowLimits && !d.replayGuard // a client cannot know whether a rejected replay cost a token
+	d.stats.NotDone = map[string]int{}
+	d.expected.init()
+	return d
+}
+
+// key is a key in the log.
+type key struct {
+	id         string
+	secret     []byte
+	user       core.UserID
+	scopes     core.Scopes
+	revoked    bool
+	revokedSeq uint64 // seq of the revocation
+}
+
+// kinds lists the scopes of an account's keys: all of them, all but withdraw, read alone.
+var kinds = [...]core.Scopes{core.ScopeRead | core.ScopeTrade | core.ScopeWithdraw, core.ScopeRead | core.ScopeTrade, core.ScopeRead}
+
+// secretOf and sealed derive a secret and its nonce from the key's id, because a run must be
+// reproducible.
+func secretOf(id string) []byte {
+	sum := sha256.Sum256([]byte("secret of " + id))
+	return sum[:]
+}
+
+func sealed(id string) []byte {
+	block, err := aes.NewCipher(master)
+	if err != nil {
+		panic(err)
+	}
+	seal, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256([]byte("nonce of " + id))
+	nonce := sum[:seal.NonceSize()]
+	return seal.Seal(nonce, nonce, secretOf(id), []byte(id))
+}
+
+func (d *simGate) create(u core.UserID, s core.Scopes) *core.CreateKey {
+	d.made++
+	id := fmt.Sprintf("dxk%024x", d.made)
+	return &core.CreateKey{User: u, Key: id, Scopes: s, Sealed: sealed(id)}
+}
+
+// Furnish returns the commands that create every account's keys.
+func (d *simGate) Furnish() (cmds []core.Command) {
+	for u := range d.expected.users {
+		for _, s := range kinds {
+			cmds = append(cmds, d.create(core.UserID(u+1), s))
+		}
+	}
+	return cmds
+}
+
+// Operate returns a command that creates a missing key or, at random, revokes one or all keys
+// of an account.
+func (d *simGate) Operate() core.Command {
+	for u := core.UserID(1); int(u) <= d.expected.users; u++ {
+		for _, s := range kinds {
+			if d.validKey(u, s) == nil {
+				return d.create(u, s)
+			}
+		}
+	}
+	if d.Rand.IntN(16) > 0 {
+		return nil
+	}
+	u := core.UserID(1 + d.Rand.IntN(d.expected.users))
+	c := &core.RevokeKey{User: u}
+	if d.Rand.IntN(4) > 0 {
+		c.Key = d.validKey(u, kinds[d.Rand.IntN(2)]).id
+	}
+	return c
+}
+
+// validKey returns an account's newest key with these scopes that is not revoked, nil if there
+// is none.
+func (d *simGate) validKey(u core.UserID, s core.Scopes) *key {
+	for n := d.made; n > 0; n-- {
+		if k := d.keys[fmt.Sprintf("dxk%024x", n)]; k != nil && k.user == u && k.scopes == s && !k.revoked {
+			return k
+		}
+	}
+	return nil
+}
+
+// recordKeys records a command of the log that concerns keys.
+func (d *simGate) recordKeys(at core.Stamp, cmd core.Command) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch c := cmd.(type) {
+	case *core.CreateKey:
+		d.keys[c.Key] = &key{id: c.Key, secret: secretOf(c.Key), user: c.User, scopes: c.Scopes}
+	case *core.RevokeKey:
+		for _, k := range d.keys {
+			if k.user == c.User && !k.revoked && (c.Key == "" || c.Key == k.id) {
+				k.revoked, k.revokedSeq = true, at.Seq
+			}
+		}
+	}
+}
+
+// config returns the venue's configuration. Without lowLimits, rate limits do not interfere.
+func (d *simGate) config() tools.Config {
+	t := tools.DefaultConfig(d.Now)
+	t.UsdPerExtraRps = 1 << 40 // no extra tokens for volume
+	t.WriteFloor, t.ReadRate = 1_000_000, 1_000_000
+	if d.lowLimits {
+		t.WriteFloor, t.ReadRate = d.floor, 40
+	}
+	return t
+}
+
+// Open creates the gate and the lanes, as at the start of the program.
+func (d *simGate) Open(e *engine.Engine) {
+	vault, err := gate.NewVault(master)
+	if err != nil {
+		panic(err)
+	}
+	g := gate.New(&tools.Venue{Engine: e, Config: d.config(), Funds: tools.ManualFunding{}}, vault, slog.New(&d.faults))
+	g.ReplayGuard, g.Hosts = d.replayGuard, []string{"venue"}
+	if d.tamperGate != nil {
+		d.tamperGate(g)
+	}
+	routes := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { g.WriteError(w, err) })
+	rest.Mount(routes, g, "sim")
+	d.agents = mcp.Mount(routes, g, "sim")
+	d.net, d.server = d.serve(g.Edge(routes))
+	d.operatorNet, d.admin = d.serve(admin.New(admin.Options{Venue: g.Venue, Gate: g, Token: operatorHash}))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.life++
+	d.stats.Lives++
+	d.pendingCommands = nil // a crash may have lost them
+	d.buckets, d.seen = map[string]*tokenBucket{}, map[string]*request{}
+}
+
+// serve starts an HTTP server on a new network.
+func (d *simGate) serve(h http.Handler) (*network, *http.Server) {
+	n, s := newNetwork(), gate.Server(h, slog.New(slog.DiscardHandler))
+	go func() {
+		if err := s.Serve(gate.WrapListener(n)); !errors.Is(err, http.ErrServerClosed) {
+			d.faults.note(err.Error())
+		}
+	}()
+	return n, s
+}
+
+// Cut closes the servers and every connection.
+func (d *simGate) Cut() {
+	d.server.Close() // returns only errors of the listener, which has none
+	d.admin.Close()
+	d.net.close()
+	d.operatorNet.close()
+}
+
+func (d *simGate) Close() { d.agents.Close() }
+
+// faultLog records what the venue logs at level error. There must be nothing.
+type faultLog struct {
+	mu      sync.Mutex
+	records []string
+}
+
+func (l *faultLog) note(s string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records = append(l.records, s)
+}
+
+func (l *faultLog) err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.records) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the venue logged %q", l.records)
+}
+
+// Enabled, Handle, WithAttrs and WithGroup make it a slog.Handler.
+func (l *faultLog) Enabled(_ context.Context, at slog.Level) bool { return at >= slog.LevelError }
+func (l *faultLog) WithAttrs([]slog.Attr) slog.Handler            { return l }
+func (l *faultLog) WithGroup(string) slog.Handler                 { return l }
+func (l *faultLog) Handle(_ context.Context, r slog.Record) error {
+	s := r.Message
+	r.Attrs(func(a slog.Attr) bool { s += " " + a.String(); return true })
+	l.note(s)
+	return nil
+}
+
+// tokenBucket is a token bucket in integers. left is in 10^-9 tokens, rate and burst in tokens.
+type tokenBucket struct {
+	rate, burst, left int64
+	at                int64 // ns
+}
+
+const token = 1_000_000_000
+
+// take takes n tokens at the time now, which may be before the last one. If there are too few,
+// it returns the milliseconds until the bucket holds again tokens.
+func (b *tokenBucket) take(n, again, now int64) (ok bool, wait int64) {
+	b.left = min(b.burst*token, b.left+max(0, min(now-b.at, 1<<33))*b.rate)
+	b.at = now
+	if n*token <= b.left {
+		b.left -= n * token
+		return true, 0
+	}
+	if again > b.burst {
+		return false, 1000
+	}
+	missing := (again*token - b.left + b.rate - 1) / b.rate
+	return false, max(1, (missing+core.NsPerMs-1)/core.NsPerMs)
+}
+
+// charge takes n tokens of a key, as the gate does. See take for again.
+func (d *simGate) charge(k *key, which tools.Bucket, n, again int) (bool, int64) {
+	t := d.config()
+	id := fmt.Sprint(k.id, which)
+	b := d.buckets[id]
+	if b == nil {
+		b = &tokenBucket{at: d.Now()}
+		switch which {
+		case tools.Read:
+			b.rate, b.burst = t.ReadRate, 2*t.ReadRate
+		case tools.Write:
+			b.rate, b.burst = t.WriteFloor, t.WriteFloor
+		case tools.Cancel:
+			b.rate, b.burst = 2*t.WriteFloor, 2*t.WriteFloor
+		}
+		b.left = b.burst * token
+		d.buckets[id] = b
+	}
+	return b.take(int64(n), int64(again), d.Now())
+}
+
+// withinReplayWindow reports whether a timestamp in ms is within the window
+// (docs/rules/accounts.md#replay-window).
+func (d *simGate) withinReplayWindow(ms int64) bool {
+	off := d.Now()/core.NsPerMs - ms
+	return off <= schemas.ReplayWindowMs && off >= -schemas.ReplayWindowMs
+}

@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"duplex/core"
+)
+
+// statuses holds the HTTP status of each code that can occur here (docs/rules/errors.md#registry).
+var statuses = map[string]int{
+	"unknown_market": 404, "insufficient_balance": 403, "insufficient_position": 403, "duplicate_client_order_id": 409, "bad_price_tick": 400, "bad_qty": 400,
+	"per_market_limit": 403, "market_not_trading": 409, "market_paused": 409, "unknown_order": 404, "invalid_decrease": 400, "client_order_id_required": 400,
+	"reduce_only_violation": 403, "user_suspended": 403, "open_order_limit": 403, "bad_expiry": 400, "mandate_violation": 403, "stale_generation": 409,
+	"unauthorized": 401, "missing_scope": 403, "rate_limited": 429, "invalid_timeout": 400, "schema_violation": 400, "bad_amount": 400,
+	"duplicate_client_withdrawal_id": 409, "round_not_found": 404, "shed": 503, "draining": 503, "sequencing_timeout": 504,
+	"unknown_user": 404, "unknown_withdrawal": 404, "duplicate_deposit_id": 409, "invalid_transition": 409,
+}
+
+// numbers holds the number of each core code (docs/rules/errors.md#core-codes).
+var numbers = map[string]core.Reject{
+	"unknown_market": 256, "insufficient_balance": 257, "insufficient_position": 258, "duplicate_client_order_id": 259, "bad_price_tick": 260, "bad_qty": 261,
+	"per_market_limit": 262, "market_not_trading": 263, "market_paused": 264, "unknown_order": 265, "invalid_decrease": 266, "client_order_id_required": 267,
+	"reduce_only_violation": 268, "user_suspended": 269, "open_order_limit": 270, "bad_expiry": 271, "mandate_violation": 272, "stale_generation": 273,
+}
+
+// refusal returns the expected error object of a code.
+func refusal(code string, wait any) object {
+	e := object{"code": code, "num": any(nil), "origin": "gateway", "message": code, "details": wait}
+	if n, ok := numbers[code]; ok {
+		e["num"], e["origin"] = num(int(n)), "core"
+	}
+	if code == "rate_limited" {
+		e["message"] = "rate limited"
+	}
+	return e
+}
+
+// reply is a raw answer.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// receive reads an answer. It returns nil if the connection ends first.
+func receive(conn net.Conn) *reply {
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return nil
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil
+	}
+	return &reply{resp.StatusCode, resp.Header, body}
+}
+
+// replyResult is the content of an answer, independent of the lane.
+type replyResult struct {
+	code  string // the error code of the whole request; "" for success
+	wait  int64  // retry_after_ms of rate_limited
+	tree  object // the body
+	parts []any  // the elements of a batch
+}
+
+// parse parses JSON. It keeps numbers as text and rejects repeated names.
+func parse(b []byte) (v any, err error) {
+	if !jsontext.Value(b).IsValid() {
+		return nil, fmt.Errorf("invalid JSON or a repeated name: %s", b)
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	err = dec.Decode(&v)
+	return v, err
+}
+
+// read checks the form of an answer and returns its content.
+func (r *reply) read(q *request) (t replyResult, err error) {
+	for _, name := range []string{"Date", "X-Request-Id"} {
+		if len(r.header[name]) != 1 {
+			return t, fmt.Errorf("status %d without exactly one %s", r.status, name)
+		}
+	}
+	if got := r.header.Get("Content-Type"); got != "application/json" {
+		return t, fmt.Errorf("status %d with content type %q", r.status, got)
+	}
+	v, err := parse(r.body)
+	if err != nil {
+		return t, err
+	}
+	if q.tool {
+		return r.readTool(q, v)
+	}
+	return r.readREST(q, v)
+}
+
+func (r *reply) readREST(q *request, v any) (t replyResult, err error) {
+	if r.status >= 300 {
+		body, ok := v.(object)
+		if e, is := body["error"].(object); ok && is && len(body) == 1 {
+			t, err = readError(e)
+			if err == nil && statuses[t.code] != r.status {
+				err = fmt.Errorf("%s with status %d", t.code, r.status)
+			}
+			return t, err
+		}
+		return t, fmt.Errorf("status %d with %s", r.status, r.body)
+	}
+	if want := q.operation.status; r.status != want {
+		return t, fmt.Errorf("status %d, want %d: %s", r.status, want, r.body)
+	}
+	switch v := v.(type) {
+	case []any:
+		t.parts = v
+	case object:
+		t.tree = v
+		if q.operation.batch {
+			t.parts, _ = v["results"].([]any)
+		}
+	}
+	return t, nil
+}
+
+// readError reads an error object and checks it against the registry.
+func readError(e object) (t replyResult, err error) {
+	t.code, _ = e["code"].(string)
+	var wait any
+	if details, ok := e["details"].(object); ok && t.code == "rate_limited" {
+		ms, _ := details["retry_after_ms"].(string)
+		if _, err := fmt.Sscan(ms, &t.wait); err != nil || len(details) != 1 || t.wait < 1 {
+			return t, fmt.Errorf("rate_limited with details %v", details)
+		}
+		wait = details
+	}
+	if statuses[t.code] == 0 || !reflect.DeepEqual(e, refusal(t.code, wait)) {
+		return t, fmt.Errorf("the error is %v", e)
+	}
+	return t, nil
+}
+
+// readTool reads an answer of the agent lane: a JSON-RPC result with the content as text and
+// structured, or a JSON-RPC error of the gate.
+func (r *reply) readTool(q *request, v any) (t replyResult, err error) {
+	m, _ := v.(object)
+	if m["jsonrpc"] != "2.0" {
+		return t, fmt.Errorf("not JSON-RPC: %s", r.body)
+	}
+	if e, ok := m["error"].(object); ok {
+		data, _ := e["data"].(object)
+		if t, err = readError(data); err != nil {
+			return t, err
+		}
+		if t.code != "unauthorized" || r.status != 401 || e["code"] != num(401) || e["message"] != t.code {
+			err = fmt.Errorf("status %d with the error %v", r.status, e)
+		}
+		return t, err
+	}
+	res, _ := m["result"].(object)
+	content, _ := res["content"].([]any)
+	if r.status != 200 || m["id"] != num(q.n) || len(content) != 1 {
+		return t, fmt.Errorf("status %d with %s", r.status, r.body)
+	}
+	text, _ := content[0].(object)
+	encoded, _ := text["text"].(string)
+	decoded, err := parse([]byte(encoded))
+	if err != nil || text["type"] != "text" || !reflect.DeepEqual(decoded, res["structuredContent"]) {
+		return t, fmt.Errorf("the text differs from the structured content: %s", r.body)
+	}
+	if q.modern != (res["resultType"] == "complete") {
+		return t, fmt.Errorf("resultType is %v", res["resultType"])
+	}
+	tree, _ := res["structuredContent"].(object)
+	if res["isError"] == true {
+		return q.readToolError(tree)
+	}
+	if t.tree = tree; q.operation.batch {
+		t.parts, _ = tree["results"].([]any)
+	}
+	return t, nil
+}
+
+// readToolError reads a tool's error. Its retryable and outcome must match the code, and it
+// must have a hint.
+func (q *request) readToolError(tree object) (t replyResult, err error) {
+	e, _ := tree["error"].(object)
+	if t, err = readError(e); err != nil {
+		return t, err
+	}
+	safe := t.code == "shed" || t.code == "draining" || t.code == "rate_limited"
+	if hint, _ := tree["hint"].(string); hint == "" || tree["retryable"] != safe || !q.outcomeFits(t.code, tree) {
+		err = fmt.Errorf("the tool error of %s is %v", t.code, tree)
+	}
+	return t, err
+}
+
+// outcomeFits reports whether the outcome of a tool's error matches its code. The error of a
+// repeated order has no outcome, unless the first one was rejected; if the venue no longer
+// retains the first one, the outcome is unknown.
+func (q *request) outcomeFits(code string, tree object) bool {
+	_, stated := tree["outcome"]
+	switch {
+	case code == "sequencing_timeout":
+		return tree["outcome"] == "unknown"
+	case code != "duplicate_client_order_id" || q.operation.tool == "preview_order":
+		return tree["outcome"] == "not_done" && tree["replayed"] == nil
+	case tree["replayed"] == true:
+		order, shown := tree["order"].(object)
+		return stated == (tree["outcome"] == "not_done") && (!shown || stated == (order["status"] == "rejected"))
+	default:
+		_, shown := tree["order"]
+		return tree["outcome"] == "not_done" || tree["outcome"] == "unknown" && !shown
+	}
+}
+
+// part reads an element of a batch's answer: an error code or a body. On the agent lane an
+// error has a tool error's form.
+func (q *request) part(v any) (code string, tree object, err error) {
+	tree, ok := v.(object)
+	if !ok {
+		return "", nil, fmt.Errorf("an element of the batch is %v", v)
+	}
+	e, is := tree["error"].(object)
+	switch {
+	case is && q.tool:
+		t, err := q.readToolError(tree)
+		return t.code, nil, err
+	case is && len(tree) == 1:
+		t, err := readError(e)
+		return t.code, nil, err
+	}
+	return "", tree, nil
+}

@@ -1,0 +1,265 @@
+package ws
+
+import (
+	"bytes"
+	"net"
+	"time"
+)
+
+// limits bounds what is sent to one connection and what is queued for it
+// (docs/rules/events.md#falling-behind).
+type limits struct {
+	snapshotInterval  time.Duration // minimum time between two orderbook_snapshot messages of a market
+	maxQueueBytes     int           // a longer queue closes the connection with 4408
+	conflateBytes     int           // a longer queue is conflated
+	socketBufferBytes int           // the kernel's send buffer, so that a stuck reader does not cost megabytes there
+}
+
+var defaultLimits = limits{snapshotInterval: 100 * time.Millisecond, maxQueueBytes: 4 << 20, conflateBytes: 1 << 20, socketBufferBytes: 256 << 10}
+
+const writeChunk = 32 << 10 // bytes of one write
+
+// push queues a frame for a subscription, unless it belongs to a stale book. The caller holds
+// c.mu.
+func (c *conn) push(s *sub, f *frame) {
+	chain := s.chain(f)
+	if c.ending || s.stale.has(chain) {
+		return
+	}
+	x := item{f: f, sub: s, prev: s.lastSeq[chain]}
+	s.lastSeq[chain] = f.seq // before enqueue, which may drop the item and restore lastSeq
+	c.enqueue(x)
+}
+
+// enqueue queues an item and schedules a writer. The caller holds c.mu.
+func (c *conn) enqueue(x item) {
+	if c.ending {
+		return
+	}
+	c.queue = append(c.queue, x)
+	if c.queuedBytes += x.f.size(); c.queuedBytes > c.conflateAt {
+		c.conflate()
+	}
+	if c.queuedBytes > c.lane.limits.maxQueueBytes {
+		c.closeLocked(slowConsumer)
+		return
+	}
+	c.schedule()
+}
+
+// send queues a whole frame.
+func (c *conn) send(f *frame) {
+	c.mu.Lock()
+	c.enqueue(item{f: f})
+	c.mu.Unlock()
+}
+
+// schedule gives the connection to the writer pool, unless a writer has it. The caller holds
+// c.mu.
+func (c *conn) schedule() {
+	if !c.scheduled {
+		c.scheduled = true
+		c.lane.writers.add(c)
+	}
+}
+
+// conflate drops queued frames that a slow reader can do without. Book frames are all
+// dropped; a fresh snapshot of each such book follows once the queue is written. Of oracle
+// and rounds only the latest frame per feed or market stays. Remaining frames keep their
+// prev_seq, which shows the gap; books show none, because the snapshot's prev_seq is the seq
+// of the last frame that was not dropped. The caller holds c.mu.
+func (c *conn) conflate() {
+	newest := map[conflationKey]int{}
+	for i, x := range c.queue {
+		if x.sub != nil && (x.sub.channel == oracle || x.sub.channel == rounds) {
+			newest[conflationKey{x.sub, x.f.conflationID}] = i
+		}
+	}
+	kept := c.queue[:0]
+	for i, x := range c.queue {
+		switch {
+		case x.sub == nil || x.sub.channel == trades || x.sub.channel == user:
+		case x.sub.channel.book():
+			c.dropBookFrame(x)
+			continue
+		case newest[conflationKey{x.sub, x.f.conflationID}] != i:
+			c.queuedBytes -= x.f.size()
+			continue
+		}
+		kept = append(kept, x)
+	}
+	clear(c.queue[len(kept):])
+	c.queue = kept
+	c.conflateAt = max(c.lane.limits.conflateBytes, c.queuedBytes+c.lane.limits.conflateBytes/2) // leave room, or each later frame would scan the queue again
+	c.lane.Stats.Conflated.Add(1)
+}
+
+type conflationKey struct {
+	sub *sub
+	id  uint8
+}
+
+// dropBookFrame removes a book frame from the count and marks its book stale.
+func (c *conn) dropBookFrame(x item) {
+	m := x.sub.chain(x.f)
+	if !x.sub.stale.has(m) {
+		x.sub.stale |= marketBit(m)
+		x.sub.lastSeq[m] = x.prev
+		c.hasStaleBooks = true
+	}
+	c.queuedBytes -= x.f.size()
+}
+
+// writeQueued writes the queue without blocking. It reports whether the connection must be
+// scheduled again; false means that the queue is empty, the connection has ended, or a
+// goroutine of its own has taken over because the socket is full.
+func (c *conn) writeQueued(scratch *[]byte) (more bool) {
+	batch, more := c.nextBatch()
+	if !more {
+		return false
+	}
+	next, rest, err := c.writeBatch(batch, 0, scratch, c.nonblocking.write)
+	switch {
+	case err != nil:
+		c.abort()
+		return false
+	case rest != nil:
+		go c.writeBlocking(batch, next, bytes.Clone(rest))
+		return false
+	}
+	c.recycle(batch)
+	return true
+}
+
+// writeBlocking finishes a batch on a full socket, outside the writer pool, then returns the
+// connection to the pool.
+func (c *conn) writeBlocking(batch []item, next int, rest []byte) {
+	_, err := c.net.Write(rest)
+	if err == nil && !c.releaseWritten() {
+		var scratch []byte
+		_, _, err = c.writeBatch(batch, next, &scratch, c.net.Write)
+	}
+	if err != nil {
+		c.abort()
+		return
+	}
+	c.recycle(batch)
+	c.lane.writers.add(c)
+}
+
+// writeBatch writes the items of a batch from index from on. If a write is short, it returns
+// the unwritten bytes and the index of the item after them.
+func (c *conn) writeBatch(batch []item, from int, scratch *[]byte, write func([]byte) (int, error)) (next int, rest []byte, err error) {
+	buf := (*scratch)[:0]
+	for i := from; i < len(batch); i++ {
+		buf = batch[i].append(buf)
+		*scratch = buf
+		c.writingBytes += batch[i].f.size()
+		if len(buf) < writeChunk && i < len(batch)-1 {
+			continue
+		}
+		n, err := write(buf)
+		if err != nil {
+			return i + 1, nil, err
+		}
+		if n < len(buf) {
+			return i + 1, buf[n:], nil
+		}
+		if c.releaseWritten() {
+			break
+		}
+		buf = buf[:0]
+	}
+	return len(batch), nil, nil
+}
+
+// releaseWritten subtracts the written frames from queuedBytes. It reports whether the rest
+// of the batch is to be dropped.
+func (c *conn) releaseWritten() (discard bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queuedBytes -= c.writingBytes
+	c.writingBytes = 0
+	return c.discardRest
+}
+
+// detachQueue takes the whole queue and leaves the spare slice in its place. The caller holds
+// c.mu.
+func (c *conn) detachQueue() (batch []item) {
+	batch, c.queue, c.spare = c.queue, c.spare, nil
+	return batch
+}
+
+// nextBatch returns the queue for writing. If the queue is empty and books are stale, it
+// returns their snapshots. If nothing is left to write, it returns false and the connection
+// is no longer scheduled.
+func (c *conn) nextBatch() (batch []item, more bool) {
+	for {
+		c.mu.Lock()
+		switch {
+		case len(c.queue) > 0:
+			batch = c.detachQueue()
+			c.mu.Unlock()
+			return batch, true
+		case c.ending:
+			c.mu.Unlock()
+			c.closeWrite()
+			return nil, false
+		case c.hasStaleBooks:
+			c.mu.Unlock()
+			if batch = c.lane.staleSnapshots(c); len(batch) > 0 {
+				return batch, true
+			}
+		default:
+			c.conflateAt = c.lane.limits.conflateBytes
+			c.scheduled = false
+			c.mu.Unlock()
+			return nil, false
+		}
+	}
+}
+
+// recycle reuses a batch's slice for the next queue, unless it is unusually large.
+func (c *conn) recycle(batch []item) {
+	clear(batch)
+	if cap(batch) > 1024 {
+		return
+	}
+	c.mu.Lock()
+	c.spare = batch[:0]
+	c.mu.Unlock()
+}
+
+// closeWrite closes the sending side of the stream and leaves the receiving side open for
+// the peer's close frame. A full close could reset the stream and lose our close frame.
+func (c *conn) closeWrite() {
+	if t, ok := tcpConn(c.net); ok {
+		_ = t.CloseWrite()
+	}
+	_ = c.net.SetReadDeadline(time.Now().Add(closeTimeout))
+	close(c.flushed)
+}
+
+// abort drops a connection after a failed write.
+func (c *conn) abort() {
+	c.mu.Lock()
+	c.ending = true
+	c.queue = nil
+	c.mu.Unlock()
+	_ = c.net.Close()
+	close(c.flushed)
+}
+
+// tcpConn unwraps n to its TCP connection, if it has one.
+func tcpConn(n net.Conn) (*net.TCPConn, bool) {
+	for {
+		if t, ok := n.(*net.TCPConn); ok {
+			return t, true
+		}
+		u, ok := n.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nil, false
+		}
+		n = u.NetConn()
+	}
+}

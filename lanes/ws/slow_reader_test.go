@@ -1,0 +1,168 @@
+package ws
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// eventually waits until ok returns true, for up to 30 s.
+func (s *testLane) eventually(ok func() bool) {
+	s.T.Helper()
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			s.T.Fatal("the condition did not become true within 30 s")
+		}
+	}
+}
+
+// stuck connects a reader with a minimal receive buffer.
+func (s *testLane) stuck(h http.Header) *testReader {
+	s.T.Helper()
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		if t, ok := c.(*net.TCPConn); ok {
+			_ = t.SetReadBuffer(4096)
+		}
+		return c, err
+	}}
+	ws, _, err := websocket.Dial(context.Background(), s.URL+path, &websocket.DialOptions{HTTPHeader: h, HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	ws.SetReadLimit(-1)
+	s.T.Cleanup(func() { _ = ws.CloseNow() })
+	return &testReader{t: s.T, ws: ws}
+}
+
+// TestStuckReader checks that a reader that stops reading is closed with 4408 once its queue
+// exceeds the bound, and that another reader receives every event meanwhile
+// (docs/rules/events.md#falling-behind).
+func TestStuckReader(t *testing.T) {
+	onlyLong(t)
+	s := newTestLaneWith(t, limits{snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 64 << 10, conflateBytes: 16 << 10, socketBufferBytes: 4096})
+	k := s.NewKey(1, core.ScopeRead)
+	stuck, brisk := s.stuck(s.handshake(k)), s.dial(k)
+	stuck.send(`{"id":1,"cmd":"subscribe","params":{"channels":["user","orderbook_delta"]}}`)
+	brisk.ask("subscribe", `{"channels":["user","orderbook_delta"],"market_ids":[1]}`)
+	s.eventually(func() bool { _, subs, _ := s.lane.Usage(); return subs == 4 })
+	n := uint64(0)
+	for s.closes(4408) == 0 && n < 20_000 {
+		n++
+		s.place(1, n, 1, "buy yes 1 @ 4700")
+		for got := schemas.U64(0); got == 0; {
+			if m := brisk.until("user"); into[schemas.EventHead](t, m).Event == "order" {
+				got = m.Seq
+			}
+		}
+		if n%100 == 0 {
+			s.Submit(&core.CancelAll{User: 1})
+		}
+	}
+	if code := stuck.waitClose(); code != 4408 {
+		t.Errorf("closed with %d after %d orders", code, n)
+	}
+}
+
+func (s *testLane) closes(code int) (n uint64) {
+	s.lane.Stats.Closes(func(c int, m uint64) {
+		if c == code {
+			n = m
+		}
+	})
+	return n
+}
+
+// TestStuckBooks checks that a reader of books that stops reading is not closed: its queue
+// stays bounded, and once it reads again it arrives at the venue's book.
+func TestStuckBooks(t *testing.T) {
+	onlyLong(t)
+	s := newTestLaneWith(t, limits{snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 64 << 10, conflateBytes: 16 << 10, socketBufferBytes: 4096})
+	stuck := s.stuck(s.handshake(s.NewKey(1, core.ScopeRead)))
+	stuck.ask("subscribe", `{"channels":["orderbook_delta"],"market_ids":[1]}`)
+	var id uint64
+	for s.lane.Stats.Conflated.Load() < 3 && id < 20_000 {
+		id++
+		s.place(1, id, 1, "buy yes 1 @ "+strconv.Itoa(4000+int(id%10)*100))
+		if id%100 == 0 {
+			s.Submit(&core.CancelAll{User: 1})
+		}
+	}
+	var want string
+	s.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		slot, _ := v.Market(1)
+		b := tools.BookOf(v, &slot, 1<<20)
+		want = text(b.Generation, b.Yes, b.No)
+	})
+	m := &modelReader{testLane: s, history: &bookHistory{}, books: map[uint32]schemas.WSBook{}, last: map[string]schemas.U64{}, sids: map[int]string{1: "orderbook_delta"}}
+	first := true
+	for {
+		msg := stuck.next()
+		if first { // the first snapshot may have been read before the answer
+			first = false
+			m.last["1 1"] = msg.PrevSeq
+		}
+		m.take(&msg)
+		if b := m.books[1]; text(b.Generation, b.Yes, b.No) == want {
+			return
+		}
+	}
+}
+
+// TestRevoked checks that a revocation closes the key's connections with 4401 and is reported
+// once to the account's other keys.
+func TestRevoked(t *testing.T) {
+	s := newTestLane(t)
+	k := s.NewKey(1, core.ScopeRead)
+	gone, stays := s.dial(k), s.dial(s.NewKey(1, core.ScopeRead))
+	stays.ask("subscribe", `{"channels":["user"]}`)
+	s.Submit(&core.RevokeKey{User: 1, Key: k.ID})
+	if code := gone.waitClose(); code != 4401 {
+		t.Errorf("closed with %d", code)
+	}
+	if e := into[schemas.KeyRevokedEvent](t, stays.until("user")); e.Event != "key_revoked" || e.APIKey != k.ID {
+		t.Errorf("%+v", e)
+	}
+	if status, _ := s.sendHandshake(s.handshake(k)); status != 401 {
+		t.Errorf("handshake with a revoked key: status %d, want 401", status)
+	}
+	s.Submit(&core.ResealKey{Key: k.ID, Sealed: []byte("anew")})
+	s.Submit(&core.Deposit{User: 1, DepositID: "behind it", Amount: 1})
+	if e := into[schemas.KeyRevokedEvent](t, stays.until("user")); e.Event == "key_revoked" {
+		t.Error("resealing a revoked key sent another key_revoked")
+	}
+}
+
+// TestPings checks that a connection that answers pings stays open and one that misses two
+// pongs is closed. The test passes the time to pingAll.
+func TestPings(t *testing.T) {
+	s := newTestLane(t)
+	k := s.NewKey(1, core.ScopeRead)
+	alive, dead := s.dial(k), s.dial(k)
+	for _, r := range []*testReader{alive, dead} { // after the answer the connection is registered
+		r.ask("list_subscriptions", "{}")
+	}
+	now := time.Now()
+	for range maxMissedPongs {
+		now = now.Add(pingEvery)
+		s.lane.pingAll(now)
+		alive.ask("list_subscriptions", "{}") // reading sends the pong, which the lane receives before the next command
+		alive.ask("list_subscriptions", "{}")
+	}
+	s.lane.pingAll(now.Add(pingEvery))
+	if code := dead.waitClose(); code != 1011 {
+		t.Errorf("closed with %d", code)
+	}
+	alive.ask("list_subscriptions", "{}")
+}

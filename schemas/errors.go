@@ -1,0 +1,256 @@
+package schemas
+
+import (
+	"maps"
+	"strconv"
+
+	"duplex/core"
+)
+
+// Origins of errors (docs/rules/errors.md#origins).
+const (
+	OriginCore    = "core"
+	OriginPort    = "port"
+	OriginGateway = "gateway"
+)
+
+// Retry is the rule for repeating a request after an error (docs/rules/errors.md#retry).
+type Retry string
+
+const (
+	// Never means that the same request fails again unless something changes.
+	Never Retry = "never"
+	// Safe means that the request was not executed and may be sent again later.
+	Safe Retry = "safe"
+	// Unknown means that the request may have been executed. Look up the outcome first,
+	// or repeat the request if it is idempotent.
+	Unknown Retry = "unknown"
+)
+
+// ErrorInfo describes one error code. It holds on every lane.
+type ErrorInfo struct {
+	Code   string `json:"code"`
+	Num    *int   `json:"num"` // only codes of the shared registry have one
+	Origin string `json:"origin"`
+	HTTP   int    `json:"http"`
+	WS     int    `json:"ws,omitzero"` // wscode; 0 where the socket has none of its own
+	Retry  Retry  `json:"retry"`
+	Means  string `json:"means"`
+	Next   string `json:"next"` // what the caller can do
+}
+
+// ErrorTable lists every error with its number, origin, HTTP status, wscode, retry rule,
+// meaning and next step (docs/rules/errors.md#registry).
+var ErrorTable = []ErrorInfo{
+	// Rejections by the core. A rejected placement uses up its client_order_id, except
+	// with duplicate_client_order_id.
+	registry(256, "unknown_market", 404, Never, "No market of this id ever opened.", "List markets with status=trading and use a market_id from there."),
+	registry(257, "insufficient_balance", 403, Never, "Free cash does not cover what this would reserve, fees included.", "Lower qty or tick, set max_cost, or cancel resting buys; then use a new client_order_id."),
+	registry(258, "insufficient_position", 403, Never, "Fewer free contracts held than this needs. There is no short selling.", "Lower qty, cancel resting sells, or buy the opposite outcome instead."),
+	registry(259, "duplicate_client_order_id", 409, Never, "This client_order_id was used before. The first order stands.", "Look it up by client_order_id; place anew only with a new id."),
+	registry(260, "bad_price_tick", 400, Never, "The tick is off the grid or outside 1–9999 pips. Cents (1–99) are never scaled.", "Use a tick of the market's tick_size; 47 cents is 4700."),
+	registry(261, "bad_qty", 400, Never, "qty is not within 1–1000000 shares.", "Use a whole number of shares from 1 to 1000000."),
+	registry(262, "per_market_limit", 403, Never, "Holding, resting buys and this order together pass the limit per market and outcome.", "Lower qty, or cancel resting buys in this market."),
+	registry(263, "market_not_trading", 409, Never, "The market's round is not trading.", "Pick a market whose status is trading."),
+	registry(264, "market_paused", 409, Never, "The market is paused: no placements, cancels work.", "Wait until paused is false; then use a new client_order_id."),
+	registry(265, "unknown_order", 404, Never, "No live order of yours has this id.", "Read the order: it may be filled, canceled or expired."),
+	registry(266, "invalid_decrease", 400, Never, "A decrease must lower what remains, not below zero.", "Read remaining_qty and use reduce_to."),
+	registry(267, "client_order_id_required", 400, Never, "client_order_id is absent or 0.", "Give every order a client_order_id of its own, from 1."),
+	registry(268, "reduce_only_violation", 403, Never, "A reduce_only order would go beyond what is held.", "Lower qty to what is held, or leave reduce_only out."),
+	registry(269, "user_suspended", 403, Never, "The account is suspended: cancels and reads work, placements do not.", "Ask the operator."),
+	registry(270, "open_order_limit", 403, Never, "Too many open orders in this market.", "Cancel some first; then use a new client_order_id."),
+	registry(271, "bad_expiry", 400, Never, "expiry_ts of a gtt order is not in the future.", "Give ns since the Unix epoch, later than the venue's clock."),
+	registry(272, "mandate_violation", 403, Never, "The key's mandate does not allow this.", "Stay within the mandate, or use another key."),
+	registry(273, "stale_generation", 409, Never, "The market slot is in another generation than the order names.", "Read the round of this market_id again."),
+
+	// The gate: faults of the request itself.
+	gateway("unauthorized", 401, 0, Never, "Signature, key or timestamp missing or wrong.", "Sign timestamp, method, target and body as sent, within 5 s of the venue's clock."),
+	gateway("missing_scope", 403, 8, Never, "The key lacks the scope this needs.", "Use a key with the scope; account limits show what a key has."),
+	gateway("forbidden_origin", 403, 0, Never, "The Origin is neither the host nor a configured one, or the Host is none of the venue's.", "Have the operator allow this origin or host."),
+	gateway("not_found", 404, 0, Never, "No such route.", "Check the path; none ever redirects."),
+	gateway("method_not_allowed", 405, 0, Never, "The route does not take this method.", "Use a method of the route."),
+	gateway("body_too_large", 413, 0, Never, "The body is over 64 KiB.", "Send less at once."),
+	gateway("unsupported_media_type", 415, 0, Never, "The body is not plain application/json.", "Send application/json without a Content-Encoding."),
+	gateway("unexpected_body", 400, 0, Never, "This route takes no body.", "Send none."),
+	gateway("malformed_json", 400, 1, Never, "The body is not one JSON object, or repeats a name.", "Send one valid JSON object and nothing after it."),
+	gateway("unknown_field", 400, 2, Never, "A field or parameter is unknown or repeated.", "Leave it out; names are case-sensitive."),
+	gateway("invalid_timeout", 400, 2, Never, "timeout_ms is out of range.", "Use a timeout_ms within the range."),
+	gateway("schema_violation", 400, 2, Never, "A field has a wrong type, range or value, or is missing.", "Correct the named field."),
+	gateway("bad_cursor", 400, 0, Never, "The cursor is not of this list, account and filters.", "Start again without a cursor."),
+	gateway("bad_client_withdrawal_id", 400, 0, Never, "client_withdrawal_id is not 1–64 of A–Z a–z 0–9 - _.", "Use another id."),
+	gateway("bad_amount", 400, 0, Never, "The amount is 0.", "Use an amount above 0, in pips."),
+	gateway("bad_destination", 400, 0, Never, "The funding port does not accept this destination.", "Correct the destination."),
+
+	// The gate: objects that do not exist, or exist already.
+	gateway("round_not_found", 404, 0, Never, "This market never opened, or its round is no longer kept.", "List rounds."),
+	gateway("unknown_withdrawal", 404, 0, Never, "No withdrawal of yours has this id.", "List withdrawals."),
+	gateway("unknown_user", 404, 0, Never, "No account has this id.", "List users."),
+	gateway("unknown_key", 404, 0, Never, "No key has this id.", "List keys."),
+	gateway("duplicate_client_withdrawal_id", 409, 0, Never, "This client_withdrawal_id was used with other fields.", "List withdrawals; use a new id for another withdrawal."),
+	gateway("duplicate_deposit_id", 409, 0, Never, "This deposit_id was used with other fields.", "Use a new id for another deposit."),
+	gateway("invalid_transition", 409, 0, Never, "The round or withdrawal is past this action.", "Read it again."),
+
+	// The gate: load and time.
+	gateway("rate_limited", 429, 9, Safe, "The key's token bucket is empty.", "Wait retry_after_ms, then send the same request again."),
+	gateway("too_many_connections", 429, 0, Safe, "Too many connections on this key.", "Close one first."),
+	gateway("shed", 503, 0, Safe, "Rejected under load. Not executed.", "Send the same request again after a moment."),
+	gateway("draining", 503, 0, Safe, "The venue is stopping or starting. Not executed.", "Send the same request again when the venue is back."),
+	gateway("sequencing_timeout", 504, 0, Unknown, "The outcome was not known in time; the command may have been executed.", "Look it up by client_order_id, or send the same client_order_id again."),
+	gateway("internal", 500, 0, Unknown, "The venue failed.", "Check whether it was executed before sending it again."),
+
+	// The funding port.
+	port("funding_unavailable", 503, Safe, "The funding port does not answer. Not executed.", "Send the same request again later."),
+	port("withdrawal_refused", 403, Never, "The funding port refuses this withdrawal.", "Ask the operator."),
+}
+
+// registry returns a code of the shared registry. The event lane places no orders, so
+// only one of these codes has a wscode.
+func registry(num int, code string, http int, retry Retry, means, next string) ErrorInfo {
+	m := ErrorInfo{Code: code, Num: &num, Origin: OriginCore, HTTP: http, Retry: retry, Means: means, Next: next}
+	if code == "unknown_market" {
+		m.WS = 7
+	}
+	return m
+}
+
+func gateway(code string, http, ws int, retry Retry, means, next string) ErrorInfo {
+	return ErrorInfo{Code: code, Origin: OriginGateway, HTTP: http, WS: ws, Retry: retry, Means: means, Next: next}
+}
+
+func port(code string, http int, retry Retry, means, next string) ErrorInfo {
+	return ErrorInfo{Code: code, Origin: OriginPort, HTTP: http, Retry: retry, Means: means, Next: next}
+}
+
+var byCode = maps.Collect(func(yield func(string, ErrorInfo) bool) {
+	for _, m := range ErrorTable {
+		if !yield(m.Code, m) {
+			return
+		}
+	}
+})
+
+// ErrorInfoOf looks up a code. A code that is not in the table counts as internal.
+func ErrorInfoOf(code string) ErrorInfo {
+	if m, ok := byCode[code]; ok {
+		return m
+	}
+	return byCode["internal"]
+}
+
+// IsErrorCode reports whether code is in the table.
+func IsErrorCode(code string) bool { _, ok := byCode[code]; return ok }
+
+// Codes returns every code, in the order of the table.
+func Codes() []string {
+	out := make([]string, len(ErrorTable))
+	for i, m := range ErrorTable {
+		out[i] = m.Code
+	}
+	return out
+}
+
+// Error is the `error` member of every response that is not 2xx
+// (docs/rules/errors.md#error-body).
+type Error struct {
+	Code    string   `json:"code" example:"bad_qty"`
+	Num     *int     `json:"num" doc:"Reject code of the shared registry"`
+	Origin  string   `json:"origin" enum:"core,port,gateway"`
+	Message string   `json:"message" doc:"The code; 'rate limited' for rate_limited"`
+	Details *Details `json:"details" nullable:"true" doc:"retry_after_ms for rate_limited, else null"`
+}
+
+// Details holds retry_after_ms for rate_limited. It is null for all other errors.
+type Details map[string]string
+
+// ErrorBody is the body of an error response.
+type ErrorBody struct {
+	Error Error `json:"error"`
+}
+
+// ErrorOf returns the wire error of a code. An unknown code becomes internal.
+func ErrorOf(code string) Error {
+	m := ErrorInfoOf(code)
+	return Error{Code: m.Code, Num: m.Num, Origin: m.Origin, Message: m.Code}
+}
+
+// RejectError returns the wire error of a rejection by the core. Only rejections of the
+// shared registry have a number.
+func RejectError(r core.Reject) Error { return ErrorOf(r.String()) }
+
+// RateLimited returns the error of an empty bucket. retryAfterMs is the time until the
+// bucket has enough tokens (docs/rules/limits.md#retry-after).
+func RateLimited(retryAfterMs int64) Error {
+	e := ErrorOf("rate_limited")
+	e.Message = "rate limited"
+	e.Details = &Details{"retry_after_ms": strconv.FormatInt(retryAfterMs, 10)}
+	return e
+}
+
+// RetryAfterMs returns the wait that a rate_limited error names. It reports false for
+// any other error.
+func (e Error) RetryAfterMs() (int64, bool) {
+	if e.Details == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt((*e.Details)["retry_after_ms"], 10, 64)
+	return n, err == nil
+}
+
+// HTTP returns the HTTP status of the error.
+func (e Error) HTTP() int { return ErrorInfoOf(e.Code).HTTP }
+
+// Retry returns the retry rule of the error.
+func (e Error) Retry() Retry { return ErrorInfoOf(e.Code).Retry }
+
+// WSErrorInfo describes one error of the event lane: its wscode, name, meaning and next
+// step (docs/rules/events.md#wscodes).
+type WSErrorInfo struct {
+	Code  int    `json:"code"`
+	Name  string `json:"name"`
+	Retry Retry  `json:"retry"`
+	Means string `json:"means"`
+	Next  string `json:"next"`
+}
+
+// WSErrorTable lists the wscodes. A code that REST has too is in ErrorTable with its
+// wscode. unknown_field and schema_violation are both bad_params.
+var WSErrorTable = []WSErrorInfo{
+	{1, "malformed_json", Never, "The message is not one JSON object, or repeats a name.", "Send one valid JSON object and nothing after it."},
+	{2, "bad_params", Never, "A member is missing, unknown, or of a wrong type or range.", "Correct the command; names are case-sensitive."},
+	{3, "unknown_command", Never, "No such command.", "Use subscribe, unsubscribe, update_subscription or list_subscriptions."},
+	{4, "unknown_channel", Never, "No such channel; ticker is not one.", "Use one of the six channels."},
+	{5, "already_subscribed", Never, "Another subscription of this connection covers this channel and some of these markets.", "Use update_subscription on its sid; list_subscriptions shows it."},
+	{6, "unknown_sid", Never, "No subscription of this connection has this sid.", "Call list_subscriptions."},
+	{7, "unknown_market", Never, "A market never opened, or is not in this subscription.", "Subscribe without market_ids for all markets, including those that open later."},
+	{8, "missing_scope", Never, "The key lacks the scope read.", "Use a key with the scope."},
+	{9, "rate_limited", Safe, "The key's read tokens are used up.", "Wait retry_after_ms, then send the same command again."},
+	{10, "unsupported_action", Never, "The channel or subscription does not take this action.", "Trades have no snapshot. A subscription to all markets cannot change, and the last market of one cannot be deleted."},
+	{12, "too_many_subscriptions", Never, "The connection would have more than 64 subscriptions.", "Unsubscribe some, or open another connection."},
+}
+
+// WSError is the msg of an error.
+type WSError struct {
+	Code         int    `json:"code"`
+	Name         string `json:"name"`
+	RetryAfterMs *U64   `json:"retry_after_ms,omitempty" pattern:"^[0-9]+$" doc:"Of rate_limited"`
+}
+
+// WSErrorOf returns the error of the event lane for a code, which is the name of a
+// wscode or a code of ErrorTable. An unknown code becomes bad_params.
+func WSErrorOf(code string) WSError {
+	for _, f := range WSErrorTable {
+		if f.Name == code {
+			return WSError{Code: f.Code, Name: f.Name}
+		}
+	}
+	return WSError{Code: 2, Name: "bad_params"}
+}
+
+// WSErrorOfREST converts an error of the gate to one of the event lane.
+func WSErrorOfREST(e Error) WSError {
+	out := WSErrorOf(e.Code)
+	if ms, ok := e.RetryAfterMs(); ok {
+		out.RetryAfterMs = Ptr(U64(ms))
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+package schemas
+
+import (
+	"reflect"
+	"testing"
+)
+
+// requests lists all request types.
+var requests = []any{
+	PlaceOrder{}, PlaceOrders{}, CancelOrders{}, CancelAll{}, CancelOrder{}, DecreaseOrder{}, ArmDeadman{}, ListOrders{}, GetOrder{},
+	None{}, MinSeqOnly{}, ListFills{}, ListPositions{}, ListSettlements{}, Redeem{}, ListMarkets{}, GetMarket{}, GetOrderbook{}, ListTrades{},
+	ListRounds{}, GetRound{}, GetEvidence{}, GetOraclePrice{}, CreateKey{}, RevokeKey{}, RequestWithdrawal{}, ListWithdrawals{}, GetWithdrawal{},
+	WaitForEvent{}, CreateUser{}, CreateUserKey{}, Deposit{}, SuspendUser{}, ActOnMarket{}, Propose{}, SetFees{}, SetSchedule{},
+	DecideWithdrawal{}, Tick{},
+}
+
+// TestRequestTypes tests that every tag parses, every code is in the table, no name
+// repeats, and no request has both query and body fields, so that Check sees all fields
+// that it compares.
+func TestRequestTypes(t *testing.T) {
+	for _, r := range requests {
+		typ := reflect.TypeOf(r)
+		p := requestTypeOf(typ)
+		if len(p.byName) != len(p.fields) {
+			t.Errorf("%s names a field twice", typ)
+		}
+		if p.hasFieldsIn(inQuery) && p.hasFieldsIn(inBody) {
+			t.Errorf("%s has query and body", typ)
+		}
+		for _, f := range p.fields {
+			if !IsErrorCode(f.code) || !IsErrorCode(f.missing) {
+				t.Errorf("%s.%s: no such code %q %q", typ, f.name, f.code, f.missing)
+			}
+			if f.in == inPath && (!f.required || (f.kind != kindString && f.code == "schema_violation")) {
+				t.Errorf("%s.%s: a path field needs its 404", typ, f.name)
+			}
+			pointer := typ.FieldByIndex(f.index).Type.Kind() == reflect.Pointer
+			if f.required && pointer {
+				t.Errorf("%s.%s: a required field must not be a pointer", typ, f.name)
+			}
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package schemas
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// ToolError is the structured content of a tool result with isError: the venue's error
+// and hints for the next call (docs/rules/agents.md#errors). In the result of a batch it
+// is the element of a rejected item.
+type ToolError struct {
+	Error        Error          `json:"error"`
+	Hint         string         `json:"hint"`
+	Field        string         `json:"field,omitzero"`
+	Got          jsontext.Value `json:"got,omitzero" doc:"The value as it was sent"`
+	Limit        string         `json:"limit,omitzero"`
+	Retryable    bool           `json:"retryable" doc:"The same call may be sent again"`
+	RetryAfterMs *U64           `json:"retry_after_ms,omitempty" pattern:"^[0-9]+$"`
+	Outcome      string         `json:"outcome,omitzero" enum:"not_done,unknown" doc:"Absent where an earlier call of the same did it"`
+	Replayed     bool           `json:"replayed,omitzero" doc:"The same order was placed before: order is that one"`
+	Order        *Order         `json:"order,omitempty" doc:"The first order of a client_order_id that was used before"`
+	Differs      []string       `json:"differs,omitempty" doc:"Fields in which that order differs"`
+	Next         *NextCall      `json:"next,omitempty"`
+}
+
+// The outcomes of a rejected call. A replayed call has no outcome, because an earlier
+// call was executed.
+const (
+	NotDone        = "not_done"
+	OutcomeUnknown = "unknown"
+)
+
+// NextCall names a tool to call next.
+type NextCall struct {
+	Tool      string         `json:"tool"`
+	Arguments map[string]any `json:"arguments"`
+}
+
+// ToolErrorOf returns the tool error of e, with the general hint of its code.
+func ToolErrorOf(e Error) ToolError {
+	m := ErrorInfoOf(e.Code)
+	r := ToolError{Error: e, Hint: m.hint(), Retryable: m.Retry == Safe, Outcome: NotDone}
+	if m.Retry == Unknown {
+		r.Outcome = OutcomeUnknown
+	}
+	if ms, ok := e.RetryAfterMs(); ok {
+		r.RetryAfterMs = Ptr(U64(ms))
+	}
+	return r
+}
+
+// GeneralHint returns the hint of a code: its meaning and next step.
+func GeneralHint(code string) string { m := ErrorInfoOf(code); return m.hint() }
+
+func (m *ErrorInfo) hint() string { return m.Means + " " + m.Next }
+
+// ToolErrorOfFault returns the tool error of a fault, with its field, value and limit.
+func ToolErrorOfFault(f *Fault) ToolError {
+	r := ToolErrorOf(ErrorOf(f.Code))
+	r.Field, r.Limit = f.Field, f.Limit
+	if f.Got != "" {
+		r.Got = jsontext.Value(f.Got)
+	}
+	switch {
+	case f.Instead != "":
+		r.Hint = "No field " + f.Message + "."
+	case f.Message != "":
+		r.Hint = f.Message + ". " + r.Hint
+	}
+	return r
+}

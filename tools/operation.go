@@ -1,0 +1,128 @@
+package tools
+
+import (
+	"context"
+	"time"
+
+	"duplex/core"
+	"duplex/core/engine"
+)
+
+// Bucket is the token bucket of a key that pays for an operation
+// (docs/rules/limits.md#buckets).
+type Bucket uint8
+
+const (
+	Read Bucket = iota
+	Write
+	Cancel
+)
+
+func (b Bucket) String() string { return [...]string{"read", "write", "cancel"}[b] }
+
+// Spec describes an operation.
+type Spec struct {
+	Name          string // of the tool, verb_noun
+	Title         string
+	Doc           string // what it does, when to use it and when not
+	Method        string // of the route
+	Path          string // with {fields}
+	Scope         core.Scopes
+	Bucket        Bucket
+	SuccessStatus int      // HTTP; 0 means 200
+	Errors        []string // codes beyond those of every route
+
+	Destructive  bool // removes orders, contracts or cash
+	Idempotent   bool // a repeat has no further effect
+	PlacesOrders bool // counts against the bound of placements in flight
+	Deduplicated bool // an exact repeat gets the first response (docs/rules/accounts.md#exact-repeats)
+
+	Retirement *Retirement // nil: the operation stays
+}
+
+// Retirement announces that an operation will be removed, or will change in a way that
+// breaks clients (docs/rules/rest.md#changes).
+type Retirement struct{ Announced, Removed time.Time }
+
+// MinRetirementNotice is the minimum time between Announced and Removed.
+const MinRetirementNotice = 90 * 24 * time.Hour
+
+// ReadOnly reports whether the operation changes nothing.
+func (f *Spec) ReadOnly() bool { return f.Bucket == Read }
+
+// Status returns the HTTP status of success.
+func (f *Spec) Status() int {
+	if f.SuccessStatus != 0 {
+		return f.SuccessStatus
+	}
+	return 200
+}
+
+// Op is an operation. Do's errors are core.Reject, *schemas.Fault, schemas.Error,
+// or those of engine.Submit.
+type Op[In, Out any] struct {
+	Spec
+	Cost func(in *In) int // number of items, each of which costs a token; nil means 1
+	Do   func(ctx context.Context, v *Venue, caller Caller, in *In) (Out, error)
+}
+
+// Tokens returns the cost of a call in tokens, at least 1
+// (docs/rules/limits.md#token-costs).
+func (o *Op[In, Out]) Tokens(t *Config, in *In) int {
+	if o.Cost == nil || t.PerRequestBatch {
+		return 1
+	}
+	return max(1, o.Cost(in))
+}
+
+// Caller is an account that calls an operation with one of its keys.
+type Caller struct {
+	User core.UserID
+	Key  *core.Key
+}
+
+// Venue holds the dependencies of the operations.
+type Venue struct {
+	Engine   *engine.Engine
+	Config   Config
+	Funds    Funding
+	Sessions SessionCalendar
+
+	caches responseCaches
+}
+
+// Config holds the settings of the service that the core does not depend on.
+type Config struct {
+	Environment     string       // dev or live
+	Oracle          string       // source of prices: sim, manual, live, replay
+	ReadRate        int64        // read tokens a second; the burst is twice as much
+	WriteFloor      int64        // write tokens a second of a new account
+	WriteCap        int64        // maximum of write tokens a second
+	UsdPerExtraRps  int64        // 30-day volume for one more write token a second
+	BatchCap        int          // items of a batch
+	ResponseBudget  int64        // ms
+	PerRequestBatch bool         // a batch costs 1 token, not one for each item
+	Now             func() int64 // ns since the Unix epoch
+}
+
+// DefaultConfig returns the defaults (docs/rules/limits.md#figures).
+func DefaultConfig(now func() int64) Config {
+	return Config{Environment: "live", Oracle: "live", ReadRate: DefaultReadRate, WriteFloor: 20, WriteCap: 400, UsdPerExtraRps: 10_000, BatchCap: 20, ResponseBudget: 2000, Now: now}
+}
+
+// Funding is the interface to the bank or payment system. It rejects a request with an
+// Error (bad_destination, withdrawal_refused). Any other error means that the port is
+// not available.
+type Funding interface {
+	// Address returns the address and the asset of a user's deposits.
+	Address(ctx context.Context, u core.UserID) (address, asset string, err error)
+	// Accepts checks the destination of a withdrawal before it is requested.
+	Accepts(ctx context.Context, destination string) error
+}
+
+// SessionCalendar lists the coming session boundaries for the schedule.
+type SessionCalendar interface {
+	Boundaries(from int64) []core.Window
+	// End returns the close of the last known session, in ns.
+	End() int64
+}
