@@ -20,40 +20,6 @@ type Receipt struct {
 	Events []core.Event
 }
 
-// class orders a sealed group: system commands before cancels, cancels before
-// placements (docs/rules/operation.md#queue-order).
-type class uint8
-
-const (
-	classSystem class = iota
-	classCancel
-	classPlacement
-	numClasses
-)
-
-func classOf(cmd core.Command) (class, core.UserID) {
-	switch c := cmd.(type) {
-	case *core.PlaceOrder:
-		return classPlacement, c.User
-	case *core.DecreaseOrder:
-		return classCancel, c.User
-	case *core.CancelOrder:
-		return classCancel, c.User
-	case *core.CancelAll:
-		return classCancel, c.User
-	case *core.ArmDeadman:
-		return classCancel, c.User
-	case *core.DisarmDeadman:
-		return classCancel, c.User
-	case *core.Redeem:
-		return classPlacement, c.User
-	case *core.RequestWithdrawal:
-		return classPlacement, c.User
-	default:
-		return classSystem, 0
-	}
-}
-
 // request is a command on its way.
 type request struct {
 	cmd     core.Command
@@ -87,7 +53,7 @@ const (
 
 // group is commands that become durable together.
 type group struct {
-	reqs     [numClasses][]*request
+	reqs     [core.Classes][]*request
 	size     int
 	callers  int
 	openedAt time.Time  // when its first command came
@@ -125,14 +91,14 @@ func (q *queue) signal() {
 }
 
 // add joins the open group. One account holds at most a quarter of the queue.
-func (q *queue) add(rs []*request, c class, u core.UserID) (*group, error) {
+func (q *queue) add(rs []*request, c core.Class, u core.UserID) (*group, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	g := q.open
 	if q.closedErr != nil {
 		return nil, q.closedErr
 	}
-	if c != classSystem { // the venue's own commands are few and must not be starved
+	if c != core.ClassSystem { // the venue's own commands are few and must not be starved
 		if g.size+len(rs) > q.max || q.users[u]+len(rs) > q.max/4 {
 			return nil, ErrShed
 		}
@@ -252,8 +218,8 @@ func (e *Engine) SubmitBy(ctx context.Context, key *core.Key, cmd core.Command) 
 	if err != nil {
 		return Receipt{}, err
 	}
-	c, u := classOf(cmd)
-	if c == classPlacement && e.DiskNearlyFull() {
+	c, u := core.ClassOf(cmd)
+	if c == core.ClassPlacement && e.DiskNearlyFull() {
 		return Receipt{}, e.countShed(ErrShed)
 	}
 	g, err := e.queue.add([]*request{r}, c, u)
@@ -284,8 +250,8 @@ func (e *Engine) SubmitAll(ctx context.Context, key *core.Key, cmds []core.Comma
 		}
 		rs[i] = r
 	}
-	c, u := classOf(cmds[0])
-	if c == classPlacement && e.DiskNearlyFull() {
+	c, u := core.ClassOf(cmds[0])
+	if c == core.ClassPlacement && e.DiskNearlyFull() {
 		return nil, e.countShed(ErrShed)
 	}
 	g, err := e.queue.add(rs, c, u)
