@@ -104,13 +104,6 @@ type Engine struct {
 	snapshotJobs   sync.WaitGroup // snapshots that were started when they were due
 }
 
-// checkpoint is a state hash with its place and time.
-type checkpoint struct {
-	seq  uint64
-	hash [32]byte
-	at   int64
-}
-
 // replayState is what the engine itself must remember over restarts.
 type replayState struct {
 	Proposals map[uint32]uint64 // the highest applied proposal of each node

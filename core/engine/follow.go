@@ -68,32 +68,6 @@ func (f *Follower) Next(ctx context.Context) (*Batch, error) {
 // Ready is closed when Next will not block.
 func (f *Follower) Ready() <-chan struct{} { return f.at.ready }
 
-// publish tells of a batch: keys first, so that a revocation holds before it is
-// answered; then followers; then whoever waits for a seq.
-func (e *Engine) publish(b *Batch) {
-	for i := range b.Applied {
-		for _, ev := range b.Applied[i].Events {
-			switch ev := ev.(type) {
-			case *core.KeyChanged:
-				if ev.Key.Revoked {
-					e.keys.Delete(ev.Key.ID)
-					if f := e.onRevoke.Load(); f != nil {
-						(*f)(ev.Key.ID)
-					}
-				} else {
-					e.keys.Store(ev.Key.ID, &ev.Key)
-				}
-			case *core.UserChanged:
-				e.tokens.Store(ev.User.TokenHash, ev.User.ID)
-			}
-		}
-	}
-	if n := len(b.Applied); n > 0 {
-		e.feed.push(b)
-		e.waiters.wake(b.Applied[n-1].Stamp.Seq)
-	}
-}
-
 // seqWaiters are readers that want a seq to be applied first.
 type seqWaiters struct {
 	mu   sync.Mutex
