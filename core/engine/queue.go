@@ -28,10 +28,10 @@ type request struct {
 
 // The states of a request.
 const (
-	waiting   uint32 = iota
-	taken            // sealed
-	abandoned        // its caller gave up before it was sealed
-	dropped          // sealed, but not sequenced: its key was revoked
+	waiting   uint32 = iota // in the open group
+	taken                   // sealed
+	abandoned               // its caller gave up before it was sealed
+	dropped                 // sealed, but not sequenced: its key was revoked
 )
 
 // wireBufSize, in bytes, has room for the encoding of any order or cancel.
