@@ -20,6 +20,9 @@ var floors = map[string]int{
 	"duplex/cmd/dx/maker": 8, "duplex/cmd/dx/top": 8, "duplex/cmd/dx/bridge": 8, "duplex/cmd/dx": 9,
 }
 
+// testOnly lists packages that only tests and each other import.
+var testOnly = []string{"duplex/feeds/adapter/adaptertest", "duplex/lanes/lanetest", "duplex/lanes/history", "duplex/lanes/sim", "duplex/lanes/hostile", "duplex/server/servertest"}
+
 // outside lists what no package of the core may import.
 var outside = []string{"net/http", "log/slog", "github.com/danielgtaylor/huma/v2", "github.com/coder/websocket", "github.com/sourcegraph/jsonrpc2", "duplex/schemas", "duplex/tools", "duplex/lanes"}
 
@@ -50,6 +53,9 @@ func TestImportsPointDown(t *testing.T) {
 		for _, imp := range imports {
 			if theirs, ours := floors[imp]; ours && theirs >= mine {
 				t.Errorf("%s (floor %d) imports %s (floor %d)", pkg, mine, imp, theirs)
+			}
+			if slices.Contains(testOnly, imp) && !slices.Contains(testOnly, pkg) {
+				t.Errorf("%s imports %s, which is for tests", pkg, imp)
 			}
 			if strings.HasPrefix(pkg, "duplex/core") && slices.ContainsFunc(outside, func(p string) bool { return imp == p || strings.HasPrefix(imp, p+"/") }) {
 				t.Errorf("%s imports %s", pkg, imp)

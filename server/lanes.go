@@ -19,7 +19,11 @@ import (
 // openLanes opens the lanes on the bound listeners.
 func (v *Venue) openLanes() {
 	o, g := &v.options, v.gate
-	if host, _, err := net.SplitHostPort(o.API); err == nil && host != "" {
+	address := o.API
+	if o.APIListener != nil {
+		address = o.APIListener.Addr().String()
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
 		g.Hosts = append(g.Hosts, host)
 	}
 	if o.Environment == environmentDev {

@@ -22,7 +22,7 @@ type Options struct {
 	// on loopback.
 	API, Portal, Admin string
 	// APIListener, PortalListener and AdminListener are used instead of the addresses if
-	// they are not nil. The venue closes them.
+	// they are not nil. The venue closes them, also if Open fails.
 	APIListener, PortalListener, AdminListener net.Listener
 
 	// Data is the folder that holds the journal and the secrets. "" is a temporary folder.
@@ -107,7 +107,8 @@ type OptionError struct {
 func (e *OptionError) Error() string { return fmt.Sprintf("server.Options.%s: %v", e.Option, e.Err) }
 func (e *OptionError) Unwrap() error { return e.Err }
 
-func (o Options) withDefaults() (Options, error) {
+// complete sets the defaults. It returns an error if two options contradict each other.
+func (o *Options) complete() error {
 	for _, address := range []*string{&o.API, &o.Portal, &o.Admin} {
 		if *address == "" {
 			*address = "127.0.0.1:0"
@@ -130,15 +131,15 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case o.Environment != environmentDev && o.Environment != "live":
-		return o, &OptionError{"Environment", fmt.Errorf("dev or live, not %q", o.Environment)}
+		return &OptionError{"Environment", fmt.Errorf("dev or live, not %q", o.Environment)}
 	case len(o.Accounts) > 0 && o.Environment != environmentDev:
-		return o, &OptionError{"Accounts", fmt.Errorf("only a dev venue creates accounts")}
+		return &OptionError{"Accounts", fmt.Errorf("only a dev venue creates accounts")}
 	case o.OldMasterKey != nil && o.MasterKey == nil:
-		return o, &OptionError{"OldMasterKey", fmt.Errorf("it requires MasterKey; the venue replaces its own file itself")}
+		return &OptionError{"OldMasterKey", fmt.Errorf("it requires MasterKey; the venue replaces its own file itself")}
 	case o.MasterKeyLost && o.MasterKey == nil:
-		return o, &OptionError{"MasterKeyLost", fmt.Errorf("it requires MasterKey, the new key")}
+		return &OptionError{"MasterKeyLost", fmt.Errorf("it requires MasterKey, the new key")}
 	}
-	return o, nil
+	return nil
 }
 
 const environmentDev = "dev"

@@ -3,9 +3,11 @@ package server
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,12 +60,12 @@ type Venue struct {
 //
 // An invalid option is an *OptionError. A damaged journal is a *journal.Damage.
 func Open(ctx context.Context, o Options) (*Venue, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	v := &Venue{options: o, failed: make(chan error, 8)}
-	if err := v.open(ctx); err != nil {
+	err := v.options.complete()
+	if err == nil {
+		err = v.open(ctx)
+	}
+	if err != nil {
 		v.abandon()
 		return nil, err
 	}
@@ -130,6 +132,11 @@ func (v *Venue) abandon() {
 	for _, s := range v.servers {
 		_ = s.Close() // no request was accepted on its connections
 	}
+	for _, l := range []net.Listener{v.options.APIListener, v.options.PortalListener, v.options.AdminListener} {
+		if l != nil {
+			_ = l.Close() // a server may have closed it
+		}
+	}
 	v.background.Wait()
 	if v.engine != nil {
 		_ = v.engine.Close(context.Background()) // the error of the start is returned
@@ -158,7 +165,7 @@ func (v *Venue) openGate(now func() int64) error {
 	if o.Calendar != nil {
 		v.gate.Venue.Sessions = sessionHours{o.Calendar}
 	}
-	v.gate.Origins, v.gate.Hosts, v.gate.TrustedProxies = o.Origins, o.Hosts, o.TrustedProxies
+	v.gate.Origins, v.gate.Hosts, v.gate.TrustedProxies = slices.Clone(o.Origins), slices.Clone(o.Hosts), o.TrustedProxies
 	v.gate.ReplayGuard, v.gate.InFlight = o.ReplayGuard, o.InFlight
 	return nil
 }

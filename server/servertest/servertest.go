@@ -4,6 +4,7 @@
 //	v := servertest.New(t)
 //	c := v.Client("alice")
 //	o, err := c.PlaceOrder(ctx, schemas.PlaceOrder{MarketID: 1, …})
+//	v.PostPrice(core.BTC, price)
 //	v.Advance(time.Minute)
 //
 // Only tests and examples use the package.
@@ -12,6 +13,7 @@ package servertest
 import (
 	"context"
 	"fmt"
+	"net"
 	"testing"
 	"time"
 
@@ -40,6 +42,7 @@ type Venue struct {
 	Clock *lanetest.Clock // nil after Open, which uses the clock of its options
 
 	t      failer
+	api    *cutListener // nil after Open and Wrap
 	closed bool
 }
 
@@ -52,7 +55,7 @@ type failer interface {
 // New opens a dev venue with Accounts and three BTC markets that trade, in slots 1 to 3. Its
 // clock starts one second after a quarter of an hour, and runs with the machine's clock
 // unless the test stops it. The dispute window is that of core.DefaultRules. A test may
-// change the options, except Now. The end of the test closes the venue.
+// change the options, except Now and APIListener. The end of the test closes the venue.
 func New(t testing.TB, change ...func(*server.Options)) *Venue {
 	t.Helper()
 	v := open(t, append([]func(*server.Options){func(o *server.Options) { o.Data = t.TempDir() }}, change...))
@@ -71,8 +74,12 @@ func (panics) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
 func open(t failer, change []func(*server.Options)) *Venue {
 	t.Helper()
-	clock := lanetest.NewClock()
-	o := server.Options{Now: clock.Time, Accounts: Accounts, DisputeWindow: time.Duration(core.DefaultRules().DisputeNs)}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, clock := &cutListener{Listener: tcp}, lanetest.NewClock()
+	o := server.Options{APIListener: api, Now: clock.Time, Accounts: Accounts, DisputeWindow: time.Duration(core.DefaultRules().DisputeNs)}
 	for _, f := range change {
 		f(&o)
 	}
@@ -80,7 +87,7 @@ func open(t failer, change []func(*server.Options)) *Venue {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &Venue{Venue: s, Clock: clock, t: t}
+	v := &Venue{Venue: s, Clock: clock, t: t, api: api}
 	if err := lanetest.OpenMarkets(v.Engine(), clock.Now(), int64(o.DisputeWindow)); err != nil {
 		v.Close()
 		t.Fatal(err)
@@ -120,6 +127,10 @@ func (v *Venue) Close() {
 		v.t.Fatal(err)
 	}
 }
+
+// CutConnections closes every connection of the API, as a failing network does. Only a venue
+// of New or ForExample has it.
+func (v *Venue) CutConnections() { v.api.cut() }
 
 // Advance moves the clock and waits until the venue has done what is due by then.
 func (v *Venue) Advance(d time.Duration) {
