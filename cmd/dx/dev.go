@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"duplex/client"
+	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/maker"
 	"duplex/core"
 	"duplex/core/venue"
@@ -91,7 +92,7 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err 
 			return err
 		}
 	} else if d.Holidays != "" {
-		return flagError{"holidays", errors.New("goes with --sessions")}
+		return cli.BadFlag("holidays", errors.New("goes with --sessions"))
 	}
 	h, err := openServer(ctx, p)
 	if err != nil {
@@ -121,14 +122,14 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, h *venueServer
 		return err
 	}
 	if err := writeProfiles(d.DevFile, &file); err != nil {
-		return flagError{"dev-file", err}
+		return cli.BadFlag("dev-file", err)
 	}
 	if err := writeFileAtomic(d.DevFile, append(b, '\n')); err != nil {
-		return flagError{"dev-file", err}
+		return cli.BadFlag("dev-file", err)
 	}
 	trader, err := profilePath(d.DevFile, file.Accounts[0].Name)
 	if err != nil {
-		return flagError{"dev-file", err}
+		return cli.BadFlag("dev-file", err)
 	}
 	makerCtx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -145,7 +146,7 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, h *venueServer
 		}
 	} else if !d.Quiet {
 		d.printGreeting(out, file, trader)
-		if terminal(out) {
+		if cli.IsTerminal(out) {
 			go h.runStatusLine(makerCtx, out)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/schemas"
 )
@@ -41,7 +42,7 @@ func (r *rotateCmd) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	var done schemas.Resealed
-	if err := operatorPost(ctx, r.Admin, r.OperatorToken, "/admin/master-key/rotate", string(body), &done); err != nil {
+	if err := cli.OperatorPost(ctx, r.Admin, r.OperatorToken, "/admin/master-key/rotate", string(body), &done); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "a new master key is in force, and seals %d secrets\n", done.Resealed)

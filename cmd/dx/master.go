@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
@@ -73,7 +74,7 @@ func loadMasterKey(given, dir string) ([]byte, error) {
 	if given != "" {
 		b, err := hex.DecodeString(given)
 		if err != nil || len(b) != 32 {
-			return nil, flagError{"master-key", errors.New("64 hex characters are wanted")}
+			return nil, cli.BadFlag("master-key", errors.New("64 hex characters are wanted"))
 		}
 		return b, nil
 	}
@@ -83,7 +84,7 @@ func loadMasterKey(given, dir string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, flagError{"master-key", fmt.Errorf("%s is missing, and the secrets of the journal beside it are sealed under the master key%s: put the file back, or give the key in DX_MASTER_KEY", masterKeyPath(dir), withFingerprint(list))}
+		return nil, cli.BadFlag("master-key", fmt.Errorf("%s is missing, and the secrets of the journal beside it are sealed under the master key%s: put the file back, or give the key in DX_MASTER_KEY", masterKeyPath(dir), withFingerprint(list)))
 	}
 	text, err := loadOrCreateSecret(masterKeyPath(dir))
 	if err != nil {
@@ -145,7 +146,7 @@ func (p *serverOptions) knownMaster() error {
 	return p.wrongMaster(fmt.Errorf("the master key has fingerprint %s; the journal in %s is sealed under the one with fingerprint %s", strings.Join(have, " and "), p.journal(), strings.Join(want, " or ")))
 }
 
-func (p *serverOptions) wrongMaster(err error) error { return flagError{"master-key", err} }
+func (p *serverOptions) wrongMaster(err error) error { return cli.BadFlag("master-key", err) }
 
 // opens proves the master keys by the secrets of the keys that are not revoked, and then
 // notes their fingerprints. Where a few do not open, a rotation may have been left

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/lanes/gate"
 	"duplex/schemas"
@@ -71,7 +72,7 @@ func TestWrongMasterKey(t *testing.T) {
 	wrong := func(p *serverOptions) { p.masterKey = otherMaster }
 	named := func(err error, parts ...string) {
 		t.Helper()
-		var flag flagError
+		var flag cli.FlagError
 		if !errors.As(err, &flag) {
 			t.Fatalf("not refused for the key: %v", err)
 		}

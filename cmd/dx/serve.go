@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/feeds"
 )
 
@@ -52,14 +53,14 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 	}
 	if p.ownsMasterKey = s.MasterKey == ""; s.MasterKeyOld != "" {
 		if p.ownsMasterKey {
-			return flagError{"master-key-old", errors.New("goes with --master-key; dx keys rotate-master replaces the venue's own file")}
+			return cli.BadFlag("master-key-old", errors.New("goes with --master-key; dx keys rotate-master replaces the venue's own file"))
 		}
 		if p.oldMasterKey, err = loadMasterKey(s.MasterKeyOld, s.Data); err != nil {
 			return err
 		}
 	}
 	if p.masterKeyLost = s.MasterKeyLost; p.masterKeyLost && p.ownsMasterKey {
-		return flagError{"master-key-lost", errors.New("goes with --master-key, which has the new one")}
+		return cli.BadFlag("master-key-lost", errors.New("goes with --master-key, which has the new one"))
 	}
 	if p.operatorToken == "" {
 		if p.operatorToken, err = loadOrCreateSecret(filepath.Join(s.Data, "operator.token")); err != nil {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"duplex"
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/feed"
@@ -333,7 +334,7 @@ func (h *venueServer) close() error {
 func listenOn(flag, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, flagError{flag, err}
+		return nil, cli.BadFlag(flag, err)
 	}
 	return l, nil
 }

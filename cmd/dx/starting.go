@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core/engine"
 	"duplex/lanes/admin"
 	"duplex/lanes/gate"
@@ -65,7 +66,7 @@ type starting struct {
 func newStarting(log *slog.Logger) *starting {
 	s := &starting{log: log, begun: time.Now(), now: engine.Progress{Phase: engine.Loading}}
 	s.shown = s.begun
-	if terminal(os.Stderr) {
+	if cli.IsTerminal(os.Stderr) {
 		s.term = os.Stderr
 	}
 	return s
@@ -76,9 +77,9 @@ func (s *starting) at(p engine.Progress) {
 	s.mu.Lock()
 	s.now = p
 	s.mu.Unlock()
-	every := lineEvery
+	every := cli.LineEvery
 	if s.term != nil {
-		every = redrawEvery
+		every = cli.RedrawEvery
 	}
 	if time.Since(s.shown) < every {
 		return

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/schemas"
@@ -219,14 +220,14 @@ func TestProgressOfAStart(t *testing.T) {
 	if log.Len() > 0 {
 		t.Errorf("at once: %s", &log)
 	}
-	s.shown = s.shown.Add(-lineEvery)
+	s.shown = s.shown.Add(-cli.LineEvery)
 	at(50)
 	at(51)
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg=starting phase="replaying the journal" groups=50 of=200`) {
 		t.Errorf("%s", got)
 	}
 	s.term = &term
-	s.shown = s.shown.Add(-redrawEvery)
+	s.shown = s.shown.Add(-cli.RedrawEvery)
 	at(100)
 	if got := term.String(); got != "\r\x1b[Kreplaying the journal: 50 % of 200 groups" {
 		t.Errorf("%q", got)
