@@ -1,7 +1,6 @@
 package main
 
 import (
-	"duplex/cmd/dx/load"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -9,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"duplex/cmd/dx/load"
 )
 
 // A venue is loaded by its address alone, with accounts of its operator or with keys.

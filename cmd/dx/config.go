@@ -1,7 +1,6 @@
 package main
 
 import (
-	"duplex/cmd/dx/cli"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
+
+	"duplex/cmd/dx/cli"
 )
 
 // configCmd is `dx config`.

@@ -3,9 +3,6 @@ package main
 
 import (
 	"context"
-	"duplex/cmd/dx/cli"
-	"duplex/cmd/dx/operator"
-	"duplex/cmd/dx/trading"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +15,10 @@ import (
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
 	"github.com/lmittmann/tint"
+
+	"duplex/cmd/dx/cli"
+	"duplex/cmd/dx/operator"
+	"duplex/cmd/dx/trading"
 )
 
 const description = `Duplex: an exchange for yes/no prediction markets that agents, bots and people use on equal terms.

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"strings"
+
 	"duplex/cmd/dx/cli"
 	"duplex/feeds"
 	"duplex/feeds/live"
 	"duplex/feeds/replay"
-	"errors"
-	"fmt"
-	"strings"
 )
 
 // sourceFlags say which venues real prices come from.
@@ -56,4 +57,3 @@ func parseOracle(text string, speed int, words ...string) (kind string, sources 
 	}
 	return "replay", tape.Sources(), nil
 }
-

@@ -2,10 +2,11 @@ package load
 
 import (
 	"context"
-	"duplex/schemas"
 	"errors"
 	"testing"
 	"time"
+
+	"duplex/schemas"
 )
 
 // A frame is found even if it arrived before the wait for it. A frame that a later one has

@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"duplex/schemas"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"duplex/schemas"
 )
 
 // The board follows the rounds: those of all series, or one market until it stops trading.

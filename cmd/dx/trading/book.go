@@ -2,12 +2,13 @@ package trading
 
 import (
 	"context"
-	"duplex/cmd/dx/cli"
-	"duplex/schemas"
 	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"duplex/cmd/dx/cli"
+	"duplex/schemas"
 )
 
 // Book is `dx book`.

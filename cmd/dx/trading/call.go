@@ -2,12 +2,13 @@ package trading
 
 import (
 	"context"
-	"duplex/cmd/dx/cli"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+
+	"duplex/cmd/dx/cli"
 )
 
 // Call is `dx call METHOD PATH [BODY]`: one signed request.

@@ -2,12 +2,13 @@ package trading
 
 import (
 	"context"
-	"duplex/cmd/dx/cli"
-	"duplex/schemas"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+
+	"duplex/cmd/dx/cli"
+	"duplex/schemas"
 )
 
 // Cancel is `dx cancel`.

@@ -1,11 +1,12 @@
 package trading
 
 import (
-	"duplex/core"
-	"duplex/schemas"
 	"strings"
 	"testing"
 	"time"
+
+	"duplex/core"
+	"duplex/schemas"
 )
 
 func TestSeriesNames(t *testing.T) {

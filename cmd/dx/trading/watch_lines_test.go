@@ -1,11 +1,12 @@
 package trading
 
 import (
-	"duplex/client"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
+
+	"duplex/client"
 )
 
 // Every message type in the event lane's document has a line.
