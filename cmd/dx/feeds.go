@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"sync"
+	"text/tabwriter"
 	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/feeds"
-	"duplex/feeds/live"
 	"duplex/feeds/replay"
 )
 
@@ -20,51 +23,138 @@ type feedsCmd struct {
 	Record feedsRecordCmd `cmd:"" help:"Write what the sources say to a file that --oracle replay:FILE plays."`
 }
 
-// sourceFlags say which venues real prices come from.
-type sourceFlags struct {
-	Sources   []string          `help:"Venues that price: coinbase, kraken, bitstamp, gemini, binance, binance-futures, pyth. A feed that none prices has paused markets." default:"coinbase,kraken,bitstamp,gemini"`
-	SourceURL map[string]string `help:"Another address of a venue: NAME=URL." name:"source-url"`
-	PythKey   string            `help:"Key of Pyth, which then prices gold. Better in DX_PYTH_KEY or the file than here."`
-	PythWTI   string            `help:"Pyth's id of WTI, which it then prices too." name:"pyth-wti"`
+// feedsWatchCmd is `dx feeds watch`.
+type feedsWatchCmd struct {
+	sourceFlags
+	Every time.Duration `help:"How often to show them." default:"1s"`
+	For   time.Duration `help:"How long; 0 is until Ctrl-C." default:"0s"`
 }
 
-// openSources prepares the sources.
-func (f *sourceFlags) openSources() ([]feeds.Source, error) {
-	var venues []string
-	for _, v := range f.Sources {
-		if v = strings.TrimSpace(v); v != "" {
-			venues = append(venues, v)
-		}
-	}
-	sources, err := live.Sources(live.Config{Venues: venues, URLs: f.SourceURL, PythKey: f.PythKey, PythWTI: f.PythWTI})
-	var fault *live.ConfigError
-	if errors.As(err, &fault) {
-		return nil, flagError{fault.Setting, fault.Err}
-	}
-	return sources, err
+func (w *feedsWatchCmd) Help() string {
+	return `STATE is fresh (counts for the index), quiet (connected or connecting, without a fresh price) or waiting (to connect again). DROPPED are values that were no price.
+
+Examples:
+  dx feeds watch
+  dx feeds watch --sources coinbase,kraken
+  dx feeds watch --for 1m > sources.txt`
 }
 
-const replayPrefix = "replay:"
-
-// parseOracle reads --oracle: one of the words, or replay:FILE with its sources.
-func parseOracle(text string, speed int, words ...string) (kind string, sources []feeds.Source, err error) {
-	path, found := strings.CutPrefix(text, replayPrefix)
-	if !found {
-		for _, w := range words {
-			if text == w {
-				return text, nil, nil
-			}
-		}
-		return "", nil, flagError{"oracle", fmt.Errorf("%s or %sFILE, not %q", strings.Join(words, ", "), replayPrefix, text)}
+func (w *feedsWatchCmd) Run(ctx context.Context, out io.Writer) error {
+	if w.Every <= 0 {
+		return cli.BadFlag("every", fmt.Errorf("more than 0s is wanted"))
 	}
-	if speed < 1 {
-		return "", nil, flagError{"replay-speed", errors.New("1 or more is wanted")}
-	}
-	tape, err := replay.Open(path, speed)
+	sources, err := w.openSources()
 	if err != nil {
-		return "", nil, flagError{"oracle", err}
+		return err
 	}
-	return "replay", tape.Sources(), nil
+	poster, stop, err := runSources(ctx, sources)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	screen := cli.IsTerminal(out)
+	return repeatUntil(ctx, w.Every, w.For, func() error {
+		var err error
+		if screen {
+			_, err = fmt.Fprintf(out, "\x1b[H\x1b[2J%s", sourceTable(poster))
+		} else {
+			_, err = io.WriteString(out, sourceLines(poster, time.Now()))
+		}
+		return err
+	})
+}
+
+// sourceTable is the screen of a terminal.
+func sourceTable(p *feeds.Poster) string {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "FEED\tSOURCE\tPRICE\tAGE\tSTATE\tRECONNECTS\tMESSAGES\tDROPPED\tLAST ERROR")
+	for _, s := range p.States() {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Feed, s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Status(), s.Reconnects(), s.Counts.Messages, s.Dropped(), errText(s.Err))
+	}
+	for f := range core.Feed(core.Feeds) {
+		if last := p.Stats(f).Last; last.Price > 0 {
+			fmt.Fprintf(t, "%s\tindex\t%s\t\t%d sources\n", f, priceText(last.Price), last.Count)
+		}
+	}
+	_ = t.Flush() // into memory
+	return b.String()
+}
+
+// sourceLines are a line a source, to be read by programs too.
+func sourceLines(p *feeds.Poster, now time.Time) string {
+	var b strings.Builder
+	for _, s := range p.States() {
+		fmt.Fprintf(&b, "%s %s %s price=%s age=%s state=%s reconnects=%d messages=%d dropped=%d", now.UTC().Format(time.RFC3339),
+			s.Feed, s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Status(), s.Reconnects(), s.Counts.Messages, s.Dropped())
+		if s.Err != nil {
+			fmt.Fprintf(&b, " error=%q", errText(s.Err))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func ageText(s *feeds.State) string {
+	if s.Source.Price == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1fs", s.Age.Seconds())
+}
+
+// errText is an error on one line of bearable length.
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > 80 {
+		text = text[:80] + "…"
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// feedsRecordCmd is `dx feeds record`.
+type feedsRecordCmd struct {
+	sourceFlags
+	Out string        `help:"The file to write; it must not be there yet." required:"" type:"path"`
+	For time.Duration `help:"How long; 0 is until Ctrl-C." default:"0s"`
+}
+
+func (r *feedsRecordCmd) Help() string {
+	return `Writes ts_ns,feed,source,price: every price, when it came.
+
+Examples:
+  dx feeds record --out monday.csv --for 1h
+  dx dev --oracle replay:monday.csv`
+}
+
+func (r *feedsRecordCmd) Run(ctx context.Context, out io.Writer) (err error) {
+	sources, err := r.openSources()
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(r.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return cli.BadFlag("out", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	rec, err := replay.NewRecorder(f)
+	if err != nil {
+		return err
+	}
+	for i, s := range sources {
+		sources[i] = rec.Tee(s)
+	}
+	_, stop, err := runSources(ctx, sources)
+	if err != nil {
+		return err
+	}
+	err = repeatUntil(ctx, time.Second, r.For, rec.Flush) // a disk that is full ends it
+	stop()
+	err = errors.Join(err, rec.Flush())
+	fmt.Fprintf(out, "%d prices in %s\n", rec.Rows(), r.Out)
+	return err
 }
 
 // runSources runs sources for nobody but whoever looks at the Poster, until the

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/core/feed"
 	"duplex/feeds"
@@ -35,11 +36,11 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 		f, known := feedNamed(name)
 		switch {
 		case !known:
-			return out, flagError{"min-sources", errNoFeed(name)}
+			return out, cli.BadFlag("min-sources", errNoFeed(name))
 		case n < 1 || n > feed.MaxSources:
-			return out, flagError{"min-sources", fmt.Errorf("%s: 1 to %d", f, feed.MaxSources)}
+			return out, cli.BadFlag("min-sources", fmt.Errorf("%s: 1 to %d", f, feed.MaxSources))
 		case len(sources) > 0 && int(n) > have[f]:
-			return out, flagError{"min-sources", fmt.Errorf("%s has %d sources, and would never have an index of %d", f, have[f], n)}
+			return out, cli.BadFlag("min-sources", fmt.Errorf("%s has %d sources, and would never have an index of %d", f, have[f], n))
 		}
 		out[f].MinSources = n
 	}
@@ -47,9 +48,9 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 		f, known := feedNamed(name)
 		switch {
 		case !known:
-			return out, flagError{"feed-jump", errNoFeed(name)}
+			return out, cli.BadFlag("feed-jump", errNoFeed(name))
 		case pct > 100:
-			return out, flagError{"feed-jump", fmt.Errorf("%s: 0 to 100 percent", f)}
+			return out, cli.BadFlag("feed-jump", fmt.Errorf("%s: 0 to 100 percent", f))
 		}
 		out[f].JumpPct = pct
 	}
@@ -81,11 +82,11 @@ func (f *sessionFlags) calendar() (*session.Calendar, error) {
 	}
 	file, err := os.Open(f.Holidays)
 	if err != nil {
-		return nil, flagError{"holidays", err}
+		return nil, cli.BadFlag("holidays", err)
 	}
 	c, err := session.LoadWith(file)
 	if err != nil {
-		err = flagError{"holidays", fmt.Errorf("%s, %w", f.Holidays, err)}
+		err = cli.BadFlag("holidays", fmt.Errorf("%s, %w", f.Holidays, err))
 	}
 	return c, errors.Join(err, file.Close())
 }

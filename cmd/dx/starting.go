@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/server"
 )
 
@@ -16,7 +17,7 @@ const startRedrawInterval = 100 * time.Millisecond
 // startProgress draws the progress of a start on the terminal. Without a terminal it is
 // nil, and the venue logs its progress.
 func startProgress() func(server.Progress) {
-	if !terminal(os.Stderr) {
+	if !cli.IsTerminal(os.Stderr) {
 		return nil
 	}
 	draw := drawStart(os.Stderr, time.Now())
@@ -57,7 +58,7 @@ var optionFlags = map[string]string{"API": "api", "Portal": "portal", "Admin": "
 func asFlagError(err error) error {
 	var o *server.OptionError
 	if errors.As(err, &o) && optionFlags[o.Option] != "" {
-		return flagError{optionFlags[o.Option], o.Err}
+		return cli.BadFlag(optionFlags[o.Option], o.Err)
 	}
 	return err
 }
