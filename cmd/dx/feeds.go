@@ -14,13 +14,13 @@ import (
 	"duplex/feeds/replay"
 )
 
-// feedsCmd is `dx feeds`: the price sources without a venue.
+// feedsCmd is `dx feeds`: price sources without a venue.
 type feedsCmd struct {
 	Watch  feedsWatchCmd  `cmd:"" help:"Show the sources as they speak."`
 	Record feedsRecordCmd `cmd:"" help:"Write what the sources say to a file that --oracle replay:FILE plays."`
 }
 
-// sourceFlags say which venues real prices come from.
+// sourceFlags select the sources of real prices.
 type sourceFlags struct {
 	Sources   []string          `help:"Venues that price: coinbase, kraken, bitstamp, gemini, binance, binance-futures, pyth. A feed that none prices has paused markets." default:"coinbase,kraken,bitstamp,gemini"`
 	SourceURL map[string]string `help:"Another address of a venue: NAME=URL." name:"source-url"`
@@ -28,7 +28,7 @@ type sourceFlags struct {
 	PythWTI   string            `help:"Pyth's id of WTI, which it then prices too." name:"pyth-wti"`
 }
 
-// openSources prepares the sources.
+// openSources returns the sources. They connect when they are run.
 func (f *sourceFlags) openSources() ([]feeds.Source, error) {
 	var venues []string
 	for _, v := range f.Sources {
@@ -46,7 +46,8 @@ func (f *sourceFlags) openSources() ([]feeds.Source, error) {
 
 const replayPrefix = "replay:"
 
-// parseOracle reads --oracle: one of the words, or replay:FILE with its sources.
+// parseOracle parses --oracle: one of words, or replay:FILE, which has sources. kind is the
+// name of the prices on the wire.
 func parseOracle(text string, speed int, words ...string) (kind string, sources []feeds.Source, err error) {
 	path, found := strings.CutPrefix(text, replayPrefix)
 	if !found {
@@ -67,8 +68,7 @@ func parseOracle(text string, speed int, words ...string) (kind string, sources 
 	return "replay", tape.Sources(), nil
 }
 
-// runSources runs sources for nobody but whoever looks at the Poster, until the
-// returned stop, which waits for them.
+// runSources runs sources without a venue, until stop is called, which waits for them.
 func runSources(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, stop func(), err error) {
 	p, err = feeds.NewPoster(func(context.Context, core.Command) error { return nil }, sources...)
 	if err != nil {
@@ -80,8 +80,8 @@ func runSources(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, s
 	return p, func() { cancel(); running.Wait() }, nil
 }
 
-// repeatUntil calls do now and then until ctx ends, for so long if that is not 0, or
-// until do fails.
+// repeatUntil calls do after each pause until ctx ends, until long has passed if it is not
+// 0, or until do fails.
 func repeatUntil(ctx context.Context, pause, long time.Duration, do func() error) error {
 	if long > 0 {
 		var done context.CancelFunc
@@ -102,7 +102,7 @@ func repeatUntil(ctx context.Context, pause, long time.Duration, do func() error
 	}
 }
 
-// priceText is an oracle price to read, in dollars.
+// priceText formats an oracle price in dollars.
 func priceText(p core.Price) string {
 	if p == 0 {
 		return "-"
