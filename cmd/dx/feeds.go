@@ -17,7 +17,7 @@ import (
 	"duplex/feeds/replay"
 )
 
-// feedsCmd is `dx feeds`: the price sources without a venue.
+// feedsCmd is `dx feeds`: price sources without a venue.
 type feedsCmd struct {
 	Watch  feedsWatchCmd  `cmd:"" help:"Show the sources as they speak."`
 	Record feedsRecordCmd `cmd:"" help:"Write what the sources say to a file that --oracle replay:FILE plays."`
@@ -157,8 +157,7 @@ func (r *feedsRecordCmd) Run(ctx context.Context, out io.Writer) (err error) {
 	return err
 }
 
-// runSources runs sources for nobody but whoever looks at the Poster, until the
-// returned stop, which waits for them.
+// runSources runs sources without a venue, until stop is called, which waits for them.
 func runSources(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, stop func(), err error) {
 	p, err = feeds.NewPoster(func(context.Context, core.Command) error { return nil }, sources...)
 	if err != nil {
@@ -170,8 +169,8 @@ func runSources(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, s
 	return p, func() { cancel(); running.Wait() }, nil
 }
 
-// repeatUntil calls do now and then until ctx ends, for so long if that is not 0, or
-// until do fails.
+// repeatUntil calls do after each pause until ctx ends, until long has passed if it is not
+// 0, or until do fails.
 func repeatUntil(ctx context.Context, pause, long time.Duration, do func() error) error {
 	if long > 0 {
 		var done context.CancelFunc
@@ -192,7 +191,7 @@ func repeatUntil(ctx context.Context, pause, long time.Duration, do func() error
 	}
 }
 
-// priceText is an oracle price to read, in dollars.
+// priceText formats an oracle price in dollars.
 func priceText(p core.Price) string {
 	if p == 0 {
 		return "-"

@@ -13,7 +13,7 @@ import (
 	"duplex/feeds/session"
 )
 
-// limitFlags say what the index of each feed demands of its sources.
+// limitFlags are what the index of each feed requires of its sources.
 type limitFlags struct {
 	MinSources map[string]uint8 `help:"Least number of fresh sources behind the index of a feed, as BTC=2; 1 where it is not named. With fewer there is no index: markets pause, and a round that lacks it waits for the operator." placeholder:"FEED=N"`
 	FeedJump   map[string]uint8 `help:"By how many percent a source may be off the last index of its feed, up to 30 s old, and two sources off each other; 0: by any. A feed that is not named keeps its default." default:"BTC=10;gold=10;WTI=10"`
@@ -22,8 +22,8 @@ type limitFlags struct {
 // jumpDefault is the jump limit of a feed that --feed-jump does not name, in percent.
 const jumpDefault = 10
 
-// limits are those of every feed. A feed that the sources price must have as many as it
-// demands; without any, prices come by hand.
+// limits returns the limits of every feed. If there are sources, a feed must have as many as
+// its index requires. Without sources, prices are posted by hand.
 func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit, err error) {
 	var have [core.Feeds]int
 	for _, s := range sources {
@@ -70,12 +70,12 @@ func feedNamed(name string) (core.Feed, bool) {
 	return 0, false
 }
 
-// sessionFlags name the calendar of the feeds with sessions.
+// sessionFlags select the calendar of the feeds with sessions.
 type sessionFlags struct {
 	Holidays string `help:"File with holidays of further years, or of years to replace; docs/operations describes its format." type:"path"`
 }
 
-// calendar is the embedded one with the operator's years.
+// calendar returns the calendar of the program with the years of the file.
 func (f *sessionFlags) calendar() (*session.Calendar, error) {
 	if f.Holidays == "" {
 		return session.Load()
