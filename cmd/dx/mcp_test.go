@@ -137,7 +137,7 @@ func installs(t *testing.T, p *process, path string) {
 		t.Errorf("%v: %s", err, out)
 	}
 	for _, args := range [][]string{{"mcp", "install", "--client", "claude-code", "--profile", "reader", "--dev-file", file}, {"mcp", "install", "--client", "claude-code", "--profile", profile}} {
-		if out, err := dx([]string{"DX_KEY=k"}, args...); err != nil || !strings.Contains(out, "has it already") {
+		if out, err := dx([]string{"DX_KEY=k"}, args...); err != nil || !strings.Contains(out, "needs no change") {
 			t.Errorf("%q: %v: %s", args, err, out)
 		}
 	}
