@@ -16,8 +16,8 @@ import (
 	"duplex/schemas"
 )
 
-// settledRound takes the first 60 s round to its end over rising prices with holes in
-// them, and gives its evidence as the venue shows it.
+// settledRound runs the first 60 s round to its settlement, with rising prices and seconds
+// without a tick, and returns its evidence from the REST route.
 func settledRound(t *testing.T) (h *lanetest.Server, ev schemas.Evidence, body string) {
 	t.Helper()
 	h = lanetest.New(t)
@@ -27,7 +27,7 @@ func settledRound(t *testing.T) (h *lanetest.Server, ev schemas.Evidence, body s
 	boundary := h.Now() - h.Now()%(60*core.NsPerSec) + 60*core.NsPerSec
 	h.AdvanceClock(time.Duration(boundary - h.Now() - 17*core.NsPerSec))
 	for i := range 16 {
-		if i%4 != 3 { // a second without a tick carries the one before
+		if i%4 != 3 { // a second without a tick has the price of the last one
 			h.Submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: boundary/core.NsPerSec - 17 + int64(i), Price: core.Price(6_600_000_000_000 + i*1_000_001), Count: 2, Manual: true,
 				Sources: []core.SourcePrice{{Name: "a", Price: core.Price(6_600_000_000_000 + i*1_000_001 - 5)}, {Name: "b", Price: core.Price(6_600_000_000_000 + i*1_000_001 + 5)}}}})
 		}
@@ -84,7 +84,7 @@ func TestEvidence(t *testing.T) {
 		}
 	}
 
-	// Pages come to the same, and what is not there is said.
+	// The pages together have the same ticks, and unknown rounds are round_not_found.
 	k := h.NewKey(2, core.ScopeRead)
 	var paged []schemas.EvidenceTick
 	for cursor := ""; ; {

@@ -46,7 +46,7 @@ func kraken(t *testing.T) (url string) {
 	return "ws" + strings.TrimPrefix(s.URL, "http")
 }
 
-// until calls stop once what was written holds a text.
+// until is a writer that calls stop when its content contains a text.
 type until struct {
 	mu   sync.Mutex
 	b    bytes.Buffer
@@ -130,7 +130,7 @@ func TestFeedsRecord(t *testing.T) {
 	}
 }
 
-// tapeOf is a file that says one price twice a second for a minute.
+// tapeOf returns the path of a recording with one price, twice a second for a minute.
 func tapeOf(t *testing.T, price string) string {
 	t.Helper()
 	var b strings.Builder
@@ -159,8 +159,7 @@ func TestDevPlaysAFile(t *testing.T) {
 	}
 }
 
-// A served venue hears its sources, shows them to the operator, and keeps the key
-// to itself.
+// dx serve uses its sources and shows them on the admin listener, without the key of Pyth.
 func TestServeHearsItsSources(t *testing.T) {
 	path, err := binary()
 	if err != nil {
@@ -179,7 +178,7 @@ func TestServeHearsItsSources(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // fails if the process has ended
 	lines := bufio.NewScanner(logs)
 	admin, all := "", ""
 	for admin == "" && lines.Scan() {
@@ -218,7 +217,7 @@ func TestServeHearsItsSources(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	rest, _ := io.ReadAll(logs) // until it has ended
+	rest, _ := io.ReadAll(logs) // reads until the process has ended
 	for lines.Scan() {
 		all += lines.Text()
 	}
