@@ -11,20 +11,20 @@ import (
 
 // keysCmd is `dx keys`.
 type keysCmd struct {
-	RotateMaster rotateCmd `cmd:"" help:"Put a new master key in force, while the venue runs."`
+	RotateMaster rotateCmd `cmd:"" help:"Replace the master key while the venue runs."`
 }
 
 // rotateCmd is `dx keys rotate-master`.
 type rotateCmd struct {
-	Admin         string `help:"The operator's listener." default:"http://127.0.0.1:8082" env:"DX_ADMIN_URL"`
-	OperatorToken string `help:"Bearer of the operator; in DX_OPERATOR_TOKEN rather than here." env:"DX_OPERATOR_TOKEN" required:"" hidden:""`
-	Reason        string `help:"Why, for the audit."`
+	Admin         string `help:"Address of the admin listener." default:"http://127.0.0.1:8082" env:"DX_ADMIN_URL"`
+	OperatorToken string `help:"The operator's bearer token, in the environment." env:"DX_OPERATOR_TOKEN" required:"" hidden:""`
+	Reason        string `help:"Reason, for the audit."`
 }
 
 func (r *rotateCmd) Help() string {
-	return `The venue makes a new master key, seals every key secret under it, and then replaces its master.key file. No request fails meanwhile, and a crash at any moment leaves every secret openable. Backups made before need the old file.
+	return `The venue makes a new master key, seals every key secret under it, and then replaces its master.key file. No request fails during this, and after a crash at any moment every secret can still be opened. Older backups need the old file.
 
-A venue that is given its master key from outside is rotated by a restart with the new one in DX_MASTER_KEY and the old one in DX_MASTER_KEY_OLD.
+If the venue gets its master key from DX_MASTER_KEY, restart it instead, with the new key in DX_MASTER_KEY and the old one in DX_MASTER_KEY_OLD.
 
 Example:
   DX_OPERATOR_TOKEN=$(cat dx-data/operator.token) dx keys rotate-master`
