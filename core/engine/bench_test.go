@@ -13,7 +13,8 @@ import (
 	"duplex/core/view"
 )
 
-// crowded is a venue with so many resting orders, 200 an account, in market 1.
+// crowded returns a venue with the given number of resting orders in market 1, 200 of each
+// account.
 func crowded(b *testing.B, dir string, orders int) (*Engine, Options) {
 	b.Helper()
 	c := newClock()
@@ -60,8 +61,8 @@ func crowded(b *testing.B, dir string, orders int) (*Engine, Options) {
 	return e, o
 }
 
-// BenchmarkReplay starts a venue from a log without a snapshot: 100,000 resting
-// orders, and 400,000 more that found nobody.
+// BenchmarkReplay starts a venue from a log without a snapshot: 100,000 resting orders, and
+// 400,000 immediate orders that find no counterparty.
 func BenchmarkReplay(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as dx has it
 	dir := b.TempDir()
@@ -102,7 +103,7 @@ func kill(b *testing.B, e *Engine) {
 	<-e.stopped
 }
 
-// lockTimes notes the longest time a lock was lockTimes.
+// lockTimes records the longest time for which a lock was held.
 type lockTimes struct {
 	sync.Locker
 	since   time.Time
@@ -115,8 +116,8 @@ func (h *lockTimes) Unlock() {
 	h.Locker.Unlock()
 }
 
-// BenchmarkSnapshot makes one of 100,000 resting orders; ms-stopped is the longest
-// time for which it let no command happen.
+// BenchmarkSnapshot writes a snapshot of 100,000 resting orders. ms-stopped is the longest
+// time for which it held up commands.
 func BenchmarkSnapshot(b *testing.B) {
 	e, _ := crowded(b, b.TempDir(), 100_000)
 	defer kill(b, e)

@@ -13,7 +13,7 @@ import (
 	"duplex/core/journal"
 )
 
-// shortSegments makes the log's files so short that a test has several.
+// shortSegments makes segments so small that a test has several.
 func shortSegments(t *testing.T) {
 	was := wal.SegmentSizeBytes
 	wal.SegmentSizeBytes = 8 << 10
@@ -41,8 +41,8 @@ func flip(t *testing.T, path string, at int) {
 	}
 }
 
-// aged is a stopped venue with a log of several segments and two snapshots, the older in
-// an earlier segment than the newer.
+// aged returns the directory of a stopped venue with several segments and two snapshots, which
+// are of different segments.
 func aged(t *testing.T) (o Options, state string) {
 	t.Helper()
 	shortSegments(t)
@@ -74,7 +74,7 @@ func aged(t *testing.T) (o Options, state string) {
 	return o, state
 }
 
-// judged wants Open and Verify to refuse a directory with the same error.
+// judged fails unless Open and Verify refuse a directory with the same error.
 func judged(t *testing.T, o Options) {
 	t.Helper()
 	e, opened := Open(o)
@@ -85,27 +85,27 @@ func judged(t *testing.T, o Options) {
 	_, verified := Verify(o.Dir, nil)
 	var a, b *journal.Damage
 	if !errors.As(opened, &a) || !errors.As(verified, &b) || *a != *b && a.Error() != b.Error() {
-		t.Errorf("a start says %v, verify %v", opened, verified)
+		t.Errorf("Open returned %v, Verify %v", opened, verified)
 	}
 }
 
-// whole wants a directory to verify, to start, and to come to a state.
+// whole fails unless a directory passes Verify, and Open restores the given state.
 func whole(t *testing.T, o Options, state string) Proof {
 	t.Helper()
 	p, err := Verify(o.Dir, nil)
 	if err != nil {
-		t.Fatalf("not whole: %v", err)
+		t.Fatalf("Verify: %v", err)
 	}
 	e := mustOpen(t, o)
 	if bytesOf(t, e) != state {
-		t.Error("it came to another state")
+		t.Error("the state differs")
 	}
 	mustClose(t, e)
 	return p
 }
 
-// What the runbook says of a damaged snapshot: without the newest a start replays from
-// the older one, to the same state, and the older one is not needed.
+// TestDamagedSnapshots checks the runbook for damaged snapshots: after the newest is removed, a
+// start replays from the older one to the same state; a damaged older one is not needed.
 func TestDamagedSnapshots(t *testing.T) {
 	o, state := aged(t)
 	paths, err := journal.Snapshots(filepath.Join(o.Dir, "snapshots"))
@@ -119,7 +119,7 @@ func TestDamagedSnapshots(t *testing.T) {
 	if err := os.Remove(newest); err != nil {
 		t.Fatal(err)
 	}
-	whole(t, o, state) // its stop writes a new newest
+	whole(t, o, state) // its stop writes a new snapshot
 
 	flip(t, older, 700)
 	if p := whole(t, o, state); len(p.Damaged) != 1 {
@@ -127,8 +127,8 @@ func TestDamagedSnapshots(t *testing.T) {
 	}
 }
 
-// What the runbook says of a damaged log: what lies before the newest snapshot can be
-// taken away, whole segments at a time, and nothing behind it.
+// TestDamagedSegments checks the runbook for a damaged log: segments that lie wholly before the
+// newest snapshot can be removed, and no later one.
 func TestDamagedSegments(t *testing.T) {
 	o, state := aged(t)
 	paths, err := journal.Snapshots(filepath.Join(o.Dir, "snapshots"))
@@ -163,13 +163,14 @@ func TestDamagedSegments(t *testing.T) {
 	further := o
 	further.Dir = killed(t, o.Dir)
 	whole(t, o, state)
-	if err := os.Remove(segments(t, further.Dir)[0]); err != nil { // one more
+	if err := os.Remove(segments(t, further.Dir)[0]); err != nil { // one too many
 		t.Fatal(err)
 	}
 	judged(t, further)
 }
 
-// A lost or damaged MARK is refused by start and verify alike, and can be written anew.
+// TestLostMark checks that Open and Verify refuse a lost or damaged MARK alike, and that NewMark
+// writes a new one.
 func TestLostMark(t *testing.T) {
 	for name, harm := range map[string]func(string){
 		"lost":    func(path string) { os.Remove(path) },
@@ -184,7 +185,7 @@ func TestLostMark(t *testing.T) {
 			}
 			whole(t, o, state)
 			if _, err := NewMark(o.Dir); !errors.Is(err, journal.ErrMarked) {
-				t.Errorf("of a mark that is there: %v", err)
+				t.Errorf("NewMark over an intact mark: %v", err)
 			}
 		})
 	}
