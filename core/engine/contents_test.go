@@ -16,7 +16,7 @@ import (
 	"duplex/core/view"
 )
 
-// smallCaps are so small that every ring wraps within a short history.
+// smallCaps are so small that even a short history overwrites entries in every ring.
 var smallCaps = view.RetentionCaps{Tape: 5, Terminal: 6, Rejects: 3, Fills: 8, Settlements: 2, Events: 90, Rounds: 4, Actions: 10, Routine: 3}
 
 // TestSnapshotOfVersion1 checks that a snapshot of version 1 restores the state whose hash it

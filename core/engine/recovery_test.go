@@ -66,7 +66,7 @@ func aged(t *testing.T) (o Options, state string) {
 	}
 	grow()
 	state = bytesOf(t, e)
-	e.stop() // killed
+	e.stop() // as after a kill: without a last snapshot
 	<-e.stopped
 	if err := e.log.Close(); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ var cborEnc, cborDec = cborModes()
 func cborModes() (cbor.EncMode, cbor.DecMode) {
 	enc, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
-		panic(err) // the options are constant
+		panic(err) // cannot happen: the options are constant
 	}
 	dec, err := cbor.DecOptions{
 		DupMapKey:         cbor.DupMapKeyEnforcedAPF,

@@ -62,7 +62,7 @@ func (d *Damage) Unwrap() error { return d.Err }
 // delivered. Open cuts it; Scan and Check, which change nothing, yield it last.
 type Torn struct {
 	File   string
-	Offset int64  // of its first byte
+	Offset int64  // of its first byte in File
 	Bytes  int64  // its length
 	Group  uint64 // the number that its group would have had
 }

@@ -24,8 +24,8 @@ type LocatedGroup struct {
 // It locks and changes nothing. If the log does not end cleanly, the last pair has the error: a
 // *Damage, or a *Torn that Open would cut.
 //
-// Scan accepts a log without a mark, and the first chain hash of a trimmed log; Check verifies
-// both.
+// Scan accepts a log without a mark, and trusts the chain hash of a trimmed log's first group.
+// Check verifies both.
 func Scan(dir string, from uint64) iter.Seq2[LocatedGroup, error] {
 	return walk(from, func() (*scanner, error) { return newScanner(dir) }, (*scanner).finish)
 }
@@ -60,8 +60,8 @@ func walk(from uint64, open func() (*scanner, error), judge func(*scanner, error
 	}
 }
 
-// scanner reads the segments of a log and verifies that their groups are continuous: CRC of
-// the WAL, CRC of the record, number, stamp and chain.
+// scanner reads the segments of a log in order and verifies each group: the CRC of the WAL, the
+// CRC of the record, and that number, stamp and chain continue those of the group before.
 type scanner struct {
 	dir               string
 	segs              []segment

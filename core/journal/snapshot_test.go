@@ -252,7 +252,7 @@ func FuzzSnapshot(f *testing.F) {
 // refusedOrEqual fails unless b is refused, or is what writing its content again produces.
 func refusedOrEqual(t *testing.T, path string, b []byte) {
 	t.Helper()
-	if len(b) >= 24 && bytes.HasPrefix(b, []byte(snapshotMagic)) { // the name has the number
+	if len(b) >= 24 && bytes.HasPrefix(b, []byte(snapshotMagic)) { // the file is named after the number in its head
 		path = filepath.Join(filepath.Dir(path), snapshotName(binary.LittleEndian.Uint64(b[16:])))
 	}
 	mustWrite(t, path, b)
