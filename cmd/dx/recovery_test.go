@@ -41,7 +41,7 @@ func TestAdvice(t *testing.T) {
 // verify and serve refuse a directory without its MARK alike, say where the runbook is,
 // and take it again once the mark was written anew.
 func TestVerifyJudgesLikeServe(t *testing.T) {
-	dir, k := traded(t)
+	dir, k := dataWithDeposits(t)
 	removeFile(t, filepath.Join(dir, "journal", "MARK"))
 	serve := []string{"serve", "--data", dir, "--oracle", "manual", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0"}
 	var messages []string
@@ -65,6 +65,6 @@ func TestVerifyJudgesLikeServe(t *testing.T) {
 		t.Errorf("a second time: %d %s", code, errs)
 	}
 	h := openTestServer(t, dir, nil)
-	h.checkKeyWorks(t, k)
-	h.mustClose(t)
+	checkKeyWorks(t, h, k)
+	h.Close()
 }

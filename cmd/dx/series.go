@@ -10,6 +10,7 @@ import (
 	"duplex/client"
 	"duplex/core"
 	"duplex/core/round"
+	"duplex/feeds/session"
 	"duplex/schemas"
 )
 
@@ -136,7 +137,7 @@ func readOpenings(ctx context.Context, c *client.Client) (o openings, err error)
 }
 
 // sessionKinds are the entries of the schedule that open or close a session.
-var sessionKinds = []string{sessionOpen, "session_close", "holiday", calendarEnd}
+var sessionKinds = []string{sessionOpen, "session_close", "holiday", string(session.CalendarEnd)}
 
 const sessionOpen = "session_open"
 

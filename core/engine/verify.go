@@ -3,11 +3,22 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"duplex/core"
 	"duplex/core/journal"
 	"duplex/core/view"
 )
+
+// HasJournal reports whether a folder holds a journal, or a part of one.
+func HasJournal(dir string) bool {
+	for _, part := range []string{"log/*.wal", "snapshots/*.snapshot", "MARK"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, part)); len(found) > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // Proof is what Verify has verified.
 type Proof struct {
