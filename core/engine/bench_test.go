@@ -13,9 +13,9 @@ import (
 	"duplex/core/view"
 )
 
-// crowded returns a venue with the given number of resting orders in market 1, 200 of each
+// venueWithOrders returns a venue with the given number of resting orders in market 1, 200 of each
 // account.
-func crowded(b *testing.B, dir string, orders int) (*Engine, Options) {
+func venueWithOrders(b *testing.B, dir string, orders int) (*Engine, Options) {
 	b.Helper()
 	c := newClock()
 	o := c.options(dir)
@@ -66,7 +66,7 @@ func crowded(b *testing.B, dir string, orders int) (*Engine, Options) {
 func BenchmarkReplay(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as dx has it
 	dir := b.TempDir()
-	e, o := crowded(b, dir, 100_000)
+	e, o := venueWithOrders(b, dir, 100_000)
 	for n := range 2000 {
 		u := core.UserID(1 + n%500)
 		cmds := make([]core.Command, 0, 200)
@@ -119,7 +119,7 @@ func (h *lockTimes) Unlock() {
 // BenchmarkSnapshot writes a snapshot of 100,000 resting orders. ms-stopped is the longest
 // time for which it held up commands.
 func BenchmarkSnapshot(b *testing.B) {
-	e, _ := crowded(b, b.TempDir(), 100_000)
+	e, _ := venueWithOrders(b, b.TempDir(), 100_000)
 	defer kill(b, e)
 	var longest time.Duration
 	for b.Loop() {
@@ -142,7 +142,7 @@ func BenchmarkSnapshot(b *testing.B) {
 // BenchmarkStart starts a venue from a snapshot of 100,000 resting orders.
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
-	e, o := crowded(b, dir, 100_000)
+	e, o := venueWithOrders(b, dir, 100_000)
 	if _, err := e.Snapshot(); err != nil {
 		b.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func BenchmarkStart(b *testing.B) {
 
 // BenchmarkCheckpoint hashes the state of 100,000 resting orders.
 func BenchmarkCheckpoint(b *testing.B) {
-	e, _ := crowded(b, b.TempDir(), 100_000)
+	e, _ := venueWithOrders(b, b.TempDir(), 100_000)
 	defer kill(b, e)
 	for b.Loop() {
 		if _, _, err := e.Hash(); err != nil {

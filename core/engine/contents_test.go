@@ -51,7 +51,7 @@ func TestSnapshotKeepsWhatReadersSee(t *testing.T) {
 	o := c.options(t.TempDir())
 	o.Caps = smallCaps
 	e := mustOpen(t, o)
-	varied(t, e, c)
+	submitVaried(t, e, c)
 	want := contents(e)
 	mustClose(t, e)
 	again := mustOpen(t, o)
@@ -61,8 +61,8 @@ func TestSnapshotKeepsWhatReadersSee(t *testing.T) {
 	}
 }
 
-// varied submits at least one command of every kind that changes the view.
-func varied(t *testing.T, e *Engine, c *clock) {
+// submitVaried submits at least one command of every kind that changes the view.
+func submitVaried(t *testing.T, e *Engine, c *clock) {
 	t.Helper()
 	furnish(t, e, c)
 	price := func() {
@@ -102,7 +102,7 @@ func varied(t *testing.T, e *Engine, c *clock) {
 			c.step(time.Second)
 			price()
 		}
-		reach(t, e, func(_ *venue.Venue, w *view.View) bool {
+		waitUntil(t, e, func(_ *venue.Venue, w *view.View) bool {
 			for r := range w.Rounds(0) {
 				if r.Status == core.Settled {
 					return true

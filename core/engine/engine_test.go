@@ -69,11 +69,11 @@ func furnish(t *testing.T, e *Engine, c *clock) {
 	}
 	do(t, e, &core.SetSession{Feed: core.BTC, Open: true})
 	do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
-	reach(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
+	waitUntil(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
 }
 
-// reach waits until a condition holds that the engine brings about by itself.
-func reach(t *testing.T, e *Engine, ok func(*venue.Venue, *view.View) bool) {
+// waitUntil waits until a condition holds that the engine brings about by itself.
+func waitUntil(t *testing.T, e *Engine, ok func(*venue.Venue, *view.View) bool) {
 	t.Helper()
 	f := e.Follow()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -203,7 +203,7 @@ func TestRoundsRunByTheClockAlone(t *testing.T) {
 		c.step(time.Second)
 		do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_001, Count: 3}})
 	}
-	reach(t, e, func(v *venue.Venue, w *view.View) bool {
+	waitUntil(t, e, func(v *venue.Venue, w *view.View) bool {
 		for r := range w.Rounds(0) {
 			if r.Market == 1 && r.Generation == 1 {
 				return r.Status == core.Settled && r.Winner == core.Yes && len(r.Evidence) >= 10
@@ -246,15 +246,15 @@ func TestCheckpointsAreCompared(t *testing.T) {
 	}
 }
 
-// held is a log that holds each proposed group back until it is released.
-type held struct {
+// heldLog is a log that holds each proposed group back until it is released.
+type heldLog struct {
 	Log
 	mu   sync.Mutex
 	took chan struct{}
 	fail error
 }
 
-func (h *held) Propose(g journal.Group) error {
+func (h *heldLog) Propose(g journal.Group) error {
 	if h.took != nil {
 		h.took <- struct{}{}
 	}
@@ -266,13 +266,13 @@ func (h *held) Propose(g journal.Group) error {
 	return h.Log.Propose(g)
 }
 
-func (h *held) Deliver(ctx context.Context, from uint64) iter.Seq2[journal.Group, error] {
+func (h *heldLog) Deliver(ctx context.Context, from uint64) iter.Seq2[journal.Group, error] {
 	return h.Log.Deliver(ctx, from)
 }
 
-func heldEngine(t *testing.T, queue int) (*Engine, *held) {
+func heldEngine(t *testing.T, queue int) (*Engine, *heldLog) {
 	t.Helper()
-	c, h := newClock(), &held{}
+	c, h := newClock(), &heldLog{}
 	o := c.options(t.TempDir())
 	o.Queue = queue
 	o.OpenLog = func(j journal.Options) (Log, error) {
@@ -317,7 +317,7 @@ func TestShedAndUnknownAreNeverMixed(t *testing.T) {
 	}
 	h.took = nil
 	h.mu.Unlock()
-	reach(t, e, func(v *venue.Venue, _ *view.View) bool { return v.UsedID(1, 1) })
+	waitUntil(t, e, func(v *venue.Venue, _ *view.View) bool { return v.UsedID(1, 1) })
 	e.Read(func(v *venue.Venue, _ *view.View) {
 		for id := uint64(2); id <= 9; id++ {
 			if v.UsedID(1, id) {

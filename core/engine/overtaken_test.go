@@ -14,9 +14,9 @@ import (
 	"duplex/core/view"
 )
 
-// disorderly is a log in memory. A test has it hold groups back, and deliver them in any order
+// reorderingLog is a log in memory. A test has it hold groups back, and deliver them in any order
 // and any number of times.
-type disorderly struct {
+type reorderingLog struct {
 	now func() int64
 
 	mu     sync.Mutex
@@ -27,13 +27,13 @@ type disorderly struct {
 	more   *sync.Cond // a group was proposed
 }
 
-func newDisorderly(now func() int64) *disorderly {
-	l := &disorderly{now: now, out: make(chan journal.Group, 64)}
+func newDisorderly(now func() int64) *reorderingLog {
+	l := &reorderingLog{now: now, out: make(chan journal.Group, 64)}
 	l.more = sync.NewCond(&l.mu)
 	return l
 }
 
-func (l *disorderly) Propose(g journal.Group) error {
+func (l *reorderingLog) Propose(g journal.Group) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.groups = append(l.groups, g)
@@ -44,7 +44,7 @@ func (l *disorderly) Propose(g journal.Group) error {
 	return nil
 }
 
-func (l *disorderly) deliver(g journal.Group) {
+func (l *reorderingLog) deliver(g journal.Group) {
 	l.last.Number++
 	l.last.Stamp = max(l.last.Stamp, l.now())
 	g.Number, g.Stamp = l.last.Number, l.last.Stamp
@@ -52,7 +52,7 @@ func (l *disorderly) deliver(g journal.Group) {
 }
 
 // keepBack sets whether groups are held back, and returns the number of groups proposed so far.
-func (l *disorderly) keepBack(on bool) int {
+func (l *reorderingLog) keepBack(on bool) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.back = on
@@ -60,7 +60,7 @@ func (l *disorderly) keepBack(on bool) int {
 }
 
 // yield delivers the proposed group of index i.
-func (l *disorderly) yield(i int) {
+func (l *reorderingLog) yield(i int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.deliver(l.groups[i])
@@ -68,13 +68,13 @@ func (l *disorderly) yield(i int) {
 
 // find returns the index of the first group, from index i on, with a command that matches; -1
 // if there is none.
-func (l *disorderly) find(i int, match func(core.Command) bool) int {
+func (l *reorderingLog) find(i int, match func(core.Command) bool) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.search(i, match)
 }
 
-func (l *disorderly) search(i int, match func(core.Command) bool) int {
+func (l *reorderingLog) search(i int, match func(core.Command) bool) int {
 	for ; i < len(l.groups); i++ {
 		for cmd, err := range journal.Commands(l.groups[i].Body) {
 			if err == nil && match(cmd) {
@@ -86,7 +86,7 @@ func (l *disorderly) search(i int, match func(core.Command) bool) int {
 }
 
 // await waits until such a group is proposed, and returns its index.
-func (l *disorderly) await(i int, match func(core.Command) bool) int {
+func (l *reorderingLog) await(i int, match func(core.Command) bool) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
@@ -97,7 +97,7 @@ func (l *disorderly) await(i int, match func(core.Command) bool) int {
 	}
 }
 
-func (l *disorderly) Deliver(ctx context.Context, _ uint64) iter.Seq2[journal.Group, error] {
+func (l *reorderingLog) Deliver(ctx context.Context, _ uint64) iter.Seq2[journal.Group, error] {
 	return func(yield func(journal.Group, error) bool) {
 		for {
 			select {
@@ -112,9 +112,9 @@ func (l *disorderly) Deliver(ctx context.Context, _ uint64) iter.Seq2[journal.Gr
 	}
 }
 
-func (l *disorderly) Trim(uint64) error      { return nil }
-func (l *disorderly) Close() error           { return nil }
-func (l *disorderly) Last() journal.Position { return journal.Position{} }
+func (l *reorderingLog) Trim(uint64) error      { return nil }
+func (l *reorderingLog) Close() error           { return nil }
+func (l *reorderingLog) Last() journal.Position { return journal.Position{} }
 
 func isA[C core.Command](cmd core.Command) bool { _, ok := cmd.(C); return ok }
 
@@ -179,7 +179,7 @@ func TestOvertakenGroup(t *testing.T) {
 	}
 	l.yield(behind)
 	// The engine makes the Clock and the Checkpoint again, now that nothing is held back.
-	reach(t, e, func(v *venue.Venue, _ *view.View) bool { s, _ := v.Market(1); return s.Status == core.Frozen })
+	waitUntil(t, e, func(v *venue.Venue, _ *view.View) bool { s, _ := v.Market(1); return s.Status == core.Frozen })
 	do(t, e, &core.Deposit{User: 2, DepositID: "last", Amount: 1}) // after all of these
 	e.Read(func(v *venue.Venue, _ *view.View) {
 		if cash, _ := v.Balance(1); cash != 1_000_000_007 {

@@ -41,9 +41,9 @@ func flip(t *testing.T, path string, at int) {
 	}
 }
 
-// aged returns the directory of a stopped venue with several segments and two snapshots, which
+// agedJournal returns the directory of a stopped venue with several segments and two snapshots, which
 // are of different segments.
-func aged(t *testing.T) (o Options, state string) {
+func agedJournal(t *testing.T) (o Options, state string) {
 	t.Helper()
 	shortSegments(t)
 	c := newClock()
@@ -74,8 +74,8 @@ func aged(t *testing.T) (o Options, state string) {
 	return o, state
 }
 
-// judged fails unless Open and Verify refuse a directory with the same error.
-func judged(t *testing.T, o Options) {
+// wantSameRefusal fails unless Open and Verify refuse a directory with the same error.
+func wantSameRefusal(t *testing.T, o Options) {
 	t.Helper()
 	e, opened := Open(o)
 	if opened == nil {
@@ -89,8 +89,8 @@ func judged(t *testing.T, o Options) {
 	}
 }
 
-// whole fails unless a directory passes Verify, and Open restores the given state.
-func whole(t *testing.T, o Options, state string) Proof {
+// wantIntact fails unless a directory passes Verify, and Open restores the given state.
+func wantIntact(t *testing.T, o Options, state string) Proof {
 	t.Helper()
 	p, err := Verify(o.Dir, nil)
 	if err != nil {
@@ -107,7 +107,7 @@ func whole(t *testing.T, o Options, state string) Proof {
 // TestDamagedSnapshots checks the runbook for damaged snapshots: after the newest is removed, a
 // start replays from the older one to the same state; a damaged older one is not needed.
 func TestDamagedSnapshots(t *testing.T) {
-	o, state := aged(t)
+	o, state := agedJournal(t)
 	paths, err := journal.Snapshots(filepath.Join(o.Dir, "snapshots"))
 	if err != nil || len(paths) != 2 {
 		t.Fatal(paths, err)
@@ -115,14 +115,14 @@ func TestDamagedSnapshots(t *testing.T) {
 	newest, older := paths[0], paths[1]
 
 	flip(t, newest, 700)
-	judged(t, o)
+	wantSameRefusal(t, o)
 	if err := os.Remove(newest); err != nil {
 		t.Fatal(err)
 	}
-	whole(t, o, state) // its stop writes a new snapshot
+	wantIntact(t, o, state) // its stop writes a new snapshot
 
 	flip(t, older, 700)
-	if p := whole(t, o, state); len(p.Damaged) != 1 {
+	if p := wantIntact(t, o, state); len(p.Damaged) != 1 {
 		t.Errorf("noted: %v", p.Damaged)
 	}
 }
@@ -130,7 +130,7 @@ func TestDamagedSnapshots(t *testing.T) {
 // TestDamagedSegments checks the runbook for a damaged log: segments that lie wholly before the
 // newest snapshot can be removed, and no later one.
 func TestDamagedSegments(t *testing.T) {
-	o, state := aged(t)
+	o, state := agedJournal(t)
 	paths, err := journal.Snapshots(filepath.Join(o.Dir, "snapshots"))
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestDamagedSegments(t *testing.T) {
 		t.Fatalf("%d of %d segments are before the snapshot", spare, len(segs))
 	}
 	flip(t, segs[spare-1], 4000)
-	judged(t, o)
+	wantSameRefusal(t, o)
 	for _, path := range segs[:spare] {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -162,11 +162,11 @@ func TestDamagedSegments(t *testing.T) {
 	}
 	further := o
 	further.Dir = killed(t, o.Dir)
-	whole(t, o, state)
+	wantIntact(t, o, state)
 	if err := os.Remove(segments(t, further.Dir)[0]); err != nil { // one too many
 		t.Fatal(err)
 	}
-	judged(t, further)
+	wantSameRefusal(t, further)
 }
 
 // TestLostMark checks that Open and Verify refuse a lost or damaged MARK alike, and that NewMark
@@ -177,13 +177,13 @@ func TestLostMark(t *testing.T) {
 		"damaged": func(path string) { os.WriteFile(path, []byte("junk"), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, state := aged(t)
+			o, state := agedJournal(t)
 			harm(filepath.Join(o.Dir, "MARK"))
-			judged(t, o)
+			wantSameRefusal(t, o)
 			if last, err := NewMark(o.Dir); err != nil || last == 0 {
 				t.Fatal(last, err)
 			}
-			whole(t, o, state)
+			wantIntact(t, o, state)
 			if _, err := NewMark(o.Dir); !errors.Is(err, journal.ErrMarked) {
 				t.Errorf("NewMark over an intact mark: %v", err)
 			}

@@ -12,8 +12,8 @@ import (
 	"duplex/core/view"
 )
 
-// keyed creates a key of user 1.
-func keyed(t *testing.T, e *Engine, id string) *core.Key {
+// createKey creates a key of user 1.
+func createKey(t *testing.T, e *Engine, id string) *core.Key {
 	t.Helper()
 	if _, err := e.Submit(context.Background(), &core.CreateKey{User: 1, Key: id, Scopes: core.ScopeTrade, Sealed: []byte{1}}); err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestNothingBehindARevocation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, h := heldEngine(t, 64)
 			defer mustClose(t, e)
-			a, b := keyed(t, e, "a"), keyed(t, e, "b")
+			a, b := createKey(t, e, "a"), createKey(t, e, "b")
 			h.mu.Lock()
 			h.took = make(chan struct{}, 8)
 			ctx := context.Background()
@@ -87,7 +87,7 @@ func TestNothingBehindARevocation(t *testing.T) {
 					}
 				}
 			})
-			later := keyed(t, e, "c")
+			later := createKey(t, e, "c")
 			if _, err := e.SubmitBy(ctx, later, buy(1, 7, core.Yes, 4000, 1)); err != nil {
 				t.Errorf("a key created after the revocation: %v", err)
 			}
@@ -100,7 +100,7 @@ func TestNothingBehindARevocation(t *testing.T) {
 // the revocation may be missing after the next start.
 func TestRevocationThatFailed(t *testing.T) {
 	e, h := heldEngine(t, 64)
-	a := keyed(t, e, "a")
+	a := createKey(t, e, "a")
 	h.mu.Lock()
 	h.took = make(chan struct{})
 	ctx := context.Background()
@@ -147,7 +147,7 @@ func TestRevocationThatFailed(t *testing.T) {
 func TestTimeRunsOutBehindARevocation(t *testing.T) {
 	e, h := heldEngine(t, 64)
 	defer mustClose(t, e)
-	a := keyed(t, e, "a")
+	a := createKey(t, e, "a")
 	h.mu.Lock()
 	h.took = make(chan struct{})
 	ctx := context.Background()
@@ -184,7 +184,7 @@ func TestTimeRunsOutBehindARevocation(t *testing.T) {
 func TestRevocationOfAForeignKey(t *testing.T) {
 	e, _ := heldEngine(t, 64)
 	defer mustClose(t, e)
-	a := keyed(t, e, "a")
+	a := createKey(t, e, "a")
 	if _, err := e.Submit(context.Background(), &core.RevokeKey{User: 2, Key: "a"}); err != nil {
 		t.Fatal(err)
 	}

@@ -132,7 +132,7 @@ func fill(t *testing.T, e *Engine, c *clock, accounts int) {
 	t.Helper()
 	do(t, e, &core.SetSession{Feed: core.BTC, Open: true})
 	do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
-	reach(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
+	waitUntil(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
 	r := rand.New(rand.NewPCG(1, 2))
 	id := uint64(0)
 	order := func(u core.UserID, o core.Outcome, tick core.Tick, qty core.Qty) core.Command {

@@ -20,12 +20,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// every returns one empty command of each kind, by its number.
-func every() map[byte]core.Command { return maps.Collect(Kinds()) }
+// allKinds returns one empty command of each kind, by its number.
+func allKinds() map[byte]core.Command { return maps.Collect(Kinds()) }
 
-// draw returns a random command of a kind that Encode accepts.
-func draw(rt *rapid.T, kind byte) core.Command {
-	cmd := reflect.New(reflect.TypeOf(every()[kind]).Elem())
+// randomCommand returns a random command of a kind that Encode accepts.
+func randomCommand(rt *rapid.T, kind byte) core.Command {
+	cmd := reflect.New(reflect.TypeOf(allKinds()[kind]).Elem())
 	fill(rt, cmd.Elem())
 	return cmd.Interface().(core.Command)
 }
@@ -87,9 +87,9 @@ func fill(rt *rapid.T, v reflect.Value) {
 }
 
 func TestRoundTrip(t *testing.T) {
-	for kind := range every() {
-		t.Run(fmt.Sprintf("%T", every()[kind])[6:], rapid.MakeCheck(func(rt *rapid.T) {
-			cmd := draw(rt, kind)
+	for kind := range allKinds() {
+		t.Run(fmt.Sprintf("%T", allKinds()[kind])[6:], rapid.MakeCheck(func(rt *rapid.T) {
+			cmd := randomCommand(rt, kind)
 			b, err := Encode([]byte("before"), cmd)
 			if err != nil {
 				rt.Fatal(err)
@@ -123,7 +123,7 @@ func TestBodyRoundTrip(t *testing.T) {
 		var body []byte
 		var want []core.Command
 		for _, kind := range kinds {
-			cmd := draw(rt, kind)
+			cmd := randomCommand(rt, kind)
 			var err error
 			if body, err = AppendCommand(body, cmd); err != nil {
 				rt.Fatal(err)
@@ -229,11 +229,11 @@ func TestDecodeRefuses(t *testing.T) {
 // build misreads the journals of older builds.
 func TestGoldenBytes(t *testing.T) {
 	var out strings.Builder
-	all := every()
+	all := allKinds()
 	for kind := byte(1); int(kind) <= len(all); kind++ {
 		cmd := all[kind]
 		n := 0
-		count(reflect.ValueOf(cmd).Elem(), &n)
+		numberFields(reflect.ValueOf(cmd).Elem(), &n)
 		b, err := Encode(nil, cmd)
 		if err != nil {
 			t.Fatal(err)
@@ -279,21 +279,21 @@ func mustWriteGolden(t *testing.T, path, s string) {
 	}
 }
 
-// count sets every field to a different value, within the range of enums.
-func count(v reflect.Value, n *int) {
+// numberFields sets every field to a different value, within the range of enums.
+func numberFields(v reflect.Value, n *int) {
 	*n++
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			count(v.Field(i), n)
+			numberFields(v.Field(i), n)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		count(v.Index(0), n)
-		count(v.Index(1), n)
+		numberFields(v.Index(0), n)
+		numberFields(v.Index(1), n)
 	case reflect.Array:
 		for i := range v.Len() {
-			count(v.Index(i), n)
+			numberFields(v.Index(i), n)
 		}
 	case reflect.String:
 		v.SetString(fmt.Sprint("s", *n))
@@ -314,9 +314,9 @@ func count(v reflect.Value, n *int) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, cmd := range every() {
+	for _, cmd := range allKinds() {
 		n := 0
-		count(reflect.ValueOf(cmd).Elem(), &n)
+		numberFields(reflect.ValueOf(cmd).Elem(), &n)
 		b, err := Encode(nil, cmd)
 		if err != nil {
 			f.Fatal(err)

@@ -73,7 +73,7 @@ func TestLockedAgainstASecondOpen(t *testing.T) {
 }
 
 func TestSegments(t *testing.T) {
-	dir, want := made(t, 60)
+	dir, want := closedLog(t, 60)
 	segs := segmentsOf(t, dir)
 	if len(segs) < 3 {
 		t.Fatalf("%d segments: the test wants to roll over", len(segs))
@@ -86,7 +86,7 @@ func TestSegments(t *testing.T) {
 }
 
 func TestLostSegment(t *testing.T) {
-	dir, _ := made(t, 60)
+	dir, _ := closedLog(t, 60)
 	for _, seg := range segmentsOf(t, dir) {
 		broken := tempDir(t)
 		copyLog(t, broken, dir)
@@ -99,7 +99,7 @@ func TestLostSegment(t *testing.T) {
 }
 
 func TestLostLog(t *testing.T) {
-	dir, _ := made(t, 3)
+	dir, _ := closedLog(t, 3)
 	if err := os.RemoveAll(filepath.Join(dir, walDir)); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestLostLog(t *testing.T) {
 }
 
 func TestLostMark(t *testing.T) {
-	dir, _ := made(t, 3)
+	dir, _ := closedLog(t, 3)
 	if err := os.Remove(filepath.Join(dir, markName)); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestLostMark(t *testing.T) {
 // TestCheckJudgesLikeOpen checks that Check and Open refuse the same logs with the same errors,
 // and that Scan judges the segments alone.
 func TestCheckJudgesLikeOpen(t *testing.T) {
-	whole, want := made(t, 60) // of several segments
+	whole, want := closedLog(t, 60) // of several segments
 	flip := func(path string, at int) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			b := mustRead(t, filepath.Join(dir, path))
@@ -179,7 +179,7 @@ func TestNewMark(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"lost": os.Remove, "damaged": func(path string) error { return os.WriteFile(path, []byte("junk"), 0o600) },
 	} {
-		dir, want := made(t, 5)
+		dir, want := closedLog(t, 5)
 		if err := harm(filepath.Join(dir, markName)); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestNewMark(t *testing.T) {
 		}
 		mustClose(t, f)
 	}
-	dir, _ := made(t, 5)
+	dir, _ := closedLog(t, 5)
 	for _, lost := range []string{walDir, markName} {
 		if err := os.RemoveAll(filepath.Join(dir, lost)); err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func TestNewMark(t *testing.T) {
 	if _, err := NewMark(dir, Position{}); !errors.Is(err, ErrNoLog) {
 		t.Errorf("a lost log: %v", err)
 	}
-	dir, _ = made(t, 5)
+	dir, _ = closedLog(t, 5)
 	if err := os.Remove(filepath.Join(dir, markName)); err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestMarkOnAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip(err)
 	}
-	dir, _ := made(t, 5)
+	dir, _ := closedLog(t, 5)
 	tmp := filepath.Join(dir, markName+".tmp")
 	fill := func() {
 		t.Helper()
@@ -269,14 +269,14 @@ func TestHalfMade(t *testing.T) {
 		mustClose(t, mustOpen(t, dir))
 	})
 	t.Run("before the mark", func(t *testing.T) {
-		dir, _ := made(t, 0)
+		dir, _ := closedLog(t, 0)
 		if err := os.Remove(filepath.Join(dir, markName)); err != nil {
 			t.Fatal(err)
 		}
 		mustClose(t, mustOpen(t, dir))
 	})
 	t.Run("a segment prepared", func(t *testing.T) {
-		dir, want := made(t, 5)
+		dir, want := closedLog(t, 5)
 		junk := make([]byte, 9000)
 		for i := range junk {
 			junk[i] = 0xEE
@@ -358,7 +358,7 @@ func TestKillBehindANewSegment(t *testing.T) {
 }
 
 func TestTrim(t *testing.T) {
-	dir, want := made(t, 60)
+	dir, want := closedLog(t, 60)
 	f := mustOpen(t, dir)
 	before := len(segmentsOf(t, dir))
 	if err := f.Trim(40); err != nil {
@@ -402,7 +402,7 @@ func TestTrim(t *testing.T) {
 
 	other := at.After()
 	other.Chain[0] ^= 1
-	dir2, _ := made(t, 60)
+	dir2, _ := closedLog(t, 60)
 	_, err = Open(dir2, Options{Start: other})
 	wantDamage(t, err)
 	_, err = Open(dir2, Options{Start: Position{Number: 61}})
@@ -506,15 +506,15 @@ func TestDeliverEnds(t *testing.T) {
 
 var errDisk = errors.New("no space, or worse")
 
-// failing is a WAL whose disk fails once. Every later call would succeed.
-type failing struct {
+// failingWAL is a WAL whose disk fails once. Every later call would succeed.
+type failingWAL struct {
 	appender
 	once  bool
 	after bool // the sync fails, after the bytes are written
 	saves int
 }
 
-func (w *failing) Save(st *raftpb.HardState, ents []*raftpb.Entry) error {
+func (w *failingWAL) Save(st *raftpb.HardState, ents []*raftpb.Entry) error {
 	w.saves++
 	if !w.once {
 		w.once = true
@@ -533,7 +533,7 @@ func TestFailedWrite(t *testing.T) {
 		dir := tempDir(t)
 		f := mustOpen(t, dir)
 		propose(t, f, 1, 3)
-		bad := &failing{appender: f.wal, after: after}
+		bad := &failingWAL{appender: f.wal, after: after}
 		f.wal = bad
 		for range 3 {
 			if err := f.Propose(Group{Body: []byte("x")}); !errors.Is(err, errDisk) {

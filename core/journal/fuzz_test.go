@@ -40,7 +40,7 @@ func FuzzRecord(f *testing.F) {
 // FuzzScan overwrites and cuts a segment. Scan must then yield the first groups of the log
 // unchanged, up to a clean end, a *Torn or a *Damage.
 func FuzzScan(f *testing.F) {
-	from, want := killed(f, 4)
+	from, want := killedLog(f, 4)
 	path, off, end := lastFrame(f, from)
 	whole := mustRead(f, path)
 	f.Add(uint16(off), []byte{0}, uint16(end))

@@ -107,8 +107,8 @@ func same(a, b []Group) bool {
 	return true
 }
 
-// made creates a log of n groups, closes it, and returns its directory and groups.
-func made(t testing.TB, n int) (dir string, groups []Group) {
+// closedLog creates a log of n groups, closes it, and returns its directory and groups.
+func closedLog(t testing.TB, n int) (dir string, groups []Group) {
 	t.Helper()
 	dir = tempDir(t)
 	f := mustOpen(t, dir)
@@ -118,8 +118,8 @@ func made(t testing.TB, n int) (dir string, groups []Group) {
 	return dir, groups
 }
 
-// killed is made without a close. The mark is that of the newest segment, or of the empty log.
-func killed(t testing.TB, n int) (dir string, groups []Group) {
+// killedLog is closedLog without the close. The mark is that of the newest segment, or of the empty log.
+func killedLog(t testing.TB, n int) (dir string, groups []Group) {
 	t.Helper()
 	live := tempDir(t)
 	f := mustOpen(t, live)

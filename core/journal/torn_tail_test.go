@@ -25,7 +25,7 @@ func lastFrame(t testing.TB, dir string) (path string, off, end int64) {
 // other, whether the file ends there or continues with zeros.
 func TestTornTail(t *testing.T) {
 	for n, step := range map[int]int64{1: 1, 4: 1, 8: 11} { // the body of group 8 has sectors of zeros
-		dir, want := killed(t, n)
+		dir, want := killedLog(t, n)
 		path, off, end := lastFrame(t, dir)
 		whole := mustRead(t, path)
 		data, _, _ := frameLength([8]byte(whole[off:]))
@@ -46,7 +46,7 @@ func TestTornTail(t *testing.T) {
 
 // TestTornSectors checks every set of missing sectors of the last write.
 func TestTornSectors(t *testing.T) {
-	dir, want := killed(t, 8)
+	dir, want := killedLog(t, 8)
 	path, off, end := lastFrame(t, dir)
 	whole := mustRead(t, path)
 	first, last := off/sector, (end-1)/sector
@@ -114,7 +114,7 @@ func wantGroups(t *testing.T, dir string, want []Group, what string) {
 
 // TestTornBeforeTheMark checks that a torn tail before the position of the mark is damage.
 func TestTornBeforeTheMark(t *testing.T) {
-	dir, _ := made(t, 8)
+	dir, _ := closedLog(t, 8)
 	path, off, end := lastFrame(t, dir)
 	b := mustRead(t, path)
 	clear(b[(off+end)/2 : end])
@@ -128,7 +128,7 @@ func TestTornBeforeTheMark(t *testing.T) {
 // TestHoleInTheMiddle checks that a zero sector in the middle is damage: complete groups follow
 // it.
 func TestHoleInTheMiddle(t *testing.T) {
-	dir, _ := killed(t, 9)
+	dir, _ := killedLog(t, 9)
 	ps := places(t, dir)
 	for _, p := range ps[:8] {
 		b := mustRead(t, p.File)
@@ -148,7 +148,7 @@ func TestHoleInTheMiddle(t *testing.T) {
 // refused with the place, or yield exactly what was written.
 func TestEveryFlip(t *testing.T) {
 	for n, full := range map[int]bool{4: true, 9: false} {
-		dir, want := killed(t, n)
+		dir, want := killedLog(t, n)
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() || filepath.Ext(path) == ".tmp" || d.Name() == lockName {
 				return err
@@ -184,7 +184,7 @@ func flipAll(t *testing.T, dir, path string, want []Group, full bool) {
 			if _, err := f.WriteAt([]byte{b[i] ^ x}, int64(i)); err != nil {
 				t.Fatal(err)
 			}
-			if bad := scanned(t, dir, want); bad != nil {
+			if bad := scanWhole(t, dir, want); bad != nil {
 				refused++
 			} else if i%64 == 0 {
 				wantGroups(t, dir, want, fmt.Sprintf("%s byte %d ^ %02x", path, i, x))
@@ -199,9 +199,9 @@ func flipAll(t *testing.T, dir, path string, want []Group, full bool) {
 	}
 }
 
-// scanned reads the log as Open would and returns the damage. It fails if there is none and the
+// scanWhole reads the log as Open would and returns the damage. It fails if there is none and the
 // groups are not those that were written.
-func scanned(t *testing.T, dir string, want []Group) *Damage {
+func scanWhole(t *testing.T, dir string, want []Group) *Damage {
 	t.Helper()
 	var got []Group
 	for p, err := range Scan(dir, 1) {
@@ -222,7 +222,7 @@ func scanned(t *testing.T, dir string, want []Group) *Damage {
 // TestOpenLeavesDamageAlone checks that Open refuses what Scan refuses, and leaves the files
 // unchanged.
 func TestOpenLeavesDamageAlone(t *testing.T) {
-	dir, _ := killed(t, 9)
+	dir, _ := killedLog(t, 9)
 	p := places(t, dir)[4]
 	b := mustRead(t, p.File)
 	b[p.Offset+60] ^= 4
