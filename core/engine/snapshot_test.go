@@ -241,7 +241,7 @@ func TestNoRoomForASnapshot(t *testing.T) {
 	}
 	mustClose(t, e)
 	if files := snapshotFiles(t, o.Dir); len(files) != 0 || !logs.has("no space for it") {
-		t.Errorf("%v, told %q", files, logs.lines)
+		t.Errorf("%v, logged %q", files, logs.lines)
 	}
 	o.Free = nil
 	e = mustOpen(t, o)
