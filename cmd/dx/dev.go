@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"duplex/client"
+	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/maker"
 	"duplex/core"
 	"duplex/core/engine"
@@ -83,7 +84,7 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err 
 			return err
 		}
 	} else if d.Holidays != "" {
-		return flagError{"holidays", errors.New("goes with --sessions")}
+		return cli.BadFlag("holidays", errors.New("goes with --sessions"))
 	}
 	v, err := openVenue(ctx, o)
 	if v == nil {
@@ -105,14 +106,14 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, v *server.Venu
 		return err
 	}
 	if err := writeProfiles(d.DevFile, &file); err != nil {
-		return flagError{"dev-file", err}
+		return cli.BadFlag("dev-file", err)
 	}
 	if err := atomicfile.Write(d.DevFile, append(b, '\n')); err != nil {
-		return flagError{"dev-file", err}
+		return cli.BadFlag("dev-file", err)
 	}
 	trader, err := profilePath(d.DevFile, file.Accounts[0].Name)
 	if err != nil {
-		return flagError{"dev-file", err}
+		return cli.BadFlag("dev-file", err)
 	}
 	makerCtx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -129,7 +130,7 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, v *server.Venu
 		}
 	} else if !d.Quiet {
 		d.printGreeting(out, file, trader)
-		if terminal(out) {
+		if cli.IsTerminal(out) {
 			go runStatusLine(makerCtx, v, out)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
 
@@ -35,7 +36,7 @@ func (r *rotateCmd) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	var done schemas.Resealed
-	if err := operatorPost(ctx, r.Admin, r.OperatorToken, "/admin/master-key/rotate", string(body), &done); err != nil {
+	if err := cli.OperatorPost(ctx, r.Admin, r.OperatorToken, "/admin/master-key/rotate", string(body), &done); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "a new master key is in force, and seals %d secrets\n", done.Resealed)

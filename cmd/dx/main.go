@@ -15,34 +15,37 @@ import (
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
 	"github.com/lmittmann/tint"
-	"golang.org/x/term"
+
+	"duplex/cmd/dx/cli"
+	"duplex/cmd/dx/operator"
+	"duplex/cmd/dx/trading"
 )
 
 const description = `Duplex: an exchange for yes/no prediction markets that agents, bots and people use on equal terms.
 
 Start with 'dx dev': nine live series, a price feed, a market maker and funded keys in one process.`
 
-// cli is the whole command line. Every flag is also an environment variable and, for
+// commandLine is the whole command line. Every flag is also an environment variable and, for
 // serve, a line of dx.toml.
-type cli struct {
-	Dev        devCmd        `cmd:"" help:"Run a venue to try things on: simulated prices, funded accounts, a house maker."`
-	Serve      serveCmd      `cmd:"" help:"Run the venue: nothing prefunded."`
-	Mcp        mcpCmd        `cmd:"" help:"Get an MCP host to the venue."`
-	Call       callCmd       `cmd:"" help:"Send one signed request."`
-	Order      orderCmd      `cmd:"" help:"Place an order."`
-	Cancel     cancelCmd     `cmd:"" help:"Cancel orders."`
-	Markets    marketsCmd    `cmd:"" help:"List the markets."`
-	Book       bookCmd       `cmd:"" help:"Show a market's orderbook."`
-	Watch      watchCmd      `cmd:"" help:"Print the event stream, a line a message."`
-	Top        topCmd        `cmd:"" help:"Show the nine series, a book, its trades and the own orders on a terminal."`
-	Bench      benchCmd      `cmd:"" help:"Load a venue on this machine and print what it does."`
-	Feeds      feedsCmd      `cmd:"" help:"Watch or record the price sources."`
-	Evidence   evidenceCmd   `cmd:"" help:"Check why a round settled as it did."`
-	Verify     verifyCmd     `cmd:"" help:"Replay a journal and check it whole."`
-	Admin      adminCmd      `cmd:"" help:"Act as the operator."`
-	Keys       keysCmd       `cmd:"" help:"Replace the master key."`
-	Conf       configCmd     `cmd:"" name:"config" help:"Check or show the settings of dx serve."`
-	Completion completionCmd `cmd:"" help:"Print the script that makes a shell complete dx."`
+type commandLine struct {
+	Dev        devCmd            `cmd:"" help:"Run a venue to try things on: simulated prices, funded accounts, a house maker."`
+	Serve      serveCmd          `cmd:"" help:"Run the venue: nothing prefunded."`
+	Mcp        mcpCmd            `cmd:"" help:"Get an MCP host to the venue."`
+	Call       trading.Call      `cmd:"" help:"Send one signed request."`
+	Order      trading.Order     `cmd:"" help:"Place an order."`
+	Cancel     trading.Cancel    `cmd:"" help:"Cancel orders."`
+	Markets    trading.Markets   `cmd:"" help:"List the markets."`
+	Book       trading.Book      `cmd:"" help:"Show a market's orderbook."`
+	Watch      trading.Watch     `cmd:"" help:"Print the event stream, a line a message."`
+	Top        topCmd            `cmd:"" help:"Show the nine series, a book, its trades and the own orders on a terminal."`
+	Bench      benchCmd          `cmd:"" help:"Load a venue on this machine and print what it does."`
+	Feeds      feedsCmd          `cmd:"" help:"Watch or record the price sources."`
+	Evidence   trading.Evidence  `cmd:"" help:"Check why a round settled as it did."`
+	Verify     verifyCmd         `cmd:"" help:"Replay a journal and check it whole."`
+	Admin      operator.Commands `cmd:"" help:"Act as the operator."`
+	Keys       keysCmd           `cmd:"" help:"Replace the master key."`
+	Conf       configCmd         `cmd:"" name:"config" help:"Check or show the settings of dx serve."`
+	Completion completionCmd     `cmd:"" help:"Print the script that makes a shell complete dx."`
 
 	LogLevel slog.Level       `help:"Least level to log: debug, info, warn, error." default:"info" env:"DX_LOG_LEVEL"`
 	Config   kong.ConfigFlag  `help:"TOML file with flags as its lines." type:"existingfile" env:"DX_CONFIG"`
@@ -53,7 +56,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is the program: 0 done, 1 failed, 2 the flag or line at fault is named.
 func run(args []string, out, errs io.Writer) int {
-	var c cli
+	var c commandLine
 	code := -1
 	parser, err := kong.New(&c, kong.Name("dx"), kong.Description(description), kong.UsageOnError(), kong.Writers(out, errs),
 		kong.Exit(func(n int) { code = n }), kong.Vars{"version": version()}, kong.Configuration(tomlFlags, "dx.toml"), kong.DefaultEnvars("DX"))
@@ -80,7 +83,7 @@ func run(args []string, out, errs io.Writer) int {
 		if a := advice(err); a != "" {
 			fmt.Fprintln(errs, "dx:", a)
 		}
-		var flag flagError
+		var flag cli.FlagError
 		if errors.As(err, &flag) {
 			return 2
 		}
@@ -92,26 +95,12 @@ func run(args []string, out, errs io.Writer) int {
 // diagnostics is standard error, for what is not a command's result.
 type diagnostics struct{ io.Writer }
 
-// flagError is a setting that cannot work; it names the flag.
-type flagError struct {
-	flag string
-	err  error
-}
-
-func (e flagError) Error() string { return "--" + e.flag + ": " + e.err.Error() }
-func (e flagError) Unwrap() error { return e.err }
-
 // logger writes for people on a terminal and JSON elsewhere.
 func logger(w io.Writer, level slog.Level) *slog.Logger {
-	if terminal(w) {
+	if cli.IsTerminal(w) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05"}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
-}
-
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func version() string {

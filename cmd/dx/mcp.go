@@ -14,6 +14,7 @@ import (
 
 	"duplex/client"
 	"duplex/cmd/dx/bridge"
+	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
 
@@ -34,8 +35,8 @@ type venueFlags struct {
 	As      string `help:"Account of the dev file to act as: trader, maker, reader or treasurer." default:"trader" env:"DX_AS"`
 }
 
-func (v *venueFlags) connect() clientFlags {
-	return clientFlags{URL: os.Getenv("DX_URL"), Key: os.Getenv("DX_KEY"), Secret: os.Getenv("DX_SECRET"), DevFile: v.DevFile, As: v.As}
+func (v *venueFlags) connect() cli.ClientFlags {
+	return cli.ClientFlags{URL: os.Getenv("DX_URL"), Key: os.Getenv("DX_KEY"), Secret: os.Getenv("DX_SECRET"), DevFile: v.DevFile, As: v.As}
 }
 
 // profile reads the profile that is named.
@@ -45,7 +46,7 @@ func (v *venueFlags) profile() (p schemas.Profile, path string, err error) {
 		p, err = readProfile(path)
 	}
 	if err != nil {
-		err = flagError{"profile", err}
+		err = cli.BadFlag("profile", err)
 	}
 	return p, path, err
 }
@@ -57,7 +58,7 @@ func (v *venueFlags) settings() (base, key, secret string, err error) {
 		return p.API, p.APIKey, p.Secret, err
 	}
 	at := v.connect()
-	return at.resolve()
+	return at.Resolve()
 }
 
 // open gives a client, and a log that never shows its secret.
@@ -66,8 +67,8 @@ func (v *venueFlags) open(log *slog.Logger) (*client.Client, *slog.Logger, error
 	if err != nil {
 		return nil, nil, err
 	}
-	at := clientFlags{URL: base, Key: key, Secret: secret}
-	c, err := at.newClient(client.WithHTTPClient(bridge.NewHTTPClient()))
+	at := cli.ClientFlags{URL: base, Key: key, Secret: secret}
+	c, err := at.Client(client.WithHTTPClient(bridge.NewHTTPClient()))
 	return c, bridge.RedactSecrets(log, secret), err
 }
 
@@ -105,10 +106,10 @@ func (p *proxyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	}
 	l, err := net.Listen("tcp", p.Listen)
 	if err != nil {
-		return flagError{"listen", err}
+		return cli.BadFlag("listen", err)
 	}
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
-		return errors.Join(flagError{"listen", errors.New("only a loopback address: whoever reaches it acts with this key")}, l.Close())
+		return errors.Join(cli.BadFlag("listen", errors.New("only a loopback address: whoever reaches it acts with this key")), l.Close())
 	}
 	if err := p.printURL(out, "http://"+l.Addr().String()+"/mcp"); err != nil {
 		return errors.Join(err, l.Close())

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"duplex/cmd/dx/bridge"
+	"duplex/cmd/dx/cli"
 )
 
 // installCmd is `dx mcp install`.
@@ -40,7 +41,7 @@ func (i *installCmd) Run(ctx context.Context, out io.Writer) error {
 	}
 	h, ok := bridge.FindHost(i.Client)
 	if !ok {
-		return flagError{"client", fmt.Errorf("no host %q", i.Client)}
+		return cli.BadFlag("client", fmt.Errorf("no host %q", i.Client))
 	}
 	c, err := h.Plan(s)
 	if err != nil {
@@ -69,7 +70,7 @@ func backupNote(c *bridge.Change) string {
 // server is how the host is to start this program.
 func (i *installCmd) server() (*bridge.Server, error) {
 	if !serverName.MatchString(i.Name) {
-		return nil, flagError{"name", errors.New("letters, digits, _ and - only")}
+		return nil, cli.BadFlag("name", errors.New("letters, digits, _ and - only"))
 	}
 	self, err := os.Executable()
 	if err != nil {

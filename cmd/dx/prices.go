@@ -6,13 +6,14 @@ import (
 	"os"
 	"strings"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/core/feed"
 	"duplex/feeds"
 	"duplex/feeds/session"
 )
 
-// limitFlags say what the index of each feed demands of its sources.
+// limitFlags are what the index of each feed requires of its sources.
 type limitFlags struct {
 	MinSources map[string]uint8 `help:"Least number of fresh sources behind the index of a feed, as BTC=2; 1 where it is not named. With fewer there is no index: markets pause, and a round that lacks it waits for the operator." placeholder:"FEED=N"`
 	FeedJump   map[string]uint8 `help:"By how many percent a source may be off the last index of its feed, up to 30 s old, and two sources off each other; 0: by any. A feed that is not named keeps its default." default:"BTC=10;gold=10;WTI=10"`
@@ -21,8 +22,8 @@ type limitFlags struct {
 // jumpDefault is the jump limit of a feed that --feed-jump does not name, in percent.
 const jumpDefault = 10
 
-// limits are those of every feed. A feed that the sources price must have as many as it
-// demands; without any, prices come by hand.
+// limits returns the limits of every feed. If there are sources, a feed must have as many as
+// its index requires. Without sources, prices are posted by hand.
 func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit, err error) {
 	var have [core.Feeds]int
 	for _, s := range sources {
@@ -35,11 +36,11 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 		f, known := feedNamed(name)
 		switch {
 		case !known:
-			return out, flagError{"min-sources", errNoFeed(name)}
+			return out, cli.BadFlag("min-sources", errNoFeed(name))
 		case n < 1 || n > feed.MaxSources:
-			return out, flagError{"min-sources", fmt.Errorf("%s: 1 to %d", f, feed.MaxSources)}
+			return out, cli.BadFlag("min-sources", fmt.Errorf("%s: 1 to %d", f, feed.MaxSources))
 		case len(sources) > 0 && int(n) > have[f]:
-			return out, flagError{"min-sources", fmt.Errorf("%s has %d sources, and would never have an index of %d", f, have[f], n)}
+			return out, cli.BadFlag("min-sources", fmt.Errorf("%s has %d sources, and would never have an index of %d", f, have[f], n))
 		}
 		out[f].MinSources = n
 	}
@@ -47,9 +48,9 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 		f, known := feedNamed(name)
 		switch {
 		case !known:
-			return out, flagError{"feed-jump", errNoFeed(name)}
+			return out, cli.BadFlag("feed-jump", errNoFeed(name))
 		case pct > 100:
-			return out, flagError{"feed-jump", fmt.Errorf("%s: 0 to 100 percent", f)}
+			return out, cli.BadFlag("feed-jump", fmt.Errorf("%s: 0 to 100 percent", f))
 		}
 		out[f].JumpPct = pct
 	}
@@ -69,23 +70,23 @@ func feedNamed(name string) (core.Feed, bool) {
 	return 0, false
 }
 
-// sessionFlags name the calendar of the feeds with sessions.
+// sessionFlags select the calendar of the feeds with sessions.
 type sessionFlags struct {
 	Holidays string `help:"File with holidays of further years, or of years to replace; docs/operations describes its format." type:"path"`
 }
 
-// calendar is the embedded one with the operator's years.
+// calendar returns the calendar of the program with the years of the file.
 func (f *sessionFlags) calendar() (*session.Calendar, error) {
 	if f.Holidays == "" {
 		return session.Load()
 	}
 	file, err := os.Open(f.Holidays)
 	if err != nil {
-		return nil, flagError{"holidays", err}
+		return nil, cli.BadFlag("holidays", err)
 	}
 	c, err := session.LoadWith(file)
 	if err != nil {
-		err = flagError{"holidays", fmt.Errorf("%s, %w", f.Holidays, err)}
+		err = cli.BadFlag("holidays", fmt.Errorf("%s, %w", f.Holidays, err))
 	}
 	return c, errors.Join(err, file.Close())
 }

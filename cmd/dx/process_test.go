@@ -22,6 +22,7 @@ import (
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
+	"duplex/cmd/dx/trading"
 	"duplex/core"
 	"duplex/schemas"
 )
@@ -311,7 +312,7 @@ func (p *process) series(m schemas.Market) string {
 	p.t.Helper()
 	var r schemas.Round
 	p.must(p.account("reader"), "GET", fmt.Sprintf("/v1/rounds/%d", m.MarketID), "", &r)
-	return seriesName(r.Category)
+	return trading.SeriesName(r.Category)
 }
 
 // trades is any market that takes orders.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/feeds"
 	"duplex/server"
 )
@@ -15,7 +16,8 @@ import (
 // serveCmd is `dx serve`.
 type serveCmd struct{ serveSettings }
 
-// serveSettings are its flags; each is also DX_… and a line of dx.toml.
+// serveSettings are the flags of dx serve. Each is also a variable DX_… and a line of
+// dx.toml.
 type serveSettings struct {
 	API           string        `help:"Address of REST, the agent lane and events." default:":8080"`
 	Portal        string        `help:"Address of the portal." default:":8081"`
@@ -76,9 +78,9 @@ func (s *serveSettings) masterKeys() (current, old []byte, err error) {
 	if s.MasterKey == "" {
 		switch {
 		case s.MasterKeyOld != "":
-			err = flagError{"master-key-old", errors.New("goes with --master-key; dx keys rotate-master replaces the venue's own file")}
+			err = cli.BadFlag("master-key-old", errors.New("goes with --master-key; dx keys rotate-master replaces the venue's own file"))
 		case s.MasterKeyLost:
-			err = flagError{"master-key-lost", errors.New("goes with --master-key, which has the new one")}
+			err = cli.BadFlag("master-key-lost", errors.New("goes with --master-key, which has the new one"))
 		}
 		return nil, nil, err
 	}
@@ -91,7 +93,7 @@ func (s *serveSettings) masterKeys() (current, old []byte, err error) {
 func parseMasterKey(flag, text string) ([]byte, error) {
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != 32 {
-		return nil, flagError{flag, errors.New("64 hex characters are wanted")}
+		return nil, cli.BadFlag(flag, errors.New("64 hex characters are wanted"))
 	}
 	return b, nil
 }

@@ -2,13 +2,12 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
-
-	"os"
 )
 
 // settings reads a file's text as dx serve does.

@@ -6,11 +6,12 @@ import (
 	"io"
 	"os"
 
+	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/top"
 )
 
 // topCmd is `dx top`.
-type topCmd struct{ clientFlags }
+type topCmd struct{ cli.ClientFlags }
 
 func (t *topCmd) Help() string {
 	return `Up and down select a series, q quits. 80 by 24 characters are enough, also over ssh. ▲ is a price above the strike or a taker for YES, ▼ the opposite, * a level with an order of yours.
@@ -21,14 +22,14 @@ Examples:
 }
 
 func (t *topCmd) Run(ctx context.Context, out io.Writer) error {
-	if !terminal(out) || !terminal(os.Stdin) {
+	if !cli.IsTerminal(out) || !cli.IsTerminal(os.Stdin) {
 		return errors.New("dx top draws on a terminal, and this is none; dx watch prints what happens, a line a message")
 	}
-	c, err := t.newClient()
+	c, err := t.Client()
 	if err != nil {
 		return err
 	}
-	base, key, _, err := t.resolve()
+	base, key, _, err := t.Resolve()
 	if err != nil {
 		return err
 	}

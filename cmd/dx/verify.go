@@ -5,9 +5,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core/engine"
 	"duplex/core/journal"
 )
@@ -42,7 +42,7 @@ func (v *verifyCmd) Run(out io.Writer) error {
 		fmt.Fprintf(out, "a new MARK: group %d is the last that is there; of later ones, if there were any, nothing is left\n", last)
 	}
 	var show io.Writer
-	if terminal(os.Stderr) {
+	if cli.IsTerminal(os.Stderr) {
 		show = os.Stderr
 	}
 	p, err := replayed(dir, show)
@@ -99,18 +99,15 @@ type progressBar struct {
 	shown time.Time
 }
 
-const barWidth = 40
-
 func (b *progressBar) update(done uint64) {
 	if done < b.total && time.Since(b.shown) < 100*time.Millisecond {
 		return
 	}
 	b.shown, done = time.Now(), min(done, b.total)
-	full := int(done * barWidth / max(b.total, 1))
-	fmt.Fprintf(b.out, "\r[%s%s] %3d %% of %d groups", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), done*100/max(b.total, 1), b.total)
+	fmt.Fprintf(b.out, "\r%s %3d %% of %d groups", cli.Bar(int64(done), int64(b.total)), done*100/max(b.total, 1), b.total)
 }
 
-func (b *progressBar) clear() { fmt.Fprint(b.out, "\r\x1b[K") }
+func (b *progressBar) clear() { fmt.Fprint(b.out, cli.ClearLine) }
 
 func isDir(path string) bool {
 	s, err := os.Stat(path)
