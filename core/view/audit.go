@@ -7,28 +7,29 @@ import (
 	"duplex/core"
 )
 
-// Action is a command of an operator or of an account about itself: its author, the
-// reason given and the outcome (docs/rules/operation.md#actions).
+// Action is a command of an operator, or of an account about itself: its author, the reason
+// given and the outcome (docs/rules/operation.md#actions). Ts is in ns.
 type Action struct {
 	Seq      uint64
 	Ts       int64
 	Who, Why string
-	Name     string // as the operator's listener names it: suspend_user
+	Name     string // as the operator's listener names it, such as suspend_user
 	User     core.UserID
 	Market   core.MarketID
-	Detail   map[string]string // the rest; never a secret or a hash of one
+	Detail   map[string]string // further parameters; never a secret or the hash of one
 	Reject   core.Reject
 }
 
-// auditTrail keeps the newest actions. Those that come by the thousand, prices by hand and
-// keys sealed anew, have a ring of their own and so never push out a suspension.
+// auditTrail keeps the newest actions. Manual prices and resealed keys come in large numbers,
+// so they have a ring of their own and never evict other actions.
 type auditTrail struct{ actions, routine ring[Action] }
 
-func newTrail(c RetentionCaps) auditTrail {
+func newAuditTrail(c RetentionCaps) auditTrail {
 	return auditTrail{actions: newRing[Action](c.Actions), routine: newRing[Action](c.Routine)}
 }
 
-// RecordAudit takes in who gave a command, if anybody answers for it.
+// RecordAudit records the command with stamp st as an action if it has an author. rej is its
+// outcome, events are the events it emitted.
 func (w *View) RecordAudit(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
 	a, by, ok := actionOf(cmd)
 	if !ok {
@@ -50,8 +51,8 @@ func (w *View) RecordAudit(st core.Stamp, cmd core.Command, rej core.Reject, eve
 	}
 }
 
-// actionOf tells what a command does, and who gave it; false for those of traders,
-// of prices and of time.
+// actionOf returns the action that a command is, and its author. ok is false for commands of
+// traders, index ticks of the feeds, and commands of the clock.
 func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	switch c := cmd.(type) {
 	case *core.SetRules:
@@ -88,7 +89,7 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	case *core.ProposePrice:
 		return Action{Name: "propose_price", Market: c.Market, Detail: map[string]string{"settle_price": decimal(c.Price)}}, c.Audit, true
 	case *core.PostIndex:
-		if c.Audit == (core.Audit{}) { // the poster's
+		if c.Audit == (core.Audit{}) { // a tick of a feed, not a manual one
 			return a, by, false
 		}
 		return Action{Name: "post_tick", Detail: map[string]string{"feed": decimal(c.Tick.Feed), "price": decimal(c.Tick.Price)}}, c.Audit, true
@@ -107,10 +108,10 @@ func decimal[N ~int64 | ~uint8 | ~uint16 | ~uint64](n N) string {
 	return strconv.FormatUint(uint64(n), 10)
 }
 
-// Actions walks what is kept from the newest below seq `from` (0: the newest).
+// Actions iterates over the actions kept with a seq below from (0: all), newest first.
 func (w *View) Actions(from uint64) iter.Seq[*Action] {
 	return func(yield func(*Action) bool) {
-		a, b := w.auditTrail.actions.next-1, w.auditTrail.routine.next-1 // numbers of the newest not shown
+		a, b := w.auditTrail.actions.next-1, w.auditTrail.routine.next-1 // numbers of the newest actions not yet returned
 		for {
 			x, y := w.auditTrail.actions.get(a), w.auditTrail.routine.get(b)
 			if x == nil && y == nil {
@@ -128,5 +129,6 @@ func (w *View) Actions(from uint64) iter.Seq[*Action] {
 	}
 }
 
-// ActionCount tells how many actions there were since the venue's first command.
+// ActionCount returns the number of actions since the venue's first command, including those
+// no longer kept.
 func (w *View) ActionCount() uint64 { return w.auditTrail.actions.next + w.auditTrail.routine.next - 2 }

@@ -4,15 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fxamacker/cbor/v2"
-
 	"duplex/core"
 )
 
-// record has one action of an operator, of the kind that comes often or of another.
-func record(w *View, seq uint64, often bool) {
+// record records an action with the given seq: a manual price if routine, else a suspension.
+func record(w *View, seq uint64, routine bool) {
 	var cmd core.Command = &core.SuspendUser{User: 1, Audit: core.Audit{Who: "operator", Why: "a test"}}
-	if often {
+	if routine {
 		cmd = &core.PostIndex{Audit: core.Audit{Who: "operator"}}
 	}
 	w.RecordAudit(core.Stamp{Seq: seq, Ts: int64(seq)}, cmd, core.OK, nil)
@@ -25,14 +23,14 @@ func seqs(w *View, from uint64) (out []uint64) {
 	return out
 }
 
-// Actions come newest first whatever ring they are in, and prices by hand push out
-// prices only.
+// Actions are listed newest first across both rings, and manual prices evict only manual
+// prices.
 func TestActions(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Actions, caps.Routine = 3, 2
 	w := New(caps)
 	if got := seqs(w, 0); got != nil {
-		t.Errorf("of nothing: %v", got)
+		t.Errorf("empty view: %v", got)
 	}
 	for seq := uint64(1); seq <= 10; seq++ {
 		record(w, seq, seq > 1 && seq != 4)
@@ -50,49 +48,12 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// Nobody answers for what traders, prices and time do.
-func TestNotEveryCommandIsAnAction(t *testing.T) {
+// Commands of traders, of feeds and of the clock are not actions.
+func TestTraderCommandsAreNotActions(t *testing.T) {
 	w := New(DefaultRetentionCaps())
 	for i, cmd := range []core.Command{&core.PlaceOrder{}, &core.Redeem{}, &core.RequestWithdrawal{}, &core.Clock{}, &core.PostIndex{}, &core.SetSession{}, &core.Checkpoint{}} {
 		if w.RecordAudit(core.Stamp{Seq: uint64(i + 1)}, cmd, core.OK, nil); w.ActionCount() != 0 {
 			t.Fatalf("%T", cmd)
-		}
-	}
-}
-
-// A snapshot of version 1 is read, also one without a list of actions, which then
-// begins.
-func TestOldState(t *testing.T) {
-	whole, err := encoding.Marshal(&oldState{Users: []oldAccount{{NextFill: 1, NextSettled: 1, NextEvent: 1}}, Trail: trailState{NextAction: 1, NextRoutine: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var parts []cbor.RawMessage
-	if err := cbor.Unmarshal(whole, &parts); err != nil {
-		t.Fatal(err)
-	}
-	for n := range 6 {
-		cut, err := cbor.Marshal(append(slices.Clone(parts), cbor.RawMessage{0x80})[:min(n, len(parts)+1)])
-		if err != nil {
-			t.Fatal(err)
-		}
-		old, err := RestoreOld(cut, DefaultRetentionCaps())
-		if whole := n == 3 || n == 4; whole != (err == nil) {
-			t.Fatalf("%d parts: %v", n, err)
-		}
-		if err == nil {
-			if record(old, 2, false); !slices.Equal(seqs(old, 0), []uint64{2}) {
-				t.Errorf("%d parts: %v", n, seqs(old, 0))
-			}
-		}
-	}
-	for _, hole := range []oldState{{Users: []oldAccount{{Rows: []*Order{nil}}}}, {Rounds: []*Round{nil}}} {
-		b, err := encoding.Marshal(&hole)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := RestoreOld(b, DefaultRetentionCaps()); err == nil {
-			t.Error("a hole was restored")
 		}
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"duplex/core"
 )
 
-// extreme sets every field of a struct to the greatest value that it can have, or to the
-// least with low.
-func extreme(x reflect.Value, low bool) {
+// setExtremes sets every field of a struct to its highest value, or with low to its lowest.
+func setExtremes(x reflect.Value, low bool) {
 	for i := range x.NumField() {
 		switch f := x.Field(i); f.Kind() {
 		case reflect.Bool:
@@ -34,16 +33,16 @@ func extreme(x reflect.Value, low bool) {
 	}
 }
 
-// Every field of every event comes back, whatever is in it: one that is added to a
-// struct and not to the codec fails here.
-func TestEveryFieldComesBack(t *testing.T) {
+// Decoding returns every field of every kind of event. A field that is added to a struct and
+// not to the codec fails here.
+func TestCodecKeepsEveryField(t *testing.T) {
 	const u = core.UserID(7)
 	for _, low := range []bool{false, true} {
 		for _, what := range []any{new(Order), new(Fill), new(Balance), new(core.Position), new(Settlement), new(core.Deposited), new(core.Withdrawal), new(core.DeadmanChanged)} {
 			x := UserEvent{Seq: 1 << 40, Ts: -5, What: what}
 			v := reflect.ValueOf(what).Elem()
-			extreme(v, low)
-			set := func(field string, to any) { // what the event and the account tell
+			setExtremes(v, low)
+			set := func(field string, to any) { // fields that the codec takes from the event or the account
 				if f := v.FieldByName(field); f.IsValid() {
 					f.Set(reflect.ValueOf(to))
 				}
@@ -57,29 +56,29 @@ func TestEveryFieldComesBack(t *testing.T) {
 				set("Ts", x.Ts)
 			}
 			var scratch []byte
-			list, err := unpack[UserEvent](pack[UserEvent]([]UserEvent{x, x}, &scratch), 2, u)
+			list, err := decodeChunk[UserEvent](encodeChunk[UserEvent]([]UserEvent{x, x}, &scratch), 2, u)
 			if err != nil || !reflect.DeepEqual(list, []UserEvent{x, x}) {
-				t.Errorf("%+v came back as %+v, %v", what, list[0].What, err)
+				t.Errorf("encoded %+v, decoded %+v, %v", what, list[0].What, err)
 			}
 		}
 	}
 	x := UserEvent{Seq: 3, Ts: 4, What: KeyRevoked("dxk1")}
 	var scratch []byte
-	if list, err := unpack[UserEvent](pack[UserEvent]([]UserEvent{x}, &scratch), 1, u); err != nil || list[0] != x {
+	if list, err := decodeChunk[UserEvent](encodeChunk[UserEvent]([]UserEvent{x}, &scratch), 1, u); err != nil || list[0] != x {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
 
-// Anything less, or more, than what was encoded is an error.
-func TestCutEntries(t *testing.T) {
+// Truncated input and input with a byte too many are errors.
+func TestTruncatedEntries(t *testing.T) {
 	var scratch []byte
-	b := pack[UserEvent]([]UserEvent{{Seq: 9, What: &core.Withdrawal{ID: 9, ClientID: "w", Destination: "bank"}}}, &scratch)
+	b := encodeChunk[UserEvent]([]UserEvent{{Seq: 9, What: &core.Withdrawal{ID: 9, ClientID: "w", Destination: "bank"}}}, &scratch)
 	for n := range b {
-		if _, err := unpack[UserEvent](b[:n], 1, 1); err == nil {
-			t.Errorf("%d of %d bytes are enough", n, len(b))
+		if _, err := decodeChunk[UserEvent](b[:n], 1, 1); err == nil {
+			t.Errorf("%d of %d bytes were accepted", n, len(b))
 		}
 	}
-	if _, err := unpack[UserEvent](append(b, 0), 1, 1); err == nil {
-		t.Error("a byte too many is taken")
+	if _, err := decodeChunk[UserEvent](append(b, 0), 1, 1); err == nil {
+		t.Error("an extra byte was accepted")
 	}
 }

@@ -1,22 +1,28 @@
-// Package view keeps what readers ask for and the machine itself does not need:
-// rows of orders, fills, trades, rounds with their evidence, settlements, the newest
-// events of each account, and who gave the venue which orders. It is folded from
-// events, one command at a time, and so is a function of the journal like the venue
-// itself.
+// Package view is the read model: the rows that clients list and the venue itself does not
+// need (orders, fills, trades, rounds with their evidence, settlements, withdrawals, the
+// events of each account, the actions of operators). It is computed from the events of each
+// command, so, like the venue, it is a function of the journal alone.
 //
-//	Fold, RecordAudit             after every command
-//	reads                         under the lock of core/engine, with the venue at
-//	                              the same seq
-//	Image, Pieces, Restore        a snapshot, an account at a time
+//	Fold, RecordAudit             once for each command, in the order of seqs
+//	Orders, Fills, EventsAfter …  reads, at the seq folded last
+//	Image, Pieces, End            write a snapshot while commands continue
+//	Restore                       reads the pieces back
 //
-// What is kept is bounded by RetentionCaps. Resting orders are never evicted, only
-// terminal rows are.
+// A View has no lock of its own: core/engine calls Fold and RecordAudit under its write
+// lock and every read under its read lock, with the venue at the same seq. What a read
+// returns is shared with the view: it is read-only and valid until the lock is released.
 //
 // Invariants:
 //
-//  1. All but the newest of an account's fills, settlements and events are kept encoded
-//     (history.go). An encoded chunk never changes, and neither does an order that ended:
-//     an image shares both.
-//  2. The same commands under the same caps give the same pieces, whether or not the view
-//     was restored from a snapshot on the way.
+//  1. RetentionCaps bound every list except resting orders and withdrawals, which are kept
+//     without limit (docs/rules/limits.md#retention). The oldest rows are dropped first.
+//  2. The number of an entry (fill, settlement, event, trade) never changes, so a cursor
+//     stays valid while rows are added and dropped.
+//  3. An encoded chunk of a history never changes (retention.go), and neither does an order
+//     in its final status. So an image shares both.
+//  4. The same commands under the same caps give the same snapshot bytes, whether or not the
+//     view was restored from a snapshot in between.
+//
+// The view never decides anything: no command depends on it, and it is not part of the
+// state hash.
 package view

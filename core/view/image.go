@@ -8,33 +8,33 @@ import (
 	"duplex/core"
 )
 
-// Image is the view at one seq, taken while commands go on. What belongs to no account
-// is copied at once; an account is copied when Pieces comes to it, or before the first
-// command that would change it. A copy shares what never changes (encoded chunks, and
-// orders that ended), so that it takes a few KB and microseconds.
+// Image is the view at one seq, written while commands continue. The state shared by all
+// accounts is copied at once; an account is copied when Pieces reaches it, or before the
+// first command that changes it. The copy shares what never changes (encoded chunks and
+// orders in a final status), so it takes a few KB and microseconds.
 type Image struct {
-	view *View
-	rest restState
-	kept []*account // by user id; nil: not copied yet
+	view     *View
+	shared   sharedState
+	accounts []*account // by user id; nil: not copied yet
 }
 
-// Image begins one. It is called under the lock that keeps commands out, and there is
-// one at a time, until End.
+// Image begins an image of the view at the current seq. The caller holds the lock that keeps
+// commands out. At most one image exists at a time, from Image to End.
 func (w *View) Image() *Image {
-	m := &Image{view: w, kept: make([]*account, len(w.users))}
-	m.rest = restState{Format: stateFormat, Accounts: uint64(len(w.users) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state()}
+	m := &Image{view: w, accounts: make([]*account, len(w.accounts))}
+	m.shared = sharedState{Format: stateFormat, Accounts: uint64(len(w.accounts) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state()}
 	for _, x := range w.rounds.all {
 		c := *x
-		m.rest.Rounds = append(m.rest.Rounds, &c)
+		m.shared.Rounds = append(m.shared.Rounds, &c)
 	}
 	w.image = m
 	return m
 }
 
-// keep copies an account unless that was done.
-func (m *Image) keep(u core.UserID) {
-	if int(u) < len(m.kept) && m.kept[u] == nil {
-		m.kept[u] = m.view.users[u].copied()
+// copyAccount copies an account unless it was copied before.
+func (m *Image) copyAccount(u core.UserID) {
+	if int(u) < len(m.accounts) && m.accounts[u] == nil {
+		m.accounts[u] = m.view.accounts[u].clone()
 	}
 }
 
@@ -44,47 +44,47 @@ type Lock interface {
 	Unlock()
 }
 
-// Pieces gives the image as a snapshot keeps it, an account at a time: each is copied
-// under the lock and encoded without it. A piece is valid until the next is asked for.
-// It can be called once.
+// Pieces returns the pieces of the snapshot, one account at a time: each is copied under the
+// lock and encoded without it. A piece is valid until the next is taken. The sequence can be
+// iterated once; an error is the last element.
 func (m *Image) Pieces(l Lock) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		b, err := encoding.Marshal(&m.rest)
+		b, err := encoding.Marshal(&m.shared)
 		if !yield(b, err) || err != nil {
 			return
 		}
 		var e encoder
-		for u := core.UserID(1); int(u) < len(m.kept); u++ {
+		for u := core.UserID(1); int(u) < len(m.accounts); u++ {
 			l.Lock()
-			m.keep(u)
-			a := m.kept[u]
-			m.kept[u] = encoded
+			m.copyAccount(u)
+			a := m.accounts[u]
+			m.accounts[u] = encodedAccount
 			l.Unlock()
 			e = encoder{b: e.b[:0]}
 			a.encode(&e, u)
 			if !yield(e.b, nil) {
 				return
 			}
-			runtime.Gosched() // whoever trades goes first
+			runtime.Gosched() // lets waiting commands run first
 		}
 	}
 }
 
-// End lets commands go on without copying.
+// End releases the image: later commands no longer copy accounts for it.
 func (m *Image) End(l Lock) {
 	l.Lock()
 	defer l.Unlock()
 	m.view.image = nil
 }
 
-// encoded stands for an account that an image is done with.
-var encoded = new(account)
+// encodedAccount marks an account that Pieces has already encoded.
+var encodedAccount = new(account)
 
-// copied is the account as it is now. Resting orders may change later, so they are
-// copied as well.
-func (a *account) copied() *account {
+// clone returns a copy that later commands do not change. Resting orders may still change,
+// so they are copied too.
+func (a *account) clone() *account {
 	c := &account{
-		fills: a.fills.copied(), settlements: a.settlements.copied(), events: a.events.copied(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,
+		fills: a.fills.clone(), settlements: a.settlements.clone(), events: a.events.clone(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,
 	}
 	c.rows.terminal = slices.Clone(a.rows.terminal)
 	c.rows.all = make([]row, 0, len(a.rows.all)-a.rows.evicted)

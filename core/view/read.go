@@ -7,15 +7,14 @@ import (
 	"duplex/core"
 )
 
-// Orders walks an account's orders, newest first by created_seq, from the first
-// below seq `from` (0: from the newest).
+// Orders iterates over the orders of u with a created_seq below from (0: all), newest first.
 func (w *View) Orders(u core.UserID, from uint64) iter.Seq[*Order] {
 	return func(yield func(*Order) bool) {
-		if int(u) >= len(w.users) {
+		if int(u) >= len(w.accounts) {
 			return
 		}
-		r := &w.users[u].rows
-		for i := r.below(from) - 1; i >= 0; i-- {
+		r := &w.accounts[u].rows
+		for i := r.indexBelow(from) - 1; i >= 0; i-- {
 			if o := r.all[i].order; o != nil && !yield(o) {
 				return
 			}
@@ -23,7 +22,7 @@ func (w *View) Orders(u core.UserID, from uint64) iter.Seq[*Order] {
 	}
 }
 
-// Order finds one of an account's orders; nil if it is not among its rows.
+// Order returns an order of u by its id, or nil if it is not among the rows of u.
 func (w *View) Order(u core.UserID, id core.OrderID) *Order {
 	if id == 0 {
 		return nil
@@ -37,7 +36,7 @@ func (w *View) Order(u core.UserID, id core.OrderID) *Order {
 	return nil
 }
 
-// ByClientID finds an account's order by its client_order_id; nil if no row of it
+// ByClientID returns the newest order of u with that client_order_id, or nil if no row of it
 // is kept.
 func (w *View) ByClientID(u core.UserID, id uint64) *Order {
 	for o := range w.Orders(u, 0) {
@@ -48,22 +47,26 @@ func (w *View) ByClientID(u core.UserID, id uint64) *Order {
 	return nil
 }
 
-// Fills, Settlements, Withdrawals and Trades walk from the newest below entry
-// `from` (0: the newest) and give each entry's number.
+// Fills iterates over the fills of u with a number below from (0: all), newest first, with
+// their numbers.
 func (w *View) Fills(u core.UserID, from uint64) iter.Seq2[uint64, *Fill] {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return func(func(uint64, *Fill) bool) {}
 	}
-	return w.users[u].fills.newestFirst(u, from)
+	return w.accounts[u].fills.newestFirst(u, from)
 }
 
+// Settlements iterates over the settlements of u with a number below from (0: all), newest
+// first, with their numbers.
 func (w *View) Settlements(u core.UserID, from uint64) iter.Seq2[uint64, *Settlement] {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return func(func(uint64, *Settlement) bool) {}
 	}
-	return w.users[u].settlements.newestFirst(u, from)
+	return w.accounts[u].settlements.newestFirst(u, from)
 }
 
+// Trades iterates over the public trades of slot m with a number below from (0: all), newest
+// first, with their numbers.
 func (w *View) Trades(m core.MarketID, from uint64) iter.Seq2[uint64, *Trade] {
 	if t := w.tapes[m]; t != nil {
 		return t.newestFirst(from)
@@ -71,18 +74,18 @@ func (w *View) Trades(m core.MarketID, from uint64) iter.Seq2[uint64, *Trade] {
 	return func(func(uint64, *Trade) bool) {}
 }
 
-// Withdrawals gives an account's requests, oldest first.
+// Withdrawals returns the withdrawals of u, oldest first.
 func (w *View) Withdrawals(u core.UserID) []core.Withdrawal {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return nil
 	}
-	return w.users[u].withdrawals
+	return w.accounts[u].withdrawals
 }
 
-// Rounds walks all kept rounds by falling number, from below `from` (0: newest).
+// Rounds iterates over the rounds kept with a number below from (0: all), newest first.
 func (w *View) Rounds(from uint64) iter.Seq[*Round] {
 	return func(yield func(*Round) bool) {
-		for i := w.rounds.below(from) - 1; i >= 0; i-- {
+		for i := w.rounds.indexBelow(from) - 1; i >= 0; i-- {
 			if !yield(w.rounds.all[i]) {
 				return
 			}
@@ -90,34 +93,36 @@ func (w *View) Rounds(from uint64) iter.Seq[*Round] {
 	}
 }
 
-// Round is the latest life of a slot; nil if it never opened or is past the ring.
-func (w *View) Round(m core.MarketID) *Round { return w.rounds.byslot[m] }
+// Round returns the newest round of slot m, or nil if none opened or it is no longer kept.
+func (w *View) Round(m core.MarketID) *Round { return w.rounds.newestOf[m] }
 
-// Volume30 is what an account filled on the UTC day of ts and the 29 before.
+// Volume30 returns the contracts that u filled on the UTC day of ts (ns) and the 29 days
+// before (docs/rules/limits.md#write-rate).
 func (w *View) Volume30(u core.UserID, ts int64) core.Qty {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return 0
 	}
-	return w.users[u].volume.sum(ts)
+	return w.accounts[u].volume.sum(ts)
 }
 
-// Changes counts what has entered an account's stream. While it stays the same, so do
-// all of the account's rows.
+// Changes returns a counter that rises with every event of u. All rows of u are unchanged
+// while the counter is.
 func (w *View) Changes(u core.UserID) uint64 {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return 0
 	}
-	return w.users[u].events.next
+	return w.accounts[u].events.next
 }
 
-// EventsAfter gives an account's events after a seq, oldest first; false if they are
-// more than are kept. The ring holds one beyond those, so that who has seen all but
-// the newest is known to miss none.
+// EventsAfter returns the events of u with a seq above seq, oldest first
+// (docs/rules/events.md#resume). It returns false if some of them are no longer kept. The
+// history keeps one event more than the cap: a caller that has seen all but the newest
+// caps.Events is then known to have missed none.
 func (w *View) EventsAfter(u core.UserID, seq uint64) ([]UserEvent, bool) {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return nil, true
 	}
-	r := &w.users[u].events
+	r := &w.accounts[u].events
 	var out []UserEvent
 	for _, e := range r.newestFirst(u, 0) {
 		if e.Seq <= seq {

@@ -6,24 +6,25 @@ import (
 	"duplex/core"
 )
 
-// rounds keeps the newest of each series, by number.
+// rounds keeps the newest max rounds of each series, by rising number
+// (docs/rules/rounds.md#ring).
 type rounds struct {
-	max    int
-	all    []*Round // by number, rising
-	count  map[uint16]int
-	byslot map[core.MarketID]*Round // the latest life of each slot
+	max      int
+	all      []*Round                 // by rising number
+	count    map[uint16]int           // rounds in all, by category
+	newestOf map[core.MarketID]*Round // the newest round of each slot
 }
 
 func newRounds(max int) rounds {
-	return rounds{max: max, count: map[uint16]int{}, byslot: map[core.MarketID]*Round{}}
+	return rounds{max: max, count: map[uint16]int{}, newestOf: map[core.MarketID]*Round{}}
 }
 
 func (r *rounds) fold(at core.Stamp, e *core.RoundChanged) {
-	x := r.byslot[e.Round.Market]
+	x := r.newestOf[e.Round.Market]
 	if x == nil || x.Number != e.Round.Number {
 		x = &Round{}
 		r.add(x, e.Round)
-		r.byslot[e.Round.Market] = x
+		r.newestOf[e.Round.Market] = x
 	}
 	x.Round, x.Seq = e.Round, at.Seq
 	switch {
@@ -42,15 +43,16 @@ func (r *rounds) add(x *Round, is core.Round) {
 		return
 	}
 	i := slices.IndexFunc(r.all, func(y *Round) bool { return y.Category == is.Category })
-	if old := r.all[i]; r.byslot[old.Market] == old {
-		delete(r.byslot, old.Market)
+	if old := r.all[i]; r.newestOf[old.Market] == old {
+		delete(r.newestOf, old.Market)
 	}
 	r.all = slices.Delete(r.all, i, i+1)
 	r.count[is.Category]--
 }
 
-// below gives the index of the first round not below number (0: the end).
-func (r *rounds) below(number uint64) int {
+// indexBelow returns the index of the first round with a number of at least number (0: the
+// length), so that the rounds before the index are those below number.
+func (r *rounds) indexBelow(number uint64) int {
 	if number == 0 {
 		return len(r.all)
 	}

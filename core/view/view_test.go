@@ -12,14 +12,14 @@ import (
 
 const second = core.NsPerSec
 
-// place folds a placement of user 1 and gives its order.
+// place folds a placement of user 1 and returns the id of the order.
 func place(w *View, seq uint64, r core.Reject) core.OrderID {
 	c := &core.PlaceOrder{User: 1, ClientID: seq, Market: 1, Qty: 5, Tick: 5000}
 	w.Fold(core.Stamp{Seq: seq, Ts: int64(seq) * second}, []core.Event{&core.OrderPlaced{Place: c, Generation: 1, Reject: r}})
 	return core.OrderID(seq)
 }
 
-func end(w *View, seq uint64, id core.OrderID) {
+func cancel(w *View, seq uint64, id core.OrderID) {
 	w.Fold(core.Stamp{Seq: seq, Ts: int64(seq) * second}, []core.Event{&core.OrderClosed{Order: id, User: 1, Status: core.Canceled, Reason: core.UserCancel, Left: 5}})
 }
 
@@ -34,8 +34,8 @@ func ids(w *View) (out []uint64) {
 	return out
 }
 
-// Terminal and rejected rows go beyond their caps, the first that ended first;
-// resting orders never do (docs/rules/limits.md#retention).
+// Terminal and rejected orders beyond their caps are evicted, first those that ended first.
+// Resting orders are never evicted (docs/rules/limits.md#retention).
 func TestCapsEvictTerminalRowsOnly(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Terminal, caps.Rejects = 2, 1
@@ -46,7 +46,7 @@ func TestCapsEvictTerminalRowsOnly(t *testing.T) {
 	place(w, 5, core.BadQty)
 	place(w, 6, core.BadPriceTick)
 	for i, id := range []core.OrderID{3, 1, 4} {
-		end(w, uint64(7+i), id)
+		cancel(w, uint64(7+i), id)
 	}
 	if got := ids(w); !slices.Equal(got, []uint64{6, 4, 2, 1}) {
 		t.Errorf("rows %v", got)
@@ -59,23 +59,23 @@ func TestCapsEvictTerminalRowsOnly(t *testing.T) {
 	}
 }
 
-func TestManyEvictedRowsAreSwept(t *testing.T) {
+func TestEvictedRowsAreCompacted(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Terminal = 3
 	w := New(caps)
 	live := place(w, 1, core.OK)
 	for seq := uint64(2); seq < 1000; seq += 2 {
-		end(w, seq+1, place(w, seq, core.OK))
+		cancel(w, seq+1, place(w, seq, core.OK))
 	}
-	if n := len(w.users[1].rows.all); n > 200 {
-		t.Errorf("%d rows are kept for 4 that show", n)
+	if n := len(w.accounts[1].rows.all); n > 200 {
+		t.Errorf("%d rows are in memory for 4 orders", n)
 	}
 	if got := ids(w); len(got) != 4 || got[3] != uint64(live) {
 		t.Errorf("rows %v", got)
 	}
 }
 
-// Fills, tape and volume; the walk goes on below its cursor while new rows come.
+// Fills, tape and volume after the same fills. A cursor stays valid while fills are added.
 func TestFillsAndVolume(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Fills, caps.Tape = 4, 3
@@ -117,8 +117,9 @@ func TestFillsAndVolume(t *testing.T) {
 	}
 }
 
-// Today and the 29 UTC days before (docs/rules/limits.md#write-rate).
-func TestVolumeLeavesAfterThirtyDays(t *testing.T) {
+// The volume covers the current and the 29 previous UTC days
+// (docs/rules/limits.md#write-rate).
+func TestVolumeCoversThirtyDays(t *testing.T) {
 	var v volume
 	start := int64(20_000) * dayNs
 	v.add(start, 10)
@@ -156,7 +157,7 @@ func TestRoundsRing(t *testing.T) {
 	}
 }
 
-// An account's newest events, in order; older ones are known to be gone.
+// EventsAfter returns the newest events in order, and reports missing ones.
 func TestEventsAfter(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Events = 5
@@ -171,13 +172,13 @@ func TestEventsAfter(t *testing.T) {
 		t.Errorf("all of the newest 5: %v %v", list, whole)
 	}
 	if _, whole := w.EventsAfter(1, 2); whole {
-		t.Error("events 3 is gone, and nobody said so")
+		t.Error("event 3 was dropped, and this was not reported")
 	}
 	if list, whole := w.EventsAfter(1, 8); !whole || len(list) != 0 {
 		t.Errorf("%v %v", list, whole)
 	}
 	if list, whole := w.EventsAfter(9, 0); !whole || list != nil {
-		t.Error("nobody has events")
+		t.Error("an unknown account has events")
 	}
 	for seq := uint64(1); seq <= 6; seq++ {
 		list, whole := w.EventsAfter(2, 0)
@@ -187,12 +188,12 @@ func TestEventsAfter(t *testing.T) {
 		w.Fold(core.Stamp{Seq: seq}, []core.Event{&core.BalanceChanged{User: 2, Cash: core.Pips(seq)}})
 	}
 	if _, whole := w.EventsAfter(2, 0); whole {
-		t.Error("6 events of which 5 are kept, and nobody said so")
+		t.Error("5 of 6 events are kept, and this was not reported")
 	}
 }
 
-// What a snapshot brings back is what was there, and it goes on alike.
-func TestRestoredViewGoesOnAlike(t *testing.T) {
+// A view restored from a snapshot stays equal to the original under the same commands.
+func TestRestoredViewStaysEqual(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
 		w := New(caps)
@@ -209,7 +210,7 @@ func TestRestoredViewGoesOnAlike(t *testing.T) {
 				case kind == 1 || len(open) < 2:
 					place(v, seq, core.OK)
 				case kind == 2:
-					end(v, seq, open[0])
+					cancel(v, seq, open[0])
 				case kind == 4:
 					v.RecordAudit(core.Stamp{Seq: seq}, &core.PauseMarket{Market: 1, Audit: core.Audit{Who: "operator", Why: "news"}}, core.InvalidTransition, nil)
 				case kind == 5:
@@ -229,15 +230,15 @@ func TestRestoredViewGoesOnAlike(t *testing.T) {
 		for range rapid.IntRange(0, 40).Draw(t, "before") {
 			step(w)
 		}
-		again, err := restored(bytesOf(t, w), caps)
+		again, err := restorePieces(encodeView(t, w), caps)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range rapid.IntRange(0, 40).Draw(t, "after") {
 			step(w, again)
 		}
-		if !bytes.Equal(bytesOf(t, w), bytesOf(t, again)) {
-			t.Fatal("went on otherwise")
+		if !bytes.Equal(encodeView(t, w), encodeView(t, again)) {
+			t.Fatal("the restored view differs")
 		}
 	})
 }

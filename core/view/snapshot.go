@@ -13,15 +13,15 @@ import (
 	"duplex/core"
 )
 
-// The view goes into a snapshot in pieces: first what belongs to no account (restState,
-// as CBOR), then each account (encodeAccount), in the order of their ids. So neither
-// writing nor reading a snapshot ever holds more than a few accounts in a second form.
+// A snapshot holds the view as a stream of pieces: first the state shared by all accounts
+// (sharedState, in CBOR), then each account (account.encode), by rising id. So writing and
+// reading a snapshot need memory for a few encoded accounts, not for all.
 
-// stateFormat is the version of both kinds of piece.
+// stateFormat is the version of the encoding of both kinds of pieces.
 const stateFormat = 2
 
-// restState is the first piece. Fields are only ever added at the end.
-type restState struct {
+// sharedState is the first piece. New fields are only added at the end.
+type sharedState struct {
 	_        struct{} `cbor:",toarray"`
 	Format   uint64
 	Accounts uint64
@@ -59,8 +59,8 @@ func (t *auditTrail) state() trailState {
 	return trailState{Actions: t.actions.list(), NextAction: t.actions.next, Routine: t.routine.list(), NextRoutine: t.routine.next}
 }
 
-// encodeAccount appends an account. The same account has the same bytes whether or not
-// it was restored from a snapshot on the way.
+// encode appends the account. The bytes are the same whether or not the account was restored
+// from a snapshot in between.
 func (a *account) encode(e *encoder, u core.UserID) {
 	orders := a.rows.list()
 	e.uint(uint64(len(orders)))
@@ -69,7 +69,7 @@ func (a *account) encode(e *encoder, u core.UserID) {
 	}
 	e.uint(uint64(len(a.rows.terminal)))
 	for _, o := range a.rows.terminal {
-		e.near(o.CreatedSeq)
+		e.relSeq(o.CreatedSeq)
 	}
 	a.fills.encode(e, u)
 	a.settlements.encode(e, u)
@@ -84,7 +84,7 @@ func (a *account) encode(e *encoder, u core.UserID) {
 	}
 }
 
-// decodeAccount makes an account of encode's bytes.
+// decodeAccount decodes what account.encode wrote for user u.
 func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error) {
 	a := newAccount(caps)
 	d := &decoder{b: b, user: u}
@@ -102,7 +102,7 @@ func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error
 		if d.err != nil {
 			break
 		}
-		ended = append(ended, d.near())
+		ended = append(ended, d.relSeq())
 	}
 	a.fills.decode(d, u)
 	a.settlements.decode(d, u)
@@ -125,17 +125,18 @@ func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error
 	return a, a.rows.restore(orders, ended, caps)
 }
 
-// Restore makes a view of the pieces that Image.Pieces gave. A piece is read before
-// the next is asked for.
+// Restore builds a view from the pieces of Image.Pieces, in their order. It copies a piece
+// before it takes the next. It returns an error of the sequence, or one that says why the
+// pieces are not a view; accounts are decoded concurrently.
 func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err error) {
 	w = New(caps)
-	var rest *restState
+	var shared *sharedState
 	var list []*account
-	var decoding errgroup.Group // most of a start's time goes here
+	var decoding errgroup.Group // decoding takes most of the time of a start
 	decoding.SetLimit(runtime.GOMAXPROCS(0))
 	for b, err := range pieces {
-		if err == nil && rest == nil {
-			rest, err = readRest(b)
+		if err == nil && shared == nil {
+			shared, err = decodeShared(b)
 		} else if err == nil {
 			u, b := core.UserID(len(list)+1), slices.Clone(b)
 			slot := new(account)
@@ -156,19 +157,19 @@ func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err 
 	if err := decoding.Wait(); err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
-	if rest == nil || uint64(len(list)) != rest.Accounts {
+	if shared == nil || uint64(len(list)) != shared.Accounts {
 		return nil, fmt.Errorf("state of the view: %w", errShort)
 	}
-	defer notWhole(&w, &err)
-	w.users = append(w.users, list...)
+	defer recoverInconsistent(&w, &err)
+	w.accounts = append(w.accounts, list...)
 	for _, a := range list {
-		w.enlist(a)
+		w.indexResting(a)
 	}
-	w.restoreRest(rest.Tapes, rest.Rounds, &rest.Trail)
+	w.restoreShared(shared.Tapes, shared.Rounds, &shared.Trail)
 	return w, nil
 }
 
-func readRest(b []byte) (*restState, error) {
+func decodeShared(b []byte) (*sharedState, error) {
 	var fields []cbor.RawMessage
 	var format uint64
 	err := cbor.Unmarshal(b, &fields)
@@ -180,26 +181,26 @@ func readRest(b []byte) (*restState, error) {
 		err = cbor.Unmarshal(fields[0], &format)
 	}
 	if err == nil && format != stateFormat {
-		err = fmt.Errorf("it has format %d; this program reads %d", format, stateFormat)
+		err = fmt.Errorf("format %d; this program reads format %d", format, stateFormat)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
-	s := new(restState)
+	s := new(sharedState)
 	if err := cbor.Unmarshal(b, s); err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
 	return s, nil
 }
 
-// notWhole turns a panic over a state that does not hold together into an error.
-func notWhole(w **View, err *error) {
+// recoverInconsistent turns a panic caused by an inconsistent state into an error.
+func recoverInconsistent(w **View, err *error) {
 	if p := recover(); p != nil {
-		*w, *err = nil, fmt.Errorf("state of the view does not hold together: %v", p)
+		*w, *err = nil, fmt.Errorf("state of the view is inconsistent: %v", p)
 	}
 }
 
-func (w *View) restoreRest(tapes []tapeState, rounds []*Round, t *trailState) {
+func (w *View) restoreShared(tapes []tapeState, rounds []*Round, t *trailState) {
 	for _, t := range tapes {
 		r := newRing[Trade](w.caps.Tape)
 		r.restore(t.Trades, t.Next)
@@ -207,14 +208,14 @@ func (w *View) restoreRest(tapes []tapeState, rounds []*Round, t *trailState) {
 	}
 	for _, x := range rounds {
 		w.rounds.add(x, x.Round)
-		w.rounds.byslot[x.Market] = x
+		w.rounds.newestOf[x.Market] = x
 	}
 	w.auditTrail.actions.restore(t.Actions, t.NextAction)
 	w.auditTrail.routine.restore(t.Routine, t.NextRoutine)
 }
 
-// enlist notes which of an account's orders rest.
-func (w *View) enlist(a *account) {
+// indexResting adds the account's resting orders to the index by id.
+func (w *View) indexResting(a *account) {
 	for _, o := range a.rows.list() {
 		if o.Status.Live() {
 			w.resting[o.ID] = o
