@@ -13,42 +13,42 @@ import (
 	"duplex/core/venue"
 )
 
-var commands = flag.Int("commands", 20_000, "random commands that the model is asked about")
+var commands = flag.Int("commands", 20_000, "number of random commands to compare with the model")
 
-// direct is a venue beside the model, without a log: commands go in one by one.
-type direct struct {
-	work   *workload
-	v      *venue.Venue
-	m      *model.Venue
-	now    int64
-	events core.Events
-	done   int
-	met    met
-	extra  *rand.Rand // draws what the workload of the hash test does not have; nil: none of it
-	hold   bool       // no Clock now, whatever is due
+// directRun is a venue and a model without engine and log: commands are applied one by one.
+type directRun struct {
+	work      *workload
+	v         *venue.Venue
+	m         *model.Venue
+	now       int64
+	events    core.Events
+	done      int
+	tally     tally
+	extra     *rand.Rand // draws commands that the workload of the hash test does not have; nil: none
+	holdClock bool       // apply no Clock before a command, even if something is due
 
-	// applied is called with each command that the venue applied; nil: nothing is.
+	// applied, if not nil, is called for each command that the venue applied.
 	applied func(at core.Stamp, cmd core.Command, events []core.Event)
 }
 
-// met is what happened in a run, so that a test can tell that it was worth its name.
-type met struct {
-	fills   int
-	rejects map[core.Reject]int
-	reasons map[core.Reason]int
-	rounds  map[core.RoundStatus]int
-	behind  int // placements behind the close of a market that still trades
+// tally counts what happened in a run, so that a test can require enough of it.
+type tally struct {
+	fills      int
+	rejects    map[core.Reject]int
+	reasons    map[core.Reason]int
+	rounds     map[core.RoundStatus]int
+	afterClose int // placements after the close of a market that still trades
 }
 
-func newDirect(seed uint64) *direct {
-	d := &direct{v: venue.New(), m: model.New(), now: origin}
+func newDirectRun(seed uint64) *directRun {
+	d := &directRun{v: venue.New(), m: model.New(), now: origin}
 	d.work = newWorkload(rand.New(rand.NewPCG(seed, 0xd1)), func() int64 { return d.now }, func() uint64 { return d.v.Now().Seq }, func() []core.MarketID { return trading(d.v) }, func(string, ...any) {})
-	d.met = met{0, map[core.Reject]int{}, map[core.Reason]int{}, map[core.RoundStatus]int{}, 0}
+	d.tally = tally{0, map[core.Reject]int{}, map[core.Reason]int{}, map[core.RoundStatus]int{}, 0}
 	d.extra = rand.New(rand.NewPCG(seed, 0x1a7e))
 	return d
 }
 
-func (m *met) note(did model.Outcome, events []core.Event) {
+func (m *tally) note(did model.Outcome, events []core.Event) {
 	m.fills += len(did.Fills)
 	m.rejects[did.Reject]++
 	for _, e := range did.Ended {
@@ -61,10 +61,10 @@ func (m *met) note(did model.Outcome, events []core.Event) {
 	}
 }
 
-// apply lets a command happen to both. The venue compares its sums after each by
-// itself, and panics where they differ (THE INVARIANT).
-func (d *direct) apply(cmd core.Command) error {
-	if d.v.Due() <= d.now && !d.hold {
+// apply applies a command to both and compares. The venue checks the invariant
+// (docs/rules/money.md#the-invariant) itself after each command.
+func (d *directRun) apply(cmd core.Command) error {
+	if d.v.Due() <= d.now && !d.holdClock {
 		if _, clock := cmd.(*core.Clock); !clock {
 			if err := d.apply(&core.Clock{}); err != nil {
 				return err
@@ -76,16 +76,16 @@ func (d *direct) apply(cmd core.Command) error {
 	d.events.Reset()
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		if m, opened := d.v.Market(c.Market); opened && m.Status == core.Trading && st.Ts >= m.CloseTs {
-			d.met.behind++
+			d.tally.afterClose++
 		}
 	}
 	rej := d.v.Apply(st, cmd, &d.events)
 	d.done++
 	if rej == core.OK {
-		d.work.answered(cmd, st.Seq)
+		d.work.accepted(cmd, st.Seq)
 	}
 	got := describeOutcome(rej, d.events.List)
-	d.met.note(got, d.events.List)
+	d.tally.note(got, d.events.List)
 	if d.applied != nil {
 		d.applied(st, cmd, d.events.List)
 	}
@@ -95,9 +95,9 @@ func (d *direct) apply(cmd core.Command) error {
 	return nil
 }
 
-func (m *met) add(x met) {
+func (m *tally) add(x tally) {
 	m.fills += x.fills
-	m.behind += x.behind
+	m.afterClose += x.afterClose
 	for k, n := range x.rejects {
 		m.rejects[k] += n
 	}
@@ -109,10 +109,9 @@ func (m *met) add(x met) {
 	}
 }
 
-// run applies n commands or a few more, and looks at all there is to see every
-// `look` of them.
-func (d *direct) run(n, look int) error {
-	for _, cmd := range d.work.furnish() {
+// run applies at least n commands, and compares the whole state after every look of them.
+func (d *directRun) run(n, look int) error {
+	for _, cmd := range d.work.setup() {
 		if err := d.apply(cmd); err != nil {
 			return err
 		}
@@ -123,7 +122,7 @@ func (d *direct) run(n, look int) error {
 		var cmds []core.Command
 		if s := d.now / core.NsPerSec; s != second {
 			if s%60 == 0 && d.extra != nil {
-				if err := d.behind(); err != nil {
+				if err := d.placeAfterClose(); err != nil {
 					return err
 				}
 			}
@@ -153,11 +152,11 @@ func (d *direct) run(n, look int) error {
 	return nil
 }
 
-// behind applies placements behind the close of markets that still trade: their Clock
-// comes later.
-func (d *direct) behind() error {
-	d.hold = true
-	defer func() { d.hold = false }()
+// placeAfterClose applies placements after the close of markets that still trade, because
+// no Clock has been applied since.
+func (d *directRun) placeAfterClose() error {
+	d.holdClock = true
+	defer func() { d.holdClock = false }()
 	for range 1 + d.extra.IntN(16) {
 		if err := d.apply(d.work.place()); err != nil {
 			return err
@@ -166,37 +165,37 @@ func (d *direct) behind() error {
 	return nil
 }
 
-// TestModelAgrees holds the venue against the model: what every command did, and
-// all that readers can see, at every step at first and now and then later.
+// TestModelAgrees compares the venue with the model: the outcome of every command, and the
+// whole state, after each command in the first run and every 50 commands in the others.
 func TestModelAgrees(t *testing.T) {
 	const each = 5000
-	total := newDirect(0).met
+	total := newDirectRun(0).tally
 	for s := *first; s < *first+uint64((*commands+each-1)/each); s++ {
 		look := 50
 		if s == *first {
 			look = 1
 		}
-		d := newDirect(s)
+		d := newDirectRun(s)
 		if err := d.run(min(each, *commands), look); err != nil {
 			t.Fatalf("%v\n\tgo test ./core/sim -run ModelAgrees -first %d -commands %d", err, s, each)
 		}
-		total.add(d.met)
+		total.add(d.tally)
 	}
-	t.Logf("%d fills, refusals %v, orders ended %v, rounds %v, %d placements behind a close", total.fills, total.rejects, total.reasons, total.rounds, total.behind)
-	if total.behind == 0 {
-		t.Error("no placement came behind the close of its market")
+	t.Logf("%d fills, rejections %v, orders ended %v, rounds %v, %d placements after a close", total.fills, total.rejects, total.reasons, total.rounds, total.afterClose)
+	if total.afterClose == 0 {
+		t.Error("no placement came after the close of its market")
 	}
 }
 
-// The state is the same bytes on every machine and with every compiler:
+// The state hash is the same on every machine and with every compiler:
 //
 //	GOARCH=386 go test ./core/... -run Hash
 func TestHashIsTheSameEverywhere(t *testing.T) {
 	for revision, want := range map[core.Revision]string{
-		core.RevisionFirst:  "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // of before rules had a revision
+		core.RevisionFirst:  "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // as before rules had a revision
 		core.RevisionStrict: "b25c104da0730230b6e5086e1af2ecb3edb397ae9058e18dc7be66ed45820aa8",
 	} {
-		d := newDirect(1)
+		d := newDirectRun(1)
 		d.work.rules, d.extra = revision, nil
 		if err := d.run(10_000, 1000); err != nil {
 			t.Fatal(err)
@@ -206,7 +205,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := hex.EncodeToString(hash[:]); got != want {
-			t.Errorf("revision %d: state hash %s after seq %d, elsewhere %s", revision, got, d.v.Now().Seq, want)
+			t.Errorf("revision %d: state hash %s after seq %d, want %s", revision, got, d.v.Now().Seq, want)
 		}
 	}
 }

@@ -11,42 +11,41 @@ import (
 	"duplex/core/journal"
 )
 
-// call is a request of a caller on its way: a command for the engine, or what goes
-// through the lanes.
+// call is one request: a command submitted to the engine, or a Request through the lanes.
 type call struct {
 	n       int
 	cmds    []core.Command
 	wires   []string
-	request Request // nil: handed to the engine
+	request Request // nil: submitted to the engine
 	receipt engine.Receipt
 	err     error
 	done    bool // set by the caller's goroutine
-	lost    bool // the venue went away before it ended
+	lost    bool // the venue stopped before the call ended
 }
 
-// called enters a call.
-func (s *sim) called(cmds ...core.Command) *call {
-	s.made++
-	c := &call{n: s.made, cmds: cmds}
+// newCall registers a call that is about to be sent.
+func (s *sim) newCall(cmds ...core.Command) *call {
+	s.callCount++
+	c := &call{n: s.callCount, cmds: cmds}
 	for _, cmd := range cmds {
 		wire, err := journal.AppendCommand(nil, cmd)
 		s.must(err)
 		c.wires = append(c.wires, string(wire))
-		s.kept.sent[string(wire)]++
+		s.counts.sent[string(wire)]++
 	}
 	s.calls = append(s.calls, c)
 	return c
 }
 
-// submit hands a command to the engine; d is the caller's timeout, 0 means none.
-// It returns when the command waits in the queue.
+// submit submits a command to the engine in a goroutine, with the caller's timeout d (0:
+// none). It returns when the command is queued or the call has ended.
 func (s *sim) submit(cmd core.Command, d time.Duration) *call {
-	c := s.called(cmd)
+	c := s.newCall(cmd)
 	s.t.line("call %d %s", c.n, describe(cmd))
 	e := s.e
 	go func() {
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
-		if d > 0 { // no two at one moment, and none when the simulation acts
+		if d > 0 { // unique, so that no other timeout and no step has the same time
 			ctx, cancel = context.WithTimeout(ctx, d+time.Duration(c.n))
 		}
 		defer cancel()
@@ -58,7 +57,7 @@ func (s *sim) submit(cmd core.Command, d time.Duration) *call {
 	return c
 }
 
-// collect takes the calls that have ended off the list.
+// collect removes the calls that have ended from the list and checks them.
 func (s *sim) collect() {
 	left := s.calls[:0]
 	for _, c := range s.calls {
@@ -71,78 +70,79 @@ func (s *sim) collect() {
 	s.calls = left
 }
 
-// ended notes what the caller of each command knows.
+// ended counts what the caller knows of each command, and checks it against the log.
 func (s *sim) ended(c *call) {
-	ends, err := s.ends(c)
+	results, err := s.results(c)
 	if err != nil {
 		s.fail("call %d: %w", c.n, err)
 	}
-	for i, end := range ends {
-		switch end.How {
+	for i, result := range results {
+		switch result.Status {
 		case Answered:
-			if s.t.line("call %d is seq %d: %q", c.n, end.Seq, end.Reject); end.Seq > s.at.Seq {
-				s.fail("call %d was answered with seq %d, the last applied is %d", c.n, end.Seq, s.at.Seq)
+			if s.t.line("call %d: seq %d, %q", c.n, result.Seq, result.Reject); result.Seq > s.at.Seq {
+				s.fail("call %d was answered with seq %d, but the last applied is %d", c.n, result.Seq, s.at.Seq)
 			}
-			s.kept.answered[c.wires[i]]++
-			if end.Reject == core.OK {
-				s.work.answered(c.cmds[i], end.Seq)
+			s.counts.answered[c.wires[i]]++
+			if result.Reject == core.OK {
+				s.work.accepted(c.cmds[i], result.Seq)
 			}
 		case NotDone:
-			s.kept.refused[c.wires[i]]++
+			s.counts.notDone[c.wires[i]]++
 		default:
 			s.res.Unknown++
 		}
 	}
 }
 
-func (s *sim) ends(c *call) ([]End, error) {
+// results returns what the caller knows of each command of a call that has ended.
+func (s *sim) results(c *call) ([]CommandResult, error) {
 	if c.request != nil {
-		ends, err := c.request.Ended(c.lost)
-		for _, end := range ends {
-			if end.How != Answered {
-				s.t.line("call %d: %s", c.n, end.How)
+		results, err := c.request.Results(c.lost)
+		for _, result := range results {
+			if result.Status != Answered {
+				s.t.line("call %d: %s", c.n, result.Status)
 			}
 		}
-		return ends, err
+		return results, err
 	}
-	end := End{Answered, c.receipt.Stamp.Seq, c.receipt.Reject}
+	result := CommandResult{Answered, c.receipt.Stamp.Seq, c.receipt.Reject}
 	switch {
 	case c.lost:
-		return []End{{How: Unknown}}, nil
+		return []CommandResult{{Status: Unknown}}, nil
 	case c.err == nil:
-		return []End{end}, nil
+		return []CommandResult{result}, nil
 	case errors.Is(c.err, engine.ErrShed), errors.Is(c.err, engine.ErrStopped):
-		end = End{How: NotDone}
+		result = CommandResult{Status: NotDone}
 	case errors.Is(c.err, engine.ErrUnknown):
-		end = End{How: Unknown}
+		result = CommandResult{Status: Unknown}
 	default:
 		return nil, c.err
 	}
 	s.t.line("call %d: %v", c.n, c.err)
-	return []End{end}, nil
+	return []CommandResult{result}, nil
 }
 
-// ledger counts commands by their bytes: sent, surely not done, answered, and
-// found in the log.
-type ledger struct {
-	sent, refused, answered, logged map[string]int
+// counts counts commands by their encoding: sent, certainly not executed, answered, and found
+// in the log.
+type counts struct {
+	sent, notDone, answered, logged map[string]int
 }
 
-func (l *ledger) init() {
-	l.sent, l.refused, l.answered, l.logged = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+func (l *counts) init() {
+	l.sent, l.notDone, l.answered, l.logged = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 }
 
-// settle asks that what was answered happened as often as it was answered, and what
-// was refused did not.
-func (l *ledger) settle(s *sim) {
+// check fails unless each command is in the log at least as often as it was answered and at
+// most as often as it was sent without a response that rules it out.
+func (l *counts) check(s *sim) {
 	for wire, n := range l.logged {
-		if sent, ok := l.sent[wire]; ok && (n < l.answered[wire] || n > sent-l.refused[wire]) {
-			s.fail("a command is in the log %d times: sent %d, answered %d, refused %d", n, sent, l.answered[wire], l.refused[wire])
+		if sent, ok := l.sent[wire]; ok && (n < l.answered[wire] || n > sent-l.notDone[wire]) {
+			s.fail("a command is in the log %d times: sent %d, answered %d, not executed %d", n, sent, l.answered[wire], l.notDone[wire])
 		}
 	}
 	for wire, n := range l.answered {
 		if l.logged[wire] < n {
-			s.fail("a command was answered %d times and is in the log %d times", n, l.logged[wire])
+			s.fail("a command was answered %d times, but is in the log %d times", n, l.logged[wire])
 		}
 	}
 }

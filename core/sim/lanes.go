@@ -11,74 +11,77 @@ import (
 	"duplex/core/sim/model"
 )
 
-// Lanes are the way of callers to the venue in a run that goes through its door: what
-// accounts command becomes requests, and what these are told is held against the
-// model. All but Request.Send is called with everything else at rest.
+// Lanes connects callers to the venue through its lanes: it turns commands into requests and
+// checks the responses against the model. All methods are called while no other goroutine
+// runs; only Request.Send runs in a goroutine of its own.
 type Lanes interface {
-	// Furnish gives the commands a venue needs before callers may come.
-	Furnish() []core.Command
-	// Operate gives an operator's action that is about the door; nil: not now.
-	Operate() core.Command
+	// Setup returns the commands that must be applied before the first request.
+	Setup() []core.Command
+	// OperatorCommand returns a command of an operator that the lanes need, such as one for
+	// a key, or nil.
+	OperatorCommand() core.Command
 
-	// Open opens the door of a venue that has just started, Cut takes its connections
-	// away, and Close ends what is left when the engine has ended.
+	// Open starts the lanes of a venue that has just started, Cut breaks their connections,
+	// and Close ends them after the engine has ended.
 	Open(e *engine.Engine)
 	Cut()
 	Close()
 
-	// Write makes one request of commands of one account, or of an operator's; nil
-	// where there is none.
-	Write(cmds []core.Command) Request
-	// Happened tells of each command that is in the log, in order, and what the model
-	// says came of it.
-	Happened(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue)
-	// Look reads what callers may, and holds it against the model.
-	Look(at core.Stamp, m *model.Venue) error
-	// Finish is asked last, with nothing under way: is anything still not accounted for?
-	Finish(at core.Stamp, m *model.Venue) error
+	// NewRequest returns one request for commands of one account or of an operator, or nil
+	// if no request does that.
+	NewRequest(cmds []core.Command) Request
+	// Observe is called for each command in the log, in order, with the outcome of the model.
+	Observe(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue)
+	// CheckReads reads through the lanes and compares with the model.
+	CheckReads(at core.Stamp, m *model.Venue) error
+	// CheckEnd is called at the end of a run, with no request in flight. It returns an error
+	// if a command is not accounted for.
+	CheckEnd(at core.Stamp, m *model.Venue) error
 }
 
-// Request is one on its way. It is sent once.
+// Request is one request through the lanes. It is sent once.
 type Request interface {
 	String() string
-	// Commands are what may come of it in the log.
+	// Commands returns the commands that it may add to the log.
 	Commands() []core.Command
-	// Send ends when the caller is answered or gives up.
+	// Send sends the request, and returns when it has a response or ctx ends.
 	Send(ctx context.Context)
-	// Ended tells what the caller knows of each command; lost is that the venue went
-	// away before it was answered. The error is an answer that cannot be.
-	Ended(lost bool) ([]End, error)
-	// Copy is the same bytes, for another time.
+	// Results returns what the caller knows of each command. lost means that the venue
+	// stopped before it responded. The error is an invalid response.
+	Results(lost bool) ([]CommandResult, error)
+	// Copy returns a request of the same bytes, to be sent again.
 	Copy() Request
 }
 
-// End is what a caller knows of a command.
-type End struct {
-	How    How
-	Seq    uint64 // of an answered one
+// CommandResult is what a caller knows of a command.
+type CommandResult struct {
+	Status CommandStatus
+	Seq    uint64 // if Answered
 	Reject core.Reject
 }
 
-// How a command ended for its caller.
-type How uint8
+// CommandStatus says whether the caller knows that its command was executed.
+type CommandStatus uint8
 
 const (
-	Unknown  How = iota
-	NotDone      // surely
-	Answered     // it is in the log
+	Unknown  CommandStatus = iota
+	NotDone                // certainly not executed
+	Answered               // executed, with a response
 )
 
-func (h How) String() string { return [...]string{"unknown", "not done", "answered"}[h] }
-
-// World is what lanes are given of a run.
-type World struct {
-	Rand *rand.Rand // of the lanes alone
-	Now  func() int64
-	At   func() core.Stamp // of the last command seen applied
+func (s CommandStatus) String() string {
+	return [...]string{"unknown", "not executed", "answered"}[s]
 }
 
-// send is one caller's request of commands. Through the lanes the network may hold it
-// back, or bring it once more.
+// World is what lanes need to know of a run.
+type World struct {
+	Rand *rand.Rand        // not shared with the rest of the simulation
+	Now  func() int64      // the venue's clock, ns
+	At   func() core.Stamp // of the last command observed
+}
+
+// send sends commands as one request of a caller. Through the lanes the network may delay
+// the request or repeat it.
 func (s *sim) send(cmds []core.Command, timeout time.Duration) {
 	if s.lanes == nil {
 		for _, cmd := range cmds {
@@ -86,44 +89,43 @@ func (s *sim) send(cmds []core.Command, timeout time.Duration) {
 		}
 		return
 	}
-	r := s.lanes.Write(cmds)
+	r := s.lanes.NewRequest(cmds)
 	if r == nil {
 		s.submit(cmds[0], timeout)
 		return
 	}
 	if s.r.IntN(12) == 0 {
-		s.late = append(s.late, r)
+		s.delayed = append(s.delayed, r)
 		return
 	}
 	s.deliver(r, timeout)
 	if s.r.IntN(10) == 0 {
-		s.late = append(s.late, r.Copy())
+		s.delayed = append(s.delayed, r.Copy())
 	}
 }
 
-// overdue delivers a request that was held back; false if there is none.
-func (s *sim) overdue(timeout time.Duration) bool {
-	if len(s.late) == 0 {
+// sendDelayed delivers a delayed request. It returns false if there is none.
+func (s *sim) sendDelayed(timeout time.Duration) bool {
+	if len(s.delayed) == 0 {
 		return false
 	}
-	i := max(0, len(s.late)-1-s.r.IntN(4))
-	r := s.late[i]
-	s.late = append(s.late[:i], s.late[i+1:]...)
+	i := max(0, len(s.delayed)-1-s.r.IntN(4))
+	r := s.delayed[i]
+	s.delayed = append(s.delayed[:i], s.delayed[i+1:]...)
 	s.deliver(r, timeout)
 	return true
 }
 
-// deliver brings a request to the venue. It returns when the request waits, or has
-// ended.
+// deliver sends a request. It returns when the request waits in the venue or has ended.
 func (s *sim) deliver(r Request, timeout time.Duration) {
-	s.moment()
-	c := s.called(r.Commands()...)
+	s.requestTime()
+	c := s.newCall(r.Commands()...)
 	c.request = r
 	s.t.line("call %d %s", c.n, r)
 	go func() {
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
 		if timeout > 0 {
-			ctx, cancel = context.WithTimeout(ctx, timeout+giveUp)
+			ctx, cancel = context.WithTimeout(ctx, timeout+giveUpOffset)
 		}
 		defer cancel()
 		r.Send(ctx)
@@ -134,15 +136,16 @@ func (s *sim) deliver(r Request, timeout time.Duration) {
 	s.sleep(time.Nanosecond)
 }
 
-// giveUp is where between two whole milliseconds callers give up.
-const giveUp = 250 * time.Microsecond
+// giveUpOffset is added to the timeout of each request, so that timeouts end between the
+// whole milliseconds at which requests are sent.
+const giveUpOffset = 250 * time.Microsecond
 
-// moment moves on to one at which nothing else happens: requests come at even
-// nanoseconds of a millisecond, each at its own, so that the time a request may take
-// ends at that of no other; the simulation acts at odd ones and at whole seconds.
-func (s *sim) moment() {
-	s.moments = (s.moments + 2) % int64(giveUp)
-	d := s.moments - int64(time.Since(s.began)%time.Millisecond)
+// requestTime advances to a time at which nothing else happens. Each request is sent at an
+// even number of ns of its own after a whole millisecond, so no two timeouts end together;
+// the simulation acts at odd ones and at whole seconds.
+func (s *sim) requestTime() {
+	s.requestOffset = (s.requestOffset + 2) % int64(giveUpOffset)
+	d := s.requestOffset - int64(time.Since(s.start)%time.Millisecond)
 	if d <= 0 {
 		d += int64(time.Millisecond)
 	}

@@ -21,72 +21,72 @@ import (
 	"duplex/core/view"
 )
 
-// Options of Run.
+// Options configure Run.
 type Options struct {
 	Seed  uint64
-	Steps int       // of the simulation; default Steps
-	Dir   string    // for data directories, best in memory
-	Trace io.Writer // gets what happens, a line each; nil: nobody
-	// Lanes makes the way of callers to the venue; nil: they call the engine.
+	Steps int       // number of steps; 0 means the constant Steps
+	Dir   string    // parent of the data directories, preferably in memory
+	Trace io.Writer // receives the lines of the trace; may be nil
+	// Lanes builds the lanes that callers use; nil: callers submit to the engine.
 	Lanes func(World) Lanes
 }
 
-// points are where a crash may come: behind what the log has done to its files, or
-// while a snapshot is written.
+// points are where a fault can strike: after each kind of step of the log, or while a
+// snapshot is written.
 var points = [...]string{
 	string(journal.Created), string(journal.Repaired), string(journal.Attached), string(journal.Written), string(journal.SegmentStarted), string(journal.MarkWritten), string(journal.Trimmed), atSnapshot,
 }
 
 const atSnapshot = "snapshot"
 
-// Steps is the default length of a run: some minutes of virtual time.
+// Steps is the default number of steps of a run, some minutes of virtual time.
 const Steps = 300
 
-// Result is what a run went through.
+// Result counts what happened in a run.
 type Result struct {
-	Trace    [32]byte // the hash of all that happened
-	Commands int
-	Crashes  int
-	Unknown  int              // calls whose outcome the caller never learned
-	Torn     int              // tails cut on a start
-	Extra    int              // groups found after a crash that nobody had an answer for
-	At       [len(points)]int // crashes at each of the points
+	Trace       [32]byte // the hash of the trace
+	Commands    int
+	Crashes     int
+	Unknown     int              // commands of which the caller did not learn the outcome
+	Torn        int              // incomplete tails that a start cut off the log
+	Unconfirmed int              // groups in the log after a crash to which nobody got a response
+	At          [len(points)]int // crashes by point
 }
 
-// sim is one run.
+// sim is the state of one run.
 type sim struct {
 	o     Options
 	r     *rand.Rand
 	t     *trace
 	res   Result
-	began time.Time
-	skew  atomic.Int64 // of the venue's clock
+	start time.Time
+	skew  atomic.Int64 // of the venue's clock, ns
 
-	life  int
-	gate  *gate
-	disk  *disk
-	slow  time.Duration // how long the disk takes
-	full  atomic.Bool   // there is hardly any space left
-	e     *engine.Engine
-	f     *engine.Follower
-	at    core.Stamp // of the last command seen applied
-	group uint64     // of the last group seen applied
-	sent  []byte     // the body of the group the log was given last
+	life         int // number of starts
+	stepper      *stepper
+	disk         *disk
+	diskDelay    time.Duration // how long the next write takes
+	diskFull     atomic.Bool   // the disk has no space left
+	e            *engine.Engine
+	f            *engine.Follower
+	at           core.Stamp // of the last command observed
+	group        uint64     // number of the last group observed
+	lastProposed []byte     // the body of the group proposed last
 
-	work  *workload
-	model *model.Venue
-	calls []*call // not ended yet
-	made  int     // calls
-	kept  ledger
+	work      *workload
+	model     *model.Venue
+	calls     []*call // not ended yet
+	callCount int     // number of calls
+	counts    counts
 
-	rests atomic.Int64 // see sleep
+	fence atomic.Int64 // see sleep
 
-	lanes   Lanes     // nil: callers call the engine
-	late    []Request // held back by the network
-	moments int64     // of the last request, in its millisecond
+	lanes         Lanes     // nil: callers submit to the engine
+	delayed       []Request // delayed by the network
+	requestOffset int64     // see requestTime
 }
 
-// failure is what a check panics with.
+// failure is the panic value of a failed check; Run returns its error.
 type failure struct{ error }
 
 func (s *sim) fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
@@ -97,15 +97,14 @@ func (s *sim) must(err error) {
 	}
 }
 
-// Run simulates a venue from a seed: the real engine on the real log, in the virtual
-// time of the synctest bubble it must be called in. The error is the first thing
-// that does not hold.
+// Run simulates a venue from a seed. It must be called in a synctest bubble. It returns the
+// first failed check as an error, and a Result in any case.
 func Run(o Options) (res Result, err error) {
 	if o.Steps == 0 {
 		o.Steps = Steps
 	}
-	s := &sim{o: o, r: rand.New(rand.NewPCG(o.Seed, 0x5eed)), t: newTrace(o.Trace), began: time.Now(), gate: &gate{}, model: model.New()}
-	s.kept.init()
+	s := &sim{o: o, r: rand.New(rand.NewPCG(o.Seed, 0x5eed)), t: newTrace(o.Trace), start: time.Now(), stepper: &stepper{}, model: model.New()}
+	s.counts.init()
 	if o.Lanes != nil {
 		s.lanes = o.Lanes(World{Rand: rand.New(rand.NewPCG(o.Seed, 0x1a7e5)), Now: s.now, At: func() core.Stamp { return s.at }})
 	}
@@ -123,7 +122,7 @@ func Run(o Options) (res Result, err error) {
 		res.Trace = s.t.hash()
 	}()
 	s.restart(image{})
-	s.furnish()
+	s.setup()
 	for i := range o.Steps {
 		s.step(i)
 	}
@@ -131,37 +130,37 @@ func Run(o Options) (res Result, err error) {
 	return
 }
 
-// origin is the first moment of a run: the start of a quarter of an hour.
+// origin is the venue's time at the start of a run, in ns: a full quarter of an hour.
 const origin = 1_800_000_000 / 900 * 900 * core.NsPerSec
 
-// now is the venue's clock.
-func (s *sim) now() int64 { return origin + int64(time.Since(s.began)) + s.skew.Load() }
+// now returns the time of the venue's clock, in ns.
+func (s *sim) now() int64 { return origin + int64(time.Since(s.start)) + s.skew.Load() }
 
-// log is the log between the engine and the journal.
+// log passes the groups of the engine to the journal.
 type log struct {
 	*journal.File
 	s *sim
 }
 
-// Propose waits at the gate and takes as long as the disk does.
+// Propose waits for the stepper and then for the slow disk.
 func (l *log) Propose(g journal.Group) error {
-	l.s.gate.pass()
-	if d := l.s.slow; d > 0 {
-		l.s.slow = 0
+	l.s.stepper.wait()
+	if d := l.s.diskDelay; d > 0 {
+		l.s.diskDelay = 0
 		time.Sleep(d)
 		l.s.woken()
 	}
-	l.s.sent = bytes.Clone(g.Body)
+	l.s.lastProposed = bytes.Clone(g.Body)
 	return l.File.Propose(g)
 }
 
 func (s *sim) open() (*engine.Engine, error) {
-	gate, disk := s.gate, s.disk
+	stepper, disk := s.stepper, s.disk
 	return engine.Open(engine.Options{
 		Dir: disk.dir, CheckpointEvery: 7 * time.Second, SnapshotEvery: engine.Backlog{Groups: 1 << 40, Commands: 1 << 40, Applying: 1 << 62},
-		Now: func() int64 { gate.pass(); return s.now() },
+		Now: func() int64 { stepper.wait(); return s.now() },
 		Free: func() (uint64, error) {
-			if s.full.Load() {
+			if s.diskFull.Load() {
 				return 0, nil
 			}
 			return 1 << 40, nil
@@ -181,15 +180,15 @@ func (s *sim) open() (*engine.Engine, error) {
 	})
 }
 
-// settle lets the sequencer go on until there is nothing left for it to do now.
-func (s *sim) settle() {
-	for synctest.Wait(); s.gate.let(); synctest.Wait() {
+// runUntilIdle lets the sequencer run until it has nothing left to do at the current time.
+func (s *sim) runUntilIdle() {
+	for synctest.Wait(); s.stepper.step(); synctest.Wait() {
 	}
 	s.observe()
 }
 
-// stop ends the engine as it stands. What it still does goes to a directory nobody
-// will read.
+// stop ends the engine in its current state. What it still writes goes to a directory that
+// is removed.
 func (s *sim) stop() {
 	if s.e == nil {
 		return
@@ -201,18 +200,18 @@ func (s *sim) stop() {
 		s.lanes.Cut()
 		synctest.Wait()
 	}
-	s.gate.open()
-	s.rests.Add(1)
+	s.stepper.release()
+	s.fence.Add(1)
 	s.e.Close(context.Background()) // its error is that of the fault
 	synctest.Wait()
-	s.shut()
+	s.closeLanes()
 	if err := s.disk.remove(); err != nil && s.disk.err == nil {
 		s.disk.err = err
 	}
 }
 
-// shut ends the lanes of an engine that has ended.
-func (s *sim) shut() {
+// closeLanes closes the lanes of an engine that has ended.
+func (s *sim) closeLanes() {
 	if s.lanes != nil {
 		s.lanes.Close()
 		synctest.Wait()
@@ -220,8 +219,8 @@ func (s *sim) shut() {
 	s.e = nil
 }
 
-// restart starts the venue from what is found on disk, again and again if the fault
-// strikes in the start itself.
+// restart starts the venue on the files found, and repeats that if a fault strikes while it
+// starts.
 func (s *sim) restart(found image) {
 	s.collect()
 	s.stop()
@@ -231,9 +230,9 @@ func (s *sim) restart(found image) {
 	s.calls = nil
 	for {
 		s.life++
-		s.gate = &gate{}
+		s.stepper = &stepper{}
 		var err error
-		s.disk, err = newDisk(s.o.Dir, s.life, found, s.soon(), s.r, s.t)
+		s.disk, err = newDisk(s.o.Dir, s.life, found, s.stepsToFault(), s.r, s.t)
 		s.must(err)
 		s.e, err = s.open()
 		if err == nil {
@@ -241,9 +240,9 @@ func (s *sim) restart(found image) {
 		}
 		s.must(s.disk.err)
 		if s.disk.hit == nil || !errors.Is(err, s.disk.hit.err) {
-			s.fail("the venue does not start: %w", err)
+			s.fail("the venue failed to start: %w", err)
 		}
-		s.count()
+		s.countCrash()
 		found = s.disk.find
 		s.must(s.disk.remove())
 	}
@@ -251,89 +250,91 @@ func (s *sim) restart(found image) {
 	if s.lanes != nil {
 		s.lanes.Open(s.e)
 	}
-	s.recovered()
+	s.checkRecovery()
 }
 
-// soon draws in how many steps of the log the next fault comes; at times while the
-// log is opened.
-func (s *sim) soon() int {
+// stepsToFault draws the number of steps of the log before the next fault. A small number
+// makes it strike while the log is opened.
+func (s *sim) stepsToFault() int {
 	if s.r.IntN(5) == 0 {
 		return 1 + s.r.IntN(4)
 	}
 	return 1 + s.r.IntN(60)
 }
 
-// step is one turn of the world: some callers, then some time.
+// step runs one step: some requests, then some time.
 func (s *sim) step(i int) {
 	for range s.r.IntN(6) {
-		s.act()
+		s.sendRequest()
 	}
 	if s.r.IntN(8) == 0 {
 		s.operate()
 	}
 	if s.lanes != nil && s.r.IntN(2) == 0 {
-		if cmd := s.lanes.Operate(); cmd != nil {
+		if cmd := s.lanes.OperatorCommand(); cmd != nil {
 			s.submit(cmd, 0)
 		}
 	}
 	if s.r.IntN(12) == 0 {
-		s.slow = time.Duration(s.r.IntN(3000))*time.Millisecond + 500*time.Microsecond
+		s.diskDelay = time.Duration(s.r.IntN(3000))*time.Millisecond + 500*time.Microsecond
 	}
 	if s.r.IntN(10) == 0 {
-		s.full.Store(s.r.IntN(3) == 0)
-		s.t.line("the disk is nearly full: %t", s.full.Load())
+		s.diskFull.Store(s.r.IntN(3) == 0)
+		s.t.line("disk full: %t", s.diskFull.Load())
 	}
-	if s.r.IntN(10) > 0 { // else they wait for the next turn
-		s.settle()
+	if s.r.IntN(10) > 0 { // otherwise the calls stay queued
+		s.runUntilIdle()
 	}
-	s.repair()
+	s.restartAfterFault()
 	if s.r.IntN(20) == 0 {
 		s.snapshot()
 	}
 	if s.r.IntN(25) == 0 {
 		step := []time.Duration{-3 * time.Second, -700 * time.Millisecond, 400 * time.Millisecond, 2 * time.Second, 9 * time.Second}[s.r.IntN(5)]
-		s.t.line("clock is off by %v", time.Duration(s.skew.Add(int64(step))))
+		s.t.line("clock skew %v", time.Duration(s.skew.Add(int64(step))))
 	}
 	if s.r.IntN(4) == 0 {
-		s.settle()
-		s.repair()
+		s.runUntilIdle()
+		s.restartAfterFault()
 		s.audit()
 	}
-	s.pass([]time.Duration{0, time.Millisecond, 40 * time.Millisecond, 300 * time.Millisecond, time.Second, 2 * time.Second}[s.r.IntN(6)])
+	s.advance([]time.Duration{0, time.Millisecond, 40 * time.Millisecond, 300 * time.Millisecond, time.Second, 2 * time.Second}[s.r.IntN(6)])
 }
 
-// sleep lets others act, at times of their own. All that the simulation did before is
-// there for them, once they say that they are woken: time in a bubble passes only while
-// everybody waits, which the race detector does not know.
+// sleep advances the virtual time by d and lets other goroutines run. In a bubble time passes
+// only while all goroutines wait, but the race detector does not see that as synchronization.
+// So fence is written here and read by each goroutine that a timer wakes (see woken): it then
+// sees everything the simulation did before.
 func (s *sim) sleep(d time.Duration) {
-	s.rests.Add(1)
+	s.fence.Add(1)
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-func (s *sim) woken() { s.rests.Load() }
+// woken is called by a goroutine after a timer has woken it.
+func (s *sim) woken() { s.fence.Load() }
 
-// pass lets time pass; index ticks come with every second.
-func (s *sim) pass(d time.Duration) {
+// advance lets the time d pass and posts index ticks at each full second.
+func (s *sim) advance(d time.Duration) {
 	for d > 0 {
-		hop := min(d, time.Second-time.Since(s.began)%time.Second)
+		hop := min(d, time.Second-time.Since(s.start)%time.Second)
 		s.sleep(hop)
 		d -= hop
-		if time.Since(s.began)%time.Second == 0 {
-			s.tick()
+		if time.Since(s.start)%time.Second == 0 {
+			s.postTicks()
 		}
-		s.settle()
-		s.repair()
+		s.runUntilIdle()
+		s.restartAfterFault()
 	}
 }
 
-// repair starts the venue again if the fault has struck.
-func (s *sim) repair() {
+// restartAfterFault restarts the venue if the fault has struck.
+func (s *sim) restartAfterFault() {
 	s.must(s.disk.err)
 	if s.disk.hit != nil {
-		s.settle()
+		s.runUntilIdle()
 		if err := s.e.Err(); err == nil || !errors.Is(err, s.disk.hit.err) {
-			s.fail("the disk failed with %v, the engine says %v", s.disk.hit.err, err)
+			s.fail("the disk failed with %v, but the error of the engine is %v", s.disk.hit.err, err)
 		}
 		s.crashed()
 		return
@@ -343,21 +344,21 @@ func (s *sim) repair() {
 	}
 }
 
-// crashed starts the venue on what the fault has left.
+// crashed restarts the venue on the files that the fault left.
 func (s *sim) crashed() {
-	s.count()
+	s.countCrash()
 	s.restart(s.disk.find)
 }
 
-func (s *sim) count() {
+func (s *sim) countCrash() {
 	s.res.Crashes++
 	s.res.At[slices.Index(points[:], s.disk.at)]++
 }
 
-// snapshot has one written, and at times the power cut meanwhile.
+// snapshot has the engine write a snapshot, sometimes with a power cut during the write.
 func (s *sim) snapshot() {
-	s.settle()
-	s.repair()
+	s.runUntilIdle()
+	s.restartAfterFault()
 	strikes := s.r.IntN(3) == 0
 	var before image
 	if strikes {
@@ -366,15 +367,15 @@ func (s *sim) snapshot() {
 		s.must(err)
 	}
 	if s.r.IntN(4) == 0 {
-		s.must(s.disk.arm(1)) // when the log is trimmed, if it is
+		s.must(s.disk.arm(1)) // strikes if the log is trimmed
 	}
 	seq, err := s.e.Snapshot()
-	if s.disk.hit != nil { // met while trimming
-		s.t.line("snapshot broke off")
+	if s.disk.hit != nil { // while the log was trimmed
+		s.t.line("snapshot interrupted")
 		s.crashed()
 		return
 	}
-	if errors.Is(err, engine.ErrNoRoom) && s.full.Load() {
+	if errors.Is(err, engine.ErrNoRoom) && s.diskFull.Load() {
 		s.t.line("no room for a snapshot")
 		return
 	}
@@ -388,44 +389,43 @@ func (s *sim) snapshot() {
 	}
 }
 
-// recovered checks a venue that has just started: all that was answered is there,
-// and of the rest each group wholly or not at all.
-func (s *sim) recovered() {
+// checkRecovery checks a venue that has just started: each command with a response is there,
+// and at most one more group, which must be the one proposed last.
+func (s *sim) checkRecovery() {
 	extra := 0
 	for p, err := range journal.Scan(s.disk.dir, s.group+1) {
 		s.must(err)
-		if extra++; extra > 1 || !bytes.Equal(p.Body, s.sent) {
-			s.fail("group %d is none that was proposed last", p.Number)
+		if extra++; extra > 1 || !bytes.Equal(p.Body, s.lastProposed) {
+			s.fail("group %d in the log is not the one proposed last", p.Number)
 		}
 		s.replay(&p.Group)
 	}
-	s.res.Extra += extra
+	s.res.Unconfirmed += extra
 	seq, hash, err := s.e.Hash()
 	s.must(err)
 	if seq != s.at.Seq {
-		s.fail("started at seq %d, the last answered is %d", seq, s.at.Seq)
+		s.fail("the venue started at seq %d, want %d", seq, s.at.Seq)
 	}
 	proof, err := engine.Verify(s.disk.dir, nil)
 	s.must(err)
 	if proof.Seq != seq || proof.Hash != hash {
 		s.fail("the venue is at seq %d with hash %x, a replay at %d with %x", seq, hash, proof.Seq, proof.Hash)
 	}
-	s.t.line("life %d starts at seq %d, hash %x, %d groups nobody was told of", s.life, seq, hash[:6], extra)
+	s.t.line("start %d at seq %d, hash %x, %d groups without a response", s.life, seq, hash[:6], extra)
 	s.audit()
 }
 
-// replay sees a group that was found on disk.
+// replay applies a group that was found in the log to the model.
 func (s *sim) replay(g *journal.Group) {
 	for cmd, err := range journal.Commands(g.Body) {
 		s.must(err)
 		s.at = core.Stamp{Seq: s.at.Seq + 1, Ts: max(g.Stamp, s.at.Ts+1)}
-		s.observeBatch(s.at, cmd) // what came of it shows in the state
+		s.applyToModel(s.at, cmd) // audit compares the outcome, as part of the state
 	}
 	s.group = g.Number
 }
 
-// audit adds up all money and contracts again, and holds all there is to see against
-// the model.
+// audit recomputes all money and contracts and compares the whole state with the model.
 func (s *sim) audit() {
 	s.e.Read(func(v *venue.Venue, _ *view.View) {
 		if err := sameState(v, s.model); err != nil {
@@ -439,34 +439,34 @@ func (s *sim) audit() {
 		v.Audit()
 	})
 	if s.lanes != nil {
-		s.must(s.lanes.Look(s.at, s.model))
+		s.must(s.lanes.CheckReads(s.at, s.model))
 	}
 }
 
-// finish ends a run in good order, and proves what is left on disk.
+// finish ends a run without a fault and verifies the log.
 func (s *sim) finish() {
-	s.settle()
-	s.repair()
+	s.runUntilIdle()
+	s.restartAfterFault()
 	s.disk.left = -1
-	s.pass(3 * time.Second)
+	s.advance(3 * time.Second)
 	s.audit()
 	seq, hash, err := s.e.Hash()
 	s.must(err)
 	if s.lanes != nil {
-		s.must(s.lanes.Finish(s.at, s.model))
+		s.must(s.lanes.CheckEnd(s.at, s.model))
 		s.lanes.Cut()
 		synctest.Wait()
 	}
-	s.gate.open()
-	s.rests.Add(1)
+	s.stepper.release()
+	s.fence.Add(1)
 	s.must(s.e.Close(context.Background()))
-	s.shut()
+	s.closeLanes()
 	proof, err := engine.Verify(s.disk.dir, nil)
 	s.must(err)
 	if proof.Seq < seq {
-		s.fail("closed at seq %d, on disk %d", seq, proof.Seq)
+		s.fail("closed at seq %d, but the log ends at %d", seq, proof.Seq)
 	}
 	s.t.line("ends at seq %d, hash %x", seq, hash[:6])
-	s.kept.settle(s)
+	s.counts.check(s)
 	s.must(os.RemoveAll(s.disk.dir))
 }

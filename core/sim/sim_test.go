@@ -11,14 +11,14 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 8, "how many seeds to run")
-	first = flag.Uint64("first", 1, "the first of them")
-	seed  = flag.Uint64("seed", 0, "run this one alone and print what happens")
-	steps = flag.Int("steps", Steps, "turns of each run")
+	seeds = flag.Uint64("seeds", 8, "number of seeds to run")
+	first = flag.Uint64("first", 1, "the first seed")
+	seed  = flag.Uint64("seed", 0, "run only this seed and print its trace")
+	steps = flag.Int("steps", Steps, "number of steps of each run")
 )
 
-// The wal keeps its segment size in a package variable; small ones are filled, begun
-// and trimmed all the time.
+// The wal has its segment size in a package variable. Small segments are filled, started and
+// trimmed often.
 func TestMain(m *testing.M) {
 	wal.SegmentSizeBytes = 16 << 10
 	os.Exit(m.Run())
@@ -55,13 +55,13 @@ func TestSeeds(t *testing.T) {
 		sum.Commands += res.Commands
 		sum.Crashes += res.Crashes
 		sum.Torn += res.Torn
-		sum.Extra += res.Extra
+		sum.Unconfirmed += res.Unconfirmed
 		sum.Unknown += res.Unknown
 		for i, n := range res.At {
 			sum.At[i] += n
 		}
 	}
-	t.Logf("%d seeds: %d commands, %d crashes, %d torn tails cut, %d groups nobody was told of, %d outcomes unknown", *seeds, sum.Commands, sum.Crashes, sum.Torn, sum.Extra, sum.Unknown)
+	t.Logf("%d seeds: %d commands, %d crashes, %d torn tails cut, %d groups without a response, %d outcomes unknown", *seeds, sum.Commands, sum.Crashes, sum.Torn, sum.Unconfirmed, sum.Unknown)
 	for i, n := range sum.At {
 		t.Logf("%6d crashes at %q", n, points[i])
 	}
@@ -75,7 +75,7 @@ func TestSeedReproducesARun(t *testing.T) {
 		}
 		b, err := run(t, s, 100, nil)
 		if err != nil || a != b {
-			t.Fatalf("seed %d went %+v and %+v, %v", s, a, b, err)
+			t.Fatalf("two runs of seed %d: %+v and %+v, %v", s, a, b, err)
 		}
 	}
 }

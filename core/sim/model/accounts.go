@@ -7,16 +7,16 @@ import (
 )
 
 func (v *Venue) createUser(c *core.CreateUser) core.Reject {
-	if c.Referrer != 0 && !v.known(c.Referrer) {
+	if c.Referrer != 0 && !v.userExists(c.Referrer) {
 		return core.UnknownUser
 	}
-	v.users = append(v.users, user{cash: whole(0), held: map[lot]stake{}, used: map[uint64]bool{}, referrer: c.Referrer})
+	v.users = append(v.users, user{cash: integer(0), held: map[contract]position{}, used: map[uint64]bool{}, referrer: c.Referrer})
 	return core.OK
 }
 
 func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	switch {
-	case !v.known(c.User):
+	case !v.userExists(c.User):
 		return core.UnknownUser
 	case v.keys[c.Key] != (key{}):
 		return core.UnknownKey
@@ -25,9 +25,10 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	return core.OK
 }
 
-// revokeKey does nothing to a key that is not the user's.
+// revokeKey revokes one key of the user, or all if the command names none. A key of another
+// user is ignored.
 func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
-	if !v.known(c.User) {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
 	for id, k := range v.keys {
@@ -50,7 +51,7 @@ func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
 	return core.OK
 }
 
-// forgetRevoked drops revoked keys, which the first revision of the rules kept.
+// forgetRevoked deletes revoked keys, which the first revision of the rules keeps.
 func (v *Venue) forgetRevoked() {
 	for id, k := range v.keys {
 		if k.revoked && v.rules.Revision >= core.RevisionStrict {
@@ -60,7 +61,7 @@ func (v *Venue) forgetRevoked() {
 }
 
 func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
-	if !v.known(c.User) {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
 	if !c.Lift && !v.users[c.User].suspended {
@@ -79,28 +80,28 @@ func (v *Venue) setFees(f core.Fees) core.Reject {
 }
 
 func (v *Venue) deposit(c core.Deposit) core.Reject {
-	was, again := v.banked[c.DepositID]
+	was, again := v.depositsByID[c.DepositID]
 	switch {
-	case !v.known(c.User):
+	case !v.userExists(c.User):
 		return core.UnknownUser
 	case again && was.User == c.User && was.Amount == c.Amount:
 		return core.OK
 	case again:
 		return core.DuplicateDepositID
-	case c.Amount <= 0 || !plus(v.deposits, whole(int64(c.Amount))).IsInt64():
+	case c.Amount <= 0 || !plus(v.deposits, integer(int64(c.Amount))).IsInt64():
 		return core.BadAmount
 	}
-	v.banked[c.DepositID] = c
-	v.deposits = plus(v.deposits, whole(int64(c.Amount)))
-	v.pay(c.User, whole(int64(c.Amount)))
+	v.depositsByID[c.DepositID] = c
+	v.deposits = plus(v.deposits, integer(int64(c.Amount)))
+	v.pay(c.User, integer(int64(c.Amount)))
 	return core.OK
 }
 
 func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
-	if !v.known(c.User) {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	for _, w := range v.wds {
+	for _, w := range v.withdrawalsByID {
 		if w.User == c.User && w.ClientID == c.ClientID {
 			if w.Amount != c.Amount || w.Destination != c.Destination {
 				return core.DuplicateWithdrawalID
@@ -108,7 +109,7 @@ func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
 			return core.OK
 		}
 	}
-	n := whole(int64(c.Amount))
+	n := integer(int64(c.Amount))
 	switch {
 	case v.users[c.User].suspended:
 		return core.UserSuspended
@@ -117,14 +118,14 @@ func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
 	case less(v.users[c.User].cash, n):
 		return core.InsufficientBalance
 	}
-	v.wds[v.now.Seq] = core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination}
+	v.withdrawalsByID[v.now.Seq] = core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination}
 	v.pay(c.User, new(big.Int).Neg(n))
 	v.withdrawals = plus(v.withdrawals, n)
 	return core.OK
 }
 
 func (v *Venue) decide(c *core.DecideWithdrawal) core.Reject {
-	w, ok := v.wds[c.Withdrawal]
+	w, ok := v.withdrawalsByID[c.Withdrawal]
 	to := core.WithdrawalRejected
 	if c.Complete {
 		to = core.WithdrawalCompleted
@@ -138,19 +139,19 @@ func (v *Venue) decide(c *core.DecideWithdrawal) core.Reject {
 		return core.InvalidTransition
 	}
 	if to == core.WithdrawalRejected {
-		v.pay(w.User, whole(int64(w.Amount)))
-		v.withdrawals = minus(v.withdrawals, whole(int64(w.Amount)))
+		v.pay(w.User, integer(int64(w.Amount)))
+		v.withdrawals = minus(v.withdrawals, integer(int64(w.Amount)))
 	}
 	w.Status = to
-	v.wds[c.Withdrawal] = w
+	v.withdrawalsByID[c.Withdrawal] = w
 	return core.OK
 }
 
 func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	m, opened := v.markets[c.Market]
-	yes, no := lot{c.Market, core.Yes}, lot{c.Market, core.No}
+	yes, no := contract{c.Market, core.Yes}, contract{c.Market, core.No}
 	switch {
-	case !v.known(c.User):
+	case !v.userExists(c.User):
 		return core.UnknownUser
 	case !opened:
 		return core.UnknownMarket
@@ -161,8 +162,8 @@ func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	case c.Qty > v.unsold(c.User, yes) || c.Qty > v.unsold(c.User, no):
 		return core.InsufficientPosition
 	}
-	v.give(c.User, yes, c.Qty)
-	v.give(c.User, no, c.Qty)
+	v.removeContracts(c.User, yes, c.Qty)
+	v.removeContracts(c.User, no, c.Qty)
 	v.pay(c.User, times(int64(c.Qty), 10000))
 	return core.OK
 }

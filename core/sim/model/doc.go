@@ -1,11 +1,16 @@
-// Package model is a venue written down a second time, plainly, from the contract
-// alone: maps, sorted lists and big.Int, every sum added up when it is asked for.
-// It shares the core's words and none of its matching, money or rounds, and it is
-// far too slow for anything but telling the core what it should have done.
+// Package model is a second implementation of the rulebook (docs/rules), written to be
+// obviously right rather than fast: maps, sorted lists and big integers, with every sum
+// recomputed when it is needed. Tests compare the venue with it. It shares the types of
+// package core and none of the code for matching, money or rounds.
 //
-//	Apply     one command with its stamp: the refusal, the fills, the orders that ended
-//	Balance … what an account, a market and the venue then have
+//	Apply                one command with its stamp: result, fills, ended orders
+//	Balance, Market …    the state after it, as readers of the venue see it
 //
-// It knows nothing of the log, of groups or of crashes. Reservations are never kept:
-// they are what the resting orders add up to.
+// Invariants:
+//
+//  1. Reservations are never stored: they are computed from the resting orders.
+//  2. An amount (*big.Int) never changes once it is computed.
+//  3. InvariantHolds is true after every command.
+//
+// The model knows nothing of the log, of groups or of crashes. It is for one goroutine.
 package model

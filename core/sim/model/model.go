@@ -8,34 +8,34 @@ import (
 	"duplex/core"
 )
 
-// slots is the pool of markets.
+// slots is the number of market slots (docs/rules/rounds.md#slots).
 const slots = 32
 
-// Venue is the state.
+// Venue is the whole state.
 type Venue struct {
-	now     core.Stamp
-	rules   core.Rules
-	fees    core.Fees
-	windows []core.Window
-	users   []user // by id; 0 is nobody
-	orders  map[core.OrderID]order
-	markets map[core.MarketID]market
-	free    []core.MarketID // longest free first
-	feeds   [core.Feeds]feed
-	last    map[uint16]int64 // by category: start of the stretch of its last round
-	rounds  uint64
-	keys    map[string]key // by id
-	banked  map[string]core.Deposit
-	wds     map[uint64]core.Withdrawal
+	now             core.Stamp
+	rules           core.Rules
+	fees            core.Fees
+	windows         []core.Window
+	users           []user // by id; index 0 is unused
+	orders          map[core.OrderID]order
+	markets         map[core.MarketID]market
+	free            []core.MarketID // the slot free for the longest time first
+	feeds           [core.Feeds]feed
+	lastStart       map[uint16]int64 // by category: start of the period of the newest round, ns
+	rounds          uint64
+	keys            map[string]key             // by id
+	depositsByID    map[string]core.Deposit    // by deposit_id
+	withdrawalsByID map[uint64]core.Withdrawal // by id
 
-	collected, deposits, withdrawals *big.Int
+	feesCollected, deposits, withdrawals *big.Int
 
 	out *Outcome
 }
 
 type user struct {
 	cash      *big.Int
-	held      map[lot]stake
+	held      map[contract]position
 	used      map[uint64]bool
 	referrer  core.UserID
 	suspended bool
@@ -43,14 +43,14 @@ type user struct {
 	deadline  int64
 }
 
-// lot is an outcome of a market.
-type lot struct {
+// contract names the contracts of one outcome of a market.
+type contract struct {
 	market  core.MarketID
 	outcome core.Outcome
 }
 
-// stake is what a user has of a lot, and what was paid for it.
-type stake struct {
+// position is the number of contracts a user holds, and their cost with fees, in pips.
+type position struct {
 	n    core.Qty
 	cost *big.Int
 }
@@ -66,7 +66,7 @@ type order struct {
 	id core.OrderID
 	core.PlaceOrder
 	left    core.Qty
-	maker   core.Rate // of its admission
+	maker   core.Rate // the maker rate when it was placed
 	clipped bool      // reduce_only took contracts from it
 }
 
@@ -79,14 +79,14 @@ type market struct {
 
 type feed struct {
 	ticks map[int64]core.IndexTick // by second
-	last  int64                    // the newest second
-	fresh int64
+	last  int64                    // the newest second with a tick
+	fresh int64                    // time of the newest tick with a fresh source, ns
 	stale bool
 	open  bool
-	until int64
+	until int64 // end of the session, ns; 0: unknown
 }
 
-// Fill is one fill as it should be.
+// Fill is a fill that the venue should make.
 type Fill struct {
 	Maker                                core.OrderID
 	TickYes                              core.Tick
@@ -95,29 +95,30 @@ type Fill struct {
 	TakerFee, MakerFee, Rebate, Referral core.Pips
 }
 
-// End is an order that ended canceled or expired.
+// End is how an order ended that was canceled or expired.
 type End struct {
 	Status core.OrderStatus
 	Reason core.Reason
 	Left   core.Qty
 }
 
-// Outcome is what a command should do.
+// Outcome is what a command should do. Ended has the canceled and expired orders, not the
+// executed ones.
 type Outcome struct {
 	Reject core.Reject
 	Fills  []Fill
 	Ended  map[core.OrderID]End
 }
 
-// New is a venue without anything.
+// New returns an empty venue under the first revision of the rules.
 func New() *Venue {
 	rules := core.DefaultRules()
 	rules.Revision = core.RevisionFirst // until the first SetRules
 	v := &Venue{
 		rules: rules, fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
-		markets: map[core.MarketID]market{}, last: map[uint16]int64{}, keys: map[string]key{},
-		banked: map[string]core.Deposit{}, wds: map[uint64]core.Withdrawal{},
-		collected: whole(0), deposits: whole(0), withdrawals: whole(0),
+		markets: map[core.MarketID]market{}, lastStart: map[uint16]int64{}, keys: map[string]key{},
+		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{},
+		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
 		v.free = append(v.free, m)
@@ -126,12 +127,12 @@ func New() *Venue {
 		v.feeds[f] = feed{ticks: map[int64]core.IndexTick{}, last: -1, stale: true}
 	}
 	for _, s := range core.AllSeries() {
-		v.last[s.Category] = -1
+		v.lastStart[s.Category] = -1
 	}
 	return v
 }
 
-// Apply lets a command happen.
+// Apply applies a command and returns what the venue should do. Stamps must rise.
 func (v *Venue) Apply(at core.Stamp, cmd core.Command) Outcome {
 	v.now, v.out = at, &Outcome{Ended: map[core.OrderID]End{}}
 	v.out.Reject = v.apply(cmd)
@@ -193,14 +194,14 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.resealKey(c)
 	case *core.Checkpoint:
 	default:
-		panic("a command the model does not know")
+		panic("the model does not know the type of a command")
 	}
 	return core.OK
 }
 
-func (v *Venue) known(u core.UserID) bool { return u > 0 && int(u) < len(v.users) }
+func (v *Venue) userExists(u core.UserID) bool { return u > 0 && int(u) < len(v.users) }
 
-// copy is a venue of its own, in the same state.
+// copy returns an independent copy for a trial match; it has no used client_order_ids.
 func (v *Venue) copy() *Venue {
 	w := *v
 	w.users = slices.Clone(v.users)

@@ -8,8 +8,9 @@ import (
 	"duplex/core"
 )
 
-// yes gives the order's tick in the space of YES, and bid whether it is a bid there.
-func (o *order) yes() core.Tick {
+// tickYes returns the order's tick as a price of YES; bid tells whether the order is a bid
+// in the book of YES (docs/rules/prices.md#one-book).
+func (o *order) tickYes() core.Tick {
 	if o.Outcome == core.No {
 		return 10000 - o.Tick
 	}
@@ -18,16 +19,16 @@ func (o *order) yes() core.Tick {
 
 func (o *order) bid() bool { return (o.Side == core.Buy) == (o.Outcome == core.Yes) }
 
-// own turns a tick of YES into the space of an outcome.
-func own(o core.Outcome, yes core.Tick) core.Tick {
+// ownTick converts a price of YES to a price of outcome o.
+func ownTick(o core.Outcome, yes core.Tick) core.Tick {
 	if o == core.No {
 		return 10000 - yes
 	}
 	return yes
 }
 
-// legal tells whether a limit may stand at t.
-func legal(g core.Grid, t core.Tick) bool {
+// onGrid tells whether a limit order may have tick t (docs/rules/prices.md#grid).
+func onGrid(g core.Grid, t core.Tick) bool {
 	for _, b := range g.Bands {
 		for x := b.From; x <= b.To; x += b.Step {
 			if x == t {
@@ -38,7 +39,7 @@ func legal(g core.Grid, t core.Tick) bool {
 	return false
 }
 
-// resting lists the orders that match, in the order of their ids.
+// resting returns the orders that match, by id.
 func (v *Venue) resting(match func(order) bool) (list []order) {
 	for _, o := range v.orders {
 		if match(o) {
@@ -49,23 +50,23 @@ func (v *Venue) resting(match func(order) bool) (list []order) {
 	return list
 }
 
-// queue is a side of a book in the order of its turn: price, then time.
-func (v *Venue) queue(m core.MarketID, bid bool) []order {
+// bookSide returns one side of a book by price, then time (docs/rules/prices.md#priority).
+func (v *Venue) bookSide(m core.MarketID, bid bool) []order {
 	list := v.resting(func(o order) bool { return o.Market == m && o.bid() == bid })
 	slices.SortStableFunc(list, func(a, b order) int {
 		if bid {
-			return cmp.Compare(b.yes(), a.yes())
+			return cmp.Compare(b.tickYes(), a.tickYes())
 		}
-		return cmp.Compare(a.yes(), b.yes())
+		return cmp.Compare(a.tickYes(), b.tickYes())
 	})
 	return list
 }
 
-// bids are the contracts u bids for of a lot, sells those that sells reserve.
-func (v *Venue) bids(u core.UserID, l lot) core.Qty  { return v.offered(u, l, core.Buy) }
-func (v *Venue) sells(u core.UserID, l lot) core.Qty { return v.offered(u, l, core.Sell) }
+// bids and sells return the contracts in resting buys and sells of u.
+func (v *Venue) bids(u core.UserID, l contract) core.Qty  { return v.offered(u, l, core.Buy) }
+func (v *Venue) sells(u core.UserID, l contract) core.Qty { return v.offered(u, l, core.Sell) }
 
-func (v *Venue) offered(u core.UserID, l lot, s core.Side) (n core.Qty) {
+func (v *Venue) offered(u core.UserID, l contract, s core.Side) (n core.Qty) {
 	for _, o := range v.orders {
 		if o.User == u && o.Market == l.market && o.Outcome == l.outcome && o.Side == s {
 			n += o.left
@@ -74,12 +75,12 @@ func (v *Venue) offered(u core.UserID, l lot, s core.Side) (n core.Qty) {
 	return n
 }
 
-func (v *Venue) held(u core.UserID, l lot) core.Qty { return v.users[u].held[l].n }
+func (v *Venue) held(u core.UserID, l contract) core.Qty { return v.users[u].held[l].n }
 
-func (v *Venue) unsold(u core.UserID, l lot) core.Qty { return v.held(u, l) - v.sells(u, l) }
+func (v *Venue) unsold(u core.UserID, l contract) core.Qty { return v.held(u, l) - v.sells(u, l) }
 
-// close ends a resting order and gives back what it reserved. One that reduce_only took
-// contracts from ends for that reason.
+// close ends a resting order and releases its reservation. An order from which reduce_only
+// took contracts ends canceled for that reason.
 func (v *Venue) close(o order, s core.OrderStatus, why core.Reason) {
 	if o.clipped {
 		s, why = core.Canceled, core.ReduceOnlyExceeded
@@ -89,7 +90,7 @@ func (v *Venue) close(o order, s core.OrderStatus, why core.Reason) {
 	v.out.Ended[o.id] = End{s, why, o.left}
 }
 
-// refund frees the cash that n contracts of a resting buy reserve.
+// refund releases the cash reserved for n contracts of a resting buy.
 func (v *Venue) refund(o order, n core.Qty) {
 	if o.Side == core.Buy {
 		v.pay(o.User, v.reserve(o, n))
@@ -97,16 +98,16 @@ func (v *Venue) refund(o order, n core.Qty) {
 }
 
 func (v *Venue) reserve(o order, n core.Qty) *big.Int {
-	return new(big.Int).Mul(whole(int64(n)), unit(o.maker, o.Tick))
+	return new(big.Int).Mul(integer(int64(n)), reservePerContract(o.maker, o.Tick))
 }
 
-// keep stores what is left of a resting order after n contracts less.
-func (v *Venue) keep(o order, left core.Qty) {
+// setLeft stores the order with left contracts.
+func (v *Venue) setLeft(o order, left core.Qty) {
 	o.left = left
 	v.orders[o.id] = o
 }
 
-// pay adds to an account's free cash, or takes from it.
+// pay adds n, which may be negative, to the free cash of u.
 func (v *Venue) pay(u core.UserID, n *big.Int) { v.users[u].cash = plus(v.users[u].cash, n) }
 
 func (v *Venue) cancel(c *core.CancelOrder) core.Reject {
@@ -119,7 +120,7 @@ func (v *Venue) cancel(c *core.CancelOrder) core.Reject {
 }
 
 func (v *Venue) cancelAll(c *core.CancelAll) core.Reject {
-	if !v.known(c.User) {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
 	v.sweep(core.MassCancel, func(o order) bool {
@@ -150,13 +151,13 @@ func (v *Venue) decrease(c *core.DecreaseOrder) core.Reject {
 		v.close(o, core.Canceled, core.DecreasedToZero)
 	default:
 		v.refund(o, o.left-left)
-		v.keep(o, left)
+		v.setLeft(o, left)
 	}
 	return core.OK
 }
 
 func (v *Venue) arm(u core.UserID, ms uint32) core.Reject {
-	if !v.known(u) {
+	if !v.userExists(u) {
 		return core.UnknownUser
 	}
 	v.users[u].timeout, v.users[u].deadline = ms, 0

@@ -6,10 +6,11 @@ import (
 	"duplex/core"
 )
 
-// place is NEW_ORDER: the checks in the order of the contract, then matching.
+// place makes the checks of a placement in their order (docs/rules/orders.md#order-of-checks),
+// then matches the order.
 func (v *Venue) place(c core.PlaceOrder) core.Reject {
 	switch {
-	case !v.known(c.User):
+	case !v.userExists(c.User):
 		return core.UnknownUser
 	case c.ClientID == 0 && c.Fault != core.OK:
 		return c.Fault
@@ -22,10 +23,10 @@ func (v *Venue) place(c core.PlaceOrder) core.Reject {
 	if r := v.admit(&c); r != core.OK {
 		return r
 	}
-	need := new(big.Int).Mul(whole(int64(c.Qty)), unit(v.fees.Taker, c.Tick))
+	need := new(big.Int).Mul(integer(int64(c.Qty)), reservePerContract(v.fees.Taker, c.Tick))
 	limit := new(big.Int).SetUint64(c.MaxCost)
 	if c.Side == core.Buy && c.Type == core.Limit && c.MaxCost > 0 && less(limit, need) {
-		v.ended(c.Qty, core.MaxCostInfeasible)
+		v.cancelTaker(c.Qty, core.MaxCostInfeasible)
 		return core.OK
 	}
 	if c.Side == core.Buy && c.Type == core.Market && less(limit, need) {
@@ -42,15 +43,15 @@ func (v *Venue) place(c core.PlaceOrder) core.Reject {
 	return core.OK
 }
 
-// ended notes that the order just placed is canceled with so many contracts left.
-func (v *Venue) ended(left core.Qty, why core.Reason) {
+// cancelTaker records that the order just placed is canceled with left contracts.
+func (v *Venue) cancelTaker(left core.Qty, why core.Reason) {
 	v.out.Ended[core.OrderID(v.now.Seq)] = End{core.Canceled, why, left}
 }
 
-// admit makes the checks between the client_order_id and the money.
+// admit makes the checks that come after the client_order_id and before the money.
 func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 	m, opened := v.markets[c.Market]
-	this, that := lot{c.Market, c.Outcome}, lot{c.Market, 1 - c.Outcome}
+	this, that := contract{c.Market, c.Outcome}, contract{c.Market, 1 - c.Outcome}
 	open := v.resting(func(o order) bool { return o.User == c.User && o.Market == c.Market })
 	switch {
 	case c.Fault != core.OK:
@@ -67,7 +68,7 @@ func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 		return core.MarketNotTrading
 	case v.paused(m):
 		return core.MarketPaused
-	case c.Tick < 1 || c.Tick > 9999 || c.Type == core.Limit && !legal(v.rules.Grid, c.Tick):
+	case c.Tick < 1 || c.Tick > 9999 || c.Type == core.Limit && !onGrid(v.rules.Grid, c.Tick):
 		return core.BadPriceTick
 	case c.Qty < 1 || c.Qty > 1_000_000:
 		return core.BadQty
@@ -87,38 +88,39 @@ func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 	return core.OK
 }
 
-// contractsMax bounds what rules may allow (docs/decisions.md).
+// contractsMax is the highest contracts limit that rules can set
+// (docs/rules/limits.md#contracts).
 const contractsMax = 1<<31 - 1
 
-// taker is the order on its way through the book.
+// taker is an order while it is matched.
 type taker struct {
 	core.PlaceOrder
 	left   core.Qty
 	rate   core.Rate
-	budget *big.Int // what a market buy may still spend; nil: no cap
+	budget *big.Int // what a market buy may still spend; nil: no limit
 }
 
 func (t *taker) bid() bool { return (t.Side == core.Buy) == (t.Outcome == core.Yes) }
 
 func (t *taker) reaches(o *order) bool {
 	if t.bid() {
-		return o.yes() <= own(t.Outcome, t.Tick)
+		return o.tickYes() <= ownTick(t.Outcome, t.Tick)
 	}
-	return o.yes() >= own(t.Outcome, t.Tick)
+	return o.tickYes() >= ownTick(t.Outcome, t.Tick)
 }
 
-// trade matches the order and lets what is left rest or end.
+// trade matches the order, then lets the remainder rest or end.
 func (v *Venue) trade(t *taker) {
 	why := core.NoReason
 	switch {
 	case t.Flags.Has(core.PostOnly):
-		if q := v.queue(t.Market, !t.bid()); len(q) > 0 && t.reaches(&q[0]) {
+		if q := v.bookSide(t.Market, !t.bid()); len(q) > 0 && t.reaches(&q[0]) {
 			why = core.PostOnlyCross
 		}
-	case t.TIF == core.FOK && !v.fills(*t):
+	case t.TIF == core.FOK && !v.wouldFill(*t):
 		why = core.FokInfeasible
 	default:
-		why = v.walk(t)
+		why = v.match(t)
 	}
 	rests := t.TIF == core.GTC || t.TIF == core.GTT
 	switch {
@@ -130,23 +132,23 @@ func (v *Venue) trade(t *taker) {
 			v.pay(o.User, new(big.Int).Neg(v.reserve(o, o.left)))
 		}
 	case why == core.NoReason:
-		v.ended(t.left, core.IocRemainder)
+		v.cancelTaker(t.left, core.IocRemainder)
 	default:
-		v.ended(t.left, why)
+		v.cancelTaker(t.left, why)
 	}
 }
 
-// fills tries on a copy whether the order would fill to its end.
-func (v *Venue) fills(t taker) bool {
-	v.copy().walk(&t)
+// wouldFill tells whether the order fills completely, by matching it on a copy.
+func (v *Venue) wouldFill(t taker) bool {
+	v.copy().match(&t)
 	return t.left == 0
 }
 
-// walk meets one resting order after the other. It gives the reason for which the
-// rest of the taker is canceled, if there is one.
-func (v *Venue) walk(t *taker) core.Reason {
+// match matches the taker with resting orders in their priority. It returns the reason for
+// which the remainder is canceled, or NoReason.
+func (v *Venue) match(t *taker) core.Reason {
 	for t.left > 0 {
-		q := v.queue(t.Market, !t.bid())
+		q := v.bookSide(t.Market, !t.bid())
 		if len(q) == 0 || !t.reaches(&q[0]) {
 			return core.NoReason
 		}
@@ -158,20 +160,20 @@ func (v *Venue) walk(t *taker) core.Reason {
 			v.close(o, core.Canceled, core.SelfTradePrevention)
 			continue
 		}
-		may := o.left
+		tradable := o.left
 		if o.Flags.Has(core.ReduceOnly) && o.Side == core.Buy {
-			may = min(may, v.held(o.User, lot{o.Market, 1 - o.Outcome}))
+			tradable = min(tradable, v.held(o.User, contract{o.Market, 1 - o.Outcome}))
 		}
-		if may <= 0 {
+		if tradable <= 0 {
 			v.close(o, core.Canceled, core.ReduceOnlyExceeded)
 			continue
 		}
-		n, offered := min(t.left, may), min(t.left, may)
+		n, offered := min(t.left, tradable), min(t.left, tradable)
 		if t.budget != nil {
-			n = affordable(t.budget, t.rate, own(t.Outcome, o.yes()), offered)
+			n = affordable(t.budget, t.rate, ownTick(t.Outcome, o.tickYes()), offered)
 		}
 		if n > 0 {
-			v.fill(t, o, n, may)
+			v.fill(t, o, n, tradable)
 		}
 		if n < offered {
 			return core.MaxCostInfeasible
@@ -180,87 +182,89 @@ func (v *Venue) walk(t *taker) core.Reason {
 	return core.NoReason
 }
 
-// fill trades n contracts at the maker's price; the maker may trade `may` of what it
-// has left.
-func (v *Venue) fill(t *taker, o order, n, may core.Qty) {
-	f := Fill{Maker: o.id, TickYes: o.yes(), Qty: n}
-	f.TakerFee = v.side(t.User, t.Market, t.Side, t.Outcome, n, o.yes(), t.rate)
-	f.MakerFee = v.side(o.User, o.Market, o.Side, o.Outcome, n, o.yes(), o.maker)
-	v.refund(o, n) // a resting buy paid out of what it had reserved
+// fill trades n contracts at the maker's price. tradable is the number of contracts that
+// reduce_only leaves the maker.
+func (v *Venue) fill(t *taker, o order, n, tradable core.Qty) {
+	f := Fill{Maker: o.id, TickYes: o.tickYes(), Qty: n}
+	f.TakerFee = v.applySide(t.User, t.Market, t.Side, t.Outcome, n, o.tickYes(), t.rate)
+	f.MakerFee = v.applySide(o.User, o.Market, o.Side, o.Outcome, n, o.tickYes(), o.maker)
+	v.refund(o, n) // a resting buy pays from its reservation
 	switch {
 	case t.Side == core.Buy && o.Side == core.Buy:
 		f.Path = core.Mint
 	case t.Side == core.Sell && o.Side == core.Sell:
 		f.Path = core.Merge
 	}
-	v.collected = plus(v.collected, whole(int64(f.TakerFee+f.MakerFee)))
-	f.Rebate = v.share(o.User, f.TakerFee, v.fees.RebatePct)
-	f.Referral = v.share(v.users[t.User].referrer, f.TakerFee, v.fees.ReferPct)
+	v.feesCollected = plus(v.feesCollected, integer(int64(f.TakerFee+f.MakerFee)))
+	f.Rebate = v.payShare(o.User, f.TakerFee, v.fees.RebatePct)
+	f.Referral = v.payShare(v.users[t.User].referrer, f.TakerFee, v.fees.ReferPct)
 	v.out.Fills = append(v.out.Fills, f)
 	if t.budget != nil {
-		t.budget = minus(t.budget, plus(cost(n, own(t.Outcome, o.yes())), whole(int64(f.TakerFee))))
+		t.budget = minus(t.budget, plus(cost(n, ownTick(t.Outcome, o.tickYes())), integer(int64(f.TakerFee))))
 	}
 	t.left -= n
 	m := v.markets[t.Market]
-	m.lastTick, m.volume = o.yes(), m.volume+n
+	m.lastTick, m.volume = o.tickYes(), m.volume+n
 	v.markets[t.Market] = m
-	v.after(o, n, may)
+	v.updateMaker(o, n, tradable)
 }
 
-// after is what becomes of a maker that has traded n.
-func (v *Venue) after(o order, n, may core.Qty) {
+// updateMaker updates or ends the maker after it has traded n contracts.
+func (v *Venue) updateMaker(o order, n, tradable core.Qty) {
 	o.left -= n
-	switch may -= n; {
+	switch tradable -= n; {
 	case o.left == 0 && o.clipped:
 		v.close(o, core.Canceled, core.ReduceOnlyExceeded)
 	case o.left == 0:
 		delete(v.orders, o.id)
-	case may == 0:
+	case tradable == 0:
 		v.close(o, core.Canceled, core.ReduceOnlyExceeded)
 	default:
-		o.clipped = o.clipped || may < o.left && v.rules.Revision >= core.RevisionStrict
-		v.refund(o, o.left-may)
-		v.keep(o, may)
+		o.clipped = o.clipped || tradable < o.left && v.rules.Revision >= core.RevisionStrict
+		v.refund(o, o.left-tradable)
+		v.setLeft(o, tradable)
 	}
 }
 
-// side books one side of a fill and gives its fee.
-func (v *Venue) side(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, yes core.Tick, rate core.Rate) core.Pips {
-	p, l := own(o, yes), lot{m, o}
+// applySide applies one side of a fill and returns its fee.
+func (v *Venue) applySide(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, yes core.Tick, rate core.Rate) core.Pips {
+	p, l := ownTick(o, yes), contract{m, o}
 	charge := fee(rate, n, p)
-	had := v.stake(u, l)
+	had := v.position(u, l)
 	if s == core.Buy {
 		paid := plus(cost(n, p), charge)
 		v.pay(u, new(big.Int).Neg(paid))
-		v.users[u].held[l] = stake{had.n + n, plus(had.cost, paid)}
+		v.users[u].held[l] = position{had.n + n, plus(had.cost, paid)}
 	} else {
 		v.pay(u, minus(cost(n, p), charge))
-		v.give(u, l, n)
+		v.removeContracts(u, l, n)
 	}
 	return core.Pips(charge.Int64())
 }
 
-func (v *Venue) stake(u core.UserID, l lot) stake {
+func (v *Venue) position(u core.UserID, l contract) position {
 	if s, ok := v.users[u].held[l]; ok {
 		return s
 	}
-	return stake{0, whole(0)}
+	return position{0, integer(0)}
 }
 
-// give takes contracts away with their share of what was paid for all.
-func (v *Venue) give(u core.UserID, l lot, n core.Qty) {
-	had := v.stake(u, l)
-	gone := floor(new(big.Int).Mul(had.cost, whole(int64(n))), int64(had.n))
-	v.users[u].held[l] = stake{had.n - n, minus(had.cost, gone)}
+// removeContracts removes contracts with their share of the cost, rounded down
+// (docs/rules/money.md#average-cost).
+func (v *Venue) removeContracts(u core.UserID, l contract, n core.Qty) {
+	had := v.position(u, l)
+	gone := floor(new(big.Int).Mul(had.cost, integer(int64(n))), int64(had.n))
+	v.users[u].held[l] = position{had.n - n, minus(had.cost, gone)}
 }
 
-// share passes pct percent of a taker's fee on, rounded down.
-func (v *Venue) share(to core.UserID, of core.Pips, pct uint8) core.Pips {
+// payShare pays pct percent of a taker's fee, rounded down, to an account
+// (docs/rules/money.md#fee-shares).
+func (v *Venue) payShare(to core.UserID, of core.Pips, pct uint8) core.Pips {
 	if to == 0 {
 		return 0
 	}
 	n := floor(times(int64(of), int64(pct)), 100)
 	v.pay(to, n)
-	v.collected = minus(v.collected, n)
+	v.feesCollected = minus(v.feesCollected, n)
 	return core.Pips(n.Int64())
 }

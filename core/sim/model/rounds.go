@@ -15,8 +15,8 @@ const (
 
 func (v *Venue) paused(m market) bool { return m.halted || v.feeds[m.Feed].stale }
 
-// advance does what is due: expiries, dead-man switches, silent feeds, rounds by
-// slot, openings by series.
+// advance does everything that is due: expiries, dead-man switches, stale feeds, rounds by
+// slot, then openings by series (docs/rules/rounds.md#due).
 func (v *Venue) advance() {
 	now := v.now.Ts
 	for _, o := range v.resting(func(o order) bool { return o.TIF == core.GTT && o.Expiry <= now }) {
@@ -35,7 +35,7 @@ func (v *Venue) advance() {
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
 		if r, ok := v.markets[m]; ok {
-			v.move(r)
+			v.advanceRound(r)
 		}
 	}
 	for _, s := range core.AllSeries() {
@@ -43,8 +43,8 @@ func (v *Venue) advance() {
 	}
 }
 
-// move takes a round one step on, if that is due.
-func (v *Venue) move(m market) {
+// advanceRound makes the next transition of a round if it is due.
+func (v *Venue) advanceRound(m market) {
 	now := v.now.Ts
 	decided := m.Covered*100 >= m.Window*80 && m.FreshCount >= 1 && m.FreshCount >= v.rules.MinSources[m.Feed]
 	switch {
@@ -71,13 +71,13 @@ func (v *Venue) open(s core.Series) {
 		return
 	case f.until != 0 && end > f.until:
 		return
-	case v.last[s.Category] >= start || now-start >= 5*second && !late:
+	case v.lastStart[s.Category] >= start || now-start >= 5*second && !late:
 		return
 	}
 	id := v.free[0]
 	v.free = slices.Clone(v.free[1:])
 	v.rounds++
-	v.last[s.Category] = start
+	v.lastStart[s.Category] = start
 	v.markets[id] = market{Round: core.Round{
 		Market: id, Generation: v.markets[id].Generation + 1, Number: v.rounds, Category: s.Category, Feed: s.Feed, Window: s.Window,
 		Status: core.Trading, Strike: f.ticks[f.last].Price, Winner: core.NoOutcome, OpenTs: now, CloseTs: end,
@@ -103,7 +103,8 @@ func (v *Venue) freeze(m market) {
 	v.markets[m.Market] = m
 }
 
-// at is the newest tick of a second or of one before it, if it is at most 5 s older.
+// at returns the tick of second s, or the newest of the 5 seconds before
+// (docs/rules/rounds.md#settle-price).
 func (f *feed) at(s int64) (core.IndexTick, bool) {
 	for back := range int64(6) {
 		if t, ok := f.ticks[s-back]; ok {
@@ -113,10 +114,10 @@ func (f *feed) at(s int64) (core.IndexTick, bool) {
 	return core.IndexTick{}, false
 }
 
-// mean of the one-second ticks in [from, to), rounded down, over the seconds that
-// have a price.
+// mean returns the mean of the ticks of the seconds in [from, to), rounded down, and the
+// number of seconds that have a price.
 func (f *feed) mean(from, to int64) (core.Price, int64) {
-	sum, n := whole(0), int64(0)
+	sum, n := integer(0), int64(0)
 	for s := from; s < to; s++ {
 		if t, ok := f.at(s); ok {
 			sum = plus(sum, new(big.Int).SetUint64(uint64(t.Price)))
@@ -142,7 +143,7 @@ func (v *Venue) propose(m market, p core.Price, byOperator bool) {
 
 func (v *Venue) settle(m market) {
 	m.Status = core.Settled
-	v.finish(m, func(o core.Outcome) int64 {
+	v.payOut(m, func(o core.Outcome) int64 {
 		if o == m.Winner {
 			return 10000
 		}
@@ -153,16 +154,16 @@ func (v *Venue) settle(m market) {
 func (v *Venue) void(m market) {
 	v.sweep(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
 	m.Status, m.Winner = core.Void, core.NoOutcome
-	v.finish(m, func(core.Outcome) int64 { return 5000 })
+	v.payOut(m, func(core.Outcome) int64 { return 5000 })
 }
 
-// finish pays for every contract and frees the slot.
-func (v *Venue) finish(m market, worth func(core.Outcome) int64) {
+// payOut pays worth pips for each contract and frees the slot.
+func (v *Venue) payOut(m market, worth func(core.Outcome) int64) {
 	m.ResolveTs = v.now.Ts
 	for u := range v.users {
 		for _, o := range []core.Outcome{core.Yes, core.No} {
-			l := lot{m.Market, o}
-			v.pay1(core.UserID(u), times(int64(v.users[u].held[l].n), worth(o)))
+			l := contract{m.Market, o}
+			v.payUser(core.UserID(u), times(int64(v.users[u].held[l].n), worth(o)))
 			delete(v.users[u].held, l)
 		}
 	}
@@ -170,15 +171,15 @@ func (v *Venue) finish(m market, worth func(core.Outcome) int64) {
 	v.markets[m.Market] = m
 }
 
-// pay1 is pay, for nobody too.
-func (v *Venue) pay1(u core.UserID, n *big.Int) {
+// payUser pays unless u is 0, which is no user.
+func (v *Venue) payUser(u core.UserID, n *big.Int) {
 	if u != 0 {
 		v.pay(u, n)
 	}
 }
 
-// index takes in a tick of one second; one that came before, cannot be, or has too few
-// sources does nothing.
+// index applies an index tick (docs/rules/prices-sources.md#which-tick-counts). It ignores a
+// tick that is late, impossible, or of too few sources.
 func (v *Venue) index(t core.IndexTick) {
 	f, now := &v.feeds[t.Feed], v.now.Ts/second
 	replaces := t.Second == f.last && t.Manual
