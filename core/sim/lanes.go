@@ -136,13 +136,13 @@ func (s *sim) deliver(r Request, timeout time.Duration) {
 	s.sleep(time.Nanosecond)
 }
 
-// giveUpOffset is added to the timeout of each request, so that timeouts end between the
-// whole milliseconds at which requests are sent.
+// giveUpOffset is added to the timeout of each request. Requests are sent in the first
+// giveUpOffset of a millisecond, so they time out in a later part of one.
 const giveUpOffset = 250 * time.Microsecond
 
-// requestTime advances to a time at which nothing else happens. Each request is sent at an
-// even number of ns of its own after a whole millisecond, so no two timeouts end together;
-// the simulation acts at odd ones and at whole seconds.
+// requestTime advances to a time at which nothing else happens: an even number of ns after a
+// whole millisecond, different for successive requests, so that no two time out together. The
+// simulation acts at odd numbers of ns and at whole seconds.
 func (s *sim) requestTime() {
 	s.requestOffset = (s.requestOffset + 2) % int64(giveUpOffset)
 	d := s.requestOffset - int64(time.Since(s.start)%time.Millisecond)

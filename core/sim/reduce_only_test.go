@@ -148,12 +148,12 @@ func TestUnclippedOrderEnds(t *testing.T) {
 	p.take(2)
 	p.take(4)
 	if row, _ := p.row(1, id); row.Status != core.Executed || row.Reason != core.NoReason {
-		t.Errorf("%+v", row)
+		t.Errorf("the row is %+v", row)
 	}
 	p, id = newClipped(t, core.RevisionFirst)
 	p.take(2)
 	p.take(4)
 	if row, _ := p.row(1, id); row.Status != core.Executed || row.Reason != core.NoReason || row.Filled != 6 {
-		t.Errorf("first revision: %+v", row)
+		t.Errorf("first revision: the row is %+v", row)
 	}
 }

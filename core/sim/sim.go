@@ -130,7 +130,7 @@ func Run(o Options) (res Result, err error) {
 	return
 }
 
-// origin is the venue's time at the start of a run, in ns: a full quarter of an hour.
+// origin is the venue's time at the start of a run, in ns: the start of a quarter of an hour.
 const origin = 1_800_000_000 / 900 * 900 * core.NsPerSec
 
 // now returns the time of the venue's clock, in ns.
@@ -219,8 +219,8 @@ func (s *sim) closeLanes() {
 	s.e = nil
 }
 
-// restart starts the venue on the files found, and repeats that if a fault strikes while it
-// starts.
+// restart starts the venue on the files in found. If a fault strikes meanwhile, it starts
+// again on what that fault leaves.
 func (s *sim) restart(found image) {
 	s.collect()
 	s.stop()

@@ -44,7 +44,7 @@ func TestActions(t *testing.T) {
 		record(w, seq, false)
 	}
 	if got := seqs(w, 0); !slices.Equal(got, []uint64{13, 12, 11, 10, 9}) || w.ActionCount() != 13 {
-		t.Errorf("%v of %d", got, w.ActionCount())
+		t.Errorf("actions %v, %d in all", got, w.ActionCount())
 	}
 }
 
@@ -53,7 +53,7 @@ func TestTraderCommandsAreNotActions(t *testing.T) {
 	w := New(DefaultRetentionCaps())
 	for i, cmd := range []core.Command{&core.PlaceOrder{}, &core.Redeem{}, &core.RequestWithdrawal{}, &core.Clock{}, &core.PostIndex{}, &core.SetSession{}, &core.Checkpoint{}} {
 		if w.RecordAudit(core.Stamp{Seq: uint64(i + 1)}, cmd, core.OK, nil); w.ActionCount() != 0 {
-			t.Fatalf("%T", cmd)
+			t.Fatalf("a %T is recorded as an action", cmd)
 		}
 	}
 }

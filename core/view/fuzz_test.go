@@ -57,6 +57,6 @@ func checkRoundTrip(t *testing.T, b []byte, v *View) {
 		t.Fatalf("%x was restored, and its own encoding %x was not: %v", b, one, err)
 	}
 	if two := encodeView(t, w); !bytes.Equal(one, two) {
-		t.Fatalf("%x became %x", one, two)
+		t.Fatalf("encoding %x, after a restore %x", one, two)
 	}
 }

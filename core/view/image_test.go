@@ -68,7 +68,7 @@ func (c *randomCommands) step() {
 	}
 }
 
-// busyLock is a lock: commands run whenever it is taken.
+// busyLock folds random commands whenever it is locked, as if other goroutines ran first.
 type busyLock struct{ *randomCommands }
 
 func (b busyLock) Lock() {

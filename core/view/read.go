@@ -105,8 +105,8 @@ func (w *View) Volume30(u core.UserID, ts int64) core.Qty {
 	return w.accounts[u].volume.sum(ts)
 }
 
-// Changes returns a counter that rises with every event of u. All rows of u are unchanged
-// while the counter is.
+// Changes returns a counter that rises with every event of u. While it is unchanged, so are
+// all rows of u.
 func (w *View) Changes(u core.UserID) uint64 {
 	if int(u) >= len(w.accounts) {
 		return 0

@@ -28,7 +28,7 @@ func TestSnapshotVersion1(t *testing.T) {
 		}
 		if err == nil {
 			if record(old, 2, false); !slices.Equal(seqs(old, 0), []uint64{2}) {
-				t.Errorf("%d parts: %v", n, seqs(old, 0))
+				t.Errorf("%d parts: actions %v, want that of seq 2", n, seqs(old, 0))
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func TestCapsEvictTerminalRowsOnly(t *testing.T) {
 		t.Error("single reads differ from the list")
 	}
 	if o := w.ByClientID(1, 6); o == nil || o.ID != 0 || o.Status != core.Rejected || o.Reject != core.BadPriceTick {
-		t.Errorf("%+v", o)
+		t.Errorf("order %+v", o)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestFillsAndVolume(t *testing.T) {
 	for n, f := range w.Fills(1, 0) {
 		at = append(at, n)
 		if f.Seq > 5 {
-			t.Errorf("%+v", f)
+			t.Errorf("fill %+v", f)
 		}
 	}
 	if !slices.Equal(at, []uint64{6, 5, 4, 3}) { // six fills, two each: taker and maker
@@ -100,20 +100,20 @@ func TestFillsAndVolume(t *testing.T) {
 		at = append(at, n)
 	}
 	if slices.Contains(at, 5) || slices.Contains(at, 6) {
-		t.Errorf("below 5: %v", at)
+		t.Errorf("fills below 5: %v", at)
 	}
 	if n := w.Volume30(1, 6*second); n != 8 {
-		t.Errorf("volume %d", n)
+		t.Errorf("volume %d, want 8", n)
 	}
 	if o := w.Order(1, a); o.Status != core.PartiallyFilled || o.Filled != 4 || o.Left != 1 {
-		t.Errorf("%+v", o)
+		t.Errorf("order %+v", o)
 	}
 	trades := 0
 	for range w.Trades(1, 0) {
 		trades++
 	}
 	if trades != 3 {
-		t.Errorf("%d trades on the tape", trades)
+		t.Errorf("%d trades on the tape, want 3", trades)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestVolumeCoversThirtyDays(t *testing.T) {
 	v.add(start+29*dayNs, 1)
 	for day, want := range map[int64]core.Qty{0: 16, 29: 16, 30: 1, 58: 1, 59: 0, 500: 0} {
 		if got := v.sum(start + day*dayNs); day >= 29 && got != want {
-			t.Errorf("on day %d: %d, not %d", day, got, want)
+			t.Errorf("on day %d: volume %d, want %d", day, got, want)
 		}
 	}
 }
@@ -146,14 +146,14 @@ func TestRoundsRing(t *testing.T) {
 	for r := range w.Rounds(0) {
 		got = append(got, r.Number)
 		if len(r.Strikes) != 1 || r.Strikes[0].Second != int64(r.Number) || len(r.Evidence) != 1 || r.Status != core.Frozen {
-			t.Errorf("%+v", r)
+			t.Errorf("round %+v", r)
 		}
 	}
 	if !slices.Equal(got, []uint64{5, 4, 3, 2}) || w.Round(1) != nil || w.Round(2) == nil {
 		t.Errorf("rounds %v", got)
 	}
 	if below := slices.Collect(w.Rounds(4)); len(below) != 2 || below[0].Number != 3 {
-		t.Errorf("below 4: %d", len(below))
+		t.Errorf("%d rounds below 4, want 3 and 2", len(below))
 	}
 }
 
@@ -165,29 +165,29 @@ func TestEventsAfter(t *testing.T) {
 	for seq := uint64(1); seq <= 8; seq++ {
 		w.Fold(core.Stamp{Seq: seq}, []core.Event{&core.BalanceChanged{User: 1, Cash: core.Pips(seq)}})
 	}
-	if list, whole := w.EventsAfter(1, 5); !whole || len(list) != 3 || list[0].Seq != 6 || list[2].Seq != 8 {
-		t.Errorf("%v %v", list, whole)
+	if list, complete := w.EventsAfter(1, 5); !complete || len(list) != 3 || list[0].Seq != 6 || list[2].Seq != 8 {
+		t.Errorf("events %v, complete: %v", list, complete)
 	}
-	if list, whole := w.EventsAfter(1, 3); !whole || len(list) != 5 || list[0].Seq != 4 {
-		t.Errorf("all of the newest 5: %v %v", list, whole)
+	if list, complete := w.EventsAfter(1, 3); !complete || len(list) != 5 || list[0].Seq != 4 {
+		t.Errorf("events after 3: %v, complete: %v", list, complete)
 	}
-	if _, whole := w.EventsAfter(1, 2); whole {
+	if _, complete := w.EventsAfter(1, 2); complete {
 		t.Error("event 3 was dropped, and this was not reported")
 	}
-	if list, whole := w.EventsAfter(1, 8); !whole || len(list) != 0 {
-		t.Errorf("%v %v", list, whole)
+	if list, complete := w.EventsAfter(1, 8); !complete || len(list) != 0 {
+		t.Errorf("events %v, complete: %v", list, complete)
 	}
-	if list, whole := w.EventsAfter(9, 0); !whole || list != nil {
+	if list, complete := w.EventsAfter(9, 0); !complete || list != nil {
 		t.Error("an unknown account has events")
 	}
 	for seq := uint64(1); seq <= 6; seq++ {
-		list, whole := w.EventsAfter(2, 0)
-		if !whole || len(list) != int(seq-1) {
-			t.Errorf("after %d events: %v %v", seq-1, list, whole)
+		list, complete := w.EventsAfter(2, 0)
+		if !complete || len(list) != int(seq-1) {
+			t.Errorf("after %d events: %v, complete: %v", seq-1, list, complete)
 		}
 		w.Fold(core.Stamp{Seq: seq}, []core.Event{&core.BalanceChanged{User: 2, Cash: core.Pips(seq)}})
 	}
-	if _, whole := w.EventsAfter(2, 0); whole {
+	if _, complete := w.EventsAfter(2, 0); complete {
 		t.Error("5 of 6 events are kept, and this was not reported")
 	}
 }

@@ -24,9 +24,9 @@ type Venue struct {
 	feeds           [core.Feeds]feed
 	lastStart       map[uint16]int64 // by category: start of the period of the newest round, ns
 	rounds          uint64
-	keys            map[string]key             // by id
-	depositsByID    map[string]core.Deposit    // by deposit_id
-	withdrawalsByID map[uint64]core.Withdrawal // by id
+	keys            map[string]key // by id
+	depositsByID    map[string]core.Deposit
+	withdrawalsByID map[uint64]core.Withdrawal
 
 	feesCollected, deposits, withdrawals *big.Int
 

@@ -8,7 +8,7 @@ import (
 	"duplex/core"
 )
 
-// tickYes returns the order's tick as a price of YES; bid tells whether the order is a bid
+// tickYes returns the order's tick as a price of YES; bid reports whether the order is a bid
 // in the book of YES (docs/rules/prices.md#one-book).
 func (o *order) tickYes() core.Tick {
 	if o.Outcome == core.No {
@@ -27,7 +27,7 @@ func ownTick(o core.Outcome, yes core.Tick) core.Tick {
 	return yes
 }
 
-// onGrid tells whether a limit order may have tick t (docs/rules/prices.md#grid).
+// onGrid reports whether a limit order may have tick t (docs/rules/prices.md#grid).
 func onGrid(g core.Grid, t core.Tick) bool {
 	for _, b := range g.Bands {
 		for x := b.From; x <= b.To; x += b.Step {

@@ -138,7 +138,7 @@ func (v *Venue) trade(t *taker) {
 	}
 }
 
-// wouldFill tells whether the order fills completely, by matching it on a copy.
+// wouldFill reports whether the order fills completely, by matching it on a copy.
 func (v *Venue) wouldFill(t taker) bool {
 	v.copy().match(&t)
 	return t.left == 0

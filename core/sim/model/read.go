@@ -109,7 +109,7 @@ func (v *Venue) Fees() core.Pips        { return core.Pips(v.feesCollected.Int64
 func (v *Venue) Deposits() core.Pips    { return core.Pips(v.deposits.Int64()) }
 func (v *Venue) Withdrawals() core.Pips { return core.Pips(v.withdrawals.Int64()) }
 
-// InvariantHolds tells whether free cash, reservations, 10000 pips for each open pair, and
+// InvariantHolds reports whether free cash, reservations, 10000 pips for each open pair, and
 // fees add up to deposits less withdrawals (docs/rules/money.md#the-invariant), and whether
 // each market has as many YES as NO.
 func (v *Venue) InvariantHolds() bool {
