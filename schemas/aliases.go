@@ -54,12 +54,12 @@ func (p *requestType) meant(name string, from location) (i int, ok bool) {
 		return 0, false
 	}
 	for i := range p.fields {
-		if f := &p.fields[i]; f.appliesTo(from) && spelled(f.name) == s {
+		if f := &p.fields[i]; f.appliesTo(from) && spelled(f.Name) == s {
 			return i, true
 		}
 	}
 	for i := range p.fields {
-		if f := &p.fields[i]; f.appliesTo(from) && contains(strings.Fields(aliases[f.name]), s) {
+		if f := &p.fields[i]; f.appliesTo(from) && contains(strings.Fields(aliases[f.Name]), s) {
 			return i, true
 		}
 	}

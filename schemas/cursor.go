@@ -17,8 +17,8 @@ type CursorBinding [sha256.Size]byte
 func BindCursor(route string, user uint32, in any) CursorBinding {
 	text := binary.AppendUvarint([]byte("duplex cursor 1\n"+route+"\n"), uint64(user))
 	err := eachField(in, func(f *field, value jsontext.Value) {
-		if f.name != "limit" && f.name != "cursor" && f.name != "min_seq" {
-			text = append(append(append(text, f.name...), '='), value...)
+		if f.Name != "limit" && f.Name != "cursor" && f.Name != "min_seq" {
+			text = append(append(append(text, f.Name...), '='), value...)
 			text = append(text, '\n')
 		}
 	})

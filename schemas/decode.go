@@ -153,10 +153,10 @@ func (p *requestType) unknown(name string, value jsontext.Value, seen []bool, fr
 		return newFault("unknown_field", where, shown(value), "no such field")
 	}
 	f := &p.fields[i]
-	out := newFault("unknown_field", where, shown(value), "use "+f.name+", "+f.domainText)
-	out.Instead = f.name
-	if f.doc != "" {
-		out.Message += ". " + f.doc
+	out := newFault("unknown_field", where, shown(value), "use "+f.Name+", "+f.domainText)
+	out.Instead = f.Name
+	if f.Doc != "" {
+		out.Message += ". " + f.Doc
 	}
 	return out
 }
@@ -166,8 +166,8 @@ func (f *field) appliesTo(from location) bool { return from == inAny || from == 
 // missingFields returns the faults of required fields that are absent.
 func (p *requestType) missingFields(seen []bool, from location, at string) (out faultSet) {
 	for i := range p.fields {
-		if f := &p.fields[i]; f.required && !seen[i] && f.appliesTo(from) {
-			out.add(newFault(f.missing, joinPath(at, f.name), "", "required: "+f.domainText))
+		if f := &p.fields[i]; !f.Optional && !seen[i] && f.appliesTo(from) {
+			out.add(newFault(f.missing, joinPath(at, f.Name), "", "required: "+f.domainText))
 		}
 	}
 	return out
@@ -209,7 +209,7 @@ func decodeObjects(v jsontext.Value, f *field, target reflect.Value, at string) 
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(v))
 	mustRead(dec)
-	items := reflect.MakeSlice(target.Type(), 0, max(f.itemsMax, 1))
+	items := reflect.MakeSlice(target.Type(), 0, max(f.ItemsMax, 1))
 	n := 0
 	for ; dec.PeekKind() != ']'; n++ {
 		item, err := dec.ReadValue()
@@ -223,7 +223,7 @@ func decodeObjects(v jsontext.Value, f *field, target reflect.Value, at string) 
 		}
 		one := reflect.New(target.Type().Elem()).Elem()
 		out.merge(deferToCore(decodeObject(item, f.elem, one, inBody, here), one))
-		if n < max(f.itemsMax, 1) {
+		if n < max(f.ItemsMax, 1) {
 			items = reflect.Append(items, one)
 		}
 	}
@@ -260,7 +260,7 @@ func (f *field) item(v reflect.Value) string {
 }
 
 func (f *field) checkCount(n int, at string) *Fault {
-	if n < f.itemsMin || (f.itemsMax > 0 && n > f.itemsMax) {
+	if n < f.ItemsMin || (f.ItemsMax > 0 && n > f.ItemsMax) {
 		return newFault("schema_violation", at, quoted(fmt.Sprintf("%d items", n)), f.domainText)
 	}
 	return nil
@@ -270,7 +270,7 @@ func (f *field) checkValue(v reflect.Value, got, at string) *Fault {
 	ok := true
 	switch f.kind {
 	case kindInt:
-		ok = (f.min == nil || v.Int() >= *f.min) && (f.max == nil || v.Int() <= *f.max)
+		ok = (f.Min == nil || v.Int() >= *f.Min) && (f.Max == nil || v.Int() <= *f.Max)
 	case kindU64:
 		ok = !f.nonzero || v.Uint() != 0
 	case kindString:
@@ -284,10 +284,10 @@ func (f *field) checkValue(v reflect.Value, got, at string) *Fault {
 
 func (f *field) matchesText(s string) bool {
 	switch {
-	case len(s) < f.lenMin, f.lenMax > 0 && len(s) > f.lenMax, !utf8.ValidString(s):
+	case len(s) < f.LenMin, f.LenMax > 0 && len(s) > f.LenMax, !utf8.ValidString(s):
 		return false
-	case f.enum != nil:
-		return contains(f.enum, s)
+	case f.Enum != nil:
+		return contains(f.Enum, s)
 	case f.pattern != nil:
 		return f.pattern.MatchString(s)
 	case f.parts == nil:

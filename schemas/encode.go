@@ -38,7 +38,7 @@ func Body(in any) ([]byte, error) {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out, _ = jsontext.AppendQuote(out, f.name)
+		out, _ = jsontext.AppendQuote(out, f.Name)
 		out = append(append(out, ':'), value...)
 	})
 	return append(out, '}'), err
@@ -52,9 +52,9 @@ func Target(template string, in any) (string, error) {
 	err := eachField(in, func(f *field, value jsontext.Value) {
 		switch text := unquote(value); f.in {
 		case inPath:
-			template = strings.Replace(template, "{"+f.name+"}", url.PathEscape(text), 1)
+			template = strings.Replace(template, "{"+f.Name+"}", url.PathEscape(text), 1)
 		case inQuery:
-			query = append(query, f.name+"="+url.QueryEscape(text))
+			query = append(query, f.Name+"="+url.QueryEscape(text))
 		}
 	})
 	if len(query) > 0 {

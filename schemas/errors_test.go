@@ -135,7 +135,7 @@ func TestAliasesNameFields(t *testing.T) {
 	known := map[string]bool{}
 	for _, in := range requests {
 		for _, f := range requestTypeOf(reflect.TypeOf(in)).fields {
-			known[f.name] = true
+			known[f.Name] = true
 		}
 	}
 	for name, list := range aliases {

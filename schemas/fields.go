@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,27 +31,62 @@ const (
 	kindObject
 )
 
-// field describes one field of a request. All of it comes from the struct tags.
+// Member describes one member of a JSON object of this wire, as the struct tags of its Go
+// field state it. The decoder of requests and the definitions of tools are made from it.
+type Member struct {
+	Name     string
+	Type     reflect.Type // of the Go field
+	Doc      string       // what it means, with its unit
+	Optional bool         // it may be absent
+	Enum     []string     // the legal values of a string; nil: any
+	Pattern  string       // of a string; "": any
+	Min, Max *int64       // bounds of an integer; nil: none
+	LenMin   int          // bounds of a string, in bytes; LenMax 0: none
+	LenMax   int
+	ItemsMin int // bounds of an array; ItemsMax 0: none
+	ItemsMax int
+
+	index []int // for reflect.Value.FieldByIndex
+	tag   reflect.StructTag
+}
+
+// Members returns the members of a struct type in the order of its fields, those of
+// embedded structs included. It panics on a tag that cannot be read.
+func Members(t reflect.Type) []Member { return appendMembers(nil, t, nil) }
+
+func appendMembers(list []Member, t reflect.Type, at []int) []Member {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(slices.Clone(at), i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
+			list = appendMembers(list, f.Type, index)
+		case f.IsExported() && name != "-" && name != "":
+			tag := f.Tag
+			list = append(list, Member{
+				Name: name, Type: f.Type, Doc: tag.Get("doc"), Optional: strings.Contains(options, "omit"),
+				Enum: splitTag(tag.Get("enum")), Pattern: tag.Get("pattern"), Min: intTag(tag.Get("minimum")), Max: intTag(tag.Get("maximum")),
+				LenMin: sizeTag(tag.Get("minLength")), LenMax: sizeTag(tag.Get("maxLength")),
+				ItemsMin: sizeTag(tag.Get("minItems")), ItemsMax: sizeTag(tag.Get("maxItems")), index: index, tag: tag,
+			})
+		}
+	}
+	return list
+}
+
+// field is a member of a request, with what the decoder checks.
 type field struct {
-	name       string
-	index      []int
+	Member
 	in         location
 	kind       kind // of the value, or of each item
 	list       bool
-	required   bool
 	nonzero    bool
-	min, max   *int64 // of an integer
-	lenMin     int    // of a string, in bytes
-	lenMax     int
-	itemsMin   int
-	itemsMax   int
-	enum       []string
 	parts      []string // legal parts of a comma-separated string
 	pattern    *regexp.Regexp
 	code       string // the fault of a value outside the domain
 	missing    string // the fault of a required field that is absent
 	domainText string // the domain in words
-	doc        string
 	elem       *requestType
 }
 
@@ -67,43 +103,23 @@ func requestTypeOf(t reflect.Type) *requestType {
 		return p.(*requestType)
 	}
 	p := &requestType{byName: map[string]int{}}
-	p.add(t, nil)
-	for i := range p.fields {
-		p.byName[p.fields[i].name] = i
+	for i, m := range Members(t) {
+		p.fields, p.byName[m.Name] = append(p.fields, newField(m)), i
 	}
 	got, _ := requestTypes.LoadOrStore(t, p)
 	return got.(*requestType)
 }
 
-func (p *requestType) add(t reflect.Type, at []int) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		index := append(append([]int{}, at...), i)
-		switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
-		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
-			p.add(f.Type, index)
-		case f.IsExported() && name != "-" && name != "":
-			p.fields = append(p.fields, readField(f, name, index))
-		}
+// newField returns the field of a member. It panics on a type that a request cannot have.
+func newField(m Member) field {
+	f := field{Member: m, nonzero: m.tag.Get("nonzero") == "true", parts: splitTag(m.tag.Get("list"))}
+	f.in = map[string]location{"": inBody, "query": inQuery, "path": inPath}[m.tag.Get("in")]
+	f.setType(m.Type)
+	if m.Pattern != "" && f.kind == kindString {
+		f.pattern = regexp.MustCompile(m.Pattern)
 	}
-}
-
-// readField reads the tags of one field. It panics on a tag without meaning.
-func readField(sf reflect.StructField, name string, index []int) field {
-	tag := sf.Tag
-	f := field{name: name, index: index, required: !strings.Contains(tag.Get("json"), ",omit")}
-	f.in = map[string]location{"": inBody, "query": inQuery, "path": inPath}[tag.Get("in")]
-	f.setType(sf.Type)
-	f.nonzero = tag.Get("nonzero") == "true"
-	f.min, f.max = intTag(tag.Get("minimum")), intTag(tag.Get("maximum"))
-	f.lenMin, f.lenMax = sizeTag(tag.Get("minLength")), sizeTag(tag.Get("maxLength"))
-	f.itemsMin, f.itemsMax = sizeTag(tag.Get("minItems")), sizeTag(tag.Get("maxItems"))
-	f.enum, f.parts = splitTag(tag.Get("enum")), splitTag(tag.Get("list"))
-	if p := tag.Get("pattern"); p != "" && f.kind == kindString {
-		f.pattern = regexp.MustCompile(p)
-	}
-	f.code, f.missing = orDefault(tag.Get("fault"), "schema_violation"), orDefault(tag.Get("missing"), "schema_violation")
-	f.domainText, f.doc = f.describeDomain(tag.Get("pattern")), tag.Get("doc")
+	f.code, f.missing = orDefault(m.tag.Get("fault"), "schema_violation"), orDefault(m.tag.Get("missing"), "schema_violation")
+	f.domainText = f.describeDomain()
 	return f
 }
 
@@ -130,7 +146,7 @@ func (f *field) setType(t reflect.Type) {
 }
 
 // describeDomain returns the domain of f in words.
-func (f *field) describeDomain(pattern string) string {
+func (f *field) describeDomain() string {
 	var one string
 	switch f.kind {
 	case kindU64:
@@ -139,34 +155,34 @@ func (f *field) describeDomain(pattern string) string {
 			one += ", not 0"
 		}
 	case kindInt:
-		one = "an integer" + describeRange(f.min, f.max)
+		one = "an integer" + describeRange(f.Min, f.Max)
 	case kindBool:
 		one = "true or false"
 	case kindObject:
 		one = "an object"
 	default:
-		one = f.describeText(pattern)
+		one = f.describeText()
 	}
 	switch {
 	case !f.list:
 		return one
-	case f.itemsMax > 0:
-		return fmt.Sprintf("an array of %d to %d, each %s", f.itemsMin, f.itemsMax, one)
+	case f.ItemsMax > 0:
+		return fmt.Sprintf("an array of %d to %d, each %s", f.ItemsMin, f.ItemsMax, one)
 	default:
 		return "an array, each " + one
 	}
 }
 
-func (f *field) describeText(pattern string) string {
+func (f *field) describeText() string {
 	switch {
-	case f.enum != nil:
-		return "one of " + strings.Join(f.enum, ", ")
+	case f.Enum != nil:
+		return "one of " + strings.Join(f.Enum, ", ")
 	case f.parts != nil:
 		return "a comma-separated list of " + strings.Join(f.parts, ", ")
-	case pattern != "":
-		return "a string matching " + pattern
-	case f.lenMax > 0:
-		return fmt.Sprintf("a string of %d to %d bytes", f.lenMin, f.lenMax)
+	case f.Pattern != "":
+		return "a string matching " + f.Pattern
+	case f.LenMax > 0:
+		return fmt.Sprintf("a string of %d to %d bytes", f.LenMin, f.LenMax)
 	default:
 		return "a string"
 	}

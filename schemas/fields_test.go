@@ -29,14 +29,14 @@ func TestRequestTypes(t *testing.T) {
 		}
 		for _, f := range p.fields {
 			if !IsErrorCode(f.code) || !IsErrorCode(f.missing) {
-				t.Errorf("%s.%s: no such code %q %q", typ, f.name, f.code, f.missing)
+				t.Errorf("%s.%s: no such code %q %q", typ, f.Name, f.code, f.missing)
 			}
-			if f.in == inPath && (!f.required || (f.kind != kindString && f.code == "schema_violation")) {
-				t.Errorf("%s.%s: a path field needs its 404", typ, f.name)
+			if f.in == inPath && (f.Optional || (f.kind != kindString && f.code == "schema_violation")) {
+				t.Errorf("%s.%s: a path field needs its 404", typ, f.Name)
 			}
 			pointer := typ.FieldByIndex(f.index).Type.Kind() == reflect.Pointer
-			if f.required && pointer {
-				t.Errorf("%s.%s: a required field must not be a pointer", typ, f.name)
+			if !f.Optional && pointer {
+				t.Errorf("%s.%s: a required field must not be a pointer", typ, f.Name)
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func fieldsIn(in any, from location) []string {
 	out := []string{}
 	for _, f := range requestTypeOf(t).fields {
 		if f.in == from {
-			out = append(out, f.name)
+			out = append(out, f.Name)
 		}
 	}
 	return out

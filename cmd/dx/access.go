@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"duplex/lanes/gate"
+	"duplex/server"
 )
 
 // accessFlags are the names and proxies by which clients reach the venue.
@@ -14,14 +15,14 @@ type accessFlags struct {
 	TrustedProxies []network `help:"Networks (CIDR) or addresses of proxies whose X-Forwarded-For is trusted, for the limits per address." placeholder:"CIDR"`
 }
 
-// to gives the settings to a gate.
-func (f *accessFlags) to(g *gate.Gate) {
-	g.Origins = f.AllowOrigin
+// to sets the flags in the options of a venue.
+func (f *accessFlags) to(o *server.Options) {
+	o.Origins = f.AllowOrigin
 	for _, h := range f.AllowedHosts {
-		g.Hosts = append(g.Hosts, string(h))
+		o.Hosts = append(o.Hosts, string(h))
 	}
 	for _, n := range f.TrustedProxies {
-		g.TrustedProxies = append(g.TrustedProxies, n.Prefix)
+		o.TrustedProxies = append(o.TrustedProxies, n.Prefix)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"duplex/client"
-	"duplex/lanes/gate"
+	"duplex/server"
 )
 
 // TestAccessSettings tests that hosts and proxies come from the file as from flags, and that
@@ -18,13 +18,13 @@ func TestAccessSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var g gate.Gate
-	s.to(&g)
-	if !slices.Equal(g.Hosts, []string{"api.trade.example", "[::1]:8080"}) {
-		t.Error(g.Hosts)
+	var o server.Options
+	s.accessFlags.to(&o)
+	if !slices.Equal(o.Hosts, []string{"api.trade.example", "[::1]:8080"}) {
+		t.Error(o.Hosts)
 	}
 	var proxies []string
-	for _, p := range g.TrustedProxies {
+	for _, p := range o.TrustedProxies {
 		proxies = append(proxies, p.String())
 	}
 	if got := strings.Join(proxies, " "); got != "10.0.0.0/8 192.0.2.1/32 198.51.100.0/24 2001:db8::1/128" {

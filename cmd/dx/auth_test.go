@@ -20,6 +20,7 @@ import (
 
 	"duplex/examples/dashboard"
 	"duplex/schemas"
+	"duplex/server"
 )
 
 // ask sends one request unsigned and returns status and body.
@@ -163,14 +164,14 @@ func (l *lockedBuffer) String() string {
 func TestNoSecretAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	log := &lockedBuffer{}
-	h := openTestServer(t, dir, func(p *serverOptions) {
-		p.operatorToken = "dxo_" + strings.Repeat("5a", 32)
-		p.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	h := openTestServer(t, dir, func(o *server.Options) {
+		o.OperatorToken = "dxo_" + strings.Repeat("5a", 32)
+		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
-	operator := []string{"Authorization", "Bearer " + h.options.operatorToken}
+	operator := []string{"Authorization", "Bearer " + h.OperatorToken()}
 	post := func(path, body string, into any) {
 		t.Helper()
-		r, err := http.NewRequest("POST", h.admin+path, strings.NewReader(body))
+		r, err := http.NewRequest("POST", h.AdminURL()+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,18 +192,18 @@ func TestNoSecretAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	sign := signer{key.APIKey, secret}
-	h.checkKeyWorks(t, key)
-	keep(ask(t, "GET", h.api+"/v1/portfolio/orders?limit=zz", sign.headers("GET", "/v1/portfolio/orders?limit=zz")...))
-	keep(ask(t, "GET", h.api+"/v1/portfolio/orders", schemas.HeaderKey, key.APIKey, schemas.HeaderTimestamp, stamp(), schemas.HeaderSignature, key.Secret))
-	keep(ask(t, "GET", h.portal+"/keys", "Authorization", "Bearer "+user.AccountToken))
-	keep(ask(t, "GET", h.portal+"/keys?token="+user.AccountToken, "Authorization", "Bearer x"+user.AccountToken))
-	keep(ask(t, "GET", h.admin+"/metrics", operator...))
-	keep(ask(t, "GET", h.admin+"/admin/users", operator...))
-	keep(ask(t, "GET", h.admin+"/admin/nothing", operator...))
-	if _, err := h.engine.Snapshot(); err != nil {
+	checkKeyWorks(t, h, key)
+	keep(ask(t, "GET", h.APIURL()+"/v1/portfolio/orders?limit=zz", sign.headers("GET", "/v1/portfolio/orders?limit=zz")...))
+	keep(ask(t, "GET", h.APIURL()+"/v1/portfolio/orders", schemas.HeaderKey, key.APIKey, schemas.HeaderTimestamp, stamp(), schemas.HeaderSignature, key.Secret))
+	keep(ask(t, "GET", h.PortalURL()+"/keys", "Authorization", "Bearer "+user.AccountToken))
+	keep(ask(t, "GET", h.PortalURL()+"/keys?token="+user.AccountToken, "Authorization", "Bearer x"+user.AccountToken))
+	keep(ask(t, "GET", h.AdminURL()+"/metrics", operator...))
+	keep(ask(t, "GET", h.AdminURL()+"/admin/users", operator...))
+	keep(ask(t, "GET", h.AdminURL()+"/admin/nothing", operator...))
+	if _, err := h.Engine().Snapshot(); err != nil {
 		t.Fatal(err)
 	}
-	h.mustClose(t)
+	h.Close()
 
 	places := map[string][]byte{"the log": log.b.Bytes(), "the answers": said.Bytes()}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -232,7 +233,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 		t.Error("the search finds not even the public key")
 	}
 	for name, raw := range map[string][]byte{
-		"the secret": secret, "the secret's text": []byte(key.Secret), "the account token": []byte(user.AccountToken), "the operator's token": []byte(h.options.operatorToken), "the master key": h.options.masterKey,
+		"the secret": secret, "the secret's text": []byte(key.Secret), "the account token": []byte(user.AccountToken), "the operator's token": []byte(h.OperatorToken()), "the master key": masterKeyOf(t, dir),
 	} {
 		if where := found(raw); len(where) > 0 {
 			t.Errorf("%s is in %v", name, where)

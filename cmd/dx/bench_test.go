@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"duplex/cmd/dx/load"
+	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -210,7 +211,7 @@ func TestLongFullMixOfNineSeries(t *testing.T) {
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		var l schemas.MarketList
 		p.must(p.account("reader"), "GET", "/v1/markets?status=trading", "", &l)
-		if len(l.Markets) == 9 {
+		if len(l.Markets) == core.SeriesCount {
 			break
 		}
 		if time.Now().After(end) {
@@ -222,7 +223,7 @@ func TestLongFullMixOfNineSeries(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
 	}
-	if r.Series != 9 || r.Accounts != 50 || r.Commands.PerSecond < 100 {
+	if r.Series != core.SeriesCount || r.Accounts != 50 || r.Commands.PerSecond < 100 {
 		t.Error(out)
 	}
 	toReaders(t, r.Readers, load.FullReaders, out)

@@ -52,10 +52,8 @@ func (s *serveSettings) validate() error {
 	if err := s.checkDispute(); err != nil {
 		return err
 	}
-	if s.MasterKey != "" {
-		if _, err := loadMasterKey(s.MasterKey, s.Data); err != nil {
-			return err
-		}
+	if _, _, err := s.masterKeys(); err != nil {
+		return err
 	}
 	_, sources, err := s.priceSources()
 	if err != nil {

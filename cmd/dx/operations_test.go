@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+
+	"duplex/server"
 )
 
 const operations = "../../docs/operations"
@@ -133,7 +135,7 @@ func TestServiceUnit(t *testing.T) {
 		}
 	}
 	var seconds int
-	if _, err := fmt.Sscan(has["TimeoutStopSec"], &seconds); err != nil || float64(seconds) <= stopTimeout.Seconds()+1 {
+	if _, err := fmt.Sscan(has["TimeoutStopSec"], &seconds); err != nil || float64(seconds) <= server.StopTimeout.Seconds()+1 {
 		t.Errorf("TimeoutStopSec=%s does not outlast a drain", has["TimeoutStopSec"])
 	}
 }

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
 	"duplex/cmd/dx/cli"
 	"duplex/core"
@@ -15,32 +12,6 @@ import (
 	"duplex/feeds"
 	"duplex/feeds/session"
 )
-
-// startPrices starts the sources and the session scheduler.
-func (h *venueServer) startPrices(ctx context.Context) error {
-	sessions := session.NewScheduler(h.options.calendar, h.submit)
-	sessions.Log = h.options.log
-	h.goBackground(func() { sessions.Run(ctx) })
-	if len(h.options.sources) == 0 {
-		return nil
-	}
-	poster, err := feeds.NewPoster(h.submit, h.options.sources...)
-	if err != nil {
-		return err
-	}
-	poster.Limits = h.options.limits
-	h.poster = poster
-	h.goBackground(func() { poster.Run(ctx) })
-	return nil
-}
-
-// indexStats counts what became of the seconds of a feed that sources price.
-func (h *venueServer) indexStats(f core.Feed) feeds.Stats {
-	if h.poster == nil {
-		return feeds.Stats{}
-	}
-	return h.poster.Stats(f)
-}
 
 // limitFlags are what the index of each feed requires of its sources.
 type limitFlags struct {
@@ -99,17 +70,6 @@ func feedNamed(name string) (core.Feed, bool) {
 	return 0, false
 }
 
-// leastSources is the rule that the core keeps of the limits. One source is the default,
-// which is written as 0.
-func leastSources(limits [core.Feeds]feed.Limit) (rule [core.Feeds]uint8) {
-	for f, l := range limits {
-		if l.MinSources > 1 {
-			rule[f] = l.MinSources
-		}
-	}
-	return rule
-}
-
 // sessionFlags name additions to the calendar of the feeds with sessions.
 type sessionFlags struct {
 	Holidays string `help:"File with holidays of more years, or of years to replace. docs/operations describes its format." type:"path"`
@@ -130,31 +90,3 @@ func (f *sessionFlags) calendar() (*session.Calendar, error) {
 	}
 	return c, errors.Join(err, file.Close())
 }
-
-// sessionHours shows the next boundaries of the calendar in the schedule, one that gold and WTI
-// share once: a window does not say whose it is.
-type sessionHours struct{ calendar *session.Calendar }
-
-// calendarEnd is the kind of the last boundary: what follows it is not known, and the
-// feeds with sessions are closed until a calendar of later years is loaded.
-const calendarEnd = "calendar_end"
-
-func (h sessionHours) Boundaries(from int64) (out []core.Window) {
-	add := func(kind string, at time.Time) {
-		if w := (core.Window{Kind: kind, Start: at.UnixNano(), End: at.UnixNano()}); !slices.Contains(out, w) {
-			out = append(out, w)
-		}
-	}
-	for _, f := range []core.Feed{core.Gold, core.WTI} {
-		next, err := h.calendar.Next(f, time.Unix(0, from), 4)
-		for _, b := range next {
-			add(string(b.Kind), b.At)
-		}
-		if err != nil { // there are fewer
-			add(calendarEnd, h.calendar.End())
-		}
-	}
-	return out
-}
-
-func (h sessionHours) End() int64 { return h.calendar.End().UnixNano() }

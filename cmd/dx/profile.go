@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"duplex/internal/atomicfile"
 	"duplex/schemas"
 )
 
@@ -112,7 +113,7 @@ func writeProfiles(devFile string, dev *schemas.DevFile) error {
 		if err != nil {
 			return err
 		}
-		if err := writeFileAtomic(path, append(b, '\n')); err != nil {
+		if err := atomicfile.Write(path, append(b, '\n')); err != nil {
 			return err
 		}
 	}

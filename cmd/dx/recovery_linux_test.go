@@ -29,8 +29,8 @@ func TestLongFullDisk(t *testing.T) {
 		}
 	}()
 	h := openTestServer(t, dir, nil)
-	k := h.key(t, "a")
-	h.mustClose(t)
+	k := h.NewAccount("a")
+	h.Close()
 	filler := filepath.Join(dir, "filler")
 	f, err := os.Create(filler)
 	if err != nil {
@@ -45,18 +45,18 @@ func TestLongFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	h = openTestServer(t, dir, nil)
-	h.checkKeyWorks(t, k)
-	if _, err := h.clientFor(t, k).CancelAll(t.Context(), schemas.CancelAll{}); err != nil {
+	checkKeyWorks(t, h, k)
+	if _, err := h.ClientWithKey(k.APIKey, k.Secret).CancelAll(t.Context(), schemas.CancelAll{}); err != nil {
 		t.Errorf("a cancel: %v", err)
 	}
-	if _, err := h.engine.Snapshot(); err == nil {
+	if _, err := h.Engine().Snapshot(); err == nil {
 		t.Error("a snapshot was written to a full disk")
 	}
-	if _, body := ask(t, "GET", h.admin+"/readyz"); !strings.Contains(body, `"reasons":["oracle_stale"],"warnings":["disk_full"]`) {
+	if _, body := ask(t, "GET", h.AdminURL()+"/readyz"); !strings.Contains(body, `"reasons":["oracle_stale"],"warnings":["disk_full"]`) {
 		t.Errorf("/readyz: %s", body)
 	}
 	begun := time.Now()
-	h.mustClose(t)
+	h.Close()
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("the stop took %v", took)
 	}
@@ -65,6 +65,6 @@ func TestLongFullDisk(t *testing.T) {
 	}
 	removeFile(t, filler)
 	h = openTestServer(t, dir, nil)
-	h.checkKeyWorks(t, k)
-	h.mustClose(t)
+	checkKeyWorks(t, h, k)
+	h.Close()
 }

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"duplex/core"
 )
 
 // Without prices no series opens, and every command that names a series reports that.
@@ -21,7 +23,7 @@ func TestNoLiveMarket(t *testing.T) {
 		}
 	}
 	code, out, errs := runCommand("markets")
-	if code != 0 || !strings.HasPrefix(out, "No market trades now. Each series shows when its next round opens.\n\nSERIES ") || strings.Count(out, "\n") != 3+9 {
+	if code != 0 || !strings.HasPrefix(out, "No market trades now. Each series shows when its next round opens.\n\nSERIES ") || strings.Count(out, "\n") != 3+core.SeriesCount {
 		t.Errorf("markets: %d %s%s", code, out, errs)
 	}
 	if code, out, errs := runCommand("markets", "--json"); code != 0 || !strings.HasPrefix(out, `{"markets":[],`) {

@@ -75,8 +75,8 @@ func onTerminal(t *testing.T, args ...string) (screen, raw string) {
 func TestVerifyOnATerminal(t *testing.T) {
 	dir := t.TempDir()
 	h := openTestServer(t, dir, nil)
-	h.key(t, "ann")
-	h.mustClose(t)
+	h.NewAccount("ann")
+	h.Close()
 	screen, raw := onTerminal(t, "verify", dir)
 	if !strings.Contains(raw, " of ") || !regexp.MustCompile(`(?m)^whole: \d+ commands`).MatchString(screen) {
 		t.Errorf("on the screen\n%s\nwritten\n%q", screen, raw)

@@ -31,7 +31,7 @@ func (v *verifyCmd) Run(out io.Writer) error {
 	if inner := filepath.Join(dir, "journal"); isDir(inner) {
 		dir = inner
 	}
-	if !hasJournal(dir) {
+	if !engine.HasJournal(dir) {
 		return fmt.Errorf("%s: no journal here", v.Dir)
 	}
 	if v.NewMark {

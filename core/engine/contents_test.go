@@ -39,8 +39,8 @@ func TestSnapshotOfVersion1(t *testing.T) {
 	if got := contents(e); got != string(want) {
 		t.Errorf("readers see\n%s", got)
 	}
-	if e.venue.Now().Seq != r.snapshot.Seq || r.done.Proposals[0] == 0 {
-		t.Errorf("%+v", r.done)
+	if e.venue.Now().Seq != r.snapshot.Seq || r.replayState.Proposals[0] == 0 {
+		t.Errorf("%+v", r.replayState)
 	}
 }
 

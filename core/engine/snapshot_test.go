@@ -109,8 +109,8 @@ func TestStopWithoutTimeForASnapshot(t *testing.T) {
 		logs       string
 		snapshots  int
 	}{
-		"no time at all":          {left: 0, logs: "did not fit"},
-		"the last took too long":  {left: time.Minute, took: time.Hour, logs: "the last took 1h0m0s"},
+		"no time at all":          {left: 0, logs: "no time for it"},
+		"the last took too long":  {left: time.Minute, took: time.Hour, logs: "the last one took 1h0m0s"},
 		"there is time":           {left: time.Minute, snapshots: 1},
 		"the last took less time": {left: time.Minute, took: time.Second, snapshots: 1},
 	} {
@@ -131,7 +131,7 @@ func TestStopWithoutTimeForASnapshot(t *testing.T) {
 			if files := snapshotFiles(t, o.Dir); len(files) != x.snapshots {
 				t.Errorf("snapshots: %v", files)
 			}
-			if x.logs != "" && !logs.has(x.logs) || x.logs == "" && logs.has("no snapshot") {
+			if x.logs != "" && !logs.has(x.logs) || x.logs == "" && logs.has("without a snapshot") {
 				t.Errorf("the operator is logs %q", logs.lines)
 			}
 			again := mustOpen(t, o)
@@ -177,7 +177,7 @@ func TestStopDuringASnapshot(t *testing.T) {
 	if err := e.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if files := snapshotFiles(t, o.Dir); len(files) != 0 || !logs.has("did not fit") {
+	if files := snapshotFiles(t, o.Dir); len(files) != 0 || !logs.has("no time for it") {
 		t.Errorf("%v, logs %q", files, logs.lines)
 	}
 	mustClose(t, mustOpen(t, o))
@@ -239,7 +239,7 @@ func TestNoRoomForASnapshot(t *testing.T) {
 		t.Errorf("a snapshot: %v", err)
 	}
 	mustClose(t, e)
-	if files := snapshotFiles(t, o.Dir); len(files) != 0 || !logs.has("no room") {
+	if files := snapshotFiles(t, o.Dir); len(files) != 0 || !logs.has("no space for it") {
 		t.Errorf("%v, told %q", files, logs.lines)
 	}
 	o.Free = nil

@@ -31,7 +31,15 @@ type queue struct {
 
 func (q *queue) init() { q.moved = make(chan struct{}, 1) }
 
-func (q *queue) start(last uint64) { q.last = last }
+// start sets the number of the last durable group, and the newest groups up to it: those of
+// the last segment, which Open has read already. The first push drops what exceeds the
+// bounds.
+func (q *queue) start(last uint64, recent []Group) {
+	q.last, q.recent = last, recent
+	for i := range recent {
+		q.bytes += len(recent[i].Body)
+	}
+}
 
 func (q *queue) push(g Group) {
 	q.mu.Lock()

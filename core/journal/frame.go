@@ -25,8 +25,9 @@ const frameMax = recordMax + 64
 
 // frame is one record of the wal as it lies in its file.
 type frame struct {
-	off, end int64 // from its length up to behind its padding
-	kind     int64 // wal.EntryType and so on
+	off, end int64  // from its length up to behind its padding
+	raw      []byte // its bytes in the file; the last padding may be cut off
+	kind     int64  // wal.EntryType and so on
 	crc      uint32
 	data     []byte
 }
@@ -78,7 +79,9 @@ func (fs *frames) next() (frame, error) {
 		return fr, errPastEnd
 	}
 	// The padding of the last frame may be cut off: all of the record is there.
-	data := make([]byte, min(n+pad, fs.size-fs.off-8))
+	fr.raw = make([]byte, min(8+n+pad, fs.size-fs.off))
+	copy(fr.raw, head[:])
+	data := fr.raw[8:]
 	if _, err := io.ReadFull(fs.r, data); err != nil {
 		return fr, err
 	}

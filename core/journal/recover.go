@@ -41,7 +41,7 @@ func (f *File) open(o *Options) error {
 	if err := f.openWAL(s); err != nil {
 		return err
 	}
-	f.queue.start(f.last.Number)
+	f.queue.start(f.last.Number, s.recent)
 	if err := f.writeDurableMark(); err != nil {
 		f.closeWithoutSync()
 		return err
@@ -77,6 +77,7 @@ func (f *File) verify(o *Options) (*scanner, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.keepAfter = &o.Start.Number
 	if s.progress = o.Progress; s.progress != nil {
 		for _, seg := range s.segs {
 			st, err := os.Stat(seg.path)
@@ -123,7 +124,7 @@ func (f *File) repairTail(s *scanner) error {
 		return err
 	}
 	defer w.Close()
-	if err := rewriteLastGroup(w, s.tail); err != nil {
+	if _, err := w.WriteAt(s.tail.raw, s.tail.off); err != nil {
 		return err
 	}
 	if f.torn != nil || s.r.size%8 != 0 {
@@ -138,21 +139,6 @@ func (f *File) repairTail(s *scanner) error {
 		return err
 	}
 	return f.watch(Repaired)
-}
-
-// rewriteLastGroup writes the last group's frame over itself. Where the last segment holds
-// none, the group before it was synced before that segment was begun.
-func rewriteLastGroup(w *os.File, tail frame) error {
-	if tail.end == 0 {
-		return nil
-	}
-	b := make([]byte, tail.end-tail.off)
-	n, err := w.ReadAt(b, tail.off)
-	if err != nil && err != io.EOF {
-		return err
-	}
-	_, err = w.WriteAt(b[:n], tail.off)
-	return err
 }
 
 // zeroFrom cuts the file at end and gives it its length back as zeros, in whole

@@ -75,6 +75,9 @@ type scanner struct {
 	mark              walMark  // the wal's last snapshot record
 	tail              frame    // the last frame of the current segment that holds a group
 
+	keepAfter *uint64 // keep groups above this number in recent; nil: keep none
+	recent    []Group // the groups that wal.Open reads as well: those since the segment of mark
+
 	progress      func(done, total int64) error // nil: nobody
 	before, total int64                         // bytes of the segments before the current one, and of all
 	reported      int64
@@ -321,6 +324,9 @@ func (s *scanner) takeMark(fr frame) error {
 			return errEnvelope
 		}
 	}
+	if s.at > s.mark.at {
+		s.recent = nil
+	}
 	s.mark = walMark{index: index, at: s.at, ok: true}
 	return nil
 }
@@ -350,5 +356,8 @@ func (s *scanner) takeGroup(fr frame) (g Group, err error) {
 	}
 	s.last, s.known, s.tail = g.After(), true, fr
 	s.tail.data = nil
+	if s.keepAfter != nil && g.Number > *s.keepAfter {
+		s.recent = append(s.recent, g)
+	}
 	return g, nil
 }

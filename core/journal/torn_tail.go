@@ -51,24 +51,19 @@ func readTail(path string, off int64) (rest []byte, size int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	end := off
 	buf := make([]byte, min(st.Size()-off, 1<<18))
 	for at := off; at < st.Size(); {
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), st.Size()-at)], at)
 		if n == 0 {
 			return nil, 0, err
 		}
-		if used := len(bytes.TrimRight(buf[:n], "\x00")); used > 0 {
-			end = at + int64(used)
+		if used := bytes.TrimRight(buf[:n], "\x00"); len(used) > 0 {
+			zeros := at - off - int64(len(rest))
+			rest = append(append(rest, make([]byte, zeros)...), used...)
 		}
 		at += int64(n)
 	}
-	rest = make([]byte, end-off)
-	_, err = f.ReadAt(rest, off)
-	if len(rest) == 0 {
-		err = nil
-	}
-	return rest, st.Size(), err
+	return rest, st.Size(), nil
 }
 
 // findWholeGroup looks for a group that is whole by its own checksum.

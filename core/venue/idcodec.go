@@ -5,48 +5,91 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
-// A set of ids is kept in snapshots as one 64-bit roaring bitmap, little-endian: the number
-// of parts, then each part with its high half and its 32-bit bitmap. The bytes depend on
-// the ids alone. This is the subset of the format that the venue writes:
+// A snapshot stores a set of ids as one 64-bit roaring bitmap, little-endian: the number of
+// parts, then each part with the high half of its ids and a 32-bit bitmap of their low halves.
+// The bytes depend on the ids alone, not on the order in which they were added. The venue
+// writes this subset of the format:
 //
 //	u64 parts
 //	  u32 high half of the ids
-//	  u32 cookie 12346, u32 containers
+//	  u32 cookie: 12346, then u32 containers; or, if a container is full,
+//	      12347 | (containers - 1) << 16, then a bit for each container: 1 if it is full
 //	  u16 key, u16 ids - 1      for each container
-//	  u32 offset in the bitmap  for each container
-//	  the containers: up to 4,096 ids their low 16 bits, else 65,536 bits
+//	  u32 offset in the bitmap  for each container; absent in a part that has a full
+//	                            container and fewer than 4 containers
+//	  the containers: up to 4,096 ids as their low 16 bits; more as 65,536 bits;
+//	      all 65,536 as one run: u16 1, u16 0, u16 65535
 //
 // https://github.com/RoaringBitmap/RoaringFormatSpec
 const (
-	roaringCookie   = 12346
-	roaringArrayMax = 4096
-	roaringBitmap   = 1 << 16 / 8 // bytes
-	roaringLeast    = 12          // bytes of a part
+	roaringCookie     = 12346
+	roaringRunCookie  = 12347
+	roaringArrayMax   = 4096
+	roaringBitmap     = 1 << 16 / 8 // bytes
+	roaringRun        = 6           // bytes of a full container
+	roaringOffsetsMin = 4           // containers of a part with offsets, if one of them is full
+	roaringPartMin    = 12          // bytes of a part, at least
+	containerMax      = 1 << 16     // ids
 )
 
-// container is 65,536 ids that share all bits but the lowest 16, of which some are used.
+// fullContainer is the encoding of a container that has all its ids.
+var fullContainer = [roaringRun]byte{1, 0, 0, 0, 0xff, 0xff}
+
+// container is the 65,536 ids that share all bits but the lowest 16, some of them used.
 type container struct {
-	high uint32 // of its part
-	key  uint16
-	less uint16 // ids - 1
+	high uint32 // the high half of its ids
+	key  uint16 // the bits between the high half and the lowest 16
+	less uint16 // ids used - 1
 }
 
-func (c container) ids() int { return int(c.less) + 1 }
+func (c container) ids() int   { return int(c.less) + 1 }
+func (c container) full() bool { return c.ids() == containerMax }
 
-// bytes is the length of a container with so many ids.
-func containerBytes(ids int) int {
-	if ids > roaringArrayMax {
+// size returns the length of the encoded container, in bytes.
+func (c container) size() int {
+	switch n := c.ids(); {
+	case n == containerMax:
+		return roaringRun
+	case n > roaringArrayMax:
 		return roaringBitmap
+	default:
+		return 2 * n
 	}
-	return 2 * ids
 }
+
+// partOf returns the containers at the start of the list that belong to one part.
+func partOf(list []container) []container {
+	n := 1
+	for n < len(list) && list[n].high == list[0].high {
+		n++
+	}
+	return list[:n]
+}
+
+// partHead describes what precedes the containers of a part, behind its high half.
+type partHead struct{ cookie, fullBits, keys, offsets int } // bytes of each
+
+// headOf returns the layout of a part with n containers, hasFull if one of them is full.
+func headOf(n int, hasFull bool) partHead {
+	if !hasFull {
+		return partHead{cookie: 8, keys: 4 * n, offsets: 4 * n}
+	}
+	h := partHead{cookie: 4, fullBits: (n + 7) / 8, keys: 4 * n}
+	if n >= roaringOffsetsMin {
+		h.offsets = 4 * n
+	}
+	return h
+}
+
+func (h partHead) size() int { return h.cookie + h.fullBits + h.keys + h.offsets }
 
 // segment is a run within a container.
 type segment struct{ from, to uint16 }
 
-// segments gives f the runs of a set, split at the bounds of containers.
+// segments calls f with the runs of a set in rising order, split at the bounds of containers.
 func (s *idSet) segments(f func(prefix uint64, x segment)) {
 	s.runs(func(r run) {
 		for prefix := r.from >> 16; prefix < r.to>>16; prefix++ {
@@ -57,9 +100,9 @@ func (s *idSet) segments(f func(prefix uint64, x segment)) {
 	})
 }
 
-// containers lists the containers of a set, in the room of a list before.
-func (s *idSet) containers(room []container) []container {
-	list, last := room[:0], uint64(0)
+// containers returns the containers of a set in rising order. It reuses the memory of buf.
+func (s *idSet) containers(buf []container) []container {
+	list, last := buf[:0], uint64(0)
 	s.segments(func(prefix uint64, x segment) {
 		n := x.to - x.from
 		if len(list) > 0 && prefix == last {
@@ -72,19 +115,21 @@ func (s *idSet) containers(room []container) []container {
 	return list
 }
 
-// encodedSize is the length of the encoding of a set with these containers.
+// encodedSize returns the length of the encoding of a set with these containers.
 func encodedSize(list []container) uint64 {
 	n := uint64(8)
-	for i, c := range list {
-		if i == 0 || list[i-1].high != c.high {
-			n += roaringLeast
+	for len(list) > 0 {
+		part := partOf(list)
+		n += 4 + uint64(headOf(len(part), slices.ContainsFunc(part, container.full)).size())
+		for _, c := range part {
+			n += uint64(c.size())
 		}
-		n += 8 + uint64(containerBytes(c.ids()))
+		list = list[len(part):]
 	}
 	return n
 }
 
-// idEncoder encodes sets. What it needs for one it uses for the next.
+// idEncoder encodes sets, one after another. It reuses its buffers.
 type idEncoder struct {
 	out  []byte
 	list []container
@@ -92,50 +137,51 @@ type idEncoder struct {
 	bits [roaringBitmap / 8]uint64
 }
 
-// measure prepares the encoding of a set, and gives its length.
+// measure prepares the encoding of a set and returns its length in bytes.
 func (e *idEncoder) measure(s *idSet) uint64 {
 	e.list = s.containers(e.list)
 	return encodedSize(e.list)
 }
 
-// append encodes the set that was measured last.
+// append appends the encoding of s to dst. The last call of measure must have been for s.
 func (e *idEncoder) append(dst []byte, s *idSet) []byte {
 	parts := uint64(0)
-	for i := range e.list {
-		if i == 0 || e.list[i-1].high != e.list[i].high {
-			parts++
-		}
+	for list := e.list; len(list) > 0; parts++ {
+		list = list[len(partOf(list)):]
 	}
 	e.out = binary.LittleEndian.AppendUint64(dst, parts)
-	at := 0 // of the container whose segments are collected
+	i := 0 // index of the container whose segments are being collected
 	e.segs = e.segs[:0]
 	s.segments(func(prefix uint64, x segment) {
-		if c := e.list[at]; uint32(prefix>>16) != c.high || uint16(prefix) != c.key {
-			e.container(at)
-			at++
+		if c := e.list[i]; uint32(prefix>>16) != c.high || uint16(prefix) != c.key {
+			e.container(i)
+			i++
 			e.segs = e.segs[:0]
 		}
 		e.segs = append(e.segs, x)
 	})
 	if len(e.segs) > 0 {
-		e.container(at)
+		e.container(i)
 	}
 	dst, e.out = e.out, nil
 	return dst
 }
 
-// container writes the i-th container, behind the head of its part if it is the first there.
+// container writes container i. If it is the first of a part, it writes the part's head first.
 func (e *idEncoder) container(i int) {
 	if i == 0 || e.list[i-1].high != e.list[i].high {
-		e.part(i)
+		e.part(partOf(e.list[i:]))
 	}
-	if e.list[i].ids() <= roaringArrayMax {
+	switch c := e.list[i]; {
+	case c.full():
+		e.out = append(e.out, fullContainer[:]...)
+	case c.ids() <= roaringArrayMax:
 		for _, x := range e.segs {
 			for v := uint32(x.from); v <= uint32(x.to); v++ {
 				e.out = binary.LittleEndian.AppendUint16(e.out, uint16(v))
 			}
 		}
-	} else {
+	default:
 		clear(e.bits[:])
 		for _, x := range e.segs {
 			setBits(&e.bits, x)
@@ -146,6 +192,7 @@ func (e *idEncoder) container(i int) {
 	}
 }
 
+// setBits sets the bits of a segment.
 func setBits(bits *[roaringBitmap / 8]uint64, x segment) {
 	first, last := x.from>>6, x.to>>6
 	for w := first; w <= last; w++ {
@@ -160,42 +207,52 @@ func setBits(bits *[roaringBitmap / 8]uint64, x segment) {
 	}
 }
 
-// part writes the head of the part that begins with the i-th container.
-func (e *idEncoder) part(i int) {
-	part := e.list[i:]
-	n := 1
-	for n < len(part) && part[n].high == part[0].high {
-		n++
-	}
-	part = part[:n]
+// part writes the head of a part.
+func (e *idEncoder) part(part []container) {
+	hasFull := slices.ContainsFunc(part, container.full)
+	head := headOf(len(part), hasFull)
 	e.out = binary.LittleEndian.AppendUint32(e.out, part[0].high)
-	e.out = binary.LittleEndian.AppendUint32(e.out, roaringCookie)
-	e.out = binary.LittleEndian.AppendUint32(e.out, uint32(n))
+	if hasFull {
+		e.out = binary.LittleEndian.AppendUint32(e.out, roaringRunCookie|uint32(len(part)-1)<<16)
+		at := len(e.out)
+		e.out = append(e.out, make([]byte, head.fullBits)...)
+		for i, c := range part {
+			if c.full() {
+				e.out[at+i/8] |= 1 << (i % 8)
+			}
+		}
+	} else {
+		e.out = binary.LittleEndian.AppendUint32(e.out, roaringCookie)
+		e.out = binary.LittleEndian.AppendUint32(e.out, uint32(len(part)))
+	}
 	for _, c := range part {
 		e.out = binary.LittleEndian.AppendUint16(e.out, c.key)
 		e.out = binary.LittleEndian.AppendUint16(e.out, c.less)
 	}
-	offset := 8 + 8*n
+	if head.offsets == 0 {
+		return
+	}
+	offset := head.size()
 	for _, c := range part {
 		e.out = binary.LittleEndian.AppendUint32(e.out, uint32(offset))
-		offset += containerBytes(c.ids())
+		offset += c.size()
 	}
 }
 
 var (
-	errIDsShort = errors.New("fewer bytes than parts")
-	errIDsForm  = errors.New("not as the venue writes it")
+	errIDsShort = errors.New("the encoding of the ids is too short")
+	errIDsForm  = errors.New("the encoding of the ids is not in the venue's form")
 	errIDsOrder = errors.New("ids are missing or out of order")
 )
 
-// restoreIDSet decodes a set. It takes what encode writes and nothing else.
+// restoreIDSet decodes a set. It accepts exactly the bytes that idEncoder writes.
 func restoreIDSet(b []byte) (s idSet, err error) {
 	if len(b) < 8 {
 		return s, errIDsShort
 	}
 	parts := binary.LittleEndian.Uint64(b)
 	b = b[8:]
-	if parts > uint64(len(b))/roaringLeast {
+	if parts > uint64(len(b))/roaringPartMin {
 		return s, errIDsShort
 	}
 	for i := range parts {
@@ -203,49 +260,65 @@ func restoreIDSet(b []byte) (s idSet, err error) {
 			return idSet{}, errIDsShort
 		}
 		high := uint64(binary.LittleEndian.Uint32(b)) << 32
+		if i > 0 && high>>32 <= s.last>>32 {
+			return idSet{}, fmt.Errorf("part %d: %w", i, errIDsOrder)
+		}
 		if b, err = s.restorePart(high, b[4:]); err != nil {
 			return idSet{}, fmt.Errorf("part %d: %w", i, err)
 		}
 	}
 	if len(b) > 0 {
-		return idSet{}, errors.New("more bytes than parts")
+		return idSet{}, errors.New("bytes follow the last id")
 	}
 	return s, nil
 }
 
-// restorePart adds the ids of a bitmap, and gives the bytes behind it.
+// restorePart adds the ids of the part at the start of b, and returns the bytes behind it.
 func (s *idSet) restorePart(high uint64, b []byte) ([]byte, error) {
 	if len(b) < 8 {
 		return nil, errIDsShort
 	}
-	n := int64(binary.LittleEndian.Uint32(b[4:]))
-	switch {
-	case binary.LittleEndian.Uint32(b) != roaringCookie, n < 1, n > 1<<16:
+	cookie, n, hasFull := binary.LittleEndian.Uint32(b), int64(binary.LittleEndian.Uint32(b[4:])), false
+	if cookie&0xffff == roaringRunCookie {
+		n, hasFull = int64(cookie>>16)+1, true
+	} else if cookie != roaringCookie || n < 1 || n > 1<<16 {
 		return nil, errIDsForm
-	case int64(len(b)) < 8+8*n:
+	}
+	head := headOf(int(n), hasFull)
+	if len(b) < head.size() {
 		return nil, errIDsShort
 	}
-	heads, offsets := b[8:8+4*n], b[8+4*n:8+8*n]
-	offset := 8 + 8*n
-	for i := range n {
-		c := container{key: binary.LittleEndian.Uint16(heads[4*i:]), less: binary.LittleEndian.Uint16(heads[4*i+2:])}
-		end := offset + int64(containerBytes(c.ids()))
+	fullBits := b[head.cookie:][:head.fullBits]
+	keys := b[head.cookie+head.fullBits:][:head.keys]
+	offsets := b[head.cookie+head.fullBits+head.keys:][:head.offsets]
+	rest, someFull := b[head.size():], false
+	for i := range int(n) {
+		c := container{key: binary.LittleEndian.Uint16(keys[4*i:]), less: binary.LittleEndian.Uint16(keys[4*i+2:])}
+		someFull = someFull || c.full()
 		switch {
-		case int64(binary.LittleEndian.Uint32(offsets[4*i:])) != offset:
+		case i > 0 && c.key <= binary.LittleEndian.Uint16(keys[4*i-4:]):
+			return nil, errIDsOrder
+		case c.full() && !hasFull, hasFull && c.full() != (fullBits[i/8]>>(i%8)&1 == 1):
 			return nil, errIDsForm
-		case end > int64(len(b)):
+		case head.offsets > 0 && int(binary.LittleEndian.Uint32(offsets[4*i:])) != len(b)-len(rest):
+			return nil, errIDsForm
+		case c.size() > len(rest):
 			return nil, errIDsShort
 		}
-		if err := s.restoreContainer(high|uint64(c.key)<<16, c.ids(), b[offset:end]); err != nil {
+		if err := s.restoreContainer(high|uint64(c.key)<<16, c, rest[:c.size()]); err != nil {
 			return nil, err
 		}
-		offset = end
+		rest = rest[c.size():]
 	}
-	return b[offset:], nil
+	if hasFull && (!someFull || n%8 != 0 && fullBits[len(fullBits)-1]>>(n%8) != 0) {
+		return nil, errIDsForm
+	}
+	return rest, nil
 }
 
-// restoreContainer adds the ids of a container, which are above all others.
-func (s *idSet) restoreContainer(prefix uint64, ids int, b []byte) error {
+// restoreContainer adds the ids of a container. They must be above all ids of the set.
+func (s *idSet) restoreContainer(prefix uint64, c container, b []byte) error {
+	ids := c.ids()
 	if ids <= roaringArrayMax {
 		for i := 0; i < len(b); i += 2 {
 			id := prefix | uint64(binary.LittleEndian.Uint16(b[i:]))
@@ -258,17 +331,19 @@ func (s *idSet) restoreContainer(prefix uint64, ids int, b []byte) error {
 	if s.n > 0 && prefix <= s.last {
 		return errIDsOrder
 	}
+	if c.full() {
+		if [roaringRun]byte(b) != fullContainer {
+			return errIDsForm
+		}
+		s.addRun(run{prefix, prefix | (containerMax - 1)})
+		return nil
+	}
 	for i := 0; i < len(b); i += 8 {
 		for w := binary.LittleEndian.Uint64(b[i:]); w != 0; { // a run of ones at a time
 			from := bits.TrailingZeros64(w)
 			n := bits.TrailingZeros64(^(w >> from))
 			at := prefix | uint64(i*8+from)
-			if s.n == 0 {
-				s.add(at)
-				s.n, s.last = uint64(n), at+uint64(n-1)
-			} else {
-				s.addRun(run{at, at + uint64(n-1)})
-			}
+			s.addRun(run{at, at + uint64(n-1)})
 			ids -= n
 			if from+n == 64 {
 				break

@@ -7,20 +7,21 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// idSet is the client_order_ids an account has used, for good, as runs of ids that follow
-// each other. Callers count upwards, so the highest run stands apart and costs nothing to
-// extend. The runs below it are encoded in blocks of at most idBlockMax bytes: the tail, which
-// only grows, and full blocks in a B-tree that is copied on write. So no insert takes more
-// than the work of one block and one path of the tree, whatever the ids are, and an image
-// shares everything: the tree by its copy, the tail by its length.
+// idSet is the set of client order ids that an account has used. Ids are never removed
+// (docs/rules/orders.md#client-order-id). It stores runs of consecutive ids. Most clients count
+// upwards, so the highest run is a field of its own and extending it costs nothing. The runs
+// below are encoded in blocks of at most idBlockMax bytes: the tail, which only grows, and the
+// full blocks, in a copy-on-write B-tree. Whatever the ids are, an insert costs at most the
+// work of one block and one path of the tree. An image shares all memory with its set: the tree
+// by a lazy copy, the tail by its length.
 type idSet struct {
 	last uint64 // the highest id
-	n    uint64 // ids of the highest run, which ends at last; 0: the set is empty
+	n    uint64 // number of ids in the highest run, which ends at last; 0: the set is empty
 
-	tail       []byte // the runs below the highest, from the id tailFrom to the id tailTo
+	tail       []byte // the runs below the highest run, from tailFrom to tailTo
 	tailFrom   uint64
 	tailTo     uint64
-	blocks     *btree.Map[uint64, []byte] // by first id; all below the tail; nil: none
+	blocks     *btree.Map[uint64, []byte] // by their first id; all below the tail; nil: none
 	blockBytes uint64
 }
 
@@ -28,22 +29,22 @@ const (
 	idBlockMax = 512 // bytes
 	idRunMax   = 2 * binary.MaxVarintLen64
 	idSelf     = 88 // bytes of the struct
-	// idNode is what the tree takes for a block: a key and a slice, in nodes that are two
-	// thirds full.
+	// idNode is the tree's memory for one block: a key and a slice header, in nodes that are
+	// two thirds full.
 	idNode = 48
 )
 
-// run is ids that follow each other.
+// run is the consecutive ids from..to, both included.
 type run struct{ from, to uint64 }
 
-// A block is the list of its runs from a first id on, two uvarints each: how many ids lie
-// between the run before it (or the first id) and this one, and how many ids it has beyond
-// its first.
+// appendRun appends a run to a block. A block is a list of runs, two uvarints each: the number
+// of unused ids between the previous run (at first: the block's first id) and this one, and the
+// number of ids of this run less one. at is the id after the previous run.
 func appendRun(b []byte, at uint64, r run) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, r.from-at), r.to-r.from)
 }
 
-// blockRuns gives f the runs of a block.
+// blockRuns calls f with each run of a block, in rising order.
 func blockRuns(first uint64, b []byte, f func(run)) {
 	c := cursor{at: first, b: b}
 	for r, ok := c.next(); ok; r, ok = c.next() {
@@ -51,7 +52,7 @@ func blockRuns(first uint64, b []byte, f func(run)) {
 	}
 }
 
-// add tells whether the id is new.
+// add adds an id, and reports whether it is new.
 func (s *idSet) add(id uint64) bool {
 	if id <= s.last || s.n == 0 {
 		return s.addBelow(id)
@@ -66,9 +67,9 @@ func (s *idSet) add(id uint64) bool {
 	return true
 }
 
-// addRun adds a run above all ids. The set is not empty.
+// addRun adds a run above all ids of the set.
 func (s *idSet) addRun(r run) {
-	if r.from-s.last > 1 {
+	if s.n > 0 && r.from-s.last > 1 {
 		s.pushRun(run{s.last - s.n + 1, s.last})
 		s.n = 0
 	}
@@ -76,7 +77,7 @@ func (s *idSet) addRun(r run) {
 	s.last = r.to
 }
 
-// pushRun appends a run to the tail, which becomes a block when it is full.
+// pushRun appends a run to the tail. A full tail becomes a block.
 func (s *idSet) pushRun(r run) {
 	if len(s.tail) > idBlockMax-idRunMax {
 		s.setBlock(s.tailFrom, s.tail)
@@ -97,7 +98,7 @@ func (s *idSet) setBlock(first uint64, b []byte) {
 	s.blockBytes += uint64(cap(b)) - uint64(cap(was))
 }
 
-// addBelow adds an id that is not above all others, or the first.
+// addBelow adds the first id, or an id that is not above all others.
 func (s *idSet) addBelow(id uint64) bool {
 	if s.n == 0 {
 		s.last, s.n = id, 1
@@ -121,7 +122,7 @@ func (s *idSet) addBelow(id uint64) bool {
 	return true
 }
 
-// findBlock finds the block that an id belongs to; false if that is the tail.
+// findBlock returns the block that an id belongs to. ok is false if that is the tail.
 func (s *idSet) findBlock(id uint64) (first uint64, b []byte, ok bool) {
 	if s.blocks == nil || id >= s.tailFrom {
 		return 0, nil, false
@@ -130,7 +131,7 @@ func (s *idSet) findBlock(id uint64) (first uint64, b []byte, ok bool) {
 		first, b, ok = k, v, true
 		return false
 	})
-	if !ok { // below all of them
+	if !ok { // the id is below every block
 		first, b, ok = s.blocks.Min()
 	}
 	return first, b, ok
@@ -157,8 +158,8 @@ type idBlock struct {
 	bytes []byte
 }
 
-// insert gives the block with an id more, or two blocks if it became too long; nil if it
-// has the id. The block itself stays as it is: an image may share it.
+// insert returns a copy of the block with the id added, split in two if it would be too long,
+// or nil if the block has the id. It does not change b, because an image may share it.
 func insert(id, first uint64, b []byte) []idBlock {
 	var before, after blockRun // the runs on both sides of the id
 	c := cursor{at: first, b: b}
@@ -181,10 +182,10 @@ func insert(id, first uint64, b []byte) []idBlock {
 	if before.end > 0 {
 		at = before.to + 1
 	} else {
-		whole.first = id // below all others
+		whole.first = id // below all runs of the block
 	}
 	mid := run{id, id}
-	keep := before.end // bytes in front that stay as they are
+	keep := before.end // bytes of b up to the changed runs
 	if before.end > 0 && id == at {
 		mid.from, at, keep = before.from, before.at, before.begin
 	}
@@ -206,7 +207,7 @@ func insert(id, first uint64, b []byte) []idBlock {
 	return []idBlock{whole}
 }
 
-// split halves a block.
+// split divides a block in two near its middle.
 func split(whole idBlock) []idBlock {
 	c := cursor{at: whole.first, b: whole.bytes}
 	for {
@@ -220,18 +221,18 @@ func split(whole idBlock) []idBlock {
 	}
 }
 
-// cursor walks the runs of a block.
+// cursor iterates over the runs of a block.
 type cursor struct {
-	at  uint64 // where the next run's distance counts from
+	at  uint64 // the id from which the next run's distance counts
 	b   []byte
 	off int
 }
 
-// blockRun is a run with its bytes.
+// blockRun is a run and its position in the block.
 type blockRun struct {
 	run
-	at         uint64 // what its distance counts from
-	begin, end int    // end 0: none
+	at         uint64 // the id from which its distance counts
+	begin, end int    // its bytes; end 0: no run
 }
 
 func (c *cursor) next() (r blockRun, ok bool) {
@@ -245,7 +246,7 @@ func (c *cursor) next() (r blockRun, ok bool) {
 	return r, true
 }
 
-// has tells whether an id is used.
+// has reports whether an id is used.
 func (s *idSet) has(id uint64) bool {
 	if s.n == 0 || id > s.last {
 		return false
@@ -264,7 +265,7 @@ func (s *idSet) has(id uint64) bool {
 	}
 }
 
-// prefetch reads what adding a higher id writes to.
+// prefetch reads the memory that adding a higher id writes to.
 func (s *idSet) prefetch() uint32 {
 	n := uint32(s.last)
 	if len(s.tail) > 0 {
@@ -273,7 +274,7 @@ func (s *idSet) prefetch() uint32 {
 	return n
 }
 
-// runs gives f all runs in rising order. Two of them may touch.
+// runs calls f with all runs in rising order. Adjacent runs may touch.
 func (s *idSet) runs(f func(run)) {
 	if s.n == 0 {
 		return
@@ -288,7 +289,7 @@ func (s *idSet) runs(f func(run)) {
 	f(run{s.last - s.n + 1, s.last})
 }
 
-// image is the set as it is now, which no later add changes.
+// image returns a copy of the set that later adds do not change.
 func (s *idSet) image() idSet {
 	m := *s
 	if s.blocks != nil {
@@ -297,7 +298,7 @@ func (s *idSet) image() idSet {
 	return m
 }
 
-// size is the memory it takes, in bytes.
+// size returns the memory that the set occupies, in bytes.
 func (s *idSet) size() uint64 {
 	if s.n == 0 {
 		return 0

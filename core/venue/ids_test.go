@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -155,6 +156,71 @@ func TestIDSetOfMany(t *testing.T) {
 	}
 }
 
+// TestFullContainers checks the encoding of 65,536 ids that share all but their lowest 16 bits,
+// alone and beside others, in every order of adding: journals of version 1 attest its hash.
+func TestFullContainers(t *testing.T) {
+	const size = 1 << 16
+	span := func(from, to uint64) (list []uint64) {
+		for id := from; id < to; id++ {
+			list = append(list, id)
+		}
+		return list
+	}
+	for name, ids := range map[string][]uint64{
+		"one":                        span(0, size),
+		"one, beginning below":       span(size-3, 2*size),
+		"all ids but one":            span(1, size),
+		"two and a half":             span(0, 2*size+size/2),
+		"the third of four":          slices.Concat([]uint64{7}, span(size, size+5000), span(2*size, 3*size), []uint64{9 * size}),
+		"the ninth":                  slices.Concat(span(8, 9), span(2*size, 9*size)),
+		"at the end of all ids":      slices.Concat([]uint64{1}, span(math.MaxUint64-size+1, math.MaxUint64), []uint64{math.MaxUint64}),
+		"in the second of two parts": slices.Concat([]uint64{5}, span(1<<40, 1<<40+size), []uint64{1<<40 + 3*size}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			plain := roaring64.New()
+			plain.AddMany(ids)
+			want, err := plain.ToBytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var up, down, mixed idSet
+			for _, id := range ids {
+				up.add(id)
+			}
+			restored, err := restoreIDSet(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sets := []*idSet{&up, &restored}
+			if len(ids) == size { // one container: the others differ in its place alone
+				for i, j := range rand.New(rand.NewPCG(1, 2)).Perm(size) {
+					down.add(ids[size-1-i])
+					mixed.add(ids[j])
+				}
+				sets = append(sets, &down, &mixed)
+			}
+			for _, s := range sets {
+				if got := bytesOfIDs(s); !bytes.Equal(got, want) {
+					t.Errorf("encoded as %d bytes, want %d", len(got), len(want))
+				}
+				sound(t, s)
+			}
+			for i := 0; i < len(ids); i += 97 {
+				if restored.add(ids[i]) {
+					t.Fatalf("restored without %d", ids[i])
+				}
+			}
+			for i := range min(len(want), 60) { // every change of the head is detected, or is another set
+				changed := bytes.Clone(want)
+				changed[i] ^= 1
+				if s, err := restoreIDSet(changed); err == nil && !bytes.Equal(bytesOfIDs(&s), changed) {
+					t.Errorf("byte %d changed: accepted, and encoded otherwise", i)
+				}
+			}
+		})
+	}
+}
+
 // sound checks the blocks of a set: none too long, each in its place, the memory counted.
 func sound(t *testing.T, s *idSet) {
 	t.Helper()
@@ -278,6 +344,7 @@ func FuzzRestoreIDSet(f *testing.F) {
 		}
 		f.Add(b)
 	}
+	f.Add(slices.Concat([]byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0x3b, 0x30, 0, 0, 1, 4, 0, 0xff, 0xff}, fullContainer[:]))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := restoreIDSet(b)
 		if err != nil {

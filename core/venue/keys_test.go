@@ -2,6 +2,7 @@ package venue
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -111,4 +112,23 @@ func BenchmarkKeys(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestKeyMemory checks what a live key costs in the venue's memory, as docs/rules/limits.md#bounds
+// states it:
+//
+//	go test ./core/venue -run KeyMemory -v
+func TestKeyMemory(t *testing.T) {
+	const n, stated = 10_000, 400
+	v, do := keyVenue(t, core.RevisionStrict)
+	before := heapInUse()
+	for i := range n {
+		do(&core.CreateKey{User: core.UserID(1 + i%3), Key: fmt.Sprintf("dxk%024x", i), Sealed: make([]byte, 60), Label: "a bot of mine"})
+	}
+	used := (int64(heapInUse()) - int64(before)) / n
+	t.Logf("%d bytes a key", used)
+	if used > stated {
+		t.Errorf("%d bytes a key, %d are stated", used, stated)
+	}
+	runtime.KeepAlive(v)
 }

@@ -16,23 +16,10 @@ import (
 // Transfer-Encoding of an HTTP/1.0 request, before any handler runs. So the connection
 // scans the heads of its requests itself (docs/rules/rest.md#framing).
 
-// WrapListener returns a listener for an http.Server that Server made. The server needs it
-// to detect ambiguous ends and to write error bodies for malformed requests.
-func WrapListener(l net.Listener) net.Listener { return &listener{l} }
-
-type listener struct{ net.Listener }
-
-func (l *listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &framingConn{Conn: c}, nil
-}
-
 // framingConn is a server's connection. It reads every byte unchanged.
 type framingConn struct {
 	net.Conn
+	release   func()       // gives its place on the listener back; safe to call twice
 	log       *slog.Logger // nil unless Server made the http.Server
 	heads     headScanner  // used by whichever goroutine reads
 	ambiguous atomic.Int64 // ordinal of the request with an ambiguous end, from 1; 0 if there is none
@@ -72,6 +59,12 @@ func (c *framingConn) Read(b []byte) (int, error) {
 
 // NetConn returns the underlying connection, for setting its options.
 func (c *framingConn) NetConn() net.Conn { return c.Conn }
+
+// Close closes the connection and frees its place on the listener.
+func (c *framingConn) Close() error {
+	c.release()
+	return c.Conn.Close()
+}
 
 // CloseWrite lets net/http send a FIN after a response before it closes a connection on
 // which the client may still be writing.

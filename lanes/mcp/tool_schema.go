@@ -2,8 +2,7 @@ package mcp
 
 import (
 	"reflect"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -106,13 +105,7 @@ func (s *schema) clearDescriptions() {
 }
 
 func isErrorField(name string) bool {
-	t := reflect.TypeFor[schemas.ToolError]()
-	for i := range t.NumField() {
-		if n, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); n == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(schemas.Members(reflect.TypeFor[schemas.ToolError]()), func(m schemas.Member) bool { return m.Name == name })
 }
 
 // maxNoteLen is the longest description of a result's member: room for its unit.
@@ -121,50 +114,46 @@ const maxNoteLen = len("Contracts")
 // objectSchema returns the schema of a struct. sent is true for inputs.
 func objectSchema(t reflect.Type, sent bool) *schema {
 	s := &schema{Type: "object"}
-	s.fields(t, sent)
+	for _, m := range schemas.Members(t) {
+		s.Properties = append(s.Properties, namedSchema{m.Name, memberSchema(m, sent)})
+		if !m.Optional {
+			s.Required = append(s.Required, m.Name)
+		}
+	}
 	return s
 }
 
-func (s *schema) fields(t reflect.Type, sent bool) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case f.Anonymous && name == "":
-			s.fields(f.Type, sent)
-		case f.IsExported() && name != "-" && name != "":
-			s.Properties = append(s.Properties, namedSchema{name, fieldSchema(f, options, sent)})
-			if !strings.Contains(options, "omit") {
-				s.Required = append(s.Required, name)
-			}
-		}
-	}
-}
-
-// fieldSchema returns the schema of one member, from the tags that decoding checks.
-func fieldSchema(f reflect.StructField, options string, sent bool) *schema {
-	tag := f.Tag
-	s := typeSchema(f.Type, sent)
+// memberSchema returns the schema of one member. What it says of an input is what decoding
+// checks: both are made from the same schemas.Member.
+func memberSchema(m schemas.Member, sent bool) *schema {
+	s := typeSchema(m.Type, sent)
 	inner := s
-	if s.Items != nil && tag.Get("enum")+tag.Get("pattern")+tag.Get("minimum") != "" {
+	if s.Items != nil && (m.Enum != nil || m.Pattern != "" || m.Min != nil) {
 		inner = s.Items
 	}
-	if s.Description = tag.Get("doc"); !sent && len(s.Description) > maxNoteLen {
+	if s.Description = m.Doc; !sent && len(s.Description) > maxNoteLen {
 		s.Description = ""
 	}
-	if e := tag.Get("enum"); e != "" {
-		inner.Enum = strings.Split(e, ",")
-	}
+	inner.Enum = m.Enum
 	if sent {
-		inner.Pattern, inner.Minimum, inner.Maximum = tag.Get("pattern"), intTag(tag.Get("minimum")), intTag(tag.Get("maximum"))
-		s.MinItems, s.MaxItems, s.MaxLength = intTag(tag.Get("minItems")), intTag(tag.Get("maxItems")), intTag(tag.Get("maxLength"))
-		if f.Name == "Limit" {
+		inner.Pattern, inner.Minimum, inner.Maximum = m.Pattern, m.Min, m.Max
+		s.MinItems, s.MaxItems, s.MaxLength = bound(m.ItemsMin), bound(m.ItemsMax), bound(m.LenMax)
+		if m.Name == "limit" {
 			s.Default = defaultPageSize
 		}
-	} else if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") {
+	} else if m.Type.Kind() == reflect.Pointer && !m.Optional {
 		return nullable(s)
 	}
 	return s
+}
+
+// bound returns n for a schema, nil for 0.
+func bound(n int) *int64 {
+	if n == 0 {
+		return nil
+	}
+	m := int64(n)
+	return &m
 }
 
 // nullable returns the schema of a value that may be null, in the form that most clients
@@ -245,15 +234,4 @@ func resultOrError(ok reflect.Type) *schema {
 	s.AnyOf = []*schema{{Required: s.Required}, {Required: []string{"error"}}}
 	s.Properties, s.Required = append(s.Properties, namedSchema{"error", failed}), nil
 	return s
-}
-
-func intTag(tag string) *int64 {
-	if tag == "" {
-		return nil
-	}
-	n, err := strconv.ParseInt(tag, 10, 64)
-	if err != nil {
-		panic(err) // a tag of package schemas
-	}
-	return &n
 }

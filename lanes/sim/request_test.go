@@ -127,25 +127,8 @@ func (d *simGate) drawFault(q *request) {
 
 // accountOf returns the account of a command, 0 for an operator's command.
 func accountOf(cmd core.Command) core.UserID {
-	switch c := cmd.(type) {
-	case *core.PlaceOrder:
-		return c.User
-	case *core.CancelOrder:
-		return c.User
-	case *core.CancelAll:
-		return c.User
-	case *core.DecreaseOrder:
-		return c.User
-	case *core.ArmDeadman:
-		return c.User
-	case *core.DisarmDeadman:
-		return c.User
-	case *core.Redeem:
-		return c.User
-	case *core.RequestWithdrawal:
-		return c.User
-	}
-	return 0
+	_, u := core.ClassOf(cmd)
+	return u
 }
 
 // withFault returns a copy of a placement with the fault that decoding finds and the core

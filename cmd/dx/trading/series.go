@@ -11,6 +11,7 @@ import (
 	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/core/round"
+	"duplex/feeds/session"
 	"duplex/schemas"
 )
 
@@ -137,7 +138,7 @@ func readOpenings(ctx context.Context, c *client.Client) (o openings, err error)
 }
 
 // sessionKinds are the entries of the schedule that open or close a session.
-var sessionKinds = []string{sessionOpen, "session_close", "holiday", calendarEnd}
+var sessionKinds = []string{sessionOpen, "session_close", "holiday", string(session.CalendarEnd)}
 
 const (
 	sessionOpen = "session_open"

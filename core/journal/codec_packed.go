@@ -34,7 +34,8 @@ func appendPlaceOrder(dst []byte, c *core.PlaceOrder) ([]byte, error) {
 	return binary.AppendUvarint(dst, uint64(c.Fault)), nil
 }
 
-func readPlaceOrder(p *payload) *core.PlaceOrder {
+func readPlaceOrder(b []byte) (*core.PlaceOrder, error) {
+	p := payload{b: b}
 	c := &core.PlaceOrder{
 		User:       core.UserID(p.u(math.MaxUint32)),
 		ClientID:   p.u(math.MaxUint64),
@@ -57,48 +58,61 @@ func readPlaceOrder(p *payload) *core.PlaceOrder {
 	if !knownReject(c.Fault) {
 		p.fail(errEnum)
 	}
-	return c
+	return c, p.end()
 }
 
 func knownReject(r core.Reject) bool { return r == core.OK || r.String() != "" }
 
-func appendCancelOrder(dst []byte, c *core.CancelOrder) []byte {
+func appendCancelOrder(dst []byte, c *core.CancelOrder) ([]byte, error) {
 	dst = binary.AppendUvarint(dst, uint64(c.User))
-	return binary.AppendUvarint(dst, uint64(c.Order))
+	return binary.AppendUvarint(dst, uint64(c.Order)), nil
 }
 
-func readCancelOrder(p *payload) *core.CancelOrder {
-	return &core.CancelOrder{User: core.UserID(p.u(math.MaxUint32)), Order: core.OrderID(p.u(math.MaxUint64))}
+func readCancelOrder(b []byte) (*core.CancelOrder, error) {
+	p := payload{b: b}
+	c := &core.CancelOrder{User: core.UserID(p.u(math.MaxUint32)), Order: core.OrderID(p.u(math.MaxUint64))}
+	return c, p.end()
 }
 
-func appendCancelAll(dst []byte, c *core.CancelAll) []byte {
+func appendCancelAll(dst []byte, c *core.CancelAll) ([]byte, error) {
 	dst = binary.AppendUvarint(dst, uint64(c.User))
 	dst = binary.AppendUvarint(dst, uint64(c.Market))
-	return binary.AppendUvarint(dst, uint64(c.Group))
+	return binary.AppendUvarint(dst, uint64(c.Group)), nil
 }
 
-func readCancelAll(p *payload) *core.CancelAll {
-	return &core.CancelAll{
+func readCancelAll(b []byte) (*core.CancelAll, error) {
+	p := payload{b: b}
+	c := &core.CancelAll{
 		User:   core.UserID(p.u(math.MaxUint32)),
 		Market: core.MarketID(p.u(math.MaxUint32)),
 		Group:  uint32(p.u(math.MaxUint32)),
 	}
+	return c, p.end()
 }
 
-func appendDecreaseOrder(dst []byte, c *core.DecreaseOrder) []byte {
+func appendDecreaseOrder(dst []byte, c *core.DecreaseOrder) ([]byte, error) {
 	dst = binary.AppendUvarint(dst, uint64(c.User))
 	dst = binary.AppendUvarint(dst, uint64(c.Order))
 	dst = appendFlag(dst, c.To)
-	return binary.AppendVarint(dst, int64(c.Amount))
+	return binary.AppendVarint(dst, int64(c.Amount)), nil
 }
 
-func readDecreaseOrder(p *payload) *core.DecreaseOrder {
-	return &core.DecreaseOrder{
+func readDecreaseOrder(b []byte) (*core.DecreaseOrder, error) {
+	p := payload{b: b}
+	c := &core.DecreaseOrder{
 		User:   core.UserID(p.u(math.MaxUint32)),
 		Order:  core.OrderID(p.u(math.MaxUint64)),
 		To:     p.flag(),
 		Amount: core.Qty(p.i(math.MinInt64, math.MaxInt64)),
 	}
+	return c, p.end()
+}
+
+func appendClock(dst []byte, _ *core.Clock) ([]byte, error) { return dst, nil }
+
+func readClock(b []byte) (*core.Clock, error) {
+	p := payload{b: b}
+	return new(core.Clock), p.end()
 }
 
 func appendPostIndex(dst []byte, c *core.PostIndex) ([]byte, error) {
@@ -125,7 +139,8 @@ func appendPostIndex(dst []byte, c *core.PostIndex) ([]byte, error) {
 	return appendString(dst, c.Audit.Why), nil
 }
 
-func readPostIndex(p *payload) *core.PostIndex {
+func readPostIndex(b []byte) (*core.PostIndex, error) {
+	p := payload{b: b}
 	feed, count := p.byte(), p.byte()
 	if feed >= core.Feeds {
 		p.fail(errEnum)
@@ -138,5 +153,6 @@ func readPostIndex(p *payload) *core.PostIndex {
 	for i := uint64(0); i < n && p.err == nil; i++ {
 		t.Sources = append(t.Sources, core.SourcePrice{Name: p.string(stringMax), Price: core.Price(p.u(math.MaxUint64))})
 	}
-	return &core.PostIndex{Tick: t, Audit: core.Audit{Who: p.string(stringMax), Why: p.string(stringMax)}}
+	c := &core.PostIndex{Tick: t, Audit: core.Audit{Who: p.string(stringMax), Why: p.string(stringMax)}}
+	return c, p.end()
 }
