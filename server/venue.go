@@ -55,8 +55,9 @@ type Venue struct {
 
 // Open starts a venue. It binds the listeners, which answer at once that the venue is
 // starting, restores the state from the journal, puts the rules in force, creates the
-// accounts, starts the price sources and then serves requests. If ctx ends meanwhile, Open
-// stops and returns the error of ctx; afterwards ctx has no effect.
+// accounts, starts the price sources and then serves requests. If ctx ends while the
+// journal is restored, which can take minutes, Open stops and returns the error of ctx.
+// Later ctx has no effect.
 //
 // An invalid option is an *OptionError. A damaged journal is a *journal.Damage.
 func Open(ctx context.Context, o Options) (*Venue, error) {

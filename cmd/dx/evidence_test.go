@@ -11,41 +11,41 @@ import (
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
-	"duplex/lanes/lanetest"
-	"duplex/lanes/rest"
 	"duplex/schemas"
+	"duplex/server/servertest"
 )
 
-// settledRound runs the first 60 s round to its settlement, with rising prices and seconds
-// without a tick, and returns its evidence from the REST route.
-func settledRound(t *testing.T) (h *lanetest.Server, ev schemas.Evidence, body string) {
+// settledRound takes the first 60 s round to its end over rising prices, without a price in
+// every fourth second, and returns its evidence.
+func settledRound(t *testing.T) (v *servertest.Venue, ev schemas.Evidence, body string) {
 	t.Helper()
-	h = lanetest.New(t)
-	rest.Mount(h.Routes, h.Gate, "test")
-	h.Serve()
-	k := h.NewKey(1, core.ScopeRead)
-	boundary := h.Now() - h.Now()%(60*core.NsPerSec) + 60*core.NsPerSec
-	h.AdvanceClock(time.Duration(boundary - h.Now() - 17*core.NsPerSec))
+	v = servertest.New(t)
+	v.Clock.Freeze()
+	boundary := v.Clock.Now() - v.Clock.Now()%(60*core.NsPerSec) + 60*core.NsPerSec
+	v.Clock.Advance(time.Duration(boundary - v.Clock.Now() - 17*core.NsPerSec))
 	for i := range 16 {
-		if i%4 != 3 { // a second without a tick has the price of the last one
-			h.Submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: boundary/core.NsPerSec - 17 + int64(i), Price: core.Price(6_600_000_000_000 + i*1_000_001), Count: 2, Manual: true,
+		if i%4 != 3 { // a second without a tick uses the previous one
+			v.Submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: boundary/core.NsPerSec - 17 + int64(i), Price: core.Price(6_600_000_000_000 + i*1_000_001), Count: 2, Manual: true,
 				Sources: []core.SourcePrice{{Name: "a", Price: core.Price(6_600_000_000_000 + i*1_000_001 - 5)}, {Name: "b", Price: core.Price(6_600_000_000_000 + i*1_000_001 + 5)}}}})
 		}
-		h.AdvanceClock(time.Second)
+		v.Advance(time.Second)
 	}
-	h.AdvanceClock(2 * time.Second)
-	h.WaitUntil(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Proposed })
-	h.AdvanceClock(10 * time.Second) // the dispute window
-	h.WaitUntil(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Settled })
-	status, body := h.Call(k, "GET", "/v1/rounds/1/evidence?round_number=1", "")
-	if err := json.Unmarshal([]byte(body), &ev); err != nil || status != 200 {
-		t.Fatalf("%d %s", status, body)
+	v.Advance(2 * time.Second)
+	v.WaitUntil(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Proposed })
+	v.Advance(10 * time.Second) // the dispute window
+	v.WaitUntil(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Settled })
+	status, _, answer, err := v.Client("alice").Call(t.Context(), "GET", "/v1/rounds/1/evidence?round_number=1", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return h, ev, body
+	if err := json.Unmarshal(answer, &ev); err != nil || status != 200 {
+		t.Fatalf("%d %s", status, answer)
+	}
+	return v, ev, string(answer)
 }
 
 func TestEvidence(t *testing.T) {
-	h, ev, body := settledRound(t)
+	v, ev, body := settledRound(t)
 	if ev.Winner == nil || *ev.Winner != "yes" || ev.CoveredSecs != 10 || ev.RequiredSecs != 8 || ev.SettlePrice != ev.Twap || ev.StrikeTick == nil || len(ev.Ticks) < 8 || ev.Cursor != "" {
 		t.Errorf("%s", body)
 	}
@@ -84,12 +84,18 @@ func TestEvidence(t *testing.T) {
 		}
 	}
 
-	// The pages together have the same ticks, and unknown rounds are round_not_found.
-	k := h.NewKey(2, core.ScopeRead)
+	// Pages have the same ticks, and a round that does not exist is not found.
+	get := func(target string) (int, string) {
+		status, _, answer, err := v.Client("bob").Call(t.Context(), "GET", target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status, string(answer)
+	}
 	var paged []schemas.EvidenceTick
 	for cursor := ""; ; {
 		var page schemas.Evidence
-		_, text := h.Call(k, "GET", "/v1/rounds/1/evidence?round_number=1&limit=3"+cursor, "")
+		_, text := get("/v1/rounds/1/evidence?round_number=1&limit=3" + cursor)
 		if err := json.Unmarshal([]byte(text), &page); err != nil || len(page.Ticks) > 3 || page.WeightedSum != ev.WeightedSum {
 			t.Fatal(text)
 		}
@@ -102,7 +108,7 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("%s\n%s", a, b)
 	}
 	for _, target := range []string{"/v1/rounds/31/evidence", "/v1/rounds/1/evidence?round_number=99", "/v1/rounds/2/evidence?round_number=1", "/v1/rounds/x/evidence"} {
-		if status, text := h.Call(k, "GET", target, ""); status != 404 || !strings.Contains(text, "round_not_found") {
+		if status, text := get(target); status != 404 || !strings.Contains(text, "round_not_found") {
 			t.Errorf("%s: %d %s", target, status, text)
 		}
 	}

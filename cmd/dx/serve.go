@@ -16,7 +16,8 @@ import (
 // serveCmd is `dx serve`.
 type serveCmd struct{ serveSettings }
 
-// serveSettings are its flags; each is also DX_… and a line of dx.toml.
+// serveSettings are the flags of dx serve. Each is also a variable DX_… and a line of
+// dx.toml.
 type serveSettings struct {
 	API           string        `help:"Address of REST, the agent lane and events." default:":8080"`
 	Portal        string        `help:"Address of the portal." default:":8081"`

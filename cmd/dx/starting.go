@@ -52,13 +52,16 @@ func openVenue(ctx context.Context, o server.Options) (*server.Venue, error) {
 }
 
 // optionFlags are the flags of the options that Open may reject.
-var optionFlags = map[string]string{"API": "api", "Portal": "portal", "Admin": "admin", "MasterKey": "master-key", "OldMasterKey": "master-key-old", "Sources": "sources"}
+var optionFlags = map[string]string{"API": "api", "Portal": "portal", "Admin": "admin", "MasterKey": "master-key"}
 
 // asFlagError names the flag of an option instead of the option.
 func asFlagError(err error) error {
 	var o *server.OptionError
-	if errors.As(err, &o) && optionFlags[o.Option] != "" {
-		return cli.BadFlag(optionFlags[o.Option], o.Err)
+	if !errors.As(err, &o) {
+		return err
 	}
-	return err
+	if flag := optionFlags[o.Option]; flag != "" {
+		return cli.BadFlag(flag, o.Err)
+	}
+	return o.Err
 }

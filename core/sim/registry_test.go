@@ -43,10 +43,10 @@ type completeness struct {
 	audit bool // the command has an Audit
 }
 
-// Commands that the engine makes from its own state: the workload draws none.
+// Commands that only the engine makes: the workload draws none of them.
 var ofTheEngine = []string{"Checkpoint"}
 
-// Commands that change nothing that an event tells.
+// Commands whose changes no event records.
 var withoutEvent = []string{"Checkpoint", "SetRules"}
 
 // parts has a line for each file that a new command touches, as core/doc.go lists them. A
@@ -62,7 +62,7 @@ var parts = map[string]func(c *completeness) string{
 		case class >= core.Classes:
 			return "a class that core has"
 		case class == core.ClassSystem && field.IsValid() && !c.audit:
-			return "a class of its own: an account sends it, and it would go before every cancel"
+			return "the class of an account's command: it has a User and no Audit, and would go before every cancel"
 		case class == core.ClassSystem && user != 0, class != core.ClassSystem && user != 77:
 			return "the account that class names"
 		}

@@ -42,7 +42,7 @@ func Example() {
 	}
 	v.Advance(10 * time.Second) // past the dispute window
 	v.WaitUntil(func(_ *venue.Venue, w *view.View) bool { return w.Round(1).Status == core.Settled })
-	balance, err := v.Client("alice").Balance(ctx) // with the new time
+	balance, err := alice.Balance(ctx)
 	fmt.Println("alice has won", int64(balance.Cash)-int64(servertest.InitialCash), "pips", err)
 	// Output:
 	// alice: resting bob: executed

@@ -36,14 +36,16 @@ var Accounts = []server.Account{
 	{Name: "bob", Scopes: gate.UserScopes, Funds: InitialCash},
 }
 
-// Venue is a venue under test.
+// Venue is a venue under test. Its methods are for one goroutine at a time, except those of
+// server.Venue.
 type Venue struct {
 	*server.Venue
 	Clock *lanetest.Clock // nil after Open, which uses the clock of its options
 
-	t      failer
-	api    *cutListener // nil after Open and Wrap
-	closed bool
+	t       failer
+	api     *cutListener // nil after Open and Wrap
+	clients []*client.Client
+	closed  bool
 }
 
 // failer is the part of testing.TB that a Venue uses.
@@ -132,10 +134,14 @@ func (v *Venue) Close() {
 // of New or ForExample has it.
 func (v *Venue) CutConnections() { v.api.cut() }
 
-// Advance moves the clock and waits until the venue has done what is due by then.
+// Advance moves the clock of the venue and of its clients, and waits until the venue has
+// done what is due by then. Only a venue of New or ForExample has it.
 func (v *Venue) Advance(d time.Duration) {
 	v.t.Helper()
 	v.Clock.Advance(d)
+	for _, c := range v.clients {
+		c.SetClock(time.Until(v.Clock.Time()))
+	}
 	v.Submit(&core.Clock{})
 }
 
@@ -190,6 +196,7 @@ func (v *Venue) ClientWithKey(id, secret string, options ...client.Option) *clie
 	c := client.New(v.APIURL(), id, raw, options...)
 	if v.Clock != nil {
 		c.SetClock(time.Until(v.Clock.Time()))
+		v.clients = append(v.clients, c)
 	}
 	return c
 }
