@@ -1,55 +1,53 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
+	"strconv"
 
 	"duplex/client"
 	"duplex/schemas"
-
-	"github.com/coder/websocket"
+	"duplex/server/servertest"
 )
 
-// exampleVenue stands in for the API listener of a venue: it accepts one placement and
-// serves one snapshot and one event of the account.
-func exampleVenue() *httptest.Server {
-	routes := http.NewServeMux()
-	routes.HandleFunc("POST /v1/portfolio/orders", func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusCreated)
-		_, _ = io.WriteString(w, `{"order_id":"9","client_order_id":"1","status":"resting","seq":"9","filled_qty":0,"resting_qty":10,"fills":[]}`)
-	})
-	routes.HandleFunc("GET /v1/ws", func(w http.ResponseWriter, r *http.Request) {
-		ws, err := websocket.Accept(w, r, nil)
-		if err != nil {
-			return
-		}
-		defer ws.CloseNow()                                //nolint:errcheck // it may be closed already
-		if _, _, err := ws.Read(r.Context()); err != nil { // subscribe
-			return
-		}
-		for _, m := range []string{
-			`{"id":1,"type":"subscribed","msg":{"channel":"user","sid":1,"resumed":false}}`,
-			`{"type":"user_snapshot","sid":1,"seq":"5","prev_seq":"0","msg":{"as_of_seq":"5","cash":"1000000","reserved":"0","positions":[],"orders":[],"deadman":{"armed":false,"timeout_ms":0,"deadline_ts":"0"}}}`,
-			`{"type":"user","sid":1,"seq":"6","prev_seq":"5","msg":{"event":"balance","ts":"1","cash":"953000","reserved":"47000","change":"-47000","cause":"order"}}`,
-		} {
-			if ws.Write(r.Context(), websocket.MessageText, []byte(m)) != nil {
-				return
-			}
-		}
-		_, _, _ = ws.Read(r.Context()) // until the client disconnects
-	})
-	return httptest.NewServer(routes)
+// Signing a request by hand. A Client does this for every request.
+func Example_sign() {
+	v := servertest.ForExample()
+	defer v.Close()
+	account := v.Account("alice")
+	secret, _ := schemas.ParseSecret(account.Secret)
+
+	const method, target = "POST", "/v1/portfolio/orders"
+	body := []byte(`{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","tick":4700,"qty":10}`)
+	timestamp := strconv.FormatInt(v.Clock.Time().UnixMilli(), 10) // the venue accepts 5 s of difference
+	r, err := http.NewRequest(method, v.APIURL()+target, bytes.NewReader(body))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set(schemas.HeaderKey, account.APIKey)
+	r.Header.Set(schemas.HeaderTimestamp, timestamp)
+	r.Header.Set(schemas.HeaderSignature, schemas.Sign(secret, timestamp, method, target, body))
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer response.Body.Close()
+	fmt.Println(response.Status)
+	// Output: 201 Created
 }
 
 func ExampleClient_PlaceOrder() {
-	venue := exampleVenue()
-	defer venue.Close()
-	secret := make([]byte, schemas.SecretLen) // schemas.ParseSecret decodes the hex form
+	v := servertest.ForExample()
+	defer v.Close()
+	// Outside of tests: client.New(url, key, secret, …), with the secret of schemas.ParseSecret.
+	c := v.Client("alice", client.RepeatPlacements(), client.WaitForTokens())
 
-	c := client.New(venue.URL, "my-key", secret, client.RepeatPlacements(), client.WaitForTokens())
 	o, err := c.PlaceOrder(context.Background(), schemas.PlaceOrder{
 		ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes",
 		Tick: schemas.Ptr(schemas.Int(4700)), // 47 cents
@@ -63,30 +61,81 @@ func ExampleClient_PlaceOrder() {
 	// Output: resting 10
 }
 
-// A stream resumes the account after a broken connection by itself: it subscribes again
-// with the seq of the last event.
+// A stream keeps books and the account up to date.
 func ExampleClient_Stream() {
-	venue := exampleVenue()
-	defer venue.Close()
-	c := client.New(venue.URL, "my-key", make([]byte, schemas.SecretLen))
+	v := servertest.ForExample()
+	defer v.Close()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
+	c := v.Client("alice")
+
+	var s *client.Stream
+	s = c.Stream(client.StreamOptions{
+		Channels:  []string{"orderbook_delta"},
+		MarketIDs: []uint32{1},
+		OnEvent: func(e client.StreamEvent) {
+			book, _, _ := s.Book(1)
+			fmt.Println(e.Type, book.Yes)
+			if e.Type == "orderbook_delta" {
+				stop()
+				return
+			}
+			if _, err := c.PlaceOrder(ctx, buyYes(1)); err != nil {
+				fmt.Println(err)
+			}
+		},
+	})
+	fmt.Println(s.Run(ctx))
+	// Output:
+	// orderbook_snapshot []
+	// orderbook_delta [[4700 10]]
+	// context canceled
+}
+
+// A stream reconnects by itself. It resumes the account after the last event, so that it
+// delivers what happened in between, once and in order.
+func ExampleClient_Stream_resume() {
+	v := servertest.ForExample()
+	defer v.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	c := v.Client("alice")
 
 	s := c.Stream(client.StreamOptions{
 		Channels: []string{"user"},
 		OnEvent: func(e client.StreamEvent) {
-			fmt.Println(e.Type, e.Seq)
-			if e.Seq == 6 {
+			if e.Type == "user_snapshot" {
+				fmt.Println("snapshot")
+				v.CutConnections()
+				return
+			}
+			var change struct{ Event string }
+			if err := json.Unmarshal(e.Msg, &change); err != nil {
+				fmt.Println(err)
+			}
+			if fmt.Println(change.Event); change.Event == "balance" {
 				stop()
+			}
+		},
+		OnDisconnect: func(error) {
+			fmt.Println("disconnected")
+			if _, err := c.PlaceOrder(ctx, buyYes(1)); err != nil {
+				fmt.Println(err)
 			}
 		},
 	})
 	err := s.Run(ctx)
-
 	a, _ := s.Account()
-	fmt.Println(a.Cash, a.Reserved, err)
+	fmt.Println(len(a.Orders), "order,", a.Reserved, "pips reserved:", err)
 	// Output:
-	// user_snapshot 5
-	// user 6
-	// 953000 47000 context canceled
+	// snapshot
+	// disconnected
+	// order
+	// balance
+	// 1 order, 47000 pips reserved: context canceled
+}
+
+// buyYes is a limit order for ten contracts at 47 cents.
+func buyYes(id schemas.U64) schemas.PlaceOrder {
+	return schemas.PlaceOrder{ClientOrderID: id, MarketID: 1, Side: "buy", Outcome: "yes", Tick: schemas.Ptr(schemas.Int(4700)), Qty: 10}
 }

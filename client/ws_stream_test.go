@@ -22,7 +22,6 @@ import (
 	"duplex/core"
 	machine "duplex/core/venue"
 	"duplex/core/view"
-	"duplex/lanes/gate"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/ws"
 	"duplex/schemas"
@@ -273,7 +272,7 @@ func newFront(h *lanetest.Server) *switchableFront {
 }
 
 func (f *switchableFront) mount() {
-	routes := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { f.h.Gate.WriteError(w, err) })
+	routes := f.h.Gate.NewRoutes()
 	lane := ws.Mount(routes, f.h.Gate)
 	f.mu.Lock()
 	defer f.mu.Unlock()

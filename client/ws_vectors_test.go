@@ -69,8 +69,16 @@ func TestResumeVectors(t *testing.T) {
 	actions := make(chan action)
 	defer close(actions)
 	var scripts []func(*scriptedConn)
+	previous := make(chan struct{})
+	close(previous)
 	for range v.Steps { // more than there are connections
+		before, ended := previous, make(chan struct{})
+		previous = ended
 		scripts = append(scripts, func(s *scriptedConn) {
+			// The client may reconnect before this server reads the end of the connection
+			// before: that one still has to take its last action.
+			<-before
+			defer close(ended)
 			for t := range actions {
 				if t.do(s); t.last {
 					return

@@ -1,8 +1,28 @@
 package core
 
-// Command is a request to change the venue, or the passing of time. The set is closed;
-// the journal's codec, the venue's Apply and the audit handle every kind.
-type Command interface{ command() }
+// Command is a request to change the venue, or the passing of time. The set is closed: a
+// command is made in the files that the package documentation lists, and
+// TestEveryCommandIsComplete in core/sim refuses one that lacks a part.
+type Command interface {
+	// class has no default, so that a new command states its priority.
+	class() (Class, UserID)
+}
+
+// Class is the priority of a command within a group of the journal, the lowest first
+// (docs/rules/operation.md#queue-order).
+type Class uint8
+
+const (
+	ClassSystem    Class = iota // the venue's own commands, operators, prices
+	ClassCancel                 // an account reduces what it has in the book
+	ClassPlacement              // an account takes on something new
+
+	Classes = iota // the number of classes
+)
+
+// ClassOf returns the class of a command and the account that sent it: 0 for the commands of
+// ClassSystem, which no account sends, and not 0 otherwise.
+func ClassOf(cmd Command) (Class, UserID) { return cmd.class() }
 
 // PlaceOrder places one order (docs/rules/orders.md#fields). Tick is the limit price, or
 // worst_tick of a market order, in the order's own outcome. Fault is a core reject that
@@ -228,28 +248,30 @@ type (
 	}
 )
 
-func (*PlaceOrder) command()        {}
-func (*CancelOrder) command()       {}
-func (*CancelAll) command()         {}
-func (*DecreaseOrder) command()     {}
-func (*ArmDeadman) command()        {}
-func (*DisarmDeadman) command()     {}
-func (*Redeem) command()            {}
-func (*RequestWithdrawal) command() {}
-func (*Clock) command()             {}
-func (*PostIndex) command()         {}
-func (*SetSession) command()        {}
-func (*SetRules) command()          {}
-func (*SetFees) command()           {}
-func (*SetSchedule) command()       {}
-func (*CreateUser) command()        {}
-func (*CreateKey) command()         {}
-func (*RevokeKey) command()         {}
-func (*ResealKey) command()         {}
-func (*SuspendUser) command()       {}
-func (*Deposit) command()           {}
-func (*DecideWithdrawal) command()  {}
-func (*PauseMarket) command()       {}
-func (*VoidMarket) command()        {}
-func (*ProposePrice) command()      {}
-func (*Checkpoint) command()        {}
+func (c *PlaceOrder) class() (Class, UserID)        { return ClassPlacement, c.User }
+func (c *Redeem) class() (Class, UserID)            { return ClassPlacement, c.User }
+func (c *RequestWithdrawal) class() (Class, UserID) { return ClassPlacement, c.User }
+
+func (c *CancelOrder) class() (Class, UserID)   { return ClassCancel, c.User }
+func (c *CancelAll) class() (Class, UserID)     { return ClassCancel, c.User }
+func (c *DecreaseOrder) class() (Class, UserID) { return ClassCancel, c.User }
+func (c *ArmDeadman) class() (Class, UserID)    { return ClassCancel, c.User }
+func (c *DisarmDeadman) class() (Class, UserID) { return ClassCancel, c.User }
+
+func (*Clock) class() (Class, UserID)            { return ClassSystem, 0 }
+func (*PostIndex) class() (Class, UserID)        { return ClassSystem, 0 }
+func (*SetSession) class() (Class, UserID)       { return ClassSystem, 0 }
+func (*SetRules) class() (Class, UserID)         { return ClassSystem, 0 }
+func (*SetFees) class() (Class, UserID)          { return ClassSystem, 0 }
+func (*SetSchedule) class() (Class, UserID)      { return ClassSystem, 0 }
+func (*CreateUser) class() (Class, UserID)       { return ClassSystem, 0 }
+func (*CreateKey) class() (Class, UserID)        { return ClassSystem, 0 }
+func (*RevokeKey) class() (Class, UserID)        { return ClassSystem, 0 }
+func (*ResealKey) class() (Class, UserID)        { return ClassSystem, 0 }
+func (*SuspendUser) class() (Class, UserID)      { return ClassSystem, 0 }
+func (*Deposit) class() (Class, UserID)          { return ClassSystem, 0 }
+func (*DecideWithdrawal) class() (Class, UserID) { return ClassSystem, 0 }
+func (*PauseMarket) class() (Class, UserID)      { return ClassSystem, 0 }
+func (*VoidMarket) class() (Class, UserID)       { return ClassSystem, 0 }
+func (*ProposePrice) class() (Class, UserID)     { return ClassSystem, 0 }
+func (*Checkpoint) class() (Class, UserID)       { return ClassSystem, 0 }

@@ -14,6 +14,22 @@
 //  3. Feeds and series are listed once, in series.go; their counts and names derive from
 //     those tables.
 //
+// A new command is made in these files. TestEveryCommandIsComplete in core/sim refuses one
+// that lacks a part:
+//
+//	core/command.go          the type and its class
+//	core/event.go            the events that record what it changed
+//	core/journal/codec.go    its line in the table of kinds, at a new number
+//	core/venue/venue.go      its case in apply, which calls the rule
+//	core/view/view.go        what each new event changes in the read models
+//	core/view/audit.go       the action that it is, if it has an Audit
+//	core/sim/model/model.go  what must come of it, written a second time
+//	core/sim/workload.go     the workload draws it
+//
+// Its bytes then join core/journal/testdata/codec.txt: go test ./core/journal -run Golden
+// -update. A command that clients send also has a request in schemas and an operation in
+// tools. A new event is added to event.go and view.go, and the workload must cause it.
+//
 // Values that the state or the journal encodes keep the names of their fields, which are
 // part of the encoding.
 package core

@@ -77,7 +77,7 @@ func figures(t *testing.T) map[string]int64 {
 	put("core/engine.Options", "Queue", engine["Queue"])
 	put("core/engine.Options", "CheckpointEvery", engine["CheckpointEvery"])
 	for dir, names := range map[string][]string{
-		"cmd/dx": {"devDisputeNs", "devFunds", "makerFunds", "jumpDefault", "stopTimeout"}, "feeds/session": {"warnBefore"},
+		"cmd/dx": {"devDispute", "devFunds", "makerFunds", "jumpDefault"}, "server": {"StopTimeout"}, "feeds/session": {"warnBefore"},
 	} {
 		numbers := p.numbers(dir)
 		for _, name := range names {

@@ -23,7 +23,7 @@ var killers = map[string][]killer{
 func killerPkgs() []string { return []string{"core/book", "core/ledger", "core/round", "core/venue"} }
 
 // limits bounds a mutant that never ends or takes all memory: CPU time in seconds, memory in KiB.
-const limits = `ulimit -t 3; ulimit -d 2000000; exec "$0" "$@"`
+const limits = `ulimit -t 8; ulimit -d 2000000; exec "$0" "$@"`
 
 // try returns the tests that kill mutant id, "" if it survives all of them. id 0 is the original.
 // try returns an error if the run is interrupted.

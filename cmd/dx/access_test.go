@@ -8,23 +8,23 @@ import (
 	"testing"
 
 	"duplex/client"
-	"duplex/lanes/gate"
+	"duplex/server"
 )
 
-// TestAccessSettings: hosts and proxies come from the file as from flags, and one that
-// cannot work is refused with its name.
+// TestAccessSettings tests that hosts and proxies come from the file as from flags, and that
+// an error names an invalid one.
 func TestAccessSettings(t *testing.T) {
 	s, err := settings([]byte("allowed_hosts = [\"api.trade.example\", \"[::1]:8080\"]\ntrusted_proxies = [\"10.1.2.3/8\", \"192.0.2.1\", \"::ffff:198.51.100.0/120\", \"2001:db8::1\"]"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var g gate.Gate
-	s.to(&g)
-	if !slices.Equal(g.Hosts, []string{"api.trade.example", "[::1]:8080"}) {
-		t.Error(g.Hosts)
+	var o server.Options
+	s.accessFlags.to(&o)
+	if !slices.Equal(o.Hosts, []string{"api.trade.example", "[::1]:8080"}) {
+		t.Error(o.Hosts)
 	}
 	var proxies []string
-	for _, p := range g.TrustedProxies {
+	for _, p := range o.TrustedProxies {
 		proxies = append(proxies, p.String())
 	}
 	if got := strings.Join(proxies, " "); got != "10.0.0.0/8 192.0.2.1/32 198.51.100.0/24 2001:db8::1/128" {
@@ -44,7 +44,7 @@ func TestAccessSettings(t *testing.T) {
 	}
 }
 
-// asHost sends requests with another Host.
+// asHost sends requests with a given Host.
 type asHost string
 
 func (h asHost) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -53,8 +53,8 @@ func (h asHost) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestAgentLaneByName: the agent lane is served by loopback and by the hosts that the
-// venue was given, and by no other name. REST is served by any.
+// TestAgentLaneByName tests that the agent lane accepts loopback and the allowed hosts and
+// no other name, and that REST accepts every name.
 func TestAgentLaneByName(t *testing.T) {
 	p := start(t, t.TempDir(), "--allowed-hosts", "venue.example,192.0.2.7")
 	a := p.account("trader")

@@ -20,9 +20,10 @@ import (
 
 	"duplex/examples/dashboard"
 	"duplex/schemas"
+	"duplex/server"
 )
 
-// ask sends one request as it is and gives status and body.
+// ask sends one request unsigned and returns status and body.
 func ask(t *testing.T, method, url string, header ...string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, nil)
@@ -44,8 +45,8 @@ func ask(t *testing.T, method, url string, header ...string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// TestNothingWithoutAKey crawls the API's address: whatever is asked for, and there
-// or not, the answer is the same 401.
+// TestNothingWithoutAKey requests every route without a key, and some that do not exist:
+// each response is the same 401.
 func TestNothingWithoutAKey(t *testing.T) {
 	p := plainVenue.of(t)
 	_, document := ask(t, "GET", p.dev.Portal+"/openapi.json")
@@ -74,7 +75,7 @@ func TestNothingWithoutAKey(t *testing.T) {
 			if status != 401 {
 				t.Errorf("%s %s: %d %s", method, path, status, body)
 			}
-			if method == "HEAD" || path == "/v1/mcp" { // that one says it as JSON-RPC
+			if method == "HEAD" || path == "/v1/mcp" { // HEAD has no body, and the agent lane responds in JSON-RPC
 				continue
 			}
 			if want == "" {
@@ -87,7 +88,7 @@ func TestNothingWithoutAKey(t *testing.T) {
 	}
 }
 
-// TestListenersRefuseEachOther: what opens one listener opens no other.
+// TestListenersRefuseEachOther tests that no listener accepts the credentials of another.
 func TestListenersRefuseEachOther(t *testing.T) {
 	p := plainVenue.of(t)
 	a := p.dev.Accounts[0]
@@ -128,7 +129,7 @@ func TestListenersRefuseEachOther(t *testing.T) {
 	}
 }
 
-// signer makes the three headers of a request without a body.
+// signer returns the three headers that sign a request without a body.
 type signer struct {
 	key    string
 	secret []byte
@@ -139,7 +140,7 @@ func (s signer) headers(method, path string) []string {
 	return []string{schemas.HeaderKey, s.key, schemas.HeaderTimestamp, ts, schemas.HeaderSignature, schemas.Sign(s.secret, ts, method, path, nil)}
 }
 
-// lockedBuffer is a log that several may write.
+// lockedBuffer is a buffer that is safe for concurrent use.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -157,20 +158,20 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// TestNoSecretAnywhere: of what a venue has written and said when it is stopped,
-// nothing holds a secret or a token in any form. The public key is found, so that
-// the search would find the others.
+// TestNoSecretAnywhere tests that the files, logs, metrics and responses of a venue contain
+// no secret or token in any encoding. It also searches for the public key, which must be
+// found: that shows that the search works.
 func TestNoSecretAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	log := &lockedBuffer{}
-	h := openTestServer(t, dir, func(p *serverOptions) {
-		p.operatorToken = "dxo_" + strings.Repeat("5a", 32)
-		p.log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	h := openTestServer(t, dir, func(o *server.Options) {
+		o.OperatorToken = "dxo_" + strings.Repeat("5a", 32)
+		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
-	operator := []string{"Authorization", "Bearer " + h.options.operatorToken}
+	operator := []string{"Authorization", "Bearer " + h.OperatorToken()}
 	post := func(path, body string, into any) {
 		t.Helper()
-		r, err := http.NewRequest("POST", h.admin+path, strings.NewReader(body))
+		r, err := http.NewRequest("POST", h.AdminURL()+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,18 +192,18 @@ func TestNoSecretAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	sign := signer{key.APIKey, secret}
-	h.checkKeyWorks(t, key)
-	keep(ask(t, "GET", h.api+"/v1/portfolio/orders?limit=zz", sign.headers("GET", "/v1/portfolio/orders?limit=zz")...))
-	keep(ask(t, "GET", h.api+"/v1/portfolio/orders", schemas.HeaderKey, key.APIKey, schemas.HeaderTimestamp, stamp(), schemas.HeaderSignature, key.Secret))
-	keep(ask(t, "GET", h.portal+"/keys", "Authorization", "Bearer "+user.AccountToken))
-	keep(ask(t, "GET", h.portal+"/keys?token="+user.AccountToken, "Authorization", "Bearer x"+user.AccountToken))
-	keep(ask(t, "GET", h.admin+"/metrics", operator...))
-	keep(ask(t, "GET", h.admin+"/admin/users", operator...))
-	keep(ask(t, "GET", h.admin+"/admin/nothing", operator...))
-	if _, err := h.engine.Snapshot(); err != nil {
+	checkKeyWorks(t, h, key)
+	keep(ask(t, "GET", h.APIURL()+"/v1/portfolio/orders?limit=zz", sign.headers("GET", "/v1/portfolio/orders?limit=zz")...))
+	keep(ask(t, "GET", h.APIURL()+"/v1/portfolio/orders", schemas.HeaderKey, key.APIKey, schemas.HeaderTimestamp, stamp(), schemas.HeaderSignature, key.Secret))
+	keep(ask(t, "GET", h.PortalURL()+"/keys", "Authorization", "Bearer "+user.AccountToken))
+	keep(ask(t, "GET", h.PortalURL()+"/keys?token="+user.AccountToken, "Authorization", "Bearer x"+user.AccountToken))
+	keep(ask(t, "GET", h.AdminURL()+"/metrics", operator...))
+	keep(ask(t, "GET", h.AdminURL()+"/admin/users", operator...))
+	keep(ask(t, "GET", h.AdminURL()+"/admin/nothing", operator...))
+	if _, err := h.Engine().Snapshot(); err != nil {
 		t.Fatal(err)
 	}
-	h.mustClose(t)
+	h.Close()
 
 	places := map[string][]byte{"the log": log.b.Bytes(), "the answers": said.Bytes()}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -232,7 +233,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 		t.Error("the search finds not even the public key")
 	}
 	for name, raw := range map[string][]byte{
-		"the secret": secret, "the secret's text": []byte(key.Secret), "the account token": []byte(user.AccountToken), "the operator's token": []byte(h.options.operatorToken), "the master key": h.options.masterKey,
+		"the secret": secret, "the secret's text": []byte(key.Secret), "the account token": []byte(user.AccountToken), "the operator's token": []byte(h.OperatorToken()), "the master key": masterKeyOf(t, dir),
 	} {
 		if where := found(raw); len(where) > 0 {
 			t.Errorf("%s is in %v", name, where)

@@ -2,24 +2,25 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
 	"duplex/client"
+	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/maker"
 	"duplex/core"
+	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/feeds/sim"
+	"duplex/internal/atomicfile"
 	"duplex/schemas"
+	"duplex/server"
 )
 
 // devCmd is `dx dev`.
@@ -45,90 +46,74 @@ type devCmd struct {
 }
 
 const (
-	devFunds     = core.Pips(100_000_000) // 10,000 dollars
-	makerFunds   = core.Pips(100_000_000_000)
-	devDisputeNs = core.NsPerSec
+	devFunds   = core.Pips(100_000_000)     // 10,000 dollars
+	makerFunds = core.Pips(100_000_000_000) // 10,000,000 dollars
+	devDispute = time.Second
 )
 
-// devAccounts are the accounts of a dev venue; the house's is not shown.
-var devAccounts = []struct {
-	name   string
-	scopes core.Scopes
-	funds  core.Pips
-	shown  bool
-}{
-	{"trader", core.ScopeRead | core.ScopeTrade, devFunds, true},
-	{"maker", core.ScopeRead | core.ScopeTrade, devFunds, true},
-	{"reader", core.ScopeRead, devFunds, true},
-	{"treasurer", core.ScopeRead | core.ScopeTrade | core.ScopeWithdraw, devFunds, true},
-	{"house", core.ScopeRead | core.ScopeTrade, makerFunds, false},
+// makerAccount is the account of the house maker. The greeting and the dev file leave it
+// out.
+const makerAccount = "house"
+
+// devAccounts are the accounts of a dev venue.
+var devAccounts = []server.Account{
+	{Name: "trader", Scopes: core.ScopeRead | core.ScopeTrade, Funds: devFunds},
+	{Name: "maker", Scopes: core.ScopeRead | core.ScopeTrade, Funds: devFunds},
+	{Name: "reader", Scopes: core.ScopeRead, Funds: devFunds},
+	{Name: "treasurer", Scopes: core.ScopeRead | core.ScopeTrade | core.ScopeWithdraw, Funds: devFunds},
+	{Name: makerAccount, Scopes: core.ScopeRead | core.ScopeTrade, Funds: makerFunds},
 }
 
 func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err error) {
-	dir := d.Data
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "dx-dev-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
+	o := server.Options{
+		API: d.API, Portal: d.Portal, Admin: d.Admin, Data: d.Data, Environment: "dev", DisputeWindow: devDispute, Accounts: devAccounts,
+		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, InFlight: int(d.InFlight), Log: log,
 	}
-	p := serverOptions{listeners: listeners{d.API, d.Portal, d.Admin}, dir: dir, environment: "dev", disputeWindowNs: devDisputeNs, readRate: d.ReadRate, writeFloor: d.WriteFloor, log: log}
-	if p.masterKey, err = loadMasterKey("", dir); err != nil {
+	d.accessFlags.to(&o)
+	if o.Oracle, o.Sources, err = parseOracle(d.Oracle, d.ReplaySpeed, "sim", "manual"); err != nil {
 		return err
 	}
-	p.operatorToken = deriveToken(p.masterKey, "dxo_", "operator")
-	if p.oracle, p.sources, err = parseOracle(d.Oracle, d.ReplaySpeed, "sim", "manual"); err != nil {
-		return err
+	if o.Oracle == "sim" {
+		o.Sources = sim.New(d.Seed).Sources()
 	}
-	if p.oracle == "sim" {
-		p.sources = sim.New(d.Seed).Sources()
-	}
-	if p.limits, err = d.limits(p.sources); err != nil {
+	if o.Limits, err = d.limits(o.Sources); err != nil {
 		return err
 	}
 	if d.Sessions {
-		if p.calendar, err = d.calendar(); err != nil {
+		if o.Calendar, err = d.calendar(); err != nil {
 			return err
 		}
 	} else if d.Holidays != "" {
-		return flagError{"holidays", errors.New("goes with --sessions")}
+		return cli.BadFlag("holidays", errors.New("goes with --sessions"))
 	}
-	h, err := openServer(ctx, p)
-	if err != nil {
-		return unlessStopped(ctx, err)
+	v, err := openVenue(ctx, o)
+	if v == nil {
+		return err
 	}
-	d.to(h.gate)
-	h.gate.InFlight = int(d.InFlight)
-	accounts, err := h.createDevAccounts()
-	if err == nil {
-		h.options.devKey = func() schemas.DevAccount { return accounts[0] } // trader
-		err = h.listen()
-	}
-	if err == nil {
-		err = d.runUntilDone(ctx, out, h, accounts)
-	}
-	if closed := h.close(); err == nil {
+	err = d.runUntilDone(ctx, out, v, log)
+	if closed := v.Close(context.Background()); err == nil {
 		err = closed
 	}
 	return err
 }
 
-// runUntilDone tells where everything is, keeps the house maker quoting, and waits.
-func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, h *venueServer, accounts []schemas.DevAccount) error {
-	file := h.buildDevFile(accounts)
+// runUntilDone writes the dev file, prints the greeting, runs the house maker, and returns
+// when ctx ends or the venue fails.
+func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, v *server.Venue, log *slog.Logger) error {
+	file := buildDevFile(v)
 	b, err := json.MarshalIndent(file, "", "  ")
 	if err != nil {
 		return err
 	}
 	if err := writeProfiles(d.DevFile, &file); err != nil {
-		return flagError{"dev-file", err}
+		return cli.BadFlag("dev-file", err)
 	}
-	if err := writeFileAtomic(d.DevFile, append(b, '\n')); err != nil {
-		return flagError{"dev-file", err}
+	if err := atomicfile.Write(d.DevFile, append(b, '\n')); err != nil {
+		return cli.BadFlag("dev-file", err)
 	}
 	trader, err := profilePath(d.DevFile, file.Accounts[0].Name)
 	if err != nil {
-		return flagError{"dev-file", err}
+		return cli.BadFlag("dev-file", err)
 	}
 	makerCtx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -136,7 +121,7 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, h *venueServer
 	if d.NoMaker {
 		close(makerDone)
 	} else {
-		go func() { defer close(makerDone); h.runMaker(makerCtx, accounts) }()
+		go func() { defer close(makerDone); runMaker(makerCtx, v, log) }()
 	}
 	if d.JSON {
 		err := json.NewEncoder(out).Encode(map[string]string{"api": file.API, "ws": file.WS, "mcp": file.MCP, "portal": file.Portal, "admin": file.Admin, "dev_file": d.DevFile, "profile": trader})
@@ -145,94 +130,45 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, h *venueServer
 		}
 	} else if !d.Quiet {
 		d.printGreeting(out, file, trader)
-		if terminal(out) {
-			go h.runStatusLine(makerCtx, out)
+		if cli.IsTerminal(out) {
+			go runStatusLine(makerCtx, v, out)
 		}
 	}
-	err = h.wait(ctx)
+	err = v.Wait(ctx)
 	stop()
-	<-makerDone // it takes its quotes back before the venue drains
+	<-makerDone // the maker cancels its quotes before the venue drains
 	return err
 }
 
-// runMaker runs the house maker on its own account, through the public lane.
-func (h *venueServer) runMaker(ctx context.Context, accounts []schemas.DevAccount) {
-	for _, a := range accounts {
-		if a.Name != "house" {
+// runMaker runs the house maker on its own account, over REST like any client.
+func runMaker(ctx context.Context, v *server.Venue, log *slog.Logger) {
+	for _, a := range v.Accounts() {
+		if a.Name != makerAccount {
 			continue
 		}
-		secret, _ := hex.DecodeString(a.Secret)
-		if err := maker.Run(ctx, client.New(h.api, a.APIKey, secret), h.options.log.With("who", "house maker"), maker.Options{}); err != nil && ctx.Err() == nil {
-			h.options.log.Error("the house maker stopped", "err", err)
+		secret, _ := schemas.ParseSecret(a.Secret)
+		if err := maker.Run(ctx, client.New(v.APIURL(), a.APIKey, secret), log.With("who", "house maker"), maker.Options{}); err != nil && ctx.Err() == nil {
+			log.Error("the house maker stopped", "err", err)
 		}
 	}
 }
 
-// createDevAccounts makes the dev accounts where the journal does not have them yet, and
-// gives all of them with their secrets.
-func (h *venueServer) createDevAccounts() ([]schemas.DevAccount, error) {
-	var out []schemas.DevAccount
-	for _, a := range devAccounts {
-		token := deriveToken(h.options.masterKey, "dxa_", a.name)
-		hash := sha256.Sum256([]byte(token))
-		u, there := h.engine.AccountByToken(hash)
-		if !there {
-			if err := h.submitOwn(&core.CreateUser{Name: a.name, TokenHash: hash, Audit: core.Audit{Who: "dx dev"}}); err != nil {
-				return nil, fmt.Errorf("account %s: %w", a.name, err)
-			}
-			u, _ = h.engine.AccountByToken(hash)
-		}
-		// A repeated deposit_id changes nothing, so a start that was cut short is
-		// made whole by the next.
-		if err := h.submitOwn(&core.Deposit{User: u, DepositID: "dev-" + a.name, Amount: a.funds, Audit: core.Audit{Who: "dx dev"}}); err != nil {
-			return nil, fmt.Errorf("funds of %s: %w", a.name, err)
-		}
-		key, secret, err := h.findOrCreateDevKey(u, a.scopes)
-		if err != nil {
-			return nil, fmt.Errorf("key of %s: %w", a.name, err)
-		}
-		out = append(out, schemas.DevAccount{Name: a.name, UserID: uint32(u), AccountToken: token, APIKey: key, Secret: hex.EncodeToString(secret), Scopes: a.scopes.Names()})
-	}
-	return out, nil
-}
-
-const devLabel = "dev"
-
-// findOrCreateDevKey finds the account's dev key, or makes it. The oldest is it: an account may
-// label a key of its own so too.
-func (h *venueServer) findOrCreateDevKey(u core.UserID, scopes core.Scopes) (id string, secret []byte, err error) {
-	var have *core.Key
-	h.engine.Read(func(v *venue.Venue, _ *view.View) {
-		for k := range v.KeysOf(u) {
-			if k.Label == devLabel && k.Scopes == scopes {
-				have = &k
-				return
-			}
-		}
-	})
-	if have != nil {
-		secret, err = h.gate.Vault.Open(have)
-		return have.ID, secret, err
-	}
-	id, secret, sealed := h.gate.Vault.NewKey()
-	return id, secret, h.submitOwn(&core.CreateKey{User: u, Key: id, Scopes: scopes, Label: devLabel, Sealed: sealed, Audit: core.Audit{Who: "dx dev"}})
-}
-
-func (h *venueServer) buildDevFile(accounts []schemas.DevAccount) schemas.DevFile {
+func buildDevFile(v *server.Venue) schemas.DevFile {
+	api := v.APIURL()
 	f := schemas.DevFile{
-		API: h.api, WS: "ws" + strings.TrimPrefix(h.api, "http") + "/v1/ws", MCP: h.api + "/v1/mcp", Portal: h.portal, Admin: h.admin,
-		OperatorToken: h.options.operatorToken, Accounts: []schemas.DevAccount{},
+		API: api, WS: "ws" + strings.TrimPrefix(api, "http") + "/v1/ws", MCP: api + "/v1/mcp", Portal: v.PortalURL(), Admin: v.AdminURL(),
+		OperatorToken: v.OperatorToken(), Accounts: []schemas.DevAccount{},
 	}
-	for i, a := range accounts {
-		if devAccounts[i].shown {
+	for _, a := range v.Accounts() {
+		if a.Name != makerAccount {
 			f.Accounts = append(f.Accounts, a)
 		}
 	}
 	return f
 }
 
-// runStatusLine keeps one line of a terminal up to date.
-func (h *venueServer) runStatusLine(ctx context.Context, out io.Writer) {
+// runStatusLine redraws one line of a terminal every second until ctx ends.
+func runStatusLine(ctx context.Context, v *server.Venue, out io.Writer) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -241,13 +177,13 @@ func (h *venueServer) runStatusLine(ctx context.Context, out io.Writer) {
 			fmt.Fprintln(out)
 			return
 		case <-tick.C:
-			fmt.Fprintf(out, "\r\x1b[K%s", h.statusText())
+			fmt.Fprintf(out, "\r\x1b[K%s", statusText(v.Engine()))
 		}
 	}
 }
 
-func (h *venueServer) statusText() (line string) {
-	h.engine.Read(func(v *venue.Venue, _ *view.View) {
+func statusText(e *engine.Engine) (line string) {
+	e.Read(func(v *venue.Venue, _ *view.View) {
 		trading := 0
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
 			if s, ok := v.Market(m); ok && s.Status == core.Trading {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
 
@@ -26,7 +27,7 @@ func (d *devCmd) printGreeting(out io.Writer, f schemas.DevFile, profile string)
 // named returns the flag with which other commands find the dev file, "" if they find it
 // without.
 func (d *devCmd) named() string {
-	if path := relativePath(d.DevFile); path != devFileDefault {
+	if path := relativePath(d.DevFile); path != cli.DevFileDefault {
 		return " --dev-file " + shellWord(path)
 	}
 	return ""

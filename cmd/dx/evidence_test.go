@@ -11,41 +11,41 @@ import (
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
-	"duplex/lanes/lanetest"
-	"duplex/lanes/rest"
 	"duplex/schemas"
+	"duplex/server/servertest"
 )
 
-// settledRound takes the first 60 s round to its end over rising prices with holes in
-// them, and gives its evidence as the venue shows it.
-func settledRound(t *testing.T) (h *lanetest.Server, ev schemas.Evidence, body string) {
+// settledRound takes the first 60 s round to its end over rising prices, without a price in
+// every fourth second, and returns its evidence.
+func settledRound(t *testing.T) (v *servertest.Venue, ev schemas.Evidence, body string) {
 	t.Helper()
-	h = lanetest.New(t)
-	rest.Mount(h.Routes, h.Gate, "test")
-	h.Serve()
-	k := h.NewKey(1, core.ScopeRead)
-	boundary := h.Now() - h.Now()%(60*core.NsPerSec) + 60*core.NsPerSec
-	h.AdvanceClock(time.Duration(boundary - h.Now() - 17*core.NsPerSec))
+	v = servertest.New(t)
+	v.Clock.Freeze()
+	boundary := v.Clock.Now() - v.Clock.Now()%(60*core.NsPerSec) + 60*core.NsPerSec
+	v.Clock.Advance(time.Duration(boundary - v.Clock.Now() - 17*core.NsPerSec))
 	for i := range 16 {
-		if i%4 != 3 { // a second without a tick carries the one before
-			h.Submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: boundary/core.NsPerSec - 17 + int64(i), Price: core.Price(6_600_000_000_000 + i*1_000_001), Count: 2, Manual: true,
+		if i%4 != 3 { // a second without a tick uses the previous one
+			v.Submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: boundary/core.NsPerSec - 17 + int64(i), Price: core.Price(6_600_000_000_000 + i*1_000_001), Count: 2, Manual: true,
 				Sources: []core.SourcePrice{{Name: "a", Price: core.Price(6_600_000_000_000 + i*1_000_001 - 5)}, {Name: "b", Price: core.Price(6_600_000_000_000 + i*1_000_001 + 5)}}}})
 		}
-		h.AdvanceClock(time.Second)
+		v.Advance(time.Second)
 	}
-	h.AdvanceClock(2 * time.Second)
-	h.WaitUntil(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Proposed })
-	h.AdvanceClock(10 * time.Second) // the dispute window
-	h.WaitUntil(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Settled })
-	status, body := h.Call(k, "GET", "/v1/rounds/1/evidence?round_number=1", "")
-	if err := json.Unmarshal([]byte(body), &ev); err != nil || status != 200 {
-		t.Fatalf("%d %s", status, body)
+	v.Advance(2 * time.Second)
+	v.WaitUntil(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Proposed })
+	v.Advance(10 * time.Second) // the dispute window
+	v.WaitUntil(func(_ *venue.Venue, w *view.View) bool { r := w.Round(1); return r != nil && r.Status == core.Settled })
+	status, _, answer, err := v.Client("alice").Call(t.Context(), "GET", "/v1/rounds/1/evidence?round_number=1", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return h, ev, body
+	if err := json.Unmarshal(answer, &ev); err != nil || status != 200 {
+		t.Fatalf("%d %s", status, answer)
+	}
+	return v, ev, string(answer)
 }
 
 func TestEvidence(t *testing.T) {
-	h, ev, body := settledRound(t)
+	v, ev, body := settledRound(t)
 	if ev.Winner == nil || *ev.Winner != "yes" || ev.CoveredSecs != 10 || ev.RequiredSecs != 8 || ev.SettlePrice != ev.Twap || ev.StrikeTick == nil || len(ev.Ticks) < 8 || ev.Cursor != "" {
 		t.Errorf("%s", body)
 	}
@@ -71,25 +71,31 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 	for name, change := range map[string]func(*schemas.Evidence){
-		"the median of its sources":   func(x *schemas.Evidence) { x.Ticks[0].Sources[0].Price += 100 },
-		"the strike is not the price": func(x *schemas.Evidence) { x.Strike++ },
-		"the venue's mean is":         func(x *schemas.Evidence) { x.Ticks[1].Price++ },
-		"the settle price is":         func(x *schemas.Evidence) { x.SettlePrice++ },
-		"the winner is the other one": func(x *schemas.Evidence) { x.Winner = schemas.Ptr("no") },
-		"settled has a winner or":     func(x *schemas.Evidence) { x.Winner = nil },
-		"without coverage":            func(x *schemas.Evidence) { x.FreshSourceCountAtFreeze = 0 },
+		"the median of its sources":       func(x *schemas.Evidence) { x.Ticks[0].Sources[0].Price += 100 },
+		"the strike is not the price":     func(x *schemas.Evidence) { x.Strike++ },
+		"the venue's mean is":             func(x *schemas.Evidence) { x.Ticks[1].Price++ },
+		"the settle price is":             func(x *schemas.Evidence) { x.SettlePrice++ },
+		"the winner is the other outcome": func(x *schemas.Evidence) { x.Winner = schemas.Ptr("no") },
+		"status settled has no winner":    func(x *schemas.Evidence) { x.Winner = nil },
+		"without coverage":                func(x *schemas.Evidence) { x.FreshSourceCountAtFreeze = 0 },
 	} {
 		if code, text := say(change); code != 1 || !strings.Contains(text, name) {
 			t.Errorf("%s: %d %s", name, code, text)
 		}
 	}
 
-	// Pages come to the same, and what is not there is said.
-	k := h.NewKey(2, core.ScopeRead)
+	// Pages have the same ticks, and a round that does not exist is not found.
+	get := func(target string) (int, string) {
+		status, _, answer, err := v.Client("bob").Call(t.Context(), "GET", target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status, string(answer)
+	}
 	var paged []schemas.EvidenceTick
 	for cursor := ""; ; {
 		var page schemas.Evidence
-		_, text := h.Call(k, "GET", "/v1/rounds/1/evidence?round_number=1&limit=3"+cursor, "")
+		_, text := get("/v1/rounds/1/evidence?round_number=1&limit=3" + cursor)
 		if err := json.Unmarshal([]byte(text), &page); err != nil || len(page.Ticks) > 3 || page.WeightedSum != ev.WeightedSum {
 			t.Fatal(text)
 		}
@@ -102,7 +108,7 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("%s\n%s", a, b)
 	}
 	for _, target := range []string{"/v1/rounds/31/evidence", "/v1/rounds/1/evidence?round_number=99", "/v1/rounds/2/evidence?round_number=1", "/v1/rounds/x/evidence"} {
-		if status, text := h.Call(k, "GET", target, ""); status != 404 || !strings.Contains(text, "round_not_found") {
+		if status, text := get(target); status != 404 || !strings.Contains(text, "round_not_found") {
 			t.Errorf("%s: %d %s", target, status, text)
 		}
 	}

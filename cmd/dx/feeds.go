@@ -4,71 +4,161 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"sync"
+	"text/tabwriter"
 	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/feeds"
-	"duplex/feeds/live"
 	"duplex/feeds/replay"
 )
 
-// feedsCmd is `dx feeds`: the price sources without a venue.
+// feedsCmd is `dx feeds`, which runs the price sources without a venue.
 type feedsCmd struct {
-	Watch  feedsWatchCmd  `cmd:"" help:"Show the sources as they speak."`
-	Record feedsRecordCmd `cmd:"" help:"Write what the sources say to a file that --oracle replay:FILE plays."`
+	Watch  feedsWatchCmd  `cmd:"" help:"Show the price sources and their last prices."`
+	Record feedsRecordCmd `cmd:"" help:"Record the prices of the sources in a file that --oracle replay:FILE plays."`
 }
 
-// sourceFlags say which venues real prices come from.
-type sourceFlags struct {
-	Sources   []string          `help:"Venues that price: coinbase, kraken, bitstamp, gemini, binance, binance-futures, pyth. A feed that none prices has paused markets." default:"coinbase,kraken,bitstamp,gemini"`
-	SourceURL map[string]string `help:"Another address of a venue: NAME=URL." name:"source-url"`
-	PythKey   string            `help:"Key of Pyth, which then prices gold. Better in DX_PYTH_KEY or the file than here."`
-	PythWTI   string            `help:"Pyth's id of WTI, which it then prices too." name:"pyth-wti"`
+// feedsWatchCmd is `dx feeds watch`.
+type feedsWatchCmd struct {
+	sourceFlags
+	Every time.Duration `help:"Time between two updates." default:"1s"`
+	For   time.Duration `help:"Time to run; 0 runs until Ctrl-C." default:"0s"`
 }
 
-// openSources prepares the sources.
-func (f *sourceFlags) openSources() ([]feeds.Source, error) {
-	var venues []string
-	for _, v := range f.Sources {
-		if v = strings.TrimSpace(v); v != "" {
-			venues = append(venues, v)
-		}
-	}
-	sources, err := live.Sources(live.Config{Venues: venues, URLs: f.SourceURL, PythKey: f.PythKey, PythWTI: f.PythWTI})
-	var fault *live.ConfigError
-	if errors.As(err, &fault) {
-		return nil, flagError{fault.Setting, fault.Err}
-	}
-	return sources, err
+func (w *feedsWatchCmd) Help() string {
+	return `STATE is fresh (counts for the index), quiet (connected or connecting, without a fresh price) or waiting (before the next attempt to connect). DROPPED counts values that were not a price.
+
+Examples:
+  dx feeds watch
+  dx feeds watch --sources coinbase,kraken
+  dx feeds watch --for 1m > sources.txt`
 }
 
-const replayPrefix = "replay:"
-
-// parseOracle reads --oracle: one of the words, or replay:FILE with its sources.
-func parseOracle(text string, speed int, words ...string) (kind string, sources []feeds.Source, err error) {
-	path, found := strings.CutPrefix(text, replayPrefix)
-	if !found {
-		for _, w := range words {
-			if text == w {
-				return text, nil, nil
-			}
-		}
-		return "", nil, flagError{"oracle", fmt.Errorf("%s or %sFILE, not %q", strings.Join(words, ", "), replayPrefix, text)}
+func (w *feedsWatchCmd) Run(ctx context.Context, out io.Writer) error {
+	if w.Every <= 0 {
+		return cli.BadFlag("every", errors.New("must be more than 0s"))
 	}
-	if speed < 1 {
-		return "", nil, flagError{"replay-speed", errors.New("1 or more is wanted")}
-	}
-	tape, err := replay.Open(path, speed)
+	sources, err := w.openSources()
 	if err != nil {
-		return "", nil, flagError{"oracle", err}
+		return err
 	}
-	return "replay", tape.Sources(), nil
+	poster, stop, err := runSources(ctx, sources)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	screen := cli.IsTerminal(out)
+	return repeatUntil(ctx, w.Every, w.For, func() error {
+		var err error
+		if screen {
+			_, err = fmt.Fprintf(out, "\x1b[H\x1b[2J%s", sourceTable(poster))
+		} else {
+			_, err = io.WriteString(out, sourceLines(poster, time.Now()))
+		}
+		return err
+	})
 }
 
-// runSources runs sources for nobody but whoever looks at the Poster, until the
-// returned stop, which waits for them.
+// sourceTable returns the table for a terminal.
+func sourceTable(p *feeds.Poster) string {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "FEED\tSOURCE\tPRICE\tAGE\tSTATE\tRECONNECTS\tMESSAGES\tDROPPED\tLAST ERROR")
+	for _, s := range p.States() {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Feed, s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Status(), s.Reconnects(), s.Counts.Messages, s.Dropped(), errText(s.Err))
+	}
+	for f := range core.Feed(core.Feeds) {
+		if last := p.Stats(f).Last; last.Price > 0 {
+			fmt.Fprintf(t, "%s\tindex\t%s\t\t%d sources\n", f, priceText(last.Price), last.Count)
+		}
+	}
+	_ = t.Flush() // a strings.Builder does not fail
+	return b.String()
+}
+
+// sourceLines returns one line per source, which programs can parse.
+func sourceLines(p *feeds.Poster, now time.Time) string {
+	var b strings.Builder
+	for _, s := range p.States() {
+		fmt.Fprintf(&b, "%s %s %s price=%s age=%s state=%s reconnects=%d messages=%d dropped=%d", now.UTC().Format(time.RFC3339),
+			s.Feed, s.Source.Name, priceText(s.Source.Price), ageText(&s), s.Status(), s.Reconnects(), s.Counts.Messages, s.Dropped())
+		if s.Err != nil {
+			fmt.Fprintf(&b, " error=%q", errText(s.Err))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func ageText(s *feeds.State) string {
+	if s.Source.Price == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1fs", s.Age.Seconds())
+}
+
+// errText returns an error as one line of at most 80 bytes.
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > 80 {
+		text = text[:80] + "…"
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// feedsRecordCmd is `dx feeds record`.
+type feedsRecordCmd struct {
+	sourceFlags
+	Out string        `help:"The file to write. It must not exist." required:"" type:"path"`
+	For time.Duration `help:"Time to run; 0 runs until Ctrl-C." default:"0s"`
+}
+
+func (r *feedsRecordCmd) Help() string {
+	return `Writes a line ts_ns,feed,source,price for every price, with the time of its arrival.
+
+Examples:
+  dx feeds record --out monday.csv --for 1h
+  dx dev --oracle replay:monday.csv`
+}
+
+func (r *feedsRecordCmd) Run(ctx context.Context, out io.Writer) (err error) {
+	sources, err := r.openSources()
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(r.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return cli.BadFlag("out", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	rec, err := replay.NewRecorder(f)
+	if err != nil {
+		return err
+	}
+	for i, s := range sources {
+		sources[i] = rec.Tee(s)
+	}
+	_, stop, err := runSources(ctx, sources)
+	if err != nil {
+		return err
+	}
+	err = repeatUntil(ctx, time.Second, r.For, rec.Flush) // a full disk ends the recording
+	stop()
+	err = errors.Join(err, rec.Flush())
+	fmt.Fprintf(out, "%d prices in %s\n", rec.Rows(), r.Out)
+	return err
+}
+
+// runSources runs sources without a venue; the Poster shows their state. stop ends them and
+// waits until they have ended.
 func runSources(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, stop func(), err error) {
 	p, err = feeds.NewPoster(func(context.Context, core.Command) error { return nil }, sources...)
 	if err != nil {
@@ -80,15 +170,15 @@ func runSources(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, s
 	return p, func() { cancel(); running.Wait() }, nil
 }
 
-// repeatUntil calls do now and then until ctx ends, for so long if that is not 0, or
-// until do fails.
-func repeatUntil(ctx context.Context, pause, long time.Duration, do func() error) error {
-	if long > 0 {
+// repeatUntil calls do once per interval until ctx ends, until duration has passed if it is
+// not 0, or until do fails.
+func repeatUntil(ctx context.Context, interval, duration time.Duration, do func() error) error {
+	if duration > 0 {
 		var done context.CancelFunc
-		ctx, done = context.WithTimeout(ctx, long)
+		ctx, done = context.WithTimeout(ctx, duration)
 		defer done()
 	}
-	tick := time.NewTicker(pause)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -102,7 +192,7 @@ func repeatUntil(ctx context.Context, pause, long time.Duration, do func() error
 	}
 }
 
-// priceText is an oracle price to read, in dollars.
+// priceText formats a price at 1e8 scale in dollars, or as a dash if there is none.
 func priceText(p core.Price) string {
 	if p == 0 {
 		return "-"

@@ -16,7 +16,7 @@ import (
 // Argument and flag names are whole words: kong must not split an abbreviation such as
 // TIF or ID into its letters.
 func TestNamesInHelp(t *testing.T) {
-	parser, err := kong.New(&cli{}, kong.Name("dx"), kong.Vars{"version": "test"})
+	parser, err := kong.New(&commandLine{}, kong.Name("dx"), kong.Vars{"version": "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

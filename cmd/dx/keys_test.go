@@ -3,123 +3,87 @@ package main
 import (
 	"context"
 	"encoding/hex"
-	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"duplex/client"
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/lanes/gate"
 	"duplex/schemas"
+	"duplex/server"
+	"duplex/server/servertest"
 )
 
-// openTestServer is a venue as dx serve opens one, without prices.
-func openTestServer(t *testing.T, dir string, more func(*serverOptions)) *venueServer {
+// openTestServer opens a venue as dx serve does, without prices.
+func openTestServer(t *testing.T, dir string, change func(*server.Options)) *servertest.Venue {
 	t.Helper()
-	h, err := tryOpen(t, dir, more)
-	if err != nil {
-		t.Fatal(err)
+	o := server.Options{Data: dir, Environment: "live", OperatorToken: "t"}
+	if change != nil {
+		change(&o)
 	}
-	return h
+	return servertest.Open(t, o)
 }
 
-func tryOpen(t *testing.T, dir string, more func(*serverOptions)) (*venueServer, error) {
+// checkKeyWorks checks that a signed read with a key succeeds.
+func checkKeyWorks(t *testing.T, v *servertest.Venue, k schemas.NewKey) {
 	t.Helper()
-	p := serverOptions{listeners: listeners{"127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"}, dir: dir, environment: "live", oracle: "manual", log: slog.New(slog.DiscardHandler), operatorToken: "t", ownsMasterKey: true}
-	if more != nil {
-		more(&p)
-	}
-	if p.masterKey == nil {
-		var err error
-		if p.masterKey, err = loadMasterKey("", dir); err != nil {
-			return nil, err
-		}
-	}
-	h, err := openServer(t.Context(), p)
-	if err == nil {
-		err = h.listen()
-	}
-	return h, err
-}
-
-// refusedStart is why a venue does not start; nil where it does.
-func refusedStart(t *testing.T, dir string, more func(*serverOptions)) error {
-	t.Helper()
-	h, err := tryOpen(t, dir, more)
-	if err == nil {
-		h.mustClose(t)
-	}
-	return err
-}
-
-func (h *venueServer) mustClose(t *testing.T) {
-	t.Helper()
-	if err := h.close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// key makes an account with a key.
-func (h *venueServer) key(t *testing.T, name string) schemas.NewKey {
-	t.Helper()
-	if err := h.submitOwn(&core.CreateUser{Name: name, TokenHash: [32]byte{byte(len(name))}}); err != nil {
-		t.Fatal(err)
-	}
-	u, _ := h.engine.AccountByToken([32]byte{byte(len(name))})
-	k, err := h.gate.IssueKey(t.Context(), u, "", gate.UserScopes, core.Audit{Who: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
-func (h *venueServer) clientFor(t *testing.T, k schemas.NewKey) *client.Client {
-	t.Helper()
-	secret, ok := schemas.ParseSecret(k.Secret)
-	if !ok {
-		t.Fatal("no secret")
-	}
-	return client.New(h.api, k.APIKey, secret)
-}
-
-// checkKeyWorks tells whether a key opens the venue.
-func (h *venueServer) checkKeyWorks(t *testing.T, k schemas.NewKey) {
-	t.Helper()
-	if _, err := h.clientFor(t, k).Balance(t.Context()); err != nil {
+	if _, err := v.ClientWithKey(k.APIKey, k.Secret).Balance(t.Context()); err != nil {
 		t.Errorf("%s: %v", k.APIKey, err)
 	}
 }
 
-// sealed is a key as the venue keeps it.
-func (h *venueServer) sealed(id string) (out core.Key) {
-	h.engine.Read(func(v *venue.Venue, _ *view.View) {
-		for k := range v.Keys() {
-			if k.ID == id {
-				out = k
-			}
-		}
-	})
-	return out
+// masterKeyOf reads the file master.key of a data folder.
+func masterKeyOf(t *testing.T, dir string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
-// TestRotateMaster: under load no request fails; afterwards only the new master key
-// opens what is kept, and the venue starts with it.
+func removeFile(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dataWithDeposits returns a data folder with a few groups in its journal, and a key.
+func dataWithDeposits(t *testing.T) (dir string, k schemas.NewKey) {
+	t.Helper()
+	dir = t.TempDir()
+	v := openTestServer(t, dir, nil)
+	k = v.NewAccount("a")
+	for i := range 5 {
+		v.Submit(&core.Deposit{User: 1, DepositID: strconv.Itoa(i), Amount: 1000})
+	}
+	v.Close()
+	return dir, k
+}
+
+// TestRotateMaster tests that no request fails while the master key is rotated, that
+// afterwards only the new master key opens the secrets, and that the venue starts with it.
 func TestRotateMaster(t *testing.T) {
 	dir := t.TempDir()
-	h := openTestServer(t, dir, func(p *serverOptions) { p.readRate = 100_000 })
-	old := h.options.masterKey
-	keys := []schemas.NewKey{h.key(t, "a"), h.key(t, "bb"), h.key(t, "ccc")}
+	h := openTestServer(t, dir, func(o *server.Options) { o.ReadRate = 100_000 })
+	old := masterKeyOf(t, dir)
+	keys := []schemas.NewKey{h.NewAccount("a"), h.NewAccount("bb"), h.NewAccount("ccc")}
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	var done atomic.Int64
 	for _, k := range keys {
-		c := h.clientFor(t, k)
+		c := h.ClientWithKey(k.APIKey, k.Secret)
 		all.Go(func() {
 			for ctx.Err() == nil {
 				if _, err := c.Balance(ctx); err != nil && ctx.Err() == nil {
@@ -130,7 +94,7 @@ func TestRotateMaster(t *testing.T) {
 			}
 		})
 	}
-	t.Setenv("DX_ADMIN_URL", h.admin)
+	t.Setenv("DX_ADMIN_URL", h.AdminURL())
 	t.Setenv("DX_OPERATOR_TOKEN", "t")
 	for range 3 {
 		before := done.Load()
@@ -138,7 +102,7 @@ func TestRotateMaster(t *testing.T) {
 			t.Errorf("%d %s%s", code, out, errs)
 		}
 		for done.Load() < before+20 && !t.Failed() { // requests went on under it
-			h.checkKeyWorks(t, keys[0])
+			checkKeyWorks(t, h, keys[0])
 		}
 	}
 	stop()
@@ -147,82 +111,51 @@ func TestRotateMaster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range keys {
-		is := h.sealed(k.APIKey)
-		if _, err := vault.Open(&is); err == nil {
-			t.Errorf("the old master key opens %s", k.APIKey)
+	h.Engine().Read(func(v *venue.Venue, _ *view.View) {
+		for k := range v.Keys() {
+			if _, err := vault.Open(&k); err == nil {
+				t.Errorf("the old master key opens %s", k.ID)
+			}
 		}
-	}
-	h.mustClose(t)
+	})
+	h.Close()
 	h = openTestServer(t, dir, nil)
-	defer h.mustClose(t)
-	if string(h.options.masterKey) == string(old) {
+	defer h.Close()
+	if string(masterKeyOf(t, dir)) == string(old) {
 		t.Error("the old master key is in force")
 	}
 	for _, k := range keys {
-		h.checkKeyWorks(t, k)
+		checkKeyWorks(t, h, k)
 	}
 }
 
-// TestRotationCutShort: the new file was there and one of two secrets sealed anew when
-// the venue was killed. The next start finishes it.
-func TestRotationCutShort(t *testing.T) {
-	dir := t.TempDir()
-	h := openTestServer(t, dir, nil)
-	one, two := h.key(t, "a"), h.key(t, "bb")
-	text, err := loadOrCreateSecret(nextMasterKeyPath(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	next, err := hex.DecodeString(text)
-	if err == nil {
-		err = h.gate.Vault.AddMasterKey(next)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, _ := schemas.ParseSecret(one.Secret)
-	if err := h.submitOwn(&core.ResealKey{Key: one.APIKey, Sealed: h.gate.Vault.Seal(one.APIKey, secret)}); err != nil {
-		t.Fatal(err)
-	}
-	h.mustClose(t)
-	h = openTestServer(t, dir, nil)
-	h.checkKeyWorks(t, one)
-	h.checkKeyWorks(t, two)
-	h.mustClose(t)
-	b, err := os.ReadFile(filepath.Join(dir, "master.key"))
-	if err != nil || strings.TrimSpace(string(b)) != text {
-		t.Errorf("%v: not the new master key", err)
-	}
-	if _, err := os.Stat(nextMasterKeyPath(dir)); err == nil {
-		t.Error("the rotation is still under way")
-	}
-	h = openTestServer(t, dir, nil)
-	h.checkKeyWorks(t, one)
-	h.checkKeyWorks(t, two)
-	h.mustClose(t)
-}
-
-// TestRotationFromOutside: the new master key is given beside the old one for one
-// start, and alone from then on; the old one alone opens nothing.
-func TestRotationFromOutside(t *testing.T) {
-	dir := t.TempDir()
-	first, second := make([]byte, 32), append(make([]byte, 31), 1)
-	h := openTestServer(t, dir, func(p *serverOptions) { p.masterKey, p.ownsMasterKey = first, false })
-	k := h.key(t, "a")
-	t.Setenv("DX_ADMIN_URL", h.admin)
+// TestRotateGivenMasterKey tests that a venue whose master key is given from outside does not
+// replace it itself.
+func TestRotateGivenMasterKey(t *testing.T) {
+	v := openTestServer(t, t.TempDir(), func(o *server.Options) { o.MasterKey = make([]byte, 32) })
+	t.Setenv("DX_ADMIN_URL", v.AdminURL())
 	t.Setenv("DX_OPERATOR_TOKEN", "t")
 	if code, _, errs := runCommand("keys", "rotate-master"); code != 1 || !strings.Contains(errs, "invalid_transition") {
 		t.Errorf("%d %s", code, errs)
 	}
-	h.mustClose(t)
-	h = openTestServer(t, dir, func(p *serverOptions) { p.masterKey, p.oldMasterKey, p.ownsMasterKey = second, first, false })
-	h.checkKeyWorks(t, k)
-	h.mustClose(t)
-	h = openTestServer(t, dir, func(p *serverOptions) { p.masterKey, p.ownsMasterKey = second, false })
-	h.checkKeyWorks(t, k)
-	h.mustClose(t)
-	if err := refusedStart(t, dir, func(p *serverOptions) { p.masterKey, p.ownsMasterKey = first, false }); err == nil {
-		t.Error("it starts with the old master key")
+}
+
+// TestMasterKeyFlags tests that dx serve names the flag of a master key that cannot work.
+func TestMasterKeyFlags(t *testing.T) {
+	dir, _ := dataWithDeposits(t)
+	removeFile(t, filepath.Join(dir, "master.key"))
+	serve := []string{"serve", "--data", dir, "--oracle", "manual", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0"}
+	other := strings.Repeat("07", 32)
+	for _, c := range []struct{ args, want string }{
+		{"", "dx: --master-key: " + filepath.Join(dir, "master.key") + " is missing"},
+		{"--master-key " + other, "dx: --master-key: the master key has fingerprint "},
+		{"--master-key 07", "dx: --master-key: 64 hex characters are wanted"},
+		{"--master-key-lost", "dx: --master-key-lost: "},
+		{"--master-key-old " + other, "dx: --master-key-old: "},
+		{"--master-key " + other + " --master-key-old 07", "dx: --master-key-old: 64 hex characters are wanted"},
+	} {
+		if code, out, errs := runCommand(append(serve, strings.Fields(c.args)...)...); code != 2 || !strings.HasPrefix(errs, c.want) {
+			t.Errorf("%s: %d %s%s", c.args, code, out, errs)
+		}
 	}
 }

@@ -1,57 +1,29 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/core/feed"
 	"duplex/feeds"
 	"duplex/feeds/session"
 )
 
-// startPrices starts the sources and the session scheduler.
-func (h *venueServer) startPrices(ctx context.Context) error {
-	sessions := session.NewScheduler(h.options.calendar, h.submit)
-	sessions.Log = h.options.log
-	h.goBackground(func() { sessions.Run(ctx) })
-	if len(h.options.sources) == 0 {
-		return nil
-	}
-	poster, err := feeds.NewPoster(h.submit, h.options.sources...)
-	if err != nil {
-		return err
-	}
-	poster.Limits = h.options.limits
-	h.poster = poster
-	h.goBackground(func() { poster.Run(ctx) })
-	return nil
-}
-
-// indexStats counts what became of the seconds of a feed that sources price.
-func (h *venueServer) indexStats(f core.Feed) feeds.Stats {
-	if h.poster == nil {
-		return feeds.Stats{}
-	}
-	return h.poster.Stats(f)
-}
-
-// limitFlags say what the index of each feed demands of its sources.
+// limitFlags are what the index of each feed requires of its sources.
 type limitFlags struct {
-	MinSources map[string]uint8 `help:"Least number of fresh sources behind the index of a feed, as BTC=2; 1 where it is not named. With fewer there is no index: markets pause, and a round that lacks it waits for the operator." placeholder:"FEED=N"`
-	FeedJump   map[string]uint8 `help:"By how many percent a source may be off the last index of its feed, up to 30 s old, and two sources off each other; 0: by any. A feed that is not named keeps its default." default:"BTC=10;gold=10;WTI=10"`
+	MinSources map[string]uint8 `help:"Minimum number of fresh sources for the index of a feed, such as BTC=2; 1 for a feed that is not named. With fewer there is no index: markets pause, and a round that needs it waits for the operator." placeholder:"FEED=N"`
+	FeedJump   map[string]uint8 `help:"By how many percent a source may differ from the last index of its feed, if that is at most 30 s old, and two sources from each other. 0 is no limit. A feed that is not named keeps its default." default:"BTC=10;gold=10;WTI=10"`
 }
 
 // jumpDefault is the jump limit of a feed that --feed-jump does not name, in percent.
 const jumpDefault = 10
 
-// limits are those of every feed. A feed that the sources price must have as many as it
-// demands; without any, prices come by hand.
+// limits returns the limits of every feed. It is an error if a feed has fewer sources than
+// it requires, unless there are no sources at all and prices are posted by hand.
 func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit, err error) {
 	var have [core.Feeds]int
 	for _, s := range sources {
@@ -64,11 +36,11 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 		f, known := feedNamed(name)
 		switch {
 		case !known:
-			return out, flagError{"min-sources", errNoFeed(name)}
+			return out, cli.BadFlag("min-sources", errNoFeed(name))
 		case n < 1 || n > feed.MaxSources:
-			return out, flagError{"min-sources", fmt.Errorf("%s: 1 to %d", f, feed.MaxSources)}
+			return out, cli.BadFlag("min-sources", fmt.Errorf("%s: must be 1 to %d", f, feed.MaxSources))
 		case len(sources) > 0 && int(n) > have[f]:
-			return out, flagError{"min-sources", fmt.Errorf("%s has %d sources, and would never have an index of %d", f, have[f], n)}
+			return out, cli.BadFlag("min-sources", fmt.Errorf("%s has %d sources and can never have an index of %d", f, have[f], n))
 		}
 		out[f].MinSources = n
 	}
@@ -76,9 +48,9 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 		f, known := feedNamed(name)
 		switch {
 		case !known:
-			return out, flagError{"feed-jump", errNoFeed(name)}
+			return out, cli.BadFlag("feed-jump", errNoFeed(name))
 		case pct > 100:
-			return out, flagError{"feed-jump", fmt.Errorf("%s: 0 to 100 percent", f)}
+			return out, cli.BadFlag("feed-jump", fmt.Errorf("%s: must be 0 to 100 percent", f))
 		}
 		out[f].JumpPct = pct
 	}
@@ -86,7 +58,7 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 }
 
 func errNoFeed(name string) error {
-	return fmt.Errorf("there is no feed %q: BTC, gold or WTI", name)
+	return fmt.Errorf("there is no feed %q; the feeds are BTC, gold and WTI", name)
 }
 
 func feedNamed(name string) (core.Feed, bool) {
@@ -109,51 +81,23 @@ func leastSources(limits [core.Feeds]feed.Limit) (rule [core.Feeds]uint8) {
 	return rule
 }
 
-// sessionFlags name the calendar of the feeds with sessions.
+// sessionFlags name additions to the calendar of the feeds with sessions.
 type sessionFlags struct {
-	Holidays string `help:"File with holidays of further years, or of years to replace; docs/operations describes its format." type:"path"`
+	Holidays string `help:"File with holidays of more years, or of years to replace. docs/operations describes its format." type:"path"`
 }
 
-// calendar is the embedded one with the operator's years.
+// calendar returns the embedded calendar with the years of --holidays.
 func (f *sessionFlags) calendar() (*session.Calendar, error) {
 	if f.Holidays == "" {
 		return session.Load()
 	}
 	file, err := os.Open(f.Holidays)
 	if err != nil {
-		return nil, flagError{"holidays", err}
+		return nil, cli.BadFlag("holidays", err)
 	}
 	c, err := session.LoadWith(file)
 	if err != nil {
-		err = flagError{"holidays", fmt.Errorf("%s, %w", f.Holidays, err)}
+		err = cli.BadFlag("holidays", fmt.Errorf("%s, %w", f.Holidays, err))
 	}
 	return c, errors.Join(err, file.Close())
 }
-
-// sessionHours shows the next boundaries of the calendar in the schedule, one that gold and WTI
-// share once: a window does not say whose it is.
-type sessionHours struct{ calendar *session.Calendar }
-
-// calendarEnd is the kind of the last boundary: what follows it is not known, and the
-// feeds with sessions are closed until a calendar of later years is loaded.
-const calendarEnd = "calendar_end"
-
-func (h sessionHours) Boundaries(from int64) (out []core.Window) {
-	add := func(kind string, at time.Time) {
-		if w := (core.Window{Kind: kind, Start: at.UnixNano(), End: at.UnixNano()}); !slices.Contains(out, w) {
-			out = append(out, w)
-		}
-	}
-	for _, f := range []core.Feed{core.Gold, core.WTI} {
-		next, err := h.calendar.Next(f, time.Unix(0, from), 4)
-		for _, b := range next {
-			add(string(b.Kind), b.At)
-		}
-		if err != nil { // there are fewer
-			add(calendarEnd, h.calendar.End())
-		}
-	}
-	return out
-}
-
-func (h sessionHours) End() int64 { return h.calendar.End().UnixNano() }

@@ -12,9 +12,9 @@ import (
 	"duplex/schemas"
 )
 
-// On a disk without a free byte an existing venue starts: cancels go through, placements
-// and snapshots are refused, it is ready but for the oracle and warns, and it stops with
-// no error. With space again, all is as it was.
+// A venue starts on a full disk. It accepts cancels and rejects placements and snapshots,
+// reports readiness except for the oracle, warns, and stops without an error. With free
+// space again it works as before.
 func TestLongFullDisk(t *testing.T) {
 	if !long() {
 		t.Skip("writes 200 MB to a disk of its own: DX_LONG=1")
@@ -29,8 +29,8 @@ func TestLongFullDisk(t *testing.T) {
 		}
 	}()
 	h := openTestServer(t, dir, nil)
-	k := h.key(t, "a")
-	h.mustClose(t)
+	k := h.NewAccount("a")
+	h.Close()
 	filler := filepath.Join(dir, "filler")
 	f, err := os.Create(filler)
 	if err != nil {
@@ -45,18 +45,18 @@ func TestLongFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	h = openTestServer(t, dir, nil)
-	h.checkKeyWorks(t, k)
-	if _, err := h.clientFor(t, k).CancelAll(t.Context(), schemas.CancelAll{}); err != nil {
+	checkKeyWorks(t, h, k)
+	if _, err := h.ClientWithKey(k.APIKey, k.Secret).CancelAll(t.Context(), schemas.CancelAll{}); err != nil {
 		t.Errorf("a cancel: %v", err)
 	}
-	if _, err := h.engine.Snapshot(); err == nil {
+	if _, err := h.Engine().Snapshot(); err == nil {
 		t.Error("a snapshot was written to a full disk")
 	}
-	if _, body := ask(t, "GET", h.admin+"/readyz"); !strings.Contains(body, `"reasons":["oracle_stale"],"warnings":["disk_full"]`) {
+	if _, body := ask(t, "GET", h.AdminURL()+"/readyz"); !strings.Contains(body, `"reasons":["oracle_stale"],"warnings":["disk_full"]`) {
 		t.Errorf("/readyz: %s", body)
 	}
 	begun := time.Now()
-	h.mustClose(t)
+	h.Close()
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("the stop took %v", took)
 	}
@@ -65,6 +65,6 @@ func TestLongFullDisk(t *testing.T) {
 	}
 	removeFile(t, filler)
 	h = openTestServer(t, dir, nil)
-	h.checkKeyWorks(t, k)
-	h.mustClose(t)
+	checkKeyWorks(t, h, k)
+	h.Close()
 }

@@ -11,7 +11,7 @@ import (
 	"duplex/core/journal"
 )
 
-// Each section that an error points to is in the runbook.
+// Every section that advice points to exists in the runbook.
 func TestAdvice(t *testing.T) {
 	runbook, err := os.ReadFile(filepath.Join(operations, "recovery.md"))
 	if err != nil {
@@ -38,10 +38,10 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// verify and serve refuse a directory without its MARK alike, say where the runbook is,
-// and take it again once the mark was written anew.
+// dx verify and dx serve reject a journal without its MARK with a pointer to the runbook, and
+// accept it after --new-mark has written a new one.
 func TestVerifyJudgesLikeServe(t *testing.T) {
-	dir, k := traded(t)
+	dir, k := dataWithDeposits(t)
 	removeFile(t, filepath.Join(dir, "journal", "MARK"))
 	serve := []string{"serve", "--data", dir, "--oracle", "manual", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0"}
 	var messages []string
@@ -65,6 +65,6 @@ func TestVerifyJudgesLikeServe(t *testing.T) {
 		t.Errorf("a second time: %d %s", code, errs)
 	}
 	h := openTestServer(t, dir, nil)
-	h.checkKeyWorks(t, k)
-	h.mustClose(t)
+	checkKeyWorks(t, h, k)
+	h.Close()
 }

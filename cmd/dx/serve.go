@@ -2,19 +2,22 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/feeds"
+	"duplex/server"
 )
 
 // serveCmd is `dx serve`.
 type serveCmd struct{ serveSettings }
 
-// serveSettings are its flags; each is also DX_… and a line of dx.toml.
+// serveSettings are the flags of dx serve. Each is also a variable DX_… and a line of
+// dx.toml.
 type serveSettings struct {
 	API           string        `help:"Address of REST, the agent lane and events." default:":8080"`
 	Portal        string        `help:"Address of the portal." default:":8081"`
@@ -40,52 +43,62 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 	if err := s.checkDispute(); err != nil {
 		return err
 	}
-	p := serverOptions{listeners: listeners{s.API, s.Portal, s.Admin}, dir: s.Data, environment: "live", disputeWindowNs: int64(s.Dispute), writeFloor: s.WriteFloor, log: log, operatorToken: s.OperatorToken}
-	if p.oracle, p.sources, err = s.priceSources(); err != nil {
+	o := server.Options{
+		API: s.API, Portal: s.Portal, Admin: s.Admin, Data: s.Data, Environment: "live", DisputeWindow: s.Dispute, WriteFloor: s.WriteFloor,
+		OperatorToken: s.OperatorToken, MasterKeyLost: s.MasterKeyLost, ReplayGuard: s.ReplayGuard, InFlight: int(s.InFlight), Log: log,
+	}
+	s.accessFlags.to(&o)
+	if o.Oracle, o.Sources, err = s.priceSources(); err != nil {
 		return err
 	}
-	if p.limits, err = s.limits(p.sources); err != nil {
+	if o.Limits, err = s.limits(o.Sources); err != nil {
 		return err
 	}
-	if p.masterKey, err = loadMasterKey(s.MasterKey, s.Data); err != nil {
+	if o.MasterKey, o.OldMasterKey, err = s.masterKeys(); err != nil {
 		return err
 	}
-	if p.ownsMasterKey = s.MasterKey == ""; s.MasterKeyOld != "" {
-		if p.ownsMasterKey {
-			return flagError{"master-key-old", errors.New("goes with --master-key; dx keys rotate-master replaces the venue's own file")}
-		}
-		if p.oldMasterKey, err = loadMasterKey(s.MasterKeyOld, s.Data); err != nil {
-			return err
-		}
-	}
-	if p.masterKeyLost = s.MasterKeyLost; p.masterKeyLost && p.ownsMasterKey {
-		return flagError{"master-key-lost", errors.New("goes with --master-key, which has the new one")}
-	}
-	if p.operatorToken == "" {
-		if p.operatorToken, err = loadOrCreateSecret(filepath.Join(s.Data, "operator.token")); err != nil {
-			return err
-		}
-	}
-	if p.calendar, err = s.calendar(); err != nil {
+	if o.Calendar, err = s.calendar(); err != nil {
 		return err
 	}
-	h, err := openServer(ctx, p)
-	if err != nil {
-		return unlessStopped(ctx, err)
+	v, err := openVenue(ctx, o)
+	if v == nil {
+		return err
 	}
-	s.to(h.gate)
-	h.gate.ReplayGuard, h.gate.InFlight = s.ReplayGuard, int(s.InFlight)
-	if err = h.listen(); err == nil {
-		log.Info("open", "api", h.api, "portal", h.portal, "admin", h.admin, "data", s.Data)
-		err = h.wait(ctx)
-	}
-	if closed := h.close(); err == nil {
+	log.Info("open", "api", v.APIURL(), "portal", v.PortalURL(), "admin", v.AdminURL(), "data", s.Data)
+	err = v.Wait(ctx)
+	if closed := v.Close(context.Background()); err == nil {
 		err = closed
 	}
 	return err
 }
 
-// priceSources says where prices come from, and prepares their sources.
+// masterKeys returns the master keys that are given from outside; nil for those that are
+// not.
+func (s *serveSettings) masterKeys() (current, old []byte, err error) {
+	if s.MasterKey == "" {
+		switch {
+		case s.MasterKeyOld != "":
+			err = cli.BadFlag("master-key-old", errors.New("goes with --master-key; dx keys rotate-master replaces the venue's own file"))
+		case s.MasterKeyLost:
+			err = cli.BadFlag("master-key-lost", errors.New("goes with --master-key, which has the new one"))
+		}
+		return nil, nil, err
+	}
+	if current, err = parseMasterKey("master-key", s.MasterKey); err == nil && s.MasterKeyOld != "" {
+		old, err = parseMasterKey("master-key-old", s.MasterKeyOld)
+	}
+	return current, old, err
+}
+
+func parseMasterKey(flag, text string) ([]byte, error) {
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != 32 {
+		return nil, cli.BadFlag(flag, errors.New("64 hex characters are wanted"))
+	}
+	return b, nil
+}
+
+// priceSources returns the kind of the prices and their sources.
 func (s *serveSettings) priceSources() (kind string, sources []feeds.Source, err error) {
 	kind, sources, err = parseOracle(s.Oracle, s.ReplaySpeed, "live", "manual")
 	if kind == "live" {

@@ -2,121 +2,66 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net/http"
 	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"duplex/core/engine"
-	"duplex/lanes/admin"
-	"duplex/lanes/gate"
-	"duplex/lanes/mcp"
-	"duplex/schemas"
+	"duplex/cmd/dx/cli"
+	"duplex/server"
 )
 
-// front is the handler of a listener that is bound before the venue can serve: until its
-// lane is there, it answers that the venue is starting.
-type front struct{ now atomic.Pointer[http.Handler] }
+const startRedrawInterval = 100 * time.Millisecond
 
-func newFront(h http.Handler) *front {
-	f := new(front)
-	f.open(h)
-	return f
-}
-
-func (f *front) open(h http.Handler) { f.now.Store(&h) }
-
-func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*f.now.Load()).ServeHTTP(w, r) }
-
-// closedAPI, closedPortal and closedAdmin are the listeners' answers until then.
-func closedAPI() http.Handler {
-	return gate.Starting(func(w http.ResponseWriter, r *http.Request, e schemas.Error) {
-		if r.URL.Path == mcp.Path {
-			mcp.Refuse(w, e)
-			return
-		}
-		gate.WriteJSON(w, e.HTTP(), schemas.ErrorBody{Error: e})
-	})
-}
-
-func closedPortal() http.Handler { return gate.Starting(nil) }
-
-func (p *serverOptions) closedAdmin(s *starting) http.Handler {
-	return admin.Starting(sha256.Sum256([]byte(p.operatorToken)), p.environment, p.oracle, s.start)
-}
-
-// starting tells of a start's progress: to /readyz, and to the terminal or the log.
-type starting struct {
-	log   *slog.Logger
-	term  io.Writer // nil: no terminal
-	begun time.Time
-	shown time.Time
-
-	mu  sync.Mutex
-	now engine.Progress
-}
-
-func newStarting(log *slog.Logger) *starting {
-	s := &starting{log: log, begun: time.Now(), now: engine.Progress{Phase: engine.Loading}}
-	s.shown = s.begun
-	if terminal(os.Stderr) {
-		s.term = os.Stderr
-	}
-	return s
-}
-
-// at is told of progress by one goroutine at a time.
-func (s *starting) at(p engine.Progress) {
-	s.mu.Lock()
-	s.now = p
-	s.mu.Unlock()
-	every := lineEvery
-	if s.term != nil {
-		every = redrawEvery
-	}
-	if time.Since(s.shown) < every {
-		return
-	}
-	s.shown = time.Now()
-	n := s.start()
-	if s.term == nil {
-		s.log.Info("starting", "phase", n.Phase, n.Unit, n.Done, "of", n.Total)
-		return
-	}
-	fmt.Fprintf(s.term, "\r\x1b[K%s: %d %% of %d %s", n.Phase, n.Done*100/max(n.Total, 1), n.Total, n.Unit)
-}
-
-// end is told once, when the venue is open or will not be.
-func (s *starting) end(e *engine.Engine, err error) {
-	if s.term != nil {
-		fmt.Fprint(s.term, "\r\x1b[K")
-	}
-	if took := time.Since(s.begun); err == nil && took > time.Second {
-		s.log.Info("started", "seq", e.Seq(), "took", took.Round(time.Millisecond).String())
-	}
-}
-
-// start is the present progress as /readyz shows it.
-func (s *starting) start() admin.Start {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	unit := "bytes"
-	if s.now.Phase == engine.Replaying {
-		unit = "groups"
-	}
-	return admin.Start{Phase: string(s.now.Phase), Unit: unit, Done: s.now.Done, Total: s.now.Total}
-}
-
-// unlessStopped is the error of a start; none where the operator ended it.
-func unlessStopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+// startProgress draws the progress of a start on the terminal. Without a terminal it is
+// nil, and the venue logs its progress.
+func startProgress() func(server.Progress) {
+	if !cli.IsTerminal(os.Stderr) {
 		return nil
 	}
-	return err
+	draw := drawStart(os.Stderr, time.Now())
+	return func(p server.Progress) { draw(p, time.Now()) }
+}
+
+// drawStart returns a function that redraws one line of a terminal, and erases it at the
+// end. A start that ends soon draws nothing.
+func drawStart(term io.Writer, began time.Time) func(p server.Progress, now time.Time) {
+	drawn := began
+	return func(p server.Progress, now time.Time) {
+		switch {
+		case p.Ended:
+			fmt.Fprint(term, "\r\x1b[K")
+		case now.Sub(drawn) >= startRedrawInterval:
+			drawn = now
+			fmt.Fprintf(term, "\r\x1b[K%s: %d %% of %d %s", p.Phase, p.Done*100/max(p.Total, 1), p.Total, p.Unit)
+		}
+	}
+}
+
+// openVenue opens a venue in a process that serves little else. An error of an option is
+// one of its flag. The venue and the error are nil if the start was interrupted by ctx.
+func openVenue(ctx context.Context, o server.Options) (*server.Venue, error) {
+	server.TuneRuntime()
+	o.Version, o.Progress = version(), startProgress()
+	v, err := server.Open(ctx, o)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil, nil
+	}
+	return v, asFlagError(err)
+}
+
+// optionFlags are the flags of the options that Open may reject.
+var optionFlags = map[string]string{"API": "api", "Portal": "portal", "Admin": "admin", "MasterKey": "master-key"}
+
+// asFlagError names the flag of an option instead of the option.
+func asFlagError(err error) error {
+	var o *server.OptionError
+	if !errors.As(err, &o) {
+		return err
+	}
+	if flag := optionFlags[o.Option]; flag != "" {
+		return cli.BadFlag(flag, o.Err)
+	}
+	return o.Err
 }

@@ -6,14 +6,15 @@ import (
 	"io"
 	"os"
 
+	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/top"
 )
 
 // topCmd is `dx top`.
-type topCmd struct{ clientFlags }
+type topCmd struct{ cli.ClientFlags }
 
 func (t *topCmd) Help() string {
-	return `Up and down select a series, q quits. 80 by 24 characters are enough, also over ssh. ▲ is a price above the strike or a taker for YES, ▼ the opposite, * a level with an order of yours.
+	return `Up and down select a series, q quits. The terminal needs 80 by 24 characters. ▲ marks a price above the strike or a taker of YES, ▼ the opposite, * a level with an order of yours.
 
 Examples:
   dx top
@@ -21,14 +22,14 @@ Examples:
 }
 
 func (t *topCmd) Run(ctx context.Context, out io.Writer) error {
-	if !terminal(out) || !terminal(os.Stdin) {
-		return errors.New("dx top draws on a terminal, and this is none; dx watch prints what happens, a line a message")
+	if !cli.IsTerminal(out) || !cli.IsTerminal(os.Stdin) {
+		return errors.New("dx top needs a terminal; dx watch prints the events, one line per message")
 	}
-	c, err := t.newClient()
+	c, err := t.Client()
 	if err != nil {
 		return err
 	}
-	base, key, _, err := t.resolve()
+	base, key, _, err := t.Resolve()
 	if err != nil {
 		return err
 	}

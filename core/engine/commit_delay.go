@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// Callers who were answered together come back together, the first of them long before
-// the last. A group sealed for the first alone has all others wait for a sync of its
-// own. So the sequencer waits until about as many are here as came lately, and not for
-// long (databases call it a commit delay). Where few come at a time it waits for nobody.
+// Callers whose group completes at the same moment send their next commands at about the
+// same time, but the first of them well before the last. If a group were sealed as soon as
+// the first caller returns, the others would wait for a second sync. So the sequencer waits
+// briefly, until about as many callers have joined as in recent groups: a commit delay, as
+// in databases. With few callers it does not wait.
 const (
-	commitDelayMax        = 400 * time.Microsecond // a sync takes about as long
-	commitDelayMinCallers = 6                      // callers: fewer are not waited for
+	commitDelayMax        = 400 * time.Microsecond // about the time of a sync
+	commitDelayMinCallers = 6                      // there is no delay for fewer
 )
 
-// recentCallers are the callers of the last two groups: those who are late for one are in the
-// other.
+// recentCallers has the numbers of callers of the last two groups. It takes two, because
+// callers that miss one group join the next.
 type recentCallers [2]int
 
 func (l *recentCallers) record(callers int) {
@@ -24,7 +25,8 @@ func (l *recentCallers) record(callers int) {
 	}
 }
 
-// expected is how many callers to wait for, three quarters of the mean; 0: none.
+// expected is the number of callers to wait for: three quarters of the mean, or 0 for no
+// delay.
 func (l *recentCallers) expected() int {
 	if n := 3 * (l[0] + l[1]) / 8; n >= commitDelayMinCallers {
 		return n
@@ -32,7 +34,8 @@ func (l *recentCallers) expected() int {
 	return 0
 }
 
-// commitDelay waits for callers who are due. It needs a timer that nobody waits for.
+// commitDelay waits until the expected callers have joined the open group, at most
+// commitDelayMax. It resets timer, which the caller must not be waiting for.
 func (e *Engine) commitDelay(ctx context.Context, timer *time.Timer) {
 	if !e.queue.expectCallers(e.recentCallers.expected()) {
 		return
@@ -45,8 +48,8 @@ func (e *Engine) commitDelay(ctx context.Context, timer *time.Timer) {
 	}
 }
 
-// expectCallers asks to be told by enough when n callers are here; false if they are, or if
-// there is nobody to keep waiting.
+// expectCallers has callersArrived signaled when n callers have joined the open group. It
+// returns false if there is nothing to wait for: n callers are there already, or none is.
 func (q *queue) expectCallers(n int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -54,7 +57,7 @@ func (q *queue) expectCallers(n int) bool {
 		return false
 	}
 	select {
-	case <-q.callersArrived: // of an expectation whose time ran out
+	case <-q.callersArrived: // a stale signal of a wait that timed out
 	default:
 	}
 	q.expectedCallers = n

@@ -1,45 +1,27 @@
-// Package engine runs the machine: it orders commands, keeps them, applies them
-// and tells what happened.
+// Package engine runs one venue: it puts commands in order, writes them to the log, applies
+// them and publishes what they did. It also writes the snapshots that keep a restart short.
 //
-// Invariants:
+//	Submit -> collect -> sequence -> persist -> apply -> publish -> Receipt    (commit.go)
 //
-//  1. A command is applied only after the log delivered it, its own proposals too.
-//  2. What a reader, a receipt or a follower is told comes from applied groups
-//     alone, so nothing can be told that a crash takes back.
-//  3. Venue and view change together, under one lock, a whole group at a time:
-//     a read sees one seq.
-//  4. The order within one account and class is the order of Submit.
-//  5. A group is applied at most once, and never behind a later one of the same node. Its
-//     callers get a receipt only if it was applied.
+//	start      restore the newest snapshot, verify the log against it, replay the rest
+//	snapshot   when a replay of what came since the last one would take too long (Backlog),
+//	           on request, and at a stop if there is time:
+//	             copy the venue and begin an image of the view, under the lock
+//	             write the venue's pieces, and hash them
+//	             for each account: copy it under the lock, write it without the lock
+//	             commit the file, then trim what the older snapshot covers from the log
 //
-// The way of a command:
+// Invariants; commit.go has those of its stages:
 //
-//	Submit      refuse (draining, failed, account over its share, queue full: shed)
-//	            join the open group; wait for the group or for the caller's time
-//	sequence    wait for callers who are due (gather)
-//	            seal the open group: system, then cancels, then placements
-//	            a Clock first when something is due
-//	            without what comes behind the revocation of its key
-//	            log.Propose: one write and one sync for all of them
-//	apply       for each delivered group, under the lock:
-//	              venue.Apply each, view.Fold each
-//	            then publish: keys, followers, and one wake for all waiters
+//  1. A command is applied only after the log has delivered it.
+//  2. Receipts, followers and readers see only what is applied. A crash cannot take back
+//     anything that they saw.
+//  3. A read sees venue and view at one seq, between two groups.
+//  4. The state is a function of the log: every checkpoint compares its hash, and the first
+//     difference stops the engine.
+//  5. A snapshot is used only if its state has the hash that it names. The log keeps
+//     everything after the older of the two newest snapshots.
 //
-// A snapshot is written when a replay of what came since the last one would take too long
-// (Backlog), and at a stop if there is time:
-//
-//	snapshot    copy the venue under the lock, begin an image of the view
-//	            write the venue's pieces, hashing them
-//	            for each account: copy it under the lock, write it without
-//	            commit the file, then let the log trim what the older snapshot covers
-//
-// A start restores the newest snapshot, has the log proved against it and replays the
-// rest. Verify begins with the same functions.
-//
-// A queue with a channel for each command was tried first on paper: waking 64
-// callers one by one costs more than matching their orders. The open group is the
-// queue, and its one channel is closed when it is applied.
-//
-// While a sync runs, the next group fills. A busy venue waits a moment for callers who
-// come back together (gather.go); an idle one answers after one sync.
+// The engine never repairs the log or a snapshot, never retries a failed write or sync, and
+// never answers a command whose fate it does not know with anything but ErrUnknown.
 package engine

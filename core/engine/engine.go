@@ -13,9 +13,8 @@ import (
 	"duplex/core/view"
 )
 
-// Errors of Submit. After ErrShed, ErrDraining and ErrRevoked the command was not executed.
-// After ErrUnknown it is in the log's hands and its outcome is not known
-// (docs/rules/errors.md#sequencing_timeout).
+// Errors of Submit. After ErrUnknown the log may hold the command; after any other the
+// command was not executed and will not be (docs/rules/errors.md#sequencing_timeout).
 var (
 	ErrShed     = errors.New("shed")
 	ErrDraining = errors.New("draining")
@@ -24,28 +23,28 @@ var (
 	ErrStopped  = errors.New("the sequencer has stopped")
 )
 
-// Options of Open. Dir is required, everything else has a default.
+// Options of Open. Dir is required, every other field has a default.
 type Options struct {
-	Dir             string
-	Node            uint32
-	Queue           int           // commands that may wait; default 4096
-	CheckpointEvery time.Duration // default one minute, while commands come
-	SnapshotEvery   Backlog       // when a snapshot is written; the default keeps a replay within about 10 s
+	Dir             string        // of the journal: log, mark and snapshots
+	Node            uint32        // number of this node in a log of several; default 0
+	Queue           int           // most commands that wait to be sequenced; default 4096
+	CheckpointEvery time.Duration // least time between two checkpoints; default one minute
+	SnapshotEvery   Backlog       // a snapshot is due at any of these; default: a replay of about 10 s
 	Caps            view.RetentionCaps
-	Now             func() int64                       // ns; default the wall clock
-	Progress        func(Progress)                     // of a start, often; it must return at once
-	Logf            func(msg string, args ...any)      // what an operator should know; default none
-	Free            func() (uint64, error)             // bytes left on the disk; default that of Dir
-	OpenLog         func(journal.Options) (Log, error) // default: the embedded log in Dir
+	Now             func() int64                       // ns since the Unix epoch; default the wall clock
+	Progress        func(Progress)                     // called often during a start; must not block
+	Logf            func(msg string, args ...any)      // messages for the operator; default none
+	Free            func() (uint64, error)             // free bytes of the disk; default: of Dir's disk
+	OpenLog         func(journal.Options) (Log, error) // default: the log of one machine in Dir
 }
 
-// Progress is how far a start is.
+// Progress is how far a start has come.
 type Progress struct {
 	Phase       Phase
-	Done, Total uint64 // bytes, of Replaying groups
+	Done, Total uint64 // bytes, or groups in the phase Replaying
 }
 
-// Phase is what a start does.
+// Phase is a step of a start.
 type Phase string
 
 const (
@@ -54,78 +53,71 @@ const (
 	Replaying Phase = "replaying the journal"
 )
 
-// Log is what the engine asks of its log: the two calls of a sequencer, and where
-// it stood when it was opened.
+// Log is the log that the engine needs: one that can also say which group was the newest
+// when it was opened.
 type Log interface {
 	journal.Log
 	Last() journal.Position
 }
 
-// Engine is one venue with its log.
+// Engine is a running venue. Its methods may be called by any number of goroutines.
 type Engine struct {
 	opt Options
 	log Log
 
-	mu          sync.RWMutex // venue, view, and what stands with them
+	mu          sync.RWMutex // guards the fields up to hashing
 	venue       *venue.Venue
 	view        *view.View
 	replayState replayState
 	at          journal.Position // of the last applied group
-	// hashing makes done.Hash; until it is over, that is none.
-	hashing *pendingHash
+	hashing     *pendingHash     // computes replayState.Hash, which is not set before it is done
 
 	queue          queue
-	nextDue        atomic.Int64               // when the clock alone makes something happen
-	clockPending   atomic.Bool                // a Clock is on its way
-	nextCheckpoint atomic.Pointer[checkpoint] // what the next one carries; nil while one is on its way
-	pending        sync.Map                   // proposal → *group
-	next           uint64                     // the next proposal; of the sequence goroutine alone
-	keys           sync.Map                   // key id → *core.Key, those that are not revoked
-	// onRevoke is called with the id of each key that is revoked; nil: there is none.
-	onRevoke      atomic.Pointer[func(id string)]
-	recentCallers recentCallers // of the sequence goroutine alone
-	// revoking are the revocations under way; of the sequence goroutine alone.
-	revoking []revocation
-	tokens   sync.Map // SHA-256 of an account token → core.UserID
+	pending        sync.Map                   // proposal → *group, from persist to answer
+	nextDue        atomic.Int64               // when the next Clock is due, ns
+	clockPending   atomic.Bool                // a Clock is in the pipeline
+	nextCheckpoint atomic.Pointer[checkpoint] // for the next Checkpoint; nil while one is in the pipeline
+
+	next          uint64        // the next proposal; used by the sequencer alone
+	recentCallers recentCallers // used by the sequencer alone
+	revoking      []revocation  // revocations in the pipeline; used by the sequencer alone
+
+	keys     sync.Map                        // key id → *core.Key; revoked keys are not in it
+	tokens   sync.Map                        // SHA-256 of an account token → core.UserID
+	onRevoke atomic.Pointer[func(id string)] // nil: nothing is called
 	space    diskSpace
 	feed     batchFeed
 	waiters  seqWaiters
 	stats    Stats
 
-	ready          chan struct{}
-	readyOnce      sync.Once       // for ready
-	runCtx         context.Context // until stop
-	stop           context.CancelFunc
-	stopped        chan struct{}
-	failed         atomic.Pointer[error]
+	ready     chan struct{} // closed when the replay has ended
+	readyOnce sync.Once
+	runCtx    context.Context // ends with stop
+	stop      context.CancelFunc
+	stopped   chan struct{} // closed when run has returned
+	failed    atomic.Pointer[error]
+
 	snapshotToken  chan struct{}  // holds a token while a snapshot is written
-	newestSnapshot lastSnapshot   // on disk; behind snapshotToken
-	backlog        Backlog        // since the last snapshot was begun; of the applying goroutine alone
-	snapshotJobs   sync.WaitGroup // snapshots that were started when they were due
+	newestSnapshot lastSnapshot   // guarded by snapshotToken
+	backlog        Backlog        // since the last snapshot was begun; used by the applier alone
+	snapshotJobs   sync.WaitGroup // snapshots in the background
 }
 
-// checkpoint is a state hash with its place and time.
-type checkpoint struct {
-	seq  uint64
-	hash [32]byte
-	at   int64
-}
-
-// replayState is what the engine itself must remember over restarts.
+// replayState is the engine's own part of the state, which a snapshot keeps.
 type replayState struct {
 	Proposals map[uint32]uint64 // the highest applied proposal of each node
 	Seq       uint64            // of the last checkpoint
-	Hash      [32]byte          // of the state there
-	CheckedAt int64             // ns
+	Hash      [32]byte          // of the state at Seq
+	CheckedAt int64             // stamp of Seq, ns
 }
 
-// Open restores the newest snapshot, replays the log behind it, and starts the
-// loop. It gives a *journal.Damage, or an error that names the seq, and starts
-// nothing when what is on disk is not whole.
+// Open restores the newest snapshot, replays the log after it, and starts the pipeline. If
+// the disk does not hold what was written, it starts nothing and returns a *journal.Damage or
+// an error that names the seq (docs/rules/operation.md#journal).
 func Open(o Options) (*Engine, error) { return OpenContext(context.Background(), o) }
 
-// OpenContext is Open that gives up when ctx ends before the log is replayed. Nothing
-// on disk is changed by that.
+// OpenContext is Open, and returns the error of ctx if ctx ends before the log is replayed.
+// That loses nothing on disk.
 func OpenContext(ctx context.Context, o Options) (*Engine, error) {
 	o = o.withDefaults()
 	e := &Engine{opt: o, ready: make(chan struct{}), stopped: make(chan struct{}), snapshotToken: make(chan struct{}, 1)}
@@ -159,7 +151,8 @@ func OpenContext(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// progressOf tells of the progress of a phase that is counted in bytes, and ends it with ctx.
+// progressOf returns a function that reports the progress of a phase in bytes, and returns
+// the error of ctx.
 func (o *Options) progressOf(ctx context.Context, p Phase) progressFunc {
 	return func(done, total int64) error {
 		o.Progress(Progress{p, uint64(done), uint64(total)})
@@ -167,12 +160,12 @@ func (o *Options) progressOf(ctx context.Context, p Phase) progressFunc {
 	}
 }
 
-// adopt takes a restored state.
+// adopt takes over a restored state.
 func (e *Engine) adopt(r *restored) {
-	e.venue, e.view, e.replayState, e.at = r.venue, r.view, r.done, r.snapshot.Position
+	e.venue, e.view, e.replayState, e.at = r.venue, r.view, r.replayState, r.snapshot.Position
 	e.newestSnapshot = lastSnapshot{Snapshot: r.snapshot}
 	for k := range e.venue.Keys() {
-		if !k.Revoked { // the first revision of the rules keeps those
+		if !k.Revoked { // the first revision of the rules keeps revoked keys
 			e.keys.Store(k.ID, &k)
 		}
 	}
@@ -210,10 +203,10 @@ func (o Options) withDefaults() Options {
 		o.OpenLog = func(j journal.Options) (Log, error) {
 			f, err := journal.Open(o.Dir, j)
 			if err != nil {
-				return nil, err // not f: a nil *File in a Log is no nil Log
+				return nil, err // not f: a Log that holds a nil *File is not nil
 			}
 			if torn := f.Torn(); torn != nil {
-				o.Logf("cut a group that was never whole", "file", torn.File, "offset", torn.Offset, "bytes", torn.Bytes)
+				o.Logf("cut a torn group from the end of the log; it was never answered", "file", torn.File, "offset", torn.Offset, "bytes", torn.Bytes)
 			}
 			return f, nil
 		}
@@ -221,16 +214,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// fail stops the engine for good, for the first reason given.
+// fail stops the engine for good. The first reason stays.
 func (e *Engine) fail(err error) {
 	if e.failed.CompareAndSwap(nil, &err) {
-		e.opt.Logf("the sequencer stops", "err", err)
+		e.opt.Logf("the sequencer stops: no further command is executed", "err", err)
 	}
 	e.queue.close(ErrStopped)
 	e.stop()
 }
 
-// Err tells why the engine stopped; nil while it runs, or when it was closed.
+// Err is the reason why the engine stopped: nil while it runs, and after Close.
 func (e *Engine) Err() error {
 	if p := e.failed.Load(); p != nil {
 		return *p
@@ -238,11 +231,12 @@ func (e *Engine) Err() error {
 	return nil
 }
 
-// Stopped is closed when the engine has ended, by Close or by a failure.
+// Stopped is closed when the engine has stopped, by Close or by a failure.
 func (e *Engine) Stopped() <-chan struct{} { return e.stopped }
 
-// Close refuses what is new, lets what was taken finish, writes a snapshot if it fits
-// into the time that ctx leaves, and closes the log.
+// Close drains the engine, waits for the commands that are under way, writes a snapshot if
+// there is time for it before ctx ends, and closes the log
+// (docs/rules/operation.md#stopping).
 func (e *Engine) Close(ctx context.Context) error {
 	e.Drain()
 	var err error
@@ -257,21 +251,23 @@ func (e *Engine) Close(ctx context.Context) error {
 	return errors.Join(err, e.log.Close())
 }
 
-// Drain refuses new commands with ErrDraining; those taken go on.
+// Drain refuses new commands with ErrDraining. Commands under way finish.
 func (e *Engine) Drain() { e.queue.close(ErrDraining) }
 
-// Draining tells whether new commands are refused.
+// Draining reports whether new commands are refused.
 func (e *Engine) Draining() bool { return e.queue.closedReason() != nil }
 
-// Read runs f with venue and view at one seq. f must not keep what it is given.
+// Read calls f with venue and view at one seq. f must change neither, and keep no reference
+// to either. Commands wait while f runs, reads do not.
 func (e *Engine) Read(f func(v *venue.Venue, w *view.View)) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	f(e.venue, e.view)
 }
 
-// Key finds an API key, without a lock; nil if there is none of that id, or if it was
-// revoked. The key must not be changed. A revocation shows before it is answered.
+// Key returns the API key of an id, nil if there is none or if it is revoked. The key is
+// shared and read-only. A revoked key is gone before its revocation is answered
+// (docs/rules/accounts.md#revocation). Key takes no lock.
 func (e *Engine) Key(id string) *core.Key {
 	if k, ok := e.keys.Load(id); ok {
 		return k.(*core.Key)
@@ -279,11 +275,13 @@ func (e *Engine) Key(id string) *core.Key {
 	return nil
 }
 
-// OnRevoke has f called with the id of each key that is revoked from now on, before the
-// revocation is answered. There is one f; it must be quick.
+// OnRevoke sets the function that is called with the id of each revoked key, before the
+// revocation is answered. It holds up the pipeline and so must not block. A second call
+// replaces the function.
 func (e *Engine) OnRevoke(f func(id string)) { e.onRevoke.Store(&f) }
 
-// AccountByToken finds the account of a token by its SHA-256.
+// AccountByToken returns the account whose token has the given SHA-256; false if there is
+// none.
 func (e *Engine) AccountByToken(hash [32]byte) (core.UserID, bool) {
 	u, ok := e.tokens.Load(hash)
 	if !ok {
@@ -292,15 +290,15 @@ func (e *Engine) AccountByToken(hash [32]byte) (core.UserID, bool) {
 	return u.(core.UserID), true
 }
 
-// Seq is the last applied command's.
+// Seq is the seq of the last applied command.
 func (e *Engine) Seq() uint64 {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	return e.venue.Now().Seq
 }
 
-// Image takes an image of the venue, and runs f with the venue at the same seq. It keeps
-// commands and readers out, for as long as it takes to copy accounts and resting orders.
+// Image returns an image of the venue, and calls f with the venue at the same seq. Commands
+// and readers wait while it copies accounts and resting orders.
 func (e *Engine) Image(f func(v *venue.Venue)) (*venue.Image, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -308,7 +306,7 @@ func (e *Engine) Image(f func(v *venue.Venue)) (*venue.Image, error) {
 	return e.venue.Image()
 }
 
-// Hash is the state hash with the seq it is of.
+// Hash returns the hash of the current state and its seq.
 func (e *Engine) Hash() (seq uint64, hash [32]byte, err error) {
 	image, err := e.Image(func(v *venue.Venue) { seq = v.Now().Seq })
 	if err == nil {

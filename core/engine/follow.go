@@ -7,7 +7,7 @@ import (
 	"duplex/core"
 )
 
-// Applied is one command with what it did.
+// Applied is one applied command and its outcome.
 type Applied struct {
 	Stamp   core.Stamp
 	Command core.Command
@@ -15,17 +15,17 @@ type Applied struct {
 	Events  []core.Event
 }
 
-// Batch is what one group did. It must not be changed.
+// Batch is the outcome of one group. It is shared and read-only.
 type Batch struct {
-	Number  uint64
+	Number  uint64 // of the group
 	Applied []Applied
 
 	next  *Batch
 	ready chan struct{} // closed when next is set
 }
 
-// batchFeed is the list of batches. It holds only its end: what every follower has
-// passed is collected.
+// batchFeed is a linked list of batches, of which it holds the last. A batch that every
+// follower has passed is garbage.
 type batchFeed struct {
 	mu   sync.Mutex
 	tail *Batch
@@ -42,19 +42,19 @@ func (f *batchFeed) push(b *Batch) {
 	f.tail = b
 }
 
-// Follower reads batches one after the other. One that does not keep up costs the
-// memory of what it has not read; the sequencer never waits for it.
+// Follower reads one batch after the other. The pipeline never waits for a follower: a slow
+// one keeps the batches that it has not read in memory. A Follower belongs to one goroutine.
 type Follower struct{ at *Batch }
 
-// Follow gives a follower of every batch applied from now on. Follow first, then
-// Read a state at seq S, then drop what is ≤ S: nothing is missed in between.
+// Follow returns a follower of every batch that is applied from now on. To miss nothing,
+// call Follow first, then Read the state at a seq S, and skip what has a seq up to S.
 func (e *Engine) Follow() *Follower {
 	e.feed.mu.Lock()
 	defer e.feed.mu.Unlock()
 	return &Follower{at: e.feed.tail}
 }
 
-// Next waits for the next batch.
+// Next waits for the next batch. It returns the error of ctx if ctx ends first.
 func (f *Follower) Next(ctx context.Context) (*Batch, error) {
 	select {
 	case <-f.at.ready:
@@ -65,36 +65,10 @@ func (f *Follower) Next(ctx context.Context) (*Batch, error) {
 	}
 }
 
-// Ready is closed when Next will not block.
+// Ready returns a channel that is closed when Next would not block.
 func (f *Follower) Ready() <-chan struct{} { return f.at.ready }
 
-// publish tells of a batch: keys first, so that a revocation holds before it is
-// answered; then followers; then whoever waits for a seq.
-func (e *Engine) publish(b *Batch) {
-	for i := range b.Applied {
-		for _, ev := range b.Applied[i].Events {
-			switch ev := ev.(type) {
-			case *core.KeyChanged:
-				if ev.Key.Revoked {
-					e.keys.Delete(ev.Key.ID)
-					if f := e.onRevoke.Load(); f != nil {
-						(*f)(ev.Key.ID)
-					}
-				} else {
-					e.keys.Store(ev.Key.ID, &ev.Key)
-				}
-			case *core.UserChanged:
-				e.tokens.Store(ev.User.TokenHash, ev.User.ID)
-			}
-		}
-	}
-	if n := len(b.Applied); n > 0 {
-		e.feed.push(b)
-		e.waiters.wake(b.Applied[n-1].Stamp.Seq)
-	}
-}
-
-// seqWaiters are readers that want a seq to be applied first.
+// seqWaiters are the readers that wait until a seq is applied.
 type seqWaiters struct {
 	mu   sync.Mutex
 	list []seqWaiter
@@ -133,7 +107,8 @@ func (w *seqWaiters) remove(done chan struct{}) {
 	}
 }
 
-// WaitApplied waits until seq is applied. It gives ErrUnknown when ctx ends first.
+// WaitApplied waits until the command seq is applied. It returns ErrUnknown if ctx ends
+// first.
 func (e *Engine) WaitApplied(ctx context.Context, seq uint64) error {
 	if e.Seq() >= seq {
 		return nil
@@ -142,7 +117,7 @@ func (e *Engine) WaitApplied(ctx context.Context, seq uint64) error {
 	e.waiters.mu.Lock()
 	e.waiters.list = append(e.waiters.list, seqWaiter{seq, done})
 	e.waiters.mu.Unlock()
-	if e.Seq() >= seq { // applied while we were entering
+	if e.Seq() >= seq { // applied before the waiter was in the list
 		e.waiters.remove(done)
 		return nil
 	}

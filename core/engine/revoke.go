@@ -2,17 +2,17 @@ package engine
 
 import "duplex/core"
 
-// revocation is one that was sealed. Until its group is applied the key still looks
-// sound to whoever asks Engine.Key.
+// revocation is a RevokeKey that is sealed. Engine.Key still returns the key until the group
+// is applied.
 type revocation struct {
 	user core.UserID
-	key  string // "" is all of the user's
-	done <-chan struct{}
+	key  string          // "" means all keys of the user
+	done <-chan struct{} // closed when the group is complete
 }
 
-// dropRevoked takes out of a sealed group what comes behind the revocation of the key it
-// was sent with, in this group or one before it: a command whose signature was
-// verified in time may still be late (docs/rules/accounts.md#revocation).
+// dropRevoked removes from a sealed group each command whose key is revoked by an earlier
+// command of this group or of a group before it. The signature of such a command was
+// verified while the key was still valid (docs/rules/accounts.md#revocation).
 func (e *Engine) dropRevoked(g *group) {
 	for len(e.revoking) > 0 && isClosed(e.revoking[0].done) {
 		e.revoking = e.revoking[1:]
@@ -32,7 +32,7 @@ func (e *Engine) dropRevoked(g *group) {
 	g.order = kept
 }
 
-// revoked tells whether a command that was sent with k comes behind its revocation.
+// revoked reports whether k is revoked, or will be by a command that is already sealed.
 func (e *Engine) revoked(k *core.Key) bool {
 	for _, x := range e.revoking {
 		if x.user == k.User && (x.key == "" || x.key == k.ID) {

@@ -19,29 +19,31 @@ import (
 	"duplex/core/view"
 )
 
-// A snapshot has three parts: the venue's state, the view's, and the engine's progress
-// as one piece of CBOR.
+// A snapshot has three parts: the pieces of the venue, those of the view, and replayState as
+// one piece of CBOR.
 
-// snapshotDir is where they lie beside the log.
+// snapshotDir is the folder of the snapshots in the journal's folder.
 func snapshotDir(dir string) string { return filepath.Join(dir, "snapshots") }
 
 var encoding, _ = cbor.CoreDetEncOptions().EncMode()
 
-// ErrNoRoom: a snapshot would take the space that the log needs.
+// ErrNoRoom means that a snapshot would take the disk space that the log needs.
 var ErrNoRoom = fmt.Errorf("%w: too little space on the disk for a snapshot", ErrShed)
 
-// logRoom is the disk space, in bytes, that a snapshot must leave free: the log's next
-// two segments.
+// logRoom is the disk space, in bytes, that a snapshot must leave free: two segments of the
+// log.
 const logRoom = 128 << 20
 
-// Backlog is what a start would replay: what came since the newest snapshot was begun.
+// Backlog is the work that a replay of the log would take: everything since the newest
+// snapshot was begun.
 type Backlog struct {
 	Groups, Commands uint64
 	Applying         time.Duration // time that applying and hashing took
 }
 
-// defaultSnapshotEvery keeps a replay within about 10 s: a replay takes about as long as
-// applying did, and reads some 100,000 groups and 500,000 commands a second.
+// defaultSnapshotEvery keeps a replay within about 10 s
+// (docs/rules/operation.md#snapshots). A replay applies as fast as the pipeline did, and
+// reads about 100,000 groups and 500,000 commands a second.
 var defaultSnapshotEvery = Backlog{Groups: 200_000, Commands: 2_000_000, Applying: 4 * time.Second}
 
 func (b *Backlog) add(groups, commands uint64, applying time.Duration) {
@@ -57,26 +59,25 @@ func (b *Backlog) reaches(max *Backlog) bool {
 // lastSnapshot is the newest snapshot on disk.
 type lastSnapshot struct {
 	journal.Snapshot
-	took time.Duration // 0: it was not written by this process
+	took time.Duration // time to write it; 0 if another process did
 }
 
-// Snapshot writes the state to disk and lets the log trim what the snapshot before
-// it covers, so that there is always one more to prove the newest by. It gives the
-// seq it covers. Reads and commands go on while it is written; the sequencer waits only
-// while the state is copied, of the view an account at a time.
+// Snapshot writes the state to disk and returns its seq. Then it trims from the log what the
+// snapshot before it covers, so that a replay from that one can verify the new one. Reads and
+// commands go on while it is written. The pipeline waits while the venue is copied, and then
+// for the copies of single accounts of the view. Errors: ErrNoRoom, or one of the disk.
 func (e *Engine) Snapshot() (seq uint64, err error) {
 	seq, _, err = e.SnapshotHash()
 	return seq, err
 }
 
-// SnapshotHash is Snapshot, and tells the hash of the state it keeps.
+// SnapshotHash is Snapshot, and also returns the hash of the state.
 func (e *Engine) SnapshotHash() (seq uint64, hash [32]byte, err error) {
 	s, err := e.snapshot(context.Background())
 	return s.Seq, s.StateHash, err
 }
 
-// snapshot writes one snapshot at a time. When ctx ends it gives up, and leaves nothing
-// on disk.
+// snapshot writes a snapshot, one at a time. If ctx ends first, it leaves nothing on disk.
 func (e *Engine) snapshot(ctx context.Context) (s journal.Snapshot, err error) {
 	select {
 	case e.snapshotToken <- struct{}{}:
@@ -89,7 +90,7 @@ func (e *Engine) snapshot(ctx context.Context) (s journal.Snapshot, err error) {
 	if err != nil {
 		return s, err
 	}
-	if im.view == nil { // nothing has happened since the last one
+	if im.view == nil { // nothing was applied since the newest snapshot
 		if s = e.newestSnapshot.Snapshot; s.Number == 0 {
 			s.Seq = im.seq
 			s.StateHash, err = im.venue.Hash()
@@ -123,8 +124,8 @@ func (e *Engine) write(ctx context.Context, im *images) (s journal.Snapshot, err
 	return w.Commit(hash)
 }
 
-// spaceCheck gives a function that tells, with the bytes written so far, whether the
-// snapshot may go on.
+// spaceCheck returns a function that takes the number of bytes written so far, and returns an
+// error if the snapshot must stop: the disk lacks space, or ctx has ended.
 func (e *Engine) spaceCheck(ctx context.Context) func(written int64) error {
 	const every = 8 << 20
 	next := int64(0)
@@ -139,18 +140,18 @@ func (e *Engine) spaceCheck(ctx context.Context) func(written int64) error {
 	}
 }
 
-// images are copies of what belongs to one seq.
+// images are copies of the state at one seq.
 type images struct {
-	seq     uint64
-	at      journal.Position
-	venue   *venue.Image
-	view    *view.Image // nil: there is a snapshot of this position
-	done    replayState
-	hashing *pendingHash
+	seq         uint64
+	at          journal.Position
+	venue       *venue.Image
+	view        *view.Image // nil: the newest snapshot is of this position
+	replayState replayState
+	hashing     *pendingHash
 }
 
-// captureImages copies what belongs to one seq. It takes the write lock, since an image
-// of the venue may not be taken beside another.
+// captureImages copies the state. It takes the write lock, because only one image of the
+// venue may be taken at a time.
 func (e *Engine) captureImages() (im *images, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -162,23 +163,24 @@ func (e *Engine) captureImages() (im *images, err error) {
 	return e.captureImagesLocked()
 }
 
-// captureImagesLocked is captureImages without a look at what is on disk. The lock is held.
+// captureImagesLocked copies the state, whatever is on disk. The caller holds the write lock.
 func (e *Engine) captureImagesLocked() (im *images, err error) {
-	im = &images{seq: e.venue.Now().Seq, at: e.at, done: e.replayState, hashing: e.hashing}
-	im.done.Proposals = maps.Clone(e.replayState.Proposals)
+	im = &images{seq: e.venue.Now().Seq, at: e.at, replayState: e.replayState, hashing: e.hashing}
+	im.replayState.Proposals = maps.Clone(e.replayState.Proposals)
 	if im.venue, err = e.venue.Image(); err == nil {
 		im.view = e.view.Image()
 	}
 	return im, err
 }
 
-// sink takes a snapshot's parts.
+// sink is the part of journal.SnapshotWriter that stream needs.
 type sink interface {
 	Piece([]byte) error
 	EndPart() error
 }
 
-// stream writes images and gives the hash of the venue's state.
+// stream writes the images and returns the hash of the venue's state. check runs before each
+// piece; its error ends the stream.
 func (im *images) stream(to sink, l view.Lock, check func() error) (hash [32]byte, err error) {
 	h := sha256.New()
 	err = writePart(to, check, func(yield func([]byte, error) bool) {
@@ -197,16 +199,16 @@ func (im *images) stream(to sink, l view.Lock, check func() error) (hash [32]byt
 		return hash, err
 	}
 	if im.hashing != nil {
-		im.done.Hash = im.hashing.wait()
+		im.replayState.Hash = im.hashing.wait()
 	}
-	b, err := encoding.Marshal(im.done)
+	b, err := encoding.Marshal(im.replayState)
 	if err != nil {
 		return hash, err
 	}
 	return hash, writePart(to, check, func(yield func([]byte, error) bool) { yield(b, nil) })
 }
 
-// writePart writes a part.
+// writePart writes one part.
 func writePart(to sink, check func() error, pieces iter.Seq2[[]byte, error]) error {
 	for b, err := range pieces {
 		if err == nil {
@@ -222,8 +224,9 @@ func writePart(to sink, check func() error, pieces iter.Seq2[[]byte, error]) err
 	return to.EndPart()
 }
 
-// maybeSnapshot counts what was applied, and starts a snapshot once a replay of it
-// would take too long. What a start replays is counted too, and waits for its end.
+// maybeSnapshot adds to the backlog what was applied, and starts a snapshot in the background
+// when the backlog reaches SnapshotEvery. A replay adds to the backlog too; its snapshot
+// starts after the replay.
 func (e *Engine) maybeSnapshot(commands int, applying time.Duration) {
 	e.backlog.add(1, uint64(commands), applying)
 	if !isClosed(e.ready) || !e.backlog.reaches(&e.opt.SnapshotEvery) {
@@ -232,42 +235,42 @@ func (e *Engine) maybeSnapshot(commands int, applying time.Duration) {
 	e.backlog = Backlog{}
 	e.snapshotJobs.Go(func() {
 		if _, err := e.snapshot(e.runCtx); err != nil && e.runCtx.Err() == nil {
-			e.opt.Logf("snapshot failed; the log keeps everything", "err", err)
+			e.opt.Logf("the snapshot failed; nothing is lost, the next start replays more of the log", "err", err)
 		}
 	})
 }
 
-// closeMargin is what is left of the time of a stop for closing the log.
+// closeMargin is the part of a stop's time that is kept for closing the log.
 const closeMargin = time.Second
 
-// finalSnapshot writes the snapshot of a stop if there is time for it. The log has
-// everything, so that without one the next start only takes longer.
+// finalSnapshot writes the snapshot of a stop if there is time for it. Without it nothing is
+// lost: the next start replays more of the log.
 func (e *Engine) finalSnapshot(ctx context.Context) error {
 	skipped := func(why string) {
-		e.opt.Logf("no snapshot at the stop; the next start replays the log", "why", why)
+		e.opt.Logf("stopped without a snapshot; the next start replays more of the log", "why", why)
 	}
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-closeMargin))
 		defer cancel()
 		if left, took := time.Until(end)-closeMargin, e.lastTook(); took > left && took > 0 {
-			skipped(fmt.Sprintf("the last took %v, %v are left", took.Round(time.Millisecond), left.Round(time.Millisecond)))
+			skipped(fmt.Sprintf("the last one took %v, and %v are left", took.Round(time.Millisecond), left.Round(time.Millisecond)))
 			return nil
 		}
 	}
 	_, err := e.snapshot(ctx)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
-		skipped("it did not fit into the time of a stop")
+		skipped("there was no time for it")
 		return nil
 	case errors.Is(err, ErrNoRoom) || errors.Is(err, syscall.ENOSPC):
-		skipped("there is no room for it on the disk")
+		skipped("the disk has no space for it")
 		return nil
 	}
 	return err
 }
 
-// lastTook is how long the newest snapshot took; 0 if that is not known.
+// lastTook is the time that the newest snapshot took to write, 0 if it is not known.
 func (e *Engine) lastTook() time.Duration {
 	select {
 	case e.snapshotToken <- struct{}{}:
@@ -278,23 +281,28 @@ func (e *Engine) lastTook() time.Duration {
 	}
 }
 
-// progressFunc is told how far something is, in bytes. Its error ends it.
+// progressFunc is called with the bytes done and in total. Its error ends the work.
 type progressFunc func(done, total int64) error
 
 // restored is the state that a start begins with.
 type restored struct {
-	venue    *venue.Venue
-	view     *view.View
-	done     replayState
-	snapshot journal.Snapshot // zero: there is none
+	venue       *venue.Venue
+	view        *view.View
+	replayState replayState
+	snapshot    journal.Snapshot // where the state is from; zero if there is none
 }
 
-// restore loads the newest snapshot in dir, or makes an empty venue where there is
-// none. Open and Verify both begin with it.
+// emptyState is the state before the first command.
+func emptyState(caps view.RetentionCaps) restored {
+	return restored{venue: venue.New(), view: view.New(caps), replayState: replayState{Proposals: map[uint32]uint64{}}}
+}
+
+// restore loads the newest snapshot in dir; without one the state is empty. Open and Verify
+// both begin with it.
 func restore(dir string, caps view.RetentionCaps, report progressFunc) (r restored, err error) {
 	path, err := journal.LatestSnapshot(snapshotDir(dir))
 	if errors.Is(err, journal.ErrNoSnapshot) {
-		return restored{venue: venue.New(), view: view.New(caps), done: replayState{Proposals: map[uint32]uint64{}}}, nil
+		return emptyState(caps), nil
 	}
 	if err != nil {
 		return r, err
@@ -302,7 +310,7 @@ func restore(dir string, caps view.RetentionCaps, report progressFunc) (r restor
 	return load(path, caps, report)
 }
 
-// load makes a venue of a snapshot, and proves that it is the one it says.
+// load restores a snapshot. It refuses a state that does not have the snapshot's hash.
 func load(path string, caps view.RetentionCaps, report progressFunc) (r restored, err error) {
 	in, err := journal.OpenSnapshot(path)
 	if err != nil {
@@ -324,8 +332,8 @@ func load(path string, caps view.RetentionCaps, report progressFunc) (r restored
 	if damage := (*journal.Damage)(nil); err != nil && !errors.As(err, &damage) {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
-	if r.done.Proposals == nil {
-		r.done.Proposals = map[uint32]uint64{}
+	if r.replayState.Proposals == nil {
+		r.replayState.Proposals = map[uint32]uint64{}
 	}
 	return r, err
 }
@@ -351,7 +359,7 @@ func (r *restored) read(in *journal.SnapshotReader, caps view.RetentionCaps, rep
 	}
 	for b, err := range part() {
 		if err == nil {
-			err = cbor.Unmarshal(b, &r.done)
+			err = cbor.Unmarshal(b, &r.replayState)
 		}
 		if err != nil {
 			return hash, err
@@ -360,12 +368,12 @@ func (r *restored) read(in *journal.SnapshotReader, caps view.RetentionCaps, rep
 	return hash, nil
 }
 
-// oldBody is what a snapshot of version 1 holds.
+// oldBody is the body of a snapshot of version 1.
 type oldBody struct {
-	_     struct{} `cbor:",toarray"`
-	Venue []byte
-	View  []byte
-	Done  replayState
+	_           struct{} `cbor:",toarray"`
+	Venue       []byte
+	View        []byte
+	ReplayState replayState
 }
 
 func (r *restored) readOld(body []byte, caps view.RetentionCaps) (hash [32]byte, err error) {
@@ -376,6 +384,6 @@ func (r *restored) readOld(body []byte, caps view.RetentionCaps) (hash [32]byte,
 	var both errgroup.Group
 	both.Go(func() (err error) { r.venue, err = venue.Restore(b.Venue); return })
 	both.Go(func() (err error) { r.view, err = view.RestoreOld(b.View, caps); return })
-	r.done = b.Done
+	r.replayState = b.ReplayState
 	return sha256.Sum256(b.Venue), both.Wait()
 }

@@ -1,20 +1,22 @@
 package engine
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"time"
 )
 
-// Stats counts what an operator watches. Times are in ns, summed.
+// Stats counts the engine's work since its start. Fields ending in Ns are sums in ns, or with
+// Max the greatest single value. Every field may be read at any time.
 type Stats struct {
-	Groups, Commands, Bytes atomic.Uint64
+	Groups, Commands, Bytes atomic.Uint64 // persisted
 	SyncNs, SyncMaxNs       atomic.Int64
 	ApplyNs, ApplyMaxNs     atomic.Int64
 	Shed, Snapshots         atomic.Uint64
 	InvariantChecks         atomic.Uint64 // commands after which THE INVARIANT held
 
-	GroupSizes   Histogram // commands
-	GroupLatency Histogram // ns from a group's first command to its answers
+	GroupSizes   Histogram // commands of a group
+	GroupLatency Histogram // ns from a group's first command to its receipts
 	SyncLatency  Histogram // ns
 	ApplyLatency Histogram // ns
 }
@@ -41,8 +43,36 @@ func storeMax(a *atomic.Int64, n int64) {
 	}
 }
 
-// Stats gives the counters; they go on counting.
+// Stats returns the engine's counters. They keep counting.
 func (e *Engine) Stats() *Stats { return &e.stats }
 
-// QueueDepth is how many commands wait to be sealed.
+// QueueDepth is the number of commands that wait to be sealed.
 func (e *Engine) QueueDepth() int { return e.queue.depth() }
+
+// Histogram counts values by powers of two: 1, up to 2, up to 4, and so on. Adding and
+// reading take no lock.
+type Histogram struct {
+	counts [histogramBuckets]atomic.Uint64 // counts[i] has the values above 1<<(i-1), up to 1<<i
+	sum    atomic.Uint64
+}
+
+// histogramBuckets is enough for values up to 2^40: in ns, 18 minutes.
+const histogramBuckets = 41
+
+// Add counts one value.
+func (h *Histogram) Add(n uint64) {
+	h.counts[min(bits.Len64(max(n, 1)-1), histogramBuckets-1)].Add(1)
+	h.sum.Add(n)
+}
+
+// Read returns the number of values and their sum. atMost has, for each power of two from
+// 2^from to 2^last, the number of values up to it.
+func (h *Histogram) Read(from, last int) (count, sum uint64, atMost map[uint64]uint64) {
+	atMost = map[uint64]uint64{}
+	for i := range h.counts {
+		if count += h.counts[i].Load(); i >= from && i <= last {
+			atMost[1<<i] = count
+		}
+	}
+	return count, h.sum.Load(), atMost
+}

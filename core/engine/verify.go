@@ -3,26 +3,36 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"duplex/core"
 	"duplex/core/journal"
-	"duplex/core/venue"
 	"duplex/core/view"
 )
 
-// Proof is what Verify found whole.
-type Proof struct {
-	Groups, Commands uint64
-	Seq              uint64   // of the last command
-	Hash             [32]byte // of the state there
-	From             uint64   // seq of the snapshot the replay began at; 0: from nothing
-	Snapshots        int      // compared on the way
-	Actions          uint64   // of operators and accounts, since the first command
-	Torn             *journal.Torn
-	Damaged          []error // of an older snapshot, which no start reads
+// HasJournal reports whether a folder holds a journal, or a part of one.
+func HasJournal(dir string) bool {
+	for _, part := range []string{"log/*.wal", "snapshots/*.snapshot", "MARK"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, part)); len(found) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
-// Failure names the first seq that does not hold.
+// Proof is what Verify has verified.
+type Proof struct {
+	Groups, Commands uint64        // replayed
+	Seq              uint64        // of the last command
+	Hash             [32]byte      // of the state at Seq
+	From             uint64        // seq of the snapshot that the replay began with; 0: the empty state
+	Snapshots        int           // compared with the replay
+	Actions          uint64        // of operators and accounts, since the first command
+	Torn             *journal.Torn // the torn end of the log, which a start cuts; nil: none
+	Damaged          []error       // damage of older snapshots, which no start reads
+}
+
+// Failure is the first seq at which the journal and its replay disagree.
 type Failure struct {
 	Seq uint64
 	Err error
@@ -31,26 +41,27 @@ type Failure struct {
 func (f *Failure) Error() string { return fmt.Sprintf("seq %d: %v", f.Seq, f.Err) }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Verify replays the journal in dir without changing it. It refuses what Open refuses,
-// by the same functions: the newest snapshot is restored and the log proved against it
-// and its mark. Beyond that it compares every checkpoint and the state hash of every
-// snapshot, and the money after every command, with a full audit at each snapshot and at
-// the end. It gives a *Failure with the first bad seq, or a *journal.Damage with file and
-// offset. each is told how many groups were replayed.
+// Verify replays the journal in dir without changing it (docs/rules/operation.md#verify). It
+// refuses what Open refuses, by the same functions: it restores the newest snapshot and
+// verifies the log against the snapshot and the mark. It also compares every checkpoint and
+// the state hash of every snapshot, checks the money after every command, and audits it at
+// each snapshot and at the end. The error is a *Failure with the first bad seq, or a
+// *journal.Damage with file and offset. Verify calls each, unless it is nil, with the number
+// of groups replayed so far.
 func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 	newest, err := restore(dir, view.DefaultRetentionCaps(), nil)
 	if err != nil {
 		return p, err
 	}
 	start := newest.snapshot.Position
-	newest = restored{} // its memory is wanted for the replay
-	marks, err := snapshotsByGroup(dir, &p)
+	newest = restored{} // frees its memory for the replay
+	snapshots, err := snapshotsByGroup(dir, &p)
 	if err != nil {
 		return p, err
 	}
 	e := &Engine{}
 	e.feed.init()
-	oldest, err := restoreOldest(dir, marks, start)
+	oldest, err := restoreOldest(dir, snapshots, start)
 	if err != nil {
 		return p, err
 	}
@@ -65,12 +76,12 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 			return p, e.failure(err)
 		}
 		if at.Number != e.at.Number+1 {
-			return p, e.failure(fmt.Errorf("%s: group %d where %d should be", at.File, at.Number, e.at.Number+1))
+			return p, e.failure(fmt.Errorf("%s: group %d found, want group %d", at.File, at.Number, e.at.Number+1))
 		}
 		if err := e.replayGroup(&at.Group, &p); err != nil {
 			return p, e.failure(fmt.Errorf("%s, offset %d: %w", at.File, at.Offset, err))
 		}
-		if err := e.compareSnapshot(marks, &p); err != nil {
+		if err := e.compareSnapshot(snapshots, &p); err != nil {
 			return p, e.failure(err)
 		}
 		if each != nil {
@@ -85,9 +96,9 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 	return p, err
 }
 
-// NewMark writes the mark of the journal in dir anew, where it is lost or damaged and all
-// else is whole. It gives the number of the last group that is there: whether there were
-// more, nobody can tell any more.
+// NewMark writes a new mark for the journal in dir, whose mark is lost or damaged, and returns
+// the number of the last group. It refuses a journal with any other damage. Without the old
+// mark nobody can know whether there were more groups.
 func NewMark(dir string) (last uint64, err error) {
 	newest, err := restore(dir, view.DefaultRetentionCaps(), nil)
 	if err != nil {
@@ -99,21 +110,21 @@ func NewMark(dir string) (last uint64, err error) {
 
 func (e *Engine) failure(err error) error { return &Failure{Seq: e.venue.Now().Seq + 1, Err: err} }
 
-// landmark is a snapshot to compare with.
-type landmark struct {
+// snapshotFile is a snapshot to compare the replay with.
+type snapshotFile struct {
 	journal.Snapshot
 	path string
 }
 
-// snapshotsByGroup are the snapshots of a directory, each proved, by the group they stand
-// behind. A damaged one is left out and noted: if it were the newest, restore would have
-// refused it, and a start reads no other.
-func snapshotsByGroup(dir string, p *Proof) (map[uint64]landmark, error) {
+// snapshotsByGroup verifies the snapshots in dir and returns them by the number of the last
+// group that each covers. It records a damaged one in p and leaves it out: it is not the
+// newest, because restore would have refused that, and a start reads no other.
+func snapshotsByGroup(dir string, p *Proof) (map[uint64]snapshotFile, error) {
 	paths, err := journal.Snapshots(snapshotDir(dir))
 	if err != nil {
 		return nil, err
 	}
-	marks := map[uint64]landmark{}
+	snapshots := map[uint64]snapshotFile{}
 	for _, path := range paths {
 		s, err := journal.ProveSnapshot(path)
 		if damage := (*journal.Damage)(nil); errors.As(err, &damage) {
@@ -123,27 +134,27 @@ func snapshotsByGroup(dir string, p *Proof) (map[uint64]landmark, error) {
 		if err != nil {
 			return nil, err
 		}
-		marks[s.Number] = landmark{s, path}
+		snapshots[s.Number] = snapshotFile{s, path}
 	}
-	return marks, nil
+	return snapshots, nil
 }
 
-// restoreOldest is what a replay begins with: nothing where the log reaches back to its first
-// group, else the oldest snapshot whose groups are all there.
-func restoreOldest(dir string, marks map[uint64]landmark, start journal.Position) (restored, error) {
+// restoreOldest returns the state that a replay begins with: the empty one if the log still
+// has its first group, else the oldest snapshot that the log continues.
+func restoreOldest(dir string, snapshots map[uint64]snapshotFile, start journal.Position) (restored, error) {
 	first := uint64(0)
 	for at, err := range journal.Scan(dir, 0) {
 		if err != nil {
-			break // the replay meets it again, and names it
+			break // the replay finds the same error and returns it
 		}
 		first = at.Number
 		break
 	}
-	if first <= 1 && (first == 1 || len(marks) == 0) {
-		return restored{venue: venue.New(), view: view.New(view.DefaultRetentionCaps()), done: replayState{Proposals: map[uint32]uint64{}}}, nil
+	if first <= 1 && (first == 1 || len(snapshots) == 0) {
+		return emptyState(view.DefaultRetentionCaps()), nil
 	}
-	var oldest *landmark
-	for _, s := range marks {
+	var oldest *snapshotFile
+	for _, s := range snapshots {
 		if (first == 0 || s.Number+1 >= first) && (oldest == nil || s.Number < oldest.Number) {
 			oldest = &s
 		}
@@ -151,11 +162,11 @@ func restoreOldest(dir string, marks map[uint64]landmark, start journal.Position
 	if oldest == nil {
 		for _, err := range journal.Check(dir, start, 0) {
 			if err != nil {
-				return restored{}, err // what a start says of it
+				return restored{}, err // the error of a start
 			}
 			break
 		}
-		return restored{}, fmt.Errorf("the log begins at group %d and no snapshot reaches it", first)
+		return restored{}, fmt.Errorf("the log begins at group %d, and no snapshot covers the groups before it", first)
 	}
 	return load(oldest.path, view.DefaultRetentionCaps(), nil)
 }
@@ -170,9 +181,9 @@ func (e *Engine) replayGroup(g *journal.Group, p *Proof) error {
 	return e.applyGroup(g, cmds, &Batch{Number: g.Number})
 }
 
-// compareSnapshot holds the state against a snapshot that stands behind this group.
-func (e *Engine) compareSnapshot(marks map[uint64]landmark, p *Proof) error {
-	s, ok := marks[e.at.Number]
+// compareSnapshot compares the state with the snapshot of the current group, if there is one.
+func (e *Engine) compareSnapshot(snapshots map[uint64]snapshotFile, p *Proof) error {
+	s, ok := snapshots[e.at.Number]
 	if !ok {
 		return nil
 	}
@@ -181,7 +192,7 @@ func (e *Engine) compareSnapshot(marks map[uint64]landmark, p *Proof) error {
 		return err
 	}
 	if hash != s.StateHash || s.Chain != e.at.Chain || s.Seq != e.venue.Now().Seq {
-		return fmt.Errorf("the snapshot behind group %d has state %x, the replay %x", s.Number, s.StateHash, hash)
+		return fmt.Errorf("the snapshot of group %d has the state %x, the replay %x", s.Number, s.StateHash, hash)
 	}
 	p.Snapshots++
 	return e.audit()

@@ -32,7 +32,7 @@ const (
 )
 
 func (v Verdict) String() string {
-	return [...]string{"taken", "zero", "time_travel", "unknown_feed"}[v]
+	return [...]string{"accepted", "zero", "time_travel", "unknown_feed"}[v]
 }
 
 // SourceState is the state of one source.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"reflect"
 
 	"duplex/core"
 )
@@ -11,143 +12,107 @@ import (
 // CommandMax is the longest encoding of one command, in bytes.
 const CommandMax = 1 << 20
 
-// The kind byte of every command. The numbers are on disk: never reorder, reuse
-// or drop one. A command whose form changes gets a new kind beside the old.
-const (
-	kindPlaceOrder        = 1
-	kindCancelOrder       = 2
-	kindDecreaseOrder     = 3
-	kindCancelAll         = 4
-	kindClock             = 5
-	kindPostIndex         = 6
-	kindArmDeadman        = 7
-	kindDisarmDeadman     = 8
-	kindRedeem            = 9
-	kindRequestWithdrawal = 10
-	kindSetSession        = 11
-	kindSetRules          = 12
-	kindSetFees           = 13
-	kindSetSchedule       = 14
-	kindCreateUser        = 15
-	kindCreateKey         = 16
-	kindRevokeKey         = 17
-	kindResealKey         = 18
-	kindSuspendUser       = 19
-	kindDeposit           = 20
-	kindDecideWithdrawal  = 21
-	kindPauseMarket       = 22
-	kindVoidMarket        = 23
-	kindProposePrice      = 24
-	kindCheckpoint        = 25
-)
+// kinds has one line for each kind of command, at the number that the kind has on disk. Never
+// reorder, reuse or drop a number. A command whose encoding changes gets a new line, and the
+// old line stays so that older journals can be read.
+var kinds = [...]kind{
+	1:  packed(appendPlaceOrder, readPlaceOrder),
+	2:  packed(appendCancelOrder, readCancelOrder),
+	3:  packed(appendDecreaseOrder, readDecreaseOrder),
+	4:  packed(appendCancelAll, readCancelAll),
+	5:  packed(appendClock, readClock),
+	6:  packed(appendPostIndex, readPostIndex),
+	7:  cborMap[core.ArmDeadman](nil),
+	8:  cborMap[core.DisarmDeadman](nil),
+	9:  cborMap[core.Redeem](nil),
+	10: cborMap[core.RequestWithdrawal](nil),
+	11: cborMap(checkSetSession),
+	12: cborMap(checkSetRules),
+	13: cborMap[core.SetFees](nil),
+	14: cborMap[core.SetSchedule](nil),
+	15: cborMap[core.CreateUser](nil),
+	16: cborMap(checkCreateKey),
+	17: cborMap[core.RevokeKey](nil),
+	18: cborMap[core.ResealKey](nil),
+	19: cborMap[core.SuspendUser](nil),
+	20: cborMap[core.Deposit](nil),
+	21: cborMap[core.DecideWithdrawal](nil),
+	22: cborMap[core.PauseMarket](nil),
+	23: cborMap[core.VoidMarket](nil),
+	24: cborMap[core.ProposePrice](nil),
+	25: cborMap[core.Checkpoint](nil),
+}
 
-// kindOf gives the kind of a command, 0 if it has none.
+// kind is the encoding of one kind of command, without the kind byte. The zero kind stands at
+// numbers that no command has.
+type kind struct {
+	empty  func() core.Command
+	append func(dst []byte, cmd core.Command) ([]byte, error)
+	read   func(b []byte) (core.Command, error)
+}
+
+// command is the pointer to a command of type T.
+type command[T any] interface {
+	*T
+	core.Command
+}
+
+// packed is a kind with a packed encoding (codec_packed.go).
+func packed[T any, C command[T]](appendTo func([]byte, C) ([]byte, error), read func([]byte) (C, error)) kind {
+	return kind{
+		empty:  func() core.Command { return C(new(T)) },
+		append: func(dst []byte, cmd core.Command) ([]byte, error) { return appendTo(dst, cmd.(C)) },
+		read: func(b []byte) (core.Command, error) {
+			c, err := read(b)
+			return c, err
+		},
+	}
+}
+
+var kindByType = func() map[reflect.Type]byte {
+	m := map[reflect.Type]byte{}
+	for n, k := range kinds {
+		if k.empty != nil {
+			m[reflect.TypeOf(k.empty())] = byte(n)
+		}
+	}
+	return m
+}()
+
+// Kinds yields each kind of command by its number on disk, with an empty command.
+func Kinds() iter.Seq2[byte, core.Command] {
+	return func(yield func(byte, core.Command) bool) {
+		for n, k := range kinds {
+			if k.empty != nil && !yield(byte(n), k.empty()) {
+				return
+			}
+		}
+	}
+}
+
+// kindOf returns the number of a command's kind, 0 if it has none.
 func kindOf(cmd core.Command) byte {
-	switch cmd.(type) {
+	switch cmd.(type) { // the frequent commands: the map takes 16 ns, encoding a cancel takes 14
 	case *core.PlaceOrder:
-		return kindPlaceOrder
+		return 1
 	case *core.CancelOrder:
-		return kindCancelOrder
+		return 2
 	case *core.DecreaseOrder:
-		return kindDecreaseOrder
+		return 3
 	case *core.CancelAll:
-		return kindCancelAll
-	case *core.Clock:
-		return kindClock
-	case *core.PostIndex:
-		return kindPostIndex
-	case *core.ArmDeadman:
-		return kindArmDeadman
-	case *core.DisarmDeadman:
-		return kindDisarmDeadman
-	case *core.Redeem:
-		return kindRedeem
-	case *core.RequestWithdrawal:
-		return kindRequestWithdrawal
-	case *core.SetSession:
-		return kindSetSession
-	case *core.SetRules:
-		return kindSetRules
-	case *core.SetFees:
-		return kindSetFees
-	case *core.SetSchedule:
-		return kindSetSchedule
-	case *core.CreateUser:
-		return kindCreateUser
-	case *core.CreateKey:
-		return kindCreateKey
-	case *core.RevokeKey:
-		return kindRevokeKey
-	case *core.ResealKey:
-		return kindResealKey
-	case *core.SuspendUser:
-		return kindSuspendUser
-	case *core.Deposit:
-		return kindDeposit
-	case *core.DecideWithdrawal:
-		return kindDecideWithdrawal
-	case *core.PauseMarket:
-		return kindPauseMarket
-	case *core.VoidMarket:
-		return kindVoidMarket
-	case *core.ProposePrice:
-		return kindProposePrice
-	case *core.Checkpoint:
-		return kindCheckpoint
+		return 4
 	}
-	return 0
+	return kindByType[reflect.TypeOf(cmd)]
 }
 
-// newCommand gives an empty command of a rare kind, nil for any other.
-func newCommand(kind byte) core.Command {
-	switch kind {
-	case kindArmDeadman:
-		return new(core.ArmDeadman)
-	case kindDisarmDeadman:
-		return new(core.DisarmDeadman)
-	case kindRedeem:
-		return new(core.Redeem)
-	case kindRequestWithdrawal:
-		return new(core.RequestWithdrawal)
-	case kindSetSession:
-		return new(core.SetSession)
-	case kindSetRules:
-		return new(core.SetRules)
-	case kindSetFees:
-		return new(core.SetFees)
-	case kindSetSchedule:
-		return new(core.SetSchedule)
-	case kindCreateUser:
-		return new(core.CreateUser)
-	case kindCreateKey:
-		return new(core.CreateKey)
-	case kindRevokeKey:
-		return new(core.RevokeKey)
-	case kindResealKey:
-		return new(core.ResealKey)
-	case kindSuspendUser:
-		return new(core.SuspendUser)
-	case kindDeposit:
-		return new(core.Deposit)
-	case kindDecideWithdrawal:
-		return new(core.DecideWithdrawal)
-	case kindPauseMarket:
-		return new(core.PauseMarket)
-	case kindVoidMarket:
-		return new(core.VoidMarket)
-	case kindProposePrice:
-		return new(core.ProposePrice)
-	case kindCheckpoint:
-		return new(core.Checkpoint)
-	}
-	return nil
-}
-
-// Encode appends one command to dst: a kind byte and its payload. It refuses what
-// Decode would not read back, and then leaves dst as it was.
+// Encode appends one command to dst: its kind byte and its payload. It refuses a command
+// that Decode would refuse, and then returns dst unchanged.
 func Encode(dst []byte, cmd core.Command) ([]byte, error) {
-	kind := kindOf(cmd)
-	out, err := appendPayload(append(dst, kind), kind, cmd)
+	n := kindOf(cmd)
+	if n == 0 {
+		return dst, fmt.Errorf("journal: encode %T: no kind of command", cmd)
+	}
+	out, err := kinds[n].append(append(dst, n), cmd)
 	if err == nil && len(out)-len(dst) > CommandMax {
 		err = errTooLong
 	}
@@ -157,67 +122,29 @@ func Encode(dst []byte, cmd core.Command) ([]byte, error) {
 	return out, nil
 }
 
-func appendPayload(dst []byte, kind byte, cmd core.Command) ([]byte, error) {
-	switch c := cmd.(type) {
-	case *core.PlaceOrder:
-		return appendPlaceOrder(dst, c)
-	case *core.CancelOrder:
-		return appendCancelOrder(dst, c), nil
-	case *core.DecreaseOrder:
-		return appendDecreaseOrder(dst, c), nil
-	case *core.CancelAll:
-		return appendCancelAll(dst, c), nil
-	case *core.Clock:
-		return dst, nil
-	case *core.PostIndex:
-		return appendPostIndex(dst, c)
-	default:
-		return appendAdmin(dst, kind, cmd)
-	}
-}
-
-// Decode reads one command that fills b exactly. It errs, and never panics, on an
-// unknown kind, a field or enum value out of range, a missing or a left-over byte.
+// Decode reads one command that fills b exactly. It returns an error, and never panics, for
+// an unknown kind, a field or enum value out of range, a missing byte or a byte left over.
 func Decode(b []byte) (core.Command, error) {
 	switch {
 	case len(b) == 0:
 		return nil, fmt.Errorf("journal: decode: %w", errShort)
 	case len(b) > CommandMax:
 		return nil, fmt.Errorf("journal: decode: %w", errTooLong)
+	case int(b[0]) >= len(kinds) || kinds[b[0]].read == nil:
+		return nil, fmt.Errorf("journal: decode kind %d: unknown kind %d", b[0], b[0])
 	}
-	cmd, err := readPayload(b[0], b[1:])
+	cmd, err := kinds[b[0]].read(b[1:])
 	if err != nil {
 		return nil, fmt.Errorf("journal: decode kind %d: %w", b[0], err)
 	}
 	return cmd, nil
 }
 
-func readPayload(kind byte, b []byte) (cmd core.Command, err error) {
-	p := payload{b: b}
-	switch kind {
-	case kindPlaceOrder:
-		cmd = readPlaceOrder(&p)
-	case kindCancelOrder:
-		cmd = readCancelOrder(&p)
-	case kindDecreaseOrder:
-		cmd = readDecreaseOrder(&p)
-	case kindCancelAll:
-		cmd = readCancelAll(&p)
-	case kindClock:
-		cmd = new(core.Clock)
-	case kindPostIndex:
-		cmd = readPostIndex(&p)
-	default:
-		return readAdmin(kind, b)
-	}
-	return cmd, p.end()
-}
-
-// AppendCommand appends a command to a group's body: its length as a uvarint, then
-// its encoding. On an error body is as it was.
+// AppendCommand appends a command to the body of a group: its length as a uvarint, then its
+// encoding. On an error it returns body unchanged. Errors: those of Encode.
 func AppendCommand(body []byte, cmd core.Command) ([]byte, error) {
-	// Nearly every command is shorter than 128 bytes, so its length is one byte:
-	// leave room for it and move only what is longer.
+	// Nearly every command is shorter than 128 bytes, so that its length takes one byte. A
+	// longer command is moved to make room.
 	at := len(body)
 	out, err := Encode(append(body, 0), cmd)
 	if err != nil {
@@ -230,14 +157,14 @@ func AppendCommand(body []byte, cmd core.Command) ([]byte, error) {
 	}
 	var head [binary.MaxVarintLen64]byte
 	h := binary.PutUvarint(head[:], uint64(n))
-	out = append(out, head[1:h]...) // any bytes: room for the move
+	out = append(out, head[1:h]...) // grows out; the bytes are overwritten
 	copy(out[at+h:], out[at+1:at+1+n])
 	copy(out[at:], head[:h])
 	return out, nil
 }
 
-// Commands yields the commands of a group's body in order. A body that is damaged
-// yields its error last.
+// Commands yields the commands of a group's body in order. If the body is damaged, the last
+// pair has the error.
 func Commands(body []byte) iter.Seq2[core.Command, error] {
 	return func(yield func(core.Command, error) bool) {
 		p := payload{b: body}

@@ -50,10 +50,13 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 			return fmt.Errorf("user %d: %w", u, err)
 		}
 	}
-	keys := map[string]core.UserID{}
+	if got, want := v.Windows(), m.Windows(); !slices.Equal(got, want) {
+		return fmt.Errorf("schedule %v, the model has %v", got, want)
+	}
+	keys := map[string]model.Key{}
 	for k := range v.Keys() {
 		if !k.Revoked {
-			keys[k.ID] = k.User
+			keys[k.ID] = model.Key{User: k.User, Sealed: string(k.Sealed)}
 		}
 	}
 	if want := m.Keys(); !maps.Equal(keys, want) {

@@ -26,6 +26,9 @@ type direct struct {
 	met    met
 	extra  *rand.Rand // draws what the workload of the hash test does not have; nil: none of it
 	hold   bool       // no Clock now, whatever is due
+
+	// applied is called with each command that the venue applied; nil: nothing is.
+	applied func(at core.Stamp, cmd core.Command, events []core.Event)
 }
 
 // met is what happened in a run, so that a test can tell that it was worth its name.
@@ -83,6 +86,9 @@ func (d *direct) apply(cmd core.Command) error {
 	}
 	got := describeOutcome(rej, d.events.List)
 	d.met.note(got, d.events.List)
+	if d.applied != nil {
+		d.applied(st, cmd, d.events.List)
+	}
 	if err := sameOutcome(got, d.m.Apply(st, cmd)); err != nil {
 		return fmt.Errorf("seq %d: %s: %w", st.Seq, describe(cmd), err)
 	}
@@ -129,7 +135,7 @@ func (d *direct) run(n, look int) error {
 			}
 		}
 		if d.extra != nil && d.extra.IntN(50) == 0 {
-			cmds = append(cmds, d.key())
+			cmds = append(cmds, d.work.rare(d.extra, marketsOf(d.v, core.Frozen, core.Proposed)))
 		}
 		for _, cmd := range append(cmds, d.work.draw()) {
 			if err := d.apply(cmd); err != nil {
@@ -145,20 +151,6 @@ func (d *direct) run(n, look int) error {
 		}
 	}
 	return nil
-}
-
-// key makes or revokes a key: one of few ids, so that they come again.
-func (d *direct) key() core.Command {
-	r := d.extra
-	id := fmt.Sprint("key", r.IntN(8))
-	switch r.IntN(8) {
-	case 0, 1:
-		return &core.RevokeKey{User: core.UserID(1 + r.IntN(users+1)), Key: id}
-	case 2:
-		return &core.RevokeKey{User: core.UserID(1 + r.IntN(users+1))}
-	default:
-		return &core.CreateKey{User: core.UserID(1 + r.IntN(users+1)), Key: id}
-	}
 }
 
 // behind applies placements behind the close of markets that still trade: their Clock

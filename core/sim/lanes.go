@@ -148,12 +148,3 @@ func (s *sim) moment() {
 	}
 	s.sleep(time.Duration(d))
 }
-
-// accounts tells whether only an account's request makes such a command.
-func accounts(cmd core.Command) bool {
-	switch cmd.(type) {
-	case *core.PlaceOrder, *core.CancelOrder, *core.CancelAll, *core.DecreaseOrder, *core.ArmDeadman, *core.DisarmDeadman, *core.Redeem, *core.RequestWithdrawal:
-		return true
-	}
-	return false
-}

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"duplex/core"
@@ -57,13 +58,16 @@ func (w *workload) furnish() (cmds []core.Command) {
 }
 
 // trading lists the markets that trade.
-func trading(v *venue.Venue) (open []core.MarketID) {
+func trading(v *venue.Venue) []core.MarketID { return marketsOf(v, core.Trading) }
+
+// marketsOf lists the markets whose round has one of the statuses.
+func marketsOf(v *venue.Venue, statuses ...core.RoundStatus) (list []core.MarketID) {
 	for id := core.MarketID(1); id <= venue.Slots; id++ {
-		if m, ok := v.Market(id); ok && m.Status == core.Trading {
-			open = append(open, id)
+		if m, ok := v.Market(id); ok && slices.Contains(statuses, m.Status) {
+			list = append(list, id)
 		}
 	}
-	return open
+	return list
 }
 
 func (s *sim) trading() (open []core.MarketID) {
@@ -283,6 +287,36 @@ func (w *workload) operate() (cmd core.Command) {
 		w.note("feed %s is out for %d s", f, w.out[f])
 	}
 	return cmd
+}
+
+// rare draws a command of keys, with few ids so that they come again, of the schedule, or an
+// operator's about a market: one that trades, or one of the unresolved, which wait for a price
+// or for the end of their dispute window. It draws from r alone, so that a workload without
+// it stays the same.
+func (w *workload) rare(r *rand.Rand, unresolved []core.MarketID) core.Command {
+	user, id := core.UserID(1+r.IntN(users+1)), fmt.Sprint("key", r.IntN(8))
+	pick := func(markets []core.MarketID) core.MarketID {
+		if len(markets) == 0 {
+			return 1
+		}
+		return markets[r.IntN(len(markets))]
+	}
+	switch n := r.IntN(40); {
+	case n < 6:
+		return &core.RevokeKey{User: user, Key: id}
+	case n < 10:
+		return &core.RevokeKey{User: user}
+	case n < 16:
+		return &core.ResealKey{Key: id, Sealed: []byte{byte(r.IntN(3))}}
+	case n < 19:
+		return &core.SetSchedule{Windows: []core.Window{{Kind: "maintenance", Start: w.now(), End: w.now() + int64(1+r.IntN(60))*core.NsPerSec}}}
+	case n < 20:
+		return &core.VoidMarket{Market: pick(w.open())}
+	case n < 23:
+		return &core.ProposePrice{Market: pick(unresolved), Price: w.price[0]}
+	default:
+		return &core.CreateKey{User: user, Key: id, Sealed: []byte{byte(r.IntN(3))}}
+	}
 }
 
 // tick is the index of every feed that is not out, at times late or twice.

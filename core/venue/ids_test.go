@@ -184,27 +184,33 @@ func TestFullContainers(t *testing.T) {
 				t.Fatal(err)
 			}
 			var up, down, mixed idSet
-			for i, j := range rand.New(rand.NewPCG(1, 2)).Perm(len(ids)) {
-				up.add(ids[i])
-				down.add(ids[len(ids)-1-i])
-				mixed.add(ids[j])
+			for _, id := range ids {
+				up.add(id)
 			}
 			restored, err := restoreIDSet(want)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, s := range []*idSet{&up, &down, &mixed, &restored} {
+			sets := []*idSet{&up, &restored}
+			if len(ids) == size { // one container: the others differ in its place alone
+				for i, j := range rand.New(rand.NewPCG(1, 2)).Perm(size) {
+					down.add(ids[size-1-i])
+					mixed.add(ids[j])
+				}
+				sets = append(sets, &down, &mixed)
+			}
+			for _, s := range sets {
 				if got := bytesOfIDs(s); !bytes.Equal(got, want) {
 					t.Errorf("encoded as %d bytes, want %d", len(got), len(want))
 				}
 				sound(t, s)
 			}
-			for _, id := range ids {
-				if restored.add(id) {
-					t.Fatalf("restored without %d", id)
+			for i := 0; i < len(ids); i += 97 {
+				if restored.add(ids[i]) {
+					t.Fatalf("restored without %d", ids[i])
 				}
 			}
-			for i := range min(len(want), 400) { // every change of the head is detected, or is another set
+			for i := range min(len(want), 60) { // every change of the head is detected, or is another set
 				changed := bytes.Clone(want)
 				changed[i] ^= 1
 				if s, err := restoreIDSet(changed); err == nil && !bytes.Equal(bytesOfIDs(&s), changed) {

@@ -119,7 +119,7 @@ func BenchmarkKeys(b *testing.B) {
 //
 //	go test ./core/venue -run KeyMemory -v
 func TestKeyMemory(t *testing.T) {
-	const n, stated = 30_000, 400
+	const n, stated = 10_000, 400
 	v, do := keyVenue(t, core.RevisionStrict)
 	before := heapInUse()
 	for i := range n {

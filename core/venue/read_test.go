@@ -53,7 +53,7 @@ func TestReads(t *testing.T) {
 		same("now", v.Now(), core.Stamp{Seq: now.Seq, Ts: now.Ts})
 		same("rules", v.Rules().OpenOrders, uint32(9))
 		same("fees", v.Fees(), core.Fees{Maker: 10, Taker: 300})
-		same("trading", v.trading, [9]core.MarketID{1, 2, 3})
+		same("trading", v.trading, [core.SeriesCount]core.MarketID{1, 2, 3})
 		same("windows", v.Windows(), []core.Window{{Kind: "maintenance", Start: 1, End: 2}})
 		var names []string
 		for u := range v.Users() {
@@ -276,7 +276,7 @@ func TestNoSlotIsFree(t *testing.T) {
 		do(&core.SetSession{Feed: core.Gold, Open: true})
 		do(&core.PostIndex{Tick: core.IndexTick{Feed: core.Gold, Second: origin / core.NsPerSec, Price: 7, Count: 1}})
 		do(&core.Clock{})
-		if len(v.free) != 0 || v.trading != [9]core.MarketID{1, 2, 3, 4} {
+		if len(v.free) != 0 || v.trading != [core.SeriesCount]core.MarketID{1, 2, 3, 4} {
 			t.Errorf("free %v, trading %v", v.free, v.trading)
 		}
 	}

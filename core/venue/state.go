@@ -26,8 +26,8 @@ type state struct {
 	Markets     []marketState
 	Free        []core.MarketID
 	Feeds       [core.Feeds]feedState
-	Trading     [9]core.MarketID
-	Last        [9]int64
+	Trading     [core.SeriesCount]core.MarketID
+	Last        [core.SeriesCount]int64
 	Rounds      uint64
 	Orders      []orderState // by market, bids first, in price-time order
 	Deposits    []core.Deposited

@@ -59,8 +59,8 @@ type Venue struct {
 	markets     [Slots + 1]market
 	free        []core.MarketID // longest free first
 	feeds       [core.Feeds]feedState
-	trading     [9]core.MarketID // by series
-	last        [9]int64         // start of the stretch that had the series' last round
+	trading     [core.SeriesCount]core.MarketID // by series
+	last        [core.SeriesCount]int64         // start of the stretch that had the series' last round
 	rounds      uint64
 	expiries    timers
 	deadmen     timers

@@ -34,6 +34,10 @@ const (
 	// Holiday is a close that the holidays caused: an early one, or the last
 	// before a trade date that is left out.
 	Holiday Kind = "holiday"
+	// CalendarEnd is the end of the calendar, which is no Boundary. What follows it is not
+	// known, and the feeds with sessions stay closed until a calendar of later years is
+	// loaded.
+	CalendarEnd Kind = "calendar_end"
 )
 
 // Boundary is a time at which a session opens or closes.

@@ -60,7 +60,7 @@ func New(o Options) http.Handler {
 		o.Log = o.Gate.Log
 	}
 	l := &lane{Options: o, postMu: make(chan struct{}, 1)}
-	m := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { o.Gate.WriteError(w, err) })
+	m := o.Gate.NewRoutes()
 	l.routes(m)
 	return o.Gate.Guard("admin", l.authenticate, m)
 }

@@ -88,7 +88,7 @@ var (
 	indexPrice   = gauge("oracle_index_price", "A feed's index in dollars, for display only", "feed")
 	indexSources = gauge("oracle_index_sources", "Fresh sources behind a feed's last index tick", "feed")
 	leastSources = gauge("oracle_index_min_sources", "Fresh sources that an index tick of a feed needs", "feed")
-	indexSeconds = counter("oracle_index_seconds_total", "Index seconds of a feed by outcome: posted, slow or refused when posted, or the reason for a missing index", "feed", "outcome")
+	indexSeconds = counter("oracle_index_seconds_total", "Index seconds of a feed by outcome: posted, slow or rejected when posted, or the reason for a missing index", "feed", "outcome")
 	stale        = gauge("oracle_feed_stale", "1 when a feed has no fresh index", "feed")
 	open         = gauge("oracle_session_open", "1 while a feed's session is open", "feed")
 	calendarEnd  = gauge("oracle_calendar_end_timestamp_seconds", "Close of the last session in the holiday calendar, after which the feeds with sessions stay closed")
@@ -243,7 +243,7 @@ func (g collector) collectSeconds(put emit, f core.Feed) {
 	s := g.Index(f)
 	put(indexSeconds, float64(s.Posted), f.String(), "posted")
 	put(indexSeconds, float64(s.Late), f.String(), "slow")
-	put(indexSeconds, float64(s.Failed), f.String(), "refused")
+	put(indexSeconds, float64(s.Failed), f.String(), "rejected")
 	for gap, n := range s.Gaps {
 		if gap := feed.Gap(gap); gap != feed.NoGap && gap != feed.Unknown {
 			put(indexSeconds, float64(n), f.String(), gap.String())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/engine"
 	"duplex/schemas"
 	"duplex/tools"
 )
@@ -71,6 +72,12 @@ func New(v *tools.Venue, vault *Vault, log *slog.Logger) *Gate {
 		v.Engine.OnRevoke(g.forget)
 	}
 	return g
+}
+
+// Open returns the gate of a venue on an engine that uses the manual funding port. Server
+// and tests open every venue with it.
+func Open(e *engine.Engine, config tools.Config, vault *Vault, log *slog.Logger) *Gate {
+	return New(&tools.Venue{Engine: e, Config: config, Funds: tools.ManualFunding{}}, vault, log)
 }
 
 // forget discards the token buckets and the cached secret of a revoked key. A request that

@@ -11,14 +11,14 @@ import (
 // Routes is a ServeMux that answers an unknown path with not_found, and a known path with
 // another method with method_not_allowed and an Allow header.
 type Routes struct {
+	gate    *Gate
 	mux     *http.ServeMux
-	fail    func(w http.ResponseWriter, r *http.Request, err error)
 	methods []string
 }
 
-// NewRoutes returns an empty Routes; fail writes its errors.
-func NewRoutes(fail func(http.ResponseWriter, *http.Request, error)) *Routes {
-	m := &Routes{mux: http.NewServeMux(), fail: fail}
+// NewRoutes returns an empty Routes.
+func (g *Gate) NewRoutes() *Routes {
+	m := &Routes{gate: g, mux: http.NewServeMux()}
 	m.mux.HandleFunc("/", m.miss)
 	return m
 }
@@ -51,9 +51,9 @@ func (m *Routes) miss(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allowed) == 0 {
-		m.fail(w, r, tools.NewError("not_found"))
+		m.gate.WriteError(w, tools.NewError("not_found"))
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	m.fail(w, r, tools.NewError("method_not_allowed"))
+	m.gate.WriteError(w, tools.NewError("method_not_allowed"))
 }

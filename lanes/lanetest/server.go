@@ -1,8 +1,9 @@
-// Package lanetest is a venue for tests of lanes: the core on a journal in a temporary
-// directory, a gate, two funded accounts and three trading BTC markets.
+// Package lanetest is a venue for the tests of one lane: the core on a journal in a
+// temporary directory, a gate, two funded accounts and three trading BTC markets. A test
+// mounts the lanes that it tests. Package server/servertest is the whole venue: the lanes
+// below package server cannot use that one in their own tests, because it imports them.
 //
-// The clock starts one second after a quarter of an hour and runs with the machine's clock
-// unless a test freezes it. Only tests use the package.
+// Clock and OpenMarkets serve both. Only tests use the package.
 package lanetest
 
 import (
@@ -16,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,10 +35,6 @@ import (
 // InitialCash is the cash of each account, in pips.
 const InitialCash = core.Pips(100_000_000)
 
-// StaleAfter is how long a feed may be silent before its markets pause. Most tests post one
-// price, so with the default of 5 s a slow machine would reach the pause within a test.
-const StaleAfter = time.Minute
-
 // Each venue of a test has a journal of its own. By default a segment of it takes 64 MB,
 // which are zeroed ahead of it and read at the start: most of what a venue cost.
 func init() { wal.SegmentSizeBytes = 1 << 20 }
@@ -54,9 +50,8 @@ type Server struct {
 	Way    *http.Transport // connects to URL
 	Logs   *bytes.Buffer
 
-	options     engine.Options
-	clockOffset atomic.Int64
-	frozenAt    atomic.Int64 // time of a frozen clock, ns; 0 while it runs
+	options engine.Options
+	clock   *Clock
 }
 
 // Key is an account's key with its secret.
@@ -69,13 +64,7 @@ type Key struct {
 // New opens a venue with users 1 and 2. A test mounts lanes on Routes, then calls Serve.
 // tune may change the options of the engine.
 func New(t testing.TB, tune ...func(*engine.Options)) *Server {
-	h := &Server{T: t, Logs: &bytes.Buffer{}}
-	start := time.Now()
-	if start.Year() < 2001 { // the clock of synctest starts in 2000, when Unix milliseconds have 12 digits; a signature needs 13
-		start = time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
-	}
-	start = start.Truncate(15 * time.Minute).Add(time.Second)
-	h.frozenAt.Store(start.UnixNano()) // until the rounds are open, since a slow machine would miss the 5 s for opening them
+	h := &Server{T: t, Logs: &bytes.Buffer{}, clock: NewClock()}
 	var err error
 	h.options = engine.Options{Dir: t.TempDir(), Now: h.Now}
 	for _, f := range tune {
@@ -86,9 +75,8 @@ func New(t testing.TB, tune ...func(*engine.Options)) *Server {
 	t.Cleanup(func() { h.must(h.Engine.Close(context.Background())) })
 	vault, err := gate.NewVault(make([]byte, 32))
 	h.must(err)
-	h.Venue = &tools.Venue{Engine: h.Engine, Config: tools.DefaultConfig(h.Now), Funds: tools.ManualFunding{}}
-	h.Gate = gate.New(h.Venue, vault, slog.New(slog.NewTextHandler(h.Logs, nil)))
-	h.Routes = gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { h.Gate.WriteError(w, err) })
+	h.Gate = gate.Open(h.Engine, tools.DefaultConfig(h.Now), vault, slog.New(slog.NewTextHandler(h.Logs, nil)))
+	h.Venue, h.Routes = h.Gate.Venue, h.Gate.NewRoutes()
 	h.Submit(&core.SetRules{Rules: core.DefaultRules()}) // as the server does at its start
 	for _, name := range []string{"alice", "bob"} {
 		h.Submit(&core.CreateUser{Name: name, TokenHash: [32]byte{byte(len(name))}})
@@ -96,15 +84,8 @@ func New(t testing.TB, tune ...func(*engine.Options)) *Server {
 	for u := core.UserID(1); u <= 2; u++ {
 		h.Submit(&core.Deposit{User: u, DepositID: "first-" + strconv.Itoa(int(u)), Amount: InitialCash})
 	}
-	rules := core.DefaultRules()
-	rules.StaleNs = int64(StaleAfter)
-	h.Submit(&core.SetRules{Rules: rules})
-	h.Submit(&core.SetSession{Feed: core.BTC, Open: true})
-	h.PostIndex(6_500_000_000_000)
-	h.Submit(&core.Clock{})
-	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
-	h.clockOffset.Store(start.UnixNano() - time.Now().UnixNano())
-	h.frozenAt.Store(0)
+	h.must(OpenMarkets(h.Engine, h.Now(), core.DefaultRules().DisputeNs))
+	h.clock.Run()
 	return h
 }
 
@@ -126,23 +107,13 @@ func (h *Server) must(err error) {
 }
 
 // Now returns the venue's time, ns.
-func (h *Server) Now() int64 {
-	if at := h.frozenAt.Load(); at != 0 {
-		return at
-	}
-	return time.Now().UnixNano() + h.clockOffset.Load()
-}
+func (h *Server) Now() int64 { return h.clock.Now() }
 
 // FreezeClock stops the clock, so that no timer fires. AdvanceClock still moves it.
-func (h *Server) FreezeClock() { h.frozenAt.Store(h.Now()) }
+func (h *Server) FreezeClock() { h.clock.Freeze() }
 
 // AdvanceClock moves the clock forward.
-func (h *Server) AdvanceClock(d time.Duration) {
-	h.clockOffset.Add(int64(d))
-	if at := h.frozenAt.Load(); at != 0 {
-		h.frozenAt.Store(at + int64(d))
-	}
-}
+func (h *Server) AdvanceClock(d time.Duration) { h.clock.Advance(d) }
 
 // Submit sequences a command and fails the test on an error of the engine. The command may
 // be rejected.
@@ -156,25 +127,13 @@ func (h *Server) Submit(cmd core.Command) engine.Receipt {
 // PostIndex sequences a BTC index tick for the current second.
 func (h *Server) PostIndex(p core.Price) {
 	h.T.Helper()
-	h.Submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: h.Now() / core.NsPerSec, Price: p, Count: 3, Manual: true}})
+	h.Submit(IndexTick(core.BTC, h.Now(), p))
 }
 
 // WaitUntil waits until ok holds, and fails the test after 20 s.
 func (h *Server) WaitUntil(ok func(*venue.Venue, *view.View) bool) {
 	h.T.Helper()
-	f := h.Engine.Follow()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	for {
-		var holds bool
-		h.Engine.Read(func(v *venue.Venue, w *view.View) { holds = ok(v, w) })
-		if holds {
-			return
-		}
-		if _, err := f.Next(ctx); err != nil {
-			h.T.Fatal("WaitUntil: the condition did not hold in time")
-		}
-	}
+	h.must(WaitUntil(h.Engine, ok))
 }
 
 // NewKey creates a key of account u.

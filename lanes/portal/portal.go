@@ -45,7 +45,7 @@ type lane struct {
 // programming error.
 func New(o Options) http.Handler {
 	l := &lane{Options: o.withDefaults()}
-	m := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { o.Gate.WriteError(w, err) })
+	m := o.Gate.NewRoutes()
 	l.registerDocuments(m)
 	l.registerAccounts(m)
 	return l.withSecurityHeaders(o.Gate.Guard("portal", l.authenticate, m))

@@ -200,12 +200,12 @@ func (d *simGate) Open(e *engine.Engine) {
 	if err != nil {
 		panic(err)
 	}
-	g := gate.New(&tools.Venue{Engine: e, Config: d.config(), Funds: tools.ManualFunding{}}, vault, slog.New(&d.faults))
+	g := gate.Open(e, d.config(), vault, slog.New(&d.faults))
 	g.ReplayGuard, g.Hosts = d.replayGuard, []string{"venue"}
 	if d.tamperGate != nil {
 		d.tamperGate(g)
 	}
-	routes := gate.NewRoutes(func(w http.ResponseWriter, _ *http.Request, err error) { g.WriteError(w, err) })
+	routes := g.NewRoutes()
 	rest.Mount(routes, g, "sim")
 	d.agents = mcp.Mount(routes, g, "sim")
 	d.net, d.server = d.serve(g.Edge(routes))

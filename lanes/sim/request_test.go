@@ -53,7 +53,7 @@ func (f networkFault) String() string {
 type request struct {
 	d          *simGate
 	n          int
-	cmds       []core.Command // as the log has them
+	cmds       []core.Command // that the log contains for this request, in order
 	operation  operation
 	key        *key
 	tool       bool
@@ -76,7 +76,7 @@ type request struct {
 	wait         int64        // expected retry_after_ms
 	first        *request     // the earlier request with the same bytes, whose answer this one must get
 	reply        *reply       // nil if there was no answer
-	result       replyResult  // the content of reply
+	result       replyResult  // decoded from reply
 	sharedResult *replyResult // the answer to all requests with these bytes; only on the first
 }
 
@@ -127,25 +127,8 @@ func (d *simGate) drawFault(q *request) {
 
 // accountOf returns the account of a command, 0 for an operator's command.
 func accountOf(cmd core.Command) core.UserID {
-	switch c := cmd.(type) {
-	case *core.PlaceOrder:
-		return c.User
-	case *core.CancelOrder:
-		return c.User
-	case *core.CancelAll:
-		return c.User
-	case *core.DecreaseOrder:
-		return c.User
-	case *core.ArmDeadman:
-		return c.User
-	case *core.DisarmDeadman:
-		return c.User
-	case *core.Redeem:
-		return c.User
-	case *core.RequestWithdrawal:
-		return c.User
-	}
-	return 0
+	_, u := core.ClassOf(cmd)
+	return u
 }
 
 // withFault returns a copy of a placement with the fault that decoding finds and the core

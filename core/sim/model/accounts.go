@@ -21,7 +21,7 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	case v.keys[c.Key] != (key{}):
 		return core.UnknownKey
 	}
-	v.keys[c.Key] = key{user: c.User}
+	v.keys[c.Key] = key{user: c.User, sealed: string(c.Sealed)}
 	return core.OK
 }
 
@@ -32,10 +32,21 @@ func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 	}
 	for id, k := range v.keys {
 		if k.user == c.User && (c.Key == "" || c.Key == id) {
-			v.keys[id] = key{k.user, true}
+			k.revoked = true
+			v.keys[id] = k
 		}
 	}
 	v.forgetRevoked()
+	return core.OK
+}
+
+func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
+	k, ok := v.keys[c.Key]
+	if !ok {
+		return core.UnknownKey
+	}
+	k.sealed = string(c.Sealed)
+	v.keys[c.Key] = k
 	return core.OK
 }
 

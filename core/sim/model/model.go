@@ -16,6 +16,7 @@ type Venue struct {
 	now     core.Stamp
 	rules   core.Rules
 	fees    core.Fees
+	windows []core.Window
 	users   []user // by id; 0 is nobody
 	orders  map[core.OrderID]order
 	markets map[core.MarketID]market
@@ -56,6 +57,7 @@ type stake struct {
 
 type key struct {
 	user    core.UserID
+	sealed  string // the secret
 	revoked bool
 }
 
@@ -171,6 +173,8 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		v.forgetRevoked()
 	case *core.SetFees:
 		return v.setFees(c.Fees)
+	case *core.SetSchedule:
+		v.windows = c.Windows
 	case *core.CreateUser:
 		return v.createUser(c)
 	case *core.SuspendUser:
@@ -185,6 +189,8 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.createKey(c)
 	case *core.RevokeKey:
 		return v.revokeKey(c)
+	case *core.ResealKey:
+		return v.resealKey(c)
 	case *core.Checkpoint:
 	default:
 		panic("a command the model does not know")

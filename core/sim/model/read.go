@@ -33,16 +33,25 @@ func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
 	return v.users[u].timeout, v.users[u].deadline
 }
 
-// Keys gives the account of each key that is not revoked.
-func (v *Venue) Keys() map[string]core.UserID {
-	all := map[string]core.UserID{}
+// Key is an API key that is not revoked.
+type Key struct {
+	User   core.UserID
+	Sealed string
+}
+
+// Keys returns the keys that are not revoked, by id.
+func (v *Venue) Keys() map[string]Key {
+	all := map[string]Key{}
 	for id, k := range v.keys {
 		if !k.revoked {
-			all[id] = k.user
+			all[id] = Key{k.user, k.sealed}
 		}
 	}
 	return all
 }
+
+// Windows returns the planned windows in force.
+func (v *Venue) Windows() []core.Window { return v.windows }
 
 // Market is a slot as its readers see it.
 type Market struct {

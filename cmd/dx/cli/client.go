@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"duplex/client"
+	"duplex/schemas"
+)
+
+// DevFileDefault is the path, from the working directory, at which dx dev writes its file
+// and the other commands read it.
+const DevFileDefault = ".dx/dev.json"
+
+// ClientFlags name a venue and a key. They come from DX_URL, DX_KEY and DX_SECRET, or from
+// the dev file.
+type ClientFlags struct {
+	URL     string `help:"API address of the venue. Default: the address in the dev file." env:"DX_URL"`
+	Key     string `help:"API key. Default: a key in the dev file; see --as." env:"DX_KEY"`
+	Secret  string `help:"The secret of the key, 64 hex characters." env:"DX_SECRET" hidden:""`
+	DevFile string `help:"The file that dx dev writes." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+	As      string `help:"Account of the dev file: trader, maker, reader or treasurer." default:"trader" env:"DX_AS"`
+}
+
+// Client returns a client that signs with the key. It waits for tokens when the venue
+// rejects a request for its rate, and repeats a placement whose response was lost with the
+// same client_order_id, as a person at a prompt would.
+func (c *ClientFlags) Client(opts ...client.Option) (*client.Client, error) {
+	base, key, hex, err := c.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	secret, ok := schemas.ParseSecret(hex)
+	if !ok {
+		return nil, BadFlag("secret", errors.New("DX_SECRET must be 64 hex characters"))
+	}
+	return client.New(base, key, secret, append(opts, client.WaitForTokens(), client.RepeatPlacements())...), nil
+}
+
+// Resolve returns the base URL of the venue, the key, and its secret in hex. It reads the
+// dev file only for what the flags leave out.
+func (c *ClientFlags) Resolve() (base, key, secret string, err error) {
+	base, key, secret = c.URL, c.Key, c.Secret
+	if base != "" && key != "" {
+		return base, key, secret, nil
+	}
+	dev, err := ReadDevFile(c.DevFile)
+	if err != nil {
+		return "", "", "", fmt.Errorf("no DX_URL, DX_KEY and DX_SECRET, and no venue started here: %w", err)
+	}
+	if base == "" {
+		base = dev.API
+	}
+	if key == "" {
+		key, secret, err = devAccountKey(dev, c.As)
+	}
+	return base, key, secret, err
+}
+
+// ReadDevFile reads the file that dx dev writes.
+func ReadDevFile(path string) (dev schemas.DevFile, err error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return dev, err
+	}
+	if err := json.Unmarshal(b, &dev); err != nil {
+		return dev, fmt.Errorf("%s: %w", path, err)
+	}
+	return dev, nil
+}
+
+func devAccountKey(dev schemas.DevFile, name string) (key, secret string, err error) {
+	for _, a := range dev.Accounts {
+		if a.Name == name {
+			return a.APIKey, a.Secret, nil
+		}
+	}
+	return "", "", BadFlag("as", fmt.Errorf("no account %q in the dev file", name))
+}

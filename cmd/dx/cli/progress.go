@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Progress shows how far a command is: on a terminal one line that is drawn again, elsewhere
+// a line every few seconds. The zero value shows nothing.
+type Progress struct {
+	To     io.Writer
+	Redraw bool // To is a terminal
+}
+
+// Intervals of progress: RedrawEvery on a terminal, LineEvery elsewhere.
+const (
+	RedrawEvery = 100 * time.Millisecond
+	LineEvery   = 5 * time.Second
+)
+
+// Phase starts a part of the command that takes duration. The caller counts in done what
+// it has finished, in units of unit. stop ends the part; after it returns, nothing more is
+// written.
+func (p *Progress) Phase(name string, duration time.Duration, unit string) (done *atomic.Int64, stop func()) {
+	done = new(atomic.Int64)
+	if p.To == nil {
+		return done, func() {}
+	}
+	every := LineEvery
+	if p.Redraw {
+		every = RedrawEvery
+	}
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	start := time.Now()
+	p.write(name, 0, duration, 0, unit)
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.write(name, time.Since(start), duration, done.Load(), unit)
+			case <-ended:
+				if p.Redraw {
+					fmt.Fprint(p.To, ClearLine)
+				}
+				return
+			}
+		}
+	}()
+	return done, func() { close(ended); <-stopped }
+}
+
+func (p *Progress) write(name string, elapsed, duration time.Duration, n int64, unit string) {
+	elapsed = min(elapsed, duration)
+	if !p.Redraw {
+		fmt.Fprintf(p.To, "%s: %s of %s, %d %s\n", name, elapsed.Round(time.Second), duration, n, unit)
+		return
+	}
+	fmt.Fprintf(p.To, ClearLine+"%s %s %s of %s, %d %s", name, Bar(int64(elapsed), int64(duration)), elapsed.Round(100*time.Millisecond), duration, n, unit)
+}
+
+// ClearLine clears the current line of a terminal.
+const ClearLine = "\r\x1b[K"
+
+const barWidth = 40
+
+// Bar draws a bar that is full when done has reached total.
+func Bar(done, total int64) string {
+	full := int(done * barWidth / max(total, 1))
+	return "[" + strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full) + "]"
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/pelletier/go-toml/v2"
+
+	"duplex/cmd/dx/cli"
+)
+
+// configCmd is `dx config`.
+type configCmd struct {
+	Check configCheck `cmd:"" help:"Check the settings of dx serve without starting it."`
+	Show  configShow  `cmd:"" help:"Show the settings of dx serve and where each comes from."`
+}
+
+type configCheck struct{ serveSettings }
+
+func (c *configCheck) Help() string {
+	return `Reads the file, the environment and the flags as dx serve does. It names a setting that cannot work, and exits with code 2.
+
+Examples:
+  dx config check --config dx.toml
+  DX_DISPUTE=10s dx config check --config dx.toml`
+}
+
+func (c *configCheck) Run(out io.Writer) error {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out, "sound")
+	return err
+}
+
+// validate checks every setting without creating a file or opening a listener.
+func (s *serveSettings) validate() error {
+	for name, addr := range map[string]string{"api": s.API, "portal": s.Portal, "admin": s.Admin} {
+		if _, err := net.ResolveTCPAddr("tcp", addr); err != nil {
+			return cli.BadFlag(name, err)
+		}
+	}
+	if err := s.checkDispute(); err != nil {
+		return err
+	}
+	if _, _, err := s.masterKeys(); err != nil {
+		return err
+	}
+	_, sources, err := s.priceSources()
+	if err != nil {
+		return err
+	}
+	if _, err := s.limits(sources); err != nil {
+		return err
+	}
+	_, err = s.calendar()
+	return err
+}
+
+func (s *serveSettings) checkDispute() error {
+	if s.Dispute < 0 || s.Dispute > 24*time.Hour {
+		return cli.BadFlag("dispute", errors.New("must be 0s to 24h"))
+	}
+	return nil
+}
+
+type configShow struct{ serveSettings }
+
+func (c *configShow) Help() string {
+	return `Each line shows a setting, its value, and where it comes from: a flag, an environment variable, a line of the file, or the default. Secrets are not shown.
+
+Example:
+  dx config show --config dx.toml`
+}
+
+func (c *configShow) Run(k *kong.Context, out io.Writer) error {
+	file := ""
+	for _, f := range k.Flags() {
+		if f.Name == "config" && f.Target.IsValid() {
+			file = fmt.Sprint(f.Target.Interface())
+		}
+	}
+	lines, err := settingLines(file)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	for _, f := range k.Selected().Flags {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, shownValue(f), valueOrigin(k, f, file, lines))
+	}
+	return w.Flush()
+}
+
+// secretFlags are shown only as set or not set.
+var secretFlags = []string{"master-key", "master-key-old", "operator-token", "pyth-key"}
+
+func shownValue(f *kong.Flag) string {
+	text := strings.Trim(strings.TrimPrefix(fmt.Sprint(f.Target.Interface()), "map"), "[]")
+	switch {
+	case text == "":
+		return "-"
+	case slices.Contains(secretFlags, f.Name):
+		return "(set)"
+	}
+	return text
+}
+
+// valueOrigin returns where a value comes from. A flag takes precedence over the
+// environment, and the environment over the file.
+func valueOrigin(k *kong.Context, f *kong.Flag, file string, lines map[string]int) string {
+	for _, p := range k.Path {
+		if p.Flag == f && !p.Resolved {
+			return "--" + f.Name
+		}
+	}
+	if env := setEnvName(f); env != "" {
+		return env
+	}
+	if n := lines[f.Name]; n > 0 {
+		return fmt.Sprintf("%s:%d", file, n)
+	}
+	return "default"
+}
+
+var settingLine = regexp.MustCompile(`^\s*\[?\s*"?([A-Za-z0-9_-]+)"?\s*[=\]]`)
+
+// settingLines returns the line number of each setting in a file.
+func settingLines(file string) (map[string]int, error) {
+	out := map[string]int{}
+	if file == "" {
+		return out, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	for i, line := range strings.Split(string(b), "\n") {
+		if m := settingLine.FindStringSubmatch(line); m != nil {
+			if name := strings.ReplaceAll(m[1], "_", "-"); out[name] == 0 {
+				out[name] = i + 1
+			}
+		}
+	}
+	return out, nil
+}
+
+// tomlFlags reads a TOML file whose settings are flags, such as `api = ":8080"`. A setting
+// that is not a flag of the command is an error that names it.
+func tomlFlags(r io.Reader) (kong.Resolver, error) {
+	values := map[string]any{}
+	if err := toml.NewDecoder(r).Decode(&values); err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return &fileFlags{values}, nil
+}
+
+type fileFlags struct{ values map[string]any }
+
+func (f *fileFlags) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	for _, n := range append([]*kong.Node{app.Node}, app.Leaves(true)...) {
+		for _, flag := range n.Flags {
+			known[flag.Name] = true
+		}
+	}
+	for name := range f.values {
+		if !known[strings.ReplaceAll(name, "_", "-")] {
+			return fmt.Errorf("config: no such setting: %s", name)
+		}
+	}
+	return nil
+}
+
+// Resolve implements kong.Resolver. It returns a setting of the file, or nil if the
+// environment has it too; kong prefers a flag of the command line by itself.
+func (f *fileFlags) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if setEnvName(flag) != "" {
+		return nil, nil
+	}
+	for _, name := range []string{flag.Name, strings.ReplaceAll(flag.Name, "-", "_")} {
+		if v, ok := f.values[name]; ok {
+			switch v.(type) {
+			case []any, map[string]any: // several values, which the flag decodes itself
+				return v, nil
+			}
+			return fmt.Sprint(v), nil
+		}
+	}
+	return nil, nil
+}
+
+// setEnvName returns the environment variable that sets a flag, or "" if none is set.
+func setEnvName(flag *kong.Flag) string {
+	for _, name := range flag.Envs {
+		if _, set := os.LookupEnv(name); set {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,290 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"duplex/cmd/dx/cli"
+	"duplex/schemas"
+)
+
+// Commands is `dx admin`. Each command sends one request to the admin listener.
+type Commands struct {
+	Users      adminUsers      `cmd:"" help:"List the accounts."`
+	CreateUser adminCreateUser `cmd:"" help:"Open an account. Its token is shown once."`
+	CreateKey  adminCreateKey  `cmd:"" help:"Make a key of an account. Its secret is shown once."`
+	Deposit    adminDeposit    `cmd:"" help:"Credit an account. The same deposit id again changes nothing."`
+	Suspend    adminSuspend    `cmd:"" help:"Suspend an account: it can cancel orders but not place them."`
+	Resume     adminResume     `cmd:"" help:"End a suspension."`
+	Pause      adminPause      `cmd:"" help:"Pause a market: orders can be canceled but not placed."`
+	Unpause    adminUnpause    `cmd:"" help:"End a market's pause."`
+	Void       adminVoid       `cmd:"" help:"Void a market's round: each contract pays 5000 pips ($0.50)."`
+	Propose    adminPropose    `cmd:"" help:"Propose the settlement price of a frozen or proposed round."`
+	Fees       adminFees       `cmd:"" help:"Replace the fee schedule."`
+	Complete   adminComplete   `cmd:"" help:"Complete a pending withdrawal."`
+	Reject     adminReject     `cmd:"" help:"Reject a pending withdrawal and return its amount."`
+	Tick       adminTick       `cmd:"" help:"Post the price of a source."`
+	Snapshot   adminSnapshot   `cmd:"" help:"Write a snapshot now."`
+	Audit      adminAudit      `cmd:"" help:"List the actions of operators and accounts, newest first, with seq, who and why."`
+	State      adminState      `cmd:"" help:"Show the venue's seq and state hash, and the terms of the money invariant in pips."`
+}
+
+func (Commands) Help() string {
+	return `Prints the response, one line of JSON. Address and token come from DX_ADMIN_URL and DX_OPERATOR_TOKEN, or from the dev file. Money is in pips; 10000 pips are $1. The journal keeps --reason with the action.
+
+Examples:
+  dx admin create-user alice
+  dx admin deposit 7 100000000 --id bank-2291
+  dx admin create-key 7 --scopes read,trade
+  dx admin pause 3 --reason "the source is wrong"
+  dx admin audit --user 7
+  dx admin state`
+}
+
+// operatorFlags name the venue, its operator, and the reason for an action.
+type operatorFlags struct {
+	Reason        string `help:"Reason, for the audit." placeholder:"TEXT"`
+	Admin         string `help:"Address of the admin listener. Default: the address in the dev file." env:"DX_ADMIN_URL" placeholder:"URL"`
+	OperatorToken string `env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
+	DevFile       string `help:"The file that dx dev writes." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+}
+
+func (o *operatorFlags) auditReason() schemas.AuditReason {
+	return schemas.AuditReason{Reason: o.Reason}
+}
+
+// request sends one request and prints the response. An error of the venue is explained.
+func (o *operatorFlags) request(ctx context.Context, out io.Writer, method, path string, body any) error {
+	base, token := o.Admin, o.OperatorToken
+	if base == "" || token == "" {
+		dev, err := cli.ReadDevFile(o.DevFile)
+		if err != nil {
+			return fmt.Errorf("no DX_ADMIN_URL and DX_OPERATOR_TOKEN, and no venue started here: %w", err)
+		}
+		base, token = dev.Admin, dev.OperatorToken
+	}
+	var sent []byte
+	if body != nil {
+		var err error
+		if sent, err = schemas.Append(nil, body); err != nil {
+			return err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, base+"/admin"+path, bytes.NewReader(sent))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode < 300 {
+		_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(text))
+		return err
+	}
+	var failed schemas.ErrorBody
+	if err := json.Unmarshal(text, &failed); err != nil || failed.Error.Code == "" {
+		return fmt.Errorf("%d %s", resp.StatusCode, text)
+	}
+	m := schemas.ErrorInfoOf(failed.Error.Code)
+	return fmt.Errorf("%s (%d): %s %s", failed.Error.Code, resp.StatusCode, m.Means, m.Next)
+}
+
+// pageFlags choose a page of a list.
+type pageFlags struct {
+	operatorFlags
+	Limit  int    `help:"Rows per page, 1 to 1000." default:"100"`
+	Cursor string `help:"Cursor of the previous page." placeholder:"CURSOR"`
+}
+
+// printPage requests a page of a list and prints it.
+func (l *pageFlags) printPage(ctx context.Context, out io.Writer, path string, q url.Values) error {
+	q.Set("limit", strconv.Itoa(l.Limit))
+	if l.Cursor != "" {
+		q.Set("cursor", l.Cursor)
+	}
+	return l.request(ctx, out, "GET", path+"?"+q.Encode(), nil)
+}
+
+type (
+	adminUsers struct{ pageFlags }
+	adminAudit struct {
+		pageFlags
+		Who    string `help:"Only actions of operator, account, dx or dx dev." placeholder:"WHO"`
+		Action string `help:"Only this action, such as suspend_user." placeholder:"NAME"`
+		User   uint32 `help:"Only actions to or by this account." placeholder:"ID"`
+	}
+
+	adminCreateUser struct {
+		operatorFlags
+		Name     string `arg:"" help:"1 to 64 characters."`
+		Referrer *int64 `help:"The account that referred this one." placeholder:"ID"`
+	}
+	adminCreateKey struct {
+		operatorFlags
+		User   uint32   `arg:"" help:"user_id."`
+		Scopes []string `help:"Any of read, trade and withdraw." default:"read,trade"`
+		Label  string   `help:"Label in the list of keys."`
+	}
+	adminDeposit struct {
+		operatorFlags
+		User   uint32 `arg:"" help:"user_id."`
+		Amount uint64 `arg:"" help:"Pips."`
+		ID     string `name:"id" required:"" help:"deposit_id, unique in the venue, such as a reference of the bank." placeholder:"ID"`
+	}
+	adminSuspend  struct{ accountAction }
+	adminResume   struct{ accountAction }
+	adminPause    struct{ marketAction }
+	adminUnpause  struct{ marketAction }
+	adminVoid     struct{ marketAction }
+	adminComplete struct{ withdrawalAction }
+	adminReject   struct{ withdrawalAction }
+
+	adminPropose struct {
+		marketAction
+		Price uint64 `arg:"" help:"Price times 1e8: 65000.00 is 6500000000000."`
+	}
+	adminFees struct {
+		operatorFlags
+		Maker    int64 `help:"Maker rate in 1/10000." required:""`
+		Taker    int64 `help:"Taker rate in 1/10000." required:""`
+		Rebate   int64 `help:"Percentage of the taker fee that the maker gets." default:"0"`
+		Referral int64 `help:"Percentage of the taker fee that the taker's referrer gets." default:"0"`
+	}
+	adminTick struct {
+		operatorFlags
+		Feed   int64  `arg:"" help:"0 BTC, 1 gold, 2 WTI."`
+		Source string `arg:"" help:"Name of the source."`
+		Price  uint64 `arg:"" help:"Price times 1e8."`
+	}
+	adminSnapshot struct{ operatorFlags }
+	adminState    struct{ operatorFlags }
+
+	accountAction struct {
+		operatorFlags
+		User uint32 `arg:"" help:"user_id."`
+	}
+	marketAction struct {
+		operatorFlags
+		Market uint32 `arg:"" help:"market_id."`
+	}
+	withdrawalAction struct {
+		operatorFlags
+		Withdrawal uint64 `arg:"" help:"withdrawal_id."`
+	}
+)
+
+func (c *adminUsers) Run(ctx context.Context, out io.Writer) error {
+	return c.printPage(ctx, out, "/users", url.Values{})
+}
+
+func (c *adminAudit) Run(ctx context.Context, out io.Writer) error {
+	q := url.Values{}
+	if c.Who != "" {
+		q.Set("who", c.Who)
+	}
+	if c.Action != "" {
+		q.Set("action", c.Action)
+	}
+	if c.User != 0 {
+		q.Set("user_id", strconv.FormatUint(uint64(c.User), 10))
+	}
+	return c.printPage(ctx, out, "/audit", q)
+}
+
+func (c *adminCreateUser) Run(ctx context.Context, out io.Writer) error {
+	body := schemas.CreateUser{Name: c.Name, AuditReason: c.auditReason()}
+	if c.Referrer != nil {
+		body.ReferrerID = schemas.Ptr(schemas.Int(*c.Referrer))
+	}
+	return c.request(ctx, out, "POST", "/users", body)
+}
+
+func (c *adminCreateKey) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/users/%d/keys", c.User), struct {
+		Label  string   `json:"label,omitzero"`
+		Scopes []string `json:"scopes,omitempty"`
+		schemas.AuditReason
+	}{c.Label, c.Scopes, c.auditReason()})
+}
+
+func (c *adminDeposit) Run(ctx context.Context, out io.Writer) error {
+	if c.ID == "" {
+		return cli.BadFlag("id", errors.New("must not be empty"))
+	}
+	return c.request(ctx, out, "POST", fmt.Sprintf("/users/%d/deposits", c.User), struct {
+		DepositID string      `json:"deposit_id"`
+		Amount    schemas.U64 `json:"amount"`
+		schemas.AuditReason
+	}{c.ID, schemas.U64(c.Amount), c.auditReason()})
+}
+
+func (c *adminSuspend) Run(ctx context.Context, out io.Writer) error {
+	return c.post(ctx, out, "suspend")
+}
+func (c *adminResume) Run(ctx context.Context, out io.Writer) error {
+	return c.post(ctx, out, "resume")
+}
+
+func (c *accountAction) post(ctx context.Context, out io.Writer, what string) error {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/users/%d/%s", c.User, what), c.auditReason())
+}
+
+func (c *adminPause) Run(ctx context.Context, out io.Writer) error { return c.post(ctx, out, "pause") }
+func (c *adminUnpause) Run(ctx context.Context, out io.Writer) error {
+	return c.post(ctx, out, "resume")
+}
+func (c *adminVoid) Run(ctx context.Context, out io.Writer) error { return c.post(ctx, out, "void") }
+
+func (c *marketAction) post(ctx context.Context, out io.Writer, what string) error {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/markets/%d/%s", c.Market, what), c.auditReason())
+}
+
+func (c *adminPropose) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/markets/%d/propose", c.Market), struct {
+		SettlePrice schemas.U64 `json:"settle_price"`
+		schemas.AuditReason
+	}{schemas.U64(c.Price), c.auditReason()})
+}
+
+func (c *adminFees) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "PUT", "/fees", schemas.SetFees{
+		MakerRate: schemas.Int(c.Maker), TakerRate: schemas.Int(c.Taker), MakerRebatePct: schemas.Int(c.Rebate), ReferralPct: schemas.Int(c.Referral), AuditReason: c.auditReason(),
+	})
+}
+
+func (c *adminComplete) Run(ctx context.Context, out io.Writer) error {
+	return c.post(ctx, out, "complete")
+}
+func (c *adminReject) Run(ctx context.Context, out io.Writer) error {
+	return c.post(ctx, out, "reject")
+}
+
+func (c *withdrawalAction) post(ctx context.Context, out io.Writer, what string) error {
+	return c.request(ctx, out, "POST", fmt.Sprintf("/withdrawals/%d/%s", c.Withdrawal, what), c.auditReason())
+}
+
+func (c *adminTick) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "POST", "/oracle/ticks", schemas.Tick{Feed: schemas.Int(c.Feed), Source: c.Source, Price: schemas.U64(c.Price), AuditReason: c.auditReason()})
+}
+
+func (c *adminSnapshot) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "POST", "/snapshot", c.auditReason())
+}
+
+func (c *adminState) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "GET", "/state", nil)
+}

@@ -1,0 +1,11 @@
+// Package operator has the commands of dx admin. Each sends one request to the admin
+// listener of a venue and prints the response.
+//
+// Invariants:
+//
+//  1. A command sends one request, and its reason is written to the journal with the action
+//     (docs/rules/operation.md#audit).
+//  2. The operator's token comes from the environment or from the dev file.
+//
+// The package never decides whether an action is allowed: the venue does.
+package operator

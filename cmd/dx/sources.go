@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"duplex/cmd/dx/cli"
+	"duplex/feeds"
+	"duplex/feeds/live"
+	"duplex/feeds/replay"
+)
+
+// sourceFlags choose the external venues that prices come from.
+type sourceFlags struct {
+	Sources   []string          `help:"Venues that prices come from: coinbase, kraken, bitstamp, gemini, binance, binance-futures, pyth. The markets of a feed without a source are paused." default:"coinbase,kraken,bitstamp,gemini"`
+	SourceURL map[string]string `help:"Another address for a venue: NAME=URL." name:"source-url"`
+	PythKey   string            `help:"Key of Pyth, which enables its price of gold. Set it in DX_PYTH_KEY or in the file: other users of this machine can read arguments."`
+	PythWTI   string            `help:"Pyth's id of WTI, which enables its price of WTI." name:"pyth-wti"`
+}
+
+// openSources returns the sources that the flags choose. They connect when they run.
+func (f *sourceFlags) openSources() ([]feeds.Source, error) {
+	var venues []string
+	for _, v := range f.Sources {
+		if v = strings.TrimSpace(v); v != "" {
+			venues = append(venues, v)
+		}
+	}
+	sources, err := live.Sources(live.Config{Venues: venues, URLs: f.SourceURL, PythKey: f.PythKey, PythWTI: f.PythWTI})
+	var fault *live.ConfigError
+	if errors.As(err, &fault) {
+		return nil, cli.BadFlag(fault.Setting, fault.Err)
+	}
+	return sources, err
+}
+
+const replayPrefix = "replay:"
+
+// parseOracle parses --oracle: one of words, or replay:FILE, whose sources it opens.
+func parseOracle(text string, speed int, words ...string) (kind string, sources []feeds.Source, err error) {
+	path, found := strings.CutPrefix(text, replayPrefix)
+	if !found {
+		for _, w := range words {
+			if text == w {
+				return text, nil, nil
+			}
+		}
+		return "", nil, cli.BadFlag("oracle", fmt.Errorf("must be %s or %sFILE, not %q", strings.Join(words, ", "), replayPrefix, text))
+	}
+	if speed < 1 {
+		return "", nil, cli.BadFlag("replay-speed", errors.New("must be 1 or more"))
+	}
+	tape, err := replay.Open(path, speed)
+	if err != nil {
+		return "", nil, cli.BadFlag("oracle", err)
+	}
+	return "replay", tape.Sources(), nil
+}

@@ -1,0 +1,79 @@
+package trading
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"duplex/cmd/dx/cli"
+	"duplex/schemas"
+)
+
+// Cancel is `dx cancel`, which cancels orders by id, or all of an account.
+type Cancel struct {
+	cli.ClientFlags
+	IDs      []uint64   `arg:"" optional:"" name:"order-id" help:"Orders to cancel, by order_id."`
+	All      bool       `help:"Cancel every resting order, or those selected by --series, --market-id and --group."`
+	Series   seriesFlag `help:"With --all: only orders in the live market of this series, such as btc-15m." xor:"market" placeholder:"NAME"`
+	MarketID uint32     `help:"With --all: only orders in this market slot." xor:"market" placeholder:"ID"`
+	Group    uint32     `help:"With --all: only orders of this group." placeholder:"NUMBER"`
+}
+
+func (c *Cancel) Help() string {
+	return `Tries to cancel every order, and exits with code 1 if one of them was not canceled.
+
+Examples:
+  dx cancel 184 185
+  dx cancel --all
+  dx cancel --all --series btc-15m --group 7`
+}
+
+func (c *Cancel) Run(ctx context.Context, out io.Writer) error {
+	if c.All == (len(c.IDs) > 0) || !c.All && (c.Series != "" || c.MarketID > 0 || c.Group > 0) {
+		return cli.BadFlag("all", errors.New("give either order ids or --all; only --all takes --series, --market-id and --group"))
+	}
+	cl, err := c.Client()
+	if err != nil {
+		return err
+	}
+	if c.Series != "" {
+		r, err := c.Series.openRound(ctx, cl)
+		if err != nil {
+			return err
+		}
+		c.MarketID = r.MarketID
+	}
+	if c.All {
+		s, err := cl.CancelAll(ctx, schemas.CancelAll{MarketID: schemas.Int(c.MarketID), GroupID: schemas.Int(c.Group)})
+		return cli.PrintResult(out, s, err)
+	}
+	var failed []error
+	for ids := range slices.Chunk(c.IDs, schemas.BatchCap) {
+		batch := make([]schemas.U64, len(ids))
+		for i, id := range ids {
+			batch[i] = schemas.U64(id)
+		}
+		r, err := cl.CancelMany(ctx, batch)
+		if err := cli.PrintResult(out, r, err); err != nil {
+			return errors.Join(append(failed, err)...)
+		}
+		failed = append(failed, notCanceled(ids, r.Results)...)
+	}
+	return errors.Join(failed...)
+}
+
+// notCanceled returns an error for each order of a batch that was not canceled.
+func notCanceled(ids []uint64, results []schemas.CancelResult) (failed []error) {
+	for i, id := range ids {
+		switch {
+		case i >= len(results):
+			failed = append(failed, fmt.Errorf("order %d: the venue returned no result", id))
+		case results[i].Error != nil:
+			m := schemas.ErrorInfoOf(results[i].Error.Code)
+			failed = append(failed, fmt.Errorf("order %d: %s: %s %s", id, results[i].Error.Code, m.Means, m.Next))
+		}
+	}
+	return failed
+}

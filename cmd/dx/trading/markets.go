@@ -1,0 +1,159 @@
+package trading
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"duplex/client"
+	"duplex/cmd/dx/cli"
+	"duplex/core"
+	"duplex/schemas"
+)
+
+// Markets is `dx markets`, which lists the markets by series.
+type Markets struct {
+	cli.ClientFlags
+	All  bool `help:"Also list markets that do not trade now."`
+	JSON bool `help:"Print the venue's answer as JSON."`
+}
+
+func (m *Markets) Help() string {
+	return `YES wins if the mean price over the last seconds of the round is above STRIKE; PRICE is the price now. YES BID, YES ASK and LAST are in cents: a contract pays 100 if its outcome wins, and nothing if not. A series without a live market shows when its next round opens.
+
+Examples:
+  dx markets
+  dx markets --all
+  dx markets --json | jq '.markets[].market_id'`
+}
+
+func (m *Markets) Run(ctx context.Context, out io.Writer) error {
+	c, err := m.Client()
+	if err != nil {
+		return err
+	}
+	q := schemas.ListMarkets{Status: "trading"}
+	if m.All {
+		q.Status = ""
+	}
+	l, err := c.Markets(ctx, q)
+	if err != nil || m.JSON {
+		return cli.PrintResult(out, l, err)
+	}
+	t, err := readMarketTable(ctx, c, l.Markets)
+	if err != nil {
+		return cli.Explain(err)
+	}
+	return t.print(out)
+}
+
+// marketTable is the output of `dx markets`: the given markets by series, and a row for each
+// series without a live market.
+type marketTable struct {
+	openings
+	markets []marketRow
+	last    map[uint16]int64 // by category: the time, in ns, when the newest round opened
+}
+
+type marketRow struct {
+	schemas.Market
+	round schemas.Round
+}
+
+const recentRounds = 200 // more than open in an hour
+
+func readMarketTable(ctx context.Context, c *client.Client, markets []schemas.Market) (t marketTable, err error) {
+	if t.openings, err = readOpenings(ctx, c); err != nil {
+		return t, err
+	}
+	l, err := c.Rounds(ctx, schemas.ListRounds{Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(recentRounds))}})
+	if err != nil {
+		return t, err
+	}
+	t.last = map[uint16]int64{}
+	recent := map[schemas.U64]schemas.Round{}
+	for _, r := range l.Rounds { // newest first
+		recent[r.RoundNumber] = r
+		t.last[r.Category] = max(t.last[r.Category], r.OpenTs.Int64())
+	}
+	for _, k := range markets {
+		r, ok := recent[k.RoundNumber]
+		if !ok {
+			read, err := c.Round(ctx, int(k.MarketID))
+			if err != nil {
+				return t, err
+			}
+			r = read.Round
+		}
+		t.markets = append(t.markets, marketRow{k, r})
+	}
+	slices.SortStableFunc(t.markets, func(a, b marketRow) int { return cmp.Compare(a.round.Category, b.round.Category) })
+	return t, nil
+}
+
+func (t *marketTable) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	live := 0
+	for i := range t.markets {
+		if t.markets[i].Status == "trading" {
+			live++
+		}
+	}
+	if live == 0 {
+		fmt.Fprint(w, "No market trades now. Each series shows when its next round opens.\n\n")
+	}
+	fmt.Fprintln(w, "SERIES\tMARKET\tSTATUS\tSTRIKE\tPRICE\tYES BID\tYES ASK\tLAST\tVOLUME\tCLOSES IN")
+	for _, s := range core.AllSeries() {
+		at, trades := "-", false
+		if p := t.prices[s.Feed].Price; p > 0 {
+			at = price(p)
+		}
+		for i := range t.markets {
+			k, r := &t.markets[i].Market, &t.markets[i].round
+			if r.Category != s.Category {
+				continue
+			}
+			trades = trades || k.Status == "trading"
+			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", nameOf(s), k.MarketID, status(k), price(r.Strike), at,
+				cents(k.YesBid), cents(k.YesAsk), cents(k.LastTickYes), k.Volume, closesIn(k, t.now))
+		}
+		if !trades {
+			next := t.next(s, t.last[s.Category])
+			fmt.Fprintf(w, "%s\t-\t%s\t-\t%s\t-\t-\t-\t-\t-\n", nameOf(s), next.status(), at)
+		}
+	}
+	return w.Flush()
+}
+
+func status(k *schemas.Market) string {
+	if k.Paused {
+		return k.Status + " (paused)"
+	}
+	return k.Status
+}
+
+func closesIn(k *schemas.Market, now time.Time) string {
+	if k.Status != "trading" {
+		return "-"
+	}
+	return seconds(time.Unix(0, k.CloseTs.Int64()).Sub(now))
+}
+
+// cents formats pips as cents. It formats 0, which means no price, as a dash.
+func cents(pips int64) string {
+	switch {
+	case pips == 0:
+		return "-"
+	case pips%100 == 0:
+		return fmt.Sprintf("%d¢", pips/100)
+	default:
+		return fmt.Sprintf("%d.%d¢", pips/100, pips%100/10)
+	}
+}
+
+// price formats a price at 1e8 scale with two decimal places, rounded down.
+func price(p schemas.U64) string { return fmt.Sprintf("%d.%02d", p/100_000_000, p/1_000_000%100) }

@@ -1,0 +1,158 @@
+package trading
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"duplex/cmd/dx/cli"
+	"duplex/schemas"
+)
+
+// Order is `dx order`. Its prices are in cents and its money in dollars.
+type Order struct {
+	cli.ClientFlags
+	Side          string        `arg:"" enum:"buy,sell" help:"buy or sell."`
+	Outcome       string        `arg:"" enum:"yes,no" help:"yes or no."`
+	Qty           int64         `arg:"" help:"Number of contracts."`
+	Price         string        `arg:"" optional:"" help:"Limit price in cents, such as @55 or @96.1. Omit it for a market order."`
+	Series        seriesFlag    `help:"Trade in the live market of this series, such as btc-15m." xor:"market" placeholder:"NAME"`
+	MarketID      uint32        `help:"Trade in this market slot; see dx markets." xor:"market" placeholder:"ID"`
+	Market        bool          `help:"Place a market order. This is the default without a price."`
+	Worst         string        `help:"Worst acceptable price of a market order, in cents."`
+	MaxCost       string        `help:"Maximum to spend in dollars, fees included. A market buy without it may spend $1 and the fee per contract."`
+	TIF           string        `help:"Time in force: gtc, gtt, ioc or fok." enum:",gtc,gtt,ioc,fok" default:""`
+	Expires       time.Duration `help:"With --tif gtt: cancel the order after this time, such as 30s."`
+	Group         uint32        `help:"Group number, for dx cancel --all --group."`
+	PostOnly      bool          `help:"Cancel the order if it would fill at once."`
+	ReduceOnly    bool          `help:"Only reduce a position, never open or enlarge one."`
+	CancelOnPause bool          `help:"Cancel the order when the market freezes or an operator pauses it."`
+	StpMaker      bool          `help:"If the order would trade with one of your own, cancel the resting one."`
+	ClientOrderID uint64        `help:"Idempotency key, unique per account. Default: the current time in ns."`
+	Preview       bool          `help:"Show what the order would do, without placing it."`
+}
+
+func (o *Order) Help() string {
+	return `Examples:
+  dx order buy yes 10 --series btc-15m --max-cost 9     a market order for at most $9
+  dx order buy yes 10 @55 --series btc-15m              a limit order at 55 cents
+  dx order sell yes 5 --series gold-5m --worst 40       a market order at 40 cents or better
+  dx order sell yes 5 @60 --series btc-60s --preview    what the order would do
+  dx order buy yes 10 @3.5 --market-id 1 --post-only --tif gtt --expires 30s
+
+--series finds the market in which the series trades now and names its generation, so the
+order cannot reach a later round. --market-id names a slot, whatever trades there.
+
+Running the same line twice places two orders, each with its own client_order_id. With
+--client-order-id the second one is rejected as a duplicate.`
+}
+
+func (o *Order) Run(ctx context.Context, out io.Writer) error {
+	if o.Series == "" && o.MarketID == 0 {
+		return cli.BadFlag("series", errors.New("choose a market with --series, such as btc-15m, or with --market-id"))
+	}
+	in, err := o.buildOrder()
+	if err != nil {
+		return err
+	}
+	c, err := o.Client()
+	if err != nil {
+		return err
+	}
+	if o.Series != "" {
+		r, err := o.Series.liveRound(ctx, c)
+		if err != nil {
+			return err
+		}
+		in.MarketID, in.Generation = schemas.Int(r.MarketID), schemas.Int(r.Generation)
+	}
+	if o.Preview {
+		p, err := c.Preview(ctx, in)
+		return cli.PrintResult(out, p, err)
+	}
+	done, err := c.PlaceOrder(ctx, in)
+	return cli.PrintResult(out, done, err)
+}
+
+// buildOrder returns the order that the flags describe. Its market is that of --market-id.
+func (o *Order) buildOrder() (in schemas.PlaceOrder, err error) {
+	in = schemas.PlaceOrder{
+		ClientOrderID: schemas.U64(o.ClientOrderID), MarketID: schemas.Int(o.MarketID), Side: o.Side, Outcome: o.Outcome, Qty: schemas.Int(o.Qty), TIF: o.TIF,
+		GroupID: schemas.Int(o.Group), PostOnly: o.PostOnly, ReduceOnly: o.ReduceOnly, CancelOnPause: o.CancelOnPause, StpMaker: o.StpMaker,
+	}
+	if o.ClientOrderID == 0 {
+		in.ClientOrderID = schemas.U64(time.Now().UnixNano())
+	}
+	if o.MaxCost != "" {
+		pips, err := parseDecimal(o.MaxCost, 10000)
+		if err != nil {
+			return in, cli.BadFlag("max-cost", err)
+		}
+		in.MaxCost = schemas.U64(pips)
+	}
+	if o.Expires > 0 {
+		in.ExpiryTs = schemas.Ptr(schemas.U64(time.Now().Add(o.Expires).UnixNano()))
+	}
+	if o.Price == "" {
+		return in, o.makeMarketOrder(&in)
+	}
+	if o.Market || o.Worst != "" {
+		return in, cli.BadFlag("price", errors.New("a market order has no limit price; use --worst to bound it"))
+	}
+	in.Tick, err = parseCents("price", o.Price)
+	return in, err
+}
+
+// makeMarketOrder turns in into a market order. A buy without --max-cost may spend $1.03 per
+// contract, which no price and fee exceed at the default rates.
+func (o *Order) makeMarketOrder(in *schemas.PlaceOrder) (err error) {
+	in.Type = "market"
+	if o.Side == "buy" && in.MaxCost == 0 {
+		in.MaxCost = schemas.U64(max(o.Qty, 0)) * 10300 // pips per contract: $1, and 3 cents for the fee
+	}
+	if o.Worst != "" {
+		in.WorstTick, err = parseCents("worst", o.Worst)
+	}
+	return err
+}
+
+// parseCents parses a price in cents, such as 55 or @55.5, without rounding.
+func parseCents(flag, text string) (*schemas.Int, error) {
+	pips, err := parseDecimal(strings.TrimPrefix(text, "@"), 100)
+	if err == nil && (pips < schemas.TickMin || pips > schemas.TickMax) {
+		err = errors.New("prices are in cents, above 0 and below 100: @47 is 47 cents, or 4700 pips")
+	}
+	if err != nil {
+		return nil, cli.BadFlag(flag, err)
+	}
+	return schemas.Ptr(schemas.Int(pips)), nil
+}
+
+var errDecimal = errors.New("must be a decimal number, no finer than a pip (0.01 cent)")
+
+// parseDecimal parses a decimal number and multiplies it by scale, exactly: "55.5" at scale
+// 100 is 5550.
+func parseDecimal(text string, scale int64) (int64, error) {
+	whole, part, _ := strings.Cut(text, ".")
+	n, err := strconv.ParseUint(whole, 10, 32)
+	if err != nil {
+		return 0, errDecimal
+	}
+	out := int64(n) * scale
+	for i := range len(part) {
+		scale /= 10
+		d := part[i]
+		if d < '0' || d > '9' || scale == 0 && d != '0' {
+			return 0, errDecimal
+		}
+		out += int64(d-'0') * scale
+	}
+	if out > math.MaxInt32*int64(10000) {
+		return 0, errDecimal
+	}
+	return out, nil
+}

@@ -1,0 +1,203 @@
+package trading
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"duplex/client"
+	"duplex/core"
+	"duplex/schemas"
+)
+
+// describeEvent describes a message of the stream: the market slot or feed it is about, a dash
+// if neither, and what happened.
+func describeEvent(e *client.StreamEvent) (of, what string, err error) {
+	switch e.Type {
+	case "orderbook_snapshot":
+		return decodeAndDescribe(e.Msg, bookLine)
+	case "orderbook_delta":
+		return decodeAndDescribe(e.Msg, deltaLine)
+	case "trade":
+		return decodeAndDescribe(e.Msg, tradeLine)
+	case "oracle":
+		return decodeAndDescribe(e.Msg, oracleLine)
+	case "round":
+		return decodeAndDescribe(e.Msg, roundLine)
+	case "user_snapshot":
+		return decodeAndDescribe(e.Msg, accountLine)
+	default:
+		return userLine(e)
+	}
+}
+
+// userLine describes an event of the account.
+func userLine(e *client.StreamEvent) (of, what string, err error) {
+	var head schemas.EventHead
+	if err := json.Unmarshal(e.Msg, &head); err != nil {
+		return "", "", err
+	}
+	switch head.Event {
+	case "order":
+		return decodeAndDescribe(e.Msg, orderLine)
+	case "fill":
+		return decodeAndDescribe(e.Msg, fillLine)
+	case "balance":
+		return decodeAndDescribe(e.Msg, balanceLine)
+	case "position":
+		return decodeAndDescribe(e.Msg, positionLine)
+	case "settlement":
+		return decodeAndDescribe(e.Msg, settlementLine)
+	case "deposit":
+		return decodeAndDescribe(e.Msg, depositLine)
+	case "withdrawal":
+		return decodeAndDescribe(e.Msg, withdrawalLine)
+	case "deadman":
+		return decodeAndDescribe(e.Msg, deadmanLine)
+	case "key_revoked":
+		return decodeAndDescribe(e.Msg, revokedLine)
+	default:
+		return noSubject, string(e.Msg), nil // from a newer venue
+	}
+}
+
+// decodeAndDescribe decodes a message and describes it with say.
+func decodeAndDescribe[M any](raw []byte, say func(*M) (of, what string)) (of, what string, err error) {
+	m := new(M)
+	if err := json.Unmarshal(raw, m); err != nil {
+		return "", "", err
+	}
+	of, what = say(m)
+	return of, what, nil
+}
+
+const noSubject = "-"
+
+func marketLabel(market uint32) string { return fmt.Sprint(market) }
+
+func bookLine(b *schemas.WSBook) (of, what string) {
+	return marketLabel(b.MarketID), fmt.Sprintf("book of round %d: YES %s, NO %s", b.RoundNumber, bids(b.Yes), bids(b.No))
+}
+
+func bids(side []schemas.Level) string {
+	if len(side) == 0 {
+		return "no bids"
+	}
+	return fmt.Sprintf("%d @ %s and %s", side[0][1], cents(side[0][0]), count(len(side)-1, "more level"))
+}
+
+func deltaLine(d *schemas.WSBookDelta) (of, what string) {
+	parts := make([]string, len(d.Changes))
+	for i, c := range d.Changes {
+		parts[i] = fmt.Sprintf("%s @ %s: %+d, now %d", strings.ToUpper(c.Outcome), cents(c.Tick), c.Delta, c.Qty)
+	}
+	return marketLabel(d.MarketID), strings.Join(parts, ", ")
+}
+
+func tradeLine(t *schemas.Trade) (of, what string) {
+	return marketLabel(t.MarketID), fmt.Sprintf("trade: %d, YES @ %s, taker: %s %s (%s)", t.Qty, cents(t.TickYes), t.TakerSide, strings.ToUpper(t.TakerOutcome), t.Path)
+}
+
+func oracleLine(o *schemas.WSOracle) (of, what string) {
+	of = marketLabel(uint32(o.Feed))
+	if o.Feed < core.Feeds {
+		of = core.Feed(o.Feed).String()
+	}
+	return of, fmt.Sprintf("%s from %s", price(o.Price), count(int(o.FreshSourceCount), "source"))
+}
+
+func roundLine(r *schemas.Round) (of, what string) {
+	what = fmt.Sprintf("round %d, %s: %s, strike %s", r.RoundNumber, SeriesName(r.Category), r.Status, price(r.Strike))
+	if r.Winner != nil {
+		what += fmt.Sprintf(", settles at %s, %s wins", price(r.SettlePrice), strings.ToUpper(*r.Winner))
+	}
+	if r.Paused {
+		what += ", paused"
+	}
+	return marketLabel(r.MarketID), what
+}
+
+func accountLine(a *schemas.WSUserSnapshot) (of, what string) {
+	return noSubject, fmt.Sprintf("account: %s free, %s reserved, %s, %s", dollars(a.Cash.Int64()), dollars(a.Reserved.Int64()), count(len(a.Orders), "order"), count(len(a.Positions), "position"))
+}
+
+func orderLine(e *schemas.OrderEvent) (of, what string) {
+	o := &e.Order
+	at := "at market"
+	if o.Tick > 0 {
+		at = "@ " + cents(o.Tick)
+	}
+	id := "client_order_id " + o.ClientOrderID.String()
+	if o.OrderID != nil {
+		id = o.OrderID.String()
+	}
+	what = fmt.Sprintf("order %s, %s %d %s %s: %s, %d filled, %d remaining", id, o.Side, o.Qty, strings.ToUpper(o.Outcome), at, o.Status, o.FilledQty, o.RemainingQty)
+	if o.Reason != "" {
+		what += ", " + o.Reason
+	}
+	return marketLabel(o.MarketID), what
+}
+
+func fillLine(e *schemas.FillEvent) (of, what string) {
+	return marketLabel(e.MarketID), fmt.Sprintf("fill of order %d as %s: %s %d %s, YES @ %s (%s), fee %s", e.OrderID, e.Role, e.Side, e.Qty, strings.ToUpper(e.Outcome), cents(e.TickYes), e.Path, dollars(e.Fee.Int64()))
+}
+
+func balanceLine(e *schemas.BalanceEvent) (of, what string) {
+	sign := "+"
+	if e.Change < 0 {
+		sign, e.Change = "-", -e.Change
+	}
+	return noSubject, fmt.Sprintf("balance: %s free, %s reserved, %s%s (%s)", dollars(e.Cash.Int64()), dollars(e.Reserved.Int64()), sign, dollars(int64(e.Change)), e.Cause)
+}
+
+func positionLine(e *schemas.PositionEvent) (of, what string) {
+	return marketLabel(e.MarketID), fmt.Sprintf("position: %d YES, %d NO, cost %s", e.YesQty, e.NoQty, dollars(e.Cost.Int64()))
+}
+
+func settlementLine(e *schemas.SettlementEvent) (of, what string) {
+	winner := "void"
+	if e.Winner != nil {
+		winner = strings.ToUpper(*e.Winner) + " wins"
+	}
+	return marketLabel(e.MarketID), fmt.Sprintf("settlement of round %d, %s: %s for %d YES, %d NO", e.RoundNumber, winner, dollars(e.Payout.Int64()), e.YesQty, e.NoQty)
+}
+
+func depositLine(e *schemas.DepositEvent) (of, what string) {
+	return noSubject, fmt.Sprintf("deposit %s of %s", e.DepositID, dollars(e.Amount.Int64()))
+}
+
+func withdrawalLine(e *schemas.WithdrawalEvent) (of, what string) {
+	return noSubject, fmt.Sprintf("withdrawal %d of %s to %s: %s", e.WithdrawalID, dollars(e.Amount.Int64()), e.Destination, e.Status)
+}
+
+func deadmanLine(e *schemas.DeadmanEvent) (of, what string) {
+	switch {
+	case e.Fired:
+		return noSubject, "dead-man switch fired"
+	case e.Armed:
+		return noSubject, fmt.Sprintf("dead-man switch armed, %d ms", e.TimeoutMs)
+	default:
+		return noSubject, "dead-man switch disarmed"
+	}
+}
+
+func revokedLine(e *schemas.KeyRevokedEvent) (of, what string) {
+	return noSubject, "key " + e.APIKey + " revoked"
+}
+
+// count formats a number of things, such as "1 order" or "2 orders".
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// dollars formats pips as dollars, exactly: with two decimal places, or with four if
+// the amount is not whole cents.
+func dollars(pips int64) string {
+	if pips%100 == 0 {
+		return fmt.Sprintf("$%d.%02d", pips/10_000, pips/100%100)
+	}
+	return fmt.Sprintf("$%d.%04d", pips/10_000, pips%10_000)
+}

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"duplex/core"
+)
+
+// checkpoint is the state hash at a seq, which a later Checkpoint command carries
+// (docs/rules/operation.md#determinism).
+type checkpoint struct {
+	seq  uint64
+	hash [32]byte
+	at   int64 // stamp of seq, ns
+}
+
+// pendingHash is a state hash that is being computed.
+type pendingHash struct {
+	done chan struct{} // closed when hash and took are set
+	hash [32]byte
+	took time.Duration
+}
+
+func (h *pendingHash) wait() [32]byte {
+	<-h.done
+	return h.hash
+}
+
+// checkpoint applies a Checkpoint: it compares the hash that the command carries with the one
+// computed here, and begins to hash the current state for the next checkpoint. It hashes an
+// image in the background, because hashing takes too long to hold up commands.
+func (e *Engine) checkpoint(c *core.Checkpoint) error {
+	d := &e.replayState
+	if e.hashing != nil {
+		d.Hash = e.hashing.wait()
+		e.backlog.Applying += e.hashing.took // a replay hashes as well
+	}
+	if c.Seq != 0 && c.Seq == d.Seq && c.Hash != d.Hash {
+		return fmt.Errorf("the state at seq %d has hash %x, the journal has %x", c.Seq, d.Hash, c.Hash)
+	}
+	image, err := e.venue.Image()
+	if err != nil {
+		return err
+	}
+	d.Seq, d.CheckedAt = e.venue.Now().Seq, e.venue.Now().Ts
+	h, next := &pendingHash{done: make(chan struct{})}, checkpoint{seq: d.Seq, at: d.CheckedAt}
+	e.hashing = h
+	compute := func() {
+		defer close(h.done)
+		begun := time.Now()
+		defer func() { h.took = time.Since(begun) }()
+		var err error
+		if h.hash, err = image.Hash(); err != nil {
+			e.fail(err)
+			return
+		}
+		next.hash = h.hash
+		e.nextCheckpoint.Store(&next)
+	}
+	if isClosed(e.ready) {
+		go compute()
+	} else { // a replay keeps nobody waiting
+		compute()
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package journal
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"duplex/core"
+)
+
+// The rare commands are maps of CBOR by field name. A field may be added later: an older
+// journal then reads it as zero. No field may be renamed or change its meaning.
+
+var cborEnc, cborDec = cborModes()
+
+func cborModes() (cbor.EncMode, cbor.DecMode) {
+	enc, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		panic(err) // cannot happen: the options are constant
+	}
+	dec, err := cbor.DecOptions{
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
+		IndefLength:       cbor.IndefLengthForbidden,
+		TagsMd:            cbor.TagsForbidden,
+		UTF8:              cbor.UTF8RejectInvalid,
+		MaxNestedLevels:   8,
+		MaxArrayElements:  1 << 16,
+		MaxMapPairs:       64,
+	}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return enc, dec
+}
+
+// cborMap is a kind that is encoded as a map of CBOR. check refuses decoded commands with an
+// enum value that has no name; nil accepts any. The venue checks amounts and rates.
+func cborMap[T any, C command[T]](check func(C) error) kind {
+	read := func(b []byte) (core.Command, error) {
+		cmd := C(new(T))
+		if err := cborDec.Unmarshal(b, cmd); err != nil {
+			return nil, err
+		}
+		if check != nil {
+			return cmd, check(cmd)
+		}
+		return cmd, nil
+	}
+	return kind{
+		empty: func() core.Command { return C(new(T)) },
+		append: func(dst []byte, cmd core.Command) ([]byte, error) {
+			b, err := cborEnc.Marshal(cmd)
+			if err == nil {
+				// A command that encodes and does not decode would make the journal
+				// unreadable for good.
+				_, err = read(b)
+			}
+			if err != nil {
+				return dst, err
+			}
+			return append(dst, b...), nil
+		},
+		read: read,
+	}
+}
+
+func checkSetSession(c *core.SetSession) error {
+	if c.Feed >= core.Feeds {
+		return errEnum
+	}
+	return nil
+}
+
+func checkCreateKey(c *core.CreateKey) error {
+	if c.Scopes > core.ScopeRead|core.ScopeTrade|core.ScopeWithdraw {
+		return errEnum
+	}
+	return nil
+}
+
+func checkSetRules(c *core.SetRules) error {
+	if slices.ContainsFunc(c.Rules.Grid.Bands, func(b core.Band) bool { return b.Step <= 0 }) {
+		return errRange // Grid.Legal divides by the step
+	}
+	if c.Rules.Revision > core.RevisionNewest {
+		return fmt.Errorf("rules of revision %d, this program knows up to %d: it was written by a newer version", c.Rules.Revision, core.RevisionNewest)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package journal
+
+import (
+	"encoding/binary"
+	"math"
+
+	"duplex/core"
+)
+
+// The commands that make up nearly all of a log have packed encodings: numbers are varints
+// (zigzag if they can be negative), and the enums of an order share one byte. An encoding
+// never changes; a command with other fields gets a new kind.
+
+const (
+	stringMax  = 4096 // bytes of one string of an index tick
+	sourcesMax = 256  // sources of one index tick
+	flagsMax   = core.PostOnly | core.ReduceOnly | core.CancelOnPause | core.StpMaker
+)
+
+func appendPlaceOrder(dst []byte, c *core.PlaceOrder) ([]byte, error) {
+	if c.Side > core.Sell || c.Outcome > core.No || c.Type > core.Market || c.TIF > core.FOK || c.Flags > flagsMax || !knownReject(c.Fault) {
+		return dst, errEnum
+	}
+	dst = binary.AppendUvarint(dst, uint64(c.User))
+	dst = binary.AppendUvarint(dst, c.ClientID)
+	dst = binary.AppendUvarint(dst, uint64(c.Market))
+	dst = binary.AppendUvarint(dst, uint64(c.Generation))
+	dst = append(dst, byte(c.Side)|byte(c.Outcome)<<1|byte(c.Type)<<2|byte(c.TIF)<<3, byte(c.Flags))
+	dst = binary.AppendVarint(dst, int64(c.Tick))
+	dst = binary.AppendVarint(dst, int64(c.Qty))
+	dst = binary.AppendVarint(dst, c.Expiry)
+	dst = binary.AppendUvarint(dst, c.MaxCost)
+	dst = binary.AppendUvarint(dst, uint64(c.Group))
+	return binary.AppendUvarint(dst, uint64(c.Fault)), nil
+}
+
+func readPlaceOrder(b []byte) (*core.PlaceOrder, error) {
+	p := payload{b: b}
+	c := &core.PlaceOrder{
+		User:       core.UserID(p.u(math.MaxUint32)),
+		ClientID:   p.u(math.MaxUint64),
+		Market:     core.MarketID(p.u(math.MaxUint32)),
+		Generation: uint32(p.u(math.MaxUint32)),
+	}
+	enums, flags := p.byte(), p.byte()
+	if enums >= 1<<5 || flags > byte(flagsMax) {
+		p.fail(errEnum)
+	}
+	c.Side, c.Outcome = core.Side(enums&1), core.Outcome(enums>>1&1)
+	c.Type, c.TIF = core.OrderType(enums>>2&1), core.TIF(enums>>3)
+	c.Flags = core.Flags(flags)
+	c.Tick = core.Tick(p.i(math.MinInt32, math.MaxInt32))
+	c.Qty = core.Qty(p.i(math.MinInt64, math.MaxInt64))
+	c.Expiry = p.i(math.MinInt64, math.MaxInt64)
+	c.MaxCost = p.u(math.MaxUint64)
+	c.Group = uint32(p.u(math.MaxUint32))
+	c.Fault = core.Reject(p.u(math.MaxUint16))
+	if !knownReject(c.Fault) {
+		p.fail(errEnum)
+	}
+	return c, p.end()
+}
+
+func knownReject(r core.Reject) bool { return r == core.OK || r.String() != "" }
+
+func appendCancelOrder(dst []byte, c *core.CancelOrder) ([]byte, error) {
+	dst = binary.AppendUvarint(dst, uint64(c.User))
+	return binary.AppendUvarint(dst, uint64(c.Order)), nil
+}
+
+func readCancelOrder(b []byte) (*core.CancelOrder, error) {
+	p := payload{b: b}
+	c := &core.CancelOrder{User: core.UserID(p.u(math.MaxUint32)), Order: core.OrderID(p.u(math.MaxUint64))}
+	return c, p.end()
+}
+
+func appendCancelAll(dst []byte, c *core.CancelAll) ([]byte, error) {
+	dst = binary.AppendUvarint(dst, uint64(c.User))
+	dst = binary.AppendUvarint(dst, uint64(c.Market))
+	return binary.AppendUvarint(dst, uint64(c.Group)), nil
+}
+
+func readCancelAll(b []byte) (*core.CancelAll, error) {
+	p := payload{b: b}
+	c := &core.CancelAll{
+		User:   core.UserID(p.u(math.MaxUint32)),
+		Market: core.MarketID(p.u(math.MaxUint32)),
+		Group:  uint32(p.u(math.MaxUint32)),
+	}
+	return c, p.end()
+}
+
+func appendDecreaseOrder(dst []byte, c *core.DecreaseOrder) ([]byte, error) {
+	dst = binary.AppendUvarint(dst, uint64(c.User))
+	dst = binary.AppendUvarint(dst, uint64(c.Order))
+	dst = appendFlag(dst, c.To)
+	return binary.AppendVarint(dst, int64(c.Amount)), nil
+}
+
+func readDecreaseOrder(b []byte) (*core.DecreaseOrder, error) {
+	p := payload{b: b}
+	c := &core.DecreaseOrder{
+		User:   core.UserID(p.u(math.MaxUint32)),
+		Order:  core.OrderID(p.u(math.MaxUint64)),
+		To:     p.flag(),
+		Amount: core.Qty(p.i(math.MinInt64, math.MaxInt64)),
+	}
+	return c, p.end()
+}
+
+func appendClock(dst []byte, _ *core.Clock) ([]byte, error) { return dst, nil }
+
+func readClock(b []byte) (*core.Clock, error) {
+	p := payload{b: b}
+	return new(core.Clock), p.end()
+}
+
+func appendPostIndex(dst []byte, c *core.PostIndex) ([]byte, error) {
+	t := &c.Tick
+	if t.Feed >= core.Feeds {
+		return dst, errEnum
+	}
+	if len(t.Sources) > sourcesMax || len(c.Audit.Who) > stringMax || len(c.Audit.Why) > stringMax {
+		return dst, errTooLong
+	}
+	dst = append(dst, byte(t.Feed), t.Count)
+	dst = appendFlag(dst, t.Manual)
+	dst = binary.AppendVarint(dst, t.Second)
+	dst = binary.AppendUvarint(dst, uint64(t.Price))
+	dst = binary.AppendUvarint(dst, uint64(len(t.Sources)))
+	for _, s := range t.Sources {
+		if len(s.Name) > stringMax {
+			return dst, errTooLong
+		}
+		dst = appendString(dst, s.Name)
+		dst = binary.AppendUvarint(dst, uint64(s.Price))
+	}
+	dst = appendString(dst, c.Audit.Who)
+	return appendString(dst, c.Audit.Why), nil
+}
+
+func readPostIndex(b []byte) (*core.PostIndex, error) {
+	p := payload{b: b}
+	feed, count := p.byte(), p.byte()
+	if feed >= core.Feeds {
+		p.fail(errEnum)
+	}
+	t := core.IndexTick{
+		Feed: core.Feed(feed), Count: count, Manual: p.flag(),
+		Second: p.i(math.MinInt64, math.MaxInt64), Price: core.Price(p.u(math.MaxUint64)),
+	}
+	n := p.u(sourcesMax)
+	for i := uint64(0); i < n && p.err == nil; i++ {
+		t.Sources = append(t.Sources, core.SourcePrice{Name: p.string(stringMax), Price: core.Price(p.u(math.MaxUint64))})
+	}
+	c := &core.PostIndex{Tick: t, Audit: core.Audit{Who: p.string(stringMax), Why: p.string(stringMax)}}
+	return c, p.end()
+}

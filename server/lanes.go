@@ -1,0 +1,71 @@
+package server
+
+import (
+	"crypto/sha256"
+	"net"
+
+	"duplex"
+	"duplex/examples/dashboard"
+	"duplex/feeds"
+	"duplex/feeds/manual"
+	"duplex/lanes/admin"
+	"duplex/lanes/mcp"
+	"duplex/lanes/portal"
+	"duplex/lanes/rest"
+	"duplex/lanes/ws"
+	"duplex/schemas"
+)
+
+// openLanes opens the lanes on the bound listeners.
+func (v *Venue) openLanes() {
+	o, g := &v.options, v.gate
+	address := o.API
+	if o.APIListener != nil {
+		address = o.APIListener.Addr().String()
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
+		g.Hosts = append(g.Hosts, host)
+	}
+	if o.Environment == environmentDev {
+		g.Origins = append(g.Origins, v.portal.url)
+	}
+	routes := g.NewRoutes()
+	restLane := rest.Mount(routes, g, o.Version)
+	v.eventLane = ws.Mount(routes, g)
+	v.agentLane = mcp.Mount(routes, g, o.Version)
+	v.api.setHandler(g.Edge(routes))
+
+	portalOptions := portal.Options{
+		Venue: g.Venue, Gate: g, Log: o.Log, Static: dashboard.Files(), Changelog: duplex.Changelog,
+		OpenAPI: restLane.OpenAPI(), AsyncAPI: ws.AsyncAPI(o.Version, v.api.url), Tools: v.agentLane.ToolSpecs(),
+		API: v.api.url, MCP: v.api.url + mcp.Path,
+	}
+	if len(v.accounts) > 0 {
+		portalOptions.DevKey = func() schemas.DevAccount { return v.accounts[0] }
+	}
+	v.portal.setHandler(portal.New(portalOptions))
+
+	adminOptions := admin.Options{
+		Venue: g.Venue, Gate: g, Log: o.Log, Token: sha256.Sum256([]byte(v.operator)), ManualOracle: &manual.Oracle{},
+		Sources: v.sourceStates, Index: v.indexStats, WebSocketStats: v.webSocketStats,
+	}
+	if v.keys.ownsFile {
+		adminOptions.RotateMasterKey = v.rotateMasterKey
+	}
+	v.admin.setHandler(admin.New(adminOptions))
+}
+
+func (v *Venue) sourceStates() []feeds.State {
+	if v.poster == nil {
+		return nil
+	}
+	return v.poster.States()
+}
+
+func (v *Venue) webSocketStats() admin.WebSocketStats {
+	s := &v.eventLane.Stats
+	out := admin.WebSocketStats{Frames: s.Frames.Load(), Deliveries: s.Delivered.Load(), Conflated: s.Conflated.Load(), Closed: map[int]uint64{1009: 0, 1012: 0, 4401: 0, 4408: 0}}
+	out.Connections, out.Subscriptions, out.QueuedBytes = v.eventLane.Usage()
+	s.Closes(func(code int, n uint64) { out.Closed[code] = n })
+	return out
+}

@@ -1,0 +1,81 @@
+package server
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+
+	"duplex/lanes/admin"
+	"duplex/lanes/gate"
+	"duplex/lanes/mcp"
+	"duplex/schemas"
+)
+
+// listener is a bound listener whose handler can be replaced: until its lane is open, it
+// answers that the venue is starting.
+type listener struct {
+	url     string
+	handler atomic.Pointer[http.Handler]
+}
+
+func (l *listener) setHandler(h http.Handler) { l.handler.Store(&h) }
+
+func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*l.handler.Load()).ServeHTTP(w, r)
+}
+
+// bind opens the listeners with the handlers of a starting venue.
+func (v *Venue) bind(progress *startProgress) (err error) {
+	o := &v.options
+	startingAdmin := admin.Starting(sha256.Sum256([]byte(v.operator)), o.Environment, o.Oracle, progress.now)
+	if v.admin, err = v.listen("Admin", o.Admin, o.AdminListener, startingAdmin); err != nil {
+		return err
+	}
+	if v.api, err = v.listen("API", o.API, o.APIListener, startingAPI()); err != nil {
+		return err
+	}
+	v.portal, err = v.listen("Portal", o.Portal, o.PortalListener, gate.Starting(nil))
+	return err
+}
+
+// startingAPI answers in the form of the lane that a request is for.
+func startingAPI() http.Handler {
+	return gate.Starting(func(w http.ResponseWriter, r *http.Request, e schemas.Error) {
+		if r.URL.Path == mcp.Path {
+			mcp.Refuse(w, e)
+			return
+		}
+		gate.WriteJSON(w, e.HTTP(), schemas.ErrorBody{Error: e})
+	})
+}
+
+// listen serves handler on l, or on a new listener at address if l is nil.
+func (v *Venue) listen(option, address string, l net.Listener, handler http.Handler) (*listener, error) {
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", address); err != nil {
+			return nil, &OptionError{option, err}
+		}
+	}
+	out := &listener{url: "http://" + clientAddress(l)}
+	out.setHandler(handler)
+	s := gate.Server(out, v.options.Log)
+	v.servers = append(v.servers, s)
+	v.background.Go(func() {
+		if err := s.Serve(gate.WrapListener(l)); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			v.failed <- err
+		}
+	})
+	return out, nil
+}
+
+// clientAddress returns the address at which a client on this machine reaches l.
+func clientAddress(l net.Listener) string {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsUnspecified() {
+		return fmt.Sprintf("127.0.0.1:%d", a.Port)
+	}
+	return l.Addr().String()
+}

@@ -1,0 +1,297 @@
+package server_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"duplex/core"
+	"duplex/lanes/gate"
+	"duplex/schemas"
+	"duplex/server"
+)
+
+// sealedVenue returns a data folder with two keys, and its master key.
+func sealedVenue(t *testing.T) (dir string, master []byte, one, two schemas.NewKey) {
+	t.Helper()
+	dir = t.TempDir()
+	h := openLive(t, dir, nil)
+	one, two = h.NewAccount("a"), h.NewAccount("bb")
+	master = masterKeyOf(t, dir)
+	h.Close()
+	return dir, master, one, two
+}
+
+func fingerprintsIn(t *testing.T, dir string) string {
+	t.Helper()
+	list, err := server.Fingerprints(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(list, " ")
+}
+
+func replaceFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func removeFile(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var otherMaster = append(make([]byte, 31), 7)
+
+// wantMasterKeyError checks that err is an error of the option MasterKey and contains parts.
+func wantMasterKeyError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	var option *server.OptionError
+	if !errors.As(err, &option) || option.Option != "MasterKey" {
+		t.Fatalf("not an error of MasterKey: %v", err)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%v does not name %s", err, part)
+		}
+	}
+}
+
+// TestMissingMasterKey tests that a venue whose master.key is missing does not start or
+// create one, names the key that is needed, and starts with it.
+func TestMissingMasterKey(t *testing.T) {
+	dir, master, one, _ := sealedVenue(t)
+	removeFile(t, server.MasterKeyPath(dir))
+	wantMasterKeyError(t, startError(t, dir, nil), server.Fingerprint(master), server.MasterKeyPath(dir), "DX_MASTER_KEY")
+	if _, err := os.Stat(server.MasterKeyPath(dir)); err == nil {
+		t.Error("a new master key was made beside the journal")
+	}
+	h := openLive(t, dir, func(o *server.Options) { o.MasterKey = master })
+	checkKeyWorks(t, h, one)
+	h.Close()
+}
+
+// TestWrongMasterKey tests that a venue does not start with a key that sealed none of its
+// secrets, and that the error names both fingerprints.
+func TestWrongMasterKey(t *testing.T) {
+	dir, master, one, _ := sealedVenue(t)
+	wrong := func(o *server.Options) { o.MasterKey = otherMaster }
+	wantMasterKeyError(t, startError(t, dir, wrong), server.Fingerprint(master), server.Fingerprint(otherMaster))
+	wantMasterKeyError(t, startError(t, dir, func(o *server.Options) {
+		o.MasterKey, o.OldMasterKey = otherMaster, make([]byte, 32)
+	}), server.Fingerprint(master), server.Fingerprint(otherMaster))
+
+	// A data folder of an older release has no fingerprints: its secrets are tried, and
+	// then it has the file.
+	removeFile(t, server.FingerprintFile(dir))
+	wantMasterKeyError(t, startError(t, dir, wrong), "none of the secrets of 2 keys", server.Fingerprint(otherMaster))
+	if got := fingerprintsIn(t, dir); got != "" {
+		t.Errorf("the wrong key's start has left %s", got)
+	}
+	h := openLive(t, dir, nil)
+	checkKeyWorks(t, h, one)
+	h.Close()
+	if got := fingerprintsIn(t, dir); got != server.Fingerprint(master) {
+		t.Errorf("fingerprints %s, not %s", got, server.Fingerprint(master))
+	}
+
+	// A journal from a backup that is older than a rotation, beside the newer key.
+	replaceFile(t, server.FingerprintFile(dir), server.Fingerprint(otherMaster)+"\n")
+	wantMasterKeyError(t, startError(t, dir, wrong), "none of the secrets of 2 keys", "backup")
+}
+
+// TestSomeSecretsLost tests that a venue starts although some secrets are sealed under a
+// key that is lost.
+func TestSomeSecretsLost(t *testing.T) {
+	dir, _, one, two := sealedVenue(t)
+	h := openLive(t, dir, nil)
+	h.Submit(&core.ResealKey{Key: two.APIKey, Sealed: make([]byte, 60)})
+	h.Close()
+	h = openLive(t, dir, nil)
+	defer h.Close()
+	checkKeyWorks(t, h, one)
+	if _, err := h.ClientWithKey(two.APIKey, two.Secret).Balance(t.Context()); err == nil {
+		t.Error("a secret that no master key opens is taken")
+	}
+}
+
+// TestLostMasterKey tests that a venue whose master key is lost starts with a new one if
+// MasterKeyLost is set, that it loses the API keys and nothing else, and that accounts can
+// make new ones.
+func TestLostMasterKey(t *testing.T) {
+	dir, _, one, _ := sealedVenue(t)
+	removeFile(t, server.MasterKeyPath(dir))
+	var option *server.OptionError
+	if err := startError(t, dir, func(o *server.Options) { o.MasterKeyLost = true }); !errors.As(err, &option) || option.Option != "MasterKeyLost" {
+		t.Errorf("without a new key: %v", err)
+	}
+	fresh := func(lost bool) func(*server.Options) {
+		return func(o *server.Options) { o.MasterKey, o.MasterKeyLost = otherMaster, lost }
+	}
+	if err := startError(t, dir, fresh(false)); err == nil {
+		t.Error("it starts without MasterKeyLost")
+	}
+	h := openLive(t, dir, fresh(true))
+	if _, err := h.ClientWithKey(one.APIKey, one.Secret).Balance(t.Context()); err == nil {
+		t.Error("a lost key opens")
+	}
+	k, err := h.Gate().IssueKey(t.Context(), 1, "", gate.UserScopes, core.Audit{Who: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkKeyWorks(t, h, k)
+	h.Close()
+	h = openLive(t, dir, fresh(false)) // MasterKeyLost is needed once
+	checkKeyWorks(t, h, k)
+	h.Close()
+}
+
+// TestRotationEndsAfterEveryCrash tests that the next start finishes a rotation that a crash
+// interrupted, at whatever point, and that only the new key's fingerprint remains.
+func TestRotationEndsAfterEveryCrash(t *testing.T) {
+	points := []string{"the new file", "both fingerprints", "one secret", "every secret", "the file replaced"}
+	for n, point := range points {
+		t.Run(point, func(t *testing.T) {
+			dir, master, one, two := sealedVenue(t)
+			h := openLive(t, dir, nil)
+			text, err := server.LoadOrCreateSecret(server.NextMasterKeyPath(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			next, err := hex.DecodeString(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n >= 1 {
+				if err := server.SetFingerprints(dir, master, next); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := h.Gate().Vault.AddMasterKey(next); err != nil {
+				t.Fatal(err)
+			}
+			for i, k := range []schemas.NewKey{one, two} {
+				if n >= 2+i {
+					secret, _ := schemas.ParseSecret(k.Secret)
+					h.Submit(&core.ResealKey{Key: k.APIKey, Sealed: h.Gate().Vault.Seal(k.APIKey, secret)})
+				}
+			}
+			h.Close()
+			if n >= 4 {
+				if err := os.Rename(server.NextMasterKeyPath(dir), server.MasterKeyPath(dir)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 { // the second start finds nothing left to do
+				h = openLive(t, dir, nil)
+				checkKeyWorks(t, h, one)
+				checkKeyWorks(t, h, two)
+				h.Close()
+				if got := fingerprintsIn(t, dir); got != server.Fingerprint(next) {
+					t.Errorf("fingerprints %s, not %s", got, server.Fingerprint(next))
+				}
+				if b, err := os.ReadFile(server.MasterKeyPath(dir)); err != nil || strings.TrimSpace(string(b)) != text {
+					t.Error("master.key is not the new one", err)
+				}
+			}
+		})
+	}
+}
+
+// TestRotationFromOutsideCutShort tests that a rotation to a given key which a crash
+// interrupted continues with both keys, and that the venue does not start with only one.
+func TestRotationFromOutsideCutShort(t *testing.T) {
+	dir, first, one, two := sealedVenue(t)
+	removeFile(t, server.MasterKeyPath(dir))
+	second := otherMaster
+	both := func(o *server.Options) { o.MasterKey, o.OldMasterKey = second, first }
+	alone := func(key []byte) func(*server.Options) {
+		return func(o *server.Options) { o.MasterKey = key }
+	}
+	h := openLive(t, dir, alone(first))
+	if err := server.SetFingerprints(dir, second, first); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Gate().Vault.AddMasterKey(second); err != nil {
+		t.Fatal(err)
+	}
+	secret, _ := schemas.ParseSecret(one.Secret)
+	h.Submit(&core.ResealKey{Key: one.APIKey, Sealed: h.Gate().Vault.Seal(one.APIKey, secret)})
+	h.Close()
+	for _, key := range [][]byte{first, second} {
+		if err := startError(t, dir, alone(key)); err == nil || !strings.Contains(err.Error(), "1 of 2 keys") || !strings.Contains(err.Error(), server.Fingerprint(first)) || !strings.Contains(err.Error(), server.Fingerprint(second)) {
+			t.Errorf("with one key alone: %v", err)
+		}
+	}
+	for _, start := range []func(*server.Options){both, alone(second)} {
+		h = openLive(t, dir, start)
+		checkKeyWorks(t, h, one)
+		checkKeyWorks(t, h, two)
+		h.Close()
+	}
+	if got := fingerprintsIn(t, dir); got != server.Fingerprint(second) {
+		t.Errorf("fingerprints %s, not %s", got, server.Fingerprint(second))
+	}
+}
+
+// TestRotationCutShort tests that a start finishes a rotation of which the new file and one
+// of two sealed secrets exist, in a folder without new fingerprints.
+func TestRotationCutShort(t *testing.T) {
+	dir := t.TempDir()
+	h := openLive(t, dir, nil)
+	one, two := h.NewAccount("a"), h.NewAccount("bb")
+	text, err := server.LoadOrCreateSecret(server.NextMasterKeyPath(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := hex.DecodeString(text)
+	if err == nil {
+		err = h.Gate().Vault.AddMasterKey(next)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, _ := schemas.ParseSecret(one.Secret)
+	h.Submit(&core.ResealKey{Key: one.APIKey, Sealed: h.Gate().Vault.Seal(one.APIKey, secret)})
+	h.Close()
+	h = openLive(t, dir, nil)
+	checkKeyWorks(t, h, one)
+	checkKeyWorks(t, h, two)
+	h.Close()
+	b, err := os.ReadFile(server.MasterKeyPath(dir))
+	if err != nil || strings.TrimSpace(string(b)) != text {
+		t.Errorf("%v: not the new master key", err)
+	}
+	if _, err := os.Stat(server.NextMasterKeyPath(dir)); err == nil {
+		t.Error("the rotation is still under way")
+	}
+	h = openLive(t, dir, nil)
+	checkKeyWorks(t, h, one)
+	checkKeyWorks(t, h, two)
+	h.Close()
+}
+
+// TestRotationFromOutside tests that a venue whose master key is given replaces it at a start
+// with both keys, needs only the new one from then on, and does not start with the old one.
+func TestRotationFromOutside(t *testing.T) {
+	dir := t.TempDir()
+	first, second := make([]byte, 32), otherMaster
+	h := openLive(t, dir, func(o *server.Options) { o.MasterKey = first })
+	k := h.NewAccount("a")
+	h.Close()
+	for _, change := range []func(*server.Options){
+		func(o *server.Options) { o.MasterKey, o.OldMasterKey = second, first },
+		func(o *server.Options) { o.MasterKey = second },
+	} {
+		h = openLive(t, dir, change)
+		checkKeyWorks(t, h, k)
+		h.Close()
+	}
+	wantMasterKeyError(t, startError(t, dir, func(o *server.Options) { o.MasterKey = first }), server.Fingerprint(first), server.Fingerprint(second))
+}

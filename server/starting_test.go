@@ -1,0 +1,197 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/engine"
+	"duplex/schemas"
+	"duplex/server"
+	"duplex/server/servertest"
+)
+
+// listenLoopback listens on a free port of a loopback address that only this process uses,
+// if the machine has more than 127.0.0.1: there the outgoing connection of another test
+// could take the port as soon as it is free.
+func listenLoopback(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.1:0", 64+os.Getpid()>>8%128, os.Getpid()&255))
+	if err != nil {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// heldStart is a start that blocks at its first progress in one phase until release.
+type heldStart struct {
+	api, portal, admin string // addresses
+	release            func()
+	done               chan error
+	venue              *server.Venue
+}
+
+func holdStart(t *testing.T, ctx context.Context, data string, phase engine.Phase) *heldStart {
+	t.Helper()
+	o := liveOptions(data, nil)
+	o.APIListener, o.PortalListener, o.AdminListener = listenLoopback(t), listenLoopback(t), listenLoopback(t)
+	s := &heldStart{api: o.APIListener.Addr().String(), portal: o.PortalListener.Addr().String(), admin: o.AdminListener.Addr().String(), done: make(chan error, 1)}
+	reached, held := make(chan struct{}), make(chan struct{})
+	s.release = sync.OnceFunc(func() { close(held) })
+	t.Cleanup(s.release)
+	var once sync.Once
+	o.Progress = func(p server.Progress) {
+		if p.Phase == phase && !p.Ended {
+			once.Do(func() { close(reached) })
+			<-held
+		}
+	}
+	go func() {
+		var err error
+		s.venue, err = server.Open(ctx, o)
+		s.done <- err
+	}()
+	select {
+	case <-reached:
+	case err := <-s.done:
+		t.Fatalf("the start ended before %q: %v", phase, err)
+	case <-time.After(time.Minute):
+		t.Fatalf("the start did not reach %q", phase)
+	}
+	return s
+}
+
+// dataWithDeposits returns a data folder with a few groups in its journal, and a key.
+func dataWithDeposits(t *testing.T) (dir string, k schemas.NewKey) {
+	t.Helper()
+	dir = t.TempDir()
+	h := openLive(t, dir, nil)
+	k = h.NewAccount("a")
+	for i := range 5 {
+		h.Submit(&core.Deposit{User: 1, DepositID: string(rune('a' + i)), Amount: 1000})
+	}
+	h.Close()
+	return dir, k
+}
+
+// TestListenersAnswerDuringTheStart tests that every listener answers while the venue
+// replays its journal: it is live, it is not ready and reports its progress, and every
+// request is rejected with draining. Then the venue serves on the same addresses.
+func TestListenersAnswerDuringTheStart(t *testing.T) {
+	dir, k := dataWithDeposits(t)
+	s := holdStart(t, t.Context(), dir, engine.Proving)
+	status, _, body := request(t, "GET", "http://"+s.admin+"/readyz", "")
+	var ready struct {
+		Live, Ready bool
+		Reasons     []string
+		Start       struct {
+			Phase, Unit string
+			Total       uint64
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &ready); err != nil || status != 503 || !ready.Live || ready.Ready || len(ready.Reasons) != 1 || ready.Reasons[0] != "starting" {
+		t.Errorf("/readyz: %d %s %v", status, body, err)
+	}
+	if ready.Start.Phase != "proving the journal" || ready.Start.Unit != "bytes" || ready.Start.Total == 0 {
+		t.Errorf("progress %+v", ready.Start)
+	}
+	const refused = `{"error":{"code":"draining","num":null,"origin":"gateway","message":"draining","details":null}}`
+	for _, x := range []struct {
+		method, url, body string
+		header            []string
+		status            int
+		want              string
+	}{
+		{"GET", s.admin + "/livez", "", nil, 200, `"live":true`},
+		{"GET", s.admin + "/admin/state", "", nil, 401, `"unauthorized"`},
+		{"GET", s.admin + "/metrics", "", []string{"Authorization", "Bearer wrong"}, 401, `"unauthorized"`},
+		{"GET", s.admin + "/admin/state", "", []string{"Authorization", "Bearer t"}, 503, refused},
+		{"GET", s.api + "/v1/time", "", nil, 503, refused},
+		{"POST", s.api + "/v1/portfolio/orders", `{"client_order_id":"1"}`, nil, 503, refused},
+		{"POST", s.api + "/v1/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, nil, 503, `{"jsonrpc":"2.0","error":{"code":503,"message":"draining","data":`},
+		{"GET", s.portal + "/", "", nil, 503, refused},
+	} {
+		status, header, body := request(t, x.method, "http://"+x.url, x.body, x.header...)
+		if status != x.status || !strings.Contains(body, x.want) || len(header.Get("X-Request-Id")) != 24 || header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s: %d %v %s", x.method, x.url, status, header, body)
+		}
+	}
+	s.release()
+	if err := <-s.done; err != nil {
+		t.Fatal(err)
+	}
+	checkKeyWorks(t, servertest.Wrap(t, s.venue), k)
+	if status, _, _ := request(t, "GET", "http://"+s.portal+"/", ""); status != 200 {
+		t.Errorf("the portal: %d", status)
+	}
+	if status, _, body := request(t, "GET", "http://"+s.admin+"/readyz", ""); status != 503 || !strings.Contains(body, "oracle_stale") || strings.Contains(body, "start") {
+		t.Errorf("/readyz of an open venue: %d %s", status, body)
+	}
+}
+
+// TestAStartCanBeStopped tests that a start whose context ends stops in any phase, frees
+// addresses and journal, and leaves a data folder that the next start opens.
+func TestAStartCanBeStopped(t *testing.T) {
+	dir, k := dataWithDeposits(t)
+	for _, phase := range []engine.Phase{engine.Loading, engine.Proving} {
+		ctx, stop := context.WithCancel(t.Context())
+		s := holdStart(t, ctx, dir, phase)
+		stop()
+		s.release()
+		if err := <-s.done; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", phase, err)
+		}
+		for _, at := range []string{s.api, s.portal, s.admin} {
+			l, err := net.Listen("tcp", at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Close()
+		}
+	}
+	h := openLive(t, dir, nil)
+	checkKeyWorks(t, h, k)
+	h.Close()
+}
+
+// TestProgressInTheLog tests that the log has a line about a start every few seconds, but
+// none if the options take the progress.
+func TestProgressInTheLog(t *testing.T) {
+	var log bytes.Buffer
+	p := server.NewStartProgress(slog.New(slog.NewTextHandler(&log, nil)), nil)
+	at := func(n uint64) { p.Update(engine.Progress{Phase: engine.Replaying, Done: n, Total: 200}) }
+	at(10)
+	if log.Len() > 0 {
+		t.Errorf("at once: %s", &log)
+	}
+	p.Elapse()
+	at(50)
+	at(51)
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg=starting phase="replaying the journal" groups=50 of=200`) {
+		t.Errorf("%s", got)
+	}
+	var last server.Progress
+	log.Reset()
+	p = server.NewStartProgress(slog.New(slog.NewTextHandler(&log, nil)), func(p server.Progress) { last = p })
+	p.Elapse()
+	at(100)
+	if want := (server.Progress{Phase: engine.Replaying, Unit: "groups", Done: 100, Total: 200}); last != want || log.Len() > 0 {
+		t.Errorf("%+v, %s", last, &log)
+	}
+	if p.End(nil, errors.New("damage")); !last.Ended || last.Done != 100 {
+		t.Errorf("at the end: %+v", last)
+	}
+}
