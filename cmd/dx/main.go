@@ -43,7 +43,7 @@ type commandLine struct {
 	Evidence   trading.Evidence  `cmd:"" help:"Recompute how a round settled and compare it with the venue."`
 	Verify     verifyCmd         `cmd:"" help:"Replay a journal and check all of it."`
 	Admin      operator.Commands `cmd:"" help:"Act as the operator."`
-	Keys       keysCmd           `cmd:"" help:"Replace the master key."`
+	Keys       operator.Keys     `cmd:"" help:"Replace the master key."`
 	Conf       configCmd         `cmd:"" name:"config" help:"Check or show the settings of dx serve."`
 	Completion completionCmd     `cmd:"" help:"Print the completion script of a shell."`
 

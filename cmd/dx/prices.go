@@ -70,17 +70,6 @@ func feedNamed(name string) (core.Feed, bool) {
 	return 0, false
 }
 
-// leastSources is the rule that the core keeps of the limits. One source is the default,
-// which is written as 0.
-func leastSources(limits [core.Feeds]feed.Limit) (rule [core.Feeds]uint8) {
-	for f, l := range limits {
-		if l.MinSources > 1 {
-			rule[f] = l.MinSources
-		}
-	}
-	return rule
-}
-
 // sessionFlags name additions to the calendar of the feeds with sessions.
 type sessionFlags struct {
 	Holidays string `help:"File with holidays of more years, or of years to replace. docs/operations describes its format." type:"path"`

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -9,19 +9,19 @@ import (
 	"duplex/schemas"
 )
 
-// keysCmd is `dx keys`.
-type keysCmd struct {
-	RotateMaster rotateCmd `cmd:"" help:"Replace the master key while the venue runs."`
+// Keys is `dx keys`.
+type Keys struct {
+	RotateMaster rotateMaster `cmd:"" help:"Replace the master key while the venue runs."`
 }
 
-// rotateCmd is `dx keys rotate-master`.
-type rotateCmd struct {
+// rotateMaster is `dx keys rotate-master`.
+type rotateMaster struct {
 	Admin         string `help:"Address of the admin listener." default:"http://127.0.0.1:8082" env:"DX_ADMIN_URL"`
 	OperatorToken string `help:"The operator's bearer token, in the environment." env:"DX_OPERATOR_TOKEN" required:"" hidden:""`
 	Reason        string `help:"Reason, for the audit."`
 }
 
-func (r *rotateCmd) Help() string {
+func (r *rotateMaster) Help() string {
 	return `The venue makes a new master key, seals every key secret under it, and then replaces its master.key file. No request fails during this, and after a crash at any moment every secret can still be opened. Older backups need the old file.
 
 If the venue gets its master key from DX_MASTER_KEY, restart it instead, with the new key in DX_MASTER_KEY and the old one in DX_MASTER_KEY_OLD.
@@ -30,7 +30,7 @@ Example:
   DX_OPERATOR_TOKEN=$(cat dx-data/operator.token) dx keys rotate-master`
 }
 
-func (r *rotateCmd) Run(ctx context.Context, out io.Writer) error {
+func (r *rotateMaster) Run(ctx context.Context, out io.Writer) error {
 	body, err := schemas.Append(nil, schemas.AuditReason{Reason: r.Reason})
 	if err != nil {
 		return err
