@@ -7,7 +7,7 @@ import (
 	"duplex/core"
 )
 
-// A restored venue knows which orders reduce_only took contracts from.
+// TestClippedOrderIsRestored checks that a restored venue knows which orders are clipped.
 func TestClippedOrderIsRestored(t *testing.T) {
 	v, do := opened(t)
 	for _, c := range []core.Command{
