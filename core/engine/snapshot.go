@@ -383,7 +383,7 @@ func (r *restored) readOld(body []byte, caps view.RetentionCaps) (hash [32]byte,
 	}
 	var both errgroup.Group
 	both.Go(func() (err error) { r.venue, err = venue.Restore(b.Venue); return })
-	both.Go(func() (err error) { r.view, err = view.RestoreOld(b.View, caps); return })
+	both.Go(func() (err error) { r.view, err = view.RestoreV1(b.View, caps); return })
 	r.replayState = b.ReplayState
 	return sha256.Sum256(b.Venue), both.Wait()
 }

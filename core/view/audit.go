@@ -7,28 +7,28 @@ import (
 	"duplex/core"
 )
 
-// Action is a command of an operator or of an account about itself: its author, the
-// reason given and the outcome (docs/rules/operation.md#actions).
+// Action is a command of an operator, or of an account about its own keys: its author, the reason given
+// and the outcome (docs/rules/operation.md#actions).
 type Action struct {
 	Seq      uint64
 	Ts       int64
 	Who, Why string
-	Name     string // as the operator's listener names it: suspend_user
+	Name     string // as on the operator's listener, such as suspend_user
 	User     core.UserID
 	Market   core.MarketID
-	Detail   map[string]string // the rest; never a secret or a hash of one
+	Detail   map[string]string // other parameters; never a secret or its hash
 	Reject   core.Reject
 }
 
-// auditTrail keeps the newest actions. Those that come by the thousand, prices by hand and
-// keys sealed anew, have a ring of their own and so never push out a suspension.
+// auditTrail keeps the newest actions. Frequent ones (prices by hand, resealed keys) have their own ring,
+// so that they do not evict rare ones such as a suspension.
 type auditTrail struct{ actions, routine ring[Action] }
 
 func newTrail(c RetentionCaps) auditTrail {
 	return auditTrail{actions: newRing[Action](c.Actions), routine: newRing[Action](c.Routine)}
 }
 
-// RecordAudit takes in who gave a command, if anybody answers for it.
+// RecordAudit adds a command to the audit trail if it is an Action. events are those of the command.
 func (w *View) RecordAudit(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
 	a, by, ok := actionOf(cmd)
 	if !ok {
@@ -50,8 +50,8 @@ func (w *View) RecordAudit(st core.Stamp, cmd core.Command, rej core.Reject, eve
 	}
 }
 
-// actionOf tells what a command does, and who gave it; false for those of traders,
-// of prices and of time.
+// actionOf returns the action that a command is, and its author. ok is false for the commands of traders,
+// of price sources and of the clock.
 func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	switch c := cmd.(type) {
 	case *core.SetRules:
@@ -88,7 +88,7 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	case *core.ProposePrice:
 		return Action{Name: "propose_price", Market: c.Market, Detail: map[string]string{"settle_price": decimal(c.Price)}}, c.Audit, true
 	case *core.PostIndex:
-		if c.Audit == (core.Audit{}) { // the poster's
+		if c.Audit == (core.Audit{}) { // from a price source
 			return a, by, false
 		}
 		return Action{Name: "post_tick", Detail: map[string]string{"feed": decimal(c.Tick.Feed), "price": decimal(c.Tick.Price)}}, c.Audit, true
@@ -96,6 +96,7 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	return a, by, false
 }
 
+// pick returns a if first is true, else b.
 func pick(first bool, a, b string) string {
 	if first {
 		return a
@@ -107,7 +108,7 @@ func decimal[N ~int64 | ~uint8 | ~uint16 | ~uint64](n N) string {
 	return strconv.FormatUint(uint64(n), 10)
 }
 
-// Actions walks what is kept from the newest below seq `from` (0: the newest).
+// Actions returns the kept actions with a seq below from (0: all), newest first.
 func (w *View) Actions(from uint64) iter.Seq[*Action] {
 	return func(yield func(*Action) bool) {
 		a, b := w.auditTrail.actions.next-1, w.auditTrail.routine.next-1 // numbers of the newest not shown
@@ -128,5 +129,5 @@ func (w *View) Actions(from uint64) iter.Seq[*Action] {
 	}
 }
 
-// ActionCount tells how many actions there were since the venue's first command.
+// ActionCount returns the number of actions since the venue's first command, evicted ones included.
 func (w *View) ActionCount() uint64 { return w.auditTrail.actions.next + w.auditTrail.routine.next - 2 }

@@ -9,10 +9,10 @@ import (
 	"duplex/core"
 )
 
-// record has one action of an operator, of the kind that comes often or of another.
-func record(w *View, seq uint64, often bool) {
+// record records one action of an operator, a routine one or another.
+func record(w *View, seq uint64, routine bool) {
 	var cmd core.Command = &core.SuspendUser{User: 1, Audit: core.Audit{Who: "operator", Why: "a test"}}
-	if often {
+	if routine {
 		cmd = &core.PostIndex{Audit: core.Audit{Who: "operator"}}
 	}
 	w.RecordAudit(core.Stamp{Seq: seq, Ts: int64(seq)}, cmd, core.OK, nil)
@@ -25,14 +25,14 @@ func seqs(w *View, from uint64) (out []uint64) {
 	return out
 }
 
-// Actions come newest first whatever ring they are in, and prices by hand push out
-// prices only.
+// TestActions checks that actions come newest first from both rings, and that routine ones evict only
+// routine ones.
 func TestActions(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Actions, caps.Routine = 3, 2
 	w := New(caps)
 	if got := seqs(w, 0); got != nil {
-		t.Errorf("of nothing: %v", got)
+		t.Errorf("of an empty view: %v", got)
 	}
 	for seq := uint64(1); seq <= 10; seq++ {
 		record(w, seq, seq > 1 && seq != 4)
@@ -50,7 +50,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// Nobody answers for what traders, prices and time do.
+// TestNotEveryCommandIsAnAction checks that commands of traders, price sources and the clock are no
+// actions.
 func TestNotEveryCommandIsAnAction(t *testing.T) {
 	w := New(DefaultRetentionCaps())
 	for i, cmd := range []core.Command{&core.PlaceOrder{}, &core.Redeem{}, &core.RequestWithdrawal{}, &core.Clock{}, &core.PostIndex{}, &core.SetSession{}, &core.Checkpoint{}} {
@@ -60,10 +61,9 @@ func TestNotEveryCommandIsAnAction(t *testing.T) {
 	}
 }
 
-// A snapshot of version 1 is read, also one without a list of actions, which then
-// begins.
-func TestOldState(t *testing.T) {
-	whole, err := encoding.Marshal(&oldState{Users: []oldAccount{{NextFill: 1, NextSettled: 1, NextEvent: 1}}, Trail: trailState{NextAction: 1, NextRoutine: 1}})
+// TestSnapshotV1 checks that a snapshot of version 1 is restored, also one without actions.
+func TestSnapshotV1(t *testing.T) {
+	whole, err := encoding.Marshal(&stateV1{Users: []accountV1{{NextFill: 1, NextSettled: 1, NextEvent: 1}}, Trail: trailState{NextAction: 1, NextRoutine: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestOldState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		old, err := RestoreOld(cut, DefaultRetentionCaps())
+		old, err := RestoreV1(cut, DefaultRetentionCaps())
 		if whole := n == 3 || n == 4; whole != (err == nil) {
 			t.Fatalf("%d parts: %v", n, err)
 		}
@@ -86,13 +86,13 @@ func TestOldState(t *testing.T) {
 			}
 		}
 	}
-	for _, hole := range []oldState{{Users: []oldAccount{{Rows: []*Order{nil}}}}, {Rounds: []*Round{nil}}} {
+	for _, hole := range []stateV1{{Users: []accountV1{{Rows: []*Order{nil}}}}, {Rounds: []*Round{nil}}} {
 		b, err := encoding.Marshal(&hole)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := RestoreOld(b, DefaultRetentionCaps()); err == nil {
-			t.Error("a hole was restored")
+		if _, err := RestoreV1(b, DefaultRetentionCaps()); err == nil {
+			t.Error("an inconsistent state was restored")
 		}
 	}
 }

@@ -14,7 +14,7 @@ func BenchmarkAccount(b *testing.B) {
 	h.w.users[1].encode(&e, 1)
 	b.Run("Copy", func(b *testing.B) {
 		for b.Loop() {
-			h.w.users[1].copied()
+			h.w.users[1].clone()
 		}
 	})
 	b.Run("Write", func(b *testing.B) {
@@ -50,8 +50,7 @@ func BenchmarkAccount(b *testing.B) {
 	})
 }
 
-// BenchmarkFold folds an order that rests and is canceled, with what it does to the
-// balance, into full histories.
+// BenchmarkFold folds the events of an order that rests and is canceled into full histories.
 func BenchmarkFold(b *testing.B) {
 	h := newFolder()
 	h.pair(1, 2)

@@ -7,11 +7,10 @@ import (
 	"duplex/core"
 )
 
-// The entries of an account's histories are encoded by hand, because a snapshot holds
-// millions of them and memory holds them in the same form (history.go): unsigned
-// numbers as uvarints, signed ones zigzag, seqs and times as differences to those of
-// the entry before. The numbers below are on disk: never reorder or reuse one. A form
-// that changes needs a new stateFormat beside the old.
+// The entries of an account's histories have their own encoding, because memory and snapshots hold
+// millions of them (see history): unsigned numbers are uvarints, signed ones zigzag varints, seqs and times
+// differences to the previous entry's. The numbers below are on disk: never reorder or reuse one. A changed
+// encoding needs a new stateFormat, and this one must still be read.
 const (
 	eventOrder      = 1
 	eventFill       = 2
@@ -25,13 +24,13 @@ const (
 )
 
 var (
-	errShort   = errors.New("cut short")
-	errLong    = errors.New("bytes left over")
+	errShort   = errors.New("truncated")
+	errLong    = errors.New("trailing bytes")
 	errRange   = errors.New("number out of range")
-	errUnknown = errors.New("event of an unknown kind")
+	errUnknown = errors.New("unknown kind of event")
 )
 
-// encoder appends entries to b. seq and ts are those of the entry before.
+// encoder appends entries to b. seq and ts are those of the previous entry.
 type encoder struct {
 	b   []byte
 	seq uint64
@@ -40,10 +39,10 @@ type encoder struct {
 
 func (e *encoder) byte(c byte)     { e.b = append(e.b, c) }
 func (e *encoder) int(v int64)     { e.uint(uint64(v<<1) ^ uint64(v>>63)) }
-func (e *encoder) near(seq uint64) { e.int(int64(seq - e.seq)) } // a seq close to the entry's
+func (e *encoder) near(seq uint64) { e.int(int64(seq - e.seq)) } // a seq, as the difference to the entry's
 
 func (e *encoder) uint(v uint64) {
-	if v < 0x80 { // most are
+	if v < 0x80 { // most numbers are
 		e.b = append(e.b, byte(v))
 		return
 	}
@@ -68,26 +67,25 @@ func (e *encoder) flag(on bool) {
 	}
 }
 
-// at begins an entry.
+// at begins an entry with its seq and time.
 func (e *encoder) at(seq uint64, ts int64) {
 	e.near(seq)
 	e.int(ts - e.ts)
 	e.seq, e.ts = seq, ts
 }
 
-// decoder reads what encoder wrote for an account of user. The first error sticks, so
-// that a caller reads all fields and asks once.
+// decoder reads what encoder wrote for the account of user. It keeps the first error and then returns
+// zeros, so that a caller checks once, after all fields.
 type decoder struct {
 	b    []byte
-	i    int // what is read of b
+	i    int // bytes of b read so far
 	seq  uint64
 	ts   int64
 	user core.UserID
 	err  error
 
-	// proving tells that nobody will keep what is decoded, so that an event needs no
-	// memory of its own.
-	proving    bool
+	// discard means that decoded events are not kept, so that they share the memory below.
+	discard    bool
 	order      Order
 	fill       Fill
 	settlement Settlement
@@ -119,7 +117,7 @@ func (d *decoder) flag() bool {
 }
 
 func (d *decoder) uint() uint64 {
-	if d.i < len(d.b) && d.b[d.i] < 0x80 { // most are
+	if d.i < len(d.b) && d.b[d.i] < 0x80 { // most numbers are
 		v := d.b[d.i]
 		d.i++
 		return uint64(v)
@@ -137,7 +135,7 @@ func (d *decoder) longUint() uint64 {
 	return v
 }
 
-// atMost reads an unsigned number up to max.
+// atMost reads an unsigned number; one above max is an error.
 func (d *decoder) atMost(max uint64) uint64 {
 	v := d.uint()
 	if v > max {
@@ -161,7 +159,7 @@ func (d *decoder) pips() core.Pips { return core.Pips(d.int()) }
 
 func (d *decoder) string() string { return string(d.bytes()) }
 
-// bytes gives part of what is decoded, not a copy.
+// bytes returns a part of d.b, not a copy.
 func (d *decoder) bytes() []byte {
 	n := d.uint()
 	if n > uint64(len(d.b)-d.i) {
@@ -179,7 +177,7 @@ func (d *decoder) at() (seq uint64, ts int64) {
 	return d.seq, d.ts
 }
 
-// end gives the first error, or one if bytes are left over.
+// end returns the first error, or errLong if bytes are left over.
 func (d *decoder) end() error {
 	if d.err == nil && d.i < len(d.b) {
 		return errLong
@@ -187,10 +185,9 @@ func (d *decoder) end() error {
 	return d.err
 }
 
-// body encodes what the entry's own seq and ts do not tell. The user is that of the
-// account.
+// body encodes the fields that do not follow from the entry's seq and time or from its account.
 func (o *Order) body(e *encoder) {
-	e.flag(o.ID != 0) // else it was rejected
+	e.flag(o.ID != 0) // accepted
 	e.near(o.CreatedSeq)
 	e.int(o.CreatedTs - e.ts)
 	e.near(o.UpdateSeq)
@@ -226,8 +223,8 @@ func (o *Order) readBody(d *decoder) {
 	o.Flags, o.Status, o.Reason = core.Flags(d.byte()), core.OrderStatus(d.byte()), core.Reason(d.byte())
 }
 
-// encode makes an order an entry of the list of rows, which is in the order of
-// created_seq.
+// encode encodes an order of the account's rows. Their entries have created_seq and created_ts as seq and
+// time.
 func (o *Order) encode(e *encoder) {
 	e.at(o.CreatedSeq, o.CreatedTs)
 	o.body(e)
@@ -294,8 +291,8 @@ func (s *Settlement) decode(d *decoder) {
 	s.readBody(d)
 }
 
-// encode of an event relies on a fill or settlement having the seq and ts of its
-// event: View enters both from one command.
+// encode encodes an event. It leaves out the seq and time of a fill or settlement, which are those of the
+// event because both come from one command.
 func (x *UserEvent) encode(e *encoder) {
 	e.at(x.Seq, x.Ts)
 	switch what := x.What.(type) {
@@ -341,7 +338,7 @@ func (x *UserEvent) encode(e *encoder) {
 		e.byte(eventKeyRevoked)
 		e.string(string(what))
 	default:
-		panic(core.InvariantViolation{Detail: "an event of an account that the view cannot keep"})
+		panic(core.InvariantViolation{Detail: "unknown type of account event"})
 	}
 }
 
@@ -350,14 +347,14 @@ func (x *UserEvent) decode(d *decoder) {
 	switch d.byte() {
 	case eventOrder:
 		o := &d.order
-		if !d.proving {
+		if !d.discard {
 			o = new(Order)
 		}
 		o.readBody(d)
 		x.What = o
 	case eventFill:
 		f := &d.fill
-		if !d.proving {
+		if !d.discard {
 			f = new(Fill)
 		}
 		f.readBody(d)
@@ -370,7 +367,7 @@ func (x *UserEvent) decode(d *decoder) {
 		}
 	case eventSettlement:
 		s := &d.settlement
-		if !d.proving {
+		if !d.discard {
 			s = new(Settlement)
 		}
 		s.readBody(d)

@@ -7,8 +7,7 @@ import (
 	"duplex/core"
 )
 
-// extreme sets every field of a struct to the greatest value that it can have, or to the
-// least with low.
+// extreme sets every field of a struct to its greatest value, or with low to its least.
 func extreme(x reflect.Value, low bool) {
 	for i := range x.NumField() {
 		switch f := x.Field(i); f.Kind() {
@@ -34,8 +33,8 @@ func extreme(x reflect.Value, low bool) {
 	}
 }
 
-// Every field of every event comes back, whatever is in it: one that is added to a
-// struct and not to the codec fails here.
+// TestEveryFieldComesBack encodes and decodes extreme values of every field of every event. It fails for
+// a field that was added to a struct and not to the codec.
 func TestEveryFieldComesBack(t *testing.T) {
 	const u = core.UserID(7)
 	for _, low := range []bool{false, true} {
@@ -43,7 +42,7 @@ func TestEveryFieldComesBack(t *testing.T) {
 			x := UserEvent{Seq: 1 << 40, Ts: -5, What: what}
 			v := reflect.ValueOf(what).Elem()
 			extreme(v, low)
-			set := func(field string, to any) { // what the event and the account tell
+			set := func(field string, to any) { // the fields that follow from the event and the account
 				if f := v.FieldByName(field); f.IsValid() {
 					f.Set(reflect.ValueOf(to))
 				}
@@ -59,7 +58,7 @@ func TestEveryFieldComesBack(t *testing.T) {
 			var scratch []byte
 			list, err := unpack[UserEvent](pack[UserEvent]([]UserEvent{x, x}, &scratch), 2, u)
 			if err != nil || !reflect.DeepEqual(list, []UserEvent{x, x}) {
-				t.Errorf("%+v came back as %+v, %v", what, list[0].What, err)
+				t.Errorf("%+v is decoded as %+v, %v", what, list[0].What, err)
 			}
 		}
 	}
@@ -70,16 +69,16 @@ func TestEveryFieldComesBack(t *testing.T) {
 	}
 }
 
-// Anything less, or more, than what was encoded is an error.
+// TestCutEntries checks that missing and additional bytes are errors.
 func TestCutEntries(t *testing.T) {
 	var scratch []byte
 	b := pack[UserEvent]([]UserEvent{{Seq: 9, What: &core.Withdrawal{ID: 9, ClientID: "w", Destination: "bank"}}}, &scratch)
 	for n := range b {
 		if _, err := unpack[UserEvent](b[:n], 1, 1); err == nil {
-			t.Errorf("%d of %d bytes are enough", n, len(b))
+			t.Errorf("%d of %d bytes are accepted", n, len(b))
 		}
 	}
 	if _, err := unpack[UserEvent](append(b, 0), 1, 1); err == nil {
-		t.Error("a byte too many is taken")
+		t.Error("an additional byte is accepted")
 	}
 }

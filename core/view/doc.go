@@ -1,22 +1,21 @@
-// Package view keeps what readers ask for and the machine itself does not need:
-// rows of orders, fills, trades, rounds with their evidence, settlements, the newest
-// events of each account, and who gave the venue which orders. It is folded from
-// events, one command at a time, and so is a function of the journal like the venue
-// itself.
+// Package view is the read model of the venue: rows of orders, fills, trades, rounds with their
+// evidence, settlements, each account's newest events, and the trail of actions. It is folded from the
+// events of the commands, so it is a function of the journal like core/venue.
 //
-//	Fold, RecordAudit             after every command
-//	reads                         under the lock of core/engine, with the venue at
-//	                              the same seq
-//	Image, Pieces, Restore        a snapshot, an account at a time
-//
-// What is kept is bounded by RetentionCaps. Resting orders are never evicted, only
-// terminal rows are.
+//	Fold, RecordAudit   after every command, with its events
+//	reads               under the lock of core/engine; venue and view are then at the same seq
+//	Image, Pieces       write a snapshot, an account at a time, while commands go on
+//	Restore             read it
 //
 // Invariants:
 //
-//  1. All but the newest of an account's fills, settlements and events are kept encoded
-//     (history.go). An encoded chunk never changes, and neither does an order that ended:
-//     an image shares both.
-//  2. The same commands under the same caps give the same pieces, whether or not the view
-//     was restored from a snapshot on the way.
+//  1. RetentionCaps bounds every list (docs/rules/limits.md#retention). Resting orders are never
+//     evicted, only terminal and rejected ones.
+//  2. All but the newest of an account's fills, settlements and events are in memory in encoded form.
+//     An encoded chunk and a terminal order never change, so an Image shares both.
+//  3. Equal commands under equal caps give equal pieces, whether or not the view was restored from a
+//     snapshot on the way.
+//  4. The number of an entry in a list never changes, so that it can be a cursor.
+//
+// The package decides nothing: whether a command is accepted, and what it does, is up to core/venue.
 package view

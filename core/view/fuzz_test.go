@@ -7,8 +7,8 @@ import (
 	"duplex/core"
 )
 
-// FuzzRestore: bytes that are no view are refused, never fallen over, and a view made of
-// a view's own bytes is the same.
+// FuzzRestore checks that Restore never panics, and that any bytes which it accepts give a view that can
+// be encoded and restored to the same bytes.
 func FuzzRestore(f *testing.F) {
 	caps := DefaultRetentionCaps()
 	caps.Terminal, caps.Rejects, caps.Fills, caps.Tape = 2, 1, 3, 2
@@ -39,22 +39,22 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// FuzzRestoreOld is the same of a snapshot of version 1.
-func FuzzRestoreOld(f *testing.F) {
+// FuzzRestoreV1 does the same for snapshots of version 1.
+func FuzzRestoreV1(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if v, err := RestoreOld(b, DefaultRetentionCaps()); err == nil {
+		if v, err := RestoreV1(b, DefaultRetentionCaps()); err == nil {
 			again(t, b, v)
 		}
 	})
 }
 
-// again restores a view, made of b, from its own bytes.
+// again encodes v, which was restored from b, and restores it once more.
 func again(t *testing.T, b []byte, v *View) {
 	t.Helper()
 	one := bytesOf(t, v)
 	w, err := restored(one, v.caps)
 	if err != nil {
-		t.Fatalf("%x is taken, and its own bytes %x are not: %v", b, one, err)
+		t.Fatalf("%x is accepted, but its own encoding %x is not: %v", b, one, err)
 	}
 	if two := bytesOf(t, w); !bytes.Equal(one, two) {
 		t.Fatalf("%x became %x", one, two)

@@ -8,40 +8,39 @@ import (
 	"duplex/core"
 )
 
-// history keeps the newest max entries of one list of an account, such as its fills,
-// in little memory: all but the newest are encoded, chunkLen at a time. Entries are
-// numbered from 1 without gaps, and an entry's number never changes, which is what
-// cursors rely on.
+// history keeps the newest max entries of one list of an account, such as its fills, in little memory:
+// all but the newest are encoded, chunkLen at a time. Entries are numbered from 1 without gaps, and an
+// entry's number never changes, so that it can be a cursor.
 //
-// An encoded chunk is never changed, so an image of the history (image.go) shares it.
+// An encoded chunk never changes, so an Image shares it.
 type history[T any, P entry[T]] struct {
 	max    int
-	next   uint64   // number of the entry to come
-	first  uint64   // number of the oldest entry that is held, perhaps beyond max
-	chunks [][]byte // encoded, the oldest first
-	open   []T      // the newest, at most chunkLen
+	next   uint64   // number of the next entry
+	first  uint64   // number of the oldest entry in memory; more than max can be, as chunks go as a whole
+	chunks [][]byte // encoded entries, the oldest chunk first
+	open   []T      // the newest entries, at most chunkLen
 }
 
-// entry is what a history can keep.
+// entry is the type of a history's entries.
 type entry[T any] interface {
 	*T
 	encode(*encoder)
 	decode(*decoder)
 }
 
-// chunkLen is how many entries are encoded together: reading one of them decodes all.
-// A chunk ends with an entry whose number it divides.
+// chunkLen is the number of entries in a chunk. Reading one of them decodes the whole chunk. The number
+// of a chunk's last entry is a multiple of chunkLen.
 const chunkLen = 64
 
 func newHistory[T any, P entry[T]](max int) history[T, P] {
 	return history[T, P]{max: max, next: 1, first: 1}
 }
 
-// add enters an entry. scratch is memory to encode in, of any length.
+// add appends an entry. It encodes in *scratch, which it may grow.
 func (h *history[T, P]) add(x T, scratch *[]byte) {
 	if len(h.open) > 0 && (h.next-1)%chunkLen == 0 {
 		h.chunks = append(h.chunks, pack[T, P](h.open, scratch))
-		clear(h.open) // lets go of what its entries refer to
+		clear(h.open) // so that the garbage collector can free what the entries refer to
 		h.open = h.open[:0]
 	}
 	h.open = append(h.open, x)
@@ -49,26 +48,26 @@ func (h *history[T, P]) add(x T, scratch *[]byte) {
 	h.shrink()
 }
 
-// shrink drops the chunks of which no entry shows any more.
+// shrink removes the chunks whose entries are all beyond max.
 func (h *history[T, P]) shrink() {
 	for len(h.chunks) > 0 && chunkEnd(h.first) <= h.oldest() {
 		h.first = chunkEnd(h.first)
-		h.chunks[0] = nil // the array behind the slice would keep it
+		h.chunks[0] = nil // the slice's array would still refer to it
 		h.chunks = h.chunks[1:]
 	}
 }
 
-// pack encodes entries on their own.
+// pack encodes entries as a chunk.
 func pack[T any, P entry[T]](list []T, scratch *[]byte) []byte {
 	e := encoder{b: (*scratch)[:0]}
 	for i := range list {
 		P(&list[i]).encode(&e)
 	}
 	*scratch = e.b
-	return bytes.Clone(e.b) // without room to grow
+	return bytes.Clone(e.b) // of exact capacity
 }
 
-// unpack decodes n entries.
+// unpack decodes a chunk of n entries.
 func unpack[T any, P entry[T]](b []byte, n int, u core.UserID) ([]T, error) {
 	d := decoder{b: b, user: u}
 	list := make([]T, n)
@@ -78,9 +77,9 @@ func unpack[T any, P entry[T]](b []byte, n int, u core.UserID) ([]T, error) {
 	return list, d.end()
 }
 
-// prove decodes n entries and keeps none.
-func prove[T any, P entry[T]](b []byte, n int, u core.UserID) error {
-	d := decoder{b: b, user: u, proving: true}
+// validate decodes a chunk of n entries and keeps none.
+func validate[T any, P entry[T]](b []byte, n int, u core.UserID) error {
+	d := decoder{b: b, user: u, discard: true}
 	var x T
 	for range n {
 		P(&x).decode(&d)
@@ -88,7 +87,7 @@ func prove[T any, P entry[T]](b []byte, n int, u core.UserID) error {
 	return d.end()
 }
 
-// oldest is the number of the oldest entry that shows.
+// oldest returns the number of the oldest entry within max.
 func (h *history[T, P]) oldest() uint64 {
 	if kept := h.next - h.first; kept > uint64(h.max) {
 		return h.next - uint64(h.max)
@@ -96,11 +95,11 @@ func (h *history[T, P]) oldest() uint64 {
 	return h.first
 }
 
-// chunkEnd is the number behind the last entry of the chunk that entry n belongs to.
+// chunkEnd returns the number after the last entry of the chunk that entry n belongs to.
 func chunkEnd(n uint64) uint64 { return (n-1)/chunkLen*chunkLen + chunkLen + 1 }
 
-// newest is the entry added last; nil if there is none. It may be changed until the
-// command that added it ends.
+// newest returns the entry added last, or nil. The caller may modify it until the command that added it
+// ends.
 func (h *history[T, P]) newest() *T {
 	if len(h.open) == 0 {
 		return nil
@@ -108,8 +107,8 @@ func (h *history[T, P]) newest() *T {
 	return &h.open[len(h.open)-1]
 }
 
-// newestFirst walks from the newest entry below number from (0: from the newest) to the
-// oldest that shows.
+// newestFirst returns the entries below number from (0: all) with their numbers, newest first. u is the
+// account, which entries do not contain.
 func (h *history[T, P]) newestFirst(u core.UserID, from uint64) iter.Seq2[uint64, *T] {
 	return func(yield func(uint64, *T) bool) {
 		end := h.next
@@ -124,12 +123,12 @@ func (h *history[T, P]) newestFirst(u core.UserID, from uint64) iter.Seq2[uint64
 		}
 		end = min(end, opened)
 		for i := len(h.chunks) - 1; i >= 0 && end > oldest; i-- {
-			first, behind := h.bounds(i)
+			first, after := h.bounds(i)
 			if first >= end {
 				continue
 			}
-			list := mustUnpack[T, P](h.chunks[i], int(behind-first), u)
-			for n := min(end, behind); n > first; n-- {
+			list := mustUnpack[T, P](h.chunks[i], int(after-first), u)
+			for n := min(end, after); n > first; n-- {
 				if n-1 < oldest || !yield(n-1, &list[n-1-first]) {
 					return
 				}
@@ -139,8 +138,8 @@ func (h *history[T, P]) newestFirst(u core.UserID, from uint64) iter.Seq2[uint64
 	}
 }
 
-// bounds are the numbers of the first entry of chunk i and of the one behind its last.
-func (h *history[T, P]) bounds(i int) (first, behind uint64) {
+// bounds returns the number of the first entry of chunk i, and the number after its last.
+func (h *history[T, P]) bounds(i int) (first, after uint64) {
 	first = h.first
 	if i > 0 {
 		first = (h.first-1)/chunkLen*chunkLen + 1 + uint64(i)*chunkLen
@@ -148,37 +147,37 @@ func (h *history[T, P]) bounds(i int) (first, behind uint64) {
 	return first, chunkEnd(first)
 }
 
-// mustUnpack decodes a chunk that was made here or proved when it was restored.
+// mustUnpack decodes a chunk that pack made or validate accepted.
 func mustUnpack[T any, P entry[T]](b []byte, n int, u core.UserID) []T {
 	list, err := unpack[T, P](b, n, u)
 	if err != nil {
-		panic(core.InvariantViolation{Detail: fmt.Sprintf("a history of account %d: %v", u, err)})
+		panic(core.InvariantViolation{Detail: fmt.Sprintf("history of account %d: %v", u, err)})
 	}
 	return list
 }
 
-// copied is the history as it is now: what is added later does not change it.
-func (h *history[T, P]) copied() history[T, P] {
+// clone returns a copy that shares only the encoded chunks.
+func (h *history[T, P]) clone() history[T, P] {
 	c := *h
 	c.chunks = append([][]byte(nil), h.chunks...)
 	c.open = append([]T(nil), h.open...)
 	return c
 }
 
-// encode writes the entries that show. What is encoded already is written as it is,
-// save for the entries of the first chunk that do not show.
+// encode writes the entries within max. Chunks are written as they are; only a first chunk with entries
+// beyond max is encoded again without those.
 func (h *history[T, P]) encode(e *encoder, u core.UserID) {
 	var scratch []byte
 	oldest := h.oldest()
 	e.uint(h.next)
 	e.uint(oldest)
 	for i, b := range h.chunks {
-		first, behind := h.bounds(i)
-		if behind <= oldest {
+		first, after := h.bounds(i)
+		if after <= oldest {
 			continue
 		}
 		if first < oldest {
-			list := mustUnpack[T, P](b, int(behind-first), u)
+			list := mustUnpack[T, P](b, int(after-first), u)
 			b = pack[T, P](list[oldest-first:], &scratch)
 		}
 		e.bytes(b)
@@ -189,7 +188,7 @@ func (h *history[T, P]) encode(e *encoder, u core.UserID) {
 	}
 }
 
-// decode reads what encode wrote, and proves every entry.
+// decode reads what encode wrote, and validates every entry.
 func (h *history[T, P]) decode(d *decoder, u core.UserID) {
 	next, first := d.uint(), d.uint()
 	if first == 0 || next < first {
@@ -198,28 +197,29 @@ func (h *history[T, P]) decode(d *decoder, u core.UserID) {
 	}
 	h.next, h.first, h.chunks, h.open = next, first, nil, nil
 	for n := first; n < next && d.err == nil; {
-		behind := min(chunkEnd(n), next)
+		after := min(chunkEnd(n), next)
 		b := bytes.Clone(d.bytes())
 		var err error
 		switch {
 		case d.err != nil:
-		case behind == next:
-			h.open, err = unpack[T, P](b, int(behind-n), u)
+		case after == next:
+			h.open, err = unpack[T, P](b, int(after-n), u)
 		default:
-			h.chunks, err = append(h.chunks, b), prove[T, P](b, int(behind-n), u)
+			h.chunks, err = append(h.chunks, b), validate[T, P](b, int(after-n), u)
 		}
 		if err != nil {
 			d.fail(err)
 		}
-		n = behind
+		n = after
 	}
 	h.shrink()
 }
 
-// restore fills a history with entries that end before number next.
+// restore fills an empty history with entries of which the last has number next-1. It panics if the
+// first would have a number below 1.
 func (h *history[T, P]) restore(list []T, next uint64) {
 	if next <= uint64(len(list)) {
-		panic("more entries than were numbered")
+		panic("more entries than numbers")
 	}
 	h.next = next - uint64(len(list))
 	h.first = h.next

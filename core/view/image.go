@@ -8,20 +8,20 @@ import (
 	"duplex/core"
 )
 
-// Image is the view at one seq, taken while commands go on. What belongs to no account
-// is copied at once; an account is copied when Pieces comes to it, or before the first
-// command that would change it. A copy shares what never changes (encoded chunks, and
-// orders that ended), so that it takes a few KB and microseconds.
+// Image is the view at one seq, which is encoded while commands go on. What belongs to no account is
+// copied at once. An account is copied when Pieces reaches it, or before the first command that changes
+// it. The copy shares what never changes (encoded chunks, terminal orders), so it takes a few KB and
+// microseconds.
 type Image struct {
-	view *View
-	rest restState
-	kept []*account // by user id; nil: not copied yet
+	view   *View
+	rest   restState
+	copies []*account // by user id; nil: not copied yet; encoded: no longer needed
 }
 
-// Image begins one. It is called under the lock that keeps commands out, and there is
-// one at a time, until End.
+// Image begins an image of the current state. It needs exclusive access. Only one image can be in
+// progress, until its End.
 func (w *View) Image() *Image {
-	m := &Image{view: w, kept: make([]*account, len(w.users))}
+	m := &Image{view: w, copies: make([]*account, len(w.users))}
 	m.rest = restState{Format: stateFormat, Accounts: uint64(len(w.users) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state()}
 	for _, x := range w.rounds.all {
 		c := *x
@@ -31,22 +31,21 @@ func (w *View) Image() *Image {
 	return m
 }
 
-// keep copies an account unless that was done.
-func (m *Image) keep(u core.UserID) {
-	if int(u) < len(m.kept) && m.kept[u] == nil {
-		m.kept[u] = m.view.users[u].copied()
+// copyAccount copies an account, unless it is copied or encoded already. It needs exclusive access.
+func (m *Image) copyAccount(u core.UserID) {
+	if int(u) < len(m.copies) && m.copies[u] == nil {
+		m.copies[u] = m.view.users[u].clone()
 	}
 }
 
-// Lock keeps commands out while it is held.
+// Lock is the lock that gives exclusive access to the view.
 type Lock interface {
 	Lock()
 	Unlock()
 }
 
-// Pieces gives the image as a snapshot keeps it, an account at a time: each is copied
-// under the lock and encoded without it. A piece is valid until the next is asked for.
-// It can be called once.
+// Pieces returns the encoded image in pieces, see restState: an account is copied under the lock and
+// encoded without it. A piece is valid until the next one is asked for. Pieces can be called once.
 func (m *Image) Pieces(l Lock) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		b, err := encoding.Marshal(&m.rest)
@@ -54,37 +53,36 @@ func (m *Image) Pieces(l Lock) iter.Seq2[[]byte, error] {
 			return
 		}
 		var e encoder
-		for u := core.UserID(1); int(u) < len(m.kept); u++ {
+		for u := core.UserID(1); int(u) < len(m.copies); u++ {
 			l.Lock()
-			m.keep(u)
-			a := m.kept[u]
-			m.kept[u] = encoded
+			m.copyAccount(u)
+			a := m.copies[u]
+			m.copies[u] = encoded
 			l.Unlock()
 			e = encoder{b: e.b[:0]}
 			a.encode(&e, u)
 			if !yield(e.b, nil) {
 				return
 			}
-			runtime.Gosched() // whoever trades goes first
+			runtime.Gosched() // commands have priority
 		}
 	}
 }
 
-// End lets commands go on without copying.
+// End ends the image: commands no longer copy accounts.
 func (m *Image) End(l Lock) {
 	l.Lock()
 	defer l.Unlock()
 	m.view.image = nil
 }
 
-// encoded stands for an account that an image is done with.
+// encoded marks an account that Pieces has encoded.
 var encoded = new(account)
 
-// copied is the account as it is now. Resting orders may change later, so they are
-// copied as well.
-func (a *account) copied() *account {
+// clone returns a copy of the account. It copies resting orders too, because they can still change.
+func (a *account) clone() *account {
 	c := &account{
-		fills: a.fills.copied(), settlements: a.settlements.copied(), events: a.events.copied(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,
+		fills: a.fills.clone(), settlements: a.settlements.clone(), events: a.events.clone(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,
 	}
 	c.rows.terminal = slices.Clone(a.rows.terminal)
 	c.rows.all = make([]row, 0, len(a.rows.all)-a.rows.evicted)

@@ -68,7 +68,7 @@ func (c *crowd) step() {
 	}
 }
 
-// busy is a lock around which commands go on.
+// busy is a Lock during which other commands are folded first.
 type busy struct{ *crowd }
 
 func (b busy) Lock() {
@@ -78,18 +78,18 @@ func (b busy) Lock() {
 }
 func (b busy) Unlock() {}
 
-// nobody is a lock where nobody else is.
-type nobody struct{}
+// noLock is a Lock for a view that nothing else uses.
+type noLock struct{}
 
-func (nobody) Lock()   {}
-func (nobody) Unlock() {}
+func (noLock) Lock()   {}
+func (noLock) Unlock() {}
 
 type fatal interface {
 	Helper()
 	Fatal(...any)
 }
 
-// joined are pieces in one, for comparing and fuzzing.
+// joined returns pieces as one, to compare and to fuzz.
 func joined(t fatal, pieces iter.Seq2[[]byte, error]) []byte {
 	t.Helper()
 	var list [][]byte
@@ -109,11 +109,11 @@ func joined(t fatal, pieces iter.Seq2[[]byte, error]) []byte {
 func bytesOf(t fatal, w *View) []byte {
 	t.Helper()
 	m := w.Image()
-	defer m.End(nobody{})
-	return joined(t, m.Pieces(nobody{}))
+	defer m.End(noLock{})
+	return joined(t, m.Pieces(noLock{}))
 }
 
-// restored makes a view of joined pieces.
+// restored returns the view in joined pieces.
 func restored(b []byte, caps RetentionCaps) (*View, error) {
 	var list [][]byte
 	if err := cbor.Unmarshal(b, &list); err != nil {
@@ -128,8 +128,8 @@ func restored(b []byte, caps RetentionCaps) (*View, error) {
 	}, caps)
 }
 
-// An image taken while commands go on is the view as it was when it was begun.
-func TestImageStandsStill(t *testing.T) {
+// TestImageDoesNotChange checks that commands during an image do not change it.
+func TestImageDoesNotChange(t *testing.T) {
 	for seed := range uint64(200) {
 		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
 		c := &crowd{w: New(caps), r: rand.New(rand.NewPCG(seed, 1))}
@@ -142,10 +142,10 @@ func TestImageStandsStill(t *testing.T) {
 			c.step()
 		}
 		if got := joined(t, image.Pieces(busy{c})); !bytes.Equal(got, want) {
-			t.Fatalf("seed %d: the image moved", seed)
+			t.Fatalf("seed %d: the image changed", seed)
 		}
 		if image.End(busy{c}); c.w.image != nil {
-			t.Fatal("it still copies")
+			t.Fatal("the view still has an image after End")
 		}
 	}
 }

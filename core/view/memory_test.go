@@ -8,9 +8,9 @@ import (
 	"duplex/core"
 )
 
-// folder folds full histories of pairs of accounts: more than the newest 1000 terminal
-// and 200 rejected orders, 2000 fills, 1000 settlements and 4096 events of each. Ids,
-// quantities and amounts are as long as they get in trading.
+// folder folds full histories of pairs of accounts: each has more than 1000 terminal and 200 rejected
+// orders, 2000 fills, 1000 settlements and 4096 events. Ids, quantities and amounts are as large as they
+// become in trading.
 type folder struct {
 	w   *View
 	r   *rand.Rand
@@ -22,7 +22,7 @@ func newFolder() *folder {
 }
 
 func (h *folder) fold(events ...core.Event) core.OrderID {
-	h.seq += 1 + h.r.Uint64N(50) // others trade as well
+	h.seq += 1 + h.r.Uint64N(50) // the commands of others come between
 	h.w.Fold(core.Stamp{Seq: h.seq, Ts: 1_800_000_000*second + int64(h.seq)*12_345}, events)
 	return core.OrderID(h.seq)
 }
@@ -65,7 +65,7 @@ func (h *folder) pair(a, b core.UserID) {
 			h.fold(&core.AccountSettled{User: u, Market: 3, Generation: 70_000, Number: 600_000 + n, Status: core.Settled, Yes: 70_000, No: 3_000, Payout: 700_000_000}, h.balance(u))
 		}
 	}
-	for range 1100 { // the newest events are of all kinds again
+	for range 1100 { // so that the newest events are of all kinds
 		id := h.fold(h.order(a, 5, core.OK), h.balance(a))
 		h.fold(&core.OrderClosed{Order: id, User: a, Status: core.Canceled, Reason: core.UserCancel, Left: 5}, h.balance(a))
 		id = h.fold(h.order(b, 5, core.OK), h.balance(b))
@@ -81,7 +81,8 @@ func live() uint64 {
 	return m.HeapAlloc
 }
 
-// An account with full histories takes at most 600 KB, and its part of a snapshot less.
+// TestMemoryOfAnAccount checks that an account with full histories takes at most 600 KB, and less in a
+// snapshot.
 func TestMemoryOfAnAccount(t *testing.T) {
 	const accounts, most = 4, 600_000
 	before := live()
@@ -91,7 +92,7 @@ func TestMemoryOfAnAccount(t *testing.T) {
 	}
 	each := (live() - before) / accounts
 	size := 0
-	for b, err := range h.w.Image().Pieces(nobody{}) {
+	for b, err := range h.w.Image().Pieces(noLock{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,8 +105,8 @@ func TestMemoryOfAnAccount(t *testing.T) {
 	runtime.KeepAlive(h)
 }
 
-// Writing an image and reading it back take a few MB beside the view, however many
-// accounts there are.
+// TestMemoryOfAnImage checks that writing and restoring an image takes a few MB besides the view, for any
+// number of accounts.
 func TestMemoryOfAnImage(t *testing.T) {
 	const most = 4 << 20
 	h := newFolder()
@@ -117,7 +118,7 @@ func TestMemoryOfAnImage(t *testing.T) {
 		before, peak := live(), uint64(0)
 		m := h.w.Image()
 		var size, n int
-		for b, err := range m.Pieces(nobody{}) {
+		for b, err := range m.Pieces(noLock{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,18 +126,18 @@ func TestMemoryOfAnImage(t *testing.T) {
 				peak = max(peak, live())
 			}
 		}
-		m.End(nobody{})
+		m.End(noLock{})
 		if peak > before+most || size < int(accounts)*250_000 {
 			t.Errorf("%d accounts, %d bytes: %d of heap while they are written, %d before", accounts, size, peak, before)
 		}
 	}
 
 	m := h.w.Image()
-	defer m.End(nobody{})
+	defer m.End(noLock{})
 	before, n := live(), 0
 	w, err := Restore(func(yield func([]byte, error) bool) {
-		for b, err := range m.Pieces(nobody{}) {
-			// The accounts restored so far, and a few in the making.
+		for b, err := range m.Pieces(noLock{}) {
+			// The accounts restored so far, and a few that are being decoded.
 			if n++; n%3 == 0 && live() > before+uint64(n)*600_000+most {
 				t.Errorf("%d bytes of heap beside %d while account %d is read", live()-before, before, n)
 			}

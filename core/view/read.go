@@ -7,8 +7,8 @@ import (
 	"duplex/core"
 )
 
-// Orders walks an account's orders, newest first by created_seq, from the first
-// below seq `from` (0: from the newest).
+// Orders returns an account's orders with a created_seq below from (0: all), newest first. Like every
+// pointer that a read returns, an order is valid until the next Fold and read-only.
 func (w *View) Orders(u core.UserID, from uint64) iter.Seq[*Order] {
 	return func(yield func(*Order) bool) {
 		if int(u) >= len(w.users) {
@@ -23,7 +23,7 @@ func (w *View) Orders(u core.UserID, from uint64) iter.Seq[*Order] {
 	}
 }
 
-// Order finds one of an account's orders; nil if it is not among its rows.
+// Order returns one of an account's orders, or nil if its row is not kept.
 func (w *View) Order(u core.UserID, id core.OrderID) *Order {
 	if id == 0 {
 		return nil
@@ -37,8 +37,8 @@ func (w *View) Order(u core.UserID, id core.OrderID) *Order {
 	return nil
 }
 
-// ByClientID finds an account's order by its client_order_id; nil if no row of it
-// is kept.
+// ByClientID returns an account's order by its client_order_id, or nil if its row is not kept. It searches
+// all rows of the account.
 func (w *View) ByClientID(u core.UserID, id uint64) *Order {
 	for o := range w.Orders(u, 0) {
 		if o.ClientID == id {
@@ -48,8 +48,8 @@ func (w *View) ByClientID(u core.UserID, id uint64) *Order {
 	return nil
 }
 
-// Fills, Settlements, Withdrawals and Trades walk from the newest below entry
-// `from` (0: the newest) and give each entry's number.
+// Fills returns an account's fills with a number below from (0: all), newest first. Numbers count from 1
+// and never change.
 func (w *View) Fills(u core.UserID, from uint64) iter.Seq2[uint64, *Fill] {
 	if int(u) >= len(w.users) {
 		return func(func(uint64, *Fill) bool) {}
@@ -57,6 +57,7 @@ func (w *View) Fills(u core.UserID, from uint64) iter.Seq2[uint64, *Fill] {
 	return w.users[u].fills.newestFirst(u, from)
 }
 
+// Settlements returns an account's settlements with a number below from (0: all), newest first.
 func (w *View) Settlements(u core.UserID, from uint64) iter.Seq2[uint64, *Settlement] {
 	if int(u) >= len(w.users) {
 		return func(func(uint64, *Settlement) bool) {}
@@ -64,6 +65,7 @@ func (w *View) Settlements(u core.UserID, from uint64) iter.Seq2[uint64, *Settle
 	return w.users[u].settlements.newestFirst(u, from)
 }
 
+// Trades returns a market's trades with a number below from (0: all), newest first.
 func (w *View) Trades(m core.MarketID, from uint64) iter.Seq2[uint64, *Trade] {
 	if t := w.tapes[m]; t != nil {
 		return t.newestFirst(from)
@@ -71,7 +73,7 @@ func (w *View) Trades(m core.MarketID, from uint64) iter.Seq2[uint64, *Trade] {
 	return func(func(uint64, *Trade) bool) {}
 }
 
-// Withdrawals gives an account's requests, oldest first.
+// Withdrawals returns an account's withdrawals, oldest first.
 func (w *View) Withdrawals(u core.UserID) []core.Withdrawal {
 	if int(u) >= len(w.users) {
 		return nil
@@ -79,7 +81,7 @@ func (w *View) Withdrawals(u core.UserID) []core.Withdrawal {
 	return w.users[u].withdrawals
 }
 
-// Rounds walks all kept rounds by falling number, from below `from` (0: newest).
+// Rounds returns the kept rounds with a number below from (0: all), highest number first.
 func (w *View) Rounds(from uint64) iter.Seq[*Round] {
 	return func(yield func(*Round) bool) {
 		for i := w.rounds.below(from) - 1; i >= 0; i-- {
@@ -90,10 +92,11 @@ func (w *View) Rounds(from uint64) iter.Seq[*Round] {
 	}
 }
 
-// Round is the latest life of a slot; nil if it never opened or is past the ring.
-func (w *View) Round(m core.MarketID) *Round { return w.rounds.byslot[m] }
+// Round returns the current or last round of a slot, or nil if there is none or it is no longer kept.
+func (w *View) Round(m core.MarketID) *Round { return w.rounds.bySlot[m] }
 
-// Volume30 is what an account filled on the UTC day of ts and the 29 before.
+// Volume30 returns the contracts that an account filled on the UTC day of ts and the 29 days before
+// (docs/rules/limits.md#write-rate). ts is in ns.
 func (w *View) Volume30(u core.UserID, ts int64) core.Qty {
 	if int(u) >= len(w.users) {
 		return 0
@@ -101,8 +104,8 @@ func (w *View) Volume30(u core.UserID, ts int64) core.Qty {
 	return w.users[u].volume.sum(ts)
 }
 
-// Changes counts what has entered an account's stream. While it stays the same, so do
-// all of the account's rows.
+// Changes returns a number that rises with every change of an account's rows or events. It is the key of
+// cached responses.
 func (w *View) Changes(u core.UserID) uint64 {
 	if int(u) >= len(w.users) {
 		return 0
@@ -110,9 +113,9 @@ func (w *View) Changes(u core.UserID) uint64 {
 	return w.users[u].events.next
 }
 
-// EventsAfter gives an account's events after a seq, oldest first; false if they are
-// more than are kept. The ring holds one beyond those, so that who has seen all but
-// the newest is known to miss none.
+// EventsAfter returns an account's events after seq, oldest first. The second result is false if there
+// were more than are kept (docs/rules/events.md#resume). One event more than the cap is kept, to tell a
+// reader who missed exactly the cap from one who missed more.
 func (w *View) EventsAfter(u core.UserID, seq uint64) ([]UserEvent, bool) {
 	if int(u) >= len(w.users) {
 		return nil, true

@@ -3,13 +3,14 @@ package view
 import "duplex/core"
 
 // Order is a row of an account's orders (docs/rules/rest.md#list_orders). A rejected order has
-// ID 0. The fields are in the order of their size, to keep the many rows small.
+// ID 0. Prices are ticks, quantities contracts, times ns since the Unix epoch. The fields are sorted by
+// size, which makes the rows smaller.
 type Order struct {
 	ID         core.OrderID
 	ClientID   uint64
 	Qty        core.Qty
 	Filled     core.Qty
-	Left       core.Qty // 0 once terminal
+	Left       core.Qty // 0 if terminal
 	Expiry     int64
 	MaxCost    uint64
 	CreatedSeq uint64
@@ -30,7 +31,8 @@ type Order struct {
 	Reason     core.Reason
 }
 
-// Fill is one side of a fill (docs/rules/rest.md#list_fills).
+// Fill is one side of a fill (docs/rules/rest.md#list_fills). Maker is false for the taker's side. Fee is
+// what this side paid.
 type Fill struct {
 	Seq      uint64
 	Ts       int64
@@ -46,7 +48,7 @@ type Fill struct {
 	Fee      core.Pips
 }
 
-// Trade is a fill as everybody sees it.
+// Trade is a fill as the public sees it, without accounts and orders.
 type Trade struct {
 	Seq          uint64
 	Ts           int64
@@ -59,7 +61,8 @@ type Trade struct {
 	TakerOutcome core.Outcome
 }
 
-// Settlement is one account's end of a round.
+// Settlement is what an account held and was paid at the end of a round
+// (docs/rules/rounds.md#settlement).
 type Settlement struct {
 	Seq        uint64
 	Ts         int64
@@ -72,7 +75,7 @@ type Settlement struct {
 	Payout     core.Pips
 }
 
-// Balance is a change of an account's cash.
+// Balance is an account's balance after a change of its cash.
 type Balance struct {
 	Cash, Reserved, Change core.Pips
 	Cause                  core.Cause
@@ -87,13 +90,14 @@ type UserEvent struct {
 	What any
 }
 
-// KeyRevoked is the id of a key that no longer opens anything.
+// KeyRevoked is the id of a revoked key.
 type KeyRevoked string
 
-// Round is a round with the ticks behind its strike and its settlement.
+// Round is a round with the index ticks behind its strike and its settle price
+// (docs/rules/rounds.md#evidence).
 type Round struct {
 	core.Round
-	Strikes  []core.IndexTick // at the open
+	Strikes  []core.IndexTick // at the opening
 	Evidence []core.IndexTick // at the freeze
 	Seq      uint64           // of the last change
 }

@@ -6,24 +6,24 @@ import (
 	"duplex/core"
 )
 
-// rounds keeps the newest of each series, by number.
+// rounds keeps the newest rounds of each series (docs/rules/rounds.md#ring).
 type rounds struct {
 	max    int
-	all    []*Round // by number, rising
-	count  map[uint16]int
-	byslot map[core.MarketID]*Round // the latest life of each slot
+	all    []*Round                 // by rising number
+	count  map[uint16]int           // by series
+	bySlot map[core.MarketID]*Round // the current or last round of each slot
 }
 
 func newRounds(max int) rounds {
-	return rounds{max: max, count: map[uint16]int{}, byslot: map[core.MarketID]*Round{}}
+	return rounds{max: max, count: map[uint16]int{}, bySlot: map[core.MarketID]*Round{}}
 }
 
 func (r *rounds) fold(at core.Stamp, e *core.RoundChanged) {
-	x := r.byslot[e.Round.Market]
+	x := r.bySlot[e.Round.Market]
 	if x == nil || x.Number != e.Round.Number {
 		x = &Round{}
 		r.add(x, e.Round)
-		r.byslot[e.Round.Market] = x
+		r.bySlot[e.Round.Market] = x
 	}
 	x.Round, x.Seq = e.Round, at.Seq
 	switch {
@@ -35,6 +35,7 @@ func (r *rounds) fold(at core.Stamp, e *core.RoundChanged) {
 	}
 }
 
+// add appends a round, and removes the series' oldest if there are more than max.
 func (r *rounds) add(x *Round, is core.Round) {
 	x.Round = is
 	r.all = append(r.all, x)
@@ -42,14 +43,14 @@ func (r *rounds) add(x *Round, is core.Round) {
 		return
 	}
 	i := slices.IndexFunc(r.all, func(y *Round) bool { return y.Category == is.Category })
-	if old := r.all[i]; r.byslot[old.Market] == old {
-		delete(r.byslot, old.Market)
+	if old := r.all[i]; r.bySlot[old.Market] == old {
+		delete(r.bySlot, old.Market)
 	}
 	r.all = slices.Delete(r.all, i, i+1)
 	r.count[is.Category]--
 }
 
-// below gives the index of the first round not below number (0: the end).
+// below returns how many rounds have a lower number; all for 0.
 func (r *rounds) below(number uint64) int {
 	if number == 0 {
 		return len(r.all)

@@ -13,14 +13,14 @@ import (
 	"duplex/core"
 )
 
-// The view goes into a snapshot in pieces: first what belongs to no account (restState,
-// as CBOR), then each account (encodeAccount), in the order of their ids. So neither
-// writing nor reading a snapshot ever holds more than a few accounts in a second form.
+// A snapshot holds the view in pieces: first everything that belongs to no account (restState, as
+// CBOR), then each account (account.encode), by rising id. So writing or reading a snapshot never holds
+// more than a few accounts in encoded form.
 
 // stateFormat is the version of both kinds of piece.
 const stateFormat = 2
 
-// restState is the first piece. Fields are only ever added at the end.
+// restState is the first piece. New fields are only added at the end.
 type restState struct {
 	_        struct{} `cbor:",toarray"`
 	Format   uint64
@@ -59,8 +59,8 @@ func (t *auditTrail) state() trailState {
 	return trailState{Actions: t.actions.list(), NextAction: t.actions.next, Routine: t.routine.list(), NextRoutine: t.routine.next}
 }
 
-// encodeAccount appends an account. The same account has the same bytes whether or not
-// it was restored from a snapshot on the way.
+// encode appends the account. An account that was restored from a snapshot on the way has the same
+// bytes as one that was not.
 func (a *account) encode(e *encoder, u core.UserID) {
 	orders := a.rows.list()
 	e.uint(uint64(len(orders)))
@@ -84,7 +84,7 @@ func (a *account) encode(e *encoder, u core.UserID) {
 	}
 }
 
-// decodeAccount makes an account of encode's bytes.
+// decodeAccount returns the account that encode wrote as b.
 func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error) {
 	a := newAccount(caps)
 	d := &decoder{b: b, user: u}
@@ -125,13 +125,13 @@ func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error
 	return a, a.rows.restore(orders, ended, caps)
 }
 
-// Restore makes a view of the pieces that Image.Pieces gave. A piece is read before
-// the next is asked for.
+// Restore returns the view that Image.Pieces wrote. It fails if pieces are missing, left over or
+// damaged. It keeps no reference to a piece after it asks for the next one.
 func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err error) {
 	w = New(caps)
 	var rest *restState
 	var list []*account
-	var decoding errgroup.Group // most of a start's time goes here
+	var decoding errgroup.Group // parallel, because most of a start's time goes here
 	decoding.SetLimit(runtime.GOMAXPROCS(0))
 	for b, err := range pieces {
 		if err == nil && rest == nil {
@@ -159,15 +159,16 @@ func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err 
 	if rest == nil || uint64(len(list)) != rest.Accounts {
 		return nil, fmt.Errorf("state of the view: %w", errShort)
 	}
-	defer notWhole(&w, &err)
+	defer recoverInconsistent(&w, &err)
 	w.users = append(w.users, list...)
 	for _, a := range list {
-		w.enlist(a)
+		w.indexResting(a)
 	}
 	w.restoreRest(rest.Tapes, rest.Rounds, &rest.Trail)
 	return w, nil
 }
 
+// readRest decodes the first piece. It checks the format before anything else.
 func readRest(b []byte) (*restState, error) {
 	var fields []cbor.RawMessage
 	var format uint64
@@ -180,7 +181,7 @@ func readRest(b []byte) (*restState, error) {
 		err = cbor.Unmarshal(fields[0], &format)
 	}
 	if err == nil && format != stateFormat {
-		err = fmt.Errorf("it has format %d; this program reads %d", format, stateFormat)
+		err = fmt.Errorf("format %d; this program reads %d", format, stateFormat)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
@@ -192,13 +193,14 @@ func readRest(b []byte) (*restState, error) {
 	return s, nil
 }
 
-// notWhole turns a panic over a state that does not hold together into an error.
-func notWhole(w **View, err *error) {
+// recoverInconsistent turns a panic caused by an inconsistent state into an error. It must be deferred.
+func recoverInconsistent(w **View, err *error) {
 	if p := recover(); p != nil {
-		*w, *err = nil, fmt.Errorf("state of the view does not hold together: %v", p)
+		*w, *err = nil, fmt.Errorf("state of the view is inconsistent: %v", p)
 	}
 }
 
+// restoreRest restores what belongs to no account.
 func (w *View) restoreRest(tapes []tapeState, rounds []*Round, t *trailState) {
 	for _, t := range tapes {
 		r := newRing[Trade](w.caps.Tape)
@@ -207,14 +209,14 @@ func (w *View) restoreRest(tapes []tapeState, rounds []*Round, t *trailState) {
 	}
 	for _, x := range rounds {
 		w.rounds.add(x, x.Round)
-		w.rounds.byslot[x.Market] = x
+		w.rounds.bySlot[x.Market] = x
 	}
 	w.auditTrail.actions.restore(t.Actions, t.NextAction)
 	w.auditTrail.routine.restore(t.Routine, t.NextRoutine)
 }
 
-// enlist notes which of an account's orders rest.
-func (w *View) enlist(a *account) {
+// indexResting adds the account's resting orders to the index.
+func (w *View) indexResting(a *account) {
 	for _, o := range a.rows.list() {
 		if o.Status.Live() {
 			w.resting[o.ID] = o

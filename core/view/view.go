@@ -4,36 +4,23 @@ import (
 	"duplex/core"
 )
 
-// RetentionCaps bound what is kept. Per account: Terminal, Rejects, Fills, Settlements and
-// Events. Per market: Tape. Per series: Rounds. Of the whole venue: Actions, and
-// Routine for those that come by the thousand.
-type RetentionCaps struct {
-	Tape, Terminal, Rejects, Fills int
-	Settlements, Events, Rounds    int
-	Actions, Routine               int
-}
-
-// DefaultRetentionCaps returns the caps of docs/rules/limits.md#retention.
-func DefaultRetentionCaps() RetentionCaps {
-	return RetentionCaps{Tape: 1000, Terminal: 1000, Rejects: 200, Fills: 2000, Settlements: 1000, Events: 4096, Rounds: 1024, Actions: 10_000, Routine: 1000}
-}
-
-// View is the read model.
+// View is the read model of the venue. Its methods need the same lock as the venue: Fold, RecordAudit
+// and Image exclusive access, reads shared access.
 type View struct {
 	caps       RetentionCaps
 	users      []*account              // by id
-	resting    map[core.OrderID]*Order // those that rest
-	placing    *Order                  // placed by the command being folded, and not among live yet
+	resting    map[core.OrderID]*Order // the orders that rest
+	placing    *Order                  // placed by the command being folded, until it ends or is in resting
 	tapes      map[core.MarketID]*ring[Trade]
 	rounds     rounds
 	auditTrail auditTrail
 
-	at      core.Stamp // of the command being folded
-	image   *Image     // being taken; nil: none
-	scratch []byte     // for encoding
+	stamp   core.Stamp // of the command being folded
+	image   *Image     // the image in progress, or nil
+	scratch []byte     // buffer for encoding
 }
 
-// account is what is kept of one user.
+// account has the rows of one user.
 type account struct {
 	rows        rows
 	fills       history[Fill, *Fill]
@@ -49,18 +36,19 @@ func newAccount(c RetentionCaps) *account {
 	}
 }
 
-// New makes an empty view.
+// New returns an empty view.
 func New(caps RetentionCaps) *View {
 	return &View{caps: caps, users: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newTrail(caps)}
 }
 
-// Caps gives the retention in force.
+// Caps returns the retention in force.
 func (w *View) Caps() RetentionCaps { return w.caps }
 
-// user gives an account that is about to change.
+// user returns an account that is about to change. If an image is in progress it copies the account
+// first.
 func (w *View) user(u core.UserID) *account {
 	if w.image != nil {
-		w.image.keep(u)
+		w.image.copyAccount(u)
 	}
 	for int(u) >= len(w.users) {
 		w.users = append(w.users, newAccount(w.caps))
@@ -68,13 +56,13 @@ func (w *View) user(u core.UserID) *account {
 	return w.users[u]
 }
 
-// Fold takes in what one command did.
+// Fold updates the view with the events of one command, in order. It keeps no reference to events.
 func (w *View) Fold(st core.Stamp, events []core.Event) {
-	w.at = st
+	w.stamp = st
 	for _, e := range events {
 		w.fold(e)
 	}
-	if w.placing != nil { // it rests
+	if w.placing != nil { // the command's order rests
 		w.resting[w.placing.ID], w.placing = w.placing, nil
 	}
 }
@@ -89,18 +77,18 @@ func (w *View) fold(e core.Event) {
 		w.closed(e)
 	case *core.OrderDecreased:
 		w.decreased(e)
-	case *core.LevelChanged: // the book itself answers for levels
+	case *core.LevelChanged: // readers read the book itself
 	case *core.BalanceChanged:
 		w.addEvent(e.User, &Balance{Cash: e.Cash, Reserved: e.Reserved, Change: e.Change, Cause: e.Cause})
 	case *core.PositionChanged:
 		p := e.Position
 		w.addEvent(e.User, &p)
 	case *core.RoundChanged:
-		w.rounds.fold(w.at, e)
+		w.rounds.fold(w.stamp, e)
 	case *core.AccountSettled:
 		w.settled(e)
 	case *core.Redeemed, *core.Indexed, *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged:
-		// the venue holds these; what they did to an account comes as its own event
+		// readers read these from the venue; a change of an account has its own event
 	case *core.DeadmanChanged:
 		d := *e
 		w.addEvent(e.User, &d)
@@ -116,21 +104,22 @@ func (w *View) fold(e core.Event) {
 			w.addEvent(e.Key.User, KeyRevoked(e.Key.ID))
 		}
 	default:
-		panic(core.InvariantViolation{Detail: "an event the view does not know"})
+		panic(core.InvariantViolation{Detail: "unknown event type"})
 	}
 }
 
 // addEvent appends to the account's events.
 func (w *View) addEvent(u core.UserID, what any) {
-	w.user(u).events.add(UserEvent{w.at.Seq, w.at.Ts, what}, &w.scratch)
+	w.user(u).events.add(UserEvent{w.stamp.Seq, w.stamp.Ts, what}, &w.scratch)
 }
 
+// withdrawal adds a withdrawal or replaces its earlier state.
 func (w *View) withdrawal(x *core.Withdrawal) {
 	a := w.user(x.User)
 	for i := len(a.withdrawals) - 1; i >= 0; i-- {
 		if a.withdrawals[i].ID == x.ID {
 			if a.withdrawals[i] == *x {
-				return // a repeated request: nothing happened
+				return // a repeated request changed nothing
 			}
 			a.withdrawals[i] = *x
 			w.addEvent(x.User, ptr(*x))
@@ -143,7 +132,7 @@ func (w *View) withdrawal(x *core.Withdrawal) {
 
 func (w *View) settled(e *core.AccountSettled) {
 	s := Settlement{
-		Seq: w.at.Seq, Ts: w.at.Ts, Market: e.Market, Generation: e.Generation, Number: e.Number,
+		Seq: w.stamp.Seq, Ts: w.stamp.Ts, Market: e.Market, Generation: e.Generation, Number: e.Number,
 		Status: e.Status, Winner: e.Winner, Yes: e.Yes, No: e.No, Payout: e.Payout,
 	}
 	w.user(e.User).settlements.add(s, &w.scratch)

@@ -12,7 +12,7 @@ import (
 
 const second = core.NsPerSec
 
-// place folds a placement of user 1 and gives its order.
+// place folds a placement of user 1 and returns its order.
 func place(w *View, seq uint64, r core.Reject) core.OrderID {
 	c := &core.PlaceOrder{User: 1, ClientID: seq, Market: 1, Qty: 5, Tick: 5000}
 	w.Fold(core.Stamp{Seq: seq, Ts: int64(seq) * second}, []core.Event{&core.OrderPlaced{Place: c, Generation: 1, Reject: r}})
@@ -34,8 +34,8 @@ func ids(w *View) (out []uint64) {
 	return out
 }
 
-// Terminal and rejected rows go beyond their caps, the first that ended first;
-// resting orders never do (docs/rules/limits.md#retention).
+// TestCapsEvictTerminalRowsOnly checks that terminal and rejected orders beyond their caps are evicted in
+// the order in which they ended, and resting ones never (docs/rules/limits.md#retention).
 func TestCapsEvictTerminalRowsOnly(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Terminal, caps.Rejects = 2, 1
@@ -59,6 +59,7 @@ func TestCapsEvictTerminalRowsOnly(t *testing.T) {
 	}
 }
 
+// TestManyEvictedRowsAreSwept checks that the rows of evicted orders do not pile up.
 func TestManyEvictedRowsAreSwept(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Terminal = 3
@@ -75,7 +76,7 @@ func TestManyEvictedRowsAreSwept(t *testing.T) {
 	}
 }
 
-// Fills, tape and volume; the walk goes on below its cursor while new rows come.
+// TestFillsAndVolume checks fills, tape and volume, and that a cursor stays valid while fills are added.
 func TestFillsAndVolume(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Fills, caps.Tape = 4, 3
@@ -117,7 +118,8 @@ func TestFillsAndVolume(t *testing.T) {
 	}
 }
 
-// Today and the 29 UTC days before (docs/rules/limits.md#write-rate).
+// TestVolumeLeavesAfterThirtyDays checks that volume is of the UTC day and the 29 before
+// (docs/rules/limits.md#write-rate).
 func TestVolumeLeavesAfterThirtyDays(t *testing.T) {
 	var v volume
 	start := int64(20_000) * dayNs
@@ -131,6 +133,7 @@ func TestVolumeLeavesAfterThirtyDays(t *testing.T) {
 	}
 }
 
+// TestRoundsRing checks that each series keeps its newest rounds.
 func TestRoundsRing(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Rounds = 2
@@ -156,7 +159,8 @@ func TestRoundsRing(t *testing.T) {
 	}
 }
 
-// An account's newest events, in order; older ones are known to be gone.
+// TestEventsAfter checks that an account's kept events come in order, and that the view reports when
+// older ones are missing.
 func TestEventsAfter(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Events = 5
@@ -171,13 +175,13 @@ func TestEventsAfter(t *testing.T) {
 		t.Errorf("all of the newest 5: %v %v", list, whole)
 	}
 	if _, whole := w.EventsAfter(1, 2); whole {
-		t.Error("events 3 is gone, and nobody said so")
+		t.Error("event 3 is missing, but not reported")
 	}
 	if list, whole := w.EventsAfter(1, 8); !whole || len(list) != 0 {
 		t.Errorf("%v %v", list, whole)
 	}
 	if list, whole := w.EventsAfter(9, 0); !whole || list != nil {
-		t.Error("nobody has events")
+		t.Error("an unknown account has events")
 	}
 	for seq := uint64(1); seq <= 6; seq++ {
 		list, whole := w.EventsAfter(2, 0)
@@ -187,11 +191,11 @@ func TestEventsAfter(t *testing.T) {
 		w.Fold(core.Stamp{Seq: seq}, []core.Event{&core.BalanceChanged{User: 2, Cash: core.Pips(seq)}})
 	}
 	if _, whole := w.EventsAfter(2, 0); whole {
-		t.Error("6 events of which 5 are kept, and nobody said so")
+		t.Error("an event is missing, but not reported")
 	}
 }
 
-// What a snapshot brings back is what was there, and it goes on alike.
+// TestRestoredViewGoesOnAlike checks that a restored view is equal, and stays equal with more commands.
 func TestRestoredViewGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
@@ -237,7 +241,7 @@ func TestRestoredViewGoesOnAlike(t *testing.T) {
 			step(w, again)
 		}
 		if !bytes.Equal(bytesOf(t, w), bytesOf(t, again)) {
-			t.Fatal("went on otherwise")
+			t.Fatal("the views differ after more commands")
 		}
 	})
 }

@@ -7,10 +7,10 @@ const (
 	dayNs      = 24 * 3600 * core.NsPerSec
 )
 
-// volume counts the contracts an account filled on each of the newest 30 UTC days.
+// volume counts the contracts that an account filled, by UTC day, for 30 days.
 type volume struct {
-	Day  int64 // the newest day with a fill, in days since the epoch
-	Days [volumeDays]core.Qty
+	Day  int64                // the newest day with a fill, in days since the epoch
+	Days [volumeDays]core.Qty // by day modulo volumeDays
 }
 
 func (v *volume) add(ts int64, n core.Qty) {
@@ -18,7 +18,7 @@ func (v *volume) add(ts int64, n core.Qty) {
 	v.Days[v.Day%volumeDays] += n
 }
 
-// rollDay makes room for a later day by emptying the days between.
+// rollDay advances to a later day, and clears the days between.
 func (v *volume) rollDay(day int64) {
 	if day-v.Day >= volumeDays {
 		v.Days, v.Day = [volumeDays]core.Qty{}, day
@@ -29,7 +29,8 @@ func (v *volume) rollDay(day int64) {
 	}
 }
 
-// sum is what was filled on the day of ts and the 29 before.
+// sum returns the contracts filled on the day of ts and the 29 days before. v is a copy, so rollDay does
+// not change the account.
 func (v volume) sum(ts int64) (n core.Qty) {
 	v.rollDay(ts / dayNs)
 	for _, d := range v.Days {

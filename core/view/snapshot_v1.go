@@ -10,18 +10,17 @@ import (
 	"duplex/core"
 )
 
-// oldState is the view in a snapshot of version 1, which is still read and no longer
-// written: CBOR of everything, each event with all it tells. Trail is missing from the
-// oldest of them.
-type oldState struct {
+// stateV1 is the view in a snapshot of version 1, which this program reads but no longer writes: one CBOR
+// value with everything, events in full. The oldest snapshots lack Trail.
+type stateV1 struct {
 	_      struct{} `cbor:",toarray"`
-	Users  []oldAccount
+	Users  []accountV1
 	Tapes  []tapeState
 	Rounds []*Round
 	Trail  trailState
 }
 
-func (s *oldState) read(b []byte) error {
+func (s *stateV1) read(b []byte) error {
 	var parts []cbor.RawMessage
 	if err := cbor.Unmarshal(b, &parts); err != nil {
 		return err
@@ -29,7 +28,7 @@ func (s *oldState) read(b []byte) error {
 	var users []cbor.RawMessage
 	into := []any{&users, &s.Tapes, &s.Rounds, &s.Trail}
 	if len(parts) < 3 || len(parts) > len(into) {
-		return fmt.Errorf("%d parts, known are 3 to %d", len(parts), len(into))
+		return fmt.Errorf("%d parts, expected 3 to %d", len(parts), len(into))
 	}
 	s.Trail.NextAction, s.Trail.NextRoutine = 1, 1
 	for i, p := range parts {
@@ -37,8 +36,8 @@ func (s *oldState) read(b []byte) error {
 			return err
 		}
 	}
-	s.Users = make([]oldAccount, len(users))
-	var all errgroup.Group // most of a start's time goes here
+	s.Users = make([]accountV1, len(users))
+	var all errgroup.Group // parallel, because most of a start's time goes here
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, b := range users {
 		all.Go(func() error { return cbor.Unmarshal(b, &s.Users[i]) })
@@ -46,22 +45,22 @@ func (s *oldState) read(b []byte) error {
 	return all.Wait()
 }
 
-type oldAccount struct {
+type accountV1 struct {
 	_           struct{} `cbor:",toarray"`
 	Rows        []*Order // by created_seq
-	Ended       []uint64 // created_seq of terminal rows, in the order they ended
+	Ended       []uint64 // created_seq of terminal rows, in the order in which they ended
 	Fills       []Fill
 	NextFill    uint64
 	Settlements []Settlement
 	NextSettled uint64
 	Withdrawals []core.Withdrawal
-	Events      []oldEvent
+	Events      []eventV1
 	NextEvent   uint64
 	Volume      volume
 }
 
-// oldEvent is a UserEvent: one of the pointers is set, or KeyRevoked.
-type oldEvent struct {
+// eventV1 is a UserEvent. Either one of the pointers or KeyRevoked is set.
+type eventV1 struct {
 	Seq        uint64
 	Ts         int64
 	Order      *Order
@@ -75,7 +74,7 @@ type oldEvent struct {
 	KeyRevoked KeyRevoked
 }
 
-func (x *oldEvent) event() UserEvent {
+func (x *eventV1) event() UserEvent {
 	e := UserEvent{Seq: x.Seq, Ts: x.Ts}
 	switch {
 	case x.Order != nil:
@@ -100,22 +99,22 @@ func (x *oldEvent) event() UserEvent {
 	return e
 }
 
-// RestoreOld makes a view of what a snapshot of version 1 holds.
-func RestoreOld(b []byte, caps RetentionCaps) (w *View, err error) {
-	var s oldState
+// RestoreV1 returns the view in a snapshot of version 1.
+func RestoreV1(b []byte, caps RetentionCaps) (w *View, err error) {
+	var s stateV1
 	if err := s.read(b); err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
-	defer notWhole(&w, &err)
+	defer recoverInconsistent(&w, &err)
 	w = New(caps)
 	for i := range s.Users {
-		w.restoreOld(core.UserID(i+1), &s.Users[i])
+		w.restoreV1(core.UserID(i+1), &s.Users[i])
 	}
 	w.restoreRest(s.Tapes, s.Rounds, &s.Trail)
 	return w, nil
 }
 
-func (w *View) restoreOld(u core.UserID, x *oldAccount) {
+func (w *View) restoreV1(u core.UserID, x *accountV1) {
 	a := w.user(u)
 	a.fills.restore(x.Fills, x.NextFill)
 	a.settlements.restore(x.Settlements, x.NextSettled)
@@ -128,5 +127,5 @@ func (w *View) restoreOld(u core.UserID, x *oldAccount) {
 	if err := a.rows.restore(x.Rows, x.Ended, w.caps); err != nil {
 		panic(err)
 	}
-	w.enlist(a)
+	w.indexResting(a)
 }
