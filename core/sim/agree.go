@@ -11,7 +11,7 @@ import (
 	"duplex/core/venue"
 )
 
-// describeOutcome is what a command did, by its events, in the model's words.
+// describeOutcome converts a command's rejection and events to the model's Outcome.
 func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
 	out := model.Outcome{Reject: rej, Ended: map[core.OrderID]model.End{}}
 	for _, e := range events {
@@ -30,20 +30,20 @@ func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
 	return out
 }
 
-// sameOutcome holds what a command did against what it should have done.
+// sameOutcome compares what a command did with the model.
 func sameOutcome(got, want model.Outcome) error {
 	switch {
 	case got.Reject != want.Reject:
-		return fmt.Errorf("it was answered %q, the model says %q", got.Reject, want.Reject)
+		return fmt.Errorf("rejected with %q, the model says %q", got.Reject, want.Reject)
 	case !slices.Equal(got.Fills, want.Fills):
-		return fmt.Errorf("it made the fills %+v, the model says %+v", got.Fills, want.Fills)
+		return fmt.Errorf("fills %+v, the model says %+v", got.Fills, want.Fills)
 	case !maps.Equal(got.Ended, want.Ended):
-		return fmt.Errorf("it ended the orders %+v, the model says %+v", got.Ended, want.Ended)
+		return fmt.Errorf("ended orders %+v, the model says %+v", got.Ended, want.Ended)
 	}
 	return nil
 }
 
-// sameState holds everything readers of a venue can see against the model.
+// sameState compares everything that readers of a venue can see with the model.
 func sameState(v *venue.Venue, m *model.Venue) error {
 	for u := core.UserID(1); int(u) <= m.Users(); u++ {
 		if err := sameAccount(v, m, u); err != nil {
@@ -76,12 +76,13 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 	if got != want {
 		return fmt.Errorf("fees, deposits and withdrawals %v, the model has %v", got, want)
 	}
-	if !m.Whole() {
-		return fmt.Errorf("the model's own money does not add up")
+	if !m.InvariantHolds() {
+		return fmt.Errorf("the invariant does not hold in the model")
 	}
 	return nil
 }
 
+// sameAccount compares an account with the model.
 func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	cash, reserved := v.Balance(u)
 	if c, r := m.Balance(u); c != cash || r != reserved {
@@ -102,7 +103,7 @@ func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	return nil
 }
 
-// sameMarket also adds the market's resting orders to the list.
+// sameMarket compares a market with the model, and adds its resting orders to resting.
 func sameMarket(v *venue.Venue, m *model.Venue, id core.MarketID, resting map[core.OrderID]core.Qty) error {
 	got, opened := v.Market(id)
 	want, should := m.Market(id)

@@ -13,9 +13,9 @@ import (
 	"duplex/core/venue"
 )
 
-var commands = flag.Int("commands", 20_000, "random commands that the model is asked about")
+var commands = flag.Int("commands", 20_000, "random commands to compare with the model")
 
-// direct is a venue beside the model, without a log: commands go in one by one.
+// direct applies commands one by one to a venue and to the model, without engine and log.
 type direct struct {
 	work   *workload
 	v      *venue.Venue
@@ -23,32 +23,32 @@ type direct struct {
 	now    int64
 	events core.Events
 	done   int
-	met    met
-	extra  *rand.Rand // draws what the workload of the hash test does not have; nil: none of it
-	hold   bool       // no Clock now, whatever is due
+	seen   coverage
+	extra  *rand.Rand // draws what the hash test leaves out; nil: nothing
+	hold   bool       // no Clock, even if one is due
 
-	// applied is called with each command that the venue applied; nil: nothing is.
+	// applied is called after each command that the venue applied; can be nil.
 	applied func(at core.Stamp, cmd core.Command, events []core.Event)
 }
 
-// met is what happened in a run, so that a test can tell that it was worth its name.
-type met struct {
+// coverage counts what happened in a run, so that a test can check that it covered enough.
+type coverage struct {
 	fills   int
 	rejects map[core.Reject]int
 	reasons map[core.Reason]int
 	rounds  map[core.RoundStatus]int
-	behind  int // placements behind the close of a market that still trades
+	behind  int // placements after the close of a market that still trades
 }
 
 func newDirect(seed uint64) *direct {
 	d := &direct{v: venue.New(), m: model.New(), now: origin}
 	d.work = newWorkload(rand.New(rand.NewPCG(seed, 0xd1)), func() int64 { return d.now }, func() uint64 { return d.v.Now().Seq }, func() []core.MarketID { return trading(d.v) }, func(string, ...any) {})
-	d.met = met{0, map[core.Reject]int{}, map[core.Reason]int{}, map[core.RoundStatus]int{}, 0}
+	d.seen = coverage{0, map[core.Reject]int{}, map[core.Reason]int{}, map[core.RoundStatus]int{}, 0}
 	d.extra = rand.New(rand.NewPCG(seed, 0x1a7e))
 	return d
 }
 
-func (m *met) note(did model.Outcome, events []core.Event) {
+func (m *coverage) note(did model.Outcome, events []core.Event) {
 	m.fills += len(did.Fills)
 	m.rejects[did.Reject]++
 	for _, e := range did.Ended {
@@ -61,8 +61,8 @@ func (m *met) note(did model.Outcome, events []core.Event) {
 	}
 }
 
-// apply lets a command happen to both. The venue compares its sums after each by
-// itself, and panics where they differ (THE INVARIANT).
+// apply applies a command to the venue and the model, and compares the outcomes. The venue itself checks the
+// invariant after each command, and panics if it is broken.
 func (d *direct) apply(cmd core.Command) error {
 	if d.v.Due() <= d.now && !d.hold {
 		if _, clock := cmd.(*core.Clock); !clock {
@@ -76,16 +76,16 @@ func (d *direct) apply(cmd core.Command) error {
 	d.events.Reset()
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		if m, opened := d.v.Market(c.Market); opened && m.Status == core.Trading && st.Ts >= m.CloseTs {
-			d.met.behind++
+			d.seen.behind++
 		}
 	}
 	rej := d.v.Apply(st, cmd, &d.events)
 	d.done++
 	if rej == core.OK {
-		d.work.answered(cmd, st.Seq)
+		d.work.accepted(cmd, st.Seq)
 	}
 	got := describeOutcome(rej, d.events.List)
-	d.met.note(got, d.events.List)
+	d.seen.note(got, d.events.List)
 	if d.applied != nil {
 		d.applied(st, cmd, d.events.List)
 	}
@@ -95,7 +95,7 @@ func (d *direct) apply(cmd core.Command) error {
 	return nil
 }
 
-func (m *met) add(x met) {
+func (m *coverage) add(x coverage) {
 	m.fills += x.fills
 	m.behind += x.behind
 	for k, n := range x.rejects {
@@ -109,10 +109,9 @@ func (m *met) add(x met) {
 	}
 }
 
-// run applies n commands or a few more, and looks at all there is to see every
-// `look` of them.
+// run applies at least n commands, and compares the whole state after every look of them.
 func (d *direct) run(n, look int) error {
-	for _, cmd := range d.work.furnish() {
+	for _, cmd := range d.work.setUp() {
 		if err := d.apply(cmd); err != nil {
 			return err
 		}
@@ -123,7 +122,7 @@ func (d *direct) run(n, look int) error {
 		var cmds []core.Command
 		if s := d.now / core.NsPerSec; s != second {
 			if s%60 == 0 && d.extra != nil {
-				if err := d.behind(); err != nil {
+				if err := d.placeAfterClose(); err != nil {
 					return err
 				}
 			}
@@ -135,7 +134,7 @@ func (d *direct) run(n, look int) error {
 			}
 		}
 		if d.extra != nil && d.extra.IntN(50) == 0 {
-			cmds = append(cmds, d.work.rare(d.extra, marketsOf(d.v, core.Frozen, core.Proposed)))
+			cmds = append(cmds, d.work.drawRare(d.extra, marketsOf(d.v, core.Frozen, core.Proposed)))
 		}
 		for _, cmd := range append(cmds, d.work.draw()) {
 			if err := d.apply(cmd); err != nil {
@@ -153,9 +152,9 @@ func (d *direct) run(n, look int) error {
 	return nil
 }
 
-// behind applies placements behind the close of markets that still trade: their Clock
-// comes later.
-func (d *direct) behind() error {
+// placeAfterClose applies placements after the close of markets that still trade, because the Clock that
+// freezes them comes later.
+func (d *direct) placeAfterClose() error {
 	d.hold = true
 	defer func() { d.hold = false }()
 	for range 1 + d.extra.IntN(16) {
@@ -166,11 +165,11 @@ func (d *direct) behind() error {
 	return nil
 }
 
-// TestModelAgrees holds the venue against the model: what every command did, and
-// all that readers can see, at every step at first and now and then later.
+// TestModelAgrees compares the venue with the model: the outcome of every command, and the whole state, of
+// the first seed after every command, of the others after every 50.
 func TestModelAgrees(t *testing.T) {
 	const each = 5000
-	total := newDirect(0).met
+	total := newDirect(0).seen
 	for s := *first; s < *first+uint64((*commands+each-1)/each); s++ {
 		look := 50
 		if s == *first {
@@ -180,20 +179,21 @@ func TestModelAgrees(t *testing.T) {
 		if err := d.run(min(each, *commands), look); err != nil {
 			t.Fatalf("%v\n\tgo test ./core/sim -run ModelAgrees -first %d -commands %d", err, s, each)
 		}
-		total.add(d.met)
+		total.add(d.seen)
 	}
-	t.Logf("%d fills, refusals %v, orders ended %v, rounds %v, %d placements behind a close", total.fills, total.rejects, total.reasons, total.rounds, total.behind)
+	t.Logf("%d fills, rejections %v, orders ended %v, rounds %v, %d placements after a close", total.fills, total.rejects, total.reasons, total.rounds, total.behind)
 	if total.behind == 0 {
-		t.Error("no placement came behind the close of its market")
+		t.Error("no placement came after the close of its market")
 	}
 }
 
-// The state is the same bytes on every machine and with every compiler:
+// TestHashIsTheSameEverywhere checks that the state has the same bytes on every machine and with every
+// compiler:
 //
 //	GOARCH=386 go test ./core/... -run Hash
 func TestHashIsTheSameEverywhere(t *testing.T) {
 	for revision, want := range map[core.Revision]string{
-		core.RevisionFirst:  "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // of before rules had a revision
+		core.RevisionFirst:  "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // from before rules had a revision
 		core.RevisionStrict: "b25c104da0730230b6e5086e1af2ecb3edb397ae9058e18dc7be66ed45820aa8",
 	} {
 		d := newDirect(1)
@@ -206,7 +206,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := hex.EncodeToString(hash[:]); got != want {
-			t.Errorf("revision %d: state hash %s after seq %d, elsewhere %s", revision, got, d.v.Now().Seq, want)
+			t.Errorf("revision %d: state hash %s after seq %d, want %s", revision, got, d.v.Now().Seq, want)
 		}
 	}
 }

@@ -11,42 +11,41 @@ import (
 	"duplex/core/journal"
 )
 
-// call is a request of a caller on its way: a command for the engine, or what goes
-// through the lanes.
+// call is a request of a caller that is under way: a command for the engine, or a request through the lanes.
 type call struct {
-	n       int
+	n       int // its number
 	cmds    []core.Command
-	wires   []string
-	request Request // nil: handed to the engine
+	wires   []string // the encoded commands
+	request Request  // nil if the command went to the engine directly
 	receipt engine.Receipt
 	err     error
 	done    bool // set by the caller's goroutine
-	lost    bool // the venue went away before it ended
+	lost    bool // the venue stopped before the call ended
 }
 
-// called enters a call.
-func (s *sim) called(cmds ...core.Command) *call {
+// newCall registers a call of commands.
+func (s *sim) newCall(cmds ...core.Command) *call {
 	s.made++
 	c := &call{n: s.made, cmds: cmds}
 	for _, cmd := range cmds {
 		wire, err := journal.AppendCommand(nil, cmd)
 		s.must(err)
 		c.wires = append(c.wires, string(wire))
-		s.kept.sent[string(wire)]++
+		s.counts.sent[string(wire)]++
 	}
 	s.calls = append(s.calls, c)
 	return c
 }
 
-// submit hands a command to the engine; d is the caller's timeout, 0 means none.
-// It returns when the command waits in the queue.
+// submit gives a command to the engine and returns when it waits in the queue. d is the caller's timeout, 0
+// for none.
 func (s *sim) submit(cmd core.Command, d time.Duration) *call {
-	c := s.called(cmd)
+	c := s.newCall(cmd)
 	s.t.line("call %d %s", c.n, describe(cmd))
-	e := s.e
+	e := s.engine
 	go func() {
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
-		if d > 0 { // no two at one moment, and none when the simulation acts
+		if d > 0 { // c.n makes each timeout end at its own nanosecond, at which nothing else happens
 			ctx, cancel = context.WithTimeout(ctx, d+time.Duration(c.n))
 		}
 		defer cancel()
@@ -58,7 +57,7 @@ func (s *sim) submit(cmd core.Command, d time.Duration) *call {
 	return c
 }
 
-// collect takes the calls that have ended off the list.
+// collect finishes the calls that have ended.
 func (s *sim) collect() {
 	left := s.calls[:0]
 	for _, c := range s.calls {
@@ -66,14 +65,14 @@ func (s *sim) collect() {
 			left = append(left, c)
 			continue
 		}
-		s.ended(c)
+		s.finishCall(c)
 	}
 	s.calls = left
 }
 
-// ended notes what the caller of each command knows.
-func (s *sim) ended(c *call) {
-	ends, err := s.ends(c)
+// finishCall records what the caller knows of each command.
+func (s *sim) finishCall(c *call) {
+	ends, err := s.results(c)
 	if err != nil {
 		s.fail("call %d: %w", c.n, err)
 	}
@@ -83,19 +82,20 @@ func (s *sim) ended(c *call) {
 			if s.t.line("call %d is seq %d: %q", c.n, end.Seq, end.Reject); end.Seq > s.at.Seq {
 				s.fail("call %d was answered with seq %d, the last applied is %d", c.n, end.Seq, s.at.Seq)
 			}
-			s.kept.answered[c.wires[i]]++
+			s.counts.answered[c.wires[i]]++
 			if end.Reject == core.OK {
-				s.work.answered(c.cmds[i], end.Seq)
+				s.work.accepted(c.cmds[i], end.Seq)
 			}
 		case NotDone:
-			s.kept.refused[c.wires[i]]++
+			s.counts.refused[c.wires[i]]++
 		default:
 			s.res.Unknown++
 		}
 	}
 }
 
-func (s *sim) ends(c *call) ([]End, error) {
+// results returns what the caller of c knows of each command. The error is that of an impossible answer.
+func (s *sim) results(c *call) ([]End, error) {
 	if c.request != nil {
 		ends, err := c.request.Ended(c.lost)
 		for _, end := range ends {
@@ -122,19 +122,18 @@ func (s *sim) ends(c *call) ([]End, error) {
 	return []End{end}, nil
 }
 
-// ledger counts commands by their bytes: sent, surely not done, answered, and
-// found in the log.
-type ledger struct {
+// commandCounts counts commands by their encoding: sent, certainly not executed, answered, and in the log.
+type commandCounts struct {
 	sent, refused, answered, logged map[string]int
 }
 
-func (l *ledger) init() {
+func (l *commandCounts) init() {
 	l.sent, l.refused, l.answered, l.logged = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 }
 
-// settle asks that what was answered happened as often as it was answered, and what
-// was refused did not.
-func (l *ledger) settle(s *sim) {
+// check fails if a command is in the log less often than it was answered, or more often than it was sent
+// and not refused.
+func (l *commandCounts) check(s *sim) {
 	for wire, n := range l.logged {
 		if sent, ok := l.sent[wire]; ok && (n < l.answered[wire] || n > sent-l.refused[wire]) {
 			s.fail("a command is in the log %d times: sent %d, answered %d, refused %d", n, sent, l.answered[wire], l.refused[wire])

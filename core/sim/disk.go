@@ -11,15 +11,14 @@ import (
 	"duplex/core/journal"
 )
 
-// fault is what goes wrong at a step of the disk, and what the machine finds of its
-// files when it starts again.
+// fault is a failure at a step of the log on its files.
 type fault struct {
 	name string
-	err  error // what the log is told
-	torn bool  // what was not synced may be gone, in part
+	err  error // the error that the log gets
+	torn bool  // what was not synced can be lost, whole or in part
 }
 
-var errCrash = errors.New("the machine is gone")
+var errCrash = errors.New("the machine crashed")
 
 var faults = []fault{
 	{"power is cut", errCrash, true},
@@ -30,22 +29,22 @@ var faults = []fault{
 	{"the disk is full", syscall.ENOSPC, true},
 }
 
-// disk is a data directory in one life of the machine.
+// disk is the data directory from one start of the venue to its end.
 type disk struct {
 	dir   string
 	r     *rand.Rand
 	t     *trace
-	left  int // steps until the fault; below 0: none
+	left  int // steps until the fault; negative: no fault
 	steps int
 
-	last image // before the next step; only kept when the fault is near
-	hit  *fault
-	at   string // the point it came at
-	find image  // what is found after it
-	err  error  // of the simulation itself
+	last  image // before the next step; current only one step before the fault
+	fault *fault
+	at    string // the point of the fault, see points
+	after image  // the files after the fault
+	err   error  // an error of the simulation itself
 }
 
-// newDisk puts the image into a directory of its own under root.
+// newDisk writes the image into a new directory under root.
 func newDisk(root string, life int, im image, left int, r *rand.Rand, t *trace) (*disk, error) {
 	d := &disk{dir: filepath.Join(root, fmt.Sprint("life", life)), r: r, t: t, left: left, last: im}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
@@ -54,18 +53,18 @@ func newDisk(root string, life int, im image, left int, r *rand.Rand, t *trace) 
 	return d, im.put(d.dir)
 }
 
-// arm lets the fault come n steps from now.
+// arm makes the fault happen n steps from now.
 func (d *disk) arm(n int) (err error) {
 	d.left = n
 	d.last, err = takeImage(d.dir)
 	return err
 }
 
-// watch is told of each step of the log; the fault comes when its count is down.
+// watch is called at each step of the log. It returns the fault's error when its count reaches 0, and after.
 func (d *disk) watch(s journal.Step) error {
 	d.steps++
-	if d.hit != nil {
-		return d.hit.err
+	if d.fault != nil {
+		return d.fault.err
 	}
 	d.left--
 	if d.left > 1 || d.left < 0 {
@@ -83,15 +82,15 @@ func (d *disk) watch(s journal.Step) error {
 	return f.err
 }
 
-// injectFault is the fault between two images.
+// injectFault records a fault at a step from one image to another, and draws the files that it leaves.
 func (d *disk) injectFault(f *fault, before, after image, at string) {
-	d.hit, d.find, d.at = f, after, at
-	how := "everything arrived"
+	d.fault, d.after, d.at = f, after, at
+	how := "everything written"
 	if f.torn {
-		d.find, how = crash(before, after, d.r)
+		d.after, how = crash(before, after, d.r)
 	}
 	d.t.line("disk %s at %q: %s", f.name, at, how)
 }
 
-// remove takes the directory away.
+// remove deletes the directory.
 func (d *disk) remove() error { return os.RemoveAll(d.dir) }

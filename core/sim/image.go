@@ -13,20 +13,18 @@ import (
 	"strings"
 )
 
-// sector is what a disk writes whole or not at all, in bytes.
+// sector is the number of bytes that a disk writes completely or not at all.
 const sector = 512
 
-// image is the files of a data directory by their path in it. The bytes of an image
-// are never written to.
+// image has the files of a data directory, by their path in it. The contents are read-only.
 type image map[string][]byte
 
-// takeImage reads the directory. Files in the making (.tmp) and the lock are left out: no
-// start looks at them.
+// takeImage reads a directory, without temporary files (.tmp) and the lock, which a start ignores.
 func takeImage(dir string) (image, error) {
 	im := image{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil && strings.Contains(p, ".tmp") {
-			return nil // the wal makes and removes these when it likes
+			return nil // the wal creates and removes these concurrently
 		}
 		if err != nil || d.IsDir() {
 			return err
@@ -41,7 +39,7 @@ func takeImage(dir string) (image, error) {
 	return im, err
 }
 
-// put makes a fresh directory that holds the image.
+// put writes the image into an empty directory.
 func (im image) put(dir string) error {
 	for _, name := range im.names() {
 		p := filepath.Join(dir, name)
@@ -57,17 +55,17 @@ func (im image) put(dir string) error {
 
 func (im image) names() []string { return slices.Sorted(maps.Keys(im)) }
 
-// change is one thing that was done between two images, in the order in which the
-// log does things: what was not synced by a later one may be missing after a crash.
+// change is one change between two images. Changes are in the order in which the log makes them, and a crash
+// can lose the last ones.
 type change struct {
 	what  string
 	apply func(image)
-	torn  func(image, *rand.Rand) string // leaves a part of it; nil: there are no parts
+	torn  func(image, *rand.Rand) string // applies a part of it and describes the part; nil if the change is atomic
 }
 
-// changes finds what was done to turn a into b.
+// changes returns the changes from a to b.
 func changes(a, b image) (list []change) {
-	var grown, made, marks, shots, gone []change
+	var grown, created, marks, snapshots, removed []change
 	for _, name := range b.names() {
 		was, had := a[name]
 		now := b[name]
@@ -76,31 +74,31 @@ func changes(a, b image) (list []change) {
 		case had && isWAL:
 			grown = append(grown, written(name, was, now))
 			if len(now) < len(was) {
-				grown = append(grown, whole("cut "+name, func(im image) { im[name] = now }))
+				grown = append(grown, atomicChange("cut "+name, func(im image) { im[name] = now }))
 			}
 		case isWAL:
-			made = append(made, whole("new "+name, func(im image) { im[name] = now }))
+			created = append(created, atomicChange("new "+name, func(im image) { im[name] = now }))
 		case strings.HasSuffix(name, ".snapshot"):
-			shots = append(shots, whole("new "+name, func(im image) { im[name] = now }))
+			snapshots = append(snapshots, atomicChange("new "+name, func(im image) { im[name] = now }))
 		default:
-			marks = append(marks, whole("replace "+name, func(im image) { im[name] = now }))
+			marks = append(marks, atomicChange("replace "+name, func(im image) { im[name] = now }))
 		}
 	}
 	for _, name := range a.names() {
 		if _, still := b[name]; !still {
-			gone = append(gone, whole("remove "+name, func(im image) { delete(im, name) }))
+			removed = append(removed, atomicChange("remove "+name, func(im image) { delete(im, name) }))
 		}
 	}
-	slices.SortStableFunc(gone, func(x, y change) int { // snapshots first: what they cover is trimmed after
+	slices.SortStableFunc(removed, func(x, y change) int { // snapshots first: the log is trimmed after that
 		return strings.Compare(path.Ext(x.what), path.Ext(y.what))
 	})
-	return slices.Concat(grown, made, shots, marks, gone)
+	return slices.Concat(grown, created, snapshots, marks, removed)
 }
 
-func whole(what string, apply func(image)) change { return change{what: what, apply: apply} }
+// atomicChange is a change that a crash leaves completely or not at all.
+func atomicChange(what string, apply func(image)) change { return change{what: what, apply: apply} }
 
-// written is a write into a file, which may grow by it; if it was cut as well, that
-// came after.
+// written is a write into a file that can grow by it. If the file was also truncated, that is a later change.
 func written(name string, was, now []byte) change {
 	was = append(slices.Clone(was), make([]byte, max(0, len(now)-len(was)))...)
 	to := slices.Clone(was)
@@ -112,8 +110,8 @@ func written(name string, was, now []byte) change {
 	}
 }
 
-// tear leaves part of a write: some of its sectors; of one that appends also a run of
-// bytes from its start, or a file that ends within it.
+// tear applies a part of a write: some of its sectors. Of an appending write it can also be the first bytes,
+// or a file that ends within the write.
 func tear(im image, name string, was, to []byte, r *rand.Rand) string {
 	from, end := bounds(was, to)
 	if from == end {
@@ -122,7 +120,7 @@ func tear(im image, name string, was, to []byte, r *rand.Rand) string {
 	b := slices.Clone(was)
 	kind := r.IntN(4)
 	if len(bytes.Trim(was[from:], "\x00")) > 0 {
-		kind = 3 // over bytes that are there a disk writes sectors
+		kind = 3 // existing bytes are overwritten by sectors
 	}
 	switch kind {
 	case 0:
@@ -148,7 +146,7 @@ func tear(im image, name string, was, to []byte, r *rand.Rand) string {
 	}
 }
 
-// bounds gives the first byte in which two files differ and the one behind the last.
+// bounds returns the offset of the first byte in which two files differ, and the offset after the last.
 func bounds(a, b []byte) (from, end int) {
 	for from < len(b) && a[from] == b[from] {
 		from++
@@ -160,7 +158,7 @@ func bounds(a, b []byte) (from, end int) {
 	return from, end
 }
 
-// crash gives what a crash between a and b leaves, and tells it.
+// crash draws the files that a crash between a and b leaves, and describes them.
 func crash(a, b image, r *rand.Rand) (image, string) {
 	list := changes(a, b)
 	im := maps.Clone(a)
@@ -169,7 +167,7 @@ func crash(a, b image, r *rand.Rand) (image, string) {
 		c.apply(im)
 	}
 	if at == len(list) {
-		return im, "everything arrived"
+		return im, "everything written"
 	}
 	if c := list[at]; c.torn != nil && r.IntN(4) > 0 {
 		return im, c.what + ": " + c.torn(im, r)

@@ -11,51 +11,50 @@ import (
 	"duplex/core/sim/model"
 )
 
-// Lanes are the way of callers to the venue in a run that goes through its door: what
-// accounts command becomes requests, and what these are told is held against the
-// model. All but Request.Send is called with everything else at rest.
+// Lanes connects callers with the venue in a run that includes the lanes: the commands of accounts become
+// requests, and the responses are compared with the model. All methods but Request.Send are called while all
+// other goroutines wait.
 type Lanes interface {
-	// Furnish gives the commands a venue needs before callers may come.
-	Furnish() []core.Command
-	// Operate gives an operator's action that is about the door; nil: not now.
+	// SetUp returns the commands that the venue needs before the first caller.
+	SetUp() []core.Command
+	// Operate returns an operator's action about the lanes, such as a new key, or nil.
 	Operate() core.Command
 
-	// Open opens the door of a venue that has just started, Cut takes its connections
-	// away, and Close ends what is left when the engine has ended.
+	// Open serves an engine that has just started, Cut breaks all connections, and Close ends the rest after
+	// the engine has ended.
 	Open(e *engine.Engine)
 	Cut()
 	Close()
 
-	// Write makes one request of commands of one account, or of an operator's; nil
-	// where there is none.
+	// Write returns one request for commands of one account or of an operator, or nil if no lane has such a
+	// request.
 	Write(cmds []core.Command) Request
-	// Happened tells of each command that is in the log, in order, and what the model
-	// says came of it.
-	Happened(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue)
-	// Look reads what callers may, and holds it against the model.
-	Look(at core.Stamp, m *model.Venue) error
-	// Finish is asked last, with nothing under way: is anything still not accounted for?
+	// Applied is called with each command in the log, in order, and the model's outcome of it.
+	Applied(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue)
+	// Check reads everything that callers can read, and compares it with the model.
+	Check(at core.Stamp, m *model.Venue) error
+	// Finish is called last, when no request is under way. It fails if a response or an event is missing.
 	Finish(at core.Stamp, m *model.Venue) error
 }
 
-// Request is one on its way. It is sent once.
+// Request is a request of a caller. It is sent once.
 type Request interface {
 	String() string
-	// Commands are what may come of it in the log.
+	// Commands returns the commands that the request can cause in the log.
 	Commands() []core.Command
-	// Send ends when the caller is answered or gives up.
+	// Send returns when the caller has the response or gives up.
 	Send(ctx context.Context)
-	// Ended tells what the caller knows of each command; lost is that the venue went
-	// away before it was answered. The error is an answer that cannot be.
+	// Ended returns what the caller knows of each command. lost is true if the venue stopped before it
+	// responded. The error is that of an impossible response.
 	Ended(lost bool) ([]End, error)
-	// Copy is the same bytes, for another time.
+	// Copy returns a request of the same bytes, to send again.
 	Copy() Request
 }
 
-// End is what a caller knows of a command.
+// End is what a caller knows of a command in the end.
 type End struct {
 	How    How
-	Seq    uint64 // of an answered one
+	Seq    uint64 // if answered
 	Reject core.Reject
 }
 
@@ -64,21 +63,20 @@ type How uint8
 
 const (
 	Unknown  How = iota
-	NotDone      // surely
+	NotDone      // certainly not executed
 	Answered     // it is in the log
 )
 
 func (h How) String() string { return [...]string{"unknown", "not done", "answered"}[h] }
 
-// World is what lanes are given of a run.
+// World is what Lanes can use of a run.
 type World struct {
-	Rand *rand.Rand // of the lanes alone
+	Rand *rand.Rand // used by the lanes only
 	Now  func() int64
 	At   func() core.Stamp // of the last command seen applied
 }
 
-// send is one caller's request of commands. Through the lanes the network may hold it
-// back, or bring it once more.
+// send sends one request of a caller. Through the lanes the network can delay it, or deliver it twice.
 func (s *sim) send(cmds []core.Command, timeout time.Duration) {
 	if s.lanes == nil {
 		for _, cmd := range cmds {
@@ -101,8 +99,8 @@ func (s *sim) send(cmds []core.Command, timeout time.Duration) {
 	}
 }
 
-// overdue delivers a request that was held back; false if there is none.
-func (s *sim) overdue(timeout time.Duration) bool {
+// deliverLate delivers a request that was delayed. It returns false if there is none.
+func (s *sim) deliverLate(timeout time.Duration) bool {
 	if len(s.late) == 0 {
 		return false
 	}
@@ -113,11 +111,10 @@ func (s *sim) overdue(timeout time.Duration) bool {
 	return true
 }
 
-// deliver brings a request to the venue. It returns when the request waits, or has
-// ended.
+// deliver sends a request to the venue and returns when it waits or has ended.
 func (s *sim) deliver(r Request, timeout time.Duration) {
-	s.moment()
-	c := s.called(r.Commands()...)
+	s.waitForRequestSlot()
+	c := s.newCall(r.Commands()...)
 	c.request = r
 	s.t.line("call %d %s", c.n, r)
 	go func() {
@@ -134,15 +131,15 @@ func (s *sim) deliver(r Request, timeout time.Duration) {
 	s.sleep(time.Nanosecond)
 }
 
-// giveUp is where between two whole milliseconds callers give up.
+// giveUp is the offset within a millisecond at which callers give up.
 const giveUp = 250 * time.Microsecond
 
-// moment moves on to one at which nothing else happens: requests come at even
-// nanoseconds of a millisecond, each at its own, so that the time a request may take
-// ends at that of no other; the simulation acts at odd ones and at whole seconds.
-func (s *sim) moment() {
-	s.moments = (s.moments + 2) % int64(giveUp)
-	d := s.moments - int64(time.Since(s.began)%time.Millisecond)
+// waitForRequestSlot sleeps until a time at which nothing else happens. Each request has its own even
+// nanosecond within a millisecond, so that no two timeouts end at the same time; the simulation acts at odd
+// nanoseconds and at full seconds.
+func (s *sim) waitForRequestSlot() {
+	s.requestOffset = (s.requestOffset + 2) % int64(giveUp)
+	d := s.requestOffset - int64(time.Since(s.began)%time.Millisecond)
 	if d <= 0 {
 		d += int64(time.Millisecond)
 	}

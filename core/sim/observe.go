@@ -8,16 +8,17 @@ import (
 	"duplex/core/sim/model"
 )
 
-// observe sees what was applied since, then which calls have ended.
+// observe compares what was applied since the last call with the model, then finishes the calls that have
+// ended.
 func (s *sim) observe() {
 	for {
 		select {
-		case <-s.f.Ready():
+		case <-s.follower.Ready():
 		default:
 			s.collect()
 			return
 		}
-		b, err := s.f.Next(context.Background())
+		b, err := s.follower.Next(context.Background())
 		s.must(err)
 		if b.Number != s.group+1 {
 			s.fail("group %d comes after %d", b.Number, s.group)
@@ -30,26 +31,25 @@ func (s *sim) observe() {
 			}
 			s.at = a.Stamp
 			s.t.line("seq %d at %d: %s: %q, %d events", a.Stamp.Seq, a.Stamp.Ts-origin, describe(a.Command), a.Reject, len(a.Events))
-			if err := sameOutcome(describeOutcome(a.Reject, a.Events), s.observeBatch(a.Stamp, a.Command)); err != nil {
+			if err := sameOutcome(describeOutcome(a.Reject, a.Events), s.record(a.Stamp, a.Command)); err != nil {
 				s.fail("seq %d: %s: %w", a.Stamp.Seq, describe(a.Command), err)
 			}
 		}
 	}
 }
 
-// observeBatch notes a command that is in the log for good, and gives what the model says
-// should come of it.
-func (s *sim) observeBatch(at core.Stamp, cmd core.Command) model.Outcome {
+// record records a command that is durable in the log, and returns the model's outcome of it.
+func (s *sim) record(at core.Stamp, cmd core.Command) model.Outcome {
 	s.res.Commands++
 	wire, err := journal.AppendCommand(nil, cmd)
 	s.must(err)
-	s.kept.logged[string(wire)]++
+	s.counts.logged[string(wire)]++
 	out := s.model.Apply(at, cmd)
 	if s.lanes != nil {
-		if class, _ := core.ClassOf(cmd); class != core.ClassSystem && s.kept.sent[string(wire)] == 0 {
-			s.fail("seq %d: %s: nobody sent that", at.Seq, describe(cmd))
+		if class, _ := core.ClassOf(cmd); class != core.ClassSystem && s.counts.sent[string(wire)] == 0 {
+			s.fail("seq %d: %s: a command that was never sent", at.Seq, describe(cmd))
 		}
-		s.lanes.Happened(at, cmd, out, s.model)
+		s.lanes.Applied(at, cmd, out, s.model)
 	}
 	return out
 }

@@ -18,14 +18,14 @@ import (
 	"duplex/core/view"
 )
 
-// seen is what a run of the workload showed of each kind of command and event, by name.
-type seen struct {
+// workloadCounts counts the commands and events of a run of the workload, by type name.
+type workloadCounts struct {
 	commands map[string]int
 	emitting map[string]int // commands that emitted an event of their own
 	events   map[string]int
 }
 
-func (s *seen) note(cmd core.Command, events []core.Event) {
+func (s *workloadCounts) note(cmd core.Command, events []core.Event) {
 	s.commands[typeName(cmd)]++
 	if len(events) > 0 {
 		s.emitting[typeName(cmd)]++
@@ -35,22 +35,22 @@ func (s *seen) note(cmd core.Command, events []core.Event) {
 	}
 }
 
-// completeness is what the test knows of one command.
+// completeness is one command with what the checks need.
 type completeness struct {
-	cmd   core.Command // nil: the journal has no kind of that name
-	seen  *seen
+	cmd   core.Command // nil if the journal has no kind of that name
+	seen  *workloadCounts
 	name  string
 	audit bool // the command has an Audit
 }
 
-// Commands that the engine makes from its own state: the workload draws none.
-var ofTheEngine = []string{"Checkpoint"}
+// engineCommands are made by the engine from its own state, so the workload draws none.
+var engineCommands = []string{"Checkpoint"}
 
-// Commands that change nothing that an event tells.
+// withoutEvent are the commands whose changes no event shows.
 var withoutEvent = []string{"Checkpoint", "SetRules"}
 
-// parts has a line for each file that a new command touches, as core/doc.go lists them. A
-// check returns what the command lacks there, "" if nothing.
+// parts has a check for each file that a new command touches, as core/doc.go lists them. A check returns what
+// the command lacks in the file, or "".
 var parts = map[string]func(c *completeness) string{
 	"core/command.go": func(c *completeness) string {
 		v := reflect.ValueOf(c.cmd).Elem()
@@ -62,7 +62,7 @@ var parts = map[string]func(c *completeness) string{
 		case class >= core.Classes:
 			return "a class that core has"
 		case class == core.ClassSystem && field.IsValid() && !c.audit:
-			return "a class of its own: an account sends it, and it would go before every cancel"
+			return "a class: accounts send it, and the system class would put it before every cancel"
 		case class == core.ClassSystem && user != 0, class != core.ClassSystem && user != 77:
 			return "the account that class names"
 		}
@@ -76,7 +76,7 @@ var parts = map[string]func(c *completeness) string{
 	},
 	"core/journal/codec.go": func(c *completeness) string {
 		b, err := journal.Encode(nil, c.cmd)
-		if err != nil && c.name != "SetRules" { // an empty grid has no step
+		if err != nil && c.name != "SetRules" { // an empty grid cannot be encoded
 			return err.Error()
 		} else if err != nil {
 			return ""
@@ -108,16 +108,15 @@ var parts = map[string]func(c *completeness) string{
 		return ""
 	},
 	"core/sim/workload.go": func(c *completeness) string {
-		if c.seen.commands[c.name] == 0 && !slices.Contains(ofTheEngine, c.name) {
+		if c.seen.commands[c.name] == 0 && !slices.Contains(engineCommands, c.name) {
 			return "a draw"
 		}
 		return ""
 	},
 }
 
-// TestEveryCommandIsComplete refuses a command that was made in some of its places only, an
-// event that no command emits, and a list of places in core/doc.go that is not the one
-// checked here.
+// TestEveryCommandIsComplete fails for a command that is missing in one of the files, for an event that no
+// command of the workload emits, and if core/doc.go lists other files than parts.
 func TestEveryCommandIsComplete(t *testing.T) {
 	seen := workloadRun(t)
 	kinds := map[string]core.Command{}
@@ -157,9 +156,9 @@ func TestEveryCommandIsComplete(t *testing.T) {
 }
 
 // workloadRun runs the workload of a few seeds against venue, model and view.
-func workloadRun(t *testing.T) *seen {
+func workloadRun(t *testing.T) *workloadCounts {
 	t.Helper()
-	s := &seen{commands: map[string]int{}, emitting: map[string]int{}, events: map[string]int{}}
+	s := &workloadCounts{commands: map[string]int{}, emitting: map[string]int{}, events: map[string]int{}}
 	for seed := uint64(1); seed <= 8; seed++ {
 		d := newDirect(seed)
 		w := view.New(view.DefaultRetentionCaps())

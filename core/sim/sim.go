@@ -24,15 +24,15 @@ import (
 // Options of Run.
 type Options struct {
 	Seed  uint64
-	Steps int       // of the simulation; default Steps
-	Dir   string    // for data directories, best in memory
-	Trace io.Writer // gets what happens, a line each; nil: nobody
-	// Lanes makes the way of callers to the venue; nil: they call the engine.
+	Steps int       // of the simulation; 0: Steps
+	Dir   string    // where data directories are made; best in memory
+	Trace io.Writer // receives a line for everything that happens; can be nil
+	// Lanes returns the lanes through which callers reach the venue. If it is nil they call the engine.
 	Lanes func(World) Lanes
 }
 
-// points are where a crash may come: behind what the log has done to its files, or
-// while a snapshot is written.
+// points are where a crash can happen: after a step of the log on its files, or while a snapshot is
+// written.
 var points = [...]string{
 	string(journal.Created), string(journal.Repaired), string(journal.Attached), string(journal.Written), string(journal.SegmentStarted), string(journal.MarkWritten), string(journal.Trimmed), atSnapshot,
 }
@@ -42,15 +42,15 @@ const atSnapshot = "snapshot"
 // Steps is the default length of a run: some minutes of virtual time.
 const Steps = 300
 
-// Result is what a run went through.
+// Result describes a run.
 type Result struct {
-	Trace    [32]byte // the hash of all that happened
+	Trace    [32]byte // the hash of the trace
 	Commands int
 	Crashes  int
-	Unknown  int              // calls whose outcome the caller never learned
-	Torn     int              // tails cut on a start
-	Extra    int              // groups found after a crash that nobody had an answer for
-	At       [len(points)]int // crashes at each of the points
+	Unknown  int              // commands whose outcome the caller never learned
+	Torn     int              // torn tails that a start cut off
+	Extra    int              // groups found after a crash that no caller had an answer for
+	At       [len(points)]int // crashes at each point
 }
 
 // sim is one run.
@@ -60,33 +60,33 @@ type sim struct {
 	t     *trace
 	res   Result
 	began time.Time
-	skew  atomic.Int64 // of the venue's clock
+	skew  atomic.Int64 // of the venue's clock, ns
 
-	life  int
-	gate  *gate
-	disk  *disk
-	slow  time.Duration // how long the disk takes
-	full  atomic.Bool   // there is hardly any space left
-	e     *engine.Engine
-	f     *engine.Follower
-	at    core.Stamp // of the last command seen applied
-	group uint64     // of the last group seen applied
-	sent  []byte     // the body of the group the log was given last
+	starts   int // of the venue
+	barrier  *barrier
+	disk     *disk
+	slow     time.Duration // how long the next write takes
+	full     atomic.Bool   // the engine is told that no space is left
+	engine   *engine.Engine
+	follower *engine.Follower
+	at       core.Stamp // of the last command seen applied
+	group    uint64     // of the last group seen applied
+	sent     []byte     // the body of the last group proposed
 
-	work  *workload
-	model *model.Venue
-	calls []*call // not ended yet
-	made  int     // calls
-	kept  ledger
+	work   *workload
+	model  *model.Venue
+	calls  []*call // under way
+	made   int     // number of calls so far
+	counts commandCounts
 
-	rests atomic.Int64 // see sleep
+	syncPoint atomic.Int64 // see sleep
 
-	lanes   Lanes     // nil: callers call the engine
-	late    []Request // held back by the network
-	moments int64     // of the last request, in its millisecond
+	lanes         Lanes     // nil if callers call the engine
+	late          []Request // delayed by the network
+	requestOffset int64     // of the last request in its millisecond, ns
 }
 
-// failure is what a check panics with.
+// failure is the panic value of a failed check.
 type failure struct{ error }
 
 func (s *sim) fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
@@ -97,15 +97,14 @@ func (s *sim) must(err error) {
 	}
 }
 
-// Run simulates a venue from a seed: the real engine on the real log, in the virtual
-// time of the synctest bubble it must be called in. The error is the first thing
-// that does not hold.
+// Run simulates a venue from a seed: the real engine on the real log, in virtual time. It must be called in
+// a synctest bubble. The error is that of the first check that fails.
 func Run(o Options) (res Result, err error) {
 	if o.Steps == 0 {
 		o.Steps = Steps
 	}
-	s := &sim{o: o, r: rand.New(rand.NewPCG(o.Seed, 0x5eed)), t: newTrace(o.Trace), began: time.Now(), gate: &gate{}, model: model.New()}
-	s.kept.init()
+	s := &sim{o: o, r: rand.New(rand.NewPCG(o.Seed, 0x5eed)), t: newTrace(o.Trace), began: time.Now(), barrier: &barrier{}, model: model.New()}
+	s.counts.init()
 	if o.Lanes != nil {
 		s.lanes = o.Lanes(World{Rand: rand.New(rand.NewPCG(o.Seed, 0x1a7e5)), Now: s.now, At: func() core.Stamp { return s.at }})
 	}
@@ -123,7 +122,7 @@ func Run(o Options) (res Result, err error) {
 		res.Trace = s.t.hash()
 	}()
 	s.restart(image{})
-	s.furnish()
+	s.setUp()
 	for i := range o.Steps {
 		s.step(i)
 	}
@@ -131,10 +130,10 @@ func Run(o Options) (res Result, err error) {
 	return
 }
 
-// origin is the first moment of a run: the start of a quarter of an hour.
+// origin is the time at which a run starts, in ns: the start of a quarter of an hour.
 const origin = 1_800_000_000 / 900 * 900 * core.NsPerSec
 
-// now is the venue's clock.
+// now returns the time of the venue's clock, in ns.
 func (s *sim) now() int64 { return origin + int64(time.Since(s.began)) + s.skew.Load() }
 
 // log is the log between the engine and the journal.
@@ -143,9 +142,9 @@ type log struct {
 	s *sim
 }
 
-// Propose waits at the gate and takes as long as the disk does.
+// Propose waits at the barrier, then takes as long as the simulated disk.
 func (l *log) Propose(g journal.Group) error {
-	l.s.gate.pass()
+	l.s.barrier.pass()
 	if d := l.s.slow; d > 0 {
 		l.s.slow = 0
 		time.Sleep(d)
@@ -156,10 +155,10 @@ func (l *log) Propose(g journal.Group) error {
 }
 
 func (s *sim) open() (*engine.Engine, error) {
-	gate, disk := s.gate, s.disk
+	barrier, disk := s.barrier, s.disk
 	return engine.Open(engine.Options{
 		Dir: disk.dir, CheckpointEvery: 7 * time.Second, SnapshotEvery: engine.Backlog{Groups: 1 << 40, Commands: 1 << 40, Applying: 1 << 62},
-		Now: func() int64 { gate.pass(); return s.now() },
+		Now: func() int64 { barrier.pass(); return s.now() },
 		Free: func() (uint64, error) {
 			if s.full.Load() {
 				return 0, nil
@@ -181,17 +180,17 @@ func (s *sim) open() (*engine.Engine, error) {
 	})
 }
 
-// settle lets the sequencer go on until there is nothing left for it to do now.
-func (s *sim) settle() {
-	for synctest.Wait(); s.gate.let(); synctest.Wait() {
+// drain releases the sequencer until it has nothing left to do now.
+func (s *sim) drain() {
+	for synctest.Wait(); s.barrier.release(); synctest.Wait() {
 	}
 	s.observe()
 }
 
-// stop ends the engine as it stands. What it still does goes to a directory nobody
-// will read.
+// stop ends the engine in whatever state it is. What it still writes goes to a directory that is not read
+// again.
 func (s *sim) stop() {
-	if s.e == nil {
+	if s.engine == nil {
 		return
 	}
 	for _, c := range s.calls {
@@ -201,9 +200,9 @@ func (s *sim) stop() {
 		s.lanes.Cut()
 		synctest.Wait()
 	}
-	s.gate.open()
-	s.rests.Add(1)
-	s.e.Close(context.Background()) // its error is that of the fault
+	s.barrier.releaseAll()
+	s.syncPoint.Add(1)
+	s.engine.Close(context.Background()) // fails with the error of the fault
 	synctest.Wait()
 	s.shut()
 	if err := s.disk.remove(); err != nil && s.disk.err == nil {
@@ -211,59 +210,58 @@ func (s *sim) stop() {
 	}
 }
 
-// shut ends the lanes of an engine that has ended.
+// shut closes the lanes after the engine has ended.
 func (s *sim) shut() {
 	if s.lanes != nil {
 		s.lanes.Close()
 		synctest.Wait()
 	}
-	s.e = nil
+	s.engine = nil
 }
 
-// restart starts the venue from what is found on disk, again and again if the fault
-// strikes in the start itself.
+// restart starts the venue on the files of an image. If a fault hits the start itself it tries again.
 func (s *sim) restart(found image) {
 	s.collect()
 	s.stop()
 	for _, c := range s.calls {
-		s.ended(c)
+		s.finishCall(c)
 	}
 	s.calls = nil
 	for {
-		s.life++
-		s.gate = &gate{}
+		s.starts++
+		s.barrier = &barrier{}
 		var err error
-		s.disk, err = newDisk(s.o.Dir, s.life, found, s.soon(), s.r, s.t)
+		s.disk, err = newDisk(s.o.Dir, s.starts, found, s.stepsToFault(), s.r, s.t)
 		s.must(err)
-		s.e, err = s.open()
+		s.engine, err = s.open()
 		if err == nil {
 			break
 		}
 		s.must(s.disk.err)
-		if s.disk.hit == nil || !errors.Is(err, s.disk.hit.err) {
+		if s.disk.fault == nil || !errors.Is(err, s.disk.fault.err) {
 			s.fail("the venue does not start: %w", err)
 		}
-		s.count()
-		found = s.disk.find
+		s.countCrash()
+		found = s.disk.after
 		s.must(s.disk.remove())
 	}
-	s.f = s.e.Follow()
+	s.follower = s.engine.Follow()
 	if s.lanes != nil {
-		s.lanes.Open(s.e)
+		s.lanes.Open(s.engine)
 	}
-	s.recovered()
+	s.checkRecovery()
 }
 
-// soon draws in how many steps of the log the next fault comes; at times while the
-// log is opened.
-func (s *sim) soon() int {
+// stepsToFault draws the number of steps of the log until the next fault. Sometimes it is so small that the
+// fault hits the opening of the log.
+func (s *sim) stepsToFault() int {
 	if s.r.IntN(5) == 0 {
 		return 1 + s.r.IntN(4)
 	}
 	return 1 + s.r.IntN(60)
 }
 
-// step is one turn of the world: some callers, then some time.
+// step is one step of the simulation: requests of some callers, perhaps other actions, then some time.
 func (s *sim) step(i int) {
 	for range s.r.IntN(6) {
 		s.act()
@@ -283,10 +281,10 @@ func (s *sim) step(i int) {
 		s.full.Store(s.r.IntN(3) == 0)
 		s.t.line("the disk is nearly full: %t", s.full.Load())
 	}
-	if s.r.IntN(10) > 0 { // else they wait for the next turn
-		s.settle()
+	if s.r.IntN(10) > 0 { // else they wait for the next step
+		s.drain()
 	}
-	s.repair()
+	s.restartAfterFault()
 	if s.r.IntN(20) == 0 {
 		s.snapshot()
 	}
@@ -295,26 +293,27 @@ func (s *sim) step(i int) {
 		s.t.line("clock is off by %v", time.Duration(s.skew.Add(int64(step))))
 	}
 	if s.r.IntN(4) == 0 {
-		s.settle()
-		s.repair()
+		s.drain()
+		s.restartAfterFault()
 		s.audit()
 	}
-	s.pass([]time.Duration{0, time.Millisecond, 40 * time.Millisecond, 300 * time.Millisecond, time.Second, 2 * time.Second}[s.r.IntN(6)])
+	s.advance([]time.Duration{0, time.Millisecond, 40 * time.Millisecond, 300 * time.Millisecond, time.Second, 2 * time.Second}[s.r.IntN(6)])
 }
 
-// sleep lets others act, at times of their own. All that the simulation did before is
-// there for them, once they say that they are woken: time in a bubble passes only while
-// everybody waits, which the race detector does not know.
+// sleep lets virtual time pass and other goroutines run. Time in a bubble passes only while all goroutines
+// wait, but the race detector does not know that this orders their memory accesses. So the simulation writes
+// syncPoint before it sleeps, and a goroutine that wakes up reads it in woken.
 func (s *sim) sleep(d time.Duration) {
-	s.rests.Add(1)
+	s.syncPoint.Add(1)
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-func (s *sim) woken() { s.rests.Load() }
+// woken is called by a goroutine after it has slept, see sleep.
+func (s *sim) woken() { s.syncPoint.Load() }
 
-// pass lets time pass; index ticks come with every second.
-func (s *sim) pass(d time.Duration) {
+// advance lets time pass, with index ticks at every full second.
+func (s *sim) advance(d time.Duration) {
 	for d > 0 {
 		hop := min(d, time.Second-time.Since(s.began)%time.Second)
 		s.sleep(hop)
@@ -322,56 +321,57 @@ func (s *sim) pass(d time.Duration) {
 		if time.Since(s.began)%time.Second == 0 {
 			s.tick()
 		}
-		s.settle()
-		s.repair()
+		s.drain()
+		s.restartAfterFault()
 	}
 }
 
-// repair starts the venue again if the fault has struck.
-func (s *sim) repair() {
+// restartAfterFault starts the venue again if a fault has been injected. It fails if the engine has not
+// stopped with that fault's error, or has stopped without a fault.
+func (s *sim) restartAfterFault() {
 	s.must(s.disk.err)
-	if s.disk.hit != nil {
-		s.settle()
-		if err := s.e.Err(); err == nil || !errors.Is(err, s.disk.hit.err) {
-			s.fail("the disk failed with %v, the engine says %v", s.disk.hit.err, err)
+	if s.disk.fault != nil {
+		s.drain()
+		if err := s.engine.Err(); err == nil || !errors.Is(err, s.disk.fault.err) {
+			s.fail("the disk failed with %v, the engine stopped with %v", s.disk.fault.err, err)
 		}
-		s.crashed()
+		s.restartAfterCrash()
 		return
 	}
-	if err := s.e.Err(); err != nil {
+	if err := s.engine.Err(); err != nil {
 		s.fail("the engine stopped: %w", err)
 	}
 }
 
-// crashed starts the venue on what the fault has left.
-func (s *sim) crashed() {
-	s.count()
-	s.restart(s.disk.find)
+// restartAfterCrash starts the venue on the files that the fault has left.
+func (s *sim) restartAfterCrash() {
+	s.countCrash()
+	s.restart(s.disk.after)
 }
 
-func (s *sim) count() {
+func (s *sim) countCrash() {
 	s.res.Crashes++
 	s.res.At[slices.Index(points[:], s.disk.at)]++
 }
 
-// snapshot has one written, and at times the power cut meanwhile.
+// snapshot has the engine write a snapshot. Sometimes the power is cut meanwhile.
 func (s *sim) snapshot() {
-	s.settle()
-	s.repair()
-	strikes := s.r.IntN(3) == 0
+	s.drain()
+	s.restartAfterFault()
+	powerCut := s.r.IntN(3) == 0
 	var before image
-	if strikes {
+	if powerCut {
 		var err error
 		before, err = takeImage(s.disk.dir)
 		s.must(err)
 	}
 	if s.r.IntN(4) == 0 {
-		s.must(s.disk.arm(1)) // when the log is trimmed, if it is
+		s.must(s.disk.arm(1)) // hits the trimming of the log, if there is any
 	}
-	seq, err := s.e.Snapshot()
-	if s.disk.hit != nil { // met while trimming
-		s.t.line("snapshot broke off")
-		s.crashed()
+	seq, err := s.engine.Snapshot()
+	if s.disk.fault != nil { // the fault hit the trimming
+		s.t.line("snapshot failed")
+		s.restartAfterCrash()
 		return
 	}
 	if errors.Is(err, engine.ErrNoRoom) && s.full.Load() {
@@ -380,54 +380,53 @@ func (s *sim) snapshot() {
 	}
 	s.must(err)
 	s.t.line("snapshot at seq %d", seq)
-	if strikes {
+	if powerCut {
 		after, err := takeImage(s.disk.dir)
 		s.must(err)
 		s.disk.injectFault(&faults[0], before, after, atSnapshot)
-		s.crashed()
+		s.restartAfterCrash()
 	}
 }
 
-// recovered checks a venue that has just started: all that was answered is there,
-// and of the rest each group wholly or not at all.
-func (s *sim) recovered() {
+// checkRecovery checks a venue that has just started: its log has every group that was answered, and at most
+// one more, complete, which is the last one proposed. A replay must give the same state.
+func (s *sim) checkRecovery() {
 	extra := 0
 	for p, err := range journal.Scan(s.disk.dir, s.group+1) {
 		s.must(err)
 		if extra++; extra > 1 || !bytes.Equal(p.Body, s.sent) {
-			s.fail("group %d is none that was proposed last", p.Number)
+			s.fail("group %d is not the last group proposed", p.Number)
 		}
 		s.replay(&p.Group)
 	}
 	s.res.Extra += extra
-	seq, hash, err := s.e.Hash()
+	seq, hash, err := s.engine.Hash()
 	s.must(err)
 	if seq != s.at.Seq {
-		s.fail("started at seq %d, the last answered is %d", seq, s.at.Seq)
+		s.fail("started at seq %d, the last one in its log is %d", seq, s.at.Seq)
 	}
 	proof, err := engine.Verify(s.disk.dir, nil)
 	s.must(err)
 	if proof.Seq != seq || proof.Hash != hash {
 		s.fail("the venue is at seq %d with hash %x, a replay at %d with %x", seq, hash, proof.Seq, proof.Hash)
 	}
-	s.t.line("life %d starts at seq %d, hash %x, %d groups nobody was told of", s.life, seq, hash[:6], extra)
+	s.t.line("start %d at seq %d, hash %x, %d unanswered groups", s.starts, seq, hash[:6], extra)
 	s.audit()
 }
 
-// replay sees a group that was found on disk.
+// replay records the commands of a group that was found on disk.
 func (s *sim) replay(g *journal.Group) {
 	for cmd, err := range journal.Commands(g.Body) {
 		s.must(err)
 		s.at = core.Stamp{Seq: s.at.Seq + 1, Ts: max(g.Stamp, s.at.Ts+1)}
-		s.observeBatch(s.at, cmd) // what came of it shows in the state
+		s.record(s.at, cmd) // its outcome is compared by audit, as state
 	}
 	s.group = g.Number
 }
 
-// audit adds up all money and contracts again, and holds all there is to see against
-// the model.
+// audit recomputes all money and contracts, and compares everything that readers can see with the model.
 func (s *sim) audit() {
-	s.e.Read(func(v *venue.Venue, _ *view.View) {
+	s.engine.Read(func(v *venue.Venue, _ *view.View) {
 		if err := sameState(v, s.model); err != nil {
 			s.fail("at seq %d: %w", v.Now().Seq, err)
 		}
@@ -439,27 +438,27 @@ func (s *sim) audit() {
 		v.Audit()
 	})
 	if s.lanes != nil {
-		s.must(s.lanes.Look(s.at, s.model))
+		s.must(s.lanes.Check(s.at, s.model))
 	}
 }
 
-// finish ends a run in good order, and proves what is left on disk.
+// finish stops the venue in order and verifies what is on disk.
 func (s *sim) finish() {
-	s.settle()
-	s.repair()
+	s.drain()
+	s.restartAfterFault()
 	s.disk.left = -1
-	s.pass(3 * time.Second)
+	s.advance(3 * time.Second)
 	s.audit()
-	seq, hash, err := s.e.Hash()
+	seq, hash, err := s.engine.Hash()
 	s.must(err)
 	if s.lanes != nil {
 		s.must(s.lanes.Finish(s.at, s.model))
 		s.lanes.Cut()
 		synctest.Wait()
 	}
-	s.gate.open()
-	s.rests.Add(1)
-	s.must(s.e.Close(context.Background()))
+	s.barrier.releaseAll()
+	s.syncPoint.Add(1)
+	s.must(s.engine.Close(context.Background()))
 	s.shut()
 	proof, err := engine.Verify(s.disk.dir, nil)
 	s.must(err)
@@ -467,6 +466,6 @@ func (s *sim) finish() {
 		s.fail("closed at seq %d, on disk %d", seq, proof.Seq)
 	}
 	s.t.line("ends at seq %d, hash %x", seq, hash[:6])
-	s.kept.settle(s)
+	s.counts.check(s)
 	s.must(os.RemoveAll(s.disk.dir))
 }

@@ -11,20 +11,19 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 8, "how many seeds to run")
-	first = flag.Uint64("first", 1, "the first of them")
-	seed  = flag.Uint64("seed", 0, "run this one alone and print what happens")
-	steps = flag.Int("steps", Steps, "turns of each run")
+	seeds = flag.Uint64("seeds", 8, "number of seeds to run")
+	first = flag.Uint64("first", 1, "the first seed")
+	seed  = flag.Uint64("seed", 0, "run only this seed and print its trace")
+	steps = flag.Int("steps", Steps, "steps of each run")
 )
 
-// The wal keeps its segment size in a package variable; small ones are filled, begun
-// and trimmed all the time.
+// TestMain makes the wal's segments small, so that segments are filled, begun and trimmed often.
 func TestMain(m *testing.M) {
 	wal.SegmentSizeBytes = 16 << 10
 	os.Exit(m.Run())
 }
 
-// run simulates one seed in a bubble of its own.
+// run simulates one seed in its own bubble.
 func run(t *testing.T, seed uint64, steps int, to io.Writer) (res Result, err error) {
 	dir, err := os.MkdirTemp("/dev/shm", "sim")
 	if err != nil {
@@ -37,6 +36,7 @@ func run(t *testing.T, seed uint64, steps int, to io.Writer) (res Result, err er
 	return res, err
 }
 
+// TestSeeds simulates a few seeds, or with -seed one of them with its trace.
 func TestSeeds(t *testing.T) {
 	if *seed != 0 {
 		res, err := run(t, *seed, *steps, os.Stdout)
@@ -61,12 +61,13 @@ func TestSeeds(t *testing.T) {
 			sum.At[i] += n
 		}
 	}
-	t.Logf("%d seeds: %d commands, %d crashes, %d torn tails cut, %d groups nobody was told of, %d outcomes unknown", *seeds, sum.Commands, sum.Crashes, sum.Torn, sum.Extra, sum.Unknown)
+	t.Logf("%d seeds: %d commands, %d crashes, %d torn tails cut, %d unanswered groups, %d outcomes unknown", *seeds, sum.Commands, sum.Crashes, sum.Torn, sum.Extra, sum.Unknown)
 	for i, n := range sum.At {
 		t.Logf("%6d crashes at %q", n, points[i])
 	}
 }
 
+// TestSeedReproducesARun checks that two runs of a seed have the same trace.
 func TestSeedReproducesARun(t *testing.T) {
 	for s := uint64(1); s <= 3; s++ {
 		a, err := run(t, s, 100, nil)

@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// trace is all that happened in a run, a line each. Two runs of one seed have the
-// same lines, so they have the same hash.
+// trace is the log of a run: a line for everything that happened. Two runs of one seed must have the same
+// lines, and so the same hash.
 type trace struct {
 	sum hash.Hash
-	to  io.Writer // nil: nobody reads along
+	to  io.Writer // receives the lines too; can be nil
 }
 
 func newTrace(to io.Writer) *trace { return &trace{sum: sha256.New(), to: to} }

@@ -13,35 +13,35 @@ import (
 
 const users = 5
 
-// workload draws what callers, operators and feeds send. It remembers what they know.
+// workload draws the commands of callers, operators and feeds, and remembers what these know.
 type workload struct {
-	r      *rand.Rand
-	now    func() int64           // the venue's clock, ns
-	seq    func() uint64          // of the last command known to have happened
-	open   func() []core.MarketID // those that trade
-	note   func(string, ...any)   // a line for the trace
-	next   uint64                 // client order id
-	orders []owned
-	wds    []uint64
-	again  []core.Command // sent before; may be sent once more
-	later  []core.Command // drawn, and held back: so requests overtake each other
-	rules  core.Revision
-	out    [core.Feeds]int
-	price  [core.Feeds]core.Price
-	thin   bool // BTC wants two sources, and at times has one
+	r           *rand.Rand
+	now         func() int64           // the time of the venue's clock, ns
+	seq         func() uint64          // of the last command applied
+	open        func() []core.MarketID // the markets that trade
+	note        func(string, ...any)   // adds a line to the trace
+	next        uint64                 // the next client order id
+	orders      []owned
+	withdrawals []uint64
+	repeats     []core.Command // sent before, and can be sent again
+	delayed     []core.Command // drawn, but sent later, so that requests overtake each other
+	rules       core.Revision
+	outage      [core.Feeds]int
+	price       [core.Feeds]core.Price
+	twoSources  bool // the rules require two sources for BTC, which sometimes has one
 }
 
 func newWorkload(r *rand.Rand, now func() int64, seq func() uint64, open func() []core.MarketID, note func(string, ...any)) *workload {
 	return &workload{r: r, now: now, seq: seq, open: open, note: note, rules: core.RevisionNewest, price: [core.Feeds]core.Price{6_500_000_000_000, 240_000_000_000, 7_000_000_000}}
 }
 
-// furnish makes rules, users with money, and open sessions.
-func (w *workload) furnish() (cmds []core.Command) {
+// setUp returns commands that set rules, create users with money and open the sessions.
+func (w *workload) setUp() (cmds []core.Command) {
 	rules := core.DefaultRules()
 	rules.Revision = w.rules
 	rules.DisputeNs = int64(1+w.r.IntN(5)) * core.NsPerSec
 	rules.OpenOrders, rules.Contracts = uint32(4+w.r.IntN(20)), core.Qty(50+w.r.IntN(400))
-	if w.thin = rules.OpenOrders%5 == 0; w.thin {
+	if w.twoSources = rules.OpenOrders%5 == 0; w.twoSources {
 		rules.MinSources = [core.Feeds]uint8{core.BTC: 2, core.WTI: 1}
 	}
 	cmds = append(cmds, &core.SetRules{Rules: rules})
@@ -57,10 +57,10 @@ func (w *workload) furnish() (cmds []core.Command) {
 	return cmds
 }
 
-// trading lists the markets that trade.
+// trading returns the markets that trade.
 func trading(v *venue.Venue) []core.MarketID { return marketsOf(v, core.Trading) }
 
-// marketsOf lists the markets whose round has one of the statuses.
+// marketsOf returns the markets whose round has one of the statuses.
 func marketsOf(v *venue.Venue, statuses ...core.RoundStatus) (list []core.MarketID) {
 	for id := core.MarketID(1); id <= venue.Slots; id++ {
 		if m, ok := v.Market(id); ok && slices.Contains(statuses, m.Status) {
@@ -71,32 +71,32 @@ func marketsOf(v *venue.Venue, statuses ...core.RoundStatus) (list []core.Market
 }
 
 func (s *sim) trading() (open []core.MarketID) {
-	s.e.Read(func(v *venue.Venue, _ *view.View) { open = trading(v) })
+	s.engine.Read(func(v *venue.Venue, _ *view.View) { open = trading(v) })
 	return open
 }
 
-// furnish begins a run.
-func (s *sim) furnish() {
+// setUp begins a run.
+func (s *sim) setUp() {
 	s.work = newWorkload(s.r, s.now, func() uint64 { return s.at.Seq }, s.trading, s.t.line)
-	for _, cmd := range s.work.furnish() {
+	for _, cmd := range s.work.setUp() {
 		s.call(cmd)
 	}
 	if s.lanes != nil {
-		for _, cmd := range s.lanes.Furnish() {
+		for _, cmd := range s.lanes.SetUp() {
 			s.call(cmd)
 		}
 	}
 	s.tick()
-	s.settle()
-	s.repair()
+	s.drain()
+	s.restartAfterFault()
 }
 
-// call sends a command again until it is answered: operators do.
+// call sends a command again and again until it is answered, as an operator does.
 func (s *sim) call(cmd core.Command) {
 	for {
 		c := s.submit(cmd, 0)
-		s.settle()
-		s.repair()
+		s.drain()
+		s.restartAfterFault()
 		if c.done && c.err == nil {
 			return
 		}
@@ -109,17 +109,17 @@ type owned struct {
 	order core.OrderID
 }
 
-// answered is what a caller is told of a command that was accepted.
-func (w *workload) answered(cmd core.Command, seq uint64) {
+// accepted records the id that a caller learns from an accepted command.
+func (w *workload) accepted(cmd core.Command, seq uint64) {
 	switch c := cmd.(type) {
 	case *core.PlaceOrder:
 		w.orders = append(w.orders, owned{c.User, core.OrderID(seq)})
 	case *core.RequestWithdrawal:
-		w.wds = append(w.wds, seq)
+		w.withdrawals = append(w.withdrawals, seq)
 	}
 }
 
-// act is one caller's request: a new one, one held back, or one sent before.
+// act sends one request of a caller: a new one, a delayed one, or one that was sent before.
 func (s *sim) act() {
 	w := s.work
 	timeout := time.Duration(0)
@@ -127,34 +127,34 @@ func (s *sim) act() {
 		timeout = time.Duration(1+s.r.IntN(2000)) * time.Millisecond
 	}
 	switch n := s.r.IntN(20); {
-	case s.lanes != nil && n < 5 && s.overdue(timeout):
+	case s.lanes != nil && n < 5 && s.deliverLate(timeout):
 	case s.lanes != nil && n == 19:
 		s.send(w.batch(), timeout)
-	case n == 0 && len(w.again) > 0:
-		s.send([]core.Command{w.again[s.r.IntN(len(w.again))]}, timeout)
+	case n == 0 && len(w.repeats) > 0:
+		s.send([]core.Command{w.repeats[s.r.IntN(len(w.repeats))]}, timeout)
 	case n == 1:
-		w.later = append(w.later, w.draw())
-	case n < 4 && len(w.later) > 0:
-		i := s.r.IntN(len(w.later))
-		s.send([]core.Command{w.later[i]}, timeout)
-		w.later = append(w.later[:i], w.later[i+1:]...)
+		w.delayed = append(w.delayed, w.draw())
+	case n < 4 && len(w.delayed) > 0:
+		i := s.r.IntN(len(w.delayed))
+		s.send([]core.Command{w.delayed[i]}, timeout)
+		w.delayed = append(w.delayed[:i], w.delayed[i+1:]...)
 	default:
 		cmd := w.draw()
 		if s.r.IntN(3) == 0 {
-			w.again = append(w.again, cmd)
+			w.repeats = append(w.repeats, cmd)
 		}
 		s.send([]core.Command{cmd}, timeout)
 	}
 }
 
-// operate is an operator's action, among the requests of callers and often before
-// them in the same group.
+// operate sends an operator's action. It is often before callers' requests in the same group.
 func (s *sim) operate() {
 	if cmd := s.work.operate(); cmd != nil {
 		s.send([]core.Command{cmd}, 0)
 	}
 }
 
+// tick sends the index ticks of one second.
 func (s *sim) tick() {
 	for _, cmd := range s.work.tick() {
 		s.submit(cmd, 0)
@@ -163,7 +163,7 @@ func (s *sim) tick() {
 
 func (w *workload) user() core.UserID { return core.UserID(1 + w.r.IntN(users)) }
 
-// market is mostly one that trades, as far as anybody can see.
+// market draws a market, mostly one that trades.
 func (w *workload) market() core.MarketID {
 	if open := w.open(); len(open) > 0 && w.r.IntN(12) > 0 {
 		return open[w.r.IntN(min(len(open), 3))]
@@ -171,7 +171,7 @@ func (w *workload) market() core.MarketID {
 	return core.MarketID([]int{1, 2, 3, 7, 12, 1<<16 + 1}[w.r.IntN(6)])
 }
 
-// order is mostly a recent one of its own account.
+// order draws an order, mostly a recent one, with mostly its own account.
 func (w *workload) order() owned {
 	n := len(w.orders)
 	switch {
@@ -184,7 +184,7 @@ func (w *workload) order() owned {
 	}
 }
 
-// draw makes a trader's command.
+// draw draws a trader's command.
 func (w *workload) draw() core.Command {
 	switch n := w.r.IntN(60); {
 	case n < 46:
@@ -258,7 +258,7 @@ func (w *workload) place() *core.PlaceOrder {
 	return c
 }
 
-// operate is an operator's action; nil where a feed falls silent instead.
+// operate draws an operator's action. It returns nil if it draws an outage of a feed instead.
 func (w *workload) operate() (cmd core.Command) {
 	switch w.r.IntN(12) {
 	case 0, 1:
@@ -275,25 +275,24 @@ func (w *workload) operate() (cmd core.Command) {
 		cmd = &core.SetSession{Feed: core.Feed(w.r.IntN(core.Feeds)), Open: w.r.IntN(5) > 0, Until: []int64{0, 0, w.now() + 400*core.NsPerSec}[w.r.IntN(3)]}
 	case 9:
 		var id uint64
-		if n := len(w.wds); n > 0 {
-			id = w.wds[w.r.IntN(n)]
+		if n := len(w.withdrawals); n > 0 {
+			id = w.withdrawals[w.r.IntN(n)]
 		}
 		cmd = &core.DecideWithdrawal{Withdrawal: id, Complete: w.r.IntN(2) == 0}
 	case 10:
 		cmd = &core.Deposit{User: w.user(), DepositID: fmt.Sprint("more ", w.r.IntN(20)), Amount: core.Pips(w.r.IntN(50_000))}
 	default:
 		f := core.Feed(w.r.IntN(core.Feeds))
-		w.out[f] = w.r.IntN(12)
-		w.note("feed %s is out for %d s", f, w.out[f])
+		w.outage[f] = w.r.IntN(12)
+		w.note("feed %s is out for %d s", f, w.outage[f])
 	}
 	return cmd
 }
 
-// rare draws a command of keys, with few ids so that they come again, of the schedule, or an
-// operator's about a market: one that trades, or one of the unresolved, which wait for a price
-// or for the end of their dispute window. It draws from r alone, so that a workload without
-// it stays the same.
-func (w *workload) rare(r *rand.Rand, unresolved []core.MarketID) core.Command {
+// drawRare draws a rare command: about keys, with few ids so that they repeat, about the schedule, or an
+// operator's about a market that trades or is unresolved (frozen or proposed). It draws from r only, so that
+// a workload without rare commands stays the same.
+func (w *workload) drawRare(r *rand.Rand, unresolved []core.MarketID) core.Command {
 	user, id := core.UserID(1+r.IntN(users+1)), fmt.Sprint("key", r.IntN(8))
 	pick := func(markets []core.MarketID) core.MarketID {
 		if len(markets) == 0 {
@@ -319,18 +318,19 @@ func (w *workload) rare(r *rand.Rand, unresolved []core.MarketID) core.Command {
 	}
 }
 
-// tick is the index of every feed that is not out, at times late or twice.
+// tick draws the index ticks of one second, for the feeds without an outage. Some are late, early or
+// repeated.
 func (w *workload) tick() (cmds []core.Command) {
 	for f := range core.Feed(core.Feeds) {
-		if w.out[f] > 0 {
-			w.out[f]--
+		if w.outage[f] > 0 {
+			w.outage[f]--
 			continue
 		}
 		w.price[f] += core.Price(w.r.IntN(5)) - 2
 		t := core.IndexTick{Feed: f, Second: w.now() / core.NsPerSec, Price: w.price[f], Count: 1}
 		if f == core.BTC {
 			t.Count = 3
-			if w.thin && t.Price%4 == 0 {
+			if w.twoSources && t.Price%4 == 0 {
 				t.Count = 1
 			}
 		}
@@ -351,6 +351,7 @@ func (w *workload) tick() (cmds []core.Command) {
 	return cmds
 }
 
+// describe returns a command as text for the trace.
 func describe(cmd core.Command) string {
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		return fmt.Sprintf("place user %d id %d market %d %s %s %s %s %d × %d flags %d cap %d", c.User, c.ClientID, c.Market, c.Type, c.TIF, c.Side, c.Outcome, c.Qty, c.Tick, c.Flags, c.MaxCost)

@@ -102,8 +102,8 @@ func wireOf(cmd core.Command) string {
 	return string(b)
 }
 
-// Happened records a command of the log.
-func (d *simGate) Happened(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue) {
+// Applied records a command of the log.
+func (d *simGate) Applied(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue) {
 	l := &d.expected
 	if out.Reject == core.OK {
 		d.recordKeys(at, cmd)

@@ -125,8 +125,8 @@ func (d *simGate) create(u core.UserID, s core.Scopes) *core.CreateKey {
 	return &core.CreateKey{User: u, Key: id, Scopes: s, Sealed: sealed(id)}
 }
 
-// Furnish returns the commands that create every account's keys.
-func (d *simGate) Furnish() (cmds []core.Command) {
+// SetUp returns the commands that create every account's keys.
+func (d *simGate) SetUp() (cmds []core.Command) {
 	for u := range d.expected.users {
 		for _, s := range kinds {
 			cmds = append(cmds, d.create(core.UserID(u+1), s))

@@ -10,9 +10,9 @@ import (
 	"duplex/core/sim/model"
 )
 
-// Look reads lists and objects as a random user and compares them with the model and the
+// Check reads lists and objects as a random user and compares them with the model and the
 // expectations.
-func (d *simGate) Look(at core.Stamp, m *model.Venue) error {
+func (d *simGate) Check(at core.Stamp, m *model.Venue) error {
 	if err := d.checkPendingArrived(); err != nil {
 		return err
 	}

@@ -7,16 +7,16 @@ import (
 )
 
 func (v *Venue) createUser(c *core.CreateUser) core.Reject {
-	if c.Referrer != 0 && !v.known(c.Referrer) {
+	if c.Referrer != 0 && !v.userExists(c.Referrer) {
 		return core.UnknownUser
 	}
-	v.users = append(v.users, user{cash: whole(0), held: map[lot]stake{}, used: map[uint64]bool{}, referrer: c.Referrer})
+	v.users = append(v.users, user{cash: amount(0), held: map[lot]stake{}, used: map[uint64]bool{}, referrer: c.Referrer})
 	return core.OK
 }
 
 func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	switch {
-	case !v.known(c.User):
+	case !v.userExists(c.User):
 		return core.UnknownUser
 	case v.keys[c.Key] != (key{}):
 		return core.UnknownKey
@@ -25,9 +25,9 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	return core.OK
 }
 
-// revokeKey does nothing to a key that is not the user's.
+// revokeKey ignores a key that is not the user's.
 func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
-	if !v.known(c.User) {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
 	for id, k := range v.keys {
@@ -36,7 +36,7 @@ func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 			v.keys[id] = k
 		}
 	}
-	v.forgetRevoked()
+	v.removeRevokedKeys()
 	return core.OK
 }
 
@@ -50,8 +50,8 @@ func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
 	return core.OK
 }
 
-// forgetRevoked drops revoked keys, which the first revision of the rules kept.
-func (v *Venue) forgetRevoked() {
+// removeRevokedKeys removes revoked keys, except under the first revision of the rules.
+func (v *Venue) removeRevokedKeys() {
 	for id, k := range v.keys {
 		if k.revoked && v.rules.Revision >= core.RevisionStrict {
 			delete(v.keys, id)
@@ -60,11 +60,11 @@ func (v *Venue) forgetRevoked() {
 }
 
 func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
-	if !v.known(c.User) {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
 	if !c.Lift && !v.users[c.User].suspended {
-		v.sweep(core.Suspended, func(o order) bool { return o.User == c.User })
+		v.cancelWhere(core.Suspended, func(o order) bool { return o.User == c.User })
 	}
 	v.users[c.User].suspended = !c.Lift
 	return core.OK
@@ -79,28 +79,28 @@ func (v *Venue) setFees(f core.Fees) core.Reject {
 }
 
 func (v *Venue) deposit(c core.Deposit) core.Reject {
-	was, again := v.banked[c.DepositID]
+	was, again := v.depositsByID[c.DepositID]
 	switch {
-	case !v.known(c.User):
+	case !v.userExists(c.User):
 		return core.UnknownUser
 	case again && was.User == c.User && was.Amount == c.Amount:
 		return core.OK
 	case again:
 		return core.DuplicateDepositID
-	case c.Amount <= 0 || !plus(v.deposits, whole(int64(c.Amount))).IsInt64():
+	case c.Amount <= 0 || !plus(v.deposits, amount(int64(c.Amount))).IsInt64():
 		return core.BadAmount
 	}
-	v.banked[c.DepositID] = c
-	v.deposits = plus(v.deposits, whole(int64(c.Amount)))
-	v.pay(c.User, whole(int64(c.Amount)))
+	v.depositsByID[c.DepositID] = c
+	v.deposits = plus(v.deposits, amount(int64(c.Amount)))
+	v.pay(c.User, amount(int64(c.Amount)))
 	return core.OK
 }
 
-func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
-	if !v.known(c.User) {
+func (v *Venue) requestWithdrawal(c *core.RequestWithdrawal) core.Reject {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	for _, w := range v.wds {
+	for _, w := range v.requests {
 		if w.User == c.User && w.ClientID == c.ClientID {
 			if w.Amount != c.Amount || w.Destination != c.Destination {
 				return core.DuplicateWithdrawalID
@@ -108,7 +108,7 @@ func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
 			return core.OK
 		}
 	}
-	n := whole(int64(c.Amount))
+	n := amount(int64(c.Amount))
 	switch {
 	case v.users[c.User].suspended:
 		return core.UserSuspended
@@ -117,14 +117,14 @@ func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
 	case less(v.users[c.User].cash, n):
 		return core.InsufficientBalance
 	}
-	v.wds[v.now.Seq] = core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination}
+	v.requests[v.now.Seq] = core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination}
 	v.pay(c.User, new(big.Int).Neg(n))
 	v.withdrawals = plus(v.withdrawals, n)
 	return core.OK
 }
 
-func (v *Venue) decide(c *core.DecideWithdrawal) core.Reject {
-	w, ok := v.wds[c.Withdrawal]
+func (v *Venue) decideWithdrawal(c *core.DecideWithdrawal) core.Reject {
+	w, ok := v.requests[c.Withdrawal]
 	to := core.WithdrawalRejected
 	if c.Complete {
 		to = core.WithdrawalCompleted
@@ -138,11 +138,11 @@ func (v *Venue) decide(c *core.DecideWithdrawal) core.Reject {
 		return core.InvalidTransition
 	}
 	if to == core.WithdrawalRejected {
-		v.pay(w.User, whole(int64(w.Amount)))
-		v.withdrawals = minus(v.withdrawals, whole(int64(w.Amount)))
+		v.pay(w.User, amount(int64(w.Amount)))
+		v.withdrawals = minus(v.withdrawals, amount(int64(w.Amount)))
 	}
 	w.Status = to
-	v.wds[c.Withdrawal] = w
+	v.requests[c.Withdrawal] = w
 	return core.OK
 }
 
@@ -150,7 +150,7 @@ func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	m, opened := v.markets[c.Market]
 	yes, no := lot{c.Market, core.Yes}, lot{c.Market, core.No}
 	switch {
-	case !v.known(c.User):
+	case !v.userExists(c.User):
 		return core.UnknownUser
 	case !opened:
 		return core.UnknownMarket
@@ -158,11 +158,11 @@ func (v *Venue) redeem(c *core.Redeem) core.Reject {
 		return core.MarketNotTrading
 	case c.Qty < 1:
 		return core.BadQty
-	case c.Qty > v.unsold(c.User, yes) || c.Qty > v.unsold(c.User, no):
+	case c.Qty > v.sellable(c.User, yes) || c.Qty > v.sellable(c.User, no):
 		return core.InsufficientPosition
 	}
-	v.give(c.User, yes, c.Qty)
-	v.give(c.User, no, c.Qty)
+	v.removeContracts(c.User, yes, c.Qty)
+	v.removeContracts(c.User, no, c.Qty)
 	v.pay(c.User, times(int64(c.Qty), 10000))
 	return core.OK
 }

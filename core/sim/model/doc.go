@@ -1,11 +1,11 @@
-// Package model is a venue written down a second time, plainly, from the contract
-// alone: maps, sorted lists and big.Int, every sum added up when it is asked for.
-// It shares the core's words and none of its matching, money or rounds, and it is
-// far too slow for anything but telling the core what it should have done.
+// Package model is a second, plain implementation of the venue's rules, written from docs/rules alone:
+// maps, sorted lists and big.Int, with every sum computed when it is needed. Tests compare core/venue with
+// it. It shares core's types, but no code for matching, money or rounds, and is much too slow for anything
+// else.
 //
-//	Apply     one command with its stamp: the refusal, the fills, the orders that ended
-//	Balance … what an account, a market and the venue then have
+//	Apply             one command with its stamp; returns the expected rejection, fills and ended orders
+//	Balance, Depth, …  what an account, a market and the venue then have
 //
-// It knows nothing of the log, of groups or of crashes. Reservations are never kept:
-// they are what the resting orders add up to.
+// It stores no reservations: they are the sums over the resting orders. It knows nothing of journals, groups
+// and crashes.
 package model

@@ -8,27 +8,27 @@ import (
 	"duplex/core"
 )
 
-// slots is the pool of markets.
+// slots is the number of market slots.
 const slots = 32
 
-// Venue is the state.
+// Venue is the state of the model.
 type Venue struct {
-	now     core.Stamp
-	rules   core.Rules
-	fees    core.Fees
-	windows []core.Window
-	users   []user // by id; 0 is nobody
-	orders  map[core.OrderID]order
-	markets map[core.MarketID]market
-	free    []core.MarketID // longest free first
-	feeds   [core.Feeds]feed
-	last    map[uint16]int64 // by category: start of the stretch of its last round
-	rounds  uint64
-	keys    map[string]key // by id
-	banked  map[string]core.Deposit
-	wds     map[uint64]core.Withdrawal
+	now          core.Stamp
+	rules        core.Rules
+	fees         core.Fees
+	windows      []core.Window
+	users        []user // by id; 0 is no account
+	orders       map[core.OrderID]order
+	markets      map[core.MarketID]market
+	free         []core.MarketID // free slots, the longest free first
+	feeds        [core.Feeds]feed
+	last         map[uint16]int64 // by series: start of its last round's period, ns
+	rounds       uint64
+	keys         map[string]key // by id
+	depositsByID map[string]core.Deposit
+	requests     map[uint64]core.Withdrawal
 
-	collected, deposits, withdrawals *big.Int
+	collected, deposits, withdrawals *big.Int // pips; collected are fees
 
 	out *Outcome
 }
@@ -43,13 +43,13 @@ type user struct {
 	deadline  int64
 }
 
-// lot is an outcome of a market.
+// lot is one outcome of one market.
 type lot struct {
 	market  core.MarketID
 	outcome core.Outcome
 }
 
-// stake is what a user has of a lot, and what was paid for it.
+// stake is how many contracts of a lot a user holds, and what they cost with fees.
 type stake struct {
 	n    core.Qty
 	cost *big.Int
@@ -57,7 +57,7 @@ type stake struct {
 
 type key struct {
 	user    core.UserID
-	sealed  string // the secret
+	sealed  string // the sealed secret
 	revoked bool
 }
 
@@ -66,8 +66,8 @@ type order struct {
 	id core.OrderID
 	core.PlaceOrder
 	left    core.Qty
-	maker   core.Rate // of its admission
-	clipped bool      // reduce_only took contracts from it
+	maker   core.Rate // the maker rate when it was placed
+	clipped bool      // reduce_only canceled part of it
 }
 
 type market struct {
@@ -80,13 +80,13 @@ type market struct {
 type feed struct {
 	ticks map[int64]core.IndexTick // by second
 	last  int64                    // the newest second
-	fresh int64
+	fresh int64                    // stamp of the last tick with a fresh source
 	stale bool
 	open  bool
 	until int64
 }
 
-// Fill is one fill as it should be.
+// Fill is one expected fill.
 type Fill struct {
 	Maker                                core.OrderID
 	TickYes                              core.Tick
@@ -95,29 +95,29 @@ type Fill struct {
 	TakerFee, MakerFee, Rebate, Referral core.Pips
 }
 
-// End is an order that ended canceled or expired.
+// End is the expected end of an order that was canceled or expired.
 type End struct {
 	Status core.OrderStatus
 	Reason core.Reason
 	Left   core.Qty
 }
 
-// Outcome is what a command should do.
+// Outcome is the expected result of a command: its rejection, fills and ended orders.
 type Outcome struct {
 	Reject core.Reject
 	Fills  []Fill
 	Ended  map[core.OrderID]End
 }
 
-// New is a venue without anything.
+// New returns an empty venue.
 func New() *Venue {
 	rules := core.DefaultRules()
 	rules.Revision = core.RevisionFirst // until the first SetRules
 	v := &Venue{
 		rules: rules, fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
 		markets: map[core.MarketID]market{}, last: map[uint16]int64{}, keys: map[string]key{},
-		banked: map[string]core.Deposit{}, wds: map[uint64]core.Withdrawal{},
-		collected: whole(0), deposits: whole(0), withdrawals: whole(0),
+		depositsByID: map[string]core.Deposit{}, requests: map[uint64]core.Withdrawal{},
+		collected: amount(0), deposits: amount(0), withdrawals: amount(0),
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
 		v.free = append(v.free, m)
@@ -131,7 +131,7 @@ func New() *Venue {
 	return v
 }
 
-// Apply lets a command happen.
+// Apply executes a command at its stamp and returns the expected result.
 func (v *Venue) Apply(at core.Stamp, cmd core.Command) Outcome {
 	v.now, v.out = at, &Outcome{Ended: map[core.OrderID]End{}}
 	v.out.Reject = v.apply(cmd)
@@ -149,28 +149,28 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.DecreaseOrder:
 		return v.decrease(c)
 	case *core.ArmDeadman:
-		return v.arm(c.User, c.TimeoutMs)
+		return v.setDeadman(c.User, c.TimeoutMs)
 	case *core.DisarmDeadman:
-		return v.arm(c.User, 0)
+		return v.setDeadman(c.User, 0)
 	case *core.Redeem:
 		return v.redeem(c)
 	case *core.Deposit:
 		return v.deposit(*c)
 	case *core.RequestWithdrawal:
-		return v.withdraw(c)
+		return v.requestWithdrawal(c)
 	case *core.DecideWithdrawal:
-		return v.decide(c)
+		return v.decideWithdrawal(c)
 	case *core.Clock:
 		v.advance()
 	case *core.PostIndex:
 		v.advance()
-		v.index(c.Tick)
+		v.applyIndexTick(c.Tick)
 	case *core.SetSession:
 		f := &v.feeds[c.Feed]
 		f.open, f.until = c.Open, c.Until
 	case *core.SetRules:
 		v.rules = c.Rules
-		v.forgetRevoked()
+		v.removeRevokedKeys()
 	case *core.SetFees:
 		return v.setFees(c.Fees)
 	case *core.SetSchedule:
@@ -193,14 +193,14 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.resealKey(c)
 	case *core.Checkpoint:
 	default:
-		panic("a command the model does not know")
+		panic("unknown command type")
 	}
 	return core.OK
 }
 
-func (v *Venue) known(u core.UserID) bool { return u > 0 && int(u) < len(v.users) }
+func (v *Venue) userExists(u core.UserID) bool { return u > 0 && int(u) < len(v.users) }
 
-// copy is a venue of its own, in the same state.
+// copy returns an independent venue in the same state, on which match can be tried.
 func (v *Venue) copy() *Venue {
 	w := *v
 	w.users = slices.Clone(v.users)

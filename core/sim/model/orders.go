@@ -8,7 +8,7 @@ import (
 	"duplex/core"
 )
 
-// yes gives the order's tick in the space of YES, and bid whether it is a bid there.
+// yes returns the order's tick in YES space.
 func (o *order) yes() core.Tick {
 	if o.Outcome == core.No {
 		return 10000 - o.Tick
@@ -16,9 +16,10 @@ func (o *order) yes() core.Tick {
 	return o.Tick
 }
 
+// bid reports whether the order is a bid in YES space.
 func (o *order) bid() bool { return (o.Side == core.Buy) == (o.Outcome == core.Yes) }
 
-// own turns a tick of YES into the space of an outcome.
+// own converts a tick of YES space to the price of an outcome.
 func own(o core.Outcome, yes core.Tick) core.Tick {
 	if o == core.No {
 		return 10000 - yes
@@ -26,7 +27,7 @@ func own(o core.Outcome, yes core.Tick) core.Tick {
 	return yes
 }
 
-// legal tells whether a limit may stand at t.
+// legal reports whether t is on the grid.
 func legal(g core.Grid, t core.Tick) bool {
 	for _, b := range g.Bands {
 		for x := b.From; x <= b.To; x += b.Step {
@@ -38,7 +39,7 @@ func legal(g core.Grid, t core.Tick) bool {
 	return false
 }
 
-// resting lists the orders that match, in the order of their ids.
+// resting returns the resting orders for which match is true, by rising id.
 func (v *Venue) resting(match func(order) bool) (list []order) {
 	for _, o := range v.orders {
 		if match(o) {
@@ -49,7 +50,7 @@ func (v *Venue) resting(match func(order) bool) (list []order) {
 	return list
 }
 
-// queue is a side of a book in the order of its turn: price, then time.
+// queue returns a side of a book in price-time order.
 func (v *Venue) queue(m core.MarketID, bid bool) []order {
 	list := v.resting(func(o order) bool { return o.Market == m && o.bid() == bid })
 	slices.SortStableFunc(list, func(a, b order) int {
@@ -61,7 +62,8 @@ func (v *Venue) queue(m core.MarketID, bid bool) []order {
 	return list
 }
 
-// bids are the contracts u bids for of a lot, sells those that sells reserve.
+// bids returns the contracts of a lot that u's resting buys bid for, sells those that its resting sells
+// offer.
 func (v *Venue) bids(u core.UserID, l lot) core.Qty  { return v.offered(u, l, core.Buy) }
 func (v *Venue) sells(u core.UserID, l lot) core.Qty { return v.offered(u, l, core.Sell) }
 
@@ -76,11 +78,12 @@ func (v *Venue) offered(u core.UserID, l lot, s core.Side) (n core.Qty) {
 
 func (v *Venue) held(u core.UserID, l lot) core.Qty { return v.users[u].held[l].n }
 
-func (v *Venue) unsold(u core.UserID, l lot) core.Qty { return v.held(u, l) - v.sells(u, l) }
+// sellable returns the contracts of a lot that u holds and no resting sell reserves.
+func (v *Venue) sellable(u core.UserID, l lot) core.Qty { return v.held(u, l) - v.sells(u, l) }
 
-// close ends a resting order and gives back what it reserved. One that reduce_only took
-// contracts from ends for that reason.
-func (v *Venue) close(o order, s core.OrderStatus, why core.Reason) {
+// closeOrder ends a resting order and releases what it reserved. A clipped order ends with reason
+// reduce_only.
+func (v *Venue) closeOrder(o order, s core.OrderStatus, why core.Reason) {
 	if o.clipped {
 		s, why = core.Canceled, core.ReduceOnlyExceeded
 	}
@@ -89,24 +92,25 @@ func (v *Venue) close(o order, s core.OrderStatus, why core.Reason) {
 	v.out.Ended[o.id] = End{s, why, o.left}
 }
 
-// refund frees the cash that n contracts of a resting buy reserve.
+// refund releases the cash that n contracts of a resting buy reserve.
 func (v *Venue) refund(o order, n core.Qty) {
 	if o.Side == core.Buy {
 		v.pay(o.User, v.reserve(o, n))
 	}
 }
 
+// reserve returns the cash that n contracts of a resting buy reserve.
 func (v *Venue) reserve(o order, n core.Qty) *big.Int {
-	return new(big.Int).Mul(whole(int64(n)), unit(o.maker, o.Tick))
+	return new(big.Int).Mul(amount(int64(n)), unit(o.maker, o.Tick))
 }
 
-// keep stores what is left of a resting order after n contracts less.
-func (v *Venue) keep(o order, left core.Qty) {
+// storeOrder stores a resting order with a new remaining quantity.
+func (v *Venue) storeOrder(o order, left core.Qty) {
 	o.left = left
 	v.orders[o.id] = o
 }
 
-// pay adds to an account's free cash, or takes from it.
+// pay adds n, which can be negative, to an account's free cash.
 func (v *Venue) pay(u core.UserID, n *big.Int) { v.users[u].cash = plus(v.users[u].cash, n) }
 
 func (v *Venue) cancel(c *core.CancelOrder) core.Reject {
@@ -114,23 +118,24 @@ func (v *Venue) cancel(c *core.CancelOrder) core.Reject {
 	if !ok || o.User != c.User {
 		return core.UnknownOrder
 	}
-	v.close(o, core.Canceled, core.UserCancel)
+	v.closeOrder(o, core.Canceled, core.UserCancel)
 	return core.OK
 }
 
 func (v *Venue) cancelAll(c *core.CancelAll) core.Reject {
-	if !v.known(c.User) {
+	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	v.sweep(core.MassCancel, func(o order) bool {
+	v.cancelWhere(core.MassCancel, func(o order) bool {
 		return o.User == c.User && (c.Market == 0 || o.Market == c.Market) && (c.Group == 0 || o.Group == c.Group)
 	})
 	return core.OK
 }
 
-func (v *Venue) sweep(why core.Reason, match func(order) bool) {
+// cancelWhere cancels the resting orders for which match is true.
+func (v *Venue) cancelWhere(why core.Reason, match func(order) bool) {
 	for _, o := range v.resting(match) {
-		v.close(o, core.Canceled, why)
+		v.closeOrder(o, core.Canceled, why)
 	}
 }
 
@@ -147,16 +152,16 @@ func (v *Venue) decrease(c *core.DecreaseOrder) core.Reject {
 	case c.Amount < 0 || left < 0 || left >= o.left:
 		return core.InvalidDecrease
 	case left == 0:
-		v.close(o, core.Canceled, core.DecreasedToZero)
+		v.closeOrder(o, core.Canceled, core.DecreasedToZero)
 	default:
 		v.refund(o, o.left-left)
-		v.keep(o, left)
+		v.storeOrder(o, left)
 	}
 	return core.OK
 }
 
-func (v *Venue) arm(u core.UserID, ms uint32) core.Reject {
-	if !v.known(u) {
+func (v *Venue) setDeadman(u core.UserID, ms uint32) core.Reject {
+	if !v.userExists(u) {
 		return core.UnknownUser
 	}
 	v.users[u].timeout, v.users[u].deadline = ms, 0

@@ -6,10 +6,11 @@ import (
 	"duplex/core"
 )
 
-// place is NEW_ORDER: the checks in the order of the contract, then matching.
+// place executes a placement: the checks in the order of docs/rules/orders.md#order-of-checks, then
+// matching.
 func (v *Venue) place(c core.PlaceOrder) core.Reject {
 	switch {
-	case !v.known(c.User):
+	case !v.userExists(c.User):
 		return core.UnknownUser
 	case c.ClientID == 0 && c.Fault != core.OK:
 		return c.Fault
@@ -22,10 +23,10 @@ func (v *Venue) place(c core.PlaceOrder) core.Reject {
 	if r := v.admit(&c); r != core.OK {
 		return r
 	}
-	need := new(big.Int).Mul(whole(int64(c.Qty)), unit(v.fees.Taker, c.Tick))
+	need := new(big.Int).Mul(amount(int64(c.Qty)), unit(v.fees.Taker, c.Tick))
 	limit := new(big.Int).SetUint64(c.MaxCost)
 	if c.Side == core.Buy && c.Type == core.Limit && c.MaxCost > 0 && less(limit, need) {
-		v.ended(c.Qty, core.MaxCostInfeasible)
+		v.cancelTaker(c.Qty, core.MaxCostInfeasible)
 		return core.OK
 	}
 	if c.Side == core.Buy && c.Type == core.Market && less(limit, need) {
@@ -38,16 +39,16 @@ func (v *Venue) place(c core.PlaceOrder) core.Reject {
 	if c.Side == core.Buy && c.Type == core.Market {
 		t.budget = limit
 	}
-	v.trade(&t)
+	v.matchOrRest(&t)
 	return core.OK
 }
 
-// ended notes that the order just placed is canceled with so many contracts left.
-func (v *Venue) ended(left core.Qty, why core.Reason) {
+// cancelTaker records that the order being placed is canceled with so many contracts left.
+func (v *Venue) cancelTaker(left core.Qty, why core.Reason) {
 	v.out.Ended[core.OrderID(v.now.Seq)] = End{core.Canceled, why, left}
 }
 
-// admit makes the checks between the client_order_id and the money.
+// admit makes the checks after the client_order_id and before the money.
 func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 	m, opened := v.markets[c.Market]
 	this, that := lot{c.Market, c.Outcome}, lot{c.Market, 1 - c.Outcome}
@@ -73,11 +74,11 @@ func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 		return core.BadQty
 	case c.TIF == core.GTT && c.Expiry <= v.now.Ts:
 		return core.BadExpiry
-	case c.Flags.Has(core.ReduceOnly) && c.Side == core.Sell && c.Qty > v.unsold(c.User, this):
+	case c.Flags.Has(core.ReduceOnly) && c.Side == core.Sell && c.Qty > v.sellable(c.User, this):
 		return core.ReduceOnlyViolation
 	case c.Flags.Has(core.ReduceOnly) && c.Side == core.Buy && c.Qty > v.held(c.User, that):
 		return core.ReduceOnlyViolation
-	case c.Side == core.Sell && c.Qty > v.unsold(c.User, this):
+	case c.Side == core.Sell && c.Qty > v.sellable(c.User, this):
 		return core.InsufficientPosition
 	case c.Type == core.Limit && (c.TIF == core.GTC || c.TIF == core.GTT) && len(open) >= int(v.rules.OpenOrders):
 		return core.OpenOrderLimit
@@ -87,19 +88,20 @@ func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 	return core.OK
 }
 
-// contractsMax bounds what rules may allow (docs/decisions.md).
+// contractsMax bounds the contracts of an account in a market, whatever the rules allow.
 const contractsMax = 1<<31 - 1
 
-// taker is the order on its way through the book.
+// taker is the incoming order while it is matched.
 type taker struct {
 	core.PlaceOrder
 	left   core.Qty
 	rate   core.Rate
-	budget *big.Int // what a market buy may still spend; nil: no cap
+	budget *big.Int // what a market buy can still spend; nil: no bound
 }
 
 func (t *taker) bid() bool { return (t.Side == core.Buy) == (t.Outcome == core.Yes) }
 
+// reaches reports whether the taker's limit allows a fill against o.
 func (t *taker) reaches(o *order) bool {
 	if t.bid() {
 		return o.yes() <= own(t.Outcome, t.Tick)
@@ -107,18 +109,18 @@ func (t *taker) reaches(o *order) bool {
 	return o.yes() >= own(t.Outcome, t.Tick)
 }
 
-// trade matches the order and lets what is left rest or end.
-func (v *Venue) trade(t *taker) {
+// matchOrRest matches the order, and lets what is left rest or cancels it.
+func (v *Venue) matchOrRest(t *taker) {
 	why := core.NoReason
 	switch {
 	case t.Flags.Has(core.PostOnly):
 		if q := v.queue(t.Market, !t.bid()); len(q) > 0 && t.reaches(&q[0]) {
 			why = core.PostOnlyCross
 		}
-	case t.TIF == core.FOK && !v.fills(*t):
+	case t.TIF == core.FOK && !v.fillsCompletely(*t):
 		why = core.FokInfeasible
 	default:
-		why = v.walk(t)
+		why = v.match(t)
 	}
 	rests := t.TIF == core.GTC || t.TIF == core.GTT
 	switch {
@@ -130,21 +132,21 @@ func (v *Venue) trade(t *taker) {
 			v.pay(o.User, new(big.Int).Neg(v.reserve(o, o.left)))
 		}
 	case why == core.NoReason:
-		v.ended(t.left, core.IocRemainder)
+		v.cancelTaker(t.left, core.IocRemainder)
 	default:
-		v.ended(t.left, why)
+		v.cancelTaker(t.left, why)
 	}
 }
 
-// fills tries on a copy whether the order would fill to its end.
-func (v *Venue) fills(t taker) bool {
-	v.copy().walk(&t)
+// fillsCompletely reports whether the order would fill completely, by matching it in a copy.
+func (v *Venue) fillsCompletely(t taker) bool {
+	v.copy().match(&t)
 	return t.left == 0
 }
 
-// walk meets one resting order after the other. It gives the reason for which the
-// rest of the taker is canceled, if there is one.
-func (v *Venue) walk(t *taker) core.Reason {
+// match fills the taker against one resting order after the other. It returns the reason for which what is
+// left is canceled, or NoReason.
+func (v *Venue) match(t *taker) core.Reason {
 	for t.left > 0 {
 		q := v.queue(t.Market, !t.bid())
 		if len(q) == 0 || !t.reaches(&q[0]) {
@@ -155,7 +157,7 @@ func (v *Venue) walk(t *taker) core.Reason {
 			return core.SelfTradePrevention
 		}
 		if o.User == t.User {
-			v.close(o, core.Canceled, core.SelfTradePrevention)
+			v.closeOrder(o, core.Canceled, core.SelfTradePrevention)
 			continue
 		}
 		may := o.left
@@ -163,7 +165,7 @@ func (v *Venue) walk(t *taker) core.Reason {
 			may = min(may, v.held(o.User, lot{o.Market, 1 - o.Outcome}))
 		}
 		if may <= 0 {
-			v.close(o, core.Canceled, core.ReduceOnlyExceeded)
+			v.closeOrder(o, core.Canceled, core.ReduceOnlyExceeded)
 			continue
 		}
 		n, offered := min(t.left, may), min(t.left, may)
@@ -180,82 +182,83 @@ func (v *Venue) walk(t *taker) core.Reason {
 	return core.NoReason
 }
 
-// fill trades n contracts at the maker's price; the maker may trade `may` of what it
-// has left.
+// fill trades n contracts at the maker's price. may is how many contracts of the maker reduce_only allows
+// to fill.
 func (v *Venue) fill(t *taker, o order, n, may core.Qty) {
 	f := Fill{Maker: o.id, TickYes: o.yes(), Qty: n}
-	f.TakerFee = v.side(t.User, t.Market, t.Side, t.Outcome, n, o.yes(), t.rate)
-	f.MakerFee = v.side(o.User, o.Market, o.Side, o.Outcome, n, o.yes(), o.maker)
-	v.refund(o, n) // a resting buy paid out of what it had reserved
+	f.TakerFee = v.bookSide(t.User, t.Market, t.Side, t.Outcome, n, o.yes(), t.rate)
+	f.MakerFee = v.bookSide(o.User, o.Market, o.Side, o.Outcome, n, o.yes(), o.maker)
+	v.refund(o, n) // bookSide took the price from free cash, so the reservation is released
 	switch {
 	case t.Side == core.Buy && o.Side == core.Buy:
 		f.Path = core.Mint
 	case t.Side == core.Sell && o.Side == core.Sell:
 		f.Path = core.Merge
 	}
-	v.collected = plus(v.collected, whole(int64(f.TakerFee+f.MakerFee)))
-	f.Rebate = v.share(o.User, f.TakerFee, v.fees.RebatePct)
-	f.Referral = v.share(v.users[t.User].referrer, f.TakerFee, v.fees.ReferPct)
+	v.collected = plus(v.collected, amount(int64(f.TakerFee+f.MakerFee)))
+	f.Rebate = v.payShare(o.User, f.TakerFee, v.fees.RebatePct)
+	f.Referral = v.payShare(v.users[t.User].referrer, f.TakerFee, v.fees.ReferPct)
 	v.out.Fills = append(v.out.Fills, f)
 	if t.budget != nil {
-		t.budget = minus(t.budget, plus(cost(n, own(t.Outcome, o.yes())), whole(int64(f.TakerFee))))
+		t.budget = minus(t.budget, plus(tradePrice(n, own(t.Outcome, o.yes())), amount(int64(f.TakerFee))))
 	}
 	t.left -= n
 	m := v.markets[t.Market]
 	m.lastTick, m.volume = o.yes(), m.volume+n
 	v.markets[t.Market] = m
-	v.after(o, n, may)
+	v.reduceMaker(o, n, may)
 }
 
-// after is what becomes of a maker that has traded n.
-func (v *Venue) after(o order, n, may core.Qty) {
+// reduceMaker removes n filled contracts from the maker, and those that reduce_only no longer allows.
+func (v *Venue) reduceMaker(o order, n, may core.Qty) {
 	o.left -= n
 	switch may -= n; {
 	case o.left == 0 && o.clipped:
-		v.close(o, core.Canceled, core.ReduceOnlyExceeded)
+		v.closeOrder(o, core.Canceled, core.ReduceOnlyExceeded)
 	case o.left == 0:
 		delete(v.orders, o.id)
 	case may == 0:
-		v.close(o, core.Canceled, core.ReduceOnlyExceeded)
+		v.closeOrder(o, core.Canceled, core.ReduceOnlyExceeded)
 	default:
 		o.clipped = o.clipped || may < o.left && v.rules.Revision >= core.RevisionStrict
 		v.refund(o, o.left-may)
-		v.keep(o, may)
+		v.storeOrder(o, may)
 	}
 }
 
-// side books one side of a fill and gives its fee.
-func (v *Venue) side(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, yes core.Tick, rate core.Rate) core.Pips {
+// bookSide books one side of a fill and returns its fee.
+func (v *Venue) bookSide(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, yes core.Tick, rate core.Rate) core.Pips {
 	p, l := own(o, yes), lot{m, o}
 	charge := fee(rate, n, p)
 	had := v.stake(u, l)
 	if s == core.Buy {
-		paid := plus(cost(n, p), charge)
+		paid := plus(tradePrice(n, p), charge)
 		v.pay(u, new(big.Int).Neg(paid))
 		v.users[u].held[l] = stake{had.n + n, plus(had.cost, paid)}
 	} else {
-		v.pay(u, minus(cost(n, p), charge))
-		v.give(u, l, n)
+		v.pay(u, minus(tradePrice(n, p), charge))
+		v.removeContracts(u, l, n)
 	}
 	return core.Pips(charge.Int64())
 }
 
+// stake returns what u holds of a lot.
 func (v *Venue) stake(u core.UserID, l lot) stake {
 	if s, ok := v.users[u].held[l]; ok {
 		return s
 	}
-	return stake{0, whole(0)}
+	return stake{0, amount(0)}
 }
 
-// give takes contracts away with their share of what was paid for all.
-func (v *Venue) give(u core.UserID, l lot, n core.Qty) {
+// removeContracts removes n contracts of a lot with their share of the cost, rounded down.
+func (v *Venue) removeContracts(u core.UserID, l lot, n core.Qty) {
 	had := v.stake(u, l)
-	gone := floor(new(big.Int).Mul(had.cost, whole(int64(n))), int64(had.n))
+	gone := floor(new(big.Int).Mul(had.cost, amount(int64(n))), int64(had.n))
 	v.users[u].held[l] = stake{had.n - n, minus(had.cost, gone)}
 }
 
-// share passes pct percent of a taker's fee on, rounded down.
-func (v *Venue) share(to core.UserID, of core.Pips, pct uint8) core.Pips {
+// payShare pays pct percent of a taker's fee to an account, rounded down.
+func (v *Venue) payShare(to core.UserID, of core.Pips, pct uint8) core.Pips {
 	if to == 0 {
 		return 0
 	}

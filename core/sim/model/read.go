@@ -4,12 +4,12 @@ import (
 	"duplex/core"
 )
 
-// Users counts the accounts.
+// Users returns the number of accounts.
 func (v *Venue) Users() int { return len(v.users) - 1 }
 
-// Balance is an account's free cash, and what its resting buys add up to.
+// Balance returns an account's free cash and the sum of what its resting buys reserve, in pips.
 func (v *Venue) Balance(u core.UserID) (cash, reserved core.Pips) {
-	sum := whole(0)
+	sum := amount(0)
 	for _, o := range v.orders {
 		if o.User == u && o.Side == core.Buy {
 			sum = plus(sum, v.reserve(o, o.left))
@@ -18,7 +18,7 @@ func (v *Venue) Balance(u core.UserID) (cash, reserved core.Pips) {
 	return core.Pips(v.users[u].cash.Int64()), core.Pips(sum.Int64())
 }
 
-// Position is what an account has in a market that has opened.
+// Position returns an account's position in a market that has opened.
 func (v *Venue) Position(u core.UserID, m core.MarketID) core.Position {
 	yes, no := lot{m, core.Yes}, lot{m, core.No}
 	paid := plus(v.stake(u, yes).cost, v.stake(u, no).cost)
@@ -28,7 +28,7 @@ func (v *Venue) Position(u core.UserID, m core.MarketID) core.Position {
 	}
 }
 
-// Deadman is an account's switch.
+// Deadman returns the timeout in ms and the deadline in ns of an account's dead-man switch, 0 if disarmed.
 func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
 	return v.users[u].timeout, v.users[u].deadline
 }
@@ -50,10 +50,10 @@ func (v *Venue) Keys() map[string]Key {
 	return all
 }
 
-// Windows returns the planned windows in force.
+// Windows returns the maintenance schedule.
 func (v *Venue) Windows() []core.Window { return v.windows }
 
-// Market is a slot as its readers see it.
+// Market is a slot as readers see it.
 type Market struct {
 	core.Round
 	LastTick core.Tick
@@ -61,7 +61,7 @@ type Market struct {
 	Open     core.Qty // pairs
 }
 
-// Market gives a slot; false if it never opened.
+// Market returns a slot, or false if no round ever opened in it.
 func (v *Venue) Market(id core.MarketID) (Market, bool) {
 	m, ok := v.markets[id]
 	r := m.Round
@@ -69,7 +69,7 @@ func (v *Venue) Market(id core.MarketID) (Market, bool) {
 	return Market{r, m.lastTick, m.volume, v.total(lot{id, core.Yes})}, ok
 }
 
-// total is how many contracts of a lot there are.
+// total returns the number of contracts of a lot that all accounts hold.
 func (v *Venue) total(l lot) (n core.Qty) {
 	for u := range v.users {
 		n += v.users[u].held[l].n
@@ -77,13 +77,13 @@ func (v *Venue) total(l lot) (n core.Qty) {
 	return n
 }
 
-// Level is a price with what stands there.
+// Level is a price of a book with the contracts that rest there.
 type Level struct {
 	Tick core.Tick // YES space
 	Qty  core.Qty
 }
 
-// Depth is a side of a book, the best first.
+// Depth returns a side of a book, the best price first.
 func (v *Venue) Depth(m core.MarketID, bid bool) (levels []Level) {
 	for _, o := range v.queue(m, bid) {
 		if n := len(levels); n == 0 || levels[n-1].Tick != o.yes() {
@@ -94,7 +94,7 @@ func (v *Venue) Depth(m core.MarketID, bid bool) (levels []Level) {
 	return levels
 }
 
-// Resting gives what is left of every resting order.
+// Resting returns the remaining contracts of every resting order.
 func (v *Venue) Resting() map[core.OrderID]core.Qty {
 	all := map[core.OrderID]core.Qty{}
 	for id, o := range v.orders {
@@ -103,18 +103,22 @@ func (v *Venue) Resting() map[core.OrderID]core.Qty {
 	return all
 }
 
-// Fees, Deposits and Withdrawals are the venue's own sums.
-func (v *Venue) Fees() core.Pips        { return core.Pips(v.collected.Int64()) }
-func (v *Venue) Deposits() core.Pips    { return core.Pips(v.deposits.Int64()) }
+// Fees returns the fees collected, less the shares paid out of them, in pips.
+func (v *Venue) Fees() core.Pips { return core.Pips(v.collected.Int64()) }
+
+// Deposits returns the sum of all deposits, in pips.
+func (v *Venue) Deposits() core.Pips { return core.Pips(v.deposits.Int64()) }
+
+// Withdrawals returns the sum of all withdrawals that were not rejected, in pips.
 func (v *Venue) Withdrawals() core.Pips { return core.Pips(v.withdrawals.Int64()) }
 
-// Whole tells whether THE INVARIANT holds: Σ cash + Σ reserved + 10000 × open pairs +
+// InvariantHolds reports whether the invariant holds (docs/rules/money.md#the-invariant): Σ cash + Σ reserved + 10000 × open pairs +
 // fees = Σ deposits − Σ withdrawals, and in every market as many YES as NO.
-func (v *Venue) Whole() bool {
+func (v *Venue) InvariantHolds() bool {
 	sum := v.collected
 	for u := range v.users[1:] {
 		cash, reserved := v.Balance(core.UserID(u + 1))
-		sum = plus(sum, plus(whole(int64(cash)), whole(int64(reserved))))
+		sum = plus(sum, plus(amount(int64(cash)), amount(int64(reserved))))
 	}
 	for m := range v.markets {
 		yes, no := v.total(lot{m, core.Yes}), v.total(lot{m, core.No})

@@ -15,17 +15,17 @@ const (
 
 func (v *Venue) paused(m market) bool { return m.halted || v.feeds[m.Feed].stale }
 
-// advance does what is due: expiries, dead-man switches, silent feeds, rounds by
-// slot, openings by series.
+// advance does what is due at the stamp: expiries, dead-man switches, stale feeds, transitions by slot,
+// openings by series.
 func (v *Venue) advance() {
 	now := v.now.Ts
 	for _, o := range v.resting(func(o order) bool { return o.TIF == core.GTT && o.Expiry <= now }) {
-		v.close(o, core.Expired, core.ExpiryReached)
+		v.closeOrder(o, core.Expired, core.ExpiryReached)
 	}
 	for u := range v.users {
 		if d := v.users[u].deadline; d != 0 && d <= now {
 			v.users[u].deadline, v.users[u].timeout = 0, 0
-			v.sweep(core.DeadmanFired, func(o order) bool { return o.User == core.UserID(u) })
+			v.cancelWhere(core.DeadmanFired, func(o order) bool { return o.User == core.UserID(u) })
 		}
 	}
 	for f := range v.feeds {
@@ -35,37 +35,38 @@ func (v *Venue) advance() {
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
 		if r, ok := v.markets[m]; ok {
-			v.move(r)
+			v.advanceRound(r)
 		}
 	}
 	for _, s := range core.AllSeries() {
-		v.open(s)
+		v.openRound(s)
 	}
 }
 
-// move takes a round one step on, if that is due.
-func (v *Venue) move(m market) {
+// advanceRound makes a round's next transition if it is due.
+func (v *Venue) advanceRound(m market) {
 	now := v.now.Ts
 	decided := m.Covered*100 >= m.Window*80 && m.FreshCount >= 1 && m.FreshCount >= v.rules.MinSources[m.Feed]
 	switch {
 	case m.Status == core.Trading && now >= m.CloseTs:
-		v.freeze(m)
+		v.freezeRound(m)
 	case m.Status == core.Frozen && decided && now > m.FreezeTs:
-		v.propose(m, m.Settle, false)
+		v.proposeRound(m, m.Settle, false)
 	case m.Status == core.Frozen && !decided && now >= m.FreezeTs+v.rules.CoverageWaitNs:
-		v.void(m)
+		v.voidRound(m)
 	case m.Status == core.Proposed && now >= m.ProposedTs+v.rules.DisputeNs:
-		v.settle(m)
+		v.settleRound(m)
 	}
 }
 
-func (v *Venue) open(s core.Series) {
+// openRound opens a round of a series if it may (docs/rules/rounds.md#opening).
+func (v *Venue) openRound(s core.Series) {
 	f, now := &v.feeds[s.Feed], v.now.Ts
 	span := s.Cadence * minute
 	start := now / span * span
 	end := start + span
 	late := s.Cadence > 1 && end-now >= minute
-	trading := slices.ContainsFunc(v.list(), func(m market) bool { return m.Category == s.Category && m.Status == core.Trading })
+	trading := slices.ContainsFunc(v.sortedMarkets(), func(m market) bool { return m.Category == s.Category && m.Status == core.Trading })
 	switch {
 	case trading, f.stale, !f.open, len(v.free) == 0:
 		return
@@ -84,7 +85,8 @@ func (v *Venue) open(s core.Series) {
 	}}
 }
 
-func (v *Venue) list() (all []market) {
+// sortedMarkets returns the markets by rising slot.
+func (v *Venue) sortedMarkets() (all []market) {
 	for _, m := range v.markets {
 		all = append(all, m)
 	}
@@ -92,8 +94,8 @@ func (v *Venue) list() (all []market) {
 	return all
 }
 
-func (v *Venue) freeze(m market) {
-	v.sweep(core.Paused, func(o order) bool { return o.Market == m.Market && o.Flags.Has(core.CancelOnPause) })
+func (v *Venue) freezeRound(m market) {
+	v.cancelWhere(core.Paused, func(o order) bool { return o.Market == m.Market && o.Flags.Has(core.CancelOnPause) })
 	boundary := m.CloseTs / second
 	m.Status, m.FreezeTs = core.Frozen, v.now.Ts
 	m.Settle, m.Covered = v.feeds[m.Feed].mean(boundary-m.Window, boundary)
@@ -103,7 +105,7 @@ func (v *Venue) freeze(m market) {
 	v.markets[m.Market] = m
 }
 
-// at is the newest tick of a second or of one before it, if it is at most 5 s older.
+// at returns the tick of a second, or else the newest one of the 5 s before it.
 func (f *feed) at(s int64) (core.IndexTick, bool) {
 	for back := range int64(6) {
 		if t, ok := f.ticks[s-back]; ok {
@@ -113,10 +115,10 @@ func (f *feed) at(s int64) (core.IndexTick, bool) {
 	return core.IndexTick{}, false
 }
 
-// mean of the one-second ticks in [from, to), rounded down, over the seconds that
-// have a price.
+// mean returns the mean price of the seconds in [from, to) that have one, rounded down, and how many have
+// one.
 func (f *feed) mean(from, to int64) (core.Price, int64) {
-	sum, n := whole(0), int64(0)
+	sum, n := amount(0), int64(0)
 	for s := from; s < to; s++ {
 		if t, ok := f.at(s); ok {
 			sum = plus(sum, new(big.Int).SetUint64(uint64(t.Price)))
@@ -129,8 +131,8 @@ func (f *feed) mean(from, to int64) (core.Price, int64) {
 	return core.Price(floor(sum, n).Uint64()), n
 }
 
-func (v *Venue) propose(m market, p core.Price, byOperator bool) {
-	v.sweep(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
+func (v *Venue) proposeRound(m market, p core.Price, byOperator bool) {
+	v.cancelWhere(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
 	m.Status, m.Settle, m.ProposedTs, m.ByOperator = core.Proposed, p, v.now.Ts, byOperator
 	m.Gen++
 	m.Winner = core.No
@@ -140,9 +142,9 @@ func (v *Venue) propose(m market, p core.Price, byOperator bool) {
 	v.markets[m.Market] = m
 }
 
-func (v *Venue) settle(m market) {
+func (v *Venue) settleRound(m market) {
 	m.Status = core.Settled
-	v.finish(m, func(o core.Outcome) int64 {
+	v.payOut(m, func(o core.Outcome) int64 {
 		if o == m.Winner {
 			return 10000
 		}
@@ -150,19 +152,19 @@ func (v *Venue) settle(m market) {
 	})
 }
 
-func (v *Venue) void(m market) {
-	v.sweep(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
+func (v *Venue) voidRound(m market) {
+	v.cancelWhere(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
 	m.Status, m.Winner = core.Void, core.NoOutcome
-	v.finish(m, func(core.Outcome) int64 { return 5000 })
+	v.payOut(m, func(core.Outcome) int64 { return 5000 })
 }
 
-// finish pays for every contract and frees the slot.
-func (v *Venue) finish(m market, worth func(core.Outcome) int64) {
+// payOut pays worth pips for every contract of an outcome and frees the slot.
+func (v *Venue) payOut(m market, worth func(core.Outcome) int64) {
 	m.ResolveTs = v.now.Ts
 	for u := range v.users {
 		for _, o := range []core.Outcome{core.Yes, core.No} {
 			l := lot{m.Market, o}
-			v.pay1(core.UserID(u), times(int64(v.users[u].held[l].n), worth(o)))
+			v.payUnless0(core.UserID(u), times(int64(v.users[u].held[l].n), worth(o)))
 			delete(v.users[u].held, l)
 		}
 	}
@@ -170,16 +172,16 @@ func (v *Venue) finish(m market, worth func(core.Outcome) int64) {
 	v.markets[m.Market] = m
 }
 
-// pay1 is pay, for nobody too.
-func (v *Venue) pay1(u core.UserID, n *big.Int) {
+// payUnless0 is pay, but ignores the account 0.
+func (v *Venue) payUnless0(u core.UserID, n *big.Int) {
 	if u != 0 {
 		v.pay(u, n)
 	}
 }
 
-// index takes in a tick of one second; one that came before, cannot be, or has too few
-// sources does nothing.
-func (v *Venue) index(t core.IndexTick) {
+// applyIndexTick adds a tick of one second. It ignores one that is repeated, is too old or too early, or
+// has too few sources (docs/rules/prices-sources.md#which-tick-counts).
+func (v *Venue) applyIndexTick(t core.IndexTick) {
 	f, now := &v.feeds[t.Feed], v.now.Ts/second
 	replaces := t.Second == f.last && t.Manual
 	if t.Price == 0 || t.Count < v.rules.MinSources[t.Feed] || t.Second > now+1 || t.Second < now-60 || t.Second <= f.last && !replaces {
@@ -200,7 +202,7 @@ func (v *Venue) pause(c *core.PauseMarket) core.Reject {
 		return core.InvalidTransition
 	}
 	if !c.Lift && !m.halted {
-		v.sweep(core.Paused, func(o order) bool { return o.Market == c.Market && o.Flags.Has(core.CancelOnPause) })
+		v.cancelWhere(core.Paused, func(o order) bool { return o.Market == c.Market && o.Flags.Has(core.CancelOnPause) })
 	}
 	m.halted = !c.Lift
 	v.markets[c.Market] = m
@@ -215,7 +217,7 @@ func (v *Venue) voidMarket(c *core.VoidMarket) core.Reject {
 	case m.Status == core.Settled || m.Status == core.Void:
 		return core.InvalidTransition
 	}
-	v.void(m)
+	v.voidRound(m)
 	return core.OK
 }
 
@@ -227,6 +229,6 @@ func (v *Venue) proposePrice(c *core.ProposePrice) core.Reject {
 	case m.Status != core.Frozen && m.Status != core.Proposed:
 		return core.InvalidTransition
 	}
-	v.propose(m, c.Price, true)
+	v.proposeRound(m, c.Price, true)
 	return core.OK
 }

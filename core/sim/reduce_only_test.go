@@ -10,7 +10,7 @@ import (
 	"duplex/core/view"
 )
 
-// pair is a venue with its view beside the model.
+// pair is a venue with its view, and the model.
 type pair struct {
 	t  *testing.T
 	v  *venue.Venue
@@ -19,8 +19,8 @@ type pair struct {
 	at core.Stamp
 }
 
-// do applies a command to both, which must agree. It gives the id the command would have
-// as an order.
+// do applies a command to venue and model, which must agree and accept it. It returns the id of the order
+// that the command places, if it is a placement.
 func (p *pair) do(cmd core.Command) core.OrderID {
 	p.t.Helper()
 	p.at.Seq++
@@ -37,7 +37,7 @@ func (p *pair) do(cmd core.Command) core.OrderID {
 	return core.OrderID(p.at.Seq)
 }
 
-// clipped is a pair in which user 1 bids for 10 NO with reduce_only and holds 6 YES.
+// clipped returns a pair in which user 1 bids for 10 NO with reduce_only, but holds 6 YES only.
 func clipped(t *testing.T, r core.Revision) (*pair, core.OrderID) {
 	p := &pair{t: t, v: venue.New(), w: view.New(view.DefaultRetentionCaps()), m: model.New(), at: core.Stamp{Ts: origin}}
 	rules := core.DefaultRules()
@@ -58,14 +58,14 @@ func clipped(t *testing.T, r core.Revision) (*pair, core.OrderID) {
 	return p, id
 }
 
-// take has user 3 buy n YES of whoever is first.
+// take lets user 3 buy n YES at the best price.
 func (p *pair) take(n core.Qty) {
 	p.t.Helper()
 	p.do(&core.PlaceOrder{User: 3, ClientID: 100 + p.at.Seq, Market: 1, Tick: 5000, Qty: n, TIF: core.IOC})
 }
 
-// row gives an order's row and what the account's stream event of it last. The venue and
-// the model must be in the same state.
+// row returns an order's row and its state in the account's newest event of it. It also checks that venue and
+// model have the same state.
 func (p *pair) row(u core.UserID, id core.OrderID) (row, event view.Order) {
 	p.t.Helper()
 	if err := sameState(p.v, p.m); err != nil {
@@ -81,11 +81,11 @@ func (p *pair) row(u core.UserID, id core.OrderID) (row, event view.Order) {
 	return row, event
 }
 
-// However takers split what they take, a reduce_only order that is clipped from 10 to 6
-// contracts fills 6 and ends canceled with reduce_only, in its row and in its event.
+// TestClippedOrderEndsAlike checks that a reduce_only order for 10 contracts that can fill only 6 fills 6 and
+// ends canceled with reason reduce_only, in its row and in its event, however takers split the contracts.
 func TestClippedOrderEndsAlike(t *testing.T) {
 	const wanted, held = 10, 6
-	for split := range 1 << (wanted - 1) { // bit i: a taker ends behind contract i+1
+	for split := range 1 << (wanted - 1) { // bit i: a taker ends after contract i+1
 		p, id := clipped(t, core.RevisionNewest)
 		n := core.Qty(0)
 		for i := range wanted {
@@ -104,7 +104,7 @@ func TestClippedOrderEndsAlike(t *testing.T) {
 	}
 }
 
-// Whatever ends what is left of a clipped order, its reason is reduce_only.
+// TestClippedOrderHasOneReason checks that a clipped order ends with reason reduce_only, whatever ends it.
 func TestClippedOrderHasOneReason(t *testing.T) {
 	id := core.OrderID(0)
 	ends := map[string]func() []core.Command{
@@ -128,7 +128,7 @@ func TestClippedOrderHasOneReason(t *testing.T) {
 		p, id = clipped(t, core.RevisionNewest)
 		p.take(2)
 		if row, _ := p.row(1, id); row.Status != core.PartiallyFilled || row.Reason != core.NoReason || row.Left != 4 {
-			t.Fatalf("clipped and alive: %+v", row)
+			t.Fatalf("clipped, still resting: %+v", row)
 		}
 		for _, cmd := range end() {
 			p.do(cmd)
@@ -139,8 +139,8 @@ func TestClippedOrderHasOneReason(t *testing.T) {
 	}
 }
 
-// An order that reduce_only took nothing from ends as any other, and so does a clipped one
-// under the first revision.
+// TestUnclippedOrderEnds checks that a reduce_only order that was not clipped ends as any other, and under the
+// first revision a clipped one too.
 func TestUnclippedOrderEnds(t *testing.T) {
 	p, id := clipped(t, core.RevisionNewest)
 	p.do(&core.DecreaseOrder{User: 1, Order: id, To: true, Amount: 6})
