@@ -37,7 +37,7 @@ type disk struct {
 	left  int // steps until the fault; negative: no fault
 	steps int
 
-	last  image // before the next step; current only one step before the fault
+	last  image // the files before the next step; only kept when that step is the fault
 	fault *fault
 	at    string // the point of the fault, see points
 	after image  // the files after the fault

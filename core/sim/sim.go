@@ -60,7 +60,7 @@ type sim struct {
 	t     *trace
 	res   Result
 	began time.Time
-	skew  atomic.Int64 // of the venue's clock, ns
+	skew  atomic.Int64 // offset of the venue's clock, ns
 
 	starts   int // of the venue
 	barrier  *barrier

@@ -67,7 +67,7 @@ func TestBookSeqOfEveryChange(t *testing.T) {
 
 // TestBookSeqAtOpening checks that the opening of a round counts as a change of its empty book.
 func TestBookSeqAtOpening(t *testing.T) {
-	v, st := streamVenue(t) // its rounds open as the index comes, with none before
+	v, st := streamVenue(t) // its first rounds open, in slots that were never used
 	for m := core.MarketID(1); m <= streamMarkets; m++ {
 		if x, ok := v.Market(m); !ok || x.BookSeq == 0 || x.BookSeq > st.Seq {
 			t.Errorf("market %d: BookSeq %d", m, x.BookSeq)

@@ -6,8 +6,8 @@ import (
 	"duplex/core"
 )
 
-// TestCloseByTheStamp checks that a placement is rejected from the nanosecond of the market's close on,
-// by its own stamp, and a preview by the time that it is given.
+// TestCloseByTheStamp checks that a placement is rejected if its stamp is at or after the market's close, to
+// the nanosecond, and a preview if the time that it is given is.
 func TestCloseByTheStamp(t *testing.T) {
 	v, do := opened(t)
 	do(&core.Clock{})

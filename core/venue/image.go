@@ -17,9 +17,9 @@ import (
 )
 
 // Image is the state at one seq. Later commands do not change it, and it can be encoded while the
-// venue goes on. It shares what only grows with the venue (client order ids, keys, deposits,
-// withdrawals), in trees that are copied on write, and copies the rest. So taking an Image costs time
-// in proportion to accounts, holdings and resting orders, not to the venue's past.
+// venue goes on. Client order ids, keys, deposits and withdrawals are shared with the venue, in
+// trees that are copied on write; the rest is copied. So taking an Image costs time in proportion to
+// accounts, holdings and resting orders, not to the venue's past.
 type Image struct {
 	state       state // without the fields below
 	ids         []idSet
@@ -29,7 +29,7 @@ type Image struct {
 	withdrawals *btree.Map[uint64, *core.Withdrawal]
 }
 
-// Image requeued the current state. It marks the trees as shared, so it needs exclusive access, also
+// Image returns the current state. It marks the trees as shared, so it needs exclusive access, also
 // from other calls of Image. The error is always nil.
 func (v *Venue) Image() (*Image, error) {
 	s := state{
@@ -60,7 +60,7 @@ func (v *Venue) Image() (*Image, error) {
 // stateFields is the number of encoded fields of state.
 const stateFields = 16
 
-// Pieces requeued the encoded state in pieces, so that nothing holds the whole of it twice. Joined they
+// Pieces returns the encoded state in pieces, so that nothing holds the whole of it twice. Joined they
 // are state in deterministic CBOR: the head of its array, then each field; a field that is a list of
 // structs is its head, then each element. Equal commands give equal pieces on every machine. A piece
 // is valid until the next one is asked for.
@@ -89,7 +89,7 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 	}
 }
 
-// MarshalBinary requeued the joined pieces.
+// MarshalBinary returns the joined pieces.
 func (m *Image) MarshalBinary() (all []byte, err error) {
 	for b, err := range m.Pieces() {
 		if err != nil {
@@ -100,7 +100,7 @@ func (m *Image) MarshalBinary() (all []byte, err error) {
 	return all, nil
 }
 
-// Hash requeued the SHA-256 of the joined pieces, the state hash.
+// Hash returns the SHA-256 of the joined pieces, the state hash.
 func (m *Image) Hash() (sum [32]byte, err error) {
 	h := sha256.New()
 	for b, err := range m.Pieces() {

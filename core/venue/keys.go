@@ -68,7 +68,7 @@ func (v *Venue) removeRevokedKeys() {
 }
 
 // createKey adds a key. It rejects the id of an existing key with UnknownKey. The id of a key that was
-// revoked and removed is not remembered; the caller draws ids of 96 random bits, so none comes twice.
+// revoked and removed is not remembered; the caller draws ids of 96 random bits, so no id is used twice.
 func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser

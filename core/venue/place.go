@@ -131,8 +131,8 @@ func (v *Venue) checkFunds(c *core.PlaceOrder, t *taker) core.Reject {
 	return core.OK
 }
 
-// clampToPips converts a max_cost to pips. Amounts beyond int64 become core.PipsMax, which is more
-// than an account can have.
+// clampToPips converts a max_cost to pips. Amounts beyond int64 become core.PipsMax, which no
+// order can cost.
 func clampToPips(n uint64) core.Pips {
 	if bits.Len64(n) > 63 {
 		return core.PipsMax

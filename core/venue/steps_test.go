@@ -25,7 +25,7 @@ import (
 
 const stepsChild = "DX_STEPS_CHILD"
 
-// The child's main goroutine stays on the thread that is traced.
+// The child's main goroutine must stay on its thread, because only that thread is traced.
 func init() {
 	if os.Getenv(stepsChild) != "" {
 		runtime.LockOSThread()
@@ -195,8 +195,8 @@ var counted = []string{
 }
 
 // isCounted returns a function that reports whether the instruction at pc counts: this project's code,
-// libraries and the parts of the runtime that they call. The scheduler does not count, because it runs
-// only since steps are slow.
+// libraries and the parts of the runtime that they call. The scheduler does not count: only single-stepping
+// makes it run so often.
 func isCounted() func(pc uintptr) bool {
 	known := map[uintptr]bool{}
 	return func(pc uintptr) bool {

@@ -48,7 +48,7 @@ func FuzzRestoreV1(f *testing.F) {
 	})
 }
 
-// again encodes v, which was restored from b, and restores it once more.
+// again encodes v, which was restored from b, and checks that its own bytes are restored to an equal view.
 func again(t *testing.T, b []byte, v *View) {
 	t.Helper()
 	one := bytesOf(t, v)

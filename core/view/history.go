@@ -16,7 +16,7 @@ import (
 type history[T any, P entry[T]] struct {
 	max    int
 	next   uint64   // number of the next entry
-	first  uint64   // number of the oldest entry in memory; more than max can be, as chunks go as a whole
+	first  uint64   // number of the oldest entry in memory; it can be beyond max, because whole chunks are removed
 	chunks [][]byte // encoded entries, the oldest chunk first
 	open   []T      // the newest entries, at most chunkLen
 }

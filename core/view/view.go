@@ -56,7 +56,8 @@ func (w *View) user(u core.UserID) *account {
 	return w.users[u]
 }
 
-// Fold updates the view with the events of one command, in order. It keeps no reference to events.
+// Fold updates the view with the events of one command, in order. Of events it keeps only
+// the slices of a round's evidence, which are read-only.
 func (w *View) Fold(st core.Stamp, events []core.Event) {
 	w.stamp = st
 	for _, e := range events {
