@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
+	"duplex/internal/backoff"
 	"duplex/schemas"
 )
 
@@ -31,7 +31,7 @@ func (c *Client) retry(ctx context.Context, r *request) (answer []byte, repeated
 			unknown = err
 		}
 		wait, counts, again := c.retryAfter(r, err, n)
-		if !again || !sleep(ctx, wait) {
+		if !again || !backoff.Sleep(ctx, wait) {
 			return nil, unknown != nil, cmp.Or(unknown, err)
 		}
 		if counts {
@@ -72,25 +72,13 @@ func (c *Client) retryAfter(r *request, err error, n int) (wait time.Duration, c
 	case n >= c.maxAttempts, errors.As(err, &never), isFinal(err, false):
 		return 0, true, false
 	case MayBeDone(err):
-		return backoff(n), true, r.isRead() || r.isPlacement() && c.repeatPlacements
+		return retryWait(n), true, r.isRead() || r.isPlacement() && c.repeatPlacements
 	default: // shed, draining, or not connected: not executed
-		return backoff(n), true, true
+		return retryWait(n), true, true
 	}
 }
 
-func backoff(n int) time.Duration {
+func retryWait(n int) time.Duration {
 	most := min(minBackoff<<(min(n, 10)-1), maxBackoff)
-	return most/2 + rand.N(most/2+1)
-}
-
-// sleep waits for d. It reports false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return backoff.Jitter(most)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"duplex/internal/backoff"
 	"duplex/schemas"
 )
 
@@ -124,7 +125,7 @@ func (l *streamConn) command(ctx context.Context, cmd string, params any) error 
 // resendAfter resends a rate-limited command after wait.
 func (l *streamConn) resendAfter(ctx context.Context, text []byte, wait time.Duration) {
 	l.background.Go(func() {
-		if sleep(ctx, wait) && l.ws.Write(ctx, websocket.MessageText, text) != nil {
+		if backoff.Sleep(ctx, wait) && l.ws.Write(ctx, websocket.MessageText, text) != nil {
 			_ = l.ws.CloseNow() // ends readMessage
 		}
 	})

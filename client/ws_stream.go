@@ -3,12 +3,12 @@ package client
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"duplex/internal/backoff"
 	"duplex/schemas"
 )
 
@@ -88,7 +88,7 @@ func (s *Stream) Run(ctx context.Context) error {
 		if time.Since(start) > s.timing.maxBackoff {
 			pause = s.timing.minBackoff
 		}
-		if !sleep(ctx, max(pause/2+rand.N(pause/2+1), serverRetryAfter(err))) {
+		if !backoff.Sleep(ctx, max(backoff.Jitter(pause), serverRetryAfter(err))) {
 			return ctx.Err()
 		}
 		pause = min(2*pause, s.timing.maxBackoff)

@@ -12,6 +12,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/feed"
+	"duplex/internal/backoff"
 )
 
 // scriptedSource is a source whose Run is a function of the test.
@@ -30,7 +31,7 @@ func (s scriptedSource) Run(ctx context.Context, out func(core.Price, time.Time)
 // steady sends one price about ten times a second, never at a whole second.
 func steady(name string, f core.Feed, price core.Price) Source {
 	return scriptedSource{name, f, func(ctx context.Context, out func(core.Price, time.Time)) error {
-		for sleep(ctx, 97*time.Millisecond) {
+		for backoff.Sleep(ctx, 97*time.Millisecond) {
 			out(price, time.Now())
 		}
 		return ctx.Err()
@@ -259,7 +260,7 @@ func TestClockIsSet(t *testing.T) {
 			return now
 		}
 		src := scriptedSource{"a", core.Gold, func(ctx context.Context, out func(core.Price, time.Time)) error {
-			for sleep(ctx, 97*time.Millisecond) {
+			for backoff.Sleep(ctx, 97*time.Millisecond) {
 				out(7, clock())
 			}
 			return ctx.Err()
@@ -291,7 +292,7 @@ func TestLimitsOfAFeed(t *testing.T) {
 			time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1500 * time.Millisecond)))
 			started := time.Now()
 			wild := scriptedSource{"b", core.BTC, func(ctx context.Context, out func(core.Price, time.Time)) error {
-				for sleep(ctx, 97*time.Millisecond) {
+				for backoff.Sleep(ctx, 97*time.Millisecond) {
 					price := core.Price(1002)
 					if time.Since(started) > 5*time.Second {
 						price = 5000

@@ -3,10 +3,10 @@ package feeds
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"duplex/core"
+	"duplex/internal/backoff"
 )
 
 // The wait before a source is run again doubles from minBackoff to maxBackoff. It is
@@ -44,7 +44,7 @@ func (p *Poster) runForever(ctx context.Context, src *sourceRun) {
 			wait = minBackoff
 		}
 		p.mu.Unlock()
-		if !sleep(ctx, wait/2+rand.N(wait/2)) {
+		if !backoff.Sleep(ctx, backoff.Jitter(wait)) {
 			return
 		}
 	}
@@ -58,16 +58,4 @@ func runOnce(ctx context.Context, s Source, out func(core.Price, time.Time)) (er
 		}
 	}()
 	return s.Run(ctx, out)
-}
-
-// sleep waits for d; it returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

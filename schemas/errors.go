@@ -44,10 +44,10 @@ type ErrorInfo struct {
 var ErrorTable = []ErrorInfo{
 	// Rejections by the core. A rejected placement uses up its client_order_id, except
 	// with duplicate_client_order_id.
-	registry(256, "unknown_market", 404, Never, "No market of this id ever opened.", "List markets with status=trading and use a market_id from there."),
+	registry(256, "unknown_market", 404, Never, "No market with this id ever opened.", "List markets with status=trading and use a market_id from there."),
 	registry(257, "insufficient_balance", 403, Never, "Free cash does not cover what this would reserve, fees included.", "Lower qty or tick, set max_cost, or cancel resting buys; then use a new client_order_id."),
 	registry(258, "insufficient_position", 403, Never, "Fewer free contracts held than this needs. There is no short selling.", "Lower qty, cancel resting sells, or buy the opposite outcome instead."),
-	registry(259, "duplicate_client_order_id", 409, Never, "This client_order_id was used before. The first order stands.", "Look it up by client_order_id; place anew only with a new id."),
+	registry(259, "duplicate_client_order_id", 409, Never, "This client_order_id was used before. The first order is unchanged.", "Look it up by client_order_id; for another order use a new id."),
 	registry(260, "bad_price_tick", 400, Never, "The tick is off the grid or outside 1–9999 pips. Cents (1–99) are never scaled.", "Use a tick of the market's tick_size; 47 cents is 4700."),
 	registry(261, "bad_qty", 400, Never, "qty is not within 1–1000000 shares.", "Use a whole number of shares from 1 to 1000000."),
 	registry(262, "per_market_limit", 403, Never, "Holding, resting buys and this order together pass the limit per market and outcome.", "Lower qty, or cancel resting buys in this market."),
@@ -60,18 +60,18 @@ var ErrorTable = []ErrorInfo{
 	registry(269, "user_suspended", 403, Never, "The account is suspended: cancels and reads work, placements do not.", "Ask the operator."),
 	registry(270, "open_order_limit", 403, Never, "Too many open orders in this market.", "Cancel some first; then use a new client_order_id."),
 	registry(271, "bad_expiry", 400, Never, "expiry_ts of a gtt order is not in the future.", "Give ns since the Unix epoch, later than the venue's clock."),
-	registry(272, "mandate_violation", 403, Never, "The key's mandate does not allow this.", "Stay within the mandate, or use another key."),
+	registry(272, "mandate_violation", 403, Never, "The account's mandate does not allow this order.", "Lower the order until it is within the mandate."),
 	registry(273, "stale_generation", 409, Never, "The market slot is in another generation than the order names.", "Read the round of this market_id again."),
 
 	// The gate: faults of the request itself.
 	gateway("unauthorized", 401, 0, Never, "Signature, key or timestamp missing or wrong.", "Sign timestamp, method, target and body as sent, within 5 s of the venue's clock."),
 	gateway("missing_scope", 403, 8, Never, "The key lacks the scope this needs.", "Use a key with the scope; account limits show what a key has."),
-	gateway("forbidden_origin", 403, 0, Never, "The Origin is neither the host nor a configured one, or the Host is none of the venue's.", "Have the operator allow this origin or host."),
+	gateway("forbidden_origin", 403, 0, Never, "The Origin is neither the host nor a configured one, or the Host is not a name of the venue.", "Have the operator allow this origin or host."),
 	gateway("not_found", 404, 0, Never, "No such route.", "Check the path; none ever redirects."),
 	gateway("method_not_allowed", 405, 0, Never, "The route does not take this method.", "Use a method of the route."),
 	gateway("body_too_large", 413, 0, Never, "The body is over 64 KiB.", "Send less at once."),
-	gateway("unsupported_media_type", 415, 0, Never, "The body is not plain application/json.", "Send application/json without a Content-Encoding."),
-	gateway("unexpected_body", 400, 0, Never, "This route takes no body.", "Send none."),
+	gateway("unsupported_media_type", 415, 0, Never, "The body is not application/json, or is encoded.", "Send application/json without a Content-Encoding."),
+	gateway("unexpected_body", 400, 0, Never, "This route takes no body.", "Send the request without a body."),
 	gateway("malformed_json", 400, 1, Never, "The body is not one JSON object, or repeats a name.", "Send one valid JSON object and nothing after it."),
 	gateway("unknown_field", 400, 2, Never, "A field or parameter is unknown or repeated.", "Leave it out; names are case-sensitive."),
 	gateway("invalid_timeout", 400, 2, Never, "timeout_ms is out of range.", "Use a timeout_ms within the range."),
@@ -88,18 +88,18 @@ var ErrorTable = []ErrorInfo{
 	gateway("unknown_key", 404, 0, Never, "No key has this id.", "List keys."),
 	gateway("duplicate_client_withdrawal_id", 409, 0, Never, "This client_withdrawal_id was used with other fields.", "List withdrawals; use a new id for another withdrawal."),
 	gateway("duplicate_deposit_id", 409, 0, Never, "This deposit_id was used with other fields.", "Use a new id for another deposit."),
-	gateway("invalid_transition", 409, 0, Never, "The round or withdrawal is past this action.", "Read it again."),
+	gateway("invalid_transition", 409, 0, Never, "The round or withdrawal is no longer in a state that allows this action.", "Read it again."),
 
 	// The gate: load and time.
 	gateway("rate_limited", 429, 9, Safe, "The key's token bucket is empty.", "Wait retry_after_ms, then send the same request again."),
 	gateway("too_many_connections", 429, 0, Safe, "Too many connections on this key.", "Close one first."),
-	gateway("shed", 503, 0, Safe, "Rejected under load. Not executed.", "Send the same request again after a moment."),
-	gateway("draining", 503, 0, Safe, "The venue is stopping or starting. Not executed.", "Send the same request again when the venue is back."),
+	gateway("shed", 503, 0, Safe, "The venue is overloaded. The command was not executed.", "Send the same request again after a moment."),
+	gateway("draining", 503, 0, Safe, "The venue is stopping or starting. The command was not executed.", "Send the same request again when the venue is back."),
 	gateway("sequencing_timeout", 504, 0, Unknown, "The outcome was not known in time; the command may have been executed.", "Look it up by client_order_id, or send the same client_order_id again."),
 	gateway("internal", 500, 0, Unknown, "The venue failed.", "Check whether it was executed before sending it again."),
 
 	// The funding port.
-	port("funding_unavailable", 503, Safe, "The funding port does not answer. Not executed.", "Send the same request again later."),
+	port("funding_unavailable", 503, Safe, "The funding port does not answer. The request was not executed.", "Send the same request again later."),
 	port("withdrawal_refused", 403, Never, "The funding port refuses this withdrawal.", "Ask the operator."),
 }
 

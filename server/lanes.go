@@ -9,6 +9,7 @@ import (
 	"duplex/feeds"
 	"duplex/feeds/manual"
 	"duplex/lanes/admin"
+	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
 	"duplex/lanes/portal"
 	"duplex/lanes/rest"
@@ -48,6 +49,7 @@ func (v *Venue) openLanes() {
 	adminOptions := admin.Options{
 		Venue: g.Venue, Gate: g, Log: o.Log, Token: sha256.Sum256([]byte(v.operator)), ManualOracle: &manual.Oracle{},
 		Sources: v.sourceStates, Index: v.indexStats, WebSocketStats: v.webSocketStats,
+		Listeners: map[string]*gate.Listener{"api": v.api.conns, "portal": v.portal.conns, "admin": v.admin.conns},
 	}
 	if v.keys.ownsFile {
 		adminOptions.RotateMasterKey = v.rotateMasterKey

@@ -18,6 +18,7 @@ import (
 // answers that the venue is starting.
 type listener struct {
 	url     string
+	conns   *gate.Listener
 	handler atomic.Pointer[http.Handler]
 }
 
@@ -60,12 +61,12 @@ func (v *Venue) listen(option, address string, l net.Listener, handler http.Hand
 			return nil, &OptionError{option, err}
 		}
 	}
-	out := &listener{url: "http://" + clientAddress(l)}
+	out := &listener{url: "http://" + clientAddress(l), conns: gate.WrapListener(l)}
 	out.setHandler(handler)
 	s := gate.Server(out, v.options.Log)
 	v.servers = append(v.servers, s)
 	v.background.Go(func() {
-		if err := s.Serve(gate.WrapListener(l)); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := s.Serve(out.conns); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			v.failed <- err
 		}
 	})

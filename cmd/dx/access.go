@@ -8,11 +8,11 @@ import (
 	"duplex/server"
 )
 
-// accessFlags say by which names the venue is reached, and through which proxies.
+// accessFlags are the names and proxies by which clients reach the venue.
 type accessFlags struct {
-	AllowOrigin    []string  `help:"Browser origins allowed on the API; dx dev adds its portal's."`
-	AllowedHosts   []host    `help:"Hosts by which the agent lane is reached, besides loopback and the listener's own address: a name, or what a client behind a proxy or a forwarded port uses. Without a :port every port." placeholder:"HOST"`
-	TrustedProxies []network `help:"Networks (CIDR) or addresses of proxies whose X-Forwarded-For is believed, for limits by address." placeholder:"CIDR"`
+	AllowOrigin    []string  `help:"Browser origins that the API allows. dx dev adds the origin of its portal."`
+	AllowedHosts   []host    `help:"Hosts by which clients reach the agent lane, besides loopback and the listener's own address: a name, or the host that a client behind a proxy or a forwarded port uses. A host without :port allows every port." placeholder:"HOST"`
+	TrustedProxies []network `help:"Networks (CIDR) or addresses of proxies whose X-Forwarded-For is trusted, for the limits per address." placeholder:"CIDR"`
 }
 
 // to sets the flags in the options of a venue.
@@ -34,7 +34,7 @@ func (h *host) UnmarshalText(text []byte) error {
 	return gate.CheckHost(string(text))
 }
 
-// network is a CIDR network, or one address.
+// network is a CIDR network or a single address.
 type network struct{ netip.Prefix }
 
 func (n *network) UnmarshalText(text []byte) error {

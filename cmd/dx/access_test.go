@@ -11,8 +11,8 @@ import (
 	"duplex/server"
 )
 
-// TestAccessSettings: hosts and proxies come from the file as from flags, and one that
-// cannot work is refused with its name.
+// TestAccessSettings tests that hosts and proxies come from the file as from flags, and that
+// an error names an invalid one.
 func TestAccessSettings(t *testing.T) {
 	s, err := settings([]byte("allowed_hosts = [\"api.trade.example\", \"[::1]:8080\"]\ntrusted_proxies = [\"10.1.2.3/8\", \"192.0.2.1\", \"::ffff:198.51.100.0/120\", \"2001:db8::1\"]"))
 	if err != nil {
@@ -44,7 +44,7 @@ func TestAccessSettings(t *testing.T) {
 	}
 }
 
-// asHost sends requests with another Host.
+// asHost sends requests with a given Host.
 type asHost string
 
 func (h asHost) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -53,8 +53,8 @@ func (h asHost) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestAgentLaneByName: the agent lane is served by loopback and by the hosts that the
-// venue was given, and by no other name. REST is served by any.
+// TestAgentLaneByName tests that the agent lane accepts loopback and the allowed hosts and
+// no other name, and that REST accepts every name.
 func TestAgentLaneByName(t *testing.T) {
 	p := start(t, t.TempDir(), "--allowed-hosts", "venue.example,192.0.2.7")
 	a := p.account("trader")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every action of the operator, from the command line.
+// TestAdmin runs every command of dx admin.
 func TestAdmin(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.devFile()

@@ -8,8 +8,8 @@ import (
 	"duplex/core/journal"
 )
 
-// advice points to the runbook for what a disk may do to a venue; "" where there is
-// none.
+// advice returns a pointer to the section of the runbook for an error of the disk or of the
+// journal, or "" for other errors.
 func advice(err error) string {
 	var damage *journal.Damage
 	damaged, section := errors.As(err, &damage), ""

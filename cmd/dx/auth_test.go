@@ -23,7 +23,7 @@ import (
 	"duplex/server"
 )
 
-// ask sends one request as it is and gives status and body.
+// ask sends one request unsigned and returns status and body.
 func ask(t *testing.T, method, url string, header ...string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, nil)
@@ -45,8 +45,8 @@ func ask(t *testing.T, method, url string, header ...string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// TestNothingWithoutAKey crawls the API's address: whatever is asked for, and there
-// or not, the answer is the same 401.
+// TestNothingWithoutAKey requests every route without a key, and some that do not exist:
+// each response is the same 401.
 func TestNothingWithoutAKey(t *testing.T) {
 	p := plainVenue.of(t)
 	_, document := ask(t, "GET", p.dev.Portal+"/openapi.json")
@@ -75,7 +75,7 @@ func TestNothingWithoutAKey(t *testing.T) {
 			if status != 401 {
 				t.Errorf("%s %s: %d %s", method, path, status, body)
 			}
-			if method == "HEAD" || path == "/v1/mcp" { // that one says it as JSON-RPC
+			if method == "HEAD" || path == "/v1/mcp" { // HEAD has no body, and the agent lane responds in JSON-RPC
 				continue
 			}
 			if want == "" {
@@ -88,7 +88,7 @@ func TestNothingWithoutAKey(t *testing.T) {
 	}
 }
 
-// TestListenersRefuseEachOther: what opens one listener opens no other.
+// TestListenersRefuseEachOther tests that no listener accepts the credentials of another.
 func TestListenersRefuseEachOther(t *testing.T) {
 	p := plainVenue.of(t)
 	a := p.dev.Accounts[0]
@@ -129,7 +129,7 @@ func TestListenersRefuseEachOther(t *testing.T) {
 	}
 }
 
-// signer makes the three headers of a request without a body.
+// signer returns the three headers that sign a request without a body.
 type signer struct {
 	key    string
 	secret []byte
@@ -140,7 +140,7 @@ func (s signer) headers(method, path string) []string {
 	return []string{schemas.HeaderKey, s.key, schemas.HeaderTimestamp, ts, schemas.HeaderSignature, schemas.Sign(s.secret, ts, method, path, nil)}
 }
 
-// lockedBuffer is a log that several may write.
+// lockedBuffer is a buffer that is safe for concurrent use.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -158,9 +158,9 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// TestNoSecretAnywhere: of what a venue has written and said when it is stopped,
-// nothing holds a secret or a token in any form. The public key is found, so that
-// the search would find the others.
+// TestNoSecretAnywhere tests that the files, logs, metrics and responses of a venue contain
+// no secret or token in any encoding. It also searches for the public key, which must be
+// found: that shows that the search works.
 func TestNoSecretAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	log := &lockedBuffer{}

@@ -13,9 +13,9 @@ import (
 	"duplex/schemas"
 )
 
-// longEnough runs a benchmark for longer and longer, until its result is whole: how much
-// happens in a time, and whether each kind of request comes up at all, depends on the
-// machine and on chance.
+// longEnough runs a benchmark again with longer durations until its output is complete. How
+// long it takes until every kind of request has occurred depends on the machine and on
+// chance.
 func longEnough(t *testing.T, args []string, whole func(out string) bool) (out, errs string) {
 	t.Helper()
 	for d := 250 * time.Millisecond; ; d *= 3 {
@@ -43,7 +43,7 @@ func TestBench(t *testing.T) {
 		return r.Orders > 0 && min(f.Idle.Book.Count, f.Idle.User.Count, f.HalfLoad.Book.Count, f.HalfLoad.User.Count) > 0
 	})
 	if !regexp.MustCompile(`^(idle: \d+s of \S+, \d+ orders\n)+(load: \d+s of \S+, \d+ orders\n)+(half load: \d+s of \S+, \d+ orders timed\n)+$`).MatchString(errs) {
-		t.Errorf("it says %q", errs)
+		t.Errorf("progress %q", errs)
 	}
 	if r.Conns != 2 || r.Accounts != 2 || r.Batch != 1 || r.Seconds < .25 || r.Orders == 0 || r.PerSecond == 0 || r.P50 == 0 || r.P99 < r.P50 || r.Frames == nil || r.Frames.HalfLoad.PerSecond == 0 || r.Frames.Idle.PerSecond != 0 {
 		t.Fatal(out)
@@ -88,8 +88,8 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// Each mix is served, and what it cannot do is told by its code. What readers are told
-// has no gap, and of each command's frames it is known when they came.
+// Every mix gets responses, and only the expected error codes. Readers see no gap and time
+// the frames of every channel.
 func TestMixes(t *testing.T) {
 	p := loadedVenue.of(t)
 	p.devFile()
@@ -141,8 +141,7 @@ func TestMixes(t *testing.T) {
 	}
 }
 
-// What a mix is printed as: a row for each operation and for each kind of frame, however
-// wide their columns are.
+// A mix prints a row for each operation and for each type of frame.
 func TestMixIsPrinted(t *testing.T) {
 	p := loadedVenue.of(t)
 	p.devFile()
@@ -167,8 +166,7 @@ func TestMixIsPrinted(t *testing.T) {
 	}
 }
 
-// heardAll tells whether readers, where there are any, have heard of each kind of event
-// that a command of the run has caused.
+// heardAll reports whether the readers, if there are any, have timed frames of every channel.
 func heardAll(r *load.ReaderReport) bool {
 	if r == nil {
 		return true
@@ -202,7 +200,8 @@ func toReaders(t *testing.T, r *load.ReaderReport, conns int, out string) {
 	}
 }
 
-// The full mix has fifty keys in all nine series, once those of a minute have begun.
+// The full mix uses fifty keys in all nine series. It starts when the rounds of 60 s have
+// opened.
 func TestLongFullMixOfNineSeries(t *testing.T) {
 	if !long() {
 		t.Skip("waits for a minute to begin: DX_LONG=1 go test ./cmd/dx -run TestLong")

@@ -12,10 +12,10 @@ import (
 	"duplex/cmd/dx/load"
 )
 
-// A venue is loaded by its address alone, with accounts of its operator or with keys.
+// dx bench needs no dev file: an address with an operator or with keys is enough.
 func TestBenchByURL(t *testing.T) {
 	p := loadedVenue.of(t)
-	t.Chdir(t.TempDir()) // where there is no dev file
+	t.Chdir(t.TempDir()) // a folder without a dev file
 	maker, trader, reader := p.account("maker"), p.account("trader"), p.account("reader")
 	for _, c := range []struct {
 		name, args string
@@ -84,7 +84,7 @@ func TestBenchByURL(t *testing.T) {
 	}
 }
 
-// Nobody else's venue is loaded, and what is missing is named.
+// Addresses outside loopback are rejected, and errors name the missing flag.
 func TestBenchTarget(t *testing.T) {
 	secret := strings.Repeat("5a", 32)
 	dir := t.TempDir()
@@ -147,8 +147,8 @@ func TestBenchTarget(t *testing.T) {
 	}
 }
 
-// The dev file completes the flags: with keys it gives the API address alone, else what is
-// missing of the operator.
+// The dev file completes the flags. If keys are given, it adds only the API address,
+// otherwise also the address and token of the operator.
 func TestBenchDevFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dev.json")
 	if err := os.WriteFile(path, []byte(`{"api":"http://127.0.0.1:1","admin":"http://127.0.0.1:2","operator_token":"t"}`), 0o600); err != nil {

@@ -19,7 +19,7 @@ func runCommand(args ...string) (code int, out, errs string) {
 	return code, o.String(), e.String()
 }
 
-// The commands of a first session, against a running venue.
+// TestCommands runs the commands of a first session against a venue.
 func TestCommands(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, data)

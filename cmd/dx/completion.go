@@ -7,12 +7,12 @@ import (
 
 // completionCmd is `dx completion SHELL`.
 type completionCmd struct {
-	Shell string `arg:"" optional:"" enum:"bash,zsh,fish," default:"" help:"bash, zsh or fish; default: the login shell."`
-	Code  bool   `short:"c" hidden:"" help:"The script is printed in any case."`
+	Shell string `arg:"" optional:"" enum:"bash,zsh,fish," default:"" help:"bash, zsh or fish. Default: the login shell."`
+	Code  bool   `short:"c" hidden:"" help:"Accepted and ignored: the script is always printed."`
 }
 
 func (c *completionCmd) Help() string {
-	return `Put the line of your shell into its start-up file, such as ~/.bashrc:
+	return `Put the line for your shell into its start-up file, such as ~/.bashrc:
 
   source <(dx completion bash)
   source <(dx completion zsh)

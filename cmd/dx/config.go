@@ -20,14 +20,14 @@ import (
 
 // configCmd is `dx config`.
 type configCmd struct {
-	Check configCheck `cmd:"" help:"Check what dx serve would run with, and run nothing."`
-	Show  configShow  `cmd:"" help:"Show each setting of dx serve and where it comes from."`
+	Check configCheck `cmd:"" help:"Check the settings of dx serve without starting it."`
+	Show  configShow  `cmd:"" help:"Show the settings of dx serve and where each comes from."`
 }
 
 type configCheck struct{ serveSettings }
 
 func (c *configCheck) Help() string {
-	return `Reads the file, the environment and the flags as dx serve does. A setting that cannot work is named, and the exit code is 2.
+	return `Reads the file, the environment and the flags as dx serve does. It names a setting that cannot work, and exits with code 2.
 
 Examples:
   dx config check --config dx.toml
@@ -42,7 +42,7 @@ func (c *configCheck) Run(out io.Writer) error {
 	return err
 }
 
-// validate tries every setting without making anything.
+// validate checks every setting without creating a file or opening a listener.
 func (s *serveSettings) validate() error {
 	for name, addr := range map[string]string{"api": s.API, "portal": s.Portal, "admin": s.Admin} {
 		if _, err := net.ResolveTCPAddr("tcp", addr); err != nil {
@@ -68,7 +68,7 @@ func (s *serveSettings) validate() error {
 
 func (s *serveSettings) checkDispute() error {
 	if s.Dispute < 0 || s.Dispute > 24*time.Hour {
-		return cli.BadFlag("dispute", errors.New("0s to 24h"))
+		return cli.BadFlag("dispute", errors.New("must be 0s to 24h"))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (s *serveSettings) checkDispute() error {
 type configShow struct{ serveSettings }
 
 func (c *configShow) Help() string {
-	return `Each line is a setting, its value and its source: a flag, a variable of the environment, a line of the file, or the default. Secrets are not shown.
+	return `Each line shows a setting, its value, and where it comes from: a flag, an environment variable, a line of the file, or the default. Secrets are not shown.
 
 Example:
   dx config show --config dx.toml`
@@ -101,7 +101,7 @@ func (c *configShow) Run(k *kong.Context, out io.Writer) error {
 	return w.Flush()
 }
 
-// secretFlags are shown as being set, or not.
+// secretFlags are shown only as set or not set.
 var secretFlags = []string{"master-key", "master-key-old", "operator-token", "pyth-key"}
 
 func shownValue(f *kong.Flag) string {
@@ -115,8 +115,8 @@ func shownValue(f *kong.Flag) string {
 	return text
 }
 
-// valueOrigin tells where a value comes from, in the order in which one source goes before
-// another.
+// valueOrigin returns where a value comes from. A flag takes precedence over the
+// environment, and the environment over the file.
 func valueOrigin(k *kong.Context, f *kong.Flag, file string, lines map[string]int) string {
 	for _, p := range k.Path {
 		if p.Flag == f && !p.Resolved {
@@ -134,7 +134,7 @@ func valueOrigin(k *kong.Context, f *kong.Flag, file string, lines map[string]in
 
 var settingLine = regexp.MustCompile(`^\s*\[?\s*"?([A-Za-z0-9_-]+)"?\s*[=\]]`)
 
-// settingLines finds the line of each setting of a file.
+// settingLines returns the line number of each setting in a file.
 func settingLines(file string) (map[string]int, error) {
 	out := map[string]int{}
 	if file == "" {
@@ -154,8 +154,8 @@ func settingLines(file string) (map[string]int, error) {
 	return out, nil
 }
 
-// tomlFlags reads a file whose lines are flags: `api = ":8080"`. A line that is no
-// flag of the command is an error that names it.
+// tomlFlags reads a TOML file whose settings are flags, such as `api = ":8080"`. A setting
+// that is not a flag of the command is an error that names it.
 func tomlFlags(r io.Reader) (kong.Resolver, error) {
 	values := map[string]any{}
 	if err := toml.NewDecoder(r).Decode(&values); err != nil {
@@ -181,8 +181,8 @@ func (f *fileFlags) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve gives a setting of the file. The environment goes before it, and a flag of
-// the command line before both.
+// Resolve implements kong.Resolver. It returns a setting of the file, or nil if the
+// environment has it too; kong prefers a flag of the command line by itself.
 func (f *fileFlags) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if setEnvName(flag) != "" {
 		return nil, nil
@@ -190,7 +190,7 @@ func (f *fileFlags) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 	for _, name := range []string{flag.Name, strings.ReplaceAll(flag.Name, "-", "_")} {
 		if v, ok := f.values[name]; ok {
 			switch v.(type) {
-			case []any, map[string]any: // several values, which the flag reads itself
+			case []any, map[string]any: // several values, which the flag decodes itself
 				return v, nil
 			}
 			return fmt.Sprint(v), nil
@@ -199,7 +199,7 @@ func (f *fileFlags) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 	return nil, nil
 }
 
-// setEnvName is the variable of the environment that sets a flag; "" if none does.
+// setEnvName returns the environment variable that sets a flag, or "" if none is set.
 func setEnvName(flag *kong.Flag) string {
 	for _, name := range flag.Envs {
 		if _, set := os.LookupEnv(name); set {

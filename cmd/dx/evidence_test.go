@@ -71,13 +71,13 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 	for name, change := range map[string]func(*schemas.Evidence){
-		"the median of its sources":   func(x *schemas.Evidence) { x.Ticks[0].Sources[0].Price += 100 },
-		"the strike is not the price": func(x *schemas.Evidence) { x.Strike++ },
-		"the venue's mean is":         func(x *schemas.Evidence) { x.Ticks[1].Price++ },
-		"the settle price is":         func(x *schemas.Evidence) { x.SettlePrice++ },
-		"the winner is the other one": func(x *schemas.Evidence) { x.Winner = schemas.Ptr("no") },
-		"settled has a winner or":     func(x *schemas.Evidence) { x.Winner = nil },
-		"without coverage":            func(x *schemas.Evidence) { x.FreshSourceCountAtFreeze = 0 },
+		"the median of its sources":       func(x *schemas.Evidence) { x.Ticks[0].Sources[0].Price += 100 },
+		"the strike is not the price":     func(x *schemas.Evidence) { x.Strike++ },
+		"the venue's mean is":             func(x *schemas.Evidence) { x.Ticks[1].Price++ },
+		"the settle price is":             func(x *schemas.Evidence) { x.SettlePrice++ },
+		"the winner is the other outcome": func(x *schemas.Evidence) { x.Winner = schemas.Ptr("no") },
+		"status settled has no winner":    func(x *schemas.Evidence) { x.Winner = nil },
+		"without coverage":                func(x *schemas.Evidence) { x.FreshSourceCountAtFreeze = 0 },
 	} {
 		if code, text := say(change); code != 1 || !strings.Contains(text, name) {
 			t.Errorf("%s: %d %s", name, code, text)

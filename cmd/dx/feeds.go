@@ -17,21 +17,21 @@ import (
 	"duplex/feeds/replay"
 )
 
-// feedsCmd is `dx feeds`: price sources without a venue.
+// feedsCmd is `dx feeds`, which runs the price sources without a venue.
 type feedsCmd struct {
-	Watch  feedsWatchCmd  `cmd:"" help:"Show the sources as they speak."`
-	Record feedsRecordCmd `cmd:"" help:"Write what the sources say to a file that --oracle replay:FILE plays."`
+	Watch  feedsWatchCmd  `cmd:"" help:"Show the price sources and their last prices."`
+	Record feedsRecordCmd `cmd:"" help:"Record the prices of the sources in a file that --oracle replay:FILE plays."`
 }
 
 // feedsWatchCmd is `dx feeds watch`.
 type feedsWatchCmd struct {
 	sourceFlags
-	Every time.Duration `help:"How often to show them." default:"1s"`
-	For   time.Duration `help:"How long; 0 is until Ctrl-C." default:"0s"`
+	Every time.Duration `help:"Time between two updates." default:"1s"`
+	For   time.Duration `help:"Time to run; 0 runs until Ctrl-C." default:"0s"`
 }
 
 func (w *feedsWatchCmd) Help() string {
-	return `STATE is fresh (counts for the index), quiet (connected or connecting, without a fresh price) or waiting (to connect again). DROPPED are values that were no price.
+	return `STATE is fresh (counts for the index), quiet (connected or connecting, without a fresh price) or waiting (before the next attempt to connect). DROPPED counts values that were not a price.
 
 Examples:
   dx feeds watch
@@ -41,7 +41,7 @@ Examples:
 
 func (w *feedsWatchCmd) Run(ctx context.Context, out io.Writer) error {
 	if w.Every <= 0 {
-		return cli.BadFlag("every", fmt.Errorf("more than 0s is wanted"))
+		return cli.BadFlag("every", errors.New("must be more than 0s"))
 	}
 	sources, err := w.openSources()
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *feedsWatchCmd) Run(ctx context.Context, out io.Writer) error {
 	})
 }
 
-// sourceTable is the screen of a terminal.
+// sourceTable returns the table for a terminal.
 func sourceTable(p *feeds.Poster) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -77,11 +77,11 @@ func sourceTable(p *feeds.Poster) string {
 			fmt.Fprintf(t, "%s\tindex\t%s\t\t%d sources\n", f, priceText(last.Price), last.Count)
 		}
 	}
-	_ = t.Flush() // into memory
+	_ = t.Flush() // a strings.Builder does not fail
 	return b.String()
 }
 
-// sourceLines are a line a source, to be read by programs too.
+// sourceLines returns one line per source, which programs can parse.
 func sourceLines(p *feeds.Poster, now time.Time) string {
 	var b strings.Builder
 	for _, s := range p.States() {
@@ -102,7 +102,7 @@ func ageText(s *feeds.State) string {
 	return fmt.Sprintf("%.1fs", s.Age.Seconds())
 }
 
-// errText is an error on one line of bearable length.
+// errText returns an error as one line of at most 80 bytes.
 func errText(err error) string {
 	if err == nil {
 		return ""
@@ -117,12 +117,12 @@ func errText(err error) string {
 // feedsRecordCmd is `dx feeds record`.
 type feedsRecordCmd struct {
 	sourceFlags
-	Out string        `help:"The file to write; it must not be there yet." required:"" type:"path"`
-	For time.Duration `help:"How long; 0 is until Ctrl-C." default:"0s"`
+	Out string        `help:"The file to write. It must not exist." required:"" type:"path"`
+	For time.Duration `help:"Time to run; 0 runs until Ctrl-C." default:"0s"`
 }
 
 func (r *feedsRecordCmd) Help() string {
-	return `Writes ts_ns,feed,source,price: every price, when it came.
+	return `Writes a line ts_ns,feed,source,price for every price, with the time of its arrival.
 
 Examples:
   dx feeds record --out monday.csv --for 1h
@@ -150,14 +150,15 @@ func (r *feedsRecordCmd) Run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	err = repeatUntil(ctx, time.Second, r.For, rec.Flush) // a disk that is full ends it
+	err = repeatUntil(ctx, time.Second, r.For, rec.Flush) // a full disk ends the recording
 	stop()
 	err = errors.Join(err, rec.Flush())
 	fmt.Fprintf(out, "%d prices in %s\n", rec.Rows(), r.Out)
 	return err
 }
 
-// runSources runs sources without a venue, until stop is called, which waits for them.
+// runSources runs sources without a venue; the Poster shows their state. stop ends them and
+// waits until they have ended.
 func runSources(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, stop func(), err error) {
 	p, err = feeds.NewPoster(func(context.Context, core.Command) error { return nil }, sources...)
 	if err != nil {
@@ -169,15 +170,15 @@ func runSources(ctx context.Context, sources []feeds.Source) (p *feeds.Poster, s
 	return p, func() { cancel(); running.Wait() }, nil
 }
 
-// repeatUntil calls do after each pause until ctx ends, until long has passed if it is not
-// 0, or until do fails.
-func repeatUntil(ctx context.Context, pause, long time.Duration, do func() error) error {
-	if long > 0 {
+// repeatUntil calls do once per interval until ctx ends, until duration has passed if it is
+// not 0, or until do fails.
+func repeatUntil(ctx context.Context, interval, duration time.Duration, do func() error) error {
+	if duration > 0 {
 		var done context.CancelFunc
-		ctx, done = context.WithTimeout(ctx, long)
+		ctx, done = context.WithTimeout(ctx, duration)
 		defer done()
 	}
-	tick := time.NewTicker(pause)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -191,7 +192,7 @@ func repeatUntil(ctx context.Context, pause, long time.Duration, do func() error
 	}
 }
 
-// priceText formats an oracle price in dollars.
+// priceText formats a price at 1e8 scale in dollars, or as a dash if there is none.
 func priceText(p core.Price) string {
 	if p == 0 {
 		return "-"

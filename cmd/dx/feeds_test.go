@@ -46,7 +46,7 @@ func kraken(t *testing.T) (url string) {
 	return "ws" + strings.TrimPrefix(s.URL, "http")
 }
 
-// until calls stop once what was written holds a text.
+// until is a writer that calls stop when its content contains a text.
 type until struct {
 	mu   sync.Mutex
 	b    bytes.Buffer
@@ -130,7 +130,7 @@ func TestFeedsRecord(t *testing.T) {
 	}
 }
 
-// tapeOf is a file that says one price twice a second for a minute.
+// tapeOf returns the path of a recording with one price, twice a second for a minute.
 func tapeOf(t *testing.T, price string) string {
 	t.Helper()
 	var b strings.Builder
@@ -159,8 +159,7 @@ func TestDevPlaysAFile(t *testing.T) {
 	}
 }
 
-// A served venue hears its sources, shows them to the operator, and keeps the key
-// to itself.
+// dx serve uses its sources and shows them on the admin listener, without the key of Pyth.
 func TestServeHearsItsSources(t *testing.T) {
 	path, err := binary()
 	if err != nil {
@@ -179,7 +178,7 @@ func TestServeHearsItsSources(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // fails if the process has ended
 	lines := bufio.NewScanner(logs)
 	admin, all := "", ""
 	for admin == "" && lines.Scan() {
@@ -218,7 +217,7 @@ func TestServeHearsItsSources(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	rest, _ := io.ReadAll(logs) // until it has ended
+	rest, _ := io.ReadAll(logs) // reads until the process has ended
 	for lines.Scan() {
 		all += lines.Text()
 	}
@@ -262,11 +261,11 @@ func TestFeedsRefuse(t *testing.T) {
 		{"feeds watch --every 0s", "--every"},
 		{"feeds record --sources kraken", "--out"},
 		{"feeds record --sources pyth --out x.csv", "--pyth-key"},
-		{"serve --oracle sim" + data, "--oracle: live, manual or replay:FILE"},
+		{"serve --oracle sim" + data, "--oracle: must be live, manual or replay:FILE"},
 		{"serve --oracle replay:/nothing/here" + data, "--oracle"},
 		{"serve --sources kraken,kraken" + data, "--sources: kraken is named twice"},
 		{"serve --pyth-key k --pyth-wti wti" + data, "--pyth-wti"},
-		{"dev --oracle live" + data, "--oracle: sim, manual or replay:FILE"},
+		{"dev --oracle live" + data, "--oracle: must be sim, manual or replay:FILE"},
 		{"dev --oracle replay:" + config + data, "--oracle: replay: "},
 		{"serve --holidays /nothing/here" + data, "--holidays"},
 		{"serve --holidays " + config + data, "--holidays: " + config + ", line 1: "},
@@ -275,14 +274,14 @@ func TestFeedsRefuse(t *testing.T) {
 		{"dev --sessions --holidays " + config + data, "--holidays: " + config + ", line 1: "},
 		{"serve --min-sources BTC=5" + data, "--min-sources: BTC has 4 sources"},
 		{"serve --min-sources gold=1" + data, "--min-sources: gold has 0 sources"},
-		{"serve --oracle manual --min-sources BTC=33" + data, "--min-sources: BTC: 1 to 32"},
-		{"serve --oracle manual --min-sources BTC=0" + data, "--min-sources: BTC: 1 to 32"},
+		{"serve --oracle manual --min-sources BTC=33" + data, "--min-sources: BTC: must be 1 to 32"},
+		{"serve --oracle manual --min-sources BTC=0" + data, "--min-sources: BTC: must be 1 to 32"},
 		{"serve --min-sources silver=1" + data, `--min-sources: there is no feed "silver"`},
 		{"serve --min-sources BTC=x" + data, "--min-sources"},
 		{"serve --min-sources 2" + data, "--min-sources"},
-		{"serve --feed-jump BTC=101" + data, "--feed-jump: BTC: 0 to 100 percent"},
+		{"serve --feed-jump BTC=101" + data, "--feed-jump: BTC: must be 0 to 100 percent"},
 		{"serve --feed-jump silver=5" + data, `--feed-jump: there is no feed "silver"`},
-		{"config check --feed-jump BTC=101", "--feed-jump: BTC: 0 to 100 percent"},
+		{"config check --feed-jump BTC=101", "--feed-jump: BTC: must be 0 to 100 percent"},
 		{"dev --min-sources gold=2" + data, "--min-sources: gold has 1 sources"},
 		{"dev --replay-speed 0 --oracle replay:" + config + data, "--replay-speed"},
 	} {

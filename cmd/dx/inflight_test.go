@@ -17,7 +17,7 @@ import (
 	"duplex/schemas"
 )
 
-// with asks one of the other listeners with a bearer and wants a 2xx.
+// with sends a request with a bearer token to another listener and requires a 2xx.
 func with(t *testing.T, bearer, method, url, body string, into any) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
@@ -30,7 +30,7 @@ func with(t *testing.T, bearer, method, url, body string, into any) {
 	}
 }
 
-// answer is what became of one placement.
+// answer is the result of one placement.
 type answer struct {
 	begun  time.Time
 	status int
@@ -38,7 +38,7 @@ type answer struct {
 	err    error
 }
 
-// flood places one order after the other with a key until `stop` says so.
+// flood places one order after the other with a key until stop returns true.
 func (p *process) flood(a schemas.DevAccount, market uint32, ids *atomic.Uint64, stop func(answer) bool) {
 	for {
 		x := answer{begun: time.Now()}
@@ -50,9 +50,9 @@ func (p *process) flood(a schemas.DevAccount, market uint32, ids *atomic.Uint64,
 	}
 }
 
-// A key is revoked while 100 requests and 10 sockets of it are in flight: behind the
-// revocation nothing of it is in the log, after its answer nothing is accepted, and
-// the sockets are closed.
+// A key is revoked while 100 requests and 10 sockets of it are in flight. No command of the
+// key follows the revocation in the journal, no request is accepted after the response to
+// the revocation, and the sockets are closed.
 func TestLongRevokedInFlight(t *testing.T) {
 	p := start(t, t.TempDir(), "--no-maker", "--write-floor", "1000000")
 	a := p.account("trader")
@@ -112,7 +112,7 @@ func TestLongRevokedInFlight(t *testing.T) {
 	answered := time.Now()
 	limit := time.Second
 	if !long() {
-		limit = time.Minute // for a machine that has other things to do
+		limit = time.Minute // the machine may be busy
 	}
 	for range cap(closed) {
 		if err := <-closed; websocket.CloseStatus(err) != 4401 {
@@ -155,8 +155,8 @@ func TestLongRevokedInFlight(t *testing.T) {
 	p.stop()
 }
 
-// SIGTERM under load: it ends well and in time, whoever was refused is told so, and
-// every order that was answered is there after the restart.
+// After SIGTERM under load the venue exits with code 0 in time, rejects the remaining
+// requests with an error, and has every confirmed order after a restart.
 func TestLongStopUnderLoad(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, data, "--no-maker", "--write-floor", "1000000")
@@ -176,7 +176,7 @@ func TestLongStopUnderLoad(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					switch {
-					case x.err != nil: // the door is shut
+					case x.err != nil: // the listener is closed
 						return true
 					case x.status == 201:
 						orders[name] = append(orders[name], x.order)
@@ -209,11 +209,11 @@ func TestLongStopUnderLoad(t *testing.T) {
 	p.stop()
 }
 
-// A key that asks for all it can, over 50 connections, gets what its bucket holds and is
-// told to wait for the rest; polite ones beside it are served as if it were not there.
+// A key that floods the venue over 50 connections gets as many responses as its bucket has
+// tokens, and rate_limited for the rest. Other keys beside it lose no response.
 func TestLongGreedyKey(t *testing.T) {
 	users, times, pause := 5, 2, time.Duration(0)
-	if long() { // and then at a rate, to read how long they take
+	if long() { // open loop, to measure the latency
 		users, times, pause = 20, 15, 200*time.Millisecond
 	}
 	p := start(t, t.TempDir(), "--no-maker")

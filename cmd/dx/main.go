@@ -25,36 +25,37 @@ const description = `Duplex: an exchange for yes/no prediction markets that agen
 
 Start with 'dx dev': nine live series, a price feed, a market maker and funded keys in one process.`
 
-// commandLine is the whole command line. Every flag is also an environment variable and, for
-// serve, a line of dx.toml.
+// commandLine is the command line. Every flag is also an environment variable and, for dx
+// serve, a setting in dx.toml.
 type commandLine struct {
-	Dev        devCmd            `cmd:"" help:"Run a venue to try things on: simulated prices, funded accounts, a house maker."`
-	Serve      serveCmd          `cmd:"" help:"Run the venue: nothing prefunded."`
-	Mcp        mcpCmd            `cmd:"" help:"Get an MCP host to the venue."`
+	Dev        devCmd            `cmd:"" help:"Run a venue for development: simulated prices, funded accounts, a market maker."`
+	Serve      serveCmd          `cmd:"" help:"Run a venue for real users, without funded accounts."`
+	Mcp        mcpCmd            `cmd:"" help:"Connect an MCP host to the venue."`
 	Call       trading.Call      `cmd:"" help:"Send one signed request."`
 	Order      trading.Order     `cmd:"" help:"Place an order."`
 	Cancel     trading.Cancel    `cmd:"" help:"Cancel orders."`
 	Markets    trading.Markets   `cmd:"" help:"List the markets."`
 	Book       trading.Book      `cmd:"" help:"Show a market's orderbook."`
-	Watch      trading.Watch     `cmd:"" help:"Print the event stream, a line a message."`
-	Top        topCmd            `cmd:"" help:"Show the nine series, a book, its trades and the own orders on a terminal."`
-	Bench      benchCmd          `cmd:"" help:"Load a venue on this machine and print what it does."`
+	Watch      trading.Watch     `cmd:"" help:"Print the event stream, one line per message."`
+	Top        topCmd            `cmd:"" help:"Show the nine series, an order book, its trades and your orders on a terminal."`
+	Bench      benchCmd          `cmd:"" help:"Load a venue on this machine and print throughput and latency."`
 	Feeds      feedsCmd          `cmd:"" help:"Watch or record the price sources."`
-	Evidence   trading.Evidence  `cmd:"" help:"Check why a round settled as it did."`
-	Verify     verifyCmd         `cmd:"" help:"Replay a journal and check it whole."`
+	Evidence   trading.Evidence  `cmd:"" help:"Recompute how a round settled and compare it with the venue."`
+	Verify     verifyCmd         `cmd:"" help:"Replay a journal and check all of it."`
 	Admin      operator.Commands `cmd:"" help:"Act as the operator."`
-	Keys       keysCmd           `cmd:"" help:"Replace the master key."`
+	Keys       operator.Keys     `cmd:"" help:"Replace the master key."`
 	Conf       configCmd         `cmd:"" name:"config" help:"Check or show the settings of dx serve."`
-	Completion completionCmd     `cmd:"" help:"Print the script that makes a shell complete dx."`
+	Completion completionCmd     `cmd:"" help:"Print the completion script of a shell."`
 
-	LogLevel slog.Level       `help:"Least level to log: debug, info, warn, error." default:"info" env:"DX_LOG_LEVEL"`
-	Config   kong.ConfigFlag  `help:"TOML file with flags as its lines." type:"existingfile" env:"DX_CONFIG"`
+	LogLevel slog.Level       `help:"Lowest level to log: debug, info, warn or error." default:"info" env:"DX_LOG_LEVEL"`
+	Config   kong.ConfigFlag  `help:"TOML file whose settings are flags." type:"existingfile" env:"DX_CONFIG"`
 	Version  kong.VersionFlag `help:"Print the version."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is the program: 0 done, 1 failed, 2 the flag or line at fault is named.
+// run runs a command line and returns the exit code: 0 for success, 1 for a failure, 2 for
+// a flag or setting that cannot work.
 func run(args []string, out, errs io.Writer) int {
 	var c commandLine
 	code := -1
@@ -64,11 +65,11 @@ func run(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "dx:", err)
 		return 2
 	}
-	kongcompletion.Register(parser) // answers here where a shell asks
+	kongcompletion.Register(parser) // exits here if a shell asks for completions
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd, err := parser.Parse(args)
-	if code >= 0 { // --help and --version have answered
+	if code >= 0 { // --help or --version has printed its output
 		return code
 	}
 	if err != nil {
@@ -92,10 +93,10 @@ func run(args []string, out, errs io.Writer) int {
 	return 0
 }
 
-// diagnostics is standard error, for what is not a command's result.
+// diagnostics is standard error. Commands get it for what is not their result.
 type diagnostics struct{ io.Writer }
 
-// logger writes for people on a terminal and JSON elsewhere.
+// logger returns a logger that writes colored text to a terminal and JSON elsewhere.
 func logger(w io.Writer, level slog.Level) *slog.Logger {
 	if cli.IsTerminal(w) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05"}))

@@ -21,25 +21,25 @@ import (
 // mcpCmd is `dx mcp …`: the bridge from an MCP host to the agent lane
 // (docs/rules/agents.md#bridge).
 type mcpCmd struct {
-	Stdio   stdioCmd   `cmd:"" default:"withargs" help:"Carry MCP messages between standard input and output and the venue; the default."`
-	Proxy   proxyCmd   `cmd:"" help:"Serve MCP over HTTP on this machine, signed on its way to the venue."`
+	Stdio   stdioCmd   `cmd:"" default:"withargs" help:"Forward MCP messages between standard input and output and the venue; the default."`
+	Proxy   proxyCmd   `cmd:"" help:"Serve MCP over HTTP on this machine and sign the requests to the venue."`
 	Install installCmd `cmd:"" help:"Show the change that adds the venue to a host's config file, or write it."`
-	Doctor  doctorCmd  `cmd:"" help:"Check what stands between an MCP host and the venue."`
+	Doctor  doctorCmd  `cmd:"" help:"Check the connection between an MCP host and the venue."`
 }
 
-// venueFlags say which venue and as whom, as connect does; but no address, key or
-// secret comes from an argument: every program of this machine can read those.
+// venueFlags name a venue and a key. Address, key and secret come from the environment or
+// from a file, never from an argument, which every program of the machine can read.
 type venueFlags struct {
-	Profile string `help:"Profile to act with: its file, or its name in the folder agents beside the dev file. It holds one key alone, and goes before everything else." placeholder:"NAME|FILE"`
-	DevFile string `help:"The file dx dev wrote; DX_URL, DX_KEY and DX_SECRET go before it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
-	As      string `help:"Account of the dev file to act as: trader, maker, reader or treasurer." default:"trader" env:"DX_AS"`
+	Profile string `help:"Profile to use: its file, or its name in the folder agents beside the dev file. It holds one key, and takes precedence over all other settings." placeholder:"NAME|FILE"`
+	DevFile string `help:"The file that dx dev writes. DX_URL, DX_KEY and DX_SECRET take precedence over it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+	As      string `help:"Account of the dev file: trader, maker, reader or treasurer." default:"trader" env:"DX_AS"`
 }
 
 func (v *venueFlags) connect() cli.ClientFlags {
 	return cli.ClientFlags{URL: os.Getenv("DX_URL"), Key: os.Getenv("DX_KEY"), Secret: os.Getenv("DX_SECRET"), DevFile: v.DevFile, As: v.As}
 }
 
-// profile reads the profile that is named.
+// profile reads the profile of --profile.
 func (v *venueFlags) profile() (p schemas.Profile, path string, err error) {
 	path, err = profilePath(v.DevFile, v.Profile)
 	if err == nil {
@@ -51,7 +51,7 @@ func (v *venueFlags) profile() (p schemas.Profile, path string, err error) {
 	return p, path, err
 }
 
-// settings are the venue, the key and its secret as it is shown.
+// settings returns the base URL of the venue, the key, and its secret in hex.
 func (v *venueFlags) settings() (base, key, secret string, err error) {
 	if v.Profile != "" {
 		p, _, err := v.profile()
@@ -61,7 +61,7 @@ func (v *venueFlags) settings() (base, key, secret string, err error) {
 	return at.Resolve()
 }
 
-// open gives a client, and a log that never shows its secret.
+// open returns a client, and a logger that redacts its secret.
 func (v *venueFlags) open(log *slog.Logger) (*client.Client, *slog.Logger, error) {
 	base, key, secret, err := v.settings()
 	if err != nil {
@@ -80,8 +80,9 @@ type stdioCmd struct {
 }
 
 func (s *stdioCmd) Help() string {
-	return `A host starts this as its MCP server. It speaks JSON-RPC, one message a line; logs go to
-standard error. See dx mcp install for a host's config file, dx mcp doctor when it fails.`
+	return `A host starts this as its MCP server. It reads and writes JSON-RPC, one message per line; logs
+go to standard error. dx mcp install adds it to a host's config file; dx mcp doctor finds out why
+it fails.`
 }
 
 func (s *stdioCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
@@ -109,7 +110,7 @@ func (p *proxyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 		return cli.BadFlag("listen", err)
 	}
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
-		return errors.Join(cli.BadFlag("listen", errors.New("only a loopback address: whoever reaches it acts with this key")), l.Close())
+		return errors.Join(cli.BadFlag("listen", errors.New("must be a loopback address: everyone who can reach it acts with this key")), l.Close())
 	}
 	if err := p.printURL(out, "http://"+l.Addr().String()+"/mcp"); err != nil {
 		return errors.Join(err, l.Close())

@@ -17,7 +17,7 @@ type doctorCmd struct {
 	JSON bool `help:"Print JSON."`
 }
 
-var errChecksFailed = errors.New("something is in the way; see above")
+var errChecksFailed = errors.New("a check failed; see above")
 
 func (d *doctorCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
 	found := d.check(ctx, log)
@@ -37,11 +37,11 @@ func (d *doctorCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) er
 func (d *doctorCmd) check(ctx context.Context, log *slog.Logger) []bridge.Finding {
 	c, _, err := d.open(log)
 	if err != nil {
-		return []bridge.Finding{{Check: "settings", Detail: err.Error(), Fix: "Start a venue with dx dev and name its --dev-file, name a --profile, or set DX_URL, DX_KEY and DX_SECRET."}}
+		return []bridge.Finding{{Check: "settings", Detail: err.Error(), Fix: "Start a venue with dx dev and pass its --dev-file, pass a --profile, or set DX_URL, DX_KEY and DX_SECRET."}}
 	}
 	base, key, _, err := d.settings()
 	if err != nil {
-		return []bridge.Finding{{Check: "settings", Detail: err.Error(), Fix: "Look at the dev file or the profile."}}
+		return []bridge.Finding{{Check: "settings", Detail: err.Error(), Fix: "Check the dev file or the profile."}}
 	}
 	settings := bridge.Finding{Check: "settings", OK: true, Detail: base + " with key " + key}
 	return append([]bridge.Finding{settings}, bridge.Doctor(ctx, c)...)

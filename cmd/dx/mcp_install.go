@@ -19,17 +19,17 @@ type installCmd struct {
 	venueFlags
 	Client     string   `required:"" enum:"claude-code,claude-desktop,cursor,vscode,codex" help:"The host: claude-code, claude-desktop, cursor, vscode or codex."`
 	Name       string   `help:"Name of the server in the host." default:"duplex"`
-	Write      bool     `help:"Write the change; what was there is kept beside it."`
-	WithSecret bool     `help:"Put the values of DX_URL, DX_KEY and DX_SECRET into the file, which becomes its owner's alone."`
+	Write      bool     `help:"Write the change. A backup of the file is kept beside it."`
+	WithSecret bool     `help:"Put the values of DX_URL, DX_KEY and DX_SECRET into the file, which then only its owner can read."`
 	ReadOnly   bool     `help:"Offer only tools that change nothing."`
 	Tools      []string `help:"Offer only these tools." placeholder:"NAME"`
 }
 
 func (i *installCmd) Help() string {
-	return `Without --write nothing changes: the file and what it would gain are printed. No secret goes
-into the file unless --with-secret says so. The host gets the name of a profile, a file of mode
-0600 that holds one key: the one of --profile, or else that of the account --as, which dx dev
-writes beside its dev file. With DX_KEY set, and no --profile, it passes the variables on by name.`
+	return `Without --write it prints the file and the change, and changes nothing. The file gets no secret
+unless --with-secret is given. It gets the name of a profile instead, a file of mode 0600 that
+holds one key: that of --profile, or of the account --as, which dx dev writes beside its dev file.
+If DX_KEY is set and --profile is not, the file names the variables that the host passes on.`
 }
 
 var serverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -49,12 +49,12 @@ func (i *installCmd) Run(ctx context.Context, out io.Writer) error {
 	}
 	switch {
 	case !c.Needed():
-		_, err = fmt.Fprintf(out, "%s has it already.\n", c.Path)
+		_, err = fmt.Fprintf(out, "%s needs no change.\n", c.Path)
 	case !i.Write:
-		_, err = fmt.Fprintf(out, "%s gains:\n\n%s\n\nNothing was written; --write does.\n", c.Path, strings.TrimRight(string(c.Fragment), "\n"))
+		_, err = fmt.Fprintf(out, "Change to %s:\n\n%s\n\nNothing was written. Use --write to write it.\n", c.Path, strings.TrimRight(string(c.Fragment), "\n"))
 	default:
 		if err = c.Write(); err == nil {
-			_, err = fmt.Fprintf(out, "Wrote %s.%s\nRestart the host, then dx mcp doctor if it finds no tools.\n", c.Path, backupNote(c))
+			_, err = fmt.Fprintf(out, "Wrote %s.%s\nRestart the host. If it finds no tools, run dx mcp doctor.\n", c.Path, backupNote(c))
 		}
 	}
 	return err
@@ -64,20 +64,20 @@ func backupNote(c *bridge.Change) string {
 	if c.Backup() == "" {
 		return ""
 	}
-	return " What was there is in " + c.Backup() + "."
+	return " The old file is " + c.Backup() + "."
 }
 
-// server is how the host is to start this program.
+// server returns the command by which the host starts this program.
 func (i *installCmd) server() (*bridge.Server, error) {
 	if !serverName.MatchString(i.Name) {
-		return nil, cli.BadFlag("name", errors.New("letters, digits, _ and - only"))
+		return nil, cli.BadFlag("name", errors.New("must be letters, digits, _ and - only"))
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	if strings.Contains(self, "go-build") {
-		return nil, errors.New("this program is go run's and will be gone: go build -o bin/dx ./cmd/dx, then bin/dx mcp install")
+		return nil, errors.New("go run deletes this program when it ends: run go build -o bin/dx ./cmd/dx, then bin/dx mcp install")
 	}
 	s := &bridge.Server{Name: i.Name, Command: self, Args: []string{"mcp"}}
 	if err := i.credentials(s); err != nil {
@@ -92,9 +92,9 @@ func (i *installCmd) server() (*bridge.Server, error) {
 	return s, nil
 }
 
-// credentials says where the bridge finds venue, key and secret: in a profile, by the
-// names of the variables, or by their values if that was asked for. It is never the dev
-// file, which holds the operator's token.
+// credentials sets how the bridge gets venue, key and secret: from a profile, from variables
+// that the host passes on, or with --with-secret from values in the host's file. It never
+// names the dev file, which holds the operator's token.
 func (i *installCmd) credentials(s *bridge.Server) error {
 	names := []string{"DX_URL", "DX_KEY", "DX_SECRET"}
 	fromEnv := os.Getenv("DX_KEY") != "" && i.Profile == ""

@@ -19,8 +19,8 @@ import (
 	"duplex/schemas"
 )
 
-// An MCP host starts the program, uses it and closes its input; then the same over
-// the proxy. The program is told of the venue by its environment alone.
+// An MCP host starts dx mcp, calls tools and closes its input, then does the same over the
+// proxy. The program gets the venue from its environment only.
 func TestMCPHosts(t *testing.T) {
 	p := plainVenue.of(t)
 	path, err := binary()
@@ -93,7 +93,7 @@ func TestMCPHosts(t *testing.T) {
 	doctors(t, p)
 }
 
-// installs puts the bridge into a host's config and starts it as that says.
+// installs adds the bridge to a host's config file and starts it by the command there.
 func installs(t *testing.T, p *process, path string) {
 	home, file := t.TempDir(), p.file
 	dx := func(env []string, args ...string) (string, error) {
@@ -137,11 +137,11 @@ func installs(t *testing.T, p *process, path string) {
 		t.Errorf("%v: %s", err, out)
 	}
 	for _, args := range [][]string{{"mcp", "install", "--client", "claude-code", "--profile", "reader", "--dev-file", file}, {"mcp", "install", "--client", "claude-code", "--profile", profile}} {
-		if out, err := dx([]string{"DX_KEY=k"}, args...); err != nil || !strings.Contains(out, "has it already") {
+		if out, err := dx([]string{"DX_KEY=k"}, args...); err != nil || !strings.Contains(out, "needs no change") {
 			t.Errorf("%q: %v: %s", args, err, out)
 		}
 	}
-	// A profile goes before variables that a host happens to have.
+	// A profile takes precedence over variables in the host's environment.
 	if out, err := dx([]string{"DX_URL=http://127.0.0.1:1", "DX_KEY=k", "DX_SECRET=s"}, "mcp", "doctor", "--profile", profile); err != nil || !strings.Contains(out, "with key "+p.account("reader").APIKey) {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -158,8 +158,8 @@ func installs(t *testing.T, p *process, path string) {
 	}
 }
 
-// onlyKey holds a profile of an account against the dev file: it has the account's key
-// and where the venue is, for its owner alone, and nothing else of the file.
+// onlyKey checks that the profile of an account contains the key of the account and the
+// addresses of the venue, nothing else of the dev file, and that only its owner can read it.
 func onlyKey(t *testing.T, p *process, path, name string) {
 	t.Helper()
 	s, err := os.Stat(path)

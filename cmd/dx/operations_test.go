@@ -19,12 +19,12 @@ import (
 
 const operations = "../../docs/operations"
 
-// What the alerts and the dashboard ask for is what /metrics tells.
+// The alerts and the dashboard use only metrics and labels that /metrics has.
 func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
 	p := start(t, t.TempDir(), "--sessions")
 	p.devFile()
-	runCommand("call", "GET", "/v1/nothing")      // a refusal
-	runCommand("watch", "oracle", "--count", "1") // a connection that was closed
+	runCommand("call", "GET", "/v1/nothing")      // an error response
+	runCommand("watch", "oracle", "--count", "1") // a closed WebSocket
 	ws, _, err := websocket.Dial(context.Background(), p.dev.WS, nil)
 	if err == nil {
 		_ = ws.CloseNow()
@@ -71,7 +71,7 @@ func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// The example of the settings is sound, and each setting that could be in it is one.
+// The example dx.toml is valid, and every setting that it mentions exists.
 func TestConfig(t *testing.T) {
 	example := filepath.Join(operations, "dx.toml")
 	if code, out, errs := runCommand("config", "check", "--config", example); code != 0 || out != "sound\n" {
@@ -114,7 +114,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// The unit drains as long as the venue may take, and gives it no more than it needs.
+// The systemd unit gives the venue enough time to stop, and no more privileges than it needs.
 func TestServiceUnit(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(operations, "dx.service"))
 	if err != nil {

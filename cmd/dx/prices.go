@@ -15,15 +15,15 @@ import (
 
 // limitFlags are what the index of each feed requires of its sources.
 type limitFlags struct {
-	MinSources map[string]uint8 `help:"Least number of fresh sources behind the index of a feed, as BTC=2; 1 where it is not named. With fewer there is no index: markets pause, and a round that lacks it waits for the operator." placeholder:"FEED=N"`
-	FeedJump   map[string]uint8 `help:"By how many percent a source may be off the last index of its feed, up to 30 s old, and two sources off each other; 0: by any. A feed that is not named keeps its default." default:"BTC=10;gold=10;WTI=10"`
+	MinSources map[string]uint8 `help:"Minimum number of fresh sources for the index of a feed, such as BTC=2; 1 for a feed that is not named. With fewer there is no index: markets pause, and a round that needs it waits for the operator." placeholder:"FEED=N"`
+	FeedJump   map[string]uint8 `help:"By how many percent a source may differ from the last index of its feed, if that is at most 30 s old, and two sources from each other. 0 is no limit. A feed that is not named keeps its default." default:"BTC=10;gold=10;WTI=10"`
 }
 
 // jumpDefault is the jump limit of a feed that --feed-jump does not name, in percent.
 const jumpDefault = 10
 
-// limits returns the limits of every feed. If there are sources, a feed must have as many as
-// its index requires. Without sources, prices are posted by hand.
+// limits returns the limits of every feed. It is an error if a feed has fewer sources than
+// it requires, unless there are no sources at all and prices are posted by hand.
 func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit, err error) {
 	var have [core.Feeds]int
 	for _, s := range sources {
@@ -38,9 +38,9 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 		case !known:
 			return out, cli.BadFlag("min-sources", errNoFeed(name))
 		case n < 1 || n > feed.MaxSources:
-			return out, cli.BadFlag("min-sources", fmt.Errorf("%s: 1 to %d", f, feed.MaxSources))
+			return out, cli.BadFlag("min-sources", fmt.Errorf("%s: must be 1 to %d", f, feed.MaxSources))
 		case len(sources) > 0 && int(n) > have[f]:
-			return out, cli.BadFlag("min-sources", fmt.Errorf("%s has %d sources, and would never have an index of %d", f, have[f], n))
+			return out, cli.BadFlag("min-sources", fmt.Errorf("%s has %d sources and can never have an index of %d", f, have[f], n))
 		}
 		out[f].MinSources = n
 	}
@@ -50,7 +50,7 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 		case !known:
 			return out, cli.BadFlag("feed-jump", errNoFeed(name))
 		case pct > 100:
-			return out, cli.BadFlag("feed-jump", fmt.Errorf("%s: 0 to 100 percent", f))
+			return out, cli.BadFlag("feed-jump", fmt.Errorf("%s: must be 0 to 100 percent", f))
 		}
 		out[f].JumpPct = pct
 	}
@@ -58,7 +58,7 @@ func (l *limitFlags) limits(sources []feeds.Source) (out [core.Feeds]feed.Limit,
 }
 
 func errNoFeed(name string) error {
-	return fmt.Errorf("there is no feed %q: BTC, gold or WTI", name)
+	return fmt.Errorf("there is no feed %q; the feeds are BTC, gold and WTI", name)
 }
 
 func feedNamed(name string) (core.Feed, bool) {
@@ -70,12 +70,12 @@ func feedNamed(name string) (core.Feed, bool) {
 	return 0, false
 }
 
-// sessionFlags select the calendar of the feeds with sessions.
+// sessionFlags name additions to the calendar of the feeds with sessions.
 type sessionFlags struct {
-	Holidays string `help:"File with holidays of further years, or of years to replace; docs/operations describes its format." type:"path"`
+	Holidays string `help:"File with holidays of more years, or of years to replace. docs/operations describes its format." type:"path"`
 }
 
-// calendar returns the calendar of the program with the years of the file.
+// calendar returns the embedded calendar with the years of --holidays.
 func (f *sessionFlags) calendar() (*session.Calendar, error) {
 	if f.Holidays == "" {
 		return session.Load()

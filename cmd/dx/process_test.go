@@ -27,26 +27,26 @@ import (
 	"duplex/schemas"
 )
 
-// long tells whether tests may take minutes: DX_LONG=1 go test ./cmd/dx.
+// long reports whether tests may take minutes: DX_LONG=1 go test ./cmd/dx.
 func long() bool { return os.Getenv("DX_LONG") != "" }
 
-// programName is what the test binary is called when it is to be dx.
+// programName is the name under which the test binary runs as dx.
 const programName = "dx"
 
-// TestMain runs the program itself where the test binary was started under its name, so
-// that tests which need processes of their own need no second build.
+// TestMain runs dx if the test binary was started under its name. Tests that need a process
+// of dx therefore need no second build.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == programName {
 		main()
 	}
-	for _, v := range os.Environ() { // every flag has a variable, and none may be set from outside
+	for _, v := range os.Environ() { // every flag has a variable, and the caller may have set some
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "DX_") && name != "DX_LONG" {
 			os.Unsetenv(name)
 		}
 	}
 	if !long() {
-		// Journals of venues in this process are small: each segment is zeroed in advance.
-		// Processes that run as dx have segments of the usual size.
+		// Each segment of a journal is zeroed in advance, so segments are small in this
+		// process. In processes that run as dx they have the usual size.
 		wal.SegmentSizeBytes = 1 << 20
 	}
 	code := m.Run()
@@ -62,14 +62,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var scratch string // a directory that the whole run shares; "" until it is needed
+var scratch string // a directory shared by all tests; "" until a test needs it
 
 var scratchDir = sync.OnceValues(func() (dir string, err error) {
 	scratch, err = os.MkdirTemp("", "dx-test-")
 	return scratch, err
 })
 
-// binary gives the program's path: the test binary under another name.
+// binary returns the path of dx: the test binary under another name.
 var binary = sync.OnceValues(func() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -83,7 +83,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	if os.Link(self, path) == nil {
 		return path, nil
 	}
-	b, err := os.ReadFile(self) // on another file system
+	b, err := os.ReadFile(self) // a hard link fails across file systems
 	if err == nil {
 		err = os.WriteFile(path, b, 0o700)
 	}
@@ -106,7 +106,7 @@ func start(t *testing.T, data string, args ...string) *process {
 	p, err := startAt(data, filepath.Join(t.TempDir(), "dev.json"), args...)
 	if p != nil {
 		p.t = t
-		t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it may have ended
+		t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // fails if the process has ended
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func startAt(data, file string, args ...string) (*process, error) {
 	deadline := time.After(time.Minute)
 	for {
 		if b, err := os.ReadFile(file); err == nil {
-			return p, json.Unmarshal(b, &p.dev) // the file appears whole
+			return p, json.Unmarshal(b, &p.dev) // the file is written atomically
 		}
 		select {
 		case err := <-p.done:
@@ -141,8 +141,8 @@ func startAt(data, file string, args ...string) (*process, error) {
 	}
 }
 
-// sharedVenue is a venue for several tests: those that only read, or that do what
-// others do not notice. It starts with the first of them and ends with the run.
+// sharedVenue is a venue that several tests share, because they only read or do not disturb
+// each other. The first of them starts it, and TestMain stops it.
 type sharedVenue struct {
 	args []string
 	once sync.Once
@@ -151,11 +151,11 @@ type sharedVenue struct {
 }
 
 var (
-	plainVenue  = sharedVenue{} // nobody but its house maker trades here
+	plainVenue  = sharedVenue{} // only the house maker trades
 	loadedVenue = sharedVenue{args: []string{"--no-maker", "--write-floor", "1000000", "--read-rate", "1000000"}}
 )
 
-// of gives the venue to a test.
+// of returns the venue for a test.
 func (s *sharedVenue) of(t *testing.T) *process {
 	t.Helper()
 	s.once.Do(func() {
@@ -177,7 +177,7 @@ func (s *sharedVenue) of(t *testing.T) *process {
 	return &p
 }
 
-// end stops the venue, which has to end well.
+// end stops the venue, which must exit with code 0.
 func (s *sharedVenue) end() error {
 	if s.p == nil {
 		return nil
@@ -185,7 +185,7 @@ func (s *sharedVenue) end() error {
 	return s.p.end()
 }
 
-// devFile has the commands of this test use the venue.
+// devFile makes the commands of this test use the venue.
 func (p *process) devFile() {
 	p.t.Helper()
 	p.t.Setenv("DX_DEV_FILE", p.file)
@@ -199,7 +199,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// stop asks it to end, and wants it to, in time and well.
+// stop sends SIGTERM and requires exit code 0 in time.
 func (p *process) stop() {
 	p.t.Helper()
 	if err := p.end(); err != nil {
@@ -211,9 +211,9 @@ func (p *process) end() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	limit := 10 * time.Second // the venue's promise
+	limit := 10 * time.Second // docs/rules/operation.md#stopping
 	if !long() {
-		limit = time.Minute // for a machine that has other things to do
+		limit = time.Minute // the machine may be busy
 	}
 	select {
 	case err := <-p.done:
@@ -224,7 +224,7 @@ func (p *process) end() error {
 	case <-time.After(limit):
 		err := p.cmd.Process.Kill()
 		<-p.done
-		return fmt.Errorf("it does not stop within %v (%v)\n%s", limit, err, p.logs)
+		return fmt.Errorf("dx did not stop within %v (%v)\n%s", limit, err, p.logs)
 	}
 }
 
@@ -238,7 +238,8 @@ func (p *process) account(name string) schemas.DevAccount {
 	return schemas.DevAccount{}
 }
 
-// call sends a signed request. An error is that no answer came.
+// call sends a signed request and returns the status. It returns an error if there was no
+// response.
 func (p *process) call(a schemas.DevAccount, method, target, body string, into any) (int, error) {
 	secret, err := hex.DecodeString(a.Secret)
 	if err != nil {
@@ -271,7 +272,7 @@ func (p *process) call(a schemas.DevAccount, method, target, body string, into a
 	return resp.StatusCode, nil
 }
 
-// must is call with an answer of 2xx.
+// must is call, and requires a 2xx.
 func (p *process) must(a schemas.DevAccount, method, target, body string, into any) {
 	p.t.Helper()
 	status, err := p.call(a, method, target, body, into)
@@ -280,9 +281,9 @@ func (p *process) must(a schemas.DevAccount, method, target, body string, into a
 	}
 }
 
-// market waits for a market that satisfies ok and trades for a minute at least: of all
-// there are it takes the one that closes last. Rounds end at whole quarters of an hour,
-// so that in the minute before one a test waits here until it is over.
+// market waits for a market that satisfies ok and trades for at least another minute, and
+// returns the one that closes last. All rounds end at a full quarter of an hour, so in the
+// minute before that it waits for the next rounds.
 func (p *process) market(ok func(schemas.Market) bool) schemas.Market {
 	p.t.Helper()
 	return p.marketFor(time.Minute, ok)
@@ -315,11 +316,11 @@ func (p *process) series(m schemas.Market) string {
 	return trading.SeriesName(r.Category)
 }
 
-// trades is any market that takes orders.
+// trades accepts every market that is not paused.
 func trades(m schemas.Market) bool { return !m.Paused }
 
-// place sends orders one after the other until the process is gone, tells each answer,
-// and gives those that were accepted.
+// place sends orders one after the other until the process has ended. It signals each
+// response on sent, and returns the accepted orders.
 func (p *process) place(a schemas.DevAccount, market uint32, id uint64, sent chan<- struct{}) (accepted []schemas.Outcome) {
 	for ; ; id++ {
 		var o schemas.Outcome
@@ -337,7 +338,7 @@ func (p *process) place(a schemas.DevAccount, market uint32, id uint64, sent cha
 
 var kills = flag.Int("kills", 0, "how often TestLongKillInMidFlow kills the venue; default 3, with DX_LONG 20")
 
-// What was answered survives kill -9. Three times by default, 20 with DX_LONG.
+// Confirmed orders survive kill -9: three times by default, 20 times with DX_LONG.
 func TestLongKillInMidFlow(t *testing.T) {
 	times := 3
 	if long() {
@@ -375,7 +376,7 @@ func TestLongKillInMidFlow(t *testing.T) {
 				all[name] = append(all[name], got...)
 			})
 		}
-		for range 3 + rand.IntN(20) { // any moment will do; an account may have 200 orders
+		for range 3 + rand.IntN(20) { // a random moment, below the limit of 200 orders per account
 			<-sent
 		}
 		p.kill()
@@ -403,7 +404,7 @@ func TestLongKillInMidFlow(t *testing.T) {
 	verified(t, data)
 }
 
-// check finds every answered order again, by its id and by its client_order_id.
+// check requires that every confirmed order exists, with its id and client_order_id.
 func (p *process) check(name string, orders []schemas.Outcome) {
 	p.t.Helper()
 	a := p.account(name)
@@ -438,13 +439,13 @@ func verified(t *testing.T, data string) {
 	}
 }
 
-// A real round of sixty seconds, from its opening to its payout, in wall time.
+// A round of sixty seconds in real time, from its opening to its payout.
 func TestLongRoundOfSixtySeconds(t *testing.T) {
 	if !long() {
 		t.Skip("takes two minutes of wall time: DX_LONG=1 go test ./cmd/dx -run TestLong")
 	}
 	data := t.TempDir()
-	p := start(t, data, "--read-rate", "100000") // every market's round is read until one serves
+	p := start(t, data, "--read-rate", "100000") // marketFor reads the round of every market until one fits
 	trader := p.account("trader")
 	var round schemas.RoundRead
 	m := p.marketFor(45*time.Second, func(m schemas.Market) bool {

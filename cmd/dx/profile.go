@@ -21,11 +21,11 @@ import (
 // profileMax bounds a profile file.
 const profileMax = 64 << 10
 
-// profileName is what names a profile instead of a file.
+// profileName matches the name of a profile. Any other text is the path of its file.
 var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
-// profilePath is the file of a profile that is given by name or as a file. Names are
-// those of the files in the folder agents beside the dev file.
+// profilePath returns the absolute path of a profile, given its name or its path. A name is
+// that of a file in the folder agents beside the dev file.
 func profilePath(devFile, profile string) (string, error) {
 	if profileName.MatchString(profile) {
 		profile = filepath.Join(filepath.Dir(devFile), "agents", profile+".json")
@@ -33,8 +33,8 @@ func profilePath(devFile, profile string) (string, error) {
 	return filepath.Abs(profile)
 }
 
-// readProfile reads a profile and accepts nothing else: a file that others can read, a
-// member that a profile does not have, a key without its secret.
+// readProfile reads a profile. It rejects a file that other users can read, an unknown
+// member, and a key without its secret.
 func readProfile(path string) (p schemas.Profile, err error) {
 	b, err := readPrivate(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func readProfile(path string) (p schemas.Profile, err error) {
 	}
 	if err := json.Unmarshal(b, &p, json.RejectUnknownMembers(true)); err != nil {
 		if json.Unmarshal(b, new(schemas.DevFile)) == nil && bytes.Contains(b, []byte(`"operator_token"`)) {
-			err = errors.New("a dev file, which holds the operator's token and every key; profiles are in the folder agents beside it")
+			err = errors.New("this is a dev file, which holds the operator's token and every key; use a profile from the folder agents beside it")
 		}
 		return schemas.Profile{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -52,7 +52,7 @@ func readProfile(path string) (p schemas.Profile, err error) {
 	return p, nil
 }
 
-// readPrivate reads a small file that only its owner may read.
+// readPrivate reads a file of at most profileMax bytes that only its owner can read.
 func readPrivate(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, err
 	case !s.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a file", path)
-	case runtime.GOOS != "windows" && s.Mode().Perm()&0o077 != 0: // there the mode says nothing
+	case runtime.GOOS != "windows" && s.Mode().Perm()&0o077 != 0: // Windows has no such mode
 		return nil, fmt.Errorf("%s: mode %04o lets others read the secret: chmod 600 %s", path, s.Mode().Perm(), shellWord(path))
 	}
 	b, err := io.ReadAll(io.LimitReader(f, profileMax+1))
@@ -86,23 +86,23 @@ func checkProfile(p *schemas.Profile) error {
 		}
 		u, err := url.Parse(at.value)
 		if err != nil || u.Host == "" || u.Scheme != at.schemes[0] && u.Scheme != at.schemes[1] {
-			return fmt.Errorf("%s: an address is wanted, as %s://127.0.0.1:8080", at.member, at.schemes[0])
+			return fmt.Errorf("%s: must be an address like %s://127.0.0.1:8080", at.member, at.schemes[0])
 		}
 	}
 	if p.APIKey == "" {
-		return errors.New("api_key: a key is wanted")
+		return errors.New("api_key: missing")
 	}
 	if _, ok := schemas.ParseSecret(p.Secret); !ok {
-		return errors.New("secret: 64 hex characters are wanted")
+		return errors.New("secret: must be 64 hex characters")
 	}
 	if p.Name != "" && !profileName.MatchString(p.Name) {
-		return errors.New("name: up to 32 of a to z, 0 to 9 and -, and no - first")
+		return errors.New("name: must be up to 32 of a to z, 0 to 9 and -, and not begin with -")
 	}
 	return nil
 }
 
-// writeProfiles writes the profile of each account of a dev file into the folder agents
-// beside it, each whole or not at all, for its owner alone.
+// writeProfiles writes a profile for each account of a dev file into the folder agents
+// beside it. Each file is written atomically, and only its owner can read it.
 func writeProfiles(devFile string, dev *schemas.DevFile) error {
 	for _, a := range dev.Accounts {
 		path, err := profilePath(devFile, a.Name)

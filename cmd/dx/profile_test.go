@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A profile is read strictly, and an error says what is wrong without the secret.
+// A profile is decoded strictly, and an error names the fault without the secret.
 func TestReadProfile(t *testing.T) {
 	secret := strings.Repeat("ab", 32)
 	whole := `{"api":"http://127.0.0.1:8080","ws":"ws://127.0.0.1:8080/v1/ws","mcp":"http://127.0.0.1:8080/v1/mcp","name":"trader","user_id":1,"api_key":"dxk1","secret":"` + secret + `","scopes":["read","trade"]}`
@@ -15,7 +15,7 @@ func TestReadProfile(t *testing.T) {
 	dev := `{"api":"http://127.0.0.1:8080","operator_token":"dxo_1","accounts":[{"name":"trader","api_key":"dxk1","secret":"` + secret + `"}]}`
 	with := func(old, new string) string { return strings.Replace(whole, old, new, 1) }
 	for _, c := range []struct {
-		story, text, want string // "" is read
+		story, text, want string // "" if it is valid
 	}{
 		{"whole", whole, ""},
 		{"an address and a key", least, ""},
@@ -26,13 +26,13 @@ func TestReadProfile(t *testing.T) {
 		{"other capitals", with(`"api"`, `"API"`), `unknown object member name "API"`},
 		{"a member twice", with(`"name":"trader"`, `"name":"trader","name":"trader"`), "duplicate"},
 		{"an ill-typed member", with(`"user_id":1`, `"user_id":"1"`), "user_id"},
-		{"no address", with(`http://127.0.0.1:8080"`, `"`), "api: an address is wanted"},
-		{"no HTTP", with(`http://`, `ftp://`), "api: an address is wanted"},
-		{"no WebSocket", with(`ws://`, `http://`), "ws: an address is wanted"},
-		{"no key", with(`dxk1`, ``), "api_key: a key is wanted"},
-		{"a short secret", with(secret, "abab"), "secret: 64 hex characters"},
-		{"no secret", with(secret, ""), "secret: 64 hex characters"},
-		{"a name that is no name", with("trader", "../trader"), "name: up to 32"},
+		{"no address", with(`http://127.0.0.1:8080"`, `"`), "api: must be an address"},
+		{"no HTTP", with(`http://`, `ftp://`), "api: must be an address"},
+		{"no WebSocket", with(`ws://`, `http://`), "ws: must be an address"},
+		{"no key", with(`dxk1`, ``), "api_key: missing"},
+		{"a short secret", with(secret, "abab"), "secret: must be 64 hex characters"},
+		{"no secret", with(secret, ""), "secret: must be 64 hex characters"},
+		{"a name that is no name", with("trader", "../trader"), "name: must be up to 32"},
 		{"a dev file", dev, "a dev file, which holds the operator's token"},
 		{"too long", whole + strings.Repeat(" ", profileMax), "more than 65536 bytes"},
 	} {
@@ -69,8 +69,7 @@ func TestReadProfile(t *testing.T) {
 	}
 }
 
-// What looks like a name is one of the profiles beside the dev file; anything else is a
-// file.
+// A name selects a profile beside the dev file; other text is a path.
 func TestProfilePath(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -12,9 +12,9 @@ import (
 	"duplex/schemas"
 )
 
-// On a disk without a free byte an existing venue starts: cancels go through, placements
-// and snapshots are refused, it is ready but for the oracle and warns, and it stops with
-// no error. With space again, all is as it was.
+// A venue starts on a full disk. It accepts cancels and rejects placements and snapshots,
+// reports readiness except for the oracle, warns, and stops without an error. With free
+// space again it works as before.
 func TestLongFullDisk(t *testing.T) {
 	if !long() {
 		t.Skip("writes 200 MB to a disk of its own: DX_LONG=1")

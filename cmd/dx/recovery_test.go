@@ -11,7 +11,7 @@ import (
 	"duplex/core/journal"
 )
 
-// Each section that an error points to is in the runbook.
+// Every section that advice points to exists in the runbook.
 func TestAdvice(t *testing.T) {
 	runbook, err := os.ReadFile(filepath.Join(operations, "recovery.md"))
 	if err != nil {
@@ -38,8 +38,8 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// verify and serve refuse a directory without its MARK alike, say where the runbook is,
-// and take it again once the mark was written anew.
+// dx verify and dx serve reject a journal without its MARK with a pointer to the runbook, and
+// accept it after --new-mark has written a new one.
 func TestVerifyJudgesLikeServe(t *testing.T) {
 	dir, k := dataWithDeposits(t)
 	removeFile(t, filepath.Join(dir, "journal", "MARK"))

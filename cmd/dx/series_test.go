@@ -11,7 +11,7 @@ import (
 	"duplex/core"
 )
 
-// Without prices no series opens: every command that names one says so.
+// Without prices no series opens, and every command that names a series reports that.
 func TestNoLiveMarket(t *testing.T) {
 	p := start(t, t.TempDir(), "--oracle", "manual", "--no-maker")
 	p.devFile()

@@ -10,7 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// settings reads a file's text as dx serve does.
+// settings parses the text of a config file as dx serve does.
 func settings(text []byte) (s serveSettings, err error) {
 	resolver, err := tomlFlags(bytes.NewReader(text))
 	if err != nil {
@@ -24,8 +24,8 @@ func settings(text []byte) (s serveSettings, err error) {
 	return s, err
 }
 
-// FuzzSettings: a file of settings is refused with a word on what is wrong, or read as
-// TOML itself reads it: written again, it says the same.
+// FuzzSettings tests that a config file is either rejected with an error text, or read as
+// TOML reads it: its encoded values give the same settings.
 func FuzzSettings(f *testing.F) {
 	example, err := os.ReadFile(operations + "/dx.toml")
 	if err != nil {
@@ -39,7 +39,7 @@ func FuzzSettings(f *testing.F) {
 		one, err := settings(text)
 		if err != nil {
 			if strings.TrimSpace(err.Error()) == "" {
-				t.Fatal("it does not say what is wrong")
+				t.Fatal("the error has no text")
 			}
 			return
 		}

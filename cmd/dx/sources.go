@@ -11,15 +11,15 @@ import (
 	"duplex/feeds/replay"
 )
 
-// sourceFlags say which venues real prices come from.
+// sourceFlags choose the external venues that prices come from.
 type sourceFlags struct {
-	Sources   []string          `help:"Venues that price: coinbase, kraken, bitstamp, gemini, binance, binance-futures, pyth. A feed that none prices has paused markets." default:"coinbase,kraken,bitstamp,gemini"`
-	SourceURL map[string]string `help:"Another address of a venue: NAME=URL." name:"source-url"`
-	PythKey   string            `help:"Key of Pyth, which then prices gold. Better in DX_PYTH_KEY or the file than here."`
-	PythWTI   string            `help:"Pyth's id of WTI, which it then prices too." name:"pyth-wti"`
+	Sources   []string          `help:"Venues that prices come from: coinbase, kraken, bitstamp, gemini, binance, binance-futures, pyth. The markets of a feed without a source are paused." default:"coinbase,kraken,bitstamp,gemini"`
+	SourceURL map[string]string `help:"Another address for a venue: NAME=URL." name:"source-url"`
+	PythKey   string            `help:"Key of Pyth, which enables its price of gold. Set it in DX_PYTH_KEY or in the file: other users of this machine can read arguments."`
+	PythWTI   string            `help:"Pyth's id of WTI, which enables its price of WTI." name:"pyth-wti"`
 }
 
-// openSources prepares the sources.
+// openSources returns the sources that the flags choose. They connect when they run.
 func (f *sourceFlags) openSources() ([]feeds.Source, error) {
 	var venues []string
 	for _, v := range f.Sources {
@@ -37,7 +37,7 @@ func (f *sourceFlags) openSources() ([]feeds.Source, error) {
 
 const replayPrefix = "replay:"
 
-// parseOracle reads --oracle: one of the words, or replay:FILE with its sources.
+// parseOracle parses --oracle: one of words, or replay:FILE, whose sources it opens.
 func parseOracle(text string, speed int, words ...string) (kind string, sources []feeds.Source, err error) {
 	path, found := strings.CutPrefix(text, replayPrefix)
 	if !found {
@@ -46,10 +46,10 @@ func parseOracle(text string, speed int, words ...string) (kind string, sources 
 				return text, nil, nil
 			}
 		}
-		return "", nil, cli.BadFlag("oracle", fmt.Errorf("%s or %sFILE, not %q", strings.Join(words, ", "), replayPrefix, text))
+		return "", nil, cli.BadFlag("oracle", fmt.Errorf("must be %s or %sFILE, not %q", strings.Join(words, ", "), replayPrefix, text))
 	}
 	if speed < 1 {
-		return "", nil, cli.BadFlag("replay-speed", errors.New("1 or more is wanted"))
+		return "", nil, cli.BadFlag("replay-speed", errors.New("must be 1 or more"))
 	}
 	tape, err := replay.Open(path, speed)
 	if err != nil {

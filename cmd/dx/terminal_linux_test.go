@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs the program with output and errors on one terminal and gives what a
-// person has seen there at the end: a carriage return begins the line anew, and what it
-// is erased by is gone.
+// onTerminal runs dx with output and errors on one terminal, and returns the text that is on
+// the screen at the end, after carriage returns and erased lines.
 func onTerminal(t *testing.T, args ...string) (screen, raw string) {
 	t.Helper()
 	path, err := binary()
@@ -72,7 +71,7 @@ func onTerminal(t *testing.T, args ...string) (screen, raw string) {
 	return strings.Join(lines, "\n"), string(b)
 }
 
-// The progress bar of dx verify has gone from its line before the result is printed on it.
+// dx verify clears its progress bar before it prints the result.
 func TestVerifyOnATerminal(t *testing.T) {
 	dir := t.TempDir()
 	h := openTestServer(t, dir, nil)

@@ -14,7 +14,7 @@ import (
 type topCmd struct{ cli.ClientFlags }
 
 func (t *topCmd) Help() string {
-	return `Up and down select a series, q quits. 80 by 24 characters are enough, also over ssh. ▲ is a price above the strike or a taker for YES, ▼ the opposite, * a level with an order of yours.
+	return `Up and down select a series, q quits. The terminal needs 80 by 24 characters. ▲ marks a price above the strike or a taker of YES, ▼ the opposite, * a level with an order of yours.
 
 Examples:
   dx top
@@ -23,7 +23,7 @@ Examples:
 
 func (t *topCmd) Run(ctx context.Context, out io.Writer) error {
 	if !cli.IsTerminal(out) || !cli.IsTerminal(os.Stdin) {
-		return errors.New("dx top draws on a terminal, and this is none; dx watch prints what happens, a line a message")
+		return errors.New("dx top needs a terminal; dx watch prints the events, one line per message")
 	}
 	c, err := t.Client()
 	if err != nil {

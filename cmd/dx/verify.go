@@ -14,12 +14,12 @@ import (
 
 // verifyCmd is `dx verify DIR`.
 type verifyCmd struct {
-	Dir     string `arg:"" type:"existingdir" help:"A venue's data directory, or its journal. The venue must be stopped."`
-	NewMark bool   `help:"First write the journal's MARK anew, if it is lost or damaged and all else is whole."`
+	Dir     string `arg:"" type:"existingdir" help:"Data directory of a venue, or its journal. The venue must be stopped."`
+	NewMark bool   `help:"First rewrite the journal's MARK if it is lost or damaged and everything else is intact."`
 }
 
 func (v *verifyCmd) Help() string {
-	return `Replays the journal without changing it: chain and checksums, every checkpoint and snapshot hash on the way, the money after every command. Exits 1 and names the first seq that does not hold, with file and offset. What it finds whole, dx serve starts from, and what it refuses dx serve refuses.
+	return `Replays the journal without changing it. Checks the hash chain and the checksums, the hash of every checkpoint and snapshot, and the money after every command. On damage it exits with code 1 and names the first bad seq, its file and its offset. dx serve starts from a journal if and only if dx verify accepts it.
 
 Examples:
   dx verify .dx/venue
@@ -39,7 +39,7 @@ func (v *verifyCmd) Run(out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "a new MARK: group %d is the last that is there; of later ones, if there were any, nothing is left\n", last)
+		fmt.Fprintf(out, "wrote a new MARK: group %d is the last one in the journal; later groups, if there were any, are lost\n", last)
 	}
 	var show io.Writer
 	if cli.IsTerminal(os.Stderr) {
@@ -60,17 +60,16 @@ func (v *verifyCmd) Run(out io.Writer) error {
 		fmt.Fprintf(out, "%d snapshots agree\n", p.Snapshots)
 	}
 	for _, err := range p.Damaged {
-		fmt.Fprintf(out, "an older snapshot is damaged, which no start needs; move it away: %v\n", err)
+		fmt.Fprintf(out, "an older snapshot is damaged; no start needs it, so move it away: %v\n", err)
 	}
 	if p.Torn != nil {
-		fmt.Fprintf(out, "a last group that was never whole, and never answered, ends it: %s, offset %d\n", p.Torn.File, p.Torn.Offset)
+		fmt.Fprintf(out, "the last group is incomplete and was never answered: %s, offset %d\n", p.Torn.File, p.Torn.Offset)
 	}
 	return nil
 }
 
-// replayed verifies the journal of dir and draws its progress on show, a terminal; nil
-// draws nothing. The bar is gone when it returns, so that what is printed next has the
-// line for itself.
+// replayed verifies the journal in dir and draws its progress on show, a terminal; nil is
+// none. It clears the bar before it returns.
 func replayed(dir string, show io.Writer) (engine.Proof, error) {
 	if show == nil {
 		return engine.Verify(dir, nil)
@@ -80,8 +79,7 @@ func replayed(dir string, show io.Writer) (engine.Proof, error) {
 	return engine.Verify(dir, b.update)
 }
 
-// countGroups counts what there is to replay. What is damaged ends the count; the replay
-// names it.
+// countGroups counts the groups to replay. It stops at damage, which the replay reports.
 func countGroups(dir string) (n uint64) {
 	for _, err := range journal.Scan(dir, 0) {
 		if err != nil {
@@ -92,7 +90,7 @@ func countGroups(dir string) (n uint64) {
 	return n
 }
 
-// progressBar shows on one line of a terminal how far a replay is.
+// progressBar shows the progress of a replay on one line of a terminal.
 type progressBar struct {
 	out   io.Writer
 	total uint64

@@ -10,7 +10,7 @@ func TestProgressBar(t *testing.T) {
 	var to bytes.Buffer
 	b := progressBar{out: &to, total: 200}
 	b.update(50)
-	b.update(60) // too soon to be drawn
+	b.update(60) // too soon after the last update
 	b.update(200)
 	if got := to.String(); !strings.Contains(got, "[==========   ") || !strings.Contains(got, "100 % of 200") || strings.Contains(got, "30 %") {
 		t.Errorf("%q", got)

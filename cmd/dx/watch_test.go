@@ -90,7 +90,7 @@ func interrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // fails if the process has ended
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		t.Fatalf("dx watch printed nothing: %s", &errs)

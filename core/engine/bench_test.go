@@ -13,8 +13,9 @@ import (
 	"duplex/core/view"
 )
 
-// crowded is a venue with so many resting orders, 200 an account, in market 1.
-func crowded(b *testing.B, dir string, orders int) (*Engine, Options) {
+// venueWithOrders returns a venue with the given number of resting orders in market 1, 200 of each
+// account.
+func venueWithOrders(b *testing.B, dir string, orders int) (*Engine, Options) {
 	b.Helper()
 	c := newClock()
 	o := c.options(dir)
@@ -60,12 +61,12 @@ func crowded(b *testing.B, dir string, orders int) (*Engine, Options) {
 	return e, o
 }
 
-// BenchmarkReplay starts a venue from a log without a snapshot: 100,000 resting
-// orders, and 400,000 more that found nobody.
+// BenchmarkReplay starts a venue from a log without a snapshot: 100,000 resting orders, and
+// 400,000 immediate orders that find no counterparty.
 func BenchmarkReplay(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as dx has it
 	dir := b.TempDir()
-	e, o := crowded(b, dir, 100_000)
+	e, o := venueWithOrders(b, dir, 100_000)
 	for n := range 2000 {
 		u := core.UserID(1 + n%500)
 		cmds := make([]core.Command, 0, 200)
@@ -102,7 +103,7 @@ func kill(b *testing.B, e *Engine) {
 	<-e.stopped
 }
 
-// lockTimes notes the longest time a lock was lockTimes.
+// lockTimes records the longest time for which a lock was held.
 type lockTimes struct {
 	sync.Locker
 	since   time.Time
@@ -115,10 +116,10 @@ func (h *lockTimes) Unlock() {
 	h.Locker.Unlock()
 }
 
-// BenchmarkSnapshot makes one of 100,000 resting orders; ms-stopped is the longest
-// time for which it let no command happen.
+// BenchmarkSnapshot writes a snapshot of 100,000 resting orders. ms-stopped is the longest
+// time for which it held up commands.
 func BenchmarkSnapshot(b *testing.B) {
-	e, _ := crowded(b, b.TempDir(), 100_000)
+	e, _ := venueWithOrders(b, b.TempDir(), 100_000)
 	defer kill(b, e)
 	var longest time.Duration
 	for b.Loop() {
@@ -141,7 +142,7 @@ func BenchmarkSnapshot(b *testing.B) {
 // BenchmarkStart starts a venue from a snapshot of 100,000 resting orders.
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
-	e, o := crowded(b, dir, 100_000)
+	e, o := venueWithOrders(b, dir, 100_000)
 	if _, err := e.Snapshot(); err != nil {
 		b.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func BenchmarkStart(b *testing.B) {
 
 // BenchmarkCheckpoint hashes the state of 100,000 resting orders.
 func BenchmarkCheckpoint(b *testing.B) {
-	e, _ := crowded(b, b.TempDir(), 100_000)
+	e, _ := venueWithOrders(b, b.TempDir(), 100_000)
 	defer kill(b, e)
 	for b.Loop() {
 		if _, _, err := e.Hash(); err != nil {

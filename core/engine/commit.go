@@ -317,8 +317,8 @@ func (e *Engine) apply(g *journal.Group) error {
 	return nil
 }
 
-// commandsOf returns the commands of a delivered group. It decodes the body, unless the group
-// is one of this node's whose callers still wait: then it returns the submitted commands.
+// commandsOf returns the commands of a delivered group. If this process has proposed the group,
+// they are the submitted commands; else it decodes the body.
 func (e *Engine) commandsOf(g *journal.Group) ([]core.Command, error) {
 	if g.Node == e.opt.Node {
 		if p, ok := e.pending.Load(g.Proposal); ok {

@@ -12,7 +12,7 @@ import (
 // in databases. With few callers it does not wait.
 const (
 	commitDelayMax        = 400 * time.Microsecond // about the time of a sync
-	commitDelayMinCallers = 6                      // the delay is for at least so many callers
+	commitDelayMinCallers = 6                      // there is no delay for fewer
 )
 
 // recentCallers has the numbers of callers of the last two groups. It takes two, because

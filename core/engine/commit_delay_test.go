@@ -10,9 +10,9 @@ import (
 	"duplex/core"
 )
 
-// TestGather: callers who come back together share a group, however far apart they
-// come within its time; nobody waits where few came lately.
-func TestGather(t *testing.T) {
+// TestCommitDelay checks that callers that return within the commit delay share a group, and
+// that a group does not wait after groups with few callers.
+func TestCommitDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, h := heldEngine(t, 4096)
 		gate := make(chan struct{})
@@ -28,7 +28,7 @@ func TestGather(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		pass := func(want int) { // the next group is at the gate
+		pass := func(want int) { // the next group has been proposed
 			t.Helper()
 			was := e.stats.Commands.Load()
 			<-gate
@@ -39,14 +39,14 @@ func TestGather(t *testing.T) {
 		}
 		atGate := func() bool { return e.QueueDepth() == 0 }
 
-		call(1) // waits for nobody
+		call(1) // no delay
 		call(16)
 		pass(1)
 		pass(16)
 		callers.Wait()
 		call(5) // (1+16)·3/8
 		if atGate() {
-			t.Error("sealed before the sixth")
+			t.Error("the group was sealed before the sixth caller")
 		}
 		call(1)
 		call(16)
@@ -54,7 +54,7 @@ func TestGather(t *testing.T) {
 		pass(16)
 		callers.Wait()
 
-		begun := time.Now() // (6+16)·3/8 = 8 are due
+		begun := time.Now() // (6+16)·3/8 = 8 are expected
 		call(2)
 		time.Sleep(commitDelayMax - 1)
 		synctest.Wait()
@@ -68,10 +68,10 @@ func TestGather(t *testing.T) {
 			t.Errorf("two of eight waited %v", took)
 		}
 		begun = time.Now()
-		call(1) // (16+2)·3/8 = 6 are due
+		call(1) // (16+2)·3/8 = 6 are expected
 		time.Sleep(commitDelayMax)
 		pass(1)
-		call(1) // and now nobody
+		call(1) // none is expected
 		pass(1)
 		callers.Wait()
 		if took := time.Since(begun); took != commitDelayMax {

@@ -16,11 +16,11 @@ import (
 	"duplex/core/view"
 )
 
-// smallCaps make every ring wrap within a short history.
+// smallCaps are so small that even a short history overwrites entries in every ring.
 var smallCaps = view.RetentionCaps{Tape: 5, Terminal: 6, Rejects: 3, Fills: 8, Settlements: 2, Events: 90, Rounds: 4, Actions: 10, Routine: 3}
 
-// A snapshot of version 1 is restored: the state that it names, and all that readers
-// could see when it was written.
+// TestSnapshotOfVersion1 checks that a snapshot of version 1 restores the state whose hash it
+// has, and everything that readers could see when it was written.
 func TestSnapshotOfVersion1(t *testing.T) {
 	paths, err := filepath.Glob("testdata/v1/*.snapshot")
 	if err != nil || len(paths) != 1 {
@@ -44,13 +44,14 @@ func TestSnapshotOfVersion1(t *testing.T) {
 	}
 }
 
-// What readers can see is the same after a snapshot was written and restored.
+// TestSnapshotKeepsWhatReadersSee checks that a restored snapshot shows readers the same as
+// the venue that wrote it.
 func TestSnapshotKeepsWhatReadersSee(t *testing.T) {
 	c := newClock()
 	o := c.options(t.TempDir())
 	o.Caps = smallCaps
 	e := mustOpen(t, o)
-	varied(t, e, c)
+	submitVaried(t, e, c)
 	want := contents(e)
 	mustClose(t, e)
 	again := mustOpen(t, o)
@@ -60,8 +61,8 @@ func TestSnapshotKeepsWhatReadersSee(t *testing.T) {
 	}
 }
 
-// varied submits at least one command of every kind that leaves something in the view.
-func varied(t *testing.T, e *Engine, c *clock) {
+// submitVaried submits at least one command of every kind that changes the view.
+func submitVaried(t *testing.T, e *Engine, c *clock) {
 	t.Helper()
 	furnish(t, e, c)
 	price := func() {
@@ -101,7 +102,7 @@ func varied(t *testing.T, e *Engine, c *clock) {
 			c.step(time.Second)
 			price()
 		}
-		reach(t, e, func(_ *venue.Venue, w *view.View) bool {
+		waitUntil(t, e, func(_ *venue.Venue, w *view.View) bool {
 			for r := range w.Rounds(0) {
 				if r.Status == core.Settled {
 					return true
@@ -117,7 +118,7 @@ func varied(t *testing.T, e *Engine, c *clock) {
 	do(t, e, &core.SuspendUser{User: 2, Audit: by})
 }
 
-// trading are the markets that trade, the newest round of the shortest series last to end.
+// trading returns the markets that trade, ordered by their close.
 func trading(e *Engine) (out []core.MarketID) {
 	e.Read(func(v *venue.Venue, _ *view.View) {
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
@@ -134,7 +135,7 @@ func trading(e *Engine) (out []core.MarketID) {
 	return out
 }
 
-// contents is all that readers can see of a view, a line for each entry.
+// contents prints all that readers can see of a view, one line for each entry.
 func contents(e *Engine) string {
 	var b strings.Builder
 	line := func(what string, n uint64, x any) {

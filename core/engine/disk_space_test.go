@@ -14,11 +14,11 @@ import (
 	"duplex/core/view"
 )
 
-// A disk that is nearly full stops placements, keeps cancels, money and the operator
-// going, and placements come back with the space.
+// TestNearlyFullDisk checks that a nearly full disk refuses placements and nothing else, and
+// that placements are accepted again when there is space.
 func TestNearlyFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) { // for the time an answer about space stands
+	synctest.Test(t, func(t *testing.T) { // virtual time: a measurement is used for 250 ms
 		var left atomic.Int64
 		var broken atomic.Pointer[error]
 		left.Store(1 << 40)
@@ -58,7 +58,7 @@ func TestNearlyFullDisk(t *testing.T) {
 		time.Sleep(freeSpaceCacheTime + 1)
 		do(t, e, buy(1, 4, core.Yes, 4000, 1))
 		err := error(syscall.EIO)
-		broken.Store(&err) // who cannot tell does not stop the venue
+		broken.Store(&err) // the space cannot be measured: placements go on
 		time.Sleep(freeSpaceCacheTime + 1)
 		do(t, e, buy(1, 5, core.Yes, 4000, 1))
 		e.Read(func(v *venue.Venue, _ *view.View) {

@@ -20,8 +20,8 @@ import (
 	"duplex/core/view"
 )
 
-// clock is time that a test sets. It starts in the first second of a minute that
-// starts every cadence.
+// clock is a clock that a test sets. It starts in the first second of a minute at which a
+// round of every cadence opens.
 type clock struct{ at atomic.Int64 }
 
 func newClock() *clock {
@@ -60,7 +60,7 @@ func do(t *testing.T, e *Engine, cmd core.Command) Receipt {
 	return r
 }
 
-// furnish makes two funded users and an open market of every BTC series.
+// furnish creates two funded users, and a trading market of every BTC series.
 func furnish(t *testing.T, e *Engine, c *clock) {
 	t.Helper()
 	for i := range 2 {
@@ -69,11 +69,11 @@ func furnish(t *testing.T, e *Engine, c *clock) {
 	}
 	do(t, e, &core.SetSession{Feed: core.BTC, Open: true})
 	do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
-	reach(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
+	waitUntil(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
 }
 
-// reach waits until something the engine does by itself has come about.
-func reach(t *testing.T, e *Engine, ok func(*venue.Venue, *view.View) bool) {
+// waitUntil waits until a condition holds that the engine brings about by itself.
+func waitUntil(t *testing.T, e *Engine, ok func(*venue.Venue, *view.View) bool) {
 	t.Helper()
 	f := e.Follow()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -85,7 +85,7 @@ func reach(t *testing.T, e *Engine, ok func(*venue.Venue, *view.View) bool) {
 			return
 		}
 		if _, err := f.Next(ctx); err != nil {
-			t.Fatal("it never came about")
+			t.Fatal("the condition never held")
 		}
 	}
 }
@@ -94,7 +94,7 @@ func buy(u core.UserID, id uint64, o core.Outcome, tick core.Tick, qty core.Qty)
 	return &core.PlaceOrder{User: u, ClientID: id, Market: 1, Side: core.Buy, Outcome: o, Tick: tick, Qty: qty}
 }
 
-// bytesOf is everything a restart must bring back.
+// bytesOf encodes the whole state, which a restart must restore.
 func bytesOf(t *testing.T, e *Engine) string {
 	t.Helper()
 	e.mu.RLock()
@@ -111,7 +111,7 @@ func bytesOf(t *testing.T, e *Engine) string {
 	return to.String()
 }
 
-// memory is a snapshot that is no file.
+// memory is a sink that keeps a snapshot in memory.
 type memory struct{ bytes.Buffer }
 
 func (m *memory) Piece(b []byte) error { m.Write(b); return nil }
@@ -141,8 +141,8 @@ func TestPlacementIsAnsweredWithWhatHappened(t *testing.T) {
 	}
 }
 
-// Killed means: the files as they are while the engine still runs, opened by
-// another.
+// TestRestartBringsEverythingBack checks that a restart restores the state, after a stop and
+// after a kill: then another engine opens a copy of the files of the running one.
 func killed(t *testing.T, dir string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -203,7 +203,7 @@ func TestRoundsRunByTheClockAlone(t *testing.T) {
 		c.step(time.Second)
 		do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_001, Count: 3}})
 	}
-	reach(t, e, func(v *venue.Venue, w *view.View) bool {
+	waitUntil(t, e, func(v *venue.Venue, w *view.View) bool {
 		for r := range w.Rounds(0) {
 			if r.Market == 1 && r.Generation == 1 {
 				return r.Status == core.Settled && r.Winner == core.Yes && len(r.Evidence) >= 10
@@ -246,15 +246,15 @@ func TestCheckpointsAreCompared(t *testing.T) {
 	}
 }
 
-// held is a log that keeps what it is proposed until it is told to go on.
-type held struct {
+// heldLog is a log that holds each proposed group back until it is released.
+type heldLog struct {
 	Log
 	mu   sync.Mutex
 	took chan struct{}
 	fail error
 }
 
-func (h *held) Propose(g journal.Group) error {
+func (h *heldLog) Propose(g journal.Group) error {
 	if h.took != nil {
 		h.took <- struct{}{}
 	}
@@ -266,13 +266,13 @@ func (h *held) Propose(g journal.Group) error {
 	return h.Log.Propose(g)
 }
 
-func (h *held) Deliver(ctx context.Context, from uint64) iter.Seq2[journal.Group, error] {
+func (h *heldLog) Deliver(ctx context.Context, from uint64) iter.Seq2[journal.Group, error] {
 	return h.Log.Deliver(ctx, from)
 }
 
-func heldEngine(t *testing.T, queue int) (*Engine, *held) {
+func heldEngine(t *testing.T, queue int) (*Engine, *heldLog) {
 	t.Helper()
-	c, h := newClock(), &held{}
+	c, h := newClock(), &heldLog{}
 	o := c.options(t.TempDir())
 	o.Queue = queue
 	o.OpenLog = func(j journal.Options) (Log, error) {
@@ -297,12 +297,12 @@ func TestShedAndUnknownAreNeverMixed(t *testing.T) {
 		answers <- err
 	}
 	go submit(1)
-	<-h.took // the first is with the log
+	<-h.took // the log has the first group
 	for id := uint64(2); id <= 5; id++ {
 		go submit(id)
 	}
 	for e.QueueDepth() < 4 {
-		time.Sleep(time.Millisecond) // they wait in the queue; nothing signals that they do
+		time.Sleep(time.Millisecond) // until they wait in the queue, which nothing signals
 	}
 	if _, err := e.Submit(context.Background(), buy(1, 9, core.Yes, 4000, 1)); !errors.Is(err, ErrShed) {
 		t.Errorf("over a quarter of the queue: %v", err)
@@ -317,17 +317,18 @@ func TestShedAndUnknownAreNeverMixed(t *testing.T) {
 	}
 	h.took = nil
 	h.mu.Unlock()
-	reach(t, e, func(v *venue.Venue, _ *view.View) bool { return v.UsedID(1, 1) })
+	waitUntil(t, e, func(v *venue.Venue, _ *view.View) bool { return v.UsedID(1, 1) })
 	e.Read(func(v *venue.Venue, _ *view.View) {
 		for id := uint64(2); id <= 9; id++ {
 			if v.UsedID(1, id) {
-				t.Errorf("order %d was shed and yet done", id)
+				t.Errorf("order %d was shed and executed", id)
 			}
 		}
 	})
 }
 
-// A batch whose time ran out in the queue is rejected as a whole (docs/rules/errors.md#shed).
+// TestABatchIsShedWhole checks that a batch whose context ends in the queue is shed as a whole
+// (docs/rules/errors.md#shed).
 func TestABatchIsShedWhole(t *testing.T) {
 	e, h := heldEngine(t, 16)
 	defer mustClose(t, e)
@@ -338,7 +339,7 @@ func TestABatchIsShedWhole(t *testing.T) {
 		_, err := e.Submit(context.Background(), buy(1, 1, core.Yes, 4000, 1))
 		first <- err
 	}()
-	<-h.took // the log is busy with it
+	<-h.took // the log has the group
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		out, err := e.SubmitAll(ctx, nil, []core.Command{buy(1, 2, core.Yes, 4000, 1), buy(1, 3, core.Yes, 4000, 1)})
@@ -348,7 +349,7 @@ func TestABatchIsShedWhole(t *testing.T) {
 		batch <- err
 	}()
 	for e.QueueDepth() < 2 {
-		time.Sleep(time.Millisecond) // they wait in the queue; nothing signals that they do
+		time.Sleep(time.Millisecond) // until they wait in the queue, which nothing signals
 	}
 	cancel()
 	if err := <-batch; !errors.Is(err, ErrShed) {

@@ -8,8 +8,8 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// Tests have small segments: by default each journal zeroes 64 MB ahead of itself.
-// Benchmarks and the sizing table have those of dx.
+// Tests use small segments, because a journal fills its segments of 64 MB with zeros ahead.
+// Benchmarks and TestSizing use the segments of dx.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if flag.Lookup("test.bench").Value.String() == "" && os.Getenv("DX_LONG") == "" {

@@ -13,7 +13,7 @@ import (
 	"duplex/core/journal"
 )
 
-// shortSegments makes the log's files so short that a test has several.
+// shortSegments makes segments so small that a test has several.
 func shortSegments(t *testing.T) {
 	was := wal.SegmentSizeBytes
 	wal.SegmentSizeBytes = 8 << 10
@@ -41,9 +41,9 @@ func flip(t *testing.T, path string, at int) {
 	}
 }
 
-// aged is a stopped venue with a log of several segments and two snapshots, the older in
-// an earlier segment than the newer.
-func aged(t *testing.T) (o Options, state string) {
+// agedJournal returns the directory of a stopped venue with several segments and two snapshots, which
+// are of different segments.
+func agedJournal(t *testing.T) (o Options, state string) {
 	t.Helper()
 	shortSegments(t)
 	c := newClock()
@@ -66,7 +66,7 @@ func aged(t *testing.T) (o Options, state string) {
 	}
 	grow()
 	state = bytesOf(t, e)
-	e.stop() // killed
+	e.stop() // as after a kill: without a last snapshot
 	<-e.stopped
 	if err := e.log.Close(); err != nil {
 		t.Fatal(err)
@@ -74,8 +74,8 @@ func aged(t *testing.T) (o Options, state string) {
 	return o, state
 }
 
-// judged wants Open and Verify to refuse a directory with the same error.
-func judged(t *testing.T, o Options) {
+// wantSameRefusal fails unless Open and Verify refuse a directory with the same error.
+func wantSameRefusal(t *testing.T, o Options) {
 	t.Helper()
 	e, opened := Open(o)
 	if opened == nil {
@@ -85,29 +85,29 @@ func judged(t *testing.T, o Options) {
 	_, verified := Verify(o.Dir, nil)
 	var a, b *journal.Damage
 	if !errors.As(opened, &a) || !errors.As(verified, &b) || *a != *b && a.Error() != b.Error() {
-		t.Errorf("a start says %v, verify %v", opened, verified)
+		t.Errorf("Open returned %v, Verify %v", opened, verified)
 	}
 }
 
-// whole wants a directory to verify, to start, and to come to a state.
-func whole(t *testing.T, o Options, state string) Proof {
+// wantIntact fails unless a directory passes Verify, and Open restores the given state.
+func wantIntact(t *testing.T, o Options, state string) Proof {
 	t.Helper()
 	p, err := Verify(o.Dir, nil)
 	if err != nil {
-		t.Fatalf("not whole: %v", err)
+		t.Fatalf("Verify: %v", err)
 	}
 	e := mustOpen(t, o)
 	if bytesOf(t, e) != state {
-		t.Error("it came to another state")
+		t.Error("the state differs")
 	}
 	mustClose(t, e)
 	return p
 }
 
-// What the runbook says of a damaged snapshot: without the newest a start replays from
-// the older one, to the same state, and the older one is not needed.
+// TestDamagedSnapshots checks the runbook for damaged snapshots: after the newest is removed, a
+// start replays from the older one to the same state; a damaged older one is not needed.
 func TestDamagedSnapshots(t *testing.T) {
-	o, state := aged(t)
+	o, state := agedJournal(t)
 	paths, err := journal.Snapshots(filepath.Join(o.Dir, "snapshots"))
 	if err != nil || len(paths) != 2 {
 		t.Fatal(paths, err)
@@ -115,22 +115,22 @@ func TestDamagedSnapshots(t *testing.T) {
 	newest, older := paths[0], paths[1]
 
 	flip(t, newest, 700)
-	judged(t, o)
+	wantSameRefusal(t, o)
 	if err := os.Remove(newest); err != nil {
 		t.Fatal(err)
 	}
-	whole(t, o, state) // its stop writes a new newest
+	wantIntact(t, o, state) // its stop writes a new snapshot
 
 	flip(t, older, 700)
-	if p := whole(t, o, state); len(p.Damaged) != 1 {
+	if p := wantIntact(t, o, state); len(p.Damaged) != 1 {
 		t.Errorf("noted: %v", p.Damaged)
 	}
 }
 
-// What the runbook says of a damaged log: what lies before the newest snapshot can be
-// taken away, whole segments at a time, and nothing behind it.
+// TestDamagedSegments checks the runbook for a damaged log: segments that lie wholly before the
+// newest snapshot can be removed, and no later one.
 func TestDamagedSegments(t *testing.T) {
-	o, state := aged(t)
+	o, state := agedJournal(t)
 	paths, err := journal.Snapshots(filepath.Join(o.Dir, "snapshots"))
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestDamagedSegments(t *testing.T) {
 		t.Fatalf("%d of %d segments are before the snapshot", spare, len(segs))
 	}
 	flip(t, segs[spare-1], 4000)
-	judged(t, o)
+	wantSameRefusal(t, o)
 	for _, path := range segs[:spare] {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -162,29 +162,30 @@ func TestDamagedSegments(t *testing.T) {
 	}
 	further := o
 	further.Dir = killed(t, o.Dir)
-	whole(t, o, state)
-	if err := os.Remove(segments(t, further.Dir)[0]); err != nil { // one more
+	wantIntact(t, o, state)
+	if err := os.Remove(segments(t, further.Dir)[0]); err != nil { // one too many
 		t.Fatal(err)
 	}
-	judged(t, further)
+	wantSameRefusal(t, further)
 }
 
-// A lost or damaged MARK is refused by start and verify alike, and can be written anew.
+// TestLostMark checks that Open and Verify refuse a lost or damaged MARK alike, and that NewMark
+// writes a new one.
 func TestLostMark(t *testing.T) {
 	for name, harm := range map[string]func(string){
 		"lost":    func(path string) { os.Remove(path) },
 		"damaged": func(path string) { os.WriteFile(path, []byte("junk"), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, state := aged(t)
+			o, state := agedJournal(t)
 			harm(filepath.Join(o.Dir, "MARK"))
-			judged(t, o)
+			wantSameRefusal(t, o)
 			if last, err := NewMark(o.Dir); err != nil || last == 0 {
 				t.Fatal(last, err)
 			}
-			whole(t, o, state)
+			wantIntact(t, o, state)
 			if _, err := NewMark(o.Dir); !errors.Is(err, journal.ErrMarked) {
-				t.Errorf("of a mark that is there: %v", err)
+				t.Errorf("NewMark over an intact mark: %v", err)
 			}
 		})
 	}

@@ -56,18 +56,18 @@ func unpackDir(t *testing.T, archive string) string {
 	}
 }
 
-// firstJournal was written before rules had a revision: 426 commands in 387 groups, a
-// checkpoint a second, a snapshot in the middle, and what later revisions decide
-// otherwise: revoked keys, one of them resealed, a reduce_only order that was clipped and
-// then executed, a fill behind its market's close.
+// firstJournal was written before rules had a revision: 426 commands in 387 groups, with a
+// checkpoint every second and a snapshot in the middle. It contains what later revisions
+// treat differently: revoked keys, one of them resealed, a reduce_only order that lost
+// contracts and was then executed, and a fill after its market's close.
 const (
 	firstJournal     = "testdata/journal-revision-0.tar.gz"
 	firstJournalSeq  = 426
 	firstJournalHash = "dd25dbf6cefaa4790374c5b8c0118bc11cf3b1b1497779e80de6001e642910c9"
 )
 
-// A journal that was begun before rules had a revision replays to the state it came to
-// then: every checkpoint and the snapshot on the way keep their hashes.
+// TestJournalWithoutARevision checks that a journal from before rules had a revision replays to
+// the same states: the hashes of every checkpoint and of its snapshot match.
 func TestJournalWithoutARevision(t *testing.T) {
 	dir := filepath.Join(unpackDir(t, firstJournal), "journal")
 	p, err := Verify(dir, nil)
@@ -85,7 +85,7 @@ func TestJournalWithoutARevision(t *testing.T) {
 	}
 	e.Read(func(v *venue.Venue, _ *view.View) {
 		if r := v.Rules().Revision; r != core.RevisionFirst {
-			t.Errorf("it is under revision %d", r)
+			t.Errorf("the rules have revision %d", r)
 		}
 		if n := len(slices.Collect(v.Keys())); n != 5 {
 			t.Errorf("%d keys", n)
@@ -96,7 +96,7 @@ func TestJournalWithoutARevision(t *testing.T) {
 			t.Errorf("key %s: %+v", id, e.Key(id))
 		}
 	}
-	// Under the newest rules revoked keys leave the state, and all of it verifies again.
+	// Under the newest revision revoked keys leave the state, and the journal still verifies.
 	c.step(time.Hour)
 	do(t, e, &core.SetRules{Rules: core.DefaultRules()})
 	e.Read(func(v *venue.Venue, _ *view.View) {
@@ -111,8 +111,8 @@ func TestJournalWithoutARevision(t *testing.T) {
 	}
 }
 
-// skewedLog gives a journal whose clock is ahead of the engine's: a group's stamp is later
-// than the time at which the engine decided whether a Clock command is due.
+// skewedLog opens a journal whose clock is ahead of the engine's. A group's stamp is then later
+// than the time at which the engine decided whether a Clock is due.
 func skewedLog(dir string, now func() int64, ahead *atomic.Int64) func(journal.Options) (Log, error) {
 	return func(o journal.Options) (Log, error) {
 		o.Now = func() int64 { return now() + ahead.Load() }
@@ -120,8 +120,8 @@ func skewedLog(dir string, now func() int64, ahead *atomic.Int64) func(journal.O
 	}
 }
 
-// No order fills behind its market's close, though its group was sealed before the close
-// and so has no Clock: the stamp that the log gives is what counts.
+// TestNothingTradesBehindTheClose checks that no order fills after its market's close, by the
+// stamp of the log, even if its group was sealed before the close and has no Clock.
 func TestNothingTradesBehindTheClose(t *testing.T) {
 	c, dir := newClock(), t.TempDir()
 	var ahead atomic.Int64
@@ -148,7 +148,7 @@ func TestNothingTradesBehindTheClose(t *testing.T) {
 	}
 	for i, x := range out {
 		if x.Err != nil || x.Receipt.Reject != core.MarketNotTrading || x.Receipt.Stamp.Ts < m.CloseTs {
-			t.Errorf("item %d: %v, %v, %d ns behind the close", i, x.Receipt.Reject, x.Err, x.Receipt.Stamp.Ts-m.CloseTs)
+			t.Errorf("item %d: %v, %v, %d ns after the close", i, x.Receipt.Reject, x.Err, x.Receipt.Stamp.Ts-m.CloseTs)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"duplex/core/view"
 )
 
-// keyed makes a key of user 1.
-func keyed(t *testing.T, e *Engine, id string) *core.Key {
+// createKey creates a key of user 1.
+func createKey(t *testing.T, e *Engine, id string) *core.Key {
 	t.Helper()
 	if _, err := e.Submit(context.Background(), &core.CreateKey{User: 1, Key: id, Scopes: core.ScopeTrade, Sealed: []byte{1}}); err != nil {
 		t.Fatal(err)
@@ -21,14 +21,15 @@ func keyed(t *testing.T, e *Engine, id string) *core.Key {
 	return e.Key(id)
 }
 
-// What was proved before a key's revocation and comes to the log behind it is not
-// sequenced: not in the revocation's own group, not in the next, and not later.
+// TestNothingBehindARevocation checks that a command whose signature was verified before its
+// key was revoked is not sequenced after the revocation: not in the same group, not in the
+// next, and not later.
 func TestNothingBehindARevocation(t *testing.T) {
 	for name, all := range map[string]bool{"one key": false, "all keys of the account": true} {
 		t.Run(name, func(t *testing.T) {
 			e, h := heldEngine(t, 64)
 			defer mustClose(t, e)
-			a, b := keyed(t, e, "a"), keyed(t, e, "b")
+			a, b := createKey(t, e, "a"), createKey(t, e, "b")
 			h.mu.Lock()
 			h.took = make(chan struct{}, 8)
 			ctx := context.Background()
@@ -47,11 +48,11 @@ func TestNothingBehindARevocation(t *testing.T) {
 			}
 			queued := func(n int) {
 				for e.QueueDepth() < n {
-					time.Sleep(time.Millisecond) // they wait in the queue; nothing signals that they do
+					time.Sleep(time.Millisecond) // until they wait in the queue, which nothing signals
 				}
 			}
 			submit(a, 1)
-			<-h.took // with the log, before the revocation
+			<-h.took // the log has this group, before the revocation
 			revoke := &core.RevokeKey{User: 1, Key: "a"}
 			if all {
 				revoke.Key = ""
@@ -66,7 +67,7 @@ func TestNothingBehindARevocation(t *testing.T) {
 			submit(nil, 4)
 			queued(4)
 			h.mu.Unlock()
-			<-h.took // the revocation's group is with the log
+			<-h.took // the log has the revocation's group
 			submit(a, 5)
 			if err := <-revoked; err != nil {
 				t.Fatal(err)
@@ -86,19 +87,20 @@ func TestNothingBehindARevocation(t *testing.T) {
 					}
 				}
 			})
-			later := keyed(t, e, "c")
+			later := createKey(t, e, "c")
 			if _, err := e.SubmitBy(ctx, later, buy(1, 7, core.Yes, 4000, 1)); err != nil {
-				t.Errorf("a key made since: %v", err)
+				t.Errorf("a key created after the revocation: %v", err)
 			}
 		})
 	}
 }
 
-// What stood behind a revocation that the log failed on was surely not done; that the
-// key is revoked nobody may be told, for the start after it may not know of it.
+// TestRevocationThatFailed checks a log that fails on the group of a revocation. A command of
+// the key behind it gets ErrShed, because it is not in the log. It must not get ErrRevoked:
+// the revocation may be missing after the next start.
 func TestRevocationThatFailed(t *testing.T) {
 	e, h := heldEngine(t, 64)
-	a := keyed(t, e, "a")
+	a := createKey(t, e, "a")
 	h.mu.Lock()
 	h.took = make(chan struct{})
 	ctx := context.Background()
@@ -107,13 +109,13 @@ func TestRevocationThatFailed(t *testing.T) {
 		_, err := e.Submit(ctx, &core.Deposit{User: 1, DepositID: "before", Amount: 1})
 		answers <- err
 	}()
-	<-h.took // the next ones share a group
+	<-h.took // the next commands share a group
 	go func() {
 		_, err := e.Submit(ctx, &core.RevokeKey{User: 1, Key: "a"})
 		answers <- err
 	}()
 	for e.QueueDepth() < 1 {
-		time.Sleep(time.Millisecond) // it waits in the queue; nothing signals that it does
+		time.Sleep(time.Millisecond) // until it waits in the queue, which nothing signals
 	}
 	behind := make(chan error)
 	go func() {
@@ -132,7 +134,7 @@ func TestRevocationThatFailed(t *testing.T) {
 	h.mu.Unlock()
 	<-h.took
 	if err := <-behind; !errors.Is(err, ErrShed) {
-		t.Errorf("behind it: %v", err)
+		t.Errorf("the command after the revocation: %v", err)
 	}
 	if err := <-answers; !errors.Is(err, ErrUnknown) {
 		t.Errorf("the revocation: %v", err)
@@ -140,21 +142,21 @@ func TestRevocationThatFailed(t *testing.T) {
 	<-e.Stopped()
 }
 
-// Whose time runs out while a revocation ahead of its command is with the log was
-// surely not done: the command never was.
+// TestTimeRunsOutBehindARevocation checks that a command whose context ends while the log has
+// the revocation of its key gets ErrShed, because it is not in the log.
 func TestTimeRunsOutBehindARevocation(t *testing.T) {
 	e, h := heldEngine(t, 64)
 	defer mustClose(t, e)
-	a := keyed(t, e, "a")
+	a := createKey(t, e, "a")
 	h.mu.Lock()
 	h.took = make(chan struct{})
 	ctx := context.Background()
 	var before, all sync.WaitGroup
 	before.Go(func() { do(t, e, &core.Deposit{User: 1, DepositID: "before", Amount: 1}) })
-	<-h.took // the next ones share a group
+	<-h.took // the next commands share a group
 	all.Go(func() { do(t, e, &core.RevokeKey{User: 1, Key: "a"}) })
 	for e.QueueDepth() < 1 {
-		time.Sleep(time.Millisecond) // it waits in the queue; nothing signals that it does
+		time.Sleep(time.Millisecond) // until it waits in the queue, which nothing signals
 	}
 	short, cancel := context.WithCancel(ctx)
 	behind := make(chan error)
@@ -168,21 +170,21 @@ func TestTimeRunsOutBehindARevocation(t *testing.T) {
 	h.mu.Unlock()
 	before.Wait()
 	h.mu.Lock()
-	<-h.took // the revocation's group is with the log
+	<-h.took // the log has the revocation's group
 	cancel()
 	if err := <-behind; !errors.Is(err, ErrShed) {
-		t.Errorf("behind it: %v", err)
+		t.Errorf("the command after the revocation: %v", err)
 	}
 	h.took = nil
 	h.mu.Unlock()
 	all.Wait()
 }
 
-// A revocation that names a key of somebody else takes nothing from it.
+// TestRevocationOfAForeignKey checks that revoking a key of another user does nothing to it.
 func TestRevocationOfAForeignKey(t *testing.T) {
 	e, _ := heldEngine(t, 64)
 	defer mustClose(t, e)
-	a := keyed(t, e, "a")
+	a := createKey(t, e, "a")
 	if _, err := e.Submit(context.Background(), &core.RevokeKey{User: 2, Key: "a"}); err != nil {
 		t.Fatal(err)
 	}

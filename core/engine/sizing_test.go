@@ -19,9 +19,9 @@ import (
 	"duplex/core/view"
 )
 
-// TestSizing prints what accounts with full histories (1000 terminal and 200 rejected
-// orders, 2000 fills, 4096 events each) take: docs/operations/sizing.md. It takes some
-// minutes, 4 GB of memory and 5 GB of disk.
+// TestSizing prints the memory, disk and time that accounts with full histories need, for
+// docs/operations/sizing.md: 1000 terminal and 200 rejected orders, 2000 fills and 4096 events
+// each. It takes some minutes, 4 GB of memory and 5 GB of disk.
 func TestSizing(t *testing.T) {
 	if os.Getenv("DX_LONG") == "" {
 		t.Skip("takes minutes: DX_LONG=1")
@@ -42,10 +42,10 @@ func size(t *testing.T, accounts int) {
 	e := mustOpen(t, o)
 	fill(t, e, c, accounts)
 	heap := liveHeap() - empty
-	deposit := func(id string) { // gives the next snapshot something new
+	deposit := func(id string) { // changes the state, so that the next snapshot is written
 		do(t, e, &core.Deposit{User: 1, DepositID: id, Amount: 1})
 	}
-	if _, err := e.Snapshot(); err != nil { // once there are two, the log before the older is gone
+	if _, err := e.Snapshot(); err != nil { // the second snapshot trims the log before the first
 		t.Fatal(err)
 	}
 	deposit("a")
@@ -97,7 +97,8 @@ func liveHeap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// peakHeap samples the heap; its result gives how far it rose.
+// peakHeap samples the heap. The function that it returns stops it and returns the growth, in
+// bytes.
 func peakHeap() (stop func() int64) {
 	var peak atomic.Int64
 	read := func() int64 {
@@ -126,12 +127,12 @@ func peakHeap() (stop func() int64) {
 	}
 }
 
-// fill gives each account full histories: they trade in pairs.
+// fill has the accounts trade in pairs until each has full histories.
 func fill(t *testing.T, e *Engine, c *clock, accounts int) {
 	t.Helper()
 	do(t, e, &core.SetSession{Feed: core.BTC, Open: true})
 	do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
-	reach(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
+	waitUntil(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
 	r := rand.New(rand.NewPCG(1, 2))
 	id := uint64(0)
 	order := func(u core.UserID, o core.Outcome, tick core.Tick, qty core.Qty) core.Command {

@@ -16,8 +16,9 @@ import (
 	"duplex/core/journal"
 )
 
-// Snapshots taken while commands go on are each the state at one seq: a start from
-// the newest and a replay from the oldest come to what the engine had.
+// TestSnapshotsUnderLoad checks that a snapshot that is written while commands are applied is
+// the state at one seq: a start from the newest and a replay from the oldest restore the
+// engine's state.
 func TestSnapshotsUnderLoad(t *testing.T) {
 	c := newClock()
 	o := c.options(t.TempDir())
@@ -51,7 +52,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	}
 	stop()
 	all.Wait()
-	for range 2 { // a checkpoint may go before the first; then the clock stands still
+	for range 2 { // a checkpoint may precede the first; after that the clock does not move
 		do(t, e, &core.CancelAll{User: 1})
 	}
 	want := bytesOf(t, e)
@@ -66,12 +67,12 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	}
 	again := mustOpen(t, o)
 	if bytesOf(t, again) != want {
-		t.Error("the start from the newest snapshot came to another state")
+		t.Error("a start from the newest snapshot restores another state")
 	}
 	mustClose(t, again)
 }
 
-// logged collects what an engine tells its operator.
+// logged collects the engine's messages for the operator.
 type logged struct {
 	mu    sync.Mutex
 	lines []string
@@ -101,8 +102,8 @@ func snapshotFiles(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// A stop writes its snapshot only where it fits into the time that is left, says so where
-// it does not, and loses nothing by that: the next start replays the log.
+// TestStopWithoutTimeForASnapshot checks that a stop writes its snapshot only if there is time
+// for it, and otherwise logs that. Nothing is lost: the next start replays the log.
 func TestStopWithoutTimeForASnapshot(t *testing.T) {
 	for name, x := range map[string]struct {
 		left, took time.Duration
@@ -132,19 +133,19 @@ func TestStopWithoutTimeForASnapshot(t *testing.T) {
 				t.Errorf("snapshots: %v", files)
 			}
 			if x.logs != "" && !logs.has(x.logs) || x.logs == "" && logs.has("without a snapshot") {
-				t.Errorf("the operator is logs %q", logs.lines)
+				t.Errorf("the engine logged %q", logs.lines)
 			}
 			again := mustOpen(t, o)
 			if bytesOf(t, again) != want {
-				t.Error("the next start came to another state")
+				t.Error("the next start restores another state")
 			}
 			mustClose(t, again)
 		})
 	}
 }
 
-// A snapshot that is under way when the venue stops is given up when the time is over,
-// and leaves nothing.
+// TestStopDuringASnapshot checks that a stop cancels a snapshot that is being written when its
+// time is over, and that no file of it is left.
 func TestStopDuringASnapshot(t *testing.T) {
 	c, logs := newClock(), &logged{}
 	o := c.options(t.TempDir())
@@ -153,7 +154,7 @@ func TestStopDuringASnapshot(t *testing.T) {
 	writing, hold := make(chan struct{}), make(chan struct{})
 	var held atomic.Bool
 	o.Free = func() (uint64, error) {
-		if held.CompareAndSwap(true, false) { // a disk that stands still
+		if held.CompareAndSwap(true, false) { // the disk blocks
 			close(writing)
 			<-hold
 		}
@@ -183,8 +184,8 @@ func TestStopDuringASnapshot(t *testing.T) {
 	mustClose(t, mustOpen(t, o))
 }
 
-// What a start would replay is bounded by commands, by groups and by the time that
-// applying took; what a start does replay counts too.
+// TestSnapshotsByBacklog checks that a snapshot is written when the backlog reaches its bound of
+// commands, of groups or of time to apply, and that a replay adds to the backlog.
 func TestSnapshotsByBacklog(t *testing.T) {
 	far := Backlog{Groups: 1 << 60, Commands: 1 << 60, Applying: 1 << 60}
 	for name, max := range map[string]func(*Backlog){
@@ -211,9 +212,9 @@ func TestSnapshotsByBacklog(t *testing.T) {
 			}
 			max(&o.SnapshotEvery)
 			e = mustOpen(t, o)
-			do(t, e, buy(1, 100, core.Yes, 4000, 1)) // the first after the replay
+			do(t, e, buy(1, 100, core.Yes, 4000, 1)) // the first group after the replay
 			for e.stats.Snapshots.Load() == 0 {
-				time.Sleep(time.Millisecond) // nothing signals that one was written
+				time.Sleep(time.Millisecond) // nothing signals that a snapshot was written
 			}
 			if err := e.Err(); err != nil {
 				t.Fatal(err)
@@ -226,8 +227,8 @@ func TestSnapshotsByBacklog(t *testing.T) {
 	}
 }
 
-// On a disk that is nearly full no snapshot takes the space that the log needs. The stop
-// says so and is no failure.
+// TestNoRoomForASnapshot checks that a snapshot leaves the log the disk space that it needs. A
+// stop without a snapshot logs that, and is not an error.
 func TestNoRoomForASnapshot(t *testing.T) {
 	c, logs := newClock(), &logged{}
 	o := c.options(t.TempDir())
@@ -240,17 +241,17 @@ func TestNoRoomForASnapshot(t *testing.T) {
 	}
 	mustClose(t, e)
 	if files := snapshotFiles(t, o.Dir); len(files) != 0 || !logs.has("no space for it") {
-		t.Errorf("%v, told %q", files, logs.lines)
+		t.Errorf("%v, logged %q", files, logs.lines)
 	}
 	o.Free = nil
 	e = mustOpen(t, o)
 	if seq, err := e.Snapshot(); err != nil || seq == 0 {
-		t.Errorf("with room again: %d %v", seq, err)
+		t.Errorf("with space again: %d %v", seq, err)
 	}
 	mustClose(t, e)
 }
 
-// A start tells how far it is, in each phase up to the whole of it.
+// TestProgressOfAStart checks that a start reports the progress of each phase, up to its total.
 func TestProgressOfAStart(t *testing.T) {
 	c := newClock()
 	o := c.options(t.TempDir())
@@ -283,7 +284,8 @@ func TestProgressOfAStart(t *testing.T) {
 	}
 }
 
-// A start that is given up while it replays leaves the directory to the next.
+// TestOpenContextEndsTheReplay checks that a start that is canceled during the replay leaves a
+// directory that the next start can open.
 func TestOpenContextEndsTheReplay(t *testing.T) {
 	c := newClock()
 	o := c.options(t.TempDir())
@@ -301,7 +303,7 @@ func TestOpenContextEndsTheReplay(t *testing.T) {
 		}
 	}
 	if e, err := OpenContext(ctx, o); err == nil {
-		mustClose(t, e) // the replay was faster than the cancel
+		mustClose(t, e) // the replay ended before the cancel
 	} else if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -309,7 +311,8 @@ func TestOpenContextEndsTheReplay(t *testing.T) {
 	mustClose(t, mustOpen(t, o))
 }
 
-// Damage within a snapshot is refused with file and offset, whichever piece it is in.
+// TestDamagedSnapshotIsNamed checks that a damaged snapshot is refused with file and offset,
+// whichever piece is damaged.
 func TestDamagedSnapshotIsNamed(t *testing.T) {
 	c := newClock()
 	o := c.options(t.TempDir())

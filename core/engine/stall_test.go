@@ -21,12 +21,12 @@ import (
 	"duplex/core/journal"
 )
 
-// BenchmarkStall is what an account can do to all others with client_order_ids alone: ten
-// accounts have used so many random ones each, and go on; checkpoints and snapshots follow
-// each other without a pause. ms-apply is the longest time for which a group of commands
-// was applied, its wait for the lock included, and ms-cpu the longest processor time that
-// it took, which does not depend on what else the machine does; ms-answer is the longest
-// time to an answer, the log's sync included; B/id is the memory of an id.
+// BenchmarkStall measures how long accounts can hold up all others by their client_order_ids
+// alone. Ten accounts have used the given number of random ids each, and continue, while
+// checkpoints and snapshots follow each other without a pause. ms-apply is the longest time to
+// apply a group, with its wait for the lock; ms-cpu the longest processor time of that, which
+// does not depend on the load of the machine; ms-answer the longest time to an answer, with
+// the log's sync; B/id the memory of an id.
 //
 //	go test ./core/engine -run xxx -bench Stall -benchtime 20s
 func BenchmarkStall(b *testing.B) {
@@ -55,7 +55,7 @@ func stall(b *testing.B, ids int) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	before := heapBytes()
-	e.mu.Lock() // beside the log: only what is in memory matters here
+	e.mu.Lock() // the log is bypassed: the benchmark is about memory
 	ev := &core.Events{}
 	for i := range accounts * ids {
 		st := e.venue.Now()
@@ -110,7 +110,7 @@ func stall(b *testing.B, ids int) {
 	b.ReportMetric(perID, "B/id")
 }
 
-// timedLog notes the longest processor time that the applier took for a group.
+// timedLog records the longest processor time that the applier took for a group.
 type timedLog struct {
 	Log
 	longest atomic.Int64
@@ -131,7 +131,7 @@ func (l *timedLog) Deliver(ctx context.Context, from uint64) iter.Seq2[journal.G
 	}
 }
 
-// threadTime is the processor time of this thread, ns.
+// threadTime is the processor time of this thread, in ns.
 func threadTime() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -140,7 +140,8 @@ func threadTime() int64 {
 	return t.Nano()
 }
 
-// heapBytes is the live heap. The second and third collections free what pools keep.
+// heapBytes is the size of the live heap. The second and third collections free what pools
+// keep.
 func heapBytes() int64 {
 	for range 3 {
 		runtime.GC()

@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// BenchmarkDurable counts the records of 100 bytes that one proposer makes durable,
-// each group with its own sync.
+// BenchmarkDurable measures how many records of 100 bytes one goroutine makes durable, with one
+// sync for each group.
 func BenchmarkDurable(b *testing.B) {
 	bigSegments(b)
 	for _, size := range []int{1, 16, 128} {
@@ -39,7 +39,7 @@ func bigSegments(b *testing.B) {
 	b.Cleanup(func() { wal.SegmentSizeBytes = small })
 }
 
-// BenchmarkReplay reads groups of 16 records of 100 bytes back, proving each.
+// BenchmarkReplay reads and verifies groups of 16 records of 100 bytes.
 func BenchmarkReplay(b *testing.B) {
 	bigSegments(b)
 	dir := tempDir(b)

@@ -43,8 +43,8 @@ var kinds = [...]kind{
 	25: cborMap[core.Checkpoint](nil),
 }
 
-// kind is the encoding of one kind of command, without the kind byte. The zero kind is of a
-// number that no command has.
+// kind is the encoding of one kind of command, without the kind byte. The zero kind stands at
+// numbers that no command has.
 type kind struct {
 	empty  func() core.Command
 	append func(dst []byte, cmd core.Command) ([]byte, error)
@@ -57,7 +57,7 @@ type command[T any] interface {
 	core.Command
 }
 
-// packed is a kind that is written by hand (codec_packed.go).
+// packed is a kind with a packed encoding (codec_packed.go).
 func packed[T any, C command[T]](appendTo func([]byte, C) ([]byte, error), read func([]byte) (C, error)) kind {
 	return kind{
 		empty:  func() core.Command { return C(new(T)) },
@@ -140,11 +140,11 @@ func Decode(b []byte) (core.Command, error) {
 	return cmd, nil
 }
 
-// AppendCommand appends a command to a group's body: its length as a uvarint, then
-// its encoding. On an error body is as it was.
+// AppendCommand appends a command to the body of a group: its length as a uvarint, then its
+// encoding. On an error it returns body unchanged. Errors: those of Encode.
 func AppendCommand(body []byte, cmd core.Command) ([]byte, error) {
-	// Nearly every command is shorter than 128 bytes, so its length is one byte:
-	// leave room for it and move only what is longer.
+	// Nearly every command is shorter than 128 bytes, so that its length takes one byte. A
+	// longer command is moved to make room.
 	at := len(body)
 	out, err := Encode(append(body, 0), cmd)
 	if err != nil {
@@ -157,14 +157,14 @@ func AppendCommand(body []byte, cmd core.Command) ([]byte, error) {
 	}
 	var head [binary.MaxVarintLen64]byte
 	h := binary.PutUvarint(head[:], uint64(n))
-	out = append(out, head[1:h]...) // any bytes: room for the move
+	out = append(out, head[1:h]...) // grows out; the bytes are overwritten
 	copy(out[at+h:], out[at+1:at+1+n])
 	copy(out[at:], head[:h])
 	return out, nil
 }
 
-// Commands yields the commands of a group's body in order. A body that is damaged
-// yields its error last.
+// Commands yields the commands of a group's body in order. If the body is damaged, the last
+// pair has the error.
 func Commands(body []byte) iter.Seq2[core.Command, error] {
 	return func(yield func(core.Command, error) bool) {
 		p := payload{b: body}

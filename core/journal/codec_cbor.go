@@ -17,7 +17,7 @@ var cborEnc, cborDec = cborModes()
 func cborModes() (cbor.EncMode, cbor.DecMode) {
 	enc, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
-		panic(err) // the options are constant
+		panic(err) // cannot happen: the options are constant
 	}
 	dec, err := cbor.DecOptions{
 		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
@@ -36,9 +36,8 @@ func cborModes() (cbor.EncMode, cbor.DecMode) {
 	return enc, dec
 }
 
-// cborMap is a kind that is kept as a map of CBOR. check judges a decoded command; nil
-// accepts any. It refuses enum values without a name; amounts, rates and rules are the
-// venue's to judge.
+// cborMap is a kind that is encoded as a map of CBOR. check refuses decoded commands with an
+// enum value that has no name; nil accepts any. The venue checks amounts and rates.
 func cborMap[T any, C command[T]](check func(C) error) kind {
 	read := func(b []byte) (core.Command, error) {
 		cmd := C(new(T))

@@ -7,9 +7,9 @@ import (
 	"duplex/core"
 )
 
-// The commands that make up nearly all of a log are written by hand: numbers as
-// varints (zigzag where they can be negative), enums packed into one byte. Their
-// form is frozen; a change of fields takes a new kind.
+// The commands that make up nearly all of a log have packed encodings: numbers are varints
+// (zigzag if they can be negative), and the enums of an order share one byte. An encoding
+// never changes; a command with other fields gets a new kind.
 
 const (
 	stringMax  = 4096 // bytes of one string of an index tick

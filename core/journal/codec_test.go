@@ -20,12 +20,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// every returns one empty command of each kind, by its number.
-func every() map[byte]core.Command { return maps.Collect(Kinds()) }
+// allKinds returns one empty command of each kind, by its number.
+func allKinds() map[byte]core.Command { return maps.Collect(Kinds()) }
 
-// draw fills a command with chance, within what Encode accepts.
-func draw(rt *rapid.T, kind byte) core.Command {
-	cmd := reflect.New(reflect.TypeOf(every()[kind]).Elem())
+// randomCommand returns a random command of a kind that Encode accepts.
+func randomCommand(rt *rapid.T, kind byte) core.Command {
+	cmd := reflect.New(reflect.TypeOf(allKinds()[kind]).Elem())
 	fill(rt, cmd.Elem())
 	return cmd.Interface().(core.Command)
 }
@@ -82,14 +82,14 @@ func fill(rt *rapid.T, v reflect.Value) {
 		}
 		v.SetUint(rapid.Uint64Range(0, top).Draw(rt, "uint"))
 	default:
-		panic("a kind of field that the codec has not met: " + v.Type().String())
+		panic("a field of an unexpected kind: " + v.Type().String())
 	}
 }
 
 func TestRoundTrip(t *testing.T) {
-	for kind := range every() {
-		t.Run(fmt.Sprintf("%T", every()[kind])[6:], rapid.MakeCheck(func(rt *rapid.T) {
-			cmd := draw(rt, kind)
+	for kind := range allKinds() {
+		t.Run(fmt.Sprintf("%T", allKinds()[kind])[6:], rapid.MakeCheck(func(rt *rapid.T) {
+			cmd := randomCommand(rt, kind)
 			b, err := Encode([]byte("before"), cmd)
 			if err != nil {
 				rt.Fatal(err)
@@ -111,7 +111,7 @@ func TestRoundTrip(t *testing.T) {
 				}
 			}
 			if _, err := Decode(append(b, 0)); err == nil {
-				rt.Fatal("a byte too many decodes")
+				rt.Fatal("an encoding with an additional byte decodes")
 			}
 		}))
 	}
@@ -123,7 +123,7 @@ func TestBodyRoundTrip(t *testing.T) {
 		var body []byte
 		var want []core.Command
 		for _, kind := range kinds {
-			cmd := draw(rt, kind)
+			cmd := randomCommand(rt, kind)
 			var err error
 			if body, err = AppendCommand(body, cmd); err != nil {
 				rt.Fatal(err)
@@ -143,7 +143,7 @@ func TestBodyRoundTrip(t *testing.T) {
 	})
 }
 
-// A command longer than one length byte can tell, in front of and behind others.
+// TestBodyLongCommand checks commands whose length takes more than one byte, between others.
 func TestBodyLongCommand(t *testing.T) {
 	for _, n := range []int{0, 60, 127, 128, 129, 4000, 20000} {
 		long := &core.CreateKey{Label: strings.Repeat("x", n)}
@@ -170,7 +170,8 @@ func TestBodyLongCommand(t *testing.T) {
 	}
 }
 
-// What Decode would not read back is not written, and the body stays as it was.
+// TestEncodeRefuses checks that Encode refuses what Decode would refuse, and then leaves the
+// body unchanged.
 func TestEncodeRefuses(t *testing.T) {
 	long := strings.Repeat("x", stringMax+1)
 	for _, cmd := range []core.Command{
@@ -201,17 +202,17 @@ func TestEncodeRefuses(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	for _, h := range []string{
-		"", "00", "1a", "ff", // no kind, none of these kinds
-		"0500",                         // Clock carries nothing
+		"", "00", "1a", "ff", // no kind, and numbers without a kind
+		"0500",                         // Clock has no payload
 		"02010180",                     // a number cut short
-		"02810001",                     // a number longer than need be
+		"02810001",                     // a number that is not in its shortest form
 		"028080808010" + "01",          // a user beyond 32 bits
 		"0301010202",                   // a flag of 2
-		"08a0",                         // DisarmDeadman without its field is zero, but
-		"08a2645573657201645573657202", // not with one twice,
-		"08a1644e6f6e6501",             // nor an unknown one,
-		"08a1647573657201",             // nor in other letters,
-		"08bf6455736572" + "01ff",      // nor of unknown length
+		"08a0",                         // DisarmDeadman without its field decodes: the field is zero
+		"08a2645573657201645573657202", // a field twice
+		"08a1644e6f6e6501",             // an unknown field
+		"08a1647573657201",             // a field in lower case
+		"08bf6455736572" + "01ff",      // a map of indefinite length
 	} {
 		b, err := hex.DecodeString(h)
 		if err != nil {
@@ -224,15 +225,15 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// The bytes on disk of one command of each kind. A difference here is a journal
-// that an older build wrote and this one misreads.
+// TestGoldenBytes compares the bytes on disk of one command of each kind. If they differ, this
+// build misreads the journals of older builds.
 func TestGoldenBytes(t *testing.T) {
 	var out strings.Builder
-	all := every()
+	all := allKinds()
 	for kind := byte(1); int(kind) <= len(all); kind++ {
 		cmd := all[kind]
 		n := 0
-		count(reflect.ValueOf(cmd).Elem(), &n)
+		numberFields(reflect.ValueOf(cmd).Elem(), &n)
 		b, err := Encode(nil, cmd)
 		if err != nil {
 			t.Fatal(err)
@@ -251,8 +252,8 @@ func TestGoldenBytes(t *testing.T) {
 	}
 }
 
-// Rules that name no least number of sources are encoded as they were before there was
-// one, and what was encoded then is read: the hash of a state of that time stays.
+// TestRulesOfOlderLogs checks that rules without MinSources have the encoding that they had
+// before the field existed, in both directions, so that older states keep their hashes.
 func TestRulesOfOlderLogs(t *testing.T) {
 	const old = "0ca2654175646974a26357686f6373323063576879637332316552756c6573a66447726964a2644e616d656273346542616e647382a362546f1903206446726f6d1902bc6453746570190384a362546f1904b06446726f6d19044c6453746570190514675374616c654e7319064069436f6e74726163747319070869446973707574654e731905786a4f70656e4f7264657273116e436f766572616765576169744e731905dc"
 	b, err := hex.DecodeString(old)
@@ -278,21 +279,21 @@ func mustWriteGolden(t *testing.T, path, s string) {
 	}
 }
 
-// count gives every field a value of its own, small enough for any enum.
-func count(v reflect.Value, n *int) {
+// numberFields sets every field to a different value, within the range of enums.
+func numberFields(v reflect.Value, n *int) {
 	*n++
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			count(v.Field(i), n)
+			numberFields(v.Field(i), n)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		count(v.Index(0), n)
-		count(v.Index(1), n)
+		numberFields(v.Index(0), n)
+		numberFields(v.Index(1), n)
 	case reflect.Array:
 		for i := range v.Len() {
-			count(v.Index(i), n)
+			numberFields(v.Index(i), n)
 		}
 	case reflect.String:
 		v.SetString(fmt.Sprint("s", *n))
@@ -313,9 +314,9 @@ func count(v reflect.Value, n *int) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, cmd := range every() {
+	for _, cmd := range allKinds() {
 		n := 0
-		count(reflect.ValueOf(cmd).Elem(), &n)
+		numberFields(reflect.ValueOf(cmd).Elem(), &n)
 		b, err := Encode(nil, cmd)
 		if err != nil {
 			f.Fatal(err)
@@ -325,7 +326,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, err := range Commands(b) {
-			_ = err // must only not panic
+			_ = err // it must not panic
 		}
 		cmd, err := Decode(b)
 		if err != nil {
@@ -350,7 +351,7 @@ var anOrder = core.PlaceOrder{
 	Tick: 4300, Qty: 250, Expiry: 1_790_000_000_000_000_000, MaxCost: 1_000_000, Group: 3,
 }
 
-// The switch of kindOf and the table agree.
+// TestKindOf checks that the switch of kindOf agrees with the table.
 func TestKindOf(t *testing.T) {
 	for n, cmd := range Kinds() {
 		if got := kindOf(cmd); got != n || kindByType[reflect.TypeOf(cmd)] != n {
@@ -366,7 +367,7 @@ func TestEncodePlaceOrderAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkCodec measures each encoding that an order's life takes, and one of CBOR.
+// BenchmarkCodec measures the packed commands of orders, and one command in CBOR.
 func BenchmarkCodec(b *testing.B) {
 	for _, cmd := range []core.Command{
 		&anOrder, &core.CancelOrder{User: 1234, Order: 1 << 33}, &core.DecreaseOrder{User: 1234, Order: 1 << 33, Amount: 7}, &core.CancelAll{User: 1234}, &core.Clock{},

@@ -10,30 +10,29 @@ import (
 	"sync"
 )
 
-// The newest groups are kept in memory for the consumer; one that falls further
-// behind reads them from disk. So a slow consumer costs no memory and never holds
-// a proposer up, and one goroutine may both propose and deliver.
+// The queue keeps the newest groups in memory, within these bounds. A consumer that falls
+// further behind reads from disk. So a slow consumer costs no memory and never blocks
+// Propose, and one goroutine may both propose and deliver.
 const (
 	queueGroups = 1024
 	queueBytes  = 32 << 20
 )
 
-// queue is what File hands from Propose to Deliver.
+// queue passes groups from Propose to Deliver.
 type queue struct {
 	mu     sync.Mutex
-	recent []Group // the newest, without gaps, up to last
-	bytes  int     // of their bodies
-	last   uint64  // number of the newest durable group
-	err    error   // why there will be no more
-	busy   bool
-	moved  chan struct{} // holds a token when something changed
+	recent []Group       // the newest groups, without a gap, up to last
+	bytes  int           // of their bodies
+	last   uint64        // number of the newest durable group
+	err    error         // why no group will follow; nil: more may follow
+	busy   bool          // Deliver is active
+	moved  chan struct{} // has a token when something changed
 }
 
 func (q *queue) init() { q.moved = make(chan struct{}, 1) }
 
-// start sets the number of the last durable group, and the newest groups up to it: those of
-// the last segment, which Open has read already. The first push drops what exceeds the
-// bounds.
+// start sets the number of the last durable group. recent are the newest groups up to it, of
+// the last segment, which Open has read. They may exceed the bounds until the first push.
 func (q *queue) start(last uint64, recent []Group) {
 	q.last, q.recent = last, recent
 	for i := range recent {
@@ -71,8 +70,9 @@ func (q *queue) wake() {
 	}
 }
 
-// take gives what there is from number next on: groups from memory, or the number
-// up to which they are only on disk, or an error; nothing if it is to wait.
+// take returns the groups in memory from number next on, or in disk the number up to which
+// they are only on disk, or the error that ended the log. All are zero if the consumer must
+// wait.
 func (q *queue) take(next uint64) (live []Group, disk uint64, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,9 +100,8 @@ func (q *queue) leave() {
 	q.busy = false
 }
 
-// Deliver yields the durable groups from number from on. What comes from disk is
-// proved again as it is read. It yields ErrBusy, ErrTrimmed, a *Damage, or what
-// ended the log.
+// Deliver implements Log. It verifies again the groups that it reads from disk. The error of
+// the last pair is ErrBusy, ErrTrimmed, ErrClosed, a *Damage, or the reason why the log failed.
 func (f *File) Deliver(ctx context.Context, from uint64) iter.Seq2[Group, error] {
 	return func(yield func(Group, error) bool) {
 		if !f.queue.enter() {
@@ -116,11 +115,10 @@ func (f *File) Deliver(ctx context.Context, from uint64) iter.Seq2[Group, error]
 	}
 }
 
-// deliver returns the error that is still to be yielded; nil when ctx ended or the
-// consumer left.
+// deliver returns the error to yield last; nil if ctx has ended or the consumer has stopped.
 func (f *File) deliver(ctx context.Context, next uint64, yield func(Group, error) bool) error {
 	if last := f.Last().Number; next > last+1 {
-		return fmt.Errorf("%w: group %d, the last is %d", ErrTrimmed, next, last)
+		return fmt.Errorf("%w: group %d; the last is %d", ErrTrimmed, next, last)
 	}
 	for ctx.Err() == nil {
 		live, disk, err := f.queue.take(next)
@@ -150,8 +148,8 @@ func (f *File) deliver(ctx context.Context, next uint64, yield func(Group, error
 	return nil
 }
 
-// replay yields the groups from next to upto from disk; gone tells that nobody
-// wants more.
+// replay yields the groups from next to upto from disk; gone reports that the consumer has
+// stopped.
 func (f *File) replay(ctx context.Context, next, upto uint64, yield func(Group, error) bool) (gone bool, err error) {
 	s, err := f.scannerAt(next)
 	if err != nil {
@@ -161,7 +159,7 @@ func (f *File) replay(ctx context.Context, next, upto uint64, yield func(Group, 
 	for s.last.Number < upto {
 		p, err := s.next()
 		if err == io.EOF {
-			err = s.damage(s.r.off, errors.New("a durable group is gone"))
+			err = s.damage(s.r.off, errors.New("a durable group is missing"))
 		}
 		if err != nil {
 			return false, err
@@ -176,13 +174,13 @@ func (f *File) replay(ctx context.Context, next, upto uint64, yield func(Group, 
 	return false, nil
 }
 
-// scannerAt starts in the segment of number next, whose first group is taken at its
-// word: Open has proved what it continues.
+// scannerAt returns a scanner at the segment of group next. It accepts the chain hash of the
+// segment's first group, which Open has verified.
 func (f *File) scannerAt(next uint64) (*scanner, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if first := f.segs[0].before() + 1; next < first {
-		return nil, fmt.Errorf("%w: group %d, the first is %d", ErrTrimmed, next, first)
+		return nil, fmt.Errorf("%w: group %d; the first is %d", ErrTrimmed, next, first)
 	}
 	i := 0
 	for i+1 < len(f.segs) && f.segs[i+1].first <= next {

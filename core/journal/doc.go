@@ -1,56 +1,55 @@
-// Package journal keeps what happened: the log of all groups of commands, in one
-// order, and the snapshots that let a start skip most of it. It knows how commands
-// look on disk, and nothing of what they do.
+// Package journal keeps the commands of a venue: a log of groups in one order, and snapshots
+// that let a start skip most of the log. It knows the encoding of commands, and not what they
+// do.
 //
-// The log is the sequencer. A group is proposed, and has happened once it is
-// delivered. The venue applies only what was delivered, its own proposals too, so
-// that a replicated stream can stand behind the same two calls:
+// The log is the sequencer. A caller proposes a group, and the group has happened once the log
+// delivers it. A replicated log can implement the same interface.
 //
-//	Propose(group)                      by the engine, groups of queued commands
+//	Propose(group)                    the engine's sequencer
 //	    number, stamp := last+1, max(now, last stamp)
 //	    chain         := SHA-256(last chain, number, node, length, proposal, stamp, body)
 //	    write the record to the segment, sync
-//	    if the wal began a new segment: note it in MARK, sync
+//	    if the WAL has begun a new segment: write its position to MARK, sync
 //	    hand the group to Deliver
 //
-//	for group := range Deliver(from)    by the engine, one loop
-//	    from disk, proved again as it is read, then from memory as it comes
+//	for group := range Deliver(from)  the engine's applier
+//	    from disk, verified again, or from memory if Open or Propose still has it there
 //
 //	Open(dir, {Start: snapshot})
-//	    lock; prove every frame, record, number, stamp and chain of every segment
-//	    hold the end against MARK and Start
-//	    cut a torn tail; write the last group over itself, sync
-//	    only now let the wal append
+//	    lock; verify every frame, record, number, stamp and chain of every segment
+//	    compare the end of the log with MARK and Start
+//	    cut a torn tail; write the last group once more, sync
+//	    open the WAL for appending
 //
-// What holds at any time:
+// Invariants:
 //
-//  1. Delivered means durable: its bytes were synced, and every byte before.
-//  2. Numbers run from 1 without gaps, stamps never fall, and each chain hash covers
-//     all before it. Two logs with the same chain at a number are the same log.
-//  3. A delivered group is never lost in silence. Whatever bit goes bad, the log is
-//     refused with file and offset, or gives exactly what it held.
-//  4. What a crash leaves of the one write it interrupted is cut, and nothing else
-//     (torn.go says how the two are told apart).
-//  5. After a failed write or sync the log takes nothing more. A second sync may
-//     succeed without the bytes of the first.
-//  6. A snapshot is whole and durable under its name, or not there. A damaged newest
-//     one is never passed over for an older. It is written and read as a stream: a piece
-//     is proved before it is decoded, the whole before what was read is used.
-//  7. Check and Open judge by the same functions: what one refuses the other refuses.
+//  1. A delivered group is durable: its bytes and all bytes before it are synced.
+//  2. Numbers rise by one from 1, stamps never fall, and each chain hash covers everything
+//     before it. Two logs with the same chain at a number are equal up to it.
+//  3. A delivered group is never lost unnoticed. Whatever bit is damaged, the log is refused
+//     with file and offset, or yields exactly what was written.
+//  4. A start cuts what a crash left of the one write that it interrupted, and nothing else
+//     (torn_tail.go).
+//  5. After a failed write or sync the log accepts nothing more. A second sync may succeed
+//     without the bytes of the first.
+//  6. Under its name a snapshot is complete and durable. A damaged newest snapshot is never
+//     replaced by an older one. Snapshots are streams: a piece is verified before it is
+//     decoded, and the whole file before its content is used.
+//  7. Check and Open judge a log by the same functions, and refuse the same logs.
+//  8. A start and the replay after it read each byte of the log at most twice.
 //
-// Why a record has a CRC of its own, where etcd's wal has one already: the wal's
-// runs over all bytes since the first and proves nothing about a record behind a
-// broken one. Recovery has to know such a record for whole, or a flipped bit in the
-// length of a frame would look like a torn tail and take the group with it; the
-// wal's own repair does just that, for nearly every bit of the length. For the same reason the wal's reader is
-// not trusted: it opens only what was proved before.
+// A record has a CRC of its own, although etcd's WAL has one already. The CRC of the WAL runs
+// over all bytes since the first, so it says nothing about a record after a damaged one.
+// Recovery must recognize such a record as complete. Otherwise a bit flip in the length of a
+// frame would look like a torn tail, and cutting that would lose the group; the repair
+// function of the WAL does so for nearly every bit of the length. For the same reason the WAL
+// opens only segments that this package has verified.
 //
-// What cannot be told from the segments is told by MARK, as of the last open, close
-// or new segment: that there were more. Beyond it, groups whose sectors all read as
-// zeros at the end of the log look like ones never written. A replicated stream
-// closes that gap; one disk does not.
+// Segments alone cannot show that groups are missing at their end. MARK records how far the
+// log had come at the last open, close or new segment. If sectors after that position are
+// lost and read as zeros, their groups look as if they had never been written. A replicated
+// log closes this gap; one disk cannot.
 //
-// The package never decodes a body unasked, never repairs anything but a torn tail,
-// never removes a segment untold, and never holds a log in memory: Open keeps one
-// segment at most for a moment, Deliver the newest groups (deliver.go).
+// The package never repairs anything but a torn tail, never removes a segment except in Trim,
+// and never holds more of the log in memory than the last segment and the newest groups.
 package journal

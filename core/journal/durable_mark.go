@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// durableMark is what the log is known to have reached, kept beside it. It is written
-// when a log is created, opened and closed, and whenever a segment is begun, always
-// before a later group is delivered. It turns a lost last segment and a cut into
-// durable groups, which the segments alone cannot show, into a Damage. An older mark of
-// the same log proves less and nothing wrong.
+// durableMark is a position up to which the log is known to be durable, in the file MARK. It is
+// written when a log is created, opened and closed, and for each new segment, before a later
+// group is delivered. With it a lost last segment, or a log that was cut, is recognized as
+// damage, which the segments alone do not show. An older mark of the same log is still
+// correct, and detects less.
 type durableMark struct {
 	Position
-	place, first uint64 // of the last segment
+	place, first uint64 // of the last segment, see segment
 }
 
 const (
@@ -45,9 +45,9 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// overwrite writes a mark over the one that is there, which takes no space: a venue on a
-// full disk must be able to start, so that cancels and rounds go on. The mark lies
-// within one sector, which a disk writes whole or not at all.
+// overwrite writes a mark over the existing one, which takes no disk space: a venue must be
+// able to start on a full disk, so that cancels and rounds go on. The mark lies within one
+// sector, so it is written as a whole or not at all.
 func overwrite(path string, b []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -67,7 +67,8 @@ func overwrite(path string, b []byte) error {
 	return f.Sync()
 }
 
-// readDurableMark gives the mark of the log in dir; false if there is none.
+// readDurableMark returns the mark of the log in dir; false if there is none. A damaged mark is
+// a *Damage.
 func readDurableMark(dir string) (m durableMark, ok bool, err error) {
 	path := filepath.Join(dir, markName)
 	b, err := os.ReadFile(path)
@@ -88,10 +89,10 @@ func readDurableMark(dir string) (m durableMark, ok bool, err error) {
 	return m, true, nil
 }
 
-// NewMark writes the mark of the log in dir anew, where it was lost or damaged, for the
-// log as it is: whether there were more groups nobody can tell any more. start is the
-// position of the newest snapshot. A log that Open refuses for anything else is refused,
-// and so is one that is open, or that has its mark.
+// NewMark writes a new mark for the log in dir, whose mark is lost or damaged, and returns the
+// position of the last group. Without the old mark nobody can know whether there were more
+// groups. start is the position of the newest snapshot. Errors: ErrMarked if the mark is
+// intact, ErrNoLog, ErrLocked, or the *Damage for which Open refuses the log.
 func NewMark(dir string, start Position) (Position, error) {
 	if _, ok, err := readDurableMark(dir); ok {
 		return Position{}, ErrMarked
@@ -113,14 +114,14 @@ func NewMark(dir string, start Position) (Position, error) {
 }
 
 var (
-	// ErrNoLog: the directory holds no log.
+	// ErrNoLog means that the directory has no log.
 	ErrNoLog = errors.New("journal: no log")
-	// ErrMarked: the mark is there, and what it says must not be given up.
+	// ErrMarked means that the mark is intact, so that NewMark must not replace it.
 	ErrMarked = errors.New("journal: the mark is not lost")
 )
 
-// writeAtomically replaces the file at path: after a crash it holds the old bytes
-// or the new, and once it returns the new.
+// writeAtomically replaces the content of the file at path. After a crash the file has the old
+// or the new content; once the function returns, the new content is durable.
 func writeAtomically(path string, parts ...[]byte) error {
 	tmp := path + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -148,7 +149,7 @@ func writeAtomically(path string, parts ...[]byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// makeDir makes dir if need be, and its name durable.
+// makeDir creates dir unless it exists, and makes its name durable.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -156,6 +157,7 @@ func makeDir(dir string) error {
 	return syncDir(filepath.Dir(filepath.Clean(dir)))
 }
 
+// syncDir makes the names of the files in dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

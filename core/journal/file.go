@@ -21,50 +21,49 @@ const (
 
 // Options of Open. The zero value opens a log that was never trimmed.
 type Options struct {
-	Now      func() int64                  // ns since the Unix epoch; time.Now if nil
-	Start    Position                      // of a verified snapshot: the log must reach and continue it
-	Progress func(done, total int64) error // of the proof, in bytes; its error ends Open. None if nil
-	Watch    func(Step) error              // see Step; none if nil
-	newMark  bool                          // the mark is lost: see NewMark
+	Now      func() int64                  // ns since the Unix epoch; default time.Now
+	Start    Position                      // of the newest snapshot, which the log must contain or continue
+	Progress func(done, total int64) error // progress of the verification, in bytes; its error ends Open
+	Watch    func(Step) error              // called after each Step; default none
+	newMark  bool                          // the mark is lost, see NewMark
 }
 
-// Step is something the log has done to its files. Options.Watch, where given, is
-// told of each, and its error ends the log there as the disk's own would: so a
-// simulation sees what a crash may leave, and makes disks fail. It must not call
-// the log.
+// Step is a change that the log has made to its files. The error of Options.Watch stops the
+// log as an error of the disk would. A simulation uses it to crash the log between two
+// changes, and to make a disk fail. Watch must not call the log.
 type Step string
 
 const (
-	Created        Step = "created"  // an empty log, before its mark
-	Repaired       Step = "settled"  // the torn tail cut, the last group written once more
-	Attached       Step = "attached" // the wal opened for appending
-	Written        Step = "saved"    // a group, and where it was full the next segment
-	SegmentStarted Step = "begun"    // the first record of that segment
-	MarkWritten    Step = "marked"   // the mark
-	Trimmed        Step = "trimmed"  // one segment removed
+	Created        Step = "created"         // an empty log, before its mark
+	Repaired       Step = "repaired"        // a torn tail is cut, the last group is written once more
+	Attached       Step = "attached"        // the WAL is open for appending
+	Written        Step = "written"         // a group and, if its segment is full, the next segment
+	SegmentStarted Step = "segment started" // the first record of a new segment
+	MarkWritten    Step = "mark written"    // MARK
+	Trimmed        Step = "trimmed"         // one segment is removed
 )
 
-// File is the embedded log: a directory of segments on one machine.
+// File is the log of one machine: a directory of segments. It implements Log.
 type File struct {
 	dir   string
 	now   func() int64
 	watch func(Step) error
-	lock  *fileutil.LockedFile
+	lock  *fileutil.LockedFile // nil after Close
 	torn  *Torn
 
-	mu           sync.Mutex // one writer; held over the sync
+	mu           sync.Mutex // guards the fields up to preallocator; held during a sync
 	wal          appender
 	segs         []segment
 	last         Position
-	failed       error // why it takes nothing more
+	failed       error // why the log accepts nothing more; nil: it does
 	record       []byte
-	segmentEnd   int64 // of what may be written of the last segment, bytes
+	segmentEnd   int64 // upper bound of the bytes written to the last segment
 	preallocator *preallocator
 
 	queue queue
 }
 
-// appender is what File asks of the wal; tests fail it.
+// appender is the part of the WAL that File uses. Tests replace it with one that fails.
 type appender interface {
 	Save(*raftpb.HardState, []*raftpb.Entry) error
 	SaveSnapshot(*walpb.Snapshot) error
@@ -75,10 +74,10 @@ type appender interface {
 
 var _ Log = (*File)(nil)
 
-// Open opens the log in dir, and creates it if dir holds none. It reads and proves
-// every segment, cuts a torn tail, makes what is left durable, and only then hands
-// the files to the wal for appending. It returns ErrLocked, or a *Damage and leaves
-// the files as they are.
+// Open opens the log in dir, and creates one if there is none. It verifies every segment, cuts
+// a torn tail, makes the rest durable, and then opens the WAL for appending. Errors: ErrLocked,
+// a *Damage, which leaves the files unchanged, the error of Progress or Watch, or one of the
+// disk.
 func Open(dir string, o Options) (*File, error) {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixNano() }
@@ -101,9 +100,9 @@ func Open(dir string, o Options) (*File, error) {
 	return f, nil
 }
 
-// writeSegmentStart writes a snapshot record into the last segment, so that the next Open
-// reads only from there. Its index is the segment's first group even if that is
-// still to come: the wal looks for the record in the segment the index names.
+// writeSegmentStart writes a snapshot record of the WAL into the last segment, so that the WAL
+// reads only that segment at the next Open. Its index is the number of the segment's first
+// group, even if that is not written yet: the WAL finds the segment by this index.
 func (f *File) writeSegmentStart() error {
 	index := max(f.segs[len(f.segs)-1].first, f.last.Number)
 	if err := f.wal.SaveSnapshot(&walpb.Snapshot{Index: &index, Term: new(uint64), ConfState: &raftpb.ConfState{}}); err != nil {
@@ -112,7 +111,7 @@ func (f *File) writeSegmentStart() error {
 	return f.watch(SegmentStarted)
 }
 
-// writeDurableMark writes the mark for what is durable now.
+// writeDurableMark writes the mark for the current end of the log.
 func (f *File) writeDurableMark() error {
 	tail := f.segs[len(f.segs)-1]
 	if err := writeDurableMark(f.dir, durableMark{Position: f.last, place: tail.seq, first: tail.first}); err != nil {
@@ -121,19 +120,20 @@ func (f *File) writeDurableMark() error {
 	return f.watch(MarkWritten)
 }
 
-// Torn tells which torn tail Open cut, nil if none.
+// Torn is the torn tail that Open has cut, nil if there was none.
 func (f *File) Torn() *Torn { return f.torn }
 
-// Last is the position behind the newest durable group.
+// Last is the position after the newest durable group.
 func (f *File) Last() Position {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.last
 }
 
-// Propose stamps the group, writes and syncs it, and hands it to Deliver. It returns
-// ErrTooBig, ErrClosed, or the error of the write or sync that ended the log: a
-// sync is never tried again, for the second could succeed without the bytes.
+// Propose stamps a group, writes and syncs it, and hands it to Deliver. Errors: ErrTooBig,
+// ErrClosed, or the error of the write or sync that stopped the log. A sync is not retried: a
+// second sync may succeed without the bytes of the first
+// (docs/rules/operation.md#durability).
 func (f *File) Propose(g Group) error {
 	if len(g.Body) > BodyMax {
 		return ErrTooBig
@@ -167,11 +167,11 @@ func (f *File) save(g *Group) error {
 	return f.rotate()
 }
 
-// rotate notices that the wal began a segment behind the last group, and notes it
-// down before that group is delivered.
+// rotate detects that the WAL has begun a new segment after the last group, and records the
+// segment before the group is delivered.
 func (f *File) rotate() error {
-	if f.segmentEnd < wal.SegmentSizeBytes { // at least what is written: the wal had no reason to
-		return nil
+	if f.segmentEnd < wal.SegmentSizeBytes {
+		return nil // the segment is not full: segmentEnd is an upper bound
 	}
 	tail := f.segs[len(f.segs)-1]
 	next := segment{seq: tail.seq + 1, first: f.last.Number + 1}
@@ -189,7 +189,8 @@ func (f *File) rotate() error {
 	return f.writeDurableMark()
 }
 
-// Trim removes the segments that hold only groups below below. The last one stays.
+// Trim removes the segments whose groups all have numbers less than below. The last segment
+// stays.
 func (f *File) Trim(below uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -206,7 +207,7 @@ func (f *File) Trim(below uint64) error {
 	if err := f.wal.ReleaseLockTo(below); err != nil {
 		return err
 	}
-	for ; n > 0; n-- { // the oldest first: what a crash leaves has no gap
+	for ; n > 0; n-- { // the oldest first, so that a crash leaves no gap
 		if err := os.Remove(f.segs[0].path); err != nil {
 			return err
 		}
@@ -218,8 +219,8 @@ func (f *File) Trim(below uint64) error {
 	return syncDir(filepath.Join(f.dir, walDir))
 }
 
-// Close writes the mark and lets the files go. A log that failed is closed without
-// another sync. A second Close does nothing.
+// Close writes the mark and closes the files. After a failed write or sync it writes and syncs
+// nothing. A second Close is a no-op.
 func (f *File) Close() error {
 	err, closed := f.close()
 	if closed {
@@ -247,7 +248,7 @@ func (f *File) close() (err error, closed bool) {
 	return err, true
 }
 
-// closeWithoutSync closes the wal without another sync.
+// closeWithoutSync closes the WAL, which would otherwise sync once more.
 func (f *File) closeWithoutSync() error {
 	f.wal.SetUnsafeNoFsync()
 	return f.wal.Close()

@@ -37,11 +37,12 @@ func TestReopen(t *testing.T) {
 		t.Fatal("reopened log differs")
 	}
 	if got := mustDrain(t, f, 20); !same(got, want[19:]) {
-		t.Fatal("from 20 on differs")
+		t.Fatal("the groups from 20 on differ")
 	}
 }
 
-// A clock that is set back does not set the stamps back, also over a restart.
+// TestStampNeverFalls checks that stamps do not fall when the clock is set back, before or during
+// a restart.
 func TestStampNeverFalls(t *testing.T) {
 	dir := tempDir(t)
 	for _, now := range []int64{500, 100, 700, 600} {
@@ -72,7 +73,7 @@ func TestLockedAgainstASecondOpen(t *testing.T) {
 }
 
 func TestSegments(t *testing.T) {
-	dir, want := made(t, 60)
+	dir, want := closedLog(t, 60)
 	segs := segmentsOf(t, dir)
 	if len(segs) < 3 {
 		t.Fatalf("%d segments: the test wants to roll over", len(segs))
@@ -85,7 +86,7 @@ func TestSegments(t *testing.T) {
 }
 
 func TestLostSegment(t *testing.T) {
-	dir, _ := made(t, 60)
+	dir, _ := closedLog(t, 60)
 	for _, seg := range segmentsOf(t, dir) {
 		broken := tempDir(t)
 		copyLog(t, broken, dir)
@@ -98,7 +99,7 @@ func TestLostSegment(t *testing.T) {
 }
 
 func TestLostLog(t *testing.T) {
-	dir, _ := made(t, 3)
+	dir, _ := closedLog(t, 3)
 	if err := os.RemoveAll(filepath.Join(dir, walDir)); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestLostLog(t *testing.T) {
 }
 
 func TestLostMark(t *testing.T) {
-	dir, _ := made(t, 3)
+	dir, _ := closedLog(t, 3)
 	if err := os.Remove(filepath.Join(dir, markName)); err != nil {
 		t.Fatal(err)
 	}
@@ -117,9 +118,10 @@ func TestLostMark(t *testing.T) {
 	}
 }
 
-// Check refuses what Open refuses, with the same error; Scan goes by the segments alone.
+// TestCheckJudgesLikeOpen checks that Check and Open refuse the same logs with the same errors,
+// and that Scan judges the segments alone.
 func TestCheckJudgesLikeOpen(t *testing.T) {
-	whole, want := made(t, 60) // of several segments
+	whole, want := closedLog(t, 60) // of several segments
 	flip := func(path string, at int) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			b := mustRead(t, filepath.Join(dir, path))
@@ -142,7 +144,7 @@ func TestCheckJudgesLikeOpen(t *testing.T) {
 		whole bool
 	}{
 		"nothing":                      {harm: func(*testing.T, string) {}, whole: true},
-		"behind a snapshot":            {harm: func(*testing.T, string) {}, start: want[9].After(), whole: true},
+		"after a snapshot":             {harm: func(*testing.T, string) {}, start: want[9].After(), whole: true},
 		"no mark":                      {harm: remove(markName)},
 		"a damaged mark":               {harm: flip(markName, 20)},
 		"no first segment":             {harm: remove(first)},
@@ -172,12 +174,12 @@ func TestCheckJudgesLikeOpen(t *testing.T) {
 	}
 }
 
-// A lost or damaged mark is written anew, once the rest is proved.
+// TestNewMark checks that NewMark replaces a lost or damaged mark, and only that.
 func TestNewMark(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"lost": os.Remove, "damaged": func(path string) error { return os.WriteFile(path, []byte("junk"), 0o600) },
 	} {
-		dir, want := made(t, 5)
+		dir, want := closedLog(t, 5)
 		if err := harm(filepath.Join(dir, markName)); err != nil {
 			t.Fatal(err)
 		}
@@ -199,35 +201,35 @@ func TestNewMark(t *testing.T) {
 		}
 		mustClose(t, f)
 	}
-	dir, _ := made(t, 5)
+	dir, _ := closedLog(t, 5)
 	for _, lost := range []string{walDir, markName} {
 		if err := os.RemoveAll(filepath.Join(dir, lost)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, err := NewMark(dir, Position{}); !errors.Is(err, ErrNoLog) {
-		t.Errorf("of a lost log: %v", err)
+		t.Errorf("a lost log: %v", err)
 	}
-	dir, _ = made(t, 5)
+	dir, _ = closedLog(t, 5)
 	if err := os.Remove(filepath.Join(dir, markName)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := NewMark(dir, Position{Number: 9}); err == nil {
-		t.Error("of a log that ends before its snapshot")
+		t.Error("a log that ends before its snapshot got a mark")
 	}
 }
 
-// On a full disk, where no new file can be written, a log that is there is opened and
-// closed all the same, and its mark keeps up.
+// TestMarkOnAFullDisk checks that a log can be opened and closed on a full disk, where no new
+// file can be written, and that its mark is updated.
 func TestMarkOnAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip(err)
 	}
-	dir, _ := made(t, 5)
+	dir, _ := closedLog(t, 5)
 	tmp := filepath.Join(dir, markName+".tmp")
 	fill := func() {
 		t.Helper()
-		if err := os.Symlink("/dev/full", tmp); err != nil { // what is written there has no space
+		if err := os.Symlink("/dev/full", tmp); err != nil { // every write to it fails with ENOSPC
 			t.Fatal(err)
 		}
 	}
@@ -246,7 +248,7 @@ func TestMarkOnAFullDisk(t *testing.T) {
 	reached(8)
 	mustClose(t, mustOpen(t, dir))
 
-	fresh := tempDir(t) // where there is no mark yet, there must be room for one
+	fresh := tempDir(t) // the first mark of a log needs disk space
 	if err := os.Symlink("/dev/full", filepath.Join(fresh, markName+".tmp")); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +257,7 @@ func TestMarkOnAFullDisk(t *testing.T) {
 	}
 }
 
-// A crash while a log is made leaves nothing that the next Open trips over.
+// TestHalfMade checks that Open accepts what a crash leaves while a log is created.
 func TestHalfMade(t *testing.T) {
 	t.Run("beside", func(t *testing.T) {
 		dir := tempDir(t)
@@ -267,14 +269,14 @@ func TestHalfMade(t *testing.T) {
 		mustClose(t, mustOpen(t, dir))
 	})
 	t.Run("before the mark", func(t *testing.T) {
-		dir, _ := made(t, 0)
+		dir, _ := closedLog(t, 0)
 		if err := os.Remove(filepath.Join(dir, markName)); err != nil {
 			t.Fatal(err)
 		}
 		mustClose(t, mustOpen(t, dir))
 	})
 	t.Run("a segment prepared", func(t *testing.T) {
-		dir, want := made(t, 5)
+		dir, want := closedLog(t, 5)
 		junk := make([]byte, 9000)
 		for i := range junk {
 			junk[i] = 0xEE
@@ -293,8 +295,8 @@ func TestHalfMade(t *testing.T) {
 	})
 }
 
-// At any moment a copy of the directory, which is what a kill leaves, holds every
-// group that was delivered before.
+// TestKill checks that a copy of the directory, taken at any moment, has every group that was
+// delivered before: a kill leaves the same files.
 func TestKill(t *testing.T) {
 	dir := tempDir(t)
 	f := mustOpen(t, dir)
@@ -316,7 +318,8 @@ func TestKill(t *testing.T) {
 	mustClose(t, f)
 }
 
-// A crash right after a segment was begun, before anything was noted about it.
+// TestKillBehindANewSegment checks a crash after the WAL has begun a segment, and before its first
+// record and the mark are written.
 func TestKillBehindANewSegment(t *testing.T) {
 	dir := tempDir(t)
 	f := mustOpen(t, dir)
@@ -355,7 +358,7 @@ func TestKillBehindANewSegment(t *testing.T) {
 }
 
 func TestTrim(t *testing.T) {
-	dir, want := made(t, 60)
+	dir, want := closedLog(t, 60)
 	f := mustOpen(t, dir)
 	before := len(segmentsOf(t, dir))
 	if err := f.Trim(40); err != nil {
@@ -379,7 +382,7 @@ func TestTrim(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := mustDrain(t, f, 46); !same(got, want[45:]) {
-		t.Fatal("groups behind the snapshot differ")
+		t.Fatal("the groups after the snapshot differ")
 	}
 	if err := f.Trim(1000); err != nil {
 		t.Fatal(err)
@@ -399,7 +402,7 @@ func TestTrim(t *testing.T) {
 
 	other := at.After()
 	other.Chain[0] ^= 1
-	dir2, _ := made(t, 60)
+	dir2, _ := closedLog(t, 60)
 	_, err = Open(dir2, Options{Start: other})
 	wantDamage(t, err)
 	_, err = Open(dir2, Options{Start: Position{Number: 61}})
@@ -436,7 +439,8 @@ func TestProposeFromMany(t *testing.T) {
 	mustClose(t, f)
 }
 
-// A consumer that falls far behind misses nothing: it goes back to the disk.
+// TestSlowConsumer checks that a consumer that falls far behind misses nothing: it reads from
+// disk.
 func TestSlowConsumer(t *testing.T) {
 	f := mustOpen(t, tempDir(t))
 	defer mustClose(t, f)
@@ -477,7 +481,7 @@ func TestDeliverEnds(t *testing.T) {
 			}
 		}
 		if n++; n == 2 {
-			time.AfterFunc(time.Millisecond, cancel) // while it waits for a third, or before
+			time.AfterFunc(time.Millisecond, cancel) // while Deliver waits for a third group, or before
 		}
 	}
 	if n != 2 {
@@ -488,7 +492,7 @@ func TestDeliverEnds(t *testing.T) {
 			t.Fatalf("got %v, want %v", err, ErrTrimmed)
 		}
 	}
-	time.AfterFunc(time.Millisecond, func() { _ = f.Close() }) // while it waits, or before
+	time.AfterFunc(time.Millisecond, func() { _ = f.Close() }) // while Deliver waits, or before
 	var last error
 	for _, last = range f.Deliver(context.Background(), 3) {
 	}
@@ -502,15 +506,15 @@ func TestDeliverEnds(t *testing.T) {
 
 var errDisk = errors.New("no space, or worse")
 
-// failing is a wal whose disk goes bad once, and then would be good again.
-type failing struct {
+// failingWAL is a WAL whose disk fails once. Every later call would succeed.
+type failingWAL struct {
 	appender
 	once  bool
-	after bool // the bytes are written before it fails: a sync that failed
+	after bool // the sync fails, after the bytes are written
 	saves int
 }
 
-func (w *failing) Save(st *raftpb.HardState, ents []*raftpb.Entry) error {
+func (w *failingWAL) Save(st *raftpb.HardState, ents []*raftpb.Entry) error {
 	w.saves++
 	if !w.once {
 		w.once = true
@@ -529,7 +533,7 @@ func TestFailedWrite(t *testing.T) {
 		dir := tempDir(t)
 		f := mustOpen(t, dir)
 		propose(t, f, 1, 3)
-		bad := &failing{appender: f.wal, after: after}
+		bad := &failingWAL{appender: f.wal, after: after}
 		f.wal = bad
 		for range 3 {
 			if err := f.Propose(Group{Body: []byte("x")}); !errors.Is(err, errDisk) {
@@ -537,7 +541,7 @@ func TestFailedWrite(t *testing.T) {
 			}
 		}
 		if bad.saves != 1 {
-			t.Fatalf("the wal was asked %d times after it failed", bad.saves-1)
+			t.Fatalf("the WAL was called %d times after it failed", bad.saves-1)
 		}
 		n := 0
 		var last error

@@ -13,26 +13,26 @@ import (
 )
 
 var (
-	errHole     = errors.New("a hole")
-	errFrame    = errors.New("length of a frame makes no sense")
+	errHole     = errors.New("zeros in place of a frame")
+	errFrame    = errors.New("impossible length of a frame")
 	errPastEnd  = errors.New("frame runs past the end of the file")
 	errPadding  = errors.New("padding is not zero")
-	errEnvelope = errors.New("envelope of a record makes no sense")
+	errEnvelope = errors.New("malformed envelope of a record")
 )
 
-// frameMax is the longest record of the wal that can be ours, in bytes.
+// frameMax is the length of the longest WAL record that this package writes, in bytes.
 const frameMax = recordMax + 64
 
-// frame is one record of the wal as it lies in its file.
+// frame is one record of the WAL in its file.
 type frame struct {
-	off, end int64  // from its length up to behind its padding
-	raw      []byte // its bytes in the file; the last padding may be cut off
+	off, end int64  // offsets of its length word and of the byte after its padding
+	raw      []byte // its bytes in the file; the padding of a file's last frame may be missing
 	kind     int64  // wal.EntryType and so on
 	crc      uint32
 	data     []byte
 }
 
-// frames reads one segment forward and proves the wal's own running CRC.
+// frames reads the frames of one segment in order and verifies the running CRC of the WAL.
 type frames struct {
 	seg  segment
 	f    *os.File
@@ -57,8 +57,8 @@ func openFrames(seg segment) (*frames, error) {
 
 func (fs *frames) close() { fs.f.Close() }
 
-// next reads one frame. io.EOF is the end of the file between two frames; errHole
-// a length of zero; any other error says what is wrong at fs.off.
+// next reads one frame. io.EOF means that the file ends between two frames, errHole that the
+// length word is zero. Any other error is of the frame at fs.off.
 func (fs *frames) next() (frame, error) {
 	fr := frame{off: fs.off}
 	if fs.off == fs.size {
@@ -78,7 +78,7 @@ func (fs *frames) next() (frame, error) {
 	if fs.off+8+n > fs.size {
 		return fr, errPastEnd
 	}
-	// The padding of the last frame may be cut off: all of the record is there.
+	// Without the padding of the file's last frame the record is still complete.
 	fr.raw = make([]byte, min(8+n+pad, fs.size-fs.off))
 	copy(fr.raw, head[:])
 	data := fr.raw[8:]
@@ -99,8 +99,8 @@ func (fs *frames) next() (frame, error) {
 	return fr, nil
 }
 
-// frameLength takes a frame's length word apart: 56 bits of length, and in the top
-// byte a mark and the count of padding bytes, if there are any.
+// frameLength splits the length word of a frame: 56 bits of length, and in the top byte 0x80
+// plus the number of padding bytes, or 0 if there are none.
 func frameLength(head [8]byte) (n, pad int64, err error) {
 	word := binary.LittleEndian.Uint64(head[:])
 	if word == 0 {
@@ -114,8 +114,8 @@ func frameLength(head [8]byte) (n, pad int64, err error) {
 	return n, pad, nil
 }
 
-// open reads the wal's envelope: type, crc and, unless it is empty, data, each once
-// and in this order.
+// open reads the envelope of the WAL: type, CRC and, unless it is empty, data, each once and
+// in this order.
 func (fr *frame) open(b []byte) error {
 	kind, n := varintField(b, 1)
 	if n < 0 {
@@ -139,8 +139,8 @@ func (fr *frame) open(b []byte) error {
 	return nil
 }
 
-// check proves the running CRC. A CRC record hands the sum over from the segment
-// before; whether it is that one's sum is for the scanner to ask.
+// check verifies the running CRC. A CRC record begins a segment with the sum of the segment
+// before it; the scanner verifies that sum.
 func (fs *frames) check(fr *frame) error {
 	if fr.kind == wal.CrcType {
 		if len(fr.data) != 0 {
@@ -157,7 +157,8 @@ func (fs *frames) check(fr *frame) error {
 	return nil
 }
 
-// varintField reads field num, which must be next; n is -1 if it is not.
+// varintField reads field num from the start of b, with n its length; n is -1 if the next
+// field is another.
 func varintField(b []byte, num protowire.Number) (v uint64, n int) {
 	got, typ, n := protowire.ConsumeTag(b)
 	if n < 0 || got != num || typ != protowire.VarintType {
@@ -170,6 +171,7 @@ func varintField(b []byte, num protowire.Number) (v uint64, n int) {
 	return v, n + m
 }
 
+// bytesField is varintField for a field of bytes.
 func bytesField(b []byte, num protowire.Number) (v []byte, n int) {
 	got, typ, n := protowire.ConsumeTag(b)
 	if n < 0 || got != num || typ != protowire.BytesType {
@@ -182,7 +184,7 @@ func bytesField(b []byte, num protowire.Number) (v []byte, n int) {
 	return v, n + m
 }
 
-// entryOf reads the wal's entry: index and data.
+// entryOf reads an entry of the WAL: index and data.
 func entryOf(b []byte) (index uint64, data []byte, err error) {
 	index, n := varintField(b, 3)
 	if n < 0 {

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// smallDisk is a directory on a disk of its own, of so many bytes. Where the test may not
-// mount one, it is skipped.
+// smallDisk returns a directory on a disk of the given size. It skips the test if the process
+// may not mount one.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Skip("no disk of its own:", err)
+		t.Skip("cannot mount a disk:", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
@@ -24,7 +24,7 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// fillDisk takes all the space that is left, until the returned function frees it.
+// fillDisk uses up the disk space, until the returned function frees it.
 func fillDisk(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	path := filepath.Join(dir, "filler")
@@ -51,9 +51,9 @@ func fillDisk(t *testing.T, dir string) (free func()) {
 	}
 }
 
-// A log on a disk without a free byte opens, takes groups up to the end of its segment,
-// then stops and says why; with space again everything that was delivered is there, and
-// it goes on.
+// TestFullDisk checks a log on a full disk: it opens, accepts groups up to the end of its
+// segment, and then stops with ENOSPC. With space again, it has every group that was delivered
+// and continues.
 func TestFullDisk(t *testing.T) {
 	dir := smallDisk(t, "1m")
 	log := filepath.Join(dir, "journal")
@@ -72,7 +72,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(err, syscall.ENOSPC) || n == 3 {
 		t.Fatalf("after group %d: %v", n, err)
 	}
-	_ = f.Close() // its error is that of the log
+	_ = f.Close() // it returns the error of the log
 	free()
 	f = mustOpen(t, log)
 	got := mustDrain(t, f, 1)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzRecord: a record comes back as it was and follows what it followed; with one bit
-// of it turned, or cut anywhere, it is refused. Bytes that are none do no harm.
+// FuzzRecord checks that a record reads back as it was written and continues the same chain, and
+// that it is refused with any bit flipped or cut anywhere. Arbitrary bytes must not panic.
 func FuzzRecord(f *testing.F) {
 	f.Add(uint64(1), uint32(7), uint64(3), int64(5), []byte("body"), []byte("before"), uint(9))
 	f.Add(uint64(0), uint32(0), uint64(0), int64(-1), make([]byte, 600), []byte{}, uint(640))
@@ -29,7 +29,7 @@ func FuzzRecord(f *testing.F) {
 		at %= uint(len(bad)) * 8
 		bad[at/8] ^= 1 << (at % 8)
 		if _, _, err := readRecord(bad); err == nil {
-			t.Fatalf("bit %d of %x is not missed", at, whole)
+			t.Fatalf("a flip of bit %d of %x is not detected", at, whole)
 		}
 		if _, _, err := readRecord(whole[:at/8]); err == nil {
 			t.Fatalf("%d bytes of %d are enough", at/8, len(whole))
@@ -37,10 +37,10 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzScan: whatever is written over a log's file, and wherever it is cut, what is read
-// is a beginning of what was there, and the end is clean, torn or a named damage.
+// FuzzScan overwrites and cuts a segment. Scan must then yield the first groups of the log
+// unchanged, up to a clean end, a *Torn or a *Damage.
 func FuzzScan(f *testing.F) {
-	from, want := killed(f, 4)
+	from, want := killedLog(f, 4)
 	path, off, end := lastFrame(f, from)
 	whole := mustRead(f, path)
 	f.Add(uint16(off), []byte{0}, uint16(end))

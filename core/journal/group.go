@@ -14,22 +14,23 @@ const BodyMax = 16 << 20
 
 // Group is one record of the log: commands that become durable together.
 type Group struct {
-	Number   uint64   // from 1, no gaps; given by the log
-	Node     uint32   // who proposed it, and
-	Proposal uint64   // that node's own number for it
-	Stamp    int64    // ns since the Unix epoch, the log's; never falls
-	Body     []byte   // see AppendCommand
-	Chain    [32]byte // running hash up to and including this group
+	Number   uint64   // 1, 2, 3 and so on; set by the log
+	Node     uint32   // the node that proposed it
+	Proposal uint64   // the node's own number of it
+	Stamp    int64    // ns since the Unix epoch, never falls; set by the log
+	Body     []byte   // commands, see AppendCommand; at most BodyMax bytes
+	Chain    [32]byte // hash of everything up to and including this group; set by the log
 }
 
-// Position is a place between two groups: the last group before it.
+// Position is a place between two groups, named by the group before it. The zero Position is
+// the start of a log.
 type Position struct {
 	Number uint64
 	Chain  [32]byte
 	Stamp  int64
 }
 
-// After is the position behind g.
+// After is the position after g.
 func (g *Group) After() Position { return Position{g.Number, g.Chain, g.Stamp} }
 
 // The record of a group, little-endian:
@@ -45,11 +46,11 @@ func (g *Group) After() Position { return Position{g.Number, g.Chain, g.Stamp} }
 //	72  body      masked with the chain
 //	  + end       one byte, 0xA5
 //
-// Three parts serve recovery alone (torn.go). The CRC lets a record be known for
-// whole by itself, where the wal's own CRC runs over everything before it. The
-// mask and the end byte see to it that a whole record never shows a zero sector
-// nor ends in zero, whatever its body is: nobody can choose a body that equals its
-// own hash. So zeros mean what was never written, and nothing else.
+// Three parts serve recovery alone (torn_tail.go). By the CRC a record is recognized as
+// complete on its own, while the CRC of the WAL runs over everything before it. The mask and
+// the end byte ensure that no complete record contains a sector of zeros or ends with a zero:
+// nobody can choose a body that equals its own hash. So zeros are bytes that were never
+// written.
 const (
 	recordHead = 72
 	recordEnd  = 0xA5
@@ -68,7 +69,8 @@ var (
 	errChain    = errors.New("running hash does not match")
 )
 
-// appendRecord appends the record of g and sets its chain, given the one before.
+// appendRecord appends the record of g and sets g.Chain; before is the chain of the group
+// before it.
 func appendRecord(dst []byte, before *[32]byte, g *Group) []byte {
 	at := len(dst)
 	dst = append(dst, recordMagic...)
@@ -81,14 +83,14 @@ func appendRecord(dst []byte, before *[32]byte, g *Group) []byte {
 	g.Chain = chain(before, dst[at+8:], g.Body)
 	dst = append(dst, g.Chain[:]...)
 	dst = append(dst, g.Body...)
-	maskCRC(dst[at+recordHead:], &g.Chain)
+	mask(dst[at+recordHead:], &g.Chain)
 	dst = append(dst, recordEnd)
 	binary.LittleEndian.PutUint32(dst[at+4:], crc32.Checksum(dst[at+8:], castagnoli))
 	return dst
 }
 
-// readRecord reads the record at the start of b and gives its length. It proves
-// the record whole by itself; that it follows another is for follows to say.
+// readRecord reads the record at the start of b and returns its length. It verifies the record
+// on its own; follows verifies that it continues another.
 func readRecord(b []byte) (g Group, n int, err error) {
 	if len(b) <= recordHead || !bytes.Equal(b[:4], recordMagic) {
 		return g, 0, errMagic
@@ -109,11 +111,11 @@ func readRecord(b []byte) (g Group, n int, err error) {
 		Chain:    [32]byte(b[40:]),
 		Body:     bytes.Clone(b[recordHead : len(b)-1]),
 	}
-	maskCRC(g.Body, &g.Chain)
+	mask(g.Body, &g.Chain)
 	return g, len(b), nil
 }
 
-// follows tells whether g is the group whose chain continues before.
+// follows reports whether the chain of g continues the chain before.
 func (g *Group) follows(before *[32]byte) bool {
 	var head [32]byte
 	binary.LittleEndian.PutUint64(head[0:], g.Number)
@@ -133,8 +135,8 @@ func chain(before *[32]byte, head, body []byte) (sum [32]byte) {
 	return sum
 }
 
-// maskCRC is its own inverse.
-func maskCRC(b []byte, key *[32]byte) {
+// mask masks b with key, or unmasks it.
+func mask(b []byte, key *[32]byte) {
 	var wide [512]byte
 	for i := 0; i < len(wide); i += len(key) {
 		copy(wide[i:], key[:])

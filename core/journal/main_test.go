@@ -12,14 +12,13 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// The wal keeps its segment size in a package variable; it is set once, before any
-// log is open.
+// TestMain sets the segment size, a package variable of the WAL, before any log is open.
 func TestMain(m *testing.M) {
 	wal.SegmentSizeBytes = 8 << 10
 	os.Exit(m.Run())
 }
 
-// tempDir is in memory where it can be: these tests break files, not disks.
+// tempDir returns a directory in memory, if the machine has one: these tests need no disk.
 func tempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "journal")
@@ -30,7 +29,7 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-// ticking is a clock that tests can read back: 1, 2, 3 …
+// ticking returns a clock whose times are 1, 2, 3 and so on.
 func ticking() func() int64 {
 	var t int64
 	return func() int64 { t++; return t }
@@ -52,7 +51,7 @@ func mustClose(t testing.TB, l Log) {
 	}
 }
 
-// body of the i-th group of the tests; some hold whole sectors of zeros.
+// body returns the body of the i-th group. Some bodies have whole sectors of zeros.
 func body(i int) []byte {
 	if i%5 == 3 {
 		return make([]byte, 1400)
@@ -69,7 +68,7 @@ func propose(t testing.TB, f *File, from, to int) {
 	}
 }
 
-// drain reads what is durable now.
+// drain returns the groups that are durable now, from a number on.
 func drain(f *File, from uint64) (got []Group, err error) {
 	last := f.Last().Number
 	if last < from {
@@ -108,8 +107,8 @@ func same(a, b []Group) bool {
 	return true
 }
 
-// made is a log on disk with n groups, and what it holds.
-func made(t testing.TB, n int) (dir string, groups []Group) {
+// closedLog creates a log of n groups, closes it, and returns its directory and groups.
+func closedLog(t testing.TB, n int) (dir string, groups []Group) {
 	t.Helper()
 	dir = tempDir(t)
 	f := mustOpen(t, dir)
@@ -119,8 +118,8 @@ func made(t testing.TB, n int) (dir string, groups []Group) {
 	return dir, groups
 }
 
-// killed is like made, but its process died: the mark is as old as the log.
-func killed(t testing.TB, n int) (dir string, groups []Group) {
+// killedLog is closedLog without the close. The mark is that of the newest segment, or of the empty log.
+func killedLog(t testing.TB, n int) (dir string, groups []Group) {
 	t.Helper()
 	live := tempDir(t)
 	f := mustOpen(t, live)
@@ -132,7 +131,7 @@ func killed(t testing.TB, n int) (dir string, groups []Group) {
 	return dir, groups
 }
 
-// copyLog copies a log as a crash would leave it.
+// copyLog copies the files of a log, as a crash would leave them.
 func copyLog(t testing.TB, to, from string) {
 	t.Helper()
 	os.RemoveAll(to)
@@ -177,7 +176,7 @@ func mustWrite(t testing.TB, path string, b []byte) {
 	}
 }
 
-// wantDamage asks for a refusal that names a file and a place in it.
+// wantDamage fails unless err is a *Damage with a file and an offset in it.
 func wantDamage(t testing.TB, err error) *Damage {
 	t.Helper()
 	var d *Damage

@@ -6,33 +6,33 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// The wal allocates a segment and does not write it, so every sync into a fresh block
-// has the file system note that it has been written: that costs more than the bytes.
-// zeroer writes the zeros that are there anyway before the log comes to them.
+// preallocator fills the last segment with zeros ahead of the log. The WAL reserves a
+// segment's blocks and does not write them. A sync after the first write to a block then also
+// updates the file system's metadata, which takes longer than writing the bytes.
 type preallocator struct {
-	file  *os.File // of the tail, by path
-	path  string
-	limit int64 // zeros are written up to here
+	file  *os.File // the last segment
+	path  string   // of file
+	limit int64    // offset up to which zeros are written
 	wake  chan struct{}
-	done  chan struct{} // closed when it has ended
+	done  chan struct{} // closed when the goroutine has ended
 }
 
 const (
-	preallocateAhead = 16 << 20 // bytes of zeros kept ahead of the log
-	preallocateChunk = 2 << 20
+	preallocateAhead = 16 << 20 // bytes of zeros ahead of the log
+	preallocateChunk = 2 << 20  // bytes of one write
 )
 
-// frameExtra is more than the wal adds to a record of ours, in bytes.
+// frameExtra is an upper bound of the bytes that the WAL adds to a record.
 const frameExtra = 128
 
-// headRoom is more than the wal writes of its own at the start of a segment.
+// headRoom is an upper bound of the bytes that the WAL writes at the start of a segment.
 const headRoom = 4096
 
 func newPreallocator() *preallocator {
 	return &preallocator{wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// wrote notes that the log has grown by a record at most so long. f.mu is held.
+// wrote adds a record of the given length to segmentEnd. The caller holds f.mu.
 func (f *File) wrote(record int) {
 	f.segmentEnd += int64(record) + frameExtra
 	if f.segmentEnd > f.preallocator.limit-preallocateAhead/2 {
@@ -47,14 +47,14 @@ func (f *File) wakePreallocator() {
 	}
 }
 
-// runPreallocator runs until the log is closed or fails. It is a help and no more: what
-// it cannot write, the log will write itself, and tell of it.
+// runPreallocator runs until the log is closed or fails, or a write of zeros fails. The log
+// works without it, and reports errors of the disk itself.
 func (f *File) runPreallocator() {
 	z := f.preallocator
 	defer close(z.done)
 	defer func() {
 		if z.file != nil {
-			_ = z.file.Close() // its bytes are synced, or wanted by nobody
+			_ = z.file.Close() // its zeros are synced, or no longer needed
 		}
 	}()
 	chunk := make([]byte, preallocateChunk)
@@ -74,9 +74,8 @@ func (f *File) runPreallocator() {
 	}
 }
 
-// preallocateNext writes one chunk, and gives the file; nil if there are enough zeros. It
-// holds the lock: meanwhile the log writes nothing, and where it has written nothing
-// yet, nothing is lost.
+// preallocateNext writes one chunk of zeros and returns the file, nil if there are enough
+// zeros. It holds f.mu and writes only after segmentEnd, so that it overwrites no group.
 func (f *File) preallocateNext(chunk []byte) (into *os.File, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// Zeros are written behind everything the log has written, in segment after segment,
-// and what was proposed meanwhile reads back.
+// TestZerosStayAhead checks that zeros are written only after the end of the log, in each of
+// several segments, and that every group reads back.
 func TestZerosStayAhead(t *testing.T) {
 	dir := tempDir(t)
 	f := mustOpen(t, dir)
-	close(f.preallocator.wake) // the test writes the zeros: it alone, as the log's own goroutine does
+	close(f.preallocator.wake) // ends the log's goroutine: the test writes the zeros in its place
 	<-f.preallocator.done
 	f.preallocator = newPreallocator()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -41,7 +41,7 @@ func TestZerosStayAhead(t *testing.T) {
 	if len(f.segs) < 3 {
 		t.Fatalf("only %d segments", len(f.segs))
 	}
-	go f.runPreallocator() // for Close to end
+	go f.runPreallocator() // Close waits for it
 	mustClose(t, f)
 	n := 0
 	for p, err := range Scan(dir, 1) {
@@ -49,7 +49,7 @@ func TestZerosStayAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(p.Body, bodies[n]) {
-			t.Fatalf("group %d reads otherwise", p.Number)
+			t.Fatalf("group %d has changed", p.Number)
 		}
 		n++
 	}

@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// bytesRead is how many bytes this process has read from files so far.
+// bytesRead is the number of bytes that this process has read from files.
 func bytesRead(t *testing.T) (n int64) {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/io")
@@ -22,9 +22,9 @@ func bytesRead(t *testing.T) (n int64) {
 	return n
 }
 
-// TestRestartReadsTheLogTwice counts the bytes that Open and a Deliver of everything read.
-// Open proves every segment, and the wal reads the last one to append to it; Deliver reads
-// the others, and has the groups of the last one in memory.
+// TestRestartReadsTheLogTwice counts the bytes that Open and a Deliver of all groups read. Open
+// verifies every segment, and the WAL then reads the last one. Deliver reads the others, and
+// takes the groups of the last one from memory.
 func TestRestartReadsTheLogTwice(t *testing.T) {
 	small := wal.SegmentSizeBytes
 	wal.SegmentSizeBytes = 4 << 20
@@ -59,7 +59,6 @@ func TestRestartReadsTheLogTwice(t *testing.T) {
 			if len(got) != groups {
 				t.Fatalf("%d of %d groups", len(got), groups)
 			}
-			// What is read ahead is at most one buffer of a reader.
 			t.Logf("read %d bytes of %d segments with %d bytes", read, len(paths), size)
 			if read > 2*size+1<<18 {
 				t.Errorf("each byte was read %.2f times", float64(read)/float64(size))

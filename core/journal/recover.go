@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 )
 
+// lockDir takes the lock of the log in dir, which it creates unless it exists.
 func lockDir(dir string) (*fileutil.LockedFile, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func (f *File) open(o *Options) error {
 	if err := f.repairTail(s); err != nil {
 		return err
 	}
-	f.segs, f.last, f.segmentEnd = s.segs, s.last, (s.r.off+7)/8*8+frameExtra // and a mark of the wal, perhaps
+	f.segs, f.last, f.segmentEnd = s.segs, s.last, (s.r.off+7)/8*8+frameExtra // perhaps with a snapshot record of the WAL
 	if err := f.openWAL(s); err != nil {
 		return err
 	}
@@ -49,9 +50,9 @@ func (f *File) open(o *Options) error {
 	return nil
 }
 
-// create makes an empty log where there is none. The wal builds its directory
-// beside and renames it, and the mark comes after: whatever a crash leaves is
-// either no log or an empty one without a mark.
+// create creates an empty log if there is none. The WAL creates its directory under another
+// name and renames it, and the mark is written after that. So a crash leaves no log, or an
+// empty one without a mark.
 func (f *File) create(start Position) error {
 	segs, err := listSegments(filepath.Join(f.dir, walDir))
 	if err != nil || len(segs) > 0 {
@@ -59,7 +60,7 @@ func (f *File) create(start Position) error {
 	}
 	_, marked, err := readDurableMark(f.dir)
 	if err != nil || marked || start.Number > 0 {
-		return err // verify says what is missing
+		return err // verify names what is missing
 	}
 	w, err := wal.Create(zap.NewNop(), filepath.Join(f.dir, walDir), []byte(walMeta))
 	if err != nil {
@@ -71,7 +72,7 @@ func (f *File) create(start Position) error {
 	return f.watch(Created)
 }
 
-// verify reads the whole log and stops at its end, clean or torn.
+// verify reads and verifies the whole log. It sets f.torn if the end is torn.
 func (f *File) verify(o *Options) (*scanner, error) {
 	s, err := newCheckedScanner(f.dir, o.Start, o.newMark)
 	if err != nil {
@@ -98,8 +99,8 @@ func (f *File) verify(o *Options) (*scanner, error) {
 	return nil, err
 }
 
-// begin ties the log to the snapshot it is opened with. A log that begins at the
-// snapshot continues its chain; one that begins before must pass through it.
+// begin requires that the log continues the snapshot at start. A log that begins there must
+// continue the chain; a log that begins earlier must contain that position.
 func (s *scanner) begin(start Position) error {
 	first := s.segs[0].before()
 	switch {
@@ -112,10 +113,9 @@ func (s *scanner) begin(start Position) error {
 	return nil
 }
 
-// repairTail makes the last segment what was proved: nothing behind the last group,
-// and the last group durable. A group can be whole in the page cache and yet not
-// on disk, if the process died between write and sync or the sync failed. So it is
-// written once more, in place, and synced before anybody sees it.
+// repairTail makes the last segment durable as it was verified: it cuts a torn tail, and writes
+// the last group once more, in place. That group may be complete in the page cache and not on
+// disk, if the process died between write and sync, or if the sync failed.
 func (f *File) repairTail(s *scanner) error {
 	path := s.r.seg.path
 	end := (s.r.off + 7) / 8 * 8 // frames are aligned; the last one's padding may be cut off
@@ -141,8 +141,8 @@ func (f *File) repairTail(s *scanner) error {
 	return f.watch(Repaired)
 }
 
-// zeroFrom cuts the file at end and gives it its length back as zeros, in whole
-// words: the wal does not read a part of one.
+// zeroFrom replaces the bytes of the file from end on with zeros. The new length is a multiple
+// of 8, because the WAL reads whole words.
 func zeroFrom(w *os.File, end int64) error {
 	st, err := w.Stat()
 	if err != nil {
@@ -154,8 +154,8 @@ func zeroFrom(w *os.File, end int64) error {
 	return w.Truncate(max(end, (st.Size()+7)/8*8))
 }
 
-// removePrepared removes the segments the wal had prepared: it takes a leftover for new
-// without clearing it.
+// removePrepared removes segments that the WAL has prepared and not used: the WAL would use a
+// leftover one without clearing it.
 func (f *File) removePrepared() error {
 	entries, err := os.ReadDir(filepath.Join(f.dir, walDir))
 	if err != nil {
@@ -171,9 +171,9 @@ func (f *File) removePrepared() error {
 	return nil
 }
 
-// openWAL opens the wal for appending. It must read to its end first and keeps what
-// it reads, so it starts at its last snapshot record: that is one segment at most,
-// two after a crash in between, and let go at once.
+// openWAL opens the WAL for appending. The WAL must read to its end first, and holds what it
+// reads in memory. So it starts at its last snapshot record and reads one segment, or two if a
+// crash came between a new segment and its record.
 func (f *File) openWAL(s *scanner) error {
 	at := s.mark.index
 	w, err := wal.Open(zap.NewNop(), filepath.Join(f.dir, walDir), &walpb.Snapshot{Index: &at, Term: new(uint64)})
@@ -182,7 +182,7 @@ func (f *File) openWAL(s *scanner) error {
 	}
 	meta, _, entries, err := w.ReadAll()
 	if n := len(entries); err == nil && (string(meta) != walMeta || n > 0 && entries[n-1].GetIndex() != f.last.Number) {
-		err = errors.New("journal: the wal reads another log than was proved")
+		err = errors.New("journal: the WAL reads another log than the one that was verified")
 	}
 	f.wal = w
 	if err == nil {

@@ -10,32 +10,33 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// walMeta is the wal's metadata, at the head of each segment.
+// walMeta is the metadata of the WAL, at the start of each segment.
 const walMeta = "duplex journal 1"
 
-// LocatedGroup is a group and where it lies.
+// LocatedGroup is a group and its place on disk.
 type LocatedGroup struct {
 	Group
 	File   string
-	Offset int64 // of its frame, bytes
+	Offset int64 // of its frame, in bytes
 }
 
-// Scan reads a log in place, proving everything Open would, and yields the groups
-// from number from on. It locks and changes nothing. A log that does not end well
-// yields its error last: a *Damage, or a *Torn that Open would cut.
+// Scan reads the log in dir, verifies it, and yields the groups with numbers of at least from.
+// It locks and changes nothing. If the log does not end cleanly, the last pair has the error: a
+// *Damage, or a *Torn that Open would cut.
 //
-// The first group of a trimmed log is taken at its own word, and a lost mark is not
-// missed; Check proves these too.
+// Scan accepts a log without a mark, and trusts the chain hash of a trimmed log's first group.
+// Check verifies both.
 func Scan(dir string, from uint64) iter.Seq2[LocatedGroup, error] {
 	return walk(from, func() (*scanner, error) { return newScanner(dir) }, (*scanner).finish)
 }
 
-// Check is Scan with the judgement of Open: a log that Open would refuse, given the
-// position of a snapshot, yields the same error.
+// Check is Scan with the verdict of Open: for a log that Open would refuse, given the position
+// of the newest snapshot, it yields the same error.
 func Check(dir string, start Position, from uint64) iter.Seq2[LocatedGroup, error] {
 	return walk(from, func() (*scanner, error) { return newCheckedScanner(dir, start, false) }, (*scanner).verdict)
 }
 
+// walk yields the groups of a scanner; judge turns the error that ends it into the verdict.
 func walk(from uint64, open func() (*scanner, error), judge func(*scanner, error) error) iter.Seq2[LocatedGroup, error] {
 	return func(yield func(LocatedGroup, error) bool) {
 		s, err := open()
@@ -59,39 +60,39 @@ func walk(from uint64, open func() (*scanner, error), judge func(*scanner, error
 	}
 }
 
-// scanner walks the segments of a log and proves that they are one unbroken run
-// of groups: wal CRC, record CRC, number, stamp and chain.
+// scanner reads the segments of a log in order and verifies each group: the CRC of the WAL, the
+// CRC of the record, and that number, stamp and chain continue those of the group before.
 type scanner struct {
 	dir               string
 	segs              []segment
-	requiredPositions []Position // what the log must contain, known from elsewhere
-	marked            bool       // the log's mark is there
+	requiredPositions []Position // the log must contain these
+	marked            bool       // the mark is there, or is not required
 	at                int        // index of the current segment
 	r                 *frames
-	frameCount        int      // frames seen in the current segment
-	prevSegmentCRC    uint32   // of the segment before
-	last              Position // the group before the next
-	known             bool     // whether last.Chain is known, not only last.Number
-	mark              walMark  // the wal's last snapshot record
-	tail              frame    // the last frame of the current segment that holds a group
+	frameCount        int      // frames read of the current segment
+	prevSegmentCRC    uint32   // running CRC at the end of the segment before
+	last              Position // after the last group that was read
+	known             bool     // last.Chain is known, not only last.Number
+	mark              walMark  // the last snapshot record of the WAL
+	tail              frame    // the last frame of the current segment that has a group; zero: none
 
-	keepAfter *uint64 // keep groups above this number in recent; nil: keep none
-	recent    []Group // the groups that wal.Open reads as well: those since the segment of mark
+	keepAfter *uint64 // keep groups with greater numbers in recent; nil: keep none
+	recent    []Group // the groups since the segment of mark, which the WAL will read as well
 
-	progress      func(done, total int64) error // nil: nobody
+	progress      func(done, total int64) error // nil: no progress is reported
 	before, total int64                         // bytes of the segments before the current one, and of all
-	reported      int64
+	reported      int64                         // bytes at the last call of progress
 }
 
-// walMark is a snapshot record of the wal: where wal.Open can start to read.
+// walMark is a snapshot record of the WAL: the WAL can start to read there.
 type walMark struct {
 	index uint64
 	at    int // index of its segment
 	ok    bool
 }
 
-// newScanner starts at the first segment of the log in dir, and holds it against
-// the log's mark.
+// newScanner returns a scanner at the first segment of the log in dir. The log must contain
+// the position of its mark.
 func newScanner(dir string) (*scanner, error) {
 	segs, err := listSegments(filepath.Join(dir, walDir))
 	if err != nil {
@@ -111,8 +112,8 @@ func newScanner(dir string) (*scanner, error) {
 	return s, nil
 }
 
-// newCheckedScanner is a scanner that also holds the log against the snapshot it is to continue.
-// With newMark the log's mark is lost, and not missed.
+// newCheckedScanner is newScanner, and the log must also continue the snapshot at start. With
+// newMark it ignores the mark.
 func newCheckedScanner(dir string, start Position, newMark bool) (*scanner, error) {
 	s, err := newScanner(dir)
 	if newMark {
@@ -130,12 +131,12 @@ func newCheckedScanner(dir string, start Position, newMark bool) (*scanner, erro
 	return s, nil
 }
 
-// ErrNoMark: the log has groups and its mark is missing, so that nobody knows whether
-// there were more.
+// ErrNoMark means that the mark of a log with groups is missing, so that nobody knows whether
+// there were more groups.
 var ErrNoMark = errors.New("the mark is missing")
 
-// verdict judges how a proof ended: io.EOF for a whole log, a *Torn for one with a tail
-// that Open would cut, else why Open refuses it.
+// verdict returns what a scan says about the log, given the error that ended it: io.EOF for an
+// intact log, a *Torn for one whose tail Open would cut, else the reason why Open refuses it.
 func (s *scanner) verdict(end error) error {
 	end = s.finish(end)
 	torn := (*Torn)(nil)
@@ -145,12 +146,12 @@ func (s *scanner) verdict(end error) error {
 	case !s.marked && s.last.Number > 0:
 		return &Damage{File: filepath.Join(s.dir, markName), Err: ErrNoMark}
 	case !s.mark.ok:
-		return s.damage(s.r.off, errors.New("no record for the wal to start from"))
+		return s.damage(s.r.off, errors.New("no snapshot record, where the WAL would start to read"))
 	}
 	return end
 }
 
-// startAt sets where the first segment begins.
+// startAt sets the position at which the first segment begins.
 func (s *scanner) startAt(p Position) {
 	s.last, s.known = p, true
 }
@@ -162,7 +163,7 @@ func (s *scanner) close() {
 	}
 }
 
-// next gives the next group. io.EOF is the clean end of the log.
+// next returns the next group. io.EOF means that the log has ended cleanly.
 func (s *scanner) next() (LocatedGroup, error) {
 	for {
 		if s.r == nil {
@@ -190,7 +191,7 @@ func (s *scanner) next() (LocatedGroup, error) {
 	}
 }
 
-// progressEvery is how many bytes are read between two calls of progress.
+// progressEvery is the number of bytes between two calls of progress.
 const progressEvery = 1 << 20
 
 func (s *scanner) reportProgress() error {
@@ -201,6 +202,7 @@ func (s *scanner) reportProgress() error {
 	return s.progress(s.reported, s.total)
 }
 
+// open opens the current segment.
 func (s *scanner) open() (err error) {
 	if len(s.segs) == 0 {
 		return io.EOF
@@ -210,7 +212,7 @@ func (s *scanner) open() (err error) {
 	return err
 }
 
-// nextSegment leaves a segment that was read to its end for the one after it.
+// nextSegment goes to the next segment after the current one was read to its end.
 func (s *scanner) nextSegment() error {
 	if s.frameCount < s.headers() {
 		return s.damage(s.r.off, errPastEnd)
@@ -222,8 +224,8 @@ func (s *scanner) nextSegment() error {
 	return nil
 }
 
-// headers counts the frames before a segment's first group: they were synced
-// before the file got its name, so they are never torn.
+// headers is the number of frames before the first group of the current segment. They were
+// synced before the file got its name, so they are never torn.
 func (s *scanner) headers() int {
 	if s.segs[s.at].seq == 0 {
 		return 3
@@ -231,7 +233,8 @@ func (s *scanner) headers() int {
 	return 2
 }
 
-// end judges where reading stopped: a clean end, a torn tail, or damage.
+// end returns what the end of reading means: io.EOF, a *Torn or a *Damage. cause is the error
+// of the last frame.
 func (s *scanner) end(cause error) error {
 	off := s.r.off
 	if s.at < len(s.segs)-1 || s.frameCount < s.headers() {
@@ -253,14 +256,14 @@ func (s *scanner) end(cause error) error {
 	return io.EOF
 }
 
-// finish asks, where a log ended cleanly or torn, for what is known to be durable.
+// finish checks that a log that ended cleanly or torn reaches every required position.
 func (s *scanner) finish(end error) error {
 	if t := (*Torn)(nil); end != io.EOF && !errors.As(end, &t) || s.r == nil {
 		return end
 	}
 	for _, p := range s.requiredPositions {
 		if s.last.Number < p.Number {
-			return s.damage(s.r.off, fmt.Errorf("the log ends before group %d, which was durable", p.Number))
+			return s.damage(s.r.off, fmt.Errorf("the log ends before group %d, which is known to have been durable", p.Number))
 		}
 	}
 	return end
@@ -270,7 +273,7 @@ func (s *scanner) damage(off int64, err error) error {
 	return &Damage{File: s.r.seg.path, Offset: off, Group: s.last.Number + 1, Err: err}
 }
 
-// take proves one frame; ok tells that it holds a group.
+// take verifies one frame; ok reports whether it has a group.
 func (s *scanner) take(fr frame) (p LocatedGroup, ok bool, err error) {
 	switch {
 	case s.frameCount == 0:
@@ -285,7 +288,7 @@ func (s *scanner) take(fr frame) (p LocatedGroup, ok bool, err error) {
 		p.Group, err = s.takeGroup(fr)
 		p.File, p.Offset, ok = s.r.seg.path, fr.off, true
 	default:
-		err = fmt.Errorf("record of type %d where none belongs", fr.kind)
+		err = fmt.Errorf("unexpected record of type %d", fr.kind)
 	}
 	if err != nil {
 		return p, false, s.damage(fr.off, err)
@@ -294,7 +297,7 @@ func (s *scanner) take(fr frame) (p LocatedGroup, ok bool, err error) {
 	return p, ok, nil
 }
 
-// takeCRC opens a segment: it must continue the one before.
+// takeCRC takes the first frame of a segment, which must continue the segment before it.
 func (s *scanner) takeCRC(fr frame) error {
 	seg := s.segs[s.at]
 	switch {
@@ -311,7 +314,7 @@ func (s *scanner) takeCRC(fr frame) error {
 	return nil
 }
 
-// takeMark remembers the wal's own snapshot record; it holds none of our state.
+// takeMark takes a snapshot record of the WAL. It has an index and no state of the venue.
 func (s *scanner) takeMark(fr frame) error {
 	index, n := varintField(fr.data, 1)
 	if n < 0 {
@@ -343,15 +346,15 @@ func (s *scanner) takeGroup(fr frame) (g Group, err error) {
 	case n != len(data):
 		return g, errLength
 	case g.Number != s.last.Number+1 || index != g.Number:
-		return g, fmt.Errorf("group %d stands here", g.Number)
+		return g, fmt.Errorf("found group %d", g.Number)
 	case g.Stamp < s.last.Stamp:
-		return g, errors.New("stamp falls")
+		return g, errors.New("the stamp is less than that of the group before")
 	case s.known && !g.follows(&s.last.Chain):
 		return g, errChain
 	}
 	for _, p := range s.requiredPositions {
 		if p.Number == g.Number && p.Chain != g.Chain {
-			return g, fmt.Errorf("not the group that was durable: %w", errChain)
+			return g, fmt.Errorf("another group than the one known to be durable: %w", errChain)
 		}
 	}
 	s.last, s.known, s.tail = g.After(), true, fr

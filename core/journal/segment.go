@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// segment is one file of the wal. Its name tells its place and its first group.
+// segment is one file of the WAL. Its name has its place and the number of its first group.
 type segment struct {
 	path  string
-	seq   uint64 // from 0, no gaps
-	first uint64 // number of its first group; 0 for the very first file
+	seq   uint64 // place in the log: 0, 1, 2 and so on
+	first uint64 // number of its first group; 0 in the segment that Create made
 }
 
-// listSegments gives the files of a wal in order. A name that does not fit is a
-// damage; a missing directory is an empty list.
+// listSegments returns the segments in dir in order, none if dir does not exist. A name that
+// is not a segment's, or a gap, is a *Damage.
 func listSegments(dir string) ([]segment, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -45,5 +45,5 @@ func listSegments(dir string) ([]segment, error) {
 
 func segmentName(place, first uint64) string { return fmt.Sprintf("%016x-%016x.wal", place, first) }
 
-// before is the number of the last group before the segment.
+// before is the number of the last group before the segment, 0 if there is none.
 func (s segment) before() uint64 { return max(s.first, 1) - 1 }

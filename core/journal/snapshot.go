@@ -19,17 +19,17 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// Snapshot describes the state of the venue behind a group. What the pieces of the file
-// mean, and that they hash to StateHash, is for their reader to prove.
+// Snapshot describes a snapshot of the state after a group. The caller decodes its pieces, and
+// must verify that the state has StateHash (docs/rules/operation.md#snapshots).
 type Snapshot struct {
-	Seq       uint64 // of the last command it covers
-	Position         // of the log behind that command's group
+	Seq       uint64 // of the last command that it covers
+	Position         // of the log, after the group of that command
 	StateHash [32]byte
 	Bytes     int64 // of the file
 }
 
-// The file of a snapshot, little-endian. It is written and read as a stream, so that
-// neither takes memory for more than a piece:
+// The file of a snapshot, little-endian. Writer and reader are streams and hold one piece at a
+// time in memory:
 //
 //	 0  magic     "DXSNAP", 0 and the version, 2
 //	 8  seq       u64
@@ -37,13 +37,13 @@ type Snapshot struct {
 //	24  stamp     i64
 //	32  chain     32 bytes
 //	64  sum       SHA-256 of all before, 32 bytes
-//	96  parts     each is pieces and then an empty piece; an empty part ends them
+//	96  parts     each is pieces, then an empty piece; after the last part an empty one
 //	 +  state     32 bytes
 //	 +  sum       SHA-256 of all before, 32 bytes
 //
-// A piece is its length (u32), the CRC-32C of that and of what follows (u32), and its
-// bytes. So a piece is proved before it is decoded, and damage is found where it is.
-// The sum at the end proves the whole, before what was read is used.
+// A piece is its length (u32), the CRC-32C of the length and the bytes (u32), and its bytes. So
+// a piece is verified before it is decoded, and an error has the offset of the damage. The sum
+// at the end verifies the whole file, before its content is used.
 const (
 	snapshotMagic   = "DXSNAP\x00"
 	snapshotVersion = 2
@@ -59,19 +59,19 @@ const (
 // PieceMax is the longest piece of a snapshot, in bytes.
 const PieceMax = 1<<32 - 1
 
-// syncEvery is how many bytes of a snapshot are written between two syncs: a sync that
-// has gigabytes to write would hold up the log's, and could not be broken off.
+// syncEvery is the number of bytes between two syncs of a snapshot. One sync of gigabytes
+// would hold up the syncs of the log, and could not be canceled.
 const syncEvery = 8 << 20
 
-// ErrNoSnapshot: the directory holds none.
+// ErrNoSnapshot means that a directory has no snapshot.
 var ErrNoSnapshot = errors.New("journal: no snapshot")
 
-// SnapshotWriter writes a snapshot that appears, durable and whole, with Commit, and
-// otherwise not at all.
+// SnapshotWriter writes a snapshot. Commit makes the file appear under its name, complete and
+// durable; without Commit no file appears. It belongs to one goroutine.
 type SnapshotWriter struct {
 	s        Snapshot
 	path     string
-	file     *os.File // nil once it was committed or aborted
+	file     *os.File // nil after Commit or Abort
 	out      *bufio.Writer
 	hash     hash.Hash
 	unsynced int64
@@ -79,7 +79,8 @@ type SnapshotWriter struct {
 	err      error
 }
 
-// CreateSnapshot begins the snapshot of a position in dir. There is one at a time.
+// CreateSnapshot begins a snapshot in dir, at the given seq and position. Only one may be
+// written at a time.
 func CreateSnapshot(dir string, seq uint64, at Position) (*SnapshotWriter, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func CreateSnapshot(dir string, seq uint64, at Position) (*SnapshotWriter, error
 	return w, nil
 }
 
-// removeTemporary removes what a crash has left of a snapshot.
+// removeTemporary removes the incomplete snapshots that a crash has left.
 func removeTemporary(dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*"+snapshotSuffix+temporarySuffix))
 	for _, path := range paths {
@@ -127,7 +128,8 @@ func (w *SnapshotWriter) write(b []byte) {
 	}
 }
 
-// snapshotFile is a SnapshotWriter as its buffer sees it.
+// snapshotFile is the io.Writer under the buffer of a SnapshotWriter: it hashes, writes and
+// syncs.
 type snapshotFile SnapshotWriter
 
 func (w *snapshotFile) Write(b []byte) (int, error) {
@@ -140,7 +142,7 @@ func (w *snapshotFile) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Piece adds a piece to the current part. It must not be empty.
+// Piece adds a piece of 1 to PieceMax bytes to the current part.
 func (w *SnapshotWriter) Piece(b []byte) error {
 	if w.err == nil && (len(b) == 0 || int64(len(b)) > PieceMax) {
 		w.err = fmt.Errorf("journal: a piece of %d bytes", len(b))
@@ -162,7 +164,7 @@ func pieceSum(length, b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(length, castagnoli), castagnoli, b)
 }
 
-// EndPart ends the current part, which must have a piece.
+// EndPart ends the current part, which must have at least one piece.
 func (w *SnapshotWriter) EndPart() error {
 	if w.err == nil && w.part == 0 {
 		w.err = errors.New("journal: an empty part")
@@ -172,11 +174,11 @@ func (w *SnapshotWriter) EndPart() error {
 	return w.err
 }
 
-// Bytes is how many bytes were written.
+// Bytes is the number of bytes written so far.
 func (w *SnapshotWriter) Bytes() int64 { return w.s.Bytes }
 
-// Commit ends the snapshot, makes it durable under its name, and then removes all but
-// the newest two.
+// Commit ends the snapshot, makes it durable under its name, and removes all snapshots but the
+// newest two.
 func (w *SnapshotWriter) Commit(stateHash [32]byte) (Snapshot, error) {
 	if w.err == nil && w.part > 0 {
 		w.err = errors.New("journal: a part was not ended")
@@ -205,16 +207,17 @@ func (w *SnapshotWriter) Commit(stateHash [32]byte) (Snapshot, error) {
 	return w.s, pruneSnapshots(filepath.Dir(w.path))
 }
 
-// Abort leaves nothing of a snapshot that was not committed.
+// Abort removes the file unless it is committed. After Commit it is a no-op.
 func (w *SnapshotWriter) Abort() {
 	if w.file != nil {
-		_ = w.file.Close() // nobody wants its bytes
+		_ = w.file.Close() // the file is removed next
 		_ = os.Remove(w.path + temporarySuffix)
 		w.file = nil
 	}
 }
 
-// pruneSnapshots also makes the name of the newest durable.
+// pruneSnapshots makes the name of the newest snapshot durable, and then removes all but the
+// newest two.
 func pruneSnapshots(dir string) error {
 	if err := syncDir(dir); err != nil {
 		return err
@@ -231,8 +234,8 @@ func pruneSnapshots(dir string) error {
 	return syncDir(dir)
 }
 
-// Snapshots lists the snapshots in dir, the newest first. What a crash left half
-// written is not among them.
+// Snapshots returns the paths of the snapshots in dir, the newest first. Incomplete ones are
+// not among them.
 func Snapshots(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -249,9 +252,9 @@ func Snapshots(dir string) ([]string, error) {
 	return paths, err
 }
 
-// LatestSnapshot gives the path of the newest snapshot in dir, or ErrNoSnapshot. Where
-// it turns out to be damaged, an older one must not take its place: the groups between
-// the two may be trimmed, and nobody would know.
+// LatestSnapshot returns the path of the newest snapshot in dir, or ErrNoSnapshot. If that
+// snapshot is damaged, the caller must not use an older one instead: the groups between the
+// two may have been trimmed, and would be missing unnoticed.
 func LatestSnapshot(dir string) (string, error) {
 	paths, err := Snapshots(dir)
 	if err == nil && len(paths) == 0 {
@@ -263,8 +266,8 @@ func LatestSnapshot(dir string) (string, error) {
 	return paths[0], nil
 }
 
-// SnapshotReader reads a snapshot as a stream. Its errors are *Damage where the file is
-// not what was written.
+// SnapshotReader reads a snapshot as a stream. Its error is a *Damage if the file is not what
+// was written. It belongs to one goroutine.
 type SnapshotReader struct {
 	s       Snapshot
 	version byte
@@ -275,13 +278,13 @@ type SnapshotReader struct {
 	off     int64
 	buf     []byte
 	old     []byte // the body, of version 1
-	atPart  bool   // between two parts
+	atPart  bool   // at the start of a part
 	ended   bool
 	err     error
 }
 
-// OpenSnapshot opens a snapshot and proves its head. A snapshot of version 1 is read
-// and proved at once, for it has no pieces.
+// OpenSnapshot opens a snapshot and verifies its head. A snapshot of version 1 has no pieces:
+// OpenSnapshot reads and verifies all of it.
 func OpenSnapshot(path string) (*SnapshotReader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -326,15 +329,15 @@ func (r *SnapshotReader) head() error {
 		r.hash.Write(b)
 		r.off = snapshotParts
 	default:
-		return r.damage(0, fmt.Errorf("it has version %d, and this program reads 1 and %d: it is damaged or of a newer program", r.version, snapshotVersion))
+		return r.damage(0, fmt.Errorf("version %d, but this program reads 1 and %d: the file is damaged, or a newer program wrote it", r.version, snapshotVersion))
 	}
 	if filepath.Base(r.path) != snapshotName(r.s.Number) {
-		return r.damage(16, fmt.Errorf("holds the snapshot of group %d", r.s.Number))
+		return r.damage(16, fmt.Errorf("its name does not match: it is the snapshot of group %d", r.s.Number))
 	}
 	return nil
 }
 
-// readHead takes the fields that both versions have in the same places.
+// readHead reads the fields that have the same places in both versions.
 func (s *Snapshot) readHead(b []byte) {
 	s.Seq = binary.LittleEndian.Uint64(b[8:])
 	s.Number = binary.LittleEndian.Uint64(b[16:])
@@ -347,17 +350,17 @@ func (r *SnapshotReader) damage(off int64, err error) error {
 	return r.err
 }
 
-// Head gives what the head tells; StateHash is known once Finish has proved the file.
+// Head returns seq and position. StateHash is not known before Finish.
 func (r *SnapshotReader) Head() (seq uint64, at Position) { return r.s.Seq, r.s.Position }
 
-// Progress is how many bytes of how many were read.
+// Progress returns the bytes read so far, and in total.
 func (r *SnapshotReader) Progress() (done, total int64) { return r.off, r.s.Bytes }
 
-// Old gives the body of a snapshot of version 1.
+// Old returns the body of a snapshot of version 1; false for other versions.
 func (r *SnapshotReader) Old() (body []byte, is bool) { return r.old, r.version == 1 }
 
-// Part gives the pieces of the next part, none where there is no more part. A piece is
-// valid until the next is asked for. An error is the last pair.
+// Part yields the pieces of the next part, none after the last part. A piece is valid until
+// the next one is read. If reading fails, the last pair has the error.
 func (r *SnapshotReader) Part() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for {
@@ -373,7 +376,7 @@ func (r *SnapshotReader) Part() iter.Seq2[[]byte, error] {
 	}
 }
 
-// piece gives the next piece, nil at the end of a part.
+// piece returns the next piece, nil at the end of a part.
 func (r *SnapshotReader) piece() ([]byte, error) {
 	if r.err != nil || r.ended {
 		return nil, r.err
@@ -415,8 +418,8 @@ func (r *SnapshotReader) read(b []byte) error {
 	return err
 }
 
-// Finish reads what is left and proves the whole file. What was read of it must not be
-// used before.
+// Finish reads the rest and verifies the whole file. The caller must not use what it has read
+// before Finish returns without an error.
 func (r *SnapshotReader) Finish() (Snapshot, error) {
 	for r.err == nil && !r.ended {
 		if _, err := r.piece(); err != nil {
@@ -427,7 +430,7 @@ func (r *SnapshotReader) Finish() (Snapshot, error) {
 		return r.s, r.err
 	}
 	if left := r.s.Bytes - r.off; left != snapshotTrailer {
-		return Snapshot{}, r.damage(r.off, fmt.Errorf("%d bytes follow the last piece, not %d", left, snapshotTrailer))
+		return Snapshot{}, r.damage(r.off, fmt.Errorf("%d bytes follow the last piece, want %d", left, snapshotTrailer))
 	}
 	if err := r.read(r.s.StateHash[:]); err != nil {
 		return Snapshot{}, err
@@ -446,7 +449,7 @@ func (r *SnapshotReader) Finish() (Snapshot, error) {
 // Close closes the file.
 func (r *SnapshotReader) Close() error { return r.file.Close() }
 
-// ProveSnapshot reads a snapshot to its end and proves it.
+// ProveSnapshot reads a whole snapshot and verifies the file. It does not decode the state.
 func ProveSnapshot(path string) (Snapshot, error) {
 	r, err := OpenSnapshot(path)
 	if err != nil {

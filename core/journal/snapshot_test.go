@@ -18,7 +18,7 @@ func snapshotAt(number uint64) Snapshot {
 	return Snapshot{Seq: number * 10, Position: Position{Number: number, Chain: [32]byte{1, byte(number)}, Stamp: -5}, StateHash: [32]byte{2, byte(number)}}
 }
 
-// partsOf are what the snapshots of these tests hold.
+// partsOf returns the parts of a test's snapshot.
 func partsOf(number uint64) [][]string {
 	return [][]string{{fmt.Sprint("the state at ", number), "more of it"}, {"the view"}}
 }
@@ -103,8 +103,8 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// A snapshot that is not committed leaves nothing, and what a crash has left of one is
-// no snapshot and goes with the next.
+// TestUnfinishedSnapshot checks that an aborted snapshot leaves no file, and that the incomplete
+// file of a crash does not count as a snapshot and is removed by the next one.
 func TestUnfinishedSnapshot(t *testing.T) {
 	dir := tempDir(t)
 	if _, err := writeSnapshot(dir, snapshotAt(1), partsOf(1)); err != nil {
@@ -115,7 +115,7 @@ func TestUnfinishedSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if newest(t, dir) != filepath.Join(dir, snapshotName(1)) {
-		t.Error("a snapshot that is being written is taken for one")
+		t.Error("an incomplete snapshot is listed")
 	}
 	w.Abort()
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
@@ -123,7 +123,7 @@ func TestUnfinishedSnapshot(t *testing.T) {
 	}
 	mustWrite(t, filepath.Join(dir, snapshotName(300)+temporarySuffix), []byte("half"))
 	if newest(t, dir) != filepath.Join(dir, snapshotName(1)) {
-		t.Error("what a crash has left is taken for a snapshot")
+		t.Error("the incomplete snapshot of a crash is listed")
 	}
 	if _, err := writeSnapshot(dir, snapshotAt(4), partsOf(4)); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,8 @@ func TestSnapshotWriterWantsParts(t *testing.T) {
 	}
 }
 
-// Any flip and any other length is refused with its place.
+// TestSnapshotDamage checks that a file with any bit flipped, or of another length, is refused
+// with the offset.
 func TestSnapshotDamage(t *testing.T) {
 	for name, write := range map[string]func(string) error{
 		"version 2": func(dir string) error { _, err := writeSnapshot(dir, snapshotAt(2), partsOf(2)); return err },
@@ -185,7 +186,7 @@ func TestSnapshotDamage(t *testing.T) {
 	}
 }
 
-// oldSnapshot is the file of version 1.
+// oldSnapshot returns the file of a snapshot of version 1.
 func oldSnapshot(s Snapshot, body string) []byte {
 	b := appendSnapshotHead(nil, 1, s.Seq, s.Position)
 	b = append(b, s.StateHash[:]...)
@@ -228,7 +229,7 @@ func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte(snapshotMagic))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		refusedOrEqual(t, path, b)
-		if len(b) >= snapshotParts+snapshotTrailer { // and with sums that are right
+		if len(b) >= snapshotParts+snapshotTrailer { // the same bytes with correct sums
 			b = bytes.Clone(b)
 			head := sha256.Sum256(b[:snapshotSum])
 			copy(b[snapshotSum:], head[:])
@@ -248,10 +249,10 @@ func FuzzSnapshot(f *testing.F) {
 	})
 }
 
-// refusedOrEqual wants bytes to be no snapshot, or those that it is written as.
+// refusedOrEqual fails unless b is refused, or is what writing its content again produces.
 func refusedOrEqual(t *testing.T, path string, b []byte) {
 	t.Helper()
-	if len(b) >= 24 && bytes.HasPrefix(b, []byte(snapshotMagic)) { // the name is that of the number
+	if len(b) >= 24 && bytes.HasPrefix(b, []byte(snapshotMagic)) { // the file is named after the number in its head
 		path = filepath.Join(filepath.Dir(path), snapshotName(binary.LittleEndian.Uint64(b[16:])))
 	}
 	mustWrite(t, path, b)

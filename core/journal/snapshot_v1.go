@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// The file of a snapshot of version 1, which is still read and no longer written. Up to
-// the state it is that of version 2:
+// The file of a snapshot of version 1, which is still read and no longer written. Its first 64
+// bytes are those of version 2:
 //
 //	 64  state     32 bytes
 //	 96  length    u64, of the body
@@ -20,7 +20,7 @@ const (
 	oldBody = oldHead + sha256.Size
 )
 
-// readOld reads the rest of the file, of which b is the beginning.
+// readOld reads the rest of the file, whose first bytes are b.
 func (r *SnapshotReader) readOld(b []byte) error {
 	rest, err := io.ReadAll(r.in)
 	if err != nil {
@@ -34,7 +34,8 @@ func (r *SnapshotReader) readOld(b []byte) error {
 	return nil
 }
 
-// decodeOld gives, with an error, the offset of what is wrong. The body is not copied.
+// decodeOld verifies a file of version 1. With an error it returns the offset of the damage. The
+// body shares memory with b.
 func (r *SnapshotReader) decodeOld(b []byte) (off int64, err error) {
 	switch {
 	case len(b) < oldBody+sha256.Size:
@@ -44,7 +45,7 @@ func (r *SnapshotReader) decodeOld(b []byte) (off int64, err error) {
 	}
 	end := len(b) - sha256.Size
 	if n := binary.LittleEndian.Uint64(b[96:]); n != uint64(end-oldBody) {
-		return 96, fmt.Errorf("file holds %d bytes of body, not %d", end-oldBody, n)
+		return 96, fmt.Errorf("the body has %d bytes, want %d", end-oldBody, n)
 	}
 	if sha256.Sum256(b[:end]) != [32]byte(b[end:]) {
 		return oldBody, errChecksum

@@ -8,23 +8,26 @@ import (
 	"os"
 )
 
-// sector is the unit a disk writes or does not, in bytes.
+// sector is the unit that a disk writes as a whole or not at all, in bytes.
 const sector = 512
 
-var errWholeGroupAfter = errors.New("a whole group stands behind it")
+var (
+	errWholeGroupAfter = errors.New("a complete group follows it")
+	errNotTorn         = errors.New("it is complete and does not verify")
+)
 
-// tornTail judges what lies behind the last whole frame of the last segment, from
-// off on. It gives the count of bytes to cut: 0 when all is zero. An error means
-// that this is no torn tail but damage.
+// tornTail judges the bytes from off to the end of the last segment, which follow the last
+// frame that verifies. It returns the number of bytes to cut, 0 if all of them are zero. An
+// error means that they are damage and not a torn write.
 //
-// The write that a crash may tear is one group, after everything before it was
-// synced. Of that write some sectors arrived and some stayed zero, or the file
-// ends early. So a tail is torn only if
+// A crash can tear one write only, that of one group: everything before it was synced. Of the
+// torn write some sectors are on disk and the others are zero, or the file ends early. So the
+// bytes are a torn tail only if
 //
-//	no whole group stands in it, which a broken frame or envelope would leave, and
-//	something is missing from it: the end of the file, the end byte, or a sector.
+//	they contain no complete group; a damaged frame or envelope would leave one, and
+//	part of the write is missing: the end of the file, the end byte, or a sector.
 //
-// Whatever else does not check is there in full and yet wrong: damage.
+// Anything else was written completely and does not verify: damage.
 func tornTail(path string, off int64, next uint64) (int64, error) {
 	rest, size, err := readTail(path, off)
 	if err != nil || len(rest) == 0 {
@@ -34,13 +37,13 @@ func tornTail(path string, off int64, next uint64) (int64, error) {
 		return 0, errWholeGroupAfter
 	}
 	if !hasMissingSector(rest, off, size) {
-		return 0, errors.New("neither whole nor torn")
+		return 0, errNotTorn
 	}
 	return int64(len(rest)), nil
 }
 
-// readTail gives the bytes from off to the last that is not zero. Nearly always
-// there is none: the file is zeros to its end, and they are not kept.
+// readTail returns the bytes from off up to the last one that is not zero, and the size of the
+// file. Nearly always the file is zeros from off to its end, and rest is empty.
 func readTail(path string, off int64) (rest []byte, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -66,7 +69,7 @@ func readTail(path string, off int64) (rest []byte, size int64, err error) {
 	return rest, st.Size(), nil
 }
 
-// findWholeGroup looks for a group that is whole by its own checksum.
+// findWholeGroup searches for a record that is complete by its own checksum.
 func findWholeGroup(rest []byte) (g Group, at int, ok bool) {
 	for {
 		i := bytes.Index(rest[at:], recordMagic)
@@ -81,10 +84,10 @@ func findWholeGroup(rest []byte) (g Group, at int, ok bool) {
 	}
 }
 
-// lostFirstSector tells the one torn write that leaves its group whole: a sector that holds
-// only the frame's length, or that and some of the wal's envelope, did not arrive,
-// and all the others did. A length alone that a single flipped bit makes zero is
-// not taken for it.
+// lostFirstSector recognizes the one torn write that leaves its group complete: every sector
+// is on disk except the first, which holds only the frame's length and perhaps part of the
+// envelope. It excludes a length word that a single bit flip would turn to zero. rest begins
+// at offset off of the file, the record at index at of rest; body is its body's length.
 func lostFirstSector(rest []byte, off int64, at, body int) bool {
 	lost := int(sector - off%sector)
 	if lost > at || !allZero(rest[:lost]) {
@@ -94,19 +97,19 @@ func lostFirstSector(rest []byte, off int64, at, body int) bool {
 	return lost > 8 || n%8 != 0 || bits.OnesCount(uint(n)) > 1
 }
 
-// hasMissingSector tells whether part of the frame at the start of rest never arrived. rest
-// stands at off; beyond it the file, of size bytes, is zero.
+// hasMissingSector reports whether part of the frame at the start of rest was never written.
+// rest begins at offset off of a file of size bytes, which is zero after rest.
 func hasMissingSector(rest []byte, off, size int64) bool {
 	var head [8]byte
 	copy(head[:], rest)
 	word := binary.LittleEndian.Uint64(head[:])
 	if word == 0 {
-		// Only a whole sector can be missing, so the rest of this one is zero too.
+		// Only whole sectors can be missing: the rest of this one must be zero too.
 		return allZero(rest[:min(int64(len(rest)), sector-off%sector)])
 	}
 	n := int64(word << 8 >> 8)
 	if off+8+n > size || n > int64(len(rest))-8 {
-		return true // past the end of the file, or its last byte is zero
+		return true // the file ends within the frame, or the frame's last byte is zero
 	}
 	for at := int64(8); at < 8+n; {
 		end := min(at+sector-(off+at)%sector, 8+n)

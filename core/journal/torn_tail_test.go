@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// lastFrame gives the last group's file and the bytes it takes there.
+// lastFrame returns the file of the last group, and the offsets of its first byte and its end.
 func lastFrame(t testing.TB, dir string) (path string, off, end int64) {
 	t.Helper()
 	ps := places(t, dir)
@@ -21,18 +21,18 @@ func lastFrame(t testing.TB, dir string) (path string, off, end int64) {
 	return p.File, p.Offset, p.Offset + 8 + n + pad
 }
 
-// A crash in the middle of the last write, at any byte of it, costs that group and
-// no other, whether the file ends there or goes on as zeros.
+// TestTornTail checks that a last write that ends at any of its bytes loses its own group and no
+// other, whether the file ends there or continues with zeros.
 func TestTornTail(t *testing.T) {
-	for n, step := range map[int]int64{1: 1, 4: 1, 8: 11} { // group 8 is a body of zeros over sectors
-		dir, want := killed(t, n)
+	for n, step := range map[int]int64{1: 1, 4: 1, 8: 11} { // the body of group 8 has sectors of zeros
+		dir, want := killedLog(t, n)
 		path, off, end := lastFrame(t, dir)
 		whole := mustRead(t, path)
 		data, _, _ := frameLength([8]byte(whole[off:]))
 		for at := off; at < end; at += step {
 			keep := n - 1
 			if at >= off+8+data {
-				keep = n // only padding is gone
+				keep = n // only padding is lost
 			}
 			mustWrite(t, path, whole[:at])
 			wantGroups(t, dir, want[:keep], fmt.Sprintf("%d groups, file ends at %d of %d–%d", n, at, off, end))
@@ -44,9 +44,9 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// Any set of whole sectors may be missing from the last write.
+// TestTornSectors checks every set of missing sectors of the last write.
 func TestTornSectors(t *testing.T) {
-	dir, want := killed(t, 8)
+	dir, want := killedLog(t, 8)
 	path, off, end := lastFrame(t, dir)
 	whole := mustRead(t, path)
 	first, last := off/sector, (end-1)/sector
@@ -62,9 +62,9 @@ func TestTornSectors(t *testing.T) {
 	}
 }
 
-// The first sector of the last write may be the one that is missing, wherever in it
-// the frame begins: it then holds the frame's length, or the wal's envelope too,
-// and the record behind is whole.
+// TestTornFirstSector checks a last write that lost only its first sector, for every place of
+// the frame in it. The sector has the frame's length, and perhaps the envelope; the record
+// after it is complete.
 func TestTornFirstSector(t *testing.T) {
 	seen := map[int64]bool{}
 	for pad := 0; len(seen) < sector/8 && pad < 2*sector; pad += 8 {
@@ -91,8 +91,8 @@ func TestTornFirstSector(t *testing.T) {
 	}
 }
 
-// wantGroups opens a copy of the log and asks for exactly these groups, and that
-// the log goes on from there.
+// wantGroups opens a copy of the log and fails unless it has exactly these groups and accepts
+// another.
 func wantGroups(t *testing.T, dir string, want []Group, what string) {
 	t.Helper()
 	broken := filepath.Join(filepath.Dir(dir), filepath.Base(dir)+"-copy")
@@ -112,9 +112,9 @@ func wantGroups(t *testing.T, dir string, want []Group, what string) {
 	}
 }
 
-// A torn tail behind which the log is known to have gone on is damage.
+// TestTornBeforeTheMark checks that a torn tail before the position of the mark is damage.
 func TestTornBeforeTheMark(t *testing.T) {
-	dir, _ := made(t, 8)
+	dir, _ := closedLog(t, 8)
 	path, off, end := lastFrame(t, dir)
 	b := mustRead(t, path)
 	clear(b[(off+end)/2 : end])
@@ -125,9 +125,10 @@ func TestTornBeforeTheMark(t *testing.T) {
 	}
 }
 
-// A zero sector in the middle is no torn tail: whole groups stand behind it.
+// TestHoleInTheMiddle checks that a zero sector in the middle is damage: complete groups follow
+// it.
 func TestHoleInTheMiddle(t *testing.T) {
-	dir, _ := killed(t, 9)
+	dir, _ := killedLog(t, 9)
 	ps := places(t, dir)
 	for _, p := range ps[:8] {
 		b := mustRead(t, p.File)
@@ -143,11 +144,11 @@ func TestHoleInTheMiddle(t *testing.T) {
 	}
 }
 
-// Whatever single bit or byte goes bad in any file of a log, it is refused with its
-// place, or the log gives exactly what it held.
+// TestEveryFlip flips every bit of every file of a log, and overwrites bytes. The log must be
+// refused with the place, or yield exactly what was written.
 func TestEveryFlip(t *testing.T) {
 	for n, full := range map[int]bool{4: true, 9: false} {
-		dir, want := killed(t, n)
+		dir, want := killedLog(t, n)
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() || filepath.Ext(path) == ".tmp" || d.Name() == lockName {
 				return err
@@ -161,8 +162,9 @@ func TestEveryFlip(t *testing.T) {
 	}
 }
 
-// flipAll tries every byte of the file at path: all its bits if full, else one of
-// them in turn, as behind what is used.
+// flipAll flips bits in every byte of the file at path. With full it tries each bit, and all
+// eight at once, in the bytes that the log uses. In the other bytes it tries one flip, a
+// different one from byte to byte.
 func flipAll(t *testing.T, dir, path string, want []Group, full bool) {
 	t.Helper()
 	b := mustRead(t, path)
@@ -182,7 +184,7 @@ func flipAll(t *testing.T, dir, path string, want []Group, full bool) {
 			if _, err := f.WriteAt([]byte{b[i] ^ x}, int64(i)); err != nil {
 				t.Fatal(err)
 			}
-			if bad := scanned(t, dir, want); bad != nil {
+			if bad := scanWhole(t, dir, want); bad != nil {
 				refused++
 			} else if i%64 == 0 {
 				wantGroups(t, dir, want, fmt.Sprintf("%s byte %d ^ %02x", path, i, x))
@@ -197,9 +199,9 @@ func flipAll(t *testing.T, dir, path string, want []Group, full bool) {
 	}
 }
 
-// scanned reads the log as Open would. It gives the damage; without one the groups
-// must be those that were written.
-func scanned(t *testing.T, dir string, want []Group) *Damage {
+// scanWhole reads the log as Open would and returns the damage. It fails if there is none and the
+// groups are not those that were written.
+func scanWhole(t *testing.T, dir string, want []Group) *Damage {
 	t.Helper()
 	var got []Group
 	for p, err := range Scan(dir, 1) {
@@ -217,9 +219,10 @@ func scanned(t *testing.T, dir string, want []Group) *Damage {
 	return nil
 }
 
-// What Scan refuses, Open refuses, and leaves as it was.
+// TestOpenLeavesDamageAlone checks that Open refuses what Scan refuses, and leaves the files
+// unchanged.
 func TestOpenLeavesDamageAlone(t *testing.T) {
-	dir, _ := killed(t, 9)
+	dir, _ := killedLog(t, 9)
 	p := places(t, dir)[4]
 	b := mustRead(t, p.File)
 	b[p.Offset+60] ^= 4

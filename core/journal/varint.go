@@ -15,8 +15,8 @@ var (
 	errTooLong = errors.New("longer than allowed")
 )
 
-// payload reads the hand-written encodings. The first fault sticks, so that a
-// decoder reads all fields in a row and asks once.
+// payload reads packed encodings. The first error stays, so that a decoder reads all fields
+// and checks the error once, in end.
 type payload struct {
 	b   []byte
 	err error
@@ -29,8 +29,8 @@ func (p *payload) fail(err error) {
 	p.b = nil
 }
 
-// u reads an unsigned number of at most max. A number has one encoding only: what
-// decodes is byte for byte what Encode would write.
+// u reads an unsigned number of at most max. It accepts only the shortest encoding, so that
+// each command has one encoding.
 func (p *payload) u(max uint64) uint64 {
 	if p.err != nil {
 		return 0
@@ -94,7 +94,7 @@ func (p *payload) string(max uint64) string {
 	return s
 }
 
-// end gives the first fault, or one if bytes are left over.
+// end returns the first error, or an error if bytes are left over.
 func (p *payload) end() error {
 	if p.err == nil && len(p.b) > 0 {
 		return errLong

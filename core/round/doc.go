@@ -8,5 +8,12 @@
 //	Propose         proposed   fixes the winner
 //	NextTransition  ...        when the clock alone moves the round on
 //
-// Opening, settling, voiding and all payments are in core/venue.
+// Invariants:
+//
+//  1. A period of a series has at most one round.
+//  2. Ticks that arrive after the freeze do not change the settle price or the coverage.
+//  3. YES wins if and only if the settle price is strictly above the strike.
+//
+// The package reads no clock: the caller passes every time, in ns since the Unix epoch. It
+// never moves money; opening, settling, voiding and all payments are in core/venue.
 package round

@@ -1,17 +1,19 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 
 	"duplex/core"
+	"duplex/core/journal"
 	"duplex/core/sim/model"
 	"duplex/core/venue"
 )
 
-// describeOutcome converts a command's rejection and events to the model's Outcome.
+// describeOutcome converts the events of a command to the outcome of the model.
 func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
 	out := model.Outcome{Reject: rej, Ended: map[core.OrderID]model.End{}}
 	for _, e := range events {
@@ -30,20 +32,20 @@ func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
 	return out
 }
 
-// sameOutcome compares what a command did with the model.
+// sameOutcome returns an error if the outcome of the venue is not that of the model.
 func sameOutcome(got, want model.Outcome) error {
 	switch {
 	case got.Reject != want.Reject:
-		return fmt.Errorf("rejected with %q, the model says %q", got.Reject, want.Reject)
+		return fmt.Errorf("its result is %q, the model has %q", got.Reject, want.Reject)
 	case !slices.Equal(got.Fills, want.Fills):
-		return fmt.Errorf("fills %+v, the model says %+v", got.Fills, want.Fills)
+		return fmt.Errorf("its fills are %+v, the model has %+v", got.Fills, want.Fills)
 	case !maps.Equal(got.Ended, want.Ended):
-		return fmt.Errorf("ended orders %+v, the model says %+v", got.Ended, want.Ended)
+		return fmt.Errorf("the orders it ended are %+v, the model has %+v", got.Ended, want.Ended)
 	}
 	return nil
 }
 
-// sameState compares everything that readers of a venue can see with the model.
+// sameState returns an error if anything readable of the venue differs from the model.
 func sameState(v *venue.Venue, m *model.Venue) error {
 	for u := core.UserID(1); int(u) <= m.Users(); u++ {
 		if err := sameAccount(v, m, u); err != nil {
@@ -77,12 +79,11 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 		return fmt.Errorf("fees, deposits and withdrawals %v, the model has %v", got, want)
 	}
 	if !m.InvariantHolds() {
-		return fmt.Errorf("the invariant does not hold in the model")
+		return fmt.Errorf("the money of the model does not add up")
 	}
 	return nil
 }
 
-// sameAccount compares an account with the model.
 func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	cash, reserved := v.Balance(u)
 	if c, r := m.Balance(u); c != cash || r != reserved {
@@ -103,12 +104,12 @@ func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	return nil
 }
 
-// sameMarket compares a market with the model, and adds its resting orders to resting.
+// sameMarket compares one slot, and adds its resting orders to resting.
 func sameMarket(v *venue.Venue, m *model.Venue, id core.MarketID, resting map[core.OrderID]core.Qty) error {
 	got, opened := v.Market(id)
 	want, should := m.Market(id)
 	if opened != should {
-		return fmt.Errorf("opened: %t, the model says %t", opened, should)
+		return fmt.Errorf("opened: %t, the model has %t", opened, should)
 	}
 	if !opened {
 		return nil
@@ -127,8 +128,54 @@ func sameMarket(v *venue.Venue, m *model.Venue, id core.MarketID, resting map[co
 			levels[len(levels)-1].Qty += core.Qty(o.Left)
 		}
 		if want := m.Depth(id, bid); !slices.Equal(levels, want) {
-			return fmt.Errorf("a side of the book is %v, the model has %v", levels, want)
+			return fmt.Errorf("one side of the book is %v, the model has %v", levels, want)
 		}
 	}
 	return nil
+}
+
+// observe checks the commands applied since the last call, then the calls that have ended.
+func (s *sim) observe() {
+	for {
+		select {
+		case <-s.f.Ready():
+		default:
+			s.collect()
+			return
+		}
+		b, err := s.f.Next(context.Background())
+		s.must(err)
+		if b.Number != s.group+1 {
+			s.fail("group %d follows group %d", b.Number, s.group)
+		}
+		s.group = b.Number
+		for i := range b.Applied {
+			a := &b.Applied[i]
+			if a.Stamp.Seq != s.at.Seq+1 || a.Stamp.Ts <= s.at.Ts {
+				s.fail("stamp %v follows stamp %v", a.Stamp, s.at)
+			}
+			s.at = a.Stamp
+			s.t.line("seq %d at %d: %s: %q, %d events", a.Stamp.Seq, a.Stamp.Ts-origin, describe(a.Command), a.Reject, len(a.Events))
+			if err := sameOutcome(describeOutcome(a.Reject, a.Events), s.applyToModel(a.Stamp, a.Command)); err != nil {
+				s.fail("seq %d: %s: %w", a.Stamp.Seq, describe(a.Command), err)
+			}
+		}
+	}
+}
+
+// applyToModel counts a command that is in the log, applies it to the model and returns the
+// outcome that it should have.
+func (s *sim) applyToModel(at core.Stamp, cmd core.Command) model.Outcome {
+	s.res.Commands++
+	wire, err := journal.AppendCommand(nil, cmd)
+	s.must(err)
+	s.counts.logged[string(wire)]++
+	out := s.model.Apply(at, cmd)
+	if s.lanes != nil {
+		if class, _ := core.ClassOf(cmd); class != core.ClassSystem && s.counts.sent[string(wire)] == 0 {
+			s.fail("seq %d: %s: the command was never sent", at.Seq, describe(cmd))
+		}
+		s.lanes.Observe(at, cmd, out, s.model)
+	}
+	return out
 }

@@ -13,42 +13,42 @@ import (
 	"duplex/core/venue"
 )
 
-var commands = flag.Int("commands", 20_000, "random commands to compare with the model")
+var commands = flag.Int("commands", 20_000, "number of random commands to compare with the model")
 
-// direct applies commands one by one to a venue and to the model, without engine and log.
-type direct struct {
-	work   *workload
-	v      *venue.Venue
-	m      *model.Venue
-	now    int64
-	events core.Events
-	done   int
-	seen   coverage
-	extra  *rand.Rand // draws what the hash test leaves out; nil: nothing
-	hold   bool       // no Clock, even if one is due
+// directRun is a venue and a model without engine and log: commands are applied one by one.
+type directRun struct {
+	work      *workload
+	v         *venue.Venue
+	m         *model.Venue
+	now       int64
+	events    core.Events
+	done      int
+	tally     tally
+	extra     *rand.Rand // draws commands that the workload of the hash test does not have; nil: none
+	holdClock bool       // apply no Clock before a command, even if something is due
 
-	// applied is called after each command that the venue applied; can be nil.
+	// applied, if not nil, is called for each command that the venue applied.
 	applied func(at core.Stamp, cmd core.Command, events []core.Event)
 }
 
-// coverage counts what happened in a run, so that a test can check that it covered enough.
-type coverage struct {
-	fills   int
-	rejects map[core.Reject]int
-	reasons map[core.Reason]int
-	rounds  map[core.RoundStatus]int
-	behind  int // placements after the close of a market that still trades
+// tally counts what happened in a run, so that a test can require enough of it.
+type tally struct {
+	fills      int
+	rejects    map[core.Reject]int
+	reasons    map[core.Reason]int
+	rounds     map[core.RoundStatus]int
+	afterClose int // placements after the close of a market that still trades
 }
 
-func newDirect(seed uint64) *direct {
-	d := &direct{v: venue.New(), m: model.New(), now: origin}
+func newDirectRun(seed uint64) *directRun {
+	d := &directRun{v: venue.New(), m: model.New(), now: origin}
 	d.work = newWorkload(rand.New(rand.NewPCG(seed, 0xd1)), func() int64 { return d.now }, func() uint64 { return d.v.Now().Seq }, func() []core.MarketID { return trading(d.v) }, func(string, ...any) {})
-	d.seen = coverage{0, map[core.Reject]int{}, map[core.Reason]int{}, map[core.RoundStatus]int{}, 0}
+	d.tally = tally{0, map[core.Reject]int{}, map[core.Reason]int{}, map[core.RoundStatus]int{}, 0}
 	d.extra = rand.New(rand.NewPCG(seed, 0x1a7e))
 	return d
 }
 
-func (m *coverage) note(did model.Outcome, events []core.Event) {
+func (m *tally) note(did model.Outcome, events []core.Event) {
 	m.fills += len(did.Fills)
 	m.rejects[did.Reject]++
 	for _, e := range did.Ended {
@@ -61,10 +61,10 @@ func (m *coverage) note(did model.Outcome, events []core.Event) {
 	}
 }
 
-// apply applies a command to the venue and the model, and compares the outcomes. The venue itself checks the
-// invariant after each command, and panics if it is broken.
-func (d *direct) apply(cmd core.Command) error {
-	if d.v.Due() <= d.now && !d.hold {
+// apply applies a command to both and compares. The venue checks the invariant
+// (docs/rules/money.md#the-invariant) itself after each command.
+func (d *directRun) apply(cmd core.Command) error {
+	if d.v.Due() <= d.now && !d.holdClock {
 		if _, clock := cmd.(*core.Clock); !clock {
 			if err := d.apply(&core.Clock{}); err != nil {
 				return err
@@ -76,7 +76,7 @@ func (d *direct) apply(cmd core.Command) error {
 	d.events.Reset()
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		if m, opened := d.v.Market(c.Market); opened && m.Status == core.Trading && st.Ts >= m.CloseTs {
-			d.seen.behind++
+			d.tally.afterClose++
 		}
 	}
 	rej := d.v.Apply(st, cmd, &d.events)
@@ -85,7 +85,7 @@ func (d *direct) apply(cmd core.Command) error {
 		d.work.accepted(cmd, st.Seq)
 	}
 	got := describeOutcome(rej, d.events.List)
-	d.seen.note(got, d.events.List)
+	d.tally.note(got, d.events.List)
 	if d.applied != nil {
 		d.applied(st, cmd, d.events.List)
 	}
@@ -95,9 +95,9 @@ func (d *direct) apply(cmd core.Command) error {
 	return nil
 }
 
-func (m *coverage) add(x coverage) {
+func (m *tally) add(x tally) {
 	m.fills += x.fills
-	m.behind += x.behind
+	m.afterClose += x.afterClose
 	for k, n := range x.rejects {
 		m.rejects[k] += n
 	}
@@ -110,8 +110,8 @@ func (m *coverage) add(x coverage) {
 }
 
 // run applies at least n commands, and compares the whole state after every look of them.
-func (d *direct) run(n, look int) error {
-	for _, cmd := range d.work.setUp() {
+func (d *directRun) run(n, look int) error {
+	for _, cmd := range d.work.setup() {
 		if err := d.apply(cmd); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (d *direct) run(n, look int) error {
 			}
 		}
 		if d.extra != nil && d.extra.IntN(50) == 0 {
-			cmds = append(cmds, d.work.drawRare(d.extra, marketsOf(d.v, core.Frozen, core.Proposed)))
+			cmds = append(cmds, d.work.rare(d.extra, marketsOf(d.v, core.Frozen, core.Proposed)))
 		}
 		for _, cmd := range append(cmds, d.work.draw()) {
 			if err := d.apply(cmd); err != nil {
@@ -152,11 +152,11 @@ func (d *direct) run(n, look int) error {
 	return nil
 }
 
-// placeAfterClose applies placements after the close of markets that still trade, because the Clock that
-// freezes them comes later.
-func (d *direct) placeAfterClose() error {
-	d.hold = true
-	defer func() { d.hold = false }()
+// placeAfterClose applies placements after the close of markets that still trade, because
+// no Clock has been applied since.
+func (d *directRun) placeAfterClose() error {
+	d.holdClock = true
+	defer func() { d.holdClock = false }()
 	for range 1 + d.extra.IntN(16) {
 		if err := d.apply(d.work.place()); err != nil {
 			return err
@@ -165,38 +165,37 @@ func (d *direct) placeAfterClose() error {
 	return nil
 }
 
-// TestModelAgrees compares the venue with the model: the outcome of every command, and the whole state, of
-// the first seed after every command, of the others after every 50.
+// TestModelAgrees compares the venue with the model: the outcome of every command, and the
+// whole state, after each command in the first run and every 50 commands in the others.
 func TestModelAgrees(t *testing.T) {
 	const each = 5000
-	total := newDirect(0).seen
+	total := newDirectRun(0).tally
 	for s := *first; s < *first+uint64((*commands+each-1)/each); s++ {
 		look := 50
 		if s == *first {
 			look = 1
 		}
-		d := newDirect(s)
+		d := newDirectRun(s)
 		if err := d.run(min(each, *commands), look); err != nil {
 			t.Fatalf("%v\n\tgo test ./core/sim -run ModelAgrees -first %d -commands %d", err, s, each)
 		}
-		total.add(d.seen)
+		total.add(d.tally)
 	}
-	t.Logf("%d fills, rejections %v, orders ended %v, rounds %v, %d placements after a close", total.fills, total.rejects, total.reasons, total.rounds, total.behind)
-	if total.behind == 0 {
+	t.Logf("%d fills, rejections %v, orders ended %v, rounds %v, %d placements after a close", total.fills, total.rejects, total.reasons, total.rounds, total.afterClose)
+	if total.afterClose == 0 {
 		t.Error("no placement came after the close of its market")
 	}
 }
 
-// TestHashIsTheSameEverywhere checks that the state has the same bytes on every machine and with every
-// compiler:
+// The state hash is the same on every machine and with every compiler:
 //
 //	GOARCH=386 go test ./core/... -run Hash
 func TestHashIsTheSameEverywhere(t *testing.T) {
 	for revision, want := range map[core.Revision]string{
-		core.RevisionFirst:  "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // from before rules had a revision
+		core.RevisionFirst:  "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // as before rules had a revision
 		core.RevisionStrict: "b25c104da0730230b6e5086e1af2ecb3edb397ae9058e18dc7be66ed45820aa8",
 	} {
-		d := newDirect(1)
+		d := newDirectRun(1)
 		d.work.rules, d.extra = revision, nil
 		if err := d.run(10_000, 1000); err != nil {
 			t.Fatal(err)

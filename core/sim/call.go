@@ -11,22 +11,22 @@ import (
 	"duplex/core/journal"
 )
 
-// call is a request of a caller that is under way: a command for the engine, or a request through the lanes.
+// call is one request: a command submitted to the engine, or a Request through the lanes.
 type call struct {
-	n       int // its number
+	n       int
 	cmds    []core.Command
-	wires   []string // the encoded commands
-	request Request  // nil if the command went to the engine directly
+	wires   []string
+	request Request // nil: submitted to the engine
 	receipt engine.Receipt
 	err     error
 	done    bool // set by the caller's goroutine
 	lost    bool // the venue stopped before the call ended
 }
 
-// newCall registers a call of commands.
+// newCall registers a call that is about to be sent.
 func (s *sim) newCall(cmds ...core.Command) *call {
-	s.made++
-	c := &call{n: s.made, cmds: cmds}
+	s.callCount++
+	c := &call{n: s.callCount, cmds: cmds}
 	for _, cmd := range cmds {
 		wire, err := journal.AppendCommand(nil, cmd)
 		s.must(err)
@@ -37,15 +37,15 @@ func (s *sim) newCall(cmds ...core.Command) *call {
 	return c
 }
 
-// submit gives a command to the engine and returns when it waits in the queue. d is the caller's timeout, 0
-// for none.
+// submit submits a command to the engine in a goroutine, with the caller's timeout d (0:
+// none). It returns when the command is queued or the call has ended.
 func (s *sim) submit(cmd core.Command, d time.Duration) *call {
 	c := s.newCall(cmd)
 	s.t.line("call %d %s", c.n, describe(cmd))
-	e := s.engine
+	e := s.e
 	go func() {
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
-		if d > 0 { // c.n makes each timeout end at its own nanosecond, at which nothing else happens
+		if d > 0 { // unique, so that no other timeout and no step has the same time
 			ctx, cancel = context.WithTimeout(ctx, d+time.Duration(c.n))
 		}
 		defer cancel()
@@ -57,7 +57,7 @@ func (s *sim) submit(cmd core.Command, d time.Duration) *call {
 	return c
 }
 
-// collect finishes the calls that have ended.
+// collect removes the calls that have ended from the list and checks them.
 func (s *sim) collect() {
 	left := s.calls[:0]
 	for _, c := range s.calls {
@@ -65,83 +65,84 @@ func (s *sim) collect() {
 			left = append(left, c)
 			continue
 		}
-		s.finishCall(c)
+		s.ended(c)
 	}
 	s.calls = left
 }
 
-// finishCall records what the caller knows of each command.
-func (s *sim) finishCall(c *call) {
-	ends, err := s.results(c)
+// ended counts what the caller knows of each command, and checks it against the log.
+func (s *sim) ended(c *call) {
+	results, err := s.results(c)
 	if err != nil {
 		s.fail("call %d: %w", c.n, err)
 	}
-	for i, end := range ends {
-		switch end.How {
+	for i, result := range results {
+		switch result.Status {
 		case Answered:
-			if s.t.line("call %d is seq %d: %q", c.n, end.Seq, end.Reject); end.Seq > s.at.Seq {
-				s.fail("call %d was answered with seq %d, the last applied is %d", c.n, end.Seq, s.at.Seq)
+			if s.t.line("call %d: seq %d, %q", c.n, result.Seq, result.Reject); result.Seq > s.at.Seq {
+				s.fail("call %d was answered with seq %d, but the last applied is %d", c.n, result.Seq, s.at.Seq)
 			}
 			s.counts.answered[c.wires[i]]++
-			if end.Reject == core.OK {
-				s.work.accepted(c.cmds[i], end.Seq)
+			if result.Reject == core.OK {
+				s.work.accepted(c.cmds[i], result.Seq)
 			}
 		case NotDone:
-			s.counts.refused[c.wires[i]]++
+			s.counts.notDone[c.wires[i]]++
 		default:
 			s.res.Unknown++
 		}
 	}
 }
 
-// results returns what the caller of c knows of each command. The error is that of an impossible answer.
-func (s *sim) results(c *call) ([]End, error) {
+// results returns what the caller knows of each command of a call that has ended.
+func (s *sim) results(c *call) ([]CommandResult, error) {
 	if c.request != nil {
-		ends, err := c.request.Ended(c.lost)
-		for _, end := range ends {
-			if end.How != Answered {
-				s.t.line("call %d: %s", c.n, end.How)
+		results, err := c.request.Results(c.lost)
+		for _, result := range results {
+			if result.Status != Answered {
+				s.t.line("call %d: %s", c.n, result.Status)
 			}
 		}
-		return ends, err
+		return results, err
 	}
-	end := End{Answered, c.receipt.Stamp.Seq, c.receipt.Reject}
+	result := CommandResult{Answered, c.receipt.Stamp.Seq, c.receipt.Reject}
 	switch {
 	case c.lost:
-		return []End{{How: Unknown}}, nil
+		return []CommandResult{{Status: Unknown}}, nil
 	case c.err == nil:
-		return []End{end}, nil
+		return []CommandResult{result}, nil
 	case errors.Is(c.err, engine.ErrShed), errors.Is(c.err, engine.ErrStopped):
-		end = End{How: NotDone}
+		result = CommandResult{Status: NotDone}
 	case errors.Is(c.err, engine.ErrUnknown):
-		end = End{How: Unknown}
+		result = CommandResult{Status: Unknown}
 	default:
 		return nil, c.err
 	}
 	s.t.line("call %d: %v", c.n, c.err)
-	return []End{end}, nil
+	return []CommandResult{result}, nil
 }
 
-// commandCounts counts commands by their encoding: sent, certainly not executed, answered, and in the log.
-type commandCounts struct {
-	sent, refused, answered, logged map[string]int
+// counts counts commands by their encoding: sent, certainly not executed, answered, and found
+// in the log.
+type counts struct {
+	sent, notDone, answered, logged map[string]int
 }
 
-func (l *commandCounts) init() {
-	l.sent, l.refused, l.answered, l.logged = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+func (l *counts) init() {
+	l.sent, l.notDone, l.answered, l.logged = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 }
 
-// check fails if a command is in the log less often than it was answered, or more often than it was sent
-// and not refused.
-func (l *commandCounts) check(s *sim) {
+// check fails unless each command is in the log at least as often as it was answered and at
+// most as often as it was sent without a response that rules it out.
+func (l *counts) check(s *sim) {
 	for wire, n := range l.logged {
-		if sent, ok := l.sent[wire]; ok && (n < l.answered[wire] || n > sent-l.refused[wire]) {
-			s.fail("a command is in the log %d times: sent %d, answered %d, refused %d", n, sent, l.answered[wire], l.refused[wire])
+		if sent, ok := l.sent[wire]; ok && (n < l.answered[wire] || n > sent-l.notDone[wire]) {
+			s.fail("a command is in the log %d times: sent %d, answered %d, not executed %d", n, sent, l.answered[wire], l.notDone[wire])
 		}
 	}
 	for wire, n := range l.answered {
 		if l.logged[wire] < n {
-			s.fail("a command was answered %d times and is in the log %d times", n, l.logged[wire])
+			s.fail("a command was answered %d times, but is in the log %d times", n, l.logged[wire])
 		}
 	}
 }

@@ -11,72 +11,77 @@ import (
 	"duplex/core/sim/model"
 )
 
-// Lanes connects callers with the venue in a run that includes the lanes: the commands of accounts become
-// requests, and the responses are compared with the model. All methods but Request.Send are called while all
-// other goroutines wait.
+// Lanes connects callers to the venue through its lanes: it turns commands into requests and
+// checks the responses against the model. All methods are called while no other goroutine
+// runs; only Request.Send runs in a goroutine of its own.
 type Lanes interface {
-	// SetUp returns the commands that the venue needs before the first caller.
-	SetUp() []core.Command
-	// Operate returns an operator's action about the lanes, such as a new key, or nil.
-	Operate() core.Command
+	// Setup returns the commands that must be applied before the first request.
+	Setup() []core.Command
+	// OperatorCommand returns a command of an operator that the lanes need, such as one for
+	// a key, or nil.
+	OperatorCommand() core.Command
 
-	// Open serves an engine that has just started, Cut breaks all connections, and Close ends the rest after
-	// the engine has ended.
+	// Open starts the lanes of a venue that has just started, Cut breaks their connections,
+	// and Close ends them after the engine has ended.
 	Open(e *engine.Engine)
 	Cut()
 	Close()
 
-	// Write returns one request for commands of one account or of an operator, or nil if no lane has such a
-	// request.
-	Write(cmds []core.Command) Request
-	// Applied is called with each command in the log, in order, and the model's outcome of it.
-	Applied(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue)
-	// Check reads everything that callers can read, and compares it with the model.
-	Check(at core.Stamp, m *model.Venue) error
-	// Finish is called last, when no request is under way. It fails if a response or an event is missing.
-	Finish(at core.Stamp, m *model.Venue) error
+	// NewRequest returns one request for commands of one account or of an operator, or nil
+	// if no request does that.
+	NewRequest(cmds []core.Command) Request
+	// Observe is called for each command in the log, in order, with the outcome of the model.
+	Observe(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue)
+	// CheckReads reads through the lanes and compares with the model.
+	CheckReads(at core.Stamp, m *model.Venue) error
+	// CheckEnd is called at the end of a run, with no request in flight. It returns an error
+	// if a command is not accounted for.
+	CheckEnd(at core.Stamp, m *model.Venue) error
 }
 
-// Request is a request of a caller. It is sent once.
+// Request is one request through the lanes. It is sent once.
 type Request interface {
 	String() string
-	// Commands returns the commands that the request can cause in the log.
+	// Commands returns the commands that it may add to the log.
 	Commands() []core.Command
-	// Send returns when the caller has the response or gives up.
+	// Send sends the request, and returns when it has a response or ctx ends.
 	Send(ctx context.Context)
-	// Ended returns what the caller knows of each command. lost is true if the venue stopped before it
-	// responded. The error is that of an impossible response.
-	Ended(lost bool) ([]End, error)
-	// Copy returns a request of the same bytes, to send again.
+	// Results returns what the caller knows of each command. lost means that the venue
+	// stopped before it responded. The error is an invalid response.
+	Results(lost bool) ([]CommandResult, error)
+	// Copy returns a request of the same bytes, to be sent again.
 	Copy() Request
 }
 
-// End is what a caller knows of a command in the end.
-type End struct {
-	How    How
-	Seq    uint64 // if answered
+// CommandResult is what a caller knows of a command.
+type CommandResult struct {
+	Status CommandStatus
+	Seq    uint64 // if Answered
 	Reject core.Reject
 }
 
-// How a command ended for its caller.
-type How uint8
+// CommandStatus says whether the caller knows that its command was executed.
+type CommandStatus uint8
 
 const (
-	Unknown  How = iota
-	NotDone      // certainly not executed
-	Answered     // it is in the log
+	Unknown  CommandStatus = iota
+	NotDone                // certainly not executed
+	Answered               // executed, with a response
 )
 
-func (h How) String() string { return [...]string{"unknown", "not done", "answered"}[h] }
-
-// World is what Lanes can use of a run.
-type World struct {
-	Rand *rand.Rand // used by the lanes only
-	Now  func() int64
-	At   func() core.Stamp // of the last command seen applied
+func (s CommandStatus) String() string {
+	return [...]string{"unknown", "not executed", "answered"}[s]
 }
 
-// send sends one request of a caller. Through the lanes the network can delay it, or deliver it twice.
+// World is what lanes need to know of a run.
+type World struct {
+	Rand *rand.Rand        // not shared with the rest of the simulation
+	Now  func() int64      // the venue's clock, ns
+	At   func() core.Stamp // of the last command observed
+}
+
+// send sends commands as one request of a caller. Through the lanes the network may delay
+// the request or repeat it.
 func (s *sim) send(cmds []core.Command, timeout time.Duration) {
 	if s.lanes == nil {
 		for _, cmd := range cmds {
@@ -84,43 +89,43 @@ func (s *sim) send(cmds []core.Command, timeout time.Duration) {
 		}
 		return
 	}
-	r := s.lanes.Write(cmds)
+	r := s.lanes.NewRequest(cmds)
 	if r == nil {
 		s.submit(cmds[0], timeout)
 		return
 	}
 	if s.r.IntN(12) == 0 {
-		s.late = append(s.late, r)
+		s.delayed = append(s.delayed, r)
 		return
 	}
 	s.deliver(r, timeout)
 	if s.r.IntN(10) == 0 {
-		s.late = append(s.late, r.Copy())
+		s.delayed = append(s.delayed, r.Copy())
 	}
 }
 
-// deliverLate delivers a request that was delayed. It returns false if there is none.
-func (s *sim) deliverLate(timeout time.Duration) bool {
-	if len(s.late) == 0 {
+// sendDelayed delivers a delayed request. It returns false if there is none.
+func (s *sim) sendDelayed(timeout time.Duration) bool {
+	if len(s.delayed) == 0 {
 		return false
 	}
-	i := max(0, len(s.late)-1-s.r.IntN(4))
-	r := s.late[i]
-	s.late = append(s.late[:i], s.late[i+1:]...)
+	i := max(0, len(s.delayed)-1-s.r.IntN(4))
+	r := s.delayed[i]
+	s.delayed = append(s.delayed[:i], s.delayed[i+1:]...)
 	s.deliver(r, timeout)
 	return true
 }
 
-// deliver sends a request to the venue and returns when it waits or has ended.
+// deliver sends a request. It returns when the request waits in the venue or has ended.
 func (s *sim) deliver(r Request, timeout time.Duration) {
-	s.waitForRequestSlot()
+	s.requestTime()
 	c := s.newCall(r.Commands()...)
 	c.request = r
 	s.t.line("call %d %s", c.n, r)
 	go func() {
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
 		if timeout > 0 {
-			ctx, cancel = context.WithTimeout(ctx, timeout+giveUp)
+			ctx, cancel = context.WithTimeout(ctx, timeout+giveUpOffset)
 		}
 		defer cancel()
 		r.Send(ctx)
@@ -131,15 +136,16 @@ func (s *sim) deliver(r Request, timeout time.Duration) {
 	s.sleep(time.Nanosecond)
 }
 
-// giveUp is the offset within a millisecond at which callers give up.
-const giveUp = 250 * time.Microsecond
+// giveUpOffset is added to the timeout of each request. Requests are sent in the first
+// giveUpOffset of a millisecond, so they time out in a later part of one.
+const giveUpOffset = 250 * time.Microsecond
 
-// waitForRequestSlot sleeps until a time at which nothing else happens. Each request has its own even
-// nanosecond within a millisecond, so that no two timeouts end at the same time; the simulation acts at odd
-// nanoseconds and at full seconds.
-func (s *sim) waitForRequestSlot() {
-	s.requestOffset = (s.requestOffset + 2) % int64(giveUp)
-	d := s.requestOffset - int64(time.Since(s.began)%time.Millisecond)
+// requestTime advances to a time at which nothing else happens: an even number of ns after a
+// whole millisecond, different for successive requests, so that no two time out together. The
+// simulation acts at odd numbers of ns and at whole seconds.
+func (s *sim) requestTime() {
+	s.requestOffset = (s.requestOffset + 2) % int64(giveUpOffset)
+	d := s.requestOffset - int64(time.Since(s.start)%time.Millisecond)
 	if d <= 0 {
 		d += int64(time.Millisecond)
 	}

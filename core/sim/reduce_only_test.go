@@ -10,8 +10,8 @@ import (
 	"duplex/core/view"
 )
 
-// pair is a venue with its view, and the model.
-type pair struct {
+// venueAndModel is a venue with its view, and a model.
+type venueAndModel struct {
 	t  *testing.T
 	v  *venue.Venue
 	w  *view.View
@@ -19,9 +19,9 @@ type pair struct {
 	at core.Stamp
 }
 
-// do applies a command to venue and model, which must agree and accept it. It returns the id of the order
-// that the command places, if it is a placement.
-func (p *pair) do(cmd core.Command) core.OrderID {
+// do applies a command to both; they must agree and accept it. It returns the id that the
+// command has if it places an order.
+func (p *venueAndModel) do(cmd core.Command) core.OrderID {
 	p.t.Helper()
 	p.at.Seq++
 	p.at.Ts++
@@ -37,9 +37,10 @@ func (p *pair) do(cmd core.Command) core.OrderID {
 	return core.OrderID(p.at.Seq)
 }
 
-// clipped returns a pair in which user 1 bids for 10 NO with reduce_only, but holds 6 YES only.
-func clipped(t *testing.T, r core.Revision) (*pair, core.OrderID) {
-	p := &pair{t: t, v: venue.New(), w: view.New(view.DefaultRetentionCaps()), m: model.New(), at: core.Stamp{Ts: origin}}
+// newClipped returns a venue in which user 1 has a reduce_only bid for 10 NO and holds 6 YES,
+// and the id of the bid.
+func newClipped(t *testing.T, r core.Revision) (*venueAndModel, core.OrderID) {
+	p := &venueAndModel{t: t, v: venue.New(), w: view.New(view.DefaultRetentionCaps()), m: model.New(), at: core.Stamp{Ts: origin}}
 	rules := core.DefaultRules()
 	rules.Revision = r
 	p.do(&core.SetRules{Rules: rules})
@@ -58,15 +59,15 @@ func clipped(t *testing.T, r core.Revision) (*pair, core.OrderID) {
 	return p, id
 }
 
-// take lets user 3 buy n YES at the best price.
-func (p *pair) take(n core.Qty) {
+// take has user 3 buy n YES from the best order.
+func (p *venueAndModel) take(n core.Qty) {
 	p.t.Helper()
 	p.do(&core.PlaceOrder{User: 3, ClientID: 100 + p.at.Seq, Market: 1, Tick: 5000, Qty: n, TIF: core.IOC})
 }
 
-// row returns an order's row and its state in the account's newest event of it. It also checks that venue and
-// model have the same state.
-func (p *pair) row(u core.UserID, id core.OrderID) (row, event view.Order) {
+// row returns the row of an order and the last event of it in the account's stream. It fails
+// if the states of venue and model differ.
+func (p *venueAndModel) row(u core.UserID, id core.OrderID) (row, event view.Order) {
 	p.t.Helper()
 	if err := sameState(p.v, p.m); err != nil {
 		p.t.Fatal(err)
@@ -81,12 +82,12 @@ func (p *pair) row(u core.UserID, id core.OrderID) (row, event view.Order) {
 	return row, event
 }
 
-// TestClippedOrderEndsAlike checks that a reduce_only order for 10 contracts that can fill only 6 fills 6 and
-// ends canceled with reason reduce_only, in its row and in its event, however takers split the contracts.
-func TestClippedOrderEndsAlike(t *testing.T) {
+// However takers split their quantity, a reduce_only order that is clipped from 10 to 6
+// contracts fills 6 and is canceled with the reason reduce_only, in its row and in its event.
+func TestClippedOrderIsCanceled(t *testing.T) {
 	const wanted, held = 10, 6
-	for split := range 1 << (wanted - 1) { // bit i: a taker ends after contract i+1
-		p, id := clipped(t, core.RevisionNewest)
+	for split := range 1 << (wanted - 1) { // bit i: a taker's order ends after contract i+1
+		p, id := newClipped(t, core.RevisionNewest)
 		n := core.Qty(0)
 		for i := range wanted {
 			if n++; i == wanted-1 || split>>i&1 == 1 {
@@ -96,15 +97,15 @@ func TestClippedOrderEndsAlike(t *testing.T) {
 		}
 		row, event := p.row(1, id)
 		if row.Status != core.Canceled || row.Reason != core.ReduceOnlyExceeded || row.Filled != held || row.Qty != wanted || row.Left != 0 {
-			t.Fatalf("takers split as %b: the row is %+v", split, row)
+			t.Fatalf("takers split %b: the row is %+v", split, row)
 		}
 		if event != row {
-			t.Fatalf("takers split as %b: the row is %+v, the event says %+v", split, row, event)
+			t.Fatalf("takers split %b: the row is %+v, the event has %+v", split, row, event)
 		}
 	}
 }
 
-// TestClippedOrderHasOneReason checks that a clipped order ends with reason reduce_only, whatever ends it.
+// However the remainder of a clipped order ends, its reason is reduce_only.
 func TestClippedOrderHasOneReason(t *testing.T) {
 	id := core.OrderID(0)
 	ends := map[string]func() []core.Command{
@@ -124,35 +125,35 @@ func TestClippedOrderHasOneReason(t *testing.T) {
 		},
 	}
 	for name, end := range ends {
-		var p *pair
-		p, id = clipped(t, core.RevisionNewest)
+		var p *venueAndModel
+		p, id = newClipped(t, core.RevisionNewest)
 		p.take(2)
 		if row, _ := p.row(1, id); row.Status != core.PartiallyFilled || row.Reason != core.NoReason || row.Left != 4 {
-			t.Fatalf("clipped, still resting: %+v", row)
+			t.Fatalf("clipped and still resting: %+v", row)
 		}
 		for _, cmd := range end() {
 			p.do(cmd)
 		}
 		if row, event := p.row(1, id); row.Status != core.Canceled || row.Reason != core.ReduceOnlyExceeded || event != row {
-			t.Errorf("%s: the row is %+v, the event says %+v", name, row, event)
+			t.Errorf("%s: the row is %+v, the event has %+v", name, row, event)
 		}
 	}
 }
 
-// TestUnclippedOrderEnds checks that a reduce_only order that was not clipped ends as any other, and under the
-// first revision a clipped one too.
+// An order from which reduce_only took nothing ends like any other, and so does a clipped
+// order under the first revision of the rules.
 func TestUnclippedOrderEnds(t *testing.T) {
-	p, id := clipped(t, core.RevisionNewest)
+	p, id := newClipped(t, core.RevisionNewest)
 	p.do(&core.DecreaseOrder{User: 1, Order: id, To: true, Amount: 6})
 	p.take(2)
 	p.take(4)
 	if row, _ := p.row(1, id); row.Status != core.Executed || row.Reason != core.NoReason {
-		t.Errorf("%+v", row)
+		t.Errorf("the row is %+v", row)
 	}
-	p, id = clipped(t, core.RevisionFirst)
+	p, id = newClipped(t, core.RevisionFirst)
 	p.take(2)
 	p.take(4)
 	if row, _ := p.row(1, id); row.Status != core.Executed || row.Reason != core.NoReason || row.Filled != 6 {
-		t.Errorf("first revision: %+v", row)
+		t.Errorf("first revision: the row is %+v", row)
 	}
 }

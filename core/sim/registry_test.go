@@ -18,14 +18,14 @@ import (
 	"duplex/core/view"
 )
 
-// workloadCounts counts the commands and events of a run of the workload, by type name.
-type workloadCounts struct {
+// seen counts the kinds of commands and events in a run of the workload, by type name.
+type seen struct {
 	commands map[string]int
-	emitting map[string]int // commands that emitted an event of their own
+	emitting map[string]int // commands that emitted at least one event
 	events   map[string]int
 }
 
-func (s *workloadCounts) note(cmd core.Command, events []core.Event) {
+func (s *seen) note(cmd core.Command, events []core.Event) {
 	s.commands[typeName(cmd)]++
 	if len(events) > 0 {
 		s.emitting[typeName(cmd)]++
@@ -35,22 +35,22 @@ func (s *workloadCounts) note(cmd core.Command, events []core.Event) {
 	}
 }
 
-// completeness is one command with what the checks need.
+// completeness is what the test knows of one kind of command.
 type completeness struct {
-	cmd   core.Command // nil if the journal has no kind of that name
-	seen  *workloadCounts
+	cmd   core.Command // nil: the journal has no kind of that name
+	seen  *seen
 	name  string
 	audit bool // the command has an Audit
 }
 
-// engineCommands are made by the engine from its own state, so the workload draws none.
-var engineCommands = []string{"Checkpoint"}
+// engineOnly lists commands that only the engine creates; the workload draws none of them.
+var engineOnly = []string{"Checkpoint"}
 
-// withoutEvent are the commands whose changes no event shows.
+// withoutEvent lists commands that emit no event.
 var withoutEvent = []string{"Checkpoint", "SetRules"}
 
-// parts has a check for each file that a new command touches, as core/doc.go lists them. A check returns what
-// the command lacks in the file, or "".
+// parts has a check for each file that a new command touches, as core/doc.go lists them. A
+// check returns what is missing for the command in that file, or "".
 var parts = map[string]func(c *completeness) string{
 	"core/command.go": func(c *completeness) string {
 		v := reflect.ValueOf(c.cmd).Elem()
@@ -62,7 +62,7 @@ var parts = map[string]func(c *completeness) string{
 		case class >= core.Classes:
 			return "a class that core has"
 		case class == core.ClassSystem && field.IsValid() && !c.audit:
-			return "a class: accounts send it, and the system class would put it before every cancel"
+			return "the class of an account's command: it has a User and no Audit, and would be queued before cancels"
 		case class == core.ClassSystem && user != 0, class != core.ClassSystem && user != 77:
 			return "the account that class names"
 		}
@@ -76,7 +76,7 @@ var parts = map[string]func(c *completeness) string{
 	},
 	"core/journal/codec.go": func(c *completeness) string {
 		b, err := journal.Encode(nil, c.cmd)
-		if err != nil && c.name != "SetRules" { // an empty grid cannot be encoded
+		if err != nil && c.name != "SetRules" { // an empty grid has no step
 			return err.Error()
 		} else if err != nil {
 			return ""
@@ -92,7 +92,7 @@ var parts = map[string]func(c *completeness) string{
 		}
 		return ""
 	},
-	"core/view/view.go": func(*completeness) string { return "" }, // run folds every event
+	"core/view/view.go": func(*completeness) string { return "" }, // workloadRun folds every event
 	"core/view/audit.go": func(c *completeness) string {
 		w := view.New(view.DefaultRetentionCaps())
 		w.RecordAudit(core.Stamp{Seq: 1}, c.cmd, core.OK, nil)
@@ -102,21 +102,21 @@ var parts = map[string]func(c *completeness) string{
 		return ""
 	},
 	"core/sim/model/model.go": func(c *completeness) string {
-		if panics(func() { newDirect(1).m.Apply(core.Stamp{Seq: 1, Ts: 1}, c.cmd) }) {
+		if panics(func() { newDirectRun(1).m.Apply(core.Stamp{Seq: 1, Ts: 1}, c.cmd) }) {
 			return "a case in apply"
 		}
 		return ""
 	},
 	"core/sim/workload.go": func(c *completeness) string {
-		if c.seen.commands[c.name] == 0 && !slices.Contains(engineCommands, c.name) {
+		if c.seen.commands[c.name] == 0 && !slices.Contains(engineOnly, c.name) {
 			return "a draw"
 		}
 		return ""
 	},
 }
 
-// TestEveryCommandIsComplete fails for a command that is missing in one of the files, for an event that no
-// command of the workload emits, and if core/doc.go lists other files than parts.
+// TestEveryCommandIsComplete fails for a command that is missing in one of the files of
+// parts, for an event that no command emits, and if core/doc.go lists other files.
 func TestEveryCommandIsComplete(t *testing.T) {
 	seen := workloadRun(t)
 	kinds := map[string]core.Command{}
@@ -127,7 +127,7 @@ func TestEveryCommandIsComplete(t *testing.T) {
 	for _, name := range commands {
 		c := &completeness{cmd: kinds[name], seen: seen, name: name}
 		if c.cmd == nil {
-			t.Errorf("core.%s: core/journal/codec.go lacks its line in the table of kinds", name)
+			t.Errorf("core.%s is missing in the table of kinds of core/journal/codec.go", name)
 			continue
 		}
 		if audit := reflect.ValueOf(c.cmd).Elem().FieldByName("Audit"); audit.IsValid() {
@@ -142,7 +142,7 @@ func TestEveryCommandIsComplete(t *testing.T) {
 	}
 	for name := range kinds {
 		if !slices.Contains(commands, name) {
-			t.Errorf("core/journal/codec.go has a kind %s, and core no such command", name)
+			t.Errorf("core/journal/codec.go has a kind %s, but core has no such command", name)
 		}
 	}
 	for _, name := range receivers(t, "event") {
@@ -151,16 +151,16 @@ func TestEveryCommandIsComplete(t *testing.T) {
 		}
 	}
 	if got, want := listedFiles(t), slices.Sorted(maps.Keys(parts)); !slices.Equal(got, want) {
-		t.Errorf("core/doc.go lists the files %q, this test checks %q", got, want)
+		t.Errorf("core/doc.go lists the files %q, but this test checks %q", got, want)
 	}
 }
 
 // workloadRun runs the workload of a few seeds against venue, model and view.
-func workloadRun(t *testing.T) *workloadCounts {
+func workloadRun(t *testing.T) *seen {
 	t.Helper()
-	s := &workloadCounts{commands: map[string]int{}, emitting: map[string]int{}, events: map[string]int{}}
+	s := &seen{commands: map[string]int{}, emitting: map[string]int{}, events: map[string]int{}}
 	for seed := uint64(1); seed <= 8; seed++ {
-		d := newDirect(seed)
+		d := newDirectRun(seed)
 		w := view.New(view.DefaultRetentionCaps())
 		d.applied = func(at core.Stamp, cmd core.Command, events []core.Event) {
 			s.note(cmd, events)
@@ -181,7 +181,7 @@ func panics(f func()) (is bool) {
 	return false
 }
 
-// receivers reads the sources of core for the types that have a method.
+// receivers returns the types in the sources of core that have a method.
 func receivers(t *testing.T, method string) (names []string) {
 	t.Helper()
 	paths, err := filepath.Glob("../*.go")
@@ -205,7 +205,7 @@ func receivers(t *testing.T, method string) (names []string) {
 	return names
 }
 
-// listedFiles reads the list "Adding a command" of core/doc.go.
+// listedFiles returns the files in the list of core/doc.go.
 func listedFiles(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../doc.go")

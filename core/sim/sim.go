@@ -21,72 +21,72 @@ import (
 	"duplex/core/view"
 )
 
-// Options of Run.
+// Options configure Run.
 type Options struct {
 	Seed  uint64
-	Steps int       // of the simulation; 0: Steps
-	Dir   string    // where data directories are made; best in memory
-	Trace io.Writer // receives a line for everything that happens; can be nil
-	// Lanes returns the lanes through which callers reach the venue. If it is nil they call the engine.
+	Steps int       // number of steps; 0 means the constant Steps
+	Dir   string    // parent of the data directories, preferably in memory
+	Trace io.Writer // receives the lines of the trace; may be nil
+	// Lanes builds the lanes that callers use; nil: callers submit to the engine.
 	Lanes func(World) Lanes
 }
 
-// points are where a crash can happen: after a step of the log on its files, or while a snapshot is
-// written.
+// points are where a fault can strike: after each kind of step of the log, or while a
+// snapshot is written.
 var points = [...]string{
 	string(journal.Created), string(journal.Repaired), string(journal.Attached), string(journal.Written), string(journal.SegmentStarted), string(journal.MarkWritten), string(journal.Trimmed), atSnapshot,
 }
 
 const atSnapshot = "snapshot"
 
-// Steps is the default length of a run: some minutes of virtual time.
+// Steps is the default number of steps of a run, some minutes of virtual time.
 const Steps = 300
 
-// Result describes a run.
+// Result counts what happened in a run.
 type Result struct {
-	Trace    [32]byte // the hash of the trace
-	Commands int
-	Crashes  int
-	Unknown  int              // commands whose outcome the caller never learned
-	Torn     int              // torn tails that a start cut off
-	Extra    int              // groups found after a crash that no caller had an answer for
-	At       [len(points)]int // crashes at each point
+	Trace       [32]byte // the hash of the trace
+	Commands    int
+	Crashes     int
+	Unknown     int              // commands of which the caller did not learn the outcome
+	Torn        int              // incomplete tails that a start cut off the log
+	Unconfirmed int              // groups in the log after a crash to which nobody got a response
+	At          [len(points)]int // crashes by point
 }
 
-// sim is one run.
+// sim is the state of one run.
 type sim struct {
 	o     Options
 	r     *rand.Rand
 	t     *trace
 	res   Result
-	began time.Time
-	skew  atomic.Int64 // offset of the venue's clock, ns
+	start time.Time
+	skew  atomic.Int64 // of the venue's clock, ns
 
-	starts   int // of the venue
-	barrier  *barrier
-	disk     *disk
-	slow     time.Duration // how long the next write takes
-	full     atomic.Bool   // the engine is told that no space is left
-	engine   *engine.Engine
-	follower *engine.Follower
-	at       core.Stamp // of the last command seen applied
-	group    uint64     // of the last group seen applied
-	sent     []byte     // the body of the last group proposed
+	life         int // number of starts
+	stepper      *stepper
+	disk         *disk
+	diskDelay    time.Duration // how long the next write takes
+	diskFull     atomic.Bool   // the disk has no space left
+	e            *engine.Engine
+	f            *engine.Follower
+	at           core.Stamp // of the last command observed
+	group        uint64     // number of the last group observed
+	lastProposed []byte     // the body of the group proposed last
 
-	work   *workload
-	model  *model.Venue
-	calls  []*call // under way
-	made   int     // number of calls so far
-	counts commandCounts
+	work      *workload
+	model     *model.Venue
+	calls     []*call // not ended yet
+	callCount int     // number of calls
+	counts    counts
 
-	syncPoint atomic.Int64 // see sleep
+	fence atomic.Int64 // see sleep
 
-	lanes         Lanes     // nil if callers call the engine
-	late          []Request // delayed by the network
-	requestOffset int64     // of the last request in its millisecond, ns
+	lanes         Lanes     // nil: callers submit to the engine
+	delayed       []Request // delayed by the network
+	requestOffset int64     // see requestTime
 }
 
-// failure is the panic value of a failed check.
+// failure is the panic value of a failed check; Run returns its error.
 type failure struct{ error }
 
 func (s *sim) fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
@@ -97,13 +97,13 @@ func (s *sim) must(err error) {
 	}
 }
 
-// Run simulates a venue from a seed: the real engine on the real log, in virtual time. It must be called in
-// a synctest bubble. The error is that of the first check that fails.
+// Run simulates a venue from a seed. It must be called in a synctest bubble. It returns the
+// first failed check as an error, and a Result in any case.
 func Run(o Options) (res Result, err error) {
 	if o.Steps == 0 {
 		o.Steps = Steps
 	}
-	s := &sim{o: o, r: rand.New(rand.NewPCG(o.Seed, 0x5eed)), t: newTrace(o.Trace), began: time.Now(), barrier: &barrier{}, model: model.New()}
+	s := &sim{o: o, r: rand.New(rand.NewPCG(o.Seed, 0x5eed)), t: newTrace(o.Trace), start: time.Now(), stepper: &stepper{}, model: model.New()}
 	s.counts.init()
 	if o.Lanes != nil {
 		s.lanes = o.Lanes(World{Rand: rand.New(rand.NewPCG(o.Seed, 0x1a7e5)), Now: s.now, At: func() core.Stamp { return s.at }})
@@ -122,7 +122,7 @@ func Run(o Options) (res Result, err error) {
 		res.Trace = s.t.hash()
 	}()
 	s.restart(image{})
-	s.setUp()
+	s.setup()
 	for i := range o.Steps {
 		s.step(i)
 	}
@@ -130,37 +130,37 @@ func Run(o Options) (res Result, err error) {
 	return
 }
 
-// origin is the time at which a run starts, in ns: the start of a quarter of an hour.
+// origin is the venue's time at the start of a run, in ns: the start of a quarter of an hour.
 const origin = 1_800_000_000 / 900 * 900 * core.NsPerSec
 
 // now returns the time of the venue's clock, in ns.
-func (s *sim) now() int64 { return origin + int64(time.Since(s.began)) + s.skew.Load() }
+func (s *sim) now() int64 { return origin + int64(time.Since(s.start)) + s.skew.Load() }
 
-// log is the log between the engine and the journal.
+// log passes the groups of the engine to the journal.
 type log struct {
 	*journal.File
 	s *sim
 }
 
-// Propose waits at the barrier, then takes as long as the simulated disk.
+// Propose waits for the stepper and then for the slow disk.
 func (l *log) Propose(g journal.Group) error {
-	l.s.barrier.pass()
-	if d := l.s.slow; d > 0 {
-		l.s.slow = 0
+	l.s.stepper.wait()
+	if d := l.s.diskDelay; d > 0 {
+		l.s.diskDelay = 0
 		time.Sleep(d)
 		l.s.woken()
 	}
-	l.s.sent = bytes.Clone(g.Body)
+	l.s.lastProposed = bytes.Clone(g.Body)
 	return l.File.Propose(g)
 }
 
 func (s *sim) open() (*engine.Engine, error) {
-	barrier, disk := s.barrier, s.disk
+	stepper, disk := s.stepper, s.disk
 	return engine.Open(engine.Options{
 		Dir: disk.dir, CheckpointEvery: 7 * time.Second, SnapshotEvery: engine.Backlog{Groups: 1 << 40, Commands: 1 << 40, Applying: 1 << 62},
-		Now: func() int64 { barrier.pass(); return s.now() },
+		Now: func() int64 { stepper.wait(); return s.now() },
 		Free: func() (uint64, error) {
-			if s.full.Load() {
+			if s.diskFull.Load() {
 				return 0, nil
 			}
 			return 1 << 40, nil
@@ -180,17 +180,17 @@ func (s *sim) open() (*engine.Engine, error) {
 	})
 }
 
-// drain releases the sequencer until it has nothing left to do now.
-func (s *sim) drain() {
-	for synctest.Wait(); s.barrier.release(); synctest.Wait() {
+// runUntilIdle lets the sequencer run until it has nothing left to do at the current time.
+func (s *sim) runUntilIdle() {
+	for synctest.Wait(); s.stepper.step(); synctest.Wait() {
 	}
 	s.observe()
 }
 
-// stop ends the engine in whatever state it is. What it still writes goes to a directory that is not read
-// again.
+// stop ends the engine in its current state. What it still writes goes to a directory that
+// is removed.
 func (s *sim) stop() {
-	if s.engine == nil {
+	if s.e == nil {
 		return
 	}
 	for _, c := range s.calls {
@@ -200,60 +200,61 @@ func (s *sim) stop() {
 		s.lanes.Cut()
 		synctest.Wait()
 	}
-	s.barrier.releaseAll()
-	s.syncPoint.Add(1)
-	s.engine.Close(context.Background()) // fails with the error of the fault
+	s.stepper.release()
+	s.fence.Add(1)
+	s.e.Close(context.Background()) // its error is that of the fault
 	synctest.Wait()
-	s.shut()
+	s.closeLanes()
 	if err := s.disk.remove(); err != nil && s.disk.err == nil {
 		s.disk.err = err
 	}
 }
 
-// shut closes the lanes after the engine has ended.
-func (s *sim) shut() {
+// closeLanes closes the lanes of an engine that has ended.
+func (s *sim) closeLanes() {
 	if s.lanes != nil {
 		s.lanes.Close()
 		synctest.Wait()
 	}
-	s.engine = nil
+	s.e = nil
 }
 
-// restart starts the venue on the files of an image. If a fault hits the start itself it tries again.
+// restart starts the venue on the files in found. If a fault strikes meanwhile, it starts
+// again on what that fault leaves.
 func (s *sim) restart(found image) {
 	s.collect()
 	s.stop()
 	for _, c := range s.calls {
-		s.finishCall(c)
+		s.ended(c)
 	}
 	s.calls = nil
 	for {
-		s.starts++
-		s.barrier = &barrier{}
+		s.life++
+		s.stepper = &stepper{}
 		var err error
-		s.disk, err = newDisk(s.o.Dir, s.starts, found, s.stepsToFault(), s.r, s.t)
+		s.disk, err = newDisk(s.o.Dir, s.life, found, s.stepsToFault(), s.r, s.t)
 		s.must(err)
-		s.engine, err = s.open()
+		s.e, err = s.open()
 		if err == nil {
 			break
 		}
 		s.must(s.disk.err)
-		if s.disk.fault == nil || !errors.Is(err, s.disk.fault.err) {
-			s.fail("the venue does not start: %w", err)
+		if s.disk.hit == nil || !errors.Is(err, s.disk.hit.err) {
+			s.fail("the venue failed to start: %w", err)
 		}
 		s.countCrash()
-		found = s.disk.after
+		found = s.disk.find
 		s.must(s.disk.remove())
 	}
-	s.follower = s.engine.Follow()
+	s.f = s.e.Follow()
 	if s.lanes != nil {
-		s.lanes.Open(s.engine)
+		s.lanes.Open(s.e)
 	}
 	s.checkRecovery()
 }
 
-// stepsToFault draws the number of steps of the log until the next fault. Sometimes it is so small that the
-// fault hits the opening of the log.
+// stepsToFault draws the number of steps of the log before the next fault. A small number
+// makes it strike while the log is opened.
 func (s *sim) stepsToFault() int {
 	if s.r.IntN(5) == 0 {
 		return 1 + s.r.IntN(4)
@@ -261,28 +262,28 @@ func (s *sim) stepsToFault() int {
 	return 1 + s.r.IntN(60)
 }
 
-// step is one step of the simulation: requests of some callers, perhaps other actions, then some time.
+// step runs one step: some requests, then some time.
 func (s *sim) step(i int) {
 	for range s.r.IntN(6) {
-		s.act()
+		s.sendRequest()
 	}
 	if s.r.IntN(8) == 0 {
 		s.operate()
 	}
 	if s.lanes != nil && s.r.IntN(2) == 0 {
-		if cmd := s.lanes.Operate(); cmd != nil {
+		if cmd := s.lanes.OperatorCommand(); cmd != nil {
 			s.submit(cmd, 0)
 		}
 	}
 	if s.r.IntN(12) == 0 {
-		s.slow = time.Duration(s.r.IntN(3000))*time.Millisecond + 500*time.Microsecond
+		s.diskDelay = time.Duration(s.r.IntN(3000))*time.Millisecond + 500*time.Microsecond
 	}
 	if s.r.IntN(10) == 0 {
-		s.full.Store(s.r.IntN(3) == 0)
-		s.t.line("the disk is nearly full: %t", s.full.Load())
+		s.diskFull.Store(s.r.IntN(3) == 0)
+		s.t.line("disk full: %t", s.diskFull.Load())
 	}
-	if s.r.IntN(10) > 0 { // else they wait for the next step
-		s.drain()
+	if s.r.IntN(10) > 0 { // otherwise the calls stay queued
+		s.runUntilIdle()
 	}
 	s.restartAfterFault()
 	if s.r.IntN(20) == 0 {
@@ -290,63 +291,63 @@ func (s *sim) step(i int) {
 	}
 	if s.r.IntN(25) == 0 {
 		step := []time.Duration{-3 * time.Second, -700 * time.Millisecond, 400 * time.Millisecond, 2 * time.Second, 9 * time.Second}[s.r.IntN(5)]
-		s.t.line("clock is off by %v", time.Duration(s.skew.Add(int64(step))))
+		s.t.line("clock skew %v", time.Duration(s.skew.Add(int64(step))))
 	}
 	if s.r.IntN(4) == 0 {
-		s.drain()
+		s.runUntilIdle()
 		s.restartAfterFault()
 		s.audit()
 	}
 	s.advance([]time.Duration{0, time.Millisecond, 40 * time.Millisecond, 300 * time.Millisecond, time.Second, 2 * time.Second}[s.r.IntN(6)])
 }
 
-// sleep lets virtual time pass and other goroutines run. Time in a bubble passes only while all goroutines
-// wait, but the race detector does not know that this orders their memory accesses. So the simulation writes
-// syncPoint before it sleeps, and a goroutine that wakes up reads it in woken.
+// sleep advances the virtual time by d and lets other goroutines run. In a bubble time passes
+// only while all goroutines wait, but the race detector does not see that as synchronization.
+// So fence is written here and read by each goroutine that a timer wakes (see woken): it then
+// sees everything the simulation did before.
 func (s *sim) sleep(d time.Duration) {
-	s.syncPoint.Add(1)
+	s.fence.Add(1)
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// woken is called by a goroutine after it has slept, see sleep.
-func (s *sim) woken() { s.syncPoint.Load() }
+// woken is called by a goroutine after a timer has woken it.
+func (s *sim) woken() { s.fence.Load() }
 
-// advance lets time pass, with index ticks at every full second.
+// advance lets the time d pass and posts index ticks at each full second.
 func (s *sim) advance(d time.Duration) {
 	for d > 0 {
-		hop := min(d, time.Second-time.Since(s.began)%time.Second)
+		hop := min(d, time.Second-time.Since(s.start)%time.Second)
 		s.sleep(hop)
 		d -= hop
-		if time.Since(s.began)%time.Second == 0 {
-			s.tick()
+		if time.Since(s.start)%time.Second == 0 {
+			s.postTicks()
 		}
-		s.drain()
+		s.runUntilIdle()
 		s.restartAfterFault()
 	}
 }
 
-// restartAfterFault starts the venue again if a fault has been injected. It fails if the engine has not
-// stopped with that fault's error, or has stopped without a fault.
+// restartAfterFault restarts the venue if the fault has struck.
 func (s *sim) restartAfterFault() {
 	s.must(s.disk.err)
-	if s.disk.fault != nil {
-		s.drain()
-		if err := s.engine.Err(); err == nil || !errors.Is(err, s.disk.fault.err) {
-			s.fail("the disk failed with %v, the engine stopped with %v", s.disk.fault.err, err)
+	if s.disk.hit != nil {
+		s.runUntilIdle()
+		if err := s.e.Err(); err == nil || !errors.Is(err, s.disk.hit.err) {
+			s.fail("the disk failed with %v, but the error of the engine is %v", s.disk.hit.err, err)
 		}
-		s.restartAfterCrash()
+		s.crashed()
 		return
 	}
-	if err := s.engine.Err(); err != nil {
+	if err := s.e.Err(); err != nil {
 		s.fail("the engine stopped: %w", err)
 	}
 }
 
-// restartAfterCrash starts the venue on the files that the fault has left.
-func (s *sim) restartAfterCrash() {
+// crashed restarts the venue on the files that the fault left.
+func (s *sim) crashed() {
 	s.countCrash()
-	s.restart(s.disk.after)
+	s.restart(s.disk.find)
 }
 
 func (s *sim) countCrash() {
@@ -354,79 +355,79 @@ func (s *sim) countCrash() {
 	s.res.At[slices.Index(points[:], s.disk.at)]++
 }
 
-// snapshot has the engine write a snapshot. Sometimes the power is cut meanwhile.
+// snapshot has the engine write a snapshot, sometimes with a power cut during the write.
 func (s *sim) snapshot() {
-	s.drain()
+	s.runUntilIdle()
 	s.restartAfterFault()
-	powerCut := s.r.IntN(3) == 0
+	strikes := s.r.IntN(3) == 0
 	var before image
-	if powerCut {
+	if strikes {
 		var err error
 		before, err = takeImage(s.disk.dir)
 		s.must(err)
 	}
 	if s.r.IntN(4) == 0 {
-		s.must(s.disk.arm(1)) // hits the trimming of the log, if there is any
+		s.must(s.disk.arm(1)) // strikes if the log is trimmed
 	}
-	seq, err := s.engine.Snapshot()
-	if s.disk.fault != nil { // the fault hit the trimming
-		s.t.line("snapshot failed")
-		s.restartAfterCrash()
+	seq, err := s.e.Snapshot()
+	if s.disk.hit != nil { // while the log was trimmed
+		s.t.line("snapshot interrupted")
+		s.crashed()
 		return
 	}
-	if errors.Is(err, engine.ErrNoRoom) && s.full.Load() {
+	if errors.Is(err, engine.ErrNoRoom) && s.diskFull.Load() {
 		s.t.line("no room for a snapshot")
 		return
 	}
 	s.must(err)
 	s.t.line("snapshot at seq %d", seq)
-	if powerCut {
+	if strikes {
 		after, err := takeImage(s.disk.dir)
 		s.must(err)
 		s.disk.injectFault(&faults[0], before, after, atSnapshot)
-		s.restartAfterCrash()
+		s.crashed()
 	}
 }
 
-// checkRecovery checks a venue that has just started: its log has every group that was answered, and at most
-// one more, complete, which is the last one proposed. A replay must give the same state.
+// checkRecovery checks a venue that has just started: each command with a response is there,
+// and at most one more group, which must be the one proposed last.
 func (s *sim) checkRecovery() {
 	extra := 0
 	for p, err := range journal.Scan(s.disk.dir, s.group+1) {
 		s.must(err)
-		if extra++; extra > 1 || !bytes.Equal(p.Body, s.sent) {
-			s.fail("group %d is not the last group proposed", p.Number)
+		if extra++; extra > 1 || !bytes.Equal(p.Body, s.lastProposed) {
+			s.fail("group %d in the log is not the one proposed last", p.Number)
 		}
 		s.replay(&p.Group)
 	}
-	s.res.Extra += extra
-	seq, hash, err := s.engine.Hash()
+	s.res.Unconfirmed += extra
+	seq, hash, err := s.e.Hash()
 	s.must(err)
 	if seq != s.at.Seq {
-		s.fail("started at seq %d, the last one in its log is %d", seq, s.at.Seq)
+		s.fail("the venue started at seq %d, want %d", seq, s.at.Seq)
 	}
 	proof, err := engine.Verify(s.disk.dir, nil)
 	s.must(err)
 	if proof.Seq != seq || proof.Hash != hash {
 		s.fail("the venue is at seq %d with hash %x, a replay at %d with %x", seq, hash, proof.Seq, proof.Hash)
 	}
-	s.t.line("start %d at seq %d, hash %x, %d unanswered groups", s.starts, seq, hash[:6], extra)
+	s.t.line("start %d at seq %d, hash %x, %d groups without a response", s.life, seq, hash[:6], extra)
 	s.audit()
 }
 
-// replay records the commands of a group that was found on disk.
+// replay applies a group that was found in the log to the model.
 func (s *sim) replay(g *journal.Group) {
 	for cmd, err := range journal.Commands(g.Body) {
 		s.must(err)
 		s.at = core.Stamp{Seq: s.at.Seq + 1, Ts: max(g.Stamp, s.at.Ts+1)}
-		s.record(s.at, cmd) // its outcome is compared by audit, as state
+		s.applyToModel(s.at, cmd) // audit compares the outcome, as part of the state
 	}
 	s.group = g.Number
 }
 
-// audit recomputes all money and contracts, and compares everything that readers can see with the model.
+// audit recomputes all money and contracts and compares the whole state with the model.
 func (s *sim) audit() {
-	s.engine.Read(func(v *venue.Venue, _ *view.View) {
+	s.e.Read(func(v *venue.Venue, _ *view.View) {
 		if err := sameState(v, s.model); err != nil {
 			s.fail("at seq %d: %w", v.Now().Seq, err)
 		}
@@ -438,32 +439,32 @@ func (s *sim) audit() {
 		v.Audit()
 	})
 	if s.lanes != nil {
-		s.must(s.lanes.Check(s.at, s.model))
+		s.must(s.lanes.CheckReads(s.at, s.model))
 	}
 }
 
-// finish stops the venue in order and verifies what is on disk.
+// finish ends a run without a fault and verifies the log.
 func (s *sim) finish() {
-	s.drain()
+	s.runUntilIdle()
 	s.restartAfterFault()
 	s.disk.left = -1
 	s.advance(3 * time.Second)
 	s.audit()
-	seq, hash, err := s.engine.Hash()
+	seq, hash, err := s.e.Hash()
 	s.must(err)
 	if s.lanes != nil {
-		s.must(s.lanes.Finish(s.at, s.model))
+		s.must(s.lanes.CheckEnd(s.at, s.model))
 		s.lanes.Cut()
 		synctest.Wait()
 	}
-	s.barrier.releaseAll()
-	s.syncPoint.Add(1)
-	s.must(s.engine.Close(context.Background()))
-	s.shut()
+	s.stepper.release()
+	s.fence.Add(1)
+	s.must(s.e.Close(context.Background()))
+	s.closeLanes()
 	proof, err := engine.Verify(s.disk.dir, nil)
 	s.must(err)
 	if proof.Seq < seq {
-		s.fail("closed at seq %d, on disk %d", seq, proof.Seq)
+		s.fail("closed at seq %d, but the log ends at %d", seq, proof.Seq)
 	}
 	s.t.line("ends at seq %d, hash %x", seq, hash[:6])
 	s.counts.check(s)

@@ -14,16 +14,17 @@ var (
 	seeds = flag.Uint64("seeds", 8, "number of seeds to run")
 	first = flag.Uint64("first", 1, "the first seed")
 	seed  = flag.Uint64("seed", 0, "run only this seed and print its trace")
-	steps = flag.Int("steps", Steps, "steps of each run")
+	steps = flag.Int("steps", Steps, "number of steps of each run")
 )
 
-// TestMain makes the wal's segments small, so that segments are filled, begun and trimmed often.
+// The wal has its segment size in a package variable. Small segments are filled, started and
+// trimmed often.
 func TestMain(m *testing.M) {
 	wal.SegmentSizeBytes = 16 << 10
 	os.Exit(m.Run())
 }
 
-// run simulates one seed in its own bubble.
+// run simulates one seed in a bubble of its own.
 func run(t *testing.T, seed uint64, steps int, to io.Writer) (res Result, err error) {
 	dir, err := os.MkdirTemp("/dev/shm", "sim")
 	if err != nil {
@@ -36,7 +37,6 @@ func run(t *testing.T, seed uint64, steps int, to io.Writer) (res Result, err er
 	return res, err
 }
 
-// TestSeeds simulates a few seeds, or with -seed one of them with its trace.
 func TestSeeds(t *testing.T) {
 	if *seed != 0 {
 		res, err := run(t, *seed, *steps, os.Stdout)
@@ -55,19 +55,18 @@ func TestSeeds(t *testing.T) {
 		sum.Commands += res.Commands
 		sum.Crashes += res.Crashes
 		sum.Torn += res.Torn
-		sum.Extra += res.Extra
+		sum.Unconfirmed += res.Unconfirmed
 		sum.Unknown += res.Unknown
 		for i, n := range res.At {
 			sum.At[i] += n
 		}
 	}
-	t.Logf("%d seeds: %d commands, %d crashes, %d torn tails cut, %d unanswered groups, %d outcomes unknown", *seeds, sum.Commands, sum.Crashes, sum.Torn, sum.Extra, sum.Unknown)
+	t.Logf("%d seeds: %d commands, %d crashes, %d torn tails cut, %d groups without a response, %d outcomes unknown", *seeds, sum.Commands, sum.Crashes, sum.Torn, sum.Unconfirmed, sum.Unknown)
 	for i, n := range sum.At {
 		t.Logf("%6d crashes at %q", n, points[i])
 	}
 }
 
-// TestSeedReproducesARun checks that two runs of a seed have the same trace.
 func TestSeedReproducesARun(t *testing.T) {
 	for s := uint64(1); s <= 3; s++ {
 		a, err := run(t, s, 100, nil)
@@ -76,7 +75,7 @@ func TestSeedReproducesARun(t *testing.T) {
 		}
 		b, err := run(t, s, 100, nil)
 		if err != nil || a != b {
-			t.Fatalf("seed %d went %+v and %+v, %v", s, a, b, err)
+			t.Fatalf("two runs of seed %d: %+v and %+v, %v", s, a, b, err)
 		}
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// trace is the log of a run: a line for everything that happened. Two runs of one seed must have the same
-// lines, and so the same hash.
+// trace records a line for each thing that happens in a run. Two runs of one seed have the
+// same lines and so the same hash.
 type trace struct {
 	sum hash.Hash
-	to  io.Writer // receives the lines too; can be nil
+	to  io.Writer // may be nil
 }
 
 func newTrace(to io.Writer) *trace { return &trace{sum: sha256.New(), to: to} }

@@ -13,35 +13,35 @@ import (
 
 const users = 5
 
-// workload draws the commands of callers, operators and feeds, and remembers what these know.
+// workload draws the commands of callers, operators and feeds. It remembers what they know.
 type workload struct {
 	r           *rand.Rand
-	now         func() int64           // the time of the venue's clock, ns
+	now         func() int64           // the venue's clock, ns
 	seq         func() uint64          // of the last command applied
 	open        func() []core.MarketID // the markets that trade
 	note        func(string, ...any)   // adds a line to the trace
-	next        uint64                 // the next client order id
-	orders      []owned
+	next        uint64                 // the client_order_id used last
+	orders      []ownedOrder
 	withdrawals []uint64
-	repeats     []core.Command // sent before, and can be sent again
-	delayed     []core.Command // drawn, but sent later, so that requests overtake each other
+	repeatable  []core.Command // sent before; may be sent again
+	heldBack    []core.Command // drawn and not sent yet, so that later commands overtake them
 	rules       core.Revision
-	outage      [core.Feeds]int
+	silentSecs  [core.Feeds]int
 	price       [core.Feeds]core.Price
-	twoSources  bool // the rules require two sources for BTC, which sometimes has one
+	sparseBTC   bool // BTC needs two sources, and at times has one
 }
 
 func newWorkload(r *rand.Rand, now func() int64, seq func() uint64, open func() []core.MarketID, note func(string, ...any)) *workload {
 	return &workload{r: r, now: now, seq: seq, open: open, note: note, rules: core.RevisionNewest, price: [core.Feeds]core.Price{6_500_000_000_000, 240_000_000_000, 7_000_000_000}}
 }
 
-// setUp returns commands that set rules, create users with money and open the sessions.
-func (w *workload) setUp() (cmds []core.Command) {
+// setup returns the commands that set rules, create users with money, and open sessions.
+func (w *workload) setup() (cmds []core.Command) {
 	rules := core.DefaultRules()
 	rules.Revision = w.rules
 	rules.DisputeNs = int64(1+w.r.IntN(5)) * core.NsPerSec
 	rules.OpenOrders, rules.Contracts = uint32(4+w.r.IntN(20)), core.Qty(50+w.r.IntN(400))
-	if w.twoSources = rules.OpenOrders%5 == 0; w.twoSources {
+	if w.sparseBTC = rules.OpenOrders%5 == 0; w.sparseBTC {
 		rules.MinSources = [core.Feeds]uint8{core.BTC: 2, core.WTI: 1}
 	}
 	cmds = append(cmds, &core.SetRules{Rules: rules})
@@ -71,31 +71,31 @@ func marketsOf(v *venue.Venue, statuses ...core.RoundStatus) (list []core.Market
 }
 
 func (s *sim) trading() (open []core.MarketID) {
-	s.engine.Read(func(v *venue.Venue, _ *view.View) { open = trading(v) })
+	s.e.Read(func(v *venue.Venue, _ *view.View) { open = trading(v) })
 	return open
 }
 
-// setUp begins a run.
-func (s *sim) setUp() {
+// setup sets up the venue at the beginning of a run.
+func (s *sim) setup() {
 	s.work = newWorkload(s.r, s.now, func() uint64 { return s.at.Seq }, s.trading, s.t.line)
-	for _, cmd := range s.work.setUp() {
-		s.call(cmd)
+	for _, cmd := range s.work.setup() {
+		s.submitUntilAnswered(cmd)
 	}
 	if s.lanes != nil {
-		for _, cmd := range s.lanes.SetUp() {
-			s.call(cmd)
+		for _, cmd := range s.lanes.Setup() {
+			s.submitUntilAnswered(cmd)
 		}
 	}
-	s.tick()
-	s.drain()
+	s.postTicks()
+	s.runUntilIdle()
 	s.restartAfterFault()
 }
 
-// call sends a command again and again until it is answered, as an operator does.
-func (s *sim) call(cmd core.Command) {
+// submitUntilAnswered submits a command of an operator until it is answered.
+func (s *sim) submitUntilAnswered(cmd core.Command) {
 	for {
 		c := s.submit(cmd, 0)
-		s.drain()
+		s.runUntilIdle()
 		s.restartAfterFault()
 		if c.done && c.err == nil {
 			return
@@ -103,59 +103,58 @@ func (s *sim) call(cmd core.Command) {
 	}
 }
 
-// owned is an order with its account.
-type owned struct {
+// ownedOrder is an order and its account.
+type ownedOrder struct {
 	user  core.UserID
 	order core.OrderID
 }
 
-// accepted records the id that a caller learns from an accepted command.
+// accepted records what a caller learns from the response to an accepted command.
 func (w *workload) accepted(cmd core.Command, seq uint64) {
 	switch c := cmd.(type) {
 	case *core.PlaceOrder:
-		w.orders = append(w.orders, owned{c.User, core.OrderID(seq)})
+		w.orders = append(w.orders, ownedOrder{c.User, core.OrderID(seq)})
 	case *core.RequestWithdrawal:
 		w.withdrawals = append(w.withdrawals, seq)
 	}
 }
 
-// act sends one request of a caller: a new one, a delayed one, or one that was sent before.
-func (s *sim) act() {
+// sendRequest sends one request of a caller: a new one, a delayed one, or a repeated one.
+func (s *sim) sendRequest() {
 	w := s.work
 	timeout := time.Duration(0)
 	if s.r.IntN(4) == 0 {
 		timeout = time.Duration(1+s.r.IntN(2000)) * time.Millisecond
 	}
 	switch n := s.r.IntN(20); {
-	case s.lanes != nil && n < 5 && s.deliverLate(timeout):
+	case s.lanes != nil && n < 5 && s.sendDelayed(timeout):
 	case s.lanes != nil && n == 19:
 		s.send(w.batch(), timeout)
-	case n == 0 && len(w.repeats) > 0:
-		s.send([]core.Command{w.repeats[s.r.IntN(len(w.repeats))]}, timeout)
+	case n == 0 && len(w.repeatable) > 0:
+		s.send([]core.Command{w.repeatable[s.r.IntN(len(w.repeatable))]}, timeout)
 	case n == 1:
-		w.delayed = append(w.delayed, w.draw())
-	case n < 4 && len(w.delayed) > 0:
-		i := s.r.IntN(len(w.delayed))
-		s.send([]core.Command{w.delayed[i]}, timeout)
-		w.delayed = append(w.delayed[:i], w.delayed[i+1:]...)
+		w.heldBack = append(w.heldBack, w.draw())
+	case n < 4 && len(w.heldBack) > 0:
+		i := s.r.IntN(len(w.heldBack))
+		s.send([]core.Command{w.heldBack[i]}, timeout)
+		w.heldBack = append(w.heldBack[:i], w.heldBack[i+1:]...)
 	default:
 		cmd := w.draw()
 		if s.r.IntN(3) == 0 {
-			w.repeats = append(w.repeats, cmd)
+			w.repeatable = append(w.repeatable, cmd)
 		}
 		s.send([]core.Command{cmd}, timeout)
 	}
 }
 
-// operate sends an operator's action. It is often before callers' requests in the same group.
+// operate sends a command of an operator, often in the same group as requests of callers.
 func (s *sim) operate() {
 	if cmd := s.work.operate(); cmd != nil {
 		s.send([]core.Command{cmd}, 0)
 	}
 }
 
-// tick sends the index ticks of one second.
-func (s *sim) tick() {
+func (s *sim) postTicks() {
 	for _, cmd := range s.work.tick() {
 		s.submit(cmd, 0)
 	}
@@ -163,7 +162,7 @@ func (s *sim) tick() {
 
 func (w *workload) user() core.UserID { return core.UserID(1 + w.r.IntN(users)) }
 
-// market draws a market, mostly one that trades.
+// market returns mostly a market that trades.
 func (w *workload) market() core.MarketID {
 	if open := w.open(); len(open) > 0 && w.r.IntN(12) > 0 {
 		return open[w.r.IntN(min(len(open), 3))]
@@ -171,20 +170,20 @@ func (w *workload) market() core.MarketID {
 	return core.MarketID([]int{1, 2, 3, 7, 12, 1<<16 + 1}[w.r.IntN(6)])
 }
 
-// order draws an order, mostly a recent one, with mostly its own account.
-func (w *workload) order() owned {
+// order returns mostly a recent order with its own account.
+func (w *workload) order() ownedOrder {
 	n := len(w.orders)
 	switch {
 	case n == 0 || w.r.IntN(10) == 0:
-		return owned{w.user(), core.OrderID(w.r.IntN(int(w.seq()) + 2))}
+		return ownedOrder{w.user(), core.OrderID(w.r.IntN(int(w.seq()) + 2))}
 	case w.r.IntN(20) == 0:
-		return owned{w.user(), w.orders[w.r.IntN(n)].order}
+		return ownedOrder{w.user(), w.orders[w.r.IntN(n)].order}
 	default:
 		return w.orders[n-1-w.r.IntN(min(n, 20))]
 	}
 }
 
-// draw draws a trader's command.
+// draw returns a command of a trader.
 func (w *workload) draw() core.Command {
 	switch n := w.r.IntN(60); {
 	case n < 46:
@@ -208,7 +207,7 @@ func (w *workload) draw() core.Command {
 	}
 }
 
-// batch draws placements or cancels of one account.
+// batch returns placements or cancels of one account.
 func (w *workload) batch() (cmds []core.Command) {
 	u, cancels := w.user(), w.r.IntN(3) == 0
 	for range 1 + w.r.IntN(6) {
@@ -258,7 +257,7 @@ func (w *workload) place() *core.PlaceOrder {
 	return c
 }
 
-// operate draws an operator's action. It returns nil if it draws an outage of a feed instead.
+// operate returns a command of an operator, or nil if it silenced a feed instead.
 func (w *workload) operate() (cmd core.Command) {
 	switch w.r.IntN(12) {
 	case 0, 1:
@@ -283,16 +282,16 @@ func (w *workload) operate() (cmd core.Command) {
 		cmd = &core.Deposit{User: w.user(), DepositID: fmt.Sprint("more ", w.r.IntN(20)), Amount: core.Pips(w.r.IntN(50_000))}
 	default:
 		f := core.Feed(w.r.IntN(core.Feeds))
-		w.outage[f] = w.r.IntN(12)
-		w.note("feed %s is out for %d s", f, w.outage[f])
+		w.silentSecs[f] = w.r.IntN(12)
+		w.note("feed %s is silent for %d s", f, w.silentSecs[f])
 	}
 	return cmd
 }
 
-// drawRare draws a rare command: about keys, with few ids so that they repeat, about the schedule, or an
-// operator's about a market that trades or is unresolved (frozen or proposed). It draws from r only, so that
-// a workload without rare commands stays the same.
-func (w *workload) drawRare(r *rand.Rand, unresolved []core.MarketID) core.Command {
+// rare returns a command of keys, with few ids so that they repeat, of the schedule, or of an
+// operator for a market: one that trades, or one of unresolved, the frozen and proposed ones.
+// It draws from r alone, so a workload without rare commands stays the same.
+func (w *workload) rare(r *rand.Rand, unresolved []core.MarketID) core.Command {
 	user, id := core.UserID(1+r.IntN(users+1)), fmt.Sprint("key", r.IntN(8))
 	pick := func(markets []core.MarketID) core.MarketID {
 		if len(markets) == 0 {
@@ -318,19 +317,18 @@ func (w *workload) drawRare(r *rand.Rand, unresolved []core.MarketID) core.Comma
 	}
 }
 
-// tick draws the index ticks of one second, for the feeds without an outage. Some are late, early or
-// repeated.
+// tick returns the index ticks of the feeds that are not silent. Some are late or repeated.
 func (w *workload) tick() (cmds []core.Command) {
 	for f := range core.Feed(core.Feeds) {
-		if w.outage[f] > 0 {
-			w.outage[f]--
+		if w.silentSecs[f] > 0 {
+			w.silentSecs[f]--
 			continue
 		}
 		w.price[f] += core.Price(w.r.IntN(5)) - 2
 		t := core.IndexTick{Feed: f, Second: w.now() / core.NsPerSec, Price: w.price[f], Count: 1}
 		if f == core.BTC {
 			t.Count = 3
-			if w.twoSources && t.Price%4 == 0 {
+			if w.sparseBTC && t.Price%4 == 0 {
 				t.Count = 1
 			}
 		}
@@ -351,7 +349,6 @@ func (w *workload) tick() (cmds []core.Command) {
 	return cmds
 }
 
-// describe returns a command as text for the trace.
 func describe(cmd core.Command) string {
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		return fmt.Sprintf("place user %d id %d market %d %s %s %s %s %d × %d flags %d cap %d", c.User, c.ClientID, c.Market, c.Type, c.TIF, c.Side, c.Outcome, c.Qty, c.Tick, c.Flags, c.MaxCost)

@@ -7,28 +7,29 @@ import (
 	"duplex/core"
 )
 
-// Action is a command of an operator, or of an account about its own keys: its author, the reason given
-// and the outcome (docs/rules/operation.md#actions).
+// Action is a command of an operator, or of an account about itself: its author, the reason
+// given and the outcome (docs/rules/operation.md#actions). Ts is in ns.
 type Action struct {
 	Seq      uint64
 	Ts       int64
 	Who, Why string
-	Name     string // as on the operator's listener, such as suspend_user
+	Name     string // as the operator's listener names it, such as suspend_user
 	User     core.UserID
 	Market   core.MarketID
-	Detail   map[string]string // other parameters; never a secret or its hash
+	Detail   map[string]string // further parameters; never a secret or the hash of one
 	Reject   core.Reject
 }
 
-// auditTrail keeps the newest actions. Frequent ones (prices by hand, resealed keys) have their own ring,
-// so that they do not evict rare ones such as a suspension.
+// auditTrail keeps the newest actions. Manual prices and resealed keys come in large numbers,
+// so they have a ring of their own and never evict other actions.
 type auditTrail struct{ actions, routine ring[Action] }
 
-func newTrail(c RetentionCaps) auditTrail {
+func newAuditTrail(c RetentionCaps) auditTrail {
 	return auditTrail{actions: newRing[Action](c.Actions), routine: newRing[Action](c.Routine)}
 }
 
-// RecordAudit adds a command to the audit trail if it is an Action. events are those of the command.
+// RecordAudit records the command with stamp st as an action if it has an author. rej is its
+// outcome, events are the events it emitted.
 func (w *View) RecordAudit(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
 	a, by, ok := actionOf(cmd)
 	if !ok {
@@ -50,8 +51,8 @@ func (w *View) RecordAudit(st core.Stamp, cmd core.Command, rej core.Reject, eve
 	}
 }
 
-// actionOf returns the action that a command is, and its author. ok is false for the commands of traders,
-// of price sources and of the clock.
+// actionOf returns the action that a command is, and its author. ok is false for commands of
+// traders, index ticks of the feeds, and commands of the clock.
 func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	switch c := cmd.(type) {
 	case *core.SetRules:
@@ -88,7 +89,7 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	case *core.ProposePrice:
 		return Action{Name: "propose_price", Market: c.Market, Detail: map[string]string{"settle_price": decimal(c.Price)}}, c.Audit, true
 	case *core.PostIndex:
-		if c.Audit == (core.Audit{}) { // from a price source
+		if c.Audit == (core.Audit{}) { // a tick of a feed, not a manual one
 			return a, by, false
 		}
 		return Action{Name: "post_tick", Detail: map[string]string{"feed": decimal(c.Tick.Feed), "price": decimal(c.Tick.Price)}}, c.Audit, true
@@ -96,7 +97,6 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	return a, by, false
 }
 
-// pick returns a if first is true, else b.
 func pick(first bool, a, b string) string {
 	if first {
 		return a
@@ -108,10 +108,10 @@ func decimal[N ~int64 | ~uint8 | ~uint16 | ~uint64](n N) string {
 	return strconv.FormatUint(uint64(n), 10)
 }
 
-// Actions returns the kept actions with a seq below from (0: all), newest first.
+// Actions iterates over the actions kept with a seq below from (0: all), newest first.
 func (w *View) Actions(from uint64) iter.Seq[*Action] {
 	return func(yield func(*Action) bool) {
-		a, b := w.auditTrail.actions.next-1, w.auditTrail.routine.next-1 // numbers of the newest not shown
+		a, b := w.auditTrail.actions.next-1, w.auditTrail.routine.next-1 // numbers of the newest actions not yet returned
 		for {
 			x, y := w.auditTrail.actions.get(a), w.auditTrail.routine.get(b)
 			if x == nil && y == nil {
@@ -129,5 +129,6 @@ func (w *View) Actions(from uint64) iter.Seq[*Action] {
 	}
 }
 
-// ActionCount returns the number of actions since the venue's first command, evicted ones included.
+// ActionCount returns the number of actions since the venue's first command, including those
+// no longer kept.
 func (w *View) ActionCount() uint64 { return w.auditTrail.actions.next + w.auditTrail.routine.next - 2 }

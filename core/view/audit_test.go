@@ -4,12 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fxamacker/cbor/v2"
-
 	"duplex/core"
 )
 
-// record records one action of an operator, a routine one or another.
+// record records an action with the given seq: a manual price if routine, else a suspension.
 func record(w *View, seq uint64, routine bool) {
 	var cmd core.Command = &core.SuspendUser{User: 1, Audit: core.Audit{Who: "operator", Why: "a test"}}
 	if routine {
@@ -25,14 +23,14 @@ func seqs(w *View, from uint64) (out []uint64) {
 	return out
 }
 
-// TestActions checks that actions come newest first from both rings, and that routine ones evict only
-// routine ones.
+// Actions are listed newest first across both rings, and manual prices evict only manual
+// prices.
 func TestActions(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Actions, caps.Routine = 3, 2
 	w := New(caps)
 	if got := seqs(w, 0); got != nil {
-		t.Errorf("of an empty view: %v", got)
+		t.Errorf("empty view: %v", got)
 	}
 	for seq := uint64(1); seq <= 10; seq++ {
 		record(w, seq, seq > 1 && seq != 4)
@@ -46,53 +44,16 @@ func TestActions(t *testing.T) {
 		record(w, seq, false)
 	}
 	if got := seqs(w, 0); !slices.Equal(got, []uint64{13, 12, 11, 10, 9}) || w.ActionCount() != 13 {
-		t.Errorf("%v of %d", got, w.ActionCount())
+		t.Errorf("actions %v, %d in all", got, w.ActionCount())
 	}
 }
 
-// TestNotEveryCommandIsAnAction checks that commands of traders, price sources and the clock are no
-// actions.
-func TestNotEveryCommandIsAnAction(t *testing.T) {
+// Commands of traders, of feeds and of the clock are not actions.
+func TestTraderCommandsAreNotActions(t *testing.T) {
 	w := New(DefaultRetentionCaps())
 	for i, cmd := range []core.Command{&core.PlaceOrder{}, &core.Redeem{}, &core.RequestWithdrawal{}, &core.Clock{}, &core.PostIndex{}, &core.SetSession{}, &core.Checkpoint{}} {
 		if w.RecordAudit(core.Stamp{Seq: uint64(i + 1)}, cmd, core.OK, nil); w.ActionCount() != 0 {
-			t.Fatalf("%T", cmd)
-		}
-	}
-}
-
-// TestSnapshotV1 checks that a snapshot of version 1 is restored, also one without actions.
-func TestSnapshotV1(t *testing.T) {
-	whole, err := encoding.Marshal(&stateV1{Users: []accountV1{{NextFill: 1, NextSettled: 1, NextEvent: 1}}, Trail: trailState{NextAction: 1, NextRoutine: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var parts []cbor.RawMessage
-	if err := cbor.Unmarshal(whole, &parts); err != nil {
-		t.Fatal(err)
-	}
-	for n := range 6 {
-		cut, err := cbor.Marshal(append(slices.Clone(parts), cbor.RawMessage{0x80})[:min(n, len(parts)+1)])
-		if err != nil {
-			t.Fatal(err)
-		}
-		old, err := RestoreV1(cut, DefaultRetentionCaps())
-		if whole := n == 3 || n == 4; whole != (err == nil) {
-			t.Fatalf("%d parts: %v", n, err)
-		}
-		if err == nil {
-			if record(old, 2, false); !slices.Equal(seqs(old, 0), []uint64{2}) {
-				t.Errorf("%d parts: %v", n, seqs(old, 0))
-			}
-		}
-	}
-	for _, hole := range []stateV1{{Users: []accountV1{{Rows: []*Order{nil}}}}, {Rounds: []*Round{nil}}} {
-		b, err := encoding.Marshal(&hole)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := RestoreV1(b, DefaultRetentionCaps()); err == nil {
-			t.Error("an inconsistent state was restored")
+			t.Fatalf("a %T is recorded as an action", cmd)
 		}
 	}
 }

@@ -6,22 +6,22 @@ import (
 	"duplex/core"
 )
 
-// BenchmarkAccount writes and restores an account with full histories, and reads them.
+// BenchmarkAccount clones, encodes, restores and reads an account with full histories.
 func BenchmarkAccount(b *testing.B) {
-	h := newFolder()
+	h := newHistoryBuilder()
 	h.pair(1, 2)
 	var e encoder
-	h.w.users[1].encode(&e, 1)
+	h.w.accounts[1].encode(&e, 1)
 	b.Run("Copy", func(b *testing.B) {
 		for b.Loop() {
-			h.w.users[1].clone()
+			h.w.accounts[1].clone()
 		}
 	})
 	b.Run("Write", func(b *testing.B) {
 		var to encoder
 		for b.Loop() {
 			to = encoder{b: to.b[:0]}
-			h.w.users[1].encode(&to, 1)
+			h.w.accounts[1].encode(&to, 1)
 		}
 	})
 	b.Run("Restore", func(b *testing.B) {
@@ -50,9 +50,10 @@ func BenchmarkAccount(b *testing.B) {
 	})
 }
 
-// BenchmarkFold folds the events of an order that rests and is canceled into full histories.
+// BenchmarkFold folds an order that rests and is canceled, with the balance events, into
+// full histories.
 func BenchmarkFold(b *testing.B) {
-	h := newFolder()
+	h := newHistoryBuilder()
 	h.pair(1, 2)
 	placed, balance := h.order(1, 5, core.OK), h.balance(1)
 	for b.Loop() {

@@ -7,10 +7,11 @@ import (
 	"duplex/core"
 )
 
-// The entries of an account's histories have their own encoding, because memory and snapshots hold
-// millions of them (see history): unsigned numbers are uvarints, signed ones zigzag varints, seqs and times
-// differences to the previous entry's. The numbers below are on disk: never reorder or reuse one. A changed
-// encoding needs a new stateFormat, and this one must still be read.
+// Entries of an account's histories are encoded by hand, because a snapshot holds millions
+// of them and memory holds them in the same form (retention.go): unsigned numbers as
+// uvarints, signed numbers in zigzag form, seqs and times as differences to those of the
+// entry before. The numbers below are stored: never change or reuse one. A changed encoding
+// needs a new stateFormat, and the old one must stay readable.
 const (
 	eventOrder      = 1
 	eventFill       = 2
@@ -25,24 +26,25 @@ const (
 
 var (
 	errShort   = errors.New("truncated")
-	errLong    = errors.New("trailing bytes")
+	errLong    = errors.New("unexpected bytes at the end")
 	errRange   = errors.New("number out of range")
 	errUnknown = errors.New("unknown kind of event")
 )
 
-// encoder appends entries to b. seq and ts are those of the previous entry.
+// encoder appends entries to b. seq and ts are those of the current entry, or of the entry
+// before while a header is encoded.
 type encoder struct {
 	b   []byte
 	seq uint64
 	ts  int64
 }
 
-func (e *encoder) byte(c byte)     { e.b = append(e.b, c) }
-func (e *encoder) int(v int64)     { e.uint(uint64(v<<1) ^ uint64(v>>63)) }
-func (e *encoder) near(seq uint64) { e.int(int64(seq - e.seq)) } // a seq, as the difference to the entry's
+func (e *encoder) byte(c byte)       { e.b = append(e.b, c) }
+func (e *encoder) int(v int64)       { e.uint(uint64(v<<1) ^ uint64(v>>63)) }
+func (e *encoder) relSeq(seq uint64) { e.int(int64(seq - e.seq)) } // a seq near that of the entry
 
 func (e *encoder) uint(v uint64) {
-	if v < 0x80 { // most numbers are
+	if v < 0x80 { // the common case
 		e.b = append(e.b, byte(v))
 		return
 	}
@@ -67,25 +69,25 @@ func (e *encoder) flag(on bool) {
 	}
 }
 
-// at begins an entry with its seq and time.
-func (e *encoder) at(seq uint64, ts int64) {
-	e.near(seq)
+// header begins an entry.
+func (e *encoder) header(seq uint64, ts int64) {
+	e.relSeq(seq)
 	e.int(ts - e.ts)
 	e.seq, e.ts = seq, ts
 }
 
-// decoder reads what encoder wrote for the account of user. It keeps the first error and then returns
-// zeros, so that a caller checks once, after all fields.
+// decoder reads what encoder wrote for an account of user. It keeps the first error and then
+// returns zero values, so a caller reads all fields and checks the error once.
 type decoder struct {
 	b    []byte
-	i    int // bytes of b read so far
+	i    int // bytes of b already read
 	seq  uint64
 	ts   int64
 	user core.UserID
 	err  error
 
-	// discard means that decoded events are not kept, so that they share the memory below.
-	discard    bool
+	// validating means that decoded entries are discarded, so events reuse the memory below.
+	validating bool
 	order      Order
 	fill       Fill
 	settlement Settlement
@@ -117,7 +119,7 @@ func (d *decoder) flag() bool {
 }
 
 func (d *decoder) uint() uint64 {
-	if d.i < len(d.b) && d.b[d.i] < 0x80 { // most numbers are
+	if d.i < len(d.b) && d.b[d.i] < 0x80 { // the common case
 		v := d.b[d.i]
 		d.i++
 		return uint64(v)
@@ -135,7 +137,7 @@ func (d *decoder) longUint() uint64 {
 	return v
 }
 
-// atMost reads an unsigned number; one above max is an error.
+// atMost reads an unsigned number and fails above max.
 func (d *decoder) atMost(max uint64) uint64 {
 	v := d.uint()
 	if v > max {
@@ -150,7 +152,7 @@ func (d *decoder) int() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-func (d *decoder) near() uint64    { return d.seq + uint64(d.int()) }
+func (d *decoder) relSeq() uint64  { return d.seq + uint64(d.int()) }
 func (d *decoder) u16() uint16     { return uint16(d.atMost(1<<16 - 1)) }
 func (d *decoder) u32() uint32     { return uint32(d.atMost(1<<32 - 1)) }
 func (d *decoder) qty() core.Qty   { return core.Qty(d.int()) }
@@ -159,7 +161,7 @@ func (d *decoder) pips() core.Pips { return core.Pips(d.int()) }
 
 func (d *decoder) string() string { return string(d.bytes()) }
 
-// bytes returns a part of d.b, not a copy.
+// bytes returns a part of the input, not a copy.
 func (d *decoder) bytes() []byte {
 	n := d.uint()
 	if n > uint64(len(d.b)-d.i) {
@@ -171,13 +173,13 @@ func (d *decoder) bytes() []byte {
 	return b
 }
 
-func (d *decoder) at() (seq uint64, ts int64) {
-	d.seq = d.near()
+func (d *decoder) header() (seq uint64, ts int64) {
+	d.seq = d.relSeq()
 	d.ts += d.int()
 	return d.seq, d.ts
 }
 
-// end returns the first error, or errLong if bytes are left over.
+// end returns the first error, or errLong if bytes are left.
 func (d *decoder) end() error {
 	if d.err == nil && d.i < len(d.b) {
 		return errLong
@@ -185,12 +187,13 @@ func (d *decoder) end() error {
 	return d.err
 }
 
-// body encodes the fields that do not follow from the entry's seq and time or from its account.
-func (o *Order) body(e *encoder) {
-	e.flag(o.ID != 0) // accepted
-	e.near(o.CreatedSeq)
+// encodeBody encodes all fields except User, which the account gives. Seqs and times are
+// relative to the header of the entry.
+func (o *Order) encodeBody(e *encoder) {
+	e.flag(o.ID != 0) // false: rejected
+	e.relSeq(o.CreatedSeq)
 	e.int(o.CreatedTs - e.ts)
-	e.near(o.UpdateSeq)
+	e.relSeq(o.UpdateSeq)
 	e.uint(o.ClientID)
 	e.int(int64(o.Qty))
 	e.int(int64(o.Filled))
@@ -205,11 +208,11 @@ func (o *Order) body(e *encoder) {
 	e.b = append(e.b, byte(o.Side), byte(o.Outcome), byte(o.Type), byte(o.TIF), byte(o.Flags), byte(o.Status), byte(o.Reason))
 }
 
-func (o *Order) readBody(d *decoder) {
+func (o *Order) decodeBody(d *decoder) {
 	accepted := d.flag()
-	o.CreatedSeq = d.near()
+	o.CreatedSeq = d.relSeq()
 	o.CreatedTs = d.ts + d.int()
-	o.UpdateSeq = d.near()
+	o.UpdateSeq = d.relSeq()
 	o.User = d.user
 	if accepted {
 		o.ID = core.OrderID(o.CreatedSeq)
@@ -223,20 +226,20 @@ func (o *Order) readBody(d *decoder) {
 	o.Flags, o.Status, o.Reason = core.Flags(d.byte()), core.OrderStatus(d.byte()), core.Reason(d.byte())
 }
 
-// encode encodes an order of the account's rows. Their entries have created_seq and created_ts as seq and
-// time.
+// encode encodes an order as an entry of the list of rows, which is in the order of
+// created_seq.
 func (o *Order) encode(e *encoder) {
-	e.at(o.CreatedSeq, o.CreatedTs)
-	o.body(e)
+	e.header(o.CreatedSeq, o.CreatedTs)
+	o.encodeBody(e)
 }
 
 func (o *Order) decode(d *decoder) {
-	d.at()
-	o.readBody(d)
+	d.header()
+	o.decodeBody(d)
 }
 
-func (f *Fill) body(e *encoder) {
-	e.near(uint64(f.Order))
+func (f *Fill) encodeBody(e *encoder) {
+	e.relSeq(uint64(f.Order))
 	e.uint(f.ClientID)
 	e.int(int64(f.Qty))
 	e.int(int64(f.TickYes))
@@ -246,25 +249,25 @@ func (f *Fill) body(e *encoder) {
 	e.b = append(e.b, byte(f.Side), byte(f.Outcome), byte(f.Path))
 }
 
-func (f *Fill) readBody(d *decoder) {
+func (f *Fill) decodeBody(d *decoder) {
 	f.Seq, f.Ts = d.seq, d.ts
-	f.Order, f.ClientID = core.OrderID(d.near()), d.uint()
+	f.Order, f.ClientID = core.OrderID(d.relSeq()), d.uint()
 	f.Qty, f.TickYes, f.Fee = d.qty(), d.tick(), d.pips()
 	f.Market, f.Maker = core.MarketID(d.u32()), d.flag()
 	f.Side, f.Outcome, f.Path = core.Side(d.byte()), core.Outcome(d.byte()), core.Path(d.byte())
 }
 
 func (f *Fill) encode(e *encoder) {
-	e.at(f.Seq, f.Ts)
-	f.body(e)
+	e.header(f.Seq, f.Ts)
+	f.encodeBody(e)
 }
 
 func (f *Fill) decode(d *decoder) {
-	d.at()
-	f.readBody(d)
+	d.header()
+	f.decodeBody(d)
 }
 
-func (s *Settlement) body(e *encoder) {
+func (s *Settlement) encodeBody(e *encoder) {
 	e.uint(uint64(s.Market))
 	e.uint(uint64(s.Generation))
 	e.uint(s.Number)
@@ -274,7 +277,7 @@ func (s *Settlement) body(e *encoder) {
 	e.b = append(e.b, byte(s.Status), byte(s.Winner))
 }
 
-func (s *Settlement) readBody(d *decoder) {
+func (s *Settlement) decodeBody(d *decoder) {
 	s.Seq, s.Ts = d.seq, d.ts
 	s.Market, s.Generation, s.Number = core.MarketID(d.u32()), d.u32(), d.uint()
 	s.Yes, s.No, s.Payout = d.qty(), d.qty(), d.pips()
@@ -282,26 +285,26 @@ func (s *Settlement) readBody(d *decoder) {
 }
 
 func (s *Settlement) encode(e *encoder) {
-	e.at(s.Seq, s.Ts)
-	s.body(e)
+	e.header(s.Seq, s.Ts)
+	s.encodeBody(e)
 }
 
 func (s *Settlement) decode(d *decoder) {
-	d.at()
-	s.readBody(d)
+	d.header()
+	s.decodeBody(d)
 }
 
-// encode encodes an event. It leaves out the seq and time of a fill or settlement, which are those of the
-// event because both come from one command.
+// encode relies on a fill or settlement having the seq and ts of its event: the view adds
+// both in one command.
 func (x *UserEvent) encode(e *encoder) {
-	e.at(x.Seq, x.Ts)
+	e.header(x.Seq, x.Ts)
 	switch what := x.What.(type) {
 	case *Order:
 		e.byte(eventOrder)
-		what.body(e)
+		what.encodeBody(e)
 	case *Fill:
 		e.byte(eventFill)
-		what.body(e)
+		what.encodeBody(e)
 	case *Balance:
 		e.byte(eventBalance)
 		e.int(int64(what.Cash))
@@ -320,7 +323,7 @@ func (x *UserEvent) encode(e *encoder) {
 		e.int(int64(what.Cost))
 	case *Settlement:
 		e.byte(eventSettlement)
-		what.body(e)
+		what.encodeBody(e)
 	case *core.Deposited:
 		e.byte(eventDeposit)
 		e.string(what.DepositID)
@@ -338,26 +341,26 @@ func (x *UserEvent) encode(e *encoder) {
 		e.byte(eventKeyRevoked)
 		e.string(string(what))
 	default:
-		panic(core.InvariantViolation{Detail: "unknown type of account event"})
+		panic(core.InvariantViolation{Detail: "the codec does not know the type of an account event"})
 	}
 }
 
 func (x *UserEvent) decode(d *decoder) {
-	x.Seq, x.Ts = d.at()
+	x.Seq, x.Ts = d.header()
 	switch d.byte() {
 	case eventOrder:
 		o := &d.order
-		if !d.discard {
+		if !d.validating {
 			o = new(Order)
 		}
-		o.readBody(d)
+		o.decodeBody(d)
 		x.What = o
 	case eventFill:
 		f := &d.fill
-		if !d.discard {
+		if !d.validating {
 			f = new(Fill)
 		}
-		f.readBody(d)
+		f.decodeBody(d)
 		x.What = f
 	case eventBalance:
 		x.What = &Balance{Cash: d.pips(), Reserved: d.pips(), Change: d.pips(), Cause: core.Cause(d.byte())}
@@ -367,10 +370,10 @@ func (x *UserEvent) decode(d *decoder) {
 		}
 	case eventSettlement:
 		s := &d.settlement
-		if !d.discard {
+		if !d.validating {
 			s = new(Settlement)
 		}
-		s.readBody(d)
+		s.decodeBody(d)
 		x.What = s
 	case eventDeposit:
 		x.What = &core.Deposited{User: d.user, DepositID: d.string(), Amount: d.pips()}

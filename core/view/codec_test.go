@@ -7,8 +7,8 @@ import (
 	"duplex/core"
 )
 
-// extreme sets every field of a struct to its greatest value, or with low to its least.
-func extreme(x reflect.Value, low bool) {
+// setExtremes sets every field of a struct to its highest value, or with low to its lowest.
+func setExtremes(x reflect.Value, low bool) {
 	for i := range x.NumField() {
 		switch f := x.Field(i); f.Kind() {
 		case reflect.Bool:
@@ -33,16 +33,16 @@ func extreme(x reflect.Value, low bool) {
 	}
 }
 
-// TestEveryFieldComesBack encodes and decodes extreme values of every field of every event. It fails for
-// a field that was added to a struct and not to the codec.
-func TestEveryFieldComesBack(t *testing.T) {
+// Decoding returns every field of every kind of event. A field that is added to a struct and
+// not to the codec fails here.
+func TestCodecKeepsEveryField(t *testing.T) {
 	const u = core.UserID(7)
 	for _, low := range []bool{false, true} {
 		for _, what := range []any{new(Order), new(Fill), new(Balance), new(core.Position), new(Settlement), new(core.Deposited), new(core.Withdrawal), new(core.DeadmanChanged)} {
 			x := UserEvent{Seq: 1 << 40, Ts: -5, What: what}
 			v := reflect.ValueOf(what).Elem()
-			extreme(v, low)
-			set := func(field string, to any) { // the fields that follow from the event and the account
+			setExtremes(v, low)
+			set := func(field string, to any) { // fields that the codec takes from the event or the account
 				if f := v.FieldByName(field); f.IsValid() {
 					f.Set(reflect.ValueOf(to))
 				}
@@ -56,29 +56,29 @@ func TestEveryFieldComesBack(t *testing.T) {
 				set("Ts", x.Ts)
 			}
 			var scratch []byte
-			list, err := unpack[UserEvent](pack[UserEvent]([]UserEvent{x, x}, &scratch), 2, u)
+			list, err := decodeChunk[UserEvent](encodeChunk[UserEvent]([]UserEvent{x, x}, &scratch), 2, u)
 			if err != nil || !reflect.DeepEqual(list, []UserEvent{x, x}) {
-				t.Errorf("%+v is decoded as %+v, %v", what, list[0].What, err)
+				t.Errorf("encoded %+v, decoded %+v, %v", what, list[0].What, err)
 			}
 		}
 	}
 	x := UserEvent{Seq: 3, Ts: 4, What: KeyRevoked("dxk1")}
 	var scratch []byte
-	if list, err := unpack[UserEvent](pack[UserEvent]([]UserEvent{x}, &scratch), 1, u); err != nil || list[0] != x {
+	if list, err := decodeChunk[UserEvent](encodeChunk[UserEvent]([]UserEvent{x}, &scratch), 1, u); err != nil || list[0] != x {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
 
-// TestCutEntries checks that missing and additional bytes are errors.
-func TestCutEntries(t *testing.T) {
+// Truncated input and input with a byte too many are errors.
+func TestTruncatedEntries(t *testing.T) {
 	var scratch []byte
-	b := pack[UserEvent]([]UserEvent{{Seq: 9, What: &core.Withdrawal{ID: 9, ClientID: "w", Destination: "bank"}}}, &scratch)
+	b := encodeChunk[UserEvent]([]UserEvent{{Seq: 9, What: &core.Withdrawal{ID: 9, ClientID: "w", Destination: "bank"}}}, &scratch)
 	for n := range b {
-		if _, err := unpack[UserEvent](b[:n], 1, 1); err == nil {
-			t.Errorf("%d of %d bytes are accepted", n, len(b))
+		if _, err := decodeChunk[UserEvent](b[:n], 1, 1); err == nil {
+			t.Errorf("%d of %d bytes were accepted", n, len(b))
 		}
 	}
-	if _, err := unpack[UserEvent](append(b, 0), 1, 1); err == nil {
-		t.Error("an additional byte is accepted")
+	if _, err := decodeChunk[UserEvent](append(b, 0), 1, 1); err == nil {
+		t.Error("an extra byte was accepted")
 	}
 }

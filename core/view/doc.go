@@ -1,21 +1,28 @@
-// Package view is the read model of the venue: rows of orders, fills, trades, rounds with their
-// evidence, settlements, each account's newest events, and the trail of actions. It is folded from the
-// events of the commands, so it is a function of the journal like core/venue.
+// Package view is the read model: the rows that clients list and the venue itself does not
+// need (orders, fills, trades, rounds with their evidence, settlements, withdrawals, the
+// events of each account, the actions of operators). It is computed from the events of each
+// command, so, like the venue, it is a function of the journal alone.
 //
-//	Fold, RecordAudit   after every command, with its events
-//	reads               under the lock of core/engine; venue and view are then at the same seq
-//	Image, Pieces       write a snapshot, an account at a time, while commands go on
-//	Restore             read it
+//	Fold, RecordAudit             once for each command, in the order of seqs
+//	Orders, Fills, EventsAfter …  reads, at the seq folded last
+//	Image, Pieces, End            write a snapshot while commands continue
+//	Restore                       reads the pieces back
+//
+// A View has no lock of its own: core/engine calls Fold and RecordAudit under its write
+// lock and every read under its read lock, with the venue at the same seq. What a read
+// returns is shared with the view: it is read-only and valid until the lock is released.
 //
 // Invariants:
 //
-//  1. RetentionCaps bounds every list (docs/rules/limits.md#retention). Resting orders are never
-//     evicted, only terminal and rejected ones.
-//  2. All but the newest of an account's fills, settlements and events are in memory in encoded form.
-//     An encoded chunk and a terminal order never change, so an Image shares both.
-//  3. Equal commands under equal caps give equal pieces, whether or not the view was restored from a
-//     snapshot on the way.
-//  4. The number of an entry in a list never changes, so that it can be a cursor.
+//  1. RetentionCaps bound every list except resting orders and withdrawals, which are kept
+//     without limit (docs/rules/limits.md#retention). The oldest rows are dropped first.
+//  2. The number of an entry (fill, settlement, event, trade) never changes, so a cursor
+//     stays valid while rows are added and dropped.
+//  3. An encoded chunk of a history never changes (retention.go), and neither does an order
+//     in its final status. So an image shares both.
+//  4. The same commands under the same caps give the same snapshot bytes, whether or not the
+//     view was restored from a snapshot in between.
 //
-// The package decides nothing: whether a command is accepted, and what it does, is up to core/venue.
+// The view never decides anything: no command depends on it, and it is not part of the
+// state hash.
 package view

@@ -8,78 +8,80 @@ import (
 	"duplex/core"
 )
 
-// Image is the view at one seq, which is encoded while commands go on. What belongs to no account is
-// copied at once. An account is copied when Pieces reaches it, or before the first command that changes
-// it. The copy shares what never changes (encoded chunks, terminal orders), so it takes a few KB and
-// microseconds.
+// Image is the view at one seq, written while commands continue. The state shared by all
+// accounts is copied at once; an account is copied when Pieces reaches it, or before the
+// first command that changes it. The copy shares what never changes (encoded chunks and
+// orders in a final status), so it takes a few KB and microseconds.
 type Image struct {
-	view   *View
-	rest   restState
-	copies []*account // by user id; nil: not copied yet; encoded: no longer needed
+	view     *View
+	shared   sharedState
+	accounts []*account // by user id; nil: not copied yet
 }
 
-// Image begins an image of the current state. It needs exclusive access. Only one image can be in
-// progress, until its End.
+// Image begins an image of the view at the current seq. The caller holds the lock that keeps
+// commands out. At most one image exists at a time, from Image to End.
 func (w *View) Image() *Image {
-	m := &Image{view: w, copies: make([]*account, len(w.users))}
-	m.rest = restState{Format: stateFormat, Accounts: uint64(len(w.users) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state()}
+	m := &Image{view: w, accounts: make([]*account, len(w.accounts))}
+	m.shared = sharedState{Format: stateFormat, Accounts: uint64(len(w.accounts) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state()}
 	for _, x := range w.rounds.all {
 		c := *x
-		m.rest.Rounds = append(m.rest.Rounds, &c)
+		m.shared.Rounds = append(m.shared.Rounds, &c)
 	}
 	w.image = m
 	return m
 }
 
-// copyAccount copies an account, unless it is copied or encoded already. It needs exclusive access.
+// copyAccount copies an account unless it was copied before.
 func (m *Image) copyAccount(u core.UserID) {
-	if int(u) < len(m.copies) && m.copies[u] == nil {
-		m.copies[u] = m.view.users[u].clone()
+	if int(u) < len(m.accounts) && m.accounts[u] == nil {
+		m.accounts[u] = m.view.accounts[u].clone()
 	}
 }
 
-// Lock is the lock that gives exclusive access to the view.
+// Lock keeps commands out while it is held.
 type Lock interface {
 	Lock()
 	Unlock()
 }
 
-// Pieces returns the encoded image in pieces, see restState: an account is copied under the lock and
-// encoded without it. A piece is valid until the next one is asked for. Pieces can be called once.
+// Pieces returns the pieces of the snapshot, one account at a time: each is copied under the
+// lock and encoded without it. A piece is valid until the next is taken. The sequence can be
+// iterated once; an error is the last element.
 func (m *Image) Pieces(l Lock) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		b, err := encoding.Marshal(&m.rest)
+		b, err := encoding.Marshal(&m.shared)
 		if !yield(b, err) || err != nil {
 			return
 		}
 		var e encoder
-		for u := core.UserID(1); int(u) < len(m.copies); u++ {
+		for u := core.UserID(1); int(u) < len(m.accounts); u++ {
 			l.Lock()
 			m.copyAccount(u)
-			a := m.copies[u]
-			m.copies[u] = encoded
+			a := m.accounts[u]
+			m.accounts[u] = encodedAccount
 			l.Unlock()
 			e = encoder{b: e.b[:0]}
 			a.encode(&e, u)
 			if !yield(e.b, nil) {
 				return
 			}
-			runtime.Gosched() // commands have priority
+			runtime.Gosched() // lets waiting commands run first
 		}
 	}
 }
 
-// End ends the image: commands no longer copy accounts.
+// End releases the image: later commands no longer copy accounts for it.
 func (m *Image) End(l Lock) {
 	l.Lock()
 	defer l.Unlock()
 	m.view.image = nil
 }
 
-// encoded marks an account that Pieces has encoded.
-var encoded = new(account)
+// encodedAccount marks an account that Pieces has already encoded.
+var encodedAccount = new(account)
 
-// clone returns a copy of the account. It copies resting orders too, because they can still change.
+// clone returns a copy that later commands do not change. Resting orders may still change,
+// so they are copied too.
 func (a *account) clone() *account {
 	c := &account{
 		fills: a.fills.clone(), settlements: a.settlements.clone(), events: a.events.clone(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,

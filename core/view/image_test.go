@@ -11,15 +11,15 @@ import (
 	"duplex/core"
 )
 
-// crowd folds random commands of a few users.
-type crowd struct {
+// randomCommands folds random commands of a few users.
+type randomCommands struct {
 	w    *View
 	r    *rand.Rand
 	seq  uint64
 	open []core.OrderID
 }
 
-func (c *crowd) step() {
+func (c *randomCommands) step() {
 	c.seq++
 	st := core.Stamp{Seq: c.seq, Ts: int64(c.seq) * second}
 	user := core.UserID(1 + c.r.IntN(4))
@@ -64,33 +64,33 @@ func (c *crowd) step() {
 	c.w.Fold(st, []core.Event{e})
 	c.w.RecordAudit(st, &core.SuspendUser{User: user, Audit: core.Audit{Who: "operator"}}, core.OK, nil)
 	if c.r.IntN(20) == 0 {
-		c.w.Fold(st, []core.Event{&core.UserChanged{User: core.User{ID: core.UserID(len(c.w.users))}}})
+		c.w.Fold(st, []core.Event{&core.UserChanged{User: core.User{ID: core.UserID(len(c.w.accounts))}}})
 	}
 }
 
-// busy is a Lock during which other commands are folded first.
-type busy struct{ *crowd }
+// busyLock folds random commands whenever it is locked, as if other goroutines ran first.
+type busyLock struct{ *randomCommands }
 
-func (b busy) Lock() {
+func (b busyLock) Lock() {
 	for range b.r.IntN(8) {
 		b.step()
 	}
 }
-func (b busy) Unlock() {}
+func (b busyLock) Unlock() {}
 
-// noLock is a Lock for a view that nothing else uses.
+// noLock is a lock that does nothing.
 type noLock struct{}
 
 func (noLock) Lock()   {}
 func (noLock) Unlock() {}
 
-type fatal interface {
+type fataler interface {
 	Helper()
 	Fatal(...any)
 }
 
-// joined returns pieces as one, to compare and to fuzz.
-func joined(t fatal, pieces iter.Seq2[[]byte, error]) []byte {
+// joinPieces returns all pieces in one, for comparisons and for fuzzing.
+func joinPieces(t fataler, pieces iter.Seq2[[]byte, error]) []byte {
 	t.Helper()
 	var list [][]byte
 	for b, err := range pieces {
@@ -106,15 +106,15 @@ func joined(t fatal, pieces iter.Seq2[[]byte, error]) []byte {
 	return b
 }
 
-func bytesOf(t fatal, w *View) []byte {
+func encodeView(t fataler, w *View) []byte {
 	t.Helper()
 	m := w.Image()
 	defer m.End(noLock{})
-	return joined(t, m.Pieces(noLock{}))
+	return joinPieces(t, m.Pieces(noLock{}))
 }
 
-// restored returns the view in joined pieces.
-func restored(b []byte, caps RetentionCaps) (*View, error) {
+// restorePieces restores a view from joined pieces.
+func restorePieces(b []byte, caps RetentionCaps) (*View, error) {
 	var list [][]byte
 	if err := cbor.Unmarshal(b, &list); err != nil {
 		return nil, err
@@ -128,24 +128,24 @@ func restored(b []byte, caps RetentionCaps) (*View, error) {
 	}, caps)
 }
 
-// TestImageDoesNotChange checks that commands during an image do not change it.
-func TestImageDoesNotChange(t *testing.T) {
+// An image shows the view as it was when the image began, although commands continue.
+func TestImageIsConsistent(t *testing.T) {
 	for seed := range uint64(200) {
 		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
-		c := &crowd{w: New(caps), r: rand.New(rand.NewPCG(seed, 1))}
+		c := &randomCommands{w: New(caps), r: rand.New(rand.NewPCG(seed, 1))}
 		for range c.r.IntN(300) {
 			c.step()
 		}
-		want := bytesOf(t, c.w)
+		want := encodeView(t, c.w)
 		image := c.w.Image()
 		for range c.r.IntN(30) {
 			c.step()
 		}
-		if got := joined(t, image.Pieces(busy{c})); !bytes.Equal(got, want) {
+		if got := joinPieces(t, image.Pieces(busyLock{c})); !bytes.Equal(got, want) {
 			t.Fatalf("seed %d: the image changed", seed)
 		}
-		if image.End(busy{c}); c.w.image != nil {
-			t.Fatal("the view still has an image after End")
+		if image.End(busyLock{c}); c.w.image != nil {
+			t.Fatal("the view still copies accounts after End")
 		}
 	}
 }

@@ -8,40 +8,40 @@ import (
 	"duplex/core"
 )
 
-// folder folds full histories of pairs of accounts: each has more than 1000 terminal and 200 rejected
-// orders, 2000 fills, 1000 settlements and 4096 events. Ids, quantities and amounts are as large as they
-// become in trading.
-type folder struct {
+// historyBuilder fills the histories of pairs of accounts beyond their caps: 1000 terminal
+// and 200 rejected orders, 2000 fills, 1000 settlements and 4096 events of each. Ids,
+// quantities and amounts are as large as in trading.
+type historyBuilder struct {
 	w   *View
 	r   *rand.Rand
 	seq uint64
 }
 
-func newFolder() *folder {
-	return &folder{w: New(DefaultRetentionCaps()), r: rand.New(rand.NewPCG(1, 2)), seq: 1 << 33}
+func newHistoryBuilder() *historyBuilder {
+	return &historyBuilder{w: New(DefaultRetentionCaps()), r: rand.New(rand.NewPCG(1, 2)), seq: 1 << 33}
 }
 
-func (h *folder) fold(events ...core.Event) core.OrderID {
-	h.seq += 1 + h.r.Uint64N(50) // the commands of others come between
+func (h *historyBuilder) fold(events ...core.Event) core.OrderID {
+	h.seq += 1 + h.r.Uint64N(50) // commands of other accounts
 	h.w.Fold(core.Stamp{Seq: h.seq, Ts: 1_800_000_000*second + int64(h.seq)*12_345}, events)
 	return core.OrderID(h.seq)
 }
 
-func (h *folder) order(u core.UserID, qty core.Qty, r core.Reject) *core.OrderPlaced {
+func (h *historyBuilder) order(u core.UserID, qty core.Qty, r core.Reject) *core.OrderPlaced {
 	return &core.OrderPlaced{Place: &core.PlaceOrder{User: u, ClientID: h.r.Uint64(), Market: 1 + core.MarketID(h.r.IntN(32)), Qty: qty, Tick: 5000}, Generation: 70_000, Reject: r}
 }
 
-func (h *folder) balance(u core.UserID) core.Event {
+func (h *historyBuilder) balance(u core.UserID) core.Event {
 	cash := core.Pips(1e9 + h.r.Uint64N(1e9))
 	return &core.BalanceChanged{User: u, Cash: cash, Reserved: cash / 3, Change: -core.Pips(h.r.Uint64N(1e6)), Cause: core.CauseFill}
 }
 
-func (h *folder) position(u core.UserID) core.Event {
+func (h *historyBuilder) position(u core.UserID) core.Event {
 	n := core.Qty(h.r.IntN(100_000))
 	return &core.PositionChanged{User: u, Position: core.Position{Market: 3, Generation: 70_000, Number: 600_000, Yes: n, No: n / 2, YesReserved: n / 3, Cost: core.Pips(n) * 5000}}
 }
 
-func (h *folder) pair(a, b core.UserID) {
+func (h *historyBuilder) pair(a, b core.UserID) {
 	for range 1100 {
 		qty := core.Qty(1000 + h.r.IntN(1000))
 		maker := h.fold(h.order(a, 2*qty, core.OK), h.balance(a))
@@ -65,7 +65,7 @@ func (h *folder) pair(a, b core.UserID) {
 			h.fold(&core.AccountSettled{User: u, Market: 3, Generation: 70_000, Number: 600_000 + n, Status: core.Settled, Yes: 70_000, No: 3_000, Payout: 700_000_000}, h.balance(u))
 		}
 	}
-	for range 1100 { // so that the newest events are of all kinds
+	for range 1100 { // ends with events of all kinds
 		id := h.fold(h.order(a, 5, core.OK), h.balance(a))
 		h.fold(&core.OrderClosed{Order: id, User: a, Status: core.Canceled, Reason: core.UserCancel, Left: 5}, h.balance(a))
 		id = h.fold(h.order(b, 5, core.OK), h.balance(b))
@@ -73,7 +73,7 @@ func (h *folder) pair(a, b core.UserID) {
 	}
 }
 
-func live() uint64 {
+func heapBytes() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC()
@@ -81,16 +81,16 @@ func live() uint64 {
 	return m.HeapAlloc
 }
 
-// TestMemoryOfAnAccount checks that an account with full histories takes at most 600 KB, and less in a
+// An account with full histories takes at most 600 KB of memory, and at most as much of a
 // snapshot.
 func TestMemoryOfAnAccount(t *testing.T) {
 	const accounts, most = 4, 600_000
-	before := live()
-	h := newFolder()
+	before := heapBytes()
+	h := newHistoryBuilder()
 	for u := core.UserID(1); u < accounts; u += 2 {
 		h.pair(u, u+1)
 	}
-	each := (live() - before) / accounts
+	each := (heapBytes() - before) / accounts
 	size := 0
 	for b, err := range h.w.Image().Pieces(noLock{}) {
 		if err != nil {
@@ -100,22 +100,22 @@ func TestMemoryOfAnAccount(t *testing.T) {
 	}
 	t.Logf("%d bytes of heap and %d of snapshot for each account", each, size/accounts)
 	if each > most || size/accounts > most {
-		t.Errorf("more than %d", most)
+		t.Errorf("more than the limit of %d bytes", most)
 	}
 	runtime.KeepAlive(h)
 }
 
-// TestMemoryOfAnImage checks that writing and restoring an image takes a few MB besides the view, for any
-// number of accounts.
+// Writing an image and restoring it need at most 4 MiB besides the views, however many
+// accounts there are.
 func TestMemoryOfAnImage(t *testing.T) {
 	const most = 4 << 20
-	h := newFolder()
+	h := newHistoryBuilder()
 	users := core.UserID(0)
 	for _, accounts := range []core.UserID{4, 12} {
 		for ; users < accounts; users += 2 {
 			h.pair(users+1, users+2)
 		}
-		before, peak := live(), uint64(0)
+		before, peak := heapBytes(), uint64(0)
 		m := h.w.Image()
 		var size, n int
 		for b, err := range m.Pieces(noLock{}) {
@@ -123,23 +123,23 @@ func TestMemoryOfAnImage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if size, n = size+len(b), n+1; n%3 == 0 {
-				peak = max(peak, live())
+				peak = max(peak, heapBytes())
 			}
 		}
 		m.End(noLock{})
 		if peak > before+most || size < int(accounts)*250_000 {
-			t.Errorf("%d accounts, %d bytes: %d of heap while they are written, %d before", accounts, size, peak, before)
+			t.Errorf("%d accounts, %d bytes: heap of %d while the image is written, %d before", accounts, size, peak, before)
 		}
 	}
 
 	m := h.w.Image()
 	defer m.End(noLock{})
-	before, n := live(), 0
+	before, n := heapBytes(), 0
 	w, err := Restore(func(yield func([]byte, error) bool) {
 		for b, err := range m.Pieces(noLock{}) {
-			// The accounts restored so far, and a few that are being decoded.
-			if n++; n%3 == 0 && live() > before+uint64(n)*600_000+most {
-				t.Errorf("%d bytes of heap beside %d while account %d is read", live()-before, before, n)
+			// The accounts restored so far and those being decoded.
+			if n++; n%3 == 0 && heapBytes() > before+uint64(n)*600_000+most {
+				t.Errorf("%d bytes of heap on top of %d when account %d is read", heapBytes()-before, before, n)
 			}
 			if !yield(b, err) {
 				return

@@ -9,17 +9,16 @@ import (
 	"duplex/core"
 )
 
-// rows are an account's orders by rising created_seq. Resting orders are always kept; of terminal and of
-// rejected ones a cap each (docs/rules/limits.md#retention). A terminal or rejected order never changes
-// again, so an Image shares it.
+// rows are an account's orders by created_seq. Orders in a final status and rejected orders
+// are kept up to a cap each; they never change again, so images share them.
 type rows struct {
 	all      []row
-	evicted  int      // number of rows in all without an order
-	terminal []*Order // in the order in which they ended
+	evicted  int      // entries of all without an order
+	terminal []*Order // in the order they ended
 	rejected []*Order
 }
 
-// row is one element of the list. order is nil if it was evicted.
+// row is one entry of the list; order is nil once it was evicted.
 type row struct {
 	seq   uint64
 	order *Order
@@ -27,8 +26,9 @@ type row struct {
 
 func (r *rows) add(o *Order) { r.all = append(r.all, row{o.CreatedSeq, o}) }
 
-// below returns the number of rows whose created_seq is below seq; all for 0.
-func (r *rows) below(seq uint64) int {
+// indexBelow returns the index of the first row with a created_seq of at least seq (0: the
+// length), so that the rows before the index are those below seq.
+func (r *rows) indexBelow(seq uint64) int {
 	if seq == 0 {
 		return len(r.all)
 	}
@@ -36,7 +36,7 @@ func (r *rows) below(seq uint64) int {
 	return i
 }
 
-// list returns the orders that are kept, by rising created_seq.
+// list returns the orders kept, by created_seq.
 func (r *rows) list() []*Order {
 	out := make([]*Order, 0, len(r.all)-r.evicted)
 	for _, x := range r.all {
@@ -47,23 +47,21 @@ func (r *rows) list() []*Order {
 	return out
 }
 
-// end records that an order of the list became terminal.
 func (r *rows) end(o *Order, caps *RetentionCaps) {
 	r.terminal = r.evict(append(r.terminal, o), caps.Terminal)
 }
 
-// reject records that an order of the list was rejected.
 func (r *rows) reject(o *Order, caps *RetentionCaps) {
 	r.rejected = r.evict(append(r.rejected, o), caps.Rejects)
 }
 
-// evict removes the oldest orders of a list beyond max. Their rows stay empty until they are more than
-// 64 and a quarter of all, so that the cost per order is constant.
+// evict drops the oldest orders of list beyond max. It compacts the rows once more than a
+// quarter of them are empty.
 func (r *rows) evict(list []*Order, max int) []*Order {
 	for len(list) > max {
-		r.all[r.below(list[0].CreatedSeq)].order = nil
+		r.all[r.indexBelow(list[0].CreatedSeq)].order = nil
 		r.evicted++
-		list[0] = nil // the slice's array would still refer to it
+		list[0] = nil // otherwise the backing array keeps the order in memory
 		list = list[1:]
 	}
 	if r.evicted > 64 && r.evicted > len(r.all)/4 {
@@ -73,8 +71,8 @@ func (r *rows) evict(list []*Order, max int) []*Order {
 	return list
 }
 
-// restore fills empty rows with orders, which must have rising created_seqs. ended are the created_seqs
-// of the terminal ones, in the order in which they ended.
+// restore fills empty rows with orders by created_seq. ended lists the created_seq of those
+// that ended, in the order they ended.
 func (r *rows) restore(orders []*Order, ended []uint64, caps RetentionCaps) error {
 	terminal := 0
 	for i, o := range orders {
@@ -86,7 +84,7 @@ func (r *rows) restore(orders []*Order, ended []uint64, caps RetentionCaps) erro
 		}
 	}
 	if terminal != len(ended) {
-		return fmt.Errorf("%d terminal orders, %d are listed", terminal, len(ended))
+		return fmt.Errorf("%d orders have ended, but %d are listed as ended", terminal, len(ended))
 	}
 	for _, o := range orders {
 		r.add(o)
@@ -95,17 +93,17 @@ func (r *rows) restore(orders []*Order, ended []uint64, caps RetentionCaps) erro
 		}
 	}
 	for _, seq := range ended {
-		i := r.below(seq)
+		i := r.indexBelow(seq)
 		if i == len(r.all) || seq == 0 || r.all[i].seq != seq || r.all[i].order == nil || r.all[i].order.Status.Live() || r.all[i].order.Status == core.Rejected {
-			return fmt.Errorf("terminal order %d is missing", seq)
+			return fmt.Errorf("order %d is listed as ended and is not in the rows", seq)
 		}
 		r.end(r.all[i].order, &caps)
 	}
 	return nil
 }
 
-func (w *View) placed(e *core.OrderPlaced) {
-	c, a := e.Place, w.user(e.Place.User)
+func (w *View) foldPlaced(e *core.OrderPlaced) {
+	c, a := e.Place, w.mutableAccount(e.Place.User)
 	o := &Order{
 		ClientID: c.ClientID, User: c.User, Market: c.Market, Generation: e.Generation, Side: c.Side, Outcome: c.Outcome,
 		Type: c.Type, Tick: c.Tick, Qty: c.Qty, TIF: c.TIF, Expiry: c.Expiry, MaxCost: c.MaxCost, Group: c.Group, Flags: c.Flags,
@@ -117,24 +115,25 @@ func (w *View) placed(e *core.OrderPlaced) {
 		a.rows.reject(o, &w.caps)
 	} else {
 		o.ID = core.OrderID(w.stamp.Seq)
-		w.placing = o
+		w.incoming = o
 	}
 	w.addOrderEvent(o)
 }
 
-// addOrderEvent appends the order's whole current state to the account's events. If the newest event is
-// of the same order and command it is replaced, so that readers see only the last state.
+// addOrderEvent adds an event with the whole order as it is now. It replaces an event of the
+// same order in the same command if that event is the newest, so the account sees only the
+// last state.
 func (w *View) addOrderEvent(o *Order) {
-	if last := w.user(o.User).events.newest(); last != nil {
+	if last := w.mutableAccount(o.User).events.newest(); last != nil {
 		if was, ok := last.What.(*Order); ok && last.Seq == w.stamp.Seq && was.CreatedSeq == o.CreatedSeq {
-			*was = *o // no reader has seen it, because the command is still being folded
+			*was = *o // no reader has seen it yet
 			return
 		}
 	}
 	w.addEvent(o.User, ptr(*o))
 }
 
-func (w *View) filled(e *core.Filled) {
+func (w *View) foldFilled(e *core.Filled) {
 	tape := w.tapes[e.Market]
 	if tape == nil {
 		tape = ptr(newRing[Trade](w.caps.Tape))
@@ -148,20 +147,20 @@ func (w *View) filled(e *core.Filled) {
 	taker, maker := f, f
 	taker.Order, taker.Side, taker.Outcome, taker.Fee = e.Taker, e.TakerSide, e.TakerOutcome, e.TakerFee
 	maker.Order, maker.Side, maker.Outcome, maker.Fee, maker.Maker = e.Maker, e.MakerSide, e.MakerOutcome, e.MakerFee, true
-	w.fill(taker, core.NoReason)
-	w.fill(maker, e.MakerReason)
+	w.foldFillSide(taker, core.NoReason)
+	w.foldFillSide(maker, e.MakerReason)
 }
 
-// fill adds one side of a fill. If it leaves nothing of the order, the order is executed, or canceled if
-// there is a reason why.
-func (w *View) fill(f Fill, why core.Reason) {
-	o := w.restingOrder(f.Order)
+// foldFillSide applies one side of a fill. An order with nothing left is executed, or
+// canceled if why gives a reason.
+func (w *View) foldFillSide(f Fill, why core.Reason) {
+	o := w.mutableOrder(f.Order)
 	o.Filled += f.Qty
 	o.Left -= f.Qty
 	o.UpdateSeq = w.stamp.Seq
 	o.Status = core.PartiallyFilled
 	f.ClientID = o.ClientID
-	a := w.user(o.User)
+	a := w.mutableAccount(o.User)
 	a.volume.add(w.stamp.Ts, f.Qty)
 	a.fills.add(f, &w.scratch)
 	w.addEvent(o.User, &f)
@@ -174,35 +173,34 @@ func (w *View) fill(f Fill, why core.Reason) {
 	w.addOrderEvent(o)
 }
 
-func (w *View) closed(e *core.OrderClosed) {
-	o := w.restingOrder(e.Order)
+func (w *View) foldClosed(e *core.OrderClosed) {
+	o := w.mutableOrder(e.Order)
 	w.endOrder(o, e.Status, e.Reason)
 	w.addOrderEvent(o)
 }
 
-func (w *View) decreased(e *core.OrderDecreased) {
-	o := w.restingOrder(e.Order)
+func (w *View) foldDecreased(e *core.OrderDecreased) {
+	o := w.mutableOrder(e.Order)
 	o.Left, o.UpdateSeq = e.Left, w.stamp.Seq
 	w.addOrderEvent(o)
 }
 
-// restingOrder returns an order that is about to change. If an image is in progress it copies the account
-// first.
-func (w *View) restingOrder(id core.OrderID) *Order {
-	o := w.placing
+// mutableOrder returns an order that has not ended and that the caller may change.
+func (w *View) mutableOrder(id core.OrderID) *Order {
+	o := w.incoming
 	if o == nil || o.ID != id {
 		o = w.resting[id]
 	}
-	w.user(o.User)
+	w.mutableAccount(o.User)
 	return o
 }
 
 func (w *View) endOrder(o *Order, s core.OrderStatus, why core.Reason) {
 	o.Status, o.Reason, o.Left, o.UpdateSeq = s, why, 0, w.stamp.Seq
-	if o == w.placing {
-		w.placing = nil
+	if o == w.incoming {
+		w.incoming = nil
 	} else {
 		delete(w.resting, o.ID)
 	}
-	w.user(o.User).rows.end(o, &w.caps)
+	w.mutableAccount(o.User).rows.end(o, &w.caps)
 }

@@ -7,15 +7,14 @@ import (
 	"duplex/core"
 )
 
-// Orders returns an account's orders with a created_seq below from (0: all), newest first. Like every
-// pointer that a read returns, an order is valid until the next Fold and read-only.
+// Orders iterates over the orders of u with a created_seq below from (0: all), newest first.
 func (w *View) Orders(u core.UserID, from uint64) iter.Seq[*Order] {
 	return func(yield func(*Order) bool) {
-		if int(u) >= len(w.users) {
+		if int(u) >= len(w.accounts) {
 			return
 		}
-		r := &w.users[u].rows
-		for i := r.below(from) - 1; i >= 0; i-- {
+		r := &w.accounts[u].rows
+		for i := r.indexBelow(from) - 1; i >= 0; i-- {
 			if o := r.all[i].order; o != nil && !yield(o) {
 				return
 			}
@@ -23,7 +22,7 @@ func (w *View) Orders(u core.UserID, from uint64) iter.Seq[*Order] {
 	}
 }
 
-// Order returns one of an account's orders, or nil if its row is not kept.
+// Order returns an order of u by its id, or nil if it is not among the rows of u.
 func (w *View) Order(u core.UserID, id core.OrderID) *Order {
 	if id == 0 {
 		return nil
@@ -37,8 +36,8 @@ func (w *View) Order(u core.UserID, id core.OrderID) *Order {
 	return nil
 }
 
-// ByClientID returns an account's order by its client_order_id, or nil if its row is not kept. It searches
-// all rows of the account.
+// ByClientID returns the newest order of u with that client_order_id, or nil if no row of it
+// is kept.
 func (w *View) ByClientID(u core.UserID, id uint64) *Order {
 	for o := range w.Orders(u, 0) {
 		if o.ClientID == id {
@@ -48,24 +47,26 @@ func (w *View) ByClientID(u core.UserID, id uint64) *Order {
 	return nil
 }
 
-// Fills returns an account's fills with a number below from (0: all), newest first. Numbers count from 1
-// and never change.
+// Fills iterates over the fills of u with a number below from (0: all), newest first, with
+// their numbers.
 func (w *View) Fills(u core.UserID, from uint64) iter.Seq2[uint64, *Fill] {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return func(func(uint64, *Fill) bool) {}
 	}
-	return w.users[u].fills.newestFirst(u, from)
+	return w.accounts[u].fills.newestFirst(u, from)
 }
 
-// Settlements returns an account's settlements with a number below from (0: all), newest first.
+// Settlements iterates over the settlements of u with a number below from (0: all), newest
+// first, with their numbers.
 func (w *View) Settlements(u core.UserID, from uint64) iter.Seq2[uint64, *Settlement] {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return func(func(uint64, *Settlement) bool) {}
 	}
-	return w.users[u].settlements.newestFirst(u, from)
+	return w.accounts[u].settlements.newestFirst(u, from)
 }
 
-// Trades returns a market's trades with a number below from (0: all), newest first.
+// Trades iterates over the public trades of slot m with a number below from (0: all), newest
+// first, with their numbers.
 func (w *View) Trades(m core.MarketID, from uint64) iter.Seq2[uint64, *Trade] {
 	if t := w.tapes[m]; t != nil {
 		return t.newestFirst(from)
@@ -73,18 +74,18 @@ func (w *View) Trades(m core.MarketID, from uint64) iter.Seq2[uint64, *Trade] {
 	return func(func(uint64, *Trade) bool) {}
 }
 
-// Withdrawals returns an account's withdrawals, oldest first.
+// Withdrawals returns the withdrawals of u, oldest first.
 func (w *View) Withdrawals(u core.UserID) []core.Withdrawal {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return nil
 	}
-	return w.users[u].withdrawals
+	return w.accounts[u].withdrawals
 }
 
-// Rounds returns the kept rounds with a number below from (0: all), highest number first.
+// Rounds iterates over the rounds kept with a number below from (0: all), newest first.
 func (w *View) Rounds(from uint64) iter.Seq[*Round] {
 	return func(yield func(*Round) bool) {
-		for i := w.rounds.below(from) - 1; i >= 0; i-- {
+		for i := w.rounds.indexBelow(from) - 1; i >= 0; i-- {
 			if !yield(w.rounds.all[i]) {
 				return
 			}
@@ -92,35 +93,36 @@ func (w *View) Rounds(from uint64) iter.Seq[*Round] {
 	}
 }
 
-// Round returns the current or last round of a slot, or nil if there is none or it is no longer kept.
-func (w *View) Round(m core.MarketID) *Round { return w.rounds.bySlot[m] }
+// Round returns the newest round of slot m, or nil if none opened or it is no longer kept.
+func (w *View) Round(m core.MarketID) *Round { return w.rounds.newestOf[m] }
 
-// Volume30 returns the contracts that an account filled on the UTC day of ts and the 29 days before
-// (docs/rules/limits.md#write-rate). ts is in ns.
+// Volume30 returns the contracts that u filled on the UTC day of ts (ns) and the 29 days
+// before (docs/rules/limits.md#write-rate).
 func (w *View) Volume30(u core.UserID, ts int64) core.Qty {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return 0
 	}
-	return w.users[u].volume.sum(ts)
+	return w.accounts[u].volume.sum(ts)
 }
 
-// Changes returns a number that rises with every change of an account's rows or events. It is the key of
-// cached responses.
+// Changes returns a counter that rises with every event of u. While it is unchanged, so are
+// all rows of u.
 func (w *View) Changes(u core.UserID) uint64 {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return 0
 	}
-	return w.users[u].events.next
+	return w.accounts[u].events.next
 }
 
-// EventsAfter returns an account's events after seq, oldest first. The second result is false if there
-// were more than are kept (docs/rules/events.md#resume). One event more than the cap is kept, to tell a
-// reader who missed exactly the cap from one who missed more.
+// EventsAfter returns the events of u with a seq above seq, oldest first
+// (docs/rules/events.md#resume). It returns false if some of them are no longer kept. The
+// history keeps one event more than the cap: a caller that has seen all but the newest
+// caps.Events is then known to have missed none.
 func (w *View) EventsAfter(u core.UserID, seq uint64) ([]UserEvent, bool) {
-	if int(u) >= len(w.users) {
+	if int(u) >= len(w.accounts) {
 		return nil, true
 	}
-	r := &w.users[u].events
+	r := &w.accounts[u].events
 	var out []UserEvent
 	for _, e := range r.newestFirst(u, 0) {
 		if e.Seq <= seq {

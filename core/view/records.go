@@ -2,15 +2,15 @@ package view
 
 import "duplex/core"
 
-// Order is a row of an account's orders (docs/rules/rest.md#list_orders). A rejected order has
-// ID 0. Prices are ticks, quantities contracts, times ns since the Unix epoch. The fields are sorted by
-// size, which makes the rows smaller.
+// Order is a row of an account's orders (docs/rules/rest.md#list_orders). A rejected order
+// has ID 0. Qty, Filled and Left are in contracts, MaxCost is in pips, Expiry and CreatedTs
+// are in ns since the Unix epoch. Fields are sorted by size, to keep rows small.
 type Order struct {
 	ID         core.OrderID
 	ClientID   uint64
 	Qty        core.Qty
 	Filled     core.Qty
-	Left       core.Qty // 0 if terminal
+	Left       core.Qty // 0 in a final status
 	Expiry     int64
 	MaxCost    uint64
 	CreatedSeq uint64
@@ -19,7 +19,7 @@ type Order struct {
 	User       core.UserID
 	Generation uint32
 	Group      uint32
-	Tick       core.Tick // a market order's worst_tick
+	Tick       core.Tick // of a market order: worst_tick
 	Market     core.MarketID
 	Reject     core.Reject
 	Side       core.Side
@@ -31,8 +31,8 @@ type Order struct {
 	Reason     core.Reason
 }
 
-// Fill is one side of a fill (docs/rules/rest.md#list_fills). Maker is false for the taker's side. Fee is
-// what this side paid.
+// Fill is one account's side of a fill (docs/rules/rest.md#list_fills). Qty is in contracts,
+// Fee in pips, Ts in ns.
 type Fill struct {
 	Seq      uint64
 	Ts       int64
@@ -48,7 +48,7 @@ type Fill struct {
 	Fee      core.Pips
 }
 
-// Trade is a fill as the public sees it, without accounts and orders.
+// Trade is a fill on the public tape (docs/rules/rest.md#list_trades). It names no account.
 type Trade struct {
 	Seq          uint64
 	Ts           int64
@@ -61,8 +61,8 @@ type Trade struct {
 	TakerOutcome core.Outcome
 }
 
-// Settlement is what an account held and was paid at the end of a round
-// (docs/rules/rounds.md#settlement).
+// Settlement is what one account held when a round was settled or void, in contracts, and
+// its payout in pips (docs/rules/rest.md#list_settlements).
 type Settlement struct {
 	Seq        uint64
 	Ts         int64
@@ -75,29 +75,30 @@ type Settlement struct {
 	Payout     core.Pips
 }
 
-// Balance is an account's balance after a change of its cash.
+// Balance is an account's cash after a change, in pips, with the change and its cause
+// (docs/rules/events.md#event-balance).
 type Balance struct {
 	Cash, Reserved, Change core.Pips
 	Cause                  core.Cause
 }
 
-// UserEvent is one entry of an account's private stream (docs/rules/events.md#channel-user). What is an
+// UserEvent is one event of an account (docs/rules/events.md#channel-user). What is an
 // *Order, *Fill, *Balance, *core.Position, *Settlement, *core.Deposited,
-// *core.Withdrawal, *core.DeadmanChanged or KeyRevoked.
+// *core.Withdrawal, *core.DeadmanChanged or KeyRevoked, and read-only. Ts is in ns.
 type UserEvent struct {
 	Seq  uint64
 	Ts   int64
 	What any
 }
 
-// KeyRevoked is the id of a revoked key.
+// KeyRevoked is the id of a key that was revoked (docs/rules/accounts.md#revocation).
 type KeyRevoked string
 
 // Round is a round with the index ticks behind its strike and its settle price
 // (docs/rules/rounds.md#evidence).
 type Round struct {
 	core.Round
-	Strikes  []core.IndexTick // at the opening
-	Evidence []core.IndexTick // at the freeze
+	Strikes  []core.IndexTick // recorded at the opening
+	Evidence []core.IndexTick // recorded at the freeze
 	Seq      uint64           // of the last change
 }

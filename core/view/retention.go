@@ -1,10 +1,17 @@
 package view
 
-import "iter"
+import (
+	"bytes"
+	"fmt"
+	"iter"
 
-// RetentionCaps bounds the number of entries that a View keeps (docs/rules/limits.md#retention). Caps
-// apply per account (Terminal orders, Rejects, Fills, Settlements, Events), per market (Tape), per
-// series (Rounds), or to the whole venue (Actions, and Routine actions, which are frequent).
+	"duplex/core"
+)
+
+// RetentionCaps limit the number of rows kept (docs/rules/limits.md#retention). Terminal,
+// Rejects, Fills, Settlements and Events are per account, Tape is per market slot, Rounds is
+// per series, and Actions and Routine are for the whole venue. Routine limits the actions
+// that come in large numbers: manual prices and resealed keys.
 type RetentionCaps struct {
 	Tape, Terminal, Rejects, Fills int
 	Settlements, Events, Rounds    int
@@ -13,15 +20,19 @@ type RetentionCaps struct {
 
 // DefaultRetentionCaps returns the caps of docs/rules/limits.md#retention.
 func DefaultRetentionCaps() RetentionCaps {
-	return RetentionCaps{Tape: 1000, Terminal: 1000, Rejects: 200, Fills: 2000, Settlements: 1000, Events: 4096, Rounds: 1024, Actions: 10_000, Routine: 1000}
+	return RetentionCaps{
+		Tape: 1000, Terminal: 1000, Rejects: 200, Fills: 2000,
+		Settlements: 1000, Events: 4096, Rounds: 1024,
+		Actions: 10_000, Routine: 1000,
+	}
 }
 
-// ring keeps the newest max entries of a list. Entries are numbered from 1 without gaps, and an entry's
-// number never changes, so that it can be a cursor.
+// ring keeps the newest max entries of a list. Entries are numbered from 1 without gaps,
+// and the number of an entry never changes.
 type ring[T any] struct {
 	max  int
 	next uint64 // number of the next entry
-	head int    // index of the oldest in buf; 0 while the ring is not full
+	head int    // index of the oldest entry; 0 while the ring is not full
 	buf  []T
 }
 
@@ -37,10 +48,9 @@ func (r *ring[T]) add(x T) {
 	r.next++
 }
 
-// oldest returns the number of the oldest entry kept, next if there is none.
+// oldest returns the number of the oldest entry kept.
 func (r *ring[T]) oldest() uint64 { return r.next - uint64(len(r.buf)) }
 
-// at returns entry n, which must be kept.
 func (r *ring[T]) at(n uint64) *T { return &r.buf[(r.head+int(n-r.oldest()))%len(r.buf)] }
 
 // get returns entry n, or nil if it is not kept.
@@ -51,7 +61,8 @@ func (r *ring[T]) get(n uint64) *T {
 	return r.at(n)
 }
 
-// newestFirst returns the entries below number from (0: all) with their numbers, newest first.
+// newestFirst iterates from the newest entry with a number below from (0: from the newest
+// of all) to the oldest.
 func (r *ring[T]) newestFirst(from uint64) iter.Seq2[uint64, *T] {
 	return func(yield func(uint64, *T) bool) {
 		n := r.next
@@ -72,14 +83,235 @@ func (r *ring[T]) list() []T {
 	return append(append(out, r.buf[r.head:]...), r.buf[:r.head]...)
 }
 
-// restore fills an empty ring with entries of which the last has number next-1. It panics if the first
-// would have a number below 1.
+// restore fills an empty ring with entries, the last of which has number next-1. It panics
+// if the first would have a number below 1.
 func (r *ring[T]) restore(list []T, next uint64) {
 	if next <= uint64(len(list)) {
 		panic("more entries than numbers")
 	}
-	if over := len(list) - r.max; over > 0 { // the cap was higher when the list was saved
+	if over := len(list) - r.max; over > 0 { // the cap is lower than when the entries were written
 		list = list[over:]
 	}
 	r.buf, r.head, r.next = append([]T(nil), list...), 0, next
+}
+
+// history keeps the newest max entries of one list of an account, such as its fills. To save
+// memory all but the newest entries are encoded, in chunks of chunkLen. Entries are numbered
+// from 1 without gaps, and the number of an entry never changes.
+//
+// An encoded chunk never changes, so an image (image.go) shares it.
+type history[T any, P entry[T]] struct {
+	max    int
+	next   uint64   // number of the next entry
+	first  uint64   // number of the oldest entry in memory; entries before oldest() are not visible
+	chunks [][]byte // encoded entries, oldest chunk first
+	tail   []T      // the newest entries, at most chunkLen, not encoded
+}
+
+// entry is the constraint on the elements of a history.
+type entry[T any] interface {
+	*T
+	encode(*encoder)
+	decode(*decoder)
+}
+
+// chunkLen is the number of entries encoded together; reading one of them decodes all. A
+// chunk ends with an entry whose number is a multiple of chunkLen.
+const chunkLen = 64
+
+func newHistory[T any, P entry[T]](max int) history[T, P] {
+	return history[T, P]{max: max, next: 1, first: 1}
+}
+
+// add appends an entry. It encodes in scratch, which it may replace by a larger buffer.
+func (h *history[T, P]) add(x T, scratch *[]byte) {
+	if len(h.tail) > 0 && (h.next-1)%chunkLen == 0 {
+		h.chunks = append(h.chunks, encodeChunk[T, P](h.tail, scratch))
+		clear(h.tail) // releases what the entries refer to
+		h.tail = h.tail[:0]
+	}
+	h.tail = append(h.tail, x)
+	h.next++
+	h.dropOldChunks()
+}
+
+// dropOldChunks drops the chunks without a visible entry.
+func (h *history[T, P]) dropOldChunks() {
+	for len(h.chunks) > 0 && chunkEnd(h.first) <= h.oldest() {
+		h.first = chunkEnd(h.first)
+		h.chunks[0] = nil // otherwise the backing array keeps the chunk in memory
+		h.chunks = h.chunks[1:]
+	}
+}
+
+// encodeChunk encodes entries. The first is encoded in full, each other as a difference.
+func encodeChunk[T any, P entry[T]](list []T, scratch *[]byte) []byte {
+	e := encoder{b: (*scratch)[:0]}
+	for i := range list {
+		P(&list[i]).encode(&e)
+	}
+	*scratch = e.b
+	return bytes.Clone(e.b) // a clone has no spare capacity
+}
+
+// decodeChunk decodes n entries of account u.
+func decodeChunk[T any, P entry[T]](b []byte, n int, u core.UserID) ([]T, error) {
+	d := decoder{b: b, user: u}
+	list := make([]T, n)
+	for i := range list {
+		P(&list[i]).decode(&d)
+	}
+	return list, d.end()
+}
+
+// validateChunk checks that b holds exactly n valid entries, and discards them.
+func validateChunk[T any, P entry[T]](b []byte, n int, u core.UserID) error {
+	d := decoder{b: b, user: u, validating: true}
+	var x T
+	for range n {
+		P(&x).decode(&d)
+	}
+	return d.end()
+}
+
+// oldest returns the number of the oldest visible entry.
+func (h *history[T, P]) oldest() uint64 {
+	if kept := h.next - h.first; kept > uint64(h.max) {
+		return h.next - uint64(h.max)
+	}
+	return h.first
+}
+
+// chunkEnd returns the number after the last entry of the chunk that holds entry n.
+func chunkEnd(n uint64) uint64 { return (n-1)/chunkLen*chunkLen + chunkLen + 1 }
+
+// newest returns the entry added last, or nil. The caller may change it until the command
+// that added it has been folded.
+func (h *history[T, P]) newest() *T {
+	if len(h.tail) == 0 {
+		return nil
+	}
+	return &h.tail[len(h.tail)-1]
+}
+
+// newestFirst iterates from the newest entry with a number below from (0: from the newest
+// of all) to the oldest visible one. It decodes the chunks it reaches.
+func (h *history[T, P]) newestFirst(u core.UserID, from uint64) iter.Seq2[uint64, *T] {
+	return func(yield func(uint64, *T) bool) {
+		end := h.next
+		if from != 0 {
+			end = min(end, from)
+		}
+		oldest, tailFirst := h.oldest(), h.next-uint64(len(h.tail))
+		for n := end; n > tailFirst; n-- {
+			if n-1 < oldest || !yield(n-1, &h.tail[n-1-tailFirst]) {
+				return
+			}
+		}
+		end = min(end, tailFirst)
+		for i := len(h.chunks) - 1; i >= 0 && end > oldest; i-- {
+			first, behind := h.bounds(i)
+			if first >= end {
+				continue
+			}
+			list := mustDecodeChunk[T, P](h.chunks[i], int(behind-first), u)
+			for n := min(end, behind); n > first; n-- {
+				if n-1 < oldest || !yield(n-1, &list[n-1-first]) {
+					return
+				}
+			}
+			end = first
+		}
+	}
+}
+
+// bounds returns the number of the first entry of chunk i and the number after its last.
+func (h *history[T, P]) bounds(i int) (first, behind uint64) {
+	first = h.first
+	if i > 0 {
+		first = (h.first-1)/chunkLen*chunkLen + 1 + uint64(i)*chunkLen
+	}
+	return first, chunkEnd(first)
+}
+
+// mustDecodeChunk decodes a chunk that add encoded or decode validated.
+func mustDecodeChunk[T any, P entry[T]](b []byte, n int, u core.UserID) []T {
+	list, err := decodeChunk[T, P](b, n, u)
+	if err != nil {
+		panic(core.InvariantViolation{Detail: fmt.Sprintf("cannot decode a history of account %d: %v", u, err)})
+	}
+	return list
+}
+
+// clone returns a history that later additions do not change. It shares the chunks.
+func (h *history[T, P]) clone() history[T, P] {
+	c := *h
+	c.chunks = append([][]byte(nil), h.chunks...)
+	c.tail = append([]T(nil), h.tail...)
+	return c
+}
+
+// encode writes the visible entries. Chunks are written as they are, except the first: it
+// is encoded again if some of its entries are no longer visible.
+func (h *history[T, P]) encode(e *encoder, u core.UserID) {
+	var scratch []byte
+	oldest := h.oldest()
+	e.uint(h.next)
+	e.uint(oldest)
+	for i, b := range h.chunks {
+		first, behind := h.bounds(i)
+		if behind <= oldest {
+			continue
+		}
+		if first < oldest {
+			list := mustDecodeChunk[T, P](b, int(behind-first), u)
+			b = encodeChunk[T, P](list[oldest-first:], &scratch)
+		}
+		e.bytes(b)
+	}
+	tailFirst := h.next - uint64(len(h.tail))
+	if tail := h.tail[max(oldest, tailFirst)-tailFirst:]; len(tail) > 0 {
+		e.bytes(encodeChunk[T, P](tail, &scratch))
+	}
+}
+
+// decode reads what encode wrote and validates every entry.
+func (h *history[T, P]) decode(d *decoder, u core.UserID) {
+	next, first := d.uint(), d.uint()
+	if first == 0 || next < first {
+		d.fail(errRange)
+		return
+	}
+	h.next, h.first, h.chunks, h.tail = next, first, nil, nil
+	for n := first; n < next && d.err == nil; {
+		behind := min(chunkEnd(n), next)
+		b := bytes.Clone(d.bytes())
+		var err error
+		switch {
+		case d.err != nil:
+		case behind == next:
+			h.tail, err = decodeChunk[T, P](b, int(behind-n), u)
+		default:
+			h.chunks, err = append(h.chunks, b), validateChunk[T, P](b, int(behind-n), u)
+		}
+		if err != nil {
+			d.fail(err)
+		}
+		n = behind
+	}
+	h.dropOldChunks()
+}
+
+// restore fills an empty history with entries, the last of which has number next-1. It
+// panics if the first would have a number below 1.
+func (h *history[T, P]) restore(list []T, next uint64) {
+	if next <= uint64(len(list)) {
+		panic("more entries than numbers")
+	}
+	h.next = next - uint64(len(list))
+	h.first = h.next
+	var scratch []byte
+	for _, x := range list {
+		h.add(x, &scratch)
+	}
 }

@@ -6,24 +6,25 @@ import (
 	"duplex/core"
 )
 
-// rounds keeps the newest rounds of each series (docs/rules/rounds.md#ring).
+// rounds keeps the newest max rounds of each series, by rising number
+// (docs/rules/rounds.md#ring).
 type rounds struct {
-	max    int
-	all    []*Round                 // by rising number
-	count  map[uint16]int           // by series
-	bySlot map[core.MarketID]*Round // the current or last round of each slot
+	max      int
+	all      []*Round                 // by rising number
+	count    map[uint16]int           // rounds in all, by category
+	newestOf map[core.MarketID]*Round // the newest round of each slot
 }
 
 func newRounds(max int) rounds {
-	return rounds{max: max, count: map[uint16]int{}, bySlot: map[core.MarketID]*Round{}}
+	return rounds{max: max, count: map[uint16]int{}, newestOf: map[core.MarketID]*Round{}}
 }
 
 func (r *rounds) fold(at core.Stamp, e *core.RoundChanged) {
-	x := r.bySlot[e.Round.Market]
+	x := r.newestOf[e.Round.Market]
 	if x == nil || x.Number != e.Round.Number {
 		x = &Round{}
 		r.add(x, e.Round)
-		r.bySlot[e.Round.Market] = x
+		r.newestOf[e.Round.Market] = x
 	}
 	x.Round, x.Seq = e.Round, at.Seq
 	switch {
@@ -35,7 +36,6 @@ func (r *rounds) fold(at core.Stamp, e *core.RoundChanged) {
 	}
 }
 
-// add appends a round, and removes the series' oldest if there are more than max.
 func (r *rounds) add(x *Round, is core.Round) {
 	x.Round = is
 	r.all = append(r.all, x)
@@ -43,15 +43,16 @@ func (r *rounds) add(x *Round, is core.Round) {
 		return
 	}
 	i := slices.IndexFunc(r.all, func(y *Round) bool { return y.Category == is.Category })
-	if old := r.all[i]; r.bySlot[old.Market] == old {
-		delete(r.bySlot, old.Market)
+	if old := r.all[i]; r.newestOf[old.Market] == old {
+		delete(r.newestOf, old.Market)
 	}
 	r.all = slices.Delete(r.all, i, i+1)
 	r.count[is.Category]--
 }
 
-// below returns how many rounds have a lower number; all for 0.
-func (r *rounds) below(number uint64) int {
+// indexBelow returns the index of the first round with a number of at least number (0: the
+// length), so that the rounds before the index are those below number.
+func (r *rounds) indexBelow(number uint64) int {
 	if number == 0 {
 		return len(r.all)
 	}

@@ -10,8 +10,8 @@ import (
 	"duplex/core"
 )
 
-// stateV1 is the view in a snapshot of version 1, which this program reads but no longer writes: one CBOR
-// value with everything, events in full. The oldest snapshots lack Trail.
+// stateV1 is the view in a snapshot of version 1, which is read and no longer written. It is
+// one CBOR array, in which each event is encoded in full. The oldest have no Trail.
 type stateV1 struct {
 	_      struct{} `cbor:",toarray"`
 	Users  []accountV1
@@ -28,7 +28,7 @@ func (s *stateV1) read(b []byte) error {
 	var users []cbor.RawMessage
 	into := []any{&users, &s.Tapes, &s.Rounds, &s.Trail}
 	if len(parts) < 3 || len(parts) > len(into) {
-		return fmt.Errorf("%d parts, expected 3 to %d", len(parts), len(into))
+		return fmt.Errorf("%d parts, want 3 to %d", len(parts), len(into))
 	}
 	s.Trail.NextAction, s.Trail.NextRoutine = 1, 1
 	for i, p := range parts {
@@ -37,7 +37,7 @@ func (s *stateV1) read(b []byte) error {
 		}
 	}
 	s.Users = make([]accountV1, len(users))
-	var all errgroup.Group // parallel, because most of a start's time goes here
+	var all errgroup.Group // decoding takes most of the time of a start
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, b := range users {
 		all.Go(func() error { return cbor.Unmarshal(b, &s.Users[i]) })
@@ -48,7 +48,7 @@ func (s *stateV1) read(b []byte) error {
 type accountV1 struct {
 	_           struct{} `cbor:",toarray"`
 	Rows        []*Order // by created_seq
-	Ended       []uint64 // created_seq of terminal rows, in the order in which they ended
+	Ended       []uint64 // created_seq of terminal rows, in the order they ended
 	Fills       []Fill
 	NextFill    uint64
 	Settlements []Settlement
@@ -59,7 +59,7 @@ type accountV1 struct {
 	Volume      volume
 }
 
-// eventV1 is a UserEvent. Either one of the pointers or KeyRevoked is set.
+// eventV1 is a UserEvent: exactly one pointer is set, or KeyRevoked.
 type eventV1 struct {
 	Seq        uint64
 	Ts         int64
@@ -99,7 +99,7 @@ func (x *eventV1) event() UserEvent {
 	return e
 }
 
-// RestoreV1 returns the view in a snapshot of version 1.
+// RestoreV1 builds a view from the bytes of a snapshot of version 1.
 func RestoreV1(b []byte, caps RetentionCaps) (w *View, err error) {
 	var s stateV1
 	if err := s.read(b); err != nil {
@@ -108,14 +108,14 @@ func RestoreV1(b []byte, caps RetentionCaps) (w *View, err error) {
 	defer recoverInconsistent(&w, &err)
 	w = New(caps)
 	for i := range s.Users {
-		w.restoreV1(core.UserID(i+1), &s.Users[i])
+		w.restoreAccountV1(core.UserID(i+1), &s.Users[i])
 	}
-	w.restoreRest(s.Tapes, s.Rounds, &s.Trail)
+	w.restoreShared(s.Tapes, s.Rounds, &s.Trail)
 	return w, nil
 }
 
-func (w *View) restoreV1(u core.UserID, x *accountV1) {
-	a := w.user(u)
+func (w *View) restoreAccountV1(u core.UserID, x *accountV1) {
+	a := w.mutableAccount(u)
 	a.fills.restore(x.Fills, x.NextFill)
 	a.settlements.restore(x.Settlements, x.NextSettled)
 	events := make([]UserEvent, len(x.Events))

@@ -4,23 +4,22 @@ import (
 	"duplex/core"
 )
 
-// View is the read model of the venue. Its methods need the same lock as the venue: Fold, RecordAudit
-// and Image exclusive access, reads shared access.
+// View is the read model. See the package comment for its locking.
 type View struct {
 	caps       RetentionCaps
-	users      []*account              // by id
-	resting    map[core.OrderID]*Order // the orders that rest
-	placing    *Order                  // placed by the command being folded, until it ends or is in resting
+	accounts   []*account              // by user id; index 0 is nil
+	resting    map[core.OrderID]*Order // the resting orders of all accounts
+	incoming   *Order                  // placed by the command being folded and not ended; not in resting yet
 	tapes      map[core.MarketID]*ring[Trade]
 	rounds     rounds
 	auditTrail auditTrail
 
 	stamp   core.Stamp // of the command being folded
-	image   *Image     // the image in progress, or nil
-	scratch []byte     // buffer for encoding
+	image   *Image     // the image being written, if any
+	scratch []byte     // for encoding chunks
 }
 
-// account has the rows of one user.
+// account holds the rows of one user.
 type account struct {
 	rows        rows
 	fills       history[Fill, *Fill]
@@ -38,47 +37,48 @@ func newAccount(c RetentionCaps) *account {
 
 // New returns an empty view.
 func New(caps RetentionCaps) *View {
-	return &View{caps: caps, users: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newTrail(caps)}
+	return &View{caps: caps, accounts: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newAuditTrail(caps)}
 }
 
-// Caps returns the retention in force.
+// Caps returns the caps in force.
 func (w *View) Caps() RetentionCaps { return w.caps }
 
-// user returns an account that is about to change. If an image is in progress it copies the account
-// first.
-func (w *View) user(u core.UserID) *account {
+// mutableAccount returns the account of u, which the caller may change. It creates a missing
+// account, and copies it for the image being written.
+func (w *View) mutableAccount(u core.UserID) *account {
 	if w.image != nil {
 		w.image.copyAccount(u)
 	}
-	for int(u) >= len(w.users) {
-		w.users = append(w.users, newAccount(w.caps))
+	for int(u) >= len(w.accounts) {
+		w.accounts = append(w.accounts, newAccount(w.caps))
 	}
-	return w.users[u]
+	return w.accounts[u]
 }
 
-// Fold updates the view with the events of one command, in order. Of events it keeps only
-// the slices of a round's evidence, which are read-only.
+// Fold applies the events of the command with stamp st. Commands are
+// folded in the order of their seqs. It panics with
+// core.InvariantViolation if it does not know the type of an event.
 func (w *View) Fold(st core.Stamp, events []core.Event) {
 	w.stamp = st
 	for _, e := range events {
 		w.fold(e)
 	}
-	if w.placing != nil { // the command's order rests
-		w.resting[w.placing.ID], w.placing = w.placing, nil
+	if w.incoming != nil { // the order rests
+		w.resting[w.incoming.ID], w.incoming = w.incoming, nil
 	}
 }
 
 func (w *View) fold(e core.Event) {
 	switch e := e.(type) {
 	case *core.OrderPlaced:
-		w.placed(e)
+		w.foldPlaced(e)
 	case *core.Filled:
-		w.filled(e)
+		w.foldFilled(e)
 	case *core.OrderClosed:
-		w.closed(e)
+		w.foldClosed(e)
 	case *core.OrderDecreased:
-		w.decreased(e)
-	case *core.LevelChanged: // readers read the book itself
+		w.foldDecreased(e)
+	case *core.LevelChanged: // reads take levels from the venue's book
 	case *core.BalanceChanged:
 		w.addEvent(e.User, &Balance{Cash: e.Cash, Reserved: e.Reserved, Change: e.Change, Cause: e.Cause})
 	case *core.PositionChanged:
@@ -87,9 +87,9 @@ func (w *View) fold(e core.Event) {
 	case *core.RoundChanged:
 		w.rounds.fold(w.stamp, e)
 	case *core.AccountSettled:
-		w.settled(e)
+		w.foldSettled(e)
 	case *core.Redeemed, *core.Indexed, *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged:
-		// readers read these from the venue; a change of an account has its own event
+		// The venue keeps these. Their effects on an account are events of their own.
 	case *core.DeadmanChanged:
 		d := *e
 		w.addEvent(e.User, &d)
@@ -97,30 +97,29 @@ func (w *View) fold(e core.Event) {
 		d := *e
 		w.addEvent(e.User, &d)
 	case *core.WithdrawalChanged:
-		w.withdrawal(&e.Withdrawal)
+		w.foldWithdrawal(&e.Withdrawal)
 	case *core.UserChanged:
-		w.user(e.User.ID)
+		w.mutableAccount(e.User.ID)
 	case *core.KeyChanged:
 		if e.Key.Revoked && !e.Resealed {
 			w.addEvent(e.Key.User, KeyRevoked(e.Key.ID))
 		}
 	default:
-		panic(core.InvariantViolation{Detail: "unknown event type"})
+		panic(core.InvariantViolation{Detail: "the view does not know the type of an event"})
 	}
 }
 
-// addEvent appends to the account's events.
+// addEvent appends to the events of account u (docs/rules/events.md#channel-user).
 func (w *View) addEvent(u core.UserID, what any) {
-	w.user(u).events.add(UserEvent{w.stamp.Seq, w.stamp.Ts, what}, &w.scratch)
+	w.mutableAccount(u).events.add(UserEvent{w.stamp.Seq, w.stamp.Ts, what}, &w.scratch)
 }
 
-// withdrawal adds a withdrawal or replaces its earlier state.
-func (w *View) withdrawal(x *core.Withdrawal) {
-	a := w.user(x.User)
+func (w *View) foldWithdrawal(x *core.Withdrawal) {
+	a := w.mutableAccount(x.User)
 	for i := len(a.withdrawals) - 1; i >= 0; i-- {
 		if a.withdrawals[i].ID == x.ID {
 			if a.withdrawals[i] == *x {
-				return // a repeated request changed nothing
+				return // the request was a repeat and changed nothing
 			}
 			a.withdrawals[i] = *x
 			w.addEvent(x.User, ptr(*x))
@@ -131,12 +130,12 @@ func (w *View) withdrawal(x *core.Withdrawal) {
 	w.addEvent(x.User, ptr(*x))
 }
 
-func (w *View) settled(e *core.AccountSettled) {
+func (w *View) foldSettled(e *core.AccountSettled) {
 	s := Settlement{
 		Seq: w.stamp.Seq, Ts: w.stamp.Ts, Market: e.Market, Generation: e.Generation, Number: e.Number,
 		Status: e.Status, Winner: e.Winner, Yes: e.Yes, No: e.No, Payout: e.Payout,
 	}
-	w.user(e.User).settlements.add(s, &w.scratch)
+	w.mutableAccount(e.User).settlements.add(s, &w.scratch)
 	w.addEvent(e.User, &s)
 }
 

@@ -12,14 +12,14 @@ import (
 
 const second = core.NsPerSec
 
-// place folds a placement of user 1 and returns its order.
+// place folds a placement of user 1 and returns the id of the order.
 func place(w *View, seq uint64, r core.Reject) core.OrderID {
 	c := &core.PlaceOrder{User: 1, ClientID: seq, Market: 1, Qty: 5, Tick: 5000}
 	w.Fold(core.Stamp{Seq: seq, Ts: int64(seq) * second}, []core.Event{&core.OrderPlaced{Place: c, Generation: 1, Reject: r}})
 	return core.OrderID(seq)
 }
 
-func end(w *View, seq uint64, id core.OrderID) {
+func cancel(w *View, seq uint64, id core.OrderID) {
 	w.Fold(core.Stamp{Seq: seq, Ts: int64(seq) * second}, []core.Event{&core.OrderClosed{Order: id, User: 1, Status: core.Canceled, Reason: core.UserCancel, Left: 5}})
 }
 
@@ -34,8 +34,8 @@ func ids(w *View) (out []uint64) {
 	return out
 }
 
-// TestCapsEvictTerminalRowsOnly checks that terminal and rejected orders beyond their caps are evicted in
-// the order in which they ended, and resting ones never (docs/rules/limits.md#retention).
+// Terminal and rejected orders beyond their caps are evicted, first those that ended first.
+// Resting orders are never evicted (docs/rules/limits.md#retention).
 func TestCapsEvictTerminalRowsOnly(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Terminal, caps.Rejects = 2, 1
@@ -46,7 +46,7 @@ func TestCapsEvictTerminalRowsOnly(t *testing.T) {
 	place(w, 5, core.BadQty)
 	place(w, 6, core.BadPriceTick)
 	for i, id := range []core.OrderID{3, 1, 4} {
-		end(w, uint64(7+i), id)
+		cancel(w, uint64(7+i), id)
 	}
 	if got := ids(w); !slices.Equal(got, []uint64{6, 4, 2, 1}) {
 		t.Errorf("rows %v", got)
@@ -55,28 +55,27 @@ func TestCapsEvictTerminalRowsOnly(t *testing.T) {
 		t.Error("single reads differ from the list")
 	}
 	if o := w.ByClientID(1, 6); o == nil || o.ID != 0 || o.Status != core.Rejected || o.Reject != core.BadPriceTick {
-		t.Errorf("%+v", o)
+		t.Errorf("order %+v", o)
 	}
 }
 
-// TestManyEvictedRowsAreSwept checks that the rows of evicted orders do not pile up.
-func TestManyEvictedRowsAreSwept(t *testing.T) {
+func TestEvictedRowsAreCompacted(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Terminal = 3
 	w := New(caps)
 	live := place(w, 1, core.OK)
 	for seq := uint64(2); seq < 1000; seq += 2 {
-		end(w, seq+1, place(w, seq, core.OK))
+		cancel(w, seq+1, place(w, seq, core.OK))
 	}
-	if n := len(w.users[1].rows.all); n > 200 {
-		t.Errorf("%d rows are kept for 4 that show", n)
+	if n := len(w.accounts[1].rows.all); n > 200 {
+		t.Errorf("%d rows are in memory for 4 orders", n)
 	}
 	if got := ids(w); len(got) != 4 || got[3] != uint64(live) {
 		t.Errorf("rows %v", got)
 	}
 }
 
-// TestFillsAndVolume checks fills, tape and volume, and that a cursor stays valid while fills are added.
+// Fills, tape and volume after the same fills. A cursor stays valid while fills are added.
 func TestFillsAndVolume(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Fills, caps.Tape = 4, 3
@@ -89,7 +88,7 @@ func TestFillsAndVolume(t *testing.T) {
 	for n, f := range w.Fills(1, 0) {
 		at = append(at, n)
 		if f.Seq > 5 {
-			t.Errorf("%+v", f)
+			t.Errorf("fill %+v", f)
 		}
 	}
 	if !slices.Equal(at, []uint64{6, 5, 4, 3}) { // six fills, two each: taker and maker
@@ -101,26 +100,26 @@ func TestFillsAndVolume(t *testing.T) {
 		at = append(at, n)
 	}
 	if slices.Contains(at, 5) || slices.Contains(at, 6) {
-		t.Errorf("below 5: %v", at)
+		t.Errorf("fills below 5: %v", at)
 	}
 	if n := w.Volume30(1, 6*second); n != 8 {
-		t.Errorf("volume %d", n)
+		t.Errorf("volume %d, want 8", n)
 	}
 	if o := w.Order(1, a); o.Status != core.PartiallyFilled || o.Filled != 4 || o.Left != 1 {
-		t.Errorf("%+v", o)
+		t.Errorf("order %+v", o)
 	}
 	trades := 0
 	for range w.Trades(1, 0) {
 		trades++
 	}
 	if trades != 3 {
-		t.Errorf("%d trades on the tape", trades)
+		t.Errorf("%d trades on the tape, want 3", trades)
 	}
 }
 
-// TestVolumeLeavesAfterThirtyDays checks that volume is of the UTC day and the 29 before
+// The volume covers the current and the 29 previous UTC days
 // (docs/rules/limits.md#write-rate).
-func TestVolumeLeavesAfterThirtyDays(t *testing.T) {
+func TestVolumeCoversThirtyDays(t *testing.T) {
 	var v volume
 	start := int64(20_000) * dayNs
 	v.add(start, 10)
@@ -128,12 +127,11 @@ func TestVolumeLeavesAfterThirtyDays(t *testing.T) {
 	v.add(start+29*dayNs, 1)
 	for day, want := range map[int64]core.Qty{0: 16, 29: 16, 30: 1, 58: 1, 59: 0, 500: 0} {
 		if got := v.sum(start + day*dayNs); day >= 29 && got != want {
-			t.Errorf("on day %d: %d, not %d", day, got, want)
+			t.Errorf("on day %d: volume %d, want %d", day, got, want)
 		}
 	}
 }
 
-// TestRoundsRing checks that each series keeps its newest rounds.
 func TestRoundsRing(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Rounds = 2
@@ -148,19 +146,18 @@ func TestRoundsRing(t *testing.T) {
 	for r := range w.Rounds(0) {
 		got = append(got, r.Number)
 		if len(r.Strikes) != 1 || r.Strikes[0].Second != int64(r.Number) || len(r.Evidence) != 1 || r.Status != core.Frozen {
-			t.Errorf("%+v", r)
+			t.Errorf("round %+v", r)
 		}
 	}
 	if !slices.Equal(got, []uint64{5, 4, 3, 2}) || w.Round(1) != nil || w.Round(2) == nil {
 		t.Errorf("rounds %v", got)
 	}
 	if below := slices.Collect(w.Rounds(4)); len(below) != 2 || below[0].Number != 3 {
-		t.Errorf("below 4: %d", len(below))
+		t.Errorf("%d rounds below 4, want 3 and 2", len(below))
 	}
 }
 
-// TestEventsAfter checks that an account's kept events come in order, and that the view reports when
-// older ones are missing.
+// EventsAfter returns the newest events in order, and reports missing ones.
 func TestEventsAfter(t *testing.T) {
 	caps := DefaultRetentionCaps()
 	caps.Events = 5
@@ -168,35 +165,35 @@ func TestEventsAfter(t *testing.T) {
 	for seq := uint64(1); seq <= 8; seq++ {
 		w.Fold(core.Stamp{Seq: seq}, []core.Event{&core.BalanceChanged{User: 1, Cash: core.Pips(seq)}})
 	}
-	if list, whole := w.EventsAfter(1, 5); !whole || len(list) != 3 || list[0].Seq != 6 || list[2].Seq != 8 {
-		t.Errorf("%v %v", list, whole)
+	if list, complete := w.EventsAfter(1, 5); !complete || len(list) != 3 || list[0].Seq != 6 || list[2].Seq != 8 {
+		t.Errorf("events %v, complete: %v", list, complete)
 	}
-	if list, whole := w.EventsAfter(1, 3); !whole || len(list) != 5 || list[0].Seq != 4 {
-		t.Errorf("all of the newest 5: %v %v", list, whole)
+	if list, complete := w.EventsAfter(1, 3); !complete || len(list) != 5 || list[0].Seq != 4 {
+		t.Errorf("events after 3: %v, complete: %v", list, complete)
 	}
-	if _, whole := w.EventsAfter(1, 2); whole {
-		t.Error("event 3 is missing, but not reported")
+	if _, complete := w.EventsAfter(1, 2); complete {
+		t.Error("event 3 was dropped, and this was not reported")
 	}
-	if list, whole := w.EventsAfter(1, 8); !whole || len(list) != 0 {
-		t.Errorf("%v %v", list, whole)
+	if list, complete := w.EventsAfter(1, 8); !complete || len(list) != 0 {
+		t.Errorf("events %v, complete: %v", list, complete)
 	}
-	if list, whole := w.EventsAfter(9, 0); !whole || list != nil {
+	if list, complete := w.EventsAfter(9, 0); !complete || list != nil {
 		t.Error("an unknown account has events")
 	}
 	for seq := uint64(1); seq <= 6; seq++ {
-		list, whole := w.EventsAfter(2, 0)
-		if !whole || len(list) != int(seq-1) {
-			t.Errorf("after %d events: %v %v", seq-1, list, whole)
+		list, complete := w.EventsAfter(2, 0)
+		if !complete || len(list) != int(seq-1) {
+			t.Errorf("after %d events: %v, complete: %v", seq-1, list, complete)
 		}
 		w.Fold(core.Stamp{Seq: seq}, []core.Event{&core.BalanceChanged{User: 2, Cash: core.Pips(seq)}})
 	}
-	if _, whole := w.EventsAfter(2, 0); whole {
-		t.Error("an event is missing, but not reported")
+	if _, complete := w.EventsAfter(2, 0); complete {
+		t.Error("5 of 6 events are kept, and this was not reported")
 	}
 }
 
-// TestRestoredViewGoesOnAlike checks that a restored view is equal, and stays equal with more commands.
-func TestRestoredViewGoesOnAlike(t *testing.T) {
+// A view restored from a snapshot stays equal to the original under the same commands.
+func TestRestoredViewStaysEqual(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
 		w := New(caps)
@@ -213,7 +210,7 @@ func TestRestoredViewGoesOnAlike(t *testing.T) {
 				case kind == 1 || len(open) < 2:
 					place(v, seq, core.OK)
 				case kind == 2:
-					end(v, seq, open[0])
+					cancel(v, seq, open[0])
 				case kind == 4:
 					v.RecordAudit(core.Stamp{Seq: seq}, &core.PauseMarket{Market: 1, Audit: core.Audit{Who: "operator", Why: "news"}}, core.InvalidTransition, nil)
 				case kind == 5:
@@ -233,15 +230,15 @@ func TestRestoredViewGoesOnAlike(t *testing.T) {
 		for range rapid.IntRange(0, 40).Draw(t, "before") {
 			step(w)
 		}
-		again, err := restored(bytesOf(t, w), caps)
+		again, err := restorePieces(encodeView(t, w), caps)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range rapid.IntRange(0, 40).Draw(t, "after") {
 			step(w, again)
 		}
-		if !bytes.Equal(bytesOf(t, w), bytesOf(t, again)) {
-			t.Fatal("the views differ after more commands")
+		if !bytes.Equal(encodeView(t, w), encodeView(t, again)) {
+			t.Fatal("the restored view differs")
 		}
 	})
 }

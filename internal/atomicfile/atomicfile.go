@@ -3,28 +3,31 @@ package atomicfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
 // Write replaces the file at path with one that holds b and has mode 0600. It creates the
 // directory if necessary. After an error the old file, or its absence, is unchanged.
-func Write(path string, b []byte) error {
+func Write(path string, b []byte) error { return WriteMode(path, b, 0o600) }
+
+// WriteMode is Write with another mode.
+func WriteMode(path string, b []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // CreateTemp uses mode 0600
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		os.Remove(f.Name())
-		return err
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return SyncDir(dir)
 }

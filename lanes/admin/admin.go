@@ -24,6 +24,7 @@ type Options struct {
 	Sources         func() []feeds.State        // state of the oracle's sources; may be nil
 	Index           func(core.Feed) feeds.Stats // counts of the index seconds of a feed; may be nil
 	WebSocketStats  func() WebSocketStats       // counts of the event lane; may be nil
+	Listeners       map[string]*gate.Listener   // the venue's listeners by name; may be nil
 	Oracle          string                      // sim, manual or live; default the venue's config
 	RotateMasterKey MasterKeyRotation           // nil if the master key is given from outside
 	ExtraReadiness  func() error                // its error makes /readyz fail and is a reason; may be nil

@@ -72,6 +72,9 @@ var (
 	requestTime    = prometheus.NewDesc("duplex_request_duration_seconds", "Time from the head of a request to its response", []string{"lane", "op"}, nil)
 	errorResponses = counter("errors_total", "Error responses by code", "code")
 
+	connections         = gauge("connections", "Open connections of a listener", "listener")
+	connectionsRejected = counter("connections_rejected_total", "Connections that a listener closed at once because it was full", "listener")
+
 	wsConnections   = gauge("ws_connections", "Open WebSockets")
 	wsSubscriptions = gauge("ws_subscriptions", "Subscriptions of all open WebSockets")
 	wsQueued        = gauge("ws_queued_bytes", "Bytes of frames in the send queues")
@@ -162,6 +165,10 @@ func (g collector) collectRequests(put emit, out chan<- prometheus.Metric) {
 		put(requests, float64(o.Failed.Load()), lane, op, "error")
 		writeHistogram(out, requestTime, &o.Latency, 16, 34, 1e9, lane, op) // from 65 µs to 17 s
 	})
+	for name, l := range g.Listeners {
+		put(connections, float64(l.Conns()), name)
+		put(connectionsRejected, float64(l.Rejected()), name)
+	}
 	g.Gate.Stats.Errors(func(code string, n uint64) { put(errorResponses, float64(n), code) })
 }
 

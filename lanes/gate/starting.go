@@ -7,8 +7,8 @@ import (
 )
 
 // Starting returns the handler of a listener while the venue replays its journal. No key is
-// known yet, so every request gets draining, and its body is not read: it had no effect and
-// is safe to send again. writeError writes the error in the form of the lane; nil writes
+// known yet, so every request gets draining, and its body is not read. The request
+// has no effect, so a client may send it again. writeError writes the error in the form of the lane; nil writes
 // the error body.
 func Starting(writeError func(w http.ResponseWriter, r *http.Request, e schemas.Error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,8 +9,8 @@ import (
 // method is one method of the protocol.
 type method struct {
 	answer func(*Lane, *call) (jsontext.Value, *protocolFault)
-	modern bool // only on the modern revision
-	legacy bool // only on the older revisions
+	modern bool // not available on the older revisions
+	legacy bool // not available on the modern revision
 }
 
 // registerMethods sets the methods of all revisions (docs/rules/agents.md#methods).

@@ -164,7 +164,8 @@ func nullable(s *schema) *schema {
 	return &schema{Description: note, AnyOf: []*schema{s, {Type: "null"}}}
 }
 
-// rowTools maps a row to the tool that describes it, which lists refer to.
+// rowTools maps the type of a row to the tool whose output schema describes it. The schemas
+// of lists name that tool instead of describing the row again.
 var rowTools = map[reflect.Type]string{
 	reflect.TypeFor[schemas.Order]():  "get_order",
 	reflect.TypeFor[schemas.Market](): "get_market",

@@ -74,7 +74,7 @@ func kindOf(name string, body []byte) string {
 	return http.DetectContentType(body)
 }
 
-// landing returns the plain page.
+// landing returns the start page of a venue without the dashboard.
 func (l *lane) landing() []byte {
 	var out bytes.Buffer
 	t := template.Must(template.New("landing").Parse(landingTemplate))

@@ -25,7 +25,7 @@ func TestCachedPagesAreCurrent(t *testing.T) {
 			id = ids[r.IntN(len(ids))]
 		}
 		switch n := r.IntN(10); {
-		case n < 2: // nothing
+		case n < 2: // no change
 		case n < 4:
 			h.Call(alice, "DELETE", "/v1/portfolio/orders/"+id, "")
 		case n < 5:

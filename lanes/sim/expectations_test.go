@@ -102,8 +102,8 @@ func wireOf(cmd core.Command) string {
 	return string(b)
 }
 
-// Applied records a command of the log.
-func (d *simGate) Applied(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue) {
+// Observe records a command of the log.
+func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m *model.Venue) {
 	l := &d.expected
 	if out.Reject == core.OK {
 		d.recordKeys(at, cmd)

@@ -125,8 +125,8 @@ func (d *simGate) create(u core.UserID, s core.Scopes) *core.CreateKey {
 	return &core.CreateKey{User: u, Key: id, Scopes: s, Sealed: sealed(id)}
 }
 
-// SetUp returns the commands that create every account's keys.
-func (d *simGate) SetUp() (cmds []core.Command) {
+// Setup returns the commands that create every account's keys.
+func (d *simGate) Setup() (cmds []core.Command) {
 	for u := range d.expected.users {
 		for _, s := range kinds {
 			cmds = append(cmds, d.create(core.UserID(u+1), s))
@@ -135,9 +135,9 @@ func (d *simGate) SetUp() (cmds []core.Command) {
 	return cmds
 }
 
-// Operate returns a command that creates a missing key or, at random, revokes one or all keys
+// OperatorCommand returns a command that creates a missing key or, at random, revokes one or all keys
 // of an account.
-func (d *simGate) Operate() core.Command {
+func (d *simGate) OperatorCommand() core.Command {
 	for u := core.UserID(1); int(u) <= d.expected.users; u++ {
 		for _, s := range kinds {
 			if d.validKey(u, s) == nil {

@@ -10,9 +10,9 @@ import (
 	"duplex/core/sim/model"
 )
 
-// Check reads lists and objects as a random user and compares them with the model and the
+// CheckReads reads lists and objects as a random user and compares them with the model and the
 // expectations.
-func (d *simGate) Check(at core.Stamp, m *model.Venue) error {
+func (d *simGate) CheckReads(at core.Stamp, m *model.Venue) error {
 	if err := d.checkPendingArrived(); err != nil {
 		return err
 	}
@@ -31,8 +31,8 @@ func (d *simGate) Check(at core.Stamp, m *model.Venue) error {
 	return d.faults.err()
 }
 
-// Finish looks up every placement whose outcome is unknown.
-func (d *simGate) Finish(at core.Stamp, m *model.Venue) error {
+// CheckEnd looks up every placement whose outcome is unknown.
+func (d *simGate) CheckEnd(at core.Stamp, m *model.Venue) error {
 	l := readChecks{d, at, m, 1, 1}
 	for len(d.unresolved) > 0 {
 		if err := l.resolve(); err != nil {

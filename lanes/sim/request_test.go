@@ -53,7 +53,7 @@ func (f networkFault) String() string {
 type request struct {
 	d          *simGate
 	n          int
-	cmds       []core.Command // as the log has them
+	cmds       []core.Command // that the log contains for this request, in order
 	operation  operation
 	key        *key
 	tool       bool
@@ -76,12 +76,12 @@ type request struct {
 	wait         int64        // expected retry_after_ms
 	first        *request     // the earlier request with the same bytes, whose answer this one must get
 	reply        *reply       // nil if there was no answer
-	result       replyResult  // the content of reply
+	result       replyResult  // decoded from reply
 	sharedResult *replyResult // the answer to all requests with these bytes; only on the first
 }
 
-// Write returns one request for the commands of an account, or for an operator's command.
-func (d *simGate) Write(cmds []core.Command) deep.Request {
+// NewRequest returns one request for the commands of an account, or for an operator's command.
+func (d *simGate) NewRequest(cmds []core.Command) deep.Request {
 	if u := accountOf(cmds[0]); u == 0 {
 		q := d.operatorRequest(cmds[0])
 		if q == nil {
@@ -480,16 +480,16 @@ func (d *simGate) onArrival(q *request) {
 }
 
 // all returns the same end for every command of the request.
-func (q *request) all(how deep.How) []deep.End {
-	ends := make([]deep.End, len(q.cmds))
+func (q *request) all(how deep.CommandStatus) []deep.CommandResult {
+	ends := make([]deep.CommandResult, len(q.cmds))
 	for i := range ends {
-		ends[i].How = how
+		ends[i].Status = how
 	}
 	return ends
 }
 
-// Ended compares the answer with the gate's expected answer and with the log.
-func (q *request) Ended(lost bool) ([]deep.End, error) {
+// Results compares the answer with the gate's expected answer and with the log.
+func (q *request) Results(lost bool) ([]deep.CommandResult, error) {
 	d := q.d
 	if lost {
 		return q.unknown(), nil
@@ -532,7 +532,7 @@ func (q *request) readReply() (replyResult, error) {
 }
 
 // unanswered returns the ends of a request without an answer.
-func (q *request) unanswered() ([]deep.End, error) {
+func (q *request) unanswered() ([]deep.CommandResult, error) {
 	switch {
 	case q.fault == severed, q.fault == stalled && q.gaveUp, q.gaveUp && !q.arrived:
 		q.d.stats.Cut++
@@ -546,12 +546,12 @@ func (q *request) unanswered() ([]deep.End, error) {
 	return nil, fmt.Errorf("the connection ended without an answer")
 }
 
-func (q *request) unknown() []deep.End {
+func (q *request) unknown() []deep.CommandResult {
 	q.d.resolveLater(q)
 	return q.all(deep.Unknown)
 }
 
-func (q *request) checkRejected() ([]deep.End, error) {
+func (q *request) checkRejected() ([]deep.CommandResult, error) {
 	t := q.result
 	if t.code != q.wantCode {
 		return nil, fmt.Errorf("answered %q %s, want code %q", t.code, q.reply.body, q.wantCode)
@@ -564,7 +564,7 @@ func (q *request) checkRejected() ([]deep.End, error) {
 }
 
 // ended returns the ends of an answered request that the gate must accept.
-func (q *request) ended() ([]deep.End, error) {
+func (q *request) ended() ([]deep.CommandResult, error) {
 	d, t, since := q.d, q.result, q.since
 	if q.operation.deduplicated {
 		lead := q
@@ -590,18 +590,18 @@ func (q *request) ended() ([]deep.End, error) {
 	if err != nil {
 		return nil, err
 	}
-	ends := q.all(end.How)
-	if t.code == "" || end.How == deep.Answered {
+	ends := q.all(end.Status)
+	if t.code == "" || end.Status == deep.Answered {
 		ends[0] = end
 	}
 	return ends, nil
 }
 
-func (q *request) endedByPart(since uint64) ([]deep.End, error) {
+func (q *request) endedByPart(since uint64) ([]deep.CommandResult, error) {
 	if len(q.result.parts) != len(q.cmds) {
 		return nil, fmt.Errorf("%d parts for %d commands", len(q.result.parts), len(q.cmds))
 	}
-	ends := make([]deep.End, len(q.cmds))
+	ends := make([]deep.CommandResult, len(q.cmds))
 	for i, cmd := range q.cmds {
 		code, tree, err := q.part(q.result.parts[i])
 		if err == nil {
@@ -615,33 +615,33 @@ func (q *request) endedByPart(since uint64) ([]deep.End, error) {
 }
 
 // end returns what the client knows about one command.
-func (d *simGate) end(q *request, cmd core.Command, code string, tree object, since uint64) (deep.End, error) {
+func (d *simGate) end(q *request, cmd core.Command, code string, tree object, since uint64) (deep.CommandResult, error) {
 	switch code {
 	case "shed", "draining":
 		d.stats.NotDone[code]++
-		return deep.End{How: deep.NotDone}, nil
+		return deep.CommandResult{Status: deep.NotDone}, nil
 	case "sequencing_timeout":
 		d.stats.Unknown++
 		d.resolveLater(q)
 		d.pendingCommands = append(d.pendingCommands, pendingCommand{wireOf(cmd), since, time.Now()})
-		return deep.End{How: deep.Unknown}, nil
+		return deep.CommandResult{Status: deep.Unknown}, nil
 	case "unauthorized":
 		if k := d.keys[q.key.id]; k != nil && k.revoked { // revoked after the request arrived
 			d.stats.NotDone[code+" in flight"]++
-			return deep.End{How: deep.NotDone}, nil
+			return deep.CommandResult{Status: deep.NotDone}, nil
 		}
 	}
 	e, err := d.expected.claim(wireOf(cmd), code, tree, since)
 	if err != nil {
-		return deep.End{}, err
+		return deep.CommandResult{}, err
 	}
 	if k := d.keys[q.key.id]; k != nil && k.revoked && k.revokedSeq < e.at.Seq {
-		return deep.End{}, fmt.Errorf("executed at seq %d, after the revocation of its key at seq %d", e.at.Seq, k.revokedSeq)
+		return deep.CommandResult{}, fmt.Errorf("executed at seq %d, after the revocation of its key at seq %d", e.at.Seq, k.revokedSeq)
 	}
 	if d.stats.Answered++; e.reject == core.OK {
 		d.stats.Accepted++
 	}
-	return deep.End{How: deep.Answered, Seq: e.at.Seq, Reject: e.reject}, nil
+	return deep.CommandResult{Status: deep.Answered, Seq: e.at.Seq, Reject: e.reject}, nil
 }
 
 // claim finds a command in the log that has this answer and that no other answer has claimed.

@@ -100,7 +100,7 @@ func (f *inFlightRequest) deliver(b *Bridge, answer jsontext.Value) bool {
 func (f *inFlightRequest) failed(answer, failed jsontext.Value, anonymous bool) jsontext.Value {
 	e, rest, known := venueError(failed)
 	if known && f.writes {
-		if result := refused(f.message, e); result != nil {
+		if result := rejectedResult(f.message, e); result != nil {
 			return result
 		}
 	}

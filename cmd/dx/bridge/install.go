@@ -5,7 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"duplex/internal/atomicfile"
 )
 
 // Change is a planned change of a host's config file.
@@ -66,29 +67,10 @@ func (c *Change) Backup() string {
 
 // Write writes the backup, then replaces the file atomically.
 func (c *Change) Write() error {
-	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
-		return err
-	}
 	if at := c.Backup(); at != "" {
-		if err := writeFileAtomic(at, c.old, 0o600); err != nil {
+		if err := atomicfile.Write(at, c.old); err != nil {
 			return err
 		}
 	}
-	return writeFileAtomic(c.Path, c.new, c.wantedMode())
-}
-
-// writeFileAtomic writes a file completely or not at all.
-func writeFileAtomic(path string, b []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
+	return atomicfile.WriteMode(c.Path, c.new, c.wantedMode())
 }

@@ -47,7 +47,7 @@ func noAnswerResponse(m *message, writes bool, err error) []byte {
 // notExecutedResponse returns the result of a write that did not reach the venue.
 func notExecutedResponse(m *message, err error) []byte {
 	r := schemas.ToolErrorOf(schemas.ErrorOf("draining"))
-	r.Hint = "The venue was not reached: " + err.Error() + ". This was not done. Send the same call again when the venue is back; dx mcp doctor tells what is in the way."
+	r.Hint = "The venue was not reached: " + err.Error() + ". This was not done. Send the same call again when the venue is back; dx mcp doctor shows what fails."
 	if f := new(foreignResponse); errors.As(err, &f) {
 		r.Retryable = false
 		r.Hint = "The response is not the venue's: " + err.Error() + ". This was not done. Point the bridge (DX_URL) at a venue."
@@ -55,11 +55,11 @@ func notExecutedResponse(m *message, err error) []byte {
 	return toolErrorResponse(m, &r)
 }
 
-// refused returns the result of a write that the venue rejected before it decoded the
+// rejectedResult returns the result of a write that the venue rejected before it decoded the
 // call, or failed to execute. Its outcome is not_done or unknown, by the error's retry
 // rule. It is nil for an error of the request itself, such as an unknown tool or a wrong
 // key.
-func refused(m *message, e schemas.Error) []byte {
+func rejectedResult(m *message, e schemas.Error) []byte {
 	r := schemas.ToolErrorOf(e)
 	switch e.Retry() {
 	case schemas.Never:

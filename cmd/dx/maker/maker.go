@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"duplex/client"
 	"duplex/core"
+	"duplex/internal/backoff"
 	"duplex/schemas"
 )
 
@@ -108,7 +108,7 @@ func (m *maker) backoff(err error, fails int) time.Duration {
 		return max(e.RetryAfter(), m.opt.Refresh)
 	}
 	most := min(m.opt.Refresh<<min(fails, 6), maxBackoff)
-	return most/2 + rand.N(most/2+1)
+	return backoff.Jitter(most)
 }
 
 // expectedErrors are logged at debug level, all others as warnings.

@@ -15,29 +15,29 @@ import (
 	"duplex/schemas"
 )
 
-// Commands is `dx admin`: the operator's actions, each one call of the admin listener.
+// Commands is `dx admin`. Each command sends one request to the admin listener.
 type Commands struct {
 	Users      adminUsers      `cmd:"" help:"List the accounts."`
 	CreateUser adminCreateUser `cmd:"" help:"Open an account. Its token is shown once."`
 	CreateKey  adminCreateKey  `cmd:"" help:"Make a key of an account. Its secret is shown once."`
 	Deposit    adminDeposit    `cmd:"" help:"Credit an account. The same deposit id again changes nothing."`
-	Suspend    adminSuspend    `cmd:"" help:"Suspend an account: it may cancel, and not place."`
-	Resume     adminResume     `cmd:"" help:"Lift a suspension."`
-	Pause      adminPause      `cmd:"" help:"Pause a market: cancels work, placements do not."`
-	Unpause    adminUnpause    `cmd:"" help:"Lift a market's pause."`
-	Void       adminVoid       `cmd:"" help:"Void a market's round: each contract is paid 5000 pips."`
-	Propose    adminPropose    `cmd:"" help:"Propose a frozen or proposed round's settlement price."`
+	Suspend    adminSuspend    `cmd:"" help:"Suspend an account: it can cancel orders but not place them."`
+	Resume     adminResume     `cmd:"" help:"End a suspension."`
+	Pause      adminPause      `cmd:"" help:"Pause a market: orders can be canceled but not placed."`
+	Unpause    adminUnpause    `cmd:"" help:"End a market's pause."`
+	Void       adminVoid       `cmd:"" help:"Void a market's round: each contract pays 5000 pips ($0.50)."`
+	Propose    adminPropose    `cmd:"" help:"Propose the settlement price of a frozen or proposed round."`
 	Fees       adminFees       `cmd:"" help:"Replace the fee schedule."`
 	Complete   adminComplete   `cmd:"" help:"Complete a pending withdrawal."`
-	Reject     adminReject     `cmd:"" help:"Reject a pending withdrawal; its amount goes back."`
-	Tick       adminTick       `cmd:"" help:"Post a source's price."`
+	Reject     adminReject     `cmd:"" help:"Reject a pending withdrawal and return its amount."`
+	Tick       adminTick       `cmd:"" help:"Post the price of a source."`
 	Snapshot   adminSnapshot   `cmd:"" help:"Write a snapshot now."`
-	Audit      adminAudit      `cmd:"" help:"List what operators and accounts did, newest first: seq, who, why."`
-	State      adminState      `cmd:"" help:"Sum the venue up: seq, hash, and THE INVARIANT's terms in pips."`
+	Audit      adminAudit      `cmd:"" help:"List the actions of operators and accounts, newest first, with seq, who and why."`
+	State      adminState      `cmd:"" help:"Show the venue's seq and state hash, and the terms of the money invariant in pips."`
 }
 
 func (Commands) Help() string {
-	return `The answer is printed as it came, one line of JSON. Venue and token come from DX_ADMIN_URL and DX_OPERATOR_TOKEN, or from the dev file. Money is in pips: 10000 to the dollar. --reason goes into the journal with the action.
+	return `Prints the response, one line of JSON. Address and token come from DX_ADMIN_URL and DX_OPERATOR_TOKEN, or from the dev file. Money is in pips; 10000 pips are $1. The journal keeps --reason with the action.
 
 Examples:
   dx admin create-user alice
@@ -48,19 +48,19 @@ Examples:
   dx admin state`
 }
 
-// operatorFlags is who acts, and why.
+// operatorFlags name the venue, its operator, and the reason for an action.
 type operatorFlags struct {
-	Reason        string `help:"Why, for the audit." placeholder:"TEXT"`
-	Admin         string `help:"The operator's listener; default the dev file's." env:"DX_ADMIN_URL" placeholder:"URL"`
-	OperatorToken string `env:"DX_OPERATOR_TOKEN" hidden:"" help:"Bearer of the operator, in the environment."`
-	DevFile       string `help:"The file dx dev wrote." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+	Reason        string `help:"Reason, for the audit." placeholder:"TEXT"`
+	Admin         string `help:"Address of the admin listener. Default: the address in the dev file." env:"DX_ADMIN_URL" placeholder:"URL"`
+	OperatorToken string `env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
+	DevFile       string `help:"The file that dx dev writes." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 }
 
 func (o *operatorFlags) auditReason() schemas.AuditReason {
 	return schemas.AuditReason{Reason: o.Reason}
 }
 
-// request sends one action and prints its answer.
+// request sends one request and prints the response. An error of the venue is explained.
 func (o *operatorFlags) request(ctx context.Context, out io.Writer, method, path string, body any) error {
 	base, token := o.Admin, o.OperatorToken
 	if base == "" || token == "" {
@@ -103,14 +103,14 @@ func (o *operatorFlags) request(ctx context.Context, out io.Writer, method, path
 	return fmt.Errorf("%s (%d): %s %s", failed.Error.Code, resp.StatusCode, m.Means, m.Next)
 }
 
-// pageFlags is a page of a list.
+// pageFlags choose a page of a list.
 type pageFlags struct {
 	operatorFlags
-	Limit  int    `help:"Rows of a page, 1 to 1000." default:"100"`
-	Cursor string `help:"Go on behind the page before." placeholder:"CURSOR"`
+	Limit  int    `help:"Rows per page, 1 to 1000." default:"100"`
+	Cursor string `help:"Cursor of the previous page." placeholder:"CURSOR"`
 }
 
-// printPage prints a page.
+// printPage requests a page of a list and prints it.
 func (l *pageFlags) printPage(ctx context.Context, out io.Writer, path string, q url.Values) error {
 	q.Set("limit", strconv.Itoa(l.Limit))
 	if l.Cursor != "" {
@@ -123,27 +123,27 @@ type (
 	adminUsers struct{ pageFlags }
 	adminAudit struct {
 		pageFlags
-		Who    string `help:"Only those of operator, account, dx or dx dev." placeholder:"WHO"`
+		Who    string `help:"Only actions of operator, account, dx or dx dev." placeholder:"WHO"`
 		Action string `help:"Only this action, such as suspend_user." placeholder:"NAME"`
-		User   uint32 `help:"Only what was done to, or by, this account." placeholder:"ID"`
+		User   uint32 `help:"Only actions to or by this account." placeholder:"ID"`
 	}
 
 	adminCreateUser struct {
 		operatorFlags
 		Name     string `arg:"" help:"1 to 64 characters."`
-		Referrer *int64 `help:"The account that brought it." placeholder:"ID"`
+		Referrer *int64 `help:"The account that referred this one." placeholder:"ID"`
 	}
 	adminCreateKey struct {
 		operatorFlags
 		User   uint32   `arg:"" help:"user_id."`
-		Scopes []string `help:"Of read, trade, withdraw." default:"read,trade"`
-		Label  string   `help:"For the account's list."`
+		Scopes []string `help:"Any of read, trade and withdraw." default:"read,trade"`
+		Label  string   `help:"Label in the list of keys."`
 	}
 	adminDeposit struct {
 		operatorFlags
 		User   uint32 `arg:"" help:"user_id."`
 		Amount uint64 `arg:"" help:"Pips."`
-		ID     string `name:"id" required:"" help:"deposit_id, unique over the venue: a bank's reference." placeholder:"ID"`
+		ID     string `name:"id" required:"" help:"deposit_id, unique in the venue, such as a reference of the bank." placeholder:"ID"`
 	}
 	adminSuspend  struct{ accountAction }
 	adminResume   struct{ accountAction }
@@ -155,20 +155,20 @@ type (
 
 	adminPropose struct {
 		marketAction
-		Price uint64 `arg:"" help:"At 1e8: 65000.00 is 6500000000000."`
+		Price uint64 `arg:"" help:"Price times 1e8: 65000.00 is 6500000000000."`
 	}
 	adminFees struct {
 		operatorFlags
-		Maker    int64 `help:"Maker rate, 1/10000." required:""`
-		Taker    int64 `help:"Taker rate, 1/10000." required:""`
-		Rebate   int64 `help:"Percent of the taker fee to the maker." default:"0"`
-		Referral int64 `help:"Percent of the taker fee to the taker's referrer." default:"0"`
+		Maker    int64 `help:"Maker rate in 1/10000." required:""`
+		Taker    int64 `help:"Taker rate in 1/10000." required:""`
+		Rebate   int64 `help:"Percentage of the taker fee that the maker gets." default:"0"`
+		Referral int64 `help:"Percentage of the taker fee that the taker's referrer gets." default:"0"`
 	}
 	adminTick struct {
 		operatorFlags
 		Feed   int64  `arg:"" help:"0 BTC, 1 gold, 2 WTI."`
 		Source string `arg:"" help:"Name of the source."`
-		Price  uint64 `arg:"" help:"At 1e8."`
+		Price  uint64 `arg:"" help:"Price times 1e8."`
 	}
 	adminSnapshot struct{ operatorFlags }
 	adminState    struct{ operatorFlags }
@@ -223,7 +223,7 @@ func (c *adminCreateKey) Run(ctx context.Context, out io.Writer) error {
 
 func (c *adminDeposit) Run(ctx context.Context, out io.Writer) error {
 	if c.ID == "" {
-		return cli.BadFlag("id", errors.New("a deposit has an id"))
+		return cli.BadFlag("id", errors.New("must not be empty"))
 	}
 	return c.request(ctx, out, "POST", fmt.Sprintf("/users/%d/deposits", c.User), struct {
 		DepositID string      `json:"deposit_id"`

@@ -1,5 +1,5 @@
-// Package operator has the commands of dx admin. Each sends one request to the admin
-// listener of a venue and prints the response.
+// Package operator has the commands of dx admin and dx keys. Each sends one request to the
+// admin listener of a venue and prints the response.
 //
 // Invariants:
 //

@@ -11,7 +11,7 @@ import (
 	"duplex/schemas"
 )
 
-// Book is `dx book`.
+// Book is `dx book`, which prints an order book.
 type Book struct {
 	cli.ClientFlags
 	MarketID uint32     `arg:"" optional:"" help:"Market slot; see dx markets."`

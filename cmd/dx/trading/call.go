@@ -11,16 +11,16 @@ import (
 	"duplex/cmd/dx/cli"
 )
 
-// Call is `dx call METHOD PATH [BODY]`: one signed request.
+// Call is `dx call METHOD PATH [BODY]`, which sends one signed request.
 type Call struct {
 	cli.ClientFlags
 	Method string `arg:"" help:"GET, POST or DELETE."`
-	Path   string `arg:"" help:"Path with its query, as in /v1/markets?status=trading."`
-	Body   string `arg:"" optional:"" help:"JSON body; - reads standard input."`
+	Path   string `arg:"" help:"Path with its query, such as /v1/markets?status=trading."`
+	Body   string `arg:"" optional:"" help:"JSON body. With - it is read from standard input."`
 }
 
 func (c *Call) Help() string {
-	return `Prints the answer; one that is not 2xx goes to standard error, and the exit code is 1.
+	return `Prints the body of the response. If the status is not 2xx, prints it to standard error and exits with code 1.
 
 Examples:
   dx call GET /v1/portfolio/balance
@@ -31,7 +31,7 @@ Examples:
 
 func (c *Call) Run(ctx context.Context, out io.Writer) error {
 	if !strings.HasPrefix(c.Path, "/") {
-		return cli.BadFlag("path", errors.New("it begins with /, as in /v1/time"))
+		return cli.BadFlag("path", errors.New("must begin with /, such as /v1/time"))
 	}
 	cl, err := c.Client()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"duplex/schemas"
 )
 
-// Cancel is `dx cancel`.
+// Cancel is `dx cancel`, which cancels orders by id, or all of an account.
 type Cancel struct {
 	cli.ClientFlags
 	IDs      []uint64   `arg:"" optional:"" name:"order-id" help:"Orders to cancel, by order_id."`
@@ -22,7 +22,7 @@ type Cancel struct {
 }
 
 func (c *Cancel) Help() string {
-	return `Tries every order, and exits 1 if one of them was not canceled.
+	return `Tries to cancel every order, and exits with code 1 if one of them was not canceled.
 
 Examples:
   dx cancel 184 185

@@ -20,17 +20,18 @@ import (
 	"duplex/schemas"
 )
 
-// Evidence is `dx evidence ROUND`.
+// Evidence is `dx evidence ROUND`, which recomputes a settlement
+// (docs/rules/rounds.md#settle-price).
 type Evidence struct {
 	cli.ClientFlags
-	Round uint64 `arg:"" optional:"" help:"round_number, as 'dx call GET /v1/rounds' lists them."`
-	File  string `help:"Check evidence saved earlier by --json; nothing is asked of a venue." type:"existingfile"`
-	JSON  bool   `help:"Print the evidence itself, to keep it."`
+	Round uint64 `arg:"" optional:"" help:"round_number; dx call GET /v1/rounds lists them."`
+	File  string `help:"Check evidence that --json has saved, without a venue." type:"existingfile"`
+	JSON  bool   `help:"Print the evidence as JSON."`
 	Ticks bool   `help:"Also print the ticks."`
 }
 
 func (e *Evidence) Help() string {
-	return `Computes the winner of a round anew from the index ticks kept with it, second by second, and says whether that agrees with what the venue settled. Exits 1 if not.
+	return `Recomputes the winner of a round, second by second, from the index ticks that the venue keeps with it, and compares the result with the settlement. Exits with code 1 if they differ.
 
 Examples:
   dx evidence 12
@@ -74,7 +75,7 @@ func (e *Evidence) read(ctx context.Context) (ev schemas.Evidence, err error) {
 	return ev, cli.Explain(err)
 }
 
-// marketOfRound finds the slot that had a round.
+// marketOfRound returns the market slot of a round.
 func marketOfRound(ctx context.Context, c *client.Client, number schemas.U64) (uint32, error) {
 	for r, err := range c.AllRounds(ctx, schemas.ListRounds{}) {
 		if err != nil {
@@ -87,7 +88,7 @@ func marketOfRound(ctx context.Context, c *client.Client, number schemas.U64) (u
 			break
 		}
 	}
-	return 0, fmt.Errorf("round %d: the venue keeps no such round", number)
+	return 0, fmt.Errorf("round %d: the venue has no such round", number)
 }
 
 func listTicks(out io.Writer, ev *schemas.Evidence) error {
@@ -103,7 +104,8 @@ func listTicks(out io.Writer, ev *schemas.Evidence) error {
 	return w.Flush()
 }
 
-// checkEvidence recomputes what the ticks come to, and holds the venue's word against it.
+// checkEvidence recomputes the settlement from the ticks, prints each step, and returns an
+// error if the venue says otherwise.
 func checkEvidence(out io.Writer, ev *schemas.Evidence) error {
 	sum, covered := referenceTWAP(ev)
 	twap := new(big.Int)
@@ -130,7 +132,7 @@ func checkEvidence(out io.Writer, ev *schemas.Evidence) error {
 	return nil
 }
 
-// mismatches lists what the venue says and the ticks do not.
+// mismatches returns an error for each statement of the venue that the ticks contradict.
 func mismatches(ev *schemas.Evidence, sum *big.Int, covered int64, twap *big.Int) (wrong []error) {
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -143,7 +145,11 @@ func mismatches(ev *schemas.Evidence, sum *big.Int, covered int64, twap *big.Int
 	}
 	check(ev.WeightedSum == sum.String() && ev.CoveredSecs == covered && ev.Twap.String() == twap.String(), "the venue's mean is %s over %d s", ev.Twap, ev.CoveredSecs)
 	decided := ev.Status == "proposed" || ev.Status == "settled"
-	check(decided == (ev.Winner != nil), "a round that is %s has a winner or lacks one", ev.Status)
+	has := "a winner"
+	if ev.Winner == nil {
+		has = "no winner"
+	}
+	check(decided == (ev.Winner != nil), "a round with status %s has %s", ev.Status, has)
 	if !decided {
 		return wrong
 	}
@@ -151,11 +157,11 @@ func mismatches(ev *schemas.Evidence, sum *big.Int, covered int64, twap *big.Int
 		check(ev.SettlePrice.String() == twap.String(), "the settle price is %s", price(ev.SettlePrice))
 		check(covered >= ev.RequiredSecs && ev.FreshSourceCountAtFreeze > 0, "it settled without coverage")
 	}
-	check(ev.Winner != nil && (*ev.Winner == "yes") == (ev.SettlePrice > ev.Strike), "the winner is the other one")
+	check(ev.Winner != nil && (*ev.Winner == "yes") == (ev.SettlePrice > ev.Strike), "the winner is the other outcome")
 	return wrong
 }
 
-// isMedianOfSources tells whether a tick is the median of what its sources said.
+// isMedianOfSources reports whether a tick is the median of the prices of its sources.
 func isMedianOfSources(t *schemas.EvidenceTick) bool {
 	var prices []core.Price
 	for _, s := range t.Sources {
@@ -164,8 +170,9 @@ func isMedianOfSources(t *schemas.EvidenceTick) bool {
 	return len(prices) == 0 || core.Price(t.Price) == feed.Median(prices)
 }
 
-// referenceTWAP walks the window second by second: each takes the newest tick that is at
-// most 5 s old (docs/rules/rounds.md#settle-price). It shares no code with the venue.
+// referenceTWAP returns the sum of the prices of the seconds in the window, and how many
+// seconds have one. A second has the price of the newest tick that is at most 5 s old
+// (docs/rules/rounds.md#settle-price). It shares no code with the venue.
 func referenceTWAP(ev *schemas.Evidence) (sum *big.Int, covered int64) {
 	ticks := slices.Clone(ev.Ticks)
 	slices.SortFunc(ticks, func(a, b schemas.EvidenceTick) int { return cmp.Compare(a.Ts, b.Ts) })

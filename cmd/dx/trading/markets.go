@@ -15,7 +15,7 @@ import (
 	"duplex/schemas"
 )
 
-// Markets is `dx markets`.
+// Markets is `dx markets`, which lists the markets by series.
 type Markets struct {
 	cli.ClientFlags
 	All  bool `help:"Also list markets that do not trade now."`
@@ -51,12 +51,12 @@ func (m *Markets) Run(ctx context.Context, out io.Writer) error {
 	return t.print(out)
 }
 
-// marketTable is what `dx markets` prints: the given markets by series, and a row for
-// each series that has no live one.
+// marketTable is the output of `dx markets`: the given markets by series, and a row for each
+// series without a live market.
 type marketTable struct {
 	openings
 	markets []marketRow
-	last    map[uint16]int64 // by category: when the newest round opened, in ns
+	last    map[uint16]int64 // by category: the time, in ns, when the newest round opened
 }
 
 type marketRow struct {
@@ -143,7 +143,7 @@ func closesIn(k *schemas.Market, now time.Time) string {
 	return seconds(time.Unix(0, k.CloseTs.Int64()).Sub(now))
 }
 
-// cents formats pips as cents, and 0, which stands for no price, as a dash.
+// cents formats pips as cents. It formats 0, which means no price, as a dash.
 func cents(pips int64) string {
 	switch {
 	case pips == 0:
@@ -155,5 +155,5 @@ func cents(pips int64) string {
 	}
 }
 
-// price formats a price at 1e8 scale with two decimal places, cut off.
+// price formats a price at 1e8 scale with two decimal places, rounded down.
 func price(p schemas.U64) string { return fmt.Sprintf("%d.%02d", p/100_000_000, p/1_000_000%100) }

@@ -40,7 +40,7 @@ func (f seriesFlag) series() core.Series {
 	return all[slices.IndexFunc(all[:], func(s core.Series) bool { return nameOf(s) == string(f) })]
 }
 
-// nameOf returns a series' name: its feed and cadence, such as gold-60s or wti-5m.
+// nameOf returns the name of a series: its feed and cadence, such as gold-60s or wti-5m.
 func nameOf(s core.Series) string {
 	cadence := "60s"
 	if s.Cadence > 1 {
@@ -49,7 +49,7 @@ func nameOf(s core.Series) string {
 	return strings.ToLower(s.Feed.String()) + "-" + cadence
 }
 
-// seriesName returns the name of the series with the given category, #n if there is none.
+// SeriesName returns the name of the series with a category, or #n if there is none.
 func SeriesName(category uint16) string {
 	for _, s := range core.AllSeries() {
 		if s.Category == category {
@@ -261,7 +261,7 @@ func (n opening) clock() string {
 	return n.at.UTC().Format(time.TimeOnly)
 }
 
-// seconds rounds a time to come up to whole seconds.
+// seconds formats a duration, rounded up to whole seconds; a negative one is 0s.
 func seconds(d time.Duration) string {
 	return (max(0, d) + time.Second - 1).Truncate(time.Second).String()
 }

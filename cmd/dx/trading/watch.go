@@ -23,12 +23,12 @@ type Watch struct {
 	Channels []string     `arg:"" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user" help:"One or more of orderbook_delta, orderbook_snapshot, trades, oracle, rounds and user."`
 	Series   []seriesFlag `help:"Only the markets of these series, such as btc-15m, round after round. Does not apply to oracle and user." xor:"market" placeholder:"NAME"`
 	MarketID []uint32     `help:"Only these market slots. Does not apply to oracle and user." aliases:"market" xor:"market" placeholder:"ID"`
-	Count    int          `help:"Stop after this many messages. 0 continues until Ctrl-C." default:"0" placeholder:"N"`
+	Count    int          `help:"Stop after this many messages; 0 runs until Ctrl-C." default:"0" placeholder:"N"`
 	JSON     bool         `help:"Print each message as the venue sent it, one per line."`
 }
 
 func (w *Watch) Help() string {
-	return `A line shows the time of arrival, the market slot or feed, and what happened. Contract prices are in cents. A lost connection is replaced, and events of the account resume where they stopped.
+	return `Each line shows the time of arrival, the market slot or feed, and the event. Contract prices are in cents. After a lost connection it reconnects, and the events of the account continue where they stopped.
 
 Examples:
   dx watch trades rounds

@@ -10,7 +10,7 @@ func (v *Venue) createUser(c *core.CreateUser) core.Reject {
 	if c.Referrer != 0 && !v.userExists(c.Referrer) {
 		return core.UnknownUser
 	}
-	v.users = append(v.users, user{cash: amount(0), held: map[lot]stake{}, used: map[uint64]bool{}, referrer: c.Referrer})
+	v.users = append(v.users, user{cash: integer(0), held: map[contract]position{}, used: map[uint64]bool{}, referrer: c.Referrer})
 	return core.OK
 }
 
@@ -25,7 +25,8 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	return core.OK
 }
 
-// revokeKey ignores a key that is not the user's.
+// revokeKey revokes one key of the user, or all if the command names none. A key of another
+// user is ignored.
 func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
@@ -36,7 +37,7 @@ func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 			v.keys[id] = k
 		}
 	}
-	v.removeRevokedKeys()
+	v.forgetRevoked()
 	return core.OK
 }
 
@@ -50,8 +51,8 @@ func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
 	return core.OK
 }
 
-// removeRevokedKeys removes revoked keys, except under the first revision of the rules.
-func (v *Venue) removeRevokedKeys() {
+// forgetRevoked deletes revoked keys, which the first revision of the rules keeps.
+func (v *Venue) forgetRevoked() {
 	for id, k := range v.keys {
 		if k.revoked && v.rules.Revision >= core.RevisionStrict {
 			delete(v.keys, id)
@@ -64,7 +65,7 @@ func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
 		return core.UnknownUser
 	}
 	if !c.Lift && !v.users[c.User].suspended {
-		v.cancelWhere(core.Suspended, func(o order) bool { return o.User == c.User })
+		v.sweep(core.Suspended, func(o order) bool { return o.User == c.User })
 	}
 	v.users[c.User].suspended = !c.Lift
 	return core.OK
@@ -87,20 +88,20 @@ func (v *Venue) deposit(c core.Deposit) core.Reject {
 		return core.OK
 	case again:
 		return core.DuplicateDepositID
-	case c.Amount <= 0 || !plus(v.deposits, amount(int64(c.Amount))).IsInt64():
+	case c.Amount <= 0 || !plus(v.deposits, integer(int64(c.Amount))).IsInt64():
 		return core.BadAmount
 	}
 	v.depositsByID[c.DepositID] = c
-	v.deposits = plus(v.deposits, amount(int64(c.Amount)))
-	v.pay(c.User, amount(int64(c.Amount)))
+	v.deposits = plus(v.deposits, integer(int64(c.Amount)))
+	v.pay(c.User, integer(int64(c.Amount)))
 	return core.OK
 }
 
-func (v *Venue) requestWithdrawal(c *core.RequestWithdrawal) core.Reject {
+func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	for _, w := range v.requests {
+	for _, w := range v.withdrawalsByID {
 		if w.User == c.User && w.ClientID == c.ClientID {
 			if w.Amount != c.Amount || w.Destination != c.Destination {
 				return core.DuplicateWithdrawalID
@@ -108,7 +109,7 @@ func (v *Venue) requestWithdrawal(c *core.RequestWithdrawal) core.Reject {
 			return core.OK
 		}
 	}
-	n := amount(int64(c.Amount))
+	n := integer(int64(c.Amount))
 	switch {
 	case v.users[c.User].suspended:
 		return core.UserSuspended
@@ -117,14 +118,14 @@ func (v *Venue) requestWithdrawal(c *core.RequestWithdrawal) core.Reject {
 	case less(v.users[c.User].cash, n):
 		return core.InsufficientBalance
 	}
-	v.requests[v.now.Seq] = core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination}
+	v.withdrawalsByID[v.now.Seq] = core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination}
 	v.pay(c.User, new(big.Int).Neg(n))
 	v.withdrawals = plus(v.withdrawals, n)
 	return core.OK
 }
 
-func (v *Venue) decideWithdrawal(c *core.DecideWithdrawal) core.Reject {
-	w, ok := v.requests[c.Withdrawal]
+func (v *Venue) decide(c *core.DecideWithdrawal) core.Reject {
+	w, ok := v.withdrawalsByID[c.Withdrawal]
 	to := core.WithdrawalRejected
 	if c.Complete {
 		to = core.WithdrawalCompleted
@@ -138,17 +139,17 @@ func (v *Venue) decideWithdrawal(c *core.DecideWithdrawal) core.Reject {
 		return core.InvalidTransition
 	}
 	if to == core.WithdrawalRejected {
-		v.pay(w.User, amount(int64(w.Amount)))
-		v.withdrawals = minus(v.withdrawals, amount(int64(w.Amount)))
+		v.pay(w.User, integer(int64(w.Amount)))
+		v.withdrawals = minus(v.withdrawals, integer(int64(w.Amount)))
 	}
 	w.Status = to
-	v.requests[c.Withdrawal] = w
+	v.withdrawalsByID[c.Withdrawal] = w
 	return core.OK
 }
 
 func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	m, opened := v.markets[c.Market]
-	yes, no := lot{c.Market, core.Yes}, lot{c.Market, core.No}
+	yes, no := contract{c.Market, core.Yes}, contract{c.Market, core.No}
 	switch {
 	case !v.userExists(c.User):
 		return core.UnknownUser
@@ -158,7 +159,7 @@ func (v *Venue) redeem(c *core.Redeem) core.Reject {
 		return core.MarketNotTrading
 	case c.Qty < 1:
 		return core.BadQty
-	case c.Qty > v.sellable(c.User, yes) || c.Qty > v.sellable(c.User, no):
+	case c.Qty > v.unsold(c.User, yes) || c.Qty > v.unsold(c.User, no):
 		return core.InsufficientPosition
 	}
 	v.removeContracts(c.User, yes, c.Qty)

@@ -1,11 +1,16 @@
-// Package model is a second, plain implementation of the venue's rules, written from docs/rules alone:
-// maps, sorted lists and big.Int, with every sum computed when it is needed. Tests compare core/venue with
-// it. It shares core's types, but no code for matching, money or rounds, and is much too slow for anything
-// else.
+// Package model is a second implementation of the rulebook (docs/rules), written to be
+// obviously right rather than fast: maps, sorted lists and big integers, with every sum
+// recomputed when it is needed. Tests compare the venue with it. It shares the types of
+// package core and none of the code for matching, money or rounds.
 //
-//	Apply             one command with its stamp; returns the expected rejection, fills and ended orders
-//	Balance, Depth, …  what an account, a market and the venue then have
+//	Apply                one command with its stamp: result, fills, ended orders
+//	Balance, Market …    the state after it, as readers of the venue see it
 //
-// It stores no reservations: they are the sums over the resting orders. It knows nothing of journals, groups
-// and crashes.
+// Invariants:
+//
+//  1. Reservations are never stored: they are computed from the resting orders.
+//  2. An amount (*big.Int) never changes once it is computed.
+//  3. InvariantHolds is true after every command.
+//
+// The model knows nothing of the log, of groups or of crashes. It is for one goroutine.
 package model

@@ -8,34 +8,34 @@ import (
 	"duplex/core"
 )
 
-// slots is the number of market slots.
+// slots is the number of market slots (docs/rules/rounds.md#slots).
 const slots = 32
 
-// Venue is the state of the model.
+// Venue is the whole state.
 type Venue struct {
-	now          core.Stamp
-	rules        core.Rules
-	fees         core.Fees
-	windows      []core.Window
-	users        []user // by id; 0 is no account
-	orders       map[core.OrderID]order
-	markets      map[core.MarketID]market
-	free         []core.MarketID // free slots, the longest free first
-	feeds        [core.Feeds]feed
-	last         map[uint16]int64 // by series: start of its last round's period, ns
-	rounds       uint64
-	keys         map[string]key // by id
-	depositsByID map[string]core.Deposit
-	requests     map[uint64]core.Withdrawal
+	now             core.Stamp
+	rules           core.Rules
+	fees            core.Fees
+	windows         []core.Window
+	users           []user // by id; index 0 is unused
+	orders          map[core.OrderID]order
+	markets         map[core.MarketID]market
+	free            []core.MarketID // the slot free for the longest time first
+	feeds           [core.Feeds]feed
+	lastStart       map[uint16]int64 // by category: start of the period of the newest round, ns
+	rounds          uint64
+	keys            map[string]key // by id
+	depositsByID    map[string]core.Deposit
+	withdrawalsByID map[uint64]core.Withdrawal
 
-	collected, deposits, withdrawals *big.Int // pips; collected are fees
+	feesCollected, deposits, withdrawals *big.Int
 
 	out *Outcome
 }
 
 type user struct {
 	cash      *big.Int
-	held      map[lot]stake
+	held      map[contract]position
 	used      map[uint64]bool
 	referrer  core.UserID
 	suspended bool
@@ -43,21 +43,21 @@ type user struct {
 	deadline  int64
 }
 
-// lot is one outcome of one market.
-type lot struct {
+// contract names the contracts of one outcome of a market.
+type contract struct {
 	market  core.MarketID
 	outcome core.Outcome
 }
 
-// stake is how many contracts of a lot a user holds, and what they cost with fees.
-type stake struct {
+// position is the number of contracts a user holds, and their cost with fees, in pips.
+type position struct {
 	n    core.Qty
 	cost *big.Int
 }
 
 type key struct {
 	user    core.UserID
-	sealed  string // the sealed secret
+	sealed  string // the secret
 	revoked bool
 }
 
@@ -67,7 +67,7 @@ type order struct {
 	core.PlaceOrder
 	left    core.Qty
 	maker   core.Rate // the maker rate when it was placed
-	clipped bool      // reduce_only canceled part of it
+	clipped bool      // reduce_only took contracts from it
 }
 
 type market struct {
@@ -79,14 +79,14 @@ type market struct {
 
 type feed struct {
 	ticks map[int64]core.IndexTick // by second
-	last  int64                    // the newest second
-	fresh int64                    // stamp of the last tick with a fresh source
+	last  int64                    // the newest second with a tick
+	fresh int64                    // time of the newest tick with a fresh source, ns
 	stale bool
 	open  bool
-	until int64
+	until int64 // end of the session, ns; 0: unknown
 }
 
-// Fill is one expected fill.
+// Fill is a fill that the venue should make.
 type Fill struct {
 	Maker                                core.OrderID
 	TickYes                              core.Tick
@@ -95,29 +95,30 @@ type Fill struct {
 	TakerFee, MakerFee, Rebate, Referral core.Pips
 }
 
-// End is the expected end of an order that was canceled or expired.
+// End is how an order ended that was canceled or expired.
 type End struct {
 	Status core.OrderStatus
 	Reason core.Reason
 	Left   core.Qty
 }
 
-// Outcome is the expected result of a command: its rejection, fills and ended orders.
+// Outcome is what a command should do. Ended has the canceled and expired orders, not the
+// executed ones.
 type Outcome struct {
 	Reject core.Reject
 	Fills  []Fill
 	Ended  map[core.OrderID]End
 }
 
-// New returns an empty venue.
+// New returns an empty venue under the first revision of the rules.
 func New() *Venue {
 	rules := core.DefaultRules()
 	rules.Revision = core.RevisionFirst // until the first SetRules
 	v := &Venue{
 		rules: rules, fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
-		markets: map[core.MarketID]market{}, last: map[uint16]int64{}, keys: map[string]key{},
-		depositsByID: map[string]core.Deposit{}, requests: map[uint64]core.Withdrawal{},
-		collected: amount(0), deposits: amount(0), withdrawals: amount(0),
+		markets: map[core.MarketID]market{}, lastStart: map[uint16]int64{}, keys: map[string]key{},
+		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{},
+		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
 		v.free = append(v.free, m)
@@ -126,12 +127,12 @@ func New() *Venue {
 		v.feeds[f] = feed{ticks: map[int64]core.IndexTick{}, last: -1, stale: true}
 	}
 	for _, s := range core.AllSeries() {
-		v.last[s.Category] = -1
+		v.lastStart[s.Category] = -1
 	}
 	return v
 }
 
-// Apply executes a command at its stamp and returns the expected result.
+// Apply applies a command and returns what the venue should do. Stamps must rise.
 func (v *Venue) Apply(at core.Stamp, cmd core.Command) Outcome {
 	v.now, v.out = at, &Outcome{Ended: map[core.OrderID]End{}}
 	v.out.Reject = v.apply(cmd)
@@ -149,28 +150,28 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.DecreaseOrder:
 		return v.decrease(c)
 	case *core.ArmDeadman:
-		return v.setDeadman(c.User, c.TimeoutMs)
+		return v.arm(c.User, c.TimeoutMs)
 	case *core.DisarmDeadman:
-		return v.setDeadman(c.User, 0)
+		return v.arm(c.User, 0)
 	case *core.Redeem:
 		return v.redeem(c)
 	case *core.Deposit:
 		return v.deposit(*c)
 	case *core.RequestWithdrawal:
-		return v.requestWithdrawal(c)
+		return v.withdraw(c)
 	case *core.DecideWithdrawal:
-		return v.decideWithdrawal(c)
+		return v.decide(c)
 	case *core.Clock:
 		v.advance()
 	case *core.PostIndex:
 		v.advance()
-		v.applyIndexTick(c.Tick)
+		v.index(c.Tick)
 	case *core.SetSession:
 		f := &v.feeds[c.Feed]
 		f.open, f.until = c.Open, c.Until
 	case *core.SetRules:
 		v.rules = c.Rules
-		v.removeRevokedKeys()
+		v.forgetRevoked()
 	case *core.SetFees:
 		return v.setFees(c.Fees)
 	case *core.SetSchedule:
@@ -193,14 +194,14 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.resealKey(c)
 	case *core.Checkpoint:
 	default:
-		panic("unknown command type")
+		panic("the model does not know the type of a command")
 	}
 	return core.OK
 }
 
 func (v *Venue) userExists(u core.UserID) bool { return u > 0 && int(u) < len(v.users) }
 
-// copy returns an independent venue in the same state, on which match can be tried.
+// copy returns an independent copy for a trial match; it has no used client_order_ids.
 func (v *Venue) copy() *Venue {
 	w := *v
 	w.users = slices.Clone(v.users)

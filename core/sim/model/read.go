@@ -7,9 +7,9 @@ import (
 // Users returns the number of accounts.
 func (v *Venue) Users() int { return len(v.users) - 1 }
 
-// Balance returns an account's free cash and the sum of what its resting buys reserve, in pips.
+// Balance returns an account's free cash and the sum its resting buys reserve, in pips.
 func (v *Venue) Balance(u core.UserID) (cash, reserved core.Pips) {
-	sum := amount(0)
+	sum := integer(0)
 	for _, o := range v.orders {
 		if o.User == u && o.Side == core.Buy {
 			sum = plus(sum, v.reserve(o, o.left))
@@ -20,15 +20,16 @@ func (v *Venue) Balance(u core.UserID) (cash, reserved core.Pips) {
 
 // Position returns an account's position in a market that has opened.
 func (v *Venue) Position(u core.UserID, m core.MarketID) core.Position {
-	yes, no := lot{m, core.Yes}, lot{m, core.No}
-	paid := plus(v.stake(u, yes).cost, v.stake(u, no).cost)
+	yes, no := contract{m, core.Yes}, contract{m, core.No}
+	paid := plus(v.position(u, yes).cost, v.position(u, no).cost)
 	return core.Position{
 		Market: m, Generation: v.markets[m].Generation, Number: v.markets[m].Number,
 		Yes: v.held(u, yes), No: v.held(u, no), YesReserved: v.sells(u, yes), NoReserved: v.sells(u, no), Cost: core.Pips(paid.Int64()),
 	}
 }
 
-// Deadman returns the timeout in ms and the deadline in ns of an account's dead-man switch, 0 if disarmed.
+// Deadman returns the timeout and the deadline (ns) of an account's dead-man switch; both
+// are 0 if it is not armed.
 func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
 	return v.users[u].timeout, v.users[u].deadline
 }
@@ -50,51 +51,51 @@ func (v *Venue) Keys() map[string]Key {
 	return all
 }
 
-// Windows returns the maintenance schedule.
+// Windows returns the planned windows in force.
 func (v *Venue) Windows() []core.Window { return v.windows }
 
-// Market is a slot as readers see it.
+// Market is a slot as readers of the venue see it.
 type Market struct {
 	core.Round
 	LastTick core.Tick
 	Volume   core.Qty
-	Open     core.Qty // pairs
+	Open     core.Qty // open interest, in pairs
 }
 
-// Market returns a slot, or false if no round ever opened in it.
+// Market returns a slot, or false if no round has opened in it.
 func (v *Venue) Market(id core.MarketID) (Market, bool) {
 	m, ok := v.markets[id]
 	r := m.Round
 	r.Paused = m.Status == core.Trading && v.paused(m)
-	return Market{r, m.lastTick, m.volume, v.total(lot{id, core.Yes})}, ok
+	return Market{r, m.lastTick, m.volume, v.total(contract{id, core.Yes})}, ok
 }
 
-// total returns the number of contracts of a lot that all accounts hold.
-func (v *Venue) total(l lot) (n core.Qty) {
+// total returns the number of contracts held by all users.
+func (v *Venue) total(l contract) (n core.Qty) {
 	for u := range v.users {
 		n += v.users[u].held[l].n
 	}
 	return n
 }
 
-// Level is a price of a book with the contracts that rest there.
+// Level is a price with the contracts resting there.
 type Level struct {
-	Tick core.Tick // YES space
+	Tick core.Tick // as a price of YES
 	Qty  core.Qty
 }
 
-// Depth returns a side of a book, the best price first.
+// Depth returns one side of a book, best price first.
 func (v *Venue) Depth(m core.MarketID, bid bool) (levels []Level) {
-	for _, o := range v.queue(m, bid) {
-		if n := len(levels); n == 0 || levels[n-1].Tick != o.yes() {
-			levels = append(levels, Level{Tick: o.yes()})
+	for _, o := range v.bookSide(m, bid) {
+		if n := len(levels); n == 0 || levels[n-1].Tick != o.tickYes() {
+			levels = append(levels, Level{Tick: o.tickYes()})
 		}
 		levels[len(levels)-1].Qty += o.left
 	}
 	return levels
 }
 
-// Resting returns the remaining contracts of every resting order.
+// Resting returns the contracts left of each resting order.
 func (v *Venue) Resting() map[core.OrderID]core.Qty {
 	all := map[core.OrderID]core.Qty{}
 	for id, o := range v.orders {
@@ -103,25 +104,22 @@ func (v *Venue) Resting() map[core.OrderID]core.Qty {
 	return all
 }
 
-// Fees returns the fees collected, less the shares paid out of them, in pips.
-func (v *Venue) Fees() core.Pips { return core.Pips(v.collected.Int64()) }
-
-// Deposits returns the sum of all deposits, in pips.
-func (v *Venue) Deposits() core.Pips { return core.Pips(v.deposits.Int64()) }
-
-// Withdrawals returns the sum of all withdrawals that were not rejected, in pips.
+// Fees, Deposits and Withdrawals return the sums of the venue, in pips.
+func (v *Venue) Fees() core.Pips        { return core.Pips(v.feesCollected.Int64()) }
+func (v *Venue) Deposits() core.Pips    { return core.Pips(v.deposits.Int64()) }
 func (v *Venue) Withdrawals() core.Pips { return core.Pips(v.withdrawals.Int64()) }
 
-// InvariantHolds reports whether the invariant holds (docs/rules/money.md#the-invariant): Σ cash + Σ reserved + 10000 × open pairs +
-// fees = Σ deposits − Σ withdrawals, and in every market as many YES as NO.
+// InvariantHolds reports whether free cash, reservations, 10000 pips for each open pair, and
+// fees add up to deposits less withdrawals (docs/rules/money.md#the-invariant), and whether
+// each market has as many YES as NO.
 func (v *Venue) InvariantHolds() bool {
-	sum := v.collected
+	sum := v.feesCollected
 	for u := range v.users[1:] {
 		cash, reserved := v.Balance(core.UserID(u + 1))
-		sum = plus(sum, plus(amount(int64(cash)), amount(int64(reserved))))
+		sum = plus(sum, plus(integer(int64(cash)), integer(int64(reserved))))
 	}
 	for m := range v.markets {
-		yes, no := v.total(lot{m, core.Yes}), v.total(lot{m, core.No})
+		yes, no := v.total(contract{m, core.Yes}), v.total(contract{m, core.No})
 		if yes != no {
 			return false
 		}

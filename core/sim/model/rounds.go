@@ -15,17 +15,17 @@ const (
 
 func (v *Venue) paused(m market) bool { return m.halted || v.feeds[m.Feed].stale }
 
-// advance does what is due at the stamp: expiries, dead-man switches, stale feeds, transitions by slot,
-// openings by series.
+// advance does everything that is due: expiries, dead-man switches, stale feeds, rounds by
+// slot, then openings by series (docs/rules/rounds.md#due).
 func (v *Venue) advance() {
 	now := v.now.Ts
 	for _, o := range v.resting(func(o order) bool { return o.TIF == core.GTT && o.Expiry <= now }) {
-		v.closeOrder(o, core.Expired, core.ExpiryReached)
+		v.close(o, core.Expired, core.ExpiryReached)
 	}
 	for u := range v.users {
 		if d := v.users[u].deadline; d != 0 && d <= now {
 			v.users[u].deadline, v.users[u].timeout = 0, 0
-			v.cancelWhere(core.DeadmanFired, func(o order) bool { return o.User == core.UserID(u) })
+			v.sweep(core.DeadmanFired, func(o order) bool { return o.User == core.UserID(u) })
 		}
 	}
 	for f := range v.feeds {
@@ -39,54 +39,52 @@ func (v *Venue) advance() {
 		}
 	}
 	for _, s := range core.AllSeries() {
-		v.openRound(s)
+		v.open(s)
 	}
 }
 
-// advanceRound makes a round's next transition if it is due.
+// advanceRound makes the next transition of a round if it is due.
 func (v *Venue) advanceRound(m market) {
 	now := v.now.Ts
 	decided := m.Covered*100 >= m.Window*80 && m.FreshCount >= 1 && m.FreshCount >= v.rules.MinSources[m.Feed]
 	switch {
 	case m.Status == core.Trading && now >= m.CloseTs:
-		v.freezeRound(m)
+		v.freeze(m)
 	case m.Status == core.Frozen && decided && now > m.FreezeTs:
-		v.proposeRound(m, m.Settle, false)
+		v.propose(m, m.Settle, false)
 	case m.Status == core.Frozen && !decided && now >= m.FreezeTs+v.rules.CoverageWaitNs:
-		v.voidRound(m)
+		v.void(m)
 	case m.Status == core.Proposed && now >= m.ProposedTs+v.rules.DisputeNs:
-		v.settleRound(m)
+		v.settle(m)
 	}
 }
 
-// openRound opens a round of a series if it may (docs/rules/rounds.md#opening).
-func (v *Venue) openRound(s core.Series) {
+func (v *Venue) open(s core.Series) {
 	f, now := &v.feeds[s.Feed], v.now.Ts
 	span := s.Cadence * minute
 	start := now / span * span
 	end := start + span
 	late := s.Cadence > 1 && end-now >= minute
-	trading := slices.ContainsFunc(v.sortedMarkets(), func(m market) bool { return m.Category == s.Category && m.Status == core.Trading })
+	trading := slices.ContainsFunc(v.list(), func(m market) bool { return m.Category == s.Category && m.Status == core.Trading })
 	switch {
 	case trading, f.stale, !f.open, len(v.free) == 0:
 		return
 	case f.until != 0 && end > f.until:
 		return
-	case v.last[s.Category] >= start || now-start >= 5*second && !late:
+	case v.lastStart[s.Category] >= start || now-start >= 5*second && !late:
 		return
 	}
 	id := v.free[0]
 	v.free = slices.Clone(v.free[1:])
 	v.rounds++
-	v.last[s.Category] = start
+	v.lastStart[s.Category] = start
 	v.markets[id] = market{Round: core.Round{
 		Market: id, Generation: v.markets[id].Generation + 1, Number: v.rounds, Category: s.Category, Feed: s.Feed, Window: s.Window,
 		Status: core.Trading, Strike: f.ticks[f.last].Price, Winner: core.NoOutcome, OpenTs: now, CloseTs: end,
 	}}
 }
 
-// sortedMarkets returns the markets by rising slot.
-func (v *Venue) sortedMarkets() (all []market) {
+func (v *Venue) list() (all []market) {
 	for _, m := range v.markets {
 		all = append(all, m)
 	}
@@ -94,8 +92,8 @@ func (v *Venue) sortedMarkets() (all []market) {
 	return all
 }
 
-func (v *Venue) freezeRound(m market) {
-	v.cancelWhere(core.Paused, func(o order) bool { return o.Market == m.Market && o.Flags.Has(core.CancelOnPause) })
+func (v *Venue) freeze(m market) {
+	v.sweep(core.Paused, func(o order) bool { return o.Market == m.Market && o.Flags.Has(core.CancelOnPause) })
 	boundary := m.CloseTs / second
 	m.Status, m.FreezeTs = core.Frozen, v.now.Ts
 	m.Settle, m.Covered = v.feeds[m.Feed].mean(boundary-m.Window, boundary)
@@ -105,7 +103,8 @@ func (v *Venue) freezeRound(m market) {
 	v.markets[m.Market] = m
 }
 
-// at returns the tick of a second, or else the newest one of the 5 s before it.
+// at returns the tick of second s, or the newest of the 5 seconds before
+// (docs/rules/rounds.md#settle-price).
 func (f *feed) at(s int64) (core.IndexTick, bool) {
 	for back := range int64(6) {
 		if t, ok := f.ticks[s-back]; ok {
@@ -115,10 +114,10 @@ func (f *feed) at(s int64) (core.IndexTick, bool) {
 	return core.IndexTick{}, false
 }
 
-// mean returns the mean price of the seconds in [from, to) that have one, rounded down, and how many have
-// one.
+// mean returns the mean of the ticks of the seconds in [from, to), rounded down, and the
+// number of seconds that have a price.
 func (f *feed) mean(from, to int64) (core.Price, int64) {
-	sum, n := amount(0), int64(0)
+	sum, n := integer(0), int64(0)
 	for s := from; s < to; s++ {
 		if t, ok := f.at(s); ok {
 			sum = plus(sum, new(big.Int).SetUint64(uint64(t.Price)))
@@ -131,8 +130,8 @@ func (f *feed) mean(from, to int64) (core.Price, int64) {
 	return core.Price(floor(sum, n).Uint64()), n
 }
 
-func (v *Venue) proposeRound(m market, p core.Price, byOperator bool) {
-	v.cancelWhere(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
+func (v *Venue) propose(m market, p core.Price, byOperator bool) {
+	v.sweep(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
 	m.Status, m.Settle, m.ProposedTs, m.ByOperator = core.Proposed, p, v.now.Ts, byOperator
 	m.Gen++
 	m.Winner = core.No
@@ -142,7 +141,7 @@ func (v *Venue) proposeRound(m market, p core.Price, byOperator bool) {
 	v.markets[m.Market] = m
 }
 
-func (v *Venue) settleRound(m market) {
+func (v *Venue) settle(m market) {
 	m.Status = core.Settled
 	v.payOut(m, func(o core.Outcome) int64 {
 		if o == m.Winner {
@@ -152,19 +151,19 @@ func (v *Venue) settleRound(m market) {
 	})
 }
 
-func (v *Venue) voidRound(m market) {
-	v.cancelWhere(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
+func (v *Venue) void(m market) {
+	v.sweep(core.RoundClosed, func(o order) bool { return o.Market == m.Market })
 	m.Status, m.Winner = core.Void, core.NoOutcome
 	v.payOut(m, func(core.Outcome) int64 { return 5000 })
 }
 
-// payOut pays worth pips for every contract of an outcome and frees the slot.
+// payOut pays worth pips for each contract and frees the slot.
 func (v *Venue) payOut(m market, worth func(core.Outcome) int64) {
 	m.ResolveTs = v.now.Ts
 	for u := range v.users {
 		for _, o := range []core.Outcome{core.Yes, core.No} {
-			l := lot{m.Market, o}
-			v.payUnless0(core.UserID(u), times(int64(v.users[u].held[l].n), worth(o)))
+			l := contract{m.Market, o}
+			v.payUser(core.UserID(u), times(int64(v.users[u].held[l].n), worth(o)))
 			delete(v.users[u].held, l)
 		}
 	}
@@ -172,16 +171,16 @@ func (v *Venue) payOut(m market, worth func(core.Outcome) int64) {
 	v.markets[m.Market] = m
 }
 
-// payUnless0 is pay, but ignores the account 0.
-func (v *Venue) payUnless0(u core.UserID, n *big.Int) {
+// payUser pays unless u is 0, which is no user.
+func (v *Venue) payUser(u core.UserID, n *big.Int) {
 	if u != 0 {
 		v.pay(u, n)
 	}
 }
 
-// applyIndexTick adds a tick of one second. It ignores one that is repeated, is too old or too early, or
-// has too few sources (docs/rules/prices-sources.md#which-tick-counts).
-func (v *Venue) applyIndexTick(t core.IndexTick) {
+// index applies an index tick (docs/rules/prices-sources.md#which-tick-counts). It ignores a
+// tick that is late, impossible, or of too few sources.
+func (v *Venue) index(t core.IndexTick) {
 	f, now := &v.feeds[t.Feed], v.now.Ts/second
 	replaces := t.Second == f.last && t.Manual
 	if t.Price == 0 || t.Count < v.rules.MinSources[t.Feed] || t.Second > now+1 || t.Second < now-60 || t.Second <= f.last && !replaces {
@@ -202,7 +201,7 @@ func (v *Venue) pause(c *core.PauseMarket) core.Reject {
 		return core.InvalidTransition
 	}
 	if !c.Lift && !m.halted {
-		v.cancelWhere(core.Paused, func(o order) bool { return o.Market == c.Market && o.Flags.Has(core.CancelOnPause) })
+		v.sweep(core.Paused, func(o order) bool { return o.Market == c.Market && o.Flags.Has(core.CancelOnPause) })
 	}
 	m.halted = !c.Lift
 	v.markets[c.Market] = m
@@ -217,7 +216,7 @@ func (v *Venue) voidMarket(c *core.VoidMarket) core.Reject {
 	case m.Status == core.Settled || m.Status == core.Void:
 		return core.InvalidTransition
 	}
-	v.voidRound(m)
+	v.void(m)
 	return core.OK
 }
 
@@ -229,6 +228,6 @@ func (v *Venue) proposePrice(c *core.ProposePrice) core.Reject {
 	case m.Status != core.Frozen && m.Status != core.Proposed:
 		return core.InvalidTransition
 	}
-	v.proposeRound(m, c.Price, true)
+	v.propose(m, c.Price, true)
 	return core.OK
 }

@@ -13,15 +13,15 @@ import (
 	"duplex/core"
 )
 
-// A snapshot holds the view in pieces: first everything that belongs to no account (restState, as
-// CBOR), then each account (account.encode), by rising id. So writing or reading a snapshot never holds
-// more than a few accounts in encoded form.
+// A snapshot holds the view as a stream of pieces: first the state shared by all accounts
+// (sharedState, in CBOR), then each account (account.encode), by rising id. So writing and
+// reading a snapshot need memory for a few encoded accounts, not for all.
 
-// stateFormat is the version of both kinds of piece.
+// stateFormat is the version of the encoding of both kinds of pieces.
 const stateFormat = 2
 
-// restState is the first piece. New fields are only added at the end.
-type restState struct {
+// sharedState is the first piece. New fields are only added at the end.
+type sharedState struct {
 	_        struct{} `cbor:",toarray"`
 	Format   uint64
 	Accounts uint64
@@ -59,8 +59,8 @@ func (t *auditTrail) state() trailState {
 	return trailState{Actions: t.actions.list(), NextAction: t.actions.next, Routine: t.routine.list(), NextRoutine: t.routine.next}
 }
 
-// encode appends the account. An account that was restored from a snapshot on the way has the same
-// bytes as one that was not.
+// encode appends the account. The bytes are the same whether or not the account was restored
+// from a snapshot in between.
 func (a *account) encode(e *encoder, u core.UserID) {
 	orders := a.rows.list()
 	e.uint(uint64(len(orders)))
@@ -69,7 +69,7 @@ func (a *account) encode(e *encoder, u core.UserID) {
 	}
 	e.uint(uint64(len(a.rows.terminal)))
 	for _, o := range a.rows.terminal {
-		e.near(o.CreatedSeq)
+		e.relSeq(o.CreatedSeq)
 	}
 	a.fills.encode(e, u)
 	a.settlements.encode(e, u)
@@ -84,7 +84,7 @@ func (a *account) encode(e *encoder, u core.UserID) {
 	}
 }
 
-// decodeAccount returns the account that encode wrote as b.
+// decodeAccount decodes what account.encode wrote for user u.
 func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error) {
 	a := newAccount(caps)
 	d := &decoder{b: b, user: u}
@@ -102,7 +102,7 @@ func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error
 		if d.err != nil {
 			break
 		}
-		ended = append(ended, d.near())
+		ended = append(ended, d.relSeq())
 	}
 	a.fills.decode(d, u)
 	a.settlements.decode(d, u)
@@ -125,17 +125,18 @@ func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error
 	return a, a.rows.restore(orders, ended, caps)
 }
 
-// Restore returns the view that Image.Pieces wrote. It fails if pieces are missing, left over or
-// damaged. It keeps no reference to a piece after it asks for the next one.
+// Restore builds a view from the pieces of Image.Pieces, in their order. It copies a piece
+// before it takes the next. It returns an error of the sequence, or one that says why the
+// pieces are not a view; accounts are decoded concurrently.
 func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err error) {
 	w = New(caps)
-	var rest *restState
+	var shared *sharedState
 	var list []*account
-	var decoding errgroup.Group // parallel, because most of a start's time goes here
+	var decoding errgroup.Group // decoding takes most of the time of a start
 	decoding.SetLimit(runtime.GOMAXPROCS(0))
 	for b, err := range pieces {
-		if err == nil && rest == nil {
-			rest, err = readRest(b)
+		if err == nil && shared == nil {
+			shared, err = decodeShared(b)
 		} else if err == nil {
 			u, b := core.UserID(len(list)+1), slices.Clone(b)
 			slot := new(account)
@@ -156,20 +157,19 @@ func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err 
 	if err := decoding.Wait(); err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
-	if rest == nil || uint64(len(list)) != rest.Accounts {
+	if shared == nil || uint64(len(list)) != shared.Accounts {
 		return nil, fmt.Errorf("state of the view: %w", errShort)
 	}
 	defer recoverInconsistent(&w, &err)
-	w.users = append(w.users, list...)
+	w.accounts = append(w.accounts, list...)
 	for _, a := range list {
 		w.indexResting(a)
 	}
-	w.restoreRest(rest.Tapes, rest.Rounds, &rest.Trail)
+	w.restoreShared(shared.Tapes, shared.Rounds, &shared.Trail)
 	return w, nil
 }
 
-// readRest decodes the first piece. It checks the format before anything else.
-func readRest(b []byte) (*restState, error) {
+func decodeShared(b []byte) (*sharedState, error) {
 	var fields []cbor.RawMessage
 	var format uint64
 	err := cbor.Unmarshal(b, &fields)
@@ -181,27 +181,26 @@ func readRest(b []byte) (*restState, error) {
 		err = cbor.Unmarshal(fields[0], &format)
 	}
 	if err == nil && format != stateFormat {
-		err = fmt.Errorf("format %d; this program reads %d", format, stateFormat)
+		err = fmt.Errorf("format %d; this program reads format %d", format, stateFormat)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
-	s := new(restState)
+	s := new(sharedState)
 	if err := cbor.Unmarshal(b, s); err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
 	return s, nil
 }
 
-// recoverInconsistent turns a panic caused by an inconsistent state into an error. It must be deferred.
+// recoverInconsistent turns a panic caused by an inconsistent state into an error.
 func recoverInconsistent(w **View, err *error) {
 	if p := recover(); p != nil {
 		*w, *err = nil, fmt.Errorf("state of the view is inconsistent: %v", p)
 	}
 }
 
-// restoreRest restores what belongs to no account.
-func (w *View) restoreRest(tapes []tapeState, rounds []*Round, t *trailState) {
+func (w *View) restoreShared(tapes []tapeState, rounds []*Round, t *trailState) {
 	for _, t := range tapes {
 		r := newRing[Trade](w.caps.Tape)
 		r.restore(t.Trades, t.Next)
@@ -209,13 +208,13 @@ func (w *View) restoreRest(tapes []tapeState, rounds []*Round, t *trailState) {
 	}
 	for _, x := range rounds {
 		w.rounds.add(x, x.Round)
-		w.rounds.bySlot[x.Market] = x
+		w.rounds.newestOf[x.Market] = x
 	}
 	w.auditTrail.actions.restore(t.Actions, t.NextAction)
 	w.auditTrail.routine.restore(t.Routine, t.NextRoutine)
 }
 
-// indexResting adds the account's resting orders to the index.
+// indexResting adds the account's resting orders to the index by id.
 func (w *View) indexResting(a *account) {
 	for _, o := range a.rows.list() {
 		if o.Status.Live() {

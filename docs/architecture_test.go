@@ -1,0 +1,96 @@
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// hopLine is a line of a diagram: the number of the hop, its file, its declaration and what
+// it does.
+var hopLine = regexp.MustCompile(`^[ │├└─]+ +(\d+)  (\S+\.go) +(\S+) {2,}\S`)
+
+// TestDiagrams checks the diagrams of the architecture page: the hops are numbered without
+// gaps, the text above names their count, and each names a declaration that its file has.
+func TestDiagrams(t *testing.T) {
+	diagrams := 0
+	for section := range strings.SplitSeq(read(t, "architecture.md"), "\n## ") {
+		title, text, _ := strings.Cut(section, "\n")
+		if !strings.HasPrefix(title, "The way of ") {
+			continue
+		}
+		diagrams++
+		hops := 0
+		for line := range strings.Lines(text) {
+			m := hopLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
+			if m == nil {
+				if strings.HasPrefix(line, " ├─") || strings.HasPrefix(line, " └─") {
+					t.Errorf("%s: not a hop: %s", title, line)
+				}
+				continue
+			}
+			hops++
+			if m[1] != strconv.Itoa(hops) {
+				t.Errorf("%s: hop %s is the number %d", title, m[1], hops)
+			}
+			if !declares(t, m[2], m[3]) {
+				t.Errorf("%s: %s does not declare %s", title, m[2], m[3])
+			}
+		}
+		if !strings.Contains(text, " "+strconv.Itoa(hops)+" hops:") {
+			t.Errorf("%s: the text does not say that there are %d hops", title, hops)
+		}
+	}
+	if diagrams != 4 {
+		t.Errorf("%d diagrams, want those of an order, a tool call, an event and a restart", diagrams)
+	}
+}
+
+// declares reports whether a file declares a function, a variable, or a method written as
+// Type.Method.
+func declares(t *testing.T, file, name string) bool {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "../"+file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	typ, method, isMethod := strings.Cut(name, ".")
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if !isMethod && d.Recv == nil && d.Name.Name == name {
+				return true
+			}
+			if isMethod && d.Recv != nil && d.Name.Name == method && receiver(d) == typ {
+				return true
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if v, ok := s.(*ast.ValueSpec); ok && !isMethod && v.Names[0].Name == name {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// receiver returns the name of a method's receiver type.
+func receiver(d *ast.FuncDecl) string {
+	t := d.Recv.List[0].Type
+	if p, ok := t.(*ast.StarExpr); ok {
+		t = p.X
+	}
+	if i, ok := t.(*ast.IndexExpr); ok {
+		t = i.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
