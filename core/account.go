@@ -39,21 +39,6 @@ func ScopeOf(name string) (Scopes, bool) {
 	return 0, false
 }
 
-// Fees is the fee schedule (docs/rules/money.md#fee-schedule).
-type Fees struct {
-	Maker, Taker        Rate
-	RebatePct, ReferPct uint8 // percent of a fill's taker fee (docs/rules/money.md#fee-shares)
-}
-
-// DefaultFees is the schedule of a new venue: maker 0, taker 250, no shares.
-func DefaultFees() Fees { return Fees{Taker: 250} }
-
-// Valid reports whether 0 ≤ maker ≤ taker ≤ 10000 and both shares together are at most
-// 100 %. Outside these bounds a reservation would not cover every fill.
-func (f Fees) Valid() bool {
-	return f.Maker <= f.Taker && f.Taker <= MaxRate && f.RebatePct <= 100 && f.ReferPct <= 100 && f.RebatePct+f.ReferPct <= 100
-}
-
 // WithdrawalStatus is the status of a withdrawal (docs/rules/money.md#withdrawals).
 type WithdrawalStatus uint8
 

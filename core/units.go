@@ -38,42 +38,6 @@ func (t Tick) Opposite() Tick { return Tick(Payout) - t }
 // InDomain reports whether t is between TickMin and TickMax.
 func (t Tick) InDomain() bool { return t >= TickMin && t <= TickMax }
 
-// feeScale is the divisor of the fee formula.
-const feeScale = 100_000_000
-
-// Fee is the fee of one fill: ceil(rate × qty × p × (10000 − p) / 10^8) pips
-// (docs/rules/money.md#fees). With qty ≤ QtyMax the product stays under 2^62.
-func Fee(rate Rate, qty Qty, p Tick) Pips {
-	if rate == 0 {
-		return 0
-	}
-	x := uint64(rate) * uint64(qty) * uint64(p) * uint64(p.Opposite())
-	return Pips((x + feeScale - 1) / feeScale)
-}
-
-// ReservationPerContract is the amount that a buy of one contract at tick p reserves: the
-// price and its fee, rounded up (docs/rules/money.md#reservations).
-func ReservationPerContract(rate Rate, p Tick) Pips { return Pips(p) + Fee(rate, 1, p) }
-
-// Affordable is the largest n with n × p + Fee(rate, n, p) ≤ budget.
-func Affordable(budget Pips, rate Rate, p Tick) Qty {
-	if budget <= 0 {
-		return 0
-	}
-	// For an integer m, ceil(x) ≤ m if and only if x ≤ m. So the rounding of the fee
-	// does not matter, and one division is exact.
-	unit := uint64(p)*feeScale + uint64(rate)*uint64(p)*uint64(p.Opposite())
-	hi, lo := bits.Mul64(uint64(budget), feeScale)
-	if hi >= unit {
-		return Qty(1<<63 - 1)
-	}
-	q, _ := bits.Div64(hi, lo, unit)
-	if q > 1<<63-1 {
-		return Qty(1<<63 - 1)
-	}
-	return Qty(q)
-}
-
 // ProRata is floor(whole × part / total), computed in 128 bits. It requires
 // part ≤ total and total > 0.
 func ProRata(whole Pips, part, total Qty) Pips {

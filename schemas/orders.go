@@ -146,32 +146,6 @@ func (o *PlaceOrder) validFast() bool {
 
 func validTick(t *Int) bool { return t == nil || (*t >= TickMin && *t <= TickMax) }
 
-// PlaceOrders is the body of `POST /v1/portfolio/orders/batch`
-// (docs/rules/orders.md#batches).
-type PlaceOrders struct {
-	Orders []PlaceOrder `json:"orders" nullable:"false" minItems:"1" maxItems:"20" doc:"Each is independent; partial success is normal"`
-}
-
-func (o *PlaceOrders) validFast() bool {
-	if len(o.Orders) < 1 || len(o.Orders) > BatchCap {
-		return false
-	}
-	for i := range o.Orders {
-		if !o.Orders[i].validFast() {
-			return false
-		}
-	}
-	return true
-}
-
-// CancelOrders is the body of `DELETE /v1/portfolio/orders/batch`
-// (docs/rules/orders.md#batches).
-type CancelOrders struct {
-	OrderIDs []U64 `json:"order_ids" nullable:"false" maxItems:"20" pattern:"^[0-9]+$" example:"[\"324\",\"325\"]"`
-}
-
-func (c *CancelOrders) validFast() bool { return len(c.OrderIDs) > 0 && len(c.OrderIDs) <= BatchCap }
-
 // CancelAll is the query of `DELETE /v1/portfolio/orders` (docs/rules/orders.md#cancel-all).
 type CancelAll struct {
 	MarketID Int `json:"market_id,omitzero" in:"query" minimum:"0" maximum:"4294967295" doc:"0 or absent: all markets"`
@@ -198,12 +172,6 @@ func (d *DecreaseOrder) Check() *Fault {
 		return schemaViolation("reduce_by", "exactly one of reduce_by and reduce_to")
 	}
 	return nil
-}
-
-// ArmDeadman is the body of `POST /v1/portfolio/deadman`
-// (docs/rules/orders.md#dead-man-switch).
-type ArmDeadman struct {
-	TimeoutMs Int `json:"timeout_ms" minimum:"1000" maximum:"60000" fault:"invalid_timeout" doc:"Cancel all unless armed again within this time, ms" example:"5000"`
 }
 
 // ListOrders is the query of `GET /v1/portfolio/orders`.
@@ -280,35 +248,11 @@ type Outcome struct {
 	Reason        string        `json:"reason,omitzero" doc:"Present when canceled"`
 }
 
-// PlaceResult is one element of a batch placement: an outcome or an error. Exactly one of
-// the two is set.
-type PlaceResult struct {
-	*Outcome
-	Error *Error `json:"error,omitempty"`
-}
-
-// PlaceResults is the result of a batch placement. The agent lane returns this object,
-// REST the bare array.
-type PlaceResults struct {
-	Results []PlaceResult `json:"results" nullable:"false"`
-}
-
 // Canceled is the response of a cancel.
 type Canceled struct {
 	Status      string `json:"status" enum:"canceled"`
 	CanceledQty int64  `json:"canceled_qty"`
 	Seq         U64    `json:"seq" pattern:"^[0-9]+$"`
-}
-
-// CancelResult is one element of a batch cancel: a cancel or an error.
-type CancelResult struct {
-	*Canceled
-	Error *Error `json:"error,omitempty"`
-}
-
-// CancelResults is the response of a batch cancel. Results are in the order of the ids.
-type CancelResults struct {
-	Results []CancelResult `json:"results" nullable:"false"`
 }
 
 // Sequenced is the response of a cancel-all: the seq of the command.
@@ -322,25 +266,6 @@ type Decreased struct {
 	RemainingQty int64  `json:"remaining_qty"`
 	Status       string `json:"status" enum:"resting,partially_filled,canceled"`
 	Seq          U64    `json:"seq" pattern:"^[0-9]+$"`
-}
-
-// Armed is the response of arming the dead-man switch.
-type Armed struct {
-	TimeoutMs int64 `json:"timeout_ms"`
-	Armed     bool  `json:"armed"`
-}
-
-// Disarmed is the response of disarming the dead-man switch. Armed is false.
-type Disarmed struct {
-	Armed bool `json:"armed"`
-}
-
-// Deadman is the state of the dead-man switch. TimeoutMs and DeadlineTs are 0 when it is
-// disarmed.
-type Deadman struct {
-	Armed      bool  `json:"armed"`
-	TimeoutMs  int64 `json:"timeout_ms"`
-	DeadlineTs U64   `json:"deadline_ts" pattern:"^[0-9]+$" doc:"ns"`
 }
 
 // Preview is the result that a placement would have now (docs/rules/orders.md#preview).

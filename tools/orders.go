@@ -33,38 +33,6 @@ var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 	},
 }
 
-var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
-	Spec: Spec{
-		Name: "place_orders", Title: "Place up to 20 orders", Method: "POST", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, Errors: []string{"shed", "draining"}, Idempotent: true,
-		Doc: "Place 1–20 independent orders at once; each has its own outcome or error at its index. Partial success is normal. Costs one token an order. Not atomic: use it for quotes, not for legs that must fill together.",
-	},
-	Cost: func(in *schemas.PlaceOrders) int { return len(in.Orders) },
-	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrders) (schemas.PlaceResults, error) {
-		cmds := make([]core.Command, len(in.Orders))
-		for i := range in.Orders {
-			cmds[i] = placeCommand(caller, &in.Orders[i])
-		}
-		ends, err := v.Engine.SubmitAll(ctx, caller.Key, cmds)
-		if err != nil {
-			return schemas.PlaceResults{}, err
-		}
-		out := schemas.PlaceResults{Results: make([]schemas.PlaceResult, len(ends))}
-		for i, e := range ends {
-			one := &out.Results[i]
-			o, err := schemas.Outcome{}, e.Err
-			if err == nil {
-				o, err = outcome(&in.Orders[i], e.Receipt)
-			}
-			if err != nil {
-				one.Error = schemas.Ptr(ErrorOf(err))
-			} else {
-				one.Outcome = &o
-			}
-		}
-		return out, nil
-	},
-}
-
 var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 	Spec: Spec{
 		Name: "cancel_order", Title: "Cancel an order", Method: "DELETE", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"unknown_order"}, writeErrors...), Destructive: true, Idempotent: true,
@@ -76,37 +44,6 @@ var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 			return schemas.Canceled{}, err
 		}
 		return canceled(r)
-	},
-}
-
-var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
-	Spec: Spec{
-		Name: "cancel_orders", Title: "Cancel up to 20 orders", Method: "DELETE", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Cancel, Errors: []string{"shed", "draining"}, Destructive: true, Idempotent: true,
-		Doc: "Cancel up to 20 orders by order_id; each has its own result at its index, unknown_order where it is not live. Use cancel_all_orders to clear a market or a group.",
-	},
-	Cost: func(in *schemas.CancelOrders) int { return len(in.OrderIDs) },
-	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrders) (schemas.CancelResults, error) {
-		cmds := make([]core.Command, len(in.OrderIDs))
-		for i, id := range in.OrderIDs {
-			cmds[i] = &core.CancelOrder{User: caller.User, Order: core.OrderID(id)}
-		}
-		ends, err := v.Engine.SubmitAll(ctx, caller.Key, cmds)
-		if err != nil {
-			return schemas.CancelResults{}, err
-		}
-		out := schemas.CancelResults{Results: make([]schemas.CancelResult, len(ends))}
-		for i, e := range ends {
-			c, err := schemas.Canceled{}, e.Err
-			if err == nil {
-				c, err = canceled(e.Receipt)
-			}
-			if err != nil {
-				out.Results[i].Error = schemas.Ptr(ErrorOf(err))
-			} else {
-				out.Results[i].Canceled = &c
-			}
-		}
-		return out, nil
 	},
 }
 
@@ -141,44 +78,6 @@ var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 		}
 		return decreased(in.OrderID, r, v.filledBefore(caller.User, c.Order, r.Stamp.Seq))
 	},
-}
-
-var ArmDeadman = &Op[schemas.ArmDeadman, schemas.Armed]{
-	Spec: Spec{
-		Name: "arm_deadman", Title: "Arm the dead-man switch", Method: "POST", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"invalid_timeout"}, writeErrors...), Deduplicated: true,
-		Doc: "All your orders are canceled unless you call this again within timeout_ms. Use it while you leave quotes in the book; call it every third of the timeout. It fires once and then is disarmed.",
-	},
-	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ArmDeadman) (schemas.Armed, error) {
-		_, err := sequenced(v.Engine.SubmitBy(ctx, caller.Key, &core.ArmDeadman{User: caller.User, TimeoutMs: uint32(in.TimeoutMs)}))
-		return schemas.Armed{TimeoutMs: int64(in.TimeoutMs), Armed: true}, err
-	},
-}
-
-var DisarmDeadman = &Op[schemas.None, schemas.Disarmed]{
-	Spec: Spec{
-		Name: "disarm_deadman", Title: "Disarm the dead-man switch", Method: "DELETE", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Idempotent: true, Deduplicated: true,
-		Doc: "Take the dead-man switch off. Nothing is canceled. Harmless when it is not armed.",
-	},
-	Do: func(ctx context.Context, v *Venue, caller Caller, _ *schemas.None) (schemas.Disarmed, error) {
-		_, err := sequenced(v.Engine.SubmitBy(ctx, caller.Key, &core.DisarmDeadman{User: caller.User}))
-		return schemas.Disarmed{}, err
-	},
-}
-
-// GetDeadman is offered by REST only. An agent reads the switch in dx://account.
-var GetDeadman = &Op[schemas.None, schemas.Deadman]{
-	Spec: Spec{
-		Name: "get_deadman", Title: "The dead-man switch", Method: "GET", Path: "/v1/portfolio/deadman", Scope: core.ScopeRead,
-		Doc: "Whether the dead-man switch is armed, its timeout and its deadline.",
-	},
-	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (out schemas.Deadman, _ error) {
-		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = deadman(m.Deadman(caller.User)) })
-		return out, nil
-	},
-}
-
-func deadman(ms uint32, deadline int64) schemas.Deadman {
-	return schemas.Deadman{Armed: deadline != 0, TimeoutMs: int64(ms), DeadlineTs: ns(deadline)}
 }
 
 var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{

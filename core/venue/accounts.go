@@ -1,6 +1,26 @@
 package venue
 
-import "duplex/core"
+import (
+	"github.com/tidwall/btree"
+
+	"duplex/core"
+	"duplex/core/book"
+)
+
+// account is what the venue knows of a user besides money and positions, which are in the
+// ledger (docs/rules/accounts.md#accounts).
+type account struct {
+	core.User
+	ids      idSet      // client order ids used; none is ever removed
+	orders   book.Queue // resting orders, oldest first
+	timeout  uint32     // of the dead-man switch, ms
+	deadline int64      // of the dead-man switch, ns; 0 if disarmed
+
+	keys *btree.Map[uint64, *core.Key] // the keys that are not revoked, by number; nil if it never had one
+}
+
+// userExists reports whether u is an account.
+func (v *Venue) userExists(u core.UserID) bool { return u > 0 && int(u) < len(v.accounts) }
 
 func (v *Venue) createUser(c *core.CreateUser) core.Reject {
 	if c.Referrer != 0 && !v.userExists(c.Referrer) {
@@ -12,8 +32,8 @@ func (v *Venue) createUser(c *core.CreateUser) core.Reject {
 	return core.OK
 }
 
-// suspend cancels the account's orders; cancels and reads still work for it
-// (docs/rules/accounts.md#suspension).
+// suspend suspends an account and cancels its orders, or lifts the suspension. A suspended
+// account can still cancel and read (docs/rules/accounts.md#suspension).
 func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser

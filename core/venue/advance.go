@@ -6,12 +6,13 @@ import (
 	"duplex/core/round"
 )
 
-// advance does whatever is due at the stamp's time, in one fixed order: expiries,
-// dead-man switches, stale feeds, rounds by slot, openings by series.
+// advance does everything that is due at the command's stamp, in a fixed order: order expiries,
+// dead-man switches, stale feeds, round transitions by slot, openings by series
+// (docs/rules/rounds.md#due).
 func (v *Venue) advance() {
 	ts := v.now.Ts
 	v.expire(ts)
-	v.fireDeadmen(ts)
+	v.fireDeadmanSwitches(ts)
 	v.pauseStaleFeeds(ts)
 	for m := core.MarketID(1); m <= Slots; m++ {
 		if mk := &v.markets[m]; !mk.Status.Final() && mk.Status != core.NeverOpened && round.NextTransition(&mk.Round, &v.rules) <= ts {
@@ -25,9 +26,9 @@ func (v *Venue) advance() {
 	}
 }
 
-// Due is the earliest time at which a clock tick would do something. It is the
-// stamp of the last command, or before, when that is now. It tidies the timers, so
-// it belongs to whoever applies.
+// Due returns the earliest time at which a clock tick would change something, in ns since the Unix
+// epoch; the largest int64 if only another command can. A time at or before the last command's
+// stamp means that a tick is due now. Due removes outdated timers, so it needs exclusive access.
 func (v *Venue) Due() int64 {
 	ts := v.now.Ts
 	at := min(v.expiryDue(), v.deadmanDue())
@@ -48,23 +49,19 @@ func (v *Venue) Due() int64 {
 	return at
 }
 
+// expiryDue returns the earliest expiry of a resting order, or never.
 func (v *Venue) expiryDue() int64 {
-	v.expiries.prune(v.pool.Len(), v.expiryCurrent)
-	return v.expiries.firstCurrent(v.expiryCurrent)
+	v.expiryTimers.prune(v.pool.Len(), v.expiryCurrent)
+	return v.expiryTimers.firstCurrent(v.expiryCurrent)
 }
 
-func (v *Venue) deadmanDue() int64 {
-	v.deadmen.prune(len(v.accounts), v.deadmanCurrent)
-	return v.deadmen.firstCurrent(v.deadmanCurrent)
-}
-
-func (v *Venue) deadmanCurrent(t timer) bool { return v.accounts[t.key].deadline == t.at }
-
+// expiryCurrent reports whether the timer's order still rests.
 func (v *Venue) expiryCurrent(t timer) bool { return v.pool.Find(core.OrderID(t.key)) != book.None }
 
+// expire ends the orders whose expiry has passed at ts (docs/rules/orders.md#expiry).
 func (v *Venue) expire(ts int64) {
 	for {
-		t, ok := v.expiries.pop(ts)
+		t, ok := v.expiryTimers.pop(ts)
 		if !ok {
 			return
 		}
@@ -72,70 +69,4 @@ func (v *Venue) expire(ts int64) {
 			v.closeOrder(r, core.Expired, core.ExpiryReached, core.CauseExpiry)
 		}
 	}
-}
-
-func (v *Venue) fireDeadmen(ts int64) {
-	for {
-		t, ok := v.deadmen.pop(ts)
-		if !ok {
-			return
-		}
-		a := &v.accounts[t.key]
-		if a.deadline != t.at {
-			continue // refreshed or disarmed since
-		}
-		a.deadline, a.timeout = 0, 0
-		v.cancelAccountOrders(a.ID, core.DeadmanFired, anyOrder)
-		v.ev.Add(&core.DeadmanChanged{User: a.ID, Fired: true})
-	}
-}
-
-// pauseStaleFeeds pauses the markets of a feed that has had no fresh index for too long
-// (docs/rules/prices-sources.md#silence).
-func (v *Venue) pauseStaleFeeds(ts int64) {
-	for f := range v.feeds {
-		if s := &v.feeds[f]; !s.Stale && ts-s.FreshAt > v.rules.StaleNs {
-			s.Stale = true
-			v.emitFeedRounds(core.Feed(f))
-		}
-	}
-}
-
-// emitFeedRounds tells the pause or its end on every trading round of a feed.
-func (v *Venue) emitFeedRounds(f core.Feed) {
-	for m := range v.markets {
-		if mk := &v.markets[m]; mk.Status == core.Trading && mk.Feed == f && !mk.halted {
-			v.emitRound(mk, nil)
-		}
-	}
-}
-
-// applyIndexTick takes in a feed's tick of one second. A tick that came twice, is of a time that
-// cannot be, or has fewer sources than the rules want, does nothing: its second has no
-// index.
-func (v *Venue) applyIndexTick(t *core.IndexTick) core.Reject {
-	s := &v.feeds[t.Feed]
-	now := v.now.Ts / core.NsPerSec
-	if t.Price == 0 || t.Count < v.rules.MinSources[t.Feed] || t.Second > now+1 || t.Second < now-60 || !s.Ring.Put(*t) {
-		return core.OK
-	}
-	v.ev.Add(&core.Indexed{Tick: *t})
-	if t.Count > 0 {
-		s.FreshAt = v.now.Ts
-		if s.Stale {
-			s.Stale = false
-			v.emitFeedRounds(t.Feed)
-		}
-	}
-	return core.OK
-}
-
-func (v *Venue) setSession(c *core.SetSession) core.Reject {
-	s := &v.feeds[c.Feed]
-	if s.Open == c.Open && s.Until == c.Until {
-		return core.OK
-	}
-	s.Open, s.Until = c.Open, c.Until
-	v.ev.Add(&core.SessionChanged{Feed: c.Feed, Open: c.Open, Until: c.Until})
-	return core.OK
 }

@@ -6,8 +6,8 @@ import (
 	"duplex/core"
 )
 
-// The matching path allocates nothing: not when an order rests, trades, is lowered or
-// is canceled, nor for its events. (One with an expiry has a timer.)
+// TestAllocs checks that placing, filling, decreasing and canceling an order, and their events,
+// allocate nothing. Only an order with an expiry allocates, for its timer.
 func TestAllocs(t *testing.T) {
 	v, st := streamVenue(t)
 	do := drive(t, v, &st, &core.Events{})
@@ -25,7 +25,7 @@ func TestAllocs(t *testing.T) {
 			do(c)
 		}
 	}
-	for range 5000 { // slabs, lists and the pool have the room they need
+	for range 5000 { // until slabs, lists and the pool have grown
 		round()
 	}
 	if n := testing.AllocsPerRun(2000, round); n != 0 {

@@ -10,15 +10,14 @@ import (
 	"duplex/core"
 )
 
-// bare is what a book costs that only matches: levels and orders in arrays that refer to
-// each other by index, a bitmap of levels, a ring of the last fills, and nothing else: no
-// accounts, no money, no checks, no events. It is the limit that the venue is measured
-// beside.
+// bare is a book that only matches: levels and orders in arrays, linked by index, a bitmap of levels
+// and a ring of the last fills. It has no accounts, money, checks or events. Its cost is the limit that
+// the venue is compared with (docs/performance.md).
 type bare struct {
 	books  [streamMarkets][2]bareSide // 0 bids, 1 asks
 	orders []bareOrder
 	free   uint32
-	at     []uint32 // by order id, none if it does not rest
+	at     []uint32 // by order id: its slot, bareNone if it does not rest
 	fills  int
 	volume int64
 	last   [4096]bareFill
@@ -77,7 +76,7 @@ func (s *bareSide) unmark(p int) {
 	}
 }
 
-// best is the lowest level of asks, the highest of bids, −1 if there is none.
+// best returns the lowest level of asks or the highest of bids, −1 if there is none.
 func (s *bareSide) best(bids bool) int {
 	if bids {
 		for u := 2; u >= 0; u-- {
@@ -134,7 +133,7 @@ func (x *bare) drop(r uint32) {
 	o.next, x.free = x.free, r
 }
 
-// matcher is how a book is driven that may be any.
+// matcher keeps the compiler from inlining the bare book into the benchmark's loop.
 type matcher interface{ do(*streamCmd) }
 
 func (x *bare) do(op *streamCmd) {
@@ -171,12 +170,12 @@ func (x *bare) do(op *streamCmd) {
 	}
 }
 
-// took is how long each of the three was at the stream.
-type took struct{ ours, bare, lean time.Duration }
+// streamTimes are the times that the three implementations took for one stream.
+type streamTimes struct{ ours, bare, lean time.Duration }
 
-// beside runs a stream through the venue, a bare book and a lean venue. Their fills must
-// be the stream's, and the two venues' accounts and holdings the same.
-func beside(tb testing.TB, n int) took {
+// compareStream runs n operations of the stream through the venue, a bare book and a lean venue. All
+// must make the stream's fills, and both venues must end with the same accounts and holdings.
+func compareStream(tb testing.TB, n int) streamTimes {
 	prefill, ops, g := stream(n)
 	v, st := streamVenue(tb)
 	cmds := streamCmds(st.Seq, slices.Concat(prefill, ops))
@@ -188,7 +187,7 @@ func beside(tb testing.TB, n int) took {
 		x.do(&before[i])
 	}
 	l.fills, l.volume, x.fills, x.volume = 0, 0, 0, 0
-	var t took
+	var t streamTimes
 	var fills int
 	t.ours = timed(func() { fills = streamThrough(v, ev, cmds) })
 	t.lean = timed(func() { l.through(cmds) })
@@ -208,7 +207,7 @@ func beside(tb testing.TB, n int) took {
 	return t
 }
 
-// timed runs f when nothing is left to collect.
+// timed collects garbage, then returns how long f takes.
 func timed(f func()) time.Duration {
 	runtime.GC()
 	begun := time.Now()
@@ -216,17 +215,18 @@ func timed(f func()) time.Duration {
 	return time.Since(begun)
 }
 
-func TestBeside(t *testing.T) { beside(t, 50_000) }
+// TestBeside checks the three implementations against each other on a short stream.
+func TestBeside(t *testing.T) { compareStream(t, 50_000) }
 
-// BenchmarkStreamBeside gives the median of five runs of the whole stream: x-bare is the
-// venue's rate in bare books, lean-x-bare the lean one's.
+// BenchmarkStreamBeside reports the medians of five runs of the whole stream. x-bare is the venue's
+// rate as a fraction of the bare book's, lean-x-bare the lean venue's.
 func BenchmarkStreamBeside(b *testing.B) {
 	if b.N > 1 {
-		b.Skip("one run has five of each: -benchtime 1x")
+		b.Skip("one iteration is five runs: use -benchtime 1x")
 	}
 	var all [3][]float64
 	for range 5 {
-		t := beside(b, streamOps)
+		t := compareStream(b, streamOps)
 		for i, d := range [3]time.Duration{t.ours, t.lean, t.bare} {
 			all[i] = append(all[i], float64(d.Nanoseconds())/streamOps)
 		}

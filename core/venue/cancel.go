@@ -5,7 +5,7 @@ import (
 	"duplex/core/book"
 )
 
-// removeFilled takes an order without contracts left out of the book and the pool.
+// removeFilled takes an order that has filled completely out of the book and the pool.
 func (v *Venue) removeFilled(r book.Ref, o *book.Order) {
 	v.markets[o.Market()].book.Remove(r)
 	v.ledger.RemoveResting(o.User, o.Market(), o.Side(), o.Outcome(), 0)
@@ -13,8 +13,9 @@ func (v *Venue) removeFilled(r book.Ref, o *book.Order) {
 	v.pool.Free(r)
 }
 
-// closeOrder closes a resting order and gives back what it reserved. An order that reduce_only
-// took contracts from ends for that reason, whatever ends what is left of it.
+// closeOrder ends a resting order and releases what it reserved. A clipped order ends as
+// canceled with reason reduce_only, whatever ends its remaining contracts
+// (docs/rules/orders.md#reduce-only).
 func (v *Venue) closeOrder(r book.Ref, s core.OrderStatus, why core.Reason, cause core.Cause) {
 	o := v.pool.At(r)
 	m, left := &v.markets[o.Market()], core.Qty(o.Left)
@@ -32,7 +33,8 @@ func (v *Venue) closeOrder(r book.Ref, s core.OrderStatus, why core.Reason, caus
 	v.pool.Free(r)
 }
 
-// reduceOrder lowers a resting order by n contracts, fewer than it has.
+// reduceOrder takes n contracts off a resting order, which keeps its place. n is less than what
+// the order has left.
 func (v *Venue) reduceOrder(r book.Ref, n core.Qty, cause core.Cause) {
 	o := v.pool.At(r)
 	m := &v.markets[o.Market()]
@@ -44,7 +46,8 @@ func (v *Venue) reduceOrder(r book.Ref, n core.Qty, cause core.Cause) {
 	*v.ev.Decreased() = core.OrderDecreased{Order: o.ID, User: o.User, Left: core.Qty(o.Left)}
 }
 
-// ownOrder finds a resting order of u. Someone else's looks like one that never was.
+// ownOrder returns u's resting order with this id, or book.None. Another account's order is not
+// found, so that ids reveal nothing about other accounts.
 func (v *Venue) ownOrder(u core.UserID, id core.OrderID) book.Ref {
 	if r := v.pool.Find(id); r != book.None && v.pool.At(r).User == u {
 		return r
@@ -61,6 +64,8 @@ func (v *Venue) cancel(c *core.CancelOrder) core.Reject {
 	return core.OK
 }
 
+// cancelAll cancels the account's orders, of one market if Market is set and of one group if
+// Group is set (docs/rules/orders.md#cancel-all).
 func (v *Venue) cancelAll(c *core.CancelAll) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
@@ -71,7 +76,7 @@ func (v *Venue) cancelAll(c *core.CancelAll) core.Reject {
 	return core.OK
 }
 
-// cancelAccountOrders cancels the account's resting orders that match, newest first.
+// cancelAccountOrders cancels the account's resting orders for which match is true, newest first.
 func (v *Venue) cancelAccountOrders(u core.UserID, why core.Reason, match func(book.Ref, *book.Order) bool) {
 	for r := range v.pool.NewestFirst(&v.accounts[u].orders) {
 		if match(r, v.pool.At(r)) {
@@ -82,8 +87,8 @@ func (v *Venue) cancelAccountOrders(u core.UserID, why core.Reason, match func(b
 
 func anyOrder(book.Ref, *book.Order) bool { return true }
 
-// cancelMarketOrders cancels a market's resting orders that match, bids first, in price-time
-// order.
+// cancelMarketOrders cancels a market's resting orders for which match is true, bids before asks,
+// each side in price-time order.
 func (v *Venue) cancelMarketOrders(m *market, why core.Reason, match func(book.Ref, *book.Order) bool) {
 	for _, bid := range [2]bool{true, false} {
 		for r := m.book.Best(bid); r != book.None; {
@@ -98,9 +103,10 @@ func (v *Venue) cancelMarketOrders(m *market, why core.Reason, match func(book.R
 
 func cancelsOnPause(_ book.Ref, o *book.Order) bool { return o.Flags().Has(core.CancelOnPause) }
 
-// decrease lowers what remains of an order and keeps its time priority. Of an
-// order of the caller's that is over, and of an amount that does not lower it,
-// it is InvalidDecrease; the engine tells a terminal order from an unknown one.
+// decrease reduces an order's remaining quantity by an amount or to one, and keeps its time
+// priority (docs/rules/orders.md#decrease). An amount that does not reduce the order is
+// InvalidDecrease. An order that does not rest is UnknownOrder here; package tools answers
+// InvalidDecrease instead if the view has the account's order and it has ended.
 func (v *Venue) decrease(c *core.DecreaseOrder) core.Reject {
 	r := v.ownOrder(c.User, c.Order)
 	if r == book.None {
@@ -118,24 +124,6 @@ func (v *Venue) decrease(c *core.DecreaseOrder) core.Reject {
 		v.closeOrder(r, core.Canceled, core.DecreasedToZero, core.CauseDecrease)
 	default:
 		v.reduceOrder(r, by, core.CauseDecrease)
-	}
-	return core.OK
-}
-
-// setDeadman sets the dead-man switch to fire after ms; 0 takes it off.
-func (v *Venue) setDeadman(u core.UserID, ms uint32) core.Reject {
-	if !v.userExists(u) {
-		return core.UnknownUser
-	}
-	a := &v.accounts[u]
-	was := a.deadline != 0
-	a.timeout, a.deadline = ms, 0
-	if ms > 0 {
-		a.deadline = v.now.Ts + int64(ms)*core.NsPerMs
-		v.deadmen.add(a.deadline, uint64(u))
-	}
-	if was || ms > 0 {
-		v.ev.Add(&core.DeadmanChanged{User: u, Armed: ms > 0, TimeoutMs: ms, Deadline: a.deadline})
 	}
 	return core.OK
 }

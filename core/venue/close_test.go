@@ -6,8 +6,8 @@ import (
 	"duplex/core"
 )
 
-// A placement is judged by its own stamp: at the market's close it is refused, one
-// nanosecond earlier it is not. A preview is judged by the time it is given.
+// TestCloseByTheStamp checks that a placement is rejected if its stamp is at or after the market's close, to
+// the nanosecond, and a preview if the time that it is given is.
 func TestCloseByTheStamp(t *testing.T) {
 	v, do := opened(t)
 	do(&core.Clock{})
@@ -31,14 +31,14 @@ func TestCloseByTheStamp(t *testing.T) {
 	if s, _ := v.Market(1); s.Status != core.Trading {
 		t.Errorf("the market is %v: its clock tick has not come", s.Status)
 	}
-	// No stamp is at or before the last one.
+	// A placement's stamp is after the last command's, whatever time the preview names.
 	if _, r := v.Preview(place(), 0); r != core.MarketNotTrading {
 		t.Errorf("a preview behind the close: %v", r)
 	}
 }
 
-// A gtt order's expiry is judged by the same time.
-func TestPreviewOfAnExpiry(t *testing.T) {
+// TestPreviewOfExpiry checks that a preview compares a gtt order's expiry with the time it is given.
+func TestPreviewOfExpiry(t *testing.T) {
 	v, _ := opened(t)
 	c := &core.PlaceOrder{User: 1, ClientID: 1, Market: 2, Tick: 5000, Qty: 1, TIF: core.GTT, Expiry: v.Now().Ts + core.NsPerSec}
 	if _, r := v.Preview(c, c.Expiry-1); r != core.OK {

@@ -9,8 +9,8 @@ import (
 	"duplex/core"
 )
 
-// FuzzRestore: bytes that are no state are refused, and what is taken for one is it: it
-// is audited, and a venue made of its own bytes is the same.
+// FuzzRestore checks that any bytes which Restore accepts give a venue that can be encoded and restored
+// to the same bytes.
 func FuzzRestore(f *testing.F) {
 	for _, b := range states(f) {
 		f.Add(b)
@@ -23,7 +23,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		one, err := v.MarshalBinary()
 		if err != nil {
-			return // what cannot be written is no snapshot
+			return // it cannot become a snapshot
 		}
 		w, err := Restore(one)
 		if err != nil {
@@ -35,7 +35,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// states are those of an empty venue and of some with orders, rounds and money.
+// states returns the encoded states of an empty venue and of some with orders, rounds and money.
 func states(f *testing.F) (out [][]byte) {
 	b, err := New().MarshalBinary()
 	if err != nil {

@@ -16,13 +16,12 @@ import (
 	"duplex/core/book"
 )
 
-// Image is the state at one seq, which no later command changes. What grows for good
-// (client order ids, keys, deposits, withdrawals) it shares with the venue, in trees that
-// are copied on write; the rest is copied. So taking it takes time for accounts, holdings
-// and resting orders alone, and none for what has been. Encoding it takes longer, and
-// needs no lock.
+// Image is the state at one seq. Later commands do not change it, and it can be encoded while the
+// venue goes on. Client order ids, keys, deposits and withdrawals are shared with the venue, in
+// trees that are copied on write; the rest is copied. So taking an Image costs time in proportion to
+// accounts, holdings and resting orders, not to the venue's past.
 type Image struct {
-	state       state // without what follows
+	state       state // without the fields below
 	ids         []idSet
 	keys        *btree.Map[uint64, *core.Key]
 	orders      book.Image
@@ -30,9 +29,8 @@ type Image struct {
 	withdrawals *btree.Map[uint64, *core.Withdrawal]
 }
 
-// Image takes the state as it is now. It notes in the trees that they are shared, so it
-// must not run side by side with anything else, another Image included. The error is
-// always nil.
+// Image returns the current state. It marks the trees as shared, so it needs exclusive access, also
+// from other calls of Image. The error is always nil.
 func (v *Venue) Image() (*Image, error) {
 	s := state{
 		Now: v.now, Rules: v.rules, Fees: v.fees, Windows: v.windows, Ledger: v.ledger.State(), Free: slices.Clone(v.free),
@@ -59,16 +57,16 @@ func (v *Venue) Image() (*Image, error) {
 	return m, nil
 }
 
-// stateFields is how many fields state has.
+// stateFields is the number of encoded fields of state.
 const stateFields = 16
 
-// Pieces gives the bytes of the state piece by piece: the same for the same commands,
-// whichever machine applied them. Joined they are state in deterministic CBOR: the head of
-// its array, then each field; a field that is a list of structs comes as its head, then
-// each element. A piece is valid until the next is asked for.
+// Pieces returns the encoded state in pieces, so that nothing holds the whole of it twice. Joined they
+// are state in deterministic CBOR: the head of its array, then each field; a field that is a list of
+// structs is its head, then each element. Equal commands give equal pieces on every machine. A piece
+// is valid until the next one is asked for.
 func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		x := pieces{yield: yield}
+		x := pieceWriter{yield: yield}
 		x.enc = encoding.NewEncoder(&x.buf)
 		s := &m.state
 		x.head(stateFields)
@@ -91,7 +89,7 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 	}
 }
 
-// MarshalBinary gives the pieces joined.
+// MarshalBinary returns the joined pieces.
 func (m *Image) MarshalBinary() (all []byte, err error) {
 	for b, err := range m.Pieces() {
 		if err != nil {
@@ -102,7 +100,7 @@ func (m *Image) MarshalBinary() (all []byte, err error) {
 	return all, nil
 }
 
-// Hash is the SHA-256 of the state.
+// Hash returns the SHA-256 of the joined pieces, the state hash.
 func (m *Image) Hash() (sum [32]byte, err error) {
 	h := sha256.New()
 	for b, err := range m.Pieces() {
@@ -115,41 +113,41 @@ func (m *Image) Hash() (sum [32]byte, err error) {
 	return sum, nil
 }
 
-// pieces yields CBOR until nobody wants more, or to the first error.
-type pieces struct {
+// pieceWriter yields CBOR until the consumer stops or the first error.
+type pieceWriter struct {
 	yield func([]byte, error) bool
-	over  bool
+	done  bool
 	buf   bytes.Buffer
 	enc   *cbor.Encoder
 }
 
-// put yields a piece, and tells whether more are wanted.
-func (x *pieces) put(b []byte, err error) bool {
-	if !x.over {
-		x.over = !x.yield(b, err) || err != nil
+// put yields a piece, and reports whether the consumer wants more.
+func (x *pieceWriter) put(b []byte, err error) bool {
+	if !x.done {
+		x.done = !x.yield(b, err) || err != nil
 	}
-	return !x.over
+	return !x.done
 }
 
-// values yields values, each as a piece.
-func (x *pieces) values(list ...any) bool {
+// values yields each value as a piece.
+func (x *pieceWriter) values(list ...any) bool {
 	for _, v := range list {
-		if x.over {
+		if x.done {
 			return false
 		}
 		x.buf.Reset()
 		err := x.enc.Encode(v)
 		x.put(x.buf.Bytes(), err)
 	}
-	return !x.over
+	return !x.done
 }
 
-// head yields the head of a list of n values.
-func (x *pieces) head(n int) { x.put(appendHead(nil, cborArray, uint64(n)), nil) }
+// head yields the head of an array of n values.
+func (x *pieceWriter) head(n int) { x.put(appendHead(nil, cborArray, uint64(n)), nil) }
 
-// begin begins a list of n values, and tells whether there are any: an empty list is null,
-// as a nil slice is.
-func (x *pieces) begin(n int) bool {
+// begin yields the head of an array of n values, and reports whether there are any. An empty one is
+// null, as CBOR encodes a nil slice.
+func (x *pieceWriter) begin(n int) bool {
 	if n == 0 {
 		x.put([]byte{cborNull}, nil)
 		return false
@@ -158,9 +156,8 @@ func (x *pieces) begin(n int) bool {
 	return true
 }
 
-// list yields a list as cbor.Marshal encodes it: null if it is nil, and else its head and
-// its elements.
-func list[T any](x *pieces, of []T) {
+// list yields a slice as cbor.Marshal encodes it: null if it is nil, else its head and its elements.
+func list[T any](x *pieceWriter, of []T) {
 	if of == nil {
 		x.begin(0)
 		return
@@ -171,14 +168,14 @@ func list[T any](x *pieces, of []T) {
 	}
 }
 
-// The major types of the heads written here, and null (RFC 8949, 3).
+// The major types that are written here, and null (RFC 8949, section 3).
 const (
 	cborBytes = 2 << 5
 	cborArray = 4 << 5
 	cborNull  = 0xf6
 )
 
-// appendHead appends the head of a value: its type, and a number in its shortest form.
+// appendHead appends the head of a value: its major type, and its length n in the shortest form.
 func appendHead(b []byte, major byte, n uint64) []byte {
 	switch {
 	case n < 24:
@@ -194,21 +191,22 @@ func appendHead(b []byte, major byte, n uint64) []byte {
 	}
 }
 
-// accounts yields accountStates, with the ids that they lack.
-func (x *pieces) accounts(m *Image) {
+// accounts yields the accountStates, with the client order ids that m.state leaves out.
+func (x *pieceWriter) accounts(m *Image) {
 	if !x.begin(len(m.state.Accounts)) {
 		return
 	}
 	var ids idEncoder
-	var room []byte
+	var buf []byte // reused for each account
 	for i := range m.state.Accounts {
-		b, err := m.account(room[:0], i, &ids, x.enc, &x.buf)
-		if room = b; !x.put(b, err) {
+		b, err := m.account(buf[:0], i, &ids, x.enc, &x.buf)
+		if buf = b; !x.put(b, err) {
 			return
 		}
 	}
 }
 
+// account appends the encoded account i to b.
 func (m *Image) account(b []byte, i int, ids *idEncoder, enc *cbor.Encoder, buf *bytes.Buffer) ([]byte, error) {
 	a, used := &m.state.Accounts[i], &m.ids[i]
 	value := func(v any) error {
@@ -229,8 +227,8 @@ func (m *Image) account(b []byte, i int, ids *idEncoder, enc *cbor.Encoder, buf 
 	return b, errors.Join(err, value(a.Timeout), value(a.Deadline))
 }
 
-// queuedOrder is a resting order with its place: by market, bids first, by price, by time. Among
-// orders of one price an older one has a lower id.
+// queuedOrder is a resting order with its sort key: by market, bids before asks, by price, by time.
+// Of two orders at one price the older has the lower id.
 type queuedOrder struct {
 	level uint32
 	id    core.OrderID
@@ -246,18 +244,19 @@ func queuedOrderOf(o *book.Order, t book.Terms) queuedOrder {
 	return queuedOrder{level, o.ID, o, t}
 }
 
-func (x *pieces) orders(m *book.Image) {
-	var turns []queuedOrder
+// orders yields all resting orders, sorted.
+func (x *pieceWriter) orders(m *book.Image) {
+	var queued []queuedOrder
 	for o, t := range m.All() {
-		turns = append(turns, queuedOrderOf(o, t))
+		queued = append(queued, queuedOrderOf(o, t))
 	}
-	slices.SortFunc(turns, func(a, b queuedOrder) int { return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(a.id, b.id)) })
-	if !x.begin(len(turns)) {
+	slices.SortFunc(queued, func(a, b queuedOrder) int { return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(a.id, b.id)) })
+	if !x.begin(len(queued)) {
 		return
 	}
 	var s orderState
-	for i := range turns {
-		o, terms := turns[i].order, turns[i].terms
+	for i := range queued {
+		o, terms := queued[i].order, queued[i].terms
 		flags := o.Flags()
 		if o.Clipped() {
 			flags |= flagClipped
@@ -272,7 +271,7 @@ func (x *pieces) orders(m *book.Image) {
 	}
 }
 
-// MarshalBinary is that of the image as it is now.
+// MarshalBinary returns the encoded state. It needs exclusive access.
 func (v *Venue) MarshalBinary() ([]byte, error) {
 	m, err := v.Image()
 	if err != nil {
@@ -281,7 +280,8 @@ func (v *Venue) MarshalBinary() ([]byte, error) {
 	return m.MarshalBinary()
 }
 
-// Hash is the SHA-256 of the state as it is now.
+// Hash returns the SHA-256 of the encoded state, the state hash
+// (docs/rules/operation.md#determinism). It needs exclusive access.
 func (v *Venue) Hash() ([32]byte, error) {
 	m, err := v.Image()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"duplex/core"
 )
 
-// An image is the state as it was, whatever comes after it.
-func TestImageStandsStill(t *testing.T) {
+// TestImageDoesNotChange checks that later commands do not change an image.
+func TestImageDoesNotChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
 		for range rapid.IntRange(0, 60).Draw(t, "before") {
@@ -30,15 +30,16 @@ func TestImageStandsStill(t *testing.T) {
 			v.Apply(s.stamp(), s.command(), &core.Events{})
 		}
 		tick, _, _, _ := v.Index(core.BTC)
-		tick.Manual, tick.Price = true, tick.Price+1 // replaces the newest in its place
+		tick.Manual, tick.Price = true, tick.Price+1 // replaces the newest tick in place
 		v.Apply(s.stamp(), &core.PostIndex{Tick: tick}, &core.Events{})
 		if got, err := image.MarshalBinary(); err != nil || !bytes.Equal(got, want) {
-			t.Fatalf("it moved, %v", err)
+			t.Fatalf("the image changed, %v", err)
 		}
 	})
 }
 
-// The bytes of an image are those of state, whole and in one piece.
+// TestImageIsTheState checks that an image's pieces are the encoding of state, and that its orders are
+// in book order.
 func TestImageIsTheState(t *testing.T) {
 	if n := reflect.TypeFor[state]().NumField() - 1; n != stateFields {
 		t.Fatalf("state has %d fields, stateFields says %d", n, stateFields)
@@ -84,7 +85,8 @@ func TestImageIsTheState(t *testing.T) {
 	})
 }
 
-// Heads have the shortest form, as cbor itself writes them.
+// TestAppendHead checks that heads are as the CBOR library writes them, and that readArrayHead accepts
+// those heads only.
 func TestAppendHead(t *testing.T) {
 	for _, n := range []int{0, 1, 23, 24, 255, 256, 65_535, 65_536, 1 << 20} {
 		list, err := encoding.Marshal(make([]bool, n))
@@ -102,6 +104,16 @@ func TestAppendHead(t *testing.T) {
 			t.Errorf("the head of %d bytes is %x", n, head)
 		}
 	}
+	for _, n := range []int{0, 23, 24, 255, 256, 65_535, 65_536, 1 << 20} {
+		if m, err := readArrayHead(appendHead(nil, cborArray, uint64(n))); m != n || err != nil {
+			t.Errorf("%d is read as %d, %v", n, m, err)
+		}
+	}
+	for _, b := range [][]byte{nil, {0x80, 0}, {0x98, 1}, {0x9f}, {0xa0}, {0x9a, 0, 0, 0, 1}} {
+		if n, err := readArrayHead(b); err == nil {
+			t.Errorf("%x is read as the head of %d items", b, n)
+		}
+	}
 	for n, want := range map[uint64]string{1<<32 - 1: "9affffffff", 1 << 32: "9b0000000100000000"} {
 		if got := fmt.Sprintf("%x", appendHead(nil, cborArray, n)); got != want {
 			t.Errorf("the head of %d items is %s", n, got)
@@ -109,8 +121,8 @@ func TestAppendHead(t *testing.T) {
 	}
 }
 
-// Images are encoded while commands go on (the race detector looks on), and two of one
-// moment are the same.
+// TestImagesBesideCommands checks that an image can be encoded while commands are applied, and keeps the
+// hash of its moment. The race detector must find nothing.
 func TestImagesBesideCommands(t *testing.T) {
 	v, do := keyVenue(t, core.RevisionNewest)
 	r := rand.New(rand.NewPCG(3, 4))

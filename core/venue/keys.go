@@ -6,14 +6,15 @@ import (
 	"duplex/core"
 )
 
-// keys are the API keys, each under a number that counts creations. A key is replaced when
-// it changes, never written to: an image shares it.
+// keys are the API keys, by a number that counts creations. A key that changes is replaced, never
+// modified, because an Image shares it.
 type keys struct {
 	numbers map[string]uint64            // by id
 	all     btree.Map[uint64, *core.Key] // by number; copied on write
-	last    uint64                       // number given last
+	last    uint64                       // the newest key's number
 }
 
+// find returns the key with this id and its number, or a nil key.
 func (k *keys) find(id string) (number uint64, key *core.Key) {
 	number, ok := k.numbers[id]
 	if !ok {
@@ -23,15 +24,15 @@ func (k *keys) find(id string) (number uint64, key *core.Key) {
 	return number, key
 }
 
-// enter adds a key behind all others.
-func (v *Venue) enter(k *core.Key) {
+// addKey adds a key under the next number.
+func (v *Venue) addKey(k *core.Key) {
 	v.keys.last++
 	v.keys.numbers[k.ID] = v.keys.last
-	v.keep(v.keys.last, k)
+	v.storeKey(v.keys.last, k)
 }
 
-// keep stores a key under its number: for its account too, while it is not revoked.
-func (v *Venue) keep(number uint64, k *core.Key) {
+// storeKey stores a key under its number, in its account's list too unless it is revoked.
+func (v *Venue) storeKey(number uint64, k *core.Key) {
 	v.keys.all.Set(number, k)
 	a := &v.accounts[k.User]
 	if a.keys == nil {
@@ -44,31 +45,30 @@ func (v *Venue) keep(number uint64, k *core.Key) {
 	}
 }
 
-// forget removes a revoked key.
-func (v *Venue) forget(number uint64, k *core.Key) {
+// removeKey removes a key from the state.
+func (v *Venue) removeKey(number uint64, k *core.Key) {
 	delete(v.keys.numbers, k.ID)
 	v.keys.all.Delete(number)
 	v.accounts[k.User].keys.Delete(number)
 }
 
-// forgetRevoked removes the keys that earlier revisions of the rules kept when they were
-// revoked.
-func (v *Venue) forgetRevoked() {
-	var gone []uint64
+// removeRevokedKeys removes the revoked keys that the first revision of the rules left in the state.
+func (v *Venue) removeRevokedKeys() {
+	var revoked []uint64
 	v.keys.all.Scan(func(number uint64, k *core.Key) bool {
 		if k.Revoked {
-			gone = append(gone, number)
+			revoked = append(revoked, number)
 		}
 		return true
 	})
-	for _, number := range gone {
+	for _, number := range revoked {
 		k, _ := v.keys.all.Get(number)
-		v.forget(number, k)
+		v.removeKey(number, k)
 	}
 }
 
-// createKey refuses the id of a key that is there. That no id comes back once its key is
-// revoked and forgotten rests on who draws it: an id is 96 random bits.
+// createKey adds a key. It rejects the id of an existing key with UnknownKey. The id of a key that was
+// revoked and removed is not remembered; the caller draws ids of 96 random bits, so no id is used twice.
 func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
@@ -77,13 +77,13 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 		return core.UnknownKey
 	}
 	k := &core.Key{ID: c.Key, User: c.User, Scopes: c.Scopes, Label: c.Label, Sealed: c.Sealed, Created: v.now.Ts}
-	v.enter(k)
+	v.addKey(k)
 	v.ev.Add(&core.KeyChanged{Key: *k})
 	return core.OK
 }
 
-// revokeKey is idempotent; a key that is not the user's looks like one that never
-// was, and nothing happens. A revoked key leaves the state.
+// revokeKey revokes one key of an account, or all of them if Key is empty
+// (docs/rules/accounts.md#revocation). Revoking a key that the account does not have is a no-op.
 func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
@@ -104,25 +104,29 @@ func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 	return core.OK
 }
 
+// revoke emits the revocation of a key and removes the key. Under the first revision of the rules the
+// key stays in the state, marked as revoked.
 func (v *Venue) revoke(number uint64, k *core.Key) {
-	gone := *k
-	gone.Revoked = true
+	revoked := *k
+	revoked.Revoked = true
 	if v.rules.Revision >= core.RevisionStrict {
-		v.forget(number, k)
+		v.removeKey(number, k)
 	} else {
-		v.keep(number, &gone)
+		v.storeKey(number, &revoked)
 	}
-	v.ev.Add(&core.KeyChanged{Key: gone})
+	v.ev.Add(&core.KeyChanged{Key: revoked})
 }
 
+// resealKey replaces a key's sealed secret, for a rotation of the master key
+// (docs/rules/operation.md#master-key).
 func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
 	number, k := v.keys.find(c.Key)
 	if k == nil {
 		return core.UnknownKey
 	}
-	anew := *k
-	anew.Sealed = c.Sealed
-	v.keep(number, &anew)
-	v.ev.Add(&core.KeyChanged{Key: anew, Resealed: true})
+	resealed := *k
+	resealed.Sealed = c.Sealed
+	v.storeKey(number, &resealed)
+	v.ev.Add(&core.KeyChanged{Key: resealed, Resealed: true})
 	return core.OK
 }

@@ -9,7 +9,7 @@ import (
 	"duplex/core"
 )
 
-// keyVenue is a venue with three accounts under a revision of the rules.
+// keyVenue returns a venue with three accounts under a revision of the rules.
 func keyVenue(t testing.TB, r core.Revision) (*Venue, func(core.Command) (core.Reject, []core.Event)) {
 	v, at := New(), core.Stamp{}
 	do := func(c core.Command) (core.Reject, []core.Event) {
@@ -34,9 +34,9 @@ func ids(keys func(func(core.Key) bool)) (out []string) {
 	return out
 }
 
-// A revoked key leaves the state. Under the first revision it stays, and leaves with the
-// rules that put a later one in force. A restored venue has the same keys.
-func TestRevokedKeyLeaves(t *testing.T) {
+// TestRevokedKeyIsRemoved checks that a revoked key leaves the state. Under the first revision it stays
+// until rules of a later revision come into force. A restored venue has the same keys.
+func TestRevokedKeyIsRemoved(t *testing.T) {
 	for _, r := range []core.Revision{core.RevisionFirst, core.RevisionStrict} {
 		v, do := keyVenue(t, r)
 		for i, u := range []core.UserID{1, 2, 1, 2, 1} {
@@ -94,8 +94,8 @@ func TestRevokedKeyLeaves(t *testing.T) {
 	}
 }
 
-// What a key costs does not grow with the keys that other accounts have, nor with those
-// ever made.
+// BenchmarkKeys creates and revokes a key. The time must not depend on the number of other accounts'
+// keys or of revoked ones.
 func BenchmarkKeys(b *testing.B) {
 	for _, others := range []int{0, 100_000} {
 		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {

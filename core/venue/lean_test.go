@@ -8,15 +8,13 @@ import (
 	"duplex/core/ledger"
 )
 
-// lean is what a venue costs that does for this stream what Venue does, and is written by
-// hand over arrays: the checks, reservations, fees, positions and their cost, the events of
-// each command (one flat kind of cell), THE INVARIANT, an account's own list of its orders,
-// and reads ahead. What no order of the stream has, it does not ask for: sales, flags that
-// bind a maker, expiries, caps of cost, shares of fees. It finds an order by its id in an
-// array as long as the stream, and takes only rising client_order_ids. So it is a limit: a
-// venue does more. It must end with the same accounts and holdings as ours. Its
-// list of a level is the bare book's written again, for orders of another shape: a common
-// one would be measured with both.
+// lean is a venue that does only what the stream requires, written by hand over arrays: the checks,
+// reservations, fees, positions and their cost, the events of each command (in one flat type), the
+// invariant, each account's list of orders, and prefetching. It leaves out what no order of the stream
+// has: sells, flags that bind a maker, expiries, max_cost, fee shares. It finds orders in an array as
+// long as the stream, and accepts only rising client_order_ids. So it is a lower bound of what a venue
+// costs. It must end with the same accounts and holdings as Venue. Its level lists repeat the bare
+// book's code for another order type; shared code would be measured with both.
 type lean struct {
 	books    [streamMarkets + 1][2]bareSide                   // by market; 0 bids, 1 asks
 	depth    [streamMarkets + 1][2][core.TickMax + 1]core.Qty // of levels
@@ -26,8 +24,8 @@ type lean struct {
 	at       []uint32 // by order id, bareNone if it does not rest
 	accounts []leanAccount
 	legal    *[core.TickMax + 1]bool
-	hold     *[core.TickMax + 1]core.Pips // of a taker
-	keep     [core.TickMax + 1]core.Pips  // of a resting order
+	hold     *[core.TickMax + 1]core.Pips // per contract, for a taker
+	keep     [core.TickMax + 1]core.Pips  // per contract, for a resting order
 	rules    core.Rules
 	fees     core.Fees
 	sums     ledger.Sums
@@ -36,7 +34,7 @@ type lean struct {
 	seq      uint32
 	fills    int
 	volume   int64
-	read     uint32 // keeps the reads ahead from being left out
+	read     uint32 // result of prefetch's reads, so that the compiler keeps them
 }
 
 type leanMarket struct {
@@ -75,7 +73,7 @@ type leanAccount struct {
 	holdings       [streamMarkets + 1]leanHolding
 }
 
-// leanEvent has room for what any event says.
+// leanEvent has the fields of every kind of event.
 type leanEvent struct {
 	kind, side  uint8
 	market      core.MarketID
@@ -93,7 +91,7 @@ const (
 	leanPosition
 )
 
-// newLean is as v stands after streamVenue.
+// newLean returns a lean venue in the state of v, which streamVenue made.
 func newLean(v *Venue, ids int) *lean {
 	x := &lean{
 		orders: make([]leanOrder, 1<<18), at: make([]uint32, ids), accounts: make([]leanAccount, len(v.accounts)),
@@ -144,13 +142,13 @@ func (x *lean) balance(user uint32, a *leanAccount, was core.Pips) {
 
 func (x *lean) position(m uint8, user uint32, h *leanHolding) {
 	if k := &x.markets[m]; k.held[core.Yes] != k.pairs || k.held[core.No] != k.pairs {
-		panic("YES, NO and pairs of a market differ")
+		panic("a market's YES, NO and pair counts differ")
 	}
 	e := x.event(leanPosition)
 	e.market, e.user, e.x, e.y, e.z = core.MarketID(m), user, int64(h.held[core.Yes]), int64(h.held[core.No]), int64(h.cost[core.Yes]+h.cost[core.No])
 }
 
-// drop takes an order out of its level and its account.
+// drop removes an order from its level and its account.
 func (x *lean) drop(r uint32, o *leanOrder) {
 	s := &x.books[o.market][o.side]
 	if o.prev == bareNone {
@@ -188,7 +186,7 @@ func (x *lean) apply(cmd core.Command) core.Reject {
 		r = x.cancel(c)
 	}
 	if x.sums.Cash+x.sums.Reserved+x.sums.Fees+core.Pips(x.sums.Pairs)*core.Payout != x.sums.Deposits {
-		panic("money was made or lost")
+		panic("money was created or lost")
 	}
 	return r
 }
@@ -260,7 +258,7 @@ func (x *lean) place(c *core.PlaceOrder) core.Reject {
 			break
 		}
 		if x.orders[other.head[p]].user == uint32(c.User) {
-			panic("a self-trade, which the stream does not have")
+			panic("the stream has a self-trade")
 		}
 		left -= x.fill(c, a, h, side, other.head[p], min(left, x.orders[other.head[p]].left))
 	}
@@ -278,7 +276,7 @@ func (x *lean) place(c *core.PlaceOrder) core.Reject {
 	return core.OK
 }
 
-// fill mints n pairs between a taker and a resting order.
+// fill mints n pairs between the taker and resting order r, and returns n.
 func (x *lean) fill(c *core.PlaceOrder, a *leanAccount, h *leanHolding, side uint8, r uint32, n int32) int32 {
 	o := &x.orders[r]
 	ma := &x.accounts[o.user]
@@ -352,8 +350,8 @@ func (x *lean) rest(c *core.PlaceOrder, a *leanAccount, h *leanHolding, side uin
 	x.level(uint8(c.Market), side, price, int64(left))
 }
 
-// fetch reads ahead as Venue.Fetch does.
-func (x *lean) fetch(cmds []core.Command) {
+// prefetch does what Venue.Prefetch does.
+func (x *lean) prefetch(cmds []core.Command) {
 	var about [streamGroup]uint32
 	n := x.read
 	for i, cmd := range cmds {
@@ -392,10 +390,10 @@ func (x *lean) fetch(cmds []core.Command) {
 }
 
 func (x *lean) through(cmds []streamCmd) {
-	f := &maker{}
+	f := &commandMaker{}
 	for list := range slices.Chunk(cmds, streamGroup) {
 		group := f.next(list)
-		x.fetch(group)
+		x.prefetch(group)
 		for _, c := range group {
 			if r := x.apply(c); r != core.OK {
 				panic(r.String())
@@ -405,7 +403,7 @@ func (x *lean) through(cmds []streamCmd) {
 	}
 }
 
-// compare holds every account and holding against those of v.
+// compare checks every account and holding against those of v.
 func (x *lean) compare(tb testing.TB, v *Venue) {
 	if x.sums != v.ledger.Sums {
 		tb.Errorf("the lean venue ends with %+v, ours with %+v", x.sums, v.ledger.Sums)

@@ -5,22 +5,23 @@ import (
 	"duplex/core/book"
 )
 
+// noBudget is the budget of a taker whose cost has no bound.
 const noBudget core.Pips = -1
 
-// taker is an order on its way through the book.
+// taker is an incoming order while it is matched.
 type taker struct {
 	cmd           *core.PlaceOrder
 	market        *market
 	left          core.Qty
-	limit         core.Tick // YES space
+	limit         core.Tick // worst price, YES space
 	bid           bool
 	rate          core.Rate
-	budget        core.Pips // what a market buy may still spend, or noBudget
-	reason        core.Reason
-	releasedBySTP core.Pips // in a walk that is only looked at: of own orders that stp_maker would end
+	budget        core.Pips   // what a market buy can still spend, or noBudget
+	reason        core.Reason // why what is left is canceled; NoReason while it can match or rest
+	releasedBySTP core.Pips   // in a simulation: reservations of own orders that stp_maker would cancel
 }
 
-// reaches tells whether the taker's limit allows a fill at tick t of YES.
+// reaches reports whether the taker's limit allows a fill at a tick of YES space.
 func (t *taker) reaches(at core.Tick) bool {
 	if t.bid {
 		return at <= t.limit
@@ -28,23 +29,25 @@ func (t *taker) reaches(at core.Tick) bool {
 	return at >= t.limit
 }
 
-// crosses tells whether the best price of the other side is within the taker's limit.
+// crosses reports whether the best price of the other side is within the taker's limit.
 func (t *taker) crosses() bool {
 	at, ok := t.market.book.BestTick(!t.bid)
 	return ok && t.reaches(at)
 }
 
-// matchResult is what happens between a taker and the next resting order.
+// matchResult is what happens between a taker and one resting order, the maker.
 type matchResult struct {
-	qty     core.Qty    // that trades
-	allowed core.Qty    // of the maker, ≥ qty: less than it offers where reduce_only binds
-	evict   core.Reason // the maker leaves without a fill
-	stop    bool        // the taker goes no further after this
-	reason  core.Reason // why it stops
+	qty     core.Qty    // contracts to fill; can be 0
+	allowed core.Qty    // contracts that the maker can fill, ≥ qty; reduce_only can make it less than Left
+	evict   core.Reason // if set, the maker is canceled for this reason, without a fill
+	stop    bool        // matching ends after the fill
+	reason  core.Reason // with stop: why what is left of the taker is canceled
 }
 
-// computeMatch decides, and changes nothing. sold is what the maker's account has already
-// given up of the other outcome in a walk that is only looked at.
+// computeMatch decides what happens between t and the resting order o, and changes nothing: the
+// rules are docs/rules/orders.md#self-trade-prevention, #reduce-only and #max-cost. sold is how many
+// contracts of the other outcome the maker's account has sold earlier in a simulation, which its
+// holding does not show; 0 in a real match.
 func (v *Venue) computeMatch(t *taker, o *book.Order, sold core.Qty) matchResult {
 	var x matchResult
 	if o.User == t.cmd.User {
@@ -74,7 +77,8 @@ func (v *Venue) computeMatch(t *taker, o *book.Order, sold core.Qty) matchResult
 	return x
 }
 
-// match takes the taker through the book.
+// match fills the taker from the best price on until it is done, its limit is reached or a rule stops
+// it. It sets t.left and t.reason.
 func (v *Venue) match(t *taker) {
 	b := t.market.book
 	switch {
@@ -107,72 +111,8 @@ func (v *Venue) match(t *taker) {
 	}
 }
 
-// PreviewFill is one fill as it would be.
-type PreviewFill struct {
-	Maker   core.OrderID
-	TickYes core.Tick
-	Qty     core.Qty
-	Fee     core.Pips
-	Path    core.Path
-
-	user    core.UserID
-	side    core.Side
-	outcome core.Outcome
-}
-
-// simulate walks the book as match would and changes nothing. What would fill is
-// appended to seen, where given. The taker it gives is the one at the end.
-func (v *Venue) simulate(t taker, seen *[]PreviewFill) taker {
-	b := t.market.book
-	var own []PreviewFill
-	if seen == nil {
-		seen = &own
-	}
-	for r := b.Best(!t.bid); r != book.None && t.left > 0; r = b.Next(r) {
-		o := v.pool.At(r)
-		if !t.reaches(o.TickYes()) {
-			break
-		}
-		x := v.computeMatch(&t, o, soldInWalk(*seen, o))
-		if x.evict != core.NoReason {
-			if o.User == t.cmd.User {
-				t.releasedBySTP += core.Pips(o.Left) * core.Pips(o.Unit)
-			}
-			continue
-		}
-		if x.qty > 0 {
-			p := core.InYes(t.cmd.Outcome, o.TickYes())
-			fee := core.Fee(t.rate, x.qty, p)
-			*seen = append(*seen, PreviewFill{o.ID, o.TickYes(), x.qty, fee, core.PathOf(t.cmd.Side, o.Side()), o.User, o.Side(), o.Outcome()})
-			t.left -= x.qty
-			if t.budget != noBudget {
-				t.budget -= core.Pips(x.qty)*core.Pips(p) + fee
-			}
-		}
-		if x.stop {
-			t.reason = x.reason
-			break
-		}
-	}
-	return t
-}
-
-// soldInWalk is what the account of a resting reduce_only buy has given up of the other
-// outcome earlier in a walk.
-func soldInWalk(seen []PreviewFill, o *book.Order) (n core.Qty) {
-	if !o.Flags().Has(core.ReduceOnly) {
-		return 0
-	}
-	for i := range seen {
-		if g := &seen[i]; g.user == o.User && g.side == core.Sell && g.outcome == o.Outcome().Other() {
-			n += g.Qty
-		}
-	}
-	return n
-}
-
-// fill trades x.qty contracts between the taker and a resting order, at the
-// maker's price.
+// fill trades x.qty contracts between the taker and a resting order, at the maker's price
+// (docs/rules/prices.md#paths), and emits the fill.
 func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x matchResult) {
 	c, l, n := t.cmd, v.ledger, x.qty
 	tick, path := o.TickYes(), core.PathOf(c.Side, o.Side())
@@ -214,26 +154,9 @@ func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x matchResult) {
 	v.reduceMaker(t.market, r, o, n, x.allowed-n)
 }
 
-// distributeFee pays the maker's rebate and the referrer's share out of a taker's fee
-// (docs/rules/money.md#fee-shares).
-func (v *Venue) distributeFee(f *core.Filled) {
-	if f.TakerFee == 0 || v.fees.RebatePct == 0 && v.fees.ReferPct == 0 {
-		return
-	}
-	if p := core.Percent(f.TakerFee, v.fees.RebatePct); p > 0 {
-		f.Rebate = p
-		v.ledger.PayFromFees(f.MakerUser, p, core.CauseRebate)
-	}
-	if ref := v.accounts[f.TakerUser].Referrer; ref != 0 {
-		if p := core.Percent(f.TakerFee, v.fees.ReferPct); p > 0 {
-			f.Referral = p
-			v.ledger.PayFromFees(ref, p, core.CauseReferral)
-		}
-	}
-}
-
-// reduceMaker takes filled contracts off a maker, which leaves the book when none are
-// left. What reduce_only no longer allows is canceled with it, and the order remembers.
+// reduceMaker takes filled contracts off a maker, and removes it from the book if none are left. Only
+// allowed more contracts can fill under reduce_only; the others are canceled, which clips the order
+// (docs/rules/orders.md#reduce-only).
 func (v *Venue) reduceMaker(m *market, r book.Ref, o *book.Order, filled, allowed core.Qty) {
 	tick, bid := o.TickYes(), o.Bid()
 	v.emitLevelChange(m, bid, tick, -filled, m.book.Reduce(r, filled))

@@ -7,8 +7,8 @@ import (
 	"duplex/core"
 )
 
-// outcome is what a plain reading of docs/rules/rounds.md says of a round of 60 s
-// whose seconds in [from, from+long) before or after its boundary have no tick.
+// outcome computes by docs/rules/rounds.md whether a round of 60 s settles and at which price, if the
+// seconds [from, from+long), counted from its boundary, have no tick.
 func outcome(from, long int64) (settles bool, twap core.Price) {
 	priced := func(s int64) bool { return s < from || s >= from+long } // s: seconds from the boundary
 	var sum, covered, last int64
@@ -28,11 +28,11 @@ func outcome(from, long int64) (settles bool, twap core.Price) {
 	return covered >= 8 && -last <= 5, core.Price(sum / covered)
 }
 
-// priceAt rises by a different step every second, so that each second tells.
+// priceAt rises by a different step every second, so that a wrong window gives a wrong mean.
 func priceAt(s int64) core.Price { return core.Price(1_000_000 + 1000*(s+60) + s*s) }
 
-// TestOutageAroundABoundary: whatever second an outage begins and however long it is,
-// the round ends as the contract says, and every pip is where it belongs.
+// TestOutageAroundABoundary checks that a round ends as the rules say, and pays every pip to its owner,
+// for outages of the index of many beginnings and lengths.
 func TestOutageAroundABoundary(t *testing.T) {
 	seen := map[bool]int{}
 	for from := int64(-25); from <= 3; from++ {
@@ -40,17 +40,17 @@ func TestOutageAroundABoundary(t *testing.T) {
 			t.Run(fmt.Sprintf("%d for %d s", from, long), func(t *testing.T) {
 				settles, twap := outcome(from, long)
 				seen[settles]++
-				through(t, from, long, settles, twap)
+				runOutage(t, from, long, settles, twap)
 			})
 		}
 	}
 	if seen[true] < 50 || seen[false] < 50 {
-		t.Errorf("%v: the table shows but one side", seen)
+		t.Errorf("%v: too few rounds settle or too few are void", seen)
 	}
 }
 
-// through takes two accounts that hold the two sides of one mint through a round.
-func through(t *testing.T, from, long int64, settles bool, twap core.Price) {
+// runOutage runs a round with an outage, in which two accounts hold the two outcomes of one mint.
+func runOutage(t *testing.T, from, long int64, settles bool, twap core.Price) {
 	const boundary = origin/core.NsPerSec + 60
 	const qty, paid = 7, 1_000_000
 	v, at := New(), core.Stamp{}

@@ -8,18 +8,18 @@ import (
 	"duplex/core/ledger"
 )
 
-// place applies a placement: the checks in their order, then matching; what is left
-// rests or ends.
+// place executes a placement: the checks in their order (docs/rules/orders.md#order-of-checks),
+// then matching. What is left rests or is canceled.
 func (v *Venue) place(c *core.PlaceOrder) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
 	a := &v.accounts[c.User]
 	if c.ClientID == 0 {
-		return v.recordRejected(c, orElse(c.Fault, core.ClientOrderIDRequired))
+		return v.recordRejected(c, rejectOr(c.Fault, core.ClientOrderIDRequired))
 	}
 	if !a.ids.add(c.ClientID) {
-		return core.DuplicateClientOrderID // leaves no row: the first order's stands
+		return core.DuplicateClientOrderID // adds no row: the id already has the first order's
 	}
 	var t taker
 	if r := v.admit(c, v.now.Ts, &t); r != core.OK {
@@ -44,7 +44,7 @@ func (v *Venue) place(c *core.PlaceOrder) core.Reject {
 	return core.OK
 }
 
-// recordRejected records a rejected order as a row.
+// recordRejected emits a rejected order, for its row, and returns r.
 func (v *Venue) recordRejected(c *core.PlaceOrder, r core.Reject) core.Reject {
 	row := v.ev.Placed()
 	*row = core.OrderPlaced{Place: c, Reject: r}
@@ -54,16 +54,17 @@ func (v *Venue) recordRejected(c *core.PlaceOrder, r core.Reject) core.Reject {
 	return r
 }
 
-func orElse(r, other core.Reject) core.Reject {
+// rejectOr returns r, or other if r is OK. cmp.Or would cost the matching path instructions.
+func rejectOr(r, other core.Reject) core.Reject {
 	if r != core.OK {
 		return r
 	}
 	return other
 }
 
-// admit makes the checks that stand between a fresh client_order_id and matching,
-// and fills t. It changes nothing. An order that ends before it can match has its
-// reason in t. ts is the stamp of the placement.
+// admit makes all checks of a placement but those of its client_order_id, and fills t. It changes no
+// state. An order that is canceled before it can match has its reason in t. ts is the stamp of the
+// placement, in ns.
 func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 	if c.Fault != core.OK {
 		return c.Fault
@@ -112,8 +113,9 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 	return core.OK
 }
 
-// checkFunds checks that a buy's reservation is there (docs/rules/money.md#reservations). The
-// reservation covers every fill, so nothing in matching can overdraw.
+// checkFunds checks that the account can pay for a buy's reservation
+// (docs/rules/money.md#reservations). A reservation covers the cost of any fill, so matching needs no
+// check of its own.
 func (v *Venue) checkFunds(c *core.PlaceOrder, t *taker) core.Reject {
 	need := core.Pips(c.Qty) * v.reservation[c.Tick]
 	if c.Type == core.Market {
@@ -129,7 +131,8 @@ func (v *Venue) checkFunds(c *core.PlaceOrder, t *taker) core.Reject {
 	return core.OK
 }
 
-// clampToPips brings a max_cost of the wire into the domain of money.
+// clampToPips converts a max_cost to pips. Amounts beyond int64 become core.PipsMax, which no
+// order can cost.
 func clampToPips(n uint64) core.Pips {
 	if bits.Len64(n) > 63 {
 		return core.PipsMax
@@ -137,8 +140,8 @@ func clampToPips(n uint64) core.Pips {
 	return core.Pips(n)
 }
 
-// rest puts what is left of a limit order into the book and reserves for it, at
-// the maker rate of now, which stays pinned to it.
+// rest adds what is left of a limit order to the book and reserves for it at the maker rate in force,
+// which stays pinned to the order (docs/rules/money.md#pinned-rates).
 func (v *Venue) rest(c *core.PlaceOrder, t *taker) {
 	r := v.pool.Alloc(core.OrderID(v.now.Seq))
 	o := v.pool.At(r)
@@ -147,7 +150,7 @@ func (v *Venue) rest(c *core.PlaceOrder, t *taker) {
 	terms := book.Terms{Group: c.Group}
 	if c.TIF == core.GTT {
 		terms.Expiry = c.Expiry
-		v.expiries.add(c.Expiry, v.now.Seq)
+		v.expiryTimers.add(c.Expiry, v.now.Seq)
 	}
 	v.pool.SetTerms(r, terms)
 	if c.Side == core.Buy {

@@ -5,20 +5,21 @@ import (
 	"duplex/core/book"
 )
 
-// PrefetchMax is how many commands Fetch takes at most.
+// PrefetchMax is the largest group that Prefetch handles.
 const PrefetchMax = 32
 
-// Prefetch reads what the next commands will touch, and changes nothing. One after the
-// other, each would wait for memory half a dozen times; here the reads of all of them,
-// a step at a time, wait together. Whatever it guesses wrong costs time alone.
+// Prefetch reads the memory that the next commands will touch. It changes no state, and a wrong guess
+// costs only time. Without it each command waits for about six dependent loads from memory, one after
+// the other. Prefetch makes the same loads for the whole group, step by step, so that they overlap. It
+// does nothing for groups of fewer than 2 or more than PrefetchMax commands.
 func (v *Venue) Prefetch(cmds []core.Command) {
 	if len(cmds) < 2 || len(cmds) > PrefetchMax {
 		return
 	}
-	var orders [PrefetchMax]book.Ref // what each is about, or what it will meet
+	var orders [PrefetchMax]book.Ref // the order that each cancels, or the first that it can fill
 	n := v.prefetched
 	for i := 0; i < len(cmds); i += book.CellsPerCacheLine {
-		n += v.pool.PrefetchIndexCell(core.OrderID(v.now.Seq+1) + core.OrderID(i)) // of new orders
+		n += v.pool.PrefetchIndexCell(core.OrderID(v.now.Seq+1) + core.OrderID(i)) // for the orders that rest
 	}
 	for i, cmd := range cmds {
 		orders[i] = book.None

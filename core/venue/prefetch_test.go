@@ -11,9 +11,9 @@ import (
 	"duplex/core/ledger"
 )
 
-// What comes after a Fetch is what would have come without it, whatever was fetched:
-// commands that are then applied, others, and such as make no sense.
-func TestFetchChangesNothing(t *testing.T) {
+// TestPrefetchChangesNothing checks that commands have the same results with and without Prefetch,
+// whether it is given those commands or senseless ones.
+func TestPrefetchChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
 		w, err := Restore(bytesOf(t, v))
@@ -33,7 +33,7 @@ func TestFetchChangesNothing(t *testing.T) {
 			for _, cmd := range group {
 				st := s.stamp()
 				if got, want := v.Apply(st, cmd, &core.Events{}), w.Apply(st, cmd, &core.Events{}); got != want {
-					t.Fatalf("%v, and %v without Fetch", got, want)
+					t.Fatalf("%v, and %v without Prefetch", got, want)
 				} else if _, ok := cmd.(*core.PlaceOrder); ok && got == core.OK {
 					s.ids = append(s.ids, core.OrderID(st.Seq))
 				}
@@ -52,7 +52,8 @@ var nonsense = []core.Command{
 	&core.PlaceOrder{User: 1, Market: 1, Tick: 5000, Side: 7, Outcome: 1, TIF: 9}, &core.PlaceOrder{User: 2, Market: 1, Tick: 5000, Outcome: core.No, TIF: core.IOC},
 }
 
-// An account's orders end newest first, whichever of them ended before.
+// TestAccountOrders checks that a mass cancel goes from an account's newest order to its oldest, after
+// many of them were canceled one by one.
 func TestAccountOrders(t *testing.T) {
 	v, st := streamVenue(t)
 	ev := &core.Events{}
@@ -81,8 +82,8 @@ func TestAccountOrders(t *testing.T) {
 	}
 }
 
-// However many contracts the rules allow, an account's count of them in a market has room
-// for ledger.ContractsMax.
+// TestContractsMax checks that ledger.ContractsMax bounds an account's contracts in a market, even if
+// the rules allow more.
 func TestContractsMax(t *testing.T) {
 	v, st := streamVenue(t)
 	ev := &core.Events{}

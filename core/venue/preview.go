@@ -1,30 +1,47 @@
 package venue
 
-import "duplex/core"
+import (
+	"duplex/core"
+	"duplex/core/book"
+)
 
-// Preview is what a placement would do if it came now.
+// Preview is what a placement would do if it were the next command
+// (docs/rules/orders.md#preview). Amounts are in pips, quantities in contracts.
 type Preview struct {
 	Fills    []PreviewFill
 	Status   core.OrderStatus
 	Reason   core.Reason
-	Fee      core.Pips
-	Spent    core.Pips // price of bought contracts, without fees
-	Earned   core.Pips // price of sold contracts, without fees
+	Fee      core.Pips // of all fills
+	Spent    core.Pips // price of the contracts bought, without fees
+	Earned   core.Pips // price of the contracts sold, without fees
 	Filled   core.Qty
 	Resting  core.Qty
-	Reserved core.Pips // for what would rest
-	Cash     core.Pips // free cash after
+	Reserved core.Pips // for the contracts that would rest
+	Cash     core.Pips // the account's free cash afterwards
 }
 
-// Preview runs a placement against the book and changes nothing. It gives the
-// reject the placement would get, a used client_order_id's among them. The placement
-// gets the stamp ts, or one right behind the last command if that is later.
+// PreviewFill is one fill of a preview. TickYes is in YES space; Fee is the taker's, in pips.
+type PreviewFill struct {
+	Maker   core.OrderID
+	TickYes core.Tick
+	Qty     core.Qty
+	Fee     core.Pips
+	Path    core.Path
+
+	user    core.UserID // of the maker
+	side    core.Side
+	outcome core.Outcome
+}
+
+// Preview returns what a placement would do, or its rejection. It changes nothing and can run
+// concurrently with other reads. The placement would have the stamp ts, in ns, or if that is not after
+// the last command's, the next one.
 func (v *Venue) Preview(c *core.PlaceOrder, ts int64) (p Preview, r core.Reject) {
 	switch {
 	case !v.userExists(c.User):
 		return p, core.UnknownUser
 	case c.ClientID == 0:
-		return p, orElse(c.Fault, core.ClientOrderIDRequired)
+		return p, rejectOr(c.Fault, core.ClientOrderIDRequired)
 	case v.UsedID(c.User, c.ClientID):
 		return p, core.DuplicateClientOrderID
 	}
@@ -54,23 +71,75 @@ func (v *Venue) Preview(c *core.PlaceOrder, ts int64) (p Preview, r core.Reject)
 	return p, core.OK
 }
 
-// simulateMatch is match, looked at.
-func (v *Venue) simulateMatch(t *taker) (seen []PreviewFill) {
+// simulateMatch does what match does, but returns the fills and changes only t.
+func (v *Venue) simulateMatch(t *taker) (fills []PreviewFill) {
 	if t.cmd.Flags.Has(core.PostOnly) {
 		if t.crosses() {
 			t.reason = core.PostOnlyCross
 		}
 		return nil
 	}
-	after := v.simulate(*t, &seen)
+	after := v.simulate(*t, &fills)
 	if t.cmd.TIF == core.FOK && after.left > 0 {
 		t.reason = core.FokInfeasible
 		return nil
 	}
 	*t = after
-	return seen
+	return fills
 }
 
+// simulate walks the book as match does, changes nothing and returns the taker as it would be
+// afterwards. It appends the fills to *fills unless fills is nil.
+func (v *Venue) simulate(t taker, fills *[]PreviewFill) taker {
+	b := t.market.book
+	var own []PreviewFill
+	if fills == nil {
+		fills = &own
+	}
+	for r := b.Best(!t.bid); r != book.None && t.left > 0; r = b.Next(r) {
+		o := v.pool.At(r)
+		if !t.reaches(o.TickYes()) {
+			break
+		}
+		x := v.computeMatch(&t, o, soldEarlier(*fills, o))
+		if x.evict != core.NoReason {
+			if o.User == t.cmd.User {
+				t.releasedBySTP += core.Pips(o.Left) * core.Pips(o.Unit)
+			}
+			continue
+		}
+		if x.qty > 0 {
+			p := core.InYes(t.cmd.Outcome, o.TickYes())
+			fee := core.Fee(t.rate, x.qty, p)
+			*fills = append(*fills, PreviewFill{o.ID, o.TickYes(), x.qty, fee, core.PathOf(t.cmd.Side, o.Side()), o.User, o.Side(), o.Outcome()})
+			t.left -= x.qty
+			if t.budget != noBudget {
+				t.budget -= core.Pips(x.qty)*core.Pips(p) + fee
+			}
+		}
+		if x.stop {
+			t.reason = x.reason
+			break
+		}
+	}
+	return t
+}
+
+// soldEarlier returns how many contracts of the other outcome the account of a resting reduce_only
+// buy has sold in the fills of a simulation.
+func soldEarlier(fills []PreviewFill, o *book.Order) (n core.Qty) {
+	if !o.Flags().Has(core.ReduceOnly) {
+		return 0
+	}
+	for i := range fills {
+		if g := &fills[i]; g.user == o.User && g.side == core.Sell && g.outcome == o.Outcome().Other() {
+			n += g.Qty
+		}
+	}
+	return n
+}
+
+// setOutcome sets status, reason and resting quantity from the taker after the simulation.
 func (p *Preview) setOutcome(c *core.PlaceOrder, t *taker) {
 	p.Reason = t.reason
 	switch {

@@ -11,8 +11,8 @@ import (
 	"duplex/core"
 )
 
-// script draws commands that mostly make sense: few users, few markets, ticks near
-// each other, and time that jumps now and then.
+// script draws random commands, most of them valid: few users and markets, prices near each other, and
+// steps of time from nothing to half a minute.
 type script struct {
 	t    *rapid.T
 	at   core.Stamp
@@ -28,7 +28,7 @@ func (s *script) stamp() core.Stamp {
 	return s.at
 }
 
-// fair draws one of n, each as likely; rapid itself would rather draw small numbers.
+// fair draws a number below n, each with equal probability; rapid prefers small numbers.
 func (s *script) fair(n uint64, what string) int {
 	i, _ := bits.Mul64(rapid.Uint64().Draw(s.t, what)*0x9E3779B97F4A7C15, n)
 	return int(i)
@@ -115,7 +115,7 @@ func (s *script) command() core.Command {
 	}
 }
 
-// opening is what every script starts with: users with money and three markets.
+// opening returns the commands that every test starts with: users with money and three markets.
 func opening() (cmds []core.Command) {
 	cmds = append(cmds, &core.SetRules{Rules: core.DefaultRules()}, &core.CreateUser{Name: "1"})
 	for range 3 {
@@ -128,7 +128,7 @@ func opening() (cmds []core.Command) {
 		&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: origin / core.NsPerSec, Price: 100, Count: 3}}, &core.Clock{})
 }
 
-// furniture is what scripts do not touch and a state must hold all the same.
+// furniture returns commands that fill the parts of the state that script leaves empty.
 func furniture() []core.Command {
 	rules := core.DefaultRules()
 	rules.Grid, rules.OpenOrders, rules.DisputeNs = core.Full(), 9, 3*core.NsPerSec
@@ -145,8 +145,8 @@ func furniture() []core.Command {
 	}
 }
 
-func begin(t *rapid.T) (*Venue, *script, *witness) {
-	v, s, w := New(), &script{t: t, at: core.Stamp{Ts: origin + core.NsPerSec/2}}, newWitness(t.Fatalf)
+func begin(t *rapid.T) (*Venue, *script, *eventChecker) {
+	v, s, w := New(), &script{t: t, at: core.Stamp{Ts: origin + core.NsPerSec/2}}, newEventChecker(t.Fatalf)
 	for _, c := range opening() {
 		s.at.Seq++
 		s.at.Ts++
@@ -154,7 +154,7 @@ func begin(t *rapid.T) (*Venue, *script, *witness) {
 		if r := v.Apply(s.at, c, ev); r != core.OK {
 			t.Fatalf("%T: %v", c, r)
 		}
-		w.saw(v, s.at, v.Fees(), c, core.OK, ev)
+		w.check(v, s.at, v.Fees(), c, core.OK, ev)
 	}
 	return v, s, w
 }
@@ -167,9 +167,9 @@ func bytesOf(t *rapid.T, v *Venue) []byte {
 	return b
 }
 
-// Whatever comes, money is exact after each command (Apply panics otherwise, and
-// the audit adds everything up again), a refusal and a preview change nothing, and
-// a preview tells what happens.
+// TestRandomCommandsKeepTheInvariant checks after each random command that all sums are exact, and that
+// the events agree with the state. Before each placement it checks that a preview changes nothing and
+// predicts the result.
 func TestRandomCommandsKeepTheInvariant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, w := begin(t)
@@ -178,20 +178,20 @@ func TestRandomCommandsKeepTheInvariant(t *testing.T) {
 			ev.Reset()
 			cmd := s.command()
 			st := s.stamp()
-			var foretold *Preview
+			var previewed *Preview
 			var refused core.Reject
 			if c, ok := cmd.(*core.PlaceOrder); ok {
-				foretold = preview(t, v, st, c, &refused)
+				previewed = preview(t, v, st, c, &refused)
 			}
 			fees := v.Fees()
 			r := v.Apply(st, cmd, ev)
 			v.Audit()
-			w.saw(v, st, fees, cmd, r, ev)
-			if foretold != nil {
+			w.check(v, st, fees, cmd, r, ev)
+			if previewed != nil {
 				if r != refused {
-					t.Fatalf("foretold %v, came %v for %+v", refused, r, cmd)
+					t.Fatalf("previewed %v, got %v for %+v", refused, r, cmd)
 				}
-				compare(t, v, foretold, cmd.(*core.PlaceOrder), st, r, ev)
+				compare(t, v, previewed, cmd.(*core.PlaceOrder), st, r, ev)
 				if r == core.OK {
 					s.ids = append(s.ids, core.OrderID(st.Seq))
 				}
@@ -203,7 +203,7 @@ func TestRandomCommandsKeepTheInvariant(t *testing.T) {
 	})
 }
 
-// preview asks what the placement would do at its stamp.
+// preview returns the preview of a placement at its stamp, and checks that it changes nothing.
 func preview(t *rapid.T, v *Venue, st core.Stamp, c *core.PlaceOrder, refused *core.Reject) *Preview {
 	before := bytesOf(t, v)
 	p, r := v.Preview(c, st.Ts)
@@ -214,6 +214,7 @@ func preview(t *rapid.T, v *Venue, st core.Stamp, c *core.PlaceOrder, refused *c
 	return &p
 }
 
+// compare checks a preview against the events of the placement.
 func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp, r core.Reject, ev *core.Events) {
 	if r != core.OK {
 		return
@@ -232,7 +233,7 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 		}
 	}
 	if !reflect.DeepEqual(fills, p.Fills) && len(fills)+len(p.Fills) > 0 {
-		t.Fatalf("fills foretold %+v, came %+v", p.Fills, fills)
+		t.Fatalf("previewed fills %+v, got %+v", p.Fills, fills)
 	}
 	want := Preview{Fills: p.Fills, Reason: closed, Filled: c.Qty - left, Cash: p.Cash}
 	for _, g := range fills {
@@ -259,18 +260,18 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 		}
 	}
 	if !reflect.DeepEqual(*p, want) {
-		t.Fatalf("foretold %+v, came %+v", *p, want)
+		t.Fatalf("previewed %+v, got %+v", *p, want)
 	}
 	if c.TIF == core.FOK && len(fills) > 0 && left > 0 {
 		t.Fatalf("a fok order filled in part: %+v", c)
 	}
 	if cash, _ := v.Balance(c.User); cash != p.Cash {
-		t.Fatalf("cash foretold %d, came %d for %+v", p.Cash, cash, c)
+		t.Fatalf("previewed cash %d, got %d for %+v", p.Cash, cash, c)
 	}
 }
 
-// State is a function of the commands: a venue restored in the middle goes on to
-// the same bytes and the same events.
+// TestRestoredVenueGoesOnAlike checks that a venue and its restored copy give the same events and
+// states for the same commands.
 func TestRestoredVenueGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
@@ -303,16 +304,16 @@ func TestRestoredVenueGoesOnAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(bytesOf(t, v), bytesOf(t, again)) {
-			t.Fatal("restored otherwise than it was")
+			t.Fatal("the restored state differs")
 		}
 		run([]*Venue{v, again}, s.fair(40, "after"))
 		if !bytes.Equal(bytesOf(t, v), bytesOf(t, again)) || v.Due() != again.Due() {
-			t.Fatal("went on otherwise")
+			t.Fatal("the states differ after more commands")
 		}
 	})
 }
 
-// Due is when a clock tick would next do something, and not before.
+// TestDueIsWhenSomethingHappens checks that a clock tick changes something at Due and nothing before.
 func TestDueIsWhenSomethingHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
@@ -326,21 +327,21 @@ func TestDueIsWhenSomethingHappens(t *testing.T) {
 			due, now := v.Due(), v.Now()
 			if due == never { // every series waits for an index
 				if ticked(t, v, now.Ts+3600*core.NsPerSec) {
-					t.Fatal("something happens, and is never due")
+					t.Fatal("a tick changes something although nothing is due")
 				}
 				continue
 			}
 			if due > now.Ts+1 && ticked(t, v, due-1) {
-				t.Fatalf("something happens before it is due, %d ns on", due-now.Ts)
+				t.Fatalf("a tick changes something before %d ns, when it is due", due-now.Ts)
 			}
 			if !ticked(t, v, max(due, now.Ts+1)) {
-				t.Fatalf("nothing happens %d ns on, when it is due", due-now.Ts)
+				t.Fatalf("a tick changes nothing after %d ns, when it is due", due-now.Ts)
 			}
 		}
 	})
 }
 
-// ticked tells whether a clock tick does something to a copy.
+// ticked reports whether a clock tick at ts changes a copy of v.
 func ticked(t *rapid.T, v *Venue, ts int64) bool {
 	again, err := Restore(bytesOf(t, v))
 	if err != nil {

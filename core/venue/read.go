@@ -8,18 +8,22 @@ import (
 	"duplex/core/ledger"
 )
 
-// Now is the stamp of the last command.
+// Now returns the stamp of the last command.
 func (v *Venue) Now() core.Stamp { return v.now }
 
-// Rules, Fees and Windows are the settings in force.
-func (v *Venue) Rules() core.Rules      { return v.rules }
-func (v *Venue) Fees() core.Fees        { return v.fees }
+// Rules returns the rules in force.
+func (v *Venue) Rules() core.Rules { return v.rules }
+
+// Fees returns the fee schedule in force.
+func (v *Venue) Fees() core.Fees { return v.fees }
+
+// Windows returns the announced schedule of maintenance. The slice is shared and read-only.
 func (v *Venue) Windows() []core.Window { return v.windows }
 
-// Sums are the money of the venue added up.
+// Sums returns the venue's totals of money and pairs.
 func (v *Venue) Sums() ledger.Sums { return v.ledger.Sums }
 
-// Users lists the accounts in the order of their id.
+// Users returns the accounts, by rising id.
 func (v *Venue) Users() iter.Seq[core.User] {
 	return func(yield func(core.User) bool) {
 		for i := range v.accounts[1:] {
@@ -30,7 +34,7 @@ func (v *Venue) Users() iter.Seq[core.User] {
 	}
 }
 
-// User gives an account; false if there is none.
+// User returns an account, or false if it does not exist.
 func (v *Venue) User(u core.UserID) (core.User, bool) {
 	if !v.userExists(u) {
 		return core.User{}, false
@@ -38,15 +42,15 @@ func (v *Venue) User(u core.UserID) (core.User, bool) {
 	return v.accounts[u].User, true
 }
 
-// Keys lists all keys in the order of their creation. Revoked ones are among them only
-// under the first revision of the rules.
+// Keys returns all keys in the order of their creation. Only the first revision of the rules has
+// revoked keys among them.
 func (v *Venue) Keys() iter.Seq[core.Key] {
 	return func(yield func(core.Key) bool) {
 		v.keys.all.Scan(func(_ uint64, k *core.Key) bool { return yield(*k) })
 	}
 }
 
-// KeysOf lists an account's keys that are not revoked in the order of their creation.
+// KeysOf returns an account's keys that are not revoked, in the order of their creation.
 func (v *Venue) KeysOf(u core.UserID) iter.Seq[core.Key] {
 	return func(yield func(core.Key) bool) {
 		if v.userExists(u) && v.accounts[u].keys != nil {
@@ -55,19 +59,20 @@ func (v *Venue) KeysOf(u core.UserID) iter.Seq[core.Key] {
 	}
 }
 
-// Balance is an account's free cash and what its resting buys hold.
+// Balance returns an account's free cash and what its resting buys reserve, in pips.
 func (v *Venue) Balance(u core.UserID) (cash, reserved core.Pips) { return v.ledger.Balance(u) }
 
-// Holding is what an account has in a slot now.
+// Holding returns an account's contracts, cost and resting quantities in a slot.
 func (v *Venue) Holding(u core.UserID, m core.MarketID) ledger.Holding { return v.ledger.Holding(u, m) }
 
-// Position is an account's holding in the slot's present life.
+// Position returns an account's holding in the slot's current or last round, as readers see it. The
+// slot must be at most Slots.
 func (v *Venue) Position(u core.UserID, id core.MarketID) (p core.Position) {
 	v.position(u, id, &p)
 	return p
 }
 
-// position fills p in place.
+// position sets p. It writes into an event in place, which spares a copy on the matching path.
 func (v *Venue) position(u core.UserID, id core.MarketID, p *core.Position) {
 	m, h := &v.markets[id], v.ledger.HoldingRef(u, id)
 	p.Market, p.Generation, p.Number = id, m.Generation, m.Number
@@ -75,18 +80,13 @@ func (v *Venue) position(u core.UserID, id core.MarketID, p *core.Position) {
 	p.YesReserved, p.NoReserved = core.Qty(h.Reserved[core.Yes]), core.Qty(h.Reserved[core.No])
 }
 
-// Deadman is the state of an account's switch: its timeout in ms and its deadline
-// in ns, 0 when disarmed.
-func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
-	return v.accounts[u].timeout, v.accounts[u].deadline
-}
-
-// UsedID tells whether an account has used a client_order_id.
+// UsedID reports whether an account has used a client_order_id
+// (docs/rules/orders.md#client-order-id).
 func (v *Venue) UsedID(u core.UserID, id uint64) bool {
 	return v.userExists(u) && v.accounts[u].ids.has(id)
 }
 
-// IDBytes is the memory the sets of used client order ids take.
+// IDBytes returns the memory, in bytes, of the sets of used client order ids.
 func (v *Venue) IDBytes() (n uint64) {
 	for i := range v.accounts {
 		n += v.accounts[i].ids.size()
@@ -94,17 +94,18 @@ func (v *Venue) IDBytes() (n uint64) {
 	return n
 }
 
-// MarketState is a market as its readers see it.
+// MarketState is a market as readers see it (docs/rules/prices.md#what-a-market-shows). Quantities are
+// in contracts. Book is the venue's own: it is valid until the next command.
 type MarketState struct {
 	core.Round
 	LastTick core.Tick
 	Volume   core.Qty
 	Open     core.Qty // open pairs
 	Book     *book.Book
-	BookSeq  uint64 // seq of the last command that changed the book or the ticks it may have
+	BookSeq  uint64 // seq of the last command that changed the book or its grid; the key of cached books
 }
 
-// Market gives the present life of a market; false if it never opened.
+// Market returns the current or last round of a slot, or false if none ever opened in it.
 func (v *Venue) Market(id core.MarketID) (MarketState, bool) {
 	m := v.market(id)
 	if m == nil {
@@ -113,14 +114,15 @@ func (v *Venue) Market(id core.MarketID) (MarketState, bool) {
 	return MarketState{v.roundOf(m), m.lastTick, m.volume, v.ledger.Pairs(id), m.book, m.bookSeq}, true
 }
 
-// Index is a feed's last tick, its freshness and its session.
+// Index returns a feed's newest index tick (ok is false if it has none), whether the feed is stale,
+// and whether its session is open.
 func (v *Venue) Index(f core.Feed) (tick core.IndexTick, ok, stale, open bool) {
 	s := &v.feeds[f]
 	tick, ok = s.Ring.Last()
 	return tick, ok, s.Stale, s.Open
 }
 
-// Withdrawal gives a request by its id.
+// Withdrawal returns a withdrawal by its id, or false if there is none.
 func (v *Venue) Withdrawal(id uint64) (core.Withdrawal, bool) {
 	if w, ok := v.withdrawals.Get(id); ok {
 		return *w, true
@@ -128,17 +130,18 @@ func (v *Venue) Withdrawal(id uint64) (core.Withdrawal, bool) {
 	return core.Withdrawal{}, false
 }
 
-// Resting counts the orders in all books.
+// Resting returns the number of orders in all books.
 func (v *Venue) Resting() int { return v.pool.Len() }
 
-// Audit adds all money and contracts up again and panics with core.Broken where
-// something is off.
+// Audit recomputes all sums of money and contracts from the accounts, and checks the best prices of
+// all books. It panics with core.InvariantViolation if something differs. It takes time in proportion
+// to accounts and holdings.
 func (v *Venue) Audit() {
 	v.ledger.Audit()
 	for id := range v.markets {
 		if b := v.markets[id].book; b != nil {
 			if !b.BestPricesAreCorrect() {
-				panic(core.InvariantViolation{Detail: "a book's best price is not its first"})
+				panic(core.InvariantViolation{Detail: "a book's best price is wrong"})
 			}
 			bid, bids := b.BestTick(true)
 			ask, asks := b.BestTick(false)

@@ -13,7 +13,7 @@ import (
 	"duplex/core/ledger"
 )
 
-// opened is a venue after the opening that stories and scripts have.
+// opened returns a venue after the commands of opening, and a function that applies one more.
 func opened(t *testing.T) (*Venue, func(core.Command) core.Reject) {
 	v, at := New(), core.Stamp{Ts: origin + core.NsPerSec/2}
 	do := func(c core.Command) core.Reject {
@@ -29,7 +29,7 @@ func opened(t *testing.T) (*Venue, func(core.Command) core.Reject) {
 	return v, do
 }
 
-// What the venue answers to its readers.
+// TestReads checks every accessor, on a venue and on one restored from it.
 func TestReads(t *testing.T) {
 	v, do := opened(t)
 	for _, c := range furniture() {
@@ -131,7 +131,7 @@ func TestReads(t *testing.T) {
 			t.Errorf("hash of %d: %x, %v", i, h, err)
 		}
 	}
-	// And it goes on under the same rules, fees and switches.
+	// Both continue under the same rules, fees and dead-man switches.
 	for _, x := range []*Venue{v, again} {
 		st := core.Stamp{Seq: now.Seq + 1, Ts: now.Ts + core.NsPerMs}
 		ev := &core.Events{}
@@ -141,14 +141,14 @@ func TestReads(t *testing.T) {
 		}
 		st.Seq, st.Ts = st.Seq+1, st.Ts+1
 		if r := x.Apply(st, &core.PlaceOrder{User: 2, ClientID: 8, Market: 1, Tick: 4999, Qty: 2}, ev); r != core.OK {
-			t.Error(r) // off the narrow grid
+			t.Error(r) // a tick that only the full grid has
 		}
 		st.Seq, st.Ts = st.Seq+1, st.Ts+1
 		x.Apply(st, &core.PlaceOrder{User: 3, ClientID: 10, Market: 1, Outcome: core.No, Tick: 5001, Qty: 2}, ev)
 		st.Seq, st.Ts = st.Seq+1, st.Ts+1
 		x.Apply(st, &core.PlaceOrder{User: 3, ClientID: 11, Market: 1, Tick: 5000, Qty: 1, MaxCost: 5074}, ev)
 		if x.Resting() != 0 {
-			t.Error("a max_cost below price and fee of now let an order in")
+			t.Error("an order was accepted whose max_cost is below its price and fee")
 		}
 		if sums := x.Sums(); sums.Fees != core.Fee(300, 3, 4000)+core.Fee(300, 2, 5001)+core.Fee(10, 3, 6000)+core.Fee(10, 2, 4999) {
 			t.Errorf("fees %d", sums.Fees)
@@ -156,7 +156,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// A preview of what would be refused before the book is looked at.
+// TestPreviewRefuses checks rejections that come before matching.
 func TestPreviewRefuses(t *testing.T) {
 	v, do := opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 5, Market: 1, Tick: 5000, Qty: 1})
@@ -177,8 +177,8 @@ func TestPreviewRefuses(t *testing.T) {
 	}
 }
 
-// A preview of an order that fills one contract and rests with two.
-func TestPreviewOfAPart(t *testing.T) {
+// TestPreviewOfPartialFill previews an order that fills one contract and rests with two.
+func TestPreviewOfPartialFill(t *testing.T) {
 	v, do := opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
 	c := &core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 3}
@@ -190,9 +190,9 @@ func TestPreviewOfAPart(t *testing.T) {
 	}
 }
 
-// A preview of a market order counts its cap down from fill to fill: 10225 pays for a
-// NO at 5000 with its fee, 63, and not for one at 5100 besides.
-func TestPreviewOfACap(t *testing.T) {
+// TestPreviewOfMaxCost checks that each fill of a previewed market order lowers what max_cost leaves:
+// 10225 pips pay for a NO at 5000 with its fee of 63, and not for a second one at 5100.
+func TestPreviewOfMaxCost(t *testing.T) {
 	v, do := opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
 	do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Tick: 4900, Qty: 1})
@@ -213,9 +213,9 @@ func TestPreviewOfACap(t *testing.T) {
 	}
 }
 
-// A preview with stp_maker counts what the own orders in its way give back: at 7000
-// with two bids of one's own on the other side, one of them cut off by price.
-func TestPreviewOfAnEviction(t *testing.T) {
+// TestPreviewOfSTPMaker checks that a preview with stp_maker counts the reservations that it releases:
+// of the account's two bids one is within the limit of 7000 and would be canceled.
+func TestPreviewOfSTPMaker(t *testing.T) {
 	v, do := opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 10})
 	do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Tick: 2000, Qty: 10})
@@ -225,12 +225,13 @@ func TestPreviewOfAnEviction(t *testing.T) {
 		t.Errorf("%v, %+v", r, p)
 	}
 	if do(c); v.ledger.Cash(1) != p.Cash {
-		t.Errorf("%d foretold, %d came", p.Cash, v.ledger.Cash(1))
+		t.Errorf("previewed %d, got %d", p.Cash, v.ledger.Cash(1))
 	}
 }
 
-// A mass cancel goes from the newest order to the oldest, also after a restart.
-func TestSweepAfterRestore(t *testing.T) {
+// TestCancelAllAfterRestore checks that a mass cancel goes from the newest order to the oldest, also in a
+// restored venue.
+func TestCancelAllAfterRestore(t *testing.T) {
 	v, do := opened(t)
 	var want []core.OrderID
 	for i, tick := range []core.Tick{4400, 5000, 4100, 4900, 4200, 4300} {
@@ -260,7 +261,7 @@ func TestSweepAfterRestore(t *testing.T) {
 	}
 }
 
-// A venue that has heard nothing waits for everything.
+// TestNewVenue checks that in a new venue no feed has an index and nothing is due.
 func TestNewVenue(t *testing.T) {
 	v := New()
 	if _, ok, stale, open := v.Index(core.BTC); ok || !stale || open || v.Due() != math.MaxInt64 {
@@ -268,7 +269,7 @@ func TestNewVenue(t *testing.T) {
 	}
 }
 
-// The last free slot is taken, and then none: a series waits.
+// TestNoSlotIsFree checks that a series opens no round while all slots are in use.
 func TestNoSlotIsFree(t *testing.T) {
 	v, do := opened(t)
 	v.free = v.free[:1]
@@ -282,7 +283,7 @@ func TestNoSlotIsFree(t *testing.T) {
 	}
 }
 
-// A session that ends within the stretch opens nothing until it changes.
+// TestDueAtTheEndOfASession checks that no opening is due if the session ends before the round would.
 func TestDueAtTheEndOfASession(t *testing.T) {
 	v, do := opened(t)
 	for m := range core.MarketID(3) {
@@ -299,11 +300,10 @@ func TestDueAtTheEndOfASession(t *testing.T) {
 	}
 }
 
-// Thirty-two slots: the minute after the last is taken brings the first back, with
-// nothing of its former life.
-func TestASlotLivesAgain(t *testing.T) {
+// TestSlotIsReused checks that a round in a slot used before shows nothing of the slot's earlier round.
+func TestSlotIsReused(t *testing.T) {
 	v, at := New(), core.Stamp{Ts: origin - 1}
-	w := newWitness(t.Fatalf)
+	w := newEventChecker(t.Fatalf)
 	id := uint64(0)
 	do := func(c core.Command) {
 		t.Helper()
@@ -311,7 +311,7 @@ func TestASlotLivesAgain(t *testing.T) {
 		at.Ts++
 		ev, fees := &core.Events{}, v.Fees()
 		r := v.Apply(at, c, ev)
-		w.saw(v, at, fees, c, r, ev)
+		w.check(v, at, fees, c, r, ev)
 	}
 	for range 2 {
 		do(&core.CreateUser{Name: "u"})
@@ -338,7 +338,7 @@ func TestASlotLivesAgain(t *testing.T) {
 			t.Fatalf("minute %d: %d pairs", minute, s.Open)
 		}
 		at.Ts += 6 * core.NsPerSec
-		do(&core.Clock{}) // without an index the rounds alone tell what is due
+		do(&core.Clock{}) // the feed is stale now, so only rounds are due
 		if due, want := v.Due(), w.due(); due != want {
 			t.Fatalf("minute %d: due in %d ns, not %d", minute, due-at.Ts, want-at.Ts)
 		}
@@ -352,12 +352,12 @@ func TestASlotLivesAgain(t *testing.T) {
 		}
 	}
 	if s, _ := v.Market(1); s.Generation != 2 {
-		t.Errorf("slot 1 has had %d lives", s.Generation)
+		t.Errorf("slot 1 has had %d rounds", s.Generation)
 	}
 }
 
-// due is when the clock would move one of the rounds on, none of which has coverage.
-func (w *witness) due() int64 {
+// due returns when the next transition of a round is due, if none of them has coverage.
+func (w *eventChecker) due() int64 {
 	at := int64(math.MaxInt64)
 	for _, r := range w.rounds {
 		switch r.Status {
@@ -370,27 +370,27 @@ func (w *witness) due() int64 {
 	return at
 }
 
-// An opening is due where its stretch begins, if nothing else is before.
+// TestDueOfAnOpening checks that an opening is due at the start of its period.
 func TestDueOfAnOpening(t *testing.T) {
 	const minute = origin + 60*core.NsPerSec
 	v, do := opened(t)
 	for m := range core.MarketID(3) {
 		do(&core.VoidMarket{Market: m + 1})
 	}
-	late := func(ts int64) {
+	tickAt := func(ts int64) {
 		v.Apply(core.Stamp{Seq: v.now.Seq + 1, Ts: ts}, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: ts / core.NsPerSec, Price: 100, Count: 1}}, &core.Events{})
 	}
-	late(minute - 2*core.NsPerSec)
+	tickAt(minute - 2*core.NsPerSec)
 	if due := v.Due(); due != minute {
 		t.Errorf("due %d ns from the minute", due-minute)
 	}
-	late(minute)
-	if due := v.Due(); v.trading[0] == 0 || due != minute+5*core.NsPerSec+1 { // when the feed has been silent for more than 5 s
+	tickAt(minute)
+	if due := v.Due(); v.trading[0] == 0 || due != minute+5*core.NsPerSec+1 { // when the feed becomes stale
 		t.Errorf("opened %d, due %d ns from the minute", v.trading[0], due-minute)
 	}
 }
 
-// A round in the last slot is moved on like any other.
+// TestDueOfTheLastSlot checks that a round in the last slot is due and advances like any other.
 func TestDueOfTheLastSlot(t *testing.T) {
 	const minute = origin + 60*core.NsPerSec
 	v, at := New(), core.Stamp{Ts: origin}
@@ -412,7 +412,7 @@ func TestDueOfTheLastSlot(t *testing.T) {
 	}
 }
 
-// Timers of orders that left, and of switches that were set anew, do not pile up.
+// TestTimersDoNotPileUp checks that outdated timers of canceled orders and rearmed switches are removed.
 func TestTimersDoNotPileUp(t *testing.T) {
 	v, do := opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1 << 20, Market: 2, Tick: 5000, Qty: 1, TIF: core.GTT, Expiry: origin + core.NsPerSec})
@@ -424,13 +424,13 @@ func TestTimersDoNotPileUp(t *testing.T) {
 	}
 	do(&core.ArmDeadman{User: 1, TimeoutMs: 1})
 	v.Due()
-	if len(v.expiries.heap) != 1 || len(v.deadmen.heap) != 1 {
-		t.Errorf("%d expiries and %d switches", len(v.expiries.heap), len(v.deadmen.heap))
+	if len(v.expiryTimers.heap) != 1 || len(v.deadmanTimers.heap) != 1 {
+		t.Errorf("%d expiries and %d switches", len(v.expiryTimers.heap), len(v.deadmanTimers.heap))
 	}
 }
 
-// A resting sell is one after a restart too, with what it reserves.
-func TestASellComesBack(t *testing.T) {
+// TestRestingSellIsRestored checks that a restored venue has a resting sell and its reserved contracts.
+func TestRestingSellIsRestored(t *testing.T) {
 	v, do := opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 3})
 	do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 3})

@@ -7,8 +7,36 @@ import (
 	"duplex/core/round"
 )
 
-// mayOpen tells whether series i opens a round at ts, and if not when the clock
-// alone could bring it about; never when something else has to happen first.
+// market is one slot: the round that it holds or held last, and the book of that round.
+type market struct {
+	core.Round
+	book     *book.Book // nil until the slot's first round
+	halted   bool       // paused by an operator
+	lastTick core.Tick  // of the last fill, YES space; 0 before the first
+	volume   core.Qty   // contracts filled
+	bookSeq  uint64     // see MarketState.BookSeq
+}
+
+// market returns slot m, or nil if no round ever opened in it.
+func (v *Venue) market(m core.MarketID) *market {
+	if m == 0 || m > Slots || v.markets[m].Status == core.NeverOpened {
+		return nil
+	}
+	return &v.markets[m]
+}
+
+// closed reports whether a trading market takes no more placements at ts: its boundary has passed,
+// although no tick has frozen it yet (docs/rules/rounds.md#close).
+func (v *Venue) closed(m *market, ts int64) bool {
+	return ts >= m.CloseTs && v.rules.Revision >= core.RevisionStrict
+}
+
+// paused reports whether a trading market rejects placements (docs/rules/rounds.md#pauses).
+func (v *Venue) paused(m *market) bool { return m.halted || v.feeds[m.Feed].Stale }
+
+// mayOpen reports whether series i opens a round at ts (docs/rules/rounds.md#opening). If not, next
+// is the time at which a clock tick could open one, in ns, or never if another command has to come
+// first.
 func (v *Venue) mayOpen(i int, s core.Series, ts int64) (ok bool, next int64) {
 	f := &v.feeds[s.Feed]
 	if v.trading[i] != 0 || f.Stale || !f.Open || len(v.free) == 0 {
@@ -16,12 +44,13 @@ func (v *Venue) mayOpen(i int, s core.Series, ts int64) (ok bool, next int64) {
 	}
 	_, end := round.Period(s, ts)
 	if f.Until != 0 && end > f.Until {
-		return false, never // until the session changes
+		return false, never // the round would outlast the session
 	}
 	return round.MayOpen(s, ts, v.last[i])
 }
 
-// openRound starts a round of series i in the slot that has been free for longest.
+// openRound opens a round of series i in the slot that has been free for longest. Its strike is
+// the newest index tick (docs/rules/rounds.md#strike).
 func (v *Venue) openRound(i int, s core.Series) {
 	id := v.free[0]
 	v.free = append(v.free[:0], v.free[1:]...)
@@ -40,18 +69,20 @@ func (v *Venue) openRound(i int, s core.Series) {
 	v.emitRound(m, []core.IndexTick{tick})
 }
 
-// emitRound emits the round as it stands.
+// emitRound emits the round's current state, with index ticks as evidence of its strike or of its
+// settle price.
 func (v *Venue) emitRound(m *market, evidence []core.IndexTick) {
 	v.ev.Add(&core.RoundChanged{Round: v.roundOf(m), Evidence: evidence})
 }
 
+// roundOf returns the round as readers see it, with Paused set.
 func (v *Venue) roundOf(m *market) core.Round {
 	r := m.Round
 	r.Paused = r.Status == core.Trading && v.paused(m)
 	return r
 }
 
-// advanceRound moves a round on by one transition that is due.
+// advanceRound makes the round's one transition that is due: freeze, propose, void or settle.
 func (v *Venue) advanceRound(m *market) {
 	switch m.Status {
 	case core.Trading:
@@ -67,6 +98,8 @@ func (v *Venue) advanceRound(m *market) {
 	}
 }
 
+// freezeRound ends trading and fixes the settle price and its coverage
+// (docs/rules/rounds.md#freeze). Orders without cancel_on_pause keep resting until the proposal.
 func (v *Venue) freezeRound(m *market) {
 	v.cancelMarketOrders(m, core.Paused, cancelsOnPause)
 	ring := &v.feeds[m.Feed].Ring
@@ -75,13 +108,15 @@ func (v *Venue) freezeRound(m *market) {
 	v.emitRound(m, ring.Window(m.CloseTs/core.NsPerSec, m.Window))
 }
 
+// proposeRound cancels the remaining orders and proposes a settle price; the dispute window begins
+// (docs/rules/rounds.md#proposal).
 func (v *Venue) proposeRound(m *market, price core.Price, byOperator bool) {
 	v.cancelMarketOrders(m, core.RoundClosed, anyOrder)
 	round.Propose(&m.Round, price, byOperator, v.now.Ts)
 	v.emitRound(m, nil)
 }
 
-// settleRound pays 10000 pips for every winning contract.
+// settleRound pays core.Payout pips for every winning contract (docs/rules/money.md#payouts).
 func (v *Venue) settleRound(m *market) {
 	m.Status = core.Settled
 	v.payOut(m, func(o core.Outcome) core.Pips {
@@ -92,7 +127,8 @@ func (v *Venue) settleRound(m *market) {
 	})
 }
 
-// voidRound pays 5000 pips for every contract, whatever its outcome.
+// voidRound cancels all orders and pays core.VoidPayout pips for every contract of either outcome
+// (docs/rules/money.md#void-payouts).
 func (v *Venue) voidRound(m *market) {
 	v.cancelMarketOrders(m, core.RoundClosed, anyOrder)
 	if m.Status == core.Trading {
@@ -102,6 +138,7 @@ func (v *Venue) voidRound(m *market) {
 	v.payOut(m, func(core.Outcome) core.Pips { return core.VoidPayout })
 }
 
+// payOut pays every holder and frees the slot. pay returns the pips for a contract of an outcome.
 func (v *Venue) payOut(m *market, pay func(core.Outcome) core.Pips) {
 	m.ResolveTs = v.now.Ts
 	v.ledger.Settle(m.Market, pay, func(u core.UserID, h ledger.Holding, paid core.Pips) {
@@ -114,6 +151,8 @@ func (v *Venue) payOut(m *market, pay func(core.Outcome) core.Pips) {
 	v.emitRound(m, nil)
 }
 
+// pause pauses a trading market, or lifts an operator's pause (docs/rules/rounds.md#pauses).
+// Pausing a paused market is a no-op and emits no event.
 func (v *Venue) pause(c *core.PauseMarket) core.Reject {
 	m := v.market(c.Market)
 	switch {
@@ -132,6 +171,7 @@ func (v *Venue) pause(c *core.PauseMarket) core.Reject {
 	return core.OK
 }
 
+// voidMarket voids a round that is not over, by order of an operator (docs/rules/rounds.md#void).
 func (v *Venue) voidMarket(c *core.VoidMarket) core.Reject {
 	m := v.market(c.Market)
 	switch {
@@ -144,6 +184,8 @@ func (v *Venue) voidMarket(c *core.VoidMarket) core.Reject {
 	return core.OK
 }
 
+// proposePrice proposes an operator's settle price for a frozen round, or replaces the proposed one
+// (docs/rules/rounds.md#operators-price).
 func (v *Venue) proposePrice(c *core.ProposePrice) core.Reject {
 	m := v.market(c.Market)
 	switch {

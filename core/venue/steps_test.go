@@ -17,15 +17,15 @@ import (
 	"duplex/core"
 )
 
-// What a command costs is counted in instructions: a child, this test over again, does
-// one command after the other, and is taken through each a single step at a time. The
-// count is the compiler's, within a few hundredths whatever the machine and its neighbours.
+// The cost of a command is counted in instructions. A child process, this test binary again, applies
+// one command after the other while the parent single-steps it with ptrace. The count depends on the
+// compiler only: other load on the machine changes it by a few percent at most.
 //
 //	DX_STEPS=1 go test ./core/venue -run Steps -v
 
 const stepsChild = "DX_STEPS_CHILD"
 
-// The child's main goroutine stays on the thread that is traced.
+// The child's main goroutine must stay on its thread, because only that thread is traced.
 func init() {
 	if os.Getenv(stepsChild) != "" {
 		runtime.LockOSThread()
@@ -34,19 +34,19 @@ func init() {
 
 func TestMain(m *testing.M) {
 	if os.Getenv(stepsChild) != "" {
-		stepped()
+		stepsChildMain()
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// stepKinds are what is counted, and the most instructions each may take.
+// stepKinds are the commands that are counted, with the most instructions that each may take.
 var stepKinds = []struct {
 	name string
 	most int
 	cmd  func(i int, seq uint64) core.Command
 }{
-	{"nothing at all", 0, func(int, uint64) core.Command { return nil }},
+	{"no command", 0, func(int, uint64) core.Command { return nil }},
 	{"an order that rests", 1250, func(i int, _ uint64) core.Command {
 		return &core.PlaceOrder{User: 1, ClientID: uint64(2*i + 1), Market: 1, Tick: core.Tick(4000 + i%8), Qty: 10}
 	}},
@@ -58,8 +58,8 @@ var stepKinds = []struct {
 
 const stepRounds = 6
 
-// stepped is the child: a breakpoint before each command, a signal to itself behind it.
-func stepped() {
+// stepsChildMain is the child process. Each command is between a breakpoint and a signal to itself.
+func stepsChildMain() {
 	v, st := streamVenue(new(testing.B))
 	ev := &core.Events{}
 	pid, tid := syscall.Getpid(), syscall.Gettid()
@@ -71,21 +71,21 @@ func stepped() {
 			c := k.cmd(i, st.Seq)
 			runtime.Breakpoint()
 			if c != nil && v.Apply(st, c, ev) != core.OK {
-				os.Exit(1) // not what is to be counted
+				os.Exit(1) // a rejection is not the path to count
 			}
 			_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(pid), uintptr(tid), uintptr(syscall.SIGUSR1))
 		}
 	}
 }
 
-// TestSteps: no command takes more instructions than it may.
+// TestSteps checks that no command takes more instructions than its limit.
 func TestSteps(t *testing.T) {
 	if os.Getenv("DX_STEPS") == "" {
-		t.Skip("it counts instructions, for up to a minute, and wants a plain build: set DX_STEPS=1")
+		t.Skip("counting takes up to a minute and needs a build without -race: set DX_STEPS=1")
 	}
 	counts, err := countSteps()
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) {
-		t.Skip("no process can be traced here: ", err)
+		t.Skip("ptrace is not permitted: ", err)
 	}
 	if errors.Is(err, errSlow) {
 		t.Skip(err)
@@ -93,29 +93,28 @@ func TestSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	none := slices.Min(counts[0]) // the least: a step takes long, and a call that was let in between begins anew
+	none := slices.Min(counts[0]) // the least, because a signal handler can run in between
 	for i, k := range stepKinds[1:] {
 		n := slices.Min(counts[i+1]) - none
 		t.Logf("%s: %d instructions", k.name, n)
 		if n > k.most || n < 100 {
-			t.Errorf("%s takes %d instructions, %d are allowed", k.name, n, k.most)
+			t.Errorf("%s takes %d instructions, limit %d", k.name, n, k.most)
 		}
 	}
 }
 
-// stepsMost of all steps, those of the runtime too, end the count: where a step takes so
-// long that the scheduler is always due, a command would never come to its end. stepsOurs
-// are more than any command takes of those that are counted.
+// stepsMost bounds the steps of one command, those of the runtime included. If a step is so slow that
+// the scheduler is always due, the command never ends. stepsOurs bounds the counted steps.
 const (
 	stepsMost = 5_000_000
 	stepsOurs = 100_000
 )
 
-var errSlow = errors.New("steps take too long here")
+var errSlow = errors.New("single-stepping is too slow on this machine")
 
-// countSteps runs the child, and gives the steps of each kind of command.
+// countSteps runs the child and returns the steps of each command, by kind.
 func countSteps() (counts [][]int, err error) {
-	runtime.LockOSThread() // a process is traced by one thread
+	runtime.LockOSThread() // only one thread can trace a process
 	defer runtime.UnlockOSThread()
 	self, err := os.Executable()
 	if err != nil {
@@ -135,8 +134,8 @@ func countSteps() (counts [][]int, err error) {
 	pid := c.Process.Pid
 	counts = make([][]int, len(stepKinds))
 	var regs syscall.PtraceRegs
-	ours := program()
-	wait := func() (syscall.WaitStatus, error) { // raw: the runtime is not told of so short a wait
+	ours := isCounted()
+	wait := func() (syscall.WaitStatus, error) { // a raw system call: the runtime need not prepare for so short a wait
 		var ws int32
 		for {
 			if _, _, e := syscall.RawSyscall6(syscall.SYS_WAIT4, uintptr(pid), uintptr(unsafe.Pointer(&ws)), 0, 0, 0, 0); e == 0 {
@@ -146,7 +145,7 @@ func countSteps() (counts [][]int, err error) {
 			}
 		}
 	}
-	if _, err := wait(); err != nil { // it stands at its beginning
+	if _, err := wait(); err != nil { // it stops when it starts
 		return nil, err
 	}
 	for n := range stepRounds * len(stepKinds) {
@@ -189,16 +188,16 @@ func countSteps() (counts [][]int, err error) {
 	return counts, nil
 }
 
-// counted are the names of functions whose instructions are.
+// counted are the prefixes of the functions whose instructions count.
 var counted = []string{
 	"duplex/", "github.com/", "slices.", "cmp.", "container/", "math/",
 	"runtime.mem", "runtime.map", "internal/runtime/maps.", "runtime.malloc", "runtime.growslice", "runtime.makeslice", "runtime.newobject",
 }
 
-// program tells which instructions are counted: our code, libraries, and what of the
-// runtime they call. Not its scheduler, which finds that a step takes long and lets others
-// run.
-func program() func(pc uintptr) bool {
+// isCounted returns a function that reports whether the instruction at pc counts: this project's code,
+// libraries and the parts of the runtime that they call. The scheduler does not count: only single-stepping
+// makes it run so often.
+func isCounted() func(pc uintptr) bool {
 	known := map[uintptr]bool{}
 	return func(pc uintptr) bool {
 		is, ok := known[pc]
@@ -212,7 +211,7 @@ func program() func(pc uintptr) bool {
 	}
 }
 
-// until lets the child run to a signal, and keeps other signals of the runtime from it.
+// until lets the child run until it receives a signal, and suppresses the runtime's other signals.
 func until(pid int, wait func() (syscall.WaitStatus, error), want syscall.Signal) error {
 	for {
 		if err := syscall.PtraceCont(pid, 0); err != nil {
@@ -232,7 +231,7 @@ func until(pid int, wait func() (syscall.WaitStatus, error), want syscall.Signal
 	}
 }
 
-// fault is the signal of a child that has crashed.
+// fault returns an error if the child stopped at a signal of a crash.
 func fault(ws syscall.WaitStatus) error {
 	switch s := ws.StopSignal(); s {
 	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT:

@@ -16,11 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the stories in testdata")
 
-// Each page of testdata is a conversation with a venue: prose behind #, one command
-// a line, and under it, indented, what it did. -update rewrites what was done; the
-// diff is the review. Time starts half a second into a quarter of an hour, with BTC
-// at 100 and markets 1 (60 s), 2 (5 m) and 3 (15 m) open; alice, bob, carol and dave
-// have 1,000,000 pips each, and alice referred the others.
+// TestStories runs the scripts in testdata. A script has comments behind #, one command a line, and
+// below each command, indented, the events that it must cause; -update rewrites those. The time starts
+// half a second into a quarter of an hour, with BTC at 100 and markets 1 (60 s), 2 (5 m) and 3 (15 m)
+// open. alice, bob, carol and dave have 1,000,000 pips each, and alice referred the others.
 func TestStories(t *testing.T) {
 	pages, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(pages) == 0 {
@@ -32,7 +31,7 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := tell(t, string(want))
+			got := runStory(t, string(want))
 			if *update {
 				if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -60,26 +59,26 @@ func diff(t *testing.T, want, got string) {
 	}
 }
 
-// eve is nobody until a page opens an account for her.
+// eve has no account until a script creates one.
 var people = []string{"", "alice", "bob", "carol", "dave", "eve"}
 
 var feeds = []string{"btc", "gold", "wti"}
 
-// teller runs a page.
-type teller struct {
+// storyRunner runs one script.
+type storyRunner struct {
 	t     *testing.T
 	v     *Venue
 	at    core.Stamp
 	named map[string]uint64 // seq by label
 	label map[uint64]string
 	next  uint64
-	w     *witness
+	w     *eventChecker
 	ev    core.Events
 	out   strings.Builder
 }
 
-func tell(t *testing.T, page string) string {
-	x := &teller{t: t, v: New(), at: core.Stamp{Ts: origin + core.NsPerSec/2}, named: map[string]uint64{}, label: map[uint64]string{}, w: newWitness(t.Fatalf)}
+func runStory(t *testing.T, page string) string {
+	x := &storyRunner{t: t, v: New(), at: core.Stamp{Ts: origin + core.NsPerSec/2}, named: map[string]uint64{}, label: map[uint64]string{}, w: newEventChecker(t.Fatalf)}
 	for _, c := range opening() {
 		x.at.Seq++
 		x.at.Ts++
@@ -98,9 +97,11 @@ func tell(t *testing.T, page string) string {
 	return x.out.String()
 }
 
-func (x *teller) say(format string, args ...any) { fmt.Fprintf(&x.out, "    "+format+"\n", args...) }
+func (x *storyRunner) say(format string, args ...any) {
+	fmt.Fprintf(&x.out, "    "+format+"\n", args...)
+}
 
-func (x *teller) line(line string) {
+func (x *storyRunner) line(line string) {
 	label, rest, ok := strings.Cut(line, ": ")
 	if ok {
 		line = rest
@@ -142,23 +143,23 @@ func (x *teller) line(line string) {
 	}
 }
 
-func (x *teller) apply(cmd core.Command) (core.Reject, *core.Events) {
+func (x *storyRunner) apply(cmd core.Command) (core.Reject, *core.Events) {
 	ev, fees := &x.ev, x.v.Fees()
 	ev.Reset()
 	r := x.v.Apply(x.at, cmd, ev)
 	x.v.Audit()
-	x.w.saw(x.v, x.at, fees, cmd, r, ev)
+	x.w.check(x.v, x.at, fees, cmd, r, ev)
 	return r, ev
 }
 
-func (x *teller) must(ok bool, what string) {
+func (x *storyRunner) must(ok bool, what string) {
 	x.t.Helper()
 	if !ok {
 		x.t.Fatalf("no such command: %s", what)
 	}
 }
 
-func (x *teller) user(name string) core.UserID {
+func (x *storyRunner) user(name string) core.UserID {
 	if name == "nobody" {
 		return 99
 	}
@@ -171,13 +172,13 @@ func (x *teller) user(name string) core.UserID {
 	return 0
 }
 
-func (x *teller) num(s string) int64 {
+func (x *storyRunner) num(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	x.must(err == nil, s)
 	return n
 }
 
-func (x *teller) parse(w []string) core.Command {
+func (x *storyRunner) parse(w []string) core.Command {
 	switch w[0] {
 	case "clock":
 		return &core.Clock{}
@@ -221,9 +222,8 @@ func (x *teller) parse(w []string) core.Command {
 	return nil
 }
 
-// index reads `btc 100 -2s of=1`: a price, of which second from now, and of how many
-// sources.
-func (x *teller) index(w []string) core.Command {
+// index parses `btc 100 -2s of=1`: the price, its second relative to now, the number of sources.
+func (x *storyRunner) index(w []string) core.Command {
 	t := core.IndexTick{Feed: core.Feed(slices.Index(feeds, w[0])), Second: x.at.Ts / core.NsPerSec, Price: core.Price(x.num(w[1])), Count: 3}
 	for _, o := range w[2:] {
 		if n, ok := strings.CutPrefix(o, "of="); ok {
@@ -235,7 +235,7 @@ func (x *teller) index(w []string) core.Command {
 	return &core.PostIndex{Tick: t}
 }
 
-func (x *teller) operator(w []string) core.Command {
+func (x *storyRunner) operator(w []string) core.Command {
 	market := func() core.MarketID { return core.MarketID(x.num(w[1])) }
 	switch w[0] {
 	case "fees":
@@ -279,7 +279,7 @@ func (x *teller) operator(w []string) core.Command {
 		r := x.v.Rules()
 		r.Revision = core.Revision(x.num(w[1]))
 		return &core.SetRules{Rules: r}
-	case "sources": // `op sources btc 2`: the least number of them
+	case "sources": // `op sources btc 2`: the minimum of sources
 		r := x.v.Rules()
 		r.MinSources[slices.Index(feeds, w[1])] = uint8(x.num(w[2]))
 		return &core.SetRules{Rules: r}
@@ -292,8 +292,8 @@ func (x *teller) operator(w []string) core.Command {
 	return nil
 }
 
-// place reads `buy yes 10 @5300 …`; without a price it is a market order.
-func (x *teller) place(u core.UserID, w []string) core.Command {
+// place parses `buy yes 10 @5300 …`. Without a price it is a market order.
+func (x *storyRunner) place(u core.UserID, w []string) core.Command {
 	x.next++
 	c := &core.PlaceOrder{User: u, ClientID: x.next, Market: 1, Type: core.Market, TIF: core.IOC, Qty: core.Qty(x.num(w[2])), Tick: core.TickMax}
 	if w[0] == "sell" {
@@ -347,14 +347,14 @@ func (x *teller) place(u core.UserID, w []string) core.Command {
 	return c
 }
 
-func (x *teller) name(id core.OrderID) string {
+func (x *storyRunner) name(id core.OrderID) string {
 	if l, ok := x.label[uint64(id)]; ok {
 		return l
 	}
 	return fmt.Sprint("order ", id)
 }
 
-func (x *teller) event(e core.Event) {
+func (x *storyRunner) event(e core.Event) {
 	switch e := e.(type) {
 	case *core.OrderPlaced:
 		if e.Reject != core.OK {
@@ -417,13 +417,13 @@ func shares(e *core.Filled) string {
 	return fmt.Sprintf(", rebate %d, referral %d", e.Rebate, e.Referral)
 }
 
-func (x *teller) round(r *core.Round, evidence int) {
+func (x *storyRunner) round(r *core.Round, evidence int) {
 	x.say("market %d, life %d, series %d: %v, strike %d, settle %d, winner %q, gen %d, fresh %d, covered %d, paused %v, %d ticks",
 		r.Market, r.Generation, r.Category, r.Status, r.Strike, r.Settle, r.Winner, r.Gen, r.FreshCount, r.Covered, r.Paused, evidence)
 }
 
-// show tells how somebody, a book or the venue stands.
-func (x *teller) show(w []string) {
+// show prints an account, the book or the venue's sums.
+func (x *storyRunner) show(w []string) {
 	switch w[0] {
 	case "book":
 		s, _ := x.v.Market(1)

@@ -10,11 +10,11 @@ import (
 	"duplex/core"
 )
 
-// The workload that the matching path is measured on: nine books with 10,000 resting
-// orders each, then 2,000,000 operations: 45 % resting limits, 40 % cancels of a
-// live order, 15 % marketable limits that fill completely. It is the stream that
-// other books are measured on, so that figures compare; streamTrades holds it to
-// that. Every order carries accounts, reservations, fees, checks and events.
+// The stream is the workload for benchmarks of matching: nine books with 10,000 resting orders each,
+// then 2,000,000 operations, of which 45 % are resting limit orders, 40 % cancels and 15 % marketable
+// limit orders that fill completely. Other matching engines are measured with the same stream, so that
+// figures compare; streamTrades guards against a change of it. For the venue every order includes
+// accounts, reservations, fees, checks and events.
 const (
 	streamMarkets = 9
 	streamPrefill = 10_000
@@ -38,7 +38,7 @@ const (
 	opTake
 )
 
-// shadow is a market as the generator sees it: queues by price, and what is live.
+// shadow is the generator's own book of a market, from which it draws cancels and takers.
 type shadow struct {
 	queue    [2][core.TickMax + 2][]uint32 // order ids, in time
 	total    [2][core.TickMax + 2]int64
@@ -63,7 +63,8 @@ type generator struct {
 	volume int64
 }
 
-func (g *generator) settle(b *shadow) {
+// updateBest moves the best prices past empty levels.
+func (g *generator) updateBest(b *shadow) {
 	for b.bid > 0 && b.total[0][b.bid] == 0 {
 		b.bid--
 	}
@@ -114,10 +115,10 @@ func (g *generator) remove(b *shadow, id uint32) {
 	b.live[o.at] = last
 	g.orders[last].at = o.at
 	b.live = b.live[:len(b.live)-1]
-	g.settle(b)
+	g.updateBest(b)
 }
 
-// first is the oldest live order at a price.
+// first returns the oldest live order at a price.
 func (g *generator) first(b *shadow, side, p int) uint32 {
 	q := b.queue[side][p]
 	for g.orders[q[0]].gone {
@@ -174,7 +175,7 @@ func (g *generator) take(m int) (streamOp, bool) {
 	return op, true
 }
 
-// stream makes the prefill and n operations.
+// stream returns the prefill and n operations.
 func stream(n int) (prefill, ops []streamOp, g *generator) {
 	g = &generator{r: rand.New(rand.NewSource(streamSeed)), orders: make([]shadowOrder, 1, streamOps)}
 	for m := range g.books {
@@ -206,15 +207,15 @@ func stream(n int) (prefill, ops []streamOp, g *generator) {
 		}
 	}
 	if n == streamOps && g.trades != streamTrades {
-		panic("the stream is another one")
+		panic("the stream has changed")
 	}
 	return prefill, ops, g
 }
 
 const streamUsers = 256
 
-// drive applies commands that must succeed, each at the next stamp; ev has the events of
-// the last.
+// drive returns a function that applies commands at successive stamps and fails if one is rejected. ev
+// holds the events of the last command.
 func drive(tb testing.TB, v *Venue, st *core.Stamp, ev *core.Events) func(core.Command) {
 	return func(c core.Command) {
 		st.Seq++
@@ -226,9 +227,9 @@ func drive(tb testing.TB, v *Venue, st *core.Stamp, ev *core.Events) func(core.C
 	}
 }
 
-// streamVenue is a venue with nine trading markets on the full grid and accounts
-// that can pay for everything. A sale of YES is a purchase of NO at the opposite
-// price: the same place in the book, and nobody needs holdings first.
+// streamVenue returns a venue with nine trading markets on the full grid and accounts that can pay for
+// everything. The stream's sells of YES become buys of NO at the complement, which have the same place
+// in the book and need no holdings.
 func streamVenue(tb testing.TB) (*Venue, core.Stamp) {
 	v, st := New(), core.Stamp{Ts: origin + core.NsPerSec}
 	do := drive(tb, v, &st, &core.Events{})
@@ -247,10 +248,10 @@ func streamVenue(tb testing.TB) (*Venue, core.Stamp) {
 	return v, st
 }
 
-// streamCmd is an operation in the venue's words, as short as the stream's own: a
-// command is made of it when its turn comes, as a lane would.
+// streamCmd is an operation of the stream with its user and order id. It becomes a command only when it
+// is applied, as in a lane.
 type streamCmd struct {
-	order  uint32 // that a cancel is about: an order's id is the seq of its command, known beforehand
+	order  uint32 // the order to cancel; an order's id is the seq of its placement, so it is known beforehand
 	id     uint32
 	price  int32
 	qty    int32
@@ -260,17 +261,17 @@ type streamCmd struct {
 	buy    bool
 }
 
-// streamGroup is how many commands come at a time, as from the log.
+// streamGroup is the number of commands in a group, as the journal delivers them.
 const streamGroup = PrefetchMax
 
-// maker makes commands, a group at a time, in the room of the group before.
-type maker struct {
+// commandMaker makes commands, a group at a time, in the memory of the previous group.
+type commandMaker struct {
 	places  [streamGroup]core.PlaceOrder
 	cancels [streamGroup]core.CancelOrder
 	group   [streamGroup]core.Command
 }
 
-func (f *maker) next(cmds []streamCmd) []core.Command {
+func (f *commandMaker) next(cmds []streamCmd) []core.Command {
 	for i := range cmds {
 		x := &cmds[i]
 		if x.kind == opCancel {
@@ -278,7 +279,7 @@ func (f *maker) next(cmds []streamCmd) []core.Command {
 			f.group[i] = &f.cancels[i]
 			continue
 		}
-		c := &f.places[i] // all other fields are never set
+		c := &f.places[i] // the other fields stay zero
 		c.User, c.ClientID, c.Market, c.Qty = core.UserID(x.user), uint64(x.id), core.MarketID(x.market+1), core.Qty(x.qty)
 		c.Outcome, c.Tick = core.Yes, core.Tick(x.price)
 		if !x.buy {
@@ -304,7 +305,7 @@ func streamCmds(seq uint64, ops []streamOp) []streamCmd {
 			seqs[op.id] = uint32(seq)
 			users[op.id] = uint16(1 + int(op.id)*7919%(streamUsers/2))
 			if op.kind == opTake {
-				users[op.id] += streamUsers / 2 // takers are others than makers: nothing stops the stream's fills
+				users[op.id] += streamUsers / 2 // other accounts than the makers, so that self-trade prevention never applies
 			}
 		}
 		out[i] = streamCmd{order: seqs[op.id], id: op.id, price: op.price, qty: op.qty, user: users[op.id], market: op.market, kind: op.kind, buy: op.buy}
@@ -312,8 +313,8 @@ func streamCmds(seq uint64, ops []streamOp) []streamCmd {
 	return out
 }
 
-// BenchmarkStream measures the matching path. ns/op is of one command, from the moment
-// it is made; run it with -benchtime 2000000x for the whole stream.
+// BenchmarkStream measures matching. ns/op is the time to build and apply one command; run it
+// with -benchtime 2000000x for the whole stream.
 func BenchmarkStream(b *testing.B) {
 	v, ev, cmds, g := streamReady(b)
 	b.ReportAllocs()
@@ -329,7 +330,7 @@ func BenchmarkStream(b *testing.B) {
 }
 
 func streamThrough(v *Venue, ev *core.Events, cmds []streamCmd) (fills int) {
-	st, f := v.now, &maker{}
+	st, f := v.now, &commandMaker{}
 	for list := range slices.Chunk(cmds, streamGroup) {
 		group := f.next(list)
 		v.Prefetch(group)
@@ -353,7 +354,7 @@ func fillsIn(ev *core.Events) (n int) {
 	return n
 }
 
-// streamVolume is how many contracts have traded so far.
+// streamVolume returns the number of contracts filled so far.
 func streamVolume(v *Venue) (n int64) {
 	for m := range v.markets {
 		n += int64(v.markets[m].volume)
@@ -361,11 +362,11 @@ func streamVolume(v *Venue) (n int64) {
 	return n
 }
 
-// BenchmarkStreamEach times every command by itself, with the clock's own 30 to 50 ns
-// in each. What is fetched for a group at a time is not in it.
+// BenchmarkStreamEach measures each command alone, which includes 30 to 50 ns for reading the clock.
+// The time of Prefetch is not included.
 func BenchmarkStreamEach(b *testing.B) {
 	v, ev, cmds, _ := streamReady(b)
-	st, f := v.now, &maker{}
+	st, f := v.now, &commandMaker{}
 	took := make([]int64, 0, b.N)
 	b.ResetTimer()
 	for list := range slices.Chunk(cmds[:b.N], streamGroup) {
@@ -389,10 +390,10 @@ func BenchmarkStreamEach(b *testing.B) {
 	}
 }
 
-// streamReady is a venue with the prefill in its books, and the stream's commands.
+// streamReady returns a venue with the prefill in its books, and the stream's commands.
 func streamReady(b *testing.B) (v *Venue, ev *core.Events, cmds []streamCmd, g *generator) {
 	if b.N > streamOps {
-		b.Skip("the stream has 2000000 operations: -benchtime 2000000x")
+		b.Skip("the stream has 2000000 operations: use -benchtime 2000000x")
 	}
 	var prefill, ops []streamOp
 	if prefill, ops, g = stream(streamOps); g.trades == 0 {
@@ -402,6 +403,6 @@ func streamReady(b *testing.B) (v *Venue, ev *core.Events, cmds []streamCmd, g *
 	cmds = streamCmds(st.Seq, slices.Concat(prefill, ops))
 	ev = &core.Events{}
 	streamThrough(v, ev, cmds[:len(prefill)])
-	runtime.GC() // what making the stream left behind is not the venue's
+	runtime.GC() // the garbage of making the stream does not count
 	return v, ev, cmds[len(prefill):], g
 }

@@ -2,16 +2,17 @@ package venue
 
 import "container/heap"
 
+// never is the time of what no clock tick brings about.
 const never = int64(1<<63 - 1)
 
-// timer is something due at a time. Whether it still stands is looked up when its
-// time comes: an order that left, or a switch that was reset, just passes.
+// timer is due at a time. A timer is not removed when its order ends or its switch is armed again:
+// it is outdated then, which its owner checks when it is due.
 type timer struct {
-	at  int64
-	key uint64
+	at  int64  // ns
+	key uint64 // the order or the account
 }
 
-// timers gives the earliest first; among equals the lower key.
+// timers is a priority queue: the earliest first, of equal times the lowest key.
 type timers struct{ heap timerHeap }
 
 type timerHeap []timer
@@ -31,7 +32,7 @@ func (h *timerHeap) Pop() any {
 
 func (t *timers) add(at int64, key uint64) { heap.Push(&t.heap, timer{at, key}) }
 
-// due is the time of the first, never if there is none.
+// due returns the time of the first timer, outdated or not; never if there is none.
 func (t *timers) due() int64 {
 	if len(t.heap) == 0 {
 		return never
@@ -39,7 +40,7 @@ func (t *timers) due() int64 {
 	return t.heap[0].at
 }
 
-// pop takes the first that is due at ts.
+// pop removes and returns the first timer if it is due at ts.
 func (t *timers) pop(ts int64) (timer, bool) {
 	if t.due() > ts {
 		return timer{}, false
@@ -47,22 +48,24 @@ func (t *timers) pop(ts int64) (timer, bool) {
 	return heap.Pop(&t.heap).(timer), true
 }
 
-// firstCurrent is the time of the first that still stands; those before it are dropped.
-func (t *timers) firstCurrent(stands func(timer) bool) int64 {
-	for len(t.heap) > 0 && !stands(t.heap[0]) {
+// firstCurrent returns the time of the first timer that is not outdated, or never. It removes the
+// outdated ones before it.
+func (t *timers) firstCurrent(current func(timer) bool) int64 {
+	for len(t.heap) > 0 && !current(t.heap[0]) {
 		heap.Pop(&t.heap)
 	}
 	return t.due()
 }
 
-// prune drops the timers that no longer stand once they outnumber those that do.
-func (t *timers) prune(live int, stands func(timer) bool) {
+// prune removes all outdated timers if there are at least 1024 timers and at most half of them can
+// be current. live bounds the number of current ones. So the cost per added timer is constant.
+func (t *timers) prune(live int, current func(timer) bool) {
 	if len(t.heap) < 1024 || len(t.heap) < 2*live {
 		return
 	}
 	kept := t.heap[:0]
 	for _, x := range t.heap {
-		if stands(x) {
+		if current(x) {
 			kept = append(kept, x)
 		}
 	}

@@ -9,18 +9,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Timers come in the order of their time, then of their key, and those that no longer
-// stand never hold up the rest.
+// TestTimersAgreeWithASortedList checks that timers come by rising time, then key, and that outdated ones
+// do not hide the current ones.
 func TestTimersAgreeWithASortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &script{t: t}
 		var h timers
 		var plain []timer
 		dead := map[timer]bool{}
-		stands := func(x timer) bool { return !dead[x] }
+		current := func(x timer) bool { return !dead[x] }
 		first := func() int64 {
 			for _, x := range plain {
-				if stands(x) {
+				if current(x) {
 					return x.at
 				}
 			}
@@ -46,7 +46,7 @@ func TestTimersAgreeWithASortedList(t *testing.T) {
 				if len(plain) > 0 {
 					dead[plain[s.fair(uint64(len(plain)), "which")]] = true
 				}
-				if got := h.firstCurrent(stands); got != first() {
+				if got := h.firstCurrent(current); got != first() {
 					t.Fatalf("first at %d, not %d", got, first())
 				}
 				for len(plain) > 0 && dead[plain[0]] {
@@ -60,8 +60,9 @@ func TestTimersAgreeWithASortedList(t *testing.T) {
 	})
 }
 
-// Timers that no longer stand go once there are 1024 and they are half of all.
-func TestTimersAreSifted(t *testing.T) {
+// TestPruneTimers checks that outdated timers are removed if there are at least 1024 timers and at most
+// half of them can be current.
+func TestPruneTimers(t *testing.T) {
 	filled := func(n int) *timers {
 		h := &timers{}
 		for i := range n {
@@ -73,7 +74,7 @@ func TestTimersAreSifted(t *testing.T) {
 	for _, c := range []struct{ n, live, left int }{
 		{1023, 1, 1023}, // few
 		{1024, 512, 512},
-		{1024, 513, 1024}, // most stand
+		{1024, 513, 1024}, // most are current
 		{3000, 1500, 1500},
 		{2000, 1500, 2000},
 	} {

@@ -5,85 +5,51 @@ import (
 
 	"duplex/core"
 	"duplex/core/book"
-	"duplex/core/feed"
 	"duplex/core/ledger"
 )
 
-// Slots is the size of the pool of markets (docs/rules/rounds.md#slots).
+// Slots is the number of market slots, which rounds use in turn (docs/rules/rounds.md#slots).
 const Slots = ledger.Slots
 
-const _ = uint8(Slots) // an order in the book has no more room for its market
+const _ = uint8(Slots) // book.Order stores the market in one byte
 
-// account is what the venue keeps of a user beside money.
-type account struct {
-	core.User
-	ids      idSet      // client order ids used, for good
-	orders   book.Queue // that rest
-	timeout  uint32     // dead-man, ms
-	deadline int64      // dead-man, ns; 0 disarmed
-
-	keys *btree.Map[uint64, *core.Key] // that are not revoked, by number; nil: it never had one
-}
-
-// market is one slot.
-type market struct {
-	core.Round
-	book     *book.Book // nil until the slot's first life
-	halted   bool       // paused by an operator
-	lastTick core.Tick
-	volume   core.Qty
-	bookSeq  uint64 // see Slot
-}
-
-// feedState is what the venue knows of a feed.
-type feedState struct {
-	Ring    feed.Ring
-	FreshAt int64 `cbor:"Fresh"` // stamp of the last fresh index tick, ns; the tag keeps the encoding of older snapshots
-	Stale   bool
-	Open    bool // session
-	Until   int64
-}
-
-// Venue is the machine.
+// Venue is the state of the exchange after the commands so far. See the package comment for which
+// methods need exclusive access.
 type Venue struct {
 	now         core.Stamp
 	rules       core.Rules
-	legal       [core.TickMax + 1]bool // the grid, looked up
+	legal       [core.TickMax + 1]bool // by tick: whether it is on the grid
 	fees        core.Fees
-	reservation [core.TickMax + 1]core.Pips // Hold at the taker rate, by tick
+	reservation [core.TickMax + 1]core.Pips // by tick: per contract, at the taker rate
 	windows     []core.Window
 	ledger      *ledger.Ledger
 	pool        *book.Pool
 	accounts    []account // by user id
 	keys        keys
 	markets     [Slots + 1]market
-	free        []core.MarketID // longest free first
+	free        []core.MarketID // free slots, the longest free first
 	feeds       [core.Feeds]feedState
-	trading     [core.SeriesCount]core.MarketID // by series
-	last        [core.SeriesCount]int64         // start of the stretch that had the series' last round
-	rounds      uint64
-	expiries    timers
-	deadmen     timers
+	trading     [core.SeriesCount]core.MarketID // by series: the slot that trades it, 0 if none does
+	last        [core.SeriesCount]int64         // by series: the start of its last round's period, ns; -1 before the first
+	rounds      uint64                          // opened so far
 
-	// Deposits and withdrawals are kept for good. Trees are copied on write, and what they
-	// point to is never written to: an image shares both.
+	expiryTimers  timers // by order id
+	deadmanTimers timers // by user id
+
+	// Deposits and withdrawals are never removed. The trees are copied on write and their values
+	// are never modified, so an Image can share them.
 	deposits    btree.Map[string, core.Deposited]
 	withdrawals btree.Map[uint64, *core.Withdrawal]
 	clientWds   map[clientWithdrawal]uint64
 
 	ev    *core.Events
-	level *core.LevelChanged // last emitted, to fold the next change of the same level into
+	level *core.LevelChanged // the command's newest; the next change of the same level is added to it
 
-	prefetched uint32 // keeps Fetch's reads from being left out
+	prefetched uint32 // result of Prefetch's reads, so that the compiler keeps them
 }
 
-type clientWithdrawal struct {
-	user core.UserID
-	id   string
-}
-
-// New makes an empty venue under the default rules of the first revision: a journal that
-// was begun before rules had a revision may have commands before its first SetRules.
+// New returns an empty venue under the default rules of the first revision. A journal from before
+// rules had a revision can have commands before its first SetRules, and they must replay alike.
 func New() *Venue {
 	v := &Venue{
 		fees:   core.DefaultFees(),
@@ -106,17 +72,20 @@ func New() *Venue {
 	return v
 }
 
-// Apply lets one command happen. Stamps must rise. Events go to ev, in order.
+// Apply executes one command at its stamp and appends its events to ev in the order in which they
+// happened. Both parts of st must exceed those of the previous command. Apply returns core.OK or
+// the reason of the rejection. If the command breaks an invariant, or is of an unknown type, Apply
+// panics with core.InvariantViolation and the venue must not be used again.
 func (v *Venue) Apply(st core.Stamp, cmd core.Command, ev *core.Events) core.Reject {
 	v.now, v.ev, v.level = st, ev, nil
 	v.ledger.Begin()
 	r := v.apply(cmd)
-	v.emitTouched()
+	v.emitAccountChanges()
 	return r
 }
 
 func (v *Venue) apply(cmd core.Command) core.Reject {
-	if c, ok := cmd.(*core.PlaceOrder); ok { // these two come first: a switch of many is a search
+	if c, ok := cmd.(*core.PlaceOrder); ok { // these two come first: they are most commands, and a large type switch is slower
 		return v.place(c)
 	}
 	if c, ok := cmd.(*core.CancelOrder); ok {
@@ -173,14 +142,15 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.ProposePrice:
 		return v.proposePrice(c)
 	case *core.Checkpoint:
-		return core.OK // compared by the engine, which has the hash
+		return core.OK // the engine compares the hash
 	default:
-		panic(core.InvariantViolation{Detail: "a command the venue does not know"})
+		panic(core.InvariantViolation{Detail: "unknown command type"})
 	}
 }
 
-// emitTouched turns what the command touched into events and checks THE INVARIANT.
-func (v *Venue) emitTouched() {
+// emitAccountChanges emits an event for each balance and position that the command changed, and
+// checks the invariant (docs/rules/money.md#the-invariant).
+func (v *Venue) emitAccountChanges() {
 	accounts, holdings := v.ledger.Touched()
 	for i := range accounts {
 		t := &accounts[i]
@@ -195,37 +165,19 @@ func (v *Venue) emitTouched() {
 		e.User = t.User
 		v.position(t.User, t.Market, &e.Position)
 		if !v.ledger.CheckMarket(t.Market) {
-			panic(core.InvariantViolation{Detail: "YES, NO and pairs of a market differ"})
+			panic(core.InvariantViolation{Detail: "a market's YES, NO and pair counts differ"})
 		}
 	}
 	if !v.ledger.Check() {
-		panic(core.InvariantViolation{Detail: "money was made or lost"})
+		panic(core.InvariantViolation{Detail: "money was created or lost"})
 	}
 }
 
-// userExists tells whether u is an account.
-func (v *Venue) userExists(u core.UserID) bool { return u > 0 && int(u) < len(v.accounts) }
-
-// market gives the slot m, nil if it never opened.
-func (v *Venue) market(m core.MarketID) *market {
-	if m == 0 || m > Slots || v.markets[m].Status == core.NeverOpened {
-		return nil
-	}
-	return &v.markets[m]
-}
-
-// closed tells whether a trading market takes no placement any more: its boundary has
-// come by the command's own stamp, and the command that freezes it has not.
-func (v *Venue) closed(m *market, ts int64) bool {
-	return ts >= m.CloseTs && v.rules.Revision >= core.RevisionStrict
-}
-
-// paused tells whether a market refuses placements while it trades.
-func (v *Venue) paused(m *market) bool { return m.halted || v.feeds[m.Feed].Stale }
-
+// setRules puts rules in force. The ticks on the grid are part of what a book shows, so every
+// slot's book counts as changed.
 func (v *Venue) setRules(r core.Rules) {
 	if v.rules.Revision < core.RevisionStrict && r.Revision >= core.RevisionStrict {
-		v.forgetRevoked()
+		v.removeRevokedKeys()
 	}
 	v.rules = r
 	for m := range v.markets {
@@ -236,24 +188,8 @@ func (v *Venue) setRules(r core.Rules) {
 	}
 }
 
-func (v *Venue) setFees(c *core.SetFees) core.Reject {
-	if !c.Fees.Valid() {
-		return core.BadFees
-	}
-	v.fees = c.Fees
-	v.computeReservations()
-	v.ev.Add(&core.FeesChanged{Fees: c.Fees})
-	return core.OK
-}
-
-func (v *Venue) computeReservations() {
-	for t := core.TickMin; t <= core.TickMax; t++ {
-		v.reservation[t] = core.ReservationPerContract(v.fees.Taker, t)
-	}
-}
-
-// emitLevelChange emits the change of a price level, folded into the last one where that was
-// of the same level.
+// emitLevelChange emits the change of a price level. Consecutive changes of the same level become
+// one event, with the sum of the deltas and the last total.
 func (v *Venue) emitLevelChange(m *market, bid bool, t core.Tick, delta, total core.Qty) {
 	m.bookSeq = v.now.Seq
 	if was := v.level; was != nil && was.Tick == t && was.Market == m.Market && was.Bid == bid {

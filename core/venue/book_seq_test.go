@@ -11,18 +11,18 @@ import (
 	"duplex/core/book"
 )
 
-// Two books of a slot with the same Moved are the same: whoever keeps one may show it
-// as long as Moved stands. After a restart none is the same as before.
-func TestMovedTellsOfEveryChange(t *testing.T) {
+// TestBookSeqOfEveryChange checks that BookSeq rises with every change of what a book shows, so that a
+// cached book is current as long as BookSeq is unchanged. A restored venue has a new BookSeq.
+func TestBookSeqOfEveryChange(t *testing.T) {
 	shown := func(v *Venue, s *MarketState) string {
 		return fmt.Sprint(s.Generation, v.Rules().Grid, slices.Collect[book.Level](s.Book.Levels(true)), slices.Collect[book.Level](s.Book.Levels(false)))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
-		was, moved := map[core.MarketID]string{}, map[core.MarketID]uint64{}
+		was, bookSeq := map[core.MarketID]string{}, map[core.MarketID]uint64{}
 		for m := core.MarketID(1); m <= Slots; m++ {
 			if x, ok := v.Market(m); ok {
-				was[m], moved[m] = shown(v, &x), x.BookSeq
+				was[m], bookSeq[m] = shown(v, &x), x.BookSeq
 			}
 		}
 		for range 1 + s.fair(60, "commands") {
@@ -45,12 +45,12 @@ func TestMovedTellsOfEveryChange(t *testing.T) {
 				}
 				is := shown(v, &x)
 				if was[m] != is && x.BookSeq != st.Seq {
-					t.Fatalf("%T at %d: moved at %d, from %s to %s", cmd, st.Seq, x.BookSeq, was[m], is)
+					t.Fatalf("%T at %d: BookSeq %d, from %s to %s", cmd, st.Seq, x.BookSeq, was[m], is)
 				}
-				if x.BookSeq < moved[m] || x.BookSeq > st.Seq {
-					t.Fatalf("moved at %d, %d before, %d now", x.BookSeq, moved[m], st.Seq)
+				if x.BookSeq < bookSeq[m] || x.BookSeq > st.Seq {
+					t.Fatalf("BookSeq %d, %d before, seq %d", x.BookSeq, bookSeq[m], st.Seq)
 				}
-				was[m], moved[m] = is, x.BookSeq
+				was[m], bookSeq[m] = is, x.BookSeq
 			}
 		}
 		again, err := Restore(bytesOf(t, v))
@@ -59,18 +59,18 @@ func TestMovedTellsOfEveryChange(t *testing.T) {
 		}
 		for m := range was {
 			if x, _ := again.Market(m); x.BookSeq != v.now.Seq {
-				t.Fatalf("restored at %d, moved at %d", v.now.Seq, x.BookSeq)
+				t.Fatalf("restored at %d, BookSeq %d", v.now.Seq, x.BookSeq)
 			}
 		}
 	})
 }
 
-// A round that opens is a change, though its book is empty as the one before was.
-func TestMovedAtTheOpening(t *testing.T) {
-	v, st := streamVenue(t) // its rounds open as the index comes, with none before
+// TestBookSeqAtOpening checks that the opening of a round counts as a change of its empty book.
+func TestBookSeqAtOpening(t *testing.T) {
+	v, st := streamVenue(t) // its first rounds open, in slots that were never used
 	for m := core.MarketID(1); m <= streamMarkets; m++ {
 		if x, ok := v.Market(m); !ok || x.BookSeq == 0 || x.BookSeq > st.Seq {
-			t.Errorf("market %d: moved at %d", m, x.BookSeq)
+			t.Errorf("market %d: BookSeq %d", m, x.BookSeq)
 		}
 	}
 }

@@ -2,14 +2,15 @@ package venue
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"duplex/core"
 )
 
-// BenchmarkImage is what an image keeps commands waiting for: accounts with a holding and
-// resting orders in nine markets, and deposits, withdrawals and client order ids of all
-// the past, which must not matter.
+// BenchmarkImage measures how long taking an image delays commands, for numbers of accounts with
+// holdings and of resting orders in nine markets. Past deposits, withdrawals and client order ids must
+// not change the time.
 //
 //	go test ./core/venue -run xxx -bench Image
 func BenchmarkImage(b *testing.B) {
@@ -56,6 +57,50 @@ func BenchmarkImage(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+		})
+	}
+}
+
+// heapInUse returns the live heap in bytes. A sync.Pool frees its contents only in the second
+// collection, and finalizers run one later, so heapInUse collects until nothing more is freed.
+func heapInUse() uint64 {
+	var m runtime.MemStats
+	for last := uint64(0); ; last = m.HeapAlloc {
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		if last != 0 && m.HeapAlloc >= last-min(last, 4096) {
+			return m.HeapAlloc
+		}
+	}
+}
+
+// BenchmarkResting places and cancels an order while n orders rest in nine books. B/resting is the heap
+// that a resting order takes, its client_order_id included.
+func BenchmarkResting(b *testing.B) {
+	for _, n := range []int{1000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			v, st := streamVenue(b)
+			do := drive(b, v, &st, &core.Events{})
+			order := func(i int) *core.PlaceOrder {
+				return &core.PlaceOrder{
+					User: core.UserID(1 + i%streamUsers), ClientID: uint64(i + 1), Market: core.MarketID(1 + i%streamMarkets),
+					Side: core.Buy, Outcome: core.Yes, Tick: core.Tick(100 + i*7919%4000), Qty: 1,
+				}
+			}
+			before := heapInUse()
+			for i := range n {
+				do(order(i))
+			}
+			each := float64(heapInUse()-before) / float64(n)
+			place, cancel := order(n), &core.CancelOrder{}
+			b.ReportAllocs()
+			for b.Loop() {
+				place.ClientID++
+				do(place)
+				cancel.User, cancel.Order = place.User, core.OrderID(st.Seq)
+				do(cancel)
+			}
+			b.ReportMetric(each, "B/resting")
 		})
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"duplex/core"
 )
 
-// A restored venue knows which orders reduce_only took contracts from.
+// TestClippedOrderIsRestored checks that a restored venue knows which orders are clipped.
 func TestClippedOrderIsRestored(t *testing.T) {
 	v, do := opened(t)
 	for _, c := range []core.Command{
@@ -16,7 +16,7 @@ func TestClippedOrderIsRestored(t *testing.T) {
 		&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Outcome: core.No, Tick: 5000, Qty: 6, Flags: core.ReduceOnly | core.CancelOnPause},
 		&core.PlaceOrder{User: 1, ClientID: 3, Market: 1, Side: core.Sell, Tick: 4900, Qty: 4},
 		&core.PlaceOrder{User: 3, ClientID: 1, Market: 1, Tick: 4900, Qty: 4},
-		&core.PlaceOrder{User: 3, ClientID: 2, Market: 1, Tick: 5000, Qty: 1}, // of 6 one is left
+		&core.PlaceOrder{User: 3, ClientID: 2, Market: 1, Tick: 5000, Qty: 1}, // user 1 holds 2 YES now: after this fill reduce_only leaves 1 contract of 5
 	} {
 		if r := do(c); r != core.OK {
 			t.Fatalf("%+v: %v", c, r)

@@ -2,29 +2,14 @@ package venue
 
 import "duplex/core"
 
-// redeem turns free pairs into 10000 pips each while the round is not over.
-func (v *Venue) redeem(c *core.Redeem) core.Reject {
-	m := v.market(c.Market)
-	switch {
-	case !v.userExists(c.User):
-		return core.UnknownUser
-	case m == nil:
-		return core.UnknownMarket
-	case m.Status.Final():
-		return core.MarketNotTrading
-	case c.Qty < 1:
-		return core.BadQty
-	}
-	h := v.ledger.HoldingRef(c.User, c.Market)
-	if c.Qty > min(h.Free(core.Yes), h.Free(core.No)) {
-		return core.InsufficientPosition
-	}
-	paid := v.ledger.Redeem(c.User, c.Market, c.Qty)
-	v.ev.Add(&core.Redeemed{User: c.User, Market: c.Market, Generation: m.Generation, Qty: c.Qty, Credit: paid})
-	return core.OK
+// clientWithdrawal is the account's own id of a withdrawal, by which a repeat is recognized.
+type clientWithdrawal struct {
+	user core.UserID
+	id   string
 }
 
-// deposit is idempotent by its id: a repeat with the same fields changes nothing.
+// deposit adds to the account's cash. A repeat of a deposit id with equal fields is a no-op, with
+// other fields it is rejected (docs/rules/money.md#deposits).
 func (v *Venue) deposit(c *core.Deposit) core.Reject {
 	d := core.Deposited{User: c.User, DepositID: c.DepositID, Amount: c.Amount}
 	switch was, again := v.deposits.Get(c.DepositID); {
@@ -35,7 +20,7 @@ func (v *Venue) deposit(c *core.Deposit) core.Reject {
 	case again:
 		return core.DuplicateDepositID
 	case c.Amount <= 0 || c.Amount > core.PipsMax-v.ledger.Deposits:
-		return core.BadAmount // sums stay within the domain of money
+		return core.BadAmount // no sum may exceed core.PipsMax
 	}
 	v.deposits.Set(c.DepositID, d)
 	v.ledger.Deposit(c.User, c.Amount)
@@ -43,8 +28,9 @@ func (v *Venue) deposit(c *core.Deposit) core.Reject {
 	return core.OK
 }
 
-// requestWithdrawal takes the amount out of free cash until an operator decides. A repeat
-// with the same fields gives the first again.
+// requestWithdrawal takes the amount out of free cash until an operator decides. A repeat of the
+// client id with equal fields emits the first request's state again, with other fields it is
+// rejected (docs/rules/money.md#withdrawals).
 func (v *Venue) requestWithdrawal(c *core.RequestWithdrawal) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
@@ -74,6 +60,8 @@ func (v *Venue) requestWithdrawal(c *core.RequestWithdrawal) core.Reject {
 	return core.OK
 }
 
+// decideWithdrawal completes a pending withdrawal, or rejects it and returns the amount. Repeating
+// the same decision is a no-op.
 func (v *Venue) decideWithdrawal(c *core.DecideWithdrawal) core.Reject {
 	was, _ := v.withdrawals.Get(c.Withdrawal)
 	to := core.WithdrawalRejected

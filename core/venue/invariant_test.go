@@ -9,31 +9,32 @@ import (
 	"duplex/core"
 )
 
-// stops wants f to stop the house, for a reason.
-func stops(t *testing.T, why string, f func()) {
+// wantViolation checks that f panics with an InvariantViolation of this detail.
+func wantViolation(t *testing.T, why string, f func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()
 		if b, ok := recover().(core.InvariantViolation); !ok || b.Detail != why {
-			t.Errorf("it went on, or stopped for %q and not %q", b.Detail, why)
+			t.Errorf("panic %q, want %q", b.Detail, why)
 		}
 	}()
 	f()
 }
 
-type strange struct{ core.Command }
+type unknownCommand struct{ core.Command }
 
-// A machine that contradicts itself stops at the command that shows it.
-func TestABrokenMachineStops(t *testing.T) {
+// TestInvariantViolationPanics checks that a venue with an inconsistent state panics at the first
+// command that shows it.
+func TestInvariantViolationPanics(t *testing.T) {
 	_, do := opened(t)
-	stops(t, "a command the venue does not know", func() { do(strange{}) })
+	wantViolation(t, "unknown command type", func() { do(unknownCommand{}) })
 	v, do := opened(t)
 	v.ledger.CollectFees(1)
-	stops(t, "money was made or lost", func() { do(&core.Clock{}) })
+	wantViolation(t, "money was created or lost", func() { do(&core.Clock{}) })
 	v, do = opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
 	v.ledger.AddPairs(1, 1)
-	stops(t, "YES, NO and pairs of a market differ", func() {
+	wantViolation(t, "a market's YES, NO and pair counts differ", func() {
 		do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 1})
 	})
 	v, do = opened(t)
@@ -44,18 +45,18 @@ func TestABrokenMachineStops(t *testing.T) {
 	v.Audit()
 	v.markets[1].book.Remove(r)
 	v.markets[1].book.Add(r, 5000)
-	stops(t, "a book is crossed", v.Audit)
+	wantViolation(t, "a book is crossed", v.Audit)
 	v.ledger.CollectFees(1)
 	v.markets[1].book.Remove(r)
 	defer func() {
 		if _, ok := recover().(core.InvariantViolation); !ok {
-			t.Error("a pip from nowhere passes the audit")
+			t.Error("the audit accepts a pip that nobody paid")
 		}
 	}()
 	v.Audit()
 }
 
-// What is no state, or one that does not hold together, is not restored.
+// TestRestoreRefuses checks that Restore rejects bytes that are no state, and inconsistent states.
 func TestRestoreRefuses(t *testing.T) {
 	v, do := opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
@@ -75,9 +76,9 @@ func TestRestoreRefuses(t *testing.T) {
 	for why, spoil := range map[string]func(*state){
 		"":                       func(*state) {},
 		"invariant broken: sums": func(s *state) { s.Ledger.Sums.Fees++ },
-		"does not hold together: invariant broken: account 1": func(s *state) { s.Ledger.Accounts[0][0] = -1 },
-		"does not hold together: runtime":                     func(s *state) { s.Orders[0].Market = 20 },
-		"client order ids of account 1":                       func(s *state) { s.Accounts[0].IDs = []byte{1, 2, 3} },
+		"is inconsistent: invariant broken: account 1": func(s *state) { s.Ledger.Accounts[0][0] = -1 },
+		"is inconsistent: runtime":                     func(s *state) { s.Orders[0].Market = 20 },
+		"client order ids of account 1":                func(s *state) { s.Accounts[0].IDs = []byte{1, 2, 3} },
 	} {
 		s := good()
 		spoil(&s)

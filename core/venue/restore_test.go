@@ -26,7 +26,7 @@ func piecesOf(t interface{ Fatal(...any) }, v *Venue) (list [][]byte) {
 	return list
 }
 
-func each(list [][]byte) iter.Seq2[[]byte, error] {
+func sequence(list [][]byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for _, b := range list {
 			if !yield(b, nil) {
@@ -36,7 +36,8 @@ func each(list [][]byte) iter.Seq2[[]byte, error] {
 	}
 }
 
-// Pieces, joined, are the state, and a venue made of them is the same.
+// TestPieces checks that the joined pieces are the state, that a venue restored from them is equal, and
+// that missing and additional pieces are rejected.
 func TestPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
@@ -47,7 +48,7 @@ func TestPieces(t *testing.T) {
 		if !bytes.Equal(bytes.Join(list, nil), whole) {
 			t.Fatal("the pieces are not the state")
 		}
-		w, hash, err := RestorePieces(each(list))
+		w, hash, err := RestorePieces(sequence(list))
 		if err != nil || hash != sha256.Sum256(whole) || !bytes.Equal(bytesOf(t, w), whole) {
 			t.Fatalf("restored to another state, %v", err)
 		}
@@ -55,33 +56,16 @@ func TestPieces(t *testing.T) {
 			t.Fatalf("hash %x, not %x, %v", of, hash, err)
 		}
 		n := rapid.IntRange(0, len(list)-1).Draw(t, "cut")
-		if _, _, err := RestorePieces(each(list[:n])); err == nil {
-			t.Fatalf("%d of %d pieces are enough", n, len(list))
+		if _, _, err := RestorePieces(sequence(list[:n])); err == nil {
+			t.Fatalf("%d of %d pieces are accepted", n, len(list))
 		}
-		if _, _, err := RestorePieces(each(append(list, []byte{0}))); err == nil {
-			t.Fatal("a piece too many is taken")
+		if _, _, err := RestorePieces(sequence(append(list, []byte{0}))); err == nil {
+			t.Fatal("an additional piece is accepted")
 		}
 	})
 }
 
-func TestArrayHeads(t *testing.T) {
-	for _, n := range []int{0, 1, 23, 24, 255, 256, 65_535, 65_536, 1 << 20} {
-		b, err := encoding.Marshal(make([]bool, n))
-		if err != nil || !bytes.HasPrefix(b, arrayHead(n)) || len(b) != len(arrayHead(n))+n {
-			t.Errorf("the head of %d items is %x, %v", n, arrayHead(n), err)
-		}
-		if m, err := readArrayHead(arrayHead(n)); m != n || err != nil {
-			t.Errorf("%d is read as %d, %v", n, m, err)
-		}
-	}
-	for _, b := range [][]byte{nil, {0x80, 0}, {0x98, 1}, {0x9f}, {0xa0}, {0x9a, 0, 0, 0, 1}} {
-		if n, err := readArrayHead(b); err == nil {
-			t.Errorf("%x is the head of %d items", b, n)
-		}
-	}
-}
-
-// FuzzPieces: pieces that are no state are refused.
+// FuzzPieces checks that RestorePieces accepts only pieces of a state that Restore accepts.
 func FuzzPieces(f *testing.F) {
 	for _, b := range states(f) {
 		v, err := Restore(b)
@@ -99,7 +83,7 @@ func FuzzPieces(f *testing.F) {
 		if cbor.Unmarshal(b, &list) != nil {
 			return
 		}
-		v, _, err := RestorePieces(each(list))
+		v, _, err := RestorePieces(sequence(list))
 		if err != nil {
 			return
 		}

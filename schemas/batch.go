@@ -1,0 +1,51 @@
+package schemas
+
+// PlaceOrders is the body of `POST /v1/portfolio/orders/batch`
+// (docs/rules/orders.md#batches).
+type PlaceOrders struct {
+	Orders []PlaceOrder `json:"orders" nullable:"false" minItems:"1" maxItems:"20" doc:"Each is independent; partial success is normal"`
+}
+
+func (o *PlaceOrders) validFast() bool {
+	if len(o.Orders) < 1 || len(o.Orders) > BatchCap {
+		return false
+	}
+	for i := range o.Orders {
+		if !o.Orders[i].validFast() {
+			return false
+		}
+	}
+	return true
+}
+
+// CancelOrders is the body of `DELETE /v1/portfolio/orders/batch`
+// (docs/rules/orders.md#batches).
+type CancelOrders struct {
+	OrderIDs []U64 `json:"order_ids" nullable:"false" maxItems:"20" pattern:"^[0-9]+$" example:"[\"324\",\"325\"]"`
+}
+
+func (c *CancelOrders) validFast() bool { return len(c.OrderIDs) > 0 && len(c.OrderIDs) <= BatchCap }
+
+// PlaceResult is one element of a batch placement: an outcome or an error. Exactly one of
+// the two is set.
+type PlaceResult struct {
+	*Outcome
+	Error *Error `json:"error,omitempty"`
+}
+
+// PlaceResults is the result of a batch placement. The agent lane returns this object,
+// REST the bare array.
+type PlaceResults struct {
+	Results []PlaceResult `json:"results" nullable:"false"`
+}
+
+// CancelResult is one element of a batch cancel: a cancel or an error.
+type CancelResult struct {
+	*Canceled
+	Error *Error `json:"error,omitempty"`
+}
+
+// CancelResults is the response of a batch cancel. Results are in the order of the ids.
+type CancelResults struct {
+	Results []CancelResult `json:"results" nullable:"false"`
+}

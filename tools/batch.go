@@ -1,0 +1,71 @@
+package tools
+
+import (
+	"context"
+
+	"duplex/core"
+	"duplex/schemas"
+)
+
+var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
+	Spec: Spec{
+		Name: "place_orders", Title: "Place up to 20 orders", Method: "POST", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, Errors: []string{"shed", "draining"}, Idempotent: true,
+		Doc: "Place 1–20 independent orders at once; each has its own outcome or error at its index. Partial success is normal. Costs one token an order. Not atomic: use it for quotes, not for legs that must fill together.",
+	},
+	Cost: func(in *schemas.PlaceOrders) int { return len(in.Orders) },
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrders) (schemas.PlaceResults, error) {
+		cmds := make([]core.Command, len(in.Orders))
+		for i := range in.Orders {
+			cmds[i] = placeCommand(caller, &in.Orders[i])
+		}
+		ends, err := v.Engine.SubmitAll(ctx, caller.Key, cmds)
+		if err != nil {
+			return schemas.PlaceResults{}, err
+		}
+		out := schemas.PlaceResults{Results: make([]schemas.PlaceResult, len(ends))}
+		for i, e := range ends {
+			one := &out.Results[i]
+			o, err := schemas.Outcome{}, e.Err
+			if err == nil {
+				o, err = outcome(&in.Orders[i], e.Receipt)
+			}
+			if err != nil {
+				one.Error = schemas.Ptr(ErrorOf(err))
+			} else {
+				one.Outcome = &o
+			}
+		}
+		return out, nil
+	},
+}
+
+var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
+	Spec: Spec{
+		Name: "cancel_orders", Title: "Cancel up to 20 orders", Method: "DELETE", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Cancel, Errors: []string{"shed", "draining"}, Destructive: true, Idempotent: true,
+		Doc: "Cancel up to 20 orders by order_id; each has its own result at its index, unknown_order where it is not live. Use cancel_all_orders to clear a market or a group.",
+	},
+	Cost: func(in *schemas.CancelOrders) int { return len(in.OrderIDs) },
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrders) (schemas.CancelResults, error) {
+		cmds := make([]core.Command, len(in.OrderIDs))
+		for i, id := range in.OrderIDs {
+			cmds[i] = &core.CancelOrder{User: caller.User, Order: core.OrderID(id)}
+		}
+		ends, err := v.Engine.SubmitAll(ctx, caller.Key, cmds)
+		if err != nil {
+			return schemas.CancelResults{}, err
+		}
+		out := schemas.CancelResults{Results: make([]schemas.CancelResult, len(ends))}
+		for i, e := range ends {
+			c, err := schemas.Canceled{}, e.Err
+			if err == nil {
+				c, err = canceled(e.Receipt)
+			}
+			if err != nil {
+				out.Results[i].Error = schemas.Ptr(ErrorOf(err))
+			} else {
+				out.Results[i].Canceled = &c
+			}
+		}
+		return out, nil
+	},
+}

@@ -1,0 +1,48 @@
+package tools
+
+import (
+	"context"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+)
+
+var ArmDeadman = &Op[schemas.ArmDeadman, schemas.Armed]{
+	Spec: Spec{
+		Name: "arm_deadman", Title: "Arm the dead-man switch", Method: "POST", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"invalid_timeout"}, writeErrors...), Deduplicated: true,
+		Doc: "All your orders are canceled unless you call this again within timeout_ms. Use it while you leave quotes in the book; call it every third of the timeout. It fires once and then is disarmed.",
+	},
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ArmDeadman) (schemas.Armed, error) {
+		_, err := sequenced(v.Engine.SubmitBy(ctx, caller.Key, &core.ArmDeadman{User: caller.User, TimeoutMs: uint32(in.TimeoutMs)}))
+		return schemas.Armed{TimeoutMs: int64(in.TimeoutMs), Armed: true}, err
+	},
+}
+
+var DisarmDeadman = &Op[schemas.None, schemas.Disarmed]{
+	Spec: Spec{
+		Name: "disarm_deadman", Title: "Disarm the dead-man switch", Method: "DELETE", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Idempotent: true, Deduplicated: true,
+		Doc: "Take the dead-man switch off. Nothing is canceled. Harmless when it is not armed.",
+	},
+	Do: func(ctx context.Context, v *Venue, caller Caller, _ *schemas.None) (schemas.Disarmed, error) {
+		_, err := sequenced(v.Engine.SubmitBy(ctx, caller.Key, &core.DisarmDeadman{User: caller.User}))
+		return schemas.Disarmed{}, err
+	},
+}
+
+// GetDeadman is offered by REST only. An agent reads the switch in dx://account.
+var GetDeadman = &Op[schemas.None, schemas.Deadman]{
+	Spec: Spec{
+		Name: "get_deadman", Title: "The dead-man switch", Method: "GET", Path: "/v1/portfolio/deadman", Scope: core.ScopeRead,
+		Doc: "Whether the dead-man switch is armed, its timeout and its deadline.",
+	},
+	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (out schemas.Deadman, _ error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = deadman(m.Deadman(caller.User)) })
+		return out, nil
+	},
+}
+
+func deadman(ms uint32, deadline int64) schemas.Deadman {
+	return schemas.Deadman{Armed: deadline != 0, TimeoutMs: int64(ms), DeadlineTs: ns(deadline)}
+}
