@@ -219,7 +219,7 @@ func TestJumpLimitLocksNoFeed(t *testing.T) {
 	})
 }
 
-// beyond is Off in big integers.
+// beyond computes what Off does, in big integers.
 func beyond(price, from core.Price, pct uint8) bool {
 	off := new(big.Int).Sub(wide(price), wide(from))
 	off.Abs(off).Mul(off, big.NewInt(100))

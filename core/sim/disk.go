@@ -199,8 +199,8 @@ func written(name string, was, now []byte) change {
 	}
 }
 
-// tear applies a part of a write: some of its sectors, or, if it appends, a prefix of it with
-// or without the rest of the preallocated file. It returns a description.
+// tear applies a part of a write and returns a description: some of its sectors, or, if it
+// appends, its first bytes, in a file of the full length or in one that ends after them.
 func tear(im image, name string, was, to []byte, r *rand.Rand) string {
 	from, end := bounds(was, to)
 	if from == end {

@@ -47,7 +47,7 @@ type Request interface {
 	// Send sends the request, and returns when it has a response or ctx ends.
 	Send(ctx context.Context)
 	// Results returns what the caller knows of each command. lost means that the venue
-	// stopped before it responded. The error is an invalid response.
+	// stopped before it responded. It returns an error if the response is invalid.
 	Results(lost bool) ([]CommandResult, error)
 	// Copy returns a request of the same bytes, to be sent again.
 	Copy() Request

@@ -170,7 +170,7 @@ func (w *workload) market() core.MarketID {
 	return core.MarketID([]int{1, 2, 3, 7, 12, 1<<16 + 1}[w.r.IntN(6)])
 }
 
-// order returns mostly a recent order with its own account.
+// order returns an order for a command: mostly a recent one, with its own account.
 func (w *workload) order() ownedOrder {
 	n := len(w.orders)
 	switch {

@@ -282,7 +282,7 @@ func (s *story) mean() {
 	s.say("mean      %s over %d of %d seconds", dollars(price), covered, s.round.Window)
 }
 
-// clock lets time pass, to the next state of the round.
+// clock lets d pass, and requires that the round then has the status want.
 func (s *story) clock(d time.Duration, want core.RoundStatus) {
 	s.at.Ts += int64(d)
 	s.do(&core.Clock{})

@@ -43,7 +43,8 @@ func (v *Venue) place(c core.PlaceOrder) core.Reject {
 	return core.OK
 }
 
-// cancelTaker records that the order just placed is canceled with left contracts.
+// cancelTaker records that the order just placed is canceled with left contracts
+// unfilled.
 func (v *Venue) cancelTaker(left core.Qty, why core.Reason) {
 	v.out.Ended[core.OrderID(v.now.Seq)] = End{core.Canceled, why, left}
 }
