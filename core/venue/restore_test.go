@@ -3,7 +3,10 @@ package venue
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -63,6 +66,63 @@ func TestPieces(t *testing.T) {
 			t.Fatal("an additional piece is accepted")
 		}
 	})
+}
+
+// TestRestoreOfDamagedPieces checks that RestorePieces fails if any single piece cannot be read or is damaged.
+func TestRestoreOfDamagedPieces(t *testing.T) {
+	v, do := opened(t)
+	for _, c := range furniture() {
+		do(c)
+	}
+	list := piecesOf(t, v)
+	errRead := errors.New("read error")
+	for i := range list {
+		damaged := slices.Clone(list)
+		damaged[i] = []byte{0xff}
+		if _, _, err := RestorePieces(sequence(damaged)); err == nil {
+			t.Errorf("piece %d of %d is damaged, but accepted", i, len(list))
+		}
+		_, _, err := RestorePieces(func(yield func([]byte, error) bool) {
+			for j, b := range list {
+				if j == i && !yield(nil, errRead) || j != i && !yield(b, nil) {
+					return
+				}
+			}
+		})
+		if !errors.Is(err, errRead) {
+			t.Errorf("piece %d of %d cannot be read: %v", i, len(list), err)
+		}
+	}
+}
+
+// TestRestoreEmptyList checks that an empty list is restored as one.
+func TestRestoreEmptyList(t *testing.T) {
+	v, do := opened(t)
+	do(&core.SetSchedule{Windows: []core.Window{}})
+	again, _, err := RestorePieces(sequence(piecesOf(t, v)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := again.Windows(); got == nil || len(got) != 0 {
+		t.Errorf("windows %#v", got)
+	}
+}
+
+// TestRestoreLongList restores a list that is longer than the capacity that is allocated before its elements
+// are read.
+func TestRestoreLongList(t *testing.T) {
+	const n = 2000
+	v, do := opened(t)
+	for i := range n {
+		do(&core.Deposit{User: 1, DepositID: fmt.Sprint("long ", i), Amount: 1})
+	}
+	again, _, err := RestorePieces(sequence(piecesOf(t, v)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := again.deposits.Len(), v.deposits.Len(); got != want || want < n {
+		t.Errorf("%d deposits, want %d", got, want)
+	}
 }
 
 // FuzzPieces checks that RestorePieces accepts only pieces of a state that Restore accepts.
