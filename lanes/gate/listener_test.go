@@ -19,7 +19,7 @@ func TestMaxConns(t *testing.T) {
 	}
 	bounded := WrapListener(l)
 	bounded.max = bound
-	ended := make(chan struct{}, 1)
+	ended := make(chan struct{}, 2*bound)
 	s := Server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) }), slog.New(slog.DiscardHandler))
 	state := s.ConnState
 	s.ConnState = func(c net.Conn, x http.ConnState) {
