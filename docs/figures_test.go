@@ -119,8 +119,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// figure gives the numbers that a value on the page may stand for in the program: a time
-// is kept in ns, ms or s there.
+// figure returns the numbers that may represent a value of the page in the program, which
+// stores a time in ns, ms or s.
 func figure(t *testing.T, number, unit string) []int64 {
 	n, err := strconv.ParseInt(strings.ReplaceAll(number, ",", ""), 10, 64)
 	if err != nil {

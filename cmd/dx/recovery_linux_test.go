@@ -17,11 +17,11 @@ import (
 // space again it works as before.
 func TestLongFullDisk(t *testing.T) {
 	if !long() {
-		t.Skip("writes 200 MB to a disk of its own: DX_LONG=1")
+		t.Skip("mounts and fills a disk of 200 MB: DX_LONG=1 go test ./cmd/dx -run TestLongFullDisk")
 	}
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=200m"); err != nil {
-		t.Skip("no disk of its own:", err)
+		t.Skip("needs root, to mount a small disk that it can fill:", err)
 	}
 	defer func() {
 		if err := syscall.Unmount(dir, 0); err != nil {

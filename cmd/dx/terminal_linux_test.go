@@ -24,7 +24,7 @@ func onTerminal(t *testing.T, args ...string) (screen, raw string) {
 	}
 	screenEnd, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("no terminals here: %v", err)
+		t.Skipf("this machine has no pseudo-terminals, which the test runs dx on: %v", err)
 	}
 	defer screenEnd.Close()
 	fd := int(screenEnd.Fd())

@@ -24,7 +24,7 @@ import (
 // each. It takes some minutes, 4 GB of memory and 5 GB of disk.
 func TestSizing(t *testing.T) {
 	if os.Getenv("DX_LONG") == "" {
-		t.Skip("takes minutes: DX_LONG=1")
+		t.Skip("takes some minutes, 4 GB of memory and 5 GB of disk: DX_LONG=1 go test ./core/engine -run Sizing -v -timeout 60m")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	fmt.Printf("%8s %9s %10s %9s %9s %9s %9s %9s  %s\n", "accounts", "heap MB", "KB/account", "file MB", "write s", "peak MB", "start s", "stop s", "at the stop")

@@ -36,7 +36,7 @@ func (g *stepper) step() bool {
 	return true
 }
 
-// release lets all goroutines continue from now on.
+// release wakes every blocked goroutine; from then on none is blocked.
 func (g *stepper) release() {
 	g.mu.Lock()
 	g.released = true
