@@ -78,6 +78,7 @@ type Key struct {
 	Sealed  []byte // the secret, encrypted with the master key
 	Created int64  // ns
 	Revoked bool
+	Number  KeyNumber `cbor:",omitempty"` // 0 before RevisionAgents
 }
 
 // User is the identity of an account (docs/rules/accounts.md#accounts).
@@ -88,4 +89,14 @@ type User struct {
 	TokenHash [32]byte // SHA-256 of the account token
 	Created   int64    // ns
 	Suspended bool
+	Agent     *Agent `cbor:",omitempty"` // nil for an owner; shared and read-only
+}
+
+// Owner returns the account to whose family u belongs: its owner, or u itself
+// (docs/rules/agent-accounts.md#family).
+func (u *User) Owner() UserID {
+	if u.Agent != nil {
+		return u.Agent.Owner
+	}
+	return u.ID
 }

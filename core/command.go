@@ -28,8 +28,12 @@ func ClassOf(cmd Command) (Class, UserID) { return cmd.class() }
 // worst_tick of a market order, in the order's own outcome. Fault is a core reject that
 // decoding already found: the venue refuses the order with it, keeps the record of the
 // refused order and consumes its ids (docs/rules/orders.md#order-of-checks).
+//
+// Unpriced marks a market order that names no worst_tick. Its Tick is then the last tick of
+// the domain, and a price collar can replace it (docs/rules/agent-accounts.md#price-collar).
 type PlaceOrder struct {
 	User       UserID
+	Key        KeyNumber
 	ClientID   uint64
 	Market     MarketID
 	Generation uint32 // 0 means the current one
@@ -44,11 +48,13 @@ type PlaceOrder struct {
 	MaxCost    uint64 // pips; 0 means no bound
 	Group      uint32
 	Fault      Reject
+	Unpriced   bool
 }
 
 // CancelOrder cancels one resting order of the user (docs/rules/orders.md#cancel).
 type CancelOrder struct {
 	User  UserID
+	Key   KeyNumber
 	Order OrderID
 }
 
@@ -56,6 +62,7 @@ type CancelOrder struct {
 // them (docs/rules/orders.md#cancel-all).
 type CancelAll struct {
 	User   UserID
+	Key    KeyNumber
 	Market MarketID
 	Group  uint32
 }
@@ -65,6 +72,7 @@ type CancelAll struct {
 // the quantity to take off.
 type DecreaseOrder struct {
 	User   UserID
+	Key    KeyNumber
 	Order  OrderID
 	To     bool
 	Amount Qty
@@ -74,16 +82,21 @@ type DecreaseOrder struct {
 // (docs/rules/orders.md#dead-man-switch).
 type ArmDeadman struct {
 	User      UserID
+	Key       KeyNumber `cbor:",omitempty"`
 	TimeoutMs uint32
 }
 
 // DisarmDeadman disarms the dead-man switch and cancels nothing.
-type DisarmDeadman struct{ User UserID }
+type DisarmDeadman struct {
+	User UserID
+	Key  KeyNumber `cbor:",omitempty"`
+}
 
 // Redeem exchanges unreserved pairs of YES and NO for 10000 pips each
 // (docs/rules/money.md#redeem).
 type Redeem struct {
 	User   UserID
+	Key    KeyNumber `cbor:",omitempty"`
 	Market MarketID
 	Qty    Qty
 }
@@ -92,6 +105,7 @@ type Redeem struct {
 // withdrawal (docs/rules/money.md#withdrawals).
 type RequestWithdrawal struct {
 	User        UserID
+	Key         KeyNumber `cbor:",omitempty"`
 	ClientID    string
 	Amount      Pips
 	Destination string
@@ -134,15 +148,16 @@ type Rules struct {
 	// keeps the hash that it had before the rule existed.
 	MinSources [Feeds]uint8 `cbor:",omitzero"`
 
-	// Revision selects the version of the venue's built-in behavior. A journal that
-	// never sets it has RevisionFirst.
+	// Revision selects the version of the venue's built-in behavior. ActivateRules raises
+	// it; SetRules keeps it, except in a journal of before ActivateRules existed, whose
+	// SetRules raises it to at most RevisionStrict.
 	Revision Revision `cbor:",omitempty"`
 }
 
 // Revision numbers the versions of the behavior that is not a setting
 // (docs/rules/operation.md#revision). A journal replays under the revision that was in
 // force when it was written, so that an older journal keeps its outcomes and its state
-// hashes. A server puts the newest revision in force when it starts.
+// hashes. A server activates the newest revision when it starts.
 type Revision uint8
 
 const (
@@ -153,21 +168,22 @@ const (
 	// lost contracts to reduce_only ends canceled, never executed. A revoked key is
 	// removed from the state.
 	RevisionStrict
+	// RevisionAgents adds agent accounts, transfers and mandates; the profit and loss of
+	// each account, which begins at the activation; and the numbers of keys. It also applies
+	// self-trade prevention to a family of accounts.
+	RevisionAgents
 
 	// RevisionNewest is the newest revision that this program knows.
-	RevisionNewest = RevisionStrict
+	RevisionNewest = RevisionAgents
 )
 
 // LeastSources is the number of fresh sources that an index tick of f needs, at least 1
 // (docs/rules/prices-sources.md#minimum-of-sources).
 func (r *Rules) LeastSources(f Feed) uint8 { return max(1, r.MinSources[f]) }
 
-// DefaultRules are the rules of a new venue, under the newest revision.
+// DefaultRules are the rules of a new venue. ActivateRules sets their revision.
 func DefaultRules() Rules {
-	return Rules{
-		Grid: Narrow(), DisputeNs: 5 * NsPerSec, CoverageWaitNs: 30 * NsPerSec, StaleNs: 5 * NsPerSec, OpenOrders: 200, Contracts: 1_000_000,
-		Revision: RevisionNewest,
-	}
+	return Rules{Grid: Narrow(), DisputeNs: 5 * NsPerSec, CoverageWaitNs: 30 * NsPerSec, StaleNs: 5 * NsPerSec, OpenOrders: 200, Contracts: 1_000_000}
 }
 
 // The commands of an operator and of the accounts service (docs/rules/operation.md#actions).
@@ -175,6 +191,12 @@ type (
 	SetRules struct {
 		Rules Rules
 		Audit Audit
+	}
+	// ActivateRules puts a revision of the rules in force, with everything that it changes.
+	// A revision that is not above the one in force changes nothing.
+	ActivateRules struct {
+		Revision Revision
+		Audit    Audit
 	}
 	SetFees struct {
 		Fees  Fees
@@ -240,6 +262,42 @@ type (
 		Price  Price
 		Audit  Audit
 	}
+	// The commands of an owner about its agents (docs/rules/agent-accounts.md). Owner sends
+	// them; an agent of another owner is UnknownAgent.
+	CreateAgent struct {
+		Owner   UserID
+		Name    string
+		Fund    Pips // moved from the owner in the same command; 0 moves nothing
+		Mandate Mandate
+		Audit   Audit
+	}
+	// Transfer moves free cash between the owner and one of its agents, in either direction.
+	Transfer struct {
+		Owner    UserID
+		ClientID string // the owner's own id of the transfer
+		From, To UserID
+		Amount   Pips
+		Audit    Audit
+	}
+	// SetMandate replaces the agent's mandate if IfRev is the revision of the present one.
+	SetMandate struct {
+		Owner, Agent UserID
+		IfRev        uint32
+		Mandate      Mandate
+		Audit        Audit
+	}
+	HaltAgent struct {
+		Owner, Agent UserID
+		Audit        Audit
+	}
+	ResumeAgent struct {
+		Owner, Agent UserID
+		Audit        Audit
+	}
+	CloseAgent struct {
+		Owner, Agent UserID
+		Audit        Audit
+	}
 	// Checkpoint carries the state hash at Seq. A replay compares it with its own hash
 	// and stops if they differ (docs/rules/operation.md#determinism).
 	Checkpoint struct {
@@ -251,17 +309,24 @@ type (
 func (c *PlaceOrder) class() (Class, UserID)        { return ClassPlacement, c.User }
 func (c *Redeem) class() (Class, UserID)            { return ClassPlacement, c.User }
 func (c *RequestWithdrawal) class() (Class, UserID) { return ClassPlacement, c.User }
+func (c *CreateAgent) class() (Class, UserID)       { return ClassPlacement, c.Owner }
+func (c *Transfer) class() (Class, UserID)          { return ClassPlacement, c.Owner }
+func (c *ResumeAgent) class() (Class, UserID)       { return ClassPlacement, c.Owner }
 
 func (c *CancelOrder) class() (Class, UserID)   { return ClassCancel, c.User }
 func (c *CancelAll) class() (Class, UserID)     { return ClassCancel, c.User }
 func (c *DecreaseOrder) class() (Class, UserID) { return ClassCancel, c.User }
 func (c *ArmDeadman) class() (Class, UserID)    { return ClassCancel, c.User }
 func (c *DisarmDeadman) class() (Class, UserID) { return ClassCancel, c.User }
+func (c *SetMandate) class() (Class, UserID)    { return ClassCancel, c.Owner }
+func (c *HaltAgent) class() (Class, UserID)     { return ClassCancel, c.Owner }
+func (c *CloseAgent) class() (Class, UserID)    { return ClassCancel, c.Owner }
 
 func (*Clock) class() (Class, UserID)            { return ClassSystem, 0 }
 func (*PostIndex) class() (Class, UserID)        { return ClassSystem, 0 }
 func (*SetSession) class() (Class, UserID)       { return ClassSystem, 0 }
 func (*SetRules) class() (Class, UserID)         { return ClassSystem, 0 }
+func (*ActivateRules) class() (Class, UserID)    { return ClassSystem, 0 }
 func (*SetFees) class() (Class, UserID)          { return ClassSystem, 0 }
 func (*SetSchedule) class() (Class, UserID)      { return ClassSystem, 0 }
 func (*CreateUser) class() (Class, UserID)       { return ClassSystem, 0 }
@@ -275,3 +340,26 @@ func (*PauseMarket) class() (Class, UserID)      { return ClassSystem, 0 }
 func (*VoidMarket) class() (Class, UserID)       { return ClassSystem, 0 }
 func (*ProposePrice) class() (Class, UserID)     { return ClassSystem, 0 }
 func (*Checkpoint) class() (Class, UserID)       { return ClassSystem, 0 }
+
+// KeyOf returns the key that signed a command, or 0 if none did.
+func KeyOf(cmd Command) KeyNumber {
+	switch c := cmd.(type) {
+	case *PlaceOrder:
+		return c.Key
+	case *CancelOrder:
+		return c.Key
+	case *CancelAll:
+		return c.Key
+	case *DecreaseOrder:
+		return c.Key
+	case *ArmDeadman:
+		return c.Key
+	case *DisarmDeadman:
+		return c.Key
+	case *Redeem:
+		return c.Key
+	case *RequestWithdrawal:
+		return c.Key
+	}
+	return 0
+}

@@ -21,17 +21,21 @@ const (
 	CauseDeposit
 	CauseWithdrawal
 	CauseSettlement
+	CauseTransfer
 )
 
-var causeNames = [...]string{"order", "decrease", "cancel", "expiry", "fill", "rebate", "referral", "redeem", "deposit", "withdrawal", "settlement"}
+var causeNames = [...]string{"order", "decrease", "cancel", "expiry", "fill", "rebate", "referral", "redeem", "deposit", "withdrawal", "settlement", "transfer"}
 
 func (c Cause) String() string { return causeNames[c] }
 
 // OrderPlaced records a placement, accepted or rejected. The order's id is the seq of
-// the command (docs/rules/orders.md#order-id).
+// the command (docs/rules/orders.md#order-id). Tick is that of the command, unless a price
+// collar chose it. Violation is set if Reject is MandateViolation.
 type OrderPlaced struct {
 	Place      *PlaceOrder
+	Violation  *Violation
 	Generation uint32
+	Tick       Tick
 	Reject     Reject
 }
 
@@ -157,8 +161,17 @@ type (
 	UserChanged       struct{ User User }
 	KeyChanged        struct {
 		Key      Key
-		Resealed bool // only the sealed secret changed
+		Resealed bool // the key is neither new nor revoked: its sealed secret or its number changed
 	}
+	// AgentChanged carries the state and the revision of an agent's mandate after a command
+	// that changed one of them.
+	AgentChanged struct {
+		User  UserID
+		State AgentState
+		Rev   uint32
+	}
+	// RulesActivated records that a revision of the rules is in force.
+	RulesActivated  struct{ Revision Revision }
 	FeesChanged     struct{ Fees Fees }
 	ScheduleChanged struct{ Windows []Window }
 )
@@ -180,6 +193,8 @@ func (*Deposited) event()         {}
 func (*WithdrawalChanged) event() {}
 func (*UserChanged) event()       {}
 func (*KeyChanged) event()        {}
+func (*AgentChanged) event()      {}
+func (*RulesActivated) event()    {}
 func (*FeesChanged) event()       {}
 func (*ScheduleChanged) event()   {}
 

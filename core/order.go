@@ -119,10 +119,13 @@ const (
 	ByOperator
 	ReduceOnlyExceeded
 	ExpiryReached
+	Halted
+	MandateExpired
 )
 
 var reasonNames = [...]string{"", "post_only_cross", "fok_infeasible", "ioc_remainder", "self_trade_prevention", "max_cost_infeasible",
-	"user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", ""}
+	"user_cancel", "mass_cancel", "deadman", "decreased_to_zero", "paused", "round_closed", "suspended", "operator", "reduce_only", "",
+	"halted", "mandate_expired"}
 
 func (r Reason) String() string { return reasonNames[r] }
 

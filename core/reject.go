@@ -40,6 +40,13 @@ const (
 	InvalidTransition
 	BadFees
 	WithdrawalRefused
+	UnknownAgent
+	DuplicateAgentName
+	AgentLimit
+	StaleMandate
+	BadMandate
+	DuplicateTransferID
+	MissingScope
 )
 
 var rejectNames = map[Reject]string{
@@ -51,6 +58,8 @@ var rejectNames = map[Reject]string{
 	UnknownUser: "unknown_user", UnknownKey: "unknown_key", UnknownWithdrawal: "unknown_withdrawal",
 	DuplicateWithdrawalID: "duplicate_client_withdrawal_id", DuplicateDepositID: "duplicate_deposit_id", BadAmount: "bad_amount",
 	BadDestination: "bad_destination", InvalidTransition: "invalid_transition", BadFees: "schema_violation", WithdrawalRefused: "withdrawal_refused",
+	UnknownAgent: "unknown_agent", DuplicateAgentName: "duplicate_agent_name", AgentLimit: "agent_limit", StaleMandate: "stale_mandate",
+	BadMandate: "bad_mandate", DuplicateTransferID: "duplicate_client_transfer_id", MissingScope: "missing_scope",
 }
 
 // String is the error code in lowercase snake_case, or "" for OK.

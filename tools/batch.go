@@ -18,7 +18,7 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 		for i := range in.Orders {
 			cmds[i] = placeCommand(caller, &in.Orders[i])
 		}
-		ends, err := v.Engine.SubmitAll(ctx, caller.Key, cmds)
+		ends, err := v.Engine.SubmitAll(ctx, cmds)
 		if err != nil {
 			return schemas.PlaceResults{}, err
 		}
@@ -48,9 +48,9 @@ var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrders) (schemas.CancelResults, error) {
 		cmds := make([]core.Command, len(in.OrderIDs))
 		for i, id := range in.OrderIDs {
-			cmds[i] = &core.CancelOrder{User: caller.User, Order: core.OrderID(id)}
+			cmds[i] = &core.CancelOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(id)}
 		}
-		ends, err := v.Engine.SubmitAll(ctx, caller.Key, cmds)
+		ends, err := v.Engine.SubmitAll(ctx, cmds)
 		if err != nil {
 			return schemas.CancelResults{}, err
 		}

@@ -15,7 +15,7 @@ var ArmDeadman = &Op[schemas.ArmDeadman, schemas.Armed]{
 		Doc: "All your orders are canceled unless you call this again within timeout_ms. Use it while you leave quotes in the book; call it every third of the timeout. It fires once and then is disarmed.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ArmDeadman) (schemas.Armed, error) {
-		_, err := sequenced(v.Engine.SubmitBy(ctx, caller.Key, &core.ArmDeadman{User: caller.User, TimeoutMs: uint32(in.TimeoutMs)}))
+		_, err := sequenced(v.Engine.Submit(ctx, &core.ArmDeadman{User: caller.User, Key: caller.Key.Number, TimeoutMs: uint32(in.TimeoutMs)}))
 		return schemas.Armed{TimeoutMs: int64(in.TimeoutMs), Armed: true}, err
 	},
 }
@@ -26,7 +26,7 @@ var DisarmDeadman = &Op[schemas.None, schemas.Disarmed]{
 		Doc: "Take the dead-man switch off. Nothing is canceled. Harmless when it is not armed.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, _ *schemas.None) (schemas.Disarmed, error) {
-		_, err := sequenced(v.Engine.SubmitBy(ctx, caller.Key, &core.DisarmDeadman{User: caller.User}))
+		_, err := sequenced(v.Engine.Submit(ctx, &core.DisarmDeadman{User: caller.User, Key: caller.Key.Number}))
 		return schemas.Disarmed{}, err
 	},
 }

@@ -25,7 +25,7 @@ var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 		Doc: "Place one limit or market order and get its real outcome. Prices are pips (4700 = 47 cents) of the order's own outcome, on the market's tick_size. To be short YES, buy NO. Use a new client_order_id for every order; after a lost answer send the same one again. Try preview_order first when unsure; use place_orders for several.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
-		r, err := v.Engine.SubmitBy(ctx, caller.Key, placeCommand(caller, in))
+		r, err := v.Engine.Submit(ctx, placeCommand(caller, in))
 		if err != nil {
 			return schemas.Outcome{}, err
 		}
@@ -39,7 +39,7 @@ var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 		Doc: "Cancel one resting order by its order_id. unknown_order means it does not rest any more, or never did: read it to see whether it filled.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
-		r, err := v.Engine.SubmitBy(ctx, caller.Key, &core.CancelOrder{User: caller.User, Order: core.OrderID(in.OrderID)})
+		r, err := v.Engine.Submit(ctx, &core.CancelOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(in.OrderID)})
 		if err != nil {
 			return schemas.Canceled{}, err
 		}
@@ -53,7 +53,7 @@ var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
 		Doc: "Cancel every resting order of yours, or those of one market_id, one group_id, or both. The seq is the acknowledgment; there is no count. To cancel known orders use cancel_orders.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelAll) (schemas.Sequenced, error) {
-		return sequenced(v.Engine.SubmitBy(ctx, caller.Key, &core.CancelAll{User: caller.User, Market: marketID(in.MarketID), Group: uint32(in.GroupID)}))
+		return sequenced(v.Engine.Submit(ctx, &core.CancelAll{User: caller.User, Key: caller.Key.Number, Market: marketID(in.MarketID), Group: uint32(in.GroupID)}))
 	},
 }
 
@@ -63,13 +63,13 @@ var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 		Doc: "Lower what remains of a resting order and keep its place in the queue. Give exactly one of reduce_by and reduce_to; reduce_to is safe to repeat. To raise quantity or change price, cancel and place anew.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.DecreaseOrder) (schemas.Decreased, error) {
-		c := &core.DecreaseOrder{User: caller.User, Order: core.OrderID(in.OrderID)}
+		c := &core.DecreaseOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(in.OrderID)}
 		if in.ReduceTo != nil {
 			c.To, c.Amount = true, core.Qty(*in.ReduceTo)
 		} else {
 			c.Amount = core.Qty(*in.ReduceBy)
 		}
-		r, err := v.Engine.SubmitBy(ctx, caller.Key, c)
+		r, err := v.Engine.Submit(ctx, c)
 		if err != nil {
 			return schemas.Decreased{}, err
 		}

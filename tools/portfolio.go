@@ -119,7 +119,7 @@ var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{
 		Doc:    "Turn qty pairs of YES and NO that you hold free of resting sells into 10000 pips each, without a fee, before the round is settled or void.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.Redeem) (out schemas.Redeemed, err error) {
-		r, err := v.Engine.SubmitBy(ctx, caller.Key, &core.Redeem{User: caller.User, Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)})
+		r, err := v.Engine.Submit(ctx, &core.Redeem{User: caller.User, Key: caller.Key.Number, Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)})
 		if err != nil {
 			return out, err
 		}

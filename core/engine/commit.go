@@ -41,8 +41,8 @@ import (
 //     log may hold the command, the error is ErrUnknown.
 //  7. Venue and view change together under Engine.mu, a whole group at a time. Nothing is
 //     published before its group is applied as a whole.
-//  8. Once the revocation of a key is sealed, no command that was sent with the key is
-//     sequenced after it. The key is gone from Engine.Key before the revocation is answered.
+//  8. The venue judges in sequence whether a command's key is valid. A command of a revoked key
+//     takes no seq. The key is gone from Engine.Key before the revocation is answered.
 //  9. The first failure of persist or apply stops the pipeline for good. Every caller that
 //     still waits then gets ErrUnknown if its group was proposed, else ErrShed.
 
@@ -67,19 +67,14 @@ type Outcome struct {
 //	             full, the disk is nearly full, ctx ended early, or the log reordered the group
 //	ErrDraining  the command was not executed: the engine is closing
 //	ErrStopped   the command was not executed: the engine has stopped
+//	ErrRevoked   the command was not executed: its key was revoked before it was sequenced
+//	             (docs/rules/accounts.md#revocation)
 //	ErrUnknown   the log may hold the command
 //
 // or says that the command cannot be encoded. Submit may be called by any number of
 // goroutines.
 func (e *Engine) Submit(ctx context.Context, cmd core.Command) (Receipt, error) {
-	return e.SubmitBy(ctx, nil, cmd)
-}
-
-// SubmitBy is Submit of a command that was signed with a key. If the key was revoked before
-// the command is sequenced, the command is not executed and the error is ErrRevoked
-// (docs/rules/accounts.md#revocation).
-func (e *Engine) SubmitBy(ctx context.Context, key *core.Key, cmd core.Command) (Receipt, error) {
-	r, err := newRequest(cmd, key)
+	r, err := newRequest(cmd)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -90,16 +85,16 @@ func (e *Engine) SubmitBy(ctx context.Context, key *core.Key, cmd core.Command) 
 	return e.awaitReceipt(ctx, g, r)
 }
 
-// SubmitAll is SubmitBy of several commands of one account and one class. They keep their
+// SubmitAll is Submit of several commands of one account and one class. They keep their
 // order and share a group; each has its own outcome. An error means that none of them was
 // executed.
-func (e *Engine) SubmitAll(ctx context.Context, key *core.Key, cmds []core.Command) ([]Outcome, error) {
+func (e *Engine) SubmitAll(ctx context.Context, cmds []core.Command) ([]Outcome, error) {
 	if len(cmds) == 0 {
 		return nil, nil
 	}
 	rs := make([]*request, len(cmds))
 	for i, cmd := range cmds {
-		r, err := newRequest(cmd, key)
+		r, err := newRequest(cmd)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +122,7 @@ func (e *Engine) collect(rs []*request) (*group, error) {
 	if class == core.ClassPlacement && e.DiskNearlyFull() {
 		return nil, e.countShed(ErrShed)
 	}
-	g, err := e.queue.add(rs, class, user)
+	g, err := e.queue.add(rs, class, e.Owner(user))
 	return g, e.countShed(err)
 }
 
@@ -143,7 +138,7 @@ func (e *Engine) awaitReceipt(ctx context.Context, g *group, r *request) (Receip
 	select {
 	case <-g.done:
 	case <-ctx.Done():
-		if r.state.CompareAndSwap(waiting, abandoned) || r.state.Load() == dropped {
+		if r.state.CompareAndSwap(waiting, abandoned) {
 			return Receipt{}, e.countShed(ErrShed) // never reached the log
 		}
 		select {
@@ -152,13 +147,10 @@ func (e *Engine) awaitReceipt(ctx context.Context, g *group, r *request) (Receip
 			return Receipt{}, ErrUnknown
 		}
 	}
-	switch {
-	case r.err != nil && g.err != nil: // the group failed, and perhaps the revocation with it
-		return Receipt{}, e.countShed(ErrShed)
-	case r.err != nil:
-		return Receipt{}, r.err
+	if g.err != nil {
+		return Receipt{}, e.countShed(g.err)
 	}
-	return r.receipt, e.countShed(g.err)
+	return r.receipt, r.err
 }
 
 // run starts the applier, waits until the journal is replayed, then sequences until ctx
@@ -200,10 +192,6 @@ func (e *Engine) sequence(ctx context.Context) {
 		e.commitDelay(ctx, timer)
 		g := e.queue.seal(e.internalCommands())
 		if g == nil {
-			continue
-		}
-		if e.dropRevoked(g); len(g.order) == 0 {
-			e.queue.complete(g, nil)
 			continue
 		}
 		if err := e.persist(g); err != nil {
@@ -373,15 +361,20 @@ func (e *Engine) applyGroup(g *journal.Group, cmds []core.Command, b *Batch) (er
 	return nil
 }
 
-// applyCommand applies one command at the next stamp.
+// applyCommand applies one command at the next stamp. A command whose key is revoked by then takes
+// no seq and has no effect.
 func (e *Engine) applyCommand(stamp int64, cmd core.Command, events *core.Events, b *Batch) error {
+	if !e.venue.Authorized(cmd) {
+		b.unauthorized = append(b.unauthorized, cmd)
+		return nil
+	}
 	now := e.venue.Now()
 	st := core.Stamp{Seq: now.Seq + 1, Ts: max(stamp, now.Ts+1)}
 	from := len(events.List)
 	rej := e.venue.Apply(st, cmd, events)
 	own := slices.Clip(events.List[from:])
 	e.view.Fold(st, own)
-	e.view.RecordAudit(st, cmd, rej, own)
+	e.view.Record(st, cmd, rej, own)
 	b.Applied = append(b.Applied, Applied{Stamp: st, Command: cmd, Reject: rej, Events: own})
 	if c, ok := cmd.(*core.Checkpoint); ok {
 		return e.checkpoint(c)
@@ -408,14 +401,25 @@ func (e *Engine) publish(b *Batch) {
 			case *core.KeyChanged:
 				e.publishKey(&ev.Key)
 			case *core.UserChanged:
-				e.tokens.Store(ev.User.TokenHash, ev.User.ID)
+				e.publishUser(&ev.User)
 			}
 		}
 	}
-	if n := len(b.Applied); n > 0 {
+	if len(b.Applied)+len(b.unauthorized) > 0 {
 		e.feed.push(b)
+	}
+	if n := len(b.Applied); n > 0 {
 		e.waiters.wake(b.Applied[n-1].Stamp.Seq)
 	}
+}
+
+// publishUser makes an account's token and its owner known. An agent has no token.
+func (e *Engine) publishUser(u *core.User) {
+	if u.Agent != nil {
+		e.owners.Store(u.ID, u.Agent.Owner)
+		return
+	}
+	e.tokens.Store(u.TokenHash, u.ID)
 }
 
 func (e *Engine) publishKey(k *core.Key) {
@@ -455,8 +459,14 @@ func (e *Engine) answer(proposal, before uint64, b *Batch) {
 
 // deliverReceipts gives each caller its receipt and wakes them all at once.
 func (e *Engine) deliverReceipts(g *group, b *Batch) {
-	for i, r := range g.order {
-		a := &b.Applied[i]
+	applied, unauthorized := b.Applied, b.unauthorized
+	for _, r := range g.order {
+		if len(unauthorized) > 0 && unauthorized[0] == r.cmd {
+			unauthorized, r.err = unauthorized[1:], ErrRevoked
+			continue
+		}
+		a := &applied[0]
+		applied = applied[1:]
 		r.receipt = Receipt{Stamp: a.Stamp, Reject: a.Reject, Events: a.Events}
 		if _, ok := r.cmd.(*core.Clock); ok {
 			e.clockPending.Store(false)

@@ -80,10 +80,10 @@ type Engine struct {
 
 	next          uint64        // the next proposal; used by the sequencer alone
 	recentCallers recentCallers // used by the sequencer alone
-	revoking      []revocation  // revocations in the pipeline; used by the sequencer alone
 
 	keys     sync.Map                        // key id → *core.Key; revoked keys are not in it
 	tokens   sync.Map                        // SHA-256 of an account token → core.UserID
+	owners   sync.Map                        // core.UserID of an agent → core.UserID of its owner
 	onRevoke atomic.Pointer[func(id string)] // nil: nothing is called
 	space    diskSpace
 	feed     batchFeed
@@ -170,7 +170,7 @@ func (e *Engine) adopt(r *restored) {
 		}
 	}
 	for u := range e.venue.Users() {
-		e.tokens.Store(u.TokenHash, u.ID)
+		e.publishUser(&u)
 	}
 }
 
@@ -288,6 +288,15 @@ func (e *Engine) AccountByToken(hash [32]byte) (core.UserID, bool) {
 		return 0, false
 	}
 	return u.(core.UserID), true
+}
+
+// Owner returns the account to whose family u belongs: the owner of an agent, else u itself
+// (docs/rules/agent-accounts.md#family). Owner takes no lock.
+func (e *Engine) Owner(u core.UserID) core.UserID {
+	if owner, ok := e.owners.Load(u); ok {
+		return owner.(core.UserID)
+	}
+	return u
 }
 
 // Seq is the seq of the last applied command.

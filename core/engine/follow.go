@@ -20,6 +20,8 @@ type Batch struct {
 	Number  uint64 // of the group
 	Applied []Applied
 
+	unauthorized []core.Command // of the group, in order: commands whose key was revoked
+
 	next  *Batch
 	ready chan struct{} // closed when next is set
 }

@@ -18,10 +18,9 @@ import (
 // request is a command in the pipeline.
 type request struct {
 	cmd     core.Command
-	key     *core.Key // the key that signed it; nil: none
-	wire    []byte    // its encoding in the journal
+	wire    []byte // its encoding in the journal
 	wireBuf [wireBufSize]byte
-	state   atomic.Uint32 // waiting, taken, abandoned or dropped
+	state   atomic.Uint32 // waiting, taken or abandoned
 	receipt Receipt
 	err     error // set before group.done is closed
 }
@@ -31,7 +30,6 @@ const (
 	waiting   uint32 = iota // in the open group
 	taken                   // sealed
 	abandoned               // its caller gave up before it was sealed
-	dropped                 // sealed, but not sequenced: its key was revoked
 )
 
 // wireBufSize, in bytes, has room for the encoding of any order or cancel.
@@ -39,8 +37,8 @@ const wireBufSize = 64
 
 // newRequest encodes the command, so that the caller's goroutine does this work and not the
 // sequencer's.
-func newRequest(cmd core.Command, key *core.Key) (*request, error) {
-	r := &request{cmd: cmd, key: key}
+func newRequest(cmd core.Command) (*request, error) {
+	r := &request{cmd: cmd}
 	var err error
 	if r.wire, err = journal.AppendCommand(r.wireBuf[:0], cmd); err != nil {
 		return nil, fmt.Errorf("the command cannot be encoded: %w", err)
@@ -66,7 +64,7 @@ type queue struct {
 	mu              sync.Mutex
 	max             int // most requests in the open group, the system's not counted
 	open            *group
-	users           map[core.UserID]int // requests of each account in the open group
+	users           map[core.UserID]int // requests of each family in the open group, by its owner
 	closedErr       error               // why nothing more may join; nil: open
 	unfinished      int                 // groups that are sealed and not complete
 	drained         chan struct{}       // closed when nothing is left; nil: nobody waits for it
@@ -88,8 +86,9 @@ func (q *queue) signal() {
 	}
 }
 
-// add adds requests of one account and class to the open group. One account may have at most
-// a quarter of the queue (docs/rules/limits.md#queue). It returns ErrShed if they do not fit.
+// add adds requests of one account and class to the open group. u is the owner of the account's
+// family, which may have at most a quarter of the queue (docs/rules/limits.md#queue). It returns
+// ErrShed if they do not fit.
 func (q *queue) add(rs []*request, c core.Class, u core.UserID) (*group, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -132,7 +131,7 @@ func (q *queue) seal(first []core.Command) *group {
 	q.unfinished++
 	g.order = make([]*request, 0, g.size+len(first))
 	for _, cmd := range first {
-		r, err := newRequest(cmd, nil)
+		r, err := newRequest(cmd)
 		if err != nil {
 			panic(err) // the engine's own commands can always be encoded
 		}

@@ -387,3 +387,12 @@ func (r *restored) readOld(body []byte, caps view.RetentionCaps) (hash [32]byte,
 	r.replayState = b.ReplayState
 	return sha256.Sum256(b.Venue), both.Wait()
 }
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}

@@ -81,12 +81,33 @@ func checkCreateKey(c *core.CreateKey) error {
 	return nil
 }
 
+// checkRevision refuses rules that only a newer program knows.
+func checkRevision(r, newest core.Revision) error {
+	if r > newest {
+		return fmt.Errorf("rules of revision %d, this program knows up to %d: it was written by a newer version", r, newest)
+	}
+	return nil
+}
+
+func checkActivateRules(c *core.ActivateRules) error {
+	return checkRevision(c.Revision, core.RevisionNewest)
+}
+
+func checkCreateAgent(c *core.CreateAgent) error { return checkMandate(&c.Mandate) }
+
+func checkSetMandate(c *core.SetMandate) error { return checkMandate(&c.Mandate) }
+
+// checkMandate refuses a mandate with a rule that has no name. The venue checks the bounds.
+func checkMandate(m *core.Mandate) error {
+	if m.Set>>len(core.MandateRules()) != 0 {
+		return errEnum
+	}
+	return nil
+}
+
 func checkSetRules(c *core.SetRules) error {
 	if slices.ContainsFunc(c.Rules.Grid.Bands, func(b core.Band) bool { return b.Step <= 0 }) {
 		return errRange // Grid.Legal divides by the step
 	}
-	if c.Rules.Revision > core.RevisionNewest {
-		return fmt.Errorf("rules of revision %d, this program knows up to %d: it was written by a newer version", c.Rules.Revision, core.RevisionNewest)
-	}
-	return nil
+	return checkRevision(c.Rules.Revision, core.RevisionStrict) // SetRules raises it no further
 }

@@ -9,7 +9,8 @@ import (
 
 // The commands that make up nearly all of a log have packed encodings: numbers are varints
 // (zigzag if they can be negative), and the enums of an order share one byte. An encoding
-// never changes; a command with other fields gets a new kind.
+// never changes; a command with other fields gets a new kind. The commands of a key begin with
+// its number; in format 1 they did not name it (the functions whose names end in 1).
 
 const (
 	stringMax  = 4096 // bytes of one string of an index tick
@@ -21,11 +22,19 @@ func appendPlaceOrder(dst []byte, c *core.PlaceOrder) ([]byte, error) {
 	if c.Side > core.Sell || c.Outcome > core.No || c.Type > core.Market || c.TIF > core.FOK || c.Flags > flagsMax || !knownReject(c.Fault) {
 		return dst, errEnum
 	}
+	if c.Unpriced && c.Type != core.Market {
+		return dst, errEnum
+	}
+	enums := byte(c.Side) | byte(c.Outcome)<<1 | byte(c.Type)<<2 | byte(c.TIF)<<3
+	if c.Unpriced {
+		enums |= unpriced
+	}
+	dst = binary.AppendUvarint(dst, uint64(c.Key))
 	dst = binary.AppendUvarint(dst, uint64(c.User))
 	dst = binary.AppendUvarint(dst, c.ClientID)
 	dst = binary.AppendUvarint(dst, uint64(c.Market))
 	dst = binary.AppendUvarint(dst, uint64(c.Generation))
-	dst = append(dst, byte(c.Side)|byte(c.Outcome)<<1|byte(c.Type)<<2|byte(c.TIF)<<3, byte(c.Flags))
+	dst = append(dst, enums, byte(c.Flags))
 	dst = binary.AppendVarint(dst, int64(c.Tick))
 	dst = binary.AppendVarint(dst, int64(c.Qty))
 	dst = binary.AppendVarint(dst, c.Expiry)
@@ -34,8 +43,29 @@ func appendPlaceOrder(dst []byte, c *core.PlaceOrder) ([]byte, error) {
 	return binary.AppendUvarint(dst, uint64(c.Fault)), nil
 }
 
+// unpriced is the bit of PlaceOrder.Unpriced in the byte of enums.
+const unpriced = 1 << 5
+
 func readPlaceOrder(b []byte) (*core.PlaceOrder, error) {
 	p := payload{b: b}
+	key := p.key()
+	c := p.placeOrder(unpriced)
+	c.Key = key
+	return c, p.end()
+}
+
+func readPlaceOrder1(b []byte) (*core.PlaceOrder, error) {
+	p := payload{b: b}
+	c := p.placeOrder(0)
+	return c, p.end()
+}
+
+// key reads the number of a key.
+func (p *payload) key() core.KeyNumber { return core.KeyNumber(p.u(math.MaxUint64)) }
+
+// placeOrder reads the fields of a PlaceOrder. further are the bits that the byte of enums may
+// have beyond those of the enums.
+func (p *payload) placeOrder(further byte) *core.PlaceOrder {
 	c := &core.PlaceOrder{
 		User:       core.UserID(p.u(math.MaxUint32)),
 		ClientID:   p.u(math.MaxUint64),
@@ -43,11 +73,12 @@ func readPlaceOrder(b []byte) (*core.PlaceOrder, error) {
 		Generation: uint32(p.u(math.MaxUint32)),
 	}
 	enums, flags := p.byte(), p.byte()
-	if enums >= 1<<5 || flags > byte(flagsMax) {
+	c.Unpriced = enums&unpriced != 0
+	if enums&^(1<<5-1|further) != 0 || flags > byte(flagsMax) || c.Unpriced && enums>>2&1 == 0 {
 		p.fail(errEnum)
 	}
 	c.Side, c.Outcome = core.Side(enums&1), core.Outcome(enums>>1&1)
-	c.Type, c.TIF = core.OrderType(enums>>2&1), core.TIF(enums>>3)
+	c.Type, c.TIF = core.OrderType(enums>>2&1), core.TIF(enums>>3&3)
 	c.Flags = core.Flags(flags)
 	c.Tick = core.Tick(p.i(math.MinInt32, math.MaxInt32))
 	c.Qty = core.Qty(p.i(math.MinInt64, math.MaxInt64))
@@ -58,23 +89,37 @@ func readPlaceOrder(b []byte) (*core.PlaceOrder, error) {
 	if !knownReject(c.Fault) {
 		p.fail(errEnum)
 	}
-	return c, p.end()
+	return c
 }
 
 func knownReject(r core.Reject) bool { return r == core.OK || r.String() != "" }
 
 func appendCancelOrder(dst []byte, c *core.CancelOrder) ([]byte, error) {
+	dst = binary.AppendUvarint(dst, uint64(c.Key))
 	dst = binary.AppendUvarint(dst, uint64(c.User))
 	return binary.AppendUvarint(dst, uint64(c.Order)), nil
 }
 
 func readCancelOrder(b []byte) (*core.CancelOrder, error) {
 	p := payload{b: b}
-	c := &core.CancelOrder{User: core.UserID(p.u(math.MaxUint32)), Order: core.OrderID(p.u(math.MaxUint64))}
+	key := p.key()
+	c := p.cancelOrder()
+	c.Key = key
 	return c, p.end()
 }
 
+func readCancelOrder1(b []byte) (*core.CancelOrder, error) {
+	p := payload{b: b}
+	c := p.cancelOrder()
+	return c, p.end()
+}
+
+func (p *payload) cancelOrder() *core.CancelOrder {
+	return &core.CancelOrder{User: core.UserID(p.u(math.MaxUint32)), Order: core.OrderID(p.u(math.MaxUint64))}
+}
+
 func appendCancelAll(dst []byte, c *core.CancelAll) ([]byte, error) {
+	dst = binary.AppendUvarint(dst, uint64(c.Key))
 	dst = binary.AppendUvarint(dst, uint64(c.User))
 	dst = binary.AppendUvarint(dst, uint64(c.Market))
 	return binary.AppendUvarint(dst, uint64(c.Group)), nil
@@ -82,15 +127,28 @@ func appendCancelAll(dst []byte, c *core.CancelAll) ([]byte, error) {
 
 func readCancelAll(b []byte) (*core.CancelAll, error) {
 	p := payload{b: b}
-	c := &core.CancelAll{
+	key := p.key()
+	c := p.cancelAll()
+	c.Key = key
+	return c, p.end()
+}
+
+func readCancelAll1(b []byte) (*core.CancelAll, error) {
+	p := payload{b: b}
+	c := p.cancelAll()
+	return c, p.end()
+}
+
+func (p *payload) cancelAll() *core.CancelAll {
+	return &core.CancelAll{
 		User:   core.UserID(p.u(math.MaxUint32)),
 		Market: core.MarketID(p.u(math.MaxUint32)),
 		Group:  uint32(p.u(math.MaxUint32)),
 	}
-	return c, p.end()
 }
 
 func appendDecreaseOrder(dst []byte, c *core.DecreaseOrder) ([]byte, error) {
+	dst = binary.AppendUvarint(dst, uint64(c.Key))
 	dst = binary.AppendUvarint(dst, uint64(c.User))
 	dst = binary.AppendUvarint(dst, uint64(c.Order))
 	dst = appendFlag(dst, c.To)
@@ -99,13 +157,25 @@ func appendDecreaseOrder(dst []byte, c *core.DecreaseOrder) ([]byte, error) {
 
 func readDecreaseOrder(b []byte) (*core.DecreaseOrder, error) {
 	p := payload{b: b}
-	c := &core.DecreaseOrder{
+	key := p.key()
+	c := p.decreaseOrder()
+	c.Key = key
+	return c, p.end()
+}
+
+func readDecreaseOrder1(b []byte) (*core.DecreaseOrder, error) {
+	p := payload{b: b}
+	c := p.decreaseOrder()
+	return c, p.end()
+}
+
+func (p *payload) decreaseOrder() *core.DecreaseOrder {
+	return &core.DecreaseOrder{
 		User:   core.UserID(p.u(math.MaxUint32)),
 		Order:  core.OrderID(p.u(math.MaxUint64)),
 		To:     p.flag(),
 		Amount: core.Qty(p.i(math.MinInt64, math.MaxInt64)),
 	}
-	return c, p.end()
 }
 
 func appendClock(dst []byte, _ *core.Clock) ([]byte, error) { return dst, nil }

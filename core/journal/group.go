@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 )
 
@@ -35,8 +36,8 @@ func (g *Group) After() Position { return Position{g.Number, g.Chain, g.Stamp} }
 
 // The record of a group, little-endian:
 //
-//	 0  magic     "DXG" and the version
-//	 4  crc32c    of all that follows
+//	 0  magic     "DXG" and the version of the format, 1 or 2
+//	 4  crc32c    of all that follows; in version 2 of the magic and all that follows
 //	 8  number    u64
 //	16  node      u32
 //	20  length    u32, of the body
@@ -57,13 +58,19 @@ const (
 	recordMax  = recordHead + BodyMax + 1
 )
 
+// formatVersion is the version of the records that this program writes. It also reads version 1,
+// whose commands name no key. A journal of version 1 goes on in version 2, and then a program that
+// only knows version 1 refuses it.
+const formatVersion = 2
+
 var (
-	recordMagic = []byte{'D', 'X', 'G', 1}
+	recordMagic = []byte{'D', 'X', 'G'}
 	castagnoli  = crc32.MakeTable(crc32.Castagnoli)
 )
 
 var (
 	errMagic    = errors.New("not a group")
+	errVersion  = fmt.Errorf("written by a newer version of this program: it reads formats 1 to %d", formatVersion)
 	errLength   = errors.New("length does not fit")
 	errChecksum = errors.New("checksum does not match")
 	errChain    = errors.New("running hash does not match")
@@ -74,7 +81,7 @@ var (
 func appendRecord(dst []byte, before *[32]byte, g *Group) []byte {
 	at := len(dst)
 	dst = append(dst, recordMagic...)
-	dst = append(dst, 0, 0, 0, 0)
+	dst = append(dst, formatVersion, 0, 0, 0, 0)
 	dst = binary.LittleEndian.AppendUint64(dst, g.Number)
 	dst = binary.LittleEndian.AppendUint32(dst, g.Node)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.Body)))
@@ -85,22 +92,34 @@ func appendRecord(dst []byte, before *[32]byte, g *Group) []byte {
 	dst = append(dst, g.Body...)
 	mask(dst[at+recordHead:], &g.Chain)
 	dst = append(dst, recordEnd)
-	binary.LittleEndian.PutUint32(dst[at+4:], crc32.Checksum(dst[at+8:], castagnoli))
+	binary.LittleEndian.PutUint32(dst[at+4:], recordChecksum(dst[at:]))
 	return dst
+}
+
+// recordChecksum returns the checksum of a whole record of either version.
+func recordChecksum(b []byte) uint32 {
+	sum := uint32(0)
+	if b[3] != 1 {
+		sum = crc32.Checksum(b[:4], castagnoli)
+	}
+	return crc32.Update(sum, castagnoli, b[8:])
 }
 
 // readRecord reads the record at the start of b and returns its length. It verifies the record
 // on its own; follows verifies that it continues another.
 func readRecord(b []byte) (g Group, n int, err error) {
-	if len(b) <= recordHead || !bytes.Equal(b[:4], recordMagic) {
+	if len(b) <= recordHead || !bytes.HasPrefix(b, recordMagic) || b[3] == 0 {
 		return g, 0, errMagic
+	}
+	if b[3] > formatVersion {
+		return g, 0, errVersion
 	}
 	length := binary.LittleEndian.Uint32(b[20:])
 	if length > BodyMax || len(b) < recordHead+int(length)+1 {
 		return g, 0, errLength
 	}
 	b = b[:recordHead+int(length)+1]
-	if binary.LittleEndian.Uint32(b[4:]) != crc32.Checksum(b[8:], castagnoli) || b[len(b)-1] != recordEnd {
+	if binary.LittleEndian.Uint32(b[4:]) != recordChecksum(b) || b[len(b)-1] != recordEnd {
 		return g, 0, errChecksum
 	}
 	g = Group{

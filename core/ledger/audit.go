@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"slices"
 
 	"duplex/core"
@@ -20,6 +21,25 @@ func (l *Ledger) CheckMarket(m core.MarketID) bool {
 	return l.held[m][core.Yes] == l.pairs[m] && l.held[m][core.No] == l.pairs[m]
 }
 
+// CheckAccount reports whether an account's money and the cost of its positions are what it
+// brought in, received and realized (docs/rules/money.md#profit-and-loss). It holds from
+// StartPerformance on.
+func (l *Ledger) CheckAccount(u core.UserID) bool {
+	a, t := &l.accounts[u], &l.totals[u]
+	return a.Cash+a.Reserved+a.cost == a.realized+t.Rebates+t.DepositsNet+t.TransfersNet
+}
+
+// StartPerformance begins the profit and loss of every account: what an account has beyond its
+// deposits counts as realized, and the other sums are 0.
+func (l *Ledger) StartPerformance() {
+	for u := range l.accounts {
+		a, t := &l.accounts[u], &l.totals[u]
+		a.realized = a.Cash + a.Reserved + a.cost - t.DepositsNet
+		a.day, a.realizedToday, a.ordersToday = 0, 0, 0
+		*t = Totals{DepositsNet: t.DepositsNet}
+	}
+}
+
 // Audit adds everything up again from the accounts. It panics with
 // core.InvariantViolation if a sum differs or an amount is negative.
 func (l *Ledger) Audit() {
@@ -32,17 +52,21 @@ func (l *Ledger) Audit() {
 		}
 		cash += a.Cash
 		reserved += a.Reserved
-		if a.slots == nil {
-			continue
-		}
-		for m := range a.slots {
-			h := &a.slots[m]
+		var cost, reservedCash core.Pips
+		slots := slotsOf(a)
+		for m := range slots {
+			h := &slots[m]
+			cost += h.Cost[core.Yes] + h.Cost[core.No]
+			reservedCash += h.ReservedCash
 			for o := range 2 {
 				if h.Reserved[o] < 0 || h.Free(core.Outcome(o)) < 0 || h.Bidding[o] < 0 || h.Cost[o] < 0 {
 					violate("account %d in market %d: %+v", u, m, *h)
 				}
-				held[m][o] += h.Held[o]
+				held[m][o] += h.Contracts(core.Outcome(o))
 			}
+		}
+		if cost != a.cost || reservedCash != a.Reserved {
+			violate("account %d: positions cost %d and buys reserve %d, its sums are %d and %d", u, cost, reservedCash, a.cost, a.Reserved)
 		}
 	}
 	if cash != l.Sums.Cash || reserved != l.Sums.Reserved {
@@ -75,6 +99,16 @@ type State struct {
 	Pairs    []core.Qty
 }
 
+// PerformanceState is the profit and loss of one account in a snapshot. Snapshots keep it
+// outside of State, since those of older programs have none.
+type PerformanceState struct {
+	_                       struct{} `cbor:",toarray"`
+	Realized, RealizedToday core.Pips
+	Day                     int32
+	OrdersToday             uint32
+	Totals                  Totals
+}
+
 // HoldingState is one holding in a snapshot.
 type HoldingState struct {
 	User   core.UserID
@@ -101,12 +135,40 @@ func (l *Ledger) State() State {
 		}
 		for m := range a.slots {
 			if h := &a.slots[m]; h.listed {
-				s.Holdings = append(s.Holdings, HoldingState{User: core.UserID(i + 1), Market: core.MarketID(m), Held: h.Held, Cost: h.Cost})
+				s.Holdings = append(s.Holdings, HoldingState{
+					User: core.UserID(i + 1), Market: core.MarketID(m), Held: [2]core.Qty{h.Contracts(core.Yes), h.Contracts(core.No)}, Cost: h.Cost,
+				})
 			}
 		}
 	}
 	return s
 }
+
+// PerformanceState returns the profit and loss of every account, by id - 1.
+func (l *Ledger) PerformanceState() []PerformanceState {
+	s := make([]PerformanceState, len(l.accounts)-1)
+	for i := range s {
+		a := &l.accounts[i+1]
+		s[i] = PerformanceState{Realized: a.realized, RealizedToday: a.realizedToday, Day: a.day, OrdersToday: a.ordersToday, Totals: l.totals[i+1]}
+	}
+	return s
+}
+
+// RestorePerformance sets the profit and loss of every account.
+func (l *Ledger) RestorePerformance(s []PerformanceState) error {
+	if len(s) != len(l.accounts)-1 {
+		return fmt.Errorf("profit and loss of %d accounts, there are %d", len(s), len(l.accounts)-1)
+	}
+	for i := range s {
+		a, x := &l.accounts[i+1], &s[i]
+		a.realized, a.realizedToday, a.day, a.ordersToday, l.totals[i+1] = x.Realized, x.RealizedToday, x.Day, x.OrdersToday, x.Totals
+	}
+	return nil
+}
+
+// RestoreDeposit counts a deposit, or with n below 0 a withdrawal, of a snapshot without profit
+// and loss.
+func (l *Ledger) RestoreDeposit(u core.UserID, n core.Pips) { l.totals[u].DepositsNet += n }
 
 // Restore makes a ledger from a snapshot. The caller then calls AddResting for each
 // resting order.
@@ -115,14 +177,25 @@ func Restore(s State) *Ledger {
 	l.Sums = s.Sums
 	copy(l.pairs[:], s.Pairs)
 	for _, a := range s.Accounts {
-		l.accounts = append(l.accounts, Account{Cash: a[0], Reserved: a[1]})
+		u := l.Open()
+		l.accounts[u].Cash, l.accounts[u].Reserved = a[0], a[1]
 	}
 	for _, x := range s.Holdings {
 		h := l.holdingSlot(x.User, x.Market)
-		h.Held, h.Cost = x.Held, x.Cost
+		h.Cost = x.Cost
 		for o := range 2 {
+			h.Held[o] = int32(x.Held[o])
 			l.held[x.Market][o] += x.Held[o]
+			l.accounts[x.User].cost += x.Cost[o]
 		}
 	}
 	return l
+}
+
+// slotsOf returns the holdings of an account by market, none if it never ordered.
+func slotsOf(a *Account) []Holding {
+	if a.slots == nil {
+		return nil
+	}
+	return a.slots[:]
 }

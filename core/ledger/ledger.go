@@ -15,30 +15,65 @@ const ContractsMax core.Qty = 1<<31 - 1
 // Holding is what an account has in one market slot, in one cache line. Arrays are
 // indexed by core.Outcome; quantities are contracts.
 type Holding struct {
-	Held     [2]core.Qty
-	Cost     [2]core.Pips // paid for Held, fees included (docs/rules/money.md#average-cost)
-	Reserved [2]int32     // of Held, by resting sells
-	Bidding  [2]int32     // in resting buys
-	Open     uint32       // number of resting orders
-	epoch    uint32       // of the last command that changed it
-	listed   bool         // in Ledger.holders
+	Cost         [2]core.Pips // paid for Held, fees included (docs/rules/money.md#average-cost)
+	ReservedCash core.Pips    // by resting buys
+	Held         [2]int32     // at most ContractsMax
+	Reserved     [2]int32     // of Held, by resting sells
+	Bidding      [2]int32     // in resting buys
+	Open         uint32       // number of resting orders
+	epoch        uint32       // of the last command that changed it
+	listed       bool         // in Ledger.holders
 }
 
+// OpenCost is the cash that resting buys reserve and the cost of what is held: the most that
+// the market can still cost.
+func (h *Holding) OpenCost() core.Pips { return h.ReservedCash + h.Cost[core.Yes] + h.Cost[core.No] }
+
+// Contracts is the number of contracts held of an outcome.
+func (h *Holding) Contracts(o core.Outcome) core.Qty { return core.Qty(h.Held[o]) }
+
 // Free is the number of contracts that no resting sell reserves.
-func (h *Holding) Free(o core.Outcome) core.Qty { return h.Held[o] - core.Qty(h.Reserved[o]) }
+func (h *Holding) Free(o core.Outcome) core.Qty { return core.Qty(h.Held[o] - h.Reserved[o]) }
 
 // Exposure is the number of contracts held and bid for.
-func (h *Holding) Exposure(o core.Outcome) core.Qty { return h.Held[o] + core.Qty(h.Bidding[o]) }
+func (h *Holding) Exposure(o core.Outcome) core.Qty {
+	return core.Qty(h.Held[o]) + core.Qty(h.Bidding[o])
+}
 
 // emptyHolding is the holding of an account without orders or contracts.
 var emptyHolding Holding
 
-// Account is one account's money. Reserved is the cash that resting buys reserve.
+// Account is one account's money, in one cache line. Reserved is the cash that resting buys
+// reserve.
 type Account struct {
 	Cash, Reserved core.Pips
+	cost           core.Pips           // of all positions: the sum of Holding.Cost
+	realized       core.Pips           // profit and loss of all that was sold, redeemed or settled
+	realizedToday  core.Pips           // the part of the UTC day `day`
 	slots          *[Slots + 1]Holding // nil until the first order; by market
+	day            int32               // see realizedToday and ordersToday
+	ordersToday    uint32              // placements that were not rejected on the UTC day `day`
 	epoch          uint32              // of the last command that changed it
 	touchIndex     uint32              // index in touched, valid for the current epoch
+}
+
+// Totals are the sums of an account that no rule reads (docs/rules/money.md#profit-and-loss),
+// in pips. Fees are inside the cost or the proceeds of the fills already.
+type Totals struct {
+	Fees         core.Pips // paid
+	Rebates      core.Pips // rebates and referral shares received
+	DepositsNet  core.Pips // deposits less withdrawals, pending ones included
+	TransfersNet core.Pips // transfers received less transfers made
+}
+
+// Performance is the profit and loss of an account, in pips
+// (docs/rules/money.md#profit-and-loss).
+type Performance struct {
+	Totals
+	Realized      core.Pips
+	RealizedToday core.Pips // of the UTC day of the last command
+	Cost          core.Pips // of all positions
+	OrdersToday   uint32    // placements of the UTC day that were not rejected
 }
 
 // Touch is an account's money before the command, and the cause of the change.
@@ -65,6 +100,8 @@ type Sums struct {
 type Ledger struct {
 	Sums
 	accounts []Account // by user id; 0 is unused
+	totals   []Totals  // by user id
+	day      int32     // UTC day of the current command
 	held     [Slots + 1][2]core.Qty
 	pairs    [Slots + 1]core.Qty
 	holders  [Slots + 1][]core.UserID // accounts listed in this generation of the slot, each once
@@ -75,11 +112,12 @@ type Ledger struct {
 }
 
 // New returns an empty ledger.
-func New() *Ledger { return &Ledger{accounts: make([]Account, 1), epoch: 1} }
+func New() *Ledger { return &Ledger{accounts: make([]Account, 1), totals: make([]Totals, 1), epoch: 1} }
 
 // Open adds an account and returns its id.
 func (l *Ledger) Open() core.UserID {
 	l.accounts = append(l.accounts, Account{})
+	l.totals = append(l.totals, Totals{})
 	return core.UserID(len(l.accounts) - 1)
 }
 
@@ -107,8 +145,54 @@ func (l *Ledger) HoldingRef(u core.UserID, m core.MarketID) *Holding {
 // Pairs is the number of open pairs of a market.
 func (l *Ledger) Pairs(m core.MarketID) core.Qty { return l.pairs[m] }
 
-// Begin starts a command and empties the lists of Touched.
-func (l *Ledger) Begin() {
+// Performance returns an account's profit and loss.
+func (l *Ledger) Performance(u core.UserID) Performance {
+	a := &l.accounts[u]
+	p := Performance{Totals: l.totals[u], Realized: a.realized, Cost: a.cost}
+	p.RealizedToday, p.OrdersToday = l.Today(u)
+	return p
+}
+
+// Today returns the profit and loss that an account realized, in pips, and the placements of it
+// that were not rejected, on the UTC day of the current command.
+func (l *Ledger) Today(u core.UserID) (realized core.Pips, orders uint32) {
+	if a := &l.accounts[u]; a.day == l.day {
+		return a.realizedToday, a.ordersToday
+	}
+	return 0, 0
+}
+
+// OpenCost is the cash that an account's resting buys reserve and the cost of its positions, in
+// pips.
+func (l *Ledger) OpenCost(u core.UserID) core.Pips {
+	a := &l.accounts[u]
+	return a.Reserved + a.cost
+}
+
+// CountOrder counts a placement that was not rejected.
+func (l *Ledger) CountOrder(u core.UserID) {
+	a := &l.accounts[u]
+	l.rollDay(a)
+	a.ordersToday++
+}
+
+// rollDay resets the sums of the day when they are first used on a later day.
+func (l *Ledger) rollDay(a *Account) {
+	if a.day != l.day {
+		a.day, a.realizedToday, a.ordersToday = l.day, 0, 0
+	}
+}
+
+// realize books the profit or loss of contracts that were sold, redeemed or settled.
+func (l *Ledger) realize(a *Account, n core.Pips) {
+	l.rollDay(a)
+	a.realized += n
+	a.realizedToday += n
+}
+
+// Begin starts a command of a UTC day and empties the lists of Touched.
+func (l *Ledger) Begin(day int32) {
+	l.day = day
 	l.epoch++
 	if l.epoch == 0 {
 		l.resetEpochs()
@@ -199,19 +283,30 @@ func (l *Ledger) debit(u core.UserID, n core.Pips, c core.Cause) {
 // Deposit adds n to free cash and to the deposits.
 func (l *Ledger) Deposit(u core.UserID, n core.Pips) {
 	l.Deposits += n
+	l.totals[u].DepositsNet += n
 	l.credit(u, n, core.CauseDeposit)
 }
 
 // Withdraw moves n from free cash to the withdrawals.
 func (l *Ledger) Withdraw(u core.UserID, n core.Pips) {
 	l.debit(u, n, core.CauseWithdrawal)
+	l.totals[u].DepositsNet -= n
 	l.Withdrawals += n
 }
 
 // ReturnWithdrawal moves n, of a rejected withdrawal, back to free cash.
 func (l *Ledger) ReturnWithdrawal(u core.UserID, n core.Pips) {
 	l.Withdrawals -= n
+	l.totals[u].DepositsNet += n
 	l.credit(u, n, core.CauseWithdrawal)
+}
+
+// Transfer moves n from the free cash of one account to that of another.
+func (l *Ledger) Transfer(from, to core.UserID, n core.Pips) {
+	l.debit(from, n, core.CauseTransfer)
+	l.credit(to, n, core.CauseTransfer)
+	l.totals[from].TransfersNet -= n
+	l.totals[to].TransfersNet += n
 }
 
 // Reserve moves n from free cash to reservations.
@@ -238,29 +333,30 @@ func (l *Ledger) Release(u core.UserID, n core.Pips, c core.Cause) {
 	l.Sums.Cash += n
 }
 
-// AddResting books a resting order: a buy that bids for n contracts, or a sell that
-// reserves them.
-func (l *Ledger) AddResting(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
+// AddResting books a resting order: a buy that bids for n contracts and reserves unit pips for
+// each, or a sell that reserves them.
+func (l *Ledger) AddResting(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, unit core.Pips) {
 	h := l.holdingSlot(u, m)
 	h.Open++
-	l.adjustResting(h, u, m, s, o, n)
+	l.adjustResting(h, u, m, s, o, n, unit)
 }
 
 // RemoveResting removes a resting order that has n contracts left.
-func (l *Ledger) RemoveResting(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
+func (l *Ledger) RemoveResting(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, unit core.Pips) {
 	h := l.holdingSlot(u, m)
 	h.Open--
-	l.adjustResting(h, u, m, s, o, -n)
+	l.adjustResting(h, u, m, s, o, -n, unit)
 }
 
 // ReduceResting takes n contracts off a resting order.
-func (l *Ledger) ReduceResting(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
-	l.adjustResting(l.holdingSlot(u, m), u, m, s, o, -n)
+func (l *Ledger) ReduceResting(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, unit core.Pips) {
+	l.adjustResting(l.holdingSlot(u, m), u, m, s, o, -n, unit)
 }
 
-func (l *Ledger) adjustResting(h *Holding, u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty) {
+func (l *Ledger) adjustResting(h *Holding, u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, unit core.Pips) {
 	if s == core.Buy {
 		h.Bidding[o] += int32(n)
+		h.ReservedCash += core.Pips(n) * unit
 		return
 	}
 	if n == 0 { // a fully filled sell has no reservation left
@@ -275,7 +371,7 @@ func (l *Ledger) adjustResting(h *Holding, u core.UserID, m core.MarketID, s cor
 // Buy adds n contracts and pays their price and fee from free cash.
 func (l *Ledger) Buy(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, price, fee core.Pips) {
 	l.debit(u, price+fee, core.CauseFill)
-	l.addContracts(u, m, o, n, price+fee)
+	l.addContracts(u, m, o, n, price, fee)
 }
 
 // BuyFromReservation adds n contracts and pays their price and fee from the held pips
@@ -290,14 +386,17 @@ func (l *Ledger) BuyFromReservation(u core.UserID, m core.MarketID, o core.Outco
 	a.Cash += back
 	l.Sums.Reserved -= held
 	l.Sums.Cash += back
-	h := l.addContracts(u, m, o, n, price+fee)
+	h := l.addContracts(u, m, o, n, price, fee)
 	h.Bidding[o] -= int32(n)
+	h.ReservedCash -= held
 }
 
-func (l *Ledger) addContracts(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, paid core.Pips) *Holding {
+func (l *Ledger) addContracts(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, price, fee core.Pips) *Holding {
 	h := l.holding(u, m)
-	h.Held[o] += n
-	h.Cost[o] += paid
+	h.Held[o] += int32(n)
+	h.Cost[o] += price + fee
+	l.accounts[u].cost += price + fee
+	l.payFee(u, fee)
 	l.held[m][o] += n
 	return h
 }
@@ -305,7 +404,7 @@ func (l *Ledger) addContracts(u core.UserID, m core.MarketID, o core.Outcome, n 
 // Sell removes n contracts and credits price less fee. With resting set they are
 // contracts that a resting order reserved.
 func (l *Ledger) Sell(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty, price, fee core.Pips, resting bool) {
-	h := l.removeContracts(u, m, o, n)
+	h, cost := l.removeContracts(u, m, o, n)
 	if resting {
 		h.Reserved[o] -= int32(n)
 	}
@@ -313,17 +412,30 @@ func (l *Ledger) Sell(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty
 		violate("account %d sells reserved contracts", u)
 	}
 	l.credit(u, price-fee, core.CauseFill)
+	l.realize(&l.accounts[u], price-fee-cost)
+	l.payFee(u, fee)
 }
 
-func (l *Ledger) removeContracts(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty) *Holding {
-	h := l.holding(u, m)
-	if n <= 0 || h.Held[o] < n {
-		violate("account %d gives %d contracts of %d", u, n, h.Held[o])
+// payFee counts a fee that is part of the cost or of the proceeds of a fill.
+func (l *Ledger) payFee(u core.UserID, fee core.Pips) {
+	if fee != 0 { // spares the cache line of Totals
+		l.totals[u].Fees += fee
 	}
-	h.Cost[o] -= core.ProRata(h.Cost[o], n, h.Held[o])
-	h.Held[o] -= n
+}
+
+// removeContracts removes n contracts and returns their cost.
+func (l *Ledger) removeContracts(u core.UserID, m core.MarketID, o core.Outcome, n core.Qty) (*Holding, core.Pips) {
+	h := l.holding(u, m)
+	held := h.Contracts(o)
+	if n <= 0 || held < n {
+		violate("account %d gives %d contracts of %d", u, n, held)
+	}
+	cost := core.ProRata(h.Cost[o], n, held)
+	h.Cost[o] -= cost
+	l.accounts[u].cost -= cost
+	h.Held[o] -= int32(n)
 	l.held[m][o] -= n
-	return h
+	return h, cost
 }
 
 // AddPairs creates (n > 0) or destroys (n < 0) pairs. Their collateral is what the two
@@ -339,17 +451,19 @@ func (l *Ledger) CollectFees(n core.Pips) { l.Fees += n }
 // PayFromFees pays a share of a fee to u (docs/rules/money.md#fee-shares).
 func (l *Ledger) PayFromFees(u core.UserID, n core.Pips, c core.Cause) {
 	l.Fees -= n
+	l.totals[u].Rebates += n
 	l.credit(u, n, c)
 }
 
 // Redeem exchanges n unreserved pairs of u for cash and returns the amount
 // (docs/rules/money.md#redeem).
 func (l *Ledger) Redeem(u core.UserID, m core.MarketID, n core.Qty) core.Pips {
-	l.removeContracts(u, m, core.Yes, n)
-	l.removeContracts(u, m, core.No, n)
+	_, yes := l.removeContracts(u, m, core.Yes, n)
+	_, no := l.removeContracts(u, m, core.No, n)
 	l.AddPairs(m, -n)
 	p := core.Pips(n) * core.Payout
 	l.credit(u, p, core.CauseRedeem)
+	l.realize(&l.accounts[u], p-yes-no)
 	return p
 }
 
@@ -361,15 +475,18 @@ func (l *Ledger) Settle(m core.MarketID, pay func(core.Outcome) core.Pips, each 
 	for _, u := range l.Holders(m) {
 		h := &l.accounts[u].slots[m]
 		was := *h
-		if h.Open != 0 || h.Bidding != [2]int32{} || h.Reserved != [2]int32{} {
+		if h.Open != 0 || h.ReservedCash != 0 || h.Bidding != [2]int32{} || h.Reserved != [2]int32{} {
 			violate("account %d has orders in a market that settles", u)
 		}
 		paid := core.Pips(h.Held[core.Yes])*pay(core.Yes) + core.Pips(h.Held[core.No])*pay(core.No)
-		if was.Held != [2]core.Qty{} {
+		if was.Held != [2]int32{} {
 			l.holding(u, m)
-			l.held[m][core.Yes] -= was.Held[core.Yes]
-			l.held[m][core.No] -= was.Held[core.No]
+			l.held[m][core.Yes] -= was.Contracts(core.Yes)
+			l.held[m][core.No] -= was.Contracts(core.No)
 			l.credit(u, paid, core.CauseSettlement)
+			cost := was.Cost[core.Yes] + was.Cost[core.No]
+			l.accounts[u].cost -= cost
+			l.realize(&l.accounts[u], paid-cost)
 			each(u, was, paid)
 		}
 		*h = Holding{}

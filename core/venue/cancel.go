@@ -8,9 +8,8 @@ import (
 // removeFilled takes an order that has filled completely out of the book and the pool.
 func (v *Venue) removeFilled(r book.Ref, o *book.Order) {
 	v.markets[o.Market()].book.Remove(r)
-	v.ledger.RemoveResting(o.User, o.Market(), o.Side(), o.Outcome(), 0)
-	v.pool.RemoveFromAccount(&v.accounts[o.User].orders, r)
-	v.pool.Free(r)
+	v.ledger.RemoveResting(o.User, o.Market(), o.Side(), o.Outcome(), 0, 0)
+	v.removeFromAccount(r, o)
 }
 
 // closeOrder ends a resting order and releases what it reserved. A clipped order ends as
@@ -25,11 +24,18 @@ func (v *Venue) closeOrder(r book.Ref, s core.OrderStatus, why core.Reason, caus
 	e := v.ev.Closed()
 	e.Order, e.User, e.Status, e.Reason, e.Left = o.ID, o.User, s, why, left
 	v.emitLevelChange(m, o.Bid(), o.TickYes(), -left, m.book.Remove(r))
-	v.ledger.RemoveResting(o.User, o.Market(), o.Side(), o.Outcome(), left)
+	v.ledger.RemoveResting(o.User, o.Market(), o.Side(), o.Outcome(), left, core.Pips(o.Unit))
 	if o.Side() == core.Buy {
 		v.ledger.Release(o.User, core.Pips(left)*core.Pips(o.Unit), cause)
 	}
-	v.pool.RemoveFromAccount(&v.accounts[o.User].orders, r)
+	v.removeFromAccount(r, o)
+}
+
+// removeFromAccount removes an order from its account and frees its slot.
+func (v *Venue) removeFromAccount(r book.Ref, o *book.Order) {
+	a := &v.accounts[o.User]
+	a.resting--
+	v.pool.RemoveFromAccount(&a.orders, r)
 	v.pool.Free(r)
 }
 
@@ -39,7 +45,7 @@ func (v *Venue) reduceOrder(r book.Ref, n core.Qty, cause core.Cause) {
 	o := v.pool.At(r)
 	m := &v.markets[o.Market()]
 	v.emitLevelChange(m, o.Bid(), o.TickYes(), -n, m.book.Reduce(r, n))
-	v.ledger.ReduceResting(o.User, o.Market(), o.Side(), o.Outcome(), n)
+	v.ledger.ReduceResting(o.User, o.Market(), o.Side(), o.Outcome(), n, core.Pips(o.Unit))
 	if o.Side() == core.Buy {
 		v.ledger.Release(o.User, core.Pips(n)*core.Pips(o.Unit), cause)
 	}

@@ -27,6 +27,7 @@ type Image struct {
 	orders      book.Image
 	deposits    *btree.Map[string, core.Deposited]
 	withdrawals *btree.Map[uint64, *core.Withdrawal]
+	transfers   *btree.Map[uint64, *core.Transferred]
 }
 
 // Image returns the current state. It marks the trees as shared, so it needs exclusive access, also
@@ -42,6 +43,10 @@ func (v *Venue) Image() (*Image, error) {
 	n := len(v.accounts) - 1
 	m := &Image{
 		ids: make([]idSet, n), keys: v.keys.all.Copy(), orders: v.pool.Image(), deposits: v.deposits.Copy(), withdrawals: v.withdrawals.Copy(),
+		transfers: v.transfers.Copy(),
+	}
+	if v.hasAgents() {
+		s.LastKey, s.Performance = v.keys.last, v.ledger.PerformanceState()
 	}
 	s.Accounts = make([]accountState, n)
 	for i := range s.Accounts {
@@ -57,8 +62,13 @@ func (v *Venue) Image() (*Image, error) {
 	return m, nil
 }
 
-// stateFields is the number of encoded fields of state.
-const stateFields = 16
+// stateFields is the number of encoded fields of a state at a revision of the rules.
+func stateFields(r core.Revision) uint64 {
+	if r < core.RevisionAgents {
+		return 16
+	}
+	return 19
+}
 
 // Pieces returns the encoded state in pieces, so that nothing holds the whole of it twice. Joined they
 // are state in deterministic CBOR: the head of its array, then each field; a field that is a list of
@@ -69,7 +79,7 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		x := pieceWriter{yield: yield}
 		x.enc = encoding.NewEncoder(&x.buf)
 		s := &m.state
-		x.head(stateFields)
+		x.head(stateFields(m.state.Rules.Revision))
 		x.values(s.Now, s.Rules, s.Fees)
 		list(&x, s.Windows)
 		x.values(s.Ledger)
@@ -85,6 +95,14 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		}
 		if x.begin(m.withdrawals.Len()) {
 			m.withdrawals.Scan(func(_ uint64, w *core.Withdrawal) bool { return x.values(w) })
+		}
+		if s.Rules.Revision < core.RevisionAgents {
+			return
+		}
+		x.values(s.LastKey)
+		list(&x, s.Performance)
+		if x.begin(m.transfers.Len()) {
+			m.transfers.Scan(func(_ uint64, t *core.Transferred) bool { return x.values(t) })
 		}
 	}
 }
@@ -143,7 +161,7 @@ func (x *pieceWriter) values(list ...any) bool {
 }
 
 // head yields the head of an array of n values.
-func (x *pieceWriter) head(n int) { x.put(appendHead(nil, cborArray, uint64(n)), nil) }
+func (x *pieceWriter) head(n uint64) { x.put(appendHead(nil, cborArray, n), nil) }
 
 // begin yields the head of an array of n values, and reports whether there are any. An empty one is
 // null, as CBOR encodes a nil slice.
@@ -152,7 +170,7 @@ func (x *pieceWriter) begin(n int) bool {
 		x.put([]byte{cborNull}, nil)
 		return false
 	}
-	x.head(n)
+	x.head(uint64(n))
 	return true
 }
 
@@ -162,7 +180,7 @@ func list[T any](x *pieceWriter, of []T) {
 		x.begin(0)
 		return
 	}
-	x.head(len(of))
+	x.head(uint64(len(of)))
 	for i := range of {
 		x.values(&of[i])
 	}

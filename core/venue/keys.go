@@ -8,10 +8,57 @@ import (
 
 // keys are the API keys, by a number that counts creations. A key that changes is replaced, never
 // modified, because an Image shares it.
+//
+// Before core.RevisionAgents the numbers are not part of the state, and a restored venue counts
+// anew. The activation of that revision numbers the keys that exist; from there on a key keeps its
+// number, and commands name it.
 type keys struct {
 	numbers map[string]uint64            // by id
 	all     btree.Map[uint64, *core.Key] // by number; copied on write
 	last    uint64                       // the newest key's number
+	valid   []uint64                     // a bit for each number: whether the key exists and is not revoked
+}
+
+// setValid records whether the key with a number is valid.
+func (k *keys) setValid(number uint64, valid bool) {
+	word, bit := number/64, uint64(1)<<(number%64)
+	for uint64(len(k.valid)) <= word {
+		k.valid = append(k.valid, 0)
+	}
+	if k.valid[word] &^= bit; valid {
+		k.valid[word] |= bit
+	}
+}
+
+// Authorized reports whether the key that signed a command is valid. A command without a key is
+// always authorized. The engine applies no other command, so that no command of a key comes after
+// the key's revocation in sequence (docs/rules/accounts.md#revocation).
+func (v *Venue) Authorized(cmd core.Command) bool {
+	number := uint64(core.KeyOf(cmd))
+	if number == 0 {
+		return true
+	}
+	word := number / 64
+	return word < uint64(len(v.keys.valid)) && v.keys.valid[word]>>(number%64)&1 != 0
+}
+
+// numberKeys numbers the keys from 1 in the order of their creation, and stores the numbers in them.
+func (v *Venue) numberKeys() {
+	var all []*core.Key
+	v.keys.all.Scan(func(_ uint64, k *core.Key) bool {
+		all = append(all, k)
+		return true
+	})
+	for _, k := range all {
+		v.removeKey(v.keys.numbers[k.ID], k)
+	}
+	v.keys.last = 0
+	for _, k := range all {
+		next := *k
+		next.Number = core.KeyNumber(v.keys.last + 1)
+		v.addKey(&next)
+		v.ev.Add(&core.KeyChanged{Key: next, Resealed: true})
+	}
 }
 
 // find returns the key with this id and its number, or a nil key.
@@ -34,6 +81,7 @@ func (v *Venue) addKey(k *core.Key) {
 // storeKey stores a key under its number, in its account's list too unless it is revoked.
 func (v *Venue) storeKey(number uint64, k *core.Key) {
 	v.keys.all.Set(number, k)
+	v.keys.setValid(number, !k.Revoked)
 	a := &v.accounts[k.User]
 	if a.keys == nil {
 		a.keys = new(btree.Map[uint64, *core.Key])
@@ -49,6 +97,7 @@ func (v *Venue) storeKey(number uint64, k *core.Key) {
 func (v *Venue) removeKey(number uint64, k *core.Key) {
 	delete(v.keys.numbers, k.ID)
 	v.keys.all.Delete(number)
+	v.keys.setValid(number, false)
 	v.accounts[k.User].keys.Delete(number)
 }
 
@@ -76,7 +125,15 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	if _, k := v.keys.find(c.Key); k != nil {
 		return core.UnknownKey
 	}
+	if x := v.accounts[c.User].Agent; x != nil && x.Closed {
+		return core.InvalidTransition
+	} else if x != nil && c.Scopes.Has(core.ScopeWithdraw) {
+		return core.MissingScope
+	}
 	k := &core.Key{ID: c.Key, User: c.User, Scopes: c.Scopes, Label: c.Label, Sealed: c.Sealed, Created: v.now.Ts}
+	if v.hasAgents() {
+		k.Number = core.KeyNumber(v.keys.last + 1)
+	}
 	v.addKey(k)
 	v.ev.Add(&core.KeyChanged{Key: *k})
 	return core.OK
@@ -84,6 +141,7 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 
 // revokeKey revokes one key of an account, or all of them if Key is empty
 // (docs/rules/accounts.md#revocation). Revoking a key that the account does not have is a no-op.
+// Revoking all keys of an owner also halts its agents and revokes their keys.
 func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
@@ -94,14 +152,23 @@ func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 		}
 		return core.OK
 	}
-	for v.accounts[c.User].keys != nil {
-		number, k, ok := v.accounts[c.User].keys.Min()
+	v.revokeAll(c.User)
+	for _, u := range v.accounts[c.User].agents {
+		v.halt(&v.accounts[u])
+		v.revokeAll(u)
+	}
+	return core.OK
+}
+
+// revokeAll revokes every key of an account.
+func (v *Venue) revokeAll(u core.UserID) {
+	for v.accounts[u].keys != nil {
+		number, k, ok := v.accounts[u].keys.Min()
 		if !ok {
-			break
+			return
 		}
 		v.revoke(number, k)
 	}
-	return core.OK
 }
 
 // revoke emits the revocation of a key and removes the key. Under the first revision of the rules the

@@ -12,6 +12,9 @@ const noBudget core.Pips = -1
 type taker struct {
 	cmd           *core.PlaceOrder
 	market        *market
+	family        core.UserID
+	tick          core.Tick       // worst price, in the taker's own outcome
+	violation     *core.Violation // the bound of a mandate that rejects the placement
 	left          core.Qty
 	limit         core.Tick // worst price, YES space
 	bid           bool
@@ -50,8 +53,8 @@ type matchResult struct {
 // holding does not show; 0 in a real match.
 func (v *Venue) computeMatch(t *taker, o *book.Order, sold core.Qty) matchResult {
 	var x matchResult
-	if o.User == t.cmd.User {
-		if t.cmd.Flags.Has(core.StpMaker) {
+	if v.family(o.User) == t.family {
+		if o.User == t.cmd.User && t.cmd.Flags.Has(core.StpMaker) {
 			x.evict = core.SelfTradePrevention
 		} else {
 			x.stop, x.reason = true, core.SelfTradePrevention
@@ -61,7 +64,7 @@ func (v *Venue) computeMatch(t *taker, o *book.Order, sold core.Qty) matchResult
 	x.allowed = core.Qty(o.Left)
 	if o.Flags().Has(core.ReduceOnly) && o.Side() == core.Buy {
 		h := v.ledger.HoldingRef(o.User, o.Market())
-		x.allowed = min(x.allowed, h.Held[o.Outcome().Other()]-sold)
+		x.allowed = min(x.allowed, h.Contracts(o.Outcome().Other())-sold)
 		if x.allowed <= 0 {
 			x.evict = core.ReduceOnlyExceeded
 			return x

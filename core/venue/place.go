@@ -16,17 +16,21 @@ func (v *Venue) place(c *core.PlaceOrder) core.Reject {
 	}
 	a := &v.accounts[c.User]
 	if c.ClientID == 0 {
-		return v.recordRejected(c, rejectOr(c.Fault, core.ClientOrderIDRequired))
+		r := rejectOr(c.Fault, core.ClientOrderIDRequired)
+		v.recordRejected(c, r)
+		return r
 	}
 	if !a.ids.add(c.ClientID) {
 		return core.DuplicateClientOrderID // adds no row: the id already has the first order's
 	}
 	var t taker
 	if r := v.admit(c, v.now.Ts, &t); r != core.OK {
-		return v.recordRejected(c, r)
+		v.recordRejected(c, r).Violation = t.violation
+		return r
 	}
 	e := v.ev.Placed()
-	e.Place, e.Generation, e.Reject = c, t.market.Generation, core.OK
+	e.Place, e.Generation, e.Tick, e.Reject, e.Violation = c, t.market.Generation, t.tick, core.OK, nil
+	v.ledger.CountOrder(c.User)
 	if t.reason == core.NoReason {
 		v.match(&t)
 	}
@@ -44,14 +48,14 @@ func (v *Venue) place(c *core.PlaceOrder) core.Reject {
 	return core.OK
 }
 
-// recordRejected emits a rejected order, for its row, and returns r.
-func (v *Venue) recordRejected(c *core.PlaceOrder, r core.Reject) core.Reject {
+// recordRejected emits a rejected order, for its row.
+func (v *Venue) recordRejected(c *core.PlaceOrder, r core.Reject) *core.OrderPlaced {
 	row := v.ev.Placed()
-	*row = core.OrderPlaced{Place: c, Reject: r}
+	*row = core.OrderPlaced{Place: c, Tick: c.Tick, Reject: r}
 	if m := v.market(c.Market); m != nil {
 		row.Generation = m.Generation
 	}
-	return r
+	return row
 }
 
 // rejectOr returns r, or other if r is OK. cmp.Or would cost the matching path instructions.
@@ -75,7 +79,7 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 		return core.UnknownMarket
 	case c.Generation != 0 && c.Generation != m.Generation:
 		return core.StaleGeneration
-	case v.accounts[c.User].Suspended:
+	case v.suspended(&v.accounts[c.User]):
 		return core.UserSuspended
 	case m.Status != core.Trading || v.closed(m, ts):
 		return core.MarketNotTrading
@@ -90,7 +94,7 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 	}
 	h := v.ledger.HoldingRef(c.User, c.Market)
 	if c.Flags.Has(core.ReduceOnly) {
-		if c.Side == core.Sell && c.Qty > h.Free(c.Outcome) || c.Side == core.Buy && c.Qty > h.Held[c.Outcome.Other()] {
+		if c.Side == core.Sell && c.Qty > h.Free(c.Outcome) || c.Side == core.Buy && c.Qty > h.Contracts(c.Outcome.Other()) {
 			return core.ReduceOnlyViolation
 		}
 	}
@@ -104,8 +108,13 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 		return core.PerMarketLimit
 	}
 	*t = taker{
-		cmd: c, market: m, left: c.Qty, bid: core.IsBid(c.Side, c.Outcome),
+		cmd: c, market: m, left: c.Qty, family: v.family(c.User), tick: c.Tick, bid: core.IsBid(c.Side, c.Outcome),
 		limit: core.InYes(c.Outcome, c.Tick), rate: v.fees.Taker, budget: noBudget,
+	}
+	if a := &v.accounts[c.User]; a.Agent != nil {
+		if t.violation = v.checkMandate(a, h, ts, t); t.violation != nil {
+			return core.MandateViolation
+		}
 	}
 	if c.Side == core.Buy {
 		return v.checkFunds(c, t)
@@ -113,14 +122,23 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 	return core.OK
 }
 
+// buyCost is what a buy reserves at most: the reservation at its tick, and for a market order no
+// more than its max_cost (docs/rules/money.md#reservations).
+func (v *Venue) buyCost(t *taker) core.Pips {
+	need := core.Pips(t.cmd.Qty) * v.reservation[t.tick]
+	if t.cmd.Type == core.Market {
+		need = min(need, clampToPips(t.cmd.MaxCost))
+	}
+	return need
+}
+
 // checkFunds checks that the account can pay for a buy's reservation
 // (docs/rules/money.md#reservations). A reservation covers the cost of any fill, so matching needs no
 // check of its own.
 func (v *Venue) checkFunds(c *core.PlaceOrder, t *taker) core.Reject {
-	need := core.Pips(c.Qty) * v.reservation[c.Tick]
+	need := v.buyCost(t)
 	if c.Type == core.Market {
 		t.budget = clampToPips(c.MaxCost)
-		need = min(need, t.budget)
 	} else if c.MaxCost > 0 && need > clampToPips(c.MaxCost) {
 		t.reason = core.MaxCostInfeasible
 		return core.OK
@@ -158,8 +176,10 @@ func (v *Venue) rest(c *core.PlaceOrder, t *taker) {
 		o.Unit = uint16(unit)
 		v.ledger.Reserve(c.User, core.Pips(t.left)*unit, core.CauseOrder)
 	}
-	v.pool.AddToAccount(&v.accounts[c.User].orders, r)
-	v.ledger.AddResting(c.User, c.Market, c.Side, c.Outcome, t.left)
+	a := &v.accounts[c.User]
+	a.resting++
+	v.pool.AddToAccount(&a.orders, r)
+	v.ledger.AddResting(c.User, c.Market, c.Side, c.Outcome, t.left, core.Pips(o.Unit))
 	total := t.market.book.Add(r, t.limit)
 	v.emitLevelChange(t.market, t.bid, t.limit, t.left, total)
 }

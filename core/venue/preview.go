@@ -18,6 +18,10 @@ type Preview struct {
 	Resting  core.Qty
 	Reserved core.Pips // for the contracts that would rest
 	Cash     core.Pips // the account's free cash afterwards
+	Tick     core.Tick // the worst price, in the order's own outcome
+
+	// Violation is the bound of a mandate that rejects the placement.
+	Violation *core.Violation
 }
 
 // PreviewFill is one fill of a preview. TickYes is in YES space; Fee is the taker's, in pips.
@@ -47,8 +51,10 @@ func (v *Venue) Preview(c *core.PlaceOrder, ts int64) (p Preview, r core.Reject)
 	}
 	var t taker
 	if r := v.admit(c, max(ts, v.now.Ts+1), &t); r != core.OK {
+		p.Violation = t.violation
 		return p, r
 	}
+	p.Tick = t.tick
 	if t.reason == core.NoReason {
 		p.Fills = v.simulateMatch(&t)
 	}

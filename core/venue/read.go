@@ -76,7 +76,7 @@ func (v *Venue) Position(u core.UserID, id core.MarketID) (p core.Position) {
 func (v *Venue) position(u core.UserID, id core.MarketID, p *core.Position) {
 	m, h := &v.markets[id], v.ledger.HoldingRef(u, id)
 	p.Market, p.Generation, p.Number = id, m.Generation, m.Number
-	p.Yes, p.No, p.Cost = h.Held[core.Yes], h.Held[core.No], h.Cost[core.Yes]+h.Cost[core.No]
+	p.Yes, p.No, p.Cost = h.Contracts(core.Yes), h.Contracts(core.No), h.Cost[core.Yes]+h.Cost[core.No]
 	p.YesReserved, p.NoReserved = core.Qty(h.Reserved[core.Yes]), core.Qty(h.Reserved[core.No])
 }
 

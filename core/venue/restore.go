@@ -23,7 +23,7 @@ var errPieces = errors.New("the pieces are not one encoded state")
 // restored venue does not pass Audit.
 func Restore(b []byte) (v *Venue, err error) {
 	var s state
-	if err := cbor.Unmarshal(b, &s); err != nil {
+	if err := s.unmarshal(b); err != nil {
 		return nil, fmt.Errorf("state of the venue: %w", err)
 	}
 	return restore(&s)
@@ -65,7 +65,7 @@ func restore(s *state) (v *Venue, err error) {
 		}
 	}()
 	v = New()
-	v.setRules(s.Rules)
+	v.putRules(s.Rules)
 	v.now, v.fees, v.windows, v.ledger = s.Now, s.Fees, s.Windows, ledger.Restore(s.Ledger)
 	v.free, v.feeds, v.trading, v.last, v.rounds = s.Free, s.Feeds, s.Trading, s.Last, s.Rounds
 	v.computeReservations()
@@ -75,7 +75,7 @@ func restore(s *state) (v *Venue, err error) {
 		}
 	}
 	for i := range s.Keys {
-		v.addKey(&s.Keys[i])
+		v.restoreKey(&s.Keys[i])
 	}
 	for i, m := range s.Markets {
 		v.markets[i+1] = market{Round: m.Round, halted: m.Halted, lastTick: m.LastTick, volume: m.Volume, bookSeq: s.Now.Seq}
@@ -92,8 +92,43 @@ func restore(s *state) (v *Venue, err error) {
 		v.withdrawals.Set(w.ID, w)
 		v.clientWds[clientWithdrawal{w.User, w.ClientID}] = w.ID
 	}
+	if err := v.restorePerformance(s); err != nil {
+		return nil, err
+	}
+	for i := range s.Transfers {
+		t := &s.Transfers[i]
+		v.storeTransfer(v.family(t.From), t)
+	}
 	v.Audit()
 	return v, nil
+}
+
+// restoreKey adds a key under its number, or under the next one if keys have no numbers yet.
+func (v *Venue) restoreKey(k *core.Key) {
+	if k.Number == 0 {
+		v.addKey(k)
+		return
+	}
+	v.keys.numbers[k.ID] = uint64(k.Number)
+	v.storeKey(uint64(k.Number), k)
+}
+
+// restorePerformance restores what the state has from core.RevisionAgents on. Before that an
+// account's profit and loss is only what it deposited.
+func (v *Venue) restorePerformance(s *state) error {
+	if v.hasAgents() {
+		v.keys.last = s.LastKey
+		return v.ledger.RestorePerformance(s.Performance)
+	}
+	for _, d := range s.Deposits {
+		v.ledger.RestoreDeposit(d.User, d.Amount)
+	}
+	for _, w := range s.Withdrawals {
+		if w.Status != core.WithdrawalRejected {
+			v.ledger.RestoreDeposit(w.User, -w.Amount)
+		}
+	}
+	return nil
 }
 
 func (v *Venue) restoreAccount(x *accountState) error {
@@ -105,7 +140,10 @@ func (v *Venue) restoreAccount(x *accountState) error {
 		}
 		a.ids = ids
 	}
-	v.accounts = append(v.accounts, a)
+	v.storeAccount(a)
+	if a.Agent != nil {
+		v.armExpiry(&v.accounts[a.ID])
+	}
 	if a.deadline != 0 {
 		v.deadmanTimers.add(a.deadline, uint64(a.ID))
 	}
@@ -127,7 +165,7 @@ func (v *Venue) restoreOrders(orders []orderState) {
 		}
 		v.pool.SetTerms(r, book.Terms{Expiry: x.Expiry, Group: x.Group})
 		v.markets[x.Market].book.Add(r, x.TickYes)
-		v.ledger.AddResting(x.User, x.Market, x.Side, x.Outcome, core.Qty(x.Left))
+		v.ledger.AddResting(x.User, x.Market, x.Side, x.Outcome, core.Qty(x.Left), core.Pips(x.Unit))
 		if x.Expiry != 0 {
 			v.expiryTimers.add(x.Expiry, uint64(x.ID))
 		}
@@ -140,8 +178,29 @@ func (v *Venue) restoreOrders(orders []orderState) {
 		return 1
 	})
 	for _, r := range refs {
-		v.pool.AddToAccount(&v.accounts[v.pool.At(r).User].orders, r)
+		a := &v.accounts[v.pool.At(r).User]
+		a.resting++
+		v.pool.AddToAccount(&a.orders, r)
 	}
+}
+
+// unmarshal decodes the state from the joined pieces.
+func (s *state) unmarshal(b []byte) error {
+	var values []cbor.RawMessage
+	if err := cbor.Unmarshal(b, &values); err != nil {
+		return err
+	}
+	to := reflect.ValueOf(s).Elem()
+	fields := encodedFields(to.Type())
+	if len(values) > len(fields) {
+		return errPieces
+	}
+	for i, value := range values {
+		if err := cbor.Unmarshal(value, to.Field(fields[i]).Addr().Interface()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // read decodes the state from its pieces, see Image.Pieces.

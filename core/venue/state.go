@@ -28,6 +28,12 @@ type state struct {
 	Orders      []orderState // by market, bids before asks, each side in price-time order
 	Deposits    []core.Deposited
 	Withdrawals []core.Withdrawal
+
+	// The fields below exist from core.RevisionAgents on; the state of an older revision ends
+	// before them.
+	LastKey     uint64 // the newest key's number
+	Performance []ledger.PerformanceState
+	Transfers   []core.Transferred
 }
 
 type accountState struct {

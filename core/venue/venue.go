@@ -24,7 +24,8 @@ type Venue struct {
 	windows     []core.Window
 	ledger      *ledger.Ledger
 	pool        *book.Pool
-	accounts    []account // by user id
+	accounts    []account     // by user id
+	owners      []core.UserID // by user id: the owner of its family; dense, for matching
 	keys        keys
 	markets     [Slots + 1]market
 	free        []core.MarketID // free slots, the longest free first
@@ -35,12 +36,18 @@ type Venue struct {
 
 	expiryTimers  timers // by order id
 	deadmanTimers timers // by user id
+	mandateTimers timers // by user id
 
 	// Deposits and withdrawals are never removed. The trees are copied on write and their values
 	// are never modified, so an Image can share them.
 	deposits    btree.Map[string, core.Deposited]
 	withdrawals btree.Map[uint64, *core.Withdrawal]
 	clientWds   map[clientWithdrawal]uint64
+
+	// transfers are the owners' transfers by seq. None is ever removed, and like withdrawals they
+	// are never modified.
+	transfers       btree.Map[uint64, *core.Transferred]
+	clientTransfers map[clientTransfer]uint64
 
 	ev    *core.Events
 	level *core.LevelChanged // the command's newest; the next change of the same level is added to it
@@ -53,8 +60,8 @@ type Venue struct {
 func New() *Venue {
 	v := &Venue{
 		fees:   core.DefaultFees(),
-		ledger: ledger.New(), pool: book.NewPool(1024), accounts: make([]account, 1),
-		keys: keys{numbers: map[string]uint64{}}, clientWds: map[clientWithdrawal]uint64{},
+		ledger: ledger.New(), pool: book.NewPool(1024), accounts: make([]account, 1), owners: make([]core.UserID, 1),
+		keys: keys{numbers: map[string]uint64{}}, clientWds: map[clientWithdrawal]uint64{}, clientTransfers: map[clientTransfer]uint64{},
 	}
 	for m := core.MarketID(1); m <= Slots; m++ {
 		v.free = append(v.free, m)
@@ -65,9 +72,7 @@ func New() *Venue {
 	for s := range v.last {
 		v.last[s] = -1
 	}
-	rules := core.DefaultRules()
-	rules.Revision = core.RevisionFirst
-	v.setRules(rules)
+	v.putRules(core.DefaultRules())
 	v.computeReservations()
 	return v
 }
@@ -78,8 +83,9 @@ func New() *Venue {
 // panics with core.InvariantViolation and the venue must not be used again.
 func (v *Venue) Apply(st core.Stamp, cmd core.Command, ev *core.Events) core.Reject {
 	v.now, v.ev, v.level = st, ev, nil
-	v.ledger.Begin()
+	v.ledger.Begin(core.DayOf(st.Ts))
 	r := v.apply(cmd)
+	v.returnClosedCash()
 	v.emitAccountChanges()
 	return r
 }
@@ -113,8 +119,21 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.SetSession:
 		return v.setSession(c)
 	case *core.SetRules:
-		v.setRules(c.Rules)
-		return core.OK
+		return v.setRules(c.Rules)
+	case *core.ActivateRules:
+		return v.activateRules(c)
+	case *core.CreateAgent:
+		return v.createAgent(c)
+	case *core.Transfer:
+		return v.transfer(c)
+	case *core.SetMandate:
+		return v.setMandate(c)
+	case *core.HaltAgent:
+		return v.haltAgent(c)
+	case *core.ResumeAgent:
+		return v.resumeAgent(c)
+	case *core.CloseAgent:
+		return v.closeAgent(c)
 	case *core.SetFees:
 		return v.setFees(c)
 	case *core.SetSchedule:
@@ -167,24 +186,12 @@ func (v *Venue) emitAccountChanges() {
 		if !v.ledger.CheckMarket(t.Market) {
 			panic(core.InvariantViolation{Detail: "a market's YES, NO and pair counts differ"})
 		}
+		if v.hasAgents() && !v.ledger.CheckAccount(t.User) {
+			panic(core.InvariantViolation{Detail: "an account's profit and loss does not add up"})
+		}
 	}
 	if !v.ledger.Check() {
 		panic(core.InvariantViolation{Detail: "money was created or lost"})
-	}
-}
-
-// setRules puts rules in force. The ticks on the grid are part of what a book shows, so every
-// slot's book counts as changed.
-func (v *Venue) setRules(r core.Rules) {
-	if v.rules.Revision < core.RevisionStrict && r.Revision >= core.RevisionStrict {
-		v.removeRevokedKeys()
-	}
-	v.rules = r
-	for m := range v.markets {
-		v.markets[m].bookSeq = v.now.Seq
-	}
-	for t := range v.legal {
-		v.legal[t] = r.Grid.Legal(core.Tick(t))
 	}
 }
 

@@ -45,6 +45,8 @@ func (v *Venue) requestWithdrawal(c *core.RequestWithdrawal) core.Reject {
 		return core.OK
 	}
 	switch {
+	case v.accounts[c.User].Agent != nil:
+		return core.MissingScope // an agent's money goes to its owner
 	case v.accounts[c.User].Suspended:
 		return core.UserSuspended
 	case c.Amount <= 0:

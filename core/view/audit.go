@@ -20,31 +20,29 @@ type Action struct {
 	Reject   core.Reject
 }
 
-// auditTrail keeps the newest actions. Manual prices and resealed keys come in large numbers,
-// so they have a ring of their own and never evict other actions.
+// auditTrail keeps the newest actions. Manual prices, resealed keys and transfers come in large
+// numbers, so they have a ring of their own and never evict other actions.
 type auditTrail struct{ actions, routine ring[Action] }
 
 func newAuditTrail(c RetentionCaps) auditTrail {
 	return auditTrail{actions: newRing[Action](c.Actions), routine: newRing[Action](c.Routine)}
 }
 
-// RecordAudit records the command with stamp st as an action if it has an author. rej is its
-// outcome, events are the events it emitted.
-func (w *View) RecordAudit(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
+// Record records the command with stamp st: as an action if it has an author, and in the activity
+// of the agent that it is about. rej is its outcome, events are the events it emitted.
+func (w *View) Record(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
+	w.recordActivity(st, cmd, rej, events)
 	a, by, ok := actionOf(cmd)
 	if !ok {
 		return
 	}
 	a.Seq, a.Ts, a.Who, a.Why, a.Reject = st.Seq, st.Ts, by.Who, by.Why, rej
-	if _, made := cmd.(*core.CreateUser); made {
-		for _, e := range events {
-			if e, ok := e.(*core.UserChanged); ok {
-				a.User = e.User.ID
-			}
-		}
+	switch cmd.(type) {
+	case *core.CreateUser, *core.CreateAgent:
+		a.User = createdUser(events)
 	}
 	switch cmd.(type) {
-	case *core.PostIndex, *core.ResealKey:
+	case *core.PostIndex, *core.ResealKey, *core.Transfer:
 		w.auditTrail.routine.add(a)
 	default:
 		w.auditTrail.actions.add(a)
@@ -57,6 +55,22 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	switch c := cmd.(type) {
 	case *core.SetRules:
 		return Action{Name: "set_rules"}, c.Audit, true
+	case *core.ActivateRules:
+		return Action{Name: "activate_rules", Detail: map[string]string{"revision": decimal(c.Revision)}}, c.Audit, true
+	case *core.CreateAgent:
+		return Action{Name: "create_agent", Detail: map[string]string{"owner_id": decimal(int64(c.Owner)), "name": c.Name, "fund": decimal(c.Fund)}}, c.Audit, true
+	case *core.Transfer:
+		return Action{Name: "transfer", User: c.Owner, Detail: map[string]string{
+			"client_transfer_id": c.ClientID, "from": decimal(int64(c.From)), "to": decimal(int64(c.To)), "amount": decimal(c.Amount),
+		}}, c.Audit, true
+	case *core.SetMandate:
+		return Action{Name: "set_mandate", User: c.Agent, Detail: map[string]string{"if_rev": decimal(int64(c.IfRev))}}, c.Audit, true
+	case *core.HaltAgent:
+		return Action{Name: "halt_agent", User: c.Agent}, c.Audit, true
+	case *core.ResumeAgent:
+		return Action{Name: "resume_agent", User: c.Agent}, c.Audit, true
+	case *core.CloseAgent:
+		return Action{Name: "close_agent", User: c.Agent}, c.Audit, true
 	case *core.SetFees:
 		return Action{Name: "set_fees", Detail: map[string]string{
 			"maker_rate": decimal(c.Fees.Maker), "taker_rate": decimal(c.Fees.Taker),
@@ -95,6 +109,16 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 		return Action{Name: "post_tick", Detail: map[string]string{"feed": decimal(c.Tick.Feed), "price": decimal(c.Tick.Price)}}, c.Audit, true
 	}
 	return a, by, false
+}
+
+// createdUser returns the account that the events create, or 0.
+func createdUser(events []core.Event) core.UserID {
+	for _, e := range events {
+		if e, ok := e.(*core.UserChanged); ok {
+			return e.User.ID
+		}
+	}
+	return 0
 }
 
 func pick(first bool, a, b string) string {

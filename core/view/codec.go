@@ -22,6 +22,8 @@ const (
 	eventWithdrawal = 7
 	eventDeadman    = 8
 	eventKeyRevoked = 9
+	eventTransfer   = 10
+	eventAccount    = 11
 )
 
 var (
@@ -59,6 +61,25 @@ func (e *encoder) string(s string) {
 func (e *encoder) bytes(b []byte) {
 	e.uint(uint64(len(b)))
 	e.b = append(e.b, b...)
+}
+
+// flags appends two flags as one byte. Entries of format 2 have only the first.
+func (e *encoder) flags(a, b bool) {
+	var c byte
+	if a {
+		c = 1
+	}
+	if b {
+		c |= 2
+	}
+	e.byte(c)
+}
+
+// key appends the number of a key; nothing for 0, which flags announces.
+func (e *encoder) key(n core.KeyNumber) {
+	if n != 0 {
+		e.uint(uint64(n))
+	}
 }
 
 func (e *encoder) flag(on bool) {
@@ -116,6 +137,26 @@ func (d *decoder) flag() bool {
 		d.fail(errRange)
 	}
 	return c == 1
+}
+
+func (d *decoder) flags() (a, b bool) {
+	c := d.byte()
+	if c > 3 {
+		d.fail(errRange)
+	}
+	return c&1 != 0, c&2 != 0
+}
+
+// key reads the number of a key if there is one.
+func (d *decoder) key(has bool) core.KeyNumber {
+	if !has {
+		return 0
+	}
+	n := core.KeyNumber(d.uint())
+	if n == 0 {
+		d.fail(errRange)
+	}
+	return n
 }
 
 func (d *decoder) uint() uint64 {
@@ -190,7 +231,7 @@ func (d *decoder) end() error {
 // encodeBody encodes all fields except User, which the account gives. Seqs and times are
 // relative to the header of the entry.
 func (o *Order) encodeBody(e *encoder) {
-	e.flag(o.ID != 0) // false: rejected
+	e.flags(o.ID != 0, o.Key != 0) // false: rejected, no key
 	e.relSeq(o.CreatedSeq)
 	e.int(o.CreatedTs - e.ts)
 	e.relSeq(o.UpdateSeq)
@@ -206,10 +247,11 @@ func (o *Order) encodeBody(e *encoder) {
 	e.uint(uint64(o.Market))
 	e.uint(uint64(o.Reject))
 	e.b = append(e.b, byte(o.Side), byte(o.Outcome), byte(o.Type), byte(o.TIF), byte(o.Flags), byte(o.Status), byte(o.Reason))
+	e.key(o.Key)
 }
 
 func (o *Order) decodeBody(d *decoder) {
-	accepted := d.flag()
+	accepted, hasKey := d.flags()
 	o.CreatedSeq = d.relSeq()
 	o.CreatedTs = d.ts + d.int()
 	o.UpdateSeq = d.relSeq()
@@ -224,6 +266,7 @@ func (o *Order) decodeBody(d *decoder) {
 	o.Tick, o.Market, o.Reject = d.tick(), core.MarketID(d.u32()), core.Reject(d.u16())
 	o.Side, o.Outcome, o.Type, o.TIF = core.Side(d.byte()), core.Outcome(d.byte()), core.OrderType(d.byte()), core.TIF(d.byte())
 	o.Flags, o.Status, o.Reason = core.Flags(d.byte()), core.OrderStatus(d.byte()), core.Reason(d.byte())
+	o.Key = d.key(hasKey)
 }
 
 // encode encodes an order as an entry of the list of rows, which is in the order of
@@ -245,16 +288,20 @@ func (f *Fill) encodeBody(e *encoder) {
 	e.int(int64(f.TickYes))
 	e.int(int64(f.Fee))
 	e.uint(uint64(f.Market))
-	e.flag(f.Maker)
+	e.flags(f.Maker, f.Key != 0)
 	e.b = append(e.b, byte(f.Side), byte(f.Outcome), byte(f.Path))
+	e.key(f.Key)
 }
 
 func (f *Fill) decodeBody(d *decoder) {
 	f.Seq, f.Ts = d.seq, d.ts
 	f.Order, f.ClientID = core.OrderID(d.relSeq()), d.uint()
 	f.Qty, f.TickYes, f.Fee = d.qty(), d.tick(), d.pips()
-	f.Market, f.Maker = core.MarketID(d.u32()), d.flag()
+	f.Market = core.MarketID(d.u32())
+	var hasKey bool
+	f.Maker, hasKey = d.flags()
 	f.Side, f.Outcome, f.Path = core.Side(d.byte()), core.Outcome(d.byte()), core.Path(d.byte())
+	f.Key = d.key(hasKey)
 }
 
 func (f *Fill) encode(e *encoder) {
@@ -340,6 +387,16 @@ func (x *UserEvent) encode(e *encoder) {
 	case KeyRevoked:
 		e.byte(eventKeyRevoked)
 		e.string(string(what))
+	case *core.Transferred:
+		e.byte(eventTransfer)
+		e.string(what.ClientID)
+		e.uint(uint64(what.From))
+		e.uint(uint64(what.To))
+		e.int(int64(what.Amount))
+	case *core.AgentChanged:
+		e.byte(eventAccount)
+		e.byte(byte(what.State))
+		e.uint(uint64(what.Rev))
 	default:
 		panic(core.InvariantViolation{Detail: "the codec does not know the type of an account event"})
 	}
@@ -383,6 +440,14 @@ func (x *UserEvent) decode(d *decoder) {
 		x.What = &core.DeadmanChanged{User: d.user, Armed: d.flag(), Fired: d.flag(), TimeoutMs: d.u32(), Deadline: d.int()}
 	case eventKeyRevoked:
 		x.What = KeyRevoked(d.string())
+	case eventTransfer:
+		x.What = &core.Transferred{ClientID: d.string(), From: core.UserID(d.u32()), To: core.UserID(d.u32()), Amount: d.pips(), Seq: x.Seq, Ts: x.Ts}
+	case eventAccount:
+		state := d.byte()
+		if state > byte(core.AgentClosed) {
+			d.fail(errRange)
+		}
+		x.What = &core.AgentChanged{User: d.user, State: core.AgentState(state), Rev: d.u32()}
 	default:
 		d.fail(errUnknown)
 	}

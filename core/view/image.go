@@ -85,6 +85,7 @@ var encodedAccount = new(account)
 func (a *account) clone() *account {
 	c := &account{
 		fills: a.fills.clone(), settlements: a.settlements.clone(), events: a.events.clone(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,
+		keys: slices.Clone(a.keys), owner: a.owner, activity: a.activity.clone(),
 	}
 	c.rows.terminal = slices.Clone(a.rows.terminal)
 	c.rows.all = make([]row, 0, len(a.rows.all)-a.rows.evicted)

@@ -106,8 +106,8 @@ func (w *View) foldPlaced(e *core.OrderPlaced) {
 	c, a := e.Place, w.mutableAccount(e.Place.User)
 	o := &Order{
 		ClientID: c.ClientID, User: c.User, Market: c.Market, Generation: e.Generation, Side: c.Side, Outcome: c.Outcome,
-		Type: c.Type, Tick: c.Tick, Qty: c.Qty, TIF: c.TIF, Expiry: c.Expiry, MaxCost: c.MaxCost, Group: c.Group, Flags: c.Flags,
-		Left: c.Qty, CreatedSeq: w.stamp.Seq, CreatedTs: w.stamp.Ts, UpdateSeq: w.stamp.Seq,
+		Type: c.Type, Tick: e.Tick, Qty: c.Qty, TIF: c.TIF, Expiry: c.Expiry, MaxCost: c.MaxCost, Group: c.Group, Flags: c.Flags,
+		Key: c.Key, Left: c.Qty, CreatedSeq: w.stamp.Seq, CreatedTs: w.stamp.Ts, UpdateSeq: w.stamp.Seq,
 	}
 	a.rows.add(o)
 	if e.Reject != core.OK {
@@ -159,7 +159,7 @@ func (w *View) foldFillSide(f Fill, why core.Reason) {
 	o.Left -= f.Qty
 	o.UpdateSeq = w.stamp.Seq
 	o.Status = core.PartiallyFilled
-	f.ClientID = o.ClientID
+	f.ClientID, f.Key = o.ClientID, o.Key
 	a := w.mutableAccount(o.User)
 	a.volume.add(w.stamp.Ts, f.Qty)
 	a.fills.add(f, &w.scratch)

@@ -16,6 +16,7 @@ type Order struct {
 	CreatedSeq uint64
 	CreatedTs  int64
 	UpdateSeq  uint64
+	Key        core.KeyNumber // 0 if the row is older than key numbers
 	User       core.UserID
 	Generation uint32
 	Group      uint32
@@ -46,6 +47,7 @@ type Fill struct {
 	TickYes  core.Tick
 	Path     core.Path
 	Fee      core.Pips
+	Key      core.KeyNumber // of the order
 }
 
 // Trade is a fill on the public tape (docs/rules/rest.md#list_trades). It names no account.
@@ -84,7 +86,8 @@ type Balance struct {
 
 // UserEvent is one event of an account (docs/rules/events.md#channel-user). What is an
 // *Order, *Fill, *Balance, *core.Position, *Settlement, *core.Deposited,
-// *core.Withdrawal, *core.DeadmanChanged or KeyRevoked, and read-only. Ts is in ns.
+// *core.Withdrawal, *core.DeadmanChanged, *core.Transferred, *core.AgentChanged or
+// KeyRevoked, and read-only. Ts is in ns.
 type UserEvent struct {
 	Seq  uint64
 	Ts   int64

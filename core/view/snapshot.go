@@ -17,8 +17,9 @@ import (
 // (sharedState, in CBOR), then each account (account.encode), by rising id. So writing and
 // reading a snapshot need memory for a few encoded accounts, not for all.
 
-// stateFormat is the version of the encoding of both kinds of pieces.
-const stateFormat = 2
+// stateFormat is the version of the encoding of both kinds of pieces. Format 2 is still read: its
+// orders and fills name no key, and its accounts end before the ids of keys.
+const stateFormat = 3
 
 // sharedState is the first piece. New fields are only added at the end.
 type sharedState struct {
@@ -82,10 +83,13 @@ func (a *account) encode(e *encoder, u core.UserID) {
 	for _, n := range a.volume.Days {
 		e.int(int64(n))
 	}
+	a.keys.encode(e)
+	e.uint(uint64(a.owner))
+	a.activity.encode(e, u)
 }
 
-// decodeAccount decodes what account.encode wrote for user u.
-func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error) {
+// decodeAccount decodes what account.encode wrote for user u in a format.
+func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (*account, error) {
 	a := newAccount(caps)
 	d := &decoder{b: b, user: u}
 	var orders []*Order
@@ -119,6 +123,11 @@ func decodeAccount(b []byte, u core.UserID, caps RetentionCaps) (*account, error
 	for i := range a.volume.Days {
 		a.volume.Days[i] = d.qty()
 	}
+	if format > 2 {
+		a.keys.decode(d)
+		a.owner = core.UserID(d.u32())
+		a.activity.decode(d, u)
+	}
 	if err := d.end(); err != nil {
 		return nil, err
 	}
@@ -142,7 +151,7 @@ func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err 
 			slot := new(account)
 			list = append(list, slot)
 			decoding.Go(func() error {
-				a, err := decodeAccount(b, u, caps)
+				a, err := decodeAccount(b, u, shared.Format, caps)
 				if err != nil {
 					return fmt.Errorf("account %d: %w", u, err)
 				}
@@ -180,8 +189,8 @@ func decodeShared(b []byte) (*sharedState, error) {
 	default:
 		err = cbor.Unmarshal(fields[0], &format)
 	}
-	if err == nil && format != stateFormat {
-		err = fmt.Errorf("format %d; this program reads format %d", format, stateFormat)
+	if err == nil && (format < 2 || format > stateFormat) {
+		err = fmt.Errorf("format %d; this program reads formats 2 to %d", format, stateFormat)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)

@@ -27,11 +27,15 @@ type account struct {
 	withdrawals []core.Withdrawal
 	events      history[UserEvent, *UserEvent]
 	volume      volume
+	keys        keyIDs
+	owner       core.UserID                  // of an agent; 0 for an owner
+	activity    history[Activity, *Activity] // of an agent
 }
 
 func newAccount(c RetentionCaps) *account {
 	return &account{
 		fills: newHistory[Fill](c.Fills), settlements: newHistory[Settlement](c.Settlements), events: newHistory[UserEvent](c.Events + 1),
+		activity: newHistory[Activity](activityCap),
 	}
 }
 
@@ -88,7 +92,14 @@ func (w *View) fold(e core.Event) {
 		w.rounds.fold(w.stamp, e)
 	case *core.AccountSettled:
 		w.foldSettled(e)
-	case *core.Redeemed, *core.Indexed, *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged:
+	case *core.Transferred:
+		if e.Seq == w.stamp.Seq { // else a repeat, which moved nothing
+			w.addEvent(e.From, ptr(*e))
+			w.addEvent(e.To, ptr(*e))
+		}
+	case *core.AgentChanged:
+		w.addEvent(e.User, ptr(*e))
+	case *core.Redeemed, *core.Indexed, *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged, *core.RulesActivated:
 		// The venue keeps these. Their effects on an account are events of their own.
 	case *core.DeadmanChanged:
 		d := *e
@@ -99,8 +110,12 @@ func (w *View) fold(e core.Event) {
 	case *core.WithdrawalChanged:
 		w.foldWithdrawal(&e.Withdrawal)
 	case *core.UserChanged:
-		w.mutableAccount(e.User.ID)
+		a := w.mutableAccount(e.User.ID)
+		if e.User.Agent != nil {
+			a.owner = e.User.Agent.Owner
+		}
 	case *core.KeyChanged:
+		w.mutableAccount(e.Key.User).keys.fold(&e.Key)
 		if e.Key.Revoked && !e.Resealed {
 			w.addEvent(e.Key.User, KeyRevoked(e.Key.ID))
 		}

@@ -1,0 +1,165 @@
+package view
+
+import (
+	"iter"
+
+	"duplex/core"
+)
+
+// activityCap is the number of commands that an agent's activity keeps.
+const activityCap = 1000
+
+// Activity is one command of an agent, or of its owner about it, rejected ones included
+// (docs/rules/agent-accounts.md#activity). Ts is in ns.
+type Activity struct {
+	Seq       uint64
+	Ts        int64
+	Key       core.KeyNumber // 0: the owner's command
+	Operation Operation
+	ClientID  uint64       // of a placement
+	Order     core.OrderID // placed or named by the command; 0 if there is none
+	Reject    core.Reject
+	Rule      core.MandateRule // the rule that rejected, if Reject is MandateViolation
+}
+
+// Operation is what a command does, by the name of its tool or route. The numbers are stored.
+type Operation uint8
+
+const (
+	opPlaceOrder Operation = iota
+	opCancelOrder
+	opCancelAll
+	opDecreaseOrder
+	opArmDeadman
+	opDisarmDeadman
+	opRedeem
+	opWithdraw
+	opCreateAgent
+	opTransfer
+	opSetMandate
+	opHaltAgent
+	opResumeAgent
+	opCloseAgent
+	opCreateKey
+	opRevokeKey
+
+	operations
+)
+
+var operationNames = [operations]string{
+	"place_order", "cancel_order", "cancel_all_orders", "decrease_order", "arm_deadman", "disarm_deadman", "redeem_pairs", "request_withdrawal",
+	"create_agent", "transfer", "set_mandate", "halt_agent", "resume_agent", "close_agent", "create_key", "revoke_key",
+}
+
+func (o Operation) String() string { return operationNames[o] }
+
+// activityOf returns the agent's account and the entry of a command, without stamp and outcome.
+// owner is the account that gives the command about the agent, 0 if the agent gives it itself.
+func activityOf(cmd core.Command, events []core.Event) (agent, owner core.UserID, a Activity) {
+	a.Key = core.KeyOf(cmd)
+	switch c := cmd.(type) {
+	case *core.PlaceOrder:
+		a.Operation, a.ClientID = opPlaceOrder, c.ClientID
+		return c.User, 0, a
+	case *core.CancelOrder:
+		a.Operation, a.Order = opCancelOrder, c.Order
+		return c.User, 0, a
+	case *core.CancelAll:
+		a.Operation = opCancelAll
+		return c.User, 0, a
+	case *core.DecreaseOrder:
+		a.Operation, a.Order = opDecreaseOrder, c.Order
+		return c.User, 0, a
+	case *core.ArmDeadman:
+		a.Operation = opArmDeadman
+		return c.User, 0, a
+	case *core.DisarmDeadman:
+		a.Operation = opDisarmDeadman
+		return c.User, 0, a
+	case *core.Redeem:
+		a.Operation = opRedeem
+		return c.User, 0, a
+	case *core.RequestWithdrawal:
+		a.Operation = opWithdraw
+		return c.User, 0, a
+	case *core.CreateAgent:
+		a.Operation = opCreateAgent
+		return createdUser(events), c.Owner, a
+	case *core.Transfer:
+		a.Operation = opTransfer
+		if c.From == c.Owner {
+			return c.To, c.Owner, a
+		}
+		return c.From, c.Owner, a
+	case *core.SetMandate:
+		a.Operation = opSetMandate
+		return c.Agent, c.Owner, a
+	case *core.HaltAgent:
+		a.Operation = opHaltAgent
+		return c.Agent, c.Owner, a
+	case *core.ResumeAgent:
+		a.Operation = opResumeAgent
+		return c.Agent, c.Owner, a
+	case *core.CloseAgent:
+		a.Operation = opCloseAgent
+		return c.Agent, c.Owner, a
+	case *core.CreateKey:
+		a.Operation = opCreateKey
+		return c.User, 0, a
+	case *core.RevokeKey:
+		a.Operation = opRevokeKey
+		return c.User, 0, a
+	}
+	return 0, 0, a
+}
+
+// recordActivity records a command of an agent, or of its owner about it.
+func (w *View) recordActivity(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
+	u, owner, a := activityOf(cmd, events)
+	if u == 0 || int(u) >= len(w.accounts) || w.accounts[u].owner == 0 {
+		return // not an agent
+	}
+	if owner != 0 && owner != w.accounts[u].owner {
+		return // another owner's command, which the venue rejected
+	}
+	a.Seq, a.Ts, a.Reject = st.Seq, st.Ts, rej
+	if a.Operation == opPlaceOrder {
+		if rej == core.OK {
+			a.Order = core.OrderID(st.Seq)
+		}
+		for _, e := range events {
+			if p, ok := e.(*core.OrderPlaced); ok && p.Violation != nil {
+				a.Rule = p.Violation.Rule
+			}
+		}
+	}
+	w.mutableAccount(u).activity.add(a, &w.scratch)
+}
+
+// Activity iterates over the commands of an agent, and of its owner about it, with a number below
+// from (0: all), newest first, with their numbers. An owner has none.
+func (w *View) Activity(u core.UserID, from uint64) iter.Seq2[uint64, *Activity] {
+	if int(u) >= len(w.accounts) {
+		return func(func(uint64, *Activity) bool) {}
+	}
+	return w.accounts[u].activity.newestFirst(u, from)
+}
+
+func (a *Activity) encode(e *encoder) {
+	e.header(a.Seq, a.Ts)
+	e.byte(byte(a.Operation))
+	e.uint(uint64(a.Key))
+	e.uint(a.ClientID)
+	e.uint(uint64(a.Order))
+	e.uint(uint64(a.Reject))
+	e.byte(byte(a.Rule))
+}
+
+func (a *Activity) decode(d *decoder) {
+	a.Seq, a.Ts = d.header()
+	a.Operation, a.Key = Operation(d.byte()), core.KeyNumber(d.uint())
+	a.ClientID, a.Order, a.Reject, a.Rule = d.uint(), core.OrderID(d.uint()), core.Reject(d.u16()), core.MandateRule(d.byte())
+	if a.Operation >= operations || int(a.Rule) >= len(core.MandateRules()) {
+		d.fail(errRange)
+	}
+}

@@ -1,0 +1,80 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"duplex/core"
+)
+
+// keyIDsMax is the number of keys whose ids an account's rows can show. Beyond it the oldest
+// revoked keys are forgotten, and their rows show no key.
+const keyIDsMax = 1024
+
+// keyIDs are the ids of an account's keys, revoked ones included, by rising number. Rows hold the
+// number, which is shorter.
+type keyIDs []keyID
+
+type keyID struct {
+	number  core.KeyNumber
+	id      string
+	revoked bool
+}
+
+func (l keyIDs) find(n core.KeyNumber) int {
+	i, ok := slices.BinarySearchFunc(l, n, func(k keyID, n core.KeyNumber) int { return cmp.Compare(k.number, n) })
+	if !ok {
+		return -1
+	}
+	return i
+}
+
+// fold records a new key or a revocation.
+func (l *keyIDs) fold(k *core.Key) {
+	switch i := l.find(k.Number); {
+	case k.Number == 0: // before key numbers
+	case i >= 0:
+		(*l)[i].revoked = k.Revoked
+	default:
+		*l = append(*l, keyID{k.Number, k.ID, k.Revoked}) // numbers rise
+		if len(*l) > keyIDsMax {
+			if i := slices.IndexFunc(*l, func(k keyID) bool { return k.revoked }); i >= 0 {
+				*l = slices.Delete(*l, i, i+1)
+			}
+		}
+	}
+}
+
+func (l keyIDs) encode(e *encoder) {
+	e.uint(uint64(len(l)))
+	for _, k := range l {
+		e.uint(uint64(k.number))
+		e.string(k.id)
+		e.flag(k.revoked)
+	}
+}
+
+func (l *keyIDs) decode(d *decoder) {
+	for range d.uint() {
+		k := keyID{core.KeyNumber(d.uint()), d.string(), d.flag()}
+		if n := len(*l); n > 0 && k.number <= (*l)[n-1].number {
+			d.fail(errRange)
+		}
+		if d.err != nil {
+			return
+		}
+		*l = append(*l, k)
+	}
+}
+
+// KeyID returns the id of an account's key, revoked or not. It returns "" for 0 and for a key that
+// is no longer known.
+func (w *View) KeyID(u core.UserID, n core.KeyNumber) string {
+	if int(u) < len(w.accounts) && n != 0 {
+		keys := w.accounts[u].keys
+		if i := keys.find(n); i >= 0 {
+			return keys[i].id
+		}
+	}
+	return ""
+}
