@@ -171,24 +171,17 @@ func (v *Venue) openGate(now func() int64) error {
 	return nil
 }
 
-// applyRules activates the newest revision of the rules, and submits the rules that follow from
-// the options if they differ from those in force.
+// applyRules submits the rules that follow from the options if they differ from those in
+// force.
 func (v *Venue) applyRules() error {
 	rules := core.DefaultRules()
 	rules.DisputeNs, rules.MinSources = int64(v.options.DisputeWindow), minSourcesRule(v.options.Limits)
-	var now core.Rules
-	var seq uint64
-	v.engine.Read(func(s *venue.Venue, _ *view.View) { now, seq = s.Rules(), s.Now().Seq })
-	if now.Revision < core.RevisionNewest {
-		if seq > 0 {
-			v.options.Log.Info("the journal is of an older program; its past keeps the rules of then, and an older program can no longer read it",
-				"rules_before", int(now.Revision), "rules", int(core.RevisionNewest))
-		}
-		if err := v.submitOwn(&core.ActivateRules{Revision: core.RevisionNewest, Audit: core.Audit{Who: "dx"}}); err != nil {
-			return err
-		}
-	}
-	if now.DisputeNs == rules.DisputeNs && now.Grid.Name == rules.Grid.Name && now.MinSources == rules.MinSources {
+	var same bool
+	v.engine.Read(func(s *venue.Venue, _ *view.View) {
+		now := s.Rules()
+		same = now.DisputeNs == rules.DisputeNs && now.Grid.Name == rules.Grid.Name && now.Revision == rules.Revision && now.MinSources == rules.MinSources
+	})
+	if same {
 		return nil
 	}
 	return v.submitOwn(&core.SetRules{Rules: rules, Audit: core.Audit{Who: "dx"}})
