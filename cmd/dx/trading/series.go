@@ -15,12 +15,12 @@ import (
 	"duplex/schemas"
 )
 
-// seriesFlag is the value of --series: the name of a series, such as btc-15m. A series
+// SeriesFlag is the value of --series: the name of a series, such as btc-15m. A series
 // trades in one market slot after another, so its name outlasts a market_id.
-type seriesFlag string
+type SeriesFlag string
 
 // UnmarshalText implements encoding.TextUnmarshaler. It rejects unknown names.
-func (f *seriesFlag) UnmarshalText(text []byte) error {
+func (f *SeriesFlag) UnmarshalText(text []byte) error {
 	name := strings.ToLower(string(text))
 	all := core.AllSeries()
 	if !slices.ContainsFunc(all[:], func(s core.Series) bool { return nameOf(s) == name }) {
@@ -30,12 +30,15 @@ func (f *seriesFlag) UnmarshalText(text []byte) error {
 		}
 		return fmt.Errorf("unknown series %q; the series are %s", text, strings.Join(names, ", "))
 	}
-	*f = seriesFlag(name)
+	*f = SeriesFlag(name)
 	return nil
 }
 
+// Category returns the category of the series.
+func (f SeriesFlag) Category() uint16 { return f.series().Category }
+
 // series returns the series that f names. f must have been set by UnmarshalText.
-func (f seriesFlag) series() core.Series {
+func (f SeriesFlag) series() core.Series {
 	all := core.AllSeries()
 	return all[slices.IndexFunc(all[:], func(s core.Series) bool { return nameOf(s) == string(f) })]
 }
@@ -71,17 +74,17 @@ func newestRound(ctx context.Context, c *client.Client, s core.Series) (r schema
 // liveRound returns the round in which the series trades now. Its market and generation
 // together name that round alone: an order that carries both cannot reach another one.
 // Without such a round the error is a *noLiveMarket.
-func (f seriesFlag) liveRound(ctx context.Context, c *client.Client) (schemas.Round, error) {
+func (f SeriesFlag) liveRound(ctx context.Context, c *client.Client) (schemas.Round, error) {
 	return f.roundIn(ctx, c, "trading")
 }
 
 // openRound is liveRound, and also returns a frozen round: it has a book, and its orders
 // can be canceled.
-func (f seriesFlag) openRound(ctx context.Context, c *client.Client) (schemas.Round, error) {
+func (f SeriesFlag) openRound(ctx context.Context, c *client.Client) (schemas.Round, error) {
 	return f.roundIn(ctx, c, "trading", "frozen")
 }
 
-func (f seriesFlag) roundIn(ctx context.Context, c *client.Client, statuses ...string) (schemas.Round, error) {
+func (f SeriesFlag) roundIn(ctx context.Context, c *client.Client, statuses ...string) (schemas.Round, error) {
 	r, ok, err := newestRound(ctx, c, f.series())
 	if err != nil {
 		return r, cli.Explain(err)
@@ -98,7 +101,7 @@ func (f seriesFlag) roundIn(ctx context.Context, c *client.Client, statuses ...s
 
 // noLiveMarket reports that a series has no round to trade in now, and when it will.
 type noLiveMarket struct {
-	series seriesFlag
+	series SeriesFlag
 	next   opening
 }
 
