@@ -25,7 +25,7 @@ func (l *Lane) waitForEvent() *tools.Op[schemas.WaitForEvent, schemas.WaitedEven
 	return &tools.Op[schemas.WaitForEvent, schemas.WaitedEvents]{
 		Spec: tools.Spec{
 			Name: "wait_for_event", Title: "Wait for an event", Scope: core.ScopeRead,
-			Doc: "Your events (orders, fills, balance, …) and round transitions after a seq: at once if there are any, else when the first happens, else none after timeout_ms. Start with the as_of_seq or seq of any answer, then pass next_seq: nothing is missed. Use it instead of polling. market_ids keeps only events of those markets.",
+			Doc: "Your events and round changes after a seq: at once if there are any, else when one comes. Use it instead of polling.",
 		},
 		Do: l.dispatcher.waitForEvent,
 	}
@@ -120,7 +120,7 @@ func filterUserEvents(events []view.UserEvent, in *schemas.WaitForEvent) (out []
 func roundEvents(rounds []transition, in *schemas.WaitForEvent) (out []seqEvent) {
 	for i := range rounds {
 		if t := &rounds[i]; wantsKind(in, "round") && wantsMarket(in, uint32(t.round.Market)) {
-			out = append(out, seqEvent{t.seq, "round", tools.RoundOf(&t.round)})
+			out = append(out, seqEvent{t.seq, "round", tools.RoundOf(&t.round, 0)})
 		}
 	}
 	return out
