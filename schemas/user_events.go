@@ -88,7 +88,7 @@ type KeyRevokedEvent struct {
 type WaitedEvent struct {
 	Seq  U64            `json:"seq" pattern:"^[0-9]+$"`
 	Kind string         `json:"kind" enum:"order,fill,balance,position,settlement,deposit,withdrawal,deadman,round"`
-	Msg  jsontext.Value `json:"msg" doc:"As the socket's user and rounds channels show it"`
+	Msg  jsontext.Value `json:"msg" doc:"The members of the event lane's message that an agent acts on; prices at 1e8, money in pips"`
 }
 
 // WaitedEvents is the result of wait_for_event, oldest event first.

@@ -15,22 +15,23 @@ import (
 
 // schema is the subset of JSON Schema 2020-12 that describes tools. It has no references.
 type schema struct {
-	Type          string    `json:"type,omitzero"`
-	Description   string    `json:"description,omitzero"`
-	Enum          []any     `json:"enum,omitempty"`
-	Pattern       string    `json:"pattern,omitzero"`
-	Default       any       `json:"default,omitempty"`
-	Minimum       *int64    `json:"minimum,omitempty"`
-	Maximum       *int64    `json:"maximum,omitempty"`
-	MaxLength     *int64    `json:"maxLength,omitempty"`
-	MinItems      *int64    `json:"minItems,omitempty"`
-	MaxItems      *int64    `json:"maxItems,omitempty"`
-	Items         *schema   `json:"items,omitempty"`
-	Properties    members   `json:"properties,omitempty"`
-	Required      []string  `json:"required,omitempty"`
-	Closed        *bool     `json:"additionalProperties,omitempty"` // false: no other members
-	MinProperties int       `json:"minProperties,omitzero"`
-	AnyOf         []*schema `json:"anyOf,omitempty"`
+	Type          string         `json:"type,omitzero"`
+	Description   string         `json:"description,omitzero"`
+	Enum          []any          `json:"enum,omitempty"`
+	Pattern       string         `json:"pattern,omitzero"`
+	Default       any            `json:"default,omitempty"`
+	Minimum       *int64         `json:"minimum,omitempty"`
+	Maximum       *int64         `json:"maximum,omitempty"`
+	MaxLength     *int64         `json:"maxLength,omitempty"`
+	MinItems      *int64         `json:"minItems,omitempty"`
+	MaxItems      *int64         `json:"maxItems,omitempty"`
+	Items         *schema        `json:"items,omitempty"`
+	Properties    members        `json:"properties,omitempty"`
+	Required      []string       `json:"required,omitempty"`
+	Dependent     jsontext.Value `json:"dependentSchemas,omitempty"`
+	Closed        *bool          `json:"additionalProperties,omitempty"` // false: no other members
+	MinProperties int            `json:"minProperties,omitzero"`
+	AnyOf         []*schema      `json:"anyOf,omitempty"`
 }
 
 // members are properties in the order of the type.
@@ -56,13 +57,13 @@ func (m members) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.EndObject)
 }
 
-// toolDefinition returns the definition of a tool. Inputs and results are closed objects,
-// and a result may also be an error.
+// toolDefinition returns the definition of a tool. Its arguments and its result are closed
+// objects, and a result may also be an error.
 //
-// All definitions together must fit into the bounds of TestToolsetsAreSmall. So nothing is
-// said twice: only place_order describes the fields of an order, only the tool that reads
-// one row describes the row, the fields of every page have no description (the guide
-// explains them), and a member of a result has its type and its unit alone.
+// All definitions together, and those of the toolset core, must fit into the bounds of
+// TestToolsetsAreSmall. So nothing is said twice: only place_order describes the fields of
+// an order, the fields of every page have no description (the guide explains them), and a
+// result has the types and the units of its members alone.
 func toolDefinition(f *tools.Spec, in, out reflect.Type) jsontext.Value {
 	type annotations struct {
 		ReadOnly    bool `json:"readOnlyHint"`
@@ -89,6 +90,9 @@ var no = false
 // oneOf or if, which several model APIs reject there.
 func inputSchema(f *tools.Spec, in reflect.Type) *schema {
 	s := &schema{Type: "object", Closed: &no}
+	if f.Name == tools.PlaceOrder.Name {
+		s.Dependent = jsontext.Value(marketBuyNeedsMaxCost)
+	}
 	for _, m := range schemas.Members(in) {
 		x := typeSchema(m.Type, true)
 		switch {
@@ -106,6 +110,10 @@ func inputSchema(f *tools.Spec, in reflect.Type) *schema {
 	}
 	return s
 }
+
+// marketBuyNeedsMaxCost requires max_cost of a market buy. A plain if at the top of the
+// schema would say the same, but several model APIs reject it there.
+const marketBuyNeedsMaxCost = `{"type":{"if":{"properties":{"type":{"const":"market"},"side":{"const":"buy"}}},"then":{"required":["max_cost"]}}}`
 
 // constrain adds what decoding checks, as far as it tells a caller something: not the
 // bounds of a 32-bit id, and not that an optional string of digits has digits.
@@ -129,17 +137,16 @@ func (s *schema) constrain(m schemas.Member) {
 // an error, because some clients validate error results too.
 func outputSchema(out reflect.Type) *schema {
 	success := objectSchema(out, true)
-	if out == reflect.TypeFor[schemas.OrderRead]() {
-		success.Description = "A row of list_orders"
-		for _, p := range success.Properties {
-			*p.schema = schema{}
-		}
-	}
 	success.Type = ""
+	if out == reflect.TypeFor[schemas.Outcome]() || out == reflect.TypeFor[schemas.Preview]() {
+		success.Properties = append(success.Properties, namedSchema{"hint", &schema{Type: "string"}}, namedSchema{"next", &schema{Type: "object"}})
+	}
 	return &schema{Type: "object", AnyOf: []*schema{success, {Required: []string{"error"}}}}
 }
 
-const maxRequired = 6
+// maxRequired is the most members that a result names as required. A larger one says it as
+// a row does, and names its last member.
+const maxRequired = 9
 
 // objectSchema returns the schema of an object in a result: closed, and with its units. The
 // result itself names what it requires. A row within it requires every member, which
@@ -226,16 +233,12 @@ var rowTools = map[reflect.Type]string{
 	reflect.TypeFor[schemas.CancelResult](): "cancel_order",
 }
 
-// openRows are the rows whose members the schemas of lists leave out. The rows of the tools
-// that a model needs for trading are described.
-var openRows = map[reflect.Type]bool{
-	reflect.TypeFor[schemas.Fill]():         true,
-	reflect.TypeFor[schemas.Trade]():        true,
-	reflect.TypeFor[schemas.Settlement]():   true,
-	reflect.TypeFor[schemas.Withdrawal]():   true,
-	reflect.TypeFor[schemas.EvidenceTick](): true,
-	reflect.TypeFor[schemas.FinalRound]():   true,
-	reflect.TypeFor[schemas.OutcomeFill]():  true,
+// described are the objects within a result whose members its schema describes: those of
+// list_series, with which an agent begins. Of others it gives the units, because the rows
+// themselves show the members.
+var described = map[reflect.Type]bool{
+	reflect.TypeFor[schemas.Series]():    true,
+	reflect.TypeFor[schemas.LiveRound](): true,
 }
 
 func typeSchema(t reflect.Type, sent bool) *schema {
@@ -251,20 +254,21 @@ func typeSchema(t reflect.Type, sent bool) *schema {
 	case reflect.Pointer:
 		return typeSchema(t.Elem(), sent)
 	case reflect.Struct:
-		if t == reflect.TypeFor[schemas.LiveRound]() {
+		if described[t] {
 			return objectSchema(t, false)
 		}
 		return &schema{Type: "object"}
 	case reflect.Slice:
-		switch tool := rowTools[t.Elem()]; {
-		case tool != "":
-			return &schema{Type: "array", Description: "As in " + tool}
-		case openRows[t.Elem()]:
-			return &schema{Type: "array", Description: describeUnits(t.Elem())}
-		case t.Elem().Kind() == reflect.Struct && !sent:
-			return &schema{Type: "array", Items: objectSchema(t.Elem(), false)}
+		x := &schema{Type: "array"}
+		switch row := t.Elem(); {
+		case !sent && rowTools[row] != "":
+			x.Description = "As in " + rowTools[row]
+		case !sent && row.Kind() == reflect.Struct && !described[row]:
+			x.Description = describeUnits(row)
+		default:
+			x.Items = typeSchema(row, sent)
 		}
-		return &schema{Type: "array", Items: typeSchema(t.Elem(), sent)}
+		return x
 	case reflect.Array:
 		n := int64(t.Len())
 		return &schema{Type: "array", Items: typeSchema(t.Elem(), sent), MinItems: &n, MaxItems: &n}

@@ -79,8 +79,10 @@ type seqEvent struct {
 // splits the events of one command.
 func (h *dispatcher) collectEvents(u core.UserID, seq uint64, in *schemas.WaitForEvent) (out schemas.WaitedEvents) {
 	rounds, upTo := h.transitions(seq)
+	var now int64
+	h.engine.Read(func(v *venue.Venue, _ *view.View) { now = v.Now().Ts })
 	mine, complete := h.userEvents(u, seq, upTo)
-	found := slices.Concat(filterUserEvents(mine, in), roundEvents(rounds, in))
+	found := slices.Concat(filterUserEvents(mine, in), roundEvents(rounds, in, now))
 	slices.SortStableFunc(found, func(a, b seqEvent) int { return cmp.Compare(a.seq, b.seq) })
 	out = schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(max(seq, upTo)), Missed: !complete}
 	bytesLeft := maxWaitBytes
@@ -110,17 +112,17 @@ func (h *dispatcher) userEvents(u core.UserID, seq, upTo uint64) (list []view.Us
 func filterUserEvents(events []view.UserEvent, in *schemas.WaitForEvent) (out []seqEvent) {
 	for i := range events {
 		e := &events[i]
-		if kind, msg := tools.EventOf(e); kind != "key_revoked" && wantsKind(in, kind) && wantsMarket(in, tools.EventMarket(e)) {
+		if kind, msg := shortEvent(e); kind != "key_revoked" && wantsKind(in, kind) && wantsMarket(in, tools.EventMarket(e)) {
 			out = append(out, seqEvent{e.Seq, kind, msg})
 		}
 	}
 	return out
 }
 
-func roundEvents(rounds []transition, in *schemas.WaitForEvent) (out []seqEvent) {
+func roundEvents(rounds []transition, in *schemas.WaitForEvent, now int64) (out []seqEvent) {
 	for i := range rounds {
 		if t := &rounds[i]; wantsKind(in, "round") && wantsMarket(in, uint32(t.round.Market)) {
-			out = append(out, seqEvent{t.seq, "round", tools.RoundOf(&t.round, 0)})
+			out = append(out, seqEvent{t.seq, "round", shortRound(tools.RoundOf(&t.round, now))})
 		}
 	}
 	return out
