@@ -319,7 +319,7 @@ func Differs(in *schemas.PlaceOrder, o *view.Order) (fields []string) {
 		{"side", c.Side == o.Side},
 		{"outcome", c.Outcome == o.Outcome},
 		{"type", c.Type == o.Type},
-		{tick, c.Type != o.Type || c.Tick == o.Tick},
+		{tick, c.Type != o.Type || c.Unpriced || c.Tick == o.Tick}, // a collar may have chosen the tick of an unpriced order
 		{"qty", c.Qty == o.Qty},
 		{"tif", c.Type != o.Type || c.TIF == o.TIF},
 		{"expiry_ts", c.Expiry == o.Expiry},
