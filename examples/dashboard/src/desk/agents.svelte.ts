@@ -16,7 +16,7 @@ export interface IssuedKey extends NewKey {
 export class Agents {
   readonly clock: VenueClock
   signedIn = $state(false)
-  list = $state.raw<Agent[]>([])
+  list = $state.raw<Agent[]>([]) // newest first
   known = $state(false) // the list has been read
   mandates = $state.raw<ReadonlyMap<number, { rev: number; mandate: Mandate }>>(new Map())
   selected = $state(0) // user_id, 0 for none
@@ -85,7 +85,8 @@ export class Agents {
     const owner = this.#owner
     if (!owner) return
     try {
-      await Promise.all([this.#readList(owner), this.#readActivity(owner)])
+      await this.#readList(owner)
+      await this.#readActivity(owner)
       this.unreachable = false
     } catch (e) {
       if (owner !== this.#owner) return
@@ -101,9 +102,9 @@ export class Agents {
     const { agents, as_of_seq } = await owner.agents()
     if (owner !== this.#owner || after(this.#listSeq, as_of_seq)) return
     this.#listSeq = as_of_seq
-    this.list = agents
+    this.list = agents.toSorted((a, b) => b.user_id - a.user_id)
     this.known = true
-    if (this.selected === 0 && agents.length > 0) this.select(agents.find((a) => a.state !== 'closed')?.user_id ?? agents[0]!.user_id)
+    if (this.selected === 0) this.selected = this.list.find((a) => a.state !== 'closed')?.user_id ?? 0
     const changed = agents.filter((a) => a.state !== 'closed' && this.mandates.get(a.user_id)?.rev !== a.rev)
     const read = await Promise.all(changed.map(async (a) => [a.user_id, await owner.mandate(a.user_id)] as const))
     if (owner === this.#owner && read.length > 0) this.mandates = new Map([...this.mandates, ...read])
