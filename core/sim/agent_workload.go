@@ -16,11 +16,12 @@ func (w *workload) agentsInForce() (is bool) {
 	return is
 }
 
-// agents returns every agent, closed ones included, by id.
+// agents returns the agents, by id, and seldom the closed ones too.
 func (w *workload) agents() (list []core.User) {
+	closed := w.r.IntN(20) == 0
 	w.look(func(v *venue.Venue) {
 		for u := range v.Users() {
-			if u.Agent != nil {
+			if u.Agent != nil && (closed || !u.Agent.Closed) {
 				list = append(list, u)
 			}
 		}
@@ -41,11 +42,17 @@ func (w *workload) agentCommand() core.Command {
 		if w.r.IntN(10) > 0 {
 			rev = u.Agent.Rev
 		}
+		if u.Agent.Halted && w.r.IntN(3) == 0 {
+			return &core.ResumeAgent{Owner: owner, Agent: agent}
+		}
+		if u.Suspended && w.r.IntN(2) == 0 {
+			return &core.SuspendUser{User: agent, Lift: true}
+		}
 	}
 	key := fmt.Sprint("agent key", w.r.IntN(30))
 	switch n := w.r.IntN(40); {
 	case n < 6:
-		return &core.CreateAgent{Owner: owner, Name: fmt.Sprint("a", w.r.IntN(5)), Fund: core.Pips(w.r.IntN(4) * 100_000), Mandate: w.mandate()}
+		return &core.CreateAgent{Owner: owner, Name: fmt.Sprint("a", w.r.IntN(3)), Fund: core.Pips(w.r.IntN(4) * 200_000), Mandate: w.mandate()}
 	case n < 14:
 		c := &core.Transfer{Owner: owner, ClientID: fmt.Sprint("t", w.r.IntN(400)), From: owner, To: agent, Amount: core.Pips(w.r.IntN(10) * 20_000)}
 		if w.r.IntN(3) == 0 {
@@ -54,13 +61,13 @@ func (w *workload) agentCommand() core.Command {
 		return c
 	case n < 21:
 		return &core.SetMandate{Owner: owner, Agent: agent, IfRev: rev, Mandate: w.mandate()}
-	case n < 23:
+	case n == 21 && (!w.bounded || w.r.IntN(8) == 0):
 		return &core.HaltAgent{Owner: owner, Agent: agent}
-	case n < 28:
+	case n < 29:
 		return &core.ResumeAgent{Owner: owner, Agent: agent}
-	case n == 28 && w.r.IntN(4) == 0:
+	case n == 29 && w.r.IntN(4) == 0:
 		return &core.CloseAgent{Owner: owner, Agent: agent}
-	case n < 31:
+	case n < 32:
 		return &core.SuspendUser{User: agent, Lift: w.r.IntN(6) > 0}
 	case n < 36:
 		return &core.CreateKey{User: agent, Key: key, Scopes: core.Scopes(1 + w.r.IntN(4)), Sealed: []byte{byte(w.r.IntN(3))}}
@@ -75,8 +82,12 @@ func (w *workload) agentCommand() core.Command {
 
 // mandate returns a mandate. Some are wide, some let nothing pass, and some are invalid.
 func (w *workload) mandate() (m core.Mandate) {
+	least := 5
+	if w.bounded {
+		least = 40
+	}
 	has := func(r core.MandateRule) bool {
-		if w.r.IntN(5) > 0 {
+		if w.r.IntN(least) > 0 {
 			return false
 		}
 		m.Bound(r)
@@ -104,7 +115,16 @@ func (w *workload) mandate() (m core.Mandate) {
 		m.OrdersPerDay = uint32(w.r.IntN(60))
 	}
 	for i, most := range []int{300_000, 500_000, 800_000, 800_000} {
-		if r := core.RuleOrderCost + core.MandateRule(i); w.r.IntN(3) == 0 {
+		r, one := core.RuleOrderCost+core.MandateRule(i), 4
+		if w.bounded && r < core.RuleOpenCost {
+			one = 12
+		} else if w.bounded {
+			one = 1
+		}
+		if w.r.IntN(one) == 0 {
+			if w.bounded {
+				most = 3_000_000
+			}
 			m.SetCost(r, uint64(w.r.IntN(most)))
 		}
 	}

@@ -15,15 +15,17 @@ import (
 
 // describeOutcome converts the events of a command to the outcome of the model.
 func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
-	out := model.Outcome{Reject: rej, Ended: map[core.OrderID]model.End{}, Transfers: map[model.Transfer]core.Pips{}}
+	out := model.Outcome{Reject: rej, Ended: map[core.OrderID]model.End{}, Transfers: map[model.Transfer]core.Pips{}, Agents: map[core.UserID]model.AgentChange{}}
 	for _, e := range events {
 		switch e := e.(type) {
 		case *core.OrderPlaced:
 			if out.Violation = e.Violation; e.Reject == core.OK {
 				out.Tick = e.Tick
 			}
+		case *core.AgentChanged:
+			out.Agents[e.User] = model.AgentChange{State: e.State, Rev: e.Rev}
 		case *core.Transferred:
-			out.Transfers[model.Transfer{ClientID: e.ClientID, From: e.From, To: e.To}] += e.Amount
+			out.Transfers[model.Transfer{ClientID: e.ClientID, From: e.From, To: e.To, Seq: e.Seq}] += e.Amount
 		case *core.Filled:
 			out.Fills = append(out.Fills, model.Fill{
 				Maker: e.Maker, TickYes: e.TickYes, Qty: e.Qty, Path: e.Path, TakerFee: e.TakerFee, MakerFee: e.MakerFee, Rebate: e.Rebate, Referral: e.Referral,
@@ -49,6 +51,8 @@ func sameOutcome(got, want model.Outcome) error {
 		return fmt.Errorf("its tick is %d, the model has %d", got.Tick, want.Tick)
 	case !maps.Equal(got.Transfers, want.Transfers):
 		return fmt.Errorf("its transfers are %+v, the model has %+v", got.Transfers, want.Transfers)
+	case !maps.Equal(got.Agents, want.Agents):
+		return fmt.Errorf("the agents it changed are %+v, the model has %+v", got.Agents, want.Agents)
 	case !slices.Equal(got.Fills, want.Fills):
 		return fmt.Errorf("its fills are %+v, the model has %+v", got.Fills, want.Fills)
 	case !maps.Equal(got.Ended, want.Ended):
@@ -89,6 +93,9 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 	got, want := [3]core.Pips{s.Fees, s.Deposits, s.Withdrawals}, [3]core.Pips{m.Fees(), m.Deposits(), m.Withdrawals()}
 	if got != want {
 		return fmt.Errorf("fees, deposits and withdrawals %v, the model has %v", got, want)
+	}
+	if due, want := v.Due(), m.NextExpiry(); due > want {
+		return fmt.Errorf("the next Clock is due at %d, but a mandate expires at %d", due, want)
 	}
 	if !m.InvariantHolds() {
 		return fmt.Errorf("the money of the model does not add up")

@@ -28,6 +28,7 @@ type workload struct {
 	rules       core.Revision
 	late        bool // the newest revision is activated some time after the setup
 	unsigned    bool // commands name no key
+	bounded     bool // mandates bound costs and little else, and agents are seldom halted
 	silentSecs  [core.Feeds]int
 	price       [core.Feeds]core.Price
 	sparseBTC   bool // BTC needs two sources, and at times has one
@@ -172,17 +173,27 @@ func (s *sim) postTicks() {
 
 // user returns an owner or an agent.
 func (w *workload) user() core.UserID {
-	if w.agentsInForce() && w.r.IntN(2) == 0 {
+	if w.agentsInForce() && w.r.IntN(4) < 2+w.more() {
 		if list := w.agents(); len(list) > 0 {
 			return list[w.r.IntN(len(list))].ID
 		}
 	}
-	return core.UserID(1 + w.r.IntN(users))
+	return w.ownerAccount()
 }
+
+// more returns 1 if the workload is to reach the bounds of mandates.
+func (w *workload) more() int {
+	if w.bounded {
+		return 1
+	}
+	return 0
+}
+
+func (w *workload) ownerAccount() core.UserID { return core.UserID(1 + w.r.IntN(users)) }
 
 // market returns mostly a market that trades.
 func (w *workload) market() core.MarketID {
-	if open := w.open(); len(open) > 0 && w.r.IntN(12) > 0 {
+	if open := w.open(); len(open) > 0 && (w.bounded || w.r.IntN(12) > 0) {
 		return open[w.r.IntN(min(len(open), 3))]
 	}
 	return core.MarketID([]int{1, 2, 3, 7, 12, 1<<16 + 1}[w.r.IntN(6)])
@@ -304,7 +315,7 @@ func (w *workload) operate() (cmd core.Command) {
 	case 3:
 		cmd = &core.ProposePrice{Market: w.market(), Price: w.price[0] + core.Price(w.r.IntN(3)) - 1}
 	case 4, 5:
-		cmd = &core.SuspendUser{User: w.user(), Lift: w.r.IntN(16) > 0}
+		cmd = &core.SuspendUser{User: w.ownerAccount(), Lift: w.r.IntN(16) > 0}
 	case 6, 7:
 		cmd = &core.SetFees{Fees: core.Fees{Maker: core.Rate(w.r.IntN(200)), Taker: core.Rate(100 + w.r.IntN(10_000)), RebatePct: uint8(w.r.IntN(70)), ReferPct: uint8(w.r.IntN(50))}}
 	case 8:

@@ -31,10 +31,10 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	}
 	if a := v.users[c.User].agent; a != nil {
 		switch {
-		case c.Scopes.Has(core.ScopeWithdraw):
-			return core.MissingScope
 		case a.closed:
 			return core.InvalidTransition
+		case c.Scopes.Has(core.ScopeWithdraw):
+			return core.MissingScope
 		}
 	}
 	k := key{user: c.User, sealed: string(c.Sealed), created: v.now.Seq}

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"maps"
+	"math"
 	"math/big"
 	"slices"
 
@@ -23,6 +24,12 @@ type agent struct {
 type transferID struct {
 	owner  core.UserID
 	client string
+}
+
+// transfer is a transfer that was made, without its audit.
+type transfer struct {
+	core.Transfer
+	seq uint64
 }
 
 // owner returns the account to whose family u belongs.
@@ -84,7 +91,7 @@ func (v *Venue) createAgent(c *core.CreateAgent) core.Reject {
 		return core.AgentLimit
 	case c.Fund < 0:
 		return core.BadAmount
-	case c.Fund > 0 && v.suspended(c.Owner):
+	case v.suspended(c.Owner):
 		return core.UserSuspended
 	case less(v.users[c.Owner].cash, fund):
 		return core.InsufficientBalance
@@ -105,29 +112,26 @@ func (v *Venue) move(client string, from, to core.UserID, n *big.Int) {
 	v.pay(to, n)
 	v.users[from].transfersNet = minus(v.users[from].transfersNet, n)
 	v.users[to].transfersNet = plus(v.users[to].transfersNet, n)
-	t := Transfer{client, from, to}
+	t := Transfer{client, from, to, v.now.Seq}
 	v.out.Transfers[t] += core.Pips(n.Int64())
 }
 
 func (v *Venue) transfer(c core.Transfer) core.Reject {
-	if !v.userExists(c.Owner) {
-		return core.UnknownUser
-	}
-	c.Audit = core.Audit{}
-	id := transferID{c.Owner, c.ClientID}
-	if was, again := v.transfers[id]; again && was == c {
-		return core.OK
-	} else if again {
-		return core.DuplicateTransferID
-	}
 	other := c.To
 	if c.From != c.Owner {
 		other = c.From
 	}
 	a := v.agentOf(c.Owner, other)
+	c.Audit = core.Audit{}
+	was, again := v.transfers[transferID{c.Owner, c.ClientID}]
 	switch {
 	case a == nil || c.From != c.Owner && c.To != c.Owner:
 		return core.UnknownAgent
+	case again && was.Transfer == c:
+		v.out.Transfers[Transfer{c.ClientID, c.From, c.To, was.seq}] = c.Amount // the first answer again
+		return core.OK
+	case again:
+		return core.DuplicateTransferID
 	case a.closed:
 		return core.InvalidTransition
 	case v.suspended(other):
@@ -137,7 +141,7 @@ func (v *Venue) transfer(c core.Transfer) core.Reject {
 	case less(v.users[c.From].cash, integer(int64(c.Amount))):
 		return core.InsufficientBalance
 	}
-	v.transfers[id] = c
+	v.transfers[transferID{c.Owner, c.ClientID}] = transfer{c, v.now.Seq}
 	v.move(c.ClientID, c.From, c.To, integer(int64(c.Amount)))
 	return core.OK
 }
@@ -408,4 +412,32 @@ func (v *Venue) Agents(owner core.UserID) []core.UserID { return v.agentsOf(owne
 // OpenOrders returns the number of an account's resting orders.
 func (v *Venue) OpenOrders(u core.UserID) uint32 {
 	return uint32(len(v.resting(func(o order) bool { return o.User == u })))
+}
+
+// shownAgent is what readers learn of an agent from events.
+type shownAgent struct {
+	AgentChange
+	expired bool
+}
+
+func (v *Venue) shown() map[core.UserID]shownAgent {
+	all := map[core.UserID]shownAgent{}
+	for u := range v.users {
+		if a := v.users[u].agent; a != nil {
+			all[core.UserID(u)] = shownAgent{AgentChange{v.State(core.UserID(u)), a.rev}, a.expired && v.now.Ts >= a.mandate.Expires}
+		}
+	}
+	return all
+}
+
+// NextExpiry returns when the next mandate of an agent with resting orders expires, in ns, or
+// the greatest time if none does.
+func (v *Venue) NextExpiry() int64 {
+	next := int64(math.MaxInt64)
+	for _, o := range v.orders {
+		if a := v.users[o.User].agent; a != nil && a.mandate.Has(core.RuleExpires) {
+			next = min(next, a.mandate.Expires)
+		}
+	}
+	return next
 }

@@ -27,7 +27,7 @@ type Venue struct {
 	keys            map[string]key // by id
 	depositsByID    map[string]core.Deposit
 	withdrawalsByID map[uint64]core.Withdrawal
-	transfers       map[transferID]core.Transfer
+	transfers       map[transferID]transfer
 	lastKey         core.KeyNumber
 
 	feesCollected, deposits, withdrawals *big.Int
@@ -111,11 +111,12 @@ type End struct {
 	Left   core.Qty
 }
 
-// Transfer names the money that a command moved between two accounts. ClientID is "" if the
-// venue moved it.
+// Transfer names the money that the command at Seq moved between two accounts. ClientID is ""
+// if the venue moved it.
 type Transfer struct {
 	ClientID string
 	From, To core.UserID
+	Seq      uint64
 }
 
 // Outcome is what a command should do. Ended has the canceled and expired orders, not the
@@ -127,6 +128,14 @@ type Outcome struct {
 	Fills     []Fill
 	Ended     map[core.OrderID]End
 	Transfers map[Transfer]core.Pips
+	Agents    map[core.UserID]AgentChange
+}
+
+// AgentChange is the state of an agent and the revision of its mandate after a command that
+// changed one of them, or that canceled its orders when the mandate expired.
+type AgentChange struct {
+	State core.AgentState
+	Rev   uint32
 }
 
 // New returns an empty venue under the first revision of the rules.
@@ -134,7 +143,7 @@ func New() *Venue {
 	v := &Venue{
 		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
 		markets: map[core.MarketID]market{}, lastStart: map[uint16]int64{}, keys: map[string]key{},
-		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{}, transfers: map[transferID]core.Transfer{},
+		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{}, transfers: map[transferID]transfer{},
 		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
@@ -152,13 +161,19 @@ func New() *Venue {
 // Apply applies a command and returns what the venue should do. Stamps must rise.
 func (v *Venue) Apply(at core.Stamp, cmd core.Command) Outcome {
 	v.now, v.out = at, newOutcome()
+	before := v.shown()
 	v.out.Reject = v.apply(cmd)
 	v.sweepClosed()
+	for u, is := range v.shown() {
+		if was, existed := before[u]; existed && is != was {
+			v.out.Agents[u] = is.AgentChange
+		}
+	}
 	return *v.out
 }
 
 func newOutcome() *Outcome {
-	return &Outcome{Ended: map[core.OrderID]End{}, Transfers: map[Transfer]core.Pips{}}
+	return &Outcome{Ended: map[core.OrderID]End{}, Transfers: map[Transfer]core.Pips{}, Agents: map[core.UserID]AgentChange{}}
 }
 
 func (v *Venue) apply(cmd core.Command) core.Reject {
