@@ -234,6 +234,9 @@ func (s *sim) applyToModel(at core.Stamp, cmd core.Command) model.Outcome {
 	wire, err := journal.AppendCommand(nil, cmd)
 	s.must(err)
 	s.counts.logged[string(wire)]++
+	if !s.model.Authorized(cmd) {
+		s.fail("seq %d: %s: the key is not valid", at.Seq, describe(cmd))
+	}
 	out := s.model.Apply(at, cmd)
 	if s.lanes != nil {
 		if class, _ := core.ClassOf(cmd); class != core.ClassSystem && s.counts.sent[string(wire)] == 0 {
