@@ -8,9 +8,9 @@ import (
 	"duplex/core/venue"
 )
 
-// agentsInForce reports whether the rules in force have agents.
+// agentsInForce reports whether the rules in force have agents and the run has them.
 func (w *workload) agentsInForce() (is bool) {
-	if w.rules >= core.RevisionAgents {
+	if w.rules >= core.RevisionAgents && !w.ownersOnly {
 		w.look(func(v *venue.Venue) { is = v.Rules().Revision >= core.RevisionAgents })
 	}
 	return is
