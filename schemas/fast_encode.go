@@ -24,7 +24,8 @@ func (o *Outcome) Append(dst []byte) []byte {
 		}
 		dst = o.Fills[i].append(dst)
 	}
-	dst = append(dst, ']')
+	dst = appendU64(append(dst, `],"fee":`...), o.Fee)
+	dst = append(appendFixed(append(dst, `,"fee_usd":"`...), uint64(o.FeeUSD), usdPlaces), '"')
 	if o.Reason != "" {
 		dst = appendQuoted(append(dst, `,"reason":`...), o.Reason)
 	}

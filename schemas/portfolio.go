@@ -19,7 +19,7 @@ type Fill struct {
 	Side          string `json:"side" enum:"buy,sell"`
 	Outcome       string `json:"outcome" enum:"yes,no"`
 	Qty           int64  `json:"qty"`
-	TickYes       int64  `json:"tick_yes" minimum:"1" maximum:"9999"`
+	TickYes       int64  `json:"tick_yes" minimum:"1" maximum:"9999" doc:"Pips"`
 	Path          string `json:"path" enum:"direct,mint,merge"`
 	Fee           U64    `json:"fee" pattern:"^[0-9]+$" doc:"Pips"`
 }

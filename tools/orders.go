@@ -22,7 +22,7 @@ var writeErrors = []string{"shed", "draining", "sequencing_timeout"}
 var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 	Spec: Spec{
 		Name: "place_order", Title: "Place an order", Method: "POST", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, SuccessStatus: 201, Errors: placeErrors, Idempotent: true,
-		Doc: "Place one limit or market order and get its real outcome. Prices are pips (4700 = 47 cents) of the order's own outcome, on the market's tick_size. To be short YES, buy NO. Use a new client_order_id for every order; after a lost answer send the same one again. Try preview_order first when unsure; use place_orders for several.",
+		Doc: "Place one order. Prices are pips of the order's own outcome: 4700 = 47 cents. To bet against YES, buy NO. Use a new client_order_id each time; after a lost answer send the same again.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
 		r, err := v.Engine.Submit(ctx, placeCommand(caller, in))
@@ -36,7 +36,7 @@ var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 	Spec: Spec{
 		Name: "cancel_order", Title: "Cancel an order", Method: "DELETE", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"unknown_order"}, writeErrors...), Destructive: true, Idempotent: true,
-		Doc: "Cancel one resting order by its order_id. unknown_order means it does not rest any more, or never did: read it to see whether it filled.",
+		Doc: "Cancel one resting order. If it is unknown_order, see list_orders.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
 		r, err := v.Engine.Submit(ctx, &core.CancelOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(in.OrderID)})
@@ -49,8 +49,8 @@ var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 
 var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
 	Spec: Spec{
-		Name: "cancel_all_orders", Title: "Cancel all orders", Method: "DELETE", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Destructive: true, Idempotent: true, Deduplicated: true,
-		Doc: "Cancel every resting order of yours, or those of one market_id, one group_id, or both. The seq is the acknowledgment; there is no count. To cancel known orders use cancel_orders.",
+		Name: "cancel_all_orders", Title: "Cancel all", Method: "DELETE", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Destructive: true, Idempotent: true, Deduplicated: true,
+		Doc: "Cancel all your orders, or those of a market_id, a group_id, or both.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelAll) (schemas.Sequenced, error) {
 		return sequenced(v.Engine.Submit(ctx, &core.CancelAll{User: caller.User, Key: caller.Key.Number, Market: marketID(in.MarketID), Group: uint32(in.GroupID)}))
@@ -60,7 +60,7 @@ var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
 var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 	Spec: Spec{
 		Name: "decrease_order", Title: "Decrease an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/decrease", Scope: core.ScopeTrade, Bucket: Write, Errors: append([]string{"unknown_order", "invalid_decrease"}, writeErrors...), Destructive: true, Deduplicated: true,
-		Doc: "Lower what remains of a resting order and keep its place in the queue. Give exactly one of reduce_by and reduce_to; reduce_to is safe to repeat. To raise quantity or change price, cancel and place anew.",
+		Doc: "Lower what remains of an order, which keeps its place in the queue. For another price cancel and place anew.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.DecreaseOrder) (schemas.Decreased, error) {
 		c := &core.DecreaseOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(in.OrderID)}
@@ -83,7 +83,7 @@ var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{
 	Spec: Spec{
 		Name: "preview_order", Title: "Preview an order", Method: "POST", Path: "/v1/portfolio/orders/preview", Scope: core.ScopeRead, Errors: placeErrors[:len(placeErrors)-3], Idempotent: true,
-		Doc: "What place_order with the same arguments would do at this as_of_seq: status, fills, fee, cash reserved, worst loss, best payout, free cash after. Changes nothing and uses no client_order_id up. The book may move before you place.",
+		Doc: "What place_order with these arguments would do now. Changes nothing; use it when unsure.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (out schemas.Preview, err error) {
 		c := placeCommand(caller, in)
@@ -119,13 +119,15 @@ func preview(c *core.PlaceOrder, p *venue.Preview) schemas.Preview {
 	} else {
 		out.BestPayout = pips(p.Earned - p.Fee + core.Pips(p.Resting)*core.Pips(c.Tick))
 	}
+	out.FeeUSD, out.ReservedUSD, out.CashAfterUSD = schemas.USD(out.Fee), schemas.USD(out.Reserved), schemas.USD(out.CashAfter)
+	out.WorstLossUSD, out.BestPayoutUSD = schemas.USD(out.WorstLoss), schemas.USD(out.BestPayout)
 	return out
 }
 
 var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 	Spec: Spec{
-		Name: "list_orders", Title: "List your orders", Method: "GET", Path: "/v1/portfolio/orders", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Your orders, newest first: resting, terminal and rejected ones. Filter by status, market_id or client_order_id; the last finds an order whose answer was lost.",
+		Name: "list_orders", Title: "Your orders", Method: "GET", Path: "/v1/portfolio/orders", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Your orders, newest first, rejected ones too. By client_order_id after a lost answer.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListOrders) (out schemas.OrderList, err error) {
 		var q orderListKey
@@ -140,7 +142,8 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			}
 			walk := func(from uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(w.Orders(caller.User, from)) }
 			keep := func(o *view.Order) bool {
-				return matchesFilter(in.Status, o.Status.String()) && matchesMarket(in.MarketID, o.Market) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
+				return matchesFilter(in.Status, o.Status.String()) && matchesMarket(in.MarketID, o.Market) &&
+					(in.OrderID == nil || core.OrderID(*in.OrderID) == o.ID && o.ID != 0) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
 			}
 			ids := make([]schemas.U64, in.Size()) // one allocation for all rows
 			show := func(o *view.Order) schemas.Order {
@@ -174,7 +177,7 @@ func withCreatedSeq(rows iter.Seq[*view.Order]) iter.Seq2[uint64, *view.Order] {
 var GetOrder = &Op[schemas.GetOrder, schemas.OrderRead]{
 	Spec: Spec{
 		Name: "get_order", Title: "Read an order", Method: "GET", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeRead, Errors: []string{"unknown_order", "sequencing_timeout"},
-		Doc: "One order of yours by order_id, in any status. If you only know its client_order_id, use list_orders.",
+		Doc: "One order in any status. Without its order_id use list_orders.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetOrder) (out schemas.OrderRead, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
@@ -325,6 +328,7 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 		case *core.Filled:
 			out.Fills = append(out.Fills, schemas.OutcomeFill{TickYes: int64(e.TickYes), Qty: int64(e.Qty), Path: e.Path.String()})
 			out.FilledQty += int64(e.Qty)
+			out.Fee += pips(e.TakerFee)
 			left -= e.Qty
 		case *core.OrderClosed:
 			if e.Order == id {
@@ -332,6 +336,7 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 			}
 		}
 	}
+	out.FeeUSD = schemas.USD(out.Fee)
 	switch {
 	case out.Status != "":
 	case left == 0:

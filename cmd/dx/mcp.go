@@ -76,10 +76,14 @@ func (v *venueFlags) open(log *slog.Logger) (*client.Client, *slog.Logger, error
 	return c, bridge.RedactSecrets(log, secret), err
 }
 
+// toolsetCore is the toolset that dx mcp install sets (docs/rules/agents.md#toolsets).
+const toolsetCore = "core"
+
 // stdioCmd is `dx mcp`.
 type stdioCmd struct {
 	venueFlags
 	ReadOnly bool     `help:"Offer only tools that change nothing."`
+	Toolset  string   `help:"Tools to offer: core (what trading needs) or all." enum:"core,all" default:"all"`
 	Tools    []string `help:"Offer only these tools." placeholder:"NAME"`
 }
 
@@ -94,7 +98,7 @@ func (s *stdioCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	if err != nil {
 		return err
 	}
-	return bridge.New(c, bridge.ToolFilter{ReadOnly: s.ReadOnly, Tools: s.Tools}, masked).Run(ctx, os.Stdin, out)
+	return bridge.New(c, bridge.ToolFilter{ReadOnly: s.ReadOnly, Core: s.Toolset == toolsetCore, Tools: s.Tools}, masked).Run(ctx, os.Stdin, out)
 }
 
 // proxyCmd is `dx mcp proxy`.

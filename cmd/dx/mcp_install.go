@@ -21,6 +21,7 @@ type installCmd struct {
 	Write      bool     `help:"Write the change. A backup of the file is kept beside it."`
 	WithSecret bool     `help:"Put the values of DX_URL, DX_KEY and DX_SECRET into the file, which then only its owner can read."`
 	ReadOnly   bool     `help:"Offer only tools that change nothing."`
+	Toolset    string   `help:"Tools to offer: core (what trading needs) or all. With --tools it is all." enum:"core,all" default:"core"`
 	Tools      []string `help:"Offer only these tools." placeholder:"NAME"`
 }
 
@@ -67,6 +68,9 @@ func (i *installCmd) server() (*bridge.Server, error) {
 	}
 	if i.ReadOnly {
 		s.Args = append(s.Args, "--read-only")
+	}
+	if i.Toolset == toolsetCore && len(i.Tools) == 0 {
+		s.Args = append(s.Args, "--toolset", toolsetCore)
 	}
 	if len(i.Tools) > 0 {
 		s.Args = append(s.Args, "--tools", strings.Join(i.Tools, ","))

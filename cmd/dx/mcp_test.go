@@ -127,7 +127,7 @@ func installs(t *testing.T, p *process, path string) {
 	}
 	s := says.Servers["duplex"]
 	profile := filepath.Join(filepath.Dir(file), "agents", "reader.json")
-	if want := []string{"mcp", "--profile", profile}; !slices.Equal(s.Args, want) {
+	if want := []string{"mcp", "--profile", profile, "--toolset", "core"}; !slices.Equal(s.Args, want) {
 		t.Errorf("the host gets %q, not %q", s.Args, want)
 	}
 	onlyKey(t, p, profile, "reader")

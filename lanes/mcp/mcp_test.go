@@ -84,6 +84,7 @@ func (d *testVenue) callTool(k lanetest.Key, tool, arguments string) result {
 	if len(r.Result.Content) != 1 || r.Result.Content[0].Text != string(r.Result.StructuredContent) {
 		d.T.Errorf("%s: the text is not the structured content: %s", tool, body)
 	}
+	d.checkOutput(tool, r.Result.StructuredContent)
 	return r.Result
 }
 

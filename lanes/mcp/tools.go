@@ -197,6 +197,7 @@ func (l *Lane) registerTools() {
 	registerTool(l, tools.ListPositions)
 	registerTool(l, tools.ListSettlements)
 	registerTool(l, tools.GetLimits)
+	registerTool(l, tools.ListSeries)
 	registerTool(l, tools.ListMarkets)
 	registerTool(l, tools.GetMarket)
 	registerTool(l, tools.GetOrderbook)

@@ -16,6 +16,7 @@ import (
 
 	"duplex/client"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // A host of an older revision performs the handshake and then uses the agreed version.
@@ -398,6 +399,8 @@ func TestNarrowing(t *testing.T) {
 		{"read only", ToolFilter{ReadOnly: true}, d.tools(func(a toolInfo) bool { return a.Annotations.ReadOnly }), "get_balance", "place_order"},
 		{"two tools", ToolFilter{Tools: []string{"place_order", "get_venue"}}, []string{"place_order", "get_venue"}, "place_order", "get_balance"},
 		{"both", ToolFilter{ReadOnly: true, Tools: []string{"place_order", "get_venue"}}, []string{"get_venue"}, "get_venue", "place_order"},
+		{"core", ToolFilter{Core: true}, d.tools(func(a toolInfo) bool { return slices.Contains(tools.CoreToolset, a.Name) }), "list_series", "get_round"},
+		{"core and two tools", ToolFilter{Core: true, Tools: []string{"get_round", "get_venue"}}, []string{"get_venue"}, "get_venue", "get_round"},
 		{"nothing that there is", ToolFilter{Tools: []string{"rm"}}, nil, "rm", "get_venue"},
 	} {
 		h := start(t, d.client(), x.narrow)

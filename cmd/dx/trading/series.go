@@ -13,6 +13,7 @@ import (
 	"duplex/core/round"
 	"duplex/feeds/session"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // SeriesFlag is the value of --series: the name of a series, such as btc-15m. A series
@@ -23,10 +24,10 @@ type SeriesFlag string
 func (f *SeriesFlag) UnmarshalText(text []byte) error {
 	name := strings.ToLower(string(text))
 	all := core.AllSeries()
-	if !slices.ContainsFunc(all[:], func(s core.Series) bool { return nameOf(s) == name }) {
+	if !slices.ContainsFunc(all[:], func(s core.Series) bool { return tools.SeriesName(s) == name }) {
 		names := make([]string, len(all))
 		for i, s := range all {
-			names[i] = nameOf(s)
+			names[i] = tools.SeriesName(s)
 		}
 		return fmt.Errorf("unknown series %q; the series are %s", text, strings.Join(names, ", "))
 	}
@@ -40,23 +41,14 @@ func (f SeriesFlag) Category() uint16 { return f.series().Category }
 // series returns the series that f names. f must have been set by UnmarshalText.
 func (f SeriesFlag) series() core.Series {
 	all := core.AllSeries()
-	return all[slices.IndexFunc(all[:], func(s core.Series) bool { return nameOf(s) == string(f) })]
-}
-
-// nameOf returns the name of a series: its feed and cadence, such as gold-60s or wti-5m.
-func nameOf(s core.Series) string {
-	cadence := "60s"
-	if s.Cadence > 1 {
-		cadence = fmt.Sprintf("%dm", s.Cadence)
-	}
-	return strings.ToLower(s.Feed.String()) + "-" + cadence
+	return all[slices.IndexFunc(all[:], func(s core.Series) bool { return tools.SeriesName(s) == string(f) })]
 }
 
 // SeriesName returns the name of the series with a category, or #n if there is none.
 func SeriesName(category uint16) string {
 	for _, s := range core.AllSeries() {
 		if s.Category == category {
-			return nameOf(s)
+			return tools.SeriesName(s)
 		}
 	}
 	return fmt.Sprintf("#%d", category)
