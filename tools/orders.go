@@ -246,7 +246,7 @@ func (v *Venue) filledBefore(u core.UserID, id core.OrderID, seq uint64) (ok boo
 // saturates, so it stays illegal.
 func placeCommand(caller Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
 	c := &core.PlaceOrder{
-		User: caller.User, ClientID: uint64(in.ClientOrderID), Market: marketID(in.MarketID), Generation: uint32(in.Generation),
+		User: caller.User, Key: caller.Key.Number, ClientID: uint64(in.ClientOrderID), Market: marketID(in.MarketID), Generation: uint32(in.Generation),
 		Qty: core.Qty(in.Qty), Tick: core.Tick(in.LimitTick().Clamp32()), MaxCost: uint64(in.MaxCost), Group: uint32(in.GroupID), Fault: in.Fault,
 	}
 	if in.Side == "sell" {

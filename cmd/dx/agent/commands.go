@@ -46,7 +46,7 @@ type agentCmd struct {
 }
 
 // open returns the portal and the agent.
-func (c *agentCmd) open(ctx context.Context) (*portal, *schemas.AgentRow, error) {
+func (c *agentCmd) open(ctx context.Context) (*portal, *schemas.Agent, error) {
 	p, err := c.portal()
 	if err != nil {
 		return nil, nil, err
@@ -97,8 +97,8 @@ func (l *list) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	all := schemas.AgentList{Agents: []schemas.AgentRow{}}
-	if err := p.agents(ctx, func(a *schemas.AgentRow) bool {
+	all := schemas.AgentList{Agents: []schemas.Agent{}}
+	if err := p.agents(ctx, func(a *schemas.Agent) bool {
 		if l.All || a.State != "closed" {
 			all.Agents = append(all.Agents, *a)
 		}
@@ -108,7 +108,7 @@ func (l *list) Run(ctx context.Context, out io.Writer) error {
 	}
 	if l.JSON {
 		return cli.PrintResult(out, struct {
-			Agents []schemas.AgentRow `json:"agents"`
+			Agents []schemas.Agent `json:"agents"`
 		}{all.Agents}, nil)
 	}
 	if len(all.Agents) == 0 {
@@ -119,15 +119,15 @@ func (l *list) Run(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(w, "AGENT\tACCOUNT\tSTATE\tEQUITY\tTODAY\tOPEN COST\tLEFT\tORDERS TODAY")
 	for i := range all.Agents {
 		a := &all.Agents[i]
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\n", a.Name, a.UserID, a.State, dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), leftToday(a), a.Usage.OrdersToday)
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\n", a.Name, a.UserID, a.State, dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), leftToday(a), a.Usage.OrdersDay)
 	}
 	return w.Flush()
 }
 
 // leftToday returns what max_daily_loss leaves, or a dash without this bound.
-func leftToday(a *schemas.AgentRow) string {
-	if left, ok := a.Headroom["max_daily_loss"]; ok {
-		return dollars(left)
+func leftToday(a *schemas.Agent) string {
+	if left := a.Headroom.MaxDailyLoss; left != nil {
+		return dollars(*left)
 	}
 	return "-"
 }
@@ -145,22 +145,24 @@ func (s *show) Run(ctx context.Context, out io.Writer) error {
 	}
 	if s.JSON {
 		return cli.PrintResult(out, struct {
-			schemas.AgentRow
+			schemas.Agent
 			Mandate schemas.Mandate `json:"mandate"`
 		}{*a, m.Mandate}, nil)
 	}
 	fmt.Fprintf(out, "%s (account %d) is %s.\n\n", a.Name, a.UserID, a.State)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "equity\t%s\nprofit today\t%s\nopen orders and positions\t%s, %d orders resting\norders today\t%d\n", dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), a.Usage.OpenOrders, a.Usage.OrdersToday)
-	for _, x := range []struct{ rule, text string }{{"max_daily_loss", "may still lose today"}, {"max_open_cost", "may still have open"}} {
-		if left, ok := a.Headroom[x.rule]; ok {
-			fmt.Fprintf(w, "%s\t%s\n", x.text, dollars(left))
-		}
+	fmt.Fprintf(w, "equity\t%s\nprofit today\t%s\nopen orders and positions\t%s, %d orders resting\norders today\t%d\n", dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), a.Usage.OpenOrders, a.Usage.OrdersDay)
+	if left := a.Headroom.MaxDailyLoss; left != nil {
+		fmt.Fprintf(w, "may still lose today\t%s\n", dollars(*left))
 	}
-	for _, x := range []struct{ rule, text string }{{"max_orders_per_day", "orders left today"}, {"max_open_orders", "orders that may still rest"}} {
-		if left, ok := a.Headroom[x.rule]; ok {
-			fmt.Fprintf(w, "%s\t%d\n", x.text, left)
-		}
+	if left := a.Headroom.MaxOpenCost; left != nil {
+		fmt.Fprintf(w, "may still have open\t%s\n", dollars(*left))
+	}
+	if left := a.Headroom.MaxOrdersPerDay; left != nil {
+		fmt.Fprintf(w, "orders left today\t%d\n", *left)
+	}
+	if left := a.Headroom.MaxOpenOrders; left != nil {
+		fmt.Fprintf(w, "orders that may still rest\t%d\n", *left)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -248,6 +250,18 @@ func (c *withdraw) Run(ctx context.Context, out io.Writer) error {
 	return c.move(ctx, out, "return", "from")
 }
 
+// transferBody and mandateBody are the bodies of requests whose path names the agent.
+type (
+	transferBody struct {
+		ClientTransferID string      `json:"client_transfer_id"`
+		Amount           schemas.U64 `json:"amount"`
+	}
+	mandateBody struct {
+		IfRev   uint32          `json:"if_rev"`
+		Mandate schemas.Mandate `json:"mandate"`
+	}
+)
+
 // move transfers money between the owner and the agent.
 func (c *transferCmd) move(ctx context.Context, out io.Writer, what, direction string) error {
 	p, a, err := c.open(ctx)
@@ -257,7 +271,7 @@ func (c *transferCmd) move(ctx context.Context, out io.Writer, what, direction s
 	if c.ID == "" {
 		c.ID = fmt.Sprintf("dx-%d", time.Now().UnixNano())
 	}
-	text, err := p.do(ctx, "POST", agentPath(a.UserID, what), schemas.TransferRequest{ClientTransferID: c.ID, Amount: schemas.U64(c.Amount)}, nil)
+	text, err := p.do(ctx, "POST", agentPath(a.UserID, what), transferBody{c.ID, schemas.U64(c.Amount)}, nil)
 	var refused *portalError
 	switch {
 	case errors.As(err, &refused) && schemas.ErrorInfoOf(refused.Code).Retry == schemas.Never:
@@ -312,7 +326,7 @@ func (c *mandate) Run(ctx context.Context, out io.Writer) error {
 }
 
 // replace changes the mandate, unless it was changed since it was read.
-func (c *mandate) replace(ctx context.Context, p *portal, a *schemas.AgentRow, m *schemas.AgentMandate) (*schemas.AgentMandate, error) {
+func (c *mandate) replace(ctx context.Context, p *portal, a *schemas.Agent, m *schemas.AgentMandate) (*schemas.AgentMandate, error) {
 	next := *m
 	for _, flag := range c.Remove {
 		removeBound(&next.Mandate, flag)
@@ -321,8 +335,8 @@ func (c *mandate) replace(ctx context.Context, p *portal, a *schemas.AgentRow, m
 	if err := c.apply(&next.Mandate, now); err != nil {
 		return nil, err
 	}
-	var done schemas.MandateSet
-	_, err := p.do(ctx, "PUT", agentPath(a.UserID, "mandate"), schemas.SetMandate{IfRev: schemas.Int(m.Rev), Mandate: next.Mandate}, &done)
+	var done schemas.AgentCreated
+	_, err := p.do(ctx, "PUT", agentPath(a.UserID, "mandate"), mandateBody{m.Rev, next.Mandate}, &done)
 	next.Rev = done.Rev
 	return &next, err
 }
@@ -347,8 +361,8 @@ func (c *halt) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var open []schemas.AgentRow
-	if err := p.agents(ctx, func(a *schemas.AgentRow) bool {
+	var open []schemas.Agent
+	if err := p.agents(ctx, func(a *schemas.Agent) bool {
 		if a.State != "closed" {
 			open = append(open, *a)
 		}
@@ -382,7 +396,7 @@ func (c *agentCmd) change(ctx context.Context, out io.Writer, what string) error
 	return c.changeState(ctx, out, p, a, what)
 }
 
-func (o *ownerFlags) changeState(ctx context.Context, out io.Writer, p *portal, a *schemas.AgentRow, what string) error {
+func (o *ownerFlags) changeState(ctx context.Context, out io.Writer, p *portal, a *schemas.Agent, what string) error {
 	var done schemas.AgentState
 	text, err := p.do(ctx, "POST", agentPath(a.UserID, what), nil, &done)
 	if err != nil || o.JSON {

@@ -47,7 +47,7 @@ Examples:
 }
 
 func (c *create) Run(ctx context.Context, out io.Writer) error {
-	if !cli.AgentName.MatchString(c.Name) {
+	if !schemas.IsAgentName(c.Name) {
 		return cli.BadFlag("name", errors.New("must be up to 32 of a to z, 0 to 9 and -, and not begin with -"))
 	}
 	var m schemas.Mandate
@@ -62,8 +62,12 @@ func (c *create) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	body := schemas.CreateAgent{Name: c.Name, Fund: schemas.U64(c.Fund)}
+	if body.Mandate, err = schemas.Append(nil, m); err != nil {
+		return err
+	}
 	var made schemas.AgentCreated
-	if _, err := p.do(ctx, "POST", "/agents", schemas.CreateAgent{Name: c.Name, Fund: schemas.U64(c.Fund), Mandate: &m}, &made); err != nil {
+	if _, err := p.do(ctx, "POST", "/agents", body, &made); err != nil {
 		if isCode(err, "duplicate_agent_name") {
 			return fmt.Errorf("%w\nIf it is open and its key is lost, make another one: dx agent key %s", err, c.Name)
 		}
@@ -230,7 +234,7 @@ func (k *newKey) install(out io.Writer, quiet bool) error {
 	if err != nil {
 		return err
 	}
-	s.Args = append(s.Args, "--profile", k.path)
+	s.Args = append(s.Args, "--profile", k.path, "--toolset", "core") // as dx mcp install does
 	c, err := k.host.Plan(s)
 	if err != nil {
 		return err

@@ -3,8 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,38 +123,31 @@ var boundFlags = []struct{ field, flag string }{
 	{"max_orders_per_day", "max-orders-per-day"}, {"reduce_only", "reduce-only"}, {"expires_ts", "expires"},
 }
 
-// badBound returns the error of a bound that the venue would reject.
-func badBound(field, must string) error {
-	i := slices.IndexFunc(boundFlags, func(b struct{ field, flag string }) bool { return b.field == field })
-	return cli.BadFlag(boundFlags[i].flag, fmt.Errorf("the mandate's %s must be %s", field, must))
-}
-
-// checkMandate is the venue's check of a mandate (docs/rules/agent-accounts.md#mandate).
+// checkMandate makes the venue's check of a mandate (docs/rules/agent-accounts.md#mandate).
 func checkMandate(m *schemas.Mandate, now time.Time) error {
-	for _, x := range []struct {
-		field    string
-		value    *schemas.Int
-		min, max int64
-		unit     string
-	}{
-		{"price_collar", m.PriceCollar, 0, schemas.TickMax - schemas.TickMin, "pips"},
-		{"max_order_qty", m.MaxOrderQty, 1, schemas.QtyMax, "contracts"},
-		{"max_open_orders", m.MaxOpenOrders, 0, math.MaxUint32, "orders"},
-		{"max_orders_per_day", m.MaxOrdersPerDay, 0, math.MaxUint32, "orders"},
-	} {
-		if x.value != nil && (int64(*x.value) < x.min || int64(*x.value) > x.max) {
-			return badBound(x.field, fmt.Sprintf("from %d to %d %s", x.min, x.max, x.unit))
-		}
+	text, err := schemas.Append(nil, m)
+	if err != nil {
+		return err
 	}
-	for i, c := range m.Categories {
-		if slices.Contains(m.Categories[:i], c) {
-			return badBound("categories", "a list without repetition: "+trading.SeriesName(uint16(c))+" is in it twice")
-		}
+	if _, fault := schemas.DecodeMandate(text); fault != nil {
+		field := strings.TrimPrefix(fault.Field, "mandate.")
+		return badBound(field, fmt.Errorf("%s of the mandate must be %s", field, fault.Limit))
 	}
 	if m.ExpiresTs != nil && m.ExpiresTs.Int64() <= now.UnixNano() {
-		return badBound("expires_ts", "a time ahead")
+		return badBound("expires_ts", errors.New("expires_ts of the mandate must be a time ahead"))
 	}
 	return nil
+}
+
+// badBound returns the error of the flag that sets a field of a mandate.
+func badBound(field string, err error) error {
+	field, _, _ = strings.Cut(field, "[") // categories[1]
+	for _, b := range boundFlags {
+		if b.field == field {
+			return cli.BadFlag(b.flag, err)
+		}
+	}
+	return err
 }
 
 // removeBound removes the bound of a flag from a mandate. It reports false if there is no such

@@ -69,13 +69,13 @@ func sameJSON(a, b string) bool {
 // that the error names its flag.
 func TestBadBounds(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"--collar 9999", "--collar: the mandate's price_collar must be from 0 to 9998 pips"},
+		{"--collar 9999", "--collar: price_collar of the mandate must be an integer from 0 to 9998"},
 		{"--collar=-1", "--collar: "},
-		{"--max-order-qty 0", "--max-order-qty: the mandate's max_order_qty must be from 1 to 1000000 contracts"},
+		{"--max-order-qty 0", "--max-order-qty: max_order_qty of the mandate must be an integer from 1 to 1000000"},
 		{"--max-order-qty 1000001", "--max-order-qty: "},
 		{"--max-open-orders 4294967296", "--max-open-orders: "},
 		{"--max-orders-per-day=-1", "--max-orders-per-day: "},
-		{"--series btc-60s,btc-60s", "--series: the mandate's categories must be a list without repetition"},
+		{"--series btc-60s,btc-60s", "--series: categories of the mandate must be each category once"},
 		{"--series btc-1h", `--series: unknown series "btc-1h"`},
 		{"--expires 0s", "--expires: must be a time ahead"},
 		{"--expires 0d", "--expires: must be a time ahead"},
@@ -99,7 +99,7 @@ func TestBadBounds(t *testing.T) {
 		}
 	}
 	m := schemas.Mandate{ExpiresTs: schemas.Ptr(schemas.U64(now.UnixNano()))}
-	if err := new(mandateFlags).apply(&m, now); err == nil || !strings.HasPrefix(err.Error(), "--expires: the mandate's expires_ts must be a time ahead") {
+	if err := new(mandateFlags).apply(&m, now); err == nil || !strings.HasPrefix(err.Error(), "--expires: expires_ts of the mandate must be a time ahead") {
 		t.Errorf("a mandate that has expired: %v", err)
 	}
 }

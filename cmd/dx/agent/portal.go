@@ -127,7 +127,7 @@ func (p *portal) do(ctx context.Context, method, path string, body, into any) ([
 }
 
 // agents yields the owner's agents, page by page, until found returns true.
-func (p *portal) agents(ctx context.Context, found func(*schemas.AgentRow) bool) error {
+func (p *portal) agents(ctx context.Context, found func(*schemas.Agent) bool) error {
 	for cursor := ""; ; {
 		var page schemas.AgentList
 		if _, err := p.do(ctx, "GET", "/agents?limit=200&cursor="+url.QueryEscape(cursor), nil, &page); err != nil {
@@ -145,10 +145,10 @@ func (p *portal) agents(ctx context.Context, found func(*schemas.AgentRow) bool)
 }
 
 // find returns the owner's agent of a name, or else of an account id.
-func (p *portal) find(ctx context.Context, name string) (a schemas.AgentRow, err error) {
+func (p *portal) find(ctx context.Context, name string) (a schemas.Agent, err error) {
 	id, _ := strconv.ParseUint(name, 10, 32)
-	var byID *schemas.AgentRow
-	err = p.agents(ctx, func(x *schemas.AgentRow) bool {
+	var byID *schemas.Agent
+	err = p.agents(ctx, func(x *schemas.Agent) bool {
 		if uint64(x.UserID) == id && id > 0 {
 			byID = x
 		}
