@@ -192,27 +192,28 @@ type GetOrder struct {
 
 // Order is a row of an order list, and the response to a read of one order.
 type Order struct {
-	OrderID       *U64   `json:"order_id" pattern:"^[0-9]+$" doc:"Null for a rejected order"`
-	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$"`
-	MarketID      uint32 `json:"market_id"`
-	Generation    uint32 `json:"generation"`
-	Side          string `json:"side" enum:"buy,sell"`
-	Outcome       string `json:"outcome" enum:"yes,no"`
-	Type          string `json:"type" enum:"limit,market"`
-	Tick          int64  `json:"tick" doc:"Pips in the order's own outcome; a market order's worst_tick"`
-	Qty           int64  `json:"qty"`
-	TIF           string `json:"tif" enum:"gtc,gtt,ioc,fok"`
-	ExpiryTs      U64    `json:"expiry_ts" pattern:"^[0-9]+$" doc:"ns; 0 when not gtt"`
-	MaxCost       U64    `json:"max_cost" pattern:"^[0-9]+$" doc:"Pips; 0 when unset"`
-	GroupID       uint32 `json:"group_id"`
-	Flags         uint8  `json:"flags" doc:"bit0 post_only, bit1 reduce_only, bit2 cancel_on_pause, bit3 stp_maker"`
-	Status        string `json:"status" enum:"resting,partially_filled,executed,canceled,expired,rejected"`
-	Reason        string `json:"reason" doc:"Why it was canceled or rejected; empty otherwise"`
-	FilledQty     int64  `json:"filled_qty"`
-	RemainingQty  int64  `json:"remaining_qty"`
-	CreatedSeq    U64    `json:"created_seq" pattern:"^[0-9]+$"`
-	CreatedTs     U64    `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
-	LastUpdateSeq U64    `json:"last_update_seq" pattern:"^[0-9]+$"`
+	OrderID       *U64    `json:"order_id" pattern:"^[0-9]+$" doc:"Null for a rejected order"`
+	ClientOrderID U64     `json:"client_order_id" pattern:"^[0-9]+$"`
+	MarketID      uint32  `json:"market_id"`
+	Generation    uint32  `json:"generation"`
+	Side          string  `json:"side" enum:"buy,sell"`
+	Outcome       string  `json:"outcome" enum:"yes,no"`
+	Type          string  `json:"type" enum:"limit,market"`
+	Tick          int64   `json:"tick" doc:"Pips in the order's own outcome; a market order's worst_tick"`
+	Qty           int64   `json:"qty"`
+	TIF           string  `json:"tif" enum:"gtc,gtt,ioc,fok"`
+	ExpiryTs      U64     `json:"expiry_ts" pattern:"^[0-9]+$" doc:"ns; 0 when not gtt"`
+	MaxCost       U64     `json:"max_cost" pattern:"^[0-9]+$" doc:"Pips; 0 when unset"`
+	GroupID       uint32  `json:"group_id"`
+	Flags         uint8   `json:"flags" doc:"bit0 post_only, bit1 reduce_only, bit2 cancel_on_pause, bit3 stp_maker"`
+	Status        string  `json:"status" enum:"resting,partially_filled,executed,canceled,expired,rejected"`
+	Reason        string  `json:"reason" doc:"Why it was canceled or rejected; empty otherwise"`
+	FilledQty     int64   `json:"filled_qty"`
+	RemainingQty  int64   `json:"remaining_qty"`
+	CreatedSeq    U64     `json:"created_seq" pattern:"^[0-9]+$"`
+	CreatedTs     U64     `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
+	LastUpdateSeq U64     `json:"last_update_seq" pattern:"^[0-9]+$"`
+	APIKey        *string `json:"api_key" doc:"Null when unknown"`
 }
 
 // OrderRead is one order with its as_of_seq.
@@ -248,6 +249,7 @@ type Outcome struct {
 	Fills         []OutcomeFill `json:"fills" nullable:"false"`
 	Fee           U64           `json:"fee" pattern:"^[0-9]+$" doc:"Pips; of these fills"`
 	FeeUSD        USD           `json:"fee_usd" doc:"Dollars"`
+	WorstTick     int64         `json:"worst_tick,omitzero" doc:"Pips; present when a price collar chose it"`
 	Reason        string        `json:"reason,omitzero" doc:"Present when canceled"`
 }
 
@@ -286,6 +288,7 @@ type Preview struct {
 	WorstLossUSD  USD           `json:"worst_loss_usd" doc:"Dollars"`
 	BestPayoutUSD USD           `json:"best_payout_usd" doc:"Dollars"`
 	CashAfterUSD  USD           `json:"cash_after_usd" doc:"Dollars"`
+	WorstTick     int64         `json:"worst_tick,omitzero" doc:"Pips; present when a price collar chose it"`
 	Reason        string        `json:"reason,omitzero" doc:"Present when canceled"`
 	AsOf
 }

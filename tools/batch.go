@@ -48,7 +48,7 @@ var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrders) (schemas.CancelResults, error) {
 		cmds := make([]core.Command, len(in.OrderIDs))
 		for i, id := range in.OrderIDs {
-			cmds[i] = &core.CancelOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(id)}
+			cmds[i] = &core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(id)}
 		}
 		ends, err := v.Engine.SubmitAll(ctx, cmds)
 		if err != nil {

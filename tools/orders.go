@@ -14,7 +14,7 @@ import (
 var placeErrors = []string{
 	"unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit",
 	"market_not_trading", "market_paused", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry",
-	"stale_generation", "shed", "draining", "sequencing_timeout",
+	"stale_generation", "mandate_violation", "shed", "draining", "sequencing_timeout",
 }
 
 var writeErrors = []string{"shed", "draining", "sequencing_timeout"}
@@ -39,7 +39,7 @@ var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 		Doc: "Cancel one resting order. If it is unknown_order, see list_orders.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
-		r, err := v.Engine.Submit(ctx, &core.CancelOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(in.OrderID)})
+		r, err := v.Engine.Submit(ctx, &core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)})
 		if err != nil {
 			return schemas.Canceled{}, err
 		}
@@ -53,7 +53,7 @@ var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
 		Doc: "Cancel all your orders, or those of a market_id, a group_id, or both.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelAll) (schemas.Sequenced, error) {
-		return sequenced(v.Engine.Submit(ctx, &core.CancelAll{User: caller.User, Key: caller.Key.Number, Market: marketID(in.MarketID), Group: uint32(in.GroupID)}))
+		return sequenced(v.Engine.Submit(ctx, &core.CancelAll{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Group: uint32(in.GroupID)}))
 	},
 }
 
@@ -63,7 +63,7 @@ var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 		Doc: "Lower what remains of an order, which keeps its place in the queue. For another price cancel and place anew.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.DecreaseOrder) (schemas.Decreased, error) {
-		c := &core.DecreaseOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(in.OrderID)}
+		c := &core.DecreaseOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)}
 		if in.ReduceTo != nil {
 			c.To, c.Amount = true, core.Qty(*in.ReduceTo)
 		} else {
@@ -90,7 +90,7 @@ var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 			p, r := m.Preview(c, v.Config.Now())
 			if r != core.OK {
-				err = r
+				err = rejection(r, p.Violation)
 				return
 			}
 			out = preview(c, &p)
@@ -104,7 +104,11 @@ var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{
 // its cost and its reservation, its best payout 10000 pips a contract. A sell costs no
 // cash; its best payout is its proceeds, at the order's own tick for the part that rests.
 func preview(c *core.PlaceOrder, p *venue.Preview) schemas.Preview {
-	out := schemas.Preview{Status: p.Status.String(), Reason: p.Reason.String(), Fills: []schemas.OutcomeFill{}, Fee: pips(p.Fee), Reserved: pips(p.Reserved), CashAfter: pips(p.Cash)}
+	collared := int64(0)
+	if p.Tick != c.Tick {
+		collared = int64(p.Tick)
+	}
+	out := schemas.Preview{WorstTick: collared, Status: p.Status.String(), Reason: p.Reason.String(), Fills: []schemas.OutcomeFill{}, Fee: pips(p.Fee), Reserved: pips(p.Reserved), CashAfter: pips(p.Cash)}
 	var sum int64
 	for _, g := range p.Fills {
 		out.Fills = append(out.Fills, schemas.OutcomeFill{TickYes: int64(g.TickYes), Qty: int64(g.Qty), Path: g.Path.String()})
@@ -210,7 +214,34 @@ func orderOf(o *view.Order, id *schemas.U64) schemas.Order {
 	if o.Status == core.Rejected {
 		out.Reason = o.Reject.String()
 	}
+	out.APIKey = apiKey(&o.APIKey)
 	return out
+}
+
+// apiKey returns the id of a row's key, or nil if it is not known.
+func apiKey(id *string) *string {
+	if *id == "" {
+		return nil
+	}
+	return id
+}
+
+// rejection returns the error of a rejected placement: its violation if it has one.
+func rejection(r core.Reject, v *core.Violation) error {
+	if v != nil {
+		return v
+	}
+	return r
+}
+
+// violationOf returns the violation of a rejected placement, or nil.
+func violationOf(events []core.Event) *core.Violation {
+	for _, e := range events {
+		if p, ok := e.(*core.OrderPlaced); ok {
+			return p.Violation
+		}
+	}
+	return nil
 }
 
 // ownedBefore reports whether the account owned an order before a seq. The view may
@@ -246,7 +277,7 @@ func (v *Venue) filledBefore(u core.UserID, id core.OrderID, seq uint64) (ok boo
 // saturates, so it stays illegal.
 func placeCommand(caller Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
 	c := &core.PlaceOrder{
-		User: caller.User, Key: caller.Key.Number, ClientID: uint64(in.ClientOrderID), Market: marketID(in.MarketID), Generation: uint32(in.Generation),
+		User: caller.User, Key: caller.KeyNumber(), ClientID: uint64(in.ClientOrderID), Market: marketID(in.MarketID), Generation: uint32(in.Generation),
 		Qty: core.Qty(in.Qty), Tick: core.Tick(in.LimitTick().Clamp32()), MaxCost: uint64(in.MaxCost), Group: uint32(in.GroupID), Fault: in.Fault,
 	}
 	if in.Side == "sell" {
@@ -256,7 +287,7 @@ func placeCommand(caller Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
 		c.Outcome = core.No
 	}
 	if in.IsMarket() {
-		c.Type = core.Market
+		c.Type, c.Unpriced = core.Market, in.WorstTick == nil
 	}
 	switch in.EffectiveTIF() {
 	case "gtt":
@@ -318,13 +349,17 @@ func flagIf(on bool, f core.Flags) core.Flags {
 // (docs/rules/orders.md#outcomes).
 func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) {
 	if r.Reject != core.OK {
-		return schemas.Outcome{}, r.Reject
+		return schemas.Outcome{}, rejection(r.Reject, violationOf(r.Events))
 	}
 	id := core.OrderID(r.Stamp.Seq)
 	out := schemas.Outcome{OrderID: schemas.U64(id), ClientOrderID: in.ClientOrderID, Seq: schemas.U64(r.Stamp.Seq), Fills: []schemas.OutcomeFill{}}
 	left := core.Qty(in.Qty)
 	for _, e := range r.Events {
 		switch e := e.(type) {
+		case *core.OrderPlaced:
+			if e.Tick != e.Place.Tick {
+				out.WorstTick = int64(e.Tick)
+			}
 		case *core.Filled:
 			out.Fills = append(out.Fills, schemas.OutcomeFill{TickYes: int64(e.TickYes), Qty: int64(e.Qty), Path: e.Path.String()})
 			out.FilledQty += int64(e.Qty)

@@ -84,7 +84,7 @@ func FillOf(f *view.Fill) schemas.Fill {
 	}
 	return schemas.Fill{
 		Seq: schemas.U64(f.Seq), Ts: ns(f.Ts), MarketID: uint32(f.Market), OrderID: schemas.U64(f.Order), ClientOrderID: schemas.U64(f.ClientID), Role: role,
-		Side: f.Side.String(), Outcome: f.Outcome.String(), Qty: int64(f.Qty), TickYes: int64(f.TickYes), Path: f.Path.String(), Fee: pips(f.Fee),
+		Side: f.Side.String(), Outcome: f.Outcome.String(), Qty: int64(f.Qty), TickYes: int64(f.TickYes), Path: f.Path.String(), Fee: pips(f.Fee), APIKey: apiKey(&f.APIKey),
 	}
 }
 
@@ -119,7 +119,7 @@ var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{
 		Doc:    "Turn pairs of YES and NO that you hold into 10000 pips each, without a fee.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.Redeem) (out schemas.Redeemed, err error) {
-		r, err := v.Engine.Submit(ctx, &core.Redeem{User: caller.User, Key: caller.Key.Number, Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)})
+		r, err := v.Engine.Submit(ctx, &core.Redeem{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)})
 		if err != nil {
 			return out, err
 		}

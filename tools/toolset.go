@@ -4,6 +4,7 @@ package tools
 // to leave room in a model's context (docs/rules/agents.md#toolsets). Its tools and their
 // hints name no tool outside of it.
 var CoreToolset = []string{
+	"get_account",
 	"get_balance",
 	"list_series",
 	"get_market",

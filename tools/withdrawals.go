@@ -20,7 +20,7 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 		if err := fundingError(v.Funds.Accepts(ctx, in.Destination)); err != nil {
 			return out, err
 		}
-		r, err := v.Engine.Submit(ctx, &core.RequestWithdrawal{User: caller.User, Key: caller.Key.Number, ClientID: in.ClientWithdrawalID, Amount: core.Pips(in.Amount.Int64()), Destination: in.Destination})
+		r, err := v.Engine.Submit(ctx, &core.RequestWithdrawal{User: caller.User, Key: caller.KeyNumber(), ClientID: in.ClientWithdrawalID, Amount: core.Pips(in.Amount.Int64()), Destination: in.Destination})
 		if err != nil {
 			return out, err
 		}
