@@ -73,7 +73,14 @@ type portalError struct {
 
 func (e *portalError) Error() string {
 	m := schemas.ErrorInfoOf(e.Code)
-	return fmt.Sprintf("%s (%d): %s %s", e.Code, e.Status, m.Means, m.Next)
+	text := m.Means + " " + m.Next
+	switch e.Code { // the table explains these for a signed request
+	case "unauthorized":
+		text = "The account token is not one of this venue. Check DX_ACCOUNT_TOKEN and DX_PORTAL, or the dev file."
+	case "not_found":
+		text = "The portal of this venue has no agent accounts."
+	}
+	return fmt.Sprintf("%s (%d): %s", e.Code, e.Status, text)
 }
 
 // isCode reports whether err is an error of the portal with a code.
