@@ -67,7 +67,7 @@ func TestHandwrittenEncodersAgree(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		o := Outcome{u64.Draw(t, "id"), u64.Draw(t, "cid"), word.Draw(t, "status"), u64.Draw(t, "seq"), rapid.Int64().Draw(t, "filled"),
-			rapid.Int64().Draw(t, "rest"), rapid.SliceOfN(fill, 0, 3).Draw(t, "fills"), u64.Draw(t, "fee"), USD(rapid.Uint64().Draw(t, "dollars")), word.Draw(t, "reason")}
+			rapid.Int64().Draw(t, "rest"), rapid.SliceOfN(fill, 0, 3).Draw(t, "fills"), u64.Draw(t, "fee"), USD(rapid.Uint64().Draw(t, "dollars")), rapid.SampledFrom([]int64{0, 5300}).Draw(t, "worst tick"), word.Draw(t, "reason")}
 		if want, err := Append(nil, o); err != nil || string(o.Append(nil)) != string(want) {
 			t.Fatalf("%s\n%s %v", o.Append(nil), want, err)
 		}

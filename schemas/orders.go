@@ -10,7 +10,7 @@ type PlaceOrder struct {
 	Side          string `json:"side" enum:"buy,sell"`
 	Outcome       string `json:"outcome" enum:"yes,no"`
 	Type          string `json:"type,omitzero" enum:"limit,market" doc:"Default limit"`
-	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" doc:"Limit: price in pips, 100-9900 by 100; required" example:"4700"`
+	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" doc:"Limit: price in pips (4700 = 47 cents), 100-9900 by 100; required" example:"4700"`
 	WorstTick     *Int   `json:"worst_tick,omitempty" minimum:"1" maximum:"9999" doc:"Market: worst price to accept, pips"`
 	Qty           Int    `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Contracts" example:"10"`
 	TIF           string `json:"tif,omitzero" enum:"gtc,gtt,ioc,fok" doc:"Limit; default gtc"`

@@ -128,7 +128,7 @@ func appendFixed(dst []byte, n uint64, places int) []byte {
 // parseFixed parses a decimal number with at most places digits after the point.
 func parseFixed(text []byte, places int) (uint64, error) {
 	whole, fraction, _ := bytes.Cut(text, []byte{'.'})
-	if len(fraction) > places {
+	if len(whole) == 0 || len(fraction) > places {
 		return 0, errDigits
 	}
 	digits := append(append(make([]byte, 0, len(whole)+places), whole...), fraction...)

@@ -22,7 +22,7 @@ var writeErrors = []string{"shed", "draining", "sequencing_timeout"}
 var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 	Spec: Spec{
 		Name: "place_order", Title: "Place an order", Method: "POST", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, SuccessStatus: 201, Errors: placeErrors, Idempotent: true,
-		Doc: "Place one order. Prices are pips of the order's own outcome: 4700 = 47 cents. To bet against YES, buy NO. Use a new client_order_id each time; after a lost answer send the same again.",
+		Doc: "Place one order, priced in pips of its own outcome. To bet against YES, buy NO. Use a new client_order_id each time; after a lost answer send the same again.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
 		r, err := v.Engine.Submit(ctx, placeCommand(caller, in))
@@ -319,7 +319,7 @@ func Differs(in *schemas.PlaceOrder, o *view.Order) (fields []string) {
 		{"side", c.Side == o.Side},
 		{"outcome", c.Outcome == o.Outcome},
 		{"type", c.Type == o.Type},
-		{tick, c.Type != o.Type || c.Tick == o.Tick},
+		{tick, c.Type != o.Type || c.Unpriced || c.Tick == o.Tick}, // a collar may have chosen the tick of an unpriced order
 		{"qty", c.Qty == o.Qty},
 		{"tif", c.Type != o.Type || c.TIF == o.TIF},
 		{"expiry_ts", c.Expiry == o.Expiry},

@@ -161,6 +161,8 @@ func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
 		x.hintPosition(p)
 	case "duplicate_client_order_id":
 		x.hintDuplicate(p)
+	case "mandate_violation":
+		x.hintMandate(p)
 	}
 }
 

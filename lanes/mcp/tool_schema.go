@@ -148,12 +148,16 @@ func outputSchema(out reflect.Type) *schema {
 // a row does, and names its last member.
 const maxRequired = 9
 
+// maxTyped is the most members whose types a result gives. The values of a larger one, such
+// as an order, show their types.
+const maxTyped = 16
+
 // objectSchema returns the schema of an object in a result: closed, and with its units. The
 // result itself names what it requires. A row within it requires every member, which
 // minProperties says in fewer tokens, or as many as it requires.
 func objectSchema(t reflect.Type, whole bool) *schema {
-	s := &schema{Type: "object", Description: describeUnits(t), Closed: &no}
-	for _, m := range schemas.Members(t) {
+	s, list := &schema{Type: "object", Description: describeUnits(t), Closed: &no}, schemas.Members(t)
+	for _, m := range list {
 		x := typeSchema(m.Type, false)
 		switch {
 		case m.Name == "winner":
@@ -162,6 +166,9 @@ func objectSchema(t reflect.Type, whole bool) *schema {
 			x = nullable(x)
 		case whole && m.Enum != nil && x.Items == nil:
 			x = &schema{Enum: anys(m.Enum)}
+		}
+		if len(list) > maxTyped && x.Enum == nil {
+			x = &schema{}
 		}
 		s.Properties = append(s.Properties, namedSchema{m.Name, x})
 		if !m.Optional {

@@ -193,6 +193,7 @@ func (l *Lane) registerTools() {
 	registerTool(l, tools.ListOrders)
 	registerTool(l, tools.GetOrder)
 	registerTool(l, tools.ListFills)
+	registerTool(l, tools.GetAccount)
 	registerTool(l, tools.GetBalance)
 	registerTool(l, tools.ListPositions)
 	registerTool(l, tools.ListSettlements)

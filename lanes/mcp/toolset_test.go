@@ -3,7 +3,9 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"duplex/lanes/lanetest"
@@ -31,10 +33,28 @@ func TestToolsetsAreSmall(t *testing.T) {
 	if all/4 > maxAllTokens || core/4 > maxCoreTokens || len(tools.CoreToolset) > tools.MaxCoreTools {
 		t.Errorf("all: %d tokens; core: %d tools, %d tokens", all/4, len(tools.CoreToolset), core/4)
 	}
+	holdsFigure(t, fmt.Sprintf("| `all` | %d | %s |", len(d.lane.tools), hundreds(all/4)))
+	holdsFigure(t, fmt.Sprintf("| `core` | %d | %s |", len(tools.CoreToolset), hundreds(core/4)))
+	holdsFigure(t, "The core: `"+strings.Join(tools.CoreToolset, "`, `")+"`.")
 	for _, name := range tools.CoreToolset {
 		if d.lane.byName[name] == nil {
 			t.Errorf("core has %s, which is no tool", name)
 		}
+	}
+}
+
+// hundreds writes n, rounded up to hundreds, as the pages do.
+func hundreds(n int) string {
+	n = (n + 99) / 100 * 100
+	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+}
+
+// holdsFigure tests that the rulebook has a figure.
+func holdsFigure(t *testing.T, figure string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/rules/agents.md")
+	if err != nil || !strings.Contains(string(page), figure) {
+		t.Errorf("docs/rules/agents.md does not say: %s (%v)", figure, err)
 	}
 }
 
@@ -187,6 +207,7 @@ func TestNaiveAgent(t *testing.T) {
 		t.Fatalf("placed: %v", placed)
 	}
 	t.Logf("first fill: %d calls, %d tokens, %d of them the tool list", n.calls, n.chars/4, n.list/4)
+	holdsFigure(t, fmt.Sprintf("a first fill after %d calls and %s tokens", n.calls, hundreds(n.chars/4)))
 	if n.calls > maxNaiveCalls || n.chars/4 > maxNaiveTokens {
 		t.Errorf("first fill: %d calls, %d tokens", n.calls, n.chars/4)
 	}

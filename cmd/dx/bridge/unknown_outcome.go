@@ -52,8 +52,20 @@ func noAnswerResponse(m *message, writes bool, err error) []byte {
 func unreadResponse(m *message, err error) []byte {
 	r := schemas.ToolErrorOf(schemas.ErrorOf("draining"))
 	r.Hint = "No response from the venue: " + err.Error() + ". Nothing was changed. Send the same call again; dx mcp doctor shows what fails."
-	r.Next = sameCall(m)
+	if r.Next = sameCall(m); isForeign(err) {
+		r.Hint, r.Retryable, r.Next = notVenue(err), false, nil
+	}
 	return toolErrorResponse(m, &r)
+}
+
+func isForeign(err error) bool {
+	var f *foreignResponse
+	return errors.As(err, &f)
+}
+
+// notVenue is the hint for a foreign response.
+func notVenue(err error) string {
+	return "The response is not the venue's: " + err.Error() + ". Point the bridge (DX_URL) at a venue."
 }
 
 // sameCall returns the call of m as the next one.
@@ -69,10 +81,8 @@ func sameCall(m *message) *schemas.NextCall {
 func notExecutedResponse(m *message, err error) []byte {
 	r := schemas.ToolErrorOf(schemas.ErrorOf("draining"))
 	r.Hint = "The venue was not reached: " + err.Error() + ". This was not done. Send the same call again when the venue is back; dx mcp doctor shows what fails."
-	r.Next = sameCall(m)
-	if f := new(foreignResponse); errors.As(err, &f) {
-		r.Retryable, r.Next = false, nil
-		r.Hint = "The response is not the venue's: " + err.Error() + ". This was not done. Point the bridge (DX_URL) at a venue."
+	if r.Next = sameCall(m); isForeign(err) {
+		r.Hint, r.Retryable, r.Next = notVenue(err)+" This was not done.", false, nil
 	}
 	return toolErrorResponse(m, &r)
 }

@@ -137,7 +137,7 @@ var sessionKinds = []string{sessionOpen, "session_close", "holiday", string(sess
 
 const (
 	sessionOpen = "session_open"
-	calendarEnd = "calendar_end" // the schedule knows nothing beyond it, and the session stays closed
+	calendarEnd = "calendar_end" // the schedule ends here, and the session stays closed after it
 )
 
 // opening says when a series opens its next round.
@@ -180,8 +180,8 @@ func (o *openings) next(s core.Series, lastOpen int64) opening {
 	return out
 }
 
-// session tells whether a session is open at ts and stays open to the end of the round
-// that would open then; if not, opens is when the next session begins, 0 if unknown. A
+// session reports whether a session is open at ts and stays open until the end of the round that
+// would open at ts. If not, opens is the time at which the next session begins, 0 if unknown. A
 // venue without a schedule is always in session.
 func (o *openings) session(s core.Series, ts int64) (open bool, opens int64) {
 	_, end := round.Period(s, ts)
@@ -202,8 +202,8 @@ func (o *openings) session(s core.Series, ts int64) (open bool, opens int64) {
 	return open, 0
 }
 
-// freshFor is how old a feed's index may be, in addition to the second it stands for,
-// before no round opens on it.
+// freshFor is the maximum age of an index price with which a round opens, counted from the end of
+// the second that the price is for.
 const freshFor = 5 * time.Second
 
 func (o *openings) stale(feed core.Feed) bool {

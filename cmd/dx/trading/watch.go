@@ -150,7 +150,7 @@ func (w *Watch) filter(ctx context.Context, c *client.Client, log *slog.Logger) 
 	return f, nil
 }
 
-// passes tells whether to print a message. Messages without a market always pass.
+// passes reports whether to print a message. Messages without a market always pass.
 func (f *seriesFilter) passes(ctx context.Context, e *client.StreamEvent) (bool, error) {
 	if e.Type == "oracle" || strings.HasPrefix(e.Type, "user") {
 		return true, nil
