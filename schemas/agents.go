@@ -191,7 +191,7 @@ type Agent struct {
 	RealizedToday Signed   `json:"realized_today" pattern:"^-?[0-9]+$" doc:"Pips, signed"`
 }
 
-// AgentList is the response of `GET /agents`, oldest first.
+// AgentList is the response of `GET /agents`, newest first.
 type AgentList struct {
 	Agents []Agent `json:"agents" nullable:"false"`
 	PageEnd

@@ -26,7 +26,7 @@ func TestAppendResponses(t *testing.T) {
 		{OrderList{}, `{"orders":[],"cursor":"","as_of_seq":"0"}`},
 		{Order{Status: "rejected", Reason: "bad_qty"}, `{"order_id":null,"client_order_id":"0","market_id":0,"generation":0,"side":"","outcome":"","type":"","tick":0,"qty":0,` +
 			`"tif":"","expiry_ts":"0","max_cost":"0","group_id":0,"flags":0,"status":"rejected","reason":"bad_qty","filled_qty":0,"remaining_qty":0,` +
-			`"created_seq":"0","created_ts":"0","last_update_seq":"0"}`},
+			`"created_seq":"0","created_ts":"0","last_update_seq":"0","api_key":null}`},
 		{RoundRead{Round: Round{MarketID: 1, Status: "trading", Strike: 5}, AsOf: AsOf{9}}, `{"market_id":1,"status":"trading","strike":"5","settle_price":"0","winner":null,` +
 			`"yes_payout":0,"fresh_source_count_at_freeze":0,"gen":0,"open_ts":"0","freeze_ts":"0","resolve_ts":"0","round_number":"0","generation":0,"category":0,` +
 			`"twap_window_secs":0,"paused":false,"close_ts":"0","secs_to_close":0,"as_of_seq":"9"}`},

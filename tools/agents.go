@@ -2,6 +2,8 @@ package tools
 
 import (
 	"context"
+	"iter"
+	"slices"
 
 	"duplex/core"
 	"duplex/core/venue"
@@ -94,4 +96,36 @@ func ActivityOf(a *view.Activity, key string) schemas.Activity {
 		out.Rule = a.Rule.String()
 	}
 	return out
+}
+
+// AgentsOf returns a page of an owner's agents, newest first.
+func AgentsOf(v *Venue, owner core.UserID, in *schemas.ListAgents) (out schemas.AgentList, err error) {
+	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+		list := m.Agents(owner)
+		walk := func(from uint64) iter.Seq2[uint64, core.UserID] {
+			return func(yield func(uint64, core.UserID) bool) {
+				for _, u := range slices.Backward(list) {
+					if (from == 0 || uint64(u) < from) && !yield(uint64(u), u) {
+						return
+					}
+				}
+			}
+		}
+		var cursor string
+		out.Agents, cursor, err = page("agents", Caller{User: owner}, in, walk, keepAll, func(u core.UserID) schemas.Agent { return AgentOf(m, u) })
+		out.PageEnd = nextPage(m, cursor)
+	})
+	return out, err
+}
+
+// ActivityListOf returns a page of an agent's activity, newest first.
+func ActivityListOf(v *Venue, agent core.UserID, in *schemas.ListActivity) (out schemas.ActivityList, err error) {
+	v.Engine.Read(func(m *venue.Venue, w *view.View) {
+		walk := func(from uint64) iter.Seq2[uint64, *view.Activity] { return w.Activity(agent, from) }
+		show := func(a *view.Activity) schemas.Activity { return ActivityOf(a, w.KeyID(agent, a.Key)) }
+		var cursor string
+		out.Activity, cursor, err = page("activity", Caller{User: agent}, in, walk, keepAll, show)
+		out.PageEnd = nextPage(m, cursor)
+	})
+	return out, err
 }

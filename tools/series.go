@@ -26,7 +26,7 @@ const lastRounds = 3
 
 // seriesOf returns the series, or the one of a category (docs/rules/rounds.md#what-a-series-shows).
 func seriesOf(m *venue.Venue, w *view.View, category *schemas.Int) schemas.SeriesList {
-	out := schemas.SeriesList{Series: []schemas.Series{}, AsOf: asOf(m)}
+	out := schemas.SeriesList{AsOf: asOf(m)}
 	var at [core.SeriesCount + 1]*schemas.Series // by category
 	all := core.AllSeries()
 	out.Series = make([]schemas.Series, 0, len(all)) // at points into it
@@ -49,23 +49,38 @@ func seriesOf(m *venue.Venue, w *view.View, category *schemas.Int) schemas.Serie
 			at[s.Category].Live = liveRound(m, &s)
 		}
 	}
-	missing := len(out.Series)
-	for r := range w.Rounds(0) {
-		if missing == 0 {
-			break
-		}
-		if int(r.Category) >= len(at) || at[r.Category] == nil || r.Status != core.Settled && r.Status != core.Void {
-			continue
-		}
-		if x := at[r.Category]; len(x.Last) < lastRounds {
-			shown := RoundOf(&r.Round, 0)
-			x.Last = append(x.Last, schemas.FinalRound{RoundNumber: shown.RoundNumber, Winner: shown.Winner, Strike: shown.Strike, SettlePrice: shown.SettlePrice})
-			if len(x.Last) == lastRounds {
-				missing--
-			}
+	addLastRounds(w, &at)
+	return out
+}
+
+// addLastRounds adds the last final rounds of the series in at. It ends as soon as no series
+// can have another one.
+func addLastRounds(w *view.View, at *[core.SeriesCount + 1]*schemas.Series) {
+	var unread [core.SeriesCount + 1]int // rounds of a series that may be needed
+	open := 0
+	for c, x := range at {
+		if x != nil && w.RoundCount(uint16(c)) > 0 {
+			unread[c] = w.RoundCount(uint16(c))
+			open++
 		}
 	}
-	return out
+	for r := range w.Rounds(0) {
+		if open == 0 {
+			return
+		}
+		if int(r.Category) >= len(at) || unread[r.Category] == 0 {
+			continue
+		}
+		x := at[r.Category]
+		if r.Status == core.Settled || r.Status == core.Void {
+			shown := RoundOf(&r.Round, 0)
+			x.Last = append(x.Last, schemas.FinalRound{RoundNumber: shown.RoundNumber, Winner: shown.Winner, Strike: shown.Strike, SettlePrice: shown.SettlePrice})
+		}
+		if unread[r.Category]--; len(x.Last) == lastRounds || unread[r.Category] == 0 {
+			unread[r.Category] = 0
+			open--
+		}
+	}
 }
 
 func liveRound(m *venue.Venue, s *venue.MarketState) *schemas.LiveRound {

@@ -101,6 +101,9 @@ func (w *View) Rounds(from uint64) iter.Seq[*Round] {
 	}
 }
 
+// RoundCount returns the number of rounds of a series that are kept.
+func (w *View) RoundCount(category uint16) int { return w.rounds.count[category] }
+
 // Round returns the newest round of slot m, or nil if none opened or it is no longer kept.
 func (w *View) Round(m core.MarketID) *Round { return w.rounds.newestOf[m] }
 

@@ -92,11 +92,9 @@ func (x *hintBuilder) suggestSeries() {
 		return
 	}
 	x.venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
-		for r := range w.Rounds(0) {
-			if schemas.Int(r.Market) == p.MarketID && (p.Generation == 0 || schemas.Int(r.Generation) == p.Generation) {
-				x.suggestCall("list_series", "category", int64(r.Category))
-				return
-			}
+		r := w.Round(core.MarketID(p.MarketID.MarketID()))
+		if r != nil && (p.Generation == 0 || schemas.Int(r.Generation) == p.Generation) {
+			x.suggestCall("list_series", "category", int64(r.Category))
 		}
 	})
 }
