@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,8 +52,8 @@ func TestAgent(t *testing.T) {
 		{"agent return bot 51", 1, "insufficient_balance (403): "},
 		{"call GET /v1/portfolio/balance --profile bot", 0, `{"cash":"500000",`},
 		{"order buy yes 3 @1 --profile bot " + series, 0, `"status":"resting"`},
-		{"order buy yes 300 @90 --profile bot " + series, 1, "mandate_violation (403)"},
-		{"order buy yes 1 @1 --profile b " + series, 1, "mandate_violation (403)"},
+		{"order buy yes 300 @90 --profile bot " + series, 1, "mandate_violation (403): The price of 90¢ is outside the price collar"},
+		{"order buy yes 1 @1 --profile b " + series, 1, "The order asks for 1, and max_open_orders of the agent's mandate leaves 0 of 0."},
 		{"agent activity bot --limit 1", 0, "place_order  -      mandate_violation: price_collar\n"},
 		{"agent activity bot", 0, "  owner"},
 		{"agent activity bot --json", 0, `{"activity":[{"ts":"`},
@@ -65,7 +66,7 @@ func TestAgent(t *testing.T) {
 		{"agent halt", 2, "--all"},
 		{"agent halt bot --all", 2, "--all"},
 		{"agent halt bot", 0, "bot is halted.\n"},
-		{"order sell yes 1 @99 --profile bot " + series, 1, "mandate_violation (403)"},
+		{"order buy yes 1 @1 --profile bot " + series, 1, "mandate_violation (403): The agent is halted."},
 		{"call GET /v1/portfolio/orders?status=resting --profile bot", 0, `{"orders":[],`},
 		{"agent resume bot", 0, "bot is active.\n"},
 		{"agent halt --all", 0, "agent is halted.\nbot is halted.\nb is halted.\n"},
@@ -105,14 +106,22 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	}
 	t.Setenv("DX_DEV_FILE", devFile)
 	profile := filepath.Join(filepath.Dir(devFile), "agents", "private.json")
-	code, out, errs := runCommand("agent", "create", "private", "--fund", "1", "--json", "--install", "claude-code")
+	path, err := binary() // a host cannot start the test binary by its own name
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := exec.Command(path, "agent", "create", "private", "--fund", "1", "--json", "--install", "claude-code")
+	var stdout, stderr strings.Builder
+	create.Stdout, create.Stderr = &stdout, &stderr
+	err = create.Run()
+	out, errs := stdout.String(), stderr.String()
 	var made struct {
 		UserID  uint32 `json:"user_id"`
 		APIKey  string `json:"api_key"`
 		Profile string
 	}
-	if err := json.Unmarshal([]byte(out), &made); code != 0 || err != nil || made.Profile != profile {
-		t.Fatalf("%d %s%s", code, out, errs)
+	if err != nil || json.Unmarshal([]byte(out), &made) != nil || made.Profile != profile {
+		t.Fatalf("%v: %s%s", err, out, errs)
 	}
 	got, err := cli.ReadProfile(profile)
 	if err != nil || got.APIKey != made.APIKey || got.UserID != made.UserID || got.Name != "private" || got.API != p.dev.API || got.WS != p.dev.WS || got.MCP != p.dev.MCP || fmt.Sprint(got.Scopes) != "[read trade]" {

@@ -97,28 +97,20 @@ func (l *list) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	all := schemas.AgentList{Agents: []schemas.Agent{}}
-	if err := p.agents(ctx, func(a *schemas.Agent) bool {
-		if l.All || a.State != "closed" {
-			all.Agents = append(all.Agents, *a)
-		}
-		return false
-	}); err != nil {
-		return err
-	}
-	if l.JSON {
+	agents, err := p.open(ctx, l.All)
+	if err != nil || l.JSON {
 		return cli.PrintResult(out, struct {
 			Agents []schemas.Agent `json:"agents"`
-		}{all.Agents}, nil)
+		}{agents}, err)
 	}
-	if len(all.Agents) == 0 {
+	if len(agents) == 0 {
 		_, err := fmt.Fprintln(out, "You have no agents. Make one with dx agent create.")
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "AGENT\tACCOUNT\tSTATE\tEQUITY\tTODAY\tOPEN COST\tLEFT\tORDERS TODAY")
-	for i := range all.Agents {
-		a := &all.Agents[i]
+	for i := range agents {
+		a := &agents[i]
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\n", a.Name, a.UserID, a.State, dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), leftToday(a), a.Usage.OrdersDay)
 	}
 	return w.Flush()
@@ -361,13 +353,8 @@ func (c *halt) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var open []schemas.Agent
-	if err := p.agents(ctx, func(a *schemas.Agent) bool {
-		if a.State != "closed" {
-			open = append(open, *a)
-		}
-		return false
-	}); err != nil {
+	open, err := p.open(ctx, false)
+	if err != nil {
 		return err
 	}
 	var failed []error

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -149,6 +151,19 @@ func (p *portal) agents(ctx context.Context, found func(*schemas.Agent) bool) er
 			return nil
 		}
 	}
+}
+
+// open returns the owner's agents, oldest first, and with all the closed ones too.
+func (p *portal) open(ctx context.Context, all bool) ([]schemas.Agent, error) {
+	list := []schemas.Agent{}
+	err := p.agents(ctx, func(a *schemas.Agent) bool {
+		if all || a.State != "closed" {
+			list = append(list, *a)
+		}
+		return false
+	})
+	slices.SortFunc(list, func(a, b schemas.Agent) int { return cmp.Compare(a.UserID, b.UserID) })
+	return list, err
 }
 
 // find returns the owner's agent of a name, or else of an account id.
