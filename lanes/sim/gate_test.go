@@ -59,9 +59,10 @@ type simGate struct {
 }
 
 // pendingCommand is a command that was answered with sequencing_timeout. It must arrive in the
-// log, unless the venue crashes.
+// log, unless the venue crashes or the command's key is revoked.
 type pendingCommand struct {
 	bytes string
+	key   string
 	since uint64
 	at    time.Time
 }

@@ -644,10 +644,10 @@ func (d *simGate) end(q *request, cmd core.Command, code string, tree object, si
 	case "sequencing_timeout":
 		d.stats.Unknown++
 		d.resolveLater(q)
-		d.pendingCommands = append(d.pendingCommands, pendingCommand{wireOf(cmd), since, time.Now()})
+		d.pendingCommands = append(d.pendingCommands, pendingCommand{wireOf(cmd), q.key.id, since, time.Now()})
 		return deep.CommandResult{Status: deep.Unknown}, nil
 	case "unauthorized":
-		if k := d.keys[q.key.id]; k != nil && k.revoked { // revoked after the request arrived
+		if d.keyRevoked(q.key.id) { // revoked after the request arrived
 			d.stats.NotDone[code+" in flight"]++
 			return deep.CommandResult{Status: deep.NotDone}, nil
 		}
@@ -694,8 +694,11 @@ func (d *simGate) checkPendingArrived() error {
 			left = append(left, h)
 			continue
 		}
-		found := false
+		found := d.keyRevoked(h.key) // then the command may have been dropped
 		for _, e := range d.expected.log[h.bytes] {
+			if found {
+				break
+			}
 			if found = !e.claimed && e.at.Seq > h.since; found {
 				e.claimed = true
 				break
@@ -707,6 +710,11 @@ func (d *simGate) checkPendingArrived() error {
 	}
 	d.pendingCommands = left
 	return nil
+}
+
+func (d *simGate) keyRevoked(id string) bool {
+	k := d.keys[id]
+	return k != nil && k.revoked
 }
 
 // resolveLater records a placement with unknown outcome, for resolve.
