@@ -194,6 +194,10 @@ func (e *Engine) sequence(ctx context.Context) {
 		if g == nil {
 			continue
 		}
+		if len(g.order) == 0 { // every caller gave up before the group was sealed
+			e.queue.complete(g, nil)
+			continue
+		}
 		if err := e.persist(g); err != nil {
 			e.fail(err)
 			return

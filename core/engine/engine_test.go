@@ -439,3 +439,42 @@ func TestManyCallersShareGroups(t *testing.T) {
 		}
 	})
 }
+
+// TestNoEmptyGroup checks that a group whose callers have all given up is not persisted.
+func TestNoEmptyGroup(t *testing.T) {
+	e, h := heldEngine(t, 64)
+	h.mu.Lock()
+	h.took = make(chan struct{}, 8)
+	answers := make(chan error, 1)
+	go func() {
+		_, err := e.Submit(context.Background(), buy(1, 1, core.Yes, 4000, 1))
+		answers <- err
+	}()
+	<-h.took // the sequencer waits for the log with this order
+	ctx, cancel := context.WithCancel(context.Background())
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := e.Submit(ctx, buy(1, 2, core.Yes, 4000, 1))
+		gaveUp <- err
+	}()
+	for e.QueueDepth() < 1 {
+		time.Sleep(time.Millisecond) // until it waits in the queue, which nothing signals
+	}
+	cancel()
+	if err := <-gaveUp; !errors.Is(err, ErrShed) {
+		t.Fatalf("a caller that gave up: %v", err)
+	}
+	h.mu.Unlock()
+	if err := <-answers; err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, e)
+	for p, err := range journal.Scan(e.opt.Dir, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Body) == 0 {
+			t.Errorf("group %d has no command", p.Number)
+		}
+	}
+}

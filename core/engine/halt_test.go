@@ -11,68 +11,113 @@ import (
 	"duplex/core/view"
 )
 
-// TestHaltsInFlight halts and resumes an agent a hundred times while it places orders from many
-// callers. No placement that comes after a halt in sequence is accepted before the next resume, and no
-// order rests between them (docs/rules/agent-accounts.md#states).
-func TestHaltsInFlight(t *testing.T) {
-	const halts, callers, agent = 100, 8, core.UserID(3)
+// haltOrder checks the commands of the log, in the order of their seq, for one agent.
+type haltOrder struct {
+	agent                      core.UserID
+	halted                     bool
+	halts, placed, late, fills int
+}
+
+func (h *haltOrder) check(t *testing.T, a *Applied) {
+	switch c := a.Command.(type) {
+	case *core.HaltAgent:
+		h.halted = true
+		h.halts++
+	case *core.ResumeAgent:
+		h.halted = false
+	case *core.PlaceOrder:
+		switch {
+		case c.User != h.agent:
+		case h.halted && a.Reject != core.MandateViolation:
+			t.Errorf("seq %d: a placement of a halted agent: %v", a.Stamp.Seq, a.Reject)
+		case h.halted:
+			h.late++
+		case a.Reject == core.OK:
+			h.placed++
+		}
+	}
+	for _, ev := range a.Events {
+		if f, ok := ev.(*core.Filled); ok && (f.TakerUser == h.agent || f.MakerUser == h.agent) {
+			if h.fills++; h.halted {
+				t.Errorf("seq %d: a halted agent trades", a.Stamp.Seq)
+			}
+		}
+	}
+}
+
+// TestNothingBehindAHalt checks that no order of an agent is placed or filled behind its halt,
+// however many of its placements are in flight when the owner halts it
+// (docs/rules/agent-accounts.md#states).
+func TestNothingBehindAHalt(t *testing.T) {
+	const halts, callers = 100, 8
 	c := newClock()
 	e := mustOpen(t, c.options(t.TempDir()))
 	defer mustClose(t, e)
-	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
 	furnish(t, e, c)
-	do(t, e, &core.CreateAgent{Owner: 1, Name: "scout", Fund: 900_000_000})
-	var id, halted atomic.Uint64
-	var accepted sync.Map // seq → true
-	ctx, stop := context.WithCancel(context.Background())
+	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
+	do(t, e, &core.CreateAgent{Owner: 1, Name: "agent", Fund: 500_000_000})
+	const agent = core.UserID(3)
+	do(t, e, &core.CreateKey{User: agent, Key: "k", Scopes: core.ScopeTrade, Sealed: []byte{1}})
+
+	f := e.Follow()
+	ctx := context.Background()
+	var ids atomic.Uint64
+	var stop atomic.Bool
+	accepted := make(chan struct{}, 1)
 	var all sync.WaitGroup
-	for range callers {
-		all.Go(func() {
-			for ctx.Err() == nil {
-				r, err := e.Submit(context.Background(), buy(agent, id.Add(1), core.Yes, 4000, 1))
-				switch {
-				case err != nil:
-					t.Error(err)
-					return
-				case r.Reject == core.OK:
-					accepted.Store(r.Stamp.Seq, true)
-				case r.Reject == core.MandateViolation:
-					halted.Add(1)
-				case r.Reject != core.OpenOrderLimit:
-					t.Errorf("order: %v", r.Reject)
+	place := func(u core.UserID, o core.Outcome) {
+		for !stop.Load() {
+			cmd := buy(u, ids.Add(1), o, 5000, 1)
+			if u == agent {
+				cmd.Key = e.Key("k").Number
+			}
+			r, err := e.Submit(ctx, cmd)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if u == agent && r.Reject == core.OK {
+				select {
+				case accepted <- struct{}{}:
+				default:
 				}
 			}
-		})
+		}
 	}
-	type pause struct{ from, to uint64 } // seqs of a halt and of the resume after it
-	var pauses []pause
+	for range callers {
+		all.Go(func() { place(agent, core.Yes) })
+	}
+	all.Go(func() { place(2, core.No) })
 	for range halts {
-		before := halted.Load()
-		from := do(t, e, &core.HaltAgent{Owner: 1, Agent: agent}).Stamp.Seq
+		<-accepted
+		do(t, e, &core.HaltAgent{Owner: 1, Agent: agent})
 		e.Read(func(v *venue.Venue, _ *view.View) {
-			if n := v.Usage(agent).OpenOrders; n != 0 {
-				t.Errorf("%d orders rest after the halt at seq %d", n, from)
+			if n := v.Usage(agent).OpenOrders; n > 0 || v.State(agent) != core.AgentHalted {
+				t.Errorf("%d orders of a halted agent rest", n)
 			}
 		})
-		for halted.Load() < before+callers { // every caller has had an order in flight at the halt
-			do(t, e, &core.CancelAll{User: agent})
+		select {
+		case <-accepted:
+		default:
 		}
-		pauses = append(pauses, pause{from, do(t, e, &core.ResumeAgent{Owner: 1, Agent: agent}).Stamp.Seq})
+		do(t, e, &core.ResumeAgent{Owner: 1, Agent: agent})
 	}
-	stop()
+	stop.Store(true)
 	all.Wait()
-	n := 0
-	accepted.Range(func(seq, _ any) bool {
-		n++
-		for _, p := range pauses {
-			if s := seq.(uint64); s > p.from && s < p.to {
-				t.Errorf("a placement at seq %d was accepted between the halt at %d and the resume at %d", s, p.from, p.to)
-			}
+	last := do(t, e, &core.HaltAgent{Owner: 1, Agent: agent}).Stamp.Seq
+	h := &haltOrder{agent: agent}
+	for seq := uint64(0); seq < last; {
+		b, err := f.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return true
-	})
-	if n == 0 {
-		t.Error("no placement was accepted")
+		for i := range b.Applied {
+			h.check(t, &b.Applied[i])
+			seq = b.Applied[i].Stamp.Seq
+		}
 	}
-	t.Logf("%d placements accepted, %d rejected by a halt", n, halted.Load())
+	t.Logf("%d halts, %d placements before them and %d behind them, %d fills", h.halts, h.placed, h.late, h.fills)
+	if h.halts < halts || h.placed < halts || h.late == 0 || h.fills == 0 {
+		t.Errorf("%d halts, %d placements before them and %d behind them, %d fills", h.halts, h.placed, h.late, h.fills)
+	}
 }

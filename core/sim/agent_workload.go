@@ -8,9 +8,9 @@ import (
 	"duplex/core/venue"
 )
 
-// agentsInForce reports whether the rules in force have agents and the run has them.
+// agentsInForce reports whether the rules in force have agents.
 func (w *workload) agentsInForce() (is bool) {
-	if w.rules >= core.RevisionAgents && !w.ownersOnly {
+	if w.rules >= core.RevisionAgents {
 		w.look(func(v *venue.Venue) { is = v.Rules().Revision >= core.RevisionAgents })
 	}
 	return is
@@ -69,9 +69,9 @@ func (w *workload) agentCommand() core.Command {
 		return &core.CloseAgent{Owner: owner, Agent: agent}
 	case n < 32:
 		return &core.SuspendUser{User: agent, Lift: w.r.IntN(6) > 0}
-	case n < 36:
+	case n < 36 && !w.unsigned:
 		return &core.CreateKey{User: agent, Key: key, Scopes: core.Scopes(1 + w.r.IntN(4)), Sealed: []byte{byte(w.r.IntN(3))}}
-	case n < 38:
+	case n < 38 && !w.unsigned:
 		return &core.RevokeKey{User: agent, Key: key}
 	case n == 38 && w.r.IntN(4) == 0:
 		return &core.RevokeKey{User: owner}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -98,6 +99,10 @@ func (d *directRun) apply(cmd core.Command) error {
 			d.tally.afterClose++
 		}
 	}
+	preview := func(core.Reject, []core.Event) error { return nil }
+	if c, ok := cmd.(*core.PlaceOrder); ok {
+		preview = d.preview(c, st.Ts)
+	}
 	rej := d.v.Apply(st, cmd, &d.events)
 	d.done++
 	if rej == core.OK {
@@ -111,7 +116,23 @@ func (d *directRun) apply(cmd core.Command) error {
 	if err := sameOutcome(got, d.m.Apply(st, cmd)); err != nil {
 		return fmt.Errorf("seq %d: %s: %w", st.Seq, describe(cmd), err)
 	}
+	if err := preview(rej, d.events.List); err != nil {
+		return fmt.Errorf("seq %d: %s: %w", st.Seq, describe(cmd), err)
+	}
 	return nil
+}
+
+// preview previews a placement. It returns a function that compares the preview with what the
+// placement did.
+func (d *directRun) preview(c *core.PlaceOrder, ts int64) func(core.Reject, []core.Event) error {
+	p, r := d.v.Preview(c, ts)
+	return func(rej core.Reject, events []core.Event) error {
+		did := describeOutcome(rej, events)
+		if r != rej || !reflect.DeepEqual(p.Violation, did.Violation) || p.Tick != did.Tick {
+			return fmt.Errorf("previewed %q at %d %+v, but it was %q at %d %+v", r, p.Tick, p.Violation, rej, did.Tick, did.Violation)
+		}
+		return nil
+	}
 }
 
 func (m *tally) add(x tally) {

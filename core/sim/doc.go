@@ -10,7 +10,7 @@
 // is left.
 //
 //	sim       a run: steps, virtual time, restarts, snapshots
-//	workload  the commands of callers, operators and feeds
+//	workload  the commands of callers, owners, operators and feeds
 //	call      calls, what their callers know of them, and counts of commands
 //	lanes     the interface for runs through the lanes: lanes/sim implements it
 //	stepper   blocks the sequencer until the simulation is ready
@@ -36,5 +36,6 @@
 //	go test ./core/sim                                   a few seeds, some thousand commands
 //	go test ./core/sim -run Seeds -seeds 1000            over 10,000 crashes
 //	go test ./core/sim -run ModelAgrees -commands 10000000
+//	go test ./core/sim -run MandateBounds -commands 1000000
 //	go test ./core/sim -run Seeds -seed 17               one run, with its trace
 package sim

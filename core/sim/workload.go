@@ -27,8 +27,7 @@ type workload struct {
 	heldBack    []core.Command // drawn and not sent yet, so that later commands overtake them
 	rules       core.Revision
 	late        bool // the newest revision is activated some time after the setup
-	unsigned    bool // commands name no key
-	ownersOnly  bool // no agents, and commands name no key: the lanes add it
+	unsigned    bool // commands name no key, and no agent gets one; the lanes create keys and sign
 	bounded     bool // mandates bound costs and little else, and agents are seldom halted
 	silentSecs  [core.Feeds]int
 	price       [core.Feeds]core.Price
@@ -88,7 +87,7 @@ func (s *sim) setup() {
 	s.work = newWorkload(s.r, s.now, func() uint64 { return s.at.Seq }, func(look func(*venue.Venue)) {
 		s.e.Read(func(v *venue.Venue, _ *view.View) { look(v) })
 	}, s.t.line)
-	s.work.ownersOnly = s.lanes != nil
+	s.work.unsigned = s.lanes != nil
 	s.work.late = s.lanes == nil && s.o.Seed%4 == 0
 	for _, cmd := range s.work.setup() {
 		s.submitUntilAnswered(cmd)
@@ -219,7 +218,7 @@ func (w *workload) draw() core.Command {
 		switch active := w.agentsInForce(); {
 		case active && w.r.IntN(8) == 0:
 			return w.agentCommand()
-		case !active && !w.ownersOnly && w.r.IntN(300) == 0:
+		case !active && !w.unsigned && w.r.IntN(300) == 0:
 			return &core.ActivateRules{Revision: w.rules}
 		}
 	}

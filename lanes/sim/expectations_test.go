@@ -71,6 +71,8 @@ type account struct {
 	rejected []*row
 	fills    []fill
 	wds      []*withdrawal
+	owner    core.UserID // of an agent
+	closed   bool
 }
 
 // expectations holds the expected answers and lists, from the log and the model.
@@ -157,6 +159,9 @@ func (l *expectations) recordOperator(at core.Stamp, cmd core.Command) {
 	case *core.CreateUser:
 		l.users++
 		l.accounts[core.UserID(l.users)] = &account{}
+	case *core.CreateAgent:
+		l.users++
+		l.accounts[core.UserID(l.users)] = &account{owner: c.Owner}
 	case *core.SetFees:
 		l.fees = c.Fees
 	case *core.Deposit:
@@ -219,10 +224,13 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 	a.rows = append(a.rows, r)
 	if out.Reject != core.OK {
 		r.status, r.reason = core.Rejected, e.code
+		if out.Violation != nil {
+			e.body = violation(out.Violation)
+		}
 		a.rejected = evict(append(a.rejected, r), rejectCap)
 		return
 	}
-	r.id = core.OrderID(e.at.Seq)
+	r.id, r.Tick = core.OrderID(e.at.Seq), out.Tick
 	l.live[r.id] = r
 	fills, fee := []any{}, core.Pips(0)
 	for _, f := range out.Fills {
@@ -235,6 +243,9 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 	e.body = object{
 		"order_id": str(e.at.Seq), "client_order_id": str(c.ClientID), "seq": str(e.at.Seq), "filled_qty": num(r.filled),
 		"resting_qty": num(c.Qty - r.filled), "fills": fills, "fee": str(fee), "fee_usd": dollars(fee),
+	}
+	if c.Unpriced && out.Tick != c.Tick {
+		e.body["worst_tick"] = num(out.Tick)
 	}
 	switch {
 	case over:
@@ -258,6 +269,23 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 	if r.filled == c.Qty {
 		l.end(r, e.at, core.Executed, "")
 	}
+}
+
+// violation returns the details of a mandate's rejection (docs/rules/agent-accounts.md#rejections).
+func violation(v *core.Violation) object {
+	out := object{"rule": v.Rule.String(), "rev": str(uint64(v.Rev))}
+	switch {
+	case v.Rule < core.RuleOrderQty:
+		return out
+	case v.Rule == core.RulePriceCollar:
+		out["limit"], out["asked"] = str(v.Limit), str(v.Asked)
+		return out
+	}
+	out["limit"], out["used"], out["asked"], out["headroom"] = str(v.Limit), str(v.Used), str(v.Asked), str(v.Headroom())
+	if v.ResetsTs != 0 {
+		out["resets_ts"] = str(v.ResetsTs)
+	}
+	return out
 }
 
 func (l *expectations) filled(r *row, maker bool, at core.Stamp, f model.Fill) {

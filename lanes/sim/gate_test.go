@@ -59,9 +59,10 @@ type simGate struct {
 }
 
 // pendingCommand is a command that was answered with sequencing_timeout. It must arrive in the
-// log, unless the venue crashes.
+// log, unless the venue crashes or the command's key is revoked.
 type pendingCommand struct {
 	bytes string
+	key   string
 	since uint64
 	at    time.Time
 }
@@ -140,7 +141,7 @@ func (d *simGate) Setup() (cmds []core.Command) {
 // of an account.
 func (d *simGate) OperatorCommand() core.Command {
 	for u := core.UserID(1); int(u) <= d.expected.users; u++ {
-		for _, s := range kinds {
+		for _, s := range d.kindsOf(u) {
 			if d.validKey(u, s) == nil {
 				return d.create(u, s)
 			}
@@ -151,8 +152,8 @@ func (d *simGate) OperatorCommand() core.Command {
 	}
 	u := core.UserID(1 + d.Rand.IntN(d.expected.users))
 	c := &core.RevokeKey{User: u}
-	if d.Rand.IntN(4) > 0 {
-		c.Key = d.validKey(u, kinds[d.Rand.IntN(2)]).id
+	if list := d.kindsOf(u); len(list) > 0 && d.Rand.IntN(4) > 0 {
+		c.Key = d.validKey(u, list[d.Rand.IntN(2)]).id
 	}
 	return c
 }
@@ -177,12 +178,33 @@ func (d *simGate) recordKeys(at core.Stamp, cmd core.Command) {
 		d.expected.keyIDs = append(d.expected.keyIDs, c.Key)
 		d.keys[c.Key] = &key{id: c.Key, secret: secretOf(c.Key), user: c.User, scopes: c.Scopes, number: core.KeyNumber(len(d.keys) + 1)}
 	case *core.RevokeKey:
-		for _, k := range d.keys {
-			if k.user == c.User && !k.revoked && (c.Key == "" || c.Key == k.id) {
-				k.revoked, k.revokedSeq = true, at.Seq
-			}
+		d.revoke(at, func(k *key) bool {
+			return k.id == c.Key && k.user == c.User || c.Key == "" && (k.user == c.User || d.expected.accounts[k.user].owner == c.User)
+		})
+	case *core.CloseAgent:
+		d.expected.accounts[c.Agent].closed = true
+		d.revoke(at, func(k *key) bool { return k.user == c.Agent })
+	}
+}
+
+func (d *simGate) revoke(at core.Stamp, match func(*key) bool) {
+	for _, k := range d.keys {
+		if !k.revoked && match(k) {
+			k.revoked, k.revokedSeq = true, at.Seq
 		}
 	}
+}
+
+// kindsOf returns the scopes of the keys that an account has: an agent's never withdraw, and a
+// closed agent has none.
+func (d *simGate) kindsOf(u core.UserID) []core.Scopes {
+	switch a := d.expected.accounts[u]; {
+	case a.closed:
+		return nil
+	case a.owner != 0:
+		return kinds[1:]
+	}
+	return kinds[:]
 }
 
 // config returns the venue's configuration. Without lowLimits, rate limits do not interfere.

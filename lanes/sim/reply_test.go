@@ -141,6 +141,10 @@ func readError(e object) (t replyResult, err error) {
 		}
 		wait = details
 	}
+	if t.code == "mandate_violation" {
+		t.tree, _ = e["details"].(object)
+		wait = e["details"]
+	}
 	if statuses[t.code] == 0 || !reflect.DeepEqual(e, refusal(t.code, wait)) {
 		return t, fmt.Errorf("the error is %v", e)
 	}
@@ -256,10 +260,10 @@ func (q *request) part(v any) (code string, tree object, err error) {
 	switch {
 	case is && q.tool:
 		t, err := q.readToolError(tree)
-		return t.code, nil, err
+		return t.code, t.tree, err
 	case is && len(tree) == 1:
 		t, err := readError(e)
-		return t.code, nil, err
+		return t.code, t.tree, err
 	}
 	return "", tree, nil
 }

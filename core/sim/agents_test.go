@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+
+	"duplex/core"
+	"duplex/core/sim/model"
+	"duplex/core/venue"
+	"duplex/core/view"
+)
+
+// try applies a command to venue and model, which must agree, and returns the result.
+func (p *venueAndModel) try(cmd core.Command) core.Reject {
+	p.t.Helper()
+	p.at.Seq++
+	p.at.Ts++
+	ev := &core.Events{}
+	rej := p.v.Apply(p.at, cmd, ev)
+	p.w.Fold(p.at, ev.List)
+	if err := sameOutcome(describeOutcome(rej, ev.List), p.m.Apply(p.at, cmd)); err != nil {
+		p.t.Fatalf("%s: %v", describe(cmd), err)
+	}
+	return rej
+}
+
+func newVenueAndModel(t *testing.T) *venueAndModel {
+	p := &venueAndModel{t: t, v: venue.New(), w: view.New(view.DefaultRetentionCaps()), m: model.New(), at: core.Stamp{Ts: origin}}
+	p.do(&core.SetRules{Rules: core.DefaultRules()})
+	p.do(&core.ActivateRules{Revision: core.RevisionNewest})
+	p.do(&core.CreateUser{})
+	return p
+}
+
+// An owner has at most 32 agents that are not closed, and 1,000 in all. The name of a closed
+// agent stays used.
+func TestAgentLimits(t *testing.T) {
+	p := newVenueAndModel(t)
+	create := func(i int) core.Reject { return p.try(&core.CreateAgent{Owner: 1, Name: fmt.Sprint("a", i)}) }
+	for i := range core.AgentsMax {
+		if i >= core.AgentsOpenMax {
+			if got := create(i); got != core.AgentLimit {
+				t.Fatalf("agent %d: %q", i+1, got)
+			}
+			p.do(&core.CloseAgent{Owner: 1, Agent: core.UserID(2 + i - core.AgentsOpenMax)})
+		}
+		if got := create(i); got != core.OK {
+			t.Fatalf("agent %d: %q", i+1, got)
+		}
+	}
+	p.do(&core.CloseAgent{Owner: 1, Agent: core.AgentsMax + 1})
+	if got := create(core.AgentsMax); got != core.AgentLimit {
+		t.Errorf("one more than %d agents: %q", core.AgentsMax, got)
+	}
+	if got := create(0); got != core.DuplicateAgentName {
+		t.Errorf("the name of a closed agent: %q", got)
+	}
+	if err := sameState(p.v, p.m); err != nil {
+		t.Error(err)
+	}
+}
+
+// A venue that activates the newest rules with open positions and reservations counts as
+// realized what each account has beyond its deposits, and numbers its keys.
+func TestActivationCountsWhatThereIs(t *testing.T) {
+	p := &venueAndModel{t: t, v: venue.New(), w: view.New(view.DefaultRetentionCaps()), m: model.New(), at: core.Stamp{Ts: origin}}
+	rules := core.DefaultRules()
+	rules.Revision = core.RevisionStrict
+	p.do(&core.SetRules{Rules: rules})
+	for u := core.UserID(1); u <= 2; u++ {
+		p.do(&core.CreateUser{})
+		p.do(&core.Deposit{User: u, DepositID: fmt.Sprint(u), Amount: 1_000_000})
+		p.do(&core.CreateKey{User: u, Key: fmt.Sprint("revoked", u)})
+		p.do(&core.CreateKey{User: u, Key: fmt.Sprint("kept", u)})
+		p.do(&core.RevokeKey{User: u, Key: fmt.Sprint("revoked", u)})
+	}
+	p.do(&core.SetSession{Feed: core.BTC, Open: true})
+	p.do(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: origin / core.NsPerSec, Price: 100, Count: 3}})
+	p.do(&core.Clock{})
+	p.do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 10})
+	p.do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 4})
+	p.do(&core.PlaceOrder{User: 2, ClientID: 2, Market: 1, Side: core.Sell, Outcome: core.No, Tick: 4000, Qty: 1})
+	p.do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Outcome: core.No, Tick: 4000, Qty: 1})
+	p.do(&core.RequestWithdrawal{User: 1, ClientID: "w", Amount: 5000, Destination: "bank"})
+	p.do(&core.ActivateRules{Revision: core.RevisionNewest})
+	if err := sameState(p.v, p.m); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.v.Performance(2); got.Realized >= 0 || got.RealizedToday != 0 || got.Fees != 0 || got.DepositsNet != 1_000_000 {
+		t.Errorf("user 2 has %+v", got)
+	}
+	for k := range p.v.Keys() {
+		if k.Number == 0 {
+			t.Errorf("key %s has no number", k.ID)
+		}
+	}
+}
