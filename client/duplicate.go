@@ -39,7 +39,9 @@ func (c *Client) findPlaced(ctx context.Context, id schemas.U64) (out schemas.Ou
 			return out, lookupError(id, err)
 		}
 		out.Fills = append([]schemas.OutcomeFill{{TickYes: f.TickYes, Qty: f.Qty, Path: f.Path}}, out.Fills...) // listed newest first
+		out.Fee += f.Fee
 	}
+	out.FeeUSD = schemas.USD(out.Fee)
 	return out, nil
 }
 

@@ -51,6 +51,11 @@ func (c *Client) Trades(ctx context.Context, q schemas.ListTrades) (schemas.Trad
 	return do[schemas.TradeList](ctx, c, "GET", "/v1/markets/{market_id}/trades", q)
 }
 
+// Series returns every series, or the one of a category, with its live round.
+func (c *Client) Series(ctx context.Context, q schemas.ListSeries) (schemas.SeriesList, error) {
+	return do[schemas.SeriesList](ctx, c, "GET", "/v1/series", q)
+}
+
 // Rounds returns a page of rounds, newest first, of all series or one.
 func (c *Client) Rounds(ctx context.Context, q schemas.ListRounds) (schemas.RoundList, error) {
 	return do[schemas.RoundList](ctx, c, "GET", "/v1/rounds", q)

@@ -16,13 +16,13 @@ var floors = map[string]int{
 	"duplex/tools": 5, "duplex/lanes/gate": 6, "duplex/client": 2, "duplex": 0,
 	"duplex/feeds": 2, "duplex/feeds/sim": 3, "duplex/feeds/manual": 3, "duplex/feeds/session": 3, "duplex/feeds/adapter": 3, "duplex/feeds/adapter/adaptertest": 2, "duplex/feeds/live": 4, "duplex/feeds/replay": 3,
 	"duplex/lanes/lanetest": 7, "duplex/lanes/rest": 7, "duplex/lanes/mcp": 7, "duplex/lanes/ws": 7, "duplex/lanes/portal": 7, "duplex/lanes/admin": 7, "duplex/lanes/history": 8, "duplex/lanes/sim": 8,
-	"duplex/lanes/hostile": 8, "duplex/docs": 0, "duplex/docs/guides": 8, "duplex/internal/atomicfile": 0, "duplex/internal/backoff": 0, "duplex/server": 8, "duplex/server/servertest": 9,
+	"duplex/lanes/hostile": 8, "duplex/docs": 0, "duplex/docs/guides": 8, "duplex/internal/atomicfile": 0, "duplex/internal/backoff": 0, "duplex/internal/logbuffer": 0, "duplex/server": 8, "duplex/server/servertest": 9,
 	"duplex/cmd/dx/maker": 8, "duplex/cmd/dx/top": 8, "duplex/cmd/dx/bridge": 8, "duplex/cmd/dx/cli": 8,
 	"duplex/cmd/dx/load": 9, "duplex/cmd/dx/trading": 9, "duplex/cmd/dx/operator": 9, "duplex/cmd/dx": 10,
 }
 
 // testOnly lists packages that only tests and each other import.
-var testOnly = []string{"duplex/feeds/adapter/adaptertest", "duplex/lanes/lanetest", "duplex/lanes/history", "duplex/lanes/sim", "duplex/lanes/hostile", "duplex/server/servertest"}
+var testOnly = []string{"duplex/feeds/adapter/adaptertest", "duplex/lanes/lanetest", "duplex/lanes/history", "duplex/lanes/sim", "duplex/lanes/hostile", "duplex/server/servertest", "duplex/internal/logbuffer"}
 
 // outside lists what no package of the core may import.
 var outside = []string{"net/http", "log/slog", "github.com/danielgtaylor/huma/v2", "github.com/coder/websocket", "github.com/sourcegraph/jsonrpc2", "duplex/schemas", "duplex/tools", "duplex/lanes"}

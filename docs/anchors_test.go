@@ -19,15 +19,12 @@ import (
 	"duplex/tools"
 )
 
-// named gives the names of an enumeration, until it has no more.
+// named returns the distinct names of the values of an enumeration, from first on. String
+// panics for the value after the last one, which fmt reports as "%!v(PANIC=...)".
 func named[E ~uint8](first E) (out []string) {
-	one := func(e E) (name string, ok bool) {
-		defer func() { _ = recover() }() // past the last of them
-		return fmt.Sprint(e), true
-	}
 	for e := first; ; e++ {
-		name, ok := one(e)
-		if !ok || strings.HasPrefix(name, "%!") {
+		name := fmt.Sprint(e)
+		if strings.HasPrefix(name, "%!") {
 			return out
 		}
 		if name != "" && !slices.Contains(out, name) {
@@ -36,12 +33,13 @@ func named[E ~uint8](first E) (out []string) {
 	}
 }
 
-// demand wants an anchor of a page for each name, under a prefix.
+// demand checks that the page called name has an anchor, made of prefix and the word, for each
+// word in of. Unless the prefix is empty, the page must have no other anchor with that prefix.
 func demand(t *testing.T, what, name, prefix string, of []string) {
 	t.Helper()
 	anchors := open(t, name).anchors
 	if len(of) == 0 {
-		t.Errorf("the program names no %s", what)
+		t.Errorf("the program has no %s", what)
 	}
 	for _, x := range of {
 		if anchors[prefix+x] == 0 {
@@ -55,7 +53,8 @@ func demand(t *testing.T, what, name, prefix string, of []string) {
 	}
 }
 
-// Every word that the core answers with has an anchor.
+// TestWordsOfTheCore checks that the rulebook lists each reason, status, scope, bucket, cause
+// and path of the program.
 func TestWordsOfTheCore(t *testing.T) {
 	demand(t, "reason of an order", "rules/orders.md", "reason-", named(core.NoReason))
 	demand(t, "status of an order", "rules/orders.md", "status-", core.OrderStatuses())
@@ -71,12 +70,13 @@ func TestWordsOfTheCore(t *testing.T) {
 	paths := read(t, "rules/prices.md")
 	for _, path := range named(core.Direct) {
 		if !strings.Contains(paths, "\n| `"+path+"` |") {
-			t.Errorf("prices.md does not tell of the path %s", path)
+			t.Errorf("prices.md has no row for the path %s", path)
 		}
 	}
 }
 
-// Every error code has a heading with the facts of the program's table.
+// TestErrorCodes checks that errors.md has a section for each error code, with the facts of
+// schemas.ErrorTable.
 func TestErrorCodes(t *testing.T) {
 	demand(t, "error code", "rules/errors.md", "", schemas.Codes())
 	demand(t, "retry rule", "rules/errors.md", "retry-", []string{string(schemas.Never), string(schemas.Safe), string(schemas.Unknown)})
@@ -99,7 +99,7 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
-// lanes mounts the lanes of a venue and gives what they publish.
+// lanes mounts the REST and agent lanes of a venue and returns the routes and tools they publish.
 func lanes(t *testing.T) (routes *huma.OpenAPI, offered []*tools.Spec) {
 	h := lanetest.New(t)
 	agents := mcp.Mount(h.Routes, h.Gate, "test")
@@ -112,8 +112,8 @@ var (
 	anchored = regexp.MustCompile(`(?m)^(?:\| )?<a id="([a-z_-]+)"></a>.*$`)
 )
 
-// Every route of REST and every tool has an anchor, and beside it what the program says
-// of it.
+// TestRoutesAndTools checks that rest.md and agents.md list exactly the program's REST routes
+// and tools, each with its anchor, and each route with its scope, bucket and status.
 func TestRoutesAndTools(t *testing.T) {
 	routes, offered := lanes(t)
 	text, known := read(t, "rules/rest.md"), []string{}
@@ -124,7 +124,7 @@ func TestRoutesAndTools(t *testing.T) {
 			}
 			m := scoped.FindStringSubmatch(op.Description)
 			if m == nil {
-				t.Fatalf("%s does not tell its scope and bucket", op.OperationID)
+				t.Fatalf("the description of %s does not name its scope and bucket", op.OperationID)
 			}
 			status := "200"
 			for s := range op.Responses {
@@ -140,7 +140,7 @@ func TestRoutesAndTools(t *testing.T) {
 	}
 	for _, m := range anchored.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(known, m[1]) {
-			t.Errorf("rest.md tells of a route %s that the program does not have", m[1])
+			t.Errorf("rest.md has a route %s that the program does not have", m[1])
 		}
 	}
 	agents := read(t, "rules/agents.md")
@@ -153,7 +153,7 @@ func TestRoutesAndTools(t *testing.T) {
 			t.Errorf("agents.md must have%s", row)
 		}
 		if link := fmt.Sprintf("tool [`%s`](agents.md#%s)", f.Name, f.Name); f.Path != "" && !strings.Contains(text, link) {
-			t.Errorf("rest.md does not say: %s", link)
+			t.Errorf("rest.md must have %s", link)
 		}
 	}
 	_, list, _ := strings.Cut(agents, "\n## Tools\n")
@@ -163,7 +163,8 @@ func TestRoutesAndTools(t *testing.T) {
 	}
 }
 
-// Everything of the event lane that has a name or a number has an anchor.
+// TestWordsOfTheEventLane checks that events.md has an anchor for each channel, command, event,
+// error code and close code.
 func TestWordsOfTheEventLane(t *testing.T) {
 	const page = "rules/events.md"
 	demand(t, "channel", page, "channel-", schemas.WSChannels)
@@ -210,18 +211,19 @@ func TestWordsOfTheEventLane(t *testing.T) {
 	}
 }
 
-// matches gives the groups of a pattern in a file of the program.
+// matches returns the matches of a pattern in a source file, with their groups. It fails the
+// test if there are none, because then the pattern no longer fits the code.
 func matches(t *testing.T, file, pattern string) [][]string {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindAllStringSubmatch(read(t, "../"+file), -1)
 	if len(found) == 0 {
-		t.Errorf("%s has nothing like %s", file, pattern)
+		t.Errorf("%s has no match for %s", file, pattern)
 	}
 	return found
 }
 
-// Every route of the portal's accounts service and of the operator's listener has an
-// anchor, and every method of the agent lane.
+// TestRoutesOfTheOtherListeners checks that the rulebook has an anchor for each route of the
+// accounts service and of the operator's listener, and for each method of the agent lane.
 func TestRoutesOfTheOtherListeners(t *testing.T) {
 	const mounted = `register\(l, m, "(\w+)", "([A-Z]+ [^"]+)"`
 	accounts, operation := read(t, "rules/accounts.md"), read(t, "rules/operation.md")

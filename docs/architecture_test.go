@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// hopLine is a line of a diagram: the number of the hop, its file, its declaration and what
-// it does.
+// hopLine matches a line of a diagram: the number of the hop, its file, its declaration and a
+// description.
 var hopLine = regexp.MustCompile(`^[ │├└─]+ +(\d+)  (\S+\.go) +(\S+) {2,}\S`)
 
 // TestDiagrams checks the diagrams of the architecture page: the hops are numbered without
-// gaps, the text above names their count, and each names a declaration that its file has.
+// gaps, the text above has their count, and each hop names a declaration of its file.
 func TestDiagrams(t *testing.T) {
 	diagrams := 0
 	for section := range strings.SplitSeq(read(t, "architecture.md"), "\n## ") {
@@ -35,7 +35,7 @@ func TestDiagrams(t *testing.T) {
 			}
 			hops++
 			if m[1] != strconv.Itoa(hops) {
-				t.Errorf("%s: hop %s is the number %d", title, m[1], hops)
+				t.Errorf("%s: hop %s must have the number %d", title, m[1], hops)
 			}
 			if !declares(t, m[2], m[3]) {
 				t.Errorf("%s: %s does not declare %s", title, m[2], m[3])

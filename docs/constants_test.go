@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// program type-checks packages of this module from source, without their dependencies
-// outside of it: enough to know the value of every constant.
+// program type-checks packages of this module from source. It does not load other modules or
+// the standard library, because the values of constants do not depend on them.
 type program struct {
 	t       *testing.T
 	fset    *token.FileSet
@@ -32,8 +32,8 @@ func newProgram(t *testing.T) *program {
 	return &program{t, token.NewFileSet(), map[string]*checked{}}
 }
 
-// Import implements types.Importer. A package outside the module is empty but for
-// time, whose durations constants are made of.
+// Import implements types.Importer. A package outside the module is empty, except that
+// time has its durations, which constants of this module use.
 func (p *program) Import(name string) (*types.Package, error) {
 	if dir, ours := strings.CutPrefix(name, "duplex/"); ours {
 		return p.check(dir).pkg, nil
@@ -74,7 +74,7 @@ func (p *program) check(dir string) *checked {
 	if len(c.files) == 0 {
 		p.t.Fatalf("%s has no Go files", dir)
 	}
-	conf := types.Config{Importer: p, Error: func(error) {}} // what needs a foreign package does not check, and is no constant
+	conf := types.Config{Importer: p, Error: func(error) {}} // expressions that use a package outside the module fail to check, and are not constants
 	c.pkg, err = conf.Check("duplex/"+dir, p.fset, c.files, c.info)
 	var soft types.Error
 	if c.pkg == nil || err != nil && !errors.As(err, &soft) {
@@ -83,9 +83,9 @@ func (p *program) check(dir string) *checked {
 	return c
 }
 
-// numbers are the integer constants of a package and the integers of its struct literals
-// at package level, by name, such as bodyMax or defaultBounds.queue; without those that
-// number the cases of a type, are a pattern of bits (written in hex), or a code (below 0).
+// numbers returns the integer constants of a package and the constant integer fields of its
+// package-level struct literals, by name, such as maxBackoff or defaultLimits.conflateBytes. It
+// omits blocks of constants that use iota, bit patterns (written in hex) and codes (negative).
 func (p *program) numbers(dir string) map[string]int64 {
 	c, out := p.check(dir), map[string]int64{}
 	add := func(name string, v constant.Value) {
@@ -122,13 +122,14 @@ func (p *program) numbers(dir string) map[string]int64 {
 	return out
 }
 
-// bits tells whether a constant is written in hex.
+// bits reports whether e is a literal in hex.
 func bits(e ast.Expr) bool {
 	lit, ok := e.(*ast.BasicLit)
 	return ok && strings.HasPrefix(lit.Value, "0x")
 }
 
-// fields are the constant fields of a struct literal with names.
+// fields returns the named fields of a struct literal. The value of a field that is not
+// constant is nil.
 func (c *checked) fields(e ast.Expr) map[string]constant.Value {
 	out := map[string]constant.Value{}
 	if lit, ok := e.(*ast.CompositeLit); ok {
@@ -143,8 +144,8 @@ func (c *checked) fields(e ast.Expr) map[string]constant.Value {
 	return out
 }
 
-// assigned are the constants that a function assigns to fields, by field: the defaults
-// of options.
+// assigned returns the integer constants that a function assigns to fields, by field name. These
+// are the defaults of options.
 func (p *program) assigned(dir, function string) map[string]int64 {
 	c, out := p.check(dir), map[string]int64{}
 	for _, f := range c.files {
@@ -172,7 +173,7 @@ func (p *program) assigned(dir, function string) map[string]int64 {
 	return out
 }
 
-// enumerates tells whether a block of constants counts with iota.
+// enumerates reports whether a block of constants uses iota.
 func enumerates(gen *ast.GenDecl) (yes bool) {
 	ast.Inspect(gen, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && id.Name == "iota" {

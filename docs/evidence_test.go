@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Each test that a page has its readers run is there.
+// TestCommandsOfThePages checks that the tests and benchmarks in the go test commands of the
+// pages exist.
 func TestCommandsOfThePages(t *testing.T) {
 	command := regexp.MustCompile(`go test((?: \./[\w./]+)+)[^\n|` + "`" + `]*? -(?:run|bench) '?([\w\\|]+)`)
 	seen := 0
@@ -31,8 +32,7 @@ func TestCommandsOfThePages(t *testing.T) {
 	}
 }
 
-// declared tells whether one of the packages has a test or benchmark whose name holds
-// name.
+// declared reports whether one of the packages has a test or benchmark whose name contains name.
 func declared(t *testing.T, packages []string, name string) bool {
 	t.Helper()
 	want := regexp.MustCompile(`(?m)^func (Test|Benchmark)\w*` + name)

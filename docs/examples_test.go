@@ -29,12 +29,12 @@ var update = flag.Bool("update", false, "rewrite the results of the worked examp
 
 const arrow = " → "
 
-// block is a worked example of a page: a fenced block whose info string is "example"
-// and the name of what computes it. rules/README.md describes the lines.
+// block is a worked example of a page: a fenced block whose info string is "example NAME", where
+// NAME is a key of computers. docs/rules/README.md#worked-examples describes the lines.
 type block struct {
 	name  string
 	lines []string
-	start int // of its text in the page
+	start int // byte offset of the first line in the page
 }
 
 func blocks(source []byte) (out []block) {
@@ -53,11 +53,12 @@ func blocks(source []byte) (out []block) {
 	return out
 }
 
-// compute is what the program makes of what stands before the arrow of one line. wanted
-// names the figures behind it, where they have names.
+// compute returns the program's result for the text before the arrow of a line. wanted has the
+// names of the figures after the arrow; computers without named figures ignore it.
 type compute func(in string, wanted []string) (string, error)
 
-// computers begin a block each.
+// computers has a constructor for each name of a block. Lines of one block share a compute, so
+// that a line of a market block acts on the venue that the lines before it left.
 var computers = map[string]func() compute{
 	"complement": plainly(complement), "grid": plainly(grid), "fee": plainly(fee), "hold": plainly(hold), "afford": plainly(afford), "share": plainly(share),
 	"opening": plainly(opening), "twap": plainly(twap), "coverage": plainly(coverage), "winner": plainly(winner), "rate": plainly(writeRate), "tokens": plainly(bucket),
@@ -66,10 +67,10 @@ var computers = map[string]func() compute{
 	"market": func() compute { return newStory().line },
 }
 
-// figuresOf are named values: of a line "tick 4800, qty 10", or computed.
+// figuresOf is a set of named values, such as those of the text "tick 4800, qty 10".
 type figuresOf map[string]string
 
-// plainly computes a line of named values from named values.
+// plainly makes a compute of a function from named values to named values.
 func plainly(do func(figuresOf) (figuresOf, error)) func() compute {
 	return func() compute {
 		return func(in string, wanted []string) (string, error) {
@@ -82,7 +83,7 @@ func plainly(do func(figuresOf) (figuresOf, error)) func() compute {
 	}
 }
 
-// raw computes a line that is taken as it stands.
+// raw makes a compute of a function from text to text.
 func raw(do func(string) (string, error)) func() compute {
 	return func() compute { return func(in string, _ []string) (string, error) { return do(in) } }
 }
@@ -96,7 +97,7 @@ func parse(s string) figuresOf {
 	return out
 }
 
-// names lists the names of "fee 63, paid 5063", in order.
+// names returns the names in a text such as "fee 63, paid 5063", in order.
 func names(s string) (out []string) {
 	for _, part := range strings.Split(s, ", ") {
 		name, _, _ := strings.Cut(part, " ")
@@ -120,14 +121,14 @@ func (f figuresOf) format(wanted []string) (string, error) {
 func (f figuresOf) int(name string) int64 {
 	n, err := strconv.ParseInt(f[name], 10, 64)
 	if err != nil {
-		panic(fmt.Sprintf("%s is no number: %q", name, f[name]))
+		panic(fmt.Sprintf("%s is not a number: %q", name, f[name]))
 	}
 	return n
 }
 
 func (f figuresOf) tick() core.Tick { return core.Tick(f.int("tick")) }
 
-// check computes every line of a block, and gives the block as it should be.
+// check returns the lines of a block with the results that the program computes.
 func check(b block) (want []string, err error) {
 	begin := computers[b.name]
 	if begin == nil {
@@ -148,7 +149,7 @@ func check(b block) (want []string, err error) {
 	return want, nil
 }
 
-// guarded turns what a line that makes no sense brings about into an error.
+// guarded calls do and returns its panic, which an invalid line causes, as an error.
 func guarded(do compute, in string, wanted []string) (out string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -158,13 +159,14 @@ func guarded(do compute, in string, wanted []string) (out string, err error) {
 	return do(in, wanted)
 }
 
-// Every worked example of the rulebook is what the program computes.
+// TestExamples compares every worked example of the rulebook with the program's results. With
+// -update it writes these results to the pages.
 func TestExamples(t *testing.T) {
 	used := map[string]int{}
 	for _, name := range docs.Pages {
 		source := []byte(read(t, name))
 		found := blocks(source)
-		for i := len(found) - 1; i >= 0; i-- { // from the end, so that places stay
+		for i := len(found) - 1; i >= 0; i-- { // from the end, so that an update does not move the blocks before it
 			b := found[i]
 			used[b.name] += len(b.lines)
 			want, err := check(b)
@@ -195,7 +197,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// A page with a wrong figure is found.
+// TestExamplesFindWhatIsWrong checks that a wrong figure is corrected and that an invalid line
+// is an error.
 func TestExamplesFindWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"fee", "rate 250, qty 1, tick 5000 → fee 62", "rate 250, qty 1, tick 5000 → fee 63"},
@@ -216,7 +219,7 @@ func TestExamplesFindWhatIsWrong(t *testing.T) {
 		"fee": "rate 250, qty 1 → fee 62", "rate": "volume 1 → speed 1", "nothing": "a → b", "coverage": "window 10", "market": "Ann dances → status resting", "cost": "shout → 1", "order": "without wings → ok",
 	} {
 		if got, err := check(block{name: name, lines: []string{line}}); err == nil {
-			t.Errorf("%s is taken: %v", line, got)
+			t.Errorf("%s is accepted: %v", line, got)
 		}
 	}
 }
@@ -264,7 +267,7 @@ func share(in figuresOf) (figuresOf, error) {
 	return figuresOf{"rebate": fmt.Sprint(rebate), "referral": fmt.Sprint(referral), "venue": fmt.Sprint(fee - rebate - referral)}, nil
 }
 
-// opening is of a series that has had no round in the stretch.
+// opening computes for a series that has had no round in the current period.
 func opening(in figuresOf) (figuresOf, error) {
 	s := core.AllSeries()[in.int("category")-1]
 	at, err := time.Parse("15:04:05.000", in["at"])
@@ -282,7 +285,7 @@ func opening(in figuresOf) (figuresOf, error) {
 	return out, nil
 }
 
-// scaled reads a decimal price at 1e8 scale.
+// scaled parses a decimal price and returns it scaled by 1e8.
 func scaled(text string) core.Price {
 	p, err := feed.ParsePrice(text)
 	if err != nil {
@@ -291,7 +294,8 @@ func scaled(text string) core.Price {
 	return p
 }
 
-// decimal shows a price at 1e8 scale, with two decimals or as many as it has.
+// decimal formats a price, which is scaled by 1e8, with at least two decimals and no trailing
+// zeros after these.
 func decimal(p core.Price) string {
 	text := fmt.Sprintf("%d.%08d", p/100_000_000, p%100_000_000)
 	for strings.HasSuffix(text, "0") && len(text)-strings.Index(text, ".") > 3 {
@@ -300,7 +304,7 @@ func decimal(p core.Price) string {
 	return text
 }
 
-// twap is of a boundary at second 60, and shows a whole number without decimals.
+// twap computes the mean of the window that ends at second 60. A whole number has no decimals.
 func twap(in figuresOf) (figuresOf, error) {
 	const base = 1_800_000_000
 	var ticks []core.IndexTick
@@ -332,7 +336,7 @@ func writeRate(in figuresOf) (figuresOf, error) {
 	return figuresOf{"write": fmt.Sprint(write), "cancel": fmt.Sprint(2 * write)}, nil
 }
 
-// bucket is one that has some tokens left and is asked for others.
+// bucket takes tokens from a bucket that has some left.
 func bucket(in figuresOf) (figuresOf, error) {
 	now, burst := time.Unix(1_800_000_000, 0), int(in.int("burst"))
 	lim := rate.NewLimiter(rate.Limit(in.int("rate")), burst)
@@ -350,7 +354,8 @@ func bucket(in figuresOf) (figuresOf, error) {
 	return figuresOf{"taken": "no", "retry_after_ms": fmt.Sprint(ms)}, nil
 }
 
-// codeOf is what decoding says of a request; a core fault that an order carries is its.
+// codeOf returns the error code of a decoded request: the fault of decoding, else the rejection
+// that the decoded order carries for the core, else "ok".
 func codeOf(f *schemas.Fault, carried core.Reject) string {
 	switch {
 	case f != nil:
@@ -362,11 +367,11 @@ func codeOf(f *schemas.Fault, carried core.Reject) string {
 	}
 }
 
-// plainOrder is the order that the lines of a block named order change.
+// plainOrder is the order to which the lines of a block named order apply their changes.
 const plainOrder = `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","tick":4700,"qty":10}`
 
-// order reads a whole body in braces, or changes of plainOrder: "without NAME, …" and
-// then members that are added or replaced.
+// order reads a whole body in braces, or changes to plainOrder: any number of "without NAME, "
+// and then members to add or replace.
 func order(line string) (string, error) {
 	body := line
 	if !strings.HasPrefix(line, "{") {
@@ -419,7 +424,7 @@ func integer(text string) (string, error) {
 	return fmt.Sprint(int64(r.N)), nil
 }
 
-// listing makes the request of a list, by a short name of it.
+// listing returns an empty request for the list with a short name.
 func listing(name string) (any, error) {
 	switch name {
 	case "orders":
@@ -553,8 +558,8 @@ func index(line string) (string, error) {
 	return fmt.Sprintf("index %s, sources %d", decimal(tick.Price), tick.Count), nil
 }
 
-// jumps reads "FEED, limit PERCENT, minimum N: source=price …, …", a second each, or a
-// time that passes.
+// jumps reads "FEED, limit PERCENT, minimum N: SECOND, SECOND, …". A SECOND is the prices of one
+// second, "source=price …", or a duration without prices.
 func jumps(line string) (string, error) {
 	settings, seconds, _ := strings.Cut(line, ": ")
 	name, rest, _ := strings.Cut(settings, ", limit ")
@@ -594,7 +599,7 @@ func jumps(line string) (string, error) {
 	return strings.Join(out, ", "), nil
 }
 
-// sessionAt reads "FEED at DATE TIME", in New York.
+// sessionAt reads "FEED at DATE TIME", in New York time.
 func sessionAt(line string) (string, error) {
 	const layout = "2006-01-02 15:04"
 	name, text, _ := strings.Cut(line, " at ")

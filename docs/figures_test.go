@@ -17,28 +17,28 @@ import (
 	"duplex/tools"
 )
 
-// figured are the packages whose every integer constant is a figure of the rulebook,
-// with the names of those that are none: they are part of an algorithm or a format, and
-// no user meets them.
+// figured lists the packages whose integer constants must be in the rulebook, each with the
+// constants that are exempt. These are part of an algorithm or a format; users do not notice
+// them.
 var figured = map[string][]string{
-	"core":          {"NsPerSec", "NsPerMs", "OK"},
+	"core":          {"NsPerDay", "NsPerSec", "NsPerMs", "OK", "categoryMask"},
 	"core/ledger":   nil,
 	"core/round":    {"minute", "never"},
 	"core/feed":     {"RingTicks", "lastSecond"},
-	"core/view":     {"chunkLen", "dayNs", "eventBalance", "eventDeadman", "eventDeposit", "eventFill", "eventKeyRevoked", "eventOrder", "eventPosition", "eventSettlement", "eventWithdrawal", "stateFormat"},
+	"core/view":     {"chunkLen", "dayNs", "eventAccount", "eventBalance", "eventDeadman", "eventDeposit", "eventFill", "eventKeyRevoked", "eventOrder", "eventPosition", "eventSettlement", "eventTransfer", "eventWithdrawal", "keyIDsMax", "stateFormat"},
 	"core/engine":   {"closeMargin", "commitDelayMinCallers", "commitDelayMax", "histogramBuckets", "wireBufSize"},
-	"schemas":       {"signatureLen", "cursorDigestLen", "maxFastDigits", "typicalOrderBytes"},
+	"schemas":       {"signatureLen", "cursorDigestLen", "decimalPlaces", "maxFastDigits", "minFixedPlaces", "typicalOrderBytes", "usdPlaces"},
 	"tools":         {"maxCachedResponses", "maxCachedRows"},
 	"lanes/gate":    {"UserScopes", "maxPooledResponse", "preallocatedBody"},
 	"lanes/ws":      {"writeChunk", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
-	"lanes/mcp":     {"maxNoteLen"},
+	"lanes/mcp":     {"maxRequired", "maxTyped"},
 	"lanes/portal":  nil,
 	"feeds":         nil,
 	"feeds/adapter": {"heartbeatInterval", "defaultMaxMessageBytes"},
 }
 
-// figures are all figures of the program, by package and name. Times are in ns unless
-// their name says otherwise.
+// figures returns all figures of the program, by package and name. Times are in ns unless the
+// name has another unit.
 func figures(t *testing.T) map[string]int64 {
 	p, out := newProgram(t), map[string]int64{}
 	put := func(of, name string, n int64) { out[of+"."+name] = n }
@@ -46,7 +46,7 @@ func figures(t *testing.T) map[string]int64 {
 		found := p.numbers(dir)
 		for _, name := range inner {
 			if _, there := found[name]; !there {
-				t.Errorf("%s has no constant %s: take it off the list of those that are no figures", dir, name)
+				t.Errorf("%s has no constant %s: remove it from figured", dir, name)
 			}
 			delete(found, name)
 		}
@@ -66,7 +66,7 @@ func figures(t *testing.T) map[string]int64 {
 		}
 	}
 	of("core.Rules", core.DefaultRules())
-	delete(out, "core.Rules.Revision") // it numbers the pages themselves
+	delete(out, "core.Rules.Revision") // the revision of the rulebook is not a limit
 	of("core.Fees", core.DefaultFees())
 	of("core/view.Caps", view.DefaultRetentionCaps())
 	of("tools.Terms", tools.DefaultConfig(nil))
@@ -89,8 +89,8 @@ func figures(t *testing.T) map[string]int64 {
 
 var figureRow = regexp.MustCompile(`(?m)^\| <a id="(figure-[a-z0-9-]+)"></a>[^|]+ \| ([0-9,]+)(?: ([^|]+))? \| ([^|]+) \|$`)
 
-// Every default figure of the program stands in limits.md, with its value, and every
-// figure there is one of the program.
+// TestFigures checks that limits.md lists every default figure of the program with its value,
+// and no figure that the program does not have.
 func TestFigures(t *testing.T) {
 	text := read(t, "rules/limits.md")
 	_, text, _ = strings.Cut(text, "\n## Figures\n")
@@ -98,7 +98,7 @@ func TestFigures(t *testing.T) {
 	missing := maps.Clone(program)
 	rows := figureRow.FindAllStringSubmatch(text, -1)
 	if want := strings.Count(text, "\n| <a"); len(rows) != want {
-		t.Errorf("%d of %d rows can be read", len(rows), want)
+		t.Errorf("%d of %d rows match the pattern", len(rows), want)
 	}
 	for _, row := range rows {
 		for _, name := range strings.Split(row[4], ", ") {
@@ -115,7 +115,7 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
-		t.Errorf("%s = %d is not in limits.md: add a row, or name it in figured as none that users meet", name, missing[name])
+		t.Errorf("%s = %d is not in limits.md: add a row, or exempt it in figured if users do not notice it", name, missing[name])
 	}
 }
 
@@ -138,7 +138,7 @@ func figure(t *testing.T, number, unit string) []int64 {
 	return []int64{n}
 }
 
-// The table of series in rounds.md is the program's.
+// TestSeriesTable checks that the table of series in rounds.md has the program's series.
 func TestSeriesTable(t *testing.T) {
 	text := read(t, "rules/rounds.md")
 	assets := map[core.Feed]string{core.BTC: "BTC", core.Gold: "gold", core.WTI: "WTI crude"}

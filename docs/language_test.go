@@ -15,8 +15,8 @@ import (
 	"unicode"
 )
 
-// replacedWords are words that identifiers and file names no longer use, with the word
-// that each concept has instead.
+// replacedWords maps each word that identifiers and file names must not use to the words to use
+// instead.
 var replacedWords = map[string]string{
 	"abreast":   "caught up, WaitApplied",
 	"allowance": "budget, deadline",
@@ -43,7 +43,7 @@ var replacedWords = map[string]string{
 	"turn":      "rotate, advance",
 }
 
-// allowedIdentifiers use a replaced word in its own meaning.
+// allowedIdentifiers maps identifiers that contain a replaced word to the meaning that allows it.
 var allowedIdentifiers = map[string]string{
 	"Spread": "bid to ask", "spread": "bid to ask",
 }
@@ -69,7 +69,8 @@ func goFiles(t *testing.T, f func(path string)) {
 	}
 }
 
-// words splits an identifier or a file name at its capitals, digits and underscores.
+// words splits an identifier or a file name at capitals, digits and underscores, and returns the
+// parts in lower case.
 func words(name string) (out []string) {
 	var word []rune
 	flush := func() {
@@ -156,7 +157,7 @@ func declarations(t *testing.T, path string) map[string]token.Position {
 	return out
 }
 
-// TestReplacedNamesFindsThem holds the check against names that it must reject.
+// TestReplacedNamesFindsThem checks which names replacedWord rejects.
 func TestReplacedNamesFindsThem(t *testing.T) {
 	for name, want := range map[string]string{
 		"newCrew": "crew", "Keeper": "keeper", "session_keeper_test": "keeper", "isAbreast": "abreast", "TestHouse": "house",

@@ -26,8 +26,8 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// files lists the files below a folder that have an ending, without folders that git
-// does not keep.
+// files returns the files below a folder whose names have an ending. It skips .git and
+// node_modules.
 func files(t *testing.T, dir, ending string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -47,16 +47,16 @@ func files(t *testing.T, dir, ending string) (out []string) {
 	return out
 }
 
-// markdownPages are all pages of documentation, as paths from this folder.
+// markdownPages returns the paths of all pages of documentation, relative to this folder.
 func markdownPages(t *testing.T) []string { return append(files(t, ".", ".md"), "../README.md") }
 
 var idAttribute = regexp.MustCompile(`id="([^"]+)"`)
 
-// page is a page taken apart.
+// page is a parsed page.
 type page struct {
 	text    string
 	root    ast.Node
-	anchors map[string]int // how often there
+	anchors map[string]int // number of occurrences of each
 	links   []string
 }
 
@@ -95,10 +95,10 @@ func open(t *testing.T, name string) *page {
 	return p
 }
 
-// onPortal are the paths of the portal that pages may link to.
+// onPortal lists the portal's paths that pages may link to.
 var onPortal = []string{"/docs", "/docs?api=events", "/errors", "/errors.json", "/deprecation", "/changelog.atom"}
 
-// Every link of every page leads to a file that is there, and to an anchor in it.
+// TestLinks checks that every link between pages leads to an existing file and anchor.
 func TestLinks(t *testing.T) {
 	pages := map[string]*page{}
 	at := func(name string) *page {
@@ -111,7 +111,7 @@ func TestLinks(t *testing.T) {
 	for _, name := range markdownPages(t) {
 		for _, link := range at(name).links {
 			if strings.Contains(link, "://") || strings.HasPrefix(link, "mailto:") {
-				continue // elsewhere
+				continue // another site
 			}
 			seen++
 			file, anchor, anchored := strings.Cut(link, "#")
@@ -138,12 +138,13 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// No anchor of a page is there twice: a link would lead to the first alone.
+// TestAnchorsAreUnique checks that each anchor occurs once in its page. A link to an anchor that
+// occurs twice always leads to the first.
 func TestAnchorsAreUnique(t *testing.T) {
 	for _, name := range docs.Pages {
 		for id, n := range open(t, name).anchors {
 			if n > 1 {
-				t.Errorf("%s: %s is there %d times", name, id, n)
+				t.Errorf("%s: %s occurs %d times", name, id, n)
 			}
 		}
 	}
@@ -154,7 +155,7 @@ var (
 	comment  = []byte("docs/")
 )
 
-// Every rule that a comment in Go cites is there.
+// TestCitations checks that every page and anchor that a Go comment cites exists.
 func TestCitations(t *testing.T) {
 	pages := map[string]*page{}
 	for _, name := range docs.Pages {
@@ -176,7 +177,7 @@ func TestCitations(t *testing.T) {
 					seen++
 					switch p := pages[m[1]]; {
 					case p == nil && strings.HasPrefix(m[1], "rules/"):
-						t.Errorf("%s cites docs/%s, which there is not", file, m[1])
+						t.Errorf("%s cites docs/%s, which does not exist", file, m[1])
 					case p == nil:
 						if _, err := os.Stat(m[1]); err != nil {
 							t.Errorf("%s cites docs/%s: %v", file, m[1], err)
@@ -198,10 +199,10 @@ var (
 	proof = regexp.MustCompile(`^((?:Test|Fuzz)\w+)(?:/([\w-]+))? \(([\w./-]+_test\.go)\)$`)
 )
 
-// Every rule names the tests that show it, and they are there.
+// TestShownBy checks that every rule names the tests that show it, and that these exist.
 func TestShownBy(t *testing.T) {
 	seen := 0
-	for _, name := range docs.Pages[1 : len(docs.Pages)-1] { // not the contents, nor the glossary
+	for _, name := range docs.Pages[1 : len(docs.Pages)-1] { // without the table of contents and the glossary
 		for _, section := range sections(t, name) {
 			switch {
 			case section.shown == "" && section.leaf:
@@ -209,7 +210,7 @@ func TestShownBy(t *testing.T) {
 			case section.shown != "":
 				seen++
 				for _, one := range strings.Split(section.shown, ", ") {
-					there(t, name+": "+section.title, one)
+					checkProof(t, name+": "+section.title, one)
 				}
 			}
 		}
@@ -219,8 +220,8 @@ func TestShownBy(t *testing.T) {
 	}
 }
 
-// there holds one "TestName/case (path)" against the file.
-func there(t *testing.T, rule, one string) {
+// checkProof checks that the test and the case in "TestName/case (path)" exist.
+func checkProof(t *testing.T, rule, one string) {
 	t.Helper()
 	m := proof.FindStringSubmatch(one)
 	if m == nil {
@@ -243,8 +244,8 @@ func there(t *testing.T, rule, one string) {
 	}
 }
 
-// section is a heading of level 2 or lower and what stands below it, up to the next
-// heading. A leaf has no headings below it.
+// section is a heading of level 2 or more with its text up to the next heading. A leaf has no
+// subsections.
 type section struct {
 	title, shown string
 	leaf         bool
@@ -272,7 +273,8 @@ func sections(t *testing.T, name string) (out []section) {
 	return out
 }
 
-// Every page of the rulebook is among those that are served.
+// TestPages checks that docs.Pages lists every page of the rulebook and that all of them can be
+// rendered.
 func TestPages(t *testing.T) {
 	for _, file := range files(t, "rules", ".md") {
 		if !slices.Contains(docs.Pages, filepath.ToSlash(file)) {
@@ -285,7 +287,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	if _, err := docs.Render("rules/nothing.md"); err == nil {
-		t.Error("a page that there is not is rendered")
+		t.Error("a page that does not exist is rendered")
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Page is one page of the rulebook as HTML.
+// Page is a page of the rulebook, rendered as HTML.
 type Page struct {
-	Path     string // where it is served, such as /rules/orders
-	Source   string // where its Markdown is served, such as /rules/orders.md
+	Path     string // path of the HTML on the portal, such as /rules/orders
+	Source   string // path of the Markdown on the portal, such as /rules/orders.md
 	Title    string
-	HTML     []byte // the page without frame, its h1 included
+	HTML     []byte // the content of the page with its h1, without the portal's frame
 	Headings []Heading
 	Markdown []byte
 }
@@ -33,8 +33,8 @@ type Heading struct {
 	ID, Text string
 }
 
-// Render makes a page of Files. It fails if there is no such file, if the page has no
-// h1, or if it links to a page that is not in Files.
+// Render renders the page at a path in Files. It fails if the file does not exist, has no h1, or
+// links to a page that is not in Files.
 func Render(name string) (Page, error) {
 	source, err := Files.ReadFile(name)
 	if err != nil {
@@ -84,13 +84,13 @@ func (p *Page) heading(n *ast.Heading, source []byte) {
 	}
 }
 
-// Served is the path under which the portal serves a file of Files as HTML.
+// Served returns the path under which the portal serves a file of Files as HTML.
 func Served(name string) string {
 	return "/" + strings.TrimSuffix(strings.TrimSuffix(name, ".md"), "/README")
 }
 
-// served is the path that a link of a page leads to on the portal. Links within the
-// page and absolute ones stay as they are.
+// served converts the target of a link in a page to a path on the portal. It returns links
+// within the page and absolute links unchanged.
 func served(page, to string) (string, error) {
 	file, anchor, anchored := strings.Cut(to, "#")
 	if file == "" || strings.HasPrefix(file, "/") || strings.Contains(file, "://") {
@@ -107,19 +107,19 @@ func served(page, to string) (string, error) {
 }
 
 var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))), // inline styles would break the portal's policy
+	goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))), // the portal's Content-Security-Policy forbids inline styles
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
-	goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(permalinks{}, 100))), // the pages are part of the binary
+	goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(permalinks{}, 100))), // unsafe HTML is safe here: the pages are part of the binary
 )
 
-// Parse reads Markdown with the anchors that Slug gives; a repeated heading gets -1,
+// Parse parses Markdown. The id of a heading is its Slug; repeated headings get the suffixes -1,
 // -2 and so on, as on GitHub.
 func Parse(source []byte) ast.Node {
 	ids := parser.NewContext(parser.WithIDs(slugs{}))
 	return markdown.Parser().Parse(text.NewReader(source), parser.WithContext(ids))
 }
 
-// slugs counts the headings of each slug.
+// slugs counts the headings with each slug.
 type slugs map[string]int
 
 // Generate implements parser.IDs.
@@ -135,7 +135,7 @@ func (s slugs) Generate(value []byte, _ ast.NodeKind) []byte {
 // Put implements parser.IDs.
 func (s slugs) Put(value []byte) { s[string(value)]++ }
 
-// permalinks renders headings with a link to themselves.
+// permalinks renders each heading below the h1 with a link to itself.
 type permalinks struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
@@ -156,7 +156,7 @@ func (permalinks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
-// plain is the text of a node without its markup.
+// plain returns the text of a node without markup.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

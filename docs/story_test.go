@@ -13,9 +13,9 @@ import (
 	"duplex/schemas"
 )
 
-// story runs the lines of a block named market: a venue with one market of interest,
-// the 60 s series of BTC, opened at a strike of 65000.00, and four accounts with
-// 1,000,000 pips each.
+// story is the venue on which the lines of a block named market run. The lines use one market,
+// the 60 s series of BTC, opened at a strike of 65000.00, and four accounts with 1,000,000 pips
+// each.
 type story struct {
 	v      *venue.Venue
 	w      *view.View
@@ -47,7 +47,7 @@ func newStory() *story {
 	return s
 }
 
-// do applies a command.
+// do applies a command to the venue and the view.
 func (s *story) do(c core.Command) (core.Reject, []core.Event) {
 	s.at.Seq++
 	s.at.Ts++
@@ -63,7 +63,7 @@ func (s *story) do(c core.Command) (core.Reject, []core.Event) {
 	return r, ev.List
 }
 
-// line runs one line and gives the figures that are wanted of it.
+// line runs one line and returns the wanted figures after it.
 func (s *story) line(in string, wanted []string) (string, error) {
 	label, rest, labeled := strings.Cut(in, ": ")
 	if !labeled {
@@ -103,7 +103,7 @@ func (s *story) person(w []string, label string) (figuresOf, error) {
 		}
 	}
 	if u == 0 {
-		return nil, fmt.Errorf("nobody is called %q", w[0])
+		return nil, fmt.Errorf("no account is called %q", w[0])
 	}
 	if len(w) == 1 {
 		return s.accountNow(u), nil
@@ -126,7 +126,7 @@ func (s *story) person(w []string, label string) (figuresOf, error) {
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("nobody %q", w[1])
+	return nil, fmt.Errorf("no action %q of an account", w[1])
 }
 
 func number(s string) int64 {
@@ -174,7 +174,7 @@ func (s *story) place(u core.UserID, w []string, label string) (figuresOf, error
 			i++
 			c.ClientID = uint64(number(w[i]))
 		default:
-			return nil, fmt.Errorf("an order takes no %q", w[i])
+			return nil, fmt.Errorf("an order has no option %q", w[i])
 		}
 	}
 	r, events := s.do(c)
@@ -193,7 +193,8 @@ func (s *story) place(u core.UserID, w []string, label string) (figuresOf, error
 	return out, nil
 }
 
-// fills adds up what a placement's fills did for the one who placed it.
+// fills adds the sums of a placement's fills to out: the fee, the amount paid or received, and
+// the path and tick of the last fill.
 func (s *story) fills(c *core.PlaceOrder, events []core.Event, out figuresOf) {
 	var price, fee core.Pips
 	for _, e := range events {
@@ -211,7 +212,7 @@ func (s *story) fills(c *core.PlaceOrder, events []core.Event, out figuresOf) {
 	}
 }
 
-// change applies a command about an order and tells how it is then.
+// change applies a command to an order and returns the figures of the order and its account.
 func (s *story) change(u core.UserID, id core.OrderID, c core.Command) figuresOf {
 	r, _ := s.do(c)
 	out := s.accountNow(u)
@@ -261,7 +262,7 @@ func (s *story) operator(w []string) (figuresOf, error) {
 	case "sets":
 		c = &core.SetFees{Fees: core.Fees{Maker: core.Rate(number(w[2])), Taker: core.Rate(number(w[4]))}}
 	default:
-		return nil, fmt.Errorf("the operator %q", w[0])
+		return nil, fmt.Errorf("no action %q of the operator", w[0])
 	}
 	r, _ := s.do(c)
 	out := s.roundNow()

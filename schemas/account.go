@@ -12,7 +12,7 @@ type Limits struct {
 	Read              Bucket   `json:"read"`
 	Write             Bucket   `json:"write"`
 	Cancel            Bucket   `json:"cancel"`
-	TrailingVolume30d U64      `json:"trailing_volume_30d" pattern:"^[0-9]+$" doc:"Shares"`
+	TrailingVolume30d U64      `json:"trailing_volume_30d" pattern:"^[0-9]+$" doc:"Contracts"`
 	WriteFloor        int64    `json:"write_floor"`
 	UsdPerExtraRps    int64    `json:"usd_per_extra_rps"`
 	BatchCap          int64    `json:"batch_cap"`

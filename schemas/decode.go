@@ -189,10 +189,8 @@ func runChecks(target reflect.Value, at string, so faultSet) (out faultSet) {
 // decodeMember decodes one value. Null is a schema_violation for every field.
 func decodeMember(v jsontext.Value, f *field, target reflect.Value, at string) (out faultSet) {
 	switch {
-	case f.elem != nil && f.list:
-		return decodeObjects(v, f, target, at)
 	case f.elem != nil:
-		out.add(decodeNested(v, f, target, at))
+		return decodeObjects(v, f, target, at)
 	case v.Kind() == 'n' || json.Unmarshal(v, target.Addr().Interface(), strictOptions) != nil:
 		target.SetZero()
 		out.add(newFault("schema_violation", at, shown(v), f.domainText))
@@ -200,27 +198,6 @@ func decodeMember(v jsontext.Value, f *field, target reflect.Value, at string) (
 		out.add(f.checkDomain(target, shown(v), at))
 	}
 	return out
-}
-
-// decodeNested decodes an object within a request. Every fault of its members has the code of
-// the field. Null is an absent field if the field may be absent.
-func decodeNested(v jsontext.Value, f *field, target reflect.Value, at string) *Fault {
-	if v.Kind() == 'n' && f.Optional {
-		return nil
-	}
-	if v.Kind() != '{' {
-		return newFault("schema_violation", at, shown(v), f.domainText)
-	}
-	if target.Kind() == reflect.Pointer {
-		target.Set(reflect.New(target.Type().Elem()))
-		target = target.Elem()
-	}
-	set := decodeObject(v, f.elem, target, inBody, at)
-	fault := set.first()
-	if fault != nil {
-		fault.Code = f.code
-	}
-	return fault
 }
 
 // decodeObjects decodes an array of objects. An order whose only fault is one that the

@@ -10,7 +10,7 @@ import (
 // TestAppendResponses tests the JSON of responses.
 func TestAppendResponses(t *testing.T) {
 	out := Outcome{OrderID: 5, ClientOrderID: 7, Status: "resting", Seq: 5, RestingQty: 10}
-	const outJSON = `{"order_id":"5","client_order_id":"7","status":"resting","seq":"5","filled_qty":0,"resting_qty":10,"fills":[]}`
+	const outJSON = `{"order_id":"5","client_order_id":"7","status":"resting","seq":"5","filled_qty":0,"resting_qty":10,"fills":[],"fee":"0","fee_usd":"0.00"}`
 	const errJSON = `{"error":{"code":"unknown_order","num":265,"origin":"core","message":"unknown_order","details":null}}`
 	unknown := ErrorOf("unknown_order")
 	for _, c := range []struct {
@@ -26,10 +26,10 @@ func TestAppendResponses(t *testing.T) {
 		{OrderList{}, `{"orders":[],"cursor":"","as_of_seq":"0"}`},
 		{Order{Status: "rejected", Reason: "bad_qty"}, `{"order_id":null,"client_order_id":"0","market_id":0,"generation":0,"side":"","outcome":"","type":"","tick":0,"qty":0,` +
 			`"tif":"","expiry_ts":"0","max_cost":"0","group_id":0,"flags":0,"status":"rejected","reason":"bad_qty","filled_qty":0,"remaining_qty":0,` +
-			`"created_seq":"0","created_ts":"0","last_update_seq":"0"}`},
+			`"created_seq":"0","created_ts":"0","last_update_seq":"0","api_key":null}`},
 		{RoundRead{Round: Round{MarketID: 1, Status: "trading", Strike: 5}, AsOf: AsOf{9}}, `{"market_id":1,"status":"trading","strike":"5","settle_price":"0","winner":null,` +
 			`"yes_payout":0,"fresh_source_count_at_freeze":0,"gen":0,"open_ts":"0","freeze_ts":"0","resolve_ts":"0","round_number":"0","generation":0,"category":0,` +
-			`"twap_window_secs":0,"paused":false,"as_of_seq":"9"}`},
+			`"twap_window_secs":0,"paused":false,"close_ts":"0","secs_to_close":0,"as_of_seq":"9"}`},
 		{Balance{Cash: 1<<64 - 1, AsOf: AsOf{3}}, `{"cash":"18446744073709551615","reserved":"0","as_of_seq":"3"}`},
 		{Orderbook{MarketID: 1, TickSize: TickSize{Name: "narrow"}, Yes: []Level{{4700, 10}}}, `{"market_id":1,"generation":0,"tick_size":{"name":"narrow","bands":[]},"yes":[[4700,10]],"no":[],"as_of_seq":"0"}`},
 		{Key{Label: "<b>&"}, `{"api_key":"","label":"<b>&","scopes":[],"created_ts":"0"}`},
@@ -67,7 +67,7 @@ func TestHandwrittenEncodersAgree(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		o := Outcome{u64.Draw(t, "id"), u64.Draw(t, "cid"), word.Draw(t, "status"), u64.Draw(t, "seq"), rapid.Int64().Draw(t, "filled"),
-			rapid.Int64().Draw(t, "rest"), rapid.SliceOfN(fill, 0, 3).Draw(t, "fills"), word.Draw(t, "reason")}
+			rapid.Int64().Draw(t, "rest"), rapid.SliceOfN(fill, 0, 3).Draw(t, "fills"), u64.Draw(t, "fee"), USD(rapid.Uint64().Draw(t, "dollars")), rapid.SampledFrom([]int64{0, 5300}).Draw(t, "worst tick"), word.Draw(t, "reason")}
 		if want, err := Append(nil, o); err != nil || string(o.Append(nil)) != string(want) {
 			t.Fatalf("%s\n%s %v", o.Append(nil), want, err)
 		}

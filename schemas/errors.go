@@ -60,7 +60,7 @@ var ErrorTable = []ErrorInfo{
 	registry(269, "user_suspended", 403, Never, "The account is suspended: cancels and reads work, placements do not.", "Ask the operator."),
 	registry(270, "open_order_limit", 403, Never, "Too many open orders in this market.", "Cancel some first; then use a new client_order_id."),
 	registry(271, "bad_expiry", 400, Never, "expiry_ts of a gtt order is not in the future.", "Give ns since the Unix epoch, later than the venue's clock."),
-	registry(272, "mandate_violation", 403, Never, "The mandate of the agent does not allow this order; details name the rule.", "Stay within the bound in details; the account shows the mandate and what is left."),
+	registry(272, "mandate_violation", 403, Never, "The account's mandate does not allow this order.", "Lower the order until it is within the bound of details.rule; read the account for the headroom."),
 	registry(273, "stale_generation", 409, Never, "The market slot is in another generation than the order names.", "Read the round of this market_id again."),
 
 	// The gate: faults of the request itself.
@@ -79,22 +79,22 @@ var ErrorTable = []ErrorInfo{
 	gateway("bad_cursor", 400, 0, Never, "The cursor is not of this list, account and filters.", "Start again without a cursor."),
 	gateway("bad_client_withdrawal_id", 400, 0, Never, "client_withdrawal_id is not 1–64 of A–Z a–z 0–9 - _.", "Use another id."),
 	gateway("bad_amount", 400, 0, Never, "The amount is 0.", "Use an amount above 0, in pips."),
-	gateway("bad_mandate", 400, 0, Never, "A field of the mandate is unknown, of a wrong type or out of range, or expires_ts is not in the future.", "Correct the field."),
 	gateway("bad_destination", 400, 0, Never, "The funding port does not accept this destination.", "Correct the destination."),
 
 	// The gate: objects that do not exist, or exist already.
 	gateway("round_not_found", 404, 0, Never, "This market never opened, or its round is no longer kept.", "List rounds."),
+	gateway("unknown_agent", 404, 0, Never, "No agent of yours has this id.", "List your agents."),
 	gateway("unknown_withdrawal", 404, 0, Never, "No withdrawal of yours has this id.", "List withdrawals."),
 	gateway("unknown_user", 404, 0, Never, "No account has this id.", "List users."),
-	gateway("unknown_agent", 404, 0, Never, "No agent of yours has this id.", "List your agents."),
 	gateway("unknown_key", 404, 0, Never, "No key has this id.", "List keys."),
 	gateway("duplicate_client_withdrawal_id", 409, 0, Never, "This client_withdrawal_id was used with other fields.", "List withdrawals; use a new id for another withdrawal."),
+	gateway("duplicate_agent_name", 409, 0, Never, "The owner has used this name for an agent before.", "Use another name."),
 	gateway("duplicate_client_transfer_id", 409, 0, Never, "This client_transfer_id was used with other fields.", "Use a new id for another transfer."),
-	gateway("duplicate_agent_name", 409, 0, Never, "An agent of yours has or had this name.", "Use another name."),
-	gateway("stale_mandate", 409, 0, Never, "if_rev is not the revision of the mandate.", "Read the mandate again."),
-	gateway("agent_limit", 403, 0, Never, "The account has 32 agents that are not closed, or 1,000 in all.", "Close one first."),
+	gateway("stale_mandate", 409, 0, Never, "if_rev is not the rev of the present mandate.", "Read the mandate again and set it with its rev."),
+	gateway("agent_limit", 403, 0, Never, "The owner has 32 open agents, or 1000 in all.", "Close an agent."),
+	gateway("bad_mandate", 400, 0, Never, "A field of the mandate is unknown, ill-typed, out of range, or an expiry that is not in the future.", "Correct the mandate."),
 	gateway("duplicate_deposit_id", 409, 0, Never, "This deposit_id was used with other fields.", "Use a new id for another deposit."),
-	gateway("invalid_transition", 409, 0, Never, "The round, withdrawal or agent is no longer in a state that allows this action.", "Read it again."),
+	gateway("invalid_transition", 409, 0, Never, "The round or withdrawal is no longer in a state that allows this action.", "Read it again."),
 
 	// The gate: load and time.
 	gateway("rate_limited", 429, 9, Safe, "The key's token bucket is empty.", "Wait retry_after_ms, then send the same request again."),
@@ -162,11 +162,11 @@ type Error struct {
 	Num     *int     `json:"num" doc:"Reject code of the shared registry"`
 	Origin  string   `json:"origin" enum:"core,port,gateway"`
 	Message string   `json:"message" doc:"The code; 'rate limited' for rate_limited"`
-	Details *Details `json:"details" nullable:"true" doc:"Of rate_limited and mandate_violation, else null"`
+	Details *Details `json:"details" nullable:"true" doc:"retry_after_ms for rate_limited, the bound for mandate_violation, else null"`
 }
 
-// Details holds retry_after_ms for rate_limited and the bound for mandate_violation. It is
-// null for all other errors.
+// Details holds retry_after_ms for rate_limited, and the bound of a mandate for mandate_violation. It
+// is null for all other errors.
 type Details map[string]string
 
 // ErrorBody is the body of an error response.
@@ -192,6 +192,27 @@ func RateLimited(retryAfterMs int64) Error {
 	e.Details = &Details{"retry_after_ms": strconv.FormatInt(retryAfterMs, 10)}
 	return e
 }
+
+// MandateError returns the error of a placement that a mandate rejected
+// (docs/rules/agent-accounts.md#rejections).
+func MandateError(v *core.Violation) Error {
+	e := RejectError(core.MandateViolation)
+	d := Details{"rule": v.Rule.String(), "rev": decimal(uint64(v.Rev))}
+	switch v.Rule {
+	case core.RuleHalted, core.RuleExpires, core.RuleCategories, core.RuleReduceOnly:
+	case core.RulePriceCollar:
+		d["limit"], d["asked"] = decimal(v.Limit), decimal(v.Asked)
+	default:
+		d["limit"], d["used"], d["asked"], d["headroom"] = decimal(v.Limit), decimal(v.Used), decimal(v.Asked), decimal(v.Headroom())
+	}
+	if v.ResetsTs != 0 {
+		d["resets_ts"] = decimal(uint64(v.ResetsTs))
+	}
+	e.Details = &d
+	return e
+}
+
+func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // RetryAfterMs returns the wait that a rate_limited error names. It reports false for
 // any other error.

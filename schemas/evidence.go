@@ -4,7 +4,7 @@ package schemas
 // or an earlier one. Limit and cursor page through its ticks.
 type GetEvidence struct {
 	MarketID    Int `json:"market_id" in:"path" minimum:"1" maximum:"4294967295" fault:"round_not_found"`
-	RoundNumber U64 `json:"round_number,omitzero" in:"query" pattern:"^[0-9]+$" doc:"An earlier round of the slot; omit for the present one"`
+	RoundNumber U64 `json:"round_number,omitzero" in:"query" pattern:"^[0-9]+$" doc:"Omit for the latest"`
 	Page
 	MinSeqQuery
 }
@@ -19,7 +19,7 @@ type Evidence struct {
 	Category                 uint16         `json:"category"`
 	Feed                     uint8          `json:"feed" doc:"0 BTC, 1 gold, 2 WTI"`
 	Status                   string         `json:"status" enum:"trading,frozen,proposed,settled,void"`
-	Strike                   U64            `json:"strike" pattern:"^[0-9]+$"`
+	Strike                   U64            `json:"strike" pattern:"^[0-9]+$" doc:"At 1e8"`
 	StrikeTick               *EvidenceTick  `json:"strike_tick" doc:"The index tick that is the strike"`
 	BoundaryTs               U64            `json:"boundary_ts" pattern:"^[0-9]+$" doc:"ns; the window ends before it"`
 	TwapWindowSecs           int64          `json:"twap_window_secs"`
@@ -27,9 +27,9 @@ type Evidence struct {
 	RequiredSecs             int64          `json:"required_secs" doc:"Least covered_secs to settle without the operator"`
 	FreshSourceCountAtFreeze uint8          `json:"fresh_source_count_at_freeze"`
 	WeightedSum              string         `json:"weighted_sum" pattern:"^[0-9]+$" doc:"Sum of price x counted_secs over all ticks; twap is its floored quotient by covered_secs"`
-	Twap                     U64            `json:"twap" pattern:"^[0-9]+$" doc:"0 until frozen"`
+	Twap                     U64            `json:"twap" pattern:"^[0-9]+$" doc:"At 1e8; 0 until frozen"`
 	ByOperator               bool           `json:"by_operator" doc:"settle_price is the operator's, not twap"`
-	SettlePrice              U64            `json:"settle_price" pattern:"^[0-9]+$" doc:"0 until proposed"`
+	SettlePrice              U64            `json:"settle_price" pattern:"^[0-9]+$" doc:"At 1e8; 0 until proposed"`
 	Winner                   *string        `json:"winner" pattern:"^(yes|no)$" doc:"yes if and only if settle_price > strike"`
 	Ticks                    []EvidenceTick `json:"ticks" nullable:"false" doc:"Of the window and the 5 s before it, newest first"`
 	PageEnd
@@ -38,7 +38,7 @@ type Evidence struct {
 // EvidenceTick is one index tick with the prices of its sources.
 type EvidenceTick struct {
 	Ts               U64           `json:"ts" pattern:"^[0-9]+$" doc:"ns; the second it stands for"`
-	Price            U64           `json:"price" pattern:"^[0-9]+$"`
+	Price            U64           `json:"price" pattern:"^[0-9]+$" doc:"At 1e8"`
 	FreshSourceCount uint8         `json:"fresh_source_count"`
 	CountedSecs      int64         `json:"counted_secs" doc:"Seconds of the window it stands for, carried ones included"`
 	Manual           bool          `json:"manual" doc:"Posted by an operator"`
@@ -48,5 +48,5 @@ type EvidenceTick struct {
 // SourcePrice is the price of one source.
 type SourcePrice struct {
 	Source string `json:"source"`
-	Price  U64    `json:"price" pattern:"^[0-9]+$"`
+	Price  U64    `json:"price" pattern:"^[0-9]+$" doc:"At 1e8"`
 }

@@ -24,7 +24,11 @@ func (o *Outcome) Append(dst []byte) []byte {
 		}
 		dst = o.Fills[i].append(dst)
 	}
-	dst = append(dst, ']')
+	dst = appendU64(append(dst, `],"fee":`...), o.Fee)
+	dst = append(appendFixed(append(dst, `,"fee_usd":"`...), uint64(o.FeeUSD), usdPlaces), '"')
+	if o.WorstTick != 0 {
+		dst = strconv.AppendInt(append(dst, `,"worst_tick":`...), o.WorstTick, 10)
+	}
 	if o.Reason != "" {
 		dst = appendQuoted(append(dst, `,"reason":`...), o.Reason)
 	}
@@ -105,7 +109,16 @@ func (o *Order) appendMembers(dst []byte) []byte {
 	dst = appendInt(append(dst, `,"remaining_qty":`...), o.RemainingQty)
 	dst = appendU64(append(dst, `,"created_seq":`...), o.CreatedSeq)
 	dst = appendU64(append(dst, `,"created_ts":`...), o.CreatedTs)
-	return appendU64(append(dst, `,"last_update_seq":`...), o.LastUpdateSeq)
+	dst = appendU64(append(dst, `,"last_update_seq":`...), o.LastUpdateSeq)
+	return appendQuotedOrNull(append(dst, `,"api_key":`...), o.APIKey)
+}
+
+// appendQuotedOrNull appends one of the venue's own words, or null.
+func appendQuotedOrNull(dst []byte, s *string) []byte {
+	if s == nil {
+		return append(dst, `null`...)
+	}
+	return appendQuoted(dst, *s)
 }
 
 // Append appends the JSON of b to dst.

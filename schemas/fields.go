@@ -138,7 +138,7 @@ func (f *field) setType(t reflect.Type) {
 		f.kind = kindString
 	case t.Kind() == reflect.Bool:
 		f.kind = kindBool
-	case t.Kind() == reflect.Struct:
+	case t.Kind() == reflect.Struct && f.list:
 		f.kind, f.elem = kindObject, requestTypeOf(t)
 	default:
 		panic(fmt.Sprintf("schemas: %s cannot be a field of a request", t))

@@ -63,12 +63,13 @@ type Market struct {
 	YesBidQty    int64    `json:"yes_bid_qty"`
 	YesAsk       int64    `json:"yes_ask" doc:"Pips; 0 when none"`
 	YesAskQty    int64    `json:"yes_ask_qty"`
-	LastTickYes  int64    `json:"last_tick_yes" doc:"0 when none"`
+	LastTickYes  int64    `json:"last_tick_yes" doc:"Pips; 0 when none"`
 	Volume       U64      `json:"volume" pattern:"^[0-9]+$" doc:"Contracts"`
 	OpenInterest U64      `json:"open_interest" pattern:"^[0-9]+$" doc:"Contracts"`
 	Paused       bool     `json:"paused" doc:"No placements, cancels work"`
 	OpenTs       U64      `json:"open_ts" pattern:"^[0-9]+$" doc:"ns"`
 	CloseTs      U64      `json:"close_ts" pattern:"^[0-9]+$" doc:"ns; when it will freeze"`
+	SecsToClose  int64    `json:"secs_to_close" doc:"At as_of_seq; 0 unless trading"`
 }
 
 // MarketRead is one market with its as_of_seq.
@@ -105,7 +106,7 @@ type Trade struct {
 	Ts           U64    `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
 	MarketID     uint32 `json:"market_id"`
 	Generation   uint32 `json:"generation"`
-	TickYes      int64  `json:"tick_yes" minimum:"1" maximum:"9999"`
+	TickYes      int64  `json:"tick_yes" minimum:"1" maximum:"9999" doc:"Pips"`
 	Qty          int64  `json:"qty"`
 	Path         string `json:"path" enum:"direct,mint,merge"`
 	TakerSide    string `json:"taker_side" enum:"buy,sell"`

@@ -5,23 +5,23 @@ import "duplex/core"
 // PlaceOrder is the body of `POST /v1/portfolio/orders`, an item of a batch, and the body
 // of a preview (docs/rules/orders.md#fields).
 type PlaceOrder struct {
-	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$" nonzero:"true" missing:"client_order_id_required" fault:"client_order_id_required" doc:"Idempotency key, unique per account for good. Not 0." example:"1001"`
+	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$" nonzero:"true" missing:"client_order_id_required" fault:"client_order_id_required" doc:"Digits, not 0; used once per account, for good" example:"1001"`
 	MarketID      Int    `json:"market_id" minimum:"0" maximum:"4294967295" doc:"Market slot" example:"1"`
 	Side          string `json:"side" enum:"buy,sell"`
 	Outcome       string `json:"outcome" enum:"yes,no"`
-	Type          string `json:"type,omitzero" enum:"limit,market" doc:"Default limit. A market order is ioc."`
-	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" doc:"Limit orders only, and required there: price in pips (4700 = 47 cents) of the order's own outcome, on the grid" example:"4700"`
-	WorstTick     *Int   `json:"worst_tick,omitempty" minimum:"1" maximum:"9999" doc:"Market orders only: worst price in pips. Default 9999 for a buy, 1 for a sell"`
-	Qty           Int    `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Shares" example:"10"`
-	TIF           string `json:"tif,omitzero" enum:"gtc,gtt,ioc,fok" doc:"Limit orders only. Default gtc"`
-	ExpiryTs      *U64   `json:"expiry_ts,omitempty" pattern:"^[0-9]+$" doc:"gtt only, and required there: ns since the Unix epoch"`
-	MaxCost       U64    `json:"max_cost,omitzero" pattern:"^[0-9]+$" doc:"Cap on cash out in pips, fees included. Required for market buys; buys only"`
+	Type          string `json:"type,omitzero" enum:"limit,market" doc:"Default limit"`
+	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" doc:"Limit: price in pips (4700 = 47 cents), 100-9900 by 100; required" example:"4700"`
+	WorstTick     *Int   `json:"worst_tick,omitempty" minimum:"1" maximum:"9999" doc:"Market: worst price to accept, pips"`
+	Qty           Int    `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Contracts" example:"10"`
+	TIF           string `json:"tif,omitzero" enum:"gtc,gtt,ioc,fok" doc:"Limit; default gtc"`
+	ExpiryTs      *U64   `json:"expiry_ts,omitempty" pattern:"^[0-9]+$" doc:"gtt: Unix ns; required"`
+	MaxCost       U64    `json:"max_cost,omitzero" pattern:"^[0-9]+$" doc:"Market buy: most pips to spend with fees; required"`
 	GroupID       Int    `json:"group_id,omitzero" minimum:"0" maximum:"4294967295" doc:"Group for cancel-all"`
-	PostOnly      bool   `json:"post_only,omitzero" doc:"Cancel instead of taking; gtc and gtt only"`
-	ReduceOnly    bool   `json:"reduce_only,omitzero" doc:"Never beyond what is held"`
-	CancelOnPause bool   `json:"cancel_on_pause,omitzero" doc:"Cancel when the market freezes or pauses"`
-	StpMaker      bool   `json:"stp_maker,omitzero" doc:"On a self-trade cancel the resting order, not this one"`
-	Generation    Int    `json:"generation,omitzero" minimum:"1" maximum:"4294967295" doc:"Only for this life of the slot"`
+	PostOnly      bool   `json:"post_only,omitzero" doc:"Cancel rather than take"`
+	ReduceOnly    bool   `json:"reduce_only,omitzero" doc:"Only close what is held"`
+	CancelOnPause bool   `json:"cancel_on_pause,omitzero" doc:"Cancel at a freeze or pause"`
+	StpMaker      bool   `json:"stp_maker,omitzero" doc:"At a self-trade cancel the resting one"`
+	Generation    Int    `json:"generation,omitzero" minimum:"1" maximum:"4294967295" doc:"Only in this round of the slot"`
 
 	// Fault is a fault that decoding found and the core records: bad_qty,
 	// bad_price_tick or client_order_id_required. The other fields are valid, and the
@@ -162,8 +162,8 @@ type CancelOrder struct {
 // (docs/rules/orders.md#decrease).
 type DecreaseOrder struct {
 	OrderID  U64  `json:"order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
-	ReduceBy *Int `json:"reduce_by,omitempty" minimum:"1" fault:"invalid_decrease" doc:"Shares to take off what remains. Exactly one of reduce_by and reduce_to"`
-	ReduceTo *Int `json:"reduce_to,omitempty" minimum:"0" fault:"invalid_decrease" doc:"Shares that shall remain; 0 cancels. Safe to repeat" example:"5"`
+	ReduceBy *Int `json:"reduce_by,omitempty" minimum:"1" fault:"invalid_decrease" doc:"Contracts to take off; give this or reduce_to"`
+	ReduceTo *Int `json:"reduce_to,omitempty" minimum:"0" fault:"invalid_decrease" doc:"Contracts to remain; 0 cancels. Safe to repeat" example:"5"`
 }
 
 // Check requires exactly one of reduce_by and reduce_to.
@@ -177,6 +177,7 @@ func (d *DecreaseOrder) Check() *Fault {
 // ListOrders is the query of `GET /v1/portfolio/orders`.
 type ListOrders struct {
 	Status        string `json:"status,omitempty" in:"query" list:"resting,partially_filled,executed,canceled,expired,rejected" doc:"Comma-separated: resting, partially_filled, executed, canceled, expired, rejected"`
+	OrderID       *U64   `json:"order_id,omitempty" in:"query" pattern:"^[0-9]+$"`
 	ClientOrderID *U64   `json:"client_order_id,omitempty" in:"query" pattern:"^[0-9]+$"`
 	MarketID      *Int   `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
 	Page
@@ -191,27 +192,28 @@ type GetOrder struct {
 
 // Order is a row of an order list, and the response to a read of one order.
 type Order struct {
-	OrderID       *U64   `json:"order_id" pattern:"^[0-9]+$" doc:"Null for a rejected order"`
-	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$"`
-	MarketID      uint32 `json:"market_id"`
-	Generation    uint32 `json:"generation"`
-	Side          string `json:"side" enum:"buy,sell"`
-	Outcome       string `json:"outcome" enum:"yes,no"`
-	Type          string `json:"type" enum:"limit,market"`
-	Tick          int64  `json:"tick" doc:"Pips in the order's own outcome; a market order's worst_tick"`
-	Qty           int64  `json:"qty"`
-	TIF           string `json:"tif" enum:"gtc,gtt,ioc,fok"`
-	ExpiryTs      U64    `json:"expiry_ts" pattern:"^[0-9]+$" doc:"ns; 0 when not gtt"`
-	MaxCost       U64    `json:"max_cost" pattern:"^[0-9]+$" doc:"Pips; 0 when unset"`
-	GroupID       uint32 `json:"group_id"`
-	Flags         uint8  `json:"flags" doc:"bit0 post_only, bit1 reduce_only, bit2 cancel_on_pause, bit3 stp_maker"`
-	Status        string `json:"status" enum:"resting,partially_filled,executed,canceled,expired,rejected"`
-	Reason        string `json:"reason" doc:"Why it was canceled or rejected; empty otherwise"`
-	FilledQty     int64  `json:"filled_qty"`
-	RemainingQty  int64  `json:"remaining_qty"`
-	CreatedSeq    U64    `json:"created_seq" pattern:"^[0-9]+$"`
-	CreatedTs     U64    `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
-	LastUpdateSeq U64    `json:"last_update_seq" pattern:"^[0-9]+$"`
+	OrderID       *U64    `json:"order_id" pattern:"^[0-9]+$" doc:"Null for a rejected order"`
+	ClientOrderID U64     `json:"client_order_id" pattern:"^[0-9]+$"`
+	MarketID      uint32  `json:"market_id"`
+	Generation    uint32  `json:"generation"`
+	Side          string  `json:"side" enum:"buy,sell"`
+	Outcome       string  `json:"outcome" enum:"yes,no"`
+	Type          string  `json:"type" enum:"limit,market"`
+	Tick          int64   `json:"tick" doc:"Pips in the order's own outcome; a market order's worst_tick"`
+	Qty           int64   `json:"qty"`
+	TIF           string  `json:"tif" enum:"gtc,gtt,ioc,fok"`
+	ExpiryTs      U64     `json:"expiry_ts" pattern:"^[0-9]+$" doc:"ns; 0 when not gtt"`
+	MaxCost       U64     `json:"max_cost" pattern:"^[0-9]+$" doc:"Pips; 0 when unset"`
+	GroupID       uint32  `json:"group_id"`
+	Flags         uint8   `json:"flags" doc:"bit0 post_only, bit1 reduce_only, bit2 cancel_on_pause, bit3 stp_maker"`
+	Status        string  `json:"status" enum:"resting,partially_filled,executed,canceled,expired,rejected"`
+	Reason        string  `json:"reason" doc:"Why it was canceled or rejected; empty otherwise"`
+	FilledQty     int64   `json:"filled_qty"`
+	RemainingQty  int64   `json:"remaining_qty"`
+	CreatedSeq    U64     `json:"created_seq" pattern:"^[0-9]+$"`
+	CreatedTs     U64     `json:"created_ts" pattern:"^[0-9]+$" doc:"ns"`
+	LastUpdateSeq U64     `json:"last_update_seq" pattern:"^[0-9]+$"`
+	APIKey        *string `json:"api_key" doc:"Null when unknown"`
 }
 
 // OrderRead is one order with its as_of_seq.
@@ -230,7 +232,7 @@ type OrderList struct {
 
 // OutcomeFill is one fill of a placement's outcome.
 type OutcomeFill struct {
-	TickYes int64  `json:"tick_yes" minimum:"1" maximum:"9999"`
+	TickYes int64  `json:"tick_yes" minimum:"1" maximum:"9999" doc:"Pips"`
 	Qty     int64  `json:"qty"`
 	Path    string `json:"path" enum:"direct,mint,merge"`
 }
@@ -245,6 +247,9 @@ type Outcome struct {
 	FilledQty     int64         `json:"filled_qty"`
 	RestingQty    int64         `json:"resting_qty"`
 	Fills         []OutcomeFill `json:"fills" nullable:"false"`
+	Fee           U64           `json:"fee" pattern:"^[0-9]+$" doc:"Pips; of these fills"`
+	FeeUSD        USD           `json:"fee_usd" doc:"Dollars"`
+	WorstTick     int64         `json:"worst_tick,omitzero" doc:"Pips; present when a price collar chose it"`
 	Reason        string        `json:"reason,omitzero" doc:"Present when canceled"`
 }
 
@@ -270,14 +275,20 @@ type Decreased struct {
 
 // Preview is the result that a placement would have now (docs/rules/orders.md#preview).
 type Preview struct {
-	Status     string        `json:"status" enum:"resting,partially_filled,executed,canceled"`
-	Fills      []OutcomeFill `json:"fills" nullable:"false"`
-	AvgTickYes int64         `json:"avg_tick_yes" doc:"0 without a fill"`
-	Fee        U64           `json:"fee" pattern:"^[0-9]+$" doc:"Pips"`
-	Reserved   U64           `json:"reserved" pattern:"^[0-9]+$" doc:"Pips"`
-	WorstLoss  U64           `json:"worst_loss" pattern:"^[0-9]+$" doc:"Pips"`
-	BestPayout U64           `json:"best_payout" pattern:"^[0-9]+$" doc:"Pips"`
-	CashAfter  U64           `json:"cash_after" pattern:"^[0-9]+$" doc:"Free cash, pips"`
-	Reason     string        `json:"reason,omitzero" doc:"Present when canceled"`
+	Status        string        `json:"status" enum:"resting,partially_filled,executed,canceled"`
+	Fills         []OutcomeFill `json:"fills" nullable:"false"`
+	AvgTickYes    int64         `json:"avg_tick_yes" doc:"Pips; 0 without a fill"`
+	Fee           U64           `json:"fee" pattern:"^[0-9]+$" doc:"Pips"`
+	Reserved      U64           `json:"reserved" pattern:"^[0-9]+$" doc:"Pips"`
+	WorstLoss     U64           `json:"worst_loss" pattern:"^[0-9]+$" doc:"Pips"`
+	BestPayout    U64           `json:"best_payout" pattern:"^[0-9]+$" doc:"Pips"`
+	CashAfter     U64           `json:"cash_after" pattern:"^[0-9]+$" doc:"Free cash, pips"`
+	FeeUSD        USD           `json:"fee_usd" doc:"Dollars"`
+	ReservedUSD   USD           `json:"reserved_usd" doc:"Dollars"`
+	WorstLossUSD  USD           `json:"worst_loss_usd" doc:"Dollars"`
+	BestPayoutUSD USD           `json:"best_payout_usd" doc:"Dollars"`
+	CashAfterUSD  USD           `json:"cash_after_usd" doc:"Dollars"`
+	WorstTick     int64         `json:"worst_tick,omitzero" doc:"Pips; present when a price collar chose it"`
+	Reason        string        `json:"reason,omitzero" doc:"Present when canceled"`
 	AsOf
 }

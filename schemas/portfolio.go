@@ -10,18 +10,19 @@ type ListFills struct {
 
 // Fill is one of the caller's fills, as maker or taker.
 type Fill struct {
-	Seq           U64    `json:"seq" pattern:"^[0-9]+$"`
-	Ts            U64    `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
-	MarketID      uint32 `json:"market_id"`
-	OrderID       U64    `json:"order_id" pattern:"^[0-9]+$"`
-	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$"`
-	Role          string `json:"role" enum:"maker,taker"`
-	Side          string `json:"side" enum:"buy,sell"`
-	Outcome       string `json:"outcome" enum:"yes,no"`
-	Qty           int64  `json:"qty"`
-	TickYes       int64  `json:"tick_yes" minimum:"1" maximum:"9999"`
-	Path          string `json:"path" enum:"direct,mint,merge"`
-	Fee           U64    `json:"fee" pattern:"^[0-9]+$" doc:"Pips"`
+	Seq           U64     `json:"seq" pattern:"^[0-9]+$"`
+	Ts            U64     `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
+	MarketID      uint32  `json:"market_id"`
+	OrderID       U64     `json:"order_id" pattern:"^[0-9]+$"`
+	ClientOrderID U64     `json:"client_order_id" pattern:"^[0-9]+$"`
+	Role          string  `json:"role" enum:"maker,taker"`
+	Side          string  `json:"side" enum:"buy,sell"`
+	Outcome       string  `json:"outcome" enum:"yes,no"`
+	Qty           int64   `json:"qty"`
+	TickYes       int64   `json:"tick_yes" minimum:"1" maximum:"9999" doc:"Pips"`
+	Path          string  `json:"path" enum:"direct,mint,merge"`
+	Fee           U64     `json:"fee" pattern:"^[0-9]+$" doc:"Pips"`
+	APIKey        *string `json:"api_key" doc:"Of the order; null when unknown"`
 }
 
 // FillList is a page of fills, newest first.

@@ -61,7 +61,7 @@ func TestDecodeQuery(t *testing.T) {
 		{&ListOrders{}, "limit=5&l%69mit=6", uf},
 		{&ListOrders{}, "limit=x&limit=5", uf},
 		{&ListOrders{}, "limit=x&foo=1", uf},
-		{&ListOrders{}, "order_id=1", uf},
+		{&ListOrders{}, "order_id=1", ""},
 		{&ListFills{}, "order_id=1&market_id=2", ""},
 		{&ListRounds{}, "category=0", ""},
 		{&ListRounds{}, "category=65535&market_id=3", ""},

@@ -2,7 +2,7 @@ package schemas
 
 // ListRounds is the query of `GET /v1/rounds`. Category 0 means unclassified, not all.
 type ListRounds struct {
-	Category *Int `json:"category,omitempty" in:"query" minimum:"0" maximum:"65535" doc:"Series id; 0 is unclassified, omit for all"`
+	Category *Int `json:"category,omitempty" in:"query" minimum:"0" maximum:"65535" doc:"1-9; omit for all"`
 	MarketID *Int `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295" doc:"Past lives of one slot"`
 	Page
 	MinSeqQuery
@@ -33,6 +33,8 @@ type Round struct {
 	Category                 uint16  `json:"category" doc:"Series id, 0 unclassified"`
 	TwapWindowSecs           int64   `json:"twap_window_secs"`
 	Paused                   bool    `json:"paused"`
+	CloseTs                  U64     `json:"close_ts" pattern:"^[0-9]+$" doc:"ns; when trading ends"`
+	SecsToClose              int64   `json:"secs_to_close" doc:"At as_of_seq; 0 unless trading"`
 }
 
 // RoundRead is one round with its as_of_seq.

@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"strconv"
@@ -67,6 +68,76 @@ func (u *U64) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	return u.UnmarshalText(text)
+}
+
+// Decimal is a price at 1e8 scale, written as an exact decimal string with at least two
+// digits after the point: 6500454000000 is "65004.54" (docs/rules/rest.md#decimal-strings).
+type Decimal uint64
+
+// USD is an amount of pips, written as exact dollars with at least two digits after the
+// point: 605 is "0.0605" (docs/rules/rest.md#decimal-strings).
+type USD uint64
+
+const (
+	decimalPlaces = 8 // of a price at 1e8 scale
+	usdPlaces     = 4 // of pips, 10000 of which are $1
+)
+
+// MarshalText returns the decimal number.
+func (d Decimal) MarshalText() ([]byte, error) {
+	return appendFixed(nil, uint64(d), decimalPlaces), nil
+}
+
+// UnmarshalText parses what MarshalText returns.
+func (d *Decimal) UnmarshalText(text []byte) error {
+	n, err := parseFixed(text, decimalPlaces)
+	*d = Decimal(n)
+	return err
+}
+
+// MarshalText returns the dollars.
+func (u USD) MarshalText() ([]byte, error) { return appendFixed(nil, uint64(u), usdPlaces), nil }
+
+// UnmarshalText parses what MarshalText returns.
+func (u *USD) UnmarshalText(text []byte) error {
+	n, err := parseFixed(text, usdPlaces)
+	*u = USD(n)
+	return err
+}
+
+// minFixedPlaces is the least number of digits after the point of a decimal string.
+const minFixedPlaces = 2
+
+// appendFixed appends n ÷ 10^places to dst, without zeros at the end beyond the second
+// place.
+func appendFixed(dst []byte, n uint64, places int) []byte {
+	scale := uint64(1)
+	for range places {
+		scale *= 10
+	}
+	dst = append(strconv.AppendUint(dst, n/scale, 10), '.')
+	rest := n % scale
+	for i := 0; i < places && (i < minFixedPlaces || rest > 0); i++ {
+		scale /= 10
+		dst = append(dst, byte('0'+rest/scale))
+		rest %= scale
+	}
+	return dst
+}
+
+// parseFixed parses a decimal number with at most places digits after the point.
+func parseFixed(text []byte, places int) (uint64, error) {
+	whole, fraction, _ := bytes.Cut(text, []byte{'.'})
+	if len(whole) == 0 || len(fraction) > places {
+		return 0, errDigits
+	}
+	digits := append(append(make([]byte, 0, len(whole)+places), whole...), fraction...)
+	for range places - len(fraction) {
+		digits = append(digits, '0')
+	}
+	var n U64
+	err := n.UnmarshalText(digits)
+	return uint64(n), err
 }
 
 // Signed is an amount of pips that may be negative: a decimal string on the wire, like

@@ -69,3 +69,26 @@ func TestSigned(t *testing.T) {
 		t.Error("a number, or a fraction, is no signed amount")
 	}
 }
+
+// TestDecimalStrings tests the exact decimal strings of prices and money, both ways.
+func TestDecimalStrings(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0.00", 1: "0.00000001", 6500454000000: "65004.54", 6500400000000: "65004.00", 6500450000000: "65004.50", 1<<64 - 1: "184467440737.09551615"} {
+		text, err := Decimal(n).MarshalText()
+		var back Decimal
+		if err != nil || string(text) != want || back.UnmarshalText(text) != nil || back != Decimal(n) {
+			t.Errorf("%d: %s %d %v", n, text, back, err)
+		}
+	}
+	for n, want := range map[uint64]string{0: "0.00", 1: "0.0001", 605: "0.0605", 600: "0.06", 10_000: "1.00", 123_450: "12.345", 1<<64 - 1: "1844674407370955.1615"} {
+		text, err := USD(n).MarshalText()
+		var back USD
+		if err != nil || string(text) != want || back.UnmarshalText(text) != nil || back != USD(n) {
+			t.Errorf("%d: %s %d %v", n, text, back, err)
+		}
+	}
+	for _, bad := range []string{"", ".", "-1.00", "1.00001", "1.0x", "1,00", "1844674407370955.1616"} {
+		if err := new(USD).UnmarshalText([]byte(bad)); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}

@@ -6,10 +6,10 @@ import (
 
 // WaitForEvent is the input of the tool wait_for_event (docs/rules/agents.md#waiting).
 type WaitForEvent struct {
-	AfterSeq  U64      `json:"after_seq" pattern:"^[0-9]+$" doc:"The last seq seen; next_seq of the call before"`
-	Kinds     []string `json:"kinds,omitempty" nullable:"false" maxItems:"9" enum:"order,fill,balance,position,settlement,deposit,withdrawal,deadman,round" doc:"Default all"`
-	MarketIDs []Int    `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"4294967295" doc:"Default all"`
-	TimeoutMs *Int     `json:"timeout_ms,omitempty" minimum:"0" maximum:"25000" fault:"invalid_timeout" doc:"How long to wait, ms"`
+	AfterSeq  U64      `json:"after_seq" pattern:"^[0-9]+$" doc:"next_seq, or the seq or as_of_seq of any answer"`
+	Kinds     []string `json:"kinds,omitempty" nullable:"false" maxItems:"11" enum:"order,fill,balance,position,settlement,deposit,withdrawal,transfer,account,deadman,round" doc:""`
+	MarketIDs []Int    `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"4294967295" doc:""`
+	TimeoutMs *Int     `json:"timeout_ms,omitempty" minimum:"0" maximum:"25000" fault:"invalid_timeout" doc:"ms, default 25000"`
 }
 
 // The events of an account, as the user channel sends them and wait_for_event returns
@@ -40,7 +40,7 @@ type BalanceEvent struct {
 	Cash     U64    `json:"cash" pattern:"^[0-9]+$" doc:"Free cash, pips"`
 	Reserved U64    `json:"reserved" pattern:"^[0-9]+$" doc:"Held by resting buys, pips"`
 	Change   Signed `json:"change" pattern:"^-?[0-9]+$" doc:"Pips, signed"`
-	Cause    string `json:"cause" doc:"order, decrease, cancel, expiry, fill, rebate, referral, redeem, deposit, withdrawal or settlement"`
+	Cause    string `json:"cause" doc:"order, decrease, cancel, expiry, fill, rebate, referral, redeem, deposit, withdrawal, settlement or transfer"`
 }
 
 // PositionEvent is a position after a change. Its quantities are 0 when nothing is held.
@@ -87,8 +87,8 @@ type KeyRevokedEvent struct {
 // result of wait_for_event. Msg is the msg member of the event lane.
 type WaitedEvent struct {
 	Seq  U64            `json:"seq" pattern:"^[0-9]+$"`
-	Kind string         `json:"kind" enum:"order,fill,balance,position,settlement,deposit,withdrawal,deadman,round"`
-	Msg  jsontext.Value `json:"msg" doc:"As the socket's user and rounds channels show it"`
+	Kind string         `json:"kind" enum:"order,fill,balance,position,settlement,deposit,withdrawal,transfer,account,deadman,round"`
+	Msg  jsontext.Value `json:"msg" doc:"The members of the event lane's message that an agent acts on; prices at 1e8, money in pips"`
 }
 
 // WaitedEvents is the result of wait_for_event, oldest event first.

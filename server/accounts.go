@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"duplex/core"
@@ -15,8 +16,12 @@ import (
 // accountKeyLabel is the label of the key of an account of Options.Accounts.
 const accountKeyLabel = "dev"
 
-// accountAudit marks the commands that create these accounts.
-var accountAudit = core.Audit{Who: "dx dev"}
+// ownAudit marks the commands of the venue itself, and accountAudit those that create the
+// accounts of the options.
+var (
+	ownAudit     = core.Audit{Who: "dx"}
+	accountAudit = core.Audit{Who: "dx dev"}
+)
 
 // createAccounts creates the accounts of the options that the journal does not have yet, and
 // collects all of them with their secrets.
@@ -27,8 +32,51 @@ func (v *Venue) createAccounts() error {
 			return fmt.Errorf("account %s: %w", a.Name, err)
 		}
 		v.accounts = append(v.accounts, account)
+		for _, g := range a.Agents {
+			if err := v.createAgent(&account, g); err != nil {
+				return fmt.Errorf("agent %s of %s: %w", g.Name, a.Name, err)
+			}
+		}
 	}
 	return nil
+}
+
+// createAgent creates an agent unless its owner has one of this name, and collects it with
+// its secret. It leaves out an agent that is closed or that the venue rejects, because the
+// owner may have closed it, and the operator may have suspended the owner.
+func (v *Venue) createAgent(owner *schemas.DevAccount, g Agent) error {
+	u, closed := v.findAgent(core.UserID(owner.UserID), g.Name)
+	if u == 0 {
+		err := v.submitOwn(&core.CreateAgent{Owner: core.UserID(owner.UserID), Name: g.Name, Mandate: g.Mandate, Audit: accountAudit})
+		var rejected core.Reject
+		if errors.As(err, &rejected) {
+			v.options.Log.Warn("the venue goes without an agent", "agent", g.Name, "owner", owner.Name, "err", rejected)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		u, closed = v.findAgent(core.UserID(owner.UserID), g.Name)
+	}
+	if closed {
+		return nil
+	}
+	account, err := v.fundWithKey(u, "dev-"+owner.Name+"-"+g.Name, g.Funds, gate.UserScopes)
+	account.Name = g.Name
+	v.agents = append(v.agents, account)
+	return err
+}
+
+// findAgent returns the owner's agent of a name, or 0 if there is none.
+func (v *Venue) findAgent(owner core.UserID, name string) (found core.UserID, closed bool) {
+	v.engine.Read(func(s *venue.Venue, _ *view.View) {
+		for _, u := range s.Agents(owner) {
+			if a, _ := s.User(u); a.Name == name {
+				found, closed = u, a.Agent.Closed
+			}
+		}
+	})
+	return found, closed
 }
 
 func (v *Venue) findOrCreateAccount(a Account) (out schemas.DevAccount, err error) {
@@ -41,22 +89,29 @@ func (v *Venue) findOrCreateAccount(a Account) (out schemas.DevAccount, err erro
 		}
 		u, _ = v.engine.AccountByToken(hash)
 	}
-	if a.Funds > 0 {
-		// A repeated deposit_id changes nothing, so every start submits it: an earlier one
-		// may have been interrupted before it.
-		if err := v.submitOwn(&core.Deposit{User: u, DepositID: "dev-" + a.Name, Amount: a.Funds, Audit: accountAudit}); err != nil {
-			return out, fmt.Errorf("deposit: %w", err)
-		}
-	}
 	scopes := a.Scopes
 	if scopes == 0 {
 		scopes = gate.UserScopes
+	}
+	out, err = v.fundWithKey(u, "dev-"+a.Name, a.Funds, scopes)
+	out.Name, out.AccountToken = a.Name, token
+	return out, err
+}
+
+// fundWithKey makes a deposit once and returns the account with its key.
+func (v *Venue) fundWithKey(u core.UserID, depositID string, funds core.Pips, scopes core.Scopes) (out schemas.DevAccount, err error) {
+	if funds > 0 {
+		// A repeated deposit_id changes nothing, so every start submits it: an earlier one
+		// may have been interrupted before it.
+		if err := v.submitOwn(&core.Deposit{User: u, DepositID: depositID, Amount: funds, Audit: accountAudit}); err != nil {
+			return out, fmt.Errorf("deposit: %w", err)
+		}
 	}
 	key, secret, err := v.findOrCreateKey(u, scopes)
 	if err != nil {
 		return out, fmt.Errorf("key: %w", err)
 	}
-	return schemas.DevAccount{Name: a.Name, UserID: uint32(u), AccountToken: token, APIKey: key, Secret: hex.EncodeToString(secret), Scopes: scopes.Names()}, nil
+	return schemas.DevAccount{UserID: uint32(u), APIKey: key, Secret: hex.EncodeToString(secret), Scopes: scopes.Names()}, nil
 }
 
 // findOrCreateKey returns the key that an earlier start created for the account, or creates

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -95,24 +94,6 @@ func askOperator(t *testing.T, v *servertest.Venue, method, path, body string) s
 		t.Fatalf("%s %s: %d %s", method, path, status, got)
 	}
 	return got
-}
-
-// lockedBuffer is a log that can be read while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // eventually waits until ok holds, for at most 30 s.

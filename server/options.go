@@ -96,6 +96,15 @@ type Account struct {
 	Name   string
 	Scopes core.Scopes // of its key; default read and trade
 	Funds  core.Pips   // deposited once
+	Agents []Agent
+}
+
+// Agent is an agent of an Account (docs/rules/agent-accounts.md#accounts). Its key has the
+// scopes read and trade.
+type Agent struct {
+	Name    string
+	Funds   core.Pips // deposited once, to the agent itself
+	Mandate core.Mandate
 }
 
 // OptionError is an error of one field of Options.

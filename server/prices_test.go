@@ -13,6 +13,7 @@ import (
 	"duplex/core/view"
 	"duplex/feeds/session"
 	"duplex/feeds/sim"
+	"duplex/internal/logbuffer"
 	"duplex/server"
 )
 
@@ -55,7 +56,7 @@ func TestVenueAfterTheCalendar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log lockedBuffer
+	var log logbuffer.Buffer
 	h := openLive(t, t.TempDir(), func(o *server.Options) {
 		o.Calendar, o.Log = past, slog.New(slog.NewJSONHandler(&log, nil))
 		o.Oracle, o.Sources = "sim", sim.New(1).Sources()

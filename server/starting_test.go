@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,8 @@ import (
 
 	"duplex/core"
 	"duplex/core/engine"
+	"duplex/core/venue"
+	"duplex/core/view"
 	"duplex/schemas"
 	"duplex/server"
 	"duplex/server/servertest"
@@ -193,5 +196,46 @@ func TestProgressInTheLog(t *testing.T) {
 	}
 	if p.End(nil, errors.New("damage")); !last.Ended || last.Done != 100 {
 		t.Errorf("at the end: %+v", last)
+	}
+}
+
+// TestNewestRevision tests that a start puts the newest revision of the rules in force, and
+// that the log has one line if that changes the revision of an older journal.
+func TestNewestRevision(t *testing.T) {
+	data := t.TempDir()
+	var log lockedBuffer
+	start := func() {
+		t.Helper()
+		v := openLive(t, data, func(o *server.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		defer v.Close()
+		v.Engine().Read(func(s *venue.Venue, _ *view.View) {
+			if got := s.Rules(); got.Revision != core.RevisionNewest || got.DisputeNs != 0 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+	const line = "newest revision"
+	if start(); strings.Contains(log.String(), line) {
+		t.Errorf("a new venue has no older journal:\n%s", log.String())
+	}
+	journal := filepath.Join(data, "journal")
+	if err := os.RemoveAll(journal); err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Open(engine.Options{Dir: journal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Submit(t.Context(), &core.SetRules{Rules: core.DefaultRules()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		start()
+		if got := log.String(); strings.Count(got, line) != 1 || !strings.Contains(got, fmt.Sprintf("revision=%d before=0 ", core.RevisionNewest)) {
+			t.Errorf("the log is\n%s", got)
+		}
 	}
 }

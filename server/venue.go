@@ -41,6 +41,7 @@ type Venue struct {
 	gate     *gate.Gate
 	poster   *feeds.Poster
 	accounts []schemas.DevAccount
+	agents   []schemas.DevAccount
 
 	api, portal, admin *listener
 	eventLane          *ws.Lane
@@ -171,20 +172,42 @@ func (v *Venue) openGate(now func() int64) error {
 	return nil
 }
 
-// applyRules submits the rules that follow from the options if they differ from those in
-// force.
+// applyRules puts the newest revision of the rules in force, and then the rules that follow
+// from the options, each if it differs from what is in force.
 func (v *Venue) applyRules() error {
+	if err := v.activateRevision(); err != nil {
+		return err
+	}
 	rules := core.DefaultRules()
 	rules.DisputeNs, rules.MinSources = int64(v.options.DisputeWindow), minSourcesRule(v.options.Limits)
 	var same bool
 	v.engine.Read(func(s *venue.Venue, _ *view.View) {
 		now := s.Rules()
-		same = now.DisputeNs == rules.DisputeNs && now.Grid.Name == rules.Grid.Name && now.Revision == rules.Revision && now.MinSources == rules.MinSources
+		same = now.DisputeNs == rules.DisputeNs && now.Grid.Name == rules.Grid.Name && now.MinSources == rules.MinSources
 	})
 	if same {
 		return nil
 	}
-	return v.submitOwn(&core.SetRules{Rules: rules, Audit: core.Audit{Who: "dx"}})
+	return v.submitOwn(&core.SetRules{Rules: rules, Audit: ownAudit})
+}
+
+// activateRevision puts the newest revision of the rules in force
+// (docs/rules/operation.md#revision). The log has a line if the journal is an older one, because
+// an older program cannot read it from then on.
+func (v *Venue) activateRevision() error {
+	var at core.Stamp
+	var revision core.Revision
+	v.engine.Read(func(s *venue.Venue, _ *view.View) { at, revision = s.Now(), s.Rules().Revision })
+	if revision >= core.RevisionNewest {
+		return nil
+	}
+	if err := v.submitOwn(&core.ActivateRules{Revision: core.RevisionNewest, Audit: ownAudit}); err != nil {
+		return err
+	}
+	if at.Seq > 0 {
+		v.options.Log.Info("the journal is brought to the newest revision; older versions of dx no longer read it", "revision", core.RevisionNewest, "before", revision, "seq", at.Seq)
+	}
+	return nil
 }
 
 // submitOwn submits a command of the venue itself.
@@ -226,6 +249,10 @@ func (v *Venue) OperatorToken() string { return v.operator }
 
 // Accounts returns the accounts of Options.Accounts, in their order, with their secrets.
 func (v *Venue) Accounts() []schemas.DevAccount { return v.accounts }
+
+// Agents returns the agents of Options.Accounts with their secrets, without those that are
+// closed. They have no account token.
+func (v *Venue) Agents() []schemas.DevAccount { return v.agents }
 
 // Data returns the data folder.
 func (v *Venue) Data() string { return v.options.Data }

@@ -9,8 +9,8 @@ import (
 
 var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 	Spec: Spec{
-		Name: "place_orders", Title: "Place up to 20 orders", Method: "POST", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, Errors: []string{"shed", "draining"}, Idempotent: true,
-		Doc: "Place 1–20 independent orders at once; each has its own outcome or error at its index. Partial success is normal. Costs one token an order. Not atomic: use it for quotes, not for legs that must fill together.",
+		Name: "place_orders", Title: "Place orders", Method: "POST", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, Errors: []string{"shed", "draining"}, Idempotent: true,
+		Doc: "Place up to 20 independent orders, such as quotes; each has its own outcome or error.",
 	},
 	Cost: func(in *schemas.PlaceOrders) int { return len(in.Orders) },
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrders) (schemas.PlaceResults, error) {
@@ -41,14 +41,14 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 
 var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 	Spec: Spec{
-		Name: "cancel_orders", Title: "Cancel up to 20 orders", Method: "DELETE", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Cancel, Errors: []string{"shed", "draining"}, Destructive: true, Idempotent: true,
-		Doc: "Cancel up to 20 orders by order_id; each has its own result at its index, unknown_order where it is not live. Use cancel_all_orders to clear a market or a group.",
+		Name: "cancel_orders", Title: "Cancel orders", Method: "DELETE", Path: "/v1/portfolio/orders/batch", Scope: core.ScopeTrade, Bucket: Cancel, Errors: []string{"shed", "draining"}, Destructive: true, Idempotent: true,
+		Doc: "Cancel up to 20 orders, each with its own result. For all use cancel_all_orders.",
 	},
 	Cost: func(in *schemas.CancelOrders) int { return len(in.OrderIDs) },
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrders) (schemas.CancelResults, error) {
 		cmds := make([]core.Command, len(in.OrderIDs))
 		for i, id := range in.OrderIDs {
-			cmds[i] = &core.CancelOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(id)}
+			cmds[i] = &core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(id)}
 		}
 		ends, err := v.Engine.SubmitAll(ctx, cmds)
 		if err != nil {

@@ -11,22 +11,22 @@ import (
 
 var ArmDeadman = &Op[schemas.ArmDeadman, schemas.Armed]{
 	Spec: Spec{
-		Name: "arm_deadman", Title: "Arm the dead-man switch", Method: "POST", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"invalid_timeout"}, writeErrors...), Deduplicated: true,
-		Doc: "All your orders are canceled unless you call this again within timeout_ms. Use it while you leave quotes in the book; call it every third of the timeout. It fires once and then is disarmed.",
+		Name: "arm_deadman", Title: "Arm dead-man switch", Method: "POST", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"invalid_timeout"}, writeErrors...), Deduplicated: true,
+		Doc: "Cancel all your orders unless you call this again in time: every third of timeout_ms while quotes rest.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ArmDeadman) (schemas.Armed, error) {
-		_, err := sequenced(v.Engine.Submit(ctx, &core.ArmDeadman{User: caller.User, Key: caller.Key.Number, TimeoutMs: uint32(in.TimeoutMs)}))
+		_, err := sequenced(v.Engine.Submit(ctx, &core.ArmDeadman{User: caller.User, Key: caller.KeyNumber(), TimeoutMs: uint32(in.TimeoutMs)}))
 		return schemas.Armed{TimeoutMs: int64(in.TimeoutMs), Armed: true}, err
 	},
 }
 
 var DisarmDeadman = &Op[schemas.None, schemas.Disarmed]{
 	Spec: Spec{
-		Name: "disarm_deadman", Title: "Disarm the dead-man switch", Method: "DELETE", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Idempotent: true, Deduplicated: true,
-		Doc: "Take the dead-man switch off. Nothing is canceled. Harmless when it is not armed.",
+		Name: "disarm_deadman", Title: "Disarm dead-man switch", Method: "DELETE", Path: "/v1/portfolio/deadman", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Idempotent: true, Deduplicated: true,
+		Doc: "Disarm the dead-man switch; cancels nothing.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, _ *schemas.None) (schemas.Disarmed, error) {
-		_, err := sequenced(v.Engine.Submit(ctx, &core.DisarmDeadman{User: caller.User, Key: caller.Key.Number}))
+		_, err := sequenced(v.Engine.Submit(ctx, &core.DisarmDeadman{User: caller.User, Key: caller.KeyNumber()}))
 		return schemas.Disarmed{}, err
 	},
 }

@@ -22,11 +22,14 @@ func ErrorOf(err error) schemas.Error {
 	var refused Error
 	var fault *schemas.Fault
 	var reject core.Reject
+	var violation *core.Violation
 	switch {
 	case errors.As(err, &refused):
 		return refused.Wire
 	case errors.As(err, &fault):
 		return schemas.ErrorOf(fault.Code)
+	case errors.As(err, &violation):
+		return schemas.MandateError(violation)
 	case errors.As(err, &reject):
 		return schemas.RejectError(reject)
 	case errors.Is(err, engine.ErrShed):

@@ -27,6 +27,10 @@ func EventOf(e *view.UserEvent) (kind string, msg any) {
 		return "withdrawal", schemas.WithdrawalEvent{Event: "withdrawal", Withdrawal: WithdrawalOf(x)}
 	case *core.DeadmanChanged:
 		return "deadman", schemas.DeadmanEvent{EventHead: head("deadman"), Armed: x.Armed, Fired: x.Fired, TimeoutMs: int64(x.TimeoutMs), DeadlineTs: ns(x.Deadline)}
+	case *core.Transferred:
+		return "transfer", schemas.TransferEvent{EventHead: head("transfer"), Transfer: TransferOf(x)}
+	case *core.AgentChanged:
+		return "account", schemas.AccountEvent{EventHead: head("account"), State: x.State.String(), Rev: x.Rev}
 	case view.KeyRevoked:
 		return "key_revoked", schemas.KeyRevokedEvent{EventHead: head("key_revoked"), APIKey: string(x)}
 	default:
@@ -74,6 +78,11 @@ func AffectedUsers(e core.Event, visit func(core.UserID)) {
 		visit(e.User)
 	case *core.WithdrawalChanged:
 		visit(e.Withdrawal.User)
+	case *core.Transferred:
+		visit(e.From)
+		visit(e.To)
+	case *core.AgentChanged:
+		visit(e.User)
 	case *core.KeyChanged:
 		visit(e.Key.User)
 	}

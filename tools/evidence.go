@@ -15,8 +15,8 @@ import (
 
 var GetRoundEvidence = &Op[schemas.GetEvidence, schemas.Evidence]{
 	Spec: Spec{
-		Name: "get_round_evidence", Title: "Why a round settled", Method: "GET", Path: "/v1/rounds/{market_id}/evidence", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "sequencing_timeout"},
-		Doc: "The index ticks behind a round's strike and settlement, each with its sources, and the arithmetic from them to the winner. Use it to check a settlement; not to follow prices (get_oracle_price).",
+		Name: "get_round_evidence", Title: "Settlement evidence", Method: "GET", Path: "/v1/rounds/{market_id}/evidence", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "sequencing_timeout"},
+		Doc: "Ticks and arithmetic behind a settlement. To follow prices use list_series.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
@@ -47,7 +47,7 @@ func findRound(w *view.View, m core.MarketID, number uint64) *view.Round {
 }
 
 func evidenceOf(r *view.Round, caller Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
-	shown := RoundOf(&r.Round)
+	shown := RoundOf(&r.Round, 0)
 	boundary := r.CloseTs / core.NsPerSec
 	out = schemas.Evidence{
 		MarketID: shown.MarketID, RoundNumber: shown.RoundNumber, Generation: shown.Generation, Category: shown.Category, Feed: uint8(r.Feed), Status: shown.Status,

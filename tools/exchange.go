@@ -75,7 +75,7 @@ func fees(m *venue.Venue) schemas.Fees {
 
 // GetVenue returns all reference reads in one. Only the agent lane offers it.
 var GetVenue = &Op[schemas.MinSeqOnly, schemas.Venue]{
-	Spec: Spec{Name: "get_venue", Title: "The venue", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "Time, status, retention, schedule, fees, environment (dev or live) and oracle (sim: prices are made up) in one. Read it once at the start."},
+	Spec: Spec{Name: "get_venue", Title: "The venue", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "Clock, fees, schedule, retention, environment, oracle (sim: prices are made up). Read it once."},
 	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.MinSeqOnly) (out schemas.Venue, _ error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
 			out = schemas.Venue{
@@ -90,7 +90,7 @@ var GetVenue = &Op[schemas.MinSeqOnly, schemas.Venue]{
 var GetOraclePrice = &Op[schemas.GetOraclePrice, schemas.OraclePrice]{
 	Spec: Spec{
 		Name: "get_oracle_price", Title: "Oracle price", Method: "GET", Path: "/v1/oracle/price", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
-		Doc: "The index of a feed at 1e8 scale (0 BTC, 1 gold, 2 WTI): what strikes and settlements are made of. Price 0 means no valid tick yet.",
+		Doc: "The index of a feed, of which strikes and settle prices are made.",
 	},
 	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetOraclePrice) (out schemas.OraclePrice, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {

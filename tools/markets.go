@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"duplex/core"
+	"duplex/core/book"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -13,7 +14,7 @@ import (
 var ListMarkets = &Op[schemas.ListMarkets, schemas.MarketList]{
 	Spec: Spec{
 		Name: "list_markets", Title: "List markets", Method: "GET", Path: "/v1/markets", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Market slots with best prices, by market_id. Use status=trading for the live ones (up to nine). A market names no asset: read its round (get_round) for category and strike, and again whenever generation changes.",
+		Doc: "Market slots by market_id, closed ones too. For what trades now use list_series.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListMarkets) (out schemas.MarketList, err error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
@@ -46,7 +47,7 @@ func slots(m *venue.Venue, from uint64) iter.Seq2[uint64, venue.MarketState] {
 var GetMarket = &Op[schemas.GetMarket, schemas.MarketRead]{
 	Spec: Spec{
 		Name: "get_market", Title: "Read a market", Method: "GET", Path: "/v1/markets/{market_id}", Scope: core.ScopeRead, Errors: []string{"unknown_market", "sequencing_timeout"},
-		Doc: "One market slot: status, tick_size, best prices, volume, when it closes. For depth use get_orderbook, for strike and winner get_round.",
+		Doc: "One market slot: status, best prices, volume, close. For depth use get_orderbook.",
 	},
 	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetMarket) (out schemas.MarketRead, err error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
@@ -66,23 +67,26 @@ func MarketOf(m *venue.Venue, s *venue.MarketState) schemas.Market {
 	out := schemas.Market{
 		MarketID: uint32(s.Market), Generation: s.Generation, RoundNumber: schemas.U64(s.Number), Status: s.Status.String(),
 		TickSize: schemas.TickSizeOf(m.Rules().Grid), LastTickYes: int64(s.LastTick), Volume: schemas.U64(s.Volume), OpenInterest: schemas.U64(s.Open),
-		Paused: s.Paused, OpenTs: ns(s.OpenTs), CloseTs: ns(s.CloseTs),
+		Paused: s.Paused, OpenTs: ns(s.OpenTs), CloseTs: ns(s.CloseTs), SecsToClose: secsToClose(&s.Round, m.Now().Ts),
 	}
-	for l := range s.Book.Levels(true) {
-		out.YesBid, out.YesBidQty = int64(l.Tick), int64(l.Qty)
-		break
-	}
-	for l := range s.Book.Levels(false) {
-		out.YesAsk, out.YesAskQty = int64(l.Tick), int64(l.Qty)
-		break
-	}
+	out.YesBid, out.YesBidQty = bestLevel(s.Book, true)
+	out.YesAsk, out.YesAskQty = bestLevel(s.Book, false)
 	return out
+}
+
+// bestLevel returns the tick and the quantity of the best bid or ask of YES, 0 if there is
+// none.
+func bestLevel(b *book.Book, bid bool) (tick, qty int64) {
+	for l := range b.Levels(bid) {
+		return int64(l.Tick), int64(l.Qty)
+	}
+	return 0, 0
 }
 
 var GetOrderbook = &Op[schemas.GetOrderbook, schemas.Orderbook]{
 	Spec: Spec{
-		Name: "get_orderbook", Title: "Read an orderbook", Method: "GET", Path: "/v1/markets/{market_id}/orderbook", Scope: core.ScopeRead, Errors: []string{"unknown_market", "sequencing_timeout"},
-		Doc: "Bids for YES and bids for NO as [tick, qty], best first, each in its own outcome's pips. The YES ask is 10000 minus the NO bid. Give depth to keep it short.",
+		Name: "get_orderbook", Title: "Read a book", Method: "GET", Path: "/v1/markets/{market_id}/orderbook", Scope: core.ScopeRead, Errors: []string{"unknown_market", "sequencing_timeout"},
+		Doc: "Bids for YES and for NO as [tick, qty], best first, each in its own pips. YES ask = 10000 - NO bid.",
 	},
 	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetOrderbook) (out schemas.Orderbook, err error) {
 		depth := int(core.TickMax)
@@ -136,8 +140,8 @@ func BookOf(m *venue.Venue, s *venue.MarketState, depth int) schemas.Orderbook {
 
 var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
 	Spec: Spec{
-		Name: "list_trades", Title: "List public trades", Method: "GET", Path: "/v1/markets/{market_id}/trades", Scope: core.ScopeRead, Errors: []string{"unknown_market", "bad_cursor", "sequencing_timeout"},
-		Doc: "Public trades of a market slot, newest first, earlier rounds included (see generation). Names no account. Your own fills are in list_fills.",
+		Name: "list_trades", Title: "Public trades", Method: "GET", Path: "/v1/markets/{market_id}/trades", Scope: core.ScopeRead, Errors: []string{"unknown_market", "bad_cursor", "sequencing_timeout"},
+		Doc: "Public trades of a slot, newest first, earlier rounds too. For yours use list_fills.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListTrades) (out schemas.TradeList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {

@@ -81,6 +81,14 @@ type Caller struct {
 	Key  *core.Key
 }
 
+// KeyNumber returns the number of the caller's key, which commands carry.
+func (c *Caller) KeyNumber() core.KeyNumber {
+	if c.Key == nil {
+		return 0
+	}
+	return c.Key.Number
+}
+
 // Venue holds the dependencies of the operations.
 type Venue struct {
 	Engine   *engine.Engine

@@ -14,7 +14,7 @@ import (
 var placeErrors = []string{
 	"unknown_market", "insufficient_balance", "insufficient_position", "duplicate_client_order_id", "bad_price_tick", "bad_qty", "per_market_limit",
 	"market_not_trading", "market_paused", "client_order_id_required", "reduce_only_violation", "user_suspended", "open_order_limit", "bad_expiry",
-	"stale_generation", "shed", "draining", "sequencing_timeout",
+	"stale_generation", "mandate_violation", "shed", "draining", "sequencing_timeout",
 }
 
 var writeErrors = []string{"shed", "draining", "sequencing_timeout"}
@@ -22,7 +22,7 @@ var writeErrors = []string{"shed", "draining", "sequencing_timeout"}
 var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 	Spec: Spec{
 		Name: "place_order", Title: "Place an order", Method: "POST", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, SuccessStatus: 201, Errors: placeErrors, Idempotent: true,
-		Doc: "Place one limit or market order and get its real outcome. Prices are pips (4700 = 47 cents) of the order's own outcome, on the market's tick_size. To be short YES, buy NO. Use a new client_order_id for every order; after a lost answer send the same one again. Try preview_order first when unsure; use place_orders for several.",
+		Doc: "Place one order, priced in pips of its own outcome. To bet against YES, buy NO. Use a new client_order_id each time; after a lost answer send the same again.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
 		r, err := v.Engine.Submit(ctx, placeCommand(caller, in))
@@ -36,10 +36,10 @@ var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 	Spec: Spec{
 		Name: "cancel_order", Title: "Cancel an order", Method: "DELETE", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeTrade, Bucket: Cancel, Errors: append([]string{"unknown_order"}, writeErrors...), Destructive: true, Idempotent: true,
-		Doc: "Cancel one resting order by its order_id. unknown_order means it does not rest any more, or never did: read it to see whether it filled.",
+		Doc: "Cancel one resting order. If it is unknown_order, see list_orders.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
-		r, err := v.Engine.Submit(ctx, &core.CancelOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(in.OrderID)})
+		r, err := v.Engine.Submit(ctx, &core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)})
 		if err != nil {
 			return schemas.Canceled{}, err
 		}
@@ -49,21 +49,21 @@ var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 
 var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
 	Spec: Spec{
-		Name: "cancel_all_orders", Title: "Cancel all orders", Method: "DELETE", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Destructive: true, Idempotent: true, Deduplicated: true,
-		Doc: "Cancel every resting order of yours, or those of one market_id, one group_id, or both. The seq is the acknowledgment; there is no count. To cancel known orders use cancel_orders.",
+		Name: "cancel_all_orders", Title: "Cancel all", Method: "DELETE", Path: "/v1/portfolio/orders", Scope: core.ScopeTrade, Bucket: Cancel, Errors: writeErrors, Destructive: true, Idempotent: true, Deduplicated: true,
+		Doc: "Cancel all your orders, or those of a market_id, a group_id, or both.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelAll) (schemas.Sequenced, error) {
-		return sequenced(v.Engine.Submit(ctx, &core.CancelAll{User: caller.User, Key: caller.Key.Number, Market: marketID(in.MarketID), Group: uint32(in.GroupID)}))
+		return sequenced(v.Engine.Submit(ctx, &core.CancelAll{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Group: uint32(in.GroupID)}))
 	},
 }
 
 var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 	Spec: Spec{
 		Name: "decrease_order", Title: "Decrease an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/decrease", Scope: core.ScopeTrade, Bucket: Write, Errors: append([]string{"unknown_order", "invalid_decrease"}, writeErrors...), Destructive: true, Deduplicated: true,
-		Doc: "Lower what remains of a resting order and keep its place in the queue. Give exactly one of reduce_by and reduce_to; reduce_to is safe to repeat. To raise quantity or change price, cancel and place anew.",
+		Doc: "Lower what remains of an order, which keeps its place in the queue. For another price cancel and place anew.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.DecreaseOrder) (schemas.Decreased, error) {
-		c := &core.DecreaseOrder{User: caller.User, Key: caller.Key.Number, Order: core.OrderID(in.OrderID)}
+		c := &core.DecreaseOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)}
 		if in.ReduceTo != nil {
 			c.To, c.Amount = true, core.Qty(*in.ReduceTo)
 		} else {
@@ -83,14 +83,14 @@ var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{
 	Spec: Spec{
 		Name: "preview_order", Title: "Preview an order", Method: "POST", Path: "/v1/portfolio/orders/preview", Scope: core.ScopeRead, Errors: placeErrors[:len(placeErrors)-3], Idempotent: true,
-		Doc: "What place_order with the same arguments would do at this as_of_seq: status, fills, fee, cash reserved, worst loss, best payout, free cash after. Changes nothing and uses no client_order_id up. The book may move before you place.",
+		Doc: "What place_order with these arguments would do now. Changes nothing; use it when unsure.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (out schemas.Preview, err error) {
 		c := placeCommand(caller, in)
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 			p, r := m.Preview(c, v.Config.Now())
 			if r != core.OK {
-				err = r
+				err = rejection(r, p.Violation)
 				return
 			}
 			out = preview(c, &p)
@@ -104,7 +104,11 @@ var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{
 // its cost and its reservation, its best payout 10000 pips a contract. A sell costs no
 // cash; its best payout is its proceeds, at the order's own tick for the part that rests.
 func preview(c *core.PlaceOrder, p *venue.Preview) schemas.Preview {
-	out := schemas.Preview{Status: p.Status.String(), Reason: p.Reason.String(), Fills: []schemas.OutcomeFill{}, Fee: pips(p.Fee), Reserved: pips(p.Reserved), CashAfter: pips(p.Cash)}
+	collared := int64(0)
+	if p.Tick != c.Tick {
+		collared = int64(p.Tick)
+	}
+	out := schemas.Preview{WorstTick: collared, Status: p.Status.String(), Reason: p.Reason.String(), Fills: []schemas.OutcomeFill{}, Fee: pips(p.Fee), Reserved: pips(p.Reserved), CashAfter: pips(p.Cash)}
 	var sum int64
 	for _, g := range p.Fills {
 		out.Fills = append(out.Fills, schemas.OutcomeFill{TickYes: int64(g.TickYes), Qty: int64(g.Qty), Path: g.Path.String()})
@@ -119,13 +123,15 @@ func preview(c *core.PlaceOrder, p *venue.Preview) schemas.Preview {
 	} else {
 		out.BestPayout = pips(p.Earned - p.Fee + core.Pips(p.Resting)*core.Pips(c.Tick))
 	}
+	out.FeeUSD, out.ReservedUSD, out.CashAfterUSD = schemas.USD(out.Fee), schemas.USD(out.Reserved), schemas.USD(out.CashAfter)
+	out.WorstLossUSD, out.BestPayoutUSD = schemas.USD(out.WorstLoss), schemas.USD(out.BestPayout)
 	return out
 }
 
 var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 	Spec: Spec{
-		Name: "list_orders", Title: "List your orders", Method: "GET", Path: "/v1/portfolio/orders", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Your orders, newest first: resting, terminal and rejected ones. Filter by status, market_id or client_order_id; the last finds an order whose answer was lost.",
+		Name: "list_orders", Title: "Your orders", Method: "GET", Path: "/v1/portfolio/orders", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Your orders, newest first, rejected ones too. By client_order_id after a lost answer.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListOrders) (out schemas.OrderList, err error) {
 		var q orderListKey
@@ -140,7 +146,8 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			}
 			walk := func(from uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(w.Orders(caller.User, from)) }
 			keep := func(o *view.Order) bool {
-				return matchesFilter(in.Status, o.Status.String()) && matchesMarket(in.MarketID, o.Market) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
+				return matchesFilter(in.Status, o.Status.String()) && matchesMarket(in.MarketID, o.Market) &&
+					(in.OrderID == nil || core.OrderID(*in.OrderID) == o.ID && o.ID != 0) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
 			}
 			ids := make([]schemas.U64, in.Size()) // one allocation for all rows
 			show := func(o *view.Order) schemas.Order {
@@ -174,7 +181,7 @@ func withCreatedSeq(rows iter.Seq[*view.Order]) iter.Seq2[uint64, *view.Order] {
 var GetOrder = &Op[schemas.GetOrder, schemas.OrderRead]{
 	Spec: Spec{
 		Name: "get_order", Title: "Read an order", Method: "GET", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeRead, Errors: []string{"unknown_order", "sequencing_timeout"},
-		Doc: "One order of yours by order_id, in any status. If you only know its client_order_id, use list_orders.",
+		Doc: "One order in any status. Without its order_id use list_orders.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetOrder) (out schemas.OrderRead, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
@@ -207,7 +214,34 @@ func orderOf(o *view.Order, id *schemas.U64) schemas.Order {
 	if o.Status == core.Rejected {
 		out.Reason = o.Reject.String()
 	}
+	out.APIKey = apiKey(&o.APIKey)
 	return out
+}
+
+// apiKey returns the id of a row's key, or nil if it is not known.
+func apiKey(id *string) *string {
+	if *id == "" {
+		return nil
+	}
+	return id
+}
+
+// rejection returns the error of a rejected placement: its violation if it has one.
+func rejection(r core.Reject, v *core.Violation) error {
+	if v != nil {
+		return v
+	}
+	return r
+}
+
+// violationOf returns the violation of a rejected placement, or nil.
+func violationOf(events []core.Event) *core.Violation {
+	for _, e := range events {
+		if p, ok := e.(*core.OrderPlaced); ok {
+			return p.Violation
+		}
+	}
+	return nil
 }
 
 // ownedBefore reports whether the account owned an order before a seq. The view may
@@ -243,7 +277,7 @@ func (v *Venue) filledBefore(u core.UserID, id core.OrderID, seq uint64) (ok boo
 // saturates, so it stays illegal.
 func placeCommand(caller Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
 	c := &core.PlaceOrder{
-		User: caller.User, ClientID: uint64(in.ClientOrderID), Market: marketID(in.MarketID), Generation: uint32(in.Generation),
+		User: caller.User, Key: caller.KeyNumber(), ClientID: uint64(in.ClientOrderID), Market: marketID(in.MarketID), Generation: uint32(in.Generation),
 		Qty: core.Qty(in.Qty), Tick: core.Tick(in.LimitTick().Clamp32()), MaxCost: uint64(in.MaxCost), Group: uint32(in.GroupID), Fault: in.Fault,
 	}
 	if in.Side == "sell" {
@@ -253,7 +287,7 @@ func placeCommand(caller Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
 		c.Outcome = core.No
 	}
 	if in.IsMarket() {
-		c.Type = core.Market
+		c.Type, c.Unpriced = core.Market, in.WorstTick == nil
 	}
 	switch in.EffectiveTIF() {
 	case "gtt":
@@ -285,7 +319,7 @@ func Differs(in *schemas.PlaceOrder, o *view.Order) (fields []string) {
 		{"side", c.Side == o.Side},
 		{"outcome", c.Outcome == o.Outcome},
 		{"type", c.Type == o.Type},
-		{tick, c.Type != o.Type || c.Tick == o.Tick},
+		{tick, c.Type != o.Type || c.Unpriced || c.Tick == o.Tick}, // a collar may have chosen the tick of an unpriced order
 		{"qty", c.Qty == o.Qty},
 		{"tif", c.Type != o.Type || c.TIF == o.TIF},
 		{"expiry_ts", c.Expiry == o.Expiry},
@@ -315,16 +349,21 @@ func flagIf(on bool, f core.Flags) core.Flags {
 // (docs/rules/orders.md#outcomes).
 func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) {
 	if r.Reject != core.OK {
-		return schemas.Outcome{}, r.Reject
+		return schemas.Outcome{}, rejection(r.Reject, violationOf(r.Events))
 	}
 	id := core.OrderID(r.Stamp.Seq)
 	out := schemas.Outcome{OrderID: schemas.U64(id), ClientOrderID: in.ClientOrderID, Seq: schemas.U64(r.Stamp.Seq), Fills: []schemas.OutcomeFill{}}
 	left := core.Qty(in.Qty)
 	for _, e := range r.Events {
 		switch e := e.(type) {
+		case *core.OrderPlaced:
+			if e.Tick != e.Place.Tick {
+				out.WorstTick = int64(e.Tick)
+			}
 		case *core.Filled:
 			out.Fills = append(out.Fills, schemas.OutcomeFill{TickYes: int64(e.TickYes), Qty: int64(e.Qty), Path: e.Path.String()})
 			out.FilledQty += int64(e.Qty)
+			out.Fee += pips(e.TakerFee)
 			left -= e.Qty
 		case *core.OrderClosed:
 			if e.Order == id {
@@ -332,6 +371,7 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 			}
 		}
 	}
+	out.FeeUSD = schemas.USD(out.Fee)
 	switch {
 	case out.Status != "":
 	case left == 0:

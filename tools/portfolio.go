@@ -13,7 +13,7 @@ import (
 var GetBalance = &Op[schemas.MinSeqOnly, schemas.Balance]{
 	Spec: Spec{
 		Name: "get_balance", Title: "Your cash", Method: "GET", Path: "/v1/portfolio/balance", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
-		Doc: "Free cash and the cash held by resting buys, in pips (10000 = $1). Contracts are in list_positions.",
+		Doc: "Free and reserved cash. Contracts are in list_positions.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.MinSeqOnly) (out schemas.Balance, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
@@ -26,8 +26,8 @@ var GetBalance = &Op[schemas.MinSeqOnly, schemas.Balance]{
 
 var ListPositions = &Op[schemas.ListPositions, schemas.PositionList]{
 	Spec: Spec{
-		Name: "list_positions", Title: "List your positions", Method: "GET", Path: "/v1/portfolio/positions", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Contracts you hold in rounds that are not yet resolved, with their average cost. Pairs of YES and NO can be redeemed. Past rounds are in list_settlements.",
+		Name: "list_positions", Title: "Your positions", Method: "GET", Path: "/v1/portfolio/positions", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Contracts held in unresolved rounds; for others see list_settlements.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListPositions) (out schemas.PositionList, err error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
@@ -59,8 +59,8 @@ func PositionOf(p core.Position) schemas.Position {
 
 var ListFills = &Op[schemas.ListFills, schemas.FillList]{
 	Spec: Spec{
-		Name: "list_fills", Title: "List your fills", Method: "GET", Path: "/v1/portfolio/fills", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Your fills in either role, newest first, with fee and path. Filter by order_id or market_id. tick_yes is the price of YES; of NO it is 10000 minus that.",
+		Name: "list_fills", Title: "Your fills", Method: "GET", Path: "/v1/portfolio/fills", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Your fills, newest first. tick_yes is the price of YES; that of NO is 10000 minus it.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListFills) (out schemas.FillList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
@@ -84,14 +84,14 @@ func FillOf(f *view.Fill) schemas.Fill {
 	}
 	return schemas.Fill{
 		Seq: schemas.U64(f.Seq), Ts: ns(f.Ts), MarketID: uint32(f.Market), OrderID: schemas.U64(f.Order), ClientOrderID: schemas.U64(f.ClientID), Role: role,
-		Side: f.Side.String(), Outcome: f.Outcome.String(), Qty: int64(f.Qty), TickYes: int64(f.TickYes), Path: f.Path.String(), Fee: pips(f.Fee),
+		Side: f.Side.String(), Outcome: f.Outcome.String(), Qty: int64(f.Qty), TickYes: int64(f.TickYes), Path: f.Path.String(), Fee: pips(f.Fee), APIKey: apiKey(&f.APIKey),
 	}
 }
 
 var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
 	Spec: Spec{
-		Name: "list_settlements", Title: "List your settlements", Method: "GET", Path: "/v1/portfolio/settlements", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Payouts of finished rounds, newest first: contracts held, winner, payout in pips. Void rounds pay 5000 a contract.",
+		Name: "list_settlements", Title: "Your settlements", Method: "GET", Path: "/v1/portfolio/settlements", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Payouts of finished rounds, newest first; for others see list_positions.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
@@ -116,10 +116,10 @@ var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{
 	Spec: Spec{
 		Name: "redeem_pairs", Title: "Redeem pairs", Method: "POST", Path: "/v1/portfolio/redeem", Scope: core.ScopeTrade, Bucket: Write, Deduplicated: true, Destructive: true,
 		Errors: append([]string{"unknown_market", "market_not_trading", "bad_qty", "insufficient_position"}, writeErrors...),
-		Doc:    "Turn qty pairs of YES and NO that you hold free of resting sells into 10000 pips each, without a fee, before the round is settled or void.",
+		Doc:    "Turn pairs of YES and NO that you hold into 10000 pips each, without a fee.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.Redeem) (out schemas.Redeemed, err error) {
-		r, err := v.Engine.Submit(ctx, &core.Redeem{User: caller.User, Key: caller.Key.Number, Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)})
+		r, err := v.Engine.Submit(ctx, &core.Redeem{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)})
 		if err != nil {
 			return out, err
 		}

@@ -28,8 +28,8 @@ func (v *Venue) Volume30(u core.UserID) (n core.Qty) {
 
 var GetLimits = &Op[schemas.None, schemas.Limits]{
 	Spec: Spec{
-		Name: "get_limits", Title: "Scopes and rate limits", Method: "GET", Path: "/v1/account/limits", Scope: core.ScopeRead,
-		Doc: "Your key's scopes, its three token buckets as granted now, the batch cap and the time a request may take. Read it once at start and after 429; not before every call.",
+		Name: "get_limits", Title: "Rate limits", Method: "GET", Path: "/v1/account/limits", Scope: core.ScopeRead,
+		Doc: "Scopes and token buckets of your key. Read it once, not before every call.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (schemas.Limits, error) {
 		volume := v.Volume30(caller.User)

@@ -69,16 +69,20 @@ const (
 
 // orderListKey is a ListOrders with the number of changes of the account.
 type orderListKey struct {
-	status, cursor     string
-	client             schemas.U64
-	market             schemas.Int
-	byClient, byMarket bool
-	size               int
-	changes            uint64
+	status, cursor    string
+	order, client     schemas.U64
+	market            schemas.Int
+	byOrder, byClient bool
+	byMarket          bool
+	size              int
+	changes           uint64
 }
 
 func orderListKeyOf(in *schemas.ListOrders, changes uint64) orderListKey {
 	q := orderListKey{status: in.Status, cursor: in.Cursor, size: in.Size(), changes: changes}
+	if q.byOrder = in.OrderID != nil; q.byOrder {
+		q.order = *in.OrderID
+	}
 	if q.byClient = in.ClientOrderID != nil; q.byClient {
 		q.client = *in.ClientOrderID
 	}

@@ -14,7 +14,7 @@ import (
 var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
 	Spec: Spec{
 		Name: "list_rounds", Title: "List rounds", Method: "GET", Path: "/v1/rounds", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Recent rounds, newest round_number first, over all nine series. Filter by category (1–3 BTC, 4–6 gold, 7–9 WTI at 60 s, 5 m, 15 m) or market_id. The top row is whichever series opened last, not 'the live round'.",
+		Doc: "Rounds of all series, newest first. For the live ones use list_series.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListRounds) (out schemas.RoundList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
@@ -31,7 +31,7 @@ var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
 				return matchesMarket(in.MarketID, r.Market) && (in.Category == nil || uint16(*in.Category) == r.Category)
 			}
 			var cursor string
-			out.Rounds, cursor, err = page("rounds", caller, in, walk, keep, func(r *view.Round) schemas.Round { return RoundOf(&r.Round) })
+			out.Rounds, cursor, err = page("rounds", caller, in, walk, keep, func(r *view.Round) schemas.Round { return RoundOf(&r.Round, m.Now().Ts) })
 			out.PageEnd = nextPage(m, cursor)
 		})
 		return out, err
@@ -41,7 +41,7 @@ var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
 var GetRound = &Op[schemas.GetRound, schemas.RoundRead]{
 	Spec: Spec{
 		Name: "get_round", Title: "Read a round", Method: "GET", Path: "/v1/rounds/{market_id}", Scope: core.ScopeRead, Errors: []string{"round_not_found", "sequencing_timeout"},
-		Doc: "The current round of a market slot, in any status: category, strike, times, settle price and winner once proposed. YES wins if and only if the settle TWAP is strictly above strike.",
+		Doc: "The latest round of a slot: strike, times, winner. YES wins if and only if settle_price > strike.",
 	},
 	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetRound) (out schemas.RoundRead, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
@@ -50,24 +50,34 @@ var GetRound = &Op[schemas.GetRound, schemas.RoundRead]{
 				err = NewError("round_not_found")
 				return
 			}
-			out = schemas.RoundRead{Round: RoundOf(&r.Round), AsOf: asOf(m)}
+			out = schemas.RoundRead{Round: RoundOf(&r.Round, m.Now().Ts), AsOf: asOf(m)}
 		})
 		return out, err
 	},
 }
 
-// RoundOf converts a round. It shows the settle price only once the price is proposed.
-func RoundOf(r *core.Round) schemas.Round {
+// RoundOf converts a round at the time ts, in ns. It shows the settle price only once the
+// price is proposed.
+func RoundOf(r *core.Round, ts int64) schemas.Round {
 	out := schemas.Round{
 		MarketID: uint32(r.Market), Status: r.Status.String(), Strike: schemas.U64(r.Strike), YesPayout: uint8(round.YesPayout(r)),
 		FreshSourceCountAtFreeze: r.FreshCount, Gen: r.Gen, OpenTs: ns(r.OpenTs), FreezeTs: ns(r.FreezeTs), ResolveTs: ns(r.ResolveTs),
 		RoundNumber: schemas.U64(r.Number), Generation: r.Generation, Category: r.Category, TwapWindowSecs: r.Window, Paused: r.Paused,
-		Winner: winner(r.Winner),
+		Winner: winner(r.Winner), CloseTs: ns(r.CloseTs), SecsToClose: secsToClose(r, ts),
 	}
 	if r.Gen > 0 {
 		out.SettlePrice = schemas.U64(r.Settle)
 	}
 	return out
+}
+
+// secsToClose returns the whole seconds from ts, in ns, to the close of a round, or 0 if it
+// is not trading (docs/rules/rounds.md#what-a-round-shows).
+func secsToClose(r *core.Round, ts int64) int64 {
+	if r.Status != core.Trading {
+		return 0
+	}
+	return max(0, (r.CloseTs-ts)/core.NsPerSec)
 }
 
 func winner(o core.Outcome) *string {

@@ -12,15 +12,15 @@ import (
 
 var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 	Spec: Spec{
-		Name: "request_withdrawal", Title: "Request a withdrawal", Method: "POST", Path: "/v1/withdrawals", Scope: core.ScopeWithdraw, Bucket: Write, SuccessStatus: 202, Idempotent: true, Deduplicated: true, Destructive: true,
+		Name: "request_withdrawal", Title: "Withdraw", Method: "POST", Path: "/v1/withdrawals", Scope: core.ScopeWithdraw, Bucket: Write, SuccessStatus: 202, Idempotent: true, Deduplicated: true, Destructive: true,
 		Errors: append([]string{"bad_client_withdrawal_id", "bad_amount", "bad_destination", "insufficient_balance", "user_suspended", "duplicate_client_withdrawal_id", "funding_unavailable", "withdrawal_refused"}, writeErrors...),
-		Doc:    "Request a payout in pips. The amount leaves free cash at once and returns if the request is rejected. Repeat with the same client_withdrawal_id and fields to read the first again. Needs the withdraw scope, which created keys never have.",
+		Doc:    "Withdraw free cash; it returns if rejected. The same request again shows its first answer.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.RequestWithdrawal) (out schemas.Withdrawal, err error) {
 		if err := fundingError(v.Funds.Accepts(ctx, in.Destination)); err != nil {
 			return out, err
 		}
-		r, err := v.Engine.Submit(ctx, &core.RequestWithdrawal{User: caller.User, Key: caller.Key.Number, ClientID: in.ClientWithdrawalID, Amount: core.Pips(in.Amount.Int64()), Destination: in.Destination})
+		r, err := v.Engine.Submit(ctx, &core.RequestWithdrawal{User: caller.User, Key: caller.KeyNumber(), ClientID: in.ClientWithdrawalID, Amount: core.Pips(in.Amount.Int64()), Destination: in.Destination})
 		if err != nil {
 			return out, err
 		}
@@ -38,8 +38,8 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 
 var ListWithdrawals = &Op[schemas.ListWithdrawals, schemas.WithdrawalList]{
 	Spec: Spec{
-		Name: "list_withdrawals", Title: "List your withdrawals", Method: "GET", Path: "/v1/withdrawals", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Your withdrawal requests, newest first, with their status: pending, completed or rejected.",
+		Name: "list_withdrawals", Title: "Your withdrawals", Method: "GET", Path: "/v1/withdrawals", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Your withdrawals, newest first, with their status.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListWithdrawals) (out schemas.WithdrawalList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
@@ -91,7 +91,7 @@ func WithdrawalOf(w *core.Withdrawal) schemas.Withdrawal {
 var GetDepositAddress = &Op[schemas.MinSeqOnly, schemas.DepositAddress]{
 	Spec: Spec{
 		Name: "get_deposit_address", Title: "Deposit address", Method: "GET", Path: "/v1/deposits/address", Scope: core.ScopeRead, Errors: []string{"funding_unavailable", "sequencing_timeout"},
-		Doc: "The address for deposits to your account, and their asset.",
+		Doc: "The address and asset for your deposits.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, _ *schemas.MinSeqOnly) (out schemas.DepositAddress, err error) {
 		if out.Address, out.Asset, err = v.Funds.Address(ctx, caller.User); err != nil {

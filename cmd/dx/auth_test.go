@@ -14,11 +14,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"duplex/examples/dashboard"
+	"duplex/internal/logbuffer"
 	"duplex/schemas"
 	"duplex/server"
 )
@@ -140,30 +140,12 @@ func (s signer) headers(method, path string) []string {
 	return []string{schemas.HeaderKey, s.key, schemas.HeaderTimestamp, ts, schemas.HeaderSignature, schemas.Sign(s.secret, ts, method, path, nil)}
 }
 
-// lockedBuffer is a buffer that is safe for concurrent use.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // TestNoSecretAnywhere tests that the files, logs, metrics and responses of a venue contain
 // no secret or token in any encoding. It also searches for the public key, which must be
 // found: that shows that the search works.
 func TestNoSecretAnywhere(t *testing.T) {
 	dir := t.TempDir()
-	log := &lockedBuffer{}
+	log := &logbuffer.Buffer{}
 	h := openTestServer(t, dir, func(o *server.Options) {
 		o.OperatorToken = "dxo_" + strings.Repeat("5a", 32)
 		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -205,7 +187,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 	}
 	h.Close()
 
-	places := map[string][]byte{"the log": log.b.Bytes(), "the answers": said.Bytes()}
+	places := map[string][]byte{"the log": []byte(log.String()), "the answers": said.Bytes()}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() == "master.key" {
 			return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,7 @@ type devCmd struct {
 const (
 	devFunds   = core.Pips(100_000_000)     // 10,000 dollars
 	makerFunds = core.Pips(100_000_000_000) // 10,000,000 dollars
+	agentFunds = core.Pips(1_000_000)       // 100 dollars
 	devDispute = time.Second
 )
 
@@ -55,9 +57,20 @@ const (
 // out.
 const makerAccount = "house"
 
+// devAgent is the agent of the account trader. An MCP host gets its key.
+const devAgent = "agent"
+
+// devMandate is the mandate of devAgent: $50 loss a day and a price collar of 10 cents.
+func devMandate() (m core.Mandate) {
+	m.SetCost(core.RuleDailyLoss, 500_000)
+	m.Bound(core.RulePriceCollar)
+	m.Collar = 1000
+	return m
+}
+
 // devAccounts are the accounts of a dev venue.
 var devAccounts = []server.Account{
-	{Name: "trader", Scopes: core.ScopeRead | core.ScopeTrade, Funds: devFunds},
+	{Name: "trader", Scopes: core.ScopeRead | core.ScopeTrade, Funds: devFunds, Agents: []server.Agent{{Name: devAgent, Funds: agentFunds, Mandate: devMandate()}}},
 	{Name: "maker", Scopes: core.ScopeRead | core.ScopeTrade, Funds: devFunds},
 	{Name: "reader", Scopes: core.ScopeRead, Funds: devFunds},
 	{Name: "treasurer", Scopes: core.ScopeRead | core.ScopeTrade | core.ScopeWithdraw, Funds: devFunds},
@@ -105,13 +118,13 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, v *server.Venu
 	if err != nil {
 		return err
 	}
-	if err := writeProfiles(d.DevFile, &file); err != nil {
+	if err := writeProfiles(d.DevFile, &file, v.Agents()); err != nil {
 		return cli.BadFlag("dev-file", err)
 	}
 	if err := atomicfile.Write(d.DevFile, append(b, '\n')); err != nil {
 		return cli.BadFlag("dev-file", err)
 	}
-	trader, err := profilePath(d.DevFile, file.Accounts[0].Name)
+	profile, err := cli.ProfilePath(d.DevFile, devAgent)
 	if err != nil {
 		return cli.BadFlag("dev-file", err)
 	}
@@ -124,12 +137,12 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, v *server.Venu
 		go func() { defer close(makerDone); runMaker(makerCtx, v, log) }()
 	}
 	if d.JSON {
-		err := json.NewEncoder(out).Encode(map[string]string{"api": file.API, "ws": file.WS, "mcp": file.MCP, "portal": file.Portal, "admin": file.Admin, "dev_file": d.DevFile, "profile": trader})
+		err := json.NewEncoder(out).Encode(map[string]string{"api": file.API, "ws": file.WS, "mcp": file.MCP, "portal": file.Portal, "admin": file.Admin, "dev_file": d.DevFile, "profile": profile})
 		if err != nil {
 			return err
 		}
 	} else if !d.Quiet {
-		d.printGreeting(out, file, trader)
+		d.printGreeting(out, file, profile)
 		if cli.IsTerminal(out) {
 			go runStatusLine(makerCtx, v, out)
 		}
@@ -165,6 +178,21 @@ func buildDevFile(v *server.Venue) schemas.DevFile {
 		}
 	}
 	return f
+}
+
+// writeProfiles writes a profile for each account and agent of a dev venue into the folder
+// agents beside the dev file.
+func writeProfiles(devFile string, dev *schemas.DevFile, agents []schemas.DevAccount) error {
+	for _, a := range slices.Concat(dev.Accounts, agents) {
+		path, err := cli.ProfilePath(devFile, a.Name)
+		if err != nil {
+			return err
+		}
+		if err := cli.WriteProfile(path, &schemas.Profile{API: dev.API, WS: dev.WS, MCP: dev.MCP, Name: a.Name, UserID: a.UserID, APIKey: a.APIKey, Secret: a.Secret, Scopes: a.Scopes}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runStatusLine redraws one line of a terminal every second until ctx ends.

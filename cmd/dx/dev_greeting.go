@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"duplex/cmd/dx/cli"
@@ -15,45 +14,22 @@ import (
 // printGreeting prints the addresses, the accounts and three things to try: an order, a
 // request signed by hand, and the settings of an agent's host.
 func (d *devCmd) printGreeting(out io.Writer, f schemas.DevFile, profile string) {
-	fmt.Fprintf(out, "Duplex is open.\n\n  API     %s\n  Portal  %s\n  Admin   %s\n  Keys    %s\n\nAccounts, each with $10,000:\n", f.API, f.Portal, f.Admin, relativePath(d.DevFile))
+	fmt.Fprintf(out, "Duplex is open.\n\n  API     %s\n  Portal  %s\n  Admin   %s\n  Keys    %s\n\nAccounts, each with $10,000:\n", f.API, f.Portal, f.Admin, cli.RelativePath(d.DevFile))
 	for _, a := range f.Accounts {
 		fmt.Fprintf(out, "  %-10s %s  %s\n", a.Name, a.APIKey, strings.Join(a.Scopes, ","))
 	}
 	fmt.Fprintf(out, "\n1. Place an order, in another terminal in this folder:\n\n  %s markets%s\n  %s order buy yes 10 --series btc-15m --max-cost 9%s\n", commandName(), d.named(), commandName(), d.named())
 	fmt.Fprintf(out, "\n2. Sign a request by hand:\n\n%s", signedCurl(f))
-	fmt.Fprintf(out, "\n3. Connect an agent: paste this into the MCP settings of its host, or run dx mcp install.\n\n  %s\n\nStop with Ctrl-C.\n", mcpHostConfig(profile))
+	fmt.Fprintf(out, "\n3. Connect an AI agent: paste this into the MCP settings of its host, or run dx mcp install. The\n   agent trades with $100 of its own and loses at most $50 a day; see dx agent --help.\n\n  %s\n\nStop with Ctrl-C.\n", mcpHostConfig(profile))
 }
 
 // named returns the flag with which other commands find the dev file, "" if they find it
 // without.
 func (d *devCmd) named() string {
-	if path := relativePath(d.DevFile); path != cli.DevFileDefault {
-		return " --dev-file " + shellWord(path)
+	if path := cli.RelativePath(d.DevFile); path != cli.DevFileDefault {
+		return " --dev-file " + cli.ShellWord(path)
 	}
 	return ""
-}
-
-// shellWord quotes text for a POSIX shell where that is necessary.
-func shellWord(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:@%,", r)
-	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-// relativePath returns path relative to the working directory if it is inside it.
-func relativePath(path string) string {
-	wd, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	if rel, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(rel, "..") {
-		return rel
-	}
-	return path
 }
 
 // commandName returns the command that started this program, to type again.

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/coder/websocket"
 
 	"duplex/feeds/replay"
+	"duplex/internal/logbuffer"
 )
 
 // kraken is a venue on this machine that sends a price ten times a second.
@@ -48,26 +48,17 @@ func kraken(t *testing.T) (url string) {
 
 // until is a writer that calls stop when its content contains a text.
 type until struct {
-	mu   sync.Mutex
-	b    bytes.Buffer
+	logbuffer.Buffer
 	text string
-	stop func()
+	stop context.CancelFunc
 }
 
 func (u *until) Write(b []byte) (int, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.b.Write(b)
-	if strings.Contains(u.b.String(), u.text) {
+	n, err := u.Buffer.Write(b)
+	if strings.Contains(u.String(), u.text) {
 		u.stop()
 	}
-	return len(b), nil
-}
-
-func (u *until) String() string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.b.String()
+	return n, err
 }
 
 func TestFeedsWatch(t *testing.T) {

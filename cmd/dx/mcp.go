@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -31,34 +32,37 @@ type mcpCmd struct {
 // from a file, never from an argument, which every program of the machine can read.
 type venueFlags struct {
 	Profile string `help:"Profile to use: its file, or its name in the folder agents beside the dev file. It holds one key, and takes precedence over all other settings." placeholder:"NAME|FILE"`
-	DevFile string `help:"The file that dx dev writes. DX_URL, DX_KEY and DX_SECRET take precedence over it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
-	As      string `help:"Account of the dev file: trader, maker, reader or treasurer." default:"trader" env:"DX_AS"`
+	DevFile string `help:"The file that dx dev writes; the profiles are in the folder agents beside it. DX_URL, DX_KEY and DX_SECRET take precedence over it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+	As      string `help:"Profile to use by default: agent, or an account of the dev file." default:"agent" env:"DX_AS"`
 }
 
-func (v *venueFlags) connect() cli.ClientFlags {
-	return cli.ClientFlags{URL: os.Getenv("DX_URL"), Key: os.Getenv("DX_KEY"), Secret: os.Getenv("DX_SECRET"), DevFile: v.DevFile, As: v.As}
-}
-
-// profile reads the profile of --profile.
+// profile reads the profile of --profile, or without one that of --as.
 func (v *venueFlags) profile() (p schemas.Profile, path string, err error) {
-	path, err = profilePath(v.DevFile, v.Profile)
-	if err == nil {
-		p, err = readProfile(path)
+	if v.Profile != "" {
+		return cli.OpenProfile(v.DevFile, v.Profile)
 	}
-	if err != nil {
-		err = cli.BadFlag("profile", err)
+	p, path, err = cli.OpenProfile(v.DevFile, v.As)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, path, fmt.Errorf("no DX_URL, DX_KEY and DX_SECRET, and no venue started here: %w", errors.Unwrap(err))
 	}
 	return p, path, err
 }
 
-// settings returns the base URL of the venue, the key, and its secret in hex.
+// settings returns the base URL of the venue, the key, and its secret in hex. They never come
+// from the dev file, which holds the operator's token.
 func (v *venueFlags) settings() (base, key, secret string, err error) {
-	if v.Profile != "" {
-		p, _, err := v.profile()
-		return p.API, p.APIKey, p.Secret, err
+	base, key, secret = os.Getenv("DX_URL"), os.Getenv("DX_KEY"), os.Getenv("DX_SECRET")
+	if v.Profile == "" && base != "" && key != "" {
+		return base, key, secret, nil
 	}
-	at := v.connect()
-	return at.Resolve()
+	p, _, err := v.profile()
+	if v.Profile != "" || base == "" {
+		base = p.API
+	}
+	if v.Profile != "" || key == "" {
+		key, secret = p.APIKey, p.Secret
+	}
+	return base, key, secret, err
 }
 
 // open returns a client, and a logger that redacts its secret.
@@ -72,10 +76,14 @@ func (v *venueFlags) open(log *slog.Logger) (*client.Client, *slog.Logger, error
 	return c, bridge.RedactSecrets(log, secret), err
 }
 
+// toolsetCore is the toolset that dx mcp install sets (docs/rules/agents.md#toolsets).
+const toolsetCore = "core"
+
 // stdioCmd is `dx mcp`.
 type stdioCmd struct {
 	venueFlags
 	ReadOnly bool     `help:"Offer only tools that change nothing."`
+	Toolset  string   `help:"Tools to offer: core (what trading needs) or all." enum:"core,all" default:"all"`
 	Tools    []string `help:"Offer only these tools." placeholder:"NAME"`
 }
 
@@ -90,7 +98,7 @@ func (s *stdioCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) err
 	if err != nil {
 		return err
 	}
-	return bridge.New(c, bridge.ToolFilter{ReadOnly: s.ReadOnly, Tools: s.Tools}, masked).Run(ctx, os.Stdin, out)
+	return bridge.New(c, bridge.ToolFilter{ReadOnly: s.ReadOnly, Core: s.Toolset == toolsetCore, Tools: s.Tools}, masked).Run(ctx, os.Stdin, out)
 }
 
 // proxyCmd is `dx mcp proxy`.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"regexp"
 	"strings"
@@ -22,13 +21,14 @@ type installCmd struct {
 	Write      bool     `help:"Write the change. A backup of the file is kept beside it."`
 	WithSecret bool     `help:"Put the values of DX_URL, DX_KEY and DX_SECRET into the file, which then only its owner can read."`
 	ReadOnly   bool     `help:"Offer only tools that change nothing."`
+	Toolset    string   `help:"Tools to offer: core (what trading needs) or all. With --tools it is all." enum:"core,all" default:"core"`
 	Tools      []string `help:"Offer only these tools." placeholder:"NAME"`
 }
 
 func (i *installCmd) Help() string {
 	return `Without --write it prints the file and the change, and changes nothing. The file gets no secret
 unless --with-secret is given. It gets the name of a profile instead, a file of mode 0600 that
-holds one key: that of --profile, or of the account --as, which dx dev writes beside its dev file.
+holds one key: that of --profile, or else of the agent that dx dev makes.
 If DX_KEY is set and --profile is not, the file names the variables that the host passes on.`
 }
 
@@ -47,24 +47,11 @@ func (i *installCmd) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case !c.Needed():
-		_, err = fmt.Fprintf(out, "%s needs no change.\n", c.Path)
-	case !i.Write:
+	if c.Needed() && !i.Write {
 		_, err = fmt.Fprintf(out, "Change to %s:\n\n%s\n\nNothing was written. Use --write to write it.\n", c.Path, strings.TrimRight(string(c.Fragment), "\n"))
-	default:
-		if err = c.Write(); err == nil {
-			_, err = fmt.Fprintf(out, "Wrote %s.%s\nRestart the host. If it finds no tools, run dx mcp doctor.\n", c.Path, backupNote(c))
-		}
+		return err
 	}
-	return err
-}
-
-func backupNote(c *bridge.Change) string {
-	if c.Backup() == "" {
-		return ""
-	}
-	return " The old file is " + c.Backup() + "."
+	return c.Apply(out)
 }
 
 // server returns the command by which the host starts this program.
@@ -72,19 +59,18 @@ func (i *installCmd) server() (*bridge.Server, error) {
 	if !serverName.MatchString(i.Name) {
 		return nil, cli.BadFlag("name", errors.New("must be letters, digits, _ and - only"))
 	}
-	self, err := os.Executable()
+	s, err := bridge.NewServer(i.Name)
 	if err != nil {
 		return nil, err
 	}
-	if strings.Contains(self, "go-build") {
-		return nil, errors.New("go run deletes this program when it ends: run go build -o bin/dx ./cmd/dx, then bin/dx mcp install")
-	}
-	s := &bridge.Server{Name: i.Name, Command: self, Args: []string{"mcp"}}
 	if err := i.credentials(s); err != nil {
 		return nil, err
 	}
 	if i.ReadOnly {
 		s.Args = append(s.Args, "--read-only")
+	}
+	if i.Toolset == toolsetCore && len(i.Tools) == 0 {
+		s.Args = append(s.Args, "--toolset", toolsetCore)
 	}
 	if len(i.Tools) > 0 {
 		s.Args = append(s.Args, "--tools", strings.Join(i.Tools, ","))
@@ -112,17 +98,9 @@ func (i *installCmd) credentials(s *bridge.Server) error {
 		s.PassEnv = names
 		return nil
 	}
-	named := i.venueFlags
-	if named.Profile == "" {
-		named.Profile = i.As
+	_, path, err := i.profile()
+	if err == nil {
+		s.Args = append(s.Args, "--profile", path)
 	}
-	_, path, err := named.profile()
-	switch {
-	case err != nil && i.Profile == "" && errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("no DX_KEY, and no venue started here: %w", errors.Unwrap(err))
-	case err != nil:
-		return err
-	}
-	s.Args = append(s.Args, "--profile", path)
-	return nil
+	return err
 }

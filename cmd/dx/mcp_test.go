@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
 
@@ -126,7 +127,7 @@ func installs(t *testing.T, p *process, path string) {
 	}
 	s := says.Servers["duplex"]
 	profile := filepath.Join(filepath.Dir(file), "agents", "reader.json")
-	if want := []string{"mcp", "--profile", profile}; !slices.Equal(s.Args, want) {
+	if want := []string{"mcp", "--profile", profile, "--toolset", "core"}; !slices.Equal(s.Args, want) {
 		t.Errorf("the host gets %q, not %q", s.Args, want)
 	}
 	onlyKey(t, p, profile, "reader")
@@ -166,7 +167,7 @@ func onlyKey(t *testing.T, p *process, path, name string) {
 	if err != nil || s.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", s, err)
 	}
-	got, err := readProfile(path)
+	got, err := cli.ReadProfile(path)
 	a := p.account(name)
 	want := schemas.Profile{API: p.dev.API, WS: p.dev.WS, MCP: p.dev.MCP, Name: name, UserID: a.UserID, APIKey: a.APIKey, Secret: a.Secret, Scopes: a.Scopes}
 	if err != nil || !reflect.DeepEqual(got, want) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -24,6 +23,7 @@ import (
 
 	"duplex/cmd/dx/trading"
 	"duplex/core"
+	"duplex/internal/logbuffer"
 	"duplex/schemas"
 )
 
@@ -94,7 +94,7 @@ var binary = sync.OnceValues(func() (string, error) {
 type process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
-	logs *bytes.Buffer
+	logs *logbuffer.Buffer
 	dev  schemas.DevFile
 	file string // the dev file
 	done chan error
@@ -120,7 +120,7 @@ func startAt(data, file string, args ...string) (*process, error) {
 		return nil, err
 	}
 	args = append([]string{"dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--dev-file", file, "--quiet"}, args...)
-	p := &process{cmd: exec.Command(path, args...), logs: &bytes.Buffer{}, file: file, done: make(chan error, 1)}
+	p := &process{cmd: exec.Command(path, args...), logs: &logbuffer.Buffer{}, file: file, done: make(chan error, 1)}
 	p.cmd.Stdout, p.cmd.Stderr = p.logs, p.logs
 	if err := p.cmd.Start(); err != nil {
 		return nil, err

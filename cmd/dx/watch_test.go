@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"net"
 	"os/exec"
@@ -10,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"duplex/internal/logbuffer"
 	"duplex/schemas"
 )
 
@@ -81,7 +81,7 @@ func interrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(path, "watch", "user")
-	var errs bytes.Buffer
+	var errs logbuffer.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -100,7 +100,7 @@ func interrupted(t *testing.T) {
 	}
 	for lines.Scan() { // Wait requires that all output has been read
 	}
-	if err := cmd.Wait(); err != nil || errs.Len() > 0 {
+	if err := cmd.Wait(); err != nil || errs.String() != "" {
 		t.Errorf("dx watch ended with %v: %s", err, &errs)
 	}
 }

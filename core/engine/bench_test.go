@@ -48,7 +48,7 @@ func venueWithOrders(b *testing.B, dir string, orders int) (*Engine, Options) {
 		for i := range min(each, orders-int(u-1)*each) {
 			cmds = append(cmds, &core.PlaceOrder{User: u, ClientID: uint64(i + 1), Market: core.MarketID(1 + i%3), Side: core.Buy, Outcome: core.Yes, Tick: core.Tick(1000 + 100*(i%30)), Qty: 10})
 		}
-		out, err := e.SubmitAll(context.Background(), nil, cmds)
+		out, err := e.SubmitAll(context.Background(), cmds)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func BenchmarkReplay(b *testing.B) {
 		for i := range 200 {
 			cmds = append(cmds, &core.PlaceOrder{User: u, ClientID: uint64(1000*(n/500+1) + i), Market: core.MarketID(1 + i%3), Side: core.Buy, Outcome: core.Yes, Tick: core.Tick(1000 + 100*(i%30)), Qty: 1, TIF: core.IOC})
 		}
-		if _, err := e.SubmitAll(context.Background(), nil, cmds); err != nil {
+		if _, err := e.SubmitAll(context.Background(), cmds); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -96,7 +96,7 @@ func BenchmarkReplay(b *testing.B) {
 }
 
 // kill ends an engine without a snapshot.
-func kill(b *testing.B, e *Engine) {
+func kill(b testing.TB, e *Engine) {
 	b.Helper()
 	e.stop()
 	e.log.Close()

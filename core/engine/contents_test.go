@@ -2,7 +2,9 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,7 +38,8 @@ func TestSnapshotOfVersion1(t *testing.T) {
 	}
 	e := &Engine{}
 	e.adopt(&r)
-	if got := contents(e); got != string(want) {
+	// The file is older than the field Key, which is 0 in rows of then.
+	if got := strings.NewReplacer(`"Key":0,`, "", `,"Key":0`, "").Replace(contents(e)); got != string(want) {
 		t.Errorf("readers see\n%s", got)
 	}
 	if e.venue.Now().Seq != r.snapshot.Seq || r.replayState.Proposals[0] == 0 {
@@ -51,7 +54,9 @@ func TestSnapshotKeepsWhatReadersSee(t *testing.T) {
 	o := c.options(t.TempDir())
 	o.Caps = smallCaps
 	e := mustOpen(t, o)
+	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
 	submitVaried(t, e, c)
+	submitAgents(t, e, c)
 	want := contents(e)
 	mustClose(t, e)
 	again := mustOpen(t, o)
@@ -161,6 +166,9 @@ func contents(e *Engine) string {
 			for _, x := range w.Withdrawals(u.ID) {
 				line("withdrawal", x.ID, x)
 			}
+			for n, x := range w.Activity(u.ID, 0) {
+				line("activity "+w.KeyID(u.ID, x.Key), n, x)
+			}
 			list, whole := w.EventsAfter(u.ID, 0)
 			line("events", uint64(len(list)), whole)
 			for _, x := range list {
@@ -180,4 +188,54 @@ func contents(e *Engine) string {
 		}
 	})
 	return b.String()
+}
+
+// submitAgents submits at least one command of every kind about agents. submitVaried comes first.
+func submitAgents(t *testing.T, e *Engine, c *clock) {
+	t.Helper()
+	by := core.Audit{Who: "account", Why: "a test"}
+	var m core.Mandate
+	m.SetCost(core.RuleDailyLoss, 200_000)
+	m.Bound(core.RulePriceCollar)
+	m.Collar = 500
+	m.Bound(core.RuleExpires)
+	m.Expires = c.now() + int64(time.Minute)
+	do(t, e, &core.SuspendUser{User: 2, Lift: true, Audit: by})
+	do(t, e, &core.CreateAgent{Owner: 1, Name: "scout", Fund: 500_000, Mandate: m, Audit: by})
+	do(t, e, &core.CreateAgent{Owner: 1, Name: "scout", Audit: by})
+	do(t, e, &core.CreateAgent{Owner: 1, Name: "quoter", Audit: by})
+	const scout, quoter = 3, 4
+	do(t, e, &core.CreateKey{User: scout, Key: "dxkscout", Scopes: core.ScopeTrade, Sealed: []byte("sealed"), Audit: by})
+	key := e.Key("dxkscout").Number
+	do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
+	market := trading(e)[1]
+	buy := func(id uint64, tick core.Tick) *core.PlaceOrder {
+		return &core.PlaceOrder{User: scout, Key: key, ClientID: id, Market: market, Tick: tick, Qty: 5}
+	}
+	do(t, e, buy(1, 5000))
+	do(t, e, buy(2, 9000)) // beyond the collar
+	order := core.OrderID(do(t, e, buy(3, 4900)).Stamp.Seq)
+	do(t, e, &core.DecreaseOrder{User: scout, Key: key, Order: order, Amount: 1})
+	do(t, e, &core.CancelOrder{User: scout, Key: key, Order: order})
+	do(t, e, &core.PlaceOrder{User: 2, ClientID: 1 << 60, Market: market, Outcome: core.No, Tick: 5000, Qty: 3})
+	do(t, e, &core.PlaceOrder{User: scout, Key: key, ClientID: 4, Market: market, Type: core.Market, TIF: core.IOC, Tick: core.TickMax, Unpriced: true, Qty: 1, MaxCost: 9_000})
+	do(t, e, &core.ArmDeadman{User: scout, Key: key, TimeoutMs: 600_000})
+	do(t, e, &core.DisarmDeadman{User: scout, Key: key})
+	do(t, e, &core.CancelAll{User: scout, Key: key, Market: market})
+	do(t, e, &core.Redeem{User: scout, Key: key, Market: market, Qty: 1})
+	do(t, e, &core.Transfer{Owner: 1, ClientID: "t1", From: 1, To: quoter, Amount: 7_000, Audit: by})
+	do(t, e, &core.Transfer{Owner: 1, ClientID: "t1", From: 1, To: quoter, Amount: 7_000, Audit: by})
+	do(t, e, &core.SetMandate{Owner: 1, Agent: quoter, IfRev: 1, Mandate: core.Mandate{Set: 1 << core.RuleReduceOnly}, Audit: by})
+	do(t, e, &core.HaltAgent{Owner: 1, Agent: scout, Audit: by})
+	do(t, e, buy(5, 4900))
+	do(t, e, &core.ResumeAgent{Owner: 1, Agent: scout, Audit: by})
+	do(t, e, buy(6, 4900))
+	do(t, e, &core.RevokeKey{User: scout, Key: "dxkscout", Audit: by})
+	if _, err := e.Submit(context.Background(), buy(7, 4900)); !errors.Is(err, ErrRevoked) {
+		t.Fatalf("an order of a revoked key: %v", err)
+	}
+	do(t, e, &core.CloseAgent{Owner: 1, Agent: quoter, Audit: by})
+	do(t, e, &core.Deposit{User: quoter, DepositID: "late", Amount: 11, Audit: by})
+	c.step(61 * time.Second)
+	do(t, e, &core.Clock{}) // the mandate expires
 }

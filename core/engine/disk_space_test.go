@@ -44,7 +44,7 @@ func TestNearlyFullDisk(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if _, err := e.SubmitAll(ctx, nil, []core.Command{buy(1, 3, core.Yes, 4000, 1)}); !errors.Is(err, ErrShed) {
+		if _, err := e.SubmitAll(ctx, []core.Command{buy(1, 3, core.Yes, 4000, 1)}); !errors.Is(err, ErrShed) {
 			t.Errorf("a batch: %v", err)
 		}
 		for name, cmd := range map[string]core.Command{

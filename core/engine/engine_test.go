@@ -342,7 +342,7 @@ func TestABatchIsShedWhole(t *testing.T) {
 	<-h.took // the log has the group
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		out, err := e.SubmitAll(ctx, nil, []core.Command{buy(1, 2, core.Yes, 4000, 1), buy(1, 3, core.Yes, 4000, 1)})
+		out, err := e.SubmitAll(ctx, []core.Command{buy(1, 2, core.Yes, 4000, 1), buy(1, 3, core.Yes, 4000, 1)})
 		if out != nil {
 			t.Errorf("%+v", out)
 		}

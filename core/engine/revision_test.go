@@ -98,7 +98,7 @@ func TestJournalWithoutARevision(t *testing.T) {
 	}
 	// Under the newest revision revoked keys leave the state, and the journal still verifies.
 	c.step(time.Hour)
-	do(t, e, &core.SetRules{Rules: core.DefaultRules()})
+	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
 	e.Read(func(v *venue.Venue, _ *view.View) {
 		if n := len(slices.Collect(v.Keys())); n != 3 {
 			t.Errorf("%d keys under the newest rules", n)
@@ -129,7 +129,7 @@ func TestNothingTradesBehindTheClose(t *testing.T) {
 	o.OpenLog = skewedLog(dir, c.now, &ahead)
 	e := mustOpen(t, o)
 	defer mustClose(t, e)
-	do(t, e, &core.SetRules{Rules: core.DefaultRules()})
+	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
 	furnish(t, e, c)
 	do(t, e, buy(1, 1, core.Yes, 5000, 10))
 	var m venue.MarketState
@@ -142,7 +142,7 @@ func TestNothingTradesBehindTheClose(t *testing.T) {
 		t.Fatalf("before the close: %v", r.Reject)
 	}
 	ahead.Store(m.CloseTs - c.now())
-	out, err := e.SubmitAll(context.Background(), nil, []core.Command{buy(2, 2, core.No, 5000, 1), buy(2, 3, core.No, 4000, 1)})
+	out, err := e.SubmitAll(context.Background(), []core.Command{buy(2, 2, core.No, 5000, 1), buy(2, 3, core.No, 4000, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}

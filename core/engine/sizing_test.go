@@ -140,7 +140,7 @@ func fill(t *testing.T, e *Engine, c *clock, accounts int) {
 		return &core.PlaceOrder{User: u, ClientID: id, Market: 3, Side: core.Buy, Outcome: o, Tick: tick, Qty: qty}
 	}
 	submit := func(cmds []core.Command) {
-		out, err := e.SubmitAll(context.Background(), nil, cmds)
+		out, err := e.SubmitAll(context.Background(), cmds)
 		if err != nil {
 			t.Fatal(err)
 		}

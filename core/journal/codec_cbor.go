@@ -81,16 +81,12 @@ func checkCreateKey(c *core.CreateKey) error {
 	return nil
 }
 
-// checkRevision refuses rules that only a newer program knows.
-func checkRevision(r, newest core.Revision) error {
-	if r > newest {
-		return fmt.Errorf("rules of revision %d, this program knows up to %d: it was written by a newer version", r, newest)
+// checkActivateRules refuses rules that only a newer program knows.
+func checkActivateRules(c *core.ActivateRules) error {
+	if c.Revision > core.RevisionNewest {
+		return fmt.Errorf("rules of revision %d, this program knows up to %d: it was written by a newer version", c.Revision, core.RevisionNewest)
 	}
 	return nil
-}
-
-func checkActivateRules(c *core.ActivateRules) error {
-	return checkRevision(c.Revision, core.RevisionNewest)
 }
 
 func checkCreateAgent(c *core.CreateAgent) error { return checkMandate(&c.Mandate) }
@@ -109,5 +105,8 @@ func checkSetRules(c *core.SetRules) error {
 	if slices.ContainsFunc(c.Rules.Grid.Bands, func(b core.Band) bool { return b.Step <= 0 }) {
 		return errRange // Grid.Legal divides by the step
 	}
-	return checkRevision(c.Rules.Revision, core.RevisionStrict) // SetRules raises it no further
+	if c.Rules.Revision > core.RevisionStrict {
+		return fmt.Errorf("SetRules of revision %d: only ActivateRules sets one above %d", c.Rules.Revision, core.RevisionStrict)
+	}
+	return nil
 }

@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
+	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 )
 
@@ -171,16 +173,37 @@ func (f *File) removePrepared() error {
 	return nil
 }
 
+// walOpenAttempts bounds how often readWAL starts again on a full disk.
+const walOpenAttempts = 8
+
+// readWAL opens the WAL and reads it from an index on. While it reads, the WAL truncates its last
+// segment and takes the blocks back, and at the same time it reserves the blocks of a next segment.
+// On a full disk the next segment can get the blocks that the last one gave up. Closing the WAL
+// frees them, so readWAL starts again. It returns a nil WAL if that cannot be opened.
+func readWAL(dir string, at uint64) (w *wal.WAL, meta []byte, entries []*raftpb.Entry, err error) {
+	for attempt := 1; ; attempt++ {
+		w, err = wal.Open(zap.NewNop(), dir, &walpb.Snapshot{Index: &at, Term: new(uint64)})
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		meta, _, entries, err = w.ReadAll()
+		if !errors.Is(err, syscall.ENOSPC) || attempt == walOpenAttempts {
+			return w, meta, entries, err
+		}
+		if cerr := w.Close(); cerr != nil {
+			return nil, nil, nil, errors.Join(err, cerr)
+		}
+	}
+}
+
 // openWAL opens the WAL for appending. The WAL must read to its end first, and holds what it
 // reads in memory. So it starts at its last snapshot record and reads one segment, or two if a
 // crash came between a new segment and its record.
 func (f *File) openWAL(s *scanner) error {
-	at := s.mark.index
-	w, err := wal.Open(zap.NewNop(), filepath.Join(f.dir, walDir), &walpb.Snapshot{Index: &at, Term: new(uint64)})
-	if err != nil {
+	w, meta, entries, err := readWAL(filepath.Join(f.dir, walDir), s.mark.index)
+	if w == nil {
 		return err
 	}
-	meta, _, entries, err := w.ReadAll()
 	if n := len(entries); err == nil && (string(meta) != walMeta || n > 0 && entries[n-1].GetIndex() != f.last.Number) {
 		err = errors.New("journal: the WAL reads another log than the one that was verified")
 	}

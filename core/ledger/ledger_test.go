@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"duplex/core"
 )
@@ -26,7 +27,7 @@ func funded(n int) *Ledger {
 	for range n {
 		l.Deposit(l.Open(), 100_000)
 	}
-	l.Begin()
+	l.Begin(0)
 	return l
 }
 
@@ -77,14 +78,14 @@ func TestOverdraftsPanic(t *testing.T) {
 		"reserves 100001": func(l *Ledger) { l.Reserve(1, 100_001, core.CauseOrder) },
 		"releases 1":      func(l *Ledger) { l.Release(1, 1, core.CauseCancel) },
 		"gives 1":         func(l *Ledger) { l.Sell(1, 1, core.Yes, 1, 5000, 0, false) },
-		"reserves 1":      func(l *Ledger) { l.AddResting(1, 1, core.Sell, core.Yes, 1) },
+		"reserves 1":      func(l *Ledger) { l.AddResting(1, 1, core.Sell, core.Yes, 1, 0) },
 		"pays -1":         func(l *Ledger) { l.Withdraw(1, -1) },
 		"reserves -1":     func(l *Ledger) { l.Reserve(1, -1, core.CauseOrder) },
 		"releases -1":     func(l *Ledger) { l.Release(1, -1, core.CauseCancel) },
 		"gives 0":         func(l *Ledger) { l.Sell(1, 1, core.Yes, 0, 5000, 0, false) },
 		"sells reserved": func(l *Ledger) {
 			l.Buy(1, 1, core.Yes, 5, 1, 0)
-			l.AddResting(1, 1, core.Sell, core.Yes, 3)
+			l.AddResting(1, 1, core.Sell, core.Yes, 3, 0)
 			l.Sell(1, 1, core.Yes, 3, 1, 0, false)
 		},
 		"account 1 sells": func(l *Ledger) {
@@ -138,7 +139,7 @@ func TestWholeBalanceCanBeTaken(t *testing.T) {
 func TestUnusedReservationIsReleased(t *testing.T) {
 	l := funded(1)
 	l.Reserve(1, 15_030, core.CauseOrder)
-	l.AddResting(1, 1, core.Buy, core.No, 3)
+	l.AddResting(1, 1, core.Buy, core.No, 3, 5_010)
 	l.BuyFromReservation(1, 1, core.No, 3, 15_000, 23, 15_030)
 	cash, reserved := l.Balance(1)
 	if h := l.Holding(1, 1); cash != 100_000-15_023 || reserved != 0 || h.Cost[core.No] != 15_023 || h.Held[core.No] != 3 || h.Bidding[core.No] != 0 {
@@ -177,8 +178,8 @@ func mint(l *Ledger, m core.MarketID, yes, no core.UserID, n core.Qty) {
 func TestSettleEmptiesAMarket(t *testing.T) {
 	l := funded(3)
 	mint(l, 5, 3, 1, 2)
-	l.AddResting(2, 5, core.Buy, core.Yes, 1)
-	l.RemoveResting(2, 5, core.Buy, core.Yes, 1) // listed, but holds nothing
+	l.AddResting(2, 5, core.Buy, core.Yes, 1, 0)
+	l.RemoveResting(2, 5, core.Buy, core.Yes, 1, 0) // listed, but holds nothing
 	if got := l.Holders(5); !slices.Equal(got, []core.UserID{1, 2, 3}) {
 		t.Errorf("holders %v", got)
 	}
@@ -203,6 +204,7 @@ func TestRestoreKeepsTheState(t *testing.T) {
 	mint(l, Slots, 1, 2, 4)
 	mint(l, 7, 2, 1, 1)
 	l.Reserve(2, 5, core.CauseOrder)
+	l.AddResting(2, 7, core.Buy, core.Yes, 1, 5)
 	l.CollectFees(0)
 	s := l.State()
 	users := []core.UserID{}
@@ -213,6 +215,7 @@ func TestRestoreKeepsTheState(t *testing.T) {
 		t.Errorf("holdings %v are not sorted by user, then market", users)
 	}
 	again := Restore(s)
+	again.AddResting(2, 7, core.Buy, core.Yes, 1, 5)
 	again.Audit()
 	if !reflect.DeepEqual(again.State(), s) {
 		t.Errorf("restored state %+v, want %+v", again.State(), s)
@@ -230,10 +233,10 @@ func TestRestoreKeepsTheState(t *testing.T) {
 // TestEpochWraps lets the counter of commands wrap around.
 func TestEpochWraps(t *testing.T) {
 	l := funded(2)
-	l.AddResting(1, 1, core.Buy, core.Yes, 5)
+	l.AddResting(1, 1, core.Buy, core.Yes, 5, 0)
 	l.epoch = ^uint32(0) - 1
 	for range 4 {
-		l.Begin()
+		l.Begin(0)
 		l.Reserve(1, 1, core.CauseOrder)
 		l.Reserve(1, 1, core.CauseFill)
 		if touched, _ := l.Touched(); len(touched) != 1 || touched[0].Cause != core.CauseFill {
@@ -242,10 +245,10 @@ func TestEpochWraps(t *testing.T) {
 	}
 	// A holding of the same epoch before the wrap does not count as touched.
 	l = funded(3)
-	l.AddResting(2, 1, core.Sell, core.Yes, 0)
+	l.AddResting(2, 1, core.Sell, core.Yes, 0, 0)
 	l.holdingSlot(2, 1).epoch, l.accounts[2].epoch = 1, 1
 	l.epoch = ^uint32(0)
-	l.Begin()
+	l.Begin(0)
 	u := l.Open()
 	l.Deposit(u, 5)
 	mint(l, 1, 2, 3, 1)
@@ -254,8 +257,76 @@ func TestEpochWraps(t *testing.T) {
 		t.Errorf("touched %+v, %+v", touched, holdings)
 	}
 	l = funded(2)
-	l.AddResting(1, 1, core.Buy, core.Yes, 5)
+	l.AddResting(1, 1, core.Buy, core.Yes, 5, 0)
 	if got := l.Holders(1); len(got) != 1 {
 		t.Errorf("holders %v", got)
+	}
+}
+
+// TestPerformance checks the profit and loss of each movement of money and contracts, and that it
+// adds up after each.
+func TestPerformance(t *testing.T) {
+	l := funded(2)
+	check := func(what string, u core.UserID, want Performance) {
+		t.Helper()
+		want.DepositsNet += 100_000
+		if got := l.Performance(u); got != want {
+			t.Errorf("%s: account %d has %+v, want %+v", what, u, got, want)
+		}
+		for u := core.UserID(1); u <= 2; u++ {
+			if !l.CheckAccount(u) {
+				t.Errorf("%s: the profit and loss of account %d does not add up", what, u)
+			}
+		}
+	}
+	l.Begin(1)
+	l.Buy(1, 3, core.Yes, 10, 47_000, 313)
+	l.Buy(2, 3, core.No, 10, 53_000, 0)
+	l.AddPairs(3, 10)
+	check("buy", 1, Performance{Totals: Totals{Fees: 313}, Cost: 47_313})
+	l.Sell(1, 3, core.Yes, 3, 15_000, 100, false) // cost ⌊47313 × 3 ÷ 10⌋ = 14193
+	l.Buy(2, 3, core.Yes, 3, 15_000, 0)
+	check("sell", 1, Performance{Totals: Totals{Fees: 413}, Cost: 33_120, Realized: 707, RealizedToday: 707})
+	l.CollectFees(413)
+	l.PayFromFees(2, 13, core.CauseRebate)
+	l.Redeem(2, 3, 3) // cost 15000 + ⌊53000 × 3 ÷ 10⌋
+	check("redeem", 2, Performance{Totals: Totals{Rebates: 13}, Cost: 37_100, Realized: -900, RealizedToday: -900})
+	l.Begin(2)
+	if realized, orders := l.Today(1); realized != 0 || orders != 0 {
+		t.Errorf("on the next day: %d realized, %d orders", realized, orders)
+	}
+	l.CountOrder(1)
+	l.CountOrder(1)
+	l.Settle(3, func(o core.Outcome) core.Pips { return core.Payout * core.Pips(1-o) }, func(core.UserID, Holding, core.Pips) {})
+	check("settlement", 1, Performance{Totals: Totals{Fees: 413}, Realized: 707 + 70_000 - 33_120, RealizedToday: 70_000 - 33_120, OrdersToday: 2})
+	check("settlement", 2, Performance{Totals: Totals{Rebates: 13}, Realized: -900 - 37_100, RealizedToday: -37_100})
+	l.Transfer(1, 2, 5_000)
+	l.Withdraw(2, 1_000)
+	check("transfer", 1, Performance{Totals: Totals{Fees: 413, TransfersNet: -5_000}, Realized: 37_587, RealizedToday: 36_880, OrdersToday: 2})
+	check("withdrawal", 2, Performance{Totals: Totals{Rebates: 13, TransfersNet: 5_000, DepositsNet: -1_000}, Realized: -38_000, RealizedToday: -37_100})
+	l.Audit()
+
+	again := Restore(l.State())
+	if err := again.RestorePerformance(l.PerformanceState()); err != nil {
+		t.Fatal(err)
+	}
+	again.Begin(2)
+	for u := core.UserID(1); u <= 2; u++ {
+		if again.Performance(u) != l.Performance(u) {
+			t.Errorf("restored %+v, want %+v", again.Performance(u), l.Performance(u))
+		}
+	}
+	if err := again.RestorePerformance(nil); err == nil {
+		t.Error("the profit and loss of no account is accepted")
+	}
+
+	l.StartPerformance() // as if all of this were older than profit and loss
+	check("start", 1, Performance{Realized: 37_174 - 4_587})
+}
+
+// TestCacheLines checks that an account and a holding are one cache line each.
+func TestCacheLines(t *testing.T) {
+	if a, h := unsafe.Sizeof(Account{}), unsafe.Sizeof(Holding{}); a > 64 || h > 64 {
+		t.Errorf("an account takes %d bytes, a holding %d", a, h)
 	}
 }

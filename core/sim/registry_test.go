@@ -95,7 +95,7 @@ var parts = map[string]func(c *completeness) string{
 	"core/view/view.go": func(*completeness) string { return "" }, // workloadRun folds every event
 	"core/view/audit.go": func(c *completeness) string {
 		w := view.New(view.DefaultRetentionCaps())
-		w.RecordAudit(core.Stamp{Seq: 1}, c.cmd, core.OK, nil)
+		w.Record(core.Stamp{Seq: 1}, c.cmd, core.OK, nil)
 		if recorded := w.ActionCount() == 1; recorded != c.audit {
 			return "its action, which a command has if and only if it has an Audit"
 		}

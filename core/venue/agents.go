@@ -1,10 +1,6 @@
 package venue
 
-import (
-	"slices"
-
-	"duplex/core"
-)
+import "duplex/core"
 
 // family returns the owner of an account: of an agent its owner, else the account itself
 // (docs/rules/agent-accounts.md#family).
@@ -184,9 +180,9 @@ func (v *Venue) returnCash(u core.UserID) {
 // returnClosedCash returns what the command paid to closed agents: a payout or a deposit.
 func (v *Venue) returnClosedCash() {
 	touched, _ := v.ledger.Touched()
-	for _, t := range slices.Clone(touched) { // a transfer can add its owner to the list
-		if a := v.accounts[t.User].Agent; a != nil && a.Closed {
-			v.returnCash(t.User)
+	for i := range touched { // not the owners that the transfers add to the list
+		if a := v.accounts[touched[i].User].Agent; a != nil && a.Closed {
+			v.returnCash(touched[i].User)
 		}
 	}
 }

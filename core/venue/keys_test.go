@@ -18,13 +18,23 @@ func keyVenue(t testing.TB, r core.Revision) (*Venue, func(core.Command) (core.R
 		ev := &core.Events{}
 		return v.Apply(at, c, ev), ev.List
 	}
-	rules := core.DefaultRules()
-	rules.Revision = r
-	do(&core.SetRules{Rules: rules})
+	for _, c := range rulesOf(r) {
+		do(c)
+	}
 	for range 3 {
 		do(&core.CreateUser{})
 	}
 	return v, do
+}
+
+// rulesOf returns the commands that put the default rules in force under a revision.
+func rulesOf(r core.Revision) []core.Command {
+	rules := core.DefaultRules()
+	if r <= core.RevisionStrict {
+		rules.Revision = r
+		return []core.Command{&core.SetRules{Rules: rules}}
+	}
+	return []core.Command{&core.ActivateRules{Revision: r}, &core.SetRules{Rules: rules}}
 }
 
 func ids(keys func(func(core.Key) bool)) (out []string) {
@@ -37,7 +47,7 @@ func ids(keys func(func(core.Key) bool)) (out []string) {
 // TestRevokedKeyIsRemoved checks that a revoked key leaves the state. Under the first revision it stays
 // until rules of a later revision come into force. A restored venue has the same keys.
 func TestRevokedKeyIsRemoved(t *testing.T) {
-	for _, r := range []core.Revision{core.RevisionFirst, core.RevisionStrict} {
+	for _, r := range []core.Revision{core.RevisionFirst, core.RevisionStrict, core.RevisionAgents} {
 		v, do := keyVenue(t, r)
 		for i, u := range []core.UserID{1, 2, 1, 2, 1} {
 			do(&core.CreateKey{User: u, Key: fmt.Sprint("k", i), Sealed: []byte("old")})
@@ -58,7 +68,7 @@ func TestRevokedKeyIsRemoved(t *testing.T) {
 		if rej, _ := do(&core.CreateKey{User: 3, Key: "k0"}); rej != core.UnknownKey {
 			t.Errorf("revision %d: the id of a key that is there: %v", r, rej)
 		}
-		if rej, _ := do(&core.CreateKey{User: 3, Key: "k2"}); (rej == core.OK) != (r == core.RevisionStrict) {
+		if rej, _ := do(&core.CreateKey{User: 3, Key: "k2"}); (rej == core.OK) != (r >= core.RevisionStrict) {
 			t.Errorf("revision %d: the id of a revoked key: %v", r, rej)
 		}
 		do(&core.RevokeKey{User: 3, Key: "k2"})
@@ -85,9 +95,10 @@ func TestRevokedKeyIsRemoved(t *testing.T) {
 				t.Errorf("revision %d: keys of 2: %v", r, got)
 			}
 		}
-		rules := core.DefaultRules()
-		at := core.Stamp{Seq: again.Now().Seq + 1, Ts: again.Now().Ts + 1}
-		again.Apply(at, &core.SetRules{Rules: rules}, &core.Events{})
+		for _, c := range rulesOf(core.RevisionNewest) {
+			at := core.Stamp{Seq: again.Now().Seq + 1, Ts: again.Now().Ts + 1}
+			again.Apply(at, c, &core.Events{})
+		}
 		if got := ids(again.Keys()); !slices.Equal(got, []string{"k0:1:old:false", "k4:1:new:false"}) || len(again.keys.numbers) != 2 {
 			t.Errorf("revision %d: keys under the newest rules: %v, %d ids", r, got, len(again.keys.numbers))
 		}

@@ -415,7 +415,7 @@ func (x *lean) compare(tb testing.TB, v *Venue) {
 		}
 		for m := range a.holdings {
 			l, h := &a.holdings[m], v.ledger.HoldingRef(core.UserID(u), core.MarketID(m))
-			if l.held != h.Held || l.cost != h.Cost || l.bidding != h.Bidding || l.open != h.Open {
+			if l.held != [2]core.Qty{h.Contracts(core.Yes), h.Contracts(core.No)} || l.cost != h.Cost || l.bidding != h.Bidding || l.open != h.Open {
 				tb.Errorf("account %d, market %d: the lean venue has %+v, ours %+v", u, m, *l, *h)
 			}
 		}

@@ -76,7 +76,9 @@ func runOutage(t *testing.T, from, long int64, settles bool, twap core.Price) {
 		}
 		do(ts, &core.Clock{})
 	}
-	do(origin-core.NsPerSec, &core.SetRules{Rules: core.DefaultRules()})
+	for i, c := range rulesOf(core.RevisionNewest) {
+		do(origin-core.NsPerSec*int64(2-i), c)
+	}
 	do(0, &core.SetFees{})
 	for _, name := range []string{"alice", "bob"} {
 		do(0, &core.CreateUser{Name: name, TokenHash: [32]byte{byte(len(name))}})

@@ -115,9 +115,13 @@ func (s *script) command() core.Command {
 	}
 }
 
-// opening returns the commands that every test starts with: users with money and three markets.
-func opening() (cmds []core.Command) {
-	cmds = append(cmds, &core.SetRules{Rules: core.DefaultRules()}, &core.CreateUser{Name: "1"})
+// opening returns the commands that most tests start with, under the newest rules.
+func opening() []core.Command { return openingUnder(core.RevisionNewest) }
+
+// openingUnder returns commands that put a revision of the rules in force and make users with money
+// and three markets.
+func openingUnder(r core.Revision) (cmds []core.Command) {
+	cmds = append(rulesOf(r), &core.CreateUser{Name: "1"})
 	for range 3 {
 		cmds = append(cmds, &core.CreateUser{Name: "n", Referrer: 1})
 	}
@@ -235,7 +239,7 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 	if !reflect.DeepEqual(fills, p.Fills) && len(fills)+len(p.Fills) > 0 {
 		t.Fatalf("previewed fills %+v, got %+v", p.Fills, fills)
 	}
-	want := Preview{Fills: p.Fills, Reason: closed, Filled: c.Qty - left, Cash: p.Cash}
+	want := Preview{Fills: p.Fills, Tick: c.Tick, Reason: closed, Filled: c.Qty - left, Cash: p.Cash}
 	for _, g := range fills {
 		price := core.Pips(g.Qty) * core.Pips(core.InYes(c.Outcome, g.TickYes))
 		want.Fee += g.Fee

@@ -93,7 +93,7 @@ func TestReads(t *testing.T) {
 		_, ok = v.User(0)
 		same("nobody", ok, false)
 		h := v.Holding(2, 1)
-		same("holding", []any{h.Held, h.Bidding, h.Open}, []any{[2]core.Qty{3, 0}, [2]int32{2, 0}, uint32(1)})
+		same("holding", []any{h.Held, h.Bidding, h.Open}, []any{[2]int32{3, 0}, [2]int32{2, 0}, uint32(1)})
 		timeout, deadline := v.Deadman(2)
 		same("dead-man", []any{timeout, deadline}, []any{uint32(1), now.Ts - 1 + core.NsPerMs})
 		same("used", []any{v.UsedID(2, 7), v.UsedID(2, 9), v.UsedID(1, 7), v.UsedID(77, 7), v.UsedID(0, 0)}, []any{true, false, false, false, false})
@@ -184,7 +184,7 @@ func TestPreviewOfPartialFill(t *testing.T) {
 	c := &core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 3}
 	p, r := v.Preview(c, 0)
 	p.Fills = nil
-	want := Preview{Status: core.PartiallyFilled, Fee: 63, Spent: 5000, Filled: 1, Resting: 2, Reserved: 10_000, Cash: 1_000_000 - 5063 - 10_000}
+	want := Preview{Tick: 5000, Status: core.PartiallyFilled, Fee: 63, Spent: 5000, Filled: 1, Resting: 2, Reserved: 10_000, Cash: 1_000_000 - 5063 - 10_000}
 	if r != core.OK || !reflect.DeepEqual(p, want) {
 		t.Errorf("%v, %+v", r, p)
 	}
@@ -198,8 +198,8 @@ func TestPreviewOfMaxCost(t *testing.T) {
 	do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Tick: 4900, Qty: 1})
 	c := &core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Type: core.Market, TIF: core.IOC, Outcome: core.No, Tick: core.TickMax, Qty: 2, MaxCost: 10_225}
 	for _, want := range []Preview{
-		{Status: core.Canceled, Reason: core.MaxCostInfeasible, Fee: 63, Spent: 5000, Filled: 1, Cash: 1_000_000 - 5063},
-		{Status: core.Executed, Fee: 126, Spent: 10_100, Filled: 2, Cash: 1_000_000 - 10_226},
+		{Tick: core.TickMax, Status: core.Canceled, Reason: core.MaxCostInfeasible, Fee: 63, Spent: 5000, Filled: 1, Cash: 1_000_000 - 5063},
+		{Tick: core.TickMax, Status: core.Executed, Fee: 126, Spent: 10_100, Filled: 2, Cash: 1_000_000 - 10_226},
 	} {
 		p, r := v.Preview(c, 0)
 		if n := len(p.Fills); n != int(want.Filled) {

@@ -235,6 +235,7 @@ func streamVenue(tb testing.TB) (*Venue, core.Stamp) {
 	do := drive(tb, v, &st, &core.Events{})
 	rules := core.DefaultRules()
 	rules.Grid, rules.OpenOrders, rules.Contracts = core.Full(), 1<<30, 1<<40
+	do(&core.ActivateRules{Revision: core.RevisionNewest})
 	do(&core.SetRules{Rules: rules})
 	for u := range streamUsers {
 		do(&core.CreateUser{Name: "u"})

@@ -26,7 +26,7 @@ func BenchmarkAccount(b *testing.B) {
 	})
 	b.Run("Restore", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := decodeAccount(e.b, 1, h.w.caps); err != nil {
+			if _, err := decodeAccount(e.b, 1, stateFormat, h.w.caps); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -62,7 +62,7 @@ func (c *randomCommands) step() {
 		e = &core.RoundChanged{Round: core.Round{Market: 1, Number: 1 + c.seq/8, Category: 1, Status: core.Trading, Strike: core.Price(c.seq)}}
 	}
 	c.w.Fold(st, []core.Event{e})
-	c.w.RecordAudit(st, &core.SuspendUser{User: user, Audit: core.Audit{Who: "operator"}}, core.OK, nil)
+	c.w.Record(st, &core.SuspendUser{User: user, Audit: core.Audit{Who: "operator"}}, core.OK, nil)
 	if c.r.IntN(20) == 0 {
 		c.w.Fold(st, []core.Event{&core.UserChanged{User: core.User{ID: core.UserID(len(c.w.accounts))}}})
 	}

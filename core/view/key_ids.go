@@ -67,14 +67,56 @@ func (l *keyIDs) decode(d *decoder) {
 	}
 }
 
+// id returns the id of a key, revoked or not. It returns "" for 0 and for a key that is no longer
+// known.
+func (l keyIDs) id(n core.KeyNumber) string {
+	if i := l.find(n); i >= 0 {
+		return l[i].id
+	}
+	return ""
+}
+
+// name sets the id of the key of an order or a fill that was decoded. Entries that commands have
+// added have it already, and are not written, because readers share them.
+func (l keyIDs) name(n core.KeyNumber, id *string) {
+	if n == 0 || *id != "" {
+		return
+	}
+	if known := l.id(n); known != "" {
+		*id = known
+	}
+}
+
+// nameEvent sets the ids of keys in an event that was decoded.
+func (l keyIDs) nameEvent(x *UserEvent) {
+	switch what := x.What.(type) {
+	case *Order:
+		l.name(what.Key, &what.APIKey)
+	case *Fill:
+		l.name(what.Key, &what.APIKey)
+	}
+}
+
+// nameRows sets the ids of keys in the rows of a restored account.
+func (a *account) nameRows() {
+	for _, x := range a.rows.all {
+		if x.order != nil {
+			a.keys.name(x.order.Key, &x.order.APIKey)
+		}
+	}
+	for i := range a.fills.tail {
+		a.keys.name(a.fills.tail[i].Key, &a.fills.tail[i].APIKey)
+	}
+	for i := range a.events.tail {
+		a.keys.nameEvent(&a.events.tail[i])
+	}
+}
+
 // KeyID returns the id of an account's key, revoked or not. It returns "" for 0 and for a key that
 // is no longer known.
 func (w *View) KeyID(u core.UserID, n core.KeyNumber) string {
-	if int(u) < len(w.accounts) && n != 0 {
-		keys := w.accounts[u].keys
-		if i := keys.find(n); i >= 0 {
-			return keys[i].id
-		}
+	if int(u) >= len(w.accounts) || n == 0 {
+		return ""
 	}
-	return ""
+	return w.accounts[u].keys.id(n)
 }

@@ -53,7 +53,15 @@ func (w *View) Fills(u core.UserID, from uint64) iter.Seq2[uint64, *Fill] {
 	if int(u) >= len(w.accounts) {
 		return func(func(uint64, *Fill) bool) {}
 	}
-	return w.accounts[u].fills.newestFirst(u, from)
+	a := w.accounts[u]
+	return func(yield func(uint64, *Fill) bool) {
+		for n, f := range a.fills.newestFirst(u, from) {
+			a.keys.name(f.Key, &f.APIKey)
+			if !yield(n, f) {
+				return
+			}
+		}
+	}
 }
 
 // Settlements iterates over the settlements of u with a number below from (0: all), newest
@@ -93,6 +101,9 @@ func (w *View) Rounds(from uint64) iter.Seq[*Round] {
 	}
 }
 
+// RoundCount returns the number of rounds of a series that are kept.
+func (w *View) RoundCount(category uint16) int { return w.rounds.count[category] }
+
 // Round returns the newest round of slot m, or nil if none opened or it is no longer kept.
 func (w *View) Round(m core.MarketID) *Round { return w.rounds.newestOf[m] }
 
@@ -129,6 +140,7 @@ func (w *View) EventsAfter(u core.UserID, seq uint64) ([]UserEvent, bool) {
 			slices.Reverse(out)
 			return out, true
 		}
+		w.accounts[u].keys.nameEvent(e)
 		out = append(out, *e)
 	}
 	slices.Reverse(out)

@@ -17,6 +17,7 @@ type Order struct {
 	CreatedTs  int64
 	UpdateSeq  uint64
 	Key        core.KeyNumber // 0 if the row is older than key numbers
+	APIKey     string         `json:"-"` // the id of Key; "" if it is not known
 	User       core.UserID
 	Generation uint32
 	Group      uint32
@@ -48,6 +49,7 @@ type Fill struct {
 	Path     core.Path
 	Fee      core.Pips
 	Key      core.KeyNumber // of the order
+	APIKey   string         `json:"-"` // the id of Key; "" if it is not known
 }
 
 // Trade is a fill on the public tape (docs/rules/rest.md#list_trades). It names no account.

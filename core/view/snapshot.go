@@ -131,7 +131,9 @@ func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (
 	if err := d.end(); err != nil {
 		return nil, err
 	}
-	return a, a.rows.restore(orders, ended, caps)
+	err := a.rows.restore(orders, ended, caps)
+	a.nameRows()
+	return a, err
 }
 
 // Restore builds a view from the pieces of Image.Pieces, in their order. It copies a piece

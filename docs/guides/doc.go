@@ -1,3 +1,3 @@
-// Package guides tests the pages in its folder: it recomputes every figure of rounds.md
-// with the venue's own code.
+// Package guides has only a test for the guides in its folder: it recomputes every figure of
+// rounds.md with the venue's code.
 package guides

@@ -17,11 +17,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the figures in rounds.md")
 
-// A block of the page: ```text NAME, what the machine says, ```.
+// block matches a block of the page: ```text NAME, the lines of the chapter NAME, ```.
 var block = regexp.MustCompile("(?s)(```text (\\w+)\n)(.*?)(```\n)")
 
-// TestRounds tells the page's round to a venue and holds every figure against what
-// the venue says. Prose between the blocks repeats none that is not a rule.
+// TestRounds plays the page's round on a venue and compares every block with the venue's
+// results. It does not check the prose between the blocks, which repeats only figures of rules.
 func TestRounds(t *testing.T) {
 	page, err := os.ReadFile("rounds.md")
 	if err != nil {
@@ -34,7 +34,7 @@ func TestRounds(t *testing.T) {
 		name := string(m[2])
 		seen[name] = true
 		if chapters[name] == "" {
-			t.Errorf("nothing tells the block %q", name)
+			t.Errorf("no chapter %q for this block of the page", name)
 		}
 		return []byte(string(m[1]) + chapters[name] + string(m[4]))
 	})
@@ -63,7 +63,7 @@ const (
 
 var people = []string{"", "Ann", "Ben", "Cy"}
 
-// story is a venue that is chapters what happens, and the blocks it makes of it.
+// story plays the page's round on a venue and writes the block of each chapter to out.
 type story struct {
 	t     *testing.T
 	v     *venue.Venue
@@ -89,7 +89,7 @@ func tellStory(t *testing.T) map[string]string {
 	chapter("settled", s.settle)
 	chapter("sums", s.sums)
 
-	s = begin(t) // the same round, with another end
+	s = begin(t) // the same round, but it ends in a void
 	s.out = &strings.Builder{}
 	s.index()
 	s.mint()
@@ -116,7 +116,7 @@ func begin(t *testing.T) *story {
 
 func (s *story) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-// do applies a command and wants it taken.
+// do applies a command and fails the test if the venue rejects it.
 func (s *story) do(c core.Command) *core.Events {
 	s.t.Helper()
 	s.at.Seq++
@@ -139,7 +139,7 @@ func (s *story) do(c core.Command) *core.Events {
 	return ev
 }
 
-// tick posts the index of a second of the round.
+// tick posts the index price of a second, counted from the opening of the round.
 func (s *story) tick(second int64, price core.Price, count uint8) {
 	s.at.Ts = max(s.at.Ts, (opens+second)*core.NsPerSec)
 	s.do(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: opens + second, Price: price, Count: count}})
@@ -147,7 +147,8 @@ func (s *story) tick(second int64, price core.Price, count uint8) {
 
 func dollars(p core.Price) string { return fmt.Sprintf("%d.%02d", p/100_000_000, p/1_000_000%100) }
 
-func cents(c uint64) core.Price { return core.Price(c) * 1_000_000 } // of dollars, at 1e8
+// cents converts cents to a price, which is in dollars scaled by 1e8.
+func cents(c uint64) core.Price { return core.Price(c) * 1_000_000 }
 
 func (s *story) index() {
 	now := opens*core.NsPerSec + 5*core.NsPerMs
@@ -181,7 +182,7 @@ func (s *story) index() {
 	s.say("index     %s, the median of %d, is the strike", dollars(s.round.Strike), tick.Count)
 }
 
-// order places one and tells what became of it.
+// order places an order and writes its reservation and fills.
 func (s *story) order(o core.PlaceOrder) {
 	o.ClientID, o.Market = s.at.Seq, market
 	kind := fmt.Sprintf("at %d", o.Tick)
@@ -254,7 +255,7 @@ func (s *story) merge() {
 	s.order(core.PlaceOrder{User: ben, Side: core.Sell, Outcome: core.No, Tick: 4500, Qty: 3})
 }
 
-// mean lets the minute pass. The tick of second 53 never comes.
+// mean posts the ticks of the minute, all but that of second 53, and writes the settle price.
 func (s *story) mean() {
 	for second := int64(1); second < 50; second++ {
 		s.tick(second, cents(65000_00+uint64(second)), 3)
@@ -271,7 +272,7 @@ func (s *story) mean() {
 	for i, k := range ticks {
 		s.say("08:00:%02d  %s  × %d", k.Second-opens, dollars(k.Price), counted[i])
 	}
-	s.tick(60, cents(65009_99), 3) // the boundary is reached; this tick comes too late to count
+	s.tick(60, cents(65009_99), 3) // moves the clock to the boundary; this tick is too late to count
 	if s.round.Status != core.Frozen {
 		s.t.Fatalf("%v at the boundary", s.round.Status)
 	}
@@ -282,7 +283,7 @@ func (s *story) mean() {
 	s.say("mean      %s over %d of %d seconds", dollars(price), covered, s.round.Window)
 }
 
-// clock lets d pass, and requires that the round then has the status want.
+// clock advances the time by d and checks the status of the round after that.
 func (s *story) clock(d time.Duration, want core.RoundStatus) {
 	s.at.Ts += int64(d)
 	s.do(&core.Clock{})
@@ -332,6 +333,6 @@ func (s *story) sums() {
 	s.say("fees %7d", fees)
 	s.say("sum  %7d, of which %d were deposited", all+fees, 3*funds)
 	if all+fees != 3*funds {
-		s.t.Error("money was made or lost")
+		s.t.Error("the sum differs from the deposits")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/internal/logbuffer"
 	"duplex/lanes/gate"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
@@ -28,31 +28,13 @@ const token = "dxo_of-the-operator"
 type testOperator struct {
 	*lanetest.Server
 	url  string
-	logs *logBuffer
-}
-
-// logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (r *logBuffer) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.b.Write(p)
-}
-
-func (r *logBuffer) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.b.String()
+	logs *logbuffer.Buffer
 }
 
 // newTestOperator opens the API and admin listeners; with may change the options, and tune
 // those of the engine.
 func newTestOperator(t *testing.T, with func(*Options), tune ...func(*engine.Options)) *testOperator {
-	d := &testOperator{Server: lanetest.New(t, tune...), logs: &logBuffer{}}
+	d := &testOperator{Server: lanetest.New(t, tune...), logs: &logbuffer.Buffer{}}
 	d.Gate.Log = slog.New(slog.NewTextHandler(d.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	rest.Mount(d.Routes, d.Gate, "test")
 	d.Serve()

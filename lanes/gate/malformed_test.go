@@ -7,37 +7,19 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"duplex/internal/logbuffer"
 	"duplex/schemas"
 )
-
-// lockedLog is a log that can be read while it is written.
-type lockedLog struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // TestMalformedRequests checks that a request that net/http rejects gets the status of
 // net/http, the venue's error body and a request id that is in the log.
 func TestMalformedRequests(t *testing.T) {
-	var log lockedLog
+	var log logbuffer.Buffer
 	g := bareGate()
 	addr := serve(t, g.Edge(http.NotFoundHandler()), func(s *http.Server) {
 		s.ConnContext = joinConn(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))

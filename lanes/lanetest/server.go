@@ -77,7 +77,7 @@ func New(t testing.TB, tune ...func(*engine.Options)) *Server {
 	h.must(err)
 	h.Gate = gate.Open(h.Engine, tools.DefaultConfig(h.Now), vault, slog.New(slog.NewTextHandler(h.Logs, nil)))
 	h.Venue, h.Routes = h.Gate.Venue, h.Gate.NewRoutes()
-	h.Submit(&core.SetRules{Rules: core.DefaultRules()}) // as the server does at its start
+	h.Submit(&core.ActivateRules{Revision: core.RevisionNewest}) // as the server does at its start
 	for _, name := range []string{"alice", "bob"} {
 		h.Submit(&core.CreateUser{Name: name, TokenHash: [32]byte{byte(len(name))}})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"duplex/lanes/gate"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // encodeOutput encodes the output of an operation. The rejected items of a batch get hints
@@ -26,7 +27,14 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 		}
 	}
 	if !items.rejected {
-		return gate.EncodeJSON(out)
+		b, err := gate.EncodeJSON(out)
+		switch out := out.(type) {
+		case *schemas.Outcome:
+			b = hintCanceled(b, in.(*schemas.PlaceOrder), out.Reason)
+		case *schemas.Preview:
+			b = hintCanceled(b, in.(*schemas.PlaceOrder), out.Reason)
+		}
+		return b, err
 	}
 	return mustEncode(struct {
 		Results []any `json:"results"`
@@ -71,6 +79,9 @@ func (x *batchItems) addHints(l *Lane, c *call, t *tool) []any {
 		said[one.general] = true
 		if r.Order != nil {
 			r.Order, r.Field, r.Got = nil, "", nil
+		}
+		if r.Next != nil && r.Next.Tool == tools.PreviewOrder.Name {
+			r.Next = nil // twenty orders would not fit
 		}
 		if r.Next != nil {
 			call := string(mustEncode(r.Next))

@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"duplex/schemas"
 	"duplex/tools"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -62,10 +65,8 @@ func (x *hintBuilder) addHints() {
 	switch code := x.Error.Code; code {
 	case "missing_scope":
 		x.Hint = fmt.Sprintf("%s needs the scope %s; this key has %s. %s", x.tool.spec.Name, x.tool.spec.Scope, x.call.Key.Scopes, x.Hint)
-	case "unknown_market", "market_not_trading", "market_paused":
-		x.suggestCall("list_markets", "status", "trading")
-	case "round_not_found", "stale_generation":
-		x.suggestRound()
+	case "unknown_market", "market_not_trading", "market_paused", "round_not_found", "stale_generation":
+		x.suggestSeries()
 	case "unknown_order", "invalid_decrease":
 		x.suggestOrder()
 	}
@@ -82,12 +83,20 @@ func (x *hintBuilder) suggestCall(tool, name string, value any) {
 	x.Next = &schemas.NextCall{Tool: tool, Arguments: map[string]any{name: value}}
 }
 
-func (x *hintBuilder) suggestRound() {
-	if p, ok := x.input.(*schemas.PlaceOrder); ok && p != nil {
-		x.suggestCall("get_round", "market_id", int64(p.MarketID))
+// suggestSeries suggests the read that shows where the series trades now: the series of the
+// order's round if it is known, else all.
+func (x *hintBuilder) suggestSeries() {
+	x.Next = &schemas.NextCall{Tool: "list_series", Arguments: map[string]any{}}
+	p, ok := x.input.(*schemas.PlaceOrder)
+	if !ok || p == nil {
 		return
 	}
-	x.suggestCall("list_rounds", "limit", 9)
+	x.venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		r := w.Round(core.MarketID(p.MarketID.MarketID()))
+		if r != nil && (p.Generation == 0 || schemas.Int(r.Generation) == p.Generation) {
+			x.suggestCall("list_series", "category", int64(r.Category))
+		}
+	})
 }
 
 // suggestOrder suggests a read of the order of a cancel or a decrease.
@@ -108,7 +117,7 @@ func (x *hintBuilder) suggestOrderLookup(id schemas.U64) {
 		there = w.Order(x.call.Key.User, core.OrderID(id)) != nil
 	})
 	if there {
-		x.suggestCall("get_order", "order_id", id.String())
+		x.suggestCall("list_orders", "order_id", id.String())
 		return
 	}
 	x.suggestCall("list_orders", "status", "resting,partially_filled")
@@ -121,9 +130,9 @@ func (x *hintBuilder) hintUnknownOutcome() {
 		x.say("", "The outcome is unknown: look the order up by its client_order_id, or send the same call again; it cannot be placed twice.")
 		x.suggestCall("list_orders", "client_order_id", in.ClientOrderID.String())
 	case *schemas.CancelOrder:
-		x.suggestCall("get_order", "order_id", in.OrderID.String())
+		x.suggestCall("list_orders", "order_id", in.OrderID.String())
 	case *schemas.DecreaseOrder:
-		x.suggestCall("get_order", "order_id", in.OrderID.String())
+		x.suggestCall("list_orders", "order_id", in.OrderID.String())
 	case *schemas.Redeem:
 		x.suggestCall("list_positions", "market_id", int64(in.MarketID))
 	case *schemas.RequestWithdrawal:
@@ -136,6 +145,8 @@ func (x *hintBuilder) hintUnknownOutcome() {
 // hintPlacement adds the hints for a rejected order.
 func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
 	switch x.Error.Code {
+	case "schema_violation":
+		x.hintMaxCost(p)
 	case "bad_price_tick":
 		x.hintTicks(p)
 	case "bad_qty":
@@ -148,6 +159,8 @@ func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
 		x.hintPosition(p)
 	case "duplicate_client_order_id":
 		x.hintDuplicate(p)
+	case "mandate_violation":
+		x.hintMandate(p)
 	}
 }
 
@@ -180,9 +193,61 @@ func (x *hintBuilder) hintTicks(p *schemas.PlaceOrder) {
 		x.Limit = fmt.Sprintf("the nearest legal ticks are %d and %d", below, above)
 	}
 	x.Hint = capitalize(x.Limit) + ". " + x.Hint
+	nearest := cmp.Or(below, above)
+	if p.Side == "sell" {
+		nearest = cmp.Or(above, below)
+	}
 	if t >= 1 && t < 100 && grid.Legal(t*100) {
+		nearest = t * 100
 		x.Hint = fmt.Sprintf("%d is not cents: %d cents is %d. ", t, t, t*100) + x.Hint
 	}
+	name := "tick"
+	if p.IsMarket() {
+		name = "worst_tick"
+	}
+	x.suggestPreview(p, map[string]any{name: int64(nearest)})
+}
+
+// suggestPreview suggests a preview of an order with some of its fields replaced, under a
+// client_order_id that is free. It costs nothing if the model means something else.
+func (x *hintBuilder) suggestPreview(p *schemas.PlaceOrder, replaced map[string]any) {
+	arguments := map[string]any{}
+	if err := json.Unmarshal(mustEncode(p), &arguments); err != nil {
+		panic(err) // it was just encoded
+	}
+	maps.Copy(arguments, replaced)
+	id := max(p.ClientOrderID, 1)
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		for v.UsedID(x.call.Key.User, uint64(id)) && id < math.MaxUint64 {
+			id++
+		}
+	})
+	arguments["client_order_id"] = id.String()
+	x.Next = &schemas.NextCall{Tool: tools.PreviewOrder.Name, Arguments: arguments}
+}
+
+// hintMaxCost suggests the bounds of a market buy that has no max_cost: the best price
+// offered, and what the order costs at it.
+func (x *hintBuilder) hintMaxCost(p *schemas.PlaceOrder) {
+	if x.Field != "max_cost" || p.Side != "buy" || !p.IsMarket() {
+		return
+	}
+	worst := core.Tick(p.LimitTick())
+	var cost core.Pips
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		if s, ok := v.Market(core.MarketID(p.MarketID.MarketID())); ok && p.WorstTick == nil {
+			for l := range s.Book.Levels(p.Outcome == "no") { // the bids are the offers of NO
+				worst = l.Tick
+				if p.Outcome == "no" {
+					worst = l.Tick.Opposite()
+				}
+				break
+			}
+		}
+		cost = core.Pips(p.Qty) * core.ReservationPerContract(v.Fees().Taker, worst)
+	})
+	x.Hint = fmt.Sprintf("A market buy needs max_cost, the most pips to spend with fees; worst_tick bounds the price of each contract. %d contracts at up to %d pips cost at most %d.", int64(p.Qty), worst, cost)
+	x.suggestPreview(p, map[string]any{"worst_tick": int64(worst), "max_cost": fmt.Sprint(cost)})
 }
 
 // hintBalance names the cash that the order needs and the free cash.
@@ -226,11 +291,11 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 		}
 	})
 	if first == nil {
-		x.say("", "An order with this client_order_id was placed earlier, and its row is no longer kept. Nothing new was placed. Look for its fills; use a new client_order_id for another order.")
+		x.say("", "An order with this client_order_id was placed earlier, and its row is no longer kept. Nothing new was placed. Look at what you hold; use a new client_order_id for another order.")
 		if !x.tool.spec.ReadOnly() {
 			x.Outcome = schemas.OutcomeUnknown
 		}
-		x.suggestCall("list_fills", "market_id", int64(p.MarketID))
+		x.suggestCall("list_positions", "market_id", int64(p.MarketID))
 		return
 	}
 	x.Order, x.Differs = schemas.Ptr(tools.OrderOf(first)), tools.Differs(p, first)
@@ -250,7 +315,33 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 	default:
 		x.say("This client_order_id belongs to "+row, "Nothing new would be placed. Use a new client_order_id.")
 	}
-	x.suggestCall("get_order", "order_id", fmt.Sprint(uint64(first.ID)))
+	x.suggestCall("list_orders", "order_id", fmt.Sprint(uint64(first.ID)))
 }
 
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// canceledHints say what to do after an order that a price canceled at once, by its reason
+// (docs/rules/orders.md#reasons).
+var canceledHints = map[string]string{
+	core.PostOnlyCross.String():     "It would have filled at once. Quote further from the other side, or leave post_only out.",
+	core.FokInfeasible.String():     "The book does not offer all of it at this price. Take less, pay more, or use ioc.",
+	core.IocRemainder.String():      "The book offers no more within tick or worst_tick.",
+	core.MaxCostInfeasible.String(): "max_cost does not pay for qty at these prices. Raise it, or take less.",
+}
+
+// canceledOrder is what the result of a canceled order gains.
+type canceledOrder struct {
+	Hint string            `json:"hint"`
+	Next *schemas.NextCall `json:"next"`
+}
+
+// hintCanceled adds a hint and the next call to the result of an order that a price
+// canceled, so that the model does not send it again as it was.
+func hintCanceled(result jsontext.Value, in *schemas.PlaceOrder, reason string) jsontext.Value {
+	hint := canceledHints[reason]
+	if hint == "" || in == nil {
+		return result
+	}
+	more := mustEncode(canceledOrder{hint, &schemas.NextCall{Tool: tools.GetOrderbook.Name, Arguments: map[string]any{"market_id": int64(in.MarketID), "depth": 5}}})
+	return append(append(result[:len(result)-1], ','), more[1:]...)
+}

@@ -9,6 +9,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/view"
+	"duplex/tools"
 )
 
 // TestErrorHints tests the hints of errors: the nearest legal ticks, the missing amounts,
@@ -20,16 +21,18 @@ func TestErrorHints(t *testing.T) {
 		return `{"client_order_id":"` + id + `","market_id":1,"side":"buy","outcome":"yes","tick":` + tick + `,"qty":` + qty + `}`
 	}
 	for _, x := range []struct{ arguments, code, hint, next, by string }{
-		{buy("2", "4750", "1"), "bad_price_tick", "4700 and 4800", "", ""},
-		{buy("3", "395", "1"), "bad_price_tick", "390 and 400", "", ""},
-		{buy("4", "9601", "1"), "bad_price_tick", "9600 and 9610", "", ""},
-		{buy("5", "99", "1"), "bad_price_tick", "99 cents is 9900. The lowest legal tick is 100", "", ""},
-		{buy("6", "9999", "1"), "bad_price_tick", "The highest legal tick is 9990", "", ""},
-		{buy("7", "10000", "1"), "bad_price_tick", "The highest legal tick is 9990", "", ""},
+		{buy("2", "4750", "1"), "bad_price_tick", "4700 and 4800", "preview_order", ""},
+		{buy("3", "395", "1"), "bad_price_tick", "390 and 400", "preview_order", ""},
+		{buy("4", "9601", "1"), "bad_price_tick", "9600 and 9610", "preview_order", ""},
+		{buy("5", "99", "1"), "bad_price_tick", "99 cents is 9900. The lowest legal tick is 100", "preview_order", ""},
+		{buy("6", "9999", "1"), "bad_price_tick", "The highest legal tick is 9990", "preview_order", ""},
+		{buy("7", "10000", "1"), "bad_price_tick", "The highest legal tick is 9990", "preview_order", ""},
 		{buy("8", "5000", "900000"), "insufficient_balance", "needs 4556700000 pips, fees included; free cash is 99950000 pips", "get_balance", ""},
-		{order(1, ""), "duplicate_client_order_id", "This is order " + placed + ": status resting, 0 filled, 10 left. It was placed by an earlier call, and nothing new was placed.", "get_order", placed},
+		{order(1, ""), "duplicate_client_order_id", "This is order " + placed + ": status resting, 0 filled, 10 left. It was placed by an earlier call, and nothing new was placed.", "list_orders", placed},
 		{order(2, ""), "duplicate_client_order_id", "was rejected with bad_price_tick. It was not placed", "list_orders", "2"},
 		{strings.Replace(order(9, ""), "buy", "sell", 1), "insufficient_position", "0 YES and 0 NO", "list_positions", ""},
+		{`{"client_order_id":"10","market_id":1,"side":"buy","outcome":"yes","type":"market","qty":2}`, "schema_violation", "A market buy needs max_cost", "preview_order", ""},
+		{strings.Replace(order(11, ""), `"market_id":1`, `"market_id":31`, 1), "unknown_market", "market", "list_series", ""},
 	} {
 		text := string(d.callTool(d.alice, "place_order", x.arguments).StructuredContent)
 		hint, _ := at(t, text, "hint").(string)
@@ -37,11 +40,17 @@ func TestErrorHints(t *testing.T) {
 		if at(t, text, "error", "code") != x.code || !strings.Contains(hint, x.hint) || next != x.next {
 			t.Errorf("%s: %s", x.arguments, text)
 		}
-		if id := at(t, text, "next", "arguments", "order_id"); next == "get_order" && id != x.by {
-			t.Errorf("%s: next is order %v", x.arguments, id)
+		if next == "list_orders" && at(t, text, "next", "arguments", "order_id") != x.by && at(t, text, "next", "arguments", "client_order_id") != x.by {
+			t.Errorf("%s: next is another order: %s", x.arguments, text)
 		}
-		if id := at(t, text, "next", "arguments", "client_order_id"); next == "list_orders" && id != x.by {
-			t.Errorf("%s: next is client order %v", x.arguments, id)
+		if next == "preview_order" { // it can be made as it is
+			arguments, err := json.Marshal(at(t, text, "next", "arguments"))
+			if got := d.callTool(d.alice, next, string(arguments)); err != nil || got.IsError {
+				t.Errorf("%s: next %s: %s", x.arguments, arguments, got.StructuredContent)
+			}
+		}
+		if next != "" && !slices.Contains(tools.CoreToolset, next) {
+			t.Errorf("%s: next is %s, which is not in the toolset core", x.arguments, next)
 		}
 	}
 }
@@ -103,7 +112,7 @@ func TestDuplicateOrders(t *testing.T) {
 	for i := range view.DefaultRetentionCaps().Rejects {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(1000 + i), Market: 99, Qty: 1, Tick: 5000})
 	}
-	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "outcome") != "unknown" || at(t, text, "order") != nil || at(t, text, "next", "tool") != "list_fills" {
+	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "outcome") != "unknown" || at(t, text, "order") != nil || at(t, text, "next", "tool") != "list_positions" {
 		t.Errorf("%s", text)
 	}
 }
@@ -127,12 +136,12 @@ func TestBatchItemHints(t *testing.T) {
 		t.Fatalf("%s", got.StructuredContent)
 	}
 	for i, want := range []struct{ code, hint, field, got, limit, outcome, next string }{
-		{"duplicate_client_order_id", "This is order " + id + ": status resting, 0 filled, 10 left. It was placed by an earlier call", "", "", "", "", "get_order"},
+		{"duplicate_client_order_id", "This is order " + id + ": status resting, 0 filled, 10 left. It was placed by an earlier call", "", "", "", "", "list_orders"},
 		{"bad_price_tick", "4700 and 4800. The tick is off the grid", "tick", "4750", "the nearest legal ticks are 4700 and 4800", "not_done", ""},
 		{"bad_price_tick", "The nearest legal ticks are 4800 and 4900.", "tick", "4850", "the nearest legal ticks are 4800 and 4900", "not_done", ""},
 		{"insufficient_balance", "needs 4556700000 pips", "qty", "900000", "pips of free cash; this needs 4556700000", "not_done", "get_balance"},
 		{"bad_qty", "whole number of shares", "qty", "0", "an integer from 1 to 1000000", "not_done", ""},
-		{"unknown_market", "List markets", "", "", "", "not_done", "list_markets"},
+		{"unknown_market", "ever opened", "", "", "", "not_done", "list_series"},
 		{},
 		{"bad_price_tick", "47 cents is 4700. The lowest legal tick is 100", "tick", "47", "the lowest legal tick is 100", "not_done", ""},
 		{"duplicate_client_order_id", "another order, order " + id, "", "", "", "not_done", ""},
@@ -159,7 +168,7 @@ func TestBatchItemHints(t *testing.T) {
 	if err := json.Unmarshal(got.StructuredContent, &list); err != nil || len(list.Results) != 3 {
 		t.Fatalf("%s", got.StructuredContent)
 	}
-	for i, next := range []string{"", "get_order", "list_orders"} {
+	for i, next := range []string{"", "list_orders", "list_orders"} {
 		text := string(list.Results[i])
 		if tool, _ := at(t, text, "next", "tool").(string); (i == 0) != (at(t, text, "status") == "canceled") || tool != next || i > 0 && at(t, text, "hint") == nil {
 			t.Errorf("%d: %s", i, text)
@@ -211,6 +220,22 @@ func TestBatchHintsAreShort(t *testing.T) {
 		}
 		if strings.Count(string(got.StructuredContent), `"code":"`+x.code+`"`) != 20 || strings.Count(string(got.StructuredContent), `"hint":"`) != 20 {
 			t.Errorf("%s: %s", name, got.StructuredContent)
+		}
+	}
+}
+
+// TestCanceledOrdersHaveHints tests that an order that a price canceled at once says what to
+// do next, and that its preview does.
+func TestCanceledOrdersHaveHints(t *testing.T) {
+	d := generous(t)
+	d.callTool(d.bob, "place_order", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
+	for i, more := range []string{`"tick":5000,"qty":2,"post_only":true`, `"tick":5000,"qty":9,"tif":"fok"`, `"tick":4000,"qty":2,"tif":"ioc"`, `"type":"market","qty":2,"max_cost":"100"`} {
+		for _, tool := range []string{"preview_order", "place_order"} {
+			got := d.callTool(d.alice, tool, fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes",%s}`, 50+i, more))
+			text := string(got.StructuredContent)
+			if hint, _ := at(t, text, "hint").(string); got.IsError || at(t, text, "status") != "canceled" || hint == "" || at(t, text, "next", "tool") != "get_orderbook" {
+				t.Errorf("%s %s: %s", tool, more, text)
+			}
 		}
 	}
 }

@@ -182,7 +182,7 @@ func TestOneOrderOf200(t *testing.T) {
 	}
 	for _, r := range results {
 		text := string(r.StructuredContent)
-		if r.IsError && (at(t, text, "error", "code") != "duplicate_client_order_id" || at(t, text, "next", "tool") != "get_order" ||
+		if r.IsError && (at(t, text, "error", "code") != "duplicate_client_order_id" || at(t, text, "next", "tool") != "list_orders" ||
 			at(t, text, "next", "arguments", "order_id") != id || !strings.Contains(text, "order "+id)) {
 			t.Fatalf("%s", text)
 		}

@@ -12,6 +12,7 @@ import (
 	"duplex/core"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
+	"duplex/tools"
 )
 
 const (
@@ -84,6 +85,7 @@ func (d *testVenue) callTool(k lanetest.Key, tool, arguments string) result {
 	if len(r.Result.Content) != 1 || r.Result.Content[0].Text != string(r.Result.StructuredContent) {
 		d.T.Errorf("%s: the text is not the structured content: %s", tool, body)
 	}
+	d.checkOutput(tool, r.Result.StructuredContent)
 	return r.Result
 }
 
@@ -158,6 +160,28 @@ func TestGuide(t *testing.T) {
 		verb, _, _ := strings.Cut(word[1], "_")
 		if slices.Contains([]string{"get", "list", "place", "preview", "cancel", "decrease", "redeem", "arm", "wait"}, verb) && d.lane.byName[word[1]] == nil {
 			t.Errorf("no tool %s", word[1])
+		}
+	}
+}
+
+// TestPromptsNameWhatThereIs tests that every name in a prompt or in the instructions is a
+// tool, or a field of a tool's arguments or result, and that trade_round needs the toolset
+// core alone.
+func TestPromptsNameWhatThereIs(t *testing.T) {
+	d := newTestVenue(t)
+	var all strings.Builder
+	for _, x := range d.lane.tools {
+		all.Write(x.definition)
+	}
+	all.Write(mustEncode(shortSettlement{})) // of the events
+	for _, p := range append(slices.Clone(prompts), prompt{Name: "instructions", text: instructions}) {
+		for _, name := range regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b`).FindAllString(p.text, -1) {
+			if !strings.Contains(all.String(), `"`+name+`"`) {
+				t.Errorf("%s: no %s", p.Name, name)
+			}
+			if p.Name == "trade_round" && d.lane.byName[name] != nil && !slices.Contains(tools.CoreToolset, name) {
+				t.Errorf("%s: %s is not in the toolset core", p.Name, name)
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (l *Lane) registerMethods() {
 	}
 }
 
-const instructions = "An exchange for yes/no markets on short price rounds. Read dx://guide or call get_venue and list_markets (status=trading) first. Prices are pips of a contract that pays 10000 pips ($1); quantities are whole contracts; money is in pips, as decimal strings. Give every order a new client_order_id. Use wait_for_event instead of polling."
+const instructions = "An exchange for yes/no markets on short price rounds. Start with list_series: it shows which market each series trades in now. Prices are pips of a contract that pays 10000 pips ($1); quantities are whole contracts; money is in pips, as decimal strings; *_usd is dollars. Give every order a new client_order_id. After an error make the call in next. Use wait_for_event instead of polling. dx://guide explains the rest."
 
 // capabilities returns the server's capabilities. Only the modern revision can subscribe.
 func capabilities(c *call) any {

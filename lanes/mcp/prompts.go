@@ -21,32 +21,32 @@ type promptArgument struct {
 	Required    bool   `json:"required"`
 }
 
-var marketArgument = []promptArgument{{"market_id", "Market slot, as list_markets shows it", true}}
+var marketArgument = []promptArgument{{"market_id", "Market slot, as list_series shows it", true}}
 
 var prompts = []prompt{
 	{
 		Name: "trade_round", Title: "Trade one round", Description: "Form a view on one round, place an order if it is worth it, follow it to the settlement.", Arguments: marketArgument,
 		text: `Trade the present round of market {market_id}.
-1. Read dx://guide, then get_round, get_orderbook (depth 5) and get_oracle_price of the round's feed. Note strike, close time and the seq.
-2. Estimate the chance that the settle price ends strictly above the strike. Compare it with the YES ask and with 10000 minus the YES bid, the taker fee included.
-3. If neither side offers an edge, say so and stop. Otherwise size it within what get_balance allows, call preview_order, and only if worst_loss is acceptable place_order with a new client_order_id.
-4. Call wait_for_event with kinds order, fill, round and settlement and this market_id until the round is settled or void. If an answer was lost, look the order up by client_order_id before doing anything else.
-5. Report what was done and what it paid.`,
+1. Read dx://guide, then list_series. Find the series whose live.market_id is {market_id}; if there is none, say so and stop. Note generation, strike_decimal, index_decimal, secs_to_close, yes_bid and yes_ask, and keep as_of_seq.
+2. Estimate the chance that the settle price, the average index of the last twap_window_secs, ends strictly above the strike. YES costs yes_ask, NO costs 10000 minus yes_bid, each with the taker fee; 0 means that nobody offers.
+3. If neither side offers an edge, say so and stop. Otherwise size it within the cash of get_balance and call preview_order with the generation: tif ioc with tick, or type market with worst_tick, the worst price you accept, and max_cost. Only if worst_loss_usd is acceptable, call place_order with the same arguments and a client_order_id you have never used.
+4. Call wait_for_event with that as_of_seq as after_seq, kinds order, fill, round and settlement, and market_ids [{market_id}]; then again with next_seq, until a settlement event comes, or a round event says settled or void. If an answer was lost, call list_orders with the client_order_id before anything else.
+5. Report filled_qty and fee_usd of the order, and the winner and payout_usd of the settlement.`,
 	},
 	{
 		Name: "quote_market", Title: "Quote a market", Description: "Keep a bid and an ask in one market until its round freezes.", Arguments: marketArgument,
 		text: `Quote both sides of market {market_id} until its round freezes.
-1. Read dx://guide, get_round, get_orderbook (depth 5), get_oracle_price and get_limits.
+1. Read dx://guide, list_series (the series whose live.market_id is {market_id}: strike, index, secs_to_close), get_orderbook with depth 5 for tick_size, and get_limits. Without arm_deadman (it is in the toolset all) say so and stop.
 2. Arm the dead-man switch (arm_deadman, timeout_ms 30000) and arm it again every 10 seconds while quoting.
-3. Quote around your fair price with place_orders: buy YES below it, and buy NO below 10000 minus it, both post_only and cancel_on_pause, ticks on the market's tick_size, each with a new client_order_id and one group_id.
-4. Use wait_for_event (kinds order, fill, round; this market_id). After a fill lean your quotes against the position; redeem_pairs when you hold both outcomes.
+3. Quote around your fair price with place_orders: buy YES below it, and buy NO below 10000 minus it, both post_only and cancel_on_pause, with the generation of the round, ticks on tick_size, each with a new client_order_id and one group_id.
+4. Use wait_for_event (kinds order, fill, round; market_ids [{market_id}]). After a fill lean your quotes against the position; redeem_pairs when you hold both outcomes.
 5. Stop when the round is no longer trading: cancel_all_orders with the group_id, then disarm_deadman. Report fills, fees and the position.`,
 	},
 	{
 		Name: "review_account", Title: "Review the account", Description: "Summarize the account, without trading.",
 		text: `Review this account without placing or canceling anything.
-1. Read dx://account, then list_fills, list_settlements and get_limits.
-2. Say what is in cash, what is reserved by which resting orders, what is held at which average cost, and what each open round would pay either way.
+1. Read dx://account, then list_fills, list_settlements and list_series, whose live rounds have secs_to_close.
+2. Say what is in cash, what is reserved by which resting orders, what is held at which cost, and what each open round would pay either way: 10000 pips for each contract of the winner.
 3. Name what looks wrong: orders in markets about to close, quotes without a dead-man switch, pairs that could be redeemed, fees out of proportion.
 4. Suggest the next calls, and make none of them.`,
 	},

@@ -40,7 +40,7 @@ type resource struct {
 
 var resources = []resource{
 	{URI: guideURI, Name: "guide", Title: "How this venue trades", Description: "What to know before the first order. Read it once.", MIMEType: "text/markdown"},
-	{URI: accountURI, Name: "account", Title: "Your account", Description: "Cash, positions, resting orders and the dead-man switch in one.", MIMEType: asJSON},
+	{URI: accountURI, Name: "account", Title: "Your account", Description: "State, mandate and headroom, cash, positions, resting orders and the dead-man switch in one.", MIMEType: asJSON},
 }
 
 var templates = []resource{
@@ -173,6 +173,10 @@ func runRead[In, Out any](l *Lane, c *call, op *tools.Op[In, Out], in *In) (stri
 
 // account returns the contents of dx://account.
 func (l *Lane) account(c *call) (string, error) {
+	account, err := runRead(l, c, tools.GetAccount, &schemas.GetAccount{})
+	if err != nil {
+		return "", err
+	}
 	balance, err := runRead(l, c, tools.GetBalance, &schemas.MinSeqOnly{})
 	if err != nil {
 		return "", err
@@ -187,7 +191,7 @@ func (l *Lane) account(c *call) (string, error) {
 		return "", err
 	}
 	deadman, err := runRead(l, c, tools.GetDeadman, &schemas.None{})
-	return fmt.Sprintf(`{"balance":%s,"positions":%s,"orders":%s,"deadman":%s}`, balance, positions, orders, deadman), err
+	return fmt.Sprintf(`{"account":%s,"balance":%s,"positions":%s,"orders":%s,"deadman":%s}`, account, balance, positions, orders, deadman), err
 }
 
 // tradingMarkets returns the slots whose round is trading.

@@ -1,8 +1,11 @@
 package mcp
 
 import (
+	"maps"
 	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,21 +15,23 @@ import (
 
 // schema is the subset of JSON Schema 2020-12 that describes tools. It has no references.
 type schema struct {
-	Type        string    `json:"type,omitzero"`
-	Description string    `json:"description,omitzero"`
-	Enum        []string  `json:"enum,omitempty"`
-	Pattern     string    `json:"pattern,omitzero"`
-	Default     any       `json:"default,omitempty"`
-	Minimum     *int64    `json:"minimum,omitempty"`
-	Maximum     *int64    `json:"maximum,omitempty"`
-	MaxLength   *int64    `json:"maxLength,omitempty"`
-	MinItems    *int64    `json:"minItems,omitempty"`
-	MaxItems    *int64    `json:"maxItems,omitempty"`
-	Items       *schema   `json:"items,omitempty"`
-	Properties  members   `json:"properties,omitempty"`
-	Required    []string  `json:"required,omitempty"`
-	Closed      *bool     `json:"additionalProperties,omitempty"` // false: no other members
-	AnyOf       []*schema `json:"anyOf,omitempty"`
+	Type          string         `json:"type,omitzero"`
+	Description   string         `json:"description,omitzero"`
+	Enum          []any          `json:"enum,omitempty"`
+	Pattern       string         `json:"pattern,omitzero"`
+	Default       any            `json:"default,omitempty"`
+	Minimum       *int64         `json:"minimum,omitempty"`
+	Maximum       *int64         `json:"maximum,omitempty"`
+	MaxLength     *int64         `json:"maxLength,omitempty"`
+	MinItems      *int64         `json:"minItems,omitempty"`
+	MaxItems      *int64         `json:"maxItems,omitempty"`
+	Items         *schema        `json:"items,omitempty"`
+	Properties    members        `json:"properties,omitempty"`
+	Required      []string       `json:"required,omitempty"`
+	Dependent     jsontext.Value `json:"dependentSchemas,omitempty"`
+	Closed        *bool          `json:"additionalProperties,omitempty"` // false: no other members
+	MinProperties int            `json:"minProperties,omitzero"`
+	AnyOf         []*schema      `json:"anyOf,omitempty"`
 }
 
 // members are properties in the order of the type.
@@ -52,19 +57,14 @@ func (m members) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.EndObject)
 }
 
-// toolDefinition returns the definition of a tool. The input schema is closed. The output
-// schema is open, because a result can also be an error.
+// toolDefinition returns the definition of a tool. Its arguments and its result are closed
+// objects, and a result may also be an error.
 //
-// All definitions together must fit into the bound of TestSchemasAreSmall. So only
-// place_order describes the fields of an order, only the tool that reads one row
-// describes the row, and members of results have a name, a type and a unit.
+// All definitions together, and those of the toolset core, must fit into the bounds of
+// TestToolsetsAreSmall. So nothing is said twice: only place_order describes the fields of
+// an order, the fields of every page have no description (the guide explains them), and a
+// result has the types and the units of its members alone.
 func toolDefinition(f *tools.Spec, in, out reflect.Type) jsontext.Value {
-	no := false
-	input := objectSchema(in, true)
-	input.Closed = &no
-	if f.Name == tools.PreviewOrder.Name {
-		input.clearDescriptions()
-	}
 	type annotations struct {
 		ReadOnly    bool `json:"readOnlyHint"`
 		Destructive bool `json:"destructiveHint"`
@@ -79,43 +79,31 @@ func toolDefinition(f *tools.Spec, in, out reflect.Type) jsontext.Value {
 		OutputSchema *schema     `json:"outputSchema"`
 		Annotations  annotations `json:"annotations"`
 	}{
-		f.Name, f.Title, f.Doc, input, outputSchema(out),
+		f.Name, f.Title, f.Doc, inputSchema(f, in), outputSchema(out),
 		annotations{f.ReadOnly(), f.Destructive, f.ReadOnly() || f.Idempotent, f.Name == tools.RequestWithdrawal.Name},
 	})
 }
 
-// outputSchema returns the schema of a tool's result. Clients validate error results with
-// it too, so it requires no member and gives no enum to a member that an error also has.
-func outputSchema(out reflect.Type) *schema {
-	s := objectSchema(out, false)
-	s.Required = nil
-	for _, p := range s.Properties {
-		if isErrorField(p.name) {
-			p.Enum = nil
+var no = false
+
+// inputSchema returns the schema of a tool's arguments, a closed object. It has no anyOf,
+// oneOf or if, which several model APIs reject there.
+func inputSchema(f *tools.Spec, in reflect.Type) *schema {
+	s := &schema{Type: "object", Closed: &no}
+	if f.Name == tools.PlaceOrder.Name {
+		s.Dependent = jsontext.Value(marketBuyNeedsMaxCost)
+	}
+	for _, m := range schemas.Members(in) {
+		x := typeSchema(m.Type, true)
+		switch {
+		case f.Name == tools.PreviewOrder.Name: // place_order says the rest
+		case m.Name == "limit":
+			x.Default = defaultPageSize
+		case m.Name == "cursor", m.Name == "min_seq":
+		default:
+			x.constrain(m)
 		}
-	}
-	return s
-}
-
-// clearDescriptions removes descriptions that another tool already gives.
-func (s *schema) clearDescriptions() {
-	for _, p := range s.Properties {
-		p.Description = ""
-	}
-}
-
-func isErrorField(name string) bool {
-	return slices.ContainsFunc(schemas.Members(reflect.TypeFor[schemas.ToolError]()), func(m schemas.Member) bool { return m.Name == name })
-}
-
-// maxNoteLen is the longest description of a result's member: room for its unit.
-const maxNoteLen = len("Contracts")
-
-// objectSchema returns the schema of a struct. sent is true for inputs.
-func objectSchema(t reflect.Type, sent bool) *schema {
-	s := &schema{Type: "object"}
-	for _, m := range schemas.Members(t) {
-		s.Properties = append(s.Properties, namedSchema{m.Name, memberSchema(m, sent)})
+		s.Properties = append(s.Properties, namedSchema{m.Name, x})
 		if !m.Optional {
 			s.Required = append(s.Required, m.Name)
 		}
@@ -123,28 +111,111 @@ func objectSchema(t reflect.Type, sent bool) *schema {
 	return s
 }
 
-// memberSchema returns the schema of one member. What it says of an input is what decoding
-// checks: both are made from the same schemas.Member.
-func memberSchema(m schemas.Member, sent bool) *schema {
-	s := typeSchema(m.Type, sent)
-	inner := s
-	if s.Items != nil && (m.Enum != nil || m.Pattern != "" || m.Min != nil) {
-		inner = s.Items
+// marketBuyNeedsMaxCost requires max_cost of a market buy. A plain if at the top of the
+// schema would say the same, but several model APIs reject it there.
+const marketBuyNeedsMaxCost = `{"type":{"if":{"properties":{"type":{"const":"market"},"side":{"const":"buy"}}},"then":{"required":["max_cost"]}}}`
+
+// constrain adds what decoding checks, as far as it tells a caller something: not the
+// bounds of a 32-bit id, and not that an optional string of digits has digits.
+func (s *schema) constrain(m schemas.Member) {
+	one := s
+	if s.Items != nil {
+		one = s.Items
 	}
-	if s.Description = m.Doc; !sent && len(s.Description) > maxNoteLen {
-		s.Description = ""
+	one.Enum = anys(m.Enum)
+	if !m.Optional {
+		one.Pattern = m.Pattern
 	}
-	inner.Enum = m.Enum
-	if sent {
-		inner.Pattern, inner.Minimum, inner.Maximum = m.Pattern, m.Min, m.Max
-		s.MinItems, s.MaxItems, s.MaxLength = bound(m.ItemsMin), bound(m.ItemsMax), bound(m.LenMax)
-		if m.Name == "limit" {
-			s.Default = defaultPageSize
+	if m.Max == nil || *m.Max != schemas.U32Max {
+		one.Minimum, one.Maximum = m.Min, m.Max
+	}
+	s.MinItems, s.MaxItems, s.MaxLength = bound(m.ItemsMin), bound(m.ItemsMax), bound(m.LenMax)
+	s.Description = m.Doc
+}
+
+// outputSchema returns the schema of a tool's result: the closed object of a success, or
+// an error, because some clients validate error results too.
+func outputSchema(out reflect.Type) *schema {
+	success := objectSchema(out, true)
+	success.Type = ""
+	if out == reflect.TypeFor[schemas.Outcome]() || out == reflect.TypeFor[schemas.Preview]() {
+		success.Properties = append(success.Properties, namedSchema{"hint", &schema{Type: "string"}}, namedSchema{"next", &schema{Type: "object"}})
+	}
+	return &schema{Type: "object", AnyOf: []*schema{success, {Required: []string{"error"}}}}
+}
+
+// maxRequired is the most members that a result names as required. A larger one says it as
+// a row does, and names its last member.
+const maxRequired = 9
+
+// maxTyped is the most members whose types a result gives. The values of a larger one, such
+// as an order, show their types.
+const maxTyped = 16
+
+// objectSchema returns the schema of an object in a result: closed, and with its units. The
+// result itself names what it requires. A row within it requires every member, which
+// minProperties says in fewer tokens, or as many as it requires.
+func objectSchema(t reflect.Type, whole bool) *schema {
+	s, list := &schema{Type: "object", Description: describeUnits(t), Closed: &no}, schemas.Members(t)
+	for _, m := range list {
+		x := typeSchema(m.Type, false)
+		switch {
+		case m.Name == "winner":
+			x = &schema{Enum: []any{"yes", "no", nil}}
+		case m.Type.Kind() == reflect.Pointer && !m.Optional:
+			x = nullable(x)
+		case whole && m.Enum != nil && x.Items == nil:
+			x = &schema{Enum: anys(m.Enum)}
 		}
-	} else if m.Type.Kind() == reflect.Pointer && !m.Optional {
-		return nullable(s)
+		if len(list) > maxTyped && x.Enum == nil {
+			x = &schema{}
+		}
+		s.Properties = append(s.Properties, namedSchema{m.Name, x})
+		if !m.Optional {
+			s.Required = append(s.Required, m.Name)
+		}
+	}
+	if n := len(s.Required); !whole {
+		s.MinProperties, s.Required = n, nil
+	} else if n > maxRequired {
+		s.MinProperties, s.Required = n, s.Required[n-1:]
 	}
 	return s
+}
+
+// unit matches the unit in the description of a field.
+var unit = regexp.MustCompile(`(?i)\b(pips|ns|ms|1e8|contracts)\b`)
+
+func unitOf(doc string) string { return strings.ToLower(unit.FindString(doc)) }
+
+// unitName returns the name of a member as describeUnits shows it: one for all times.
+func unitName(name string) string {
+	if strings.HasSuffix(name, "_ts") {
+		return "*_ts"
+	}
+	return name
+}
+
+// describeUnits returns the units of an object's members: "ns: ts; pips: cost, fee".
+func describeUnits(t reflect.Type) string {
+	units := map[string][]string{}
+	for _, m := range schemas.Members(t) {
+		if u := unitOf(m.Doc); u != "" && !slices.Contains(units[u], unitName(m.Name)) {
+			units[u] = append(units[u], unitName(m.Name))
+		}
+	}
+	var parts []string
+	for _, u := range slices.Sorted(maps.Keys(units)) {
+		parts = append(parts, u+": "+strings.Join(units[u], ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func anys(words []string) (out []any) {
+	for _, w := range words {
+		out = append(out, w)
+	}
+	return out
 }
 
 // bound returns n for a schema, nil for 0.
@@ -158,44 +229,53 @@ func bound(n int) *int64 {
 
 // nullable returns the schema of a value that may be null, in the form that most clients
 // understand: an anyOf whose branches have one type each.
-func nullable(s *schema) *schema {
-	note := s.Description
-	s.Description = ""
-	return &schema{Description: note, AnyOf: []*schema{s, {Type: "null"}}}
-}
+func nullable(s *schema) *schema { return &schema{AnyOf: []*schema{s, {Type: "null"}}} }
 
 // rowTools maps the type of a row to the tool whose output schema describes it. The schemas
 // of lists name that tool instead of describing the row again.
 var rowTools = map[reflect.Type]string{
-	reflect.TypeFor[schemas.Order]():  "get_order",
-	reflect.TypeFor[schemas.Market](): "get_market",
-	reflect.TypeFor[schemas.Round]():  "get_round",
+	reflect.TypeFor[schemas.Market]():       "get_market",
+	reflect.TypeFor[schemas.Round]():        "get_round",
+	reflect.TypeFor[schemas.PlaceResult]():  "place_order",
+	reflect.TypeFor[schemas.CancelResult](): "cancel_order",
+}
+
+// described are the objects within a result whose members its schema describes: those of
+// list_series, with which an agent begins. Of others it gives the units, because the rows
+// themselves show the members.
+var described = map[reflect.Type]bool{
+	reflect.TypeFor[schemas.Series]():    true,
+	reflect.TypeFor[schemas.LiveRound](): true,
 }
 
 func typeSchema(t reflect.Type, sent bool) *schema {
 	switch t {
-	case reflect.TypeFor[schemas.U64]():
+	case reflect.TypeFor[schemas.U64](), reflect.TypeFor[schemas.Signed](), reflect.TypeFor[schemas.USD](), reflect.TypeFor[schemas.Decimal]():
 		return &schema{Type: "string"}
 	case reflect.TypeFor[jsontext.Value]():
 		return &schema{Type: "object"}
-	case reflect.TypeFor[schemas.PlaceResult]():
-		return resultOrError(reflect.TypeFor[schemas.Outcome]())
-	case reflect.TypeFor[schemas.CancelResult]():
-		return resultOrError(reflect.TypeFor[schemas.Canceled]())
+	case reflect.TypeFor[schemas.PlaceOrder]():
+		return &schema{Type: "object", Description: "As the arguments of place_order"}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		if t == reflect.TypeFor[*schemas.EvidenceTick]() {
-			return &schema{Type: "object"} // described in the list of ticks
-		}
 		return typeSchema(t.Elem(), sent)
 	case reflect.Struct:
-		return nestedSchema(t, sent)
-	case reflect.Slice:
-		if tool := rowTools[t.Elem()]; tool != "" {
-			return &schema{Type: "array", Items: &schema{Type: "object", Description: "As in " + tool}}
+		if described[t] {
+			return objectSchema(t, false)
 		}
-		return &schema{Type: "array", Items: typeSchema(t.Elem(), sent)}
+		return &schema{Type: "object"}
+	case reflect.Slice:
+		x := &schema{Type: "array"}
+		switch row := t.Elem(); {
+		case !sent && rowTools[row] != "":
+			x.Description = "As in " + rowTools[row]
+		case !sent && row.Kind() == reflect.Struct && !described[row]:
+			x.Description = describeUnits(row)
+		default:
+			x.Items = typeSchema(row, sent)
+		}
+		return x
 	case reflect.Array:
 		n := int64(t.Len())
 		return &schema{Type: "array", Items: typeSchema(t.Elem(), sent), MinItems: &n, MaxItems: &n}
@@ -208,30 +288,4 @@ func typeSchema(t reflect.Type, sent bool) *schema {
 	default:
 		return &schema{Type: "integer"}
 	}
-}
-
-// nestedSchema returns the schema of an object within another. Inputs are closed at every
-// level.
-func nestedSchema(t reflect.Type, sent bool) *schema {
-	s := objectSchema(t, sent)
-	if !sent {
-		s.Required = nil
-		for _, p := range s.Properties {
-			p.Enum = nil
-		}
-		return s
-	}
-	no := false
-	s.Closed = &no
-	s.clearDescriptions()
-	return s
-}
-
-// resultOrError returns the schema of a batch's element: a result or an error.
-func resultOrError(ok reflect.Type) *schema {
-	s := objectSchema(ok, false)
-	failed := typeSchema(reflect.TypeFor[schemas.Error](), false)
-	s.AnyOf = []*schema{{Required: s.Required}, {Required: []string{"error"}}}
-	s.Properties, s.Required = append(s.Properties, namedSchema{"error", failed}), nil
-	return s
 }

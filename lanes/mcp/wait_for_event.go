@@ -25,7 +25,7 @@ func (l *Lane) waitForEvent() *tools.Op[schemas.WaitForEvent, schemas.WaitedEven
 	return &tools.Op[schemas.WaitForEvent, schemas.WaitedEvents]{
 		Spec: tools.Spec{
 			Name: "wait_for_event", Title: "Wait for an event", Scope: core.ScopeRead,
-			Doc: "Your events (orders, fills, balance, …) and round transitions after a seq: at once if there are any, else when the first happens, else none after timeout_ms. Start with the as_of_seq or seq of any answer, then pass next_seq: nothing is missed. Use it instead of polling. market_ids keeps only events of those markets.",
+			Doc: "Your events and round changes after a seq: at once if there are any, else when one comes. Use it instead of polling.",
 		},
 		Do: l.dispatcher.waitForEvent,
 	}
@@ -79,8 +79,10 @@ type seqEvent struct {
 // splits the events of one command.
 func (h *dispatcher) collectEvents(u core.UserID, seq uint64, in *schemas.WaitForEvent) (out schemas.WaitedEvents) {
 	rounds, upTo := h.transitions(seq)
+	var now int64
+	h.engine.Read(func(v *venue.Venue, _ *view.View) { now = v.Now().Ts })
 	mine, complete := h.userEvents(u, seq, upTo)
-	found := slices.Concat(filterUserEvents(mine, in), roundEvents(rounds, in))
+	found := slices.Concat(filterUserEvents(mine, in), roundEvents(rounds, in, now))
 	slices.SortStableFunc(found, func(a, b seqEvent) int { return cmp.Compare(a.seq, b.seq) })
 	out = schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(max(seq, upTo)), Missed: !complete}
 	bytesLeft := maxWaitBytes
@@ -110,17 +112,17 @@ func (h *dispatcher) userEvents(u core.UserID, seq, upTo uint64) (list []view.Us
 func filterUserEvents(events []view.UserEvent, in *schemas.WaitForEvent) (out []seqEvent) {
 	for i := range events {
 		e := &events[i]
-		if kind, msg := tools.EventOf(e); kind != "key_revoked" && wantsKind(in, kind) && wantsMarket(in, tools.EventMarket(e)) {
+		if kind, msg := shortEvent(e); kind != "key_revoked" && wantsKind(in, kind) && wantsMarket(in, tools.EventMarket(e)) {
 			out = append(out, seqEvent{e.Seq, kind, msg})
 		}
 	}
 	return out
 }
 
-func roundEvents(rounds []transition, in *schemas.WaitForEvent) (out []seqEvent) {
+func roundEvents(rounds []transition, in *schemas.WaitForEvent, now int64) (out []seqEvent) {
 	for i := range rounds {
 		if t := &rounds[i]; wantsKind(in, "round") && wantsMarket(in, uint32(t.round.Market)) {
-			out = append(out, seqEvent{t.seq, "round", tools.RoundOf(&t.round)})
+			out = append(out, seqEvent{t.seq, "round", shortRound(tools.RoundOf(&t.round, now))})
 		}
 	}
 	return out

@@ -337,3 +337,33 @@ func TestWaitReportsMissed(t *testing.T) {
 func placed(id int) core.Command {
 	return &core.PlaceOrder{User: 1, ClientID: uint64(id), Market: 1, Side: core.Buy, Outcome: core.Yes, Tick: 1000, Qty: 1}
 }
+
+// TestEventsAreShort tests that each event takes at most 100 tokens of 4 characters, with
+// numbers of the greatest length that a venue reaches.
+func TestEventsAreShort(t *testing.T) {
+	d := generous(t)
+	from := d.seq()
+	d.trade()
+	d.callTool(d.alice, "place_order", `{"client_order_id":"18446744073709551615","market_id":1,"side":"buy","outcome":"yes","tick":9900,"qty":5,"tif":"ioc"}`)
+	d.Submit(&core.VoidMarket{Market: 1})
+	kinds := map[string]int{}
+	for next := from; ; {
+		w := d.wait(d.alice, `{"after_seq":"`+next+`","timeout_ms":0}`)
+		for _, e := range w.Events {
+			kinds[e.Kind]++
+			b, err := json.Marshal(e)
+			if err != nil || len(b)/4 > 100 {
+				t.Errorf("%d tokens: %s", len(b)/4, b)
+			}
+		}
+		if next == w.NextSeq {
+			break
+		}
+		next = w.NextSeq
+	}
+	for _, kind := range []string{"order", "fill", "balance", "position", "settlement", "withdrawal", "round"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no %s: %v", kind, kinds)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func register[In, Out any](l *lane, m *gate.Routes, name, route string, status i
 // client cannot lock out others behind the same address.
 func (l *lane) authenticate(r *http.Request, c *gate.Call) error {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	if path != "/account" && path != "/keys" && !strings.HasPrefix(path, "/keys/") {
+	if path != "/account" && path != "/keys" && path != "/agents" && !strings.HasPrefix(path, "/keys/") && !strings.HasPrefix(path, "/agents/") {
 		return nil
 	}
 	if hash, ok := gate.Bearer(r.Header); ok {
@@ -64,12 +64,18 @@ func accountAudit(reason string) core.Audit { return core.Audit{Who: "account", 
 
 // createKey creates a key with the scopes read and trade at most. Only an operator creates
 // keys that withdraw (docs/rules/accounts.md#scopes).
-func (l *lane) createKey(ctx context.Context, u core.UserID, in *schemas.CreateKey) (out schemas.NewKey, err error) {
+func (l *lane) createKey(ctx context.Context, u core.UserID, in *schemas.CreateKey) (schemas.NewKey, error) {
+	return l.issueKey(ctx, u, u, in)
+}
+
+// issueKey creates a key of an account of the owner's family. The family shares one limit of new keys
+// (docs/rules/accounts.md#new-keys).
+func (l *lane) issueKey(ctx context.Context, owner, u core.UserID, in *schemas.CreateKey) (out schemas.NewKey, err error) {
 	scopes := gate.ScopesOf(in.Scopes)
 	if !gate.UserScopes.Has(scopes) {
 		return out, tools.NewError("missing_scope")
 	}
-	if err := l.accountLimits.of(u).allowNewKey(l.now()); err != nil {
+	if err := l.accountLimits.of(owner).allowNewKey(l.now()); err != nil {
 		return out, err
 	}
 	return l.Gate.IssueKey(ctx, u, in.Label, scopes, accountAudit("created"))
@@ -96,26 +102,26 @@ func (l *lane) revokeKey(ctx context.Context, u core.UserID, in *schemas.RevokeK
 	return out, l.revoke(ctx, &core.RevokeKey{User: u, Key: in.APIKey, Audit: accountAudit("revoked")})
 }
 
-// closeAccount revokes every key of the account.
+// closeAccount revokes every key of the account and of its agents, and halts the agents.
 func (l *lane) closeAccount(ctx context.Context, u core.UserID, _ *schemas.None) (schemas.AccountClosed, error) {
 	out := schemas.AccountClosed{Revoked: true}
-	hasKeys := false
+	var open bool // there is a key to revoke or an agent to halt
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		for range v.KeysOf(u) {
-			hasKeys = true
+			open = true
 			break
 		}
+		for _, agent := range v.Agents(u) {
+			open = open || v.State(agent) != core.AgentClosed
+		}
 	})
-	if !hasKeys {
+	if !open {
 		return out, nil
 	}
 	return out, l.revoke(ctx, &core.RevokeKey{User: u, Audit: accountAudit("closed")})
 }
 
 func (l *lane) revoke(ctx context.Context, cmd *core.RevokeKey) error {
-	r, err := l.Venue.Engine.Submit(ctx, cmd)
-	if err == nil && r.Reject != core.OK {
-		return r.Reject
-	}
+	_, err := l.submit(ctx, cmd)
 	return err
 }

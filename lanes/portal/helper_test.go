@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"duplex/core"
+	"duplex/internal/logbuffer"
 	"duplex/lanes/gate"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
@@ -29,30 +29,12 @@ const (
 type testPortal struct {
 	*lanetest.Server
 	url  string
-	logs *logBuffer
-}
-
-// logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (r *logBuffer) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.b.Write(p)
-}
-
-func (r *logBuffer) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.b.String()
+	logs *logbuffer.Buffer
 }
 
 // newTestPortal opens the API and the portal; with may change the options.
 func newTestPortal(t *testing.T, with func(*Options)) *testPortal {
-	v := &testPortal{Server: lanetest.New(t), logs: &logBuffer{}}
+	v := &testPortal{Server: lanetest.New(t), logs: &logbuffer.Buffer{}}
 	v.Gate.Log = slog.New(slog.NewTextHandler(v.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, token := range []string{carol, dave} {
 		v.Server.Submit(&core.CreateUser{Name: token[len("dxa_of-"):], TokenHash: sha256.Sum256([]byte(token))})

@@ -48,6 +48,7 @@ func New(o Options) http.Handler {
 	m := o.Gate.NewRoutes()
 	l.registerDocuments(m)
 	l.registerAccounts(m)
+	l.registerAgents(m)
 	return l.withSecurityHeaders(o.Gate.Guard("portal", l.authenticate, m))
 }
 

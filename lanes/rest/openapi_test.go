@@ -61,8 +61,9 @@ func TestDocumentIsComplete(t *testing.T) {
 	h := lanetest.New(t)
 	raw, doc := document(t, Mount(h.Routes, h.Gate, "test"))
 	elsewhere := map[string]bool{ // codes of other lanes and listeners, or of requests without a route
-		"mandate_violation": true, "not_found": true, "method_not_allowed": true, "forbidden_origin": true, "too_many_connections": true,
+		"not_found": true, "method_not_allowed": true, "forbidden_origin": true, "too_many_connections": true,
 		"unknown_user": true, "unknown_key": true, "duplicate_deposit_id": true, "invalid_transition": true,
+		"unknown_agent": true, "duplicate_agent_name": true, "duplicate_client_transfer_id": true, "stale_mandate": true, "agent_limit": true, "bad_mandate": true,
 	}
 	for _, code := range schemas.Codes() {
 		if !elsewhere[code] && !bytes.Contains(raw, []byte("`"+code+"`")) {

@@ -26,6 +26,8 @@ func (l *Lane) registerRoutes() {
 	register(l, tools.GetMarket)
 	register(l, tools.GetOrderbook)
 	register(l, tools.ListTrades)
+	register(l, tools.ListSeries)
+	register(l, tools.GetAccount)
 	register(l, tools.ListRounds)
 	register(l, tools.GetRound)
 	register(l, tools.GetRoundEvidence)

@@ -2,9 +2,11 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"duplex/core"
 	"duplex/core/journal"
@@ -191,6 +193,15 @@ func (w *withdrawal) tree() object {
 
 var paths = [...]string{core.Direct: "direct", core.Mint: "mint", core.Merge: "merge"}
 
+// dollars writes pips as a decimal string (docs/rules/rest.md#decimal-strings).
+func dollars(p core.Pips) string {
+	whole, cents, rest := p/10000, p%10000/100, p%100
+	if rest == 0 {
+		return fmt.Sprintf("%d.%02d", whole, cents)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%d.%02d%02d", whole, cents, rest), "0")
+}
+
 func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m *model.Venue) {
 	if out.Reject == core.DuplicateClientOrderID || out.Reject == core.UnknownUser {
 		return // no row
@@ -208,8 +219,9 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 	}
 	r.id = core.OrderID(e.at.Seq)
 	l.live[r.id] = r
-	fills := []any{}
+	fills, fee := []any{}, core.Pips(0)
 	for _, f := range out.Fills {
+		fee += f.TakerFee
 		fills = append(fills, object{"tick_yes": num(f.TickYes), "qty": num(f.Qty), "path": paths[f.Path]})
 		l.filled(r, false, e.at, f)
 		l.filled(l.live[f.Maker], true, e.at, f)
@@ -217,7 +229,7 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 	ended, over := out.Ended[r.id]
 	e.body = object{
 		"order_id": str(e.at.Seq), "client_order_id": str(c.ClientID), "seq": str(e.at.Seq), "filled_qty": num(r.filled),
-		"resting_qty": num(c.Qty - r.filled), "fills": fills,
+		"resting_qty": num(c.Qty - r.filled), "fills": fills, "fee": str(fee), "fee_usd": dollars(fee),
 	}
 	switch {
 	case over:

@@ -3,6 +3,7 @@ package sim
 import (
 	"crypto/sha256"
 	"fmt"
+	"reflect"
 
 	"duplex/core"
 	"duplex/core/sim/model"
@@ -16,37 +17,15 @@ var operatorHash = sha256.Sum256([]byte(operatorToken))
 // withAudit returns a copy of an operator's command with an audit record, nil if the
 // operator's listener has no route for the command.
 func withAudit(cmd core.Command, by core.Audit) core.Command {
-	switch c := cmd.(type) {
-	case *core.PauseMarket:
-		out := *c
-		out.Audit = by
-		return &out
-	case *core.VoidMarket:
-		out := *c
-		out.Audit = by
-		return &out
-	case *core.ProposePrice:
-		out := *c
-		out.Audit = by
-		return &out
-	case *core.SuspendUser:
-		out := *c
-		out.Audit = by
-		return &out
-	case *core.SetFees:
-		out := *c
-		out.Audit = by
-		return &out
-	case *core.Deposit:
-		out := *c
-		out.Audit = by
-		return &out
-	case *core.DecideWithdrawal:
-		out := *c
-		out.Audit = by
-		return &out
+	switch cmd.(type) {
+	case *core.PauseMarket, *core.VoidMarket, *core.ProposePrice, *core.SuspendUser, *core.SetFees, *core.Deposit, *core.DecideWithdrawal:
+	default:
+		return nil
 	}
-	return nil
+	out := reflect.New(reflect.TypeOf(cmd).Elem())
+	out.Elem().Set(reflect.ValueOf(cmd).Elem())
+	out.Elem().FieldByName("Audit").Set(reflect.ValueOf(by))
+	return out.Interface().(core.Command)
 }
 
 // operatorRequest returns a request for an operator's command, nil if there is no route.

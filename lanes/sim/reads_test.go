@@ -178,6 +178,10 @@ func (l *readChecks) round() error {
 		"market_id": num(l.market), "status": s.Status.String(), "strike": str(uint64(s.Strike)), "settle_price": "0", "winner": any(nil), "yes_payout": num(0),
 		"fresh_source_count_at_freeze": num(s.FreshCount), "gen": num(s.Gen), "open_ts": str(s.OpenTs), "freeze_ts": str(s.FreezeTs), "resolve_ts": str(s.ResolveTs),
 		"round_number": str(s.Number), "generation": num(s.Generation), "category": num(s.Category), "twap_window_secs": num(s.Window), "paused": s.Paused,
+		"close_ts": str(s.CloseTs), "secs_to_close": num(0),
+	}
+	if left := (s.CloseTs - l.at.Ts) / core.NsPerSec; s.Status == core.Trading && left > 0 {
+		want["secs_to_close"] = num(left)
 	}
 	if s.Gen > 0 {
 		want["settle_price"] = str(uint64(s.Settle))

@@ -182,10 +182,34 @@ func (r *reply) readTool(q *request, v any) (t replyResult, err error) {
 	if res["isError"] == true {
 		return q.readToolError(tree)
 	}
+	if err := q.takeHint(tree); err != nil {
+		return t, err
+	}
 	if t.tree = tree; q.operation.batch {
 		t.parts, _ = tree["results"].([]any)
 	}
 	return t, nil
+}
+
+// takeHint removes the hint and the next call of an order that a price canceled, which REST
+// does not have, and requires both.
+func (q *request) takeHint(tree object) error {
+	switch tree["reason"] {
+	case "post_only_cross", "fok_infeasible", "ioc_remainder", "max_cost_infeasible":
+	default:
+		return nil
+	}
+	if q.operation.tool != "place_order" && q.operation.tool != "preview_order" {
+		return nil
+	}
+	hint, _ := tree["hint"].(string)
+	next, _ := tree["next"].(object)
+	if hint == "" || next["tool"] != "get_orderbook" {
+		return fmt.Errorf("a canceled order without a hint: %v", tree)
+	}
+	delete(tree, "hint")
+	delete(tree, "next")
+	return nil
 }
 
 // readToolError reads a tool's error. Its retryable and outcome must match the code, and it

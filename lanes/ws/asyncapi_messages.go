@@ -54,6 +54,8 @@ var data = []messageDoc{
 	{name: "user_settlement", title: "Settlement event", doc: "What a finished round paid.", typ: "user", event: "settlement", msgType: reflect.TypeFor[schemas.SettlementEvent]()},
 	{name: "user_deposit", title: "Deposit event", doc: "A deposit was credited.", typ: "user", event: "deposit", msgType: reflect.TypeFor[schemas.DepositEvent]()},
 	{name: "user_withdrawal", title: "Withdrawal event", doc: "A withdrawal after a change: pending, completed, rejected.", typ: "user", event: "withdrawal", msgType: reflect.TypeFor[schemas.WithdrawalEvent]()},
+	{name: "user_transfer", title: "Transfer event", doc: "Free cash moved between an owner and its agent.", typ: "user", event: "transfer", msgType: reflect.TypeFor[schemas.TransferEvent]()},
+	{name: "user_account", title: "Account event", doc: "The agent's state or mandate changed.", typ: "user", event: "account", msgType: reflect.TypeFor[schemas.AccountEvent]()},
 	{name: "user_deadman", title: "Dead-man switch event", doc: "The switch was armed, disarmed or fired.", typ: "user", event: "deadman", msgType: reflect.TypeFor[schemas.DeadmanEvent]()},
 	{name: "user_key_revoked", title: "Key revoked event", doc: "A key of the account was revoked. The key's own connections are closed with 4401 instead.", typ: "user", event: "key_revoked", msgType: reflect.TypeFor[schemas.KeyRevokedEvent]()},
 }
@@ -70,7 +72,7 @@ var channelDocs = []struct {
 	{oracle, "Index prices", "Every index tick of every feed. market_ids do not apply. A reader that falls behind receives only the latest tick of each feed.", []string{"oracle"}},
 	{rounds, "Rounds", "The round of a market on every transition. A reader that falls behind receives only the latest round of each market.", []string{"round"}},
 	{user, "The account", "A snapshot, then every event of the key's account. With since_seq, the events after that seq are replayed once and in order instead. The venue keeps the newest 4096 events of an account, across restarts; an older since_seq is answered with resumed false and a snapshot. Events are never dropped.", []string{
-		"user_snapshot", "user_order", "user_fill", "user_balance", "user_position", "user_settlement", "user_deposit", "user_withdrawal", "user_deadman", "user_key_revoked",
+		"user_snapshot", "user_order", "user_fill", "user_balance", "user_position", "user_settlement", "user_deposit", "user_withdrawal", "user_transfer", "user_account", "user_deadman", "user_key_revoked",
 	}},
 }
 

@@ -97,9 +97,20 @@ func recordMessages(t *testing.T) map[string]jsontext.Value {
 	}
 	s.Submit(&core.RequestWithdrawal{User: 1, ClientID: "rent-11", Amount: 250_000, Destination: "bank-7"})
 	s.Submit(&core.RevokeKey{User: 1, Key: other.ID})
+	s.Submit(&core.CreateAgent{Owner: 1, Name: "scout", Fund: 5_000})
+	agent := s.dial(s.NewKey(3, core.ScopeRead))
+	agent.send(`{"id":1,"cmd":"subscribe","params":{"channels":["user"]}}`)
+	agent.all()
+	s.Submit(&core.Transfer{Owner: 1, ClientID: "fund-1", From: 1, To: 3, Amount: 10_000})
+	s.Submit(&core.HaltAgent{Owner: 1, Agent: 3})
 	s.act([]string{"void"}, &placed)
 	s.eventually(func() bool { s.lane.mu.Lock(); defer s.lane.mu.Unlock(); return s.lane.appliedSeq >= s.Engine.Seq() })
 	receive()
+	for _, raw := range agent.all() {
+		if name := nameOf(t, raw); name == "user_account" {
+			got[name] = jsontext.Value(raw)
+		}
+	}
 	send(`{"id":4,"cmd":"list_subscriptions"}`)
 	send(`{"id":5,"cmd":"unsubscribe","params":{"sids":[1,2]}}`)
 	send(`{"id":1,"cmd":"unsubscribe","params":{"sids":[1]}}`)

@@ -27,6 +27,7 @@ type Lane struct {
 
 	mu               sync.Mutex
 	appliedSeq       uint64    // seq of the last published command
+	appliedTs        int64     // its stamp, in ns since the Unix epoch
 	applied          sync.Cond // signals a change of appliedSeq or pumpDone
 	pumpDone         bool      // the pump publishes nothing more
 	books            [venue.Slots + 1]*book

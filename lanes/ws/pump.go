@@ -22,7 +22,7 @@ const (
 // load reads the books, rounds and index prices that the pump starts from.
 func (l *Lane) load() {
 	l.engine.Read(func(v *venue.Venue, _ *view.View) {
-		l.appliedSeq, l.grid = v.Now().Seq, v.Rules().Grid
+		l.appliedSeq, l.appliedTs, l.grid = v.Now().Seq, v.Now().Ts, v.Rules().Grid
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
 			if s, ok := v.Market(m); ok {
 				current := tools.BookOf(v, &s, int(core.TickMax))
@@ -88,7 +88,7 @@ func (l *Lane) publishBatch(f *engine.Follower) {
 	defer l.mu.Unlock()
 	for i := range b.Applied {
 		if a := &b.Applied[i]; a.Stamp.Seq > l.appliedSeq {
-			l.appliedSeq = a.Stamp.Seq
+			l.appliedSeq, l.appliedTs = a.Stamp.Seq, a.Stamp.Ts
 			l.publishCommand(a)
 		}
 	}
@@ -136,7 +136,7 @@ func (l *Lane) publishCommand(a *engine.Applied) {
 		case *core.Indexed:
 			l.publishIndex(a.Stamp.Seq, &e.Tick)
 		case *core.RoundChanged:
-			l.publishRound(a.Stamp.Seq, &e.Round)
+			l.publishRound(a.Stamp, &e.Round)
 		case *core.KeyChanged:
 			if e.Key.Revoked {
 				l.closeRevoked(e.Key.ID)
@@ -183,21 +183,21 @@ func tickFrame(seq uint64, t *core.IndexTick) *frame {
 // publishRound publishes a round after a transition. A new generation of the slot starts an
 // empty book: the pending deltas of the old book are published first, and a snapshot of the
 // new one follows.
-func (l *Lane) publishRound(seq uint64, r *core.Round) {
+func (l *Lane) publishRound(at core.Stamp, r *core.Round) {
 	round := *r
 	l.rounds[r.Market] = &round
 	if b := l.books[r.Market]; b == nil || b.Generation != r.Generation {
 		l.flush()
-		l.startBook(seq, &round)
+		l.startBook(at.Seq, &round)
 	}
 	if l.topics.hasReaders(rounds, r.Market) {
-		l.publish(roundFrame(seq, r))
+		l.publish(roundFrame(at, r))
 	}
 }
 
-func roundFrame(seq uint64, r *core.Round) *frame {
-	w := tools.RoundOf(r)
-	return frameOf(rounds, "round", r.Market, seq, &w)
+func roundFrame(at core.Stamp, r *core.Round) *frame {
+	w := tools.RoundOf(r, at.Ts)
+	return frameOf(rounds, "round", r.Market, at.Seq, &w)
 }
 
 func (l *Lane) startBook(seq uint64, r *core.Round) {

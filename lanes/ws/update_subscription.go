@@ -3,6 +3,7 @@ package ws
 import (
 	"time"
 
+	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -60,7 +61,7 @@ func (l *Lane) resend(id schemas.Int, s *sub, markets marketSet, start *userStar
 		}
 	case rounds:
 		for m := range l.selectedMarkets(s, markets).each() {
-			s.send(roundFrame(l.appliedSeq, l.rounds[m]))
+			s.send(roundFrame(core.Stamp{Seq: l.appliedSeq, Ts: l.appliedTs}, l.rounds[m]))
 		}
 	default:
 		for m := range l.selectedMarkets(s, markets).each() {

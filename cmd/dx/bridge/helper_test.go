@@ -11,13 +11,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"duplex/client"
 	"duplex/core"
+	"duplex/internal/logbuffer"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/mcp"
 	"duplex/lanes/rest"
@@ -101,24 +101,7 @@ type mcpHost struct {
 	in   *io.PipeWriter
 	said chan string
 	done chan error
-	logs *logs
-}
-
-type logs struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	logs *logbuffer.Buffer
 }
 
 func start(t *testing.T, c *client.Client, n ToolFilter) *mcpHost {
@@ -130,7 +113,7 @@ func startUnder(t *testing.T, ctx context.Context, c *client.Client, n ToolFilte
 	t.Helper()
 	fromHost, in := io.Pipe()
 	out, toHost := io.Pipe()
-	h := &mcpHost{t: t, in: in, said: make(chan string, 100), done: make(chan error, 1), logs: &logs{}}
+	h := &mcpHost{t: t, in: in, said: make(chan string, 100), done: make(chan error, 1), logs: &logbuffer.Buffer{}}
 	b := New(c, n, slog.New(slog.NewTextHandler(h.logs, nil)))
 	go func() {
 		err := b.Run(ctx, fromHost, toHost)

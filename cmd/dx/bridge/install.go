@@ -3,8 +3,11 @@ package bridge
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"duplex/internal/atomicfile"
 )
@@ -41,6 +44,35 @@ func (h *Host) Plan(s *Server) (*Change, error) {
 		return nil, &fs.PathError{Op: "merge", Path: path, Err: err}
 	}
 	return c, nil
+}
+
+// NewServer returns an entry by which a host starts this program as dx mcp.
+func NewServer(name string) (*Server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(self, "go-build") {
+		return nil, errors.New("go run deletes this program when it ends: run go build -o bin/dx ./cmd/dx, then use bin/dx")
+	}
+	return &Server{Name: name, Command: self, Args: []string{"mcp"}}, nil
+}
+
+// Apply writes the change if it is needed, and says so to out.
+func (c *Change) Apply(out io.Writer) error {
+	if !c.Needed() {
+		_, err := fmt.Fprintf(out, "%s needs no change.\n", c.Path)
+		return err
+	}
+	if err := c.Write(); err != nil {
+		return err
+	}
+	backup := ""
+	if c.Backup() != "" {
+		backup = " The old file is " + c.Backup() + "."
+	}
+	_, err := fmt.Fprintf(out, "Wrote %s.%s\nRestart the host. If it finds no tools, run dx mcp doctor.\n", c.Path, backup)
+	return err
 }
 
 // Needed reports whether the file differs from the planned one.

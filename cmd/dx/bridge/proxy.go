@@ -76,7 +76,7 @@ func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.log.Warn("no answer", "method", m.method, "tool", m.tool(), "err", err)
 	status := http.StatusServiceUnavailable
-	if !readOnly {
+	if !readOnly || m.method == "tools/call" {
 		status = http.StatusOK // the status of every tool result
 	}
 	return &http.Response{

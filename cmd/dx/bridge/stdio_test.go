@@ -16,6 +16,7 @@ import (
 
 	"duplex/client"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // A host of an older revision performs the handshake and then uses the agreed version.
@@ -114,7 +115,7 @@ func TestLostWriteIsNeverSentAgain(t *testing.T) {
 	}
 	id, _ := rows[0].(map[string]any)["order_id"].(string)
 	answer = h.ask(call("3", "cancel_order", fmt.Sprintf(`{"order_id":%q}`, id)))
-	holds(t, answer, "result.structuredContent.outcome", "unknown", "result.structuredContent.next.tool", "get_order", "result.structuredContent.next.arguments.order_id", id)
+	holds(t, answer, "result.structuredContent.outcome", "unknown", "result.structuredContent.next.tool", "list_orders", "result.structuredContent.next.arguments.order_id", id)
 	holds(t, h.ask(call("4", "get_order", fmt.Sprintf(`{"order_id":%q}`, id))), "result.structuredContent.status", "canceled")
 	holds(t, h.ask(call("5", "arm_deadman", `{"timeout_ms":60000}`)), "result.structuredContent.outcome", "unknown", "result.structuredContent.next.tool", "list_orders")
 	if sent.Load() != 3 {
@@ -142,7 +143,7 @@ func TestLostReadIsSentOnceMore(t *testing.T) {
 		t.Errorf("sent %d times", sent.Load())
 	}
 	losing.Store(100)
-	holds(t, h.ask(call("2", "get_balance", "{}")), "id", 2.0, "error.code", 503.0, "error.data.code", "draining", "error.data.message", "draining")
+	holds(t, h.ask(call("2", "get_balance", "{}")), "id", 2.0, "result.isError", true, "result.structuredContent.error.code", "draining", "result.structuredContent.retryable", true, "result.structuredContent.next.tool", "get_balance")
 	if sent.Load() != 4 {
 		t.Errorf("sent %d times", sent.Load())
 	}
@@ -175,7 +176,7 @@ func TestVenueIsDown(t *testing.T) {
 	}
 	answer := h.ask("%s", call("0", "place_order", order(1)))
 	holds(t, answer, "id", 0.0, "error", nil, "result.isError", true, "result.resultType", "complete", "result.structuredContent.error.code", "draining",
-		"result.structuredContent.outcome", "not_done", "result.structuredContent.retryable", true, "result.structuredContent.next", nil)
+		"result.structuredContent.outcome", "not_done", "result.structuredContent.retryable", true, "result.structuredContent.next.tool", "place_order", "result.structuredContent.next.arguments.client_order_id", "1")
 	if hint, _ := at(t, answer, "result", "structuredContent", "hint").(string); !strings.Contains(hint, "refused") || !strings.Contains(hint, "not done") {
 		t.Errorf("%s", answer)
 	}
@@ -398,6 +399,8 @@ func TestNarrowing(t *testing.T) {
 		{"read only", ToolFilter{ReadOnly: true}, d.tools(func(a toolInfo) bool { return a.Annotations.ReadOnly }), "get_balance", "place_order"},
 		{"two tools", ToolFilter{Tools: []string{"place_order", "get_venue"}}, []string{"place_order", "get_venue"}, "place_order", "get_balance"},
 		{"both", ToolFilter{ReadOnly: true, Tools: []string{"place_order", "get_venue"}}, []string{"get_venue"}, "get_venue", "place_order"},
+		{"core", ToolFilter{Core: true}, d.tools(func(a toolInfo) bool { return slices.Contains(tools.CoreToolset, a.Name) }), "list_series", "get_round"},
+		{"core and two tools", ToolFilter{Core: true, Tools: []string{"get_round", "get_venue"}}, []string{"get_venue"}, "get_venue", "get_round"},
 		{"nothing that there is", ToolFilter{Tools: []string{"rm"}}, nil, "rm", "get_venue"},
 	} {
 		h := start(t, d.client(), x.narrow)
@@ -426,7 +429,7 @@ func TestReadOnlyWithoutAList(t *testing.T) {
 		t.Errorf("sent: %s", body)
 	})
 	h := start(t, d.client(), ToolFilter{ReadOnly: true})
-	holds(t, h.ask(call("1", "get_balance", "{}")), "id", 1.0, "error.code", 503.0)
+	holds(t, h.ask(call("1", "get_balance", "{}")), "id", 1.0, "result.structuredContent.error.code", "draining")
 }
 
 // A message of several lines becomes one line.

@@ -5,18 +5,20 @@ import (
 	"strings"
 
 	"duplex/schemas"
+	"duplex/tools"
 )
 
-// ToolFilter restricts the tools that the key's scopes allow.
+// ToolFilter restricts the tools that the key's scopes allow. A tool must pass all of it.
 type ToolFilter struct {
 	ReadOnly bool     // only tools that change nothing
+	Core     bool     // only the toolset core
 	Tools    []string // only these; empty means all
 }
 
-func (n *ToolFilter) isSet() bool { return n.ReadOnly || len(n.Tools) > 0 }
+func (n *ToolFilter) isSet() bool { return n.ReadOnly || n.Core || len(n.Tools) > 0 }
 
 func (n *ToolFilter) allows(name string, readOnly bool) bool {
-	return (readOnly || !n.ReadOnly) && (len(n.Tools) == 0 || slices.Contains(n.Tools, name))
+	return (readOnly || !n.ReadOnly) && (!n.Core || slices.Contains(tools.CoreToolset, name)) && (len(n.Tools) == 0 || slices.Contains(n.Tools, name))
 }
 
 // errorResponse returns the result of a call of a tool outside the filter: the venue's
@@ -26,6 +28,9 @@ func (n *ToolFilter) errorResponse(m *message) []byte {
 	var bounds []string
 	if n.ReadOnly {
 		bounds = append(bounds, "--read-only")
+	}
+	if n.Core {
+		bounds = append(bounds, "--toolset core")
 	}
 	if len(n.Tools) > 0 {
 		bounds = append(bounds, "--tools "+strings.Join(n.Tools, ","))

@@ -32,9 +32,12 @@ func mayHaveExecuted(err error) bool {
 }
 
 // noAnswerResponse returns the response of a request that the venue did not answer. For a
-// write it is a tool result that says whether the write may have been executed.
+// tool it is a result that names the next call, and for a write says whether it may have
+// been executed.
 func noAnswerResponse(m *message, writes bool, err error) []byte {
 	switch {
+	case !writes && m.method == "tools/call":
+		return unreadResponse(m, err)
 	case !writes:
 		return errorResponse(m.id, http.StatusServiceUnavailable, "no response from the venue: "+err.Error(), schemas.ErrorOf("draining"))
 	case mayHaveExecuted(err):
@@ -44,13 +47,42 @@ func noAnswerResponse(m *message, writes bool, err error) []byte {
 	}
 }
 
+// unreadResponse returns the result of a read that the venue did not answer. Next is the
+// same read.
+func unreadResponse(m *message, err error) []byte {
+	r := schemas.ToolErrorOf(schemas.ErrorOf("draining"))
+	r.Hint = "No response from the venue: " + err.Error() + ". Nothing was changed. Send the same call again; dx mcp doctor shows what fails."
+	if r.Next = sameCall(m); isForeign(err) {
+		r.Hint, r.Retryable, r.Next = notVenue(err), false, nil
+	}
+	return toolErrorResponse(m, &r)
+}
+
+func isForeign(err error) bool {
+	var f *foreignResponse
+	return errors.As(err, &f)
+}
+
+// notVenue is the hint for a foreign response.
+func notVenue(err error) string {
+	return "The response is not the venue's: " + err.Error() + ". Point the bridge (DX_URL) at a venue."
+}
+
+// sameCall returns the call of m as the next one.
+func sameCall(m *message) *schemas.NextCall {
+	arguments := map[string]any{}
+	for name, v := range object(m.params["arguments"]) {
+		arguments[name] = v
+	}
+	return &schemas.NextCall{Tool: m.tool(), Arguments: arguments}
+}
+
 // notExecutedResponse returns the result of a write that did not reach the venue.
 func notExecutedResponse(m *message, err error) []byte {
 	r := schemas.ToolErrorOf(schemas.ErrorOf("draining"))
 	r.Hint = "The venue was not reached: " + err.Error() + ". This was not done. Send the same call again when the venue is back; dx mcp doctor shows what fails."
-	if f := new(foreignResponse); errors.As(err, &f) {
-		r.Retryable = false
-		r.Hint = "The response is not the venue's: " + err.Error() + ". This was not done. Point the bridge (DX_URL) at a venue."
+	if r.Next = sameCall(m); isForeign(err) {
+		r.Hint, r.Retryable, r.Next = notVenue(err)+" This was not done.", false, nil
 	}
 	return toolErrorResponse(m, &r)
 }
@@ -97,8 +129,8 @@ func unknownOutcomeResponse(m *message, err error) []byte {
 // write that the read needs.
 var lookupTools = map[string]struct{ tool, by string }{
 	"place_order":        {"list_orders", "client_order_id"},
-	"cancel_order":       {"get_order", "order_id"},
-	"decrease_order":     {"get_order", "order_id"},
+	"cancel_order":       {"list_orders", "order_id"},
+	"decrease_order":     {"list_orders", "order_id"},
 	"redeem_pairs":       {"list_positions", "market_id"},
 	"request_withdrawal": {"list_withdrawals", ""},
 }

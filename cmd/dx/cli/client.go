@@ -14,9 +14,10 @@ import (
 // and the other commands read it.
 const DevFileDefault = ".dx/dev.json"
 
-// ClientFlags name a venue and a key. They come from DX_URL, DX_KEY and DX_SECRET, or from
-// the dev file.
+// ClientFlags name a venue and a key. They come from a profile, else from DX_URL, DX_KEY and
+// DX_SECRET, else from the dev file.
 type ClientFlags struct {
+	Profile string `help:"Profile to use: its file, or its name in the folder agents beside the dev file. It takes precedence over all other settings." placeholder:"NAME|FILE"`
 	URL     string `help:"API address of the venue. Default: the address in the dev file." env:"DX_URL"`
 	Key     string `help:"API key. Default: a key in the dev file; see --as." env:"DX_KEY"`
 	Secret  string `help:"The secret of the key, 64 hex characters." env:"DX_SECRET" hidden:""`
@@ -39,9 +40,13 @@ func (c *ClientFlags) Client(opts ...client.Option) (*client.Client, error) {
 	return client.New(base, key, secret, append(opts, client.WaitForTokens(), client.RepeatPlacements())...), nil
 }
 
-// Resolve returns the base URL of the venue, the key, and its secret in hex. It reads the
-// dev file only for what the flags leave out.
+// Resolve returns the base URL of the venue, the key, and its secret in hex. Without a profile
+// it reads the dev file for what the flags leave out.
 func (c *ClientFlags) Resolve() (base, key, secret string, err error) {
+	if c.Profile != "" {
+		p, _, err := OpenProfile(c.DevFile, c.Profile)
+		return p.API, p.APIKey, p.Secret, err
+	}
 	base, key, secret = c.URL, c.Key, c.Secret
 	if base != "" && key != "" {
 		return base, key, secret, nil

@@ -1,36 +1,18 @@
 package cli
 
 import (
-	"bytes"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"duplex/internal/logbuffer"
 )
-
-// lockedBuffer is a buffer that is safe for concurrent use.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // Without a terminal a line is written at the start and then every five seconds.
 func TestProgressInLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var to lockedBuffer
+		var to logbuffer.Buffer
 		done, stop := (&Progress{To: &to}).Phase("load", 12*time.Second, "orders")
 		time.Sleep(time.Second / 2) // between two lines
 		for range 12 {
@@ -47,7 +29,7 @@ func TestProgressInLines(t *testing.T) {
 // On a terminal the bar fills, and stop clears its line.
 func TestProgressOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var to lockedBuffer
+		var to logbuffer.Buffer
 		done, stop := (&Progress{To: &to, Redraw: true}).Phase("load", 4*time.Second, "orders")
 		done.Add(7)
 		time.Sleep(2*time.Second + RedrawEvery/2)

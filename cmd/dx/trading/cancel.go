@@ -16,7 +16,7 @@ type Cancel struct {
 	cli.ClientFlags
 	IDs      []uint64   `arg:"" optional:"" name:"order-id" help:"Orders to cancel, by order_id."`
 	All      bool       `help:"Cancel every resting order, or those selected by --series, --market-id and --group."`
-	Series   seriesFlag `help:"With --all: only orders in the live market of this series, such as btc-15m." xor:"market" placeholder:"NAME"`
+	Series   SeriesFlag `help:"With --all: only orders in the live market of this series, such as btc-15m." xor:"market" placeholder:"NAME"`
 	MarketID uint32     `help:"With --all: only orders in this market slot." xor:"market" placeholder:"ID"`
 	Group    uint32     `help:"With --all: only orders of this group." placeholder:"NUMBER"`
 }

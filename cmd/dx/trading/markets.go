@@ -13,6 +13,7 @@ import (
 	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // Markets is `dx markets`, which lists the markets by series.
@@ -118,12 +119,12 @@ func (t *marketTable) print(out io.Writer) error {
 				continue
 			}
 			trades = trades || k.Status == "trading"
-			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", nameOf(s), k.MarketID, status(k), price(r.Strike), at,
+			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", tools.SeriesName(s), k.MarketID, status(k), price(r.Strike), at,
 				cents(k.YesBid), cents(k.YesAsk), cents(k.LastTickYes), k.Volume, closesIn(k, t.now))
 		}
 		if !trades {
 			next := t.next(s, t.last[s.Category])
-			fmt.Fprintf(w, "%s\t-\t%s\t-\t%s\t-\t-\t-\t-\t-\n", nameOf(s), next.status(), at)
+			fmt.Fprintf(w, "%s\t-\t%s\t-\t%s\t-\t-\t-\t-\t-\n", tools.SeriesName(s), next.status(), at)
 		}
 	}
 	return w.Flush()

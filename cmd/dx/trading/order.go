@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +18,7 @@ type Order struct {
 	Outcome       string        `arg:"" enum:"yes,no" help:"yes or no."`
 	Qty           int64         `arg:"" help:"Number of contracts."`
 	Price         string        `arg:"" optional:"" help:"Limit price in cents, such as @55 or @96.1. Omit it for a market order."`
-	Series        seriesFlag    `help:"Trade in the live market of this series, such as btc-15m." xor:"market" placeholder:"NAME"`
+	Series        SeriesFlag    `help:"Trade in the live market of this series, such as btc-15m." xor:"market" placeholder:"NAME"`
 	MarketID      uint32        `help:"Trade in this market slot; see dx markets." xor:"market" placeholder:"ID"`
 	Market        bool          `help:"Place a market order. This is the default without a price."`
 	Worst         string        `help:"Worst acceptable price of a market order, in cents."`
@@ -88,7 +86,7 @@ func (o *Order) buildOrder() (in schemas.PlaceOrder, err error) {
 		in.ClientOrderID = schemas.U64(time.Now().UnixNano())
 	}
 	if o.MaxCost != "" {
-		pips, err := parseDecimal(o.MaxCost, 10000)
+		pips, err := cli.ParseDecimal(o.MaxCost, 10000)
 		if err != nil {
 			return in, cli.BadFlag("max-cost", err)
 		}
@@ -122,7 +120,7 @@ func (o *Order) makeMarketOrder(in *schemas.PlaceOrder) (err error) {
 
 // parseCents parses a price in cents, such as 55 or @55.5, without rounding.
 func parseCents(flag, text string) (*schemas.Int, error) {
-	pips, err := parseDecimal(strings.TrimPrefix(text, "@"), 100)
+	pips, err := cli.ParseDecimal(strings.TrimPrefix(text, "@"), 100)
 	if err == nil && (pips < schemas.TickMin || pips > schemas.TickMax) {
 		err = errors.New("prices are in cents, above 0 and below 100: @47 is 47 cents, or 4700 pips")
 	}
@@ -130,29 +128,4 @@ func parseCents(flag, text string) (*schemas.Int, error) {
 		return nil, cli.BadFlag(flag, err)
 	}
 	return schemas.Ptr(schemas.Int(pips)), nil
-}
-
-var errDecimal = errors.New("must be a decimal number, no finer than a pip (0.01 cent)")
-
-// parseDecimal parses a decimal number and multiplies it by scale, exactly: "55.5" at scale
-// 100 is 5550.
-func parseDecimal(text string, scale int64) (int64, error) {
-	whole, part, _ := strings.Cut(text, ".")
-	n, err := strconv.ParseUint(whole, 10, 32)
-	if err != nil {
-		return 0, errDecimal
-	}
-	out := int64(n) * scale
-	for i := range len(part) {
-		scale /= 10
-		d := part[i]
-		if d < '0' || d > '9' || scale == 0 && d != '0' {
-			return 0, errDecimal
-		}
-		out += int64(d-'0') * scale
-	}
-	if out > math.MaxInt32*int64(10000) {
-		return 0, errDecimal
-	}
-	return out, nil
 }

@@ -13,47 +13,42 @@ import (
 	"duplex/core/round"
 	"duplex/feeds/session"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
-// seriesFlag is the value of --series: the name of a series, such as btc-15m. A series
+// SeriesFlag is the value of --series: the name of a series, such as btc-15m. A series
 // trades in one market slot after another, so its name outlasts a market_id.
-type seriesFlag string
+type SeriesFlag string
 
 // UnmarshalText implements encoding.TextUnmarshaler. It rejects unknown names.
-func (f *seriesFlag) UnmarshalText(text []byte) error {
+func (f *SeriesFlag) UnmarshalText(text []byte) error {
 	name := strings.ToLower(string(text))
 	all := core.AllSeries()
-	if !slices.ContainsFunc(all[:], func(s core.Series) bool { return nameOf(s) == name }) {
+	if !slices.ContainsFunc(all[:], func(s core.Series) bool { return tools.SeriesName(s) == name }) {
 		names := make([]string, len(all))
 		for i, s := range all {
-			names[i] = nameOf(s)
+			names[i] = tools.SeriesName(s)
 		}
 		return fmt.Errorf("unknown series %q; the series are %s", text, strings.Join(names, ", "))
 	}
-	*f = seriesFlag(name)
+	*f = SeriesFlag(name)
 	return nil
 }
 
-// series returns the series that f names. f must have been set by UnmarshalText.
-func (f seriesFlag) series() core.Series {
-	all := core.AllSeries()
-	return all[slices.IndexFunc(all[:], func(s core.Series) bool { return nameOf(s) == string(f) })]
-}
+// Category returns the category of the series.
+func (f SeriesFlag) Category() uint16 { return f.series().Category }
 
-// nameOf returns the name of a series: its feed and cadence, such as gold-60s or wti-5m.
-func nameOf(s core.Series) string {
-	cadence := "60s"
-	if s.Cadence > 1 {
-		cadence = fmt.Sprintf("%dm", s.Cadence)
-	}
-	return strings.ToLower(s.Feed.String()) + "-" + cadence
+// series returns the series that f names. f must have been set by UnmarshalText.
+func (f SeriesFlag) series() core.Series {
+	all := core.AllSeries()
+	return all[slices.IndexFunc(all[:], func(s core.Series) bool { return tools.SeriesName(s) == string(f) })]
 }
 
 // SeriesName returns the name of the series with a category, or #n if there is none.
 func SeriesName(category uint16) string {
 	for _, s := range core.AllSeries() {
 		if s.Category == category {
-			return nameOf(s)
+			return tools.SeriesName(s)
 		}
 	}
 	return fmt.Sprintf("#%d", category)
@@ -71,17 +66,17 @@ func newestRound(ctx context.Context, c *client.Client, s core.Series) (r schema
 // liveRound returns the round in which the series trades now. Its market and generation
 // together name that round alone: an order that carries both cannot reach another one.
 // Without such a round the error is a *noLiveMarket.
-func (f seriesFlag) liveRound(ctx context.Context, c *client.Client) (schemas.Round, error) {
+func (f SeriesFlag) liveRound(ctx context.Context, c *client.Client) (schemas.Round, error) {
 	return f.roundIn(ctx, c, "trading")
 }
 
 // openRound is liveRound, and also returns a frozen round: it has a book, and its orders
 // can be canceled.
-func (f seriesFlag) openRound(ctx context.Context, c *client.Client) (schemas.Round, error) {
+func (f SeriesFlag) openRound(ctx context.Context, c *client.Client) (schemas.Round, error) {
 	return f.roundIn(ctx, c, "trading", "frozen")
 }
 
-func (f seriesFlag) roundIn(ctx context.Context, c *client.Client, statuses ...string) (schemas.Round, error) {
+func (f SeriesFlag) roundIn(ctx context.Context, c *client.Client, statuses ...string) (schemas.Round, error) {
 	r, ok, err := newestRound(ctx, c, f.series())
 	if err != nil {
 		return r, cli.Explain(err)
@@ -98,7 +93,7 @@ func (f seriesFlag) roundIn(ctx context.Context, c *client.Client, statuses ...s
 
 // noLiveMarket reports that a series has no round to trade in now, and when it will.
 type noLiveMarket struct {
-	series seriesFlag
+	series SeriesFlag
 	next   opening
 }
 
@@ -142,7 +137,7 @@ var sessionKinds = []string{sessionOpen, "session_close", "holiday", string(sess
 
 const (
 	sessionOpen = "session_open"
-	calendarEnd = "calendar_end" // the schedule knows nothing beyond it, and the session stays closed
+	calendarEnd = "calendar_end" // the schedule ends here, and the session stays closed after it
 )
 
 // opening says when a series opens its next round.
@@ -185,8 +180,8 @@ func (o *openings) next(s core.Series, lastOpen int64) opening {
 	return out
 }
 
-// session tells whether a session is open at ts and stays open to the end of the round
-// that would open then; if not, opens is when the next session begins, 0 if unknown. A
+// session reports whether a session is open at ts and stays open until the end of the round that
+// would open at ts. If not, opens is the time at which the next session begins, 0 if unknown. A
 // venue without a schedule is always in session.
 func (o *openings) session(s core.Series, ts int64) (open bool, opens int64) {
 	_, end := round.Period(s, ts)
@@ -207,8 +202,8 @@ func (o *openings) session(s core.Series, ts int64) (open bool, opens int64) {
 	return open, 0
 }
 
-// freshFor is how old a feed's index may be, in addition to the second it stands for,
-// before no round opens on it.
+// freshFor is the maximum age of an index price with which a round opens, counted from the end of
+// the second that the price is for.
 const freshFor = 5 * time.Second
 
 func (o *openings) stale(feed core.Feed) bool {

@@ -12,7 +12,7 @@ import (
 func TestSeriesNames(t *testing.T) {
 	want := []string{"btc-60s", "btc-5m", "btc-15m", "gold-60s", "gold-5m", "gold-15m", "wti-60s", "wti-5m", "wti-15m"}
 	for i, s := range core.AllSeries() {
-		var f seriesFlag
+		var f SeriesFlag
 		if err := f.UnmarshalText([]byte(strings.ToUpper(want[i]))); err != nil || string(f) != want[i] || f.series() != s {
 			t.Errorf("%s: %q, %v", want[i], f, err)
 		}
@@ -20,7 +20,7 @@ func TestSeriesNames(t *testing.T) {
 			t.Errorf("category %d: %s", s.Category, got)
 		}
 	}
-	var f seriesFlag
+	var f SeriesFlag
 	for _, name := range []string{"", "btc", "btc-1m", "btc 60s", "silver-5m"} {
 		if err := f.UnmarshalText([]byte(name)); err == nil || !strings.Contains(err.Error(), "the series are btc-60s, btc-5m, btc-15m, gold-60s") {
 			t.Errorf("%q: %v", name, err)
@@ -77,7 +77,7 @@ func TestNextOpening(t *testing.T) {
 		if c.last != "" {
 			last = at(c.last).UnixNano()
 		}
-		next := o.next(seriesFlag(c.series).series(), last)
+		next := o.next(SeriesFlag(c.series).series(), last)
 		if next.status() != c.status || next.sentence() != c.sentence {
 			t.Errorf("%s at %s: %q, %q", c.series, c.now, next.status(), next.sentence())
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -21,21 +21,22 @@ import (
 // profileMax bounds a profile file.
 const profileMax = 64 << 10
 
-// profileName matches the name of a profile. Any other text is the path of its file.
-var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+// AgentName matches the name of an agent, and so of its profile. Any other text is the path of
+// a profile's file.
+var AgentName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
-// profilePath returns the absolute path of a profile, given its name or its path. A name is
+// ProfilePath returns the absolute path of a profile, given its name or its path. A name is
 // that of a file in the folder agents beside the dev file.
-func profilePath(devFile, profile string) (string, error) {
-	if profileName.MatchString(profile) {
+func ProfilePath(devFile, profile string) (string, error) {
+	if AgentName.MatchString(profile) {
 		profile = filepath.Join(filepath.Dir(devFile), "agents", profile+".json")
 	}
 	return filepath.Abs(profile)
 }
 
-// readProfile reads a profile. It rejects a file that other users can read, an unknown
+// ReadProfile reads a profile. It rejects a file that other users can read, an unknown
 // member, and a key without its secret.
-func readProfile(path string) (p schemas.Profile, err error) {
+func ReadProfile(path string) (p schemas.Profile, err error) {
 	b, err := readPrivate(path)
 	if err != nil {
 		return p, err
@@ -52,6 +53,19 @@ func readProfile(path string) (p schemas.Profile, err error) {
 	return p, nil
 }
 
+// OpenProfile reads the profile of a flag --profile, and returns its path as well. An error is
+// a FlagError.
+func OpenProfile(devFile, profile string) (p schemas.Profile, path string, err error) {
+	path, err = ProfilePath(devFile, profile)
+	if err == nil {
+		p, err = ReadProfile(path)
+	}
+	if err != nil {
+		err = BadFlag("profile", err)
+	}
+	return p, path, err
+}
+
 // readPrivate reads a file of at most profileMax bytes that only its owner can read.
 func readPrivate(path string) ([]byte, error) {
 	f, err := os.Open(path)
@@ -66,7 +80,7 @@ func readPrivate(path string) ([]byte, error) {
 	case !s.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a file", path)
 	case runtime.GOOS != "windows" && s.Mode().Perm()&0o077 != 0: // Windows has no such mode
-		return nil, fmt.Errorf("%s: mode %04o lets others read the secret: chmod 600 %s", path, s.Mode().Perm(), shellWord(path))
+		return nil, fmt.Errorf("%s: mode %04o lets others read the secret: chmod 600 %s", path, s.Mode().Perm(), ShellWord(path))
 	}
 	b, err := io.ReadAll(io.LimitReader(f, profileMax+1))
 	if err == nil && len(b) > profileMax {
@@ -95,27 +109,17 @@ func checkProfile(p *schemas.Profile) error {
 	if _, ok := schemas.ParseSecret(p.Secret); !ok {
 		return errors.New("secret: must be 64 hex characters")
 	}
-	if p.Name != "" && !profileName.MatchString(p.Name) {
+	if p.Name != "" && !AgentName.MatchString(p.Name) {
 		return errors.New("name: must be up to 32 of a to z, 0 to 9 and -, and not begin with -")
 	}
 	return nil
 }
 
-// writeProfiles writes a profile for each account of a dev file into the folder agents
-// beside it. Each file is written atomically, and only its owner can read it.
-func writeProfiles(devFile string, dev *schemas.DevFile) error {
-	for _, a := range dev.Accounts {
-		path, err := profilePath(devFile, a.Name)
-		if err != nil {
-			return err
-		}
-		b, err := json.Marshal(schemas.Profile{API: dev.API, WS: dev.WS, MCP: dev.MCP, Name: a.Name, UserID: a.UserID, APIKey: a.APIKey, Secret: a.Secret, Scopes: a.Scopes}, jsontext.WithIndent("  "))
-		if err != nil {
-			return err
-		}
-		if err := atomicfile.Write(path, append(b, '\n')); err != nil {
-			return err
-		}
+// WriteProfile writes a profile atomically. Only its owner can read it.
+func WriteProfile(path string, p *schemas.Profile) error {
+	b, err := json.Marshal(p, jsontext.WithIndent("  "))
+	if err != nil {
+		return err
 	}
-	return nil
+	return atomicfile.Write(path, append(b, '\n'))
 }

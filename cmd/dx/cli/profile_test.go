@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"os"
@@ -40,7 +40,7 @@ func TestReadProfile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p, err := readProfile(path)
+		p, err := ReadProfile(path)
 		switch {
 		case c.want == "":
 			if err != nil || p.Secret != secret || p.APIKey != "dxk1" {
@@ -60,11 +60,11 @@ func TestReadProfile(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readProfile(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		if _, err := ReadProfile(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("mode %o: %v", mode, err)
 		}
 	}
-	if _, err := readProfile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {
+	if _, err := ReadProfile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {
 		t.Error(err)
 	}
 }
@@ -81,7 +81,7 @@ func TestProfilePath(t *testing.T) {
 		"trader": "/v/.dx/agents/trader.json", "my-agent-2": "/v/.dx/agents/my-agent-2.json",
 		"trader.json": filepath.Join(wd, "trader.json"), "./trader": filepath.Join(wd, "trader"), "/etc/p.json": "/etc/p.json", "Trader": filepath.Join(wd, "Trader"),
 	} {
-		if got, err := profilePath("/v/.dx/dev.json", given); err != nil || got != want {
+		if got, err := ProfilePath("/v/.dx/dev.json", given); err != nil || got != want {
 			t.Errorf("%s: %s, %v; want %s", given, got, err, want)
 		}
 	}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// PipsPerDollar is the number of pips in a dollar.
+const PipsPerDollar = 10_000
+
+// Dollars is an amount of money in pips. A flag or an argument gives it in dollars.
+type Dollars uint64
+
+// UnmarshalText parses dollars, such as 20, $20 or 2.50, without rounding.
+func (d *Dollars) UnmarshalText(text []byte) error {
+	n, err := ParseDecimal(strings.TrimPrefix(string(text), "$"), PipsPerDollar)
+	*d = Dollars(n)
+	return err
+}
+
+func (d Dollars) String() string { return FormatDollars(int64(d)) }
+
+// FormatDollars formats pips as dollars with two decimal places, or four if the amount is not
+// a whole number of cents: $1234.50, -$0.0001.
+func FormatDollars(pips int64) string {
+	sign, n := "", uint64(pips)
+	if pips < 0 {
+		sign, n = "-", -uint64(pips)
+	}
+	if n%100 == 0 {
+		return fmt.Sprintf("%s$%d.%02d", sign, n/PipsPerDollar, n%PipsPerDollar/100)
+	}
+	return fmt.Sprintf("%s$%d.%04d", sign, n/PipsPerDollar, n%PipsPerDollar)
+}
+
+var errDecimal = errors.New("must be a decimal number, no finer than a pip (0.01 cent)")
+
+// ParseDecimal parses a decimal number and multiplies it by scale, exactly: "55.5" at scale
+// 100 is 5550.
+func ParseDecimal(text string, scale int64) (int64, error) {
+	whole, part, _ := strings.Cut(text, ".")
+	n, err := strconv.ParseUint(whole, 10, 32)
+	if err != nil {
+		return 0, errDecimal
+	}
+	out := int64(n) * scale
+	for i := range len(part) {
+		scale /= 10
+		d := part[i]
+		if d < '0' || d > '9' || scale == 0 && d != '0' {
+			return 0, errDecimal
+		}
+		out += int64(d-'0') * scale
+	}
+	if out > math.MaxInt32*int64(10000) {
+		return 0, errDecimal
+	}
+	return out, nil
+}

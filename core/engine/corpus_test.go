@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/hex"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+)
+
+// corpus has a small journal of each format and revision of the rules, with the state that its
+// replay must end in. A journal is never written again; a program that changes the format or the
+// rules adds its own:
+//
+//	go test ./core/engine -run TestRecordJournal -record testdata/journal-NAME.tar.gz -v
+var corpus = []struct {
+	archive  string
+	revision core.Revision
+	seq      uint64
+	hash     string
+}{
+	{"journal-revision-0.tar.gz", core.RevisionFirst, 426, firstJournalHash},
+	{"journal-format-1.tar.gz", core.RevisionStrict, 631, "173e05e3ef56068c186f7c5125517e57a50b7c629aa6528766c53d0f086ea457"},
+	{"journal-format-2.tar.gz", core.RevisionAgents, 671, "9ae70e910f18f8892f7a2a9920fbd42676bfa6659ff09b0faae605fa5ae170b6"},
+}
+
+// TestCorpus replays every journal of the corpus, from its start and from its snapshot, and then
+// goes on with it under the newest rules.
+func TestCorpus(t *testing.T) {
+	for _, j := range corpus {
+		t.Run(j.archive, func(t *testing.T) {
+			dir := filepath.Join(unpackDir(t, filepath.Join("testdata", j.archive)), "journal")
+			p, err := Verify(dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Seq != j.seq || hex.EncodeToString(p.Hash[:]) != j.hash || p.Snapshots == 0 {
+				t.Errorf("seq %d, hash %x, %d snapshots", p.Seq, p.Hash, p.Snapshots)
+			}
+			c := newClock()
+			e := mustOpen(t, c.options(dir)) // from its snapshot
+			seq, hash, err := e.Hash()
+			if err != nil || seq != j.seq || hex.EncodeToString(hash[:]) != j.hash {
+				t.Errorf("from its snapshot: seq %d, hash %x, %v", seq, hash, err)
+			}
+			e.Read(func(v *venue.Venue, _ *view.View) {
+				if r := v.Rules().Revision; r != j.revision {
+					t.Errorf("the rules have revision %d", r)
+				}
+			})
+			c.step(time.Hour)
+			do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
+			do(t, e, &core.CreateAgent{Owner: 1, Name: "later"})
+			mustClose(t, e)
+			if p, err := Verify(dir, nil); err != nil || p.From != 0 || p.Seq <= j.seq {
+				t.Errorf("continued: %+v, %v", p, err)
+			}
+		})
+	}
+}
+
+var record = flag.String("record", "", "write a journal of this program to an archive")
+
+// TestRecordJournal writes a journal with every kind of command to the archive of -record.
+func TestRecordJournal(t *testing.T) {
+	if *record == "" {
+		t.Skip("needs -record FILE")
+	}
+	c, root := newClock(), t.TempDir()
+	dir := filepath.Join(root, "journal")
+	o := c.options(dir)
+	o.CheckpointEvery = time.Second
+	e := mustOpen(t, o)
+	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
+	do(t, e, &core.SetRules{Rules: core.DefaultRules()})
+	submitVaried(t, e, c)
+	mustClose(t, e) // writes the snapshot
+	e = mustOpen(t, o)
+	submitAgents(t, e, c)
+	seq, hash, err := e.Hash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("seq %d, hash %x", seq, hash)
+	kill(t, e)
+	pack(t, root, *record)
+}
+
+// pack writes a directory to an archive.
+func pack(t *testing.T, root, archive string) {
+	t.Helper()
+	f, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(f)
+	w := tar.NewWriter(z)
+	if err := w.AddFS(os.DirFS(root).(fs.ReadDirFS)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []interface{ Close() error }{w, z, f} {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

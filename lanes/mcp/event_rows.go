@@ -1,0 +1,107 @@
+package mcp
+
+import (
+	"duplex/core"
+	"duplex/core/view"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// The events of wait_for_event: the members of the event lane's messages that an agent acts
+// on, at most 100 tokens an event (docs/rules/agents.md#waiting). Members that are zero or
+// empty are left out where that says the same.
+
+type shortOrderEvent struct {
+	Order shortOrder `json:"order"`
+}
+
+type shortOrder struct {
+	OrderID       *schemas.U64 `json:"order_id"`
+	ClientOrderID schemas.U64  `json:"client_order_id"`
+	MarketID      uint32       `json:"market_id"`
+	Generation    uint32       `json:"generation"`
+	Side          string       `json:"side"`
+	Outcome       string       `json:"outcome"`
+	Tick          int64        `json:"tick"`
+	Qty           int64        `json:"qty"`
+	Status        string       `json:"status"`
+	Reason        string       `json:"reason,omitzero"`
+	FilledQty     int64        `json:"filled_qty"`
+	RemainingQty  int64        `json:"remaining_qty"`
+}
+
+type shortFill struct {
+	MarketID      uint32      `json:"market_id"`
+	OrderID       schemas.U64 `json:"order_id"`
+	ClientOrderID schemas.U64 `json:"client_order_id"`
+	Role          string      `json:"role"`
+	Side          string      `json:"side"`
+	Outcome       string      `json:"outcome"`
+	Qty           int64       `json:"qty"`
+	TickYes       int64       `json:"tick_yes"`
+	Fee           schemas.U64 `json:"fee"`
+	FeeUSD        schemas.USD `json:"fee_usd"`
+}
+
+type shortBalance struct {
+	Cash     schemas.U64    `json:"cash"`
+	Reserved schemas.U64    `json:"reserved"`
+	Change   schemas.Signed `json:"change"`
+	Cause    string         `json:"cause"`
+}
+
+type shortSettlement struct {
+	MarketID      uint32      `json:"market_id"`
+	Generation    uint32      `json:"generation"`
+	RoundNumber   schemas.U64 `json:"round_number"`
+	OutcomeStatus string      `json:"outcome_status"`
+	Winner        *string     `json:"winner"`
+	YesQty        int64       `json:"yes_qty"`
+	NoQty         int64       `json:"no_qty"`
+	Payout        schemas.U64 `json:"payout"`
+	PayoutUSD     schemas.USD `json:"payout_usd"`
+}
+
+type shortRoundEvent struct {
+	MarketID    uint32      `json:"market_id"`
+	Generation  uint32      `json:"generation"`
+	RoundNumber schemas.U64 `json:"round_number"`
+	Category    uint16      `json:"category"`
+	Status      string      `json:"status"`
+	Strike      schemas.U64 `json:"strike"`
+	SettlePrice schemas.U64 `json:"settle_price,omitzero"`
+	Winner      *string     `json:"winner,omitzero"`
+	Paused      bool        `json:"paused,omitzero"`
+	CloseTs     schemas.U64 `json:"close_ts"`
+	SecsToClose int64       `json:"secs_to_close"`
+}
+
+// shortEvent returns the kind and the row of an account's event.
+func shortEvent(e *view.UserEvent) (kind string, row any) {
+	kind, row = tools.EventOf(e)
+	switch x := row.(type) {
+	case schemas.OrderEvent:
+		o := &x.Order
+		row = shortOrderEvent{shortOrder{o.OrderID, o.ClientOrderID, o.MarketID, o.Generation, o.Side, o.Outcome, o.Tick, o.Qty, o.Status, o.Reason, o.FilledQty, o.RemainingQty}}
+	case schemas.FillEvent:
+		row = shortFill{x.MarketID, x.OrderID, x.ClientOrderID, x.Role, x.Side, x.Outcome, x.Qty, x.TickYes, x.Fee, schemas.USD(x.Fee)}
+	case schemas.BalanceEvent:
+		row = shortBalance{x.Cash, x.Reserved, x.Change, x.Cause}
+	case schemas.PositionEvent:
+		row = x.Position
+	case schemas.SettlementEvent:
+		row = shortSettlement{x.MarketID, x.Generation, x.RoundNumber, x.OutcomeStatus, x.Winner, x.YesQty, x.NoQty, x.Payout, schemas.USD(x.Payout)}
+	case schemas.WithdrawalEvent:
+		row = x.Withdrawal
+	}
+	return kind, row
+}
+
+// shortRound returns the row of a round's transition.
+func shortRound(r schemas.Round) shortRoundEvent {
+	out := shortRoundEvent{r.MarketID, r.Generation, r.RoundNumber, r.Category, r.Status, r.Strike, r.SettlePrice, r.Winner, r.Paused, r.CloseTs, r.SecsToClose}
+	if r.Status == core.Void.String() {
+		out.Winner = nil
+	}
+	return out
+}

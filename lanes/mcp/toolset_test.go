@@ -1,0 +1,290 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"duplex/lanes/lanetest"
+	"duplex/tools"
+)
+
+// The bounds of docs/rules/agents.md#toolsets, in tokens of 4 characters.
+const (
+	maxAllTokens  = 9500
+	maxCoreTokens = 4500
+)
+
+// TestToolsetsAreSmall bounds the tokens of all definitions, and the tools and tokens of the
+// toolset core, each of which must exist.
+func TestToolsetsAreSmall(t *testing.T) {
+	d := newTestVenue(t)
+	all, core := 0, 0
+	for _, x := range d.lane.tools {
+		all += len(x.definition)
+		if slices.Contains(tools.CoreToolset, x.spec.Name) {
+			core += len(x.definition)
+		}
+	}
+	t.Logf("all: %d tools, %d tokens; core: %d tools, %d tokens", len(d.lane.tools), all/4, len(tools.CoreToolset), core/4)
+	if all/4 > maxAllTokens || core/4 > maxCoreTokens || len(tools.CoreToolset) > tools.MaxCoreTools {
+		t.Errorf("all: %d tokens; core: %d tools, %d tokens", all/4, len(tools.CoreToolset), core/4)
+	}
+	holdsFigure(t, fmt.Sprintf("| `all` | %d | %s |", len(d.lane.tools), hundreds(all/4)))
+	holdsFigure(t, fmt.Sprintf("| `core` | %d | %s |", len(tools.CoreToolset), hundreds(core/4)))
+	holdsFigure(t, "The core: `"+strings.Join(tools.CoreToolset, "`, `")+"`.")
+	for _, name := range tools.CoreToolset {
+		if d.lane.byName[name] == nil {
+			t.Errorf("core has %s, which is no tool", name)
+		}
+	}
+}
+
+// hundreds writes n, rounded up to hundreds, as the pages do.
+func hundreds(n int) string {
+	n = (n + 99) / 100 * 100
+	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+}
+
+// holdsFigure tests that the rulebook has a figure.
+func holdsFigure(t *testing.T, figure string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/rules/agents.md")
+	if err != nil || !strings.Contains(string(page), figure) {
+		t.Errorf("docs/rules/agents.md does not say: %s (%v)", figure, err)
+	}
+}
+
+// TestInputSchemas tests that no input schema has a combination at its top, because several
+// model APIs reject the tool or the whole list, and that place_order requires max_cost for
+// a market buy.
+func TestInputSchemas(t *testing.T) {
+	d := newTestVenue(t)
+	for _, x := range d.lane.tools {
+		var tool struct{ InputSchema map[string]json.RawMessage }
+		if err := json.Unmarshal(x.definition, &tool); err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"anyOf", "oneOf", "allOf", "if", "not"} {
+			if tool.InputSchema[word] != nil {
+				t.Errorf("%s: %s at the top of the input schema", x.spec.Name, word)
+			}
+		}
+		if x.spec.Name == tools.PlaceOrder.Name && string(tool.InputSchema["dependentSchemas"]) != marketBuyNeedsMaxCost {
+			t.Errorf("%s", tool.InputSchema["dependentSchemas"])
+		}
+	}
+}
+
+// matches returns what in a value does not agree with a schema, "" if nothing.
+func (p *property) matches(v any) string {
+	if len(p.AnyOf) > 0 {
+		var why string
+		for i := range p.AnyOf {
+			if why = p.AnyOf[i].matches(v); why == "" {
+				break
+			}
+		}
+		if why != "" {
+			return why
+		}
+	}
+	if p.Enum != nil && !slices.Contains(p.Enum, v) {
+		return fmt.Sprintf("%v is not one of %v", v, p.Enum)
+	}
+	types := map[string]bool{"": true}
+	switch v := v.(type) {
+	case nil:
+		types["null"] = true
+	case string:
+		types["string"] = true
+	case bool:
+		types["boolean"] = true
+	case float64:
+		types["integer"] = v == float64(int64(v))
+	case []any:
+		types["array"] = true
+		for i, x := range v {
+			if p.Items == nil {
+				break
+			}
+			if why := p.Items.matches(x); why != "" {
+				return fmt.Sprintf("[%d]: %s", i, why)
+			}
+		}
+	case map[string]any:
+		types["object"] = true
+		if why := p.membersMatch(v); why != "" {
+			return why
+		}
+	}
+	if !types[p.Type] {
+		return fmt.Sprintf("%v is not of type %s", v, p.Type)
+	}
+	return ""
+}
+
+func (p *property) membersMatch(v map[string]any) string {
+	for _, name := range p.Required {
+		if _, there := v[name]; !there {
+			return "no " + name
+		}
+	}
+	if len(v) < p.MinProperties {
+		return fmt.Sprintf("%d members, at least %d are required", len(v), p.MinProperties)
+	}
+	for name, x := range v {
+		s, known := p.Properties[name]
+		if !known && p.AdditionalProperties != nil && !*p.AdditionalProperties {
+			return name + " is not in the schema"
+		}
+		if why := s.matches(x); known && why != "" {
+			return name + ": " + why
+		}
+	}
+	return ""
+}
+
+// checkOutput checks a result against the output schema of its tool.
+func (d *testVenue) checkOutput(tool string, result json.RawMessage) {
+	d.T.Helper()
+	x := d.lane.byName[tool]
+	var s struct{ OutputSchema property }
+	var v any
+	if x == nil || json.Unmarshal(x.definition, &s) != nil || json.Unmarshal(result, &v) != nil {
+		return
+	}
+	if why := s.OutputSchema.matches(v); why != "" {
+		d.T.Errorf("%s: the result does not match the output schema: %s\n%s", tool, why, result)
+	}
+}
+
+// TestOutputSchemasAreClosed tests that each output schema is an object that is closed and
+// says what it requires, or an error.
+func TestOutputSchemasAreClosed(t *testing.T) {
+	d := newTestVenue(t)
+	for name, x := range d.definitions(d.alice) {
+		s := x.OutputSchema
+		if s.Type != "object" || len(s.AnyOf) != 2 || s.AnyOf[0].AdditionalProperties == nil || *s.AnyOf[0].AdditionalProperties || len(s.AnyOf[0].Required) == 0 || s.AnyOf[1].Required[0] != "error" {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+// The bounds of the naive agent: its calls, tools/list included, and all
+// characters that it sends and receives, 4 a token.
+const (
+	maxNaiveCalls  = 8
+	maxNaiveTokens = 8000
+)
+
+// TestNaiveAgent trades BTC 60 s with what tools/list says alone, and makes one typical
+// mistake: a market buy without max_cost. It follows the error's next call, and has a fill
+// within the bounds of docs/rules/agents.md#toolsets.
+func TestNaiveAgent(t *testing.T) {
+	d := generous(t)
+	d.trade()
+	d.Call(d.bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"7","market_id":1,"side":"buy","outcome":"no","tick":4500,"qty":50}`)
+	n := &naive{testVenue: d, key: d.NewKey(1, readTrade)}
+	n.listTools()
+	live, _ := n.call("list_series", map[string]any{"category": 1})
+	market := dig(t, live, "series", 0, "live", "market_id")
+	n.call("get_orderbook", map[string]any{"market_id": market, "depth": 3})
+	order := map[string]any{"client_order_id": "1", "market_id": market, "side": "buy", "outcome": "yes", "type": "market", "qty": 5}
+	refused, ok := n.call("place_order", order)
+	if ok || dig(t, refused, "next", "tool") != "preview_order" {
+		t.Fatalf("without max_cost: %v", refused)
+	}
+	order = dig(t, refused, "next", "arguments").(map[string]any)
+	if preview, ok := n.call("preview_order", order); !ok || preview["status"] != "executed" {
+		t.Fatalf("preview: %v", preview)
+	}
+	placed, ok := n.call("place_order", order)
+	if !ok || placed["filled_qty"] != 5.0 || placed["fee_usd"] == nil {
+		t.Fatalf("placed: %v", placed)
+	}
+	t.Logf("first fill: %d calls, %d tokens, %d of them the tool list", n.calls, n.chars/4, n.list/4)
+	holdsFigure(t, fmt.Sprintf("a first fill after %d calls and %s tokens", n.calls, hundreds(n.chars/4)))
+	if n.calls > maxNaiveCalls || n.chars/4 > maxNaiveTokens {
+		t.Errorf("first fill: %d calls, %d tokens", n.calls, n.chars/4)
+	}
+}
+
+// naive is an agent that knows nothing of the venue.
+type naive struct {
+	*testVenue
+	key   lanetest.Key
+	calls int
+	chars int // sent and received
+	list  int // of them the tool list
+}
+
+// ask sends a request on a revision that hosts use and counts it.
+func (n *naive) ask(method, params string) string {
+	n.T.Helper()
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, n.calls, method, params)
+	status, _, answer := n.post(n.key, body, "MCP-Protocol-Version", legacy)
+	if status != 200 {
+		n.T.Fatalf("%s: %d %s", body, status, answer)
+	}
+	n.calls++
+	n.chars += len(body) + len(answer)
+	return answer
+}
+
+// listTools reads the tools of the toolset core, as `dx mcp --toolset core` lists them.
+func (n *naive) listTools() {
+	n.T.Helper()
+	answer := n.ask("tools/list", "{}")
+	var list struct {
+		Result struct{ Tools []json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(answer), &list); err != nil {
+		n.T.Fatal(err)
+	}
+	n.chars -= len(answer)
+	for _, x := range list.Result.Tools {
+		var tool struct{ Name string }
+		if json.Unmarshal(x, &tool) == nil && slices.Contains(tools.CoreToolset, tool.Name) {
+			n.list += len(x) + 1
+		}
+	}
+	n.list += len(`{"jsonrpc":"2.0","id":0,"result":{"tools":[]}}`)
+	n.chars += n.list
+}
+
+// call calls a tool and returns its structured content, and whether it is no error.
+func (n *naive) call(tool string, arguments map[string]any) (map[string]any, bool) {
+	n.T.Helper()
+	params, err := json.Marshal(map[string]any{"name": tool, "arguments": arguments})
+	if err != nil {
+		n.T.Fatal(err)
+	}
+	var answer struct {
+		Result struct {
+			StructuredContent map[string]any
+			IsError           bool
+		}
+	}
+	if err := json.Unmarshal([]byte(n.ask("tools/call", string(params))), &answer); err != nil {
+		n.T.Fatal(err)
+	}
+	return answer.Result.StructuredContent, !answer.Result.IsError
+}
+
+// dig returns a nested value by names and indices.
+func dig(t *testing.T, v any, path ...any) any {
+	t.Helper()
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			v = v.(map[string]any)[p]
+		case int:
+			v = v.([]any)[p]
+		}
+	}
+	return v
+}

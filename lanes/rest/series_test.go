@@ -1,0 +1,71 @@
+package rest
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/schemas"
+)
+
+// TestSeriesList tests what a series shows, that the seconds to the close are those of the
+// stamp at as_of_seq, and that markets and rounds show the same.
+func TestSeriesList(t *testing.T) {
+	h, alice, bob := newServer(t)
+	h.FreezeClock()
+	get := func(target string, into any) {
+		t.Helper()
+		status, body := h.Call(alice, "GET", target, "")
+		if err := json.Unmarshal([]byte(body), into); err != nil || status != 200 {
+			t.Fatalf("%s: %d %s", target, status, body)
+		}
+	}
+	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
+	h.Call(bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":4000,"qty":10}`)
+	var all schemas.SeriesList
+	get("/v1/series", &all)
+	if len(all.Series) != core.SeriesCount || all.AsOfSeq == 0 {
+		t.Fatalf("%+v", all)
+	}
+	var round schemas.RoundRead
+	var market schemas.MarketRead
+	get("/v1/rounds/1", &round)
+	get("/v1/markets/1", &market)
+	for i, s := range all.Series {
+		if int(s.Category) != i+1 || s.Name == "" || s.Last == nil || uint64(s.Index) != uint64(s.IndexDecimal) {
+			t.Errorf("%+v", s)
+		}
+		if s.Category != round.Category {
+			continue
+		}
+		live := s.Live
+		if live == nil || live.MarketID != 1 || live.Generation != round.Generation || live.RoundNumber != round.RoundNumber || live.Strike != round.Strike || live.CloseTs != round.CloseTs ||
+			live.CloseTs != market.CloseTs || live.SecsToClose != round.SecsToClose || live.SecsToClose != market.SecsToClose || live.YesBid != market.YesBid || live.YesAsk != market.YesAsk {
+			t.Errorf("%+v\n%+v\n%+v", live, round, market)
+		}
+		if live.SecsToClose <= 0 || live.YesBid == 0 || live.YesAsk != 6000 {
+			t.Errorf("%+v", live)
+		}
+	}
+	category := string(rune('0' + round.Category))
+	h.AdvanceClock(7 * time.Second)
+	h.Call(alice, "DELETE", "/v1/portfolio/orders", "") // a command with the later stamp
+	var one schemas.SeriesList
+	get("/v1/series?category="+category, &one)
+	if len(one.Series) != 1 || one.Series[0].Live == nil || round.SecsToClose-one.Series[0].Live.SecsToClose < 7 {
+		t.Errorf("%+v", one)
+	}
+	h.Submit(&core.VoidMarket{Market: 1})
+	one = schemas.SeriesList{}
+	get("/v1/series?category="+category, &one)
+	get("/v1/rounds/1", &round)
+	if s := one.Series[0]; s.Live != nil || len(s.Last) != 1 || s.Last[0].RoundNumber != round.RoundNumber || s.Last[0].Winner != nil || round.SecsToClose != 0 || round.CloseTs == 0 {
+		t.Errorf("%+v %+v", s, round)
+	}
+	for _, bad := range []string{"0", "10", "x"} {
+		if status, body := h.Call(alice, "GET", "/v1/series?category="+bad, ""); status != 400 || code(body) != "schema_violation" {
+			t.Errorf("category %s: %d %s", bad, status, body)
+		}
+	}
+}

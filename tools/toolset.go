@@ -1,0 +1,24 @@
+package tools
+
+// CoreToolset names the tools of the toolset core: what an agent needs to trade, few enough
+// to leave room in a model's context (docs/rules/agents.md#toolsets). Its tools and their
+// hints name no tool outside of it.
+var CoreToolset = []string{
+	"get_account",
+	"get_balance",
+	"list_series",
+	"get_market",
+	"get_orderbook",
+	"preview_order",
+	"place_order",
+	"cancel_order",
+	"cancel_all_orders",
+	"list_orders",
+	"list_positions",
+	"wait_for_event",
+	"get_round_evidence",
+	"get_venue",
+}
+
+// MaxCoreTools bounds the toolset core.
+const MaxCoreTools = 16
