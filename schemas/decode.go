@@ -191,6 +191,8 @@ func decodeMember(v jsontext.Value, f *field, target reflect.Value, at string) (
 	switch {
 	case f.elem != nil:
 		return decodeObjects(v, f, target, at)
+	case f.kind == kindRaw:
+		target.SetBytes(bytes.Clone(v))
 	case v.Kind() == 'n' || json.Unmarshal(v, target.Addr().Interface(), strictOptions) != nil:
 		target.SetZero()
 		out.add(newFault("schema_violation", at, shown(v), f.domainText))

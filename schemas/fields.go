@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // location is the part of a request that carries a field.
@@ -29,6 +31,7 @@ const (
 	kindInt
 	kindBool
 	kindObject
+	kindRaw // an object that the operation decodes; null and other values pass
 )
 
 // Member describes one member of a JSON object of this wire, as the struct tags of its Go
@@ -124,6 +127,10 @@ func newField(m Member) field {
 }
 
 func (f *field) setType(t reflect.Type) {
+	if t == reflect.TypeFor[jsontext.Value]() {
+		f.kind = kindRaw
+		return
+	}
 	if t.Kind() == reflect.Slice {
 		f.list, t = true, t.Elem()
 	} else if t.Kind() == reflect.Pointer {
@@ -158,7 +165,7 @@ func (f *field) describeDomain() string {
 		one = "an integer" + describeRange(f.Min, f.Max)
 	case kindBool:
 		one = "true or false"
-	case kindObject:
+	case kindObject, kindRaw:
 		one = "an object"
 	default:
 		one = f.describeText()

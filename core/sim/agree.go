@@ -15,9 +15,17 @@ import (
 
 // describeOutcome converts the events of a command to the outcome of the model.
 func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
-	out := model.Outcome{Reject: rej, Ended: map[core.OrderID]model.End{}}
+	out := model.Outcome{Reject: rej, Ended: map[core.OrderID]model.End{}, Transfers: map[model.Transfer]core.Pips{}, Agents: map[core.UserID]model.AgentChange{}}
 	for _, e := range events {
 		switch e := e.(type) {
+		case *core.OrderPlaced:
+			if out.Violation = e.Violation; e.Reject == core.OK {
+				out.Tick = e.Tick
+			}
+		case *core.AgentChanged:
+			out.Agents[e.User] = model.AgentChange{State: e.State, Rev: e.Rev}
+		case *core.Transferred:
+			out.Transfers[model.Transfer{ClientID: e.ClientID, From: e.From, To: e.To, Seq: e.Seq}] += e.Amount
 		case *core.Filled:
 			out.Fills = append(out.Fills, model.Fill{
 				Maker: e.Maker, TickYes: e.TickYes, Qty: e.Qty, Path: e.Path, TakerFee: e.TakerFee, MakerFee: e.MakerFee, Rebate: e.Rebate, Referral: e.Referral,
@@ -37,6 +45,14 @@ func sameOutcome(got, want model.Outcome) error {
 	switch {
 	case got.Reject != want.Reject:
 		return fmt.Errorf("its result is %q, the model has %q", got.Reject, want.Reject)
+	case !reflect.DeepEqual(got.Violation, want.Violation):
+		return fmt.Errorf("the bound that it broke is %+v, the model has %+v", got.Violation, want.Violation)
+	case got.Tick != want.Tick:
+		return fmt.Errorf("its tick is %d, the model has %d", got.Tick, want.Tick)
+	case !maps.Equal(got.Transfers, want.Transfers):
+		return fmt.Errorf("its transfers are %+v, the model has %+v", got.Transfers, want.Transfers)
+	case !maps.Equal(got.Agents, want.Agents):
+		return fmt.Errorf("the agents it changed are %+v, the model has %+v", got.Agents, want.Agents)
 	case !slices.Equal(got.Fills, want.Fills):
 		return fmt.Errorf("its fills are %+v, the model has %+v", got.Fills, want.Fills)
 	case !maps.Equal(got.Ended, want.Ended):
@@ -58,7 +74,7 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 	keys := map[string]model.Key{}
 	for k := range v.Keys() {
 		if !k.Revoked {
-			keys[k.ID] = model.Key{User: k.User, Sealed: string(k.Sealed)}
+			keys[k.ID] = model.Key{User: k.User, Sealed: string(k.Sealed), Number: k.Number}
 		}
 	}
 	if want := m.Keys(); !maps.Equal(keys, want) {
@@ -78,6 +94,9 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 	if got != want {
 		return fmt.Errorf("fees, deposits and withdrawals %v, the model has %v", got, want)
 	}
+	if due, want := v.Due(), m.NextExpiry(); due > want {
+		return fmt.Errorf("the next Clock is due at %d, but a mandate expires at %d", due, want)
+	}
 	if !m.InvariantHolds() {
 		return fmt.Errorf("the money of the model does not add up")
 	}
@@ -85,6 +104,11 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 }
 
 func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
+	if v.Rules().Revision >= core.RevisionAgents {
+		if err := sameAgent(v, m, u); err != nil {
+			return err
+		}
+	}
 	cash, reserved := v.Balance(u)
 	if c, r := m.Balance(u); c != cash || r != reserved {
 		return fmt.Errorf("cash %d and reserved %d, the model has %d and %d", cash, reserved, c, r)
@@ -104,6 +128,42 @@ func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	return nil
 }
 
+// sameAgent compares what the rules have since core.RevisionAgents: whose agent an account is,
+// its mandate, and its profit and loss.
+func sameAgent(v *venue.Venue, m *model.Venue, u core.UserID) error {
+	user, _ := v.User(u)
+	agent, is := m.Agent(u)
+	if is != (user.Agent != nil) {
+		return fmt.Errorf("it is an agent: %t, the model has %t", !is, is)
+	}
+	if is && *user.Agent != agent.Agent {
+		return fmt.Errorf("agent %+v, the model has %+v", *user.Agent, agent.Agent)
+	}
+	if got, want := v.State(u), m.State(u); got != want {
+		return fmt.Errorf("state %s, the model has %s", got, want)
+	}
+	if got, want := v.Agents(u), m.Agents(u); !slices.Equal(got, want) {
+		return fmt.Errorf("agents %v, the model has %v", got, want)
+	}
+	p, want := v.Performance(u), m.Performance(u)
+	if got := (model.Performance{
+		Realized: p.Realized, RealizedToday: p.RealizedToday, Fees: p.Fees, Rebates: p.Rebates,
+		DepositsNet: p.DepositsNet, TransfersNet: p.TransfersNet, Cost: p.Cost, OrdersToday: p.OrdersToday,
+	}); got != want {
+		return fmt.Errorf("performance %+v, the model has %+v", got, want)
+	}
+	usage := venue.Usage{
+		OpenCost: core.Pips(m.OpenCost(u).Int64()), LossToday: core.Pips(m.LossToday(u).Int64()), OrdersToday: want.OrdersToday, OpenOrders: m.OpenOrders(u),
+	}
+	if got := v.Usage(u); got != usage {
+		return fmt.Errorf("usage %+v, the model has %+v", got, usage)
+	}
+	if equity, _ := m.Equity(u); int64(v.Equity(u)) != equity.Int64() {
+		return fmt.Errorf("equity %d, the model has %d", v.Equity(u), equity)
+	}
+	return nil
+}
+
 // sameMarket compares one slot, and adds its resting orders to resting.
 func sameMarket(v *venue.Venue, m *model.Venue, id core.MarketID, resting map[core.OrderID]core.Qty) error {
 	got, opened := v.Market(id)
@@ -116,6 +176,10 @@ func sameMarket(v *venue.Venue, m *model.Venue, id core.MarketID, resting map[co
 	}
 	if seen := (model.Market{Round: got.Round, LastTick: got.LastTick, Volume: got.Volume, Open: got.Open}); !reflect.DeepEqual(seen, want) {
 		return fmt.Errorf("%+v, the model has %+v", seen, want)
+	}
+	mark, has := v.Mark(id)
+	if x, should := m.Mark(id); x != mark || has != should {
+		return fmt.Errorf("mark price %d (%t), the model has %d (%t)", mark, has, x, should)
 	}
 	for _, bid := range []bool{true, false} {
 		var levels []model.Level
@@ -170,6 +234,9 @@ func (s *sim) applyToModel(at core.Stamp, cmd core.Command) model.Outcome {
 	wire, err := journal.AppendCommand(nil, cmd)
 	s.must(err)
 	s.counts.logged[string(wire)]++
+	if !s.model.Authorized(cmd) {
+		s.fail("seq %d: %s: the key is not valid", at.Seq, describe(cmd))
+	}
 	out := s.model.Apply(at, cmd)
 	if s.lanes != nil {
 		if class, _ := core.ClassOf(cmd); class != core.ClassSystem && s.counts.sent[string(wire)] == 0 {

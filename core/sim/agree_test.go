@@ -38,12 +38,18 @@ type tally struct {
 	reasons    map[core.Reason]int
 	rounds     map[core.RoundStatus]int
 	afterClose int // placements after the close of a market that still trades
+
+	unauthorized int // commands of a key that is not valid
+	broken       map[core.MandateRule]int
+	transfers    int
+	midnights    int
 }
 
 func newDirectRun(seed uint64) *directRun {
-	d := &directRun{v: venue.New(), m: model.New(), now: origin}
-	d.work = newWorkload(rand.New(rand.NewPCG(seed, 0xd1)), func() int64 { return d.now }, func() uint64 { return d.v.Now().Seq }, func() []core.MarketID { return trading(d.v) }, func(string, ...any) {})
-	d.tally = tally{0, map[core.Reject]int{}, map[core.Reason]int{}, map[core.RoundStatus]int{}, 0}
+	d := &directRun{v: venue.New(), m: model.New(), now: start(seed)}
+	d.work = newWorkload(rand.New(rand.NewPCG(seed, 0xd1)), func() int64 { return d.now }, func() uint64 { return d.v.Now().Seq }, func(look func(*venue.Venue)) { look(d.v) }, func(string, ...any) {})
+	d.work.late = seed%4 == 3
+	d.tally = tally{rejects: map[core.Reject]int{}, reasons: map[core.Reason]int{}, rounds: map[core.RoundStatus]int{}, broken: map[core.MandateRule]int{}}
 	d.extra = rand.New(rand.NewPCG(seed, 0x1a7e))
 	return d
 }
@@ -51,6 +57,10 @@ func newDirectRun(seed uint64) *directRun {
 func (m *tally) note(did model.Outcome, events []core.Event) {
 	m.fills += len(did.Fills)
 	m.rejects[did.Reject]++
+	m.transfers += len(did.Transfers)
+	if did.Violation != nil {
+		m.broken[did.Violation.Rule]++
+	}
 	for _, e := range did.Ended {
 		m.reasons[e.Reason]++
 	}
@@ -71,8 +81,17 @@ func (d *directRun) apply(cmd core.Command) error {
 			}
 		}
 	}
+	if ok := d.v.Authorized(cmd); ok != d.m.Authorized(cmd) {
+		return fmt.Errorf("%s: the venue has its key as valid: %t, the model: %t", describe(cmd), ok, !ok)
+	} else if !ok {
+		d.tally.unauthorized++
+		return nil
+	}
 	was := d.v.Now()
 	st := core.Stamp{Seq: was.Seq + 1, Ts: max(d.now, was.Ts+1)}
+	if was.Seq > 0 && core.DayOf(was.Ts) != core.DayOf(st.Ts) {
+		d.tally.midnights++
+	}
 	d.events.Reset()
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		if m, opened := d.v.Market(c.Market); opened && m.Status == core.Trading && st.Ts >= m.CloseTs {
@@ -98,6 +117,12 @@ func (d *directRun) apply(cmd core.Command) error {
 func (m *tally) add(x tally) {
 	m.fills += x.fills
 	m.afterClose += x.afterClose
+	m.unauthorized += x.unauthorized
+	m.transfers += x.transfers
+	m.midnights += x.midnights
+	for k, n := range x.broken {
+		m.broken[k] += n
+	}
 	for k, n := range x.rejects {
 		m.rejects[k] += n
 	}
@@ -119,6 +144,9 @@ func (d *directRun) run(n, look int) error {
 	next := 0
 	for second := int64(0); d.done < n; {
 		d.now += int64(d.work.r.IntN(int(80 * time.Millisecond)))
+		if d.extra != nil && d.extra.IntN(4000) == 0 {
+			d.now = max(d.now, int64(core.DayOf(d.now)+1)*core.NsPerDay-2*core.NsPerSec)
+		}
 		var cmds []core.Command
 		if s := d.now / core.NsPerSec; s != second {
 			if s%60 == 0 && d.extra != nil {
@@ -182,6 +210,7 @@ func TestModelAgrees(t *testing.T) {
 		total.add(d.tally)
 	}
 	t.Logf("%d fills, rejections %v, orders ended %v, rounds %v, %d placements after a close", total.fills, total.rejects, total.reasons, total.rounds, total.afterClose)
+	t.Logf("bounds broken %v, %d commands without a valid key, %d transfers, %d midnights", total.broken, total.unauthorized, total.transfers, total.midnights)
 	if total.afterClose == 0 {
 		t.Error("no placement came after the close of its market")
 	}
@@ -194,6 +223,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 	for revision, want := range map[core.Revision]string{
 		core.RevisionFirst:  "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // as before rules had a revision
 		core.RevisionStrict: "b25c104da0730230b6e5086e1af2ecb3edb397ae9058e18dc7be66ed45820aa8",
+		core.RevisionAgents: "ceb171e4942f1e9912dcb143a4f5bdcefc4339c065037d9e07847c933656e544",
 	} {
 		d := newDirectRun(1)
 		d.work.rules, d.extra = revision, nil

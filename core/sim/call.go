@@ -111,7 +111,7 @@ func (s *sim) results(c *call) ([]CommandResult, error) {
 		return []CommandResult{{Status: Unknown}}, nil
 	case c.err == nil:
 		return []CommandResult{result}, nil
-	case errors.Is(c.err, engine.ErrShed), errors.Is(c.err, engine.ErrStopped):
+	case errors.Is(c.err, engine.ErrShed), errors.Is(c.err, engine.ErrRevoked), errors.Is(c.err, engine.ErrStopped):
 		result = CommandResult{Status: NotDone}
 	case errors.Is(c.err, engine.ErrUnknown):
 		result = CommandResult{Status: Unknown}

@@ -42,8 +42,9 @@ func (p *venueAndModel) do(cmd core.Command) core.OrderID {
 func newClipped(t *testing.T, r core.Revision) (*venueAndModel, core.OrderID) {
 	p := &venueAndModel{t: t, v: venue.New(), w: view.New(view.DefaultRetentionCaps()), m: model.New(), at: core.Stamp{Ts: origin}}
 	rules := core.DefaultRules()
-	rules.Revision = r
+	rules.Revision = min(r, core.RevisionStrict)
 	p.do(&core.SetRules{Rules: rules})
+	p.do(&core.ActivateRules{Revision: r})
 	for u := core.UserID(1); u <= 3; u++ {
 		p.do(&core.CreateUser{})
 		p.do(&core.Deposit{User: u, DepositID: fmt.Sprint(u), Amount: 1_000_000})

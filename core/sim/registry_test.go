@@ -55,6 +55,9 @@ var parts = map[string]func(c *completeness) string{
 	"core/command.go": func(c *completeness) string {
 		v := reflect.ValueOf(c.cmd).Elem()
 		field := v.FieldByName("User")
+		if !field.IsValid() {
+			field = v.FieldByName("Owner")
+		}
 		if field.IsValid() {
 			field.SetUint(77)
 		}

@@ -16,35 +16,42 @@ const users = 5
 // workload draws the commands of callers, operators and feeds. It remembers what they know.
 type workload struct {
 	r           *rand.Rand
-	now         func() int64           // the venue's clock, ns
-	seq         func() uint64          // of the last command applied
-	open        func() []core.MarketID // the markets that trade
-	note        func(string, ...any)   // adds a line to the trace
-	next        uint64                 // the client_order_id used last
+	now         func() int64  // the venue's clock, ns
+	seq         func() uint64 // of the last command applied
+	look        func(func(*venue.Venue))
+	note        func(string, ...any) // adds a line to the trace
+	next        uint64               // the client_order_id used last
 	orders      []ownedOrder
 	withdrawals []uint64
 	repeatable  []core.Command // sent before; may be sent again
 	heldBack    []core.Command // drawn and not sent yet, so that later commands overtake them
 	rules       core.Revision
+	late        bool // the newest revision is activated some time after the setup
+	unsigned    bool // commands name no key
+	ownersOnly  bool // no agents, and commands name no key: the lanes add it
+	bounded     bool // mandates bound costs and little else, and agents are seldom halted
 	silentSecs  [core.Feeds]int
 	price       [core.Feeds]core.Price
 	sparseBTC   bool // BTC needs two sources, and at times has one
 }
 
-func newWorkload(r *rand.Rand, now func() int64, seq func() uint64, open func() []core.MarketID, note func(string, ...any)) *workload {
-	return &workload{r: r, now: now, seq: seq, open: open, note: note, rules: core.RevisionNewest, price: [core.Feeds]core.Price{6_500_000_000_000, 240_000_000_000, 7_000_000_000}}
+func newWorkload(r *rand.Rand, now func() int64, seq func() uint64, look func(func(*venue.Venue)), note func(string, ...any)) *workload {
+	return &workload{r: r, now: now, seq: seq, look: look, note: note, rules: core.RevisionNewest, price: [core.Feeds]core.Price{6_500_000_000_000, 240_000_000_000, 7_000_000_000}}
 }
 
 // setup returns the commands that set rules, create users with money, and open sessions.
 func (w *workload) setup() (cmds []core.Command) {
 	rules := core.DefaultRules()
-	rules.Revision = w.rules
+	rules.Revision = min(w.rules, core.RevisionStrict)
 	rules.DisputeNs = int64(1+w.r.IntN(5)) * core.NsPerSec
 	rules.OpenOrders, rules.Contracts = uint32(4+w.r.IntN(20)), core.Qty(50+w.r.IntN(400))
 	if w.sparseBTC = rules.OpenOrders%5 == 0; w.sparseBTC {
 		rules.MinSources = [core.Feeds]uint8{core.BTC: 2, core.WTI: 1}
 	}
 	cmds = append(cmds, &core.SetRules{Rules: rules})
+	if w.rules >= core.RevisionAgents && !w.late {
+		cmds = append(cmds, &core.ActivateRules{Revision: w.rules})
+	}
 	for u := range users {
 		cmds = append(cmds, &core.CreateUser{Name: fmt.Sprint("user", u+1), Referrer: core.UserID(u), TokenHash: [32]byte{byte(u + 1)}})
 	}
@@ -70,14 +77,19 @@ func marketsOf(v *venue.Venue, statuses ...core.RoundStatus) (list []core.Market
 	return list
 }
 
-func (s *sim) trading() (open []core.MarketID) {
-	s.e.Read(func(v *venue.Venue, _ *view.View) { open = trading(v) })
+// open returns the markets that trade.
+func (w *workload) open() (open []core.MarketID) {
+	w.look(func(v *venue.Venue) { open = trading(v) })
 	return open
 }
 
 // setup sets up the venue at the beginning of a run.
 func (s *sim) setup() {
-	s.work = newWorkload(s.r, s.now, func() uint64 { return s.at.Seq }, s.trading, s.t.line)
+	s.work = newWorkload(s.r, s.now, func() uint64 { return s.at.Seq }, func(look func(*venue.Venue)) {
+		s.e.Read(func(v *venue.Venue, _ *view.View) { look(v) })
+	}, s.t.line)
+	s.work.ownersOnly = s.lanes != nil
+	s.work.late = s.lanes == nil && s.o.Seed%4 == 0
 	for _, cmd := range s.work.setup() {
 		s.submitUntilAnswered(cmd)
 	}
@@ -160,11 +172,29 @@ func (s *sim) postTicks() {
 	}
 }
 
-func (w *workload) user() core.UserID { return core.UserID(1 + w.r.IntN(users)) }
+// user returns an owner or an agent.
+func (w *workload) user() core.UserID {
+	if w.agentsInForce() && w.r.IntN(4) < 2+w.more() {
+		if list := w.agents(); len(list) > 0 {
+			return list[w.r.IntN(len(list))].ID
+		}
+	}
+	return w.ownerAccount()
+}
+
+// more returns 1 if the workload is to reach the bounds of mandates.
+func (w *workload) more() int {
+	if w.bounded {
+		return 1
+	}
+	return 0
+}
+
+func (w *workload) ownerAccount() core.UserID { return core.UserID(1 + w.r.IntN(users)) }
 
 // market returns mostly a market that trades.
 func (w *workload) market() core.MarketID {
-	if open := w.open(); len(open) > 0 && w.r.IntN(12) > 0 {
+	if open := w.open(); len(open) > 0 && (w.bounded || w.r.IntN(12) > 0) {
 		return open[w.r.IntN(min(len(open), 3))]
 	}
 	return core.MarketID([]int{1, 2, 3, 7, 12, 1<<16 + 1}[w.r.IntN(6)])
@@ -183,8 +213,21 @@ func (w *workload) order() ownedOrder {
 	}
 }
 
-// draw returns a command of a trader.
+// draw returns a command of a trader or an owner.
 func (w *workload) draw() core.Command {
+	if w.rules >= core.RevisionAgents {
+		switch active := w.agentsInForce(); {
+		case active && w.r.IntN(8) == 0:
+			return w.agentCommand()
+		case !active && !w.ownersOnly && w.r.IntN(300) == 0:
+			return &core.ActivateRules{Revision: w.rules}
+		}
+	}
+	return w.sign(w.trade())
+}
+
+// trade returns a command of a trader.
+func (w *workload) trade() core.Command {
 	switch n := w.r.IntN(60); {
 	case n < 46:
 		return w.place()
@@ -250,6 +293,12 @@ func (w *workload) place() *core.PlaceOrder {
 	if w.r.IntN(6) == 0 {
 		c.Type, c.TIF, c.Expiry, c.Flags = core.Market, core.IOC, 0, c.Flags&^core.PostOnly
 		c.Tick = core.Tick(1 + w.r.IntN(9999))
+		if w.rules >= core.RevisionAgents && w.r.IntN(3) == 0 {
+			c.Unpriced, c.Tick = true, core.TickMax
+			if c.Side == core.Sell {
+				c.Tick = core.TickMin
+			}
+		}
 	}
 	if c.Side == core.Buy && (c.Type == core.Market || w.r.IntN(4) == 0) {
 		c.MaxCost = uint64(1 + w.r.IntN(200_000))
@@ -267,7 +316,7 @@ func (w *workload) operate() (cmd core.Command) {
 	case 3:
 		cmd = &core.ProposePrice{Market: w.market(), Price: w.price[0] + core.Price(w.r.IntN(3)) - 1}
 	case 4, 5:
-		cmd = &core.SuspendUser{User: w.user(), Lift: w.r.IntN(16) > 0}
+		cmd = &core.SuspendUser{User: w.ownerAccount(), Lift: w.r.IntN(16) > 0}
 	case 6, 7:
 		cmd = &core.SetFees{Fees: core.Fees{Maker: core.Rate(w.r.IntN(200)), Taker: core.Rate(100 + w.r.IntN(10_000)), RebatePct: uint8(w.r.IntN(70)), ReferPct: uint8(w.r.IntN(50))}}
 	case 8:

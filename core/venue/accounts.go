@@ -50,7 +50,7 @@ func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
 		v.cancelAccountOrders(c.User, core.Suspended, anyOrder)
 	}
 	v.ev.Add(&core.UserChanged{User: a.User})
-	if a.Agent != nil {
+	if a.Agent != nil && !a.Agent.Closed && !v.accounts[a.Agent.Owner].Suspended {
 		v.emitAgent(a)
 	}
 	for _, u := range a.agents {

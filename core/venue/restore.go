@@ -67,6 +67,7 @@ func restore(s *state) (v *Venue, err error) {
 	v = New()
 	v.putRules(s.Rules)
 	v.now, v.fees, v.windows, v.ledger = s.Now, s.Fees, s.Windows, ledger.Restore(s.Ledger)
+	v.ledger.Begin(core.DayOf(v.now.Ts)) // so that reads before the next command have its day
 	v.free, v.feeds, v.trading, v.last, v.rounds = s.Free, s.Feeds, s.Trading, s.Last, s.Rounds
 	v.computeReservations()
 	for i := range s.Accounts {

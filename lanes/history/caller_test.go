@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -40,7 +41,8 @@ type testVenue struct {
 	ids  [2]map[uint64]string // order ids by client_order_id, from the answers
 	next uint64               // the last client_order_id
 
-	noTimeouts bool // clients wait for every answer
+	owner, agent core.UserID // of user 1
+	noTimeouts   bool        // clients wait for every answer
 }
 
 func newTestVenue(t *testing.T, tune ...func(*engine.Options)) *testVenue {
@@ -61,10 +63,42 @@ func newTestVenue(t *testing.T, tune ...func(*engine.Options)) *testVenue {
 		}
 	})
 	s.Submit(&core.SetFees{})
-	for u := range s.keys {
-		s.keys[u] = s.NewKey(core.UserID(u+1), core.ScopeRead|core.ScopeTrade)
+	s.owner, s.agent = 2, 3
+	s.Submit(&core.CreateAgent{Owner: s.owner, Name: "agent", Fund: lanetest.InitialCash / 2})
+	for u, account := range [2]core.UserID{1, s.agent} {
+		s.keys[u] = s.NewKey(account, core.ScopeRead|core.ScopeTrade)
 	}
 	return s
+}
+
+// runOwner runs n transfers, halts and resumptions of the agent, which the owner submits to the
+// engine.
+func (s *testVenue) runOwner(client, n int, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, uint64(client)))
+	for i := range n {
+		in := operation{kind: transfer, user: 1, qty: int64(1 + r.IntN(1000))}
+		var cmd core.Command = &core.Transfer{Owner: s.owner, ClientID: fmt.Sprintf("t%d-%d-%d", seed, client, i), From: s.owner, To: s.agent, Amount: core.Pips(in.qty)}
+		switch r.IntN(3) {
+		case 0:
+			in.kind, in.qty, cmd = halt, 0, &core.HaltAgent{Owner: s.owner, Agent: s.agent}
+		case 1:
+			in.kind, in.qty, cmd = resume, 0, &core.ResumeAgent{Owner: s.owner, Agent: s.agent}
+		}
+		start := s.now()
+		receipt, err := s.Engine.Submit(context.Background(), cmd)
+		switch {
+		case errors.Is(err, engine.ErrUnknown):
+			s.add(client, in, result{unanswered: true}, start, math.MaxInt64)
+		case errors.Is(err, engine.ErrShed): // not executed
+		case errors.Is(err, engine.ErrStopped): // not executed, and no later operation will be
+			return nil
+		case err != nil:
+			return err
+		default:
+			s.add(client, in, result{seq: receipt.Stamp.Seq, code: receipt.Reject.String()}, start, s.now())
+		}
+	}
+	return nil
 }
 
 func (s *testVenue) now() int64 { return int64(time.Since(s.began)) }

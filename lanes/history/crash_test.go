@@ -65,7 +65,8 @@ func crashes(t *testing.T, seed uint64, times int) (operations, silent int) {
 			f.failAfter(3+r.IntN(25), r.IntN(2) == 0)
 		}
 		var all sync.WaitGroup
-		errs := make(chan error, 4)
+		errs := make(chan error, 5)
+		all.Go(func() { errs <- s.runOwner(5, 6, seed*100+uint64(life)) })
 		for client, c := range []struct {
 			user int
 			via  sendFunc
@@ -99,7 +100,7 @@ func (s *testVenue) checkLinearizable(t *testing.T, seed uint64) (operations, si
 			silent++
 		}
 	}
-	switch porcupine.CheckOperationsTimeout(venue(int64(lanetest.InitialCash)), s.done, time.Minute) {
+	switch porcupine.CheckOperationsTimeout(venue(int64(lanetest.InitialCash), int64(lanetest.InitialCash/2)), s.done, time.Minute) {
 	case porcupine.Illegal:
 		t.Fatalf("not linearizable (seed %d):\n%s", seed, formatHistory(s.done))
 	case porcupine.Unknown:

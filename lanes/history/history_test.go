@@ -17,6 +17,7 @@ func record(t *testing.T, seed uint64) (operations, silent int) {
 	s := newTestVenue(t)
 	var all sync.WaitGroup
 	errs := make(chan error, 8)
+	all.Go(func() { errs <- s.runOwner(5, 12, seed) })
 	for client, c := range []struct {
 		user int
 		via  sendFunc
@@ -102,8 +103,21 @@ func TestCheckFindsImpossibleHistories(t *testing.T) {
 			did(operation{kind: place, id: 1, tick: 5000, qty: 2}, result{seq: 5, resting: 2}, 0, 30),
 			did(operation{kind: place, user: 1, id: 2, tick: 5000, qty: 2}, result{seq: 4, filled: 2, fills: "2×5000"}, 0, 30),
 		},
+		"an order of an agent that is halted": {
+			did(operation{kind: halt, user: 1}, result{seq: 5}, 0, 10),
+			did(operation{kind: place, user: 1, id: 1, tick: 5000, qty: 2}, result{seq: 6, resting: 2}, 20, 30),
+		},
+		"an order that a halt left in the book": {
+			did(operation{kind: place, user: 1, id: 1, tick: 5000, qty: 2}, result{seq: 5, resting: 2}, 0, 10),
+			did(operation{kind: halt, user: 1}, result{seq: 6}, 20, 30),
+			did(operation{kind: place, id: 2, tick: 5000, qty: 2}, result{seq: 7, filled: 2, fills: "2×5000"}, 40, 50),
+		},
+		"a transfer without the money": {
+			did(operation{kind: transfer, user: 1, qty: 7}, result{seq: 5}, 0, 10),
+			did(operation{kind: balance, user: 1}, result{cash: funds}, 20, 30),
+		},
 	} {
-		if porcupine.CheckOperations(venue(funds), ops) {
+		if porcupine.CheckOperations(venue(funds, funds), ops) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -115,8 +129,14 @@ func TestCheckFindsImpossibleHistories(t *testing.T) {
 		did(operation{kind: balance}, result{cash: funds - 10_000}, 130, 140),
 		did(operation{kind: balance, user: 1}, result{cash: funds - 10_000 - 5100, reserved: 5100}, 130, 140),
 		did(operation{kind: decrease, user: 1, id: 2, qty: 1}, result{code: "invalid_decrease"}, 150, 160),
+		did(operation{kind: halt, user: 1}, result{seq: 7}, 170, 180),
+		did(operation{kind: place, user: 1, id: 3, tick: 5000, qty: 1}, result{code: "mandate_violation"}, 190, 200),
+		did(operation{kind: transfer, user: 1, qty: 100}, result{seq: 9}, 190, 200),
+		did(operation{kind: balance, user: 1}, result{seq: 9, cash: funds - 10_000 + 100}, 210, 220),
+		did(operation{kind: resume, user: 1}, result{seq: 10}, 230, 240),
+		did(operation{kind: place, user: 1, id: 4, tick: 5000, qty: 1}, result{seq: 11, resting: 1}, 250, 260),
 	}
-	if !porcupine.CheckOperations(venue(funds), good) {
+	if !porcupine.CheckOperations(venue(funds, funds), good) {
 		t.Error("a possible history is rejected")
 	}
 }

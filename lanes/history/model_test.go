@@ -17,14 +17,18 @@ const (
 	decrease // to a quantity
 	balance
 	book
+	transfer // of the owner: qty pips to user 1, which is its agent
+	halt     // of the owner
+	resume   // of the owner
 )
 
 func (k kind) String() string {
-	return [...]string{"place", "cancel", "decrease", "balance", "book"}[k]
+	return [...]string{"place", "cancel", "decrease", "balance", "book", "transfer", "halt", "resume"}[k]
 }
 
 // operation is a request. User 0 buys YES and user 1 buys NO, so that they trade with each
-// other and never with themselves. Orders are identified by client_order_id.
+// other and never with themselves. User 1 is the agent of an owner who does not trade. Orders
+// are identified by client_order_id.
 type operation struct {
 	kind      kind
 	user      int
@@ -51,11 +55,13 @@ type order struct {
 	tick, left int64
 }
 
-// state is a market of two traders without fees. Its orders are in time priority.
+// state is a market of two traders without fees, of whom user 1 can be halted. Its orders are
+// in time priority.
 type state struct {
 	seq            uint64 // the highest seq of an answer so far
 	orders         []order
 	cash, reserved [2]int64
+	halted         bool
 }
 
 // step executes an operation and returns its result and the new state.
@@ -64,7 +70,24 @@ func (s state) step(in operation) (result, state) {
 	at := slices.IndexFunc(s.orders, func(o order) bool { return o.id == in.id && o.user == in.user })
 	switch in.kind {
 	case place:
+		if s.halted && in.user == 1 {
+			return result{code: "mandate_violation"}, s
+		}
 		return s.place(in)
+	case transfer:
+		s.cash[1] += in.qty
+		return result{}, s
+	case halt:
+		s.halted = true
+		for at := len(s.orders) - 1; at >= 0; at-- {
+			if s.orders[at].user == 1 {
+				s.lower(at, s.orders[at].left)
+			}
+		}
+		return result{}, s
+	case resume:
+		s.halted = false
+		return result{}, s
 	case cancel:
 		if at < 0 {
 			return result{code: "unknown_order"}, s
@@ -171,10 +194,10 @@ func (s state) after(in operation, seq uint64) (bool, state) {
 	return true, s
 }
 
-// venue returns the model for porcupine.
-func venue(funds int64) porcupine.Model {
+// venue returns the model for porcupine. funds is the cash of the users.
+func venue(funds ...int64) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return state{cash: [2]int64{funds, funds}} },
+		Init: func() any { return state{cash: [2]int64{funds[0], funds[1]}} },
 		Step: func(before, input, output any) (bool, any) {
 			in, got := input.(operation), output.(result)
 			ok, s := before.(state).after(in, got.seq)
@@ -187,7 +210,7 @@ func venue(funds int64) porcupine.Model {
 		},
 		Equal: func(a, b any) bool {
 			x, y := a.(state), b.(state)
-			return x.seq == y.seq && x.cash == y.cash && x.reserved == y.reserved && slices.Equal(x.orders, y.orders)
+			return x.seq == y.seq && x.halted == y.halted && x.cash == y.cash && x.reserved == y.reserved && slices.Equal(x.orders, y.orders)
 		},
 		DescribeOperation: func(input, output any) string {
 			return fmt.Sprintf("%+v → %+v", input, output)

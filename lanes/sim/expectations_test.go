@@ -37,6 +37,7 @@ type entry struct {
 type row struct {
 	core.PlaceOrder
 	id         core.OrderID // 0 if rejected
+	key        any          // the id of the key that signed it, or nil
 	generation uint32
 	status     core.OrderStatus
 	reason     string
@@ -75,6 +76,7 @@ type account struct {
 // expectations holds the expected answers and lists, from the log and the model.
 type expectations struct {
 	users            int
+	keyIDs           []string            // the id of key n is at n - 1
 	log              map[string][]*entry // by the command's encoding
 	accounts         map[core.UserID]*account
 	live             map[core.OrderID]*row
@@ -211,6 +213,9 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 	if s, ok := m.Market(c.Market); ok {
 		r.generation = s.Generation
 	}
+	if c.Key != 0 {
+		r.key = l.keyIDs[c.Key-1]
+	}
 	a.rows = append(a.rows, r)
 	if out.Reject != core.OK {
 		r.status, r.reason = core.Rejected, e.code
@@ -309,7 +314,7 @@ func (r *row) tree(left core.Qty) object {
 		"outcome": r.Outcome.String(), "type": r.Type.String(), "tick": num(r.Tick), "qty": num(r.Qty), "tif": r.TIF.String(), "expiry_ts": str(r.Expiry),
 		"max_cost": str(r.MaxCost), "group_id": num(r.Group), "flags": num(r.Flags), "status": r.status.String(), "reason": r.reason,
 		"filled_qty": num(r.filled), "remaining_qty": num(left), "created_seq": str(r.created.Seq), "created_ts": str(r.created.Ts),
-		"last_update_seq": str(r.updated),
+		"last_update_seq": str(r.updated), "api_key": r.key,
 	}
 	if r.id != 0 {
 		out["order_id"] = str(uint64(r.id))
@@ -325,6 +330,6 @@ func (f *fill) tree() object {
 	return object{
 		"seq": str(f.at.Seq), "ts": str(f.at.Ts), "market_id": num(f.row.Market), "order_id": str(uint64(f.row.id)), "client_order_id": str(f.row.ClientID),
 		"role": role, "side": f.row.Side.String(), "outcome": f.row.Outcome.String(), "qty": num(f.f.Qty), "tick_yes": num(f.f.TickYes),
-		"path": paths[f.f.Path], "fee": str(fee),
+		"path": paths[f.f.Path], "fee": str(fee), "api_key": f.row.key,
 	}
 }

@@ -93,6 +93,7 @@ type key struct {
 	scopes     core.Scopes
 	revoked    bool
 	revokedSeq uint64 // seq of the revocation
+	number     core.KeyNumber
 }
 
 // kinds lists the scopes of an account's keys: all of them, all but withdraw, read alone.
@@ -173,7 +174,8 @@ func (d *simGate) recordKeys(at core.Stamp, cmd core.Command) {
 	defer d.mu.Unlock()
 	switch c := cmd.(type) {
 	case *core.CreateKey:
-		d.keys[c.Key] = &key{id: c.Key, secret: secretOf(c.Key), user: c.User, scopes: c.Scopes}
+		d.expected.keyIDs = append(d.expected.keyIDs, c.Key)
+		d.keys[c.Key] = &key{id: c.Key, secret: secretOf(c.Key), user: c.User, scopes: c.Scopes, number: core.KeyNumber(len(d.keys) + 1)}
 	case *core.RevokeKey:
 		for _, k := range d.keys {
 			if k.user == c.User && !k.revoked && (c.Key == "" || c.Key == k.id) {

@@ -91,11 +91,11 @@ func (d *simGate) NewRequest(cmds []core.Command) deep.Request {
 		return q
 	}
 	q := d.write(d.formOf(cmds), accountOf(cmds[0]), d.Rand.IntN(3) == 0)
-	q.cmds = cmds
-	for i, cmd := range cmds {
+	for _, cmd := range cmds {
 		if c, ok := cmd.(*core.PlaceOrder); ok {
-			q.cmds[i] = withFault(c)
+			cmd = withFault(c)
 		}
+		q.cmds = append(q.cmds, withKey(cmd, q.key.number))
 	}
 	d.drawFault(q)
 	if d.stats.REST++; q.tool {
@@ -142,6 +142,14 @@ func withFault(c *core.PlaceOrder) *core.PlaceOrder {
 		out.Fault = core.ClientOrderIDRequired
 	}
 	return &out
+}
+
+// withKey returns a copy of a command that names the key that signs its request.
+func withKey(cmd core.Command, n core.KeyNumber) core.Command {
+	out := reflect.New(reflect.TypeOf(cmd).Elem())
+	out.Elem().Set(reflect.ValueOf(cmd).Elem())
+	out.Elem().FieldByName("Key").Set(reflect.ValueOf(n))
+	return out.Interface().(core.Command)
 }
 
 const orders = "/v1/portfolio/orders"
@@ -231,7 +239,9 @@ func (d *simGate) order(c *core.PlaceOrder) object {
 		o["client_order_id"] = str(c.ClientID)
 	}
 	if c.Type == core.Market {
-		o["type"], o["worst_tick"] = "market", num(c.Tick)
+		if o["type"] = "market"; !c.Unpriced {
+			o["worst_tick"] = num(c.Tick)
+		}
 	} else {
 		o["tick"] = num(c.Tick)
 		if explicit() {

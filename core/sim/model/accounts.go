@@ -7,11 +7,19 @@ import (
 )
 
 func (v *Venue) createUser(c *core.CreateUser) core.Reject {
-	if c.Referrer != 0 && !v.userExists(c.Referrer) {
+	if c.Referrer != 0 && (!v.userExists(c.Referrer) || v.users[c.Referrer].agent != nil) {
 		return core.UnknownUser
 	}
-	v.users = append(v.users, user{cash: integer(0), held: map[contract]position{}, used: map[uint64]bool{}, referrer: c.Referrer})
+	v.addUser(c.Referrer)
 	return core.OK
+}
+
+func (v *Venue) addUser(referrer core.UserID) {
+	v.users = append(v.users, user{
+		cash: integer(0), held: map[contract]position{}, used: map[uint64]bool{}, referrer: referrer,
+		realized: integer(0), fees: integer(0), rebates: integer(0), transfersNet: integer(0),
+		realizedOn: map[int32]*big.Int{}, ordersOn: map[int32]uint32{},
+	})
 }
 
 func (v *Venue) createKey(c *core.CreateKey) core.Reject {
@@ -21,21 +29,40 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	case v.keys[c.Key] != (key{}):
 		return core.UnknownKey
 	}
-	v.keys[c.Key] = key{user: c.User, sealed: string(c.Sealed)}
+	if a := v.users[c.User].agent; a != nil {
+		switch {
+		case a.closed:
+			return core.InvalidTransition
+		case c.Scopes.Has(core.ScopeWithdraw):
+			return core.MissingScope
+		}
+	}
+	k := key{user: c.User, sealed: string(c.Sealed), created: v.now.Seq}
+	if v.counts() {
+		v.lastKey++
+		k.number = v.lastKey
+	}
+	v.keys[c.Key] = k
 	return core.OK
 }
 
-// revokeKey revokes one key of the user, or all if the command names none. A key of another
-// user is ignored.
+// revokeKey revokes one key of the user, or all if the command names none: then it also halts
+// the user's agents and revokes their keys. A key of another user is ignored.
 func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	for id, k := range v.keys {
-		if k.user == c.User && (c.Key == "" || c.Key == id) {
-			k.revoked = true
-			v.keys[id] = k
+	if c.Key == "" {
+		v.revokeAll(c.User)
+		for _, u := range v.agentsOf(c.User) {
+			v.halt(u)
+			v.revokeAll(u)
 		}
+		return core.OK
+	}
+	if k, ok := v.keys[c.Key]; ok && k.user == c.User {
+		k.revoked = true
+		v.keys[c.Key] = k
 	}
 	v.forgetRevoked()
 	return core.OK
@@ -65,7 +92,7 @@ func (v *Venue) suspend(c *core.SuspendUser) core.Reject {
 		return core.UnknownUser
 	}
 	if !c.Lift && !v.users[c.User].suspended {
-		v.sweep(core.Suspended, func(o order) bool { return o.User == c.User })
+		v.sweep(core.Suspended, func(o order) bool { return o.User == c.User || v.owner(o.User) == c.User })
 	}
 	v.users[c.User].suspended = !c.Lift
 	return core.OK
@@ -98,8 +125,11 @@ func (v *Venue) deposit(c core.Deposit) core.Reject {
 }
 
 func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
-	if !v.userExists(c.User) {
+	switch {
+	case !v.userExists(c.User):
 		return core.UnknownUser
+	case v.users[c.User].agent != nil:
+		return core.MissingScope
 	}
 	for _, w := range v.withdrawalsByID {
 		if w.User == c.User && w.ClientID == c.ClientID {
@@ -162,8 +192,8 @@ func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	case c.Qty > v.unsold(c.User, yes) || c.Qty > v.unsold(c.User, no):
 		return core.InsufficientPosition
 	}
-	v.removeContracts(c.User, yes, c.Qty)
-	v.removeContracts(c.User, no, c.Qty)
+	removed := plus(v.removeContracts(c.User, yes, c.Qty), v.removeContracts(c.User, no, c.Qty))
 	v.pay(c.User, times(int64(c.Qty), 10000))
+	v.realize(c.User, minus(times(int64(c.Qty), 10000), removed))
 	return core.OK
 }

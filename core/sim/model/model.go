@@ -27,6 +27,8 @@ type Venue struct {
 	keys            map[string]key // by id
 	depositsByID    map[string]core.Deposit
 	withdrawalsByID map[uint64]core.Withdrawal
+	transfers       map[transferID]transfer
+	lastKey         core.KeyNumber
 
 	feesCollected, deposits, withdrawals *big.Int
 
@@ -41,6 +43,11 @@ type user struct {
 	suspended bool
 	timeout   uint32
 	deadline  int64
+	agent     *agent // nil for an owner
+
+	realized, fees, rebates, transfersNet *big.Int
+	realizedOn                            map[int32]*big.Int // by UTC day
+	ordersOn                              map[int32]uint32   // by UTC day: placements that were not rejected
 }
 
 // contract names the contracts of one outcome of a market.
@@ -59,6 +66,8 @@ type key struct {
 	user    core.UserID
 	sealed  string // the secret
 	revoked bool
+	created uint64 // seq
+	number  core.KeyNumber
 }
 
 // order is a resting order.
@@ -102,22 +111,39 @@ type End struct {
 	Left   core.Qty
 }
 
+// Transfer names the money that the command at Seq moved between two accounts. ClientID is ""
+// if the venue moved it.
+type Transfer struct {
+	ClientID string
+	From, To core.UserID
+	Seq      uint64
+}
+
 // Outcome is what a command should do. Ended has the canceled and expired orders, not the
 // executed ones.
 type Outcome struct {
-	Reject core.Reject
-	Fills  []Fill
-	Ended  map[core.OrderID]End
+	Reject    core.Reject
+	Violation *core.Violation // if the mandate rejected a placement
+	Tick      core.Tick       // of a placement that was not rejected
+	Fills     []Fill
+	Ended     map[core.OrderID]End
+	Transfers map[Transfer]core.Pips
+	Agents    map[core.UserID]AgentChange
+}
+
+// AgentChange is the state of an agent and the revision of its mandate after a command that
+// changed one of them, or that canceled its orders when the mandate expired.
+type AgentChange struct {
+	State core.AgentState
+	Rev   uint32
 }
 
 // New returns an empty venue under the first revision of the rules.
 func New() *Venue {
-	rules := core.DefaultRules()
-	rules.Revision = core.RevisionFirst // until the first SetRules
 	v := &Venue{
-		rules: rules, fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
+		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
 		markets: map[core.MarketID]market{}, lastStart: map[uint16]int64{}, keys: map[string]key{},
-		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{},
+		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{}, transfers: map[transferID]transfer{},
 		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
@@ -134,9 +160,20 @@ func New() *Venue {
 
 // Apply applies a command and returns what the venue should do. Stamps must rise.
 func (v *Venue) Apply(at core.Stamp, cmd core.Command) Outcome {
-	v.now, v.out = at, &Outcome{Ended: map[core.OrderID]End{}}
+	v.now, v.out = at, newOutcome()
+	before := v.shown()
 	v.out.Reject = v.apply(cmd)
+	v.sweepClosed()
+	for u, is := range v.shown() {
+		if was, existed := before[u]; existed && is != was {
+			v.out.Agents[u] = is.AgentChange
+		}
+	}
 	return *v.out
+}
+
+func newOutcome() *Outcome {
+	return &Outcome{Ended: map[core.OrderID]End{}, Transfers: map[Transfer]core.Pips{}, Agents: map[core.UserID]AgentChange{}}
 }
 
 func (v *Venue) apply(cmd core.Command) core.Reject {
@@ -170,8 +207,9 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		f := &v.feeds[c.Feed]
 		f.open, f.until = c.Open, c.Until
 	case *core.SetRules:
-		v.rules = c.Rules
-		v.forgetRevoked()
+		v.setRules(c.Rules)
+	case *core.ActivateRules:
+		v.activate(c.Revision)
 	case *core.SetFees:
 		return v.setFees(c.Fees)
 	case *core.SetSchedule:
@@ -192,6 +230,18 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.revokeKey(c)
 	case *core.ResealKey:
 		return v.resealKey(c)
+	case *core.CreateAgent:
+		return v.createAgent(c)
+	case *core.Transfer:
+		return v.transfer(*c)
+	case *core.SetMandate:
+		return v.setMandate(c)
+	case *core.HaltAgent:
+		return v.haltAgent(c)
+	case *core.ResumeAgent:
+		return v.resumeAgent(c)
+	case *core.CloseAgent:
+		return v.closeAgent(c)
 	case *core.Checkpoint:
 	default:
 		panic("the model does not know the type of a command")
@@ -206,9 +256,10 @@ func (v *Venue) copy() *Venue {
 	w := *v
 	w.users = slices.Clone(v.users)
 	for i := range w.users {
-		w.users[i].held, w.users[i].used = maps.Clone(w.users[i].held), nil
+		u := &w.users[i]
+		u.held, u.realizedOn, u.used = maps.Clone(u.held), maps.Clone(u.realizedOn), nil
 	}
 	w.orders, w.markets = maps.Clone(v.orders), maps.Clone(v.markets)
-	w.out = &Outcome{Ended: map[core.OrderID]End{}}
+	w.out = newOutcome()
 	return &w
 }

@@ -23,24 +23,44 @@ func (v *Venue) place(c core.PlaceOrder) core.Reject {
 	if r := v.admit(&c); r != core.OK {
 		return r
 	}
-	need := new(big.Int).Mul(integer(int64(c.Qty)), reservePerContract(v.fees.Taker, c.Tick))
+	if v.out.Violation = v.judge(&c); v.out.Violation != nil {
+		return core.MandateViolation
+	}
+	need := v.admissionCost(&c)
 	limit := new(big.Int).SetUint64(c.MaxCost)
 	if c.Side == core.Buy && c.Type == core.Limit && c.MaxCost > 0 && less(limit, need) {
+		v.countPlacement(&c)
 		v.cancelTaker(c.Qty, core.MaxCostInfeasible)
 		return core.OK
-	}
-	if c.Side == core.Buy && c.Type == core.Market && less(limit, need) {
-		need = limit
 	}
 	if c.Side == core.Buy && less(v.users[c.User].cash, need) {
 		return core.InsufficientBalance
 	}
+	v.countPlacement(&c)
 	t := taker{PlaceOrder: c, left: c.Qty, rate: v.fees.Taker}
 	if c.Side == core.Buy && c.Type == core.Market {
 		t.budget = limit
 	}
 	v.trade(&t)
 	return core.OK
+}
+
+// admissionCost returns what a buy reserves before it can fill, at the taker rate: for a market
+// buy at most max_cost.
+func (v *Venue) admissionCost(c *core.PlaceOrder) *big.Int {
+	need := new(big.Int).Mul(integer(int64(c.Qty)), reservePerContract(v.fees.Taker, c.Tick))
+	if limit := new(big.Int).SetUint64(c.MaxCost); c.Type == core.Market && less(limit, need) {
+		return limit
+	}
+	return need
+}
+
+// countPlacement counts a placement that is not rejected.
+func (v *Venue) countPlacement(c *core.PlaceOrder) {
+	v.out.Tick = c.Tick
+	if v.counts() {
+		v.users[c.User].ordersOn[v.today()]++
+	}
 }
 
 // cancelTaker records that the order just placed is canceled with left contracts
@@ -61,7 +81,7 @@ func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 		return core.UnknownMarket
 	case c.Generation != 0 && c.Generation != m.Generation:
 		return core.StaleGeneration
-	case v.users[c.User].suspended:
+	case v.suspended(c.User):
 		return core.UserSuspended
 	case m.Status != core.Trading:
 		return core.MarketNotTrading
@@ -154,7 +174,7 @@ func (v *Venue) match(t *taker) core.Reason {
 			return core.NoReason
 		}
 		o := q[0]
-		if o.User == t.User && !t.Flags.Has(core.StpMaker) {
+		if v.family(o.User, t.User) && (o.User != t.User || !t.Flags.Has(core.StpMaker)) {
 			return core.SelfTradePrevention
 		}
 		if o.User == t.User {
@@ -237,8 +257,12 @@ func (v *Venue) applySide(u core.UserID, m core.MarketID, s core.Side, o core.Ou
 		v.pay(u, new(big.Int).Neg(paid))
 		v.users[u].held[l] = position{had.n + n, plus(had.cost, paid)}
 	} else {
-		v.pay(u, minus(cost(n, p), charge))
-		v.removeContracts(u, l, n)
+		proceeds := minus(cost(n, p), charge)
+		v.pay(u, proceeds)
+		v.realize(u, minus(proceeds, v.removeContracts(u, l, n)))
+	}
+	if v.counts() {
+		v.users[u].fees = plus(v.users[u].fees, charge)
 	}
 	return core.Pips(charge.Int64())
 }
@@ -250,12 +274,13 @@ func (v *Venue) position(u core.UserID, l contract) position {
 	return position{0, integer(0)}
 }
 
-// removeContracts removes contracts with their share of the cost, rounded down
-// (docs/rules/money.md#average-cost).
-func (v *Venue) removeContracts(u core.UserID, l contract, n core.Qty) {
+// removeContracts removes contracts with their share of the cost, rounded down, and returns
+// that share (docs/rules/money.md#average-cost).
+func (v *Venue) removeContracts(u core.UserID, l contract, n core.Qty) *big.Int {
 	had := v.position(u, l)
 	gone := floor(new(big.Int).Mul(had.cost, integer(int64(n))), int64(had.n))
 	v.users[u].held[l] = position{had.n - n, minus(had.cost, gone)}
+	return gone
 }
 
 // payShare pays pct percent of a taker's fee, rounded down, to an account
@@ -266,6 +291,9 @@ func (v *Venue) payShare(to core.UserID, of core.Pips, pct uint8) core.Pips {
 	}
 	n := floor(times(int64(of), int64(pct)), 100)
 	v.pay(to, n)
+	if v.counts() {
+		v.users[to].rebates = plus(v.users[to].rebates, n)
+	}
 	v.feesCollected = minus(v.feesCollected, n)
 	return core.Pips(n.Int64())
 }

@@ -38,6 +38,7 @@ func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
 type Key struct {
 	User   core.UserID
 	Sealed string
+	Number core.KeyNumber
 }
 
 // Keys returns the keys that are not revoked, by id.
@@ -45,7 +46,7 @@ func (v *Venue) Keys() map[string]Key {
 	all := map[string]Key{}
 	for id, k := range v.keys {
 		if !k.revoked {
-			all[id] = Key{k.user, k.sealed}
+			all[id] = Key{k.user, k.sealed, k.number}
 		}
 	}
 	return all
@@ -117,6 +118,9 @@ func (v *Venue) InvariantHolds() bool {
 	for u := range v.users[1:] {
 		cash, reserved := v.Balance(core.UserID(u + 1))
 		sum = plus(sum, plus(integer(int64(cash)), integer(int64(reserved))))
+		if !v.performanceAddsUp(core.UserID(u + 1)) {
+			return false
+		}
 	}
 	for m := range v.markets {
 		yes, no := v.total(contract{m, core.Yes}), v.total(contract{m, core.No})

@@ -15,8 +15,8 @@ const (
 
 func (v *Venue) paused(m market) bool { return m.halted || v.feeds[m.Feed].stale }
 
-// advance does everything that is due: expiries, dead-man switches, stale feeds, rounds by
-// slot, then openings by series (docs/rules/rounds.md#due).
+// advance does everything that is due: expiries, dead-man switches, mandates, stale feeds, rounds
+// by slot, then openings by series (docs/rules/rounds.md#due).
 func (v *Venue) advance() {
 	now := v.now.Ts
 	for _, o := range v.resting(func(o order) bool { return o.TIF == core.GTT && o.Expiry <= now }) {
@@ -28,6 +28,7 @@ func (v *Venue) advance() {
 			v.sweep(core.DeadmanFired, func(o order) bool { return o.User == core.UserID(u) })
 		}
 	}
+	v.expireMandates()
 	for f := range v.feeds {
 		if now-v.feeds[f].fresh > v.rules.StaleNs {
 			v.feeds[f].stale = true
@@ -163,19 +164,18 @@ func (v *Venue) payOut(m market, worth func(core.Outcome) int64) {
 	for u := range v.users {
 		for _, o := range []core.Outcome{core.Yes, core.No} {
 			l := contract{m.Market, o}
-			v.payUser(core.UserID(u), times(int64(v.users[u].held[l].n), worth(o)))
+			p, ok := v.users[u].held[l]
+			if !ok {
+				continue
+			}
+			payout := times(int64(p.n), worth(o))
+			v.pay(core.UserID(u), payout)
+			v.realize(core.UserID(u), minus(payout, p.cost))
 			delete(v.users[u].held, l)
 		}
 	}
 	v.free = append(slices.Clone(v.free), m.Market)
 	v.markets[m.Market] = m
-}
-
-// payUser pays unless u is 0, which is no user.
-func (v *Venue) payUser(u core.UserID, n *big.Int) {
-	if u != 0 {
-		v.pay(u, n)
-	}
 }
 
 // index applies an index tick (docs/rules/prices-sources.md#which-tick-counts). It ignores a

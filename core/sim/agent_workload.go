@@ -1,0 +1,175 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"duplex/core"
+	"duplex/core/venue"
+)
+
+// agentsInForce reports whether the rules in force have agents and the run has them.
+func (w *workload) agentsInForce() (is bool) {
+	if w.rules >= core.RevisionAgents && !w.ownersOnly {
+		w.look(func(v *venue.Venue) { is = v.Rules().Revision >= core.RevisionAgents })
+	}
+	return is
+}
+
+// agents returns the agents, by id, and seldom the closed ones too.
+func (w *workload) agents() (list []core.User) {
+	closed := w.r.IntN(20) == 0
+	w.look(func(v *venue.Venue) {
+		for u := range v.Users() {
+			if u.Agent != nil && (closed || !u.Agent.Closed) {
+				list = append(list, u)
+			}
+		}
+	})
+	return list
+}
+
+// agentCommand returns a command about an agent: of an owner, or of an operator for its key.
+// Some are for an agent of another owner, a closed one, or none.
+func (w *workload) agentCommand() core.Command {
+	owner, agent := core.UserID(1+w.r.IntN(users)), core.UserID(1+w.r.IntN(users+3))
+	rev := uint32(w.r.IntN(3))
+	if list := w.agents(); len(list) > 0 && w.r.IntN(20) > 0 {
+		u := list[w.r.IntN(len(list))]
+		if agent = u.ID; w.r.IntN(20) > 0 {
+			owner = u.Agent.Owner
+		}
+		if w.r.IntN(10) > 0 {
+			rev = u.Agent.Rev
+		}
+		if u.Agent.Halted && w.r.IntN(3) == 0 {
+			return &core.ResumeAgent{Owner: owner, Agent: agent}
+		}
+		if u.Suspended && w.r.IntN(2) == 0 {
+			return &core.SuspendUser{User: agent, Lift: true}
+		}
+	}
+	key := fmt.Sprint("agent key", w.r.IntN(30))
+	switch n := w.r.IntN(40); {
+	case n < 6:
+		return &core.CreateAgent{Owner: owner, Name: fmt.Sprint("a", w.r.IntN(3)), Fund: core.Pips(w.r.IntN(4) * 200_000), Mandate: w.mandate()}
+	case n < 14:
+		c := &core.Transfer{Owner: owner, ClientID: fmt.Sprint("t", w.r.IntN(400)), From: owner, To: agent, Amount: core.Pips(w.r.IntN(10) * 20_000)}
+		if w.r.IntN(3) == 0 {
+			c.From, c.To = c.To, c.From
+		}
+		return c
+	case n < 21:
+		return &core.SetMandate{Owner: owner, Agent: agent, IfRev: rev, Mandate: w.mandate()}
+	case n == 21 && (!w.bounded || w.r.IntN(8) == 0):
+		return &core.HaltAgent{Owner: owner, Agent: agent}
+	case n < 29:
+		return &core.ResumeAgent{Owner: owner, Agent: agent}
+	case n == 29 && w.r.IntN(4) == 0:
+		return &core.CloseAgent{Owner: owner, Agent: agent}
+	case n < 32:
+		return &core.SuspendUser{User: agent, Lift: w.r.IntN(6) > 0}
+	case n < 36:
+		return &core.CreateKey{User: agent, Key: key, Scopes: core.Scopes(1 + w.r.IntN(4)), Sealed: []byte{byte(w.r.IntN(3))}}
+	case n < 38:
+		return &core.RevokeKey{User: agent, Key: key}
+	case n == 38 && w.r.IntN(4) == 0:
+		return &core.RevokeKey{User: owner}
+	default:
+		return &core.Deposit{User: agent, DepositID: fmt.Sprint("more ", w.r.IntN(40)), Amount: core.Pips(w.r.IntN(50_000))}
+	}
+}
+
+// mandate returns a mandate. Some are wide, some let nothing pass, and some are invalid.
+func (w *workload) mandate() (m core.Mandate) {
+	least := 5
+	if w.bounded {
+		least = 40
+	}
+	has := func(r core.MandateRule) bool {
+		if w.r.IntN(least) > 0 {
+			return false
+		}
+		m.Bound(r)
+		return true
+	}
+	if has(core.RuleExpires) {
+		m.Expires = w.now() + int64(w.r.IntN(40)-1)*core.NsPerSec
+	}
+	if has(core.RuleCategories) {
+		m.Categories = uint16(w.r.IntN(1 << (core.SeriesCount + 1)))
+	}
+	if w.r.IntN(3) == 0 {
+		has(core.RuleReduceOnly)
+	}
+	if has(core.RuleOrderQty) {
+		m.OrderQty = core.Qty(w.r.IntN(60))
+	}
+	if has(core.RulePriceCollar) {
+		m.Collar = []core.Tick{-1, 0, 50, 100, 100, 200, 300, 1000, 5000, 9998, 9999}[w.r.IntN(11)]
+	}
+	if has(core.RuleOpenOrders) {
+		m.OpenOrders = uint32(w.r.IntN(8))
+	}
+	if has(core.RuleOrdersPerDay) {
+		m.OrdersPerDay = uint32(w.r.IntN(60))
+	}
+	for i, most := range []int{300_000, 500_000, 800_000, 800_000} {
+		r, one := core.RuleOrderCost+core.MandateRule(i), 4
+		if w.bounded && r < core.RuleOpenCost {
+			one = 12
+		} else if w.bounded {
+			one = 1
+		}
+		if w.r.IntN(one) == 0 {
+			if w.bounded {
+				most = 3_000_000
+			}
+			m.SetCost(r, uint64(w.r.IntN(most)))
+		}
+	}
+	if w.r.IntN(60) == 0 {
+		m.OrderQty = core.Qty(w.r.IntN(1_000_002)) // without its bound
+	}
+	return m
+}
+
+// sign puts the number of a key into a command of an account: mostly none, else a valid key, a
+// revoked one, or one that never was.
+func (w *workload) sign(cmd core.Command) core.Command {
+	if w.unsigned || !w.agentsInForce() || w.r.IntN(3) > 0 {
+		return cmd
+	}
+	n := core.KeyNumber(w.r.IntN(20))
+	if w.r.IntN(4) > 0 {
+		var keys []core.KeyNumber
+		w.look(func(v *venue.Venue) {
+			for k := range v.Keys() {
+				keys = append(keys, k.Number)
+			}
+		})
+		slices.Sort(keys)
+		if n = 0; len(keys) > 0 {
+			n = keys[w.r.IntN(len(keys))]
+		}
+	}
+	switch c := cmd.(type) {
+	case *core.PlaceOrder:
+		c.Key = n
+	case *core.CancelOrder:
+		c.Key = n
+	case *core.CancelAll:
+		c.Key = n
+	case *core.DecreaseOrder:
+		c.Key = n
+	case *core.ArmDeadman:
+		c.Key = n
+	case *core.DisarmDeadman:
+		c.Key = n
+	case *core.Redeem:
+		c.Key = n
+	case *core.RequestWithdrawal:
+		c.Key = n
+	}
+	return cmd
+}

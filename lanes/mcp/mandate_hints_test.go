@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	"strings"
+	"testing"
+
+	"duplex/core"
+	"duplex/lanes/lanetest"
+)
+
+// newAgent creates an agent of alice with a mandate, and returns it with its key.
+func (d *testVenue) newAgent(m core.Mandate) (core.UserID, lanetest.Key) {
+	d.T.Helper()
+	var id core.UserID
+	for _, e := range d.Submit(&core.CreateAgent{Owner: 1, Name: "scout", Fund: 1_000_000, Mandate: m}).Events {
+		if e, ok := e.(*core.UserChanged); ok {
+			id = e.User.ID
+		}
+	}
+	return id, d.NewKey(id, core.ScopeRead|core.ScopeTrade)
+}
+
+// TestMandateHints checks that the error of each rule names a value that passes, where there is one, and
+// that the value passes (docs/rules/agent-accounts.md#rejections).
+func TestMandateHints(t *testing.T) {
+	cost := func(r core.MandateRule, limit uint64) (m core.Mandate) {
+		m.SetCost(r, limit)
+		return m
+	}
+	for _, c := range []struct {
+		rule    string
+		mandate core.Mandate
+		args    string // of the rejected order; order(1, "") if empty
+		hint    string
+		passes  string // arguments that the hint leads to; "" if none pass
+	}{
+		{"categories", core.Mandate{Set: 1 << core.RuleCategories, Categories: 1 << 4}, "", "does not allow this series", ""},
+		{"reduce_only", core.Mandate{Set: 1 << core.RuleReduceOnly}, "", "buys with reduce_only: true", ""},
+		{"max_order_qty", core.Mandate{Set: 1 << core.RuleOrderQty, OrderQty: 4}, "", "at most 4 contracts", strings.Replace(order(2, ""), `"qty":10`, `"qty":4`, 1)},
+		{"price_collar", core.Mandate{Set: 1 << core.RulePriceCollar, Collar: 100}, strings.Replace(order(1, ""), "5000", "5300", 1), "a tick of at most 5100", strings.Replace(order(2, ""), "5000", "5100", 1)},
+		{"max_open_orders", core.Mandate{Set: 1 << core.RuleOpenOrders}, "", "0 orders rest and the mandate allows 0", order(2, `,"tif":"ioc"`)},
+		{"max_orders_per_day", core.Mandate{Set: 1 << core.RuleOrdersPerDay}, "", "starts again at UTC midnight", ""},
+		{"max_order_cost", cost(core.RuleOrderCost, 20_000), "", "costs up to 50630 pips and max_order_cost leaves 20000. At this price a qty of 3 passes", strings.Replace(order(2, ""), `"qty":10`, `"qty":3`, 1)},
+		{"max_open_cost", cost(core.RuleOpenCost, 100), "", "No buy at this price passes", ""},
+		{"max_daily_loss", cost(core.RuleDailyLoss, 5_063), "", "a qty of 1 passes", strings.Replace(order(2, ""), `"qty":10`, `"qty":1`, 1)},
+		{"max_order_cost", cost(core.RuleOrderCost, 300), `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","worst_tick":9900,"max_cost":"9000","qty":1}`,
+			"A max_cost of 300 passes", `{"client_order_id":"2","market_id":1,"side":"buy","outcome":"yes","type":"market","worst_tick":9900,"max_cost":"300","qty":1}`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			d := generous(t)
+			_, key := d.newAgent(c.mandate)
+			args := c.args
+			if args == "" {
+				args = order(1, "")
+			}
+			for _, tool := range []string{"preview_order", "place_order"} {
+				r := d.callTool(key, tool, args)
+				text := string(r.StructuredContent)
+				if !r.IsError || at(t, text, "error", "code") != "mandate_violation" || at(t, text, "error", "num") != 272.0 || at(t, text, "error", "details", "rule") != c.rule ||
+					!strings.Contains(at(t, text, "hint").(string), c.hint) || at(t, text, "next", "tool") != "get_account" {
+					t.Errorf("%s: %s", tool, text)
+				}
+			}
+			if c.passes != "" {
+				if r := d.callTool(key, "place_order", c.passes); r.IsError {
+					t.Errorf("what the hint names does not pass: %s", r.StructuredContent)
+				}
+			}
+		})
+	}
+	d := generous(t)
+	id, key := d.newAgent(core.Mandate{})
+	d.Submit(&core.HaltAgent{Owner: 1, Agent: id})
+	if text := string(d.callTool(key, "place_order", order(1, "")).StructuredContent); !strings.Contains(text, "The owner has halted this account") {
+		t.Error(text)
+	}
+}
+
+// TestGetAccount checks get_account of an owner and of an agent, the same on REST, and dx://account.
+func TestGetAccount(t *testing.T) {
+	d := generous(t)
+	var m core.Mandate
+	m.SetCost(core.RuleDailyLoss, 100_000)
+	m.Bound(core.RuleOpenOrders)
+	m.OpenOrders = 3
+	id, key := d.newAgent(m)
+	if r := d.callTool(key, "place_order", order(1, "")); r.IsError {
+		t.Fatalf("%s", r.StructuredContent)
+	}
+	text := string(d.callTool(key, "get_account", "{}").StructuredContent)
+	want := `{"user_id":3,"name":"scout","kind":"agent","state":"active","owner_id":1,"mandate":{"max_open_orders":3,"max_daily_loss":"100000"},"rev":1,` +
+		`"usage":{"open_cost":"50000","loss_today":"0","orders_today":1,"open_orders":1},"headroom":{"max_open_orders":2,"max_daily_loss":"50000"},"equity":"1000000","equity_usd":"100.00"`
+	if !strings.HasPrefix(text, want) || id != 3 {
+		t.Errorf("%s\nwant %s", text, want)
+	}
+	if _, rest := d.Call(key, "GET", "/v1/account", ""); rest != text {
+		t.Errorf("REST answers %s, the tool %s", rest, text)
+	}
+	owner := string(d.callTool(d.alice, "get_account", "{}").StructuredContent)
+	if !strings.HasPrefix(owner, `{"user_id":1,"name":"alice","kind":"owner","state":"active","usage":{`) || strings.Contains(owner, "headroom") || strings.Contains(owner, "mandate") {
+		t.Error(owner)
+	}
+	_, body := d.ask(key, "1", "resources/read", `"uri":"dx://account"`)
+	if !strings.Contains(body, `{\"account\":{\"user_id\":3,`) {
+		t.Error(body)
+	}
+	if orders := string(d.callTool(key, "list_orders", "{}").StructuredContent); at(t, orders, "orders") == nil || !strings.Contains(orders, `"api_key":"`+key.ID+`"`) {
+		t.Error(orders)
+	}
+}

@@ -1,0 +1,318 @@
+package portal
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/lanes/lanetest"
+	"duplex/schemas"
+)
+
+// ask sends a request of an owner and decodes the response into out.
+func (v *testPortal) ask(token, method, target, body string, status int, out any) {
+	v.T.Helper()
+	answer := v.wants(token, method, target, body, status, "")
+	if err := json.Unmarshal([]byte(answer), out); err != nil {
+		v.T.Fatalf("%s %s: %v in %s", method, target, err, answer)
+	}
+}
+
+// newAgent creates an agent of carol, who has $100, with a mandate and a key.
+func (v *testPortal) newAgent(name, mandate string) (id uint32, key lanetest.Key) {
+	v.T.Helper()
+	var made schemas.AgentCreated
+	v.ask(carol, "POST", "/agents", fmt.Sprintf(`{"name":%q,"fund":"200000","mandate":%s}`, name, mandate), 201, &made)
+	var k schemas.NewKey
+	v.ask(carol, "POST", fmt.Sprintf("/agents/%d/keys", made.UserID), "", 201, &k)
+	secret, err := hex.DecodeString(k.Secret)
+	if err != nil {
+		v.T.Fatal(err)
+	}
+	return made.UserID, lanetest.Key{ID: k.APIKey, Secret: secret}
+}
+
+// TestAgentRoutes checks every route of an owner, with good and bad input
+// (docs/rules/agent-accounts.md#owners-routes).
+func TestAgentRoutes(t *testing.T) {
+	v := newTestPortal(t, nil)
+	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
+	v.Submit(&core.Deposit{User: 4, DepositID: "dave", Amount: 1_000_000})
+	wants := func(token, method, target, body string, status int, code string) {
+		t.Helper()
+		v.wants(token, method, target, body, status, code)
+	}
+
+	id, key := v.newAgent("scout", `{"max_daily_loss":"500000","categories":[1,2]}`)
+	path := fmt.Sprintf("/agents/%d", id)
+	for _, c := range []struct {
+		body   string
+		status int
+		code   string
+	}{
+		{`{"name":"scout"}`, 409, "duplicate_agent_name"},
+		{`{"name":"Scout"}`, 400, "schema_violation"},
+		{`{"name":""}`, 400, "schema_violation"},
+		{`{}`, 400, "schema_violation"},
+		{`{"name":"a","owner":3}`, 400, "unknown_field"},
+		{`{"name":"a","fund":"9000000"}`, 403, "insufficient_balance"},
+		{`{"name":"a","fund":"-1"}`, 400, "schema_violation"},
+		{`{"name":"a","fund":5}`, 400, "schema_violation"},
+		{`{"name":"a","fund":"18446744073709551615"}`, 403, "insufficient_balance"},
+		{`{"name":"a","mandate":[]}`, 400, "schema_violation"},
+		{`{"name":"a","mandate":{"max_loss":"5"}}`, 400, "bad_mandate"},
+		{`{"name":"a","mandate":{"categories":[10]}}`, 400, "bad_mandate"},
+		{`{"name":"a","mandate":{"expires_ts":"5"}}`, 400, "bad_mandate"},
+		{`{"name":"second","mandate":null}`, 201, ""},
+	} {
+		wants(carol, "POST", "/agents", c.body, c.status, c.code)
+	}
+	for i := range 30 {
+		v.Submit(&core.CreateAgent{Owner: 3, Name: fmt.Sprint("n", i)})
+	}
+	wants(carol, "POST", "/agents", `{"name":"late"}`, 403, "agent_limit")
+
+	// Another owner's agent, an unknown account, an owner and no number are all unknown.
+	for _, other := range []string{"/agents/99", "/agents/1", "/agents/3", "/agents/0", "/agents/x", "/agents/4294967296"} {
+		for _, r := range [][3]string{
+			{"GET", "/mandate", ""}, {"PUT", "/mandate", `{"if_rev":1,"mandate":{}}`}, {"POST", "/fund", `{"client_transfer_id":"x","amount":"1"}`},
+			{"POST", "/return", `{"client_transfer_id":"x","amount":"1"}`}, {"POST", "/halt", ""}, {"POST", "/resume", ""}, {"POST", "/close", ""},
+			{"POST", "/keys", ""}, {"GET", "/keys", ""}, {"DELETE", "/keys/k", ""}, {"GET", "/activity", ""},
+		} {
+			wants(carol, r[0], other+r[1], r[2], 404, "unknown_agent")
+		}
+	}
+	wants(dave, "POST", path+"/halt", "", 404, "unknown_agent")
+	wants(dave, "GET", path+"/mandate", "", 404, "unknown_agent")
+
+	// No API key and no other bearer reaches the routes.
+	for _, r := range [][2]string{{"GET", "/agents"}, {"POST", path + "/resume"}, {"GET", path + "/keys"}, {"GET", "/agents/x/y"}} {
+		wants("dxa_guessed", r[0], r[1], "", 401, "unauthorized")
+		signed := v.SignedRequest(key, r[0], r[1], nil)
+		status, _, _ := v.send(r[0], r[1], "", signed.Header)
+		if status != http.StatusUnauthorized {
+			t.Errorf("%s %s signed by the agent's key: %d", r[0], r[1], status)
+		}
+	}
+
+	var m schemas.AgentMandate
+	v.ask(carol, "GET", path+"/mandate", "", 200, &m)
+	if m.Rev != 1 || len(m.Mandate.Categories) != 2 || *m.Mandate.MaxDailyLoss != 500_000 {
+		t.Errorf("%+v", m)
+	}
+	wants(carol, "PUT", path+"/mandate", `{"if_rev":2,"mandate":{}}`, 409, "stale_mandate")
+	wants(carol, "PUT", path+"/mandate", `{"if_rev":2,"mandate":{"price_collar":-1}}`, 400, "bad_mandate")
+	wants(carol, "PUT", path+"/mandate", `{"if_rev":0,"mandate":{}}`, 400, "schema_violation")
+	wants(carol, "PUT", path+"/mandate", `{"mandate":{}}`, 400, "schema_violation")
+	wants(carol, "PUT", path+"/mandate", `{"if_rev":1,"mandate":{"expires_ts":"1"}}`, 400, "bad_mandate")
+	var set schemas.AgentCreated
+	v.ask(carol, "PUT", path+"/mandate", `{"if_rev":1,"mandate":{"max_open_cost":"5","max_orders_per_day":7}}`, 200, &set)
+	if set.Rev != 2 || set.UserID != id || set.Seq == 0 {
+		t.Errorf("%+v", set)
+	}
+
+	var first, again schemas.Transferred
+	v.ask(carol, "POST", path+"/fund", `{"client_transfer_id":"t-1","amount":"7000"}`, 200, &first)
+	v.ask(carol, "POST", path+"/fund", `{"client_transfer_id":"t-1","amount":"7000"}`, 200, &again)
+	if first != again || first.From != 3 || first.To != id || first.Amount != 7000 || first.Ts == 0 {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	wants(carol, "POST", path+"/return", `{"client_transfer_id":"t-1","amount":"7000"}`, 409, "duplicate_client_transfer_id")
+	wants(carol, "POST", path+"/fund", `{"client_transfer_id":"t-1","amount":"7001"}`, 409, "duplicate_client_transfer_id")
+	wants(carol, "POST", path+"/return", `{"client_transfer_id":"t-2","amount":"0"}`, 400, "bad_amount")
+	wants(carol, "POST", path+"/return", `{"client_transfer_id":"t-2","amount":"207001"}`, 403, "insufficient_balance")
+	wants(carol, "POST", path+"/return", `{"client_transfer_id":"t 2","amount":"1"}`, 400, "schema_violation")
+	wants(carol, "POST", path+"/return", `{"amount":"1"}`, 400, "schema_violation")
+	v.ask(carol, "POST", path+"/return", `{"client_transfer_id":"t-2","amount":"207000"}`, 200, &first)
+
+	state := func(what, want string) {
+		t.Helper()
+		var out schemas.AgentState
+		v.ask(carol, "POST", path+"/"+what, "", 200, &out)
+		if out.State != want || out.UserID != id || out.Seq == 0 {
+			t.Errorf("%s: %+v", what, out)
+		}
+	}
+	wants(carol, "POST", path+"/halt", "{}", 400, "unexpected_body")
+	state("halt", "halted")
+	state("halt", "halted")
+	state("resume", "active")
+
+	var keys schemas.KeyList
+	v.ask(carol, "GET", path+"/keys", "", 200, &keys)
+	if len(keys.Keys) != 1 || keys.Keys[0].APIKey != key.ID {
+		t.Errorf("%+v", keys)
+	}
+	wants(carol, "POST", path+"/keys", `{"scopes":["withdraw"]}`, 403, "missing_scope")
+	if status, answer := v.Call(key, "POST", "/v1/portfolio/orders", `{"client_order_id":"5","market_id":1,"side":"buy","outcome":"yes","tick":4000,"qty":1}`); status != 403 || !strings.Contains(answer, `"rule":"max_open_cost"`) {
+		t.Errorf("%d %s", status, answer)
+	}
+	var page schemas.ActivityList
+	v.ask(carol, "GET", path+"/activity?limit=2", "", 200, &page)
+	if len(page.Activity) != 2 || page.Cursor == "" {
+		t.Fatalf("%+v", page)
+	}
+	if a := page.Activity[0]; a.Operation != "place_order" || a.Code != "mandate_violation" || a.Rule != "max_open_cost" || *a.APIKey != key.ID || *a.ClientOrderID != 5 || a.OrderID != nil {
+		t.Errorf("%+v", a)
+	}
+	if a := page.Activity[1]; a.Operation != "resume_agent" || a.Code != "" || a.APIKey != nil {
+		t.Errorf("%+v", a)
+	}
+	var operations []string
+	for cursor := page.Cursor; ; cursor = page.Cursor {
+		page = schemas.ActivityList{}
+		v.ask(carol, "GET", path+"/activity?limit=3&cursor="+cursor, "", 200, &page)
+		for _, a := range page.Activity {
+			operations = append(operations, a.Operation)
+		}
+		if page.Cursor == "" {
+			break
+		}
+	}
+	if got := strings.Join(operations, " "); got != "halt_agent halt_agent transfer transfer transfer transfer transfer transfer transfer set_mandate set_mandate set_mandate create_key create_agent" {
+		t.Errorf("activity: %s", got)
+	}
+
+	wants(carol, "DELETE", path+"/keys/"+key.ID, "", 200, "")
+	if status, _ := v.Call(key, "GET", "/v1/account", ""); status != 401 {
+		t.Errorf("a revoked key reads: %d", status)
+	}
+	var list schemas.AgentList
+	v.ask(carol, "GET", "/agents?limit=5", "", 200, &list)
+	if len(list.Agents) != 5 || list.Cursor == "" || list.Agents[0].UserID < list.Agents[1].UserID {
+		t.Errorf("%+v", list)
+	}
+	seen := len(list.Agents)
+	for list.Cursor != "" {
+		cursor := list.Cursor
+		list = schemas.AgentList{}
+		v.ask(carol, "GET", "/agents?limit=20&cursor="+cursor, "", 200, &list)
+		seen += len(list.Agents)
+	}
+	if last := list.Agents[len(list.Agents)-1]; seen != 32 || last.Name != "scout" || last.Rev != 2 || *last.Headroom.MaxOpenCost != 5 || *last.Headroom.MaxOrdersPerDay != 7 || last.Headroom.MaxDailyLoss != nil {
+		t.Errorf("%d agents, %+v", seen, list.Agents)
+	}
+	state("close", "closed")
+	state("close", "closed")
+	wants(carol, "POST", path+"/halt", "", 409, "invalid_transition")
+	wants(carol, "POST", path+"/keys", "", 409, "invalid_transition")
+	wants(carol, "PUT", path+"/mandate", `{"if_rev":2,"mandate":{}}`, 409, "invalid_transition")
+	wants(carol, "POST", path+"/fund", `{"client_transfer_id":"t-9","amount":"1"}`, 409, "invalid_transition")
+
+	v.Submit(&core.SuspendUser{User: 3})
+	wants(carol, "POST", "/agents", `{"name":"z"}`, 403, "user_suspended")
+}
+
+// TestFamilyOfKeys checks that a family shares the limit of new keys, and that the owner's leaving
+// halts its agents and revokes their keys.
+func TestFamilyOfKeys(t *testing.T) {
+	v := newTestPortal(t, nil)
+	v.FreezeClock()
+	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
+	id, key := v.newAgent("scout", `{}`)
+	for range newKeysPerMinute - 1 {
+		v.wants(carol, "POST", fmt.Sprintf("/agents/%d/keys", id), "", 201, "")
+	}
+	v.wants(carol, "POST", "/keys", "", 429, "rate_limited")
+	v.wants(carol, "POST", fmt.Sprintf("/agents/%d/keys", id), "", 429, "rate_limited")
+	if status, answer := v.Call(key, "GET", "/v1/account", ""); status != 200 || !strings.Contains(answer, `"kind":"agent"`) {
+		t.Errorf("%d %s", status, answer)
+	}
+	v.wants(carol, "DELETE", "/account", "", 200, "")
+	if status, _ := v.Call(key, "GET", "/v1/account", ""); status != 401 {
+		t.Errorf("the agent's key after its owner left: %d", status)
+	}
+	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+		if s := m.State(core.UserID(id)); s != core.AgentHalted {
+			t.Errorf("the agent is %v", s)
+		}
+	})
+}
+
+// TestStolenKey plays whoever stole an agent's key and has an accomplice: it buys dear from the
+// accomplice and sells cheap, again and again, after a halt too. No bound of the mandate moves
+// (docs/rules/agent-accounts.md#guarantees).
+func TestStolenKey(t *testing.T) {
+	const limit, collar = 50_000, 500
+	v := newTestPortal(t, nil)
+	v.Gate.Venue.Config.WriteFloor = 10_000 // the mandate is what stops it here
+	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
+	id, key := v.newAgent("scout", fmt.Sprintf(`{"max_daily_loss":"%d","price_collar":%d,"max_order_cost":"20000"}`, limit, collar))
+	accomplice := v.NewKey(1, core.ScopeRead|core.ScopeTrade)
+	next := 0
+	place := func(k lanetest.Key, order string) (int, string) {
+		next++
+		return v.Call(k, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":1,%s}`, next, order))
+	}
+	rules := map[string]int{}
+	attack := func(order string) {
+		t.Helper()
+		status, answer := place(key, order)
+		if status == 403 {
+			var e schemas.ErrorBody
+			if err := json.Unmarshal([]byte(answer), &e); err != nil || e.Error.Code != "mandate_violation" {
+				return // no contracts to sell
+			}
+			rules[(*e.Error.Details)["rule"]]++
+		}
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+			if u := m.Usage(core.UserID(id)); u.LossToday+u.OpenCost > limit {
+				t.Fatalf("after %s: loss today %d and open cost %d pass %d", order, u.LossToday, u.OpenCost, limit)
+			}
+		})
+	}
+	for range 60 {
+		place(accomplice, `"side":"buy","outcome":"no","tick":1000,"qty":20`) // offers YES at 9000
+		attack(`"side":"buy","outcome":"yes","tick":9000,"qty":1`)
+		attack(`"side":"buy","outcome":"yes","type":"market","max_cost":"20000","qty":20`)
+		attack(`"side":"buy","outcome":"yes","type":"market","worst_tick":9999,"max_cost":"20000","qty":20`)
+		v.Call(accomplice, "DELETE", "/v1/portfolio/orders", "")
+		place(accomplice, `"side":"buy","outcome":"no","tick":4600,"qty":3`) // offers YES within the collar
+		attack(`"side":"buy","outcome":"yes","tick":5400,"qty":4,"tif":"ioc"`)
+		attack(`"side":"buy","outcome":"yes","tick":5400,"qty":3,"tif":"ioc"`)
+		place(accomplice, `"side":"buy","outcome":"no","tick":4900,"qty":1`) // an ask that lowers the sale's reference
+		place(accomplice, `"side":"buy","outcome":"yes","tick":4600,"qty":3`)
+		attack(`"side":"sell","outcome":"yes","tick":100,"qty":3,"tif":"ioc"`)
+		attack(`"side":"sell","outcome":"yes","tick":4600,"qty":3,"tif":"ioc"`)
+		v.Call(accomplice, "DELETE", "/v1/portfolio/orders", "")
+	}
+	for _, rule := range []string{"price_collar", "max_order_cost", "max_daily_loss"} {
+		if rules[rule] == 0 {
+			t.Errorf("%s rejected nothing: %v", rule, rules)
+		}
+	}
+	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+		p := m.Performance(core.UserID(id))
+		if p.Realized < -limit || p.Realized == 0 {
+			t.Errorf("the attack realized %d", p.Realized)
+		}
+	})
+
+	// One key cannot cancel the orders of another account, and nothing passes a halt.
+	if status, answer := place(v.NewKey(2, core.ScopeTrade), `"side":"buy","outcome":"yes","tick":4000,"qty":1`); status != 201 {
+		t.Fatalf("%d %s", status, answer)
+	}
+	v.Call(key, "DELETE", "/v1/portfolio/orders", "")
+	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+		if m.Usage(2).OpenOrders != 1 {
+			t.Error("the agent's cancel-all canceled another account's order")
+		}
+	})
+	v.wants(carol, "POST", fmt.Sprintf("/agents/%d/halt", id), "", 200, "")
+	for _, order := range []string{`"side":"buy","outcome":"yes","tick":400,"qty":1`, `"side":"sell","outcome":"yes","tick":5000,"qty":1`} {
+		if status, answer := place(key, order); status == 201 || !strings.Contains(answer, `"rule":"halted"`) && !strings.Contains(answer, "insufficient_position") {
+			t.Errorf("after the halt: %d %s", status, answer)
+		}
+	}
+	for _, r := range [][2]string{{"POST", "/v1/withdrawals"}, {"POST", "/v1/agents"}} {
+		if status, answer := v.Call(key, r[0], r[1], `{"client_withdrawal_id":"w","amount":"1","destination":"bank"}`); status < 400 {
+			t.Errorf("%s %s: %d %s", r[0], r[1], status, answer)
+		}
+	}
+}
