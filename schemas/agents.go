@@ -287,10 +287,10 @@ type Account struct {
 	Kind      string    `json:"kind" enum:"owner,agent"`
 	State     string    `json:"state" enum:"active,expired,halted,suspended,closed"`
 	OwnerID   *uint32   `json:"owner_id,omitempty"`
-	Mandate   *Mandate  `json:"mandate,omitempty"`
+	Mandate   *Mandate  `json:"mandate,omitzero"`
 	Rev       *uint32   `json:"rev,omitempty"`
 	Usage     Usage     `json:"usage"`
-	Headroom  *Headroom `json:"headroom,omitempty"`
+	Headroom  *Headroom `json:"headroom,omitzero"`
 	Equity    U64       `json:"equity" pattern:"^[0-9]+$" doc:"Pips"`
 	EquityUSD USD       `json:"equity_usd" doc:"Dollars"`
 	AsOf
