@@ -23,8 +23,8 @@ var (
 	accountAudit = core.Audit{Who: "dx dev"}
 )
 
-// createAccounts creates the accounts of the options that the journal does not have yet, and
-// collects all of them with their secrets.
+// createAccounts creates the accounts of the options that the journal does not have yet, then
+// their agents, and collects all of them with their secrets.
 func (v *Venue) createAccounts() error {
 	for _, a := range v.options.Accounts {
 		account, err := v.findOrCreateAccount(a)
@@ -32,8 +32,10 @@ func (v *Venue) createAccounts() error {
 			return fmt.Errorf("account %s: %w", a.Name, err)
 		}
 		v.accounts = append(v.accounts, account)
+	}
+	for i, a := range v.options.Accounts {
 		for _, g := range a.Agents {
-			if err := v.createAgent(&account, g); err != nil {
+			if err := v.createAgent(&v.accounts[i], g); err != nil {
 				return fmt.Errorf("agent %s of %s: %w", g.Name, a.Name, err)
 			}
 		}

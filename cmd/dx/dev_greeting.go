@@ -57,7 +57,7 @@ func mcpHostConfig(profile string) string {
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
 	}
-	s := server{Args: []string{"mcp", "--profile", profile}}
+	s := server{Args: []string{"mcp", "--profile", profile, "--toolset", toolsetCore}}
 	exe, err := os.Executable()
 	wd, wderr := os.Getwd()
 	switch {

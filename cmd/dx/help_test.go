@@ -64,7 +64,7 @@ func TestBannerNamesTheDevFile(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		(&devCmd{DevFile: path}).printGreeting(&out, schemas.DevFile{Accounts: []schemas.DevAccount{{Name: "trader"}}}, "/p/trader.json")
-		if !strings.Contains(out.String(), `"mcp","--profile","/p/trader.json"]`) || strings.Contains(out.String(), `"--dev-file"`) {
+		if !strings.Contains(out.String(), `"mcp","--profile","/p/trader.json","--toolset","core"]`) || strings.Contains(out.String(), `"--dev-file"`) {
 			t.Errorf("the entry of a host is\n%s", &out)
 		}
 		for _, command := range []string{" markets", " order buy yes 10 --series btc-15m --max-cost 9"} {

@@ -16,6 +16,7 @@ import (
 	kongcompletion "github.com/jotaen/kong-completion"
 	"github.com/lmittmann/tint"
 
+	"duplex/cmd/dx/agent"
 	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/operator"
 	"duplex/cmd/dx/trading"
@@ -31,6 +32,7 @@ type commandLine struct {
 	Dev        devCmd            `cmd:"" help:"Run a venue for development: simulated prices, funded accounts, a market maker."`
 	Serve      serveCmd          `cmd:"" help:"Run a venue for real users, without funded accounts."`
 	Mcp        mcpCmd            `cmd:"" help:"Connect an MCP host to the venue."`
+	Agent      agent.Commands    `cmd:"" help:"Give an AI agent an account of its own, and watch or stop it."`
 	Call       trading.Call      `cmd:"" help:"Send one signed request."`
 	Order      trading.Order     `cmd:"" help:"Place an order."`
 	Cancel     trading.Cancel    `cmd:"" help:"Cancel orders."`

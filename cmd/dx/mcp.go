@@ -33,7 +33,7 @@ type mcpCmd struct {
 type venueFlags struct {
 	Profile string `help:"Profile to use: its file, or its name in the folder agents beside the dev file. It holds one key, and takes precedence over all other settings." placeholder:"NAME|FILE"`
 	DevFile string `help:"The file that dx dev writes; the profiles are in the folder agents beside it. DX_URL, DX_KEY and DX_SECRET take precedence over it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
-	As      string `help:"Profile to use by default: agent, or an account of the dev file." default:"agent" env:"DX_AS"`
+	As      string `help:"Whose key to use: that of the dev venue's agent, or of an account of the dev file (trader, maker, reader or treasurer)." default:"agent" env:"DX_AS"`
 }
 
 // profile reads the profile of --profile, or without one that of --as.
@@ -48,21 +48,21 @@ func (v *venueFlags) profile() (p schemas.Profile, path string, err error) {
 	return p, path, err
 }
 
-// settings returns the base URL of the venue, the key, and its secret in hex. They never come
-// from the dev file, which holds the operator's token.
+// settings returns the base URL of the venue, the key, and its secret in hex. What the
+// environment leaves out comes from the agent's profile, or with --as from the dev file.
 func (v *venueFlags) settings() (base, key, secret string, err error) {
-	base, key, secret = os.Getenv("DX_URL"), os.Getenv("DX_KEY"), os.Getenv("DX_SECRET")
-	if v.Profile == "" && base != "" && key != "" {
-		return base, key, secret, nil
+	at := cli.ClientFlags{URL: os.Getenv("DX_URL"), Key: os.Getenv("DX_KEY"), Secret: os.Getenv("DX_SECRET"), DevFile: v.DevFile, As: v.As}
+	if v.Profile == "" && (v.As != devAgent || at.URL != "" && at.Key != "") {
+		return at.Resolve()
 	}
 	p, _, err := v.profile()
-	if v.Profile != "" || base == "" {
-		base = p.API
+	if v.Profile == "" && at.URL != "" {
+		p.API = at.URL
 	}
-	if v.Profile != "" || key == "" {
-		key, secret = p.APIKey, p.Secret
+	if v.Profile == "" && at.Key != "" {
+		p.APIKey, p.Secret = at.Key, at.Secret
 	}
-	return base, key, secret, err
+	return p.API, p.APIKey, p.Secret, err
 }
 
 // open returns a client, and a logger that redacts its secret.

@@ -152,9 +152,33 @@ func installs(t *testing.T, p *process, path string) {
 	if out, err := dx(nil, "mcp", "--profile", "treasurer", "--dev-file", file); err != nil || !strings.Contains(out, `"supportedVersions"`) {
 		t.Errorf("%v: %s", err, out)
 	}
+	usesAgent(t, p, dx)
 	for _, args := range []string{"mcp --profile nobody", "mcp --profile " + file, "mcp doctor --profile", "mcp install --client cursor --profile " + file, "mcp install", "mcp install --client emacs", "mcp install --client cursor --name a/b", "mcp proxy --listen 0.0.0.0:0", "mcp --secret x", "mcp --key x", "mcp --url x"} {
 		if out, err := dx([]string{"DX_DEV_FILE=" + file}, strings.Fields(args)...); err == nil || err.(*exec.ExitError).ExitCode() != 2 {
 			t.Errorf("%s: %v: %s", args, err, out)
+		}
+	}
+}
+
+// usesAgent checks that an MCP host gets the dev venue's agent by default, whose money and
+// mandate are its own, and another account only with --as.
+func usesAgent(t *testing.T, p *process, dx func(env []string, args ...string) (string, error)) {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(p.file), "agents", "agent.json")
+	agent, err := cli.ReadProfile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"mcp doctor", "with key " + agent.APIKey},
+		{"mcp doctor --as trader", "with key " + p.account("trader").APIKey},
+		{"mcp install --client cursor", path},
+		{"call GET /v1/account --profile agent", `"kind":"agent","state":"active","owner_id":1,"mandate":{"price_collar":1000,"max_daily_loss":"500000"},"rev":1,`},
+		{"call GET /v1/portfolio/balance --profile agent", `{"cash":"1000000",`},
+		{"call GET /v1/portfolio/balance", `{"cash":"100000000",`},
+	} {
+		if out, err := dx([]string{"DX_DEV_FILE=" + p.file}, strings.Fields(c.args)...); err != nil || !strings.Contains(out, c.want) {
+			t.Errorf("%s: %v: %s", c.args, err, out)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"golang.org/x/term"
 
@@ -50,8 +51,44 @@ func PrintResult(out io.Writer, v any, err error) error {
 func Explain(err error) error {
 	var e *client.Error
 	if errors.As(err, &e) {
+		if e.Details != nil && (*e.Details)["rule"] != "" {
+			return fmt.Errorf("%w: %s", err, explainMandate(*e.Details))
+		}
 		m := schemas.ErrorInfoOf(e.Code)
 		return fmt.Errorf("%w: %s %s", err, m.Means, m.Next)
 	}
 	return err
+}
+
+// explainMandate says which bound of the mandate rejected an order, and what passes
+// (docs/rules/agent-accounts.md#rejections). Amounts are in dollars, and prices in cents.
+func explainMandate(d schemas.Details) string {
+	number := func(name string) int64 {
+		n, err := strconv.ParseUint(d[name], 10, 64)
+		if err != nil {
+			return 0
+		}
+		return schemas.U64(n).Int64()
+	}
+	switch rule := d["rule"]; rule {
+	case "halted":
+		return "The agent is halted. Its owner can resume it."
+	case "expires_ts":
+		return "The agent's mandate has expired. Its owner can set another one."
+	case "categories":
+		return "The agent's mandate does not allow this series."
+	case "reduce_only":
+		return "The agent's mandate allows only orders with --reduce-only, and sales."
+	case "price_collar":
+		return fmt.Sprintf("The price of %s is outside the price collar of the agent's mandate; the last price that passes is %s.", formatCents(number("asked")), formatCents(number("limit")))
+	case "max_order_cost", "max_market_cost", "max_open_cost", "max_daily_loss":
+		return fmt.Sprintf("The order can cost %s, and %s of the agent's mandate leaves %s of %s.", FormatDollars(number("asked")), rule, FormatDollars(number("headroom")), FormatDollars(number("limit")))
+	default:
+		return fmt.Sprintf("The order asks for %s, and %s of the agent's mandate leaves %s of %s.", d["asked"], rule, d["headroom"], d["limit"])
+	}
+}
+
+// formatCents formats a price in pips as cents, exactly.
+func formatCents(pips int64) string {
+	return strconv.FormatFloat(float64(pips)/100, 'f', -1, 64) + "¢"
 }

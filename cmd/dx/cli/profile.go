@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 
 	"github.com/go-json-experiment/json"
@@ -21,14 +20,10 @@ import (
 // profileMax bounds a profile file.
 const profileMax = 64 << 10
 
-// AgentName matches the name of an agent, and so of its profile. Any other text is the path of
-// a profile's file.
-var AgentName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
-
 // ProfilePath returns the absolute path of a profile, given its name or its path. A name is
 // that of a file in the folder agents beside the dev file.
 func ProfilePath(devFile, profile string) (string, error) {
-	if AgentName.MatchString(profile) {
+	if schemas.IsAgentName(profile) {
 		profile = filepath.Join(filepath.Dir(devFile), "agents", profile+".json")
 	}
 	return filepath.Abs(profile)
@@ -109,7 +104,7 @@ func checkProfile(p *schemas.Profile) error {
 	if _, ok := schemas.ParseSecret(p.Secret); !ok {
 		return errors.New("secret: must be 64 hex characters")
 	}
-	if p.Name != "" && !AgentName.MatchString(p.Name) {
+	if p.Name != "" && !schemas.IsAgentName(p.Name) {
 		return errors.New("name: must be up to 32 of a to z, 0 to 9 and -, and not begin with -")
 	}
 	return nil

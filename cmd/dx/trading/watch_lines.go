@@ -52,6 +52,10 @@ func userLine(e *client.StreamEvent) (of, what string, err error) {
 		return decodeAndDescribe(e.Msg, depositLine)
 	case "withdrawal":
 		return decodeAndDescribe(e.Msg, withdrawalLine)
+	case "transfer":
+		return decodeAndDescribe(e.Msg, transferLine)
+	case "account":
+		return decodeAndDescribe(e.Msg, stateLine)
 	case "deadman":
 		return decodeAndDescribe(e.Msg, deadmanLine)
 	case "key_revoked":
@@ -179,6 +183,15 @@ func deadmanLine(e *schemas.DeadmanEvent) (of, what string) {
 	default:
 		return noSubject, "dead-man switch disarmed"
 	}
+}
+
+func transferLine(e *schemas.TransferEvent) (of, what string) {
+	t := &e.Transfer
+	return noSubject, fmt.Sprintf("transfer of %s from account %d to account %d", dollars(t.Amount.Int64()), t.From, t.To)
+}
+
+func stateLine(e *schemas.AccountEvent) (of, what string) {
+	return noSubject, fmt.Sprintf("account %s, mandate rev %d", e.State, e.Rev)
 }
 
 func revokedLine(e *schemas.KeyRevokedEvent) (of, what string) {

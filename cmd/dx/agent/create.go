@@ -1,0 +1,246 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"duplex/client"
+	"duplex/cmd/dx/bridge"
+	"duplex/cmd/dx/cli"
+	"duplex/schemas"
+)
+
+// create is `dx agent create NAME`.
+type create struct {
+	ownerFlags
+	mandateFlags
+	keyFlags
+	Name string      `arg:"" help:"Name of the agent: up to 32 of a to z, 0 to 9 and -. Each name is used once."`
+	Fund cli.Dollars `help:"Move so much of your free cash to the agent." placeholder:"DOLLARS"`
+}
+
+// keyFlags say what happens to the key of an agent.
+type keyFlags struct {
+	Scopes  []string `help:"What the key may do: read, trade." default:"read,trade" enum:"read,trade"`
+	Install string   `help:"Add the agent to the config file of this host: claude-code, claude-desktop, cursor, vscode or codex." enum:",claude-code,claude-desktop,cursor,vscode,codex" default:""`
+}
+
+func (c *create) Help() string {
+	return `Makes an account for an agent, with money of its own, a mandate and a key. Money is in dollars, the price collar in pips: 100 pips are a cent. A bound that is not given does not hold. The key goes into a profile, a file of mode 0600: .dx/agents/NAME.json, beside the dev file.
+
+  preset    an order   open   a day   collar   ends after
+  careful   $2         $10    $10     300      24 h
+  normal    $10        $50    $50     500      7 d
+  loose     $50        $250   $250    1000     30 d
+
+Examples:
+  dx agent create bot --fund 50 --preset careful
+  dx agent create bot --fund 50 --preset normal --install claude-code
+  dx agent create bot --fund 50 --max-daily-loss 20 --max-order-cost 5 --series btc-60s --collar 500 --expires 24h`
+}
+
+func (c *create) Run(ctx context.Context, out io.Writer) error {
+	if !schemas.IsAgentName(c.Name) {
+		return cli.BadFlag("name", errors.New("must be up to 32 of a to z, 0 to 9 and -, and not begin with -"))
+	}
+	var m schemas.Mandate
+	if err := c.mandateFlags.apply(&m, time.Now()); err != nil {
+		return err
+	}
+	p, err := c.portal()
+	if err != nil {
+		return err
+	}
+	k, err := c.prepare(ctx, p, c.DevFile, c.Name)
+	if err != nil {
+		return err
+	}
+	body := schemas.CreateAgent{Name: c.Name, Fund: schemas.U64(c.Fund)}
+	if body.Mandate, err = schemas.Append(nil, m); err != nil {
+		return err
+	}
+	var made schemas.AgentCreated
+	if _, err := p.do(ctx, "POST", "/agents", body, &made); err != nil {
+		if isCode(err, "duplicate_agent_name") {
+			return fmt.Errorf("%w\nIf it is open and its key is lost, make another one: dx agent key %s", err, c.Name)
+		}
+		return err
+	}
+	if err := k.issue(ctx, p, made.UserID); err != nil {
+		return fmt.Errorf("the agent %s exists, but has no key: %w\nMake one with dx agent key %s", c.Name, err, c.Name)
+	}
+	if c.JSON {
+		err = json.NewEncoder(out).Encode(struct {
+			keyResult
+			Rev uint32      `json:"rev"`
+			Seq schemas.U64 `json:"seq"`
+		}{k.result(), made.Rev, made.Seq})
+	} else {
+		err = c.print(out, &m, k)
+	}
+	return errors.Join(err, k.install(out, c.JSON))
+}
+
+func (c *create) print(out io.Writer, m *schemas.Mandate, k *newKey) error {
+	fmt.Fprintf(out, "%s is an agent (account %d) with %s. It\n", c.Name, k.profile.UserID, c.Fund)
+	for _, line := range describe(m) {
+		fmt.Fprintln(out, "  -", line)
+	}
+	return k.print(out)
+}
+
+// key is `dx agent key NAME`.
+type key struct {
+	agentCmd
+	keyFlags
+}
+
+func (k *key) Help() string {
+	return `Makes another key of an agent and writes it to the agent's profile, for example after the profile was lost. Keys that exist stay valid; dx agent close revokes all of them. A key with --scopes read can watch the agent and not trade.
+
+Examples:
+  dx agent key bot
+  dx agent key bot --install cursor`
+}
+
+func (k *key) Run(ctx context.Context, out io.Writer) error {
+	p, a, err := k.open(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := k.prepare(ctx, p, k.DevFile, a.Name)
+	if err != nil {
+		return err
+	}
+	if err := made.issue(ctx, p, a.UserID); err != nil {
+		return err
+	}
+	if k.JSON {
+		err = json.NewEncoder(out).Encode(made.result())
+	} else {
+		err = made.print(out)
+	}
+	return errors.Join(err, made.install(out, k.JSON))
+}
+
+// newKey is a key of an agent on its way into a profile.
+type newKey struct {
+	path    string
+	scopes  []string
+	host    *bridge.Host // nil: no host gets it
+	profile schemas.Profile
+}
+
+// keyResult is a new key as --json prints it, without the secret.
+type keyResult struct {
+	Name    string   `json:"name"`
+	UserID  uint32   `json:"user_id"`
+	APIKey  string   `json:"api_key"`
+	Scopes  []string `json:"scopes"`
+	Profile string   `json:"profile"`
+}
+
+// prepare finds out everything that could prevent a profile from being written, before the
+// agent and its key are made.
+func (f *keyFlags) prepare(ctx context.Context, p *portal, devFile, name string) (*newKey, error) {
+	k := &newKey{scopes: f.Scopes}
+	if f.Install != "" {
+		k.host, _ = bridge.FindHost(f.Install)
+		if _, err := bridge.NewServer(serverName); err != nil {
+			return nil, err
+		}
+	}
+	at, err := p.addresses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k.profile = schemas.Profile{API: at.API, WS: at.WS, MCP: at.MCP, Name: name}
+	if k.path, err = cli.ProfilePath(devFile, name); err != nil {
+		return nil, err
+	}
+	return k, replaceable(ctx, k.path, at.API)
+}
+
+// replaceable returns an error if the file at path could still be of use: it is a profile whose
+// key works, or of another venue, or it is no profile at all.
+func replaceable(ctx context.Context, path, api string) error {
+	old, err := cli.ReadProfile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && old.API == api {
+		secret, _ := schemas.ParseSecret(old.Secret)
+		_, err = client.New(old.API, old.APIKey, secret).Balance(ctx)
+		var refused *client.Error
+		if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s exists; move it away, because it would be replaced", path)
+}
+
+// issue makes the key and writes the profile.
+func (k *newKey) issue(ctx context.Context, p *portal, user uint32) error {
+	var made schemas.NewKey
+	if _, err := p.do(ctx, "POST", agentPath(user, "keys"), schemas.CreateKey{Label: "dx", Scopes: k.scopes}, &made); err != nil {
+		return err
+	}
+	k.profile.UserID, k.profile.APIKey, k.profile.Secret, k.profile.Scopes = user, made.APIKey, made.Secret, made.Scopes
+	return cli.WriteProfile(k.path, &k.profile)
+}
+
+func (k *newKey) result() keyResult {
+	return keyResult{k.profile.Name, k.profile.UserID, k.profile.APIKey, k.profile.Scopes, k.path}
+}
+
+func (k *newKey) print(out io.Writer) error {
+	name := k.profile.Name
+	_, err := fmt.Fprintf(out, `Its key is in %s.
+
+  give it to a host    dx mcp install --client claude-code --profile %[2]s --write
+  trade with it        dx order buy yes 1 --series btc-15m --profile %[2]s
+  watch it             dx agent show %[2]s
+  stop it              dx agent halt %[2]s
+`, cli.RelativePath(k.path), profileArgument(k.path, name))
+	return err
+}
+
+// profileArgument is the value of --profile that selects the profile of an agent: its name if
+// the profile is where other commands look for it, else its file.
+func profileArgument(path, name string) string {
+	if cli.RelativePath(path) == filepath.Join(filepath.Dir(cli.DevFileDefault), "agents", name+".json") {
+		return name
+	}
+	return cli.ShellWord(path)
+}
+
+// serverName is the name of the venue in a host's config. A host has one agent, so that its
+// tools are listed once.
+const serverName = "duplex"
+
+// install adds the agent to the config file of the host, if one is named.
+func (k *newKey) install(out io.Writer, quiet bool) error {
+	if k.host == nil {
+		return nil
+	}
+	s, err := bridge.NewServer(serverName)
+	if err != nil {
+		return err
+	}
+	s.Args = append(s.Args, "--profile", k.path, "--toolset", "core") // as dx mcp install does
+	c, err := k.host.Plan(s)
+	if err != nil {
+		return err
+	}
+	if quiet {
+		out = io.Discard
+	}
+	return c.Apply(out)
+}
