@@ -87,6 +87,13 @@ func TestKeys(t *testing.T) {
 		{"POST", "/admin/users/9/keys", "", 404, code("unknown_user")},
 		{"POST", "/admin/users/0/keys", "", 404, code("unknown_user")},
 	})
+	d.Server.Submit(&core.CreateAgent{Owner: 1, Name: "scout"})
+	agent := 0
+	d.Engine.Read(func(v *venue.Venue, _ *view.View) { agent = int(v.Agents(1)[0]) })
+	d.runCases([]want{ // not even the operator gives an agent a key that withdraws
+		{"POST", fmt.Sprintf("/admin/users/%d/keys", agent), `{"scopes":["withdraw","read"]}`, 403, code("missing_scope")},
+		{"POST", fmt.Sprintf("/admin/users/%d/keys", agent), "", 201, `"scopes":\["read","trade"\]`},
+	})
 	d.Server.Submit(&core.RevokeKey{User: 1, Key: key.ID})
 	if status, body := d.Call(key, "GET", "/v1/portfolio/balance", ""); status != 401 {
 		t.Errorf("revoked: %d %s", status, body)

@@ -12,7 +12,7 @@ func TestInFlightLimiter(t *testing.T) {
 	in := func(u core.UserID, want bool) {
 		t.Helper()
 		if err := f.acquire(u, max); (err == nil) != want {
-			t.Fatalf("user %d with %d of %d in flight: %v", u, f.byUser[u], f.total, err)
+			t.Fatalf("user %d with %d of %d in flight: %v", u, f.byOwner[u], f.total, err)
 		}
 	}
 	for range 8 { // one account alone gets half
@@ -39,7 +39,7 @@ func TestInFlightLimiter(t *testing.T) {
 		f.release(3)
 	}
 	f.release(4)
-	if f.total != 0 || len(f.byUser) != 0 {
-		t.Errorf("%d in flight, %v", f.total, f.byUser)
+	if f.total != 0 || len(f.byOwner) != 0 {
+		t.Errorf("%d in flight, %v", f.total, f.byOwner)
 	}
 }

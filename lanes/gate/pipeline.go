@@ -201,10 +201,11 @@ func (g *Gate) waitSeq(ctx context.Context, in any) error {
 // (docs/rules/limits.md#placements-in-hand).
 func execute[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], in *In, do func(context.Context, *tools.Venue, tools.Caller, *In) (Out, error)) (out Out, err error) {
 	if op.PlacesOrders && g.InFlight > 0 {
-		if err = g.inFlight.acquire(c.Key.User, g.InFlight); err != nil {
+		family := g.Venue.Engine.Owner(c.Key.User)
+		if err = g.inFlight.acquire(family, g.InFlight); err != nil {
 			return out, err
 		}
-		defer g.inFlight.release(c.Key.User)
+		defer g.inFlight.release(family)
 	}
 	return do(ctx, g.Venue, c.Caller(), in)
 }

@@ -14,6 +14,7 @@
 //	/rules /rules/orders …         the rulebook; each page also as Markdown, with .md
 //	/glossary                      its terms
 //	/keys /account                 the accounts service; bearer: the account token
+//	/agents /agents/{agent_id}/…   an owner's routes about its agents; the same bearer
 //
 // Invariants:
 //

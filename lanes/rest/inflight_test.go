@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/core"
 	"duplex/lanes/lanetest"
 )
 
@@ -53,5 +54,38 @@ func TestInFlight(t *testing.T) {
 	}
 	if n := h.Venue.Engine.Stats().Shed.Load(); n != 0 {
 		t.Errorf("%d were shed by the queue", n)
+	}
+}
+
+// TestInFlightOfAFamily checks that an owner and its agents share a quarter of the bound, so that
+// no owner gets more of it by having agents.
+func TestInFlightOfAFamily(t *testing.T) {
+	h, l := newBlockedServer(t)
+	h.Submit(&core.CreateAgent{Owner: 1, Name: "scout", Fund: 1_000_000})
+	h.Submit(&core.CreateAgent{Owner: 1, Name: "other", Fund: 1_000_000})
+	first, second, bob := h.NewKey(3, readTrade), h.NewKey(4, readTrade), h.NewKey(2, readTrade)
+	Mount(h.Routes, h.Gate, "test")
+	h.Gate.InFlight = 2
+	h.Serve()
+	h.FreezeClock()
+	l.hold.Store(true)
+	const order = `{"client_order_id":"1","market_id":3,"side":"buy","outcome":"yes","tick":100,"qty":1}`
+	answers := make(chan int, 2)
+	send := func(k lanetest.Key) {
+		status, _ := h.Call(k, "POST", "/v1/portfolio/orders", order)
+		answers <- status
+	}
+	go send(first)
+	<-l.took
+	if status, text := h.Call(second, "POST", "/v1/portfolio/orders", order); status != 503 || !strings.Contains(text, `"shed"`) {
+		t.Errorf("a second order of the family: %d %s", status, text)
+	}
+	go send(bob)
+	l.hold.Store(false)
+	l.let <- struct{}{}
+	for range 2 {
+		if status := <-answers; status != 201 {
+			t.Errorf("status %d", status)
+		}
 	}
 }
