@@ -19,6 +19,7 @@ import (
 	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/internal/logbuffer"
 	"duplex/schemas"
 	"duplex/server"
 	"duplex/server/servertest"
@@ -203,7 +204,7 @@ func TestProgressInTheLog(t *testing.T) {
 // that the log has one line if that changes the revision of an older journal.
 func TestNewestRevision(t *testing.T) {
 	data := t.TempDir()
-	var log lockedBuffer
+	var log logbuffer.Buffer
 	start := func() {
 		t.Helper()
 		v := openLive(t, data, func(o *server.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
