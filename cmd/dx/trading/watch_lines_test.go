@@ -37,6 +37,8 @@ func TestWatchLines(t *testing.T) {
 		"user_deposit":       "-: deposit again of $0.05",
 		"user_withdrawal":    "-: withdrawal 19 of $25.00 to bank-7: pending",
 		"user_deadman":       "-: dead-man switch armed, 60000 ms",
+		"user_transfer":      "-: transfer of $0.50 from account 1 to account 3",
+		"user_account":       "-: agent is halted, revision 1 of its mandate",
 		"user_key_revoked":   "-: key K revoked",
 	}
 	for name, e := range examples {
