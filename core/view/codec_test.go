@@ -38,7 +38,7 @@ func setExtremes(x reflect.Value, low bool) {
 func TestCodecKeepsEveryField(t *testing.T) {
 	const u = core.UserID(7)
 	for _, low := range []bool{false, true} {
-		for _, what := range []any{new(Order), new(Fill), new(Balance), new(core.Position), new(Settlement), new(core.Deposited), new(core.Withdrawal), new(core.DeadmanChanged)} {
+		for _, what := range []any{new(Order), new(Fill), new(Balance), new(core.Position), new(Settlement), new(core.Deposited), new(core.Withdrawal), new(core.DeadmanChanged), new(core.Transferred), new(core.AgentChanged)} {
 			x := UserEvent{Seq: 1 << 40, Ts: -5, What: what}
 			v := reflect.ValueOf(what).Elem()
 			setExtremes(v, low)
@@ -48,12 +48,15 @@ func TestCodecKeepsEveryField(t *testing.T) {
 				}
 			}
 			set("User", u)
+			set("APIKey", "") // the account's keys give it
 			switch o := what.(type) {
 			case *Order:
 				o.ID = core.OrderID(o.CreatedSeq)
-			case *Fill, *Settlement:
+			case *Fill, *Settlement, *core.Transferred:
 				set("Seq", x.Seq)
 				set("Ts", x.Ts)
+			case *core.AgentChanged:
+				o.State = core.AgentClosed
 			}
 			var scratch []byte
 			list, err := decodeChunk[UserEvent](encodeChunk[UserEvent]([]UserEvent{x, x}, &scratch), 2, u)

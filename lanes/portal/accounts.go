@@ -2,6 +2,7 @@ package portal
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 
@@ -33,7 +34,11 @@ func register[In, Out any](l *lane, m *gate.Routes, name, route string, status i
 			return out, err
 		}
 		out, err = do(ctx, c.User, in)
-		l.Log.Info("account action", "action", c.Op, "request_id", c.ID, "user_id", c.User, "ok", err == nil)
+		level := slog.LevelInfo
+		if strings.HasPrefix(route, "GET ") {
+			level = slog.LevelDebug // a page that polls would fill the log
+		}
+		l.Log.Log(ctx, level, "account action", "action", c.Op, "request_id", c.ID, "user_id", c.User, "ok", err == nil)
 		return out, err
 	}))
 }

@@ -53,12 +53,12 @@ func userLine(e *client.StreamEvent) (of, what string, err error) {
 		return decodeAndDescribe(e.Msg, depositLine)
 	case "withdrawal":
 		return decodeAndDescribe(e.Msg, withdrawalLine)
-	case "deadman":
-		return decodeAndDescribe(e.Msg, deadmanLine)
 	case "transfer":
 		return decodeAndDescribe(e.Msg, transferLine)
 	case "account":
-		return decodeAndDescribe(e.Msg, agentLine)
+		return decodeAndDescribe(e.Msg, stateLine)
+	case "deadman":
+		return decodeAndDescribe(e.Msg, deadmanLine)
 	case "key_revoked":
 		return decodeAndDescribe(e.Msg, revokedLine)
 	default:
@@ -187,11 +187,12 @@ func deadmanLine(e *schemas.DeadmanEvent) (of, what string) {
 }
 
 func transferLine(e *schemas.TransferEvent) (of, what string) {
-	return noSubject, fmt.Sprintf("transfer of %s from account %d to account %d", cli.FormatDollars(e.Transfer.Amount.Int64()), e.Transfer.From, e.Transfer.To)
+	t := &e.Transfer
+	return noSubject, fmt.Sprintf("transfer of %s from account %d to account %d", cli.FormatDollars(t.Amount.Int64()), t.From, t.To)
 }
 
-func agentLine(e *schemas.AccountEvent) (of, what string) {
-	return noSubject, fmt.Sprintf("agent is %s, revision %d of its mandate", e.State, e.Rev)
+func stateLine(e *schemas.AccountEvent) (of, what string) {
+	return noSubject, fmt.Sprintf("account %s, mandate rev %d", e.State, e.Rev)
 }
 
 func revokedLine(e *schemas.KeyRevokedEvent) (of, what string) {

@@ -36,9 +36,9 @@ func TestWatchLines(t *testing.T) {
 		"user_settlement":    "1: settlement of round 1, void: $2.00 for 4 YES, 0 NO",
 		"user_deposit":       "-: deposit again of $0.05",
 		"user_withdrawal":    "-: withdrawal 19 of $25.00 to bank-7: pending",
-		"user_deadman":       "-: dead-man switch armed, 60000 ms",
 		"user_transfer":      "-: transfer of $0.50 from account 1 to account 3",
-		"user_account":       "-: agent is halted, revision 1 of its mandate",
+		"user_account":       "-: account halted, mandate rev 1",
+		"user_deadman":       "-: dead-man switch armed, 60000 ms",
 		"user_key_revoked":   "-: key K revoked",
 	}
 	for name, e := range examples {

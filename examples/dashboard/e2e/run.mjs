@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openBrowser } from './browser.mjs'
-import { freshId, openVenue, traderOf } from './venue.mjs'
+import { clientOf, freshId, openVenue, traderOf } from './venue.mjs'
 
 const shots = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'duplex-shots-'))
 mkdirSync(shots, { recursive: true })
@@ -309,12 +309,95 @@ const steps = {
     await snap('1440-dark-settled')
   },
 
+  async 'an agent is created, watched and stopped'() {
+    await page.getByRole('link', { name: 'Agents' }).click()
+    await page.locator('[name=token]').fill(trader.account_token)
+    await button('Continue').click()
+    await test('agents').waitFor()
+    await button('Normal').click()
+    await button('Careful').click()
+    for (const [name, value] of Object.entries({ max_order_cost: '2', max_open_cost: '10', max_daily_loss: '10', price_collar: '3', expires_ts: '24' })) {
+      assert.equal(await page.locator(`[name=${name}]`).inputValue(), value, name)
+    }
+    await page.locator('[name=agent_name]').fill('scalper')
+    await page.locator('[name=agent_fund]').fill('25')
+    await page.locator('[name=price_collar]').fill('100')
+    await button('Create agent').click()
+    await page.locator('[data-test="fault"]', { hasText: 'Price collar must be' }).waitFor()
+    assert.equal(await page.locator('[name=price_collar]').getAttribute('aria-invalid'), 'true')
+    await page.locator('[name=price_collar]').fill('3')
+    await button('Create agent').click()
+    await test('issued').waitFor()
+    const secret = await test('issued-secret').textContent()
+    const agent = clientOf(venue, { api_key: await test('issued-key').textContent(), secret })
+    await test('issued').getByText('dx mcp --profile scalper').first().waitFor()
+    await snap('1440-agents-key')
+    await button('Done').click()
+    const text = () => page.evaluate(() => JSON.stringify([location.href, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML]))
+    assert.ok(!(await text()).includes(secret), 'the secret is shown once')
+
+    const row = page.locator('[data-test="agent"][data-name="scalper"]')
+    await row.and(page.locator('[data-state="active"]')).waitFor()
+    assert.equal(await row.locator('[data-test="equity"]').textContent(), '$25.00')
+    const place = async (tick, qty) => {
+      const [market] = await eventually('a market that trades', async () => {
+        const open = await list('/v1/markets?status=trading', 'markets')
+        return open.length > 0 && open
+      }, 90_000)
+      return agent.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: market.market_id, side: 'buy', outcome: 'yes', tick, qty })
+    }
+    // The first order costs $1.00 and its fee, the second more than $2.
+    const first = await place(100, 100)
+    assert.equal(first.status, 201, JSON.stringify(first.body))
+    const large = await place(100, 1000)
+    assert.deepEqual([large.status, large.body.error.code, large.body.error.details.rule], [403, 'mandate_violation', 'max_order_cost'])
+    const did = page.locator('[data-test="activity"]')
+    await did.and(page.locator('[data-operation="place_order"][data-code=""]')).first().waitFor()
+    await did.and(page.locator('[data-code="mandate_violation"][data-rule="max_order_cost"]')).waitFor()
+    await did.and(page.locator('[data-operation="create_agent"]')).waitFor()
+    const seqs = await did.count()
+    assert.ok(seqs >= 3, `${seqs} rows`)
+    const gauge = row.locator('[data-rule="max_open_cost"]')
+    await eventually('the open cost of the order', async () => Number(await gauge.getAttribute('data-used')) >= 10000)
+    for (const scheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme: scheme })
+      await page.locator(`html[data-shade="${scheme}"]`).waitFor({ state: 'attached' })
+      await snap(`1440-${scheme}-agents`)
+    }
+
+    await row.locator('[data-test="stop"]').click()
+    await row.and(page.locator('[data-state="halted"]')).waitFor()
+    const open = await agent.call('GET', '/v1/portfolio/orders?status=resting')
+    assert.deepEqual(open.body.orders, [])
+    const refused = await place(100, 10)
+    assert.deepEqual([refused.status, refused.body.error.code, refused.body.error.details.rule], [403, 'mandate_violation', 'halted'])
+    await did.and(page.locator('[data-code="mandate_violation"][data-rule="halted"]')).waitFor()
+    await row.locator('[data-test="resume"]').click()
+    await row.and(page.locator('[data-state="active"]')).waitFor()
+    await test('stop-all').click()
+    await row.and(page.locator('[data-state="halted"]')).waitFor()
+    await eventually('no agent is active', async () => (await page.locator('[data-test="agent"][data-state="active"]').count()) === 0)
+    assert.equal((await place(100, 10)).body.error.details.rule, 'halted')
+    await snap('1440-dark-agents-stopped')
+
+    await page.reload() // the tab keeps the token, and nothing else does
+    await row.waitFor()
+    const [stored, session] = await page.evaluate(() => [JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage })])
+    assert.ok(session.includes(trader.account_token) && !stored.includes(trader.account_token) && !page.url().includes(trader.account_token))
+    await page.setViewportSize({ width: 1024, height: 768 })
+    await snap('1024-dark-agents')
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.getByRole('link', { name: 'Trade' }).click()
+    await live()
+    await test('rung').first().waitFor()
+  },
+
   async 'nothing overflows a narrow screen'() {
     await page.setViewportSize({ width: 390, height: 844 })
     await test('sim').waitFor()
     for (const scheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme: scheme })
-      for (const place of ['Markets', 'Chart', 'Book', 'Trade', 'Account']) {
+      for (const place of ['Markets', 'Chart', 'Book', 'Trade', 'Account', 'Agents']) {
         await page.getByRole('navigation').getByRole('button', { name: place }).click()
         await page.locator('main .panel:visible').first().waitFor()
         const wide = await page.evaluate(() => [...document.querySelectorAll('main, .panel, header')].filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5).length + (document.documentElement.scrollWidth > innerWidth ? 1 : 0))
@@ -355,7 +438,7 @@ const steps = {
     )
     assert.equal(extractable, false)
     const text = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML]))
-    assert.ok(!text.includes(reader.secret))
+    assert.ok(!text.includes(reader.secret) && !text.includes(trader.account_token))
   },
 }
 

@@ -114,3 +114,51 @@ test('the ticket produces valid orders', async () => {
   d.qty = 1.5
   assert.match(d.wrong, /Quantity/)
 })
+
+test('presets are valid mandates in pips', async () => {
+  const { mandateFault, mandateOf, presets } = await load('desk/mandate.ts')
+  const now = 1_700_000_000_000.5
+  const want = {
+    careful: { expires_ts: '1700086400001000000', price_collar: 300, max_order_cost: '20000', max_open_cost: '100000', max_daily_loss: '100000' },
+    normal: { expires_ts: '1700604800001000000', price_collar: 500, max_order_cost: '100000', max_open_cost: '500000', max_daily_loss: '500000' },
+    loose: { expires_ts: '1702592000001000000', price_collar: 1000, max_order_cost: '500000', max_open_cost: '2500000', max_daily_loss: '2500000' },
+  }
+  for (const [name, bounds] of Object.entries(presets)) {
+    assert.deepEqual(mandateOf(bounds, now), want[name])
+    assert.equal(mandateFault(mandateOf(bounds, now), now), undefined)
+  }
+  assert.deepEqual(mandateOf({ orderCost: null, openCost: 0, dailyLoss: null, collar: null, hours: null }, now), { max_open_cost: '0' })
+})
+
+test('a bad mandate is found before it is sent, with its field', async () => {
+  const { agentFault, mandateFault, mandateOf, presets } = await load('desk/mandate.ts')
+  const now = 1000
+  for (const good of [
+    {}, { reduce_only: false }, { max_order_cost: '0' }, { max_order_cost: '18446744073709551615' }, { price_collar: 0 }, { price_collar: 9998 },
+    { max_order_qty: 1_000_000 }, { max_open_orders: 0 }, { max_orders_per_day: 4294967295 }, { categories: [9, 1] }, { expires_ts: '1000000001' },
+  ]) assert.equal(mandateFault(good, now), undefined, JSON.stringify(good))
+  for (const bad of [
+    { max_cost: '1' }, { toString: 1 }, { max_order_cost: 5 }, { max_order_cost: '-1' }, { max_order_cost: '1.5' }, { max_order_cost: '18446744073709551616' }, { max_open_cost: 'NaN' },
+    { max_daily_loss: null }, { max_market_cost: '' }, { price_collar: 9999 }, { price_collar: -1 }, { price_collar: 0.5 }, { price_collar: '300' }, { max_order_qty: 0 }, { max_order_qty: 1_000_001 },
+    { max_open_orders: 4294967296 }, { max_orders_per_day: -1 }, { categories: [] }, { categories: [0] }, { categories: [10] }, { categories: [1, 1] }, { categories: 1 },
+    { reduce_only: 1 }, { expires_ts: '1000000000' }, { expires_ts: 2000000000 },
+  ]) assert.equal(mandateFault(bad, now)?.field, Object.keys(bad)[0], JSON.stringify(bad))
+  const careful = mandateOf(presets.careful, now)
+  assert.equal(agentFault('btc-1', 50, careful, now), undefined)
+  assert.equal(agentFault('btc-1', null, careful, now), undefined)
+  for (const name of ['', '-a', 'A', 'a b', 'é', 'a'.repeat(33)]) assert.equal(agentFault(name, 50, careful, now)?.field, 'name')
+  assert.equal(agentFault('a', -1, careful, now)?.field, 'fund')
+  for (const [key, value, field] of [['orderCost', -1, 'max_order_cost'], ['openCost', -1, 'max_open_cost'], ['dailyLoss', 1e30, 'max_daily_loss'], ['collar', 100, 'price_collar'], ['hours', 0, 'expires_ts'], ['hours', -1, 'expires_ts']]) {
+    assert.equal(mandateFault(mandateOf({ ...presets.careful, [key]: value }, now), now)?.field, field)
+  }
+})
+
+test('gauges show the bounds of an account that are set', async () => {
+  const { gauges } = await load('desk/mandate.ts')
+  const agent = { usage: { open_cost: '30000', loss_today: '5000', orders_today: 7, open_orders: 2 } }
+  assert.deepEqual(gauges(agent, { max_order_cost: '1' }), [])
+  assert.deepEqual(
+    gauges(agent, { max_daily_loss: '100000', max_open_cost: '50000', max_orders_per_day: 9, max_open_orders: 0 }).map((g) => [g.rule, g.used, g.limit, g.money]),
+    [['max_open_orders', 2, 0, false], ['max_orders_per_day', 7, 9, false], ['max_open_cost', 30000, 50000, true], ['max_daily_loss', 35000, 100000, true]],
+  )
+})

@@ -37,7 +37,11 @@ export async function openVenue() {
 
 // traderOf returns a client for one of the dev accounts.
 export function traderOf(venue, name) {
-  const account = venue.accounts.find((a) => a.name === name)
+  return clientOf(venue, venue.accounts.find((a) => a.name === name))
+}
+
+// clientOf returns a client for an account with its api_key and secret.
+export function clientOf(venue, account) {
   let last = 0
   return {
     ...account,

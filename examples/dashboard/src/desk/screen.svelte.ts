@@ -2,10 +2,14 @@
 
 export type Tab = 'orders' | 'positions' | 'fills' | 'settlements' | 'rounds' | 'history'
 export type Place = 'markets' | 'chart' | 'book' | 'trade' | 'account'
+export type Page = 'trade' | 'agents'
 export type Theme = 'auto' | 'light' | 'dark'
 
 const THEME = 'duplex-theme'
 const dark = matchMedia('(prefers-color-scheme: dark)')
+
+// The page is in the fragment: the path /agents is a route of the portal.
+const pageNow = (): Page => (location.hash === '#/agents' ? 'agents' : 'trade')
 
 function stored(): Theme {
   const t = localStorage.getItem(THEME)
@@ -13,6 +17,7 @@ function stored(): Theme {
 }
 
 class Screen {
+  page = $state<Page>(pageNow())
   category = $state(1)
   tab = $state<Tab>('orders')
   place = $state<Place>('chart') // the part that a narrow screen shows
@@ -22,6 +27,7 @@ class Screen {
 
   constructor() {
     dark.addEventListener('change', (e) => (this.#system = e.matches))
+    addEventListener('hashchange', () => (this.page = pageNow()))
   }
 
   get shade(): 'light' | 'dark' {

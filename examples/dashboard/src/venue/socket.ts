@@ -145,7 +145,8 @@ export class Socket {
   #send(cmd: string, params: object): number {
     this.#id += 1
     this.#meters.read.spend(1, performance.now())
-    this.#ws?.send(JSON.stringify({ id: this.#id, cmd, params }))
+    // A closing socket still receives frames but cannot send; the next connection starts anew.
+    if (this.#ws?.readyState === WebSocket.OPEN) this.#ws.send(JSON.stringify({ id: this.#id, cmd, params }))
     return this.#id
   }
 

@@ -207,6 +207,74 @@ export interface Preview {
   reason?: string
 }
 
+// Mandate bounds an agent. An absent field sets no bound. Costs and losses are in pips, and
+// price_collar is in pips of price.
+export interface Mandate {
+  expires_ts?: U64
+  categories?: number[]
+  reduce_only?: boolean
+  max_order_qty?: number
+  price_collar?: number
+  max_open_orders?: number
+  max_orders_per_day?: number
+  max_order_cost?: U64
+  max_market_cost?: U64
+  max_open_cost?: U64
+  max_daily_loss?: U64
+}
+
+export interface AgentMandate {
+  rev: number
+  mandate: Mandate
+}
+
+export interface Usage {
+  open_cost: U64
+  loss_today: U64
+  orders_today: number
+  open_orders: number
+}
+
+// Headroom is what the bounds that depend on the account leave.
+export interface Headroom {
+  max_open_orders?: number
+  max_orders_per_day?: number
+  max_open_cost?: U64
+  max_daily_loss?: U64
+}
+
+export type AgentState = 'active' | 'expired' | 'halted' | 'suspended' | 'closed'
+
+export interface Agent {
+  user_id: number
+  name: string
+  state: AgentState
+  rev: number
+  usage: Usage
+  headroom: Headroom
+  equity: U64
+  realized_today: string // signed
+}
+
+// Activity is one command of an agent, or of its owner about it. code is empty if the venue
+// accepted it.
+export interface Activity {
+  ts: U64
+  seq: U64
+  api_key: string | null
+  operation: string
+  client_order_id?: U64
+  order_id?: U64
+  code: string
+  rule?: string
+}
+
+export interface NewKey {
+  api_key: string
+  secret: string
+  scopes: string[]
+}
+
 // after tells whether a > b. Both are decimal numbers without leading zeros.
 export function after(a: U64, b: U64): boolean {
   return a.length === b.length ? a > b : a.length > b.length
