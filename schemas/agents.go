@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"math"
 	"regexp"
 	"slices"
 
@@ -25,8 +26,11 @@ type Mandate struct {
 	MaxDailyLoss    *U64  `json:"max_daily_loss,omitempty" pattern:"^[0-9]+$" doc:"Pips"`
 }
 
-// Check requires categories that differ.
+// Check requires categories that differ and an expiry within the range of a stamp.
 func (m *Mandate) Check() *Fault {
+	if m.ExpiresTs != nil && *m.ExpiresTs > math.MaxInt64 {
+		return schemaViolation("expires_ts", "at most 2^63 − 1")
+	}
 	for i, c := range m.Categories {
 		if slices.Contains(m.Categories[:i], c) {
 			return schemaViolation("categories", "each category once")
@@ -283,10 +287,10 @@ type Account struct {
 	Kind      string    `json:"kind" enum:"owner,agent"`
 	State     string    `json:"state" enum:"active,expired,halted,suspended,closed"`
 	OwnerID   *uint32   `json:"owner_id,omitempty"`
-	Mandate   *Mandate  `json:"mandate,omitempty"`
+	Mandate   *Mandate  `json:"mandate,omitzero"`
 	Rev       *uint32   `json:"rev,omitempty"`
 	Usage     Usage     `json:"usage"`
-	Headroom  *Headroom `json:"headroom,omitempty"`
+	Headroom  *Headroom `json:"headroom,omitzero"`
 	Equity    U64       `json:"equity" pattern:"^[0-9]+$" doc:"Pips"`
 	EquityUSD USD       `json:"equity_usd" doc:"Dollars"`
 	AsOf

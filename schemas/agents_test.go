@@ -95,3 +95,20 @@ func TestMandateErrors(t *testing.T) {
 		t.Errorf("headroom %d, error %v", over.Headroom(), over.Error())
 	}
 }
+
+// TestAccountOfAnAgentWithoutBounds checks that a mandate and a headroom without bounds are {}, and
+// that an owner has neither.
+func TestAccountOfAnAgentWithoutBounds(t *testing.T) {
+	for _, c := range []struct {
+		account Account
+		want    string
+	}{
+		{Account{UserID: 1, Kind: "owner", State: "active"}, `"state":"active","usage":{`},
+		{Account{UserID: 2, Kind: "agent", State: "active", OwnerID: Ptr(uint32(1)), Mandate: &Mandate{}, Rev: Ptr(uint32(1)), Headroom: &Headroom{}}, `"owner_id":1,"mandate":{},"rev":1,"usage":{`},
+	} {
+		b, err := Append(nil, &c.account)
+		if err != nil || !strings.Contains(string(b), c.want) || strings.Contains(string(b), `"headroom":{}`) != (c.account.Headroom != nil) {
+			t.Errorf("%s, %v; want %s", b, err, c.want)
+		}
+	}
+}

@@ -2,8 +2,7 @@ package mcp
 
 import (
 	"fmt"
-	"math"
-	"strconv"
+	"strings"
 
 	"duplex/core"
 	"duplex/core/venue"
@@ -12,7 +11,7 @@ import (
 	"duplex/tools"
 )
 
-// hintMandate names a value that the agent's mandate allows, where there is one
+// hintMandate says which bound rejected an order, and names values that pass, where there are some
 // (docs/rules/agent-accounts.md#rejections).
 func (x *hintBuilder) hintMandate(p *schemas.PlaceOrder) {
 	x.Next = &schemas.NextCall{Tool: tools.GetAccount.Name, Arguments: map[string]any{}}
@@ -20,67 +19,87 @@ func (x *hintBuilder) hintMandate(p *schemas.PlaceOrder) {
 		return
 	}
 	d := *x.Error.Details
-	number := func(name string) uint64 {
-		n, err := strconv.ParseUint(d[name], 10, 64)
-		if err != nil {
-			return 0
-		}
-		return n
-	}
+	fit := x.venue.FitMandate(x.call.Caller(), p)
+	none := "No order like this one passes."
 	switch d["rule"] {
 	case core.RuleHalted.String():
-		x.Hint = "The owner has halted this account: no order is accepted until the owner resumes it. Cancels and reads work."
+		x.Hint, none = "The owner has halted this account: no order is accepted until the owner resumes it. Cancels and reads work.", ""
 	case core.RuleExpires.String():
-		x.Hint = "The mandate has expired: no order is accepted until the owner sets another. Cancels and reads work."
+		x.Hint, none = "The mandate has expired: no order is accepted until the owner sets another. Cancels and reads work.", ""
 	case core.RuleCategories.String():
-		x.Hint = "The mandate does not allow this series. get_account lists the categories that it allows; list_series shows their markets."
+		x.Hint, none = fmt.Sprintf("The mandate allows only the categories %s. list_series shows their markets.", x.allowedCategories()), ""
 	case core.RuleReduceOnly.String():
 		x.Hint = "The mandate allows only sales, and buys with reduce_only: true."
 	case core.RuleOrderQty.String():
-		x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), "at most "+d["limit"]
 		x.Hint = fmt.Sprintf("The mandate allows at most %s contracts an order.", d["limit"])
 	case core.RulePriceCollar.String():
-		x.hintCollar(p, d["limit"])
+		bound := "at most"
+		if p.Side == "sell" {
+			bound = "at least"
+		}
+		x.Hint = fmt.Sprintf("The price collar of the mandate allows a price of %s %s now.", bound, d["limit"])
 	case core.RuleOpenOrders.String():
-		x.Hint = fmt.Sprintf("%s orders rest and the mandate allows %s: cancel one first, or use ioc.", d["used"], d["limit"])
+		x.Hint = fmt.Sprintf("%s orders rest and the mandate allows %s: cancel one first.", d["used"], d["limit"])
 	case core.RuleOrdersPerDay.String():
-		x.Hint = fmt.Sprintf("The mandate allows %s orders a day and they are used up. The count starts again at UTC midnight.", d["limit"])
+		x.Hint, none = fmt.Sprintf("The mandate allows %s orders a day and they are used up. The count starts again at UTC midnight.", d["limit"]), ""
 	default:
-		x.hintCost(p, d["rule"], number("asked"), number("headroom"))
+		x.Hint = fmt.Sprintf("This order costs up to %s pips and %s leaves %s.", d["asked"], d["rule"], d["headroom"])
+		none = "No buy at this price passes: sell, wait for a settlement, or ask the owner."
 	}
+	if fit == nil {
+		x.Hint = strings.TrimSpace(x.Hint + " " + none)
+		return
+	}
+	x.hintFit(p, fit)
 }
 
-// hintCollar names the last tick that the price collar allows.
-func (x *hintBuilder) hintCollar(p *schemas.PlaceOrder, last string) {
-	name, bound := "tick", "at most "
-	if p.IsMarket() {
-		name = "worst_tick"
+// hintFit names the fields in which an order that passes differs from the rejected one.
+func (x *hintBuilder) hintFit(p, fit *schemas.PlaceOrder) {
+	var changes []string
+	change := func(name string, got, passes any) {
+		if x.Field == "" {
+			x.Field, x.Got, x.Limit = name, mustEncode(got), fmt.Sprint(passes, " passes")
+		}
+		changes = append(changes, fmt.Sprintf("%s %v", name, passes))
 	}
-	if p.Side == "sell" {
-		bound = "at least "
-	}
-	tick := p.LimitTick()
-	x.Field, x.Got, x.Limit = name, sent(p, &tick), bound+last
-	x.Hint = fmt.Sprintf("The mandate's price collar allows a %s of %s%s now; the grid may need a tick on the near side of it.", name, bound, last)
-}
-
-// hintCost names the greatest quantity whose cost the mandate allows.
-func (x *hintBuilder) hintCost(p *schemas.PlaceOrder, rule string, asked, headroom uint64) {
-	var unit core.Pips
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		unit = core.ReservationPerContract(v.Fees().Taker, core.Tick(p.LimitTick()))
-	})
-	n := min(headroom/uint64(max(unit, 1)), math.MaxInt64)
-	x.Field, x.Got = "qty", mustEncode(p.Qty)
-	x.Hint = fmt.Sprintf("This order costs up to %d pips and %s leaves %d.", asked, rule, headroom)
+	tick, worst := p.LimitTick(), fit.LimitTick()
 	switch {
-	case n > 0:
-		x.Limit = fmt.Sprintf("at most %d", n)
-		x.Hint += fmt.Sprintf(" At this price a qty of %d passes.", n)
-	case p.IsMarket() && headroom > 0:
-		x.Field, x.Got, x.Limit = "max_cost", mustEncode(p.MaxCost), fmt.Sprintf("at most %d", headroom)
-		x.Hint += fmt.Sprintf(" A max_cost of %d passes.", headroom)
+	case tick == worst:
+	case p.IsMarket():
+		change("worst_tick", tick, int64(worst))
 	default:
-		x.Hint += " No buy at this price passes: sell, wait for a settlement, or ask the owner."
+		change("tick", tick, int64(worst))
 	}
+	if p.Qty != fit.Qty {
+		change("qty", p.Qty, int64(fit.Qty))
+	}
+	if p.MaxCost != fit.MaxCost {
+		change("max_cost", p.MaxCost, fit.MaxCost)
+	}
+	if p.TIF != fit.TIF {
+		change("tif", p.EffectiveTIF(), fit.TIF)
+	}
+	if p.ReduceOnly != fit.ReduceOnly {
+		change("reduce_only", p.ReduceOnly, fit.ReduceOnly)
+	}
+	if len(changes) == 0 { // the usage has fallen since
+		x.Hint += " It passes now."
+		return
+	}
+	x.Hint += fmt.Sprintf(" It passes with %s.", strings.Join(changes, ", "))
+}
+
+// allowedCategories lists the categories of the caller's mandate.
+func (x *hintBuilder) allowedCategories() string {
+	var m schemas.Mandate
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		if u, ok := v.User(x.call.Key.User); ok && u.Agent != nil {
+			m = schemas.MandateOf(&u.Agent.Mandate)
+		}
+	})
+	text := make([]string, len(m.Categories))
+	for i, c := range m.Categories {
+		text[i] = fmt.Sprint(int64(c))
+	}
+	return strings.Join(text, ", ")
 }

@@ -34,17 +34,22 @@ func TestMandateHints(t *testing.T) {
 		hint    string
 		passes  string // arguments that the hint leads to; "" if none pass
 	}{
-		{"categories", core.Mandate{Set: 1 << core.RuleCategories, Categories: 1 << 4}, "", "does not allow this series", ""},
-		{"reduce_only", core.Mandate{Set: 1 << core.RuleReduceOnly}, "", "buys with reduce_only: true", ""},
-		{"max_order_qty", core.Mandate{Set: 1 << core.RuleOrderQty, OrderQty: 4}, "", "at most 4 contracts", strings.Replace(order(2, ""), `"qty":10`, `"qty":4`, 1)},
-		{"price_collar", core.Mandate{Set: 1 << core.RulePriceCollar, Collar: 100}, strings.Replace(order(1, ""), "5000", "5300", 1), "a tick of at most 5100", strings.Replace(order(2, ""), "5000", "5100", 1)},
-		{"max_open_orders", core.Mandate{Set: 1 << core.RuleOpenOrders}, "", "0 orders rest and the mandate allows 0", order(2, `,"tif":"ioc"`)},
+		{"categories", core.Mandate{Set: 1 << core.RuleCategories, Categories: 1 << 4}, "", "allows only the categories 4.", ""},
+		{"reduce_only", core.Mandate{Set: 1 << core.RuleReduceOnly}, "", "buys with reduce_only: true. It passes with reduce_only true.", ""},
+		{"max_order_qty", core.Mandate{Set: 1 << core.RuleOrderQty, OrderQty: 4}, "", "at most 4 contracts an order. It passes with qty 4.", strings.Replace(order(2, ""), `"qty":10`, `"qty":4`, 1)},
+		{"price_collar", core.Mandate{Set: 1 << core.RulePriceCollar, Collar: 150}, strings.Replace(order(1, ""), "5000", "5300", 1), "a price of at most 5150 now. It passes with tick 5100.", strings.Replace(order(2, ""), "5000", "5100", 1)},
+		{"max_open_orders", core.Mandate{Set: 1 << core.RuleOpenOrders}, "", "0 orders rest and the mandate allows 0: cancel one first. It passes with tif ioc.", order(2, `,"tif":"ioc"`)},
 		{"max_orders_per_day", core.Mandate{Set: 1 << core.RuleOrdersPerDay}, "", "starts again at UTC midnight", ""},
-		{"max_order_cost", cost(core.RuleOrderCost, 20_000), "", "costs up to 50630 pips and max_order_cost leaves 20000. At this price a qty of 3 passes", strings.Replace(order(2, ""), `"qty":10`, `"qty":3`, 1)},
+		{"max_order_cost", cost(core.RuleOrderCost, 20_000), "", "costs up to 50630 pips and max_order_cost leaves 20000. It passes with qty 3.", strings.Replace(order(2, ""), `"qty":10`, `"qty":3`, 1)},
 		{"max_open_cost", cost(core.RuleOpenCost, 100), "", "No buy at this price passes", ""},
-		{"max_daily_loss", cost(core.RuleDailyLoss, 5_063), "", "a qty of 1 passes", strings.Replace(order(2, ""), `"qty":10`, `"qty":1`, 1)},
+		{"max_daily_loss", cost(core.RuleDailyLoss, 5_063), "", "It passes with qty 1.", strings.Replace(order(2, ""), `"qty":10`, `"qty":1`, 1)},
 		{"max_order_cost", cost(core.RuleOrderCost, 300), `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","worst_tick":9900,"max_cost":"9000","qty":1}`,
-			"A max_cost of 300 passes", `{"client_order_id":"2","market_id":1,"side":"buy","outcome":"yes","type":"market","worst_tick":9900,"max_cost":"300","qty":1}`},
+			"It passes with max_cost 300.", `{"client_order_id":"2","market_id":1,"side":"buy","outcome":"yes","type":"market","worst_tick":9900,"max_cost":"300","qty":1}`},
+		{"max_order_qty", core.Mandate{Set: 1<<core.RuleOrderQty | 1<<core.RuleOrderCost | 1<<core.RulePriceCollar, OrderQty: 4, Collar: 90, Costs: [4]uint64{16_000}},
+			strings.Replace(order(1, ""), "5000", "9000", 1), "It passes with tick 5000, qty 3.", strings.NewReplacer(`"qty":10`, `"qty":3`).Replace(order(2, ""))},
+		{"max_order_cost", core.Mandate{Set: 1<<core.RulePriceCollar | 1<<core.RuleOrderCost, Costs: [4]uint64{600}},
+			`{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"9000","qty":5}`, "costs up to 9000 pips and max_order_cost leaves 600. It passes with max_cost 600.",
+			`{"client_order_id":"2","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"600","qty":5}`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			d := generous(t)
@@ -69,9 +74,16 @@ func TestMandateHints(t *testing.T) {
 		})
 	}
 	d := generous(t)
-	id, key := d.newAgent(core.Mandate{})
+	id, key := d.newAgent(core.Mandate{Set: 1 << core.RulePriceCollar, Collar: 50})
+	d.callTool(key, "place_order", order(1, ""))
+	d.callTool(d.bob, "place_order", strings.Replace(order(2, ""), `"outcome":"yes"`, `"outcome":"no"`, 1))
+	d.callTool(d.bob, "place_order", strings.Replace(order(3, ""), `"outcome":"yes"`, `"outcome":"no"`, 1))
+	sale := `{"client_order_id":"9","market_id":1,"side":"sell","outcome":"yes","tick":100,"qty":1,"tif":"ioc"}`
+	if text := string(d.callTool(key, "place_order", sale).StructuredContent); !strings.Contains(text, "a price of at least 4950 now. It passes with tick 5000.") {
+		t.Error(text)
+	}
 	d.Submit(&core.HaltAgent{Owner: 1, Agent: id})
-	if text := string(d.callTool(key, "place_order", order(1, "")).StructuredContent); !strings.Contains(text, "The owner has halted this account") {
+	if text := string(d.callTool(key, "place_order", order(5, "")).StructuredContent); !strings.Contains(text, "The owner has halted this account") {
 		t.Error(text)
 	}
 }

@@ -1,0 +1,80 @@
+package tools
+
+import (
+	"math"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+)
+
+// FitMandate returns an order like in that the caller's mandate allows now, with another qty, tick,
+// worst_tick, max_cost, tif or reduce_only. It returns nil if no such change helps. Its
+// client_order_id is free (docs/rules/agent-accounts.md#rejections).
+func (v *Venue) FitMandate(caller Caller, in *schemas.PlaceOrder) (fit *schemas.PlaceOrder) {
+	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+		o := *in
+		for o.ClientOrderID = math.MaxUint64; m.UsedID(caller.User, uint64(o.ClientOrderID)); o.ClientOrderID-- {
+		}
+		for range core.MandateRules() { // each rule is met at most once
+			p, _ := m.Preview(placeCommand(caller, &o), v.Config.Now())
+			if p.Violation == nil {
+				fit = &o
+				return
+			}
+			if !fitRule(m, p.Violation, &o) {
+				return
+			}
+		}
+	})
+	return fit
+}
+
+// fitRule changes an order so that it passes the rule that rejected it, or returns false.
+func fitRule(m *venue.Venue, x *core.Violation, o *schemas.PlaceOrder) bool {
+	switch x.Rule {
+	case core.RuleReduceOnly:
+		o.ReduceOnly = true
+	case core.RuleOrderQty:
+		o.Qty = schemas.Int(x.Limit)
+	case core.RulePriceCollar:
+		return fitCollar(m.Rules().Grid, core.Tick(x.Limit), o)
+	case core.RuleOpenOrders:
+		if o.PostOnly {
+			return false
+		}
+		o.TIF, o.ExpiryTs = "ioc", nil
+	case core.RuleOrderCost, core.RuleMarketCost, core.RuleOpenCost, core.RuleDailyLoss:
+		return fitCost(m.Fees(), x.Headroom(), o)
+	default:
+		return false
+	}
+	return true
+}
+
+// fitCollar sets the last price that a collar allows: of a limit order the last on the grid.
+func fitCollar(grid core.Grid, last core.Tick, o *schemas.PlaceOrder) bool {
+	if o.IsMarket() {
+		o.WorstTick = schemas.Ptr(schemas.Int(last))
+		return true
+	}
+	tick, above := grid.Nearest(last)
+	if o.Side == "sell" {
+		tick = above
+	}
+	o.Tick = schemas.Ptr(schemas.Int(tick))
+	return tick != 0
+}
+
+// fitCost lowers the max_cost of a market order, or the qty of a limit order, to what costs at most
+// headroom pips.
+func fitCost(fees core.Fees, headroom uint64, o *schemas.PlaceOrder) bool {
+	if o.IsMarket() {
+		o.MaxCost = schemas.U64(headroom)
+		return headroom > 0
+	}
+	n := headroom / uint64(core.ReservationPerContract(fees.Taker, core.Tick(o.LimitTick())))
+	o.Qty = min(o.Qty, schemas.Int(min(n, schemas.QtyMax)))
+	return n > 0
+}
