@@ -58,7 +58,7 @@ func TestAgent(t *testing.T) {
 		{"agent activity bot", 0, "  owner"},
 		{"agent activity bot --json", 0, `{"activity":[{"ts":"`},
 		{"agent mandate bot", 0, "Mandate of bot, revision 1: it\n"},
-		{"agent mandate bot --max-order-cost 3 --remove collar,expires", 0, "\nMandate of bot, revision 2: it\n  - loses at most $10.00 a day\n  - pays at most $3.00 for an order\n  - has at most $10.00 in open orders and positions\n"},
+		{"agent mandate bot --max-order-cost 3 --remove collar,expires", 0, "Mandate of bot, revision 2: it\n  - loses at most $10.00 a day\n  - pays at most $3.00 for an order\n  - has at most $10.00 in open orders and positions\n"},
 		{"agent mandate bot --max-order-qty 0", 2, "--max-order-qty: max_order_qty of the mandate must be"},
 		{"agent mandate bot --remove money", 2, "--remove: no bound has a flag --money"},
 		{"agent mandate bot --preset normal --json", 0, `"price_collar":500,`},

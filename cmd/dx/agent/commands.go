@@ -143,7 +143,7 @@ func (s *show) Run(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%s (account %d) is %s.\n\n", a.Name, a.UserID, a.State)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "equity\t%s\nprofit today\t%s\nopen orders and positions\t%s, %d orders resting\norders today\t%d\n", dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), a.Usage.OpenOrders, a.Usage.OrdersDay)
+	fmt.Fprintf(w, "equity\t%s\nprofit today\t%s\nopen orders and positions\t%s\nresting orders\t%d\norders today\t%d\n", dollars(a.Equity), cli.FormatDollars(int64(a.RealizedToday)), dollars(a.Usage.OpenCost), a.Usage.OpenOrders, a.Usage.OrdersDay)
 	if left := a.Headroom.MaxDailyLoss; left != nil {
 		fmt.Fprintf(w, "may still lose today\t%s\n", dollars(*left))
 	}
@@ -156,6 +156,7 @@ func (s *show) Run(ctx context.Context, out io.Writer) error {
 	if left := a.Headroom.MaxOpenOrders; left != nil {
 		fmt.Fprintf(w, "orders that may still rest\t%d\n", *left)
 	}
+	fmt.Fprintln(w)
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (s *show) Run(ctx context.Context, out io.Writer) error {
 }
 
 func printMandate(out io.Writer, name string, m *schemas.AgentMandate) error {
-	_, err := fmt.Fprintf(out, "\nMandate of %s, revision %d: it\n  - %s\n", name, m.Rev, strings.Join(describe(&m.Mandate), "\n  - "))
+	_, err := fmt.Fprintf(out, "Mandate of %s, revision %d: it\n  - %s\n", name, m.Rev, strings.Join(describe(&m.Mandate), "\n  - "))
 	return err
 }
 

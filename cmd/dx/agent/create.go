@@ -14,6 +14,7 @@ import (
 	"duplex/client"
 	"duplex/cmd/dx/bridge"
 	"duplex/cmd/dx/cli"
+	"duplex/cmd/dx/trading"
 	"duplex/schemas"
 )
 
@@ -93,6 +94,9 @@ func (c *create) print(out io.Writer, m *schemas.Mandate, k *newKey) error {
 	for _, line := range describe(m) {
 		fmt.Fprintln(out, "  -", line)
 	}
+	if len(m.Categories) > 0 {
+		k.series = trading.SeriesName(uint16(m.Categories[0]))
+	}
 	return k.print(out)
 }
 
@@ -134,6 +138,7 @@ func (k *key) Run(ctx context.Context, out io.Writer) error {
 type newKey struct {
 	path    string
 	scopes  []string
+	series  string       // one that the agent may trade
 	host    *bridge.Host // nil: no host gets it
 	profile schemas.Profile
 }
@@ -150,7 +155,7 @@ type keyResult struct {
 // prepare finds out everything that could prevent a profile from being written, before the
 // agent and its key are made.
 func (f *keyFlags) prepare(ctx context.Context, p *portal, devFile, name string) (*newKey, error) {
-	k := &newKey{scopes: f.Scopes}
+	k := &newKey{scopes: f.Scopes, series: "btc-15m"}
 	if f.Install != "" {
 		k.host, _ = bridge.FindHost(f.Install)
 		if _, err := bridge.NewServer(serverName); err != nil {
@@ -205,10 +210,10 @@ func (k *newKey) print(out io.Writer) error {
 	_, err := fmt.Fprintf(out, `Its key is in %s.
 
   give it to a host    dx mcp install --client claude-code --profile %[2]s --write
-  trade with it        dx order buy yes 1 --series btc-15m --profile %[2]s
+  trade with it        dx order buy yes 1 --series %[3]s --profile %[2]s
   watch it             dx agent show %[2]s
   stop it              dx agent halt %[2]s
-`, cli.RelativePath(k.path), profileArgument(k.path, name))
+`, cli.RelativePath(k.path), profileArgument(k.path, name), k.series)
 	return err
 }
 

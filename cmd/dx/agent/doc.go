@@ -10,7 +10,7 @@
 //  2. A mandate that the venue would reject as bad_mandate is not sent, and the error names its
 //     flag and its field.
 //  3. A changed mandate keeps every bound that the command does not name.
-//  4. The secret of a key is written to its profile only.
+//  4. The secret of a key is written to its profile and nowhere else.
 //
 // The package never repeats a request by itself.
 package agent

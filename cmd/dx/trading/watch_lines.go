@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"duplex/client"
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/schemas"
 )
@@ -122,7 +123,7 @@ func roundLine(r *schemas.Round) (of, what string) {
 }
 
 func accountLine(a *schemas.WSUserSnapshot) (of, what string) {
-	return noSubject, fmt.Sprintf("account: %s free, %s reserved, %s, %s", dollars(a.Cash.Int64()), dollars(a.Reserved.Int64()), count(len(a.Orders), "order"), count(len(a.Positions), "position"))
+	return noSubject, fmt.Sprintf("account: %s free, %s reserved, %s, %s", cli.FormatDollars(a.Cash.Int64()), cli.FormatDollars(a.Reserved.Int64()), count(len(a.Orders), "order"), count(len(a.Positions), "position"))
 }
 
 func orderLine(e *schemas.OrderEvent) (of, what string) {
@@ -143,7 +144,7 @@ func orderLine(e *schemas.OrderEvent) (of, what string) {
 }
 
 func fillLine(e *schemas.FillEvent) (of, what string) {
-	return marketLabel(e.MarketID), fmt.Sprintf("fill of order %d as %s: %s %d %s, YES @ %s (%s), fee %s", e.OrderID, e.Role, e.Side, e.Qty, strings.ToUpper(e.Outcome), cents(e.TickYes), e.Path, dollars(e.Fee.Int64()))
+	return marketLabel(e.MarketID), fmt.Sprintf("fill of order %d as %s: %s %d %s, YES @ %s (%s), fee %s", e.OrderID, e.Role, e.Side, e.Qty, strings.ToUpper(e.Outcome), cents(e.TickYes), e.Path, cli.FormatDollars(e.Fee.Int64()))
 }
 
 func balanceLine(e *schemas.BalanceEvent) (of, what string) {
@@ -151,11 +152,11 @@ func balanceLine(e *schemas.BalanceEvent) (of, what string) {
 	if e.Change < 0 {
 		sign, e.Change = "-", -e.Change
 	}
-	return noSubject, fmt.Sprintf("balance: %s free, %s reserved, %s%s (%s)", dollars(e.Cash.Int64()), dollars(e.Reserved.Int64()), sign, dollars(int64(e.Change)), e.Cause)
+	return noSubject, fmt.Sprintf("balance: %s free, %s reserved, %s%s (%s)", cli.FormatDollars(e.Cash.Int64()), cli.FormatDollars(e.Reserved.Int64()), sign, cli.FormatDollars(int64(e.Change)), e.Cause)
 }
 
 func positionLine(e *schemas.PositionEvent) (of, what string) {
-	return marketLabel(e.MarketID), fmt.Sprintf("position: %d YES, %d NO, cost %s", e.YesQty, e.NoQty, dollars(e.Cost.Int64()))
+	return marketLabel(e.MarketID), fmt.Sprintf("position: %d YES, %d NO, cost %s", e.YesQty, e.NoQty, cli.FormatDollars(e.Cost.Int64()))
 }
 
 func settlementLine(e *schemas.SettlementEvent) (of, what string) {
@@ -163,15 +164,15 @@ func settlementLine(e *schemas.SettlementEvent) (of, what string) {
 	if e.Winner != nil {
 		winner = strings.ToUpper(*e.Winner) + " wins"
 	}
-	return marketLabel(e.MarketID), fmt.Sprintf("settlement of round %d, %s: %s for %d YES, %d NO", e.RoundNumber, winner, dollars(e.Payout.Int64()), e.YesQty, e.NoQty)
+	return marketLabel(e.MarketID), fmt.Sprintf("settlement of round %d, %s: %s for %d YES, %d NO", e.RoundNumber, winner, cli.FormatDollars(e.Payout.Int64()), e.YesQty, e.NoQty)
 }
 
 func depositLine(e *schemas.DepositEvent) (of, what string) {
-	return noSubject, fmt.Sprintf("deposit %s of %s", e.DepositID, dollars(e.Amount.Int64()))
+	return noSubject, fmt.Sprintf("deposit %s of %s", e.DepositID, cli.FormatDollars(e.Amount.Int64()))
 }
 
 func withdrawalLine(e *schemas.WithdrawalEvent) (of, what string) {
-	return noSubject, fmt.Sprintf("withdrawal %d of %s to %s: %s", e.WithdrawalID, dollars(e.Amount.Int64()), e.Destination, e.Status)
+	return noSubject, fmt.Sprintf("withdrawal %d of %s to %s: %s", e.WithdrawalID, cli.FormatDollars(e.Amount.Int64()), e.Destination, e.Status)
 }
 
 func deadmanLine(e *schemas.DeadmanEvent) (of, what string) {
@@ -187,7 +188,7 @@ func deadmanLine(e *schemas.DeadmanEvent) (of, what string) {
 
 func transferLine(e *schemas.TransferEvent) (of, what string) {
 	t := &e.Transfer
-	return noSubject, fmt.Sprintf("transfer of %s from account %d to account %d", dollars(t.Amount.Int64()), t.From, t.To)
+	return noSubject, fmt.Sprintf("transfer of %s from account %d to account %d", cli.FormatDollars(t.Amount.Int64()), t.From, t.To)
 }
 
 func stateLine(e *schemas.AccountEvent) (of, what string) {
@@ -204,13 +205,4 @@ func count(n int, thing string) string {
 		thing += "s"
 	}
 	return fmt.Sprintf("%d %s", n, thing)
-}
-
-// dollars formats pips as dollars, exactly: with two decimal places, or with four if
-// the amount is not whole cents.
-func dollars(pips int64) string {
-	if pips%100 == 0 {
-		return fmt.Sprintf("$%d.%02d", pips/10_000, pips/100%100)
-	}
-	return fmt.Sprintf("$%d.%04d", pips/10_000, pips%10_000)
 }
