@@ -316,3 +316,112 @@ func TestStolenKey(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentsBadInput checks the owner's routes of a family that is suspended, in part or as a whole,
+// with amounts at the end of the range, with keys of other accounts, and with mandates that two
+// programs set at once.
+func TestAgentsBadInput(t *testing.T) {
+	v := newTestPortal(t, nil)
+	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
+	id, key := v.newAgent("scout", `{"reduce_only":false,"max_daily_loss":"0","categories":[9],"max_order_qty":1000000,"price_collar":0}`)
+	sibling, siblingKey := v.newAgent("sibling", `{}`)
+	path := fmt.Sprintf("/agents/%d", id)
+	wants := func(method, target, body string, status int, code string) {
+		t.Helper()
+		v.wants(carol, method, target, body, status, code)
+	}
+	money := func() (out [3]core.Pips) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+			for i, u := range []core.UserID{3, core.UserID(id), core.UserID(sibling)} {
+				out[i], _ = m.Balance(u)
+			}
+		})
+		return out
+	}
+	before := money()
+
+	// Amounts.
+	for _, amount := range []string{"9223372036854775807", "9223372036854775808", "18446744073709551615", "1000001"} {
+		wants("POST", path+"/fund", `{"client_transfer_id":"huge","amount":"`+amount+`"}`, 403, "insufficient_balance")
+		wants("POST", path+"/return", `{"client_transfer_id":"huge","amount":"`+amount+`"}`, 403, "insufficient_balance")
+	}
+	for _, amount := range []string{`"-1"`, `"18446744073709551616"`, `1`, `null`, `""`, `"0x1"`, `"1.0"`, `" 1"`} {
+		wants("POST", path+"/fund", `{"client_transfer_id":"odd","amount":`+amount+`}`, 400, "schema_violation")
+	}
+	for _, body := range []string{`{"client_transfer_id":"a","amount":"1","from":4}`, `{"client_transfer_id":"a","amount":"1","to":3}`, `{"client_transfer_id":"a","amount":"1","agent_id":4}`} {
+		wants("POST", path+"/fund", body, 400, "unknown_field")
+	}
+	wants("POST", path+"/fund?agent_id=4", `{"client_transfer_id":"a","amount":"1"}`, 400, "unknown_field")
+
+	// Mandates.
+	var seen schemas.AgentMandate
+	v.ask(carol, "GET", path+"/mandate", "", 200, &seen)
+	if b, _ := json.Marshal(seen.Mandate); seen.Mandate.ReduceOnly || *seen.Mandate.MaxDailyLoss != 0 || *seen.Mandate.PriceCollar != 0 {
+		t.Errorf("the mandate reads back as %s", b)
+	}
+	for _, mandate := range []string{
+		`{"expires_ts":"9223372036854775808"}`, `{"categories":[]}`, `{"categories":[1,2,3,4,5,6,7,8,9,9]}`, `{"max_open_orders":-1}`, `{"max_orders_per_day":1e3}`,
+		`{"max_order_cost":"-1"}`, `{"max_open_cost":1}`, `{"Reduce_Only":true}`, `{"max_daily_loss":"1","max_daily_Loss":"2"}`, `{"rev":1}`,
+	} {
+		wants("PUT", path+"/mandate", `{"if_rev":1,"mandate":`+mandate+`}`, 400, "bad_mandate")
+		wants("POST", "/agents", `{"name":"new","mandate":`+mandate+`}`, 400, "bad_mandate")
+	}
+	for _, body := range []string{`{"if_rev":1,"mandate":null}`, `{"if_rev":1,"mandate":7}`, `{"if_rev":1}`, `{"if_rev":"1","mandate":{}}`, `{"if_rev":-1,"mandate":{}}`, `{"if_rev":4294967296,"mandate":{}}`} {
+		wants("PUT", path+"/mandate", body, 400, "schema_violation")
+	}
+	wants("PUT", path+"/mandate", `{"if_rev":1,"mandate":{"max_daily_loss":"1","max_daily_loss":"2"}}`, 400, "malformed_json")
+	wants("PUT", path+"/mandate", `{"if_rev":4294967295,"mandate":{}}`, 409, "stale_mandate")
+	results := make(chan int, 8)
+	for range cap(results) {
+		go func() {
+			status, _, _ := v.request(carol, "PUT", path+"/mandate", `{"if_rev":1,"mandate":{}}`)
+			results <- status
+		}()
+	}
+	set := 0
+	for range cap(results) {
+		switch status := <-results; status {
+		case 200:
+			set++
+		case 409:
+		default:
+			t.Errorf("status %d", status)
+		}
+	}
+	if set != 1 {
+		t.Errorf("%d programs replaced the same revision", set)
+	}
+
+	// Keys of other accounts, under a path that is the owner's own agent.
+	ownKey := v.NewKey(3, core.ScopeRead)
+	for _, other := range []lanetest.Key{siblingKey, ownKey, v.NewKey(1, core.ScopeRead)} {
+		wants("DELETE", path+"/keys/"+other.ID, "", 200, "")
+		if status, _ := v.Call(other, "GET", "/v1/account", ""); status != 200 {
+			t.Error("an agent's path revoked a key of another account")
+		}
+	}
+
+	// Suspended: the agent alone, then the family.
+	v.Submit(&core.SuspendUser{User: core.UserID(id)})
+	wants("POST", path+"/fund", `{"client_transfer_id":"s","amount":"1"}`, 403, "user_suspended")
+	wants("POST", path+"/return", `{"client_transfer_id":"s","amount":"1"}`, 403, "user_suspended")
+	if status, answer := v.Call(key, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","tick":4000,"qty":1}`); status != 403 || !strings.Contains(answer, "user_suspended") {
+		t.Errorf("%d %s", status, answer)
+	}
+	if status, answer := v.Call(key, "GET", "/v1/account", ""); status != 200 || !strings.Contains(answer, `"state":"suspended"`) {
+		t.Errorf("%d %s", status, answer)
+	}
+	v.Submit(&core.SuspendUser{User: core.UserID(id), Lift: true})
+	v.Submit(&core.SuspendUser{User: 3})
+	for _, agent := range []uint32{id, sibling} {
+		wants("POST", fmt.Sprintf("/agents/%d/fund", agent), `{"client_transfer_id":"s","amount":"1"}`, 403, "user_suspended")
+	}
+	if status, answer := v.Call(siblingKey, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","tick":4000,"qty":1}`); status != 403 || !strings.Contains(answer, "user_suspended") {
+		t.Errorf("%d %s", status, answer)
+	}
+	v.Submit(&core.SuspendUser{User: 3, Lift: true})
+	if after := money(); after != before {
+		t.Errorf("rejected transfers moved money: %v, then %v", before, after)
+	}
+	wants("POST", path+"/fund", `{"client_transfer_id":"s","amount":"1"}`, 200, "") // its id was free
+}
