@@ -367,3 +367,37 @@ func TestEventsAreShort(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnersActionsAreEvents tests that a transfer, a new mandate, a halt and a suspension of the
+// owner wake the agent's waiting call, each with the kind and the cause of the rulebook.
+func TestOwnersActionsAreEvents(t *testing.T) {
+	d := generous(t)
+	agent, key := d.newAgent(core.Mandate{})
+	seq := d.seq()
+	for _, c := range []struct {
+		command core.Command
+		kind    string
+		want    string
+	}{
+		{&core.Transfer{Owner: 1, ClientID: "t-1", From: 1, To: agent, Amount: 700}, "transfer", `"transfer":{"client_transfer_id":"t-1","from":1,"to":3,"amount":"700","seq":`},
+		{&core.Transfer{Owner: 1, ClientID: "t-2", From: agent, To: 1, Amount: 50}, "balance", `"cash":"1000650","reserved":"0","change":"-50","cause":"transfer"`},
+		{&core.SetMandate{Owner: 1, Agent: agent, IfRev: 1}, "account", `"state":"active","rev":2`},
+		{&core.HaltAgent{Owner: 1, Agent: agent}, "account", `"state":"halted","rev":2`},
+		{&core.SuspendUser{User: 1}, "account", `"state":"suspended","rev":2`},
+		{&core.SuspendUser{User: 1, Lift: true}, "account", `"state":"halted","rev":2`},
+		{&core.ResumeAgent{Owner: 1, Agent: agent}, "account", `"state":"active","rev":2`},
+	} {
+		go func() { _, _ = d.Engine.Submit(context.Background(), c.command) }() // an error leaves no event
+		w := d.wait(key, `{"after_seq":"`+seq+`","kinds":["`+c.kind+`"]}`)
+		if len(w.Events) != 1 || w.Events[0].Kind != c.kind || !strings.Contains(string(w.Events[0].Msg), c.want) {
+			t.Errorf("%T: %+v", c.command, w)
+		}
+		seq = w.NextSeq
+	}
+	// A repeat of a transfer and a halt of a halted agent move nothing and are no events.
+	d.Submit(&core.Transfer{Owner: 1, ClientID: "t-1", From: 1, To: agent, Amount: 700})
+	d.Submit(&core.ResumeAgent{Owner: 1, Agent: agent})
+	if w := d.wait(key, `{"after_seq":"`+seq+`","kinds":["transfer","account","balance"],"timeout_ms":0}`); len(w.Events) != 0 {
+		t.Errorf("%+v", w)
+	}
+}
