@@ -18,7 +18,7 @@ var floors = map[string]int{
 	"duplex/lanes/lanetest": 7, "duplex/lanes/rest": 7, "duplex/lanes/mcp": 7, "duplex/lanes/ws": 7, "duplex/lanes/portal": 7, "duplex/lanes/admin": 7, "duplex/lanes/history": 8, "duplex/lanes/sim": 8,
 	"duplex/lanes/hostile": 8, "duplex/docs": 0, "duplex/docs/guides": 8, "duplex/internal/atomicfile": 0, "duplex/internal/backoff": 0, "duplex/internal/logbuffer": 0, "duplex/server": 8, "duplex/server/servertest": 9,
 	"duplex/cmd/dx/maker": 8, "duplex/cmd/dx/top": 8, "duplex/cmd/dx/bridge": 8, "duplex/cmd/dx/cli": 8,
-	"duplex/cmd/dx/load": 9, "duplex/cmd/dx/trading": 9, "duplex/cmd/dx/operator": 9, "duplex/cmd/dx": 10,
+	"duplex/cmd/dx/load": 9, "duplex/cmd/dx/trading": 9, "duplex/cmd/dx/operator": 9, "duplex/cmd/dx/agent": 10, "duplex/cmd/dx": 11,
 }
 
 // testOnly lists packages that only tests and each other import.

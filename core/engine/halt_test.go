@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"duplex/core"
 	"duplex/core/venue"
@@ -120,4 +122,49 @@ func TestNothingBehindAHalt(t *testing.T) {
 	if h.halts < halts || h.placed < halts || h.late == 0 || h.fills == 0 {
 		t.Errorf("%d halts, %d placements before them and %d behind them, %d fills", h.halts, h.placed, h.late, h.fills)
 	}
+}
+
+// TestFamilySharesTheQueue checks that an owner and its agents together have a quarter of the queue,
+// and that another account still has its own (docs/rules/agent-accounts.md#family).
+func TestFamilySharesTheQueue(t *testing.T) {
+	e, h := heldEngine(t, 16)
+	defer mustClose(t, e)
+	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
+	do(t, e, &core.CreateAgent{Owner: 1, Name: "a"})
+	do(t, e, &core.CreateAgent{Owner: 1, Name: "b"})
+	h.mu.Lock()
+	h.took = make(chan struct{}, 8)
+	var all sync.WaitGroup
+	cancels := func(u core.UserID, n int) {
+		for range n {
+			all.Go(func() {
+				if _, err := e.Submit(context.Background(), &core.CancelAll{User: u}); err != nil {
+					t.Errorf("account %d: %v", u, err)
+				}
+			})
+		}
+	}
+	cancels(2, 1)
+	<-h.took // the log has the first group; the others wait in the queue
+	cancels(1, 1)
+	cancels(3, 2)
+	cancels(4, 1)
+	for e.QueueDepth() < 4 {
+		time.Sleep(time.Millisecond) // until they wait in the queue, which nothing signals
+	}
+	for u := core.UserID(1); u <= 4; u++ {
+		if u == 2 {
+			continue
+		}
+		if _, err := e.Submit(context.Background(), &core.HaltAgent{Owner: e.Owner(u), Agent: 3}); !errors.Is(err, ErrShed) {
+			t.Errorf("account %d, beyond the family's quarter: %v", u, err)
+		}
+	}
+	cancels(2, 4)
+	for e.QueueDepth() < 8 {
+		time.Sleep(time.Millisecond)
+	}
+	h.took = nil
+	h.mu.Unlock()
+	all.Wait()
 }
