@@ -216,12 +216,8 @@ func (x *hintBuilder) suggestPreview(p *schemas.PlaceOrder, replaced map[string]
 		panic(err) // it was just encoded
 	}
 	maps.Copy(arguments, replaced)
-	id := max(p.ClientOrderID, 1)
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		for v.UsedID(x.call.Key.User, uint64(id)) && id < math.MaxUint64 {
-			id++
-		}
-	})
+	var id schemas.U64
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { id = tools.FreeClientOrderID(v, x.call.Key.User, p.ClientOrderID) })
 	arguments["client_order_id"] = id.String()
 	x.Next = &schemas.NextCall{Tool: tools.PreviewOrder.Name, Arguments: arguments}
 }

@@ -239,3 +239,23 @@ func TestCanceledOrdersHaveHints(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestedIDIsFree checks that the suggested preview has a free client_order_id, also behind a
+// long run of used ones.
+func TestSuggestedIDIsFree(t *testing.T) {
+	d := generous(t)
+	for id := uint64(2); id <= 150; id++ {
+		d.Submit(&core.PlaceOrder{User: 1, ClientID: id, Market: 99})
+	}
+	for _, id := range []string{"1", "160"} {
+		args := `{"client_order_id":"` + id + `","market_id":1,"side":"buy","outcome":"yes","tick":5050,"qty":1}`
+		r := d.callTool(d.alice, "place_order", args)
+		suggested := at(t, string(r.StructuredContent), "next", "arguments", "client_order_id").(string)
+		if r := d.callTool(d.alice, "preview_order", strings.Replace(strings.Replace(args, `"`+id+`"`, `"`+suggested+`"`, 1), "5050", "5000", 1)); r.IsError {
+			t.Errorf("after %s the suggested id is %s: %s", id, suggested, r.StructuredContent)
+		}
+		if id == "160" && suggested != "161" {
+			t.Errorf("after %s the suggested id is %s", id, suggested)
+		}
+	}
+}
