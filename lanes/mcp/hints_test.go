@@ -9,6 +9,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/view"
+	"duplex/lanes/lanetest"
 	"duplex/tools"
 )
 
@@ -236,6 +237,30 @@ func TestCanceledOrdersHaveHints(t *testing.T) {
 			if hint, _ := at(t, text, "hint").(string); got.IsError || at(t, text, "status") != "canceled" || hint == "" || at(t, text, "next", "tool") != "get_orderbook" {
 				t.Errorf("%s %s: %s", tool, more, text)
 			}
+		}
+	}
+}
+
+// TestDiffersByWorstTick checks that the same market order without a worst_tick is a replay, of an
+// agent also if its price collar chose one, and that another worst_tick differs.
+func TestDiffersByWorstTick(t *testing.T) {
+	d := generous(t)
+	_, agent := d.newAgent(core.Mandate{Set: 1 << core.RulePriceCollar, Collar: 100})
+	const bare, bounded = `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"9000","qty":1}`,
+		`{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","worst_tick":5050,"max_cost":"9000","qty":1}`
+	for _, c := range []struct {
+		key           lanetest.Key
+		first, second string
+		replayed      bool
+	}{
+		{d.alice, bounded, bare, false},
+		{d.bob, bare, bare, true},
+		{agent, bare, bare, true},
+		{agent, bare, bounded, false},
+	} {
+		d.callTool(c.key, "place_order", c.first)
+		if text := string(d.callTool(c.key, "place_order", c.second).StructuredContent); strings.Contains(text, `"replayed":true`) != c.replayed || strings.Contains(text, `"differs":["worst_tick"]`) == c.replayed {
+			t.Errorf("%s after %s: %s", c.second, c.first, text)
 		}
 	}
 }
