@@ -1,7 +1,7 @@
 package tools
 
 import (
-	"math"
+	"math/rand/v2"
 
 	"duplex/core"
 	"duplex/core/venue"
@@ -15,8 +15,7 @@ import (
 func (v *Venue) FitMandate(caller Caller, in *schemas.PlaceOrder) (fit *schemas.PlaceOrder) {
 	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 		o := *in
-		for o.ClientOrderID = math.MaxUint64; m.UsedID(caller.User, uint64(o.ClientOrderID)); o.ClientOrderID-- {
-		}
+		o.ClientOrderID = FreeClientOrderID(m, caller.User, in.ClientOrderID)
 		for range core.MandateRules() { // each rule is met at most once
 			p, _ := m.Preview(placeCommand(caller, &o), v.Config.Now())
 			if p.Violation == nil {
@@ -29,6 +28,21 @@ func (v *Venue) FitMandate(caller Caller, in *schemas.PlaceOrder) (fit *schemas.
 		}
 	})
 	return fit
+}
+
+// FreeClientOrderID returns a client_order_id that the account has not used: one of the next after id,
+// or else a random one, so that an account with long runs of used ids costs no more than others.
+func FreeClientOrderID(m *venue.Venue, u core.UserID, id schemas.U64) schemas.U64 {
+	for range 100 {
+		if id != 0 && !m.UsedID(u, uint64(id)) {
+			return id
+		}
+		id++
+	}
+	for id == 0 || m.UsedID(u, uint64(id)) {
+		id = schemas.U64(rand.Uint64())
+	}
+	return id
 }
 
 // fitRule changes an order so that it passes the rule that rejected it, or returns false.

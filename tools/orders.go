@@ -304,8 +304,10 @@ func placeCommand(caller Caller, in *schemas.PlaceOrder) *core.PlaceOrder {
 
 // Differs returns the fields in which a placement differs from an order. A placement
 // without a generation agrees with any. The generation of a rejected order is not
-// compared, because its row does not keep the one that was requested.
-func Differs(in *schemas.PlaceOrder, o *view.Order) (fields []string) {
+// compared, because its row does not keep the one that was requested. A market order of an
+// agent that names no worst_tick agrees with any, because a price collar may have chosen the
+// one of the row.
+func Differs(in *schemas.PlaceOrder, o *view.Order, agent bool) (fields []string) {
 	c := placeCommand(Caller{}, in)
 	tick := "tick"
 	if c.Type == core.Market {
@@ -319,7 +321,7 @@ func Differs(in *schemas.PlaceOrder, o *view.Order) (fields []string) {
 		{"side", c.Side == o.Side},
 		{"outcome", c.Outcome == o.Outcome},
 		{"type", c.Type == o.Type},
-		{tick, c.Type != o.Type || c.Unpriced || c.Tick == o.Tick}, // a collar may have chosen the tick of an unpriced order
+		{tick, c.Type != o.Type || c.Unpriced && agent || c.Tick == o.Tick},
 		{"qty", c.Qty == o.Qty},
 		{"tif", c.Type != o.Type || c.TIF == o.TIF},
 		{"expiry_ts", c.Expiry == o.Expiry},

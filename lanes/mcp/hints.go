@@ -216,12 +216,8 @@ func (x *hintBuilder) suggestPreview(p *schemas.PlaceOrder, replaced map[string]
 		panic(err) // it was just encoded
 	}
 	maps.Copy(arguments, replaced)
-	id := max(p.ClientOrderID, 1)
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		for v.UsedID(x.call.Key.User, uint64(id)) && id < math.MaxUint64 {
-			id++
-		}
-	})
+	var id schemas.U64
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { id = tools.FreeClientOrderID(v, x.call.Key.User, p.ClientOrderID) })
 	arguments["client_order_id"] = id.String()
 	x.Next = &schemas.NextCall{Tool: tools.PreviewOrder.Name, Arguments: arguments}
 }
@@ -285,6 +281,7 @@ func (x *hintBuilder) hintPosition(p *schemas.PlaceOrder) {
 func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 	x.Field, x.Got = "client_order_id", mustEncode(p.ClientOrderID)
 	var first *view.Order
+	agent := x.venue.Engine.Owner(x.call.Key.User) != x.call.Key.User
 	x.venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
 		if o := w.ByClientID(x.call.Key.User, uint64(p.ClientOrderID)); o != nil {
 			first = schemas.Ptr(*o)
@@ -298,7 +295,7 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 		x.suggestCall("list_positions", "market_id", int64(p.MarketID))
 		return
 	}
-	x.Order, x.Differs = schemas.Ptr(tools.OrderOf(first)), tools.Differs(p, first)
+	x.Order, x.Differs = schemas.Ptr(tools.OrderOf(first)), tools.Differs(p, first, agent)
 	x.Replayed = len(x.Differs) == 0 && !x.tool.spec.ReadOnly()
 	if first.ID == 0 {
 		x.say(fmt.Sprintf("The first order of this client_order_id was rejected with %s.", first.Reject), "It was not placed, and the id is used up: use a new client_order_id.")

@@ -9,6 +9,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/view"
+	"duplex/lanes/lanetest"
 	"duplex/tools"
 )
 
@@ -236,6 +237,50 @@ func TestCanceledOrdersHaveHints(t *testing.T) {
 			if hint, _ := at(t, text, "hint").(string); got.IsError || at(t, text, "status") != "canceled" || hint == "" || at(t, text, "next", "tool") != "get_orderbook" {
 				t.Errorf("%s %s: %s", tool, more, text)
 			}
+		}
+	}
+}
+
+// TestDiffersByWorstTick checks that the same market order without a worst_tick is a replay, of an
+// agent also if its price collar chose one, and that another worst_tick differs.
+func TestDiffersByWorstTick(t *testing.T) {
+	d := generous(t)
+	_, agent := d.newAgent(core.Mandate{Set: 1 << core.RulePriceCollar, Collar: 100})
+	const bare, bounded = `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"9000","qty":1}`,
+		`{"client_order_id":"1","market_id":1,"side":"buy","outcome":"yes","type":"market","worst_tick":5050,"max_cost":"9000","qty":1}`
+	for _, c := range []struct {
+		key           lanetest.Key
+		first, second string
+		replayed      bool
+	}{
+		{d.alice, bounded, bare, false},
+		{d.bob, bare, bare, true},
+		{agent, bare, bare, true},
+		{agent, bare, bounded, false},
+	} {
+		d.callTool(c.key, "place_order", c.first)
+		if text := string(d.callTool(c.key, "place_order", c.second).StructuredContent); strings.Contains(text, `"replayed":true`) != c.replayed || strings.Contains(text, `"differs":["worst_tick"]`) == c.replayed {
+			t.Errorf("%s after %s: %s", c.second, c.first, text)
+		}
+	}
+}
+
+// TestSuggestedIDIsFree checks that the suggested preview has a free client_order_id, also behind a
+// long run of used ones.
+func TestSuggestedIDIsFree(t *testing.T) {
+	d := generous(t)
+	for id := uint64(2); id <= 150; id++ {
+		d.Submit(&core.PlaceOrder{User: 1, ClientID: id, Market: 99})
+	}
+	for _, id := range []string{"1", "160"} {
+		args := `{"client_order_id":"` + id + `","market_id":1,"side":"buy","outcome":"yes","tick":5050,"qty":1}`
+		r := d.callTool(d.alice, "place_order", args)
+		suggested := at(t, string(r.StructuredContent), "next", "arguments", "client_order_id").(string)
+		if r := d.callTool(d.alice, "preview_order", strings.Replace(strings.Replace(args, `"`+id+`"`, `"`+suggested+`"`, 1), "5050", "5000", 1)); r.IsError {
+			t.Errorf("after %s the suggested id is %s: %s", id, suggested, r.StructuredContent)
+		}
+		if id == "160" && suggested != "161" {
+			t.Errorf("after %s the suggested id is %s", id, suggested)
 		}
 	}
 }
