@@ -655,6 +655,24 @@ func TestStates(t *testing.T) {
 	f.want("a mandate of a closed agent", &core.SetMandate{Owner: owner, Agent: agent, IfRev: 3}, core.InvalidTransition)
 }
 
+// TestReplacedMandatesLeaveNoTimers checks that the timers of mandates that were replaced do not stay
+// in memory.
+func TestReplacedMandatesLeaveNoTimers(t *testing.T) {
+	f := newFamily(t)
+	for i := range 5_000 {
+		at := f.v.now.Ts + int64(1+i%7)*3600*core.NsPerSec
+		c := &core.SetMandate{Owner: owner, Agent: agent, IfRev: f.v.accounts[agent].Agent.Rev, Mandate: mandate(expires(at))}
+		f.at.Seq++
+		f.at.Ts++
+		if r := f.v.Apply(f.at, c, &core.Events{}); r != core.OK {
+			t.Fatal(r)
+		}
+		if f.v.Due(); len(f.v.mandateTimers.heap) > 1_100 {
+			t.Fatalf("%d timers of one agent", len(f.v.mandateTimers.heap))
+		}
+	}
+}
+
 // TestClosedAgentReturnsCash checks that a closed agent's cash goes to its owner at once, and a later
 // payout or deposit in the same command.
 func TestClosedAgentReturnsCash(t *testing.T) {
