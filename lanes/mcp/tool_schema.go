@@ -148,10 +148,6 @@ func outputSchema(out reflect.Type) *schema {
 // a row does, and names its last member.
 const maxRequired = 9
 
-// maxTyped is the most members whose types a result gives. The values of a larger one, such
-// as an order, show their types.
-const maxTyped = 16
-
 // objectSchema returns the schema of an object in a result: closed, and with its units. The
 // result itself names what it requires. A row within it requires every member, which
 // minProperties says in fewer tokens, or as many as it requires.
@@ -166,9 +162,6 @@ func objectSchema(t reflect.Type, whole bool) *schema {
 			x = nullable(x)
 		case whole && m.Enum != nil && x.Items == nil:
 			x = &schema{Enum: anys(m.Enum)}
-		}
-		if len(list) > maxTyped && x.Enum == nil {
-			x = &schema{}
 		}
 		s.Properties = append(s.Properties, namedSchema{m.Name, x})
 		if !m.Optional {
