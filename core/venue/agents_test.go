@@ -660,7 +660,7 @@ func TestStates(t *testing.T) {
 func TestReplacedMandatesLeaveNoTimers(t *testing.T) {
 	f := newFamily(t)
 	for i := range 5_000 {
-		at := f.v.now.Ts + int64(1+i%7)*3600*core.NsPerSec
+		at := f.v.now.Ts + int64(10_000-i)*3600*core.NsPerSec // each before those that it replaces
 		c := &core.SetMandate{Owner: owner, Agent: agent, IfRev: f.v.accounts[agent].Agent.Rev, Mandate: mandate(expires(at))}
 		f.at.Seq++
 		f.at.Ts++

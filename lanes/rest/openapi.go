@@ -43,6 +43,7 @@ var tags = []*huma.Tag{
 	{Name: "portfolio", Description: "Orders, fills, positions, money and the dead-man switch of the key's account"},
 	{Name: "markets", Description: "Slots that trade now: prices, books, trades"},
 	{Name: "rounds", Description: "The rounds of each slot: strike, freeze, settlement"},
+	{Name: "series", Description: "The series: where each one trades now, and its last results."},
 	{Name: "oracle", Description: "Index prices"},
 	{Name: "account", Description: "What the key may do, and how often"},
 	{Name: "time", Description: "The venue's clock"},
