@@ -333,6 +333,7 @@ const steps = {
     await test('issued').getByText('dx mcp --profile scalper').first().waitFor()
     await snap('1440-agents-key')
     await button('Done').click()
+    await test('issued').waitFor({ state: 'detached' })
     const text = () => page.evaluate(() => JSON.stringify([location.href, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML]))
     assert.ok(!(await text()).includes(secret), 'the secret is shown once')
 
