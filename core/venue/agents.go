@@ -23,6 +23,7 @@ func (v *Venue) storeAccount(a account) {
 	v.accounts = append(v.accounts, a)
 	v.owners = append(v.owners, a.Owner())
 	if a.Agent != nil {
+		v.closedAgents = v.closedAgents || a.Agent.Closed
 		owner := &v.accounts[a.Agent.Owner]
 		owner.agents = append(owner.agents, a.ID)
 	}
@@ -166,6 +167,7 @@ func (v *Venue) closeAgent(c *core.CloseAgent) core.Reject {
 	v.cancelAccountOrders(a.ID, core.Halted, anyOrder)
 	v.revokeAll(a.ID)
 	v.changeAgent(a, func(x *core.Agent) { x.Halted, x.Closed = true, true })
+	v.closedAgents = true
 	v.returnCash(a.ID)
 	return core.OK
 }

@@ -73,13 +73,13 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 	if c.Fault != core.OK {
 		return c.Fault
 	}
-	m := v.market(c.Market)
+	m, a := v.market(c.Market), &v.accounts[c.User]
 	switch {
 	case m == nil:
 		return core.UnknownMarket
 	case c.Generation != 0 && c.Generation != m.Generation:
 		return core.StaleGeneration
-	case v.suspended(&v.accounts[c.User]):
+	case a.Suspended || a.Agent != nil && v.suspended(a):
 		return core.UserSuspended
 	case m.Status != core.Trading || v.closed(m, ts):
 		return core.MarketNotTrading
@@ -111,7 +111,7 @@ func (v *Venue) admit(c *core.PlaceOrder, ts int64, t *taker) core.Reject {
 		cmd: c, market: m, left: c.Qty, family: v.family(c.User), tick: c.Tick, bid: core.IsBid(c.Side, c.Outcome),
 		limit: core.InYes(c.Outcome, c.Tick), rate: v.fees.Taker, budget: noBudget,
 	}
-	if a := &v.accounts[c.User]; a.Agent != nil {
+	if a.Agent != nil {
 		if t.violation = v.checkMandate(a, h, ts, t); t.violation != nil {
 			return core.MandateViolation
 		}

@@ -47,10 +47,10 @@ var stepKinds = []struct {
 	cmd  func(i int, seq uint64) core.Command
 }{
 	{"no command", 0, func(int, uint64) core.Command { return nil }},
-	{"an order that rests", 1250, func(i int, _ uint64) core.Command {
+	{"an order that rests", 1340, func(i int, _ uint64) core.Command {
 		return &core.PlaceOrder{User: 1, ClientID: uint64(2*i + 1), Market: 1, Tick: core.Tick(4000 + i%8), Qty: 10}
 	}},
-	{"an order that takes", 1780, func(i int, _ uint64) core.Command {
+	{"an order that takes", 1920, func(i int, _ uint64) core.Command {
 		return &core.PlaceOrder{User: 2, ClientID: uint64(2*i + 1), Market: 1, Outcome: core.No, Tick: core.Tick(6000 - i%8), Qty: 4, TIF: core.IOC}
 	}},
 	{"a cancel", 1010, func(_ int, seq uint64) core.Command { return &core.CancelOrder{User: 1, Order: core.OrderID(seq - 2)} }},

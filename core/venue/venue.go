@@ -16,23 +16,24 @@ const _ = uint8(Slots) // book.Order stores the market in one byte
 // Venue is the state of the exchange after the commands so far. See the package comment for which
 // methods need exclusive access.
 type Venue struct {
-	now         core.Stamp
-	rules       core.Rules
-	legal       [core.TickMax + 1]bool // by tick: whether it is on the grid
-	fees        core.Fees
-	reservation [core.TickMax + 1]core.Pips // by tick: per contract, at the taker rate
-	windows     []core.Window
-	ledger      *ledger.Ledger
-	pool        *book.Pool
-	accounts    []account     // by user id
-	owners      []core.UserID // by user id: the owner of its family; dense, for matching
-	keys        keys
-	markets     [Slots + 1]market
-	free        []core.MarketID // free slots, the longest free first
-	feeds       [core.Feeds]feedState
-	trading     [core.SeriesCount]core.MarketID // by series: the slot that trades it, 0 if none does
-	last        [core.SeriesCount]int64         // by series: the start of its last round's period, ns; -1 before the first
-	rounds      uint64                          // opened so far
+	now          core.Stamp
+	rules        core.Rules
+	legal        [core.TickMax + 1]bool // by tick: whether it is on the grid
+	fees         core.Fees
+	reservation  [core.TickMax + 1]core.Pips // by tick: per contract, at the taker rate
+	windows      []core.Window
+	ledger       *ledger.Ledger
+	pool         *book.Pool
+	accounts     []account     // by user id
+	closedAgents bool          // there is a closed agent, whose cash must be returned
+	owners       []core.UserID // by user id: the owner of its family; dense, for matching
+	keys         keys
+	markets      [Slots + 1]market
+	free         []core.MarketID // free slots, the longest free first
+	feeds        [core.Feeds]feedState
+	trading      [core.SeriesCount]core.MarketID // by series: the slot that trades it, 0 if none does
+	last         [core.SeriesCount]int64         // by series: the start of its last round's period, ns; -1 before the first
+	rounds       uint64                          // opened so far
 
 	expiryTimers  timers // by order id
 	deadmanTimers timers // by user id
@@ -85,7 +86,9 @@ func (v *Venue) Apply(st core.Stamp, cmd core.Command, ev *core.Events) core.Rej
 	v.now, v.ev, v.level = st, ev, nil
 	v.ledger.Begin(core.DayOf(st.Ts))
 	r := v.apply(cmd)
-	v.returnClosedCash()
+	if v.closedAgents {
+		v.returnClosedCash()
+	}
 	v.emitAccountChanges()
 	return r
 }
