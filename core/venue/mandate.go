@@ -75,23 +75,22 @@ func nextDay(ts int64) int64 { return (int64(core.DayOf(ts)) + 1) * core.NsPerDa
 // without one, the middle of the price range or the best price of the other side if that is better
 // for the agent.
 func (v *Venue) collarTick(t *taker, collar core.Tick) core.Tick {
-	own, ownOK := v.bestOfOthers(t, t.bid)
-	other, otherOK := v.bestOfOthers(t, !t.bid)
-	const middle = core.Tick(core.Payout / 2)
-	if t.cmd.Side == core.Buy {
-		if !ownOK {
-			if own = middle; otherOK {
-				own = min(own, other)
-			}
-		}
-		return min(own+collar, core.TickMax)
-	}
-	if !ownOK {
-		if own = middle; otherOK {
-			own = max(own, other)
+	buy := t.cmd.Side == core.Buy
+	reference, ok := v.bestOfOthers(t, t.bid)
+	if !ok {
+		reference = core.Tick(core.Payout / 2)
+		other, ok := v.bestOfOthers(t, !t.bid)
+		switch {
+		case ok && buy:
+			reference = min(reference, other)
+		case ok:
+			reference = max(reference, other)
 		}
 	}
-	return max(own-collar, core.TickMin)
+	if buy {
+		return min(reference+collar, core.TickMax)
+	}
+	return max(reference-collar, core.TickMin)
 }
 
 // bestOfOthers returns the best tick of one side of the book, in the taker's own outcome, without
