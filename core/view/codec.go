@@ -34,11 +34,14 @@ var (
 )
 
 // encoder appends entries to b. seq and ts are those of the current entry, or of the entry
-// before while a header is encoded.
+// before while a header is encoded. lastTick and lastRow are the
+// entry before in a history of those.
 type encoder struct {
-	b   []byte
-	seq uint64
-	ts  int64
+	b        []byte
+	seq      uint64
+	ts       int64
+	lastTick PriceTick
+	lastRow  RoundSecond
 }
 
 func (e *encoder) byte(c byte)       { e.b = append(e.b, c) }
@@ -100,12 +103,14 @@ func (e *encoder) header(seq uint64, ts int64) {
 // decoder reads what encoder wrote for an account of user. It keeps the first error and then
 // returns zero values, so a caller reads all fields and checks the error once.
 type decoder struct {
-	b    []byte
-	i    int // bytes of b already read
-	seq  uint64
-	ts   int64
-	user core.UserID
-	err  error
+	b        []byte
+	i        int // bytes of b already read
+	seq      uint64
+	ts       int64
+	user     core.UserID
+	lastTick PriceTick
+	lastRow  RoundSecond
+	err      error
 
 	// validating means that decoded entries are discarded, so events reuse the memory below.
 	validating bool

@@ -15,6 +15,8 @@ import (
 type Image struct {
 	view     *View
 	shared   sharedState
+	prices   [core.Feeds]history[PriceTick, *PriceTick]
+	seconds  roundSeconds
 	accounts []*account // by user id; nil: not copied yet
 }
 
@@ -23,6 +25,10 @@ type Image struct {
 func (w *View) Image() *Image {
 	m := &Image{view: w, accounts: make([]*account, len(w.accounts))}
 	m.shared = sharedState{Format: stateFormat, Accounts: uint64(len(w.accounts) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state()}
+	for f := range w.prices {
+		m.prices[f] = w.prices[f].clone()
+	}
+	m.seconds = w.seconds.image()
 	for _, x := range w.rounds.all {
 		c := *x
 		m.shared.Rounds = append(m.shared.Rounds, &c)
@@ -49,6 +55,7 @@ type Lock interface {
 // iterated once; an error is the last element.
 func (m *Image) Pieces(l Lock) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
+		m.shared.Prices, m.shared.Seconds = encodePrices(&m.prices), m.seconds.states()
 		b, err := encoding.Marshal(&m.shared)
 		if !yield(b, err) || err != nil {
 			return

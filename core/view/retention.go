@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
+	"sort"
 
 	"duplex/core"
 )
@@ -221,6 +223,63 @@ func (h *history[T, P]) newestFirst(u core.UserID, from uint64) iter.Seq2[uint64
 				}
 			}
 			end = first
+		}
+	}
+}
+
+// search returns the number of the first visible entry for which found is true, or that after the
+// newest. found must be false for all entries before it and true for all after it.
+func (h *history[T, P]) search(found func(*T) bool) uint64 {
+	inList := func(list []T, first uint64) uint64 {
+		return max(h.oldest(), first+uint64(sort.Search(len(list), func(i int) bool { return found(&list[i]) })))
+	}
+	if len(h.chunks) == 0 || len(h.tail) > 0 && !found(&h.tail[0]) {
+		return inList(h.tail, h.next-uint64(len(h.tail)))
+	}
+	i := sort.Search(len(h.chunks), func(i int) bool {
+		d, first := decoder{b: h.chunks[i]}, new(T)
+		P(first).decode(&d)
+		return found(first)
+	})
+	first, behind := h.bounds(max(i-1, 0)) // the chunk before may have it, but not as its first
+	return inList(mustDecodeChunk[T, P](h.chunks[max(i-1, 0)], int(behind-first), 0), first)
+}
+
+// detached iterates over the newest n visible entries with a number below end, newest first. The
+// caller need not hold the lock while it iterates: entries are copies, and chunks never change.
+func (h *history[T, P]) detached(end uint64, n int) iter.Seq[*T] {
+	type part struct {
+		first, behind uint64
+		chunk         []byte
+	}
+	oldest, tailFirst := max(h.oldest(), end-min(uint64(n), end)), h.next-uint64(len(h.tail))
+	var tail []T
+	if from := max(oldest, tailFirst); from < end {
+		tail = slices.Clone(h.tail[from-tailFirst : end-tailFirst])
+	}
+	var parts []part // newest first
+	for i := len(h.chunks) - 1; i >= 0; i-- {
+		first, behind := h.bounds(i)
+		if behind <= oldest {
+			break
+		}
+		if first < end {
+			parts = append(parts, part{first, behind, h.chunks[i]})
+		}
+	}
+	return func(yield func(*T) bool) {
+		for i := len(tail) - 1; i >= 0; i-- {
+			if !yield(&tail[i]) {
+				return
+			}
+		}
+		for _, p := range parts {
+			list := mustDecodeChunk[T, P](p.chunk, int(p.behind-p.first), 0)
+			for n := min(p.behind, end); n > max(p.first, oldest); n-- {
+				if !yield(&list[n-1-p.first]) {
+					return
+				}
+			}
 		}
 	}
 }

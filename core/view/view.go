@@ -13,6 +13,10 @@ type View struct {
 	tapes      map[core.MarketID]*ring[Trade]
 	rounds     rounds
 	auditTrail auditTrail
+	prices     [core.Feeds]history[PriceTick, *PriceTick]
+	seconds    roundSeconds
+
+	secondEnd int64 // ns; end of the second of the last command, or 0 if EndSeconds was not called yet
 
 	stamp   core.Stamp // of the command being folded
 	image   *Image     // the image being written, if any
@@ -41,7 +45,7 @@ func newAccount(c RetentionCaps) *account {
 
 // New returns an empty view.
 func New(caps RetentionCaps) *View {
-	return &View{caps: caps, accounts: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newAuditTrail(caps)}
+	return &View{caps: caps, accounts: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newAuditTrail(caps), prices: newPrices()}
 }
 
 // Caps returns the caps in force.
@@ -99,7 +103,9 @@ func (w *View) fold(e core.Event) {
 		}
 	case *core.AgentChanged:
 		w.addEvent(e.User, ptr(*e))
-	case *core.Redeemed, *core.Indexed, *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged, *core.RulesActivated:
+	case *core.Indexed:
+		w.foldTick(&e.Tick)
+	case *core.Redeemed, *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged, *core.RulesActivated:
 		// The venue keeps these. Their effects on an account are events of their own.
 	case *core.DeadmanChanged:
 		d := *e
