@@ -65,7 +65,6 @@ type GetRoundHistory struct {
 // RoundHistory is a page of the states of a round while it was trading, newest first
 // (docs/rules/rounds.md#round-history).
 type RoundHistory struct {
-	MarketID    uint32     `json:"market_id"`
 	RoundNumber U64        `json:"round_number" pattern:"^[0-9]+$"`
 	StepSecs    int64      `json:"step_secs"`
 	Rows        []RoundRow `json:"rows" nullable:"false"`
@@ -78,6 +77,6 @@ type RoundRow struct {
 	Index  U64   `json:"index" pattern:"^[0-9]+$" doc:"At 1e8"`
 	YesBid int64 `json:"yes_bid" doc:"Pips"`
 	YesAsk int64 `json:"yes_ask" doc:"Pips"`
-	Last   int64 `json:"last" doc:"Pips of YES; the last fill"`
-	Volume U64   `json:"volume" pattern:"^[0-9]+$" doc:"Contracts of the round so far"`
+	Last   int64 `json:"last" doc:"Pips of YES"`
+	Volume U64   `json:"volume" pattern:"^[0-9]+$" doc:"Of the round so far"`
 }

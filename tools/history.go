@@ -18,7 +18,7 @@ import (
 var GetPriceHistory = &Op[schemas.GetPriceHistory, schemas.PriceHistory]{
 	Spec: Spec{
 		Name: "get_price_history", Title: "Price history", Method: "GET", Path: "/v1/oracle/history", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "The index of a feed over time in steps, newest first, and its volatility.",
+		Doc: "Index of a feed over time, newest first, with its volatility.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetPriceHistory) (out schemas.PriceHistory, _ error) {
 		step := in.Secs()
@@ -60,7 +60,7 @@ var GetPriceHistory = &Op[schemas.GetPriceHistory, schemas.PriceHistory]{
 var GetRoundHistory = &Op[schemas.GetRoundHistory, schemas.RoundHistory]{
 	Spec: Spec{
 		Name: "get_round_history", Title: "Round history", Method: "GET", Path: "/v1/rounds/{market_id}/history", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "sequencing_timeout"},
-		Doc: "Index and best prices of a round over time, newest first.",
+		Doc: "Index and YES prices of a round over time, newest first.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetRoundHistory) (out schemas.RoundHistory, err error) {
 		p := stepPage{step: in.Secs(), size: in.Size(), before: math.MaxInt64}
@@ -80,7 +80,7 @@ var GetRoundHistory = &Op[schemas.GetRoundHistory, schemas.RoundHistory]{
 				err = NewError("round_not_found")
 				return
 			}
-			out.MarketID, out.RoundNumber = uint32(r.Market), schemas.U64(r.Number)
+			out.RoundNumber = schemas.U64(r.Number)
 			rows, out.AsOf = w.RoundSeconds(&r.Round, p.before, p.rowsNeeded()), asOf(m)
 		})
 		if err != nil {

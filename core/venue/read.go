@@ -133,8 +133,12 @@ func (v *Venue) Quote(category uint16) (q core.Quote, ok bool) {
 	if ticks := v.feeds[m.Feed].Ring.Ticks; len(ticks) > 0 {
 		q.Index = ticks[len(ticks)-1].Price
 	}
-	q.Bid, _ = m.book.BestTick(true)
-	q.Ask, _ = m.book.BestTick(false)
+	if t, ok := m.book.BestTick(true); ok {
+		q.Bid = t
+	}
+	if t, ok := m.book.BestTick(false); ok {
+		q.Ask = t
+	}
 	return q, true
 }
 
