@@ -40,21 +40,26 @@ var GetPriceHistory = &Op[schemas.GetPriceHistory, schemas.PriceHistory]{
 			ticks, out.AsOf = w.PriceTicks(core.Feed(in.Feed), p.before, p.rowsNeeded()), asOf(m)
 		})
 		var more bool
-		out.Rows, more = stepsOf(p, ticks, func(t *view.PriceTick) int64 { return t.Second },
-			func(start int64, t *view.PriceTick) schemas.PriceRow {
-				price := schemas.U64(t.Price)
-				return schemas.PriceRow{Ts: ns(start * core.NsPerSec), Open: price, High: price, Low: price, Close: price, Sources: t.Sources}
-			},
-			func(r *schemas.PriceRow, t *view.PriceTick) {
-				price := schemas.U64(t.Price)
-				r.Open, r.High, r.Low = price, max(r.High, price), min(r.Low, price)
-			})
+		out.Rows, more = stepsOf(p, ticks, tickSecond, newPriceRow, addTick)
 		if more {
 			out.Cursor = schemas.EncodeCursor(binding, lastStep(out.Rows[len(out.Rows)-1].Ts))
 		}
 		out.VolatilityPpb = volatilityPpb(out.Rows, step)
 		return out, nil
 	},
+}
+
+func tickSecond(t *view.PriceTick) int64 { return t.Second }
+
+// newPriceRow returns the row of a step of one tick, and addTick adds an earlier tick to it.
+func newPriceRow(start int64, t *view.PriceTick) schemas.PriceRow {
+	price := schemas.U64(t.Price)
+	return schemas.PriceRow{Ts: ns(start * core.NsPerSec), Open: price, High: price, Low: price, Close: price, Sources: t.Sources}
+}
+
+func addTick(r *schemas.PriceRow, t *view.PriceTick) {
+	price := schemas.U64(t.Price)
+	r.Open, r.High, r.Low = price, max(r.High, price), min(r.Low, price)
 }
 
 var GetRoundHistory = &Op[schemas.GetRoundHistory, schemas.RoundHistory]{
@@ -88,18 +93,19 @@ var GetRoundHistory = &Op[schemas.GetRoundHistory, schemas.RoundHistory]{
 		}
 		out.StepSecs = p.step
 		var more bool
-		out.Rows, more = stepsOf(p, rows, func(s *view.RoundSecond) int64 { return s.Second },
-			func(start int64, s *view.RoundSecond) schemas.RoundRow {
-				return schemas.RoundRow{
-					Ts: ns(start * core.NsPerSec), Index: schemas.U64(s.Index), YesBid: int64(s.Bid), YesAsk: int64(s.Ask), Last: int64(s.Last), Volume: schemas.U64(s.Volume),
-				}
-			},
-			func(*schemas.RoundRow, *view.RoundSecond) {})
+		older := func(*schemas.RoundRow, *view.RoundSecond) {} // a step has the state of its last second
+		out.Rows, more = stepsOf(p, rows, func(s *view.RoundSecond) int64 { return s.Second }, newRoundRow, older)
 		if more {
 			out.Cursor = schemas.EncodeCursor(binding, uint64(out.RoundNumber), lastStep(out.Rows[len(out.Rows)-1].Ts))
 		}
 		return out, nil
 	},
+}
+
+func newRoundRow(start int64, s *view.RoundSecond) schemas.RoundRow {
+	return schemas.RoundRow{
+		Ts: ns(start * core.NsPerSec), Index: schemas.U64(s.Index), YesBid: int64(s.Bid), YesAsk: int64(s.Ask), Last: int64(s.Last), Volume: schemas.U64(s.Volume),
+	}
 }
 
 // stepPage selects up to size steps, each of step seconds, that begin at or after from and before
