@@ -295,11 +295,22 @@ func BenchmarkPriceTicks(b *testing.B) {
 	}
 }
 
-// BenchmarkEndSeconds is a command in the second of the command before.
+// BenchmarkEndSeconds is a command in the second of the command before, and one in the second
+// after it while one round is live.
 func BenchmarkEndSeconds(b *testing.B) {
-	w, src := New(DefaultRetentionCaps()), &oneRound{at: core.Stamp{Seq: 1, Ts: second}}
-	w.EndSeconds(2*second, src)
-	for b.Loop() {
-		w.EndSeconds(2*second+5, src)
-	}
+	w, src := New(DefaultRetentionCaps()), &oneRound{at: core.Stamp{Seq: 1, Ts: second}, ok: true}
+	src.q = core.Quote{Number: 1, Category: 1, CloseTs: math.MaxInt64}
+	b.Run("Same", func(b *testing.B) {
+		w.EndSeconds(2*second, src)
+		for range b.N { // unlike b.Loop, this allows inlining
+			w.EndSeconds(2*second+5, src)
+		}
+	})
+	b.Run("Next", func(b *testing.B) {
+		for b.Loop() {
+			src.at.Ts += second
+			src.q.Index += 1_000_000
+			w.EndSeconds(src.at.Ts+second, src)
+		}
+	})
 }
