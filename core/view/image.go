@@ -24,7 +24,10 @@ type Image struct {
 // commands out. At most one image exists at a time, from Image to End.
 func (w *View) Image() *Image {
 	m := &Image{view: w, accounts: make([]*account, len(w.accounts))}
-	m.shared = sharedState{Format: stateFormat, Accounts: uint64(len(w.accounts) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state()}
+	m.shared = sharedState{
+		Format: stateFormat, Accounts: uint64(len(w.accounts) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state(),
+		Ledgers: ledgersState{On: w.ledgers, FirstRound: w.firstRound},
+	}
 	for f := range w.prices {
 		m.prices[f] = w.prices[f].clone()
 	}
@@ -93,6 +96,7 @@ func (a *account) clone() *account {
 	c := &account{
 		fills: a.fills.clone(), settlements: a.settlements.clone(), events: a.events.clone(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,
 		keys: slices.Clone(a.keys), owner: a.owner, activity: a.activity.clone(),
+		balance: a.balance, ledger: a.ledger.clone(), rounds: a.rounds.clone(), deposits: a.deposits.clone(),
 	}
 	c.rows.terminal = slices.Clone(a.rows.terminal)
 	c.rows.all = make([]row, 0, len(a.rows.all)-a.rows.evicted)

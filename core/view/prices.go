@@ -34,6 +34,9 @@ func (w *View) foldTick(t *core.IndexTick) {
 	} else {
 		h.add(x, &w.scratch)
 	}
+	if w.sink != nil {
+		w.sink.Tick(t.Feed, &x)
+	}
 }
 
 // PriceTicks iterates over the newest n index ticks of a feed with a second below before, newest

@@ -79,7 +79,11 @@ func (w *View) addSecond(q *core.Quote, at int64) {
 		}
 	}
 	x := (*list)[len(*list)-1]
-	x.rows.add(RoundSecond{Second: at, Index: q.Index, Bid: q.Bid, Ask: q.Ask, Last: q.Last, Volume: q.Volume}, &w.scratch)
+	s := RoundSecond{Second: at, Index: q.Index, Bid: q.Bid, Ask: q.Ask, Last: q.Last, Volume: q.Volume}
+	x.rows.add(s, &w.scratch)
+	if w.sink != nil {
+		w.sink.RoundSecond(q.Number, &s)
+	}
 }
 
 // RoundSeconds iterates over the newest n rows of a round with a second below before, newest

@@ -19,7 +19,8 @@ import (
 
 // stateFormat is the version of the encoding of both kinds of pieces. Older ones are still read. In
 // format 2 orders and fills name no key, and accounts end before the ids of keys. Formats 2 and 3
-// have no Prices and no Seconds.
+// have no Prices, Seconds and Ledgers; fills and settlements have fewer fields, and accounts end
+// before their balance.
 const stateFormat = 4
 
 // sharedState is the first piece. New fields are only added at the end.
@@ -32,6 +33,13 @@ type sharedState struct {
 	Trail    trailState
 	Prices   [][]byte       // by feed
 	Seconds  []secondsState // by category, then by rising number
+	Ledgers  ledgersState
+}
+
+type ledgersState struct {
+	_          struct{} `cbor:",toarray"`
+	On         bool
+	FirstRound uint64
 }
 
 // secondsState are the rows of a round.
@@ -97,6 +105,10 @@ func (a *account) encode(e *encoder, u core.UserID) {
 	a.keys.encode(e)
 	e.uint(uint64(a.owner))
 	a.activity.encode(e, u)
+	e.int(int64(a.balance))
+	a.ledger.encode(e, u)
+	a.rounds.encode(e)
+	a.deposits.encode(e, u)
 }
 
 // decodeAccount decodes what account.encode wrote for user u in a format.
@@ -138,6 +150,12 @@ func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (
 		a.keys.decode(d)
 		a.owner = core.UserID(d.u32())
 		a.activity.decode(d, u)
+	}
+	if format > 3 {
+		a.balance = d.pips()
+		a.ledger.decode(d, u)
+		a.rounds.decode(d, caps.AccountRounds)
+		a.deposits.decode(d, u)
 	}
 	if err := d.end(); err != nil {
 		return nil, err
@@ -184,12 +202,14 @@ func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err 
 	}
 	defer recoverInconsistent(&w, &err)
 	w.accounts = append(w.accounts, list...)
-	for _, a := range list {
+	for i, a := range list {
 		w.indexResting(a)
+		w.indexTraders(core.UserID(i+1), a)
 	}
 	w.restoreShared(shared.Tapes, shared.Rounds, &shared.Trail)
 	w.restorePrices(shared.Prices)
 	w.restoreSeconds(shared.Seconds)
+	w.ledgers, w.firstRound = shared.Ledgers.On, shared.Ledgers.FirstRound
 	return w, nil
 }
 
@@ -211,7 +231,7 @@ func decodeShared(b []byte) (*sharedState, error) {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
 	s := new(sharedState)
-	parts := []any{&s.Format, &s.Accounts, &s.Tapes, &s.Rounds, &s.Trail, &s.Prices, &s.Seconds}
+	parts := []any{&s.Format, &s.Accounts, &s.Tapes, &s.Rounds, &s.Trail, &s.Prices, &s.Seconds, &s.Ledgers}
 	if format < 4 {
 		parts = parts[:5]
 	}
@@ -289,6 +309,15 @@ func (w *View) restoreSeconds(states []secondsState) {
 		}
 		list := &w.seconds[s.Category-1] // a category of no series panics
 		*list = append(*list, x)
+	}
+}
+
+// indexTraders adds the account to the traders of each round that is not final.
+func (w *View) indexTraders(u core.UserID, a *account) {
+	for _, x := range a.rounds {
+		if !x.Status.Final() {
+			w.traders[x.Number] = append(w.traders[x.Number], u)
+		}
 	}
 }
 
