@@ -128,7 +128,7 @@ func TestCodecOfPrices(t *testing.T) {
 	}
 }
 
-// oneRound is a Source with one live round of series 1.
+// oneRound is a Source with at most one live round.
 type oneRound struct {
 	at core.Stamp
 	q  core.Quote
@@ -137,7 +137,9 @@ type oneRound struct {
 
 func (s *oneRound) Now() core.Stamp { return s.at }
 
-func (s *oneRound) Quote(category uint16) (core.Quote, bool) { return s.q, s.ok && category == 1 }
+func (s *oneRound) Quote(category uint16) (core.Quote, bool) {
+	return s.q, s.ok && category == s.q.Category
+}
 
 // TestEndSeconds runs commands at the given times, in ms, on a round that closes at 10 s and
 // is traded from the command of its number on: the volume after a command is its number.
