@@ -232,6 +232,9 @@ func TestReadsAnswerAsREST(t *testing.T) {
 		{"list_rounds", `{}`, "/v1/rounds?limit=20"},
 		{"get_round", `{"market_id":1}`, "/v1/rounds/1"},
 		{"get_oracle_price", `{"feed":0}`, "/v1/oracle/price?feed=0"},
+		{"get_price_history", `{}`, "/v1/oracle/history?limit=20"},
+		{"get_price_history", `{"feed":0,"step_secs":60,"from_ts":"1","limit":3}`, "/v1/oracle/history?feed=0&step_secs=60&from_ts=1&limit=3"},
+		{"get_round_history", `{"market_id":1}`, "/v1/rounds/1/history?limit=20"},
 		{"list_withdrawals", `{}`, "/v1/withdrawals?limit=20"},
 		{"get_deposit_address", `{}`, "/v1/deposits/address"},
 	} {
