@@ -19,6 +19,7 @@ type position struct {
 type batch struct {
 	from, to position
 	rows     int
+	tried    bool // an attempt to write it has failed, and may have committed it
 	values   [tableCount][]any
 	places   map[rowKey]int // of the rows that can change, in values
 }
@@ -30,6 +31,8 @@ type rowKey struct {
 	a, b  uint64
 }
 
+var _ view.Sink = (*batch)(nil)
+
 func newBatch(from position) *batch {
 	return &batch{from: from, to: from, places: map[rowKey]int{}}
 }
@@ -39,7 +42,7 @@ func (b *batch) count(t *table) int { return len(b.values[t.id]) / len(t.columns
 
 // reset empties the batch and keeps its memory.
 func (b *batch) reset(from position) {
-	b.from, b.to, b.rows = from, from, 0
+	b.from, b.to, b.rows, b.tried = from, from, 0, false
 	for i := range b.values {
 		clear(b.values[i])
 		b.values[i] = b.values[i][:0]
@@ -106,8 +109,8 @@ func (b *batch) Order(o *view.Order) {
 		o.Status.String(), reason, int64(o.Filled), int64(o.Left), int64(o.UpdateSeq))
 }
 
-func (b *batch) Fill(u core.UserID, n uint64, f *view.Fill) {
-	b.add(fills, int64(u), int64(n), int64(f.Seq), f.Ts, int64(f.Market), int64(0), int64(0), int64(0), int64(f.Order), f.ClientID,
+func (b *batch) Fill(u core.UserID, f *view.Fill) {
+	b.add(fills, int64(u), int64(f.N), int64(f.Seq), f.Ts, int64(f.Market), int64(f.Generation), int64(f.Number), int64(f.Category), int64(f.Order), f.ClientID,
 		roleOf(f.Maker), f.Side.String(), f.Outcome.String(), int64(f.Qty), int64(f.TickYes), f.Path.String(), int64(f.Fee), textOrNull(f.APIKey))
 }
 
@@ -123,8 +126,31 @@ func (b *batch) Trade(n uint64, t *view.Trade) {
 }
 
 func (b *batch) Settlement(u core.UserID, n uint64, s *view.Settlement) {
-	b.add(settlements, int64(u), int64(n), int64(s.Seq), s.Ts, int64(s.Market), int64(s.Generation), int64(s.Number), int64(0), s.Status.String(), winnerOf(s.Winner),
-		int64(s.Yes), int64(s.No), int64(s.Payout), int64(0), int64(0), int64(0))
+	b.add(settlements, int64(u), int64(n), int64(s.Seq), s.Ts, int64(s.Market), int64(s.Generation), int64(s.Number), int64(s.Category), s.Status.String(), winnerOf(s.Winner),
+		int64(s.Yes), int64(s.No), int64(s.Payout), int64(s.Cost), int64(s.SettlePrice), int64(s.Strike))
+}
+
+func (b *batch) Ledger(u core.UserID, r *view.LedgerRow) {
+	b.add(ledger, int64(u), int64(r.N), int64(r.Seq), r.Ts, r.Kind.String(), int64(r.Amount), int64(r.BalanceAfter),
+		orNull(r.Market), orNull(r.Generation), orNull(r.Number), orNull(r.Category), orNull(r.Order), orNull(r.FillN), textOrNull(r.Ref))
+}
+
+func (b *batch) AccountRound(u core.UserID, x *view.AccountRound) {
+	var profit any
+	if p, final := x.Profit(); final {
+		profit = int64(p)
+	}
+	b.put(userRounds, rowKey{a: uint64(u), b: x.Number}, int64(u), int64(x.Number), int64(x.Market), int64(x.Generation), int64(x.Category), x.Status.String(), winnerOf(x.Winner),
+		int64(x.Bought[core.Yes]), int64(x.Bought[core.No]), int64(x.Sold[core.Yes]), int64(x.Sold[core.No]), int64(x.Redeemed),
+		int64(x.Paid), int64(x.Received), int64(x.Fees), int64(x.Payout), profit, int64(x.UpdateSeq))
+}
+
+func (b *batch) RoundSecond(number uint64, s *view.RoundSecond) {
+	b.add(roundSeconds, int64(number), s.Second, int64(s.Index), int64(s.Bid), int64(s.Ask), int64(s.Last), int64(s.Volume))
+}
+
+func (b *batch) Tick(f core.Feed, t *view.PriceTick) {
+	b.put(ticks, rowKey{a: uint64(f), b: uint64(t.Second)}, int64(f), t.Second, int64(t.Price), int64(t.Sources))
 }
 
 // The kinds of evidence: the ticks of a round's strike, and those of its settle price.

@@ -38,6 +38,12 @@ type OrderFilter struct {
 	Statuses []string
 }
 
+// LedgerFilter selects ledger rows; zero selects all.
+type LedgerFilter struct {
+	Market *core.MarketID
+	Kinds  []string
+}
+
 // RoundFilter selects rounds; zero selects all.
 type RoundFilter struct {
 	Market   *core.MarketID
@@ -71,6 +77,26 @@ func andEqual[T ~uint16 | ~uint32 | ~uint64](q *query, column string, p *T) {
 func (q *query) andBelow(column string, n uint64) {
 	if n != 0 {
 		q.and(column+" < ?", int64(n))
+	}
+}
+
+// andIn adds the condition that a column holds one of several texts, unless there are none.
+func (q *query) andIn(column string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	q.where = append(q.where, column+" IN ("+strings.Repeat("?, ", len(list)-1)+"?)")
+	for _, s := range list {
+		q.args = append(q.args, s)
+	}
+}
+
+func (q *query) andSeconds(first, before int64) {
+	if first != 0 {
+		q.and("second >= ?", first)
+	}
+	if before != 0 {
+		q.and("second < ?", before)
 	}
 }
 
@@ -172,15 +198,22 @@ func enumOf[T interface {
 }
 
 var (
-	sides    = enumOf(core.Sell)
-	outcomes = enumOf(core.NoOutcome)
-	types    = enumOf(core.Market)
-	tifs     = enumOf(core.FOK)
-	statuses = enumOf(core.Rejected)
-	reasons  = enumOf(core.MandateExpired)
-	paths    = enumOf(core.Merge)
-	phases   = enumOf(core.Void)
-	rejects  = func() map[string]core.Reject {
+	sides       = enumOf(core.Sell)
+	outcomes    = enumOf(core.NoOutcome)
+	types       = enumOf(core.Market)
+	tifs        = enumOf(core.FOK)
+	statuses    = enumOf(core.Rejected)
+	reasons     = enumOf(core.MandateExpired)
+	paths       = enumOf(core.Merge)
+	phases      = enumOf(core.Void)
+	ledgerKinds = func() map[string]view.LedgerKind {
+		m := map[string]view.LedgerKind{}
+		for i, name := range view.LedgerKinds() {
+			m[name] = view.LedgerKind(i)
+		}
+		return m
+	}()
+	rejects = func() map[string]core.Reject {
 		m := map[string]core.Reject{}
 		for _, r := range core.Rejects() {
 			m[r.String()] = r
@@ -252,12 +285,11 @@ func (m *Mirror) Fills(ctx context.Context, u core.UserID, from uint64, limit in
 
 func decodeFill(r *row) (x Numbered[view.Fill]) {
 	r.int() // user_id
-	x.N = r.uint()
 	f := &x.Row
+	f.N = r.uint()
+	x.N = f.N
 	f.Seq, f.Ts, f.Market = r.uint(), r.int(), core.MarketID(r.int())
-	r.int() // generation
-	r.int() // round_number
-	r.int() // category
+	f.Generation, f.Number, f.Category = uint32(r.int()), r.uint(), uint16(r.int())
 	f.Order, f.ClientID, f.Maker = core.OrderID(r.int()), r.u64(), r.text() == roleOf(true)
 	f.Side, f.Outcome, f.Qty, f.TickYes = enum(r, sides), enum(r, outcomes), core.Qty(r.int()), core.Tick(r.int())
 	f.Path, f.Fee, f.APIKey = enum(r, paths), core.Pips(r.int()), r.text()
@@ -277,12 +309,7 @@ func (m *Mirror) Orders(ctx context.Context, u core.UserID, from uint64, limit i
 	if f.ClientID != nil {
 		q.and("client_order_id = ?", m.unsigned(*f.ClientID))
 	}
-	if len(f.Statuses) > 0 {
-		q.where = append(q.where, "status IN ("+strings.Repeat("?, ", len(f.Statuses)-1)+"?)")
-		for _, s := range f.Statuses {
-			q.args = append(q.args, s)
-		}
-	}
+	q.andIn("status", f.Statuses)
 	return list(ctx, m, "orders", orders, q, "created_seq DESC", limit, decodeOrder)
 }
 
@@ -353,10 +380,73 @@ func decodeSettlement(r *row) (x Numbered[view.Settlement]) {
 	x.N = r.uint()
 	s := &x.Row
 	s.Seq, s.Ts, s.Market, s.Generation, s.Number = r.uint(), r.int(), core.MarketID(r.int()), uint32(r.int()), r.uint()
-	r.int() // category
-	s.Status, s.Winner = enum(r, phases), decodeWinner(r)
-	s.Yes, s.No, s.Payout = core.Qty(r.int()), core.Qty(r.int()), core.Pips(r.int())
+	s.Category, s.Status, s.Winner = uint16(r.int()), enum(r, phases), decodeWinner(r)
+	s.Yes, s.No, s.Payout, s.Cost = core.Qty(r.int()), core.Qty(r.int()), core.Pips(r.int()), core.Pips(r.int())
+	s.SettlePrice, s.Strike = core.Price(r.int()), core.Price(r.int())
 	return x
+}
+
+// Ledger returns ledger rows of an account. Their number is N.
+func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f LedgerFilter) ([]view.LedgerRow, error) {
+	var q query
+	q.and("user_id = ?", int64(u))
+	q.andBelow("n", from)
+	andEqual(&q, "market_id", f.Market)
+	q.andIn("kind", f.Kinds)
+	return list(ctx, m, "ledger", ledger, q, "n DESC", limit, decodeLedger)
+}
+
+func decodeLedger(r *row) (x view.LedgerRow) {
+	r.int() // user_id
+	x.N, x.Seq, x.Ts, x.Kind, x.Amount, x.BalanceAfter = r.uint(), r.uint(), r.int(), enum(r, ledgerKinds), core.Pips(r.int()), core.Pips(r.int())
+	x.Market, x.Generation, x.Number, x.Category = core.MarketID(r.int()), uint32(r.int()), r.uint(), uint16(r.int())
+	x.Order, x.FillN, x.Ref = core.OrderID(r.int()), r.uint(), r.text()
+	return x
+}
+
+// AccountRounds returns the rounds that an account traded. Their number is Number.
+func (m *Mirror) AccountRounds(ctx context.Context, u core.UserID, from uint64, limit int, category *uint16) ([]view.AccountRound, error) {
+	var q query
+	q.and("user_id = ?", int64(u))
+	q.andBelow("number", from)
+	andEqual(&q, "category", category)
+	return list(ctx, m, "portfolio_rounds", userRounds, q, "number DESC", limit, decodeAccountRound)
+}
+
+func decodeAccountRound(r *row) (x view.AccountRound) {
+	r.int() // user_id
+	x.Number, x.Market, x.Generation, x.Category, x.Status, x.Winner = r.uint(), core.MarketID(r.int()), uint32(r.int()), uint16(r.int()), enum(r, phases), decodeWinner(r)
+	x.Bought[core.Yes], x.Bought[core.No], x.Sold[core.Yes], x.Sold[core.No] = core.Qty(r.int()), core.Qty(r.int()), core.Qty(r.int()), core.Qty(r.int())
+	x.Redeemed, x.Paid, x.Received, x.Fees, x.Payout = core.Qty(r.int()), core.Pips(r.int()), core.Pips(r.int()), core.Pips(r.int()), core.Pips(r.int())
+	r.int() // profit
+	x.UpdateSeq = r.uint()
+	return x
+}
+
+// PriceTicks returns index ticks of a feed with a second of at least first and below before; 0 is no
+// bound.
+func (m *Mirror) PriceTicks(ctx context.Context, f core.Feed, first, before int64, limit int) ([]view.PriceTick, error) {
+	var q query
+	q.and("feed = ?", int64(f))
+	q.andSeconds(first, before)
+	return list(ctx, m, "oracle_history", ticks, q, "second DESC", limit, func(r *row) (t view.PriceTick) {
+		r.int() // feed
+		t.Second, t.Price, t.Sources = r.int(), core.Price(r.int()), uint8(r.int())
+		return t
+	})
+}
+
+// RoundSeconds returns the states of a round by the second, with a second of at least first and below
+// before; 0 is no bound.
+func (m *Mirror) RoundSeconds(ctx context.Context, number uint64, first, before int64, limit int) ([]view.RoundSecond, error) {
+	var q query
+	q.and("number = ?", int64(number))
+	q.andSeconds(first, before)
+	return list(ctx, m, "round_history", roundSeconds, q, "second DESC", limit, func(r *row) (s view.RoundSecond) {
+		r.int() // number
+		s.Second, s.Index, s.Bid, s.Ask, s.Last, s.Volume = r.int(), core.Price(r.int()), core.Tick(r.int()), core.Tick(r.int()), core.Tick(r.int()), core.Qty(r.int())
+		return s
+	})
 }
 
 // decodeWinner returns NoOutcome for NULL, because that is its name.

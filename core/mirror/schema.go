@@ -69,7 +69,7 @@ var schema = func() (all [tableCount]table) {
 		parseTable("evidence", "", "number kind:text second | ! feed price fresh_source_count manual:bool sources:text"),
 		parseTable("round_seconds", "", "number second | index yes_bid yes_ask last volume"),
 		parseTable("ticks", "", "feed second | ! price sources"),
-		parseTable("user_rounds", "", "user_id number | market_id generation category ! status:text winner:text bought_yes bought_no sold_yes sold_no redeemed paid received fees payout profit"),
+		parseTable("user_rounds", "", "user_id number | market_id generation category ! status:text winner:text bought_yes bought_no sold_yes sold_no redeemed paid received fees payout profit last_update_seq"),
 		parseTable("actions", "", "seq | ts who:text why:text action:text user_id market_id detail:text refused:text"),
 	} {
 		t.id = tableID(i)

@@ -138,10 +138,7 @@ func (s *sqlite) write(_ context.Context, build int64, b *batch) (err error) {
 		return err
 	} else if n == 0 {
 		now, err := s.cursor(ctx)
-		if err != nil {
-			return err
-		}
-		return b.moved(now, build)
+		return errors.Join(err, b.moved(now, build), s.exec(ctx, "ROLLBACK"))
 	}
 	for i := range schema {
 		if err := s.insertRows(ctx, &schema[i], b.values[i]); err != nil {

@@ -143,8 +143,12 @@ func scanCursor(scan func(...any) error) (c cursor, err error) {
 	return c, nil
 }
 
-// moved returns the reason why no cursor was updated by the batch.
+// moved returns the reason why the batch did not update the cursor. It returns nil if an earlier
+// attempt has committed the batch.
 func (b *batch) moved(now cursor, build int64) error {
+	if b.tried && now.found && now.build == build && now.position == b.to {
+		return nil
+	}
 	if !now.found || now.build != build {
 		return errRebuilt
 	}

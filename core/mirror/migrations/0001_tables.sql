@@ -81,7 +81,7 @@ CREATE TABLE ticks (
 CREATE TABLE user_rounds (
   user_id {{int}} NOT NULL, number {{int}} NOT NULL, market_id {{int}} NOT NULL, generation {{int}} NOT NULL, category {{int}} NOT NULL, status {{text}} NOT NULL, winner {{text}},
   bought_yes {{int}} NOT NULL, bought_no {{int}} NOT NULL, sold_yes {{int}} NOT NULL, sold_no {{int}} NOT NULL, redeemed {{int}} NOT NULL,
-  paid {{int}} NOT NULL, received {{int}} NOT NULL, fees {{int}} NOT NULL, payout {{int}} NOT NULL, profit {{int}},
+  paid {{int}} NOT NULL, received {{int}} NOT NULL, fees {{int}} NOT NULL, payout {{int}} NOT NULL, profit {{int}}, last_update_seq {{int}} NOT NULL,
   PRIMARY KEY (user_id, number)
 ){{plain}};
 
