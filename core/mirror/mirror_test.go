@@ -5,10 +5,12 @@ import (
 )
 
 // TestRows checks that the rows equal those of a view that keeps all of them.
-func TestRows(t *testing.T) {
+func TestRows(t *testing.T) { databases(t, testRows) }
+
+func testRows(t *testing.T, dsn string) {
 	v := newVenueLog(t, 1)
 	v.run(200)
-	m := v.start(v.options(SQLitePath(tempDir(t))))
+	m := v.start(v.options(dsn))
 	v.run(200)
 	v.waitFor(m)
 	v.check(m)
@@ -20,3 +22,6 @@ func TestRows(t *testing.T) {
 	}
 	t.Log(rows)
 }
+
+// crashHelper is the process that a test kills.
+func crashHelper() bool { return false }
