@@ -55,6 +55,11 @@ func (c *Client) Balance(ctx context.Context) (schemas.Balance, error) {
 	return do[schemas.Balance](ctx, c, "GET", "/v1/portfolio/balance", schemas.MinSeqOnly{})
 }
 
+// PnL is own profit and loss, with each position at its mark price.
+func (c *Client) PnL(ctx context.Context) (schemas.PnL, error) {
+	return do[schemas.PnL](ctx, c, "GET", "/v1/portfolio/pnl", schemas.MinSeqOnly{})
+}
+
 // Positions is a page of what is held in rounds not yet resolved.
 func (c *Client) Positions(ctx context.Context, q schemas.ListPositions) (schemas.PositionList, error) {
 	return do[schemas.PositionList](ctx, c, "GET", "/v1/portfolio/positions", q)

@@ -90,6 +90,42 @@ type Balance struct {
 	AsOf
 }
 
+// PnL is the response of `GET /v1/portfolio/pnl` (docs/rules/money.md#profit-and-loss). Amounts are
+// pips. The fees are part of cost and realized already.
+type PnL struct {
+	Realized         Signed        `json:"realized" pattern:"^-?[0-9]+$" doc:"Pips, signed"`
+	RealizedUSD      SignedUSD     `json:"realized_usd" doc:"Dollars, signed"`
+	RealizedToday    Signed        `json:"realized_today" pattern:"^-?[0-9]+$" doc:"Of this UTC day, pips, signed"`
+	RealizedTodayUSD SignedUSD     `json:"realized_today_usd" doc:"Dollars, signed"`
+	Unrealized       Signed        `json:"unrealized" pattern:"^-?[0-9]+$" doc:"Of what is held, at the mark price, pips, signed"`
+	UnrealizedUSD    SignedUSD     `json:"unrealized_usd" doc:"Dollars, signed"`
+	Fees             U64           `json:"fees" pattern:"^[0-9]+$" doc:"Paid, pips"`
+	Rebates          U64           `json:"rebates" pattern:"^[0-9]+$" doc:"Rebates and referral shares received, pips"`
+	Equity           U64           `json:"equity" pattern:"^[0-9]+$" doc:"Cash, reservations and contracts at the mark price, pips"`
+	EquityUSD        USD           `json:"equity_usd" doc:"Dollars"`
+	OpenCost         U64           `json:"open_cost" pattern:"^[0-9]+$" doc:"Reserved cash and cost of what is held, which bounds the loss, pips"`
+	DepositsNet      Signed        `json:"deposits_net" pattern:"^-?[0-9]+$" doc:"Deposits less withdrawals, pips, signed"`
+	TransfersNet     Signed        `json:"transfers_net" pattern:"^-?[0-9]+$" doc:"Transfers received less transfers made, pips, signed"`
+	Positions        []PnLPosition `json:"positions" nullable:"false" doc:"By market_id, YES first"`
+	AsOf
+}
+
+// PnLPosition is what an account holds of one outcome of a round. Without a mark its value
+// is its cost.
+type PnLPosition struct {
+	MarketID    uint32 `json:"market_id"`
+	Generation  uint32 `json:"generation"`
+	RoundNumber U64    `json:"round_number" pattern:"^[0-9]+$"`
+	Category    uint16 `json:"category"`
+	Outcome     string `json:"outcome" enum:"yes,no"`
+	Qty         int64  `json:"qty"`
+	Cost        U64    `json:"cost" pattern:"^[0-9]+$" doc:"Paid for these contracts, fees included, pips"`
+	AvgCost     U64    `json:"avg_cost" pattern:"^[0-9]+$" doc:"A contract, rounded down, pips"`
+	Mark        *int64 `json:"mark" minimum:"0" maximum:"10000" doc:"Mark price of the outcome, pips; null when there is none"`
+	Value       U64    `json:"value" pattern:"^[0-9]+$" doc:"At the mark, pips"`
+	Unrealized  Signed `json:"unrealized" pattern:"^-?[0-9]+$" doc:"value less cost, pips, signed"`
+}
+
 // Redeem is the body of `POST /v1/portfolio/redeem` (docs/rules/money.md#redeem).
 type Redeem struct {
 	MarketID Int `json:"market_id" minimum:"0" maximum:"4294967295" example:"1"`

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"duplex/core"
+	"duplex/core/ledger"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -55,6 +56,61 @@ func PositionOf(p core.Position) schemas.Position {
 		MarketID: uint32(p.Market), Generation: p.Generation, RoundNumber: schemas.U64(p.Number), YesQty: int64(p.Yes), NoQty: int64(p.No),
 		YesReserved: int64(p.YesReserved), NoReserved: int64(p.NoReserved), Cost: pips(p.Cost),
 	}
+}
+
+var GetPnL = &Op[schemas.MinSeqOnly, schemas.PnL]{
+	Spec: Spec{
+		Name: "get_pnl", Title: "Your profit and loss", Method: "GET", Path: "/v1/portfolio/pnl", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
+		Doc: "What you made: realized, today, and unrealized of each position at its mark price. For each change of cash see list_ledger.",
+	},
+	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.MinSeqOnly) (out schemas.PnL, _ error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = PnLOf(m, caller.User) })
+		return out, nil
+	},
+}
+
+// PnLOf returns an account's profit and loss with its positions, by market, YES first
+// (docs/rules/money.md#profit-and-loss).
+func PnLOf(m *venue.Venue, u core.UserID) schemas.PnL {
+	p := m.Performance(u)
+	cash, reserved := m.Balance(u)
+	equity, unrealized := cash+reserved, core.Pips(0)
+	positions := []schemas.PnLPosition{}
+	for id := core.MarketID(1); id <= venue.Slots; id++ {
+		h := m.Holding(u, id)
+		for _, o := range []core.Outcome{core.Yes, core.No} {
+			if h.Held[o] == 0 {
+				continue
+			}
+			x := pnlPosition(m, id, o, &h)
+			equity += core.Pips(x.Value)
+			unrealized += core.Pips(x.Unrealized)
+			positions = append(positions, x)
+		}
+	}
+	return schemas.PnL{
+		Realized: schemas.Signed(p.Realized), RealizedUSD: schemas.SignedUSD(p.Realized), RealizedToday: schemas.Signed(p.RealizedToday), RealizedTodayUSD: schemas.SignedUSD(p.RealizedToday),
+		Unrealized: schemas.Signed(unrealized), UnrealizedUSD: schemas.SignedUSD(unrealized), Fees: pips(p.Fees), Rebates: pips(p.Rebates), Equity: pips(equity), EquityUSD: schemas.USD(equity),
+		OpenCost: pips(reserved + p.Cost), DepositsNet: schemas.Signed(p.DepositsNet), TransfersNet: schemas.Signed(p.TransfersNet), Positions: positions, AsOf: asOf(m),
+	}
+}
+
+// pnlPosition returns the position in an outcome of which h holds contracts.
+func pnlPosition(m *venue.Venue, id core.MarketID, o core.Outcome, h *ledger.Holding) schemas.PnLPosition {
+	s, _ := m.Market(id)
+	qty, cost := h.Contracts(o), h.Cost[o]
+	out := schemas.PnLPosition{
+		MarketID: uint32(id), Generation: s.Generation, RoundNumber: schemas.U64(s.Number), Category: s.Category, Outcome: o.String(), Qty: int64(qty),
+		Cost: pips(cost), AvgCost: pips(cost / core.Pips(qty)), Value: pips(cost),
+	}
+	if mark, ok := m.Mark(id); ok {
+		if o == core.No {
+			mark = core.TickMax + 1 - mark
+		}
+		value := core.Pips(qty) * core.Pips(mark)
+		out.Mark, out.Value, out.Unrealized = schemas.Ptr(int64(mark)), pips(value), schemas.Signed(value-cost)
+	}
+	return out
 }
 
 var ListFills = &Op[schemas.ListFills, schemas.FillList]{

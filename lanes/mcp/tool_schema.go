@@ -243,7 +243,7 @@ var described = map[reflect.Type]bool{
 
 func typeSchema(t reflect.Type, sent bool) *schema {
 	switch t {
-	case reflect.TypeFor[schemas.U64](), reflect.TypeFor[schemas.Signed](), reflect.TypeFor[schemas.USD](), reflect.TypeFor[schemas.Decimal]():
+	case reflect.TypeFor[schemas.U64](), reflect.TypeFor[schemas.Signed](), reflect.TypeFor[schemas.USD](), reflect.TypeFor[schemas.SignedUSD](), reflect.TypeFor[schemas.Decimal]():
 		return &schema{Type: "string"}
 	case reflect.TypeFor[jsontext.Value]():
 		return &schema{Type: "object"}

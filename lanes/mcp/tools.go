@@ -196,6 +196,7 @@ func (l *Lane) registerTools() {
 	registerTool(l, tools.GetAccount)
 	registerTool(l, tools.GetBalance)
 	registerTool(l, tools.ListPositions)
+	registerTool(l, tools.GetPnL)
 	registerTool(l, tools.ListSettlements)
 	registerTool(l, tools.GetLimits)
 	registerTool(l, tools.ListSeries)

@@ -20,6 +20,7 @@ func (l *Lane) registerRoutes() {
 	register(l, tools.ListFills)
 	register(l, tools.GetBalance)
 	register(l, tools.ListPositions)
+	register(l, tools.GetPnL)
 	register(l, tools.ListSettlements)
 	register(l, tools.RedeemPairs)
 	register(l, tools.ListMarkets)
