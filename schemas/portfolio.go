@@ -101,9 +101,9 @@ type PnL struct {
 	UnrealizedUSD    SignedUSD     `json:"unrealized_usd" doc:"Dollars, signed"`
 	Fees             U64           `json:"fees" pattern:"^[0-9]+$" doc:"Paid, pips"`
 	Rebates          U64           `json:"rebates" pattern:"^[0-9]+$" doc:"Rebates and referral shares received, pips"`
-	Equity           U64           `json:"equity" pattern:"^[0-9]+$" doc:"Cash, reservations and contracts at the mark price, pips"`
+	Equity           U64           `json:"equity" pattern:"^[0-9]+$" doc:"Pips: cash, reservations and contracts at the mark price"`
 	EquityUSD        USD           `json:"equity_usd" doc:"Dollars"`
-	OpenCost         U64           `json:"open_cost" pattern:"^[0-9]+$" doc:"Reserved cash and cost of what is held, which bounds the loss, pips"`
+	OpenCost         U64           `json:"open_cost" pattern:"^[0-9]+$" doc:"Pips: reserved cash and cost of what is held, which bounds the loss"`
 	DepositsNet      Signed        `json:"deposits_net" pattern:"^-?[0-9]+$" doc:"Deposits less withdrawals, pips, signed"`
 	TransfersNet     Signed        `json:"transfers_net" pattern:"^-?[0-9]+$" doc:"Transfers received less transfers made, pips, signed"`
 	Positions        []PnLPosition `json:"positions" nullable:"false" doc:"By market_id, YES first"`
@@ -119,9 +119,9 @@ type PnLPosition struct {
 	Category    uint16 `json:"category"`
 	Outcome     string `json:"outcome" enum:"yes,no"`
 	Qty         int64  `json:"qty"`
-	Cost        U64    `json:"cost" pattern:"^[0-9]+$" doc:"Paid for these contracts, fees included, pips"`
-	AvgCost     U64    `json:"avg_cost" pattern:"^[0-9]+$" doc:"A contract, rounded down, pips"`
-	Mark        *int64 `json:"mark" minimum:"0" maximum:"10000" doc:"Mark price of the outcome, pips; null when there is none"`
+	Cost        U64    `json:"cost" pattern:"^[0-9]+$" doc:"Pips paid for what is held, fees included"`
+	AvgCost     U64    `json:"avg_cost" pattern:"^[0-9]+$" doc:"Pips a contract, rounded down"`
+	Mark        *int64 `json:"mark" minimum:"0" maximum:"10000" doc:"Pips; null when there is no mark price"`
 	Value       U64    `json:"value" pattern:"^[0-9]+$" doc:"At the mark, pips"`
 	Unrealized  Signed `json:"unrealized" pattern:"^-?[0-9]+$" doc:"value less cost, pips, signed"`
 }

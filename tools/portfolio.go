@@ -61,7 +61,7 @@ func PositionOf(p core.Position) schemas.Position {
 var GetPnL = &Op[schemas.MinSeqOnly, schemas.PnL]{
 	Spec: Spec{
 		Name: "get_pnl", Title: "Your profit and loss", Method: "GET", Path: "/v1/portfolio/pnl", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
-		Doc: "What you made: realized, today, and unrealized of each position at its mark price. For each change of cash see list_ledger.",
+		Doc: "What you made, realized and unrealized, with each position at its mark price.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.MinSeqOnly) (out schemas.PnL, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = PnLOf(m, caller.User) })

@@ -189,7 +189,11 @@ func unitName(name string) string {
 	return name
 }
 
-// describeUnits returns the units of an object's members: "ns: ts; pips: cost, fee".
+// maxUnitNames is the most members that describeUnits names for one unit.
+const maxUnitNames = 6
+
+// describeUnits returns the units of an object's members: "ns: ts; pips: cost, fee". Of many
+// members in pips it says "pips: amounts".
 func describeUnits(t reflect.Type) string {
 	units := map[string][]string{}
 	for _, m := range schemas.Members(t) {
@@ -199,6 +203,9 @@ func describeUnits(t reflect.Type) string {
 	}
 	var parts []string
 	for _, u := range slices.Sorted(maps.Keys(units)) {
+		if u == "pips" && len(units[u]) > maxUnitNames {
+			units[u] = []string{"amounts"}
+		}
 		parts = append(parts, u+": "+strings.Join(units[u], ", "))
 	}
 	return strings.Join(parts, "; ")
