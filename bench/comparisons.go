@@ -5,6 +5,7 @@ import "fmt"
 // comparisons lists the measurements of bench.
 var comparisons = []comparison{
 	{Name: "rest-place", Peer: "net/http + HMAC + JSON", peer: loopMeasurement(plainPlace), venue: loopMeasurement(restPlace)},
+	{Name: "rest-mandate", Peer: "the venue, accounts without bounds", peer: loopMeasurement(restPlace), venue: loopMeasurement(agentPlace)},
 	{Name: "rest-orderbook", Peer: "net/http + HMAC, the same bytes", peer: plainRead(orderbook), venue: restRead(orderbook)},
 	{Name: "rest-orders", Peer: "net/http + HMAC, the same bytes", peer: plainRead(orders), venue: restRead(orders)},
 	{Name: "mcp-read", Peer: "mcp-go", peer: loopMeasurement(peerTool("get_balance")), venue: loopMeasurement(venueTool("get_balance"))},
@@ -25,14 +26,19 @@ func (r *harness) body(runID, conn, n int) []byte {
 
 // restPlace returns a loop that places resting orders, and cancels all of them before the
 // limit of open orders.
-func restPlace(r *harness) requestLoop {
+func restPlace(r *harness) requestLoop { return r.placeWith(r.keys) }
+
+// agentPlace is restPlace by agents whose mandates have every bound that lets them buy.
+func agentPlace(r *harness) requestLoop { return r.placeWith(r.agents) }
+
+func (r *harness) placeWith(keys []signer) requestLoop {
 	r.runID++
 	runID := r.runID
 	return requestLoop{addr: r.host, pid: r.pids[venue], next: func(conn, n int) request {
 		if n%(openOrders+1) == 0 {
-			return request{bytes: r.keys[conn].wire("DELETE", "/v1/portfolio/orders", "", nil), want: 200, free: true}
+			return request{bytes: keys[conn].wire("DELETE", "/v1/portfolio/orders", "", nil), want: 200, free: true}
 		}
-		return request{bytes: r.keys[conn].wire("POST", "/v1/portfolio/orders", "", r.body(runID, conn, n)), want: 201}
+		return request{bytes: keys[conn].wire("POST", "/v1/portfolio/orders", "", r.body(runID, conn, n)), want: 201}
 	}}
 }
 

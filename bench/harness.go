@@ -29,7 +29,9 @@ type harness struct {
 	dev    schemas.DevFile
 	host   string // address of the venue
 	market uint32
-	keys   []signer // one per connection
+	keys   []signer // of accounts, one per connection
+	tokens []string // of the accounts
+	agents []signer // of an agent of each account that a connection uses
 	peers  map[string]string
 	procs  []*exec.Cmd
 	pids   map[string]int // by name of the peer, or venue
@@ -63,7 +65,15 @@ func newHarness(ctx context.Context, o *options) (r *harness, err error) {
 			return r, err
 		}
 	}
-	return r, r.createAccounts(ctx, r.conns)
+	if err := r.createAccounts(ctx, r.conns); err != nil {
+		return r, err
+	}
+	for _, token := range r.tokens {
+		if err := r.createAgent(ctx, token); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
 }
 
 // venue builds dx and starts a venue.
@@ -149,12 +159,41 @@ func (r *harness) createAccount(ctx context.Context, i int) error {
 	if err := r.operatorPost(ctx, path+"/keys", `{}`, &k); err != nil {
 		return err
 	}
+	key, err := r.signerOf(k)
+	if err != nil {
+		return err
+	}
+	r.keys, r.tokens = append(r.keys, key), append(r.tokens, u.AccountToken)
+	return nil
+}
+
+// createAgent creates an agent of an account, with half of its funds and with every bound but
+// reduce_only, none of which its orders reach.
+func (r *harness) createAgent(ctx context.Context, token string) error {
+	const body = `{"name":"agent","fund":"500000000000","mandate":{"expires_ts":"9000000000000000000","categories":[1,2,3,4,5,6,7,8,9],
+		"max_order_qty":1000000,"price_collar":9998,"max_open_orders":4000000000,"max_orders_per_day":4000000000,
+		"max_order_cost":"100000000000","max_market_cost":"100000000000","max_open_cost":"100000000000","max_daily_loss":"100000000000"}}`
+	var a schemas.AgentCreated
+	if err := post(ctx, r.dev.Portal+"/agents", token, body, &a); err != nil {
+		return err
+	}
+	var k schemas.NewKey
+	if err := post(ctx, fmt.Sprintf("%s/agents/%d/keys", r.dev.Portal, a.UserID), token, `{}`, &k); err != nil {
+		return err
+	}
+	key, err := r.signerOf(k)
+	if err == nil {
+		r.agents = append(r.agents, key)
+	}
+	return err
+}
+
+func (r *harness) signerOf(k schemas.NewKey) (signer, error) {
 	secret, ok := schemas.ParseSecret(k.Secret)
 	if !ok {
-		return errors.New("a key without a secret")
+		return signer{}, errors.New("a key without a secret")
 	}
-	r.keys = append(r.keys, signer{k.APIKey, secret, r.host})
-	return nil
+	return signer{k.APIKey, secret, r.host}, nil
 }
 
 // waitForMarket waits until a market will trade for the whole run, and selects the one that
@@ -188,11 +227,15 @@ func (r *harness) findMarket(ctx context.Context) error {
 }
 
 func (r *harness) operatorPost(ctx context.Context, path, body string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, "POST", r.dev.Admin+path, strings.NewReader(body))
+	return post(ctx, r.dev.Admin+path, r.dev.OperatorToken, body, into)
+}
+
+func post(ctx context.Context, url, token, body string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+r.dev.OperatorToken)
+	req.Header.Set("Authorization", "Bearer "+token)
 	return doJSON(req, into)
 }
 

@@ -12,13 +12,13 @@ import (
 var floors = map[string]int{
 	"duplex/core": 0, "duplex/schemas": 1,
 	"duplex/core/book": 1, "duplex/core/ledger": 1, "duplex/core/feed": 1, "duplex/core/journal": 1,
-	"duplex/core/round": 2, "duplex/core/venue": 3, "duplex/core/view": 2, "duplex/core/engine": 4, "duplex/core/sim/model": 1, "duplex/core/sim": 5,
-	"duplex/tools": 5, "duplex/lanes/gate": 6, "duplex/client": 2, "duplex": 0,
-	"duplex/feeds": 2, "duplex/feeds/sim": 3, "duplex/feeds/manual": 3, "duplex/feeds/session": 3, "duplex/feeds/adapter": 3, "duplex/feeds/adapter/adaptertest": 2, "duplex/feeds/live": 4, "duplex/feeds/replay": 3,
-	"duplex/lanes/lanetest": 7, "duplex/lanes/rest": 7, "duplex/lanes/mcp": 7, "duplex/lanes/ws": 7, "duplex/lanes/portal": 7, "duplex/lanes/admin": 7, "duplex/lanes/history": 8, "duplex/lanes/sim": 8,
-	"duplex/lanes/hostile": 8, "duplex/docs": 0, "duplex/docs/guides": 8, "duplex/internal/atomicfile": 0, "duplex/internal/backoff": 0, "duplex/internal/logbuffer": 0, "duplex/server": 8, "duplex/server/servertest": 9,
-	"duplex/cmd/dx/maker": 8, "duplex/cmd/dx/top": 8, "duplex/cmd/dx/bridge": 8, "duplex/cmd/dx/cli": 8,
-	"duplex/cmd/dx/load": 9, "duplex/cmd/dx/trading": 9, "duplex/cmd/dx/operator": 9, "duplex/cmd/dx/agent": 10, "duplex/cmd/dx": 11,
+	"duplex/core/round": 2, "duplex/core/venue": 3, "duplex/core/view": 2, "duplex/core/replica": 4, "duplex/core/engine": 5, "duplex/core/sim/model": 1, "duplex/core/sim": 6,
+	"duplex/tools": 6, "duplex/lanes/gate": 7, "duplex/client": 2, "duplex": 0,
+	"duplex/feeds": 2, "duplex/feeds/sim": 3, "duplex/feeds/manual": 3, "duplex/feeds/session": 3, "duplex/feeds/adapter": 3, "duplex/feeds/adapter/adaptertest": 2, "duplex/feeds/live": 5, "duplex/feeds/replay": 3,
+	"duplex/lanes/lanetest": 8, "duplex/lanes/rest": 8, "duplex/lanes/mcp": 8, "duplex/lanes/ws": 8, "duplex/lanes/portal": 8, "duplex/lanes/admin": 8, "duplex/lanes/history": 9, "duplex/lanes/sim": 9,
+	"duplex/lanes/hostile": 9, "duplex/docs": 0, "duplex/docs/guides": 9, "duplex/internal/atomicfile": 0, "duplex/internal/backoff": 0, "duplex/internal/logbuffer": 0, "duplex/server": 9, "duplex/server/servertest": 10,
+	"duplex/cmd/dx/maker": 9, "duplex/cmd/dx/top": 9, "duplex/cmd/dx/bridge": 9, "duplex/cmd/dx/cli": 9,
+	"duplex/cmd/dx/load": 10, "duplex/cmd/dx/trading": 10, "duplex/cmd/dx/operator": 10, "duplex/cmd/dx/agent": 11, "duplex/cmd/dx": 12,
 }
 
 // testOnly lists packages that only tests and each other import.

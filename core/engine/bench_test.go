@@ -125,15 +125,15 @@ func BenchmarkSnapshot(b *testing.B) {
 	for b.Loop() {
 		l := &lockTimes{Locker: e.mu.RLocker()}
 		begun := time.Now()
-		im, err := e.captureImages()
+		im, err := e.capture()
 		longest = max(longest, time.Since(begun))
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := im.stream(&memory{}, l, func() error { return nil }); err != nil {
+		if _, err := im.Stream(&memory{}, l, func() error { return nil }, im.awaitHash); err != nil {
 			b.Fatal(err)
 		}
-		im.view.End(l)
+		im.View.End(l)
 		longest = max(longest, l.longest)
 	}
 	b.ReportMetric(float64(longest.Microseconds())/1000, "ms-stopped")

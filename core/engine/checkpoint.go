@@ -31,7 +31,7 @@ func (h *pendingHash) wait() [32]byte {
 // computed here, and begins to hash the current state for the next checkpoint. It hashes an
 // image in the background, because hashing takes too long to hold up commands.
 func (e *Engine) checkpoint(c *core.Checkpoint) error {
-	d := &e.replayState
+	d := &e.replica.State
 	if e.hashing != nil {
 		d.Hash = e.hashing.wait()
 		e.backlog.Applying += e.hashing.took // a replay hashes as well
@@ -39,11 +39,11 @@ func (e *Engine) checkpoint(c *core.Checkpoint) error {
 	if c.Seq != 0 && c.Seq == d.Seq && c.Hash != d.Hash {
 		return fmt.Errorf("the state at seq %d has hash %x, the journal has %x", c.Seq, d.Hash, c.Hash)
 	}
-	image, err := e.venue.Image()
+	image, err := e.replica.Venue.Image()
 	if err != nil {
 		return err
 	}
-	d.Seq, d.CheckedAt = e.venue.Now().Seq, e.venue.Now().Ts
+	d.Seq, d.CheckedAt = e.replica.Venue.Now().Seq, e.replica.Venue.Now().Ts
 	h, next := &pendingHash{done: make(chan struct{})}, checkpoint{seq: d.Seq, at: d.CheckedAt}
 	e.hashing = h
 	compute := func() {

@@ -10,7 +10,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/journal"
-	"duplex/core/venue"
+	"duplex/core/replica"
 )
 
 // The commit pipeline takes a command from Submit to its receipt, in five stages. The first
@@ -165,7 +165,7 @@ func (e *Engine) run(ctx context.Context, from uint64) {
 	select {
 	case <-e.ready:
 		e.mu.RLock()
-		e.next = e.replayState.Proposals[e.opt.Node] + 1
+		e.next = e.replica.State.Proposals[e.opt.Node] + 1
 		e.mu.RUnlock()
 		e.sequence(ctx)
 	case <-applied:
@@ -294,7 +294,7 @@ func (e *Engine) apply(g *journal.Group) error {
 		return err
 	}
 	b := &Batch{Number: g.Number}
-	before := e.replayState.Proposals[e.opt.Node]
+	before := e.replica.State.Proposals[e.opt.Node]
 	begun := time.Now()
 	if err := e.applyGroup(g, cmds, b); err != nil {
 		return err
@@ -322,75 +322,25 @@ func (e *Engine) commandsOf(g *journal.Group) ([]core.Command, error) {
 			return cmds, nil
 		}
 	}
-	var cmds []core.Command
-	for cmd, err := range journal.Commands(g.Body) {
-		if err != nil {
-			return nil, fmt.Errorf("group %d: %w", g.Number, err)
-		}
-		cmds = append(cmds, cmd)
-	}
-	return cmds, nil
+	return replica.Commands(g)
 }
 
-// applyGroup applies a whole group under the lock and records it in b. It skips a group
-// whose proposal is not above the highest applied one of its node.
+// applyGroup applies a whole group under the lock and records it in b.
 func (e *Engine) applyGroup(g *journal.Group, cmds []core.Command, b *Batch) (err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	defer func() {
-		if p := recover(); p != nil {
-			broken, ok := p.(core.InvariantViolation)
-			if !ok {
-				panic(p)
-			}
-			err = fmt.Errorf("group %d, seq %d: %w", g.Number, e.venue.Now().Seq, broken)
-		}
-	}()
-	e.at = g.After()
-	if g.Proposal <= e.replayState.Proposals[g.Node] {
-		return nil
+	b.Result, err = e.replica.Apply(g, cmds, e.checkpoint)
+	if err == nil {
+		e.setDue()
 	}
-	e.replayState.Proposals[g.Node] = g.Proposal
-	b.Applied = make([]Applied, 0, len(cmds))
-	events := core.NewEvents(len(cmds))
-	for list := range slices.Chunk(cmds, venue.PrefetchMax) {
-		e.venue.Prefetch(list)
-		for _, cmd := range list {
-			if err := e.applyCommand(g.Stamp, cmd, events, b); err != nil {
-				return fmt.Errorf("group %d: %w", g.Number, err)
-			}
-		}
-	}
-	e.setDue()
-	return nil
-}
-
-// applyCommand applies one command at the next stamp. A command whose key is revoked by then takes
-// no seq and has no effect.
-func (e *Engine) applyCommand(stamp int64, cmd core.Command, events *core.Events, b *Batch) error {
-	if !e.venue.Authorized(cmd) {
-		b.unauthorized = append(b.unauthorized, cmd)
-		return nil
-	}
-	now := e.venue.Now()
-	st := core.Stamp{Seq: now.Seq + 1, Ts: max(stamp, now.Ts+1)}
-	from := len(events.List)
-	rej := e.venue.Apply(st, cmd, events)
-	own := slices.Clip(events.List[from:])
-	e.view.Fold(st, own)
-	e.view.Record(st, cmd, rej, own)
-	b.Applied = append(b.Applied, Applied{Stamp: st, Command: cmd, Reject: rej, Events: own})
-	if c, ok := cmd.(*core.Checkpoint); ok {
-		return e.checkpoint(c)
-	}
-	return nil
+	return err
 }
 
 // setDue stores when the next Clock is due. The next command gets a stamp of at least Ts+1:
 // what is due by then is due now, whatever the wall clock says.
 func (e *Engine) setDue() {
-	at := e.venue.Due()
-	if at <= e.venue.Now().Ts+1 {
+	at := e.replica.Venue.Due()
+	if at <= e.replica.Venue.Now().Ts+1 {
 		at = 0
 	}
 	e.nextDue.Store(at)
@@ -409,7 +359,7 @@ func (e *Engine) publish(b *Batch) {
 			}
 		}
 	}
-	if len(b.Applied)+len(b.unauthorized) > 0 {
+	if len(b.Applied)+len(b.Unauthorized) > 0 {
 		e.feed.push(b)
 	}
 	if n := len(b.Applied); n > 0 {
@@ -463,7 +413,7 @@ func (e *Engine) answer(proposal, before uint64, b *Batch) {
 
 // deliverReceipts gives each caller its receipt and wakes them all at once.
 func (e *Engine) deliverReceipts(g *group, b *Batch) {
-	applied, unauthorized := b.Applied, b.unauthorized
+	applied, unauthorized := b.Applied, b.Unauthorized
 	for _, r := range g.order {
 		if len(unauthorized) > 0 && unauthorized[0] == r.cmd {
 			unauthorized, r.err = unauthorized[1:], ErrRevoked
@@ -491,7 +441,7 @@ func (e *Engine) shedGroup(g *group) {
 		case *core.Clock:
 			e.clockPending.Store(false)
 		case *core.Checkpoint:
-			e.nextCheckpoint.Store(&checkpoint{seq: c.Seq, hash: c.Hash, at: e.replayState.CheckedAt})
+			e.nextCheckpoint.Store(&checkpoint{seq: c.Seq, hash: c.Hash, at: e.replica.State.CheckedAt})
 		}
 	}
 	e.queue.complete(g, ErrShed)

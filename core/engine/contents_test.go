@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/replica"
 	"duplex/core/venue"
 	"duplex/core/view"
 )
@@ -32,18 +33,18 @@ func TestSnapshotOfVersion1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := load(paths[0], smallCaps, nil)
+	r, err := replica.Load(paths[0], smallCaps, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := &Engine{}
-	e.adopt(&r)
+	e.adopt(r)
 	// The file is older than the field Key, which is 0 in rows of then.
 	if got := strings.NewReplacer(`"Key":0,`, "", `,"Key":0`, "").Replace(contents(e)); got != string(want) {
 		t.Errorf("readers see\n%s", got)
 	}
-	if e.venue.Now().Seq != r.snapshot.Seq || r.replayState.Proposals[0] == 0 {
-		t.Errorf("%+v", r.replayState)
+	if e.replica.Venue.Now().Seq != r.Snapshot.Seq || r.State.Proposals[0] == 0 {
+		t.Errorf("%+v", r.State)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/journal"
+	"duplex/core/replica"
 	"duplex/core/venue"
 	"duplex/core/view"
 )
@@ -65,12 +66,9 @@ type Engine struct {
 	opt Options
 	log Log
 
-	mu          sync.RWMutex // guards the fields up to hashing
-	venue       *venue.Venue
-	view        *view.View
-	replayState replayState
-	at          journal.Position // of the last applied group
-	hashing     *pendingHash     // computes replayState.Hash, which is not set before it is done
+	mu      sync.RWMutex // guards the fields up to hashing
+	replica *replica.Replica
+	hashing *pendingHash // computes replica.State.Hash, which is not set before it is done
 
 	queue          queue
 	pending        sync.Map                   // proposal → *group, from persist to answer
@@ -103,14 +101,6 @@ type Engine struct {
 	snapshotJobs   sync.WaitGroup // snapshots in the background
 }
 
-// replayState is the engine's own part of the state, which a snapshot keeps.
-type replayState struct {
-	Proposals map[uint32]uint64 // the highest applied proposal of each node
-	Seq       uint64            // of the last checkpoint
-	Hash      [32]byte          // of the state at Seq
-	CheckedAt int64             // stamp of Seq, ns
-}
-
 // Open restores the newest snapshot, replays the log after it, and starts the pipeline. If
 // the disk does not hold what was written, it starts nothing and returns a *journal.Damage or
 // an error that names the seq (docs/rules/operation.md#journal).
@@ -121,12 +111,12 @@ func Open(o Options) (*Engine, error) { return OpenContext(context.Background(),
 func OpenContext(ctx context.Context, o Options) (*Engine, error) {
 	o = o.withDefaults()
 	e := &Engine{opt: o, ready: make(chan struct{}), stopped: make(chan struct{}), snapshotToken: make(chan struct{}, 1)}
-	r, err := restore(o.Dir, o.Caps, o.progressOf(ctx, Loading))
+	r, err := replica.Restore(o.Dir, o.Caps, o.progressOf(ctx, Loading))
 	if err != nil {
 		return nil, err
 	}
-	e.adopt(&r)
-	start := r.snapshot.Position
+	e.adopt(r)
+	start := r.Snapshot.Position
 	e.log, err = o.OpenLog(journal.Options{Now: o.Now, Start: start, Progress: o.progressOf(ctx, Proving)})
 	if err != nil {
 		return nil, err
@@ -134,7 +124,7 @@ func OpenContext(ctx context.Context, o Options) (*Engine, error) {
 	e.feed.init()
 	e.queue.init(o.Queue)
 	e.setDue()
-	e.nextCheckpoint.Store(&checkpoint{seq: e.replayState.Seq, hash: e.replayState.Hash, at: e.replayState.CheckedAt})
+	e.nextCheckpoint.Store(&checkpoint{seq: e.replica.State.Seq, hash: e.replica.State.Hash, at: e.replica.State.CheckedAt})
 	e.runCtx, e.stop = context.WithCancel(context.Background())
 	go e.run(e.runCtx, start.Number)
 	select {
@@ -153,7 +143,7 @@ func OpenContext(ctx context.Context, o Options) (*Engine, error) {
 
 // progressOf returns a function that reports the progress of a phase in bytes, and returns
 // the error of ctx.
-func (o *Options) progressOf(ctx context.Context, p Phase) progressFunc {
+func (o *Options) progressOf(ctx context.Context, p Phase) replica.Progress {
 	return func(done, total int64) error {
 		o.Progress(Progress{p, uint64(done), uint64(total)})
 		return ctx.Err()
@@ -161,15 +151,14 @@ func (o *Options) progressOf(ctx context.Context, p Phase) progressFunc {
 }
 
 // adopt takes over a restored state.
-func (e *Engine) adopt(r *restored) {
-	e.venue, e.view, e.replayState, e.at = r.venue, r.view, r.replayState, r.snapshot.Position
-	e.newestSnapshot = lastSnapshot{Snapshot: r.snapshot}
-	for k := range e.venue.Keys() {
+func (e *Engine) adopt(r *replica.Replica) {
+	e.replica, e.newestSnapshot = r, lastSnapshot{Snapshot: r.Snapshot}
+	for k := range e.replica.Venue.Keys() {
 		if !k.Revoked { // the first revision of the rules keeps revoked keys
 			e.keys.Store(k.ID, &k)
 		}
 	}
-	for u := range e.venue.Users() {
+	for u := range e.replica.Venue.Users() {
 		e.publishUser(&u)
 	}
 }
@@ -262,7 +251,7 @@ func (e *Engine) Draining() bool { return e.queue.closedReason() != nil }
 func (e *Engine) Read(f func(v *venue.Venue, w *view.View)) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	f(e.venue, e.view)
+	f(e.replica.Venue, e.replica.View)
 }
 
 // Key returns the API key of an id, nil if there is none or if it is revoked. The key is
@@ -303,7 +292,7 @@ func (e *Engine) Owner(u core.UserID) core.UserID {
 func (e *Engine) Seq() uint64 {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	return e.venue.Now().Seq
+	return e.replica.Venue.Now().Seq
 }
 
 // Image returns an image of the venue, and calls f with the venue at the same seq. Commands
@@ -311,8 +300,8 @@ func (e *Engine) Seq() uint64 {
 func (e *Engine) Image(f func(v *venue.Venue)) (*venue.Image, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	f(e.venue)
-	return e.venue.Image()
+	f(e.replica.Venue)
+	return e.replica.Venue.Image()
 }
 
 // Hash returns the hash of the current state and its seq.

@@ -98,14 +98,14 @@ func buy(u core.UserID, id uint64, o core.Outcome, tick core.Tick, qty core.Qty)
 func bytesOf(t *testing.T, e *Engine) string {
 	t.Helper()
 	e.mu.RLock()
-	im, err := e.captureImagesLocked()
+	im, err := e.captureLocked()
 	e.mu.RUnlock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer im.view.End(e.mu.RLocker())
+	defer im.View.End(e.mu.RLocker())
 	var to memory
-	if _, err := im.stream(&to, e.mu.RLocker(), func() error { return nil }); err != nil {
+	if _, err := im.Stream(&to, e.mu.RLocker(), func() error { return nil }, im.awaitHash); err != nil {
 		t.Fatal(err)
 	}
 	return to.String()
@@ -230,7 +230,7 @@ func TestCheckpointsAreCompared(t *testing.T) {
 		do(t, e, buy(1, i+1, core.Yes, 4000, 1))
 	}
 	var at uint64
-	e.Read(func(*venue.Venue, *view.View) { at = e.replayState.Seq })
+	e.Read(func(*venue.Venue, *view.View) { at = e.replica.State.Seq })
 	if at == 0 {
 		t.Fatal("no checkpoint was taken")
 	}

@@ -4,23 +4,16 @@ import (
 	"context"
 	"sync"
 
-	"duplex/core"
+	"duplex/core/replica"
 )
 
 // Applied is one applied command and its outcome.
-type Applied struct {
-	Stamp   core.Stamp
-	Command core.Command
-	Reject  core.Reject
-	Events  []core.Event
-}
+type Applied = replica.Applied
 
 // Batch is the outcome of one group. It is shared and read-only.
 type Batch struct {
-	Number  uint64 // of the group
-	Applied []Applied
-
-	unauthorized []core.Command // of the group, in order: commands whose key was revoked
+	Number uint64 // of the group
+	replica.Result
 
 	next  *Batch
 	ready chan struct{} // closed when next is set

@@ -2,30 +2,14 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
-	"path/filepath"
 	"syscall"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
-	"golang.org/x/sync/errgroup"
-
 	"duplex/core/journal"
-	"duplex/core/venue"
-	"duplex/core/view"
+	"duplex/core/replica"
 )
-
-// A snapshot has three parts: the pieces of the venue, those of the view, and replayState as
-// one piece of CBOR.
-
-// snapshotDir is the folder of the snapshots in the journal's folder.
-func snapshotDir(dir string) string { return filepath.Join(dir, "snapshots") }
-
-var encoding, _ = cbor.CoreDetEncOptions().EncMode()
 
 // ErrNoRoom means that a snapshot would take the disk space that the log needs.
 var ErrNoRoom = fmt.Errorf("%w: too little space on the disk for a snapshot", ErrShed)
@@ -86,14 +70,14 @@ func (e *Engine) snapshot(ctx context.Context) (s journal.Snapshot, err error) {
 		return s, ctx.Err()
 	}
 	begun := time.Now()
-	im, err := e.captureImages()
+	im, err := e.capture()
 	if err != nil {
 		return s, err
 	}
-	if im.view == nil { // nothing was applied since the newest snapshot
+	if im.View == nil { // nothing was applied since the newest snapshot
 		if s = e.newestSnapshot.Snapshot; s.Number == 0 {
-			s.Seq = im.seq
-			s.StateHash, err = im.venue.Hash()
+			s.Seq = im.Seq
+			s.StateHash, err = im.Venue.Hash()
 		}
 		return s, err
 	}
@@ -106,18 +90,18 @@ func (e *Engine) snapshot(ctx context.Context) (s journal.Snapshot, err error) {
 	return s, e.log.Trim(before.Number + 1)
 }
 
-func (e *Engine) write(ctx context.Context, im *images) (s journal.Snapshot, err error) {
+func (e *Engine) write(ctx context.Context, im *image) (s journal.Snapshot, err error) {
 	check := e.spaceCheck(ctx)
-	defer im.view.End(e.mu.RLocker())
+	defer im.View.End(e.mu.RLocker())
 	if err := check(0); err != nil {
 		return s, err
 	}
-	w, err := journal.CreateSnapshot(snapshotDir(e.opt.Dir), im.seq, im.at)
+	w, err := journal.CreateSnapshot(replica.SnapshotDir(e.opt.Dir), im.Seq, im.At)
 	if err != nil {
 		return s, err
 	}
 	defer w.Abort()
-	hash, err := im.stream(w, e.mu.RLocker(), func() error { return check(w.Bytes()) })
+	hash, err := im.Stream(w, e.mu.RLocker(), func() error { return check(w.Bytes()) }, im.awaitHash)
 	if err != nil {
 		return s, err
 	}
@@ -140,88 +124,39 @@ func (e *Engine) spaceCheck(ctx context.Context) func(written int64) error {
 	}
 }
 
-// images are copies of the state at one seq.
-type images struct {
-	seq         uint64
-	at          journal.Position
-	venue       *venue.Image
-	view        *view.Image // nil: the newest snapshot is of this position
-	replayState replayState
-	hashing     *pendingHash
+// image is a copy of the state at one seq. If nothing was applied since the newest snapshot, its
+// View is nil.
+type image struct {
+	*replica.Image
+	hashing *pendingHash // of the last checkpoint; nil: the state has its hash
 }
 
-// captureImages copies the state. It takes the write lock, because only one image of the
-// venue may be taken at a time.
-func (e *Engine) captureImages() (im *images, err error) {
+// awaitHash waits until the hash of the last checkpoint is computed, and adds it to the state.
+func (im *image) awaitHash() error {
+	if im.hashing != nil {
+		im.State.Hash = im.hashing.wait()
+	}
+	return nil
+}
+
+// capture copies the state. It takes the write lock, because only one image of the venue may be
+// taken at a time.
+func (e *Engine) capture() (*image, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.at.Number == e.newestSnapshot.Number {
-		im = &images{seq: e.venue.Now().Seq}
-		im.venue, err = e.venue.Image()
+	if e.replica.At.Number == e.newestSnapshot.Number {
+		im := &image{Image: &replica.Image{Seq: e.replica.Venue.Now().Seq}}
+		var err error
+		im.Venue, err = e.replica.Venue.Image()
 		return im, err
 	}
-	return e.captureImagesLocked()
+	return e.captureLocked()
 }
 
-// captureImagesLocked copies the state, whatever is on disk. The caller holds the write lock.
-func (e *Engine) captureImagesLocked() (im *images, err error) {
-	im = &images{seq: e.venue.Now().Seq, at: e.at, replayState: e.replayState, hashing: e.hashing}
-	im.replayState.Proposals = maps.Clone(e.replayState.Proposals)
-	if im.venue, err = e.venue.Image(); err == nil {
-		im.view = e.view.Image()
-	}
-	return im, err
-}
-
-// sink is the part of journal.SnapshotWriter that stream needs.
-type sink interface {
-	Piece([]byte) error
-	EndPart() error
-}
-
-// stream writes the images and returns the hash of the venue's state. check runs before each
-// piece; its error ends the stream.
-func (im *images) stream(to sink, l view.Lock, check func() error) (hash [32]byte, err error) {
-	h := sha256.New()
-	err = writePart(to, check, func(yield func([]byte, error) bool) {
-		for b, err := range im.venue.Pieces() {
-			h.Write(b)
-			if !yield(b, err) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		return hash, err
-	}
-	h.Sum(hash[:0])
-	if err := writePart(to, check, im.view.Pieces(l)); err != nil {
-		return hash, err
-	}
-	if im.hashing != nil {
-		im.replayState.Hash = im.hashing.wait()
-	}
-	b, err := encoding.Marshal(im.replayState)
-	if err != nil {
-		return hash, err
-	}
-	return hash, writePart(to, check, func(yield func([]byte, error) bool) { yield(b, nil) })
-}
-
-// writePart writes one part.
-func writePart(to sink, check func() error, pieces iter.Seq2[[]byte, error]) error {
-	for b, err := range pieces {
-		if err == nil {
-			err = check()
-		}
-		if err == nil {
-			err = to.Piece(b)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return to.EndPart()
+// captureLocked copies the state, whatever is on disk. The caller holds the write lock.
+func (e *Engine) captureLocked() (*image, error) {
+	im, err := e.replica.Image()
+	return &image{Image: im, hashing: e.hashing}, err
 }
 
 // maybeSnapshot adds to the backlog what was applied, and starts a snapshot in the background
@@ -279,113 +214,6 @@ func (e *Engine) lastTook() time.Duration {
 	default: // one is being written
 		return 0
 	}
-}
-
-// progressFunc is called with the bytes done and in total. Its error ends the work.
-type progressFunc func(done, total int64) error
-
-// restored is the state that a start begins with.
-type restored struct {
-	venue       *venue.Venue
-	view        *view.View
-	replayState replayState
-	snapshot    journal.Snapshot // where the state is from; zero if there is none
-}
-
-// emptyState is the state before the first command.
-func emptyState(caps view.RetentionCaps) restored {
-	return restored{venue: venue.New(), view: view.New(caps), replayState: replayState{Proposals: map[uint32]uint64{}}}
-}
-
-// restore loads the newest snapshot in dir; without one the state is empty. Open and Verify
-// both begin with it.
-func restore(dir string, caps view.RetentionCaps, report progressFunc) (r restored, err error) {
-	path, err := journal.LatestSnapshot(snapshotDir(dir))
-	if errors.Is(err, journal.ErrNoSnapshot) {
-		return emptyState(caps), nil
-	}
-	if err != nil {
-		return r, err
-	}
-	return load(path, caps, report)
-}
-
-// load restores a snapshot. It refuses a state that does not have the snapshot's hash.
-func load(path string, caps view.RetentionCaps, report progressFunc) (r restored, err error) {
-	in, err := journal.OpenSnapshot(path)
-	if err != nil {
-		return r, err
-	}
-	defer in.Close()
-	var hash [32]byte
-	if body, old := in.Old(); old {
-		hash, err = r.readOld(body, caps)
-	} else {
-		hash, err = r.read(in, caps, report)
-	}
-	if err == nil {
-		r.snapshot, err = in.Finish()
-	}
-	if err == nil && hash != r.snapshot.StateHash {
-		err = errors.New("the state does not have the hash that the snapshot names")
-	}
-	if damage := (*journal.Damage)(nil); err != nil && !errors.As(err, &damage) {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	if r.replayState.Proposals == nil {
-		r.replayState.Proposals = map[uint32]uint64{}
-	}
-	return r, err
-}
-
-func (r *restored) read(in *journal.SnapshotReader, caps view.RetentionCaps, report progressFunc) (hash [32]byte, err error) {
-	part := func() iter.Seq2[[]byte, error] {
-		return func(yield func([]byte, error) bool) {
-			for b, err := range in.Part() {
-				if err == nil && report != nil {
-					err = report(in.Progress())
-				}
-				if !yield(b, err) {
-					return
-				}
-			}
-		}
-	}
-	if r.venue, hash, err = venue.RestorePieces(part()); err != nil {
-		return hash, err
-	}
-	if r.view, err = view.Restore(part(), caps); err != nil {
-		return hash, err
-	}
-	for b, err := range part() {
-		if err == nil {
-			err = cbor.Unmarshal(b, &r.replayState)
-		}
-		if err != nil {
-			return hash, err
-		}
-	}
-	return hash, nil
-}
-
-// oldBody is the body of a snapshot of version 1.
-type oldBody struct {
-	_           struct{} `cbor:",toarray"`
-	Venue       []byte
-	View        []byte
-	ReplayState replayState
-}
-
-func (r *restored) readOld(body []byte, caps view.RetentionCaps) (hash [32]byte, err error) {
-	var b oldBody
-	if err := cbor.Unmarshal(body, &b); err != nil {
-		return hash, err
-	}
-	var both errgroup.Group
-	both.Go(func() (err error) { r.venue, err = venue.Restore(b.Venue); return })
-	both.Go(func() (err error) { r.view, err = view.RestoreV1(b.View, caps); return })
-	r.replayState = b.ReplayState
-	return sha256.Sum256(b.Venue), both.Wait()
 }
 
 func isClosed(ch <-chan struct{}) bool {

@@ -58,10 +58,10 @@ func stall(b *testing.B, ids int) {
 	e.mu.Lock() // the log is bypassed: the benchmark is about memory
 	ev := &core.Events{}
 	for i := range accounts * ids {
-		st := e.venue.Now()
+		st := e.replica.Venue.Now()
 		st.Seq, st.Ts = st.Seq+1, st.Ts+1
 		ev.Reset()
-		e.venue.Apply(st, &core.PlaceOrder{User: core.UserID(1 + i%accounts), ClientID: r.Uint64(), Market: 1}, ev)
+		e.replica.Venue.Apply(st, &core.PlaceOrder{User: core.UserID(1 + i%accounts), ClientID: r.Uint64(), Market: 1}, ev)
 	}
 	e.mu.Unlock()
 	perID := float64(heapBytes()-before) / float64(accounts*ids)

@@ -7,6 +7,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/journal"
+	"duplex/core/replica"
 	"duplex/core/view"
 )
 
@@ -49,12 +50,12 @@ func (f *Failure) Unwrap() error { return f.Err }
 // *journal.Damage with file and offset. Verify calls each, unless it is nil, with the number
 // of groups replayed so far.
 func Verify(dir string, each func(done uint64)) (p Proof, err error) {
-	newest, err := restore(dir, view.DefaultRetentionCaps(), nil)
+	newest, err := replica.Restore(dir, view.DefaultRetentionCaps(), nil)
 	if err != nil {
 		return p, err
 	}
-	start := newest.snapshot.Position
-	newest = restored{} // frees its memory for the replay
+	start := newest.Snapshot.Position
+	newest = nil // frees its memory for the replay
 	snapshots, err := snapshotsByGroup(dir, &p)
 	if err != nil {
 		return p, err
@@ -65,9 +66,9 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 	if err != nil {
 		return p, err
 	}
-	e.adopt(&oldest)
-	p.From = oldest.snapshot.Seq
-	for at, err := range journal.Check(dir, start, oldest.snapshot.Number+1) {
+	e.adopt(oldest)
+	p.From = oldest.Snapshot.Seq
+	for at, err := range journal.Check(dir, start, oldest.Snapshot.Number+1) {
 		if torn := (*journal.Torn)(nil); errors.As(err, &torn) {
 			p.Torn = torn
 			break
@@ -75,8 +76,8 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 		if err != nil {
 			return p, e.failure(err)
 		}
-		if at.Number != e.at.Number+1 {
-			return p, e.failure(fmt.Errorf("%s: group %d found, want group %d", at.File, at.Number, e.at.Number+1))
+		if at.Number != e.replica.At.Number+1 {
+			return p, e.failure(fmt.Errorf("%s: group %d found, want group %d", at.File, at.Number, e.replica.At.Number+1))
 		}
 		if err := e.replayGroup(&at.Group, &p); err != nil {
 			return p, e.failure(fmt.Errorf("%s, offset %d: %w", at.File, at.Offset, err))
@@ -91,8 +92,8 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 	if err := e.audit(); err != nil {
 		return p, e.failure(err)
 	}
-	p.Seq, p.Actions = e.venue.Now().Seq, e.view.ActionCount()
-	p.Hash, err = e.venue.Hash()
+	p.Seq, p.Actions = e.replica.Venue.Now().Seq, e.replica.View.ActionCount()
+	p.Hash, err = e.replica.Venue.Hash()
 	return p, err
 }
 
@@ -100,15 +101,17 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 // the number of the last group. It refuses a journal with any other damage. Without the old
 // mark nobody can know whether there were more groups.
 func NewMark(dir string) (last uint64, err error) {
-	newest, err := restore(dir, view.DefaultRetentionCaps(), nil)
+	newest, err := replica.Restore(dir, view.DefaultRetentionCaps(), nil)
 	if err != nil {
 		return 0, err
 	}
-	at, err := journal.NewMark(dir, newest.snapshot.Position)
+	at, err := journal.NewMark(dir, newest.Snapshot.Position)
 	return at.Number, err
 }
 
-func (e *Engine) failure(err error) error { return &Failure{Seq: e.venue.Now().Seq + 1, Err: err} }
+func (e *Engine) failure(err error) error {
+	return &Failure{Seq: e.replica.Venue.Now().Seq + 1, Err: err}
+}
 
 // snapshotFile is a snapshot to compare the replay with.
 type snapshotFile struct {
@@ -120,7 +123,7 @@ type snapshotFile struct {
 // group that each covers. It records a damaged one in p and leaves it out: it is not the
 // newest, because restore would have refused that, and a start reads no other.
 func snapshotsByGroup(dir string, p *Proof) (map[uint64]snapshotFile, error) {
-	paths, err := journal.Snapshots(snapshotDir(dir))
+	paths, err := journal.Snapshots(replica.SnapshotDir(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ func snapshotsByGroup(dir string, p *Proof) (map[uint64]snapshotFile, error) {
 
 // restoreOldest returns the state that a replay begins with: the empty one if the log still
 // has its first group, else the oldest snapshot that the log continues.
-func restoreOldest(dir string, snapshots map[uint64]snapshotFile, start journal.Position) (restored, error) {
+func restoreOldest(dir string, snapshots map[uint64]snapshotFile, start journal.Position) (*replica.Replica, error) {
 	first := uint64(0)
 	for at, err := range journal.Scan(dir, 0) {
 		if err != nil {
@@ -151,7 +154,7 @@ func restoreOldest(dir string, snapshots map[uint64]snapshotFile, start journal.
 		break
 	}
 	if first <= 1 && (first == 1 || len(snapshots) == 0) {
-		return emptyState(view.DefaultRetentionCaps()), nil
+		return replica.New(view.DefaultRetentionCaps()), nil
 	}
 	var oldest *snapshotFile
 	for _, s := range snapshots {
@@ -162,13 +165,13 @@ func restoreOldest(dir string, snapshots map[uint64]snapshotFile, start journal.
 	if oldest == nil {
 		for _, err := range journal.Check(dir, start, 0) {
 			if err != nil {
-				return restored{}, err // the error of a start
+				return nil, err // the error of a start
 			}
 			break
 		}
-		return restored{}, fmt.Errorf("the log begins at group %d, and no snapshot covers the groups before it", first)
+		return nil, fmt.Errorf("the log begins at group %d, and no snapshot covers the groups before it", first)
 	}
-	return load(oldest.path, view.DefaultRetentionCaps(), nil)
+	return replica.Load(oldest.path, view.DefaultRetentionCaps(), nil)
 }
 
 func (e *Engine) replayGroup(g *journal.Group, p *Proof) error {
@@ -183,15 +186,15 @@ func (e *Engine) replayGroup(g *journal.Group, p *Proof) error {
 
 // compareSnapshot compares the state with the snapshot of the current group, if there is one.
 func (e *Engine) compareSnapshot(snapshots map[uint64]snapshotFile, p *Proof) error {
-	s, ok := snapshots[e.at.Number]
+	s, ok := snapshots[e.replica.At.Number]
 	if !ok {
 		return nil
 	}
-	hash, err := e.venue.Hash()
+	hash, err := e.replica.Venue.Hash()
 	if err != nil {
 		return err
 	}
-	if hash != s.StateHash || s.Chain != e.at.Chain || s.Seq != e.venue.Now().Seq {
+	if hash != s.StateHash || s.Chain != e.replica.At.Chain || s.Seq != e.replica.Venue.Now().Seq {
 		return fmt.Errorf("the snapshot of group %d has the state %x, the replay %x", s.Number, s.StateHash, hash)
 	}
 	p.Snapshots++
@@ -204,6 +207,6 @@ func (e *Engine) audit() (err error) {
 			err = b
 		}
 	}()
-	e.venue.Audit()
+	e.replica.Venue.Audit()
 	return nil
 }

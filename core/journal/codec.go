@@ -56,8 +56,8 @@ var kinds = [...]kind{
 	36: cborMap[core.CloseAgent](nil),
 }
 
-// kind is the encoding of one kind of command, without the kind byte. The zero kind stands at
-// numbers that no command has.
+// kind is the encoding of one kind of command, without the kind byte. The table has a zero kind
+// at each number that no command uses.
 type kind struct {
 	empty  func() core.Command
 	append func(dst []byte, cmd core.Command) ([]byte, error)

@@ -66,7 +66,7 @@ type scanner struct {
 	dir               string
 	segs              []segment
 	requiredPositions []Position // the log must contain these
-	marked            bool       // the mark is there, or is not required
+	marked            bool       // the mark exists, or none is required
 	at                int        // index of the current segment
 	r                 *frames
 	frameCount        int      // frames read of the current segment

@@ -399,7 +399,7 @@ func (s *sim) snapshot() {
 	}
 }
 
-// checkRecovery checks a venue that has just started: each command with a response is there,
+// checkRecovery checks the journal of a venue that has just started: it has each command with a response,
 // and at most one more group, which must be the one proposed last.
 func (s *sim) checkRecovery() {
 	extra := 0

@@ -66,7 +66,7 @@ func TestRevokedKeyIsRemoved(t *testing.T) {
 			t.Errorf("revision %d: again: %v, %v", r, rej, events)
 		}
 		if rej, _ := do(&core.CreateKey{User: 3, Key: "k0"}); rej != core.UnknownKey {
-			t.Errorf("revision %d: the id of a key that is there: %v", r, rej)
+			t.Errorf("revision %d: a second key with the same id: %v", r, rej)
 		}
 		if rej, _ := do(&core.CreateKey{User: 3, Key: "k2"}); (rej == core.OK) != (r >= core.RevisionStrict) {
 			t.Errorf("revision %d: the id of a revoked key: %v", r, rej)
