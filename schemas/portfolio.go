@@ -8,11 +8,16 @@ type ListFills struct {
 	MinSeqQuery
 }
 
-// Fill is one of the caller's fills, as maker or taker.
+// Fill is one of the caller's fills, as maker or taker. Of a row that is older than the ledgers
+// (docs/rules/operation.md#revision) generation, round_number and category are 0.
 type Fill struct {
+	N             U64     `json:"n" pattern:"^[0-9]+$" doc:"Counts the fills of the account, from 1"`
 	Seq           U64     `json:"seq" pattern:"^[0-9]+$"`
 	Ts            U64     `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
 	MarketID      uint32  `json:"market_id"`
+	Generation    uint32  `json:"generation"`
+	RoundNumber   U64     `json:"round_number" pattern:"^[0-9]+$"`
+	Category      uint16  `json:"category"`
 	OrderID       U64     `json:"order_id" pattern:"^[0-9]+$"`
 	ClientOrderID U64     `json:"client_order_id" pattern:"^[0-9]+$"`
 	Role          string  `json:"role" enum:"maker,taker"`
@@ -63,7 +68,9 @@ type ListSettlements struct {
 	MinSeqQuery
 }
 
-// Settlement is the payout of a finished round to the caller (docs/rules/money.md#payouts).
+// Settlement is the payout of a finished round to the caller (docs/rules/money.md#payouts). Of a
+// row that is older than the ledgers (docs/rules/operation.md#revision) cost and profit are null,
+// and the category and both prices 0.
 type Settlement struct {
 	Seq           U64     `json:"seq" pattern:"^[0-9]+$"`
 	Ts            U64     `json:"ts" pattern:"^[0-9]+$" doc:"ns"`
@@ -75,6 +82,11 @@ type Settlement struct {
 	YesQty        int64   `json:"yes_qty"`
 	NoQty         int64   `json:"no_qty"`
 	Payout        U64     `json:"payout" pattern:"^[0-9]+$" doc:"Pips"`
+	Category      uint16  `json:"category"`
+	Cost          *U64    `json:"cost" pattern:"^[0-9]+$" doc:"Pips paid for what was held, fees included; null when unknown"`
+	Profit        *Signed `json:"profit" pattern:"^-?[0-9]+$" doc:"payout less cost, pips, signed; null when unknown"`
+	SettlePrice   U64     `json:"settle_price" pattern:"^[0-9]+$" doc:"At 1e8"`
+	Strike        U64     `json:"strike" pattern:"^[0-9]+$" doc:"At 1e8"`
 }
 
 // SettlementList is a page of settlements, newest first.

@@ -139,7 +139,8 @@ func FillOf(f *view.Fill) schemas.Fill {
 		role = "maker"
 	}
 	return schemas.Fill{
-		Seq: schemas.U64(f.Seq), Ts: ns(f.Ts), MarketID: uint32(f.Market), OrderID: schemas.U64(f.Order), ClientOrderID: schemas.U64(f.ClientID), Role: role,
+		N: schemas.U64(f.N), Seq: schemas.U64(f.Seq), Ts: ns(f.Ts), MarketID: uint32(f.Market), Generation: f.Generation, RoundNumber: schemas.U64(f.Number), Category: f.Category,
+		OrderID: schemas.U64(f.Order), ClientOrderID: schemas.U64(f.ClientID), Role: role,
 		Side: f.Side.String(), Outcome: f.Outcome.String(), Qty: int64(f.Qty), TickYes: int64(f.TickYes), Path: f.Path.String(), Fee: pips(f.Fee), APIKey: apiKey(&f.APIKey),
 	}
 }
@@ -162,10 +163,15 @@ var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
 
 // SettlementOf converts a settlement.
 func SettlementOf(s *view.Settlement) schemas.Settlement {
-	return schemas.Settlement{
+	out := schemas.Settlement{
 		Seq: schemas.U64(s.Seq), Ts: ns(s.Ts), MarketID: uint32(s.Market), Generation: s.Generation, RoundNumber: schemas.U64(s.Number),
 		OutcomeStatus: s.Status.String(), Winner: winner(s.Winner), YesQty: int64(s.Yes), NoQty: int64(s.No), Payout: pips(s.Payout),
+		Category: s.Category, SettlePrice: schemas.U64(s.SettlePrice), Strike: schemas.U64(s.Strike),
 	}
+	if s.Category != 0 {
+		out.Cost, out.Profit = schemas.Ptr(pips(s.Cost)), schemas.Ptr(schemas.Signed(s.Profit()))
+	}
+	return out
 }
 
 var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{

@@ -22,6 +22,8 @@ func (l *Lane) registerRoutes() {
 	register(l, tools.ListPositions)
 	register(l, tools.GetPnL)
 	register(l, tools.ListSettlements)
+	register(l, tools.ListLedger)
+	register(l, tools.ListPortfolioRounds)
 	register(l, tools.RedeemPairs)
 	register(l, tools.ListMarkets)
 	register(l, tools.GetMarket)
@@ -42,5 +44,6 @@ func (l *Lane) registerRoutes() {
 	register(l, tools.RequestWithdrawal)
 	register(l, tools.ListWithdrawals)
 	register(l, tools.GetWithdrawal)
+	register(l, tools.ListDeposits)
 	register(l, tools.GetDepositAddress)
 }
