@@ -72,6 +72,16 @@ func (c *Client) OraclePrice(ctx context.Context, feed int) (schemas.OraclePrice
 	return do[schemas.OraclePrice](ctx, c, "GET", "/v1/oracle/price", schemas.GetOraclePrice{Feed: schemas.Int(feed)})
 }
 
+// PriceHistory returns a page of the index of a feed over time, newest first.
+func (c *Client) PriceHistory(ctx context.Context, q schemas.GetPriceHistory) (schemas.PriceHistory, error) {
+	return do[schemas.PriceHistory](ctx, c, "GET", "/v1/oracle/history", q)
+}
+
+// RoundHistory returns a page of the states of a round while it was trading, newest first.
+func (c *Client) RoundHistory(ctx context.Context, q schemas.GetRoundHistory) (schemas.RoundHistory, error) {
+	return do[schemas.RoundHistory](ctx, c, "GET", "/v1/rounds/{market_id}/history", q)
+}
+
 // Evidence returns the evidence of a round's settlement. It reads all pages of ticks.
 func (c *Client) Evidence(ctx context.Context, q schemas.GetEvidence) (out schemas.Evidence, err error) {
 	for {

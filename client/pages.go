@@ -75,6 +75,22 @@ func (c *Client) AllRounds(ctx context.Context, q schemas.ListRounds) iter.Seq2[
 	return eachPage(&q.Cursor, func() ([]schemas.Round, string, error) { l, err := c.Rounds(ctx, q); return l.Rounds, l.Cursor, err })
 }
 
+// AllPrices iterates over the steps of a feed's price history, newest first.
+func (c *Client) AllPrices(ctx context.Context, q schemas.GetPriceHistory) iter.Seq2[schemas.PriceRow, error] {
+	return eachPage(&q.Cursor, func() ([]schemas.PriceRow, string, error) {
+		l, err := c.PriceHistory(ctx, q)
+		return l.Rows, l.Cursor, err
+	})
+}
+
+// AllRoundRows iterates over the steps of a round's history, newest first.
+func (c *Client) AllRoundRows(ctx context.Context, q schemas.GetRoundHistory) iter.Seq2[schemas.RoundRow, error] {
+	return eachPage(&q.Cursor, func() ([]schemas.RoundRow, string, error) {
+		l, err := c.RoundHistory(ctx, q)
+		return l.Rows, l.Cursor, err
+	})
+}
+
 // AllWithdrawals iterates over the account's withdrawals, newest first.
 func (c *Client) AllWithdrawals(ctx context.Context, q schemas.ListWithdrawals) iter.Seq2[schemas.Withdrawal, error] {
 	return eachPage(&q.Cursor, func() ([]schemas.Withdrawal, string, error) {

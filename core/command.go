@@ -173,8 +173,12 @@ const (
 	// self-trade prevention to a family of accounts.
 	RevisionAgents
 
+	// RevisionLedger begins the ledger of each account and its results by round, which are
+	// numbered from there on.
+	RevisionLedger
+
 	// RevisionNewest is the newest revision that this program knows.
-	RevisionNewest = RevisionAgents
+	RevisionNewest = RevisionLedger
 )
 
 // LeastSources is the number of fresh sources that an index tick of f needs, at least 1

@@ -47,6 +47,7 @@ type Filled struct {
 	Rebate, Referral           Pips // parts of TakerFee
 	Qty, MakerLeft             Qty
 	TakerUser, MakerUser       UserID
+	Referrer                   UserID // who gets Referral; 0 if it is 0
 	Generation                 uint32
 	TickYes                    Tick
 	Market                     MarketID
@@ -114,7 +115,8 @@ type RoundChanged struct {
 	Evidence []IndexTick
 }
 
-// AccountSettled is what one account held and received when a round ended.
+// AccountSettled is what one account held and received when a round ended, and what it had paid for
+// that.
 type AccountSettled struct {
 	User       UserID
 	Market     MarketID
@@ -124,6 +126,7 @@ type AccountSettled struct {
 	Winner     Outcome
 	Yes, No    Qty
 	Payout     Pips
+	Cost       Pips
 }
 
 // Redeemed records the exchange of pairs for cash.
@@ -170,8 +173,12 @@ type (
 		State AgentState
 		Rev   uint32
 	}
-	// RulesActivated records that a revision of the rules is in force.
-	RulesActivated  struct{ Revision Revision }
+	// RulesActivated records that a revision of the rules is in force. If it begins the
+	// ledgers, Balances has the cash and reservations of each account by user id.
+	RulesActivated struct {
+		Revision Revision
+		Balances []Pips
+	}
 	FeesChanged     struct{ Fees Fees }
 	ScheduleChanged struct{ Windows []Window }
 )

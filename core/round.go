@@ -45,6 +45,18 @@ type Round struct {
 	ByOperator bool  // an operator gave the proposed price
 }
 
+// Quote is the state of a round that is trading. Prices are those of YES; a price is 0 if
+// there is none.
+type Quote struct {
+	Number   uint64
+	Category uint16
+	CloseTs  int64 // the boundary, in ns
+	Index    Price // of the feed's newest tick
+	Bid, Ask Tick  // best prices of the book
+	Last     Tick  // of the last fill
+	Volume   Qty   // contracts filled so far
+}
+
 // SourcePrice is the price of one source behind an index tick.
 type SourcePrice struct {
 	Name  string

@@ -9,7 +9,7 @@ import (
 var requests = []any{
 	PlaceOrder{}, PlaceOrders{}, CancelOrders{}, CancelAll{}, CancelOrder{}, DecreaseOrder{}, ArmDeadman{}, ListOrders{}, GetOrder{},
 	None{}, MinSeqOnly{}, ListFills{}, ListPositions{}, ListSettlements{}, Redeem{}, ListMarkets{}, GetMarket{}, GetOrderbook{}, ListTrades{},
-	ListRounds{}, GetRound{}, GetEvidence{}, GetOraclePrice{}, CreateKey{}, RevokeKey{}, RequestWithdrawal{}, ListWithdrawals{}, GetWithdrawal{},
+	ListRounds{}, GetRound{}, GetEvidence{}, GetOraclePrice{}, GetPriceHistory{}, GetRoundHistory{}, CreateKey{}, RevokeKey{}, RequestWithdrawal{}, ListWithdrawals{}, GetWithdrawal{},
 	WaitForEvent{}, CreateUser{}, CreateUserKey{}, Deposit{}, SuspendUser{}, ActOnMarket{}, Propose{}, SetFees{}, SetSchedule{},
 	DecideWithdrawal{}, Tick{}, ListLedger{}, ListDeposits{}, ListPortfolioRounds{},
 }

@@ -81,7 +81,7 @@ func AccountRoundOf(x *view.AccountRound) schemas.AccountRound {
 var ListDeposits = &Op[schemas.ListDeposits, schemas.DepositList]{
 	Spec: Spec{
 		Name: "list_deposits", Title: "Your deposits", Method: "GET", Path: "/v1/deposits", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Your deposits, newest first.",
+		Doc: "Your deposits, newest first. For other changes of cash see list_ledger.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListDeposits) (out schemas.DepositList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {

@@ -100,6 +100,7 @@ func (r *Replica) apply(stamp int64, cmd core.Command, events *core.Events) Appl
 	now := r.Venue.Now()
 	st := core.Stamp{Seq: now.Seq + 1, Ts: max(stamp, now.Ts+1)}
 	from := len(events.List)
+	r.View.EndSeconds(st.Ts, r.Venue)
 	rej := r.Venue.Apply(st, cmd, events)
 	own := slices.Clip(events.List[from:])
 	r.View.Fold(st, own)

@@ -28,7 +28,9 @@ type directRun struct {
 	extra     *rand.Rand // draws commands that the workload of the hash test does not have; nil: none
 	holdClock bool       // apply no Clock before a command, even if something is due
 
-	// applied, if not nil, is called for each command that the venue applied.
+	// before and applied, if not nil, are called for each command, before and after the venue
+	// applied it.
+	before  func(at core.Stamp)
 	applied func(at core.Stamp, cmd core.Command, events []core.Event)
 }
 
@@ -102,6 +104,9 @@ func (d *directRun) apply(cmd core.Command) error {
 	preview := func(core.Reject, []core.Event) error { return nil }
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		preview = d.preview(c, st.Ts)
+	}
+	if d.before != nil {
+		d.before(st)
 	}
 	rej := d.v.Apply(st, cmd, &d.events)
 	d.done++

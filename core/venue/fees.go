@@ -36,7 +36,7 @@ func (v *Venue) distributeFee(f *core.Filled) {
 	}
 	if ref := v.accounts[f.TakerUser].Referrer; ref != 0 {
 		if p := core.Percent(f.TakerFee, v.fees.ReferPct); p > 0 {
-			f.Referral = p
+			f.Referral, f.Referrer = p, ref
 			v.ledger.PayFromFees(ref, p, core.CauseReferral)
 		}
 	}

@@ -124,7 +124,7 @@ func (v *Venue) fill(t *taker, r book.Ref, o *book.Order, x matchResult) {
 	f.Taker, f.TakerUser, f.TakerSide, f.TakerOutcome = core.OrderID(v.now.Seq), c.User, c.Side, c.Outcome
 	f.Maker, f.MakerUser, f.MakerSide, f.MakerOutcome = o.ID, o.User, o.Side(), o.Outcome()
 	f.Market, f.Generation, f.TickYes, f.Qty, f.Path = c.Market, t.market.Generation, tick, n, path
-	f.TakerFee, f.MakerFee, f.Rebate, f.Referral = core.Fee(t.rate, n, tp), core.Fee(o.MakerRate, n, mp), 0, 0
+	f.TakerFee, f.MakerFee, f.Rebate, f.Referral, f.Referrer = core.Fee(t.rate, n, tp), core.Fee(o.MakerRate, n, mp), 0, 0, 0
 	takes, makes := core.Pips(n)*core.Pips(tp), core.Pips(n)*core.Pips(mp)
 	if c.Side == core.Buy {
 		l.Buy(c.User, c.Market, c.Outcome, n, takes, f.TakerFee)

@@ -122,6 +122,26 @@ func (v *Venue) Index(f core.Feed) (tick core.IndexTick, ok, stale, open bool) {
 	return tick, ok, s.Stale, s.Open
 }
 
+// Quote returns the state of the round that a series trades, or false if it trades none. A category
+// of no series has none.
+func (v *Venue) Quote(category uint16) (q core.Quote, ok bool) {
+	if category < 1 || int(category) > core.SeriesCount || v.trading[category-1] == 0 {
+		return q, false
+	}
+	m := &v.markets[v.trading[category-1]]
+	q.Number, q.Category, q.CloseTs, q.Last, q.Volume = m.Number, category, m.CloseTs, m.lastTick, m.volume
+	if ticks := v.feeds[m.Feed].Ring.Ticks; len(ticks) > 0 {
+		q.Index = ticks[len(ticks)-1].Price
+	}
+	if t, ok := m.book.BestTick(true); ok {
+		q.Bid = t
+	}
+	if t, ok := m.book.BestTick(false); ok {
+		q.Ask = t
+	}
+	return q, true
+}
+
 // Withdrawal returns a withdrawal by its id, or false if there is none.
 func (v *Venue) Withdrawal(id uint64) (core.Withdrawal, bool) {
 	if w, ok := v.withdrawals.Get(id); ok {

@@ -450,3 +450,27 @@ func TestRestingSellIsRestored(t *testing.T) {
 		}
 	}
 }
+
+// TestQuote checks the state of a trading round with an empty book, with both sides, and of no
+// round.
+func TestQuote(t *testing.T) {
+	v, do := opened(t)
+	m, _ := v.Market(1)
+	want := core.Quote{Number: m.Number, Category: m.Category, CloseTs: m.CloseTs, Index: m.Strike}
+	if q, ok := v.Quote(m.Category); !ok || q != want {
+		t.Errorf("%+v %t, want %+v", q, ok, want)
+	}
+	for i, tick := range []core.Tick{3000, 3100} {
+		do(&core.PlaceOrder{User: 1, ClientID: uint64(900 + i), Market: 1, Side: core.Buy, Outcome: core.Yes, Type: core.Limit, Tick: tick, Qty: 1})
+	}
+	want.Bid = 3100
+	if q, ok := v.Quote(m.Category); !ok || q != want {
+		t.Errorf("%+v %t, want %+v", q, ok, want)
+	}
+	do(&core.VoidMarket{Market: 1})
+	for _, category := range []uint16{0, m.Category, uint16(core.SeriesCount), uint16(core.SeriesCount + 1), 65535} {
+		if q, ok := v.Quote(category); ok || q != (core.Quote{}) {
+			t.Errorf("category %d: %+v", category, q)
+		}
+	}
+}

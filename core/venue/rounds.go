@@ -144,7 +144,7 @@ func (v *Venue) payOut(m *market, pay func(core.Outcome) core.Pips) {
 	v.ledger.Settle(m.Market, pay, func(u core.UserID, h ledger.Holding, paid core.Pips) {
 		v.ev.Add(&core.AccountSettled{
 			User: u, Market: m.Market, Generation: m.Generation, Number: m.Number, Status: m.Status, Winner: m.Winner,
-			Yes: h.Contracts(core.Yes), No: h.Contracts(core.No), Payout: paid,
+			Yes: h.Contracts(core.Yes), No: h.Contracts(core.No), Payout: paid, Cost: h.Cost[core.Yes] + h.Cost[core.No],
 		})
 	})
 	v.free = append(v.free, m.Market)

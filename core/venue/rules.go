@@ -32,9 +32,14 @@ func (v *Venue) putRules(r core.Rules) {
 // is a no-op.
 func (v *Venue) activateRules(c *core.ActivateRules) core.Reject {
 	if c.Revision > v.rules.Revision {
+		was := v.rules.Revision
 		v.activate(c.Revision)
 		v.rules.Revision = c.Revision
-		v.ev.Add(&core.RulesActivated{Revision: c.Revision})
+		e := &core.RulesActivated{Revision: c.Revision}
+		if was < core.RevisionLedger && c.Revision >= core.RevisionLedger {
+			e.Balances = v.balances()
+		}
+		v.ev.Add(e)
 	}
 	return core.OK
 }
@@ -48,6 +53,16 @@ func (v *Venue) activate(r core.Revision) {
 		v.numberKeys()
 		v.ledger.StartPerformance()
 	}
+}
+
+// balances returns the cash and reservations of each account, by user id.
+func (v *Venue) balances() []core.Pips {
+	all := make([]core.Pips, len(v.accounts))
+	for u := 1; u < len(all); u++ {
+		cash, reserved := v.ledger.Balance(core.UserID(u))
+		all[u] = cash + reserved
+	}
+	return all
 }
 
 // hasAgents reports whether the revision in force has agents, key numbers, and profit and loss.

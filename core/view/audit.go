@@ -41,6 +41,9 @@ func (w *View) Record(st core.Stamp, cmd core.Command, rej core.Reject, events [
 	case *core.CreateUser, *core.CreateAgent:
 		a.User = createdUser(events)
 	}
+	if w.sink != nil {
+		w.sink.Action(&a)
+	}
 	switch cmd.(type) {
 	case *core.PostIndex, *core.ResealKey, *core.Transfer:
 		w.auditTrail.routine.add(a)

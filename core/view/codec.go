@@ -34,11 +34,16 @@ var (
 )
 
 // encoder appends entries to b. seq and ts are those of the current entry, or of the entry
-// before while a header is encoded.
+// before while a header is encoded. lastTick, lastRow and
+// lastLedger are the entry before in a history of those.
 type encoder struct {
-	b   []byte
-	seq uint64
-	ts  int64
+	b        []byte
+	seq      uint64
+	ts       int64
+	lastTick PriceTick
+	lastRow  RoundSecond
+
+	lastLedger LedgerRow
 }
 
 func (e *encoder) byte(c byte)       { e.b = append(e.b, c) }
@@ -63,14 +68,13 @@ func (e *encoder) bytes(b []byte) {
 	e.b = append(e.b, b...)
 }
 
-// flags appends two flags as one byte. Entries of format 2 have only the first.
-func (e *encoder) flags(a, b bool) {
+// flags appends up to eight flags as one byte. Entries of older formats have fewer.
+func (e *encoder) flags(all ...bool) {
 	var c byte
-	if a {
-		c = 1
-	}
-	if b {
-		c |= 2
+	for i, on := range all {
+		if on {
+			c |= 1 << i
+		}
 	}
 	e.byte(c)
 }
@@ -100,12 +104,16 @@ func (e *encoder) header(seq uint64, ts int64) {
 // decoder reads what encoder wrote for an account of user. It keeps the first error and then
 // returns zero values, so a caller reads all fields and checks the error once.
 type decoder struct {
-	b    []byte
-	i    int // bytes of b already read
-	seq  uint64
-	ts   int64
-	user core.UserID
-	err  error
+	b        []byte
+	i        int // bytes of b already read
+	seq      uint64
+	ts       int64
+	user     core.UserID
+	lastTick PriceTick
+	lastRow  RoundSecond
+	err      error
+
+	lastLedger LedgerRow
 
 	// validating means that decoded entries are discarded, so events reuse the memory below.
 	validating bool
@@ -139,12 +147,13 @@ func (d *decoder) flag() bool {
 	return c == 1
 }
 
-func (d *decoder) flags() (a, b bool) {
+// flags reads a byte of n flags, the first in its lowest bit.
+func (d *decoder) flags(n int) byte {
 	c := d.byte()
-	if c > 3 {
+	if c>>n != 0 {
 		d.fail(errRange)
 	}
-	return c&1 != 0, c&2 != 0
+	return c
 }
 
 // key reads the number of a key if there is one.
@@ -251,12 +260,12 @@ func (o *Order) encodeBody(e *encoder) {
 }
 
 func (o *Order) decodeBody(d *decoder) {
-	accepted, hasKey := d.flags()
+	flags := d.flags(2)
 	o.CreatedSeq = d.relSeq()
 	o.CreatedTs = d.ts + d.int()
 	o.UpdateSeq = d.relSeq()
 	o.User = d.user
-	if accepted {
+	if flags&1 != 0 {
 		o.ID = core.OrderID(o.CreatedSeq)
 	}
 	o.ClientID = d.uint()
@@ -266,7 +275,7 @@ func (o *Order) decodeBody(d *decoder) {
 	o.Tick, o.Market, o.Reject = d.tick(), core.MarketID(d.u32()), core.Reject(d.u16())
 	o.Side, o.Outcome, o.Type, o.TIF = core.Side(d.byte()), core.Outcome(d.byte()), core.OrderType(d.byte()), core.TIF(d.byte())
 	o.Flags, o.Status, o.Reason = core.Flags(d.byte()), core.OrderStatus(d.byte()), core.Reason(d.byte())
-	o.Key = d.key(hasKey)
+	o.Key = d.key(flags&2 != 0)
 }
 
 // encode encodes an order as an entry of the list of rows, which is in the order of
@@ -288,9 +297,15 @@ func (f *Fill) encodeBody(e *encoder) {
 	e.int(int64(f.TickYes))
 	e.int(int64(f.Fee))
 	e.uint(uint64(f.Market))
-	e.flags(f.Maker, f.Key != 0)
+	e.flags(f.Maker, f.Key != 0, f.Number != 0)
 	e.b = append(e.b, byte(f.Side), byte(f.Outcome), byte(f.Path))
 	e.key(f.Key)
+	if f.Number != 0 {
+		e.uint(f.N)
+		e.uint(uint64(f.Generation))
+		e.uint(f.Number)
+		e.uint(uint64(f.Category))
+	}
 }
 
 func (f *Fill) decodeBody(d *decoder) {
@@ -298,10 +313,14 @@ func (f *Fill) decodeBody(d *decoder) {
 	f.Order, f.ClientID = core.OrderID(d.relSeq()), d.uint()
 	f.Qty, f.TickYes, f.Fee = d.qty(), d.tick(), d.pips()
 	f.Market = core.MarketID(d.u32())
-	var hasKey bool
-	f.Maker, hasKey = d.flags()
+	flags := d.flags(3)
+	f.Maker = flags&1 != 0
 	f.Side, f.Outcome, f.Path = core.Side(d.byte()), core.Outcome(d.byte()), core.Path(d.byte())
-	f.Key = d.key(hasKey)
+	f.Key = d.key(flags&2 != 0)
+	f.N, f.Generation, f.Number, f.Category = 0, 0, 0, 0
+	if flags&4 != 0 {
+		f.N, f.Generation, f.Number, f.Category = d.uint(), d.u32(), d.uint(), d.u16()
+	}
 }
 
 func (f *Fill) encode(e *encoder) {
@@ -321,14 +340,31 @@ func (s *Settlement) encodeBody(e *encoder) {
 	e.int(int64(s.Yes))
 	e.int(int64(s.No))
 	e.int(int64(s.Payout))
-	e.b = append(e.b, byte(s.Status), byte(s.Winner))
+	if s.Category == 0 {
+		e.b = append(e.b, byte(s.Status), byte(s.Winner))
+		return
+	}
+	e.b = append(e.b, byte(s.Status)|settlementCost, byte(s.Winner))
+	e.uint(uint64(s.Category))
+	e.int(int64(s.Cost))
+	e.int(int64(s.SettlePrice))
+	e.int(int64(s.Strike - s.SettlePrice))
 }
+
+// settlementCost is set in the status of a settlement that has a category and what follows it.
+const settlementCost = 0x80
 
 func (s *Settlement) decodeBody(d *decoder) {
 	s.Seq, s.Ts = d.seq, d.ts
 	s.Market, s.Generation, s.Number = core.MarketID(d.u32()), d.u32(), d.uint()
 	s.Yes, s.No, s.Payout = d.qty(), d.qty(), d.pips()
-	s.Status, s.Winner = core.RoundStatus(d.byte()), core.Outcome(d.byte())
+	status := d.byte()
+	s.Status, s.Winner = core.RoundStatus(status&^settlementCost), core.Outcome(d.byte())
+	s.Category, s.Cost, s.SettlePrice, s.Strike = 0, 0, 0, 0
+	if status&settlementCost != 0 {
+		s.Category, s.Cost, s.SettlePrice = d.u16(), d.pips(), core.Price(d.int())
+		s.Strike = s.SettlePrice + core.Price(d.int())
+	}
 }
 
 func (s *Settlement) encode(e *encoder) {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"math"
 	"testing"
 
 	"duplex/core"
@@ -23,6 +24,8 @@ func FuzzRestore(f *testing.F) {
 			cancel(w, seq*10+2, id)
 		}
 		place(w, seq*10+3, core.BadQty)
+		foldTick(w, core.WTI, int64(seq*10+4), core.Price(seq*1000), 2, false)
+		w.EndSeconds(int64(seq*10+5)*second, &oneRound{at: core.Stamp{Seq: seq*10 + 4, Ts: int64(seq*10+3) * second}, q: core.Quote{Number: seq / 3, Category: 5, CloseTs: math.MaxInt64, Bid: core.Tick(seq)}, ok: true})
 	}
 	nulls, err := encoding.Marshal(sharedState{Format: stateFormat, Rounds: []*Round{nil}})
 	if err != nil {

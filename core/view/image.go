@@ -11,10 +11,13 @@ import (
 // Image is the view at one seq, written while commands continue. The state shared by all
 // accounts is copied at once; an account is copied when Pieces reaches it, or before the
 // first command that changes it. The copy shares what never changes (encoded chunks and
-// orders in a final status), so it takes a few KB and microseconds.
+// orders in a final status), so it takes a few KB and microseconds
+// (with the price history of a whole day about 100 KB).
 type Image struct {
 	view     *View
 	shared   sharedState
+	prices   [core.Feeds]history[PriceTick, *PriceTick]
+	seconds  roundSeconds
 	accounts []*account // by user id; nil: not copied yet
 }
 
@@ -22,7 +25,14 @@ type Image struct {
 // commands out. At most one image exists at a time, from Image to End.
 func (w *View) Image() *Image {
 	m := &Image{view: w, accounts: make([]*account, len(w.accounts))}
-	m.shared = sharedState{Format: stateFormat, Accounts: uint64(len(w.accounts) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state()}
+	m.shared = sharedState{
+		Format: stateFormat, Accounts: uint64(len(w.accounts) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state(),
+		Ledgers: ledgersState{On: w.ledgers, FirstRound: w.firstRound},
+	}
+	for f := range w.prices {
+		m.prices[f] = w.prices[f].clone()
+	}
+	m.seconds = w.seconds.image()
 	for _, x := range w.rounds.all {
 		c := *x
 		m.shared.Rounds = append(m.shared.Rounds, &c)
@@ -49,6 +59,7 @@ type Lock interface {
 // iterated once; an error is the last element.
 func (m *Image) Pieces(l Lock) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
+		m.shared.Prices, m.shared.Seconds = encodePrices(&m.prices), m.seconds.states()
 		b, err := encoding.Marshal(&m.shared)
 		if !yield(b, err) || err != nil {
 			return
@@ -86,6 +97,7 @@ func (a *account) clone() *account {
 	c := &account{
 		fills: a.fills.clone(), settlements: a.settlements.clone(), events: a.events.clone(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,
 		keys: slices.Clone(a.keys), owner: a.owner, activity: a.activity.clone(),
+		balance: a.balance, ledger: a.ledger.clone(), rounds: a.rounds.clone(), deposits: a.deposits.clone(),
 	}
 	c.rows.terminal = slices.Clone(a.rows.terminal)
 	c.rows.all = make([]row, 0, len(a.rows.all)-a.rows.evicted)

@@ -33,7 +33,8 @@ func (c *randomCommands) step() {
 		}
 	}
 	var e core.Event
-	switch kind := c.r.IntN(9); {
+	c.w.EndSeconds(st.Ts, &oneRound{at: core.Stamp{Seq: c.seq - 1, Ts: st.Ts - second}, q: core.Quote{Number: 1 + c.seq/8, Category: 1, CloseTs: st.Ts, Volume: core.Qty(c.seq)}, ok: true})
+	switch kind := c.r.IntN(10); {
 	case kind < 3 || len(c.open) < 2:
 		var rej core.Reject
 		if kind == 0 {
@@ -58,6 +59,8 @@ func (c *randomCommands) step() {
 		e = &core.AccountSettled{User: user, Number: c.seq, Payout: 1}
 	case kind == 7:
 		e = &core.WithdrawalChanged{Withdrawal: core.Withdrawal{ID: 1 + c.seq%3, User: user, Amount: core.Pips(c.seq)}}
+	case kind == 8:
+		e = &core.Indexed{Tick: core.IndexTick{Feed: core.Gold, Second: int64(c.seq), Price: core.Price(1 + c.r.Uint64N(1000)), Count: 1}}
 	default:
 		e = &core.RoundChanged{Round: core.Round{Market: 1, Number: 1 + c.seq/8, Category: 1, Status: core.Trading, Strike: core.Price(c.seq)}}
 	}

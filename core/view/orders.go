@@ -124,6 +124,9 @@ func (w *View) foldPlaced(e *core.OrderPlaced) {
 // same order in the same command if that event is the newest, so the account sees only the
 // last state.
 func (w *View) addOrderEvent(o *Order) {
+	if w.sink != nil {
+		w.sink.Order(o)
+	}
 	if last := w.mutableAccount(o.User).events.newest(); last != nil {
 		if was, ok := last.What.(*Order); ok && last.Seq == w.stamp.Seq && was.CreatedSeq == o.CreatedSeq {
 			*was = *o // no reader has seen it yet
@@ -139,16 +142,24 @@ func (w *View) foldFilled(e *core.Filled) {
 		tape = ptr(newRing[Trade](w.caps.Tape))
 		w.tapes[e.Market] = tape
 	}
-	tape.add(Trade{
+	t := Trade{
 		Seq: w.stamp.Seq, Ts: w.stamp.Ts, Market: e.Market, Generation: e.Generation, TickYes: e.TickYes, Qty: e.Qty, Path: e.Path,
 		TakerSide: e.TakerSide, TakerOutcome: e.TakerOutcome,
-	})
+	}
+	if w.sink != nil {
+		w.sink.Trade(tape.next, &t)
+	}
+	tape.add(t)
 	f := Fill{Seq: w.stamp.Seq, Ts: w.stamp.Ts, Market: e.Market, Qty: e.Qty, TickYes: e.TickYes, Path: e.Path}
+	if r := w.rounds.newestOf[e.Market]; w.ledgers && r != nil {
+		f.Generation, f.Number, f.Category = r.Generation, r.Number, r.Category
+	}
 	taker, maker := f, f
 	taker.Order, taker.Side, taker.Outcome, taker.Fee = e.Taker, e.TakerSide, e.TakerOutcome, e.TakerFee
 	maker.Order, maker.Side, maker.Outcome, maker.Fee, maker.Maker = e.Maker, e.MakerSide, e.MakerOutcome, e.MakerFee, true
 	w.foldFillSide(taker, core.NoReason)
 	w.foldFillSide(maker, e.MakerReason)
+	w.foldFeeShares(e)
 }
 
 // foldFillSide applies one side of a fill. An order with nothing left is executed, or
@@ -162,8 +173,14 @@ func (w *View) foldFillSide(f Fill, why core.Reason) {
 	f.ClientID, f.Key, f.APIKey = o.ClientID, o.Key, o.APIKey
 	a := w.mutableAccount(o.User)
 	a.volume.add(w.stamp.Ts, f.Qty)
+	f.N = a.fills.next
 	a.fills.add(f, &w.scratch)
 	w.addEvent(o.User, &f)
+	if w.sink != nil {
+		w.sink.Fill(o.User, &f)
+	}
+	w.foldFillMoney(o.User, &f)
+	w.foldFillRound(o.User, &f)
 	switch {
 	case o.Left == 0 && why != core.NoReason:
 		w.endOrder(o, core.Canceled, why)

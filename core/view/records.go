@@ -50,6 +50,12 @@ type Fill struct {
 	Fee      core.Pips
 	Key      core.KeyNumber // of the order
 	APIKey   string         `json:"-"` // the id of Key; "" if it is not known
+
+	// The fields below are 0 if the row is older than core.RevisionLedger.
+	N          uint64 // counts the fills of the account, from 1
+	Generation uint32
+	Number     uint64 // of the round
+	Category   uint16
 }
 
 // Trade is a fill on the public tape (docs/rules/rest.md#list_trades). It names no account.
@@ -77,7 +83,16 @@ type Settlement struct {
 	Winner     core.Outcome
 	Yes, No    core.Qty
 	Payout     core.Pips
+
+	// The fields below are 0 if the row is older than core.RevisionLedger.
+	Category    uint16
+	Cost        core.Pips  // paid for what was held, fees included
+	SettlePrice core.Price // of the round; 0 if it has none
+	Strike      core.Price
 }
+
+// Profit returns what the account made with what it held, in pips.
+func (s *Settlement) Profit() core.Pips { return s.Payout - s.Cost }
 
 // Balance is an account's cash after a change, in pips, with the change and its cause
 // (docs/rules/events.md#event-balance).

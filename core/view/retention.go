@@ -4,18 +4,22 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
+	"sort"
 
 	"duplex/core"
 )
 
 // RetentionCaps limit the number of rows kept (docs/rules/limits.md#retention). Terminal,
-// Rejects, Fills, Settlements and Events are per account, Tape is per market slot, Rounds is
-// per series, and Actions and Routine are for the whole venue. Routine limits the actions
+// Rejects, Fills, Settlements, Events, Ledger, AccountRounds (of final rounds) and Deposits are per
+// account, Tape is per market slot, Rounds is per series, and Actions and Routine are for the whole
+// venue. Routine limits the actions
 // that come in large numbers: manual prices and resealed keys.
 type RetentionCaps struct {
-	Tape, Terminal, Rejects, Fills int
-	Settlements, Events, Rounds    int
-	Actions, Routine               int
+	Tape, Terminal, Rejects, Fills  int
+	Settlements, Events, Rounds     int
+	Actions, Routine                int
+	Ledger, AccountRounds, Deposits int
 }
 
 // DefaultRetentionCaps returns the caps of docs/rules/limits.md#retention.
@@ -24,6 +28,7 @@ func DefaultRetentionCaps() RetentionCaps {
 		Tape: 1000, Terminal: 1000, Rejects: 200, Fills: 2000,
 		Settlements: 1000, Events: 4096, Rounds: 1024,
 		Actions: 10_000, Routine: 1000,
+		Ledger: 2000, AccountRounds: 200, Deposits: 1000,
 	}
 }
 
@@ -221,6 +226,63 @@ func (h *history[T, P]) newestFirst(u core.UserID, from uint64) iter.Seq2[uint64
 				}
 			}
 			end = first
+		}
+	}
+}
+
+// search returns the number of the first visible entry for which found is true, or that after the
+// newest. found must be false for all entries before it and true for all after it.
+func (h *history[T, P]) search(found func(*T) bool) uint64 {
+	inList := func(list []T, first uint64) uint64 {
+		return max(h.oldest(), first+uint64(sort.Search(len(list), func(i int) bool { return found(&list[i]) })))
+	}
+	if len(h.chunks) == 0 || len(h.tail) > 0 && !found(&h.tail[0]) {
+		return inList(h.tail, h.next-uint64(len(h.tail)))
+	}
+	i := sort.Search(len(h.chunks), func(i int) bool {
+		d, first := decoder{b: h.chunks[i]}, new(T)
+		P(first).decode(&d)
+		return found(first)
+	})
+	first, behind := h.bounds(max(i-1, 0)) // the chunk before may have it, but not as its first
+	return inList(mustDecodeChunk[T, P](h.chunks[max(i-1, 0)], int(behind-first), 0), first)
+}
+
+// detached iterates over the newest n visible entries with a number below end, newest first. The
+// caller need not hold the lock while it iterates: entries are copies, and chunks never change.
+func (h *history[T, P]) detached(end uint64, n int) iter.Seq[*T] {
+	type part struct {
+		first, behind uint64
+		chunk         []byte
+	}
+	oldest, tailFirst := max(h.oldest(), end-min(uint64(n), end)), h.next-uint64(len(h.tail))
+	var tail []T
+	if from := max(oldest, tailFirst); from < end {
+		tail = slices.Clone(h.tail[from-tailFirst : end-tailFirst])
+	}
+	var parts []part // newest first
+	for i := len(h.chunks) - 1; i >= 0; i-- {
+		first, behind := h.bounds(i)
+		if behind <= oldest {
+			break
+		}
+		if first < end {
+			parts = append(parts, part{first, behind, h.chunks[i]})
+		}
+	}
+	return func(yield func(*T) bool) {
+		for i := len(tail) - 1; i >= 0; i-- {
+			if !yield(&tail[i]) {
+				return
+			}
+		}
+		for _, p := range parts {
+			list := mustDecodeChunk[T, P](p.chunk, int(p.behind-p.first), 0)
+			for n := min(p.behind, end); n > max(p.first, oldest); n-- {
+				if !yield(&list[n-1-p.first]) {
+					return
+				}
+			}
 		}
 	}
 }

@@ -19,7 +19,8 @@ func newRounds(max int) rounds {
 	return rounds{max: max, count: map[uint16]int{}, newestOf: map[core.MarketID]*Round{}}
 }
 
-func (r *rounds) fold(at core.Stamp, e *core.RoundChanged) {
+// fold applies a change of a round and returns the round.
+func (r *rounds) fold(at core.Stamp, e *core.RoundChanged) *Round {
 	x := r.newestOf[e.Round.Market]
 	if x == nil || x.Number != e.Round.Number {
 		x = &Round{}
@@ -34,6 +35,7 @@ func (r *rounds) fold(at core.Stamp, e *core.RoundChanged) {
 	default:
 		x.Evidence = e.Evidence
 	}
+	return x
 }
 
 func (r *rounds) add(x *Round, is core.Round) {

@@ -17,9 +17,11 @@ import (
 // (sharedState, in CBOR), then each account (account.encode), by rising id. So writing and
 // reading a snapshot need memory for a few encoded accounts, not for all.
 
-// stateFormat is the version of the encoding of both kinds of pieces. Format 2 is still read: its
-// orders and fills name no key, and its accounts end before the ids of keys.
-const stateFormat = 3
+// stateFormat is the version of the encoding of both kinds of pieces. Older ones are still read. In
+// format 2 orders and fills name no key, and accounts end before the ids of keys. Formats 2 and 3
+// have no Prices, Seconds and Ledgers; fills and settlements have fewer fields, and accounts end
+// before their balance.
+const stateFormat = 4
 
 // sharedState is the first piece. New fields are only added at the end.
 type sharedState struct {
@@ -29,6 +31,23 @@ type sharedState struct {
 	Tapes    []tapeState
 	Rounds   []*Round
 	Trail    trailState
+	Prices   [][]byte       // by feed
+	Seconds  []secondsState // by category, then by rising number
+	Ledgers  ledgersState
+}
+
+type ledgersState struct {
+	_          struct{} `cbor:",toarray"`
+	On         bool
+	FirstRound uint64
+}
+
+// secondsState are the rows of a round.
+type secondsState struct {
+	_        struct{} `cbor:",toarray"`
+	Category uint16
+	Number   uint64
+	Rows     []byte
 }
 
 type trailState struct {
@@ -86,6 +105,10 @@ func (a *account) encode(e *encoder, u core.UserID) {
 	a.keys.encode(e)
 	e.uint(uint64(a.owner))
 	a.activity.encode(e, u)
+	e.int(int64(a.balance))
+	a.ledger.encode(e, u)
+	a.rounds.encode(e)
+	a.deposits.encode(e, u)
 }
 
 // decodeAccount decodes what account.encode wrote for user u in a format.
@@ -127,6 +150,12 @@ func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (
 		a.keys.decode(d)
 		a.owner = core.UserID(d.u32())
 		a.activity.decode(d, u)
+	}
+	if format > 3 {
+		a.balance = d.pips()
+		a.ledger.decode(d, u)
+		a.rounds.decode(d, caps.AccountRounds)
+		a.deposits.decode(d, u)
 	}
 	if err := d.end(); err != nil {
 		return nil, err
@@ -173,10 +202,14 @@ func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err 
 	}
 	defer recoverInconsistent(&w, &err)
 	w.accounts = append(w.accounts, list...)
-	for _, a := range list {
+	for i, a := range list {
 		w.indexResting(a)
+		w.indexTraders(core.UserID(i+1), a)
 	}
 	w.restoreShared(shared.Tapes, shared.Rounds, &shared.Trail)
+	w.restorePrices(shared.Prices)
+	w.restoreSeconds(shared.Seconds)
+	w.ledgers, w.firstRound = shared.Ledgers.On, shared.Ledgers.FirstRound
 	return w, nil
 }
 
@@ -198,8 +231,17 @@ func decodeShared(b []byte) (*sharedState, error) {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
 	s := new(sharedState)
-	if err := cbor.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("state of the view: %w", err)
+	parts := []any{&s.Format, &s.Accounts, &s.Tapes, &s.Rounds, &s.Trail, &s.Prices, &s.Seconds, &s.Ledgers}
+	if format < 4 {
+		parts = parts[:5]
+	}
+	if len(fields) != len(parts) {
+		return nil, fmt.Errorf("state of the view: %d parts, want %d", len(fields), len(parts))
+	}
+	for i, p := range parts {
+		if err := cbor.Unmarshal(fields[i], p); err != nil {
+			return nil, fmt.Errorf("state of the view: %w", err)
+		}
 	}
 	return s, nil
 }
@@ -223,6 +265,60 @@ func (w *View) restoreShared(tapes []tapeState, rounds []*Round, t *trailState) 
 	}
 	w.auditTrail.actions.restore(t.Actions, t.NextAction)
 	w.auditTrail.routine.restore(t.Routine, t.NextRoutine)
+}
+
+// encodePrices returns the price history of each feed as bytes.
+func encodePrices(all *[core.Feeds]history[PriceTick, *PriceTick]) (out [][]byte) {
+	for f := range all {
+		var e encoder
+		all[f].encode(&e, 0)
+		out = append(out, e.b)
+	}
+	return out
+}
+
+func (w *View) restorePrices(list [][]byte) {
+	for f, b := range list { // more than there are feeds panics
+		d := decoder{b: b}
+		w.prices[f].decode(&d, 0)
+		if err := d.end(); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// states returns the rows as bytes.
+func (l *roundSeconds) states() (out []secondsState) {
+	for i, list := range l {
+		for _, x := range list {
+			var e encoder
+			x.rows.encode(&e, 0)
+			out = append(out, secondsState{Category: uint16(i + 1), Number: x.number, Rows: e.b})
+		}
+	}
+	return out
+}
+
+func (w *View) restoreSeconds(states []secondsState) {
+	for _, s := range states {
+		x := &roundRows{s.Number, newHistory[RoundSecond](roundRowCap)}
+		d := decoder{b: s.Rows}
+		x.rows.decode(&d, 0)
+		if err := d.end(); err != nil {
+			panic(err)
+		}
+		list := &w.seconds[s.Category-1] // a category of no series panics
+		*list = append(*list, x)
+	}
+}
+
+// indexTraders adds the account to the traders of each round that is not final.
+func (w *View) indexTraders(u core.UserID, a *account) {
+	for _, x := range a.rounds {
+		if !x.Status.Final() {
+			w.traders[x.Number] = append(w.traders[x.Number], u)
+		}
+	}
 }
 
 // indexResting adds the account's resting orders to the index by id.

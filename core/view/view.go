@@ -13,6 +13,15 @@ type View struct {
 	tapes      map[core.MarketID]*ring[Trade]
 	rounds     rounds
 	auditTrail auditTrail
+	prices     [core.Feeds]history[PriceTick, *PriceTick]
+	seconds    roundSeconds
+
+	ledgers    bool                     // core.RevisionLedger is in force
+	firstRound uint64                   // number of the first round whose rows of accounts are complete
+	traders    map[uint64][]core.UserID // accounts with a row of a round that is not final, by its number
+
+	sink      Sink  // nil: there is none
+	secondEnd int64 // ns; end of the second of the last command, or 0 if EndSeconds was not called yet
 
 	stamp   core.Stamp // of the command being folded
 	image   *Image     // the image being written, if any
@@ -28,6 +37,10 @@ type account struct {
 	events      history[UserEvent, *UserEvent]
 	volume      volume
 	keys        keyIDs
+	balance     core.Pips // cash and reservations after the last row of the ledger
+	ledger      history[LedgerRow, *LedgerRow]
+	rounds      accountRounds
+	deposits    history[Deposit, *Deposit]
 	owner       core.UserID                  // of an agent; 0 for an owner
 	activity    history[Activity, *Activity] // of an agent
 }
@@ -35,13 +48,13 @@ type account struct {
 func newAccount(c RetentionCaps) *account {
 	return &account{
 		fills: newHistory[Fill](c.Fills), settlements: newHistory[Settlement](c.Settlements), events: newHistory[UserEvent](c.Events + 1),
-		activity: newHistory[Activity](activityCap),
+		activity: newHistory[Activity](activityCap), ledger: newHistory[LedgerRow](c.Ledger), deposits: newHistory[Deposit](c.Deposits),
 	}
 }
 
 // New returns an empty view.
 func New(caps RetentionCaps) *View {
-	return &View{caps: caps, accounts: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newAuditTrail(caps)}
+	return &View{caps: caps, accounts: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newAuditTrail(caps), prices: newPrices(), traders: map[uint64][]core.UserID{}}
 }
 
 // Caps returns the caps in force.
@@ -89,30 +102,37 @@ func (w *View) fold(e core.Event) {
 		p := e.Position
 		w.addEvent(e.User, &p)
 	case *core.RoundChanged:
-		w.rounds.fold(w.stamp, e)
+		w.foldRound(e)
 	case *core.AccountSettled:
 		w.foldSettled(e)
 	case *core.Transferred:
-		if e.Seq == w.stamp.Seq { // else a repeat, which moved nothing
-			w.addEvent(e.From, ptr(*e))
-			w.addEvent(e.To, ptr(*e))
-		}
+		w.foldTransferred(e)
 	case *core.AgentChanged:
 		w.addEvent(e.User, ptr(*e))
-	case *core.Redeemed, *core.Indexed, *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged, *core.RulesActivated:
+	case *core.Indexed:
+		w.foldTick(&e.Tick)
+	case *core.Redeemed:
+		w.foldRedeemed(e)
+	case *core.RulesActivated:
+		if e.Balances != nil {
+			w.beginLedgers(e.Balances)
+		}
+	case *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged:
 		// The venue keeps these. Their effects on an account are events of their own.
 	case *core.DeadmanChanged:
 		d := *e
 		w.addEvent(e.User, &d)
 	case *core.Deposited:
-		d := *e
-		w.addEvent(e.User, &d)
+		w.foldDeposited(e)
 	case *core.WithdrawalChanged:
 		w.foldWithdrawal(&e.Withdrawal)
 	case *core.UserChanged:
 		a := w.mutableAccount(e.User.ID)
 		if e.User.Agent != nil {
 			a.owner = e.User.Agent.Owner
+		}
+		if w.sink != nil {
+			w.sink.User(&e.User)
 		}
 	case *core.KeyChanged:
 		w.mutableAccount(e.Key.User).keys.fold(&e.Key)
@@ -137,12 +157,32 @@ func (w *View) foldWithdrawal(x *core.Withdrawal) {
 				return // the request was a repeat and changed nothing
 			}
 			a.withdrawals[i] = *x
-			w.addEvent(x.User, ptr(*x))
+			w.addWithdrawal(x)
 			return
 		}
 	}
 	a.withdrawals = append(a.withdrawals, *x)
+	w.addWithdrawal(x)
+}
+
+// addWithdrawal adds the event and the ledger row of a withdrawal that has changed.
+func (w *View) addWithdrawal(x *core.Withdrawal) {
 	w.addEvent(x.User, ptr(*x))
+	if r, ok := withdrawalRow(x); ok {
+		w.addLedger(x.User, r)
+	}
+}
+
+// foldRound applies a change of a round. When the round is final, so are the rows of the accounts
+// that traded it.
+func (w *View) foldRound(e *core.RoundChanged) {
+	x := w.rounds.fold(w.stamp, e)
+	if x.Status.Final() {
+		w.endAccountRounds(&x.Round)
+	}
+	if w.sink != nil {
+		w.sink.Round(x)
+	}
 }
 
 func (w *View) foldSettled(e *core.AccountSettled) {
@@ -150,8 +190,24 @@ func (w *View) foldSettled(e *core.AccountSettled) {
 		Seq: w.stamp.Seq, Ts: w.stamp.Ts, Market: e.Market, Generation: e.Generation, Number: e.Number,
 		Status: e.Status, Winner: e.Winner, Yes: e.Yes, No: e.No, Payout: e.Payout,
 	}
-	w.mutableAccount(e.User).settlements.add(s, &w.scratch)
+	if r := w.rounds.newestOf[e.Market]; w.ledgers && r != nil {
+		s.Category, s.Cost, s.SettlePrice, s.Strike = r.Category, e.Cost, r.Settle, r.Strike
+	}
+	a := w.mutableAccount(e.User)
+	n := a.settlements.next
+	a.settlements.add(s, &w.scratch)
 	w.addEvent(e.User, &s)
+	if w.sink != nil {
+		w.sink.Settlement(e.User, n, &s)
+	}
+	kind := LedgerSettlement
+	if e.Status == core.Void {
+		kind = LedgerVoid
+	}
+	w.addLedger(e.User, w.roundRow(kind, e.Payout, e.Market))
+	if x := w.mutableAccountRound(e.User, e.Market, false); x != nil {
+		x.Payout += e.Payout
+	}
 }
 
 func ptr[T any](x T) *T { return &x }

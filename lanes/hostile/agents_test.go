@@ -133,6 +133,7 @@ func TestAgentArguments(t *testing.T) {
 		{"get_market", `{"market_id":#}`, "unknown_market"},
 		{"get_round", `{"market_id":#}`, "round_not_found"},
 		{"get_oracle_price", `{"feed":#}`, "schema_violation"},
+		{"get_price_history", `{"step_secs":#}`, "schema_violation"},
 		{"wait_for_event", `{"after_seq":"1","timeout_ms":#}`, ""},
 	} {
 		for _, e := range edgeNumbers {

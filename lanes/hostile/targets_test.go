@@ -125,6 +125,8 @@ func TestTargets(t *testing.T) {
 		{"withdrawal 2^64", get("/v1/withdrawals/18446744073709551616"), 404, "unknown_withdrawal"},
 		{"a feed beyond the last", get("/v1/oracle/price?feed=3"), 400, value},
 		{"feed 2^32", get("/v1/oracle/price?feed=4294967296"), 400, value},
+		{"a history of steps of 2^32+1 s", get("/v1/oracle/history?step_secs=4294967297"), 400, value},
+		{"a history to 2^64", get("/v1/oracle/history?to_ts=18446744073709551616"), 400, value},
 	})
 }
 

@@ -42,7 +42,7 @@ func TestMarketIDs(t *testing.T) {
 		}
 		for tool, x := range map[string][2]string{
 			"get_market": {`{"market_id":%s}`, "unknown_market"}, "get_orderbook": {`{"market_id":%s}`, "unknown_market"}, "list_trades": {`{"market_id":%s}`, "unknown_market"},
-			"get_round": {`{"market_id":%s}`, "round_not_found"}, "get_round_evidence": {`{"market_id":%s}`, "round_not_found"}, "list_orders": {`{"market_id":%s,"status":"resting"}`, ""},
+			"get_round": {`{"market_id":%s}`, "round_not_found"}, "get_round_evidence": {`{"market_id":%s}`, "round_not_found"}, "get_round_history": {`{"market_id":%s}`, "round_not_found"}, "list_orders": {`{"market_id":%s,"status":"resting"}`, ""},
 			"cancel_all_orders": {`{"market_id":%s}`, ""}, "wait_for_event": {`{"after_seq":"0","timeout_ms":0,"market_ids":[%s]}`, ""},
 		} {
 			got := d.callTool(d.alice, tool, fmt.Sprintf(x[0], id))

@@ -62,8 +62,8 @@ func (m members) MarshalJSONTo(enc *jsontext.Encoder) error {
 //
 // All definitions together, and those of the toolset core, must fit into the bounds of
 // TestToolsetsAreSmall. So nothing is said twice: only place_order describes the fields of
-// an order, the fields of every page have no description (the guide explains them), and a
-// result has the types and the units of its members alone.
+// an order, the fields of every page and of histories have no description (the guide
+// explains them), and a result has the types and the units of its members alone.
 func toolDefinition(f *tools.Spec, in, out reflect.Type) jsontext.Value {
 	type annotations struct {
 		ReadOnly    bool `json:"readOnlyHint"`
@@ -99,7 +99,7 @@ func inputSchema(f *tools.Spec, in reflect.Type) *schema {
 		case f.Name == tools.PreviewOrder.Name: // place_order says the rest
 		case m.Name == "limit":
 			x.Default = defaultPageSize
-		case m.Name == "cursor", m.Name == "min_seq":
+		case m.Name == "cursor", m.Name == "min_seq", m.Name == "step_secs", m.Name == "from_ts", m.Name == "to_ts":
 		default:
 			x.constrain(m)
 		}
@@ -146,7 +146,7 @@ func outputSchema(out reflect.Type) *schema {
 
 // maxRequired is the most members that a result names as required. A larger one says it as
 // a row does, and names its last member.
-const maxRequired = 9
+const maxRequired = 5
 
 // objectSchema returns the schema of an object in a result: closed, and with its units. The
 // result itself names what it requires. A row within it requires every member, which

@@ -1,0 +1,116 @@
+package view
+
+import (
+	"iter"
+
+	"duplex/core"
+)
+
+// priceCap is the number of index ticks of each feed that are kept: those of 24 hours, if the
+// feed has one a second (docs/rules/prices-sources.md#price-history).
+const priceCap = 86_400
+
+// PriceTick is the index of a feed for one second, in Unix seconds. Price is at 1e8 scale, and
+// Sources is the number of sources behind it.
+type PriceTick struct {
+	Second  int64
+	Price   core.Price
+	Sources uint8
+}
+
+func newPrices() (all [core.Feeds]history[PriceTick, *PriceTick]) {
+	for f := range all {
+		all[f] = newHistory[PriceTick](priceCap)
+	}
+	return all
+}
+
+// foldTick adds an accepted index tick. The venue accepts a second tick of one second only from
+// an operator; it replaces the first (docs/rules/prices-sources.md#which-tick-counts).
+func (w *View) foldTick(t *core.IndexTick) {
+	h, x := &w.prices[t.Feed], PriceTick{Second: t.Second, Price: t.Price, Sources: t.Count}
+	if last := h.newest(); last != nil && last.Second == x.Second {
+		*last = x
+	} else {
+		h.add(x, &w.scratch)
+	}
+	if w.sink != nil {
+		w.sink.Tick(t.Feed, &x)
+	}
+}
+
+// PriceTicks iterates over the newest n index ticks of a feed with a second below before, newest
+// first. Unlike other reads, the iterator may be used after the lock is released: it shares only
+// chunks, which never change, so that reading a day does not delay commands.
+func (w *View) PriceTicks(f core.Feed, before int64, n int) iter.Seq[*PriceTick] {
+	h := &w.prices[f]
+	return h.detached(h.search(func(t *PriceTick) bool { return t.Second >= before }), n)
+}
+
+// The parts of a PriceTick that its first byte announces, and the place of the exponent in it.
+const (
+	tickGap     = 1 << 0 // its second is not the one after that of the tick before
+	tickSources = 1 << 1 // its sources are others than those of the tick before
+	tickScale   = 2
+	tickEnd     = 1 << 6
+)
+
+// encode encodes the tick as a difference to the tick before: about 4 bytes for a price in cents.
+func (t *PriceTick) encode(e *encoder) {
+	p := &e.lastTick
+	change, exponent := scaleDown(int64(t.Price - p.Price))
+	head := exponent << tickScale
+	if t.Second != p.Second+1 {
+		head |= tickGap
+	}
+	if t.Sources != p.Sources {
+		head |= tickSources
+	}
+	e.byte(head)
+	if head&tickGap != 0 {
+		e.int(t.Second - p.Second)
+	}
+	if head&tickSources != 0 {
+		e.byte(t.Sources)
+	}
+	e.int(change)
+	*p = *t
+}
+
+func (t *PriceTick) decode(d *decoder) {
+	head := d.byte()
+	*t = d.lastTick
+	t.Second++
+	if head >= tickEnd || head>>tickScale > maxExponent {
+		d.fail(errRange)
+	}
+	if head&tickGap != 0 {
+		t.Second = d.lastTick.Second + d.int()
+	}
+	if head&tickSources != 0 {
+		t.Sources = d.byte()
+	}
+	t.Price += core.Price(scaleUp(d.int(), head>>tickScale))
+	d.lastTick = *t
+}
+
+// maxExponent is the largest power of ten that scaleDown takes out: that of a whole dollar.
+const maxExponent = 8
+
+// scaleDown takes powers of ten out of the change of a price, because most prices have few
+// decimals. scaleUp returns the change.
+func scaleDown(change int64) (int64, byte) {
+	var exponent byte
+	for exponent < maxExponent && change != 0 && change%10 == 0 {
+		change /= 10
+		exponent++
+	}
+	return change, exponent
+}
+
+func scaleUp(change int64, exponent byte) int64 {
+	for range min(exponent, maxExponent) {
+		change *= 10
+	}
+	return change
+}

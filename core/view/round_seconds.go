@@ -1,0 +1,188 @@
+package view
+
+import (
+	"iter"
+	"slices"
+
+	"duplex/core"
+)
+
+// roundRowsCap is the number of rounds of each series whose rows are kept: the live one and the
+// last 16 (docs/rules/rounds.md#round-history).
+const roundRowsCap = 1 + 16
+
+// roundRowCap is the number of rows of a round that are kept, more than any round has.
+const roundRowCap = 3600
+
+// RoundSecond is the state of a round after the last command stamped before the end of one
+// second, in Unix seconds (docs/rules/rounds.md#round-history). Index is at 1e8 scale, Bid, Ask
+// and Last are prices of YES in pips, and Volume is that of the round so far, in contracts. A
+// price is 0 if there is none.
+type RoundSecond struct {
+	Second int64
+	Index  core.Price
+	Bid    core.Tick
+	Ask    core.Tick
+	Last   core.Tick
+	Volume core.Qty
+}
+
+// Source is the venue, as far as EndSeconds needs it: the stamp of the last command, and the
+// state of the round that a series trades, if it trades one.
+type Source interface {
+	Now() core.Stamp
+	Quote(category uint16) (core.Quote, bool)
+}
+
+// roundRows are the rows of one round. Only the newest round of a series gets further rows.
+type roundRows struct {
+	number uint64
+	rows   history[RoundSecond, *RoundSecond]
+}
+
+// roundSeconds are the rows of the newest rounds of each series, by rising number.
+type roundSeconds [core.SeriesCount][]*roundRows
+
+// EndSeconds records the seconds that end before ts, which is the stamp of the next command, in
+// ns. It must be called before that command is applied to src, which holds the state after the
+// command folded last. A second without a command has the state of the second before it.
+func (w *View) EndSeconds(ts int64, src Source) {
+	if ts >= w.secondEnd { // in most calls it is not, so that the compiler inlines this
+		w.endSeconds(ts, src)
+	}
+}
+
+func (w *View) endSeconds(ts int64, src Source) {
+	last, next := src.Now(), ts/core.NsPerSec
+	w.secondEnd = (next + 1) * core.NsPerSec
+	if last.Seq == 0 {
+		return
+	}
+	for _, s := range core.AllSeries() {
+		q, ok := src.Quote(s.Category)
+		if !ok {
+			continue
+		}
+		for at := last.Ts / core.NsPerSec; at < next && at*core.NsPerSec < q.CloseTs; at++ {
+			w.addSecond(&q, at)
+		}
+	}
+}
+
+func (w *View) addSecond(q *core.Quote, at int64) {
+	list := &w.seconds[q.Category-1]
+	if n := len(*list); n == 0 || (*list)[n-1].number != q.Number {
+		*list = append(*list, &roundRows{q.Number, newHistory[RoundSecond](roundRowCap)})
+		if len(*list) > roundRowsCap {
+			(*list)[0] = nil // otherwise the backing array keeps the rows in memory
+			*list = (*list)[1:]
+		}
+	}
+	x := (*list)[len(*list)-1]
+	s := RoundSecond{Second: at, Index: q.Index, Bid: q.Bid, Ask: q.Ask, Last: q.Last, Volume: q.Volume}
+	x.rows.add(s, &w.scratch)
+	if w.sink != nil {
+		w.sink.RoundSecond(q.Number, &s)
+	}
+}
+
+// RoundSeconds iterates over the newest n rows of a round with a second below before, newest
+// first. A round that is not among the newest of its series has none. Like that of PriceTicks,
+// the iterator may be used after the lock is released.
+func (w *View) RoundSeconds(r *core.Round, before int64, n int) iter.Seq[*RoundSecond] {
+	if r.Category >= 1 && int(r.Category) <= len(w.seconds) {
+		for _, x := range w.seconds[r.Category-1] {
+			if x.number == r.Number {
+				return x.rows.detached(x.rows.search(func(s *RoundSecond) bool { return s.Second >= before }), n)
+			}
+		}
+	}
+	return func(func(*RoundSecond) bool) {}
+}
+
+// image returns the rows as they are now. It shares those that get no further rows.
+func (l *roundSeconds) image() (out roundSeconds) {
+	for i, list := range l {
+		out[i] = slices.Clone(list)
+		if n := len(list); n > 0 {
+			out[i][n-1] = &roundRows{list[n-1].number, list[n-1].rows.clone()}
+		}
+	}
+	return out
+}
+
+// The parts of a RoundSecond that its first byte announces.
+const (
+	rowGap = 1 << iota // its second is not the one after that of the row before
+	rowIndex
+	rowBid
+	rowAsk
+	rowLast
+	rowVolume
+	rowEnd
+)
+
+// encode encodes the row as a difference to the row before: one byte if nothing has changed.
+func (s *RoundSecond) encode(e *encoder) {
+	p := &e.lastRow
+	var head byte
+	for i, differs := range [...]bool{s.Second != p.Second+1, s.Index != p.Index, s.Bid != p.Bid, s.Ask != p.Ask, s.Last != p.Last, s.Volume != p.Volume} {
+		if differs {
+			head |= 1 << i
+		}
+	}
+	e.byte(head)
+	if head&rowGap != 0 {
+		e.int(s.Second - p.Second)
+	}
+	if head&rowIndex != 0 {
+		change, exponent := scaleDown(int64(s.Index - p.Index))
+		e.byte(exponent)
+		e.int(change)
+	}
+	if head&rowBid != 0 {
+		e.int(int64(s.Bid) - int64(p.Bid))
+	}
+	if head&rowAsk != 0 {
+		e.int(int64(s.Ask) - int64(p.Ask))
+	}
+	if head&rowLast != 0 {
+		e.int(int64(s.Last) - int64(p.Last))
+	}
+	if head&rowVolume != 0 {
+		e.int(int64(s.Volume - p.Volume))
+	}
+	*p = *s
+}
+
+func (s *RoundSecond) decode(d *decoder) {
+	head := d.byte()
+	*s = d.lastRow
+	s.Second++
+	if head >= rowEnd {
+		d.fail(errRange)
+	}
+	if head&rowGap != 0 {
+		s.Second = d.lastRow.Second + d.int()
+	}
+	if head&rowIndex != 0 {
+		exponent := d.byte()
+		if exponent > maxExponent {
+			d.fail(errRange)
+		}
+		s.Index += core.Price(scaleUp(d.int(), exponent))
+	}
+	if head&rowBid != 0 {
+		s.Bid += d.tick()
+	}
+	if head&rowAsk != 0 {
+		s.Ask += d.tick()
+	}
+	if head&rowLast != 0 {
+		s.Last += d.tick()
+	}
+	if head&rowVolume != 0 {
+		s.Volume += d.qty()
+	}
+	d.lastRow = *s
+}

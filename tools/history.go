@@ -1,0 +1,176 @@
+package tools
+
+import (
+	"context"
+	"iter"
+	"math"
+	"math/big"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/schemas"
+)
+
+// GetPriceHistory and GetRoundHistory convert rows after the engine's lock is released: a page of
+// long steps is made of thousands of rows.
+
+var GetPriceHistory = &Op[schemas.GetPriceHistory, schemas.PriceHistory]{
+	Spec: Spec{
+		Name: "get_price_history", Title: "Price history", Method: "GET", Path: "/v1/oracle/history", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Doc: "Index of a feed over time, newest first, with its volatility.",
+	},
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetPriceHistory) (out schemas.PriceHistory, _ error) {
+		step := in.Secs()
+		p := stepPage{step: step, size: in.Size(), before: math.MaxInt64, from: int64(in.FromTs/schemas.U64(core.NsPerSec)) / step * step}
+		if in.ToTs != nil { // a step is whole if it begins before to_ts
+			p.before = int64(ceilDiv(ceilDiv(uint64(*in.ToTs), uint64(core.NsPerSec)), uint64(step))) * step
+		}
+		binding := schemas.BindCursor("price_history", uint32(caller.User), in)
+		if c := in.After(); c != "" {
+			var before uint64
+			if f := schemas.DecodeCursor(binding, c, &before); f != nil {
+				return out, f
+			}
+			p.before = int64(before)
+		}
+		out.Feed, out.StepSecs = uint8(in.Feed), step
+		var ticks iter.Seq[*view.PriceTick]
+		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+			ticks, out.AsOf = w.PriceTicks(core.Feed(in.Feed), p.before, p.rowsNeeded()), asOf(m)
+		})
+		var more bool
+		out.Rows, more = stepsOf(p, ticks, tickSecond, newPriceRow, addTick)
+		if more {
+			out.Cursor = schemas.EncodeCursor(binding, lastStep(out.Rows[len(out.Rows)-1].Ts))
+		}
+		out.VolatilityPpb = volatilityPpb(out.Rows, step)
+		return out, nil
+	},
+}
+
+func tickSecond(t *view.PriceTick) int64 { return t.Second }
+
+// newPriceRow returns the row of a step of one tick, and addTick adds an earlier tick to it.
+func newPriceRow(start int64, t *view.PriceTick) schemas.PriceRow {
+	price := schemas.U64(t.Price)
+	return schemas.PriceRow{Ts: ns(start * core.NsPerSec), Open: price, High: price, Low: price, Close: price, Sources: t.Sources}
+}
+
+func addTick(r *schemas.PriceRow, t *view.PriceTick) {
+	price := schemas.U64(t.Price)
+	r.Open, r.High, r.Low = price, max(r.High, price), min(r.Low, price)
+}
+
+var GetRoundHistory = &Op[schemas.GetRoundHistory, schemas.RoundHistory]{
+	Spec: Spec{
+		Name: "get_round_history", Title: "Round history", Method: "GET", Path: "/v1/rounds/{market_id}/history", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "sequencing_timeout"},
+		Doc: "Index and YES prices of a round over time, newest first.",
+	},
+	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetRoundHistory) (out schemas.RoundHistory, err error) {
+		p := stepPage{step: in.Secs(), size: in.Size(), before: math.MaxInt64}
+		binding := schemas.BindCursor("round_history", uint32(caller.User), in)
+		number := uint64(in.RoundNumber)
+		if c := in.After(); c != "" { // it names the round, because the slot may have opened another one since
+			var before uint64
+			if f := schemas.DecodeCursor(binding, c, &number, &before); f != nil {
+				return out, f
+			}
+			p.before = int64(before)
+		}
+		var rows iter.Seq[*view.RoundSecond]
+		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+			r := findRound(w, marketID(in.MarketID), number)
+			if r == nil {
+				err = NewError("round_not_found")
+				return
+			}
+			out.RoundNumber = schemas.U64(r.Number)
+			rows, out.AsOf = w.RoundSeconds(&r.Round, p.before, p.rowsNeeded()), asOf(m)
+		})
+		if err != nil {
+			return out, err
+		}
+		out.StepSecs = p.step
+		var more bool
+		older := func(*schemas.RoundRow, *view.RoundSecond) {} // a step has the state of its last second
+		out.Rows, more = stepsOf(p, rows, func(s *view.RoundSecond) int64 { return s.Second }, newRoundRow, older)
+		if more {
+			out.Cursor = schemas.EncodeCursor(binding, uint64(out.RoundNumber), lastStep(out.Rows[len(out.Rows)-1].Ts))
+		}
+		return out, nil
+	},
+}
+
+func newRoundRow(start int64, s *view.RoundSecond) schemas.RoundRow {
+	return schemas.RoundRow{
+		Ts: ns(start * core.NsPerSec), Index: schemas.U64(s.Index), YesBid: int64(s.Bid), YesAsk: int64(s.Ask), Last: int64(s.Last), Volume: schemas.U64(s.Volume),
+	}
+}
+
+// stepPage selects up to size steps, each of step seconds, that begin at or after from and before
+// before, in Unix seconds. Both are multiples of step, or before is the largest int64.
+type stepPage struct {
+	step, from, before int64
+	size               int
+}
+
+// rowsNeeded returns the most rows of one second that make the page and tell whether there is
+// another one.
+func (p *stepPage) rowsNeeded() int { return p.size*int(p.step) + 1 }
+
+// stepsOf groups rows, newest first, into the steps of a page. newest makes the row of a step
+// from its last second, and older adds an earlier second to it. more reports whether the page
+// ended before the steps did.
+func stepsOf[T, R any](p stepPage, rows iter.Seq[*T], second func(*T) int64, newest func(start int64, x *T) R, older func(*R, *T)) (out []R, more bool) {
+	out = make([]R, 0, min(p.size, schemas.PageDefault))
+	start := int64(math.MaxInt64) // of the step at the end of out
+	for x := range rows {
+		at := second(x)
+		if at >= start {
+			older(&out[len(out)-1], x)
+			continue
+		}
+		if at < p.from {
+			return out, false
+		}
+		if len(out) == p.size {
+			return out, true
+		}
+		start = at - at%p.step
+		out = append(out, newest(start, x))
+	}
+	return out, false
+}
+
+// lastStep returns the start of a step in seconds, the position of a cursor.
+func lastStep(ts schemas.U64) uint64 { return uint64(ts) / uint64(core.NsPerSec) }
+
+// ceilDiv is n ÷ by, rounded up.
+func ceilDiv(n, by uint64) uint64 { return n/by + min(1, n%by) }
+
+// volatilityPpb returns the square root, rounded down, of the mean of r² over all pairs of
+// adjacent steps among rows (newest first), where r is the change of the close in parts per
+// billion of the earlier close, truncated (docs/rules/prices-sources.md#volatility). Without a
+// pair it is "0".
+func volatilityPpb(rows []schemas.PriceRow, step int64) string {
+	var sum, r, square, before big.Int
+	billion, pairs := big.NewInt(1_000_000_000), int64(0)
+	for i := range rows[:max(0, len(rows)-1)] {
+		newer, older := &rows[i], &rows[i+1]
+		if newer.Ts-older.Ts != schemas.U64(step*core.NsPerSec) {
+			continue
+		}
+		before.SetUint64(uint64(older.Close))
+		r.SetUint64(uint64(newer.Close))
+		r.Mul(r.Sub(&r, &before), billion)
+		r.Quo(&r, &before)
+		sum.Add(&sum, square.Mul(&r, &r))
+		pairs++
+	}
+	if pairs == 0 {
+		return "0"
+	}
+	sum.Quo(&sum, big.NewInt(pairs))
+	return sum.Sqrt(&sum).String()
+}
