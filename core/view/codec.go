@@ -340,7 +340,7 @@ func (s *Settlement) encodeBody(e *encoder) {
 	e.int(int64(s.Yes))
 	e.int(int64(s.No))
 	e.int(int64(s.Payout))
-	if s.Category == 0 {
+	if s.Category == 0 && s.Cost == 0 && s.SettlePrice == 0 && s.Strike == 0 {
 		e.b = append(e.b, byte(s.Status), byte(s.Winner))
 		return
 	}
@@ -351,7 +351,7 @@ func (s *Settlement) encodeBody(e *encoder) {
 	e.int(int64(s.Strike - s.SettlePrice))
 }
 
-// settlementCost is set in the status of a settlement that has a category and what follows it.
+// settlementCost is set in the status of a settlement that is not older than core.RevisionLedger.
 const settlementCost = 0x80
 
 func (s *Settlement) decodeBody(d *decoder) {

@@ -52,9 +52,13 @@ func TestCodecKeepsEveryField(t *testing.T) {
 			switch o := what.(type) {
 			case *Order:
 				o.ID = core.OrderID(o.CreatedSeq)
-			case *Fill, *Settlement, *core.Transferred:
+			case *Fill, *core.Transferred:
 				set("Seq", x.Seq)
 				set("Ts", x.Ts)
+			case *Settlement:
+				set("Seq", x.Seq)
+				set("Ts", x.Ts)
+				o.Status = core.Void
 			case *core.AgentChanged:
 				o.State = core.AgentClosed
 			}

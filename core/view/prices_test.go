@@ -224,8 +224,8 @@ func TestRoundSecondsAreBounded(t *testing.T) {
 func TestSnapshotOfFormat3(t *testing.T) {
 	w := New(DefaultRetentionCaps())
 	s := sharedState{Format: stateFormat, Trail: w.auditTrail.state()}
-	parts := []any{s.Format, s.Accounts, s.Tapes, s.Rounds, s.Trail, s.Prices, s.Seconds}
-	for format, length := range map[uint64]int{2: 5, 3: 5, 4: 7} {
+	parts := []any{s.Format, s.Accounts, s.Tapes, s.Rounds, s.Trail, s.Prices, s.Seconds, s.Ledgers}
+	for format, length := range map[uint64]int{2: 5, 3: 5, 4: 8} {
 		parts[0] = format
 		for n := range len(parts) + 1 {
 			b, err := encoding.Marshal(parts[:n])
