@@ -68,11 +68,12 @@ var ListPortfolioRounds = &Op[schemas.ListPortfolioRounds, schemas.AccountRoundL
 // AccountRoundOf converts an account's round.
 func AccountRoundOf(x *view.AccountRound) schemas.AccountRound {
 	out := schemas.AccountRound{
-		RoundNumber: schemas.U64(x.Number), MarketID: uint32(x.Market), Generation: x.Generation, Category: x.Category, Status: x.Status.String(), Winner: winner(x.Winner),
+		RoundNumber: schemas.U64(x.Number), MarketID: uint32(x.Market), Generation: x.Generation, Category: x.Category, Status: x.Status.String(),
 		BoughtYes: int64(x.Bought[core.Yes]), BoughtNo: int64(x.Bought[core.No]), SoldYes: int64(x.Sold[core.Yes]), SoldNo: int64(x.Sold[core.No]), Redeemed: int64(x.Redeemed),
 		Paid: pips(x.Paid), Received: pips(x.Received), Fees: pips(x.Fees), Payout: pips(x.Payout),
 	}
 	if profit, final := x.Profit(); final {
+		out.Winner = winner(x.Winner)
 		out.Profit, out.ProfitUSD = schemas.Ptr(schemas.Signed(profit)), schemas.Ptr(schemas.SignedUSD(profit))
 	}
 	return out
