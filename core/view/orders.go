@@ -16,6 +16,7 @@ type rows struct {
 	evicted  int      // entries of all without an order
 	terminal []*Order // in the order they ended
 	rejected []*Order
+	released Released // of all, by created_seq
 }
 
 // row is one entry of the list; order is nil once it was evicted.
@@ -59,6 +60,7 @@ func (r *rows) reject(o *Order, caps *RetentionCaps) {
 // quarter of them are empty.
 func (r *rows) evict(list []*Order, max int) []*Order {
 	for len(list) > max {
+		r.released.note(list[0].CreatedSeq, list[0].UpdateSeq)
 		r.all[r.indexBelow(list[0].CreatedSeq)].order = nil
 		r.evicted++
 		list[0] = nil // otherwise the backing array keeps the order in memory
