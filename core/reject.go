@@ -1,5 +1,10 @@
 package core
 
+import (
+	"maps"
+	"slices"
+)
+
 // Reject is a refusal by a rule of the core; its value is the number of the error code
 // (docs/rules/errors.md#core-codes). OK is no refusal.
 type Reject uint16
@@ -64,6 +69,9 @@ var rejectNames = map[Reject]string{
 
 // String is the error code in lowercase snake_case, or "" for OK.
 func (r Reject) String() string { return rejectNames[r] }
+
+// Rejects lists every Reject but OK, in no order.
+func Rejects() []Reject { return slices.Collect(maps.Keys(rejectNames)) }
 
 // Error returns the error code.
 func (r Reject) Error() string { return rejectNames[r] }

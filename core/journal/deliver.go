@@ -18,7 +18,7 @@ const (
 	queueBytes  = 32 << 20
 )
 
-// queue passes groups from Propose to Deliver.
+// queue passes groups from Propose to Deliver and Tail.
 type queue struct {
 	mu     sync.Mutex
 	recent []Group       // the newest groups, without a gap, up to last
@@ -26,7 +26,8 @@ type queue struct {
 	last   uint64        // number of the newest durable group
 	err    error         // why no group will follow; nil: more may follow
 	busy   bool          // Deliver is active
-	moved  chan struct{} // has a token when something changed
+	moved  chan struct{} // of Deliver: has a token when something changed
+	tails  map[*tail]struct{}
 }
 
 func (q *queue) init() { q.moved = make(chan struct{}, 1) }
@@ -64,8 +65,15 @@ func (q *queue) fail(err error) {
 }
 
 func (q *queue) wake() {
+	signal(q.moved)
+	for t := range q.tails {
+		signal(t.moved)
+	}
+}
+
+func signal(moved chan struct{}) {
 	select {
-	case q.moved <- struct{}{}:
+	case moved <- struct{}{}:
 	default:
 	}
 }
@@ -109,14 +117,15 @@ func (f *File) Deliver(ctx context.Context, from uint64) iter.Seq2[Group, error]
 			return
 		}
 		defer f.queue.leave()
-		if err := f.deliver(ctx, max(from, 1), yield); err != nil {
+		if err := f.deliver(ctx, max(from, 1), f.queue.moved, yield); err != nil {
 			yield(Group{}, err)
 		}
 	}
 }
 
-// deliver returns the error to yield last; nil if ctx has ended or the consumer has stopped.
-func (f *File) deliver(ctx context.Context, next uint64, yield func(Group, error) bool) error {
+// deliver yields groups, and waits for new ones on moved. It returns the error to yield last; nil
+// if ctx has ended or the consumer has stopped.
+func (f *File) deliver(ctx context.Context, next uint64, moved <-chan struct{}, yield func(Group, error) bool) error {
 	if last := f.Last().Number; next > last+1 {
 		return fmt.Errorf("%w: group %d; the last is %d", ErrTrimmed, next, last)
 	}
@@ -140,7 +149,7 @@ func (f *File) deliver(ctx context.Context, next uint64, yield func(Group, error
 			next += uint64(len(live))
 		default:
 			select {
-			case <-f.queue.moved:
+			case <-moved:
 			case <-ctx.Done():
 			}
 		}

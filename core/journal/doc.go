@@ -15,6 +15,9 @@
 //	for group := range Deliver(from)  the engine's applier
 //	    from disk, verified again, or from memory if Open or Propose still has it there
 //
+//	for group := range Tail(position) any other reader; as many as one likes
+//	    the same, and Trim keeps what it has still to read
+//
 //	Open(dir, {Start: snapshot})
 //	    lock; verify every frame, record, number, stamp and chain of every segment
 //	    compare the end of the log with MARK and Start

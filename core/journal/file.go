@@ -190,13 +190,14 @@ func (f *File) rotate() error {
 }
 
 // Trim removes the segments whose groups all have numbers less than below. The last segment
-// stays.
+// stays, and those that a call of Tail has still to read.
 func (f *File) Trim(below uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.failed != nil {
 		return f.failed
 	}
+	below = f.queue.limitTrim(below)
 	n := 0
 	for n+1 < len(f.segs) && f.segs[n+1].first <= below {
 		n++

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
@@ -250,6 +251,17 @@ func Snapshots(dir string) ([]string, error) {
 	slices.Sort(paths)
 	slices.Reverse(paths)
 	return paths, err
+}
+
+// SnapshotNumber returns the number of the group after which the snapshot at path was taken, by its
+// name.
+func SnapshotNumber(path string) (n uint64, ok bool) {
+	name, ok := strings.CutSuffix(filepath.Base(path), snapshotSuffix)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(name, 10, 64)
+	return n, err == nil
 }
 
 // LatestSnapshot returns the path of the newest snapshot in dir, or ErrNoSnapshot. If that

@@ -61,9 +61,10 @@ type Deposit struct {
 	Ts     int64
 }
 
-// beginLedgers begins the ledger of each account with its cash and reservations
-// (docs/rules/money.md#ledger). Rows of rounds begin with the rounds that open from now on, because
-// the fills of the others are not all known.
+// beginLedgers begins the ledger and the deposits of each account, with its cash and reservations
+// (docs/rules/money.md#ledger). So they are the same from a snapshot of before and from a replay.
+// Results by round begin with the rounds that open from now on, because the fills of the others are
+// not all known.
 func (w *View) beginLedgers(balances []core.Pips) {
 	w.ledgers = true
 	for _, x := range w.rounds.all {
@@ -122,6 +123,9 @@ func (w *View) foldFeeShares(e *core.Filled) {
 
 func (w *View) foldDeposited(e *core.Deposited) {
 	w.addEvent(e.User, ptr(*e))
+	if !w.ledgers {
+		return
+	}
 	w.mutableAccount(e.User).deposits.add(Deposit{ID: e.DepositID, Amount: e.Amount, Seq: w.stamp.Seq, Ts: w.stamp.Ts}, &w.scratch)
 	w.addLedger(e.User, LedgerRow{Kind: LedgerDeposit, Amount: e.Amount, Ref: e.DepositID})
 }

@@ -1,0 +1,274 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"duplex/core/journal"
+	"duplex/internal/backoff"
+)
+
+// Options of New. DSN, Dir and Journal are required, every other field has a default.
+type Options struct {
+	DSN     string // path of a SQLite database, or postgres://…
+	Dir     string // folder of the projector's own snapshots
+	Journal string // folder of the journal, for its snapshots
+
+	HoldBytes     int64                         // most bytes of the journal kept for the mirror alone; default 20 GiB
+	SnapshotEvery time.Duration                 // least time between two snapshots; default 5 minutes
+	Logf          func(msg string, args ...any) // messages for the operator; default none
+	// Busy reports whether commands wait for the venue. The projector then pauses; default never.
+	Busy func() bool
+
+	fault func(point string) error // called before each statement of a transaction; nil: nothing is called
+}
+
+// DefaultHoldBytes is the default of Options.HoldBytes.
+const DefaultHoldBytes = 20 << 30
+
+// SQLitePath returns the path of the SQLite database in a data folder.
+func SQLitePath(data string) string { return filepath.Join(data, "mirror", "history.db") }
+
+// Log is the part of the journal that the mirror reads. *journal.File is one.
+type Log interface {
+	Tail(ctx context.Context, after journal.Position) iter.Seq2[journal.Group, error]
+	Last() journal.Position
+	First() uint64
+	SegmentBytes(from, below uint64) (int64, error)
+}
+
+var _ Log = (*journal.File)(nil)
+
+// Mirror is the database of a venue's history and the projector that writes it. Its methods may be
+// called by any number of goroutines.
+type Mirror struct {
+	o     Options
+	store atomic.Pointer[store] // nil: no database is open
+	stats stats
+	log   atomic.Pointer[Log]
+
+	mu       sync.Mutex // guards the fields below
+	at       cursor     // committed
+	lastErr  error
+	released bool // HoldBytes was exceeded
+
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when the projector has ended; nil: it was not started
+	stopped atomic.Pointer[error]
+}
+
+// New returns a mirror that does nothing yet. Hold may be called at once.
+func New(o Options) *Mirror {
+	if o.HoldBytes == 0 {
+		o.HoldBytes = DefaultHoldBytes
+	}
+	if o.SnapshotEvery == 0 {
+		o.SnapshotEvery = 5 * time.Minute
+	}
+	if o.Logf == nil {
+		o.Logf = func(string, ...any) {}
+	}
+	if o.Busy == nil {
+		o.Busy = func() bool { return false }
+	}
+	if o.fault == nil {
+		o.fault = func(string) error { return nil }
+	}
+	return &Mirror{o: o}
+}
+
+// Start starts the projector, which opens the database and follows the log until Close. It returns
+// at once: a database that does not answer delays nobody.
+func (m *Mirror) Start(l Log) {
+	ctx, cancel := context.WithCancel(context.Background())
+	m.cancel, m.done = cancel, make(chan struct{})
+	m.log.Store(&l)
+	go func() {
+		defer close(m.done)
+		m.run(ctx, l)
+	}()
+}
+
+// Waits between two attempts after an error.
+const (
+	firstRetry   = 100 * time.Millisecond
+	longestRetry = 10 * time.Second
+)
+
+// run opens the database and projects into it, again after each error that may pass.
+func (m *Mirror) run(ctx context.Context, l Log) {
+	wait := firstRetry
+	for ctx.Err() == nil {
+		begun := time.Now()
+		err := m.session(ctx, l)
+		switch {
+		case ctx.Err() != nil:
+			if err != nil && !errors.Is(err, context.Canceled) {
+				m.o.Logf("the mirror has ended with an error; the next start continues where it was", "err", err)
+			}
+			return
+		case errors.Is(err, journal.ErrClosed):
+			return
+		case isFinal(err):
+			m.stop(err)
+			return
+		case errors.Is(err, errRebuilt):
+			m.o.Logf("the mirror's database was replaced; it is opened again")
+		}
+		m.failed(err)
+		if time.Since(begun) > time.Minute {
+			wait = firstRetry
+		}
+		if !backoff.Sleep(ctx, backoff.Jitter(wait)) {
+			return
+		}
+		wait = min(2*wait, longestRetry)
+	}
+}
+
+// isFinal reports whether an error stops the projector for good.
+func isFinal(err error) bool {
+	for _, final := range []error{ErrOtherProjector, ErrOtherVenue, ErrNewerSchema, ErrTrimmed} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	damage := (*journal.Damage)(nil)
+	return errors.As(err, &damage)
+}
+
+func (m *Mirror) stop(err error) {
+	if m.stopped.CompareAndSwap(nil, &err) {
+		m.o.Logf("the mirror stops; the venue continues without it, and lists end where memory ends", "err", err)
+	}
+}
+
+// failed records an error that may pass.
+func (m *Mirror) failed(err error) {
+	m.stats.errors.Add(1)
+	m.mu.Lock()
+	first := m.lastErr == nil || m.lastErr.Error() != err.Error()
+	m.lastErr = err
+	m.mu.Unlock()
+	if first {
+		m.o.Logf("the mirror cannot write; it tries again", "err", err)
+	}
+}
+
+// committed records how far the database is.
+func (m *Mirror) committed(c cursor) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at, m.lastErr = c, nil
+}
+
+// Err returns the reason why the projector has stopped for good, nil if it has not.
+func (m *Mirror) Err() error {
+	if p := m.stopped.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// LastError returns the last error since the last commit, or the one that stopped the projector.
+func (m *Mirror) LastError() error {
+	if err := m.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lastErr
+}
+
+// Position returns the seq of the last command whose rows are in the database, and the position of
+// its group. Both are 0 before the database is open.
+func (m *Mirror) Position() (seq uint64, at journal.Position) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at.Seq, m.at.Position
+}
+
+// Since returns the seq up to which rows are missing: 0 if the mirror has them from the first
+// command. ok is false if the database was never open.
+func (m *Mirror) Since() (seq uint64, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at.since, m.at.found
+}
+
+// Lag returns the time, by the stamps of the log, that the mirror is behind it.
+func (m *Mirror) Lag() time.Duration {
+	l := m.log.Load()
+	if l == nil {
+		return 0
+	}
+	_, at := m.Position()
+	last := (*l).Last()
+	if last.Number <= at.Number || at.Stamp == 0 {
+		return 0
+	}
+	return time.Duration(max(last.Stamp-at.Stamp, 0))
+}
+
+// Hold returns the number below which the log may be trimmed, given the one below which the venue
+// would trim it: the mirror keeps the groups that it has not read. Beyond HoldBytes it lets them go
+// and stops.
+func (m *Mirror) Hold(below uint64) uint64 {
+	l := m.log.Load()
+	if l == nil { // the database is not open yet
+		return 0
+	}
+	if m.Err() != nil && !m.holdsAfter(m.Err()) {
+		m.stats.held.Store(0)
+		return below
+	}
+	_, at := m.Position()
+	keep := min(below, at.Number+1)
+	held, err := (*l).SegmentBytes(keep, below)
+	if err != nil {
+		m.o.Logf("cannot tell how much of the journal is kept for the mirror", "err", err)
+	}
+	m.stats.held.Store(held)
+	if held <= m.o.HoldBytes {
+		return keep
+	}
+	m.mu.Lock()
+	m.released = true
+	m.mu.Unlock()
+	m.stop(fmt.Errorf("%w: %d bytes of the journal were kept for it, more than the limit of %d. Run dx mirror rebuild", ErrTrimmed, held, m.o.HoldBytes))
+	m.cancel()
+	m.stats.held.Store(0)
+	return below
+}
+
+// holdsAfter reports whether a mirror that has stopped can continue after a restart, so that its
+// groups must be kept.
+func (m *Mirror) holdsAfter(err error) bool { return !errors.Is(err, ErrTrimmed) }
+
+// Released reports whether HoldBytes was exceeded, so that only a rebuild helps.
+func (m *Mirror) Released() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.released
+}
+
+// Close ends the projector. It commits what it has read, and writes a snapshot of its state, unless
+// ctx ends first; the next start then reads more of the log.
+func (m *Mirror) Close(ctx context.Context) error {
+	if m.done == nil {
+		return nil
+	}
+	m.cancel()
+	select {
+	case <-m.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,318 @@
+package mirror
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// The names of the PostgreSQL schemas that hold the tables: of the mirror in use, and of one that
+// is being built beside it.
+const (
+	postgresSchema      = "duplex"
+	postgresFreshSchema = "duplex_new"
+)
+
+// partitionSeqs is the number of seqs of a partition.
+const partitionSeqs = 1 << 24
+
+// postgres is a database of a PostgreSQL server.
+type postgres struct {
+	config *pgx.ConnConfig
+	schema string
+	conn   *pgx.Conn // of the writer; nil after an error
+	reads  *sql.DB
+	parts  map[string]bool // partitions that exist
+}
+
+// openPostgres opens the mirror in the database that dsn names, or with fresh an empty one beside it.
+func openPostgres(ctx context.Context, dsn string, fresh bool) (_ *postgres, err error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the mirror is not valid: %w", hidePassword(err))
+	}
+	p := &postgres{schema: postgresSchema}
+	if fresh {
+		p.schema = postgresFreshSchema
+	}
+	config.RuntimeParams["search_path"] = p.schema
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "duplex mirror"
+	}
+	p.config = config
+	defer func() {
+		if err != nil {
+			_ = p.close() // the first error counts
+		}
+	}()
+	if p.conn, err = p.connect(ctx); err != nil {
+		return nil, err
+	}
+	if fresh {
+		if err := p.exec(ctx, "DROP SCHEMA IF EXISTS "+p.schema+" CASCADE"); err != nil {
+			return nil, err
+		}
+	}
+	var there bool
+	if err := p.conn.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", p.schema).Scan(&there); err != nil {
+		return nil, err
+	}
+	if !there {
+		if err := p.exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+p.schema); err != nil {
+			return nil, p.explain(err)
+		}
+	}
+	if err := migrate(ctx, p, &postgresDialect); err != nil {
+		return nil, p.explain(err)
+	}
+	p.reads = stdlib.OpenDB(*config)
+	p.reads.SetMaxOpenConns(readPool)
+	p.reads.SetMaxIdleConns(readPool)
+	return p, nil
+}
+
+// hidePassword keeps the address, which has a password, out of an error.
+func hidePassword(err error) error {
+	if parse := (*pgconn.ParseConfigError)(nil); errors.As(err, &parse) {
+		return errors.New("it must look like postgres://user:password@host:5432/database")
+	}
+	return err
+}
+
+// minPostgres is the oldest version of PostgreSQL that the mirror uses.
+const minPostgres = 140000
+
+func (p *postgres) connect(ctx context.Context) (*pgx.Conn, error) {
+	c, err := pgx.ConnectConfig(ctx, p.config)
+	if err != nil {
+		return nil, err
+	}
+	var version string
+	if err := c.QueryRow(ctx, "SHOW server_version_num").Scan(&version); err != nil {
+		_ = c.Close(ctx) // the first error counts
+		return nil, err
+	}
+	if n, err := strconv.Atoi(version); err != nil || n < minPostgres {
+		_ = c.Close(ctx)
+		return nil, fmt.Errorf("PostgreSQL 14 or newer is required; the server is %s", c.PgConn().ParameterStatus("server_version"))
+	}
+	return c, nil
+}
+
+// explain says which right the role lacks.
+func (p *postgres) explain(err error) error {
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == "42501" {
+		return fmt.Errorf("the role %s lacks a right: %w. It needs CREATE on the database %s, or to own the schema %s", p.config.User, err, p.config.Database, p.schema)
+	}
+	return err
+}
+
+func (p *postgres) exec(ctx context.Context, q string, args ...any) error {
+	_, err := p.conn.Exec(ctx, q, args...)
+	return err
+}
+
+func (p *postgres) version(ctx context.Context) (n int, err error) {
+	var there bool
+	if err := p.conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", p.schema+".schema_version").Scan(&there); err != nil || !there {
+		return 0, err
+	}
+	return n, p.conn.QueryRow(ctx, "SELECT version FROM schema_version").Scan(&n)
+}
+
+func (p *postgres) start(ctx context.Context, c cursor) error {
+	return p.exec(ctx, p.rebind(insertCursor), c.insertArgs()...)
+}
+
+func (p *postgres) cursor(ctx context.Context) (cursor, error) {
+	if err := p.reconnect(ctx); err != nil {
+		return cursor{}, err
+	}
+	c, err := scanCursor(p.conn.QueryRow(ctx, selectCursor).Scan)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return cursor{}, nil
+	}
+	return c, p.lost(err)
+}
+
+// reconnect connects again after an error.
+func (p *postgres) reconnect(ctx context.Context) (err error) {
+	if p.conn == nil || p.conn.IsClosed() {
+		p.conn, err = p.connect(ctx)
+	}
+	return err
+}
+
+// lost closes the connection after an error, so that the next use connects again. It turns a missing
+// table into errRebuilt.
+func (p *postgres) lost(err error) error {
+	if err == nil {
+		return nil
+	}
+	if p.conn != nil {
+		_ = p.conn.Close(context.Background()) // err is the reason
+		p.conn, p.parts = nil, nil
+	}
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && (e.Code == "42P01" || e.Code == "3F000") {
+		return errors.Join(errRebuilt, err)
+	}
+	return err
+}
+
+func (p *postgres) write(ctx context.Context, build int64, b *batch) error {
+	if err := p.reconnect(ctx); err != nil {
+		return err
+	}
+	return p.lost(p.commit(ctx, build, b))
+}
+
+func (p *postgres) commit(ctx context.Context, build int64, b *batch) error {
+	tx, err := p.conn.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // a no-op after the commit
+	r, err := tx.Exec(ctx, p.rebind(updateCursor), b.cursorArgs(build)...)
+	if err != nil {
+		return err
+	}
+	if r.RowsAffected() == 0 {
+		now, err := scanCursor(tx.QueryRow(ctx, selectCursor).Scan)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		return b.moved(now, build)
+	}
+	for i := range schema {
+		if len(b.values[i]) == 0 {
+			continue
+		}
+		if err := p.copyRows(ctx, tx, &schema[i], b); err != nil {
+			return fmt.Errorf("%s: %w", schema[i].name, err)
+		}
+	}
+	return tx.Commit(ctx)
+}
+
+// copyRows copies the rows of one table, those that may exist already through a staging table.
+func (p *postgres) copyRows(ctx context.Context, tx pgx.Tx, t *table, b *batch) error {
+	if err := p.partition(ctx, tx, t, b); err != nil {
+		return err
+	}
+	to := t.name
+	if t.changes {
+		to = "staged_" + t.name
+		key := "staged " + t.name
+		if !p.parts[key] { // of this connection alone
+			if _, err := tx.Exec(ctx, fmt.Sprintf("CREATE TEMPORARY TABLE IF NOT EXISTS %s (LIKE %s INCLUDING DEFAULTS) ON COMMIT DELETE ROWS", to, t.name)); err != nil {
+				return err
+			}
+			p.know(key)
+		}
+	}
+	columns := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		columns[i] = c.name
+	}
+	where := pgx.Identifier{p.schema, to}
+	if t.changes {
+		where = pgx.Identifier{"pg_temp", to}
+	}
+	if _, err := tx.CopyFrom(ctx, where, columns, &rowSource{values: b.values[t.id], width: len(columns)}); err != nil {
+		return err
+	}
+	if !t.changes {
+		return nil
+	}
+	_, err := tx.Exec(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM pg_temp.%s%s", t.name, names(t.columns), names(t.columns), to, t.onConflict()))
+	return err
+}
+
+func (p *postgres) know(key string) {
+	if p.parts == nil {
+		p.parts = map[string]bool{}
+	}
+	p.parts[key] = true
+}
+
+// partition creates the partitions that the rows of a table need.
+func (p *postgres) partition(ctx context.Context, tx pgx.Tx, t *table, b *batch) error {
+	if t.by == "" {
+		return nil
+	}
+	at := 0
+	for t.columns[at].name != t.by {
+		at++
+	}
+	low, high := int64(math.MaxInt64), int64(0)
+	for i := at; i < len(b.values[t.id]); i += len(t.columns) {
+		n := b.values[t.id][i].(int64) / partitionSeqs
+		low, high = min(low, n), max(high, n)
+	}
+	for n := low; n <= high; n++ {
+		name := fmt.Sprintf("%s_p%d", t.name, n)
+		if p.parts[name] {
+			continue
+		}
+		sql := fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM (%d) TO (%d)", name, t.name, n*partitionSeqs, (n+1)*partitionSeqs)
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return err
+		}
+		p.know(name)
+	}
+	return nil
+}
+
+// rowSource gives the rows of a batch to CopyFrom.
+type rowSource struct {
+	values []any
+	width  int
+	row    []any
+}
+
+func (r *rowSource) Next() bool {
+	if len(r.values) == 0 {
+		return false
+	}
+	r.row, r.values = r.values[:r.width], r.values[r.width:]
+	return true
+}
+
+func (r *rowSource) Values() ([]any, error) { return r.row, nil }
+func (r *rowSource) Err() error             { return nil }
+
+func (p *postgres) reader() *sql.DB { return p.reads }
+
+// rebind writes the parameters as $1, $2 and so on.
+func (p *postgres) rebind(query string) string {
+	var out strings.Builder
+	n := 0
+	for _, c := range query {
+		if c == '?' {
+			n++
+			fmt.Fprintf(&out, "$%d", n)
+			continue
+		}
+		out.WriteRune(c)
+	}
+	return out.String()
+}
+
+func (p *postgres) close() error {
+	var errs []error
+	if p.reads != nil {
+		errs = append(errs, p.reads.Close())
+	}
+	if p.conn != nil {
+		errs = append(errs, p.conn.Close(context.Background()))
+	}
+	return errors.Join(errs...)
+}

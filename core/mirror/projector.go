@@ -1,0 +1,432 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"duplex/core"
+	"duplex/core/journal"
+	"duplex/core/replica"
+	"duplex/core/view"
+	"duplex/internal/backoff"
+)
+
+// The bounds of a batch: whichever comes first ends it.
+const (
+	batchRows = 1000
+	batchTime = 50 * time.Millisecond
+)
+
+// closeTimeout bounds the last commit and the last snapshot.
+const closeTimeout = 3 * time.Second
+
+// caps are those of the projector's view, which only counts: its rows are in the database. Rounds
+// has the usual cap, because a round that the view has dropped would lose its evidence if it
+// changed again.
+func caps() view.RetentionCaps {
+	return view.RetentionCaps{
+		Tape: 1, Terminal: 1, Rejects: 1, Fills: 1, Settlements: 1, Events: 1, Rounds: view.DefaultRetentionCaps().Rounds,
+		Actions: 1, Routine: 1, Ledger: 1, AccountRounds: 1, Deposits: 1,
+	}
+}
+
+// session opens the database, brings the replica to its cursor, and projects until ctx ends or an
+// error occurs.
+func (m *Mirror) session(ctx context.Context, l Log) error {
+	s, err := openStore(ctx, m.o.DSN, false)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		m.store.Store(nil)
+		if err := s.close(); err != nil {
+			m.o.Logf("cannot close the mirror's database", "err", err)
+		}
+	}()
+	c, err := s.cursor(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := m.replicaAt(ctx, l, &c)
+	if err != nil {
+		return err
+	}
+	if !c.found {
+		if err := s.start(ctx, c); err != nil {
+			return err
+		}
+		c.found = true
+	}
+	m.committed(c)
+	m.store.Store(&s)
+	p := &projector{m: m, store: s, replica: r, at: c, written: r.At.Number}
+	return p.run(ctx, l)
+}
+
+// snapshotDir is the folder of the projector's snapshots.
+func (m *Mirror) snapshotDir() string { return filepath.Join(m.o.Dir, "snapshots") }
+
+// replicaAt returns the state at the cursor. Without a cursor it sets one: at the first group of the
+// log, or at the oldest snapshot of the journal that the log continues.
+func (m *Mirror) replicaAt(ctx context.Context, l Log, c *cursor) (*replica.Replica, error) {
+	if !c.found {
+		r, err := oldestReplica(l, m.o.Journal)
+		if err == nil {
+			c.build, c.since = newBuild(), r.Venue.Now().Seq
+			c.position = position{r.At, c.since}
+		}
+		return r, err
+	}
+	if last := l.Last(); c.Number > last.Number {
+		return nil, fmt.Errorf("%w: its cursor is at group %d, and the journal ends at %d. The journal was restored from a backup, or the database is of another venue. Run dx mirror rebuild", ErrOtherVenue, c.Number, last.Number)
+	}
+	r, err := m.nearestReplica(l, c.Number)
+	if err != nil {
+		return nil, err
+	}
+	if r.At.Number == c.Number && r.At.Chain != c.Chain {
+		return nil, otherVenue(c)
+	}
+	if r.At.Number < c.Number {
+		if err := replay(ctx, l, r, c.Number); err != nil {
+			return nil, err
+		}
+	}
+	if r.At.Chain != c.Chain || r.Venue.Now().Seq != c.Seq {
+		return nil, otherVenue(c)
+	}
+	return r, nil
+}
+
+func otherVenue(c *cursor) error {
+	return fmt.Errorf("%w: group %d of the journal has another running hash than the cursor. The database is of another venue, or of a journal that was restored from a backup and went on. Run dx mirror rebuild", ErrOtherVenue, c.Number)
+}
+
+// oldestReplica returns the oldest state from which the log can be read to its end.
+func oldestReplica(l Log, dir string) (*replica.Replica, error) {
+	if l.First() <= 1 {
+		return replica.New(caps()), nil
+	}
+	paths, err := journal.Snapshots(replica.SnapshotDir(dir))
+	if err != nil {
+		return nil, err
+	}
+	for i := len(paths) - 1; i >= 0; i-- {
+		r, err := replica.Load(paths[i], caps(), nil)
+		if err != nil {
+			return nil, err
+		}
+		if r.At.Number+1 >= l.First() {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("the journal begins at group %d, and no snapshot leads up to it", l.First())
+}
+
+// nearestReplica returns the state of the newest snapshot that is not after a group: one of the
+// projector, or of the journal. A snapshot of the projector that is damaged is left out; it only
+// saves time.
+func (m *Mirror) nearestReplica(l Log, number uint64) (best *replica.Replica, err error) {
+	for _, dir := range []string{m.snapshotDir(), replica.SnapshotDir(m.o.Journal)} {
+		paths, err := journal.Snapshots(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			if n, ok := journal.SnapshotNumber(path); !ok || n > number || best != nil && n <= best.At.Number {
+				continue
+			}
+			r, err := replica.Load(path, caps(), nil)
+			if err != nil {
+				m.o.Logf("a snapshot is not used for the mirror", "file", path, "err", err)
+				continue
+			}
+			best = r
+			break
+		}
+	}
+	first := l.First()
+	switch {
+	case best != nil && best.At.Number+1 >= first:
+		return best, nil
+	case first <= 1:
+		return replica.New(caps()), nil
+	}
+	return nil, fmt.Errorf("%w: they begin at group %d, and the database is at %d. Run dx mirror rebuild", ErrTrimmed, first, number)
+}
+
+// replay applies the groups of the log up to a number.
+func replay(ctx context.Context, l Log, r *replica.Replica, upto uint64) error {
+	for g, err := range l.Tail(ctx, r.At) {
+		if err != nil {
+			return logError(err)
+		}
+		cmds, err := replica.Commands(&g)
+		if err == nil {
+			_, err = r.Apply(&g, cmds, nil)
+		}
+		if err != nil {
+			return err
+		}
+		if g.Number >= upto {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// logError gives an error of the log the mirror's meaning.
+func logError(err error) error {
+	switch {
+	case errors.Is(err, journal.ErrOtherLog):
+		return fmt.Errorf("%w: %w. Run dx mirror rebuild", ErrOtherVenue, err)
+	case errors.Is(err, journal.ErrTrimmed):
+		return fmt.Errorf("%w: %w. Run dx mirror rebuild", ErrTrimmed, err)
+	}
+	return err
+}
+
+// projector applies the log to its replica and hands the rows to the database. While one batch is
+// written, the next one is filled.
+type projector struct {
+	m       *Mirror
+	store   store
+	replica *replica.Replica
+	at      cursor // at the end of the batch handed over last
+
+	filling *batch
+	spare   *batch
+	writing chan error // the outcome of the batch being written; nil: none is
+	written uint64     // number of the group at the newest snapshot
+	upto    uint64     // stop behind this group; 0: never
+}
+
+// decoded is a group with its commands.
+type decoded struct {
+	journal.Group
+	commands []core.Command
+	err      error
+}
+
+// run projects until ctx ends, and then commits what was applied and writes a snapshot.
+func (p *projector) run(ctx context.Context, l Log) (err error) {
+	readCtx, stopReading := context.WithCancel(ctx)
+	groups := make(chan decoded, 256)
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		p.read(readCtx, l, groups)
+	}()
+	defer func() {
+		stopReading()
+		<-reading
+	}()
+	p.filling, p.spare = newBatch(p.at.position), newBatch(p.at.position)
+	p.replica.View.SetSink(p.filling)
+	defer func() {
+		p.replica.View.SetSink(nil)
+		if p.writing != nil { // so that the database is not closed under it
+			err = errors.Join(err, p.wait())
+		}
+	}()
+	err = p.project(ctx, groups)
+	if err == nil || errors.Is(err, journal.ErrClosed) {
+		return errors.Join(err, p.finish())
+	}
+	return err
+}
+
+// read decodes the groups of the log.
+func (p *projector) read(ctx context.Context, l Log, to chan<- decoded) {
+	defer close(to)
+	for g, err := range l.Tail(ctx, p.at.position.Position) {
+		d := decoded{Group: g, err: logError(err)}
+		if err == nil {
+			d.commands, d.err = replica.Commands(&d.Group)
+		}
+		select {
+		case to <- d:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// project applies groups and hands over batches. It returns nil when ctx ends.
+func (p *projector) project(ctx context.Context, groups <-chan decoded) error {
+	flush := time.NewTimer(time.Hour)
+	flush.Stop()
+	due := time.Now().Add(p.m.o.SnapshotEvery)
+	var begun time.Time // of the batch; zero: it is empty
+	for {
+		select {
+		case d, ok := <-groups:
+			switch {
+			case !ok:
+				return nil
+			case d.err != nil:
+				return d.err
+			}
+			if begun.IsZero() {
+				begun = time.Now()
+				flush.Reset(batchTime)
+			}
+			if _, err := p.replica.Apply(&d.Group, d.commands, nil); err != nil {
+				return err
+			}
+			p.filling.to = position{p.replica.At, p.replica.Venue.Now().Seq}
+			if p.upto != 0 && d.Number >= p.upto {
+				return nil
+			}
+			if p.filling.rows < batchRows && time.Since(begun) < batchTime {
+				continue
+			}
+		case <-flush.C:
+		case <-ctx.Done():
+			return nil
+		}
+		flush.Stop()
+		if begun.IsZero() {
+			continue
+		}
+		if err := p.handOver(ctx); err != nil {
+			return err
+		}
+		p.yield(ctx, time.Since(begun))
+		begun = time.Time{}
+		if time.Now().After(due) {
+			if err := p.snapshot(ctx); err != nil {
+				return err
+			}
+			due = time.Now().Add(p.m.o.SnapshotEvery)
+		}
+	}
+}
+
+// yieldShare is the part of its working time that the projector pauses while commands wait for the
+// venue: with 2 it takes at most a third of one processor.
+const yieldShare = 2
+
+// yield leaves the processor to the venue if commands wait for it.
+func (p *projector) yield(ctx context.Context, worked time.Duration) {
+	if !p.m.o.Busy() {
+		runtime.Gosched()
+		return
+	}
+	begun := time.Now()
+	backoff.Sleep(ctx, yieldShare*min(worked, batchTime))
+	p.m.stats.paused.Add(int64(time.Since(begun)))
+}
+
+// handOver gives the batch to the database, once that has written the one before.
+func (p *projector) handOver(ctx context.Context) error {
+	if err := p.wait(); err != nil {
+		return err
+	}
+	b := p.filling
+	p.at.position = b.to
+	p.filling, p.spare = p.spare, b
+	p.filling.reset(b.to)
+	p.replica.View.SetSink(p.filling)
+	p.writing = make(chan error, 1)
+	at, done := p.at, p.writing
+	go func() { done <- p.write(ctx, b, at) }()
+	return nil
+}
+
+// wait waits until no batch is being written.
+func (p *projector) wait() error {
+	if p.writing == nil {
+		return nil
+	}
+	err := <-p.writing
+	p.writing = nil
+	return err
+}
+
+// write writes a batch, again and again while the error may pass.
+func (p *projector) write(ctx context.Context, b *batch, at cursor) error {
+	for wait := firstRetry; ; wait = min(2*wait, longestRetry) {
+		begun := time.Now()
+		err := p.store.write(ctx, at.build, b)
+		if err == nil {
+			p.m.wrote(b, at, time.Since(begun))
+			return nil
+		}
+		if isFinal(err) || errors.Is(err, errRebuilt) || ctx.Err() != nil {
+			return err
+		}
+		p.m.failed(err)
+		b.tried = true
+		if !backoff.Sleep(ctx, backoff.Jitter(wait)) {
+			return err
+		}
+	}
+}
+
+// wrote counts a batch.
+func (m *Mirror) wrote(b *batch, at cursor, took time.Duration) {
+	m.committed(at)
+	m.stats.commits.Add(1)
+	m.stats.commitNs.Add(int64(took))
+	for i := range schema {
+		m.stats.rows[i].Add(uint64(b.count(&schema[i])))
+	}
+}
+
+// finish commits the batch and writes a snapshot.
+func (p *projector) finish() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if p.filling.to != p.filling.from {
+		if err := p.handOver(ctx); err != nil {
+			return err
+		}
+	}
+	return p.snapshot(ctx)
+}
+
+// snapshot writes the replica's state once the database has all its rows, so that it is never ahead
+// of the cursor. A snapshot that fails costs only the time of the next start.
+func (p *projector) snapshot(ctx context.Context) error {
+	if err := p.wait(); err != nil {
+		return err
+	}
+	if p.replica.At.Number != p.at.Number || p.replica.At.Number == p.written {
+		return nil
+	}
+	if err := p.writeSnapshot(ctx); err != nil {
+		p.m.o.Logf("the mirror's snapshot failed; the next start reads more of the journal", "err", err)
+		return nil
+	}
+	p.written = p.replica.At.Number
+	return nil
+}
+
+func (p *projector) writeSnapshot(ctx context.Context) error {
+	im, err := p.replica.Image()
+	if err != nil {
+		return err
+	}
+	defer im.View.End(noLock{})
+	w, err := journal.CreateSnapshot(p.m.snapshotDir(), im.Seq, im.At)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	hash, err := im.Stream(w, noLock{}, ctx.Err, nil)
+	if err == nil {
+		_, err = w.Commit(hash)
+	}
+	return err
+}
+
+// noLock is the lock of a replica that nobody else uses.
+type noLock struct{}
+
+func (noLock) Lock()   {}
+func (noLock) Unlock() {}

@@ -1,0 +1,541 @@
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"duplex/core"
+	"duplex/core/view"
+)
+
+// ErrUnavailable means that the mirror cannot answer now: it has not started, its database does not
+// answer within 500 ms, or it has stopped.
+var ErrUnavailable = errors.New("the mirror does not answer")
+
+// Numbered is a row and its number in the history to which it belongs. The number is that which the
+// view gives it.
+type Numbered[T any] struct {
+	N   uint64
+	Row T
+}
+
+// FillFilter selects fills; zero selects all.
+type FillFilter struct {
+	Market *core.MarketID
+	Order  *core.OrderID
+}
+
+// OrderFilter selects orders; zero selects all.
+type OrderFilter struct {
+	Market   *core.MarketID
+	Order    *core.OrderID
+	ClientID *uint64
+	Statuses []string
+}
+
+// LedgerFilter selects ledger rows; zero selects all.
+type LedgerFilter struct {
+	Market *core.MarketID
+	Kinds  []string
+}
+
+// RoundFilter selects rounds; zero selects all.
+type RoundFilter struct {
+	Market   *core.MarketID
+	Category *uint16
+}
+
+// ActionFilter selects actions; zero selects all.
+type ActionFilter struct {
+	Who, Action string
+	User        *core.UserID
+}
+
+// query is a SELECT under construction.
+type query struct {
+	where []string
+	args  []any
+}
+
+func (q *query) and(condition string, arg any) {
+	q.where, q.args = append(q.where, condition), append(q.args, arg)
+}
+
+// andEqual adds a condition unless p is nil.
+func andEqual[T ~uint16 | ~uint32 | ~uint64](q *query, column string, p *T) {
+	if p != nil {
+		q.and(column+" = ?", int64(*p))
+	}
+}
+
+// andBelow adds the condition that a column is below n, unless n is 0.
+func (q *query) andBelow(column string, n uint64) {
+	if n != 0 {
+		q.and(column+" < ?", int64(n))
+	}
+}
+
+// andIn adds the condition that a column holds one of several texts, unless there are none.
+func (q *query) andIn(column string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	q.where = append(q.where, column+" IN ("+strings.Repeat("?, ", len(list)-1)+"?)")
+	for _, s := range list {
+		q.args = append(q.args, s)
+	}
+}
+
+func (q *query) andSeconds(first, before int64) {
+	if first != 0 {
+		q.and("second >= ?", first)
+	}
+	if before != 0 {
+		q.and("second < ?", before)
+	}
+}
+
+// row gives the values of a row in the order of the columns. It keeps the first error.
+type row struct {
+	values []any
+	i      int
+	err    error
+}
+
+func (r *row) next() any {
+	r.i++
+	return r.values[r.i-1]
+}
+
+func (r *row) fail(v any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("column %d holds an unexpected %T", r.i, v)
+	}
+}
+
+// int returns an integer; 0 for NULL.
+func (r *row) int() int64 {
+	switch v := r.next().(type) {
+	case int64:
+		return v
+	case nil:
+	default:
+		r.fail(v)
+	}
+	return 0
+}
+
+func (r *row) uint() uint64 { return uint64(r.int()) }
+
+// u64 returns a value of 64 bits: a signed integer in SQLite, a numeric in PostgreSQL.
+func (r *row) u64() uint64 {
+	switch v := r.next().(type) {
+	case int64:
+		return uint64(v)
+	case string:
+		n, err := strconv.ParseUint(v, 10, 64)
+		if err != nil {
+			r.fail(v)
+		}
+		return n
+	default:
+		r.fail(v)
+	}
+	return 0
+}
+
+// text returns a text; "" for NULL.
+func (r *row) text() string {
+	switch v := r.next().(type) {
+	case string:
+		return v
+	case nil:
+	default:
+		r.fail(v)
+	}
+	return ""
+}
+
+func (r *row) bool() bool {
+	switch v := r.next().(type) {
+	case bool:
+		return v
+	case int64:
+		return v != 0
+	default:
+		r.fail(v)
+	}
+	return false
+}
+
+// enum returns the value with the name that the column holds.
+func enum[T ~uint8](r *row, of map[string]T) T {
+	name := r.text()
+	v, ok := of[name]
+	if !ok {
+		r.fail(name)
+	}
+	return v
+}
+
+// enumOf maps the names of the values from 0 to last. Of values with the same name the first counts.
+func enumOf[T interface {
+	~uint8
+	String() string
+}](last T) map[string]T {
+	m := map[string]T{}
+	for v := range last + 1 {
+		if _, ok := m[v.String()]; !ok {
+			m[v.String()] = v
+		}
+	}
+	return m
+}
+
+var (
+	sides       = enumOf(core.Sell)
+	outcomes    = enumOf(core.NoOutcome)
+	types       = enumOf(core.Market)
+	tifs        = enumOf(core.FOK)
+	statuses    = enumOf(core.Rejected)
+	reasons     = enumOf(core.MandateExpired)
+	paths       = enumOf(core.Merge)
+	phases      = enumOf(core.Void)
+	ledgerKinds = func() map[string]view.LedgerKind {
+		m := map[string]view.LedgerKind{}
+		for i, name := range view.LedgerKinds() {
+			m[name] = view.LedgerKind(i)
+		}
+		return m
+	}()
+	rejects = func() map[string]core.Reject {
+		m := map[string]core.Reject{}
+		for _, r := range core.Rejects() {
+			m[r.String()] = r
+		}
+		return m
+	}()
+)
+
+// list runs a query on a table and returns its rows in the order given, at most limit.
+func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q query, order string, limit int, decode func(*row) T) (out []T, err error) {
+	begun := time.Now()
+	defer func() { m.stats.read(route, time.Since(begun), err) }()
+	if limit <= 0 {
+		return nil, nil
+	}
+	s := m.store.Load()
+	if s == nil {
+		return nil, ErrUnavailable
+	}
+	t := &schema[id]
+	var b strings.Builder
+	fmt.Fprintf(&b, `SELECT %s FROM "%s"`, names(t.columns), t.name)
+	for i, w := range q.where {
+		b.WriteString([]string{" WHERE ", " AND "}[min(i, 1)])
+		b.WriteString(w)
+	}
+	fmt.Fprintf(&b, " ORDER BY %s LIMIT %d", order, limit)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	rows, err := (*s).reader().QueryContext(ctx, (*s).rebind(b.String()), q.args...)
+	if err != nil {
+		return nil, errors.Join(ErrUnavailable, err)
+	}
+	defer rows.Close()
+	values := make([]any, len(t.columns))
+	into := make([]any, len(values))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return nil, errors.Join(ErrUnavailable, err)
+		}
+		r := row{values: values}
+		out = append(out, decode(&r))
+		if r.err != nil {
+			return nil, fmt.Errorf("%s: %w", t.name, r.err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, errors.Join(ErrUnavailable, err)
+	}
+	return out, nil
+}
+
+// The reads return rows newest first: those with a number below from, or all if from is 0, and at
+// most limit. They end after 500 ms. The error is then, and whenever the database does not answer,
+// ErrUnavailable.
+
+// Fills returns fills of an account.
+func (m *Mirror) Fills(ctx context.Context, u core.UserID, from uint64, limit int, f FillFilter) ([]Numbered[view.Fill], error) {
+	var q query
+	q.and("user_id = ?", int64(u))
+	q.andBelow("n", from)
+	andEqual(&q, "market_id", f.Market)
+	andEqual(&q, "order_id", f.Order)
+	return list(ctx, m, "fills", fills, q, "n DESC", limit, decodeFill)
+}
+
+func decodeFill(r *row) (x Numbered[view.Fill]) {
+	r.int() // user_id
+	f := &x.Row
+	f.N = r.uint()
+	x.N = f.N
+	f.Seq, f.Ts, f.Market = r.uint(), r.int(), core.MarketID(r.int())
+	f.Generation, f.Number, f.Category = uint32(r.int()), r.uint(), uint16(r.int())
+	f.Order, f.ClientID, f.Maker = core.OrderID(r.int()), r.u64(), r.text() == roleOf(true)
+	f.Side, f.Outcome, f.Qty, f.TickYes = enum(r, sides), enum(r, outcomes), core.Qty(r.int()), core.Tick(r.int())
+	f.Path, f.Fee, f.APIKey = enum(r, paths), core.Pips(r.int()), r.text()
+	return x
+}
+
+// Orders returns orders of an account in their last state. Their number is CreatedSeq.
+func (m *Mirror) Orders(ctx context.Context, u core.UserID, from uint64, limit int, f OrderFilter) ([]view.Order, error) {
+	var q query
+	q.and("user_id = ?", int64(u))
+	q.andBelow("created_seq", from)
+	andEqual(&q, "market_id", f.Market)
+	if f.Order != nil {
+		q.and("created_seq = ?", int64(*f.Order))
+		q.where = append(q.where, "order_id IS NOT NULL")
+	}
+	if f.ClientID != nil {
+		q.and("client_order_id = ?", m.unsigned(*f.ClientID))
+	}
+	q.andIn("status", f.Statuses)
+	return list(ctx, m, "orders", orders, q, "created_seq DESC", limit, decodeOrder)
+}
+
+// unsigned returns the parameter for a value of 64 bits.
+func (m *Mirror) unsigned(n uint64) any {
+	if isPostgres(m.o.DSN) {
+		return strconv.FormatUint(n, 10)
+	}
+	return int64(n)
+}
+
+func decodeOrder(r *row) (o view.Order) {
+	o.User, o.CreatedSeq, o.CreatedTs, o.ID, o.ClientID = core.UserID(r.int()), r.uint(), r.int(), core.OrderID(r.int()), r.u64()
+	o.Market, o.Generation, o.Side, o.Outcome, o.Type = core.MarketID(r.int()), uint32(r.int()), enum(r, sides), enum(r, outcomes), enum(r, types)
+	o.Tick, o.Qty, o.TIF, o.Expiry, o.MaxCost = core.Tick(r.int()), core.Qty(r.int()), enum(r, tifs), r.int(), r.u64()
+	o.Group, o.Flags, o.APIKey, o.Status = uint32(r.int()), core.Flags(r.int()), r.text(), enum(r, statuses)
+	switch o.Status {
+	case core.Rejected:
+		name, ok := r.text(), false
+		if o.Reject, ok = rejects[name]; !ok {
+			r.fail(name)
+		}
+	case core.Expired:
+		r.text()
+		o.Reason = core.ExpiryReached
+	default:
+		o.Reason = enum(r, reasons)
+	}
+	o.Filled, o.Left, o.UpdateSeq = core.Qty(r.int()), core.Qty(r.int()), r.uint()
+	return o
+}
+
+// Order returns an order of an account by its id, or nil.
+func (m *Mirror) Order(ctx context.Context, u core.UserID, id core.OrderID) (*view.Order, error) {
+	list, err := m.Orders(ctx, u, 0, 1, OrderFilter{Order: &id})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// Trades returns the public trades of a slot.
+func (m *Mirror) Trades(ctx context.Context, market core.MarketID, from uint64, limit int) ([]Numbered[view.Trade], error) {
+	var q query
+	q.and("market_id = ?", int64(market))
+	q.andBelow("n", from)
+	return list(ctx, m, "trades", trades, q, "n DESC", limit, decodeTrade)
+}
+
+func decodeTrade(r *row) (x Numbered[view.Trade]) {
+	t := &x.Row
+	t.Market, x.N = core.MarketID(r.int()), r.uint()
+	t.Seq, t.Ts, t.Generation, t.TickYes = r.uint(), r.int(), uint32(r.int()), core.Tick(r.int())
+	t.Qty, t.Path, t.TakerSide, t.TakerOutcome = core.Qty(r.int()), enum(r, paths), enum(r, sides), enum(r, outcomes)
+	return x
+}
+
+// Settlements returns settlements of an account.
+func (m *Mirror) Settlements(ctx context.Context, u core.UserID, from uint64, limit int) ([]Numbered[view.Settlement], error) {
+	var q query
+	q.and("user_id = ?", int64(u))
+	q.andBelow("n", from)
+	return list(ctx, m, "settlements", settlements, q, "n DESC", limit, decodeSettlement)
+}
+
+func decodeSettlement(r *row) (x Numbered[view.Settlement]) {
+	r.int() // user_id
+	x.N = r.uint()
+	s := &x.Row
+	s.Seq, s.Ts, s.Market, s.Generation, s.Number = r.uint(), r.int(), core.MarketID(r.int()), uint32(r.int()), r.uint()
+	s.Category, s.Status, s.Winner = uint16(r.int()), enum(r, phases), decodeWinner(r)
+	s.Yes, s.No, s.Payout, s.Cost = core.Qty(r.int()), core.Qty(r.int()), core.Pips(r.int()), core.Pips(r.int())
+	s.SettlePrice, s.Strike = core.Price(r.int()), core.Price(r.int())
+	return x
+}
+
+// Ledger returns ledger rows of an account. Their number is N.
+func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f LedgerFilter) ([]view.LedgerRow, error) {
+	var q query
+	q.and("user_id = ?", int64(u))
+	q.andBelow("n", from)
+	andEqual(&q, "market_id", f.Market)
+	q.andIn("kind", f.Kinds)
+	return list(ctx, m, "ledger", ledger, q, "n DESC", limit, decodeLedger)
+}
+
+func decodeLedger(r *row) (x view.LedgerRow) {
+	r.int() // user_id
+	x.N, x.Seq, x.Ts, x.Kind, x.Amount, x.BalanceAfter = r.uint(), r.uint(), r.int(), enum(r, ledgerKinds), core.Pips(r.int()), core.Pips(r.int())
+	x.Market, x.Generation, x.Number, x.Category = core.MarketID(r.int()), uint32(r.int()), r.uint(), uint16(r.int())
+	x.Order, x.FillN, x.Ref = core.OrderID(r.int()), r.uint(), r.text()
+	return x
+}
+
+// AccountRounds returns the rounds that an account traded. Their number is Number.
+func (m *Mirror) AccountRounds(ctx context.Context, u core.UserID, from uint64, limit int, category *uint16) ([]view.AccountRound, error) {
+	var q query
+	q.and("user_id = ?", int64(u))
+	q.andBelow("number", from)
+	andEqual(&q, "category", category)
+	return list(ctx, m, "portfolio_rounds", userRounds, q, "number DESC", limit, decodeAccountRound)
+}
+
+func decodeAccountRound(r *row) (x view.AccountRound) {
+	r.int() // user_id
+	x.Number, x.Market, x.Generation, x.Category, x.Status, x.Winner = r.uint(), core.MarketID(r.int()), uint32(r.int()), uint16(r.int()), enum(r, phases), decodeWinner(r)
+	x.Bought[core.Yes], x.Bought[core.No], x.Sold[core.Yes], x.Sold[core.No] = core.Qty(r.int()), core.Qty(r.int()), core.Qty(r.int()), core.Qty(r.int())
+	x.Redeemed, x.Paid, x.Received, x.Fees, x.Payout = core.Qty(r.int()), core.Pips(r.int()), core.Pips(r.int()), core.Pips(r.int()), core.Pips(r.int())
+	r.int() // profit
+	x.UpdateSeq = r.uint()
+	return x
+}
+
+// PriceTicks returns index ticks of a feed with a second of at least first and below before; 0 is no
+// bound.
+func (m *Mirror) PriceTicks(ctx context.Context, f core.Feed, first, before int64, limit int) ([]view.PriceTick, error) {
+	var q query
+	q.and("feed = ?", int64(f))
+	q.andSeconds(first, before)
+	return list(ctx, m, "oracle_history", ticks, q, "second DESC", limit, func(r *row) (t view.PriceTick) {
+		r.int() // feed
+		t.Second, t.Price, t.Sources = r.int(), core.Price(r.int()), uint8(r.int())
+		return t
+	})
+}
+
+// RoundSeconds returns the states of a round by the second, with a second of at least first and below
+// before; 0 is no bound.
+func (m *Mirror) RoundSeconds(ctx context.Context, number uint64, first, before int64, limit int) ([]view.RoundSecond, error) {
+	var q query
+	q.and("number = ?", int64(number))
+	q.andSeconds(first, before)
+	return list(ctx, m, "round_history", roundSeconds, q, "second DESC", limit, func(r *row) (s view.RoundSecond) {
+		r.int() // number
+		s.Second, s.Index, s.Bid, s.Ask, s.Last, s.Volume = r.int(), core.Price(r.int()), core.Tick(r.int()), core.Tick(r.int()), core.Tick(r.int()), core.Qty(r.int())
+		return s
+	})
+}
+
+// decodeWinner returns NoOutcome for NULL, because that is its name.
+func decodeWinner(r *row) core.Outcome { return enum(r, outcomes) }
+
+// Rounds returns rounds without their evidence. Their number is Number.
+func (m *Mirror) Rounds(ctx context.Context, from uint64, limit int, f RoundFilter) ([]view.Round, error) {
+	var q query
+	q.andBelow("number", from)
+	andEqual(&q, "market_id", f.Market)
+	andEqual(&q, "category", f.Category)
+	return list(ctx, m, "rounds", rounds, q, "number DESC", limit, decodeRound)
+}
+
+func decodeRound(r *row) (x view.Round) {
+	x.Number, x.Market, x.Generation, x.Category, x.Feed = r.uint(), core.MarketID(r.int()), uint32(r.int()), uint16(r.int()), core.Feed(r.int())
+	x.Window, x.Status, x.Strike, x.Settle, x.Winner = r.int(), enum(r, phases), core.Price(r.int()), core.Price(r.int()), decodeWinner(r)
+	x.FreshCount, x.Gen, x.OpenTs, x.CloseTs, x.FreezeTs = uint8(r.int()), uint32(r.int()), r.int(), r.int(), r.int()
+	x.ResolveTs, x.ProposedTs, x.Paused, x.Covered, x.ByOperator, x.Seq = r.int(), r.int(), r.bool(), r.int(), r.bool(), r.uint()
+	return x
+}
+
+// Round returns a round with its evidence, or nil. Number 0 means the newest round of the slot.
+func (m *Mirror) Round(ctx context.Context, market core.MarketID, number uint64) (*view.Round, error) {
+	f := RoundFilter{Market: &market}
+	found, err := m.Rounds(ctx, 0, 1, f)
+	if number != 0 {
+		found, err = m.Rounds(ctx, number+1, 1, f)
+	}
+	if err != nil || len(found) == 0 || number != 0 && found[0].Number != number {
+		return nil, err
+	}
+	r := &found[0]
+	if r.Strikes, err = m.evidence(ctx, r.Number, strikeEvidence); err != nil {
+		return nil, err
+	}
+	r.Evidence, err = m.evidence(ctx, r.Number, settleEvidence)
+	return r, err
+}
+
+// maxEvidence is more than the number of ticks of any round.
+const maxEvidence = 100_000
+
+// evidence returns the ticks of one kind of evidence, oldest first.
+func (m *Mirror) evidence(ctx context.Context, number uint64, kind string) ([]core.IndexTick, error) {
+	var q query
+	q.and("number = ?", int64(number))
+	q.and("kind = ?", kind)
+	return list(ctx, m, "evidence", evidence, q, "second", maxEvidence, decodeEvidence)
+}
+
+func decodeEvidence(r *row) (t core.IndexTick) {
+	r.int()  // number
+	r.text() // kind
+	t.Second, t.Feed, t.Price, t.Count, t.Manual = r.int(), core.Feed(r.int()), core.Price(r.int()), uint8(r.int()), r.bool()
+	var list []sourcePrice
+	if err := json.Unmarshal([]byte(r.text()), &list); err != nil {
+		r.fail(err)
+	}
+	for _, s := range list {
+		t.Sources = append(t.Sources, core.SourcePrice{Name: s.Source, Price: s.Price})
+	}
+	return t
+}
+
+// Actions returns actions of operators and accounts. Their number is Seq.
+func (m *Mirror) Actions(ctx context.Context, from uint64, limit int, f ActionFilter) ([]view.Action, error) {
+	var q query
+	q.andBelow("seq", from)
+	if f.Who != "" {
+		q.and("who = ?", f.Who)
+	}
+	if f.Action != "" {
+		q.and("action = ?", f.Action)
+	}
+	andEqual(&q, "user_id", f.User)
+	return list(ctx, m, "admin_audit", actions, q, "seq DESC", limit, decodeAction)
+}
+
+func decodeAction(r *row) (a view.Action) {
+	a.Seq, a.Ts, a.Who, a.Why, a.Name = r.uint(), r.int(), r.text(), r.text(), r.text()
+	a.User, a.Market = core.UserID(r.int()), core.MarketID(r.int())
+	if detail := r.text(); detail != "" {
+		if err := json.Unmarshal([]byte(detail), &a.Detail); err != nil {
+			r.fail(err)
+		}
+	}
+	if refused := r.text(); refused != "" {
+		a.Reject = rejects[refused]
+	}
+	return a
+}

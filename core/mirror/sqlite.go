@@ -1,0 +1,212 @@
+package mirror
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// freshSuffix ends the name of a database that is being built beside the one in use.
+const freshSuffix = ".new"
+
+// sqlite is a database in a file.
+type sqlite struct {
+	path   string
+	file   os.FileInfo // when it was opened
+	db     *sql.DB     // of the writer
+	conn   *sql.Conn
+	reads  *sql.DB
+	insert [tableCount]map[int]*sql.Stmt // by number of rows
+}
+
+// openSQLite opens the database at path, or with fresh an empty one beside it.
+func openSQLite(ctx context.Context, path string, fresh bool) (_ *sqlite, err error) {
+	if fresh {
+		path += freshSuffix
+		if err := removeSQLite(path); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600); err != nil { // so that the mode is not the driver's
+		return nil, err
+	} else if err := f.Close(); err != nil {
+		return nil, err
+	}
+	s := &sqlite{path: path}
+	defer func() {
+		if err != nil {
+			_ = s.close() // the first error counts
+		}
+	}()
+	if s.db, err = sql.Open("sqlite", sqliteDSN(path, "busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-65536)", "wal_autocheckpoint(4000)")); err != nil {
+		return nil, err
+	}
+	if s.conn, err = s.db.Conn(ctx); err != nil {
+		return nil, sqliteError(path, err)
+	}
+	if err := migrate(ctx, s, &sqliteDialect); err != nil {
+		return nil, sqliteError(path, err)
+	}
+	if s.reads, err = sql.Open("sqlite", sqliteDSN(path, "busy_timeout(500)", "query_only(1)", "cache_size(-8192)")); err != nil {
+		return nil, err
+	}
+	s.reads.SetMaxOpenConns(readPool)
+	s.reads.SetMaxIdleConns(readPool)
+	s.file, err = os.Stat(path)
+	return s, err
+}
+
+func sqliteDSN(path string, pragmas ...string) string {
+	q := url.Values{"_pragma": pragmas}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
+}
+
+// sqliteError says what to do about a file that is not a database.
+func sqliteError(path string, err error) error {
+	for _, sign := range []string{"file is not a database", "malformed"} {
+		if strings.Contains(err.Error(), sign) {
+			return fmt.Errorf("%s is damaged: %w. Run dx mirror rebuild", path, err)
+		}
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+func removeSQLite(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sqlite) exec(ctx context.Context, q string, args ...any) error {
+	_, err := s.conn.ExecContext(ctx, q, args...)
+	return err
+}
+
+func (s *sqlite) version(ctx context.Context) (n int, err error) {
+	var tables int
+	if err := s.conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'").Scan(&tables); err != nil || tables == 0 {
+		return 0, err
+	}
+	return n, s.conn.QueryRowContext(ctx, "SELECT version FROM schema_version").Scan(&n)
+}
+
+func (s *sqlite) start(ctx context.Context, c cursor) error {
+	return s.exec(ctx, insertCursor, c.insertArgs()...)
+}
+
+func (s *sqlite) cursor(ctx context.Context) (cursor, error) {
+	c, err := scanCursor(s.conn.QueryRowContext(ctx, selectCursor).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return cursor{}, nil
+	}
+	return c, err
+}
+
+// write runs without the caller's context: its end would interrupt the database in the middle of a
+// commit, and one batch takes milliseconds.
+func (s *sqlite) write(_ context.Context, build int64, b *batch) (err error) {
+	if now, err := os.Stat(s.path); err != nil || !os.SameFile(now, s.file) {
+		return errRebuilt
+	}
+	ctx := context.Background()
+	if err := s.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = s.exec(ctx, "ROLLBACK") // fails if the error has ended the transaction
+		}
+	}()
+	r, err := s.conn.ExecContext(ctx, updateCursor, b.cursorArgs(build)...)
+	if err != nil {
+		return err
+	}
+	if n, err := r.RowsAffected(); err != nil {
+		return err
+	} else if n == 0 {
+		now, err := s.cursor(ctx)
+		return errors.Join(err, b.moved(now, build), s.exec(ctx, "ROLLBACK"))
+	}
+	for i := range schema {
+		if err := s.insertRows(ctx, &schema[i], b.values[i]); err != nil {
+			return fmt.Errorf("%s: %w", schema[i].name, err)
+		}
+	}
+	return s.exec(ctx, "COMMIT")
+}
+
+// insertChunk is the highest number of rows that one statement inserts: with more, binding the
+// values takes nearly all of the time already.
+const insertChunk = 64
+
+func (s *sqlite) insertRows(ctx context.Context, t *table, values []any) error {
+	width := len(t.columns)
+	for rows := len(values) / width; rows > 0; rows = len(values) / width {
+		n := insertChunk
+		for n > rows {
+			n /= 2
+		}
+		stmt := s.insert[t.id][n]
+		if stmt == nil {
+			var err error
+			if stmt, err = s.conn.PrepareContext(ctx, insertSQL(t, n)); err != nil {
+				return err
+			}
+			if s.insert[t.id] == nil {
+				s.insert[t.id] = map[int]*sql.Stmt{}
+			}
+			s.insert[t.id][n] = stmt
+		}
+		for i, v := range values[:n*width] {
+			if u, ok := v.(uint64); ok {
+				values[i] = int64(u) // the same 64 bits
+			}
+		}
+		if _, err := stmt.ExecContext(ctx, values[:n*width]...); err != nil {
+			return err
+		}
+		values = values[n*width:]
+	}
+	return nil
+}
+
+// insertSQL returns the statement that inserts n rows.
+func insertSQL(t *table, n int) string {
+	row := "(" + strings.Repeat("?, ", len(t.columns)-1) + "?)"
+	return fmt.Sprintf(`INSERT INTO "%s" (%s) VALUES %s%s`, t.name, names(t.columns), strings.Repeat(row+", ", n-1)+row, t.onConflict())
+}
+
+func (s *sqlite) reader() *sql.DB            { return s.reads }
+func (s *sqlite) rebind(query string) string { return query }
+
+func (s *sqlite) close() error {
+	var errs []error
+	for _, byRows := range s.insert {
+		for _, stmt := range byRows {
+			errs = append(errs, stmt.Close())
+		}
+	}
+	if s.reads != nil {
+		errs = append(errs, s.reads.Close())
+	}
+	if s.conn != nil {
+		errs = append(errs, s.conn.Close())
+	}
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,84 @@
+package mirror
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// stats counts the work of a mirror since its start.
+type stats struct {
+	rows             [tableCount]atomic.Uint64
+	commits, errors  atomic.Uint64
+	commitNs, paused atomic.Int64
+	held             atomic.Int64
+
+	mu    sync.Mutex
+	reads map[readKey]*readCount
+}
+
+type readKey struct{ route, outcome string }
+
+type readCount struct {
+	n  uint64
+	ns int64
+}
+
+// read counts a read.
+func (s *stats) read(route string, took time.Duration, err error) {
+	outcome := "ok"
+	switch {
+	case errors.Is(err, ErrUnavailable):
+		outcome = "unavailable"
+	case err != nil:
+		outcome = "error"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reads == nil {
+		s.reads = map[readKey]*readCount{}
+	}
+	c := s.reads[readKey{route, outcome}]
+	if c == nil {
+		c = &readCount{}
+		s.reads[readKey{route, outcome}] = c
+	}
+	c.n++
+	c.ns += int64(took)
+}
+
+// Stats is what a mirror has done since its start.
+type Stats struct {
+	Rows          map[string]uint64 // written, by table
+	Commits       uint64
+	CommitSeconds float64 // of all commits
+	PausedSeconds float64 // waited, so that the venue had the processor
+	Errors        uint64  // failed attempts to open the database or to write
+	HeldBytes     int64   // of the journal, kept for the mirror alone when it was trimmed last
+	Reads         []Reads
+}
+
+// Reads counts the reads of a route with one outcome: ok, unavailable or error.
+type Reads struct {
+	Route, Outcome string
+	Count          uint64
+}
+
+// Stats returns the counters.
+func (m *Mirror) Stats() (out Stats) {
+	s := &m.stats
+	out = Stats{
+		Rows: map[string]uint64{}, Commits: s.commits.Load(), CommitSeconds: time.Duration(s.commitNs.Load()).Seconds(),
+		PausedSeconds: time.Duration(s.paused.Load()).Seconds(), Errors: s.errors.Load(), HeldBytes: s.held.Load(),
+	}
+	for i := range schema {
+		out.Rows[schema[i].name] = s.rows[i].Load()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, c := range s.reads {
+		out.Reads = append(out.Reads, Reads{k.route, k.outcome, c.n})
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package mirror
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// Errors that stop a projector for good. The error in which they are wrapped says what to do.
+var (
+	// ErrOtherProjector means that another process writes to the database.
+	ErrOtherProjector = errors.New("another projector writes to this database")
+	// ErrOtherVenue means that the rows are not those of this journal.
+	ErrOtherVenue = errors.New("the database does not belong to this journal")
+	// ErrNewerSchema means that a newer program has changed the schema.
+	ErrNewerSchema = errors.New("the database has a newer schema than this version of dx knows")
+	// ErrTrimmed means that the journal no longer has the groups that the database lacks.
+	ErrTrimmed = errors.New("the journal no longer has the groups that the mirror lacks")
+	// errRebuilt means that the database was built anew, or deleted, while it was open.
+	errRebuilt = errors.New("the database was replaced while it was open")
+)
+
+// cursor is how far the rows of a database go.
+type cursor struct {
+	position
+	build int64  // a number of its own for each time the mirror is built
+	since uint64 // rows of commands up to this seq are missing
+	found bool   // false in a new database
+}
+
+// readPool is the number of connections for reads.
+const readPool = 8
+
+// readTimeout bounds one read (docs/rules/history.md#read-time).
+const readTimeout = 500 * time.Millisecond
+
+// store is a database. One goroutine writes; any number read.
+type store interface {
+	// start puts a cursor into a new database.
+	start(ctx context.Context, c cursor) error
+	// cursor returns the cursor.
+	cursor(ctx context.Context) (cursor, error)
+	// write commits a batch. The error is ErrOtherProjector or errRebuilt if the cursor is not where
+	// the batch begins; any other may pass, and then the batch may have been committed or not.
+	write(ctx context.Context, build int64, b *batch) error
+	// reader returns the database for reads.
+	reader() *sql.DB
+	// rebind returns a query whose parameters are written as ? in the form of the database.
+	rebind(query string) string
+	close() error
+}
+
+// openStore opens the database that dsn names, creates it if necessary, and brings its schema to
+// the newest version. With fresh it creates one beside it, which replace puts in its place.
+func openStore(ctx context.Context, dsn string, fresh bool) (store, error) {
+	if isPostgres(dsn) {
+		return openPostgres(ctx, dsn, fresh)
+	}
+	return openSQLite(ctx, dsn, fresh)
+}
+
+func isPostgres(dsn string) bool {
+	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
+}
+
+// executor is the part of a connection that migrate needs.
+type executor interface {
+	exec(ctx context.Context, sql string, args ...any) error
+	version(ctx context.Context) (int, error) // 0 without the table of versions
+}
+
+// migrate runs the migrations that the database lacks, each in a transaction.
+func migrate(ctx context.Context, to executor, d *dialect) error {
+	list, err := d.migrations()
+	if err != nil {
+		return err
+	}
+	at, err := to.version(ctx)
+	if err != nil {
+		return err
+	}
+	if at > len(list) {
+		return fmt.Errorf("%w: version %d, and this one knows %d. Run the newer version, or dx mirror rebuild", ErrNewerSchema, at, len(list))
+	}
+	for n := at; n < len(list); n++ {
+		if err := migrateOne(ctx, to, n+1, list[n].statements); err != nil {
+			return fmt.Errorf("%s: %w", list[n].name, err)
+		}
+	}
+	return nil
+}
+
+func migrateOne(ctx context.Context, to executor, version int, statements []string) (err error) {
+	if err := to.exec(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, to.exec(context.WithoutCancel(ctx), "ROLLBACK"))
+		}
+	}()
+	if version == 1 {
+		statements = append([]string{"CREATE TABLE schema_version (version INTEGER NOT NULL)", "INSERT INTO schema_version VALUES (0)"}, statements...)
+	}
+	for _, s := range append(statements, fmt.Sprintf("UPDATE schema_version SET version = %d", version)) {
+		if err := to.exec(ctx, s); err != nil {
+			return err
+		}
+	}
+	return to.exec(ctx, "COMMIT")
+}
+
+// Statements about the cursor.
+const (
+	insertCursor = "INSERT INTO cursor (id, build, seq, number, chain, ts, since_seq) VALUES (1, ?, ?, ?, ?, ?, ?)"
+	selectCursor = "SELECT build, seq, number, chain, ts, since_seq FROM cursor WHERE id = 1"
+	updateCursor = "UPDATE cursor SET seq = ?, number = ?, chain = ?, ts = ? WHERE id = 1 AND build = ? AND seq = ? AND number = ?"
+)
+
+func (c *cursor) insertArgs() []any {
+	return []any{c.build, int64(c.Seq), int64(c.Number), c.Chain[:], c.Stamp, int64(c.since)}
+}
+
+func (b *batch) cursorArgs(build int64) []any {
+	return []any{int64(b.to.Seq), int64(b.to.Number), b.to.Chain[:], b.to.Stamp, build, int64(b.from.Seq), int64(b.from.Number)}
+}
+
+// scanCursor reads what selectCursor selects.
+func scanCursor(scan func(...any) error) (c cursor, err error) {
+	var seq, number, since int64
+	var chain []byte
+	if err = scan(&c.build, &seq, &number, &chain, &c.Stamp, &since); err != nil {
+		return c, err
+	}
+	if len(chain) != len(c.Chain) {
+		return c, fmt.Errorf("the running hash of the cursor has %d bytes", len(chain))
+	}
+	c.Seq, c.Number, c.since, c.Chain, c.found = uint64(seq), uint64(number), uint64(since), [32]byte(chain), true
+	return c, nil
+}
+
+// moved returns the reason why the batch did not update the cursor. It returns nil if an earlier
+// attempt has committed the batch.
+func (b *batch) moved(now cursor, build int64) error {
+	if b.tried && now.found && now.build == build && now.position == b.to {
+		return nil
+	}
+	if !now.found || now.build != build {
+		return errRebuilt
+	}
+	return fmt.Errorf("%w: its cursor is at group %d, and should be at %d. Stop one of the two venues, or give each a database", ErrOtherProjector, now.Number, b.from.Number)
+}
+
+func newBuild() int64 { return rand.Int64() }
