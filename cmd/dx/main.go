@@ -38,6 +38,8 @@ type commandLine struct {
 	Cancel     trading.Cancel    `cmd:"" help:"Cancel orders."`
 	Markets    trading.Markets   `cmd:"" help:"List the markets."`
 	Book       trading.Book      `cmd:"" help:"Show a market's orderbook."`
+	Pnl        trading.PnL       `cmd:"" help:"Show the account's profit and loss."`
+	Ledger     trading.Ledger    `cmd:"" help:"List the changes of the account's money."`
 	Watch      trading.Watch     `cmd:"" help:"Print the event stream, one line per message."`
 	Top        topCmd            `cmd:"" help:"Show the nine series, an order book, its trades and your orders on a terminal."`
 	Bench      benchCmd          `cmd:"" help:"Load a venue on this machine and print throughput and latency."`
