@@ -136,9 +136,8 @@ var shared struct {
 	err  error
 }
 
-// journalDir returns the folder of a journal: round 1 is settled, with fills on all paths, shares of
-// fees and redemptions; round 2 is settled at an operator's price, round 3 is void, and others are
-// live.
+// journalDir returns the folder of a journal. settledRound has fills on all paths, shares of fees and
+// a redemption; operatorRound is settled at the second price of an operator.
 func journalDir(t *testing.T) string {
 	t.Helper()
 	shared.once.Do(func() {
@@ -196,11 +195,39 @@ func play(t *testing.T, dir string) {
 	w.second(1)
 	w.waitFor(btc.Number, core.Proposed)
 	w.second(7)
-	if r := w.waitFor(btc.Number, core.Settled); r.Winner != core.Yes || r.Covered != 10 {
+	if r := w.waitFor(btc.Number, core.Settled); r.Number != settledRound || r.Winner != core.Yes || r.Covered != 10 {
+		t.Fatalf("%+v", r)
+	}
+
+	// The next round gets no price of its own, and those of an operator.
+	w.price(core.BTC, start)
+	w.second(1)
+	next := w.roundOf(1)
+	w.order(1, next.Market, core.Buy, core.Yes, 7000, 12)
+	w.order(2, next.Market, core.Buy, core.No, 3000, 12)
+	w.second(54)
+	w.waitFor(next.Number, core.Frozen)
+	by := core.Audit{Who: "operator", Why: "no source answers"}
+	w.do(&core.ProposePrice{Market: next.Market, Price: start + 9, Audit: by})
+	w.do(&core.ProposePrice{Market: next.Market, Price: start - 9, Audit: by})
+	w.second(7)
+	if r := w.waitFor(next.Number, core.Settled); r.Number != operatorRound || r.Winner != core.No || !r.ByOperator {
+		t.Fatalf("%+v", r)
+	}
+	if r := w.waitFor(voidRound, core.Void); r.Category != 7 {
 		t.Fatalf("%+v", r)
 	}
 	w.stop()
 }
+
+// The rounds of journalDir by what became of them.
+const (
+	settledRound  = 1
+	liveRound     = 2
+	emptyRound    = 4 // nobody traded
+	voidRound     = 7
+	operatorRound = 10
+)
 
 // roundOf returns the newest round of a category.
 func (w *world) roundOf(category uint16) (r core.Round) {

@@ -27,6 +27,9 @@ import (
 // Errors, beside those of the journal and of out: the round is not settled, has never opened, is
 // void, or opened before the journal's first group.
 func Write(out io.Writer, dir string, round uint64, each func(groups uint64)) error {
+	if round == 0 {
+		return errors.New("rounds are numbered from 1")
+	}
 	r, newest, err := oldestState(dir)
 	if err != nil {
 		return err
