@@ -205,6 +205,13 @@ func decodeHeader(line []byte) (*headerRow, error) {
 	return r.(*headerRow), nil
 }
 
+// IsBundle reports whether b begins as a bundle of a round does.
+func IsBundle(b []byte, round uint64) bool {
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	h, err := decodeHeader(append(bytes.Clone(line), '\n'))
+	return err == nil && h.Round == round
+}
+
 // decode reads a line, with its newline. It refuses whatever encode would not write.
 func decode(line []byte) (row, error) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"kind":"`))
