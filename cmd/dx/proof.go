@@ -50,7 +50,7 @@ func (p *proofWriteCmd) Run(out io.Writer) error {
 		return cli.BadFlag("out", err)
 	}
 	if exists && !proof.IsBundle(old, p.Round) {
-		return cli.BadFlag("out", fmt.Errorf("%s exists, and is not a bundle of round %d", p.Out, p.Round))
+		return cli.BadFlag("out", fmt.Errorf("%s exists, and is not a bundle of round %d", cli.RelativePath(p.Out), p.Round))
 	}
 	show := progressTo(os.Stderr, dir)
 	var report proof.Report
@@ -73,11 +73,11 @@ func (p *proofWriteCmd) Run(out io.Writer) error {
 	show.clear()
 	switch {
 	case errors.Is(err, errUnchanged):
-		fmt.Fprintf(out, "%s is this bundle already\n", p.Out)
+		fmt.Fprintf(out, "%s is this bundle already\n", cli.RelativePath(p.Out))
 	case err != nil:
 		return err
 	default:
-		fmt.Fprintf(out, "wrote %s: %d bytes\n", p.Out, size)
+		fmt.Fprintf(out, "wrote %s: %d bytes\n", cli.RelativePath(p.Out), size)
 	}
 	printReport(out, &report)
 	fmt.Fprintln(out, "The file holds commands of other accounts. It is for the operator and for auditors: give it to nobody else.")
@@ -127,7 +127,7 @@ func (p *proofCheckCmd) Run(out io.Writer) error {
 	defer f.Close()
 	report, err := proof.Check(f)
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.File, err)
+		return fmt.Errorf("%s: %w", cli.RelativePath(p.File), err)
 	}
 	printReport(out, &report)
 	fmt.Fprintln(out, "agrees")
