@@ -89,7 +89,9 @@ func Check(in io.Reader) (Report, error) {
 	switch err := lines.Err(); {
 	case n == 0 && (err == nil || errors.Is(err, errNoNewline)):
 		return c.report, errNotABundle
-	case err != nil && !errors.Is(err, errNoNewline) && !errors.Is(err, bufio.ErrTooLong):
+	case errors.Is(err, bufio.ErrTooLong):
+		return c.report, errors.Join(fmt.Errorf("line %d: it is longer than %d bytes", n+1, lineMax), wrong)
+	case err != nil && !errors.Is(err, errNoNewline):
 		return c.report, err
 	case err != nil:
 		return c.report, errors.Join(fmt.Errorf("line %d: %w", n+1, err), wrong)

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 // world is an engine with a clock that the test sets.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	e    *engine.Engine
 	o    engine.Options
 	at   atomic.Int64
@@ -40,7 +40,7 @@ type world struct {
 // boundary is a time at which a round of every cadence begins, in ns.
 const boundary = 1_800_000_000 / 900 * 900 * core.NsPerSec
 
-func newWorld(t *testing.T, dir string) *world {
+func newWorld(t testing.TB, dir string) *world {
 	w := &world{t: t, last: map[core.UserID]uint64{}}
 	w.at.Store(boundary - 2*core.NsPerSec)
 	w.o = engine.Options{Dir: dir, Now: w.at.Load, CheckpointEvery: 10 * time.Second}
@@ -137,7 +137,7 @@ var shared struct {
 
 // journalDir returns the folder of a journal. settledRound has fills on all paths, shares of fees and
 // a redemption; operatorRound is settled at the second price of an operator.
-func journalDir(t *testing.T) string {
+func journalDir(t testing.TB) string {
 	t.Helper()
 	shared.once.Do(func() {
 		if shared.dir, shared.err = os.MkdirTemp("", "proof-test-"); shared.err == nil {
@@ -152,7 +152,7 @@ func journalDir(t *testing.T) string {
 
 const start = core.Price(6_500_000_000_000)
 
-func play(t *testing.T, dir string) {
+func play(t testing.TB, dir string) {
 	w := newWorld(t, dir)
 	w.accounts(4)
 	w.do(&core.SetFees{Fees: core.Fees{Maker: 10, Taker: 250, RebatePct: 20, ReferPct: 10}})
@@ -245,7 +245,7 @@ func (w *world) roundOf(category uint16) (r core.Round) {
 }
 
 // bundle returns the bundle of a round.
-func bundle(t *testing.T, dir string, round uint64) []byte {
+func bundle(t testing.TB, dir string, round uint64) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := Write(&out, dir, round, nil); err != nil {
