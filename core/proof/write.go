@@ -139,7 +139,7 @@ type collector struct {
 
 	// Until the round opens: the groups before it that it will need.
 	recent   [core.Feeds][]*record // those with the newest ticks of each feed, the oldest first
-	feesSet  *record               // that of the last SetFees
+	feesSet  *record               // that of the last accepted SetFees
 	rulesSet *record               // that of the last SetRules
 
 	round   core.Round     // Number is 0 until it opens
@@ -181,7 +181,9 @@ func (c *collector) apply(r *replica.Replica, g *journal.Group) error {
 		}
 		switch cmd := a.Command.(type) {
 		case *core.SetFees:
-			c.feesSet, rec.touched = rec, rec.touched || c.opened
+			if a.Reject == core.OK {
+				c.feesSet, rec.touched = rec, rec.touched || c.opened
+			}
 		case *core.SetRules:
 			c.rulesSet, rec.touched = rec, rec.touched || c.opened
 			c.minSources = cmd.Rules.MinSources
