@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"duplex/core"
@@ -134,12 +135,6 @@ func (p *deepPage[R, W]) finish(ctx context.Context, v *Venue, caller Caller) (c
 
 // addOlder adds the rows of the mirror that memory has released and that belong to the page.
 func (p *deepPage[R, W]) addOlder(ctx context.Context, v *Venue, caller Caller) error {
-	if err := caller.chargeDeepRead(); err != nil {
-		return err
-	}
-	if wait := mirrorWait(v.History, p.released.Seq); wait > 0 {
-		return historyBehind(wait)
-	}
 	below := p.released.Newest + 1
 	if p.from != 0 {
 		below = min(below, p.from)
@@ -152,12 +147,13 @@ func (p *deepPage[R, W]) addOlder(ctx context.Context, v *Venue, caller Caller) 
 			}
 		}
 	}
-	older, err := p.mirror(ctx, below, p.size+1+len(inMemory))
-	if err != nil {
-		return errors.Join(historyBehind(mirrorRetry), err)
-	}
-	p.merge(older, inMemory)
-	return nil
+	return v.readHistory(caller, v.mirrorHas(p.released.Seq), func() error {
+		older, err := p.mirror(ctx, below, p.size+1+len(inMemory))
+		if err == nil {
+			p.merge(older, inMemory)
+		}
+		return err
+	})
 }
 
 // merge merges rows of the mirror, newest first, into the page. Where memory has a row, that counts.
@@ -187,13 +183,44 @@ func (p *deepPage[R, W]) merge(older []R, inMemory map[uint64]bool) {
 	}
 }
 
-// mirrorWait returns how long the mirror is likely to need until it has every row up to seq: 0 if it
-// has them.
-func mirrorWait(h History, seq uint64) time.Duration {
-	if at, _ := h.Position(); at >= seq {
-		return 0
+// readHistory calls read, which reads the mirror, after it has taken its tokens and made sure that the
+// mirror need not be waited for. An error of read is history_behind. Without a mirror it does
+// nothing.
+func (v *Venue) readHistory(caller Caller, until func() time.Duration, read func() error) error {
+	if v.History == nil {
+		return nil
 	}
-	return max(minMirrorWait, h.Lag())
+	if err := caller.chargeDeepRead(); err != nil {
+		return err
+	}
+	if wait := until(); wait > 0 {
+		return historyBehind(wait)
+	}
+	if err := read(); err != nil {
+		return errors.Join(historyBehind(mirrorRetry), err)
+	}
+	return nil
+}
+
+// mirrorHas returns a function that returns how long the mirror is likely to need until it has every
+// row up to seq: 0 if it has them.
+func (v *Venue) mirrorHas(seq uint64) func() time.Duration {
+	return func() time.Duration {
+		if at, _ := v.History.Position(); at >= seq {
+			return 0
+		}
+		return max(minMirrorWait, v.History.Lag())
+	}
+}
+
+// mirrorHasUntil is mirrorHas for the rows of commands with a stamp below ts, in ns.
+func (v *Venue) mirrorHasUntil(ts int64) func() time.Duration {
+	return func() time.Duration {
+		if _, at := v.History.Position(); at.Stamp >= ts {
+			return 0
+		}
+		return max(minMirrorWait, v.History.Lag())
+	}
 }
 
 const (
@@ -207,4 +234,62 @@ const (
 // historyBehind returns history_behind with a wait, rounded up to ms.
 func historyBehind(wait time.Duration) error {
 	return Error{schemas.HistoryBehind(int64((wait + time.Millisecond - 1) / time.Millisecond))}
+}
+
+// numbered is a row whose number is not one of its fields.
+type numbered[T any] struct {
+	n   uint64
+	row *T
+}
+
+func numberOf[T any](x numbered[T]) uint64 { return x.n }
+
+// withNumbers pairs the rows of memory with their numbers.
+func withNumbers[T any](rows iter.Seq2[uint64, *T]) iter.Seq2[uint64, numbered[T]] {
+	return func(yield func(uint64, numbered[T]) bool) {
+		for n, x := range rows {
+			if !yield(n, numbered[T]{n, x}) {
+				return
+			}
+		}
+	}
+}
+
+// fromMirror converts rows of the mirror.
+func fromMirror[T any](rows []mirror.Numbered[T], err error) ([]numbered[T], error) {
+	out := make([]numbered[T], len(rows))
+	for i := range rows {
+		out[i] = numbered[T]{rows[i].N, &rows[i].Row}
+	}
+	return out, err
+}
+
+func pointers[T any](rows []T) []*T {
+	out := make([]*T, len(rows))
+	for i := range rows {
+		out[i] = &rows[i]
+	}
+	return out
+}
+
+// marketFilter, categoryFilter and namesOf convert filters of a request to those of the mirror.
+func marketFilter(in *schemas.Int) *core.MarketID {
+	if in == nil {
+		return nil
+	}
+	return schemas.Ptr(marketID(*in))
+}
+
+func categoryFilter(in *schemas.Int) *uint16 {
+	if in == nil {
+		return nil
+	}
+	return schemas.Ptr(uint16(*in))
+}
+
+func namesOf(filter string) []string {
+	if filter == "" {
+		return nil
+	}
+	return strings.Split(filter, ",")
 }

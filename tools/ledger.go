@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"duplex/core"
+	"duplex/core/mirror"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -12,19 +13,24 @@ import (
 
 var ListLedger = &Op[schemas.ListLedger, schemas.LedgerList]{
 	Spec: Spec{
-		Name: "list_ledger", Title: "Your ledger", Method: "GET", Path: "/v1/portfolio/ledger", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Name: "list_ledger", Title: "Your ledger", Method: "GET", Path: "/v1/portfolio/ledger", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Every change of your cash and reservations, newest first, with its cause and the balance after it.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListLedger) (out schemas.LedgerList, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			walk := func(from uint64) iter.Seq2[uint64, *view.LedgerRow] { return w.Ledger(caller.User, from) }
-			keep := func(r *view.LedgerRow) bool {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListLedger) (out schemas.LedgerList, err error) {
+		l := deepList[*view.LedgerRow, schemas.LedgerRow]{
+			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.LedgerRow], view.Released, error) {
+				return func(from uint64) iter.Seq2[uint64, *view.LedgerRow] { return w.Ledger(caller.User, from) }, w.LedgerReleased(caller.User), nil
+			},
+			keep: func(r *view.LedgerRow) bool {
 				return matchesMarket(in.MarketID, r.Market) && matchesFilter(in.Kind, r.Kind.String())
-			}
-			var cursor string
-			out.Ledger, cursor, err = page("ledger", caller, in, walk, keep, LedgerRowOf)
-			out.PageEnd = nextPage(m, cursor)
-		})
+			},
+			show: LedgerRowOf, at: func(r *view.LedgerRow) uint64 { return r.N },
+			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.LedgerRow, error) {
+				rows, err := v.History.Ledger(ctx, caller.User, below, limit, mirror.LedgerFilter{Market: marketFilter(in.MarketID), Kinds: namesOf(in.Kind)})
+				return pointers(rows), err
+			},
+		}
+		out.Ledger, out.PageEnd, err = l.page(ctx, v, caller, "ledger", in)
 		return out, err
 	},
 }
@@ -50,17 +56,23 @@ func LedgerRowOf(r *view.LedgerRow) schemas.LedgerRow {
 
 var ListPortfolioRounds = &Op[schemas.ListPortfolioRounds, schemas.AccountRoundList]{
 	Spec: Spec{
-		Name: "list_portfolio_rounds", Title: "Your rounds", Method: "GET", Path: "/v1/portfolio/rounds", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Name: "list_portfolio_rounds", Title: "Your rounds", Method: "GET", Path: "/v1/portfolio/rounds", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "What you traded and made in each round, newest first, live rounds included.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListPortfolioRounds) (out schemas.AccountRoundList, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			walk := func(from uint64) iter.Seq2[uint64, view.AccountRound] { return w.AccountRounds(caller.User, from) }
-			keep := func(x view.AccountRound) bool { return in.Category == nil || *in.Category == schemas.Int(x.Category) }
-			var cursor string
-			out.Rounds, cursor, err = page("portfolio_rounds", caller, in, walk, keep, func(x view.AccountRound) schemas.AccountRound { return AccountRoundOf(&x) })
-			out.PageEnd = nextPage(m, cursor)
-		})
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListPortfolioRounds) (out schemas.AccountRoundList, err error) {
+		l := deepList[view.AccountRound, schemas.AccountRound]{
+			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, view.AccountRound], view.Released, error) {
+				walk := func(from uint64) iter.Seq2[uint64, view.AccountRound] { return w.AccountRounds(caller.User, from) }
+				return walk, w.AccountRoundsReleased(caller.User), nil
+			},
+			keep: func(x view.AccountRound) bool { return in.Category == nil || *in.Category == schemas.Int(x.Category) },
+			show: func(x view.AccountRound) schemas.AccountRound { return AccountRoundOf(&x) },
+			at:   func(x view.AccountRound) uint64 { return x.Number },
+			mirror: func(ctx context.Context, below uint64, limit int) ([]view.AccountRound, error) {
+				return v.History.AccountRounds(ctx, caller.User, below, limit, categoryFilter(in.Category))
+			},
+		}
+		out.Rounds, out.PageEnd, err = l.page(ctx, v, caller, "portfolio_rounds", in)
 		return out, err
 	},
 }
@@ -81,16 +93,24 @@ func AccountRoundOf(x *view.AccountRound) schemas.AccountRound {
 
 var ListDeposits = &Op[schemas.ListDeposits, schemas.DepositList]{
 	Spec: Spec{
-		Name: "list_deposits", Title: "Your deposits", Method: "GET", Path: "/v1/deposits", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Name: "list_deposits", Title: "Your deposits", Method: "GET", Path: "/v1/deposits", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Your deposits, newest first. For other changes of cash see list_ledger.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListDeposits) (out schemas.DepositList, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			walk := func(from uint64) iter.Seq2[uint64, *view.Deposit] { return w.Deposits(caller.User, from) }
-			var cursor string
-			out.Deposits, cursor, err = page("deposits", caller, in, walk, keepAll, DepositOf)
-			out.PageEnd = nextPage(m, cursor)
-		})
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListDeposits) (out schemas.DepositList, err error) {
+		l := deepList[*view.Deposit, schemas.DepositRow]{
+			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Deposit], view.Released, error) {
+				return func(from uint64) iter.Seq2[uint64, *view.Deposit] { return w.Deposits(caller.User, from) }, w.DepositsReleased(caller.User), nil
+			},
+			keep: keepAll[*view.Deposit], show: DepositOf, at: func(d *view.Deposit) uint64 { return d.Seq },
+			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Deposit, _ error) { // a deposit is a row of the ledger
+				rows, err := v.History.Ledger(ctx, caller.User, 0, limit, mirror.LedgerFilter{Kinds: []string{view.LedgerDeposit.String()}, BelowSeq: below})
+				for i := range rows {
+					out = append(out, &view.Deposit{ID: rows[i].Ref, Amount: rows[i].Amount, Seq: rows[i].Seq, Ts: rows[i].Ts})
+				}
+				return out, err
+			},
+		}
+		out.Deposits, out.PageEnd, err = l.page(ctx, v, caller, "deposits", in)
 		return out, err
 	},
 }

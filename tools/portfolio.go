@@ -6,6 +6,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/ledger"
+	"duplex/core/mirror"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -115,19 +116,27 @@ func pnlPosition(m *venue.Venue, id core.MarketID, o core.Outcome, h *ledger.Hol
 
 var ListFills = &Op[schemas.ListFills, schemas.FillList]{
 	Spec: Spec{
-		Name: "list_fills", Title: "Your fills", Method: "GET", Path: "/v1/portfolio/fills", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Name: "list_fills", Title: "Your fills", Method: "GET", Path: "/v1/portfolio/fills", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Your fills, newest first. tick_yes is the price of YES; that of NO is 10000 minus it.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListFills) (out schemas.FillList, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			walk := func(from uint64) iter.Seq2[uint64, *view.Fill] { return w.Fills(caller.User, from) }
-			keep := func(f *view.Fill) bool {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListFills) (out schemas.FillList, err error) {
+		l := deepList[*view.Fill, schemas.Fill]{
+			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Fill], view.Released, error) {
+				return func(from uint64) iter.Seq2[uint64, *view.Fill] { return w.Fills(caller.User, from) }, w.FillsReleased(caller.User), nil
+			},
+			keep: func(f *view.Fill) bool {
 				return matchesMarket(in.MarketID, f.Market) && (in.OrderID == nil || core.OrderID(*in.OrderID) == f.Order)
-			}
-			var cursor string
-			out.Fills, cursor, err = page("fills", caller, in, walk, keep, FillOf)
-			out.PageEnd = nextPage(m, cursor)
-		})
+			},
+			show: FillOf, at: func(f *view.Fill) uint64 { return f.N },
+			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Fill, _ error) {
+				rows, err := v.History.Fills(ctx, caller.User, below, limit, mirror.FillFilter{Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID)})
+				for i := range rows {
+					out = append(out, &rows[i].Row)
+				}
+				return out, err
+			},
+		}
+		out.Fills, out.PageEnd, err = l.page(ctx, v, caller, "fills", in)
 		return out, err
 	},
 }
@@ -147,16 +156,24 @@ func FillOf(f *view.Fill) schemas.Fill {
 
 var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
 	Spec: Spec{
-		Name: "list_settlements", Title: "Your settlements", Method: "GET", Path: "/v1/portfolio/settlements", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Name: "list_settlements", Title: "Your settlements", Method: "GET", Path: "/v1/portfolio/settlements", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Payouts of finished rounds, newest first; for others see list_positions.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			walk := func(from uint64) iter.Seq2[uint64, *view.Settlement] { return w.Settlements(caller.User, from) }
-			var cursor string
-			out.Settlements, cursor, err = page("settlements", caller, in, walk, keepAll, SettlementOf)
-			out.PageEnd = nextPage(m, cursor)
-		})
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
+		l := deepList[numbered[view.Settlement], schemas.Settlement]{
+			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, numbered[view.Settlement]], view.Released, error) {
+				walk := func(from uint64) iter.Seq2[uint64, numbered[view.Settlement]] {
+					return withNumbers(w.Settlements(caller.User, from))
+				}
+				return walk, w.SettlementsReleased(caller.User), nil
+			},
+			keep: keepAll[numbered[view.Settlement]], at: numberOf[view.Settlement],
+			show: func(x numbered[view.Settlement]) schemas.Settlement { return SettlementOf(x.row) },
+			mirror: func(ctx context.Context, below uint64, limit int) ([]numbered[view.Settlement], error) {
+				return fromMirror(v.History.Settlements(ctx, caller.User, below, limit))
+			},
+		}
+		out.Settlements, out.PageEnd, err = l.page(ctx, v, caller, "settlements", in)
 		return out, err
 	},
 }

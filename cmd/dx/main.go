@@ -45,6 +45,7 @@ type commandLine struct {
 	Bench      benchCmd          `cmd:"" help:"Load a venue on this machine and print throughput and latency."`
 	Feeds      feedsCmd          `cmd:"" help:"Watch or record the price sources."`
 	Evidence   trading.Evidence  `cmd:"" help:"Recompute how a round settled and compare it with the venue."`
+	Proof      proofCommands     `cmd:"" help:"Write or check the proof bundle of a settled round."`
 	Verify     verifyCmd         `cmd:"" help:"Replay a journal and check all of it."`
 	Admin      operator.Commands `cmd:"" help:"Act as the operator."`
 	Keys       operator.Keys     `cmd:"" help:"Replace the master key."`

@@ -29,6 +29,8 @@ type Options struct {
 	Trace io.Writer // receives the lines of the trace; may be nil
 	// Lanes builds the lanes that callers use; nil: callers submit to the engine.
 	Lanes func(World) Lanes
+	// Journal is called at the end of a run with the folder of its journal; it may be nil.
+	Journal func(dir string) error
 }
 
 // points are where a fault can strike: after each kind of step of the log, or while a
@@ -481,5 +483,8 @@ func (s *sim) finish() {
 	}
 	s.t.line("ends at seq %d, hash %x", seq, hash[:6])
 	s.counts.check(s)
+	if s.o.Journal != nil {
+		s.must(s.o.Journal(s.disk.dir))
+	}
 	s.must(os.RemoveAll(s.disk.dir))
 }
