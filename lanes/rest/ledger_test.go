@@ -27,10 +27,10 @@ type money struct {
 
 func newMoney(t *testing.T) *money {
 	h := &money{}
-	var bob lanetest.Key
-	h.Server, h.alice, bob = newServer(t)
+	h.Server, _, _ = newServer(t)
 	h.Venue.Config.ReadRate, h.Venue.Config.WriteFloor, h.Venue.Config.WriteCap = 1_000_000, 10_000, 10_000
-	h.alice, bob = h.NewKey(1, allScopes), h.NewKey(2, readTrade)
+	bob := h.NewKey(2, readTrade)
+	h.alice = h.NewKey(1, allScopes)
 	h.FreezeClock()
 	h.Submit(&core.SetFees{Fees: core.Fees{Maker: 100, Taker: 250, RebatePct: 20, ReferPct: 10}})
 	h.Submit(&core.CreateUser{Name: "carol", TokenHash: [32]byte{9}, Referrer: 1})
