@@ -202,7 +202,9 @@ type projector struct {
 	spare   *batch
 	writing chan error // the outcome of the batch being written; nil: none is
 	written uint64     // number of the group at the newest snapshot
-	upto    uint64     // stop behind this group; 0: never
+
+	temporary bool              // the database is not in use yet, so no snapshot may be written
+	progress  func(done uint64) // called with the number of each group; may be nil
 }
 
 // decoded is a group with its commands.
@@ -279,8 +281,8 @@ func (p *projector) project(ctx context.Context, groups <-chan decoded) error {
 				return err
 			}
 			p.filling.to = position{p.replica.At, p.replica.Venue.Now().Seq}
-			if p.upto != 0 && d.Number >= p.upto {
-				return nil
+			if p.progress != nil {
+				p.progress(d.Number)
 			}
 			if p.filling.rows < batchRows && time.Since(begun) < batchTime {
 				continue
@@ -396,7 +398,7 @@ func (p *projector) snapshot(ctx context.Context) error {
 	if err := p.wait(); err != nil {
 		return err
 	}
-	if p.replica.At.Number != p.at.Number || p.replica.At.Number == p.written {
+	if p.temporary || p.replica.At.Number != p.at.Number || p.replica.At.Number == p.written {
 		return nil
 	}
 	if err := p.writeSnapshot(ctx); err != nil {
