@@ -18,6 +18,7 @@ import (
 
 	"duplex/cmd/dx/agent"
 	"duplex/cmd/dx/cli"
+	"duplex/cmd/dx/mirror"
 	"duplex/cmd/dx/operator"
 	"duplex/cmd/dx/trading"
 )
@@ -44,6 +45,7 @@ type commandLine struct {
 	Feeds      feedsCmd          `cmd:"" help:"Watch or record the price sources."`
 	Evidence   trading.Evidence  `cmd:"" help:"Recompute how a round settled and compare it with the venue."`
 	Verify     verifyCmd         `cmd:"" help:"Replay a journal and check all of it."`
+	Mirror     mirror.Commands   `cmd:"" help:"Look at the mirror, the database of the whole history, or build it anew."`
 	Admin      operator.Commands `cmd:"" help:"Act as the operator."`
 	Keys       operator.Keys     `cmd:"" help:"Replace the master key."`
 	Conf       configCmd         `cmd:"" name:"config" help:"Check or show the settings of dx serve."`

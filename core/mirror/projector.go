@@ -34,9 +34,9 @@ func caps() view.RetentionCaps {
 	}
 }
 
-// session opens the database, brings the replica to its cursor, and projects until ctx ends or an
+// project opens the database, brings the replica to its cursor, and projects until ctx ends or an
 // error occurs.
-func (m *Mirror) session(ctx context.Context, l Log) error {
+func (m *Mirror) project(ctx context.Context, l Log) error {
 	s, err := openStore(ctx, m.o.DSN, false)
 	if err != nil {
 		return err
@@ -51,6 +51,9 @@ func (m *Mirror) session(ctx context.Context, l Log) error {
 	if err != nil {
 		return err
 	}
+	m.mu.Lock()
+	m.build = c.build
+	m.mu.Unlock()
 	r, err := m.replicaAt(ctx, l, &c)
 	if err != nil {
 		return err
