@@ -18,7 +18,7 @@ var floors = map[string]int{
 	"duplex/lanes/lanetest": 8, "duplex/lanes/rest": 8, "duplex/lanes/mcp": 8, "duplex/lanes/ws": 8, "duplex/lanes/portal": 8, "duplex/lanes/admin": 8, "duplex/lanes/history": 9, "duplex/lanes/sim": 9,
 	"duplex/lanes/hostile": 9, "duplex/docs": 0, "duplex/docs/guides": 9, "duplex/internal/atomicfile": 0, "duplex/internal/backoff": 0, "duplex/internal/logbuffer": 0, "duplex/server": 9, "duplex/server/servertest": 10,
 	"duplex/cmd/dx/maker": 9, "duplex/cmd/dx/top": 9, "duplex/cmd/dx/bridge": 9, "duplex/cmd/dx/cli": 9,
-	"duplex/cmd/dx/load": 10, "duplex/cmd/dx/trading": 10, "duplex/cmd/dx/operator": 10, "duplex/cmd/dx/agent": 11, "duplex/cmd/dx": 12,
+	"duplex/cmd/dx/load": 10, "duplex/cmd/dx/trading": 10, "duplex/cmd/dx/operator": 10, "duplex/cmd/dx/mirror": 10, "duplex/cmd/dx/agent": 11, "duplex/cmd/dx": 12,
 }
 
 // testOnly lists packages that only tests and each other import.

@@ -48,7 +48,7 @@ func (v *Venue) openLanes() {
 
 	adminOptions := admin.Options{
 		Venue: g.Venue, Gate: g, Log: o.Log, Token: sha256.Sum256([]byte(v.operator)), ManualOracle: &manual.Oracle{},
-		Sources: v.sourceStates, Index: v.indexStats, WebSocketStats: v.webSocketStats,
+		Sources: v.sourceStates, Index: v.indexStats, WebSocketStats: v.webSocketStats, Mirror: v.mirror,
 		Listeners: map[string]*gate.Listener{"api": v.api.conns, "portal": v.portal.conns, "admin": v.admin.conns},
 	}
 	if v.keys.ownsFile {

@@ -28,6 +28,12 @@ type Options struct {
 	// Data is the folder that holds the journal and the secrets. "" is a temporary folder.
 	// Only one venue at a time may use a folder.
 	Data string
+	// Mirror is the database of the venue's history: "sqlite" is one in Data, postgres://… one of
+	// a PostgreSQL server, "off" or "" none (docs/rules/history.md).
+	Mirror string
+	// MirrorHold is the size, in bytes, of the part of the journal that is kept for the mirror
+	// alone; beyond it the mirror stops. 0 is 20 GiB.
+	MirrorHold int64
 	// Environment is "dev" (play money) or "live"; default "dev".
 	Environment string
 	// DisputeWindow is the time between a proposed settle price and the payout.

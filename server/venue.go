@@ -13,6 +13,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/engine"
+	"duplex/core/mirror"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/feeds"
@@ -40,6 +41,7 @@ type Venue struct {
 	engine   *engine.Engine
 	gate     *gate.Gate
 	poster   *feeds.Poster
+	mirror   *mirror.Mirror // nil: there is none
 	accounts []schemas.DevAccount
 	agents   []schemas.DevAccount
 
@@ -96,12 +98,18 @@ func (v *Venue) open(ctx context.Context) (err error) {
 	}
 	now := func() int64 { return v.options.Now().UnixNano() }
 	options := engine.Options{Dir: v.keys.journal(), Now: now, Progress: progress.update, Logf: func(msg string, args ...any) { v.options.Log.Warn(msg, args...) }}
+	if err := v.newMirror(&options); err != nil {
+		return err
+	}
 	if v.options.TuneEngine != nil {
 		v.options.TuneEngine(&options)
 	}
 	v.engine, err = engine.OpenContext(ctx, options)
 	progress.end(v.engine, err)
 	if err != nil {
+		return err
+	}
+	if err := v.startMirror(); err != nil {
 		return err
 	}
 	if err := v.openGate(now); err != nil {
@@ -140,6 +148,9 @@ func (v *Venue) abandon() {
 		}
 	}
 	v.background.Wait()
+	if v.mirror != nil {
+		_ = v.mirror.Close(context.Background()) // the error of the start is returned
+	}
 	if v.engine != nil {
 		_ = v.engine.Close(context.Background()) // the error of the start is returned
 	}
@@ -231,6 +242,9 @@ func (v *Venue) Submit(ctx context.Context, cmd core.Command) (engine.Receipt, e
 // Engine returns the sequencer, for reading the state and following events.
 func (v *Venue) Engine() *engine.Engine { return v.engine }
 
+// Mirror returns the mirror, nil if there is none.
+func (v *Venue) Mirror() *mirror.Mirror { return v.mirror }
+
 // Gate returns the gate, for issuing keys. Its fields must not be changed.
 func (v *Venue) Gate() *gate.Gate { return v.gate }
 
@@ -289,6 +303,9 @@ func (v *Venue) Close(ctx context.Context) error {
 		}
 	}
 	v.background.Wait()
+	if v.mirror != nil { // before the engine closes the log
+		errs = append(errs, v.mirror.Close(ctx))
+	}
 	errs = append(errs, v.engine.Close(ctx))
 	if v.temporary {
 		errs = append(errs, os.RemoveAll(v.options.Data))

@@ -52,6 +52,9 @@ func (s *serveSettings) validate() error {
 	if err := s.checkDispute(); err != nil {
 		return err
 	}
+	if err := s.Flags.Check(); err != nil {
+		return err
+	}
 	if _, _, err := s.masterKeys(); err != nil {
 		return err
 	}
@@ -109,7 +112,7 @@ func shownValue(f *kong.Flag) string {
 	switch {
 	case text == "":
 		return "-"
-	case slices.Contains(secretFlags, f.Name):
+	case slices.Contains(secretFlags, f.Name), f.Name == "mirror" && strings.Contains(text, "@"): // an address with a user
 		return "(set)"
 	}
 	return text

@@ -14,6 +14,7 @@ import (
 	"duplex/client"
 	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/maker"
+	"duplex/cmd/dx/mirror"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/venue"
@@ -38,6 +39,7 @@ type devCmd struct {
 	sessionFlags
 	limitFlags
 	accessFlags
+	mirror.Flags
 	ReadRate   int64 `help:"Read tokens a second of a key; raise it to measure." default:"100"`
 	WriteFloor int64 `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
 	InFlight   uint  `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
@@ -83,6 +85,12 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err 
 		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, InFlight: int(d.InFlight), Log: log,
 	}
 	d.accessFlags.to(&o)
+	if err := d.Flags.To(&o); err != nil {
+		return err
+	}
+	if d.Data == "" { // nothing is kept
+		o.Mirror = "off"
+	}
 	if o.Oracle, o.Sources, err = parseOracle(d.Oracle, d.ReplaySpeed, "sim", "manual"); err != nil {
 		return err
 	}

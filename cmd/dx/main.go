@@ -18,6 +18,7 @@ import (
 
 	"duplex/cmd/dx/agent"
 	"duplex/cmd/dx/cli"
+	"duplex/cmd/dx/mirror"
 	"duplex/cmd/dx/operator"
 	"duplex/cmd/dx/trading"
 )
@@ -47,6 +48,7 @@ type commandLine struct {
 	Evidence   trading.Evidence  `cmd:"" help:"Recompute how a round settled and compare it with the venue."`
 	Proof      proofCommands     `cmd:"" help:"Write or check the proof bundle of a settled round."`
 	Verify     verifyCmd         `cmd:"" help:"Replay a journal and check all of it."`
+	Mirror     mirror.Commands   `cmd:"" help:"Look at the mirror, the database of the whole history, or build it anew."`
 	Admin      operator.Commands `cmd:"" help:"Act as the operator."`
 	Keys       operator.Keys     `cmd:"" help:"Replace the master key."`
 	Conf       configCmd         `cmd:"" name:"config" help:"Check or show the settings of dx serve."`

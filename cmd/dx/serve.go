@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"duplex/cmd/dx/cli"
+	"duplex/cmd/dx/mirror"
 	"duplex/feeds"
 	"duplex/server"
 )
@@ -34,6 +35,7 @@ type serveSettings struct {
 	InFlight      uint          `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
 	ReplayGuard   bool          `help:"Take each signed write once: the same bytes again within the window are refused."`
 	accessFlags
+	mirror.Flags
 	sourceFlags
 	limitFlags
 	sessionFlags
@@ -48,6 +50,9 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 		OperatorToken: s.OperatorToken, MasterKeyLost: s.MasterKeyLost, ReplayGuard: s.ReplayGuard, InFlight: int(s.InFlight), Log: log,
 	}
 	s.accessFlags.to(&o)
+	if err := s.Flags.To(&o); err != nil {
+		return err
+	}
 	if o.Oracle, o.Sources, err = s.priceSources(); err != nil {
 		return err
 	}

@@ -37,6 +37,9 @@ type Options struct {
 	Logf            func(msg string, args ...any)      // messages for the operator; default none
 	Free            func() (uint64, error)             // free bytes of the disk; default: of Dir's disk
 	OpenLog         func(journal.Options) (Log, error) // default: the log of one machine in Dir
+	// Hold limits what a snapshot trims from the log: given the number below which it would, it
+	// returns that number or a lower one. Default: no limit.
+	Hold func(below uint64) uint64
 }
 
 // Progress is how far a start has come.
@@ -185,6 +188,9 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixNano() }
 	}
+	if o.Hold == nil {
+		o.Hold = func(below uint64) uint64 { return below }
+	}
 	if o.Logf == nil {
 		o.Logf = func(string, ...any) {}
 	}
@@ -253,6 +259,9 @@ func (e *Engine) Read(f func(v *venue.Venue, w *view.View)) {
 	defer e.mu.RUnlock()
 	f(e.replica.Venue, e.replica.View)
 }
+
+// Log returns the log, for reading it.
+func (e *Engine) Log() Log { return e.log }
 
 // Key returns the API key of an id, nil if there is none or if it is revoked. The key is
 // shared and read-only. A revoked key is gone before its revocation is answered

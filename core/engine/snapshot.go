@@ -47,7 +47,7 @@ type lastSnapshot struct {
 }
 
 // Snapshot writes the state to disk and returns its seq. Then it trims from the log what the
-// snapshot before it covers, so that a replay from that one can verify the new one. Reads and
+// snapshot before it covers and Options.Hold does not keep, so that a replay from that one can verify the new one. Reads and
 // commands go on while it is written. The pipeline waits while the venue is copied, and then
 // for the copies of single accounts of the view. Errors: ErrNoRoom, or one of the disk.
 func (e *Engine) Snapshot() (seq uint64, err error) {
@@ -87,7 +87,7 @@ func (e *Engine) snapshot(ctx context.Context) (s journal.Snapshot, err error) {
 	e.stats.Snapshots.Add(1)
 	before := e.newestSnapshot
 	e.newestSnapshot = lastSnapshot{s, time.Since(begun)}
-	return s, e.log.Trim(before.Number + 1)
+	return s, e.log.Trim(e.opt.Hold(before.Number + 1))
 }
 
 func (e *Engine) write(ctx context.Context, im *image) (s journal.Snapshot, err error) {

@@ -121,6 +121,7 @@ func TestTailEnds(t *testing.T) {
 	f := mustOpen(t, tempDir(t))
 	propose(t, f, 1, 2)
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	for g, err := range f.Tail(ctx, Position{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -137,5 +138,50 @@ func TestTailEnds(t *testing.T) {
 	mustClose(t, f)
 	if err := <-closed; !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v, want %v", err, ErrClosed)
+	}
+}
+
+// TestReader checks that a reader yields the groups of a log that is open, and only from a position
+// of it.
+func TestReader(t *testing.T) {
+	dir, want := closedLog(t, 60)
+	f := mustOpen(t, dir)
+	defer mustClose(t, f)
+	r, err := NewReader(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	propose(t, f, 61, 100)
+	all := mustDrain(t, f, 1)
+	for _, last := range []int{60, 100} {
+		for _, from := range []int{0, 1, 30, 59, last} {
+			after := Position{}
+			if from > 0 {
+				after = all[from-1].After()
+			}
+			var got []Group
+			for g, err := range r.Tail(context.Background(), after) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, g)
+			}
+			if !same(got, all[from:last]) {
+				t.Errorf("%d groups after group %d, want %d", len(got), from, last-from)
+			}
+		}
+		if err := r.Refresh(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := want[20].After()
+	other.Chain[0] ^= 1
+	for _, err := range r.Tail(context.Background(), other) {
+		if !errors.Is(err, ErrOtherLog) {
+			t.Errorf("after a changed group: %v", err)
+		}
+	}
+	if _, err := NewReader(t.TempDir()); !errors.Is(err, ErrNoLog) {
+		t.Errorf("an empty folder: %v", err)
 	}
 }

@@ -294,7 +294,9 @@ func (v *venueLog) check(m *Mirror) {
 			v.t.Errorf("round %d: got %+v, want %+v", r.Number, got, r)
 		}
 		if since == 0 {
-			compare(v, "round_seconds", w.RoundSeconds(&r.Round, math.MaxInt64, math.MaxInt), func(from uint64) ([]view.RoundSecond, error) { return m.RoundSeconds(ctx, r.Number, 0, int64(from), 50) },
+			compare(v, "round_seconds", w.RoundSeconds(&r.Round, math.MaxInt64, math.MaxInt), func(from uint64) ([]view.RoundSecond, error) {
+				return m.RoundSeconds(ctx, r.Number, 0, int64(from), 50)
+			},
 				func(s *view.RoundSecond) uint64 { return uint64(s.Second) }, nil)
 		}
 	}
@@ -372,4 +374,3 @@ func unnumbered[T any](page func(uint64) ([]Numbered[T], error)) func(uint64) ([
 		return out, err
 	}
 }
-

@@ -53,10 +53,13 @@ type Mirror struct {
 	stats stats
 	log   atomic.Pointer[Log]
 
+	session atomic.Pointer[context.CancelFunc] // ends the projector's present use of the log
+
 	mu       sync.Mutex // guards the fields below
 	at       cursor     // committed
 	lastErr  error
-	released bool // HoldBytes was exceeded
+	released bool  // HoldBytes was exceeded
+	build    int64 // of the database opened last
 
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when the projector has ended; nil: it was not started
@@ -106,7 +109,7 @@ func (m *Mirror) run(ctx context.Context, l Log) {
 	wait := firstRetry
 	for ctx.Err() == nil {
 		begun := time.Now()
-		err := m.session(ctx, l)
+		err := m.runSession(ctx, l)
 		switch {
 		case ctx.Err() != nil:
 			if err != nil && !errors.Is(err, context.Canceled) {
@@ -117,7 +120,11 @@ func (m *Mirror) run(ctx context.Context, l Log) {
 			return
 		case isFinal(err):
 			m.stop(err)
-			return
+			if !m.awaitRebuild(ctx) {
+				return
+			}
+			m.resume()
+			continue
 		case errors.Is(err, errRebuilt):
 			m.o.Logf("the mirror's database was replaced; it is opened again")
 		}
@@ -132,6 +139,25 @@ func (m *Mirror) run(ctx context.Context, l Log) {
 	}
 }
 
+// runSession runs a session that Hold can end.
+func (m *Mirror) runSession(ctx context.Context, l Log) error {
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m.session.Store(&cancel)
+	err := m.project(own, l)
+	if stopped := m.Err(); stopped != nil && ctx.Err() == nil {
+		return stopped // by Hold
+	}
+	return err
+}
+
+// endSession releases the log.
+func (m *Mirror) endSession() {
+	if cancel := m.session.Load(); cancel != nil {
+		(*cancel)()
+	}
+}
+
 // isFinal reports whether an error stops the projector for good.
 func isFinal(err error) bool {
 	for _, final := range []error{ErrOtherProjector, ErrOtherVenue, ErrNewerSchema, ErrTrimmed} {
@@ -141,6 +167,36 @@ func isFinal(err error) bool {
 	}
 	damage := (*journal.Damage)(nil)
 	return errors.As(err, &damage)
+}
+
+// rebuildCheck is the time between two looks for a database that was built anew.
+const rebuildCheck = 5 * time.Second
+
+// awaitRebuild waits until another database is in the place of the one with which the mirror has
+// stopped. It returns false if ctx ends first, or if the stop has no such remedy.
+func (m *Mirror) awaitRebuild(ctx context.Context) bool {
+	m.mu.Lock()
+	build := m.build
+	m.mu.Unlock()
+	for backoff.Sleep(ctx, rebuildCheck) {
+		s, c, err := openExisting(ctx, m.o)
+		if err != nil {
+			continue
+		}
+		if err := s.close(); err == nil && c.build != build {
+			return true
+		}
+	}
+	return false
+}
+
+// resume forgets why the mirror had stopped.
+func (m *Mirror) resume() {
+	m.mu.Lock()
+	m.released = false
+	m.mu.Unlock()
+	m.stopped.Store(nil)
+	m.o.Logf("the mirror continues with a database that was built anew")
 }
 
 func (m *Mirror) stop(err error) {
@@ -216,6 +272,16 @@ func (m *Mirror) Lag() time.Duration {
 	return time.Duration(max(last.Stamp-at.Stamp, 0))
 }
 
+// Behind returns the number of groups of the log that the mirror does not have yet.
+func (m *Mirror) Behind() uint64 {
+	l := m.log.Load()
+	if l == nil {
+		return 0
+	}
+	_, at := m.Position()
+	return max((*l).Last().Number, at.Number) - at.Number
+}
+
 // Hold returns the number below which the log may be trimmed, given the one below which the venue
 // would trim it: the mirror keeps the groups that it has not read. Beyond HoldBytes it lets them go
 // and stops.
@@ -242,7 +308,7 @@ func (m *Mirror) Hold(below uint64) uint64 {
 	m.released = true
 	m.mu.Unlock()
 	m.stop(fmt.Errorf("%w: %d bytes of the journal were kept for it, more than the limit of %d. Run dx mirror rebuild", ErrTrimmed, held, m.o.HoldBytes))
-	m.cancel()
+	m.endSession()
 	m.stats.held.Store(0)
 	return below
 }
@@ -258,11 +324,30 @@ func (m *Mirror) Released() bool {
 	return m.released
 }
 
-// Close ends the projector. It commits what it has read, and writes a snapshot of its state, unless
-// ctx ends first; the next start then reads more of the log.
+// Wait returns how long the mirror is likely to need until it has the rows of every command up to
+// seq: 0 if it has them.
+func (m *Mirror) Wait(seq uint64) time.Duration {
+	if at, _ := m.Position(); at >= seq {
+		return 0
+	}
+	return max(batchTime, min(m.Lag(), longestRetry))
+}
+
+// closeWait is the longest time that Close waits for a projector that is about to reach the end of
+// the log.
+const closeWait = time.Second
+
+// Close ends the projector. It waits for a projector that has nearly reached the end of the log,
+// commits what was read, and writes a snapshot of the state, unless ctx ends first; the next start
+// then reads more of the log.
 func (m *Mirror) Close(ctx context.Context) error {
 	if m.done == nil {
 		return nil
+	}
+	for end := time.Now().Add(closeWait); m.Behind() > 0 && m.LastError() == nil && time.Now().Before(end); {
+		if !backoff.Sleep(ctx, 5*time.Millisecond) {
+			break
+		}
 	}
 	m.cancel()
 	select {

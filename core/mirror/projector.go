@@ -34,9 +34,9 @@ func caps() view.RetentionCaps {
 	}
 }
 
-// session opens the database, brings the replica to its cursor, and projects until ctx ends or an
+// project opens the database, brings the replica to its cursor, and projects until ctx ends or an
 // error occurs.
-func (m *Mirror) session(ctx context.Context, l Log) error {
+func (m *Mirror) project(ctx context.Context, l Log) error {
 	s, err := openStore(ctx, m.o.DSN, false)
 	if err != nil {
 		return err
@@ -51,6 +51,9 @@ func (m *Mirror) session(ctx context.Context, l Log) error {
 	if err != nil {
 		return err
 	}
+	m.mu.Lock()
+	m.build = c.build
+	m.mu.Unlock()
 	r, err := m.replicaAt(ctx, l, &c)
 	if err != nil {
 		return err
@@ -202,7 +205,9 @@ type projector struct {
 	spare   *batch
 	writing chan error // the outcome of the batch being written; nil: none is
 	written uint64     // number of the group at the newest snapshot
-	upto    uint64     // stop behind this group; 0: never
+
+	temporary bool              // the database is not in use yet, so no snapshot may be written
+	progress  func(done uint64) // called with the number of each group; may be nil
 }
 
 // decoded is a group with its commands.
@@ -279,8 +284,8 @@ func (p *projector) project(ctx context.Context, groups <-chan decoded) error {
 				return err
 			}
 			p.filling.to = position{p.replica.At, p.replica.Venue.Now().Seq}
-			if p.upto != 0 && d.Number >= p.upto {
-				return nil
+			if p.progress != nil {
+				p.progress(d.Number)
 			}
 			if p.filling.rows < batchRows && time.Since(begun) < batchTime {
 				continue
@@ -396,7 +401,7 @@ func (p *projector) snapshot(ctx context.Context) error {
 	if err := p.wait(); err != nil {
 		return err
 	}
-	if p.replica.At.Number != p.at.Number || p.replica.At.Number == p.written {
+	if p.temporary || p.replica.At.Number != p.at.Number || p.replica.At.Number == p.written {
 		return nil
 	}
 	if err := p.writeSnapshot(ctx); err != nil {

@@ -52,6 +52,8 @@ type store interface {
 	// rebind returns a query whose parameters are written as ? in the form of the database.
 	rebind(query string) string
 	close() error
+	// replace puts a fresh database in the place of the one in use, and closes it.
+	replace(ctx context.Context) error
 }
 
 // openStore opens the database that dsn names, creates it if necessary, and brings its schema to

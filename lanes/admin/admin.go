@@ -9,6 +9,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/engine"
+	"duplex/core/mirror"
 	"duplex/feeds"
 	"duplex/feeds/manual"
 	"duplex/lanes/gate"
@@ -24,6 +25,7 @@ type Options struct {
 	Sources         func() []feeds.State        // state of the oracle's sources; may be nil
 	Index           func(core.Feed) feeds.Stats // counts of the index seconds of a feed; may be nil
 	WebSocketStats  func() WebSocketStats       // counts of the event lane; may be nil
+	Mirror          *mirror.Mirror              // nil if there is none
 	Listeners       map[string]*gate.Listener   // the venue's listeners by name; may be nil
 	Oracle          string                      // sim, manual or live; default the venue's config
 	RotateMasterKey MasterKeyRotation           // nil if the master key is given from outside

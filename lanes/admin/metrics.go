@@ -122,6 +122,7 @@ func (g collector) Collect(out chan<- prometheus.Metric) {
 	g.collectWebSockets(put)
 	g.collectMarkets(put)
 	g.collectOracle(put)
+	g.collectMirror(put, out)
 }
 
 // writeHistogram emits a histogram. Its values are divided by unit; from and last are the

@@ -1,0 +1,43 @@
+package admin
+
+import "github.com/prometheus/client_golang/prometheus"
+
+var (
+	mirrorSeq     = gauge("mirror_seq", "Sequence number of the last command whose rows are in the mirror")
+	mirrorLagSeq  = gauge("mirror_lag_seq", "Commands whose rows are not in the mirror yet")
+	mirrorLag     = gauge("mirror_lag_seconds", "Age, by the stamps of the journal, of the first group that is not in the mirror yet")
+	mirrorRows    = counter("mirror_rows_total", "Rows written to the mirror", "table")
+	mirrorErrors  = counter("mirror_errors_total", "Failed attempts to open the mirror's database or to write to it")
+	mirrorHeld    = gauge("mirror_held_bytes", "Bytes of the journal that were kept for the mirror alone when it was trimmed last")
+	mirrorReads   = counter("mirror_reads_total", "Reads of the mirror by route and outcome", "route", "outcome")
+	mirrorPaused  = counter("mirror_paused_seconds_total", "Time for which the mirror left the processor to the venue")
+	mirrorStopped = gauge("mirror_stopped", "1 when the mirror has stopped for good; the log names the reason")
+	mirrorFreed   = gauge("mirror_hold_released", "1 when the journal was trimmed although the mirror had not read it: only dx mirror rebuild restores the mirror")
+
+	mirrorCommit = prometheus.NewDesc("duplex_mirror_commit_seconds", "Time to commit a batch of rows", nil, nil)
+)
+
+// collectMirror emits nothing if the venue has no mirror.
+func (g collector) collectMirror(put emit, out chan<- prometheus.Metric) {
+	if g.Mirror == nil {
+		return
+	}
+	last := g.Venue.Engine.Seq()
+	seq, _ := g.Mirror.Position()
+	s := g.Mirror.Stats()
+	put(mirrorSeq, float64(seq))
+	put(mirrorLagSeq, float64(max(last, seq)-seq))
+	put(mirrorLag, g.Mirror.Lag().Seconds())
+	for table, n := range s.Rows {
+		put(mirrorRows, float64(n), table)
+	}
+	put(mirrorErrors, float64(s.Errors))
+	put(mirrorHeld, float64(s.HeldBytes))
+	for _, r := range s.Reads {
+		put(mirrorReads, float64(r.Count), r.Route, r.Outcome)
+	}
+	put(mirrorPaused, s.PausedSeconds)
+	put(mirrorStopped, boolGauge(g.Mirror.Err() != nil))
+	put(mirrorFreed, boolGauge(g.Mirror.Released()))
+	out <- prometheus.MustNewConstSummary(mirrorCommit, s.Commits, s.CommitSeconds, nil)
+}
