@@ -2,12 +2,15 @@ package sim
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
 
 	"duplex/core"
+	"duplex/core/sim/model"
+	"duplex/core/venue"
 	"duplex/core/view"
 )
 
@@ -54,32 +57,46 @@ func (s *everyRow) AccountRound(u core.UserID, x *view.AccountRound) {
 // reservations, each row continues the one before, and the rows of a round are its result. A view
 // that is restored again and again has the same snapshot.
 func TestLedgersAddUp(t *testing.T) {
-	kinds, results := map[view.LedgerKind]int{}, 0
+	kinds, results, total := map[view.LedgerKind]int{}, 0, newDirectRun(0).tally
 	for seed := uint64(1); seed <= 6; seed++ {
 		d, all := newDirectRun(seed), newEveryRow()
 		draw := rand.New(rand.NewPCG(seed, 0x1ed))
 		caps := view.DefaultRetentionCaps()
 		live, restored := view.New(caps), view.New(caps)
 		live.SetSink(all)
-		began := false
+		began, older := false, uint64(0)
 		read := map[core.UserID]int{} // rows of the ledger checked so far
 		d.before = func(core.Stamp) {
 			if draw.IntN(500) == 0 {
 				restored = restoreView(t, pieces(t, restored))
 			}
 		}
-		d.applied = func(at core.Stamp, cmd core.Command, events []core.Event) {
+		d.applied = func(at core.Stamp, _ core.Command, events []core.Event) {
 			live.Fold(at, events)
 			restored.Fold(at, events)
+		}
+		d.agreed = func(at core.Stamp, cmd core.Command, want model.Outcome) error {
 			if began = began || d.v.Rules().Revision >= core.RevisionLedger; !began {
-				return
+				for id := core.MarketID(1); id <= venue.Slots; id++ {
+					if m, ok := d.v.Market(id); ok {
+						older = max(older, m.Number)
+					}
+				}
+				return nil
 			}
 			for x := range d.v.Users() {
 				cash, reserved := d.v.Balance(x.ID)
 				if got := live.LedgerBalance(x.ID); got != cash+reserved {
 					t.Fatalf("seed %d, seq %d, %s: account %d has %d + %d, its ledger ends with %d", seed, at.Seq, describe(cmd), x.ID, cash, reserved, got)
 				}
+				p, equity := d.v.Performance(x.ID), d.v.Equity(x.ID)
+				if unrealized := equity - cash - reserved - p.Cost; equity != p.DepositsNet+p.TransfersNet+p.Realized+unrealized+p.Rebates {
+					t.Fatalf("seed %d, seq %d, %s: account %d: equity %d, unrealized %d, %+v", seed, at.Seq, describe(cmd), x.ID, equity, unrealized, p)
+				}
 				rows := all.ledger[x.ID]
+				if err := sameRows(rows[read[x.ID]:], want.Ledger[x.ID]); err != nil {
+					return fmt.Errorf("account %d: %w", x.ID, err)
+				}
 				for i := read[x.ID]; i < len(rows); i++ {
 					r := &rows[i]
 					before := core.Pips(0)
@@ -95,6 +112,10 @@ func TestLedgersAddUp(t *testing.T) {
 				}
 				read[x.ID] = len(rows)
 			}
+			if at.Seq%100 == 0 {
+				return sameLedgers(live, d.m)
+			}
+			return nil
 		}
 		if err := d.run(6000, 6000); err != nil {
 			t.Fatal(err)
@@ -102,22 +123,24 @@ func TestLedgersAddUp(t *testing.T) {
 		if !slices.EqualFunc(pieces(t, live), pieces(t, restored), bytes.Equal) {
 			t.Errorf("seed %d: the restored view has another snapshot", seed)
 		}
-		results += all.compare(t, live, caps)
+		results += all.compare(t, live, caps, older)
+		total.add(d.tally)
 	}
-	t.Logf("%d results of rounds; rows by kind: %v", results, kinds)
+	t.Logf("%d results of rounds; rows by kind: %v; repeats %v", results, kinds, total.repeats)
 	for k := range view.LedgerKinds() {
 		if kinds[view.LedgerKind(k)] == 0 {
 			t.Errorf("no row of kind %s", view.LedgerKind(k))
 		}
 	}
-	if results < 200 {
-		t.Error("too few results of rounds")
+	if results < 200 || len(total.repeats) < 4 {
+		t.Error("the runs lack cases")
 	}
 }
 
 // compare compares the lists of a view with all rows, and the result of each round with the rows of
-// its ledger. It returns the number of results.
-func (s *everyRow) compare(t *testing.T, w *view.View, caps view.RetentionCaps) (results int) {
+// its ledger. older is the newest round that opened before the ledgers began. It returns the number
+// of results.
+func (s *everyRow) compare(t *testing.T, w *view.View, caps view.RetentionCaps, older uint64) (results int) {
 	for u, rows := range s.ledger {
 		i := len(rows)
 		for n, r := range w.Ledger(u, 0) {
@@ -142,12 +165,21 @@ func (s *everyRow) compare(t *testing.T, w *view.View, caps view.RetentionCaps) 
 		}
 		for number, x := range s.rounds[u] {
 			profit, final := x.Profit()
+			if !final {
+				profit = x.Received + core.Payout*core.Pips(x.Redeemed) - x.Paid - x.Fees
+			}
 			r, ended := s.ended[number]
-			if final != ended || final && (x.Status != r.Status || x.Winner != r.Winner || profit != money[number]) {
+			if final != ended || profit != money[number] || final && (x.Status != r.Status || x.Winner != r.Winner) {
 				t.Fatalf("account %d made %d in round %d, final %t: %+v; its ledger says %d, the round is %+v", u, profit, number, final, x, money[number], r)
 			}
 			if final {
 				results++
+			}
+			delete(money, number)
+		}
+		for number := range money { // those of rounds that opened before the ledgers began
+			if number > older {
+				t.Fatalf("account %d has rows of round %d and no result", u, number)
 			}
 		}
 	}

@@ -43,6 +43,9 @@ func (l accountRounds) search(number uint64) (int, bool) {
 
 // evict drops the final rounds with the lowest numbers beyond max, and notes them in released.
 func (l accountRounds) evict(max int, released *Released) accountRounds {
+	if len(l) <= max { // spares the look at every row
+		return l
+	}
 	final := 0
 	for _, x := range l {
 		if x.Status.Final() {

@@ -86,7 +86,8 @@ func (w *View) addLedger(u core.UserID, r LedgerRow) {
 	r.N, r.Seq, r.Ts, r.BalanceAfter = a.ledger.next, w.stamp.Seq, w.stamp.Ts, a.balance
 	a.ledger.add(r, &w.scratch)
 	if w.sink != nil {
-		w.sink.Ledger(u, &r)
+		row := r // r itself would escape, and every row would allocate without a sink too
+		w.sink.Ledger(u, &row)
 	}
 }
 
@@ -134,10 +135,10 @@ func (w *View) foldTransferred(e *core.Transferred) {
 	if e.Seq != w.stamp.Seq {
 		return // a repeat, which moved nothing
 	}
-	for u, amount := range map[core.UserID]core.Pips{e.From: -e.Amount, e.To: e.Amount} { // the accounts differ, so that the order has no effect
-		w.addEvent(u, ptr(*e))
-		w.addLedger(u, LedgerRow{Kind: LedgerTransfer, Amount: amount, Ref: e.ClientID})
-	}
+	w.addEvent(e.From, ptr(*e))
+	w.addEvent(e.To, ptr(*e))
+	w.addLedger(e.From, LedgerRow{Kind: LedgerTransfer, Amount: -e.Amount, Ref: e.ClientID})
+	w.addLedger(e.To, LedgerRow{Kind: LedgerTransfer, Amount: e.Amount, Ref: e.ClientID})
 }
 
 // withdrawalRow returns the row of a withdrawal in its present status, if that moves money.
