@@ -24,6 +24,15 @@ type Retention struct {
 	PortfolioRoundsCap int64 `json:"portfolio_rounds_cap" doc:"Final rounds; the others are always kept"`
 	DepositsCap        int64 `json:"deposits_cap"`
 	EventCap           int64 `json:"event_cap" doc:"Events of the user channel"`
+
+	History *HistorySpan `json:"history" doc:"Of the mirror; null without one"`
+}
+
+// HistorySpan is what the mirror holds: the rows of the commands above SinceSeq, up to AsOfSeq
+// (docs/rules/history.md).
+type HistorySpan struct {
+	SinceSeq U64 `json:"since_seq" pattern:"^[0-9]+$" doc:"Rows begin after this seq"`
+	AsOf
 }
 
 // Window is an entry of the maintenance schedule, in ns.
