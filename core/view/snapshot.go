@@ -176,6 +176,7 @@ func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (
 	}
 	err := a.rows.restore(orders, ended, caps)
 	a.nameRows()
+	a.numberFills()
 	return a, err
 }
 
