@@ -180,17 +180,16 @@ func (w *View) foldFillSide(f Fill, why core.Reason) {
 	f.ClientID, f.Key, f.APIKey = o.ClientID, o.Key, o.APIKey
 	a := w.mutableAccount(o.User)
 	a.volume.add(w.stamp.Ts, f.Qty)
-	n := a.fills.next
-	if w.ledgers {
-		f.N = n
-	}
+	f.N = a.fills.next
 	a.fills.add(f, &w.scratch)
-	w.addEvent(o.User, &f)
 	if w.sink != nil {
 		row := f
-		row.N = n // the key of the row, of whatever revision
 		w.sink.Fill(o.User, &row)
 	}
+	if !w.ledgers {
+		f.N = 0
+	}
+	w.addEvent(o.User, &f)
 	w.foldFillMoney(o.User, &f)
 	w.foldFillRound(o.User, &f)
 	switch {
@@ -232,4 +231,11 @@ func (w *View) endOrder(o *Order, s core.OrderStatus, why core.Reason) {
 		delete(w.resting, o.ID)
 	}
 	w.mutableAccount(o.User).rows.end(o, &w.caps)
+}
+
+// numberFills numbers the restored fills that are not encoded. It does so before readers share them.
+func (a *account) numberFills() {
+	for i := range a.fills.tail {
+		a.fills.tail[i].N = a.fills.next - uint64(len(a.fills.tail)-i)
+	}
 }
