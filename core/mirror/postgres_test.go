@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
 // server is the PostgreSQL server of the tests.
@@ -31,6 +32,8 @@ type postgresServer struct {
 }
 
 func TestMain(m *testing.M) {
+	wal.SegmentSizeBytes = 64 << 10
+	rebuildCheck = 20 * time.Millisecond
 	if crashHelper() {
 		return
 	}

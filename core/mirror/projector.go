@@ -47,6 +47,7 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 			m.o.Logf("cannot close the mirror's database", "err", err)
 		}
 	}()
+	s.inject(m.o.fault)
 	c, err := s.cursor(ctx)
 	if err != nil {
 		return err
