@@ -291,6 +291,12 @@ func (p *projector) project(ctx context.Context, groups <-chan decoded) error {
 			if p.filling.rows < batchRows && time.Since(begun) < batchTime {
 				continue
 			}
+		case err := <-p.writing: // nil, and so never ready, while none is written
+			p.writing = nil
+			if err != nil {
+				return err
+			}
+			continue
 		case <-flush.C:
 		case <-ctx.Done():
 			return nil
