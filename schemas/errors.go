@@ -101,6 +101,7 @@ var ErrorTable = []ErrorInfo{
 	gateway("too_many_connections", 429, 0, Safe, "Too many connections on this key.", "Close one first."),
 	gateway("shed", 503, 0, Safe, "The venue is overloaded. The command was not executed.", "Send the same request again after a moment."),
 	gateway("draining", 503, 0, Safe, "The venue is stopping or starting. The command was not executed.", "Send the same request again when the venue is back."),
+	gateway("history_behind", 503, 0, Safe, "The mirror does not have these older rows yet, or does not answer.", "Wait retry_after_ms, then send the same request again."),
 	gateway("sequencing_timeout", 504, 0, Unknown, "The outcome was not known in time; the command may have been executed.", "Look it up by client_order_id, or send the same client_order_id again."),
 	gateway("internal", 500, 0, Unknown, "The venue failed.", "Check whether it was executed before sending it again."),
 
@@ -162,11 +163,11 @@ type Error struct {
 	Num     *int     `json:"num" doc:"Reject code of the shared registry"`
 	Origin  string   `json:"origin" enum:"core,port,gateway"`
 	Message string   `json:"message" doc:"The code; 'rate limited' for rate_limited"`
-	Details *Details `json:"details" nullable:"true" doc:"retry_after_ms for rate_limited, the bound for mandate_violation, else null"`
+	Details *Details `json:"details" nullable:"true" doc:"retry_after_ms for rate_limited and history_behind, the bound for mandate_violation, else null"`
 }
 
-// Details holds retry_after_ms for rate_limited, and the bound of a mandate for mandate_violation. It
-// is null for all other errors.
+// Details holds retry_after_ms for rate_limited and history_behind, and the bound of a mandate for
+// mandate_violation. It is null for all other errors.
 type Details map[string]string
 
 // ErrorBody is the body of an error response.
@@ -193,6 +194,14 @@ func RateLimited(retryAfterMs int64) Error {
 	return e
 }
 
+// HistoryBehind returns the error of a page that needs rows which the mirror does not have yet.
+// retryAfterMs is the time after which it is likely to have them.
+func HistoryBehind(retryAfterMs int64) Error {
+	e := ErrorOf("history_behind")
+	e.Details = &Details{"retry_after_ms": strconv.FormatInt(retryAfterMs, 10)}
+	return e
+}
+
 // MandateError returns the error of a placement that a mandate rejected
 // (docs/rules/agent-accounts.md#rejections).
 func MandateError(v *core.Violation) Error {
@@ -214,8 +223,8 @@ func MandateError(v *core.Violation) Error {
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// RetryAfterMs returns the wait that a rate_limited error names. It reports false for
-// any other error.
+// RetryAfterMs returns the wait that a rate_limited or history_behind error names. It reports
+// false for any other error.
 func (e Error) RetryAfterMs() (int64, bool) {
 	if e.Details == nil {
 		return 0, false

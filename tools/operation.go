@@ -79,6 +79,22 @@ func (o *Op[In, Out]) Tokens(t *Config, in *In) int {
 type Caller struct {
 	User core.UserID
 	Key  *core.Key
+
+	// Charge takes DeepReadTokens of the key, or none and returns rate_limited. If it is nil,
+	// nothing is charged.
+	Charge func() error
+}
+
+// DeepReadTokens is the number of read tokens that the part of a page beyond memory costs, in
+// addition to the token of the request (docs/rules/limits.md#token-costs).
+const DeepReadTokens = 5
+
+// chargeDeepRead takes the tokens for reading the mirror.
+func (c *Caller) chargeDeepRead() error {
+	if c.Charge == nil {
+		return nil
+	}
+	return c.Charge()
 }
 
 // KeyNumber returns the number of the caller's key, which commands carry.
@@ -95,6 +111,7 @@ type Venue struct {
 	Config   Config
 	Funds    Funding
 	Sessions SessionCalendar
+	History  History // the mirror; nil if there is none
 
 	caches responseCaches
 }

@@ -166,6 +166,18 @@ func contents(e *Engine) string {
 			for n, s := range w.Settlements(u.ID, 0) {
 				line("settlement", n, s)
 			}
+			if x := w.LedgerBalance(u.ID); x != 0 {
+				line("balance", uint64(x), "")
+			}
+			for n, x := range w.Ledger(u.ID, 0) {
+				line("ledger", n, x)
+			}
+			for n, x := range w.AccountRounds(u.ID, 0) {
+				line("account round", n, x)
+			}
+			for n, x := range w.Deposits(u.ID, 0) {
+				line("deposit", n, x)
+			}
 			for _, x := range w.Withdrawals(u.ID) {
 				line("withdrawal", x.ID, x)
 			}

@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"duplex/core"
+	"duplex/core/replica"
 	"duplex/core/venue"
 	"duplex/core/view"
 )
@@ -30,6 +32,7 @@ var corpus = []struct {
 	{"journal-revision-0.tar.gz", core.RevisionFirst, 426, firstJournalHash},
 	{"journal-format-1.tar.gz", core.RevisionStrict, 631, "173e05e3ef56068c186f7c5125517e57a50b7c629aa6528766c53d0f086ea457"},
 	{"journal-format-2.tar.gz", core.RevisionAgents, 671, "9ae70e910f18f8892f7a2a9920fbd42676bfa6659ff09b0faae605fa5ae170b6"},
+	{"journal-revision-3.tar.gz", core.RevisionLedger, 630, "ce7145bae060e48ec9d4db10181276d5ca06add5993b977e9f0240b42f3741da"},
 }
 
 // TestCorpus replays every journal of the corpus, from its start and from its snapshot, and then
@@ -59,12 +62,36 @@ func TestCorpus(t *testing.T) {
 			c.step(time.Hour)
 			do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
 			do(t, e, &core.CreateAgent{Owner: 1, Name: "later"})
+			do(t, e, &core.Deposit{User: 1, DepositID: "later", Amount: 5})
+			do(t, e, &core.Transfer{Owner: 1, ClientID: "later", From: 1, To: 3, Amount: 2})
+			want := ledgerContents(e)
+			mustClose(t, e)
+			if err := os.RemoveAll(replica.SnapshotDir(dir)); err != nil {
+				t.Fatal(err)
+			}
+			e = mustOpen(t, c.options(dir)) // replays everything
+			if got := ledgerContents(e); got != want || got == "" {
+				t.Errorf("from its snapshot the ledgers were\n%s\nafter a replay they are\n%s", want, got)
+			}
 			mustClose(t, e)
 			if p, err := Verify(dir, nil); err != nil || p.From != 0 || p.Seq <= j.seq {
 				t.Errorf("continued: %+v, %v", p, err)
 			}
 		})
 	}
+}
+
+// ledgerContents returns what readers see of ledgers, deposits and results by round.
+func ledgerContents(e *Engine) string {
+	var b strings.Builder
+	for line := range strings.Lines(contents(e)) {
+		for _, kind := range []string{"balance", "ledger", "account round", "deposit"} {
+			if strings.HasPrefix(line, kind) {
+				b.WriteString(line)
+			}
+		}
+	}
+	return b.String()
 }
 
 var record = flag.String("record", "", "write a journal of this program to an archive")

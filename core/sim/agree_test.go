@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,13 +26,17 @@ type directRun struct {
 	events    core.Events
 	done      int
 	tally     tally
-	extra     *rand.Rand // draws commands that the workload of the hash test does not have; nil: none
-	holdClock bool       // apply no Clock before a command, even if something is due
+	extra     *rand.Rand     // draws commands that the workload of the hash test does not have; nil: none
+	holdClock bool           // apply no Clock before a command, even if something is due
+	money     []core.Command // accepted transfers, deposits and withdrawals, which are repeated unless extra is nil
 
 	// before and applied, if not nil, are called for each command, before and after the venue
 	// applied it.
 	before  func(at core.Stamp)
 	applied func(at core.Stamp, cmd core.Command, events []core.Event)
+
+	// agreed, if not nil, is called for each command after the model applied it too.
+	agreed func(at core.Stamp, cmd core.Command, want model.Outcome) error
 }
 
 // tally counts what happened in a run, so that a test can require enough of it.
@@ -46,13 +51,14 @@ type tally struct {
 	broken       map[core.MandateRule]int
 	transfers    int
 	midnights    int
+	repeats      map[string]int // by type, of money that was moved before
 }
 
 func newDirectRun(seed uint64) *directRun {
 	d := &directRun{v: venue.New(), m: model.New(), now: start(seed)}
 	d.work = newWorkload(rand.New(rand.NewPCG(seed, 0xd1)), func() int64 { return d.now }, func() uint64 { return d.v.Now().Seq }, func(look func(*venue.Venue)) { look(d.v) }, func(string, ...any) {})
 	d.work.late = seed%4 == 3
-	d.tally = tally{rejects: map[core.Reject]int{}, reasons: map[core.Reason]int{}, rounds: map[core.RoundStatus]int{}, broken: map[core.MandateRule]int{}}
+	d.tally = tally{rejects: map[core.Reject]int{}, reasons: map[core.Reason]int{}, rounds: map[core.RoundStatus]int{}, broken: map[core.MandateRule]int{}, repeats: map[string]int{}}
 	d.extra = rand.New(rand.NewPCG(seed, 0x1a7e))
 	return d
 }
@@ -112,13 +118,26 @@ func (d *directRun) apply(cmd core.Command) error {
 	d.done++
 	if rej == core.OK {
 		d.work.accepted(cmd, st.Seq)
+		switch cmd.(type) {
+		case *core.Transfer, *core.Deposit, *core.RequestWithdrawal, *core.DecideWithdrawal:
+			if slices.Contains(d.money, cmd) {
+				d.tally.repeats[fmt.Sprintf("%T", cmd)]++
+			} else {
+				d.money = append(d.money, cmd)
+			}
+		}
 	}
 	got := describeOutcome(rej, d.events.List)
 	d.tally.note(got, d.events.List)
 	if d.applied != nil {
 		d.applied(st, cmd, d.events.List)
 	}
-	if err := sameOutcome(got, d.m.Apply(st, cmd)); err != nil {
+	want := d.m.Apply(st, cmd)
+	err := sameOutcome(got, want)
+	if err == nil && d.agreed != nil {
+		err = d.agreed(st, cmd, want)
+	}
+	if err != nil {
 		return fmt.Errorf("seq %d: %s: %w", st.Seq, describe(cmd), err)
 	}
 	if err := preview(rej, d.events.List); err != nil {
@@ -146,6 +165,9 @@ func (m *tally) add(x tally) {
 	m.unauthorized += x.unauthorized
 	m.transfers += x.transfers
 	m.midnights += x.midnights
+	for k, n := range x.repeats {
+		m.repeats[k] += n
+	}
 	for k, n := range x.broken {
 		m.broken[k] += n
 	}
@@ -189,6 +211,9 @@ func (d *directRun) run(n, look int) error {
 		}
 		if d.extra != nil && d.extra.IntN(50) == 0 {
 			cmds = append(cmds, d.work.rare(d.extra, marketsOf(d.v, core.Frozen, core.Proposed)))
+		}
+		if d.extra != nil && len(d.money) > 0 && d.extra.IntN(40) == 0 {
+			cmds = append(cmds, d.money[d.extra.IntN(len(d.money))])
 		}
 		for _, cmd := range append(cmds, d.work.draw()) {
 			if err := d.apply(cmd); err != nil {
@@ -249,6 +274,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 	for revision, want := range map[core.Revision]string{
 		core.RevisionFirst:  "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // as before rules had a revision
 		core.RevisionStrict: "b25c104da0730230b6e5086e1af2ecb3edb397ae9058e18dc7be66ed45820aa8",
+		core.RevisionLedger: "35a859a79e90c0d6e73c709e4fc59a777e55dcbbf7defac55896fe54d6a34bbf",
 		core.RevisionAgents: "ceb171e4942f1e9912dcb143a4f5bdcefc4339c065037d9e07847c933656e544",
 	} {
 		d := newDirectRun(1)

@@ -440,8 +440,12 @@ func (s *sim) replay(g *journal.Group) {
 
 // audit recomputes all money and contracts and compares the whole state with the model.
 func (s *sim) audit() {
-	s.e.Read(func(v *venue.Venue, _ *view.View) {
-		if err := sameState(v, s.model); err != nil {
+	s.e.Read(func(v *venue.Venue, w *view.View) {
+		err := sameState(v, s.model)
+		if err == nil && v.Rules().Revision >= core.RevisionLedger {
+			err = sameLedgers(w, s.model)
+		}
+		if err != nil {
 			s.fail("at seq %d: %w", v.Now().Seq, err)
 		}
 		defer func() {

@@ -41,8 +41,11 @@ func (l accountRounds) search(number uint64) (int, bool) {
 	return slices.BinarySearchFunc(l, number, func(x *AccountRound, n uint64) int { return cmp.Compare(x.Number, n) })
 }
 
-// evict drops the final rounds with the lowest numbers beyond max.
-func (l accountRounds) evict(max int) accountRounds {
+// evict drops the final rounds with the lowest numbers beyond max, and notes them in released.
+func (l accountRounds) evict(max int, released *Released) accountRounds {
+	if len(l) <= max { // spares the look at every row
+		return l
+	}
 	final := 0
 	for _, x := range l {
 		if x.Status.Final() {
@@ -55,6 +58,7 @@ func (l accountRounds) evict(max int) accountRounds {
 	return slices.DeleteFunc(l, func(x *AccountRound) bool {
 		if final > max && x.Status.Final() {
 			final--
+			released.note(x.Number, x.UpdateSeq)
 			return true
 		}
 		return false
@@ -122,7 +126,7 @@ func (w *View) endAccountRounds(r *core.Round) {
 		x := a.rounds[i]
 		x.Status, x.Winner, x.UpdateSeq = r.Status, r.Winner, w.stamp.Seq
 		w.reportAccountRound(u, x)
-		a.rounds = a.rounds.evict(w.caps.AccountRounds)
+		a.rounds = a.rounds.evict(w.caps.AccountRounds, &a.roundsReleased)
 	}
 	delete(w.traders, r.Number)
 }
@@ -194,7 +198,7 @@ func (l accountRounds) encode(e *encoder) {
 	}
 }
 
-func (l *accountRounds) decode(d *decoder, max int) {
+func (l *accountRounds) decode(d *decoder, max int, released *Released) {
 	*l = nil
 	for range d.uint() {
 		if d.err != nil {
@@ -209,5 +213,5 @@ func (l *accountRounds) decode(d *decoder, max int) {
 		}
 		*l = append(*l, x)
 	}
-	*l = l.evict(max)
+	*l = l.evict(max, released)
 }

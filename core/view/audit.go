@@ -42,7 +42,8 @@ func (w *View) Record(st core.Stamp, cmd core.Command, rej core.Reject, events [
 		a.User = createdUser(events)
 	}
 	if w.sink != nil {
-		w.sink.Action(&a)
+		row := a // a itself would escape, and every command would allocate without a sink too
+		w.sink.Action(&row)
 	}
 	switch cmd.(type) {
 	case *core.PostIndex, *core.ResealKey, *core.Transfer:

@@ -61,3 +61,20 @@ func BenchmarkFold(b *testing.B) {
 		h.fold(&core.OrderClosed{Order: id, User: 1, Status: core.Canceled, Reason: core.UserCancel, Left: 5}, balance)
 	}
 }
+
+// BenchmarkFoldFill folds an order that fills against a resting one, with both sides of the fill,
+// into full histories.
+func BenchmarkFoldFill(b *testing.B) {
+	h := newHistoryBuilder()
+	h.pair(1, 2)
+	h.open()
+	maker := h.fold(h.order(1, 1<<40, core.OK))
+	placed := h.order(2, 1, core.OK)
+	f := &core.Filled{Market: placed.Place.Market, Generation: 70_000, Maker: maker, TakerUser: 2, MakerUser: 1, Qty: 1, TickYes: 5000, TakerFee: 63}
+	b.ReportAllocs()
+	for b.Loop() {
+		f.Taker = core.OrderID(h.seq + 1)
+		h.seq++
+		h.w.Fold(core.Stamp{Seq: h.seq, Ts: 1_800_000_000*second + int64(h.seq)*12_345}, []core.Event{placed, f})
+	}
+}

@@ -35,7 +35,7 @@ var (
 
 // encoder appends entries to b. seq and ts are those of the current entry, or of the entry
 // before while a header is encoded. lastTick, lastRow and
-// lastLedger are the entry before in a history of those.
+// lastLedger are the entry before in a history of those, lastFill is the fill before.
 type encoder struct {
 	b        []byte
 	seq      uint64
@@ -44,6 +44,7 @@ type encoder struct {
 	lastRow  RoundSecond
 
 	lastLedger LedgerRow
+	lastFill   fillRound
 }
 
 func (e *encoder) byte(c byte)       { e.b = append(e.b, c) }
@@ -114,6 +115,7 @@ type decoder struct {
 	err      error
 
 	lastLedger LedgerRow
+	lastFill   fillRound
 
 	// validating means that decoded entries are discarded, so events reuse the memory below.
 	validating bool
@@ -297,15 +299,35 @@ func (f *Fill) encodeBody(e *encoder) {
 	e.int(int64(f.TickYes))
 	e.int(int64(f.Fee))
 	e.uint(uint64(f.Market))
-	e.flags(f.Maker, f.Key != 0, f.Number != 0)
+	p := &e.lastFill
+	e.flags(f.Maker, f.Key != 0, f.Number != 0 && p.number == 0, f.Number != 0 && p.number != 0)
 	e.b = append(e.b, byte(f.Side), byte(f.Outcome), byte(f.Path))
 	e.key(f.Key)
-	if f.Number != 0 {
+	switch {
+	case f.Number == 0:
+		return
+	case p.number == 0:
 		e.uint(f.N)
 		e.uint(uint64(f.Generation))
 		e.uint(f.Number)
 		e.uint(uint64(f.Category))
+	default:
+		e.int(int64(f.N - p.n))
+		e.int(int64(f.Number - p.number))
+		if f.Number != p.number {
+			e.int(int64(f.Generation) - int64(p.generation))
+			e.uint(uint64(f.Category))
+		}
 	}
+	*p = fillRound{f.N, f.Number, f.Generation, f.Category}
+}
+
+// fillRound is the number and the round of a fill. The next fill of the same chunk is encoded as a
+// difference to it.
+type fillRound struct {
+	n, number  uint64
+	generation uint32
+	category   uint16
 }
 
 func (f *Fill) decodeBody(d *decoder) {
@@ -313,14 +335,30 @@ func (f *Fill) decodeBody(d *decoder) {
 	f.Order, f.ClientID = core.OrderID(d.relSeq()), d.uint()
 	f.Qty, f.TickYes, f.Fee = d.qty(), d.tick(), d.pips()
 	f.Market = core.MarketID(d.u32())
-	flags := d.flags(3)
+	flags := d.flags(4)
 	f.Maker = flags&1 != 0
 	f.Side, f.Outcome, f.Path = core.Side(d.byte()), core.Outcome(d.byte()), core.Path(d.byte())
 	f.Key = d.key(flags&2 != 0)
 	f.N, f.Generation, f.Number, f.Category = 0, 0, 0, 0
-	if flags&4 != 0 {
-		f.N, f.Generation, f.Number, f.Category = d.uint(), d.u32(), d.uint(), d.u16()
+	p := &d.lastFill
+	switch flags >> 2 {
+	case 0:
+		return
+	case 1:
+		p.n, p.generation, p.number, p.category = d.uint(), d.u32(), d.uint(), d.u16()
+	case 2:
+		p.n += uint64(d.int())
+		if step := d.int(); step != 0 {
+			p.number += uint64(step)
+			p.generation, p.category = uint32(int64(p.generation)+d.int()), d.u16()
+		}
+	default:
+		d.fail(errRange)
 	}
+	if p.number == 0 {
+		d.fail(errRange)
+	}
+	f.N, f.Generation, f.Number, f.Category = p.n, p.generation, p.number, p.category
 }
 
 func (f *Fill) encode(e *encoder) {

@@ -76,6 +76,71 @@ func TestCodecKeepsEveryField(t *testing.T) {
 	}
 }
 
+// checkCodec encodes and decodes a chunk with a row of extremes between two of zeros, whole and
+// truncated.
+func checkCodec[T any, P entry[T]](t *testing.T, adjust func(*T)) {
+	t.Helper()
+	var list []T
+	for _, low := range []bool{true, false, false, true} {
+		var x T
+		setExtremes(reflect.ValueOf(&x).Elem(), low)
+		adjust(&x)
+		list = append(list, x)
+	}
+	list = append(list, *new(T))
+	var scratch []byte
+	b := encodeChunk[T, P](list, &scratch)
+	got, err := decodeChunk[T, P](b, len(list), 7)
+	if err != nil || !reflect.DeepEqual(got, list) {
+		t.Errorf("encoded %+v, decoded %+v, %v", list, got, err)
+	}
+	if err := validateChunk[T, P](b, len(list), 7); err != nil {
+		t.Errorf("%T: %v", *new(T), err)
+	}
+	for n := range b {
+		if _, err := decodeChunk[T, P](b[:n], len(list), 7); err == nil {
+			t.Errorf("%T: %d of %d bytes were accepted", *new(T), n, len(b))
+		}
+	}
+}
+
+// Decoding returns every field of rows that are no events.
+func TestCodecKeepsEveryRow(t *testing.T) {
+	checkCodec(t, func(r *LedgerRow) { r.Kind = ledgerKinds - 1 })
+	checkCodec(t, func(*Deposit) {})
+	checkCodec(t, func(f *Fill) { f.APIKey, f.N = "", min(f.N, f.Number) })
+	checkCodec(t, func(s *Settlement) { s.Status = core.Void })
+}
+
+// Results of rounds keep every field. Numbers that do not rise, and a status that there is not, are
+// errors.
+func TestCodecOfAccountRounds(t *testing.T) {
+	full := &AccountRound{
+		Number: 9, Market: 32, Generation: 1<<32 - 1, Category: 1<<16 - 1, Status: core.Settled, Winner: core.NoOutcome,
+		Bought: [2]core.Qty{1 << 40, 2}, Sold: [2]core.Qty{3, 1 << 41}, Redeemed: 5, Paid: core.PipsMax, Received: 6, Fees: 7, Payout: core.PipsMax - 1, UpdateSeq: 1<<64 - 1,
+	}
+	for v, i := reflect.ValueOf(full).Elem(), 0; i < v.NumField(); i++ {
+		if v.Field(i).IsZero() {
+			t.Errorf("the test leaves %s at 0", v.Type().Field(i).Name)
+		}
+	}
+	decode := func(list accountRounds) (got accountRounds, err error) {
+		var e encoder
+		list.encode(&e)
+		d, released := decoder{b: e.b}, Released{}
+		got.decode(&d, 10, &released)
+		return got, d.end()
+	}
+	if got, err := decode(accountRounds{{Number: 1}, full}); err != nil || !reflect.DeepEqual(got, accountRounds{{Number: 1}, full}) {
+		t.Errorf("decoded %+v, %v", got, err)
+	}
+	for _, bad := range []accountRounds{{full, full}, {full, {Number: 8}}, {{Number: 1, Status: core.Void + 1}}} {
+		if _, err := decode(bad); err == nil {
+			t.Errorf("%+v was accepted", bad)
+		}
+	}
+}
+
 // Truncated input and input with a byte too many are errors.
 func TestTruncatedEntries(t *testing.T) {
 	var scratch []byte

@@ -27,7 +27,7 @@ func (w *View) Image() *Image {
 	m := &Image{view: w, accounts: make([]*account, len(w.accounts))}
 	m.shared = sharedState{
 		Format: stateFormat, Accounts: uint64(len(w.accounts) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state(),
-		Ledgers: ledgersState{On: w.ledgers, FirstRound: w.firstRound},
+		Ledgers: ledgersState{On: w.ledgers, FirstRound: w.firstRound, ReleasedRound: w.rounds.released.Newest, ReleasedSeq: w.rounds.released.Seq},
 	}
 	for f := range w.prices {
 		m.prices[f] = w.prices[f].clone()
@@ -97,9 +97,9 @@ func (a *account) clone() *account {
 	c := &account{
 		fills: a.fills.clone(), settlements: a.settlements.clone(), events: a.events.clone(), withdrawals: slices.Clone(a.withdrawals), volume: a.volume,
 		keys: slices.Clone(a.keys), owner: a.owner, activity: a.activity.clone(),
-		balance: a.balance, ledger: a.ledger.clone(), rounds: a.rounds.clone(), deposits: a.deposits.clone(),
+		balance: a.balance, ledger: a.ledger.clone(), rounds: a.rounds.clone(), roundsReleased: a.roundsReleased, deposits: a.deposits.clone(),
 	}
-	c.rows.terminal = slices.Clone(a.rows.terminal)
+	c.rows.terminal, c.rows.released = slices.Clone(a.rows.terminal), a.rows.released
 	c.rows.all = make([]row, 0, len(a.rows.all)-a.rows.evicted)
 	for _, x := range a.rows.all {
 		switch {

@@ -58,11 +58,22 @@ func (c *randomCommands) step() {
 	case kind == 6:
 		e = &core.AccountSettled{User: user, Number: c.seq, Payout: 1}
 	case kind == 7:
-		e = &core.WithdrawalChanged{Withdrawal: core.Withdrawal{ID: 1 + c.seq%3, User: user, Amount: core.Pips(c.seq)}}
+		amount := core.Pips(c.seq)
+		e = []core.Event{
+			&core.WithdrawalChanged{Withdrawal: core.Withdrawal{ID: 1 + c.seq%3, User: user, Amount: amount}},
+			&core.Deposited{User: user, DepositID: "some id", Amount: amount},
+			&core.Transferred{ClientID: "move", From: user, To: user%4 + 1, Amount: amount, Seq: c.seq},
+			&core.Redeemed{User: user, Market: 1, Qty: 1, Credit: core.Payout},
+			&core.RulesActivated{Revision: core.RevisionLedger, Balances: []core.Pips{0, 1, 2, 3, 4}},
+		}[c.r.IntN(5)]
 	case kind == 8:
 		e = &core.Indexed{Tick: core.IndexTick{Feed: core.Gold, Second: int64(c.seq), Price: core.Price(1 + c.r.Uint64N(1000)), Count: 1}}
 	default:
-		e = &core.RoundChanged{Round: core.Round{Market: 1, Number: 1 + c.seq/8, Category: 1, Status: core.Trading, Strike: core.Price(c.seq)}}
+		status := core.Trading
+		if c.seq%8 == 7 {
+			status = core.Settled
+		}
+		e = &core.RoundChanged{Round: core.Round{Market: 1, Number: 1 + c.seq/8, Category: 1, Status: status, Strike: core.Price(c.seq)}}
 	}
 	c.w.Fold(st, []core.Event{e})
 	c.w.Record(st, &core.SuspendUser{User: user, Audit: core.Audit{Who: "operator"}}, core.OK, nil)
@@ -134,7 +145,7 @@ func restorePieces(b []byte, caps RetentionCaps) (*View, error) {
 // An image shows the view as it was when the image began, although commands continue.
 func TestImageIsConsistent(t *testing.T) {
 	for seed := range uint64(200) {
-		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
+		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2, Ledger: 5, AccountRounds: 2, Deposits: 2}
 		c := &randomCommands{w: New(caps), r: rand.New(rand.NewPCG(seed, 1))}
 		for range c.r.IntN(300) {
 			c.step()

@@ -61,9 +61,10 @@ type Deposit struct {
 	Ts     int64
 }
 
-// beginLedgers begins the ledger of each account with its cash and reservations
-// (docs/rules/money.md#ledger). Rows of rounds begin with the rounds that open from now on, because
-// the fills of the others are not all known.
+// beginLedgers begins the ledger and the deposits of each account, with its cash and reservations
+// (docs/rules/money.md#ledger). So they are the same from a snapshot of before and from a replay.
+// Results by round begin with the rounds that open from now on, because the fills of the others are
+// not all known.
 func (w *View) beginLedgers(balances []core.Pips) {
 	w.ledgers = true
 	for _, x := range w.rounds.all {
@@ -85,7 +86,8 @@ func (w *View) addLedger(u core.UserID, r LedgerRow) {
 	r.N, r.Seq, r.Ts, r.BalanceAfter = a.ledger.next, w.stamp.Seq, w.stamp.Ts, a.balance
 	a.ledger.add(r, &w.scratch)
 	if w.sink != nil {
-		w.sink.Ledger(u, &r)
+		row := r // r itself would escape, and every row would allocate without a sink too
+		w.sink.Ledger(u, &row)
 	}
 }
 
@@ -122,6 +124,9 @@ func (w *View) foldFeeShares(e *core.Filled) {
 
 func (w *View) foldDeposited(e *core.Deposited) {
 	w.addEvent(e.User, ptr(*e))
+	if !w.ledgers {
+		return
+	}
 	w.mutableAccount(e.User).deposits.add(Deposit{ID: e.DepositID, Amount: e.Amount, Seq: w.stamp.Seq, Ts: w.stamp.Ts}, &w.scratch)
 	w.addLedger(e.User, LedgerRow{Kind: LedgerDeposit, Amount: e.Amount, Ref: e.DepositID})
 }
@@ -130,10 +135,10 @@ func (w *View) foldTransferred(e *core.Transferred) {
 	if e.Seq != w.stamp.Seq {
 		return // a repeat, which moved nothing
 	}
-	for u, amount := range map[core.UserID]core.Pips{e.From: -e.Amount, e.To: e.Amount} { // the accounts differ, so that the order has no effect
-		w.addEvent(u, ptr(*e))
-		w.addLedger(u, LedgerRow{Kind: LedgerTransfer, Amount: amount, Ref: e.ClientID})
-	}
+	w.addEvent(e.From, ptr(*e))
+	w.addEvent(e.To, ptr(*e))
+	w.addLedger(e.From, LedgerRow{Kind: LedgerTransfer, Amount: -e.Amount, Ref: e.ClientID})
+	w.addLedger(e.To, LedgerRow{Kind: LedgerTransfer, Amount: e.Amount, Ref: e.ClientID})
 }
 
 // withdrawalRow returns the row of a withdrawal in its present status, if that moves money.

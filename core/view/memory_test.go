@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -9,16 +10,49 @@ import (
 )
 
 // historyBuilder fills the histories of pairs of accounts beyond their caps: 1000 terminal
-// and 200 rejected orders, 2000 fills, 1000 settlements and 4096 events of each. Ids,
-// quantities and amounts are as large as in trading.
+// and 200 rejected orders, 2000 fills, 1000 settlements, 4096 events, 2000 rows of the ledger, 200
+// results of rounds and 1000 deposits of each. Ids, quantities and amounts are as large as in trading.
 type historyBuilder struct {
-	w   *View
-	r   *rand.Rand
-	seq uint64
+	w     *View
+	r     *rand.Rand
+	seq   uint64
+	round core.Round // the newest
 }
 
 func newHistoryBuilder() *historyBuilder {
-	return &historyBuilder{w: New(DefaultRetentionCaps()), r: rand.New(rand.NewPCG(1, 2)), seq: 1 << 33}
+	caps := DefaultRetentionCaps()
+	caps.Rounds, caps.Tape = 2, 1 // neither is part of an account
+	h := &historyBuilder{w: New(caps), r: rand.New(rand.NewPCG(1, 2)), seq: 1 << 33, round: core.Round{Number: 600_000}}
+	h.fold(&core.RulesActivated{Revision: core.RevisionNewest, Balances: make([]core.Pips, 1)})
+	return h
+}
+
+// open opens the next round, in any slot.
+func (h *historyBuilder) open() {
+	h.round = core.Round{
+		Market: 1 + core.MarketID(h.r.IntN(32)), Generation: 70_000, Number: h.round.Number + 1, Category: 1 + uint16(h.r.IntN(9)),
+		Status: core.Trading, Strike: 6_500_000_000_000 + core.Price(h.r.IntN(1e9)),
+	}
+	h.fold(&core.RoundChanged{Round: h.round})
+}
+
+// settle ends the round with payouts to some accounts.
+func (h *historyBuilder) settle(users ...core.UserID) {
+	h.round.Status, h.round.Settle, h.round.Winner = core.Proposed, h.round.Strike+core.Price(h.r.IntN(1e9)), core.Yes
+	h.fold(&core.RoundChanged{Round: h.round})
+	h.round.Status = core.Settled
+	var events []core.Event
+	for _, u := range users {
+		events = append(events, &core.AccountSettled{
+			User: u, Market: h.round.Market, Generation: h.round.Generation, Number: h.round.Number, Status: core.Settled, Winner: core.Yes,
+			Yes: 70_000, No: 3_000, Payout: 700_000_000, Cost: core.Pips(300_000_000 + h.r.IntN(300_000_000)),
+		})
+	}
+	events = append(events, &core.RoundChanged{Round: h.round})
+	for _, u := range users {
+		events = append(events, h.balance(u))
+	}
+	h.fold(events...)
 }
 
 func (h *historyBuilder) fold(events ...core.Event) core.OrderID {
@@ -28,7 +62,7 @@ func (h *historyBuilder) fold(events ...core.Event) core.OrderID {
 }
 
 func (h *historyBuilder) order(u core.UserID, qty core.Qty, r core.Reject) *core.OrderPlaced {
-	return &core.OrderPlaced{Place: &core.PlaceOrder{User: u, ClientID: h.r.Uint64(), Market: 1 + core.MarketID(h.r.IntN(32)), Qty: qty, Tick: 5000}, Generation: 70_000, Reject: r}
+	return &core.OrderPlaced{Place: &core.PlaceOrder{User: u, ClientID: h.r.Uint64(), Market: max(1, h.round.Market), Qty: qty, Tick: 5000}, Generation: 70_000, Reject: r}
 }
 
 func (h *historyBuilder) balance(u core.UserID) core.Event {
@@ -42,7 +76,13 @@ func (h *historyBuilder) position(u core.UserID) core.Event {
 }
 
 func (h *historyBuilder) pair(a, b core.UserID) {
+	for _, u := range []core.UserID{a, b} {
+		for range 1100 {
+			h.fold(&core.Deposited{User: u, DepositID: fmt.Sprintf("wire-%016x", h.r.Uint64()), Amount: core.Pips(1 + h.r.Uint64N(1e9))}, h.balance(u))
+		}
+	}
 	for range 1100 {
+		h.open()
 		qty := core.Qty(1000 + h.r.IntN(1000))
 		maker := h.fold(h.order(a, 2*qty, core.OK), h.balance(a))
 		for range 2 {
@@ -55,14 +95,12 @@ func (h *historyBuilder) pair(a, b core.UserID) {
 				h.balance(a), h.position(a), h.balance(b), h.position(b),
 			})
 		}
+		h.settle(a, b)
 		a, b = b, a
 	}
 	for _, u := range []core.UserID{a, b} {
 		for range 250 {
 			h.fold(h.order(u, 1, core.BadPriceTick))
-		}
-		for n := range uint64(1100) {
-			h.fold(&core.AccountSettled{User: u, Market: 3, Generation: 70_000, Number: 600_000 + n, Status: core.Settled, Yes: 70_000, No: 3_000, Payout: 700_000_000}, h.balance(u))
 		}
 	}
 	for range 1100 { // ends with events of all kinds
@@ -72,6 +110,8 @@ func (h *historyBuilder) pair(a, b core.UserID) {
 		h.fold(&core.OrderClosed{Order: id, User: b, Status: core.Canceled, Reason: core.UserCancel, Left: 5}, h.balance(b))
 	}
 }
+
+func (h *history[T, P]) visible() int { return int(h.next - h.oldest()) }
 
 func heapBytes() uint64 {
 	var m runtime.MemStats
@@ -89,6 +129,13 @@ func TestMemoryOfAnAccount(t *testing.T) {
 	h := newHistoryBuilder()
 	for u := core.UserID(1); u < accounts; u += 2 {
 		h.pair(u, u+1)
+	}
+	for u := core.UserID(1); u <= accounts; u++ {
+		a, caps := h.w.accounts[u], h.w.caps
+		full := func(h interface{ visible() int }, most int) bool { return h.visible() == most }
+		if !full(&a.fills, caps.Fills) || !full(&a.settlements, caps.Settlements) || !full(&a.ledger, caps.Ledger) || !full(&a.deposits, caps.Deposits) || len(a.rounds) != caps.AccountRounds {
+			t.Errorf("a history of account %d is not full", u)
+		}
 	}
 	each := (heapBytes() - before) / accounts
 	size := 0

@@ -16,6 +16,7 @@ type rows struct {
 	evicted  int      // entries of all without an order
 	terminal []*Order // in the order they ended
 	rejected []*Order
+	released Released // of all, by created_seq
 }
 
 // row is one entry of the list; order is nil once it was evicted.
@@ -59,14 +60,20 @@ func (r *rows) reject(o *Order, caps *RetentionCaps) {
 // quarter of them are empty.
 func (r *rows) evict(list []*Order, max int) []*Order {
 	for len(list) > max {
+		r.released.note(list[0].CreatedSeq, list[0].UpdateSeq)
 		r.all[r.indexBelow(list[0].CreatedSeq)].order = nil
 		r.evicted++
 		list[0] = nil // otherwise the backing array keeps the order in memory
 		list = list[1:]
 	}
 	if r.evicted > 64 && r.evicted > len(r.all)/4 {
-		r.all = slices.DeleteFunc(r.all, func(x row) bool { return x.order == nil })
-		r.evicted = 0
+		all := make([]row, 0, (len(r.all)-r.evicted)*4/3+65) // as long as it gets before it is compacted again
+		for _, x := range r.all {
+			if x.order != nil {
+				all = append(all, x)
+			}
+		}
+		r.all, r.evicted = all, 0
 	}
 	return list
 }
@@ -146,10 +153,10 @@ func (w *View) foldFilled(e *core.Filled) {
 		Seq: w.stamp.Seq, Ts: w.stamp.Ts, Market: e.Market, Generation: e.Generation, TickYes: e.TickYes, Qty: e.Qty, Path: e.Path,
 		TakerSide: e.TakerSide, TakerOutcome: e.TakerOutcome,
 	}
-	if w.sink != nil {
-		w.sink.Trade(tape.next, &t)
-	}
 	tape.add(t)
+	if w.sink != nil {
+		w.sink.Trade(tape.next-1, tape.at(tape.next-1))
+	}
 	f := Fill{Seq: w.stamp.Seq, Ts: w.stamp.Ts, Market: e.Market, Qty: e.Qty, TickYes: e.TickYes, Path: e.Path}
 	if r := w.rounds.newestOf[e.Market]; w.ledgers && r != nil {
 		f.Generation, f.Number, f.Category = r.Generation, r.Number, r.Category
@@ -173,11 +180,16 @@ func (w *View) foldFillSide(f Fill, why core.Reason) {
 	f.ClientID, f.Key, f.APIKey = o.ClientID, o.Key, o.APIKey
 	a := w.mutableAccount(o.User)
 	a.volume.add(w.stamp.Ts, f.Qty)
-	f.N = a.fills.next
+	n := a.fills.next
+	if w.ledgers {
+		f.N = n
+	}
 	a.fills.add(f, &w.scratch)
 	w.addEvent(o.User, &f)
 	if w.sink != nil {
-		w.sink.Fill(o.User, &f)
+		row := f
+		row.N = n // the key of the row, of whatever revision
+		w.sink.Fill(o.User, &row)
 	}
 	w.foldFillMoney(o.User, &f)
 	w.foldFillRound(o.User, &f)

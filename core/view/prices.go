@@ -35,7 +35,7 @@ func (w *View) foldTick(t *core.IndexTick) {
 		h.add(x, &w.scratch)
 	}
 	if w.sink != nil {
-		w.sink.Tick(t.Feed, &x)
+		w.sink.Tick(t.Feed, h.newest())
 	}
 }
 

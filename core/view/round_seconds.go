@@ -82,7 +82,7 @@ func (w *View) addSecond(q *core.Quote, at int64) {
 	s := RoundSecond{Second: at, Index: q.Index, Bid: q.Bid, Ask: q.Ask, Last: q.Last, Volume: q.Volume}
 	x.rows.add(s, &w.scratch)
 	if w.sink != nil {
-		w.sink.RoundSecond(q.Number, &s)
+		w.sink.RoundSecond(q.Number, x.rows.newest())
 	}
 }
 

@@ -13,6 +13,7 @@ type rounds struct {
 	all      []*Round                 // by rising number
 	count    map[uint16]int           // rounds in all, by category
 	newestOf map[core.MarketID]*Round // the newest round of each slot
+	released Released                 // by number
 }
 
 func newRounds(max int) rounds {
@@ -48,6 +49,7 @@ func (r *rounds) add(x *Round, is core.Round) {
 	if old := r.all[i]; r.newestOf[old.Market] == old {
 		delete(r.newestOf, old.Market)
 	}
+	r.released.note(r.all[i].Number, r.all[i].Seq)
 	r.all = slices.Delete(r.all, i, i+1)
 	r.count[is.Category]--
 }

@@ -40,6 +40,8 @@ type ledgersState struct {
 	_          struct{} `cbor:",toarray"`
 	On         bool
 	FirstRound uint64
+
+	ReleasedRound, ReleasedSeq uint64 // of the rounds
 }
 
 // secondsState are the rows of a round.
@@ -109,6 +111,9 @@ func (a *account) encode(e *encoder, u core.UserID) {
 	a.ledger.encode(e, u)
 	a.rounds.encode(e)
 	a.deposits.encode(e, u)
+	for _, n := range []uint64{a.rows.released.Newest, a.rows.released.Seq, a.roundsReleased.Newest, a.roundsReleased.Seq} {
+		e.uint(n)
+	}
 }
 
 // decodeAccount decodes what account.encode wrote for user u in a format.
@@ -154,8 +159,14 @@ func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (
 	if format > 3 {
 		a.balance = d.pips()
 		a.ledger.decode(d, u)
-		a.rounds.decode(d, caps.AccountRounds)
+		a.rounds.decode(d, caps.AccountRounds, &a.roundsReleased)
 		a.deposits.decode(d, u)
+		a.rows.released.note(d.uint(), d.uint())
+		a.roundsReleased.note(d.uint(), d.uint())
+	} else {
+		for _, o := range orders { // which rows were released is not known: any that is no newer than these
+			a.rows.released.note(o.CreatedSeq, o.UpdateSeq)
+		}
 	}
 	if err := d.end(); err != nil {
 		return nil, err
@@ -210,6 +221,10 @@ func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err 
 	w.restorePrices(shared.Prices)
 	w.restoreSeconds(shared.Seconds)
 	w.ledgers, w.firstRound = shared.Ledgers.On, shared.Ledgers.FirstRound
+	w.rounds.released.note(shared.Ledgers.ReleasedRound, shared.Ledgers.ReleasedSeq)
+	if n := len(shared.Rounds); shared.Format < 4 && n > 0 { // as for orders
+		w.rounds.released.note(shared.Rounds[n-1].Number, shared.Rounds[n-1].Seq)
+	}
 	return w, nil
 }
 

@@ -40,9 +40,11 @@ type account struct {
 	balance     core.Pips // cash and reservations after the last row of the ledger
 	ledger      history[LedgerRow, *LedgerRow]
 	rounds      accountRounds
-	deposits    history[Deposit, *Deposit]
-	owner       core.UserID                  // of an agent; 0 for an owner
-	activity    history[Activity, *Activity] // of an agent
+
+	roundsReleased Released
+	deposits       history[Deposit, *Deposit]
+	owner          core.UserID                  // of an agent; 0 for an owner
+	activity       history[Activity, *Activity] // of an agent
 }
 
 func newAccount(c RetentionCaps) *account {

@@ -108,7 +108,9 @@ func (c *Call) ReplayKey() string {
 }
 
 // Caller returns the caller that operations see.
-func (c *Call) Caller() tools.Caller { return tools.Caller{User: c.Key.User, Key: c.Key} }
+func (g *Gate) Caller(c *Call) tools.Caller {
+	return tools.Caller{User: c.Key.User, Key: c.Key, Charge: func() error { return g.rateLimiters.takeDeepRead(c.Key) }}
+}
 
 type callKey struct{}
 

@@ -207,7 +207,7 @@ func execute[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In
 		}
 		defer g.inFlight.release(family)
 	}
-	return do(ctx, g.Venue, c.Caller(), in)
+	return do(ctx, g.Venue, g.Caller(c), in)
 }
 
 // Respond writes out with the given status, or the error body of err.

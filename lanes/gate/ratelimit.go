@@ -41,6 +41,14 @@ func (b *rateLimiters) takeBatchRemainder(k *core.Key, which tools.Bucket, n int
 	return b.takeOrRetry(k, which, n, n+1)
 }
 
+// takeDeepRead takes the read tokens of a page beyond memory, or none
+// (docs/rules/limits.md#token-costs). They fit into the bucket beside the token of the request,
+// however small the bucket is.
+func (b *rateLimiters) takeDeepRead(k *core.Key) error {
+	n := min(tools.DeepReadTokens, int(2*b.config.ReadRate)-1)
+	return b.takeOrRetry(k, tools.Read, n, n+1)
+}
+
 func (b *rateLimiters) takeOrRetry(k *core.Key, which tools.Bucket, n, retry int) error {
 	if n <= 0 {
 		return nil

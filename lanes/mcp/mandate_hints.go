@@ -19,7 +19,7 @@ func (x *hintBuilder) hintMandate(p *schemas.PlaceOrder) {
 		return
 	}
 	d := *x.Error.Details
-	fit := x.venue.FitMandate(x.call.Caller(), p)
+	fit := x.venue.FitMandate(tools.Caller{User: x.call.Key.User, Key: x.call.Key}, p)
 	none := "No order like this one passes."
 	switch d["rule"] {
 	case core.RuleHalted.String():

@@ -163,7 +163,7 @@ func (l *Lane) contents(c *call, at resourceRef) (mime, text string, err error) 
 
 // runRead runs a read operation whose token is already charged.
 func runRead[In, Out any](l *Lane, c *call, op *tools.Op[In, Out], in *In) (string, error) {
-	out, err := op.Do(c.ctx, l.gate.Venue, c.Caller(), in)
+	out, err := op.Do(c.ctx, l.gate.Venue, l.gate.Caller(c.Call), in)
 	if err != nil {
 		return "", err
 	}

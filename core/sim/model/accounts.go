@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"math/big"
 
 	"duplex/core"
@@ -17,6 +18,7 @@ func (v *Venue) createUser(c *core.CreateUser) core.Reject {
 func (v *Venue) addUser(referrer core.UserID) {
 	v.users = append(v.users, user{
 		cash: integer(0), held: map[contract]position{}, used: map[uint64]bool{}, referrer: referrer,
+		book:     book{start: integer(0), sums: map[string]*big.Int{}, results: map[uint64]*big.Int{}},
 		realized: integer(0), fees: integer(0), rebates: integer(0), transfersNet: integer(0),
 		realizedOn: map[int32]*big.Int{}, ordersOn: map[int32]uint32{},
 	})
@@ -121,6 +123,7 @@ func (v *Venue) deposit(c core.Deposit) core.Reject {
 	v.depositsByID[c.DepositID] = c
 	v.deposits = plus(v.deposits, integer(int64(c.Amount)))
 	v.pay(c.User, integer(int64(c.Amount)))
+	v.enter(c.User, "deposit", integer(int64(c.Amount)), Row{Ref: c.DepositID})
 	return core.OK
 }
 
@@ -150,6 +153,7 @@ func (v *Venue) withdraw(c *core.RequestWithdrawal) core.Reject {
 	}
 	v.withdrawalsByID[v.now.Seq] = core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination}
 	v.pay(c.User, new(big.Int).Neg(n))
+	v.enter(c.User, "withdrawal", new(big.Int).Neg(n), Row{Ref: fmt.Sprint(v.now.Seq)})
 	v.withdrawals = plus(v.withdrawals, n)
 	return core.OK
 }
@@ -170,6 +174,7 @@ func (v *Venue) decide(c *core.DecideWithdrawal) core.Reject {
 	}
 	if to == core.WithdrawalRejected {
 		v.pay(w.User, integer(int64(w.Amount)))
+		v.enter(w.User, "withdrawal_returned", integer(int64(w.Amount)), Row{Ref: fmt.Sprint(w.ID)})
 		v.withdrawals = minus(v.withdrawals, integer(int64(w.Amount)))
 	}
 	w.Status = to
@@ -194,6 +199,7 @@ func (v *Venue) redeem(c *core.Redeem) core.Reject {
 	}
 	removed := plus(v.removeContracts(c.User, yes, c.Qty), v.removeContracts(c.User, no, c.Qty))
 	v.pay(c.User, times(int64(c.Qty), 10000))
-	v.realize(c.User, minus(times(int64(c.Qty), 10000), removed))
+	v.realize(c.User, c.Market, minus(times(int64(c.Qty), 10000), removed))
+	v.enter(c.User, "redeem", times(int64(c.Qty), 10000), v.inRound(c.Market))
 	return core.OK
 }

@@ -110,6 +110,8 @@ func (v *Venue) move(client string, from, to core.UserID, n *big.Int) {
 	}
 	v.pay(from, new(big.Int).Neg(n))
 	v.pay(to, n)
+	v.enter(from, "transfer", new(big.Int).Neg(n), Row{Ref: client})
+	v.enter(to, "transfer", n, Row{Ref: client})
 	v.users[from].transfersNet = minus(v.users[from].transfersNet, n)
 	v.users[to].transfersNet = plus(v.users[to].transfersNet, n)
 	t := Transfer{client, from, to, v.now.Seq}

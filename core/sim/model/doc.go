@@ -11,7 +11,7 @@
 //  1. Reservations are never stored: they are computed from the resting orders.
 //  2. An amount (*big.Int) never changes once it is computed.
 //  3. InvariantHolds is true after every command; the sum of an account's deposits, transfers,
-//     profits and rebates is its equity.
+//     profits and rebates is its equity, and the sum of its ledger its cash and reservations.
 //
 // The model knows nothing of the log, of groups or of crashes. It is for one goroutine.
 package model

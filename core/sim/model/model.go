@@ -46,6 +46,8 @@ type user struct {
 	agent     *agent // nil for an owner
 
 	realized, fees, rebates, transfersNet *big.Int
+	fills                                 uint64
+	book                                  book
 	realizedOn                            map[int32]*big.Int // by UTC day
 	ordersOn                              map[int32]uint32   // by UTC day: placements that were not rejected
 }
@@ -129,6 +131,16 @@ type Outcome struct {
 	Ended     map[core.OrderID]End
 	Transfers map[Transfer]core.Pips
 	Agents    map[core.UserID]AgentChange
+	Ledger    map[core.UserID][]Row // nil before the ledgers begin
+
+	realized []realized
+}
+
+// realized is a profit or a loss of an account in a round.
+type realized struct {
+	user   core.UserID
+	number uint64
+	profit *big.Int
 }
 
 // AgentChange is the state of an agent and the revision of its mandate after a command that
@@ -164,6 +176,7 @@ func (v *Venue) Apply(at core.Stamp, cmd core.Command) Outcome {
 	before := v.shown()
 	v.out.Reject = v.apply(cmd)
 	v.sweepClosed()
+	v.closeBooks()
 	for u, is := range v.shown() {
 		if was, existed := before[u]; existed && is != was {
 			v.out.Agents[u] = is.AgentChange
@@ -173,7 +186,7 @@ func (v *Venue) Apply(at core.Stamp, cmd core.Command) Outcome {
 }
 
 func newOutcome() *Outcome {
-	return &Outcome{Ended: map[core.OrderID]End{}, Transfers: map[Transfer]core.Pips{}, Agents: map[core.UserID]AgentChange{}}
+	return &Outcome{Ended: map[core.OrderID]End{}, Transfers: map[Transfer]core.Pips{}, Agents: map[core.UserID]AgentChange{}, Ledger: map[core.UserID][]Row{}}
 }
 
 func (v *Venue) apply(cmd core.Command) core.Reject {

@@ -14,11 +14,12 @@ func (v *Venue) today() int32 { return int32(v.now.Ts / day) }
 // counts reports whether the rules count profit and loss.
 func (v *Venue) counts() bool { return v.rules.Revision >= core.RevisionAgents }
 
-// realize adds a profit or a loss of an account.
-func (v *Venue) realize(u core.UserID, profit *big.Int) {
+// realize adds a profit or a loss of an account in the present round of a market.
+func (v *Venue) realize(u core.UserID, m core.MarketID, profit *big.Int) {
 	if !v.counts() {
 		return
 	}
+	v.out.realized = append(v.out.realized, realized{u, v.markets[m].Number, profit})
 	x := &v.users[u]
 	x.realized = plus(x.realized, profit)
 	was := x.realizedOn[v.today()]
@@ -30,9 +31,12 @@ func (v *Venue) realize(u core.UserID, profit *big.Int) {
 
 // activate puts a revision of the rules in force.
 func (v *Venue) activate(r core.Revision) {
-	counted := v.counts()
+	counted, kept := v.counts(), v.keeps()
 	v.rules.Revision = max(v.rules.Revision, r)
 	v.forgetRevoked()
+	if !kept && v.keeps() {
+		v.beginBooks()
+	}
 	if counted || !v.counts() {
 		return
 	}

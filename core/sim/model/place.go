@@ -207,8 +207,8 @@ func (v *Venue) match(t *taker) core.Reason {
 // reduce_only leaves the maker.
 func (v *Venue) fill(t *taker, o order, n, tradable core.Qty) {
 	f := Fill{Maker: o.id, TickYes: o.tickYes(), Qty: n}
-	f.TakerFee = v.applySide(t.User, t.Market, t.Side, t.Outcome, n, o.tickYes(), t.rate)
-	f.MakerFee = v.applySide(o.User, o.Market, o.Side, o.Outcome, n, o.tickYes(), o.maker)
+	f.TakerFee = v.applySide(core.OrderID(v.now.Seq), t.User, t.Market, t.Side, t.Outcome, n, o.tickYes(), t.rate)
+	f.MakerFee = v.applySide(o.id, o.User, o.Market, o.Side, o.Outcome, n, o.tickYes(), o.maker)
 	v.refund(o, n) // a resting buy pays from its reservation
 	switch {
 	case t.Side == core.Buy && o.Side == core.Buy:
@@ -217,8 +217,8 @@ func (v *Venue) fill(t *taker, o order, n, tradable core.Qty) {
 		f.Path = core.Merge
 	}
 	v.feesCollected = plus(v.feesCollected, integer(int64(f.TakerFee+f.MakerFee)))
-	f.Rebate = v.payShare(o.User, f.TakerFee, v.fees.RebatePct)
-	f.Referral = v.payShare(v.users[t.User].referrer, f.TakerFee, v.fees.ReferPct)
+	f.Rebate = v.payShare("rebate", o.Market, o.User, f.TakerFee, v.fees.RebatePct)
+	f.Referral = v.payShare("referral", o.Market, v.users[t.User].referrer, f.TakerFee, v.fees.ReferPct)
 	v.out.Fills = append(v.out.Fills, f)
 	if t.budget != nil {
 		t.budget = minus(t.budget, plus(cost(n, ownTick(t.Outcome, o.tickYes())), integer(int64(f.TakerFee))))
@@ -247,20 +247,26 @@ func (v *Venue) updateMaker(o order, n, tradable core.Qty) {
 	}
 }
 
-// applySide applies one side of a fill and returns its fee.
-func (v *Venue) applySide(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, yes core.Tick, rate core.Rate) core.Pips {
+// applySide applies one side of a fill, that of an order, and returns its fee.
+func (v *Venue) applySide(id core.OrderID, u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, yes core.Tick, rate core.Rate) core.Pips {
 	p, l := ownTick(o, yes), contract{m, o}
 	charge := fee(rate, n, p)
 	had := v.position(u, l)
+	v.users[u].fills++
+	row := v.inRound(m)
+	row.Order, row.FillN = id, v.users[u].fills
 	if s == core.Buy {
 		paid := plus(cost(n, p), charge)
 		v.pay(u, new(big.Int).Neg(paid))
 		v.users[u].held[l] = position{had.n + n, plus(had.cost, paid)}
+		v.enter(u, "fill", new(big.Int).Neg(cost(n, p)), row)
 	} else {
 		proceeds := minus(cost(n, p), charge)
 		v.pay(u, proceeds)
-		v.realize(u, minus(proceeds, v.removeContracts(u, l, n)))
+		v.realize(u, m, minus(proceeds, v.removeContracts(u, l, n)))
+		v.enter(u, "fill", cost(n, p), row)
 	}
+	v.enter(u, "fee", new(big.Int).Neg(charge), row)
 	if v.counts() {
 		v.users[u].fees = plus(v.users[u].fees, charge)
 	}
@@ -285,12 +291,13 @@ func (v *Venue) removeContracts(u core.UserID, l contract, n core.Qty) *big.Int 
 
 // payShare pays pct percent of a taker's fee, rounded down, to an account
 // (docs/rules/money.md#fee-shares).
-func (v *Venue) payShare(to core.UserID, of core.Pips, pct uint8) core.Pips {
+func (v *Venue) payShare(kind string, m core.MarketID, to core.UserID, of core.Pips, pct uint8) core.Pips {
 	if to == 0 {
 		return 0
 	}
 	n := floor(times(int64(of), int64(pct)), 100)
 	v.pay(to, n)
+	v.enter(to, kind, n, v.inRound(m))
 	if v.counts() {
 		v.users[to].rebates = plus(v.users[to].rebates, n)
 	}

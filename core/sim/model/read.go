@@ -111,14 +111,14 @@ func (v *Venue) Deposits() core.Pips    { return core.Pips(v.deposits.Int64()) }
 func (v *Venue) Withdrawals() core.Pips { return core.Pips(v.withdrawals.Int64()) }
 
 // InvariantHolds reports whether free cash, reservations, 10000 pips for each open pair, and
-// fees add up to deposits less withdrawals (docs/rules/money.md#the-invariant), and whether
-// each market has as many YES as NO.
+// fees add up to deposits less withdrawals (docs/rules/money.md#the-invariant), whether each
+// market has as many YES as NO, and whether each ledger ends with the account's balance.
 func (v *Venue) InvariantHolds() bool {
 	sum := v.feesCollected
 	for u := range v.users[1:] {
 		cash, reserved := v.Balance(core.UserID(u + 1))
 		sum = plus(sum, plus(integer(int64(cash)), integer(int64(reserved))))
-		if !v.performanceAddsUp(core.UserID(u + 1)) {
+		if !v.performanceAddsUp(core.UserID(u+1)) || !v.bookAddsUp(core.UserID(u+1)) {
 			return false
 		}
 	}

@@ -161,7 +161,12 @@ func (v *Venue) void(m market) {
 // payOut pays worth pips for each contract and frees the slot.
 func (v *Venue) payOut(m market, worth func(core.Outcome) int64) {
 	m.ResolveTs = v.now.Ts
+	kind := "settlement"
+	if m.Status == core.Void {
+		kind = "void"
+	}
 	for u := range v.users {
+		paid := integer(0)
 		for _, o := range []core.Outcome{core.Yes, core.No} {
 			l := contract{m.Market, o}
 			p, ok := v.users[u].held[l]
@@ -170,9 +175,11 @@ func (v *Venue) payOut(m market, worth func(core.Outcome) int64) {
 			}
 			payout := times(int64(p.n), worth(o))
 			v.pay(core.UserID(u), payout)
-			v.realize(core.UserID(u), minus(payout, p.cost))
+			paid = plus(paid, payout)
+			v.realize(core.UserID(u), m.Market, minus(payout, p.cost))
 			delete(v.users[u].held, l)
 		}
+		v.enter(core.UserID(u), kind, paid, v.inRound(m.Market))
 	}
 	v.free = append(slices.Clone(v.free), m.Market)
 	v.markets[m.Market] = m
