@@ -138,11 +138,16 @@ func (s *postgresServer) stop() {
 	}
 }
 
+// available reports whether there is a server.
+func (s *postgresServer) available() bool {
+	s.once.Do(s.start)
+	return s.reason == ""
+}
+
 // newPostgres returns the address of an empty database. It skips the test if there is no server.
 func newPostgres(t testing.TB) string {
 	t.Helper()
-	server.once.Do(server.start)
-	if server.reason != "" {
+	if !server.available() {
 		t.Skip(server.reason)
 	}
 	server.next++
