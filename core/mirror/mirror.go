@@ -26,7 +26,7 @@ type Options struct {
 	// Busy reports whether commands wait for the venue. The projector then pauses; default never.
 	Busy func() bool
 
-	fault func(point string) error // called before each statement of a transaction; nil: nothing is called
+	fault func(point string) error // see store.inject; nil: none
 }
 
 // DefaultHoldBytes is the default of Options.HoldBytes.
@@ -81,7 +81,7 @@ func New(o Options) *Mirror {
 		o.Busy = func() bool { return false }
 	}
 	if o.fault == nil {
-		o.fault = func(string) error { return nil }
+		o.fault = noFault
 	}
 	return &Mirror{o: o}
 }
@@ -116,7 +116,7 @@ func (m *Mirror) run(ctx context.Context, l Log) {
 				m.o.Logf("the mirror has ended with an error; the next start continues where it was", "err", err)
 			}
 			return
-		case errors.Is(err, journal.ErrClosed):
+		case err == nil || errors.Is(err, journal.ErrClosed): // the log has ended
 			return
 		case isFinal(err):
 			m.stop(err)
@@ -170,7 +170,7 @@ func isFinal(err error) bool {
 }
 
 // rebuildCheck is the time between two looks for a database that was built anew.
-const rebuildCheck = 5 * time.Second
+var rebuildCheck = 5 * time.Second // a variable for tests
 
 // awaitRebuild waits until another database is in the place of the one with which the mirror has
 // stopped. It returns false if ctx ends first, or if the stop has no such remedy.

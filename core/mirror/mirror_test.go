@@ -24,9 +24,6 @@ func testRows(t *testing.T, dsn string) {
 	t.Log(rows)
 }
 
-// crashHelper is the process that a test kills.
-func crashHelper() bool { return false }
-
 func mustClose(t testing.TB, m *Mirror) {
 	t.Helper()
 	if err := m.Close(ctx); err != nil {

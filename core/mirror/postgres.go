@@ -30,7 +30,8 @@ type postgres struct {
 	schema string
 	conn   *pgx.Conn // of the writer; nil after an error
 	reads  *sql.DB
-	parts  map[string]bool // partitions that exist
+	parts  map[string]bool          // partitions and staging tables that exist, of this connection
+	fault  func(point string) error // see store.inject
 }
 
 // openPostgres opens the mirror in the database that dsn names, or with fresh an empty one beside it.
@@ -39,7 +40,7 @@ func openPostgres(ctx context.Context, dsn string, fresh bool) (_ *postgres, err
 	if err != nil {
 		return nil, fmt.Errorf("the address of the mirror is not valid: %w", hidePassword(err))
 	}
-	p := &postgres{schema: postgresSchema}
+	p := &postgres{schema: postgresSchema, fault: noFault}
 	if fresh {
 		p.schema = postgresFreshSchema
 	}
@@ -175,11 +176,17 @@ func (p *postgres) write(ctx context.Context, build int64, b *batch) error {
 }
 
 func (p *postgres) commit(ctx context.Context, build int64, b *batch) error {
+	if err := p.fault("BEGIN"); err != nil {
+		return err
+	}
 	tx, err := p.conn.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // a no-op after the commit
+	if err := p.fault("UPDATE cursor"); err != nil {
+		return err
+	}
 	r, err := tx.Exec(ctx, p.rebind(updateCursor), b.cursorArgs(build)...)
 	if err != nil {
 		return err
@@ -199,8 +206,16 @@ func (p *postgres) commit(ctx context.Context, build int64, b *batch) error {
 			return fmt.Errorf("%s: %w", schema[i].name, err)
 		}
 	}
-	return tx.Commit(ctx)
+	if err := p.fault("COMMIT"); err != nil {
+		return err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	return p.fault("after COMMIT")
 }
+
+func (p *postgres) inject(fault func(string) error) { p.fault = fault }
 
 // copyRows copies the rows of one table, those that may exist already through a staging table.
 func (p *postgres) copyRows(ctx context.Context, tx pgx.Tx, t *table, b *batch) error {
@@ -226,11 +241,17 @@ func (p *postgres) copyRows(ctx context.Context, tx pgx.Tx, t *table, b *batch) 
 	if t.changes {
 		where = pgx.Identifier{"pg_temp", to}
 	}
+	if err := p.fault(t.name); err != nil {
+		return err
+	}
 	if _, err := tx.CopyFrom(ctx, where, columns, &rowSource{values: b.values[t.id], width: len(columns)}); err != nil {
 		return err
 	}
 	if !t.changes {
 		return nil
+	}
+	if err := p.fault("upsert " + t.name); err != nil {
+		return err
 	}
 	_, err := tx.Exec(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM pg_temp.%s%s", t.name, names(t.columns), names(t.columns), to, t.onConflict()))
 	return err

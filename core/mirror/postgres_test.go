@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
 // server is the PostgreSQL server of the tests.
@@ -31,6 +32,8 @@ type postgresServer struct {
 }
 
 func TestMain(m *testing.M) {
+	wal.SegmentSizeBytes = 64 << 10
+	rebuildCheck = 20 * time.Millisecond
 	if crashHelper() {
 		return
 	}
@@ -135,11 +138,16 @@ func (s *postgresServer) stop() {
 	}
 }
 
+// available reports whether there is a server.
+func (s *postgresServer) available() bool {
+	s.once.Do(s.start)
+	return s.reason == ""
+}
+
 // newPostgres returns the address of an empty database. It skips the test if there is no server.
 func newPostgres(t testing.TB) string {
 	t.Helper()
-	server.once.Do(server.start)
-	if server.reason != "" {
+	if !server.available() {
 		t.Skip(server.reason)
 	}
 	server.next++

@@ -47,6 +47,7 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 			m.o.Logf("cannot close the mirror's database", "err", err)
 		}
 	}()
+	s.inject(m.o.fault)
 	c, err := s.cursor(ctx)
 	if err != nil {
 		return err
@@ -290,6 +291,12 @@ func (p *projector) project(ctx context.Context, groups <-chan decoded) error {
 			if p.filling.rows < batchRows && time.Since(begun) < batchTime {
 				continue
 			}
+		case err := <-p.writing: // nil, and so never ready, while none is written
+			p.writing = nil
+			if err != nil {
+				return err
+			}
+			continue
 		case <-flush.C:
 		case <-ctx.Done():
 			return nil

@@ -24,6 +24,7 @@ type sqlite struct {
 	conn   *sql.Conn
 	reads  *sql.DB
 	insert [tableCount]map[int]*sql.Stmt // by number of rows
+	fault  func(point string) error      // see store.inject
 }
 
 // openSQLite opens the database at path, or with fresh an empty one beside it.
@@ -42,7 +43,7 @@ func openSQLite(ctx context.Context, path string, fresh bool) (_ *sqlite, err er
 	} else if err := f.Close(); err != nil {
 		return nil, err
 	}
-	s := &sqlite{path: path}
+	s := &sqlite{path: path, fault: noFault}
 	defer func() {
 		if err != nil {
 			_ = s.close() // the first error counts
@@ -122,6 +123,9 @@ func (s *sqlite) write(_ context.Context, build int64, b *batch) (err error) {
 		return errRebuilt
 	}
 	ctx := context.Background()
+	if err := s.fault("BEGIN"); err != nil {
+		return err
+	}
 	if err := s.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -130,6 +134,9 @@ func (s *sqlite) write(_ context.Context, build int64, b *batch) (err error) {
 			_ = s.exec(ctx, "ROLLBACK") // fails if the error has ended the transaction
 		}
 	}()
+	if err := s.fault("UPDATE cursor"); err != nil {
+		return err
+	}
 	r, err := s.conn.ExecContext(ctx, updateCursor, b.cursorArgs(build)...)
 	if err != nil {
 		return err
@@ -145,8 +152,19 @@ func (s *sqlite) write(_ context.Context, build int64, b *batch) (err error) {
 			return fmt.Errorf("%s: %w", schema[i].name, err)
 		}
 	}
-	return s.exec(ctx, "COMMIT")
+	if err := s.fault("COMMIT"); err != nil {
+		return err
+	}
+	if err := s.exec(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	return s.fault("after COMMIT")
 }
+
+func (s *sqlite) inject(fault func(string) error) { s.fault = fault }
+
+// noFault is the fault of a store that is no test.
+func noFault(string) error { return nil }
 
 // insertChunk is the highest number of rows that one statement inserts: with more, binding the
 // values takes nearly all of the time already.
@@ -174,6 +192,9 @@ func (s *sqlite) insertRows(ctx context.Context, t *table, values []any) error {
 			if u, ok := v.(uint64); ok {
 				values[i] = int64(u) // the same 64 bits
 			}
+		}
+		if err := s.fault(t.name); err != nil {
+			return err
 		}
 		if _, err := stmt.ExecContext(ctx, values[:n*width]...); err != nil {
 			return err

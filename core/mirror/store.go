@@ -52,6 +52,9 @@ type store interface {
 	// rebind returns a query whose parameters are written as ? in the form of the database.
 	rebind(query string) string
 	close() error
+	// inject sets a function that is called before each statement of write, and with "after COMMIT"
+	// behind the last; its error is that of the statement.
+	inject(fault func(point string) error)
 	// replace puts a fresh database in the place of the one in use, and closes it.
 	replace(ctx context.Context) error
 }

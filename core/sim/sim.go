@@ -29,7 +29,8 @@ type Options struct {
 	Trace io.Writer // receives the lines of the trace; may be nil
 	// Lanes builds the lanes that callers use; nil: callers submit to the engine.
 	Lanes func(World) Lanes
-	// Journal is called at the end of a run with the folder of its journal; it may be nil.
+	// Journal is called with the folder of the journal when the run has ended, before the folder is
+	// removed; its error is that of the run. Then no group of the log is ever trimmed. nil: not called.
 	Journal func(dir string) error
 }
 
@@ -176,6 +177,12 @@ func (s *sim) open() (*engine.Engine, error) {
 				return 0, nil
 			}
 			return 1 << 40, nil
+		},
+		Hold: func(below uint64) uint64 {
+			if s.o.Journal != nil {
+				return 0
+			}
+			return below
 		},
 		OpenLog: func(o journal.Options) (engine.Log, error) {
 			o.Now, o.Watch = s.now, disk.watch
