@@ -67,13 +67,11 @@ func (r *rows) evict(list []*Order, max int) []*Order {
 		list = list[1:]
 	}
 	if r.evicted > 64 && r.evicted > len(r.all)/4 {
-		all := make([]row, 0, (len(r.all)-r.evicted)*4/3+65) // as long as it gets before it is compacted again
-		for _, x := range r.all {
-			if x.order != nil {
-				all = append(all, x)
-			}
+		r.all, r.evicted = slices.DeleteFunc(r.all, func(x row) bool { return x.order == nil }), 0
+		most := len(r.all)*4/3 + 65 // as long as it gets before it is compacted again
+		if cap(r.all) > most*5/4 {
+			r.all = append(make([]row, 0, most), r.all...)
 		}
-		r.all, r.evicted = all, 0
 	}
 	return list
 }
