@@ -41,28 +41,13 @@ func (l accountRounds) search(number uint64) (int, bool) {
 	return slices.BinarySearchFunc(l, number, func(x *AccountRound, n uint64) int { return cmp.Compare(x.Number, n) })
 }
 
-// evict drops the final rounds with the lowest numbers beyond max, and notes them in released.
-func (l accountRounds) evict(max int, released *Released) accountRounds {
-	if len(l) <= max { // spares the look at every row
-		return l
+// evictRounds drops the final rounds with the lowest numbers beyond max, and notes them as released.
+func (a *account) evictRounds(max int) {
+	for ; a.finalRounds > max; a.finalRounds-- {
+		i := slices.IndexFunc(a.rounds, func(x *AccountRound) bool { return x.Status.Final() })
+		a.roundsReleased.note(a.rounds[i].Number, a.rounds[i].UpdateSeq)
+		a.rounds = slices.Delete(a.rounds, i, i+1)
 	}
-	final := 0
-	for _, x := range l {
-		if x.Status.Final() {
-			final++
-		}
-	}
-	if final <= max {
-		return l
-	}
-	return slices.DeleteFunc(l, func(x *AccountRound) bool {
-		if final > max && x.Status.Final() {
-			final--
-			released.note(x.Number, x.UpdateSeq)
-			return true
-		}
-		return false
-	})
 }
 
 // mutableAccountRound returns the row of account u for the newest round of slot m, which the caller
@@ -126,7 +111,8 @@ func (w *View) endAccountRounds(r *core.Round) {
 		x := a.rounds[i]
 		x.Status, x.Winner, x.UpdateSeq = r.Status, r.Winner, w.stamp.Seq
 		w.reportAccountRound(u, x)
-		a.rounds = a.rounds.evict(w.caps.AccountRounds, &a.roundsReleased)
+		a.finalRounds++
+		a.evictRounds(w.caps.AccountRounds)
 	}
 	delete(w.traders, r.Number)
 }
@@ -198,11 +184,12 @@ func (l accountRounds) encode(e *encoder) {
 	}
 }
 
-func (l *accountRounds) decode(d *decoder, max int, released *Released) {
+// decode reads what encode wrote. It returns the number of final rounds.
+func (l *accountRounds) decode(d *decoder) (final int) {
 	*l = nil
 	for range d.uint() {
 		if d.err != nil {
-			return
+			break
 		}
 		x := &AccountRound{Number: d.uint(), Market: core.MarketID(d.u32()), Generation: d.u32(), Category: d.u16()}
 		x.Status, x.Winner = core.RoundStatus(d.byte()), core.Outcome(d.byte())
@@ -211,7 +198,10 @@ func (l *accountRounds) decode(d *decoder, max int, released *Released) {
 		if n := len(*l); x.Status > core.Void || n > 0 && (*l)[n-1].Number >= x.Number {
 			d.fail(errRange)
 		}
+		if x.Status.Final() {
+			final++
+		}
 		*l = append(*l, x)
 	}
-	*l = l.evict(max, released)
+	return final
 }

@@ -2,11 +2,13 @@ package view
 
 import (
 	"bytes"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
+	"golang.org/x/sync/errgroup"
 
 	"duplex/core"
 )
@@ -160,6 +162,43 @@ func TestImageIsConsistent(t *testing.T) {
 		}
 		if image.End(busyLock{c}); c.w.image != nil {
 			t.Fatal("the view still copies accounts after End")
+		}
+	}
+}
+
+// Any number of readers list fills at a time, those of before the ledgers too. Each fill has its
+// number.
+func TestFillsAreNumberedForAllReaders(t *testing.T) {
+	live := New(DefaultRetentionCaps())
+	for seq := uint64(1); seq <= 3*chunkLen; seq++ {
+		id := place(live, seq*10, core.OK)
+		fill(live, seq*10+1, id, id, 4)
+		if seq == chunkLen*3/2 {
+			live.Fold(core.Stamp{Seq: seq*10 + 2}, []core.Event{
+				&core.RulesActivated{Revision: core.RevisionLedger, Balances: make([]core.Pips, 2)},
+				&core.RoundChanged{Round: core.Round{Market: 1, Number: 1, Category: 1, Status: core.Trading}},
+			})
+		}
+	}
+	restored, err := restorePieces(encodeView(t, live), live.caps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []*View{live, restored} {
+		var readers errgroup.Group
+		for range 4 {
+			readers.Go(func() error {
+				want := w.accounts[1].fills.next
+				for n, f := range w.Fills(1, 0) {
+					if want--; n != want || f.N != n {
+						return fmt.Errorf("fill %d has number %d, want %d", n, f.N, want)
+					}
+				}
+				return nil
+			})
+		}
+		if err := readers.Wait(); err != nil {
+			t.Error(err)
 		}
 	}
 }

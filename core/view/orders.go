@@ -67,13 +67,11 @@ func (r *rows) evict(list []*Order, max int) []*Order {
 		list = list[1:]
 	}
 	if r.evicted > 64 && r.evicted > len(r.all)/4 {
-		all := make([]row, 0, (len(r.all)-r.evicted)*4/3+65) // as long as it gets before it is compacted again
-		for _, x := range r.all {
-			if x.order != nil {
-				all = append(all, x)
-			}
+		r.all, r.evicted = slices.DeleteFunc(r.all, func(x row) bool { return x.order == nil }), 0
+		most := len(r.all)*4/3 + 65 // as long as it gets before it is compacted again
+		if cap(r.all) > most*5/4 {
+			r.all = append(make([]row, 0, most), r.all...)
 		}
-		r.all, r.evicted = all, 0
 	}
 	return list
 }
@@ -180,17 +178,16 @@ func (w *View) foldFillSide(f Fill, why core.Reason) {
 	f.ClientID, f.Key, f.APIKey = o.ClientID, o.Key, o.APIKey
 	a := w.mutableAccount(o.User)
 	a.volume.add(w.stamp.Ts, f.Qty)
-	n := a.fills.next
-	if w.ledgers {
-		f.N = n
-	}
+	f.N = a.fills.next
 	a.fills.add(f, &w.scratch)
-	w.addEvent(o.User, &f)
 	if w.sink != nil {
 		row := f
-		row.N = n // the key of the row, of whatever revision
 		w.sink.Fill(o.User, &row)
 	}
+	if !w.ledgers {
+		f.N = 0
+	}
+	w.addEvent(o.User, &f)
 	w.foldFillMoney(o.User, &f)
 	w.foldFillRound(o.User, &f)
 	switch {
@@ -232,4 +229,11 @@ func (w *View) endOrder(o *Order, s core.OrderStatus, why core.Reason) {
 		delete(w.resting, o.ID)
 	}
 	w.mutableAccount(o.User).rows.end(o, &w.caps)
+}
+
+// numberFills numbers the restored fills that are not encoded. It does so before readers share them.
+func (a *account) numberFills() {
+	for i := range a.fills.tail {
+		a.fills.tail[i].N = a.fills.next - uint64(len(a.fills.tail)-i)
+	}
 }

@@ -57,7 +57,9 @@ func (w *View) Fills(u core.UserID, from uint64) iter.Seq2[uint64, *Fill] {
 	return func(yield func(uint64, *Fill) bool) {
 		for n, f := range a.fills.newestFirst(u, from) {
 			a.keys.name(f.Key, &f.APIKey)
-			f.N = n
+			if f.N != n { // an older entry that was decoded: readers share the others
+				f.N = n
+			}
 			if !yield(n, f) {
 				return
 			}

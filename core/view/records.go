@@ -51,8 +51,9 @@ type Fill struct {
 	Key      core.KeyNumber // of the order
 	APIKey   string         `json:"-"` // the id of Key; "" if it is not known
 
+	N uint64 // counts the fills of the account, from 1; 0 in an event older than core.RevisionLedger
+
 	// The fields below are 0 if the row is older than core.RevisionLedger.
-	N          uint64 // counts the fills of the account, from 1
 	Generation uint32
 	Number     uint64 // of the round
 	Category   uint16

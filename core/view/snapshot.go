@@ -159,10 +159,13 @@ func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (
 	if format > 3 {
 		a.balance = d.pips()
 		a.ledger.decode(d, u)
-		a.rounds.decode(d, caps.AccountRounds, &a.roundsReleased)
+		a.finalRounds = a.rounds.decode(d)
 		a.deposits.decode(d, u)
 		a.rows.released.note(d.uint(), d.uint())
 		a.roundsReleased.note(d.uint(), d.uint())
+		if d.err == nil {
+			a.evictRounds(caps.AccountRounds)
+		}
 	} else {
 		for _, o := range orders { // which rows were released is not known: any that is no newer than these
 			a.rows.released.note(o.CreatedSeq, o.UpdateSeq)
@@ -173,6 +176,7 @@ func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (
 	}
 	err := a.rows.restore(orders, ended, caps)
 	a.nameRows()
+	a.numberFills()
 	return a, err
 }
 

@@ -117,6 +117,7 @@ func RestoreV1(b []byte, caps RetentionCaps) (w *View, err error) {
 func (w *View) restoreAccountV1(u core.UserID, x *accountV1) {
 	a := w.mutableAccount(u)
 	a.fills.restore(x.Fills, x.NextFill)
+	a.numberFills()
 	a.settlements.restore(x.Settlements, x.NextSettled)
 	events := make([]UserEvent, len(x.Events))
 	for i := range events {

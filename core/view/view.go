@@ -41,6 +41,7 @@ type account struct {
 	ledger      history[LedgerRow, *LedgerRow]
 	rounds      accountRounds
 
+	finalRounds    int // of rounds
 	roundsReleased Released
 	deposits       history[Deposit, *Deposit]
 	owner          core.UserID                  // of an agent; 0 for an owner
