@@ -144,10 +144,14 @@ func (s *postgresServer) available() bool {
 	return s.reason == ""
 }
 
-// newPostgres returns the address of an empty database. It skips the test if there is no server.
+// newPostgres returns the address of an empty database. Without a server it skips the test, or fails
+// it if DX_POSTGRES is "required".
 func newPostgres(t testing.TB) string {
 	t.Helper()
 	if !server.available() {
+		if os.Getenv("DX_POSTGRES") == "required" {
+			t.Fatal(server.reason)
+		}
 		t.Skip(server.reason)
 	}
 	server.next++
