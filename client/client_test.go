@@ -102,6 +102,14 @@ func TestEveryRoute(t *testing.T) {
 	want("address", addr.Asset == "USD", err)
 	_, err = alice.Settlements(ctx, schemas.ListSettlements{})
 	want("settlements", true, err)
+	pnl, err := alice.PnL(ctx)
+	want("pnl", len(pnl.Positions) == 1 && pnl.Positions[0].Qty == 4 && pnl.OpenCost == pnl.Positions[0].Cost+25000, err)
+	ledger, err := alice.Ledger(ctx, schemas.ListLedger{Kind: "fill,withdrawal"})
+	want("ledger", len(ledger.Ledger) == 2 && ledger.Ledger[0].Amount == -5 && ledger.Ledger[1].FillN != nil && *ledger.Ledger[1].FillN == fills.Fills[0].N, err)
+	played, err := alice.PortfolioRounds(ctx, schemas.ListPortfolioRounds{})
+	want("portfolio rounds", len(played.Rounds) == 1 && played.Rounds[0].BoughtYes == 4 && played.Rounds[0].Profit == nil, err)
+	deposits, err := alice.Deposits(ctx, schemas.ListDeposits{})
+	want("deposits", len(deposits.Deposits) == 1 && deposits.Deposits[0].DepositID == "first-1", err)
 	c, err := alice.Cancel(ctx, o.OrderID)
 	want("cancel", c.CanceledQty == 5, err)
 	many, err := alice.CancelMany(ctx, []schemas.U64{o.OrderID})
@@ -113,7 +121,16 @@ func TestEveryRoute(t *testing.T) {
 		want("all orders", true, err)
 		n++
 	}
-	want("all of them", n == 1, nil)
+	for range alice.AllLedger(ctx, schemas.ListLedger{}) {
+		n++
+	}
+	for range alice.AllPortfolioRounds(ctx, schemas.ListPortfolioRounds{}) {
+		n++
+	}
+	for range alice.AllDeposits(ctx, schemas.ListDeposits{}) {
+		n++
+	}
+	want("all of them", n == 6, nil)
 	if _, err = alice.Redeem(ctx, schemas.Redeem{MarketID: 1, Qty: 1}); err == nil {
 		t.Error("redeemed a pair that the account does not hold")
 	}

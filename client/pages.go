@@ -36,6 +36,30 @@ func (c *Client) AllSettlements(ctx context.Context, q schemas.ListSettlements) 
 	})
 }
 
+// AllLedger iterates over the account's ledger, newest first.
+func (c *Client) AllLedger(ctx context.Context, q schemas.ListLedger) iter.Seq2[schemas.LedgerRow, error] {
+	return eachPage(&q.Cursor, func() ([]schemas.LedgerRow, string, error) {
+		l, err := c.Ledger(ctx, q)
+		return l.Ledger, l.Cursor, err
+	})
+}
+
+// AllPortfolioRounds iterates over the account's rounds, newest first.
+func (c *Client) AllPortfolioRounds(ctx context.Context, q schemas.ListPortfolioRounds) iter.Seq2[schemas.AccountRound, error] {
+	return eachPage(&q.Cursor, func() ([]schemas.AccountRound, string, error) {
+		l, err := c.PortfolioRounds(ctx, q)
+		return l.Rounds, l.Cursor, err
+	})
+}
+
+// AllDeposits iterates over the account's deposits, newest first.
+func (c *Client) AllDeposits(ctx context.Context, q schemas.ListDeposits) iter.Seq2[schemas.DepositRow, error] {
+	return eachPage(&q.Cursor, func() ([]schemas.DepositRow, string, error) {
+		l, err := c.Deposits(ctx, q)
+		return l.Deposits, l.Cursor, err
+	})
+}
+
 // AllMarkets iterates over the slots, by ascending id.
 func (c *Client) AllMarkets(ctx context.Context, q schemas.ListMarkets) iter.Seq2[schemas.Market, error] {
 	return eachPage(&q.Cursor, func() ([]schemas.Market, string, error) { l, err := c.Markets(ctx, q); return l.Markets, l.Cursor, err })

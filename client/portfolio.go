@@ -22,6 +22,11 @@ func (c *Client) Withdrawal(ctx context.Context, id schemas.U64) (schemas.Withdr
 	return do[schemas.WithdrawalRead](ctx, c, "GET", "/v1/withdrawals/{withdrawal_id}", schemas.GetWithdrawal{WithdrawalID: id})
 }
 
+// Deposits returns a page of the account's deposits, newest first.
+func (c *Client) Deposits(ctx context.Context, q schemas.ListDeposits) (schemas.DepositList, error) {
+	return do[schemas.DepositList](ctx, c, "GET", "/v1/deposits", q)
+}
+
 // DepositAddress says where deposits come in.
 func (c *Client) DepositAddress(ctx context.Context) (schemas.DepositAddress, error) {
 	return do[schemas.DepositAddress](ctx, c, "GET", "/v1/deposits/address", schemas.MinSeqOnly{})
@@ -55,6 +60,11 @@ func (c *Client) Balance(ctx context.Context) (schemas.Balance, error) {
 	return do[schemas.Balance](ctx, c, "GET", "/v1/portfolio/balance", schemas.MinSeqOnly{})
 }
 
+// PnL is own profit and loss, with each position at its mark price.
+func (c *Client) PnL(ctx context.Context) (schemas.PnL, error) {
+	return do[schemas.PnL](ctx, c, "GET", "/v1/portfolio/pnl", schemas.MinSeqOnly{})
+}
+
 // Positions is a page of what is held in rounds not yet resolved.
 func (c *Client) Positions(ctx context.Context, q schemas.ListPositions) (schemas.PositionList, error) {
 	return do[schemas.PositionList](ctx, c, "GET", "/v1/portfolio/positions", q)
@@ -63,6 +73,16 @@ func (c *Client) Positions(ctx context.Context, q schemas.ListPositions) (schema
 // Settlements is a page of what finished rounds paid, newest first.
 func (c *Client) Settlements(ctx context.Context, q schemas.ListSettlements) (schemas.SettlementList, error) {
 	return do[schemas.SettlementList](ctx, c, "GET", "/v1/portfolio/settlements", q)
+}
+
+// Ledger is a page of the changes of own cash and reservations, newest first.
+func (c *Client) Ledger(ctx context.Context, q schemas.ListLedger) (schemas.LedgerList, error) {
+	return do[schemas.LedgerList](ctx, c, "GET", "/v1/portfolio/ledger", q)
+}
+
+// PortfolioRounds is a page of what was traded and made in each round, newest first.
+func (c *Client) PortfolioRounds(ctx context.Context, q schemas.ListPortfolioRounds) (schemas.AccountRoundList, error) {
+	return do[schemas.AccountRoundList](ctx, c, "GET", "/v1/portfolio/rounds", q)
 }
 
 // Redeem turns pairs of YES and NO into 10000 pips each.

@@ -31,7 +31,7 @@ var figured = map[string][]string{
 	"tools":         {"maxCachedResponses", "maxCachedRows"},
 	"lanes/gate":    {"UserScopes", "maxPooledResponse", "preallocatedBody"},
 	"lanes/ws":      {"writeChunk", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
-	"lanes/mcp":     {"maxRequired"},
+	"lanes/mcp":     {"maxUnitNames", "maxRequired"},
 	"lanes/portal":  nil,
 	"feeds":         nil,
 	"feeds/adapter": {"heartbeatInterval", "defaultMaxMessageBytes"},

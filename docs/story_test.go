@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // story is the venue on which the lines of a block named market run. The lines use one market,
@@ -35,6 +37,7 @@ var storyPeople = []string{"", "Ann", "Ben", "Cy", "Dee"}
 
 func newStory() *story {
 	s := &story{v: venue.New(), w: view.New(view.DefaultRetentionCaps()), at: core.Stamp{Ts: storyBegins}, labels: map[string]core.OrderID{}, client: 1000}
+	s.do(&core.ActivateRules{Revision: core.RevisionNewest})
 	for _, name := range storyPeople[1:] {
 		s.do(&core.CreateUser{Name: name})
 	}
@@ -115,6 +118,10 @@ func (s *story) person(w []string, label string) (figuresOf, error) {
 		return s.change(u, s.labels[w[2]], &core.CancelOrder{User: u, Order: s.labels[w[2]]}), nil
 	case "decreases":
 		return s.change(u, s.labels[w[2]], &core.DecreaseOrder{User: u, Order: s.labels[w[2]], To: w[3] == "to", Amount: core.Qty(number(w[4]))}), nil
+	case "ledger":
+		return s.ledgerRow(u, uint64(number(w[2])))
+	case "round":
+		return s.accountRound(u)
 	case "redeems":
 		r, events := s.do(&core.Redeem{User: u, Market: storyMarket, Qty: core.Qty(number(w[2]))})
 		out := s.accountNow(u)
@@ -235,7 +242,38 @@ func (s *story) orderNow(id core.OrderID) figuresOf {
 func (s *story) accountNow(u core.UserID) figuresOf {
 	cash, reserved := s.v.Balance(u)
 	p := s.v.Position(u, storyMarket)
-	return figuresOf{"cash": fmt.Sprint(cash), "reserved": fmt.Sprint(reserved), "yes": fmt.Sprint(p.Yes), "no": fmt.Sprint(p.No), "cost": fmt.Sprint(p.Cost)}
+	l := tools.PnLOf(s.v, u)
+	return figuresOf{
+		"cash": fmt.Sprint(cash), "reserved": fmt.Sprint(reserved), "yes": fmt.Sprint(p.Yes), "no": fmt.Sprint(p.No), "cost": fmt.Sprint(p.Cost),
+		"realized": fmt.Sprint(int64(l.Realized)), "unrealized": fmt.Sprint(int64(l.Unrealized)), "equity": l.Equity.String(), "open_cost": l.OpenCost.String(),
+		"fees": l.Fees.String(), "deposits_net": fmt.Sprint(int64(l.DepositsNet)),
+	}
+}
+
+// ledgerRow returns row n of an account's ledger.
+func (s *story) ledgerRow(u core.UserID, n uint64) (figuresOf, error) {
+	for at, r := range s.w.Ledger(u, n+1) {
+		if at == n {
+			return figuresOf{"kind": r.Kind.String(), "amount": fmt.Sprint(r.Amount), "balance_after": fmt.Sprint(r.BalanceAfter)}, nil
+		}
+	}
+	return nil, fmt.Errorf("the ledger has no row %d", n)
+}
+
+// accountRound returns what an account made in its newest round.
+func (s *story) accountRound(u core.UserID) (figuresOf, error) {
+	for _, x := range s.w.AccountRounds(u, 0) {
+		r := tools.AccountRoundOf(&x)
+		out := figuresOf{
+			"status": r.Status, "bought_yes": fmt.Sprint(r.BoughtYes), "sold_yes": fmt.Sprint(r.SoldYes), "paid": r.Paid.String(), "received": r.Received.String(),
+			"fees": r.Fees.String(), "payout": r.Payout.String(), "profit": "null",
+		}
+		if r.Profit != nil {
+			out["profit"] = fmt.Sprint(int64(*r.Profit))
+		}
+		return out, nil
+	}
+	return nil, errors.New("the account has no round")
 }
 
 func (s *story) roundNow() figuresOf {

@@ -31,6 +31,7 @@ var aliases = map[string]string{
 	"timeout_ms":           "timeout timeoutseconds timeouts ms waitms",
 	"after_seq":            "since sinceseq fromseq seq after nextseq",
 	"kinds":                "kind type types events channels",
+	"kind":                 "kinds type types reason cause",
 	"depth":                "levels limit",
 	"limit":                "pagesize perpage maxresults",
 	"cursor":               "page pagetoken nextcursor offset",

@@ -16,10 +16,23 @@ type Status struct {
 // Retention holds the caps at which listings drop their oldest rows
 // (docs/rules/limits.md#retention).
 type Retention struct {
-	TapeCap     int64 `json:"tape_cap"`
-	TerminalCap int64 `json:"terminal_cap"`
-	RejectCap   int64 `json:"reject_cap"`
-	FillCap     int64 `json:"fill_cap"`
+	TapeCap            int64 `json:"tape_cap"`
+	TerminalCap        int64 `json:"terminal_cap"`
+	RejectCap          int64 `json:"reject_cap"`
+	FillCap            int64 `json:"fill_cap"`
+	LedgerCap          int64 `json:"ledger_cap"`
+	PortfolioRoundsCap int64 `json:"portfolio_rounds_cap" doc:"Final rounds; the others are always kept"`
+	DepositsCap        int64 `json:"deposits_cap"`
+	EventCap           int64 `json:"event_cap" doc:"Events of the user channel"`
+
+	History *HistorySpan `json:"history" doc:"Of the mirror; null without one"`
+}
+
+// HistorySpan is what the mirror holds: the rows of the commands above SinceSeq, up to AsOfSeq
+// (docs/rules/history.md).
+type HistorySpan struct {
+	SinceSeq U64 `json:"since_seq" pattern:"^[0-9]+$" doc:"Rows begin after this seq"`
+	AsOf
 }
 
 // Window is an entry of the maintenance schedule, in ns.

@@ -154,6 +154,35 @@ func (s *Signed) UnmarshalText(text []byte) error {
 	return err
 }
 
+// SignedUSD is an amount of pips that may be negative, written as exact dollars: -605 is
+// "-0.0605" (docs/rules/rest.md#decimal-strings).
+type SignedUSD int64
+
+// MarshalText returns the dollars, after a minus sign if s is negative.
+func (s SignedUSD) MarshalText() ([]byte, error) {
+	if s < 0 {
+		return appendFixed([]byte{'-'}, -uint64(s), usdPlaces), nil
+	}
+	return appendFixed(nil, uint64(s), usdPlaces), nil
+}
+
+// UnmarshalText parses what MarshalText returns.
+func (s *SignedUSD) UnmarshalText(text []byte) error {
+	digits, negative := bytes.CutPrefix(text, []byte{'-'})
+	n, err := parseFixed(digits, usdPlaces)
+	switch {
+	case err != nil:
+		return err
+	case n > math.MaxInt64:
+		return errInteger
+	case negative:
+		*s = -SignedUSD(n)
+	default:
+		*s = SignedUSD(n)
+	}
+	return nil
+}
+
 // Int is an integer of a request: a JSON integer literal, so 1.0 and 1e2 are faults
 // (docs/rules/rest.md#values). A literal beyond 64 bits saturates, so that the field's
 // own fault, such as bad_qty, is returned.

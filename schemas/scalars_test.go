@@ -86,6 +86,21 @@ func TestDecimalStrings(t *testing.T) {
 			t.Errorf("%d: %s %d %v", n, text, back, err)
 		}
 	}
+	for n, want := range map[int64]string{0: "0.00", 605: "0.0605", -605: "-0.0605", -10_000: "-1.00", math.MaxInt64: "922337203685477.5807"} {
+		text, err := SignedUSD(n).MarshalText()
+		var back SignedUSD
+		if err != nil || string(text) != want || back.UnmarshalText(text) != nil || back != SignedUSD(n) {
+			t.Errorf("%d: %s %d %v", n, text, back, err)
+		}
+	}
+	if text, _ := SignedUSD(math.MinInt64).MarshalText(); string(text) != "-922337203685477.5808" {
+		t.Errorf("%s", text)
+	}
+	for _, bad := range []string{"", "-", "--1.00", "1.00001", "922337203685477.5808"} {
+		if err := new(SignedUSD).UnmarshalText([]byte(bad)); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
 	for _, bad := range []string{"", ".", "-1.00", "1.00001", "1.0x", "1,00", "1844674407370955.1616"} {
 		if err := new(USD).UnmarshalText([]byte(bad)); err == nil {
 			t.Errorf("%q is accepted", bad)

@@ -36,7 +36,7 @@ func TestSchemasOfResponses(t *testing.T) {
 	reg := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
 	for _, v := range []any{schemas.OrderRead{}, schemas.OrderList{}, schemas.Outcome{}, schemas.PlaceResults{}, schemas.CancelResults{},
 		schemas.Sequenced{}, schemas.Decreased{}, schemas.Armed{}, schemas.Disarmed{}, schemas.Deadman{}, schemas.Preview{}, schemas.FillList{},
-		schemas.PositionList{}, schemas.SettlementList{}, schemas.Balance{}, schemas.Redeemed{}, schemas.MarketRead{}, schemas.MarketList{},
+		schemas.PositionList{}, schemas.SettlementList{}, schemas.Balance{}, schemas.PnL{}, schemas.LedgerList{}, schemas.DepositList{}, schemas.AccountRoundList{}, schemas.Redeemed{}, schemas.MarketRead{}, schemas.MarketList{},
 		schemas.Orderbook{}, schemas.SeriesList{}, schemas.TradeList{}, schemas.RoundRead{}, schemas.RoundList{}, schemas.OraclePrice{}, schemas.Venue{},
 		schemas.Limits{}, schemas.NewKey{}, schemas.KeyList{}, schemas.Revoked{}, schemas.WithdrawalRead{}, schemas.WithdrawalList{},
 		schemas.DepositAddress{}, schemas.UserList{}, schemas.AdminState{}, schemas.DevFile{}, schemas.ErrorBody{}, schemas.ToolError{}} {

@@ -7,6 +7,7 @@ import (
 
 	"duplex/core/engine"
 	"duplex/core/mirror"
+	"duplex/core/view"
 )
 
 // MirrorOptions returns the options of the mirror of a data folder, which Options.Mirror names. ok is
@@ -37,6 +38,9 @@ func (v *Venue) newMirror(e *engine.Options) error {
 	o.Busy = func() bool { return v.engine.QueueDepth() > 0 }
 	v.mirror = mirror.New(o)
 	e.Hold = v.mirror.Hold
+	if e.Caps == (view.RetentionCaps{}) {
+		e.Caps = view.MirroredRetentionCaps()
+	}
 	return nil
 }
 

@@ -175,6 +175,9 @@ func (v *Venue) openGate(now func() int64) error {
 		config.WriteFloor = o.WriteFloor
 	}
 	v.gate = gate.Open(v.engine, config, vault, o.Log)
+	if v.mirror != nil {
+		v.gate.Venue.History = v.mirror
+	}
 	if o.Calendar != nil {
 		v.gate.Venue.Sessions = sessionHours{o.Calendar}
 	}

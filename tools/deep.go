@@ -1,143 +1,295 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
-	"slices"
+	"strings"
 	"time"
 
+	"duplex/core"
+	"duplex/core/journal"
+	"duplex/core/mirror"
+	"duplex/core/venue"
+	"duplex/core/view"
 	"duplex/schemas"
 )
 
-// deepPage collects one page of a list whose older rows memory no longer keeps. The page is
-// filled from memory, and from the mirror where rows that memory released can belong to it
-// (docs/rules/history.md#reads-beyond-memory). Rows have a position, which never changes; lists are
-// in the order of falling positions.
-//
-//	p, err := openPage(route, caller, in)
-//	under the engine's lock:  p.take(rows of memory), then p.releasedUpTo(…)
-//	without it:               rows, cursor, err := p.finish(ctx, v, caller, read)
-type deepPage[W any] struct {
+// History has the rows that memory no longer keeps; *mirror.Mirror is one.
+type History interface {
+	Position() (seq uint64, at journal.Position)
+	Since() (seq uint64, ok bool)
+	Lag() time.Duration
+
+	Fills(ctx context.Context, u core.UserID, from uint64, limit int, f mirror.FillFilter) ([]mirror.Numbered[view.Fill], error)
+	Orders(ctx context.Context, u core.UserID, from uint64, limit int, f mirror.OrderFilter) ([]view.Order, error)
+	Order(ctx context.Context, u core.UserID, id core.OrderID) (*view.Order, error)
+	Trades(ctx context.Context, market core.MarketID, from uint64, limit int) ([]mirror.Numbered[view.Trade], error)
+	Settlements(ctx context.Context, u core.UserID, from uint64, limit int) ([]mirror.Numbered[view.Settlement], error)
+	Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f mirror.LedgerFilter) ([]view.LedgerRow, error)
+	AccountRounds(ctx context.Context, u core.UserID, from uint64, limit int, category *uint16) ([]view.AccountRound, error)
+	PriceTicks(ctx context.Context, f core.Feed, first, before int64, limit int) ([]view.PriceTick, error)
+	RoundSeconds(ctx context.Context, number uint64, first, before int64, limit int) ([]view.RoundSecond, error)
+	Rounds(ctx context.Context, from uint64, limit int, f mirror.RoundFilter) ([]view.Round, error)
+	Round(ctx context.Context, market core.MarketID, number uint64) (*view.Round, error)
+	Actions(ctx context.Context, from uint64, limit int, f mirror.ActionFilter) ([]view.Action, error)
+}
+
+// deepList is a list whose older rows memory no longer keeps. A row has a position, which never
+// changes, and rows come in the order of falling positions
+// (docs/rules/history.md#reads-beyond-memory).
+type deepList[R, W any] struct {
+	// memory returns an iterator over the rows of memory below a position (0: all), and which
+	// rows memory has released.
+	memory func(m *venue.Venue, w *view.View) (walk func(from uint64) iter.Seq2[uint64, R], released view.Released, err error)
+	keep   func(R) bool
+	show   func(R) W
+	// mirror returns up to limit rows of the mirror that keep accepts, below a position, newest
+	// first. at returns the position of such a row.
+	mirror func(ctx context.Context, below uint64, limit int) ([]R, error)
+	at     func(R) uint64
+}
+
+// page returns one page of the list and its end. It reads the mirror only if rows that memory has
+// released can belong to the page; that costs DeepReadTokens more. The error is bad_cursor,
+// rate_limited, history_behind, or one of memory.
+func (l *deepList[R, W]) page(ctx context.Context, v *Venue, caller Caller, route string, in pager) (rows []W, end schemas.PageEnd, err error) {
+	p, err := l.open(caller, route, in)
+	if err != nil {
+		return nil, end, err
+	}
+	v.Engine.Read(func(m *venue.Venue, w *view.View) {
+		end.AsOf = asOf(m)
+		var walk func(uint64) iter.Seq2[uint64, R]
+		if walk, p.released, err = l.memory(m, w); err == nil {
+			p.take(walk)
+		}
+	})
+	if err != nil {
+		return nil, end, err
+	}
+	end.Cursor, err = p.finish(ctx, v, caller)
+	return p.rows, end, err
+}
+
+// open begins a page.
+func (l *deepList[R, W]) open(caller Caller, route string, in pager) (*deepPage[R, W], error) {
+	p := &deepPage[R, W]{deepList: l, binding: schemas.BindCursor(route, uint32(caller.User), in), size: in.Size()}
+	if c := in.After(); c != "" {
+		if f := schemas.DecodeCursor(p.binding, c, &p.from); f != nil {
+			return nil, f
+		}
+		p.ended = p.from == 0
+	}
+	return p, nil
+}
+
+// deepPage is a page that is being filled.
+type deepPage[R, W any] struct {
+	*deepList[R, W]
 	binding schemas.CursorBinding
 	size    int
-	from    uint64 // rows of the page are strictly below; 0: no bound
-	empty   bool   // the cursor is that of the end
+	from    uint64 // the page has only rows below; 0: no bound
+	ended   bool   // the cursor is at the end of the list
 
-	rows     []placed[W] // of memory, newest first; at most size+1
-	held     []uint64    // positions of rows of memory that the filter left out
-	low      uint64      // the page holds no row below; 0: memory had no more rows
-	released uint64      // position of the newest row that memory released; 0: none
-	seq      uint64      // the mirror must have passed this seq to have all of them
+	rows      []W // at most size
+	positions []uint64
+	more      bool     // there are more rows than these
+	held      []uint64 // positions of rows of memory that are not in rows
+	low       uint64   // every row of memory below is older than the page; 0: memory had no more
+	released  view.Released
 }
 
-// History is the mirror: it has the rows that memory no longer keeps.
-type History interface {
-	// Wait returns how long the mirror is likely to need until it has every row up to seq: 0 if
-	// it has them.
-	Wait(seq uint64) time.Duration
+// take fills the page with rows of memory.
+func (p *deepPage[R, W]) take(walk func(from uint64) iter.Seq2[uint64, R]) {
+	p.rows = make([]W, 0, min(p.size, schemas.PageDefault))
+	if p.ended {
+		return
+	}
+	for at, r := range walk(p.from) {
+		if !p.keep(r) {
+			p.held = append(p.held, at)
+			continue
+		}
+		if len(p.rows) == p.size {
+			p.more, p.low = true, at
+			p.held = append(p.held, at)
+			return
+		}
+		p.rows, p.positions = append(p.rows, p.show(r)), append(p.positions, at)
+	}
 }
 
-// mirrorRetry is the wait that an error names when the mirror does not answer.
-const mirrorRetry = time.Second
+// finish completes the page and returns the cursor of the next one.
+func (p *deepPage[R, W]) finish(ctx context.Context, v *Venue, caller Caller) (cursor string, err error) {
+	if v.History != nil && !p.ended && p.released.Newest > p.low {
+		if err := p.addOlder(ctx, v, caller); err != nil {
+			return "", err
+		}
+	}
+	if p.more {
+		cursor = schemas.EncodeCursor(p.binding, p.positions[len(p.positions)-1])
+	}
+	return cursor, nil
+}
+
+// addOlder adds the rows of the mirror that memory has released and that belong to the page.
+func (p *deepPage[R, W]) addOlder(ctx context.Context, v *Venue, caller Caller) error {
+	below := p.released.Newest + 1
+	if p.from != 0 {
+		below = min(below, p.from)
+	}
+	inMemory := make(map[uint64]bool, len(p.held)+len(p.positions))
+	for _, list := range [][]uint64{p.held, p.positions} {
+		for _, at := range list {
+			if at < below {
+				inMemory[at] = true
+			}
+		}
+	}
+	return v.readHistory(caller, v.mirrorHas(p.released.Seq), func() error {
+		older, err := p.mirror(ctx, below, p.size+1+len(inMemory))
+		if err == nil {
+			p.merge(older, inMemory)
+		}
+		return err
+	})
+}
+
+// merge merges rows of the mirror, newest first, into the page. Where memory has a row, that counts.
+func (p *deepPage[R, W]) merge(older []R, inMemory map[uint64]bool) {
+	rows, positions := p.rows, p.positions
+	p.rows, p.positions = make([]W, 0, p.size), make([]uint64, 0, p.size)
+	add := func(at uint64, row func() W) {
+		if len(p.rows) == p.size {
+			p.more = true
+			return
+		}
+		p.rows, p.positions = append(p.rows, row()), append(p.positions, at)
+	}
+	i := 0
+	for _, r := range older {
+		at := p.at(r)
+		if inMemory[at] || at < p.low {
+			continue
+		}
+		for ; i < len(rows) && positions[i] > at; i++ {
+			add(positions[i], func() W { return rows[i] })
+		}
+		add(at, func() W { return p.show(r) })
+	}
+	for ; i < len(rows); i++ {
+		add(positions[i], func() W { return rows[i] })
+	}
+}
+
+// readHistory calls read, which reads the mirror, after it has taken its tokens and made sure that the
+// mirror need not be waited for. An error of read is history_behind. Without a mirror it does
+// nothing.
+func (v *Venue) readHistory(caller Caller, until func() time.Duration, read func() error) error {
+	if v.History == nil {
+		return nil
+	}
+	if err := caller.chargeDeepRead(); err != nil {
+		return err
+	}
+	if wait := until(); wait > 0 {
+		return historyBehind(wait)
+	}
+	if err := read(); err != nil {
+		return errors.Join(historyBehind(mirrorRetry), err)
+	}
+	return nil
+}
+
+// mirrorHas returns a function that returns how long the mirror is likely to need until it has every
+// row up to seq: 0 if it has them.
+func (v *Venue) mirrorHas(seq uint64) func() time.Duration {
+	return func() time.Duration {
+		if at, _ := v.History.Position(); at >= seq {
+			return 0
+		}
+		return max(minMirrorWait, v.History.Lag())
+	}
+}
+
+// mirrorHasUntil is mirrorHas for the rows of commands with a stamp below ts, in ns.
+func (v *Venue) mirrorHasUntil(ts int64) func() time.Duration {
+	return func() time.Duration {
+		if _, at := v.History.Position(); at.Stamp >= ts {
+			return 0
+		}
+		return max(minMirrorWait, v.History.Lag())
+	}
+}
+
+const (
+	// minMirrorWait is the least wait that history_behind names: the time between two commits of
+	// the mirror.
+	minMirrorWait = 50 * time.Millisecond
+	// mirrorRetry is the wait that it names when the mirror does not answer.
+	mirrorRetry = time.Second
+)
 
 // historyBehind returns history_behind with a wait, rounded up to ms.
 func historyBehind(wait time.Duration) error {
 	return Error{schemas.HistoryBehind(int64((wait + time.Millisecond - 1) / time.Millisecond))}
 }
 
-// placed is a row and its position.
-type placed[W any] struct {
-	at  uint64
-	row W
+// numbered is a row whose number is not one of its fields.
+type numbered[T any] struct {
+	n   uint64
+	row *T
 }
 
-// openPage begins a page. It returns bad_cursor for a cursor of another list.
-func openPage[W any](route string, caller Caller, in pager) (*deepPage[W], error) {
-	p := &deepPage[W]{binding: schemas.BindCursor(route, uint32(caller.User), in), size: in.Size()}
-	if c := in.After(); c != "" {
-		if f := schemas.DecodeCursor(p.binding, c, &p.from); f != nil {
-			return nil, f
-		}
-		p.empty = p.from == 0
-	}
-	return p, nil
-}
+func numberOf[T any](x numbered[T]) uint64 { return x.n }
 
-// take adds the rows of memory. walk yields all of them below a position, newest first.
-func take[R, W any](p *deepPage[W], walk func(from uint64) iter.Seq2[uint64, R], keep func(R) bool, show func(R) W) {
-	if p.empty {
-		return
-	}
-	for at, r := range walk(p.from) {
-		if !keep(r) {
-			p.held = append(p.held, at)
-			continue
-		}
-		p.rows = append(p.rows, placed[W]{at, show(r)})
-		if len(p.rows) > p.size {
-			p.low = at
-			return
+// withNumbers pairs the rows of memory with their numbers.
+func withNumbers[T any](rows iter.Seq2[uint64, *T]) iter.Seq2[uint64, numbered[T]] {
+	return func(yield func(uint64, numbered[T]) bool) {
+		for n, x := range rows {
+			if !yield(n, numbered[T]{n, x}) {
+				return
+			}
 		}
 	}
 }
 
-// releasedUpTo says which rows memory no longer keeps: some or all of those up to position newest,
-// none if that is 0. A mirror that has passed seq has all of them.
-func (p *deepPage[W]) releasedUpTo(newest, seq uint64) { p.released, p.seq = newest, seq }
-
-// finish returns the page and the cursor of the next one. read returns up to limit rows of the
-// mirror that match the filter, strictly below a position (0: no bound), newest first; it is called
-// only if such rows can be part of the page, and then the page costs DeepReadTokens more. The error
-// is history_behind or rate_limited.
-func (p *deepPage[W]) finish(ctx context.Context, v *Venue, caller Caller, read func(ctx context.Context, below uint64, limit int) ([]placed[W], error)) ([]W, string, error) {
-	rows := p.rows
-	if v.History != nil && !p.empty && p.released > p.low && (p.from == 0 || p.from > 1) {
-		older, err := p.readOlder(ctx, v, caller, read)
-		if err != nil {
-			return nil, "", err
-		}
-		rows = slices.Concat(rows, older)
-		slices.SortFunc(rows, func(a, b placed[W]) int { return cmp.Compare(b.at, a.at) })
-	}
-	cursor := ""
-	if len(rows) > p.size {
-		rows = rows[:p.size]
-		cursor = schemas.EncodeCursor(p.binding, rows[p.size-1].at)
-	}
-	out := make([]W, len(rows))
+// fromMirror converts rows of the mirror.
+func fromMirror[T any](rows []mirror.Numbered[T], err error) ([]numbered[T], error) {
+	out := make([]numbered[T], len(rows))
 	for i := range rows {
-		out[i] = rows[i].row
+		out[i] = numbered[T]{rows[i].N, &rows[i].Row}
 	}
-	return out, cursor, nil
+	return out, err
 }
 
-// readOlder returns the rows of the mirror that memory released and that belong to the page.
-func (p *deepPage[W]) readOlder(ctx context.Context, v *Venue, caller Caller, read func(context.Context, uint64, int) ([]placed[W], error)) ([]placed[W], error) {
-	if err := caller.chargeDeepRead(); err != nil {
-		return nil, err
+func pointers[T any](rows []T) []*T {
+	out := make([]*T, len(rows))
+	for i := range rows {
+		out[i] = &rows[i]
 	}
-	if wait := v.History.Wait(p.seq); wait > 0 {
-		return nil, historyBehind(wait)
+	return out
+}
+
+// marketFilter, categoryFilter and namesOf convert filters of a request to those of the mirror.
+func marketFilter(in *schemas.Int) *core.MarketID {
+	if in == nil {
+		return nil
 	}
-	below := p.released + 1
-	if p.from != 0 {
-		below = min(below, p.from)
+	return schemas.Ptr(marketID(*in))
+}
+
+func categoryFilter(in *schemas.Int) *uint16 {
+	if in == nil {
+		return nil
 	}
-	inMemory := map[uint64]bool{}
-	for _, at := range p.held {
-		inMemory[at] = at < below
+	return schemas.Ptr(uint16(*in))
+}
+
+func namesOf(filter string) []string {
+	if filter == "" {
+		return nil
 	}
-	for _, r := range p.rows {
-		inMemory[r.at] = r.at < below
-	}
-	older, err := read(ctx, below, p.size+1+len(inMemory))
-	if err != nil {
-		return nil, errors.Join(historyBehind(mirrorRetry), err)
-	}
-	return slices.DeleteFunc(older, func(r placed[W]) bool {
-		_, held := inMemory[r.at]
-		return held || r.at < p.low
-	}), nil
+	return strings.Split(filter, ",")
 }

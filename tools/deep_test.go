@@ -10,18 +10,19 @@ import (
 
 	"pgregory.net/rapid"
 
+	"duplex/core/journal"
+	"duplex/core/view"
 	"duplex/schemas"
 )
 
 // mirrorAt is a mirror that has every row up to a seq.
-type mirrorAt uint64
-
-func (m mirrorAt) Wait(seq uint64) time.Duration {
-	if seq <= uint64(m) {
-		return 0
-	}
-	return time.Duration(seq-uint64(m)) * time.Millisecond
+type mirrorAt struct {
+	History
+	seq uint64
 }
+
+func (m mirrorAt) Position() (uint64, journal.Position) { return m.seq, journal.Position{} }
+func (m mirrorAt) Lag() time.Duration                   { return 70 * time.Millisecond }
 
 // below iterates over positions below from, highest first.
 func below(rising []uint64, from uint64) iter.Seq2[uint64, uint64] {
@@ -33,6 +34,8 @@ func below(rising []uint64, from uint64) iter.Seq2[uint64, uint64] {
 		}
 	}
 }
+
+func identity(at uint64) uint64 { return at }
 
 // TestDeepPages reads a list whose rows are split between memory and mirror to its end, and
 // compares its pages, cursors included, with those of the whole list. The mirror also has rows that
@@ -55,28 +58,29 @@ func TestDeepPages(t *testing.T) {
 		if len(released) > 0 {
 			newest = released[len(released)-1]
 		}
-		v := &Venue{History: mirrorAt(1000)}
+		v := &Venue{History: mirrorAt{seq: 1000}}
+		list := deepList[uint64, uint64]{keep: keep, show: identity, at: identity, mirror: func(_ context.Context, from uint64, limit int) (older []uint64, _ error) {
+			for at := range below(all, from) { // a mirror has what memory has, too
+				if keep(at) && len(older) < limit {
+					older = append(older, at)
+				}
+			}
+			return older, nil
+		}}
 		pages := func(memory []uint64, newest uint64) (out [][]uint64, cursors []string) {
 			in := &schemas.ListFills{Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(rapid.SampledFrom([]int{1, 2, 7, 100}).Draw(t, "size")))}}
 			for {
-				p, err := openPage[uint64]("list", Caller{User: 1}, in)
+				p, err := list.open(Caller{User: 1}, "list", in)
 				if err != nil {
 					t.Fatal(err)
 				}
-				take(p, func(from uint64) iter.Seq2[uint64, uint64] { return below(memory, from) }, keep, func(at uint64) uint64 { return at })
-				p.releasedUpTo(newest, 1000)
-				rows, cursor, err := p.finish(context.Background(), v, Caller{User: 1}, func(_ context.Context, from uint64, limit int) (older []placed[uint64], _ error) {
-					for at := range below(all, from) {
-						if keep(at) && len(older) < limit {
-							older = append(older, placed[uint64]{at, at})
-						}
-					}
-					return older, nil
-				})
+				p.released = view.Released{Newest: newest, Seq: 1000}
+				p.take(func(from uint64) iter.Seq2[uint64, uint64] { return below(memory, from) })
+				cursor, err := p.finish(context.Background(), v, Caller{User: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
-				out, cursors = append(out, rows), append(cursors, cursor)
+				out, cursors = append(out, p.rows), append(cursors, cursor)
 				if cursor == "" {
 					return out, cursors
 				}
@@ -106,16 +110,17 @@ func TestDeepPageErrors(t *testing.T) {
 	var refuse error
 	caller := Caller{User: 1, Charge: func() error { charged++; return refuse }}
 	read := func(newest uint64, seq uint64, from error) ([]uint64, error) {
-		p, err := openPage[uint64]("list", caller, &schemas.ListFills{})
+		list := deepList[uint64, uint64]{keep: keepAll[uint64], show: identity, at: identity, mirror: func(context.Context, uint64, int) ([]uint64, error) { return []uint64{6}, from }}
+		p, err := list.open(caller, "list", &schemas.ListFills{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		take(p, func(from uint64) iter.Seq2[uint64, uint64] { return below([]uint64{7, 8}, from) }, keepAll, func(at uint64) uint64 { return at })
-		p.releasedUpTo(newest, seq)
-		rows, _, err := p.finish(context.Background(), &Venue{History: mirrorAt(10)}, caller, func(context.Context, uint64, int) ([]placed[uint64], error) {
-			return []placed[uint64]{{6, 6}}, from
-		})
-		return rows, err
+		p.released = view.Released{Newest: newest, Seq: seq}
+		p.take(func(from uint64) iter.Seq2[uint64, uint64] { return below([]uint64{7, 8}, from) })
+		if _, err = p.finish(context.Background(), &Venue{History: mirrorAt{seq: 10}}, caller); err != nil {
+			return nil, err
+		}
+		return p.rows, nil
 	}
 	if rows, err := read(0, 0, nil); err != nil || !slices.Equal(rows, []uint64{8, 7}) || charged != 0 {
 		t.Errorf("a page of memory: %v, %v, charged %d times", rows, err, charged)
@@ -125,8 +130,8 @@ func TestDeepPageErrors(t *testing.T) {
 	}
 	if _, err := read(6, 12, nil); ErrorOf(err).Code != "history_behind" {
 		t.Errorf("a mirror that is behind: %v", err)
-	} else if ms, ok := ErrorOf(err).RetryAfterMs(); !ok || ms != 2 {
-		t.Errorf("retry after %d ms, want 2", ms)
+	} else if ms, ok := ErrorOf(err).RetryAfterMs(); !ok || ms != 70 {
+		t.Errorf("retry after %d ms, want 70", ms)
 	}
 	if _, err := read(6, 10, errors.New("gone")); ErrorOf(err).Code != "history_behind" {
 		t.Errorf("a mirror that does not answer: %v", err)

@@ -15,24 +15,51 @@ import (
 
 var GetRoundEvidence = &Op[schemas.GetEvidence, schemas.Evidence]{
 	Spec: Spec{
-		Name: "get_round_evidence", Title: "Settlement evidence", Method: "GET", Path: "/v1/rounds/{market_id}/evidence", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "sequencing_timeout"},
+		Name: "get_round_evidence", Title: "Settlement evidence", Method: "GET", Path: "/v1/rounds/{market_id}/evidence", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Ticks and arithmetic behind a settlement. To follow prices use list_series.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			r := findRound(w, marketID(in.MarketID), uint64(in.RoundNumber))
-			if r == nil {
-				err = NewError("round_not_found")
-				return
-			}
-			out, err = evidenceOf(r, caller, in)
-			out.AsOf = asOf(m)
-		})
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
+		var wrong error
+		at, err := v.readRound(ctx, caller, marketID(in.MarketID), uint64(in.RoundNumber), func(_ *view.View, r *view.Round, _ int64) { out, wrong = evidenceOf(r, caller, in) })
+		if err == nil {
+			err = wrong
+		}
+		out.AsOf = at
 		return out, err
 	},
 }
 
-// findRound returns a round of a slot, or nil. Number 0 means the latest round.
+// readRound calls f with a round of a slot and the time of the last command in ns: under the engine's
+// lock if memory has the round, else with that of the mirror and a nil view. Number 0 means the
+// latest round. The error is round_not_found, rate_limited or history_behind.
+func (v *Venue) readRound(ctx context.Context, caller Caller, id core.MarketID, number uint64, f func(w *view.View, r *view.Round, now int64)) (at schemas.AsOf, err error) {
+	var released view.Released
+	var now int64
+	found := false
+	v.Engine.Read(func(m *venue.Venue, w *view.View) {
+		at, now, released = asOf(m), m.Now().Ts, w.RoundsReleased()
+		if r := findRound(w, id, number); r != nil {
+			found = true
+			f(w, r, now)
+		}
+	})
+	if !found && released.Newest >= max(number, 1) {
+		err = v.readHistory(caller, v.mirrorHas(released.Seq), func() error {
+			r, err := v.History.Round(ctx, id, number)
+			if err == nil && r != nil {
+				found = true
+				f(nil, r, now)
+			}
+			return err
+		})
+	}
+	if err == nil && !found {
+		err = NewError("round_not_found")
+	}
+	return at, err
+}
+
+// findRound returns a round of a slot in memory, or nil. Number 0 means the latest round.
 func findRound(w *view.View, m core.MarketID, number uint64) *view.Round {
 	if number == 0 {
 		return w.Round(m)

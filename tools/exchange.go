@@ -27,15 +27,24 @@ var GetStatus = &Op[schemas.MinSeqOnly, schemas.Status]{
 }
 
 var GetRetention = &Op[schemas.None, schemas.Retention]{
-	Spec: Spec{Name: "get_retention", Title: "Retention caps", Method: "GET", Path: "/v1/exchange/retention", Scope: core.ScopeRead, Doc: "How many trades a market keeps, and how many terminal orders, rejected orders and fills an account keeps. Resting orders are always kept."},
+	Spec: Spec{Name: "get_retention", Title: "Retention caps", Method: "GET", Path: "/v1/exchange/retention", Scope: core.ScopeRead, Doc: "How many trades a market keeps, and how many rows of each list an account keeps. Resting orders are always kept."},
 	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.None) (out schemas.Retention, _ error) {
 		v.Engine.Read(func(_ *venue.Venue, w *view.View) { out = retention(w.Caps()) })
+		if v.History != nil {
+			if since, ok := v.History.Since(); ok {
+				at, _ := v.History.Position()
+				out.History = &schemas.HistorySpan{SinceSeq: schemas.U64(since), AsOf: schemas.AsOf{AsOfSeq: schemas.U64(at)}}
+			}
+		}
 		return out, nil
 	},
 }
 
 func retention(c view.RetentionCaps) schemas.Retention {
-	return schemas.Retention{TapeCap: int64(c.Tape), TerminalCap: int64(c.Terminal), RejectCap: int64(c.Rejects), FillCap: int64(c.Fills)}
+	return schemas.Retention{
+		TapeCap: int64(c.Tape), TerminalCap: int64(c.Terminal), RejectCap: int64(c.Rejects), FillCap: int64(c.Fills),
+		LedgerCap: int64(c.Ledger), PortfolioRoundsCap: int64(c.AccountRounds), DepositsCap: int64(c.Deposits), EventCap: int64(c.Events),
+	}
 }
 
 var GetSchedule = &Op[schemas.None, schemas.Schedule]{

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"math/big"
+	"time"
 
 	"duplex/core"
 	"duplex/core/venue"
@@ -17,10 +18,10 @@ import (
 
 var GetPriceHistory = &Op[schemas.GetPriceHistory, schemas.PriceHistory]{
 	Spec: Spec{
-		Name: "get_price_history", Title: "Price history", Method: "GET", Path: "/v1/oracle/history", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Name: "get_price_history", Title: "Price history", Method: "GET", Path: "/v1/oracle/history", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Index of a feed over time, newest first, with its volatility.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetPriceHistory) (out schemas.PriceHistory, _ error) {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GetPriceHistory) (out schemas.PriceHistory, _ error) {
 		step := in.Secs()
 		p := stepPage{step: step, size: in.Size(), before: math.MaxInt64, from: int64(in.FromTs/schemas.U64(core.NsPerSec)) / step * step}
 		if in.ToTs != nil { // a step is whole if it begins before to_ts
@@ -36,11 +37,21 @@ var GetPriceHistory = &Op[schemas.GetPriceHistory, schemas.PriceHistory]{
 		}
 		out.Feed, out.StepSecs = uint8(in.Feed), step
 		var ticks iter.Seq[*view.PriceTick]
+		older := olderSeconds[view.PriceTick]{second: tickSecond}
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
 			ticks, out.AsOf = w.PriceTicks(core.Feed(in.Feed), p.before, p.rowsNeeded()), asOf(m)
+			older.released = w.PriceTicksReleased(core.Feed(in.Feed))
 		})
+		older.wait = v.mirrorHasUntil((older.released + 1) * core.NsPerSec)
+		older.read = func(before int64, limit int) ([]view.PriceTick, error) {
+			return v.History.PriceTicks(ctx, core.Feed(in.Feed), p.from, before, limit)
+		}
 		var more bool
-		out.Rows, more = stepsOf(p, ticks, tickSecond, newPriceRow, addTick)
+		out.Rows, more = stepsOf(p, older.behind(v, caller, &p, ticks), tickSecond, newPriceRow, addTick)
+		if older.err != nil {
+			return out, older.err
+		}
+		out.Rows, more = complete(&older, out.Rows, more)
 		if more {
 			out.Cursor = schemas.EncodeCursor(binding, lastStep(out.Rows[len(out.Rows)-1].Ts))
 		}
@@ -64,10 +75,10 @@ func addTick(r *schemas.PriceRow, t *view.PriceTick) {
 
 var GetRoundHistory = &Op[schemas.GetRoundHistory, schemas.RoundHistory]{
 	Spec: Spec{
-		Name: "get_round_history", Title: "Round history", Method: "GET", Path: "/v1/rounds/{market_id}/history", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "sequencing_timeout"},
+		Name: "get_round_history", Title: "Round history", Method: "GET", Path: "/v1/rounds/{market_id}/history", Scope: core.ScopeRead, Errors: []string{"round_not_found", "bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Index and YES prices of a round over time, newest first.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetRoundHistory) (out schemas.RoundHistory, err error) {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GetRoundHistory) (out schemas.RoundHistory, err error) {
 		p := stepPage{step: in.Secs(), size: in.Size(), before: math.MaxInt64}
 		binding := schemas.BindCursor("round_history", uint32(caller.User), in)
 		number := uint64(in.RoundNumber)
@@ -78,23 +89,31 @@ var GetRoundHistory = &Op[schemas.GetRoundHistory, schemas.RoundHistory]{
 			}
 			p.before = int64(before)
 		}
-		var rows iter.Seq[*view.RoundSecond]
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			r := findRound(w, marketID(in.MarketID), number)
-			if r == nil {
-				err = NewError("round_not_found")
-				return
-			}
+		rows := func(func(*view.RoundSecond) bool) {}
+		second := func(s *view.RoundSecond) int64 { return s.Second }
+		older := olderSeconds[view.RoundSecond]{second: second}
+		out.AsOf, err = v.readRound(ctx, caller, marketID(in.MarketID), number, func(w *view.View, r *view.Round, _ int64) {
 			out.RoundNumber = schemas.U64(r.Number)
-			rows, out.AsOf = w.RoundSeconds(&r.Round, p.before, p.rowsNeeded()), asOf(m)
+			if w == nil || !w.HasRoundSeconds(&r.Round) {
+				older.released, older.wait = math.MaxInt64, v.mirrorHas(r.Seq)
+			} else {
+				rows = w.RoundSeconds(&r.Round, p.before, p.rowsNeeded())
+			}
 		})
 		if err != nil {
 			return out, err
 		}
+		older.read = func(before int64, limit int) ([]view.RoundSecond, error) {
+			return v.History.RoundSeconds(ctx, uint64(out.RoundNumber), 0, before, limit)
+		}
 		out.StepSecs = p.step
 		var more bool
-		older := func(*schemas.RoundRow, *view.RoundSecond) {} // a step has the state of its last second
-		out.Rows, more = stepsOf(p, rows, func(s *view.RoundSecond) int64 { return s.Second }, newRoundRow, older)
+		add := func(*schemas.RoundRow, *view.RoundSecond) {} // a step has the state of its last second
+		out.Rows, more = stepsOf(p, older.behind(v, caller, &p, rows), second, newRoundRow, add)
+		if older.err != nil {
+			return out, older.err
+		}
+		out.Rows, more = complete(&older, out.Rows, more)
 		if more {
 			out.Cursor = schemas.EncodeCursor(binding, uint64(out.RoundNumber), lastStep(out.Rows[len(out.Rows)-1].Ts))
 		}
@@ -105,6 +124,59 @@ var GetRoundHistory = &Op[schemas.GetRoundHistory, schemas.RoundHistory]{
 func newRoundRow(start int64, s *view.RoundSecond) schemas.RoundRow {
 	return schemas.RoundRow{
 		Ts: ns(start * core.NsPerSec), Index: schemas.U64(s.Index), YesBid: int64(s.Bid), YesAsk: int64(s.Ask), Last: int64(s.Last), Volume: schemas.U64(s.Volume),
+	}
+}
+
+// olderSeconds are the rows of a list by the second that only the mirror has.
+type olderSeconds[T any] struct {
+	second   func(*T) int64
+	released int64                // every row that memory released is of this second or an earlier one; 0: it released none
+	wait     func() time.Duration // until the mirror has them; 0: it has them
+	read     func(before int64, limit int) ([]T, error)
+	err      error // of reading them
+	cut      bool  // there may be more than were read
+}
+
+// maxOlderSeconds is the most rows that a page reads from the mirror, to end within its time. Such a
+// page is shorter than asked.
+const maxOlderSeconds = 100_000
+
+// complete removes the step at the end of a page, which lacks rows, if not all rows were read.
+func complete[R, T any](o *olderSeconds[T], rows []R, more bool) ([]R, bool) {
+	if !o.cut || more {
+		return rows, more
+	}
+	return rows[:len(rows)-1], true
+}
+
+// behind yields the rows of memory, and behind them those of the mirror that the page needs.
+func (o *olderSeconds[T]) behind(v *Venue, caller Caller, p *stepPage, memory iter.Seq[*T]) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		before, left := p.before, p.rowsNeeded()
+		for x := range memory {
+			if !yield(x) {
+				return
+			}
+			before, left = o.second(x), left-1
+		}
+		if o.released < p.from || o.released == 0 || left <= 0 || v.History == nil {
+			return
+		}
+		if o.released < math.MaxInt64 {
+			before = min(before, o.released+1)
+		}
+		var rows []T
+		limit := min(left, maxOlderSeconds)
+		o.err = v.readHistory(caller, o.wait, func() (err error) {
+			rows, err = o.read(before, limit)
+			return err
+		})
+		o.cut = len(rows) == limit && limit < left
+		for i := range rows {
+			if !yield(&rows[i]) {
+				return
+			}
+		}
 	}
 }
 

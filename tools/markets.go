@@ -140,21 +140,25 @@ func BookOf(m *venue.Venue, s *venue.MarketState, depth int) schemas.Orderbook {
 
 var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
 	Spec: Spec{
-		Name: "list_trades", Title: "Public trades", Method: "GET", Path: "/v1/markets/{market_id}/trades", Scope: core.ScopeRead, Errors: []string{"unknown_market", "bad_cursor", "sequencing_timeout"},
+		Name: "list_trades", Title: "Public trades", Method: "GET", Path: "/v1/markets/{market_id}/trades", Scope: core.ScopeRead, Errors: []string{"unknown_market", "bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Public trades of a slot, newest first, earlier rounds too. For yours use list_fills.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListTrades) (out schemas.TradeList, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			id := marketID(in.MarketID)
-			if _, ok := m.Market(id); !ok {
-				err = core.UnknownMarket
-				return
-			}
-			walk := func(from uint64) iter.Seq2[uint64, *view.Trade] { return w.Trades(id, from) }
-			var cursor string
-			out.Trades, cursor, err = page("trades", caller, in, walk, keepAll, TradeOf)
-			out.PageEnd = nextPage(m, cursor)
-		})
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListTrades) (out schemas.TradeList, err error) {
+		id := marketID(in.MarketID)
+		l := deepList[numbered[view.Trade], schemas.Trade]{
+			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, numbered[view.Trade]], view.Released, error) {
+				if _, ok := m.Market(id); !ok {
+					return nil, view.Released{}, core.UnknownMarket
+				}
+				return func(from uint64) iter.Seq2[uint64, numbered[view.Trade]] { return withNumbers(w.Trades(id, from)) }, w.TradesReleased(id), nil
+			},
+			keep: keepAll[numbered[view.Trade]], at: numberOf[view.Trade],
+			show: func(x numbered[view.Trade]) schemas.Trade { return TradeOf(x.row) },
+			mirror: func(ctx context.Context, below uint64, limit int) ([]numbered[view.Trade], error) {
+				return fromMirror(v.History.Trades(ctx, id, below, limit))
+			},
+		}
+		out.Trades, out.PageEnd, err = l.page(ctx, v, caller, "trades", in)
 		return out, err
 	},
 }

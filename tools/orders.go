@@ -6,6 +6,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/engine"
+	"duplex/core/mirror"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -130,35 +131,50 @@ func preview(c *core.PlaceOrder, p *venue.Preview) schemas.Preview {
 
 var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 	Spec: Spec{
-		Name: "list_orders", Title: "Your orders", Method: "GET", Path: "/v1/portfolio/orders", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Name: "list_orders", Title: "Your orders", Method: "GET", Path: "/v1/portfolio/orders", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Your orders, newest first, rejected ones too. By client_order_id after a lost answer.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListOrders) (out schemas.OrderList, err error) {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListOrders) (out schemas.OrderList, err error) {
 		var q orderListKey
 		var repeat bool
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			q = orderListKeyOf(in, w.Changes(caller.User))
-			var cached *schemas.OrderList
-			if cached, repeat = v.caches.pages.get(caller.User, q); cached != nil {
-				out, repeat = *cached, false
-				out.AsOf = asOf(m)
-				return
-			}
-			walk := func(from uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(w.Orders(caller.User, from)) }
-			keep := func(o *view.Order) bool {
+		var cached *schemas.OrderList
+		ids := make([]schemas.U64, in.Size()) // one allocation for all rows
+		l := deepList[*view.Order, schemas.Order]{
+			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Order], view.Released, error) {
+				q = orderListKeyOf(in, w.Changes(caller.User))
+				if cached, repeat = v.caches.pages.get(caller.User, q); cached != nil {
+					return func(uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(func(func(*view.Order) bool) {}) }, view.Released{}, nil
+				}
+				return func(from uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(w.Orders(caller.User, from)) }, w.OrdersReleased(caller.User), nil
+			},
+			keep: func(o *view.Order) bool {
 				return matchesFilter(in.Status, o.Status.String()) && matchesMarket(in.MarketID, o.Market) &&
 					(in.OrderID == nil || core.OrderID(*in.OrderID) == o.ID && o.ID != 0) && (in.ClientOrderID == nil || uint64(*in.ClientOrderID) == o.ClientID)
-			}
-			ids := make([]schemas.U64, in.Size()) // one allocation for all rows
-			show := func(o *view.Order) schemas.Order {
+			},
+			show: func(o *view.Order) schemas.Order {
+				if len(ids) == 0 { // rows of the mirror in the place of some of memory
+					return OrderOf(o)
+				}
 				id := &ids[0]
 				ids = ids[1:]
 				return orderOf(o, id)
-			}
-			var cursor string
-			out.Orders, cursor, err = page("orders", caller, in, walk, keep, show)
-			out.PageEnd = nextPage(m, cursor)
-		})
+			},
+			at: func(o *view.Order) uint64 { return o.CreatedSeq },
+			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Order, error) {
+				repeat = false // only pages of memory are kept
+				rows, err := v.History.Orders(ctx, caller.User, below, limit, mirror.OrderFilter{
+					Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID), ClientID: (*uint64)(in.ClientOrderID), Statuses: namesOf(in.Status),
+				})
+				return pointers(rows), err
+			},
+		}
+		out.Orders, out.PageEnd, err = l.page(ctx, v, caller, "orders", in)
+		if cached != nil {
+			asOf := out.AsOf
+			out = *cached
+			out.AsOf = asOf
+			return out, err
+		}
 		if repeat && err == nil && len(out.Orders) <= maxCachedRows {
 			out.PreEncode()
 			v.caches.pages.put(caller.User, q, out)
@@ -180,18 +196,30 @@ func withCreatedSeq(rows iter.Seq[*view.Order]) iter.Seq2[uint64, *view.Order] {
 
 var GetOrder = &Op[schemas.GetOrder, schemas.OrderRead]{
 	Spec: Spec{
-		Name: "get_order", Title: "Read an order", Method: "GET", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeRead, Errors: []string{"unknown_order", "sequencing_timeout"},
+		Name: "get_order", Title: "Read an order", Method: "GET", Path: "/v1/portfolio/orders/{order_id}", Scope: core.ScopeRead, Errors: []string{"unknown_order", "history_behind", "sequencing_timeout"},
 		Doc: "One order in any status. Without its order_id use list_orders.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.GetOrder) (out schemas.OrderRead, err error) {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GetOrder) (out schemas.OrderRead, err error) {
+		var released view.Released
+		var o *view.Order
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			o := w.Order(caller.User, core.OrderID(in.OrderID))
-			if o == nil {
-				err = core.UnknownOrder
-				return
+			if o = w.Order(caller.User, core.OrderID(in.OrderID)); o != nil {
+				out.Order = OrderOf(o)
 			}
-			out = schemas.OrderRead{Order: OrderOf(o), AsOf: asOf(m)}
+			out.AsOf, released = asOf(m), w.OrdersReleased(caller.User)
 		})
+		if o == nil && released.Newest >= uint64(in.OrderID) {
+			err = v.readHistory(caller, v.mirrorHas(released.Seq), func() (err error) {
+				o, err = v.History.Order(ctx, caller.User, core.OrderID(in.OrderID))
+				return err
+			})
+			if err == nil && o != nil {
+				out.Order = OrderOf(o)
+			}
+		}
+		if err == nil && o == nil {
+			err = core.UnknownOrder
+		}
 		return out, err
 	},
 }

@@ -5,6 +5,8 @@ import (
 	"iter"
 
 	"duplex/core"
+	"duplex/core/ledger"
+	"duplex/core/mirror"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -57,21 +59,84 @@ func PositionOf(p core.Position) schemas.Position {
 	}
 }
 
+var GetPnL = &Op[schemas.MinSeqOnly, schemas.PnL]{
+	Spec: Spec{
+		Name: "get_pnl", Title: "Your profit and loss", Method: "GET", Path: "/v1/portfolio/pnl", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
+		Doc: "What you made, realized and unrealized, with each position at its mark price.",
+	},
+	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.MinSeqOnly) (out schemas.PnL, _ error) {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = PnLOf(m, caller.User) })
+		return out, nil
+	},
+}
+
+// PnLOf returns an account's profit and loss with its positions, by market, YES first
+// (docs/rules/money.md#profit-and-loss).
+func PnLOf(m *venue.Venue, u core.UserID) schemas.PnL {
+	p := m.Performance(u)
+	cash, reserved := m.Balance(u)
+	equity, unrealized := cash+reserved, core.Pips(0)
+	positions := []schemas.PnLPosition{}
+	for id := core.MarketID(1); id <= venue.Slots; id++ {
+		h := m.Holding(u, id)
+		for _, o := range []core.Outcome{core.Yes, core.No} {
+			if h.Held[o] == 0 {
+				continue
+			}
+			x := pnlPosition(m, id, o, &h)
+			equity += core.Pips(x.Value)
+			unrealized += core.Pips(x.Unrealized)
+			positions = append(positions, x)
+		}
+	}
+	return schemas.PnL{
+		Realized: schemas.Signed(p.Realized), RealizedUSD: schemas.SignedUSD(p.Realized), RealizedToday: schemas.Signed(p.RealizedToday), RealizedTodayUSD: schemas.SignedUSD(p.RealizedToday),
+		Unrealized: schemas.Signed(unrealized), UnrealizedUSD: schemas.SignedUSD(unrealized), Fees: pips(p.Fees), Rebates: pips(p.Rebates), Equity: pips(equity), EquityUSD: schemas.USD(equity),
+		OpenCost: pips(reserved + p.Cost), DepositsNet: schemas.Signed(p.DepositsNet), TransfersNet: schemas.Signed(p.TransfersNet), Positions: positions, AsOf: asOf(m),
+	}
+}
+
+// pnlPosition returns the position in an outcome of which h holds contracts.
+func pnlPosition(m *venue.Venue, id core.MarketID, o core.Outcome, h *ledger.Holding) schemas.PnLPosition {
+	s, _ := m.Market(id)
+	qty, cost := h.Contracts(o), h.Cost[o]
+	out := schemas.PnLPosition{
+		MarketID: uint32(id), Generation: s.Generation, RoundNumber: schemas.U64(s.Number), Category: s.Category, Outcome: o.String(), Qty: int64(qty),
+		Cost: pips(cost), AvgCost: pips(cost / core.Pips(qty)), Value: pips(cost),
+	}
+	if mark, ok := m.Mark(id); ok {
+		if o == core.No {
+			mark = core.TickMax + 1 - mark
+		}
+		value := core.Pips(qty) * core.Pips(mark)
+		out.Mark, out.Value, out.Unrealized = schemas.Ptr(int64(mark)), pips(value), schemas.Signed(value-cost)
+	}
+	return out
+}
+
 var ListFills = &Op[schemas.ListFills, schemas.FillList]{
 	Spec: Spec{
-		Name: "list_fills", Title: "Your fills", Method: "GET", Path: "/v1/portfolio/fills", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Name: "list_fills", Title: "Your fills", Method: "GET", Path: "/v1/portfolio/fills", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Your fills, newest first. tick_yes is the price of YES; that of NO is 10000 minus it.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListFills) (out schemas.FillList, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			walk := func(from uint64) iter.Seq2[uint64, *view.Fill] { return w.Fills(caller.User, from) }
-			keep := func(f *view.Fill) bool {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListFills) (out schemas.FillList, err error) {
+		l := deepList[*view.Fill, schemas.Fill]{
+			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Fill], view.Released, error) {
+				return func(from uint64) iter.Seq2[uint64, *view.Fill] { return w.Fills(caller.User, from) }, w.FillsReleased(caller.User), nil
+			},
+			keep: func(f *view.Fill) bool {
 				return matchesMarket(in.MarketID, f.Market) && (in.OrderID == nil || core.OrderID(*in.OrderID) == f.Order)
-			}
-			var cursor string
-			out.Fills, cursor, err = page("fills", caller, in, walk, keep, FillOf)
-			out.PageEnd = nextPage(m, cursor)
-		})
+			},
+			show: FillOf, at: func(f *view.Fill) uint64 { return f.N },
+			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Fill, _ error) {
+				rows, err := v.History.Fills(ctx, caller.User, below, limit, mirror.FillFilter{Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID)})
+				for i := range rows {
+					out = append(out, &rows[i].Row)
+				}
+				return out, err
+			},
+		}
+		out.Fills, out.PageEnd, err = l.page(ctx, v, caller, "fills", in)
 		return out, err
 	},
 }
@@ -83,33 +148,47 @@ func FillOf(f *view.Fill) schemas.Fill {
 		role = "maker"
 	}
 	return schemas.Fill{
-		Seq: schemas.U64(f.Seq), Ts: ns(f.Ts), MarketID: uint32(f.Market), OrderID: schemas.U64(f.Order), ClientOrderID: schemas.U64(f.ClientID), Role: role,
+		N: schemas.U64(f.N), Seq: schemas.U64(f.Seq), Ts: ns(f.Ts), MarketID: uint32(f.Market), Generation: f.Generation, RoundNumber: schemas.U64(f.Number), Category: f.Category,
+		OrderID: schemas.U64(f.Order), ClientOrderID: schemas.U64(f.ClientID), Role: role,
 		Side: f.Side.String(), Outcome: f.Outcome.String(), Qty: int64(f.Qty), TickYes: int64(f.TickYes), Path: f.Path.String(), Fee: pips(f.Fee), APIKey: apiKey(&f.APIKey),
 	}
 }
 
 var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
 	Spec: Spec{
-		Name: "list_settlements", Title: "Your settlements", Method: "GET", Path: "/v1/portfolio/settlements", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Name: "list_settlements", Title: "Your settlements", Method: "GET", Path: "/v1/portfolio/settlements", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Payouts of finished rounds, newest first; for others see list_positions.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			walk := func(from uint64) iter.Seq2[uint64, *view.Settlement] { return w.Settlements(caller.User, from) }
-			var cursor string
-			out.Settlements, cursor, err = page("settlements", caller, in, walk, keepAll, SettlementOf)
-			out.PageEnd = nextPage(m, cursor)
-		})
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
+		l := deepList[numbered[view.Settlement], schemas.Settlement]{
+			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, numbered[view.Settlement]], view.Released, error) {
+				walk := func(from uint64) iter.Seq2[uint64, numbered[view.Settlement]] {
+					return withNumbers(w.Settlements(caller.User, from))
+				}
+				return walk, w.SettlementsReleased(caller.User), nil
+			},
+			keep: keepAll[numbered[view.Settlement]], at: numberOf[view.Settlement],
+			show: func(x numbered[view.Settlement]) schemas.Settlement { return SettlementOf(x.row) },
+			mirror: func(ctx context.Context, below uint64, limit int) ([]numbered[view.Settlement], error) {
+				return fromMirror(v.History.Settlements(ctx, caller.User, below, limit))
+			},
+		}
+		out.Settlements, out.PageEnd, err = l.page(ctx, v, caller, "settlements", in)
 		return out, err
 	},
 }
 
 // SettlementOf converts a settlement.
 func SettlementOf(s *view.Settlement) schemas.Settlement {
-	return schemas.Settlement{
+	out := schemas.Settlement{
 		Seq: schemas.U64(s.Seq), Ts: ns(s.Ts), MarketID: uint32(s.Market), Generation: s.Generation, RoundNumber: schemas.U64(s.Number),
 		OutcomeStatus: s.Status.String(), Winner: winner(s.Winner), YesQty: int64(s.Yes), NoQty: int64(s.No), Payout: pips(s.Payout),
+		Category: s.Category, SettlePrice: schemas.U64(s.SettlePrice), Strike: schemas.U64(s.Strike),
 	}
+	if s.Category != 0 {
+		out.Cost, out.Profit = schemas.Ptr(pips(s.Cost)), schemas.Ptr(schemas.Signed(s.Profit()))
+	}
+	return out
 }
 
 var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"duplex/core"
+	"duplex/core/mirror"
 	"duplex/core/round"
 	"duplex/core/venue"
 	"duplex/core/view"
@@ -13,45 +14,46 @@ import (
 
 var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
 	Spec: Spec{
-		Name: "list_rounds", Title: "List rounds", Method: "GET", Path: "/v1/rounds", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
+		Name: "list_rounds", Title: "List rounds", Method: "GET", Path: "/v1/rounds", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Rounds of all series, newest first. For the live ones use list_series.",
 	},
-	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListRounds) (out schemas.RoundList, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			walk := func(from uint64) iter.Seq2[uint64, *view.Round] {
-				return func(yield func(uint64, *view.Round) bool) {
-					for r := range w.Rounds(from) {
-						if !yield(r.Number, r) {
-							return
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListRounds) (out schemas.RoundList, err error) {
+		var now int64
+		l := deepList[*view.Round, schemas.Round]{
+			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Round], view.Released, error) {
+				now = m.Now().Ts
+				walk := func(from uint64) iter.Seq2[uint64, *view.Round] {
+					return func(yield func(uint64, *view.Round) bool) {
+						for r := range w.Rounds(from) {
+							if !yield(r.Number, r) {
+								return
+							}
 						}
 					}
 				}
-			}
-			keep := func(r *view.Round) bool {
+				return walk, w.RoundsReleased(), nil
+			},
+			keep: func(r *view.Round) bool {
 				return matchesMarket(in.MarketID, r.Market) && (in.Category == nil || uint16(*in.Category) == r.Category)
-			}
-			var cursor string
-			out.Rounds, cursor, err = page("rounds", caller, in, walk, keep, func(r *view.Round) schemas.Round { return RoundOf(&r.Round, m.Now().Ts) })
-			out.PageEnd = nextPage(m, cursor)
-		})
+			},
+			show: func(r *view.Round) schemas.Round { return RoundOf(&r.Round, now) }, at: func(r *view.Round) uint64 { return r.Number },
+			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Round, error) {
+				rows, err := v.History.Rounds(ctx, below, limit, mirror.RoundFilter{Market: marketFilter(in.MarketID), Category: categoryFilter(in.Category)})
+				return pointers(rows), err
+			},
+		}
+		out.Rounds, out.PageEnd, err = l.page(ctx, v, caller, "rounds", in)
 		return out, err
 	},
 }
 
 var GetRound = &Op[schemas.GetRound, schemas.RoundRead]{
 	Spec: Spec{
-		Name: "get_round", Title: "Read a round", Method: "GET", Path: "/v1/rounds/{market_id}", Scope: core.ScopeRead, Errors: []string{"round_not_found", "sequencing_timeout"},
+		Name: "get_round", Title: "Read a round", Method: "GET", Path: "/v1/rounds/{market_id}", Scope: core.ScopeRead, Errors: []string{"round_not_found", "history_behind", "sequencing_timeout"},
 		Doc: "The latest round of a slot: strike, times, winner. YES wins if and only if settle_price > strike.",
 	},
-	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.GetRound) (out schemas.RoundRead, err error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
-			r := w.Round(marketID(in.MarketID))
-			if r == nil {
-				err = NewError("round_not_found")
-				return
-			}
-			out = schemas.RoundRead{Round: RoundOf(&r.Round, m.Now().Ts), AsOf: asOf(m)}
-		})
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GetRound) (out schemas.RoundRead, err error) {
+		out.AsOf, err = v.readRound(ctx, caller, marketID(in.MarketID), 0, func(_ *view.View, r *view.Round, now int64) { out.Round = RoundOf(&r.Round, now) })
 		return out, err
 	},
 }

@@ -15,6 +15,7 @@ var CoreToolset = []string{
 	"cancel_all_orders",
 	"list_orders",
 	"list_positions",
+	"get_pnl",
 	"wait_for_event",
 	"get_round_evidence",
 	"get_venue",

@@ -67,6 +67,12 @@ func TestCommands(t *testing.T) {
 		{"both ways", "cancel 5 --all", 2, "--all"},
 		{"ids and a series", "cancel 5 " + series, 2, "--all"},
 		{"cancel what is not mine", "cancel 1", 1, "dx: order 1: unknown_order: "},
+		{"profit and loss", "pnl", 0, "AVG COST"},
+		{"profit and loss as JSON", "pnl --json", 0, `{"realized":"`},
+		{"ledger", "ledger", 0, "deposit"},
+		{"ledger of fees", "ledger --kind fee --limit 1 --json " + market, 0, `"kind":"fee"`},
+		{"ledger of a kind that is not", "ledger --kind fees", 1, "schema_violation"},
+		{"ledger of too many rows", "ledger --limit 1001", 2, "--limit"},
 		{"cancel all", "cancel --all " + market, 0, `"seq":`},
 		{"cancel all of a series", "cancel --all " + series, 0, `"seq":`},
 	} {

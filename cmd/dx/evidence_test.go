@@ -12,14 +12,21 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
+	"duplex/server"
 	"duplex/server/servertest"
 )
 
 // settledRound takes the first 60 s round to its end over rising prices, without a price in
-// every fourth second, and returns its evidence.
-func settledRound(t *testing.T) (v *servertest.Venue, ev schemas.Evidence, body string) {
+// every fourth second, and returns its evidence. Alice has bought 10 YES at 60 cents from bob.
+func settledRound(t *testing.T, change ...func(*server.Options)) (v *servertest.Venue, ev schemas.Evidence, body string) {
 	t.Helper()
-	v = servertest.New(t)
+	v = servertest.New(t, change...)
+	for account, o := range map[string]schemas.PlaceOrder{"alice": {Outcome: "yes", Tick: schemas.Ptr(schemas.Int(6000))}, "bob": {Outcome: "no", Tick: schemas.Ptr(schemas.Int(4000))}} {
+		o.ClientOrderID, o.MarketID, o.Side, o.Qty = 1, 1, "buy", 10
+		if _, err := v.Client(account).PlaceOrder(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
 	v.Clock.Freeze()
 	boundary := v.Clock.Now() - v.Clock.Now()%(60*core.NsPerSec) + 60*core.NsPerSec
 	v.Clock.Advance(time.Duration(boundary - v.Clock.Now() - 17*core.NsPerSec))

@@ -39,11 +39,14 @@ type commandLine struct {
 	Cancel     trading.Cancel    `cmd:"" help:"Cancel orders."`
 	Markets    trading.Markets   `cmd:"" help:"List the markets."`
 	Book       trading.Book      `cmd:"" help:"Show a market's orderbook."`
+	Pnl        trading.PnL       `cmd:"" help:"Show the account's profit and loss."`
+	Ledger     trading.Ledger    `cmd:"" help:"List the changes of the account's money."`
 	Watch      trading.Watch     `cmd:"" help:"Print the event stream, one line per message."`
 	Top        topCmd            `cmd:"" help:"Show the nine series, an order book, its trades and your orders on a terminal."`
 	Bench      benchCmd          `cmd:"" help:"Load a venue on this machine and print throughput and latency."`
 	Feeds      feedsCmd          `cmd:"" help:"Watch or record the price sources."`
 	Evidence   trading.Evidence  `cmd:"" help:"Recompute how a round settled and compare it with the venue."`
+	Proof      proofCommands     `cmd:"" help:"Write or check the proof bundle of a settled round."`
 	Verify     verifyCmd         `cmd:"" help:"Replay a journal and check all of it."`
 	Mirror     mirror.Commands   `cmd:"" help:"Look at the mirror, the database of the whole history, or build it anew."`
 	Admin      operator.Commands `cmd:"" help:"Act as the operator."`

@@ -27,12 +27,9 @@ Examples:
 }
 
 func (v *verifyCmd) Run(out io.Writer) error {
-	dir := v.Dir
-	if inner := filepath.Join(dir, "journal"); isDir(inner) {
-		dir = inner
-	}
-	if !engine.HasJournal(dir) {
-		return fmt.Errorf("%s: no journal here", v.Dir)
+	dir, err := journalIn(v.Dir)
+	if err != nil {
+		return err
 	}
 	if v.NewMark {
 		last, err := engine.NewMark(dir)
@@ -41,11 +38,9 @@ func (v *verifyCmd) Run(out io.Writer) error {
 		}
 		fmt.Fprintf(out, "wrote a new MARK: group %d is the last one in the journal; later groups, if there were any, are lost\n", last)
 	}
-	var show io.Writer
-	if cli.IsTerminal(os.Stderr) {
-		show = os.Stderr
-	}
-	p, err := replayed(dir, show)
+	show := progressTo(os.Stderr, dir)
+	p, err := engine.Verify(dir, show.update)
+	show.clear()
 	if err != nil {
 		return err
 	}
@@ -68,17 +63,6 @@ func (v *verifyCmd) Run(out io.Writer) error {
 	return nil
 }
 
-// replayed verifies the journal in dir and draws its progress on show, a terminal; nil is
-// none. It clears the bar before it returns.
-func replayed(dir string, show io.Writer) (engine.Proof, error) {
-	if show == nil {
-		return engine.Verify(dir, nil)
-	}
-	b := progressBar{out: show, total: countGroups(dir)}
-	defer b.clear()
-	return engine.Verify(dir, b.update)
-}
-
 // countGroups counts the groups to replay. It stops at damage, which the replay reports.
 func countGroups(dir string) (n uint64) {
 	for _, err := range journal.Scan(dir, 0) {
@@ -88,6 +72,15 @@ func countGroups(dir string) (n uint64) {
 		n++
 	}
 	return n
+}
+
+// progressTo returns a bar on out for a replay of the journal in dir. Without a terminal it shows
+// nothing.
+func progressTo(out io.Writer, dir string) *progressBar {
+	if !cli.IsTerminal(out) {
+		return &progressBar{out: io.Discard}
+	}
+	return &progressBar{out: out, total: countGroups(dir)}
 }
 
 // progressBar shows the progress of a replay on one line of a terminal.
@@ -106,6 +99,19 @@ func (b *progressBar) update(done uint64) {
 }
 
 func (b *progressBar) clear() { fmt.Fprint(b.out, cli.ClearLine) }
+
+// journalIn returns the folder of the journal in a venue's data directory, or dir itself if it
+// is one.
+func journalIn(dir string) (string, error) {
+	inner := dir
+	if j := filepath.Join(dir, "journal"); isDir(j) {
+		inner = j
+	}
+	if !engine.HasJournal(inner) {
+		return "", fmt.Errorf("%s: no journal here", dir)
+	}
+	return inner, nil
+}
 
 func isDir(path string) bool {
 	s, err := os.Stat(path)

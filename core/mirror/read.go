@@ -42,6 +42,8 @@ type OrderFilter struct {
 type LedgerFilter struct {
 	Market *core.MarketID
 	Kinds  []string
+
+	BelowSeq uint64 // rows with a seq below; 0 is no bound
 }
 
 // RoundFilter selects rounds; zero selects all.
@@ -393,6 +395,7 @@ func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit i
 	q.andBelow("n", from)
 	andEqual(&q, "market_id", f.Market)
 	q.andIn("kind", f.Kinds)
+	q.andBelow("seq", f.BelowSeq)
 	return list(ctx, m, "ledger", ledger, q, "n DESC", limit, decodeLedger)
 }
 

@@ -17,7 +17,7 @@ type AccountRound struct {
 	Generation                   uint32
 	Category                     uint16
 	Status                       core.RoundStatus // Trading, Frozen and Proposed are not kept up to date
-	Winner                       core.Outcome
+	Winner                       core.Outcome     // NoOutcome until the round is final
 	Bought, Sold                 [2]core.Qty
 	Redeemed                     core.Qty
 	Paid, Received, Fees, Payout core.Pips
@@ -65,7 +65,7 @@ func (w *View) mutableAccountRound(u core.UserID, m core.MarketID, create bool) 
 	case !create:
 		return nil
 	default:
-		x := &AccountRound{Number: r.Number, Market: m, Generation: r.Generation, Category: r.Category, Status: core.Trading}
+		x := &AccountRound{Number: r.Number, Market: m, Generation: r.Generation, Category: r.Category, Status: core.Trading, Winner: core.NoOutcome}
 		a.rounds = slices.Insert(a.rounds, i, x)
 		w.traders[r.Number] = append(w.traders[r.Number], u)
 	}

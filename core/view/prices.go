@@ -47,6 +47,20 @@ func (w *View) PriceTicks(f core.Feed, before int64, n int) iter.Seq[*PriceTick]
 	return h.detached(h.search(func(t *PriceTick) bool { return t.Second >= before }), n)
 }
 
+// PriceTicksReleased returns the newest second whose tick memory has released, if it had one; 0 if it
+// released none.
+func (w *View) PriceTicksReleased(f core.Feed) int64 {
+	h := &w.prices[f]
+	n := h.oldest()
+	if n <= 1 {
+		return 0
+	}
+	for _, t := range h.newestFirst(0, n+1) {
+		return t.Second - 1
+	}
+	return 0
+}
+
 // The parts of a PriceTick that its first byte announces, and the place of the exponent in it.
 const (
 	tickGap     = 1 << 0 // its second is not the one after that of the tick before

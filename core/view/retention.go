@@ -32,6 +32,14 @@ func DefaultRetentionCaps() RetentionCaps {
 	}
 }
 
+// MirroredRetentionCaps returns the caps of a venue with a mirror, which has the older rows
+// (docs/rules/limits.md#retention).
+func MirroredRetentionCaps() RetentionCaps {
+	c := DefaultRetentionCaps()
+	c.Fills, c.Terminal, c.Ledger, c.AccountRounds = 200, 200, 200, 20
+	return c
+}
+
 // ring keeps the newest max entries of a list. Entries are numbered from 1 without gaps,
 // and the number of an entry never changes.
 type ring[T any] struct {

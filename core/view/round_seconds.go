@@ -100,6 +100,12 @@ func (w *View) RoundSeconds(r *core.Round, before int64, n int) iter.Seq[*RoundS
 	return func(func(*RoundSecond) bool) {}
 }
 
+// HasRoundSeconds reports whether memory has the rows of a round.
+func (w *View) HasRoundSeconds(r *core.Round) bool {
+	return r.Category >= 1 && int(r.Category) <= len(w.seconds) &&
+		slices.ContainsFunc(w.seconds[r.Category-1], func(x *roundRows) bool { return x.number == r.Number })
+}
+
 // image returns the rows as they are now. It shares those that get no further rows.
 func (l *roundSeconds) image() (out roundSeconds) {
 	for i, list := range l {

@@ -194,7 +194,10 @@ func (w *View) foldSettled(e *core.AccountSettled) {
 		Status: e.Status, Winner: e.Winner, Yes: e.Yes, No: e.No, Payout: e.Payout,
 	}
 	if r := w.rounds.newestOf[e.Market]; w.ledgers && r != nil {
-		s.Category, s.Cost, s.SettlePrice, s.Strike = r.Category, e.Cost, r.Settle, r.Strike
+		s.Category, s.Cost, s.Strike = r.Category, e.Cost, r.Strike
+		if r.Gen > 0 { // the settle price is public once it is proposed
+			s.SettlePrice = r.Settle
+		}
 	}
 	a := w.mutableAccount(e.User)
 	n := a.settlements.next

@@ -14,6 +14,15 @@ func Write(path string, b []byte) error { return WriteMode(path, b, 0o600) }
 
 // WriteMode is Write with another mode.
 func WriteMode(path string, b []byte, mode fs.FileMode) error {
+	return WriteWith(path, mode, func(f *os.File) error {
+		_, err := f.Write(b)
+		return err
+	})
+}
+
+// WriteWith is WriteMode with the bytes that fill writes. An error of fill leaves everything
+// unchanged. Until fill has returned, nobody but the owner can read the file.
+func WriteWith(path string, mode fs.FileMode, fill func(f *os.File) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -22,7 +31,7 @@ func WriteMode(path string, b []byte, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
+	err = fill(f)
 	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}

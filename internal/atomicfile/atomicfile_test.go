@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,6 +29,16 @@ func TestWrite(t *testing.T) {
 	}
 	if err := Write(occupied, nil); err == nil {
 		t.Error("a directory was replaced")
+	}
+	unfinished := errors.New("no more bytes")
+	if err := WriteWith(path, 0o600, func(f *os.File) error {
+		_, err := f.WriteString("half")
+		return errors.Join(err, unfinished)
+	}); !errors.Is(err, unfinished) {
+		t.Errorf("a file that is not finished: %v", err)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != fs.FileMode(0o644).String() {
+		t.Errorf("%q, %v", b, err)
 	}
 	if list, err := os.ReadDir(dir); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)

@@ -68,3 +68,23 @@ func (l *lane) suspend(suspended bool) func(context.Context, *gate.Call, *schema
 		return schemas.Suspension{UserID: uint32(in.UserID), Suspended: suspended, Seq: schemas.U64(r.Stamp.Seq)}, err
 	}
 }
+
+// page collects one page of the rows of walk and the cursor of the next page. at returns the
+// cursor position after a row.
+func page[R, W any](route string, in any, p schemas.Page, walk func(from uint64) iter.Seq[R], at func(R) uint64, show func(R) W) ([]W, string, error) {
+	b := schemas.BindCursor(route, 0, in)
+	var from uint64
+	if p.Cursor != "" {
+		if f := schemas.DecodeCursor(b, p.Cursor, &from); f != nil {
+			return nil, "", f
+		}
+	}
+	rows, last := []W{}, uint64(0)
+	for r := range walk(from) {
+		if len(rows) == p.Size() {
+			return rows, schemas.EncodeCursor(b, last), nil
+		}
+		rows, last = append(rows, show(r)), at(r)
+	}
+	return rows, "", nil
+}

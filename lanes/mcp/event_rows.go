@@ -51,15 +51,17 @@ type shortBalance struct {
 }
 
 type shortSettlement struct {
-	MarketID      uint32      `json:"market_id"`
-	Generation    uint32      `json:"generation"`
-	RoundNumber   schemas.U64 `json:"round_number"`
-	OutcomeStatus string      `json:"outcome_status"`
-	Winner        *string     `json:"winner"`
-	YesQty        int64       `json:"yes_qty"`
-	NoQty         int64       `json:"no_qty"`
-	Payout        schemas.U64 `json:"payout"`
-	PayoutUSD     schemas.USD `json:"payout_usd"`
+	MarketID      uint32             `json:"market_id"`
+	Generation    uint32             `json:"generation"`
+	RoundNumber   schemas.U64        `json:"round_number"`
+	OutcomeStatus string             `json:"outcome_status"`
+	Winner        *string            `json:"winner"`
+	YesQty        int64              `json:"yes_qty"`
+	NoQty         int64              `json:"no_qty"`
+	Payout        schemas.U64        `json:"payout"`
+	PayoutUSD     schemas.USD        `json:"payout_usd"`
+	Profit        *schemas.Signed    `json:"profit,omitempty"`
+	ProfitUSD     *schemas.SignedUSD `json:"profit_usd,omitempty"`
 }
 
 type shortRoundEvent struct {
@@ -90,7 +92,11 @@ func shortEvent(e *view.UserEvent) (kind string, row any) {
 	case schemas.PositionEvent:
 		row = x.Position
 	case schemas.SettlementEvent:
-		row = shortSettlement{x.MarketID, x.Generation, x.RoundNumber, x.OutcomeStatus, x.Winner, x.YesQty, x.NoQty, x.Payout, schemas.USD(x.Payout)}
+		s := shortSettlement{x.MarketID, x.Generation, x.RoundNumber, x.OutcomeStatus, x.Winner, x.YesQty, x.NoQty, x.Payout, schemas.USD(x.Payout), x.Profit, nil}
+		if x.Profit != nil {
+			s.ProfitUSD = schemas.Ptr(schemas.SignedUSD(*x.Profit))
+		}
+		row = s
 	case schemas.WithdrawalEvent:
 		row = x.Withdrawal
 	}

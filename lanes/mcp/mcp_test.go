@@ -12,6 +12,7 @@ import (
 	"duplex/core"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
+	"duplex/schemas"
 	"duplex/tools"
 )
 
@@ -174,6 +175,7 @@ func TestPromptsNameWhatThereIs(t *testing.T) {
 		all.Write(x.definition)
 	}
 	all.Write(mustEncode(shortSettlement{})) // of the events
+	all.Write(mustEncode(schemas.AccountRound{}))
 	for _, p := range append(slices.Clone(prompts), prompt{Name: "instructions", text: instructions}) {
 		for _, name := range regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b`).FindAllString(p.text, -1) {
 			if !strings.Contains(all.String(), `"`+name+`"`) {

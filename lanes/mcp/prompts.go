@@ -31,7 +31,7 @@ var prompts = []prompt{
 2. Estimate the chance that the settle price, the average index of the last twap_window_secs, ends strictly above the strike. YES costs yes_ask, NO costs 10000 minus yes_bid, each with the taker fee; 0 means that nobody offers.
 3. If neither side offers an edge, say so and stop. Otherwise size it within the cash of get_balance and call preview_order with the generation: tif ioc with tick, or type market with worst_tick, the worst price you accept, and max_cost. Only if worst_loss_usd is acceptable, call place_order with the same arguments and a client_order_id you have never used.
 4. Call wait_for_event with that as_of_seq as after_seq, kinds order, fill, round and settlement, and market_ids [{market_id}]; then again with next_seq, until a settlement event comes, or a round event says settled or void. If an answer was lost, call list_orders with the client_order_id before anything else.
-5. Report filled_qty and fee_usd of the order, and the winner and payout_usd of the settlement.`,
+5. Report filled_qty and fee_usd of the order, and the winner, payout_usd and profit_usd of the settlement.`,
 	},
 	{
 		Name: "quote_market", Title: "Quote a market", Description: "Keep a bid and an ask in one market until its round freezes.", Arguments: marketArgument,
@@ -45,10 +45,11 @@ var prompts = []prompt{
 	{
 		Name: "review_account", Title: "Review the account", Description: "Summarize the account, without trading.",
 		text: `Review this account without placing or canceling anything.
-1. Read dx://account, then list_fills, list_settlements and list_series, whose live rounds have secs_to_close.
-2. Say what is in cash, what is reserved by which resting orders, what is held at which cost, and what each open round would pay either way: 10000 pips for each contract of the winner.
-3. Name what looks wrong: orders in markets about to close, quotes without a dead-man switch, pairs that could be redeemed, fees out of proportion.
-4. Suggest the next calls, and make none of them.`,
+1. Read dx://account, then get_pnl, list_portfolio_rounds, list_fills and list_series, whose live rounds have secs_to_close.
+2. Say what was made: realized_usd, realized_today_usd and unrealized_usd, and the rounds with the largest profit and loss (profit_usd). list_ledger explains a change of cash that these do not.
+3. Say what is in cash, what is reserved by which resting orders, what is held at which cost, and what each open round would pay either way: 10000 pips for each contract of the winner.
+4. Name what looks wrong: orders in markets about to close, quotes without a dead-man switch, pairs that could be redeemed, fees out of proportion.
+5. Suggest the next calls, and make none of them.`,
 	},
 }
 

@@ -189,7 +189,11 @@ func unitName(name string) string {
 	return name
 }
 
-// describeUnits returns the units of an object's members: "ns: ts; pips: cost, fee".
+// maxUnitNames is the most members that describeUnits names for one unit.
+const maxUnitNames = 6
+
+// describeUnits returns the units of an object's members: "ns: ts; pips: cost, fee". Of many
+// members in pips it says "pips: amounts".
 func describeUnits(t reflect.Type) string {
 	units := map[string][]string{}
 	for _, m := range schemas.Members(t) {
@@ -199,6 +203,9 @@ func describeUnits(t reflect.Type) string {
 	}
 	var parts []string
 	for _, u := range slices.Sorted(maps.Keys(units)) {
+		if u == "pips" && len(units[u]) > maxUnitNames {
+			units[u] = []string{"amounts"}
+		}
 		parts = append(parts, u+": "+strings.Join(units[u], ", "))
 	}
 	return strings.Join(parts, "; ")
@@ -243,7 +250,7 @@ var described = map[reflect.Type]bool{
 
 func typeSchema(t reflect.Type, sent bool) *schema {
 	switch t {
-	case reflect.TypeFor[schemas.U64](), reflect.TypeFor[schemas.Signed](), reflect.TypeFor[schemas.USD](), reflect.TypeFor[schemas.Decimal]():
+	case reflect.TypeFor[schemas.U64](), reflect.TypeFor[schemas.Signed](), reflect.TypeFor[schemas.USD](), reflect.TypeFor[schemas.SignedUSD](), reflect.TypeFor[schemas.Decimal]():
 		return &schema{Type: "string"}
 	case reflect.TypeFor[jsontext.Value]():
 		return &schema{Type: "object"}

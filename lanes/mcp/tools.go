@@ -196,7 +196,10 @@ func (l *Lane) registerTools() {
 	registerTool(l, tools.GetAccount)
 	registerTool(l, tools.GetBalance)
 	registerTool(l, tools.ListPositions)
+	registerTool(l, tools.GetPnL)
 	registerTool(l, tools.ListSettlements)
+	registerTool(l, tools.ListLedger)
+	registerTool(l, tools.ListPortfolioRounds)
 	registerTool(l, tools.GetLimits)
 	registerTool(l, tools.ListSeries)
 	registerTool(l, tools.ListMarkets)
@@ -213,5 +216,6 @@ func (l *Lane) registerTools() {
 	registerLongPoll(l, l.waitForEvent())
 	registerTool(l, tools.RequestWithdrawal)
 	registerTool(l, tools.ListWithdrawals)
+	registerTool(l, tools.ListDeposits)
 	registerTool(l, tools.GetDepositAddress)
 }

@@ -221,7 +221,23 @@ func (l *Lane) finishDocument() {
 			delete(all, name)
 		case !sent[name]:
 			s.AdditionalProperties = nil
+			allowNullObjects(s, api.Components.Schemas.TypeFromRef("#/components/schemas/"+name))
 		}
+	}
+}
+
+// allowNullObjects lets the members of a response be null that are a pointer to an object and always
+// present. huma gives them the schema of the object alone.
+func allowNullObjects(s *huma.Schema, t reflect.Type) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return
+	}
+	for _, m := range schemas.Members(t) {
+		p := s.Properties[m.Name]
+		if p == nil || p.Ref == "" || m.Optional || m.Type.Kind() != reflect.Pointer {
+			continue
+		}
+		s.Properties[m.Name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}
 	}
 }
 
@@ -254,7 +270,7 @@ func markReachable(all map[string]*huma.Schema, s *huma.Schema, seen map[string]
 	for _, p := range s.Properties {
 		markReachable(all, p, seen)
 	}
-	for _, o := range s.OneOf {
+	for _, o := range slices.Concat(s.OneOf, s.AnyOf) {
 		markReachable(all, o, seen)
 	}
 	markReachable(all, s.Items, seen)

@@ -20,7 +20,10 @@ func (l *Lane) registerRoutes() {
 	register(l, tools.ListFills)
 	register(l, tools.GetBalance)
 	register(l, tools.ListPositions)
+	register(l, tools.GetPnL)
 	register(l, tools.ListSettlements)
+	register(l, tools.ListLedger)
+	register(l, tools.ListPortfolioRounds)
 	register(l, tools.RedeemPairs)
 	register(l, tools.ListMarkets)
 	register(l, tools.GetMarket)
@@ -43,5 +46,6 @@ func (l *Lane) registerRoutes() {
 	register(l, tools.RequestWithdrawal)
 	register(l, tools.ListWithdrawals)
 	register(l, tools.GetWithdrawal)
+	register(l, tools.ListDeposits)
 	register(l, tools.GetDepositAddress)
 }

@@ -47,9 +47,11 @@ type row struct {
 	evicted    bool
 }
 
-// fill is one side of a fill.
+// fill is one side of a fill. round is 0 of a fill before the ledgers.
 type fill struct {
 	at    core.Stamp
+	n     int // counts the fills of the account, from 1
+	round core.Round
 	row   *row
 	maker bool
 	f     model.Fill
@@ -70,6 +72,7 @@ type account struct {
 	terminal []*row // in the order in which they ended
 	rejected []*row
 	fills    []fill
+	filled   int // fills so far, those that are no longer listed included
 	wds      []*withdrawal
 	owner    core.UserID // of an agent
 	closed   bool
@@ -78,6 +81,7 @@ type account struct {
 // expectations holds the expected answers and lists, from the log and the model.
 type expectations struct {
 	users            int
+	ledgers          bool                // core.RevisionLedger is in force
 	keyIDs           []string            // the id of key n is at n - 1
 	log              map[string][]*entry // by the command's encoding
 	accounts         map[core.UserID]*account
@@ -162,6 +166,8 @@ func (l *expectations) recordOperator(at core.Stamp, cmd core.Command) {
 	case *core.CreateAgent:
 		l.users++
 		l.accounts[core.UserID(l.users)] = &account{owner: c.Owner}
+	case *core.ActivateRules:
+		l.ledgers = l.ledgers || c.Revision >= core.RevisionLedger
 	case *core.SetFees:
 		l.fees = c.Fees
 	case *core.Deposit:
@@ -236,8 +242,8 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 	for _, f := range out.Fills {
 		fee += f.TakerFee
 		fills = append(fills, object{"tick_yes": num(f.TickYes), "qty": num(f.Qty), "path": paths[f.Path]})
-		l.filled(r, false, e.at, f)
-		l.filled(l.live[f.Maker], true, e.at, f)
+		l.filled(r, false, e.at, f, m)
+		l.filled(l.live[f.Maker], true, e.at, f, m)
 	}
 	ended, over := out.Ended[r.id]
 	e.body = object{
@@ -288,11 +294,17 @@ func violation(v *core.Violation) object {
 	return out
 }
 
-func (l *expectations) filled(r *row, maker bool, at core.Stamp, f model.Fill) {
+func (l *expectations) filled(r *row, maker bool, at core.Stamp, f model.Fill, m *model.Venue) {
 	r.filled += f.Qty
 	r.status, r.updated = core.PartiallyFilled, at.Seq
 	a := l.accounts[r.User]
-	if a.fills = append(a.fills, fill{at, r, maker, f}); len(a.fills) > fillCap {
+	a.filled++
+	x := fill{at: at, n: a.filled, row: r, maker: maker, f: f}
+	if l.ledgers {
+		s, _ := m.Market(r.Market)
+		x.round = core.Round{Number: s.Number, Generation: s.Generation, Category: s.Category}
+	}
+	if a.fills = append(a.fills, x); len(a.fills) > fillCap {
 		a.fills = a.fills[1:]
 	}
 }
@@ -356,7 +368,8 @@ func (f *fill) tree() object {
 		role, fee = "maker", f.f.MakerFee
 	}
 	return object{
-		"seq": str(f.at.Seq), "ts": str(f.at.Ts), "market_id": num(f.row.Market), "order_id": str(uint64(f.row.id)), "client_order_id": str(f.row.ClientID),
+		"n": str(int64(f.n)), "seq": str(f.at.Seq), "ts": str(f.at.Ts), "market_id": num(f.row.Market), "generation": num(f.round.Generation),
+		"round_number": str(f.round.Number), "category": num(f.round.Category), "order_id": str(uint64(f.row.id)), "client_order_id": str(f.row.ClientID),
 		"role": role, "side": f.row.Side.String(), "outcome": f.row.Outcome.String(), "qty": num(f.f.Qty), "tick_yes": num(f.f.TickYes),
 		"path": paths[f.f.Path], "fee": str(fee), "api_key": f.row.key,
 	}

@@ -1,5 +1,5 @@
 // Package trading has the commands of dx that act for an account or read a venue: order,
-// cancel, call, markets, book, watch and evidence. Each command is an exported type, whose
+// cancel, call, markets, book, pnl, ledger, watch and evidence. Each command is an exported type, whose
 // fields are its arguments and flags and whose Run sends the requests.
 //
 //	flags → cli.ClientFlags.Client → package client → venue → a table, a line or JSON
