@@ -68,9 +68,9 @@ func TestOtherVenue(t *testing.T) {
 // TestRestoredDatabase checks that a database that was restored from an older copy goes on from
 // there.
 func TestRestoredDatabase(t *testing.T) {
-	copies := func(t *testing.T, v *venueLog, m *Mirror, dsn string, restore func()) {
+	copies := func(t *testing.T, v *venueLog, dsn string, restore func()) {
 		v.run(30)
-		m = v.start(v.options(dsn))
+		m := v.start(v.options(dsn))
 		v.waitFor(m)
 		mustClose(t, m)
 		restore()
@@ -88,7 +88,7 @@ func TestRestoredDatabase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		copies(t, v, m, dsn, func() {
+		copies(t, v, dsn, func() {
 			if err := removeSQLite(dsn); err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestRestoredDatabase(t *testing.T) {
 		mustClose(t, m)
 		name := filepath.Base(strings.Split(dsn, "?")[0])
 		sqlOn(t, "postgres", "CREATE DATABASE "+name+"_old TEMPLATE "+name)
-		copies(t, v, m, dsn, func() {
+		copies(t, v, dsn, func() {
 			sqlOn(t, "postgres", "DROP DATABASE "+name+" WITH (FORCE)", "ALTER DATABASE "+name+"_old RENAME TO "+name)
 		})
 	})

@@ -31,7 +31,7 @@ func tempDir(t testing.TB) string {
 
 // unbounded are caps that no test reaches.
 func unbounded() view.RetentionCaps {
-	const n = 1 << 40
+	const n = 1 << 30
 	return view.RetentionCaps{Tape: n, Terminal: n, Rejects: n, Fills: n, Settlements: n, Events: n, Rounds: n, Actions: n, Routine: n, Ledger: n, AccountRounds: n, Deposits: n}
 }
 
@@ -123,7 +123,7 @@ func (v *venueLog) second() {
 		v.propose(&core.Clock{})
 	}
 	at := v.now / core.NsPerSec
-	v.propose(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: at, Price: core.Price(6_500_000_000_000 + v.r.IntN(1_000_000_000)), Count: 3,
+	v.propose(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: at, Price: 6_500_000_000_000 + core.Price(v.r.IntN(1_000_000_000)), Count: 3,
 		Sources: []core.SourcePrice{{Name: "a", Price: 6_500_000_000_000}, {Name: `"b"`, Price: 6_500_000_000_001}}}})
 	if v.state.Venue.Due() <= v.now {
 		v.propose(&core.Clock{})

@@ -72,6 +72,11 @@ func (s *sqlite) replace(context.Context) error {
 		return err
 	}
 	path := strings.TrimSuffix(s.path, freshSuffix)
+	lock, err := lockSQLite(path)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	if err := removeSQLite(path); err != nil { // with its WAL, which must not be applied to the new file
 		return err
 	}

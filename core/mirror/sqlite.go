@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	_ "modernc.org/sqlite" // the driver
 )
 
@@ -29,14 +30,19 @@ type sqlite struct {
 
 // openSQLite opens the database at path, or with fresh an empty one beside it.
 func openSQLite(ctx context.Context, path string, fresh bool) (_ *sqlite, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := lockSQLite(path)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
 	if fresh {
 		path += freshSuffix
 		if err := removeSQLite(path); err != nil {
 			return nil, err
 		}
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
 	}
 	if f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600); err != nil { // so that the mode is not the driver's
 		return nil, err
@@ -68,7 +74,7 @@ func openSQLite(ctx context.Context, path string, fresh bool) (_ *sqlite, err er
 }
 
 func sqliteDSN(path string, pragmas ...string) string {
-	q := url.Values{"_pragma": pragmas}
+	q := url.Values{"_pragma": pragmas, "mode": {"rw"}} // never creates a file
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
 }
 
@@ -80,6 +86,12 @@ func sqliteError(path string, err error) error {
 		}
 	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// lockSQLite waits for a lock that keeps every process from opening the database at path, or from
+// replacing it: a WAL must never meet another file than its own. Closing it unlocks.
+func lockSQLite(path string) (*fileutil.LockedFile, error) {
+	return fileutil.LockFile(path+".lock", os.O_CREATE|os.O_WRONLY, 0o600)
 }
 
 func removeSQLite(path string) error {
