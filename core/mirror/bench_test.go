@@ -53,6 +53,7 @@ func BenchmarkPages(b *testing.B) {
 	v.run(300)
 	benchmarkDatabases(b, func(b *testing.B, dsn string) {
 		m := v.start(v.options(dsn))
+		defer m.Close(ctx)
 		v.waitFor(m)
 		var bad atomic.Int64
 		b.ResetTimer()
@@ -61,7 +62,9 @@ func BenchmarkPages(b *testing.B) {
 			for pb.Next() {
 				list, err := m.Fills(ctx, core.UserID(1+r.IntN(testUsers)), 200+r.Uint64N(3000), 100, FillFilter{})
 				if err != nil || len(list) != 100 {
-					bad.Add(1)
+					if bad.Add(1) == 1 {
+						b.Errorf("%d rows: %v", len(list), err)
+					}
 				}
 			}
 		})
