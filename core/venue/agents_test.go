@@ -526,6 +526,41 @@ func TestUnpricedWithoutCollar(t *testing.T) {
 	}
 }
 
+// TestUnpricedWithinCollar checks that a market order without a price trades up to the last tick that
+// the collar allows, and not beyond it.
+func TestUnpricedWithinCollar(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		side  core.Side
+		o     core.Outcome
+		price core.Tick // the worst of the range, in the order's outcome
+	}{{"a buy", core.Buy, core.Yes, core.TickMax}, {"a buy of no", core.Buy, core.No, core.TickMax}, {"a sale", core.Sell, core.Yes, core.TickMin}} {
+		t.Run(c.what, func(t *testing.T) {
+			f := newFamily(t)
+			if c.side == core.Sell {
+				f.must(f.order(agent, core.Buy, core.Yes, 5000, 2))
+				f.must(f.order(other, core.Buy, core.No, 5000, 2))
+			}
+			near, far, against := c.o, c.o.Other(), core.Tick(5000)
+			if c.side == core.Sell { // its reference is the best ask
+				near, far = far, near
+			}
+			f.must(f.order(other, core.Buy, near, against, 1)) // the reference: the collar ends 300 beyond
+			f.must(f.order(other, core.Buy, far, 4800, 1))     // within it
+			f.must(f.order(other, core.Buy, far, 4000, 1))     // beyond it
+			f.setMandate(collar(300))
+			o := f.order(agent, c.side, c.o, c.price, 2)
+			if o.Type, o.TIF, o.Unpriced = core.Market, core.IOC, true; c.side == core.Buy {
+				o.MaxCost = 50_000
+			}
+			f.must(o)
+			if fills := eventsOf[*core.Filled](f); len(fills) != 1 || fills[0].Qty != 1 {
+				t.Errorf("%v", f.last)
+			}
+		})
+	}
+}
+
 // TestStates checks halt, resume, expiry, suspension and close, with their precedence
 // (docs/rules/agent-accounts.md#states). Every step is checked on the venue and on a restored one.
 func TestStates(t *testing.T) {
