@@ -227,14 +227,15 @@ func (l *Lane) finishDocument() {
 }
 
 // allowNullObjects lets the members of a response be null that are a pointer to an object and always
-// present. huma gives them the schema of the object alone.
+// present. huma gives them the schema of the object alone. strike_tick keeps that, because tools that
+// compare documents would report a breaking change of a released response.
 func allowNullObjects(s *huma.Schema, t reflect.Type) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return
 	}
 	for _, m := range schemas.Members(t) {
 		p := s.Properties[m.Name]
-		if p == nil || p.Ref == "" || m.Optional || m.Type.Kind() != reflect.Pointer {
+		if p == nil || p.Ref == "" || m.Optional || m.Type.Kind() != reflect.Pointer || m.Name == "strike_tick" {
 			continue
 		}
 		s.Properties[m.Name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}
