@@ -1,8 +1,12 @@
 # The verbs of the project. CI calls the same ones.
-.PHONY: build check test race flaky fuzz bench golden mutants
+.PHONY: build check test race flaky fuzz bench golden mutants release
 
 build:
 	go build -o bin/dx ./cmd/dx
+
+# Binaries of six systems, packages and the files of the image, with checksums, in dist/.
+release:
+	.ci/release all
 
 test:
 	go test ./...

@@ -75,7 +75,7 @@ func venueLog(dir string) (func([]byte) error, func() error, error) {
 	var n uint64
 	return func(body []byte) error {
 		n++
-		return f.Propose(journal.Group{Proposal: n, Body: body})
+		return f.Propose(context.Background(), journal.Group{Proposal: n, Body: body})
 	}, f.Close, nil
 }
 

@@ -3,14 +3,15 @@ package client
 import (
 	"net"
 	"net/http"
-	"strings"
+	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 )
 
 // Client sends requests to one venue with one key. It is safe for concurrent use.
 type Client struct {
-	base   string
+	nodes  nodes
 	key    string
 	secret []byte
 	http   *http.Client
@@ -33,8 +34,8 @@ func WaitForTokens() Option { return func(c *Client) { c.waitForTokens = true } 
 // (docs/rules/orders.md#client-order-id).
 func RepeatPlacements() Option { return func(c *Client) { c.repeatPlacements = true } }
 
-// MaxAttempts sets how many times a request that was not executed is sent. The default
-// is 4; 1 never repeats.
+// MaxAttempts sets how many times a request that was not executed is sent, to each node if
+// there are several. The default is 4, or 8 with several nodes; 1 never repeats.
 func MaxAttempts(n int) Option { return func(c *Client) { c.maxAttempts = max(1, n) } }
 
 // WithHTTPClient sends through h. It must not follow redirects, because a signature
@@ -43,13 +44,20 @@ func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h
 
 // New returns a client of the API listener at base. The secret is 32 bytes;
 // schemas.ParseSecret decodes its hex form.
+//
+// base can be a list of nodes of one cluster, separated by commas and in the order of preference. The
+// client then uses the first one that answers, and fails over (docs/rules/operation.md#callers).
 func New(base, key string, secret []byte, opts ...Option) *Client {
-	c := &Client{base: strings.TrimRight(base, "/"), key: key, secret: secret, maxAttempts: 4}
+	c := &Client{key: key, secret: secret, maxAttempts: 4}
+	c.setNodes(base)
+	if c.nodes.several() {
+		c.maxAttempts = 8 // passes through the nodes; they last longer than the election of a leader
+	}
 	for _, o := range opts {
 		o(c)
 	}
 	if c.http == nil {
-		c.http = newHTTP()
+		c.http = newHTTP(c.nodes.several())
 	}
 	return c
 }
@@ -57,14 +65,30 @@ func New(base, key string, secret []byte, opts ...Option) *Client {
 // responseTimeout is well above the venue's own budget of 2 s.
 const responseTimeout = 15 * time.Second
 
+// Timeout returns the time that a request to one node may take: DX_TIMEOUT, in whole seconds, or otherwise
+// if that is not a number from 1 to 1,000,000. An arena sets it for its agents, because a request there waits
+// until the turns of the other seats have ended, and until venue time has passed
+// (docs/guides/arena.md#seat-an-agent).
+func Timeout(otherwise time.Duration) time.Duration {
+	if n, err := strconv.ParseUint(os.Getenv("DX_TIMEOUT"), 10, 32); err == nil && n > 0 && n <= 1_000_000 {
+		return time.Duration(n) * time.Second
+	}
+	return otherwise
+}
+
 // newHTTP returns a client that keeps up to 64 idle connections: on loopback a handshake
 // costs more than a request. It closes them before the venue's idle limit of 120 s, so
-// that no request uses a connection that the venue is closing.
-func newHTTP() *http.Client {
+// that no request uses a connection that the venue is closing. With several nodes, a connection
+// is given up before the attempt is, so that a request that did not reach a node is known as such.
+func newHTTP(several bool) *http.Client {
+	dial := 5 * time.Second
+	if several {
+		dial = nodeTimeout / 2
+	}
 	return &http.Client{
-		Timeout: responseTimeout,
+		Timeout: Timeout(responseTimeout),
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, TLSHandshakeTimeout: 5 * time.Second,
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dial}).DialContext, TLSHandshakeTimeout: 5 * time.Second,
 			MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second, DisableCompression: true, ForceAttemptHTTP2: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"duplex/internal/backoff"
 	"duplex/schemas"
 )
 
@@ -15,10 +16,20 @@ func isDuplicate(err error) bool {
 	return errors.As(err, &e) && e.Code == codeDuplicateID
 }
 
+// Placed returns the outcome of the placement with this client_order_id, or the error with which it was
+// rejected. Status and fills are the current ones.
+func (c *Client) Placed(ctx context.Context, id schemas.U64) (schemas.Outcome, error) {
+	return c.findPlaced(ctx, id)
+}
+
 // findPlaced returns the outcome of a placement that an earlier attempt executed, or the
 // error with which it was rejected. Status and fills are the current ones.
 func (c *Client) findPlaced(ctx context.Context, id schemas.U64) (out schemas.Outcome, err error) {
 	l, err := c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id})
+	// Another node than the one that knew the order may be a moment behind it.
+	for n := 1; err == nil && len(l.Orders) == 0 && c.nodes.several() && n <= c.maxAttempts && backoff.Sleep(ctx, retryWait(n)); n++ {
+		l, err = c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id})
+	}
 	if err != nil {
 		return out, lookupError(id, err)
 	}

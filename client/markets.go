@@ -6,6 +6,8 @@ import (
 	"duplex/schemas"
 )
 
+const routeStatus = "/v1/exchange/status"
+
 // Time returns the venue's clock. SyncClock measures the local clock against it.
 func (c *Client) Time(ctx context.Context) (schemas.Time, error) {
 	return do[schemas.Time](ctx, c, "GET", "/v1/time", schemas.None{})
@@ -13,7 +15,7 @@ func (c *Client) Time(ctx context.Context) (schemas.Time, error) {
 
 // Status reports whether the exchange is active.
 func (c *Client) Status(ctx context.Context) (schemas.Status, error) {
-	return do[schemas.Status](ctx, c, "GET", "/v1/exchange/status", schemas.MinSeqOnly{})
+	return do[schemas.Status](ctx, c, "GET", routeStatus, schemas.MinSeqOnly{})
 }
 
 // Retention returns the caps of listings.

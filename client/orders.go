@@ -10,6 +10,9 @@ const (
 	routeOrders = "/v1/portfolio/orders"
 	routeOrder  = "/v1/portfolio/orders/{order_id}"
 	routeBatch  = "/v1/portfolio/orders/batch"
+
+	replaceSuffix  = "/replace"
+	decreaseSuffix = "/decrease"
 )
 
 // PlaceOrder places one order. An order that was canceled at once, in whole or in part,
@@ -54,7 +57,27 @@ func (c *Client) CancelAll(ctx context.Context, f schemas.CancelAll) (schemas.Se
 
 // Decrease lowers the remaining quantity of an order, which keeps its priority.
 func (c *Client) Decrease(ctx context.Context, d schemas.DecreaseOrder) (schemas.Decreased, error) {
-	return do[schemas.Decreased](ctx, c, "POST", routeOrder+"/decrease", d)
+	return do[schemas.Decreased](ctx, c, "POST", routeOrder+decreaseSuffix, d)
+}
+
+// Replace cancels a resting order and places a limit order of the same market, side and outcome in its
+// stead, in one step (docs/rules/orders.md#replace). If it returns an error of the venue, the old order
+// rests as before, unless the error is unknown_order: then it did not rest. If the response of an
+// earlier attempt was lost, CanceledQty is qty less filled_qty of the old order, decreases included.
+func (c *Client) Replace(ctx context.Context, r schemas.ReplaceOrder) (out schemas.Replacement, err error) {
+	repeated, err := c.run(ctx, "POST", routeOrder+replaceSuffix, r, &out)
+	if !repeated || !isDuplicate(err) {
+		return out, err
+	}
+	if out.Outcome, err = c.findPlaced(ctx, r.ClientOrderID); err != nil {
+		return out, err
+	}
+	old, err := c.Order(ctx, r.OrderID)
+	if err != nil {
+		return out, lookupError(r.ClientOrderID, err)
+	}
+	out.Replaced = schemas.Replaced{OrderID: r.OrderID, CanceledQty: old.Qty - old.FilledQty}
+	return out, nil
 }
 
 // Orders returns a page of the account's orders, newest first.

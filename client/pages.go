@@ -52,6 +52,14 @@ func (c *Client) AllPortfolioRounds(ctx context.Context, q schemas.ListPortfolio
 	})
 }
 
+// AllForecasts iterates over the account's forecasts, newest first.
+func (c *Client) AllForecasts(ctx context.Context, q schemas.ListForecasts) iter.Seq2[schemas.Forecast, error] {
+	return eachPage(&q.Cursor, func() ([]schemas.Forecast, string, error) {
+		l, err := c.Forecasts(ctx, q)
+		return l.Forecasts, l.Cursor, err
+	})
+}
+
 // AllDeposits iterates over the account's deposits, newest first.
 func (c *Client) AllDeposits(ctx context.Context, q schemas.ListDeposits) iter.Seq2[schemas.DepositRow, error] {
 	return eachPage(&q.Cursor, func() ([]schemas.DepositRow, string, error) {

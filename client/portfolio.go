@@ -9,12 +9,12 @@ import (
 // Withdraw requests a withdrawal. It needs the withdraw scope, and may be repeated with
 // the same client_withdrawal_id (docs/rules/money.md#withdrawals).
 func (c *Client) Withdraw(ctx context.Context, w schemas.RequestWithdrawal) (schemas.Withdrawal, error) {
-	return do[schemas.Withdrawal](ctx, c, "POST", "/v1/withdrawals", w)
+	return do[schemas.Withdrawal](ctx, c, "POST", routeWithdrawals, w)
 }
 
 // Withdrawals returns a page of the account's withdrawals, newest first.
 func (c *Client) Withdrawals(ctx context.Context, q schemas.ListWithdrawals) (schemas.WithdrawalList, error) {
-	return do[schemas.WithdrawalList](ctx, c, "GET", "/v1/withdrawals", q)
+	return do[schemas.WithdrawalList](ctx, c, "GET", routeWithdrawals, q)
 }
 
 // Withdrawal returns one withdrawal of the account.
@@ -32,7 +32,12 @@ func (c *Client) DepositAddress(ctx context.Context) (schemas.DepositAddress, er
 	return do[schemas.DepositAddress](ctx, c, "GET", "/v1/deposits/address", schemas.MinSeqOnly{})
 }
 
-const routeDeadman = "/v1/portfolio/deadman"
+const (
+	routeDeadman     = "/v1/portfolio/deadman"
+	routeForecasts   = "/v1/forecasts"
+	routeRedeem      = "/v1/portfolio/redeem"
+	routeWithdrawals = "/v1/withdrawals"
+)
 
 // ArmDeadman cancels everything unless it is armed again within the time, which is
 // 1000 to 60000 ms.
@@ -87,7 +92,19 @@ func (c *Client) PortfolioRounds(ctx context.Context, q schemas.ListPortfolioRou
 
 // Redeem turns pairs of YES and NO into 10000 pips each.
 func (c *Client) Redeem(ctx context.Context, r schemas.Redeem) (schemas.Redeemed, error) {
-	return do[schemas.Redeemed](ctx, c, "POST", "/v1/portfolio/redeem", r)
+	return do[schemas.Redeemed](ctx, c, "POST", routeRedeem, r)
+}
+
+// SubmitForecast records the probability of YES that the account expects of a round that trades. It
+// changes no order and no money; the account's last forecast of a round counts
+// (docs/rules/forecasts.md). After an error of unknown outcome Forecasts shows whether it was recorded.
+func (c *Client) SubmitForecast(ctx context.Context, f schemas.SubmitForecast) (schemas.SubmittedForecast, error) {
+	return do[schemas.SubmittedForecast](ctx, c, "POST", routeForecasts, f)
+}
+
+// Forecasts is a page of own forecasts with their scores, newest first.
+func (c *Client) Forecasts(ctx context.Context, q schemas.ListForecasts) (schemas.ForecastList, error) {
+	return do[schemas.ForecastList](ctx, c, "GET", routeForecasts, q)
 }
 
 // Limits is the key's scopes and rate limits.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -16,27 +17,97 @@ import (
 )
 
 // Call sends one signed request and returns the response, whatever its status. It
-// resends only after a 401 caused by a wrong clock.
+// resends after a 401 caused by a wrong clock and, with several nodes, as Open does.
 func (c *Client) Call(ctx context.Context, method, target string, body []byte) (status int, header http.Header, answer []byte, err error) {
-	var as http.Header
-	if len(body) > 0 {
-		as = http.Header{"Content-Type": {"application/json"}}
-	}
-	resp, err := c.Open(ctx, method, target, as, body)
+	resp, err := c.Open(ctx, method, target, contentType(body), body)
 	if err != nil {
 		return 0, nil, nil, err
 	}
+	return readAll(resp)
+}
+
+func contentType(body []byte) http.Header {
+	if len(body) == 0 {
+		return nil
+	}
+	return http.Header{"Content-Type": {"application/json"}}
+}
+
+func readAll(resp *http.Response) (status int, header http.Header, answer []byte, err error) {
 	defer resp.Body.Close()
 	answer, err = io.ReadAll(resp.Body)
 	return resp.StatusCode, resp.Header, answer, err
 }
 
 // Open is Call for responses that stream. The caller reads and closes the body. header is
-// sent in addition to the signature.
+// sent in addition to the signature. With several nodes, a request that a node did not execute
+// goes to the next one, and so does a GET without a response.
 func (c *Client) Open(ctx context.Context, method, target string, header http.Header, body []byte) (*http.Response, error) {
-	before := c.offset.Load()
-	resp, err := c.send(ctx, method, target, header, body)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+	var failed NodesError
+	order := c.Nodes()
+	for i, n := range order {
+		resp, err := n.Open(ctx, method, target, header, body)
+		last := i == len(order)-1
+		switch {
+		case err == nil && (last || !n.refused(resp)):
+			n.Answered()
+			return resp, nil
+		case err == nil:
+			failed.Add(n, fmt.Errorf("status %d", resp.StatusCode))
+			continue
+		}
+		failed.Add(n, err)
+		n.Failed(err)
+		if last || ctx.Err() != nil || method != http.MethodGet && !wasNotSent(err) {
+			return nil, failed.Or(err)
+		}
+	}
+	panic("no nodes")
+}
+
+// refusalBytes is more than an error of the venue has.
+const refusalBytes = 16 << 10
+
+// refused reports whether a node did not execute a request because of its own state. Otherwise it leaves the
+// response as it was.
+func (n *Node) refused(resp *http.Response) bool {
+	if resp.StatusCode != http.StatusServiceUnavailable && resp.StatusCode != http.StatusMisdirectedRequest {
+		return false
+	}
+	head, err := io.ReadAll(io.LimitReader(resp.Body, refusalBytes))
+	e := responseError(resp.StatusCode, resp.Header, head)
+	if err != nil || !NodeFailed(e) || MayBeDone(e) {
+		resp.Body = readBody{io.MultiReader(bytes.NewReader(head), resp.Body), resp.Body}
+		return false
+	}
+	resp.Body.Close()
+	n.Failed(e)
+	return true
+}
+
+// readBody is a body of which a part was read already.
+type readBody struct {
+	io.Reader
+	io.Closer
+}
+
+// Open sends a signed request to this node alone, and resends it only after a 401 caused by a wrong clock.
+func (n *Node) Open(ctx context.Context, method, target string, header http.Header, body []byte) (*http.Response, error) {
+	return n.open(ctx, method, target, header, body, &signature{})
+}
+
+// signature is that of a request. The first attempt sets it; later ones send the same bytes.
+type signature struct {
+	at    time.Time // of the local clock; zero: not signed
+	ts    string
+	value string
+}
+
+func (n *Node) open(ctx context.Context, method, target string, header http.Header, body []byte, sig *signature) (*http.Response, error) {
+	c := n.client
+	before, again := c.offset.Load(), !sig.at.IsZero()
+	resp, err := n.send(ctx, method, target, header, body, sig)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || again {
 		return resp, err
 	}
 	// Another request may have corrected the clock in the meantime.
@@ -44,21 +115,26 @@ func (c *Client) Open(ctx context.Context, method, target string, header http.He
 		return resp, nil
 	}
 	resp.Body.Close()
-	return c.send(ctx, method, target, header, body)
+	*sig = signature{}
+	return n.send(ctx, method, target, header, body, sig)
 }
 
 // send signs the target in the form in which net/http sends it, which can differ from
 // target.
-func (c *Client) send(ctx context.Context, method, target string, header http.Header, body []byte) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, method, c.base+target, bytes.NewReader(body))
+func (n *Node) send(ctx context.Context, method, target string, header http.Header, body []byte, sig *signature) (*http.Response, error) {
+	c := n.client
+	r, err := http.NewRequestWithContext(ctx, method, n.base+target, bytes.NewReader(body))
 	if err != nil {
 		return nil, notSent{err}
 	}
+	if sig.at.IsZero() {
+		ts := strconv.FormatInt(c.Now().UnixMilli(), 10)
+		*sig = signature{time.Now(), ts, schemas.Sign(c.secret, ts, method, r.URL.RequestURI(), body)}
+	}
 	maps.Copy(r.Header, header)
-	ts := strconv.FormatInt(c.Now().UnixMilli(), 10)
 	r.Header.Set(schemas.HeaderKey, c.key)
-	r.Header.Set(schemas.HeaderTimestamp, ts)
-	r.Header.Set(schemas.HeaderSignature, schemas.Sign(c.secret, ts, method, r.URL.RequestURI(), body))
+	r.Header.Set(schemas.HeaderTimestamp, sig.ts)
+	r.Header.Set(schemas.HeaderSignature, sig.value)
 	return c.http.Do(r)
 }
 
@@ -66,6 +142,7 @@ func (c *Client) send(ctx context.Context, method, target string, header http.He
 type request struct {
 	method, target string
 	body           []byte
+	waits          bool // takes min_seq, and has none
 }
 
 // isRead reports whether the request changes nothing.
@@ -73,10 +150,36 @@ func (r *request) isRead() bool {
 	return r.method == "GET" || strings.HasSuffix(r.target, "/orders/preview")
 }
 
-// isPlacement reports whether the request is a placement, which its client_order_id makes
+// isPlacement reports whether the request is a placement or a replace, which its client_order_id makes
 // idempotent.
 func (r *request) isPlacement() bool {
-	return r.method == "POST" && (r.target == routeOrders || r.target == routeBatch)
+	return r.method == "POST" && (r.target == routeOrders || r.target == routeBatch || strings.HasSuffix(r.target, replaceSuffix))
+}
+
+// isMarked reports whether the venue executes the same signed bytes once, and answers a repeat with the first
+// response, on any member of a cluster (docs/rules/accounts.md#marks).
+func (r *request) isMarked() bool {
+	path, _, _ := strings.Cut(r.target, "?")
+	switch r.method {
+	case "DELETE":
+		return path == routeOrders || path == routeDeadman
+	case "POST":
+		return path == routeDeadman || path == routeRedeem || path == routeWithdrawals || path == routeForecasts || strings.HasSuffix(path, decreaseSuffix)
+	}
+	return false
+}
+
+// targetOn returns the target with the min_seq that the request needs on a node.
+func (r *request) targetOn(n *Node) string {
+	seq := n.client.nodes.minSeq(n)
+	if !r.waits || seq == 0 {
+		return r.target
+	}
+	mark := "?"
+	if strings.Contains(r.target, "?") {
+		mark = "&"
+	}
+	return r.target + mark + "min_seq=" + strconv.FormatUint(uint64(seq), 10)
 }
 
 // Do sends a request of a route and decodes its response into the value that out points
@@ -91,18 +194,24 @@ func (c *Client) Do(ctx context.Context, method, target string, in, out any) err
 // run is Do. It also reports whether a placement was repeated.
 func (c *Client) run(ctx context.Context, method, template string, in, out any) (repeated bool, err error) {
 	r := request{method: method}
+	if reads, ok := in.(interface{ Since() uint64 }); ok {
+		r.waits = method == "GET" && reads.Since() == 0
+	}
 	if r.target, err = schemas.Target(template, in); err != nil {
 		return false, notSent{err}
 	}
 	if r.body, err = schemas.Body(in); err != nil {
 		return false, notSent{err}
 	}
-	answer, repeated, err := c.retry(ctx, &r)
+	answer, n, repeated, err := c.retry(ctx, &r)
 	if err != nil {
 		return repeated, fmt.Errorf("%s %s: %w", method, r.target, err)
 	}
 	if err := json.Unmarshal(answer, out); err != nil { // ignores unknown members
 		return repeated, fmt.Errorf("%s %s: %w", method, r.target, err)
+	}
+	if c.nodes.several() {
+		c.nodes.saw(n, seqOf(&r, answer, out))
 	}
 	return repeated, nil
 }

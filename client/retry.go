@@ -17,22 +17,47 @@ const (
 	maxBackoff = 2 * time.Second
 )
 
-// retry sends r until it gets a final response or may not be repeated. It keeps the first
-// error after which r may have been executed, because a later rejection by the gate says
-// nothing about the earlier attempt.
-func (c *Client) retry(ctx context.Context, r *request) (answer []byte, repeated bool, err error) {
+// retry sends r until it gets a final response or may not be repeated, and returns the node that gave
+// it. It keeps the first error after which r may have been executed, because a later rejection by the
+// gate says nothing about the earlier attempt. With several nodes, an attempt is a pass through them.
+func (c *Client) retry(ctx context.Context, r *request) (answer []byte, at *Node, repeated bool, err error) {
 	var unknown error
+	var failed NodesError
+	var sig signature
 	for n := 1; ; {
-		answer, err = c.attempt(ctx, r)
-		if err == nil || isFinal(err, unknown != nil) {
-			return answer, unknown != nil, err
+		for _, at = range c.Nodes() {
+			if unknown == nil {
+				sig = signature{} // only a repeat of unknown outcome needs the same bytes
+			}
+			answer, err = c.attempt(ctx, at, r, &sig)
+			if err == nil || isFinal(err, unknown != nil) {
+				at.Answered()
+				return answer, at, unknown != nil, err
+			}
+			if MayBeDone(err) && unknown == nil {
+				unknown = err
+				if _, bounded := ctx.Deadline(); !bounded && c.nodes.several() {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, settleTimeout)
+					defer cancel()
+				}
+			}
+			failed.Add(at, err)
+			if !c.mayRepeat(r, err, unknown != nil, &sig) || ctx.Err() != nil {
+				return nil, at, unknown != nil, failed.Or(cmp.Or(unknown, err))
+			}
+			if !c.nodes.several() {
+				break
+			}
+			if !NodeFailed(err) {
+				at.Answered()
+				break // another node would say the same
+			}
+			at.Failed(err)
 		}
-		if MayBeDone(err) && unknown == nil {
-			unknown = err
-		}
-		wait, counts, again := c.retryAfter(r, err, n)
-		if !again || !backoff.Sleep(ctx, wait) {
-			return nil, unknown != nil, cmp.Or(unknown, err)
+		wait, counts := waitAfter(err, n)
+		if counts && n >= c.maxAttempts && !c.settles(r, unknown != nil) || !backoff.Sleep(ctx, wait) {
+			return nil, at, unknown != nil, failed.Or(cmp.Or(unknown, err))
 		}
 		if counts {
 			n++
@@ -40,8 +65,19 @@ func (c *Client) retry(ctx context.Context, r *request) (answer []byte, repeated
 	}
 }
 
-func (c *Client) attempt(ctx context.Context, r *request) ([]byte, error) {
-	status, header, answer, err := c.Call(ctx, r.method, r.target, r.body)
+// attempt sends r to one node. If there are others, it does not wait longer for this one than the venue's
+// budget.
+func (c *Client) attempt(ctx context.Context, n *Node, r *request, sig *signature) ([]byte, error) {
+	if c.nodes.several() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, nodeTimeout)
+		defer cancel()
+	}
+	resp, err := n.open(ctx, r.method, r.targetOn(n), contentType(r.body), r.body, sig)
+	if err != nil {
+		return nil, err
+	}
+	status, header, answer, err := readAll(resp)
 	if err != nil {
 		return nil, err
 	}
@@ -59,23 +95,46 @@ func isFinal(err error, afterUnknown bool) bool {
 	return errors.As(err, &e) && e.Retry() == schemas.Never && (!afterUnknown || e.Origin == schemas.OriginCore)
 }
 
-// retryAfter decides whether and when to repeat a request after its n-th failure. A wait
-// for tokens does not count as an attempt: the venue names the time, and the context
-// bounds it.
-func (c *Client) retryAfter(r *request, err error, n int) (wait time.Duration, counts, again bool) {
-	var e *Error
-	if errors.As(err, &e) && e.Code == "rate_limited" {
-		return max(e.RetryAfter(), time.Millisecond), false, c.waitForTokens
-	}
+// mayRepeat reports whether r may be sent again after err. unknown reports whether this or an earlier
+// attempt may have been executed.
+func (c *Client) mayRepeat(r *request, err error, unknown bool, sig *signature) bool {
 	var never notSent
 	switch {
-	case n >= c.maxAttempts, errors.As(err, &never), isFinal(err, false):
-		return 0, true, false
-	case MayBeDone(err):
-		return retryWait(n), true, r.isRead() || r.isPlacement() && c.repeatPlacements
-	default: // shed, draining, or not connected: not executed
-		return retryWait(n), true, true
+	case isRateLimited(err):
+		return c.waitForTokens || c.settles(r, unknown)
+	case errors.As(err, &never), isFinal(err, false):
+		return false
+	case !unknown, r.isRead(): // shed, draining, or not connected: not executed
+		return true
+	case r.isPlacement():
+		return c.repeatPlacements || c.nodes.several()
+	default:
+		return c.nodes.several() && r.isMarked() && time.Since(sig.at) < markedTime
 	}
+}
+
+// markedTime is how long signed bytes are sent again: the venue's window less the time on the way.
+const markedTime = schemas.ReplayWindowMs*time.Millisecond - 500*time.Millisecond
+
+// settles reports whether r is repeated until its outcome is known: a placement by its client_order_id,
+// other writes that may be repeated until their signature is too old. The context bounds it.
+func (c *Client) settles(r *request, unknown bool) bool {
+	return unknown && c.nodes.several() && !r.isRead()
+}
+
+func isRateLimited(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == "rate_limited"
+}
+
+// waitAfter returns how long to wait after the n-th failure. A wait for tokens does not count as an
+// attempt: the venue names the time, and the context bounds it.
+func waitAfter(err error, n int) (wait time.Duration, counts bool) {
+	var e *Error
+	if isRateLimited(err) && errors.As(err, &e) {
+		return max(e.RetryAfter(), time.Millisecond), false
+	}
+	return retryWait(n), true
 }
 
 func retryWait(n int) time.Duration {

@@ -25,6 +25,7 @@ type script struct {
 	answers []string
 	got     []string // method and target of each request
 	bodies  []string
+	signed  []string // the signatures
 }
 
 func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -34,6 +35,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.got, s.bodies = append(s.got, r.Method+" "+r.RequestURI), append(s.bodies, string(body))
+	s.signed = append(s.signed, r.Header.Get(schemas.HeaderTimestamp)+" "+r.Header.Get(schemas.HeaderSignature))
 	answer := "shed"
 	if len(s.answers) > 0 {
 		answer, s.answers = s.answers[0], s.answers[1:]
@@ -173,6 +175,39 @@ func TestRepeatFindsTheFirst(t *testing.T) {
 	}
 	_, c = scripted(t, []string{"duplicate_client_order_id"}, RepeatPlacements())
 	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 3)); codeOf(err) != codeDuplicateID {
+		t.Errorf("a duplicate at the first attempt: %v", err)
+	}
+}
+
+// TestReplaceWithALostAnswer tests that a replace whose response is lost is sent again with the same
+// id, and that the duplicate returns what the first attempt did to both orders.
+func TestReplaceWithALostAnswer(t *testing.T) {
+	found := `{"orders":[{"order_id":"9","client_order_id":"1","status":"resting","filled_qty":0,"remaining_qty":5,"created_seq":"9"}],"cursor":"","as_of_seq":"12"}`
+	none := `{"fills":[],"cursor":"","as_of_seq":"12"}`
+	old := `{"order_id":"4","status":"canceled","reason":"replaced","qty":10,"filled_qty":3,"remaining_qty":0,"as_of_seq":"12"}`
+	in := schemas.ReplaceOrder{OrderID: 4, ClientOrderID: 1, Tick: schemas.Ptr(schemas.Int(5100)), Qty: 5}
+	replace := func(answers ...string) (*script, schemas.Replacement, error) {
+		s, c := scripted(t, answers, RepeatPlacements())
+		r, err := c.Replace(context.Background(), in)
+		return s, r, err
+	}
+	s, r, err := replace("lost", codeDuplicateID, found, none, old)
+	if err != nil || r.OrderID != 9 || r.Seq != 9 || r.RestingQty != 5 || r.Replaced != (schemas.Replaced{OrderID: 4, CanceledQty: 7}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	got, bodies := s.seen()
+	const target = "POST /v1/portfolio/orders/4/replace"
+	if want := []string{target, target, "GET /v1/portfolio/orders?client_order_id=1", "GET /v1/portfolio/fills?order_id=9", "GET /v1/portfolio/orders/4"}; !slices.Equal(got, want) || bodies[0] != bodies[1] {
+		t.Errorf("sent %v, want %v, with the bodies %s and %s", got, want, bodies[0], bodies[1])
+	}
+	// The first attempt did not arrive, and the old order filled before the second one.
+	if _, _, err = replace("lost", "unknown_order"); codeOf(err) != "unknown_order" {
+		t.Errorf("a replace of an order that is gone: %v", err)
+	}
+	if _, _, err = replace("lost", codeDuplicateID, found, none, "rate_limited"); err == nil || codeOf(err) == "rate_limited" {
+		t.Errorf("a replace whose old order cannot be read: %v", err)
+	}
+	if _, _, err = replace(codeDuplicateID); codeOf(err) != codeDuplicateID {
 		t.Errorf("a duplicate at the first attempt: %v", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 // ws and silenceTimer, which the goroutines in background use too.
 type streamConn struct {
 	*Stream
+	node         *Node
 	ws           *websocket.Conn
 	silenceTimer *time.Timer // reset by every message and ping
 
@@ -42,28 +43,52 @@ type chain struct {
 
 const streamPath = "/v1/ws"
 
-// connect dials. After a 401 caused by a wrong clock it corrects the clock and dials again.
+// connect dials the nodes until one accepts.
 func (s *Stream) connect(ctx context.Context) (*streamConn, error) {
+	var failed NodesError
+	var last error
+	for _, n := range s.client.Nodes() {
+		l, err := s.connectTo(ctx, n)
+		if err == nil {
+			n.Answered()
+			return l, nil
+		}
+		last = err
+		failed.Add(n, err)
+		if !NodeFailed(err) || ctx.Err() != nil {
+			break
+		}
+		n.Failed(err)
+	}
+	return nil, failed.Or(last)
+}
+
+// connectTo dials a node. After a 401 caused by a wrong clock it corrects the clock and dials again.
+func (s *Stream) connectTo(ctx context.Context, n *Node) (*streamConn, error) {
 	before := s.client.offset.Load()
-	l, err := s.dial(ctx)
+	l, err := s.dial(ctx, n)
 	var r *handshakeError
 	if errors.As(err, &r) && r.status == http.StatusUnauthorized && (s.client.correctClock(r.date) || s.client.offset.Load() != before) {
-		return s.dial(ctx)
+		return s.dial(ctx, n)
 	}
 	return l, err
 }
 
-func (s *Stream) dial(ctx context.Context) (*streamConn, error) {
+func (s *Stream) dial(ctx context.Context, n *Node) (*streamConn, error) {
 	c := s.client
 	ts := strconv.FormatInt(c.Now().UnixMilli(), 10)
 	h := http.Header{}
 	h.Set(schemas.HeaderKey, c.key)
 	h.Set(schemas.HeaderTimestamp, ts)
 	h.Set(schemas.HeaderSignature, schemas.Sign(c.secret, ts, "GET", streamPath, nil))
-	l := &streamConn{Stream: s, last: map[chain]schemas.U64{}, snapshotRequested: map[uint32]bool{}, pending: map[int][]byte{}}
-	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
+	l := &streamConn{Stream: s, node: n, last: map[chain]schemas.U64{}, snapshotRequested: map[uint32]bool{}, pending: map[int][]byte{}}
+	timeout := responseTimeout
+	if c.nodes.several() {
+		timeout = nodeTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	ws, resp, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(c.base, "http")+streamPath, &websocket.DialOptions{
+	ws, resp, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(n.base, "http")+streamPath, &websocket.DialOptions{
 		HTTPClient: withStrictEOF(c.http), HTTPHeader: h, OnPingReceived: l.onPing,
 	})
 	if err != nil && resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
@@ -99,7 +124,7 @@ func (l *streamConn) run(ctx context.Context) error {
 
 // subscribe subscribes to all channels and resumes the account.
 func (l *streamConn) subscribe(ctx context.Context) error {
-	p := schemas.WSSubscribe{Channels: l.opt.Channels}
+	p := schemas.WSSubscribe{Channels: l.opt.Channels, MinSeq: l.client.nodes.minSeq(l.node)}
 	for _, m := range l.opt.MarketIDs {
 		p.MarketIDs = append(p.MarketIDs, schemas.Int(m))
 	}

@@ -24,6 +24,7 @@ func (l *streamConn) handle(ctx context.Context, m *serverMessage) error {
 	if err != nil {
 		return err
 	}
+	l.client.nodes.saw(l.node, m.Seq)
 	if fresh && l.opt.OnEvent != nil {
 		l.opt.OnEvent(StreamEvent{Type: m.Type, Seq: m.Seq, Msg: m.Msg, Raw: m.raw})
 	}

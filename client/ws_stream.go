@@ -32,7 +32,8 @@ type StreamEvent struct {
 // Stream follows the event lane and maintains books and the account across connections.
 // It reconnects with jitter, resumes the account at its last event, and requests a
 // snapshot when a book has a gap (docs/rules/events.md#resume). It delivers each event of
-// the account once. A second user_snapshot means that the venue no longer had all events,
+// the account once. With several nodes it goes on at the next one, from the same event, and no book or
+// account is older there than what the client knows. A second user_snapshot means that the venue no longer had all events,
 // and that some are missing. Its methods may be called while Run runs.
 //
 //	s := c.Stream(client.StreamOptions{Channels: []string{"orderbook_delta", "user"}})
@@ -104,6 +105,9 @@ func isFatal(err error) bool {
 	var e *Error
 	var refused *CommandError
 	var foreign *decodeError
+	if errors.As(err, &refused) && refused.Name == "sequencing_timeout" {
+		return false // the node had not applied what the subscription waits for
+	}
 	return errors.As(err, &e) && e.Retry() == schemas.Never || errors.As(err, &refused) || errors.As(err, &foreign) || websocket.CloseStatus(err) == CloseRevoked
 }
 
@@ -123,7 +127,23 @@ func (s *Stream) runConn(ctx context.Context) error {
 		return err
 	}
 	defer s.onDisconnect()
-	return l.run(ctx)
+	err = l.run(ctx)
+	if ctx.Err() == nil && leavesNode(err) {
+		l.node.Failed(err)
+	}
+	return err
+}
+
+// leavesNode reports whether a connection ended for a reason of its node: it broke, the node stops or does
+// not know the state of the venue, or it did not apply the events before it in time.
+func leavesNode(err error) bool {
+	switch websocket.CloseStatus(err) {
+	case -1:
+		return !isFatal(err) && !errors.Is(err, errGap)
+	case websocket.StatusGoingAway, websocket.StatusServiceRestart:
+		return true
+	}
+	return false
 }
 
 // onDisconnect marks all books as unknown until their next snapshots.

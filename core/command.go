@@ -78,6 +78,24 @@ type DecreaseOrder struct {
 	Amount Qty
 }
 
+// ReplaceOrder cancels the resting order Old and places an order in its stead
+// (docs/rules/orders.md#replace). Market, Side and Outcome of the placement must be those of Old.
+type ReplaceOrder struct {
+	PlaceOrder
+	Old OrderID
+}
+
+// SubmitForecast records what the user expects of a round that trades
+// (docs/rules/forecasts.md). It changes nothing but the record. Generation is that of the round;
+// 0 is none.
+type SubmitForecast struct {
+	User       UserID
+	Key        KeyNumber
+	Market     MarketID
+	Generation uint32
+	P          Probability
+}
+
 // ArmDeadman arms the dead-man switch, or restarts its timeout
 // (docs/rules/orders.md#dead-man-switch).
 type ArmDeadman struct {
@@ -177,8 +195,23 @@ const (
 	// numbered from there on.
 	RevisionLedger
 
+	// RevisionMembers lets the members of a log of several machines send Checkpoints without a
+	// hash, Attests, and Marked commands. It changes nothing on one machine. No
+	// revision has the number 4.
+	RevisionMembers Revision = 5
+
+	// RevisionOperators adds named operators, approvals by a second operator, new account
+	// tokens, and the cancel of an account's orders by an operator.
+	RevisionOperators Revision = 6
+
+	// RevisionReplace adds ReplaceOrder. Before it a ReplaceOrder is UnknownOrder.
+	RevisionReplace Revision = 7
+
+	// RevisionForecasts adds SubmitForecast. Before it a SubmitForecast is UnknownMarket.
+	RevisionForecasts Revision = 8
+
 	// RevisionNewest is the newest revision that this program knows.
-	RevisionNewest = RevisionLedger
+	RevisionNewest = RevisionForecasts
 )
 
 // LeastSources is the number of fresh sources that an index tick of f needs, at least 1
@@ -302,15 +335,67 @@ type (
 		Owner, Agent UserID
 		Audit        Audit
 	}
-	// Checkpoint carries the state hash at Seq. A replay compares it with its own hash
-	// and stops if they differ (docs/rules/operation.md#determinism).
+	// AddOperator adds a named operator (docs/rules/operation.md#operators).
+	AddOperator struct {
+		Name      string
+		Role      Role
+		TokenHash [32]byte
+		Audit     Audit
+	}
+	// RevokeOperator removes a named operator. A name that no operator has is a no-op.
+	RevokeOperator struct {
+		Name  string
+		Audit Audit
+	}
+	// RequestApproval asks for a second operator. Audit.Who is the first.
+	RequestApproval struct {
+		Action ApprovalAction
+		Audit  Audit
+	}
+	// DecideApproval approves an action, and executes it, or rejects it. Action is the one
+	// that the deciding operator, Audit.Who, has seen.
+	DecideApproval struct {
+		Approval uint64
+		Approve  bool
+		Action   ApprovalAction
+		Audit    Audit
+	}
+	// ResetToken replaces the token of an owner's account
+	// (docs/rules/accounts.md#account-token).
+	ResetToken struct {
+		User      UserID
+		TokenHash [32]byte
+		Audit     Audit
+	}
+	// CancelUserOrders cancels every resting order of an account by order of an operator.
+	CancelUserOrders struct {
+		User  UserID
+		Audit Audit
+	}
+	// Checkpoint begins the hash of the state after it. It carries the hash at the seq of the
+	// Checkpoint before. A replay compares that with its own hash and stops if they differ
+	// (docs/rules/operation.md#determinism). In a log of several machines Hash is zero, because
+	// no machine's hash is authoritative: each sends an Attest. Such a Checkpoint has no effect
+	// if Seq is not that of the Checkpoint before, so that two machines may send the same one.
+	// Neither is sent before RevisionMembers is in force.
 	Checkpoint struct {
 		Seq  uint64
 		Hash [32]byte
 	}
+	// Attest is what one machine of several computed for the Checkpoint at Seq: the hash of the
+	// state after it, and the chain of the log after its group. The machine is the node that
+	// proposed the group of the Attest. The venue does nothing with it. Each machine compares
+	// the attestations with its own result and decides only about itself, so that the decision
+	// is no part of the state (docs/rules/operation.md#attestation).
+	Attest struct {
+		Seq         uint64
+		Hash, Chain [32]byte
+	}
 )
 
 func (c *PlaceOrder) class() (Class, UserID)        { return ClassPlacement, c.User }
+func (c *ReplaceOrder) class() (Class, UserID)      { return ClassPlacement, c.User }
+func (c *SubmitForecast) class() (Class, UserID)    { return ClassPlacement, c.User }
 func (c *Redeem) class() (Class, UserID)            { return ClassPlacement, c.User }
 func (c *RequestWithdrawal) class() (Class, UserID) { return ClassPlacement, c.User }
 func (c *CreateAgent) class() (Class, UserID)       { return ClassPlacement, c.Owner }
@@ -343,7 +428,14 @@ func (*DecideWithdrawal) class() (Class, UserID) { return ClassSystem, 0 }
 func (*PauseMarket) class() (Class, UserID)      { return ClassSystem, 0 }
 func (*VoidMarket) class() (Class, UserID)       { return ClassSystem, 0 }
 func (*ProposePrice) class() (Class, UserID)     { return ClassSystem, 0 }
+func (*AddOperator) class() (Class, UserID)      { return ClassSystem, 0 }
+func (*RevokeOperator) class() (Class, UserID)   { return ClassSystem, 0 }
+func (*RequestApproval) class() (Class, UserID)  { return ClassSystem, 0 }
+func (*DecideApproval) class() (Class, UserID)   { return ClassSystem, 0 }
+func (*ResetToken) class() (Class, UserID)       { return ClassSystem, 0 }
+func (*CancelUserOrders) class() (Class, UserID) { return ClassSystem, 0 }
 func (*Checkpoint) class() (Class, UserID)       { return ClassSystem, 0 }
+func (*Attest) class() (Class, UserID)           { return ClassSystem, 0 }
 
 // KeyOf returns the key that signed a command, or 0 if none did.
 func KeyOf(cmd Command) KeyNumber {
@@ -356,6 +448,10 @@ func KeyOf(cmd Command) KeyNumber {
 		return c.Key
 	case *DecreaseOrder:
 		return c.Key
+	case *ReplaceOrder:
+		return c.Key
+	case *SubmitForecast:
+		return c.Key
 	case *ArmDeadman:
 		return c.Key
 	case *DisarmDeadman:
@@ -364,6 +460,8 @@ func KeyOf(cmd Command) KeyNumber {
 		return c.Key
 	case *RequestWithdrawal:
 		return c.Key
+	case *Marked:
+		return KeyOf(c.Command)
 	}
 	return 0
 }

@@ -138,6 +138,17 @@ type Redeemed struct {
 	Credit     Pips
 }
 
+// ForecastSubmitted is a forecast that was accepted. The venue keeps none and does not count them:
+// N is 0 until the view folds the event, which sets it to the forecast's number among those of the
+// account, from 1.
+type ForecastSubmitted struct {
+	User       UserID
+	Market     MarketID
+	Generation uint32
+	P          Probability
+	N          uint64
+}
+
 type (
 	// Indexed is an index tick that was accepted.
 	Indexed struct{ Tick IndexTick }
@@ -161,8 +172,13 @@ type (
 		Amount    Pips
 	}
 	WithdrawalChanged struct{ Withdrawal Withdrawal }
-	UserChanged       struct{ User User }
-	KeyChanged        struct {
+	// UserChanged carries the identity of an account. TokenWas is the token hash that a new one
+	// replaced, else zero.
+	UserChanged struct {
+		User     User
+		TokenWas [32]byte
+	}
+	KeyChanged struct {
 		Key      Key
 		Resealed bool // the key is neither new nor revoked: its sealed secret or its number changed
 	}
@@ -179,6 +195,12 @@ type (
 		Revision Revision
 		Balances []Pips
 	}
+	// OperatorChanged carries an operator who was added or, with Revoked, removed.
+	OperatorChanged struct {
+		Operator Operator
+		Revoked  bool
+	}
+	ApprovalChanged struct{ Approval Approval }
 	FeesChanged     struct{ Fees Fees }
 	ScheduleChanged struct{ Windows []Window }
 )
@@ -193,6 +215,7 @@ func (*PositionChanged) event()   {}
 func (*RoundChanged) event()      {}
 func (*AccountSettled) event()    {}
 func (*Redeemed) event()          {}
+func (*ForecastSubmitted) event() {}
 func (*Indexed) event()           {}
 func (*SessionChanged) event()    {}
 func (*DeadmanChanged) event()    {}
@@ -202,6 +225,8 @@ func (*UserChanged) event()       {}
 func (*KeyChanged) event()        {}
 func (*AgentChanged) event()      {}
 func (*RulesActivated) event()    {}
+func (*OperatorChanged) event()   {}
+func (*ApprovalChanged) event()   {}
 func (*FeesChanged) event()       {}
 func (*ScheduleChanged) event()   {}
 

@@ -52,6 +52,9 @@ const (
 	BadMandate
 	DuplicateTransferID
 	MissingScope
+	DuplicateOperatorName
+	UnknownApproval
+	SelfApproval
 )
 
 var rejectNames = map[Reject]string{
@@ -65,6 +68,7 @@ var rejectNames = map[Reject]string{
 	BadDestination: "bad_destination", InvalidTransition: "invalid_transition", BadFees: "schema_violation", WithdrawalRefused: "withdrawal_refused",
 	UnknownAgent: "unknown_agent", DuplicateAgentName: "duplicate_agent_name", AgentLimit: "agent_limit", StaleMandate: "stale_mandate",
 	BadMandate: "bad_mandate", DuplicateTransferID: "duplicate_client_transfer_id", MissingScope: "missing_scope",
+	DuplicateOperatorName: "duplicate_operator_name", UnknownApproval: "unknown_approval", SelfApproval: "self_approval",
 }
 
 // String is the error code in lowercase snake_case, or "" for OK.

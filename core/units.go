@@ -16,6 +16,13 @@ type Qty int64
 // Price is the price of an asset in dollars at 1e8 scale (docs/rules/prices-sources.md#scale).
 type Price uint64
 
+// Probability is the probability of YES in basis points, 0 to ProbabilityMax
+// (docs/rules/forecasts.md#fields).
+type Probability uint16
+
+// ProbabilityMax is certainty.
+const ProbabilityMax Probability = 10000
+
 // Rate is a fee rate in units of 1/10000: 250 is 2.5 % (docs/rules/money.md#fees).
 type Rate uint16
 

@@ -17,8 +17,8 @@ var Files embed.FS
 // Pages lists the paths in Files in reading order: the table of contents first, the glossary
 // last.
 var Pages = []string{
-	"rules/README.md", "rules/prices.md", "rules/orders.md", "rules/money.md", "rules/rounds.md", "rules/accounts.md", "rules/limits.md", "rules/errors.md",
-	"rules/rest.md", "rules/events.md", "rules/agents.md", "rules/agent-accounts.md", "rules/history.md", "rules/prices-sources.md", "rules/operation.md", "glossary.md",
+	"rules/README.md", "rules/prices.md", "rules/orders.md", "rules/money.md", "rules/rounds.md", "rules/forecasts.md", "rules/accounts.md", "rules/limits.md", "rules/errors.md",
+	"rules/rest.md", "rules/events.md", "rules/agents.md", "rules/agent-accounts.md", "rules/history.md", "rules/funding.md", "rules/prices-sources.md", "rules/operation.md", "glossary.md",
 }
 
 // Slug returns the anchor that GitHub generates for a heading: it converts letters to lower case

@@ -18,6 +18,7 @@ import (
 	"duplex/core"
 	"duplex/core/feed"
 	"duplex/core/round"
+	"duplex/core/view"
 	"duplex/docs"
 	"duplex/feeds/session"
 	"duplex/lanes/gate"
@@ -60,7 +61,7 @@ type compute func(in string, wanted []string) (string, error)
 // computers has a constructor for each name of a block. Lines of one block share a compute, so
 // that a line of a market block acts on the venue that the lines before it left.
 var computers = map[string]func() compute{
-	"complement": plainly(complement), "grid": plainly(grid), "fee": plainly(fee), "hold": plainly(hold), "afford": plainly(afford), "share": plainly(share),
+	"complement": plainly(complement), "grid": plainly(grid), "fee": plainly(fee), "brier": plainly(brier), "hold": plainly(hold), "afford": plainly(afford), "share": plainly(share),
 	"opening": plainly(opening), "twap": plainly(twap), "coverage": plainly(coverage), "winner": plainly(winner), "rate": plainly(writeRate), "tokens": plainly(bucket),
 	"order": raw(order), "u64": raw(u64), "integer": raw(integer), "query": raw(query), "cursor": raw(cursor), "cost": raw(cost), "error": raw(errorBody), "sign": raw(sign), "price": raw(price),
 	"index": raw(index), "jumps": raw(jumps), "session": raw(sessionAt),
@@ -251,6 +252,15 @@ func fee(in figuresOf) (figuresOf, error) {
 	return figuresOf{"fee": fmt.Sprint(core.Fee(core.Rate(in.int("rate")), core.Qty(in.int("qty")), in.tick()))}, nil
 }
 
+func brier(in figuresOf) (figuresOf, error) {
+	f := view.Forecast{P: core.Probability(in.int("p")), Winner: core.No}
+	if in.int("outcome") == 1 {
+		f.Winner = core.Yes
+	}
+	score, _ := f.Brier()
+	return figuresOf{"brier": fmt.Sprint(score)}, nil
+}
+
 func hold(in figuresOf) (figuresOf, error) {
 	return figuresOf{"reserved": fmt.Sprint(core.Pips(in.int("qty")) * core.ReservationPerContract(core.Rate(in.int("rate")), in.tick()))}, nil
 }
@@ -339,11 +349,11 @@ func writeRate(in figuresOf) (figuresOf, error) {
 // bucket takes tokens from a bucket that has some left.
 func bucket(in figuresOf) (figuresOf, error) {
 	now, burst := time.Unix(1_800_000_000, 0), int(in.int("burst"))
-	lim := rate.NewLimiter(rate.Limit(in.int("rate")), burst)
-	if !lim.AllowN(now, burst-int(in.int("left"))) {
+	b := gate.NewTokenBucket(rate.Limit(in.int("rate")), burst)
+	if err := b.Take(now, burst-int(in.int("left"))); err != nil {
 		return nil, errors.New("more are left than the burst")
 	}
-	err := gate.TakeTokens(lim, now, int(in.int("want")))
+	err := b.Take(now, int(in.int("want")))
 	if err == nil {
 		return figuresOf{"taken": "yes"}, nil
 	}
@@ -444,13 +454,16 @@ func query(line string) (string, error) {
 	return codeOf(schemas.DecodeQuery(text, in), core.OK), nil
 }
 
-// cursor reads "made by LIST [QUERY] of account N, sent to LIST [QUERY] of account M".
+// cursor reads "made by LIST [QUERY] of account N, sent to LIST [QUERY] of account M", with an "in
+// another venue" at the end of either.
 func cursor(line string) (string, error) {
 	made, sent, ok := strings.Cut(strings.TrimPrefix(line, "made by "), ", sent to ")
 	if !ok {
 		return "", errors.New("nothing is sent")
 	}
 	binding := func(text string) (schemas.CursorBinding, error) {
+		text, elsewhere := strings.CutSuffix(text, " in another venue")
+		venue := map[bool]uint64{false: 1, true: 2}[elsewhere]
 		list, account, _ := strings.Cut(text, " of account ")
 		name, filter, _ := strings.Cut(list, " ")
 		in, err := listing(name)
@@ -461,7 +474,7 @@ func cursor(line string) (string, error) {
 			return schemas.CursorBinding{}, f
 		}
 		n, err := strconv.ParseUint(account, 10, 32)
-		return schemas.BindCursor(name, uint32(n), in), err
+		return schemas.BindCursor(venue, name, uint32(n), in), err
 	}
 	from, err := binding(made)
 	if err != nil {

@@ -26,12 +26,13 @@ var figured = map[string][]string{
 	"core/round":    {"minute", "never"},
 	"core/feed":     {"RingTicks", "lastSecond"},
 	"core/view":     {"chunkLen", "dayNs", "eventAccount", "eventBalance", "eventDeadman", "eventDeposit", "eventFill", "eventKeyRevoked", "eventOrder", "eventPosition", "eventSettlement", "eventTransfer", "eventWithdrawal", "keyIDsMax", "maxExponent", "roundRowCap", "stateFormat", "tickEnd", "tickGap", "tickScale", "tickSources"},
-	"core/engine":   {"closeMargin", "commitDelayMinCallers", "commitDelayMax", "histogramBuckets", "wireBufSize"},
+	"core/engine":   {"checkpointsKept", "closeMargin", "commitDelayMinCallers", "commitDelayMax", "foreignFor", "histogramBuckets", "memberTick", "proposePauseMax", "proposePauseMin", "slewRate", "wireBufSize"},
 	"schemas":       {"signatureLen", "cursorDigestLen", "decimalPlaces", "maxFastDigits", "minFixedPlaces", "typicalOrderBytes", "usdPlaces"},
 	"tools":         {"maxCachedResponses", "maxCachedRows"},
-	"lanes/gate":    {"UserScopes", "maxPooledResponse", "preallocatedBody"},
+	"lanes/gate":    {"UserScopes", "maxDisorder", "maxPooledResponse", "preallocatedBody"},
 	"lanes/ws":      {"writeChunk", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
-	"lanes/mcp":     {"maxUnitNames", "maxRequired"},
+	"lanes/mcp":     {"maxUnitNames", "maxRequired", "maxVirtualWait"},
+	"lanes/funding": {"maxAnswerBytes", "maxQueued"},
 	"lanes/portal":  nil,
 	"feeds":         nil,
 	"feeds/adapter": {"heartbeatInterval", "defaultMaxMessageBytes"},
@@ -76,8 +77,10 @@ func figures(t *testing.T) map[string]int64 {
 	engine := p.assigned("core/engine", "withDefaults")
 	put("core/engine.Options", "Queue", engine["Queue"])
 	put("core/engine.Options", "CheckpointEvery", engine["CheckpointEvery"])
+	put("core/engine.Options", "MaxClockOffset", engine["MaxClockOffset"])
+	put("core/engine.Options", "StaleAfter", engine["StaleAfter"])
 	for dir, names := range map[string][]string{
-		"cmd/dx": {"devDispute", "devFunds", "makerFunds", "jumpDefault"}, "server": {"StopTimeout"}, "feeds/session": {"warnBefore"},
+		"cmd/dx": {"devDispute", "devFunds", "makerFunds", "noiseTraders", "noiseFunds", "jumpDefault"}, "server": {"StopTimeout"}, "feeds/session": {"warnBefore"},
 	} {
 		numbers := p.numbers(dir)
 		for _, name := range names {

@@ -220,6 +220,21 @@ func TestShownBy(t *testing.T) {
 	}
 }
 
+// TestThreats checks that each defence of security.md names the tests that show it.
+func TestThreats(t *testing.T) {
+	for _, section := range sections(t, "security.md") {
+		switch {
+		case section.title == "Security" || section.title == "Trust" || section.title == "Not defended":
+		case section.shown == "":
+			t.Errorf("%q names no test that shows it", section.title)
+		default:
+			for _, one := range strings.Split(section.shown, ", ") {
+				checkProof(t, section.title, one)
+			}
+		}
+	}
+}
+
 // checkProof checks that the test and the case in "TestName/case (path)" exist.
 func checkProof(t *testing.T, rule, one string) {
 	t.Helper()

@@ -118,6 +118,12 @@ func (s *story) person(w []string, label string) (figuresOf, error) {
 		return s.change(u, s.labels[w[2]], &core.CancelOrder{User: u, Order: s.labels[w[2]]}), nil
 	case "decreases":
 		return s.change(u, s.labels[w[2]], &core.DecreaseOrder{User: u, Order: s.labels[w[2]], To: w[3] == "to", Amount: core.Qty(number(w[4]))}), nil
+	case "replaces":
+		o := s.w.Order(u, s.labels[w[2]])
+		s.client++
+		return s.enter(&core.ReplaceOrder{Old: o.ID, PlaceOrder: core.PlaceOrder{
+			User: u, ClientID: s.client, Market: o.Market, Side: o.Side, Outcome: o.Outcome, Qty: core.Qty(number(w[4])), Tick: core.Tick(number(w[6])),
+		}}, u, label)
 	case "ledger":
 		return s.ledgerRow(u, uint64(number(w[2])))
 	case "round":
@@ -184,7 +190,12 @@ func (s *story) place(u core.UserID, w []string, label string) (figuresOf, error
 			return nil, fmt.Errorf("an order has no option %q", w[i])
 		}
 	}
-	r, events := s.do(c)
+	return s.enter(c, u, label)
+}
+
+// enter applies a command that places an order, and returns its figures.
+func (s *story) enter(cmd core.Command, u core.UserID, label string) (figuresOf, error) {
+	r, events := s.do(cmd)
 	out := s.accountNow(u)
 	if out["code"] = r.String(); r != core.OK {
 		return out, nil
@@ -196,7 +207,9 @@ func (s *story) place(u core.UserID, w []string, label string) (figuresOf, error
 	for k, v := range s.orderNow(id) {
 		out[k] = v
 	}
-	s.fills(c, events, out)
+	if c, ok := cmd.(*core.PlaceOrder); ok {
+		s.fills(c, events, out)
+	}
 	return out, nil
 }
 
@@ -233,7 +246,11 @@ func (s *story) change(u core.UserID, id core.OrderID, c core.Command) figuresOf
 func (s *story) orderNow(id core.OrderID) figuresOf {
 	for u := 1; u < len(storyPeople); u++ {
 		if o := s.w.Order(core.UserID(u), id); o != nil {
-			return figuresOf{"status": o.Status.String(), "reason": o.Reason.String(), "filled": fmt.Sprint(o.Filled), "remaining": fmt.Sprint(o.Left)}
+			out := figuresOf{"status": o.Status.String(), "reason": o.Reason.String(), "filled": fmt.Sprint(o.Filled), "remaining": fmt.Sprint(o.Left)}
+			if ahead, rests := s.v.QueueAhead(id); rests {
+				out["ahead"] = fmt.Sprint(ahead)
+			}
+			return out
 		}
 	}
 	panic("no such order")

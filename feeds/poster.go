@@ -3,6 +3,7 @@ package feeds
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 type Poster struct {
 	// Now is the clock; time.Now unless set before Run.
 	Now func() time.Time
+	// Log gets the changes of sources and feeds: source up, source down, index gone, index back. It
+	// discards them unless set before Run.
+	Log *slog.Logger
 	// Limits are the limits of the index of each feed; none unless set before Run.
 	Limits [core.Feeds]feed.Limit
 
@@ -39,7 +43,7 @@ type Stats struct {
 // returns an error for a feed that does not exist, and for two sources of a feed with one
 // name, because the index tells them apart by name.
 func NewPoster(submit Submit, sources ...Source) (*Poster, error) {
-	p := &Poster{Now: time.Now, submit: submit}
+	p := &Poster{Now: time.Now, Log: slog.New(slog.DiscardHandler), submit: submit}
 	seen := map[string]bool{}
 	for _, s := range sources {
 		if s.Feed() >= core.Feeds {
@@ -71,7 +75,9 @@ func (p *Poster) Run(ctx context.Context) {
 			wg.Go(func() { p.submitTicks(ctx, q) })
 		}
 	}
+	changes := sourceLog{log: p.Log, begun: p.Now()}
 	p.eachSecond(ctx, func(now time.Time) {
+		changes.update(now, p.States())
 		for f := range core.Feed(core.Feeds) {
 			if q := queues[f]; q != nil {
 				p.enqueueTick(q, now)

@@ -1,9 +1,11 @@
 package feeds
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -202,6 +204,53 @@ func TestFailingSourceIsRunAgain(t *testing.T) {
 		}
 		if s := p.Stats(core.BTC); s.Gaps[feed.Silent] < 299 || s.Posted != 0 {
 			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+// TestLogOfSources checks the log of a feed with a source that is away for a while, one that loses its
+// connection often and one that never answers.
+func TestLogOfSources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		away := scriptedSource{"away", core.BTC, func(ctx context.Context, out func(core.Price, time.Time)) error {
+			for backoff.Sleep(ctx, 970*time.Millisecond) {
+				if at := time.Since(start); at > 20*time.Second && at < 60*time.Second {
+					return errors.New("connection reset")
+				}
+				out(1000, time.Now())
+			}
+			return ctx.Err()
+		}}
+		flaky := scriptedSource{"flaky", core.Gold, func(_ context.Context, out func(core.Price, time.Time)) error {
+			out(1000, time.Now())
+			return errors.New("cut off")
+		}}
+		mute := scriptedSource{"mute", core.Gold, func(context.Context, func(core.Price, time.Time)) error { return errors.New("refused") }}
+		p, err := NewPoster(func(context.Context, core.Command) error { return nil }, away, flaky, mute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var logs bytes.Buffer
+		p.Log = slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == "after_s" {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		p.Run(ctx)
+		want := `msg="source up" feed=BTC source=away
+msg="source up" feed=gold source=flaky
+msg="source down" feed=BTC source=away err="connection reset"
+msg="index gone" feed=BTC reason=silent
+msg="source down" feed=gold source=mute err=refused
+msg="source up" feed=BTC source=away
+msg="index back" feed=BTC
+`
+		if got := logs.String(); got != want {
+			t.Errorf("the log is\n%s", got)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package feeds
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"duplex/core"
@@ -12,8 +13,10 @@ import (
 // submitQueue passes one feed's ticks to the sequencer. Each feed has its own, so that a
 // slow submit delays neither other feeds nor the next second.
 type submitQueue struct {
-	feed  core.Feed
-	queue chan queuedTick
+	feed    core.Feed
+	queue   chan queuedTick
+	indexed bool      // the last second has an index
+	since   time.Time // the first second of the gap that is going on; zero if there was none
 }
 
 // queuedTick is a tick to submit before the end of its second.
@@ -25,19 +28,44 @@ type queuedTick struct {
 // enqueueTick computes the tick of the second that starts and queues it. It drops the
 // tick if the queue still holds the one before.
 func (p *Poster) enqueueTick(q *submitQueue, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	stats := &p.stats[q.feed]
-	tick, gap := p.index.Tick(q.feed, now.UnixNano())
+	tick, gap := p.nextTick(q.feed, now)
+	q.logGap(p.Log, gap, now)
 	if gap != feed.NoGap {
-		stats.Gaps[gap]++
 		return
 	}
-	stats.Last = tick
 	select {
 	case q.queue <- queuedTick{tick, now.Add(untilNext(now))}:
 	default:
-		stats.Late++
+		p.mu.Lock()
+		p.stats[q.feed].Late++
+		p.mu.Unlock()
+	}
+}
+
+// nextTick computes and counts the tick of a second, or the reason why it has none.
+func (p *Poster) nextTick(f core.Feed, now time.Time) (core.IndexTick, feed.Gap) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tick, gap := p.index.Tick(f, now.UnixNano())
+	if gap == feed.NoGap {
+		p.stats[f].Last = tick
+	} else {
+		p.stats[f].Gaps[gap]++
+	}
+	return tick, gap
+}
+
+// logGap logs the beginning and the end of a gap of the index. The time before the first tick is none.
+func (q *submitQueue) logGap(log *slog.Logger, gap feed.Gap, now time.Time) {
+	switch begun := !q.since.IsZero(); {
+	case gap != feed.NoGap && q.indexed:
+		q.indexed, q.since = false, now
+		log.Warn("index gone", "feed", q.feed.String(), "reason", gap.String())
+	case gap == feed.NoGap && !q.indexed:
+		q.indexed = true
+		if begun {
+			log.Info("index back", "feed", q.feed.String(), "after_s", int64(now.Sub(q.since)/time.Second))
+		}
 	}
 }
 

@@ -12,7 +12,12 @@ type CreateUser struct {
 	AuditReason
 }
 
-// NewUser is the response of `POST /admin/users`. It shows the account token once.
+// SignUp is `POST /accounts` of the portal.
+type SignUp struct {
+	Name string `json:"name" minLength:"1" maxLength:"64"`
+}
+
+// NewUser is the response of `POST /admin/users` and of SignUp. It shows the account token once.
 type NewUser struct {
 	UserID       uint32 `json:"user_id"`
 	AccountToken string `json:"account_token"`

@@ -8,14 +8,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// CursorBinding ties a cursor to one list: a route, an account and the filters of the
+// CursorBinding ties a cursor to one list: a venue, a route, an account and the filters of the
 // request (docs/rules/rest.md#cursors).
 type CursorBinding [sha256.Size]byte
 
-// BindCursor returns the binding of a list request. Every path and query field of in
-// is a filter, except limit, cursor and min_seq.
-func BindCursor(route string, user uint32, in any) CursorBinding {
+// BindCursor returns the binding of a list request. venue is a number that differs between venues.
+// Every path and query field of in is a filter, except limit, cursor and min_seq.
+func BindCursor(venue uint64, route string, user uint32, in any) CursorBinding {
 	text := binary.AppendUvarint([]byte("duplex cursor 1\n"+route+"\n"), uint64(user))
+	text = binary.AppendUvarint(text, venue)
 	err := eachField(in, func(f *field, value jsontext.Value) {
 		if f.Name != "limit" && f.Name != "cursor" && f.Name != "min_seq" {
 			text = append(append(append(text, f.Name...), '='), value...)
@@ -44,7 +45,7 @@ func EncodeCursor(b CursorBinding, position ...uint64) string {
 }
 
 // DecodeCursor stores the position of a cursor in the given numbers. It returns
-// bad_cursor for a cursor of another route, account or filter, and for any other text.
+// bad_cursor for a cursor of another venue, route, account or filter, and for any other text.
 func DecodeCursor(b CursorBinding, cursor string, position ...*uint64) *Fault {
 	bad := newFault("bad_cursor", "cursor", quoted(cursor), "the cursor of the page before, with the same filters")
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)

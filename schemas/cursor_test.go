@@ -8,21 +8,22 @@ import (
 
 func TestCursor(t *testing.T) {
 	list := ListOrders{Status: "resting", Page: Page{Limit: Ptr(Int(5))}}
-	b := BindCursor("/v1/portfolio/orders", 7, list)
+	b := BindCursor(1, "/v1/portfolio/orders", 7, list)
 	c := EncodeCursor(b, 1<<63, 12)
 
 	list.Limit, list.Cursor, list.MinSeq = Ptr(Int(9)), c, 4 // none of these is a filter
 	var x, y uint64
-	if f := DecodeCursor(BindCursor("/v1/portfolio/orders", 7, list), c, &x, &y); f != nil || x != 1<<63 || y != 12 {
+	if f := DecodeCursor(BindCursor(1, "/v1/portfolio/orders", 7, list), c, &x, &y); f != nil || x != 1<<63 || y != 12 {
 		t.Fatal(f, x, y)
 	}
 	other := list
 	other.Status = "executed"
 	for name, bound := range map[string]CursorBinding{
-		"another route":   BindCursor("/v1/portfolio/fills", 7, list),
-		"another account": BindCursor("/v1/portfolio/orders", 8, list),
-		"another filter":  BindCursor("/v1/portfolio/orders", 7, other),
-		"another market":  BindCursor("/v1/portfolio/orders", 7, ListTrades{MarketID: 1}),
+		"another route":   BindCursor(1, "/v1/portfolio/fills", 7, list),
+		"another account": BindCursor(1, "/v1/portfolio/orders", 8, list),
+		"another filter":  BindCursor(1, "/v1/portfolio/orders", 7, other),
+		"another venue":   BindCursor(2, "/v1/portfolio/orders", 7, list),
+		"another market":  BindCursor(1, "/v1/portfolio/orders", 7, ListTrades{MarketID: 1}),
 	} {
 		if f := DecodeCursor(bound, c, &x, &y); f == nil || f.Code != "bad_cursor" {
 			t.Errorf("%s: %v", name, f)
@@ -36,7 +37,7 @@ func TestCursor(t *testing.T) {
 }
 
 func TestCursorAltered(t *testing.T) {
-	b := BindCursor("/v1/rounds", 1, ListRounds{})
+	b := BindCursor(1, "/v1/rounds", 1, ListRounds{})
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Uint64().Draw(t, "n")
 		c := []byte(EncodeCursor(b, n))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"unicode/utf8"
 
 	"duplex/core"
 
@@ -276,7 +275,9 @@ func (f *field) checkValue(v reflect.Value, got, at string) *Fault {
 	case kindU64:
 		ok = !f.nonzero || v.Uint() != 0
 	case kindString:
-		ok = f.matchesText(v.String())
+		if ok = f.matchesText(v.String()); ok && !PlainText(v.String()) {
+			return newFault(f.code, at, got, plainTextLimit)
+		}
 	}
 	if !ok {
 		return newFault(f.code, at, got, f.domainText)
@@ -286,7 +287,7 @@ func (f *field) checkValue(v reflect.Value, got, at string) *Fault {
 
 func (f *field) matchesText(s string) bool {
 	switch {
-	case len(s) < f.LenMin, f.LenMax > 0 && len(s) > f.LenMax, !utf8.ValidString(s):
+	case len(s) < f.LenMin, f.LenMax > 0 && len(s) > f.LenMax:
 		return false
 	case f.Enum != nil:
 		return contains(f.Enum, s)

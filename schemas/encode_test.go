@@ -65,9 +65,10 @@ func TestHandwrittenEncodersAgree(t *testing.T) {
 	fill := rapid.Custom(func(t *rapid.T) OutcomeFill {
 		return OutcomeFill{rapid.Int64().Draw(t, "tick"), rapid.Int64().Draw(t, "qty"), rapid.SampledFrom([]string{"direct", "mint"}).Draw(t, "path")}
 	})
+	ahead := rapid.Ptr(rapid.Int64(), true)
 	rapid.Check(t, func(t *rapid.T) {
 		o := Outcome{u64.Draw(t, "id"), u64.Draw(t, "cid"), word.Draw(t, "status"), u64.Draw(t, "seq"), rapid.Int64().Draw(t, "filled"),
-			rapid.Int64().Draw(t, "rest"), rapid.SliceOfN(fill, 0, 3).Draw(t, "fills"), u64.Draw(t, "fee"), USD(rapid.Uint64().Draw(t, "dollars")), rapid.SampledFrom([]int64{0, 5300}).Draw(t, "worst tick"), word.Draw(t, "reason")}
+			rapid.Int64().Draw(t, "rest"), rapid.SliceOfN(fill, 0, 3).Draw(t, "fills"), u64.Draw(t, "fee"), USD(rapid.Uint64().Draw(t, "dollars")), rapid.SampledFrom([]int64{0, 5300}).Draw(t, "worst tick"), word.Draw(t, "reason"), ahead.Draw(t, "ahead")}
 		if want, err := Append(nil, o); err != nil || string(o.Append(nil)) != string(want) {
 			t.Fatalf("%s\n%s %v", o.Append(nil), want, err)
 		}
@@ -106,7 +107,8 @@ func TestHandwrittenEncodersAgree(t *testing.T) {
 		written.AsOf, writtenBook.AsOf = seen, seen
 		for _, v := range []interface{ Append([]byte) []byte }{
 			&list, &written, &book, &writtenBook,
-			&OrderRead{row.Draw(t, "row"), seen},
+			&OrderRead{row.Draw(t, "row"), ahead.Draw(t, "ahead of it"), seen},
+			&Replacement{o, Replaced{u64.Draw(t, "old"), rapid.Int64().Draw(t, "canceled")}},
 		} {
 			if want, err := Append(nil, v); err != nil || string(v.Append([]byte("x"))) != "x"+string(want) {
 				t.Fatalf("%s\n%s %v", v.Append(nil), want, err)

@@ -65,7 +65,8 @@ var ErrorTable = []ErrorInfo{
 
 	// The gate: faults of the request itself.
 	gateway("unauthorized", 401, 0, Never, "Signature, key or timestamp missing or wrong.", "Sign timestamp, method, target and body as sent, within 5 s of the venue's clock."),
-	gateway("missing_scope", 403, 8, Never, "The key lacks the scope this needs.", "Use a key with the scope; account limits show what a key has."),
+	gateway("missing_scope", 403, 8, Never, "The key lacks the scope this needs, or the operator the role.", "Use a key with the scope; account limits show what a key has."),
+	gateway("self_approval", 403, 0, Never, "The approval is of the operator's own request, or the operator was added after it.", "Have another operator of the role decide it."),
 	gateway("forbidden_origin", 403, 0, Never, "The Origin is neither the host nor a configured one, or the Host is not a name of the venue.", "Have the operator allow this origin or host."),
 	gateway("not_found", 404, 0, Never, "No such route.", "Check the path; none ever redirects."),
 	gateway("method_not_allowed", 405, 0, Never, "The route does not take this method.", "Use a method of the route."),
@@ -86,6 +87,7 @@ var ErrorTable = []ErrorInfo{
 	gateway("unknown_agent", 404, 0, Never, "No agent of yours has this id.", "List your agents."),
 	gateway("unknown_withdrawal", 404, 0, Never, "No withdrawal of yours has this id.", "List withdrawals."),
 	gateway("unknown_user", 404, 0, Never, "No account has this id.", "List users."),
+	gateway("unknown_approval", 404, 0, Never, "No approval has this id, or it has expired.", "List approvals."),
 	gateway("unknown_key", 404, 0, Never, "No key has this id.", "List keys."),
 	gateway("duplicate_client_withdrawal_id", 409, 0, Never, "This client_withdrawal_id was used with other fields.", "List withdrawals; use a new id for another withdrawal."),
 	gateway("duplicate_agent_name", 409, 0, Never, "The owner has used this name for an agent before.", "Use another name."),
@@ -94,13 +96,16 @@ var ErrorTable = []ErrorInfo{
 	gateway("agent_limit", 403, 0, Never, "The owner has 32 open agents, or 1000 in all.", "Close an agent."),
 	gateway("bad_mandate", 400, 0, Never, "A field of the mandate is unknown, ill-typed, out of range, or an expiry that is not in the future.", "Correct the mandate."),
 	gateway("duplicate_deposit_id", 409, 0, Never, "This deposit_id was used with other fields.", "Use a new id for another deposit."),
-	gateway("invalid_transition", 409, 0, Never, "The round or withdrawal is no longer in a state that allows this action.", "Read it again."),
+	gateway("duplicate_operator_name", 409, 0, Never, "An operator has this name.", "Use another name, or revoke that operator first."),
+	gateway("invalid_transition", 409, 0, Never, "The round, withdrawal, approval or account is not in a state that allows this action.", "Read it again."),
 
 	// The gate: load and time.
 	gateway("rate_limited", 429, 9, Safe, "The key's token bucket is empty.", "Wait retry_after_ms, then send the same request again."),
 	gateway("too_many_connections", 429, 0, Safe, "Too many connections on this key.", "Close one first."),
 	gateway("shed", 503, 0, Safe, "The venue is overloaded. The command was not executed.", "Send the same request again after a moment."),
 	gateway("draining", 503, 0, Safe, "The venue is stopping or starting. The command was not executed.", "Send the same request again when the venue is back."),
+	gateway("node_behind", 503, 0, Safe, "This node does not know the present state of the venue.", "Send the same request again, to another node if there is one."),
+	gateway("read_only_node", 421, 0, Safe, "This node is a follower and takes no writes. The request was not executed.", "Send the same request to a member: details.member_url, if present."),
 	gateway("history_behind", 503, 0, Safe, "The mirror does not have these older rows yet, or does not answer.", "Wait retry_after_ms, then send the same request again."),
 	gateway("sequencing_timeout", 504, 0, Unknown, "The outcome was not known in time; the command may have been executed.", "Look it up by client_order_id, or send the same client_order_id again."),
 	gateway("internal", 500, 0, Unknown, "The venue failed.", "Check whether it was executed before sending it again."),
@@ -263,6 +268,7 @@ var WSErrorTable = []WSErrorInfo{
 	{9, "rate_limited", Safe, "The key's read tokens are used up.", "Wait retry_after_ms, then send the same command again."},
 	{10, "unsupported_action", Never, "The channel or subscription does not take this action.", "Trades have no snapshot. A subscription to all markets cannot change, and the last market of one cannot be deleted."},
 	{12, "too_many_subscriptions", Never, "The connection would have more than 64 subscriptions.", "Unsubscribe some, or open another connection."},
+	{13, "sequencing_timeout", Safe, "min_seq was not applied in time.", "Send the same command again."},
 }
 
 // WSError is the msg of an error.

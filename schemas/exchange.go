@@ -2,9 +2,35 @@ package schemas
 
 import "math"
 
-// Time is the response of `GET /v1/time`: the venue's clock.
+// Time is the response of `GET /v1/time`: the machine's clock, with which clients sign, and venue
+// time, with which the venue stamps (docs/rules/rest.md#get_time).
 type Time struct {
-	ServerTime U64 `json:"server_time" pattern:"^[0-9]+$" doc:"ns"`
+	ServerTime U64    `json:"server_time" pattern:"^[0-9]+$" doc:"ns; sign with it"`
+	Clock      string `json:"clock" enum:"wall,virtual" doc:"wall: both times are the same"`
+	VenueTime  U64    `json:"venue_time" pattern:"^[0-9]+$" doc:"ns; stamps and rounds go by it"`
+}
+
+// AdvanceClock is the input of `POST /v1/arena/advance`: one of both fields.
+type AdvanceClock struct {
+	UntilTs *U64 `json:"until_ts,omitempty" pattern:"^[0-9]+$" doc:"ns of venue time"`
+	ByMs    *Int `json:"by_ms,omitempty" minimum:"1" maximum:"86400000" doc:"ms"`
+}
+
+// Check requires exactly one of both fields, in the range of a stamp.
+func (a *AdvanceClock) Check() *Fault {
+	if (a.UntilTs == nil) == (a.ByMs == nil) {
+		return schemaViolation("until_ts", "either until_ts or by_ms")
+	}
+	if a.UntilTs != nil && *a.UntilTs > math.MaxInt64 {
+		return schemaViolation("until_ts", "at most 2^63 − 1")
+	}
+	return nil
+}
+
+// AdvancedClock is the answer: the venue time that is reached.
+type AdvancedClock struct {
+	VenueTime U64 `json:"venue_time" pattern:"^[0-9]+$" doc:"ns"`
+	AsOf
 }
 
 // Status is the status of the exchange. exchange_active is always true in v1.
@@ -23,6 +49,7 @@ type Retention struct {
 	LedgerCap          int64 `json:"ledger_cap"`
 	PortfolioRoundsCap int64 `json:"portfolio_rounds_cap" doc:"Final rounds; the others are always kept"`
 	DepositsCap        int64 `json:"deposits_cap"`
+	ForecastCap        int64 `json:"forecast_cap"`
 	EventCap           int64 `json:"event_cap" doc:"Events of the user channel"`
 
 	History *HistorySpan `json:"history" doc:"Of the mirror; null without one"`
@@ -70,7 +97,7 @@ type Fees struct {
 
 // Venue is the result of the tool get_venue: all reference reads in one.
 type Venue struct {
-	Environment string    `json:"environment" enum:"dev,live"`
+	Environment string    `json:"environment" enum:"dev,live,arena"`
 	Oracle      string    `json:"oracle" enum:"sim,manual,live,replay" doc:"How prices come; those of sim are made up"`
 	Time        Time      `json:"time"`
 	Status      Status    `json:"status"`

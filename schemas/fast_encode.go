@@ -32,7 +32,22 @@ func (o *Outcome) Append(dst []byte) []byte {
 	if o.Reason != "" {
 		dst = appendQuoted(append(dst, `,"reason":`...), o.Reason)
 	}
-	return append(dst, '}')
+	return append(appendQueueAhead(dst, o.QueueAhead), '}')
+}
+
+func appendQueueAhead(dst []byte, n *int64) []byte {
+	if n == nil {
+		return dst
+	}
+	return strconv.AppendInt(append(dst, `,"queue_ahead":`...), *n, 10)
+}
+
+// Append appends the JSON of r to dst.
+func (r *Replacement) Append(dst []byte) []byte {
+	dst = r.Outcome.Append(dst)
+	dst = appendU64(append(dst[:len(dst)-1], `,"replaced":{"order_id":`...), r.Replaced.OrderID)
+	dst = strconv.AppendInt(append(dst, `,"canceled_qty":`...), r.Replaced.CanceledQty, 10)
+	return append(dst, "}}"...)
 }
 
 func (f *OutcomeFill) append(dst []byte) []byte {
@@ -77,7 +92,7 @@ func (l *OrderList) appendRows(dst []byte) []byte {
 // Append appends the JSON of o to dst.
 func (o *OrderRead) Append(dst []byte) []byte {
 	dst = o.Order.appendMembers(append(slices.Grow(dst, 64+typicalOrderBytes), '{'))
-	return append(o.AsOf.appendMembers(append(dst, ',')), '}')
+	return append(o.AsOf.appendMembers(append(appendQueueAhead(dst, o.QueueAhead), ',')), '}')
 }
 
 // typicalOrderBytes is the usual size of an encoded order.

@@ -11,7 +11,7 @@ var requests = []any{
 	None{}, MinSeqOnly{}, ListFills{}, ListPositions{}, ListSettlements{}, Redeem{}, ListMarkets{}, GetMarket{}, GetOrderbook{}, ListTrades{},
 	ListRounds{}, GetRound{}, GetEvidence{}, GetOraclePrice{}, GetPriceHistory{}, GetRoundHistory{}, CreateKey{}, RevokeKey{}, RequestWithdrawal{}, ListWithdrawals{}, GetWithdrawal{},
 	WaitForEvent{}, CreateUser{}, CreateUserKey{}, Deposit{}, SuspendUser{}, ActOnMarket{}, Propose{}, SetFees{}, SetSchedule{},
-	DecideWithdrawal{}, Tick{}, ListLedger{}, ListDeposits{}, ListPortfolioRounds{},
+	DecideWithdrawal{}, Tick{}, ListLedger{}, ListDeposits{}, ListPortfolioRounds{}, SubmitForecast{}, ListForecasts{},
 }
 
 // TestRequestTypes tests that every tag parses, every code is in the table, no name

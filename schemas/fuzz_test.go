@@ -41,8 +41,8 @@ func FuzzCursor(f *testing.F) {
 	f.Add(uint64(12), uint64(1)<<63, "AAAA", []byte{0x80, 0x00})
 	f.Add(uint64(0), uint64(0), "", []byte{})
 	f.Fuzz(func(t *testing.T, x, y uint64, text string, raw []byte) {
-		b := BindCursor("/v1/portfolio/orders", 7, ListOrders{})
-		other := BindCursor("/v1/portfolio/orders", 8, ListOrders{})
+		b := BindCursor(1, "/v1/portfolio/orders", 7, ListOrders{})
+		other := BindCursor(1, "/v1/portfolio/orders", 8, ListOrders{})
 		c := EncodeCursor(b, x, y)
 		var p, q uint64
 		if f := DecodeCursor(b, c, &p, &q); f != nil || p != x || q != y {

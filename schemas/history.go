@@ -56,7 +56,7 @@ type PriceRow struct {
 // earlier one.
 type GetRoundHistory struct {
 	MarketID    Int `json:"market_id" in:"path" minimum:"1" maximum:"4294967295" fault:"round_not_found"`
-	RoundNumber U64 `json:"round_number,omitzero" in:"query" pattern:"^[0-9]+$" doc:"Omit for the latest"`
+	RoundNumber U64 `json:"round_number,omitzero" in:"query" pattern:"^[0-9]+$" nonzero:"true" fault:"round_not_found" doc:"Omit for the latest"`
 	Steps
 	Page
 	MinSeqQuery

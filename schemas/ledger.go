@@ -3,7 +3,7 @@ package schemas
 // ListLedger is the query of `GET /v1/portfolio/ledger`.
 type ListLedger struct {
 	Kind     string `json:"kind,omitempty" in:"query" list:"fill,fee,rebate,referral,settlement,void,redeem,deposit,withdrawal,withdrawal_returned,transfer" doc:"Comma-separated, such as fill,fee"`
-	MarketID *Int   `json:"market_id,omitempty" in:"query" minimum:"0" maximum:"4294967295"`
+	MarketID *Int   `json:"market_id,omitempty" in:"query" minimum:"1" maximum:"4294967295"`
 	Page
 	MinSeqQuery
 }

@@ -174,6 +174,50 @@ func (d *DecreaseOrder) Check() *Fault {
 	return nil
 }
 
+// ReplaceOrder is `POST /v1/portfolio/orders/{order_id}/replace`: a limit order in the stead of a
+// resting one, in the same market, side and outcome (docs/rules/orders.md#replace).
+type ReplaceOrder struct {
+	OrderID       U64    `json:"order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
+	ClientOrderID U64    `json:"client_order_id" pattern:"^[0-9]+$" nonzero:"true" missing:"client_order_id_required" fault:"client_order_id_required" doc:"Of the new order; never used before" example:"1002"`
+	Type          string `json:"type,omitzero" enum:"limit" doc:"Default limit"`
+	Tick          *Int   `json:"tick,omitempty" minimum:"1" maximum:"9999" fault:"bad_price_tick" doc:"Pips; required" example:"4800"`
+	Qty           Int    `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Contracts" example:"10"`
+	TIF           string `json:"tif,omitzero" enum:"gtc,gtt,ioc,fok" doc:"Default gtc"`
+	ExpiryTs      *U64   `json:"expiry_ts,omitempty" pattern:"^[0-9]+$" doc:"gtt: Unix ns; required"`
+	MaxCost       U64    `json:"max_cost,omitzero" pattern:"^[0-9]+$" doc:"Buy: most pips to spend with fees"`
+	GroupID       Int    `json:"group_id,omitzero" minimum:"0" maximum:"4294967295" doc:"Group for cancel-all"`
+	PostOnly      bool   `json:"post_only,omitzero" doc:"Cancel rather than take"`
+	ReduceOnly    bool   `json:"reduce_only,omitzero" doc:"Only close what is held"`
+	CancelOnPause bool   `json:"cancel_on_pause,omitzero" doc:"Cancel at a freeze or pause"`
+	StpMaker      bool   `json:"stp_maker,omitzero" doc:"At a self-trade cancel the resting one"`
+
+	// Fault is as in PlaceOrder.
+	Fault core.Reject `json:"-"`
+
+	sent string // the faulty value, as JSON text
+}
+
+// Check applies the rules that involve several fields.
+func (r *ReplaceOrder) Check() *Fault { return r.Placement().checkLimit() }
+
+// setReject sets the reject that decoding found, and the value that caused it.
+func (r *ReplaceOrder) setReject(x core.Reject, sent string) { r.Fault, r.sent = x, sent }
+
+// Placement returns the new order. Market, side and outcome, those of the old order, are not set.
+func (r *ReplaceOrder) Placement() *PlaceOrder {
+	return &PlaceOrder{
+		ClientOrderID: r.ClientOrderID, Type: r.Type, Tick: r.Tick, Qty: r.Qty, TIF: r.TIF, ExpiryTs: r.ExpiryTs, MaxCost: r.MaxCost, GroupID: r.GroupID,
+		PostOnly: r.PostOnly, ReduceOnly: r.ReduceOnly, CancelOnPause: r.CancelOnPause, StpMaker: r.StpMaker, Fault: r.Fault, sent: r.sent,
+	}
+}
+
+// CheckSide applies the rule about the side, which the old order has.
+func (r *ReplaceOrder) CheckSide(side string) *Fault {
+	p := r.Placement()
+	p.Side = side
+	return p.checkSell()
+}
+
 // ListOrders is the query of `GET /v1/portfolio/orders`.
 type ListOrders struct {
 	Status        string `json:"status,omitempty" in:"query" list:"resting,partially_filled,executed,canceled,expired,rejected" doc:"Comma-separated: resting, partially_filled, executed, canceled, expired, rejected"`
@@ -219,6 +263,7 @@ type Order struct {
 // OrderRead is one order with its as_of_seq.
 type OrderRead struct {
 	Order
+	QueueAhead *int64 `json:"queue_ahead,omitempty" doc:"Contracts ahead of it at its price; present while it rests"`
 	AsOf
 }
 
@@ -251,6 +296,19 @@ type Outcome struct {
 	FeeUSD        USD           `json:"fee_usd" doc:"Dollars"`
 	WorstTick     int64         `json:"worst_tick,omitzero" doc:"Pips; present when a price collar chose it"`
 	Reason        string        `json:"reason,omitzero" doc:"Present when canceled"`
+	QueueAhead    *int64        `json:"queue_ahead,omitempty" doc:"Contracts ahead at its price; present when it rests"`
+}
+
+// Replacement is the outcome of a replace: that of the new order, and what became of the old one.
+type Replacement struct {
+	Outcome
+	Replaced Replaced `json:"replaced"`
+}
+
+// Replaced is the order that a replace canceled.
+type Replaced struct {
+	OrderID     U64   `json:"order_id" pattern:"^[0-9]+$"`
+	CanceledQty int64 `json:"canceled_qty" doc:"Contracts that were left"`
 }
 
 // Canceled is the response of a cancel.
@@ -290,5 +348,6 @@ type Preview struct {
 	CashAfterUSD  USD           `json:"cash_after_usd" doc:"Dollars"`
 	WorstTick     int64         `json:"worst_tick,omitzero" doc:"Pips; present when a price collar chose it"`
 	Reason        string        `json:"reason,omitzero" doc:"Present when canceled"`
+	QueueAhead    *int64        `json:"queue_ahead,omitempty" doc:"Contracts ahead at its price; present when it would rest"`
 	AsOf
 }

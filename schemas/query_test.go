@@ -77,6 +77,12 @@ func TestDecodeQuery(t *testing.T) {
 		{&GetPriceHistory{}, "step_secs=3601", sv},
 		{&GetRoundHistory{}, "round_number=7&step_secs=1", ""},
 		{&GetRoundHistory{}, "from_ts=7", uf},
+		{&GetRoundHistory{}, "round_number=0", "round_not_found"},
+		{&GetRoundHistory{}, "round_number=00", "round_not_found"},
+		{&GetRoundHistory{}, "round_number=", sv},
+		{&GetEvidence{}, "round_number=0", "round_not_found"},
+		{&ListLedger{}, "market_id=1", ""},
+		{&ListLedger{}, "market_id=0", sv}, // not the rows without a market
 		{&GetOraclePrice{}, "feed=2", ""},
 		{&GetOraclePrice{}, "feed=3", sv},
 		{&GetOrderbook{}, "depth=1000", ""},

@@ -20,6 +20,7 @@ type WSSubscribe struct {
 	Channels  []string `json:"channels" nullable:"false" minItems:"1" maxItems:"64" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user" fault:"unknown_channel"`
 	MarketIDs []Int    `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"4294967295" fault:"unknown_market" doc:"Default all"`
 	SinceSeq  *U64     `json:"since_seq,omitempty" pattern:"^[0-9]+$" doc:"user only: the last seq seen"`
+	MinSeq    U64      `json:"min_seq,omitzero" pattern:"^[0-9]+$" doc:"Wait for this seq"`
 }
 
 // Check allows since_seq only with the channel user, the only one that can be resumed.
@@ -40,10 +41,15 @@ type WSUpdate struct {
 	Sid       Int    `json:"sid" minimum:"1" fault:"unknown_sid"`
 	Action    string `json:"action" enum:"get_snapshot,add_markets,delete_markets" fault:"unsupported_action"`
 	MarketIDs []Int  `json:"market_ids,omitempty" nullable:"false" maxItems:"64" minimum:"1" maximum:"4294967295" fault:"unknown_market"`
+	MinSeq    U64    `json:"min_seq,omitzero" pattern:"^[0-9]+$" doc:"get_snapshot only: wait for this seq"`
 }
 
-// Check requires market_ids for the actions add_markets and delete_markets.
+// Check requires market_ids for the actions add_markets and delete_markets, and allows min_seq only
+// for get_snapshot.
 func (u *WSUpdate) Check() *Fault {
+	if u.MinSeq != 0 && u.Action != "get_snapshot" {
+		return schemaViolation("min_seq", "only with the action get_snapshot")
+	}
 	if (u.Action == "add_markets" || u.Action == "delete_markets") && len(u.MarketIDs) == 0 {
 		return schemaViolation("market_ids", "at least one")
 	}

@@ -2,8 +2,10 @@ package server
 
 import (
 	"log/slog"
+	"time"
 
 	"duplex/core/engine"
+	"duplex/core/view"
 	"duplex/feeds/session"
 	"duplex/tools"
 )
@@ -18,16 +20,37 @@ var (
 	MinSourcesRule     = minSourcesRule
 )
 
+// ShortenStart makes a start that cannot succeed end soon, until undo.
+func ShortenStart(d time.Duration) (undo func()) {
+	own, abandon := ownCommandTimeout, abandonTimeout
+	ownCommandTimeout, abandonTimeout = d, d
+	return func() { ownCommandTimeout, abandonTimeout = own, abandon }
+}
+
+func CheckPorts(o *Options) error { return o.checkPorts() }
+
 const AccountKeyLabel = accountKeyLabel
 
 func SessionHoursOf(c *session.Calendar) tools.SessionCalendar { return sessionHours{c} }
 
-func FingerprintFile(data string) string { return (&masterKeys{data: data}).fingerprintFile() }
+func FingerprintPath(data string) string { return (&masterKeys{data: data}).fingerprintFile() }
 
 func Fingerprints(data string) ([]string, error) { return (&masterKeys{data: data}).fingerprints() }
 
 func SetFingerprints(data string, masters ...[]byte) error {
 	return (&masterKeys{data: data}).setFingerprints(masters...)
+}
+
+// ArchiveHold is the engine's Hold of a venue that is not open yet.
+func ArchiveHold(o Options) func(below uint64) uint64 {
+	v, e := &Venue{options: o}, engine.Options{}
+	v.newArchive(&e)
+	return e.Hold
+}
+
+// ClusterSettings are the settings that every member must have alike.
+func ClusterSettings(o Options) map[string]string {
+	return (&Venue{options: o}).clusterSettings(view.RetentionCaps{})
 }
 
 type StartProgress struct{ *startProgress }

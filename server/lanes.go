@@ -5,13 +5,13 @@ import (
 	"net"
 
 	"duplex"
-	"duplex/examples/dashboard"
 	"duplex/feeds"
 	"duplex/feeds/manual"
 	"duplex/lanes/admin"
 	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
 	"duplex/lanes/portal"
+	"duplex/lanes/portal/web"
 	"duplex/lanes/rest"
 	"duplex/lanes/ws"
 	"duplex/schemas"
@@ -27,9 +27,10 @@ func (v *Venue) openLanes() {
 	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
 		g.Hosts = append(g.Hosts, host)
 	}
-	if o.Environment == environmentDev {
-		g.Origins = append(g.Origins, v.portal.url)
+	if o.PublicURL != "" {
+		g.Hosts = append(g.Hosts, hostOf(o.PublicURL))
 	}
+	api := v.PublicURL()
 	routes := g.NewRoutes()
 	restLane := rest.Mount(routes, g, o.Version)
 	v.eventLane = ws.Mount(routes, g)
@@ -37,9 +38,9 @@ func (v *Venue) openLanes() {
 	v.api.setHandler(g.Edge(routes))
 
 	portalOptions := portal.Options{
-		Venue: g.Venue, Gate: g, Log: o.Log, Static: dashboard.Files(), Changelog: duplex.Changelog,
-		OpenAPI: restLane.OpenAPI(), AsyncAPI: ws.AsyncAPI(o.Version, v.api.url), Tools: v.agentLane.ToolSpecs(),
-		API: v.api.url, MCP: v.api.url + mcp.Path,
+		Venue: g.Venue, Gate: g, Log: o.Log, Static: web.Files(), Changelog: duplex.Changelog,
+		OpenAPI: restLane.OpenAPI(), AsyncAPI: ws.AsyncAPI(o.Version, api), Tools: v.agentLane.ToolSpecs(),
+		API: api, MCP: api + mcp.Path, SignUp: o.SignUp, SignUpToken: o.SignUpToken,
 	}
 	if len(v.accounts) > 0 {
 		portalOptions.DevKey = func() schemas.DevAccount { return v.accounts[0] }
@@ -47,9 +48,16 @@ func (v *Venue) openLanes() {
 	v.portal.setHandler(portal.New(portalOptions))
 
 	adminOptions := admin.Options{
-		Venue: g.Venue, Gate: g, Log: o.Log, Token: sha256.Sum256([]byte(v.operator)), ManualOracle: &manual.Oracle{},
-		Sources: v.sourceStates, Index: v.indexStats, WebSocketStats: v.webSocketStats, Mirror: v.mirror,
+		Venue: g.Venue, Gate: g, Log: o.Log, Token: sha256.Sum256([]byte(v.operator)), KeepShared: o.Environment == environmentDev, NamedOnly: o.adminIsPublic(), FourEyes: o.FourEyes, ManualOracle: &manual.Oracle{},
+		Sources: v.sourceStates, Index: v.indexStats, WebSocketStats: v.webSocketStats, Mirror: v.mirror, Cluster: v.cluster, Follower: v.follower,
 		Listeners: map[string]*gate.Listener{"api": v.api.conns, "portal": v.portal.conns, "admin": v.admin.conns},
+	}
+	adminOptions.CertificateEnd = v.certificateEnd
+	if v.archive != nil {
+		adminOptions.Archive = v.archive.state
+	}
+	if v.funding != nil {
+		adminOptions.Funding = v.funding.Stats
 	}
 	if v.keys.ownsFile {
 		adminOptions.RotateMasterKey = v.rotateMasterKey

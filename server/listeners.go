@@ -1,11 +1,10 @@
 package server
 
 import (
-	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"duplex/lanes/admin"
@@ -31,20 +30,33 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // bind opens the listeners with the handlers of a starting venue.
 func (v *Venue) bind(progress *startProgress) (err error) {
 	o := &v.options
-	startingAdmin := admin.Starting(sha256.Sum256([]byte(v.operator)), o.Environment, o.Oracle, progress.now)
+	if err := v.startTLS(); err != nil {
+		return err
+	}
+	startingAdmin := admin.Starting(o.Environment, o.Oracle, progress.now)
 	if v.admin, err = v.listen("Admin", o.Admin, o.AdminListener, startingAdmin); err != nil {
 		return err
 	}
-	if v.api, err = v.listen("API", o.API, o.APIListener, startingAPI()); err != nil {
+	if v.portal, err = v.listen("Portal", o.Portal, o.PortalListener, gate.Starting(nil, nil)); err != nil {
 		return err
 	}
-	v.portal, err = v.listen("Portal", o.Portal, o.PortalListener, gate.Starting(nil))
+	v.api, err = v.listen("API", o.API, o.APIListener, startingAPI(v.origins()))
 	return err
 }
 
+// origins returns the browser origins that the API allows. The portal must be bound.
+func (v *Venue) origins() []string {
+	o := &v.options
+	origins := slices.Clone(o.Origins)
+	if o.Environment != "live" || o.PublicPortalURL != "" {
+		origins = append(origins, v.PublicPortalURL())
+	}
+	return origins
+}
+
 // startingAPI answers in the form of the lane that a request is for.
-func startingAPI() http.Handler {
-	return gate.Starting(func(w http.ResponseWriter, r *http.Request, e schemas.Error) {
+func startingAPI(origins []string) http.Handler {
+	return gate.Starting(origins, func(w http.ResponseWriter, r *http.Request, e schemas.Error) {
 		if r.URL.Path == mcp.Path {
 			mcp.Refuse(w, e)
 			return
@@ -53,7 +65,8 @@ func startingAPI() http.Handler {
 	})
 }
 
-// listen serves handler on l, or on a new listener at address if l is nil.
+// listen serves handler on l, or on a new listener at address if l is nil. With certificates
+// it speaks TLS, except to the operator on loopback.
 func (v *Venue) listen(option, address string, l net.Listener, handler http.Handler) (*listener, error) {
 	if l == nil {
 		var err error
@@ -61,15 +74,14 @@ func (v *Venue) listen(option, address string, l net.Listener, handler http.Hand
 			return nil, &OptionError{option, err}
 		}
 	}
-	out := &listener{url: "http://" + clientAddress(l), conns: gate.WrapListener(l)}
+	out := &listener{url: "http://" + clientAddress(l)}
+	if v.certificates != nil && (option != "Admin" || !isLoopback(l.Addr().String())) {
+		out.url, out.conns = "https://"+clientAddress(l), gate.WrapTLSListener(l, v.certificates)
+	} else {
+		out.conns = gate.WrapListener(l)
+	}
 	out.setHandler(handler)
-	s := gate.Server(out, v.options.Log)
-	v.servers = append(v.servers, s)
-	v.background.Go(func() {
-		if err := s.Serve(out.conns); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			v.failed <- err
-		}
-	})
+	v.serve(gate.Server(out, v.options.Log), out.conns)
 	return out, nil
 }
 

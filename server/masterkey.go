@@ -39,6 +39,7 @@ type masterKeys struct {
 	current  []byte
 	old      []byte // nil, or the key that current replaces
 	ownsFile bool   // current is in a file of data that the venue may replace
+	member   bool   // of a cluster, whose members seal under the old key until all have the new one
 	lost     bool   // the key before current is lost: revoke the keys that do not open
 }
 
@@ -52,14 +53,14 @@ func nextMasterKeyPath(data string) string { return masterKeyPath(data) + ".next
 func (k *masterKeys) journal() string { return filepath.Join(k.data, "journal") }
 
 func (k *masterKeys) fingerprintFile() string {
-	return filepath.Join(k.journal(), "master.fingerprint")
+	return filepath.Join(k.journal(), FingerprintFile)
 }
 
 // loadMasterKeys returns the master keys of the options, or of the data folder. It creates
 // the file master.key at the first start, but never beside a journal, whose secrets a new
 // key could not open.
 func loadMasterKeys(o *Options) (masterKeys, error) {
-	k := masterKeys{data: o.Data, current: o.MasterKey, old: o.OldMasterKey, lost: o.MasterKeyLost}
+	k := masterKeys{data: o.Data, current: o.MasterKey, old: o.OldMasterKey, lost: o.MasterKeyLost, member: o.Cluster != nil}
 	if k.current != nil && len(k.current) != masterKeyLen {
 		return k, &OptionError{"MasterKey", fmt.Errorf("%d bytes, not %d", len(k.current), masterKeyLen)}
 	}
@@ -92,6 +93,9 @@ func loadMasterKeys(o *Options) (masterKeys, error) {
 func wrongMasterKey(format string, args ...any) error {
 	return &OptionError{"MasterKey", fmt.Errorf(format, args...)}
 }
+
+// FingerprintFile is the name of the file beside the journal that identifies its master key.
+const FingerprintFile = "master.fingerprint"
 
 // fingerprint identifies a master key without revealing it.
 func fingerprint(master []byte) string {
@@ -134,14 +138,18 @@ func (k *masterKeys) given() [][]byte {
 }
 
 // vault returns a vault that opens secrets under the given keys and seals under the current
-// one.
+// one, or for a member of a cluster under the old one.
 func (k *masterKeys) vault() (*gate.Vault, error) {
 	if k.old == nil {
 		return gate.NewVault(k.current)
 	}
-	v, err := gate.NewVault(k.old)
+	first, then := k.old, k.current
+	if k.member {
+		first, then = then, first // the other members may not have the new one yet
+	}
+	v, err := gate.NewVault(first)
 	if err == nil {
-		err = v.AddMasterKey(k.current)
+		err = v.AddMasterKey(then)
 	}
 	return v, err
 }
@@ -183,6 +191,9 @@ func (k *masterKeys) next() ([]byte, error) {
 // fingerprints. If some secrets do not open and the fingerprints show an unfinished
 // rotation, the start fails. Otherwise only the keys of those secrets are lost.
 func (v *Venue) verifyMasterKeys() error {
+	if v.options.Virtual != nil {
+		return nil // nothing is sealed
+	}
 	vault := v.gate.Vault
 	if next, err := v.keys.next(); err != nil {
 		return err

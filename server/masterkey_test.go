@@ -89,7 +89,7 @@ func TestWrongMasterKey(t *testing.T) {
 
 	// A data folder of an older release has no fingerprints: its secrets are tried, and
 	// then it has the file.
-	removeFile(t, server.FingerprintFile(dir))
+	removeFile(t, server.FingerprintPath(dir))
 	wantMasterKeyError(t, startError(t, dir, wrong), "none of the secrets of 2 keys", server.Fingerprint(otherMaster))
 	if got := fingerprintsIn(t, dir); got != "" {
 		t.Errorf("the wrong key's start has left %s", got)
@@ -102,7 +102,7 @@ func TestWrongMasterKey(t *testing.T) {
 	}
 
 	// A journal from a backup that is older than a rotation, beside the newer key.
-	replaceFile(t, server.FingerprintFile(dir), server.Fingerprint(otherMaster)+"\n")
+	replaceFile(t, server.FingerprintPath(dir), server.Fingerprint(otherMaster)+"\n")
 	wantMasterKeyError(t, startError(t, dir, wrong), "none of the secrets of 2 keys", "backup")
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +15,10 @@ import (
 	"duplex/client"
 	"duplex/core"
 	"duplex/core/engine"
+	"duplex/core/journal"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/lanes/lanetest"
 	"duplex/schemas"
 	"duplex/server"
 	"duplex/server/servertest"
@@ -26,9 +29,53 @@ func tinyCaps(o *server.Options) {
 	o.Mirror, o.ReadRate, o.WriteFloor = "sqlite", 1_000_000, 1_000_000
 	o.TuneEngine = func(e *engine.Options) {
 		e.Caps = view.RetentionCaps{
-			Tape: 2, Terminal: 3, Rejects: 1, Fills: 2, Settlements: 1, Events: 50, Rounds: 4, Actions: 2, Routine: 2, Ledger: 3, AccountRounds: 1, Deposits: 1,
+			Tape: 2, Terminal: 3, Rejects: 1, Fills: 2, Settlements: 1, Events: 50, Rounds: 4, Actions: 2, Routine: 2, Ledger: 3, AccountRounds: 1, Deposits: 1, Forecasts: 2,
 		}
 	}
+}
+
+// TestCursorsOfAnotherVenue checks that no list accepts a cursor of another venue, and that each stays
+// valid when its own starts again.
+func TestCursorsOfAnotherVenue(t *testing.T) {
+	data := t.TempDir()
+	v := servertest.New(t, func(o *server.Options) { o.Data, o.WriteFloor = data, 1_000_000 })
+	trade(t, v)
+	cursors := map[string]string{}
+	for _, list := range []string{
+		"/v1/portfolio/orders", "/v1/portfolio/fills", "/v1/portfolio/settlements", "/v1/portfolio/ledger", "/v1/portfolio/rounds", "/v1/markets/1/trades",
+		"/v1/forecasts", "/v1/rounds", "/v1/markets", "/v1/oracle/history", "/v1/rounds/1/history", "/v1/rounds/1/evidence",
+	} {
+		status, _, body, err := v.Client("alice").Call(t.Context(), "GET", list+"?limit=1", nil)
+		if err != nil || status != 200 {
+			t.Fatalf("%s: %d %s %v", list, status, body, err)
+		}
+		if c := member(string(body), "cursor"); c != "" {
+			cursors[list] = c
+		}
+	}
+	if len(cursors) < 9 {
+		t.Errorf("only %v have a second page", cursors)
+	}
+	ask := func(v *servertest.Venue, want string) {
+		t.Helper()
+		for list, c := range cursors {
+			_, _, body, err := v.Client("alice").Call(t.Context(), "GET", list+"?limit=1&cursor="+c, nil)
+			if err != nil || !strings.Contains(string(body), want) {
+				t.Errorf("%s: %s %v", list, body, err)
+			}
+		}
+	}
+	ask(v, `"as_of_seq"`)
+	v.Close()
+	ask(servertest.New(t, aSecondLater), `"bad_cursor"`)
+	ask(servertest.New(t, func(o *server.Options) { o.Data = data }), `"as_of_seq"`)
+}
+
+// aSecondLater moves the clock of a venue, because the clocks of all test venues begin at the same time,
+// and cursors tell venues apart by the time at which they began.
+func aSecondLater(o *server.Options) {
+	now := o.Now
+	o.Now = func() time.Time { return now().Add(time.Second) }
 }
 
 // TestListsBeyondMemory trades for three rounds on a venue that keeps few rows in memory, and reads
@@ -38,11 +85,12 @@ func TestListsBeyondMemory(t *testing.T) {
 	data := t.TempDir()
 	v := servertest.New(t, tinyCaps, func(o *server.Options) { o.Data = data })
 	trade(t, v)
+	end := v.Engine().Seq()
 	lists := []string{
 		"/v1/portfolio/orders", "/v1/portfolio/orders?status=executed", "/v1/portfolio/orders?market_id=1", "/v1/portfolio/orders?status=rejected,canceled",
 		"/v1/portfolio/orders?client_order_id=18446744073709551615", "/v1/portfolio/fills", "/v1/portfolio/fills?market_id=2",
 		"/v1/portfolio/settlements", "/v1/portfolio/ledger", "/v1/portfolio/ledger?kind=fee,settlement", "/v1/portfolio/ledger?market_id=1", "/v1/portfolio/rounds",
-		"/v1/portfolio/rounds?category=1", "/v1/deposits", "/v1/markets/1/trades", "/v1/rounds", "/v1/rounds?category=1",
+		"/v1/portfolio/rounds?category=1", "/v1/deposits", "/v1/forecasts", "/v1/forecasts?market_id=2", "/v1/markets/1/trades", "/v1/rounds", "/v1/rounds?category=1",
 	}
 	read := func(v *servertest.Venue) map[string][]string {
 		if m := v.Mirror(); m != nil {
@@ -54,7 +102,30 @@ func TestListsBeyondMemory(t *testing.T) {
 			}
 		}
 		out := map[string][]string{}
+		for _, row := range readAll(t, v, "alice", "/v1/rounds", 1000) { // the oldest have left memory
+			if !strings.Contains(row, `"status":"settled"`) { // its seconds go on
+				continue
+			}
+			for _, of := range []string{"evidence", "history"} {
+				target := fmt.Sprintf("/v1/rounds/%s/%s?round_number=%s", member(row, "market_id"), of, member(row, "round_number"))
+				for _, size := range []int{7, 1000} {
+					out[fmt.Sprintf("%s by %d", target, size)] = readAll(t, v, "alice", target, size)
+				}
+			}
+		}
+		out["/admin/audit"] = readAudit(t, v, end)
 		for _, account := range []string{"alice", "bob"} {
+			for _, row := range readAll(t, v, account, "/v1/portfolio/orders", 1000) {
+				if strings.Contains(row, `"status":"rejected"`) { // it has no id
+					continue
+				}
+				target := "/v1/portfolio/orders/" + member(row, "order_id")
+				status, _, body, err := v.Client(account).Call(t.Context(), "GET", target, nil)
+				if err != nil || status != 200 {
+					t.Fatalf("%s: %d %s %v", target, status, body, err)
+				}
+				out[target] = []string{asOfSeq.ReplaceAllString(string(body), "")}
+			}
 			for _, list := range lists {
 				for _, size := range []int{1, 3, 1000} {
 					name := fmt.Sprintf("%s %s by %d", account, list, size)
@@ -83,6 +154,180 @@ func TestListsBeyondMemory(t *testing.T) {
 	}
 }
 
+// TestDeepPagesCostTokens checks that the part of a page beyond memory takes five read tokens more, that
+// without them nothing is taken, and that get_retention names what the mirror has.
+func TestDeepPagesCostTokens(t *testing.T) {
+	const tokens = 40 // in a full bucket
+	v := servertest.New(t, tinyCaps, func(o *server.Options) { o.ReadRate = tokens / 2 })
+	trade(t, v)
+	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
+		if err := m.LastError(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v.Advance(time.Minute) // the bucket is full
+	v.Clock.Freeze()
+	alice := v.Client("alice")
+	get := func(target, want string) (body []byte) {
+		t.Helper()
+		_, _, body, err := alice.Call(t.Context(), "GET", target, nil)
+		if err != nil || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %s %v, want %s", target, body, err, want)
+		}
+		return body
+	}
+	const deep, memory, rows, limited = "/v1/portfolio/fills?limit=1000", "/v1/portfolio/fills?limit=1", `"fills":[`, `"rate_limited"`
+	for range 6 {
+		get(deep, rows)
+	}
+	get(deep, limited) // its request took one of the four
+	for range 3 {
+		get(memory, rows)
+	}
+	get(memory, limited)
+	v.Advance(time.Minute)
+	var retention schemas.Retention
+	if err := json.Unmarshal(get("/v1/exchange/retention", `"history":{"since_seq":"0","as_of_seq":"`), &retention); err != nil || retention.History == nil || retention.History.AsOfSeq == 0 || retention.FillCap != 2 {
+		t.Errorf("%+v %v", retention, err)
+	}
+}
+
+// TestLiveRowsNeedNoMirror checks that the list of live orders and the history of a live round, of which
+// the first second has not ended, are read in memory alone: an agent reads them while the mirror is away.
+func TestLiveRowsNeedNoMirror(t *testing.T) {
+	v := servertest.New(t, tinyCaps)
+	trade(t, v)
+	alice := v.Client("alice")
+	reads := func(route string) (n uint64) {
+		for _, r := range v.Mirror().Stats().Reads {
+			if r.Route == route {
+				n += r.Count
+			}
+		}
+		return n
+	}
+	read := func(target, want string) {
+		t.Helper()
+		status, _, body, err := alice.Call(t.Context(), "GET", target, nil)
+		if err != nil || status != 200 || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d %s %v", target, status, body, err)
+		}
+	}
+	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
+		if err := m.LastError(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := reads("orders")
+	for _, status := range []string{"resting", "partially_filled", "resting,partially_filled"} {
+		read("/v1/portfolio/orders?status="+status, `"orders":[`)
+	}
+	if got := reads("orders"); got != before {
+		t.Errorf("live orders were read %d times in the mirror", got-before)
+	}
+	if read("/v1/portfolio/orders?status=resting,executed&limit=1000", `"executed"`); reads("orders") == before {
+		t.Error("ended orders were not read in the mirror")
+	}
+
+	var market core.MarketID
+	for tries := 0; market == 0 && tries < 200; tries++ { // a round of a minute opens
+		v.Advance(time.Second)
+		v.PostPrice(core.BTC, 6_500_000_000_000)
+		v.Engine().Read(func(m *venue.Venue, w *view.View) {
+			for r := range w.Rounds(0) {
+				if r.Status == core.Trading && r.OpenTs/core.NsPerSec == m.Now().Ts/core.NsPerSec {
+					market = r.Market
+				}
+			}
+		})
+	}
+	if market == 0 {
+		t.Fatal("no round is in its first second")
+	}
+	v.Clock.Freeze()
+	before = reads("round_history")
+	read(fmt.Sprintf("/v1/rounds/%d/history", market), `"rows":[]`)
+	if got := reads("round_history"); got != before {
+		t.Error("the history of a live round was read in the mirror")
+	}
+}
+
+// TestPricesBeyondMemory reads the price history across the end of memory, which keeps 86,400 ticks of a
+// feed, in steps of several lengths. The rows are those of the ticks. A step that begins within the range
+// is whole.
+func TestPricesBeyondMemory(t *testing.T) {
+	const memory, ticks = 86_400, 86_400 + 3_000
+	data, clock := t.TempDir(), lanetest.NewClock()
+	begin := clock.Now()/core.NsPerSec - ticks
+	price := func(second int64) schemas.U64 { return schemas.U64(6_500_000_000_000 + second*second%1009) }
+	now := begin * core.NsPerSec
+	log, err := journal.Open(filepath.Join(data, "journal"), journal.Options{Now: func() int64 { return now }, Unsynced: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proposals := uint64(0)
+	propose := func(cmds ...core.Command) {
+		t.Helper()
+		proposals++
+		g := journal.Group{Proposal: proposals}
+		for _, c := range cmds {
+			if g.Body, err = journal.AppendCommand(g.Body, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := log.Propose(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	propose(&core.ActivateRules{Revision: core.RevisionNewest})
+	for from := begin; from < begin+ticks; from += 60 {
+		now = (from + 59) * core.NsPerSec
+		var minute []core.Command
+		for second := from; second < from+60; second++ {
+			minute = append(minute, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: second, Price: core.Price(price(second)), Count: 3}})
+		}
+		propose(minute...)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	v := servertest.Open(t, server.Options{
+		Data: data, Environment: "dev", Mirror: "sqlite", Accounts: servertest.Accounts, ReadRate: 1_000_000, Now: clock.Time, MasterKey: make([]byte, 32),
+	})
+	v.Clock = clock
+	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
+		if err := m.LastError(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ step, from, to int64 }{
+		{1, begin + ticks - memory - 500, begin + ticks - memory + 500}, {60, begin, begin + ticks}, {7, begin + ticks - memory - 700, begin + ticks - memory + 700}, {3600, begin, begin + ticks},
+	} {
+		var want []schemas.PriceRow
+		for second := min(begin+ticks, (c.to+c.step-1)/c.step*c.step) - 1; second >= c.from/c.step*c.step && second >= begin; second-- {
+			start, x := schemas.U64(second/c.step*c.step*core.NsPerSec), price(second)
+			if len(want) == 0 || want[len(want)-1].Ts != start {
+				want = append(want, schemas.PriceRow{Ts: start, Close: x, Low: x, Sources: 3})
+			}
+			row := &want[len(want)-1]
+			row.Open, row.High, row.Low = x, max(row.High, x), min(row.Low, x)
+		}
+		for _, size := range []int{17, 1000} {
+			target := fmt.Sprintf("/v1/oracle/history?feed=0&step_secs=%d&from_ts=%d&to_ts=%d", c.step, c.from*core.NsPerSec, c.to*core.NsPerSec)
+			got := readAll(t, v, "alice", target, size)
+			for i, text := range got {
+				var row schemas.PriceRow
+				if err := json.Unmarshal([]byte(text), &row); err != nil || i >= len(want) || row != want[i] {
+					t.Fatalf("%s by %d: row %d is %s %v", target, size, i, text, err)
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("%s by %d: %d rows, want %d", target, size, len(got), len(want))
+			}
+		}
+	}
+}
+
 // trade lets alice and bob trade in three rounds of a minute that end one after the other.
 func trade(t *testing.T, v *servertest.Venue) {
 	alice, bob := v.Client("alice"), v.Client("bob")
@@ -108,7 +353,20 @@ func trade(t *testing.T, v *servertest.Venue) {
 			}
 			return market != 0
 		})
+		forecast := func(c *client.Client, market, p int) {
+			t.Helper()
+			m, err := c.Market(t.Context(), market)
+			if err == nil {
+				_, err = c.SubmitForecast(t.Context(), schemas.SubmitForecast{MarketID: schemas.Int(market), Generation: schemas.Int(m.Generation), P: schemas.Int(p)})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 		for i := range 5 {
+			forecast(alice, market, 4000+i)
+			forecast(alice, 2, 5000+i)
+			forecast(bob, 2, 10_000*(i%2))
 			place(alice, market, "yes", 5000, 2+i)
 			place(bob, market, "no", 5000, 1+i)
 			place(bob, 2, "no", 4000, 3)
@@ -125,6 +383,32 @@ func trade(t *testing.T, v *servertest.Venue) {
 	}
 	id = 1<<64 - 2
 	place(bob, 2, "yes", 100, 1)
+}
+
+// asOfSeq matches the member of an answer that depends on when it is read.
+var asOfSeq = regexp.MustCompile(`,"as_of_seq":"\d+"`)
+
+// readAudit reads the recorded actions to their end, without those behind a seq: the next start of a dev
+// venue repeats its deposits.
+func readAudit(t *testing.T, v *servertest.Venue, end uint64) (rows []string) {
+	t.Helper()
+	for cursor := ""; ; {
+		var page struct {
+			Actions []json.RawMessage
+			Cursor  string
+		}
+		if err := json.Unmarshal([]byte(askOperator(t, v, "GET", "/admin/audit?limit=3&cursor="+cursor, "")), &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range page.Actions {
+			if seq, err := strconv.ParseUint(member(string(a), "seq"), 10, 64); err != nil || seq <= end {
+				rows = append(rows, string(a))
+			}
+		}
+		if cursor = page.Cursor; cursor == "" {
+			return rows
+		}
+	}
 }
 
 // clockRunning matches the one member of a row that depends on when it is read.
@@ -154,8 +438,7 @@ func readAll(t *testing.T, v *servertest.Venue, account, list string, size int) 
 			switch name {
 			case "cursor":
 				err = json.Unmarshal(value, &cursor)
-			case "as_of_seq":
-			default:
+			case "rows", "ticks", "orders", "fills", "settlements", "ledger", "rounds", "deposits", "trades", "forecasts":
 				var list []json.RawMessage
 				err = json.Unmarshal(value, &list)
 				for _, x := range list {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -12,6 +13,11 @@ import (
 	"duplex/core/feed"
 	"duplex/feeds"
 	"duplex/feeds/session"
+	"duplex/lanes/funding"
+	"duplex/lanes/gate"
+	"duplex/lanes/portal"
+	"duplex/server/cluster"
+	"duplex/tools"
 )
 
 // Options configures Open. The zero value is a dev venue with manual prices, on free ports
@@ -25,6 +31,10 @@ type Options struct {
 	// they are not nil. The venue closes them, also if Open fails.
 	APIListener, PortalListener, AdminListener net.Listener
 
+	// TLS is the certificate of the API and the portal, and of Admin unless it is on loopback.
+	// Without it they speak plain HTTP, and Admin of a live venue must be on loopback.
+	TLS TLS
+
 	// Data is the folder that holds the journal and the secrets. "" is a temporary folder.
 	// Only one venue at a time may use a folder.
 	Data string
@@ -34,7 +44,18 @@ type Options struct {
 	// MirrorHold is the size, in bytes, of the part of the journal that is kept for the mirror
 	// alone; beyond it the mirror stops. 0 is 20 GiB.
 	MirrorHold int64
-	// Environment is "dev" (play money) or "live"; default "dev".
+	// ArchiveTo is a folder, usually on another disk, that gets a verified copy of the journal and
+	// its snapshots; "" is none.
+	ArchiveTo string
+	// ArchiveEvery is the time between two copies; 0 is a minute.
+	ArchiveEvery time.Duration
+	// ArchiveHold is the size, in bytes, of the part of the journal that is kept because the archive
+	// lacks it; beyond it the journal is trimmed. 0 is 20 GiB.
+	ArchiveHold int64
+	// ArchiveKeep is how much of the journal a replay can cover at least, once there is so much. 0 is
+	// what the newest two snapshots need, or MinArchiveKeep on a node of a cluster.
+	ArchiveKeep time.Duration
+	// Environment is "dev" (play money), "live", or "arena" (a virtual clock); default "dev".
 	Environment string
 	// DisputeWindow is the time between a proposed settle price and the payout.
 	DisputeWindow time.Duration
@@ -57,10 +78,30 @@ type Options struct {
 	// in session.
 	Calendar *session.Calendar
 
+	// Cluster makes the venue a member of a cluster (docs/rules/operation.md#cluster). It has the name
+	// of this member, the members, and the addresses and certificates of the ports between them; Open
+	// sets the rest. It requires MasterKey. nil: a single machine.
+	Cluster *cluster.Options
+	// Follow makes the venue a follower of a cluster, which serves reads and takes no command
+	// (docs/rules/operation.md#followers). It has the sources, and the address and certificates of the
+	// own follow port; Open sets the rest. It requires MasterKey and excludes Cluster. nil: none.
+	Follow *cluster.FollowerOptions
+	// MaxClockOffset bounds how far the clock of a member may be from the median of the members';
+	// 0 is 250 ms. StaleAfter is how long a member serves reads after its last contact with a leader;
+	// 0 is 3 s.
+	MaxClockOffset, StaleAfter time.Duration
+
 	// OperatorToken is the bearer token of the admin listener. "" is one that the venue
 	// makes: in environment dev derived from the master key, else in the file
 	// operator.token of Data.
 	OperatorToken string
+	// FourEyes is the limit, in pips, above which deposits and withdrawals need a second operator;
+	// voids and prices by hand then need one too. nil: nothing needs one
+	// (docs/rules/operation.md#two-person-approval).
+	FourEyes *core.Pips
+	// OperatorsLost revokes every named operator with the role admin at the start, so that
+	// OperatorToken is an admin again.
+	OperatorsLost bool
 	// MasterKey seals the secrets of the API keys; 32 bytes. If it is nil, the file
 	// master.key of Data holds it, which is made at the first start.
 	MasterKey []byte
@@ -70,6 +111,23 @@ type Options struct {
 	// MasterKeyLost starts the venue although the master key before MasterKey is lost: it
 	// revokes each API key whose secret does not open.
 	MasterKeyLost bool
+
+	// PublicURL is the base URL by which clients reach the API, such as https://api.example,
+	// and PublicPortalURL that of the portal. Documents and pages name them, the API allows the
+	// portal's as an origin, and the agent lane accepts their hosts. "" is the listener as a
+	// client on this machine reaches it.
+	PublicURL, PublicPortalURL string
+
+	// FundingURL is the base URL of the funding service, which receives and pays the money
+	// (docs/rules/funding.md); "" is none, and the operator does it by hand. FundingSecret signs the
+	// requests to it, see funding.ParseSecret.
+	FundingURL    string
+	FundingSecret []byte
+
+	// SignUp tells who may open an account at the portal; default portal.SignUpOff. SignUpToken is
+	// the bearer token of portal.SignUpToken.
+	SignUp      portal.SignUp
+	SignUpToken string
 
 	// Origins are the browser origins that the API allows; a dev venue adds its portal.
 	Origins []string
@@ -83,7 +141,10 @@ type Options struct {
 	// InFlight bounds the requests that place orders and are in flight; 0 is no bound.
 	InFlight int
 
-	// Now is the clock of the venue; default time.Now. It must be safe for concurrent use.
+	// Virtual gives the venue a virtual clock, for environment "arena" alone.
+	Virtual *Virtual
+
+	// Now is the machine's clock, and the venue's unless it is virtual; default time.Now. It must be safe for concurrent use.
 	Now func() time.Time
 	// Log is the log; default none.
 	Log *slog.Logger
@@ -103,6 +164,22 @@ type Account struct {
 	Scopes core.Scopes // of its key; default read and trade
 	Funds  core.Pips   // deposited once
 	Agents []Agent
+}
+
+// Virtual is the virtual clock of an arena (docs/rules/operation.md#venue-time). Whoever moves it
+// submits everything that time brings: each Clock that is due, index ticks and sessions. The journal
+// has no secrets and no files beside it.
+type Virtual struct {
+	Now  func() int64      // venue time, ns since the Unix epoch; safe for concurrent use
+	Time tools.VirtualTime // blocks calls that wait for venue time
+
+	Secrets   map[string][]byte // of the keys whose sealed secrets are empty, by key id
+	Unlimited bool              // the token buckets are off
+
+	// Intercept gets every request of the API; nil: none (gate.Gate.Intercept).
+	Intercept func(w http.ResponseWriter, r *http.Request, c *gate.Call, serve http.HandlerFunc)
+	// OnUnauthorized gets every request that failed authentication; nil: none.
+	OnUnauthorized func(r *http.Request)
 }
 
 // Agent is an agent of an Account (docs/rules/agent-accounts.md#accounts). Its key has the
@@ -145,16 +222,138 @@ func (o *Options) complete() error {
 		o.Version = "dev"
 	}
 	switch {
-	case o.Environment != environmentDev && o.Environment != "live":
-		return &OptionError{"Environment", fmt.Errorf("dev or live, not %q", o.Environment)}
+	case o.Environment != environmentDev && o.Environment != "live" && o.Environment != environmentArena:
+		return &OptionError{"Environment", fmt.Errorf("dev, live or arena, not %q", o.Environment)}
+	case (o.Environment == environmentArena) != (o.Virtual != nil):
+		return &OptionError{"Virtual", fmt.Errorf("it goes with the environment arena")}
+	case o.Virtual != nil && (len(o.Sources) > 0 || o.Calendar != nil || o.MasterKey == nil):
+		return &OptionError{"Virtual", fmt.Errorf("it excludes Sources and Calendar, and requires MasterKey")}
 	case len(o.Accounts) > 0 && o.Environment != environmentDev:
 		return &OptionError{"Accounts", fmt.Errorf("only a dev venue creates accounts")}
 	case o.OldMasterKey != nil && o.MasterKey == nil:
 		return &OptionError{"OldMasterKey", fmt.Errorf("it requires MasterKey; the venue replaces its own file itself")}
+	case o.Cluster != nil && o.MasterKey == nil:
+		return &OptionError{"MasterKey", fmt.Errorf("every member of a cluster needs the same one, from outside")}
+	case o.Follow != nil && (o.Cluster != nil || len(o.Accounts) > 0 || len(o.Sources) > 0 || o.FundingURL != "" || o.MasterKeyLost || o.OperatorsLost):
+		return &OptionError{"Follow", fmt.Errorf("a follower changes nothing: no Cluster, Accounts, Sources, FundingURL, MasterKeyLost or OperatorsLost")}
+	case o.Follow != nil && o.MasterKey == nil:
+		return &OptionError{"MasterKey", fmt.Errorf("a follower needs that of the cluster")}
+	case o.ArchiveKeep < 0 || o.several() && o.ArchiveKeep != 0 && o.ArchiveKeep < MinArchiveKeep:
+		return &OptionError{"ArchiveKeep", fmt.Errorf("at least %v on a node of a cluster", MinArchiveKeep)}
 	case o.MasterKeyLost && o.MasterKey == nil:
 		return &OptionError{"MasterKeyLost", fmt.Errorf("it requires MasterKey, the new key")}
+	}
+	if o.several() && o.ArchiveKeep == 0 {
+		o.ArchiveKeep = MinArchiveKeep
+	}
+	if err := o.TLS.check(); err != nil {
+		return err
+	}
+	if o.adminIsPublic() && !o.TLS.enabled() {
+		return &OptionError{"Admin", fmt.Errorf("%s can be reached from other machines, which requires TLS", o.adminAddress())}
+	}
+	if o.adminIsPublic() && o.OperatorsLost { // nobody could use the listener: the shared token is not valid there
+		return &OptionError{"OperatorsLost", fmt.Errorf("it needs the operator's listener on 127.0.0.1 for this start, where the shared token adds an admin; %s can be reached from other machines", o.adminAddress())}
+	}
+	if err := o.checkPorts(); err != nil {
+		return err
+	}
+	if o.SignUp == "" {
+		o.SignUp = portal.SignUpOff
+	}
+	if err := o.SignUp.Check(); err != nil {
+		return &OptionError{"SignUp", err}
+	}
+	if (o.SignUp == portal.SignUpToken) != (o.SignUpToken != "") {
+		return &OptionError{"SignUpToken", fmt.Errorf("it goes with the sign-up %s", portal.SignUpToken)}
+	}
+	if o.FundingURL != "" {
+		if err := funding.CheckURL(o.FundingURL); err != nil {
+			return &OptionError{"FundingURL", err}
+		}
+	}
+	if (o.FundingURL != "") != (o.FundingSecret != nil) {
+		return &OptionError{"FundingSecret", fmt.Errorf("it goes with FundingURL")}
+	}
+	for option, base := range map[string]string{"PublicURL": o.PublicURL, "PublicPortalURL": o.PublicPortalURL} {
+		if base == "" {
+			continue
+		}
+		if err := CheckPublicURL(base); err != nil {
+			return &OptionError{option, err}
+		}
 	}
 	return nil
 }
 
-const environmentDev = "dev"
+// MinArchiveKeep is the least ArchiveKeep of a node of a cluster: an upgrade is rehearsed on the archive
+// of a day (docs/rules/operation.md#verify).
+const MinArchiveKeep = 25 * time.Hour
+
+// several reports whether the venue is a node of a cluster.
+func (o *Options) several() bool { return o.Cluster != nil || o.Follow != nil }
+
+const (
+	environmentDev   = "dev"
+	environmentArena = "arena"
+)
+
+func (o *Options) adminAddress() string {
+	if o.AdminListener != nil {
+		return o.AdminListener.Addr().String()
+	}
+	return o.Admin
+}
+
+// checkPorts returns an error if a port between the nodes of a cluster has the address of another
+// listener. Both could be bound one after the other, and the node would take part before it fails.
+func (o *Options) checkPorts() error {
+	type port struct{ name, address string }
+	public := []port{{"the API", o.API}, {"the portal", o.Portal}, {"the operator", o.Admin}}
+	for i, l := range []net.Listener{o.APIListener, o.PortalListener, o.AdminListener} {
+		if l != nil {
+			public[i].address = l.Addr().String()
+		}
+	}
+	option, own := "Follow", []port{}
+	switch {
+	case o.Cluster != nil:
+		option = "Cluster"
+		own = []port{{"--peer", o.Cluster.PeerListen}, {"--follow", o.Cluster.FollowListen}}
+		for _, m := range o.Cluster.Members {
+			if own[0].address == "" && m.Name == o.Cluster.Name {
+				own[0].address = m.Peer
+			}
+		}
+	case o.Follow != nil:
+		own = []port{{"--follow", o.Follow.Listen}}
+	}
+	for i, p := range own {
+		for _, other := range append(public, own[:i]...) {
+			if sameAddress(p.address, other.address) {
+				return &OptionError{option, fmt.Errorf("%s is %s, which is the address of %s", p.name, p.address, other.name)}
+			}
+		}
+	}
+	return nil
+}
+
+// sameAddress reports whether two addresses cannot both be listened on.
+func sameAddress(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	if errA != nil || errB != nil || portA != portB || portA == "0" {
+		return false
+	}
+	every := func(host string) bool {
+		ip, err := netip.ParseAddr(host)
+		return host == "" || err == nil && ip.IsUnspecified()
+	}
+	return hostA == hostB || every(hostA) || every(hostB)
+}
+
+// adminIsPublic reports whether other machines can reach the operator's listener of a live venue. Then
+// only named operators may use it (docs/rules/operation.md#operators).
+func (o *Options) adminIsPublic() bool {
+	return o.Environment != environmentDev && !isLoopback(o.adminAddress())
+}

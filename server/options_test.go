@@ -10,6 +10,7 @@ import (
 	"duplex/feeds"
 	"duplex/feeds/sim"
 	"duplex/server"
+	"duplex/server/cluster"
 )
 
 // TestOptionErrors tests that Open names the option that cannot work, and releases the
@@ -23,6 +24,8 @@ func TestOptionErrors(t *testing.T) {
 		"OldMasterKey":  {OldMasterKey: make([]byte, 32)},
 		"MasterKeyLost": {MasterKeyLost: true},
 		"Portal":        {Portal: "127.0.0.1:none"},
+		"PublicURL":     {PublicURL: "venue.example"},
+		"ArchiveKeep":   {Follow: &cluster.FollowerOptions{}, MasterKey: make([]byte, 32), ArchiveKeep: server.MinArchiveKeep - 1},
 		"Sources":       {Sources: []feeds.Source{source, source}},
 	} {
 		l := listenLoopback(t)

@@ -7,6 +7,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/feed"
+	"duplex/core/venue"
 	"duplex/feeds"
 	"duplex/feeds/session"
 )
@@ -15,8 +16,11 @@ import (
 func (v *Venue) startPrices() error {
 	var ctx context.Context
 	ctx, v.stopPrices = context.WithCancel(context.Background())
+	if v.options.Virtual != nil {
+		return nil
+	}
 	submit := func(ctx context.Context, cmd core.Command) error {
-		_, err := v.engine.Submit(ctx, cmd)
+		_, err := v.engine.SubmitSystem(ctx, cmd, func(s *venue.Venue) bool { return hasEffect(s, cmd) })
 		return err
 	}
 	sessions := session.NewScheduler(v.options.Calendar, submit)
@@ -29,10 +33,24 @@ func (v *Venue) startPrices() error {
 	if err != nil {
 		return &OptionError{"Sources", err}
 	}
-	poster.Limits, poster.Now = v.options.Limits, v.options.Now
+	poster.Limits, poster.Now, poster.Log = v.options.Limits, v.options.Now, v.lifecycle()
 	v.poster = poster
 	v.background.Go(func() { poster.Run(ctx) })
 	return nil
+}
+
+// hasEffect reports whether the venue has the effect of a tick or a session already, because
+// another member of several has sent it.
+func hasEffect(s *venue.Venue, cmd core.Command) bool {
+	switch c := cmd.(type) {
+	case *core.PostIndex:
+		last, present, _, _ := s.Index(c.Tick.Feed)
+		return present && last.Second >= c.Tick.Second
+	case *core.SetSession:
+		open, until := s.Session(c.Feed)
+		return open == c.Open && until == c.Until
+	}
+	return false
 }
 
 // indexStats returns the counts of the index seconds of a feed.

@@ -53,7 +53,7 @@ func (s *startProgress) update(p engine.Progress) {
 	}
 	if time.Since(s.logged) >= progressLogInterval {
 		s.logged = time.Now()
-		s.log.Info("starting", "phase", string(now.Phase), now.Unit, now.Done, "of", now.Total)
+		s.log.Info("venue starting", "phase", string(now.Phase), now.Unit, now.Done, "of", now.Total)
 	}
 }
 
@@ -64,8 +64,8 @@ func (s *startProgress) end(e *engine.Engine, err error) {
 		last.Ended = true
 		s.report(last)
 	}
-	if took := time.Since(s.began); err == nil && took > time.Second {
-		s.log.Info("started", "seq", e.Seq(), "took", took.Round(time.Millisecond).String())
+	if err == nil {
+		s.log.Info("journal restored", "seq", e.Seq(), "took_ms", time.Since(s.began).Milliseconds())
 	}
 }
 

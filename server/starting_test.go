@@ -51,6 +51,7 @@ type heldStart struct {
 func holdStart(t *testing.T, ctx context.Context, data string, phase engine.Phase) *heldStart {
 	t.Helper()
 	o := liveOptions(data, nil)
+	o.Origins = []string{"https://screen.example"}
 	o.APIListener, o.PortalListener, o.AdminListener = listenLoopback(t), listenLoopback(t), listenLoopback(t)
 	s := &heldStart{api: o.APIListener.Addr().String(), portal: o.PortalListener.Addr().String(), admin: o.AdminListener.Addr().String(), done: make(chan error, 1)}
 	reached, held := make(chan struct{}), make(chan struct{})
@@ -121,7 +122,8 @@ func TestListenersAnswerDuringTheStart(t *testing.T) {
 	}{
 		{"GET", s.admin + "/livez", "", nil, 200, `"live":true`},
 		{"GET", s.admin + "/admin/state", "", nil, 401, `"unauthorized"`},
-		{"GET", s.admin + "/metrics", "", []string{"Authorization", "Bearer wrong"}, 401, `"unauthorized"`},
+		{"GET", s.admin + "/admin/state", "", []string{"Authorization", "Basic t"}, 401, `"unauthorized"`},
+		{"GET", s.admin + "/admin/whoami", "", []string{"Authorization", "Bearer dxo_of-ann"}, 503, refused}, // may be a named operator's
 		{"GET", s.admin + "/admin/state", "", []string{"Authorization", "Bearer t"}, 503, refused},
 		{"GET", s.api + "/v1/time", "", nil, 503, refused},
 		{"POST", s.api + "/v1/portfolio/orders", `{"client_order_id":"1"}`, nil, 503, refused},
@@ -132,6 +134,17 @@ func TestListenersAnswerDuringTheStart(t *testing.T) {
 		if status != x.status || !strings.Contains(body, x.want) || len(header.Get("X-Request-Id")) != 24 || header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s: %d %v %s", x.method, x.url, status, header, body)
 		}
+	}
+	// A screen that is open in a browser learns that the venue is starting.
+	const origin = "https://screen.example"
+	if status, header, _ := request(t, "OPTIONS", "http://"+s.api+"/v1/time", "", "Origin", origin, "Access-Control-Request-Method", "GET"); status != 204 || header.Get("Access-Control-Allow-Origin") != origin {
+		t.Errorf("a preflight: %d %v", status, header)
+	}
+	if status, header, body := request(t, "GET", "http://"+s.api+"/v1/time", "", "Origin", origin); status != 503 || header.Get("Access-Control-Allow-Origin") != origin || !strings.Contains(body, refused) {
+		t.Errorf("a request of a browser: %d %v %s", status, header, body)
+	}
+	if status, header, _ := request(t, "OPTIONS", "http://"+s.api+"/v1/time", "", "Origin", "https://other.example", "Access-Control-Request-Method", "GET"); status != 503 || header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("a preflight of another origin: %d %v", status, header)
 	}
 	s.release()
 	if err := <-s.done; err != nil {
@@ -184,7 +197,7 @@ func TestProgressInTheLog(t *testing.T) {
 	p.Elapse()
 	at(50)
 	at(51)
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg=starting phase="replaying the journal" groups=50 of=200`) {
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="venue starting" phase="replaying the journal" groups=50 of=200`) {
 		t.Errorf("%s", got)
 	}
 	var last server.Progress

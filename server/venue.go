@@ -1,8 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -13,14 +16,17 @@ import (
 
 	"duplex/core"
 	"duplex/core/engine"
+	"duplex/core/journal"
 	"duplex/core/mirror"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/feeds"
+	"duplex/lanes/funding"
 	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
 	"duplex/lanes/ws"
 	"duplex/schemas"
+	"duplex/server/cluster"
 	"duplex/tools"
 )
 
@@ -28,8 +34,15 @@ import (
 // the 10 s of docs/rules/operation.md#stopping.
 const StopTimeout = 9 * time.Second
 
-// ownCommandTimeout bounds one command that the venue itself submits.
-const ownCommandTimeout = 10 * time.Second
+// memberRetry is the pause between two attempts of a member to submit a command of its own.
+const memberRetry = 100 * time.Millisecond
+
+// ownCommandTimeout bounds one command that the venue itself submits, and abandonTimeout what a failed
+// start waits for. Tests shorten them.
+var (
+	ownCommandTimeout = 10 * time.Second
+	abandonTimeout    = StopTimeout
+)
 
 // Venue is a running venue with its listeners. Its methods are safe for concurrent use.
 type Venue struct {
@@ -39,6 +52,8 @@ type Venue struct {
 	operator  string
 
 	engine   *engine.Engine
+	cluster  *cluster.Cluster  // nil: no member of several
+	follower *cluster.Follower // nil: no follower
 	gate     *gate.Gate
 	poster   *feeds.Poster
 	mirror   *mirror.Mirror // nil: there is none
@@ -49,9 +64,17 @@ type Venue struct {
 	eventLane          *ws.Lane
 	agentLane          *mcp.Lane
 	servers            []*http.Server
+	certificates       *tls.Config      // of the public listeners; nil without TLS
+	certificateEnd     func() time.Time // when the first certificate ends; nil without TLS, zero if none is in use
 
+	stopping   chan struct{} // closed by Close
+	sealsNew   bool          // of runDuties: the vault seals under the new master key
+	resealed   bool          // of runDuties: and every secret is sealed under it
 	rotateMu   sync.Mutex
 	stopPrices context.CancelFunc
+
+	archive    *archive         // nil: there is none
+	funding    *funding.Service // nil: there is none
 	background sync.WaitGroup
 	failed     chan error
 }
@@ -64,7 +87,7 @@ type Venue struct {
 //
 // An invalid option is an *OptionError. A damaged journal is a *journal.Damage.
 func Open(ctx context.Context, o Options) (*Venue, error) {
-	v := &Venue{options: o, failed: make(chan error, 8)}
+	v := &Venue{options: o, failed: make(chan error, 8), stopping: make(chan struct{})}
 	err := v.options.complete()
 	if err == nil {
 		err = v.open(ctx)
@@ -89,7 +112,8 @@ func (v *Venue) open(ctx context.Context) (err error) {
 	if v.operator, err = v.operatorToken(); err != nil {
 		return err
 	}
-	progress := newStartProgress(v.options.Log, v.options.Progress)
+	v.logStart()
+	progress := newStartProgress(v.lifecycle(), v.options.Progress)
 	if err := v.bind(progress); err != nil {
 		return err
 	}
@@ -97,45 +121,105 @@ func (v *Venue) open(ctx context.Context) (err error) {
 		return err
 	}
 	now := func() int64 { return v.options.Now().UnixNano() }
+	virtual := v.options.Virtual
+	if virtual != nil {
+		now = virtual.Now
+	}
 	options := engine.Options{Dir: v.keys.journal(), Now: now, Progress: progress.update, Logf: func(msg string, args ...any) { v.options.Log.Warn(msg, args...) }}
+	options.Info = v.lifecycle().Info
+	if virtual != nil {
+		options.Virtual = true
+		options.OpenLog = func(j journal.Options) (engine.Log, error) {
+			j.Unsynced = true // a run that is interrupted begins anew
+			f, err := journal.Open(v.keys.journal(), j)
+			if err != nil {
+				return nil, err // not f: a Log that holds a nil *File is not nil
+			}
+			return f, nil
+		}
+	}
 	if err := v.newMirror(&options); err != nil {
+		return err
+	}
+	statusChanged := make(chan struct{}, 1)
+	options.OnState = func(engine.Status) {
+		select {
+		case statusChanged <- struct{}{}:
+		default:
+		}
+	}
+	v.newArchive(&options)
+	options.Keep = v.options.ArchiveKeep
+	if err := v.openCluster(ctx, &options); err != nil {
+		progress.end(nil, err)
 		return err
 	}
 	if v.options.TuneEngine != nil {
 		v.options.TuneEngine(&options)
 	}
-	v.engine, err = engine.OpenContext(ctx, options)
+	v.engine, err = v.openEngine(ctx, options)
 	progress.end(v.engine, err)
 	if err != nil {
 		return err
 	}
+	v.reportToNodes()
 	if err := v.startMirror(); err != nil {
 		return err
 	}
+	v.startArchive()
 	if err := v.openGate(now); err != nil {
 		return err
 	}
-	if err := v.verifyMasterKeys(); err != nil {
-		return err
+	if v.follower == nil {
+		err = v.takeOffice()
+	} else {
+		v.stopPrices = func() {} // there are none
 	}
-	if err := v.finishKeyRotation(); err != nil {
-		return err
-	}
-	if err := v.applyRules(); err != nil {
-		return err
-	}
-	if err := v.createAccounts(); err != nil {
-		return err
-	}
-	if err := v.startPrices(); err != nil {
+	if err != nil {
 		return err
 	}
 	v.openLanes()
+	v.background.Go(func() { v.followStatus(statusChanged) })
+	if v.cluster != nil {
+		v.background.Go(v.runDuties)
+	}
 	return nil
 }
 
-// abandon releases what a failed start has opened.
+// takeOffice does at a start what a follower leaves to the members: it checks the secrets, puts the
+// rules in force, creates the accounts, and starts prices and funding.
+func (v *Venue) takeOffice() error {
+	for _, step := range []func() error{
+		v.verifyMasterKeys, v.finishKeyRotation, v.applyRules, v.revokeLostOperators, v.requireNamedAdmin, v.createAccounts, v.startPrices, v.openFunding,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followStatus closes the sockets of a member that does not know the state of the venue any more.
+func (v *Venue) followStatus(changed <-chan struct{}) {
+	for {
+		select {
+		case <-v.engine.Stopped():
+			return
+		case <-v.stopping:
+			return
+		case <-changed:
+			if !v.engine.ServesReads() {
+				v.eventLane.Restart()
+			}
+		}
+	}
+}
+
+// abandon releases what a failed start has opened. It waits at most abandonTimeout for commands: a
+// member without a majority has some that are never delivered.
 func (v *Venue) abandon() {
+	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
+	defer cancel()
 	if v.stopPrices != nil {
 		v.stopPrices()
 	}
@@ -148,11 +232,18 @@ func (v *Venue) abandon() {
 		}
 	}
 	v.background.Wait()
+	if v.funding != nil {
+		v.funding.Close()
+	}
 	if v.mirror != nil {
-		_ = v.mirror.Close(context.Background()) // the error of the start is returned
+		_ = v.mirror.Close(ctx) // the error of the start is returned
 	}
 	if v.engine != nil {
-		_ = v.engine.Close(context.Background()) // the error of the start is returned
+		_ = v.engine.Close(ctx) // the error of the start is returned
+	}
+	_ = v.closeCluster() // the error of the start is returned
+	if v.archive != nil {
+		v.archive.close(ctx)
 	}
 	if v.temporary {
 		_ = os.RemoveAll(v.options.Data)
@@ -174,15 +265,27 @@ func (v *Venue) openGate(now func() int64) error {
 	if o.WriteFloor > 0 {
 		config.WriteFloor = o.WriteFloor
 	}
+	if x := o.Virtual; x != nil {
+		config.WallClock = func() tools.WallTime { return tools.WallTime(o.Now().UnixNano()) }
+		for id, secret := range x.Secrets {
+			vault.Hold(id, secret)
+		}
+	}
 	v.gate = gate.Open(v.engine, config, vault, o.Log)
+	if x := o.Virtual; x != nil {
+		v.gate.Venue.Virtual, v.gate.Intercept, v.gate.OnUnauthorized, v.gate.Unlimited = x.Time, x.Intercept, x.OnUnauthorized, x.Unlimited
+	}
 	if v.mirror != nil {
 		v.gate.Venue.History = v.mirror
 	}
 	if o.Calendar != nil {
 		v.gate.Venue.Sessions = sessionHours{o.Calendar}
 	}
-	v.gate.Origins, v.gate.Hosts, v.gate.TrustedProxies = slices.Clone(o.Origins), slices.Clone(o.Hosts), o.TrustedProxies
+	v.gate.Origins, v.gate.Hosts, v.gate.TrustedProxies = v.origins(), slices.Clone(o.Hosts), o.TrustedProxies
 	v.gate.ReplayGuard, v.gate.InFlight = o.ReplayGuard, o.InFlight
+	if v.follower != nil {
+		v.gate.MemberURL = v.follower.MemberURL
+	}
 	return nil
 }
 
@@ -192,17 +295,35 @@ func (v *Venue) applyRules() error {
 	if err := v.activateRevision(); err != nil {
 		return err
 	}
-	rules := core.DefaultRules()
-	rules.DisputeNs, rules.MinSources = int64(v.options.DisputeWindow), minSourcesRule(v.options.Limits)
-	var same bool
-	v.engine.Read(func(s *venue.Venue, _ *view.View) {
-		now := s.Rules()
-		same = now.DisputeNs == rules.DisputeNs && now.Grid.Name == rules.Grid.Name && now.MinSources == rules.MinSources
-	})
-	if same {
+	rules := v.wantedRules()
+	var now core.Rules
+	v.engine.Read(func(s *venue.Venue, _ *view.View) { now = s.Rules() })
+	if now.DisputeNs == rules.DisputeNs && now.Grid.Name == rules.Grid.Name && now.MinSources == rules.MinSources {
 		return nil
 	}
+	if v.cluster != nil {
+		if err := v.mayFoundRules(&rules, &now); err != nil {
+			return &OptionError{"Cluster", err}
+		}
+	}
 	return v.submitOwn(&core.SetRules{Rules: rules, Audit: ownAudit})
+}
+
+// wantedRules are the rules that follow from the options.
+func (v *Venue) wantedRules() core.Rules {
+	rules := core.DefaultRules()
+	rules.DisputeNs, rules.MinSources = int64(v.options.DisputeWindow), minSourcesRule(v.options.Limits)
+	return rules
+}
+
+// mayFoundRules returns an error unless this member may put its rules in force: only those of a new
+// cluster, which every member has, instead of the default. Afterwards only commands change rules.
+func (v *Venue) mayFoundRules(want, now *core.Rules) error {
+	initial := core.DefaultRules()
+	if v.cluster.Founds(cluster.SettingDispute) && v.cluster.Founds(cluster.SettingMinSources) && cluster.CheckRules(&initial, now) == nil {
+		return nil
+	}
+	return cluster.CheckRules(want, now)
 }
 
 // activateRevision puts the newest revision of the rules in force
@@ -215,6 +336,9 @@ func (v *Venue) activateRevision() error {
 	if revision >= core.RevisionNewest {
 		return nil
 	}
+	if v.cluster != nil && at.Seq > 0 && !v.everyMemberKnowsTheRules() {
+		return nil // runDuties activates it
+	}
 	if err := v.submitOwn(&core.ActivateRules{Revision: core.RevisionNewest, Audit: ownAudit}); err != nil {
 		return err
 	}
@@ -224,12 +348,56 @@ func (v *Venue) activateRevision() error {
 	return nil
 }
 
-// submitOwn submits a command of the venue itself.
+// revokeLostOperators revokes every admin if Options.OperatorsLost is set.
+func (v *Venue) revokeLostOperators() error {
+	if !v.options.OperatorsLost {
+		return nil
+	}
+	var named []core.Operator
+	v.engine.Read(func(s *venue.Venue, _ *view.View) { named = s.Operators() })
+	for i := range named {
+		if named[i].Role != core.RoleAdmin {
+			continue
+		}
+		if err := v.submitOwn(&core.RevokeOperator{Name: named[i].Name, Audit: core.Audit{Who: ownAudit.Who, Why: "--operators-lost"}}); err != nil {
+			return err
+		}
+		v.options.Log.Warn("the operator is revoked, because --operators-lost is set", "operator", named[i].Name)
+	}
+	return nil
+}
+
+// requireNamedAdmin returns an error if other machines can reach the operator's listener and no named
+// operator could use all of it.
+func (v *Venue) requireNamedAdmin() error {
+	if !v.options.adminIsPublic() {
+		return nil
+	}
+	var named bool
+	v.engine.Read(func(s *venue.Venue, _ *view.View) {
+		named = slices.ContainsFunc(s.Operators(), func(o core.Operator) bool { return o.Role == core.RoleAdmin })
+	})
+	if named {
+		return nil
+	}
+	return &OptionError{"Admin", fmt.Errorf("%s can be reached from other machines, which requires a named operator: start with the listener on 127.0.0.1 and run dx admin operator add NAME --role admin", v.options.adminAddress())}
+}
+
+// submitOwn submits a command of the venue itself. A member of several that takes no commands yet
+// submits it once it does.
 func (v *Venue) submitOwn(cmd core.Command) error {
 	ctx, cancel := context.WithTimeout(context.Background(), ownCommandTimeout)
 	defer cancel()
-	_, err := v.Submit(ctx, cmd)
-	return err
+	for {
+		_, err := v.Submit(ctx, cmd)
+		if _, several := v.engine.MemberStatus(); !several || !errors.Is(err, engine.ErrShed) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(memberRetry):
+		}
+	}
 }
 
 // Submit sequences a command, bypassing authentication and limits, and returns its receipt.
@@ -254,6 +422,13 @@ func (v *Venue) Gate() *gate.Gate { return v.gate }
 // APIURL returns the base URL of REST, the agent lane and the event lane, as a client on
 // this machine reaches it.
 func (v *Venue) APIURL() string { return v.api.url }
+
+// PublicURL returns the base URL of the API as its clients reach it: Options.PublicURL, else
+// APIURL.
+func (v *Venue) PublicURL() string { return cmp.Or(v.options.PublicURL, v.api.url) }
+
+// PublicPortalURL is PublicURL of the portal.
+func (v *Venue) PublicPortalURL() string { return cmp.Or(v.options.PublicPortalURL, v.portal.url) }
 
 // PortalURL returns the base URL of the portal.
 func (v *Venue) PortalURL() string { return v.portal.url }
@@ -293,7 +468,11 @@ func (v *Venue) Wait(ctx context.Context) error {
 func (v *Venue) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, StopTimeout)
 	defer cancel()
+	begun := time.Now()
+	v.lifecycle().Info("venue stops", "seq", v.engine.Seq())
+	v.leaveLead(ctx)
 	v.engine.Drain()
+	close(v.stopping)
 	v.stopPrices()
 	// http.Server does not close hijacked connections, and waits for blocked requests: so
 	// the event lane closes its own, and the agent lane ends the requests that wait for
@@ -306,14 +485,41 @@ func (v *Venue) Close(ctx context.Context) error {
 		}
 	}
 	v.background.Wait()
+	if v.funding != nil {
+		v.funding.Close()
+	}
 	if v.mirror != nil { // before the engine closes the log
 		errs = append(errs, v.mirror.Close(ctx))
 	}
-	errs = append(errs, v.engine.Close(ctx))
+	errs = append(errs, v.closeEngine(ctx), v.closeCluster())
+	if v.archive != nil {
+		v.archive.close(ctx)
+	}
 	if v.temporary {
 		errs = append(errs, os.RemoveAll(v.options.Data))
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err != nil {
+		v.lifecycle().Error("venue stopped with an error", "err", err)
+		return err
+	}
+	v.lifecycle().Info("venue stopped", "seq", v.engine.Seq(), "took_ms", time.Since(begun).Milliseconds())
+	return nil
+}
+
+// openFunding connects the venue with its funding service.
+func (v *Venue) openFunding() (err error) {
+	o := &v.options
+	if o.FundingURL == "" {
+		return nil
+	}
+	v.funding, err = funding.Open(funding.Options{
+		URL: o.FundingURL, Secret: o.FundingSecret, Cursor: filepath.Join(o.Data, "funding.json"), Engine: v.engine, Log: o.Log, Now: o.Now,
+	})
+	if err == nil {
+		v.gate.Venue.Funds = v.funding
+	}
+	return err
 }
 
 // operatorToken returns the bearer token of the operator.

@@ -18,7 +18,7 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 		for i := range in.Orders {
 			cmds[i] = placeCommand(caller, &in.Orders[i])
 		}
-		ends, err := v.Engine.SubmitAll(ctx, cmds)
+		ends, err := v.submitAll(ctx, &caller, cmds)
 		if err != nil {
 			return schemas.PlaceResults{}, err
 		}
@@ -50,7 +50,7 @@ var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 		for i, id := range in.OrderIDs {
 			cmds[i] = &core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(id)}
 		}
-		ends, err := v.Engine.SubmitAll(ctx, cmds)
+		ends, err := v.submitAll(ctx, &caller, cmds)
 		if err != nil {
 			return schemas.CancelResults{}, err
 		}

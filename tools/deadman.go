@@ -15,7 +15,7 @@ var ArmDeadman = &Op[schemas.ArmDeadman, schemas.Armed]{
 		Doc: "Cancel all your orders unless you call this again in time: every third of timeout_ms while quotes rest.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ArmDeadman) (schemas.Armed, error) {
-		_, err := sequenced(v.Engine.Submit(ctx, &core.ArmDeadman{User: caller.User, Key: caller.KeyNumber(), TimeoutMs: uint32(in.TimeoutMs)}))
+		_, err := sequenced(v.submit(ctx, &caller, &core.ArmDeadman{User: caller.User, Key: caller.KeyNumber(), TimeoutMs: uint32(in.TimeoutMs)}))
 		return schemas.Armed{TimeoutMs: int64(in.TimeoutMs), Armed: true}, err
 	},
 }
@@ -26,7 +26,7 @@ var DisarmDeadman = &Op[schemas.None, schemas.Disarmed]{
 		Doc: "Disarm the dead-man switch; cancels nothing.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, _ *schemas.None) (schemas.Disarmed, error) {
-		_, err := sequenced(v.Engine.Submit(ctx, &core.DisarmDeadman{User: caller.User, Key: caller.KeyNumber()}))
+		_, err := sequenced(v.submit(ctx, &caller, &core.DisarmDeadman{User: caller.User, Key: caller.KeyNumber()}))
 		return schemas.Disarmed{}, err
 	},
 }

@@ -27,6 +27,7 @@ type History interface {
 	Trades(ctx context.Context, market core.MarketID, from uint64, limit int) ([]mirror.Numbered[view.Trade], error)
 	Settlements(ctx context.Context, u core.UserID, from uint64, limit int) ([]mirror.Numbered[view.Settlement], error)
 	Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f mirror.LedgerFilter) ([]view.LedgerRow, error)
+	Forecasts(ctx context.Context, u core.UserID, from uint64, limit int, asOf uint64, f mirror.ForecastFilter) ([]view.Forecast, error)
 	AccountRounds(ctx context.Context, u core.UserID, from uint64, limit int, category *uint16) ([]view.AccountRound, error)
 	PriceTicks(ctx context.Context, f core.Feed, first, before int64, limit int) ([]view.PriceTick, error)
 	RoundSeconds(ctx context.Context, number uint64, first, before int64, limit int) ([]view.RoundSecond, error)
@@ -45,7 +46,8 @@ type deepList[R, W any] struct {
 	keep   func(R) bool
 	show   func(R) W
 	// mirror returns up to limit rows of the mirror that keep accepts, below a position, newest
-	// first. at returns the position of such a row.
+	// first, with a mirror.Cut if it did not look at the rows below. at returns the position of such
+	// a row.
 	mirror func(ctx context.Context, below uint64, limit int) ([]R, error)
 	at     func(R) uint64
 }
@@ -54,7 +56,7 @@ type deepList[R, W any] struct {
 // released can belong to the page; that costs DeepReadTokens more. The error is bad_cursor,
 // rate_limited, history_behind, or one of memory.
 func (l *deepList[R, W]) page(ctx context.Context, v *Venue, caller Caller, route string, in pager) (rows []W, end schemas.PageEnd, err error) {
-	p, err := l.open(caller, route, in)
+	p, err := l.open(v, caller, route, in)
 	if err != nil {
 		return nil, end, err
 	}
@@ -73,8 +75,8 @@ func (l *deepList[R, W]) page(ctx context.Context, v *Venue, caller Caller, rout
 }
 
 // open begins a page.
-func (l *deepList[R, W]) open(caller Caller, route string, in pager) (*deepPage[R, W], error) {
-	p := &deepPage[R, W]{deepList: l, binding: schemas.BindCursor(route, uint32(caller.User), in), size: in.Size()}
+func (l *deepList[R, W]) open(v *Venue, caller Caller, route string, in pager) (*deepPage[R, W], error) {
+	p := &deepPage[R, W]{deepList: l, binding: v.BindCursor(route, caller, in), size: in.Size()}
 	if c := in.After(); c != "" {
 		if f := schemas.DecodeCursor(p.binding, c, &p.from); f != nil {
 			return nil, f
@@ -96,6 +98,7 @@ type deepPage[R, W any] struct {
 	positions []uint64
 	more      bool     // there are more rows than these
 	held      []uint64 // positions of rows of memory that are not in rows
+	cut       uint64   // rows below were not looked at; 0: none
 	low       uint64   // every row of memory below is older than the page; 0: memory had no more
 	released  view.Released
 }
@@ -127,8 +130,11 @@ func (p *deepPage[R, W]) finish(ctx context.Context, v *Venue, caller Caller) (c
 			return "", err
 		}
 	}
-	if p.more {
+	switch {
+	case p.more:
 		cursor = schemas.EncodeCursor(p.binding, p.positions[len(p.positions)-1])
+	case p.cut != 0:
+		cursor = schemas.EncodeCursor(p.binding, p.cut)
 	}
 	return cursor, nil
 }
@@ -149,6 +155,9 @@ func (p *deepPage[R, W]) addOlder(ctx context.Context, v *Venue, caller Caller) 
 	}
 	return v.readHistory(caller, v.mirrorHas(p.released.Seq), func() error {
 		older, err := p.mirror(ctx, below, p.size+1+len(inMemory))
+		if cut := (*mirror.Cut)(nil); errors.As(err, &cut) {
+			p.cut, err = cut.Below, nil
+		}
 		if err == nil {
 			p.merge(older, inMemory)
 		}
@@ -178,8 +187,11 @@ func (p *deepPage[R, W]) merge(older []R, inMemory map[uint64]bool) {
 		}
 		add(at, func() W { return p.show(r) })
 	}
-	for ; i < len(rows); i++ {
+	for ; i < len(rows) && positions[i] >= p.cut; i++ { // with a cut, the rows in between are not known
 		add(positions[i], func() W { return rows[i] })
+	}
+	if i < len(rows) {
+		p.more = len(p.rows) == p.size
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"duplex/core/journal"
+	"duplex/core/mirror"
 	"duplex/core/view"
 	"duplex/schemas"
 )
@@ -59,18 +60,27 @@ func TestDeepPages(t *testing.T) {
 			newest = released[len(released)-1]
 		}
 		v := &Venue{History: mirrorAt{seq: 1000}}
+		v.cursorVenue.Store(1)
+		window := rapid.SampledFrom([]int{1, 3, 10, 1000}).Draw(t, "window") // rows that a read of the mirror looks at
 		list := deepList[uint64, uint64]{keep: keep, show: identity, at: identity, mirror: func(_ context.Context, from uint64, limit int) (older []uint64, _ error) {
+			seen, last := 0, uint64(0)
 			for at := range below(all, from) { // a mirror has what memory has, too
-				if keep(at) && len(older) < limit {
+				switch {
+				case len(older) == limit:
+					return older, nil
+				case seen == window:
+					return older, &mirror.Cut{Below: last}
+				case keep(at):
 					older = append(older, at)
 				}
+				seen, last = seen+1, at
 			}
 			return older, nil
 		}}
 		pages := func(memory []uint64, newest uint64) (out [][]uint64, cursors []string) {
 			in := &schemas.ListFills{Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(rapid.SampledFrom([]int{1, 2, 7, 100}).Draw(t, "size")))}}
 			for {
-				p, err := list.open(Caller{User: 1}, "list", in)
+				p, err := list.open(v, Caller{User: 1}, "list", in)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,7 +108,7 @@ func TestDeepPages(t *testing.T) {
 		if !slices.Equal(flat, want) {
 			t.Fatalf("memory %v, released %v: %v, want %v", memory, released, flat, want)
 		}
-		if last := gotCursors[len(gotCursors)-1]; last != "" || len(got) > 1 && len(got[len(got)-1]) == 0 {
+		if last := gotCursors[len(gotCursors)-1]; last != "" || len(got) > 1 && len(got[len(got)-1]) == 0 && window > len(all) {
 			t.Fatalf("the last page is %v with cursor %q", got[len(got)-1], last)
 		}
 	})
@@ -111,13 +121,15 @@ func TestDeepPageErrors(t *testing.T) {
 	caller := Caller{User: 1, Charge: func() error { charged++; return refuse }}
 	read := func(newest uint64, seq uint64, from error) ([]uint64, error) {
 		list := deepList[uint64, uint64]{keep: keepAll[uint64], show: identity, at: identity, mirror: func(context.Context, uint64, int) ([]uint64, error) { return []uint64{6}, from }}
-		p, err := list.open(caller, "list", &schemas.ListFills{})
+		v := &Venue{History: mirrorAt{seq: 10}}
+		v.cursorVenue.Store(1)
+		p, err := list.open(v, caller, "list", &schemas.ListFills{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.released = view.Released{Newest: newest, Seq: seq}
 		p.take(func(from uint64) iter.Seq2[uint64, uint64] { return below([]uint64{7, 8}, from) })
-		if _, err = p.finish(context.Background(), &Venue{History: mirrorAt{seq: 10}}, caller); err != nil {
+		if _, err = p.finish(context.Background(), v, caller); err != nil {
 			return nil, err
 		}
 		return p.rows, nil

@@ -34,10 +34,14 @@ func ErrorOf(err error) schemas.Error {
 		return schemas.RejectError(reject)
 	case errors.Is(err, engine.ErrShed):
 		return schemas.ErrorOf("shed")
+	case errors.Is(err, engine.ErrReadOnly):
+		return schemas.ErrorOf("read_only_node")
 	case errors.Is(err, engine.ErrDraining), errors.Is(err, engine.ErrStopped):
 		return schemas.ErrorOf("draining")
-	case errors.Is(err, engine.ErrRevoked):
+	case errors.Is(err, engine.ErrRevoked), errors.Is(err, engine.ErrExpired), errors.Is(err, engine.ErrRepeated):
 		return schemas.ErrorOf("unauthorized")
+	case errors.Is(err, engine.ErrTooLarge):
+		return schemas.ErrorOf("body_too_large")
 	case errors.Is(err, engine.ErrUnknown):
 		return schemas.ErrorOf("sequencing_timeout")
 	default:

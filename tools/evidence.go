@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"iter"
 	"math/big"
 
 	"duplex/core"
@@ -19,11 +18,14 @@ var GetRoundEvidence = &Op[schemas.GetEvidence, schemas.Evidence]{
 		Doc: "Ticks and arithmetic behind a settlement. To follow prices use list_series.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
-		var wrong error
-		at, err := v.readRound(ctx, caller, marketID(in.MarketID), uint64(in.RoundNumber), func(_ *view.View, r *view.Round, _ int64) { out, wrong = evidenceOf(r, caller, in) })
-		if err == nil {
-			err = wrong
+		p := evidencePage{size: in.Size(), binding: v.BindCursor("evidence", caller, in)}
+		number := uint64(in.RoundNumber)
+		if c := in.After(); c != "" { // it names the round, because the slot may have opened another one since
+			if f := schemas.DecodeCursor(p.binding, c, &number, &p.before); f != nil {
+				return out, f
+			}
 		}
+		at, err := v.readRound(ctx, caller, marketID(in.MarketID), number, func(_ *view.View, r *view.Round, _ int64) { out = p.evidenceOf(r) })
 		out.AsOf = at
 		return out, err
 	},
@@ -73,7 +75,15 @@ func findRound(w *view.View, m core.MarketID, number uint64) *view.Round {
 	return nil
 }
 
-func evidenceOf(r *view.Round, caller Caller, in *schemas.GetEvidence) (out schemas.Evidence, err error) {
+// evidencePage selects up to size ticks of a round's evidence, newest first, of seconds below before;
+// 0 is no bound.
+type evidencePage struct {
+	binding schemas.CursorBinding
+	size    int
+	before  uint64
+}
+
+func (p *evidencePage) evidenceOf(r *view.Round) (out schemas.Evidence) {
 	shown := RoundOf(&r.Round, 0)
 	boundary := r.CloseTs / core.NsPerSec
 	out = schemas.Evidence{
@@ -93,20 +103,19 @@ func evidenceOf(r *view.Round, caller Caller, in *schemas.GetEvidence) (out sche
 	}
 	twap, _ := feed.TWAP(r.Evidence, boundary, r.Window)
 	out.WeightedSum, out.Twap = sum.String(), schemas.U64(twap)
-	walk := func(from uint64) iter.Seq2[uint64, int] {
-		return func(yield func(uint64, int) bool) {
-			for i := len(r.Evidence) - 1; i >= 0; i-- {
-				at := uint64(r.Evidence[i].Second)
-				if (from == 0 || at < from) && !yield(at, i) {
-					return
-				}
-			}
+	out.Ticks = []schemas.EvidenceTick{}
+	for i := len(r.Evidence) - 1; i >= 0; i-- {
+		at := uint64(r.Evidence[i].Second)
+		if p.before != 0 && at >= p.before {
+			continue
 		}
+		if len(out.Ticks) == p.size {
+			out.Cursor = schemas.EncodeCursor(p.binding, r.Number, uint64(r.Evidence[i+1].Second))
+			break
+		}
+		out.Ticks = append(out.Ticks, tickOf(&r.Evidence[i], counted[i]))
 	}
-	var cursor string
-	out.Ticks, cursor, err = page("evidence", caller, in, walk, keepAll, func(i int) schemas.EvidenceTick { return tickOf(&r.Evidence[i], counted[i]) })
-	out.Cursor = cursor
-	return out, err
+	return out
 }
 
 func tickOf(t *core.IndexTick, counted int64) schemas.EvidenceTick {

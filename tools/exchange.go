@@ -12,10 +12,19 @@ import (
 )
 
 var GetTime = &Op[schemas.None, schemas.Time]{
-	Spec: Spec{Name: "get_time", Title: "The venue's clock", Method: "GET", Path: "/v1/time", Scope: core.ScopeRead, Doc: "The venue's clock, in ns. Offset = server_time − (t0 + t1) / 2 with your times of sending and receiving."},
+	Spec: Spec{Name: "get_time", Title: "The venue's clock", Method: "GET", Path: "/v1/time", Scope: core.ScopeRead, Doc: "The clocks, in ns. Offset = server_time − (t0 + t1) / 2 with your times of sending and receiving. Rounds go by venue_time, which is server_time unless clock is virtual."},
 	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.None) (schemas.Time, error) {
-		return schemas.Time{ServerTime: ns(v.Config.Now())}, nil
+		return v.time(), nil
 	},
+}
+
+// time returns both clocks, which are one on an ordinary venue.
+func (v *Venue) time() schemas.Time {
+	if v.Config.WallClock == nil {
+		now := ns(v.Config.Now())
+		return schemas.Time{ServerTime: now, Clock: clockWall, VenueTime: now}
+	}
+	return schemas.Time{ServerTime: ns(int64(v.Config.Wall())), Clock: clockVirtual, VenueTime: ns(v.Config.Now())}
 }
 
 var GetStatus = &Op[schemas.MinSeqOnly, schemas.Status]{
@@ -43,7 +52,7 @@ var GetRetention = &Op[schemas.None, schemas.Retention]{
 func retention(c view.RetentionCaps) schemas.Retention {
 	return schemas.Retention{
 		TapeCap: int64(c.Tape), TerminalCap: int64(c.Terminal), RejectCap: int64(c.Rejects), FillCap: int64(c.Fills),
-		LedgerCap: int64(c.Ledger), PortfolioRoundsCap: int64(c.AccountRounds), DepositsCap: int64(c.Deposits), EventCap: int64(c.Events),
+		LedgerCap: int64(c.Ledger), PortfolioRoundsCap: int64(c.AccountRounds), DepositsCap: int64(c.Deposits), ForecastCap: int64(c.Forecasts), EventCap: int64(c.Events),
 	}
 }
 
@@ -88,7 +97,7 @@ var GetVenue = &Op[schemas.MinSeqOnly, schemas.Venue]{
 	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.MinSeqOnly) (out schemas.Venue, _ error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
 			out = schemas.Venue{
-				Environment: v.Config.Environment, Oracle: v.Config.Oracle, Time: schemas.Time{ServerTime: ns(v.Config.Now())}, Status: schemas.Status{ExchangeActive: true, AsOf: asOf(m)},
+				Environment: v.Config.Environment, Oracle: v.Config.Oracle, Time: v.time(), Status: schemas.Status{ExchangeActive: true, AsOf: asOf(m)},
 				Retention: retention(w.Caps()), Schedule: v.schedule(m.Windows()), Fees: fees(m), AsOf: asOf(m),
 			}
 		})

@@ -27,7 +27,7 @@ var GetPriceHistory = &Op[schemas.GetPriceHistory, schemas.PriceHistory]{
 		if in.ToTs != nil { // a step is whole if it begins before to_ts
 			p.before = int64(ceilDiv(ceilDiv(uint64(*in.ToTs), uint64(core.NsPerSec)), uint64(step))) * step
 		}
-		binding := schemas.BindCursor("price_history", uint32(caller.User), in)
+		binding := v.BindCursor("price_history", caller, in)
 		if c := in.After(); c != "" {
 			var before uint64
 			if f := schemas.DecodeCursor(binding, c, &before); f != nil {
@@ -80,7 +80,7 @@ var GetRoundHistory = &Op[schemas.GetRoundHistory, schemas.RoundHistory]{
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GetRoundHistory) (out schemas.RoundHistory, err error) {
 		p := stepPage{step: in.Secs(), size: in.Size(), before: math.MaxInt64}
-		binding := schemas.BindCursor("round_history", uint32(caller.User), in)
+		binding := v.BindCursor("round_history", caller, in)
 		number := uint64(in.RoundNumber)
 		if c := in.After(); c != "" { // it names the round, because the slot may have opened another one since
 			var before uint64

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"duplex/core"
@@ -14,7 +15,7 @@ import (
 var ListLedger = &Op[schemas.ListLedger, schemas.LedgerList]{
 	Spec: Spec{
 		Name: "list_ledger", Title: "Your ledger", Method: "GET", Path: "/v1/portfolio/ledger", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
-		Doc: "Every change of your cash and reservations, newest first, with its cause and the balance after it.",
+		Doc: "Every change of your money, newest first, with its cause and the balance after it.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListLedger) (out schemas.LedgerList, err error) {
 		l := deepList[*view.LedgerRow, schemas.LedgerRow]{
@@ -106,6 +107,9 @@ var ListDeposits = &Op[schemas.ListDeposits, schemas.DepositList]{
 				rows, err := v.History.Ledger(ctx, caller.User, 0, limit, mirror.LedgerFilter{Kinds: []string{view.LedgerDeposit.String()}, BelowSeq: below})
 				for i := range rows {
 					out = append(out, &view.Deposit{ID: rows[i].Ref, Amount: rows[i].Amount, Seq: rows[i].Seq, Ts: rows[i].Ts})
+				}
+				if cut := (*mirror.Cut)(nil); errors.As(err, &cut) {
+					err = &mirror.Cut{Below: cut.Seq} // the position of a deposit is its seq
 				}
 				return out, err
 			},

@@ -21,7 +21,7 @@ var ListMarkets = &Op[schemas.ListMarkets, schemas.MarketList]{
 			keep := func(s venue.MarketState) bool { return matchesFilter(in.Status, s.Status.String()) }
 			show := func(s venue.MarketState) schemas.Market { return MarketOf(m, &s) }
 			var cursor string
-			out.Markets, cursor, err = page("markets", caller, in, func(from uint64) iter.Seq2[uint64, venue.MarketState] { return slots(m, from) }, keep, show)
+			out.Markets, cursor, err = page(m, "markets", caller, in, func(from uint64) iter.Seq2[uint64, venue.MarketState] { return slots(m, from) }, keep, show)
 			out.PageEnd = nextPage(m, cursor)
 		})
 		return out, err

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"duplex/core"
@@ -80,6 +81,11 @@ type Caller struct {
 	User core.UserID
 	Key  *core.Key
 
+	// Mark is the mark of the caller's signed request, and SignedAt its timestamp in ms, if the
+	// commands of the request carry them (docs/rules/accounts.md#marks); else Mark is nil.
+	Mark     *core.Mark
+	SignedAt int64
+
 	// Charge takes DeepReadTokens of the key, or none and returns rate_limited. If it is nil,
 	// nothing is charged.
 	Charge func() error
@@ -105,20 +111,43 @@ func (c *Caller) KeyNumber() core.KeyNumber {
 	return c.Key.Number
 }
 
+// marked returns command i of the caller's request, with its mark if it carries one.
+func (c *Caller) marked(cmd core.Command, i int) core.Command {
+	if c.Mark == nil {
+		return cmd
+	}
+	return &core.Marked{Mark: c.Mark.MarkOf(i), SignedAt: c.SignedAt, Command: cmd}
+}
+
+// submit submits the command of a caller's request.
+func (v *Venue) submit(ctx context.Context, caller *Caller, cmd core.Command) (engine.Receipt, error) {
+	return v.Engine.Submit(ctx, caller.marked(cmd, 0))
+}
+
+// submitAll submits the commands of a caller's batch. It may change cmds.
+func (v *Venue) submitAll(ctx context.Context, caller *Caller, cmds []core.Command) ([]engine.Outcome, error) {
+	for i := range cmds {
+		cmds[i] = caller.marked(cmds[i], i)
+	}
+	return v.Engine.SubmitAll(ctx, cmds)
+}
+
 // Venue holds the dependencies of the operations.
 type Venue struct {
 	Engine   *engine.Engine
 	Config   Config
 	Funds    Funding
 	Sessions SessionCalendar
-	History  History // the mirror; nil if there is none
+	History  History     // the mirror; nil if there is none
+	Virtual  VirtualTime // nil: time passes by itself
 
-	caches responseCaches
+	caches      responseCaches
+	cursorVenue atomic.Uint64 // see CursorVenue; 0 until it is known
 }
 
 // Config holds the settings of the service that the core does not depend on.
 type Config struct {
-	Environment     string       // dev or live
+	Environment     string       // dev, live or arena
 	Oracle          string       // source of prices: sim, manual, live, replay
 	ReadRate        int64        // read tokens a second; the burst is twice as much
 	WriteFloor      int64        // write tokens a second of a new account
@@ -127,7 +156,9 @@ type Config struct {
 	BatchCap        int          // items of a batch
 	ResponseBudget  int64        // ms
 	PerRequestBatch bool         // a batch costs 1 token, not one for each item
-	Now             func() int64 // ns since the Unix epoch
+	Now             func() int64 // venue time, ns since the Unix epoch
+
+	WallClock func() WallTime // nil: venue time follows the machine's clock
 }
 
 // DefaultConfig returns the defaults (docs/rules/limits.md#figures).

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"duplex/core"
 	"duplex/core/engine"
@@ -26,12 +27,52 @@ var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 		Doc: "Place one order, priced in pips of its own outcome. To bet against YES, buy NO. Use a new client_order_id each time; after a lost answer send the same again.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
-		r, err := v.Engine.Submit(ctx, placeCommand(caller, in))
+		r, err := v.submit(ctx, &caller, placeCommand(caller, in))
 		if err != nil {
 			return schemas.Outcome{}, err
 		}
 		return outcome(in, r)
 	},
+}
+
+var ReplaceOrder = &Op[schemas.ReplaceOrder, schemas.Replacement]{
+	Spec: Spec{
+		Name: "replace_order", Title: "Replace an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/replace", Scope: core.ScopeTrade, Bucket: Write, PlacesOrders: true, SuccessStatus: 201,
+		Errors: append([]string{"unknown_order"}, placeErrors...), Destructive: true, Idempotent: true,
+		Doc: "Move a resting order to another price or more contracts at once. If rejected, it stays. For fewer, decrease_order.",
+	},
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ReplaceOrder) (out schemas.Replacement, err error) {
+		p := v.Placement(caller, in)
+		if f := in.CheckSide(p.Side); f != nil {
+			return out, f
+		}
+		r, err := v.submit(ctx, &caller, &core.ReplaceOrder{PlaceOrder: *placeCommand(caller, p), Old: core.OrderID(in.OrderID)})
+		if err != nil {
+			return out, err
+		}
+		if out.Outcome, err = outcome(p, r); err != nil {
+			return out, err
+		}
+		out.Replaced.OrderID = in.OrderID
+		for _, e := range r.Events {
+			if e, ok := e.(*core.OrderClosed); ok && e.Order == core.OrderID(in.OrderID) {
+				out.Replaced.CanceledQty = int64(e.Left)
+			}
+		}
+		return out, nil
+	},
+}
+
+// Placement returns the new order of a replace, with the market, side and outcome of the old one. If
+// the caller has no such order, the market is 0, and the core finds no order to replace.
+func (v *Venue) Placement(caller Caller, in *schemas.ReplaceOrder) *schemas.PlaceOrder {
+	p := in.Placement()
+	v.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		if o := w.Order(caller.User, core.OrderID(in.OrderID)); o != nil && o.ID != 0 {
+			p.MarketID, p.Generation, p.Side, p.Outcome = schemas.Int(o.Market), schemas.Int(o.Generation), o.Side.String(), o.Outcome.String()
+		}
+	})
+	return p
 }
 
 var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
@@ -40,7 +81,7 @@ var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 		Doc: "Cancel one resting order. If it is unknown_order, see list_orders.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
-		r, err := v.Engine.Submit(ctx, &core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)})
+		r, err := v.submit(ctx, &caller, &core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)})
 		if err != nil {
 			return schemas.Canceled{}, err
 		}
@@ -54,14 +95,14 @@ var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
 		Doc: "Cancel all your orders, or those of a market_id, a group_id, or both.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelAll) (schemas.Sequenced, error) {
-		return sequenced(v.Engine.Submit(ctx, &core.CancelAll{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Group: uint32(in.GroupID)}))
+		return sequenced(v.submit(ctx, &caller, &core.CancelAll{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Group: uint32(in.GroupID)}))
 	},
 }
 
 var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 	Spec: Spec{
 		Name: "decrease_order", Title: "Decrease an order", Method: "POST", Path: "/v1/portfolio/orders/{order_id}/decrease", Scope: core.ScopeTrade, Bucket: Write, Errors: append([]string{"unknown_order", "invalid_decrease"}, writeErrors...), Destructive: true, Deduplicated: true,
-		Doc: "Lower what remains of an order, which keeps its place in the queue. For another price cancel and place anew.",
+		Doc: "Lower what remains of an order, which keeps its place in the queue. For another price use replace_order.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.DecreaseOrder) (schemas.Decreased, error) {
 		c := &core.DecreaseOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)}
@@ -70,7 +111,7 @@ var DecreaseOrder = &Op[schemas.DecreaseOrder, schemas.Decreased]{
 		} else {
 			c.Amount = core.Qty(*in.ReduceBy)
 		}
-		r, err := v.Engine.Submit(ctx, c)
+		r, err := v.submit(ctx, &caller, c)
 		if err != nil {
 			return schemas.Decreased{}, err
 		}
@@ -124,6 +165,9 @@ func preview(c *core.PlaceOrder, p *venue.Preview) schemas.Preview {
 	} else {
 		out.BestPayout = pips(p.Earned - p.Fee + core.Pips(p.Resting)*core.Pips(c.Tick))
 	}
+	if p.Resting > 0 {
+		out.QueueAhead = schemas.Ptr(int64(p.Ahead))
+	}
 	out.FeeUSD, out.ReservedUSD, out.CashAfterUSD = schemas.USD(out.Fee), schemas.USD(out.Reserved), schemas.USD(out.CashAfter)
 	out.WorstLossUSD, out.BestPayoutUSD = schemas.USD(out.WorstLoss), schemas.USD(out.BestPayout)
 	return out
@@ -145,7 +189,11 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 				if cached, repeat = v.caches.pages.get(caller.User, q); cached != nil {
 					return func(uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(func(func(*view.Order) bool) {}) }, view.Released{}, nil
 				}
-				return func(from uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(w.Orders(caller.User, from)) }, w.OrdersReleased(caller.User), nil
+				released := w.OrdersReleased(caller.User)
+				if onlyLive(in.Status) {
+					released = view.Released{} // memory has every live order
+				}
+				return func(from uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(w.Orders(caller.User, from)) }, released, nil
 			},
 			keep: func(o *view.Order) bool {
 				return matchesFilter(in.Status, o.Status.String()) && matchesMarket(in.MarketID, o.Market) &&
@@ -183,6 +231,12 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 	},
 }
 
+// onlyLive reports whether a filter of statuses admits live orders alone.
+func onlyLive(filter string) bool {
+	names := namesOf(filter)
+	return len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return n != core.Resting.String() && n != core.PartiallyFilled.String() })
+}
+
 // withCreatedSeq pairs each order with its created_seq, the position of a cursor.
 func withCreatedSeq(rows iter.Seq[*view.Order]) iter.Seq2[uint64, *view.Order] {
 	return func(yield func(uint64, *view.Order) bool) {
@@ -205,6 +259,9 @@ var GetOrder = &Op[schemas.GetOrder, schemas.OrderRead]{
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
 			if o = w.Order(caller.User, core.OrderID(in.OrderID)); o != nil {
 				out.Order = OrderOf(o)
+			}
+			if ahead, rests := m.QueueAhead(core.OrderID(in.OrderID)); rests && o != nil {
+				out.QueueAhead = schemas.Ptr(int64(ahead))
 			}
 			out.AsOf, released = asOf(m), w.OrdersReleased(caller.User)
 		})
@@ -242,7 +299,7 @@ func orderOf(o *view.Order, id *schemas.U64) schemas.Order {
 	if o.Status == core.Rejected {
 		out.Reason = o.Reject.String()
 	}
-	out.APIKey = apiKey(&o.APIKey)
+	out.APIKey = o.APIKey
 	return out
 }
 
@@ -383,13 +440,15 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 	}
 	id := core.OrderID(r.Stamp.Seq)
 	out := schemas.Outcome{OrderID: schemas.U64(id), ClientOrderID: in.ClientOrderID, Seq: schemas.U64(r.Stamp.Seq), Fills: []schemas.OutcomeFill{}}
-	left := core.Qty(in.Qty)
+	left, level := core.Qty(in.Qty), core.Qty(0)
 	for _, e := range r.Events {
 		switch e := e.(type) {
 		case *core.OrderPlaced:
 			if e.Tick != e.Place.Tick {
 				out.WorstTick = int64(e.Tick)
 			}
+		case *core.LevelChanged:
+			level = e.Qty // if the order rests, the newest is that of its own level
 		case *core.Filled:
 			out.Fills = append(out.Fills, schemas.OutcomeFill{TickYes: int64(e.TickYes), Qty: int64(e.Qty), Path: e.Path.String()})
 			out.FilledQty += int64(e.Qty)
@@ -410,6 +469,9 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 		out.Status, out.RestingQty = core.PartiallyFilled.String(), int64(left)
 	default:
 		out.Status, out.RestingQty = core.Resting.String(), int64(left)
+	}
+	if out.RestingQty > 0 {
+		out.QueueAhead = schemas.Ptr(int64(level - left))
 	}
 	return out, nil
 }

@@ -7,14 +7,15 @@ import (
 
 	"duplex/core"
 	"duplex/core/venue"
+	"duplex/core/view"
 	"duplex/schemas"
 )
 
 // page collects up to in.Size rows, newest first, and returns the cursor of the next
 // page. walk yields each row with its position, strictly below from. The cursor holds the
 // position of the last row, so no row is skipped or repeated (docs/rules/rest.md#pages).
-func page[R, W any](route string, caller Caller, in pager, walk func(from uint64) iter.Seq2[uint64, R], keep func(R) bool, show func(R) W) ([]W, string, error) {
-	b := schemas.BindCursor(route, uint32(caller.User), in)
+func page[R, W any](m *venue.Venue, route string, caller Caller, in pager, walk func(from uint64) iter.Seq2[uint64, R], keep func(R) bool, show func(R) W) ([]W, string, error) {
+	b := schemas.BindCursor(CursorVenue(m), route, uint32(caller.User), in)
 	var from uint64
 	if c := in.After(); c != "" {
 		if f := schemas.DecodeCursor(b, c, &from); f != nil {
@@ -35,6 +36,23 @@ func page[R, W any](route string, caller Caller, in pager, walk func(from uint64
 		rows, last = append(rows, show(r)), at
 	}
 	return rows, "", nil
+}
+
+// CursorVenue returns the number by which cursors tell venues apart: the time at which the first
+// account was created, ns, which never changes. It is 0 without an account.
+func CursorVenue(m *venue.Venue) uint64 {
+	u, _ := m.User(1)
+	return uint64(u.Created)
+}
+
+// BindCursor returns the binding of a list request outside of a read of the engine.
+func (v *Venue) BindCursor(route string, caller Caller, in any) schemas.CursorBinding {
+	number := v.cursorVenue.Load()
+	if number == 0 {
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) { number = CursorVenue(m) })
+		v.cursorVenue.Store(number)
+	}
+	return schemas.BindCursor(number, route, uint32(caller.User), in)
 }
 
 type pager interface {

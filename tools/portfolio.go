@@ -44,7 +44,7 @@ var ListPositions = &Op[schemas.ListPositions, schemas.PositionList]{
 			}
 			keep := func(p core.Position) bool { return p.Yes+p.No > 0 && matchesMarket(in.MarketID, p.Market) }
 			var cursor string
-			out.Positions, cursor, err = page("positions", caller, in, walk, keep, PositionOf)
+			out.Positions, cursor, err = page(m, "positions", caller, in, walk, keep, PositionOf)
 			out.PageEnd = nextPage(m, cursor)
 		})
 		return out, err
@@ -198,7 +198,7 @@ var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{
 		Doc:    "Turn pairs of YES and NO that you hold into 10000 pips each, without a fee.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.Redeem) (out schemas.Redeemed, err error) {
-		r, err := v.Engine.Submit(ctx, &core.Redeem{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)})
+		r, err := v.submit(ctx, &caller, &core.Redeem{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)})
 		if err != nil {
 			return out, err
 		}

@@ -29,7 +29,7 @@ func (v *Venue) Volume30(u core.UserID) (n core.Qty) {
 var GetLimits = &Op[schemas.None, schemas.Limits]{
 	Spec: Spec{
 		Name: "get_limits", Title: "Rate limits", Method: "GET", Path: "/v1/account/limits", Scope: core.ScopeRead,
-		Doc: "Scopes and token buckets of your key. Read it once, not before every call.",
+		Doc: "Scopes and token buckets of your key; read it once.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (schemas.Limits, error) {
 		volume := v.Volume30(caller.User)

@@ -14,13 +14,13 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 	Spec: Spec{
 		Name: "request_withdrawal", Title: "Withdraw", Method: "POST", Path: "/v1/withdrawals", Scope: core.ScopeWithdraw, Bucket: Write, SuccessStatus: 202, Idempotent: true, Deduplicated: true, Destructive: true,
 		Errors: append([]string{"bad_client_withdrawal_id", "bad_amount", "bad_destination", "insufficient_balance", "user_suspended", "duplicate_client_withdrawal_id", "funding_unavailable", "withdrawal_refused"}, writeErrors...),
-		Doc:    "Withdraw free cash; it returns if rejected. The same request again shows its first answer.",
+		Doc:    "Withdraw free cash; it returns if rejected. A repeat shows its first answer.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.RequestWithdrawal) (out schemas.Withdrawal, err error) {
 		if err := fundingError(v.Funds.Accepts(ctx, in.Destination)); err != nil {
 			return out, err
 		}
-		r, err := v.Engine.Submit(ctx, &core.RequestWithdrawal{User: caller.User, Key: caller.KeyNumber(), ClientID: in.ClientWithdrawalID, Amount: core.Pips(in.Amount.Int64()), Destination: in.Destination})
+		r, err := v.submit(ctx, &caller, &core.RequestWithdrawal{User: caller.User, Key: caller.KeyNumber(), ClientID: in.ClientWithdrawalID, Amount: core.Pips(in.Amount.Int64()), Destination: in.Destination})
 		if err != nil {
 			return out, err
 		}
@@ -54,7 +54,7 @@ var ListWithdrawals = &Op[schemas.ListWithdrawals, schemas.WithdrawalList]{
 				}
 			}
 			var cursor string
-			out.Withdrawals, cursor, err = page("withdrawals", caller, in, walk, keepAll, WithdrawalOf)
+			out.Withdrawals, cursor, err = page(m, "withdrawals", caller, in, walk, keepAll, WithdrawalOf)
 			out.PageEnd = nextPage(m, cursor)
 		})
 		return out, err

@@ -78,6 +78,9 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // a test's PostgreSQL runs as another user
+		return err
+	}
 	start := time.Now()
 	all, err := build(ctx, &o, dir)
 	if err != nil {

@@ -78,7 +78,7 @@ func runAll(ctx context.Context, o *options, all []pkg, procs, round int) []resu
 
 func runOne(ctx context.Context, o *options, p pkg, procs, round int) result {
 	r := result{pkg: p}
-	args := []string{"-test.paniconexit0", "-test.shuffle=on", fmt.Sprintf("-test.count=%d", o.count), fmt.Sprintf("-test.timeout=%s", o.timeout*time.Duration(o.count))}
+	args := []string{"-test.paniconexit0", "-test.shuffle=on", "-test.short", fmt.Sprintf("-test.count=%d", o.count), fmt.Sprintf("-test.timeout=%s", o.timeout*time.Duration(o.count))}
 	if o.match != "" {
 		args = append(args, "-test.run="+o.match)
 	}

@@ -4,19 +4,24 @@ import (
 	"fmt"
 	"net/netip"
 
+	"duplex/cmd/dx/cli"
+	"duplex/core"
 	"duplex/lanes/gate"
 	"duplex/server"
 )
 
 // accessFlags are the names and proxies by which clients reach the venue.
 type accessFlags struct {
-	AllowOrigin    []string  `help:"Browser origins that the API allows. dx dev adds the origin of its portal."`
-	AllowedHosts   []host    `help:"Hosts by which clients reach the agent lane, besides loopback and the listener's own address: a name, or the host that a client behind a proxy or a forwarded port uses. A host without :port allows every port." placeholder:"HOST"`
-	TrustedProxies []network `help:"Networks (CIDR) or addresses of proxies whose X-Forwarded-For is trusted, for the limits per address." placeholder:"CIDR"`
+	PublicURL       publicURL `help:"Address of the API as clients reach it, which pages and documents name; default: the listener on this machine." placeholder:"URL"`
+	PublicPortalURL publicURL `help:"Address of the portal as browsers reach it; the API allows it as an origin." placeholder:"URL"`
+	AllowOrigin     []string  `help:"Browser origins that the API allows. dx dev adds the origin of its portal."`
+	AllowedHosts    []host    `help:"Hosts by which clients reach the agent lane, besides loopback and the listener's own address: a name, or the host that a client behind a proxy or a forwarded port uses. A host without :port allows every port." placeholder:"HOST"`
+	TrustedProxies  []network `help:"Networks (CIDR) or addresses of proxies whose X-Forwarded-For is trusted, for the limits per address." placeholder:"CIDR"`
 }
 
 // to sets the flags in the options of a venue.
 func (f *accessFlags) to(o *server.Options) {
+	o.PublicURL, o.PublicPortalURL = string(f.PublicURL), string(f.PublicPortalURL)
 	o.Origins = f.AllowOrigin
 	for _, h := range f.AllowedHosts {
 		o.Hosts = append(o.Hosts, string(h))
@@ -32,6 +37,14 @@ type host string
 func (h *host) UnmarshalText(text []byte) error {
 	*h = host(text)
 	return gate.CheckHost(string(text))
+}
+
+// publicURL is a base URL of the venue.
+type publicURL string
+
+func (u *publicURL) UnmarshalText(text []byte) error {
+	*u = publicURL(text)
+	return server.CheckPublicURL(string(text))
 }
 
 // network is a CIDR network or a single address.
@@ -52,4 +65,18 @@ func (n *network) UnmarshalText(text []byte) error {
 	}
 	n.Prefix = p.Masked()
 	return nil
+}
+
+// fourEyesFlags say what needs a second operator.
+type fourEyesFlags struct {
+	FourEyes *cli.Dollars `help:"Deposits and withdrawals above this many dollars need a second operator, as do voids and prices by hand; default: nothing does." placeholder:"LIMIT"`
+}
+
+// approvalLimit returns the limit in pips, nil if there is none.
+func (f *fourEyesFlags) approvalLimit() *core.Pips {
+	if f.FourEyes == nil {
+		return nil
+	}
+	n := core.Pips(*f.FourEyes)
+	return &n
 }

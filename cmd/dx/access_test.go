@@ -14,12 +14,15 @@ import (
 // TestAccessSettings tests that hosts and proxies come from the file as from flags, and that
 // an error names an invalid one.
 func TestAccessSettings(t *testing.T) {
-	s, err := settings([]byte("allowed_hosts = [\"api.trade.example\", \"[::1]:8080\"]\ntrusted_proxies = [\"10.1.2.3/8\", \"192.0.2.1\", \"::ffff:198.51.100.0/120\", \"2001:db8::1\"]"))
+	s, err := settings([]byte("public_url = \"https://api.trade.example\"\npublic_portal_url = \"https://trade.example\"\nallowed_hosts = [\"api.trade.example\", \"[::1]:8080\"]\ntrusted_proxies = [\"10.1.2.3/8\", \"192.0.2.1\", \"::ffff:198.51.100.0/120\", \"2001:db8::1\"]"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var o server.Options
 	s.accessFlags.to(&o)
+	if o.PublicURL != "https://api.trade.example" || o.PublicPortalURL != "https://trade.example" {
+		t.Error(o.PublicURL, o.PublicPortalURL)
+	}
 	if !slices.Equal(o.Hosts, []string{"api.trade.example", "[::1]:8080"}) {
 		t.Error(o.Hosts)
 	}
@@ -34,6 +37,8 @@ func TestAccessSettings(t *testing.T) {
 		`allowed_hosts = ["https://trade.example"]`: "allowed-hosts",
 		`allowed_hosts = ["*.trade.example"]`:       "allowed-hosts",
 		`allowed_hosts = ["trade.example:http"]`:    "allowed-hosts",
+		`public_url = "venue.example"`:              "public-url",
+		`public_portal_url = "https://a/b"`:         "public-portal-url",
 		`trusted_proxies = ["10.0.0.0/33"]`:         "trusted-proxies",
 		`trusted_proxies = ["proxy.trade.example"]`: "trusted-proxies",
 		`trusted_proxies = ["10.0.0.1-10.0.0.255"]`: "trusted-proxies",

@@ -10,7 +10,8 @@ import (
 func TestAdmin(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.devFile()
-	id := fmt.Sprint(p.market(trades).MarketID)
+	m := p.market(trades)
+	id, series := fmt.Sprint(m.MarketID), p.series(m)
 	for _, c := range []struct {
 		args string
 		code int
@@ -30,6 +31,9 @@ func TestAdmin(t *testing.T) {
 		{"admin resume 7", 0, `"suspended":false`},
 		{"admin pause " + id, 0, `"paused":true`},
 		{"admin unpause " + id, 0, `"paused":false`},
+		{"admin pause " + series, 0, `"market_id":` + id + `,"status":"trading","paused":true`},
+		{"admin unpause " + strings.ToUpper(series), 0, `"market_id":` + id + `,"status":"trading","paused":false`},
+		{"admin pause eth-5m", 1, series},
 		{"admin propose " + id + " 6500000000000", 1, "invalid_transition (409)"},
 		{"admin void " + id + " --reason test", 0, `"status":"void"`},
 		{"admin pause 31", 1, "unknown_market (404)"},

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"duplex/examples/dashboard"
 	"duplex/internal/logbuffer"
+	"duplex/lanes/portal/web"
 	"duplex/schemas"
 	"duplex/server"
 )
@@ -61,7 +61,7 @@ func TestNothingWithoutAKey(t *testing.T) {
 	for path := range doc.Paths {
 		paths = append(paths, strings.NewReplacer("{market_id}", "1", "{order_id}", "1", "{withdrawal_id}", "1").Replace(path))
 	}
-	err := fs.WalkDir(dashboard.Files(), ".", func(path string, _ fs.DirEntry, err error) error {
+	err := fs.WalkDir(web.Files(), ".", func(path string, _ fs.DirEntry, err error) error {
 		paths = append(paths, "/"+path)
 		return err
 	})

@@ -3,7 +3,20 @@ package main
 import (
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
+	"github.com/posener/complete"
+
+	"duplex/core"
+	"duplex/tools"
 )
+
+// seriesPredictor completes the values of --series, whose fields have the tag predictor.
+func seriesPredictor() kongcompletion.Option {
+	var names []string
+	for _, s := range core.AllSeries() {
+		names = append(names, tools.SeriesName(s))
+	}
+	return kongcompletion.WithPredictor("series", complete.PredictSet(names...))
+}
 
 // completionCmd is `dx completion SHELL`.
 type completionCmd struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"duplex/cmd/dx/cli"
+	"duplex/server"
 )
 
 // configCmd is `dx config`.
@@ -53,6 +54,15 @@ func (s *serveSettings) validate() error {
 		return err
 	}
 	if err := s.Flags.Check(); err != nil {
+		return err
+	}
+	if err := s.archiveFlags.check(s.Data, s.Node != ""); err != nil {
+		return err
+	}
+	if err := s.fundingFlags.to(&server.Options{}); err != nil {
+		return err
+	}
+	if err := s.clusterFlags.to(&server.Options{}); err != nil {
 		return err
 	}
 	if _, _, err := s.masterKeys(); err != nil {
@@ -105,7 +115,7 @@ func (c *configShow) Run(k *kong.Context, out io.Writer) error {
 }
 
 // secretFlags are shown only as set or not set.
-var secretFlags = []string{"master-key", "master-key-old", "operator-token", "pyth-key"}
+var secretFlags = []string{"funding-secret", "master-key", "master-key-old", "operator-token", "pyth-key", "signup-token"}
 
 func shownValue(f *kong.Flag) string {
 	text := strings.Trim(strings.TrimPrefix(fmt.Sprint(f.Target.Interface()), "map"), "[]")

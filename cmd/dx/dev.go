@@ -9,18 +9,21 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"duplex/client"
 	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/maker"
 	"duplex/cmd/dx/mirror"
+	"duplex/cmd/dx/noise"
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/feeds/sim"
 	"duplex/internal/atomicfile"
+	"duplex/internal/marketsim"
 	"duplex/schemas"
 	"duplex/server"
 )
@@ -34,23 +37,27 @@ type devCmd struct {
 	DevFile     string `help:"Where to write URLs and keys." default:".dx/dev.json" type:"path"`
 	Oracle      string `help:"How prices come: sim, manual (POST /admin/oracle/ticks) or replay:FILE." default:"sim"`
 	ReplaySpeed int    `help:"How many times as fast a file is played." default:"1"`
-	Seed        uint64 `help:"Seed of the simulated prices." default:"1"`
+	Seed        uint64 `help:"Seed of the simulated prices and of the noise traders." default:"1"`
 	Sessions    bool   `help:"Open the rounds of gold and WTI only in their trading sessions."`
 	sessionFlags
 	limitFlags
+	fourEyesFlags
 	accessFlags
 	mirror.Flags
-	ReadRate   int64 `help:"Read tokens a second of a key; raise it to measure." default:"100"`
-	WriteFloor int64 `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
-	InFlight   uint  `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
-	NoMaker    bool  `help:"Leave the house maker out."`
-	Quiet      bool  `help:"Print no secret and no status."`
-	JSON       bool  `help:"Print one line of JSON once it is open: where it listens and its dev file; no secret."`
+	ReadRate    int64 `help:"Read tokens a second of a key; raise it to measure." default:"100"`
+	WriteFloor  int64 `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
+	InFlight    uint  `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
+	NoMaker     bool  `help:"Leave the house maker and the noise traders out."`
+	QuietMarket bool  `help:"Leave the noise traders out."`
+	Quiet       bool  `help:"Print no secret and no status."`
+	Members     int   `help:"Run a cluster of 3 or 5 members on this machine, each in a process of its own, to try one." default:"1"`
+	JSON        bool  `help:"Print one line of JSON once it is open: where it listens and its dev file; no secret."`
 }
 
 const (
 	devFunds   = core.Pips(100_000_000)     // 10,000 dollars
 	makerFunds = core.Pips(100_000_000_000) // 10,000,000 dollars
+	noiseFunds = core.Pips(10_000_000_000)  // 1,000,000 dollars
 	agentFunds = core.Pips(1_000_000)       // 100 dollars
 	devDispute = time.Second
 )
@@ -58,6 +65,13 @@ const (
 // makerAccount is the account of the house maker. The greeting and the dev file leave it
 // out.
 const makerAccount = "house"
+
+// noiseTraders is the number of noise traders.
+const noiseTraders = 3
+
+// noiseAccount returns the name of the account of a noise trader, and of its stream of random
+// numbers. The greeting and the dev file leave these accounts out.
+func noiseAccount(i int) string { return fmt.Sprintf("noise-%d", i+1) }
 
 // devAgent is the agent of the account trader. An MCP host gets its key.
 const devAgent = "agent"
@@ -70,7 +84,7 @@ func devMandate() (m core.Mandate) {
 	return m
 }
 
-// devAccounts are the accounts of a dev venue.
+// devAccounts are the accounts of a dev venue without noise traders.
 var devAccounts = []server.Account{
 	{Name: "trader", Scopes: core.ScopeRead | core.ScopeTrade, Funds: devFunds, Agents: []server.Agent{{Name: devAgent, Funds: agentFunds, Mandate: devMandate()}}},
 	{Name: "maker", Scopes: core.ScopeRead | core.ScopeTrade, Funds: devFunds},
@@ -79,10 +93,37 @@ var devAccounts = []server.Account{
 	{Name: makerAccount, Scopes: core.ScopeRead | core.ScopeTrade, Funds: makerFunds},
 }
 
+// noisy reports whether there are noise traders. Without quotes they would have nobody to trade
+// with.
+func (d *devCmd) noisy() bool { return !d.NoMaker && !d.QuietMarket }
+
+// accounts returns the accounts of the venue. Those of noise traders are the last, so that the
+// numbers of the others do not depend on them.
+func (d *devCmd) accounts() []server.Account {
+	all := slices.Clone(devAccounts)
+	if d.noisy() {
+		for i := range noiseTraders {
+			all = append(all, server.Account{Name: noiseAccount(i), Scopes: core.ScopeRead | core.ScopeTrade, Funds: noiseFunds})
+		}
+	}
+	return all
+}
+
 func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err error) {
 	o := server.Options{
-		API: d.API, Portal: d.Portal, Admin: d.Admin, Data: d.Data, Environment: "dev", DisputeWindow: devDispute, Accounts: devAccounts,
-		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, InFlight: int(d.InFlight), Log: log,
+		API: d.API, Portal: d.Portal, Admin: d.Admin, Data: d.Data, Environment: "dev", DisputeWindow: devDispute, Accounts: d.accounts(),
+		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, InFlight: int(d.InFlight), FourEyes: d.approvalLimit(), Log: log,
+	}
+	member, err := d.member()
+	switch {
+	case err != nil:
+		return err
+	case member != nil:
+		if err := member.to(&o); err != nil {
+			return err
+		}
+	case d.Members != 1:
+		return d.runMembers(ctx, out, log)
 	}
 	d.accessFlags.to(&o)
 	if err := d.Flags.To(&o); err != nil {
@@ -118,7 +159,7 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err 
 	return err
 }
 
-// runUntilDone writes the dev file, prints the greeting, runs the house maker, and returns
+// runUntilDone writes the dev file, prints the greeting, runs the house maker and the noise traders, and returns
 // when ctx ends or the venue fails.
 func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, v *server.Venue, log *slog.Logger) error {
 	file := buildDevFile(v)
@@ -136,14 +177,9 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, v *server.Venu
 	if err != nil {
 		return cli.BadFlag("dev-file", err)
 	}
-	makerCtx, stop := context.WithCancel(ctx)
+	tradersCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	makerDone := make(chan struct{})
-	if d.NoMaker {
-		close(makerDone)
-	} else {
-		go func() { defer close(makerDone); runMaker(makerCtx, v, log) }()
-	}
+	traders := d.startTraders(tradersCtx, v, log)
 	if d.JSON {
 		err := json.NewEncoder(out).Encode(map[string]string{"api": file.API, "ws": file.WS, "mcp": file.MCP, "portal": file.Portal, "admin": file.Admin, "dev_file": d.DevFile, "profile": profile})
 		if err != nil {
@@ -151,28 +187,42 @@ func (d *devCmd) runUntilDone(ctx context.Context, out io.Writer, v *server.Venu
 		}
 	} else if !d.Quiet {
 		d.printGreeting(out, file, profile)
+		if m, err := d.member(); err == nil && m != nil {
+			m.printMembers(out, file.API)
+		}
 		if cli.IsTerminal(out) {
-			go runStatusLine(makerCtx, v, out)
+			go runStatusLine(tradersCtx, v, out)
 		}
 	}
 	err = v.Wait(ctx)
 	stop()
-	<-makerDone // the maker cancels its quotes before the venue drains
+	traders.Wait() // the traders cancel their orders before the venue drains
 	return err
 }
 
-// runMaker runs the house maker on its own account, over REST like any client.
-func runMaker(ctx context.Context, v *server.Venue, log *slog.Logger) {
+// startTraders starts the house maker and the noise traders, each on its own account and over REST
+// like any client, until ctx ends.
+func (d *devCmd) startTraders(ctx context.Context, v *server.Venue, log *slog.Logger) (running *sync.WaitGroup) {
+	running = new(sync.WaitGroup)
 	for _, a := range v.Accounts() {
-		if a.Name != makerAccount {
-			continue
-		}
 		secret, _ := schemas.ParseSecret(a.Secret)
-		if err := maker.Run(ctx, client.New(v.APIURL(), a.APIKey, secret), log.With("who", "house maker"), maker.Options{}); err != nil && ctx.Err() == nil {
-			log.Error("the house maker stopped", "err", err)
+		c, log := client.New(v.APIURL(), a.APIKey, secret), log.With("who", a.Name)
+		switch {
+		case a.Name == makerAccount && !d.NoMaker:
+			running.Go(func() {
+				if err := maker.Run(ctx, c, log, maker.Options{}); err != nil && ctx.Err() == nil {
+					log.Error("the house maker stopped", "err", err)
+				}
+			})
+		case isNoise(a.Name):
+			running.Go(func() { noise.Run(ctx, c, log, d.Seed, a.Name, marketsim.DefaultNoise()) })
 		}
 	}
+	return running
 }
+
+// isNoise reports whether an account belongs to a noise trader.
+func isNoise(name string) bool { return strings.HasPrefix(name, "noise-") }
 
 func buildDevFile(v *server.Venue) schemas.DevFile {
 	api := v.APIURL()
@@ -181,7 +231,7 @@ func buildDevFile(v *server.Venue) schemas.DevFile {
 		OperatorToken: v.OperatorToken(), Accounts: []schemas.DevAccount{},
 	}
 	for _, a := range v.Accounts() {
-		if a.Name != makerAccount {
+		if a.Name != makerAccount && !isNoise(a.Name) {
 			f.Accounts = append(f.Accounts, a)
 		}
 	}

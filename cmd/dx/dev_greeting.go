@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"duplex/cmd/dx/cli"
+	"duplex/internal/marketsim"
 	"duplex/schemas"
 )
 
@@ -18,9 +20,23 @@ func (d *devCmd) printGreeting(out io.Writer, f schemas.DevFile, profile string)
 	for _, a := range f.Accounts {
 		fmt.Fprintf(out, "  %-10s %s  %s\n", a.Name, a.APIKey, strings.Join(a.Scopes, ","))
 	}
+	fmt.Fprintf(out, "\n%s\n", d.marketText())
 	fmt.Fprintf(out, "\n1. Place an order, in another terminal in this folder:\n\n  %s markets%s\n  %s order buy yes 10 --series btc-15m --max-cost 9%s\n", commandName(), d.named(), commandName(), d.named())
 	fmt.Fprintf(out, "\n2. Sign a request by hand:\n\n%s", signedCurl(f))
 	fmt.Fprintf(out, "\n3. Connect an AI agent: paste this into the MCP settings of its host, or run dx mcp install. The\n   agent trades with $100 of its own and loses at most $50 a day; see dx agent --help.\n\n  %s\n\nStop with Ctrl-C.\n", mcpHostConfig(profile))
+}
+
+// marketText says who trades besides the user.
+func (d *devCmd) marketText() string {
+	switch {
+	case d.NoMaker:
+		return "Nobody else trades here."
+	case d.QuietMarket:
+		return "A house maker quotes every market. It is a program with play money."
+	}
+	return fmt.Sprintf(`A house maker quotes every market, and %d noise traders place about %d small random orders a minute. They
+are programs with play money: what they do says nothing about a real market. --quiet-market leaves out the
+noise traders, --no-maker both.`, noiseTraders, noiseTraders*int(time.Minute/marketsim.DefaultNoise().Every))
 }
 
 // named returns the flag with which other commands find the dev file, "" if they find it

@@ -119,8 +119,10 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("%s: %d %s", target, status, text)
 		}
 	}
-	if code, _, errs := runCommand("evidence"); code != 2 {
-		t.Error(errs)
+	for _, args := range [][]string{{}, {"1", "--series", "btc-60s"}, {"--file", file, "--series", "btc-60s"}, {"1", "--file", file}} {
+		if code, _, errs := runCommand(append([]string{"evidence"}, args...)...); code != 2 {
+			t.Errorf("%q: %d %s", args, code, errs)
+		}
 	}
 }
 

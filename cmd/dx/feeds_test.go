@@ -174,7 +174,7 @@ func TestServeHearsItsSources(t *testing.T) {
 	admin, all := "", ""
 	for admin == "" && lines.Scan() {
 		var l struct{ Msg, Admin string }
-		if err := json.Unmarshal(lines.Bytes(), &l); err == nil && l.Msg == "open" {
+		if err := json.Unmarshal(lines.Bytes(), &l); err == nil && l.Msg == "venue open" {
 			admin = l.Admin
 		}
 		all += lines.Text()

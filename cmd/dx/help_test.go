@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -49,6 +51,34 @@ func TestCompletionPrintsTheScript(t *testing.T) {
 	}
 	if code, _, errs := runCommand("completion", "tcsh"); code != 2 || !strings.Contains(errs, "shell") {
 		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// Every --series has the predictor of series, and the shell gets their names.
+func TestCompletionOfSeries(t *testing.T) {
+	parser, err := kong.New(&commandLine{}, kong.Name("dx"), kong.Vars{"version": "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, leaf := range parser.Model.Leaves(false) {
+		for _, f := range leaf.Flags {
+			if f.Name == "series" && strings.Contains(f.Target.Type().String(), "SeriesFlag") && f.Tag.Get("predictor") != "series" {
+				t.Errorf("%s --series has no completion", leaf.Path())
+			}
+		}
+	}
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"dx book --series g": "gold-60s\ngold-5m\ngold-15m\n", "dx posi": "positions\n", "dx orders --series btc-1": "btc-15m\n", "dx agent create --series wti-6": "wti-60s\n",
+	} {
+		cmd := exec.Command(path)
+		cmd.Env = append(os.Environ(), "COMP_LINE="+line, fmt.Sprintf("COMP_POINT=%d", len(line)))
+		if out, err := cmd.Output(); err != nil || string(out) != want {
+			t.Errorf("%s: %q, want %q, %v", line, out, want, err)
+		}
 	}
 }
 

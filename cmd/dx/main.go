@@ -21,6 +21,10 @@ import (
 	"duplex/cmd/dx/mirror"
 	"duplex/cmd/dx/operator"
 	"duplex/cmd/dx/trading"
+	"duplex/core/engine"
+	"duplex/core/journal"
+	"duplex/server/arena"
+	"duplex/server/cluster"
 )
 
 const description = `Duplex: an exchange for yes/no prediction markets that agents, bots and people use on equal terms.
@@ -32,23 +36,39 @@ Start with 'dx dev': nine live series, a price feed, a market maker and funded k
 type commandLine struct {
 	Dev        devCmd            `cmd:"" help:"Run a venue for development: simulated prices, funded accounts, a market maker."`
 	Serve      serveCmd          `cmd:"" help:"Run a venue for real users, without funded accounts."`
+	Follow     followCmd         `cmd:"" help:"Run a follower of a cluster, which serves reads and takes no writes."`
 	Mcp        mcpCmd            `cmd:"" help:"Connect an MCP host to the venue."`
 	Agent      agent.Commands    `cmd:"" help:"Give an AI agent an account of its own, and watch or stop it."`
 	Call       trading.Call      `cmd:"" help:"Send one signed request."`
 	Order      trading.Order     `cmd:"" help:"Place an order."`
+	Replace    trading.Replace   `cmd:"" help:"Replace a resting order by another, in one step."`
 	Cancel     trading.Cancel    `cmd:"" help:"Cancel orders."`
 	Markets    trading.Markets   `cmd:"" help:"List the markets."`
 	Book       trading.Book      `cmd:"" help:"Show a market's orderbook."`
+	Balance    trading.Balance   `cmd:"" help:"Show the account's money."`
+	Positions  trading.Positions `cmd:"" help:"List what the account holds."`
+	Orders     trading.Orders    `cmd:"" help:"List the account's orders."`
+	Fills      trading.Fills     `cmd:"" help:"List the account's fills."`
+	Rounds     trading.Rounds    `cmd:"" help:"List rounds with their results and the account's profit."`
 	Pnl        trading.PnL       `cmd:"" help:"Show the account's profit and loss."`
 	Ledger     trading.Ledger    `cmd:"" help:"List the changes of the account's money."`
+	Forecast   trading.Forecast  `cmd:"" help:"Record the probability that you give YES in a round, for a score."`
+	Forecasts  trading.Forecasts `cmd:"" help:"List the account's forecasts with their scores."`
 	Watch      trading.Watch     `cmd:"" help:"Print the event stream, one line per message."`
+	Doctor     throughCmd        `cmd:"" help:"Check a venue, and the proxies in front of it, from where a client is."`
 	Top        topCmd            `cmd:"" help:"Show the nine series, an order book, its trades and your orders on a terminal."`
 	Bench      benchCmd          `cmd:"" help:"Load a venue on this machine and print throughput and latency."`
 	Feeds      feedsCmd          `cmd:"" help:"Watch or record the price sources."`
 	Evidence   trading.Evidence  `cmd:"" help:"Recompute how a round settled and compare it with the venue."`
 	Proof      proofCommands     `cmd:"" help:"Write or check the proof bundle of a settled round."`
 	Verify     verifyCmd         `cmd:"" help:"Replay a journal and check all of it."`
+	Backup     backupCmd         `cmd:"" help:"Copy the data of a venue, also while it runs, and verify the copy."`
+	Restore    restoreCmd        `cmd:"" help:"Put a backup into a new data directory."`
 	Mirror     mirror.Commands   `cmd:"" help:"Look at the mirror, the database of the whole history, or build it anew."`
+	Export     exportCmd         `cmd:"" help:"Write tables of the mirror to CSV or Parquet files."`
+	Sample     sampleCmd         `cmd:"" help:"Write the journal of a simulated day, to try mirror, export and proof."`
+	Cluster    operator.Cluster  `cmd:"" help:"Look at the members of a cluster, or change them."`
+	Arena      arenaCmd          `cmd:"" help:"Test trading agents in virtual time: many seeds, statistics, and a proof."`
 	Admin      operator.Commands `cmd:"" help:"Act as the operator."`
 	Keys       operator.Keys     `cmd:"" help:"Replace the master key."`
 	Conf       configCmd         `cmd:"" name:"config" help:"Check or show the settings of dx serve."`
@@ -59,20 +79,26 @@ type commandLine struct {
 	Version  kong.VersionFlag `help:"Print the version."`
 }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	if code, is := cluster.RunReader(); is {
+		os.Exit(code)
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // run runs a command line and returns the exit code: 0 for success, 1 for a failure, 2 for
-// a flag or setting that cannot work.
+// a flag or setting that cannot work, 3 for a member of several that must not be restarted
+// (docs/rules/operation.md#member-states).
 func run(args []string, out, errs io.Writer) int {
 	var c commandLine
 	code := -1
 	parser, err := kong.New(&c, kong.Name("dx"), kong.Description(description), kong.UsageOnError(), kong.Writers(out, errs),
-		kong.Exit(func(n int) { code = n }), kong.Vars{"version": version()}, kong.Configuration(tomlFlags, "dx.toml"), kong.DefaultEnvars("DX"))
+		kong.Exit(func(n int) { code = n }), kong.Vars{"version": versionText()}, kong.Configuration(tomlFlags, "dx.toml"), kong.DefaultEnvars("DX"))
 	if err != nil {
 		fmt.Fprintln(errs, "dx:", err)
 		return 2
 	}
-	kongcompletion.Register(parser) // exits here if a shell asks for completions
+	kongcompletion.Register(parser, seriesPredictor()) // exits here if a shell asks for completions
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd, err := parser.Parse(args)
@@ -91,13 +117,22 @@ func run(args []string, out, errs io.Writer) int {
 		if a := advice(err); a != "" {
 			fmt.Fprintln(errs, "dx:", a)
 		}
-		var flag cli.FlagError
-		if errors.As(err, &flag) {
-			return 2
-		}
-		return 1
+		return exitCode(err)
 	}
 	return 0
+}
+
+// exitCode is the exit code of a command that failed with err.
+func exitCode(err error) int {
+	var flag cli.FlagError
+	var settings *arena.ConfigError
+	switch {
+	case errors.As(err, &flag), errors.As(err, &settings):
+		return 2
+	case errors.Is(err, engine.ErrDiverged), errors.Is(err, engine.ErrDamaged):
+		return 3
+	}
+	return 1
 }
 
 // diagnostics is standard error. Commands get it for what is not their result.
@@ -109,6 +144,23 @@ func logger(w io.Writer, level slog.Level) *slog.Logger {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05"}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// versionText is what dx --version prints: the version, the commit with a mark if the source was
+// changed since, and the journal format that this program writes.
+func versionText() string {
+	commit, changed := "unknown", ""
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range b.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				commit = s.Value[:min(len(s.Value), 12)]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				changed = " with changes"
+			}
+		}
+	}
+	return fmt.Sprintf("dx %s, commit %s%s, journal format %d", version(), commit, changed, journal.Format)
 }
 
 func version() string {

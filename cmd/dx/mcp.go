@@ -71,9 +71,14 @@ func (v *venueFlags) open(log *slog.Logger) (*client.Client, *slog.Logger, error
 	if err != nil {
 		return nil, nil, err
 	}
-	at := cli.ClientFlags{URL: base, Key: key, Secret: secret}
-	c, err := at.Client(client.WithHTTPClient(bridge.NewHTTPClient()))
+	c, err := bridgeClient(base, key, secret)
 	return c, bridge.RedactSecrets(log, secret), err
+}
+
+// bridgeClient returns a client of the venue at base, which may be a list of nodes.
+func bridgeClient(base, key, secret string) (*client.Client, error) {
+	at := cli.ClientFlags{URL: base, Key: key, Secret: secret}
+	return at.Client(client.WithHTTPClient(bridge.NewHTTPClient()))
 }
 
 // toolsetCore is the toolset that dx mcp install sets (docs/rules/agents.md#toolsets).

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"slices"
 
+	"duplex/client"
 	"duplex/cmd/dx/bridge"
 )
 
@@ -19,40 +20,55 @@ type doctorCmd struct {
 
 var errChecksFailed = errors.New("a check failed; see above")
 
-func (d *doctorCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
-	found := d.check(ctx, log)
-	well := true
-	for _, f := range found {
-		well = well && f.OK
-	}
-	if err := d.printFindings(out, well, found); err != nil {
-		return err
-	}
-	if !well {
-		return errChecksFailed
-	}
-	return nil
+func (d *doctorCmd) Run(ctx context.Context, out io.Writer) error {
+	return printFindings(out, d.JSON, d.check(ctx))
 }
 
-func (d *doctorCmd) check(ctx context.Context, log *slog.Logger) []bridge.Finding {
-	c, _, err := d.open(log)
-	if err != nil {
+// check checks each node of the venue by itself: the bridge would go on with another one.
+func (d *doctorCmd) check(ctx context.Context) []bridge.Finding {
+	failed := func(err error) []bridge.Finding {
 		return []bridge.Finding{{Check: "settings", Detail: err.Error(), Fix: "Start a venue with dx dev and pass its --dev-file, pass a --profile, or set DX_URL, DX_KEY and DX_SECRET."}}
 	}
-	base, key, _, err := d.settings()
+	base, key, secret, err := d.settings()
 	if err != nil {
-		return []bridge.Finding{{Check: "settings", Detail: err.Error(), Fix: "Check the dev file or the profile."}}
+		return failed(err)
 	}
-	settings := bridge.Finding{Check: "settings", OK: true, Detail: base + " with key " + key}
-	return append([]bridge.Finding{settings}, bridge.Doctor(ctx, c)...)
+	found := []bridge.Finding{{Check: "settings", OK: true, Detail: base + " with key " + key}}
+	nodes := client.Addresses(base)
+	if len(nodes) == 0 {
+		return failed(fmt.Errorf("%q is no address of a venue", base))
+	}
+	for _, node := range nodes {
+		c, err := bridgeClient(node, key, secret)
+		if err != nil {
+			return failed(err)
+		}
+		for _, f := range bridge.Doctor(ctx, c) {
+			if len(nodes) > 1 {
+				f.Check += " at " + node
+			}
+			found = append(found, f)
+		}
+	}
+	return found
 }
 
-func (d *doctorCmd) printFindings(out io.Writer, well bool, found []bridge.Finding) error {
-	if d.JSON {
+// printFindings prints the results of checks. It returns errChecksFailed if one failed.
+func printFindings(out io.Writer, asJSON bool, found []bridge.Finding) error {
+	healthy := !slices.ContainsFunc(found, func(f bridge.Finding) bool { return !f.OK })
+	err := writeFindings(out, asJSON, healthy, found)
+	if err == nil && !healthy {
+		err = errChecksFailed
+	}
+	return err
+}
+
+func writeFindings(out io.Writer, asJSON, healthy bool, found []bridge.Finding) error {
+	if asJSON {
 		return json.NewEncoder(out).Encode(struct {
 			OK     bool             `json:"ok"`
 			Checks []bridge.Finding `json:"checks"`
-		}{well, found})
+		}{healthy, found})
 	}
 	for _, f := range found {
 		word, do := "ok", ""

@@ -216,6 +216,11 @@ func doctors(t *testing.T, p *process) {
 	if code, out, errs := runCommand("mcp", "doctor"); code != 0 || strings.Count(out, "\n") != 8 || strings.Contains(out, "failed") || strings.Contains(out+errs, a.Secret) {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
+	t.Setenv("DX_URL", p.dev.API+", http://127.0.0.1:1")
+	if code, out, _ := runCommand("mcp", "doctor"); code != 1 || strings.Count(out, "ok      ") != 8 || !strings.Contains(out, "ok      tools at "+p.dev.API+": ") || !strings.Contains(out, "failed  reach at http://127.0.0.1:1: ") {
+		t.Errorf("of two nodes one is down: %d %s", code, out)
+	}
+	t.Setenv("DX_URL", p.dev.API)
 	t.Setenv("DX_SECRET", strings.Repeat("00", 32))
 	if code, out, _ := runCommand("mcp", "doctor"); code != 1 || !strings.Contains(out, "failed  key: ") {
 		t.Errorf("%d %s", code, out)
@@ -231,5 +236,15 @@ func doctors(t *testing.T, p *process) {
 	t.Setenv("DX_SECRET", "short")
 	if code, out, _ := runCommand("mcp", "doctor"); code != 1 || !strings.Contains(out, "failed  settings: ") {
 		t.Errorf("%d %s", code, out)
+	}
+}
+
+// TestDoctorThroughNeedsNoURL checks that the address of --through is enough, on a machine that has no venue.
+func TestDoctorThroughNeedsNoURL(t *testing.T) {
+	t.Setenv("DX_KEY", "dxk1")
+	t.Setenv("DX_SECRET", strings.Repeat("0", 64))
+	code, out, errs := runCommand("doctor", "--dev-file", filepath.Join(t.TempDir(), "none"), "--through", "http://127.0.0.1:1")
+	if code != 1 || !strings.Contains(out, "ok      settings: http://127.0.0.1:1 with key dxk1") || !strings.Contains(out, "failed  reach: ") {
+		t.Errorf("%d %s%s", code, out, errs)
 	}
 }

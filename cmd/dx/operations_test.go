@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,22 +21,14 @@ import (
 
 const operations = "../../docs/operations"
 
-// The alerts and the dashboard use only metrics and labels that /metrics has.
-func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
-	p := start(t, t.TempDir(), "--sessions")
-	p.devFile()
-	runCommand("call", "GET", "/v1/nothing")      // an error response
-	runCommand("watch", "oracle", "--count", "1") // a closed WebSocket
-	ws, _, err := websocket.Dial(context.Background(), p.dev.WS, nil)
-	if err == nil {
-		_ = ws.CloseNow()
-		t.Error("a handshake without a key")
-	}
-	req, err := http.NewRequest("GET", p.dev.Admin+"/metrics", nil)
+// readMetrics reads the metrics of a venue.
+func readMetrics(t *testing.T, admin, token string) string {
+	t.Helper()
+	req, err := http.NewRequest("GET", admin+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+p.dev.OperatorToken)
+	req.Header.Set("Authorization", "Bearer "+token)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +38,31 @@ func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(page)
+}
+
+// The alerts and the dashboard use only metrics and labels that /metrics of a single machine, of a
+// member of a cluster or of a follower has.
+func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("five processes")
+	}
+	p := start(t, t.TempDir(), "--sessions")
+	p.devFile()
+	runCommand("call", "GET", "/v1/nothing")      // an error response
+	runCommand("watch", "oracle", "--count", "1") // a closed WebSocket
+	ws, _, err := websocket.Dial(context.Background(), p.dev.WS, nil)
+	if err == nil {
+		_ = ws.CloseNow()
+		t.Error("a handshake without a key")
+	}
+	c := startCluster(t)
+	f := c.follow()
+	f.start(0)
+	f.waitState("serving")
+	page := readMetrics(t, p.dev.Admin, p.dev.OperatorToken) + readMetrics(t, c.url(0, 8082), clusterOperator) + readMetrics(t, f.url(8082), clusterOperator)
 	there := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^# TYPE (duplex_\w+) (\w+)`).FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (duplex_\w+) (\w+)`).FindAllStringSubmatch(page, -1) {
 		there[m[1]] = true
 		for _, part := range []string{"_bucket", "_sum", "_count"} {
 			there[m[1]+part] = m[2] == "histogram"
@@ -128,14 +145,95 @@ func TestServiceUnit(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"NoNewPrivileges": "yes", "ProtectSystem": "strict", "DynamicUser": "yes", "Restart": "on-failure", "CapabilityBoundingSet": "", "LimitCORE": "0",
-		"KillSignal": "SIGTERM", "StateDirectoryMode": "0700",
+		"KillSignal": "SIGTERM", "StateDirectoryMode": "0700", "RestartPreventExitStatus": "3",
 	} {
 		if got, there := has[name]; !there || got != want {
 			t.Errorf("%s=%s", name, got)
 		}
 	}
 	var seconds int
+	var limit, collector int
+	if _, err := fmt.Sscanf(has["MemoryMax"], "%dG", &limit); err != nil || limit < 3 { // docs/operations/sizing.md: 5,000 full accounts
+		t.Errorf("MemoryMax=%s", has["MemoryMax"])
+	}
+	if _, err := fmt.Sscanf(has["Environment"], "GOMEMLIMIT=%dMiB", &collector); err != nil || collector >= limit<<10 || collector < 3<<10 {
+		t.Errorf("Environment=%s beside MemoryMax=%s", has["Environment"], has["MemoryMax"])
+	}
+	if systemd, err := exec.LookPath("systemd-analyze"); err == nil {
+		if out, err := exec.Command(systemd, "verify", "--man=no", filepath.Join(operations, "dx.service")).CombinedOutput(); err != nil || strings.Contains(string(out), "dx.service:") {
+			t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+		}
+		unit := filepath.Join(t.TempDir(), "dx.service")
+		if err := errors.Join(os.Mkdir(unit+".d", 0o700), os.WriteFile(unit, b, 0o600), os.WriteFile(filepath.Join(unit+".d", "public.conf"), dropIn(t), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command(systemd, "verify", "--man=no", unit).CombinedOutput(); err != nil || strings.Contains(string(out), "public.conf:") {
+			t.Errorf("systemd-analyze verify, with public.conf: %v\n%s", err, out)
+		}
+	}
 	if _, err := fmt.Sscan(has["TimeoutStopSec"], &seconds); err != nil || float64(seconds) <= server.StopTimeout.Seconds()+1 {
 		t.Errorf("TimeoutStopSec=%s does not outlast a drain", has["TimeoutStopSec"])
+	}
+}
+
+func dropIn(t *testing.T) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(operations, "public.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestPublicDropIn checks that the drop-in for the unit gives what the settings of a public venue need: the
+// low ports, the files of the certificate and the folder of the archive, by the names that dx.toml has.
+func TestPublicDropIn(t *testing.T) {
+	conf := string(dropIn(t))
+	toml, err := os.ReadFile(filepath.Join(operations, "dx.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := func(name string) string {
+		t.Helper()
+		m := regexp.MustCompile(`(?m)^# ` + name + ` = "(.+)"$`).FindSubmatch(toml)
+		if m == nil {
+			t.Fatalf("dx.toml has no %s", name)
+		}
+		return string(m[1])
+	}
+	cert, key, archive := setting("tls_cert"), setting("tls_key"), setting("archive_to")
+	for _, line := range []string{
+		"AmbientCapabilities=CAP_NET_BIND_SERVICE", "CapabilityBoundingSet=CAP_NET_BIND_SERVICE", // the unit alone has none
+		"LoadCredential=" + filepath.Base(cert) + ":" + cert, "LoadCredential=" + filepath.Base(key) + ":" + key,
+		"Environment=DX_TLS_CERT=%d/" + filepath.Base(cert) + " DX_TLS_KEY=%d/" + filepath.Base(key),
+		"ReadWritePaths=" + archive, "User=dx",
+	} {
+		if !strings.Contains(conf, "\n"+line+"\n") {
+			t.Errorf("public.conf lacks %s", line)
+		}
+	}
+	for name := range strings.SplitSeq("DX_TLS_CERT DX_TLS_KEY", " ") { // the variables exist
+		if code, out, errs := runCommand("serve", "--help"); code != 0 || !strings.Contains(out, name) {
+			t.Errorf("dx serve --help does not name %s: %s", name, errs)
+		}
+	}
+}
+
+// TestComposeFiles checks that the commands of the compose files' own instructions find the operator's
+// listener: dx in a container has no settings but the environment of its service.
+func TestComposeFiles(t *testing.T) {
+	for _, name := range []string{"compose.yaml", "compose.cluster.yaml"} {
+		b, err := os.ReadFile("../../packaging/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(`(?m)^#.* exec \w+ /dx (admin|cluster) `).Match(b) {
+			t.Errorf("%s: no command for the operator", name)
+		}
+		for _, variable := range []string{"DX_ADMIN_URL: http://127.0.0.1:8082", "DX_OPERATOR_TOKEN: ${DX_OPERATOR_TOKEN:?"} {
+			if !strings.Contains(string(b), "    "+variable) {
+				t.Errorf("%s lacks %s", name, variable)
+			}
+		}
 	}
 }

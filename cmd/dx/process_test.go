@@ -119,7 +119,7 @@ func startAt(data, file string, args ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	args = append([]string{"dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--dev-file", file, "--quiet"}, args...)
+	args = append([]string{"dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--dev-file", file, "--quiet", "--quiet-market"}, args...)
 	p := &process{cmd: exec.Command(path, args...), logs: &logbuffer.Buffer{}, file: file, done: make(chan error, 1)}
 	p.cmd.Stdout, p.cmd.Stderr = p.logs, p.logs
 	if err := p.cmd.Start(); err != nil {
@@ -402,6 +402,7 @@ func TestLongKillInMidFlow(t *testing.T) {
 	}
 	p.stop()
 	verified(t, data)
+	mirrored(t, data)
 }
 
 // check requires that every confirmed order exists, with its id and client_order_id.
@@ -436,6 +437,22 @@ func verified(t *testing.T, data string) {
 	out, err := exec.Command(path, "verify", filepath.Join(data, "journal")).CombinedOutput()
 	if err != nil {
 		t.Errorf("verify: %v\n%s", err, out)
+	}
+}
+
+// mirrored requires that the mirror of a venue that has stopped has every row of its journal.
+func mirrored(t *testing.T, data string) {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := exec.Command(path, "mirror", "status", "--data", data).CombinedOutput()
+	if err != nil || !strings.Contains(string(status), "behind    0 groups\n") {
+		t.Errorf("mirror status: %v\n%s", err, status)
+	}
+	if out, err := exec.Command(path, "mirror", "check", "--data", data).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "equal: ") {
+		t.Errorf("mirror check: %v\n%s", err, out)
 	}
 }
 

@@ -70,7 +70,7 @@ func (p *proofWriteCmd) Run(out io.Writer) error {
 		}
 		return sameAs(f, old, exists)
 	})
-	show.clear()
+	show.Clear()
 	switch {
 	case errors.Is(err, errUnchanged):
 		fmt.Fprintf(out, "%s is this bundle already\n", cli.RelativePath(p.Out))

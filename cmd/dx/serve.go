@@ -27,15 +27,21 @@ type serveSettings struct {
 	MasterKey     string        `help:"64 hex characters that seal the key secrets; default: a file made in the data directory."`
 	MasterKeyOld  string        `help:"The master key before, while secrets are sealed anew under the one of --master-key."`
 	MasterKeyLost bool          `help:"Start with a new --master-key although the one before is lost: every API key is revoked."`
-	OperatorToken string        `help:"Bearer of the operator; default: a file made in the data directory."`
+	OperatorToken string        `help:"The shared operator's token, which adds the first named operator; default: a file made in the data directory."`
+	OperatorsLost bool          `help:"Revoke every operator with the role admin, so that the shared token is an admin again."`
 	Dispute       time.Duration `help:"How long a proposed price stands before it settles." default:"5s"`
 	Oracle        string        `help:"How prices come: live (the sources), manual (POST /admin/oracle/ticks) or replay:FILE." default:"live"`
 	ReplaySpeed   int           `help:"How many times as fast a file is played." default:"1"`
 	WriteFloor    int64         `help:"Write tokens a second of a new account." default:"20"`
 	InFlight      uint          `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
 	ReplayGuard   bool          `help:"Take each signed write once: the same bytes again within the window are refused."`
+	fourEyesFlags
 	accessFlags
+	tlsFlags
 	mirror.Flags
+	archiveFlags
+	clusterFlags
+	fundingFlags
 	sourceFlags
 	limitFlags
 	sessionFlags
@@ -47,10 +53,21 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 	}
 	o := server.Options{
 		API: s.API, Portal: s.Portal, Admin: s.Admin, Data: s.Data, Environment: "live", DisputeWindow: s.Dispute, WriteFloor: s.WriteFloor,
-		OperatorToken: s.OperatorToken, MasterKeyLost: s.MasterKeyLost, ReplayGuard: s.ReplayGuard, InFlight: int(s.InFlight), Log: log,
+		OperatorToken: s.OperatorToken, OperatorsLost: s.OperatorsLost, FourEyes: s.approvalLimit(), MasterKeyLost: s.MasterKeyLost, ReplayGuard: s.ReplayGuard, InFlight: int(s.InFlight), Log: log,
 	}
 	s.accessFlags.to(&o)
+	o.TLS = s.tlsFlags.options()
 	if err := s.Flags.To(&o); err != nil {
+		return err
+	}
+	if err := s.archiveFlags.check(s.Data, s.Node != ""); err != nil {
+		return err
+	}
+	s.archiveFlags.to(&o)
+	if err := s.fundingFlags.to(&o); err != nil {
+		return err
+	}
+	if err := s.clusterFlags.to(&o); err != nil {
 		return err
 	}
 	if o.Oracle, o.Sources, err = s.priceSources(); err != nil {
@@ -69,7 +86,7 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 	if v == nil {
 		return err
 	}
-	log.Info("open", "api", v.APIURL(), "portal", v.PortalURL(), "admin", v.AdminURL(), "data", s.Data)
+	v.LogOpen()
 	err = v.Wait(ctx)
 	if closed := v.Close(context.Background()); err == nil {
 		err = closed

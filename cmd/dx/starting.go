@@ -43,6 +43,9 @@ func drawStart(term io.Writer, began time.Time) func(p server.Progress, now time
 // one of its flag. The venue and the error are nil if the start was interrupted by ctx.
 func openVenue(ctx context.Context, o server.Options) (*server.Venue, error) {
 	server.TuneRuntime()
+	if err := disableCoreDumps(); err != nil {
+		return nil, fmt.Errorf("core dumps cannot be disabled: %w", err)
+	}
 	o.Version, o.Progress = version(), startProgress()
 	v, err := server.Open(ctx, o)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -52,7 +55,7 @@ func openVenue(ctx context.Context, o server.Options) (*server.Venue, error) {
 }
 
 // optionFlags are the flags of the options that Open may reject.
-var optionFlags = map[string]string{"API": "api", "Portal": "portal", "Admin": "admin", "MasterKey": "master-key"}
+var optionFlags = map[string]string{"API": "api", "Portal": "portal", "Admin": "admin", "MasterKey": "master-key", "Cluster": "cluster", "Data": "data", "Follow": "from", "TLS.Cert": "tls-cert", "TLS.ACMEDomains": "acme-domain", "TLS.ACMEHTTP": "acme-http"}
 
 // asFlagError names the flag of an option instead of the option.
 func asFlagError(err error) error {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"duplex/schemas"
 )
 
 // onTerminal runs dx with output and errors on one terminal, and returns the text that is on
@@ -80,5 +82,52 @@ func TestVerifyOnATerminal(t *testing.T) {
 	screen, raw := onTerminal(t, "verify", dir)
 	if !strings.Contains(raw, " of ") || !regexp.MustCompile(`(?m)^whole: \d+ commands`).MatchString(screen) {
 		t.Errorf("on the screen\n%s\nwritten\n%q", screen, raw)
+	}
+}
+
+// On a terminal dx order, dx replace and dx cancel print a sentence, and JSON with --json. Colors stay away
+// under NO_COLOR.
+func TestOrderOnATerminal(t *testing.T) {
+	p := plainVenue.of(t)
+	p.devFile()
+	t.Setenv("DX_AS", "treasurer") // other tests expect that trader has not traded
+	m := p.market(func(m schemas.Market) bool { return m.YesBid > 200 && m.YesAsk > 0 && m.YesAsk < 9800 })
+	series := "--series=" + p.series(m)
+	for _, c := range []struct{ args, want string }{
+		{"order buy yes 2 " + series, `(?m)^Bought 2 YES in [a-z0-9-]+ at [0-9.]+¢( to [0-9.]+¢)? for \$[0-9.]+, plus a fee of \$[0-9.]+\. Highest price: [0-9.]+¢\. Order \d+\.$`},
+		{"order buy yes 2 @1 " + series, `(?m)^Your order waits to buy 2 YES at 1¢\. Order \d+\.$`},
+		{"order buy yes 2 @1 --preview " + series, `(?m)^An order to buy 2 YES at 1¢ would rest\. Worst loss \$0\.02`},
+		{"order buy yes 2 @1 --preview --json " + series, `(?m)^  "status": "resting",$`},
+		{"cancel --all " + series, `(?m)^Canceled all resting orders in [a-z0-9-]+\.$`},
+	} {
+		if screen, _ := onTerminal(t, strings.Fields(c.args)...); !regexp.MustCompile(c.want).MatchString(screen) {
+			t.Errorf("%s printed\n%s", c.args, screen)
+		}
+	}
+	screen, _ := onTerminal(t, "order", "buy", "yes", "2", "@1", series)
+	old := regexp.MustCompile(`Order (\d+)\.`).FindStringSubmatch(screen)
+	if old == nil {
+		t.Fatalf("no order in %s", screen)
+	}
+	screen, _ = onTerminal(t, "replace", old[1], "3", "@1.1")
+	now := regexp.MustCompile(`(?m)^Canceled order ` + old[1] + `: 2 contracts\. Your order waits to buy 3 YES at 1\.1¢\. Order (\d+)\.$`).FindStringSubmatch(screen)
+	if now == nil {
+		t.Fatalf("dx replace printed\n%s", screen)
+	}
+	if screen, _ = onTerminal(t, "orders", series); !regexp.MustCompile(`(?m)AHEAD +TIF +STATUS$`).MatchString(screen) || !regexp.MustCompile(`(?m)^`+now[1]+` .* 3 +0 +3 +0 +gtc +resting$`).MatchString(screen) {
+		t.Errorf("dx orders printed\n%s", screen)
+	}
+	if screen, _ = onTerminal(t, "replace", now[1], "4", "@1.2", "--json"); !strings.Contains(screen, `"canceled_qty": 3`) {
+		t.Errorf("dx replace --json printed\n%s", screen)
+	}
+	onTerminal(t, "cancel", "--all", series)
+	t.Setenv("TERM", "xterm-256color")
+	t.Setenv("NO_COLOR", "")
+	if _, raw := onTerminal(t, "ledger"); !strings.Contains(raw, "\x1b[31m-$") {
+		t.Errorf("no color in %q", raw)
+	}
+	t.Setenv("NO_COLOR", "1")
+	if _, raw := onTerminal(t, "ledger"); strings.Contains(raw, "\x1b[") {
+		t.Errorf("colors in %q", raw)
 	}
 }

@@ -5,19 +5,34 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"duplex/cmd/dx/cli"
+	"duplex/cmd/dx/operator"
 	"duplex/cmd/dx/top"
+	"duplex/cmd/dx/trading"
 )
 
 // topCmd is `dx top`.
-type topCmd struct{ cli.ClientFlags }
+type topCmd struct {
+	cli.ClientFlags
+	Series        trading.SeriesFlag `help:"The series to select first, such as btc-15m." predictor:"series" placeholder:"NAME"`
+	Admin         string             `help:"Address of the admin listener of a member, to show the members of a cluster. Default: the address in the dev file, with the venue of that file." env:"DX_ADMIN_URL" placeholder:"URL"`
+	OperatorToken string             `env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
+}
 
 func (t *topCmd) Help() string {
-	return `Up and down select a series, q quits. The terminal needs 80 by 24 characters. ▲ marks a price above the strike or a taker of YES, ▼ the opposite, * a level with an order of yours.
+	return `Up and down select a series, q quits. b and s open a ticket to buy or sell, x cancels your orders in the market; nothing is sent before you answer y to what it would do. A ticket without a limit is a market order that fills at most 5 cents beyond the best price. A ticket closes when its round ends.
+
+▲ marks a price above the strike or a taker of YES, ▼ the opposite, * a level with an order of yours. YES is the probability that the book implies: the middle of bid and ask, or a bound (≥, ≤) if one side is empty. RESULTS has the last rounds, newest first: Y, N, or - for a void one.
+
+The terminal needs 80 by 18 characters, and the screen uses all it has: from 110 columns there are the results of the series in full, from 150 bars and your positions, from 34 lines a chart of the index. There are no colors if NO_COLOR is set.
+
+The operator of a cluster (DX_ADMIN_URL and DX_OPERATOR_TOKEN, or the dev file) also sees its members: role, state, seq, and how many groups of the log each is behind the newest that any of them has.
 
 Examples:
   dx top
+  dx top --series btc-60s
   dx top --as maker`
 }
 
@@ -37,5 +52,41 @@ func (t *topCmd) Run(ctx context.Context, out io.Writer) error {
 	if t.Key != "" {
 		who = key
 	}
-	return top.Run(ctx, c, base, who, os.Stdin, out)
+	o := top.Options{Address: base, Account: who}
+	if t.Series != "" {
+		o.Series = int(t.Series.Category()) - 1
+	}
+	if admin, token := t.operator(); admin != "" {
+		o.ReadMembers = func() top.MembersMsg { return readMembers(ctx, admin, token) }
+	}
+	return top.Run(ctx, c, o, os.Stdin, out)
+}
+
+// operator returns the admin listener and its token, or "" if they are not known. Those of the dev file
+// belong to the venue of that file.
+func (t *topCmd) operator() (admin, token string) {
+	if t.Admin != "" && t.OperatorToken != "" {
+		return t.Admin, t.OperatorToken
+	}
+	if t.Profile != "" || t.URL != "" {
+		return "", ""
+	}
+	dev, err := cli.ReadDevFile(t.DevFile)
+	if err != nil { // an operator's listener is optional
+		return "", ""
+	}
+	return dev.Admin, dev.OperatorToken
+}
+
+// membersTimeout is above the time after which a member counts as down.
+const membersTimeout = 10 * time.Second
+
+func readMembers(ctx context.Context, admin, token string) top.MembersMsg {
+	ctx, cancel := context.WithTimeout(ctx, membersTimeout)
+	defer cancel()
+	s, err := operator.ReadCluster(ctx, admin, token)
+	if errors.Is(err, operator.ErrNoCluster) {
+		return top.MembersMsg{Single: true}
+	}
+	return top.MembersMsg{Members: s.Members, Err: err}
 }

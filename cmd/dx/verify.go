@@ -8,25 +8,40 @@ import (
 	"time"
 
 	"duplex/cmd/dx/cli"
+	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/journal"
+	"duplex/server/arena"
 )
 
 // verifyCmd is `dx verify DIR`.
 type verifyCmd struct {
-	Dir     string `arg:"" type:"existingdir" help:"Data directory of a venue, or its journal. The venue must be stopped."`
+	Dir     string `arg:"" type:"existingdir" help:"Data directory of a venue, or its journal; the venue must be stopped. Or the folder of a run or a certification of dx arena, or one bundle of it."`
 	NewMark bool   `help:"First rewrite the journal's MARK if it is lost or damaged and everything else is intact."`
+	Rules   bool   `help:"Rehearse an upgrade: replay the last day of the archive with this program, and fail if that compares no state."`
 }
+
+// rulesPeriod is what --rules replays.
+const rulesPeriod = 24 * time.Hour
 
 func (v *verifyCmd) Help() string {
 	return `Replays the journal without changing it. Checks the hash chain and the checksums, the hash of every checkpoint and snapshot, and the money after every command. On damage it exits with code 1 and names the first bad seq, its file and its offset. dx serve starts from a journal if and only if dx verify accepts it.
 
+With --rules it replays the last day and what comes after it, as a rehearsal of an upgrade: run the new program on a copy of the data, or on a stopped member. Members keep the archive of 25 h.
+
+Of a run of dx arena it checks every file, replays every seed, and computes the report again; of a certification, the certificate; of one bundle, its manifest.
+
 Examples:
   dx verify .dx/venue
-  dx verify dx-data/journal`
+  dx verify dx-data/journal
+  dx verify --rules dx-data
+  dx verify .dx/arena/first`
 }
 
 func (v *verifyCmd) Run(out io.Writer) error {
+	if arena.IsRun(v.Dir) || arena.IsCertification(v.Dir) || arena.IsBundle(v.Dir) {
+		return v.verifyArena(out)
+	}
 	dir, err := journalIn(v.Dir)
 	if err != nil {
 		return err
@@ -39,12 +54,22 @@ func (v *verifyCmd) Run(out io.Writer) error {
 		fmt.Fprintf(out, "wrote a new MARK: group %d is the last one in the journal; later groups, if there were any, are lost\n", last)
 	}
 	show := progressTo(os.Stderr, dir)
-	p, err := engine.Verify(dir, show.update)
-	show.clear()
+	check := engine.Verify
+	if v.Rules {
+		check = func(dir string, each func(uint64)) (engine.Proof, error) {
+			return engine.VerifyRules(dir, rulesPeriod, each)
+		}
+	}
+	p, err := check(dir, show.update)
+	show.Clear()
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "whole: %d commands in %d groups, up to seq %d\nstate hash %x\n", p.Commands, p.Groups, p.Seq, p.Hash)
+	if v.Rules {
+		fmt.Fprintf(out, "the rules of revision %d give the same states: %d checkpoints and %d snapshots of %v; this program knows up to revision %d\n",
+			p.Rules.Revision, p.Checkpoints, p.Snapshots, time.Duration(p.Ended-p.Began).Round(time.Second), core.RevisionNewest)
+	}
 	if p.Actions > 0 {
 		fmt.Fprintf(out, "%d actions of operators and accounts, each with who and why\n", p.Actions)
 	}
@@ -63,6 +88,44 @@ func (v *verifyCmd) Run(out io.Writer) error {
 	return nil
 }
 
+// verifyArena verifies what dx arena wrote: a run, a certification, both in one folder, or bundles of one
+// of them.
+func (v *verifyCmd) verifyArena(out io.Writer) error {
+	if arena.IsRun(v.Dir) {
+		show := cli.NewCounter(os.Stderr, "seeds")
+		seeds, err := arena.Verify(v.Dir, func(done, total int) { show.Update(uint64(done), uint64(total)) })
+		show.Clear()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "whole: %d seeds replayed; their hashes and every figure of the report are as written\n", seeds)
+	}
+	if arena.IsCertification(v.Dir) {
+		show := cli.NewCounter(os.Stderr, "faults")
+		c, err := arena.VerifyCertificate(v.Dir, func(done, total int) { show.Update(uint64(done), uint64(total)) })
+		show.Clear()
+		if err != nil {
+			return err
+		}
+		verdict := "certified"
+		if !c.Certified {
+			verdict = "not certified"
+		}
+		fmt.Fprintf(out, "whole: every fault replayed; the hashes and the %d checks of the certificate are as written: %s\n", len(c.Checks), verdict)
+	}
+	if arena.IsRun(v.Dir) || arena.IsCertification(v.Dir) {
+		return nil
+	}
+	show := cli.NewCounter(os.Stderr, "bundles")
+	n, err := arena.VerifyBundles(v.Dir, func(done, total int) { show.Update(uint64(done), uint64(total)) })
+	show.Clear()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "whole: %d bundles replayed; their files, setups and hashes are as in their manifests. A report or a certificate is compared in the folder that has it\n", n)
+	return err
+}
+
 // countGroups counts the groups to replay. It stops at damage, which the replay reports.
 func countGroups(dir string) (n uint64) {
 	for _, err := range journal.Scan(dir, 0) {
@@ -74,31 +137,22 @@ func countGroups(dir string) (n uint64) {
 	return n
 }
 
-// progressTo returns a bar on out for a replay of the journal in dir. Without a terminal it shows
-// nothing.
-func progressTo(out io.Writer, dir string) *progressBar {
-	if !cli.IsTerminal(out) {
-		return &progressBar{out: io.Discard}
+// progressTo returns a counter on out for a replay of the journal in dir.
+func progressTo(out io.Writer, dir string) *replayProgress {
+	p := &replayProgress{Counter: cli.NewCounter(out, "groups")}
+	if p.To != nil {
+		p.total = countGroups(dir)
 	}
-	return &progressBar{out: out, total: countGroups(dir)}
+	return p
 }
 
-// progressBar shows the progress of a replay on one line of a terminal.
-type progressBar struct {
-	out   io.Writer
+// replayProgress counts the groups of a replay.
+type replayProgress struct {
+	*cli.Counter
 	total uint64
-	shown time.Time
 }
 
-func (b *progressBar) update(done uint64) {
-	if done < b.total && time.Since(b.shown) < 100*time.Millisecond {
-		return
-	}
-	b.shown, done = time.Now(), min(done, b.total)
-	fmt.Fprintf(b.out, "\r%s %3d %% of %d groups", cli.Bar(int64(done), int64(b.total)), done*100/max(b.total, 1), b.total)
-}
-
-func (b *progressBar) clear() { fmt.Fprint(b.out, cli.ClearLine) }
+func (p *replayProgress) update(done uint64) { p.Update(done, p.total) }
 
 // journalIn returns the folder of the journal in a venue's data directory, or dir itself if it
 // is one.

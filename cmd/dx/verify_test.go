@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"duplex/cmd/dx/cli"
 )
 
 func TestProgressBar(t *testing.T) {
 	var to bytes.Buffer
-	b := progressBar{out: &to, total: 200}
+	b := replayProgress{&cli.Counter{To: &to, Unit: "groups"}, 200}
 	b.update(50)
 	b.update(60) // too soon after the last update
 	b.update(200)

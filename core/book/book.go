@@ -176,6 +176,21 @@ func (b *Book) Reduce(r Ref, n core.Qty) core.Qty {
 	return core.Qty(l.qty)
 }
 
+// LevelQty is the total of the level at tick yes, in YES space; 0 if no order is there.
+func (b *Book) LevelQty(bid bool, yes core.Tick) core.Qty {
+	return core.Qty(b.side(bid).levels[yes].qty)
+}
+
+// Ahead is the total of the orders before r at its level. It takes time in proportion to
+// their number.
+func (b *Book) Ahead(r Ref) (n core.Qty) {
+	q := &b.pool.queues
+	for at, ok := q.prevPos(b.pool.At(r).levelPos); ok; at, ok = q.prevPos(at) {
+		n += core.Qty(b.pool.At(q.chunks[at.chunk()].refs[at.slot()]).Left)
+	}
+	return n
+}
+
 // Best is the first order of a side, at the highest bid or lowest ask; None if the side
 // is empty.
 func (b *Book) Best(bid bool) Ref {

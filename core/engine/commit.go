@@ -11,6 +11,7 @@ import (
 	"duplex/core"
 	"duplex/core/journal"
 	"duplex/core/replica"
+	"duplex/core/venue"
 )
 
 // The commit pipeline takes a command from Submit to its receipt, in five stages. The first
@@ -19,7 +20,7 @@ import (
 //
 //	collect    add the command to the open group, then wait for the group
 //	sequence   seal the open group: its commands get their order
-//	persist    propose the sealed group to the log: one write, one sync
+//	persist    propose the sealed group to the log until it is durable (propose.go)
 //	apply      apply each group that the log delivers, to venue and view under one lock
 //	publish    keys, followers, waiting readers, then the receipts of the whole group
 //
@@ -32,19 +33,24 @@ import (
 //  3. Within a group the engine's own commands come first, then the classes in order. Within
 //     one account and class the order is that of Submit
 //     (docs/rules/operation.md#queue-order).
-//  4. The proposals of a node are numbered upward. A delivered group whose number is not
-//     above the highest applied number of its node is skipped. So no group is applied twice,
-//     or after a later group of the same node.
+//  4. The proposals of a node are numbered upward, and no number is used for two groups. The next
+//     group is proposed only after the log has confirmed or delivered the one before. A delivered
+//     group whose number is not above the highest applied number of its node is skipped. So no
+//     group is applied twice, and none is overtaken by a later group of the same node.
 //  5. A request leaves the state waiting once: its caller abandons it, or the sequencer takes
 //     it. An abandoned request never reaches the log.
-//  6. ErrShed, ErrDraining and ErrRevoked mean that the command will never be applied. If the
-//     log may hold the command, the error is ErrUnknown.
+//  6. A receipt is of a command that was applied, in the group that this process proposed,
+//     compared byte by byte, or of the first command with its mark. ErrShed, ErrDraining,
+//     ErrStopped and ErrTooLarge mean that the command never reached the log, ErrRevoked,
+//     ErrExpired and ErrRepeated that it was delivered without effect. In every other case the
+//     error is ErrUnknown, and the command may still be applied.
 //  7. Venue and view change together under Engine.mu, a whole group at a time. Nothing is
 //     published before its group is applied as a whole.
-//  8. The venue judges in sequence whether a command's key is valid. A command of a revoked key
-//     takes no seq. The key is gone from Engine.Key before the revocation is answered.
+//  8. The venue judges in sequence whether a command's key is valid and whether its mark is the
+//     first. A command of a revoked key, a late one and a repeat take no seq. The key is gone from Engine.Key before the revocation is answered.
 //  9. The first failure of persist or apply stops the pipeline for good. Every caller that
-//     still waits then gets ErrUnknown if its group was proposed, else ErrShed.
+//     still waits then gets ErrUnknown if its group was proposed, else ErrShed. A group that the
+//     log does not confirm is no failure: it is proposed again.
 
 // Receipt is the outcome of a command that was applied. Events are its own, in order. They
 // are shared and read-only, and stay valid.
@@ -52,6 +58,7 @@ type Receipt struct {
 	Stamp  core.Stamp
 	Reject core.Reject // OK, or the rule that refused the command
 	Events []core.Event
+	Repeat bool // it is that of the first command with the mark, with the events that a response shows
 }
 
 // Outcome is the outcome of one command of SubmitAll.
@@ -64,11 +71,17 @@ type Outcome struct {
 // the receipt. The error is one of
 //
 //	ErrShed      the command was not executed: the queue or the account's share of it is
-//	             full, the disk is nearly full, ctx ended early, or the log reordered the group
+//	             full, the disk is nearly full, this member is suspect, or ctx ended early
 //	ErrDraining  the command was not executed: the engine is closing
 //	ErrStopped   the command was not executed: the engine has stopped
 //	ErrRevoked   the command was not executed: its key was revoked before it was sequenced
 //	             (docs/rules/accounts.md#revocation)
+//	ErrExpired   the command was not executed: it was signed too long ago, or too many marks
+//	             are kept (docs/rules/accounts.md#marks)
+//	ErrRepeated  the command was not executed: one with its mark was before, and the repeat of
+//	             an order or a cancel gets no receipt
+//	ErrTooLarge  the command was not executed: its encoding is longer than 128 KiB
+//	ErrReadOnly  the command was not executed: this is a follower
 //	ErrUnknown   the log may hold the command
 //
 // or says that the command cannot be encoded. Submit may be called by any number of
@@ -87,7 +100,7 @@ func (e *Engine) Submit(ctx context.Context, cmd core.Command) (Receipt, error) 
 
 // SubmitAll is Submit of several commands of one account and one class. They keep their
 // order and share a group; each has its own outcome. An error means that none of them was
-// executed.
+// executed. It is ErrTooLarge if they are more than 4,096 or longer than 1 MiB.
 func (e *Engine) SubmitAll(ctx context.Context, cmds []core.Command) ([]Outcome, error) {
 	if len(cmds) == 0 {
 		return nil, nil
@@ -108,7 +121,7 @@ func (e *Engine) SubmitAll(ctx context.Context, cmds []core.Command) ([]Outcome,
 	for i, r := range rs {
 		out[i].Receipt, out[i].Err = e.awaitReceipt(ctx, g, r)
 	}
-	for _, err := range []error{ErrShed, ErrRevoked} {
+	for _, err := range []error{ErrShed, ErrRevoked, ErrExpired, ErrRepeated} {
 		if !slices.ContainsFunc(out, func(o Outcome) bool { return o.Err != err }) {
 			return nil, err
 		}
@@ -118,8 +131,14 @@ func (e *Engine) SubmitAll(ctx context.Context, cmds []core.Command) ([]Outcome,
 
 // collect adds requests of one account and class to the open group.
 func (e *Engine) collect(rs []*request) (*group, error) {
+	if e.opt.Follower {
+		return nil, ErrReadOnly
+	}
 	class, user := core.ClassOf(rs[0].cmd)
-	if class == core.ClassPlacement && e.DiskNearlyFull() {
+	if !e.takesCommands() && e.queue.closedReason() == nil || class == core.ClassPlacement && e.DiskNearlyFull() {
+		return nil, e.countShed(ErrShed)
+	}
+	if _, ok := rs[0].cmd.(*core.Marked); ok && e.marks.Load() > core.MarksMax/8*7 {
 		return nil, e.countShed(ErrShed)
 	}
 	g, err := e.queue.add(rs, class, e.Owner(user))
@@ -164,10 +183,9 @@ func (e *Engine) run(ctx context.Context, from uint64) {
 	}()
 	select {
 	case <-e.ready:
-		e.mu.RLock()
-		e.next = e.replica.State.Proposals[e.opt.Node] + 1
-		e.mu.RUnlock()
-		e.sequence(ctx)
+		if !e.opt.Follower {
+			e.sequence(ctx)
+		}
 	case <-applied:
 		e.markReady()
 	}
@@ -181,6 +199,12 @@ func (e *Engine) sequence(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
+		if e.next == e.lastOfLife {
+			if err := e.beginLife(ctx); err != nil {
+				e.fail(err)
+				return
+			}
+		}
 		timer.Reset(e.untilDue())
 		select {
 		case <-ctx.Done():
@@ -190,6 +214,10 @@ func (e *Engine) sequence(ctx context.Context) {
 		}
 		yieldToCallers()
 		e.commitDelay(ctx, timer)
+		if e.stampIsOff() {
+			e.shedQueue()
+			continue
+		}
 		g := e.queue.seal(e.internalCommands())
 		if g == nil {
 			continue
@@ -198,8 +226,10 @@ func (e *Engine) sequence(ctx context.Context) {
 			e.queue.complete(g, nil)
 			continue
 		}
-		if err := e.persist(g); err != nil {
-			e.fail(err)
+		if err := e.persist(ctx, g); err != nil {
+			if ctx.Err() == nil || !errors.Is(err, journal.ErrUnconfirmed) {
+				e.fail(err)
+			}
 			return
 		}
 	}
@@ -214,74 +244,53 @@ func yieldToCallers() {
 	}
 }
 
-// internalCommands returns the engine's own commands, which go first: a Clock when something
-// is due, and a Checkpoint every CheckpointEvery. At most one of each is on its way at a
-// time.
-func (e *Engine) internalCommands() (cmds []core.Command) {
-	now := e.opt.Now()
-	if e.nextDue.Load() <= now && e.clockPending.CompareAndSwap(false, true) {
-		cmds = append(cmds, &core.Clock{})
-	}
-	if c := e.nextCheckpoint.Load(); c != nil && now-c.at >= int64(e.opt.CheckpointEvery) && e.nextCheckpoint.CompareAndSwap(c, nil) {
-		cmds = append(cmds, &core.Checkpoint{Seq: c.seq, Hash: c.hash})
-	}
-	return cmds
-}
-
-// untilDue is the time until the next Clock is due, at most an hour.
-func (e *Engine) untilDue() time.Duration {
-	if e.clockPending.Load() {
-		return time.Hour // when that Clock is applied, queue.signal wakes the sequencer
-	}
-	wait := time.Duration(e.nextDue.Load() - e.opt.Now())
-	return max(0, min(wait, time.Hour))
-}
-
-// persist proposes a sealed group to the log, which writes and syncs it.
-func (e *Engine) persist(g *group) error {
-	size := 0
-	for _, r := range g.order {
-		size += len(r.wire)
-	}
-	body := make([]byte, 0, size)
-	for _, r := range g.order {
-		body = append(body, r.wire...)
-	}
-	e.recentCallers.record(g.callers)
-	e.pending.Store(e.next, g)
-	begun := time.Now()
-	if err := e.log.Propose(journal.Group{Node: e.opt.Node, Proposal: e.next, Body: body}); err != nil {
-		return fmt.Errorf("log: %w", err)
-	}
-	e.stats.sync(time.Since(begun), len(g.order), len(body))
-	e.next++
-	return nil
-}
-
 // applyDelivered applies the groups that the log delivers: first those on disk, then each new
 // one. The engine is ready once the last group that was on disk at the start is applied.
 func (e *Engine) applyDelivered(ctx context.Context, from uint64) {
-	target := e.log.Last().Number
+	target := e.log.Head()
+	stop := func(err error) {
+		if ctx.Err() == nil || !errors.Is(err, journal.ErrClosed) {
+			e.fail(err)
+		}
+	}
 	if from > target {
-		e.markReady()
+		if err := e.endReplay(ctx); err != nil {
+			stop(err)
+			return
+		}
 	}
 	for g, err := range e.log.Deliver(ctx, from) {
 		if err == nil {
-			err = e.apply(&g)
-		}
-		if err != nil {
-			if ctx.Err() == nil || !errors.Is(err, journal.ErrClosed) {
-				e.fail(err)
+			if err = e.apply(&g); err != nil {
+				err = e.final(err)
 			}
-			return
+		} else {
+			err = e.finalIfDamage(err)
 		}
-		if g.Number <= target {
+		if err == nil && g.Number <= target {
 			e.opt.Progress(Progress{Replaying, g.Number - from + 1, target - from + 1})
 			if g.Number == target {
-				e.markReady()
+				err = e.endReplay(ctx)
 			}
 		}
+		if err != nil {
+			stop(err)
+			return
+		}
 	}
+}
+
+// endReplay begins the life of this run. Then Open returns, and the sequencer starts.
+func (e *Engine) endReplay(ctx context.Context) error {
+	if e.opt.Follower { // it proposes nothing
+		e.markReady()
+		return nil
+	}
+	if err := e.beginLife(ctx); err != nil {
+		return err
+	}
+	e.markReady()
+	return nil
 }
 
 // markReady lets Open return. Further calls are no-ops.
@@ -289,40 +298,56 @@ func (e *Engine) markReady() { e.readyOnce.Do(func() { close(e.ready) }) }
 
 // apply applies a delivered group, then publishes what it did and answers its callers.
 func (e *Engine) apply(g *journal.Group) error {
-	cmds, err := e.commandsOf(g)
+	own, err := e.ownGroup(g)
+	if err != nil {
+		return err
+	}
+	cmds, err := commandsOf(g, own)
 	if err != nil {
 		return err
 	}
 	b := &Batch{Number: g.Number}
-	before := e.replica.State.Proposals[e.opt.Node]
-	begun := time.Now()
+	begun, due := time.Now(), e.nextDue.Load()
 	if err := e.applyGroup(g, cmds, b); err != nil {
 		return err
 	}
+	if e.several() {
+		e.delivered(g, own, len(cmds), due)
+	}
+	if b.Repeat {
+		e.stats.RepeatsDropped.Add(1)
+		return nil
+	}
 	took := time.Since(begun)
 	e.stats.apply(took, len(b.Applied))
+	if e.attestations != nil {
+		if err := e.compareAttests(g.Node, b.Applied); err != nil {
+			return fmt.Errorf("group %d: %w", g.Number, err)
+		}
+	}
 	e.publish(b)
+	if own == nil && e.several() {
+		e.callForeign(g, cmds)
+	}
 	e.maybeSnapshot(len(b.Applied), took)
-	if g.Node == e.opt.Node {
-		e.answer(g.Proposal, before, b)
+	if own != nil {
+		e.pending.Delete(g.Proposal)
+		e.deliverReceipts(own, b)
 	}
 	return nil
 }
 
-// commandsOf returns the commands of a delivered group. If this process has proposed the group,
+// commandsOf returns the commands of a delivered group. If this process has proposed it, as own,
 // they are the submitted commands; else it decodes the body.
-func (e *Engine) commandsOf(g *journal.Group) ([]core.Command, error) {
-	if g.Node == e.opt.Node {
-		if p, ok := e.pending.Load(g.Proposal); ok {
-			own := p.(*group)
-			cmds := make([]core.Command, len(own.order))
-			for i, r := range own.order {
-				cmds[i] = r.cmd
-			}
-			return cmds, nil
-		}
+func commandsOf(g *journal.Group, own *group) ([]core.Command, error) {
+	if own == nil {
+		return replica.Commands(g)
 	}
-	return replica.Commands(g)
+	cmds := make([]core.Command, len(own.order))
+	for i, r := range own.order {
+		cmds[i] = r.cmd
+	}
+	return cmds, nil
 }
 
 // applyGroup applies a whole group under the lock and records it in b.
@@ -336,14 +361,19 @@ func (e *Engine) applyGroup(g *journal.Group, cmds []core.Command, b *Batch) (er
 	return err
 }
 
-// setDue stores when the next Clock is due. The next command gets a stamp of at least Ts+1:
+// setDue stores when the next Clock is due, and the revision in force. The next command gets a stamp of at least Ts+1:
 // what is due by then is due now, whatever the wall clock says.
 func (e *Engine) setDue() {
 	at := e.replica.Venue.Due()
-	if at <= e.replica.Venue.Now().Ts+1 {
+	if ts := e.replica.Venue.Now().Ts; at <= ts+1 {
 		at = 0
+		if e.several() {
+			at = ts // the members of higher rank wait from then on
+		}
 	}
 	e.nextDue.Store(at)
+	e.revision.Store(uint32(e.replica.Venue.Rules().Revision))
+	e.marks.Store(int64(e.replica.Venue.MarkCount()))
 }
 
 // publish makes a batch visible outside of the venue: first the keys, so that a revocation
@@ -356,10 +386,13 @@ func (e *Engine) publish(b *Batch) {
 				e.publishKey(&ev.Key)
 			case *core.UserChanged:
 				e.publishUser(&ev.User)
+				if ev.TokenWas != ([32]byte{}) {
+					e.tokens.Delete(ev.TokenWas)
+				}
 			}
 		}
 	}
-	if len(b.Applied)+len(b.Unauthorized) > 0 {
+	if len(b.Applied)+len(b.Refused) > 0 {
 		e.feed.push(b)
 	}
 	if n := len(b.Applied); n > 0 {
@@ -378,45 +411,23 @@ func (e *Engine) publishUser(u *core.User) {
 
 func (e *Engine) publishKey(k *core.Key) {
 	if !k.Revoked {
-		e.keys.Store(k.ID, k)
+		e.storeKey(k)
 		return
 	}
 	e.keys.Delete(k.ID)
+	e.numbered.Delete(k.Number)
 	if f := e.onRevoke.Load(); f != nil {
 		(*f)(k.ID)
 	}
 }
 
-// answer completes this node's groups whose outcome is known now that the log delivered
-// proposal: the group itself, and any lower proposal that still waits, because a log of
-// several nodes may deliver out of order and a lower one is skipped from here on. before is
-// the highest proposal of this node that was applied before this delivery.
-func (e *Engine) answer(proposal, before uint64, b *Batch) {
-	p, ok := e.pending.LoadAndDelete(proposal)
-	switch {
-	case ok && proposal > before:
-		e.deliverReceipts(p.(*group), b)
-	case ok:
-		e.shedGroup(p.(*group))
-	}
-	if proposal <= before+1 {
-		return // no lower proposal can wait
-	}
-	e.pending.Range(func(k, v any) bool {
-		if k.(uint64) < proposal {
-			e.pending.Delete(k)
-			e.shedGroup(v.(*group))
-		}
-		return true
-	})
-}
-
 // deliverReceipts gives each caller its receipt and wakes them all at once.
 func (e *Engine) deliverReceipts(g *group, b *Batch) {
-	applied, unauthorized := b.Applied, b.Unauthorized
+	applied, refused := b.Applied, b.Refused
 	for _, r := range g.order {
-		if len(unauthorized) > 0 && unauthorized[0] == r.cmd {
-			unauthorized, r.err = unauthorized[1:], ErrRevoked
+		if len(refused) > 0 && refused[0].Command == r.cmd {
+			r.refused(&refused[0])
+			refused = refused[1:]
 			continue
 		}
 		a := &applied[0]
@@ -433,19 +444,18 @@ func (e *Engine) deliverReceipts(g *group, b *Batch) {
 	e.queue.signal() // the next Clock may be due at another time
 }
 
-// shedGroup gives ErrShed to the callers of a group that is never applied. The engine's own
-// commands of the group may be made again.
-func (e *Engine) shedGroup(g *group) {
-	for _, r := range g.order {
-		switch c := r.cmd.(type) {
-		case *core.Clock:
-			e.clockPending.Store(false)
-		case *core.Checkpoint:
-			e.nextCheckpoint.Store(&checkpoint{seq: c.Seq, hash: c.Hash, at: e.replica.State.CheckedAt})
-		}
+// refused sets the outcome of a command that took no seq.
+func (r *request) refused(why *replica.Refusal) {
+	switch {
+	case why.Judgment == venue.Unauthorized:
+		r.err = ErrRevoked
+	case why.Judgment == venue.Late:
+		r.err = ErrExpired
+	case why.First == nil:
+		r.err = ErrRepeated
+	default:
+		r.receipt = Receipt{Stamp: why.First.Stamp, Reject: why.First.Reject, Events: why.First.Events, Repeat: true}
 	}
-	e.queue.complete(g, ErrShed)
-	e.queue.signal()
 }
 
 // failPending ends the wait of every caller when the pipeline has stopped.
@@ -456,7 +466,12 @@ func (e *Engine) failPending() {
 		e.queue.complete(g.(*group), ErrUnknown)
 		return true
 	})
-	if g := e.queue.seal(nil); g != nil {
+	e.shedQueue()
+}
+
+// shedQueue ends the wait of every caller whose group is not sealed.
+func (e *Engine) shedQueue() {
+	for g := e.queue.seal(nil); g != nil; g = e.queue.seal(nil) {
 		e.queue.complete(g, ErrShed)
 	}
 }

@@ -49,11 +49,12 @@ func (e *Engine) commitDelay(ctx context.Context, timer *time.Timer) {
 }
 
 // expectCallers has callersArrived signaled when n callers have joined the open group. It
-// returns false if there is nothing to wait for: n callers are there already, or none is.
+// returns false if there is nothing to wait for: n callers are there already, none is, or a full
+// group waits.
 func (q *queue) expectCallers(n int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.open.callers == 0 || q.open.callers >= n {
+	if len(q.full) > 0 || q.open.callers == 0 || q.open.callers >= n {
 		return false
 	}
 	select {

@@ -21,7 +21,7 @@ import (
 )
 
 // smallCaps are so small that even a short history overwrites entries in every ring.
-var smallCaps = view.RetentionCaps{Tape: 5, Terminal: 6, Rejects: 3, Fills: 8, Settlements: 2, Events: 90, Rounds: 4, Actions: 10, Routine: 3}
+var smallCaps = view.RetentionCaps{Tape: 5, Terminal: 6, Rejects: 3, Fills: 8, Settlements: 2, Events: 90, Rounds: 4, Actions: 10, Routine: 3, Forecasts: 3}
 
 // TestSnapshotOfVersion1 checks that a snapshot of version 1 restores the state whose hash it
 // has, and everything that readers could see when it was written.
@@ -106,6 +106,9 @@ func submitVaried(t *testing.T, e *Engine, c *clock) {
 		do(t, e, &core.RevokeKey{User: 1, Key: fmt.Sprint("dxk", round), Audit: by})
 		do(t, e, &core.PauseMarket{Market: markets[2], Lift: round%2 == 1, Audit: by})
 		do(t, e, &core.Redeem{User: 1, Market: markets[0], Qty: 1})
+		for i, m := range markets[:2] {
+			do(t, e, &core.SubmitForecast{User: core.UserID(1 + i), Market: m, Generation: generation(e, m), P: core.Probability(1000 * (round + i))})
+		}
 		for range 70 { // the minute ends, and its dispute window
 			c.step(time.Second)
 			price()
@@ -124,6 +127,15 @@ func submitVaried(t *testing.T, e *Engine, c *clock) {
 	}
 	do(t, e, &core.DisarmDeadman{User: 1})
 	do(t, e, &core.SuspendUser{User: 2, Audit: by})
+}
+
+// generation returns the present life of a slot.
+func generation(e *Engine, m core.MarketID) (g uint32) {
+	e.Read(func(v *venue.Venue, _ *view.View) {
+		s, _ := v.Market(m)
+		g = s.Generation
+	})
+	return g
 }
 
 // trading returns the markets that trade, ordered by their close.
@@ -177,6 +189,9 @@ func contents(e *Engine) string {
 			}
 			for n, x := range w.Deposits(u.ID, 0) {
 				line("deposit", n, x)
+			}
+			for n, x := range w.Forecasts(u.ID, 0) {
+				line("forecast", n, x)
 			}
 			for _, x := range w.Withdrawals(u.ID) {
 				line("withdrawal", x.ID, x)
@@ -238,6 +253,7 @@ func submitAgents(t *testing.T, e *Engine, c *clock) {
 	do(t, e, &core.DisarmDeadman{User: scout, Key: key})
 	do(t, e, &core.CancelAll{User: scout, Key: key, Market: market})
 	do(t, e, &core.Redeem{User: scout, Key: key, Market: market, Qty: 1})
+	do(t, e, &core.SubmitForecast{User: scout, Key: key, Market: market, Generation: generation(e, market), P: 7500})
 	do(t, e, &core.Transfer{Owner: 1, ClientID: "t1", From: 1, To: quoter, Amount: 7_000, Audit: by})
 	do(t, e, &core.Transfer{Owner: 1, ClientID: "t1", From: 1, To: quoter, Amount: 7_000, Audit: by})
 	do(t, e, &core.SetMandate{Owner: 1, Agent: quoter, IfRev: 1, Mandate: core.Mandate{Set: 1 << core.RuleReduceOnly}, Audit: by})

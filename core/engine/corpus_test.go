@@ -33,10 +33,11 @@ var corpus = []struct {
 	{"journal-format-1.tar.gz", core.RevisionStrict, 631, "173e05e3ef56068c186f7c5125517e57a50b7c629aa6528766c53d0f086ea457"},
 	{"journal-format-2.tar.gz", core.RevisionAgents, 671, "9ae70e910f18f8892f7a2a9920fbd42676bfa6659ff09b0faae605fa5ae170b6"},
 	{"journal-revision-3.tar.gz", core.RevisionLedger, 630, "ce7145bae060e48ec9d4db10181276d5ca06add5993b977e9f0240b42f3741da"},
+	{"journal-revision-8.tar.gz", core.RevisionForecasts, 616, "beed18ecc13d72bb9295a3c2347384f1c8f2f034307a1b0ec624f7dd4245e082"},
 }
 
-// TestCorpus replays every journal of the corpus, from its start and from its snapshot, and then
-// goes on with it under the newest rules.
+// TestCorpus replays every journal of the corpus, from its start, as dx verify --rules does, and from its
+// snapshot, and then goes on with it under the newest rules.
 func TestCorpus(t *testing.T) {
 	for _, j := range corpus {
 		t.Run(j.archive, func(t *testing.T) {
@@ -47,6 +48,9 @@ func TestCorpus(t *testing.T) {
 			}
 			if p.Seq != j.seq || hex.EncodeToString(p.Hash[:]) != j.hash || p.Snapshots == 0 {
 				t.Errorf("seq %d, hash %x, %d snapshots", p.Seq, p.Hash, p.Snapshots)
+			}
+			if p, err := VerifyRules(dir, 24*time.Hour, nil); err != nil || p.Rules.Revision != j.revision {
+				t.Errorf("the rehearsal: revision %d, %v", p.Rules.Revision, err)
 			}
 			c := newClock()
 			e := mustOpen(t, c.options(dir)) // from its snapshot
@@ -85,7 +89,7 @@ func TestCorpus(t *testing.T) {
 func ledgerContents(e *Engine) string {
 	var b strings.Builder
 	for line := range strings.Lines(contents(e)) {
-		for _, kind := range []string{"balance", "ledger", "account round", "deposit"} {
+		for _, kind := range []string{"balance", "ledger", "account round", "deposit", "forecast"} {
 			if strings.HasPrefix(line, kind) {
 				b.WriteString(line)
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -15,7 +16,8 @@ const freeSpaceCacheTime = 250 * time.Millisecond
 
 // diskSpace is the last measurement of the free space.
 type diskSpace struct {
-	checkedAt atomic.Int64 // ns
+	checkedAt atomic.Int64  // ns
+	free      atomic.Uint64 // bytes
 	low       atomic.Bool
 }
 
@@ -27,10 +29,21 @@ func (e *Engine) DiskNearlyFull() bool {
 	s, now := &e.space, time.Now().UnixNano()
 	if at := s.checkedAt.Load(); now-at > int64(freeSpaceCacheTime) && s.checkedAt.CompareAndSwap(at, now) {
 		free, err := e.opt.Free()
-		low := err == nil && free < minFreeBytes
+		if err != nil {
+			free = math.MaxUint64
+		}
+		s.free.Store(free)
+		low := free < minFreeBytes
 		if was := s.low.Swap(low); was != low {
 			e.opt.Logf(map[bool]string{true: "the disk is nearly full: placements are refused", false: "the disk has space again: placements are accepted"}[low], "free_bytes", free)
 		}
 	}
 	return s.low.Load()
+}
+
+// FreeBytes is the free space of the disk, at most 250 ms old; the greatest number if it cannot be
+// measured.
+func (e *Engine) FreeBytes() uint64 {
+	e.DiskNearlyFull()
+	return e.space.free.Load()
 }

@@ -18,10 +18,12 @@
 //     anything that they saw.
 //  3. A read sees venue and view at one seq, between two groups.
 //  4. The state is a function of the log: every checkpoint compares its hash, and the first
-//     difference stops the engine.
+//     difference stops the engine. In a log of several machines each member compares what the
+//     others attest, and stops if a majority attests otherwise (attest.go).
 //  5. A snapshot is used only if its state has the hash that it names. The log keeps
 //     everything after the older of the two newest snapshots.
 //
-// The engine never repairs the log or a snapshot, never retries a failed write or sync, and
-// never answers a command whose fate it does not know with anything but ErrUnknown.
+// The engine never repairs the log or a snapshot, never retries a failed write or sync, never
+// proposes a group again under another number, and never answers a command whose fate it does not
+// know with anything but ErrUnknown.
 package engine

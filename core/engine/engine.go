@@ -21,25 +21,47 @@ var (
 	ErrDraining = errors.New("draining")
 	ErrUnknown  = errors.New("sequencing_timeout")
 	ErrRevoked  = errors.New("the key was revoked")
+	ErrExpired  = errors.New("the command was delivered too long after it was signed")
+	ErrRepeated = errors.New("the signed bytes were executed before")
 	ErrStopped  = errors.New("the sequencer has stopped")
+	ErrReadOnly = errors.New("this node takes no commands")
 )
 
 // Options of Open. Dir is required, every other field has a default.
 type Options struct {
 	Dir             string        // of the journal: log, mark and snapshots
-	Node            uint32        // number of this node in a log of several; default 0
+	Node            uint32        // number of this node in a log of several, from 1 on; default 0
 	Queue           int           // most commands that wait to be sequenced; default 4096
 	CheckpointEvery time.Duration // least time between two checkpoints; default one minute
 	SnapshotEvery   Backlog       // a snapshot is due at any of these; default: a replay of about 10 s
 	Caps            view.RetentionCaps
 	Now             func() int64                       // ns since the Unix epoch; default the wall clock
 	Progress        func(Progress)                     // called often during a start; must not block
-	Logf            func(msg string, args ...any)      // messages for the operator; default none
+	Logf            func(msg string, args ...any)      // warnings for the operator; default none
+	Info            func(msg string, args ...any)      // news for the operator, such as a snapshot; default none
 	Free            func() (uint64, error)             // free bytes of the disk; default: of Dir's disk
 	OpenLog         func(journal.Options) (Log, error) // default: the log of one machine in Dir
+	// Members makes the engine a member of a log of several machines. It must not block. Nil: one
+	// machine, on which the fields below have no effect.
+	Members        func() Members
+	MaxClockOffset time.Duration // from the members' median; default 250 ms
+	StaleAfter     time.Duration // how long reads are served after the last contact with a leader; default 3 s
+	Resign         func()        // gives the lead away, if this member has it; must not block; default none
+	OnState        func(Status)  // called when the status has changed; must not block; default none
+	// Follower makes the engine a follower of a log of several machines: it proposes nothing, refuses
+	// every command with ErrReadOnly, and has no vote. It requires Members, whose Contact is how recent
+	// the state of the node that it follows was, and whose Voters decide what is attested.
+	Follower bool
+	// Keep is how much of the log a replay can cover at least, once there is so much: a snapshot leaves
+	// older ones and the groups after them. Default: the newest two snapshots.
+	Keep time.Duration
 	// Hold limits what a snapshot trims from the log: given the number below which it would, it
 	// returns that number or a lower one. Default: no limit.
 	Hold func(below uint64) uint64
+	// Virtual is for a venue whose time does not pass by itself: whoever moves Now also submits each
+	// Clock that is due. There are no checkpoints and no snapshots, which begin when the machine has
+	// time for them, so that the log depends on nothing else and stays whole.
+	Virtual bool
 }
 
 // Progress is how far a start has come.
@@ -57,12 +79,8 @@ const (
 	Replaying Phase = "replaying the journal"
 )
 
-// Log is the log that the engine needs: one that can also say which group was the newest
-// when it was opened.
-type Log interface {
-	journal.Log
-	Last() journal.Position
-}
+// Log is the log of an engine.
+type Log = journal.Log
 
 // Engine is a running venue. Its methods may be called by any number of goroutines.
 type Engine struct {
@@ -77,19 +95,32 @@ type Engine struct {
 	pending        sync.Map                   // proposal → *group, from persist to answer
 	nextDue        atomic.Int64               // when the next Clock is due, ns
 	clockPending   atomic.Bool                // a Clock is in the pipeline
+	revision       atomic.Uint32              // of the rules in force
+	marks          atomic.Int64               // that the venue keeps
 	nextCheckpoint atomic.Pointer[checkpoint] // for the next Checkpoint; nil while one is in the pipeline
 
-	next          uint64        // the next proposal; used by the sequencer alone
-	recentCallers recentCallers // used by the sequencer alone
+	member       *member                     // nil on one machine
+	clock        *anchoredClock              // nil on one machine
+	applied      atomic.Uint64               // number of the last applied group; of a member
+	attestations *attestations               // nil on one machine
+	nextAttest   atomic.Pointer[core.Attest] // to be proposed; nil: none
+	suspect      atomic.Bool
+
+	next, lastOfLife uint64        // the next proposal and the last of this life; used by the sequencer alone, once it runs
+	firstProposal    atomic.Uint64 // of this run; 0: during the replay
+	recentCallers    recentCallers // used by the sequencer alone
 
 	keys     sync.Map                        // key id → *core.Key; revoked keys are not in it
 	tokens   sync.Map                        // SHA-256 of an account token → core.UserID
 	owners   sync.Map                        // core.UserID of an agent → core.UserID of its owner
 	onRevoke atomic.Pointer[func(id string)] // nil: nothing is called
-	space    diskSpace
-	feed     batchFeed
-	waiters  seqWaiters
-	stats    Stats
+	numbered sync.Map                        // core.KeyNumber → *core.Key, of a member of several machines
+
+	onForeign atomic.Pointer[func([]core.Command)] // nil: nothing is called
+	space     diskSpace
+	feed      batchFeed
+	waiters   seqWaiters
+	stats     Stats
 
 	ready     chan struct{} // closed when the replay has ended
 	readyOnce sync.Once
@@ -102,6 +133,7 @@ type Engine struct {
 	newestSnapshot lastSnapshot   // guarded by snapshotToken
 	backlog        Backlog        // since the last snapshot was begun; used by the applier alone
 	snapshotJobs   sync.WaitGroup // snapshots in the background
+	background     sync.WaitGroup // what ends with runCtx
 }
 
 // Open restores the newest snapshot, replays the log after it, and starts the pipeline. If
@@ -116,13 +148,20 @@ func OpenContext(ctx context.Context, o Options) (*Engine, error) {
 	e := &Engine{opt: o, ready: make(chan struct{}), stopped: make(chan struct{}), snapshotToken: make(chan struct{}, 1)}
 	r, err := replica.Restore(o.Dir, o.Caps, o.progressOf(ctx, Loading))
 	if err != nil {
-		return nil, err
+		return nil, e.finalIfDamage(err)
 	}
 	e.adopt(r)
 	start := r.Snapshot.Position
-	e.log, err = o.OpenLog(journal.Options{Now: o.Now, Start: start, Progress: o.progressOf(ctx, Proving)})
+	if e.several() {
+		e.clock = newAnchoredClock(o.Now)
+		e.opt.Now = e.clock.Now
+		e.attestations = &attestations{self: o.Node, members: o.Members, count: e.stats.countVerdict}
+		e.member = newMember(e)
+		e.applied.Store(start.Number)
+	}
+	e.log, err = o.OpenLog(journal.Options{Now: e.opt.Now, Start: start, Progress: o.progressOf(ctx, Proving)})
 	if err != nil {
-		return nil, err
+		return nil, e.finalIfDamage(err)
 	}
 	e.feed.init()
 	e.queue.init(o.Queue)
@@ -141,6 +180,10 @@ func OpenContext(ctx context.Context, o Options) (*Engine, error) {
 		<-e.stopped
 		return nil, errors.Join(err, e.log.Close())
 	}
+	if e.member != nil {
+		e.member.judge(time.Now())
+		e.background.Go(func() { e.member.run(e.runCtx) })
+	}
 	return e, nil
 }
 
@@ -158,7 +201,7 @@ func (e *Engine) adopt(r *replica.Replica) {
 	e.replica, e.newestSnapshot = r, lastSnapshot{Snapshot: r.Snapshot}
 	for k := range e.replica.Venue.Keys() {
 		if !k.Revoked { // the first revision of the rules keeps revoked keys
-			e.keys.Store(k.ID, &k)
+			e.storeKey(&k)
 		}
 	}
 	for u := range e.replica.Venue.Users() {
@@ -172,6 +215,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Free == nil {
 		o.Free = func() (uint64, error) { return freeOf(o.Dir) }
+	}
+	if o.MaxClockOffset == 0 {
+		o.MaxClockOffset = 250 * time.Millisecond
+	}
+	if o.StaleAfter == 0 {
+		o.StaleAfter = 3 * time.Second
 	}
 	if o.CheckpointEvery == 0 {
 		o.CheckpointEvery = time.Minute
@@ -193,6 +242,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logf == nil {
 		o.Logf = func(string, ...any) {}
+	}
+	if o.Info == nil {
+		o.Info = func(string, ...any) {}
 	}
 	if o.OpenLog == nil {
 		o.OpenLog = func(j journal.Options) (Log, error) {
@@ -242,12 +294,17 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.stop()
 	<-e.stopped
+	e.background.Wait()
 	e.snapshotJobs.Wait()
 	return errors.Join(err, e.log.Close())
 }
 
 // Drain refuses new commands with ErrDraining. Commands under way finish.
 func (e *Engine) Drain() { e.queue.close(ErrDraining) }
+
+// Due returns the venue time, in ns, at which a Clock is due next. With Options.Virtual whoever moves
+// the time submits that Clock.
+func (e *Engine) Due() int64 { return e.nextDue.Load() }
 
 // Draining reports whether new commands are refused.
 func (e *Engine) Draining() bool { return e.queue.closedReason() != nil }
@@ -271,6 +328,38 @@ func (e *Engine) Key(id string) *core.Key {
 		return k.(*core.Key)
 	}
 	return nil
+}
+
+// KeyNumbered is Key for the number of a key, on a member of several machines; on one machine it
+// returns nil.
+func (e *Engine) KeyNumbered(n core.KeyNumber) *core.Key {
+	if k, ok := e.numbered.Load(n); ok {
+		return k.(*core.Key)
+	}
+	return nil
+}
+
+func (e *Engine) storeKey(k *core.Key) {
+	e.keys.Store(k.ID, k)
+	if e.several() {
+		e.numbered.Store(k.Number, k)
+	}
+}
+
+// OnForeign sets the function that is called with the commands of each group that another member has
+// just proposed, once they are applied. It must keep no reference to them, and must not block. A
+// second call replaces the function.
+func (e *Engine) OnForeign(f func([]core.Command)) { e.onForeign.Store(&f) }
+
+// foreignFor is how old a group of another member may be for OnForeign. An older one is read while
+// this member catches up.
+const foreignFor = time.Second
+
+// callForeign calls the function of OnForeign with the commands of a delivered group.
+func (e *Engine) callForeign(g *journal.Group, cmds []core.Command) {
+	if f := e.onForeign.Load(); f != nil && g.Node != e.opt.Node && e.opt.Now()-g.Stamp < int64(foreignFor) {
+		(*f)(cmds)
+	}
 }
 
 // OnRevoke sets the function that is called with the id of each revoked key, before the

@@ -254,7 +254,7 @@ type heldLog struct {
 	fail error
 }
 
-func (h *heldLog) Propose(g journal.Group) error {
+func (h *heldLog) Propose(ctx context.Context, g journal.Group) error {
 	if h.took != nil {
 		h.took <- struct{}{}
 	}
@@ -263,7 +263,7 @@ func (h *heldLog) Propose(g journal.Group) error {
 	if h.fail != nil {
 		return h.fail
 	}
-	return h.Log.Propose(g)
+	return h.Log.Propose(ctx, g)
 }
 
 func (h *heldLog) Deliver(ctx context.Context, from uint64) iter.Seq2[journal.Group, error] {

@@ -47,7 +47,7 @@ type lastSnapshot struct {
 }
 
 // Snapshot writes the state to disk and returns its seq. Then it trims from the log what the
-// snapshot before it covers and Options.Hold does not keep, so that a replay from that one can verify the new one. Reads and
+// snapshot before it covers and neither Options.Keep nor Options.Hold keeps, so that a replay from that one can verify the new one. Reads and
 // commands go on while it is written. The pipeline waits while the venue is copied, and then
 // for the copies of single accounts of the view. Errors: ErrNoRoom, or one of the disk.
 func (e *Engine) Snapshot() (seq uint64, err error) {
@@ -87,7 +87,30 @@ func (e *Engine) snapshot(ctx context.Context) (s journal.Snapshot, err error) {
 	e.stats.Snapshots.Add(1)
 	before := e.newestSnapshot
 	e.newestSnapshot = lastSnapshot{s, time.Since(begun)}
-	return s, e.log.Trim(e.opt.Hold(before.Number + 1))
+	e.opt.Info("snapshot written", "seq", s.Seq, "bytes", s.Bytes, "took_ms", e.newestSnapshot.took.Milliseconds())
+	below, err := e.keptFrom(before.Number + 1)
+	if err != nil {
+		return s, err
+	}
+	return s, e.log.Trim(e.opt.Hold(below))
+}
+
+// keptFrom is the number of the first group that Options.Keep needs, at most below: the one after the
+// oldest snapshot.
+func (e *Engine) keptFrom(below uint64) (uint64, error) {
+	if e.opt.Keep == 0 {
+		return below, nil
+	}
+	paths, err := journal.Snapshots(replica.SnapshotDir(e.opt.Dir))
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range paths {
+		if n, ok := journal.SnapshotNumber(path); ok {
+			below = min(below, n+1)
+		}
+	}
+	return below, nil
 }
 
 func (e *Engine) write(ctx context.Context, im *image) (s journal.Snapshot, err error) {
@@ -101,6 +124,7 @@ func (e *Engine) write(ctx context.Context, im *image) (s journal.Snapshot, err 
 		return s, err
 	}
 	defer w.Abort()
+	w.Keep = e.opt.Keep
 	hash, err := im.Stream(w, e.mu.RLocker(), func() error { return check(w.Bytes()) }, im.awaitHash)
 	if err != nil {
 		return s, err
@@ -164,7 +188,7 @@ func (e *Engine) captureLocked() (*image, error) {
 // starts after the replay.
 func (e *Engine) maybeSnapshot(commands int, applying time.Duration) {
 	e.backlog.add(1, uint64(commands), applying)
-	if !isClosed(e.ready) || !e.backlog.reaches(&e.opt.SnapshotEvery) {
+	if e.opt.Virtual || !isClosed(e.ready) || !e.backlog.reaches(&e.opt.SnapshotEvery) {
 		return
 	}
 	e.backlog = Backlog{}
@@ -181,6 +205,9 @@ const closeMargin = time.Second
 // finalSnapshot writes the snapshot of a stop if there is time for it. Without it nothing is
 // lost: the next start replays more of the log.
 func (e *Engine) finalSnapshot(ctx context.Context) error {
+	if e.opt.Virtual {
+		return nil
+	}
 	skipped := func(why string) {
 		e.opt.Logf("stopped without a snapshot; the next start replays more of the log", "why", why)
 	}

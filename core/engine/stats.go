@@ -14,10 +14,19 @@ type Stats struct {
 	ApplyNs, ApplyMaxNs     atomic.Int64
 	Shed, Snapshots         atomic.Uint64
 	InvariantChecks         atomic.Uint64 // commands after which THE INVARIANT held
+	ProposedAgain           atomic.Uint64 // attempts after one that the log did not confirm
+	RepeatsDropped          atomic.Uint64 // delivered groups whose proposal was applied before
+	AttestedSeq             atomic.Uint64 // of the newest checkpoint that a majority attests as this member has it
+	ForeignCommands         atomic.Uint64 // delivered commands that another member proposed
+	StampAheadMaxNs         atomic.Int64  // by which a delivered stamp was ahead of the clock of this member
+
+	// Checkpoints by what this member concluded from their attestations.
+	AttestConfirmed, AttestSuspect, AttestDiverged atomic.Uint64
 
 	GroupSizes   Histogram // commands of a group
 	GroupLatency Histogram // ns from a group's first command to its receipts
 	SyncLatency  Histogram // ns
+	Delivery     Histogram // ns from a proposal of this member to its delivery; of a member
 	ApplyLatency Histogram // ns
 }
 

@@ -3,7 +3,9 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
+	"time"
 
 	"duplex/core"
 	"duplex/core/journal"
@@ -26,7 +28,10 @@ type Proof struct {
 	Groups, Commands uint64        // replayed
 	Seq              uint64        // of the last command
 	Hash             [32]byte      // of the state at Seq
+	Rules            core.Rules    // in force at Seq
 	From             uint64        // seq of the snapshot that the replay began with; 0: the empty state
+	Began, Ended     int64         // stamps of the first and the last group that were replayed, ns
+	Checkpoints      int           // compared with the replay: checkpoints with a hash, and attestations
 	Snapshots        int           // compared with the replay
 	Actions          uint64        // of operators and accounts, since the first command
 	Torn             *journal.Torn // the torn end of the log, which a start cuts; nil: none
@@ -44,12 +49,30 @@ func (f *Failure) Unwrap() error { return f.Err }
 
 // Verify replays the journal in dir without changing it (docs/rules/operation.md#verify). It
 // refuses what Open refuses, by the same functions: it restores the newest snapshot and
-// verifies the log against the snapshot and the mark. It also compares every checkpoint and
-// the state hash of every snapshot, checks the money after every command, and audits it at
+// verifies the log against the snapshot and the mark. It also compares every checkpoint, what a
+// majority of the members attested for it, and the state hash of every snapshot, checks the money after every command, and audits it at
 // each snapshot and at the end. The error is a *Failure with the first bad seq, or a
 // *journal.Damage with file and offset. Verify calls each, unless it is nil, with the number
 // of groups replayed so far.
 func Verify(dir string, each func(done uint64)) (p Proof, err error) {
+	return verify(dir, math.MaxInt64, each)
+}
+
+// ErrNothingCompared means that a replay had no hash to compare with.
+var ErrNothingCompared = errors.New("the replay covers no checkpoint and no snapshot, so it shows nothing about the rules")
+
+// VerifyRules is Verify for the rehearsal of an upgrade: it replays what comes after the newest snapshot
+// that is older than the newest one by a period, and also fails if that compares no hash.
+func VerifyRules(dir string, period time.Duration, each func(done uint64)) (Proof, error) {
+	p, err := verify(dir, int64(period), each)
+	if err == nil && p.Checkpoints+p.Snapshots == 0 {
+		err = ErrNothingCompared
+	}
+	return p, err
+}
+
+// verify replays a period, in ns, before the newest snapshot and everything after it.
+func verify(dir string, period int64, each func(done uint64)) (p Proof, err error) {
 	newest, err := replica.Restore(dir, view.DefaultRetentionCaps(), nil)
 	if err != nil {
 		return p, err
@@ -60,9 +83,9 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 	if err != nil {
 		return p, err
 	}
-	e := &Engine{}
+	e := &Engine{attestations: &attestations{}}
 	e.feed.init()
-	oldest, err := restoreOldest(dir, snapshots, start)
+	oldest, err := restoreOldest(dir, snapshots, start, period)
 	if err != nil {
 		return p, err
 	}
@@ -89,10 +112,10 @@ func Verify(dir string, each func(done uint64)) (p Proof, err error) {
 			each(p.Groups)
 		}
 	}
-	if err := e.audit(); err != nil {
+	if err := errors.Join(e.attestations.end(), e.audit()); err != nil {
 		return p, e.failure(err)
 	}
-	p.Seq, p.Actions = e.replica.Venue.Now().Seq, e.replica.View.ActionCount()
+	p.Seq, p.Actions, p.Rules = e.replica.Venue.Now().Seq, e.replica.View.ActionCount(), e.replica.Venue.Rules()
 	p.Hash, err = e.replica.Venue.Hash()
 	return p, err
 }
@@ -144,7 +167,7 @@ func snapshotsByGroup(dir string, p *Proof) (map[uint64]snapshotFile, error) {
 
 // restoreOldest returns the state that a replay begins with: the empty one if the log still
 // has its first group, else the oldest snapshot that the log continues.
-func restoreOldest(dir string, snapshots map[uint64]snapshotFile, start journal.Position) (*replica.Replica, error) {
+func restoreOldest(dir string, snapshots map[uint64]snapshotFile, start journal.Position, period int64) (*replica.Replica, error) {
 	first := uint64(0)
 	for at, err := range journal.Scan(dir, 0) {
 		if err != nil {
@@ -152,6 +175,9 @@ func restoreOldest(dir string, snapshots map[uint64]snapshotFile, start journal.
 		}
 		first = at.Number
 		break
+	}
+	if recent := newestBefore(snapshots, start.Stamp, period, first); recent != nil {
+		return replica.Load(recent.path, view.DefaultRetentionCaps(), nil)
 	}
 	if first <= 1 && (first == 1 || len(snapshots) == 0) {
 		return replica.New(view.DefaultRetentionCaps()), nil
@@ -174,14 +200,42 @@ func restoreOldest(dir string, snapshots map[uint64]snapshotFile, start journal.
 	return replica.Load(oldest.path, view.DefaultRetentionCaps(), nil)
 }
 
+// newestBefore returns the newest snapshot that is older than a stamp by a period and that the log
+// continues, whose first group has a number; nil if there is none.
+func newestBefore(snapshots map[uint64]snapshotFile, stamp, period int64, first uint64) (best *snapshotFile) {
+	for _, s := range snapshots {
+		if stamp-s.Stamp >= period && s.Number+1 >= first && (best == nil || s.Number > best.Number) {
+			best = &s
+		}
+	}
+	return best
+}
+
 func (e *Engine) replayGroup(g *journal.Group, p *Proof) error {
-	cmds, err := e.commandsOf(g)
+	cmds, err := replica.Commands(g)
 	if err != nil {
 		return err
 	}
 	p.Groups++
 	p.Commands += uint64(len(cmds))
-	return e.applyGroup(g, cmds, &Batch{Number: g.Number})
+	b := &Batch{Number: g.Number}
+	if err := e.applyGroup(g, cmds, b); err != nil {
+		return err
+	}
+	if p.Ended = g.Stamp; p.Began == 0 {
+		p.Began = g.Stamp
+	}
+	for _, c := range cmds {
+		switch c := c.(type) {
+		case *core.Checkpoint:
+			if c.Hash != ([32]byte{}) {
+				p.Checkpoints++
+			}
+		case *core.Attest:
+			p.Checkpoints++
+		}
+	}
+	return e.compareAttests(g.Node, b.Applied)
 }
 
 // compareSnapshot compares the state with the snapshot of the current group, if there is one.

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -24,7 +25,7 @@ func BenchmarkDurable(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := f.Propose(Group{Body: body}); err != nil {
+				if err := f.Propose(context.Background(), Group{Body: body}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -46,7 +47,7 @@ func BenchmarkReplay(b *testing.B) {
 	f := mustOpen(b, dir)
 	const groups = 5000
 	for i := range groups {
-		if err := f.Propose(Group{Proposal: uint64(i), Body: make([]byte, 1600)}); err != nil {
+		if err := f.Propose(context.Background(), Group{Proposal: uint64(i), Body: make([]byte, 1600)}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -54,7 +54,30 @@ var kinds = [...]kind{
 	34: cborMap[core.HaltAgent](nil),
 	35: cborMap[core.ResumeAgent](nil),
 	36: cborMap[core.CloseAgent](nil),
+
+	// From core.RevisionOperators on. Numbers 37 to 47 are left to the revisions before it.
+	48: cborMap(checkAddOperator),
+	49: cborMap[core.RevokeOperator](nil),
+	50: cborMap(checkRequestApproval),
+	51: cborMap(checkDecideApproval),
+	52: cborMap[core.ResetToken](nil),
+	53: cborMap[core.CancelUserOrders](nil),
+
+	// From core.RevisionReplace on.
+	54: packed(appendReplaceOrder, readReplaceOrder),
+
+	// From core.RevisionForecasts on.
+	55: packed(appendSubmitForecast, readSubmitForecast),
+
+	// From 64 on: commands of a log of several machines.
+	64: cborMap[core.Attest](nil),
+	65: {}, // core.Marked: set by init, because its encoding holds that of another kind
 }
+
+// Format is the newest version of the journal's encoding, which this program writes. It reads this one
+// and all before (docs/rules/operation.md#journal). A new kind of command, or a new encoding of one,
+// begins a new format.
+const Format = 2
 
 // kind is the encoding of one kind of command, without the kind byte. The table has a zero kind
 // at each number that no command uses.
@@ -90,15 +113,16 @@ func superseded[T any, C command[T]](read func([]byte) (C, error)) kind {
 	}}
 }
 
-var kindByType = func() map[reflect.Type]byte {
-	m := map[reflect.Type]byte{}
+var kindByType = map[reflect.Type]byte{}
+
+func init() {
+	kinds[65] = kind{empty: func() core.Command { return &core.Marked{Command: new(core.CancelAll)} }, append: appendMarked, read: readMarked}
 	for n, k := range kinds {
 		if k.empty != nil {
-			m[reflect.TypeOf(k.empty())] = byte(n)
+			kindByType[reflect.TypeOf(k.empty())] = byte(n)
 		}
 	}
-	return m
-}()
+}
 
 // Kinds yields each kind that is written, by its number on disk, with an empty command.
 func Kinds() iter.Seq2[byte, core.Command] {
@@ -122,6 +146,8 @@ func kindOf(cmd core.Command) byte {
 		return 28
 	case *core.CancelAll:
 		return 29
+	case *core.ReplaceOrder:
+		return 54
 	}
 	return kindByType[reflect.TypeOf(cmd)]
 }

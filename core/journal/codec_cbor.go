@@ -101,6 +101,24 @@ func checkMandate(m *core.Mandate) error {
 	return nil
 }
 
+func checkAddOperator(c *core.AddOperator) error {
+	if c.Role.String() == "" {
+		return errEnum
+	}
+	return nil
+}
+
+func checkRequestApproval(c *core.RequestApproval) error { return checkApprovalAction(&c.Action) }
+
+func checkDecideApproval(c *core.DecideApproval) error { return checkApprovalAction(&c.Action) }
+
+func checkApprovalAction(a *core.ApprovalAction) error {
+	if a.Kind.String() == "" || a.Feed >= core.Feeds {
+		return errEnum
+	}
+	return nil
+}
+
 func checkSetRules(c *core.SetRules) error {
 	if slices.ContainsFunc(c.Rules.Grid.Bands, func(b core.Band) bool { return b.Step <= 0 }) {
 		return errRange // Grid.Legal divides by the step

@@ -60,6 +60,42 @@ func readPlaceOrder1(b []byte) (*core.PlaceOrder, error) {
 	return c, p.end()
 }
 
+func appendReplaceOrder(dst []byte, c *core.ReplaceOrder) ([]byte, error) {
+	return appendPlaceOrder(binary.AppendUvarint(dst, uint64(c.Old)), &c.PlaceOrder)
+}
+
+func readReplaceOrder(b []byte) (*core.ReplaceOrder, error) {
+	p := payload{b: b}
+	c := &core.ReplaceOrder{Old: core.OrderID(p.u(math.MaxUint64))}
+	key := p.key()
+	c.PlaceOrder = *p.placeOrder(unpriced)
+	c.Key = key
+	return c, p.end()
+}
+
+func appendSubmitForecast(dst []byte, c *core.SubmitForecast) ([]byte, error) {
+	if c.P > core.ProbabilityMax {
+		return dst, errRange
+	}
+	dst = binary.AppendUvarint(dst, uint64(c.Key))
+	dst = binary.AppendUvarint(dst, uint64(c.User))
+	dst = binary.AppendUvarint(dst, uint64(c.Market))
+	dst = binary.AppendUvarint(dst, uint64(c.Generation))
+	return binary.AppendUvarint(dst, uint64(c.P)), nil
+}
+
+func readSubmitForecast(b []byte) (*core.SubmitForecast, error) {
+	p := payload{b: b}
+	c := &core.SubmitForecast{
+		Key:        p.key(),
+		User:       core.UserID(p.u(math.MaxUint32)),
+		Market:     core.MarketID(p.u(math.MaxUint32)),
+		Generation: uint32(p.u(math.MaxUint32)),
+		P:          core.Probability(p.u(uint64(core.ProbabilityMax))),
+	}
+	return c, p.end()
+}
+
 // key reads the number of a key.
 func (p *payload) key() core.KeyNumber { return core.KeyNumber(p.u(math.MaxUint64)) }
 
@@ -176,6 +212,53 @@ func (p *payload) decreaseOrder() *core.DecreaseOrder {
 		To:     p.flag(),
 		Amount: core.Qty(p.i(math.MinInt64, math.MaxInt64)),
 	}
+}
+
+// signedAtMax bounds the time of signing, in ms.
+const signedAtMax = 1 << 53
+
+// appendMarked appends the mark, the time of signing, and the encoding of the command that is
+// marked.
+func appendMarked(dst []byte, cmd core.Command) ([]byte, error) {
+	c := cmd.(*core.Marked)
+	if !markable(kindOf(c.Command)) {
+		return dst, errEnum
+	}
+	if c.SignedAt < 0 || c.SignedAt > signedAtMax {
+		return dst, errRange
+	}
+	dst = append(dst, c.Mark[:]...)
+	return Encode(binary.AppendUvarint(dst, uint64(c.SignedAt)), c.Command)
+}
+
+func readMarked(b []byte) (core.Command, error) {
+	c := &core.Marked{}
+	if len(b) < len(c.Mark) {
+		return nil, errShort
+	}
+	p := payload{b: b[copy(c.Mark[:], b):]}
+	c.SignedAt = int64(p.u(signedAtMax))
+	if p.err == nil && len(p.b) == 0 {
+		p.fail(errShort)
+	}
+	if p.err == nil && !markable(p.b[0]) {
+		p.fail(errEnum)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	var err error
+	c.Command, err = Decode(p.b)
+	return c, err
+}
+
+// markable reports whether a Marked may hold a command of a kind: whether a key signs it.
+func markable(kind byte) bool {
+	switch kind {
+	case 7, 8, 9, 10, 26, 27, 28, 29, 54, 55:
+		return true
+	}
+	return false
 }
 
 func appendClock(dst []byte, _ *core.Clock) ([]byte, error) { return dst, nil }

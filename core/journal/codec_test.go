@@ -39,9 +39,14 @@ var (
 		reflect.TypeFor[core.OrderType](): uint64(core.Market),
 		reflect.TypeFor[core.TIF]():       uint64(core.FOK),
 		reflect.TypeFor[core.Flags]():     uint64(flagsMax),
-		reflect.TypeFor[core.Feed]():      core.Feeds - 1,
-		reflect.TypeFor[core.Scopes]():    7,
-		reflect.TypeFor[core.Revision]():  uint64(core.RevisionStrict),
+
+		reflect.TypeFor[core.Probability](): uint64(core.ProbabilityMax),
+		reflect.TypeFor[core.Feed]():        core.Feeds - 1,
+		reflect.TypeFor[core.Scopes]():      7,
+		reflect.TypeFor[core.Revision]():    uint64(core.RevisionStrict),
+
+		reflect.TypeFor[core.Role]():         uint64(core.RoleAdmin),
+		reflect.TypeFor[core.ApprovalKind](): uint64(core.ApproveTick),
 	}
 )
 
@@ -60,6 +65,11 @@ func fill(rt *rapid.T, v reflect.Value) {
 		if c, ok := v.Addr().Interface().(*core.PlaceOrder); ok {
 			c.Unpriced = c.Unpriced && c.Type == core.Market
 		}
+		if c, ok := v.Addr().Interface().(*core.Marked); ok {
+			c.SignedAt &= signedAtMax - 1
+		}
+	case reflect.Interface: // of core.Marked
+		v.Set(reflect.ValueOf(randomCommand(rt, rapid.SampledFrom([]byte{7, 8, 9, 10, 26, 27, 28, 29, 54, 55}).Draw(rt, "kind"))))
 	case reflect.Array:
 		for i := range v.Len() {
 			fill(rt, v.Index(i))
@@ -203,6 +213,9 @@ func TestEncodeRefuses(t *testing.T) {
 		&core.SetMandate{Mandate: core.Mandate{Set: 1 << len(core.MandateRules())}},
 		&core.CreateAgent{Mandate: core.Mandate{Set: 1 << 15}},
 		&core.CreateKey{Sealed: make([]byte, CommandMax)},
+		&core.AddOperator{Role: core.RoleAdmin + 1},
+		&core.RequestApproval{Action: core.ApprovalAction{Kind: core.ApproveTick + 1}},
+		&core.DecideApproval{Action: core.ApprovalAction{Feed: core.Feeds}},
 	} {
 		body, err := AppendCommand([]byte("as it was"), cmd)
 		if err == nil || string(body) != "as it was" {
@@ -251,7 +264,11 @@ func TestGoldenBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&out, "%T\n\t%+v\n\t%x\n", cmd, reflect.ValueOf(cmd).Elem().Interface(), b)
+		shown := fmt.Sprintf("%+v", reflect.ValueOf(cmd).Elem().Interface())
+		if c, ok := cmd.(*core.Marked); ok {
+			shown = fmt.Sprintf("{Mark:%v SignedAt:%d Command:%+v}", c.Mark, c.SignedAt, c.Command)
+		}
+		fmt.Fprintf(&out, "%T\n\t%s\n\t%x\n", cmd, shown, b)
 	}
 	path := filepath.Join("testdata", "codec.txt")
 	if *update {
@@ -324,6 +341,8 @@ func numberFields(v reflect.Value, n *int) {
 		for i := range v.NumField() {
 			numberFields(v.Field(i), n)
 		}
+	case reflect.Interface: // of core.Marked
+		numberFields(v.Elem().Elem(), n)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		numberFields(v.Index(0), n)

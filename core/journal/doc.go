@@ -3,7 +3,8 @@
 // do.
 //
 // The log is the sequencer. A caller proposes a group, and the group has happened once the log
-// delivers it. A replicated log can implement the same interface.
+// delivers it. Log states what every implementation promises; a replicated log can be one.
+// The Log of one machine is a File:
 //
 //	Propose(group)                    the engine's sequencer
 //	    number, stamp := last+1, max(now, last stamp)
@@ -26,7 +27,8 @@
 //
 // Invariants:
 //
-//  1. A delivered group is durable: its bytes and all bytes before it are synced.
+//  1. A delivered group is durable: its bytes and all bytes before it are synced. With
+//     Options.Unsynced it is durable after Close.
 //  2. Numbers rise by one from 1, stamps never fall, and each chain hash covers everything
 //     before it. Two logs with the same chain at a number are equal up to it.
 //  3. A delivered group is never lost unnoticed. Whatever bit is damaged, the log is refused
@@ -39,7 +41,9 @@
 //     replaced by an older one. Snapshots are streams: a piece is verified before it is
 //     decoded, and the whole file before its content is used.
 //  7. Check and Open judge a log by the same functions, and refuse the same logs.
-//  8. A start and the replay after it read each byte of the log at most twice.
+//  8. A log may be read while a venue writes it. What is being written is the end of the log or
+//     a torn tail; bytes are damage only if a second read shows the same ones.
+//  9. A start and the replay after it read each byte of the log at most twice.
 //
 // A record has a CRC of its own, although etcd's WAL has one already. The CRC of the WAL runs
 // over all bytes since the first, so it says nothing about a record after a damaged one.

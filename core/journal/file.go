@@ -1,11 +1,13 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
@@ -25,6 +27,9 @@ type Options struct {
 	Start    Position                      // of the newest snapshot, which the log must contain or continue
 	Progress func(done, total int64) error // progress of the verification, in bytes; its error ends Open
 	Watch    func(Step) error              // called after each Step; default none
+	Unsynced bool                          // Close syncs all groups, Propose none: for a log that can be made again
+	Archive  bool                          // for Append and Sync: the groups are durable elsewhere
+	Base     Position                      // where a new archive begins; default the start of a log
 	newMark  bool                          // the mark is lost, see NewMark
 }
 
@@ -45,11 +50,13 @@ const (
 
 // File is the log of one machine: a directory of segments. It implements Log.
 type File struct {
-	dir   string
-	now   func() int64
-	watch func(Step) error
-	lock  *fileutil.LockedFile // nil after Close
-	torn  *Torn
+	dir      string
+	now      func() int64
+	watch    func(Step) error
+	unsynced bool                 // Options.Unsynced or Archive
+	archive  bool                 // Options.Archive
+	lock     *fileutil.LockedFile // nil after Close
+	torn     *Torn
 
 	mu           sync.Mutex // guards the fields up to preallocator; held during a sync
 	wal          appender
@@ -59,6 +66,11 @@ type File struct {
 	record       []byte
 	segmentEnd   int64 // upper bound of the bytes written to the last segment
 	preallocator *preallocator
+
+	syncing      sync.Mutex // held by Sync; guards synced
+	synced       Position
+	syncedNumber atomic.Uint64
+	written      atomic.Int64 // bytes of the groups that this process has written
 
 	queue queue
 }
@@ -89,7 +101,7 @@ func Open(dir string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{dir: dir, now: o.Now, watch: o.Watch, lock: lock, preallocator: newPreallocator()}
+	f := &File{dir: dir, now: o.Now, watch: o.Watch, unsynced: o.Unsynced || o.Archive, archive: o.Archive, lock: lock, preallocator: newPreallocator()}
 	f.queue.init()
 	if err := f.open(&o); err != nil {
 		lock.Close()
@@ -130,11 +142,19 @@ func (f *File) Last() Position {
 	return f.last
 }
 
+// Head implements Log: it is the number of the newest durable group.
+func (f *File) Head() uint64 { return f.Last().Number }
+
+// NewLife implements Log: it returns 0. A file has one writer at a time, and Open reads every
+// group of the earlier ones or cuts it as a torn tail. So no proposal of an earlier run can be
+// delivered after Head.
+func (f *File) NewLife(context.Context) (uint32, error) { return 0, nil }
+
 // Propose stamps a group, writes and syncs it, and hands it to Deliver. Errors: ErrTooBig,
-// ErrClosed, or the error of the write or sync that stopped the log. A sync is not retried: a
-// second sync may succeed without the bytes of the first
-// (docs/rules/operation.md#durability).
-func (f *File) Propose(g Group) error {
+// ErrClosed, or the error of the write or sync that stopped the log; never ErrUnconfirmed. A
+// sync is not retried: a second sync may succeed without the bytes of the first
+// (docs/rules/operation.md#durability). The context does not interrupt the write.
+func (f *File) Propose(_ context.Context, g Group) error {
 	if len(g.Body) > BodyMax {
 		return ErrTooBig
 	}
@@ -146,12 +166,18 @@ func (f *File) Propose(g Group) error {
 	g.Number = f.last.Number + 1
 	g.Stamp = max(f.now(), f.last.Stamp)
 	f.record = appendRecord(f.record[:0], &f.last.Chain, &g)
-	if err := f.save(&g); err != nil {
+	return f.write(&g)
+}
+
+// write writes f.record, which is that of the group g, and hands the group to Deliver. The caller
+// holds f.mu.
+func (f *File) write(g *Group) error {
+	if err := f.save(g); err != nil {
 		f.failed = fmt.Errorf("journal: stopped at group %d: %w", g.Number, err)
 		f.queue.fail(f.failed)
 		return f.failed
 	}
-	f.queue.push(g)
+	f.queue.push(*g)
 	return nil
 }
 
@@ -183,8 +209,8 @@ func (f *File) rotate() error {
 	}
 	f.segs, f.segmentEnd = append(f.segs, next), headRoom
 	f.wakePreallocator()
-	if err := f.writeSegmentStart(); err != nil {
-		return err
+	if err := f.writeSegmentStart(); err != nil || f.archive {
+		return err // Sync writes the mark of an archive
 	}
 	return f.writeDurableMark()
 }
@@ -241,12 +267,29 @@ func (f *File) close() (err error, closed bool) {
 		err = f.closeWithoutSync()
 	} else {
 		f.failed = ErrClosed
-		err = errors.Join(f.writeDurableMark(), f.wal.Close())
+		err = errors.Join(f.syncSegments(), f.writeDurableMark(), f.wal.Close())
 	}
 	f.queue.fail(f.failed)
 	err = errors.Join(err, f.lock.Close())
 	f.lock = nil
 	return err, true
+}
+
+// syncSegments syncs what Propose did not.
+func (f *File) syncSegments() error {
+	if !f.unsynced {
+		return nil
+	}
+	for _, seg := range f.segs {
+		file, err := os.OpenFile(seg.path, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(file.Sync(), file.Close()); err != nil {
+			return err
+		}
+	}
+	return syncDir(filepath.Join(f.dir, walDir))
 }
 
 // closeWithoutSync closes the WAL, which would otherwise sync once more.

@@ -416,7 +416,7 @@ func TestProposeFromMany(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				if err := f.Propose(Group{Node: uint32(w), Proposal: uint64(i), Body: body(i)}); err != nil {
+				if err := f.Propose(context.Background(), Group{Node: uint32(w), Proposal: uint64(i), Body: body(i)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -499,7 +499,7 @@ func TestDeliverEnds(t *testing.T) {
 	if !errors.Is(last, ErrClosed) {
 		t.Fatalf("got %v, want %v", last, ErrClosed)
 	}
-	if err := f.Propose(Group{}); !errors.Is(err, ErrClosed) {
+	if err := f.Propose(context.Background(), Group{}); !errors.Is(err, ErrClosed) {
 		t.Fatalf("got %v, want %v", err, ErrClosed)
 	}
 }
@@ -536,7 +536,7 @@ func TestFailedWrite(t *testing.T) {
 		bad := &failingWAL{appender: f.wal, after: after}
 		f.wal = bad
 		for range 3 {
-			if err := f.Propose(Group{Body: []byte("x")}); !errors.Is(err, errDisk) {
+			if err := f.Propose(context.Background(), Group{Body: []byte("x")}); !errors.Is(err, errDisk) {
 				t.Fatalf("got %v, want %v", err, errDisk)
 			}
 		}
@@ -568,14 +568,36 @@ func TestFailedWrite(t *testing.T) {
 func TestTooBig(t *testing.T) {
 	f := mustOpen(t, tempDir(t))
 	defer mustClose(t, f)
-	if err := f.Propose(Group{Body: make([]byte, BodyMax+1)}); !errors.Is(err, ErrTooBig) {
+	if err := f.Propose(context.Background(), Group{Body: make([]byte, BodyMax+1)}); !errors.Is(err, ErrTooBig) {
 		t.Fatalf("got %v, want %v", err, ErrTooBig)
 	}
-	if err := f.Propose(Group{Body: make([]byte, BodyMax)}); err != nil {
+	if err := f.Propose(context.Background(), Group{Body: make([]byte, BodyMax)}); err != nil {
 		t.Fatal(err)
 	}
 	propose(t, f, 2, 2)
 	if got := mustDrain(t, f, 1); len(got) != 2 || len(got[0].Body) != BodyMax {
 		t.Fatalf("%d groups", len(got))
+	}
+}
+
+// TestUnsynced checks that a log without syncs is whole after Close, over several segments.
+func TestUnsynced(t *testing.T) {
+	dir := tempDir(t)
+	f, err := Open(dir, Options{Now: ticking(), Unsynced: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const groups = 60
+	for i := range groups {
+		if err := f.Propose(context.Background(), Group{Proposal: uint64(i + 1), Body: body(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last, segments := f.Last(), len(f.segs)
+	mustClose(t, f)
+	f = mustOpen(t, dir)
+	defer mustClose(t, f)
+	if f.Last() != last || f.Torn() != nil || last.Number != groups || segments < 2 {
+		t.Errorf("reopened at %+v after %+v, %d segments", f.Last(), last, segments)
 	}
 }

@@ -57,6 +57,21 @@ func openFrames(seg segment) (*frames, error) {
 
 func (fs *frames) close() { fs.f.Close() }
 
+// again reads the frame at fs.off from the file and not from the buffer, which may have bytes of
+// before it was written.
+func (fs *frames) again() (frame, error) {
+	st, err := fs.f.Stat()
+	if err == nil {
+		_, err = fs.f.Seek(fs.off, io.SeekStart)
+	}
+	if err != nil {
+		return frame{}, err
+	}
+	fs.size = max(st.Size(), fs.off)
+	fs.r.Reset(fs.f)
+	return fs.next()
+}
+
 // next reads one frame. io.EOF means that the file ends between two frames, errHole that the
 // length word is zero. Any other error is of the frame at fs.off.
 func (fs *frames) next() (frame, error) {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -65,7 +66,7 @@ func TestFullDisk(t *testing.T) {
 	n := 3
 	var err error
 	for err == nil {
-		if err = f.Propose(Group{Node: 7, Proposal: uint64(n + 1), Body: body(n + 1)}); err == nil {
+		if err = f.Propose(context.Background(), Group{Node: 7, Proposal: uint64(n + 1), Body: body(n + 1)}); err == nil {
 			n++
 		}
 	}

@@ -16,8 +16,8 @@ const BodyMax = 16 << 20
 // Group is one record of the log: commands that become durable together.
 type Group struct {
 	Number   uint64   // 1, 2, 3 and so on; set by the log
-	Node     uint32   // the node that proposed it
-	Proposal uint64   // the node's own number of it
+	Node     uint32   // the node that proposed it; 0 on one machine, from 1 on in a log of several
+	Proposal uint64   // the node's own number of it, see Log.NewLife
 	Stamp    int64    // ns since the Unix epoch, never falls; set by the log
 	Body     []byte   // commands, see AppendCommand; at most BodyMax bytes
 	Chain    [32]byte // hash of everything up to and including this group; set by the log
@@ -33,6 +33,16 @@ type Position struct {
 
 // After is the position after g.
 func (g *Group) After() Position { return Position{g.Number, g.Chain, g.Stamp} }
+
+// Next returns g as the group after p: it sets Number and Chain, and raises a Stamp lower than
+// that of p. A log of several machines derives these on delivery, so that every machine
+// derives the same.
+func (p Position) Next(g Group) Group {
+	g.Number, g.Stamp = p.Number+1, max(g.Stamp, p.Stamp)
+	head := g.chainHead()
+	g.Chain = chain(&p.Chain, head[:], g.Body)
+	return g
+}
 
 // The record of a group, little-endian:
 //
@@ -80,15 +90,24 @@ var (
 // before it.
 func appendRecord(dst []byte, before *[32]byte, g *Group) []byte {
 	at := len(dst)
+	dst = appendRecordHead(dst, g)
+	g.Chain = chain(before, dst[at+8:], g.Body)
+	return sealRecord(append(dst, g.Chain[:]...), at, g)
+}
+
+// appendRecordHead appends a record up to its chain, without its checksum.
+func appendRecordHead(dst []byte, g *Group) []byte {
 	dst = append(dst, recordMagic...)
 	dst = append(dst, formatVersion, 0, 0, 0, 0)
 	dst = binary.LittleEndian.AppendUint64(dst, g.Number)
 	dst = binary.LittleEndian.AppendUint32(dst, g.Node)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.Body)))
 	dst = binary.LittleEndian.AppendUint64(dst, g.Proposal)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(g.Stamp))
-	g.Chain = chain(before, dst[at+8:], g.Body)
-	dst = append(dst, g.Chain[:]...)
+	return binary.LittleEndian.AppendUint64(dst, uint64(g.Stamp))
+}
+
+// sealRecord appends the body to the record that begins at an index, and sets the checksum.
+func sealRecord(dst []byte, at int, g *Group) []byte {
 	dst = append(dst, g.Body...)
 	mask(dst[at+recordHead:], &g.Chain)
 	dst = append(dst, recordEnd)
@@ -105,20 +124,31 @@ func recordChecksum(b []byte) uint32 {
 	return crc32.Update(sum, castagnoli, b[8:])
 }
 
+// recordLength returns the length of the record whose head is at the start of b.
+func recordLength(b []byte) (int, error) {
+	if len(b) < recordHead || !bytes.HasPrefix(b, recordMagic) || b[3] == 0 {
+		return 0, errMagic
+	}
+	if b[3] > formatVersion {
+		return 0, errVersion
+	}
+	length := binary.LittleEndian.Uint32(b[20:])
+	if length > BodyMax {
+		return 0, errLength
+	}
+	return recordHead + int(length) + 1, nil
+}
+
 // readRecord reads the record at the start of b and returns its length. It verifies the record
 // on its own; follows verifies that it continues another.
 func readRecord(b []byte) (g Group, n int, err error) {
-	if len(b) <= recordHead || !bytes.HasPrefix(b, recordMagic) || b[3] == 0 {
-		return g, 0, errMagic
+	if n, err = recordLength(b); err != nil {
+		return g, 0, err
 	}
-	if b[3] > formatVersion {
-		return g, 0, errVersion
-	}
-	length := binary.LittleEndian.Uint32(b[20:])
-	if length > BodyMax || len(b) < recordHead+int(length)+1 {
+	if len(b) < n {
 		return g, 0, errLength
 	}
-	b = b[:recordHead+int(length)+1]
+	b = b[:n]
 	if binary.LittleEndian.Uint32(b[4:]) != recordChecksum(b) || b[len(b)-1] != recordEnd {
 		return g, 0, errChecksum
 	}
@@ -136,13 +166,18 @@ func readRecord(b []byte) (g Group, n int, err error) {
 
 // follows reports whether the chain of g continues the chain before.
 func (g *Group) follows(before *[32]byte) bool {
-	var head [32]byte
+	head := g.chainHead()
+	return chain(before, head[:], g.Body) == g.Chain
+}
+
+// chainHead is the part of a record's head that the chain covers.
+func (g *Group) chainHead() (head [32]byte) {
 	binary.LittleEndian.PutUint64(head[0:], g.Number)
 	binary.LittleEndian.PutUint32(head[8:], g.Node)
 	binary.LittleEndian.PutUint32(head[12:], uint32(len(g.Body)))
 	binary.LittleEndian.PutUint64(head[16:], g.Proposal)
 	binary.LittleEndian.PutUint64(head[24:], uint64(g.Stamp))
-	return chain(before, head[:], g.Body) == g.Chain
+	return head
 }
 
 func chain(before *[32]byte, head, body []byte) (sum [32]byte) {

@@ -62,7 +62,7 @@ func body(i int) []byte {
 func propose(t testing.TB, f *File, from, to int) {
 	t.Helper()
 	for i := from; i <= to; i++ {
-		if err := f.Propose(Group{Node: 7, Proposal: uint64(i), Body: body(i)}); err != nil {
+		if err := f.Propose(context.Background(), Group{Node: 7, Proposal: uint64(i), Body: body(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -35,6 +35,7 @@ func newPreallocator() *preallocator {
 // wrote adds a record of the given length to segmentEnd. The caller holds f.mu.
 func (f *File) wrote(record int) {
 	f.segmentEnd += int64(record) + frameExtra
+	f.written.Add(int64(record))
 	if f.segmentEnd > f.preallocator.limit-preallocateAhead/2 {
 		f.wakePreallocator()
 	}

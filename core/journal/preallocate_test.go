@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"testing"
 )
@@ -22,7 +23,7 @@ func TestZerosStayAhead(t *testing.T) {
 		for j := range body {
 			body[j] = byte(1 + r.IntN(255))
 		}
-		if err := f.Propose(Group{Proposal: uint64(i + 1), Body: body}); err != nil {
+		if err := f.Propose(context.Background(), Group{Proposal: uint64(i + 1), Body: body}); err != nil {
 			t.Fatal(err)
 		}
 		bodies = append(bodies, body)

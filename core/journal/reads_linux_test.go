@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func TestRestartReadsTheLogTwice(t *testing.T) {
 			dir := tempDir(t)
 			f := mustOpen(t, dir)
 			for i := range groups {
-				if err := f.Propose(Group{Proposal: uint64(i + 1), Body: make([]byte, 900)}); err != nil {
+				if err := f.Propose(context.Background(), Group{Proposal: uint64(i + 1), Body: make([]byte, 900)}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -29,7 +29,7 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 }
 
 func (f *File) open(o *Options) error {
-	if err := f.create(o.Start); err != nil {
+	if err := f.create(o.Start, o.Base); err != nil {
 		return err
 	}
 	s, err := f.verify(o)
@@ -44,25 +44,39 @@ func (f *File) open(o *Options) error {
 	if err := f.openWAL(s); err != nil {
 		return err
 	}
+	if f.unsynced {
+		f.wal.SetUnsafeNoFsync()
+	}
 	f.queue.start(f.last.Number, s.recent)
-	if err := f.writeDurableMark(); err != nil {
+	if f.archive {
+		err = f.syncOld()
+	}
+	if err == nil {
+		err = f.writeDurableMark()
+	}
+	if err != nil {
 		f.closeWithoutSync()
 		return err
 	}
+	f.synced = f.last
+	f.syncedNumber.Store(f.last.Number)
 	return nil
 }
 
 // create creates an empty log if there is none. The WAL creates its directory under another
 // name and renames it, and the mark is written after that. So a crash leaves no log, or an
 // empty one without a mark.
-func (f *File) create(start Position) error {
+func (f *File) create(start, base Position) error {
 	segs, err := listSegments(filepath.Join(f.dir, walDir))
 	if err != nil || len(segs) > 0 {
 		return err
 	}
-	_, marked, err := readDurableMark(f.dir)
-	if err != nil || marked || start.Number > 0 {
+	m, marked, err := readDurableMark(f.dir)
+	if begun := base.Number > 0 && m.Position == base && m.place == 1; err != nil || marked && !begun || start.Number > base.Number {
 		return err // verify names what is missing
+	}
+	if base.Number > 0 {
+		return f.createAt(base)
 	}
 	w, err := wal.Create(zap.NewNop(), filepath.Join(f.dir, walDir), []byte(walMeta))
 	if err != nil {
@@ -74,8 +88,28 @@ func (f *File) create(start Position) error {
 	return f.watch(Created)
 }
 
-// verify reads and verifies the whole log. It sets f.torn if the end is torn.
+// verify reads and verifies the whole log. It sets f.torn if the end is torn. It cuts an archive
+// where it is damaged after its mark, and verifies it again.
 func (f *File) verify(o *Options) (*scanner, error) {
+	s, err := f.verifyOnce(o)
+	damage := (*Damage)(nil)
+	if !f.archive || !errors.As(err, &damage) || s == nil {
+		return s, err
+	}
+	cut, cerr := f.cutUnsynced(s, damage)
+	s.close()
+	if !cut || cerr != nil {
+		return nil, errors.Join(err, cerr)
+	}
+	if s, err = f.verifyOnce(o); err != nil && s != nil {
+		s.close()
+	}
+	return s, err
+}
+
+// verifyOnce returns the scanner at the end of the log. With an error that may be nil, else the
+// caller closes it.
+func (f *File) verifyOnce(o *Options) (*scanner, error) {
 	s, err := newCheckedScanner(f.dir, o.Start, o.newMark)
 	if err != nil {
 		return nil, err
@@ -97,8 +131,11 @@ func (f *File) verify(o *Options) (*scanner, error) {
 	if err = s.verdict(err); errors.As(err, &f.torn) || err == io.EOF {
 		return s, nil
 	}
-	s.close()
-	return nil, err
+	if !f.archive {
+		s.close()
+		return nil, err
+	}
+	return s, err
 }
 
 // begin requires that the log continues the snapshot at start. A log that begins there must

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,8 @@ type LocatedGroup struct {
 
 // Scan reads the log in dir, verifies it, and yields the groups with numbers of at least from.
 // It locks and changes nothing. If the log does not end cleanly, the last pair has the error: a
-// *Damage, or a *Torn that Open would cut.
+// *Damage, or a *Torn that Open would cut. A venue may be writing the log: what it is writing is
+// the end of the log or a *Torn, and groups that it adds meanwhile may be among those yielded.
 //
 // Scan accepts a log without a mark, and trusts the chain hash of a trimmed log's first group.
 // Check verifies both.
@@ -79,6 +81,8 @@ type scanner struct {
 	keepAfter *uint64 // keep groups with greater numbers in recent; nil: keep none
 	recent    []Group // the groups since the segment of mark, which the WAL will read as well
 
+	beforeTailRead func() // of tests: called before each read of the tail; nil: nothing
+
 	progress      func(done, total int64) error // nil: no progress is reported
 	before, total int64                         // bytes of the segments before the current one, and of all
 	reported      int64                         // bytes at the last call of progress
@@ -94,11 +98,13 @@ type walMark struct {
 // newScanner returns a scanner at the first segment of the log in dir. The log must contain
 // the position of its mark.
 func newScanner(dir string) (*scanner, error) {
-	segs, err := listSegments(filepath.Join(dir, walDir))
+	// The mark is read before the segments are listed. A running venue writes a mark after it has
+	// begun a segment, so the list has the segment that the mark names.
+	m, ok, err := readDurableMark(dir)
 	if err != nil {
 		return nil, err
 	}
-	m, ok, err := readDurableMark(dir)
+	segs, err := listSegments(filepath.Join(dir, walDir))
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +185,9 @@ func (s *scanner) next() (LocatedGroup, error) {
 			}
 			continue
 		case err != nil:
-			return LocatedGroup{}, s.end(err)
+			if fr, err = s.end(err); err != nil {
+				return LocatedGroup{}, err
+			}
 		}
 		p, ok, err := s.take(fr)
 		if err == nil && ok {
@@ -233,27 +241,53 @@ func (s *scanner) headers() int {
 	return 2
 }
 
-// end returns what the end of reading means: io.EOF, a *Torn or a *Damage. cause is the error
-// of the last frame.
-func (s *scanner) end(cause error) error {
+// tailReads bounds how often the tail of a log is read before bytes that change count as damage.
+const tailReads = 16
+
+// end judges the end of reading; cause is the error of the frame at s.r.off. It returns that frame
+// if another read shows that it is complete, else io.EOF, a *Torn or a *Damage.
+//
+// A venue may be writing the log. Then the bytes that were read, and those that tornTail reads
+// after them, are of different moments, and a read that overlaps a write shows part of it. So bytes
+// are damage only if a second read shows the same ones. What a write leaves at one moment is a
+// torn tail, because it fills a frame from its start to its end, and the frames one after another.
+func (s *scanner) end(cause error) (frame, error) {
 	off := s.r.off
 	if s.at < len(s.segs)-1 || s.frameCount < s.headers() {
 		if cause == io.EOF {
 			cause = errPastEnd
 		}
-		return s.damage(off, cause)
+		return frame{}, s.damage(off, cause)
 	}
 	if cause == io.EOF {
-		return io.EOF
+		return frame{}, io.EOF
 	}
-	n, err := tornTail(s.r.seg.path, off, s.last.Number+1)
-	if err != nil {
-		return s.damage(off, fmt.Errorf("%w; %w", cause, err))
+	var judged []byte
+	for n := 1; ; n++ {
+		s.readTail()
+		fr, err := s.r.again()
+		if err == nil || err == io.EOF {
+			return fr, err
+		}
+		s.readTail()
+		cut, bad, err := tornTail(s.r.seg.path, off, s.last.Number+1)
+		switch {
+		case err != nil && (bad == nil || bytes.Equal(bad, judged) || n == tailReads):
+			return frame{}, s.damage(off, fmt.Errorf("%w; %w", cause, err))
+		case err != nil:
+			judged = bad
+		case cut > 0:
+			return frame{}, &Torn{File: s.r.seg.path, Offset: off, Bytes: cut, Group: s.last.Number + 1}
+		default:
+			return frame{}, io.EOF
+		}
 	}
-	if n > 0 {
-		return &Torn{File: s.r.seg.path, Offset: off, Bytes: n, Group: s.last.Number + 1}
+}
+
+func (s *scanner) readTail() {
+	if s.beforeTailRead != nil {
+		s.beforeTailRead()
 	}
-	return io.EOF
 }
 
 // finish checks that a log that ended cleanly or torn reaches every required position.

@@ -19,11 +19,38 @@ type segment struct {
 // listSegments returns the segments in dir in order, none if dir does not exist. A name that
 // is not a segment's, or a gap, is a *Damage.
 func listSegments(dir string) ([]segment, error) {
+	return withoutGap(func() ([]segment, error) { return namedSegments(dir) })
+}
+
+// withoutGap returns what list returns. It lists again after a gap, because a running venue may
+// have begun or removed several segments meanwhile: a gap that a second list has too is a *Damage.
+func withoutGap(list func() ([]segment, error)) ([]segment, error) {
+	var before []segment
+	for {
+		segs, err := list()
+		if err != nil {
+			return nil, err
+		}
+		i := 1
+		for i < len(segs) && segs[i].seq == segs[i-1].seq+1 {
+			i++
+		}
+		switch {
+		case i >= len(segs):
+			return segs, nil
+		case slices.Equal(segs, before):
+			return nil, &Damage{File: segs[i].path, Group: segs[i].first, Err: fmt.Errorf("segment %d is missing", segs[i-1].seq+1)}
+		}
+		before = segs
+	}
+}
+
+// namedSegments returns the segments in dir by their names, in order.
+func namedSegments(dir string) (segs []segment, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	var segs []segment
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".wal") {
 			continue
@@ -35,11 +62,6 @@ func listSegments(dir string) ([]segment, error) {
 		segs = append(segs, s)
 	}
 	slices.SortFunc(segs, func(a, b segment) int { return strings.Compare(a.path, b.path) })
-	for i := 1; i < len(segs); i++ {
-		if segs[i].seq != segs[i-1].seq+1 {
-			return nil, &Damage{File: segs[i].path, Group: segs[i].first, Err: fmt.Errorf("segment %d is missing", segs[i-1].seq+1)}
-		}
-	}
 	return segs, err
 }
 

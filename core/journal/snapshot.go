@@ -11,11 +11,13 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
@@ -70,6 +72,9 @@ var ErrNoSnapshot = errors.New("journal: no snapshot")
 // SnapshotWriter writes a snapshot. Commit makes the file appear under its name, complete and
 // durable; without Commit no file appears. It belongs to one goroutine.
 type SnapshotWriter struct {
+	// Keep is how much of the log before the new snapshot older ones must let a replay cover.
+	Keep time.Duration
+
 	s        Snapshot
 	path     string
 	file     *os.File // nil after Commit or Abort
@@ -79,6 +84,9 @@ type SnapshotWriter struct {
 	part     int64 // bytes of the current part
 	err      error
 }
+
+// SnapshotDir is the folder of the snapshots beside the log.
+const SnapshotDir = "snapshots"
 
 // CreateSnapshot begins a snapshot in dir, at the given seq and position. Only one may be
 // written at a time.
@@ -179,7 +187,7 @@ func (w *SnapshotWriter) EndPart() error {
 func (w *SnapshotWriter) Bytes() int64 { return w.s.Bytes }
 
 // Commit ends the snapshot, makes it durable under its name, and removes all snapshots but the
-// newest two.
+// newest two and those of Keep.
 func (w *SnapshotWriter) Commit(stateHash [32]byte) (Snapshot, error) {
 	if w.err == nil && w.part > 0 {
 		w.err = errors.New("journal: a part was not ended")
@@ -205,7 +213,7 @@ func (w *SnapshotWriter) Commit(stateHash [32]byte) (Snapshot, error) {
 	}
 	w.file = nil
 	w.s.StateHash = stateHash
-	return w.s, pruneSnapshots(filepath.Dir(w.path))
+	return w.s, pruneSnapshots(filepath.Dir(w.path), w.Keep)
 }
 
 // Abort removes the file unless it is committed. After Commit it is a no-op.
@@ -218,8 +226,8 @@ func (w *SnapshotWriter) Abort() {
 }
 
 // pruneSnapshots makes the name of the newest snapshot durable, and then removes all but the
-// newest two.
-func pruneSnapshots(dir string) error {
+// newest two and those that keep needs.
+func pruneSnapshots(dir string, keep time.Duration) error {
 	if err := syncDir(dir); err != nil {
 		return err
 	}
@@ -227,12 +235,74 @@ func pruneSnapshots(dir string) error {
 	if err != nil || len(paths) <= snapshotsKept {
 		return err
 	}
-	for ; len(paths) > snapshotsKept; paths = paths[:len(paths)-1] {
-		if err := os.Remove(paths[len(paths)-1]); err != nil {
+	needed := make([]bool, len(paths))
+	if keep > 0 {
+		stamps, err := snapshotStamps(paths)
+		if err != nil {
+			return err
+		}
+		needed = snapshotsNeeded(stamps, keep)
+	}
+	for i, path := range slices.Backward(paths) {
+		if i < snapshotsKept || needed[i] {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
 			return err
 		}
 	}
 	return syncDir(dir)
+}
+
+// unknownStamp is the stamp of a snapshot whose head is damaged.
+const unknownStamp = math.MinInt64
+
+// snapshotStamps returns the stamps of snapshots.
+func snapshotStamps(paths []string) ([]int64, error) {
+	stamps := make([]int64, len(paths))
+	for i, path := range paths {
+		r, err := OpenSnapshot(path)
+		if damage := (*Damage)(nil); errors.As(err, &damage) {
+			stamps[i] = unknownStamp
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		stamps[i] = r.s.Stamp
+		if err := r.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return stamps, nil
+}
+
+// snapshotsPerKeep is into how many parts the snapshots that are kept divide the time of Keep, so that
+// the oldest can be given up for a younger one.
+const snapshotsPerKeep = 4
+
+// snapshotsNeeded returns which snapshots a replay of so long needs, by their stamps, the newest first:
+// the newest of those that are at least so old, or else the oldest, and younger ones at distances.
+func snapshotsNeeded(stamps []int64, keep time.Duration) []bool {
+	needed, base := make([]bool, len(stamps)), -1
+	for i, at := range stamps {
+		if at == unknownStamp {
+			continue
+		}
+		if base = i; stamps[0]-at >= int64(keep) {
+			break
+		}
+	}
+	if base < 0 {
+		return needed
+	}
+	needed[base] = true
+	for i := base - 1; i >= 0; i-- {
+		if stamps[i] != unknownStamp && stamps[i]-stamps[base] >= int64(keep)/snapshotsPerKeep {
+			needed[i], base = true, i
+		}
+	}
+	return needed
 }
 
 // Snapshots returns the paths of the snapshots in dir, the newest first. Incomplete ones are
@@ -460,6 +530,42 @@ func (r *SnapshotReader) Finish() (Snapshot, error) {
 
 // Close closes the file.
 func (r *SnapshotReader) Close() error { return r.file.Close() }
+
+// AdoptSnapshot copies a snapshot of another node from r into dir, after it has verified the whole
+// file. name is the name of the file at that node. A file that is not a snapshot of that name is a
+// *Damage, and leaves nothing in dir. Only one may be adopted at a time.
+func AdoptSnapshot(dir, name string, r io.Reader) (s Snapshot, err error) {
+	if _, ok := SnapshotNumber(name); !ok || name != filepath.Base(name) {
+		return s, fmt.Errorf("%q is not the name of a snapshot", name)
+	}
+	if err := makeDir(dir); err != nil {
+		return s, err
+	}
+	tmp := filepath.Join(dir, "adopted"+temporarySuffix)
+	if err := os.RemoveAll(tmp); err != nil { // a crash has left it
+		return s, err
+	}
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return s, err
+	}
+	defer os.RemoveAll(tmp)
+	path := filepath.Join(tmp, name)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return s, err
+	}
+	_, err = io.Copy(f, r)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return s, err
+	}
+	if s, err = ProveSnapshot(path); err != nil {
+		return s, err
+	}
+	if err := os.Rename(path, filepath.Join(dir, name)); err != nil {
+		return s, err
+	}
+	return s, syncDir(dir)
+}
 
 // ProveSnapshot reads a whole snapshot and verifies the file. It does not decode the state.
 func ProveSnapshot(path string) (Snapshot, error) {

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 )
 
 func snapshotAt(number uint64) Snapshot {
@@ -281,5 +282,90 @@ func refusedOrEqual(t *testing.T, path string, b []byte) {
 	}
 	if again := mustRead(t, newest(t, dir)); !slices.Equal(again, b) {
 		t.Fatalf("%x became %x", b, again)
+	}
+}
+
+// TestAdoptSnapshot checks that a snapshot of another node is taken with its name, and that a damaged,
+// cut or misnamed one leaves nothing.
+func TestAdoptSnapshot(t *testing.T) {
+	at := Position{Number: 7, Chain: [32]byte{1}, Stamp: 5}
+	from := t.TempDir()
+	w, err := CreateSnapshot(from, 70, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Piece([]byte("piece")), w.EndPart()); err != nil {
+		t.Fatal(err)
+	}
+	written, err := w.Commit([32]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := LatestSnapshot(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)-50] ^= 1
+	name := filepath.Base(path)
+	dir := t.TempDir()
+	for what, test := range map[string]struct {
+		name  string
+		bytes []byte
+	}{
+		"another number": {snapshotName(8), whole}, "a path": {"../" + name, whole}, "no name": {"", whole}, "cut": {name, whole[:len(whole)-1]}, "flipped": {name, flipped}, "empty": {name, nil},
+	} {
+		if _, err := AdoptSnapshot(dir, test.name, bytes.NewReader(test.bytes)); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+			t.Errorf("%s leaves %v %v", what, left, err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "adopted"+temporarySuffix, "left by a crash"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := AdoptSnapshot(dir, name, bytes.NewReader(whole))
+	if err != nil || s != written {
+		t.Errorf("%+v %v, want %+v", s, err, written)
+	}
+	if got, err := LatestSnapshot(dir); err != nil || filepath.Base(got) != name {
+		t.Errorf("%s %v", got, err)
+	}
+}
+
+// TestSnapshotsNeeded checks which snapshots a replay of four hours needs.
+func TestSnapshotsNeeded(t *testing.T) {
+	const keep = 4 * time.Hour
+	for _, test := range []struct {
+		ages []int64 // in quarters of an hour, the newest first; negative: damaged
+		want []int64
+	}{
+		{[]int64{0}, []int64{0}},
+		{[]int64{0, 1, 2, 3}, []int64{3}},                            // all are young: the oldest
+		{[]int64{0, 1, 4, 5, 15}, []int64{15, 5, 1}},                 // and one each hour
+		{[]int64{0, 4, 8, 12, 16, 20, 24}, []int64{16, 12, 8, 4, 0}}, // the newest of those that are old enough
+		{[]int64{0, 4, -1, 20, 30}, []int64{20, 4, 0}},               // what is damaged is not needed
+		{[]int64{0, -1, -1}, []int64{0}},
+	} {
+		var stamps, got []int64
+		for _, age := range test.ages {
+			stamps = append(stamps, -age*int64(15*time.Minute))
+			if age < 0 {
+				stamps[len(stamps)-1] = unknownStamp
+			}
+		}
+		for i, needed := range slices.Backward(snapshotsNeeded(stamps, keep)) {
+			if needed {
+				got = append(got, test.ages[i])
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%v: %v, want %v", test.ages, got, test.want)
+		}
 	}
 }

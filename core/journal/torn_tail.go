@@ -18,7 +18,8 @@ var (
 
 // tornTail judges the bytes from off to the end of the last segment, which follow the last
 // frame that verifies. It returns the number of bytes to cut, 0 if all of them are zero. An
-// error means that they are damage and not a torn write.
+// error means that they are damage and not a torn write; bad has the bytes on which that depends,
+// nil if they cannot be read.
 //
 // A crash can tear one write only, that of one group: everything before it was synced. Of the
 // torn write some sectors are on disk and the others are zero, or the file ends early. So the
@@ -28,18 +29,18 @@ var (
 //	part of the write is missing: the end of the file, the end byte, or a sector.
 //
 // Anything else was written completely and does not verify: damage.
-func tornTail(path string, off int64, next uint64) (int64, error) {
+func tornTail(path string, off int64, next uint64) (cut int64, bad []byte, err error) {
 	rest, size, err := readTail(path, off)
 	if err != nil || len(rest) == 0 {
-		return 0, err
+		return 0, nil, err
 	}
 	if g, at, ok := findWholeGroup(rest); ok && !(g.Number == next && lostFirstSector(rest, off, at, len(g.Body))) {
-		return 0, errWholeGroupAfter
+		return 0, rest[:at], errWholeGroupAfter
 	}
 	if !hasMissingSector(rest, off, size) {
-		return 0, errNotTorn
+		return 0, rest, errNotTorn
 	}
-	return int64(len(rest)), nil
+	return int64(len(rest)), nil, nil
 }
 
 // readTail returns the bytes from off up to the last one that is not zero, and the size of the

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,7 +72,7 @@ func TestTornFirstSector(t *testing.T) {
 		dir := tempDir(t)
 		f := mustOpen(t, dir)
 		for i, b := range [][]byte{make([]byte, pad), make([]byte, 600)} {
-			if err := f.Propose(Group{Node: 7, Proposal: uint64(i + 1), Body: b}); err != nil {
+			if err := f.Propose(context.Background(), Group{Node: 7, Proposal: uint64(i + 1), Body: b}); err != nil {
 				t.Fatal(err)
 			}
 		}

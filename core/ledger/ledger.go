@@ -353,6 +353,44 @@ func (l *Ledger) ReduceResting(u core.UserID, m core.MarketID, s core.Side, o co
 	l.adjustResting(l.holdingSlot(u, m), u, m, s, o, -n, unit)
 }
 
+// SetAside books a resting order as removed and its reservation as released. PutBack or ConfirmAside
+// must follow in the same command.
+func (l *Ledger) SetAside(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, unit core.Pips) {
+	l.account(u, core.CauseCancel) // records what the account had
+	l.shiftResting(u, m, s, o, -n, unit)
+	l.accounts[u].slots[m].Open--
+}
+
+// PutBack undoes SetAside with the same arguments.
+func (l *Ledger) PutBack(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, unit core.Pips) {
+	l.shiftResting(u, m, s, o, n, unit)
+	l.accounts[u].slots[m].Open++
+}
+
+// ConfirmAside leaves the order removed.
+func (l *Ledger) ConfirmAside(u core.UserID, m core.MarketID, s core.Side) {
+	if s == core.Sell {
+		l.touchHolding(&l.accounts[u].slots[m], u, m)
+	}
+}
+
+// shiftResting adds n contracts to what the account has in resting orders, and their reservation.
+func (l *Ledger) shiftResting(u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, unit core.Pips) {
+	a := &l.accounts[u]
+	h := &a.slots[m]
+	if s == core.Sell {
+		h.Reserved[o] += int32(n)
+		return
+	}
+	h.Bidding[o] += int32(n)
+	cash := core.Pips(n) * unit
+	h.ReservedCash += cash
+	a.Reserved += cash
+	a.Cash -= cash
+	l.Sums.Reserved += cash
+	l.Sums.Cash -= cash
+}
+
 func (l *Ledger) adjustResting(h *Holding, u core.UserID, m core.MarketID, s core.Side, o core.Outcome, n core.Qty, unit core.Pips) {
 	if s == core.Buy {
 		h.Bidding[o] += int32(n)

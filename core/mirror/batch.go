@@ -103,9 +103,13 @@ func (b *batch) Order(o *view.Order) {
 	if o.Status == core.Rejected {
 		reason = o.Reject.String()
 	}
+	key := ""
+	if o.APIKey != nil {
+		key = *o.APIKey
+	}
 	b.put(orders, rowKey{a: uint64(o.User), b: o.CreatedSeq},
 		int64(o.User), int64(o.CreatedSeq), o.CreatedTs, orNull(o.ID), o.ClientID, int64(o.Market), int64(o.Generation), o.Side.String(), o.Outcome.String(),
-		o.Type.String(), int64(o.Tick), int64(o.Qty), o.TIF.String(), o.Expiry, o.MaxCost, int64(o.Group), int64(o.Flags), textOrNull(o.APIKey),
+		o.Type.String(), int64(o.Tick), int64(o.Qty), o.TIF.String(), o.Expiry, o.MaxCost, int64(o.Group), int64(o.Flags), textOrNull(key),
 		o.Status.String(), reason, int64(o.Filled), int64(o.Left), int64(o.UpdateSeq))
 }
 
@@ -133,6 +137,10 @@ func (b *batch) Settlement(u core.UserID, n uint64, s *view.Settlement) {
 func (b *batch) Ledger(u core.UserID, r *view.LedgerRow) {
 	b.add(ledger, int64(u), int64(r.N), int64(r.Seq), r.Ts, r.Kind.String(), int64(r.Amount), int64(r.BalanceAfter),
 		orNull(r.Market), orNull(r.Generation), orNull(r.Number), orNull(r.Category), orNull(r.Order), orNull(r.FillN), textOrNull(r.Ref))
+}
+
+func (b *batch) Forecast(u core.UserID, f *view.Forecast) {
+	b.add(forecasts, int64(u), int64(f.N), int64(f.Seq), f.Ts, int64(f.Market), int64(f.Generation), int64(f.Number), int64(f.Category), int64(f.P))
 }
 
 func (b *batch) AccountRound(u core.UserID, x *view.AccountRound) {

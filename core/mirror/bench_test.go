@@ -3,6 +3,7 @@ package mirror
 import (
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,10 +27,11 @@ func BenchmarkProject(b *testing.B) {
 		for b.Loop() {
 			o := v.options(dsn)
 			o.Dir = b.TempDir()
-			begun := time.Now()
+			begun, work := time.Now(), processorTime(b)
 			m := v.start(o)
 			v.waitFor(m)
 			took := time.Since(begun)
+			work = processorTime(b) - work
 			rows := uint64(0)
 			for _, n := range m.Stats().Rows {
 				rows += n
@@ -37,6 +39,7 @@ func BenchmarkProject(b *testing.B) {
 			s := m.Stats()
 			b.ReportMetric(float64(rows)/took.Seconds(), "rows/s")
 			b.ReportMetric(float64(rows), "rows")
+			b.ReportMetric(work.Seconds()*1e6/float64(rows), "µs-processor/row")
 			b.ReportMetric(s.CommitSeconds/float64(s.Commits)*1000, "ms/commit")
 			if err := m.Close(ctx); err != nil {
 				b.Fatal(err)
@@ -45,8 +48,8 @@ func BenchmarkProject(b *testing.B) {
 	})
 }
 
-// BenchmarkPages measures pages of 100 fills a second, from random places, by readers on all
-// processors.
+// BenchmarkPages measures pages of 100 fills a second, from random places, by as many readers as there
+// are connections.
 func BenchmarkPages(b *testing.B) {
 	v := newVenueLog(b, 1)
 	v.perGroup = 200
@@ -56,6 +59,8 @@ func BenchmarkPages(b *testing.B) {
 		defer m.Close(ctx)
 		v.waitFor(m)
 		var bad atomic.Int64
+		b.SetParallelism(max(1, readPool/runtime.GOMAXPROCS(0)))
+		work := processorTime(b)
 		b.ResetTimer()
 		b.RunParallel(func(pb *testing.PB) {
 			r := rand.New(rand.NewPCG(rand.Uint64(), 1))
@@ -69,6 +74,7 @@ func BenchmarkPages(b *testing.B) {
 			}
 		})
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
+		b.ReportMetric((processorTime(b)-work).Seconds()*1e6/float64(b.N), "µs-processor")
 		if n := bad.Load(); n > 0 {
 			b.Errorf("%d pages failed", n)
 		}

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"errors"
+	"flag"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ var errFault = errors.New("an injected fault")
 // TestKilledBetweenStatements ends the projector before each statement of a transaction in turn, and
 // behind the last. The next one continues, and no row is missing or twice.
 func TestKilledBetweenStatements(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 3)
 		v.run(60)
@@ -79,6 +81,7 @@ func caughtUp(v *venueLog, m *Mirror) <-chan struct{} {
 // TestPassingErrors checks that the projector repeats a batch after an error anywhere in its
 // transaction, also if the batch was committed nevertheless.
 func TestPassingErrors(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 4)
 		o := v.options(dsn)
@@ -120,8 +123,10 @@ func crashHelper() bool {
 	return true
 }
 
-// TestKill9 kills a process that projects, at random times, until one reaches the end of the
-// journal. No row is missing or twice.
+var kills = flag.Int("kills", 5, "how often TestKill9 kills the projector")
+
+// TestKill9 kills a process that projects, at random times, while there is more to project. No row is
+// missing or twice.
 func TestKill9(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -129,10 +134,9 @@ func TestKill9(t *testing.T) {
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 5)
 		v.perGroup = 150
-		v.run(120)
+		v.run(60)
 		o := v.options(dsn)
-		kills := 0
-		for finished := false; !finished; {
+		for killed := 0; killed < *kills; {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "MIRROR_CRASH_JOURNAL="+v.dir, "MIRROR_CRASH_DSN="+dsn, "MIRROR_CRASH_DIR="+o.Dir)
 			cmd.Stderr = os.Stderr
@@ -141,25 +145,21 @@ func TestKill9(t *testing.T) {
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
-			wait := 50*time.Millisecond + rand.N(250*time.Millisecond)
-			if kills >= 50 { // a slow machine
-				wait = time.Hour
-			}
 			select {
 			case err := <-ended:
 				if err != nil {
 					t.Fatal(err)
 				}
-				finished = true
-			case <-time.After(wait):
+				v.run(30)
+			case <-time.After(50*time.Millisecond + rand.N(250*time.Millisecond)):
 				cmd.Process.Signal(syscall.SIGKILL)
 				<-ended
-				kills++
+				killed++
 			}
 		}
-		t.Logf("%d kills", kills)
 		m := v.start(o)
 		v.waitFor(m)
 		v.check(m)
+		t.Logf("%d kills, %d commands", *kills, v.state.Venue.Now().Seq)
 	})
 }

@@ -10,7 +10,8 @@
 //	        at 1,000 rows or 50 ms, in one transaction:
 //	            update cursor … where it is where the batch begins
 //	            insert the rows
-//	        now and then, and at the end: a snapshot of the replica
+//	        once a second: sync the database
+//	        now and then, and at the end: sync it, and write a snapshot of the replica
 //
 //	Fills, Orders, …                    reads, newest first, by the numbers of the view
 //	Hold                                what the journal must keep for the projector
@@ -24,10 +25,12 @@
 //     not one is refused.
 //  3. Of two projectors on one database at most one goes on.
 //  4. Rows equal those of a view that keeps all of them, with the same numbers.
-//  5. A snapshot of the replica is never ahead of the cursor.
+//  5. A snapshot of the replica is never ahead of the cursor, not even after a loss of power: the
+//     database has synced its rows before.
 //  6. The projector never delays the sequencer: it reads the log as any other reader, and pauses
 //     while commands wait. An error of the database never reaches the venue.
-//  7. The journal keeps the groups that the projector has not read, up to Options.HoldBytes.
+//  7. The journal keeps what a projector needs to continue with the rows that the database has synced,
+//     up to Options.HoldBytes.
 //
 // The package never decides anything for the venue, never writes to the journal, and stores no
 // key, no secret and no hash of one.

@@ -6,8 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 
 	"duplex/core"
 )
@@ -24,6 +28,7 @@ func waitForStop(t *testing.T, m *Mirror, want error, text string) {
 // TestTwoProjectors checks that of two projectors on one database one stops, and that the rows are
 // right.
 func TestTwoProjectors(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 6)
 		first, second := v.options(dsn), v.options(dsn)
@@ -47,6 +52,7 @@ func TestTwoProjectors(t *testing.T) {
 // TestOtherVenue checks that a database of another venue is refused, whether that has more or fewer
 // groups.
 func TestOtherVenue(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 7)
 		v.run(20)
@@ -68,6 +74,7 @@ func TestOtherVenue(t *testing.T) {
 // TestRestoredDatabase checks that a database that was restored from an older copy goes on from
 // there.
 func TestRestoredDatabase(t *testing.T) {
+	t.Parallel()
 	copies := func(t *testing.T, v *venueLog, dsn string, restore func()) {
 		v.run(30)
 		m := v.start(v.options(dsn))
@@ -114,6 +121,7 @@ func TestRestoredDatabase(t *testing.T) {
 // TestDeletedWhileRunning checks that the mirror builds a database anew that is deleted or rebuilt
 // under it.
 func TestDeletedWhileRunning(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 10)
 		v.run(30)
@@ -145,18 +153,56 @@ func TestDeletedWhileRunning(t *testing.T) {
 
 // TestNewerSchema checks that a schema of a newer program is refused.
 func TestNewerSchema(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 11)
 		m := v.start(v.options(dsn))
 		v.waitFor(m)
-		(*m.store.Load()).(executor).exec(ctx, "UPDATE schema_version SET version = 99")
+		execute(t, m, dsn, "UPDATE schema_version SET version = 99")
 		mustClose(t, m)
 		waitForStop(t, v.start(v.options(dsn)), ErrNewerSchema, "version 99")
 	})
 }
 
+// TestOlderSchema checks that reading never changes the schema, and that the projector brings an older
+// one to the newest version.
+func TestOlderSchema(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, dsn string) {
+		v := newVenueLog(t, 11)
+		v.run(20)
+		o := v.options(dsn)
+		m := v.start(o)
+		v.waitFor(m)
+		// A venue of the older schema has no forecasts. These rows are set aside, and come back below.
+		execute(t, m, dsn, "DROP INDEX fills_by_order", "DROP INDEX orders_by_client_order_id", "DROP INDEX forecasts_by_round",
+			"ALTER TABLE forecasts RENAME TO aside", "UPDATE schema_version SET version = 1")
+		mustClose(t, m)
+		for range 2 {
+			if status, err := ReadStatus(ctx, o); err != nil || status.Schema != 1 || status.Newest != schemaVersion() || status.Seq == 0 {
+				t.Errorf("%+v %v", status, err)
+			}
+			if _, err := Check(ctx, o, 1, nil); !errors.Is(err, ErrOlderSchema) {
+				t.Errorf("a check: %v", err)
+			}
+			if _, err := Export(ctx, o, nil, Range{}, nil, nil); !errors.Is(err, ErrOlderSchema) {
+				t.Errorf("an export: %v", err)
+			}
+		}
+		m = v.start(o)
+		v.run(5)
+		v.waitFor(m)
+		execute(t, m, dsn, "INSERT INTO forecasts SELECT * FROM aside", "DROP TABLE aside")
+		v.check(m)
+		if r, err := Check(ctx, o, 1, nil); err != nil || len(r.Differences) > 0 {
+			t.Errorf("%+v %v", r, err)
+		}
+	})
+}
+
 // TestDatabaseReturns checks that a projector whose database is gone tries again until it is back.
 func TestDatabaseReturns(t *testing.T) {
+	t.Parallel()
 	t.Run("full", func(t *testing.T) {
 		v, dsn := newVenueLog(t, 12), SQLitePath(tempDir(t))
 		m := v.start(v.options(dsn))
@@ -193,19 +239,70 @@ func TestDatabaseReturns(t *testing.T) {
 	})
 }
 
+// TestFailedSync lets one sync of the database fail, and the later ones succeed: the mirror stops, also
+// after a restart, and the journal is kept from what was synced before, until the database is built anew.
+func TestFailedSync(t *testing.T) {
+	syncEvery = 20 * time.Millisecond
+	t.Cleanup(func() { fdatasync, syncEvery = fileutil.Fdatasync, time.Second })
+	for _, suffix := range []string{"-wal", ".db"} { // a checkpoint writes the second
+		v, dsn := newVenueLog(t, 19), SQLitePath(tempDir(t))
+		var fail atomic.Bool
+		fdatasync = func(f *os.File) error {
+			if strings.HasSuffix(f.Name(), suffix) && fail.CompareAndSwap(true, false) {
+				return syscall.EIO
+			}
+			return nil
+		}
+		v.run(10)
+		m := v.start(v.options(dsn))
+		v.waitFor(m)
+		mustClose(t, m) // with a snapshot
+		kept := v.file.Last().Number + 1
+		m = v.start(v.options(dsn))
+		v.waitFor(m)
+		fail.Store(true)
+		waitUntil(t, func() bool {
+			v.run(1)
+			return m.Err() != nil
+		})
+		waitForStop(t, m, ErrUnsynced, "input/output error")
+		if got := m.Hold(v.file.Last().Number); got > kept || got == 0 {
+			t.Errorf("%s: the journal is kept from group %d, want %d or before", suffix, got, kept)
+		}
+		mustClose(t, m)
+		m = v.start(v.options(dsn))
+		waitForStop(t, m, ErrUnsynced, "dx mirror rebuild")
+		if got := m.Hold(v.file.Last().Number); got > kept || got == 0 {
+			t.Errorf("%s: after a restart the journal is kept from group %d, want %d or before", suffix, got, kept)
+		}
+		if _, _, err := Rebuild(ctx, v.options(dsn), nil); err != nil {
+			t.Fatal(err)
+		}
+		waitUntil(t, func() bool { return m.Err() == nil })
+		v.waitFor(m)
+		v.check(m)
+		mustClose(t, m)
+		m = v.start(v.options(dsn))
+		v.waitFor(m)
+	}
+}
+
 // TestSlowDatabase checks that a slow database delays no reader of the log, and catches up.
 func TestSlowDatabase(t *testing.T) {
-	v := newVenueLog(t, 13)
-	o := v.options(SQLitePath(tempDir(t)))
-	o.fault = func(string) error { time.Sleep(5 * time.Millisecond); return nil }
-	m := v.start(o)
-	v.run(200)
-	v.waitFor(m)
-	v.check(m)
+	databases(t, func(t *testing.T, dsn string) {
+		v := newVenueLog(t, 13)
+		o := v.options(dsn)
+		o.fault = func(string) error { time.Sleep(5 * time.Millisecond); return nil }
+		m := v.start(o)
+		v.run(200)
+		v.waitFor(m)
+		v.check(m)
+	})
 }
 
 // TestRights checks that a role without rights is told what it lacks, and goes on once it has it.
 func TestRights(t *testing.T) {
+	t.Parallel()
 	dsn := newPostgres(t)
 	name := filepath.Base(strings.Split(dsn, "?")[0])
 	sqlOn(t, name, "CREATE ROLE weak LOGIN")
@@ -222,6 +319,7 @@ func TestRights(t *testing.T) {
 
 // TestWrongAddress checks the errors of addresses that cannot work. None shows a password.
 func TestWrongAddress(t *testing.T) {
+	t.Parallel()
 	v := newVenueLog(t, 15)
 	for _, dsn := range []string{
 		"postgres://dx:secret@/dx?host=/nonexistent", "postgres://dx:secret@127.0.0.1:1/dx?connect_timeout=1", "postgres://dx:secret@[::zz]/dx", "postgres://dx:secret@127.0.0.1:x/dx",
@@ -247,9 +345,38 @@ func TestWrongAddress(t *testing.T) {
 	}
 }
 
+// TestLagBeforeTheFirstOpen checks that the lag rises while the database has not answered since the
+// start, with a log that was empty then and with one that was not, and is gone once it has answered.
+func TestLagBeforeTheFirstOpen(t *testing.T) {
+	t.Parallel()
+	v := newVenueLog(t, 15)
+	o := v.options("postgres://dx@/dx?host=/nonexistent")
+	for _, empty := range []bool{false, true} {
+		m := New(o)
+		m.Start(v.file)
+		if empty {
+			m.start.Store(0)
+		}
+		if lag := m.Lag(); lag != 0 {
+			t.Errorf("the lag at the start is %v", lag)
+		}
+		v.run(61)
+		if lag := m.Lag(); lag < time.Minute || lag > 2*time.Minute {
+			t.Errorf("the lag is %v after 61 s of the log, which was empty at the start: %v", lag, empty)
+		}
+		mustClose(t, m)
+	}
+	m := v.start(v.options(SQLitePath(tempDir(t))))
+	v.waitFor(m)
+	if lag := m.Lag(); lag != 0 {
+		t.Errorf("the lag at the end of the log is %v", lag)
+	}
+}
+
 // TestTrimmedJournal checks that a mirror which begins with a journal that was trimmed begins at the
 // oldest snapshot, and that Hold keeps what a mirror has not read, up to its limit.
 func TestTrimmedJournal(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 16)
 		v.run(100)
@@ -301,6 +428,7 @@ func TestTrimmedJournal(t *testing.T) {
 
 // TestLargestID checks that the largest client_order_id is kept and found.
 func TestLargestID(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 17)
 		v.run(3)

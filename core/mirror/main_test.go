@@ -32,7 +32,7 @@ func tempDir(t testing.TB) string {
 // unbounded are caps that no test reaches.
 func unbounded() view.RetentionCaps {
 	const n = 1 << 30
-	return view.RetentionCaps{Tape: n, Terminal: n, Rejects: n, Fills: n, Settlements: n, Events: n, Rounds: n, Actions: n, Routine: n, Ledger: n, AccountRounds: n, Deposits: n}
+	return view.RetentionCaps{Tape: n, Terminal: n, Rejects: n, Fills: n, Settlements: n, Events: n, Rounds: n, Actions: n, Routine: n, Ledger: n, AccountRounds: n, Deposits: n, Forecasts: n}
 }
 
 // venueLog writes the journal of a venue with random commands, and keeps the state with all rows.
@@ -104,7 +104,7 @@ func (v *venueLog) propose(cmds ...core.Command) {
 			v.t.Fatal(err)
 		}
 	}
-	if err := v.file.Propose(g); err != nil {
+	if err := v.file.Propose(v.t.Context(), g); err != nil {
 		v.t.Fatal(err)
 	}
 	last := v.file.Last()
@@ -180,6 +180,10 @@ func (v *venueLog) command() core.Command {
 		return &core.RequestWithdrawal{User: u, ClientID: fmt.Sprint("w", v.r.IntN(1000)), Amount: core.Pips(1 + v.r.IntN(100)), Destination: "bank"}
 	case 7:
 		return &core.Deposit{User: u, DepositID: fmt.Sprint("x", v.r.IntN(1000)), Amount: 5, Audit: by}
+	case 9, 10:
+		if s, ok := v.state.Venue.Market(m); ok {
+			return &core.SubmitForecast{User: u, Market: m, Generation: s.Generation, P: core.Probability(v.r.IntN(10_001))}
+		}
 	case 8:
 		return &core.SuspendUser{User: u, Lift: v.r.IntN(4) > 0, Audit: by}
 	}
@@ -267,11 +271,13 @@ func (v *venueLog) check(m *Mirror) {
 		compare(v, "settlements", values(w.Settlements(u, 0), since, func(s *view.Settlement) uint64 { return s.Seq }), unnumbered(func(from uint64) ([]Numbered[view.Settlement], error) { return m.Settlements(ctx, u, from, 1e6) }), nil, nil)
 		compare(v, "ledger", values(w.Ledger(u, 0), since, func(r *view.LedgerRow) uint64 { return r.Seq }), func(from uint64) ([]view.LedgerRow, error) { return m.Ledger(ctx, u, from, 90, LedgerFilter{}) },
 			func(r *view.LedgerRow) uint64 { return r.N }, nil)
+		at := v.state.Venue.Now().Seq
+		compare(v, "forecasts", values(w.Forecasts(u, 0), since, func(f *view.Forecast) uint64 { return f.Seq }), func(from uint64) ([]view.Forecast, error) {
+			return m.Forecasts(ctx, u, from, 9, at, ForecastFilter{})
+		},
+			func(f *view.Forecast) uint64 { return f.N }, nil)
 		rounds := func(yield func(*view.AccountRound) bool) {
 			for _, x := range w.AccountRounds(u, 0) {
-				if !x.Status.Final() {
-					x.Status = core.Trading // the mirror has the status of the last change
-				}
 				if x.UpdateSeq > since && !yield(&x) {
 					return
 				}
@@ -298,7 +304,7 @@ func (v *venueLog) check(m *Mirror) {
 		if since == 0 && !reflect.DeepEqual(got, &want) {
 			v.t.Errorf("round %d: got %+v, want %+v", r.Number, got, want)
 		}
-		if since == 0 {
+		if since == 0 && w.HasRoundSeconds(&r.Round) { // not of the oldest rounds of a long journal
 			compare(v, "round_seconds", w.RoundSeconds(&r.Round, math.MaxInt64, math.MaxInt), func(from uint64) ([]view.RoundSecond, error) {
 				return m.RoundSeconds(ctx, r.Number, 0, int64(from), 50)
 			},

@@ -52,11 +52,14 @@ type Mirror struct {
 	store atomic.Pointer[store] // nil: no database is open
 	stats stats
 	log   atomic.Pointer[Log]
+	start atomic.Int64 // stamp of the log's newest group when the projector started, or of one soon after if it was empty
 
 	session atomic.Pointer[context.CancelFunc] // ends the projector's present use of the log
 
 	mu       sync.Mutex // guards the fields below
 	at       cursor     // committed
+	durable  uint64     // number of the last group whose rows survive a loss of power
+	snapshot uint64     // number of the group at the projector's newest snapshot; 0: there is none
 	lastErr  error
 	released bool  // HoldBytes was exceeded
 	build    int64 // of the database opened last
@@ -91,6 +94,7 @@ func New(o Options) *Mirror {
 func (m *Mirror) Start(l Log) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m.cancel, m.done = cancel, make(chan struct{})
+	m.start.Store(l.Last().Stamp)
 	m.log.Store(&l)
 	go func() {
 		defer close(m.done)
@@ -160,7 +164,7 @@ func (m *Mirror) endSession() {
 
 // isFinal reports whether an error stops the projector for good.
 func isFinal(err error) bool {
-	for _, final := range []error{ErrOtherProjector, ErrOtherVenue, ErrNewerSchema, ErrTrimmed} {
+	for _, final := range []error{ErrOtherProjector, ErrOtherVenue, ErrNewerSchema, ErrTrimmed, ErrUnsynced} {
 		if errors.Is(err, final) {
 			return true
 		}
@@ -224,6 +228,20 @@ func (m *Mirror) committed(c cursor) {
 	m.at, m.lastErr = c, nil
 }
 
+// synced records how far the database survives a loss of power.
+func (m *Mirror) synced(number uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.durable = number
+}
+
+// hasSnapshot records the projector's newest snapshot.
+func (m *Mirror) hasSnapshot(number uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.snapshot = number
+}
+
 // Err returns the reason why the projector has stopped for good, nil if it has not.
 func (m *Mirror) Err() error {
 	if p := m.stopped.Load(); p != nil {
@@ -258,7 +276,8 @@ func (m *Mirror) Since() (seq uint64, ok bool) {
 	return m.at.since, m.at.found
 }
 
-// Lag returns the time, by the stamps of the log, that the mirror is behind it.
+// Lag returns the time, by the stamps of the log, that the mirror is behind it. While the database has
+// not been opened, where it stands is unknown, and Lag counts from the start of the projector.
 func (m *Mirror) Lag() time.Duration {
 	l := m.log.Load()
 	if l == nil {
@@ -266,7 +285,11 @@ func (m *Mirror) Lag() time.Duration {
 	}
 	_, at := m.Position()
 	last := (*l).Last()
-	if last.Number <= at.Number || at.Stamp == 0 {
+	if at.Stamp == 0 {
+		m.start.CompareAndSwap(0, last.Stamp) // the log was empty
+		at.Stamp = m.start.Load()
+	}
+	if last.Number <= at.Number {
 		return 0
 	}
 	return time.Duration(max(last.Stamp-at.Stamp, 0))
@@ -283,8 +306,8 @@ func (m *Mirror) Behind() uint64 {
 }
 
 // Hold returns the number below which the log may be trimmed, given the one below which the venue
-// would trim it: the mirror keeps the groups that it has not read. Beyond HoldBytes it lets them go
-// and stops.
+// would trim it, where it has a snapshot: the mirror keeps the groups that it needs to continue after
+// a crash or a loss of power. If they exceed HoldBytes, the mirror releases them and stops.
 func (m *Mirror) Hold(below uint64) uint64 {
 	l := m.log.Load()
 	if l == nil { // the database is not open yet
@@ -294,8 +317,7 @@ func (m *Mirror) Hold(below uint64) uint64 {
 		m.stats.held.Store(0)
 		return below
 	}
-	_, at := m.Position()
-	keep := min(below, at.Number+1)
+	keep := m.needsFrom(below)
 	held, err := (*l).SegmentBytes(keep, below)
 	if err != nil {
 		m.o.Logf("cannot tell how much of the journal is kept for the mirror", "err", err)
@@ -311,6 +333,18 @@ func (m *Mirror) Hold(below uint64) uint64 {
 	m.endSession()
 	m.stats.held.Store(0)
 	return below
+}
+
+// needsFrom returns the number of the first group, at most below, that a projector needs which starts
+// with the rows that survive: the one behind the venue's snapshot, or behind its own newest one if the
+// rows end before the venue's.
+func (m *Mirror) needsFrom(below uint64) uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.durable+1 >= below {
+		return below
+	}
+	return min(below, m.snapshot+1)
 }
 
 // holdsAfter reports whether a mirror that has stopped can continue after a restart, so that its

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -171,6 +172,21 @@ func sqlOn(t testing.TB, database string, statements ...string) {
 	for _, q := range statements {
 		if _, err := c.Exec(context.Background(), q); err != nil {
 			t.Fatal(errors.Join(errors.New(q), err))
+		}
+	}
+}
+
+// execute changes the database of a mirror that is open. The one connection of a PostgreSQL projector
+// may be at work, so that it takes another.
+func execute(t testing.TB, m *Mirror, dsn string, statements ...string) {
+	t.Helper()
+	if strings.HasPrefix(dsn, "postgres") {
+		sqlOn(t, filepath.Base(strings.Split(dsn, "?")[0]), statements...)
+		return
+	}
+	for _, q := range statements {
+		if err := (*m.store.Load()).(executor).exec(ctx, q); err != nil {
+			t.Fatal(q, err)
 		}
 	}
 }

@@ -21,6 +21,10 @@ const (
 	batchTime = 50 * time.Millisecond
 )
 
+// syncEvery is the time between two syncs of the database while it is written. What a loss of power
+// takes away is read from the journal again, which keeps it.
+var syncEvery = time.Second // a variable for tests
+
 // closeTimeout bounds the last commit and the last snapshot.
 const closeTimeout = 3 * time.Second
 
@@ -30,14 +34,14 @@ const closeTimeout = 3 * time.Second
 func caps() view.RetentionCaps {
 	return view.RetentionCaps{
 		Tape: 1, Terminal: 1, Rejects: 1, Fills: 1, Settlements: 1, Events: 1, Rounds: view.DefaultRetentionCaps().Rounds,
-		Actions: 1, Routine: 1, Ledger: 1, AccountRounds: 1, Deposits: 1,
+		Actions: 1, Routine: 1, Ledger: 1, AccountRounds: 1, Deposits: 1, Forecasts: 1,
 	}
 }
 
 // project opens the database, brings the replica to its cursor, and projects until ctx ends or an
 // error occurs.
 func (m *Mirror) project(ctx context.Context, l Log) error {
-	s, err := openStore(ctx, m.o.DSN, false)
+	s, err := openStore(ctx, m.o.DSN, forWriting)
 	if err != nil {
 		return err
 	}
@@ -65,14 +69,34 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 		}
 		c.found = true
 	}
+	if err := s.sync(ctx); err != nil { // the process before may have ended without one
+		return err
+	}
 	m.committed(c)
+	m.synced(c.Number)
+	m.hasSnapshot(m.newestSnapshot(c.Number))
 	m.store.Store(&s)
-	p := &projector{m: m, store: s, replica: r, at: c, written: r.At.Number}
+	p := &projector{m: m, store: s, replica: r, at: c, written: r.At.Number, synced: c.Number, syncedAt: time.Now()}
 	return p.run(ctx, l)
 }
 
 // snapshotDir is the folder of the projector's snapshots.
 func (m *Mirror) snapshotDir() string { return filepath.Join(m.o.Dir, "snapshots") }
+
+// newestSnapshot returns the number of the group at the newest of the projector's snapshots that is
+// not after a group, 0 if there is none.
+func (m *Mirror) newestSnapshot(number uint64) uint64 {
+	paths, err := journal.Snapshots(m.snapshotDir())
+	if err != nil {
+		return 0 // the journal keeps more, then
+	}
+	for _, path := range paths {
+		if n, ok := journal.SnapshotNumber(path); ok && n <= number {
+			return n
+		}
+	}
+	return 0
+}
 
 // replicaAt returns the state at the cursor. Without a cursor it sets one: at the first group of the
 // log, or at the oldest snapshot of the journal that the log continues.
@@ -115,20 +139,7 @@ func oldestReplica(l Log, dir string) (*replica.Replica, error) {
 	if l.First() <= 1 {
 		return replica.New(caps()), nil
 	}
-	paths, err := journal.Snapshots(replica.SnapshotDir(dir))
-	if err != nil {
-		return nil, err
-	}
-	for i := len(paths) - 1; i >= 0; i-- {
-		r, err := replica.Load(paths[i], caps(), nil)
-		if err != nil {
-			return nil, err
-		}
-		if r.At.Number+1 >= l.First() {
-			return r, nil
-		}
-	}
-	return nil, fmt.Errorf("the journal begins at group %d, and no snapshot leads up to it", l.First())
+	return replica.Oldest(dir, l.First(), caps())
 }
 
 // nearestReplica returns the state of the newest snapshot that is not after a group: one of the
@@ -206,6 +217,9 @@ type projector struct {
 	spare   *batch
 	writing chan error // the outcome of the batch being written; nil: none is
 	written uint64     // number of the group at the newest snapshot
+
+	synced   uint64 // number of the last group whose rows survive a loss of power
+	syncedAt time.Time
 
 	busy     bool          // commands waited for the venue while the batch was filled
 	applying time.Duration // time spent on the batch
@@ -390,7 +404,10 @@ func (p *projector) write(ctx context.Context, b *batch, at cursor) error {
 		err := p.store.write(ctx, at.build, b)
 		if err == nil {
 			p.m.wrote(b, at, time.Since(begun))
-			return nil
+			if time.Since(p.syncedAt) < syncEvery {
+				return nil
+			}
+			return p.sync(ctx, at.Number)
 		}
 		if isFinal(err) || errors.Is(err, errRebuilt) || ctx.Err() != nil {
 			return err
@@ -401,6 +418,19 @@ func (p *projector) write(ctx context.Context, b *batch, at cursor) error {
 			return err
 		}
 	}
+}
+
+// sync makes the rows up to a group, which are committed, survive a loss of power. The caller must have no write in progress.
+func (p *projector) sync(ctx context.Context, number uint64) error {
+	if p.synced == number {
+		return nil
+	}
+	if err := p.store.sync(ctx); err != nil {
+		return err
+	}
+	p.synced, p.syncedAt = number, time.Now()
+	p.m.synced(number)
+	return nil
 }
 
 // wrote counts a batch.
@@ -425,8 +455,8 @@ func (p *projector) finish() error {
 	return p.snapshot(ctx)
 }
 
-// snapshot writes the replica's state once the database has all its rows, so that it is never ahead
-// of the cursor. A snapshot that fails costs only the time of the next start.
+// snapshot writes the replica's state once the database has all its rows for good, so that it is
+// never ahead of the cursor, not even after a loss of power. A snapshot that fails costs only the time of the next start.
 func (p *projector) snapshot(ctx context.Context) error {
 	if err := p.wait(); err != nil {
 		return err
@@ -434,11 +464,15 @@ func (p *projector) snapshot(ctx context.Context) error {
 	if p.temporary || p.replica.At.Number != p.at.Number || p.replica.At.Number == p.written {
 		return nil
 	}
+	if err := p.sync(ctx, p.at.Number); err != nil {
+		return err
+	}
 	if err := p.writeSnapshot(ctx); err != nil {
 		p.m.o.Logf("the mirror's snapshot failed; the next start reads more of the journal", "err", err)
 		return nil
 	}
 	p.written = p.replica.At.Number
+	p.m.hasSnapshot(p.written)
 	return nil
 }
 

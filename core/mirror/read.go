@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
-	"strings"
-	"time"
 
 	"duplex/core"
 	"duplex/core/view"
@@ -58,230 +55,20 @@ type ActionFilter struct {
 	User        *core.UserID
 }
 
-// query is a SELECT under construction.
-type query struct {
-	where []string
-	args  []any
-}
-
-func (q *query) and(condition string, arg any) {
-	q.where, q.args = append(q.where, condition), append(q.args, arg)
-}
-
-// andEqual adds a condition unless p is nil.
-func andEqual[T ~uint16 | ~uint32 | ~uint64](q *query, column string, p *T) {
-	if p != nil {
-		q.and(column+" = ?", int64(*p))
-	}
-}
-
-// andBelow adds the condition that a column is below n, unless n is 0.
-func (q *query) andBelow(column string, n uint64) {
-	if n != 0 {
-		q.and(column+" < ?", int64(n))
-	}
-}
-
-// andIn adds the condition that a column holds one of several texts, unless there are none.
-func (q *query) andIn(column string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	q.where = append(q.where, column+" IN ("+strings.Repeat("?, ", len(list)-1)+"?)")
-	for _, s := range list {
-		q.args = append(q.args, s)
-	}
-}
-
-func (q *query) andSeconds(first, before int64) {
-	if first != 0 {
-		q.and("second >= ?", first)
-	}
-	if before != 0 {
-		q.and("second < ?", before)
-	}
-}
-
-// row gives the values of a row in the order of the columns. It keeps the first error.
-type row struct {
-	values []any
-	i      int
-	err    error
-}
-
-func (r *row) next() any {
-	r.i++
-	return r.values[r.i-1]
-}
-
-func (r *row) fail(v any) {
-	if r.err == nil {
-		r.err = fmt.Errorf("column %d holds an unexpected %T", r.i, v)
-	}
-}
-
-// int returns an integer; 0 for NULL.
-func (r *row) int() int64 {
-	switch v := r.next().(type) {
-	case int64:
-		return v
-	case nil:
-	default:
-		r.fail(v)
-	}
-	return 0
-}
-
-func (r *row) uint() uint64 { return uint64(r.int()) }
-
-// u64 returns a value of 64 bits: a signed integer in SQLite, a numeric in PostgreSQL.
-func (r *row) u64() uint64 {
-	switch v := r.next().(type) {
-	case int64:
-		return uint64(v)
-	case string:
-		n, err := strconv.ParseUint(v, 10, 64)
-		if err != nil {
-			r.fail(v)
-		}
-		return n
-	default:
-		r.fail(v)
-	}
-	return 0
-}
-
-// text returns a text; "" for NULL.
-func (r *row) text() string {
-	switch v := r.next().(type) {
-	case string:
-		return v
-	case nil:
-	default:
-		r.fail(v)
-	}
-	return ""
-}
-
-func (r *row) bool() bool {
-	switch v := r.next().(type) {
-	case bool:
-		return v
-	case int64:
-		return v != 0
-	default:
-		r.fail(v)
-	}
-	return false
-}
-
-// enum returns the value with the name that the column holds.
-func enum[T ~uint8](r *row, of map[string]T) T {
-	name := r.text()
-	v, ok := of[name]
-	if !ok {
-		r.fail(name)
-	}
-	return v
-}
-
-// enumOf maps the names of the values from 0 to last. Of values with the same name the first counts.
-func enumOf[T interface {
-	~uint8
-	String() string
-}](last T) map[string]T {
-	m := map[string]T{}
-	for v := range last + 1 {
-		if _, ok := m[v.String()]; !ok {
-			m[v.String()] = v
-		}
-	}
-	return m
-}
-
-var (
-	sides       = enumOf(core.Sell)
-	outcomes    = enumOf(core.NoOutcome)
-	types       = enumOf(core.Market)
-	tifs        = enumOf(core.FOK)
-	statuses    = enumOf(core.Rejected)
-	reasons     = enumOf(core.MandateExpired)
-	paths       = enumOf(core.Merge)
-	phases      = enumOf(core.Void)
-	ledgerKinds = func() map[string]view.LedgerKind {
-		m := map[string]view.LedgerKind{}
-		for i, name := range view.LedgerKinds() {
-			m[name] = view.LedgerKind(i)
-		}
-		return m
-	}()
-	rejects = func() map[string]core.Reject {
-		m := map[string]core.Reject{}
-		for _, r := range core.Rejects() {
-			m[r.String()] = r
-		}
-		return m
-	}()
-)
-
-// list runs a query on a table and returns its rows in the order given, at most limit.
-func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q query, order string, limit int, decode func(*row) T) (out []T, err error) {
-	begun := time.Now()
-	defer func() { m.stats.read(route, time.Since(begun), err) }()
-	if limit <= 0 {
-		return nil, nil
-	}
-	s := m.store.Load()
-	if s == nil {
-		return nil, ErrUnavailable
-	}
-	t := &schema[id]
-	var b strings.Builder
-	fmt.Fprintf(&b, `SELECT %s FROM "%s"`, names(t.columns), t.name)
-	for i, w := range q.where {
-		b.WriteString([]string{" WHERE ", " AND "}[min(i, 1)])
-		b.WriteString(w)
-	}
-	fmt.Fprintf(&b, " ORDER BY %s LIMIT %d", order, limit)
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	rows, err := (*s).reader().QueryContext(ctx, (*s).rebind(b.String()), q.args...)
-	if err != nil {
-		return nil, errors.Join(ErrUnavailable, err)
-	}
-	defer rows.Close()
-	values := make([]any, len(t.columns))
-	into := make([]any, len(values))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return nil, errors.Join(ErrUnavailable, err)
-		}
-		r := row{values: values}
-		out = append(out, decode(&r))
-		if r.err != nil {
-			return nil, fmt.Errorf("%s: %w", t.name, r.err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, errors.Join(ErrUnavailable, err)
-	}
-	return out, nil
-}
-
 // The reads return rows newest first: those with a number below from, or all if from is 0, and at
 // most limit. They end after 500 ms. The error is then, and whenever the database does not answer,
-// ErrUnavailable.
+// ErrUnavailable. A filter that selects few of very many rows makes it a Cut.
 
 // Fills returns fills of an account.
 func (m *Mirror) Fills(ctx context.Context, u core.UserID, from uint64, limit int, f FillFilter) ([]Numbered[view.Fill], error) {
 	var q query
 	q.and("user_id = ?", int64(u))
-	q.andBelow("n", from)
+	q.from("n", from)
 	andEqual(&q, "market_id", f.Market)
-	andEqual(&q, "order_id", f.Order)
+	if f.Order != nil {
+		q.and("order_id = ?", int64(*f.Order))
+		q.index = "fills_by_order"
+	}
 	return list(ctx, m, "fills", fills, q, "n DESC", limit, decodeFill)
 }
 
@@ -302,7 +89,7 @@ func decodeFill(r *row) (x Numbered[view.Fill]) {
 func (m *Mirror) Orders(ctx context.Context, u core.UserID, from uint64, limit int, f OrderFilter) ([]view.Order, error) {
 	var q query
 	q.and("user_id = ?", int64(u))
-	q.andBelow("created_seq", from)
+	q.from("created_seq", from)
 	andEqual(&q, "market_id", f.Market)
 	if f.Order != nil {
 		q.and("created_seq = ?", int64(*f.Order))
@@ -310,6 +97,7 @@ func (m *Mirror) Orders(ctx context.Context, u core.UserID, from uint64, limit i
 	}
 	if f.ClientID != nil {
 		q.and("client_order_id = ?", m.unsigned(*f.ClientID))
+		q.index = "orders_by_client_order_id"
 	}
 	q.andIn("status", f.Statuses)
 	return list(ctx, m, "orders", orders, q, "created_seq DESC", limit, decodeOrder)
@@ -327,7 +115,11 @@ func decodeOrder(r *row) (o view.Order) {
 	o.User, o.CreatedSeq, o.CreatedTs, o.ID, o.ClientID = core.UserID(r.int()), r.uint(), r.int(), core.OrderID(r.int()), r.u64()
 	o.Market, o.Generation, o.Side, o.Outcome, o.Type = core.MarketID(r.int()), uint32(r.int()), enum(r, sides), enum(r, outcomes), enum(r, types)
 	o.Tick, o.Qty, o.TIF, o.Expiry, o.MaxCost = core.Tick(r.int()), core.Qty(r.int()), enum(r, tifs), r.int(), r.u64()
-	o.Group, o.Flags, o.APIKey, o.Status = uint32(r.int()), core.Flags(r.int()), r.text(), enum(r, statuses)
+	o.Group, o.Flags = uint32(r.int()), core.Flags(r.int())
+	if key := r.text(); key != "" {
+		o.APIKey = &key
+	}
+	o.Status = enum(r, statuses)
 	switch o.Status {
 	case core.Rejected:
 		name, ok := r.text(), false
@@ -357,7 +149,7 @@ func (m *Mirror) Order(ctx context.Context, u core.UserID, id core.OrderID) (*vi
 func (m *Mirror) Trades(ctx context.Context, market core.MarketID, from uint64, limit int) ([]Numbered[view.Trade], error) {
 	var q query
 	q.and("market_id = ?", int64(market))
-	q.andBelow("n", from)
+	q.from("n", from)
 	return list(ctx, m, "trades", trades, q, "n DESC", limit, decodeTrade)
 }
 
@@ -373,7 +165,7 @@ func decodeTrade(r *row) (x Numbered[view.Trade]) {
 func (m *Mirror) Settlements(ctx context.Context, u core.UserID, from uint64, limit int) ([]Numbered[view.Settlement], error) {
 	var q query
 	q.and("user_id = ?", int64(u))
-	q.andBelow("n", from)
+	q.from("n", from)
 	return list(ctx, m, "settlements", settlements, q, "n DESC", limit, decodeSettlement)
 }
 
@@ -388,15 +180,89 @@ func decodeSettlement(r *row) (x Numbered[view.Settlement]) {
 	return x
 }
 
+// ForecastFilter selects forecasts; zero selects all.
+type ForecastFilter struct {
+	Market *core.MarketID
+}
+
+// forecastState are the columns of what follows from the commands up to a seq: whether there is no
+// later forecast of the round, and the end of the round. A final round never changes again.
+const forecastState = `, NOT EXISTS (SELECT 1 FROM forecasts AS later WHERE later.user_id = forecasts.user_id AND later.round_number = forecasts.round_number AND later.n > forecasts.n AND later.seq <= ?)` +
+	`, (SELECT status FROM rounds WHERE number = forecasts.round_number AND seq <= ? AND status IN ('settled', 'void'))` +
+	`, (SELECT winner FROM rounds WHERE number = forecasts.round_number AND seq <= ? AND status = 'settled')`
+
+// Forecasts returns forecasts of an account as they were after the command asOf. Their number is N.
+func (m *Mirror) Forecasts(ctx context.Context, u core.UserID, from uint64, limit int, asOf uint64, f ForecastFilter) ([]view.Forecast, error) {
+	q := query{more: forecastState, args: []any{int64(asOf), int64(asOf), int64(asOf)}, moreArgs: 3}
+	q.and("user_id = ?", int64(u))
+	q.from("n", from)
+	andEqual(&q, "market_id", f.Market)
+	return list(ctx, m, "forecasts", forecasts, q, "n DESC", limit, decodeForecast)
+}
+
+func decodeForecast(r *row) (f view.Forecast) {
+	r.int() // user_id
+	f.N, f.Seq, f.Ts, f.Market, f.Generation = r.uint(), r.uint(), r.int(), core.MarketID(r.int()), uint32(r.int())
+	f.Number, f.Category, f.P = r.uint(), uint16(r.int()), core.Probability(r.int())
+	f.Counts, f.Final, f.Winner = r.bool(), r.text() != "", decodeWinner(r)
+	return f
+}
+
 // Ledger returns ledger rows of an account. Their number is N.
 func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f LedgerFilter) ([]view.LedgerRow, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout) // of all that follows
+	defer cancel()
+	if f.BelowSeq != 0 {
+		first, err := m.firstLedgerRow(ctx, u, f.BelowSeq)
+		if err != nil || first == 1 { // 0 would be no bound
+			return nil, err
+		}
+		if from == 0 || first < from {
+			from = first
+		}
+	}
+	rows, err := m.ledgerRows(ctx, "ledger", u, from, limit, f)
+	var cut *Cut
+	if errors.As(err, &cut) {
+		at, atErr := m.ledgerRows(ctx, "ledger_row", u, cut.Below+1, 1, LedgerFilter{})
+		if atErr != nil || len(at) == 0 {
+			return nil, errors.Join(ErrUnavailable, atErr)
+		}
+		cut.Seq = at[0].Seq
+	}
+	return rows, err
+}
+
+func (m *Mirror) ledgerRows(ctx context.Context, route string, u core.UserID, from uint64, limit int, f LedgerFilter) ([]view.LedgerRow, error) {
 	var q query
 	q.and("user_id = ?", int64(u))
-	q.andBelow("n", from)
+	q.from("n", from)
 	andEqual(&q, "market_id", f.Market)
 	q.andIn("kind", f.Kinds)
-	q.andBelow("seq", f.BelowSeq)
-	return list(ctx, m, "ledger", ledger, q, "n DESC", limit, decodeLedger)
+	return list(ctx, m, route, ledger, q, "n DESC", limit, decodeLedger)
+}
+
+// firstLedgerRow returns the number of the first row of a ledger with a seq of at least seq, or that
+// behind the last row. Seqs never fall from row to row, so each step halves what is left.
+func (m *Mirror) firstLedgerRow(ctx context.Context, u core.UserID, seq uint64) (uint64, error) {
+	newest, err := m.ledgerRows(ctx, "ledger_row", u, 0, 1, LedgerFilter{})
+	if err != nil || len(newest) == 0 {
+		return 1, err
+	}
+	low, high := uint64(1), newest[0].N+1 // the row is in between
+	for low < high {
+		middle := (low + high) / 2
+		at, err := m.ledgerRows(ctx, "ledger_row", u, middle+1, 1, LedgerFilter{})
+		switch {
+		case err != nil:
+			return 0, err
+		case len(at) == 0 || at[0].Seq < seq: // a mirror that begins late lacks the oldest rows
+			low = middle + 1
+		default:
+			high = min(middle, at[0].N)
+		}
+	}
+	return low, nil
 }
 
 func decodeLedger(r *row) (x view.LedgerRow) {
@@ -411,7 +277,7 @@ func decodeLedger(r *row) (x view.LedgerRow) {
 func (m *Mirror) AccountRounds(ctx context.Context, u core.UserID, from uint64, limit int, category *uint16) ([]view.AccountRound, error) {
 	var q query
 	q.and("user_id = ?", int64(u))
-	q.andBelow("number", from)
+	q.from("number", from)
 	andEqual(&q, "category", category)
 	return list(ctx, m, "portfolio_rounds", userRounds, q, "number DESC", limit, decodeAccountRound)
 }
@@ -458,7 +324,7 @@ func decodeWinner(r *row) core.Outcome { return enum(r, outcomes) }
 // Rounds returns rounds without their evidence. Their number is Number.
 func (m *Mirror) Rounds(ctx context.Context, from uint64, limit int, f RoundFilter) ([]view.Round, error) {
 	var q query
-	q.andBelow("number", from)
+	q.from("number", from)
 	andEqual(&q, "market_id", f.Market)
 	andEqual(&q, "category", f.Category)
 	return list(ctx, m, "rounds", rounds, q, "number DESC", limit, decodeRound)
@@ -518,7 +384,7 @@ func decodeEvidence(r *row) (t core.IndexTick) {
 // Actions returns actions of operators and accounts. Their number is Seq.
 func (m *Mirror) Actions(ctx context.Context, from uint64, limit int, f ActionFilter) ([]view.Action, error) {
 	var q query
-	q.andBelow("seq", from)
+	q.from("seq", from)
 	if f.Who != "" {
 		q.and("who = ?", f.Who)
 	}

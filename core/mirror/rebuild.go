@@ -20,7 +20,7 @@ func Rebuild(ctx context.Context, o Options, progress func(done, total uint64)) 
 		return 0, 0, err
 	}
 	m := New(o)
-	s, err := openStore(ctx, o.DSN, true)
+	s, err := openStore(ctx, o.DSN, asFresh)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -54,6 +54,9 @@ func Rebuild(ctx context.Context, o Options, progress func(done, total uint64)) 
 		if err := l.Refresh(); err != nil {
 			return 0, 0, err
 		}
+	}
+	if err := p.sync(ctx, p.at.Number); err != nil {
+		return 0, 0, err
 	}
 	open = false
 	if err := s.replace(ctx); err != nil {
@@ -107,6 +110,7 @@ type Status struct {
 	At     journal.Position // of its group
 	Since  uint64           // rows up to this seq are missing
 	Schema int              // version of the schema
+	Newest int              // version that this program writes; the projector brings an older one to it
 	Last   journal.Position // end of the journal
 }
 
@@ -124,23 +128,22 @@ func ReadStatus(ctx context.Context, o Options) (out Status, err error) {
 	if err != nil {
 		return out, err
 	}
-	if e, ok := s.(executor); ok {
-		if out.Schema, err = e.version(ctx); err != nil {
-			return out, err
-		}
+	if out.Schema, err = s.version(ctx); err != nil {
+		return out, err
 	}
+	out.Newest = schemaVersion()
 	out.Seq, out.At, out.Since, out.Last = c.Seq, c.Position, c.since, l.Last()
 	return out, nil
 }
 
-// openExisting opens a database that has rows.
+// openExisting opens a database that has rows, without changing it.
 func openExisting(ctx context.Context, o Options) (store, cursor, error) {
 	if !isPostgres(o.DSN) {
 		if _, err := os.Stat(o.DSN); errors.Is(err, os.ErrNotExist) {
 			return nil, cursor{}, fmt.Errorf("%s: %w", o.DSN, ErrNoMirror)
 		}
 	}
-	s, err := openStore(ctx, o.DSN, false)
+	s, err := openStore(ctx, o.DSN, forReading)
 	if err != nil {
 		return nil, cursor{}, err
 	}
@@ -152,4 +155,20 @@ func openExisting(ctx context.Context, o Options) (store, cursor, error) {
 		return nil, cursor{}, errors.Join(err, s.close())
 	}
 	return s, c, nil
+}
+
+// openCurrent opens a database that has rows and the newest schema, without changing it.
+func openCurrent(ctx context.Context, o Options) (store, error) {
+	s, _, err := openExisting(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.version(ctx)
+	if err == nil && at < schemaVersion() {
+		err = fmt.Errorf("%w: version %d, and this one has %d. Start the venue with this version, or run dx mirror rebuild", ErrOlderSchema, at, schemaVersion())
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
 }

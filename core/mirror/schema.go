@@ -49,6 +49,7 @@ const (
 	roundSeconds
 	ticks
 	userRounds
+	forecasts
 	actions
 
 	tableCount
@@ -70,6 +71,7 @@ var schema = func() (all [tableCount]table) {
 		parseTable("round_seconds", "", "number second | index yes_bid yes_ask last volume"),
 		parseTable("ticks", "", "feed second | ! price sources"),
 		parseTable("user_rounds", "", "user_id number | market_id generation category ! status:text winner:text bought_yes bought_no sold_yes sold_no redeemed paid received fees payout profit last_update_seq"),
+		parseTable("forecasts", "", "user_id n | seq ts market_id generation round_number category p"),
 		parseTable("actions", "", "seq | ts who:text why:text action:text user_id market_id detail:text refused:text"),
 	} {
 		t.id = tableID(i)
@@ -174,6 +176,12 @@ func (d *dialect) migrations() (list []migration, err error) {
 		list = append(list, migration{name, splitStatements(out.String())})
 	}
 	return list, nil
+}
+
+// schemaVersion returns the version of the newest schema.
+func schemaVersion() int {
+	files, _ := fs.Glob(migrationFiles, "migrations/*.sql") // the pattern is valid
+	return len(files)
 }
 
 // splitStatements splits SQL at the semicolons that end a line.

@@ -20,6 +20,7 @@ var (
 // TestSeeds checks that the rows of simulated venues, with crashes and agents, equal those of a
 // replay that keeps all of them.
 func TestSeeds(t *testing.T) {
+	t.Parallel()
 	postgres := ""
 	for seed := *first; seed < *first+*seeds; seed++ {
 		dir := tempDir(t)
@@ -64,7 +65,7 @@ func TestSeeds(t *testing.T) {
 			}
 			<-m.done
 			// The log has ended, and the projector with it: open the database again for reads.
-			s, err := openStore(ctx, dsn, false)
+			s, err := openStore(ctx, dsn, forWriting)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,10 +8,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	_ "modernc.org/sqlite" // the driver
+
+	"duplex/internal/atomicfile"
 )
 
 // freshSuffix ends the name of a database that is being built beside the one in use.
@@ -24,12 +28,14 @@ type sqlite struct {
 	db     *sql.DB     // of the writer
 	conn   *sql.Conn
 	reads  *sql.DB
+	synced []*os.File                    // the WAL and the database, of a writer; each reports a failed write once since it was opened
+	pages  sync.Map                      // *sql.Stmt by its query
 	insert [tableCount]map[int]*sql.Stmt // by number of rows
 	fault  func(point string) error      // see store.inject
 }
 
-// openSQLite opens the database at path, or with fresh an empty one beside it.
-func openSQLite(ctx context.Context, path string, fresh bool) (_ *sqlite, err error) {
+// openSQLite opens the database at path, or an empty one beside it.
+func openSQLite(ctx context.Context, path string, u use) (_ *sqlite, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -38,16 +44,18 @@ func openSQLite(ctx context.Context, path string, fresh bool) (_ *sqlite, err er
 		return nil, err
 	}
 	defer lock.Close()
-	if fresh {
+	if u == asFresh {
 		path += freshSuffix
 		if err := removeSQLite(path); err != nil {
 			return nil, err
 		}
 	}
-	if f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600); err != nil { // so that the mode is not the driver's
-		return nil, err
-	} else if err := f.Close(); err != nil {
-		return nil, err
+	pragmas := []string{"busy_timeout(5000)", "query_only(1)"}
+	if u != forReading {
+		if err := createSQLite(path); err != nil {
+			return nil, err
+		}
+		pragmas = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)", "wal_autocheckpoint(4000)"}
 	}
 	s := &sqlite{path: path, fault: noFault}
 	defer func() {
@@ -55,13 +63,13 @@ func openSQLite(ctx context.Context, path string, fresh bool) (_ *sqlite, err er
 			_ = s.close() // the first error counts
 		}
 	}()
-	if s.db, err = sql.Open("sqlite", sqliteDSN(path, "busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-65536)", "wal_autocheckpoint(4000)")); err != nil {
+	if s.db, err = sql.Open("sqlite", sqliteDSN(path, pragmas...)); err != nil {
 		return nil, err
 	}
 	if s.conn, err = s.db.Conn(ctx); err != nil {
 		return nil, sqliteError(path, err)
 	}
-	if err := migrate(ctx, s, &sqliteDialect); err != nil {
+	if err := prepare(ctx, s, &sqliteDialect, u); err != nil {
 		return nil, sqliteError(path, err)
 	}
 	if s.reads, err = sql.Open("sqlite", sqliteDSN(path, "busy_timeout(500)", "query_only(1)", "cache_size(-8192)")); err != nil {
@@ -69,8 +77,44 @@ func openSQLite(ctx context.Context, path string, fresh bool) (_ *sqlite, err er
 	}
 	s.reads.SetMaxOpenConns(readPool)
 	s.reads.SetMaxIdleConns(readPool)
+	if u != forReading {
+		for _, name := range []string{path + "-wal", path} {
+			f, err := os.OpenFile(name, os.O_RDWR, 0)
+			if err != nil {
+				return nil, err
+			}
+			s.synced = append(s.synced, f)
+		}
+	}
 	s.file, err = os.Stat(path)
 	return s, err
+}
+
+// unsyncedSuffix ends the name of a file that a failed sync leaves beside the database.
+const unsyncedSuffix = ".unsynced"
+
+// createSQLite creates an empty database, so that its mode is not the driver's, unless there is one. It
+// refuses one of which a sync has failed.
+func createSQLite(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		if err = os.Remove(path + unsyncedSuffix); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+		return errors.Join(err, f.Close())
+	}
+	if !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	why, err := os.ReadFile(path + unsyncedSuffix)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(unsynced(path, strings.TrimSpace(string(why))), err)
+}
+
+func unsynced(path, why string) error {
+	return fmt.Errorf("%w (%s), and a later one may succeed without its data. The journal is kept from what was synced before. Either run dx mirror rebuild, or restart the machine, so that only what is on the disk is read, run dx mirror check, and if all is equal remove %s", ErrUnsynced, why, path+unsyncedSuffix)
 }
 
 func sqliteDSN(path string, pragmas ...string) string {
@@ -95,7 +139,7 @@ func lockSQLite(path string) (*fileutil.LockedFile, error) {
 }
 
 func removeSQLite(path string) error {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
+	for _, suffix := range []string{"", "-wal", "-shm", unsyncedSuffix} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -173,6 +217,32 @@ func (s *sqlite) write(_ context.Context, build int64, b *batch) (err error) {
 	return s.fault("after COMMIT")
 }
 
+// fdatasync is a variable for tests.
+var fdatasync = fileutil.Fdatasync
+
+// sync syncs the WAL, which commits do not, with synchronous = NORMAL, and the database: a checkpoint
+// syncs whatever it needs, but does not report a failure. After a failure the system may drop what it
+// could not write, and a second sync may succeed without it, so the error stops the projector, and a
+// file beside the database keeps the next one from trusting it.
+func (s *sqlite) sync(context.Context) error {
+	if err := s.fault("sync"); err != nil {
+		return err
+	}
+	wal, err := s.synced[0].Stat()
+	if err != nil {
+		return err
+	}
+	if now, err := os.Stat(s.path + "-wal"); err != nil || !os.SameFile(now, wal) {
+		return errRebuilt
+	}
+	for _, f := range s.synced {
+		if err := fdatasync(f); err != nil {
+			return errors.Join(unsynced(s.path, err.Error()), atomicfile.Write(s.path+unsyncedSuffix, []byte(err.Error()+"\n")))
+		}
+	}
+	return nil
+}
+
 func (s *sqlite) inject(fault func(string) error) { s.fault = fault }
 
 // noFault is the fault of a store that is no test.
@@ -211,6 +281,7 @@ func (s *sqlite) insertRows(ctx context.Context, t *table, values []any) error {
 		if _, err := stmt.ExecContext(ctx, values[:n*width]...); err != nil {
 			return err
 		}
+		runtime.Gosched() // the venue comes first
 		values = values[n*width:]
 	}
 	return nil
@@ -222,11 +293,53 @@ func insertSQL(t *table, n int) string {
 	return fmt.Sprintf(`INSERT INTO "%s" (%s) VALUES %s%s`, t.name, names(t.columns), strings.Repeat(row+", ", n-1)+row, t.onConflict())
 }
 
+// page keeps a prepared statement for each query: to prepare it takes longer than to read a short page.
+func (s *sqlite) page(ctx context.Context, query string, args []any, row func([]any) error) error {
+	stmt, ok := s.pages.Load(query)
+	if !ok {
+		prepared, err := s.reads.PrepareContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		if stmt, ok = s.pages.LoadOrStore(query, prepared); ok {
+			if err := prepared.Close(); err != nil {
+				return err
+			}
+		}
+	}
+	rows, err := stmt.(*sql.Stmt).QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 func (s *sqlite) reader() *sql.DB            { return s.reads }
 func (s *sqlite) rebind(query string) string { return query }
 
 func (s *sqlite) close() error {
 	var errs []error
+	wal, database := s.synced[:min(1, len(s.synced))], s.synced[min(1, len(s.synced)):]
+	for _, f := range wal { // which the last connection removes
+		errs = append(errs, f.Close())
+	}
 	for _, byRows := range s.insert {
 		for _, stmt := range byRows {
 			errs = append(errs, stmt.Close())
@@ -240,6 +353,9 @@ func (s *sqlite) close() error {
 	}
 	if s.db != nil {
 		errs = append(errs, s.db.Close())
+	}
+	for _, f := range database { // last: it ends the locks of the process, those of the connections among them
+		errs = append(errs, f.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -28,7 +28,10 @@ type readCount struct {
 // read counts a read.
 func (s *stats) read(route string, took time.Duration, err error) {
 	outcome := "ok"
+	var cut *Cut
 	switch {
+	case errors.As(err, &cut):
+		outcome = "partial"
 	case errors.Is(err, ErrUnavailable):
 		outcome = "unavailable"
 	case err != nil:
@@ -59,7 +62,7 @@ type Stats struct {
 	Reads         []Reads
 }
 
-// Reads counts the reads of a route with one outcome: ok, unavailable or error.
+// Reads counts the reads of a route with one outcome: ok, partial, unavailable or error.
 type Reads struct {
 	Route, Outcome string
 	Count          uint64

@@ -18,8 +18,14 @@ var (
 	ErrOtherVenue = errors.New("the database does not belong to this journal")
 	// ErrNewerSchema means that a newer program has changed the schema.
 	ErrNewerSchema = errors.New("the database has a newer schema than this version of dx knows")
+	// ErrOlderSchema means that no writer of this version has opened the database yet. It stops only
+	// readers.
+	ErrOlderSchema = errors.New("the database has an older schema than this version of dx reads")
 	// ErrTrimmed means that the journal no longer has the groups that the database lacks.
 	ErrTrimmed = errors.New("the journal no longer has the groups that the mirror lacks")
+	// ErrUnsynced means that a sync of the database has failed, so that it may lack rows after a loss
+	// of power, whatever a later sync says.
+	ErrUnsynced = errors.New("a sync of the mirror's database has failed")
 	// errRebuilt means that the database was built anew, or deleted, while it was open.
 	errRebuilt = errors.New("the database was replaced while it was open")
 )
@@ -47,10 +53,18 @@ type store interface {
 	// write commits a batch. The error is ErrOtherProjector or errRebuilt if the cursor is not where
 	// the batch begins; any other may pass, and then the batch may have been committed or not.
 	write(ctx context.Context, build int64, b *batch) error
-	// reader returns the database for reads.
+	// sync makes what was committed survive a loss of power. Without it that happens at some time, in
+	// the order of the commits. ErrUnsynced is final; any other error may pass.
+	sync(ctx context.Context) error
+	// page calls row with the values of each row of a query, whose parameters are written as ?. The
+	// slice is used again for the next row. It returns the first error of row.
+	page(ctx context.Context, query string, args []any, row func(values []any) error) error
+	// reader returns the database for reads of another kind.
 	reader() *sql.DB
 	// rebind returns a query whose parameters are written as ? in the form of the database.
 	rebind(query string) string
+	// version returns the version of the schema, 0 in an empty database.
+	version(ctx context.Context) (int, error)
 	close() error
 	// inject sets a function that is called before each statement of write, and with "after COMMIT"
 	// behind the last; its error is that of the statement.
@@ -59,27 +73,35 @@ type store interface {
 	replace(ctx context.Context) error
 }
 
-// openStore opens the database that dsn names, creates it if necessary, and brings its schema to
-// the newest version. With fresh it creates one beside it, which replace puts in its place.
-func openStore(ctx context.Context, dsn string, fresh bool) (store, error) {
+// use is what a database is opened for.
+type use uint8
+
+const (
+	forWriting use = iota // it is created if necessary, and its schema brought to the newest version
+	forReading            // nothing is changed, and the schema may be an older one
+	asFresh               // an empty one is created beside it, which replace puts in its place
+)
+
+// openStore opens the database that dsn names.
+func openStore(ctx context.Context, dsn string, u use) (store, error) {
 	if isPostgres(dsn) {
-		return openPostgres(ctx, dsn, fresh)
+		return openPostgres(ctx, dsn, u)
 	}
-	return openSQLite(ctx, dsn, fresh)
+	return openSQLite(ctx, dsn, u)
 }
 
 func isPostgres(dsn string) bool {
 	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
 }
 
-// executor is the part of a connection that migrate needs.
+// executor is the part of a connection that prepare needs.
 type executor interface {
 	exec(ctx context.Context, sql string, args ...any) error
 	version(ctx context.Context) (int, error) // 0 without the table of versions
 }
 
-// migrate runs the migrations that the database lacks, each in a transaction.
-func migrate(ctx context.Context, to executor, d *dialect) error {
+// prepare brings the schema to the newest version, or with forReading checks that it can be read.
+func prepare(ctx context.Context, to executor, d *dialect, u use) error {
 	list, err := d.migrations()
 	if err != nil {
 		return err
@@ -90,6 +112,12 @@ func migrate(ctx context.Context, to executor, d *dialect) error {
 	}
 	if at > len(list) {
 		return fmt.Errorf("%w: version %d, and this one knows %d. Run the newer version, or dx mirror rebuild", ErrNewerSchema, at, len(list))
+	}
+	if u == forReading {
+		if at == 0 {
+			return ErrNoMirror
+		}
+		return nil
 	}
 	for n := at; n < len(list); n++ {
 		if err := migrateOne(ctx, to, n+1, list[n].statements); err != nil {

@@ -207,7 +207,7 @@ func (c *checker) takeGroup(g *groupRow) error {
 			continue
 		}
 		n := len(cmds)
-		cmds = append(cmds, sequenced{core.Stamp{Seq: g.Seq + uint64(n), Ts: g.Ts + int64(n)}, cmd})
+		cmds = append(cmds, sequenced{core.Stamp{Seq: g.Seq + uint64(n), Ts: g.Ts + int64(n)}, core.Unmarked(cmd)})
 	}
 	if len(skipped) > 0 || len(cmds) == 0 {
 		return fmt.Errorf("group %d does not have the commands that it says", g.Number)

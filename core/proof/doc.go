@@ -20,10 +20,11 @@
 // follow from them by the rules. Each group carries the chain before it, so its own chain is
 // verified. That value commits the venue to the group and to everything before it.
 //
-// What a bundle does not show: that the chain values are those of the venue's log, that no group
-// between the included ones belongs to the round, or that the venue matched by price and time and
-// rejected what it had to reject. Whoever has the log, or another copy of it, writes the bundle
-// again and compares the files, and replays the log with dx verify.
+// What a bundle does not show: the number of the round, which no command carries; that the chain
+// values are those of the venue's log; that no group between the included ones belongs to the round;
+// or that the venue matched by price and time and rejected what it had to reject. Whoever has the
+// log, or another copy of it, writes the bundle again and compares the files, and replays the log
+// with dx verify.
 //
 // The package never changes a journal and never reads the network.
 package proof

@@ -103,6 +103,32 @@ func TestNoBundle(t *testing.T) {
 	}
 }
 
+// TestRunningVenue asks for rounds of a venue that adds groups meanwhile. What the reader finds half
+// written, or has read before it was written, is not damage.
+func TestRunningVenue(t *testing.T) {
+	dir := t.TempDir()
+	w := newWorld(t, dir)
+	defer w.stop()
+	w.accounts(2)
+	w.do(&core.SetSession{Feed: core.BTC, Open: true})
+	for round, want := range map[uint64]string{99: "round 99 has not opened", 1: "round 1 is trading"} {
+		w.second(2)
+		w.price(core.BTC, start)
+		w.second(1)
+		added := 0
+		err := Write(io.Discard, dir, round, func(uint64) {
+			if added < 40 { // each is a group of its own
+				added++
+				w.price(core.BTC, start+core.Price(added))
+				w.at.Add(1)
+			}
+		})
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("round %d: %v, want %s", round, err, want)
+		}
+	}
+}
+
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("no space") }
@@ -343,6 +369,17 @@ func TestForgeries(t *testing.T) {
 	}
 }
 
+// TestNumberIsNotBound checks what docs/guides/data.md says: the number of the round is the writer's
+// word. The checks of the other fields are those of TestForgeries.
+func TestNumberIsNotBound(t *testing.T) {
+	rows := rowsOf(t, bundle(t, journalDir(t), settledRound))
+	h, _ := nth[*headerRow](rows, 0)
+	h.Round++
+	if out, err := Check(bytes.NewReader(seal(t, rows))); err != nil || out.Round != settledRound+1 {
+		t.Errorf("round %d: %v", out.Round, err)
+	}
+}
+
 // TestPython runs the checker of the examples on the same bundles.
 func TestPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
@@ -431,26 +468,55 @@ func TestDamages(t *testing.T) {
 	}
 }
 
-// TestEveryByte changes one bit of each byte of a bundle, leaves the byte out, and doubles it.
+// TestEveryByte changes one bit of each byte of a bundle, leaves the byte out, and doubles it. Of a round
+// with fills it takes the lines that other rounds do not have, in one of the three ways; with DX_LONG
+// every byte in all of them.
 func TestEveryByte(t *testing.T) {
-	b := bundle(t, journalDir(t), emptyRound)
-	r := rand.New(rand.NewPCG(1, uint64(len(b))))
-	for i := range b {
-		flipped := slices.Clone(b)
-		flipped[i] ^= 1 << r.IntN(8)
-		for name, damaged := range map[string][]byte{"flipped": flipped, "left out": slices.Delete(slices.Clone(b), i, i+1), "doubled": slices.Insert(slices.Clone(b), i, b[i])} {
-			if _, err := Check(bytes.NewReader(damaged)); err == nil || err.Error() == "" {
-				t.Fatalf("byte %d, %q, is %s, and the check passes", i, b[i], name)
+	for _, round := range []uint64{emptyRound, settledRound} {
+		b := bundle(t, journalDir(t), round)
+		r := rand.New(rand.NewPCG(1, uint64(len(b))))
+		every := round == emptyRound || os.Getenv("DX_LONG") != ""
+		tried := 0
+		for at, line := 0, []byte(nil); at < len(b); at += len(line) {
+			line = b[at : at+1+bytes.IndexByte(b[at:], '\n')]
+			if !every && !oneOf(line, "fill", "redeem", "settlement") {
+				continue
+			}
+			for i := at; i < at+len(line); i++ {
+				flipped := slices.Clone(b)
+				flipped[i] ^= 1 << r.IntN(8)
+				damages := []struct {
+					name string
+					file []byte
+				}{{"flipped", flipped}, {"left out", slices.Delete(slices.Clone(b), i, i+1)}, {"doubled", slices.Insert(slices.Clone(b), i, b[i])}}
+				for k, d := range damages {
+					if !every && k != i%len(damages) {
+						continue
+					}
+					tried++
+					if _, err := Check(bytes.NewReader(d.file)); err == nil || err.Error() == "" {
+						t.Fatalf("round %d: byte %d, %q, is %s, and the check passes", round, i, b[i], d.name)
+					}
+				}
 			}
 		}
-	}
-	for i, c := range b {
-		if c == '\n' && i+1 < len(b) {
-			if _, err := Check(bytes.NewReader(b[:i+1])); err == nil || !strings.Contains(err.Error(), "has been cut") {
-				t.Fatalf("the first %d bytes: %v", i+1, err)
+		for i, c := range b {
+			if c == '\n' && i+1 < len(b) {
+				if _, err := Check(bytes.NewReader(b[:i+1])); err == nil || !strings.Contains(err.Error(), "has been cut") {
+					t.Fatalf("round %d: the first %d bytes: %v", round, i+1, err)
+				}
 			}
 		}
+		t.Logf("round %d: %d of the damages of %d bytes", round, tried, len(b))
+		if tried < 1000 {
+			t.Errorf("round %d: only %d damages", round, tried)
+		}
 	}
+}
+
+// oneOf reports whether a line has one of several kinds.
+func oneOf(line []byte, kinds ...string) bool {
+	return slices.ContainsFunc(kinds, func(kind string) bool { return bytes.HasPrefix(line, []byte(`{"kind":"`+kind+`"`)) })
 }
 
 // TestCheckIsIndependent checks that the files of the check import no package that computes what

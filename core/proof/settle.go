@@ -76,6 +76,8 @@ func (s *state) apply(at sequenced) error {
 		return s.mustBeListed(at, &c.Tick)
 	case *core.PlaceOrder:
 		s.place(at.Seq, c)
+	case *core.ReplaceOrder: // whether it canceled Old, no line tells
+		s.place(at.Seq, &c.PlaceOrder)
 	case *core.CancelOrder:
 		if o := s.orders[c.Order]; o != nil && o.User == c.User {
 			o.ended = true
@@ -260,8 +262,13 @@ func feeOf(rate core.Rate, qty core.Qty, p core.Tick) core.Pips {
 
 // takeFill checks a fill against the two placements (docs/rules/prices.md#one-book, #paths).
 func (s *state) takeFill(at sequenced, r *fillRow) error {
-	if c, ok := at.cmd.(*core.PlaceOrder); ok && s.freeze == nil {
-		s.place(at.Seq, c)
+	if s.freeze == nil {
+		switch c := at.cmd.(type) {
+		case *core.PlaceOrder:
+			s.place(at.Seq, c)
+		case *core.ReplaceOrder:
+			s.place(at.Seq, &c.PlaceOrder)
+		}
 	}
 	taker, maker := s.orders[core.OrderID(r.Seq)], s.orders[r.Maker]
 	if taker == nil || maker == nil || taker == maker || s.freeze != nil {
@@ -374,8 +381,7 @@ func (s *state) takeFreeze(out *Report, at sequenced, r *freezeRow) error {
 // takeProposal names the winner (docs/rules/rounds.md#winner, #coverage, #operators-price).
 func (s *state) takeProposal(out *Report, at sequenced, r *proposeRow) error {
 	if r.ByOperator {
-		c, ok := at.cmd.(*core.ProposePrice)
-		if !ok || c.Market != s.open.Market || c.Price != r.SettlePrice {
+		if m, price := operatorsPrice(at.cmd); m != s.open.Market || price != r.SettlePrice {
 			return fmt.Errorf("the command of seq %d is not this price of an operator", at.Seq)
 		}
 	} else if err := first(
@@ -392,6 +398,20 @@ func (s *state) takeProposal(out *Report, at sequenced, r *proposeRow) error {
 	}
 	s.proposal, out.SettlePrice, out.Winner, out.ByOperator = r, r.SettlePrice, winner, r.ByOperator
 	return bad(core.Outcome(r.Winner) == winner, "with the settle price %d and the strike %d, %s wins", r.SettlePrice, s.open.Strike, winner)
+}
+
+// operatorsPrice returns the market and the settle price of an operator's command, or of one that
+// approves such a price (docs/rules/operation.md#two-person-approval); else it returns zeros.
+func operatorsPrice(cmd core.Command) (core.MarketID, core.Price) {
+	switch c := cmd.(type) {
+	case *core.ProposePrice:
+		return c.Market, c.Price
+	case *core.DecideApproval:
+		if c.Approve && c.Action.Kind == core.ApprovePrice {
+			return c.Action.Market, c.Action.Price
+		}
+	}
+	return 0, 0
 }
 
 // takeSettlement checks what one account held and received (docs/rules/money.md#payouts).

@@ -87,21 +87,8 @@ func oldestState(dir string) (r *replica.Replica, newest journal.Position, err e
 		first = at.Number
 		break
 	}
-	if first == 1 || len(paths) == 0 {
-		return replica.New(view.DefaultRetentionCaps()), newest, nil
-	}
-	for _, path := range slices.Backward(paths) {
-		s, err := journal.ProveSnapshot(path)
-		if damage := (*journal.Damage)(nil); errors.As(err, &damage) || err == nil && s.Number+1 < first {
-			continue // damaged, and no start reads it; or groups after it are trimmed
-		}
-		if err != nil {
-			return nil, newest, err
-		}
-		r, err := replica.Load(path, view.DefaultRetentionCaps(), nil)
-		return r, newest, err
-	}
-	return nil, newest, fmt.Errorf("the log begins at group %d, and no snapshot covers the groups before it", first)
+	r, err = replica.Oldest(dir, first, view.DefaultRetentionCaps())
+	return r, newest, err
 }
 
 // roundsOpened returns the number of the newest round, 0 if there is none.
@@ -166,7 +153,7 @@ func (c *collector) apply(r *replica.Replica, g *journal.Group) error {
 	rec.group.Seq, rec.group.Ts = res.Applied[0].Stamp.Seq, res.Applied[0].Stamp.Ts
 	n := 0
 	for i, cmd := range cmds {
-		if n < len(res.Applied) && res.Applied[n].Command == cmd {
+		if n < len(res.Applied) && res.Applied[n].Command == core.Unmarked(cmd) {
 			n++
 		} else {
 			rec.group.Skipped = append(rec.group.Skipped, i)
@@ -202,8 +189,8 @@ func (c *collector) apply(r *replica.Replica, g *journal.Group) error {
 // hashes the present state for the next one (docs/rules/operation.md#determinism).
 func compareCheckpoint(r *replica.Replica, c *core.Checkpoint) (err error) {
 	s := &r.State
-	if c.Seq != 0 && c.Seq == s.Seq && c.Hash != s.Hash {
-		return fmt.Errorf("the state at seq %d has hash %x, the journal has %x", c.Seq, s.Hash, c.Hash)
+	if err := s.Compare(c); err != nil {
+		return err
 	}
 	s.Seq, s.CheckedAt = r.Venue.Now().Seq, r.Venue.Now().Ts
 	s.Hash, err = r.Venue.Hash()

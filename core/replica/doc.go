@@ -10,7 +10,8 @@
 //
 //  1. Two replicas that have applied the same groups hold the same state, wherever they began.
 //  2. A group whose proposal is not above the highest applied one of its node has no effect.
-//  3. A command whose key is revoked takes no seq and has no effect.
+//  3. A command whose key is revoked takes no seq and has no effect, nor does a late or repeated
+//     marked command.
 //  4. A snapshot is restored only if its state has the hash that it names.
 //
 // A Replica has no lock. It never reads the log and never compares a checkpoint; its user does.

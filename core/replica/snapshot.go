@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/fxamacker/cbor/v2"
 	"golang.org/x/sync/errgroup"
@@ -20,7 +21,7 @@ import (
 // piece of CBOR.
 
 // SnapshotDir returns the folder of the snapshots in a journal's folder.
-func SnapshotDir(dir string) string { return filepath.Join(dir, "snapshots") }
+func SnapshotDir(dir string) string { return filepath.Join(dir, journal.SnapshotDir) }
 
 var encoding, _ = cbor.CoreDetEncOptions().EncMode()
 
@@ -38,6 +39,30 @@ func Restore(dir string, caps view.RetentionCaps, progress Progress) (*Replica, 
 		return nil, err
 	}
 	return Load(path, caps, progress)
+}
+
+// Oldest returns the oldest state that the log continues, whose first group has a number: the empty
+// one for group 1, else that of a snapshot. Damaged snapshots are left out. first is 0 if the log has
+// no group.
+func Oldest(dir string, first uint64, caps view.RetentionCaps) (*Replica, error) {
+	paths, err := journal.Snapshots(SnapshotDir(dir))
+	if err != nil {
+		return nil, err
+	}
+	if first == 1 || len(paths) == 0 {
+		return New(caps), nil
+	}
+	for _, path := range slices.Backward(paths) {
+		if n, ok := journal.SnapshotNumber(path); ok && n+1 < first {
+			continue // the groups after it are trimmed
+		}
+		r, err := Load(path, caps, nil)
+		if damage := (*journal.Damage)(nil); errors.As(err, &damage) {
+			continue
+		}
+		return r, err
+	}
+	return nil, fmt.Errorf("the log begins at group %d, and no snapshot covers the groups before it", first)
 }
 
 // Load restores a snapshot. It refuses a state that does not have the snapshot's hash. progress

@@ -156,6 +156,10 @@ func (w *workload) sign(cmd core.Command) core.Command {
 	switch c := cmd.(type) {
 	case *core.PlaceOrder:
 		c.Key = n
+	case *core.ReplaceOrder:
+		c.Key = n
+	case *core.SubmitForecast:
+		c.Key = n
 	case *core.CancelOrder:
 		c.Key = n
 	case *core.CancelAll:

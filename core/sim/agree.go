@@ -35,6 +35,8 @@ func describeOutcome(rej core.Reject, events []core.Event) model.Outcome {
 			}
 		case *core.OrderClosed:
 			out.Ended[e.Order] = model.End{Status: e.Status, Reason: e.Reason, Left: e.Left}
+		case *core.ForecastSubmitted:
+			out.Forecast = &model.Forecast{User: e.User, Market: e.Market, Generation: e.Generation, P: e.P}
 		}
 	}
 	return out
@@ -47,6 +49,8 @@ func sameOutcome(got, want model.Outcome) error {
 		return fmt.Errorf("its result is %q, the model has %q", got.Reject, want.Reject)
 	case !reflect.DeepEqual(got.Violation, want.Violation):
 		return fmt.Errorf("the bound that it broke is %+v, the model has %+v", got.Violation, want.Violation)
+	case !reflect.DeepEqual(got.Forecast, want.Forecast):
+		return fmt.Errorf("its forecast is %+v, the model has %+v", got.Forecast, want.Forecast)
 	case got.Tick != want.Tick:
 		return fmt.Errorf("its tick is %d, the model has %d", got.Tick, want.Tick)
 	case !maps.Equal(got.Transfers, want.Transfers):
@@ -80,6 +84,9 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 	if want := m.Keys(); !maps.Equal(keys, want) {
 		return fmt.Errorf("keys %v, the model has %v", keys, want)
 	}
+	if err := sameOperators(v, m); err != nil {
+		return err
+	}
 	resting := map[core.OrderID]core.Qty{}
 	for id := core.MarketID(1); id <= venue.Slots; id++ {
 		if err := sameMarket(v, m, id, resting); err != nil {
@@ -88,6 +95,10 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 	}
 	if want := m.Resting(); !maps.Equal(resting, want) {
 		return fmt.Errorf("resting orders %v, the model has %v", resting, want)
+	}
+	marks := slices.Collect(v.Marks())
+	if slices.Reverse(marks); !slices.Equal(marks, m.Marks(v.Now().Ts)) {
+		return fmt.Errorf("%d marks, the model has %d", len(marks), len(m.Marks(v.Now().Ts)))
 	}
 	s := v.Sums()
 	got, want := [3]core.Pips{s.Fees, s.Deposits, s.Withdrawals}, [3]core.Pips{m.Fees(), m.Deposits(), m.Withdrawals()}
@@ -103,7 +114,39 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 	return nil
 }
 
+// sameOperators compares the named operators, what they wait for, and the withdrawals that wait for
+// them.
+func sameOperators(v *venue.Venue, m *model.Venue) error {
+	operators := map[string]core.Operator{}
+	for _, o := range v.Operators() {
+		operators[o.Name] = o
+	}
+	if want := m.Operators(); !maps.Equal(operators, want) {
+		return fmt.Errorf("operators %v, the model has %v", operators, want)
+	}
+	approvals := map[uint64]model.Approval{}
+	for a := range v.Approvals(0, v.Now().Ts) {
+		approvals[a.ID] = model.Approval{
+			Action: a.Action, Round: a.Round, By: a.By, Why: a.Why, DecidedBy: a.DecidedBy, RequestedTs: a.Created, DecideTs: a.DecidedTs, Status: a.Status,
+		}
+	}
+	if want := m.Approvals(); !maps.Equal(approvals, want) {
+		return fmt.Errorf("approvals %v, the model has %v", approvals, want)
+	}
+	pending := map[uint64]bool{}
+	for w := range v.PendingWithdrawals(0) {
+		pending[w.ID] = true
+	}
+	if want := m.PendingWithdrawals(); !maps.Equal(pending, want) {
+		return fmt.Errorf("pending withdrawals %v, the model has %v", pending, want)
+	}
+	return nil
+}
+
 func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
+	if user, _ := v.User(u); user.TokenHash != m.Token(u) {
+		return fmt.Errorf("token %x, the model has %x", user.TokenHash, m.Token(u))
+	}
 	if v.Rules().Revision >= core.RevisionAgents {
 		if err := sameAgent(v, m, u); err != nil {
 			return err
@@ -186,6 +229,9 @@ func sameMarket(v *venue.Venue, m *model.Venue, id core.MarketID, resting map[co
 		for r := range got.Book.Orders(bid) {
 			o := got.Book.At(r)
 			resting[o.ID] = core.Qty(o.Left)
+			if ahead, rests := v.QueueAhead(o.ID); !rests || ahead != m.QueueAhead(o.ID) {
+				return fmt.Errorf("%d contracts are ahead of order %d, the model has %d", ahead, o.ID, m.QueueAhead(o.ID))
+			}
 			if n := len(levels); n == 0 || levels[n-1].Tick != o.TickYes() {
 				levels = append(levels, model.Level{Tick: o.TickYes()})
 			}

@@ -26,9 +26,11 @@ type directRun struct {
 	events    core.Events
 	done      int
 	tally     tally
-	extra     *rand.Rand     // draws commands that the workload of the hash test does not have; nil: none
-	holdClock bool           // apply no Clock before a command, even if something is due
-	money     []core.Command // accepted transfers, deposits and withdrawals, which are repeated unless extra is nil
+	extra     *rand.Rand           // draws commands that the workload of the hash test does not have; nil: none
+	marking   *rand.Rand           // draws what is marked
+	holdClock bool                 // apply no Clock before a command, even if something is due
+	firsts    map[core.Mark]uint64 // the seq of each mark
+	money     []core.Command       // accepted transfers, deposits and withdrawals, which are repeated unless extra is nil
 
 	// before and applied, if not nil, are called for each command, before and after the venue
 	// applied it.
@@ -39,6 +41,9 @@ type directRun struct {
 	agreed func(at core.Stamp, cmd core.Command, want model.Outcome) error
 }
 
+// judgments are the model's words for those of the venue.
+var judgments = map[venue.Judgment]string{venue.Effective: "", venue.Unauthorized: "unauthorized", venue.Late: "late", venue.Repeated: "repeated"}
+
 // tally counts what happened in a run, so that a test can require enough of it.
 type tally struct {
 	fills      int
@@ -48,6 +53,8 @@ type tally struct {
 	afterClose int // placements after the close of a market that still trades
 
 	unauthorized int // commands of a key that is not valid
+	late         int // marked commands that were signed too long before their stamp or after it
+	repeated     int // marked commands with the mark of another
 	broken       map[core.MandateRule]int
 	transfers    int
 	midnights    int
@@ -55,11 +62,11 @@ type tally struct {
 }
 
 func newDirectRun(seed uint64) *directRun {
-	d := &directRun{v: venue.New(), m: model.New(), now: start(seed)}
+	d := &directRun{v: venue.New(), m: model.New(), now: start(seed), firsts: map[core.Mark]uint64{}}
 	d.work = newWorkload(rand.New(rand.NewPCG(seed, 0xd1)), func() int64 { return d.now }, func() uint64 { return d.v.Now().Seq }, func(look func(*venue.Venue)) { look(d.v) }, func(string, ...any) {})
 	d.work.late = seed%4 == 3
 	d.tally = tally{rejects: map[core.Reject]int{}, reasons: map[core.Reason]int{}, rounds: map[core.RoundStatus]int{}, broken: map[core.MandateRule]int{}, repeats: map[string]int{}}
-	d.extra = rand.New(rand.NewPCG(seed, 0x1a7e))
+	d.extra, d.marking = rand.New(rand.NewPCG(seed, 0x1a7e)), rand.New(rand.NewPCG(seed, 0x3a4c))
 	return d
 }
 
@@ -90,19 +97,36 @@ func (d *directRun) apply(cmd core.Command) error {
 			}
 		}
 	}
-	if ok := d.v.Authorized(cmd); ok != d.m.Authorized(cmd) {
-		return fmt.Errorf("%s: the venue has its key as valid: %t, the model: %t", describe(cmd), ok, !ok)
-	} else if !ok {
-		d.tally.unauthorized++
-		return nil
-	}
 	was := d.v.Now()
 	st := core.Stamp{Seq: was.Seq + 1, Ts: max(d.now, was.Ts+1)}
+	judged, first := d.v.Judge(cmd, st.Ts)
+	if got, want := judgments[judged], d.m.Judge(cmd, st.Ts); got != want {
+		return fmt.Errorf("%s: the venue judges it as %q, the model as %q", describe(cmd), got, want)
+	}
+	switch judged {
+	case venue.Unauthorized:
+		d.tally.unauthorized++
+		return nil
+	case venue.Late:
+		d.tally.late++
+		return nil
+	case venue.Repeated:
+		d.tally.repeated++
+		if cmd := cmd.(*core.Marked); d.firsts[cmd.Mark] != first {
+			return fmt.Errorf("%s: the first has seq %d, the venue says %d", describe(cmd), d.firsts[cmd.Mark], first)
+		}
+		return nil
+	}
+	full := cmd
+	if c, ok := cmd.(*core.Marked); ok {
+		d.firsts[c.Mark] = st.Seq
+		cmd = c.Command
+	}
 	if was.Seq > 0 && core.DayOf(was.Ts) != core.DayOf(st.Ts) {
 		d.tally.midnights++
 	}
 	d.events.Reset()
-	if c, ok := cmd.(*core.PlaceOrder); ok {
+	if c := placementOf(cmd); c != nil {
 		if m, opened := d.v.Market(c.Market); opened && m.Status == core.Trading && st.Ts >= m.CloseTs {
 			d.tally.afterClose++
 		}
@@ -114,7 +138,7 @@ func (d *directRun) apply(cmd core.Command) error {
 	if d.before != nil {
 		d.before(st)
 	}
-	rej := d.v.Apply(st, cmd, &d.events)
+	rej := d.v.Apply(st, full, &d.events)
 	d.done++
 	if rej == core.OK {
 		d.work.accepted(cmd, st.Seq)
@@ -130,9 +154,9 @@ func (d *directRun) apply(cmd core.Command) error {
 	got := describeOutcome(rej, d.events.List)
 	d.tally.note(got, d.events.List)
 	if d.applied != nil {
-		d.applied(st, cmd, d.events.List)
+		d.applied(st, full, d.events.List)
 	}
-	want := d.m.Apply(st, cmd)
+	want := d.m.Apply(st, full)
 	err := sameOutcome(got, want)
 	if err == nil && d.agreed != nil {
 		err = d.agreed(st, cmd, want)
@@ -163,6 +187,8 @@ func (m *tally) add(x tally) {
 	m.fills += x.fills
 	m.afterClose += x.afterClose
 	m.unauthorized += x.unauthorized
+	m.late += x.late
+	m.repeated += x.repeated
 	m.transfers += x.transfers
 	m.midnights += x.midnights
 	for k, n := range x.repeats {
@@ -216,6 +242,9 @@ func (d *directRun) run(n, look int) error {
 			cmds = append(cmds, d.money[d.extra.IntN(len(d.money))])
 		}
 		for _, cmd := range append(cmds, d.work.draw()) {
+			if d.extra != nil && d.v.Rules().Revision >= core.RevisionMembers {
+				cmd = d.work.mark(d.marking, cmd)
+			}
 			if err := d.apply(cmd); err != nil {
 				return err
 			}
@@ -261,9 +290,12 @@ func TestModelAgrees(t *testing.T) {
 		total.add(d.tally)
 	}
 	t.Logf("%d fills, rejections %v, orders ended %v, rounds %v, %d placements after a close", total.fills, total.rejects, total.reasons, total.rounds, total.afterClose)
-	t.Logf("bounds broken %v, %d commands without a valid key, %d transfers, %d midnights", total.broken, total.unauthorized, total.transfers, total.midnights)
+	t.Logf("bounds broken %v, %d commands without a valid key, %d late, %d repeated, %d transfers, %d midnights", total.broken, total.unauthorized, total.late, total.repeated, total.transfers, total.midnights)
 	if total.afterClose == 0 {
 		t.Error("no placement came after the close of its market")
+	}
+	if total.late == 0 || total.repeated == 0 {
+		t.Error("no marked command was late, or none was repeated")
 	}
 }
 
@@ -272,10 +304,14 @@ func TestModelAgrees(t *testing.T) {
 //	GOARCH=386 go test ./core/... -run Hash
 func TestHashIsTheSameEverywhere(t *testing.T) {
 	for revision, want := range map[core.Revision]string{
-		core.RevisionFirst:  "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // as before rules had a revision
-		core.RevisionStrict: "b25c104da0730230b6e5086e1af2ecb3edb397ae9058e18dc7be66ed45820aa8",
-		core.RevisionLedger: "35a859a79e90c0d6e73c709e4fc59a777e55dcbbf7defac55896fe54d6a34bbf",
-		core.RevisionAgents: "ceb171e4942f1e9912dcb143a4f5bdcefc4339c065037d9e07847c933656e544",
+		core.RevisionFirst:   "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // as before rules had a revision
+		core.RevisionStrict:  "b25c104da0730230b6e5086e1af2ecb3edb397ae9058e18dc7be66ed45820aa8",
+		core.RevisionLedger:  "35a859a79e90c0d6e73c709e4fc59a777e55dcbbf7defac55896fe54d6a34bbf",
+		core.RevisionMembers: "0326b0a30f000f1c9fadab3e4c2af289076b5b70f9247e4d8a2a4a1e3aad9692",
+		core.RevisionReplace: "2ffe3cc3714fb1b97060c2ca99b0d21d5444f6c058eec56be1da0da9b9997fa8",
+
+		core.RevisionForecasts: "52b096ce0e8601feba904dc57729d76083b231e0674d3f7e7a745800025e5cf7",
+		core.RevisionAgents:    "ceb171e4942f1e9912dcb143a4f5bdcefc4339c065037d9e07847c933656e544",
 	} {
 		d := newDirectRun(1)
 		d.work.rules, d.extra = revision, nil

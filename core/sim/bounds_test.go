@@ -83,7 +83,7 @@ func (b *boundsCheck) checkAgent(a *bounded, u *core.User, cmd core.Command, pla
 	}
 	used := usage.LossToday + usage.OpenCost
 	least := core.Pips(0) // what the placement may add
-	if c, ok := cmd.(*core.PlaceOrder); ok && placed && c.Side == core.Buy {
+	if c := placementOf(cmd); c != nil && placed && c.Side == core.Buy {
 		b.placed++
 		least = b.admissionCost(c)
 	}
@@ -150,7 +150,7 @@ func TestMandateBoundsHold(t *testing.T) {
 		b := &boundsCheck{v: d.v, agents: map[core.UserID]*bounded{}}
 		var broken error
 		d.applied = func(at core.Stamp, cmd core.Command, events []core.Event) {
-			if err := b.check(at, cmd, events); err != nil && broken == nil {
+			if err := b.check(at, core.Unmarked(cmd), events); err != nil && broken == nil {
 				broken = fmt.Errorf("seq %d: %s: %w", at.Seq, describe(cmd), err)
 			}
 		}

@@ -33,7 +33,7 @@ const (
 )
 
 // do applies a command and checks that the rows it adds to each ledger are the change of the
-// account's cash and reservations.
+// account's cash and reservations, and that its equity is what it was given and what it made.
 func (d *day) do(cmd core.Command) core.Reject {
 	d.t.Helper()
 	if _, clock := cmd.(*core.Clock); !clock && d.v.Due() <= d.now {
@@ -62,6 +62,10 @@ func (d *day) do(cmd core.Command) core.Reject {
 			d.t.Fatalf("seq %d, %s: account %d has %d + %d, its ledger says %d", d.seq, describe(cmd), u.ID, cash, reserved, was)
 		}
 		d.balance[u.ID] = was
+		p, equity := d.v.Performance(u.ID), d.v.Equity(u.ID)
+		if unrealized := equity - was - p.Cost; equity != p.DepositsNet+p.TransfersNet+p.Realized+unrealized+p.Rebates {
+			d.t.Fatalf("seq %d, %s: account %d: equity %d, unrealized %d, %+v", d.seq, describe(cmd), u.ID, equity, unrealized, p)
+		}
 	}
 	return rej
 }

@@ -20,12 +20,14 @@ type everyRow struct {
 	rounds map[core.UserID]map[uint64]view.AccountRound
 	fills  map[core.UserID][]view.Fill
 	ended  map[uint64]core.Round // rounds that are final
+
+	forecasts map[core.UserID][]view.Forecast
 }
 
 func newEveryRow() *everyRow {
 	return &everyRow{
 		ledger: map[core.UserID][]view.LedgerRow{}, rounds: map[core.UserID]map[uint64]view.AccountRound{},
-		fills: map[core.UserID][]view.Fill{}, ended: map[uint64]core.Round{},
+		fills: map[core.UserID][]view.Fill{}, ended: map[uint64]core.Round{}, forecasts: map[core.UserID][]view.Forecast{},
 	}
 }
 
@@ -38,6 +40,10 @@ func (s *everyRow) Tick(core.Feed, *view.PriceTick)                  {}
 func (s *everyRow) Action(*view.Action)                              {}
 func (s *everyRow) Fill(u core.UserID, f *view.Fill)                 { s.fills[u] = append(s.fills[u], *f) }
 func (s *everyRow) Ledger(u core.UserID, r *view.LedgerRow)          { s.ledger[u] = append(s.ledger[u], *r) }
+
+func (s *everyRow) Forecast(u core.UserID, f *view.Forecast) {
+	s.forecasts[u] = append(s.forecasts[u], *f)
+}
 
 func (s *everyRow) Round(r *view.Round) {
 	if r.Status.Final() {
@@ -117,7 +123,7 @@ func TestLedgersAddUp(t *testing.T) {
 			}
 			return nil
 		}
-		if err := d.run(6000, 6000); err != nil {
+		if err := d.run(7000, 7000); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.EqualFunc(pieces(t, live), pieces(t, restored), bytes.Equal) {
@@ -181,6 +187,28 @@ func (s *everyRow) compare(t *testing.T, w *view.View, caps view.RetentionCaps, 
 			if number > older {
 				t.Fatalf("account %d has rows of round %d and no result", u, number)
 			}
+		}
+	}
+	for u, rows := range s.forecasts {
+		counts := map[uint64]uint64{} // by round: the number of the last forecast
+		for i := range rows {
+			counts[rows[i].Number] = rows[i].N
+		}
+		i := len(rows)
+		for n, f := range w.Forecasts(u, 0) {
+			i--
+			was := rows[i]
+			if r, ended := s.ended[was.Number]; ended {
+				was.Final, was.Winner = true, r.Winner
+			} else {
+				was.Winner = core.NoOutcome
+			}
+			if was.Counts = counts[was.Number] == was.N; n != uint64(i+1) || *f != was {
+				t.Fatalf("account %d: forecast %d is %+v, was %+v", u, n, *f, was)
+			}
+		}
+		if kept := len(rows) - i; kept != min(len(rows), caps.Forecasts) {
+			t.Fatalf("account %d: %d of %d forecasts are kept", u, kept, len(rows))
 		}
 	}
 	for u, rounds := range s.rounds {

@@ -156,7 +156,7 @@ type log struct {
 }
 
 // Propose waits for the stepper and then for the slow disk.
-func (l *log) Propose(g journal.Group) error {
+func (l *log) Propose(ctx context.Context, g journal.Group) error {
 	l.s.stepper.wait()
 	if d := l.s.diskDelay; d > 0 {
 		l.s.diskDelay = 0
@@ -164,7 +164,7 @@ func (l *log) Propose(g journal.Group) error {
 		l.s.woken()
 	}
 	l.s.lastProposed = bytes.Clone(g.Body)
-	return l.File.Propose(g)
+	return l.File.Propose(ctx, g)
 }
 
 func (s *sim) open() (*engine.Engine, error) {

@@ -25,6 +25,7 @@ type workload struct {
 	withdrawals []uint64
 	repeatable  []core.Command // sent before; may be sent again
 	heldBack    []core.Command // drawn and not sent yet, so that later commands overtake them
+	marked      []core.Command // by mark
 	rules       core.Revision
 	late        bool // the newest revision is activated some time after the setup
 	unsigned    bool // commands name no key, and no agent gets one; the lanes create keys and sign
@@ -116,15 +117,30 @@ func (s *sim) submitUntilAnswered(cmd core.Command) {
 
 // ownedOrder is an order and its account.
 type ownedOrder struct {
-	user  core.UserID
-	order core.OrderID
+	user    core.UserID
+	order   core.OrderID
+	market  core.MarketID
+	side    core.Side
+	outcome core.Outcome
+}
+
+// placementOf returns the placement of a command that places an order, else nil.
+func placementOf(cmd core.Command) *core.PlaceOrder {
+	switch c := cmd.(type) {
+	case *core.PlaceOrder:
+		return c
+	case *core.ReplaceOrder:
+		return &c.PlaceOrder
+	}
+	return nil
 }
 
 // accepted records what a caller learns from the response to an accepted command.
 func (w *workload) accepted(cmd core.Command, seq uint64) {
 	switch c := cmd.(type) {
-	case *core.PlaceOrder:
-		w.orders = append(w.orders, ownedOrder{c.User, core.OrderID(seq)})
+	case *core.PlaceOrder, *core.ReplaceOrder:
+		p := placementOf(c)
+		w.orders = append(w.orders, ownedOrder{p.User, core.OrderID(seq), p.Market, p.Side, p.Outcome})
 	case *core.RequestWithdrawal:
 		w.withdrawals = append(w.withdrawals, seq)
 	}
@@ -204,9 +220,9 @@ func (w *workload) order() ownedOrder {
 	n := len(w.orders)
 	switch {
 	case n == 0 || w.r.IntN(10) == 0:
-		return ownedOrder{w.user(), core.OrderID(w.r.IntN(int(w.seq()) + 2))}
+		return ownedOrder{user: w.user(), order: core.OrderID(w.r.IntN(int(w.seq()) + 2))}
 	case w.r.IntN(20) == 0:
-		return ownedOrder{w.user(), w.orders[w.r.IntN(n)].order}
+		return ownedOrder{user: w.user(), order: w.orders[w.r.IntN(n)].order}
 	default:
 		return w.orders[n-1-w.r.IntN(min(n, 20))]
 	}
@@ -221,6 +237,15 @@ func (w *workload) draw() core.Command {
 		case !active && !w.unsigned && w.r.IntN(300) == 0:
 			return &core.ActivateRules{Revision: w.rules}
 		}
+	}
+	if w.rules >= core.RevisionOperators && w.r.IntN(24) == 0 && (w.operatorsInForce() || w.r.IntN(4) == 0) {
+		return w.operatorCommand()
+	}
+	if w.rules >= core.RevisionReplace && !w.unsigned && w.r.IntN(10) == 0 {
+		return w.sign(w.replace())
+	}
+	if w.rules >= core.RevisionForecasts && !w.unsigned && w.r.IntN(12) == 0 {
+		return w.sign(w.forecast())
 	}
 	return w.sign(w.trade())
 }
@@ -301,6 +326,39 @@ func (w *workload) place() *core.PlaceOrder {
 	}
 	if c.Side == core.Buy && (c.Type == core.Market || w.r.IntN(4) == 0) {
 		c.MaxCost = uint64(1 + w.r.IntN(200_000))
+	}
+	return c
+}
+
+// replace returns a replace of an order that a trader knows. Most are for its own market, side and
+// outcome, and only these can succeed.
+func (w *workload) replace() *core.ReplaceOrder {
+	x := w.order()
+	c := &core.ReplaceOrder{PlaceOrder: *w.place(), Old: x.order}
+	c.User = x.user
+	if x.market != 0 && w.r.IntN(20) > 0 {
+		c.Market, c.Side, c.Outcome = x.market, x.side, x.outcome
+	}
+	if w.r.IntN(6) > 0 {
+		c.Type, c.Unpriced, c.TIF, c.Expiry, c.MaxCost = core.Limit, false, core.GTC, 0, 0
+		c.Tick = []core.Tick{4800, 4900, 5000, 5100, 5200}[w.r.IntN(5)]
+	}
+	if w.r.IntN(30) == 0 {
+		c.ClientID = uint64(w.r.IntN(int(w.next)))
+	}
+	return c
+}
+
+// forecast returns a forecast, mostly of the life that its slot has.
+func (w *workload) forecast() *core.SubmitForecast {
+	c := &core.SubmitForecast{User: w.user(), Market: w.market(), P: core.Probability(w.r.IntN(int(core.ProbabilityMax) + 1))}
+	w.look(func(v *venue.Venue) {
+		if m, opened := v.Market(c.Market); opened {
+			c.Generation = m.Generation
+		}
+	})
+	if w.r.IntN(15) == 0 {
+		c.Generation += uint32(w.r.IntN(3)) - 1
 	}
 	return c
 }
@@ -397,7 +455,37 @@ func (w *workload) tick() (cmds []core.Command) {
 	return cmds
 }
 
+// mark returns a command as some member of several sends it: marked as signed about now, long ago,
+// or ahead of the venue's clock. It also returns marked commands once more.
+func (w *workload) mark(r *rand.Rand, cmd core.Command) core.Command {
+	if len(w.marked) > 0 && r.IntN(30) == 0 {
+		return w.marked[max(0, len(w.marked)-1-r.IntN(60))]
+	}
+	if class, _ := core.ClassOf(cmd); class == core.ClassSystem || r.IntN(4) > 0 {
+		return cmd
+	}
+	switch cmd.(type) {
+	case *core.CreateAgent, *core.Transfer, *core.SetMandate, *core.HaltAgent, *core.ResumeAgent, *core.CloseAgent:
+		return cmd // the owner's token sends them, and they are not signed
+	}
+	m := &core.Marked{SignedAt: w.now()/core.NsPerMs - int64(r.IntN(3000)), Command: cmd}
+	if r.IntN(10) == 0 {
+		m.SignedAt += int64(r.IntN(20_000)) - 10_000
+	}
+	for i := range m.Mark {
+		m.Mark[i] = byte(r.Uint32())
+	}
+	w.marked = append(w.marked, m)
+	return m
+}
+
 func describe(cmd core.Command) string {
+	if c, ok := cmd.(*core.Marked); ok {
+		return fmt.Sprintf("marked %x signed at %d: %s", c.Mark[:4], c.SignedAt, describe(c.Command))
+	}
+	if c, ok := cmd.(*core.ReplaceOrder); ok {
+		return fmt.Sprintf("replace %d: %s", c.Old, describe(&c.PlaceOrder))
+	}
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		return fmt.Sprintf("place user %d id %d market %d %s %s %s %s %d × %d flags %d cap %d", c.User, c.ClientID, c.Market, c.Type, c.TIF, c.Side, c.Outcome, c.Qty, c.Tick, c.Flags, c.MaxCost)
 	}

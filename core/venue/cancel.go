@@ -17,6 +17,17 @@ func (v *Venue) removeFilled(r book.Ref, o *book.Order) {
 // (docs/rules/orders.md#reduce-only).
 func (v *Venue) closeOrder(r book.Ref, s core.OrderStatus, why core.Reason, cause core.Cause) {
 	o := v.pool.At(r)
+	left := core.Qty(o.Left)
+	v.removeClosed(r, o, s, why)
+	v.ledger.RemoveResting(o.User, o.Market(), o.Side(), o.Outcome(), left, core.Pips(o.Unit))
+	if o.Side() == core.Buy {
+		v.ledger.Release(o.User, core.Pips(left)*core.Pips(o.Unit), cause)
+	}
+	v.removeFromAccount(r, o)
+}
+
+// removeClosed takes an order that ends out of its book, and emits its end.
+func (v *Venue) removeClosed(r book.Ref, o *book.Order, s core.OrderStatus, why core.Reason) {
 	m, left := &v.markets[o.Market()], core.Qty(o.Left)
 	if o.Clipped() {
 		s, why = core.Canceled, core.ReduceOnlyExceeded
@@ -24,11 +35,6 @@ func (v *Venue) closeOrder(r book.Ref, s core.OrderStatus, why core.Reason, caus
 	e := v.ev.Closed()
 	e.Order, e.User, e.Status, e.Reason, e.Left = o.ID, o.User, s, why, left
 	v.emitLevelChange(m, o.Bid(), o.TickYes(), -left, m.book.Remove(r))
-	v.ledger.RemoveResting(o.User, o.Market(), o.Side(), o.Outcome(), left, core.Pips(o.Unit))
-	if o.Side() == core.Buy {
-		v.ledger.Release(o.User, core.Pips(left)*core.Pips(o.Unit), cause)
-	}
-	v.removeFromAccount(r, o)
 }
 
 // removeFromAccount removes an order from its account and frees its slot.

@@ -30,6 +30,17 @@ type restingOrder struct {
 	clipped    bool      // reduced by another account's order, as reduce_only required
 }
 
+// placementOf returns the placement of a command that places an order, else nil.
+func placementOf(cmd core.Command) *core.PlaceOrder {
+	switch c := cmd.(type) {
+	case *core.PlaceOrder:
+		return c
+	case *core.ReplaceOrder:
+		return &c.PlaceOrder
+	}
+	return nil
+}
+
 type level struct {
 	market core.MarketID
 	bid    bool
@@ -80,7 +91,7 @@ func (w *eventChecker) event(st core.Stamp, fees core.Fees, cmd core.Command, r 
 		o := w.order(e.Order, e)
 		w.require(o.User == e.User && 0 < e.Left && e.Left < o.left, e, "not reduced")
 		o.left = e.Left
-		if c, ok := cmd.(*core.PlaceOrder); ok {
+		if c := placementOf(cmd); c != nil {
 			w.require(o.Flags.Has(core.ReduceOnly) && o.User != c.User, e, "reduced by a placement without reduce_only")
 			o.clipped = true
 		}
@@ -114,7 +125,7 @@ func (w *eventChecker) order(id core.OrderID, e any) *restingOrder {
 }
 
 func (w *eventChecker) placed(st core.Stamp, fees core.Fees, cmd core.Command, r core.Reject, e *core.OrderPlaced) {
-	w.require(e.Place == cmd && e.Reject == r && e.Generation == w.rounds[e.Place.Market].Generation, e, "not the order that was placed")
+	w.require(e.Place == placementOf(cmd) && e.Reject == r && e.Generation == w.rounds[e.Place.Market].Generation, e, "not the order that was placed")
 	if r == core.OK {
 		w.orders[core.OrderID(st.Seq)] = &restingOrder{*e.Place, e.Generation, e.Place.Qty, core.ReservationPerContract(fees.Maker, e.Place.Tick), false}
 	}
@@ -212,6 +223,10 @@ func (w *eventChecker) other(st core.Stamp, cmd core.Command, e core.Event) {
 	case *core.Redeemed:
 		c := cmd.(*core.Redeem)
 		w.require(*e == core.Redeemed{User: c.User, Market: c.Market, Generation: w.rounds[c.Market].Generation, Qty: c.Qty, Credit: core.Pips(c.Qty) * core.Payout}, e, "redeemed")
+	case *core.ForecastSubmitted:
+		c, m := cmd.(*core.SubmitForecast), w.rounds[e.Market]
+		w.require(*e == core.ForecastSubmitted{User: c.User, Market: c.Market, Generation: c.Generation, P: c.P}, e, "another forecast")
+		w.require(m.Status == core.Trading && m.Generation == e.Generation && st.Ts < m.CloseTs, e, "of a round that does not trade")
 	case *core.Indexed:
 		w.require(e.Tick.Second == cmd.(*core.PostIndex).Tick.Second && e.Tick.Price == cmd.(*core.PostIndex).Tick.Price, e, "another tick")
 	case *core.SessionChanged:
@@ -219,7 +234,10 @@ func (w *eventChecker) other(st core.Stamp, cmd core.Command, e core.Event) {
 	case *core.DeadmanChanged:
 		w.deadman(st, cmd, e)
 	case *core.Deposited:
-		c := cmd.(*core.Deposit)
+		c, ok := cmd.(*core.Deposit)
+		if !ok { // an approval
+			return
+		}
 		w.require(*e == core.Deposited{User: c.User, DepositID: c.DepositID, Amount: c.Amount}, e, "deposited")
 	case *core.WithdrawalChanged:
 		w.withdrawal(st, cmd, &e.Withdrawal)

@@ -2,6 +2,7 @@ package venue
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -333,6 +334,27 @@ func TestRestoreIDSetRefuses(t *testing.T) {
 	}
 	if s, err := restoreIDSet(claims(0)); err != nil || s.has(0) || s.n != 0 {
 		t.Errorf("an empty set: %v, %v", s, err)
+	}
+}
+
+// TestRestoreIDSetPadding checks that the bits behind the last container must be 0, for every number of
+// containers in the last byte of the marks of full ones.
+func TestRestoreIDSetPadding(t *testing.T) {
+	var s idSet
+	for n := 1; n <= 17; n++ {
+		s.addRun(run{from: uint64(n-1) << 16, to: uint64(n)<<16 - 1})
+		b := bytesOfIDs(&s)
+		const marks = 8 + 4 + 4 // after the number of parts, the part and the cookie
+		if got, err := restoreIDSet(b); err != nil || got.n != s.n {
+			t.Fatalf("%d full containers: %v", n, err)
+		}
+		for bit := n; bit%8 != 0; bit++ {
+			padded := bytes.Clone(b)
+			padded[marks+bit/8] |= 1 << (bit % 8)
+			if _, err := restoreIDSet(padded); !errors.Is(err, errIDsForm) {
+				t.Errorf("%d full containers with bit %d: %v", n, bit, err)
+			}
+		}
 	}
 }
 

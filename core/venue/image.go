@@ -28,6 +28,8 @@ type Image struct {
 	deposits    *btree.Map[string, core.Deposited]
 	withdrawals *btree.Map[uint64, *core.Withdrawal]
 	transfers   *btree.Map[uint64, *core.Transferred]
+	approvals   *btree.Map[uint64, *core.Approval]
+	marks       [][]markRecord
 }
 
 // Image returns the current state. It marks the trees as shared, so it needs exclusive access, also
@@ -35,7 +37,7 @@ type Image struct {
 func (v *Venue) Image() (*Image, error) {
 	s := state{
 		Now: v.now, Rules: v.rules, Fees: v.fees, Windows: v.windows, Ledger: v.ledger.State(), Free: slices.Clone(v.free),
-		Feeds: v.feeds, Trading: v.trading, Last: v.last, Rounds: v.rounds,
+		Feeds: v.feeds, Trading: v.trading, Last: v.last, Rounds: v.rounds, Operators: slices.Clone(v.operators),
 	}
 	for i := range s.Feeds {
 		s.Feeds[i].Ring.Ticks = slices.Clone(s.Feeds[i].Ring.Ticks)
@@ -43,7 +45,7 @@ func (v *Venue) Image() (*Image, error) {
 	n := len(v.accounts) - 1
 	m := &Image{
 		ids: make([]idSet, n), keys: v.keys.all.Copy(), orders: v.pool.Image(), deposits: v.deposits.Copy(), withdrawals: v.withdrawals.Copy(),
-		transfers: v.transfers.Copy(),
+		transfers: v.transfers.Copy(), marks: slices.Clone(v.marks.chunks), approvals: v.approvals.Copy(),
 	}
 	if v.hasAgents() {
 		s.LastKey, s.Performance = v.keys.last, v.ledger.PerformanceState()
@@ -64,10 +66,15 @@ func (v *Venue) Image() (*Image, error) {
 
 // stateFields is the number of encoded fields of a state at a revision of the rules.
 func stateFields(r core.Revision) uint64 {
-	if r < core.RevisionAgents {
+	switch {
+	case r < core.RevisionAgents:
 		return 16
+	case r < core.RevisionMembers:
+		return 19
+	case r < core.RevisionOperators:
+		return 20
 	}
-	return 19
+	return 22
 }
 
 // Pieces returns the encoded state in pieces, so that nothing holds the whole of it twice. Joined they
@@ -103,6 +110,17 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		list(&x, s.Performance)
 		if x.begin(m.transfers.Len()) {
 			m.transfers.Scan(func(_ uint64, t *core.Transferred) bool { return x.values(t) })
+		}
+		if s.Rules.Revision < core.RevisionMembers {
+			return
+		}
+		x.marks(m)
+		if s.Rules.Revision < core.RevisionOperators {
+			return
+		}
+		list(&x, s.Operators)
+		if x.begin(m.approvals.Len()) {
+			m.approvals.Scan(func(_ uint64, a *core.Approval) bool { return x.values(a) })
 		}
 	}
 }

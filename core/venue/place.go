@@ -28,24 +28,29 @@ func (v *Venue) place(c *core.PlaceOrder) core.Reject {
 		v.recordRejected(c, r).Violation = t.violation
 		return r
 	}
+	v.enter(c, &t)
+	return core.OK
+}
+
+// enter matches an admitted placement. What is left rests or is canceled.
+func (v *Venue) enter(c *core.PlaceOrder, t *taker) {
 	e := v.ev.Placed()
 	e.Place, e.Generation, e.Tick, e.Reject, e.Violation = c, t.market.Generation, t.tick, core.OK, nil
 	v.ledger.CountOrder(c.User)
 	if t.reason == core.NoReason {
-		v.match(&t)
+		v.match(t)
 	}
 	if t.left == 0 {
-		return core.OK
+		return
 	}
 	if t.reason == core.NoReason && !c.TIF.Rests() {
 		t.reason = core.IocRemainder
 	}
 	if t.reason != core.NoReason {
 		*v.ev.Closed() = core.OrderClosed{Order: core.OrderID(v.now.Seq), User: c.User, Status: core.Canceled, Reason: t.reason, Left: t.left}
-		return core.OK
+		return
 	}
-	v.rest(c, &t)
-	return core.OK
+	v.rest(c, t)
 }
 
 // recordRejected emits a rejected order, for its row.

@@ -16,7 +16,7 @@ func (v *Venue) Prefetch(cmds []core.Command) {
 	if len(cmds) < 2 || len(cmds) > PrefetchMax {
 		return
 	}
-	var orders [PrefetchMax]book.Ref // the order that each cancels, or the first that it can fill
+	var orders [PrefetchMax]book.Ref // the order that each cancels or replaces, or the first that it can fill
 	n := v.prefetched
 	for i := 0; i < len(cmds); i += book.CellsPerCacheLine {
 		n += v.pool.PrefetchIndexCell(core.OrderID(v.now.Seq+1) + core.OrderID(i)) // for the orders that rest
@@ -39,11 +39,19 @@ func (v *Venue) Prefetch(cmds []core.Command) {
 			} else {
 				orders[i] = m.book.Best(!bid)
 			}
+		case *core.ReplaceOrder:
+			n += v.pool.PrefetchIndexCell(c.Old)
+			if v.userExists(c.User) {
+				n += v.accounts[c.User].ids.prefetch()
+			}
 		}
 	}
 	for i, cmd := range cmds {
-		if c, ok := cmd.(*core.CancelOrder); ok {
+		switch c := cmd.(type) {
+		case *core.CancelOrder:
 			orders[i] = v.pool.ProbeIndex(c.Order)
+		case *core.ReplaceOrder:
+			orders[i] = v.pool.ProbeIndex(c.Old)
 		}
 		if orders[i] != book.None {
 			n += v.pool.At(orders[i]).Left

@@ -16,6 +16,7 @@ type Preview struct {
 	Earned   core.Pips // price of the contracts sold, without fees
 	Filled   core.Qty
 	Resting  core.Qty
+	Ahead    core.Qty  // contracts ahead of those that would rest, at their price
 	Reserved core.Pips // for the contracts that would rest
 	Cash     core.Pips // the account's free cash afterwards
 	Tick     core.Tick // the worst price, in the order's own outcome
@@ -69,7 +70,9 @@ func (v *Venue) Preview(c *core.PlaceOrder, ts int64) (p Preview, r core.Reject)
 			p.Earned += price
 		}
 	}
-	p.setOutcome(c, &t)
+	if p.setOutcome(c, &t); p.Resting > 0 {
+		p.Ahead = t.market.book.LevelQty(t.bid, t.limit)
+	}
 	if c.Side == core.Buy {
 		p.Reserved = core.Pips(p.Resting) * core.ReservationPerContract(v.fees.Maker, c.Tick)
 	}

@@ -18,6 +18,19 @@ type script struct {
 	at   core.Stamp
 	ids  []core.OrderID
 	next uint64
+
+	placed []placedOrder // the newest 20
+}
+
+type placedOrder struct {
+	core.PlaceOrder
+	id core.OrderID
+}
+
+// note remembers an order for later commands.
+func (s *script) note(c *core.PlaceOrder, id core.OrderID) {
+	s.ids = append(s.ids, id)
+	s.placed = append(s.placed[max(0, len(s.placed)-19):], placedOrder{*c, id})
 }
 
 const origin = 1_800_000_000_000_000_000 / (900 * core.NsPerSec) * (900 * core.NsPerSec)
@@ -41,6 +54,17 @@ func (s *script) market() core.MarketID {
 	return pick[core.MarketID](s, "market", 1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 9)
 }
 func (s *script) qty() core.Qty { return core.Qty(1 + s.fair(30, "qty")) }
+
+// replace returns a replace of an order that was placed, or nil if there is none.
+func (s *script) replace() *core.ReplaceOrder {
+	if len(s.placed) == 0 {
+		return nil
+	}
+	old := pick(s, "replaced", s.placed...)
+	c := &core.ReplaceOrder{Old: old.id, PlaceOrder: *s.place()}
+	c.User, c.Market, c.Side, c.Outcome = old.User, old.Market, old.Side, old.Outcome
+	return c
+}
 
 func (s *script) order() core.OrderID {
 	if len(s.ids) == 0 {
@@ -83,10 +107,16 @@ func (s *script) command() core.Command {
 	case n < 23:
 		return &core.DecreaseOrder{User: s.user(), Order: s.order(), To: rapid.Bool().Draw(s.t, "to"), Amount: s.qty() / 3}
 	case n == 23:
+		if c := s.replace(); c != nil && rapid.Bool().Draw(s.t, "replace") {
+			return c
+		}
 		return &core.CancelAll{User: s.user(), Market: core.MarketID(s.fair(3, "of")), Group: uint32(s.fair(3, "group"))}
 	case n == 24:
 		return &core.ArmDeadman{User: s.user(), TimeoutMs: uint32(rapid.IntRange(1000, 5000).Draw(s.t, "ms"))}
 	case n == 25:
+		if rapid.Bool().Draw(s.t, "forecast") {
+			return &core.SubmitForecast{User: s.user(), Market: s.market(), Generation: uint32(s.fair(3, "life")), P: core.Probability(s.fair(10_001, "p"))}
+		}
 		return &core.DisarmDeadman{User: s.user()}
 	case n == 26:
 		return &core.Redeem{User: s.user(), Market: s.market(), Qty: s.qty() / 4}
@@ -146,6 +176,10 @@ func furniture() []core.Command {
 		&core.RevokeKey{User: 2, Key: "k2"},
 		&core.SetSession{Feed: core.Gold, Open: true, Until: origin + 7200*core.NsPerSec},
 		&core.PostIndex{Tick: core.IndexTick{Feed: core.Gold, Second: origin / core.NsPerSec, Price: 7, Count: 1}},
+		&core.AddOperator{Name: "zoe", Role: core.RoleAdmin, TokenHash: [32]byte{1}},
+		&core.AddOperator{Name: "ann", Role: core.RoleSupport, TokenHash: [32]byte{2}},
+		&core.RequestApproval{Action: core.ApprovalAction{Kind: core.ApproveVoid, Market: 1}, Audit: core.Audit{Who: "zoe", Why: "stuck"}},
+		&core.RequestApproval{Action: core.ApprovalAction{Kind: core.ApproveDeposit, User: 1, DepositID: "big", Amount: 7}, Audit: core.Audit{Who: "ann"}},
 	}
 }
 
@@ -196,9 +230,9 @@ func TestRandomCommandsKeepTheInvariant(t *testing.T) {
 					t.Fatalf("previewed %v, got %v for %+v", refused, r, cmd)
 				}
 				compare(t, v, previewed, cmd.(*core.PlaceOrder), st, r, ev)
-				if r == core.OK {
-					s.ids = append(s.ids, core.OrderID(st.Seq))
-				}
+			}
+			if c := placementOf(cmd); c != nil && r == core.OK {
+				s.note(c, core.OrderID(st.Seq))
 			}
 			if _, ok := cmd.(*core.RequestWithdrawal); ok && r == core.OK {
 				s.ids = append(s.ids, core.OrderID(st.Seq))
@@ -224,7 +258,7 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 		return
 	}
 	var fills []PreviewFill
-	left, closed := c.Qty, core.NoReason
+	left, level, closed := c.Qty, core.Qty(0), core.NoReason
 	for _, e := range ev.List {
 		switch e := e.(type) {
 		case *core.Filled:
@@ -234,6 +268,8 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 			if e.Order == core.OrderID(st.Seq) {
 				closed = e.Reason
 			}
+		case *core.LevelChanged: // the newest is of the order if it rests
+			level = e.Qty
 		}
 	}
 	if !reflect.DeepEqual(fills, p.Fills) && len(fills)+len(p.Fills) > 0 {
@@ -255,7 +291,7 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 	case closed != core.NoReason:
 		want.Status = core.Canceled
 	default:
-		want.Status, want.Resting = core.Resting, left
+		want.Status, want.Resting, want.Ahead = core.Resting, left, level-left
 		if want.Filled > 0 {
 			want.Status = core.PartiallyFilled
 		}
@@ -293,8 +329,8 @@ func TestRestoredVenueGoesOnAlike(t *testing.T) {
 					r := x.Apply(st, cmd, ev)
 					if i == 0 {
 						first = ev.List
-						if _, ok := cmd.(*core.PlaceOrder); ok && r == core.OK {
-							s.ids = append(s.ids, core.OrderID(st.Seq))
+						if c := placementOf(cmd); c != nil && r == core.OK {
+							s.note(c, core.OrderID(st.Seq))
 						}
 					} else if !reflect.DeepEqual(first, ev.List) {
 						t.Fatalf("%+v: %+v and %+v", cmd, first, ev.List)

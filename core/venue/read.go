@@ -103,6 +103,7 @@ type MarketState struct {
 	Open     core.Qty // open pairs
 	Book     *book.Book
 	BookSeq  uint64 // seq of the last command that changed the book or its grid; the key of cached books
+	Halted   bool   // an operator has paused it; Paused is also set while its feed is stale
 }
 
 // Market returns the current or last round of a slot, or false if none ever opened in it.
@@ -111,7 +112,7 @@ func (v *Venue) Market(id core.MarketID) (MarketState, bool) {
 	if m == nil {
 		return MarketState{}, false
 	}
-	return MarketState{v.roundOf(m), m.lastTick, m.volume, v.ledger.Pairs(id), m.book, m.bookSeq}, true
+	return MarketState{v.roundOf(m), m.lastTick, m.volume, v.ledger.Pairs(id), m.book, m.bookSeq, m.halted}, true
 }
 
 // Index returns a feed's newest index tick (ok is false if it has none), whether the feed is stale,
@@ -120,6 +121,12 @@ func (v *Venue) Index(f core.Feed) (tick core.IndexTick, ok, stale, open bool) {
 	s := &v.feeds[f]
 	tick, ok = s.Ring.Last()
 	return tick, ok, s.Stale, s.Open
+}
+
+// Session returns whether a feed is in session, and until when, in ns; 0 means that the session has
+// no end.
+func (v *Venue) Session(f core.Feed) (open bool, until int64) {
+	return v.feeds[f].Open, v.feeds[f].Until
 }
 
 // Quote returns the state of the round that a series trades, or false if it trades none. A category
@@ -148,6 +155,17 @@ func (v *Venue) Withdrawal(id uint64) (core.Withdrawal, bool) {
 		return *w, true
 	}
 	return core.Withdrawal{}, false
+}
+
+// QueueAhead returns the contracts ahead of a resting order at its price
+// (docs/rules/orders.md#queue-ahead), or false if the order does not rest. It takes time in
+// proportion to the orders ahead.
+func (v *Venue) QueueAhead(id core.OrderID) (core.Qty, bool) {
+	r := v.pool.Find(id)
+	if r == book.None {
+		return 0, false
+	}
+	return v.markets[v.pool.At(r).Market()].book.Ahead(r), true
 }
 
 // Resting returns the number of orders in all books.

@@ -92,6 +92,7 @@ func restore(s *state) (v *Venue, err error) {
 		w := &s.Withdrawals[i]
 		v.withdrawals.Set(w.ID, w)
 		v.clientWds[clientWithdrawal{w.User, w.ClientID}] = w.ID
+		v.notePending(w)
 	}
 	if err := v.restorePerformance(s); err != nil {
 		return nil, err
@@ -99,6 +100,13 @@ func restore(s *state) (v *Venue, err error) {
 	for i := range s.Transfers {
 		t := &s.Transfers[i]
 		v.storeTransfer(v.family(t.From), t)
+	}
+	v.operators = s.Operators
+	for i := range s.Approvals {
+		v.approvals.Set(s.Approvals[i].ID, &s.Approvals[i])
+	}
+	if err := v.restoreMarks(s.Marks); err != nil {
+		return nil, err
 	}
 	v.Audit()
 	return v, nil
@@ -231,7 +239,7 @@ func readField(f reflect.Value, next func() ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	if !isStructList(f.Type()) || len(b) == 1 && b[0] == cborNull {
+	if !isList(f.Type()) || len(b) == 1 && b[0] == cborNull {
 		return cbor.Unmarshal(b, f.Addr().Interface())
 	}
 	n, err := readArrayHead(b)
@@ -262,9 +270,9 @@ func encodedFields(t reflect.Type) (list []int) {
 	return list
 }
 
-// isStructList reports whether a field's elements are pieces of their own.
-func isStructList(t reflect.Type) bool {
-	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
+// isList reports whether a field's elements are pieces of their own.
+func isList(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && (t.Elem().Kind() == reflect.Struct || t.Elem().Kind() == reflect.Slice)
 }
 
 // readArrayHead returns the length in the head of a CBOR array. b must be exactly the head that

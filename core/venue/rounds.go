@@ -174,11 +174,8 @@ func (v *Venue) pause(c *core.PauseMarket) core.Reject {
 // voidMarket voids a round that is not over, by order of an operator (docs/rules/rounds.md#void).
 func (v *Venue) voidMarket(c *core.VoidMarket) core.Reject {
 	m := v.market(c.Market)
-	switch {
-	case m == nil:
-		return core.UnknownMarket
-	case m.Status.Final():
-		return core.InvalidTransition
+	if r := checkVoid(m); r != core.OK {
+		return r
 	}
 	v.voidRound(m)
 	return core.OK
@@ -188,12 +185,32 @@ func (v *Venue) voidMarket(c *core.VoidMarket) core.Reject {
 // (docs/rules/rounds.md#operators-price).
 func (v *Venue) proposePrice(c *core.ProposePrice) core.Reject {
 	m := v.market(c.Market)
+	if r := checkPropose(m); r != core.OK {
+		return r
+	}
+	v.proposeRound(m, c.Price, true)
+	return core.OK
+}
+
+// checkVoid returns why a round, nil if there is none, cannot be voided.
+func checkVoid(m *market) core.Reject {
+	switch {
+	case m == nil:
+		return core.UnknownMarket
+	case m.Status.Final():
+		return core.InvalidTransition
+	}
+	return core.OK
+}
+
+// checkPropose returns why an operator cannot propose the settle price of a round, nil if there is
+// none.
+func checkPropose(m *market) core.Reject {
 	switch {
 	case m == nil:
 		return core.UnknownMarket
 	case m.Status != core.Frozen && m.Status != core.Proposed:
 		return core.InvalidTransition
 	}
-	v.proposeRound(m, c.Price, true)
 	return core.OK
 }

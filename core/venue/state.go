@@ -34,6 +34,13 @@ type state struct {
 	LastKey     uint64 // the newest key's number
 	Performance []ledger.PerformanceState
 	Transfers   []core.Transferred
+
+	// From core.RevisionMembers on.
+	Marks [][]byte // the marks that are kept, see encodeMarks
+
+	// The fields below exist from core.RevisionOperators on.
+	Operators []core.Operator // by name
+	Approvals []core.Approval // by id
 }
 
 type accountState struct {

@@ -50,6 +50,11 @@ type Venue struct {
 	transfers       btree.Map[uint64, *core.Transferred]
 	clientTransfers map[clientTransfer]uint64
 
+	operators []core.Operator                   // sorted by name
+	approvals btree.Map[uint64, *core.Approval] // by id; like withdrawals they are never modified
+	pending   btree.Set[uint64]                 // ids of the pending withdrawals; not part of the state
+	marks     marks
+
 	ev    *core.Events
 	level *core.LevelChanged // the command's newest; the next change of the same level is added to it
 
@@ -85,6 +90,9 @@ func New() *Venue {
 func (v *Venue) Apply(st core.Stamp, cmd core.Command, ev *core.Events) core.Reject {
 	v.now, v.ev, v.level = st, ev, nil
 	v.ledger.Begin(core.DayOf(st.Ts))
+	if v.marks.n > 0 {
+		v.marks.forget(st.Ts)
+	}
 	r := v.apply(cmd)
 	if v.closedAgents {
 		v.returnClosedCash()
@@ -105,6 +113,10 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.cancelAll(c)
 	case *core.DecreaseOrder:
 		return v.decrease(c)
+	case *core.ReplaceOrder:
+		return v.replace(c)
+	case *core.SubmitForecast:
+		return v.forecast(c)
 	case *core.ArmDeadman:
 		return v.setDeadman(c.User, c.TimeoutMs)
 	case *core.DisarmDeadman:
@@ -163,8 +175,24 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.voidMarket(c)
 	case *core.ProposePrice:
 		return v.proposePrice(c)
+	case *core.AddOperator:
+		return v.addOperator(c)
+	case *core.RevokeOperator:
+		return v.revokeOperator(c)
+	case *core.RequestApproval:
+		return v.requestApproval(c)
+	case *core.DecideApproval:
+		return v.decideApproval(c)
+	case *core.ResetToken:
+		return v.resetToken(c)
+	case *core.CancelUserOrders:
+		return v.cancelUserOrders(c)
 	case *core.Checkpoint:
 		return core.OK // the engine compares the hash
+	case *core.Marked:
+		return v.applyMarked(c)
+	case *core.Attest:
+		return core.OK // the engine compares it with its own
 	default:
 		panic(core.InvariantViolation{Detail: "unknown command type"})
 	}

@@ -12,20 +12,28 @@ type clientWithdrawal struct {
 // other fields it is rejected (docs/rules/money.md#deposits).
 func (v *Venue) deposit(c *core.Deposit) core.Reject {
 	d := core.Deposited{User: c.User, DepositID: c.DepositID, Amount: c.Amount}
-	switch was, again := v.deposits.Get(c.DepositID); {
-	case !v.userExists(c.User):
-		return core.UnknownUser
-	case again && was == d:
-		return core.OK
-	case again:
-		return core.DuplicateDepositID
-	case c.Amount <= 0 || c.Amount > core.PipsMax-v.ledger.Deposits:
-		return core.BadAmount // no sum may exceed core.PipsMax
+	if done, r := v.checkDeposit(d); done || r != core.OK {
+		return r
 	}
 	v.deposits.Set(c.DepositID, d)
 	v.ledger.Deposit(c.User, c.Amount)
 	v.ev.Add(&d)
 	return core.OK
+}
+
+// checkDeposit returns whether a deposit is already booked, or why it cannot be.
+func (v *Venue) checkDeposit(d core.Deposited) (done bool, r core.Reject) {
+	switch was, again := v.deposits.Get(d.DepositID); {
+	case !v.userExists(d.User):
+		return false, core.UnknownUser
+	case again && was == d:
+		return true, core.OK
+	case again:
+		return false, core.DuplicateDepositID
+	case d.Amount <= 0 || d.Amount > core.PipsMax-v.ledger.Deposits:
+		return false, core.BadAmount // no sum may exceed core.PipsMax
+	}
+	return false, core.OK
 }
 
 // requestWithdrawal takes the amount out of free cash until an operator decides. A repeat of the
@@ -57,6 +65,7 @@ func (v *Venue) requestWithdrawal(c *core.RequestWithdrawal) core.Reject {
 	w := &core.Withdrawal{ID: v.now.Seq, User: c.User, ClientID: c.ClientID, Amount: c.Amount, Destination: c.Destination, Seq: v.now.Seq, Ts: v.now.Ts}
 	v.withdrawals.Set(w.ID, w)
 	v.clientWds[key] = w.ID
+	v.notePending(w)
 	v.ledger.Withdraw(c.User, c.Amount)
 	v.ev.Add(&core.WithdrawalChanged{Withdrawal: *w})
 	return core.OK
@@ -70,13 +79,8 @@ func (v *Venue) decideWithdrawal(c *core.DecideWithdrawal) core.Reject {
 	if c.Complete {
 		to = core.WithdrawalCompleted
 	}
-	switch {
-	case was == nil:
-		return core.UnknownWithdrawal
-	case was.Status == to:
-		return core.OK
-	case was.Status != core.WithdrawalPending:
-		return core.InvalidTransition
+	if done, r := checkDecision(was, to); done || r != core.OK {
+		return r
 	}
 	w := *was
 	if to == core.WithdrawalRejected {
@@ -84,6 +88,30 @@ func (v *Venue) decideWithdrawal(c *core.DecideWithdrawal) core.Reject {
 	}
 	w.Status, w.Seq, w.Ts = to, v.now.Seq, v.now.Ts
 	v.withdrawals.Set(w.ID, &w)
+	v.notePending(&w)
 	v.ev.Add(&core.WithdrawalChanged{Withdrawal: w})
 	return core.OK
+}
+
+// checkDecision returns whether a withdrawal, nil if there is none, already has the status, or why
+// it cannot get it.
+func checkDecision(w *core.Withdrawal, to core.WithdrawalStatus) (done bool, r core.Reject) {
+	switch {
+	case w == nil:
+		return false, core.UnknownWithdrawal
+	case w.Status == to:
+		return true, core.OK
+	case w.Status != core.WithdrawalPending:
+		return false, core.InvalidTransition
+	}
+	return false, core.OK
+}
+
+// notePending keeps the index of pending withdrawals.
+func (v *Venue) notePending(w *core.Withdrawal) {
+	if w.Status == core.WithdrawalPending {
+		v.pending.Insert(w.ID)
+	} else {
+		v.pending.Delete(w.ID)
+	}
 }

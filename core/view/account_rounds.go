@@ -117,9 +117,24 @@ func (w *View) endAccountRounds(r *core.Round) {
 	delete(w.traders, r.Number)
 }
 
+// reportAccountRound reports a row with the status of its round.
 func (w *View) reportAccountRound(u core.UserID, x *AccountRound) {
-	if w.sink != nil {
-		w.sink.AccountRound(u, x)
+	if w.sink == nil {
+		return
+	}
+	shown := *x
+	if !shown.Status.Final() {
+		shown.Status = w.statusOf(&shown)
+	}
+	w.sink.AccountRound(u, &shown)
+}
+
+// reportTraders reports the rows of every account that traded a round.
+func (w *View) reportTraders(r *core.Round) {
+	for _, u := range w.traders[r.Number] {
+		if i, found := w.accounts[u].rounds.search(r.Number); found {
+			w.reportAccountRound(u, w.accounts[u].rounds[i])
+		}
 	}
 }
 

@@ -42,13 +42,15 @@ const (
 	opCloseAgent
 	opCreateKey
 	opRevokeKey
+	opReplaceOrder
+	opSubmitForecast
 
 	operations
 )
 
 var operationNames = [operations]string{
 	"place_order", "cancel_order", "cancel_all_orders", "decrease_order", "arm_deadman", "disarm_deadman", "redeem_pairs", "request_withdrawal",
-	"create_agent", "transfer", "set_mandate", "halt_agent", "resume_agent", "close_agent", "create_key", "revoke_key",
+	"create_agent", "transfer", "set_mandate", "halt_agent", "resume_agent", "close_agent", "create_key", "revoke_key", "replace_order", "submit_forecast",
 }
 
 func (o Operation) String() string { return operationNames[o] }
@@ -69,6 +71,12 @@ func activityOf(cmd core.Command, events []core.Event) (agent, owner core.UserID
 		return c.User, 0, a
 	case *core.DecreaseOrder:
 		a.Operation, a.Order = opDecreaseOrder, c.Order
+		return c.User, 0, a
+	case *core.ReplaceOrder:
+		a.Operation, a.Order, a.ClientID = opReplaceOrder, c.Old, c.ClientID
+		return c.User, 0, a
+	case *core.SubmitForecast:
+		a.Operation = opSubmitForecast
 		return c.User, 0, a
 	case *core.ArmDeadman:
 		a.Operation = opArmDeadman

@@ -100,6 +100,20 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 	case *core.DecideWithdrawal:
 		name := pick(c.Complete, "complete_withdrawal", "reject_withdrawal")
 		return Action{Name: name, Detail: map[string]string{"withdrawal_id": decimal(c.Withdrawal)}}, c.Audit, true
+	case *core.AddOperator:
+		return Action{Name: "add_operator", Detail: map[string]string{"name": c.Name, "role": c.Role.String()}}, c.Audit, true
+	case *core.RevokeOperator:
+		return Action{Name: "revoke_operator", Detail: map[string]string{"name": c.Name}}, c.Audit, true
+	case *core.RequestApproval:
+		return approvalAction("request_approval", &c.Action), c.Audit, true
+	case *core.DecideApproval:
+		a = approvalAction(pick(c.Approve, "approve", "reject"), &c.Action)
+		a.Detail["approval_id"] = decimal(c.Approval)
+		return a, c.Audit, true
+	case *core.ResetToken:
+		return Action{Name: "reset_token", User: c.User}, c.Audit, true
+	case *core.CancelUserOrders:
+		return Action{Name: "cancel_orders", User: c.User}, c.Audit, true
 	case *core.PauseMarket:
 		return Action{Name: pick(c.Lift, "resume_market", "pause_market"), Market: c.Market}, c.Audit, true
 	case *core.VoidMarket:
@@ -113,6 +127,22 @@ func actionOf(cmd core.Command) (a Action, by core.Audit, ok bool) {
 		return Action{Name: "post_tick", Detail: map[string]string{"feed": decimal(c.Tick.Feed), "price": decimal(c.Tick.Price)}}, c.Audit, true
 	}
 	return a, by, false
+}
+
+// approvalAction returns an action about an approval, with the fields of what it approves.
+func approvalAction(name string, x *core.ApprovalAction) Action {
+	a := Action{Name: name, User: x.User, Market: x.Market, Detail: map[string]string{"action": x.Kind.String()}}
+	switch x.Kind {
+	case core.ApproveDeposit:
+		a.Detail["deposit_id"], a.Detail["amount"] = x.DepositID, decimal(x.Amount)
+	case core.ApproveWithdrawal:
+		a.Detail["withdrawal_id"] = decimal(x.Withdrawal)
+	case core.ApprovePrice:
+		a.Detail["settle_price"] = decimal(x.Price)
+	case core.ApproveTick:
+		a.Detail["feed"], a.Detail["price"] = decimal(x.Feed), decimal(x.Price)
+	}
+	return a
 }
 
 // createdUser returns the account that the events create, or 0.

@@ -35,7 +35,7 @@ var (
 
 // encoder appends entries to b. seq and ts are those of the current entry, or of the entry
 // before while a header is encoded. lastTick, lastRow and
-// lastLedger are the entry before in a history of those, lastFill is the fill before.
+// lastLedger and lastForecast are the entry before in a history of those, lastFill is the fill before.
 type encoder struct {
 	b        []byte
 	seq      uint64
@@ -45,6 +45,8 @@ type encoder struct {
 
 	lastLedger LedgerRow
 	lastFill   fillRound
+
+	lastForecast Forecast
 }
 
 func (e *encoder) byte(c byte)       { e.b = append(e.b, c) }
@@ -116,6 +118,8 @@ type decoder struct {
 
 	lastLedger LedgerRow
 	lastFill   fillRound
+
+	lastForecast Forecast
 
 	// validating means that decoded entries are discarded, so events reuse the memory below.
 	validating bool

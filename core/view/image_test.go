@@ -67,7 +67,11 @@ func (c *randomCommands) step() {
 			&core.Transferred{ClientID: "move", From: user, To: user%4 + 1, Amount: amount, Seq: c.seq},
 			&core.Redeemed{User: user, Market: 1, Qty: 1, Credit: core.Payout},
 			&core.RulesActivated{Revision: core.RevisionLedger, Balances: []core.Pips{0, 1, 2, 3, 4}},
-		}[c.r.IntN(5)]
+			&core.ForecastSubmitted{User: user, Market: 1, Generation: 1, P: core.Probability(c.r.IntN(10_001))},
+		}[c.r.IntN(6)]
+		if _, is := e.(*core.ForecastSubmitted); is && c.w.rounds.newestOf[1] == nil {
+			return
+		}
 	case kind == 8:
 		e = &core.Indexed{Tick: core.IndexTick{Feed: core.Gold, Second: int64(c.seq), Price: core.Price(1 + c.r.Uint64N(1000)), Count: 1}}
 	default:
@@ -147,7 +151,7 @@ func restorePieces(b []byte, caps RetentionCaps) (*View, error) {
 // An image shows the view as it was when the image began, although commands continue.
 func TestImageIsConsistent(t *testing.T) {
 	for seed := range uint64(200) {
-		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2, Ledger: 5, AccountRounds: 2, Deposits: 2}
+		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2, Ledger: 5, AccountRounds: 2, Deposits: 2, Forecasts: 3}
 		c := &randomCommands{w: New(caps), r: rand.New(rand.NewPCG(seed, 1))}
 		for range c.r.IntN(300) {
 			c.step()

@@ -17,7 +17,7 @@ type keyIDs []keyID
 
 type keyID struct {
 	number  core.KeyNumber
-	id      string
+	id      *string // never changes: orders share it
 	revoked bool
 }
 
@@ -36,7 +36,7 @@ func (l *keyIDs) fold(k *core.Key) {
 	case i >= 0:
 		(*l)[i].revoked = k.Revoked
 	default:
-		*l = append(*l, keyID{k.Number, k.ID, k.Revoked}) // numbers rise
+		*l = append(*l, keyID{k.Number, ptr(k.ID), k.Revoked}) // numbers rise
 		if len(*l) > keyIDsMax {
 			if i := slices.IndexFunc(*l, func(k keyID) bool { return k.revoked }); i >= 0 {
 				*l = slices.Delete(*l, i, i+1)
@@ -49,14 +49,14 @@ func (l keyIDs) encode(e *encoder) {
 	e.uint(uint64(len(l)))
 	for _, k := range l {
 		e.uint(uint64(k.number))
-		e.string(k.id)
+		e.string(*k.id)
 		e.flag(k.revoked)
 	}
 }
 
 func (l *keyIDs) decode(d *decoder) {
 	for range d.uint() {
-		k := keyID{core.KeyNumber(d.uint()), d.string(), d.flag()}
+		k := keyID{core.KeyNumber(d.uint()), ptr(d.string()), d.flag()}
 		if n := len(*l); n > 0 && k.number <= (*l)[n-1].number {
 			d.fail(errRange)
 		}
@@ -70,10 +70,27 @@ func (l *keyIDs) decode(d *decoder) {
 // id returns the id of a key, revoked or not. It returns "" for 0 and for a key that is no longer
 // known.
 func (l keyIDs) id(n core.KeyNumber) string {
+	if id := l.shared(n); id != nil {
+		return *id
+	}
+	return ""
+}
+
+// shared is id for orders, which share it. It returns nil for a key that is not known.
+func (l keyIDs) shared(n core.KeyNumber) *string {
 	if i := l.find(n); i >= 0 {
 		return l[i].id
 	}
-	return ""
+	return nil
+}
+
+// nameOrder is name for an order.
+func (l keyIDs) nameOrder(o *Order) {
+	if o.Key != 0 && o.APIKey == nil {
+		if known := l.shared(o.Key); known != nil {
+			o.APIKey = known
+		}
+	}
 }
 
 // name sets the id of the key of an order or a fill that was decoded. Entries that commands have
@@ -91,7 +108,7 @@ func (l keyIDs) name(n core.KeyNumber, id *string) {
 func (l keyIDs) nameEvent(x *UserEvent) {
 	switch what := x.What.(type) {
 	case *Order:
-		l.name(what.Key, &what.APIKey)
+		l.nameOrder(what)
 	case *Fill:
 		l.name(what.Key, &what.APIKey)
 	}
@@ -101,7 +118,7 @@ func (l keyIDs) nameEvent(x *UserEvent) {
 func (a *account) nameRows() {
 	for _, x := range a.rows.all {
 		if x.order != nil {
-			a.keys.name(x.order.Key, &x.order.APIKey)
+			a.keys.nameOrder(x.order)
 		}
 	}
 	for i := range a.fills.tail {

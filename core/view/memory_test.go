@@ -11,7 +11,7 @@ import (
 
 // historyBuilder fills the histories of pairs of accounts beyond their caps: 1000 terminal
 // and 200 rejected orders, 2000 fills, 1000 settlements, 4096 events, 2000 rows of the ledger, 200
-// results of rounds and 1000 deposits of each. Ids, quantities and amounts are as large as in trading.
+// results of rounds, 1000 deposits and 1000 forecasts of each. Ids, quantities and amounts are as large as in trading.
 type historyBuilder struct {
 	w     *View
 	r     *rand.Rand
@@ -19,8 +19,9 @@ type historyBuilder struct {
 	round core.Round // the newest
 }
 
-func newHistoryBuilder() *historyBuilder {
-	caps := DefaultRetentionCaps()
+func newHistoryBuilder() *historyBuilder { return newHistoryBuilderOf(DefaultRetentionCaps()) }
+
+func newHistoryBuilderOf(caps RetentionCaps) *historyBuilder {
 	caps.Rounds, caps.Tape = 2, 1 // neither is part of an account
 	h := &historyBuilder{w: New(caps), r: rand.New(rand.NewPCG(1, 2)), seq: 1 << 33, round: core.Round{Number: 600_000}}
 	h.fold(&core.RulesActivated{Revision: core.RevisionNewest, Balances: make([]core.Pips, 1)})
@@ -83,6 +84,9 @@ func (h *historyBuilder) pair(a, b core.UserID) {
 	}
 	for range 1100 {
 		h.open()
+		for _, u := range []core.UserID{a, b} {
+			h.fold(&core.ForecastSubmitted{User: u, Market: h.round.Market, Generation: 70_000, P: core.Probability(h.r.IntN(10_001))})
+		}
 		qty := core.Qty(1000 + h.r.IntN(1000))
 		maker := h.fold(h.order(a, 2*qty, core.OK), h.balance(a))
 		for range 2 {
@@ -121,29 +125,44 @@ func heapBytes() uint64 {
 	return m.HeapAlloc
 }
 
-// An account with full histories takes at most 600 KB of memory, and at most as much of a
-// snapshot.
+// TestMirroredRetentionCaps checks that with a mirror only the rings that docs/rules/limits.md#retention
+// names are smaller. Forecasts are not among them: forecast_cap is 1000 on every venue.
+func TestMirroredRetentionCaps(t *testing.T) {
+	want := DefaultRetentionCaps()
+	want.Fills, want.Terminal, want.Ledger, want.AccountRounds = 200, 200, 200, 20
+	if got := MirroredRetentionCaps(); got != want || got.Forecasts != 1000 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// An account with full histories takes at most 600 KB of memory, and 350 KB with the caps of a venue
+// with a mirror; and at most as much of a snapshot.
 func TestMemoryOfAnAccount(t *testing.T) {
-	const accounts, most = 4, 600_000
+	t.Run("alone", func(t *testing.T) { testMemoryOfAnAccount(t, DefaultRetentionCaps(), 600_000) })
+	t.Run("with a mirror", func(t *testing.T) { testMemoryOfAnAccount(t, MirroredRetentionCaps(), 350_000) })
+}
+
+func testMemoryOfAnAccount(t *testing.T, caps RetentionCaps, most uint64) {
+	const accounts = 4
 	before := heapBytes()
-	h := newHistoryBuilder()
+	h := newHistoryBuilderOf(caps)
 	for u := core.UserID(1); u < accounts; u += 2 {
 		h.pair(u, u+1)
 	}
 	for u := core.UserID(1); u <= accounts; u++ {
 		a, caps := h.w.accounts[u], h.w.caps
 		full := func(h interface{ visible() int }, most int) bool { return h.visible() == most }
-		if !full(&a.fills, caps.Fills) || !full(&a.settlements, caps.Settlements) || !full(&a.ledger, caps.Ledger) || !full(&a.deposits, caps.Deposits) || len(a.rounds) != caps.AccountRounds {
+		if !full(&a.fills, caps.Fills) || !full(&a.settlements, caps.Settlements) || !full(&a.ledger, caps.Ledger) || !full(&a.deposits, caps.Deposits) || !full(&a.forecasts.rows, caps.Forecasts) || len(a.rounds) != caps.AccountRounds {
 			t.Errorf("a history of account %d is not full", u)
 		}
 	}
 	each := (heapBytes() - before) / accounts
-	size := 0
+	size := uint64(0)
 	for b, err := range h.w.Image().Pieces(noLock{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		size += len(b)
+		size += uint64(len(b))
 	}
 	t.Logf("%d bytes of heap and %d of snapshot for each account", each, size/accounts)
 	if each > most || size/accounts > most {

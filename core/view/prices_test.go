@@ -218,6 +218,18 @@ func TestRoundSecondsAreBounded(t *testing.T) {
 	if got := values(w.RoundSeconds(&core.Round{Category: 77, Number: 30}, math.MaxInt64, 9)); got != nil {
 		t.Errorf("a round of no series has %v", got)
 	}
+	for _, c := range []struct {
+		number uint64
+		status core.RoundStatus
+		want   bool
+	}{{1, core.Settled, false}, {31, core.Trading, true}, {30, core.Settled, true}} {
+		if got := w.HasRoundSeconds(&core.Round{Category: 1, Number: c.number, Status: c.status}); got != c.want {
+			t.Errorf("memory has the rows of round %d: %v", c.number, got)
+		}
+		if got := w.HasRoundSeconds(&core.Round{Category: 2, Number: c.number, Status: c.status}); got != (c.status == core.Trading) {
+			t.Errorf("memory has the rows of round %d of a series without any: %v", c.number, got)
+		}
+	}
 }
 
 // A snapshot of format 3 has neither prices nor seconds, and other lengths are errors.
@@ -225,7 +237,7 @@ func TestSnapshotOfFormat3(t *testing.T) {
 	w := New(DefaultRetentionCaps())
 	s := sharedState{Format: stateFormat, Trail: w.auditTrail.state()}
 	parts := []any{s.Format, s.Accounts, s.Tapes, s.Rounds, s.Trail, s.Prices, s.Seconds, s.Ledgers}
-	for format, length := range map[uint64]int{2: 5, 3: 5, 4: 8} {
+	for format, length := range map[uint64]int{2: 5, 3: 5, 4: 8, 5: 8} {
 		parts[0] = format
 		for n := range len(parts) + 1 {
 			b, err := encoding.Marshal(parts[:n])

@@ -128,6 +128,22 @@ func (w *View) Changes(u core.UserID) uint64 {
 	return w.accounts[u].events.next
 }
 
+// Events iterates over the events of u with a number below from (0: all), newest first, with their
+// numbers (docs/rules/events.md#the-account).
+func (w *View) Events(u core.UserID, from uint64) iter.Seq2[uint64, *UserEvent] {
+	return func(yield func(uint64, *UserEvent) bool) {
+		if int(u) >= len(w.accounts) {
+			return
+		}
+		for n, e := range w.accounts[u].events.newestFirst(u, from) {
+			w.accounts[u].keys.nameEvent(e)
+			if !yield(n, e) {
+				return
+			}
+		}
+	}
+}
+
 // EventsAfter returns the events of u with a seq above seq, oldest first
 // (docs/rules/events.md#resume). It returns false if some of them are no longer kept. The
 // history keeps one event more than the cap: a caller that has seen all but the newest

@@ -17,7 +17,7 @@ type Order struct {
 	CreatedTs  int64
 	UpdateSeq  uint64
 	Key        core.KeyNumber // 0 if the row is older than key numbers
-	APIKey     string         `json:"-"` // the id of Key; "" if it is not known
+	APIKey     *string        `json:"-"` // the id of Key; nil if it is not known
 	User       core.UserID
 	Generation uint32
 	Group      uint32

@@ -11,8 +11,8 @@ import (
 )
 
 // RetentionCaps limit the number of rows kept (docs/rules/limits.md#retention). Terminal,
-// Rejects, Fills, Settlements, Events, Ledger, AccountRounds (of final rounds) and Deposits are per
-// account, Tape is per market slot, Rounds is per series, and Actions and Routine are for the whole
+// Rejects, Fills, Settlements, Events, Ledger, AccountRounds (of final rounds), Deposits and Forecasts
+// are per account, Tape is per market slot, Rounds is per series, and Actions and Routine are for the whole
 // venue. Routine limits the actions
 // that come in large numbers: manual prices and resealed keys.
 type RetentionCaps struct {
@@ -20,6 +20,7 @@ type RetentionCaps struct {
 	Settlements, Events, Rounds     int
 	Actions, Routine                int
 	Ledger, AccountRounds, Deposits int
+	Forecasts                       int
 }
 
 // DefaultRetentionCaps returns the caps of docs/rules/limits.md#retention.
@@ -28,7 +29,7 @@ func DefaultRetentionCaps() RetentionCaps {
 		Tape: 1000, Terminal: 1000, Rejects: 200, Fills: 2000,
 		Settlements: 1000, Events: 4096, Rounds: 1024,
 		Actions: 10_000, Routine: 1000,
-		Ledger: 2000, AccountRounds: 200, Deposits: 1000,
+		Ledger: 2000, AccountRounds: 200, Deposits: 1000, Forecasts: 1000,
 	}
 }
 

@@ -100,10 +100,17 @@ func (w *View) RoundSeconds(r *core.Round, before int64, n int) iter.Seq[*RoundS
 	return func(func(*RoundSecond) bool) {}
 }
 
-// HasRoundSeconds reports whether memory has the rows of a round.
+// HasRoundSeconds reports whether memory has all rows of a round that it knows, of which there may be
+// none: a round gets its first row when its first second ends.
 func (w *View) HasRoundSeconds(r *core.Round) bool {
-	return r.Category >= 1 && int(r.Category) <= len(w.seconds) &&
-		slices.ContainsFunc(w.seconds[r.Category-1], func(x *roundRows) bool { return x.number == r.Number })
+	if r.Category < 1 || int(r.Category) > len(w.seconds) {
+		return false
+	}
+	list := w.seconds[r.Category-1]
+	if len(list) == 0 {
+		return r.Status == core.Trading
+	}
+	return r.Number >= list[0].number
 }
 
 // image returns the rows as they are now. It shares those that get no further rows.

@@ -12,6 +12,7 @@ type Sink interface {
 	Trade(n uint64, t *Trade)
 	Settlement(u core.UserID, n uint64, s *Settlement)
 	Ledger(u core.UserID, r *LedgerRow)
+	Forecast(u core.UserID, f *Forecast) // without what follows from later commands
 	Round(r *Round)
 	RoundSecond(number uint64, s *RoundSecond)
 	Tick(f core.Feed, t *PriceTick)

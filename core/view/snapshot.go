@@ -20,8 +20,8 @@ import (
 // stateFormat is the version of the encoding of both kinds of pieces. Older ones are still read. In
 // format 2 orders and fills name no key, and accounts end before the ids of keys. Formats 2 and 3
 // have no Prices, Seconds and Ledgers; fills and settlements have fewer fields, and accounts end
-// before their balance.
-const stateFormat = 4
+// before their balance. In formats 2 to 4 accounts end before their forecasts.
+const stateFormat = 5
 
 // sharedState is the first piece. New fields are only added at the end.
 type sharedState struct {
@@ -114,6 +114,7 @@ func (a *account) encode(e *encoder, u core.UserID) {
 	for _, n := range []uint64{a.rows.released.Newest, a.rows.released.Seq, a.roundsReleased.Newest, a.roundsReleased.Seq} {
 		e.uint(n)
 	}
+	a.forecasts.encode(e, u)
 }
 
 // decodeAccount decodes what account.encode wrote for user u in a format.
@@ -171,6 +172,9 @@ func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (
 			a.rows.released.note(o.CreatedSeq, o.UpdateSeq)
 		}
 	}
+	if format > 4 {
+		a.forecasts.decode(d, u)
+	}
 	if err := d.end(); err != nil {
 		return nil, err
 	}
@@ -220,6 +224,7 @@ func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err 
 	for i, a := range list {
 		w.indexResting(a)
 		w.indexTraders(core.UserID(i+1), a)
+		w.indexForecasters(core.UserID(i+1), a)
 	}
 	w.restoreShared(shared.Tapes, shared.Rounds, &shared.Trail)
 	w.restorePrices(shared.Prices)

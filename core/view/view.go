@@ -20,6 +20,8 @@ type View struct {
 	firstRound uint64                   // number of the first round whose rows of accounts are complete
 	traders    map[uint64][]core.UserID // accounts with a row of a round that is not final, by its number
 
+	forecasters map[uint64][]core.UserID // accounts with a forecast of a round that is not final, by its number
+
 	sink      Sink  // nil: there is none
 	secondEnd int64 // ns; end of the second of the last command, or 0 if EndSeconds was not called yet
 
@@ -44,20 +46,24 @@ type account struct {
 	finalRounds    int // of rounds
 	roundsReleased Released
 	deposits       history[Deposit, *Deposit]
-	owner          core.UserID                  // of an agent; 0 for an owner
-	activity       history[Activity, *Activity] // of an agent
+	owner          core.UserID // of an agent; 0 for an owner
+
+	forecasts forecasts
+
+	activity history[Activity, *Activity] // of an agent
 }
 
 func newAccount(c RetentionCaps) *account {
 	return &account{
 		fills: newHistory[Fill](c.Fills), settlements: newHistory[Settlement](c.Settlements), events: newHistory[UserEvent](c.Events + 1),
 		activity: newHistory[Activity](activityCap), ledger: newHistory[LedgerRow](c.Ledger), deposits: newHistory[Deposit](c.Deposits),
+		forecasts: newForecasts(c.Forecasts),
 	}
 }
 
 // New returns an empty view.
 func New(caps RetentionCaps) *View {
-	return &View{caps: caps, accounts: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newAuditTrail(caps), prices: newPrices(), traders: map[uint64][]core.UserID{}}
+	return &View{caps: caps, accounts: []*account{nil}, resting: map[core.OrderID]*Order{}, tapes: map[core.MarketID]*ring[Trade]{}, rounds: newRounds(caps.Rounds), auditTrail: newAuditTrail(caps), prices: newPrices(), traders: map[uint64][]core.UserID{}, forecasters: map[uint64][]core.UserID{}}
 }
 
 // Caps returns the caps in force.
@@ -116,11 +122,13 @@ func (w *View) fold(e core.Event) {
 		w.foldTick(&e.Tick)
 	case *core.Redeemed:
 		w.foldRedeemed(e)
+	case *core.ForecastSubmitted:
+		w.foldForecast(e)
 	case *core.RulesActivated:
 		if e.Balances != nil {
 			w.beginLedgers(e.Balances)
 		}
-	case *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged:
+	case *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged, *core.OperatorChanged, *core.ApprovalChanged:
 		// The venue keeps these. Their effects on an account are events of their own.
 	case *core.DeadmanChanged:
 		d := *e
@@ -182,8 +190,12 @@ func (w *View) foldRound(e *core.RoundChanged) {
 	x := w.rounds.fold(w.stamp, e)
 	if x.Status.Final() {
 		w.endAccountRounds(&x.Round)
+		w.endForecasts(&x.Round)
 	}
 	if w.sink != nil {
+		if x.Status == core.Frozen || x.Status == core.Proposed {
+			w.reportTraders(&x.Round)
+		}
 		w.sink.Round(x)
 	}
 }

@@ -134,3 +134,9 @@ func sleepUntil(ctx context.Context, due time.Time) bool {
 		return true
 	}
 }
+
+// Each calls use for each price of a file, in the order of the file, until use returns false. at is
+// the time of the price, in ns. An error names the first bad line.
+func Each(path string, use func(f core.Feed, source string, price core.Price, at int64) bool) error {
+	return (&Recording{path: path}).eachRow(func(r row) bool { return use(r.feed, r.source, r.price, r.at) })
+}

@@ -2,17 +2,18 @@ package admin
 
 import (
 	"context"
-	"crypto/subtle"
 	"log/slog"
 	"net/http"
-	"strings"
+	"time"
 
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/mirror"
 	"duplex/feeds"
 	"duplex/feeds/manual"
+	"duplex/lanes/funding"
 	"duplex/lanes/gate"
+	"duplex/server/cluster"
 	"duplex/tools"
 )
 
@@ -20,17 +21,25 @@ import (
 type Options struct {
 	Venue           *tools.Venue
 	Gate            *gate.Gate
-	Token           [32]byte                    // SHA-256 of the operator's bearer token
-	ManualOracle    *manual.Oracle              // prices by hand; default a new one
-	Sources         func() []feeds.State        // state of the oracle's sources; may be nil
-	Index           func(core.Feed) feeds.Stats // counts of the index seconds of a feed; may be nil
-	WebSocketStats  func() WebSocketStats       // counts of the event lane; may be nil
-	Mirror          *mirror.Mirror              // nil if there is none
-	Listeners       map[string]*gate.Listener   // the venue's listeners by name; may be nil
-	Oracle          string                      // sim, manual or live; default the venue's config
-	RotateMasterKey MasterKeyRotation           // nil if the master key is given from outside
-	ExtraReadiness  func() error                // its error makes /readyz fail and is a reason; may be nil
-	Log             *slog.Logger                // for the operator's actions; default the gate's
+	Token           [32]byte                                  // SHA-256 of the shared token
+	NamedOnly       bool                                      // other machines reach the listener: the shared token is never accepted, and failures are limited
+	KeepShared      bool                                      // the shared token is an admin for good; else until there is a named one
+	FourEyes        *core.Pips                                // deposits and withdrawals above it, voids and prices by hand need a second operator; nil: none does
+	ManualOracle    *manual.Oracle                            // prices by hand; default a new one
+	Sources         func() []feeds.State                      // state of the oracle's sources; may be nil
+	Index           func(core.Feed) feeds.Stats               // counts of the index seconds of a feed; may be nil
+	WebSocketStats  func() WebSocketStats                     // counts of the event lane; may be nil
+	Mirror          *mirror.Mirror                            // nil if there is none
+	Follower        *cluster.Follower                         // this follower of a cluster; nil: none
+	Cluster         *cluster.Cluster                          // this member of a cluster; nil on a single machine
+	Archive         func() (age time.Duration, released bool) // how old the archive is, and whether the journal left it behind; nil without one
+	Funding         func() funding.Stats                      // of the funding service; nil without one
+	Listeners       map[string]*gate.Listener                 // the venue's listeners by name; may be nil
+	CertificateEnd  func() time.Time                          // when the first certificate in use ends; zero before the first; nil without TLS
+	Oracle          string                                    // sim, manual or live; default the venue's config
+	RotateMasterKey MasterKeyRotation                         // nil if the master key is given from outside
+	ExtraReadiness  func() error                              // its error makes /readyz fail and is a reason; may be nil
+	Log             *slog.Logger                              // for the operator's actions; default the gate's
 }
 
 // MasterKeyRotation creates a new master key, seals every secret under it, and returns the
@@ -47,7 +56,8 @@ type WebSocketStats struct {
 // lane is the operator's listener of one venue.
 type lane struct {
 	Options
-	postMu chan struct{} // a mutex with a timeout: ticks are sequenced in the order of their posts
+	authFailures gate.AuthFailures
+	postMu       chan struct{} // a mutex with a timeout: ticks are sequenced in the order of their posts
 }
 
 // New returns the handler of the listener. The journal of the venue must have been
@@ -68,24 +78,12 @@ func New(o Options) http.Handler {
 	return o.Gate.Guard("admin", l.authenticate, m)
 }
 
-// authenticate requires the operator's token except for the health probes
-// (docs/rules/operation.md#operators-token).
-func (l *lane) authenticate(r *http.Request, _ *gate.Call) error {
-	if path, _, _ := strings.Cut(r.RequestURI, "?"); path == livez || path == readyz {
-		return nil
-	}
-	hash, ok := gate.Bearer(r.Header)
-	if same := subtle.ConstantTimeCompare(hash[:], l.Token[:]) == 1; !same || !ok {
-		return tools.NewError("unauthorized")
-	}
-	return nil
-}
-
-// operatorAudit returns the audit mark of the operator's commands.
-func operatorAudit(reason string) core.Audit { return core.Audit{Who: "operator", Why: reason} }
-
-// submit sequences a command of the operator and logs it.
+// submit sequences a command of an operator and logs it. The operator's token may have been revoked
+// since the request arrived, so it is checked again.
 func (l *lane) submit(ctx context.Context, c *gate.Call, cmd core.Command, reason string) (engine.Receipt, error) {
+	if err := l.authorize(c, actionOf(c)); err != nil {
+		return engine.Receipt{}, err
+	}
 	r, err := l.Venue.Engine.Submit(ctx, cmd)
 	if err == nil && r.Reject != core.OK {
 		err = r.Reject
@@ -96,7 +94,7 @@ func (l *lane) submit(ctx context.Context, c *gate.Call, cmd core.Command, reaso
 
 // logAction logs an action of the operator. seq is 0 if the action has none.
 func (l *lane) logAction(c *gate.Call, seq uint64, reason string, err error) {
-	args := []any{"action", c.Op, "request_id", c.ID, "reason", reason}
+	args := []any{"action", c.Op, "operator", c.Operator.Name, "request_id", c.ID, "reason", reason}
 	if seq != 0 {
 		args = append(args, "seq", seq)
 	}

@@ -1,9 +1,12 @@
 package admin
 
 import (
+	"crypto/sha256"
 	"net/http"
 	"strings"
 	"testing"
+
+	"duplex/core"
 )
 
 // TestOnlyTheOperator checks that without the token every path but the probes gets the
@@ -21,7 +24,7 @@ func TestOnlyTheOperator(t *testing.T) {
 	}
 	var first string
 	for _, h := range bearers {
-		for _, target := range []string{"/admin/state", "/admin/users", "/metrics", "/debug/pprof", "/debug/pprof/heap", "/nowhere", "/", "/livez/x", "/v1/time"} {
+		for _, target := range []string{"/admin/state", "/admin/users", "/metrics", "/debug/pprof", "/debug/pprof/heap", "/nowhere", "/index.html", "/assets/none.js", "/?x", "/livez/x", "/v1/time"} {
 			for _, method := range []string{"GET", "POST", "PUT", "OPTIONS"} {
 				status, header, body := d.send(method, target, "", h)
 				if first == "" {
@@ -46,10 +49,32 @@ func TestOnlyTheOperator(t *testing.T) {
 	}
 }
 
+// TestPublicListener checks that a listener which other machines reach accepts no shared token, and
+// limits failures by address, but never a valid token.
+func TestPublicListener(t *testing.T) {
+	d := newTestOperator(t, func(o *Options) { o.KeepShared, o.NamedOnly = true, true })
+	d.FreezeClock()
+	d.Server.Submit(&core.AddOperator{Name: "ann", Role: core.RoleAdmin, TokenHash: sha256.Sum256([]byte("dxo_ann"))})
+	bearer := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
+	for i := range 31 {
+		want := 401
+		if i == 30 {
+			want = 429
+		}
+		if status, _, body := d.send("GET", "/admin/state", "", bearer(token)); status != want {
+			t.Fatalf("failure %d: %d %s", i, status, body)
+		}
+	}
+	if status, _, body := d.send("GET", "/admin/state", "", bearer("dxo_ann")); status != 200 {
+		t.Errorf("a valid token behind the same address: %d %s", status, body)
+	}
+}
+
 func TestMisses(t *testing.T) {
 	d := newTestOperator(t, nil)
 	d.runCases([]want{
-		{"GET", "/", "", 404, code("not_found")},
+		{"GET", "/index.html", "", 404, code("not_found")},
+		{"POST", "/", "", 405, code("method_not_allowed")},
 		{"GET", "/admin", "", 404, code("not_found")},
 		{"GET", "/admin/nothing", "", 404, code("not_found")},
 		{"GET", "/admin/users/", "", 404, code("not_found")},
@@ -70,6 +95,8 @@ func TestMisses(t *testing.T) {
 		{"POST", "/admin/users", `{"name":"a","admin":true}`, 400, code("unknown_field")},
 		{"POST", "/admin/users", `{"Name":"a"}`, 400, code("unknown_field")},
 		{"POST", "/admin/users", `{"name":""}`, 400, code("schema_violation")},
+		{"POST", "/admin/users", `{"name":"a\u001b[2Jb"}`, 400, code("schema_violation")},
+		{"POST", "/admin/users/1/keys", `{"label":"a\nb"}`, 400, code("schema_violation")},
 		{"POST", "/admin/users", `{"name":"` + strings.Repeat("x", 64<<10) + `"}`, 413, code("body_too_large")},
 	})
 	if _, header, _ := d.send("DELETE", "/admin/users", "", http.Header{"Authorization": {"Bearer " + token}}); header.Get("Allow") != "GET, POST" {

@@ -1,6 +1,7 @@
 // Package admin is the operator's listener (docs/rules/operation.md#listeners). It has an
 // address of its own.
 //
+//	/ /assets/...               no token: the files of the operator's page
 //	/livez /readyz              no token: supervisors probe them
 //	/metrics /debug/pprof       the operator's bearer token
 //	/admin/...                  the operator's bearer token

@@ -2,8 +2,10 @@ package admin
 
 import (
 	"net/http"
+	"slices"
 
 	"duplex/core"
+	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/lanes/gate"
@@ -15,9 +17,10 @@ type health struct {
 	Ready       bool     `json:"ready"`
 	Environment string   `json:"environment"`
 	Oracle      string   `json:"oracle"`
-	Reasons     []string `json:"reasons"`     // why the venue is not ready
-	Warnings    []string `json:"warnings"`    // conditions that need an operator but leave the venue ready
-	StaleFeeds  []string `json:"stale_feeds"` // feeds in session without a fresh index; their markets are paused
+	Reasons     []string `json:"reasons"`         // why the venue is not ready
+	Warnings    []string `json:"warnings"`        // conditions that need an operator but leave the venue ready
+	StaleFeeds  []string `json:"stale_feeds"`     // feeds in session without a fresh index; their markets are paused
+	State       string   `json:"state,omitempty"` // of a member of several (docs/rules/operation.md#member-states)
 	Start       *Start   `json:"start,omitempty"`
 }
 
@@ -53,7 +56,13 @@ func (l *lane) health() health {
 	case l.Venue.Engine.Draining():
 		h.Reasons = append(h.Reasons, "draining")
 	}
-	if l.Venue.Engine.DiskNearlyFull() {
+	if s, ok := l.Venue.Engine.MemberStatus(); ok {
+		h.State = s.State.String()
+		if s.State != engine.Serving && s.State != engine.Draining {
+			h.Reasons = append(h.Reasons, h.State)
+		}
+	}
+	if l.Venue.Engine.DiskNearlyFull() && !slices.Contains(h.Reasons, "disk_full") {
 		h.Warnings = append(h.Warnings, "disk_full")
 	}
 	if fresh := l.checkFeeds(&h); !fresh {

@@ -27,18 +27,32 @@ type postedTick struct {
 // (docs/rules/prices-sources.md#prices-by-hand). The last tick of a second counts, so
 // posts are sequenced one at a time, in order.
 func (l *lane) postTick(ctx context.Context, c *gate.Call, in *schemas.Tick) (out postedTick, err error) {
+	unlock, err := l.lockPosts(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer unlock()
+	return l.postTickLocked(ctx, c, in)
+}
+
+// lockPosts waits until no other price is being posted.
+func (l *lane) lockPosts(ctx context.Context) (unlock func(), err error) {
 	select {
 	case l.postMu <- struct{}{}:
-		defer func() { <-l.postMu }()
+		return func() { <-l.postMu }, nil
 	case <-ctx.Done():
-		return out, engine.ErrShed // the price was not posted
+		return nil, engine.ErrShed // the price was not posted
 	}
+}
+
+// postTickLocked is postTick. The caller holds the lock of lockPosts.
+func (l *lane) postTickLocked(ctx context.Context, c *gate.Call, in *schemas.Tick) (out postedTick, err error) {
 	now := time.Unix(0, l.Venue.Config.Now())
 	tick, err := l.ManualOracle.Post(core.Feed(in.Feed), in.Source, core.Price(in.Price), now)
 	if err != nil {
 		return out, oracleError(err)
 	}
-	r, err := l.submit(ctx, c, &core.PostIndex{Tick: tick, Audit: operatorAudit(in.Reason)}, in.Reason)
+	r, err := l.submit(ctx, c, &core.PostIndex{Tick: tick, Audit: auditOf(c, in.Reason)}, in.Reason)
 	_, indexed := lastEvent[*core.Indexed](r.Events)
 	return postedTick{int(in.Feed), schemas.U64(tick.Price), tick.Count, indexed, schemas.U64(r.Stamp.Seq)}, err
 }

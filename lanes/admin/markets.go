@@ -15,7 +15,7 @@ import (
 func (l *lane) pause(paused bool) func(context.Context, *gate.Call, *schemas.ActOnMarket) (schemas.MarketActed, error) {
 	return func(ctx context.Context, c *gate.Call, in *schemas.ActOnMarket) (schemas.MarketActed, error) {
 		m := core.MarketID(in.MarketID.MarketID())
-		r, err := l.submit(ctx, c, &core.PauseMarket{Market: m, Lift: !paused, Audit: operatorAudit(in.Reason)}, in.Reason)
+		r, err := l.submit(ctx, c, &core.PauseMarket{Market: m, Lift: !paused, Audit: auditOf(c, in.Reason)}, in.Reason)
 		return l.marketState(m, r), err
 	}
 }
@@ -24,7 +24,7 @@ func (l *lane) pause(paused bool) func(context.Context, *gate.Call, *schemas.Act
 // (docs/rules/rounds.md#void).
 func (l *lane) void(ctx context.Context, c *gate.Call, in *schemas.ActOnMarket) (schemas.MarketActed, error) {
 	m := core.MarketID(in.MarketID.MarketID())
-	r, err := l.submit(ctx, c, &core.VoidMarket{Market: m, Audit: operatorAudit(in.Reason)}, in.Reason)
+	r, err := l.submit(ctx, c, &core.VoidMarket{Market: m, Audit: auditOf(c, in.Reason)}, in.Reason)
 	return l.marketState(m, r), err
 }
 
@@ -32,7 +32,7 @@ func (l *lane) void(ctx context.Context, c *gate.Call, in *schemas.ActOnMarket) 
 // (docs/rules/rounds.md#operators-price).
 func (l *lane) propose(ctx context.Context, c *gate.Call, in *schemas.Propose) (schemas.MarketActed, error) {
 	m := core.MarketID(in.MarketID.MarketID())
-	r, err := l.submit(ctx, c, &core.ProposePrice{Market: m, Price: core.Price(in.SettlePrice), Audit: operatorAudit(in.Reason)}, in.Reason)
+	r, err := l.submit(ctx, c, &core.ProposePrice{Market: m, Price: core.Price(in.SettlePrice), Audit: auditOf(c, in.Reason)}, in.Reason)
 	return l.marketState(m, r), err
 }
 
@@ -59,6 +59,6 @@ func (l *lane) setSchedule(ctx context.Context, c *gate.Call, in *schemas.SetSch
 	for i, w := range in.Schedule {
 		windows[i] = core.Window{Kind: w.Kind, Start: w.StartTs.Int64(), End: w.EndTs.Int64()}
 	}
-	_, err := l.submit(ctx, c, &core.SetSchedule{Windows: windows, Audit: operatorAudit(in.Reason)}, in.Reason)
+	_, err := l.submit(ctx, c, &core.SetSchedule{Windows: windows, Audit: auditOf(c, in.Reason)}, in.Reason)
 	return schemas.Schedule{Schedule: in.Schedule}, err
 }

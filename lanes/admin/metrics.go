@@ -15,6 +15,7 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/feeds"
+	"duplex/lanes/funding"
 	"duplex/lanes/gate"
 )
 
@@ -74,6 +75,15 @@ var (
 
 	connections         = gauge("connections", "Open connections of a listener", "listener")
 	connectionsRejected = counter("connections_rejected_total", "Connections that a listener closed at once because it was full", "listener")
+	handshakesFailed    = counter("tls_handshakes_failed_total", "Connections of a listener that ended in the TLS handshake", "listener")
+	certificateEnd      = gauge("tls_certificate_end_seconds", "Unix time at which the first certificate in use ends; 0 without one")
+
+	archiveAge      = gauge("archive_age_seconds", "Time since the newest copy of the journal in the archive; 0 without an archive")
+	archiveReleased = gauge("archive_hold_released", "1 if the journal was trimmed although the archive lacked it; 0 without an archive")
+
+	fundingWaiting    = gauge("funding_events_waiting", "Deposits and withdrawals of which the funding service has not been told; 0 without one")
+	fundingAge        = gauge("funding_age_seconds", "Age of the first of them; 0 if there is none")
+	fundingDeliveries = counter("funding_deliveries_total", "Requests that told the funding service an event, by outcome", "outcome")
 
 	wsConnections   = gauge("ws_connections", "Open WebSockets")
 	wsSubscriptions = gauge("ws_subscriptions", "Subscriptions of all open WebSockets")
@@ -83,18 +93,21 @@ var (
 	wsConflations   = counter("ws_conflations_total", "Send queues conflated because their reader had fallen behind")
 	wsClosed        = counter("ws_closes_total", "WebSockets closed, by close code", "code")
 
-	users        = gauge("users", "Accounts")
-	resting      = gauge("resting_orders", "Orders in all books")
-	idBytes      = gauge("client_order_id_bytes", "Memory of the sets of used client order ids, in bytes")
-	markets      = gauge("markets", "Market slots by the status of their current round", "status")
-	indexAge     = gauge("oracle_index_age_seconds", "Age of a feed's last index tick", "feed")
-	indexPrice   = gauge("oracle_index_price", "A feed's index in dollars, for display only", "feed")
-	indexSources = gauge("oracle_index_sources", "Fresh sources behind a feed's last index tick", "feed")
-	leastSources = gauge("oracle_index_min_sources", "Fresh sources that an index tick of a feed needs", "feed")
-	indexSeconds = counter("oracle_index_seconds_total", "Index seconds of a feed by outcome: posted, slow or rejected when posted, or the reason for a missing index", "feed", "outcome")
-	stale        = gauge("oracle_feed_stale", "1 when a feed has no fresh index", "feed")
-	open         = gauge("oracle_session_open", "1 while a feed's session is open", "feed")
-	calendarEnd  = gauge("oracle_calendar_end_timestamp_seconds", "Close of the last session in the holiday calendar, after which the feeds with sessions stay closed")
+	users              = gauge("users", "Accounts")
+	resting            = gauge("resting_orders", "Orders in all books")
+	idBytes            = gauge("client_order_id_bytes", "Memory of the sets of used client order ids, in bytes")
+	pendingWithdrawals = gauge("withdrawals_pending", "Withdrawals that wait for a decision")
+	oldestWithdrawal   = gauge("withdrawal_oldest_pending_seconds", "Age of the withdrawal that has waited longest for a decision; 0 without one")
+	pendingApprovals   = gauge("approvals_pending", "Actions that wait for a second operator")
+	markets            = gauge("markets", "Market slots by the status of their current round", "status")
+	indexAge           = gauge("oracle_index_age_seconds", "Age of a feed's last index tick", "feed")
+	indexPrice         = gauge("oracle_index_price", "A feed's index in dollars, for display only", "feed")
+	indexSources       = gauge("oracle_index_sources", "Fresh sources behind a feed's last index tick", "feed")
+	leastSources       = gauge("oracle_index_min_sources", "Fresh sources that an index tick of a feed needs", "feed")
+	indexSeconds       = counter("oracle_index_seconds_total", "Index seconds of a feed by outcome: posted, slow or rejected when posted, or the reason for a missing index", "feed", "outcome")
+	stale              = gauge("oracle_feed_stale", "1 when a feed has no fresh index", "feed")
+	open               = gauge("oracle_session_open", "1 while a feed's session is open", "feed")
+	calendarEnd        = gauge("oracle_calendar_end_timestamp_seconds", "Close of the last session in the holiday calendar, after which the feeds with sessions stay closed")
 
 	sourceAge        = gauge("oracle_source_age_seconds", "Age of a source's last price", "feed", "source")
 	sourceFresh      = gauge("oracle_source_fresh", "1 when a source would count for an index tick now", "feed", "source")
@@ -123,6 +136,8 @@ func (g collector) Collect(out chan<- prometheus.Metric) {
 	g.collectMarkets(put)
 	g.collectOracle(put)
 	g.collectMirror(put, out)
+	g.collectMember(put, out)
+	g.collectFollow(put)
 }
 
 // writeHistogram emits a histogram. Its values are divided by unit; from and last are the
@@ -169,7 +184,23 @@ func (g collector) collectRequests(put emit, out chan<- prometheus.Metric) {
 	for name, l := range g.Listeners {
 		put(connections, float64(l.Conns()), name)
 		put(connectionsRejected, float64(l.Rejected()), name)
+		put(handshakesFailed, float64(l.FailedHandshakes()), name)
 	}
+	end := time.Unix(0, 0)
+	if g.CertificateEnd != nil {
+		if first := g.CertificateEnd(); !first.IsZero() {
+			end = first
+		}
+	}
+	put(certificateEnd, float64(end.Unix()))
+	var age time.Duration
+	var released bool
+	if g.Archive != nil {
+		age, released = g.Archive()
+	}
+	put(archiveAge, age.Seconds())
+	put(archiveReleased, boolGauge(released))
+	g.putFunding(put)
 	g.Gate.Stats.Errors(func(code string, n uint64) { put(errorResponses, float64(n), code) })
 }
 
@@ -194,12 +225,25 @@ func (g collector) collectWebSockets(put emit) {
 func (g collector) collectMarkets(put emit) {
 	var accounts, orders int
 	var ids uint64
+	var waiting, approvals int
+	var oldest int64 // ns
+	now := g.Venue.Config.Now()
 	by := map[core.RoundStatus]int{core.Trading: 0, core.Frozen: 0, core.Proposed: 0, core.Settled: 0, core.Void: 0}
 	g.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		for range v.Users() {
 			accounts++
 		}
 		orders, ids = v.Resting(), v.IDBytes()
+		for w := range v.PendingWithdrawals(0) {
+			if waiting++; waiting == 1 {
+				oldest = w.Ts
+			}
+		}
+		for a := range v.Approvals(0, now) {
+			if a.Status == core.ApprovalPending {
+				approvals++
+			}
+		}
 		for m := core.MarketID(1); m <= venue.Slots; m++ {
 			if s, ok := v.Market(m); ok {
 				by[s.Status]++
@@ -209,6 +253,13 @@ func (g collector) collectMarkets(put emit) {
 	put(users, float64(accounts))
 	put(resting, float64(orders))
 	put(idBytes, float64(ids))
+	put(pendingWithdrawals, float64(waiting))
+	if waiting > 0 {
+		put(oldestWithdrawal, seconds(max(0, now-oldest)))
+	} else {
+		put(oldestWithdrawal, 0)
+	}
+	put(pendingApprovals, float64(approvals))
 	for status, n := range by {
 		put(markets, float64(n), status.String())
 	}
@@ -301,4 +352,20 @@ func boolGauge(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// putFunding puts the metrics of the funding service.
+func (g collector) putFunding(put emit) {
+	var x funding.Stats
+	if g.Funding != nil {
+		x = g.Funding()
+	}
+	age := 0.0
+	if !x.Oldest.IsZero() {
+		age = max(0, g.Venue.Config.Wall().Time().Sub(x.Oldest).Seconds())
+	}
+	put(fundingWaiting, float64(x.Waiting))
+	put(fundingAge, age)
+	put(fundingDeliveries, float64(x.Delivered), "delivered")
+	put(fundingDeliveries, float64(x.Failed), "failed")
 }

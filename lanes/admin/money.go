@@ -15,7 +15,7 @@ import (
 // first response (docs/rules/money.md#deposits).
 func (l *lane) deposit(ctx context.Context, c *gate.Call, in *schemas.Deposit) (out schemas.Deposited, err error) {
 	u := core.UserID(in.UserID)
-	r, err := l.submit(ctx, c, &core.Deposit{User: u, DepositID: in.DepositID, Amount: core.Pips(in.Amount.Int64()), Audit: operatorAudit(in.Reason)}, in.Reason)
+	r, err := l.submit(ctx, c, &core.Deposit{User: u, DepositID: in.DepositID, Amount: core.Pips(in.Amount.Int64()), Audit: auditOf(c, in.Reason)}, in.Reason)
 	if err != nil {
 		return out, err
 	}
@@ -46,7 +46,7 @@ func (l *lane) depositSeq(u core.UserID, id string, found uint64) (seq uint64) {
 func (l *lane) decideWithdrawal(complete bool) func(context.Context, *gate.Call, *schemas.DecideWithdrawal) (schemas.Withdrawal, error) {
 	return func(ctx context.Context, c *gate.Call, in *schemas.DecideWithdrawal) (out schemas.Withdrawal, err error) {
 		id := uint64(in.WithdrawalID)
-		if _, err := l.submit(ctx, c, &core.DecideWithdrawal{Withdrawal: id, Complete: complete, Audit: operatorAudit(in.Reason)}, in.Reason); err != nil {
+		if _, err := l.submit(ctx, c, &core.DecideWithdrawal{Withdrawal: id, Complete: complete, Audit: auditOf(c, in.Reason)}, in.Reason); err != nil {
 			return out, err
 		}
 		l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
@@ -61,9 +61,43 @@ func (l *lane) decideWithdrawal(complete bool) func(context.Context, *gate.Call,
 // response is the seq from which it applies.
 func (l *lane) setFees(ctx context.Context, c *gate.Call, in *schemas.SetFees) (out schemas.Fees, err error) {
 	fees := core.Fees{Maker: core.Rate(in.MakerRate), Taker: core.Rate(in.TakerRate), RebatePct: uint8(in.MakerRebatePct), ReferPct: uint8(in.ReferralPct)}
-	r, err := l.submit(ctx, c, &core.SetFees{Fees: fees, Audit: operatorAudit(in.Reason)}, in.Reason)
+	r, err := l.submit(ctx, c, &core.SetFees{Fees: fees, Audit: auditOf(c, in.Reason)}, in.Reason)
 	return schemas.Fees{
 		MakerRate: int64(in.MakerRate), TakerRate: int64(in.TakerRate), MakerRebatePct: int64(in.MakerRebatePct), ReferralPct: int64(in.ReferralPct),
 		AsOf: schemas.AsOf{AsOfSeq: schemas.U64(r.Stamp.Seq)},
 	}, err
+}
+
+// withdrawalsScan is the number of withdrawals that one page looks at.
+const withdrawalsScan = 10_000
+
+// listWithdrawals lists the withdrawals of all accounts: the pending ones oldest first, any others
+// newest first. A page ends after withdrawalsScan withdrawals, whether it is full or not.
+func (l *lane) listWithdrawals(_ context.Context, _ *gate.Call, in *schemas.ListAllWithdrawals) (out schemas.UserWithdrawalList, err error) {
+	b := l.Venue.BindCursor("admin_withdrawals", tools.Caller{}, in)
+	var from uint64
+	if in.Cursor != "" {
+		if f := schemas.DecodeCursor(b, in.Cursor, &from); f != nil {
+			return out, f
+		}
+	}
+	out.Withdrawals = []schemas.UserWithdrawal{}
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		out.AsOfSeq = schemas.U64(v.Now().Seq)
+		all := v.Withdrawals(from)
+		if in.Status == core.WithdrawalPending.String() {
+			all = v.PendingWithdrawals(from)
+		}
+		last, seen := from, 0
+		for w := range all {
+			if len(out.Withdrawals) == in.Size() || seen == withdrawalsScan {
+				out.Cursor = schemas.EncodeCursor(b, last)
+				return
+			}
+			if last, seen = w.ID, seen+1; in.Status == "" || in.Status == w.Status.String() {
+				out.Withdrawals = append(out.Withdrawals, schemas.UserWithdrawal{UserID: uint32(w.User), Withdrawal: tools.WithdrawalOf(&w)})
+			}
+		}
+	})
+	return out, err
 }

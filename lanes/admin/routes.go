@@ -17,39 +17,68 @@ const (
 // routes registers every route of the listener, in the order of
 // docs/rules/operation.md#actions.
 func (l *lane) routes(m *gate.Routes) {
+	l.registerPage(m)
 	m.HandleFunc("GET "+livez, l.serveLivez)
 	m.HandleFunc("GET "+readyz, l.serveReadyz)
 	m.Handle("GET /metrics", l.metrics())
-	m.HandleFunc("GET /debug/pprof", profiles)
-	m.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	m.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	m.HandleFunc("GET /debug/pprof/{name}", l.profile)
+	m.HandleFunc("GET /debug/pprof", l.restrict("pprof", profiles))
+	m.HandleFunc("GET /debug/pprof/profile", l.restrict("pprof", pprof.Profile))
+	m.HandleFunc("GET /debug/pprof/trace", l.restrict("pprof", pprof.Trace))
+	m.HandleFunc("GET /debug/pprof/{name}", l.restrict("pprof", l.profile))
 
 	register(l, m, "create_user", "POST /admin/users", 201, l.createUser)
 	register(l, m, "list_users", "GET /admin/users", 200, l.listUsers)
+	register(l, m, "get_user", "GET /admin/users/{user_id}", 200, l.getUser)
+	register(l, m, "user_ledger", "GET /admin/users/{user_id}/ledger", 200, l.userLedger)
+	register(l, m, "user_activity", "GET /admin/users/{user_id}/activity", 200, l.userActivity)
+	register(l, m, "search", "GET /admin/search", 200, l.search)
 	register(l, m, "create_key", "POST /admin/users/{user_id}/keys", 201, l.createKey)
-	register(l, m, "deposit", "POST /admin/users/{user_id}/deposits", 201, l.deposit)
+	register(l, m, "revoke_key", "DELETE /admin/users/{user_id}/keys/{api_key}", 200, l.revokeKey)
+	register(l, m, "reset_token", "POST /admin/users/{user_id}/token", 200, l.resetToken)
+	register(l, m, "cancel_orders", "DELETE /admin/users/{user_id}/orders", 200, l.cancelOrders)
+	registerStatus(l, m, "deposit", "POST /admin/users/{user_id}/deposits", secondedOr(l, 201, l.depositAction, l.deposit))
 	register(l, m, "suspend_user", "POST /admin/users/{user_id}/suspend", 200, l.suspend(true))
 	register(l, m, "resume_user", "POST /admin/users/{user_id}/resume", 200, l.suspend(false))
+	register(l, m, "list_feeds", "GET /admin/feeds", 200, l.listFeeds)
+	register(l, m, "list_markets", "GET /admin/markets", 200, l.listMarkets)
 	register(l, m, "pause_market", "POST /admin/markets/{market_id}/pause", 200, l.pause(true))
 	register(l, m, "resume_market", "POST /admin/markets/{market_id}/resume", 200, l.pause(false))
-	register(l, m, "void_market", "POST /admin/markets/{market_id}/void", 200, l.void)
-	register(l, m, "propose_price", "POST /admin/markets/{market_id}/propose", 200, l.propose)
+	registerStatus(l, m, "void_market", "POST /admin/markets/{market_id}/void", secondedOr(l, 200, l.voidAction, l.void))
+	registerStatus(l, m, "propose_price", "POST /admin/markets/{market_id}/propose", secondedOr(l, 200, l.proposeAction, l.propose))
 	register(l, m, "set_fees", "PUT /admin/fees", 200, l.setFees)
 	register(l, m, "set_schedule", "PUT /admin/schedule", 200, l.setSchedule)
-	register(l, m, "complete_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/complete", 200, l.decideWithdrawal(true))
+	register(l, m, "list_withdrawals", "GET /admin/withdrawals", 200, l.listWithdrawals)
+	registerStatus(l, m, "complete_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/complete", secondedOr(l, 200, l.completeAction, l.decideWithdrawal(true)))
 	register(l, m, "reject_withdrawal", "POST /admin/withdrawals/{withdrawal_id}/reject", 200, l.decideWithdrawal(false))
-	register(l, m, "post_tick", "POST /admin/oracle/ticks", 200, l.postTick)
+	registerStatus(l, m, "post_tick", "POST /admin/oracle/ticks", secondedOr(l, 200, l.tickAction, l.postTick))
+	register(l, m, "list_approvals", "GET /admin/approvals", 200, l.listApprovals)
+	register(l, m, "approve", "POST /admin/approvals/{approval_id}/approve", 200, l.decideApproval(true))
+	register(l, m, "reject", "POST /admin/approvals/{approval_id}/reject", 200, l.decideApproval(false))
+	register(l, m, "add_operator", "POST /admin/operators", 201, l.addOperator)
+	register(l, m, "whoami", "GET /admin/whoami", 200, l.whoami)
+	register(l, m, "list_operators", "GET /admin/operators", 200, l.listOperators)
+	register(l, m, "revoke_operator", "DELETE /admin/operators/{name}", 200, l.revokeOperator)
 	register(l, m, "rotate_master_key", "POST /admin/master-key/rotate", 200, l.rotateMasterKey)
+	register(l, m, "cluster_status", "GET /admin/cluster", 200, l.clusterStatus)
+	register(l, m, "add_member", "POST /admin/cluster/members", 201, l.addMember)
+	register(l, m, "remove_member", "DELETE /admin/cluster/members/{name}", 200, l.removeMember)
+	register(l, m, "promote_member", "POST /admin/cluster/members/{name}/promote", 200, l.promoteMember)
+	register(l, m, "move_leader", "POST /admin/cluster/leader", 200, l.moveLeader)
+	register(l, m, "defrag", "POST /admin/cluster/defrag", 200, l.defrag)
 	register(l, m, "snapshot", "POST /admin/snapshot", 200, l.snapshot)
 	register(l, m, "get_state", "GET /admin/state", 200, l.state)
 	register(l, m, "audit", "GET /admin/audit", 200, l.audit)
 }
 
 // register binds a route to do. The prefix admin_ distinguishes its metrics from those of
-// the API.
+// the API. name is the action in permissions, whose roles alone reach do.
 func register[In, Out any](l *lane, m *gate.Routes, name, route string, status int, do func(context.Context, *gate.Call, *In) (Out, error)) {
-	m.Handle(route, gate.Bind(l.Gate, "admin_"+name, status, do))
+	m.Handle(route, l.restrict(name, gate.Bind(l.Gate, "admin_"+name, status, do)))
+}
+
+// registerStatus is register for an operation whose response is of several types.
+func registerStatus[In any](l *lane, m *gate.Routes, name, route string, do func(context.Context, *gate.Call, *In) (int, any, error)) {
+	m.Handle(route, l.restrict(name, gate.BindStatus(l.Gate, "admin_"+name, do)))
 }
 
 // setOp sets the operation name for metrics and log.

@@ -19,3 +19,13 @@ func (g *Gate) CacheEntries(key string) (n int) {
 	}
 	return n
 }
+
+// SignatureFailureBurst is the number of failed signatures of a key before they are limited.
+const SignatureFailureBurst = signatureFailureBurst
+
+// ForgetSignatureFailures forgets the failed signatures of all keys.
+func (g *Gate) ForgetSignatureFailures() {
+	for i := range g.keyFailures.buckets {
+		g.keyFailures.buckets[i].Store(nil)
+	}
+}

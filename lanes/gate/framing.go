@@ -3,6 +3,7 @@ package gate
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"net/http"
@@ -67,9 +68,18 @@ func (c *framingConn) Close() error {
 }
 
 // CloseWrite lets net/http send a FIN after a response before it closes a connection on
-// which the client may still be writing.
+// which the client may still be writing. TLS says its own end first.
 func (c *framingConn) CloseWrite() error {
-	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+	err := closeWrite(c.Conn)
+	if t, ok := c.Conn.(*tls.Conn); ok && err == nil {
+		err = closeWrite(t.NetConn())
+	}
+	return err
+}
+
+// closeWrite closes the sending side of a connection that can do so.
+func closeWrite(c net.Conn) error {
+	if w, ok := c.(interface{ CloseWrite() error }); ok {
 		return w.CloseWrite()
 	}
 	return nil

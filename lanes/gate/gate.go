@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"duplex/core"
@@ -48,16 +49,34 @@ type Gate struct {
 	// With 0 only the sequencer's queue bounds them.
 	InFlight int
 
+	// MemberURL, unless it is nil, makes this the gate of a follower, which answers writes with
+	// read_only_node. It returns the base URL of the API of a member, "" if none is known
+	// (docs/rules/operation.md#followers).
+	MemberURL func() string
+
 	// BrowserCredentials finds the credentials of a request without credential headers:
 	// a browser sends them in the WebSocket handshake (docs/rules/events.md#handshake). It
 	// may be nil.
 	BrowserCredentials func(*http.Request) (Credentials, bool)
+
+	// Intercept, unless it is nil, gets every request of the API that passed authentication, and calls
+	// serve to answer it, before the request's time budget begins. An arena lets requests wait for
+	// their turn, records them, and loses some.
+	Intercept func(w http.ResponseWriter, r *http.Request, c *Call, serve http.HandlerFunc)
+
+	// OnUnauthorized, unless it is nil, is called for every request of the API that failed
+	// authentication.
+	OnUnauthorized func(r *http.Request)
+
+	// Unlimited turns the token buckets off.
+	Unlimited bool
 
 	verify            func(secret []byte, ts, method, target string, body []byte, signature string) bool
 	rateLimiters      rateLimiters
 	idempotency       idempotencyCache
 	replays           replayFilter
 	inFlight          inFlightLimiter
+	keyFailures       keyFailures
 	pathOptionsByPath map[string]PathOptions
 	Stats             Stats
 }
@@ -70,6 +89,7 @@ func New(v *tools.Venue, vault *Vault, log *slog.Logger) *Gate {
 	g.idempotency.entries = map[string]*idempotentCall{}
 	if v.Engine != nil {
 		v.Engine.OnRevoke(g.forget)
+		v.Engine.OnForeign(g.drawForeign)
 	}
 	return g
 }
@@ -97,8 +117,15 @@ type Call struct {
 	Lane  string      // rest, mcp, ws, portal or admin; for metrics
 	Op    string      // the operation's name once it is known; for metrics and the log
 
+	Operator core.Operator // on the admin listener
+
+	// Refusal, unless it is nil, is the error with which the gate refuses the call in its stage authorize.
+	// Intercept sets it, so that each lane writes the refusal in its own form.
+	Refusal error
+
 	credentials      Credentials
-	ambiguousFraming bool // see framingConn.ambiguousEnd
+	mark             *core.Mark // that its commands carry; nil: none
+	ambiguousFraming bool       // see framingConn.ambiguousEnd
 }
 
 // ReplayKey identifies a signed request: key, timestamp and signature. Two requests with
@@ -109,7 +136,15 @@ func (c *Call) ReplayKey() string {
 
 // Caller returns the caller that operations see.
 func (g *Gate) Caller(c *Call) tools.Caller {
-	return tools.Caller{User: c.Key.User, Key: c.Key, Charge: func() error { return g.rateLimiters.takeDeepRead(c.Key) }}
+	out := tools.Caller{User: c.Key.User, Key: c.Key}
+	if !g.Unlimited {
+		out.Charge = func() error { return g.rateLimiters.takeDeepRead(c.Key) }
+	}
+	if c.mark != nil {
+		out.Mark = c.mark
+		out.SignedAt, _ = strconv.ParseInt(c.credentials.Timestamp, 10, 64) // withinReplayWindow has parsed it
+	}
+	return out
 }
 
 type callKey struct{}
@@ -126,6 +161,7 @@ func CallOf(ctx context.Context) *Call {
 func Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: framed(h), ReadHeaderTimeout: HeaderTimeout, ReadTimeout: HeaderTimeout + BodyTimeout, WriteTimeout: ResponseTimeout, IdleTimeout: IdleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnContext: joinConn(log), ConnState: connState,
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: MaxStreams, MaxReadFrameSize: MaxBodyBytes, MaxReceiveBufferPerStream: MaxBodyBytes, MaxReceiveBufferPerConnection: 16 * MaxBodyBytes, SendPingTimeout: IdleTimeout, PingTimeout: BodyTimeout, WriteByteTimeout: BodyTimeout},
 		DisableGeneralOptionsHandler: true, // OPTIONS * needs a signature like every other request
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}

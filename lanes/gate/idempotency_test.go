@@ -19,19 +19,19 @@ func TestIdempotency(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if n, err := runIdempotent(o, "a", 0, do); n != 1 || err == nil {
+			if n, err := runIdempotent(o, "a", 0, false, do); n != 1 || err == nil {
 				t.Errorf("%d, %v", n, err)
 			}
 		})
 	}
 	wg.Wait()
-	if n, _ := runIdempotent(o, "b", 1, do); n != 2 {
+	if n, _ := runIdempotent(o, "b", 1, false, do); n != 2 {
 		t.Errorf("another request: %d", n)
 	}
-	if n, _ := runIdempotent(o, "a", int64(10*time.Second), do); n != 1 {
+	if n, _ := runIdempotent(o, "a", tools.WallTime(10*time.Second), false, do); n != 1 {
 		t.Errorf("a repeat at the end of the window: %d", n)
 	}
-	if n, _ := runIdempotent(o, "a", int64(time.Minute), do); n != 3 || len(o.entries) != 1 || len(o.byExpiry) != 1 {
+	if n, _ := runIdempotent(o, "a", tools.WallTime(time.Minute), false, do); n != 3 || len(o.entries) != 1 || len(o.byExpiry) != 1 {
 		t.Errorf("a minute later: %d, %d entries", n, len(o.entries))
 	}
 }
@@ -44,7 +44,7 @@ func TestIdempotencyDropsSafeFailures(t *testing.T) {
 		err  error
 		code string
 	}{{engine.ErrShed, "shed"}, {tools.NewError("funding_unavailable"), "funding_unavailable"}, {engine.ErrUnknown, "sequencing_timeout"}, {nil, "sequencing_timeout"}} {
-		_, err := runIdempotent(o, "a", int64(i), func() (int, error) { return 0, c.err })
+		_, err := runIdempotent(o, "a", tools.WallTime(i), false, func() (int, error) { return 0, c.err })
 		if got := tools.ErrorOf(err).Code; got != c.code {
 			t.Errorf("call %d: %s, want %s", i, got, c.code)
 		}
@@ -57,9 +57,9 @@ func TestIdempotencySurvivesPanic(t *testing.T) {
 	o := &idempotencyCache{entries: map[string]*idempotentCall{}}
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = runIdempotent(o, "a", 0, func() (int, error) { panic("test") })
+		_, _ = runIdempotent(o, "a", 0, false, func() (int, error) { panic("test") })
 	}()
-	if _, err := runIdempotent(o, "a", 1, func() (int, error) { return 1, nil }); tools.ErrorOf(err).Code != "internal" {
+	if _, err := runIdempotent(o, "a", 1, false, func() (int, error) { return 1, nil }); tools.ErrorOf(err).Code != "internal" {
 		t.Errorf("%v", err)
 	}
 }

@@ -18,20 +18,41 @@ type Listener struct {
 	max      int64
 	open     atomic.Int64
 	rejected atomic.Uint64
+	tls      *handshakes // nil without TLS
 }
 
 // WrapListener returns a Listener that accepts from l.
 func WrapListener(l net.Listener) *Listener { return &Listener{Listener: l, max: MaxConns} }
 
-// Accept returns the next connection within the bound.
+// Accept returns the next connection within the bound; with TLS, one whose handshake is done.
 func (l *Listener) Accept() (net.Conn, error) {
+	if l.tls != nil {
+		return l.tls.accept(l)
+	}
+	c, release, err := l.accept()
+	if err != nil {
+		return nil, err
+	}
+	return &framingConn{Conn: c, release: release}, nil
+}
+
+// Close stops accepting. With TLS it also ends the handshakes in progress.
+func (l *Listener) Close() error {
+	if l.tls != nil {
+		l.tls.stop()
+	}
+	return l.Listener.Close()
+}
+
+// accept returns the next connection within the bound, and what gives its place back.
+func (l *Listener) accept() (c net.Conn, release func(), err error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if l.open.Add(1) <= l.max {
-			return &framingConn{Conn: c, release: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+			return c, sync.OnceFunc(func() { l.open.Add(-1) }), nil
 		}
 		l.open.Add(-1)
 		l.rejected.Add(1)

@@ -22,7 +22,7 @@ import (
 //	    route                            // Routes: not_found, method_not_allowed
 //
 //	Run(operation):                      // REST, agent lane
-//	    authorize                        // unauthorized, missing_scope
+//	    authorize                        // writes: read_only_node; reads: node_behind; unauthorized, missing_scope
 //	    charge 1 token                   // rate_limited
 //	    decode                           // the lane's decoder
 //	    chargeBatch                      // the other N-1 tokens of a batch: rate_limited
@@ -74,7 +74,9 @@ func (g *Gate) handler(lane string, authenticate func(*http.Request, *Call) erro
 		}
 		err := g.limitBody(rec, r, c)
 		if err == nil {
-			err = authenticate(r, c)
+			if err = authenticate(r, c); err != nil && api && g.OnUnauthorized != nil {
+				g.OnUnauthorized(r)
+			}
 		}
 		if err == nil {
 			err = checkTarget(r, c)
@@ -83,14 +85,21 @@ func (g *Gate) handler(lane string, authenticate func(*http.Request, *Call) erro
 			g.writePathError(rec, r, err)
 			return
 		}
-		ctx := r.Context()
-		if bounded {
-			// A disconnect does not cancel a REST request: its command may be queued already.
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), g.Budget())
-			defer cancel()
+		serve := func(w http.ResponseWriter, r *http.Request) {
+			ctx := r.Context()
+			if bounded {
+				// A disconnect does not cancel a REST request: its command may be queued already.
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), g.Budget())
+				defer cancel()
+			}
+			next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, callKey{}, c)))
 		}
-		next.ServeHTTP(rec, r.WithContext(context.WithValue(ctx, callKey{}, c)))
+		if api && g.Intercept != nil {
+			g.Intercept(rec, r, c, serve)
+			return
+		}
+		serve(rec, r)
 	})
 }
 
@@ -123,13 +132,16 @@ func checkTarget(r *http.Request, c *Call) error {
 // request; Run calls it at most once.
 func Run[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error) (Out, error) {
 	c.Op = op.Name
+	if (op.Deduplicated || g.ReplayGuard) && !op.ReadOnly() && g.Venue.Engine.SendsMarks() && c.credentials != (Credentials{}) {
+		c.mark = markOf(c.ReplayKey())
+	}
 	if g.ReplayGuard && !op.ReadOnly() {
 		return runOnce(ctx, g, c, op, decode)
 	}
 	do := op.Do
 	if op.Deduplicated {
 		do = func(ctx context.Context, v *tools.Venue, caller tools.Caller, in *In) (Out, error) {
-			return runIdempotent(&g.idempotency, c.ReplayKey(), v.Config.Now(), func() (Out, error) { return op.Do(ctx, v, caller, in) })
+			return runIdempotent(&g.idempotency, c.ReplayKey(), v.Config.Wall(), c.mark != nil, func() (Out, error) { return op.Do(ctx, v, caller, in) })
 		}
 	}
 	return runStages(ctx, g, c, op, decode, do)
@@ -137,7 +149,7 @@ func Run[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Ou
 
 // runStages passes a call through the stages of Run, with do in the place of op.Do.
 func runStages[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error, do func(context.Context, *tools.Venue, tools.Caller, *In) (Out, error)) (out Out, err error) {
-	if err = g.authorize(c, op.Scope); err != nil {
+	if err = g.authorizeSpec(c, &op.Spec); err != nil {
 		return out, err
 	}
 	if err = g.Charge(c, op.Bucket, 1); err != nil {
@@ -159,10 +171,48 @@ func runStages[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[
 // Authorize is the stages authorize and charge, for a request that does not pass through
 // Run.
 func (g *Gate) Authorize(c *Call, f *tools.Spec) error {
-	if err := g.authorize(c, f.Scope); err != nil {
+	if err := g.authorizeSpec(c, f); err != nil {
 		return err
 	}
 	return g.Charge(c, f.Bucket, 1)
+}
+
+// authorizeSpec is authorize for an operation, and refuses a read with node_behind if this node
+// does not know the state of the venue, and a write with read_only_node if it is a follower. Any
+// other write reaches the engine, which sheds it. A call with a Refusal is refused with that.
+func (g *Gate) authorizeSpec(c *Call, f *tools.Spec) error {
+	if c.Refusal != nil {
+		return c.Refusal
+	}
+	check := g.ReadOnly
+	if f.ReadOnly() {
+		check = g.Behind
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	return g.authorize(c, f.Scope)
+}
+
+// ReadOnly returns read_only_node if this node is a follower.
+func (g *Gate) ReadOnly() error {
+	if g.MemberURL == nil {
+		return nil
+	}
+	wire := schemas.ErrorOf("read_only_node")
+	if member := g.MemberURL(); member != "" {
+		wire.Details = &schemas.Details{"member_url": member}
+	}
+	return tools.Error{Wire: wire}
+}
+
+// Behind returns node_behind if this node is a member of several that does not know the state of
+// the venue, and so may lack a key (docs/rules/operation.md#member-states).
+func (g *Gate) Behind() error {
+	if g.Venue.Engine.ServesReads() {
+		return nil
+	}
+	return tools.NewError("node_behind")
 }
 
 // authorize checks the scopes of the key. An operator may have revoked the key since it
@@ -180,11 +230,19 @@ func (g *Gate) authorize(c *Call, scopes core.Scopes) error {
 
 // Charge takes n tokens of the key's bucket b, or none and returns rate_limited
 // (docs/rules/limits.md#buckets).
-func (g *Gate) Charge(c *Call, b tools.Bucket, n int) error { return g.rateLimiters.take(c.Key, b, n) }
+func (g *Gate) Charge(c *Call, b tools.Bucket, n int) error {
+	if g.Unlimited {
+		return nil
+	}
+	return g.rateLimiters.take(c.Key, b, n)
+}
 
 // chargeBatch takes the tokens of a batch of n but the first, which is charged already
 // (docs/rules/limits.md#token-costs).
 func (g *Gate) chargeBatch(c *Call, b tools.Bucket, n int) error {
+	if g.Unlimited {
+		return nil
+	}
 	return g.rateLimiters.takeBatchRemainder(c.Key, b, n-1)
 }
 
@@ -223,6 +281,14 @@ func (g *Gate) Respond(w http.ResponseWriter, status int, out any, err error) {
 // writes Out. Guard has authenticated the caller; no scope is checked and no token is
 // charged. A body may be omitted if all its fields are optional.
 func Bind[In, Out any](g *Gate, name string, status int, do func(context.Context, *Call, *In) (Out, error)) http.HandlerFunc {
+	return BindStatus(g, name, func(ctx context.Context, c *Call, in *In) (int, any, error) {
+		out, err := do(ctx, c, in)
+		return status, &out, err
+	})
+}
+
+// BindStatus is Bind for an operation whose response is of several types, each with its status.
+func BindStatus[In any](g *Gate, name string, do func(context.Context, *Call, *In) (status int, out any, err error)) http.HandlerFunc {
 	decodeBody := schemas.Decode
 	if len(schemas.BodyFields(new(In))) > 0 && schemas.DecodeOptional(nil, new(In)) == nil {
 		decodeBody = schemas.DecodeOptional
@@ -231,6 +297,10 @@ func Bind[In, Out any](g *Gate, name string, status int, do func(context.Context
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := CallOf(r.Context())
 		c.Op = name
+		if err := g.checkNode(c, r.Method); err != nil {
+			g.WriteError(w, err)
+			return
+		}
 		ctx, cancel := context.WithTimeout(r.Context(), g.Budget())
 		defer cancel()
 		in := new(In)
@@ -238,7 +308,19 @@ func Bind[In, Out any](g *Gate, name string, status int, do func(context.Context
 			g.WriteError(w, err)
 			return
 		}
-		out, err := do(ctx, c, in)
-		g.Respond(w, status, &out, err)
+		status, out, err := do(ctx, c, in)
+		g.Respond(w, status, out, err)
 	}
+}
+
+// checkNode refuses a read of an account holder on a node that is behind, and a write on a follower.
+// The operator may look at a node that is behind, and let a follower write a snapshot.
+func (g *Gate) checkNode(c *Call, method string) error {
+	switch {
+	case method != http.MethodGet && c.Op != "admin_snapshot":
+		return g.ReadOnly()
+	case method == http.MethodGet && c.Lane != "admin":
+		return g.Behind()
+	}
+	return nil
 }

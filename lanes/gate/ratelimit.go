@@ -21,9 +21,9 @@ type rateLimiters struct {
 }
 
 type keyLimiters struct {
-	byBucket  [3]*rate.Limiter // by tools.Bucket
-	writeRate atomic.Int64     // current write rate, tokens per second
-	checkedAt atomic.Int64     // time of the last volume lookup, ns
+	byBucket  [3]*TokenBucket // by tools.Bucket
+	writeRate atomic.Int64    // current write rate, tokens per second
+	checkedAt atomic.Int64    // time of the last volume lookup, ns
 }
 
 // writeRateTTL is how long a write rate is used before the volume is looked up again, ns.
@@ -54,29 +54,73 @@ func (b *rateLimiters) takeOrRetry(k *core.Key, which tools.Bucket, n, retry int
 		return nil
 	}
 	kb := b.limitersOf(k)
-	now := time.Unix(0, b.config.Now())
+	now := b.config.Wall().Time()
 	if which != tools.Read {
 		b.updateWriteRate(kb, k.User, now)
 	}
-	return takeTokensOrRetry(kb.byBucket[which], now, n, retry)
+	return kb.byBucket[which].takeOrRetry(now, n, retry)
 }
 
-// TakeTokens takes n tokens of a bucket, or none and returns rate_limited.
-func TakeTokens(lim *rate.Limiter, now time.Time, n int) error {
-	return takeTokensOrRetry(lim, now, n, n)
+// TokenBucket is a token bucket. Its methods are safe for concurrent use.
+//
+// Callers read the clock before they come to the bucket, so they come with times out of order. A
+// rate.Limiter would count the time between two of them twice and give too many tokens; a bucket
+// does not go back in time. Only if the clock of the machine was set back, by maxDisorder or more,
+// does the bucket follow it: otherwise it would stay empty until the clock is where it was.
+type TokenBucket struct {
+	mu      sync.Mutex
+	limiter *rate.Limiter
+	latest  time.Time
 }
 
-// takeTokensOrRetry is TakeTokens for a request whose retry needs `retry` tokens.
-func takeTokensOrRetry(lim *rate.Limiter, now time.Time, n, retry int) error {
-	if lim.AllowN(now, n) {
+// NewTokenBucket returns a full bucket of burst tokens that gains perSecond tokens a second.
+func NewTokenBucket(perSecond rate.Limit, burst int) *TokenBucket {
+	return &TokenBucket{limiter: rate.NewLimiter(perSecond, burst)}
+}
+
+// maxDisorder is more than any time between the reading of the clock and the bucket.
+const maxDisorder = time.Second
+
+// at locks the bucket and returns now, or the latest time of a call before, if that is later.
+func (b *TokenBucket) at(now time.Time) time.Time {
+	b.mu.Lock()
+	if behind := b.latest.Sub(now); behind <= 0 || behind >= maxDisorder {
+		b.latest = now
+	}
+	return b.latest
+}
+
+// Take takes n tokens, or none and returns rate_limited with the time until there are n.
+func (b *TokenBucket) Take(now time.Time, n int) error { return b.takeOrRetry(now, n, n) }
+
+// takeOrRetry is Take for a request whose retry needs `retry` tokens.
+func (b *TokenBucket) takeOrRetry(now time.Time, n, retry int) error {
+	now = b.at(now)
+	defer b.mu.Unlock()
+	if b.limiter.AllowN(now, n) {
 		return nil
 	}
 	wait := time.Second
-	if r := lim.ReserveN(now, retry); r.OK() {
+	if r := b.limiter.ReserveN(now, retry); r.OK() {
 		wait = r.DelayFrom(now)
 		r.CancelAt(now)
 	}
 	return RateLimited(wait)
+}
+
+// set changes the rate and the burst.
+func (b *TokenBucket) set(now time.Time, perSecond rate.Limit, burst int) {
+	now = b.at(now)
+	defer b.mu.Unlock()
+	b.limiter.SetLimitAt(now, perSecond)
+	b.limiter.SetBurstAt(now, burst)
+}
+
+// left returns the number of whole tokens.
+func (b *TokenBucket) left(now time.Time) int {
+	now = b.at(now)
+	defer b.mu.Unlock()
+	return int(b.limiter.TokensAt(now))
 }
 
 // RateLimited returns rate_limited with a wait in ms, rounded up and at least 1.
@@ -89,10 +133,10 @@ func (b *rateLimiters) limitersOf(k *core.Key) *keyLimiters {
 		return kb.(*keyLimiters)
 	}
 	kb := &keyLimiters{}
-	kb.byBucket[tools.Read] = rate.NewLimiter(rate.Limit(b.config.ReadRate), int(2*b.config.ReadRate))
+	kb.byBucket[tools.Read] = NewTokenBucket(rate.Limit(b.config.ReadRate), int(2*b.config.ReadRate))
 	floor := b.config.WriteFloor
-	kb.byBucket[tools.Write] = rate.NewLimiter(rate.Limit(floor), int(floor))
-	kb.byBucket[tools.Cancel] = rate.NewLimiter(rate.Limit(2*floor), int(2*floor))
+	kb.byBucket[tools.Write] = NewTokenBucket(rate.Limit(floor), int(floor))
+	kb.byBucket[tools.Cancel] = NewTokenBucket(rate.Limit(2*floor), int(2*floor))
 	kb.writeRate.Store(floor)
 	got, _ := b.keys.LoadOrStore(k.ID, kb)
 	return got.(*keyLimiters)
@@ -110,12 +154,44 @@ func (b *rateLimiters) updateWriteRate(kb *keyLimiters, u core.UserID, now time.
 		return
 	}
 	for which, times := range map[tools.Bucket]int64{tools.Write: 1, tools.Cancel: 2} {
-		kb.byBucket[which].SetLimitAt(now, rate.Limit(perSecond*times))
-		kb.byBucket[which].SetBurstAt(now, int(perSecond*times))
+		kb.byBucket[which].set(now, rate.Limit(perSecond*times), int(perSecond*times))
+	}
+}
+
+// draw takes a token whether there is one or not. A bucket owes at most its burst.
+func (b *TokenBucket) draw(now time.Time) {
+	now = b.at(now)
+	defer b.mu.Unlock()
+	if b.limiter.TokensAt(now) > -float64(b.limiter.Burst()) {
+		b.limiter.ReserveN(now, 1)
+	}
+}
+
+// drawForeign draws what the commands that another member has taken cost there, so that a key which is
+// spread over the members has its rate once (docs/rules/limits.md#buckets).
+func (g *Gate) drawForeign(cmds []core.Command) {
+	if g.Unlimited {
+		return
+	}
+	now := g.Venue.Config.Wall().Time()
+	for _, cmd := range cmds {
+		cmd = core.Unmarked(cmd)
+		k := g.Venue.Engine.KeyNumbered(core.KeyOf(cmd))
+		if k == nil {
+			continue
+		}
+		which := tools.Write
+		switch cmd.(type) {
+		case *core.CancelOrder, *core.CancelAll, *core.ArmDeadman, *core.DisarmDeadman:
+			which = tools.Cancel
+		}
+		kb := g.rateLimiters.limitersOf(k)
+		g.rateLimiters.updateWriteRate(kb, k.User, now)
+		kb.byBucket[which].draw(now)
 	}
 }
 
 // TokensLeft returns the number of whole tokens that a key has in a bucket now.
 func (g *Gate) TokensLeft(k *core.Key, which tools.Bucket) int {
-	return int(g.rateLimiters.limitersOf(k).byBucket[which].TokensAt(time.Unix(0, g.Venue.Config.Now())))
+	return g.rateLimiters.limitersOf(k).byBucket[which].left(g.Venue.Config.Wall().Time())
 }

@@ -10,30 +10,34 @@ import (
 )
 
 // replayFilter holds the signatures of recent writes for Gate.ReplayGuard
-// (docs/rules/accounts.md#replay-guard). A timestamp may be 5 s ahead of the venue's clock,
+// (docs/rules/accounts.md#replay-guard). On several machines it is a filter of one of them: the
+// log judges by marks. A timestamp may be 5 s ahead of the venue's clock,
 // so a signature can be valid for signatureTTL after its first use. The filter rotates two
 // sets every signatureTTL, so that expiry never scans. Each set holds at most
 // maxSignatures; a write beyond that is shed, since a forgotten signature could be used
 // again.
 type replayFilter struct {
 	mu                sync.Mutex
-	rotatedAt         int64 // when current was created, ns
-	current, previous map[signatureDigest]struct{}
+	rotatedAt         tools.WallTime // when current was created
+	current, previous map[core.Mark]struct{}
 }
 
-// signatureDigest is a truncated SHA-256 of a ReplayKey.
-type signatureDigest [16]byte
+// markOf is the mark of a request with this ReplayKey.
+func markOf(repeat string) *core.Mark {
+	sum := sha256.Sum256([]byte(repeat))
+	m := core.Mark(sum[:len(core.Mark{})])
+	return &m
+}
 
 const (
 	maxSignatures = 1 << 19
-	signatureTTL  = 2 * replayWindowMs * core.NsPerMs // ns
+	signatureTTL  = tools.WallTime(2 * replayWindowMs * core.NsPerMs)
 )
 
-// add records a replay key at time now, ns, and reports whether it is new. It returns shed
+// add records a replay key at time now and reports whether it is new. It returns shed
 // if the current set is full.
-func (s *replayFilter) add(repeat string, now int64) (first bool, err error) {
-	sum := sha256.Sum256([]byte(repeat))
-	m := signatureDigest(sum[:len(signatureDigest{})])
+func (s *replayFilter) add(repeat string, now tools.WallTime) (first bool, err error) {
+	m := *markOf(repeat)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now-s.rotatedAt > signatureTTL {
@@ -41,7 +45,7 @@ func (s *replayFilter) add(repeat string, now int64) (first bool, err error) {
 		if now-s.rotatedAt > 2*signatureTTL {
 			s.previous = nil
 		}
-		s.current, s.rotatedAt = map[signatureDigest]struct{}{}, now
+		s.current, s.rotatedAt = map[core.Mark]struct{}{}, now
 	}
 	if _, seen := s.current[m]; seen {
 		return false, nil
@@ -60,14 +64,14 @@ func (s *replayFilter) add(repeat string, now int64) (first bool, err error) {
 // first response, even if a stage before execute rejected it; any other repeat is
 // unauthorized.
 func runOnce[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error) (out Out, err error) {
-	now := g.Venue.Config.Now()
+	now := g.Venue.Config.Wall()
 	first, err := g.replays.add(c.ReplayKey(), now)
 	do := func() (Out, error) { return runStages(ctx, g, c, op, decode, op.Do) }
 	switch {
 	case err != nil:
 		return out, err
 	case op.Deduplicated:
-		return runIdempotent(&g.idempotency, c.ReplayKey(), now, do)
+		return runIdempotent(&g.idempotency, c.ReplayKey(), now, c.mark != nil, do)
 	case !first:
 		return out, tools.NewError("unauthorized")
 	}

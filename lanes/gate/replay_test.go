@@ -12,7 +12,7 @@ import (
 // dropped, and that a full filter sheds new signatures instead of dropping old ones.
 func TestReplayFilter(t *testing.T) {
 	s := &replayFilter{}
-	at := int64(1_800_000_000) * core.NsPerSec
+	at := tools.WallTime(1_800_000_000 * core.NsPerSec)
 	for _, c := range []struct {
 		after time.Duration
 		of    string
@@ -21,14 +21,14 @@ func TestReplayFilter(t *testing.T) {
 		{0, "a", true}, {0, "a", false}, {0, "b", true}, {9 * time.Second, "c", true}, {10 * time.Second, "a", false},
 		{11 * time.Second, "c", false}, {19 * time.Second, "c", false}, {60 * time.Second, "a", true}, {60 * time.Second, "c", true},
 	} {
-		if first, err := s.add(c.of, at+int64(c.after)); err != nil || first != c.first {
+		if first, err := s.add(c.of, at+tools.WallTime(c.after)); err != nil || first != c.first {
 			t.Errorf("%s after %v: %v, %v", c.of, c.after, first, err)
 		}
 	}
 	for n := len(s.current); n < maxSignatures; n++ {
-		s.current[signatureDigest{1, byte(n), byte(n >> 8), byte(n >> 16)}] = struct{}{}
+		s.current[core.Mark{1, byte(n), byte(n >> 8), byte(n >> 16)}] = struct{}{}
 	}
-	at += int64(61 * time.Second)
+	at += tools.WallTime(61 * time.Second)
 	if _, err := s.add("d", at); tools.ErrorOf(err).Code != "shed" {
 		t.Errorf("a full filter: %v", err)
 	}

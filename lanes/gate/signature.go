@@ -1,10 +1,10 @@
 package gate
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 
-	"duplex/core"
 	"duplex/schemas"
 	"duplex/tools"
 )
@@ -35,7 +35,9 @@ func CredentialsOf(h http.Header) (c Credentials, ok bool) {
 // Authenticate verifies the signature of a request and sets the key of the call. Every
 // failure is the same unauthorized and does the same work, so that a caller cannot
 // distinguish an unknown key from a revoked key or a wrong signature
-// (docs/rules/accounts.md#unauthorized).
+// (docs/rules/accounts.md#unauthorized). On a node that may lack the key it is node_behind, and after too
+// many failures of the key that is named it is rate_limited (docs/rules/limits.md#failed-signatures). A
+// valid signature always passes.
 func (g *Gate) Authenticate(r *http.Request, c *Call) error {
 	cred, ok := CredentialsOf(r.Header)
 	if !ok && g.BrowserCredentials != nil && hasNoCredentials(r.Header) {
@@ -44,7 +46,17 @@ func (g *Gate) Authenticate(r *http.Request, c *Call) error {
 	if !ok {
 		return tools.NewError("unauthorized")
 	}
-	return g.VerifySignature(cred, r.Method, r.RequestURI, c)
+	err := g.VerifySignature(cred, r.Method, r.RequestURI, c)
+	if err == nil {
+		return nil
+	}
+	if behind := g.Behind(); behind != nil {
+		return behind
+	}
+	if !g.Unlimited {
+		err = cmp.Or(g.keyFailures.fail(cred.Key, g.Venue.Config.Wall().Time()), err)
+	}
+	return err
 }
 
 // hasNoCredentials reports whether a request has none of the three headers.
@@ -84,9 +96,9 @@ func boolToInt(b bool) (n int) {
 }
 
 // withinReplayWindow reports whether a timestamp in ms is within replayWindowMs of the
-// venue's clock (docs/rules/accounts.md#replay-window).
+// machine's clock (docs/rules/accounts.md#replay-window).
 func (g *Gate) withinReplayWindow(ts string) bool {
 	ms, err := strconv.ParseInt(ts, 10, 64)
-	off := g.Venue.Config.Now()/core.NsPerMs - ms
+	off := g.Venue.Config.Wall().Ms() - ms
 	return err == nil && off <= replayWindowMs && off >= -replayWindowMs
 }

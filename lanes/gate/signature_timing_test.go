@@ -105,6 +105,9 @@ func TestUnauthorizedTakesTheSameTime(t *testing.T) {
 	edge := h.Gate.Edge(http.NotFoundHandler())
 	times := make([][]time.Duration, len(all))
 	for n := range samples {
+		if n%1000 == 0 {
+			h.Gate.ForgetSignatureFailures() // else the limit of failures answers, which this test is not about
+		}
 		for _, i := range rand.Perm(len(all)) {
 			cred := all[i].each[n%len(all[i].each)]
 			r, w := httptest.NewRequest("GET", target, nil), httptest.NewRecorder()

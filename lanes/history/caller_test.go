@@ -43,6 +43,7 @@ type testVenue struct {
 
 	owner, agent core.UserID // of user 1
 	noTimeouts   bool        // clients wait for every answer
+	approvals    []uint64    // ids of deposits to user 1 that wait for a second operator; the number of one is its index
 }
 
 func newTestVenue(t *testing.T, tune ...func(*engine.Options)) *testVenue {
@@ -68,7 +69,41 @@ func newTestVenue(t *testing.T, tune ...func(*engine.Options)) *testVenue {
 	for u, account := range [2]core.UserID{1, s.agent} {
 		s.keys[u] = s.NewKey(account, core.ScopeRead|core.ScopeTrade)
 	}
+	for n := range 24 {
+		r := s.Submit(&core.RequestApproval{Action: s.approvalAction(n), Audit: core.Audit{Who: "first"}})
+		s.approvals = append(s.approvals, r.Stamp.Seq)
+	}
 	return s
+}
+
+// approvalAction returns the deposit of an approval by its number.
+func (s *testVenue) approvalAction(n int) core.ApprovalAction {
+	return core.ApprovalAction{Kind: core.ApproveDeposit, User: s.agent, DepositID: fmt.Sprint("approved ", n), Amount: core.Pips(100 + n)}
+}
+
+// runApprover approves n deposits, which an operator submits to the engine. Several approve the same
+// ones.
+func (s *testVenue) runApprover(client, n int, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, uint64(client)))
+	for range n {
+		i := r.IntN(len(s.approvals))
+		x := s.approvalAction(i)
+		in := operation{kind: approve, user: 1, id: uint64(i), qty: int64(x.Amount)}
+		start := s.now()
+		receipt, err := s.Engine.Submit(context.Background(), &core.DecideApproval{Approval: s.approvals[i], Approve: true, Action: x, Audit: core.Audit{Who: "second"}})
+		switch {
+		case errors.Is(err, engine.ErrUnknown):
+			s.add(client, in, result{unanswered: true}, start, math.MaxInt64)
+		case errors.Is(err, engine.ErrShed): // not executed
+		case errors.Is(err, engine.ErrStopped): // not executed, and no later operation will be
+			return nil
+		case err != nil:
+			return err
+		default:
+			s.add(client, in, result{seq: receipt.Stamp.Seq, code: receipt.Reject.String()}, start, s.now())
+		}
+	}
+	return nil
 }
 
 // runOwner runs n transfers, halts and resumptions of the agent, which the owner submits to the
@@ -128,7 +163,8 @@ type answer struct {
 	FilledQty    int64       `json:"filled_qty"`
 	RestingQty   int64       `json:"resting_qty"`
 	CanceledQty  int64       `json:"canceled_qty"`
-	RemainingQty int64       `json:"remaining_qty"`
+	Replaced     schemas.Replaced
+	RemainingQty int64 `json:"remaining_qty"`
 	Fills        []struct {
 		TickYes int64 `json:"tick_yes"`
 		Qty     int64
@@ -150,6 +186,8 @@ func viaREST(ctx context.Context, s *testVenue, in operation, id string) (a answ
 		method, body = "POST", string(arguments(in, id))
 	case cancel:
 		method, target = "DELETE", target+"/"+id
+	case replace:
+		method, target, body = "POST", target+"/"+id+"/replace", fmt.Sprintf(`{"client_order_id":"%d","tick":%d,"qty":%d}`, in.id, in.tick, in.qty)
 	case decrease:
 		method, target, body = "POST", target+"/"+id+"/decrease", fmt.Sprintf(`{"reduce_to":%d}`, in.qty)
 	case balance:
@@ -164,7 +202,7 @@ func viaREST(ctx context.Context, s *testVenue, in operation, id string) (a answ
 
 // viaTool sends an operation as a tool call.
 func viaTool(ctx context.Context, s *testVenue, in operation, id string) (a answer, err error) {
-	tool := [...]string{"place_order", "cancel_order", "decrease_order", "get_balance", "get_orderbook"}[in.kind]
+	tool := map[kind]string{place: "place_order", cancel: "cancel_order", decrease: "decrease_order", balance: "get_balance", book: "get_orderbook", replace: "replace_order"}[in.kind]
 	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments(in, id))
 	var out struct {
 		Result struct {
@@ -191,6 +229,8 @@ func arguments(in operation, id string) []byte {
 	switch in.kind {
 	case place:
 		return fmt.Appendf(nil, `{"client_order_id":"%d","market_id":1,"side":"buy","outcome":%q,"tick":%d,"qty":%d}`, in.id, [2]string{"yes", "no"}[in.user], in.tick, in.qty)
+	case replace:
+		return fmt.Appendf(nil, `{"order_id":%q,"client_order_id":"%d","tick":%d,"qty":%d}`, id, in.id, in.tick, in.qty)
 	case cancel:
 		return fmt.Appendf(nil, `{"order_id":%q}`, id)
 	case decrease:
@@ -231,12 +271,12 @@ func resultOf(in operation, a *answer) result {
 		return result{code: a.Code}
 	}
 	switch in.kind {
-	case place:
+	case place, replace:
 		var fills []string
 		for _, f := range a.Fills {
 			fills = append(fills, fmt.Sprintf("%d×%d", f.Qty, f.TickYes))
 		}
-		return result{seq: uint64(a.Seq), filled: a.FilledQty, resting: a.RestingQty, fills: strings.Join(fills, " ")}
+		return result{seq: uint64(a.Seq), filled: a.FilledQty, resting: a.RestingQty, fills: strings.Join(fills, " "), left: a.Replaced.CanceledQty}
 	case cancel:
 		return result{seq: uint64(a.Seq), left: a.CanceledQty}
 	case decrease:
@@ -261,7 +301,12 @@ func (s *testVenue) draw(r *rand.Rand, user int) (in operation, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in = operation{kind: place, user: user}
-	if n := r.IntN(10); n >= 5 && n < 8 && len(s.ids[user]) > 0 {
+	if n := r.IntN(10); n == 4 && len(s.ids[user]) > 0 {
+		in.kind = replace
+		for in.old, id = range s.ids[user] { // any order
+			break
+		}
+	} else if n >= 5 && n < 8 && len(s.ids[user]) > 0 {
 		in.kind = []kind{cancel, cancel, decrease}[n-5]
 		for in.id, id = range s.ids[user] { // any order
 			break
@@ -277,7 +322,7 @@ func (s *testVenue) draw(r *rand.Rand, user int) (in operation, id string) {
 	}
 	s.next++
 	in.id, in.tick, in.qty = s.next, int64(4700+100*r.IntN(7)), int64(1+r.IntN(6))
-	return in, ""
+	return in, id
 }
 
 // runOperations runs n random operations of one user over one lane. At random it gives up on
@@ -320,7 +365,7 @@ func (s *testVenue) answered(client int, in operation, a *answer, start, back in
 	s.add(client, in, resultOf(in, a), start, back)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if in.kind == place && a.OrderID != "" {
+	if (in.kind == place || in.kind == replace) && a.OrderID != "" {
 		s.ids[in.user][in.id] = a.OrderID
 	}
 }
@@ -376,13 +421,13 @@ func (s *testVenue) watch(client, n int) error {
 	return nil
 }
 
-// resolveUnanswered looks up unanswered placements by client_order_id. It sets the seq of
+// resolveUnanswered looks up unanswered placements and replaces by client_order_id. It sets the seq of
 // those that were executed and removes the others from the history. An unanswered cancel or
 // decrease cannot be looked up; the checker may place it at the end of the history.
 func (s *testVenue) resolveUnanswered() error {
 	kept := s.done[:0]
 	for _, op := range s.done {
-		if in := op.Input.(operation); in.kind == place && op.Output.(result).unanswered {
+		if in := op.Input.(operation); (in.kind == place || in.kind == replace) && op.Output.(result).unanswered {
 			var l schemas.OrderList
 			if err := s.send(context.Background(), in.user, "GET", fmt.Sprintf("/v1/portfolio/orders?client_order_id=%d", in.id), nil, nil, &l); err != nil {
 				return err

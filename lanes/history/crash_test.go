@@ -1,6 +1,7 @@
 package history
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"sync"
@@ -30,14 +31,14 @@ func (f *failingLog) failAfter(groups int, written bool) {
 	f.left, f.written = groups, written
 }
 
-func (f *failingLog) Propose(g journal.Group) error {
+func (f *failingLog) Propose(ctx context.Context, g journal.Group) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left--; f.left != 0 {
-		return f.Log.Propose(g)
+		return f.Log.Propose(ctx, g)
 	}
 	if f.written {
-		if err := f.Log.Propose(g); err != nil {
+		if err := f.Log.Propose(ctx, g); err != nil {
 			return err
 		}
 	}
@@ -65,8 +66,11 @@ func crashes(t *testing.T, seed uint64, times int) (operations, silent int) {
 			f.failAfter(3+r.IntN(25), r.IntN(2) == 0)
 		}
 		var all sync.WaitGroup
-		errs := make(chan error, 5)
+		errs := make(chan error, 7)
 		all.Go(func() { errs <- s.runOwner(5, 6, seed*100+uint64(life)) })
+		for client := 6; client < 8; client++ {
+			all.Go(func() { errs <- s.runApprover(client, 4, seed*100+uint64(life)) })
+		}
 		for client, c := range []struct {
 			user int
 			via  sendFunc

@@ -18,6 +18,9 @@ func record(t *testing.T, seed uint64) (operations, silent int) {
 	var all sync.WaitGroup
 	errs := make(chan error, 8)
 	all.Go(func() { errs <- s.runOwner(5, 12, seed) })
+	for client := 6; client < 8; client++ {
+		all.Go(func() { errs <- s.runApprover(client, 6, seed) })
+	}
 	for client, c := range []struct {
 		user int
 		via  sendFunc
@@ -116,6 +119,11 @@ func TestCheckFindsImpossibleHistories(t *testing.T) {
 			did(operation{kind: transfer, user: 1, qty: 7}, result{seq: 5}, 0, 10),
 			did(operation{kind: balance, user: 1}, result{cash: funds}, 20, 30),
 		},
+		"a deposit approved twice": {
+			did(operation{kind: approve, user: 1, id: 3, qty: 7}, result{seq: 5}, 0, 10),
+			did(operation{kind: approve, user: 1, id: 3, qty: 7}, result{seq: 6}, 20, 30),
+			did(operation{kind: balance, user: 1}, result{cash: funds + 14}, 40, 50),
+		},
 	} {
 		if porcupine.CheckOperations(venue(funds, funds), ops) {
 			t.Errorf("%s: accepted", name)
@@ -135,6 +143,9 @@ func TestCheckFindsImpossibleHistories(t *testing.T) {
 		did(operation{kind: balance, user: 1}, result{seq: 9, cash: funds - 10_000 + 100}, 210, 220),
 		did(operation{kind: resume, user: 1}, result{seq: 10}, 230, 240),
 		did(operation{kind: place, user: 1, id: 4, tick: 5000, qty: 1}, result{seq: 11, resting: 1}, 250, 260),
+		did(operation{kind: approve, user: 1, id: 3, qty: 7}, result{seq: 12}, 270, 280),
+		did(operation{kind: approve, user: 1, id: 3, qty: 7}, result{seq: 13}, 270, 280),
+		did(operation{kind: balance, user: 1}, result{seq: 13, cash: funds - 10_000 + 100 - 5000 + 7, reserved: 5000}, 290, 300),
 	}
 	if !porcupine.CheckOperations(venue(funds, funds), good) {
 		t.Error("a possible history is rejected")

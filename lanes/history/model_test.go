@@ -20,10 +20,12 @@ const (
 	transfer // of the owner: qty pips to user 1, which is its agent
 	halt     // of the owner
 	resume   // of the owner
+	approve  // of an operator: the deposit with number id, of qty pips to user 1, that another one requested
+	replace  // of order old by order id
 )
 
 func (k kind) String() string {
-	return [...]string{"place", "cancel", "decrease", "balance", "book", "transfer", "halt", "resume"}[k]
+	return [...]string{"place", "cancel", "decrease", "balance", "book", "transfer", "halt", "resume", "approve", "replace"}[k]
 }
 
 // operation is a request. User 0 buys YES and user 1 buys NO, so that they trade with each
@@ -34,6 +36,7 @@ type operation struct {
 	user      int
 	id        uint64
 	tick, qty int64
+	old       uint64 // of a replace
 }
 
 // result is the answer to an operation.
@@ -43,7 +46,7 @@ type result struct {
 	unanswered      bool   // no answer was received; the operation may have been executed
 	filled, resting int64
 	fills           string
-	left            int64 // the canceled quantity, or the one remaining after a decrease
+	left            int64 // the canceled quantity, also of a replaced order, or the one remaining after a decrease
 	cash, reserved  int64
 	book            string
 }
@@ -62,6 +65,7 @@ type state struct {
 	orders         []order
 	cash, reserved [2]int64
 	halted         bool
+	approved       uint64 // a bit for each deposit that was approved
 }
 
 // step executes an operation and returns its result and the new state.
@@ -74,6 +78,16 @@ func (s state) step(in operation) (result, state) {
 			return result{code: "mandate_violation"}, s
 		}
 		return s.place(in)
+	case replace:
+		at := slices.IndexFunc(s.orders, func(o order) bool { return o.id == in.old && o.user == in.user })
+		if at < 0 {
+			return result{code: "unknown_order"}, s
+		}
+		left := s.orders[at].left
+		s.lower(at, left)
+		out, s := s.place(in)
+		out.left = left
+		return out, s
 	case transfer:
 		s.cash[1] += in.qty
 		return result{}, s
@@ -87,6 +101,12 @@ func (s state) step(in operation) (result, state) {
 		return result{}, s
 	case resume:
 		s.halted = false
+		return result{}, s
+	case approve:
+		if bit := uint64(1) << in.id; s.approved&bit == 0 { // again changes nothing
+			s.approved |= bit
+			s.cash[1] += in.qty
+		}
 		return result{}, s
 	case cancel:
 		if at < 0 {
@@ -210,7 +230,7 @@ func venue(funds ...int64) porcupine.Model {
 		},
 		Equal: func(a, b any) bool {
 			x, y := a.(state), b.(state)
-			return x.seq == y.seq && x.halted == y.halted && x.cash == y.cash && x.reserved == y.reserved && slices.Equal(x.orders, y.orders)
+			return x.seq == y.seq && x.halted == y.halted && x.approved == y.approved && x.cash == y.cash && x.reserved == y.reserved && slices.Equal(x.orders, y.orders)
 		},
 		DescribeOperation: func(input, output any) string {
 			return fmt.Sprintf("%+v → %+v", input, output)

@@ -41,8 +41,9 @@ func alike(a answer, requested string) string {
 	h := a.header.Clone()
 	h.Del("X-Request-Id")
 	h.Del("Date")
-	h.Del("Content-Length") // varies with the digits of the seq
-	body := regexp.MustCompile(`\b`+regexp.QuoteMeta(requested)+`\b`).ReplaceAllString(asOf.ReplaceAllString(a.body, ""), "#")
+	h.Del("Content-Length")     // varies with the digits of the seq
+	const edge = `([^\w-]|^|$)` // a cursor may begin or end with a hyphen
+	body := regexp.MustCompile(edge+regexp.QuoteMeta(requested)+edge).ReplaceAllString(asOf.ReplaceAllString(a.body, ""), "$1#$2")
 	return fmt.Sprint(a.status, h, body)
 }
 

@@ -31,6 +31,8 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 		switch out := out.(type) {
 		case *schemas.Outcome:
 			b = hintCanceled(b, in.(*schemas.PlaceOrder), out.Reason)
+		case *schemas.Replacement:
+			b = hintCanceled(b, l.gate.Venue.Placement(tools.Caller{User: c.Key.User}, in.(*schemas.ReplaceOrder)), out.Reason)
 		case *schemas.Preview:
 			b = hintCanceled(b, in.(*schemas.PlaceOrder), out.Reason)
 		}

@@ -23,8 +23,9 @@ type dispatcher struct {
 	done   chan struct{} // closed when the dispatcher has stopped
 
 	mu            sync.Mutex
-	seq           uint64 // the last command applied
-	completeAfter uint64 // all transitions after this seq are in recent
+	seq           uint64        // the last command applied
+	advanced      chan struct{} // closed and forgotten when seq grows; nil while nobody waits for that
+	completeAfter uint64        // all transitions after this seq are in recent
 	recent        []transition
 	users         map[core.UserID]watchSet
 	rounds        watchSet
@@ -54,16 +55,21 @@ type watch struct {
 }
 
 func newDispatcher(e *engine.Engine) *dispatcher {
-	ctx, cancel := context.WithCancel(context.Background())
-	h := &dispatcher{
-		engine: e, stop: cancel, done: make(chan struct{}),
-		users: map[core.UserID]watchSet{}, rounds: watchSet{}, markets: map[core.MarketID]watchSet{},
-	}
 	f := e.Follow() // before reading the seq, so that no event is missed
-	e.Read(func(v *venue.Venue, _ *view.View) { h.seq = v.Now().Seq })
-	h.completeAfter = h.seq
+	h := newStoppedDispatcher(e)
+	ctx, cancel := context.WithCancel(context.Background())
+	h.stop = cancel
 	go h.follow(ctx, f)
 	return h
+}
+
+// newStoppedDispatcher returns a dispatcher at the engine's seq that does not follow the engine.
+func newStoppedDispatcher(e *engine.Engine) *dispatcher {
+	seq := e.Seq()
+	return &dispatcher{
+		engine: e, done: make(chan struct{}), seq: seq, completeAfter: seq,
+		users: map[core.UserID]watchSet{}, rounds: watchSet{}, markets: map[core.MarketID]watchSet{},
+	}
 }
 
 func (h *dispatcher) close() {
@@ -92,6 +98,34 @@ func (h *dispatcher) applyBatch(b *engine.Batch) {
 		h.seq = a.Stamp.Seq
 		for _, e := range a.Events {
 			h.applyEvent(e)
+		}
+	}
+	if h.advanced != nil {
+		close(h.advanced)
+		h.advanced = nil
+	}
+}
+
+// catchUp waits until the dispatcher has seen the command with a seq that the engine has applied. It
+// returns early when ctx or the dispatcher ends.
+func (h *dispatcher) catchUp(ctx context.Context, seq uint64) {
+	for {
+		h.mu.Lock()
+		if h.seq >= seq {
+			h.mu.Unlock()
+			return
+		}
+		if h.advanced == nil {
+			h.advanced = make(chan struct{})
+		}
+		advanced := h.advanced
+		h.mu.Unlock()
+		select {
+		case <-advanced:
+		case <-h.done:
+			return
+		case <-ctx.Done():
+			return
 		}
 	}
 }

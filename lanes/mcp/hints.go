@@ -73,8 +73,15 @@ func (x *hintBuilder) addHints() {
 	if x.Outcome == schemas.OutcomeUnknown {
 		x.hintUnknownOutcome()
 	}
-	if p, ok := x.input.(*schemas.PlaceOrder); ok && p != nil {
-		x.hintPlacement(p)
+	switch p := x.input.(type) {
+	case *schemas.PlaceOrder:
+		if p != nil {
+			x.hintPlacement(p)
+		}
+	case *schemas.ReplaceOrder:
+		if p != nil && x.Error.Code != "unknown_order" {
+			x.hintPlacement(x.venue.Placement(tools.Caller{User: x.call.Key.User}, p))
+		}
 	}
 }
 
@@ -106,6 +113,8 @@ func (x *hintBuilder) suggestOrder() {
 		x.suggestOrderLookup(in.OrderID)
 	case *schemas.DecreaseOrder:
 		x.suggestOrderLookup(in.OrderID)
+	case *schemas.ReplaceOrder:
+		x.suggestOrderLookup(in.OrderID)
 	default:
 		x.suggestCall("list_orders", "limit", defaultPageSize)
 	}
@@ -128,6 +137,9 @@ func (x *hintBuilder) hintUnknownOutcome() {
 	switch in := x.input.(type) {
 	case *schemas.PlaceOrder:
 		x.say("", "The outcome is unknown: look the order up by its client_order_id, or send the same call again; it cannot be placed twice.")
+		x.suggestCall("list_orders", "client_order_id", in.ClientOrderID.String())
+	case *schemas.ReplaceOrder:
+		x.say("", "The outcome is unknown: look the new order up by its client_order_id, or send the same call again; it cannot be placed twice.")
 		x.suggestCall("list_orders", "client_order_id", in.ClientOrderID.String())
 	case *schemas.CancelOrder:
 		x.suggestCall("list_orders", "order_id", in.OrderID.String())

@@ -36,6 +36,7 @@ func TestRepeatOfARejectedCall(t *testing.T) {
 			`"name":"decrease_order","arguments":{"order_id":"999999","reduce_to":1}`,
 			`"name":"decrease_order","arguments":{"order_id":"1","reduce_by":0}`,
 			`"name":"redeem_pairs","arguments":{"market_id":1,"qty":1}`,
+			`"name":"submit_forecast","arguments":{"market_id":1,"generation":1,"p":6200}`,
 			`"name":"redeem_pairs","arguments":{"market_id":1,"qty":1,"more":1}`,
 		} {
 			got := d.twice(d.alice, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+call+`}}`)

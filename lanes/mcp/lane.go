@@ -89,6 +89,20 @@ func (l *Lane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.serve(w, r, x)
 }
 
+// OpensStream reports whether the lane would answer a request with a stream of events: a valid call of
+// subscriptions/listen on the revision that has it.
+func OpensStream(r *http.Request, body []byte) bool {
+	if r.Method != http.MethodPost || r.URL.Path != Path {
+		return false
+	}
+	m, fault := parse(body)
+	if fault != nil || m.request.Notif || m.request.Method != "subscriptions/listen" {
+		return false
+	}
+	revision, fault := negotiateRevision(r.Header, &m)
+	return fault == nil && revision == modern
+}
+
 // serve handles a valid message.
 func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
 	do, known := l.methods[c.request.Method]

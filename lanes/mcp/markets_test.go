@@ -75,6 +75,14 @@ func TestMarketIDs(t *testing.T) {
 			t.Errorf("%s: %d %s", x.target, status, body)
 		}
 	}
+	for _, x := range [][3]string{
+		{"get_round_history", `{"market_id":1,"round_number":"0"}`, "round_not_found"}, {"get_round_evidence", `{"market_id":1,"round_number":"0"}`, "round_not_found"},
+		{"list_ledger", `{"market_id":0}`, "schema_violation"},
+	} {
+		if got := d.callTool(d.alice, x[0], x[1]); !got.IsError || at(t, string(got.StructuredContent), "error", "code") != x[2] {
+			t.Errorf("%s %s: %s", x[0], x[1], got.StructuredContent)
+		}
+	}
 	if got := d.callTool(d.alice, "get_order", `{"order_id":"`+resting+`"}`); at(t, string(got.StructuredContent), "status") != "resting" {
 		t.Errorf("cancel_all_orders of another market canceled an order of market 1: %s", got.StructuredContent)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -179,7 +180,7 @@ func sameOutput(t *testing.T, name string, tool property, route *huma.Schema) {
 
 func TestAnnotations(t *testing.T) {
 	d := newTestVenue(t)
-	destructive := []string{"cancel_order", "cancel_orders", "cancel_all_orders", "decrease_order", "redeem_pairs", "request_withdrawal"}
+	destructive := []string{"cancel_order", "cancel_orders", "cancel_all_orders", "decrease_order", "replace_order", "redeem_pairs", "request_withdrawal"}
 	for name, x := range d.definitions(d.alice) {
 		if len(x.Annotations) != 4 || x.Title == "" || len(x.Description) < 40 {
 			t.Errorf("%s: %+v", name, x)
@@ -202,6 +203,11 @@ func (d *testVenue) trade() (resting string) {
 	for i := range 30 {
 		d.Call(d.alice, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":%d,"qty":10,"post_only":true}`, 100+i, 1000+100*i))
 		d.Call(d.bob, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"no","tick":%d,"qty":3}`, 100+i, 10000-(1000+100*i)))
+	}
+	for _, p := range []int{0, 6200, 10_000} {
+		if status, body := d.Call(d.alice, "POST", "/v1/forecasts", fmt.Sprintf(`{"market_id":1,"generation":1,"p":%d}`, p)); status != 201 {
+			d.T.Fatalf("forecast: %d %s", status, body)
+		}
 	}
 	_, placed := d.Call(d.alice, "POST", "/v1/portfolio/orders", order(999, ""))
 	d.Call(d.alice, "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"5","destination":"d"}`)
@@ -229,6 +235,8 @@ func TestReadsAnswerAsREST(t *testing.T) {
 		{"list_ledger", `{"kind":"fill,fee","market_id":1,"limit":3}`, "/v1/portfolio/ledger?kind=fill,fee&market_id=1&limit=3"},
 		{"list_portfolio_rounds", `{}`, "/v1/portfolio/rounds?limit=20"},
 		{"list_portfolio_rounds", `{"category":1}`, "/v1/portfolio/rounds?limit=20&category=1"},
+		{"list_forecasts", `{}`, "/v1/forecasts?limit=20"},
+		{"list_forecasts", `{"market_id":1,"limit":1}`, "/v1/forecasts?limit=1&market_id=1"},
 		{"list_deposits", `{}`, "/v1/deposits?limit=20"},
 		{"list_markets", `{}`, "/v1/markets?limit=20"},
 		{"get_market", `{"market_id":1}`, "/v1/markets/1"},
@@ -275,6 +283,30 @@ func TestReadsAnswerAsREST(t *testing.T) {
 	}
 }
 
+// maxHistoryTokens bounds a default page of price history: 20 rows.
+const maxHistoryTokens = 800
+
+// TestHistoryTokens tests that a full page of price history is short.
+func TestHistoryTokens(t *testing.T) {
+	d := generous(t)
+	d.trade()
+	for tool, arguments := range map[string]string{"get_price_history": `{"feed":0}`, "get_round_history": `{"market_id":1}`} {
+		var rows []any
+		var r result
+		for seconds := 0; len(rows) < 20 && seconds < 120; seconds++ {
+			d.AdvanceClock(time.Second)
+			d.PostIndex(6_512_345_678_901)
+			r = d.callTool(d.alice, tool, arguments)
+			rows, _ = at(t, string(r.StructuredContent), "rows").([]any)
+		}
+		if n := len(r.StructuredContent) / 4; r.IsError || len(rows) != 20 || n > maxHistoryTokens {
+			t.Errorf("%s: %d rows in %d tokens: %s", tool, len(rows), n, r.StructuredContent)
+		} else {
+			t.Logf("%s: %d rows in %d tokens", tool, len(rows), n)
+		}
+	}
+}
+
 // generous starts a venue with high rate limits.
 func generous(t testing.TB) *testVenue {
 	d := newTestVenue(t)
@@ -302,8 +334,11 @@ func TestErrorsAreREST(t *testing.T) {
 		{"preview_order", strings.Replace(order(6, ""), "5000", "5050", 1), "POST", "/v1/portfolio/orders/preview", strings.Replace(order(6, ""), "5000", "5050", 1)},
 		{"cancel_order", `{"order_id":"7777777"}`, "DELETE", "/v1/portfolio/orders/7777777", ""},
 		{"decrease_order", `{"order_id":"1"}`, "POST", "/v1/portfolio/orders/1/decrease", `{}`},
+		{"replace_order", `{"order_id":"1","client_order_id":"8","tick":5050,"qty":1}`, "POST", "/v1/portfolio/orders/1/replace", `{"client_order_id":"8","tick":5050,"qty":1}`},
 		{"arm_deadman", `{"timeout_ms":5}`, "POST", "/v1/portfolio/deadman", `{"timeout_ms":5}`},
 		{"redeem_pairs", `{"market_id":1,"qty":999}`, "POST", "/v1/portfolio/redeem", `{"market_id":1,"qty":999}`},
+		{"submit_forecast", `{"market_id":1,"generation":77,"p":1}`, "POST", "/v1/forecasts", `{"market_id":1,"generation":77,"p":1}`},
+		{"submit_forecast", `{"market_id":1,"generation":1,"p":10001}`, "POST", "/v1/forecasts", `{"market_id":1,"generation":1,"p":10001}`},
 		{"list_orders", `{"limit":0}`, "GET", "/v1/portfolio/orders?limit=0", ""},
 		{"list_orders", `{"cursor":"zz"}`, "GET", "/v1/portfolio/orders?cursor=zz", ""},
 		{"get_market", `{"market_id":31}`, "GET", "/v1/markets/31", ""},
@@ -370,6 +405,12 @@ func TestWritesAnswerAsREST(t *testing.T) {
 	if got := string(d.callTool(d.alice, "decrease_order", `{"order_id":"`+id(b)+`","reduce_to":4}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "remaining_qty") != 4.0 {
 		t.Errorf("decrease: %s and %s", byREST, got)
 	}
+	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/orders/"+id(a)+"/replace", `{"client_order_id":"901","tick":4900,"qty":4}`)
+	got := string(d.callTool(d.alice, "replace_order", `{"order_id":"`+id(b)+`","client_order_id":"902","tick":4900,"qty":4}`).StructuredContent)
+	if shape(got) != shape(byREST) || at(t, got, "queue_ahead") != 4.0 {
+		t.Errorf("replace: %s and %s", byREST, got)
+	}
+	a, b = byREST, got
 	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders/"+id(a), "")
 	if got := string(d.callTool(d.alice, "cancel_order", `{"order_id":"`+id(b)+`"}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "canceled_qty") != 4.0 {
 		t.Errorf("cancel: %s and %s", byREST, got)

@@ -19,7 +19,6 @@ type schema struct {
 	Description   string         `json:"description,omitzero"`
 	Enum          []any          `json:"enum,omitempty"`
 	Pattern       string         `json:"pattern,omitzero"`
-	Default       any            `json:"default,omitempty"`
 	Minimum       *int64         `json:"minimum,omitempty"`
 	Maximum       *int64         `json:"maximum,omitempty"`
 	MaxLength     *int64         `json:"maxLength,omitempty"`
@@ -97,9 +96,8 @@ func inputSchema(f *tools.Spec, in reflect.Type) *schema {
 		x := typeSchema(m.Type, true)
 		switch {
 		case f.Name == tools.PreviewOrder.Name: // place_order says the rest
-		case m.Name == "limit":
-			x.Default = defaultPageSize
-		case m.Name == "cursor", m.Name == "min_seq", m.Name == "step_secs", m.Name == "from_ts", m.Name == "to_ts":
+		case f.Name == tools.ReplaceOrder.Name && m.Optional && m.Name != "tick", f.Name == tools.ReplaceOrder.Name && m.Name == "qty":
+		case m.Name == "limit", m.Name == "cursor", m.Name == "min_seq", m.Name == "step_secs", m.Name == "from_ts", m.Name == "to_ts":
 		default:
 			x.constrain(m)
 		}
@@ -144,13 +142,12 @@ func outputSchema(out reflect.Type) *schema {
 	return &schema{Type: "object", AnyOf: []*schema{success, {Required: []string{"error"}}}}
 }
 
-// maxRequired is the most members that a result names as required. A larger one says it as
-// a row does, and names its last member.
-const maxRequired = 5
+// maxRequired is the most members that a result names as required.
+const maxRequired = 2
 
-// objectSchema returns the schema of an object in a result: closed, and with its units. The
-// result itself names what it requires. A row within it requires every member, which
-// minProperties says in fewer tokens, or as many as it requires.
+// objectSchema returns the schema of an object in a result: closed, and with its units. An object
+// with more than maxRequired members that are always there says how many these are: without
+// optional members minProperties means the same as a list of all names, in fewer tokens.
 func objectSchema(t reflect.Type, whole bool) *schema {
 	s, list := &schema{Type: "object", Description: describeUnits(t), Closed: &no}, schemas.Members(t)
 	for _, m := range list {
@@ -160,7 +157,7 @@ func objectSchema(t reflect.Type, whole bool) *schema {
 			x = &schema{Enum: []any{"yes", "no", nil}}
 		case m.Type.Kind() == reflect.Pointer && !m.Optional:
 			x = nullable(x)
-		case whole && m.Enum != nil && x.Items == nil:
+		case whole && m.Enum != nil && x.Items == nil && !repeatsEnums[t]:
 			x = &schema{Enum: anys(m.Enum)}
 		}
 		s.Properties = append(s.Properties, namedSchema{m.Name, x})
@@ -168,12 +165,19 @@ func objectSchema(t reflect.Type, whole bool) *schema {
 			s.Required = append(s.Required, m.Name)
 		}
 	}
-	if n := len(s.Required); !whole {
+	if n := len(s.Required); !whole || n > maxRequired {
 		s.MinProperties, s.Required = n, nil
-	} else if n > maxRequired {
-		s.MinProperties, s.Required = n, s.Required[n-1:]
 	}
 	return s
+}
+
+// repeatsEnums are results whose enums another tool lists: place_order and get_round in their results,
+// list_orders in its arguments.
+var repeatsEnums = map[reflect.Type]bool{
+	reflect.TypeFor[schemas.Preview]():     true,
+	reflect.TypeFor[schemas.Replacement](): true,
+	reflect.TypeFor[schemas.OrderRead]():   true,
+	reflect.TypeFor[schemas.Evidence]():    true,
 }
 
 // unit matches the unit in the description of a field.

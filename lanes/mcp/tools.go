@@ -35,7 +35,7 @@ const defaultPageSize = 20
 func registerTool[In, Out any](l *Lane, op *tools.Op[In, Out]) *tool {
 	t := &tool{spec: &op.Spec, definition: toolDefinition(&op.Spec, reflect.TypeFor[In](), reflect.TypeFor[Out]())}
 	t.do = func(c *call, arguments jsontext.Value) *toolResult {
-		ctx, cancel := context.WithTimeout(c.ctx, l.gate.Budget()+t.extraTime())
+		ctx, cancel := context.WithTimeout(c.ctx, l.gate.Budget()+t.extraTime(l.gate.Venue))
 		defer cancel()
 		var in *In
 		out, err := gate.Run(ctx, l.gate, c.Call, op, func(into *In) error {
@@ -71,8 +71,11 @@ func (l *Lane) ToolSpecs() []*tools.Spec {
 }
 
 // extraTime returns the time that a call may take beyond the budget of a request.
-func (t *tool) extraTime() time.Duration {
-	if t.longPoll {
+func (t *tool) extraTime(v *tools.Venue) time.Duration {
+	switch {
+	case t.longPoll && v.Virtual != nil:
+		return maxVirtualWait
+	case t.longPoll:
 		return maxWait
 	}
 	return 0
@@ -187,6 +190,7 @@ func (l *Lane) registerTools() {
 	registerTool(l, tools.CancelOrders)
 	registerTool(l, tools.CancelAllOrders)
 	registerTool(l, tools.DecreaseOrder)
+	registerTool(l, tools.ReplaceOrder)
 	registerTool(l, tools.RedeemPairs)
 	registerTool(l, tools.ArmDeadman)
 	registerTool(l, tools.DisarmDeadman)
@@ -200,6 +204,8 @@ func (l *Lane) registerTools() {
 	registerTool(l, tools.ListSettlements)
 	registerTool(l, tools.ListLedger)
 	registerTool(l, tools.ListPortfolioRounds)
+	registerTool(l, tools.SubmitForecast)
+	registerTool(l, tools.ListForecasts)
 	registerTool(l, tools.GetLimits)
 	registerTool(l, tools.ListSeries)
 	registerTool(l, tools.ListMarkets)
@@ -218,4 +224,7 @@ func (l *Lane) registerTools() {
 	registerTool(l, tools.ListWithdrawals)
 	registerTool(l, tools.ListDeposits)
 	registerTool(l, tools.GetDepositAddress)
+	if l.gate.Venue.Virtual != nil {
+		registerLongPoll(l, tools.AdvanceClock)
+	}
 }

@@ -15,6 +15,9 @@ import (
 
 const (
 	maxWait = 25 * time.Second
+	// maxVirtualWait bounds a call that waits for virtual time, which stands still while other
+	// seats think.
+	maxVirtualWait = 24 * time.Hour
 	// maxWaitBytes bounds the events of a result, in bytes. The next call continues.
 	maxWaitBytes = 6500
 )
@@ -31,34 +34,60 @@ func (l *Lane) waitForEvent() *tools.Op[schemas.WaitForEvent, schemas.WaitedEven
 	}
 }
 
-// waitForEvent returns the events of an account after a seq, or waits for the first. A seq
+// waitForEvent returns the events of an account after a seq, or waits for the first. The events of
+// every command that was answered before the call are among them, whatever the timeout. A seq
 // ahead of the venue's belongs to another venue, or to one that lost its journal; the
 // result then reports that events may be missed.
 func (h *dispatcher) waitForEvent(ctx context.Context, v *tools.Venue, caller tools.Caller, in *schemas.WaitForEvent) (out schemas.WaitedEvents, err error) {
-	if head := v.Engine.Seq(); uint64(in.AfterSeq) > head {
+	head := v.Engine.Seq()
+	if uint64(in.AfterSeq) > head {
 		return schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(head), Missed: true}, nil
 	}
 	timeout := maxWait
 	if in.TimeoutMs != nil {
 		timeout = time.Duration(*in.TimeoutMs) * time.Millisecond
 	}
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
+	end := v.Config.Now() + int64(timeout)
+	var timer *time.Timer
+	var ended <-chan time.Time
+	if v.Virtual == nil {
+		timer = time.NewTimer(timeout)
+		ended = timer.C
+		defer timer.Stop()
+	}
 	w := &watch{user: caller.User, rounds: wantsKind(in, "round")}
 	h.subscribe(w)
 	defer h.unsubscribe(w)
+	h.catchUp(ctx, head)
 	for after := uint64(in.AfterSeq); ; after = uint64(out.NextSeq) {
 		found := h.collectEvents(caller.User, after, in)
 		found.Missed = found.Missed || out.Missed
 		if out = found; len(out.Events) > 0 || out.Missed {
 			return out, nil
 		}
+		if v.Virtual != nil {
+			reached, err := v.Virtual.Await(ctx, caller.Key.ID, end, w.wake)
+			if k := v.Engine.Key(caller.Key.ID); k == nil || k.Revoked {
+				return out, tools.NewError("unauthorized")
+			}
+			if err != nil {
+				return out, nil // like the end of ctx below
+			}
+			h.catchUp(ctx, v.Engine.Seq())
+			if reached {
+				if last := h.collectEvents(caller.User, uint64(out.NextSeq), in); len(last.Events) > 0 || last.Missed {
+					return last, nil
+				}
+				return out, nil
+			}
+			continue
+		}
 		select {
 		case <-w.wake:
 			if k := v.Engine.Key(caller.Key.ID); k == nil || k.Revoked {
 				return out, tools.NewError("unauthorized")
 			}
-		case <-timer.C:
+		case <-ended:
 			return out, nil
 		case <-h.done:
 			return out, nil

@@ -15,6 +15,8 @@ import (
 
 	"duplex/core"
 	"duplex/lanes/lanetest"
+	"duplex/schemas"
+	"duplex/tools"
 )
 
 // waitResult is the result of wait_for_event.
@@ -72,6 +74,41 @@ func TestWaitMissesNothing(t *testing.T) {
 			accepted++
 		}
 		next = w.NextSeq
+	}
+}
+
+// TestWaitSeesWhatWasAnswered tests that a call that does not wait returns the events of an order whose
+// answer came before, although the lane learns of the order after its answer.
+func TestWaitSeesWhatWasAnswered(t *testing.T) {
+	d := generous(t)
+	follower := d.Venue.Engine.Follow()
+	h := newStoppedDispatcher(d.Venue.Engine)
+	after := d.Venue.Engine.Seq()
+	d.Call(d.alice, "POST", "/v1/portfolio/orders", order(1, ""))
+
+	results := make(chan schemas.WaitedEvents, 1)
+	go func() {
+		now := schemas.Int(0)
+		w, err := h.waitForEvent(t.Context(), d.Venue, tools.Caller{User: 1}, &schemas.WaitForEvent{AfterSeq: schemas.U64(after), TimeoutMs: &now})
+		if err != nil {
+			t.Error(err)
+		}
+		results <- w
+	}()
+	for waits := false; !waits && len(results) == 0; runtime.Gosched() {
+		h.mu.Lock()
+		waits = h.advanced != nil
+		h.mu.Unlock()
+	}
+	for h.seq < d.Venue.Engine.Seq() {
+		b, err := follower.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.applyBatch(b)
+	}
+	if w := <-results; len(w.Events) == 0 || w.Events[0].Kind != "order" || uint64(w.NextSeq) <= after {
+		t.Fatalf("%+v", w)
 	}
 }
 

@@ -49,7 +49,10 @@ func register[In, Out any](l *lane, m *gate.Routes, name, route string, status i
 // client cannot lock out others behind the same address.
 func (l *lane) authenticate(r *http.Request, c *gate.Call) error {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	if path != "/account" && path != "/keys" && path != "/agents" && !strings.HasPrefix(path, "/keys/") && !strings.HasPrefix(path, "/agents/") {
+	if path == signUpPath && r.Method == http.MethodPost && l.SignUp != SignUpOff {
+		return l.authenticateSignUp(r)
+	}
+	if !accountPath(path) {
 		return nil
 	}
 	if hash, ok := gate.Bearer(r.Header); ok {
@@ -58,10 +61,22 @@ func (l *lane) authenticate(r *http.Request, c *gate.Call) error {
 			return nil
 		}
 	}
-	if err := l.authFailures.fail(l.Gate.ClientAddr(r), l.now()); err != nil {
+	if err := l.Gate.Behind(); err != nil { // this node may lack the account
+		return err
+	}
+	if err := l.authFailures.Fail(l.Gate.ClientAddr(r), l.now()); err != nil {
 		return err
 	}
 	return tools.NewError("unauthorized")
+}
+
+// accountPath reports whether a path belongs to the accounts service.
+func accountPath(path string) bool {
+	switch path {
+	case "/account", "/keys", "/agents", "/balance", "/deposits", "/deposit-address", "/withdrawals":
+		return true
+	}
+	return strings.HasPrefix(path, "/keys/") || strings.HasPrefix(path, "/agents/")
 }
 
 // accountAudit returns the audit mark of an account's commands.

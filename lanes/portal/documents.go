@@ -64,31 +64,56 @@ func (l *lane) serveBytes(m *gate.Routes, path, kind string, body []byte) {
 }
 
 // document is an immutable file with an ETag. Clients may cache it and must revalidate it,
-// since the next version of the venue may serve another one.
+// since the next version of the venue may serve another one, unless its name changes with its
+// content.
 type document struct {
-	kind, tag string
-	body      []byte
+	kind, tag   string
+	body        []byte
+	encoded     []encodedBody // the same file encoded, the smallest first
+	isImmutable bool          // the path names the content
+}
+
+// encodedBody is a file in a content coding.
+type encodedBody struct {
+	coding string
+	body   []byte
 }
 
 func documentOf(kind string, body []byte) *document {
 	sum := sha256.Sum256(body)
-	return &document{kind, `"` + hex.EncodeToString(sum[:16]) + `"`, body}
+	return &document{kind: kind, tag: `"` + hex.EncodeToString(sum[:16]) + `"`, body: body}
 }
 
 func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !d.notModified(w, r) {
-		_, _ = w.Write(d.body) // fails only after the client has disconnected
+	body, tag := d.body, d.tag
+	for _, e := range d.encoded {
+		if gate.AcceptsCoding(r, e.coding) {
+			w.Header().Set("Content-Encoding", e.coding)
+			body, tag = e.body, strings.TrimSuffix(d.tag, `"`)+"-"+e.coding+`"`
+			break
+		}
 	}
+	if len(d.encoded) > 0 {
+		w.Header().Add("Vary", "Accept-Encoding")
+	}
+	if d.notModified(w, r, tag) {
+		return
+	}
+	_, _ = w.Write(body) // fails only after the client has disconnected
 }
 
 // notModified sets the headers. If the client has the current version, it responds with 304
 // and returns true.
-func (d *document) notModified(w http.ResponseWriter, r *http.Request) bool {
+func (d *document) notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	gate.CallOf(r.Context()).Op = "portal_document"
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", d.tag)
-	if strings.Contains(r.Header.Get("If-None-Match"), d.tag) {
+	if d.isImmutable {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	h.Set("ETag", tag)
+	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
+		h.Del("Content-Encoding")
 		w.WriteHeader(http.StatusNotModified)
 		return true
 	}

@@ -212,23 +212,41 @@ func TestChangelog(t *testing.T) {
 	}
 }
 
-// TestStatic checks that each file of the dashboard is served under its own path only.
+// TestStatic checks that each file of the dashboard is served under its own path only, encoded
+// for clients that accept it, and that a name with a hash may be cached for good.
 func TestStatic(t *testing.T) {
 	v := newTestPortal(t, func(o *Options) {
 		o.Static = fstest.MapFS{
-			"index.html":    {Data: []byte("<!doctype html><title>dash</title>")},
-			"assets/app.js": {Data: []byte("let a = 1")},
+			"index.html":           {Data: []byte("<!doctype html><title>dash</title>")},
+			"assets/app.js":        {Data: []byte("let a = 1")},
+			"assets/app.js.br":     {Data: []byte("BR")},
+			"assets/app.js.gz":     {Data: []byte("GZ")},
+			"manifest.webmanifest": {Data: []byte("{}")},
 		}
 	})
-	for target, want := range map[string][2]string{
-		"/":              {"text/html; charset=utf-8", "<!doctype html><title>dash</title>"},
-		"/assets/app.js": {"text/javascript; charset=utf-8", "let a = 1"},
+	for target, want := range map[string][3]string{
+		"/":                     {"text/html; charset=utf-8", "<!doctype html><title>dash</title>", "no-cache"},
+		"/assets/app.js":        {"text/javascript; charset=utf-8", "let a = 1", "public, max-age=31536000, immutable"},
+		"/manifest.webmanifest": {"application/manifest+json", "{}", "no-cache"},
 	} {
-		if status, h, body := v.request("", "GET", target, ""); status != 200 || h.Get("Content-Type") != want[0] || body != want[1] {
+		if status, h, body := v.send("GET", target, "", http.Header{"Accept-Encoding": {"identity"}}); status != 200 || h.Get("Content-Type") != want[0] || body != want[1] || h.Get("Cache-Control") != want[2] {
 			t.Errorf("%s: %d %v %s", target, status, h, body)
 		}
 	}
-	for _, target := range []string{"/index.html", "/assets", "/assets/", "/assets/app.css"} {
+	for accepted, want := range map[string][2]string{
+		"br, gzip": {"br", "BR"}, "gzip": {"gzip", "GZ"}, "GZIP;q=0.5, br;q=0": {"gzip", "GZ"}, "br;q=0.0": {"", "let a = 1"}, "brotli": {"", "let a = 1"}, "deflate, br;q=1": {"br", "BR"},
+	} {
+		accept := http.Header{"Accept-Encoding": {accepted}}
+		status, h, body := v.send("GET", "/assets/app.js", "", accept)
+		if status != 200 || h.Get("Content-Encoding") != want[0] || body != want[1] || h.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: %d %v %q", accepted, status, h, body)
+		}
+		accept.Set("If-None-Match", h.Get("ETag"))
+		if status, _, body := v.send("GET", "/assets/app.js", "", accept); status != 304 || body != "" {
+			t.Errorf("%s, conditional: %d %q", accepted, status, body)
+		}
+	}
+	for _, target := range []string{"/index.html", "/assets", "/assets/", "/assets/app.css", "/assets/app.js.br", "/assets/app.js.gz"} {
 		v.wants("", "GET", target, "", 404, "not_found")
 	}
 }

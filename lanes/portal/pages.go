@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"strings"
 
 	"duplex/lanes/gate"
 )
@@ -40,14 +41,15 @@ func renderPage(page string, data any) []byte {
 }
 
 // registerPages serves each file of the dashboard under its own path, or a plain page if
-// there is no dashboard.
+// there is no dashboard. FILE.br and FILE.gz are not paths but encodings of FILE. What is in
+// assets has a hash of its content in its name.
 func (l *lane) registerPages(m *gate.Routes) {
 	if l.Static == nil {
 		l.serveBytes(m, "/{$}", html, l.landing())
 		return
 	}
 	err := fs.WalkDir(l.Static, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || isEncoding(name) {
 			return err
 		}
 		body, err := fs.ReadFile(l.Static, name)
@@ -58,7 +60,14 @@ func (l *lane) registerPages(m *gate.Routes) {
 		if name == "index.html" {
 			at = "/{$}"
 		}
-		l.serveBytes(m, at, kindOf(name, body), body)
+		page := documentOf(kindOf(name, body), body)
+		page.isImmutable = strings.HasPrefix(name, "assets/")
+		for _, coding := range contentCodings {
+			if encoded, err := fs.ReadFile(l.Static, name+coding.suffix); err == nil {
+				page.encoded = append(page.encoded, encodedBody{coding.name, encoded})
+			}
+		}
+		m.Handle("GET "+at, page)
 		return nil
 	})
 	if err != nil {
@@ -66,8 +75,24 @@ func (l *lane) registerPages(m *gate.Routes) {
 	}
 }
 
+// contentCodings are the encodings of a file, the smallest first.
+var contentCodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
+
+// isEncoding reports whether a file is an encoding of another one.
+func isEncoding(name string) bool {
+	for _, coding := range contentCodings {
+		if strings.HasSuffix(name, coding.suffix) {
+			return true
+		}
+	}
+	return false
+}
+
 // kindOf returns the media type of a file.
 func kindOf(name string, body []byte) string {
+	if path.Ext(name) == ".webmanifest" {
+		return "application/manifest+json" // no system's table of types is sure to have it
+	}
 	if kind := mime.TypeByExtension(path.Ext(name)); kind != "" {
 		return kind
 	}

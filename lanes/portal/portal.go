@@ -31,14 +31,20 @@ type Options struct {
 	// used only in environment dev.
 	DevKey func() schemas.DevAccount
 
+	// SignUp tells who may open an account; default SignUpOff. SignUpToken is the bearer token of
+	// the mode of that name.
+	SignUp      SignUp
+	SignUpToken string
+
 	Log *slog.Logger // for the accounts service; default the gate's
 }
 
 // lane is the portal of one venue.
 type lane struct {
 	Options
-	authFailures  authFailureLimiter
+	authFailures  gate.AuthFailures
 	accountLimits accountLimiters
+	signUps       signUpLimits
 }
 
 // New returns the portal's handler. It panics if a document cannot be built, which is a
@@ -49,6 +55,8 @@ func New(o Options) http.Handler {
 	l.registerDocuments(m)
 	l.registerAccounts(m)
 	l.registerAgents(m)
+	l.registerMoney(m)
+	l.registerSignUp(m)
 	return l.withSecurityHeaders(o.Gate.Guard("portal", l.authenticate, m))
 }
 
@@ -56,6 +64,9 @@ func (o Options) withDefaults() Options {
 	o.API = strings.TrimSuffix(o.API, "/")
 	if o.Log == nil {
 		o.Log = o.Gate.Log
+	}
+	if o.SignUp == "" {
+		o.SignUp = SignUpOff
 	}
 	if o.API == "" {
 		return o

@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"io"
 	"net/http"
-	"strings"
 
 	"duplex/lanes/gate"
 )
@@ -70,7 +69,7 @@ func serveGzip(kind string, body []byte) http.Handler {
 	as := documentOf(kind, body)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept-Encoding")
-		if !acceptsGzip(r) {
+		if !gate.AcceptsCoding(r, "gzip") {
 			as.serveUncompressed(w, r)
 			return
 		}
@@ -79,24 +78,13 @@ func serveGzip(kind string, body []byte) http.Handler {
 	})
 }
 
-// acceptsGzip reports whether Accept-Encoding has gzip with a weight above 0.
-func acceptsGzip(r *http.Request) bool {
-	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
-		name, weight, weighed := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")
-		if strings.EqualFold(name, "gzip") {
-			return !weighed || strings.Trim(weight, "q=0.") != ""
-		}
-	}
-	return false
-}
-
 // serveUncompressed is ServeHTTP for a client that does not accept gzip.
 func (d *document) serveUncompressed(w http.ResponseWriter, r *http.Request) {
 	plain, err := gzip.NewReader(bytes.NewReader(d.body))
 	if err != nil {
 		panic(err) // the archive is part of the binary
 	}
-	if !d.notModified(w, r) {
+	if !d.notModified(w, r, d.tag) {
 		_, _ = io.Copy(w, plain) // fails only for HEAD, or after the client has disconnected
 	}
 }

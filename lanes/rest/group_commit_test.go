@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -21,12 +22,12 @@ type blockedLog struct {
 	took, let chan struct{}
 }
 
-func (h *blockedLog) Propose(g journal.Group) error {
+func (h *blockedLog) Propose(ctx context.Context, g journal.Group) error {
 	if h.hold.CompareAndSwap(true, false) {
 		h.took <- struct{}{}
 		<-h.let
 	}
-	return h.Log.Propose(g)
+	return h.Log.Propose(ctx, g)
 }
 
 // newBlockedServer opens a venue on a blockedLog.

@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -239,6 +240,43 @@ func TestHistoryCursors(t *testing.T) {
 	}
 }
 
+// TestEvidenceCursors checks that a cursor of the ticks behind a settlement stays with its round when
+// the slot has another one.
+func TestEvidenceCursors(t *testing.T) {
+	h := newHistory(t)
+	second := func() {
+		h.AdvanceClock(time.Second)
+		h.Submit(lanetest.IndexTick(core.BTC, h.Now(), lanetest.StartPrice))
+		h.Submit(&core.Clock{})
+	}
+	var one, all schemas.Evidence
+	for h.get("/v1/rounds/1/evidence?limit=5", &one); one.Cursor == ""; h.get("/v1/rounds/1/evidence?limit=5", &one) {
+		second()
+	}
+	h.get("/v1/rounds/1/evidence?limit=1000", &all)
+	var round schemas.RoundRead
+	for h.get("/v1/rounds/1", &round); round.RoundNumber == one.RoundNumber; h.get("/v1/rounds/1", &round) {
+		second()
+	}
+	ticks := one.Ticks
+	for cursor := one.Cursor; cursor != ""; {
+		var next schemas.Evidence
+		h.get("/v1/rounds/1/evidence?limit=5&cursor="+cursor, &next)
+		if next.RoundNumber != one.RoundNumber {
+			t.Fatalf("a page is of round %d, the first one of %d", next.RoundNumber, one.RoundNumber)
+		}
+		ticks, cursor = append(ticks, next.Ticks...), next.Cursor
+	}
+	if !reflect.DeepEqual(ticks, all.Ticks) {
+		t.Errorf("%d ticks in pages, %d in one", len(ticks), len(all.Ticks))
+	}
+	for _, target := range []string{"/v1/rounds/2/evidence?cursor=" + one.Cursor, fmt.Sprintf("/v1/rounds/1/evidence?round_number=%d&cursor=%s", one.RoundNumber, one.Cursor), "/v1/rounds/1/evidence?cursor=AAAA"} {
+		if status, body := h.Call(h.alice, "GET", target, ""); status != 400 || code(body) != "bad_cursor" {
+			t.Errorf("%s: %d %s", target, status, body)
+		}
+	}
+}
+
 // TestBadHistoryRequests checks the codes of requests that no history answers.
 func TestBadHistoryRequests(t *testing.T) {
 	h, alice, _ := newServer(t)
@@ -271,6 +309,14 @@ func TestBadHistoryRequests(t *testing.T) {
 		{"/v1/rounds/1/history?round_number=2", 404, none}, // of another slot
 		{"/v1/rounds/1/history?round_number=999", 404, none},
 		{"/v1/rounds/1/history?round_number=18446744073709551615", 404, none},
+		{"/v1/rounds/1/history?round_number=0", 404, none}, // not the latest
+		{"/v1/rounds/1/evidence?round_number=0", 404, none},
+		{"/v1/rounds/1/evidence?round_number=999", 404, none},
+		{"/v1/rounds/1/evidence?round_number=1", 200, ""},
+		{"/v1/portfolio/ledger?market_id=0", 400, value}, // not the rows without a market
+		{"/v1/portfolio/ledger?market_id=-1", 400, value},
+		{"/v1/portfolio/ledger?market_id=4294967296", 400, value},
+		{"/v1/portfolio/ledger?market_id=1", 200, ""},
 		{"/v1/rounds/1/history?round_number=1", 200, ""},
 		{"/v1/rounds/1/history?round_number=x", 400, value},
 		{"/v1/rounds/1/history?step_secs=0", 400, value},

@@ -21,8 +21,11 @@ Prices are integer ticks in pips, 1–9999 ($1 = 10000 pips: 4700 is 47.00 cents
 
 Sign ` + "`timestamp \\n METHOD \\n target \\n body`" + ` (the target with its query, exactly as sent) by HMAC-SHA256 with the 32-byte secret, base64, and send it as DX-ACCESS-SIGNATURE beside DX-ACCESS-KEY and DX-ACCESS-TIMESTAMP (Unix ms, within 5 s of the venue's clock).`
 
-func config(version string) huma.Config {
+func init() {
 	huma.DefaultArrayNullable = false // a list is never null on this wire
+}
+
+func config(version string) huma.Config {
 	c := huma.DefaultConfig("Duplex", version)
 	c.CreateHooks, c.Transformers = nil, nil
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", "" // the portal serves them
@@ -44,6 +47,7 @@ var tags = []*huma.Tag{
 	{Name: "markets", Description: "Slots that trade now: prices, books, trades"},
 	{Name: "rounds", Description: "The rounds of each slot: strike, freeze, settlement"},
 	{Name: "series", Description: "The series: where each one trades now, and its last results."},
+	{Name: "forecasts", Description: "The probabilities that the account expected, with their scores"},
 	{Name: "oracle", Description: "Index prices"},
 	{Name: "account", Description: "What the key may do, and how often"},
 	{Name: "time", Description: "The venue's clock"},
@@ -158,11 +162,14 @@ func errorBody(reg huma.Registry) *huma.Schema {
 
 // commonErrors are the codes that every route can return
 // (docs/rules/rest.md#errors-of-every-route).
-var commonErrors = []string{"unauthorized", "missing_scope", "rate_limited", "unknown_field", "body_too_large", "internal"}
+var commonErrors = []string{"unauthorized", "missing_scope", "rate_limited", "unknown_field", "body_too_large", "node_behind", "internal"}
 
 // addErrorResponses documents the codes of a route by status.
 func addErrorResponses(reg huma.Registry, op *huma.Operation, f *tools.Spec) {
 	codes := slices.Concat(commonErrors, f.Errors)
+	if !f.ReadOnly() {
+		codes = append(codes, "read_only_node")
+	}
 	if op.RequestBody != nil {
 		codes = append(codes, "malformed_json", "schema_violation", "unsupported_media_type")
 	} else {

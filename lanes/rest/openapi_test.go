@@ -56,7 +56,7 @@ func TestDocumentGolden(t *testing.T) {
 }
 
 // TestDocumentIsComplete checks that the document has every error code of a route and an
-// example of every body, and that request schemas are closed and response schemas open.
+// example of every body, that every tag has a description, and that request schemas are closed and response schemas open.
 func TestDocumentIsComplete(t *testing.T) {
 	h := lanetest.New(t)
 	raw, doc := document(t, Mount(h.Routes, h.Gate, "test"))
@@ -64,6 +64,7 @@ func TestDocumentIsComplete(t *testing.T) {
 		"not_found": true, "method_not_allowed": true, "forbidden_origin": true, "too_many_connections": true,
 		"unknown_user": true, "unknown_key": true, "duplicate_deposit_id": true, "invalid_transition": true,
 		"unknown_agent": true, "duplicate_agent_name": true, "duplicate_client_transfer_id": true, "stale_mandate": true, "agent_limit": true, "bad_mandate": true,
+		"self_approval": true, "unknown_approval": true, "duplicate_operator_name": true,
 	}
 	for _, code := range schemas.Codes() {
 		if !elsewhere[code] && !bytes.Contains(raw, []byte("`"+code+"`")) {
@@ -72,6 +73,11 @@ func TestDocumentIsComplete(t *testing.T) {
 	}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
+			for _, tag := range op.Tags {
+				if doc.Tags.Get(tag) == nil {
+					t.Errorf("%s %s: the tag %s has no description", method, path, tag)
+				}
+			}
 			if op.RequestBody != nil {
 				if example := op.RequestBody.Value.Content["application/json"].Example; example == nil {
 					t.Errorf("%s %s: no example", method, path)
@@ -201,10 +207,12 @@ func TestResponsesMatchDocument(t *testing.T) {
 	call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":60000}`)
 	call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":1}`)
 	call(alice, "POST", "/v1/portfolio/redeem", `{"market_id":1,"qty":1}`)
+	call(alice, "POST", "/v1/forecasts", `{"market_id":1,"generation":1,"p":6200}`)
+	call(alice, "POST", "/v1/forecasts", `{"market_id":1,"generation":9,"p":6200}`)
 	call(alice, "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"5","destination":"d"}`)
 	for _, target := range []string{
 		"/v1/portfolio/orders", "/v1/portfolio/orders?status=resting,canceled,rejected&limit=2", "/v1/portfolio/orders/" + id, "/v1/portfolio/fills", "/v1/portfolio/balance",
-		"/v1/portfolio/positions", "/v1/portfolio/pnl", "/v1/portfolio/ledger?kind=fill,fee,deposit", "/v1/portfolio/ledger?kind=x", "/v1/portfolio/rounds?category=1", "/v1/deposits?limit=1", "/v1/portfolio/settlements", "/v1/portfolio/deadman", "/v1/markets", "/v1/markets/1", "/v1/markets/1/orderbook?depth=2",
+		"/v1/portfolio/positions", "/v1/portfolio/pnl", "/v1/portfolio/ledger?kind=fill,fee,deposit", "/v1/portfolio/ledger?kind=x", "/v1/portfolio/rounds?category=1", "/v1/deposits?limit=1", "/v1/forecasts", "/v1/forecasts?market_id=x", "/v1/portfolio/settlements", "/v1/portfolio/deadman", "/v1/markets", "/v1/markets/1", "/v1/markets/1/orderbook?depth=2",
 		"/v1/markets/1/trades", "/v1/rounds", "/v1/rounds/1", "/v1/rounds/1/history", "/v1/rounds/77/history", "/v1/oracle/price", "/v1/oracle/history?step_secs=10", "/v1/account/limits", "/v1/time", "/v1/exchange/status", "/v1/exchange/retention",
 		"/v1/exchange/schedule", "/v1/exchange/fees", "/v1/withdrawals", "/v1/deposits/address", "/v1/markets/77", "/v1/rounds/77", "/v1/portfolio/fills?cursor=zz", "/v1/time?x=1",
 	} {

@@ -85,7 +85,7 @@ func TestSession(t *testing.T) {
 		{"/v1/oracle/price", `"price":"6500000000000"`},
 		{"/v1/exchange/fees", `"taker_rate":250`},
 		{"/v1/exchange/status", `"exchange_active":true`},
-		{"/v1/exchange/retention", `{"tape_cap":1000,"terminal_cap":1000,"reject_cap":200,"fill_cap":2000,"ledger_cap":2000,"portfolio_rounds_cap":200,"deposits_cap":1000,"event_cap":4096,"history":null}`},
+		{"/v1/exchange/retention", `{"tape_cap":1000,"terminal_cap":1000,"reject_cap":200,"fill_cap":2000,"ledger_cap":2000,"portfolio_rounds_cap":200,"deposits_cap":1000,"forecast_cap":1000,"event_cap":4096,"history":null}`},
 		{"/v1/exchange/schedule", `{"schedule":[]}`},
 		{"/v1/account/limits", `"write":{"sustained_rate_per_s":20,"burst":20},"cancel":{"sustained_rate_per_s":40,"burst":40}`},
 		{"/v1/portfolio/deadman", `{"armed":false,"timeout_ms":0,"deadline_ts":"0"}`},

@@ -1,6 +1,9 @@
 package rest
 
-import "duplex/tools"
+import (
+	"duplex/lanes/gate"
+	"duplex/tools"
+)
 
 // registerRoutes registers every operation that has a route, in the order of
 // docs/rules/rest.md.
@@ -12,6 +15,7 @@ func (l *Lane) registerRoutes() {
 	register(l, tools.CancelOrders)
 	register(l, tools.CancelAllOrders)
 	register(l, tools.DecreaseOrder)
+	register(l, tools.ReplaceOrder)
 	register(l, tools.ArmDeadman)
 	register(l, tools.DisarmDeadman)
 	register(l, tools.GetDeadman)
@@ -25,6 +29,8 @@ func (l *Lane) registerRoutes() {
 	register(l, tools.ListLedger)
 	register(l, tools.ListPortfolioRounds)
 	register(l, tools.RedeemPairs)
+	register(l, tools.SubmitForecast)
+	register(l, tools.ListForecasts)
 	register(l, tools.ListMarkets)
 	register(l, tools.GetMarket)
 	register(l, tools.GetOrderbook)
@@ -48,4 +54,8 @@ func (l *Lane) registerRoutes() {
 	register(l, tools.GetWithdrawal)
 	register(l, tools.ListDeposits)
 	register(l, tools.GetDepositAddress)
+	if l.gate.Venue.Virtual != nil {
+		l.gate.SetPathOptions(tools.AdvanceClock.Path, gate.PathOptions{NoBudget: true})
+		register(l, tools.AdvanceClock)
+	}
 }

@@ -174,6 +174,14 @@ func (l *expectations) recordOperator(at core.Stamp, cmd core.Command) {
 		if l.depositSeqs[c.DepositID] == 0 {
 			l.depositSeqs[c.DepositID] = at.Seq
 		}
+	case *core.DecideApproval:
+		switch x := c.Action; {
+		case !c.Approve:
+		case x.Kind == core.ApproveDeposit:
+			l.recordOperator(at, &core.Deposit{User: x.User, DepositID: x.DepositID, Amount: x.Amount})
+		case x.Kind == core.ApproveWithdrawal:
+			l.recordOperator(at, &core.DecideWithdrawal{Withdrawal: x.Withdrawal, Complete: true})
+		}
 	case *core.DecideWithdrawal:
 		w, to := l.byID[c.Withdrawal], core.WithdrawalRejected
 		if c.Complete {
@@ -274,6 +282,8 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 	}
 	if r.filled == c.Qty {
 		l.end(r, e.at, core.Executed, "")
+	} else if !over {
+		e.body["queue_ahead"] = num(m.QueueAhead(r.id))
 	}
 }
 

@@ -233,7 +233,7 @@ func (d *simGate) Open(e *engine.Engine) {
 	rest.Mount(routes, g, "sim")
 	d.agents = mcp.Mount(routes, g, "sim")
 	d.net, d.server = d.serve(g.Edge(routes))
-	d.operatorNet, d.admin = d.serve(admin.New(admin.Options{Venue: g.Venue, Gate: g, Token: operatorHash}))
+	d.operatorNet, d.admin = d.serve(admin.New(admin.Options{Venue: g.Venue, Gate: g, Token: operatorHash, KeepShared: true}))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.life++
@@ -303,9 +303,13 @@ type tokenBucket struct {
 
 const token = 1_000_000_000
 
-// take takes n tokens at the time now, which may be before the last one. If there are too few,
-// it returns the milliseconds until the bucket holds again tokens.
+// take takes n tokens at the time now. A time before the last one is the last one, unless it is a
+// second before it, which means that the clock was set back. If there are too few tokens, it returns
+// the milliseconds until the bucket holds again tokens.
 func (b *tokenBucket) take(n, again, now int64) (ok bool, wait int64) {
+	if b.at-now < core.NsPerSec {
+		now = max(now, b.at)
+	}
 	b.left = min(b.burst*token, b.left+max(0, min(now-b.at, 1<<33))*b.rate)
 	b.at = now
 	if n*token <= b.left {

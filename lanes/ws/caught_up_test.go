@@ -1,7 +1,10 @@
 package ws
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"duplex/core"
 	"duplex/schemas"
@@ -39,5 +42,36 @@ func TestSubscribeWaitsForAppliedSeq(t *testing.T) {
 		if b := into[schemas.Orderbook](t, m); uint64(m.Seq) < placed || len(b.Yes) != 1 {
 			t.Errorf("snapshot as of seq %d, want at least %d with one level: %s", m.Seq, placed, m.Msg)
 		}
+	}
+}
+
+// TestMinSeq checks that subscribe and get_snapshot wait for min_seq, and fail if it does not come in
+// time, which changes nothing.
+func TestMinSeq(t *testing.T) {
+	s := newTestLane(t)
+	s.Gate.Venue.Config.ResponseBudget = 300 // ms
+	r := s.dial(s.NewKey(1, core.ScopeRead))
+	next := s.lane.engine.Seq() + 1
+	late := fmt.Sprintf(`{"channels":["orderbook_snapshot"],"market_ids":[1],"min_seq":"%d"}`, next+1000)
+	if m := r.ask("subscribe", late); m.Type != "error" || !strings.Contains(string(m.Msg), `"code":13,"name":"sequencing_timeout"`) {
+		t.Errorf("a seq that does not come: %+v", m)
+	}
+	if m := r.ask("list_subscriptions", `{}`); !strings.Contains(string(m.Msg), `"subscriptions":[]`) {
+		t.Errorf("a command that failed left %s", m.Msg)
+	}
+	s.Gate.Venue.Config.ResponseBudget = 30_000
+	for i, command := range []string{
+		`"subscribe","params":{"channels":["orderbook_snapshot"],"market_ids":[1]`, `"update_subscription","params":{"sid":1,"action":"get_snapshot"`,
+	} {
+		r.send(fmt.Sprintf(`{"id":%d,"cmd":%s,"min_seq":"%d"}}`, 10+i, command, s.lane.engine.Seq()+1))
+		time.Sleep(50 * time.Millisecond) // gives an answer that wrongly does not wait the time to be made
+		s.place(1, uint64(i+1), 1, "buy yes 10 @ 4700")
+		placed := s.lane.engine.Seq()
+		if m := r.until("orderbook_snapshot"); uint64(m.Seq) < placed {
+			t.Errorf("%s: a snapshot as of seq %d, want at least %d", command, m.Seq, placed)
+		}
+	}
+	if m := r.ask("update_subscription", `{"sid":1,"action":"delete_markets","market_ids":[1],"min_seq":"1"}`); m.Type != "error" || !strings.Contains(string(m.Msg), `"code":2`) {
+		t.Errorf("min_seq with another action: %+v", m)
 	}
 }

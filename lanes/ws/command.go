@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -77,6 +78,9 @@ func decodeParams[P any](cmd *schemas.WSCommand, do func(schemas.Int, *P) error)
 // subscribe adds a subscription for each channel, or none on an error
 // (docs/rules/events.md#subscribe).
 func (c *conn) subscribe(id schemas.Int, p *schemas.WSSubscribe) error {
+	if err := c.lane.waitSeq(p.MinSeq, p.SinceSeq); err != nil {
+		return err
+	}
 	var start *userStart
 	if slices.Contains(p.Channels, user.String()) {
 		start = c.lane.userStart(c.call.Key.User, p.SinceSeq)
@@ -103,6 +107,25 @@ func (c *conn) subscribe(id schemas.Int, p *schemas.WSSubscribe) error {
 		l.topics.add(s)
 		l.snapshotSchedule.add(s)
 		l.sendFirstSnapshots(s, s.markets)
+	}
+	return nil
+}
+
+// waitSeq waits until the venue has applied minSeq (docs/rules/events.md#subscribe). On a node of
+// several it also waits for since, which another node may have sent, but a seq that does not come is
+// no error: the caller then gets a snapshot.
+func (l *Lane) waitSeq(minSeq schemas.U64, since *schemas.U64) error {
+	_, several := l.engine.MemberStatus()
+	if minSeq == 0 && (since == nil || !several) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, l.gate.Budget())
+	defer cancel()
+	if err := l.engine.WaitApplied(ctx, uint64(minSeq)); err != nil {
+		return err
+	}
+	if since != nil && several {
+		_ = l.engine.WaitApplied(ctx, uint64(*since)) // else a snapshot
 	}
 	return nil
 }

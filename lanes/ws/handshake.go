@@ -23,6 +23,24 @@ const (
 
 var operation = tools.Spec{Name: "ws", Title: "Event stream", Method: "GET", Path: path, Scope: core.ScopeRead}
 
+// IsHandshake reports whether a request asks for an event stream: an upgrade to WebSocket on the path of
+// this lane. Any other request with an Upgrade header is an ordinary one.
+func IsHandshake(r *http.Request) bool {
+	return r.Method == operation.Method && r.URL.Path == path && hasToken(r.Header, "Connection", "upgrade") && hasToken(r.Header, "Upgrade", "websocket")
+}
+
+// hasToken reports whether a header has a token in its list.
+func hasToken(h http.Header, name, token string) bool {
+	for _, v := range h.Values(name) {
+		for x := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(x), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // browserCredentials returns the credentials that a browser sends in a subprotocol, because
 // it cannot set headers (docs/rules/events.md#handshake).
 func browserCredentials(r *http.Request) (c gate.Credentials, ok bool) {

@@ -21,6 +21,7 @@ type Lane struct {
 	gate        *gate.Gate
 	engine      *engine.Engine
 	writers     *writerPool
+	ctx         context.Context // ends with stop
 	stop        context.CancelFunc
 	pumpStopped chan struct{}  // closed when the pump has returned
 	openConns   sync.WaitGroup // connections, including those in their handshake
@@ -55,7 +56,7 @@ func mount(m *gate.Routes, g *gate.Gate, lim limits) *Lane {
 	}
 	l.applied.L = &l.mu
 	ctx, cancel := context.WithCancel(context.Background())
-	l.stop = cancel
+	l.ctx, l.stop = ctx, cancel
 	follower := l.engine.Follow() // before load, so that no command falls between the two
 	l.load()
 	g.BrowserCredentials = browserCredentials
@@ -89,6 +90,10 @@ func (l *Lane) Close(ctx context.Context) error {
 	}
 }
 
+// Restart closes every connection with 1012, because this node does not know the state of the venue
+// any more. New handshakes get node_behind while that is so.
+func (l *Lane) Restart() { l.each(func(c *conn) { c.close(restarting) }) }
+
 func (l *Lane) each(visit func(*conn)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +119,7 @@ func (l *Lane) reserveConn(c *conn) error {
 }
 
 // register adds a connection after its handshake. It closes the connection at once if its
-// key was revoked, or the lane closed, during the handshake.
+// key was revoked, the lane closed, or the node fell behind, during the handshake.
 func (l *Lane) register(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +129,7 @@ func (l *Lane) register(c *conn) {
 	if !c.keyValid() {
 		c.close(keyRevoked)
 	}
-	if l.draining {
+	if l.draining || !l.engine.ServesReads() {
 		c.close(restarting)
 	}
 }

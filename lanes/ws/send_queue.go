@@ -2,6 +2,7 @@ package ws
 
 import (
 	"bytes"
+	"crypto/tls"
 	"net"
 	"time"
 )
@@ -233,7 +234,7 @@ func (c *conn) recycle(batch []item) {
 // closeWrite closes the sending side of the stream and leaves the receiving side open for
 // the peer's close frame. A full close could reset the stream and lose our close frame.
 func (c *conn) closeWrite() {
-	if t, ok := tcpConn(c.net); ok {
+	if t, ok := c.net.(interface{ CloseWrite() error }); ok {
 		_ = t.CloseWrite()
 	}
 	_ = c.net.SetReadDeadline(time.Now().Add(closeTimeout))
@@ -252,14 +253,29 @@ func (c *conn) abort() {
 
 // tcpConn unwraps n to its TCP connection, if it has one.
 func tcpConn(n net.Conn) (*net.TCPConn, bool) {
-	for {
+	for ; n != nil; n = unwrap(n) {
 		if t, ok := n.(*net.TCPConn); ok {
 			return t, true
 		}
-		u, ok := n.(interface{ NetConn() net.Conn })
-		if !ok {
-			return nil, false
-		}
-		n = u.NetConn()
 	}
+	return nil, false
+}
+
+// encrypted reports whether n speaks TLS, so that nothing may be written to its TCP
+// connection directly.
+func encrypted(n net.Conn) bool {
+	for ; n != nil; n = unwrap(n) {
+		if _, ok := n.(*tls.Conn); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// unwrap returns the connection inside n, or nil.
+func unwrap(n net.Conn) net.Conn {
+	if u, ok := n.(interface{ NetConn() net.Conn }); ok {
+		return u.NetConn()
+	}
+	return nil
 }

@@ -9,6 +9,9 @@ import (
 
 // update runs update_subscription (docs/rules/events.md#update_subscription).
 func (c *conn) update(id schemas.Int, p *schemas.WSUpdate) error {
+	if err := c.lane.waitSeq(p.MinSeq, nil); err != nil {
+		return err
+	}
 	var start *userStart // prepared without the lock, as in subscribe
 	if p.Action == "get_snapshot" {
 		start = c.prepareUserSnapshot(p.Sid)

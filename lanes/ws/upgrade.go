@@ -118,7 +118,7 @@ func (u *upgradeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	u.conn.net = n
 	if t, ok := tcpConn(n); ok {
 		_ = t.SetWriteBuffer(u.conn.lane.limits.socketBufferBytes)
-		if raw, err := t.SyscallConn(); err == nil {
+		if raw, err := t.SyscallConn(); err == nil && !encrypted(n) {
 			u.conn.nonblocking.bind(raw)
 		}
 	}

@@ -20,7 +20,7 @@ type mandateFlags struct {
 	MaxOrderCost    *cli.Dollars         `help:"Most that one order may cost, fees included." placeholder:"DOLLARS"`
 	MaxMarketCost   *cli.Dollars         `help:"Most that its open orders and positions in one market may cost." placeholder:"DOLLARS"`
 	MaxOpenCost     *cli.Dollars         `help:"Most that all its open orders and positions may cost." placeholder:"DOLLARS"`
-	Series          []trading.SeriesFlag `help:"Trade only in these series, such as btc-60s." placeholder:"NAME"`
+	Series          []trading.SeriesFlag `help:"Trade only in these series, such as btc-60s." predictor:"series" placeholder:"NAME"`
 	Collar          *int64               `help:"Buy at most so many pips above the best bid of others, and sell at most so many below their best ask; 100 pips are a cent." placeholder:"PIPS"`
 	MaxOrderQty     *int64               `help:"Most contracts of one order." placeholder:"N"`
 	MaxOpenOrders   *int64               `help:"Most orders that rest at once." placeholder:"N"`

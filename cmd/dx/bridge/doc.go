@@ -11,13 +11,15 @@
 //	parse      find id, method and tool; respond to bad JSON
 //	filter     reject a tool that the bridge does not offer
 //	headers    make the protocol's headers from the body
+//	nodes      choose the node, and the next one if it fails
 //	Open       sign and send; correct the clock once (package client)
 //	deliver    pass on one response, or an event stream message by message
 //
 // Invariants:
 //
 //  1. The bytes sent are the bytes received.
-//  2. A read whose response is lost is sent once more. A write is never sent again.
+//  2. A read whose response is lost is sent once more, or to the next node. A write is sent again only if a
+//     node did not execute it, or to another node if its client_order_id prevents a second execution.
 //  3. Every request gets a response. That of a write without a response from the venue
 //     says that the outcome is unknown and which tool shows it, or that the write was not
 //     executed.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"duplex/client"
 )
 
 // silenceTimeout ends a response that stops in the middle. An event stream sends something
@@ -20,10 +22,11 @@ var errNoAnswer = errors.New("the response ended early")
 
 // forward sends a request to the venue and its response to the host. It returns an error
 // if there is no response. f.partial reports whether the host got a part of one.
-func (b *Bridge) forward(f *inFlightRequest) error {
+func (b *Bridge) forward(f *inFlightRequest, n *client.Node) error {
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
-	resp, err := b.client.Open(ctx, http.MethodPost, Path, f.header, f.raw)
+	f.node = n
+	resp, err := openNode(ctx, b.client, n, f.message, http.MethodPost, f.header)
 	if err != nil {
 		return err
 	}
@@ -38,8 +41,22 @@ func (b *Bridge) forward(f *inFlightRequest) error {
 	if err != nil {
 		return err
 	}
+	if err := b.nodeFailed(f, answer); err != nil {
+		return err
+	}
 	if !f.deliver(b, answer) {
 		return &foreignResponse{resp.StatusCode, answer}
+	}
+	return nil
+}
+
+// nodeFailed returns an error if the response is to be had from another node.
+func (b *Bridge) nodeFailed(f *inFlightRequest, answer jsontext.Value) error {
+	if !b.client.Several() || f.partial {
+		return nil
+	}
+	if err := refusedByNode(answer); err != nil { // nil is not an error of the interface's type
+		return err
 	}
 	return nil
 }
@@ -53,6 +70,9 @@ func (b *Bridge) forwardStream(f *inFlightRequest, body io.Reader) error {
 			f.partial = true
 			b.write(data)
 			return nil
+		}
+		if err := b.nodeFailed(f, data); err != nil {
+			return err
 		}
 		if f.deliver(b, data) {
 			return errDone
@@ -79,6 +99,12 @@ func (f *inFlightRequest) deliver(b *Bridge, answer jsontext.Value) bool {
 	result, failed := members["result"], members["error"]
 	if result == nil && failed == nil {
 		return false
+	}
+	if f.unknown {
+		answer = settled(f.ctx, b.client, f.message, answer)
+	}
+	if f.writes && b.client.Several() {
+		f.node.Saw(seqOf(result))
 	}
 	if failed != nil {
 		answer = f.failed(answer, failed, members["id"] == nil)

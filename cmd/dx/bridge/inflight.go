@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"duplex/client"
 )
 
 // inFlightRequest is a request without a response yet.
@@ -15,8 +17,10 @@ type inFlightRequest struct {
 	header   http.Header
 	ctx      context.Context
 	cancel   context.CancelFunc
-	writes   bool        // calls a tool that may change something
-	partial  bool        // the host got part of the response
+	writes   bool // calls a tool that may change something
+	partial  bool // the host got part of the response
+	unknown  bool // an earlier node may have executed it
+	node     *client.Node
 	canceled atomic.Bool // the host canceled the request
 	closed   atomic.Bool // the host closed its end; a stream ends in an orderly way
 }

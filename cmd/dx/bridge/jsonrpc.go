@@ -28,7 +28,10 @@ func errorResponse(id jsontext.Value, code int, message string, e schemas.Error)
 }
 
 // toolErrorResponse returns the result of a rejected tool call, in the revision of m.
-func toolErrorResponse(m *message, r *schemas.ToolError) []byte {
+func toolErrorResponse(m *message, r *schemas.ToolError) []byte { return toolResponse(m, r, true) }
+
+// toolResponse returns the result of a tool call, in the revision of m.
+func toolResponse(m *message, r any, isError bool) []byte {
 	type block struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
@@ -37,9 +40,9 @@ func toolErrorResponse(m *message, r *schemas.ToolError) []byte {
 	result := struct {
 		Content           []block        `json:"content"`
 		StructuredContent jsontext.Value `json:"structuredContent"`
-		IsError           bool           `json:"isError"`
+		IsError           bool           `json:"isError,omitzero"`
 		ResultType        string         `json:"resultType,omitzero"`
-	}{[]block{{"text", string(content)}}, content, true, ""}
+	}{[]block{{"text", string(content)}}, content, isError, ""}
 	if m.version == modern {
 		result.ResultType = "complete"
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"mime"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -70,7 +71,7 @@ func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	m, _ := parse(body)
 	readOnly, _ := s.catalog.isRead(r.Context(), &m) // without a list it counts as a write
-	resp, err := s.client.Open(r.Context(), r.Method, Path, forwardedHeaders(r.Header), body)
+	resp, err := s.open(r, &m, body, readOnly)
 	if err == nil || r.Context().Err() != nil {
 		return resp, err
 	}
@@ -84,6 +85,48 @@ func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		Header: http.Header{"Content-Type": {"application/json"}},
 		Body:   io.NopCloser(bytes.NewReader(noAnswerResponse(&m, !readOnly, err))),
 	}, nil
+}
+
+// open sends a request to the venue. With several nodes it goes through them, and a lost order is settled.
+func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOnly bool) (resp *http.Response, err error) {
+	if !s.client.Several() {
+		return s.client.Open(r.Context(), r.Method, Path, forwardedHeaders(r.Header), body)
+	}
+	m.raw = body
+	err = throughNodes(r.Context(), s.client, m, readOnly, func(n *client.Node, unknown bool) error {
+		got, err := openNode(r.Context(), s.client, n, m, r.Method, forwardedHeaders(r.Header))
+		if err != nil {
+			return err
+		}
+		if kind, _, _ := mime.ParseMediaType(got.Header.Get("Content-Type")); kind != "application/json" {
+			resp = got // an event stream
+			return nil
+		}
+		defer got.Body.Close()
+		answer, err := io.ReadAll(got.Body)
+		if err != nil {
+			return err
+		}
+		got.Header.Del("Content-Length")
+		resp = got
+		if refused := refusedByNode(answer); refused != nil {
+			resp.Body = io.NopCloser(bytes.NewReader(answer))
+			return refused
+		}
+		if !readOnly {
+			n.Saw(seqOf(object(answer)["result"]))
+		}
+		if unknown {
+			answer = settled(r.Context(), s.client, m, answer)
+		}
+		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(answer)), int64(len(answer))
+		return nil
+	}, func() bool { return false })
+	var refused *nodeRefusal
+	if errors.As(err, &refused) {
+		return resp, nil // every node says the same
+	}
+	return resp, err
 }
 
 // forwardedHeaders returns the headers that the proxy forwards. They exclude signatures and

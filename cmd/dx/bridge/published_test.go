@@ -37,7 +37,7 @@ func TestPublished(t *testing.T) {
 	}
 	read(t, "server.json", &server)
 	read(t, "manifest.json", &manifest)
-	newest := regexp.MustCompile(`(?m)^## (\S+)`).FindSubmatch(duplex.Changelog)
+	newest := regexp.MustCompile(`(?m)^## (\d\S*)`).FindSubmatch(duplex.Changelog) // after Unreleased
 	p := server.Packages[0]
 	for _, v := range []string{server.Version, p.Version, manifest.Version} {
 		if v != string(newest[1]) {

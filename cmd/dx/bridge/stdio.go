@@ -184,8 +184,7 @@ func (b *Bridge) startRequest(ctx context.Context, m *message) func() {
 	}
 }
 
-// answer handles a request up to its response. It sends a read once more if the response
-// was lost, and never a write.
+// answer handles a request up to its response.
 func (b *Bridge) answer(f *inFlightRequest) {
 	readOnly, err := b.catalog.isRead(f.ctx, f.message)
 	f.writes = !readOnly
@@ -197,11 +196,14 @@ func (b *Bridge) answer(f *inFlightRequest) {
 		b.write(b.filter.errorResponse(f.message))
 		return
 	}
-	err = b.forward(f)
-	if err != nil && readOnly && !f.partial && f.ctx.Err() == nil {
-		err = b.forward(f)
-	}
-	if err != nil {
+	err = throughNodes(f.ctx, b.client, f.message, readOnly, func(n *client.Node, unknown bool) error {
+		f.unknown = unknown
+		return b.forward(f, n)
+	}, func() bool { return f.partial })
+	var refused *nodeRefusal
+	switch {
+	case errors.As(err, &refused) && f.deliver(b, refused.answer): // every node says the same
+	case err != nil:
 		b.reportNoAnswer(f, err)
 	}
 }

@@ -129,9 +129,11 @@ func unknownOutcomeResponse(m *message, err error) []byte {
 // write that the read needs.
 var lookupTools = map[string]struct{ tool, by string }{
 	"place_order":        {"list_orders", "client_order_id"},
+	"replace_order":      {"list_orders", "client_order_id"},
 	"cancel_order":       {"list_orders", "order_id"},
 	"decrease_order":     {"list_orders", "order_id"},
 	"redeem_pairs":       {"list_positions", "market_id"},
+	"submit_forecast":    {"list_forecasts", "market_id"},
 	"request_withdrawal": {"list_withdrawals", ""},
 }
 

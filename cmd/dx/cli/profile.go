@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"duplex/client"
 	"duplex/internal/atomicfile"
 	"duplex/schemas"
 )
@@ -93,9 +94,15 @@ func checkProfile(p *schemas.Profile) error {
 		if at.value == "" && !at.needed {
 			continue
 		}
-		u, err := url.Parse(at.value)
-		if err != nil || u.Host == "" || u.Scheme != at.schemes[0] && u.Scheme != at.schemes[1] {
-			return fmt.Errorf("%s: must be an address like %s://127.0.0.1:8080", at.member, at.schemes[0])
+		list := []string{at.value}
+		if several := client.Addresses(at.value); at.member == "api" && len(several) > 1 {
+			list = several
+		}
+		for _, a := range list {
+			u, err := url.Parse(a)
+			if err != nil || u.Host == "" || u.Scheme != at.schemes[0] && u.Scheme != at.schemes[1] {
+				return fmt.Errorf("%s: must be an address like %s://127.0.0.1:8080", at.member, at.schemes[0])
+			}
 		}
 	}
 	if p.APIKey == "" {

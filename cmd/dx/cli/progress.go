@@ -74,3 +74,37 @@ func Bar(done, total int64) string {
 	full := int(done * barWidth / max(total, 1))
 	return "[" + strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full) + "]"
 }
+
+// Counter shows how many of a known number of things are done, on one line of a terminal that is
+// drawn again. It belongs to one goroutine.
+type Counter struct {
+	To   io.Writer // nil: nothing is shown
+	Unit string    // what is counted, such as groups
+
+	shown time.Time
+}
+
+// NewCounter returns a counter on w if that is a terminal, else one that shows nothing.
+func NewCounter(w io.Writer, unit string) *Counter {
+	c := &Counter{Unit: unit}
+	if IsTerminal(w) {
+		c.To = w
+	}
+	return c
+}
+
+// Update shows that done of total are done, but not more often than RedrawEvery before the end.
+func (c *Counter) Update(done, total uint64) {
+	if c.To == nil || done < total && time.Since(c.shown) < RedrawEvery {
+		return
+	}
+	c.shown, done = time.Now(), min(done, total)
+	fmt.Fprintf(c.To, "\r%s %3d %% of %d %s", Bar(int64(done), int64(total)), done*100/max(total, 1), total, c.Unit)
+}
+
+// Clear clears the line.
+func (c *Counter) Clear() {
+	if c.To != nil {
+		fmt.Fprint(c.To, ClearLine)
+	}
+}

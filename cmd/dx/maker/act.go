@@ -53,7 +53,7 @@ func (b *tokenBudget) drain() { b.write, b.cancel = 0, 0 }
 // redeem redeems pairs if there are as many as the contracts of one quote.
 func (m *maker) redeem(ctx context.Context, p schemas.Position) error {
 	pairs := min(p.YesQty-p.YesReserved, p.NoQty-p.NoReserved)
-	if pairs < int64(m.opt.Qty) || m.budget.write < 1 {
+	if pairs < int64(m.quotes.Qty) || m.budget.write < 1 {
 		return nil
 	}
 	m.budget.write--
@@ -61,24 +61,37 @@ func (m *maker) redeem(ctx context.Context, p schemas.Position) error {
 	return err
 }
 
-// applyChanges performs the changes that the tokens allow: first the required cancels, then
-// the best quotes of all markets, then deeper ones. It cancels a replaced quote only if its
-// replacement has a token.
+// applyChanges performs the changes that the tokens allow: the required cancels, then the best quotes of
+// all markets, then deeper ones. Each new quote is placed before the one that it replaces is canceled, so
+// that no side is empty in between. Those that move back come first: only when they are gone are the
+// others sure not to meet the maker's own orders.
 func (m *maker) applyChanges(ctx context.Context, c *quoteChanges) error {
-	slices.SortStableFunc(c.replaces, func(a, b quoteChange) int { return cmp.Compare(a.depth, b.depth) })
-	swap := c.replaces[:min(len(c.replaces), int(m.budget.write))]
-	cancels := c.cancels
-	var places []schemas.PlaceOrder
-	for _, s := range swap {
-		if s.cancel != 0 {
-			cancels = append(cancels, s.cancel)
-		}
-		places = append(places, s.place)
+	slices.SortStableFunc(c.replaces, func(a, b quoteChange) int { return cmp.Compare(a.level, b.level) })
+	var back, forth struct {
+		places  []schemas.PlaceOrder
+		cancels []schemas.U64
 	}
-	if err := m.cancel(ctx, cancels); err != nil {
+	back.cancels = c.cancels
+	for _, r := range c.replaces[:min(len(c.replaces), int(m.budget.write))] {
+		part := &forth
+		if r.behind {
+			part = &back
+		}
+		part.places = append(part.places, r.place)
+		if r.cancel != 0 {
+			part.cancels = append(part.cancels, r.cancel)
+		}
+	}
+	if err := m.place(ctx, back.places); err != nil {
 		return err
 	}
-	return m.place(ctx, places)
+	if err := m.cancel(ctx, back.cancels); err != nil {
+		return err
+	}
+	if err := m.place(ctx, forth.places); err != nil {
+		return err
+	}
+	return m.cancel(ctx, forth.cancels)
 }
 
 func (m *maker) cancel(ctx context.Context, ids []schemas.U64) error {

@@ -2,16 +2,22 @@ package maker
 
 import (
 	"context"
-	"slices"
+	"time"
 
+	"duplex/core"
+	"duplex/internal/marketsim"
 	"duplex/schemas"
 )
 
 // quoteChange places a quote and cancels the one that it replaces, if any.
 type quoteChange struct {
-	depth  int
+	level  int
 	cancel schemas.U64 // order id; 0 for none
 	place  schemas.PlaceOrder
+
+	// behind is set if an order of the maker with the same outcome and at least this price rests. Then the
+	// quote cannot meet the maker's orders on the other side, and may be placed before any is canceled.
+	behind bool
 }
 
 // quoteChanges are the changes of one pass: required cancels, and replacements as far as
@@ -21,45 +27,67 @@ type quoteChanges struct {
 	replaces []quoteChange
 }
 
-func (c *quoteChanges) join(d quoteChanges) {
-	c.cancels, c.replaces = append(c.cancels, d.cancels...), append(c.replaces, d.replaces...)
-}
-
-// changes compares the wanted quotes of a market with those that rest.
-func (m *maker) changes(ctx context.Context, mk *schemas.Market, l venueState) (c quoteChanges) {
-	f, ok := m.quoteParams(ctx, mk, l.positions[mk.MarketID])
-	var want []level
-	if ok {
-		want = f.levels(m.opt.Levels)
-	}
-	spare := map[string][]schemas.U64{} // by outcome: orders to replace that still have an edge
+// add adds the changes between the orders that rest in a market and those that it should have.
+func (c *quoteChanges) add(ctx context.Context, m *maker, mk *schemas.Market, l venueState) {
+	ladder := m.ladder(ctx, mk, l.positions[mk.MarketID])
+	var resting []marketsim.Resting
+	var best [2]core.Tick // by outcome
 	for _, o := range l.orders[mk.MarketID] {
-		i := slices.IndexFunc(want, func(l level) bool { return f.matches(l, o.Outcome, o.Tick) })
-		switch {
-		case i >= 0 && 2*o.RemainingQty >= int64(m.opt.Qty): // less than half is worth replacing
-			want = slices.Delete(want, i, i+1)
-		case !ok || f.crossesEdge(&o):
-			c.cancels = append(c.cancels, *o.OrderID)
-		default:
-			spare[o.Outcome] = append(spare[o.Outcome], *o.OrderID)
-		}
+		r := marketsim.Resting{ID: uint64(*o.OrderID), Outcome: outcomeOf(o.Outcome), Tick: core.Tick(o.Tick), Left: core.Qty(o.RemainingQty)}
+		resting = append(resting, r)
+		best[r.Outcome] = max(best[r.Outcome], r.Tick)
 	}
-	for _, w := range want {
-		s := quoteChange{depth: w.depth, place: m.order(mk, w)}
-		if ids := spare[w.outcome]; len(ids) > 0 {
-			s.cancel, spare[w.outcome] = ids[0], ids[1:]
-		}
-		c.replaces = append(c.replaces, s)
+	cancels, replaces := ladder.Changes(resting)
+	for _, id := range cancels {
+		c.cancels = append(c.cancels, schemas.U64(id))
 	}
-	c.cancels = append(append(c.cancels, spare["yes"]...), spare["no"]...)
-	return c
+	for _, r := range replaces {
+		c.replaces = append(c.replaces, quoteChange{r.Quote.Level, schemas.U64(r.Cancel), m.order(mk, r.Quote), r.Quote.Tick <= best[r.Quote.Outcome]})
+	}
 }
 
-// order is the placement of a level, for the current generation of the market only.
-func (m *maker) order(mk *schemas.Market, l level) schemas.PlaceOrder {
+// ladder returns the quotes of a market. It has none if the market is paused or closed, its feed
+// is silent, or its series is unknown.
+func (m *maker) ladder(ctx context.Context, mk *schemas.Market, p schemas.Position) (l marketsim.Ladder) {
+	now := m.c.Now()
+	left := mk.CloseTs.Int64() - now.UnixNano()
+	r, ok := m.roundOf(ctx, mk)
+	series, known := core.SeriesOf(r.Category)
+	if !ok || !known || mk.Paused || left < int64(stopBeforeClose) || r.Strike == 0 {
+		return l
+	}
+	t := &m.feeds[series.Feed]
+	if !t.Fresh(now.Unix()) {
+		return l
+	}
+	value := t.Fair(core.Price(r.Strike), now.UnixNano(), mk.CloseTs.Int64(), r.TwapWindowSecs)
+	return m.quotes.Ladder(value, left, core.Qty(p.YesQty-p.NoQty), gridOf(mk.TickSize))
+}
+
+// stopBeforeClose is the time before the close at which the maker stops placing orders, about as
+// long as they take to arrive. Its resting quotes stay until the market freezes.
+const stopBeforeClose = 100 * time.Millisecond
+
+// order is the placement of a quote, for the current generation of the market only.
+func (m *maker) order(mk *schemas.Market, q marketsim.Quote) schemas.PlaceOrder {
 	m.nextID++
 	return schemas.PlaceOrder{
-		ClientOrderID: schemas.U64(m.nextID), MarketID: schemas.Int(mk.MarketID), Generation: schemas.Int(mk.Generation), Side: "buy", Outcome: l.outcome,
-		Tick: schemas.Ptr(schemas.Int(l.tick)), Qty: schemas.Int(m.opt.Qty), PostOnly: true, CancelOnPause: true,
+		ClientOrderID: schemas.U64(m.nextID), MarketID: schemas.Int(mk.MarketID), Generation: schemas.Int(mk.Generation), Side: "buy", Outcome: q.Outcome.String(),
+		Tick: schemas.Ptr(schemas.Int(q.Tick)), Qty: schemas.Int(q.Qty), PostOnly: true, CancelOnPause: true,
 	}
+}
+
+func outcomeOf(name string) core.Outcome {
+	if name == "no" {
+		return core.No
+	}
+	return core.Yes
+}
+
+func gridOf(t schemas.TickSize) (g core.Grid) {
+	g.Name = t.Name
+	for _, b := range t.Bands {
+		g.Bands = append(g.Bands, core.Band{From: core.Tick(b.From), To: core.Tick(b.To), Step: core.Tick(b.Step)})
+	}
+	return g
 }

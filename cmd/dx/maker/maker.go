@@ -11,20 +11,19 @@ import (
 	"duplex/client"
 	"duplex/core"
 	"duplex/internal/backoff"
+	"duplex/internal/marketsim"
 	"duplex/schemas"
 )
 
 // Options are the options of Run. A zero value selects the default.
 type Options struct {
-	Refresh   time.Duration // interval of passes, at least 100 ms; default 1 s
-	Levels    int           // quotes a side; default 2
-	Qty       int           // contracts a quote; default 100
-	Inventory int64         // most contracts of one outcome, net of the other; default 5000
+	Refresh time.Duration   // interval of passes, at least 100 ms; default 1 s
+	Quotes  marketsim.Maker // default marketsim.DefaultMaker
 }
 
 func (o Options) withDefaults() Options {
 	o.Refresh = max(cmp.Or(o.Refresh, time.Second), 100*time.Millisecond) // a pass takes 6 of 100 reads a second
-	o.Levels, o.Qty, o.Inventory = cmp.Or(o.Levels, 2), cmp.Or(o.Qty, 100), cmp.Or(o.Inventory, 5000)
+	o.Quotes = cmp.Or(o.Quotes, marketsim.DefaultMaker())
 	return o
 }
 
@@ -40,7 +39,8 @@ type maker struct {
 	c           *client.Client
 	log         *slog.Logger
 	opt         Options
-	feeds       [core.Feeds]priceModel
+	quotes      marketsim.Maker
+	feeds       [core.Feeds]marketsim.PriceModel
 	rounds      map[uint32]schemas.Round // by market, of the generation quoted
 	budget      tokenBudget
 	nextID      uint64
@@ -48,10 +48,15 @@ type maker struct {
 	firstMarket int       // rotates the order of the markets
 }
 
+func newMaker(c *client.Client, log *slog.Logger, o Options) *maker {
+	o = o.withDefaults()
+	return &maker{c: c, log: log, opt: o, quotes: o.Quotes, rounds: map[uint32]schemas.Round{}}
+}
+
 // Run quotes until ctx ends, then cancels its orders and returns nil. It continues after
 // rejections, rate limits and restarts of the venue.
 func Run(ctx context.Context, c *client.Client, log *slog.Logger, o Options) error {
-	m := &maker{c: c, log: log, opt: o.withDefaults(), rounds: map[uint32]schemas.Round{}}
+	m := newMaker(c, log, o)
 	m.nextID = uint64(c.Now().UnixNano()) // a run uses less than one id a nanosecond, so ids of two runs differ
 	defer m.shutdown()
 	for fails := 0; ctx.Err() == nil; {
@@ -92,7 +97,7 @@ func (m *maker) quoteOnce(ctx context.Context) error {
 		if err := m.redeem(ctx, l.positions[mk.MarketID]); err != nil {
 			return err
 		}
-		all.join(m.changes(ctx, mk, l))
+		all.add(ctx, m, mk, l)
 	}
 	return m.applyChanges(ctx, &all)
 }

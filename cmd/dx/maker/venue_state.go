@@ -2,8 +2,8 @@ package maker
 
 import (
 	"context"
-	"time"
 
+	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -20,7 +20,7 @@ func (m *maker) readVenue(ctx context.Context) (l venueState, err error) {
 		if err != nil {
 			return l, err
 		}
-		m.feeds[f].observe(float64(p.Price), time.Unix(0, p.Ts.Int64()))
+		m.feeds[f].Observe(core.Price(p.Price), p.Ts.Int64()/core.NsPerSec)
 	}
 	markets, err := m.c.Markets(ctx, schemas.ListMarkets{Status: "trading"})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/internal/marketsim"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
 	"duplex/schemas"
@@ -24,6 +25,7 @@ type wire struct {
 	transport http.RoundTripper
 	limited   atomic.Int64
 	cut       atomic.Bool
+	after     func() // called after each response; nil is not called
 }
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -33,6 +35,9 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := w.transport.RoundTrip(r)
 	if err == nil && resp.StatusCode == http.StatusTooManyRequests {
 		w.limited.Add(1)
+	}
+	if err == nil && w.after != nil {
+		w.after()
 	}
 	return resp, err
 }
@@ -164,6 +169,49 @@ func testKeepsNineMarketsQuoted(t *testing.T) {
 			t.Error("the maker traded with itself")
 		}
 	})
+}
+
+// TestMovesLeaveNoGap checks that no request of the maker empties a side of a book when the price moves so
+// far that every quote is replaced.
+func TestMovesLeaveNoGap(t *testing.T) { synctest.Test(t, testMovesLeaveNoGap) }
+
+func testMovesLeaveNoGap(t *testing.T) {
+	h := newVenue(t)
+	w := &wire{transport: h.Way}
+	complete := map[core.MarketID]bool{}
+	var moved, emptied atomic.Int64
+	last := map[core.MarketID]core.Tick{}
+	w.after = func() {
+		h.Engine.Read(func(v *venue.Venue, _ *view.View) {
+			for _, s := range live(v) {
+				if s.Feed != core.BTC {
+					continue // its feed is silent
+				}
+				bid, ask := top(&s)
+				if bid != 0 && bid != last[s.Market] {
+					moved.Add(1)
+					last[s.Market] = bid
+				}
+				if complete[s.Market] && (bid == 0 || ask == 0) {
+					emptied.Add(1)
+				}
+				complete[s.Market] = bid != 0 && ask != 0
+			}
+		})
+	}
+	// Two levels of three markets: the tokens of a new account suffice for moving all of them.
+	stop := run(t, h, w, Options{Refresh: time.Second, Quotes: marketsim.Maker{Levels: 2, Qty: 100, Inventory: 5000}})
+	for i := range core.Price(40) { // ends before the first round closes
+		post(h, core.BTC, 6_500_000_000_000/10_000*(10_000+i%2*10))
+		time.Sleep(time.Second)
+	}
+	if n := emptied.Load(); n > 0 {
+		t.Errorf("%d requests of the maker emptied a side of a book", n)
+	}
+	if n := moved.Load(); n < 20 {
+		t.Errorf("the best bids of three markets moved %d times, want at least 20", n)
+	}
+	stop()
 }
 
 // TestRequotesAndRedeems checks that filled quotes are placed again and that pairs are

@@ -48,7 +48,11 @@ func (s *status) Run(ctx context.Context, out io.Writer) error {
 	} else {
 		fmt.Fprintln(out, "since     the first command")
 	}
-	_, err = fmt.Fprintf(out, "schema    %d\nchain     %x\n", now.Schema, now.At.Chain)
+	older := ""
+	if now.Schema < now.Newest {
+		older = fmt.Sprintf("; older than %d, which this version of dx writes: the venue's next start, or dx mirror rebuild, brings it up to date", now.Newest)
+	}
+	_, err = fmt.Fprintf(out, "schema    %d%s\nchain     %x\n", now.Schema, older, now.At.Chain)
 	return err
 }
 
@@ -77,9 +81,9 @@ func (c *check) Run(ctx context.Context, out io.Writer) error {
 	if c.Sample < 1 {
 		return cli.BadFlag("sample", errors.New("must be at least 1"))
 	}
-	bar := newProgress()
-	found, err := mirror.Check(ctx, o, c.Sample, bar.update)
-	bar.clear()
+	bar := cli.NewCounter(os.Stderr, "groups")
+	found, err := mirror.Check(ctx, o, c.Sample, bar.Update)
+	bar.Clear()
 	if err != nil {
 		return err
 	}
@@ -108,9 +112,9 @@ func (r *rebuild) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	bar := newProgress()
-	since, seq, err := mirror.Rebuild(ctx, o, bar.update)
-	bar.clear()
+	bar := cli.NewCounter(os.Stderr, "groups")
+	since, seq, err := mirror.Rebuild(ctx, o, bar.Update)
+	bar.Clear()
 	if err != nil {
 		return err
 	}
@@ -119,31 +123,4 @@ func (r *rebuild) Run(ctx context.Context, out io.Writer) error {
 		fmt.Fprintf(out, "it begins after seq %d, because the journal no longer has what was before\n", since)
 	}
 	return nil
-}
-
-// progress shows how far a replay is, on one line of a terminal.
-type progress struct {
-	out   io.Writer // nil: no terminal
-	shown time.Time
-}
-
-func newProgress() *progress {
-	if cli.IsTerminal(os.Stderr) {
-		return &progress{out: os.Stderr}
-	}
-	return &progress{}
-}
-
-func (p *progress) update(done, total uint64) {
-	if p.out == nil || time.Since(p.shown) < 100*time.Millisecond {
-		return
-	}
-	p.shown = time.Now()
-	fmt.Fprintf(p.out, "\r%s %3d %% of %d groups", cli.Bar(int64(done), int64(total)), done*100/max(total, 1), total)
-}
-
-func (p *progress) clear() {
-	if p.out != nil {
-		fmt.Fprint(p.out, cli.ClearLine)
-	}
 }

@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
@@ -17,33 +19,47 @@ import (
 
 // Commands is `dx admin`. Each command sends one request to the admin listener.
 type Commands struct {
-	Users      adminUsers      `cmd:"" help:"List the accounts."`
-	CreateUser adminCreateUser `cmd:"" help:"Open an account. Its token is shown once."`
-	CreateKey  adminCreateKey  `cmd:"" help:"Make a key of an account. Its secret is shown once."`
-	Deposit    adminDeposit    `cmd:"" help:"Credit an account. The same deposit id again changes nothing."`
-	Suspend    adminSuspend    `cmd:"" help:"Suspend an account: it can cancel orders but not place them."`
-	Resume     adminResume     `cmd:"" help:"End a suspension."`
-	Pause      adminPause      `cmd:"" help:"Pause a market: orders can be canceled but not placed."`
-	Unpause    adminUnpause    `cmd:"" help:"End a market's pause."`
-	Void       adminVoid       `cmd:"" help:"Void a market's round: each contract pays 5000 pips ($0.50)."`
-	Propose    adminPropose    `cmd:"" help:"Propose the settlement price of a frozen or proposed round."`
-	Fees       adminFees       `cmd:"" help:"Replace the fee schedule."`
-	Complete   adminComplete   `cmd:"" help:"Complete a pending withdrawal."`
-	Reject     adminReject     `cmd:"" help:"Reject a pending withdrawal and return its amount."`
-	Tick       adminTick       `cmd:"" help:"Post the price of a source."`
-	Snapshot   adminSnapshot   `cmd:"" help:"Write a snapshot now."`
-	Audit      adminAudit      `cmd:"" help:"List the actions of operators and accounts, newest first, with seq, who and why."`
-	State      adminState      `cmd:"" help:"Show the venue's seq and state hash, and the terms of the money invariant in pips."`
+	Users        adminUsers        `cmd:"" help:"List the accounts."`
+	User         adminUser         `cmd:"" help:"Show one account: money, positions, orders, keys, withdrawals; or its ledger or activity."`
+	Search       adminSearch       `cmd:"" help:"Find accounts by a part of the name, an API key, an order id or a user_id."`
+	CreateUser   adminCreateUser   `cmd:"" help:"Open an account. Its token is shown once."`
+	CreateKey    adminCreateKey    `cmd:"" help:"Make a key of an account. Its secret is shown once."`
+	RevokeKey    adminRevokeKey    `cmd:"" help:"Revoke a key of an account."`
+	ResetToken   adminResetToken   `cmd:"" help:"Replace the token of an account. The new one is shown once."`
+	CancelOrders adminCancelOrders `cmd:"" help:"Cancel every resting order of an account."`
+	Deposit      adminDeposit      `cmd:"" help:"Credit an account. The same deposit id again changes nothing."`
+	Suspend      adminSuspend      `cmd:"" help:"Suspend an account: it can cancel orders but not place them."`
+	Resume       adminResume       `cmd:"" help:"End a suspension."`
+	Feeds        adminFeeds        `cmd:"" help:"Show every feed with its sources."`
+	Markets      adminMarkets      `cmd:"" help:"Show the rounds that are not over, first those that need a decision."`
+	Pause        adminPause        `cmd:"" help:"Pause a market: orders can be canceled but not placed."`
+	Unpause      adminUnpause      `cmd:"" help:"End a market's pause."`
+	Void         adminVoid         `cmd:"" help:"Void a market's round: each contract pays 5000 pips ($0.50)."`
+	Propose      adminPropose      `cmd:"" help:"Propose the settlement price of a frozen or proposed round."`
+	Fees         adminFees         `cmd:"" help:"Replace the fee schedule."`
+	Schedule     adminSchedule     `cmd:"" help:"Replace the schedule of planned windows."`
+	Withdrawals  adminWithdrawals  `cmd:"" help:"List the withdrawals of all accounts."`
+	Complete     adminComplete     `cmd:"" help:"Complete a pending withdrawal."`
+	Reject       adminReject       `cmd:"" help:"Reject a pending withdrawal and return its amount."`
+	Tick         adminTick         `cmd:"" help:"Post the price of a source."`
+	Snapshot     adminSnapshot     `cmd:"" help:"Write a snapshot now."`
+	Audit        adminAudit        `cmd:"" help:"List the actions of operators and accounts, newest first, with seq, who and why."`
+	Operator     adminOperator     `cmd:"" help:"Add, list or revoke named operators."`
+	Approvals    adminApprovals    `cmd:"" help:"List, approve or reject the actions that wait for a second operator."`
+	State        adminState        `cmd:"" help:"Show the venue's seq and state hash, and the terms of the money invariant in pips."`
 }
 
 func (Commands) Help() string {
-	return `Prints the response, one line of JSON. Address and token come from DX_ADMIN_URL and DX_OPERATOR_TOKEN, or from the dev file. Money is in pips; 10000 pips are $1. The journal keeps --reason with the action.
+	return `Prints the response, one line of JSON. Address and token come from DX_ADMIN_URL and DX_OPERATOR_TOKEN, or from the dev file; the token of a named operator puts that name into the audit. Money is in pips; 10000 pips are $1. The journal keeps --reason with the action. A role that does not allow the action gets missing_scope. With --four-eyes some actions print an approval_id, and are executed when another operator approves it.
 
 Examples:
   dx admin create-user alice
   dx admin deposit 7 100000000 --id bank-2291
   dx admin create-key 7 --scopes read,trade
   dx admin pause 3 --reason "the source is wrong"
+  dx admin operator add alice --role treasurer
+  dx admin withdrawals --status pending
+  dx admin approvals approve 4711
   dx admin audit --user 7
   dx admin state`
 }
@@ -62,45 +78,71 @@ func (o *operatorFlags) auditReason() schemas.AuditReason {
 
 // request sends one request and prints the response. An error of the venue is explained.
 func (o *operatorFlags) request(ctx context.Context, out io.Writer, method, path string, body any) error {
+	text, err := o.response(ctx, method, path, body)
+	if err == nil {
+		_, err = fmt.Fprintf(out, "%s\n", text)
+	}
+	return err
+}
+
+// response sends one request and returns the response. An error of the venue is explained.
+func (o *operatorFlags) response(ctx context.Context, method, path string, body any) ([]byte, error) {
 	base, token := o.Admin, o.OperatorToken
 	if base == "" || token == "" {
 		dev, err := cli.ReadDevFile(o.DevFile)
 		if err != nil {
-			return fmt.Errorf("no DX_ADMIN_URL and DX_OPERATOR_TOKEN, and no venue started here: %w", err)
+			return nil, fmt.Errorf("no DX_ADMIN_URL and DX_OPERATOR_TOKEN, and no venue started here: %w", err)
 		}
 		base, token = dev.Admin, dev.OperatorToken
 	}
+	return send(ctx, base, token, method, path, body)
+}
+
+// send sends one request to the admin listener at base and returns the response.
+func send(ctx context.Context, base, token, method, path string, body any) ([]byte, error) {
 	var sent []byte
 	if body != nil {
 		var err error
 		if sent, err = schemas.Append(nil, body); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	r, err := http.NewRequestWithContext(ctx, method, base+"/admin"+path, bytes.NewReader(sent))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if resp.StatusCode < 300 {
-		_, err = fmt.Fprintf(out, "%s\n", bytes.TrimSpace(text))
-		return err
+		return bytes.TrimSpace(text), nil
 	}
 	var failed schemas.ErrorBody
 	if err := json.Unmarshal(text, &failed); err != nil || failed.Error.Code == "" {
-		return fmt.Errorf("%d %s", resp.StatusCode, text)
+		return nil, fmt.Errorf("%d %s", resp.StatusCode, text)
 	}
-	m := schemas.ErrorInfoOf(failed.Error.Code)
-	return fmt.Errorf("%s (%d): %s %s", failed.Error.Code, resp.StatusCode, m.Means, m.Next)
+	return nil, &venueError{resp.StatusCode, failed.Error}
+}
+
+// venueError is an error of the venue, which its text explains.
+type venueError struct {
+	status int
+	wire   schemas.Error
+}
+
+func (e *venueError) Error() string {
+	if e.wire.Details != nil && (*e.wire.Details)["reason"] != "" {
+		return fmt.Sprintf("%s (%d): %s", e.wire.Code, e.status, (*e.wire.Details)["reason"])
+	}
+	m := schemas.ErrorInfoOf(e.wire.Code)
+	return fmt.Sprintf("%s (%d): %s %s", e.wire.Code, e.status, m.Means, m.Next)
 }
 
 // pageFlags choose a page of a list.
@@ -123,7 +165,7 @@ type (
 	adminUsers struct{ pageFlags }
 	adminAudit struct {
 		pageFlags
-		Who    string `help:"Only actions of operator, account, dx or dx dev." placeholder:"WHO"`
+		Who    string `help:"Only actions of an operator by name, or of operator (the shared token), account, dx or dx dev." placeholder:"WHO"`
 		Action string `help:"Only this action, such as suspend_user." placeholder:"NAME"`
 		User   uint32 `help:"Only actions to or by this account." placeholder:"ID"`
 	}
@@ -179,7 +221,7 @@ type (
 	}
 	marketAction struct {
 		operatorFlags
-		Market uint32 `arg:"" help:"market_id."`
+		Market string `arg:"" help:"market_id, or a series such as btc-15m, which names its round that is not over." predictor:"series"`
 	}
 	withdrawalAction struct {
 		operatorFlags
@@ -250,11 +292,50 @@ func (c *adminUnpause) Run(ctx context.Context, out io.Writer) error {
 func (c *adminVoid) Run(ctx context.Context, out io.Writer) error { return c.post(ctx, out, "void") }
 
 func (c *marketAction) post(ctx context.Context, out io.Writer, what string) error {
-	return c.request(ctx, out, "POST", fmt.Sprintf("/markets/%d/%s", c.Market, what), c.auditReason())
+	market, err := c.marketID(ctx)
+	if err != nil {
+		return err
+	}
+	return c.request(ctx, out, "POST", fmt.Sprintf("/markets/%d/%s", market, what), c.auditReason())
+}
+
+// marketID returns the market that the argument names. Two rounds of a series may not be over: then it is
+// an error that has both, because they are not alike to an operator.
+func (c *marketAction) marketID(ctx context.Context) (uint32, error) {
+	if id, err := strconv.ParseUint(c.Market, 10, 32); err == nil {
+		return uint32(id), nil
+	}
+	name := strings.ToLower(c.Market)
+	text, err := c.response(ctx, "GET", "/markets", nil)
+	if err != nil {
+		return 0, err
+	}
+	var list schemas.AdminMarkets
+	if err := json.Unmarshal(text, &list); err != nil {
+		return 0, err
+	}
+	var found []schemas.AdminMarket
+	var rounds, all []string
+	for _, m := range list.Markets {
+		if all = append(all, m.Series); m.Series == name {
+			found, rounds = append(found, m), append(rounds, fmt.Sprintf("market %d (%s)", m.MarketID, m.Status))
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0].MarketID, nil
+	case 0:
+		return 0, fmt.Errorf("%q is neither a market_id nor a series with a round that is not over: %s", c.Market, strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", "))
+	}
+	return 0, fmt.Errorf("%s has several rounds that are not over: name %s", name, strings.Join(rounds, " or "))
 }
 
 func (c *adminPropose) Run(ctx context.Context, out io.Writer) error {
-	return c.request(ctx, out, "POST", fmt.Sprintf("/markets/%d/propose", c.Market), struct {
+	market, err := c.marketID(ctx)
+	if err != nil {
+		return err
+	}
+	return c.request(ctx, out, "POST", fmt.Sprintf("/markets/%d/propose", market), struct {
 		SettlePrice schemas.U64 `json:"settle_price"`
 		schemas.AuditReason
 	}{schemas.U64(c.Price), c.auditReason()})

@@ -16,12 +16,21 @@ var allSeries = core.AllSeries()
 // maxTrades bounds the trades kept of a market.
 const maxTrades = 100
 
+// maxRounds bounds the results kept of a series.
+const maxRounds = 100
+
 // Options are the options of a Model.
 type Options struct {
 	Address, Account string // as the title shows them
+	Series           int    // the index of the series that is selected first
 	Refresh          func() RefreshMsg
 	ReadTrades       func(market uint32) TradesMsg
-	Now              func() time.Time // the venue's clock
+	ReadPrices       func(feed core.Feed) PricesMsg
+	Preview          func(id int, o schemas.PlaceOrder) PreviewMsg // gives the order its client_order_id
+	Place            func(id int, o schemas.PlaceOrder) PlacedMsg
+	CancelAll        func(id int, market uint32) CanceledMsg
+	ReadMembers      func() MembersMsg // nil: the members of a cluster are not shown
+	Now              func() time.Time  // the venue's clock
 }
 
 // Model is the state of the screen. It is a value: Update returns a new one.
@@ -33,15 +42,21 @@ type Model struct {
 	seq           schemas.U64
 	rows          [core.SeriesCount]row
 	index         [core.Feeds]schemas.U64 // by feed, at 1e8
+	prices        [core.Feeds][]point
+	pricesRead    [core.Feeds]bool // since the last gap
 	books         map[uint32]schemas.WSBook
 	trades        map[uint32]tradeList
 	account       client.Account
 	accountKnown  bool
 	selected      int
+	ticket        ticket
+	tickets       int         // opened so far: the id of the newest
+	message       string      // what the last action did
 	asOf          schemas.U64 // of the last refresh
-	needsRefresh  bool        // a refresh failed, or transitions were missed while disconnected
-	refreshing    bool        // a refresh is under way
-	refreshAgain  bool        // refresh again after the one under way
+	members       members
+	needsRefresh  bool // a refresh failed, or transitions were missed while disconnected
+	refreshing    bool // a refresh is under way
+	refreshAgain  bool // refresh again after the one under way
 	err           error
 }
 
@@ -52,15 +67,17 @@ type tradeList struct {
 	trades []schemas.Trade
 }
 
-// row is one series: its newest round and the market of that round.
+// row is one series: its newest round, the market of that round, and its final rounds, newest
+// first.
 type row struct {
-	round  schemas.Round
-	market schemas.Market
+	round   schemas.Round
+	market  schemas.Market
+	results []schemas.Round
 }
 
 // New returns the model of a venue before the first message.
 func New(o Options) Model {
-	return Model{opt: o, width: 80, height: 24, now: o.Now(), state: "connecting"}
+	return Model{opt: o, width: 80, height: 24, now: o.Now(), state: "connecting", selected: o.Series}
 }
 
 // Err is the error that ended the program; nil if the user quit.
@@ -82,6 +99,12 @@ type (
 		AsOf   schemas.U64
 		Err    error
 	}
+	// PricesMsg is a read of the last prices of a feed.
+	PricesMsg struct {
+		Feed   core.Feed
+		Prices []schemas.PriceRow
+		Err    error
+	}
 	// BookMsg is a market's book; Known is false after a gap in its events.
 	BookMsg struct {
 		Market uint32
@@ -101,6 +124,31 @@ type (
 	DisconnectedMsg struct{ Err error }
 	// StreamEndedMsg has the error that ended the stream for good.
 	StreamEndedMsg struct{ Err error }
+	// PreviewMsg is the preview of the order of a ticket, which has its client_order_id now.
+	PreviewMsg struct {
+		Ticket  int
+		Order   schemas.PlaceOrder
+		Preview schemas.Preview
+		Err     error
+	}
+	// PlacedMsg is the result of the order of a ticket.
+	PlacedMsg struct {
+		Ticket  int
+		Order   schemas.PlaceOrder
+		Outcome schemas.Outcome
+		Err     error
+	}
+	// CanceledMsg is the result of a cancel-all.
+	CanceledMsg struct {
+		Ticket int
+		Err    error
+	}
+	// MembersMsg is a read of the members of a cluster. Single means that the venue has none.
+	MembersMsg struct {
+		Members []schemas.ClusterMember
+		Single  bool
+		Err     error
+	}
 	// ClockMsg is the time, once a second.
 	ClockMsg time.Time
 )

@@ -5,18 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"duplex/client"
+	"duplex/core"
 	"duplex/schemas"
 )
 
-// Run shows the screen on a terminal until the user quits, ctx ends or the stream fails for
+// Run shows the screen on a terminal, with the names and the series of o, until the user quits, ctx ends or the stream fails for
 // good. It returns the error of the stream or of the terminal.
-func Run(ctx context.Context, c *client.Client, address, account string, in io.Reader, out io.Writer) error {
+func Run(ctx context.Context, c *client.Client, o Options, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
-	o := Options{Address: address, Account: account, Refresh: func() RefreshMsg { return readMarkets(ctx, c) }, ReadTrades: func(id uint32) TradesMsg { return readTrades(ctx, c, id) }, Now: c.Now}
+	connect(ctx, c, &o)
 	p := tea.NewProgram(New(o), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	ended := make(chan struct{})
 	go func() { defer close(ended); stream(ctx, c, p.Send) }()
@@ -33,8 +35,38 @@ func Run(ctx context.Context, c *client.Client, address, account string, in io.R
 	return err
 }
 
+// connect sets the functions of the options that call the venue.
+func connect(ctx context.Context, c *client.Client, o *Options) {
+	o.Now = c.Now
+	o.Refresh = func() RefreshMsg { return readMarkets(ctx, c) }
+	o.ReadTrades = func(id uint32) TradesMsg { return readTrades(ctx, c, id) }
+	o.ReadPrices = func(feed core.Feed) PricesMsg {
+		from := c.Now().Add(-(maxPoints - 1) * time.Second).UnixNano()
+		l, err := c.PriceHistory(ctx, schemas.GetPriceHistory{Feed: schemas.Int(feed), FromTs: schemas.U64(from), Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(maxPoints))}})
+		return PricesMsg{feed, l.Rows, err}
+	}
+	o.Preview = func(id int, order schemas.PlaceOrder) PreviewMsg {
+		if order.ClientOrderID == 0 {
+			order.ClientOrderID = schemas.U64(time.Now().UnixNano())
+		}
+		p, err := c.Preview(ctx, order)
+		return PreviewMsg{id, order, p, err}
+	}
+	o.Place = func(id int, order schemas.PlaceOrder) PlacedMsg {
+		done, err := c.PlaceOrder(ctx, order)
+		return PlacedMsg{id, order, done, err}
+	}
+	o.CancelAll = func(id int, market uint32) CanceledMsg {
+		_, err := c.CancelAll(ctx, schemas.CancelAll{MarketID: schemas.Int(market)})
+		return CanceledMsg{id, err}
+	}
+}
+
+// recentRounds is how many rounds a refresh reads: more than two hours of them.
+const recentRounds = 300
+
 func readMarkets(ctx context.Context, c *client.Client) (l RefreshMsg) {
-	rounds, err := c.Rounds(ctx, schemas.ListRounds{})
+	rounds, err := c.Rounds(ctx, schemas.ListRounds{Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(recentRounds))}})
 	markets, err2 := c.Markets(ctx, schemas.ListMarkets{})
 	return RefreshMsg{Rounds: rounds.Rounds, Markets: markets.Markets, AsOf: markets.AsOfSeq, Err: errors.Join(err, err2)}
 }

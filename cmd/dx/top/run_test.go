@@ -46,7 +46,7 @@ func TestAgainstAVenue(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.PostIndex(6_500_100_000_000)
-	wanted := []string{"> BTC 60s    1", "65000.00   65001.00 ▲", "*bid     47¢        3", "1 buy  yes    47¢     3", "reserved $1.41"}
+	wanted := []string{"> BTC 60s ", "BOOK of market 1", "65000.00   65001.00 ▲", "*bid     47¢        3", "1 buy  yes    47¢     3", "reserved $1.41"}
 	missing := func() (out []string) {
 		for _, w := range wanted {
 			if !strings.Contains(ansi.Strip(s.m.screen()), w) {
@@ -69,4 +69,37 @@ func TestAgainstAVenue(t *testing.T) {
 	}
 	stop()
 	<-ended
+}
+
+// TestTicketAgainstAVenue previews, places and cancels with a venue.
+func TestTicketAgainstAVenue(t *testing.T) {
+	h := lanetest.New(t)
+	rest.Mount(h.Routes, h.Gate, "test")
+	h.Serve()
+	k := h.NewKey(1, core.ScopeRead|core.ScopeTrade)
+	c := client.New(h.URL, k.ID, k.Secret)
+	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
+	var o Options
+	connect(t.Context(), c, &o)
+	m := readMarkets(t.Context(), c)
+	if m.Err != nil || len(m.Rounds) == 0 {
+		t.Fatalf("%+v", m)
+	}
+	order := schemas.PlaceOrder{MarketID: 1, Side: "buy", Outcome: "yes", Tick: schemas.Ptr(schemas.Int(4700)), Qty: 3}
+	p := o.Preview(4, order)
+	if p.Err != nil || p.Ticket != 4 || p.Order.ClientOrderID == 0 || p.Preview.Status != "resting" {
+		t.Errorf("%+v", p)
+	}
+	if again := o.Preview(4, p.Order); again.Order.ClientOrderID != p.Order.ClientOrderID {
+		t.Errorf("%+v", again)
+	}
+	if done := o.Place(4, p.Order); done.Err != nil || done.Ticket != 4 || done.Outcome.RestingQty != 3 {
+		t.Errorf("%+v", done)
+	}
+	if done := o.CancelAll(5, 1); done.Err != nil || done.Ticket != 5 {
+		t.Errorf("%+v", done)
+	}
+	if l, err := c.Orders(t.Context(), schemas.ListOrders{Status: "resting"}); err != nil || len(l.Orders) != 0 {
+		t.Errorf("%+v, %v", l, err)
+	}
 }

@@ -2,12 +2,46 @@ package top
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"charm.land/lipgloss/v2"
 
 	"duplex/schemas"
 )
 
-const seriesHead = "  SERIES   MKT  CLOSES     STRIKE      PRICE    YES    BID    ASK   LAST VOLUME"
+// The width from which the table of series has the columns MKT and LAST, and from which it also
+// has a bar for the probability and the caller's position.
+const (
+	wideTable  = 100
+	widerTable = 150
+)
+
+const (
+	maxResults = 20
+	barWidth   = 20
+)
+
+// seriesHead has the names of the columns that the width has room for.
+func (m *Model) seriesHead() string {
+	head := "  SERIES  "
+	if m.width >= wideTable {
+		head += " MKT"
+	}
+	head += "  CLOSES     STRIKE      PRICE     YES"
+	if m.width >= widerTable {
+		head += padTo("", barWidth+1)
+	}
+	head += "    BID    ASK"
+	if m.width >= wideTable {
+		head += "   LAST"
+	}
+	head += " VOLUME "
+	if m.width >= widerTable {
+		head += padTo("MY POSITION", 24)
+	}
+	return truncate(head+"RESULTS", m.cols())
+}
 
 // seriesLine is a row of the table. ▲ is a price above the strike, ▼ one below it, = one at
 // it.
@@ -17,14 +51,76 @@ func (m *Model) seriesLine(i int) string {
 		cursor = ">"
 	}
 	r := &m.rows[i]
+	line := fmt.Sprintf("%s %-8s", cursor, allSeries[i])
 	if r.round.RoundNumber == 0 {
-		return padTo(fmt.Sprintf("%s %-8s  no round", cursor, allSeries[i]), 79)
+		return line + "  no round"
 	}
 	bid, ask := m.bestPrices(r)
 	price := m.index[allSeries[i].Feed]
-	return padTo(fmt.Sprintf("%s %-8s %3d %7s %10s %10s %s %4s %6s %6s %6s %6s", cursor, allSeries[i], r.round.MarketID, m.closesIn(r),
-		priceText(r.round.Strike), priceText(price), compareSign(price, r.round.Strike), impliedProbability(bid, ask, r.market.LastTickYes),
-		cents(bid), cents(ask), cents(r.market.LastTickYes), countText(r.market.Volume)), 79)
+	if m.width >= wideTable {
+		line += fmt.Sprintf(" %3d", r.round.MarketID)
+	}
+	chance, value := impliedProbability(bid, ask)
+	line += fmt.Sprintf(" %7s %10s %10s %s %5s", m.closesIn(r), priceText(r.round.Strike), priceText(price), compareSign(price, r.round.Strike), chance)
+	if m.width >= widerTable {
+		line += " " + probabilityBar(chance, value)
+	}
+	line += fmt.Sprintf(" %6s %6s", cents(bid), cents(ask))
+	if m.width >= wideTable {
+		line += fmt.Sprintf(" %6s", cents(r.market.LastTickYes))
+	}
+	line += fmt.Sprintf(" %6s ", countText(r.market.Volume))
+	if m.width >= widerTable {
+		line += padTo(positionText(m.positionIn(r)), 24)
+	}
+	return line + r.resultLetters(min(maxResults, m.cols()-lipgloss.Width(line)))
+}
+
+// probabilityBar is a bar whose full length is certainty of YES.
+func probabilityBar(chance string, value int64) string {
+	if chance == "-" {
+		return strings.Repeat(" ", barWidth)
+	}
+	full := int(value * barWidth / 10_000)
+	return green.Render(strings.Repeat("█", full)) + faint.Render(strings.Repeat("░", barWidth-full))
+}
+
+// resultLetters has a letter for each of the last results, the newest first: Y, N, or - for a void
+// round.
+func (r *row) resultLetters(n int) (out string) {
+	for i := range min(n, len(r.results)) {
+		out += resultSign(&r.results[i])
+	}
+	return out
+}
+
+func resultSign(r *schemas.Round) string {
+	switch {
+	case r.Winner == nil:
+		return faint.Render("-")
+	case *r.Winner == "yes":
+		return green.Render("Y")
+	}
+	return red.Render("N")
+}
+
+// positionIn is what the caller holds in the market of a row.
+func (m *Model) positionIn(r *row) schemas.Position {
+	if p := m.account.Positions[r.round.MarketID]; p.Generation == r.round.Generation {
+		return p
+	}
+	return schemas.Position{}
+}
+
+func positionText(p schemas.Position) string {
+	var held []string
+	if p.YesQty > 0 {
+		held = append(held, fmt.Sprintf("%d YES", p.YesQty))
+	}
+	if p.NoQty > 0 {
+		held = append(held, fmt.Sprintf("%d NO", p.NoQty))
+	}
+	return strings.Join(held, ", ")
 }
 
 // closesIn is the time left, or the status of a round that does not trade.
@@ -56,16 +152,19 @@ func (m *Model) bestPrices(r *row) (bid, ask int64) {
 	return bid, ask
 }
 
-// impliedProbability is the probability of YES by the market: the middle of bid and ask, or
-// the last price, in percent.
-func impliedProbability(bid, ask, last int64) string {
+// impliedProbability is the probability of YES that the book implies, in percent and in pips: the
+// middle of bid and ask, or a bound if one side is empty, as on the page.
+func impliedProbability(bid, ask int64) (text string, value int64) {
+	percent := func(pips int64) string { return fmt.Sprintf("%d%%", (pips+50)/100) }
 	switch {
 	case bid > 0 && ask > 0:
-		return fmt.Sprintf("%d%%", (bid+ask+100)/200)
-	case last > 0:
-		return fmt.Sprintf("%d%%", (last+50)/100)
+		return percent((bid + ask) / 2), (bid + ask) / 2
+	case bid > 0:
+		return "≥" + percent(bid), bid
+	case ask > 0:
+		return "≤" + percent(ask), ask
 	}
-	return "-"
+	return "-", 0
 }
 
 func compareSign(price, strike schemas.U64) string {
@@ -73,9 +172,9 @@ func compareSign(price, strike schemas.U64) string {
 	case price == 0 || strike == 0:
 		return " "
 	case price > strike:
-		return "▲"
+		return green.Render("▲")
 	case price < strike:
-		return "▼"
+		return red.Render("▼")
 	}
 	return "="
 }

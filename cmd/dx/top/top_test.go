@@ -29,6 +29,9 @@ type stage struct {
 	t     *testing.T
 	m     Model
 	reads []string
+
+	sent     []schemas.PlaceOrder
+	canceled []uint32
 }
 
 func open(t *testing.T) *stage {
@@ -37,12 +40,26 @@ func open(t *testing.T) *stage {
 		Address: "http://127.0.0.1:8080", Account: "trader", Now: func() time.Time { return noon },
 		Refresh:    func() RefreshMsg { s.reads = append(s.reads, "refresh"); return RefreshMsg{} },
 		ReadTrades: func(id uint32) TradesMsg { s.reads = append(s.reads, "trades"); return TradesMsg{Market: id} },
+		Preview: func(id int, o schemas.PlaceOrder) PreviewMsg {
+			s.reads = append(s.reads, "preview")
+			if o.ClientOrderID == 0 {
+				o.ClientOrderID = schemas.U64(len(s.reads))
+			}
+			return PreviewMsg{Ticket: id, Order: o}
+		},
+		Place: func(id int, o schemas.PlaceOrder) PlacedMsg {
+			s.sent = append(s.sent, o)
+			return PlacedMsg{Ticket: id, Order: o}
+		},
+		CancelAll: func(id int, market uint32) CanceledMsg {
+			s.canceled = append(s.canceled, market)
+			return CanceledMsg{Ticket: id}
+		},
 	})
 	return s
 }
 
-// send passes messages to the model and runs the commands that it returns, except the
-// clock.
+// send passes messages to the model and runs the commands that it returns, except that of a ClockMsg.
 func (s *stage) send(msgs ...tea.Msg) *stage {
 	for _, msg := range msgs {
 		next, cmd := s.m.Update(msg)
@@ -55,7 +72,7 @@ func (s *stage) send(msgs ...tea.Msg) *stage {
 }
 
 func press(keys ...string) (out []tea.Msg) {
-	codes := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown}
+	codes := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "backspace": tea.KeyBackspace}
 	for _, k := range keys {
 		if code, special := codes[k]; special {
 			out = append(out, tea.KeyPressMsg{Code: code})
@@ -74,6 +91,18 @@ func slot(r schemas.Round, left time.Duration, last int64, volume schemas.U64) s
 	return schemas.Market{MarketID: r.MarketID, Generation: r.Generation, RoundNumber: r.RoundNumber, LastTickYes: last, Volume: volume, CloseTs: nano(left)}
 }
 
+// past is a final round; without a winner it is void.
+func past(category uint16, number schemas.U64, winner string) schemas.Round {
+	r := round(category, 2, number, "settled", 64000_00)
+	r.CloseTs = nano(time.Duration(number)*time.Minute - 10*time.Minute)
+	if winner == "" {
+		r.Status = "void"
+		return r
+	}
+	r.Winner, r.SettlePrice = &winner, r.Strike+12_000_000
+	return r
+}
+
 // busy is a model with content in every pane.
 func busy(t *testing.T) *stage {
 	one, two, five := round(1, 7, 12, "trading", 65000_10), round(2, 3, 10, "trading", 65011_00), round(5, 5, 11, "frozen", 2401_25)
@@ -84,7 +113,7 @@ func busy(t *testing.T) *stage {
 		return schemas.Order{OrderID: id(n), MarketID: market, Side: side, Outcome: outcome, Tick: tick, RemainingQty: left, Status: "resting"}
 	}
 	return open(t).send(
-		RefreshMsg{Rounds: []schemas.Round{paused, one, five, two, round(1, 2, 5, "settled", 64000_00)},
+		RefreshMsg{Rounds: []schemas.Round{paused, one, five, two, past(1, 8, "yes"), past(1, 7, ""), past(2, 6, "no"), past(1, 5, "no")},
 			Markets: []schemas.Market{slot(one, 38*time.Second, 5200, 1350), slot(two, 4*time.Minute+38*time.Second, 0, 0), slot(paused, 38*time.Second, 0, 12_345_678)}, AsOf: 100},
 		IndexMsg{Feed: 0, Price: 65003_40_000_000}, IndexMsg{Feed: 1, Price: 2401_25_000_000}, IndexMsg{Feed: 2, Price: 77_99_000_000},
 		BookMsg{Market: 7, Seq: 140, Known: true, Book: schemas.WSBook{MarketID: 7, Generation: 1, Yes: []schemas.Level{{5200, 100}, {5000, 240}, {390, 5}}, No: []schemas.Level{{4600, 100}, {4500, 80}}}},
@@ -94,8 +123,61 @@ func busy(t *testing.T) *stage {
 		TradeMsg{Seq: 143, Ts: nano(-2 * time.Second), MarketID: 7, Generation: 1, TickYes: 5300, Qty: 10, TakerSide: "buy", TakerOutcome: "yes"},
 		AccountMsg{Seq: 144, Cash: 99_939_400, Reserved: 48_000, Orders: map[schemas.U64]schemas.Order{
 			130: order(130, 7, "buy", "yes", 5000, 10), 131: order(131, 7, "buy", "no", 4500, 20), 132: order(132, 3, "sell", "yes", 9750, 3),
-		}, Positions: map[uint32]schemas.Position{7: {MarketID: 7, YesQty: 40, NoQty: 2}}, Deadman: schemas.Deadman{Armed: true, DeadlineTs: nano(8 * time.Second)}},
+		}, Positions: map[uint32]schemas.Position{7: {MarketID: 7, Generation: 1, YesQty: 40, NoQty: 2, Cost: 212_345}}, Deadman: schemas.Deadman{Armed: true, DeadlineTs: nano(8 * time.Second)}},
 	)
+}
+
+// chart are messages with the times of the selected round and prices around its strike.
+func chart() []tea.Msg {
+	r := round(1, 7, 12, "trading", 65000_10)
+	r.OpenTs, r.CloseTs, r.TwapWindowSecs = nano(-22*time.Second), nano(38*time.Second), 10
+	read := PricesMsg{}
+	for n := range schemas.U64(20) {
+		read.Prices = append(read.Prices, schemas.PriceRow{Ts: nano(time.Duration(n)*time.Second - 30*time.Second), Close: r.Strike + 40_000_000*(n%7) - 80_000_000})
+	}
+	return []tea.Msg{RoundMsg(r), read, IndexMsg{Feed: 0, Ts: nano(-2 * time.Second), Price: 65003_40_000_000}, IndexMsg{Feed: 0, Ts: nano(0), Price: 65003_90_000_000}}
+}
+
+// threeMembers is a cluster whose member c is down.
+var threeMembers = MembersMsg{Members: []schemas.ClusterMember{
+	{Node: "a", Role: "voter", State: "behind", Seq: 1200, Number: 88},
+	{Node: "bern", Role: "leader", State: "serving", Seq: 14000, Number: 2100},
+	{Node: "c", Role: "voter", State: "down"},
+}}
+
+// TestMembers checks when the members are read: once a second and one read at a time, and never again in a
+// venue that has none.
+func TestMembers(t *testing.T) {
+	s := open(t)
+	reads := 0
+	clock := func() {
+		t.Helper()
+		before := s.m.members.reading
+		s.send(ClockMsg(noon))
+		if !before && s.m.members.reading {
+			reads++
+		}
+	}
+	if clock(); reads != 0 {
+		t.Error("a read without the operator's listener")
+	}
+	s.m.opt.ReadMembers = func() MembersMsg { return threeMembers }
+	clock()
+	if clock(); reads != 1 {
+		t.Errorf("%d reads before the first has ended", reads)
+	}
+	s.send(threeMembers)
+	if screen := ansi.Strip(s.m.screen()); !strings.Contains(screen, "bern") {
+		t.Error(screen)
+	}
+	clock()
+	s.send(MembersMsg{Single: true})
+	if clock(); reads != 2 {
+		t.Errorf("%d reads of a venue without members", reads)
+	}
+	if screen := ansi.Strip(s.m.screen()); strings.Contains(screen, "bern") || strings.Contains(screen, "members") {
+		t.Error(screen)
+	}
 }
 
 // TestScreens compares screens, without color, with golden files. -update rewrites them.
@@ -112,18 +194,31 @@ func TestScreens(t *testing.T) {
 		"no round":                busy(t).send(press("up")...),
 		"broken":                  busy(t).send(DisconnectedMsg{errors.New("gone")}),
 		"could not be read":       busy(t).send(RefreshMsg{Err: errors.New("draining (503)")}),
-		"tall":                    busy(t).send(tea.WindowSizeMsg{Width: 120, Height: 40}),
+		"120 by 40":               busy(t).send(tea.WindowSizeMsg{Width: 120, Height: 40}).send(chart()...),
+		"200 by 50":               busy(t).send(tea.WindowSizeMsg{Width: 200, Height: 50}).send(chart()...),
+		"tall without prices":     busy(t).send(tea.WindowSizeMsg{Width: 80, Height: 36}),
+		"100 by 24":               busy(t).send(tea.WindowSizeMsg{Width: 100, Height: 24}),
+		"150 by 30":               busy(t).send(tea.WindowSizeMsg{Width: 150, Height: 30}),
+		"a ticket":                busy(t).send(press("b", "n", "5", "tab", "4", "6")...),
+		"a market order":          busy(t).send(press("s")...),
+		"a preview":               busy(t).send(append(press("b"), tea.WindowSizeMsg{Width: 80, Height: 18})...).send(press("enter")...).send(PreviewMsg{Ticket: 1, Order: schemas.PlaceOrder{Side: "buy", Outcome: "yes", Qty: 10}, Preview: schemas.Preview{Status: "executed", Fills: []schemas.OutcomeFill{{TickYes: 5400, Qty: 10}}, Fee: 622, WorstLoss: 54_622, BestPayout: 100_000, CashAfter: 99_884_778}}),
+		"a bad preview":           busy(t).send(press("b", "enter")...).send(PreviewMsg{Ticket: 1, Err: &client.Error{Wire: schemas.ErrorOf("insufficient_balance"), Status: 409}}),
+		"a cancel":                busy(t).send(press("x")...),
 		"short":                   busy(t).send(tea.WindowSizeMsg{Width: 80, Height: 18}),
 		"too small":               busy(t).send(tea.WindowSizeMsg{Width: 60, Height: 20}),
 		"more orders":             busy(t).send(AccountMsg(many)),
 		"a minute later":          busy(t).send(ClockMsg(noon.Add(time.Minute))),
 		"the next life of a slot": busy(t).send(RoundMsg(round(1, 7, 14, "trading", 65010_00))),
+		"members":                 busy(t).send(tea.WindowSizeMsg{Width: 100, Height: 30}, threeMembers),
+		"members where it is low": busy(t).send(tea.WindowSizeMsg{Width: 80, Height: 18}, threeMembers),
+		"members with a chart":    busy(t).send(tea.WindowSizeMsg{Width: 120, Height: 40}, threeMembers).send(chart()...),
+		"members not known":       busy(t).send(threeMembers, MembersMsg{Err: errors.New("connection\nrefused")}),
 		"behind a gap":            busy(t).send(BookMsg{Market: 7, Seq: 150}),
 		"an older transition":     busy(t).send(RoundMsg(round(1, 2, 5, "void", 64000_00))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ansi.Strip(s.m.View().Content) + "\n"
-			wide, high := 79, s.m.height
+			wide, high := s.m.width-1, s.m.height
 			if s.m.width < minWidth {
 				wide, high = s.m.width, 3
 			}

@@ -1,6 +1,7 @@
 package top
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -8,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"duplex/client"
+	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -15,7 +17,20 @@ import (
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
+		if m.ticket.phase != closed {
+			return m.onTicketKey(msg)
+		}
 		return m.onKey(msg.String())
+	case PricesMsg:
+		m.onPrices(msg)
+	case PreviewMsg:
+		m.onPreview(msg)
+	case PlacedMsg:
+		m.onPlaced(msg)
+	case CanceledMsg:
+		m.onCanceled(msg)
+	case MembersMsg:
+		m.members.onRead(msg)
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case ClockMsg:
@@ -37,6 +52,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.noteSeq(msg.Seq)
 	case DisconnectedMsg:
 		m.state, m.books, m.needsRefresh = "reconnecting", nil, true
+		m.pricesRead = [core.Feeds]bool{}
 	case StreamEndedMsg:
 		m.err = msg.Err
 		return m, tea.Quit
@@ -47,12 +63,14 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // onClock sets the time and refreshes if something was missed.
 func (m Model) onClock(now time.Time) (tea.Model, tea.Cmd) {
 	m.now = now
+	m.expireTicket()
+	commands := []tea.Cmd{m.tick(), m.previewAgain(), m.readMembers()}
 	if !m.needsRefresh || m.refreshing {
-		return m, m.tick()
+		return m, tea.Batch(commands...)
 	}
 	m.needsRefresh = false
 	next, refresh := m.requestRefresh()
-	return next, tea.Batch(m.tick(), refresh)
+	return next, tea.Batch(append(commands, refresh)...)
 }
 
 func (m Model) onKey(name string) (tea.Model, tea.Cmd) {
@@ -63,10 +81,45 @@ func (m Model) onKey(name string) (tea.Model, tea.Cmd) {
 		m.selected = (m.selected + 1) % len(m.rows)
 	case "up", "k":
 		m.selected = (m.selected + len(m.rows) - 1) % len(m.rows)
+	case "b":
+		m.openTicket("buy")
+		return m, nil
+	case "s":
+		m.openTicket("sell")
+		return m, nil
+	case "x":
+		m.openCancel()
+		return m, nil
 	default:
 		return m, nil
 	}
-	return m, m.readTrades()
+	return m, m.readMarket()
+}
+
+// readMarket reads the trades of the selected market, and the prices of its feed.
+func (m Model) readMarket() tea.Cmd { return tea.Batch(m.readTrades(), m.readPrices()) }
+
+// readPrices reads the prices of the selected series' feed unless they were read before.
+func (m Model) readPrices() tea.Cmd {
+	feed := allSeries[m.selected].Feed
+	if m.pricesRead[feed] || m.opt.ReadPrices == nil {
+		return nil
+	}
+	return func() tea.Msg { return m.opt.ReadPrices(feed) }
+}
+
+// onPrices adds the prices of a read. A venue that keeps no history has none, and then the chart
+// begins with the stream.
+func (m *Model) onPrices(p PricesMsg) {
+	m.pricesRead[p.Feed] = true
+	if p.Err != nil {
+		return
+	}
+	var read []point
+	for _, row := range p.Prices {
+		read = append(read, point{row.Ts.Int64() / 1e9, row.Close})
+	}
+	m.prices[p.Feed] = addPoints(m.prices[p.Feed], read)
 }
 
 // readTrades reads the trades of the selected market unless they were read before.
@@ -97,6 +150,7 @@ func (m Model) onRefresh(l RefreshMsg) (tea.Model, tea.Cmd) {
 	m.asOf = max(m.asOf, l.AsOf)
 	for _, r := range slices.Backward(l.Rounds) {
 		m.setRound(r)
+		m.addResult(r)
 	}
 	for i := range m.rows {
 		at := slices.IndexFunc(l.Markets, func(k schemas.Market) bool { return k.RoundNumber == m.rows[i].round.RoundNumber })
@@ -108,7 +162,7 @@ func (m Model) onRefresh(l RefreshMsg) (tea.Model, tea.Cmd) {
 		m.refreshAgain = false
 		return m.requestRefresh()
 	}
-	return m, m.readTrades()
+	return m, m.readMarket()
 }
 
 // setRound sets the round of its series unless the row has a newer one.
@@ -122,11 +176,30 @@ func (m *Model) setRound(r schemas.Round) {
 		m.trades = without(m.trades, r.MarketID) // they belong to an earlier generation
 	}
 	m.rows[i].round = r
+	m.expireTicket()
+}
+
+// addResult adds a final round to the results of its series, or replaces it.
+func (m *Model) addResult(r schemas.Round) {
+	i := int(r.Category) - 1
+	if i < 0 || i >= len(m.rows) || r.Status != "settled" && r.Status != "void" {
+		return
+	}
+	old := m.rows[i].results
+	at, found := slices.BinarySearchFunc(old, r.RoundNumber, func(x schemas.Round, n schemas.U64) int { return cmp.Compare(n, x.RoundNumber) })
+	next := slices.Clone(old)
+	if found {
+		next[at] = r
+	} else {
+		next = slices.Insert(next, at, r)
+	}
+	m.rows[i].results = next[:min(len(next), maxRounds)]
 }
 
 // onRound applies a transition. A new round needs a refresh to read its market.
 func (m Model) onRound(r schemas.Round) (tea.Model, tea.Cmd) {
 	m.setRound(r)
+	m.addResult(r)
 	if r.Status == "trading" {
 		return m.requestRefresh()
 	}
@@ -173,6 +246,7 @@ func (m *Model) setTrades(market uint32, asOf schemas.U64, trades []schemas.Trad
 func (m *Model) onIndex(t schemas.WSOracle) {
 	if int(t.Feed) < len(m.index) {
 		m.index[t.Feed] = t.Price
+		m.prices[t.Feed] = addPoints(m.prices[t.Feed], []point{{t.Ts.Int64() / 1e9, t.Price}})
 	}
 	m.state = "live"
 }

@@ -6,19 +6,25 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
-// The minimum size of the screen, and the number of lines outside the panes.
+// The minimum size of the screen.
 const (
-	minWidth   = 80
-	minHeight  = 18
-	fixedLines = 14
+	minWidth  = 80
+	minHeight = 18
 )
 
+// The colors are those of the terminal's palette. Without color, because NO_COLOR is set or the
+// terminal has none, bubbletea leaves them out and keeps bold, faint and inverted.
 var (
 	bold     = lipgloss.NewStyle().Bold(true)
 	faint    = lipgloss.NewStyle().Faint(true)
 	inverted = lipgloss.NewStyle().Reverse(true)
+	green    = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	red      = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	yellow   = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	cyan     = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
 )
 
 // View renders the screen on the alternate screen of the terminal.
@@ -29,68 +35,56 @@ func (m Model) View() tea.View {
 	return v
 }
 
-// screen has as many lines as the terminal. No line is wider than 79 characters, because
-// writing to the last column wraps on some terminals.
+// cols is the width to use: one less than that of the terminal, because writing to the last column
+// wraps on some terminals.
+func (m *Model) cols() int { return m.width - 1 }
+
+// screen has as many lines as the terminal.
 func (m Model) screen() string {
 	if m.width < minWidth || m.height < minHeight {
 		return fmt.Sprintf("dx top needs %d by %d;\nthis is %d by %d.\nq quits.", minWidth, minHeight, m.width, m.height)
 	}
-	lines := []string{bold.Render(m.title()), faint.Render(seriesHead)}
+	lines := []string{bold.Render(m.title()), faint.Render(m.seriesHead())}
 	for i := range m.rows {
 		line := m.seriesLine(i)
 		if i == m.selected {
-			line = inverted.Render(line)
+			line = inverted.Render(padTo(ansi.Strip(line), m.cols()))
 		}
 		lines = append(lines, line)
 	}
-	lines = append(lines, bold.Render(m.paneHead()))
-	lines = append(lines, m.panes(m.height-fixedLines)...)
-	return strings.Join(append(lines, m.accountLine(), faint.Render(" up/down or k/j: series   q: quit")), "\n")
+	bottom := m.bottom()
+	members := m.memberLines(m.height - len(lines) - len(bottom))
+	bottom = append(members, bottom...)
+	room := m.height - len(lines) - len(bottom)
+	chart := m.chartHeight(room)
+	lines = append(append(lines, m.panes(room-chart)...), m.chartLines(chart)...)
+	return strings.Join(append(lines, bottom...), "\n")
 }
+
+// bottom has the lines below the panes: the account, and either a message and the keys, or the
+// ticket.
+func (m *Model) bottom() []string {
+	lines := []string{m.accountLine()}
+	if m.ticket.phase != closed {
+		return append(lines, m.ticketLines()...)
+	}
+	return append(lines, " "+truncate(m.message, m.cols()-1), faint.Render(truncate(keyHelp, m.cols())))
+}
+
+const keyHelp = " up/down: series   b: buy   s: sell   x: cancel all here   q: quit"
 
 // title is the first line. It joins the lines of an error into one.
 func (m *Model) title() string {
-	state := truncate(strings.Join(strings.Fields(m.state), " "), 24)
+	state := truncate(strings.Join(strings.Fields(m.state), " "), m.cols()*3/10)
 	right := fmt.Sprintf("  %s  seq %d  %s", state, m.seq, m.now.UTC().Format("15:04:05"))
-	return padTo(fmt.Sprintf(" dx top  %s at %s", m.opt.Account, m.opt.Address), 79-lipgloss.Width(right)) + right
+	return padTo(fmt.Sprintf(" dx top  %s at %s", m.opt.Account, m.opt.Address), m.cols()-lipgloss.Width(right)) + right
 }
 
 // padTo truncates or pads a text to a width.
 func padTo(s string, width int) string {
 	s = truncate(s, width)
-	return s + strings.Repeat(" ", width-lipgloss.Width(s))
+	return s + strings.Repeat(" ", max(0, width-lipgloss.Width(s)))
 }
 
 // truncate shortens a text to a width.
-func truncate(s string, width int) string {
-	if lipgloss.Width(s) <= width {
-		return s
-	}
-	r := []rune(s)
-	return string(r[:min(len(r), width-1)]) + "…"
-}
-
-// panes are the book, the trades and the orders, side by side.
-func (m *Model) panes(n int) []string {
-	book, trades, orders := m.bookLines(n), m.tradeLines(n), m.orderLines(n)
-	out := make([]string, n)
-	for i := range out {
-		out[i] = strings.TrimRight(padTo(lineAt(book, i), 23)+" | "+padTo(lineAt(trades, i), 24)+" | "+padTo(lineAt(orders, i), 26), " ")
-	}
-	return out
-}
-
-func (m *Model) paneHead() string {
-	book := " BOOK"
-	if id := m.market(); id != 0 {
-		book = fmt.Sprintf(" BOOK of market %d", id)
-	}
-	return padTo(book, 23) + " | " + padTo("TRADES", 24) + " | " + "MY ORDERS"
-}
-
-func lineAt(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return ""
-}
+func truncate(s string, width int) string { return ansi.Truncate(s, max(width, 0), "…") }

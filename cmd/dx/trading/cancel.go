@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
@@ -16,13 +17,14 @@ type Cancel struct {
 	cli.ClientFlags
 	IDs      []uint64   `arg:"" optional:"" name:"order-id" help:"Orders to cancel, by order_id."`
 	All      bool       `help:"Cancel every resting order, or those selected by --series, --market-id and --group."`
-	Series   SeriesFlag `help:"With --all: only orders in the live market of this series, such as btc-15m." xor:"market" placeholder:"NAME"`
+	Series   SeriesFlag `help:"With --all: only orders in the live market of this series, such as btc-15m." xor:"market" predictor:"series" placeholder:"NAME"`
 	MarketID uint32     `help:"With --all: only orders in this market slot." xor:"market" placeholder:"ID"`
 	Group    uint32     `help:"With --all: only orders of this group." placeholder:"NUMBER"`
+	JSON     bool       `help:"Print the venue's answer as JSON, also on a terminal."`
 }
 
 func (c *Cancel) Help() string {
-	return `Tries to cancel every order, and exits with code 1 if one of them was not canceled.
+	return `Tries to cancel every order, and exits with code 1 if one of them was not canceled. On a terminal the result is a sentence, in a pipe it is the venue's answer as JSON.
 
 Examples:
   dx cancel 184 185
@@ -47,7 +49,7 @@ func (c *Cancel) Run(ctx context.Context, out io.Writer) error {
 	}
 	if c.All {
 		s, err := cl.CancelAll(ctx, schemas.CancelAll{MarketID: schemas.Int(c.MarketID), GroupID: schemas.Int(c.Group)})
-		return cli.PrintResult(out, s, err)
+		return printFor(out, c.JSON, s, c.allText, err)
 	}
 	var failed []error
 	for ids := range slices.Chunk(c.IDs, schemas.BatchCap) {
@@ -56,12 +58,40 @@ func (c *Cancel) Run(ctx context.Context, out io.Writer) error {
 			batch[i] = schemas.U64(id)
 		}
 		r, err := cl.CancelMany(ctx, batch)
-		if err := cli.PrintResult(out, r, err); err != nil {
+		if err := printFor(out, c.JSON, r, func() string { return canceledText(ids, r.Results) }, err); err != nil {
 			return errors.Join(append(failed, err)...)
 		}
 		failed = append(failed, notCanceled(ids, r.Results)...)
 	}
 	return errors.Join(failed...)
+}
+
+// allText says what --all canceled.
+func (c *Cancel) allText() string {
+	text := "Canceled all resting orders"
+	if c.Series != "" {
+		text += fmt.Sprintf(" in %s", c.Series)
+	} else if c.MarketID > 0 {
+		text += fmt.Sprintf(" in market %d", c.MarketID)
+	}
+	if c.Group > 0 {
+		text += fmt.Sprintf(" of group %d", c.Group)
+	}
+	return text + "."
+}
+
+// canceledText has a line for each order that was canceled.
+func canceledText(ids []uint64, results []schemas.CancelResult) string {
+	var lines []string
+	for i, r := range results {
+		if i < len(ids) && r.Canceled != nil {
+			lines = append(lines, fmt.Sprintf("Canceled order %d: %s.", ids[i], Count(int(r.CanceledQty), "contract")))
+		}
+	}
+	if lines == nil {
+		return "Nothing was canceled."
+	}
+	return strings.Join(lines, "\n")
 }
 
 // notCanceled returns an error for each order of a batch that was not canceled.

@@ -24,10 +24,11 @@ import (
 // (docs/rules/rounds.md#settle-price).
 type Evidence struct {
 	cli.ClientFlags
-	Round uint64 `arg:"" optional:"" help:"round_number; dx call GET /v1/rounds lists them."`
-	File  string `help:"Check evidence that --json has saved, without a venue." type:"existingfile"`
-	JSON  bool   `help:"Print the evidence as JSON."`
-	Ticks bool   `help:"Also print the ticks."`
+	Round  uint64     `arg:"" optional:"" help:"round_number; dx rounds lists them."`
+	Series SeriesFlag `help:"The newest round of this series that has settled, instead of a round, such as btc-60s." predictor:"series" placeholder:"NAME"`
+	File   string     `help:"Check evidence that --json has saved, without a venue." type:"existingfile"`
+	JSON   bool       `help:"Print the evidence as JSON."`
+	Ticks  bool       `help:"Also print the ticks."`
 }
 
 func (e *Evidence) Help() string {
@@ -36,6 +37,7 @@ func (e *Evidence) Help() string {
 Examples:
   dx evidence 12
   dx evidence 12 --ticks
+  dx evidence --series btc-60s
   dx evidence 12 --json > round-12.json && dx evidence --file round-12.json`
 }
 
@@ -54,8 +56,8 @@ func (e *Evidence) Run(ctx context.Context, out io.Writer) error {
 
 func (e *Evidence) read(ctx context.Context) (ev schemas.Evidence, err error) {
 	switch {
-	case (e.File == "") == (e.Round == 0):
-		return ev, cli.BadFlag("file", errors.New("give a round or a file"))
+	case e.File != "" && (e.Round != 0 || e.Series != "") || e.Round != 0 && e.Series != "" || e.File == "" && e.Round == 0 && e.Series == "":
+		return ev, cli.BadFlag("file", errors.New("give a round, --series or --file"))
 	case e.File != "":
 		b, err := os.ReadFile(e.File)
 		if err == nil {
@@ -67,19 +69,38 @@ func (e *Evidence) read(ctx context.Context) (ev schemas.Evidence, err error) {
 	if err != nil {
 		return ev, err
 	}
-	market, err := marketOfRound(ctx, c, schemas.U64(e.Round))
+	number := schemas.U64(e.Round)
+	if e.Series != "" {
+		if number, err = lastSettled(ctx, c, e.Series); err != nil {
+			return ev, err
+		}
+	}
+	market, err := marketOfRound(ctx, c, number)
 	if err != nil {
 		return ev, err
 	}
-	ev, err = c.Evidence(ctx, schemas.GetEvidence{MarketID: schemas.Int(market), RoundNumber: schemas.U64(e.Round)})
-	return ev, cli.Explain(err)
+	ev, err = c.Evidence(ctx, schemas.GetEvidence{MarketID: schemas.Int(market), RoundNumber: number})
+	return ev, err
+}
+
+// lastSettled returns the newest settled round of a series.
+func lastSettled(ctx context.Context, c *client.Client, series SeriesFlag) (schemas.U64, error) {
+	for r, err := range c.AllRounds(ctx, schemas.ListRounds{Category: schemas.Ptr(schemas.Int(series.Category()))}) {
+		if err != nil {
+			return 0, err
+		}
+		if r.Status == "settled" {
+			return r.RoundNumber, nil
+		}
+	}
+	return 0, fmt.Errorf("no round of %s has settled yet", series)
 }
 
 // marketOfRound returns the market slot of a round.
 func marketOfRound(ctx context.Context, c *client.Client, number schemas.U64) (uint32, error) {
 	for r, err := range c.AllRounds(ctx, schemas.ListRounds{}) {
 		if err != nil {
-			return 0, cli.Explain(err)
+			return 0, err
 		}
 		if r.RoundNumber == number {
 			return r.MarketID, nil

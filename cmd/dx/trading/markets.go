@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"duplex/client"
@@ -19,15 +18,19 @@ import (
 // Markets is `dx markets`, which lists the markets by series.
 type Markets struct {
 	cli.ClientFlags
-	All  bool `help:"Also list markets that do not trade now."`
-	JSON bool `help:"Print the venue's answer as JSON."`
+	Series SeriesFlag `help:"Only the markets of this series, such as btc-15m." predictor:"series" placeholder:"NAME"`
+	All    bool       `help:"Also list markets that do not trade now."`
+	JSON   bool       `help:"Print the venue's answer as JSON."`
 }
 
 func (m *Markets) Help() string {
 	return `YES wins if the mean price over the last seconds of the round is above STRIKE; PRICE is the price now. YES BID, YES ASK and LAST are in cents: a contract pays 100 if its outcome wins, and nothing if not. A series without a live market shows when its next round opens.
 
+The rows are sorted by series. With --series and --json, only the markets of the series are printed.
+
 Examples:
   dx markets
+  dx markets --series btc-60s
   dx markets --all
   dx markets --json | jq '.markets[].market_id'`
 }
@@ -42,14 +45,20 @@ func (m *Markets) Run(ctx context.Context, out io.Writer) error {
 		q.Status = ""
 	}
 	l, err := c.Markets(ctx, q)
-	if err != nil || m.JSON {
+	if err != nil || m.JSON && m.Series == "" {
 		return cli.PrintResult(out, l, err)
 	}
 	t, err := readMarketTable(ctx, c, l.Markets)
 	if err != nil {
 		return cli.Explain(err)
 	}
-	return t.print(out)
+	if m.JSON {
+		l.Markets = slices.DeleteFunc(l.Markets, func(k schemas.Market) bool {
+			return !slices.ContainsFunc(t.markets, func(r marketRow) bool { return r.MarketID == k.MarketID && r.round.Category == m.Series.Category() })
+		})
+		return cli.PrintResult(out, l, nil)
+	}
+	return t.print(out, m.Series)
 }
 
 // marketTable is the output of `dx markets`: the given markets by series, and a row for each
@@ -92,12 +101,14 @@ func readMarketTable(ctx context.Context, c *client.Client, markets []schemas.Ma
 		}
 		t.markets = append(t.markets, marketRow{k, r})
 	}
-	slices.SortStableFunc(t.markets, func(a, b marketRow) int { return cmp.Compare(a.round.Category, b.round.Category) })
+	slices.SortFunc(t.markets, func(a, b marketRow) int {
+		return cmp.Or(cmp.Compare(a.round.Category, b.round.Category), cmp.Compare(b.round.RoundNumber, a.round.RoundNumber))
+	})
 	return t, nil
 }
 
-func (t *marketTable) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+// print prints the rows of all series, or of one.
+func (t *marketTable) print(out io.Writer, only SeriesFlag) error {
 	live := 0
 	for i := range t.markets {
 		if t.markets[i].Status == "trading" {
@@ -105,10 +116,13 @@ func (t *marketTable) print(out io.Writer) error {
 		}
 	}
 	if live == 0 {
-		fmt.Fprint(w, "No market trades now. Each series shows when its next round opens.\n\n")
+		fmt.Fprint(out, "No market trades now. Each series shows when its next round opens.\n\n")
 	}
-	fmt.Fprintln(w, "SERIES\tMARKET\tSTATUS\tSTRIKE\tPRICE\tYES BID\tYES ASK\tLAST\tVOLUME\tCLOSES IN")
+	table := cli.NewTable("SERIES", ">MARKET", "STATUS", ">STRIKE", ">PRICE", ">YES BID", ">YES ASK", ">LAST", ">VOLUME", ">CLOSES IN")
 	for _, s := range core.AllSeries() {
+		if only != "" && only.Category() != s.Category {
+			continue
+		}
 		at, trades := "-", false
 		if p := t.prices[s.Feed].Price; p > 0 {
 			at = price(p)
@@ -119,15 +133,13 @@ func (t *marketTable) print(out io.Writer) error {
 				continue
 			}
 			trades = trades || k.Status == "trading"
-			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", tools.SeriesName(s), k.MarketID, status(k), price(r.Strike), at,
-				cents(k.YesBid), cents(k.YesAsk), cents(k.LastTickYes), k.Volume, closesIn(k, t.now))
+			table.Row(tools.SeriesName(s), fmt.Sprint(k.MarketID), status(k), price(r.Strike), at, cents(k.YesBid), cents(k.YesAsk), cents(k.LastTickYes), k.Volume.String(), closesIn(k, t.now))
 		}
 		if !trades {
-			next := t.next(s, t.last[s.Category])
-			fmt.Fprintf(w, "%s\t-\t%s\t-\t%s\t-\t-\t-\t-\t-\n", tools.SeriesName(s), next.status(), at)
+			table.Row(tools.SeriesName(s), "-", t.next(s, t.last[s.Category]).status(), "-", at, "-", "-", "-", "-", "-")
 		}
 	}
-	return w.Flush()
+	return table.Print(out, "")
 }
 
 func status(k *schemas.Market) string {

@@ -3,12 +3,12 @@ package trading
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
-	"time"
 
+	"duplex/client"
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
@@ -20,7 +20,7 @@ type PnL struct {
 }
 
 func (p *PnL) Help() string {
-	return `Money is in dollars. EQUITY is cash, reservations and contracts at MARK, their price now; it equals deposits, transfers, realized and unrealized profit and rebates together. OPEN COST is the most that the account can still lose. AVG COST and MARK are in cents a contract.
+	return `Money is in dollars. EQUITY is cash, reservations and contracts at MARK, their price now; it equals deposits, transfers, realized and unrealized profit and rebates together. OPEN COST is the most that the account can still lose. AVG COST and MARK are in cents a contract; IF IT WINS is the profit if the outcome wins.
 
 Examples:
   dx pnl
@@ -40,6 +40,98 @@ func (p *PnL) Run(ctx context.Context, out io.Writer) error {
 	return printPnL(out, &l)
 }
 
+// Balance is `dx balance`, which prints the account's money.
+type Balance struct {
+	cli.ClientFlags
+	JSON bool `help:"Print the venue's answer as JSON."`
+}
+
+func (b *Balance) Help() string {
+	return `FREE can be spent or withdrawn, RESERVED is held by resting buys. dx pnl shows what contracts are worth.
+
+Examples:
+  dx balance
+  dx balance --json | jq -r .cash`
+}
+
+func (b *Balance) Run(ctx context.Context, out io.Writer) error {
+	c, err := b.Client()
+	if err != nil {
+		return err
+	}
+	l, err := c.Balance(ctx)
+	if err != nil || b.JSON {
+		return cli.PrintResult(out, l, err)
+	}
+	return printBalance(out, &l)
+}
+
+func printBalance(out io.Writer, b *schemas.Balance) error {
+	t := cli.NewTable(">FREE", ">RESERVED", ">TOTAL")
+	t.Row(cli.FormatDollars(b.Cash.Int64()), cli.FormatDollars(b.Reserved.Int64()), cli.FormatDollars(b.Cash.Int64()+b.Reserved.Int64()))
+	return t.Print(out, "")
+}
+
+// Positions is `dx positions`, which lists what the account holds.
+type Positions struct {
+	cli.ClientFlags
+	Series   SeriesFlag `help:"Only this series, such as btc-15m." xor:"market" predictor:"series" placeholder:"NAME"`
+	MarketID *int64     `help:"Only this market slot." xor:"market" placeholder:"ID"`
+	JSON     bool       `help:"Print the venue's answer as JSON."`
+}
+
+func (p *Positions) Help() string {
+	return `AVG COST, fees included, is in cents a contract, and is the price at which a sale breaks even before its own fee. MARK is the price now. IF IT WINS is the profit if the outcome wins; if it loses, the loss is COST.
+
+Examples:
+  dx positions
+  dx positions --series btc-15m
+  dx positions --json`
+}
+
+func (p *Positions) Run(ctx context.Context, out io.Writer) error {
+	c, err := p.Client()
+	if err != nil {
+		return err
+	}
+	if p.JSON {
+		return p.printJSON(ctx, out, c)
+	}
+	l, err := c.PnL(ctx)
+	if err != nil {
+		return cli.Explain(err)
+	}
+	l.Positions = slices.DeleteFunc(l.Positions, func(x schemas.PnLPosition) bool {
+		return p.Series != "" && x.Category != p.Series.Category() || p.MarketID != nil && int64(x.MarketID) != *p.MarketID
+	})
+	f := rowFlags{Series: p.Series, MarketID: p.MarketID}
+	return printPositions(out, l.Positions, f.nothing("positions"))
+}
+
+func (p *Positions) printJSON(ctx context.Context, out io.Writer, c *client.Client) error {
+	f := rowFlags{Series: p.Series, MarketID: p.MarketID}
+	l, err := c.Positions(ctx, schemas.ListPositions{MarketID: f.market()})
+	if err != nil || p.Series == "" {
+		return cli.PrintResult(out, l, err)
+	}
+	series, err := readLives(ctx, c)
+	l.Positions = slices.DeleteFunc(l.Positions, func(x schemas.Position) bool {
+		return series[slotLife{x.MarketID, x.Generation}] != p.Series.Category()
+	})
+	return cli.PrintResult(out, l, err)
+}
+
+func printPositions(out io.Writer, positions []schemas.PnLPosition, empty string) error {
+	t := cli.NewTable("SERIES", ">MARKET", ">ROUND", "OUTCOME", ">QTY", ">AVG COST", ">MARK", ">COST", ">VALUE", ">PROFIT", ">IF IT WINS")
+	color := cli.HasColor(out)
+	for i := range positions {
+		x := &positions[i]
+		t.Row(SeriesName(x.Category), fmt.Sprint(x.MarketID), x.RoundNumber.String(), upper(x.Outcome), fmt.Sprint(x.Qty), exactCents(x.AvgCost.Int64()), markPrice(x.Mark),
+			cli.FormatDollars(x.Cost.Int64()), cli.FormatDollars(x.Value.Int64()), cli.FormatGain(int64(x.Unrealized), color), cli.FormatDollars(x.Qty*10_000-x.Cost.Int64()))
+	}
+	return t.Print(out, empty)
+}
+
 func printPnL(out io.Writer, l *schemas.PnL) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, x := range []struct {
@@ -57,14 +149,7 @@ func printPnL(out io.Writer, l *schemas.PnL) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SERIES\tMARKET\tOUTCOME\tQTY\tAVG COST\tMARK\tCOST\tVALUE\tUNREALIZED")
-	for i := range l.Positions {
-		x := &l.Positions[i]
-		fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", SeriesName(x.Category), x.MarketID, x.Outcome, x.Qty, exactCents(x.AvgCost.Int64()), markPrice(x.Mark),
-			cli.FormatDollars(x.Cost.Int64()), cli.FormatDollars(x.Value.Int64()), cli.FormatDollars(int64(x.Unrealized)))
-	}
-	return w.Flush()
+	return printPositions(out, l.Positions, "")
 }
 
 // markPrice formats a mark price. A contract of a proposed round may be worth 0¢.
@@ -88,11 +173,8 @@ func exactCents(pips int64) string {
 
 // Ledger is `dx ledger`, which prints the changes of the account's money.
 type Ledger struct {
-	cli.ClientFlags
-	Kind     string `help:"Only these kinds, such as fill,fee: fill, fee, rebate, referral, settlement, void, redeem, deposit, withdrawal, withdrawal_returned, transfer." placeholder:"KINDS"`
-	MarketID *int64 `help:"Only changes in this market slot." placeholder:"ID"`
-	Limit    int64  `help:"Number of rows, at most 1000." default:"20"`
-	JSON     bool   `help:"Print the venue's answer as JSON."`
+	rowFlags
+	Kind string `help:"Only these kinds, such as fill,fee: fill, fee, rebate, referral, settlement, void, redeem, deposit, withdrawal, withdrawal_returned, transfer." placeholder:"KINDS"`
 }
 
 func (l *Ledger) Help() string {
@@ -101,31 +183,40 @@ func (l *Ledger) Help() string {
 Examples:
   dx ledger
   dx ledger --kind settlement,void --limit 100
+  dx ledger --series btc-15m
   dx ledger --json | jq -r '.ledger[] | [.n, .kind, .amount_usd] | @tsv'`
 }
 
 func (l *Ledger) Run(ctx context.Context, out io.Writer) error {
-	if l.Limit < 1 || l.Limit > schemas.PageMax {
-		return cli.BadFlag("limit", errors.New("must be 1 to 1000"))
-	}
-	c, err := l.Client()
+	c, err := l.connect()
 	if err != nil {
 		return err
 	}
-	q := schemas.ListLedger{Kind: l.Kind, Page: schemas.Page{Limit: schemas.Ptr(schemas.Int(l.Limit))}}
-	if l.MarketID != nil {
-		q.MarketID = schemas.Ptr(schemas.Int(*l.MarketID))
+	q := schemas.ListLedger{Kind: l.Kind, MarketID: l.market(), Page: l.page()}
+	list, err := c.Ledger(ctx, q)
+	if err != nil {
+		return cli.Explain(err)
 	}
-	page, err := c.Ledger(ctx, q)
+	category := func(r *schemas.LedgerRow) uint16 {
+		if r.Category == nil {
+			return 0
+		}
+		return *r.Category
+	}
+	list.Ledger, err = onlySeries(&l.rowFlags, list.Ledger, &list.PageEnd, category, func(cursor string) ([]schemas.LedgerRow, schemas.PageEnd, error) {
+		q.Cursor = cursor
+		l, err := c.Ledger(ctx, q)
+		return l.Ledger, l.PageEnd, err
+	})
 	if err != nil || l.JSON {
-		return cli.PrintResult(out, page, err)
+		return cli.PrintResult(out, list, err)
 	}
-	return printLedger(out, page.Ledger)
+	return printLedger(out, list.Ledger, l.nothing("changes of money"))
 }
 
-func printLedger(out io.Writer, rows []schemas.LedgerRow) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "N\tTIME (UTC)\tKIND\tAMOUNT\tBALANCE\tSERIES\tMARKET\tROUND\tREF")
+func printLedger(out io.Writer, rows []schemas.LedgerRow, empty string) error {
+	t := cli.NewTable(">N", "TIME (UTC)", "KIND", ">AMOUNT", ">BALANCE", "SERIES", ">MARKET", ">ROUND", "REF")
+	color := cli.HasColor(out)
 	for i := range rows {
 		r := &rows[i]
 		series, market, round := "-", "-", "-"
@@ -136,8 +227,7 @@ func printLedger(out io.Writer, rows []schemas.LedgerRow) error {
 		if r.OrderID != nil {
 			ref = r.OrderID.String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.N, time.Unix(0, r.Ts.Int64()).UTC().Format(time.DateTime), r.Kind, cli.FormatDollars(int64(r.Amount)),
-			cli.FormatDollars(r.BalanceAfter.Int64()), series, market, round, ref)
+		t.Row(r.N.String(), clock(r.Ts), r.Kind, cli.FormatGain(int64(r.Amount), color), cli.FormatDollars(r.BalanceAfter.Int64()), series, market, round, ref)
 	}
-	return w.Flush()
+	return t.Print(out, empty)
 }

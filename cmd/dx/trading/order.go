@@ -3,10 +3,12 @@ package trading
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"duplex/client"
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
@@ -18,10 +20,10 @@ type Order struct {
 	Outcome       string        `arg:"" enum:"yes,no" help:"yes or no."`
 	Qty           int64         `arg:"" help:"Number of contracts."`
 	Price         string        `arg:"" optional:"" help:"Limit price in cents, such as @55 or @96.1. Omit it for a market order."`
-	Series        SeriesFlag    `help:"Trade in the live market of this series, such as btc-15m." xor:"market" placeholder:"NAME"`
+	Series        SeriesFlag    `help:"Trade in the live market of this series, such as btc-15m." xor:"market" predictor:"series" placeholder:"NAME"`
 	MarketID      uint32        `help:"Trade in this market slot; see dx markets." xor:"market" placeholder:"ID"`
 	Market        bool          `help:"Place a market order. This is the default without a price."`
-	Worst         string        `help:"Worst acceptable price of a market order, in cents."`
+	Worst         string        `help:"Worst acceptable price of a market order, in cents. Default: 2 cents beyond the best price of the other side."`
 	MaxCost       string        `help:"Maximum to spend in dollars, fees included. A market buy without it may spend $1 and the fee per contract."`
 	TIF           string        `help:"Time in force: gtc, gtt, ioc or fok." enum:",gtc,gtt,ioc,fok" default:""`
 	Expires       time.Duration `help:"With --tif gtt: cancel the order after this time, such as 30s."`
@@ -32,6 +34,7 @@ type Order struct {
 	StpMaker      bool          `help:"If the order would trade with one of your own, cancel the resting one."`
 	ClientOrderID uint64        `help:"Idempotency key, unique per account. Default: the current time in ns."`
 	Preview       bool          `help:"Show what the order would do, without placing it."`
+	JSON          bool          `help:"Print the venue's answer as JSON, also on a terminal."`
 }
 
 func (o *Order) Help() string {
@@ -42,8 +45,13 @@ func (o *Order) Help() string {
   dx order sell yes 5 @60 --series btc-60s --preview    what the order would do
   dx order buy yes 10 @3.5 --market-id 1 --post-only --tif gtt --expires 30s
 
+A market order without --worst trades no more than 2 cents beyond the best price that it finds
+in the book, or than the price collar of an agent's mandate allows. The sentence names the price.
+
 --series finds the market in which the series trades now and names its generation, so the
 order cannot reach a later round. --market-id names a slot, whatever trades there.
+
+On a terminal the result is a sentence, in a pipe it is the venue's answer as JSON.
 
 Running the same line twice places two orders, each with its own client_order_id. With
 --client-order-id the second one is rejected as a duplicate.`
@@ -61,19 +69,26 @@ func (o *Order) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	label := orderLabel{&in, fmt.Sprintf("market %d", o.MarketID)}
 	if o.Series != "" {
 		r, err := o.Series.liveRound(ctx, c)
 		if err != nil {
 			return err
 		}
 		in.MarketID, in.Generation = schemas.Int(r.MarketID), schemas.Int(r.Generation)
+		label.where = string(o.Series)
+	}
+	if in.Type == "market" && in.WorstTick == nil {
+		if in.WorstTick, err = defaultWorst(ctx, c, in); err != nil {
+			return err
+		}
 	}
 	if o.Preview {
 		p, err := c.Preview(ctx, in)
-		return cli.PrintResult(out, p, err)
+		return printFor(out, o.JSON, p, func() string { return label.previewText(&p) }, err)
 	}
 	done, err := c.PlaceOrder(ctx, in)
-	return cli.PrintResult(out, done, err)
+	return printFor(out, o.JSON, done, func() string { return label.outcomeText(&done) }, err)
 }
 
 // buildOrder returns the order that the flags describe. Its market is that of --market-id.
@@ -105,17 +120,62 @@ func (o *Order) buildOrder() (in schemas.PlaceOrder, err error) {
 	return in, err
 }
 
+// MarketBuyCost is what a market buy without another bound may spend per contract, in pips: $1, and
+// 3 cents for the fee.
+const MarketBuyCost = 10_300
+
 // makeMarketOrder turns in into a market order. A buy without --max-cost may spend $1.03 per
 // contract, which no price and fee exceed at the default rates.
 func (o *Order) makeMarketOrder(in *schemas.PlaceOrder) (err error) {
 	in.Type = "market"
 	if o.Side == "buy" && in.MaxCost == 0 {
-		in.MaxCost = schemas.U64(max(o.Qty, 0)) * 10300 // pips per contract: $1, and 3 cents for the fee
+		in.MaxCost = schemas.U64(max(o.Qty, 0)) * MarketBuyCost
 	}
 	if o.Worst != "" {
 		in.WorstTick, err = parseCents("worst", o.Worst)
 	}
 	return err
+}
+
+// slippage is how far beyond the best price a market order without --worst trades, in pips. It is
+// that of the trading screen.
+const slippage = 200
+
+// defaultWorst returns the worst tick of a market order that names none: slippage beyond the best
+// price of the other side. It is nil if a mandate's price collar is tighter, since the venue then
+// applies the collar.
+func defaultWorst(ctx context.Context, c *client.Client, in schemas.PlaceOrder) (*schemas.Int, error) {
+	book, err := c.Orderbook(ctx, schemas.GetOrderbook{MarketID: in.MarketID, Depth: schemas.Ptr(schemas.Int(1))})
+	if err != nil {
+		return nil, cli.Explain(err)
+	}
+	if in.WorstTick = worstTick(&in, &book); in.WorstTick == nil {
+		return nil, fmt.Errorf("nobody %s %s now; with --worst the order is placed anyway", map[string]string{"buy": "offers", "sell": "bids for"}[in.Side], upper(in.Outcome))
+	}
+	_, err = c.Preview(ctx, in)
+	var rejected *client.Error
+	if errors.As(err, &rejected) && rejected.Code == "mandate_violation" && rejected.Details != nil && (*rejected.Details)["rule"] == "price_collar" {
+		return nil, nil
+	}
+	return in.WorstTick, nil // the placement repeats any other error
+}
+
+// worstTick is the price slippage beyond the best of the other side; nil if that side is empty.
+func worstTick(in *schemas.PlaceOrder, book *schemas.Orderbook) *schemas.Int {
+	own, other := book.Yes, book.No
+	if in.Outcome == "no" {
+		own, other = other, own
+	}
+	if in.Side == "sell" {
+		if len(own) == 0 {
+			return nil
+		}
+		return schemas.Ptr(schemas.Int(max(schemas.TickMin, own[0][0]-slippage)))
+	}
+	if len(other) == 0 {
+		return nil
+	}
+	return schemas.Ptr(schemas.Int(min(schemas.TickMax, 10_000-other[0][0]+slippage)))
 }
 
 // parseCents parses a price in cents, such as 55 or @55.5, without rounding.

@@ -1,9 +1,14 @@
 package trading
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
+	"duplex/client"
 	"duplex/schemas"
 )
 
@@ -38,6 +43,26 @@ func TestOrderFlags(t *testing.T) {
 	}
 }
 
+// TestDefaultWorst checks the worst price of a market order that names none: 2 cents beyond the best
+// of the other side, within the prices that exist.
+func TestDefaultWorst(t *testing.T) {
+	book := &schemas.Orderbook{Yes: []schemas.Level{{5000, 3}, {4900, 9}}, No: []schemas.Level{{4400, 3}}}
+	for _, c := range []struct {
+		side, outcome string
+		book          *schemas.Orderbook
+		want          schemas.Int // 0 for none
+	}{
+		{"buy", "yes", book, 5800}, {"sell", "yes", book, 4800}, {"buy", "no", book, 5200}, {"sell", "no", book, 4200},
+		{"buy", "yes", &schemas.Orderbook{No: []schemas.Level{{10, 1}}}, 9999}, {"sell", "no", &schemas.Orderbook{No: []schemas.Level{{150, 1}}}, 1},
+		{"buy", "yes", &schemas.Orderbook{Yes: book.Yes}, 0}, {"sell", "yes", &schemas.Orderbook{No: book.No}, 0},
+	} {
+		got := worstTick(&schemas.PlaceOrder{Side: c.side, Outcome: c.outcome}, c.book)
+		if (got == nil) != (c.want == 0) || got != nil && *got != c.want {
+			t.Errorf("%s %s: %v, want %d", c.side, c.outcome, got, c.want)
+		}
+	}
+}
+
 func TestDefaultClientOrderIDs(t *testing.T) {
 	c := Order{Side: "buy", Outcome: "yes", Qty: 1, Price: "@50"}
 	a, _ := c.buildOrder()
@@ -55,6 +80,49 @@ func TestPricesInCents(t *testing.T) {
 	for pips, want := range map[int64]string{0: "-", 100: "1¢", 350: "3.5¢", 5500: "55¢", 9990: "99.9¢"} {
 		if got := cents(pips); got != want {
 			t.Errorf("%d: %s", pips, got)
+		}
+	}
+}
+
+// TestDefaultWorstOfAnAgent checks that a market order names no worst price where the price collar of
+// the mandate is tighter than the default, because the venue then applies the collar, and that no
+// other rejection of the preview removes it.
+func TestDefaultWorstOfAnAgent(t *testing.T) {
+	const book = `{"market_id":1,"generation":2,"yes":[[5000,3]],"no":[[4400,3]],"as_of_seq":"1"}`
+	const empty = `{"market_id":1,"generation":2,"yes":[[5000,3]],"no":[],"as_of_seq":"1"}`
+	violates := func(rule string) string {
+		return `{"error":{"code":"mandate_violation","message":"no","details":{"rule":"` + rule + `"}}}`
+	}
+	for _, c := range []struct {
+		name, book    string
+		status        int
+		preview, want string // want is a tick, "" for none, or part of the error
+	}{
+		{"a wide collar", book, 200, `{"status":"executed","fills":[]}`, "5800"},
+		{"a tight collar", book, 403, violates("price_collar"), ""},
+		{"another bound", book, 403, violates("max_order_cost"), "5800"},
+		{"another error", book, 403, `{"error":{"code":"insufficient_balance","message":"no","details":{"rule":"price_collar"}}}`, "5800"},
+		{"nobody offers", empty, 200, `{}`, "nobody offers YES now; with --worst the order is placed anyway"},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == "GET" {
+				_, _ = io.WriteString(w, c.book)
+				return
+			}
+			w.WriteHeader(c.status)
+			_, _ = io.WriteString(w, c.preview)
+		}))
+		got, err := defaultWorst(t.Context(), client.New(s.URL, "key", []byte("secret")), schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Qty: 3, Type: "market"})
+		s.Close()
+		said := ""
+		if err != nil {
+			said = err.Error()
+		} else if got != nil {
+			said = strconv.Itoa(int(*got))
+		}
+		if said != c.want {
+			t.Errorf("%s: %q, want %q", c.name, said, c.want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 type Watch struct {
 	cli.ClientFlags
 	Channels []string     `arg:"" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user" help:"One or more of orderbook_delta, orderbook_snapshot, trades, oracle, rounds and user."`
-	Series   []SeriesFlag `help:"Only the markets of these series, such as btc-15m, round after round. Does not apply to oracle and user." xor:"market" placeholder:"NAME"`
+	Series   []SeriesFlag `help:"Only the markets of these series, such as btc-15m, round after round. Does not apply to oracle and user." xor:"market" predictor:"series" placeholder:"NAME"`
 	MarketID []uint32     `help:"Only these market slots. Does not apply to oracle and user." aliases:"market" xor:"market" placeholder:"ID"`
 	Count    int          `help:"Stop after this many messages; 0 runs until Ctrl-C." default:"0" placeholder:"N"`
 	JSON     bool         `help:"Print each message as the venue sent it, one per line."`

@@ -88,7 +88,7 @@ func bids(side []schemas.Level) string {
 	if len(side) == 0 {
 		return "no bids"
 	}
-	return fmt.Sprintf("%d @ %s and %s", side[0][1], cents(side[0][0]), count(len(side)-1, "more level"))
+	return fmt.Sprintf("%d @ %s and %s", side[0][1], cents(side[0][0]), Count(len(side)-1, "more level"))
 }
 
 func deltaLine(d *schemas.WSBookDelta) (of, what string) {
@@ -108,7 +108,7 @@ func oracleLine(o *schemas.WSOracle) (of, what string) {
 	if o.Feed < core.Feeds {
 		of = core.Feed(o.Feed).String()
 	}
-	return of, fmt.Sprintf("%s from %s", price(o.Price), count(int(o.FreshSourceCount), "source"))
+	return of, fmt.Sprintf("%s from %s", price(o.Price), Count(int(o.FreshSourceCount), "source"))
 }
 
 func roundLine(r *schemas.Round) (of, what string) {
@@ -123,7 +123,7 @@ func roundLine(r *schemas.Round) (of, what string) {
 }
 
 func accountLine(a *schemas.WSUserSnapshot) (of, what string) {
-	return noSubject, fmt.Sprintf("account: %s free, %s reserved, %s, %s", cli.FormatDollars(a.Cash.Int64()), cli.FormatDollars(a.Reserved.Int64()), count(len(a.Orders), "order"), count(len(a.Positions), "position"))
+	return noSubject, fmt.Sprintf("account: %s free, %s reserved, %s, %s", cli.FormatDollars(a.Cash.Int64()), cli.FormatDollars(a.Reserved.Int64()), Count(len(a.Orders), "order"), Count(len(a.Positions), "position"))
 }
 
 func orderLine(e *schemas.OrderEvent) (of, what string) {
@@ -199,8 +199,8 @@ func revokedLine(e *schemas.KeyRevokedEvent) (of, what string) {
 	return noSubject, "key " + e.APIKey + " revoked"
 }
 
-// count formats a number of things, such as "1 order" or "2 orders".
-func count(n int, thing string) string {
+// Count formats a number of things, such as "1 order" or "2 orders".
+func Count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}

@@ -12,6 +12,7 @@ func (v *Venue) createUser(c *core.CreateUser) core.Reject {
 		return core.UnknownUser
 	}
 	v.addUser(c.Referrer)
+	v.users[len(v.users)-1].token = c.TokenHash
 	return core.OK
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"time"
 
 	"duplex/core"
 )
@@ -361,6 +362,43 @@ func (v *Venue) Authorized(cmd core.Command) bool {
 		}
 	}
 	return n == 0
+}
+
+// mark is the mark of a command, and the stamp of the command.
+type mark struct {
+	mark core.Mark
+	at   core.Stamp
+}
+
+// Judge returns why a command that would get the stamp ts takes no seq: "" if it does take one,
+// "unauthorized", "late" or "repeated".
+func (v *Venue) Judge(cmd core.Command, ts int64) string {
+	if !v.Authorized(cmd) {
+		return "unauthorized"
+	}
+	c, ok := cmd.(*core.Marked)
+	if !ok {
+		return ""
+	}
+	signed, now := time.UnixMilli(c.SignedAt), time.Unix(0, ts).Truncate(time.Millisecond)
+	if now.Sub(signed) > 9750*time.Millisecond || signed.Sub(now) > 5250*time.Millisecond {
+		return "late"
+	}
+	if slices.ContainsFunc(v.Marks(ts), func(m core.Mark) bool { return m == c.Mark }) {
+		return "repeated"
+	}
+	return ""
+}
+
+// Marks returns the marks that are kept at ts, the newest first.
+func (v *Venue) Marks(ts int64) (list []core.Mark) {
+	for _, m := range slices.Backward(v.marks) {
+		if ts/int64(time.Millisecond)-m.at.Ts/int64(time.Millisecond) > 15_000 {
+			break
+		}
+		list = append(list, m.mark)
+	}
+	return list
 }
 
 // numberKeys numbers the keys from 1 in the order of their creation.

@@ -29,6 +29,9 @@ type Venue struct {
 	withdrawalsByID map[uint64]core.Withdrawal
 	transfers       map[transferID]transfer
 	lastKey         core.KeyNumber
+	operators       map[string]core.Operator // by name
+	approvals       map[uint64]Approval      // by id
+	marks           []mark                   // of every command that had one, the newest last
 
 	feesCollected, deposits, withdrawals *big.Int
 
@@ -44,6 +47,7 @@ type user struct {
 	timeout   uint32
 	deadline  int64
 	agent     *agent // nil for an owner
+	token     [32]byte
 
 	realized, fees, rebates, transfersNet *big.Int
 	fills                                 uint64
@@ -132,6 +136,7 @@ type Outcome struct {
 	Transfers map[Transfer]core.Pips
 	Agents    map[core.UserID]AgentChange
 	Ledger    map[core.UserID][]Row // nil before the ledgers begin
+	Forecast  *Forecast             // that was accepted
 
 	realized []realized
 }
@@ -156,6 +161,7 @@ func New() *Venue {
 		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
 		markets: map[core.MarketID]market{}, lastStart: map[uint16]int64{}, keys: map[string]key{},
 		depositsByID: map[string]core.Deposit{}, withdrawalsByID: map[uint64]core.Withdrawal{}, transfers: map[transferID]transfer{},
+		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{},
 		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
 	for m := core.MarketID(1); m <= slots; m++ {
@@ -199,6 +205,10 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.cancelAll(c)
 	case *core.DecreaseOrder:
 		return v.decrease(c)
+	case *core.ReplaceOrder:
+		return v.replace(c)
+	case *core.SubmitForecast:
+		return v.forecast(c)
 	case *core.ArmDeadman:
 		return v.arm(c.User, c.TimeoutMs)
 	case *core.DisarmDeadman:
@@ -255,7 +265,22 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		return v.resumeAgent(c)
 	case *core.CloseAgent:
 		return v.closeAgent(c)
-	case *core.Checkpoint:
+	case *core.AddOperator:
+		return v.addOperator(c)
+	case *core.RevokeOperator:
+		delete(v.operators, c.Name)
+	case *core.RequestApproval:
+		return v.requestApproval(c)
+	case *core.DecideApproval:
+		return v.decideApproval(c)
+	case *core.ResetToken:
+		return v.resetToken(c)
+	case *core.CancelUserOrders:
+		return v.cancelUserOrders(c)
+	case *core.Marked:
+		v.marks = append(v.marks, mark{c.Mark, v.now})
+		return v.apply(c.Command)
+	case *core.Checkpoint, *core.Attest:
 	default:
 		panic("the model does not know the type of a command")
 	}

@@ -20,6 +20,11 @@ func (v *Venue) place(c core.PlaceOrder) core.Reject {
 		return core.DuplicateClientOrderID
 	}
 	v.users[c.User].used[c.ClientID] = true
+	return v.execute(c)
+}
+
+// execute checks and matches a placement whose client_order_id is new.
+func (v *Venue) execute(c core.PlaceOrder) core.Reject {
 	if r := v.admit(&c); r != core.OK {
 		return r
 	}
@@ -43,6 +48,31 @@ func (v *Venue) place(c core.PlaceOrder) core.Reject {
 	}
 	v.trade(&t)
 	return core.OK
+}
+
+// replace ends an order and places another; if that is rejected, it undoes the end
+// (docs/rules/orders.md#replace).
+func (v *Venue) replace(c *core.ReplaceOrder) core.Reject {
+	if !v.userExists(c.User) {
+		return core.UnknownUser
+	}
+	old, found := v.orders[c.Old]
+	same := old.User == c.User && old.Market == c.Market && old.Side == c.Side && old.Outcome == c.Outcome
+	switch {
+	case c.ClientID == 0 || v.users[c.User].used[c.ClientID]:
+		return v.place(c.PlaceOrder)
+	case !found || !same || v.rules.Revision < core.RevisionReplace:
+		return core.UnknownOrder
+	}
+	v.users[c.User].used[c.ClientID] = true
+	cash := v.users[c.User].cash
+	v.close(old, core.Canceled, core.Replaced)
+	r := v.execute(c.PlaceOrder)
+	if r != core.OK {
+		v.orders[c.Old], v.users[c.User].cash = old, cash
+		delete(v.out.Ended, c.Old)
+	}
+	return r
 }
 
 // admissionCost returns what a buy reserves before it can fill, at the taker rate: for a market

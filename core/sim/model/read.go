@@ -96,6 +96,18 @@ func (v *Venue) Depth(m core.MarketID, bid bool) (levels []Level) {
 	return levels
 }
 
+// QueueAhead returns the contracts of the orders at the price of a resting order that came before
+// it (docs/rules/orders.md#queue-ahead).
+func (v *Venue) QueueAhead(id core.OrderID) (n core.Qty) {
+	o := v.orders[id]
+	for _, x := range v.bookSide(o.Market, o.bid()) {
+		if x.tickYes() == o.tickYes() && x.id < id {
+			n += x.left
+		}
+	}
+	return n
+}
+
 // Resting returns the contracts left of each resting order.
 func (v *Venue) Resting() map[core.OrderID]core.Qty {
 	all := map[core.OrderID]core.Qty{}

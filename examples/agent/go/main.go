@@ -2,22 +2,26 @@
 // follows the steps of the venue's prompt trade_round; the method view replaces the judgment
 // of a model by one rule.
 //
-//	go run . [MARKET_ID]
+//	go run . [-rounds N] [MARKET_ID]
 package main
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
-	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
 	"strconv"
+	"syscall"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -25,46 +29,70 @@ const (
 	qty     = 5                // contracts
 	lossMax = 50_000           // maximum loss in one round, in pips: $5
 	margin  = 15 * time.Second // time that a round must have left
-	tries   = 5
+	tries   = 8
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	rounds := flag.Int("rounds", 1, "rounds to trade; 0 trades until SIGINT or SIGTERM")
+	flag.Parse()
+	if err := run(ctx, *rounds, flag.Args()); err != nil && ctx.Err() == nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, rounds int, args []string) error {
 	wanted, err := strconv.Atoi(append(args, "0")[0])
 	if err != nil {
 		return err
 	}
-	bridge := exec.Command(cmp.Or(os.Getenv("DX"), "dx"), "mcp")
+	command := []string{cmp.Or(os.Getenv("DX"), "dx"), "mcp"}
+	if x := os.Getenv("DX_MCP"); x != "" { // the arena gives its seats the command of the bridge
+		command = words(x)
+	}
+	bridge := exec.Command(command[0], command[1:]...)
 	bridge.Stderr = os.Stderr
 	self := &mcp.Implementation{Name: "duplex-agent", Version: "1"}
 	session, err := mcp.NewClient(self, nil).Connect(ctx, &mcp.CommandTransport{Command: bridge}, nil)
 	if err != nil {
 		return err
 	}
-	a := &agent{ctx: ctx, session: session}
-	a.trade(float64(wanted))
+	a := &agent{ctx: ctx, session: session, traded: map[string]bool{}}
+	for n := 0; a.err == nil && (rounds == 0 || n < rounds); n++ {
+		a.trade(float64(wanted))
+	}
 	return errors.Join(a.err, session.Close())
+}
+
+// words splits a command as a shell does, at spaces outside of single quotes.
+func words(command string) (list []string) {
+	quoted := regexp.MustCompile(`'([^']*)'|\\(.)`)
+	for _, w := range regexp.MustCompile(`(?:'[^']*'|\\.|[^\s'\\])+`).FindAllString(command, -1) {
+		list = append(list, quoted.ReplaceAllString(w, "$1$2"))
+	}
+	return list
 }
 
 // agent is one session with the venue. After the first error its calls do nothing.
 type agent struct {
 	ctx     context.Context
 	session *mcp.ClientSession
+	traded  map[string]bool // rounds, by market and generation
 	err     error
 }
+
+// rejection is the error of a call that the venue rejected.
+type rejection struct{ text string }
+
+func (r rejection) Error() string { return r.text }
 
 // row is a JSON object, in which large numbers are strings.
 type row map[string]any
 
 func (r row) row(name string) row     { v, _ := r[name].(map[string]any); return v }
 func (r row) list(name string) []any  { v, _ := r[name].([]any); return v }
+func (r row) id() string              { return fmt.Sprint(r["market_id"], "/", r["generation"]) }
 func (r row) num(name string) float64 { n, _ := strconv.ParseFloat(fmt.Sprint(r[name]), 64); return n }
 
 // use calls a tool. It repeats a call that is retryable, and one whose outcome is unknown:
@@ -72,24 +100,40 @@ func (r row) num(name string) float64 { n, _ := strconv.ParseFloat(fmt.Sprint(r[
 func (a *agent) use(tool string, given row) row {
 	for attempt := 1; a.err == nil; attempt++ {
 		r, err := a.session.CallTool(a.ctx, &mcp.CallToolParams{Name: tool, Arguments: given})
-		if err != nil {
-			a.err = fmt.Errorf("%s: %w", tool, err)
-			return nil
-		}
-		got := row{"it": r.StructuredContent}.row("it")
+		rest := 250.0 * float64(attempt) // ms
 		switch {
-		case !r.IsError:
-			return got
-		case attempt == tries, got["retryable"] != true && got["outcome"] != "unknown":
-			a.err = fmt.Errorf("%s: %v: %v", tool, got.row("error")["code"], got["hint"])
-			return nil
+		case err != nil:
+			if attempt == tries || !refused(err) {
+				a.err = fmt.Errorf("%s: %w", tool, err)
+				return nil
+			}
+		case r.IsError:
+			got := row{"it": r.StructuredContent}.row("it")
+			if order := got.row("order"); got["replayed"] == true && order != nil { // placed by a call whose answer was lost
+				order["seq"] = order["created_seq"]
+				return order
+			}
+			if attempt == tries || got["retryable"] != true && got["outcome"] != "unknown" {
+				a.err = rejection{fmt.Sprintf("%s: %v: %v", tool, got.row("error")["code"], got["hint"])}
+				return nil
+			}
+			rest = cmp.Or(got.num("retry_after_ms"), rest)
+		default:
+			return row{"it": r.StructuredContent}.row("it")
 		}
 		select {
-		case <-time.After(time.Duration(cmp.Or(got.num("retry_after_ms"), 250)) * time.Millisecond):
+		case <-time.After(time.Duration(rest) * time.Millisecond):
 		case <-a.ctx.Done(): // the next call returns the error
 		}
 	}
 	return nil
+}
+
+// refused reports whether a read was not executed because the venue is busy or starting: such a
+// protocol error has the HTTP status as its code.
+func refused(err error) bool {
+	var e *jsonrpc.Error
+	return errors.As(err, &e) && (e.Code == http.StatusTooManyRequests || e.Code == http.StatusServiceUnavailable)
 }
 
 // trade trades one round, from choosing it to its settlement.
@@ -100,11 +144,17 @@ func (a *agent) trade(wanted float64) {
 		return
 	}
 	order := row{
-		"client_order_id": fmt.Sprint(time.Now().UnixNano() + rand.Int64N(1_000_000)),
+		// The agent places one order at a time, so the venue's time is free as an id. It makes
+		// the agent's orders the same whenever a seed of the arena is repeated.
+		"client_order_id": a.use("get_venue", row{}).row("time")["venue_time"],
 		"market_id":       market["market_id"], "generation": market["generation"], // this round only
 		"side": "buy", "outcome": outcome, "tick": ask, "qty": qty, "tif": "ioc",
 	}
 	p := a.use("preview_order", order)
+	if errors.As(a.err, new(rejection)) { // such as without enough money: the next round may suit
+		fmt.Println("no trade ", a.err)
+		a.err = nil
+	}
 	if p == nil {
 		return
 	}
@@ -124,16 +174,17 @@ func (a *agent) trade(wanted float64) {
 // among those with enough time left and offers on both sides.
 func (a *agent) market(wanted float64) (first row) {
 	for a.err == nil {
-		now := a.use("get_venue", row{}).row("time").num("server_time")
+		now := a.use("get_venue", row{}).row("time").num("venue_time") // as close_ts, also in the arena
 		open := a.use("list_markets", row{"status": "trading"})
 		for _, m := range open.list("markets") {
 			m := row(m.(map[string]any))
 			fits := m.num("market_id") == wanted || wanted == 0 && m.num("yes_bid") > 0 && m.num("yes_ask") > 0
-			if end := m.num("close_ts"); fits && end > now+float64(margin) && (first == nil || end < first.num("close_ts")) {
+			if end := m.num("close_ts"); fits && !a.traded[m.id()] && end > now+float64(margin) && (first == nil || end < first.num("close_ts")) {
 				first = m
 			}
 		}
 		if first != nil {
+			a.traded[first.id()] = true
 			return first
 		}
 		a.use("wait_for_event", row{"after_seq": open["as_of_seq"], "kinds": []string{"round"}})

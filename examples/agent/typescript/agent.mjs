@@ -2,15 +2,19 @@
 // the steps of the venue's prompt trade_round; view() replaces the judgment of a model by
 // one rule.
 //
-//	node agent.mjs [MARKET_ID]
+//	node agent.mjs [--rounds N] [MARKET_ID]
+//
+// N is 1 by default; 0 trades until the process is stopped.
 
+import { parseArgs } from "node:util";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const SECOND = 1_000_000_000n;
 const QTY = 5; // contracts
 const LOSS = 50_000n; // maximum loss in one round, in pips: $5
-const TRIES = 5;
+const TRIES = 8;
+const timeout = Number(process.env.DX_TIMEOUT || 60) * 1000; // of a call, ms; in the arena it waits for its turn
 
 /** @typedef {{ market_id: number, generation: number, close_ts: string, yes_bid: number, yes_ask: number }} Market */
 /** @typedef {{ seq: string, kind: string, msg: any }} Event */
@@ -28,6 +32,8 @@ class Agent {
   /** @param {Client} client */
   constructor(client) {
     this.client = client;
+    /** The rounds that were traded, by market and generation. @type {Set<string>} */
+    this.traded = new Set();
   }
 
   /**
@@ -37,10 +43,15 @@ class Agent {
    */
   async use(tool, given = {}) {
     for (let attempt = 1; ; attempt++) {
-      const { isError, structuredContent } = await this.client.callTool({ name: tool, arguments: given });
-      if (!isError) return structuredContent;
-      const error = new ToolError(tool, structuredContent);
-      const { retryable, outcome, retry_after_ms: rest = 250 } = error.result;
+      const error = await this.client.callTool({ name: tool, arguments: given }, { timeout }).then(
+        (/** @type {any} */ { isError, structuredContent }) => (isError ? new ToolError(tool, structuredContent) : { done: structuredContent }),
+        (e) => e,
+      );
+      if (!(error instanceof Error)) return error.done;
+      if (error instanceof ToolError && error.result.replayed && error.result.order) { // placed by a call whose answer was lost
+        return { ...error.result.order, seq: error.result.order.created_seq };
+      }
+      const { retryable, outcome, retry_after_ms: rest = 250 * attempt } = error instanceof ToolError ? error.result : { retryable: refused(error) };
       if (attempt === TRIES || (!retryable && outcome !== "unknown")) throw error;
       await new Promise((done) => setTimeout(done, rest));
     }
@@ -55,11 +66,14 @@ class Agent {
     for (;;) {
       const { time } = await this.use("get_venue");
       const { markets, as_of_seq: seen } = await this.use("list_markets", { status: "trading" });
-      const until = BigInt(time.server_time) + 15n * SECOND;
+      const until = BigInt(time.venue_time) + 15n * SECOND; // as close_ts, also in the arena
       const open = markets
-        .filter((/** @type {Market} */ m) => (wanted ? m.market_id === wanted : m.yes_bid && m.yes_ask) && BigInt(m.close_ts) > until)
+        .filter((/** @type {Market} */ m) => (wanted ? m.market_id === wanted : m.yes_bid && m.yes_ask) && BigInt(m.close_ts) > until && !this.traded.has(roundId(m)))
         .sort((/** @type {Market} */ a, /** @type {Market} */ b) => Number(BigInt(a.close_ts) - BigInt(b.close_ts)));
-      if (open.length > 0) return open[0];
+      if (open.length > 0) {
+        this.traded.add(roundId(open[0]));
+        return open[0];
+      }
       await this.use("wait_for_event", { after_seq: seen, kinds: ["round"] });
     }
   }
@@ -88,11 +102,17 @@ class Agent {
     const { outcome, ask } = await this.view(market);
     if (!ask) return console.log(`no offer  of ${outcome}; no trade`);
     const order = {
-      client_order_id: String(BigInt(Date.now()) * 1_000_000n + process.hrtime.bigint() % 1_000_000n),
+      // The agent places one order at a time, so the venue's time is free as an id. It makes the
+      // agent's orders the same whenever a seed of the arena is repeated.
+      client_order_id: (await this.use("get_venue")).time.venue_time,
       market_id: market.market_id, generation: market.generation, // this round only
       side: "buy", outcome, tick: ask, qty: QTY, tif: "ioc",
     };
-    const preview = await this.use("preview_order", order);
+    const preview = await this.use("preview_order", order).catch((e) => {
+      if (!(e instanceof ToolError)) throw e;
+      console.log(`no trade  ${e.message}`); // such as without enough money: the next round may suit
+    });
+    if (!preview) return;
     console.log(`preview   ${QTY} ${outcome} at ${ask} pips: ${preview.status}, fee ${dollars(preview.fee)}, maximum loss ${dollars(preview.worst_loss)}, maximum payout ${dollars(preview.best_payout)}`);
     if (preview.status === "canceled" || BigInt(preview.worst_loss) > LOSS) return console.log("no trade");
     const placed = await this.use("place_order", order);
@@ -126,16 +146,32 @@ class Agent {
   }
 }
 
+/**
+ * Tells whether a read was not executed because the venue is busy or starting: such a protocol
+ * error has the HTTP status as its code.
+ * @param {any} error
+ */
+const refused = ({ code }) => code === 429 || code === 503;
+
+/** @param {Market} market */
+const roundId = ({ market_id, generation }) => `${market_id}/${generation}`;
+
 /** Formats pips as dollars. @param {string | bigint} pips */
 const dollars = (pips) => `$${(Number(pips) / 10_000).toFixed(4)}`;
 
 /** Formats an index price at 1e8 scale. @param {string} price */
 const indexPrice = (price) => (Number(BigInt(price) / 1_000_000n) / 100).toFixed(2);
 
+const { values, positionals } = parseArgs({ options: { rounds: { type: "string", default: "1" } }, allowPositionals: true });
+const rounds = Number(values.rounds);
+// The arena gives its seats the command of the bridge in DX_MCP, quoted as for a shell.
+const words = process.env.DX_MCP?.match(/(?:'[^']*'|\\.|[^\s'\\])+/g)?.map((w) => w.replace(/'([^']*)'|\\(.)/g, "$1$2"));
+const [command, ...args] = words ?? [process.env.DX ?? "dx", "mcp"];
 const client = new Client({ name: "duplex-agent", version: "1" }, { versionNegotiation: { mode: "auto" } });
-await client.connect(new StdioClientTransport({ command: process.env.DX ?? "dx", args: ["mcp"], env: process.env, stderr: "inherit" }));
+await client.connect(new StdioClientTransport({ command, args, env: process.env, stderr: "inherit" }));
 try {
-  await new Agent(client).trade(Number(process.argv[2] ?? 0));
+  const agent = new Agent(client);
+  for (let n = 0; rounds === 0 || n < rounds; n++) await agent.trade(Number(positionals[0] ?? 0));
 } finally {
   await client.close();
 }

@@ -1,0 +1,52 @@
+"""Builds the wheel and the source archive, so that building needs no package besides Python."""
+
+import base64
+import hashlib
+import os
+import pathlib
+import tarfile
+import tomllib
+import zipfile
+
+HERE = pathlib.Path(__file__).parent
+WHEN = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever it is built
+
+
+def _project():
+    project = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
+    name = project["name"].replace("-", "_")
+    metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\nSummary: {project['description']}\nRequires-Python: {project['requires-python']}\n"
+    return f"{name}-{project['version']}", metadata
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    stem, metadata = _project()
+    info = f"{stem}.dist-info"
+    files = {p.relative_to(HERE).as_posix(): p.read_bytes() for p in sorted((HERE / "duplex_client").iterdir()) if p.is_file()}
+    files[f"{info}/METADATA"] = metadata.encode()
+    files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: wheel_backend\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    record = ""
+    for name, data in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        record += f"{name},sha256={digest},{len(data)}\n"
+    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    wheel = f"{stem}-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(wheel_directory, wheel), "w", zipfile.ZIP_DEFLATED) as z:
+        for name, data in files.items():
+            entry = zipfile.ZipInfo(name, WHEN)
+            entry.external_attr = 0o644 << 16
+            z.writestr(entry, data, zipfile.ZIP_DEFLATED)
+    return wheel
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    stem, metadata = _project()
+    archive = f"{stem}.tar.gz"
+    (info := HERE / "PKG-INFO").write_text(metadata, "utf-8")
+    try:
+        with tarfile.open(os.path.join(sdist_directory, archive), "w:gz") as tar:
+            for name in ("PKG-INFO", "README.md", "generate.py", "pyproject.toml", "wheel_backend.py", "duplex_client"):
+                tar.add(HERE / name, f"{stem}/{name}", filter=lambda m: None if "__pycache__" in m.name else m)
+    finally:
+        info.unlink()
+    return archive

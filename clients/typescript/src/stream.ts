@@ -1,0 +1,131 @@
+// The event lane: a WebSocket that connects again and resumes.
+import { type Client, safe, sign, sleep, VenueError } from "./client.js";
+
+/** A message of the event lane; /asyncapi.json on the portal describes each type. */
+export interface Message {
+  type: string;
+  id?: number;
+  sid?: number;
+  seq?: string;
+  prev_seq?: string;
+  msg: any;
+}
+
+/**
+ * Subscribes to channels; iterating yields their messages. After a lost connection it connects
+ * again. The channel user then continues without a missing or repeated event
+ * (docs/rules/events.md#resume); the others begin with new snapshots. A WebSocket does not reveal why
+ * its handshake failed, so each connection begins with a signed GET /v1/time, which throws for a
+ * wrong key.
+ */
+export class Stream {
+  #disconnect = () => {};
+  #closed = false;
+  // A connection can end between two events of one command, and since_seq names whole commands.
+  #whole = ""; // the last seq whose events have all been yielded
+  #seq = ""; // the newest seq
+  #yielded = 0; // how many of its events were yielded
+
+  constructor(
+    readonly client: Client,
+    readonly channels: string[],
+    readonly marketIds: number[] = [],
+  ) {}
+
+  /** Closes the connection and ends the iteration. */
+  close(): void {
+    this.#closed = true;
+    this.#disconnect();
+  }
+
+  /** Drops the connection and what it has received. The iteration continues with a new one. */
+  reconnect(): void {
+    this.#disconnect();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Message> {
+    let wait = 100;
+    try {
+      while (!this.#closed) {
+        try {
+          await this.client.call("GET", "/v1/time");
+          for await (const message of this.#messages()) {
+            wait = 100;
+            yield message;
+          }
+        } catch (e) {
+          if (e instanceof VenueError && !safe.has(e.code)) throw e;
+        }
+        if (this.#closed) return;
+        await sleep(wait);
+        wait = Math.min(2 * wait, 5000);
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  async *#messages(): AsyncGenerator<Message> {
+    const { client } = this;
+    const now = String(Date.now());
+    const mac = (await sign(client.secret, now, "GET", "/v1/ws")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    const socket = new WebSocket(client.url.replace(/^http/, "ws") + "/v1/ws", ["dx.v1", `dx.auth.${client.key}.${now}.${mac}`]);
+    const queue: Message[] = [];
+    let ended = false;
+    let wake = () => {};
+    this.#disconnect = () => {
+      ended = true;
+      queue.length = 0;
+      socket.onmessage = null;
+      socket.close();
+      wake();
+    };
+    socket.onmessage = (e) => {
+      queue.push(JSON.parse(e.data));
+      wake();
+    };
+    socket.onclose = socket.onerror = () => {
+      ended = true;
+      wake();
+    };
+    socket.onopen = () =>
+      this.channels.forEach((channel, n) => {
+        const params: Record<string, unknown> = { channels: [channel] };
+        if (this.marketIds.length && channel !== "oracle" && channel !== "user") params["market_ids"] = this.marketIds;
+        if (channel === "user" && this.#whole) params["since_seq"] = this.#whole;
+        socket.send(JSON.stringify({ id: n + 1, cmd: "subscribe", params }));
+      });
+    const books = new Map<string, string>(); // the last seq of each book
+    let again = this.#yielded; // events of the newest seq that a resume sends again
+    try {
+      for (;;) {
+        const message = queue.shift();
+        if (!message) {
+          if (ended) return;
+          await new Promise<void>((done) => (wake = done));
+          continue;
+        }
+        const { type, msg, sid, seq = "" } = message;
+        if (type === "error") throw new VenueError(0, { code: msg.name, details: null });
+        if (type === "user_snapshot") {
+          this.#whole = this.#seq = seq;
+          this.#yielded = again = 0;
+        } else if (type === "user") {
+          if (seq === this.#seq && again) {
+            again--;
+            continue;
+          }
+          if (seq !== this.#seq) [this.#whole, this.#seq, this.#yielded] = [this.#seq, seq, 0];
+          this.#yielded++;
+        } else if (type === "orderbook_snapshot" || type === "orderbook_delta") {
+          const book = `${sid}/${msg.market_id}`;
+          if (type === "orderbook_delta" && books.get(book) !== message.prev_seq) return; // a message is missing
+          books.set(book, seq);
+        }
+        yield message;
+      }
+    } finally {
+      socket.close();
+    }
+  }
+}

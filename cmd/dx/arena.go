@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"duplex/cmd/dx/cli"
+	"duplex/core/export"
+	"duplex/internal/atomicfile"
+	"duplex/schemas"
+	"duplex/server/arena"
+)
+
+// arenaCmd is `dx arena`.
+type arenaCmd struct {
+	Run     arenaRunCmd     `cmd:"" help:"Run agents through many rounds in virtual time, from seeds, and report how they did."`
+	Report  arenaReportCmd  `cmd:"" help:"Write the report of a run again."`
+	Certify arenaCertifyCmd `cmd:"" help:"Run agents once with each fault of the standard set, and check how they handle it."`
+	Rank    arenaRankCmd    `cmd:"" help:"Rank the seats of runs with the same setup."`
+	Export  arenaExportCmd  `cmd:"" help:"Write the market, orders, fills and equity of a run to CSV or Parquet files."`
+	Serve   arenaServeCmd   `cmd:"" help:"Open one venue in virtual time for use by hand, or for a training environment."`
+}
+
+// arenaSettings are the settings of an arena.toml that flags can replace.
+type arenaSettings struct {
+	Series string   `help:"Whose rounds are quoted and counted: btc-60s, btc-5m or btc-15m." placeholder:"SERIES"`
+	Seeds  string   `help:"Seeds to run, such as 1..50 or 3,7." placeholder:"SEEDS"`
+	Rounds *int     `help:"Final rounds that end a seed." placeholder:"N"`
+	Pace   string   `help:"step (time stands still while a seat thinks), or a factor of real time." placeholder:"PACE"`
+	Start  string   `help:"Venue time at the begin." placeholder:"TIME"`
+	Think  *float64 `help:"Venue time that passes for each second that a seat thinks." placeholder:"FACTOR"`
+	Stall  string   `help:"Time without a call after which a seat loses its turn." placeholder:"DURATION"`
+	Noise  *float64 `help:"Orders of noise traders a second, from 0 to 5." placeholder:"RATE"`
+	Tape   string   `help:"File of dx feeds record, instead of a simulated index." type:"path" placeholder:"FILE"`
+	Solo   *bool    `help:"Give each seat a venue of its own." negatable:""`
+
+	Anonymous *bool `help:"Hide the asset and the date from the seats." negatable:""`
+}
+
+// config reads the file and applies the flags.
+func (s *arenaSettings) config(file string) (*arena.Config, error) {
+	c, err := arena.ReadConfig(file)
+	if err != nil {
+		return nil, err
+	}
+	return c, s.apply(c)
+}
+
+// apply applies the flags to a config.
+func (s *arenaSettings) apply(c *arena.Config) error {
+	for _, x := range []struct{ flag, setting *string }{{&s.Series, &c.Series}, {&s.Seeds, &c.Seeds}, {&s.Pace, &c.Pace}, {&s.Start, &c.Start}, {&s.Stall, &c.Stall}, {&s.Tape, &c.Tape}} {
+		if *x.flag != "" {
+			*x.setting = *x.flag
+		}
+	}
+	replace(&c.Rounds, s.Rounds)
+	replace(&c.Think, s.Think)
+	replace(&c.Noise, s.Noise)
+	replace(&c.Solo, s.Solo)
+	replace(&c.Anonymous, s.Anonymous)
+	return c.Complete()
+}
+
+// replace replaces a setting with the value of a flag, unless the flag was not given.
+func replace[T any](setting, flag *T) {
+	if flag != nil {
+		*setting = *flag
+	}
+}
+
+// arenaRunCmd is `dx arena run`.
+type arenaRunCmd struct {
+	File string `arg:"" type:"path" help:"Seats and settings, such as examples/arena/first.toml."`
+	arenaSettings
+	Jobs int    `help:"Seeds that run at the same time." default:"2"`
+	Out  string `help:"Folder of the run; default .dx/arena/NAME." type:"path" placeholder:"DIR"`
+}
+
+func (r *arenaRunCmd) Help() string {
+	return `Each seed is a venue of its own in virtual time: an index, a market maker and noise traders drawn from the seed, and the seats of the file. Agents use the same REST, MCP and WebSocket interfaces as on any venue. A run that was stopped continues with the seeds that are not complete.
+
+Examples:
+  dx arena run examples/arena/first.toml
+  dx arena run my.toml --seeds 1..50 --rounds 200 --jobs 2`
+}
+
+func (r *arenaRunCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
+	c, err := r.config(r.File)
+	if err != nil {
+		return err
+	}
+	dir := r.Out
+	if dir == "" {
+		dir = filepath.Join(".dx", "arena", c.Name)
+	}
+	show := cli.NewCounter(os.Stderr, "rounds")
+	report, err := arena.Run(ctx, c, arena.Options{Jobs: r.Jobs, Dir: dir, Version: version(), Progress: func(done, total int) { show.Update(uint64(done), uint64(total)) }})
+	show.Clear()
+	if ctx.Err() != nil {
+		return fmt.Errorf("stopped; the same command continues with the seeds that are not complete")
+	}
+	if err != nil {
+		return err
+	}
+	if err := report.Table(out); err != nil {
+		return err
+	}
+	at := cli.RelativePath(dir)
+	_, err = fmt.Fprintf(out, `
+Page:   open %s
+Check:  dx verify %s
+Your own agent: add a seat with its command to %s, such as this example
+  [[seat]]
+  name = "mine"
+  command = "python3 examples/arena/python/policy.py"   # it gets DX_URL, DX_KEY and DX_SECRET
+`, filepath.Join(at, "report.html"), at, cli.RelativePath(r.File))
+	return err
+}
+
+// arenaReportCmd is `dx arena report`.
+type arenaReportCmd struct {
+	Dir string `arg:"" type:"existingdir" help:"Folder of a run."`
+}
+
+func (r *arenaReportCmd) Run(out io.Writer) error {
+	report, err := arena.MakeReport(r.Dir, false, nil)
+	if err != nil {
+		return err
+	}
+	if err := report.Write(r.Dir); err != nil {
+		return err
+	}
+	if err := report.Table(out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nPage: open %s\n", filepath.Join(cli.RelativePath(r.Dir), "report.html"))
+	return err
+}
+
+// arenaRankCmd is `dx arena rank`.
+type arenaRankCmd struct {
+	Dirs []string `arg:"" type:"existingdir" help:"Folders of runs." name:"dir"`
+}
+
+func (r *arenaRankCmd) Run(out io.Writer) error {
+	list, err := arena.Rank(r.Dirs)
+	if err != nil {
+		return err
+	}
+	return arena.RankTable(out, list)
+}
+
+// arenaExportCmd is `dx arena export`.
+type arenaExportCmd struct {
+	Dir    string `arg:"" type:"existingdir" help:"Folder of a run."`
+	Format string `help:"Form of the files: ${enum}." enum:"csv,parquet" default:"csv"`
+	Out    string `required:"" type:"path" help:"Folder to write into, a folder for each seed. It must not be inside a run. A file that exists is never changed." placeholder:"DIR"`
+}
+
+func (e *arenaExportCmd) Run(out io.Writer) error {
+	show := cli.NewCounter(os.Stderr, "seeds")
+	err := arena.Export(e.Dir, e.Out, export.Format(e.Format), func(done, total int) { show.Update(uint64(done), uint64(total)) })
+	show.Clear()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "wrote %s; README.md there describes the tables\n", cli.RelativePath(e.Out))
+	return err
+}
+
+// arenaServeCmd is `dx arena serve`.
+type arenaServeCmd struct {
+	File string `arg:"" optional:"" type:"path" help:"Seats and settings; default: one seat, agent, with $1,000."`
+	Seed uint64 `help:"Seed of the market." default:"1"`
+	arenaSettings
+	Keys   string `help:"File to write addresses and keys to, in the form of that of dx dev." default:".dx/arena.json" type:"path" placeholder:"FILE"`
+	API    string `help:"Address of REST, WebSocket and MCP." default:"127.0.0.1:0" placeholder:"ADDR"`
+	Portal string `help:"Address of the dashboard." default:"127.0.0.1:0" placeholder:"ADDR"`
+	Admin  string `help:"Address of the operator." default:"127.0.0.1:0" placeholder:"ADDR"`
+}
+
+func (s *arenaServeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) error {
+	c := arena.NewConfig()
+	c.Seats = []arena.Seat{{Name: "agent", Fund: int64(1000)}}
+	if s.File != "" {
+		var err error
+		if c, err = arena.ReadConfig(s.File); err != nil {
+			return err
+		}
+	}
+	c.Hand = true
+	if err := s.apply(c); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.Keys), 0o700); err != nil {
+		return err
+	}
+	return arena.Serve(ctx, c, s.Seed, arena.Options{API: s.API, Portal: s.Portal, Admin: s.Admin, Log: log, Version: version()}, func(f schemas.DevFile) error {
+		b, err := json.MarshalIndent(f, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := atomicfile.Write(s.Keys, append(b, '\n')); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "venue of seed %d: API %s, dashboard %s, keys in %s\nTime stands still until a seat calls; wait_for_event and POST /v1/arena/advance let it pass.\n", s.Seed, f.API, f.Portal, cli.RelativePath(s.Keys))
+		return err
+	})
+}
+
+// arenaCertifyCmd is `dx arena certify`.
+type arenaCertifyCmd struct {
+	File string `arg:"" type:"path" help:"Seats and settings. Every seat with a command is tested."`
+	arenaSettings
+	Out string `help:"Folder of the runs; default .dx/arena/NAME-certify." type:"path" placeholder:"DIR"`
+}
+
+func (r *arenaCertifyCmd) Run(ctx context.Context, out io.Writer) error {
+	c, err := r.config(r.File)
+	if err != nil {
+		return err
+	}
+	dir := r.Out
+	if dir == "" {
+		dir = filepath.Join(".dx", "arena", c.Name+"-certify")
+	}
+	show := cli.NewCounter(os.Stderr, "faults")
+	certificate, err := arena.Certify(ctx, c, arena.Options{Dir: dir, Version: version()}, func(done, total int) { show.Update(uint64(done), uint64(total)) })
+	show.Clear()
+	if err != nil {
+		return err
+	}
+	if err := certificate.Table(out); err != nil {
+		return err
+	}
+	if err := certificate.Refusal(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "certified")
+	return err
+}

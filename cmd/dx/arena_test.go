@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"duplex/schemas"
+	"duplex/server/arena"
+)
+
+// TestArenaServe tests that the file with the keys of an arena can be read by its owner alone, and that the
+// line that names it comes when it is there.
+func TestArenaServe(t *testing.T) {
+	keys := filepath.Join(t.TempDir(), "new", "arena.json")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		s := arenaServeCmd{Seed: 3, Keys: keys, API: "127.0.0.1:0", Portal: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+		err := s.Run(ctx, in, slog.New(slog.DiscardHandler))
+		ended <- err
+		in.CloseWithError(io.EOF)
+	}()
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
+	if err != nil || !strings.Contains(line, "venue of seed 3: API http://127.0.0.1:") {
+		t.Fatalf("%q, %v; %v", line, err, <-ended)
+	}
+	go io.Copy(io.Discard, lines) //nolint:errcheck // the rest of what it prints
+	var f schemas.DevFile
+	b, err := os.ReadFile(keys)
+	if err != nil || json.Unmarshal(b, &f) != nil || len(f.Accounts) != 1 || f.Accounts[0].Name != "agent" || len(f.Accounts[0].Secret) != 2*schemas.SecretLen || f.MCP != f.API+"/v1/mcp" {
+		t.Errorf("%s, %v", b, err)
+	}
+	for path, want := range map[string]os.FileMode{keys: 0o600, filepath.Dir(keys): 0o700} {
+		if s, err := os.Stat(path); err != nil || s.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, s.Mode().Perm(), err)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestVerifyArena tests that dx verify checks a run, and one bundle of it against its manifest, and not only
+// the bundle's journal.
+func TestVerifyArena(t *testing.T) {
+	dir := t.TempDir()
+	c := &arena.Config{Rounds: 1, Seeds: "1", Seats: []arena.Seat{{Name: "random", Kind: "random"}}}
+	if err := c.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := arena.Run(t.Context(), c, arena.Options{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	verify := func(dir string) (string, error) {
+		var out strings.Builder
+		err := (&verifyCmd{Dir: dir}).Run(&out)
+		return out.String(), err
+	}
+	bundle := filepath.Join(dir, "1")
+	for at, want := range map[string]string{dir: "whole: 1 seeds", bundle: "whole: 1 bundles"} {
+		if out, err := verify(at); err != nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %q, %v", at, out, err)
+		}
+	}
+	path := filepath.Join(bundle, "trajectories", "random.jsonl")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{dir, bundle} {
+		if out, err := verify(at); err == nil || out != "" || !strings.Contains(err.Error(), "random.jsonl was changed") {
+			t.Errorf("%s: %q, %v", at, out, err)
+		}
+	}
+}
+
+// TestArenaFlags tests that a flag replaces a setting of the file, also by 0 or false, and that a value that
+// cannot work is an error before anything runs.
+func TestArenaFlags(t *testing.T) {
+	file, dir := filepath.Join(t.TempDir(), "arena.toml"), filepath.Join(t.TempDir(), "run")
+	text := "rounds = 5\nseeds = \"1..5\"\nthink = 1.0\nnoise = 2.0\nseries = \"btc-5m\"\nsolo = true\n[[seat]]\nname = \"a\"\nkind = \"hold\"\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for flag, want := range map[string]string{
+		"--rounds=0": "rounds 0", "--think=NaN": "think NaN", "--think=+Inf": "think", "--noise=NaN": "noise NaN", "--noise=-1": "noise -1", "--series=gold-60s": "series",
+	} {
+		var out, errs strings.Builder
+		if code := run([]string{"arena", "run", file, "--out", dir, flag}, &out, &errs); code != 2 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: exit %d, %s", flag, code, &errs)
+		}
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Fatal("a run with a bad flag has begun")
+	}
+	var out, errs strings.Builder
+	if code := run([]string{"arena", "run", file, "--out", dir, "--rounds=1", "--seeds=3", "--think=0", "--noise=0", "--series=btc-60s", "--no-solo"}, &out, &errs); code != 0 {
+		t.Fatalf("exit %d, %s", code, &errs)
+	}
+	var m arena.Manifest
+	b, err := os.ReadFile(filepath.Join(dir, "3", "manifest.json"))
+	if err != nil || json.Unmarshal(b, &m) != nil {
+		t.Fatal(err)
+	}
+	if s := m.Settings; s.Rounds != 1 || s.Think != 0 || s.Noise != 0 || s.Series != "btc-60s" || s.Solo || !m.Reproducible {
+		t.Errorf("%s", b)
+	}
+}

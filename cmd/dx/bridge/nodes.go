@@ -1,0 +1,178 @@
+package bridge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"duplex/client"
+	"duplex/internal/backoff"
+	"duplex/schemas"
+)
+
+const (
+	nodePasses    = 6                // through the nodes, if none executed the request
+	settleTimeout = 30 * time.Second // of an order of unknown outcome
+	headerTimeout = 4 * time.Second  // of a node if there are others; the venue's budget is 2 s
+	minNodeWait   = 50 * time.Millisecond
+	maxNodeWait   = time.Second
+)
+
+// nodeRefusal is a response of a node that another one may answer differently: it takes no writes, does not
+// serve, or did not know the outcome in time.
+type nodeRefusal struct {
+	err    *client.Error
+	answer jsontext.Value
+}
+
+func (r *nodeRefusal) Error() string { return r.err.Error() }
+func (r *nodeRefusal) Unwrap() error { return r.err }
+
+// refusedByNode returns the refusal in a response, a result or an error, or nil.
+func refusedByNode(answer jsontext.Value) *nodeRefusal {
+	members := object(answer)
+	failed := members["error"]
+	if result := object(members["result"]); string(result["isError"]) == "true" {
+		failed = object(result["structuredContent"])["error"]
+	}
+	if failed == nil {
+		return nil
+	}
+	e, _, ok := venueError(failed)
+	if refusal := (&client.Error{Wire: e, Status: e.HTTP()}); ok && client.NodeFailed(refusal) {
+		return &nodeRefusal{refusal, answer}
+	}
+	return nil
+}
+
+// seqOf returns the seq of a tool's result, or 0.
+func seqOf(result jsontext.Value) schemas.U64 {
+	var out struct {
+		Seq schemas.U64 `json:"seq"`
+	}
+	if v := object(result)["structuredContent"]; v == nil || json.Unmarshal(v, &out) != nil {
+		return 0
+	}
+	return out.Seq
+}
+
+// openNode sends a request to a node. If there are others, it does not wait longer for this one than the
+// venue's budget, unless the tool waits by itself.
+func openNode(ctx context.Context, c *client.Client, n *client.Node, m *message, method string, header http.Header) (*http.Response, error) {
+	if waits := m.tool() == "wait_for_event" || m.tool() == "advance_clock" || m.method == "subscriptions/listen"; waits || !c.Several() {
+		return n.Open(ctx, method, Path, header, m.raw)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	silent := time.AfterFunc(headerTimeout, cancel)
+	resp, err := n.Open(ctx, method, Path, header, m.raw)
+	if err != nil || !silent.Stop() {
+		cancel()
+		if err == nil {
+			resp.Body.Close()
+			err = context.DeadlineExceeded
+		}
+		return nil, err
+	}
+	resp.Body = canceledBody{resp.Body, cancel}
+	return resp, nil
+}
+
+// throughNodes calls send with one node after the other until it returns nil, and returns the error that says
+// most about the request. A read is sent to the next node after any failure, once more to the only one. A write
+// is sent to the next node if it was not executed, and so is an order of unknown outcome, with unknown set: its
+// client_order_id prevents a second one. Once the host has part of a response, nothing is sent again.
+func throughNodes(ctx context.Context, c *client.Client, m *message, readOnly bool, send func(n *client.Node, unknown bool) error, partial func() bool) error {
+	if !c.Several() {
+		n := c.Nodes()[0]
+		err := send(n, false)
+		if err != nil && readOnly && !partial() && ctx.Err() == nil {
+			err = send(n, false)
+		}
+		return err
+	}
+	var unknown error
+	var end time.Time // of the attempts to settle
+	var failed client.NodesError
+	for pass := 1; ; pass++ {
+		var err error
+		for _, n := range c.Nodes() {
+			if readOnly && m.method == "tools/call" {
+				err = n.CatchUp(ctx)
+			} else {
+				err = nil
+			}
+			if err == nil {
+				err = send(n, unknown != nil)
+			}
+			if err == nil {
+				n.Answered()
+				return nil
+			}
+			failed.Add(n, err)
+			if ctx.Err() != nil || partial() {
+				return failed.Or(cmp.Or(unknown, err))
+			}
+			n.Failed(err)
+			if readOnly || !mayHaveExecuted(err) {
+				continue
+			}
+			if !hasClientOrderID(m.tool()) {
+				return err
+			}
+			if unknown == nil {
+				unknown, end = err, time.Now().Add(settleTimeout)
+			}
+		}
+		if unknown == nil && pass >= nodePasses || unknown != nil && time.Now().After(end) || !backoff.Sleep(ctx, backoff.Jitter(min(minNodeWait<<min(pass, 10), maxNodeWait))) {
+			return failed.Or(cmp.Or(unknown, err))
+		}
+	}
+}
+
+// hasClientOrderID reports whether a tool can be called again after its outcome became unknown.
+func hasClientOrderID(tool string) bool {
+	return tool == "place_order" || tool == "place_orders" || tool == "replace_order"
+}
+
+// settled returns the response for the host to an order that an earlier attempt may have placed. If that one
+// did, the venue's response to the repeat is duplicate_client_order_id, and the host gets the outcome of the
+// first. The items of a batch, and a replace, keep the venue's own answer, which has the first order.
+func settled(ctx context.Context, c *client.Client, m *message, answer jsontext.Value) jsontext.Value {
+	var r schemas.ToolError
+	content := object(object(answer)["result"])["structuredContent"]
+	if m.tool() != "place_order" || content == nil || json.Unmarshal(content, &r) != nil || r.Error.Code != "duplicate_client_order_id" || !r.Replayed {
+		return answer
+	}
+	var id schemas.U64
+	if json.Unmarshal(object(m.params["arguments"])["client_order_id"], &id) != nil {
+		return answer
+	}
+	out, err := c.Placed(ctx, id)
+	var e *client.Error
+	switch {
+	case err == nil:
+		return toolResponse(m, &out, false)
+	case r.Order != nil && r.Order.OrderID == nil && errors.As(err, &e):
+		rejected := schemas.ToolErrorOf(e.Wire)
+		return toolErrorResponse(m, &rejected)
+	default:
+		return answer // the key may lack the scope read; the answer has the order
+	}
+}
+
+// canceledBody ends the context of a response with its body.
+type canceledBody struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b canceledBody) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,325 @@
+package bridge_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/client"
+	"duplex/cmd/dx/bridge"
+	"duplex/schemas"
+	"duplex/server"
+	"duplex/server/servertest"
+)
+
+const proxyHost, proxyPortal = "api.trade.example", "trade.example"
+
+// proxyTest is a proxy in front of a venue, in a folder of its own.
+type proxyTest struct {
+	t       *testing.T
+	dir     string
+	port    string            // of the proxy, in place of 443
+	replace *strings.Replacer // the recipe's addresses and files by the test's
+}
+
+// proxies are the recipes in docs/operations/proxies. Each entry writes the configuration of
+// its test and returns the command that runs it, and the file with the authority to trust.
+var proxies = map[string]func(p *proxyTest) (command []string, root string){
+	"nginx": func(p *proxyTest) ([]string, string) {
+		p.write("duplex.conf", p.recipe("nginx.conf"))
+		p.write("nginx.conf", "daemon off;\nuser root;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents { }\nhttp { access_log off; include "+filepath.Join(p.dir, "duplex.conf")+"; }\n")
+		return []string{"nginx", "-p", p.dir, "-c", filepath.Join(p.dir, "nginx.conf")}, p.certificate()
+	},
+	"haproxy": func(p *proxyTest) ([]string, string) {
+		root := p.certificate()
+		p.write("haproxy.cfg", p.recipe("haproxy.cfg"))
+		return []string{"haproxy", "-db", "-f", filepath.Join(p.dir, "haproxy.cfg")}, root
+	},
+	"caddy": func(p *proxyTest) ([]string, string) {
+		p.write("Caddyfile", fmt.Sprintf("{\n\tadmin off\n\tlocal_certs\n\tskip_install_trust\n\tauto_https disable_redirects\n\thttps_port %s\n}\n", p.port)+p.recipe("Caddyfile"))
+		return []string{"caddy", "run", "--config", filepath.Join(p.dir, "Caddyfile"), "--adapter", "caddyfile"}, filepath.Join(p.dir, "caddy/pki/authorities/local/root.crt")
+	},
+}
+
+func (p *proxyTest) write(name, text string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *proxyTest) recipe(name string) string {
+	p.t.Helper()
+	b, err := os.ReadFile("../../../docs/operations/proxies/" + name)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.replace.Replace(string(b))
+}
+
+// certificate writes the files that the recipes name and returns the certificate's.
+func (p *proxyTest) certificate() string {
+	p.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	c := x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 3, 0), DNSNames: []string{proxyHost, proxyPortal}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, &c, &c, key.Public(), key)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	secret, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	public, private := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}))
+	p.write("fullchain.pem", public)
+	p.write("key.pem", private)
+	p.write("duplex.pem", public+private)
+	return filepath.Join(p.dir, "fullchain.pem")
+}
+
+// freePort returns a port of loopback on which nothing listens.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// TestProxies runs every check of dx doctor through each proxy of docs/operations/proxies, with
+// its recipe, and looks at the portal through it.
+func TestProxies(t *testing.T) {
+	v := servertest.Open(t, server.Options{
+		Data: t.TempDir(), PublicURL: "https://" + proxyHost, PublicPortalURL: "https://trade.example",
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Accounts: []server.Account{{Name: "alice"}},
+	})
+	alice := v.Account("alice")
+	address := 0 // the clients of each proxy have their own
+	for name, configure := range proxies {
+		address++
+		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath(name); err != nil && os.Getenv("DX_PROXIES") != "required" {
+				t.Skip(name + " is not installed; DX_PROXIES=required makes this a failure")
+			}
+			p := &proxyTest{t: t, dir: t.TempDir(), port: freePort(t)}
+			p.replace = strings.NewReplacer(
+				"127.0.0.1:8080", strings.TrimPrefix(v.APIURL(), "http://"), "127.0.0.1:8081", strings.TrimPrefix(v.PortalURL(), "http://"),
+				"listen 443", "listen 127.0.0.1:"+p.port, "bind :443", "bind 127.0.0.1:"+p.port, "/etc/dx/", p.dir+"/",
+			)
+			command, root := configure(p)
+			c := exec.CommandContext(t.Context(), command[0], command[1:]...)
+			var said strings.Builder
+			c.Stdout, c.Stderr = &said, &said
+			c.Env = append(os.Environ(), "XDG_DATA_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "HOME="+p.dir)
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- c.Wait() }()
+			stop := func() { _ = c.Process.Kill(); <-ended; ended <- nil }
+			defer stop()
+			pool := waitForProxy(t, p.port, root, ended)
+			if pool == nil {
+				t.Fatalf("%s has ended: %s", name, said.String())
+			}
+			transport := bridge.NewHTTPClient()
+			transport.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, network, "127.0.0.1:"+p.port)
+			}
+			transport.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: pool}
+			secret, _ := schemas.ParseSecret(alice.Secret)
+			doctor := client.New("https://"+proxyHost, alice.APIKey, secret, client.WithHTTPClient(transport))
+			for _, f := range append(bridge.Doctor(t.Context(), doctor), bridge.Through(t.Context(), doctor, "https://"+proxyHost)...) {
+				if !f.OK {
+					t.Errorf("%s: %s", f.Check, f.Detail)
+				}
+			}
+			checkPortalThrough(t, p.port, pool, fmt.Sprintf("127.0.%d.1", address), fmt.Sprintf("127.0.%d.2", address))
+			if t.Failed() {
+				stop()
+				t.Log(said.String())
+			}
+		})
+	}
+}
+
+// checkPortalThrough checks the portal's host behind a proxy: it serves the screen, which names the public
+// API, and an X-Forwarded-For that a client forges neither evades the limit of failed tokens nor spends that
+// of another client. one and other are addresses of loopback.
+func checkPortalThrough(t *testing.T, port string, pool *x509.CertPool, one, other string) {
+	t.Helper()
+	from := func(addr string) *http.Client { // a client of its own address; the proxy's is 127.0.0.1
+		return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true,
+			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(addr)}}
+				return d.DialContext(ctx, network, "127.0.0.1:"+port)
+			},
+		}}
+	}
+	get := func(c *http.Client, path, token, forwarded string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+proxyPortal+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+			r.Header.Set("X-Forwarded-For", forwarded)
+		}
+		res, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(body)
+	}
+	client := from(one)
+	defer client.CloseIdleConnections()
+	if status, body := get(client, "/", "", ""); status != 200 || !strings.Contains(body, "<html") {
+		t.Errorf("the screen: %d %.200s", status, body)
+	}
+	if status, body := get(client, "/venue.json", "", ""); status != 200 || !strings.Contains(body, `"https://`+proxyHost+`"`) {
+		t.Errorf("venue.json: %d %s", status, body)
+	}
+	limited := false
+	for n := 0; n < 300 && !limited; n++ {
+		status, body := get(client, "/keys", "dxa_guessed", fmt.Sprintf("%s, 198.51.%d.%d", other, n/250, n%250))
+		if limited = status == http.StatusTooManyRequests; !limited && status != http.StatusUnauthorized {
+			t.Fatal(status, body)
+		}
+	}
+	if !limited {
+		t.Error("a forged X-Forwarded-For evades the limit of failed tokens")
+	}
+	victim := from(other)
+	defer victim.CloseIdleConnections()
+	if status, body := get(victim, "/keys", "dxa_mistyped", "127.0.0.1"); status != http.StatusUnauthorized {
+		t.Errorf("another client pays for it: %d %s", status, body)
+	}
+}
+
+// waitForProxy returns the authorities to trust once the proxy listens, and nil if it has ended.
+func waitForProxy(t *testing.T, port, root string, ended chan error) *x509.CertPool {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		select {
+		case err := <-ended:
+			ended <- err
+			return nil
+		default:
+		}
+		b, err := os.ReadFile(root)
+		if err != nil {
+			continue
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(b) {
+			continue
+		}
+		// A proxy that gets its certificates by itself may listen before it has both.
+		if hasCertificate(port, pool, proxyHost) && hasCertificate(port, pool, proxyPortal) {
+			return pool
+		}
+	}
+	t.Fatal("the proxy does not listen")
+	return nil
+}
+
+// hasCertificate reports whether a host of the proxy has a certificate that the pool trusts.
+func hasCertificate(port string, pool *x509.CertPool, host string) bool {
+	conn, err := tls.Dial("tcp", "127.0.0.1:"+port, &tls.Config{RootCAs: pool, ServerName: host})
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
+// TestThrough puts proxies that break one thing each in front of a venue and checks that dx
+// doctor names it.
+func TestThrough(t *testing.T) {
+	v := servertest.Open(t, server.Options{Data: t.TempDir(), Accounts: []server.Account{{Name: "alice"}}})
+	venue, err := url.Parse(v.APIURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type handler = func(w http.ResponseWriter, r *http.Request, pass http.Handler)
+	for broken, front := range map[string]handler{
+		"": func(w http.ResponseWriter, r *http.Request, pass http.Handler) { pass.ServeHTTP(w, r) },
+		"body of a DELETE": func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+			if r.Method == http.MethodDelete {
+				_, _ = io.Copy(io.Discard, r.Body)
+				r.Body, r.ContentLength = http.NoBody, 0
+			}
+			pass.ServeHTTP(w, r)
+		},
+		"query of 8 KiB": func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+			if len(r.RequestURI) > 8000 {
+				w.WriteHeader(http.StatusRequestURITooLong)
+				return
+			}
+			pass.ServeHTTP(w, r)
+		},
+		"body of 64 KiB": func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+			if r.ContentLength > 32<<10 {
+				w.WriteHeader(http.StatusRequestEntityTooLarge)
+				return
+			}
+			pass.ServeHTTP(w, r)
+		},
+		"websocket": func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+			r.Header.Del("Upgrade")
+			pass.ServeHTTP(w, r)
+		},
+		"stream of the agent lane": func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+			if r.URL.Path == bridge.Path {
+				w = struct{ http.ResponseWriter }{w} // without Flush
+			}
+			pass.ServeHTTP(w, r)
+		},
+	} {
+		t.Run(broken, func(t *testing.T) {
+			pass := httputil.NewSingleHostReverseProxy(venue)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { front(w, r, pass) }))
+			defer s.Close()
+			a := v.Account("alice")
+			secret, _ := schemas.ParseSecret(a.Secret)
+			for _, f := range bridge.Through(t.Context(), client.New(s.URL, a.APIKey, secret, client.WithHTTPClient(bridge.NewHTTPClient())), s.URL) {
+				if f.OK == (f.Check == broken) || f.OK != (f.Fix == "") {
+					t.Errorf("%s: %v, %s", f.Check, f.OK, f.Detail)
+				}
+			}
+		})
+	}
+}

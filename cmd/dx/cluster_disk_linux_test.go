@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"duplex/schemas"
+)
+
+// damagedFiles are the files of a member that TestClusterDamage damages, as patterns below its data
+// directory. The newest match is damaged.
+var damagedFiles = []struct{ name, pattern string }{
+	{"etcd's WAL", "etcd/member/wal/*.wal"},
+	{"etcd's db", "etcd/member/snap/db"},
+	{"etcd's snapshot", "etcd/member/snap/*.snap"},
+	{"archive", "journal/log/*.wal"},
+	{"snapshot", "journal/snapshots/*.snapshot"},
+}
+
+// TestClusterDamage stops a member, flips a bit in one of its files or cuts it, and starts the member. It
+// must either end and serve nothing, with 3 or the name of the file, or serve what every other member
+// serves. What is damaged in its archive or a snapshot it gets from another member. The others go on meanwhile. A member that ended is replaced.
+func TestClusterDamage(t *testing.T) {
+	skipUnlessLong(t)
+	c := startCluster(t, loadRates...)
+	l := c.load()
+	l.answered(1000)
+	outcomes := map[string]int{}
+	victim := 0
+	for range fewRounds() {
+		for _, f := range damagedFiles {
+			for what, damage := range map[string]func(*testing.T, string){"bit flip": flipBit, "truncation": cutFile} {
+				victim = (victim + 1) % 3
+				c.change(victim, "POST", "/admin/snapshot", nil)
+				l.answered(200)
+				c.kill(victim)
+				found, err := filepath.Glob(filepath.Join(c.data(victim), f.pattern))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(found) == 0 {
+					outcomes[f.name+", "+what+": there is none"]++
+					c.start(victim)
+					c.waitServing(victim)
+					continue
+				}
+				file := slices.Max(found)
+				damage(t, file)
+				l.useOthers(victim)
+				c.start(victim)
+				outcome := c.afterDamage(victim, file, what)
+				outcomes[f.name+", "+what+": "+outcome]++
+				l.answered(100) // on the others
+				if c.members[victim].cmd != nil && f.name == "etcd's db" {
+					// What is damaged may not have been read yet. A new member gets the leader's db.
+					c.change((victim+1)%3, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[(victim+1)%3]})
+					c.kill(victim)
+				}
+				if c.members[victim].cmd == nil {
+					c.replace(victim)
+				}
+				l.use(0, 1, 2)
+			}
+		}
+	}
+	l.finish()
+	for _, outcome := range slices.Sorted(maps.Keys(outcomes)) {
+		t.Logf("%3d × %s", outcomes[outcome], outcome)
+	}
+}
+
+// afterDamage waits until a member serves, or has ended as it may.
+func (c *clusterTrial) afterDamage(i int, file, what string) string {
+	c.Helper()
+	m := c.members[i]
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		select {
+		case err := <-m.done:
+			m.cmd = nil
+			name := filepath.Base(file)
+			switch {
+			case name == "db":
+				name = "snap/db"
+			case strings.Contains(file, "etcd/member/wal"):
+				name = "member/wal"
+			}
+			named := strings.Contains(m.logs.String(), name)
+			exit, ok := errors.AsType[*exec.ExitError](err)
+			switch {
+			case !ok:
+				c.Errorf("%s with a damaged %s: %v", memberNames[i], file, err)
+				return "ended"
+			case strings.Contains(file, "journal"):
+				c.Errorf("%s does not replace its damaged %s: %v\n%.3000s", memberNames[i], file, err, withoutActions(m.logs.String()))
+				return "failed"
+			case exit.ExitCode() == 3, named && exit.ExitCode() > 0:
+				return fmt.Sprintf("exit %d, file named: %v", exit.ExitCode(), named)
+			case filepath.Base(file) == "db" && what == "bit flip":
+				// etcd maps its database into memory and ends the process where it makes no sense, before
+				// the member serves anything.
+				return fmt.Sprintf("etcd ends the process with %d and does not name the file", exit.ExitCode())
+			}
+			c.Errorf("%s with a damaged %s: %v\n%.3000s", memberNames[i], file, err, withoutActions(m.logs.String()))
+			return "failed"
+		case <-time.After(20 * time.Millisecond):
+		}
+		if c.serves(i) {
+			if strings.Contains(m.logs.String(), filepath.Base(file)) {
+				return "repaired, file named"
+			}
+			return "serves"
+		}
+	}
+	c.Errorf("%s with a damaged %s neither serves nor ends\n%s", memberNames[i], file, m.logs)
+	return "waits"
+}
+
+// replace removes a member that has ended, and adds it again with an empty data directory.
+func (c *clusterTrial) replace(i int) {
+	c.Helper()
+	other := (i + 1) % 3
+	c.change(other, "DELETE", "/admin/cluster/members/"+memberNames[i], nil)
+	if err := os.RemoveAll(c.data(i)); err != nil {
+		c.Fatal(err)
+	}
+	c.change(other, "POST", "/admin/cluster/members", schemas.AddMember{Name: memberNames[i], Peer: c.address(i, 7000)})
+	c.start(i, "--join")
+	c.waitServing(i)
+	for deadline := time.Now().Add(time.Minute); c.roleOf(other, memberNames[i]) == "learner"; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.Fatalf("%s gets no vote", memberNames[i])
+		}
+	}
+}
+
+// usedBytes is the length of a file without the zeros at its end: logs are allocated in advance.
+func usedBytes(t *testing.T, file string) int {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(bytes.TrimRight(b, "\x00"))
+}
+
+// flipBit flips a bit in the part of a file that is used.
+func flipBit(t *testing.T, file string) {
+	t.Helper()
+	at := int64(rand.IntN(usedBytes(t, file)))
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1)
+	if _, err := f.ReadAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 1 << rand.IntN(8)
+	if _, err := f.WriteAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cutFile removes up to all of the used part of a file.
+func cutFile(t *testing.T, file string) {
+	t.Helper()
+	if err := os.Truncate(file, int64(rand.IntN(usedBytes(t, file)))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestClusterFullDisk fills the disk of the leader: it gives the lead away and takes no writes, and the
+// others go on. With space it serves again.
+func TestClusterFullDisk(t *testing.T) {
+	skipUnlessLong(t)
+	c := newClusterTrial(t, 3)
+	c.args = loadRates
+	const member, size = 0, 600 << 20
+	disk := c.data(member)
+	if err := os.Mkdir(disk, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, fmt.Sprint("size=", size)); err != nil {
+		t.Skip("needs root, to mount a small disk that it can fill: ", err)
+	}
+	t.Cleanup(func() {
+		c.kill(member)
+		if err := syscall.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	for i := range c.members {
+		c.start(i)
+	}
+	for i := range c.members {
+		c.waitServing(i)
+	}
+	l := c.load()
+	l.answered(200)
+	c.change(0, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[member]})
+	filler := filepath.Join(disk, "filler")
+	fill := func(free int64) {
+		var s syscall.Statfs_t
+		if err := syscall.Statfs(disk, &s); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(filler, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(make([]byte, max(0, int64(s.Bavail)*s.Bsize-free))); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(100 << 20) // less than 128 MiB
+	c.waitState(member, "disk_full")
+	if status, err := c.admin(t.Context(), member, "POST", fmt.Sprintf("/admin/users/%d/deposits", l.user), map[string]string{"amount": "1", "deposit_id": "on a full disk"}, nil); err != nil || status != 503 {
+		t.Errorf("a write on a full disk: %d %v", status, err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); c.leader() == member; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a member with a full disk keeps the lead")
+		}
+	}
+	l.answered(300)
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	c.waitServing(member)
+	l.answered(300)
+	l.finish()
+}

@@ -1,0 +1,575 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"duplex/internal/logbuffer"
+	"duplex/schemas"
+)
+
+// clusterRounds makes the tests of several machines long: 10 is the short form of .ci/run, 100 that of
+// a release. 1, the default, runs one round of kills and what costs no more, and skips the rest.
+var clusterRounds = flag.Int("clusterrounds", 1, "rounds of each fault in the tests of a cluster; above 1 all of them run")
+
+// skipUnlessLong skips what `go test ./...` has no time for.
+func skipUnlessLong(t *testing.T) {
+	t.Helper()
+	if *clusterRounds < 2 {
+		t.Skip("go test ./cmd/dx -run Cluster -clusterrounds 10 -v -timeout 60m")
+	}
+}
+
+// besideOthers runs a test of several machines in parallel with others in `go test ./...`, because it
+// waits most of the time. The long forms measure times, and run alone.
+func besideOthers(t *testing.T) {
+	t.Helper()
+	if *clusterRounds < 2 {
+		t.Parallel()
+	}
+}
+
+// fewRounds is how often a fault is tried whose rounds are long: once in the short form, up to 20 times
+// in the long one.
+func fewRounds() int {
+	if *clusterRounds < 20 {
+		return 1
+	}
+	return min(20, *clusterRounds/5)
+}
+
+// clusterTrial is a cluster of real processes. Each member has a loopback address of its own, so
+// that the ports are the default ones.
+type clusterTrial struct {
+	*testing.T
+	dir     string
+	hosts   []string
+	members []*memberProcess
+	env     []string // of a member that is started, beside the usual variables
+	args    []string // of every member
+	http    *http.Client
+	local   bool                             // members listen for callers on 127.0.0.1
+	launch  func(i int, cmd *exec.Cmd) error // starts the process of a member; nil: as usual
+	program string                           // of the members that are started; "": this one
+}
+
+type memberProcess struct {
+	cmd     *exec.Cmd // nil: not running
+	logs    *logbuffer.Buffer
+	done    chan error
+	removed bool // no member any more
+}
+
+var memberNames = []string{"a", "b", "c", "d", "e"}
+
+const (
+	clusterMasterKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+	clusterOperator  = "operator-of-the-cluster"
+)
+
+// prepareCluster makes the certificates of a cluster whose members have addresses of their own.
+func prepareCluster(t *testing.T) *clusterTrial {
+	t.Helper()
+	if err := secondLoopback(); err != nil {
+		t.Skip("addresses of 127.0.0.0/8 besides 127.0.0.1 are not available: ", err)
+	}
+	var hosts []string
+	run := rand.IntN(1 << 14)
+	for i := range memberNames {
+		hosts = append(hosts, fmt.Sprintf("127.%d.%d.%d", 128|run>>8, run&255, i+1))
+	}
+	return prepareClusterAt(t, hosts)
+}
+
+func prepareClusterAt(t *testing.T, hosts []string) *clusterTrial {
+	t.Helper()
+	c := &clusterTrial{T: t, dir: t.TempDir(), http: newTrialHTTP(nil), hosts: hosts}
+	args := []string{"cluster", "certs", filepath.Join(c.dir, "certs")}
+	for i, name := range memberNames {
+		args = append(args, name+"="+hosts[i])
+	}
+	c.dx(args...)
+	t.Cleanup(c.end)
+	return c
+}
+
+// startCluster starts three members with certificates and waits until all serve.
+func startCluster(t *testing.T, args ...string) *clusterTrial {
+	t.Helper()
+	c := newClusterTrial(t, 3)
+	c.args = args
+	for i := range c.members {
+		c.start(i)
+	}
+	for i := range c.members {
+		c.waitServing(i)
+	}
+	return c
+}
+
+// secondLoopback checks that a second loopback address can be used.
+func secondLoopback() error {
+	l, err := net.Listen("tcp", "127.0.0.2:0")
+	if err == nil {
+		err = l.Close()
+	}
+	return err
+}
+
+// newTrialHTTP returns a client that keeps many connections and follows no redirects, as a signature
+// covers one target. Its calls have a deadline of their own.
+func newTrialHTTP(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DialContext: dial},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func (c *clusterTrial) address(i, port int) string { return fmt.Sprintf("%s:%d", c.hosts[i], port) }
+
+// listener is where a member listens for callers.
+func (c *clusterTrial) listener(i, port int) string {
+	if c.local {
+		return fmt.Sprintf("127.0.0.1:%d", port)
+	}
+	return c.address(i, port)
+}
+
+func (c *clusterTrial) url(i, port int) string { return "http://" + c.address(i, port) }
+
+// dx runs a command of dx that ends by itself.
+func (c *clusterTrial) dx(args ...string) string {
+	c.Helper()
+	out, err := c.try(args...)
+	if err != nil {
+		c.Fatalf("dx %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+func (c *clusterTrial) try(args ...string) (string, error) {
+	path, err := binary()
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command(path, args...).CombinedOutput()
+	return string(out), err
+}
+
+func (c *clusterTrial) start(i int, more ...string) {
+	c.Helper()
+	path, err := c.program, error(nil)
+	if path == "" {
+		path, err = binary()
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+	var list []string
+	for k := range c.members {
+		if k == i || !c.members[k].removed {
+			list = append(list, memberNames[k]+"="+c.address(k, 7000))
+		}
+	}
+	name := memberNames[i]
+	certs := filepath.Join(c.dir, "certs")
+	args := append([]string{
+		"serve", "--node", name, "--cluster", strings.Join(list, ","), "--peer", c.address(i, 7000), "--follow", c.address(i, 7001),
+		"--api", c.listener(i, 8080), "--portal", c.listener(i, 8081), "--admin", c.listener(i, 8082), "--data", filepath.Join(c.dir, name),
+		"--cluster-cert", filepath.Join(certs, name+".crt"), "--cluster-key", filepath.Join(certs, name+".key"), "--cluster-ca", filepath.Join(certs, "ca.crt"),
+		"--oracle", "manual", "--mirror", "off",
+	}, append(slices.Clone(c.args), more...)...)
+	m := &memberProcess{cmd: exec.Command(path, args...), logs: &logbuffer.Buffer{}, done: make(chan error, 1)}
+	m.cmd.Env = append(append(os.Environ(), "DX_MASTER_KEY="+clusterMasterKey, "DX_OPERATOR_TOKEN="+clusterOperator), c.env...)
+	m.cmd.Stderr, m.cmd.Stdout = m.logs, m.logs
+	launch := c.launch
+	if launch == nil {
+		launch = func(_ int, cmd *exec.Cmd) error { return cmd.Start() }
+	}
+	if err := launch(i, m.cmd); err != nil {
+		c.Fatal(err)
+	}
+	go func() {
+		m.done <- m.cmd.Wait()
+		close(m.done) // so that a later receive does not block
+	}()
+	c.members[i] = m
+}
+
+// waitServing waits until a member serves.
+func (c *clusterTrial) waitServing(i int) {
+	c.Helper()
+	c.waitState(i, "serving")
+}
+
+// waitState waits until a member is in a state.
+func (c *clusterTrial) waitState(i int, want string) {
+	c.Helper()
+	m, deadline, last := c.members[i], time.Now().Add(time.Minute), ""
+	for time.Now().Before(deadline) {
+		state, err := c.stateOf(i)
+		if state == want {
+			return
+		}
+		last = fmt.Sprint(state, " ", err)
+		select {
+		case err := <-m.done:
+			m.cmd = nil
+			c.Fatalf("member %s ended: %v\n%s", memberNames[i], err, m.logs)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	c.Fatalf("member %s is not %s: %s\n%s", memberNames[i], want, last, m.logs)
+}
+
+// stateOf is the state of a member by its /readyz, which may be unready for other reasons too: the feeds
+// of this venue have no price.
+func (c *clusterTrial) stateOf(i int) (string, error) {
+	ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", c.url(i, 8082)+"/readyz", nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	var ready struct{ State string }
+	return ready.State, json.NewDecoder(resp.Body).Decode(&ready)
+}
+
+func (c *clusterTrial) kill(i int) {
+	m := c.members[i]
+	if m.cmd == nil {
+		return
+	}
+	_ = m.cmd.Process.Signal(syscall.SIGKILL) // fails if it has ended
+	<-m.done
+	m.cmd = nil
+}
+
+func (c *clusterTrial) end() {
+	for i, m := range c.members {
+		if c.Failed() && m.logs != nil {
+			c.Logf("member %s:\n%s", memberNames[i], withoutActions(m.logs.String()))
+		}
+		c.kill(i)
+	}
+}
+
+// withoutActions leaves the operator's actions out of a log.
+func withoutActions(log string) (out string) {
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, `"operator action"`) {
+			out += line
+		}
+	}
+	return out
+}
+
+// admin sends a request of the operator to a member.
+func (c *clusterTrial) admin(ctx context.Context, i int, method, path string, body any, into any) (status int, err error) {
+	return adminBy(c.http, ctx, c.url(i, 8082), method, path, body, into)
+}
+
+// adminAt sends a request of the operator to an admin listener.
+func adminAt(ctx context.Context, url, method, path string, body any, into any) (status int, err error) {
+	return adminBy(http.DefaultClient, ctx, url, method, path, body, into)
+}
+
+func adminBy(h *http.Client, ctx context.Context, url, method, path string, body any, into any) (status int, err error) {
+	var sent io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return 0, err
+		}
+		sent = bytes.NewReader(b)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, url+path, sent)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Authorization", "Bearer "+clusterOperator)
+	resp, err := h.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode < 300 && into != nil {
+		err = json.Unmarshal(text, into)
+	}
+	return resp.StatusCode, err
+}
+
+// leader returns the index of the leader.
+func (c *clusterTrial) leader() int {
+	c.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		for i, m := range c.members {
+			var s schemas.ClusterStatus
+			if m.cmd == nil {
+				continue
+			}
+			if _, err := c.admin(c.Context(), i, "GET", "/admin/cluster", nil, &s); err == nil && s.Leader != "" {
+				return slices.Index(memberNames, s.Leader)
+			}
+		}
+	}
+	c.Fatal("no leader")
+	return 0
+}
+
+// TestClusterKills kills the leader, another member, and all members at once, each with -9 and under
+// load, and checks that nothing that was answered is missing and that nothing happened twice.
+//
+//	go test ./cmd/dx -run ClusterKills -clusterrounds 100 -v -timeout 60m
+func TestClusterKills(t *testing.T) {
+	besideOthers(t)
+	if testing.Short() {
+		t.Skip("three processes")
+	}
+	c := startCluster(t, loadRates...)
+	l, g := c.load(), gaps{}
+	l.answered(200)
+	round := func(kind string, victims ...int) {
+		l.answered(50)
+		l.resetLongest()
+		for _, v := range victims {
+			_ = c.members[v].cmd.Process.Signal(syscall.SIGKILL)
+		}
+		for _, v := range victims {
+			c.kill(v)
+		}
+		if len(victims) < 3 {
+			l.answered(200)
+			g.add(kind, l.resetLongest())
+		}
+		for _, v := range victims {
+			c.start(v)
+		}
+		for _, v := range victims {
+			c.waitServing(v)
+		}
+		l.answered(50)
+		if len(victims) == 3 {
+			g.add(kind, l.resetLongest())
+		}
+	}
+	all := *clusterRounds / 2 // 10 of 10 and 5; 100 and 20
+	if all > 5 {
+		all = max(5, *clusterRounds/5)
+	}
+	for n := range *clusterRounds {
+		round("kill -9 of the leader", c.leader())
+		round("kill -9 of another member", (c.leader()+1+n%2)%3)
+		if n < max(1, all) {
+			round("kill -9 of all", 0, 1, 2)
+		}
+	}
+	l.finish()
+	g.log(t)
+}
+
+// change sends a change of the members until the member takes it.
+func (c *clusterTrial) change(i int, method, path string, body any) {
+	c.Helper()
+	last := ""
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		var out json.RawMessage
+		status, err := c.admin(c.Context(), i, method, path, body, &out)
+		if err == nil && status < 300 {
+			return
+		}
+		last = fmt.Sprint(status, " ", err)
+	}
+	c.Fatalf("%s %s: %s", method, path, last)
+}
+
+// roleOf is the role of a member, "" if it is none.
+func (c *clusterTrial) roleOf(asked int, name string) string {
+	var s schemas.ClusterStatus
+	if _, err := c.admin(c.Context(), asked, "GET", "/admin/cluster", nil, &s); err != nil {
+		return ""
+	}
+	for _, m := range s.Members {
+		if m.Node == name {
+			return m.Role
+		}
+	}
+	return ""
+}
+
+// TestClusterReplace replaces a dead member under load: a new one is added, gets its vote by itself,
+// and the dead one is removed. Afterwards the new one can be killed like any other.
+func TestClusterReplace(t *testing.T) {
+	skipUnlessLong(t)
+	c := startCluster(t, loadRates...)
+	l := c.load()
+	l.answered(200)
+	if out, err := c.tryAt(0, "cluster", "status"); err != nil {
+		t.Errorf("dx cluster status: %v\n%s", err, out)
+	}
+	c.change(0, "POST", "/admin/cluster/members", schemas.AddMember{Name: "d", Peer: c.address(3, 7000)})
+	if status, _ := c.admin(t.Context(), 0, "POST", "/admin/cluster/members", schemas.AddMember{Name: "e", Peer: c.address(4, 7000)}, nil); status != 409 {
+		t.Errorf("two changes at a time: %d", status)
+	}
+	c.members = append(c.members, &memberProcess{})
+	c.start(3, "--join")
+	c.waitServing(3)
+	if role := c.roleOf(0, "d"); role != "voter" {
+		t.Errorf("d is %q", role)
+	}
+	l.use(0, 1, 2, 3)
+	l.answered(50)
+	c.kill(2)
+	if out, err := c.tryAt(0, "cluster", "status"); err == nil || !strings.Contains(out, "c is down") {
+		t.Errorf("dx cluster status with a dead member: %v\n%s", err, out)
+	}
+	c.change(0, "DELETE", "/admin/cluster/members/c", nil)
+	c.members[2].removed = true
+	if role := c.roleOf(0, "c"); role != "" {
+		t.Errorf("c is %q", role)
+	}
+	l.answered(50)
+	c.kill(3)
+	l.answered(50)
+	c.start(3)
+	c.waitServing(3)
+	c.change(0, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: "d"})
+	l.answered(50)
+	if leader := c.leader(); leader != 3 {
+		t.Errorf("the leader is %s", memberNames[leader])
+	}
+	l.use(0, 1, 3)
+	l.finish()
+}
+
+// tryAt runs a command of the operator on a member.
+func (c *clusterTrial) tryAt(i int, args ...string) (string, error) {
+	path, err := binary()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), "DX_ADMIN_URL="+c.url(i, 8082), "DX_OPERATOR_TOKEN="+clusterOperator)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestClusterPause stops the leader's process for 1 s, and in the long form for 5 and 30 s too, so that
+// it wakes up in a venue that has gone on without it, with requests that it never answered. It must
+// answer nothing from before but repeats: everything acknowledged is there once.
+func TestClusterPause(t *testing.T) {
+	skipUnlessLong(t)
+	c := startCluster(t, loadRates...)
+	l, g := c.load(), gaps{}
+	l.answered(200)
+	pauses := []time.Duration{time.Second}
+	if *clusterRounds >= 20 {
+		pauses = append(pauses, 5*time.Second, 30*time.Second)
+	}
+	for n := range fewRounds() {
+		pause := pauses[n%len(pauses)]
+		l.answered(50)
+		leader := c.leader()
+		l.resetLongest()
+		c.signal(leader, syscall.SIGSTOP)
+		l.useOthers(leader)
+		time.Sleep(pause) // the length of the fault
+		l.answered(200)
+		c.signal(leader, syscall.SIGCONT)
+		l.use(0, 1, 2)
+		c.waitServing(leader)
+		l.answered(50)
+		g.add(fmt.Sprintf("leader paused for %v", pause), l.resetLongest())
+	}
+	l.finish()
+	g.log(t)
+}
+
+// TestClusterLateProposals pauses the leader with proposals that another member has forwarded to it,
+// kills that member, and starts it again, so that it proposes in a new life while those of the old one
+// may still arrive: the leader wakes up before there is another one, or after.
+func TestClusterLateProposals(t *testing.T) {
+	skipUnlessLong(t)
+	c := startCluster(t, loadRates...)
+	l := c.load()
+	l.answered(200)
+	for n := range max(1, *clusterRounds/2) {
+		l.answered(50)
+		leader := c.leader()
+		proposer := (leader + 1 + n%2) % 3
+		c.signal(leader, syscall.SIGSTOP)
+		l.use(proposer) // all of them wait for the leader
+		time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
+		c.kill(proposer)
+		c.start(proposer)
+		if n%2 == 0 {
+			c.waitServing(proposer) // with the third member
+		}
+		c.signal(leader, syscall.SIGCONT)
+		l.use(0, 1, 2)
+		for i := range c.members {
+			c.waitServing(i)
+		}
+	}
+	l.finish()
+}
+
+// TestClusterHandover moves the lead on request, and stops the leader with SIGTERM, under load.
+func TestClusterHandover(t *testing.T) {
+	skipUnlessLong(t)
+	c := startCluster(t, loadRates...)
+	l, g := c.load(), gaps{}
+	l.answered(200)
+	for range *clusterRounds {
+		l.answered(50)
+		leader := c.leader()
+		l.resetLongest()
+		c.change(leader, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[(leader+1)%3]})
+		l.answered(50)
+		g.add("leader moved on request", l.resetLongest())
+		leader = c.leader()
+		l.resetLongest()
+		c.signal(leader, syscall.SIGTERM)
+		l.useOthers(leader)
+		if err := <-c.members[leader].done; err != nil {
+			t.Errorf("the stop of %s: %v\n%s", memberNames[leader], err, c.members[leader].logs)
+		}
+		c.members[leader].cmd = nil
+		l.answered(50)
+		g.add("planned stop of the leader", l.resetLongest())
+		c.start(leader)
+		c.waitServing(leader)
+		l.use(0, 1, 2)
+	}
+	l.finish()
+	g.log(t)
+}
+
+// signal sends a signal to the process of a member.
+func (c *clusterTrial) signal(i int, s syscall.Signal) {
+	c.Helper()
+	if err := c.members[i].cmd.Process.Signal(s); err != nil {
+		c.Fatal(err)
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"duplex/schemas"
+)
+
+// TestNoiseTrades checks that the noise traders of a dev venue trade by themselves, that neither
+// their keys nor those of the house are in the dev file, and that the venue opens again without
+// them.
+func TestNoiseTrades(t *testing.T) {
+	data := t.TempDir()
+	p := start(t, data, "--quiet-market=false")
+	p.marketFor(0, func(m schemas.Market) bool { return m.Volume > 0 })
+	if n := len(p.dev.Accounts); n != 4 {
+		t.Errorf("%d accounts in the dev file, want 4", n)
+	}
+	p.stop()
+	p = start(t, data)
+	p.stop()
+	if code, _, errs := runCommand("verify", data); code != 0 {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// The banner says who trades besides the user, and which flag leaves them out.
+func TestBannerSaysWhoTrades(t *testing.T) {
+	for _, c := range []struct {
+		cmd      devCmd
+		accounts int
+		want     string
+	}{
+		{devCmd{}, 8, "3 noise traders place about 36 small random orders a minute"},
+		{devCmd{QuietMarket: true}, 5, "A house maker quotes every market."},
+		{devCmd{NoMaker: true}, 5, "Nobody else trades here."},
+		{devCmd{NoMaker: true, QuietMarket: true}, 5, "Nobody else trades here."},
+	} {
+		var out bytes.Buffer
+		c.cmd.printGreeting(&out, schemas.DevFile{Accounts: []schemas.DevAccount{{Name: "trader"}}}, "/p/trader.json")
+		if !strings.Contains(out.String(), "\n"+c.want) && !strings.Contains(out.String(), " "+c.want) {
+			t.Errorf("no %q in\n%s", c.want, &out)
+		}
+		if n := len(c.cmd.accounts()); n != c.accounts {
+			t.Errorf("%+v has %d accounts, want %d", c.cmd, n, c.accounts)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"duplex/cmd/dx/cli"
+	"duplex/core/export"
+	"duplex/core/mirror"
+	"duplex/server"
+)
+
+// exportCmd is `dx export`.
+type exportCmd struct {
+	Table  string `arg:"" help:"Table to export, such as fills, or all."`
+	Format string `help:"Form of the files: ${enum}." enum:"csv,parquet" default:"csv"`
+	From   string `help:"First seq, or a time such as 2026-11-22 or 2026-11-22T09:00:00Z; default: the beginning." placeholder:"SEQ|TIME"`
+	To     string `help:"Last seq, or a time before which the last row is; default: the end." placeholder:"SEQ|TIME"`
+	Out    string `required:"" type:"path" help:"Folder to write into. A file that exists is never changed." placeholder:"DIR"`
+	Data   string `help:"Data directory of the venue, which may be running." default:"dx-data" type:"existingdir"`
+	Mirror string `help:"Its mirror: sqlite or postgres://USER:PASSWORD@HOST/DATABASE." default:"sqlite"`
+}
+
+func (e *exportCmd) Help() string {
+	return `Writes rows of the mirror to files of one UTC day each, TABLE-YYYY-MM-DD, and manifest.json, which has the range, the running hash of the journal, and the rows and SHA-256 of every file. Money is in pips, and in dollars in columns that end in _usd.
+
+Tables: ` + strings.Join(exportNames(), ", ") + `.
+
+Examples:
+  dx export all --format parquet --out export
+  dx export fills --from 2026-11-22 --to 2026-11-23 --out day`
+}
+
+func exportNames() (names []string) {
+	for _, t := range mirror.ExportTables() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func (e *exportCmd) Run(ctx context.Context, out io.Writer) (err error) {
+	tables := mirror.ExportTables()
+	if e.Table != "all" {
+		tables = slices.DeleteFunc(tables, func(t export.Table) bool { return t.Name != e.Table })
+		if len(tables) == 0 {
+			return cli.BadFlag("table", fmt.Errorf("%q is none of %s, all", e.Table, strings.Join(exportNames(), ", ")))
+		}
+	}
+	r, err := parseRange(e.From, e.To)
+	if err != nil {
+		return err
+	}
+	o, ok, err := server.MirrorOptions(e.Data, e.Mirror)
+	if err == nil && !ok {
+		err = errors.New("there is no mirror to export")
+	}
+	if err != nil {
+		return cli.BadFlag("mirror", err)
+	}
+	files, err := export.Create(e.Out, export.Format(e.Format), tables)
+	if err != nil {
+		return cli.BadFlag("out", err)
+	}
+	names := make([]string, len(tables))
+	for i := range tables {
+		names[i] = tables[i].Name
+	}
+	show := cli.NewCounter(os.Stderr, "rows")
+	m, err := mirror.Export(ctx, o, names, r, files, show.Update)
+	if err == nil {
+		err = files.Close(m)
+	}
+	show.Clear()
+	if err != nil {
+		err = errors.Join(err, files.Abort())
+		switch {
+		case errors.Is(err, mirror.ErrEmptyRange):
+			return cli.BadFlag("to", err)
+		case ctx.Err() != nil:
+			return errors.New("stopped; no file stays")
+		}
+		return err
+	}
+	_, err = io.WriteString(out, e.summary(files.Written(), r))
+	return err
+}
+
+// summary says what was written.
+func (e *exportCmd) summary(m export.Manifest, r mirror.Range) string {
+	word := "files"
+	if len(m.Files) == 1 {
+		word = "file"
+	}
+	text := fmt.Sprintf("wrote %d rows in %d %s to %s", m.Rows, len(m.Files), word, cli.RelativePath(e.Out))
+	if m.Rows == 0 {
+		return text + ": the mirror has no row in this range\n"
+	}
+	text += fmt.Sprintf(", of seq %d to %d", m.FromSeq, m.ToSeq)
+	if r.ToSeq > m.ToSeq {
+		text += ", where the mirror ends"
+	}
+	return text + "\n"
+}
+
+// parseRange parses two bounds, both seqs or both times.
+func parseRange(from, to string) (r mirror.Range, err error) {
+	fromSeq, fromTs, err := parseBound("from", from)
+	if err != nil {
+		return r, err
+	}
+	toSeq, toTs, err := parseBound("to", to)
+	if err != nil {
+		return r, err
+	}
+	if fromSeq != 0 && toTs != 0 || fromTs != 0 && toSeq != 0 {
+		return r, cli.BadFlag("to", errors.New("must be a seq if --from is one, and a time if --from is one"))
+	}
+	return mirror.Range{FromSeq: fromSeq, ToSeq: toSeq, FromTs: fromTs, ToTs: toTs}, nil
+}
+
+// parseBound parses a seq or a time; without text both are 0.
+func parseBound(flag, text string) (seq uint64, ts int64, err error) {
+	if text == "" {
+		return 0, 0, nil
+	}
+	if seq, err = strconv.ParseUint(text, 10, 63); err == nil && seq > 0 {
+		return seq, 0, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339Nano} {
+		if at, err := time.Parse(layout, text); err == nil && at.UnixNano() > 0 {
+			return 0, at.UnixNano(), nil
+		}
+	}
+	return 0, 0, cli.BadFlag(flag, errors.New("must be a seq above 0, a day such as 2026-11-22, or a time such as 2026-11-22T09:00:00Z"))
+}

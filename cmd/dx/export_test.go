@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/server"
+)
+
+// TestExport exports tables while the venue runs, and checks what is refused.
+func TestExport(t *testing.T) {
+	data := t.TempDir()
+	v, _, _ := settledRound(t, func(o *server.Options) { o.Data, o.Mirror = data, "sqlite" })
+	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
+		if err := m.LastError(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	want := func(code int, text string, args ...string) {
+		t.Helper()
+		got, out, errs := runCommand(append([]string{"export"}, args...)...)
+		if got != code || !strings.Contains(out+errs, text) {
+			t.Errorf("dx export %s: exit %d\n%s%s", strings.Join(args, " "), got, out, errs)
+		}
+	}
+	want(0, "wrote 2 rows in 1 file to ", "fills", "--data", data, "--out", dir)
+	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		Rows  uint64
+		Chain string
+		Files []struct{ Name, SHA256 string }
+	}
+	if err := json.Unmarshal(b, &m); err != nil || m.Rows != 2 || len(m.Chain) != 64 || len(m.Files) != 1 || !strings.HasPrefix(m.Files[0].Name, "fills-") || len(m.Files[0].SHA256) != 64 {
+		t.Errorf("%s %v", b, err)
+	}
+	want(2, "export into an empty folder", "fills", "--data", data, "--out", dir)
+	want(0, "files to ", "all", "--format", "parquet", "--data", data, "--out", t.TempDir())
+	want(0, ", where the mirror ends\n", "fills", "--to", "1000000", "--data", data, "--out", t.TempDir())
+	want(0, ": the mirror has no row in this range\n", "fills", "--from", "1000000", "--data", data, "--out", t.TempDir())
+	want(0, "wrote 0 rows in 0 files", "fills", "--from", "2100-01-01", "--data", data, "--out", t.TempDir())
+	for _, c := range [][]string{
+		{`"keys" is none of users, orders`, "keys"}, {"--from", "fills", "--from", "yesterday"}, {"--from", "fills", "--from", "0"}, {"--to", "fills", "--from", "5", "--to", "4"},
+		{"--to", "fills", "--from", "2026-01-02", "--to", "2026-01-02"}, {"--to", "fills", "--from", "2026-01-02", "--to", "7"}, {"--format", "fills", "--format", "xls"},
+		{"no mirror", "fills", "--mirror", "off"},
+	} {
+		want(2, c[0], append(c[1:], "--data", data, "--out", t.TempDir())...)
+	}
+	want(1, "no mirror", "fills", "--data", t.TempDir(), "--out", t.TempDir())
+	none := filepath.Join(t.TempDir(), "none")
+	want(1, "no mirror", "fills", "--data", t.TempDir(), "--out", none)
+	if _, err := os.Stat(none); !os.IsNotExist(err) {
+		t.Errorf("an export that failed leaves its folder: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	stopped := &exportCmd{Table: "all", Format: "csv", Out: none, Data: data, Mirror: "sqlite"}
+	if err := stopped.Run(ctx, io.Discard); err == nil || !strings.Contains(err.Error(), "no file stays") {
+		t.Errorf("a canceled export: %v", err)
+	}
+}

@@ -1,0 +1,205 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"duplex/cmd/dx/cli"
+	"duplex/schemas"
+	"duplex/server/cluster"
+)
+
+type (
+	// Cluster is `dx cluster`.
+	Cluster struct {
+		Status     clusterStatus  `cmd:"" help:"List the members. Exits with 1 if anything is wrong."`
+		Certs      clusterCerts   `cmd:"" help:"Make the certificates of the members and followers."`
+		Add        clusterAdd     `cmd:"" help:"Add a member, which then starts with --join; it gets its vote once it has caught up."`
+		Remove     clusterRemove  `cmd:"" help:"Remove a member for good."`
+		Promote    clusterPromote `cmd:"" help:"Give a member that was added its vote now."`
+		MoveLeader clusterLead    `cmd:"" help:"Give the lead to a member."`
+		Defrag     clusterDefrag  `cmd:"" help:"Write etcd's database of every member anew, and let etcd take writes again after it was full."`
+		Init       clusterInit    `cmd:"" help:"Turn the data of a stopped single machine into that of the first member."`
+		Detach     clusterDetach  `cmd:"" help:"Turn the data of a stopped member into that of a single machine."`
+		Recover    clusterRecover `cmd:"" help:"Begin a new cluster with the data of a stopped member, after the majority is lost for good."`
+	}
+	clusterStatus struct {
+		operatorFlags
+		JSON bool `help:"Print one line of JSON."`
+	}
+	clusterCerts struct {
+		Dir      string   `arg:"" help:"Folder of ca.crt, ca.key, NAME.crt and NAME.key." type:"path"`
+		Members  []string `arg:"" optional:"" help:"Members, each NAME=HOST." placeholder:"NAME=HOST"`
+		Follower []string `help:"A follower; repeat it for several." placeholder:"NAME=HOST" sep:"none"`
+	}
+	clusterAdd struct {
+		operatorFlags
+		Member string `arg:"" help:"NAME=HOST:PORT, with the address of its peer port."`
+	}
+	clusterRemove  struct{ memberArg }
+	clusterPromote struct{ memberArg }
+	clusterLead    struct{ memberArg }
+	clusterDefrag  struct{ operatorFlags }
+	memberArg      struct {
+		operatorFlags
+		Name string `arg:"" help:"Name of the member."`
+	}
+)
+
+// Help implements kong.HelpProvider.
+func (Cluster) Help() string {
+	return `A member is reached through its admin listener: DX_ADMIN_URL and DX_OPERATOR_TOKEN, or the dev file. Members change one at a time, and only while a majority is up and no running member lags.
+
+Examples:
+  dx cluster certs certs a=10.0.0.1 b=10.0.0.2 c=10.0.0.3
+  dx cluster status
+  dx cluster add d=10.0.0.4:7000
+  dx cluster remove c
+  dx cluster move-leader b
+  dx cluster init --data /var/lib/dx --node a --cluster a=10.0.0.1:7000,b=10.0.0.2:7000,c=10.0.0.3:7000
+  dx cluster recover --data /var/lib/dx --also /mnt/disk-of-b/dx`
+}
+
+func (c *clusterStatus) Run(ctx context.Context, out io.Writer) error {
+	text, err := c.response(ctx, "GET", "/cluster", nil)
+	if err != nil {
+		return err
+	}
+	var s schemas.ClusterStatus
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	if c.JSON {
+		fmt.Fprintf(out, "%s\n", text)
+	} else if err := printCluster(out, &s); err != nil {
+		return err
+	}
+	return checkCluster(&s)
+}
+
+// ErrNoCluster is the error of ReadCluster for a venue that has no members: a single machine or a
+// follower.
+var ErrNoCluster = errors.New("this venue has no members")
+
+// ReadCluster reads the members of a cluster from the admin listener at base.
+func ReadCluster(ctx context.Context, base, token string) (s schemas.ClusterStatus, err error) {
+	text, err := send(ctx, base, token, "GET", "/cluster", nil)
+	var failed *venueError
+	if errors.As(err, &failed) && failed.wire.Code == "invalid_transition" {
+		return s, ErrNoCluster
+	}
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(text, &s)
+}
+
+func printCluster(out io.Writer, s *schemas.ClusterStatus) error {
+	fmt.Fprintf(out, "cluster %s, leader %s\n\n", s.ClusterID, orNone(s.Leader))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "node\trole\tstate\tseq\tgroup\tattested\tclock ms\tdisk free\tversion\tpeer")
+	for _, m := range s.Members {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%+.1f\t%d GB\t%s\t%s\n", m.Node, m.Role, m.State, m.Seq, m.Number, m.AttestedSeq, m.ClockOffsetMs, m.DiskFree/1e9, m.Version, m.Peer)
+	}
+	return w.Flush()
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// checkCluster returns an error if something is wrong: no leader, a member that does not serve, or
+// members that attest different states.
+func checkCluster(s *schemas.ClusterStatus) error {
+	var wrong []string
+	if s.Leader == "" {
+		wrong = append(wrong, "no leader is known")
+	}
+	hashes := map[schemas.U64]string{}
+	for _, m := range s.Members {
+		if m.State != "serving" {
+			wrong = append(wrong, m.Node+" is "+m.State)
+		}
+		if h := hashes[m.AttestedSeq]; m.StateHash != "" && h != "" && h != m.StateHash {
+			wrong = append(wrong, fmt.Sprintf("%s has another state at seq %d", m.Node, m.AttestedSeq))
+		} else if m.StateHash != "" {
+			hashes[m.AttestedSeq] = m.StateHash
+		}
+	}
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "; "))
+	}
+	return nil
+}
+
+func (c *clusterCerts) Run(out io.Writer) error {
+	if len(c.Members)+len(c.Follower) == 0 {
+		return cli.BadFlag("follower", errors.New("name a member or a follower"))
+	}
+	members, err := certHosts(c.Members)
+	if err != nil {
+		return err
+	}
+	followers, err := certHosts(c.Follower)
+	if err != nil {
+		return err
+	}
+	err = cluster.WriteCerts(c.Dir, members, followers, time.Now())
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: no file is ever replaced", err)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%d certificates are in %s. Copy ca.crt, NAME.crt and NAME.key to the machine NAME; keep ca.key where no venue runs.\n", len(members)+len(followers), c.Dir)
+	return err
+}
+
+func certHosts(list []string) (out []cluster.CertHost, err error) {
+	for _, text := range list {
+		name, host, ok := strings.Cut(text, "=")
+		if !ok || host == "" {
+			return nil, cli.BadFlag("members", fmt.Errorf("%q is not NAME=HOST", text))
+		}
+		if err := cluster.CheckName(name); err != nil {
+			return nil, cli.BadFlag("members", err)
+		}
+		out = append(out, cluster.CertHost{Name: name, Host: host})
+	}
+	return out, nil
+}
+
+func (c *clusterAdd) Run(ctx context.Context, out io.Writer) error {
+	name, peer, ok := strings.Cut(c.Member, "=")
+	if !ok {
+		return cli.BadFlag("member", fmt.Errorf("%q is not NAME=HOST:PORT", c.Member))
+	}
+	return c.request(ctx, out, "POST", "/cluster/members", schemas.AddMember{Name: name, Peer: peer})
+}
+
+func (c *clusterRemove) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "DELETE", "/cluster/members/"+url.PathEscape(c.Name), nil)
+}
+
+func (c *clusterPromote) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "POST", "/cluster/members/"+url.PathEscape(c.Name)+"/promote", nil)
+}
+
+func (c *clusterLead) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "POST", "/cluster/leader", schemas.MoveLeader{Name: c.Name})
+}
+
+func (c *clusterDefrag) Run(ctx context.Context, out io.Writer) error {
+	return c.request(ctx, out, "POST", "/cluster/defrag", nil)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// dxAdmin runs dx admin with the token of an operator and returns the exit code and the output.
+func (p *process) dxAdmin(token, args string) (int, string) {
+	p.t.Helper()
+	p.t.Setenv("DX_ADMIN_URL", p.dev.Admin)
+	p.t.Setenv("DX_OPERATOR_TOKEN", token)
+	code, out, errs := runCommand(append([]string{"admin"}, strings.Fields(args)...)...)
+	return code, out + errs
+}
+
+// mustAdmin decodes the output of a dx admin that must succeed.
+func (p *process) mustAdmin(token, args string, into any) {
+	p.t.Helper()
+	code, out := p.dxAdmin(token, args)
+	if err := json.Unmarshal([]byte(out), into); code != 0 || err != nil {
+		p.t.Fatalf("admin %s: exit %d\n%s", args, code, out)
+	}
+}
+
+// addOperator adds an operator and returns the token.
+func (p *process) addOperator(name, role string) string {
+	p.t.Helper()
+	var made struct {
+		OperatorToken string `json:"operator_token"`
+	}
+	p.mustAdmin(p.dev.OperatorToken, "operator add "+name+" --role "+role, &made)
+	return made.OperatorToken
+}
+
+// TestOperatorCommands runs the commands of dx admin about operators, accounts and approvals.
+func TestOperatorCommands(t *testing.T) {
+	p := start(t, t.TempDir(), "--four-eyes", "100")
+	p.devFile()
+	id := fmt.Sprint(p.market(trades).MarketID)
+	ann, bob, vera, carl := p.addOperator("ann", "admin"), p.addOperator("bob", "admin"), p.addOperator("vera", "viewer"), p.addOperator("carl", "treasurer")
+	key := p.account("reader")
+	for _, c := range []struct {
+		token, args string
+		code        int
+		want        string // a regular expression
+	}{
+		{ann, "operator list", 0, `"name":"ann","role":"admin"`},
+		{ann, "operator add ann --role viewer", 1, `duplicate_operator_name \(409\)`},
+		{ann, "operator add bob --role boss", 2, `--role`},
+		{ann, "operator add bob", 2, `--role`},
+		{vera, "users", 0, `"users":`},
+		{vera, "suspend 1", 1, `missing_scope \(403\): The key lacks`},
+		{vera, fmt.Sprintf("user %d", key.UserID), 0, `"name":"reader","kind":"owner","state":"active",.*"keys":\[\{"api_key":"` + key.APIKey},
+		{vera, "user 1 --ledger --limit 1", 0, `^\{"ledger":\[\{`},
+		{vera, "user 1 --activity --limit 1", 0, `^\{"activity":\[\{`},
+		{vera, "user 1 --activity --ledger", 2, `--`},
+		{vera, "user 99", 1, `unknown_user \(404\)`},
+		{vera, "search READ", 0, `"name":"reader".*"matched":"name"`},
+		{vera, "search " + key.APIKey, 0, `"name":"reader".*"matched":"api_key"`},
+		{vera, "feeds", 0, `"name":"BTC","stale":false`},
+		{vera, "markets", 0, `"status":"trading"`},
+		{vera, "withdrawals", 0, `"withdrawals":\[\]`},
+		{vera, "withdrawals --status lost", 2, `--status`},
+		{vera, "approvals --status pending", 0, `"approvals":\[\]`},
+		{ann, fmt.Sprintf("revoke-key %d %s --reason leaked", key.UserID, key.APIKey), 0, `"revoked":true`},
+		{ann, fmt.Sprintf("cancel-orders %d", key.UserID), 0, `"canceled":0`},
+		{ann, fmt.Sprintf("reset-token %d", key.UserID), 0, `"account_token":"dxa_`},
+		{ann, "schedule --window maintenance,2026-11-24T10:00:00Z,2026-11-24T11:00:00Z", 0, `"start_ts":"1795514400000000000","end_ts":"1795518000000000000"`},
+		{ann, "schedule --window maintenance,tomorrow,2026-11-24T11:00:00Z", 2, `--window: "tomorrow" is not a time`},
+		{ann, "schedule --window maintenance", 2, `is not KIND,START,END`},
+		{ann, "schedule", 2, `--clear`},
+		{ann, "schedule --clear", 0, `"schedule":\[\]`},
+		{ann, "deposit 1 1000000 --id small", 0, `"amount":"1000000"`},
+		{ann, "deposit 1 1000001 --id big", 0, `"status":"pending"`},
+		{ann, "void " + id, 0, `"status":"pending"`},
+		{bob, "approvals", 0, `"requested_by":"ann".*"deposit_id":"big"`},
+		{bob, "approvals approve 1", 1, `unknown_approval \(404\)`},
+		{bob, "audit --who ann --limit 1", 0, `"who":"ann","why":"","action":"request_approval"`},
+		{ann, "operator revoke bob", 0, `"revoked":true`},
+		{bob, "users", 1, `unauthorized \(401\)`},
+	} {
+		code, out := p.dxAdmin(c.token, c.args)
+		if ok, err := regexp.MatchString(c.want, out); code != c.code || !ok || err != nil {
+			t.Errorf("%s: exit %d\n%s", c.args, code, out)
+		}
+	}
+	var approval struct {
+		ApprovalID string `json:"approval_id"`
+	}
+	p.mustAdmin(ann, "deposit 1 1000001 --id big", &approval) // a repeat is the same request
+	late := p.addOperator("late", "treasurer")
+	if code, out := p.dxAdmin(late, "approvals approve "+approval.ApprovalID); code != 1 || !strings.Contains(out, "self_approval (403)") {
+		t.Errorf("an operator who was added after the request: %d %s", code, out)
+	}
+	if code, out := p.dxAdmin(ann, "approvals approve "+approval.ApprovalID); code != 1 || !strings.Contains(out, "self_approval (403)") {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, out := p.dxAdmin(carl, "approvals approve "+approval.ApprovalID+" --reason seen"); code != 0 || !strings.Contains(out, `"status":"approved"`) {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, out := p.dxAdmin(carl, "approvals reject "+approval.ApprovalID); code != 1 || !strings.Contains(out, "invalid_transition (409)") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+// TestApprovalsSurviveAKill checks that operators and approvals outlive kill -9, and that an approved
+// deposit is booked once, whenever the venue is killed.
+func TestApprovalsSurviveAKill(t *testing.T) {
+	data := t.TempDir()
+	run := func(f func(p *process)) {
+		p := start(t, data, "--four-eyes", "1", "--no-maker")
+		f(p)
+		p.kill()
+	}
+	var ann, bob string
+	var approval struct {
+		ApprovalID string `json:"approval_id"`
+	}
+	cash := func(p *process) (out struct{ Cash string }) {
+		p.mustAdmin(p.dev.OperatorToken, fmt.Sprintf("user %d", p.account("reader").UserID), &out)
+		return out
+	}
+	approve := func(p *process) {
+		if code, out := p.dxAdmin(bob, "approvals approve "+approval.ApprovalID); code != 0 || !strings.Contains(out, `"status":"approved"`) {
+			t.Fatalf("%d %s", code, out)
+		}
+	}
+	deposit := func(p *process) string { return fmt.Sprintf("deposit %d 20000 --id bank", p.account("reader").UserID) }
+	run(func(p *process) {
+		ann, bob = p.addOperator("ann", "treasurer"), p.addOperator("bob", "treasurer")
+		p.mustAdmin(ann, deposit(p), &approval)
+	})
+	run(func(p *process) {
+		before := cash(p)
+		again := approval
+		p.mustAdmin(ann, deposit(p), &again)
+		if again != approval || before.Cash != "100000000" {
+			t.Errorf("%+v, %+v, %+v", again, approval, before)
+		}
+		if code, out := p.dxAdmin(ann, "approvals approve "+approval.ApprovalID); code != 1 || !strings.Contains(out, "self_approval") {
+			t.Errorf("%d %s", code, out)
+		}
+		approve(p)
+	})
+	run(func(p *process) {
+		approve(p) // the response may have been lost
+		if got := cash(p); got.Cash != "100020000" {
+			t.Errorf("%+v", got)
+		}
+		var done struct{ Seq string }
+		if p.mustAdmin(ann, deposit(p), &done); done.Seq == "" {
+			t.Error("the deposit is not booked")
+		}
+	})
+	verified(t, data)
+}

@@ -1,0 +1,326 @@
+package top
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"duplex/cmd/dx/cli"
+	"duplex/cmd/dx/trading"
+	"duplex/schemas"
+)
+
+// phase is how far a ticket is.
+type phase int
+
+const (
+	closed     phase = iota
+	editing          // the fields can be changed
+	previewing       // the venue is asked what the order would do
+	confirming       // waits for y
+	sending          // waits for the result; keys do nothing
+)
+
+// ticket is an order, or a cancel-all, that the user is about to send. It belongs to one round: if
+// that ends, the ticket closes. Only y sends it, and only once.
+type ticket struct {
+	phase   phase
+	cancel  bool // cancels all orders in the market instead of placing one
+	round   schemas.Round
+	series  string
+	side    string
+	outcome string
+	field   int       // the field that keys change
+	fields  [2]string // contracts, and the limit in cents; "" is a market order
+	order   schemas.PlaceOrder
+	text    string // the preview, or what is wrong
+}
+
+const (
+	qtyField = iota
+	priceField
+)
+
+const maxField = 7 // characters
+
+// slippage is how far beyond the best price a market order may fill, in pips.
+const slippage = 500
+
+// openTicket opens a ticket for the selected series.
+func (m *Model) openTicket(side string) {
+	m.openFor(ticket{phase: editing, side: side, outcome: "yes", fields: [2]string{"10", ""}})
+}
+
+// openCancel asks whether to cancel all orders in the market of the selected series.
+func (m *Model) openCancel() {
+	m.openFor(ticket{phase: confirming, cancel: true})
+}
+
+func (m *Model) openFor(t ticket) {
+	r := &m.rows[m.selected].round
+	t.round, t.series = *r, allSeries[m.selected].String()
+	switch {
+	case r.RoundNumber == 0 || r.Status != "trading" && !(t.cancel && r.Status == "frozen"):
+		m.message = t.series + " has no round that trades now."
+		return
+	case t.cancel:
+		here := 0
+		for _, o := range m.account.Orders {
+			if o.MarketID == r.MarketID {
+				here++
+			}
+		}
+		if here == 0 {
+			m.message = fmt.Sprintf("You have no resting orders in %s.", t.series)
+			return
+		}
+		t.text = fmt.Sprintf("Cancel your %s in %s?", trading.Count(here, "resting order"), t.series)
+	}
+	m.tickets++
+	m.ticket, m.message = t, ""
+}
+
+// expireTicket closes a ticket whose round no longer trades, unless it has been sent.
+func (m *Model) expireTicket() {
+	t := &m.ticket
+	if t.phase == closed || t.phase == sending {
+		return
+	}
+	for i := range m.rows {
+		r := &m.rows[i].round
+		if r.Category == t.round.Category && (r.RoundNumber != t.round.RoundNumber || r.Status != "trading" && !t.cancel) {
+			m.message = fmt.Sprintf("The round of %s has ended. Nothing was sent.", t.series)
+			m.ticket = ticket{}
+		}
+	}
+}
+
+// onTicketKey applies a key while a ticket is open.
+func (m Model) onTicketKey(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
+	t := &m.ticket
+	name := key.String()
+	switch {
+	case name == "ctrl+c":
+		return m, tea.Quit
+	case t.phase == sending:
+		return m, nil
+	case t.phase == confirming:
+		return m.onConfirmKey(name, key.IsRepeat)
+	case name == "esc":
+		m.ticket, m.message = ticket{}, "Nothing was sent."
+		return m, nil
+	case t.phase == editing:
+		return m.onEditKey(name)
+	}
+	return m, nil
+}
+
+// onConfirmKey sends the order on y, but not on a y that is held down.
+func (m Model) onConfirmKey(name string, repeated bool) (tea.Model, tea.Cmd) {
+	t, id := &m.ticket, m.tickets
+	switch {
+	case name == "y" && !repeated:
+		t.phase = sending
+		if t.cancel {
+			market := t.round.MarketID
+			return m, func() tea.Msg { return m.opt.CancelAll(id, market) }
+		}
+		order := t.order
+		return m, func() tea.Msg { return m.opt.Place(id, order) }
+	case (name == "n" || name == "esc") && t.cancel:
+		m.ticket, m.message = ticket{}, "Nothing was canceled."
+	case name == "n" || name == "esc":
+		t.phase, t.text = editing, ""
+	}
+	return m, nil
+}
+
+func (m Model) onEditKey(name string) (tea.Model, tea.Cmd) {
+	t := &m.ticket
+	field := &t.fields[t.field]
+	switch {
+	case name == "tab" || name == "shift+tab" || name == "up" || name == "down":
+		t.field = 1 - t.field
+	case name == "backspace":
+		*field = (*field)[:max(len(*field)-1, 0)]
+	case name == "b":
+		t.side = "buy"
+	case name == "s":
+		t.side = "sell"
+	case name == "y":
+		t.outcome = "yes"
+	case name == "n":
+		t.outcome = "no"
+	case name == "enter":
+		order, err := m.buildOrder()
+		if err != nil {
+			t.text = err.Error()
+			return m, nil
+		}
+		t.phase, t.text, t.order = previewing, "", order
+		id := m.tickets
+		return m, func() tea.Msg { return m.opt.Preview(id, order) }
+	case len(name) == 1 && (name[0] >= '0' && name[0] <= '9' || name == "." && t.field == priceField) && len(*field) < maxField:
+		*field += name
+	}
+	return m, nil
+}
+
+// buildOrder returns the order of the ticket, without a client_order_id. It names the generation
+// of its round, so that it cannot reach a later one.
+func (m *Model) buildOrder() (o schemas.PlaceOrder, err error) {
+	t := &m.ticket
+	qty, err := strconv.ParseInt(t.fields[qtyField], 10, 64)
+	if err != nil || qty < 1 {
+		return o, fmt.Errorf("contracts: a whole number, at least 1")
+	}
+	o = schemas.PlaceOrder{MarketID: schemas.Int(t.round.MarketID), Generation: schemas.Int(t.round.Generation), Side: t.side, Outcome: t.outcome, Qty: schemas.Int(qty)}
+	if t.fields[priceField] == "" {
+		worst := m.worstPrice()
+		if worst == 0 {
+			return o, fmt.Errorf("nobody offers that now: give a limit price")
+		}
+		o.Type, o.WorstTick = "market", schemas.Ptr(schemas.Int(worst))
+		if t.side == "buy" {
+			o.MaxCost = schemas.U64(qty) * trading.MarketBuyCost
+		}
+		return o, nil
+	}
+	pips, err := cli.ParseDecimal(t.fields[priceField], 100)
+	if err != nil || pips < schemas.TickMin || pips > schemas.TickMax {
+		return o, fmt.Errorf("limit: cents above 0 and below 100, such as 52 or 3.5")
+	}
+	o.Tick = schemas.Ptr(schemas.Int(pips))
+	return o, nil
+}
+
+// worstPrice is the worst price of a market order in pips of its outcome: the best price and the
+// slippage; 0 if there is no price.
+func (m *Model) worstPrice() int64 {
+	t := &m.ticket
+	at := int(t.round.Category) - 1
+	if at < 0 || at >= len(m.rows) {
+		return 0
+	}
+	bid, ask := m.bestPrices(&m.rows[at])
+	if t.outcome == "no" {
+		bid, ask = opposite(ask), opposite(bid)
+	}
+	switch {
+	case t.side == "buy" && ask > 0:
+		return min(ask+slippage, schemas.TickMax)
+	case t.side == "sell" && bid > 0:
+		return max(bid-slippage, schemas.TickMin)
+	}
+	return 0
+}
+
+func opposite(pips int64) int64 {
+	if pips == 0 {
+		return 0
+	}
+	return 10_000 - pips
+}
+
+// previewAgain refreshes the preview of a ticket that waits for y, because the book moves.
+func (m Model) previewAgain() tea.Cmd {
+	if m.ticket.phase != confirming || m.ticket.cancel {
+		return nil
+	}
+	id, order := m.tickets, m.ticket.order
+	return func() tea.Msg { return m.opt.Preview(id, order) }
+}
+
+func (m *Model) onPreview(p PreviewMsg) {
+	t := &m.ticket
+	if p.Ticket != m.tickets || t.phase != previewing && t.phase != confirming {
+		return
+	}
+	if p.Err != nil {
+		t.phase, t.text = editing, cli.Explain(p.Err).Error()
+		return
+	}
+	t.phase, t.order = confirming, p.Order
+	t.text = trading.PreviewText(&p.Order, t.series, &p.Preview)
+}
+
+func (m *Model) onPlaced(p PlacedMsg) {
+	if p.Ticket != m.tickets || m.ticket.phase != sending {
+		return
+	}
+	m.message = trading.OutcomeText(&p.Order, m.ticket.series, &p.Outcome)
+	if p.Err != nil {
+		m.message = cli.Explain(p.Err).Error()
+	}
+	m.ticket = ticket{}
+}
+
+func (m *Model) onCanceled(c CanceledMsg) {
+	if c.Ticket != m.tickets || m.ticket.phase != sending {
+		return
+	}
+	m.message = fmt.Sprintf("Canceled all your orders in %s.", m.ticket.series)
+	if c.Err != nil {
+		m.message = cli.Explain(c.Err).Error()
+	}
+	m.ticket = ticket{}
+}
+
+// ticketLines are the ticket: its fields, two lines of text, and its keys.
+func (m *Model) ticketLines() []string {
+	t := &m.ticket
+	first := bold.Render(" CANCEL") + " " + t.series
+	if !t.cancel {
+		limit := "limit " + m.fieldText(priceField) + "¢"
+		if t.fields[priceField] == "" {
+			limit = "limit " + m.fieldText(priceField) + " at market"
+			if worst := m.worstPrice(); worst > 0 {
+				limit += fmt.Sprintf(", worst %s", cents(worst))
+			}
+		}
+		first = fmt.Sprintf("%s %s %s in %s  contracts %s  %s", bold.Render(" TICKET"), t.side, outcomeStyle(t.outcome).Render(strings.ToUpper(t.outcome)), t.series, m.fieldText(qtyField), limit)
+	}
+	keys := map[phase]string{
+		editing:    " b/s: buy or sell   y/n: YES or NO   tab: field   enter: preview   esc: close",
+		previewing: " asking the venue …   esc: close",
+		confirming: " y: yes, send it   n: no",
+		sending:    " sent, waiting for the result …",
+	}[t.phase]
+	text := wrap(t.text, m.cols()-1, 2)
+	style := cyan
+	if t.phase == editing {
+		style = red
+	}
+	lines := []string{truncate(first, m.cols())}
+	for _, l := range text {
+		lines = append(lines, " "+style.Render(l))
+	}
+	return append(lines, faint.Render(truncate(keys, m.cols())))
+}
+
+// fieldText is a field with a mark where keys are entered.
+func (m *Model) fieldText(i int) string {
+	t := &m.ticket
+	if t.phase == editing && t.field == i {
+		return inverted.Render("[" + t.fields[i] + "_]")
+	}
+	return "[" + t.fields[i] + "]"
+}
+
+// wrap breaks a text into exactly n lines of at most width characters.
+func wrap(text string, width, n int) []string {
+	out := make([]string, n)
+	at := 0
+	for _, word := range strings.Fields(text) {
+		if out[at] != "" && len([]rune(out[at]))+1+len([]rune(word)) > width && at < n-1 {
+			at++
+		}
+		out[at] = strings.TrimPrefix(out[at]+" "+word, " ")
+	}
+	for i := range out {
+		out[i] = truncate(out[i], width)
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package top
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"duplex/schemas"
+)
+
+// play sends keys, and passes the results of what they request to the model.
+func (s *stage) play(keys ...string) *stage {
+	for _, key := range press(keys...) {
+		next, cmd := s.m.Update(key)
+		s.m = next.(Model)
+		for cmd != nil {
+			msg := cmd()
+			if msg == nil {
+				break
+			}
+			next, cmd = s.m.Update(msg)
+			s.m = next.(Model)
+		}
+	}
+	return s
+}
+
+// TestTicketSendsOnce checks that an order is previewed, sent on y alone and once, for the round of
+// the ticket, with one client_order_id.
+func TestTicketSendsOnce(t *testing.T) {
+	s := busy(t).play("b", "n", "backspace", "tab", "4", "6", "enter")
+	if s.m.ticket.phase != confirming || len(s.sent) != 0 {
+		t.Fatalf("phase %d, sent %v", s.m.ticket.phase, s.sent)
+	}
+	id := s.m.ticket.order.ClientOrderID
+	if s.play("enter", "b", "down", "enter"); len(s.sent) != 0 || s.m.ticket.phase != confirming {
+		t.Fatalf("a key other than y sent %v", s.sent)
+	}
+	if next, _ := s.m.Update(tea.KeyPressMsg{Code: 'y', Text: "y", IsRepeat: true}); next.(Model).ticket.phase != confirming {
+		t.Error("a held y sent the order")
+	}
+	next, send := s.m.Update(press("y")[0])
+	s.m = next.(Model)
+	s.play("y", "y", "esc", "n") // while it is under way
+	if s.m.ticket.phase != sending {
+		t.Fatalf("phase %d while the order is under way", s.m.ticket.phase)
+	}
+	s.send(send())
+	s.play("y", "enter")
+	want := schemas.PlaceOrder{ClientOrderID: id, MarketID: 7, Generation: 1, Side: "buy", Outcome: "no", Tick: schemas.Ptr(schemas.Int(4600)), Qty: 1}
+	if len(s.sent) != 1 || fmt.Sprint(*s.sent[0].Tick, s.sent[0].ClientOrderID, s.sent[0].MarketID, s.sent[0].Generation, s.sent[0].Side, s.sent[0].Outcome, s.sent[0].Qty) != fmt.Sprint(*want.Tick, id, 7, 1, "buy", "no", 1) || id == 0 {
+		t.Fatalf("sent %+v, want %+v", s.sent, want)
+	}
+	if s.m.ticket.phase != closed || !strings.Contains(s.m.message, "Order 0.") {
+		t.Errorf("phase %d, message %q", s.m.ticket.phase, s.m.message)
+	}
+}
+
+// TestTicketOfARoundThatEnds checks that a ticket closes with its round, unless it was sent.
+func TestTicketOfARoundThatEnds(t *testing.T) {
+	frozen, next := round(1, 7, 12, "frozen", 65000_10), round(1, 2, 14, "trading", 65000_10)
+	for _, r := range []schemas.Round{frozen, next} {
+		for _, keys := range [][]string{{"b"}, {"b", "enter"}} {
+			s := busy(t).play(keys...)
+			s.send(RoundMsg(round(2, 3, 15, "trading", 1))) // of another series
+			if s.m.ticket.phase == closed {
+				t.Fatal("the ticket closed with another series' round")
+			}
+			s.send(RoundMsg(r))
+			if s.play("y"); s.m.ticket.phase != closed || len(s.sent) != 0 || !strings.Contains(s.m.message, "Nothing was sent") {
+				t.Errorf("%v: phase %d, sent %v, message %q", keys, s.m.ticket.phase, s.sent, s.m.message)
+			}
+		}
+	}
+	s := busy(t).play("b", "enter")
+	s.m.ticket.phase = sending
+	if s.send(RoundMsg(frozen)); s.m.ticket.phase != sending {
+		t.Error("an order under way was forgotten")
+	}
+	if s := busy(t).play("j", "j", "b"); s.m.ticket.phase != closed || s.m.message != "BTC 15m has no round that trades now." {
+		t.Errorf("a ticket without a round: %q", s.m.message)
+	}
+}
+
+// TestTicketFields checks the order of a ticket, or what it says is wrong.
+func TestTicketFields(t *testing.T) {
+	for _, c := range []struct {
+		keys string
+		want string // side outcome qty type tick worst max_cost, or part of the text
+	}{
+		{"b enter", "buy yes 10 market - 5900 103000"},
+		{"b n enter", "buy no 10 market - 5300 103000"},
+		{"s enter", "sell yes 10 market - 4700 0"},
+		{"s n enter", "sell no 10 market - 4100 0"},
+		{"s b s 5 enter", "sell yes 105 market - 4700 0"},
+		{"b tab 3 . 5 enter", "buy yes 10  350 - 0"},
+		{"b down 9 9 backspace x ! enter", "buy yes 10  900 - 0"},
+		{"b . enter", "buy yes 10 market - 5900 103000"},
+		{"b backspace backspace backspace enter", "contracts: a whole number"},
+		{"b backspace backspace 0 enter", "contracts: a whole number"},
+		{"b tab 1 0 0 enter", "limit: cents above 0"},
+		{"b tab . . enter", "limit: cents above 0"},
+		{"j b enter", "nobody offers that now"},
+	} {
+		s := busy(t).play(strings.Fields(c.keys)...)
+		o := s.m.ticket.order
+		got := fmt.Sprintf("%s %s %d %s %s %s %d", o.Side, o.Outcome, o.Qty, o.Type, number(o.Tick), number(o.WorstTick), o.MaxCost)
+		if s.m.ticket.phase == editing {
+			got = s.m.ticket.text
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.keys, got, c.want)
+		}
+	}
+	if s := busy(t).play("b", "1", "1", "1", "1", "1", "1", "1", "1"); len(s.m.ticket.fields[qtyField]) != maxField {
+		t.Errorf("the field has %q", s.m.ticket.fields[qtyField])
+	}
+}
+
+func number(n *schemas.Int) string {
+	if n == nil {
+		return "-"
+	}
+	return fmt.Sprint(*n)
+}
+
+// TestPreviews checks that the preview of a ticket follows the book while it waits for y, that a
+// rejected one can be edited, and that those of earlier tickets are ignored.
+func TestPreviews(t *testing.T) {
+	s := busy(t)
+	if s.m.previewAgain() != nil {
+		t.Error("a preview without a ticket")
+	}
+	s.play("b", "enter")
+	again := s.m.previewAgain()
+	if again == nil {
+		t.Fatal("the preview does not follow the book")
+	}
+	id := s.m.ticket.order.ClientOrderID
+	s.send(again())
+	if s.m.ticket.order.ClientOrderID != id {
+		t.Error("another preview changed the client_order_id")
+	}
+	s.send(PreviewMsg{Ticket: s.m.tickets - 1, Err: errors.New("late")})
+	if s.m.ticket.phase != confirming {
+		t.Error("a late preview counted")
+	}
+	s.send(PreviewMsg{Ticket: s.m.tickets, Err: errors.New("draining")})
+	if s.m.ticket.phase != editing || s.m.ticket.text != "draining" {
+		t.Errorf("%+v", s.m.ticket)
+	}
+	if s.play("esc"); s.m.ticket.phase != closed || s.m.message != "Nothing was sent." {
+		t.Errorf("%+v %q", s.m.ticket, s.m.message)
+	}
+	if s.play("b", "enter", "n"); s.m.ticket.phase != editing {
+		t.Errorf("%+v", s.m.ticket)
+	}
+	s.play("enter")
+	s.m.ticket.phase = sending
+	if s.send(PlacedMsg{Ticket: s.m.tickets, Err: errors.New("market_paused")}); s.m.ticket.phase != closed || s.m.message != "market_paused" {
+		t.Errorf("%+v %q", s.m.ticket, s.m.message)
+	}
+}
+
+// TestCancelAll checks that x asks, and cancels in the selected market only.
+func TestCancelAll(t *testing.T) {
+	s := busy(t).play("x", "n")
+	if len(s.canceled) != 0 || s.m.message != "Nothing was canceled." {
+		t.Errorf("%v %q", s.canceled, s.m.message)
+	}
+	if s.play("x", "y"); !slices.Equal(s.canceled, []uint32{7}) || s.m.message != "Canceled all your orders in BTC 60s." || s.m.ticket.phase != closed {
+		t.Errorf("%v %q", s.canceled, s.m.message)
+	}
+	s.send(AccountMsg{})
+	if s.play("x", "y"); len(s.canceled) != 1 || s.m.message != "You have no resting orders in BTC 60s." {
+		t.Errorf("%v %q", s.canceled, s.m.message)
+	}
+	s = busy(t).play("x")
+	s.m.ticket.phase = sending
+	if s.send(CanceledMsg{s.m.tickets, errors.New("draining")}); s.m.message != "draining" {
+		t.Error(s.m.message)
+	}
+}
+
+// TestTicketKeysQuit checks that Ctrl-C quits at every phase of a ticket, and q at none.
+func TestTicketKeysQuit(t *testing.T) {
+	for _, keys := range [][]string{{"b"}, {"b", "enter"}} {
+		s := busy(t).play(keys...)
+		if s.play("q"); s.m.ticket.phase == closed {
+			t.Error("q closed a ticket")
+		}
+		_, cmd := s.m.Update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+		if cmd == nil {
+			t.Fatal("Ctrl-C does not quit")
+		}
+		if _, quits := cmd().(tea.QuitMsg); !quits {
+			t.Error("Ctrl-C does not quit")
+		}
+	}
+}
+
+// TestResults checks that the results of a series are in order, once each, and bounded.
+func TestResults(t *testing.T) {
+	s := open(t)
+	for _, n := range []schemas.U64{5, 9, 7, 9, 2} {
+		s.send(RoundMsg(past(1, n, "yes")))
+	}
+	s.send(RoundMsg(past(1, 9, "no")), RoundMsg(round(1, 7, 11, "trading", 1)), RoundMsg(past(77, 3, "yes")))
+	var got []schemas.U64
+	for _, r := range s.m.rows[0].results {
+		got = append(got, r.RoundNumber)
+	}
+	if !slices.Equal(got, []schemas.U64{9, 7, 5, 2}) || ansi.Strip(s.m.rows[0].resultLetters(3)) != "NYY" {
+		t.Errorf("%v %s", got, s.m.rows[0].resultLetters(9))
+	}
+	for n := range schemas.U64(2 * maxRounds) {
+		s.send(RoundMsg(past(1, 20+n, "yes")))
+	}
+	if n := len(s.m.rows[0].results); n != maxRounds {
+		t.Errorf("%d results are kept", n)
+	}
+}
+
+func TestImpliedProbability(t *testing.T) {
+	for _, c := range []struct {
+		bid, ask int64
+		want     string
+	}{{5200, 5400, "53%"}, {9840, 0, "≥98%"}, {0, 140, "≤1%"}, {0, 0, "-"}, {4700, 4800, "48%"}} {
+		if got, _ := impliedProbability(c.bid, c.ask); got != c.want {
+			t.Errorf("%d, %d: %s, want %s", c.bid, c.ask, got, c.want)
+		}
+	}
+}

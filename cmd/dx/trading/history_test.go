@@ -1,0 +1,104 @@
+package trading
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"duplex/schemas"
+)
+
+const someTime = 1_800_000_001_000_000_000 // 2027-01-15 08:00:01
+
+func TestHistoryTables(t *testing.T) {
+	orders := []schemas.Order{
+		{OrderID: schemas.Ptr(schemas.U64(185)), CreatedTs: someTime, MarketID: 3, Generation: 2, Side: "buy", Outcome: "yes", Tick: 4700, Qty: 100, FilledQty: 40, RemainingQty: 60, TIF: "gtc", Status: "partially_filled"},
+		{CreatedTs: someTime, MarketID: 3, Generation: 1, Side: "sell", Outcome: "no", Qty: 5, TIF: "ioc", Status: "rejected", Reason: "insufficient_position"},
+	}
+	fills := []schemas.Fill{{N: 3, Ts: someTime, MarketID: 3, RoundNumber: 12, Category: 1, OrderID: 185, Role: "taker", Side: "buy", Outcome: "no", Qty: 40, TickYes: 4750, Fee: 616}}
+	won, profit := "yes", schemas.Signed(-12_300)
+	rounds := []schemas.Round{
+		{RoundNumber: 13, Category: 2, MarketID: 4, CloseTs: someTime, Status: "trading", Strike: 65000_00000000},
+		{RoundNumber: 12, Category: 1, MarketID: 3, CloseTs: someTime, Status: "settled", Strike: 65000_00000000, SettlePrice: 65001_50000000, Winner: &won},
+		{RoundNumber: 11, Category: 7, MarketID: 3, CloseTs: someTime, Status: "void", Strike: 78_00000000},
+	}
+	own := []schemas.AccountRound{
+		{RoundNumber: 13, Category: 2, MarketID: 4, Status: "trading", BoughtYes: 5, SoldYes: 2, Paid: 20_000},
+		{RoundNumber: 12, Category: 1, MarketID: 3, Status: "settled", Winner: &won, BoughtNo: 40, BoughtYes: 10, Redeemed: 10, Paid: 250_000, Fees: 616, Profit: &profit},
+	}
+	for name, c := range map[string]struct {
+		print func(*strings.Builder) error
+		want  string
+	}{
+		"orders": {func(out *strings.Builder) error {
+			return printOrders(out, orders, lives{{3, 2}: 1}, map[schemas.U64]int64{185: 42}, "")
+		}, `
+ORDER  TIME (UTC)           SERIES   MARKET  SIDE  OUTCOME  PRICE  QTY  FILLED  LEFT  AHEAD  TIF  STATUS
+185    2027-01-15 08:00:01  btc-60s       3  buy   YES        47¢  100      40    60     42  gtc  partially filled
+-      2027-01-15 08:00:01  -             3  sell  NO           -    5       0     0      -  ioc  rejected: insufficient_position
+`},
+		"fills": {func(out *strings.Builder) error { return printFills(out, fills, "") }, `
+N  TIME (UTC)           SERIES   MARKET  ROUND  SIDE  OUTCOME  QTY  PRICE  AMOUNT      FEE  ROLE   ORDER
+3  2027-01-15 08:00:01  btc-60s       3     12  buy   NO        40  52.5¢  $21.00  $0.0616  taker  185
+`},
+		"rounds": {func(out *strings.Builder) error { return printRounds(out, rounds, own, "") }, `
+ROUND  SERIES   MARKET  CLOSES (UTC)         STATUS     STRIKE  SETTLED AT  RESULT  YES  NO  PROFIT
+   13  btc-5m        4  2027-01-15 08:00:01  trading  65000.00           -  -         3   0       -
+   12  btc-60s       3  2027-01-15 08:00:01  settled  65000.00    65001.50  YES       0  30  -$1.23
+   11  wti-60s       3  2027-01-15 08:00:01  void        78.00           -  void      -   -       -
+`},
+		"own rounds": {func(out *strings.Builder) error { return printOwnRounds(out, own, "") }, `
+ROUND  SERIES   MARKET  STATUS   RESULT    PAID  RECEIVED     FEES  PAYOUT  YES  NO  PROFIT
+   13  btc-5m        4  trading  -        $2.00     $0.00    $0.00   $0.00    3   0       -
+   12  btc-60s       3  settled  YES     $25.00     $0.00  $0.0616   $0.00    0  30  -$1.23
+`},
+		"nothing": {func(out *strings.Builder) error {
+			return printFills(out, nil, (&rowFlags{Series: "btc-5m"}).nothing("fills"))
+		}, `
+No fills in btc-5m.
+`},
+	} {
+		var out strings.Builder
+		if err := c.print(&out); err != nil || "\n"+out.String() != c.want {
+			t.Errorf("%s: %v\n%s", name, err, out.String())
+		}
+	}
+}
+
+// TestOnlySeries checks that pages are read until there are enough rows of the series.
+func TestOnlySeries(t *testing.T) {
+	pages := [][]schemas.Fill{{{N: 9, Category: 1}, {N: 8, Category: 2}}, {{N: 7, Category: 2}}, {{N: 6, Category: 2}, {N: 5, Category: 2}}, {{N: 4, Category: 2}}}
+	for _, c := range []struct {
+		series SeriesFlag
+		limit  int64
+		want   []schemas.U64
+		reads  int
+	}{
+		{"", 1, []schemas.U64{9, 8}, 0}, // the venue has limited the page
+		{"btc-5m", 1, []schemas.U64{8}, 0},
+		{"btc-5m", 3, []schemas.U64{8, 7, 6}, 2},
+		{"btc-5m", 9, []schemas.U64{8, 7, 6, 5, 4}, 3},
+		{"wti-5m", 9, nil, 3},
+	} {
+		f, end, reads := rowFlags{Series: c.series, Limit: c.limit}, schemas.PageEnd{Cursor: "1"}, 0
+		got, err := onlySeries(&f, pages[0], &end, func(r *schemas.Fill) uint16 { return r.Category }, func(cursor string) ([]schemas.Fill, schemas.PageEnd, error) {
+			reads++
+			if cursor != fmt.Sprint(reads) {
+				t.Errorf("cursor %s on read %d", cursor, reads)
+			}
+			next := ""
+			if reads < 3 {
+				next = fmt.Sprint(reads + 1)
+			}
+			return pages[reads], schemas.PageEnd{Cursor: next}, nil
+		})
+		var numbers []schemas.U64
+		for _, r := range got {
+			numbers = append(numbers, r.N)
+		}
+		if err != nil || !slices.Equal(numbers, c.want) || reads != c.reads {
+			t.Errorf("%q, limit %d: rows %v after %d more pages, %v", c.series, c.limit, numbers, reads, err)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package trading
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"duplex/cmd/dx/cli"
+	"duplex/schemas"
+)
+
+// orderLabel describes the order of a sentence.
+type orderLabel struct {
+	in    *schemas.PlaceOrder
+	where string // such as "btc-15m" or "market 4"
+}
+
+// OutcomeText says in sentences what the placement of an order did. where names the market, such as
+// "btc-15m".
+func OutcomeText(in *schemas.PlaceOrder, where string, o *schemas.Outcome) string {
+	return orderLabel{in, where}.outcomeText(o)
+}
+
+// PreviewText says in sentences what an order would do.
+func PreviewText(in *schemas.PlaceOrder, where string, p *schemas.Preview) string {
+	return orderLabel{in, where}.previewText(p)
+}
+
+// outcomeText says in sentences what a placement did.
+func (l orderLabel) outcomeText(o *schemas.Outcome) string {
+	var said []string
+	if o.FilledQty > 0 {
+		said = append(said, l.filled(map[string]string{"buy": "Bought", "sell": "Sold"}[l.in.Side], o.Fills, o.Fee)+".")
+	}
+	if o.RestingQty > 0 {
+		said = append(said, fmt.Sprintf("%s to %s %d %s%s.", rests(o.FilledQty), l.in.Side, o.RestingQty, upper(l.in.Outcome), l.at()))
+	}
+	if o.Status == "canceled" {
+		said = append(said, l.canceled("was", o.FilledQty, o.Reason))
+	}
+	return strings.Join(said, " ") + l.bound() + fmt.Sprintf(" Order %s.", o.OrderID)
+}
+
+// previewText says in sentences what an order would do.
+func (l orderLabel) previewText(p *schemas.Preview) string {
+	filled := int64(0)
+	for _, f := range p.Fills {
+		filled += f.Qty
+	}
+	var said []string
+	if filled > 0 {
+		said = append(said, l.filled("Would "+l.in.Side, p.Fills, p.Fee)+".")
+	}
+	if rest := int64(l.in.Qty) - filled; rest > 0 && (p.Status == "resting" || p.Status == "partially_filled") {
+		said = append(said, fmt.Sprintf("An order to %s %d %s%s would rest.", l.in.Side, rest, upper(l.in.Outcome), l.at()))
+	}
+	if p.Status == "canceled" {
+		said = append(said, l.canceled("would be", filled, p.Reason))
+	}
+	said = append(said, fmt.Sprintf("Worst loss %s, best payout %s; free cash after it %s.", cli.FormatDollars(p.WorstLoss.Int64()), cli.FormatDollars(p.BestPayout.Int64()), cli.FormatDollars(p.CashAfter.Int64())))
+	return strings.Join(said, " ") + l.bound()
+}
+
+// bound names the worst price of a market order.
+func (l orderLabel) bound() string {
+	if l.in.WorstTick == nil {
+		return ""
+	}
+	return fmt.Sprintf(" %s: %s.", map[string]string{"buy": "Highest price", "sell": "Lowest price"}[l.in.Side], exactCents(int64(*l.in.WorstTick)))
+}
+
+// replacementText says in sentences what a replace did.
+func (l orderLabel) replacementText(r *schemas.Replacement) string {
+	return fmt.Sprintf("Canceled order %s: %s. %s", r.Replaced.OrderID, Count(int(r.Replaced.CanceledQty), "contract"), l.outcomeText(&r.Outcome))
+}
+
+// filled says what fills do, such as "Bought 10 YES in btc-15m at 56¢ for $5.60, plus a fee of
+// $0.0616".
+func (l orderLabel) filled(verb string, fills []schemas.OutcomeFill, fee schemas.U64) string {
+	qty, sum, lowest, highest := int64(0), int64(0), int64(10_000), int64(0)
+	for _, f := range fills {
+		at := ownPrice(l.in.Outcome, f.TickYes)
+		qty, sum, lowest, highest = qty+f.Qty, sum+f.Qty*at, min(lowest, at), max(highest, at)
+	}
+	at := exactCents(lowest)
+	if lowest != highest {
+		at += " to " + exactCents(highest)
+	}
+	text := fmt.Sprintf("%s %d %s in %s at %s for %s", verb, qty, upper(l.in.Outcome), l.where, at, cli.FormatDollars(sum))
+	if fee == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s, %s a fee of %s", text, map[string]string{"buy": "plus", "sell": "less"}[l.in.Side], cli.FormatDollars(fee.Int64()))
+}
+
+func rests(filled int64) string {
+	if filled > 0 {
+		return "The rest waits"
+	}
+	return "Your order waits"
+}
+
+func (l orderLabel) at() string {
+	if l.in.Tick == nil {
+		return ""
+	}
+	return " at " + exactCents(int64(*l.in.Tick))
+}
+
+// canceled says that the order, or what did not fill of it, was canceled.
+func (l orderLabel) canceled(was string, filled int64, reason string) string {
+	what := fmt.Sprintf("The order to %s %d %s in %s", l.in.Side, l.in.Qty, upper(l.in.Outcome), l.where)
+	if filled > 0 {
+		what = "The rest"
+	}
+	text := fmt.Sprintf("%s %s canceled", what, was)
+	if reason != "" {
+		text += ": " + strings.ReplaceAll(reason, "_", " ")
+	}
+	return text + "."
+}
+
+// printFor prints a sentence on a terminal, and JSON elsewhere or with --json.
+func printFor(out io.Writer, json bool, v any, sentence func() string, err error) error {
+	if err != nil || json || !cli.IsTerminal(out) {
+		return cli.PrintResult(out, v, err)
+	}
+	_, err = fmt.Fprintln(out, sentence())
+	return err
+}

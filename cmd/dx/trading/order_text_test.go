@@ -1,0 +1,82 @@
+package trading
+
+import (
+	"testing"
+
+	"duplex/schemas"
+)
+
+func TestOutcomeText(t *testing.T) {
+	fills := []schemas.OutcomeFill{{TickYes: 5600, Qty: 7}, {TickYes: 5700, Qty: 3}}
+	order := func(side, outcome string, tick, qty int) *schemas.PlaceOrder {
+		in := &schemas.PlaceOrder{Side: side, Outcome: outcome, Qty: schemas.Int(qty)}
+		if tick > 0 {
+			in.Tick = schemas.Ptr(schemas.Int(tick))
+		}
+		return in
+	}
+	for _, c := range []struct {
+		in   *schemas.PlaceOrder
+		out  schemas.Outcome
+		want string
+	}{
+		{order("buy", "yes", 0, 10), schemas.Outcome{OrderID: 464, Status: "executed", FilledQty: 10, Fills: fills, Fee: 616}, "Bought 10 YES in btc-15m at 56¢ to 57¢ for $5.63, plus a fee of $0.0616. Order 464."},
+		{order("sell", "no", 4300, 7), schemas.Outcome{OrderID: 5, Status: "executed", FilledQty: 7, Fills: fills[:1], Fee: 100}, "Sold 7 NO in btc-15m at 44¢ for $3.08, less a fee of $0.01. Order 5."},
+		{order("buy", "yes", 5650, 20), schemas.Outcome{OrderID: 6, Status: "partially_filled", FilledQty: 7, RestingQty: 13, Fills: fills[:1]}, "Bought 7 YES in btc-15m at 56¢ for $3.92. The rest waits to buy 13 YES at 56.5¢. Order 6."},
+		{order("buy", "yes", 1000, 20), schemas.Outcome{OrderID: 7, Status: "resting", RestingQty: 20}, "Your order waits to buy 20 YES at 10¢. Order 7."},
+		{order("buy", "yes", 0, 20), schemas.Outcome{OrderID: 8, Status: "canceled", FilledQty: 7, Fills: fills[:1], Reason: "max_cost"}, "Bought 7 YES in btc-15m at 56¢ for $3.92. The rest was canceled: max cost. Order 8."},
+		{order("sell", "yes", 9900, 20), schemas.Outcome{OrderID: 9, Status: "canceled", Reason: "post_only_cross"}, "The order to sell 20 YES in btc-15m was canceled: post only cross. Order 9."},
+	} {
+		if got := (orderLabel{c.in, "btc-15m"}).outcomeText(&c.out); got != c.want {
+			t.Errorf("%s\nwant\n%s", got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		in   *schemas.PlaceOrder
+		out  schemas.Preview
+		want string
+	}{
+		{order("buy", "yes", 0, 7), schemas.Preview{Status: "executed", Fills: fills[:1], WorstLoss: 39_200, BestPayout: 70_000, CashAfter: 1_000_000}, "Would buy 7 YES in market 4 at 56¢ for $3.92. Worst loss $3.92, best payout $7.00; free cash after it $100.00."},
+		{order("buy", "no", 4400, 10), schemas.Preview{Status: "partially_filled", Fills: fills[:1]}, "Would buy 7 NO in market 4 at 44¢ for $3.08. An order to buy 3 NO at 44¢ would rest. Worst loss $0.00, best payout $0.00; free cash after it $0.00."},
+		{order("buy", "no", 4400, 10), schemas.Preview{Status: "canceled", Reason: "post_only_cross"}, "The order to buy 10 NO in market 4 would be canceled: post only cross. Worst loss $0.00, best payout $0.00; free cash after it $0.00."},
+	} {
+		if got := (orderLabel{c.in, "market 4"}).previewText(&c.out); got != c.want {
+			t.Errorf("%s\nwant\n%s", got, c.want)
+		}
+	}
+}
+
+// TestBoundsAndReplacementText checks that a market order's sentence names its worst price, and that
+// of a replace both orders.
+func TestBoundsAndReplacementText(t *testing.T) {
+	in := &schemas.PlaceOrder{Side: "buy", Outcome: "yes", Qty: 7, WorstTick: schemas.Ptr(schemas.Int(5800))}
+	out := schemas.Outcome{OrderID: 5, Status: "executed", FilledQty: 7, Fills: []schemas.OutcomeFill{{TickYes: 5600, Qty: 7}}}
+	if got, want := OutcomeText(in, "btc-15m", &out), "Bought 7 YES in btc-15m at 56¢ for $3.92. Highest price: 58¢. Order 5."; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	in = &schemas.PlaceOrder{Side: "sell", Outcome: "no", Qty: 20, Tick: schemas.Ptr(schemas.Int(5600))}
+	r := schemas.Replacement{Outcome: schemas.Outcome{OrderID: 190, Status: "resting", RestingQty: 20}, Replaced: schemas.Replaced{OrderID: 184, CanceledQty: 1}}
+	if got, want := (orderLabel{in, "market 4"}).replacementText(&r), "Canceled order 184: 1 contract. Your order waits to sell 20 NO at 56¢. Order 190."; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestCanceledText(t *testing.T) {
+	results := []schemas.CancelResult{{Canceled: &schemas.Canceled{CanceledQty: 3}}, {Error: schemas.Ptr(schemas.ErrorOf("unknown_order"))}, {Canceled: &schemas.Canceled{CanceledQty: 1}}}
+	if got, want := canceledText([]uint64{4, 5, 6}, results), "Canceled order 4: 3 contracts.\nCanceled order 6: 1 contract."; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := canceledText([]uint64{5}, results[1:2]); got != "Nothing was canceled." {
+		t.Error(got)
+	}
+	for _, c := range []struct {
+		cmd  Cancel
+		want string
+	}{
+		{Cancel{}, "Canceled all resting orders."}, {Cancel{MarketID: 3, Group: 7}, "Canceled all resting orders in market 3 of group 7."}, {Cancel{Series: "btc-5m", MarketID: 3}, "Canceled all resting orders in btc-5m."},
+	} {
+		if got := c.cmd.allText(); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}

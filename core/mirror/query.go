@@ -1,0 +1,313 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"duplex/core"
+	"duplex/core/view"
+)
+
+// query is a SELECT under construction.
+type query struct {
+	where []string
+	args  []any
+	index string // which SQLite uses: without statistics it would read all rows of the account
+	more  string // further columns, whose arguments come before those of the conditions
+
+	scan             string // the column by which rows are read, newest first; "": conditions or an index select them
+	scanned, scanArg int    // places of its upper bound in where and args; the conditions before select what is read
+	moreArgs         int    // number of the arguments of more
+}
+
+func (q *query) and(condition string, arg any) {
+	q.where, q.args = append(q.where, condition), append(q.args, arg)
+}
+
+// andEqual adds a condition unless p is nil.
+func andEqual[T ~uint16 | ~uint32 | ~uint64](q *query, column string, p *T) {
+	if p != nil {
+		q.and(column+" = ?", int64(*p))
+	}
+}
+
+// from begins a list that is read by falling values of a column, below n, or all if n is 0. Conditions
+// added later may select few of the rows read.
+func (q *query) from(column string, n uint64) {
+	if n == 0 {
+		n = math.MaxInt64
+	}
+	q.scan, q.scanned, q.scanArg = column, len(q.where), len(q.args)
+	q.and(column+" < ?", int64(n))
+}
+
+// window returns the query of the rows from low on and below a value of the column.
+func (q query) window(low, below int64) query {
+	q.where, q.args = slices.Clone(q.where), slices.Clone(q.args)
+	q.args[q.scanArg] = below
+	q.and(q.scan+" >= ?", low)
+	return q
+}
+
+// sql writes the query.
+func (q *query) sql(columns string, t *table, order string, dsn string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `SELECT %s FROM "%s"`, columns, t.name)
+	if q.index != "" && !isPostgres(dsn) {
+		b.WriteString(" INDEXED BY " + q.index)
+	}
+	for i, w := range q.where {
+		b.WriteString([]string{" WHERE ", " AND "}[min(i, 1)])
+		b.WriteString(w)
+	}
+	b.WriteString(" ORDER BY " + order + " LIMIT ?") // no number, so that there are few statements to prepare
+	return b.String()
+}
+
+// andIn adds the condition that a column holds one of several texts, unless there are none.
+func (q *query) andIn(column string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	q.where = append(q.where, column+" IN ("+strings.Repeat("?, ", len(list)-1)+"?)")
+	for _, s := range list {
+		q.args = append(q.args, s)
+	}
+}
+
+func (q *query) andSeconds(first, before int64) {
+	if first != 0 {
+		q.and("second >= ?", first)
+	}
+	if before != 0 {
+		q.and("second < ?", before)
+	}
+}
+
+// row gives the values of a row in the order of the columns. It keeps the first error.
+type row struct {
+	values []any
+	i      int
+	err    error
+}
+
+func (r *row) next() any {
+	r.i++
+	return r.values[r.i-1]
+}
+
+func (r *row) fail(v any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("column %d holds an unexpected %T", r.i, v)
+	}
+}
+
+// int returns an integer; 0 for NULL.
+func (r *row) int() int64 {
+	switch v := r.next().(type) {
+	case int64:
+		return v
+	case nil:
+	default:
+		r.fail(v)
+	}
+	return 0
+}
+
+func (r *row) uint() uint64 { return uint64(r.int()) }
+
+// u64 returns a value of 64 bits: a signed integer in SQLite, a numeric in PostgreSQL.
+func (r *row) u64() uint64 {
+	switch v := r.next().(type) {
+	case int64:
+		return uint64(v)
+	case string:
+		n, err := strconv.ParseUint(v, 10, 64)
+		if err != nil {
+			r.fail(v)
+		}
+		return n
+	default:
+		r.fail(v)
+	}
+	return 0
+}
+
+// text returns a text; "" for NULL.
+func (r *row) text() string {
+	switch v := r.next().(type) {
+	case string:
+		return v
+	case nil:
+	default:
+		r.fail(v)
+	}
+	return ""
+}
+
+func (r *row) bool() bool {
+	switch v := r.next().(type) {
+	case bool:
+		return v
+	case int64:
+		return v != 0
+	default:
+		r.fail(v)
+	}
+	return false
+}
+
+// enum returns the value with the name that the column holds.
+func enum[T ~uint8](r *row, of map[string]T) T {
+	name := r.text()
+	v, ok := of[name]
+	if !ok {
+		r.fail(name)
+	}
+	return v
+}
+
+// enumOf maps the names of the values from 0 to last. Of values with the same name the first counts.
+func enumOf[T interface {
+	~uint8
+	String() string
+}](last T) map[string]T {
+	m := map[string]T{}
+	for v := range last + 1 {
+		if _, ok := m[v.String()]; !ok {
+			m[v.String()] = v
+		}
+	}
+	return m
+}
+
+var (
+	sides       = enumOf(core.Sell)
+	outcomes    = enumOf(core.NoOutcome)
+	types       = enumOf(core.Market)
+	tifs        = enumOf(core.FOK)
+	statuses    = enumOf(core.Rejected)
+	reasons     = enumOf(core.Replaced)
+	paths       = enumOf(core.Merge)
+	phases      = enumOf(core.Void)
+	ledgerKinds = func() map[string]view.LedgerKind {
+		m := map[string]view.LedgerKind{}
+		for i, name := range view.LedgerKinds() {
+			m[name] = view.LedgerKind(i)
+		}
+		return m
+	}()
+	rejects = func() map[string]core.Reject {
+		m := map[string]core.Reject{}
+		for _, r := range core.Rejects() {
+			m[r.String()] = r
+		}
+		return m
+	}()
+)
+
+// Cut is the error of a read that reached its time limit because its filter selects few of the scanned
+// rows. The rows returned with it are those down to Below, which is a position like that of the rows,
+// and a read from there continues it.
+type Cut struct {
+	Below uint64
+	Seq   uint64 // of the row at Below, for the ledger alone
+}
+
+func (c *Cut) Error() string { return fmt.Sprint("the rows below ", c.Below, " were not looked at") }
+
+// The time of a read whose filter may select few rows. First the database finds the rows by itself. If
+// that takes longer than scanFirst, the rows are looked at in windows of scanWindow, until scanTime has
+// passed. Variables for tests.
+var (
+	scanFirst  = 150 * time.Millisecond
+	scanTime   = 300 * time.Millisecond
+	scanWindow = 10_000
+)
+
+// list runs a query on a table and returns its rows in the order given, at most limit.
+func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q query, order string, limit int, decode func(*row) T) (out []T, err error) {
+	begun := time.Now()
+	defer func() { m.stats.read(route, time.Since(begun), err) }()
+	if limit <= 0 {
+		return nil, nil
+	}
+	s := m.store.Load()
+	if s == nil {
+		return nil, ErrUnavailable
+	}
+	t := &schema[id]
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	var unexpected error
+	read := func(ctx context.Context, q query) error {
+		before := len(out)
+		err := (*s).page(ctx, q.sql(names(t.columns)+q.more, t, order, m.o.DSN), append(q.args, limit-len(out)), func(values []any) error {
+			r := row{values: values}
+			out = append(out, decode(&r))
+			unexpected = r.err
+			return r.err
+		})
+		if err != nil {
+			out = out[:before]
+		}
+		return err
+	}
+	if filtered := q.scan != "" && q.index == "" && len(q.where) > q.scanned+1; !filtered {
+		err = read(ctx, q)
+	} else {
+		first, cancel := context.WithTimeout(ctx, scanFirst)
+		err = read(first, q)
+		if cancel(); err != nil && first.Err() != nil && ctx.Err() == nil {
+			err = scanWindows(ctx, *s, m.o.DSN, t, q, begun, func(q query) (full bool, err error) {
+				err = read(ctx, q)
+				return len(out) == limit, err
+			})
+		}
+	}
+	var cut *Cut
+	switch {
+	case unexpected != nil:
+		return nil, fmt.Errorf("%s: %w", t.name, unexpected)
+	case errors.As(err, &cut):
+		return out, err
+	case err != nil:
+		return nil, errors.Join(ErrUnavailable, err)
+	}
+	return out, nil
+}
+
+// scanWindows reads windows of rows, newest first, until read is full, the rows end or the time has
+// passed; the error is then a Cut.
+func scanWindows(ctx context.Context, s store, dsn string, t *table, q query, begun time.Time, read func(query) (full bool, err error)) error {
+	bound := query{where: q.where[:q.scanned+1]}
+	below := q.args[q.scanArg].(int64)
+	for windows := 0; ; windows++ {
+		low := int64(0) // value of the last row of the window; 0: the rows end in it
+		bound.args = append(slices.Clone(q.args[q.moreArgs:q.scanArg]), below, 1, scanWindow-1)
+		err := s.page(ctx, bound.sql(q.scan, t, q.scan+" DESC", dsn)+" OFFSET ?", bound.args, func(values []any) error {
+			r := row{values: values}
+			low = r.int()
+			return r.err
+		})
+		full := false
+		if err == nil {
+			full, err = read(q.window(low, below))
+		}
+		switch {
+		case err != nil && windows > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return &Cut{Below: uint64(below)}
+		case err != nil || full || low == 0:
+			return err
+		}
+		if below = low; time.Since(begun) >= scanTime {
+			return &Cut{Below: uint64(low)}
+		}
+	}
+}

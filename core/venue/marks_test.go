@@ -1,0 +1,80 @@
+package venue
+
+import (
+	"testing"
+
+	"duplex/core"
+)
+
+// TestMarks checks which marked commands take effect: the first of a mark, as long as the mark is kept,
+// and only near the time of signing.
+func TestMarks(t *testing.T) {
+	v, now := New(), core.Stamp{Ts: 1_800_000_000 * core.NsPerSec}
+	apply := func(c core.Command) {
+		t.Helper()
+		now.Seq++
+		if r := v.Apply(now, c, &core.Events{}); r != core.OK {
+			t.Fatal(r)
+		}
+	}
+	for _, c := range rulesOf(core.RevisionNewest) {
+		apply(c)
+	}
+	apply(&core.CreateUser{})
+	apply(&core.Deposit{User: 1, DepositID: "d", Amount: 1000})
+	marked := func(mark byte, signedAt int64) *core.Marked {
+		return &core.Marked{Mark: core.Mark{mark}, SignedAt: signedAt, Command: &core.RequestWithdrawal{User: 1, ClientID: string(rune('a' + mark)), Amount: 1, Destination: "bank"}}
+	}
+	judge := func(c core.Command, want Judgment) (first uint64) {
+		t.Helper()
+		got, first := v.Judge(c, now.Ts)
+		if got != want {
+			t.Errorf("%+v at %d ms: judged %d, want %d", c, now.Ts/core.NsPerMs, got, want)
+		}
+		return first
+	}
+	ms := func() int64 { return now.Ts / core.NsPerMs }
+	for _, c := range []struct {
+		ahead int64 // of the stamp
+		want  Judgment
+	}{
+		{0, Effective}, {core.MarkAheadMs, Effective}, {core.MarkAheadMs + 1, Late}, {-core.MarkLateMs, Effective}, {-core.MarkLateMs - 1, Late},
+	} {
+		judge(marked(1, ms()+c.ahead), c.want)
+	}
+	begun := ms()
+	first := marked(1, begun+core.MarkAheadMs)
+	apply(first)
+	seq := now.Seq
+	if got := judge(first, Repeated); got != seq {
+		t.Errorf("the first command has seq %d, not %d", got, seq)
+	}
+	judge(marked(2, begun), Effective)
+
+	now.Ts += core.MarkKeptMs * core.NsPerMs // the last moment at which the same bytes would be in time
+	judge(first, Repeated)
+	now.Ts++
+	apply(&core.Clock{})
+	judge(first, Repeated) // within the same millisecond
+	now.Ts += core.NsPerMs
+	apply(&core.Clock{})
+	judge(first, Late)
+	if v.MarkCount() != 0 {
+		t.Errorf("%d marks are kept", v.MarkCount())
+	}
+	if cash, _ := v.Balance(1); cash != 999 {
+		t.Errorf("cash %d", cash)
+	}
+}
+
+// TestMarksOfABatch checks that the commands of a batch have marks of their own.
+func TestMarksOfABatch(t *testing.T) {
+	seen := map[core.Mark]int{}
+	for i := range 1 << 16 {
+		m := core.Mark{15: 7}.MarkOf(i)
+		if before, twice := seen[m]; twice {
+			t.Fatalf("commands %d and %d have one mark", before, i)
+		}
+		seen[m] = i
+	}
+}

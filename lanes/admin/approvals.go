@@ -1,0 +1,215 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/lanes/gate"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// needsApproval reports whether an action needs a second operator
+// (docs/rules/operation.md#two-person-approval). amount is the money of a deposit or a withdrawal.
+func (l *lane) needsApproval(kind core.ApprovalKind, amount core.Pips) bool {
+	switch {
+	case l.FourEyes == nil:
+		return false
+	case kind == core.ApproveDeposit, kind == core.ApproveWithdrawal:
+		return amount > *l.FourEyes
+	case kind == core.ApproveTick:
+		return l.Oracle != "manual" // where prices come by hand, a second operator is no control
+	}
+	return true
+}
+
+// requestApproval sequences a request for a second operator. done is true if the action has been
+// executed already, so that there is nothing to approve.
+func (l *lane) requestApproval(ctx context.Context, c *gate.Call, x core.ApprovalAction, reason string) (out schemas.ApprovalPending, done bool, err error) {
+	r, err := l.submit(ctx, c, &core.RequestApproval{Action: x, Audit: auditOf(c, reason)}, reason)
+	if err != nil {
+		return out, false, err
+	}
+	e, ok := lastEvent[*core.ApprovalChanged](r.Events)
+	if !ok {
+		return out, true, nil
+	}
+	a := &e.Approval
+	return schemas.ApprovalPending{ApprovalID: schemas.U64(a.ID), Status: a.Status.String(), ExpiresTs: schemas.U64(a.Expires())}, false, nil
+}
+
+func (l *lane) depositAction(in *schemas.Deposit) (core.ApprovalAction, string, bool) {
+	x := core.ApprovalAction{Kind: core.ApproveDeposit, User: core.UserID(in.UserID), DepositID: in.DepositID, Amount: core.Pips(in.Amount.Int64())}
+	return x, in.Reason, l.needsApproval(x.Kind, x.Amount)
+}
+
+// completeAction has a withdrawal that is unknown now approved too, because it may exist by the time
+// the command is sequenced.
+func (l *lane) completeAction(in *schemas.DecideWithdrawal) (core.ApprovalAction, string, bool) {
+	x, amount := core.ApprovalAction{Kind: core.ApproveWithdrawal, Withdrawal: uint64(in.WithdrawalID)}, core.Pips(core.PipsMax)
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		if w, ok := v.Withdrawal(x.Withdrawal); ok {
+			amount = w.Amount
+		}
+	})
+	return x, in.Reason, l.needsApproval(x.Kind, amount)
+}
+
+func (l *lane) voidAction(in *schemas.ActOnMarket) (core.ApprovalAction, string, bool) {
+	x := core.ApprovalAction{Kind: core.ApproveVoid, Market: core.MarketID(in.MarketID.MarketID())}
+	return x, in.Reason, l.needsApproval(x.Kind, 0)
+}
+
+func (l *lane) proposeAction(in *schemas.Propose) (core.ApprovalAction, string, bool) {
+	x := core.ApprovalAction{Kind: core.ApprovePrice, Market: core.MarketID(in.MarketID.MarketID()), Price: core.Price(in.SettlePrice)}
+	return x, in.Reason, l.needsApproval(x.Kind, 0)
+}
+
+func (l *lane) tickAction(in *schemas.Tick) (core.ApprovalAction, string, bool) {
+	x := core.ApprovalAction{Kind: core.ApproveTick, Feed: core.Feed(in.Feed), Source: in.Source, Price: core.Price(in.Price)}
+	return x, in.Reason, l.needsApproval(x.Kind, 0)
+}
+
+// secondedOr returns the handler of an action that may need a second operator: then it requests an
+// approval and answers 202, else it is do with its own status. action returns what the request
+// asks for and why, and whether a second operator has to approve it.
+func secondedOr[In, Out any](l *lane, status int, action func(*In) (x core.ApprovalAction, reason string, needed bool), do func(context.Context, *gate.Call, *In) (Out, error)) func(context.Context, *gate.Call, *In) (int, any, error) {
+	return func(ctx context.Context, c *gate.Call, in *In) (int, any, error) {
+		if x, reason, needed := action(in); needed {
+			pending, done, err := l.requestApproval(ctx, c, x, reason)
+			if !done {
+				return http.StatusAccepted, &pending, err
+			}
+		}
+		out, err := do(ctx, c, in)
+		return status, &out, err
+	}
+}
+
+// listApprovals lists the approvals that have not expired, oldest first.
+func (l *lane) listApprovals(_ context.Context, _ *gate.Call, in *schemas.ListApprovals) (out schemas.ApprovalList, err error) {
+	now := l.Venue.Config.Now()
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		walk := func(from uint64) iter.Seq[core.Approval] {
+			return func(yield func(core.Approval) bool) {
+				for a := range v.Approvals(from, now) {
+					if (in.Status == "" || in.Status == a.Status.String()) && !yield(a) {
+						return
+					}
+				}
+			}
+		}
+		show := func(a core.Approval) schemas.Approval { return approvalOf(v, &a) }
+		out.Approvals, out.Cursor, err = page(v, "admin_approvals", in, in.Page, walk, func(a core.Approval) uint64 { return a.ID }, show)
+		out.AsOfSeq = schemas.U64(v.Now().Seq)
+	})
+	return out, err
+}
+
+// approvalOf converts an approval. Amount and destination of a withdrawal are those of the venue.
+func approvalOf(v *venue.Venue, a *core.Approval) schemas.Approval {
+	x := &a.Action
+	out := schemas.Approval{
+		ApprovalID: schemas.U64(a.ID), Status: a.Status.String(), Action: x.Kind.String(), RequestedBy: a.By, Reason: a.Why,
+		RequestedTs: schemas.U64(a.Created), ExpiresTs: schemas.U64(a.Expires()), DecidedBy: a.DecidedBy,
+	}
+	if a.Status != core.ApprovalPending {
+		out.DecidedTs = schemas.Ptr(schemas.U64(a.DecidedTs))
+	}
+	switch x.Kind {
+	case core.ApproveDeposit:
+		out.UserID, out.DepositID, out.Amount = schemas.Ptr(uint32(x.User)), x.DepositID, schemas.Ptr(schemas.U64(x.Amount))
+	case core.ApproveWithdrawal:
+		w, _ := v.Withdrawal(x.Withdrawal)
+		out.UserID, out.WithdrawalID = schemas.Ptr(uint32(w.User)), schemas.Ptr(schemas.U64(w.ID))
+		out.Amount, out.Destination = schemas.Ptr(schemas.U64(w.Amount)), w.Destination
+	case core.ApproveVoid, core.ApprovePrice:
+		out.MarketID, out.RoundNumber = schemas.Ptr(uint32(x.Market)), schemas.Ptr(schemas.U64(a.Round))
+		if x.Kind == core.ApprovePrice {
+			out.SettlePrice = schemas.Ptr(schemas.U64(x.Price))
+		}
+	default:
+		out.Feed, out.Source, out.Price = schemas.Ptr(int(x.Feed)), x.Source, schemas.Ptr(schemas.U64(x.Price))
+	}
+	return out
+}
+
+// decideApproval approves or rejects the request of another operator. The role must allow the action
+// itself.
+func (l *lane) decideApproval(approve bool) func(context.Context, *gate.Call, *schemas.DecideApproval) (schemas.Approval, error) {
+	return func(ctx context.Context, c *gate.Call, in *schemas.DecideApproval) (out schemas.Approval, err error) {
+		id := uint64(in.ApprovalID)
+		read := func() (a core.Approval, ok bool) {
+			l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+				if a, ok = v.Approval(id, l.Venue.Config.Now()); ok {
+					out = approvalOf(v, &a)
+				}
+			})
+			return a, ok
+		}
+		a, ok := read()
+		if !ok {
+			return out, core.UnknownApproval
+		}
+		if !mayDo(c.Operator.Role, a.Action.Kind.String()) {
+			return out, tools.NewError("missing_scope")
+		}
+		if approve && c.Operator.Created >= a.Created { // not a second person, as far as the requester's word goes
+			return out, core.SelfApproval
+		}
+		_, err = l.submit(ctx, c, &core.DecideApproval{Approval: id, Approve: approve, Action: a.Action, Audit: auditOf(c, in.Reason)}, in.Reason)
+		if err != nil {
+			return out, err
+		}
+		a, _ = read()
+		if approve && a.Action.Kind == core.ApproveTick {
+			err = l.postApprovedTick(ctx, c, &a, in.Reason)
+		}
+		return out, err
+	}
+}
+
+// approvedPostNs is the time after an approval in which a repeat of it still posts the price, in ns.
+const approvedPostNs = 60 * core.NsPerSec
+
+// postApprovedTick posts an approved price by hand, once. The post is a command of its own, so it can be
+// missing if it failed or if the venue ended before it; the audit tells. After approvedPostNs it is not
+// posted any more, because the price was approved for another time.
+func (l *lane) postApprovedTick(ctx context.Context, c *gate.Call, a *core.Approval, reason string) error {
+	unlock, err := l.lockPosts(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	mark := fmt.Sprintf("approval %d", a.ID)
+	var posted bool
+	l.Venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		for x := range w.Actions(0) {
+			if x.Seq <= a.ID {
+				break
+			}
+			why, _, _ := strings.Cut(x.Why, ":")
+			if posted = x.Name == core.ApproveTick.String() && x.Reject == core.OK && why == mark; posted {
+				break
+			}
+		}
+	})
+	if posted {
+		return nil
+	}
+	if l.Venue.Config.Now() >= a.DecidedTs+approvedPostNs {
+		return core.InvalidTransition
+	}
+	if reason != "" {
+		mark += ": " + reason
+	}
+	x := &a.Action
+	_, err = l.postTickLocked(ctx, c, &schemas.Tick{Feed: schemas.Int(x.Feed), Source: x.Source, Price: schemas.U64(x.Price), AuditReason: schemas.AuditReason{Reason: mark}})
+	return err
+}

@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"context"
+	"slices"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/lanes/gate"
+	"duplex/schemas"
+	"duplex/tools"
+)
+
+// addOperator adds a named operator. Only this response ever contains the token
+// (docs/rules/operation.md#operators).
+func (l *lane) addOperator(ctx context.Context, c *gate.Call, in *schemas.AddOperator) (out schemas.NewOperator, err error) {
+	role, _ := core.RoleOf(in.Role) // the decoder has rejected unknown names
+	token, hash := gate.NewToken("dxo_")
+	r, err := l.submit(ctx, c, &core.AddOperator{Name: in.Name, Role: role, TokenHash: hash, Audit: auditOf(c, in.Reason)}, in.Reason)
+	if err != nil {
+		return out, err
+	}
+	return schemas.NewOperator{Name: in.Name, Role: in.Role, OperatorToken: token, CreatedTs: schemas.U64(r.Stamp.Ts)}, nil
+}
+
+// whoami returns the operator of the token with the actions that the role allows.
+func (l *lane) whoami(_ context.Context, c *gate.Call, _ *schemas.None) (out schemas.WhoAmI, err error) {
+	now, ok := l.operator(c.Operator.TokenHash)
+	if !ok {
+		return out, tools.NewError("unauthorized")
+	}
+	out = schemas.WhoAmI{Name: now.Name, Role: now.Role.String(), Actions: []string{}}
+	for action := range permissions {
+		if mayDo(now.Role, action) {
+			out.Actions = append(out.Actions, action)
+		}
+	}
+	slices.Sort(out.Actions)
+	if l.FourEyes != nil {
+		out.FourEyes = schemas.Ptr(schemas.U64(*l.FourEyes))
+	}
+	return out, nil
+}
+
+// listOperators lists the named operators by name.
+func (l *lane) listOperators(context.Context, *gate.Call, *schemas.None) (out schemas.OperatorList, err error) {
+	out.Operators = []schemas.Operator{}
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		for _, o := range v.Operators() {
+			out.Operators = append(out.Operators, schemas.Operator{Name: o.Name, Role: o.Role.String(), CreatedTs: schemas.U64(o.Created)})
+		}
+		out.AsOfSeq = schemas.U64(v.Now().Seq)
+	})
+	return out, nil
+}
+
+// revokeOperator removes a named operator, whose token is invalid before the response.
+func (l *lane) revokeOperator(ctx context.Context, c *gate.Call, in *schemas.RevokeOperator) (schemas.OperatorRevoked, error) {
+	_, err := l.submit(ctx, c, &core.RevokeOperator{Name: in.Name, Audit: auditOf(c, in.Reason)}, in.Reason)
+	return schemas.OperatorRevoked{Name: in.Name, Revoked: true}, err
+}

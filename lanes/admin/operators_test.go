@@ -1,0 +1,305 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
+)
+
+// add adds a named operator and returns the token.
+func (d *testOperator) add(name, role string) string {
+	d.T.Helper()
+	var made struct {
+		OperatorToken string `json:"operator_token"`
+	}
+	status, body := d.do("POST", "/admin/operators", fmt.Sprintf(`{"name":%q,"role":%q}`, name, role))
+	if d.read(body, &made); status != 201 || made.OperatorToken == "" {
+		d.T.Fatalf("%d %s", status, body)
+	}
+	return made.OperatorToken
+}
+
+func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
+
+// as runs cases with the token of an operator.
+func (d *testOperator) as(token string, list ...want) {
+	d.T.Helper()
+	for _, w := range list {
+		status, _, body := d.send(w.method, w.target, w.body, bearer(token))
+		if ok, err := regexp.MatchString(w.got, body); status != w.status || !ok || err != nil {
+			d.T.Errorf("%s %s %.200s\n  got  %d %.400q\n  want %d %s", w.method, w.target, w.body, status, body, w.status, w.got)
+		}
+	}
+}
+
+// keepShared keeps the shared token an admin, as a dev venue does.
+func keepShared(o *Options) { o.KeepShared = true }
+
+// fourEyes requires a second operator above 1 dollar.
+func fourEyes(o *Options) {
+	o.KeepShared, o.FourEyes = true, new(core.Pips(10_000))
+}
+
+func TestNamedOperators(t *testing.T) {
+	d := newTestOperator(t, keepShared)
+	d.runCases([]want{
+		{"GET", "/admin/operators", "", 200, `^\{"operators":\[\],"as_of_seq":"\d+"\}$`},
+		{"POST", "/admin/operators", `{"name":"alice","role":"treasurer","reason":"hired"}`, 201, `^\{"name":"alice","role":"treasurer","operator_token":"dxo_[0-9a-f]{64}","created_ts":"\d+"\}$`},
+		{"POST", "/admin/operators", `{"name":"alice","role":"viewer"}`, 409, code("duplicate_operator_name")},
+		{"POST", "/admin/operators", `{"name":"bob","role":"boss"}`, 400, code("schema_violation")},
+		{"POST", "/admin/operators", `{"name":"bob"}`, 400, code("schema_violation")},
+		{"DELETE", "/admin/operators/nobody", "", 200, `^\{"name":"nobody","revoked":true\}$`},
+	})
+	for _, name := range []string{"", "operator", "account", "dx", "dx dev", "a\\u0000b", "1a", "-", strings.Repeat("x", 65)} {
+		d.runCases([]want{{"POST", "/admin/operators", fmt.Sprintf(`{"name":"%s","role":"viewer"}`, name), 400, code("schema_violation")}})
+	}
+	bob := d.add("bob", "admin")
+	d.as(bob,
+		want{"POST", "/admin/users", `{"name":"carol","reason":"asked"}`, 201, `"user_id":3`},
+		want{"GET", "/admin/operators", "", 200, `^\{"operators":\[\{"name":"alice","role":"treasurer","created_ts":"\d+"\},\{"name":"bob","role":"admin",`},
+		want{"GET", "/admin/audit?limit=1", "", 200, `"who":"bob","why":"asked","action":"create_user","user_id":3`},
+		want{"DELETE", "/admin/operators/bob", "", 200, `"revoked":true`},
+		want{"GET", "/admin/operators", "", 401, code("unauthorized")},
+		want{"POST", "/admin/users", `{"name":"mallory"}`, 401, code("unauthorized")},
+	)
+	d.runCases([]want{
+		{"GET", "/admin/audit?action=add_operator", "", 200, `"detail":\{"name":"bob","role":"admin"\}\},.*"who":"operator","why":"","action":"add_operator","detail":\{"name":"alice","role":"viewer"\},"refused":"duplicate_operator_name"`},
+		{"GET", "/admin/audit?who=bob&limit=1", "", 200, `"action":"revoke_operator","detail":\{"name":"bob"\}`},
+	})
+	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		if got := v.Operators(); len(got) != 1 || got[0].Name != "alice" || got[0].Role != core.RoleTreasurer {
+			t.Errorf("%+v", got)
+		}
+	})
+	if again := d.add("bob", "admin"); again == bob {
+		t.Error("the new token of a name is the revoked one")
+	}
+	if logs := d.logs.String(); strings.Contains(logs, bob) || !strings.Contains(logs, "operator=bob") {
+		t.Error(logs)
+	}
+}
+
+// TestSharedToken checks that the shared token of a live venue only reads once there is a named admin.
+func TestSharedToken(t *testing.T) {
+	d := newTestOperator(t, nil)
+	d.add("vera", "viewer")
+	d.runCases([]want{{"POST", "/admin/users", `{"name":"carol"}`, 201, ``}})
+	ann := d.add("ann", "admin")
+	d.runCases([]want{
+		{"GET", "/admin/users", "", 200, ``},
+		{"GET", "/metrics", "", 200, `duplex_users`},
+		{"POST", "/admin/users", `{"name":"dave"}`, 403, code("missing_scope")},
+		{"POST", "/admin/operators", `{"name":"eve","role":"admin"}`, 403, code("missing_scope")},
+	})
+	d.as(ann, want{"DELETE", "/admin/operators/ann", "", 200, ""})
+	d.runCases([]want{{"POST", "/admin/operators", `{"name":"eve","role":"admin"}`, 201, ``}})
+}
+
+// TestSharedTokenOfAPerson checks that a named operator whose token is also the shared one keeps name and
+// role.
+func TestSharedTokenOfAPerson(t *testing.T) {
+	d := newTestOperator(t, keepShared)
+	d.Server.Submit(&core.AddOperator{Name: "vera", Role: core.RoleViewer, TokenHash: sha256.Sum256([]byte(token))})
+	d.runCases([]want{
+		{"GET", "/admin/whoami", "", 200, `^\{"name":"vera","role":"viewer"`},
+		{"POST", "/admin/users", `{"name":"carol"}`, 403, code("missing_scope")},
+	})
+}
+
+// TestRoles compares every route with the table of the rulebook: the roles that it names get past the
+// check of roles, and no others do.
+func TestRoles(t *testing.T) {
+	text, err := os.ReadFile("../../docs/rules/operation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string][]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| (.*) \\|$").FindAllSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllSubmatch(row[2], -1) {
+			documented[string(m[1])] = append(documented[string(m[1])], string(row[1]))
+		}
+	}
+	d := newTestOperator(t, keepShared)
+	tokens := map[string]string{}
+	for _, role := range core.RoleNames() {
+		tokens[role] = d.add(role, role)
+	}
+	source, err := os.ReadFile("routes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := regexp.MustCompile(`"([a-z_]+)", "([A-Z]+) (/admin/[^"]+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(routes) < 35 {
+		t.Fatal(routes)
+	}
+	known := map[string]bool{"pprof": true}
+	for _, r := range append(routes, []string{"", "pprof", "GET", "/debug/pprof"}) {
+		action, method := r[1], r[2]
+		known[action] = true
+		target := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r[3], "x") // no such account, market or operator
+		for role, token := range tokens {
+			status, _, body := d.send(method, target, "", bearer(token))
+			may := status != 403
+			if _, restricted := permissions[action]; restricted && role != "admin" {
+				if want := slices.Contains(documented[action], role); may != want {
+					t.Errorf("%s may %s: %t, documented %t", role, action, may, want)
+				}
+			} else if !may {
+				t.Errorf("%s may not %s: %s", role, action, body)
+			}
+			if status == 401 || status == 404 && strings.Contains(body, `"not_found"`) {
+				t.Errorf("%s %s: %d %s", method, target, status, body)
+			}
+		}
+	}
+	for action := range permissions {
+		if !known[action] {
+			t.Errorf("permissions has %s, which is no route", action)
+		}
+		if len(documented[action]) == 0 {
+			t.Errorf("the rulebook names no role for %s", action)
+		}
+	}
+}
+
+func TestAccountOfAUser(t *testing.T) {
+	d := newTestOperator(t, nil)
+	key := d.NewKey(1, core.ScopeRead|core.ScopeTrade)
+	order := d.Server.Submit(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Side: core.Buy, Outcome: core.Yes, Tick: 4000, Qty: 10})
+	d.Server.Submit(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Side: core.Buy, Outcome: core.Yes, Tick: 5000, Qty: 3})
+	d.Server.Submit(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Side: core.Buy, Outcome: core.No, Tick: 5000, Qty: 3})
+	d.Server.Submit(&core.RequestWithdrawal{User: 1, ClientID: "w", Amount: 900, Destination: "home"})
+	d.Server.Submit(&core.CreateAgent{Owner: 1, Name: "scout"})
+	d.runCases([]want{
+		{"GET", "/admin/users/1", "", 200, `^\{"user_id":1,"name":"alice","kind":"owner","state":"active","created_ts":"\d+","referrer_id":null,"cash":"\d+","reserved":"\d+","positions":\[\{"market_id":1,.*"yes_qty":3,.*\],"open_orders":\[\{.*"order_id":"` + fmt.Sprint(order.Stamp.Seq) + `".*\}\],"keys":\[\{"api_key":"` + key.ID + `","label":"","scopes":\["read","trade"\],"created_ts":"\d+"\}\],"withdrawals_pending":\[\{"withdrawal_id":"\d+","client_withdrawal_id":"w","amount":"900".*\}\],"volume_30d":"3","as_of_seq":"\d+"\}$`},
+		{"GET", "/admin/users/3", "", 200, `"name":"scout","kind":"agent","state":"active".*"positions":\[\],"open_orders":\[\],"keys":\[\],"withdrawals_pending":\[\],"volume_30d":"0"`},
+		{"GET", "/admin/users/4", "", 404, code("unknown_user")},
+		{"GET", "/admin/users/1/ledger?limit=1", "", 200, `^\{"ledger":\[\{.*"kind":"withdrawal","amount":"-900".*\}\],"cursor":".+","as_of_seq":"\d+"\}$`},
+		{"GET", "/admin/users/1/activity?limit=2", "", 200, `^\{"activity":\[\{"seq":"\d+","ts":"\d+","event":\{"event":"balance".*"cause":"withdrawal".*\}\},\{"seq":"\d+","ts":"\d+","event":\{"event":"withdrawal".*\}\}\],"cursor":".+"`},
+		{"GET", "/admin/users/4/ledger", "", 404, code("unknown_user")},
+		{"GET", "/admin/users/4/activity", "", 404, code("unknown_user")},
+		{"GET", "/admin/users/1/activity?cursor=x", "", 400, code("bad_cursor")},
+		{"GET", "/admin/search?q=ALI", "", 200, `^\{"users":\[\{"user_id":1,"name":"alice","suspended":false,"created_ts":"\d+","matched":"name"\}\],"cursor":"","as_of_seq":"\d+"\}$`},
+		{"GET", "/admin/search?q=" + key.ID, "", 200, `"user_id":1,.*"matched":"api_key"\}\],"cursor":""`},
+		{"GET", fmt.Sprintf("/admin/search?q=%d", order.Stamp.Seq), "", 200, `"user_id":1,.*"matched":"order_id"\}\],"cursor":""`},
+		{"GET", "/admin/search?q=2", "", 200, `"user_id":2,.*"matched":"user_id"\}\],"cursor":""`},
+		{"GET", "/admin/search?q=zzz", "", 200, `"users":\[\],"cursor":""`},
+		{"GET", "/admin/search", "", 400, code("schema_violation")},
+		{"DELETE", "/admin/users/2/keys/" + key.ID, "", 200, `"revoked":true`}, // not an account's own key: nothing happens
+	})
+	if status, body := d.Call(key, "GET", "/v1/portfolio/balance", ""); status != 200 {
+		t.Errorf("%d %s", status, body)
+	}
+	d.runCases([]want{
+		{"DELETE", "/admin/users/1/orders", `{"reason":"asked on the phone"}`, 200, `^\{"user_id":1,"canceled":1,"seq":"\d+"\}$`},
+		{"DELETE", "/admin/users/1/orders", "", 200, `"canceled":0`},
+		{"DELETE", "/admin/users/9/orders", "", 404, code("unknown_user")},
+		{"DELETE", "/admin/users/1/keys/" + key.ID, `{"reason":"leaked"}`, 200, `^\{"api_key":"` + key.ID + `","revoked":true\}$`},
+		{"DELETE", "/admin/users/9/keys/" + key.ID, "", 404, code("unknown_user")},
+		{"POST", "/admin/users/9/token", "", 404, code("unknown_user")},
+		{"POST", "/admin/users/3/token", "", 409, code("invalid_transition")},
+		{"GET", "/admin/audit?user_id=1&limit=2", "", 200, `"why":"leaked","action":"revoke_key".*"why":"","action":"cancel_orders"`},
+	})
+	if status, body := d.Call(key, "GET", "/v1/portfolio/balance", ""); status != 401 {
+		t.Errorf("revoked: %d %s", status, body)
+	}
+	d.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		if o := w.Order(1, core.OrderID(order.Stamp.Seq)); o == nil || o.Reason != core.ByOperator {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+// TestResetToken checks that the token before is invalid when the response arrives.
+func TestResetToken(t *testing.T) {
+	d := newTestOperator(t, nil)
+	var was, now struct {
+		AccountToken string `json:"account_token"`
+	}
+	_, body := d.do("POST", "/admin/users", `{"name":"carol"}`)
+	d.read(body, &was)
+	status, body := d.do("POST", "/admin/users/3/token", "")
+	if d.read(body, &now); status != 200 || now.AccountToken == was.AccountToken {
+		t.Fatalf("%d %s", status, body)
+	}
+	for token, want := range map[string]core.UserID{was.AccountToken: 0, now.AccountToken: 3} {
+		if u, ok := d.Engine.AccountByToken(sha256.Sum256([]byte(token))); u != want || ok != (want != 0) {
+			t.Errorf("%d, %t", u, ok)
+		}
+	}
+}
+
+func TestWithdrawalsQueue(t *testing.T) {
+	d := newTestOperator(t, nil)
+	var ids []string
+	for i := range 5 {
+		ids = append(ids, fmt.Sprint(d.Server.Submit(&core.RequestWithdrawal{User: core.UserID(1 + i%2), ClientID: fmt.Sprint(i), Amount: 100, Destination: "home"}).Stamp.Seq))
+	}
+	d.do("POST", "/admin/withdrawals/"+ids[1]+"/complete", "")
+	d.do("POST", "/admin/withdrawals/"+ids[3]+"/reject", "")
+	list := func(q string) (got []string) {
+		for cursor := ""; ; {
+			var page struct {
+				Withdrawals []struct {
+					UserID       uint32 `json:"user_id"`
+					WithdrawalID string `json:"withdrawal_id"`
+				}
+				Cursor string
+			}
+			status, body := d.do("GET", "/admin/withdrawals?limit=2"+q+cursor, "")
+			if d.read(body, &page); status != 200 || len(page.Withdrawals) > 2 {
+				t.Fatalf("%d %s", status, body)
+			}
+			for _, w := range page.Withdrawals {
+				got = append(got, w.WithdrawalID)
+			}
+			if page.Cursor == "" {
+				return got
+			}
+			cursor = "&cursor=" + page.Cursor
+		}
+	}
+	for q, want := range map[string][]string{
+		"":                  {ids[4], ids[3], ids[2], ids[1], ids[0]},
+		"&status=pending":   {ids[0], ids[2], ids[4]},
+		"&status=completed": {ids[1]},
+		"&status=rejected":  {ids[3]},
+	} {
+		if got := list(q); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", q, got, want)
+		}
+	}
+	d.runCases([]want{
+		{"GET", "/admin/withdrawals?status=pending", "", 200, `^\{"withdrawals":\[\{"user_id":1,"withdrawal_id":"` + ids[0] + `","client_withdrawal_id":"0","amount":"100","destination":"home","status":"pending","seq":"\d+","ts":"\d+"\},`},
+		{"GET", "/admin/withdrawals?status=lost", "", 400, code("schema_violation")},
+		{"GET", "/admin/withdrawals?cursor=x", "", 400, code("bad_cursor")},
+	})
+	d.AdvanceClock(90 * time.Second)
+	_, metrics := d.do("GET", "/metrics", "")
+	if !strings.Contains(metrics, "\nduplex_withdrawals_pending 3\n") || !regexp.MustCompile(`\nduplex_withdrawal_oldest_pending_seconds 9\d`).MatchString(metrics) || !strings.Contains(metrics, "\nduplex_approvals_pending 0\n") {
+		t.Error(metrics)
+	}
+}
+
+func TestGlance(t *testing.T) {
+	d := newTestOperator(t, nil)
+	d.runCases([]want{
+		{"GET", "/admin/feeds", "", 200, `^\{"feeds":\[\{"feed":0,"name":"BTC","stale":false,"session_open":true,"price":"6500000000000","age_ms":\d+,"source_count":\d,"min_sources":1,"manual":(true|false),"sources":\[\]\},\{"feed":1,"name":"gold",.*"price":null,"age_ms":null,`},
+		{"GET", "/admin/markets", "", 200, `^\{"markets":\[\{"market_id":1,"round_number":"1","category":1,"series":"btc-60s","status":"trading","paused":false,"halted":false,"strike":"6500000000000","close_ts":"\d+","settle_price":null,"open_interest":0,"volume":0,"needs_decision":false,"void_ts":null\},`},
+	})
+	d.advance(time.Minute, d.status(1, core.Frozen))
+	d.runCases([]want{
+		{"GET", "/admin/feeds", "", 200, `"name":"BTC","stale":true`},
+		{"GET", "/admin/markets", "", 200, `^\{"markets":\[\{"market_id":1,.*?"status":"frozen",.*?"settle_price":"\d+",.*?"needs_decision":true,"void_ts":"\d+"\}`},
+	})
+}

@@ -1,0 +1,134 @@
+package gate
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// MaxStreams is the number of requests that one HTTP/2 connection has in progress at once
+// (docs/rules/limits.md#connections).
+const MaxStreams = 100
+
+// handshakes makes the TLS connections of a Listener. Each handshake runs in a goroutine of
+// its own and ends within HeaderTimeout, so that a slow client delays nobody. The bound of
+// the listener counts them.
+//
+// net/http cannot do this itself: a framingConn must read what TLS has decrypted, while
+// net/http serves HTTP/2 only on a *tls.Conn. A client chooses the protocol in the
+// handshake, so the handshake comes first. HTTP/2 has no requests with an ambiguous end.
+type handshakes struct {
+	config *tls.Config
+	within time.Duration // for one handshake
+	start  sync.Once
+	ctx    context.Context // ends with the listener
+	stop   context.CancelFunc
+	ready  chan accepted
+	failed atomic.Uint64
+}
+
+type accepted struct {
+	conn net.Conn
+	err  error
+}
+
+// WrapTLSListener returns a Listener that accepts from l and speaks TLS: HTTP/2 and HTTP/1.1,
+// whatever the client prefers. config must have certificates; its NextProtos are completed.
+func WrapTLSListener(l net.Listener, config *tls.Config) *Listener {
+	config = config.Clone()
+	config.NextProtos = append([]string{"h2", "http/1.1"}, config.NextProtos...)
+	out := WrapListener(l)
+	h := &handshakes{config: config, within: HeaderTimeout, ready: make(chan accepted)}
+	h.ctx, h.stop = context.WithCancel(context.Background())
+	out.tls = h
+	return out
+}
+
+// FailedHandshakes returns the number of connections whose TLS handshake failed; 0 without
+// TLS. It is safe for concurrent use.
+func (l *Listener) FailedHandshakes() uint64 {
+	if l.tls == nil {
+		return 0
+	}
+	return l.tls.failed.Load()
+}
+
+// accept returns the next connection whose handshake is done, or the next error of the listener.
+func (h *handshakes) accept(l *Listener) (net.Conn, error) {
+	h.start.Do(func() { go h.run(l) })
+	select {
+	case a := <-h.ready:
+		return a.conn, a.err
+	case <-h.ctx.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// run accepts connections until the listener is closed.
+func (h *handshakes) run(l *Listener) {
+	for {
+		c, release, err := l.accept()
+		if err != nil {
+			if !h.deliver(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			continue // net/http waits before it asks again
+		}
+		go h.handshake(&countedConn{c, release})
+	}
+}
+
+func (h *handshakes) handshake(c net.Conn) {
+	ctx, cancel := context.WithTimeout(h.ctx, h.within)
+	defer cancel()
+	t := tls.Server(c, h.config)
+	if err := t.HandshakeContext(ctx); err != nil {
+		h.failed.Add(1)
+		_ = c.Close() // the client sees the end
+		return
+	}
+	var conn net.Conn = t
+	switch t.ConnectionState().NegotiatedProtocol {
+	case "h2":
+	case "http/1.1", "": // a client without ALPN speaks HTTP/1.1
+		conn = &framingConn{Conn: t, release: func() {}}
+	default: // the handshake was all that the client wanted, such as the proof of a domain for ACME
+		_ = t.Close()
+		return
+	}
+	if !h.deliver(accepted{conn: conn}) {
+		_ = conn.Close()
+	}
+}
+
+// deliver passes a to accept. It returns false if the listener has been closed.
+func (h *handshakes) deliver(a accepted) bool {
+	select {
+	case h.ready <- a:
+		return true
+	case <-h.ctx.Done():
+		return false
+	}
+}
+
+// countedConn gives its place on the listener back when it is closed.
+type countedConn struct {
+	net.Conn
+	release func()
+}
+
+// NetConn returns the underlying connection, for setting its options.
+func (c *countedConn) NetConn() net.Conn { return c.Conn }
+
+// CloseWrite sends a FIN.
+func (c *countedConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+// Close closes the connection and frees its place.
+func (c *countedConn) Close() error {
+	c.release()
+	return c.Conn.Close()
+}

@@ -1,0 +1,273 @@
+package gate
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// testCertificate returns a certificate for 127.0.0.1, and the pool that trusts it.
+func testCertificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool
+}
+
+// serveTLS starts a server with TLS on loopback.
+func serveTLS(t *testing.T, h http.Handler, tune func(*Listener)) (l *Listener, pool *x509.CertPool) {
+	t.Helper()
+	certificate, pool := testCertificate(t)
+	raw, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = WrapTLSListener(raw, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"other"}})
+	if tune != nil {
+		tune(l)
+	}
+	s := Server(h, slog.New(slog.DiscardHandler))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() { _ = s.Close(); <-done })
+	return l, pool
+}
+
+// dialTLS opens a TLS connection with one protocol and a deadline of 20 s.
+func dialTLS(t *testing.T, l *Listener, pool *x509.CertPool, protocol string) *tls.Conn {
+	t.Helper()
+	c := tls.Client(dial(t, l.Addr().String()), &tls.Config{RootCAs: pool, ServerName: "127.0.0.1", NextProtos: []string{protocol}})
+	if err := c.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.ConnectionState().NegotiatedProtocol; got != protocol {
+		t.Fatalf("protocol %q instead of %q", got, protocol)
+	}
+	return c
+}
+
+// TestTLSProtocols sends requests over HTTP/1.1 and HTTP/2. A DELETE has a signed body, and
+// the rules of the plain listener for ambiguous and malformed requests hold over TLS.
+func TestTLSProtocols(t *testing.T) {
+	g := bareGate()
+	echo := g.Guard("portal", func(*http.Request, *Call) error { return nil }, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Proto+" "+r.Method+" "+string(CallOf(r.Context()).Body)) // the client's read fails if this does
+	}))
+	l, pool := serveTLS(t, echo, nil)
+	for _, h2 := range []bool{false, true} {
+		protocols := new(http.Protocols)
+		protocols.SetHTTP1(!h2)
+		protocols.SetHTTP2(h2)
+		c := &http.Client{Transport: &http.Transport{Protocols: protocols, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+		body := strings.Repeat("b", MaxBodyBytes)
+		for n, want := range map[int]int{MaxBodyBytes: 200, 3: 200, 0: 200} {
+			req, err := http.NewRequest(http.MethodDelete, "https://"+l.Addr().String()+"/", strings.NewReader(body[:n]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := c.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			text := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[h2] + " DELETE " + body[:n]
+			if err != nil || resp.StatusCode != want || string(b) != text {
+				t.Errorf("h2 %v, %d bytes: %s, %d bytes, %v", h2, n, resp.Status, len(b), err)
+			}
+		}
+		req, _ := http.NewRequest(http.MethodPost, "https://"+l.Addr().String()+"/", strings.NewReader(body+"b"))
+		resp, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != 413 || !bytes.Contains(b, []byte(`"body_too_large"`)) {
+			t.Errorf("h2 %v: %s %s", h2, resp.Status, b)
+		}
+		c.CloseIdleConnections()
+	}
+	for head, status := range map[string]string{
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n": "400 ",
+		"GET / HTTP/9.9\r\n\r\n": "505 ",
+	} {
+		c := dialTLS(t, l, pool, "http/1.1")
+		_, _ = io.WriteString(c, head) // the response shows whether it arrived
+		b, _ := io.ReadAll(c)          // to the end of the connection
+		if !bytes.HasPrefix(b, []byte("HTTP/1.1 "+status)) || !bytes.Contains(b, []byte(`"schema_violation"`)) {
+			t.Errorf("%q: %s", head, b)
+		}
+	}
+}
+
+// TestHandshakes checks that connections without a handshake end, free their places and
+// delay nobody.
+func TestHandshakes(t *testing.T) {
+	l, pool := serveTLS(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}), func(l *Listener) { l.tls.within = 200 * time.Millisecond })
+	var silent []net.Conn
+	for range 20 {
+		silent = append(silent, dial(t, l.Addr().String()))
+	}
+	plain := dial(t, l.Addr().String())
+	_, _ = io.WriteString(plain, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	other := tls.Client(dial(t, l.Addr().String()), &tls.Config{RootCAs: pool, ServerName: "127.0.0.1", NextProtos: []string{"other"}})
+	if err := other.Handshake(); err != nil {
+		t.Error(err)
+	}
+	c := dialTLS(t, l, pool, "http/1.1")
+	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	if b, err := io.ReadAll(c); err != nil || !bytes.HasPrefix(b, []byte("HTTP/1.1 200")) {
+		t.Errorf("%s, %v", b, err)
+	}
+	for _, c := range append(silent, plain, other.NetConn(), c.NetConn()) { // a place is free before its client sees the end
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a connection is open still: %v", err)
+		}
+	}
+	// A handshake that takes too long is counted after its client has seen the end.
+	for end := time.Now().Add(20 * time.Second); l.FailedHandshakes() < 21 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if l.Conns() != 0 || l.FailedHandshakes() != 21 {
+		t.Errorf("%d connections, %d failed handshakes", l.Conns(), l.FailedHandshakes())
+	}
+}
+
+// h2Client speaks HTTP/2 by hand, to send what no client library sends.
+type h2Client struct {
+	*http2.Framer
+	conn   net.Conn
+	header bytes.Buffer
+	stream uint32
+}
+
+func newH2Client(t *testing.T, l *Listener, pool *x509.CertPool) *h2Client {
+	t.Helper()
+	c := &h2Client{conn: dialTLS(t, l, pool, "h2")}
+	c.Framer = http2.NewFramer(c.conn, c.conn)
+	e := hpack.NewEncoder(&c.header)
+	for _, f := range []hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: "x"}, {Name: ":path", Value: "/"}} {
+		if err := e.WriteField(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := io.WriteString(c.conn, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	c.stream = 1
+	return c
+}
+
+// request opens the next stream.
+func (c *h2Client) request() (uint32, error) {
+	id := c.stream
+	c.stream += 2
+	return id, c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: c.header.Bytes(), EndStream: true, EndHeaders: true})
+}
+
+// TestStreamFloods sends the floods that HTTP/2 is known for. The connection that sends one
+// must end, it must never run more than MaxStreams handlers, and another one must still be
+// served (docs/rules/limits.md#connections).
+func TestStreamFloods(t *testing.T) {
+	floods := map[string]func(c *h2Client) error{
+		"rapid reset": func(c *h2Client) error {
+			id, err := c.request()
+			if err != nil {
+				return err
+			}
+			return c.WriteRSTStream(id, http2.ErrCodeCancel)
+		},
+		"continuation": func(c *h2Client) error {
+			if c.stream == 1 {
+				c.stream += 2
+				return c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.header.Bytes(), EndStream: true})
+			}
+			return c.WriteContinuation(1, false, bytes.Repeat([]byte("\x00\x01a\x01b"), 1000))
+		},
+		"streams": func(c *h2Client) error { _, err := c.request(); return err },
+		"pings":   func(c *h2Client) error { return c.WritePing(false, [8]byte{}) },
+	}
+	for name, flood := range floods {
+		t.Run(name, func(t *testing.T) {
+			var running, most atomic.Int64
+			release := make(chan struct{})
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/good" {
+					return
+				}
+				for n := running.Add(1); ; {
+					m := most.Load()
+					if n <= m || most.CompareAndSwap(m, n) {
+						break
+					}
+				}
+				<-release // also after the client has reset its stream, as a placement does
+				running.Add(-1)
+			})
+			l, pool := serveTLS(t, h, nil)
+			defer close(release)
+			c := newH2Client(t, l, pool)
+			sent, err := 0, error(nil)
+			for ; err == nil && sent < 1_000_000; sent++ { // without reading: the server must not wait for that
+				err = flood(c)
+			}
+			if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("after %d the connection is open: %v", sent, err)
+			}
+			if n := most.Load(); n > MaxStreams {
+				t.Errorf("%d handlers at once", n)
+			}
+			t.Logf("ended after %d, %d handlers at once", sent, most.Load())
+			good := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
+			defer good.CloseIdleConnections()
+			resp, err := good.Get("https://" + l.Addr().String() + "/good")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != 200 || resp.ProtoMajor != 2 {
+				t.Error(resp.Status, resp.Proto)
+			}
+		})
+	}
+}

@@ -1,0 +1,327 @@
+// What the tracks of the browser test share: a venue, a browser, an account, and what a user does
+// on the screen. Each track is a process with its own venue, because it runs beside the others.
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { openBrowser } from './browser.mjs'
+import { clientOf, freshId, openVenue, traderOf } from './venue.mjs'
+
+const track = basename(process.argv[1], '.mjs')
+const shots = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'duplex-shots-'))
+
+export const ROUND_MS = 150_000 // a whole 60-second round and its settlement may have to pass
+
+// Of the track; run sets them.
+export let venue, browser, context
+export let page // that the functions below act on
+export let trader // who is signed in
+export let other // who trades with it
+
+// act makes another page the one that the functions below act on, use another account the one that
+// is signed in.
+export function act(on) {
+  page = on
+}
+export function use(account) {
+  trader = account
+}
+
+// run runs the steps whose names match the words of the command line, in their order, because each
+// builds on the state of the one before. The first failure ends it. begin opens the page.
+export async function run(steps, begin = open) {
+  const wanted = Object.entries(steps).filter(([name]) => new RegExp(process.argv[3] ?? '').test(name))
+  if (wanted.length === 0) return
+  mkdirSync(shots, { recursive: true })
+  venue = await openVenue()
+  trader = traderOf(venue, 'trader')
+  other = traderOf(venue, 'maker')
+  browser = await openBrowser()
+  ;({ context, page } = browser)
+  context.setDefaultTimeout(20_000)
+  try {
+    for (const [name, step] of [['opens', begin], ...wanted]) {
+      const begun = Date.now()
+      try {
+        await step()
+        assert.deepEqual(browser.troubles, [])
+        console.log(`ok    ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`)
+      } catch (e) {
+        process.exitCode = 1
+        console.log(`FAIL  ${name}\n${e.stack}\n${browser.troubles.join('\n')}`)
+        await snap(`failed-${track}`)
+        break
+      }
+    }
+  } finally {
+    await browser.close()
+    await venue.close()
+  }
+}
+
+export const test = (name) => page.locator(`[data-test="${name}"]`)
+export const button = (name) => page.getByRole('button', { name, exact: true })
+export const tab = (name) => page.getByRole('tab', { name }).click()
+
+export async function eventually(what, look, ms = 20_000) {
+  const until = Date.now() + ms
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    if (Date.now() > until) assert.fail(`${what}: not within ${ms} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+export const live = () => page.locator('[data-test="connection"][data-state="live"]:visible').waitFor()
+
+export async function open() {
+  await page.goto(venue.portal)
+  await live()
+}
+
+// go shows a part of the screen: over the bar at the bottom of a narrow one. The page follows its
+// address a moment later, and until then the keys act on the one before.
+export async function go(place) {
+  const isPage = ['Portfolio', 'Agents', 'Account'].includes(place)
+  const bar = page.getByRole('navigation', { name: 'Screen' })
+  const narrow = await bar.isVisible()
+  if (narrow && !isPage) await bar.getByRole('button', { name: place, exact: true }).click()
+  else if (narrow) {
+    await bar.getByText('More').click()
+    await bar.getByRole('link', { name: place }).click()
+  } else await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: isPage ? place : 'Trade' }).click()
+  await page.locator('nav.pages [aria-current="page"]', { hasText: isPage ? place : 'Trade' }).waitFor({ state: 'attached' })
+}
+
+// list returns the rows of a list route as the trader.
+export async function list(target, name) {
+  const { status, body } = await trader.call('GET', target)
+  assert.equal(status, 200)
+  return body[name]
+}
+
+// select shows a series, by its key.
+export async function select(category) {
+  await page.keyboard.press('Escape')
+  await page.keyboard.press(String(category))
+  await page.locator(`[data-category="${category}"][aria-pressed="true"]`).waitFor({ state: 'attached' }) // a narrow screen shows it in another place
+}
+
+const ENOUGH_MS = 35_000 // for what a step does in one round, and so that its price is not decided meanwhile
+
+// admin posts to the admin listener.
+export async function admin(path, body) {
+  const answer = await fetch(venue.admin + path, { method: 'POST', headers: { Authorization: `Bearer ${venue.operator_token}`, 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+  const said = await answer.json()
+  assert.ok(answer.ok, `${path}: ${JSON.stringify(said)}`)
+  return said
+}
+
+// roomy selects the series whose round ends last, of those with enough time left and an open price.
+// A round of 60 seconds begins every minute, so there is one soon.
+export async function roomy() {
+  const round = await eventually('a round with enough time left', async () => {
+    const rounds = (await list('/v1/rounds?limit=60', 'rounds')).filter((r) => r.status === 'trading').sort((a, b) => Number(b.close_ts) - Number(a.close_ts))
+    const markets = await list('/v1/markets?status=trading', 'markets')
+    const open = rounds.find((r) => markets.some((m) => m.market_id === r.market_id && m.yes_bid >= 2000 && m.yes_ask && m.yes_ask <= 9000))
+    return open && Number(open.close_ts) / 1e6 - Date.now() > ENOUGH_MS ? open : undefined
+  }, 100_000)
+  await select(round.category)
+  await page.locator('.submit:enabled').waitFor()
+  return round
+}
+
+export const FAR = '1' // cents: no market falls this far during a step
+
+// rests places a buy of YES that rests, and returns the order. The price is in cents, by
+// default 8 cents below the best bid. If the market falls that far and fills it, rests
+// places another.
+export async function rests(qty, price) {
+  for (let tries = 0; tries < 3; tries++) {
+    const best = Number(await test('rung').and(page.locator('[data-side="bid"]')).first().getAttribute('data-tick'))
+    await page.locator('[name=price]').fill(price ?? String((best - 800) / 100))
+    await page.locator('[name=qty]').fill(String(qty))
+    const before = new Set((await list('/v1/portfolio/orders', 'orders')).map((o) => o.client_order_id))
+    await page.locator('.submit').click()
+    const placed = await eventually('the order is placed', async () => (await list('/v1/portfolio/orders', 'orders')).find((o) => !before.has(o.client_order_id)))
+    if (placed.status === 'resting') return placed
+  }
+  return assert.fail('no order stayed in the book')
+}
+
+export const MORE = 100 // contracts that may join the book meanwhile
+
+// hit makes the other trader take bids for YES down to a tick, by default all of them.
+export async function hit(market, tick, qty) {
+  const { body: book } = await other.call('GET', `/v1/markets/${market}/orderbook`)
+  const all = book.yes.filter(([at]) => at >= tick).reduce((sum, [, n]) => sum + n, 0) + MORE
+  const { status, body } = await other.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: market, side: 'buy', outcome: 'no', tick: 10000 - tick, qty: qty ?? all, tif: 'ioc' })
+  assert.equal(status, 201, JSON.stringify(body))
+}
+
+export const rows = (name) => test(name).evaluateAll((all) => all.map((row) => `${row.dataset.seq} ${row.dataset.qty}`))
+
+// same checks that the rows on the screen equal the venue's list.
+export async function same(name, target, field) {
+  let seen, have
+  await eventually(`${name} rows as the venue has them`, async () => {
+    have = (await list(target, field)).map((r) => `${r.seq} ${r.qty}`)
+    seen = await rows(name)
+    return JSON.stringify(seen) === JSON.stringify(have)
+  }).catch(() => assert.deepEqual(seen, have))
+  return have.length
+}
+
+// theme makes the system of the page light or dark.
+export async function theme(scheme) {
+  await page.emulateMedia({ colorScheme: scheme })
+  if (page.url() !== 'about:blank') await page.locator(`html[data-shade="${scheme}"]`).waitFor({ state: 'attached' })
+}
+
+export async function snap(name) {
+  await page.screenshot({ path: join(shots, `${name}.png`) })
+}
+
+// expected removes what a step causes on purpose from the console errors.
+export function expected(cause) {
+  browser.troubles.splice(0, Infinity, ...browser.troubles.filter((t) => !cause.test(t)))
+}
+
+// cleared cancels every order with the key x, in the market that is shown.
+export async function cleared() {
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('x')
+  await test('order').first().waitFor({ state: 'detached' })
+}
+
+// closeAll closes every position. Where the maker moves its quotes at that moment, nobody bids, the
+// screen says so, and a user closes the rest again.
+export async function closeAll() {
+  const held = async () => (await list('/v1/portfolio/positions', 'positions')).length
+  for (let tries = 5; (await held()) > 0; tries--) {
+    assert.ok(tries > 0, 'the positions do not close')
+    await test('close-all').click()
+    await test('ask').getByRole('button', { name: 'Close all' }).click()
+    await eventually('the close ends', async () => (await held()) === 0 || (await page.locator('[data-test="close-all"]:enabled').count()) > 0)
+  }
+  await test('position').first().waitFor({ state: 'detached' })
+}
+
+// clipped names the columns that lie, in part, outside of the table that is shown, or below what
+// sticks to its side.
+export const clipped = () => page.locator('#blotter').evaluate((body) => {
+  const { right } = body.getBoundingClientRect()
+  const over = body.scrollWidth > body.clientWidth ? [`${body.scrollWidth} px in ${body.clientWidth}`] : []
+  return [...over, ...[...body.querySelectorAll('th')].filter((th) => th.checkVisibility() && th.getBoundingClientRect().right > right + 0.5).map((th) => th.textContent)]
+})
+
+export const placed = async () => (await list('/v1/portfolio/orders?limit=200', 'orders')).length
+
+// submits sends the market order in the ticket. A click that falls into the moment in which the maker
+// moves its quotes and nobody is on the other side sends nothing, and a user clicks again.
+export async function submits() {
+  const before = await placed()
+  for (let tries = 3; (await placed()) === before; tries--) {
+    assert.ok(tries > 0, 'no click sends the order')
+    await page.locator('.submit:enabled').click()
+    await eventually('an order', async () => (await placed()) > before, 3000).catch(() => {})
+  }
+  assert.equal(await placed(), before + 1, 'one order')
+}
+
+// limit makes the ticket a buy of YES that rests far from the market.
+export async function limit(qty) {
+  await go('Trade')
+  await roomy()
+  await button('Limit').click()
+  await page.locator('[name=price]').fill(FAR)
+  await page.locator('[name=qty]').fill(qty)
+}
+
+export const SCREENS = [[1440, 900, 'light'], [1440, 900, 'dark'], [1024, 768, 'dark'], [1024, 768, 'light'], [390, 844, 'light'], [390, 844, 'dark']]
+
+// everyScreen opens a page for each screen and theme, so that what takes a long time happens under
+// all of them at once. does is called with one page after the other in the place of the first,
+// each in front: the browser draws a hidden page once a second.
+export async function everyScreen() {
+  const own = page
+  const pages = []
+  const on = async (does) => {
+    for (const { of, name } of pages) {
+      page = of
+      await page.bringToFront()
+      await does(name)
+    }
+    page = own
+    await page.bringToFront()
+  }
+  for (const [width, height, scheme] of SCREENS) {
+    page = await context.newPage()
+    pages.push({ of: page, name: `${width}-${scheme}` })
+    await page.setViewportSize({ width, height })
+    await theme(scheme)
+    await open()
+  }
+  page = own
+  return { on, close: () => Promise.all(pages.map(({ of }) => of.close())) }
+}
+
+export const placedAs = async (o) => (await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}`, 'orders'))[0]
+
+const HELD_MS = 660
+const REPEAT_MS = 33
+
+// heldEnter holds Enter as long as a hand does that forgets to let go, and clicks twice.
+export async function heldEnter() {
+  await limit('2')
+  const before = await placed()
+  await page.locator('[name=qty]').focus()
+  for (const until = Date.now() + HELD_MS; Date.now() < until; ) {
+    await page.keyboard.down('Enter') // the later ones are repeats
+    await new Promise((resolve) => setTimeout(resolve, REPEAT_MS))
+  }
+  await page.keyboard.up('Enter')
+  await test('fate').and(page.locator('[data-tone="plain"]')).waitFor()
+  await page.locator('.submit:enabled').waitFor()
+  assert.equal(await placed(), before + 1, 'one order for a held Enter')
+  await page.locator('.submit:enabled').dblclick({ delay: 10 })
+  await eventually('the second order', async () => (await placed()) >= before + 2)
+  await page.locator('.submit:enabled').waitFor()
+  assert.equal(await placed(), before + 2, 'one order for a double click')
+  await cleared()
+}
+
+// lostAnswer cuts the answer of an order that arrived, and of one that did not.
+export async function lostAnswer(name) {
+  const orders = '**/v1/portfolio/orders'
+  for (const [arrives, says] of [[true, 'The answer was lost, but your order arrived once'], [false, 'rest in the book']]) {
+    await limit('3')
+    const before = new Set((await list('/v1/portfolio/orders?limit=200', 'orders')).map((o) => o.client_order_id))
+    const sent = []
+    await page.route(orders, async (route) => {
+      if (route.request().method() !== 'POST') return route.fallback()
+      sent.push(route.request().postDataJSON().client_order_id)
+      if (sent.length > 1) return route.fallback()
+      if (arrives) await route.fetch()
+      await route.abort()
+    })
+    await page.locator('.submit:enabled').click()
+    await page.locator('form[data-stage="asking"]').waitFor()
+    assert.ok(await page.locator('.submit').isDisabled())
+    await test('fate').filter({ hasText: says }).waitFor()
+    await page.unroute(orders)
+    const now = (await list('/v1/portfolio/orders?limit=200', 'orders')).filter((o) => !before.has(o.client_order_id))
+    assert.equal(now.length, 1, JSON.stringify(now))
+    assert.deepEqual(sent, Array(arrives ? 1 : 2).fill(now[0].client_order_id), 'the same id is sent again, where nothing arrived')
+    if (arrives) await snap(`${name}-lost-answer`)
+  }
+  expected(/Failed to load resource: net::ERR_FAILED$/) // the two answers
+  await cleared()
+}
+
+// hands are the tasks in which a ticket could hurt.
+export async function hands(name) {
+  await heldEnter()
+  await lostAnswer(name)
+}

@@ -1,0 +1,165 @@
+// Every task of a user on each screen, in both themes. On each a newcomer has an account of their own.
+import assert from 'node:assert/strict'
+import { inspect } from '../inspect.mjs'
+import { clientOf } from '../venue.mjs'
+import { FAR, SCREENS, admin, button, closeAll, clipped, eventually, go, hands, live, page, rests, roomy, run, snap, submits, tab, test, theme, use, venue } from '../harness.mjs'
+
+// newcomer opens an account with $10,000, and signs in with a key of it, in the place of the one before.
+async function newcomer(name, engineer) {
+  const { user_id, account_token } = await admin('/admin/users', { name })
+  await admin(`/admin/users/${user_id}/deposits`, { deposit_id: `first-${user_id}`, amount: '100000000' })
+  const key = await admin(`/admin/users/${user_id}/keys`, {})
+  use(clientOf(venue, { ...key, account_token }))
+  await page.evaluate((engineer) => {
+    localStorage.setItem('duplex-engineer', engineer)
+    localStorage.removeItem('duplex-guide')
+    sessionStorage.clear() // the account token of the one before
+  }, engineer ? 'on' : 'off')
+  await page.reload()
+  await live()
+  await go('Account')
+  await test('sign-out').click()
+  await page.getByRole('link', { name: 'Sign in with a key' }).click()
+  await page.locator('[name=key]').fill(key.api_key)
+  await page.locator('[name=secret]').fill(key.secret)
+  await button('Sign in').click()
+  await live()
+  return { account_token }
+}
+
+// tasks does every task on the screen.
+async function tasks(width, height, scheme) {
+  const narrow = width < 920
+  const name = `${width}-${scheme}`
+  const look = async (what) => {
+    await snap(`${name}-${what}`)
+    assert.deepEqual(await page.evaluate(inspect), [], `${what} at ${name}`)
+  }
+  await page.setViewportSize({ width, height })
+  await theme(scheme)
+  const { account_token } = await newcomer(name, scheme === 'dark') // half of the screens have the engineer view
+
+  // The guide leads to a first trade.
+  await go(narrow ? 'Chart' : 'Trade')
+  await test('guide').and(page.locator('[data-step="choose"]')).waitFor()
+  const guide = await test('guide').boundingBox()
+  assert.ok(guide.y >= 0 && guide.y + guide.height < height, `the guide is at ${guide.y}`)
+  await look('guide')
+  await go('Trade')
+  await roomy()
+  await button('▼ No, not above').click()
+  await test('guide').filter({ hasText: '$5 on NO' }).waitFor()
+  await submits()
+  await test('guide').and(page.locator('[data-step="done"]')).waitFor()
+  await test('skip').click()
+  await test('guide').waitFor({ state: 'detached' })
+
+  // A refused order says why.
+  await button('Limit').click()
+  await button('Contracts').click()
+  await page.locator('.outcomes .yes').click()
+  await page.locator('[name=qty]').fill('900000')
+  await test('refusal').filter({ hasText: /This needs \$[\d,.]+ with its fee\. You have \$[\d,.]+ free/ }).waitFor()
+  assert.ok(await page.locator('.submit').isDisabled())
+  await page.locator('.exact summary:visible').click()
+  await test('api-error').filter({ hasText: '"code": "insufficient_balance"' }).waitFor()
+  await look('rejected')
+
+  // A limit order is placed, changed, canceled with all others, and put back.
+  await page.locator('[name=qty]').fill('5')
+  await roomy()
+  const o = await rests(5, FAR)
+  await go('Orders')
+  await tab('Orders')
+  const order = test('order')
+  await order.and(page.locator(`[data-id="${o.order_id}"]`)).locator('[data-test="edit-qty"]').click()
+  await page.locator('[name=edit_qty]').fill('3')
+  await test('change').filter({ hasText: 'Keeps its place in the queue' }).waitFor()
+  await look('changing')
+  await page.keyboard.press('Enter')
+  await order.locator('[data-test="edit-qty"]', { hasText: '3' }).waitFor()
+  await order.locator('[data-test="edit-price"]').click()
+  await page.locator('[name=edit_price]').fill('2')
+  await test('save').click()
+  await order.locator('[data-test="edit-price"]', { hasText: '2' }).waitFor()
+  await test('cancel-all').click()
+  await order.waitFor({ state: 'detached' })
+  await test('undo').last().click()
+  await order.locator('[data-test="edit-price"]', { hasText: '2' }).waitFor()
+  await look('put-back')
+  await order.locator('[data-test="cancel"]').click()
+  await order.waitFor({ state: 'detached' })
+
+  // A market order buys for dollars, no worse than a price, or as much as there is cash for.
+  await go('Trade')
+  await roomy()
+  await button('Market').click()
+  await button('Max').click()
+  await test('outlook').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
+  await button('Dollars').click()
+  await page.locator('[name=amount]').fill('3')
+  await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
+  await submits()
+  await test('fate').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
+  await look('bought')
+  await button('Contracts').click()
+  await button('Limit').click()
+  assert.equal(await test('pinned').isVisible(), narrow, 'the figures of the market stay in sight on a phone')
+  await hands(name)
+
+  // Each part of the screen, and each table.
+  for (const place of narrow ? ['Markets', 'Chart', 'Book', 'Trade', 'Orders'] : ['Trade']) {
+    await go(place)
+    await page.locator('main .panel:visible').first().waitFor()
+    await look(place.toLowerCase())
+  }
+  await eventually('a chart of the whole time', async () => Number(await test('chart').getAttribute('data-points')) > 10 && Number(await test('chart').getAttribute('data-strike')) > 0)
+  await go('Orders')
+  for (const table of ['Orders', 'Fills', 'Settlements', 'Rounds', 'History', 'Positions']) {
+    await tab(table)
+    if (!narrow) assert.deepEqual(await clipped(), [], `${table} is cut off at ${name}`)
+    assert.deepEqual(await page.evaluate(inspect), [], `${table} at ${name}`)
+  }
+  if (!narrow) assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.market .bids, .series .list')].filter((e) => e.scrollHeight > e.clientHeight + 1).map((e) => `${e.className} ${e.scrollHeight} of ${e.clientHeight}`)), [], 'the ladder and the series fit')
+  // Positions say what is at stake, and close.
+  await test('position').first().waitFor()
+  await look('positions')
+  await closeAll()
+  await tab('Orders')
+
+  // The money, as rows and as a file.
+  await go('Portfolio')
+  await page.getByRole('group', { name: 'Kinds' }).getByRole('button', { name: 'Trades' }).click()
+  await page.locator('[data-test="ledger"][data-kind="fee"]').first().waitFor()
+  await Promise.all([page.waitForEvent('download'), test('csv').click()])
+  await look('portfolio')
+
+  // An agent is made and stopped, a key made and revoked.
+  await go('Agents')
+  await page.locator('[name=token]').fill(account_token)
+  await button('Continue').click()
+  await page.locator('[name=agent_name]').fill('scalper')
+  await page.locator('[name=agent_fund]').fill('25')
+  await look('new-agent')
+  await button('Create agent').click()
+  await test('issued').waitFor()
+  await look('agent-key')
+  await button('Done').click()
+  const agent = page.locator('[data-test="agent"][data-name="scalper"]')
+  await agent.and(page.locator('[data-state="active"]')).waitFor()
+  await look('agents')
+  await agent.locator('[data-test="stop"]').click()
+  await agent.and(page.locator('[data-state="halted"]')).waitFor()
+  await go('Account')
+  await page.locator('[name=key_label]').fill('my bot')
+  await button('Make a key').click()
+  await test('issued').waitFor()
+  await button('Done').click()
+  await page.locator('[data-test="key"][data-label="my bot"]').waitFor()
+  await look('account')
+  await button('Revoke my bot').click()
+  await test('ask').getByRole('button', { name: 'Revoke' }).click()
+  await page.locator('[data-test="key"][data-label="my bot"]').waitFor({ state: 'detached' })
+}
+
+await run(Object.fromEntries(SCREENS.map(([width, height, scheme]) => [`every task at ${width} × ${height}, ${scheme}`, () => tasks(width, height, scheme)])))

@@ -1,0 +1,450 @@
+// Orders, from a first trade to a lost connection, on one screen.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { clientOf, freshId } from '../venue.mjs'
+import { FAR, act, browser, button, closeAll, cleared, clipped, context, eventually, expected, hit, list, live, open, other, page, rests, roomy, rows, run, same, select, snap, submits, tab, test, trader, venue } from '../harness.mjs'
+
+
+const LAST_MS = 8000 // before the end of a round, within its settlement window of 10 s
+const MANY = 50 // orders, more than a key can write at once
+
+// lastSale buys near the end of a round, and sells in its last seconds.
+async function lastSale(tries) {
+  const left = (r) => Number(r.close_ts) / 1e6 - Date.now()
+  // A favourite: somebody bids for it until the end.
+  const { round, outcome } = await eventually('a favourite near the end of its round', async () => {
+    const until = 60_000 - (Date.now() % 60_000)
+    if (until > 15_000 || until < 10_000) return undefined
+    const rounds = (await list('/v1/rounds?limit=60', 'rounds')).filter((r) => r.status === 'trading' && r.category % 3 === 1)
+    const markets = await list('/v1/markets?status=trading', 'markets')
+    for (const round of rounds) {
+      const m = markets.find((x) => x.market_id === round.market_id)
+      if (m?.yes_bid >= 6000 && m.yes_ask > 0 && m.yes_ask <= 9900) return { round, outcome: 'yes' }
+      if (m?.yes_ask > 0 && m.yes_ask <= 4000 && m.yes_bid >= 100) return { round, outcome: 'no' }
+    }
+    return undefined
+  }, 200_000)
+  await select(round.category)
+  await button('Market').click()
+  await page.locator(`.outcomes .${outcome}`).click()
+  await page.locator('[name=slip]').fill('20')
+  await page.locator('[name=qty]').fill('5')
+  await submits()
+  await test('fate').filter({ hasText: `Bought 5 ${outcome.toUpperCase()}` }).waitFor()
+  await tab('Positions')
+  const held = page.locator(`[data-test="position"][data-market="${round.market_id}"]`)
+  await eventually('the last seconds', () => left(round) < LAST_MS)
+  // Where the maker moves its quotes at that moment, a user closes the rest again.
+  const gone = await eventually('it is sold', async () => {
+    const close = held.locator('[data-test="close"]:enabled')
+    if ((await close.count()) > 0) await close.first().click()
+    return (await held.count()) === 0
+  }, LAST_MS).catch(() => false)
+  // A favourite that falls to nothing has no bid: another round shows it.
+  if (!gone && tries > 0) return lastSale(tries - 1)
+  const sold = (await list(`/v1/portfolio/fills?market_id=${round.market_id}&limit=200`, 'fills')).filter((f) => f.round_number === round.round_number && f.side === 'sell')
+  assert.equal(sold.reduce((sum, f) => sum + f.qty, 0), 5)
+  for (const f of sold) assert.ok(BigInt(f.ts) < BigInt(round.close_ts) && BigInt(f.ts) > BigInt(round.close_ts) - BigInt(LAST_MS) * 1_000_000n, `sold at ${f.ts}, the round ended at ${round.close_ts}`)
+  await button('Limit').click()
+  await page.locator('.outcomes .yes').click()
+  await tab('Orders')
+}
+
+// opens opens the page, which signs in, and shows the nine series.
+async function opens() {
+  await open()
+  assert.equal(await test('series').count(), 9)
+  assert.equal(await test('cash').textContent(), '$10,000.00')
+  await test('sim').waitFor()
+  // In the last minute of a quarter of an hour no round opens before the next quarter.
+  await test('series').locator('.left').first().waitFor({ timeout: 90_000 })
+  assert.equal(await test('vitals').count(), 0, 'no sequence numbers before the engineer view')
+  await snap('1440-first')
+  await page.keyboard.press('e')
+  const [whole, seen] = await test('vitals').evaluate((e) => [e.scrollWidth, e.clientWidth])
+  assert.ok(whole <= seen, `the status line needs ${whole} pixels and has ${seen}`)
+}
+
+await run({
+  async 'a guide leads to a first trade'() {
+    await roomy()
+    await test('guide').and(page.locator('[data-step="choose"]')).waitFor()
+    await button('▼ No, not above').click()
+    await test('guide').filter({ hasText: '$5 on NO' }).waitFor()
+    await snap('1440-guide')
+    await submits()
+    await test('guide').and(page.locator('[data-step="done"]')).waitFor()
+    await test('skip').click()
+    await test('guide').waitFor({ state: 'detached' })
+    await button('Limit').click()
+    await button('Contracts').click()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('y')
+  },
+
+  async 'a wrong clock of the computer does not matter'() {
+    const late = await context.newPage()
+    await late.addInitScript(() => {
+      const real = Date.now
+      Date.now = () => real() + 3_600_000
+    })
+    await late.goto(venue.portal)
+    await late.locator('[data-test="connection"][data-state="live"]:visible').waitFor()
+    await late.locator('[data-test="offset"]:visible', { hasText: /−3,(599|600)\.\d s/ }).waitFor()
+    await late.close()
+  },
+
+  async 'localhost redirects to the address that the API accepts'() {
+    const away = await context.newPage()
+    await away.goto(venue.portal.replace('127.0.0.1', 'localhost'))
+    await away.waitForURL(`${venue.portal}/`)
+    await away.close()
+    // The browser may leave the page while it loads the icon.
+    browser.troubles.splice(0, Infinity, ...browser.troubles.filter((t) => !t.includes('icon from the Manifest: http://localhost:')))
+  },
+
+  async 'a limit order appears in the ladder, and can be canceled'() {
+    await roomy()
+    const o = await rests(7)
+    await page.locator(`[data-test="rung"][data-tick="${o.tick}"][data-mine="7"]`).waitFor()
+    await page.locator(`[data-test="order"][data-id="${o.order_id}"] [data-test="cancel"]`).click()
+    await page.locator(`[data-test="order"][data-id="${o.order_id}"]`).waitFor({ state: 'detached' })
+    await page.locator('[data-test="rung"][data-mine="7"]').waitFor({ state: 'detached' })
+    await tab('History')
+    await page.locator(`[data-test="past-order"][data-id="${o.order_id}"]`, { hasText: 'by you' }).waitFor()
+    await tab('Orders')
+  },
+
+  async 'a fill arrives'() {
+    const r = await roomy()
+    const o = await rests(5)
+    await hit(r.market_id, o.tick)
+    await page.locator('[data-test="notice"]', { hasText: 'Filled: bought 5 YES' }).waitFor()
+    await tab('Positions')
+    await test('position').first().waitFor()
+    await tab('Fills')
+    assert.ok((await same('fill', '/v1/portfolio/fills?limit=200', 'fills')) > 0)
+  },
+
+  async 'the last action works as curl and as an MCP call'() {
+    await page.getByRole('button', { name: 'curl' }).click()
+    await page.locator('[data-test="notice"]', { hasText: 'Copied as curl' }).waitFor()
+    const curl = await page.evaluate(() => navigator.clipboard.readText())
+    assert.ok(!curl.includes(trader.secret))
+    const answer = JSON.parse(execFileSync('bash', ['-c', curl], { env: { ...process.env, DX_SECRET: trader.secret }, encoding: 'utf8' }))
+    assert.equal(answer.error.code, 'duplicate_client_order_id') // so the signature was valid and the order the same
+    await page.getByRole('button', { name: 'MCP' }).click()
+    await page.locator('[data-test="notice"]', { hasText: 'Copied as an MCP call' }).waitFor()
+    const call = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()))
+    const { body } = await trader.call('POST', '/v1/mcp', call, { 'MCP-Protocol-Version': '2025-11-25' })
+    assert.equal(body.result.structuredContent.error.code, 'duplicate_client_order_id')
+  },
+
+  async 'keyboard shortcuts'() {
+    await roomy()
+    await page.keyboard.press('n')
+    await page.locator('.outcomes .no[aria-pressed="true"]').waitFor()
+    await page.keyboard.press('p')
+    await page.locator('[name=price]:focus').waitFor()
+    await page.keyboard.type('2')
+    await page.keyboard.press('ArrowUp') // below 4 cents the step is a tenth of a cent
+    assert.equal(await page.locator('[name=price]').inputValue(), '2.1')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('q')
+    await page.locator('[name=qty]:focus').waitFor()
+    await page.keyboard.type('3')
+    await page.keyboard.press('Enter')
+    await tab('Orders')
+    await test('order').filter({ hasText: '2.1' }).waitFor()
+    await page.keyboard.press('x')
+    await test('order').first().waitFor({ state: 'detached' })
+    await test('undo').last().click()
+    await test('order').filter({ hasText: '2.1' }).waitFor()
+    await page.keyboard.press('x')
+    await test('order').first().waitFor({ state: 'detached' })
+    await page.keyboard.press('y')
+    await page.keyboard.press('t')
+    await page.locator('html[data-shade="dark"]').waitFor({ state: 'attached' })
+    await page.keyboard.press('t')
+    await page.locator('html[data-shade="light"]').waitFor({ state: 'attached' })
+  },
+
+  async 'canceled orders are put back at the rate that the venue allows'() {
+    const r = await roomy()
+    // A key has 20 tokens for writes, and gets 20 a second. The orders come from another key.
+    const made = await fetch(`${venue.portal}/keys`, { method: 'POST', headers: { Authorization: `Bearer ${trader.account_token}`, 'Content-Type': 'application/json' }, body: '{}' })
+    const key = clientOf(venue, await made.json())
+    for (let left = MANY; left > 0; ) {
+      const { status, body } = await key.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: r.market_id, side: 'buy', outcome: 'yes', tick: 100, qty: 1 })
+      if (status === 201) left--
+      else assert.equal(body.error.code, 'rate_limited')
+    }
+    const resting = async () => (await list(`/v1/portfolio/orders?status=resting&market_id=${r.market_id}&limit=200`, 'orders')).length
+    await eventually('the orders are on the screen', async () => (await test('order').count()) === MANY)
+    await page.keyboard.press('x')
+    await test('order').first().waitFor({ state: 'detached' })
+    let limited = 0
+    const count = (response) => void (limited += response.status() === 429)
+    page.on('response', count)
+    await test('undo').last().click()
+    await page.locator('[data-test="notice"]', { hasText: `Put back ${MANY} of ${MANY}` }).waitFor()
+    page.off('response', count)
+    expected(/status of 429/)
+    assert.ok(limited > 0, 'the venue limited the rate')
+    assert.equal(await resting(), MANY, 'each order is back once')
+    await page.keyboard.press('x')
+    await test('order').first().waitFor({ state: 'detached' })
+  },
+
+  async 'an order shows its place in the queue, and is changed by click and by key'() {
+    const r = await roomy()
+    const { body: book } = await trader.call('GET', `/v1/markets/${r.market_id}/orderbook`)
+    const tick = book.yes[0][0] - 1200
+    const ahead = async (o) => (await trader.call('GET', `/v1/portfolio/orders/${o.order_id}`)).body.queue_ahead
+    const joins = async (who, qty) => {
+      const { status, body } = await who.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: r.market_id, side: 'buy', outcome: 'yes', tick, qty })
+      assert.equal(status, 201, JSON.stringify(body))
+      return body
+    }
+    const [first, second] = [await joins(other, 30), await joins(other, 12)]
+    await page.locator('[name=price]').fill(String(tick / 100))
+    await page.locator('[name=qty]').fill('9')
+    await test('outlook').filter({ hasText: /Rests in the book, behind \d+/ }).waitFor()
+    const o = await rests(9, String(tick / 100))
+    const before = await ahead(o)
+    assert.ok(before >= 42, `${before} ahead`)
+    await test('fate').filter({ hasText: `behind ${before}` }).waitFor()
+    const rung = page.locator(`[data-test="rung"][data-tick="${tick}"][data-mine="9"]`)
+    await rung.and(page.locator(`[data-ahead="${before}"]`)).waitFor()
+    await snap('1440-queue')
+    // What leaves the queue ahead of it shows without a reload, and what joins behind it does not.
+    const gone = await other.call('DELETE', `/v1/portfolio/orders/${first.order_id}`)
+    assert.equal(gone.status, 200)
+    const third = await joins(other, 100)
+    await rung.and(page.locator(`[data-ahead="${before - 30}"]`)).waitFor({ state: 'attached' })
+    assert.equal(await ahead(o), before - 30)
+    const row = (id) => page.locator(`[data-test="order"][data-id="${id}"]`)
+    await row(o.order_id).locator('[data-test="ahead"]', { hasText: String(before - 30) }).waitFor()
+
+    // A click on the mark in the ladder: a lower quantity keeps the place. The ladder shows the prices
+    // around the market; an order that the market has left far behind is changed in the list.
+    await rung.locator('.mine').click({ timeout: 5000 }).catch(() => row(o.order_id).locator('[data-test="edit-price"]').click())
+    await page.locator('[name=edit_price]:focus').waitFor()
+    await page.locator('[name=edit_qty]').fill('4')
+    await test('change').filter({ hasText: 'Keeps its place in the queue' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.locator(`[data-test="rung"][data-tick="${tick}"][data-mine="4"]`).waitFor({ state: 'attached' })
+    const [less] = await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}`, 'orders')
+    assert.deepEqual([less.order_id, less.remaining_qty], [o.order_id, 4])
+    assert.equal(await ahead(o), before - 30)
+
+    // The key a: another price replaces the order, in one command.
+    await page.keyboard.press('a')
+    await page.locator('[name=edit_price]:focus').waitFor()
+    await page.keyboard.press('ArrowDown')
+    await test('change').filter({ hasText: 'Goes behind others at its price' }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('6')
+    await page.keyboard.press('Enter')
+    await row(o.order_id).waitFor({ state: 'detached' })
+    const [now] = (await list(`/v1/portfolio/orders?status=resting&market_id=${r.market_id}`, 'orders'))
+    assert.deepEqual([now.tick, now.remaining_qty], [tick - 100, 6])
+    assert.equal((await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}`, 'orders'))[0].reason, 'replaced')
+    await page.locator('[data-test="notice"]', { hasText: 'Changed' }).waitFor()
+
+    // A lost answer to a change: the order is replaced once.
+    await page.route('**/replace', async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await page.keyboard.press('a')
+    await page.locator('[name=edit_price]:focus').waitFor()
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Enter')
+    await page.locator('[data-test="notice"]', { hasText: 'The answer was lost, but your order arrived once' }).waitFor()
+    await page.unroute('**/replace')
+    expected(/Failed to load resource: net::ERR_FAILED$/)
+    const rest = await list(`/v1/portfolio/orders?status=resting&market_id=${r.market_id}`, 'orders')
+    assert.deepEqual(rest.map((x) => [x.tick, x.remaining_qty]), [[tick, 6]])
+    // A change that the venue rejects leaves the order.
+    await page.keyboard.press('a')
+    await page.locator('[name=edit_price]:focus').waitFor()
+    await page.locator('[name=edit_qty]').fill('900000')
+    await page.keyboard.press('Enter')
+    await page.locator('[data-test="notice"]', { hasText: 'The order stays as it was' }).waitFor()
+    expected(/status of 4\d\d/)
+    await page.locator('[name=edit_qty]').press('Escape')
+    assert.equal((await list(`/v1/portfolio/orders?status=resting&market_id=${r.market_id}`, 'orders')).length, 1)
+    await cleared()
+    // An order of the other trader that stays would be canceled in place of a later trade with itself.
+    for (const left of [second, third]) assert.equal((await other.call('DELETE', `/v1/portfolio/orders/${left.order_id}`)).status, 200)
+  },
+
+  async 'the preview is what the venue would do now'() {
+    const r = await roomy()
+    await button('Market').click()
+    await page.locator('[name=qty]').fill('50')
+    await page.locator('.submit:enabled').waitFor()
+    let wrong = 0
+    let compared = 0
+    for (let i = 0; i < 100; i++) {
+      const shown = await page.evaluate(() => [document.querySelector('.preview').classList.contains('waiting'), document.querySelector('[data-test=cost]').textContent, document.querySelector('[data-test=worst] b')?.textContent])
+      const { body } = await trader.call('POST', '/v1/portfolio/orders/preview', { client_order_id: freshId(), market_id: r.market_id, side: 'buy', outcome: 'yes', qty: 50, type: 'market', worst_tick: Math.round(parseFloat(shown[2]) * 100), max_cost: '100000000' })
+      const after = await page.evaluate(() => document.querySelector('[data-test=cost]').textContent)
+      if (shown[0] || after !== shown[1] || !body.fills) continue // the book moved between the two
+      compared += 1
+      const cost = body.fills.reduce((sum, f) => sum + f.qty * f.tick_yes, 0) + Number(body.fee)
+      if (Math.abs(Number(shown[1].replace(/[$,]/g, '')) * 10000 - cost) >= 1) wrong += 1
+    }
+    assert.ok(compared > 50, `${compared} compared`)
+    console.log(`      ${wrong} of ${compared} previews were behind the book`)
+    assert.ok(wrong <= compared / 20, `${wrong} of ${compared} previews were behind the book`)
+    await page.locator('[name=qty]').fill('10')
+    await button('Limit').click()
+  },
+
+  async 'no order is placed at an old price'() {
+    await roomy()
+    await page.evaluate(() => (window.mute = (text) => text.includes('"type":"oracle"')))
+    await test('outlook').filter({ hasText: /price is \d+ s old/ }).waitFor()
+    assert.ok(await page.locator('.submit').isDisabled())
+    await page.evaluate(() => (window.mute = undefined))
+    await page.locator('.submit:enabled').waitFor()
+  },
+
+  async 'a market order has a worst price, and buys by dollars or as much as there is cash for'() {
+    const r = await roomy()
+    await button('Market').click()
+    await button('Dollars').click()
+    await page.locator('[name=amount]').fill('5')
+    await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
+    await test('outlook').filter({ hasText: /^Buys \d+ at/ }).waitFor()
+    await snap('1440-market')
+    await submits()
+    await test('fate').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
+    const [o] = await list(`/v1/portfolio/orders?limit=1&market_id=${r.market_id}`, 'orders')
+    assert.equal(o.max_cost, '50000')
+    const paid = (await list(`/v1/portfolio/fills?order_id=${o.order_id}`, 'fills')).reduce((sum, f) => sum + f.qty * f.tick_yes + Number(f.fee), 0)
+    assert.ok(paid > 35_000 && paid <= 50_000, `${paid} pips for $5`)
+    await button('Max').click()
+    await test('outlook').filter({ hasText: /^Buys [\d,]+ at/ }).waitFor()
+    await page.locator('[name=qty]').fill('10')
+    await button('Limit').click()
+  },
+
+  async 'positions show entry, mark, profit and break-even, and close'() {
+    await tab('Positions')
+    await test('position').first().waitFor()
+    for (const [width, height] of [[1024, 768], [1440, 900]]) {
+      await page.setViewportSize({ width, height })
+      assert.deepEqual(await clipped(), [], `cut off at ${width}`)
+      await snap(`${width}-positions`)
+    }
+    const row = test('position').first()
+    for (const [name, shape] of [['break-even', /^\d+(\.\d+)?$/], ['most-to-gain', /^\+\$\d/], ['most-to-lose', /^−\$\d/]]) assert.match(await row.locator(`[data-test="${name}"]`).textContent(), shape)
+    await closeAll()
+    await tab('Orders')
+  },
+
+  async 'the chart is full when it opens, and stays so over a reload'() {
+    const full = async () => test('chart').evaluate((e) => ({ ...e.dataset }))
+    await page.reload()
+    await live()
+    await roomy()
+    const first = await eventually('the history', async () => ((f) => Number(f.points) > 20 && Number(f.mids) > 20 && f)(await full()))
+    assert.ok(Number(first.mine) > 0, 'own fills are marked')
+    assert.ok(Number(first.strike) > 0 && Number(first.windows) > 0, `a strike of ${first.strike}, ${first.windows} settlement windows`)
+    const { body } = await trader.call('GET', '/v1/oracle/history?feed=' + (await page.evaluate(() => Math.floor((Number(document.querySelector('[data-test=series][aria-pressed=true]').dataset.category) - 1) / 3))) + '&limit=1000')
+    assert.equal(Number(first.first), Number(body.rows.at(-1).ts) / 1e9, 'it begins with the first price of the venue')
+    await eventually('it goes on', async () => Number((await full()).points) > Number(first.points) + 2)
+    const { points, first: begin } = await full()
+    assert.ok(Math.abs(Date.now() / 1000 - Number(begin) - Number(points)) < 6, `${points} prices since ${begin}: no second is missing`)
+    await snap('1440-chart')
+  },
+
+  async 'after a lost connection no row is missing or duplicated'() {
+    const r = await roomy()
+    const before = (await list('/v1/portfolio/fills?limit=200', 'fills')).length
+    const o = await rests(9)
+    await context.setOffline(true)
+    await page.evaluate(() => window.sockets.forEach((s) => s.close()))
+    await page.locator('[data-test="connection"][data-state="lost"]:visible').waitFor()
+    for (let i = 0; i < 3; i++) await hit(r.market_id, o.tick, i < 2 ? 2 : undefined)
+    const [filled] = await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}`, 'orders')
+    assert.equal(filled.status, 'executed')
+    await context.setOffline(false)
+    await live()
+    const inFlight = 'console error: Failed to load resource: net::ERR_INTERNET_DISCONNECTED' // for requests in progress when the network went down
+    browser.troubles.splice(0, Infinity, ...browser.troubles.filter((t) => t !== inFlight))
+    await tab('Fills')
+    const n = await same('fill', '/v1/portfolio/fills?limit=200', 'fills')
+    assert.ok(n > before, `${n} fills`)
+    await same('trade', `/v1/markets/${r.market_id}/trades?limit=60`, 'trades')
+    await tab('Orders')
+    assert.equal(await test('order').count(), 0)
+  },
+
+  async 'a lost message is detected, and its data is read again'() {
+    const r = await roomy()
+    const gaps = async () => Number(/repaired: (\d+)/.exec(await page.locator('[title*="Gaps repaired"]:visible').getAttribute('title'))[1])
+    const before = await gaps()
+    await page.evaluate((m) => (window.lose = (text) => text.includes('"type":"orderbook_delta"') && text.includes(`"market_id":${m},`)), r.market_id)
+    await eventually('the gap is noticed', async () => (await gaps()) > before)
+    await eventually('the ladder is the book again', async () => {
+      const shown = await page.evaluate(() => [...document.querySelectorAll('[data-test="rung"]')].map((x) => ({ ...x.dataset })).filter((x) => x.qty !== '0').map((x) => `${x.side} ${x.tick} ${x.qty}`))
+      const { body } = await trader.call('GET', `/v1/markets/${r.market_id}/orderbook`)
+      const real = [...body.no.map(([tick, qty]) => `ask ${10000 - tick} ${qty}`), ...body.yes.map(([tick, qty]) => `bid ${tick} ${qty}`)].sort()
+      return shown.length > 1 && JSON.stringify(shown.sort()) === JSON.stringify(real)
+    })
+    const o = await rests(6)
+    await page.evaluate(() => (window.lose = (text) => text.includes('"event":"fill"')))
+    await hit(r.market_id, o.tick)
+    await tab('Fills')
+    await same('fill', '/v1/portfolio/fills?limit=200', 'fills')
+    await eventually('the second gap is noticed', async () => (await gaps()) > before + 1)
+    await tab('Orders')
+    await eventually('no order rests', async () => (await test('order').count()) === 0)
+  },
+
+  async 'the ticket explains why an order would be rejected'() {
+    await roomy()
+    await button('Sell').click()
+    await page.locator('[name=qty]').fill('900000')
+    await page.locator('[data-test="outlook"]', { hasText: 'would reject' }).waitFor()
+    await page.locator('[data-test="refusal"]', { hasText: /to sell/ }).waitFor()
+    assert.ok(await page.locator('.submit').isDisabled())
+    await button('Buy').click()
+    await page.locator('[data-test="refusal"]', { hasText: /This needs \$[\d,.]+ with its fee\. You have \$[\d,.]+ free/ }).waitFor()
+    assert.ok(await page.locator('.submit').isDisabled())
+    await page.locator('.exact summary:visible').click()
+    await page.locator('[data-test="api-error"]', { hasText: '"code": "insufficient_balance"' }).waitFor()
+    await snap('1440-rejected')
+    await page.locator('[name=qty]').fill('10')
+    await page.locator('[name=price]').fill(FAR) // the proposed price may cross the book by now
+    await page.locator('[data-test="outlook"]', { hasText: 'Rests' }).waitFor()
+  },
+
+  async 'what is held is sold in the last seconds of a round'() {
+    await lastSale(3)
+  },
+
+  async 'the page re-arms the dead-man switch, which fires after the tab is closed'() {
+    await roomy()
+    const o = await rests(4, FAR)
+    await page.getByLabel('Timeout').selectOption('5')
+    await test('heartbeat').click()
+    await page.locator('[data-test="deadman"][data-armed="true"]').waitFor()
+    const deadline = async () => BigInt((await trader.call('GET', '/v1/portfolio/deadman')).body.deadline_ts)
+    const first = await deadline()
+    await eventually('the page re-arms the switch', async () => (await deadline()) > first + 4_000_000_000n)
+    assert.equal((await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}`, 'orders'))[0].status, 'resting')
+    await page.close()
+    const gone = await eventually('the switch fires', async () => (await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}&status=canceled`, 'orders'))[0])
+    assert.equal(gone.reason, 'deadman')
+    act(await context.newPage())
+    await open()
+    await page.locator('[data-test="deadman"][data-armed="false"]').waitFor()
+    await tab('History')
+    await page.locator(`[data-test="past-order"][data-id="${o.order_id}"]`, { hasText: 'dead-man switch' }).waitFor()
+  },
+}, opens)

@@ -1,0 +1,435 @@
+// Unit tests that need no browser. Vite loads the modules.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { createServer } from 'vite'
+
+let server
+const load = (path) => server.ssrLoadModule(`/src/${path}`)
+
+before(async () => {
+  globalThis.requestAnimationFrame = (draw) => setTimeout(draw)
+  server = await createServer({ root: new URL('..', import.meta.url).pathname, server: { middlewareMode: true, ws: false }, appType: 'custom', logLevel: 'error', optimizeDeps: { noDiscovery: true } })
+})
+after(() => server.close())
+
+test('signatures match the test vectors', async () => {
+  const { importSecret, sign } = await load('venue/sign.ts')
+  const vectors = JSON.parse(readFileSync(new URL('../../../../schemas/vectors/signing.json', import.meta.url), 'utf8'))
+  assert.ok(vectors.length > 3)
+  for (const v of vectors) assert.equal(await sign(await importSecret(v.secret), v.timestamp, v.method, v.target, v.body), v.signature, v.name)
+  await assert.rejects(importSecret('00'), /64 hex/)
+})
+
+test('the curl line signs the same bytes', async () => {
+  const { asCurl } = await load('venue/copy.ts')
+  const { importSecret, sign } = await load('venue/sign.ts')
+  const secret = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'
+  const action = { method: 'POST', target: '/v1/x?a=1&b=%2C', body: `{"it's":"$HOME \\n"}`, tool: '', args: {} }
+  const line = asCurl(action, 'http://127.0.0.1:1', 'k').replace('$(date +%s%3N)', '1700000000000').replace(/curl -sS[\s\S]*$/, 'printf %s "$sig"')
+  const got = execFileSync('bash', ['-c', line], { env: { ...process.env, DX_SECRET: secret }, encoding: 'utf8' })
+  assert.equal(got, await sign(await importSecret(secret), '1700000000000', action.method, action.target, action.body))
+})
+
+test('a list combines a REST page with later socket messages', async () => {
+  const { Ledgered, keyed } = await load('desk/ledgered.ts')
+  const row = (seq, n = 0) => ({ seq: String(seq), n })
+  const l = new Ledgered(4)
+  assert.ok(l.live(row(9)))
+  assert.ok(l.live(row(10)))
+  l.read([row(9), row(8), row(8, 1)], '9')
+  assert.deepEqual(l.rows, [row(10), row(9), row(8), row(8, 1)])
+  assert.ok(!l.live(row(9)), 'the page already has it')
+  assert.ok(l.live(row(11)))
+  assert.deepEqual(l.rows.map((r) => r.seq), ['11', '10', '9', '8'])
+  assert.deepEqual(keyed([row(11), row(8), row(8, 1)]).map((k) => k.key), ['11 0', '8 0', '8 1'])
+})
+
+test('the ladder shows every price of the grid, totals, and own orders with their place', async () => {
+  const { ladder } = await load('desk/ladder.ts')
+  const { Book } = await load('desk/books.ts')
+  const { Queue } = await load('desk/queue.ts')
+  const book = new Book({ market_id: 1, generation: 2, yes: [[400, 5], [390, 7]], no: [[9500, 3]] })
+  const mine = { order_id: '1', market_id: 1, generation: 2, side: 'sell', outcome: 'no', tick: 9600, remaining_qty: 2 }
+  const queue = new Queue()
+  const none = { mine: 0, ahead: undefined, first: undefined }
+  const l = ladder(book, 'yes', [mine, { ...mine, generation: 1 }], 3, queue)
+  assert.deepEqual(l.bids, [{ tick: 400, qty: 5, sum: 5, mine: 2, ahead: undefined, first: mine }, { tick: 390, qty: 7, sum: 12, ...none }, { tick: 380, qty: 0, sum: 12, ...none }])
+  assert.deepEqual(l.asks.map((r) => [r.tick, r.sum]), [[500, 3], [600, 3], [700, 3]]) // 10000 − the NO bid
+  assert.equal(l.most, 12)
+  queue.learn('1', 3, 5, 0)
+  queue.learn('2', 1, 5, 0)
+  const buy = { order_id: '2', market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 400, remaining_qty: 1 }
+  const [top] = ladder(book, 'yes', [mine, buy], 3, queue).bids
+  assert.deepEqual([top.mine, top.ahead, top.first], [3, 1, buy], 'the place of the first of two')
+  const other = ladder(book, 'no', [mine], 3, queue)
+  assert.deepEqual(other.asks.map((r) => [r.tick, r.qty, r.mine, r.ahead]), [[9600, 5, 2, 3], [9610, 7, 0, undefined], [9620, 0, 0, undefined]])
+  assert.deepEqual(book.chance, { value: 4.5, bound: '' })
+  book.apply({ market_id: 1, generation: 2, changes: [{ outcome: 'no', tick: 9500, qty: 0 }] })
+  assert.deepEqual(book.chance, { value: 4, bound: '≥' })
+})
+
+test('the place in the queue is read again after its level changes, and never grows', async () => {
+  const { level, Queue } = await load('desk/queue.ts')
+  const { Book } = await load('desk/books.ts')
+  const book = new Book({ market_id: 1, generation: 2, yes: [[4000, 30]], no: [[6100, 9]] })
+  const change = (outcome, tick, qty) => book.apply({ market_id: 1, generation: 2, changes: [{ outcome, tick, qty }] })
+  const a = { order_id: 'a', market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 4000, remaining_qty: 10 }
+  const b = { ...a, order_id: 'b', side: 'sell', outcome: 'yes', tick: 3900, remaining_qty: 4 } // rests among the bids for NO, at 61
+  assert.deepEqual([level(a, book), level(b, book)], [30, 9])
+  const q = new Queue()
+  assert.equal(q.ahead(a, book), undefined)
+  assert.equal(q.next([a, { ...b, generation: 1 }], book, 0), a)
+  q.learn('a', 20, 30, 0)
+  assert.equal(q.ahead(a, book), 20)
+  assert.equal(q.next([a], book, 1000), undefined, 'nothing changed')
+  assert.equal(q.next([a, b], book, 1000), b, 'not known yet')
+  assert.equal(q.next([a], book, 6000), a, 'it is read again in any case')
+  change('yes', 4000, 15)
+  assert.equal(q.ahead(a, book), 5, 'no more are ahead than others have there')
+  assert.equal(q.next([a], book, 100), undefined, 'not more than four times a second')
+  assert.equal(q.next([a], book, 300), a)
+  q.learn('a', 5, 15, 300)
+  change('yes', 4000, 40)
+  assert.equal(q.ahead(a, book), 5, 'later orders are behind')
+  q.learn('a', 7, 40, 600)
+  assert.equal(q.ahead(a, book), 5, 'a response that was overtaken')
+  q.keep(new Map([['b', b]]))
+  assert.equal(q.ahead(a, book), undefined)
+})
+
+test('an order is decreased where only its quantity falls, and else replaced', async () => {
+  const { Amendment } = await load('desk/amendment.svelte.ts')
+  const { insteadOf } = await load('desk/trade.ts')
+  const o = { order_id: '5', market_id: 1, generation: 2, side: 'buy', outcome: 'no', tick: 4000, remaining_qty: 10, tif: 'gtc', flags: 0b0101, group_id: 3 }
+  const a = new Amendment()
+  a.begin(o)
+  assert.deepEqual([a.id, a.price, a.qty, a.change(o).kind], ['5', 40, 10, 'none'])
+  a.qty = 6
+  assert.deepEqual(a.change(o), { kind: 'decrease', tick: 4000, qty: 6 })
+  a.qty = 11
+  assert.deepEqual(a.change(o), { kind: 'replace', tick: 4000, qty: 11 })
+  a.qty = 6
+  a.step(false)
+  assert.deepEqual([a.price, a.change(o)], [39, { kind: 'replace', tick: 3900, qty: 6 }])
+  const filled = { ...o, remaining_qty: 7 }
+  assert.deepEqual([a.filled(filled), a.change(filled)], [3, { kind: 'replace', tick: 3900, qty: 3 }], 'it never buys more than was seen')
+  assert.equal(a.fault(filled), '')
+  assert.match(a.fault({ ...o, remaining_qty: 4 }), /filled meanwhile/)
+  for (const [price, qty] of [[40.5, 6], [null, 6], [40, 0], [40, 1.5], [40, null], [40, 1_000_001]]) {
+    Object.assign(a, { price, qty })
+    assert.match(a.fault(o), /must be/, `${price} ${qty}`)
+  }
+  const by = insteadOf(o, 3900, 6)
+  assert.match(by.client_order_id, /^\d+$/)
+  assert.deepEqual({ ...by, client_order_id: '' }, { client_order_id: '', market_id: 1, generation: 2, side: 'buy', outcome: 'no', tick: 3900, qty: 6, group_id: 3, post_only: true, cancel_on_pause: true })
+})
+
+test('what became of an order is told with its place in the queue', async () => {
+  const { placed } = await load('desk/fate.ts')
+  const o = { side: 'buy', outcome: 'yes', tick: 4000, qty: 10 }
+  const p = { order_id: '1', status: 'resting', filled_qty: 0, resting_qty: 10, fills: [] }
+  assert.equal(placed(o, { ...p, queue_ahead: 1200 }).text, '10 YES to buy rest in the book at 40.0¢, behind 1,200.')
+  assert.equal(placed(o, { ...p, queue_ahead: 0 }).text, '10 YES to buy rest in the book at 40.0¢, first in the queue.')
+  assert.equal(placed(o, p).text, '10 YES to buy rest in the book at 40.0¢.')
+})
+
+test('the history says in sentences how an order ended', async () => {
+  const { ended, recovered } = await load('desk/fate.ts')
+  assert.equal(ended({ status: 'executed', reason: '' }), 'executed')
+  assert.equal(ended({ status: 'canceled', reason: 'user_cancel' }), 'canceled: by you')
+  assert.equal(ended({ status: 'rejected', reason: 'bad_qty' }), 'rejected: The quantity must be a whole number from 1 to 1,000,000.')
+  assert.equal(ended({ status: 'rejected', reason: 'insufficient_balance' }), 'rejected: Your free cash does not cover this order with its fee.')
+  assert.equal(ended({ status: 'rejected', reason: 'mandate_violation' }), 'rejected: The owner’s bounds do not allow this.')
+  assert.match(recovered({ status: 'rejected', reason: 'bad_qty' }).text, /^The answer was lost\. The order was rejected: The quantity must/)
+})
+
+test('the labels of windows never overlap', async () => {
+  const { fitted } = await load('desk/labels.ts')
+  const width = (l) => l.length * 6
+  const at = (step) => [1, 2, 3, 4].map((i) => ({ end: i * step, labels: i < 4 ? ['YES 65,000.10', 'YES'] : ['settles on the mean of 15 s', 'mean of 15 s'] }))
+  assert.deepEqual(fitted(at(200), width), ['YES 65,000.10', 'YES 65,000.10', 'YES 65,000.10', 'settles on the mean of 15 s'])
+  assert.deepEqual(fitted(at(90), width), ['YES 65,000.10', 'YES 65,000.10', 'YES 65,000.10', 'mean of 15 s'])
+  assert.deepEqual(fitted(at(40), width), ['YES', 'YES', 'YES', undefined])
+  assert.deepEqual(fitted(at(20), width), [undefined, 'YES', undefined, undefined])
+  for (let step = 1; step < 300; step++) {
+    let edge = 0
+    const all = at(step)
+    fitted(all, width).forEach((label, i) => {
+      if (label === undefined) return
+      assert.ok(all[i].end - 4 - width(label) >= edge, `at ${step}`)
+      edge = all[i].end
+    })
+  }
+})
+
+test('index prices are truncated, and a settlement looks different from its strike', async () => {
+  const { axis, coordinate, distance, price, telling } = await load('desk/format.ts')
+  for (const [at, decimals, want] of [
+    ['6499999999999', 2, '64,999.99'], // rounded it would look like a strike of 65000
+    ['6500010000000', 2, '65,000.10'], ['6500010999999', 2, '65,000.10'], ['7800399999', 3, '78.003'], ['1', 2, '0.00'], ['1', 8, '0.00000001'],
+    ['6500010000000', 0, '65,000'], ['18446744073709551615', 2, '184,467,440,737.09'],
+  ]) assert.equal(price(BigInt(at), decimals), want)
+  assert.equal(distance(-5_000_000n, 2), '−0.05')
+  assert.equal(distance(-1n, 2), '−0.00')
+  assert.equal(distance(123_456_789_000n, 2), '+1,234.56')
+  assert.equal(telling(6500010400000n, 6500010000000n, 2), 3)
+  assert.equal(telling(6500010000001n, 6500010000000n, 2), 8)
+  assert.equal(telling(6500010000000n, 6500010000000n, 2), 2)
+  assert.equal(telling(6500020000000n, 6500010000000n, 2), 2)
+  for (const at of [6500010000000n, 6499999999999n, 7800399999n]) assert.equal(axis(coordinate(at), 2), price(at, 2).replaceAll(',', ''))
+})
+
+test('the mean of a window carries a price over missing seconds, for up to five', async () => {
+  const { Prices } = await load('desk/prices.ts')
+  const p = new Prices()
+  const tick = (sec, price) => p.tick({ feed: 0, price: String(price * 1e8), ts: `${sec}000000000`, fresh_source_count: 1 })
+  assert.equal(p.mean(100, 110), undefined)
+  tick(99, 10)
+  tick(103, 20)
+  tick(105, 40)
+  assert.equal(p.mean(100, 110), 1833333333n) // 110 / 6, rounded down; future seconds do not count
+  tick(120, 50)
+  assert.equal(p.mean(104, 114), 3714285714n) // 260 / 7; 111, 112, 113 are too far from 105
+  tick(104, 30) // late, and sorted into its place
+  assert.deepEqual(p.points.map((x) => x.sec), [99, 103, 104, 105, 120])
+})
+
+test('histories read over REST continue without a seam into what the socket delivers', async () => {
+  const { Prices } = await load('desk/prices.ts')
+  const { Chances } = await load('desk/chances.ts')
+  const row = (sec, price) => ({ ts: `${sec}000000000`, close: String(price), sources: 1 })
+  const p = new Prices()
+  p.tick({ feed: 0, price: '50', ts: '105000000000', fresh_source_count: 3 })
+  p.read([row(104, 40), row(103, 30), row(102, 20)])
+  p.tick({ feed: 0, price: '60', ts: '106000000000', fresh_source_count: 3 })
+  assert.deepEqual(p.points.map((x) => [x.sec, Number(x.price)]), [[102, 20], [103, 30], [104, 40], [105, 50], [106, 60]])
+  const c = new Chances()
+  c.live('7', 105, 5000)
+  c.live('7', 105, 5100)
+  assert.ok(!c.known('7'))
+  c.read('7', [{ ts: '104000000000', yes_bid: 4000, yes_ask: 4200 }, { ts: '103000000000', yes_bid: 0, yes_ask: 4200 }, { ts: '102000000000', yes_bid: 3000, yes_ask: 3100 }])
+  assert.deepEqual(c.of('7'), [{ time: 102, value: 30.5 }, { time: 104, value: 41 }, { time: 105, value: 51 }])
+  assert.ok(c.known('7'))
+})
+
+test('a result is computed again to the pip, and rounds down', async () => {
+  const { prove } = await load('desk/evidence.ts')
+  const tick = (sec, price) => ({ ts: `${sec}000000000`, price: String(price), counted_secs: 0, sources: [] })
+  const e = { strike: '6500000000000', boundary_ts: '110000000000', twap_window_secs: 3, covered_secs: 3, required_secs: 3, weighted_sum: '19500000000002', twap: '6500000000000', settle_price: '6500000000000', by_operator: false, winner: 'no', status: 'settled',
+    ticks: [tick(109, 6500000000001), tick(108, 6500000000001), tick(107, 6500000000000)] }
+  const p = prove(e)
+  assert.deepEqual([p.mean, p.winner, p.matches], [6500000000000n, 'no', true], 'two thirds of a unit above the strike are not above it')
+  assert.equal(prove({ ...e, winner: 'yes' }).matches, false)
+  assert.equal(prove({ ...e, twap: '6500000000001' }).matches, false)
+  const carried = { ...e, ticks: [tick(103, 10), tick(102, 9)], strike: '9', weighted_sum: '20', covered_secs: 2, twap: '10', settle_price: '10', winner: 'yes' }
+  assert.deepEqual([prove(carried).covered, prove(carried).winner, prove(carried).matches], [2n, 'yes', true]) // 107 and 108; 109 is 6 s later
+  assert.deepEqual([...prove(carried).counts], [['103000000000', 2]])
+})
+
+test('the ticket produces valid orders', async () => {
+  const { Draft, onGrid } = await load('desk/draft.svelte.ts')
+  for (const [cents, fine] of [[1, true], [0.9, false], [3.9, true], [3.95, false], [4, true], [4.1, false], [96, true], [96.1, true], [99.9, true], [100, false], [null, false]]) assert.equal(onGrid(cents), fine, String(cents))
+  const round = { market_id: 3, generation: 7 }
+  const terms = { qty: 10, worst: 0, cap: 0 }
+  const d = new Draft()
+  d.price = 47
+  d.id = '5'
+  assert.equal(d.wrong(terms), '')
+  assert.deepEqual(d.order(round, 0, terms), { client_order_id: '5', market_id: 3, generation: 7, side: 'buy', outcome: 'yes', qty: 10, tick: 4700 })
+  d.tif = 'gtt'
+  d.seconds = 2
+  d.postOnly = true
+  assert.deepEqual(d.order(round, 1000, terms), { client_order_id: '5', market_id: 3, generation: 7, side: 'buy', outcome: 'yes', qty: 10, tick: 4700, tif: 'gtt', expiry_ts: '3000000000', post_only: true })
+  d.kind = 'market'
+  assert.match(d.wrong(terms), /Nobody offers YES/)
+  assert.deepEqual(d.order(round, 1000, { qty: 10, worst: 5200, cap: 52625 }), { client_order_id: '5', market_id: 3, generation: 7, side: 'buy', outcome: 'yes', qty: 10, type: 'market', worst_tick: 5200, max_cost: '52625' })
+  d.side = 'sell'
+  d.reduceOnly = true
+  assert.deepEqual(d.order(round, 1000, { qty: 10, worst: 1234, cap: 0 }), { client_order_id: '5', market_id: 3, generation: 7, side: 'sell', outcome: 'yes', qty: 10, type: 'market', worst_tick: 1234, reduce_only: true })
+  assert.match(d.wrong({ qty: 1.5, worst: 1, cap: 0 }), /Quantity/)
+})
+
+test('a price typed for one round is cleared in the next, a proposed one is not missed', async () => {
+  const { Draft } = await load('desk/draft.svelte.ts')
+  const d = new Draft()
+  d.entered('1', true)
+  d.propose(47)
+  assert.equal(d.price, 47)
+  d.propose(48)
+  assert.equal(d.price, 47, 'a proposal does not run under the hand of the user')
+  d.entered('2', true)
+  assert.deepEqual([d.price, d.lapsed], [null, false])
+  d.propose(30)
+  assert.equal(d.price, 30)
+  d.choose(31)
+  d.entered('2', true)
+  assert.equal(d.price, 31)
+  d.entered('3', true)
+  assert.deepEqual([d.price, d.lapsed], [null, true])
+  assert.match(d.wrong({ qty: 1, worst: 0, cap: 0 }), /new round/)
+  d.propose(50)
+  assert.equal(d.price, null, 'the user chooses again')
+  d.choose(50)
+  assert.equal(d.wrong({ qty: 1, worst: 0, cap: 0 }), '')
+  d.entered('9', false)
+  assert.deepEqual([d.price, d.lapsed], [null, false], 'another series')
+})
+
+test('terms of market orders and of amounts follow the book, the cash and the fee', async () => {
+  const { affordable, breakEven, eachCosts, feeOf, termsOf } = await load('desk/quotes.ts')
+  const { Book } = await load('desk/books.ts')
+  assert.equal(feeOf(250, 10, 5000), 625)
+  assert.equal(feeOf(250, 1, 5001), 63) // 62.49… rounded up
+  assert.equal(feeOf(10000, 1_000_000, 5000), 2_500_000_000)
+  assert.equal(eachCosts(250, 5000), 5063)
+  const book = new Book({ market_id: 1, generation: 1, yes: [[4800, 5]], no: [[5000, 10], [4900, 10], [4000, 100]] })
+  // asks of YES: 10 at 5000, 10 at 5100, 100 at 6000
+  assert.equal(affordable(book, 'yes', 5000, 1e9, 250), 10)
+  assert.equal(affordable(book, 'yes', 9999, 50_000 + 625, 250), 10)
+  assert.equal(affordable(book, 'yes', 9999, 50_000 + 624, 250), 9)
+  assert.equal(affordable(book, 'yes', 5100, 1e9, 250), 20)
+  const wish = { side: 'buy', outcome: 'yes', market: true, tick: 0, slip: 200, qty: 10, amount: 0 }
+  assert.deepEqual(termsOf(wish, book, 1e9, 250), { qty: 10, worst: 5200, cap: 52_630 })
+  assert.deepEqual(termsOf(wish, book, 30_000, 250), { qty: 10, worst: 5200, cap: 30_000 })
+  assert.deepEqual(termsOf({ ...wish, amount: 50_625 }, book, 1e9, 250), { qty: 10, worst: 5200, cap: 50_625 })
+  assert.deepEqual(termsOf({ ...wish, side: 'sell' }, book, 0, 250), { qty: 10, worst: 4600, cap: 0 })
+  assert.equal(termsOf(wish, undefined, 1e9, 250).worst, 0)
+  assert.deepEqual(termsOf({ ...wish, market: false, tick: 5000, amount: 50_630 }, book, 1e9, 250), { qty: 10, worst: 0, cap: 0 })
+  const even = breakEven(250, 10, 50_625)
+  assert.ok(10 * even - feeOf(250, 10, even) >= 50_625 && 10 * (even - 1) - feeOf(250, 10, even - 1) < 50_625)
+  assert.equal(breakEven(250, 1, 10_000), 0)
+})
+
+test('presets are valid mandates in pips', async () => {
+  const { mandateFault, mandateOf, presets } = await load('desk/mandate.ts')
+  const now = 1_700_000_000_000.5
+  const want = {
+    careful: { expires_ts: '1700086400001000000', price_collar: 300, max_order_cost: '20000', max_open_cost: '100000', max_daily_loss: '100000' },
+    normal: { expires_ts: '1700604800001000000', price_collar: 500, max_order_cost: '100000', max_open_cost: '500000', max_daily_loss: '500000' },
+    loose: { expires_ts: '1702592000001000000', price_collar: 1000, max_order_cost: '500000', max_open_cost: '2500000', max_daily_loss: '2500000' },
+  }
+  for (const [name, bounds] of Object.entries(presets)) {
+    assert.deepEqual(mandateOf(bounds, now), want[name])
+    assert.equal(mandateFault(mandateOf(bounds, now), now), undefined)
+  }
+  assert.deepEqual(mandateOf({ orderCost: null, openCost: 0, dailyLoss: null, collar: null, hours: null }, now), { max_open_cost: '0' })
+})
+
+test('new bounds keep what they do not name', async () => {
+  const { boundsOf, changed } = await load('desk/mandate.ts')
+  const m = { categories: [1], max_order_cost: '20000', max_open_cost: '50000', price_collar: 300, expires_ts: '9000000000' }
+  assert.deepEqual(boundsOf(m), { orderCost: 2, openCost: 5, dailyLoss: null, collar: 3, hours: null })
+  assert.deepEqual(changed(m, boundsOf(m), 0), m)
+  assert.deepEqual(changed(m, { ...boundsOf(m), orderCost: 3, openCost: null, hours: 1 }, 0), { categories: [1], max_order_cost: '30000', price_collar: 300, expires_ts: '3600000000000' })
+})
+
+test('the curve ends with the profit, and the CSV has money in dollars', async () => {
+  const { csvOf, curve } = await load('desk/money.svelte.ts')
+  assert.deepEqual(curve([{ profit: null }, { profit: '-30' }, { profit: '50' }], 20, 5), [0, 50, 20, 25])
+  const row = { n: '2', ts: '1700000000123456789', kind: 'fill', amount: '-12345', balance_after: '99', category: 1, round_number: '7', order_id: '5' }
+  const deposit = { n: '1', ts: row.ts, kind: 'deposit', amount: '100', balance_after: '100', ref: 'a,"b"' }
+  assert.equal(csvOf([row, deposit], () => 'BTC 60 s'), ['n,time_utc,kind,amount_usd,balance_after_usd,series,round,order_id,reference',
+    '2,2023-11-14T22:13:20.123Z,fill,-1.2345,0.0099,BTC 60 s,7,5,', '1,2023-11-14T22:13:20.123Z,deposit,0.0100,0.0100,,,,"a,""b"""', ''].join('\r\n'))
+})
+
+test('a bad mandate is found before it is sent, with its field', async () => {
+  const { agentFault, mandateFault, mandateOf, presets } = await load('desk/mandate.ts')
+  const now = 1000
+  for (const good of [
+    {}, { reduce_only: false }, { max_order_cost: '0' }, { max_order_cost: '18446744073709551615' }, { price_collar: 0 }, { price_collar: 9998 },
+    { max_order_qty: 1_000_000 }, { max_open_orders: 0 }, { max_orders_per_day: 4294967295 }, { categories: [9, 1] }, { expires_ts: '1000000001' },
+  ]) assert.equal(mandateFault(good, now), undefined, JSON.stringify(good))
+  for (const bad of [
+    { max_cost: '1' }, { toString: 1 }, { max_order_cost: 5 }, { max_order_cost: '-1' }, { max_order_cost: '1.5' }, { max_order_cost: '18446744073709551616' }, { max_open_cost: 'NaN' },
+    { max_daily_loss: null }, { max_market_cost: '' }, { price_collar: 9999 }, { price_collar: -1 }, { price_collar: 0.5 }, { price_collar: '300' }, { max_order_qty: 0 }, { max_order_qty: 1_000_001 },
+    { max_open_orders: 4294967296 }, { max_orders_per_day: -1 }, { categories: [] }, { categories: [0] }, { categories: [10] }, { categories: [1, 1] }, { categories: 1 },
+    { reduce_only: 1 }, { expires_ts: '1000000000' }, { expires_ts: 2000000000 },
+  ]) assert.equal(mandateFault(bad, now)?.field, Object.keys(bad)[0], JSON.stringify(bad))
+  const careful = mandateOf(presets.careful, now)
+  assert.equal(agentFault('btc-1', 50, careful, now), undefined)
+  assert.equal(agentFault('btc-1', null, careful, now), undefined)
+  for (const name of ['', '-a', 'A', 'a b', 'é', 'a'.repeat(33)]) assert.equal(agentFault(name, 50, careful, now)?.field, 'name')
+  assert.equal(agentFault('a', -1, careful, now)?.field, 'fund')
+  for (const [key, value, field] of [['orderCost', -1, 'max_order_cost'], ['openCost', -1, 'max_open_cost'], ['dailyLoss', 1e30, 'max_daily_loss'], ['collar', 100, 'price_collar'], ['hours', 0, 'expires_ts'], ['hours', -1, 'expires_ts']]) {
+    assert.equal(mandateFault(mandateOf({ ...presets.careful, [key]: value }, now), now)?.field, field)
+  }
+})
+
+test('gauges show the bounds of an account that are set', async () => {
+  const { gauges } = await load('desk/mandate.ts')
+  const agent = { usage: { open_cost: '30000', loss_today: '5000', orders_today: 7, open_orders: 2 } }
+  assert.deepEqual(gauges(agent, { max_order_cost: '1' }), [])
+  assert.deepEqual(
+    gauges(agent, { max_daily_loss: '100000', max_open_cost: '50000', max_orders_per_day: 9, max_open_orders: 0 }).map((g) => [g.rule, g.used, g.limit, g.money]),
+    [['max_open_orders', 2, 0, false], ['max_orders_per_day', 7, 9, false], ['max_open_cost', 30000, 50000, true], ['max_daily_loss', 35000, 100000, true]],
+  )
+})
+
+// deskOf is a desk whose venue answers by answers, one after the other: an error to throw, or a
+// response. It keeps the requests.
+function deskOf(VenueError, answers) {
+  const sent = []
+  const limited = () => new VenueError(429, 'rate_limited', { error: { code: 'rate_limited', details: { retry_after_ms: '2' } } })
+  const call = async (method, target, body) => {
+    sent.push({ method, target, ...(body ? JSON.parse(body) : {}) })
+    const answer = answers.shift()
+    if (answer === 'limited') throw limited()
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+  return { sent, desk: { rest: { call, get: (target) => call('GET', target) }, queue: { learn() {} }, books: new Map(), account: { open: new Map(), cash: 0 } } }
+}
+
+test('a close is tried again after a rate limit and after a lost answer, and sells once', async () => {
+  const { VenueError } = await load('venue/rest.ts')
+  const { closeOut } = await load('desk/trade.ts')
+  const { workOf } = await load('desk/work.svelte.ts')
+  const sold = { status: 'executed', filled_qty: 6, resting_qty: 0, fills: [{ qty: 6, tick_yes: 5000 }] }
+  const { desk, sent } = deskOf(VenueError, ['limited', {}, 'limited', 'limited', new TypeError('lost'), { orders: [] }, sold])
+  desk.books.set(1, { generation: 2, best: () => 5000 })
+  const position = { market_id: 1, generation: 2, yes_qty: 10, yes_reserved: 0, no_qty: 4, no_reserved: 0 }
+  assert.deepEqual(await closeOut(desk, workOf(desk).sends, position, 200), [])
+  const redeems = sent.filter((r) => r.target.endsWith('/redeem'))
+  assert.deepEqual(redeems.map((r) => r.qty), [4, 4], 'pairs are redeemed again after a rate limit')
+  const sells = sent.filter((r) => r.target === '/v1/portfolio/orders')
+  assert.equal(sells.length, 4)
+  assert.equal(new Set(sells.map((r) => r.client_order_id)).size, 1, 'one id, so that it sells once')
+  assert.deepEqual([sells[0].side, sells[0].qty, sells[0].worst_tick], ['sell', 6, 4800])
+  assert.equal(sent[5].target, `/v1/portfolio/orders?client_order_id=${sells[0].client_order_id}`, 'it asks before it sends again')
+})
+
+test('a close says what it could not sell', async () => {
+  const { VenueError } = await load('venue/rest.ts')
+  const { closeOut } = await load('desk/trade.ts')
+  const { workOf } = await load('desk/work.svelte.ts')
+  const part = { status: 'canceled', reason: 'no_liquidity', filled_qty: 2, resting_qty: 0, fills: [{ qty: 2, tick_yes: 5000 }] }
+  const { desk } = deskOf(VenueError, [part])
+  desk.books.set(1, { generation: 2, best: (outcome) => (outcome === 'yes' ? 5000 : 0) })
+  const held = { market_id: 1, generation: 2, yes_qty: 5, yes_reserved: 0, no_qty: 0, no_reserved: 0 }
+  assert.deepEqual(await closeOut(desk, workOf(desk).sends, held, 200), ['3 YES found no buyer within 2¢ of the best bid'])
+  assert.deepEqual(await closeOut(desk, workOf(desk).sends, { ...held, yes_qty: 0, no_qty: 5 }, 200), ['nobody bids for NO now'])
+})
+
+test('a request keeps its id until it is answered, and a rejected one does not', async () => {
+  const { VenueError } = await load('venue/rest.ts')
+  const { Wishes } = await load('desk/wishes.ts')
+  const wishes = new Wishes()
+  const send = async (wish, fails) => {
+    let used
+    await wishes.send(wish, async (id) => {
+      used = id
+      if (fails) throw fails
+    }).catch((e) => assert.equal(e, fails))
+    return used
+  }
+  const lost = new TypeError('lost')
+  const first = await send('2.50 bank', lost)
+  assert.equal(await send('2.50 bank', new VenueError(503, 'shed')), first, 'a repeat of a lost request')
+  assert.notEqual(await send('1.50 bank'), first, 'another request')
+  assert.equal(await send('2.50 bank'), first)
+  const second = await send('2.50 bank', new VenueError(403, 'insufficient_balance'))
+  assert.notEqual(second, first, 'the first one was answered')
+  assert.notEqual(await send('2.50 bank'), second, 'the second one was rejected')
+})

@@ -1,0 +1,61 @@
+// Alerts tell the user of what happens while they look elsewhere: by a sound, and by a
+// notification of the browser. Both are off until the user turns them on.
+
+export type Event = 'fill' | 'settlement' | 'disconnect'
+
+const STORE = 'duplex-alerts'
+
+interface Settings {
+  sound: boolean
+  browser: boolean
+  fill: boolean
+  settlement: boolean
+  disconnect: boolean
+}
+
+const initial: Settings = { sound: false, browser: false, fill: true, settlement: true, disconnect: true }
+
+function stored(): Settings {
+  try {
+    return { ...initial, ...(JSON.parse(localStorage.getItem(STORE) ?? '{}') as Partial<Settings>) }
+  } catch {
+    return initial
+  }
+}
+
+const PITCH: Record<Event, number> = { fill: 880, settlement: 660, disconnect: 220 }
+
+class Alerts {
+  settings = $state<Settings>(stored())
+  #audio: AudioContext | undefined
+
+  // set changes a setting. It asks the browser for permission first, which the user can refuse.
+  async set(name: keyof Settings, on: boolean): Promise<void> {
+    if (name === 'browser' && on && (typeof Notification === 'undefined' || (await Notification.requestPermission()) !== 'granted')) return
+    this.settings[name] = on
+    localStorage.setItem(STORE, JSON.stringify(this.settings))
+    if (name === 'sound' && on) this.#beep('fill')
+  }
+
+  tell(event: Event, text: string): void {
+    if (!this.settings[event]) return
+    if (this.settings.sound) this.#beep(event)
+    if (this.settings.browser && document.hidden && Notification.permission === 'granted') new Notification('Duplex', { body: text, tag: event, icon: '/icon.svg' })
+  }
+
+  // beep is silent until the user has touched the page: the browser plays nothing before.
+  #beep(event: Event): void {
+    if (!navigator.userActivation.hasBeenActive) return
+    const audio = (this.#audio ??= new AudioContext())
+    const tone = audio.createOscillator()
+    const volume = audio.createGain()
+    tone.frequency.value = PITCH[event]
+    volume.gain.setValueAtTime(0.08, audio.currentTime)
+    volume.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + 0.18)
+    tone.connect(volume).connect(audio.destination)
+    tone.start()
+    tone.stop(audio.currentTime + 0.2)
+  }
+}
+
+export const alerts = new Alerts()

@@ -1,0 +1,55 @@
+import { ms, type RoundRow, type U64 } from '../venue/wire.ts'
+
+export interface Chance {
+  time: number // second
+  value: number // cents
+}
+
+const ROUNDS = 40
+
+// Chances keeps the mid price of each round, one per second: the last state of that second.
+// Rows of the history replace what the page saw itself.
+export class Chances {
+  readonly #of = new Map<U64, Map<number, number>>()
+  readonly #read = new Set<U64>()
+
+  // live records the present state of a round.
+  live(round: U64, time: number, mid: number): void {
+    this.#points(round).set(time, mid / 100)
+  }
+
+  read(round: U64, rows: readonly RoundRow[]): void {
+    this.#read.add(round)
+    const points = this.#points(round)
+    for (const r of rows) {
+      if (r.yes_bid && r.yes_ask) points.set(Math.floor(ms(r.ts) / 1000), (r.yes_bid + r.yes_ask) / 200)
+    }
+  }
+
+  // known tells whether the history of a round has been read.
+  known(round: U64): boolean {
+    return this.#read.has(round)
+  }
+
+  of(round: U64): Chance[] {
+    return [...(this.#of.get(round) ?? [])].map(([time, value]) => ({ time, value })).sort((a, b) => a.time - b.time)
+  }
+
+  size(round: U64): number {
+    return this.#of.get(round)?.size ?? 0
+  }
+
+  // forget makes the histories be read again, after a lost connection.
+  forget(): void {
+    this.#read.clear()
+  }
+
+  #points(round: U64): Map<number, number> {
+    let points = this.#of.get(round)
+    if (!points) {
+      this.#of.set(round, (points = new Map()))
+      for (const old of this.#of.keys()) if (this.#of.size > ROUNDS) this.#of.delete(old)
+    }
+    return points
+  }
+}

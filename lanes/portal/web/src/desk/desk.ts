@@ -1,0 +1,421 @@
+import type { VenueClock } from '../venue/clock.ts'
+import { Meters } from '../venue/meters.ts'
+import { type Action, VenueError, Rest } from '../venue/rest.ts'
+import type { Credentials } from '../venue/sign.ts'
+import { type Channel, type Frame, type Listener, Socket, type SocketState } from '../venue/socket.ts'
+import type { BookDelta, BookSnapshot, Evidence, EvidenceTick, Fill, Limits, Market, OracleTick, Order, Pnl, PriceRow, Round, RoundRow, Settlement, Trade, U64, UserEvent, UserSnapshot } from '../venue/wire.ts'
+import { after, ms } from '../venue/wire.ts'
+import { Account } from './account.ts'
+import { Books } from './books.ts'
+import { Chances } from './chances.ts'
+import { Ledgered } from './ledgered.ts'
+import { Prices } from './prices.ts'
+import { level, Queue } from './queue.ts'
+import { changed } from './pulse.svelte.ts'
+import { Rounds } from './rounds.ts'
+import { allSeries, assets, boundary, seriesOf } from './series.ts'
+import type { Station } from './station.ts'
+
+// Past is a round that ended, with its history and the evidence of its result.
+export interface Past {
+  round: Round
+  rows: RoundRow[] | undefined // undefined: the venue no longer keeps them
+  evidence: Evidence | undefined
+  trouble: string // why there is no evidence; empty if it is there or on its way
+}
+
+// Seconds before a round that the chart shows, by the minutes of its cadence.
+export const LEAD: Record<number, number> = { 1: 180, 5: 600, 15: 1800 }
+
+const TAPE = 400
+const OLDER = 200 // past rounds that are read at once
+const SAMPLE_MS = 250
+const CLOCK_EVERY_MS = 20_000
+const MARKETS_EVERY_MS = 5000
+const PNL_EVERY_MS = 2000
+const PNL_AFTER_MS = 150
+
+// Desk is the state of the page: one venue as one API key sees it, kept up to date by one
+// socket. It draws nothing; after a change it calls changed.
+export class Desk implements Listener {
+  readonly station: Station
+  readonly credentials: Credentials
+  readonly clock: VenueClock
+  readonly meters = new Meters()
+  readonly rest: Rest
+  readonly socket: Socket
+  readonly books = new Books()
+  readonly rounds = new Rounds()
+  readonly account = new Account()
+  readonly queue = new Queue()
+  readonly prices = assets.map(() => new Prices())
+  readonly tapes = new Map<string, Ledgered<Trade>>()
+  readonly chances = new Chances()
+  past: Past | undefined
+  readonly markets = new Map<number, Market>()
+  status: SocketState = 'connecting'
+  why = ''
+  lag: number | undefined
+  pnl: Pnl | undefined
+  accountRead = false // its lists have been read
+  takerRate = 250 // in 1/10000, until it has been read
+  readonly #heard: number[] = [] // by feed: when its last price arrived
+  limits: Limits | undefined
+  last: Action | undefined
+  onFill: (f: Fill) => void = () => {}
+  onSettled: (s: Settlement) => void = () => {}
+  onFired: () => void = () => {}
+  onTrouble: (what: string) => void = () => {}
+  #selected = 1
+  readonly #older = new Map<number, string>() // by category: the cursor of the next page of past rounds, '' after the last
+  #pnlTimer = 0
+  #queueing = false
+  #timers: number[] = []
+
+  constructor(station: Station, credentials: Credentials, clock: VenueClock) {
+    this.clock = clock
+    this.station = station
+    this.credentials = credentials
+    this.rest = new Rest(station.api, credentials, this.clock, this.meters)
+    this.socket = new Socket(station.ws, credentials, this.clock, this.meters, this)
+  }
+
+  start(): void {
+    this.#timers = [
+      window.setInterval(() => this.#sample(), SAMPLE_MS),
+      window.setInterval(() => this.reachable && this.#quietly(this.#measure()), CLOCK_EVERY_MS),
+      window.setInterval(() => this.#quietly(this.#readMarkets()), MARKETS_EVERY_MS),
+      window.setInterval(() => document.visibilityState === 'visible' && this.#quietly(this.#readPnl()), PNL_EVERY_MS),
+    ]
+    window.addEventListener('online', this.#online)
+    void this.socket.open()
+  }
+
+  stop(): void {
+    for (const t of this.#timers) clearInterval(t)
+    window.removeEventListener('online', this.#online)
+    this.socket.close()
+  }
+
+  #online = (): void => void this.socket.open()
+
+  // ready measures the clock and reads the rate limits before each connection.
+  async ready(): Promise<void> {
+    await this.#measure()
+    const [limits, fees] = await Promise.all([this.rest.get<Limits>('/v1/account/limits'), this.rest.get<{ taker_rate: number }>('/v1/exchange/fees')])
+    this.limits = limits
+    this.takerRate = fees.taker_rate
+    this.meters.grant(this.limits, performance.now())
+    changed()
+  }
+
+  async #measure(): Promise<void> {
+    const t0 = Date.now()
+    const { server_time } = await this.rest.get<{ server_time: U64 }>('/v1/time')
+    this.clock.measured(ms(server_time), t0, Date.now())
+    changed()
+  }
+
+  // reachable tells whether a read can succeed now.
+  get reachable(): boolean {
+    return this.status === 'live' && navigator.onLine
+  }
+
+  // quietly ignores network failures of a background read, which the state of the socket
+  // shows already. It reports rejections.
+  #quietly(work: Promise<unknown>): void {
+    work.catch((e: unknown) => {
+      if (e instanceof VenueError) this.onTrouble(e.message)
+      else if (!(e instanceof TypeError)) throw e
+    })
+  }
+
+  // sample records the mid price of each market.
+  #sample(): void {
+    const time = Math.floor(this.clock.now() / 1000)
+    for (const s of allSeries) {
+      const r = this.rounds.current(s.category)
+      const mid = r?.status === 'trading' ? this.books.get(r.market_id)?.mid : undefined
+      if (!r || mid === undefined) continue
+      this.chances.live(r.round_number, time, mid)
+    }
+    this.#quietly(this.#readQueue())
+    changed()
+  }
+
+  // #readQueue reads the place of one of the user's orders in the market that is shown.
+  async #readQueue(): Promise<void> {
+    const r = this.round
+    const book = r && this.books.get(r.market_id)
+    if (!book || !this.reachable || document.visibilityState !== 'visible') return
+    this.queue.keep(this.account.open)
+    const o = this.queue.next(this.account.open.values(), book, performance.now())
+    if (!o || this.#queueing) return
+    this.#queueing = true
+    try {
+      const there = level(o, book) // before the read, so that a change during it is read again
+      const read = await this.rest.get<Order & { queue_ahead?: number }>(`/v1/portfolio/orders/${o.order_id}`)
+      if (read.queue_ahead !== undefined) this.queue.learn(o.order_id!, read.queue_ahead, there, performance.now())
+    } finally {
+      this.#queueing = false
+    }
+    changed()
+  }
+
+  began(): void {
+    for (const key of this.tapes.keys()) if (key !== this.#tapeKey()) this.tapes.delete(key)
+    this.#quietly(this.#readRounds())
+    this.#quietly(this.#readMarkets())
+    this.#quietly(this.#readTape())
+    this.chances.forget()
+    this.#quietly(this.#readChart())
+  }
+
+  state(s: SocketState, why: string): void {
+    this.status = s
+    this.why = why
+    if (s === 'lost') this.books.clear()
+    changed()
+  }
+
+  missed(channel: Channel): void {
+    if (channel === 'trades') this.#quietly(this.#readTape())
+  }
+
+  frame(channel: Channel, f: Frame): void {
+    switch (channel) {
+      case 'orderbook_delta':
+        if (f.type === 'orderbook_snapshot') this.books.snapshot(f.msg as BookSnapshot)
+        else this.books.delta(f.msg as BookDelta)
+        break
+      case 'trades':
+        this.#trade(f.msg as Trade)
+        break
+      case 'oracle':
+        this.#tick(f.msg as OracleTick)
+        break
+      case 'rounds':
+        this.#round(f.msg as Round)
+        break
+      case 'user':
+        if (f.type === 'user_snapshot') this.#snapshot(f.msg as UserSnapshot)
+        else this.#event(f.msg as UserEvent)
+    }
+    changed()
+  }
+
+  #trade(t: Trade): void {
+    this.#late(t.ts)
+    this.#tape(t.market_id, t.generation).live(t)
+  }
+
+  #tick(t: OracleTick): void {
+    this.prices[t.feed]?.tick(t)
+    this.#heard[t.feed] = performance.now()
+  }
+
+  // silent returns how long ago the last price of a feed arrived, in ms.
+  silent(feed: number): number {
+    return performance.now() - (this.#heard[feed] ?? -Infinity)
+  }
+
+  #round(r: Round): void {
+    const fresh = this.rounds.put(r)
+    if (!fresh || r.category !== this.#selected) return
+    this.#quietly(this.#readTape())
+    this.#quietly(this.#readMarkets())
+  }
+
+  #snapshot(s: UserSnapshot): void {
+    this.account.snapshot(s)
+    this.#quietly(this.#readAccount())
+    this.#pnlSoon()
+  }
+
+  #event(e: UserEvent): void {
+    this.#late(e.ts)
+    if (!this.account.event(e)) return
+    if (e.event !== 'order') this.#pnlSoon()
+    if (e.event === 'fill') this.onFill(e)
+    if (e.event === 'settlement') this.onSettled(e)
+    if (e.event === 'deadman' && e.fired) this.onFired()
+  }
+
+  // late updates the average time from a frame's timestamp to its arrival.
+  #late(ts: U64): void {
+    const now = Math.max(0, this.clock.now() - ms(ts))
+    this.lag = this.lag === undefined ? now : this.lag * 0.8 + now * 0.2
+  }
+
+  async #readRounds(): Promise<void> {
+    const { rounds } = await this.rest.get<{ rounds: Round[] }>('/v1/rounds?limit=150')
+    for (const r of rounds) this.rounds.put(r)
+    changed()
+  }
+
+  async #readPast(category: number): Promise<void> {
+    const { rounds } = await this.rest.get<{ rounds: Round[] }>(`/v1/rounds?category=${category}&limit=50`)
+    for (const r of rounds) this.rounds.put(r)
+    await this.#readChart()
+  }
+
+  // #readChart reads the index and the chances of YES for what the chart shows. What the socket
+  // delivers meanwhile continues it.
+  async #readChart(): Promise<void> {
+    const s = seriesOf(this.#selected)
+    if (!s || !this.reachable) return
+    const from = Math.floor(this.clock.now() / 1000) - s.minutes * 60 - LEAD[s.minutes]!
+    await Promise.all([this.#readIndex(s.asset.feed, from), this.#readChances(s.category, from)])
+    changed()
+  }
+
+  async #readIndex(feed: number, from: number): Promise<void> {
+    let cursor = ''
+    do {
+      const page = await this.rest.get<{ rows: PriceRow[]; cursor: string }>(`/v1/oracle/history?feed=${feed}&from_ts=${from}000000000&limit=1000${cursor && `&cursor=${cursor}`}`)
+      this.prices[feed]?.read(page.rows)
+      cursor = page.cursor
+    } while (cursor)
+  }
+
+  async #readChances(category: number, from: number): Promise<void> {
+    const s = seriesOf(category)!
+    const wanted = this.rounds.of(category).filter((r) => boundary(r, s) / 1000 > from && !this.chances.known(r.round_number))
+    await Promise.all(wanted.map(async (r) => this.chances.read(r.round_number, (await this.#history(r)) ?? [])))
+  }
+
+  // #history returns the rows of a round; undefined if the venue no longer keeps them.
+  async #history(r: Round): Promise<RoundRow[] | undefined> {
+    try {
+      return (await this.rest.get<{ rows: RoundRow[] }>(`/v1/rounds/${r.market_id}/history?round_number=${r.round_number}&limit=1000`)).rows
+    } catch (e) {
+      if (e instanceof VenueError && e.code === 'round_not_found') return undefined
+      throw e
+    }
+  }
+
+  // look shows a round that ended, or the live one again.
+  look(r: Round | undefined): void {
+    this.past = r && { round: r, rows: undefined, evidence: undefined, trouble: '' }
+    changed()
+    if (r) this.#quietly(this.#readPastRound(this.past!))
+  }
+
+  async #readPastRound(p: Past): Promise<void> {
+    const [rows, evidence] = await Promise.allSettled([this.#history(p.round), this.#evidence(p.round)])
+    if (rows.status === 'fulfilled') p.rows = rows.value
+    if (evidence.status === 'fulfilled') p.evidence = evidence.value
+    else p.trouble = evidence.reason instanceof VenueError ? evidence.reason.message : 'the venue cannot be reached'
+    changed()
+    for (const read of [rows, evidence]) if (read.status === 'rejected') throw read.reason
+  }
+
+  // readOlder reads the next page of past rounds of a series.
+  async readOlder(category: number): Promise<void> {
+    const cursor = this.#older.get(category) ?? ''
+    const page = await this.rest.get<{ rounds: Round[]; cursor: string }>(`/v1/rounds?category=${category}&limit=${OLDER}${cursor && `&cursor=${cursor}`}`)
+    this.#older.set(category, page.cursor)
+    this.rounds.older(category, page.rounds)
+    changed()
+  }
+
+  // hasOlder tells whether the venue has more past rounds of a series than have been read.
+  hasOlder(category: number): boolean {
+    return this.#older.get(category) !== ''
+  }
+
+  async #evidence(r: Round): Promise<Evidence> {
+    const target = `/v1/rounds/${r.market_id}/evidence?round_number=${r.round_number}&limit=1000`
+    const first = await this.rest.get<Evidence>(target)
+    const ticks: EvidenceTick[] = [...first.ticks]
+    for (let cursor = first.cursor; cursor; ) {
+      const more = await this.rest.get<Evidence>(`${target}&cursor=${cursor}`)
+      ticks.push(...more.ticks)
+      cursor = more.cursor
+    }
+    return { ...first, ticks }
+  }
+
+  async #readMarkets(): Promise<void> {
+    if (!this.reachable) return
+    const { markets } = await this.rest.get<{ markets: Market[] }>('/v1/markets?status=trading')
+    for (const m of markets) this.markets.set(m.market_id, m)
+    changed()
+  }
+
+  // #readPnl drops a response that is older than the one shown.
+  async #readPnl(): Promise<void> {
+    if (!this.reachable) return
+    const pnl = await this.rest.get<Pnl>('/v1/portfolio/pnl')
+    if (this.pnl && after(this.pnl.as_of_seq, pnl.as_of_seq)) return
+    this.pnl = pnl
+    changed()
+  }
+
+  // #pnlSoon reads profit and loss after a change of the account.
+  #pnlSoon(): void {
+    if (this.#pnlTimer) return
+    this.#pnlTimer = window.setTimeout(() => {
+      this.#pnlTimer = 0
+      this.#quietly(this.#readPnl())
+    }, PNL_AFTER_MS)
+  }
+
+  async #readAccount(): Promise<void> {
+    const [fills, settlements, orders] = await Promise.all([
+      this.rest.get<{ fills: Fill[]; as_of_seq: U64 }>('/v1/portfolio/fills?limit=200'),
+      this.rest.get<{ settlements: Settlement[]; as_of_seq: U64 }>('/v1/portfolio/settlements?limit=100'),
+      this.rest.get<{ orders: Order[] }>('/v1/portfolio/orders?status=executed,canceled,expired,rejected&limit=100'),
+    ])
+    this.account.fills.read(fills.fills, fills.as_of_seq)
+    this.account.settlements.read(settlements.settlements, settlements.as_of_seq)
+    for (const o of orders.orders) this.account.order(o)
+    this.accountRead = true
+    changed()
+  }
+
+  // select makes a series the one that the screen shows.
+  select(category: number): void {
+    this.#selected = category
+    this.past = undefined
+    this.#quietly(this.#readPast(category))
+    this.#quietly(this.#readTape())
+    changed()
+  }
+
+  get selected(): number {
+    return this.#selected
+  }
+
+  #tape(market: number, generation: number): Ledgered<Trade> {
+    const key = `${market}.${generation}`
+    const have = this.tapes.get(key)
+    if (have) return have
+    for (const old of this.tapes.keys()) if (old.startsWith(`${market}.`)) this.tapes.delete(old)
+    const made = new Ledgered<Trade>(TAPE)
+    this.tapes.set(key, made)
+    return made
+  }
+
+  #tapeKey(): string {
+    const r = this.rounds.current(this.#selected)
+    return r ? `${r.market_id}.${r.generation}` : ''
+  }
+
+  // round is the newest round of the selected series.
+  get round(): Round | undefined {
+    return this.rounds.current(this.#selected)
+  }
+
+  tape(): readonly Trade[] {
+    return this.tapes.get(this.#tapeKey())?.rows ?? []
+  }
+
+  async #readTape(): Promise<void> {
+    const r = this.rounds.current(this.#selected)
+    if (!r) return
+    const page = await this.rest.get<{ trades: Trade[]; as_of_seq: U64 }>(`/v1/markets/${r.market_id}/trades?limit=${TAPE}`)
+    this.#tape(r.market_id, r.generation).read(page.trades.filter((t) => t.generation === r.generation), page.as_of_seq)
+    changed()
+  }
+}

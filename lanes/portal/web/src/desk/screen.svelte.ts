@@ -1,0 +1,62 @@
+// What the user has chosen to see.
+
+export type Tab = 'orders' | 'positions' | 'fills' | 'settlements' | 'rounds' | 'history'
+export type Place = 'markets' | 'chart' | 'book' | 'trade' | 'account'
+export type Page = 'trade' | 'portfolio' | 'agents' | 'account'
+export type Theme = 'auto' | 'light' | 'dark'
+
+const THEME = 'duplex-theme'
+const ENGINEER = 'duplex-engineer'
+const dark = matchMedia('(prefers-color-scheme: dark)')
+
+// The page is in the fragment: the path /agents is a route of the portal.
+const pageNow = (): Page => {
+  const page = location.hash.slice(2)
+  return page === 'portfolio' || page === 'agents' || page === 'account' ? page : 'trade'
+}
+
+function stored(): Theme {
+  const t = localStorage.getItem(THEME)
+  return t === 'light' || t === 'dark' ? t : 'auto'
+}
+
+class Screen {
+  page = $state<Page>(pageNow())
+  category = $state(1)
+  tab = $state<Tab>('orders')
+  place = $state<Place>('chart') // the part that a narrow screen shows
+  book = $state<'yes' | 'no'>('yes')
+  theme = $state<Theme>(stored())
+  engineer = $state(localStorage.getItem(ENGINEER) === 'on') // shows what a program would want to know
+  #system = $state(dark.matches)
+
+  constructor() {
+    dark.addEventListener('change', (e) => (this.#system = e.matches))
+    addEventListener('hashchange', () => (this.page = pageNow()))
+  }
+
+  get shade(): 'light' | 'dark' {
+    return this.theme === 'auto' ? (this.#system ? 'dark' : 'light') : this.theme
+  }
+
+  // editing shows the table in which an order is changed, and puts the cursor into a field of it.
+  editing(field: 'edit_price' | 'edit_qty'): void {
+    this.tab = 'orders'
+    this.place = 'account'
+    requestAnimationFrame(() => document.querySelector<HTMLInputElement>(`[name="${field}"]`)?.select())
+  }
+
+  toggleEngineer(): void {
+    this.engineer = !this.engineer
+    localStorage.setItem(ENGINEER, this.engineer ? 'on' : 'off')
+  }
+
+  // toggleShade switches between light and dark, and follows the system if that is the same.
+  toggleShade(): void {
+    const next = this.shade === 'dark' ? 'light' : 'dark'
+    this.theme = (next === 'dark') === this.#system ? 'auto' : next
+    localStorage.setItem(THEME, this.theme)
+  }
+}
+
+export const screen = new Screen()

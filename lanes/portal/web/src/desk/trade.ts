@@ -1,0 +1,139 @@
+import type { Action } from '../venue/rest.ts'
+import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview } from '../venue/wire.ts'
+import type { Desk } from './desk.ts'
+import type { Fate } from './fate.ts'
+import { notices } from './notices.svelte.ts'
+import { patiently } from './patiently.ts'
+import { changed } from './pulse.svelte.ts'
+
+// The user's actions. Each is stored as the last action of the desk, to be copied.
+
+function act<T>(desk: Desk, a: Action): Promise<T> {
+  desk.last = a
+  changed()
+  return desk.rest.call<T>(a.method, a.target, a.body)
+}
+
+export function place(desk: Desk, o: PlaceOrder): Promise<Placed> {
+  return learned(desk, act(desk, { method: 'POST', target: '/v1/portfolio/orders', body: JSON.stringify(o), tool: 'place_order', args: o }))
+}
+
+// preview changes nothing, so it is not an action to copy. It uses the agent lane, where a
+// rejection has HTTP status 200, so that the browser does not log it as an error.
+export function preview(desk: Desk, o: PlaceOrder): Promise<Preview> {
+  return desk.rest.tool('preview_order', o)
+}
+
+export function cancel(desk: Desk, o: Order): Promise<unknown> {
+  return act(desk, { method: 'DELETE', target: `/v1/portfolio/orders/${o.order_id}`, body: '', tool: 'cancel_order', args: { order_id: o.order_id } })
+}
+
+// cancelAll cancels every order, or those of one market.
+export function cancelAll(desk: Desk, market?: number): Promise<unknown> {
+  const target = market === undefined ? '/v1/portfolio/orders' : `/v1/portfolio/orders?market_id=${market}`
+  return act(desk, { method: 'DELETE', target, body: '', tool: 'cancel_all_orders', args: market === undefined ? {} : { market_id: market } })
+}
+
+export function redeem(desk: Desk, market: number, qty: number): Promise<unknown> {
+  const args = { market_id: market, qty }
+  return act(desk, { method: 'POST', target: '/v1/portfolio/redeem', body: JSON.stringify(args), tool: 'redeem_pairs', args })
+}
+
+// decrease lowers the quantity of a resting order, which keeps its place in the queue.
+export function decrease(desk: Desk, o: Order, qty: number): Promise<unknown> {
+  const args = { order_id: o.order_id, reduce_to: qty }
+  return act(desk, { method: 'POST', target: `/v1/portfolio/orders/${o.order_id}/decrease`, body: JSON.stringify({ reduce_to: qty }), tool: 'decrease_order', args })
+}
+
+// insteadOf returns the order that is to rest in the place of another one.
+export function insteadOf(o: Order, tick: number, qty: number): PlaceOrder {
+  return { client_order_id: freshId(), market_id: o.market_id, generation: o.generation, side: o.side, outcome: o.outcome, tick, qty, ...flagged(o) }
+}
+
+// replace puts a new order in the place of a resting one, in one command.
+export function replace(desk: Desk, old: Order, by: PlaceOrder): Promise<Placed> {
+  const { market_id, generation, side, outcome, ...terms } = by // those of the old order
+  return learned(desk, act(desk, { method: 'POST', target: `/v1/portfolio/orders/${old.order_id}/replace`, body: JSON.stringify(terms), tool: 'replace_order', args: { order_id: old.order_id, ...terms } }))
+}
+
+// learned stores the place in the queue of an order that rests.
+async function learned(desk: Desk, answer: Promise<Placed>): Promise<Placed> {
+  const p = await answer
+  if (p.queue_ahead !== undefined) desk.queue.learn(p.order_id, p.queue_ahead, -1, performance.now())
+  return p
+}
+
+const FLAGS = ['post_only', 'reduce_only', 'cancel_on_pause', 'stp_maker'] as const // by bit of flags
+
+// flagged returns the terms of an order that a new one in its stead keeps.
+function flagged(o: Order): Partial<PlaceOrder> {
+  const terms: Partial<PlaceOrder> = {}
+  if (o.tif === 'gtt') [terms.tif, terms.expiry_ts] = ['gtt', o.expiry_ts]
+  if (o.group_id) terms.group_id = o.group_id
+  FLAGS.forEach((f, bit) => o.flags & (1 << bit) && (terms[f] = true))
+  return terms
+}
+
+// Sends places one order, whatever becomes of its answers, and says what became of it.
+export type Sends = (order: PlaceOrder) => Promise<Fate>
+
+// cancelWithUndo cancels the orders of one market, or all, and offers to put them back with sends.
+export async function cancelWithUndo(desk: Desk, sends: Sends, where: string, market?: number): Promise<void> {
+  const gone = [...desk.account.open.values()].filter((o) => market === undefined || o.market_id === market)
+  if (gone.length === 0) return notices.tell('plain', `No open orders${where}`)
+  try {
+    await cancelAll(desk, market)
+    notices.tell('plain', `Canceled ${gone.length === 1 ? '1 order' : `${gone.length} orders`}${where}`, 'Put back, they rest behind others at their price.', '', { label: 'Undo', does: () => void putBack(sends, gone) })
+  } catch (e) {
+    await notices.failed('Cancel', e)
+  }
+}
+
+// putBack places canceled orders again, where they rest: none of them trades at once.
+async function putBack(sends: Sends, orders: Order[]): Promise<void> {
+  const fates = await Promise.all(orders.map((o) => sends({
+    client_order_id: freshId(), market_id: o.market_id, generation: o.generation, side: o.side, outcome: o.outcome, tick: o.tick, qty: o.remaining_qty, ...flagged(o), post_only: true,
+  })))
+  const back = fates.filter((f) => f.tone !== 'bad').length
+  notices.tell(back === orders.length ? 'plain' : 'bad', `Put back ${back} of ${orders.length}`, back === orders.length ? '' : 'The others would trade at once, or their round has ended.')
+}
+
+// closeOut redeems the pairs of a position and sells the rest at the market, no more than slip
+// pips below the best bid. It returns what cannot be sold now.
+export async function closeOut(desk: Desk, sends: Sends, p: Position, slip: number): Promise<string[]> {
+  const free = { yes: p.yes_qty - p.yes_reserved, no: p.no_qty - p.no_reserved }
+  const pairs = Math.min(free.yes, free.no)
+  if (pairs > 0) await patiently(() => redeem(desk, p.market_id, pairs))
+  const stuck: string[] = []
+  for (const outcome of ['yes', 'no'] as OutcomeName[]) {
+    const qty = free[outcome] - pairs
+    const book = desk.books.get(p.market_id)
+    const bid = book?.generation === p.generation ? book.best(outcome) : 0
+    if (qty <= 0) continue
+    if (bid === 0) {
+      stuck.push(`nobody bids for ${outcome.toUpperCase()} now`)
+      continue
+    }
+    const done = await sends({ client_order_id: freshId(), market_id: p.market_id, generation: p.generation, side: 'sell', outcome, type: 'market', worst_tick: Math.max(1, bid - slip), qty })
+    if (done.filled === undefined) stuck.push(`${outcome.toUpperCase()}: ${done.text}`)
+    else if (done.filled < qty) stuck.push(`${qty - done.filled} ${outcome.toUpperCase()} found no buyer within ${slip / 100}¢ of the best bid`)
+  }
+  return stuck
+}
+
+// arm counts as an action if the user did it, not if the page repeats it.
+export function arm(desk: Desk, timeout_ms: number, byHand: boolean): Promise<unknown> {
+  const args = { timeout_ms }
+  const a: Action = { method: 'POST', target: '/v1/portfolio/deadman', body: JSON.stringify(args), tool: 'arm_deadman', args }
+  return byHand ? act(desk, a) : desk.rest.call(a.method, a.target, a.body)
+}
+
+export function disarm(desk: Desk): Promise<unknown> {
+  return act(desk, { method: 'DELETE', target: '/v1/portfolio/deadman', body: '', tool: 'disarm_deadman', args: {} })
+}
+
+// freshId returns a client_order_id of 62 random bits.
+export function freshId(): string {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2))
+  return String((BigInt(high! & 0x3fffffff) << 32n) | BigInt((low! | 1) >>> 0))
+}

@@ -1,0 +1,9 @@
+import { mount } from 'svelte'
+import '../app.css'
+import App from './App.svelte'
+
+const target = document.getElementById('app')
+if (target) {
+  target.replaceChildren()
+  mount(App, { target })
+}

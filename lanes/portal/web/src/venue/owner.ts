@@ -1,0 +1,102 @@
+import { type Purse, SHOWN } from './purse.ts'
+import { VenueError } from './rest.ts'
+import type { Activity, Agent, AgentMandate, Balance, Deposit, Key, Mandate, NewKey, NewWithdrawal, U64, Withdrawal } from './wire.ts'
+
+const PATIENCE_MS = 8000 // without an answer a request counts as lost
+
+// Owner calls the portal's routes about agents, keys and money with the account token of their owner.
+// No API key reaches these routes.
+export class Owner implements Purse {
+  readonly #token: string
+
+  constructor(token: string) {
+    this.#token = token
+  }
+
+  agents(): Promise<{ agents: Agent[]; as_of_seq: U64 }> {
+    return this.#call('GET', '/agents?limit=1000') // an owner has at most 1,000 agents
+  }
+
+  create(name: string, fund: U64, mandate: Mandate): Promise<{ user_id: number }> {
+    return this.#call('POST', '/agents', { name, fund, mandate })
+  }
+
+  mandate(id: number): Promise<AgentMandate> {
+    return this.#call('GET', `/agents/${id}/mandate`)
+  }
+
+  activity(id: number): Promise<{ activity: Activity[]; as_of_seq: U64 }> {
+    return this.#call('GET', `/agents/${id}/activity?limit=100`)
+  }
+
+  halt(id: number): Promise<unknown> {
+    return this.#call('POST', `/agents/${id}/halt`)
+  }
+
+  resume(id: number): Promise<unknown> {
+    return this.#call('POST', `/agents/${id}/resume`)
+  }
+
+  newKey(id: number, label: string): Promise<NewKey> {
+    return this.#call('POST', `/agents/${id}/keys`, { label, scopes: ['read', 'trade'] })
+  }
+
+  setMandate(id: number, if_rev: number, mandate: Mandate): Promise<{ rev: number }> {
+    return this.#call('PUT', `/agents/${id}/mandate`, { if_rev, mandate })
+  }
+
+  // move sends money to an agent, or takes it back. A repeat with the same id moves nothing.
+  move(id: number, back: boolean, client_transfer_id: string, amount: U64): Promise<unknown> {
+    return this.#call('POST', `/agents/${id}/${back ? 'return' : 'fund'}`, { client_transfer_id, amount })
+  }
+
+  close(id: number): Promise<unknown> {
+    return this.#call('POST', `/agents/${id}/close`)
+  }
+
+  keys(): Promise<{ keys: Key[] }> {
+    return this.#call('GET', '/keys')
+  }
+
+  makeKey(label: string, scopes: string[]): Promise<NewKey> {
+    return this.#call('POST', '/keys', { label, scopes })
+  }
+
+  revokeKey(key: string): Promise<unknown> {
+    return this.#call('DELETE', `/keys/${key}`)
+  }
+
+  balance(): Promise<Balance> {
+    return this.#call('GET', '/balance')
+  }
+
+  deposits(): Promise<{ deposits: Deposit[] }> {
+    return this.#call('GET', `/deposits${SHOWN}`)
+  }
+
+  address(): Promise<{ address: string; asset: string }> {
+    return this.#call('GET', '/deposit-address')
+  }
+
+  withdrawals(): Promise<{ withdrawals: Withdrawal[] }> {
+    return this.#call('GET', `/withdrawals${SHOWN}`)
+  }
+
+  // withdraw requests a withdrawal. A repeat with the same id moves nothing.
+  withdraw(wanted: NewWithdrawal): Promise<unknown> {
+    return this.#call('POST', '/withdrawals', wanted)
+  }
+
+  // #call throws VenueError for an error response, and TypeError if no answer arrives.
+  async #call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const headers: Record<string, string> = { Authorization: `Bearer ${this.#token}` }
+    if (body !== undefined) headers['Content-Type'] = 'application/json'
+    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const answer = await fetch(path, { method, headers, body: body === undefined ? null : JSON.stringify(body), cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal }).catch((e: unknown) => {
+      throw e instanceof DOMException ? new TypeError(e.message) : e
+    })
+    const said: unknown = await answer.json().catch(() => ({}))
+    if (answer.ok) return said as T
+    throw new VenueError(answer.status, (said as { error?: { code?: string } }).error?.code ?? `http_${answer.status}`, said)
+  }
+}

@@ -1,0 +1,53 @@
+package schemas
+
+// ClusterStatus is the result of `GET /admin/cluster`: the members as the one that was asked sees
+// them (docs/rules/operation.md#cluster).
+type ClusterStatus struct {
+	ClusterID string          `json:"cluster_id"`
+	Leader    string          `json:"leader"` // "": none is known
+	Members   []ClusterMember `json:"members"`
+}
+
+// ClusterMember is one member of a cluster.
+type ClusterMember struct {
+	Node          string  `json:"node"`
+	Role          string  `json:"role"`  // leader, voter or learner
+	State         string  `json:"state"` // down if it does not answer
+	Number        U64     `json:"number"`
+	Seq           U64     `json:"seq"`
+	AttestedSeq   U64     `json:"attested_seq"`
+	StateHash     string  `json:"state_hash"`      // at attested_seq; "": none is attested yet
+	ClockOffsetMs float64 `json:"clock_offset_ms"` // ahead of the member that was asked
+	Version       string  `json:"version"`
+	DiskFree      U64     `json:"disk_free"` // bytes
+	Peer          string  `json:"peer"`
+	Follow        string  `json:"follow"`
+}
+
+// AddMember is `POST /admin/cluster/members`.
+type AddMember struct {
+	Name string `json:"name" minLength:"1" maxLength:"32"`
+	Peer string `json:"peer" minLength:"3" maxLength:"300"` // HOST:PORT
+}
+
+// MemberPath names a member in a path.
+type MemberPath struct {
+	Name string `json:"name" in:"path" minLength:"1" maxLength:"32"`
+}
+
+// MoveLeader is `POST /admin/cluster/leader`.
+type MoveLeader struct {
+	Name string `json:"name" minLength:"1" maxLength:"32"`
+}
+
+// DefragResult is the result of `POST /admin/cluster/defrag`.
+type DefragResult struct {
+	Members []Defragmented `json:"members"`
+}
+
+// Defragmented is the size of etcd's database of one member, in bytes, before and after.
+type Defragmented struct {
+	Node   string `json:"node"`
+	Before U64    `json:"before"`
+	After  U64    `json:"after"`
+}

@@ -1,0 +1,382 @@
+package arena
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"duplex/core"
+	"duplex/core/journal"
+	"duplex/core/replica"
+	"duplex/core/venue"
+	"duplex/core/view"
+)
+
+// seedFigures is what the bundle of one seed shows. Money is in dollars.
+type seedFigures struct {
+	Seed         uint64
+	CommandsHash string
+	StateHash    string
+	Reproducible bool
+	Seats        []*seatFigures // by number
+	Seconds      int            // of venue time
+	Setup        *Manifest
+
+	seq uint64 // of the last command
+}
+
+// seatFigures is what a seat did in one seed.
+type seatFigures struct {
+	Name, Kind string
+	Number     int
+	user       core.UserID
+
+	Fund, Profit, MaxDrawdown float64
+	Rounds                    []float64 // profit of each round of the series
+	Equity                    []float64 // every equityStep seconds of venue time
+	Fills, MakerFills         int
+	Fees                      float64
+	Volume                    float64 // contracts
+	Placements, Violations    int
+	Open                      int // resting orders and contracts at the end
+
+	Calls      int
+	Rejections map[string]int
+	Tokens     int
+	ThinkingMs float64
+	Stalls     int
+	ExitStatus *int
+
+	scores scores
+
+	peak, at, beforeRound core.Pips
+}
+
+// equityStep is the time between two points of an equity curve, in seconds.
+const equityStep = 10
+
+func inDollars(p core.Pips) float64 { return float64(p) / 10_000 }
+
+// replayBundle replays the journal of a bundle.
+type replayBundle struct {
+	r      *replica.Replica
+	f      *seedFigures
+	series uint16
+	start  int64
+	second int64 // the next to sample, ns; 0: the seats have no money yet
+	rows   []byte
+	marks  map[uint64]roundForecasts
+}
+
+// analyze replays the journal of a bundle and reads its trajectories. each and sampled may be nil.
+func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) error, sampled func(*replayBundle, int64) error) (*seedFigures, error) {
+	if err := m.Settings.completeRead(); err != nil {
+		return nil, err
+	}
+	f := &seedFigures{Seed: m.Seed, Reproducible: m.Reproducible, Setup: m}
+	for i := range m.Seats {
+		e := &m.Seats[i]
+		if e.Number < 1 || e.Number > len(m.Settings.Seats) || m.Settings.Seats[e.Number-1].Name != e.Name {
+			return nil, fmt.Errorf("%s: seat %q is not in the settings", dir, e.Name)
+		}
+		s := &m.Settings.Seats[e.Number-1]
+		f.Seats = append(f.Seats, &seatFigures{Name: s.Name, Kind: s.kind(), Number: e.Number, Stalls: e.Stalls, ExitStatus: e.ExitStatus, Rejections: map[string]int{}, Fund: inDollars(s.fund)})
+	}
+	b := &replayBundle{r: replica.New(view.DefaultRetentionCaps()), f: f, series: m.Settings.series.Category, start: m.Settings.start, marks: map[uint64]roundForecasts{}}
+	h := sha256.New()
+	for at, err := range journal.Check(filepath.Join(dir, "journal"), journal.Position{}, 1) {
+		if err != nil {
+			var torn *journal.Torn
+			if errors.As(err, &torn) {
+				return nil, fmt.Errorf("%s: the journal is cut", dir)
+			}
+			return nil, err
+		}
+		cmds, err := replica.Commands(&at.Group)
+		if err != nil {
+			return nil, err
+		}
+		if err := b.sample(at.Group.Stamp, sampled); err != nil {
+			return nil, err
+		}
+		if at.Group.Proposal <= b.r.State.Proposals[at.Group.Node] {
+			return nil, fmt.Errorf("%s: group %d is there twice", dir, at.Group.Number)
+		}
+		for i := range cmds {
+			out, err := b.apply(&at.Group, cmds[i:i+1])
+			if err != nil {
+				return nil, err
+			}
+			for i := range out.Applied {
+				a := &out.Applied[i]
+				b.rows = binary.BigEndian.AppendUint64(b.rows[:0], a.Stamp.Seq)
+				b.rows = binary.BigEndian.AppendUint64(b.rows, uint64(a.Stamp.Ts))
+				if b.rows, err = journal.AppendCommand(b.rows, a.Command); err != nil {
+					return nil, err
+				}
+				h.Write(b.rows)
+				b.fold(a)
+			}
+			if each != nil {
+				if err := each(b, &out); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	if err := b.sample(b.r.Venue.Now().Ts+core.NsPerSec, sampled); err != nil {
+		return nil, err
+	}
+	f.CommandsHash = hex.EncodeToString(h.Sum(nil))
+	state, err := b.r.Venue.Hash()
+	if err != nil {
+		return nil, err
+	}
+	f.seq = b.r.Venue.Now().Seq
+	f.StateHash = hex.EncodeToString(state[:])
+	b.end()
+	for _, s := range f.Seats {
+		if err := s.readTrajectory(filepath.Join(dir, trajectoriesDir, s.Name+".jsonl")); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// apply applies one command of a group. The others have their own calls: the state that a figure is read
+// from must not depend on how commands were grouped.
+func (b *replayBundle) apply(g *journal.Group, cmd []core.Command) (replica.Result, error) {
+	b.r.State.Proposals[g.Node] = g.Proposal - 1
+	return b.r.Apply(g, cmd, nil)
+}
+
+// sample takes the equity of each seat at every second up to ts, before the command with that stamp.
+func (b *replayBundle) sample(ts int64, sampled func(*replayBundle, int64) error) error {
+	if b.second == 0 {
+		b.second = b.start - b.start%core.NsPerSec + core.NsPerSec
+	}
+	for ; b.second <= ts; b.second += core.NsPerSec {
+		n := b.f.Seconds
+		b.f.Seconds++
+		for _, s := range b.f.Seats {
+			if s.user == 0 {
+				continue
+			}
+			s.at = b.r.Venue.Equity(s.user)
+			s.peak = max(s.peak, s.at)
+			s.MaxDrawdown = max(s.MaxDrawdown, inDollars(s.peak-s.at))
+			if n%equityStep == 0 {
+				s.Equity = append(s.Equity, inDollars(s.at))
+			}
+		}
+		if sampled != nil {
+			if err := sampled(b, b.second); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// seatOf returns the seat of an account; nil if it is none.
+func (b *replayBundle) seatOf(u core.UserID) *seatFigures {
+	for _, s := range b.f.Seats {
+		if s.user == u && u != 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+// orderOf returns the order that a command places, alone, in a batch or in the stead of another; nil if
+// it places none.
+func orderOf(c core.Command) *core.PlaceOrder {
+	switch c := c.(type) {
+	case *core.PlaceOrder:
+		return c
+	case *core.ReplaceOrder:
+		return &c.PlaceOrder
+	}
+	return nil
+}
+
+// fold counts what one command did. The state is that after it.
+func (b *replayBundle) fold(a *replica.Applied) {
+	switch c := a.Command.(type) {
+	case *core.CreateKey:
+		for _, s := range b.f.Seats {
+			if c.Key == fmt.Sprint("seat", s.Number) {
+				s.user = c.User
+				s.peak = b.r.Venue.Equity(c.User)
+				s.beforeRound = s.peak
+			}
+		}
+	}
+	if o := orderOf(a.Command); o != nil {
+		if s := b.seatOf(o.User); s != nil {
+			s.Placements++
+			if a.Reject == core.MandateViolation {
+				s.Violations++
+			}
+		}
+	}
+	b.foldForecast(a)
+	for _, e := range a.Events {
+		switch e := e.(type) {
+		case *core.Filled:
+			if s := b.seatOf(e.TakerUser); s != nil {
+				s.Fills++
+				s.Fees += inDollars(e.TakerFee)
+				s.Volume += float64(e.Qty)
+			}
+			if s := b.seatOf(e.MakerUser); s != nil {
+				s.Fills++
+				s.MakerFills++
+				s.Fees += inDollars(e.MakerFee - e.Rebate)
+				s.Volume += float64(e.Qty)
+			}
+		case *core.RoundChanged:
+			if !e.Round.Status.Final() {
+				continue
+			}
+			b.endForecasts(&e.Round)
+			if e.Round.Category != b.series {
+				continue
+			}
+			for _, s := range b.f.Seats {
+				now := b.r.Venue.Equity(s.user)
+				s.Rounds = append(s.Rounds, inDollars(now-s.beforeRound))
+				s.beforeRound = now
+			}
+		}
+	}
+}
+
+// end computes what the state at the end shows.
+func (b *replayBundle) end() {
+	for _, s := range b.f.Seats {
+		if s.user == 0 {
+			continue
+		}
+		end := b.r.Venue.Equity(s.user)
+		s.MaxDrawdown = max(s.MaxDrawdown, inDollars(max(s.peak, end)-end))
+		s.Profit = inDollars(end) - s.Fund
+		s.Equity = append(s.Equity, inDollars(end))
+		for id := core.MarketID(1); id <= venue.Slots; id++ {
+			h := b.r.Venue.Holding(s.user, id)
+			s.Open += int(h.Contracts(core.Yes)) + int(h.Contracts(core.No)) + int(h.Open)
+		}
+	}
+}
+
+// bytesPerToken is how many bytes of an answer count as one token of a model.
+const bytesPerToken = 4
+
+// readTrajectory counts the calls of a seat.
+func (s *seatFigures) readTrajectory(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 1<<16), 4<<20)
+	bytes, thought := 0, int64(0)
+	for n := 1; lines.Scan(); n++ {
+		var r callRow
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return fmt.Errorf("%s, line %d: %w", path, n, err)
+		}
+		if r.Method == "" {
+			continue // a fault of the venue
+		}
+		s.Calls++
+		if r.tool() != "" {
+			bytes += r.Bytes
+		}
+		thought += r.Thought
+		if code := errorCode(&r); code != "" && !r.Ended {
+			s.Rejections[code]++
+		}
+	}
+	s.Tokens, s.ThinkingMs = bytes/bytesPerToken, float64(thought)/1000
+	return lines.Err()
+}
+
+// errorCode returns the code of an answer that is an error, of REST or of a tool; "" if it is none.
+func errorCode(r *callRow) string {
+	if r.Status < 400 && !strings.Contains(string(r.Answer), `"isError":true`) && !strings.Contains(string(r.Answer), `"error":{`) {
+		return ""
+	}
+	var body struct {
+		Error struct {
+			Code any
+			Data struct{ Error struct{ Code string } }
+		}
+		Result struct {
+			StructuredContent struct{ Error struct{ Code string } }
+		}
+	}
+	_ = json.Unmarshal(r.Answer, &body) // an answer of another form leaves the codes empty
+	if code, ok := body.Error.Code.(string); ok && code != "" {
+		return code
+	}
+	if code := body.Error.Data.Error.Code; code != "" {
+		return code
+	}
+	if code := body.Result.StructuredContent.Error.Code; code != "" {
+		return code
+	}
+	if body.Error.Code != nil {
+		return fmt.Sprint("jsonrpc ", body.Error.Code)
+	}
+	if r.Status < 400 {
+		return "" // a batch, of which an item failed
+	}
+	return fmt.Sprint("status ", r.Status)
+}
+
+// kind is the kind of a seat in a report.
+func (s *Seat) kind() string {
+	switch {
+	case s.Kind != "":
+		return s.Kind
+	case s.MCP:
+		return "mcp"
+	}
+	return "process"
+}
+
+// completeRead sets what a replay needs of settings that were read from a manifest. It does not check
+// that commands are there.
+func (c *Config) completeRead() (err error) {
+	if c.series, err = seriesOf(c.Series); err != nil {
+		return err
+	}
+	start, err := timeOf(c.Start)
+	if err != nil {
+		return err
+	}
+	c.start = start
+	if c.seeds, err = ParseSeeds(c.Seeds); err != nil {
+		return err
+	}
+	for i := range c.Seats {
+		s := &c.Seats[i]
+		fund := s.Fund
+		if x, ok := fund.(float64); ok && x == float64(int64(x)) { // JSON has one kind of number
+			fund = int64(x)
+		}
+		if s.fund, err = dollars(fund); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package arena
+
+import (
+	"testing"
+)
+
+func testConfig(t *testing.T, change ...func(*Config)) *Config {
+	t.Helper()
+	c := &Config{Name: "test", Rounds: 3, Seeds: "1..2", Seats: []Seat{
+		{Name: "hold", Kind: "hold"}, {Name: "random", Kind: "random"}, {Name: "mid", Kind: "mid"}, {Name: "fair", Kind: "fair"}, {Name: "maker", Kind: "maker"},
+	}}
+	for _, f := range change {
+		f(c)
+	}
+	if err := c.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestSameSeedSameRun tests that two runs of a seed have the same commands and the same state.
+func TestSameSeedSameRun(t *testing.T) {
+	var first []*seedFigures
+	for range 2 {
+		dir := t.TempDir()
+		if _, err := Run(t.Context(), testConfig(t), Options{Dir: dir, Jobs: 2}); err != nil {
+			t.Fatal(err)
+		}
+		runs, err := loadRun(dir, true, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = runs
+			continue
+		}
+		for i, f := range runs {
+			if f.CommandsHash != first[i].CommandsHash || f.StateHash != first[i].StateHash || !f.Reproducible {
+				t.Errorf("seed %d: %s %s, then %s %s", f.Seed, first[i].CommandsHash, first[i].StateHash, f.CommandsHash, f.StateHash)
+			}
+		}
+		if runs[0].CommandsHash == runs[1].CommandsHash {
+			t.Error("two seeds have the same commands")
+		}
+		if _, err := Verify(dir, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}

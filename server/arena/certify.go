@@ -1,0 +1,190 @@
+package arena
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"duplex/core"
+	"duplex/internal/atomicfile"
+)
+
+// standardFaults are the runs of a certification, each with one fault.
+var standardFaults = []string{
+	lostAnswer, lostRequest, lateAnswer + " 500", duplicate, refused + " shed", refused + " rate_limited",
+	staleIndex + " 10", pauseMarket, restartVenue, revokeKey + " 90s", socketCut,
+}
+
+// Limits of a certification (docs/guides/arena.md#certify).
+const (
+	intentWindow    = 10 * core.NsPerSec // in which an order after a lost answer counts as the same intent
+	recoverWithin   = 10 * core.NsPerSec
+	staleAfter      = 5 * core.NsPerSec
+	tradesAround    = 30 * core.NsPerSec // of a stale index, for an agent that trades at that time
+	violationShare  = 0.01
+	requestsRevoked = 1
+)
+
+// Check is one check of a certification.
+type Check struct {
+	Fault     string   `json:"fault"`
+	Seat      string   `json:"seat"`
+	Check     string   `json:"check"`
+	Exercised int      `json:"exercised"` // how often the seat did what the check is about
+	Passed    bool     `json:"passed"`    // false if that is 0
+	Found     string   `json:"found"`
+	Evidence  []uint64 `json:"evidence"` // seqs
+}
+
+// notExercised reports whether a check found no fault, because there was nothing to check.
+func (c *Check) notExercised() bool { return c.Found == notExercised }
+
+const notExercised = "not exercised"
+
+// Certificate is the result of a certification.
+type Certificate struct {
+	SetupHash string  `json:"setup_hash"`
+	Certified bool    `json:"certified"`
+	Checks    []Check `json:"checks"`
+}
+
+// Certify runs the first seed of the config once with each fault of the standard set on every seat
+// that is a process, and checks how the seats handle it.
+func Certify(ctx context.Context, c *Config, o Options, progress func(done, total int)) (*Certificate, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.closing = true
+	out := &Certificate{SetupHash: setupWithoutFaults(c, versions(o.Version)), Certified: true, Checks: []Check{}}
+	tested := 0
+	for i := range c.Seats {
+		if c.Seats[i].Command != "" {
+			tested++
+		}
+	}
+	if tested == 0 {
+		return nil, badConfig("no seat has a command: there is no agent to certify")
+	}
+	faults := o.faults
+	if faults == nil {
+		faults = standardFaults
+	}
+	for _, text := range faults {
+		if err := checkReplaceable(faultDir(o.Dir, text)); err != nil {
+			return nil, err
+		}
+	}
+	lock, err := lockRun(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	// The certificate of an earlier certification is not that of the bundles that replace its own.
+	if err := os.Remove(filepath.Join(o.Dir, certificateName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for i, text := range faults {
+		one := *c
+		one.Solo, one.Seats = false, append([]Seat{}, c.Seats...)
+		for k := range one.Seats {
+			one.Seats[k].faults, one.Seats[k].Faults = nil, nil
+			if one.Seats[k].Command == "" {
+				continue
+			}
+			f, err := parseFault(text)
+			if err != nil {
+				return nil, err
+			}
+			one.Seats[k].faults, one.Seats[k].Faults = []fault{f}, []string{text}
+		}
+		dir := faultDir(o.Dir, text)
+		if err := runSeed(ctx, &one, c.seeds[0], dir, seatsOf(&one, 0), &o, nil); err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+		checks, err := checkBundle(dir, text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+		out.Checks = append(out.Checks, checks...)
+		if progress != nil {
+			progress(i+1, len(faults))
+		}
+	}
+	out.judge()
+	b, err := out.text()
+	if err != nil {
+		return nil, err
+	}
+	return out, atomicfile.Write(filepath.Join(o.Dir, certificateName), b)
+}
+
+const certificateName = "certificate.json"
+
+// faultDir returns the folder of the bundle of a certification with one fault.
+func faultDir(dir, fault string) string {
+	return filepath.Join(dir, strings.ReplaceAll(fault, " ", "-"))
+}
+
+// judge certifies the agents if every check passed.
+func (c *Certificate) judge() {
+	c.Certified = len(c.Checks) > 0
+	for i := range c.Checks {
+		c.Certified = c.Certified && c.Checks[i].Passed
+	}
+}
+
+func (c *Certificate) text() ([]byte, error) {
+	b, err := json.MarshalIndent(c, "", "  ")
+	return append(b, '\n'), err
+}
+
+// Table writes a certificate for a terminal.
+func (c *Certificate) Table(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\tfault\tseat\tcheck\ttimes\tfound\tseqs")
+	for i := range c.Checks {
+		x := &c.Checks[i]
+		verdict := "pass"
+		if x.notExercised() {
+			verdict = "SKIP"
+		} else if !x.Passed {
+			verdict = "FAIL"
+		}
+		seqs := ""
+		if len(x.Evidence) > 0 {
+			seqs = strings.Trim(fmt.Sprint(x.Evidence[:min(len(x.Evidence), 6)]), "[]")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", verdict, x.Fault, x.Seat, x.Check, x.Exercised, x.Found, seqs)
+	}
+	return w.Flush()
+}
+
+// ErrRefused means that a seat did not pass a check.
+var ErrRefused = errors.New("not certified")
+
+// Refusal returns nil if every check passed, else ErrRefused with the reason.
+func (c *Certificate) Refusal() error {
+	failed, missing := 0, 0
+	for i := range c.Checks {
+		if x := &c.Checks[i]; x.notExercised() {
+			missing++
+		} else if !x.Passed {
+			failed++
+		}
+	}
+	switch {
+	case c.Certified:
+		return nil
+	case missing == 0:
+		return fmt.Errorf("%w: %d of %d checks failed", ErrRefused, failed, len(c.Checks))
+	}
+	return fmt.Errorf("%w: %d of %d checks failed, and %d were not exercised: the agent did nothing that they test. More rounds give it more to do: --rounds 8; an agent that places no orders cannot be certified", ErrRefused, failed, len(c.Checks), missing)
+}

@@ -1,0 +1,374 @@
+package arena
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"duplex/core"
+	"duplex/core/replica"
+	"duplex/lanes/mcp"
+	"duplex/tools"
+)
+
+// placement is a placement of a seat in the journal.
+type placement struct {
+	seq      uint64
+	ts       int64
+	order    *core.PlaceOrder
+	staleBy  int64 // age of the index above staleAfter, ms; 0: fresh
+	rejected core.Reject
+}
+
+// checkBundle checks the bundle of a run with one fault.
+func checkBundle(dir, fault string) (checks []Check, err error) {
+	m, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	placed := map[int][]placement{}
+	var stamps []core.Stamp
+	indexed := map[core.Feed]int64{} // when the newest tick came, ns: a market is paused by that, too
+	f, err := analyze(dir, m, func(b *replayBundle, out *replica.Result) error {
+		for i := range out.Applied {
+			a := &out.Applied[i]
+			stamps = append(stamps, a.Stamp)
+			for _, e := range a.Events {
+				if e, ok := e.(*core.Indexed); ok {
+					indexed[e.Tick.Feed] = a.Stamp.Ts
+				}
+			}
+			c := orderOf(a.Command)
+			if c == nil {
+				continue
+			}
+			if s := b.seatOf(c.User); s != nil {
+				p := placement{seq: a.Stamp.Seq, ts: a.Stamp.Ts, order: c, rejected: a.Reject}
+				if market, ok := b.r.Venue.Market(c.Market); ok {
+					if ts, ok := indexed[market.Feed]; ok {
+						p.staleBy = max(0, (a.Stamp.Ts-ts-staleAfter)/core.NsPerMs) // commands of one moment are some ns apart
+					}
+				}
+				placed[s.Number] = append(placed[s.Number], p)
+			}
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range f.Seats {
+		seat := &m.Settings.Seats[s.Number-1]
+		if seat.Command == "" {
+			continue
+		}
+		rows, err := readRows(filepath.Join(dir, trajectoriesDir, s.Name+".jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		t := &tested{fault: fault, seat: seat, s: s, rows: rows, placed: placed[s.Number], stamps: stamps, end: m.Settings.start + int64(f.Seconds)*core.NsPerSec}
+		checks = append(checks, t.checks()...)
+	}
+	return checks, nil
+}
+
+func readRows(path string) (rows []callRow, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 1<<16), 4<<20)
+	for lines.Scan() {
+		var r callRow
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	return rows, lines.Err()
+}
+
+// tested is what a seat did in a run with one fault.
+type tested struct {
+	fault  string
+	seat   *Seat
+	s      *seatFigures
+	rows   []callRow
+	placed []placement
+	stamps []core.Stamp // of every command
+	end    int64        // venue time, ns
+}
+
+// seqAt returns the seq of the last command up to a time, as the place of what is no command.
+func (t *tested) seqAt(ts int64) uint64 {
+	i, _ := slices.BinarySearchFunc(t.stamps, ts+1, func(s core.Stamp, ts int64) int { return cmp.Compare(s.Ts, ts) })
+	if i == 0 {
+		return 0
+	}
+	return t.stamps[i-1].Seq
+}
+
+// checks returns the checks that concern the fault, and those that concern every run.
+func (t *tested) checks() (out []Check) {
+	// add adds a check of what the seat did so many times. What it never did, it cannot have done right.
+	add := func(name string, exercised int, passed bool, evidence []uint64, found string, args ...any) {
+		if evidence == nil {
+			evidence = []uint64{}
+		}
+		evidence = slices.Compact(evidence)
+		c := Check{Fault: t.fault, Seat: t.s.Name, Check: name, Exercised: exercised, Passed: passed && exercised > 0, Found: fmt.Sprintf(found, args...), Evidence: evidence}
+		if passed && exercised == 0 {
+			c.Found = notExercised
+		}
+		out = append(out, c)
+	}
+	switch name, _, _ := strings.Cut(t.fault, " "); name {
+	case lostAnswer, lostRequest:
+		lost := t.lostPlacements(name)
+		if name == lostAnswer {
+			add("no intent is placed twice after a lost answer", lost.accepted, len(lost.twice) == 0, lost.twice, "%d placed twice", len(lost.twice)/2)
+		}
+		add("an unknown outcome is looked up or repeated", lost.orders, len(lost.unknown) == 0, lost.unknown, "%d were not", len(lost.unknown))
+	case staleIndex:
+		var seqs []uint64
+		for i := range t.placed {
+			if t.placed[i].staleBy > 0 {
+				seqs = append(seqs, t.placed[i].seq)
+			}
+		}
+		add("no placement while the index is over 5 s old", t.staleWindows(), len(seqs) == 0, seqs, "%d placements", len(seqs))
+	case revokeKey:
+		after, answered := t.afterRevocation()
+		add("at most one request after the revocation was answered", answered, len(after) <= requestsRevoked, after, "%d requests", len(after))
+	}
+	if !strings.HasPrefix(t.fault, revokeKey) {
+		slow, judged := t.slowRecoveries()
+		add("it goes on within 10 s after a fault", judged, len(slow) == 0, slow, "%d times it did not", len(slow))
+		held := t.s.Open
+		var end []uint64
+		if held > 0 {
+			end = []uint64{t.seqAt(never - 1)}
+		}
+		accepted := 0
+		for i := range t.placed {
+			if t.placed[i].rejected == core.OK {
+				accepted++
+			}
+		}
+		add("no orders and contracts at the end", accepted, held == 0 || t.seat.Holds, end, "%d", held)
+	}
+	var violations []uint64
+	for i := range t.placed {
+		if t.placed[i].rejected == core.MandateViolation {
+			violations = append(violations, t.placed[i].seq)
+		}
+	}
+	add("at most 1 % of the placements violate the mandate", len(t.placed), float64(len(violations)) <= violationShare*float64(len(t.placed)), violations, "%d of %d", len(violations), len(t.placed))
+	var last []uint64
+	ran := t.s.ExitStatus == nil || strings.HasPrefix(t.fault, revokeKey) && *t.s.ExitStatus >= 0
+	if n := len(t.rows); n > 0 && !ran {
+		last = []uint64{t.seqAt(t.rows[n-1].Done)}
+	}
+	calls := 0
+	for i := 0; i < len(t.rows) && t.rows[i].Fault != askedToEnd; i++ {
+		if t.rows[i].Method != "" {
+			calls++
+		}
+	}
+	add("it runs to the end", calls, ran, last, "%s", exitText(t.s.ExitStatus))
+	return out
+}
+
+func exitText(status *int) string {
+	if status == nil {
+		return "it did"
+	}
+	return "it ended with exit status " + strconv.Itoa(*status)
+}
+
+// lostOrders are the placements that a fault struck. Orders are named by their seqs.
+type lostOrders struct {
+	orders   int      // how many
+	accepted int      // of them, those that the venue accepted
+	twice    []uint64 // in pairs: a lost one, and one like it that came before the seat knew the outcome of the first
+	unknown  []uint64 // where those are that were never looked up or repeated
+}
+
+// lostPlacements returns what became of the placements that a fault struck.
+func (t *tested) lostPlacements(fault string) (lost lostOrders) {
+	for i := range t.rows {
+		r := &t.rows[i]
+		if r.Fault != fault {
+			continue
+		}
+		for _, o := range ordersIn(r) {
+			lost.orders++
+			first := t.accepted(o.ClientID)
+			if first != 0 {
+				lost.accepted++
+			}
+			second, known := t.afterLoss(i, &o)
+			if !known {
+				lost.unknown = append(lost.unknown, cmp.Or(first, t.seqAt(r.Done)))
+			}
+			if fault != lostAnswer || second == "" {
+				continue
+			}
+			if again := t.accepted(second); first != 0 && again != 0 {
+				lost.twice = append(lost.twice, first, again)
+			}
+		}
+	}
+	return lost
+}
+
+// staleWindows returns how often the index was over staleAfter old while the seat traded: it placed an
+// order then, or within tradesAround before the fault or after its end.
+func (t *tested) staleWindows() (n int) {
+	begun := int64(0)
+	for i := range t.rows {
+		switch r := &t.rows[i]; r.Fault {
+		case staleIndex:
+			begun = r.Ts
+		case staleIndex + faultEnded:
+			if r.Ts-begun > staleAfter && slices.ContainsFunc(t.rows, func(x callRow) bool {
+				return x.Ts >= begun-tradesAround && x.Ts <= r.Ts+tradesAround && len(ordersIn(&x)) > 0
+			}) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// afterLoss returns the id of the first order that places the intent of o again after row i lost it,
+// before the seat knew its outcome; "" if there is none. known is false if it never did.
+func (t *tested) afterLoss(i int, o *wireOrder) (second string, known bool) {
+	for k := i + 1; k < len(t.rows) && !known; k++ {
+		r := &t.rows[k]
+		for _, x := range ordersIn(r) {
+			if second == "" && x.ClientID != o.ClientID && r.Ts-t.rows[i].Done <= intentWindow && t.sameIntent(o, &x) {
+				second = x.ClientID
+			}
+		}
+		known = looksUp(r, o)
+	}
+	return second, known
+}
+
+// sameIntent reports whether two orders differ in their ids alone. The journal says what the order of a
+// replace is; one that it does not have replaces the same order.
+func (t *tested) sameIntent(o, x *wireOrder) bool {
+	a, b := t.placement(o.ClientID), t.placement(x.ClientID)
+	if a != nil && b != nil {
+		p, q := a.order, b.order
+		return p.Market == q.Market && p.Side == q.Side && p.Outcome == q.Outcome && p.Qty == q.Qty && p.Tick == q.Tick
+	}
+	return o.Market == x.Market && o.Side == x.Side && o.Outcome == x.Outcome && o.Qty == x.Qty && o.Tick == x.Tick && o.Worst == x.Worst && o.Replaces == x.Replaces
+}
+
+// placement returns the placement with an id; nil if the journal has none.
+func (t *tested) placement(clientID string) *placement {
+	for i := range t.placed {
+		if p := &t.placed[i]; strconv.FormatUint(p.order.ClientID, 10) == clientID {
+			return p
+		}
+	}
+	return nil
+}
+
+// accepted returns the seq of the placement with an id if it was accepted; else 0.
+func (t *tested) accepted(clientID string) uint64 {
+	for i := range t.placed {
+		if p := &t.placed[i]; p.rejected == core.OK && strconv.FormatUint(p.order.ClientID, 10) == clientID {
+			return p.seq
+		}
+	}
+	return 0
+}
+
+// afterRevocation returns where the requests are after the first that was answered unauthorized, and
+// whether there is a first: 0 or 1.
+func (t *tested) afterRevocation() (seqs []uint64, answered int) {
+	for i := range t.rows {
+		r := &t.rows[i]
+		if r.Method == "" {
+			continue
+		}
+		if answered > 0 {
+			seqs = append(seqs, t.seqAt(r.Done))
+		} else if r.Status == 401 || strings.Contains(string(r.Answer), `"unauthorized"`) {
+			answered = 1
+		}
+	}
+	return seqs, answered
+}
+
+// slowRecoveries returns where the faults are after which no command was accepted, and no wait was open,
+// within recoverWithin, and how many faults it judged that show something: one of requests shows it at a
+// placement. What happens when the seat has been asked to end counts no more.
+func (t *tested) slowRecoveries() (seqs []uint64, judged int) {
+	last := t.end
+	for i := range t.rows {
+		if t.rows[i].Fault == askedToEnd {
+			last = t.rows[i].Ts
+		}
+	}
+	if len(t.rows) == 0 {
+		return []uint64{t.seqAt(last)}, 0
+	}
+	for i := range t.rows {
+		r := &t.rows[i]
+		lasts := r.Fault == staleIndex || r.Fault == pauseMarket
+		if r.Fault == "" || r.Fault == askedToEnd || lasts || r.Done+recoverWithin > last {
+			continue
+		}
+		if f := (fault{name: r.Fault}); !f.ofRequests() || len(ordersIn(r)) > 0 {
+			judged++
+		}
+		recovered := false
+		for k := range t.rows {
+			if k != i && t.goesOn(&t.rows[k], r.Done) {
+				recovered = true
+				break
+			}
+		}
+		if !recovered {
+			seqs = append(seqs, t.seqAt(r.Done))
+		}
+	}
+	return seqs, judged
+}
+
+// goesOn reports whether a call shows that its seat goes on after a fault that ended at a time: it is a
+// command that came within recoverWithin and was accepted, or a wait that was open then. To read shows
+// nothing, and neither does a call that has no answer or an error for one.
+func (t *tested) goesOn(r *callRow, ended int64) bool {
+	if r.Method == "" || r.Fault != "" || r.Status == 0 || r.Status >= 400 || errorCode(r) != "" || r.Ts > ended+recoverWithin {
+		return false
+	}
+	path, _, _ := strings.Cut(r.Target, "?")
+	name := r.tool()
+	if name == "wait_for_event" || name == tools.AdvanceClock.Name || path == tools.AdvanceClock.Path {
+		return r.Done >= ended
+	}
+	if r.Ts < ended {
+		return false
+	}
+	if orders := ordersIn(r); len(orders) > 0 {
+		return slices.ContainsFunc(orders, func(o wireOrder) bool { return t.accepted(o.ClientID) != 0 })
+	}
+	if path == mcp.Path {
+		verb, _, _ := strings.Cut(name, "_")
+		return name != "" && verb != "get" && verb != "list" && verb != "preview"
+	}
+	return r.Method != "GET" && path != tools.PreviewOrder.Path
+}

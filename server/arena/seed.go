@@ -1,0 +1,381 @@
+package arena
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"duplex/core"
+	"duplex/core/engine"
+	"duplex/core/journal"
+	"duplex/core/venue"
+	"duplex/lanes/gate"
+	"duplex/schemas"
+	"duplex/server"
+	"duplex/tools"
+)
+
+// seedRun is the run of one seed: a venue, its market and its seats.
+type seedRun struct {
+	c     *Config
+	seed  uint64
+	dir   string // of the bundle
+	work  string // the data folder while the venue runs
+	seats []*seat
+	log   *slog.Logger
+	o     *Options
+
+	venue    *server.Venue
+	api      *connections
+	options  server.Options
+	turns    *turns
+	follower *engine.Follower
+
+	prices *prices
+	tick   int64 // when the next index tick is due, ns
+	maker  marketMaker
+	noise  *noise
+	rounds int // final ones of the series
+	shown  int // of them, those that progress knows
+}
+
+// seat is a seat in one run.
+type seat struct {
+	*Seat
+	number  int
+	key     string
+	secret  []byte
+	user    core.UserID
+	waits   *seatWaits
+	builtin *builtin
+	process *process
+	faults  *seatFaults
+	log     *trajectory
+	exit    *int // exit status of a process that ended before the run did
+	asked   bool // to end
+
+	unauthorized chan struct{} // a token for the newest request that failed authentication
+	failures     atomic.Int64  // of authentication
+
+	mu     sync.Mutex
+	remote map[string]struct{} // addresses of its connections
+}
+
+var audit = core.Audit{Who: "arena"}
+
+// Funds of the market's own accounts, in pips.
+const marketFunds = core.Pips(10_000_000) * 10_000
+
+// newSeedRun prepares the run of a seed whose bundle is dir. seats are those of the config, or one of
+// them.
+func newSeedRun(c *Config, seed uint64, dir string, seats []int, o *Options) (s *seedRun, err error) {
+	s = &seedRun{c: c, seed: seed, dir: dir, o: o, log: o.Log}
+	if s.work, err = os.MkdirTemp(o.Temp, "dx-arena-"); err != nil {
+		return nil, err
+	}
+	defer func(work string) {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(work))
+		}
+	}(s.work)
+	if err = os.MkdirAll(filepath.Join(dir, trajectoriesDir), 0o700); err != nil {
+		return nil, err
+	}
+	secrets := map[string][]byte{}
+	var keys []string
+	for _, i := range seats {
+		x := &seat{Seat: &c.Seats[i], number: i + 1, key: fmt.Sprint("seat", i+1), secret: make([]byte, schemas.SecretLen), remote: map[string]struct{}{}, unauthorized: make(chan struct{}, 1)}
+		_, _ = rand.Read(x.secret)
+		secrets[x.key] = x.secret
+		keys = append(keys, x.key)
+		x.faults = newSeatFaults(seed, x.Name, x.Seat.faults, c.start, o.closing)
+		if x.log, err = newTrajectory(filepath.Join(dir, trajectoriesDir, x.Name+".jsonl"), hex.EncodeToString(x.secret)); err != nil {
+			return nil, err
+		}
+		s.seats = append(s.seats, x)
+	}
+	s.turns = newTurns(c.start, c.pace, c.stall, keys)
+	master, token := make([]byte, 32), make([]byte, 24)
+	_, _ = rand.Read(master)
+	_, _ = rand.Read(token)
+	s.options = server.Options{
+		Environment: "arena", Oracle: "sim", Data: s.work, MasterKey: master, OperatorToken: "dxo_" + hex.EncodeToString(token), DisputeWindow: time.Second,
+		API: o.API, Portal: o.Portal, Admin: o.Admin, Log: s.log, Version: o.Version,
+		Virtual: &server.Virtual{Now: s.turns.Now, Time: s.turns, Secrets: secrets, Unlimited: c.pace == 0, Intercept: s.intercept, OnUnauthorized: s.unauthorized},
+	}
+	for _, x := range s.seats {
+		x.waits = s.turns.seats[x.key]
+		if o.Hand { // it has a turn from its first call on
+			s.turns.expect(x.waits)
+		}
+	}
+	return s, nil
+}
+
+// open opens the venue, and continues where it was if it was open before.
+func (s *seedRun) open(ctx context.Context) (err error) {
+	if s.api, err = listen(s.options.API); err != nil {
+		return err
+	}
+	s.options.APIListener = s.api
+	if s.venue, err = server.Open(ctx, s.options); err != nil {
+		return err
+	}
+	s.follower = s.venue.Engine().Follow()
+	return nil
+}
+
+// submit submits commands of the market, of one account.
+func (s *seedRun) submit(cmds ...core.Command) error {
+	for _, c := range cmds {
+		if _, err := s.venue.Engine().Submit(context.Background(), c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// account creates an account without a token, with money.
+func (s *seedRun) account(name string, fund core.Pips) (u core.UserID, err error) {
+	if err := s.submit(&core.CreateUser{Name: name, Audit: audit}); err != nil {
+		return 0, err
+	}
+	readVenue(s.venue.Engine().Read, func(v *venue.Venue) {
+		for x := range v.Users() {
+			u = x.ID
+		}
+	})
+	if fund == 0 {
+		return u, nil
+	}
+	return u, s.submit(&core.Deposit{User: u, DepositID: "fund-" + name, Amount: fund, Audit: audit})
+}
+
+// setUp creates the accounts and opens the session.
+func (s *seedRun) setUp() error {
+	maker, err := s.account("maker", marketFunds)
+	if err != nil {
+		return err
+	}
+	trader, err := s.account("noise", marketFunds)
+	if err != nil {
+		return err
+	}
+	s.maker = marketMaker{user: maker, series: s.c.series}
+	s.noise = newNoise(stream(s.seed, "noise"), s.c.series, trader, int64(s.c.Noise*1000))
+	s.prices = newPrices(s.c, s.seed)
+	s.tick = s.c.start - s.c.start%core.NsPerSec + core.NsPerSec
+	for _, x := range s.seats {
+		owner, err := s.account("owner-"+x.Name, x.fund)
+		if err != nil {
+			return err
+		}
+		create := &core.CreateAgent{Owner: owner, Name: x.Name, Fund: x.fund, Mandate: x.mandate, Audit: audit}
+		r, err := s.venue.Engine().Submit(context.Background(), create)
+		if err != nil {
+			return err
+		}
+		if r.Reject != core.OK {
+			return badConfig("seat %q: the venue rejects its account: %w", x.Name, r.Reject)
+		}
+		readVenue(s.venue.Engine().Read, func(v *venue.Venue) { x.user = v.Agents(owner)[0] })
+		if err := s.submit(&core.CreateKey{User: x.user, Key: x.key, Scopes: gate.UserScopes, Label: "arena", Audit: audit}); err != nil {
+			return err
+		}
+		if x.Kind != "" {
+			if err := s.newBuiltin(x); err != nil {
+				return err
+			}
+		}
+	}
+	return s.submit(&core.SetSession{Feed: s.c.series.Feed, Open: true})
+}
+
+// newBuiltin makes the agent of a baseline.
+func (s *seedRun) newBuiltin(x *seat) error {
+	key := s.venue.Engine().Key(x.key)
+	if key == nil {
+		return fmt.Errorf("key %s is missing", x.key)
+	}
+	was := x.builtin
+	x.builtin = &builtin{
+		act: baselines[x.Kind], venue: s.venue.Gate().Venue, caller: tools.Caller{User: x.user, Key: key}, log: x.log,
+		series: s.c.series, r: stream(s.seed, "seat\n"+x.Name),
+	}
+	if was != nil { // after a restart of the venue
+		x.builtin.r, x.builtin.nextID, x.builtin.model, x.builtin.wake = was.r, was.nextID, was.model, was.wake
+	}
+	return nil
+}
+
+// run runs the seed until its rounds are final, or ctx ends.
+func (s *seedRun) run(ctx context.Context, progress func(rounds int)) (err error) {
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err = s.open(ctx); err != nil {
+		return err
+	}
+	if err = s.setUp(); err != nil {
+		return err
+	}
+	if s.o.Ready != nil {
+		s.o.Ready(s)
+	}
+	if err = s.startProcesses(); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, s.turns.stop) // a turn ends, however long its seat thinks
+	defer stop()
+	for s.rounds < s.c.Rounds {
+		if err = ctx.Err(); err != nil {
+			return err
+		}
+		if err = s.venue.Engine().Err(); err != nil {
+			return err
+		}
+		if err = s.sequenceDue(); err != nil {
+			return err
+		}
+		if s.o.Hand && s.c.pace == 0 {
+			if err = s.turns.someone(ctx); err != nil {
+				return err
+			}
+		}
+		acted := s.giveTurns()
+		if s.observe(progress) || acted && s.due() <= s.now() {
+			continue // a seat may react to another at the same time
+		}
+		if err = s.wait(ctx, s.due()); err != nil {
+			return err
+		}
+	}
+	if s.o.closing {
+		return s.letSeatsEnd(ctx)
+	}
+	return nil
+}
+
+// giveTurns lets each seat act, in the order of their numbers. It reports whether one may have.
+func (s *seedRun) giveTurns() (acted bool) {
+	if s.c.pace > 0 {
+		for _, x := range s.seats {
+			if x.builtin != nil {
+				x.builtin.run(s.now())
+			}
+		}
+		return false
+	}
+	for _, x := range s.seats {
+		before := s.venue.Engine().Seq()
+		if x.builtin != nil {
+			x.builtin.run(s.now())
+		} else {
+			thought := s.turns.take(x.waits)
+			if s.c.Think > 0 {
+				s.turns.advance(s.now() + int64(s.c.Think*float64(thought)))
+			}
+		}
+		if s.venue.Engine().Seq() != before {
+			acted = true
+			s.mark()
+		}
+	}
+	return acted
+}
+
+// mark reads what has happened, and marks the seats that may wait for it.
+func (s *seedRun) mark() (final int) {
+	for {
+		select {
+		case <-s.follower.Ready():
+		default:
+			return final
+		}
+		b, err := s.follower.Next(context.Background())
+		if err != nil {
+			return final
+		}
+		for i := range b.Applied {
+			for _, e := range b.Applied[i].Events {
+				if r, ok := e.(*core.RoundChanged); ok {
+					for _, x := range s.seats {
+						s.turns.touch(x.waits)
+					}
+					if r.Round.Category == s.c.series.Category && r.Round.Status.Final() {
+						s.rounds++
+					}
+				}
+				tools.AffectedUsers(e, func(u core.UserID) {
+					for _, x := range s.seats {
+						if x.user == u {
+							s.turns.touch(x.waits)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// observe reads what has happened. It reports whether a seat that waits may have something to react to
+// now.
+func (s *seedRun) observe(progress func(int)) bool {
+	s.mark()
+	if s.rounds > s.shown && progress != nil {
+		progress(s.rounds)
+	}
+	s.shown = s.rounds
+	if s.c.pace > 0 {
+		return false
+	}
+	for _, x := range s.seats {
+		if x.builtin == nil && s.turns.isDue(x.waits) {
+			return true
+		}
+	}
+	return false
+}
+
+// close ends the seats and the venue.
+func (s *seedRun) close() error {
+	for _, x := range s.seats {
+		if x.process == nil {
+			continue
+		}
+		if status, ended := x.process.exited(); ended && !x.asked {
+			x.exit = &status
+		}
+	}
+	s.turns.end()
+	for _, x := range s.seats {
+		if x.process != nil {
+			x.process.stop()
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var err error
+	if s.venue != nil {
+		err = s.venue.Close(ctx)
+	}
+	for _, x := range s.seats {
+		err = errors.Join(err, x.log.close())
+	}
+	return err
+}
+
+// keepJournal copies the journal into the bundle, without the room that was set aside in its files.
+func (s *seedRun) keepJournal() error {
+	to := filepath.Join(s.dir, "journal")
+	if _, err := journal.Copy(context.Background(), filepath.Join(s.work, "journal"), to, journal.CopyOptions{}); err != nil {
+		return err
+	}
+	return os.RemoveAll(s.work)
+}

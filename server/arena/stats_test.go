@@ -1,0 +1,212 @@
+package arena
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestScoresAgreeWithPython compares mean, interval and scores with an implementation in Python.
+func TestScoresAgreeWithPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3")
+	}
+	for _, n := range []int{5, 23} {
+		r := stream(uint64(n), "test")
+		hash := strings.Repeat("9a3f", 16)
+		given := struct {
+			SetupHash string     `json:"setup_hash"`
+			Values    []float64  `json:"values"`
+			Forecasts [][2]int64 `json:"forecasts"`
+		}{SetupHash: hash}
+		var mine score
+		for range n {
+			given.Values = append(given.Values, float64(r.IntN(2_000_000)-900_000)/10_000)
+		}
+		for i := range 400 {
+			p, yes := r.Int64N(10_001), r.IntN(2) == 0
+			if i < 2 {
+				p = int64(i) * 10_000
+			}
+			mine.add(p, yes)
+			row := [2]int64{p}
+			if yes {
+				row[1] = 1
+			}
+			given.Forecasts = append(given.Forecasts, row)
+		}
+		input, err := json.Marshal(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(python, "testdata/scores.py")
+		cmd.Stdin = bytes.NewReader(input)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want struct{ Mean, Low, High, Brier, Log_loss, Ece float64 }
+		if err := json.Unmarshal(out, &want); err != nil {
+			t.Fatal(err)
+		}
+		f := newBootstrap(hash, n).figure(given.Values)
+		if f.Mean != round6(want.Mean) || *f.Low != round6(want.Low) || *f.High != round6(want.High) {
+			t.Errorf("%d values: %v %v %v, Python has %v", n, f.Mean, *f.Low, *f.High, want)
+		}
+		brier, logLoss, ece, _ := mine.values()
+		for name, x := range map[string][2]float64{"Brier": {brier, want.Brier}, "log loss": {logLoss, want.Log_loss}, "calibration error": {ece, want.Ece}} {
+			if math.Abs(x[0]-x[1]) > 1e-12 {
+				t.Errorf("%s: %v, Python has %v", name, x[0], x[1])
+			}
+		}
+	}
+	if f := newBootstrap("0011223344556677", 4).figure([]float64{1, 2, 3, 4}); f.Mean != 2.5 || f.Low != nil || f.High != nil {
+		t.Errorf("under five seeds: %+v", f)
+	}
+}
+
+// TestScoresAreTheSameEverywhere tests that the bits of the log loss are those of every other machine.
+func TestScoresAreTheSameEverywhere(t *testing.T) {
+	h := sha256.New()
+	for p := range int64(10_001) {
+		for _, yes := range []bool{true, false} {
+			var x score
+			x.add(p, yes)
+			h.Write(binary.BigEndian.AppendUint64(nil, math.Float64bits(x.logLoss)))
+		}
+	}
+	if got := hex.EncodeToString(h.Sum(nil)[:8]); got != "c2eac9702e6fc9e1" {
+		t.Error(got)
+	}
+}
+
+// TestVerify tests that a changed byte in any file of a bundle, or a changed figure of the report,
+// fails.
+func TestVerify(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Run(t.Context(), testConfig(t, func(c *Config) { c.Rounds = 1 }), Options{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := Verify(dir, nil); err != nil || n != 2 {
+		t.Fatal(n, err)
+	}
+	m, err := readManifest(filepath.Join(dir, "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []string{filepath.Join(dir, "1", manifestName), filepath.Join(dir, reportName), filepath.Join(dir, pageName)}
+	for name := range m.Files {
+		files = append(files, filepath.Join(dir, "1", name))
+	}
+	for _, path := range files {
+		was, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(was) == 0 {
+			continue
+		}
+		is := bytes.Clone(was)
+		at := len(is) / 2
+		if strings.HasSuffix(path, ".json") { // a digit, so that it stays JSON
+			at = bytes.LastIndexAny(is, "0123456789")
+		}
+		is[at] ^= 1
+		if err := os.WriteFile(path, is, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(dir, nil); err == nil {
+			t.Errorf("%s: a changed byte was not found", path)
+		}
+		if err := os.WriteFile(path, was, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Verify(dir, nil); err != nil {
+		t.Error(err)
+	}
+	everyFigure(t, filepath.Join(dir, reportName))
+
+	newer := filepath.Join(dir, "2", manifestName)
+	b, err := os.ReadFile(newer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(newer, bytes.Replace(b, []byte(`"bundle": 1`), []byte(`"bundle": 9`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err1 := Verify(dir, nil)
+	_, err2 := Rank([]string{dir})
+	_, err3 := MakeReport(dir, false, nil)
+	_, err4 := Run(t.Context(), testConfig(t, func(c *Config) { c.Rounds = 1 }), Options{Dir: dir})
+	for i, err := range []error{err1, err2, err3, err4, Export(dir, filepath.Join(t.TempDir(), "x"), "csv", nil)} {
+		var bad *ConfigError
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), "a bundle of version 9") {
+			t.Errorf("%d: a bundle of another version: %v", i, err)
+		}
+	}
+}
+
+// everyFigure changes each value of a report, one after the other: the comparison names it. A name that
+// is there twice does not pass either.
+func everyFigure(t *testing.T, path string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	var change func(v any, set func(any), at string, root *any)
+	change = func(v any, set func(any), at string, root *any) {
+		switch x := v.(type) {
+		case map[string]any:
+			for k, y := range x {
+				change(y, func(z any) { x[k] = z }, at+"."+k, root)
+			}
+			return
+		case []any:
+			for i, y := range x {
+				change(y, func(z any) { x[i] = z }, fmt.Sprintf("%s[%d]", at, i), root)
+			}
+			return
+		case float64:
+			set(x + 0.000001)
+		case string:
+			set(x + "x")
+		case bool:
+			set(!x)
+		case nil:
+			set(0.0)
+		}
+		changed, err := json.Marshal(*root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := compareReports(path, changed, text, "dx"); err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(at, ".")) {
+			t.Errorf("%s: a changed figure was not found: %v", at, err)
+		}
+		set(v)
+		n++
+	}
+	var root any
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	change(root, nil, "", &root)
+	if n < 100 {
+		t.Errorf("%d values changed", n)
+	}
+	if compareReports(path, bytes.Replace(text, []byte(`"seeds"`), []byte(`"seeds": [9], "seeds"`), 1), text, "dx") == nil {
+		t.Error("a name that is there twice was not found")
+	}
+}

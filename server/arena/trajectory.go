@@ -1,0 +1,97 @@
+package arena
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// callRow is one line of a trajectory: a call of a seat and its answer. Times named ts are of venue
+// time. Headers are never recorded, so a trajectory has no signature.
+type callRow struct {
+	Ts      int64           `json:"ts,string"`      // when the call was admitted, ns
+	Done    int64           `json:"done_ts,string"` // when it was answered, ns
+	Wall    int64           `json:"wall_ms"`        // since the begin of the run, when it was answered
+	Thought int64           `json:"thought_us"`     // time that the seat took before the call
+	Method  string          `json:"method"`
+	Target  string          `json:"target"`
+	Tool    string          `json:"tool,omitempty"`
+	Fault   string          `json:"fault,omitempty"` // that the arena brought about
+	Status  int             `json:"status"`          // 0: no answer
+	Ended   bool            `json:"ended,omitempty"` // it was refused because the run had ended, which is no rejection
+	Body    json.RawMessage `json:"body,omitempty"`
+	Answer  json.RawMessage `json:"answer,omitempty"`
+	Bytes   int             `json:"bytes"` // of the answer
+}
+
+// trajectory writes the calls of one seat to a file. Its methods are safe for concurrent use.
+type trajectory struct {
+	begun  time.Time
+	secret []byte // of the seat's key, in hex
+
+	mu   sync.Mutex
+	file *os.File
+	out  *bufio.Writer
+	err  error
+}
+
+func newTrajectory(path, secret string) (*trajectory, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &trajectory{begun: time.Now(), secret: []byte(secret), file: f, out: bufio.NewWriterSize(f, 1<<16)}, nil
+}
+
+func (t *trajectory) add(r *callRow) {
+	r.Wall, r.Bytes = time.Since(t.begun).Milliseconds(), max(r.Bytes, len(r.Answer))
+	b, err := json.Marshal(r)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		_, err = t.out.Write(append(t.hide(b), '\n'))
+	}
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// hide removes the seat's secret from what an agent has sent or printed.
+func (t *trajectory) hide(b []byte) []byte {
+	if len(t.secret) > 0 {
+		b = bytes.ReplaceAll(b, t.secret, []byte("(secret)"))
+		b = bytes.ReplaceAll(b, bytes.ToUpper(t.secret), []byte("(secret)"))
+	}
+	return b
+}
+
+func (t *trajectory) close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := t.err
+	if e := t.out.Flush(); err == nil {
+		err = e
+	}
+	if e := t.file.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// asJSON returns bytes as JSON: as they are if they are a JSON value, else as a string.
+func asJSON(b []byte) json.RawMessage {
+	switch {
+	case len(b) == 0:
+		return nil
+	case json.Valid(b):
+		return b
+	case !utf8.Valid(b):
+		b = []byte("(not text)")
+	}
+	out, _ := json.Marshal(string(b))
+	return out
+}

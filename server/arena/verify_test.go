@@ -1,0 +1,142 @@
+package arena
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPartOfARun tests that a run from which a seed or a seat was left out is neither verified nor ranked,
+// although its report agrees with the bundles that are left; and that a bundle counts for its own seed alone.
+func TestPartOfARun(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "whole")
+	if _, err := Run(t.Context(), testConfig(t, func(c *Config) { c.Rounds, c.Seeds, c.Seats = 1, "1..3", c.Seats[2:4] }), Options{Dir: whole, Jobs: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := Rank([]string{whole}); err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	for name, x := range map[string]struct {
+		change func(dir string) error
+		want   string
+	}{
+		"a seed is missing": {func(dir string) error { return os.RemoveAll(filepath.Join(dir, "2")) }, "has 2 of 3 seeds, and seed 2 is not complete"},
+		"a seed is another's copy": {func(dir string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(dir, "2")), os.CopyFS(filepath.Join(dir, "2"), os.DirFS(filepath.Join(dir, "1"))))
+		}, "is the bundle of seed 1"},
+		"a seed is another's, renamed": {func(dir string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(dir, "2")), os.CopyFS(filepath.Join(dir, "2"), os.DirFS(filepath.Join(dir, "1"))), edit(filepath.Join(dir, "2", manifestName), `"seed": 1,`, `"seed": 2,`))
+		}, "the index is not the one that seed 2 draws"},
+		"a seed more": {func(dir string) error {
+			return errors.Join(os.CopyFS(filepath.Join(dir, "4"), os.DirFS(filepath.Join(dir, "1"))), edit(filepath.Join(dir, "4", manifestName), `"seed": 1,`, `"seed": 4,`))
+		}, "has seeds that are not in its settings"},
+		"a seat is left out": {func(dir string) error {
+			path := filepath.Join(dir, "2", manifestName)
+			m, err := readManifest(filepath.Dir(path))
+			if err != nil {
+				return err
+			}
+			m.Seats = m.Seats[1:]
+			return writeManifest(filepath.Dir(path), m)
+		}, "do not have every seat"},
+	} {
+		dir := filepath.Join(t.TempDir(), "part")
+		if err := errors.Join(os.CopyFS(dir, os.DirFS(whole)), x.change(dir)); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := MakeReport(dir, false, nil); err == nil { // the report of what is left
+			if err := r.Write(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err1 := Verify(dir, nil)
+		_, err2 := Rank([]string{dir})
+		for what, err := range map[string]error{"verified": err1, "ranked": err2} {
+			if err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("%s: %s: %v", name, what, err)
+			}
+		}
+	}
+	if err := edit(filepath.Join(whole, reportName), `"verdict": "no evidence of skill"`, `"verdict": "profit"`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rank([]string{whole}); err == nil || !strings.Contains(err.Error(), "verdict") {
+		t.Errorf("a report that was changed is ranked: %v", err)
+	}
+}
+
+// edit replaces a text in a file, which must have it.
+func edit(path, before, after string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !bytes.Contains(b, []byte(before)) {
+		return errors.New(path + " has no " + before)
+	}
+	return os.WriteFile(path, bytes.Replace(b, []byte(before), []byte(after), 1), 0o600)
+}
+
+// TestVerifyBundle tests that a bundle alone is compared with its manifest: every byte of its files, and what
+// the manifest says of the setup; and that the seeds of a run have the same seats.
+func TestVerifyBundle(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Run(t.Context(), testConfig(t, func(c *Config) { c.Rounds, c.Seeds, c.Seats = 1, "1..2", c.Seats[1:3] }, withAgent("advance")), Options{Dir: dir, Jobs: 2}); err != nil {
+		t.Fatal(err)
+	}
+	bundle := filepath.Join(dir, "1")
+	if n, err := VerifyBundles(bundle, nil); err != nil || n != 1 || !IsBundle(bundle) {
+		t.Fatal(n, err)
+	}
+	m, err := readManifest(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range m.Files {
+		path := filepath.Join(bundle, name)
+		was, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := append(bytes.Clone(was), 'x')
+		if len(was) > 0 {
+			is = bytes.Clone(was)
+			is[len(is)/2] ^= 1
+		}
+		if err := os.WriteFile(path, is, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := VerifyBundles(bundle, nil); err == nil || !strings.Contains(err.Error(), filepath.Base(name)+" was changed") {
+			t.Errorf("%s: a changed byte: %v", name, err)
+		}
+		if err := os.WriteFile(path, was, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, x := range map[string]struct{ before, after, want string }{
+		"an unknown name":     {`"seed": 1,`, `"seed": 1, "colour": 1,`, "unknown field"},
+		"a name twice":        {`"seed": 1,`, `"seed": 1, "seed": 1,`, "is not written as"},
+		"other letters":       {`"seed": 1,`, `"Seed": 1,`, "is not written as"},
+		"a journal version":   {`"journal": `, `"journal": 9`, "setup_hash"},
+		"a revision":          {`"revision": `, `"revision": 9`, "setup_hash"},
+		"the state hash":      {`"state_hash": "`, `"state_hash": "0`, "the replay has"},
+		"a fund":              {`"fund": 100`, `"fund": 101`, "setup_hash"},
+		"the command of seat": {"DX_TEST_AGENT=advance", "DX_TEST_AGENT=careful", "has other seats than seed"},
+		"a seat that holds":   {`"fund": 100` + "\n      }\n    ]", `"fund": 100,` + "\n        \"holds\": true\n      }\n    ]", "has other seats than seed"},
+	} {
+		changed := t.TempDir()
+		if err := errors.Join(os.CopyFS(changed, os.DirFS(dir)), edit(filepath.Join(changed, "1", manifestName), x.before, x.after)); err != nil {
+			t.Fatal(name, err)
+		}
+		_, err := VerifyBundles(filepath.Join(changed, "1"), nil)
+		if strings.Contains(x.want, "other seats") { // one bundle alone cannot show it
+			_, err = Verify(changed, nil)
+		}
+		if err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

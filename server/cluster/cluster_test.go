@@ -1,0 +1,413 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/storage/wal"
+
+	"duplex/core/journal"
+	"duplex/core/journal/logtest"
+)
+
+// The wal has its segment size in a package variable. Small segments are filled, started and
+// trimmed often, and cost less to make.
+func TestMain(m *testing.M) {
+	if code, is := RunReader(); is {
+		os.Exit(code)
+	}
+	wal.SegmentSizeBytes = 256 << 10
+	if err := flag.Set("test.parallel", "8"); err != nil { // these tests wait most of the time
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// trial is a cluster of several members in this process.
+type trial struct {
+	testing.TB
+	dir      string
+	options  []Options
+	clusters []*Cluster // nil: not running
+}
+
+var masterKey = []byte("0123456789abcdef0123456789abcdef")
+
+// newHost returns an address of loopback that no other member of this run has, and no other run, most
+// likely.
+var newHost = func() func() string {
+	var n atomic.Uint32
+	run := rand.Uint32N(1 << 14)
+	return func() string {
+		i := n.Add(1)
+		return fmt.Sprintf("127.%d.%d.%d", 64|run>>8, run&255, i%250+1)
+	}
+}()
+
+// newTrial starts a cluster of n members.
+func newTrial(t testing.TB, n int) *trial {
+	t.Helper()
+	r := prepareTrial(t, n)
+	r.startAll()
+	return r
+}
+
+// prepareTrial is newTrial, but starts no member.
+func prepareTrial(t testing.TB, n int) *trial {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "cluster")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return prepareTrialIn(t, n, dir)
+}
+
+// newTrialIn is newTrial in a folder.
+func newTrialIn(t testing.TB, n int, dir string) *trial {
+	t.Helper()
+	r := prepareTrialIn(t, n, dir)
+	r.startAll()
+	return r
+}
+
+// prepareTrialIn is newTrialIn, but starts no member.
+func prepareTrialIn(t testing.TB, n int, dir string) *trial {
+	t.Helper()
+	r := &trial{TB: t, dir: dir, clusters: make([]*Cluster, n)}
+	t.Cleanup(r.closeAll)
+	var list []Address
+	var hosts []string
+	for i := range n {
+		hosts = append(hosts, newHost())
+		list = append(list, Address{Name: string(rune('a' + i)), Peer: hosts[i] + ":7000"})
+	}
+	for i := range n {
+		r.options = append(r.options, Options{
+			Dir: filepath.Join(dir, list[i].Name), Name: list[i].Name, Members: list, FollowListen: hosts[i] + ":7001",
+			Heartbeat: 20 * time.Millisecond, Election: 200 * time.Millisecond,
+			Settings: map[string]string{"environment": "dev"}, MasterKeys: [][]byte{masterKey}, Version: "test",
+		})
+	}
+	return r
+}
+
+func (r *trial) startAll() {
+	r.Helper()
+	var all sync.WaitGroup
+	for i := range r.clusters {
+		if r.clusters[i] == nil {
+			all.Go(func() { r.start(i) })
+		}
+	}
+	all.Wait()
+	if r.Failed() {
+		r.FailNow()
+	}
+}
+
+func (r *trial) start(i int) {
+	c, err := Open(r.Context(), r.options[i])
+	if err != nil {
+		r.Errorf("member %d: %v", i, err)
+		return
+	}
+	r.clusters[i] = c
+}
+
+func (r *trial) stop(i int) {
+	r.Helper()
+	if c := r.clusters[i]; c != nil {
+		r.clusters[i] = nil
+		if err := c.Close(); err != nil {
+			r.Error(err)
+		}
+	}
+}
+
+// closeAll stops one member after the other, so that each leader has somebody to give the lead to.
+func (r *trial) closeAll() {
+	for i := range r.clusters {
+		r.stop(i)
+	}
+}
+
+func (r *trial) storage() *logtest.Storage {
+	s := &logtest.Storage{BodyMax: BodyMax}
+	for i := range r.clusters {
+		s.Nodes = append(s.Nodes, uint32(i+1))
+	}
+	s.Open = func(node uint32, start journal.Position) (journal.Log, error) {
+		return r.clusters[node-1].OpenLog(r.Context(), journal.Options{Now: s.Now, Start: start})
+	}
+	return s
+}
+
+// TestConformance runs the conformance cases of journal.Log over a cluster of one and over a cluster
+// of three. Each case has a key of its own in etcd, and folders of its own.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			r, cases := newTrial(t, n), 0
+			logtest.Run(t, func(t *testing.T, test func(*testing.T, *logtest.Storage)) {
+				cases++
+				for i, c := range r.clusters {
+					c.logKey, c.archive = fmt.Sprint("log ", cases), filepath.Join(r.options[i].Dir, fmt.Sprint("journal ", cases))
+				}
+				test(t, r.storage())
+			})
+		})
+	}
+}
+
+// fill proposes n groups on a log and waits until each is delivered there.
+func fill(t testing.TB, l *Log, node uint32, first uint64, n int) {
+	t.Helper()
+	for i := range uint64(n) {
+		propose(t, l, journal.Group{Node: node, Proposal: first + i, Body: fmt.Appendf(nil, "node %d, proposal %d", node, first+i)})
+	}
+}
+
+// propose proposes a group until the log confirms it.
+func propose(t testing.TB, l *Log, g journal.Group) {
+	t.Helper()
+	for {
+		err := l.Propose(t.Context(), g)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, journal.ErrUnconfirmed) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// read returns the groups of a log up to a number.
+func read(t testing.TB, l *Log, from, upto uint64) (list []journal.Group) {
+	t.Helper()
+	for g, err := range l.Deliver(t.Context(), from) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list = append(list, g); g.Number >= upto {
+			break
+		}
+	}
+	return list
+}
+
+func (r *trial) open(i int) *Log {
+	r.Helper()
+	l, err := r.clusters[i].OpenLog(r.Context(), journal.Options{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return l
+}
+
+// TestCompaction checks that a member that was away gets what etcd has forgotten from the archive of
+// another one, and that all archives end with the same bytes.
+func TestCompaction(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	var logs [3]*Log
+	for i := range logs {
+		logs[i] = r.open(i)
+		defer func() { logs[i].Close() }()
+	}
+	fill(t, logs[0], 1, 1, 50)
+	read(t, logs[2], 1, 50)
+	logs[2].Close()
+	r.stop(2)
+	fill(t, logs[0], 1, 51, 300)
+	for i := range 2 {
+		read(t, logs[i], 1, 350)
+		if err := logs[i].archive.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 2 {
+		r.clusters[i].pollOnce()
+		r.clusters[i].peers.mu.Lock()
+		delete(r.clusters[i].peers.heard, 3) // it counts as up for 5 s
+		r.clusters[i].peers.mu.Unlock()
+		if err := r.clusters[i].compactOnce(t.Context(), 20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := r.clusters[0].peers.compacted.Load() + r.clusters[1].peers.compacted.Load(); n < 330 { // a proposal that waited long was put twice
+		t.Fatalf("compacted to %d", n)
+	}
+	r.startAll()
+	logs[2] = r.open(2)
+	want, got := read(t, logs[0], 1, 350), read(t, logs[2], 1, 350)
+	for i := range want {
+		if want[i].After() != got[i].After() || !bytes.Equal(want[i].Body, got[i].Body) {
+			t.Fatalf("group %d differs", i+1)
+		}
+	}
+	fill(t, logs[2], 3, 1<<32, 5)
+	read(t, logs[0], 351, 355)
+}
+
+// TestStartingMemberHoldsNoCompactionUp checks that a member whose archive is not open yet does not keep
+// etcd from forgetting what the others' archives have, for they are a majority, and that one archive alone
+// lets etcd forget nothing.
+func TestStartingMemberHoldsNoCompactionUp(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	logs := []*Log{r.open(0)}
+	defer func() {
+		for _, l := range logs {
+			l.Close()
+		}
+	}()
+	fill(t, logs[0], 1, 1, 50)
+	sync := func() {
+		t.Helper()
+		for _, l := range logs {
+			read(t, l, 1, 50)
+			if err := l.archive.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range r.clusters {
+			c.pollOnce()
+			c.refreshView()
+		}
+	}
+	c := r.clusters[0]
+	sync()
+	if err := c.compactTo(t.Context(), 20); err != nil || c.peers.compacted.Load() != 0 {
+		t.Errorf("with one archive of three etcd forgets up to group %d, %v", c.peers.compacted.Load(), err)
+	}
+	if _, err := c.Defrag(t.Context()); err != nil {
+		t.Error("etcd has forgotten nothing yet: ", err)
+	}
+	logs = append(logs, r.open(1))
+	sync()
+	if err := c.compactTo(t.Context(), 20); err != nil || c.peers.compacted.Load() < 30 { // a proposal that waited long was put twice
+		t.Errorf("with two archives of three etcd forgets up to group %d, %v", c.peers.compacted.Load(), err)
+	}
+	if _, err := c.Defrag(t.Context()); err != nil {
+		t.Error(err)
+	}
+	logs = append(logs, r.open(2))
+	read(t, logs[2], 1, 50)
+}
+
+// TestOpenLogEndsWithItsContext checks that a start which waits for a majority can be stopped.
+func TestOpenLogEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	r.stop(1)
+	r.stop(2)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if l, err := r.clusters[0].OpenLog(ctx, journal.Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		if err == nil {
+			l.Close()
+		}
+		t.Error(err)
+	}
+}
+
+// TestClocks checks that each member compares its clock with the median.
+func TestClocks(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	ahead := []time.Duration{0, 0, 10 * time.Second}
+	for i := range 3 {
+		l, err := r.clusters[i].OpenLog(t.Context(), journal.Options{Now: func() int64 { return time.Now().Add(ahead[i]).UnixNano() }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	for _, c := range r.clusters {
+		await(t, "all members are up", func() bool {
+			c.pollOnce()
+			m := c.Members()
+			return len(m.Up) == 3 && m.Leader != 0
+		})
+	}
+	for i, c := range r.clusters {
+		clock := c.Members().Clock
+		if off := clock.Offset - ahead[i]; off.Abs() > time.Second || clock.Measured.IsZero() {
+			t.Errorf("member %d: %v ahead", i, clock.Offset)
+		}
+		if m := c.Members(); len(m.Voters) != 3 || len(m.Up) != 3 || m.Leader == 0 || time.Since(m.Contact) > 5*time.Second {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+// TestSettings checks that a member whose settings differ does not join.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	r.stop(2)
+	good := r.options[2]
+	for name, change := range map[string]func(o *Options){
+		"environment is live": func(o *Options) { o.Settings = map[string]string{"environment": "live"} },
+		"the master key":      func(o *Options) { o.MasterKeys = [][]byte{[]byte("another")} },
+		"--node":              func(o *Options) { o.Name, o.Dir = "b", good.Dir },
+	} {
+		o := good
+		o.Members = slices.Clone(good.Members)
+		change(&o)
+		c, err := Open(t.Context(), o)
+		if err == nil {
+			c.Close()
+		}
+		if wrong := (*SettingError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	o := good
+	o.Members = slices.Clone(good.Members)
+	o.Members[0].Peer = "127.0.0.1:1"
+	if err := r.clusters[0].config.Load().checkMembers(o.Members); err == nil {
+		t.Error("another address of a member is accepted")
+	}
+	r.startAll()
+	r.closeAll()
+	o = good
+	o.Settings = map[string]string{"environment": "live"}
+	if wrong := (*SettingError)(nil); !errors.As(r.refusedStart(o), &wrong) {
+		t.Error("a member that differs waits for the others instead of failing")
+	}
+}
+
+// TestMissedChangeOfTheConfiguration checks that a member which begins to follow the configuration
+// takes a change that another one made since it read it last, and that an older one is never taken back.
+func TestMissedChangeOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	c := r.clusters[0]
+	missed := *c.config.Load()
+	missed.revision = 1
+	missed.Members = slices.Clone(missed.Members)
+	missed.Members[2].Follow = ""
+	c.config.Store(&missed)
+	go c.watchConfig() // it ends with the member
+	await(t, "the change is known", func() bool { return c.config.Load().named("c").Follow != "" })
+	now := c.config.Load()
+	if c.storeConfig(&missed); c.config.Load() != now {
+		t.Error("an older configuration has replaced a newer one")
+	}
+}

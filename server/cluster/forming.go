@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// A member that has no data does not know whether it is new, or has lost what it confirmed. With its vote
+// it could elect a member that lacks groups which a majority, counting this one, has confirmed. So it
+// starts etcd only when others say that it is new:
+//
+//   - another member runs etcd and says that this one never took part, or
+//   - so many others have no data either that they and this one are a majority: the cluster forms.
+//
+// Until then it waits, and says on its peer port, to other members, that it has no data.
+
+const (
+	formingPath  = "/duplex/forming"      // GET, on the peer port: 200 of a member without data
+	formingEvery = 100 * time.Millisecond // between two questions to every other member
+	formingReply = time.Second            // for each answer
+)
+
+// awaitForming waits until this member, which has no data and does not join, may start etcd.
+func (c *Cluster) awaitForming(ctx context.Context) error {
+	if len(c.opt.Members) == 1 || c.identity != nil {
+		return nil // nobody else has a vote; or this member begins with a journal
+	}
+	stop, err := c.serveForming()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	said := time.Now()
+	for {
+		ok, err := c.mayForm(ctx)
+		if ok {
+			return nil
+		}
+		if isFinal(err) {
+			return err
+		}
+		if time.Since(said) > 5*time.Second {
+			said = time.Now()
+			c.opt.Log.Info("this member waits: no majority of the members is there yet", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(formingEvery):
+		}
+	}
+}
+
+// serveForming answers formingPath at the peer address until stop is called.
+func (c *Cluster) serveForming() (stop func(), err error) {
+	address, err := listenAddress(c.opt.PeerListen)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if c.opt.Cert != "" {
+		config, err := c.opt.serverTLS()
+		if err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		config.VerifyConnection = func(s tls.ConnectionState) error { return requireRole(s, roleMember) }
+		l = tls.NewListener(l, config)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+formingPath, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, map[string]string{"name": c.opt.Name}) })
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(l) // until stop
+	}()
+	return func() {
+		_ = server.Close() // a member that asks now asks again
+		<-done
+	}, nil
+}
+
+// mayForm asks every other member once. The error says who does not answer; it is final if this member
+// has taken part.
+func (c *Cluster) mayForm(ctx context.Context) (bool, error) {
+	var errs []error
+	without := 1 // members without data, this one included
+	for _, a := range c.opt.Members {
+		if a.Name == c.opt.Name {
+			continue
+		}
+		known, err := c.askForming(ctx, a)
+		switch {
+		case isFinal(err):
+			return false, err
+		case err != nil:
+			errs = append(errs, err)
+		case known:
+			return true, nil
+		default:
+			without++
+		}
+	}
+	return without > len(c.opt.Members)/2, errors.Join(errs...)
+}
+
+// askForming asks a member. known is true if it runs etcd, and knows this member as one that never took
+// part; else it has no data.
+func (c *Cluster) askForming(ctx context.Context, a Address) (known bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, formingReply)
+	defer cancel()
+	if _, err := c.askMember(ctx, a); err == nil || isFinal(err) {
+		return err == nil, err
+	}
+	var reply struct{ Name string }
+	if err := c.toPeers.get(ctx, a.Peer, formingPath, &reply); err != nil {
+		return false, fmt.Errorf("%s: %w", a.Name, err)
+	}
+	if !slices.Contains(c.opt.Members, Address{reply.Name, a.Peer}) {
+		return false, fmt.Errorf("%s at %s is %q", a.Name, a.Peer, reply.Name)
+	}
+	return false, nil
+}

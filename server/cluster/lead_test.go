@@ -1,0 +1,284 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"duplex/core/engine"
+	"duplex/core/journal"
+	"duplex/schemas"
+)
+
+// TestSlowSyncs checks when the syncs of a window count as slow.
+func TestSlowSyncs(t *testing.T) {
+	second := func(n int) time.Time { return time.Unix(1000+int64(n), 0) }
+	for name, test := range map[string]struct {
+		each func(n int) syncSample // at second n
+		slow int                    // the first second at which they are slow; -1: never
+	}{
+		"quick":                {func(n int) syncSample { return syncSample{second(n), uint64(n), uint64(n), uint64(n)} }, -1},
+		"slow":                 {func(n int) syncSample { return syncSample{second(n), uint64(n), 0, uint64(n)} }, 10},
+		"one quick in between": {func(n int) syncSample { return syncSample{second(n), uint64(n), uint64(n / 9), uint64(n)} }, -1},
+		"idle":                 {func(n int) syncSample { return syncSample{second(n), 5, 5, 7} }, -1},
+		"none ends":            {func(n int) syncSample { return syncSample{second(n), 5, 5, uint64(n)} }, 10},
+		"quick, then slow":     {func(n int) syncSample { return syncSample{second(n), uint64(n), uint64(min(n, 4)), uint64(n)} }, 14},
+	} {
+		w, found := &syncWindow{}, -1
+		for n := range 30 {
+			if w.slow(test.each(n)) && found < 0 {
+				found = n
+			}
+		}
+		if found != test.slow {
+			t.Errorf("%s: slow at %d s, want %d", name, found, test.slow)
+		}
+	}
+}
+
+// leaderOf waits until the running members agree on a leader, which is one of them. One that has given the
+// lead away may say for a moment that it has it.
+func (r *trial) leaderOf() int {
+	r.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		leader, said := -1, map[uint32]bool{}
+		for i, c := range r.clusters {
+			if c == nil {
+				continue
+			}
+			lead := c.view.Load().leader
+			if said[lead] = true; lead == c.node {
+				leader = i
+			}
+		}
+		if leader >= 0 && len(said) == 1 {
+			return leader
+		}
+	}
+	r.Fatal("no leader")
+	return 0
+}
+
+// TestLeaderWithABadDiskLeavesTheLead checks that a leader with a full or a slow disk gives the lead to
+// the one member that has neither, and that it keeps it if there is none.
+func TestLeaderWithABadDiskLeavesTheLead(t *testing.T) {
+	r := prepareTrial(t, 3)
+	var slow [3]atomic.Bool
+	for i := range slow {
+		quick, n := WALSyncs{}, uint64(0)
+		r.options[i].readSyncs = func() (WALSyncs, error) {
+			if slow[i].Load() {
+				n++
+			}
+			quick.Count = n
+			return quick, nil
+		}
+	}
+	r.startAll()
+	for i := range 3 {
+		defer r.open(i).Close()
+	}
+	set := func(low ...int) {
+		for i, c := range r.clusters {
+			free := uint64(1 << 40)
+			if slices.Contains(low, i) {
+				free = 200 << 20
+			}
+			c.SetReport(func() Report { return Report{State: engine.Serving.String(), DiskFree: free} })
+		}
+		for _, c := range r.clusters {
+			c.pollOnce()
+		}
+	}
+	first := r.leaderOf()
+	second, third := (first+1)%3, (first+2)%3
+	set(first, second)
+	r.clusters[first].guardLead()
+	if got := r.leaderOf(); got != third {
+		t.Errorf("member %d leads, want %d, the only one with space", got, third)
+	}
+	set(0, 1, 2)
+	r.clusters[third].guardLead()
+	if got := r.leaderOf(); got != third {
+		t.Errorf("member %d leads, want %d: nobody has space", got, third)
+	}
+	set()
+	c := r.clusters[third]
+	slow[third].Store(true)
+	c.guarding.Lock()
+	c.syncs.samples = []syncSample{{at: time.Now().Add(-slowFor)}}
+	c.guarding.Unlock()
+	c.guardLead()
+	if got := r.leaderOf(); got == third {
+		t.Error("the leader's syncs are slow, and it leads")
+	}
+	if !c.Status().SlowSyncs {
+		t.Error("a member does not tell that its syncs are slow")
+	}
+}
+
+// TestWALSyncs checks that etcd's histogram is where it is looked for, with the limit of slow syncs.
+func TestWALSyncs(t *testing.T) {
+	r := newTrial(t, 1)
+	l := r.open(0)
+	defer l.Close()
+	fill(t, l, 1, 1, 5)
+	s, err := ReadWALSyncs()
+	if err != nil || s.Count == 0 || s.Sum <= 0 {
+		t.Errorf("%+v %v", s, err)
+	}
+	if _, ok := s.AtMost[slowSync]; !ok {
+		t.Errorf("no limit of %v s: %v", slowSync, s.AtMost)
+	}
+	if f := r.clusters[0].Figures(); f.EtcdBytes <= 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestDefrag checks that the databases of all members are written anew, the leader's last, and are
+// smaller afterwards, that members whose database is small are left out, and that etcd takes writes
+// again.
+func TestDefrag(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	var logs [3]*Log
+	for i := range logs {
+		logs[i] = r.open(i)
+		defer func() { logs[i].Close() }()
+	}
+	for n := uint64(1); n <= 40; n++ { // 40 groups of 500 KB
+		propose(t, logs[0], journal.Group{Node: 1, Proposal: n, Body: make([]byte, 500_000)})
+	}
+	for i := range logs {
+		read(t, logs[i], 1, 40)
+		if err := logs[i].archive.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range r.clusters {
+		c.pollOnce()
+	}
+	leader := r.leaderOf()
+	asked := r.clusters[(leader+1)%3]
+	done, err := asked.Defrag(t.Context())
+	if err != nil || len(done) != 3 || done[2].Node != r.options[leader].Name {
+		t.Fatalf("%+v %v; the leader is %s", done, err, r.options[leader].Name)
+	}
+	for _, d := range done {
+		if d.Before < 20_000_000 || d.After > schemas.U64(5_000_000) {
+			t.Errorf("%s: %d bytes, then %d", d.Node, d.Before, d.After)
+		}
+	}
+	asked.pollOnce()
+	if done, err := asked.defragOver(t.Context(), 10_000_000); err != nil || len(done) != 0 {
+		t.Errorf("databases that are small: %+v %v", done, err)
+	}
+	fill(t, logs[1], 2, 1<<32, 3)
+	read(t, logs[2], 41, 43)
+}
+
+// TestDistance checks that a member which is more than 100 ms away from another one does not start, and
+// that one which is 40 ms away does.
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	r := prepareTrial(t, 3)
+	delay := new(atomic.Int64)
+	far := delayed(t, r.options[0].FollowListen, delay)
+	r.options[0].FollowAdvertise = far
+	r.startAll()
+	r.stop(2)
+	delay.Store(int64(70 * time.Millisecond)) // on the way there, and on the way back
+	c, err := Open(t.Context(), r.options[2])
+	if c != nil {
+		c.Close()
+	}
+	if option := (*OptionError)(nil); !errors.As(err, &option) || !strings.Contains(err.Error(), "a is ") || !strings.Contains(err.Error(), "apart") {
+		t.Errorf("140 ms away: %v", err)
+	}
+	delay.Store(int64(20 * time.Millisecond))
+	r.start(2)
+}
+
+// delayed returns the address of a proxy that passes every byte on after a delay.
+func delayed(t *testing.T, to string, delay *atomic.Int64) string {
+	t.Helper()
+	l, err := net.Listen("tcp", newHost()+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() }) // the connections end with the members
+	pipe := func(to, from net.Conn) {
+		defer to.Close()
+		defer from.Close()
+		b := make([]byte, 32<<10)
+		for {
+			n, err := from.Read(b)
+			if err != nil {
+				return
+			}
+			time.Sleep(time.Duration(delay.Load())) // this is the distance
+			if _, err := to.Write(b[:n]); err != nil {
+				return
+			}
+		}
+	}
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			go pipe(in, out)
+			go pipe(out, in)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestQuota fills etcd's database to its quota: no proposal is confirmed until dx cluster defrag has freed
+// space and cleared the alarm, and the one that waited is in the log once.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	r := prepareTrial(t, 1)
+	r.options[0].quota = 4 << 20
+	r.startAll()
+	l := r.open(0)
+	defer l.Close()
+	c := r.clusters[0]
+	g := journal.Group{Node: 1, Proposal: 1 << 32, Body: bytes.Repeat([]byte{'x'}, 200_000)}
+	var err error
+	for ; err == nil && g.Proposal < 1<<32+100; g.Proposal++ {
+		err = l.Propose(t.Context(), g)
+	}
+	g.Proposal--
+	if !errors.Is(err, journal.ErrUnconfirmed) || !strings.Contains(err.Error(), "space exceeded") {
+		t.Fatalf("after %d groups: %v", g.Proposal-1<<32, err)
+	}
+	if err := l.Propose(t.Context(), g); !errors.Is(err, journal.ErrUnconfirmed) {
+		t.Fatal("once more: ", err)
+	}
+	groups := g.Proposal - 1<<32
+	read(t, l, 1, groups)
+	if err := l.archive.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Defrag(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Propose(t.Context(), g); err != nil {
+		t.Fatal("after defrag: ", err)
+	}
+	if list := read(t, l, 1, groups+1); list[groups].Proposal != g.Proposal {
+		t.Errorf("group %d is proposal %d", groups+1, list[groups].Proposal)
+	}
+}

@@ -1,0 +1,263 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/types"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
+
+	"duplex/schemas"
+)
+
+// ErrRefused means that a change of the members is not safe now.
+var ErrRefused = errors.New("refused")
+
+func refused(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
+}
+
+// changeTimeout bounds one change of the members.
+const changeTimeout = 10 * time.Second
+
+// Add makes a node a member without a vote, so that it may start with --join. It gets a number that
+// no node ever had.
+func (c *Cluster) Add(ctx context.Context, a Address) error {
+	c.lookNow()
+	if err := c.mayChange(change{}); err != nil {
+		return err
+	}
+	cfg := c.config.Load()
+	if i := slices.IndexFunc(cfg.Members, func(m member) bool { return m.Name == a.Name || m.Peer == a.Peer }); i >= 0 {
+		return refused("%s at %s is a member already", cfg.Members[i].Name, cfg.Members[i].Peer)
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	err := c.changeConfig(ctx, func(cfg *config) error {
+		cfg.Members = append(cfg.Members, member{Node: cfg.NextNode, Name: a.Name, Peer: a.Peer})
+		cfg.NextNode++
+		slices.SortFunc(cfg.Members, func(a, b member) int { return strings.Compare(a.Name, b.Name) })
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	scheme := "http"
+	if c.opt.Cert != "" {
+		scheme = "https"
+	}
+	m := membership.NewMemberAsLearner("", types.URLs([]url.URL{{Scheme: scheme, Host: a.Peer}}), "duplex", &now)
+	if _, err := c.etcd.Server.AddMember(ctx, *m); err != nil {
+		return errors.Join(refusedByEtcd(err), c.forget(ctx, a.Name))
+	}
+	return nil
+}
+
+// forget removes a name from the configuration.
+func (c *Cluster) forget(ctx context.Context, name string) error {
+	return c.changeConfig(ctx, func(cfg *config) error {
+		cfg.Members = slices.DeleteFunc(cfg.Members, func(m member) bool { return m.Name == name })
+		return nil
+	})
+}
+
+// Remove removes a member for good. The leader removes itself last: it gives the lead away first.
+func (c *Cluster) Remove(ctx context.Context, name string) error {
+	m := c.config.Load().named(name)
+	if m == nil {
+		return refused("%s is not a member", name)
+	}
+	if m.Node == c.node {
+		return refused("ask another member to remove %s", name)
+	}
+	c.lookNow()
+	if err := c.mayChange(change{leaves: m.Node}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	if id, ok := c.etcdID(m); ok {
+		if _, err := c.etcd.Server.RemoveMember(ctx, id); err != nil {
+			return refusedByEtcd(err)
+		}
+	}
+	return c.forget(ctx, name)
+}
+
+// Promote gives a member its vote.
+func (c *Cluster) Promote(ctx context.Context, name string) error {
+	c.lookNow()
+	return c.promote(ctx, name)
+}
+
+// promote is Promote by the statuses of the last poll.
+func (c *Cluster) promote(ctx context.Context, name string) error {
+	m := c.config.Load().named(name)
+	if m == nil {
+		return refused("%s is not a member", name)
+	}
+	id, ok := c.etcdID(m)
+	if !ok || !slices.ContainsFunc(c.etcd.Server.Cluster().Members(), func(e *membership.Member) bool { return uint64(e.ID) == id && e.IsLearner }) {
+		return refused("%s has a vote already", name)
+	}
+	if !c.peers.isUp(m.Node) {
+		return refused("%s is not up", name)
+	}
+	if err := c.lags(m.Node); err != nil {
+		return err
+	}
+	if err := c.mayChange(change{votes: m.Node}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	_, err := c.etcd.Server.PromoteMember(ctx, id)
+	return refusedByEtcd(err)
+}
+
+// refusedByEtcd is ErrRefused for an error with which etcd refuses a change: a learner is not ready.
+func refusedByEtcd(err error) error {
+	if err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return refused("%v", err)
+}
+
+// etcdID is the id of a member in etcd.
+func (c *Cluster) etcdID(m *member) (uint64, bool) {
+	for _, e := range c.etcd.Server.Cluster().Members() {
+		if hasPeer(e, m.Peer) {
+			return uint64(e.ID), true
+		}
+	}
+	return 0, false
+}
+
+// hasPeer reports whether a member of etcd has the peer port host:port.
+func hasPeer(m *membership.Member, peer string) bool {
+	return slices.ContainsFunc(m.PeerURLs, func(u string) bool { return strings.HasSuffix(u, "//"+peer) })
+}
+
+// lagMax is how far a running member may be behind when the members change.
+const lagMax = 1000
+
+// lookNow asks every member, so that a change is judged by the present.
+func (c *Cluster) lookNow() {
+	c.pollOnce()
+	c.refreshView()
+}
+
+// change is a change of the members. The zero value adds one without a vote.
+type change struct {
+	leaves uint32 // the node that is removed; 0: none
+	votes  uint32 // the node that gets a vote; 0: none
+}
+
+// mayChange refuses a change while a running voter lags, or if fewer than a majority would be up
+// afterwards. A voter counts as running for upFor after its last answer, and as up only if it has
+// answered the last poll: each errs towards the refusal.
+func (c *Cluster) mayChange(ch change) error {
+	v := c.view.Load()
+	voters, up := 0, 0
+	for _, n := range v.voters {
+		running := slices.Contains(v.up, n)
+		if running && n != c.node {
+			if err := c.lags(n); err != nil {
+				return err
+			}
+		}
+		if n == ch.leaves {
+			continue
+		}
+		voters++
+		if h, _ := c.peers.of(n); running && !h.missed {
+			up++
+		}
+	}
+	if ch.votes != 0 { // Promote has checked that it is up
+		voters, up = voters+1, up+1
+	}
+	if up < voters/2+1 {
+		return refused("only %d of %d voters would be up", up, voters)
+	}
+	if v.learners > 0 && ch == (change{}) {
+		return refused("a member that was added has no vote yet: one change at a time")
+	}
+	return nil
+}
+
+// lags refuses if a node is too far behind.
+func (c *Cluster) lags(node uint32) error {
+	l := c.log.Load()
+	for _, h := range c.peers.statuses() {
+		if h.Node == node && l != nil && h.Number+lagMax < l.archive.Head() {
+			return refused("%s is %d groups behind", h.Name, l.archive.Head()-h.Number)
+		}
+	}
+	return nil
+}
+
+// promoteReady gives a vote to each member that was added and has caught up, if no voter is down.
+// The leader does so after each poll.
+func (c *Cluster) promoteReady() {
+	v := c.view.Load()
+	if v.leader != c.node || v.learners == 0 {
+		return
+	}
+	for _, n := range v.voters {
+		if h, _ := c.peers.of(n); !slices.Contains(v.up, n) || h.missed {
+			return
+		}
+	}
+	cfg := c.config.Load()
+	for _, h := range c.peers.statuses() {
+		m := cfg.named(h.Name)
+		if h.Role != roleLearner || m == nil || h.AppliedGroup == 0 && h.Number == 0 || c.lags(h.Node) != nil {
+			continue
+		}
+		if err := c.promote(c.ctx, h.Name); err != nil {
+			c.opt.Log.Info("a member that was added gets no vote yet", "member", h.Name, "err", err)
+			continue
+		}
+		c.opt.Log.Info("a member that was added has a vote now", "member", h.Name)
+	}
+}
+
+// StateDown is the state of a member that does not answer.
+const StateDown = "down"
+
+// Overview asks every member, and returns the members as this one sees them.
+func (c *Cluster) Overview() schemas.ClusterStatus {
+	c.pollOnce()
+	cfg, v := c.config.Load(), c.view.Load()
+	out := schemas.ClusterStatus{ClusterID: c.id.String(), Leader: cfg.name(v.leader)}
+	heard := map[uint32]heard{}
+	for _, h := range c.peers.statuses() {
+		heard[h.Node] = h
+	}
+	for _, m := range cfg.Members {
+		o := schemas.ClusterMember{Node: m.Name, Role: roleLearner, State: StateDown, Peer: m.Peer, Follow: m.Follow}
+		if slices.Contains(v.voters, m.Node) {
+			o.Role = roleVoter
+		}
+		s, up := heard[m.Node].Status, heard[m.Node].Node != 0 && !heard[m.Node].missed
+		if m.Node == c.node {
+			s, up = c.Status(), true
+		}
+		if up {
+			o.State, o.Number, o.Seq, o.AttestedSeq, o.StateHash = s.State, schemas.U64(s.Number), schemas.U64(s.Seq), schemas.U64(s.AttestedSeq), s.StateHash
+			o.Version, o.DiskFree, o.ClockOffsetMs = s.Version, schemas.U64(s.DiskFree), float64(heard[m.Node].offset.Microseconds())/1000
+		}
+		if m.Node == v.leader {
+			o.Role = roleLeader
+		}
+		out.Members = append(out.Members, o)
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"duplex/core/engine"
+	"duplex/core/journal"
+)
+
+// TestAddBesideADeadVoter checks that a dead voter of three is replaced in the order of the rules: the
+// new member is added while the dead one is still a member, then the dead one is removed.
+func TestAddBesideADeadVoter(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	r.stop(2)
+	c := r.clusters[0]
+	d := Address{Name: "d", Peer: newHost() + ":7000"}
+	await(t, "add beside a dead voter", func() bool { return c.Add(t.Context(), d) == nil }) // refused while b does not answer
+	if s := c.Overview(); len(s.Members) != 4 || s.Members[3].Node != "d" || s.Members[3].Role != roleLearner || s.Members[2].State != StateDown {
+		t.Errorf("%+v", s)
+	}
+	for refusal, try := range map[string]func() error{
+		"one change at a time":           func() error { return c.Add(t.Context(), Address{Name: "e", Peer: newHost() + ":7000"}) },
+		"only 1 of 2 voters would be up": func() error { return c.Remove(t.Context(), "b") },
+		"d is not up":                    func() error { return c.Promote(t.Context(), "d") },
+	} {
+		if err := try(); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), refusal) {
+			t.Errorf("%v, want %q", err, refusal)
+		}
+	}
+	if err := c.Remove(t.Context(), "c"); err != nil {
+		t.Fatal("remove of the dead voter: ", err)
+	}
+	for s := c.Overview(); len(s.Members) != 3; s = c.Overview() {
+		if t.Context().Err() != nil {
+			t.Fatalf("%+v", s)
+		}
+	}
+	if err := c.Remove(t.Context(), "d"); err != nil {
+		t.Error("remove of what was added: ", err)
+	}
+}
+
+// TestLearnerStartsWithTheNewMembers checks that a member without a vote which was away while another one
+// was removed starts with the list of the members as it is now, although what it has itself is older, and so
+// much older that the leader sends it a snapshot.
+func TestLearnerStartsWithTheNewMembers(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	l := r.open(0)
+	defer l.Close()
+	c := r.clusters[0]
+	r.stop(2)
+	host := newHost()
+	d := Address{Name: "d", Peer: host + ":7000"}
+	if err := c.Add(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	o := r.options[0]
+	o.Dir, o.Name, o.Join, o.FollowListen = filepath.Join(r.dir, "d"), "d", true, host+":7001"
+	o.Members = append(slices.Clone(o.Members), d)
+	r.options, r.clusters = append(r.options, o), append(r.clusters, nil)
+	r.start(3)
+	r.stop(3)
+	await(t, "c is removed", func() bool { return c.Remove(t.Context(), "c") == nil })
+	const caughtUpByEntries = 6000 // etcd sends a snapshot to a member that lacks more than 5,000
+	body := make([]byte, 8<<10)    // of some size, so that it takes a moment
+	for first := uint64(1); first <= caughtUpByEntries; first += 1000 {
+		var proposers sync.WaitGroup
+		for p := range uint64(1000) {
+			proposers.Go(func() { propose(t, l, journal.Group{Node: 1, Proposal: first + p, Body: body}) })
+		}
+		proposers.Wait()
+	}
+	r.options[3].Members = slices.DeleteFunc(slices.Clone(o.Members), func(a Address) bool { return a.Name == "c" })
+	n, err := Open(t.Context(), r.options[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFirstPolls checks that a member asks the others in short intervals until it has compared the clocks,
+// so that it does not begin with 2 s of clock_off.
+func TestFirstPolls(t *testing.T) {
+	c := &Cluster{}
+	if d := c.untilPoll(); d > pollEvery/10 {
+		t.Errorf("the next poll is after %v", d)
+	}
+	c.clock.Store(&engine.ClockOffset{})
+	if d := c.untilPoll(); d != pollEvery {
+		t.Errorf("after the first comparison the next poll is after %v", d)
+	}
+}
+
+// TestJoinSurvivesAnOldList checks that a member which joins is not stopped by a list of the members from
+// before it was added, which a member that has just started may give to etcd.
+func TestJoinSurvivesAnOldList(t *testing.T) {
+	t.Parallel()
+	r := prepareTrial(t, 1)
+	var asked atomic.Int32
+	own, peer := r.options[0].Members[0], newHost()+":7000"
+	l, err := net.Listen("tcp", peer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	known := fmt.Sprintf(`{"id":1,"peerURLs":["http://%s"],"name":"z","clientURLs":["unix://z"]}`, peer)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Etcd-Cluster-ID", "1")
+		switch asked.Add(1) {
+		case 1, 3: // by the member itself
+			fmt.Fprintf(w, `[%s,{"id":2,"peerURLs":["http://%s"],"isLearner":true}]`, known, own.Peer)
+		case 2: // by etcd
+			fmt.Fprintf(w, `[%s]`, known)
+		default:
+			cancel()
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})}
+	go server.Serve(l)
+	defer server.Close()
+	o := r.options[0]
+	o.Join, o.Members = true, []Address{own, {Name: "z", Peer: peer}}
+	c, err := Open(ctx, o)
+	if err == nil {
+		c.Close()
+	}
+	if n := asked.Load(); n < 3 {
+		t.Errorf("it has asked %d times: %v", n, err)
+	}
+}

@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"duplex/core/engine"
+	"duplex/core/journal"
+)
+
+var damages = flag.Int("damages", 3, "damaged databases of etcd in TestRecoverOfADamagedDatabase")
+
+// TestRecoverOfADamagedDatabase checks that etcd's damaged database is an error to recover, which goes
+// on with the archives, and never the end of the process; and that what is read in spite of it is right.
+//
+//	go test ./server/cluster -run RecoverOfADamagedDatabase -damages 1000 -v
+func TestRecoverOfADamagedDatabase(t *testing.T) {
+	r := newTrial(t, 1)
+	l := r.open(0)
+	fill(t, l, 1, 1<<32, 300)
+	want := read(t, l, 1, 300)
+	l.Close()
+	r.closeAll()
+	o, err := openOffline(r.options[0].Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.close()
+	unreadable := 0
+	try := func(name string, damage func(db []byte) []byte) error {
+		t.Helper()
+		c, err := copyEtcd(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.remove()
+		path := filepath.Join(c.dir, "etcd", "member", "snap", "db")
+		db, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, damage(db), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		archive, err := journal.Open(t.TempDir(), journal.Options{Archive: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer archive.Close()
+		readErr := c.drain(t.Context(), archive)
+		if readErr == nil && archive.Head() != 300 {
+			t.Errorf("%s: %d groups and no error", name, archive.Head())
+		}
+		if readErr != nil {
+			unreadable++
+		}
+		if head := archive.Head(); head > 0 && archive.Last() != want[head-1].After() {
+			t.Errorf("%s: another group %d", name, head)
+		}
+		return readErr
+	}
+	if err := try("whole", func(db []byte) []byte { return db }); err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func(db []byte) []byte{
+		"no root":  func(db []byte) []byte { clear(db[:2*os.Getpagesize()]); return db },
+		"no pages": func(db []byte) []byte { clear(db[2*os.Getpagesize():]); return db },
+		"other text": func(db []byte) []byte {
+			for i := range db {
+				db[i] = byte(i)
+			}
+			return db
+		},
+	} {
+		if err := try(name, damage); err == nil {
+			t.Errorf("%s: no error", name)
+		} else {
+			t.Logf("%s: %v", name, err)
+		}
+	}
+	try("half of it", func(db []byte) []byte { return db[:len(db)/2] }) // etcd may still have all of it in its WAL
+	for range *damages {
+		try("flip", func(db []byte) []byte {
+			for range 1 + rand.N(20) {
+				db[rand.N(len(db))] ^= 1 << rand.N(8)
+			}
+			return db
+		})
+	}
+	t.Logf("%d databases were not readable", unreadable)
+}
+
+// TestDetachIsRepeated checks that a detach which a crash has interrupted is finished by the next one,
+// and that the folder is neither a member nor a single machine until then.
+func TestDetachIsRepeated(t *testing.T) {
+	dir := t.TempDir()
+	e, err := engine.OpenContext(t.Context(), engine.Options{Dir: filepath.Join(dir, "journal")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Init(dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	id, err := readIdentity(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.Forming, id.Leaving = false, true
+	if err := id.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member"), 0o700); err != nil { // a part of it
+		t.Fatal(err)
+	}
+	if name, err := MemberOf(dir); err != nil || name != "a" {
+		t.Errorf("member %q, %v", name, err)
+	}
+	r := prepareTrial(t, 3)
+	r.options[0].Dir = dir
+	if err := r.refusedStart(r.options[0]); r.clusters[0] != nil {
+		t.Error(err)
+	}
+	if _, err := Detach(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if name, err := MemberOf(dir); err != nil || name != "" {
+		t.Errorf("member %q, %v", name, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "etcd")); !os.IsNotExist(err) {
+		t.Error("etcd's data are left: ", err)
+	}
+}

@@ -1,0 +1,212 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+
+	"duplex/core/journal"
+)
+
+// errForgotten is the damage of a member that has lost what it has confirmed to the others. With its
+// vote it could elect a member that lacks groups which a majority, counting this one, has confirmed.
+var errForgotten = errors.New("etcd's data of this member is lost, so it must not vote: " + replaceMember)
+
+// startEtcd starts etcd. A member that joins waits at its first start until another member answers
+// that it has been added. It has no vote then. If it has one, the cluster forms with it, after a
+// member that had a journal already.
+func (c *Cluster) startEtcd(ctx context.Context) (err error) {
+	if wal.Exist(filepath.Join(c.opt.Dir, "etcd", "member", "wal")) {
+		if err := checkDatabase(c.opt.Dir); err != nil {
+			return err
+		}
+		if err := checkWAL(c.opt.Dir, mayLack); err != nil {
+			return err
+		}
+		c.etcd, err = startEtcd(&c.opt)
+		return err
+	}
+	if c.identity != nil && !c.identity.Forming {
+		return &journal.Damage{File: filepath.Join(c.opt.Dir, "etcd"), Err: errForgotten}
+	}
+	if !c.opt.Join {
+		if err := c.awaitForming(ctx); err != nil {
+			return err
+		}
+		c.etcd, err = startEtcd(&c.opt)
+		if err != nil && strings.Contains(err.Error(), "already been bootstrapped") { // etcd has no value for it
+			return errTookPart(c.opt.Name)
+		}
+		return err
+	}
+	for stale := 0; ; {
+		learner, err := c.askMembership(ctx)
+		if err == nil {
+			o := c.opt
+			o.Join = learner
+			c.etcd, err = startEtcd(&o)
+			if stale++; !isStaleMembers(err) || stale == staleMost {
+				return err
+			}
+		}
+		if isFinal(err) {
+			return err
+		}
+		c.opt.Log.Info("this member waits: it is not a member yet", "err", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// staleMost is how often a member that joins starts although another member gives it an old list.
+const staleMost = 10
+
+// isStaleMembers reports whether etcd did not start because the list of the members that another member
+// gave it differs from --cluster. It asks any of them, and one that has just started may not have read
+// yet that this one was added.
+func isStaleMembers(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "error validating peerURLs") // etcd has no value for it
+}
+
+// errTookPart refuses an empty data folder for a member that had another one.
+func errTookPart(name string) error {
+	return &OptionError{"data", fmt.Errorf("%s has taken part in this cluster with other data: replace it (dx cluster add under a new name or address, remove, promote)", name)}
+}
+
+// askMembership asks the peer ports of the other members whether this member has no vote. A final
+// error means that it has taken part in the cluster before.
+func (c *Cluster) askMembership(ctx context.Context) (learner bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	var errs []error
+	for _, a := range c.opt.Members {
+		if a.Name == c.opt.Name {
+			continue
+		}
+		learner, err := c.askMember(ctx, a)
+		if err == nil || isFinal(err) {
+			return learner, err
+		}
+		errs = append(errs, err)
+	}
+	return false, errors.Join(errs...)
+}
+
+// askMember asks the peer port of one other member.
+func (c *Cluster) askMember(ctx context.Context, a Address) (learner bool, err error) {
+	self := slices.IndexFunc(c.opt.Members, func(a Address) bool { return a.Name == c.opt.Name })
+	var list []membership.Member
+	if err := c.toPeers.get(ctx, a.Peer, "/members", &list); err != nil {
+		return false, err
+	}
+	for _, m := range list {
+		if !hasPeer(&m, c.opt.Members[self].Peer) {
+			continue
+		}
+		if len(m.ClientURLs) > 0 { // a member publishes them when it has a leader
+			return false, finalError{errTookPart(c.opt.Name)}
+		}
+		return m.IsLearner, nil
+	}
+	return false, fmt.Errorf("%s does not know %s: see dx cluster add", a.Name, c.opt.Name)
+}
+
+// checkIdentity compares the file CLUSTER with the options.
+func (c *Cluster) checkIdentity() error {
+	id := c.identity
+	if id == nil {
+		if !c.opt.Join && !MayForm(len(c.opt.Members)) {
+			return &OptionError{"cluster", ErrSize}
+		}
+		if _, err := os.Stat(filepath.Join(c.opt.Dir, "etcd")); err == nil {
+			return nil // a start that ended before the cluster had formed
+		}
+		if _, err := os.Stat(filepath.Join(c.archive, "log")); err == nil {
+			return &OptionError{"data", fmt.Errorf("%s is the data of a single machine: see dx cluster init", c.opt.Dir)}
+		}
+		return nil
+	}
+	if id.Name != c.opt.Name {
+		return &SettingError{"--node", c.opt.Name, id.Name}
+	}
+	if id.Leaving {
+		return &OptionError{"data", fmt.Errorf("dx cluster detach of %s was interrupted: run it again", c.opt.Dir)}
+	}
+	if err := checkSettings(c.opt.Settings, id.Settings); err != nil {
+		return err
+	}
+	if id.Forming {
+		if !MayForm(len(c.opt.Members)) {
+			return &OptionError{"cluster", ErrSize}
+		}
+		if c.opt.Join {
+			return &OptionError{"join", fmt.Errorf("%s has the journal with which the cluster begins; the other members join", c.opt.Dir)}
+		}
+		if len(c.opt.Members) == 1 {
+			c.opt.token = id.Base.Chain // so that the lost members are of another cluster for etcd too
+		}
+		return nil
+	}
+	c.id, c.node = id.ClusterID, id.Node
+	c.opt.Join = c.opt.Join || id.Joined
+	return checkMasterKey(c.opt.MasterKeys, id.ClusterID, id.MasterKey)
+}
+
+// join reads the configuration of the cluster, or writes it if the cluster forms, and compares it
+// with the options.
+func (c *Cluster) join(ctx context.Context) error {
+	if err := c.retry(ctx, "no majority of the members is there yet", c.loadConfig); err != nil {
+		return err
+	}
+	cfg := c.config.Load()
+	if err := checkMasterKey(c.opt.MasterKeys, cfg.ClusterID, cfg.MasterKey); err != nil {
+		return err
+	}
+	if err := checkSettings(c.opt.Settings, cfg.Settings); err != nil {
+		return err
+	}
+	if err := cfg.checkMembers(c.opt.Members); err != nil {
+		return err
+	}
+	self := cfg.named(c.opt.Name)
+	switch {
+	case c.identity == nil:
+	case c.identity.Forming:
+		if c.identity.Base != cfg.Base {
+			return fmt.Errorf("%s has the journal up to group %d, and the members began a cluster after group %d: start them with --join and empty data directories", c.opt.Dir, c.identity.Base.Number, cfg.Base.Number)
+		}
+	case c.identity.ClusterID != cfg.ClusterID || c.identity.Node != self.Node:
+		return fmt.Errorf("%s is node %d of cluster %s, and the members are of cluster %s", c.opt.Dir, c.identity.Node, c.identity.ClusterID, cfg.ClusterID)
+	}
+	c.id, c.node = cfg.ClusterID, self.Node
+	c.base = cfg.Base.Number
+	if c.identity == nil || c.identity.Forming {
+		c.identity = &identity{Format: configFormat, ClusterID: c.id, Name: c.opt.Name, Node: c.node, Base: cfg.Base, MasterKey: cfg.MasterKey, Joined: c.opt.Join}
+	}
+	if c.identity.Settings == nil {
+		c.identity.Settings = cfg.Settings
+		if err := c.identity.write(c.opt.Dir); err != nil {
+			return err
+		}
+	}
+	if self.Follow == c.opt.FollowAdvertise {
+		return nil
+	}
+	return c.retry(ctx, "the follow port is not published yet", func(ctx context.Context) error {
+		return c.changeConfig(ctx, func(cfg *config) error {
+			cfg.named(c.opt.Name).Follow = c.opt.FollowAdvertise
+			return nil
+		})
+	})
+}

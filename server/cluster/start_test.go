@@ -1,0 +1,338 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"duplex/core/journal"
+)
+
+// refusedStart starts a member that must not start, and returns why.
+func (r *trial) refusedStart(o Options) error {
+	r.Helper()
+	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
+	defer cancel()
+	c, err := Open(ctx, o)
+	if err == nil {
+		c.Close()
+		r.Fatal("the member starts")
+	}
+	if ctx.Err() != nil {
+		r.Fatal("the member waits: ", err)
+	}
+	return err
+}
+
+// TestMemberThatLostItsDataDoesNotVote checks that a member that has lost etcd's data does not start,
+// by what it has itself: after a restart of all it could elect one that lacks what it had confirmed.
+func TestMemberThatLostItsDataDoesNotVote(t *testing.T) {
+	t.Parallel()
+	r := prepareTrial(t, 3)
+	dir := filepath.Join(r.dir, strings.Repeat("long", 30), "c") // too long for a socket
+	r.options[2].Dir = dir
+	r.startAll()
+	r.stop(2)
+	if err := os.Rename(filepath.Join(dir, "etcd"), filepath.Join(dir, "lost")); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Options){
+		"as before":          func(*Options) {},
+		"with --join":        func(o *Options) { o.Join = true },
+		"with an empty wal/": func(o *Options) { os.MkdirAll(filepath.Join(dir, "etcd", "member", "wal"), 0o700) },
+	} {
+		o := r.options[2]
+		change(&o)
+		err := r.refusedStart(o)
+		if damage := (*journal.Damage)(nil); !errors.As(err, &damage) || !errors.Is(err, errForgotten) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for i := range 2 {
+		if wal, err := filepath.Glob(filepath.Join(dir, "etcd", "member", "wal", "*.wal")); err != nil || len(wal) != 0 {
+			t.Fatalf("%d: etcd has started: %v %v", i, wal, err)
+		}
+	}
+
+	// Without CLUSTER the other members know that it has taken part.
+	if err := os.RemoveAll(r.options[2].Dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, join := range map[string]bool{"with --join": true, "without": false} {
+		o := r.options[2]
+		o.Join = join
+		err := r.refusedStart(o)
+		if wrong := (*OptionError)(nil); !errors.As(err, &wrong) || wrong.Option != "data" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.RemoveAll(r.options[2].Dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMemberThatLostEverythingWaits checks that a member whose whole folder is gone, and that reaches
+// nobody, does not start etcd; that it is refused when another member answers; and that the others, which
+// come back later, form a majority without it.
+func TestMemberThatLostEverythingWaits(t *testing.T) {
+	t.Parallel()
+	r := newTrial(t, 3)
+	r.closeAll()
+	if err := os.RemoveAll(r.options[2].Dir); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	go func() {
+		c, err := Open(ctx, r.options[2])
+		if err == nil {
+			err = errors.Join(errors.New("it has started"), c.Close())
+		}
+		ended <- err
+	}()
+	await(t, "the member says that it has no data", func() bool {
+		resp, err := http.Get("http://" + r.options[2].Members[2].Peer + formingPath)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil && resp.StatusCode == http.StatusOK
+	})
+	for i := range 2 {
+		if _, err := os.Stat(filepath.Join(r.options[2].Dir, "etcd", "member")); !errors.Is(err, os.ErrNotExist) {
+			t.Fatalf("%d: etcd has started: %v", i, err)
+		}
+	}
+	var both sync.WaitGroup
+	for i := range 2 {
+		both.Go(func() { r.start(i) })
+	}
+	both.Wait()
+	if err, wrong := <-ended, (*OptionError)(nil); !errors.As(err, &wrong) || wrong.Option != "data" {
+		t.Error(err)
+	}
+}
+
+// TestPlaintextStaysOnLoopback checks that without certificates no port is reached from other
+// machines, which would be members without a key.
+func TestPlaintextStaysOnLoopback(t *testing.T) {
+	t.Parallel()
+	loopback := []Address{{"a", "127.1.2.3:7000"}, {"b", "localhost:7000"}, {"c", "[::1]:7000"}}
+	for _, test := range []struct {
+		node, peer, follow, advertise string
+		wantPeer, wantFollow          string // "": refused
+	}{
+		{"a", ":7000", ":7001", "", "127.1.2.3:7000", "127.1.2.3:7001"},
+		{"b", ":7000", ":7001", "", "localhost:7000", "localhost:7001"},
+		{"c", ":9000", ":9001", "", "[::1]:9000", "[::1]:9001"},
+		{"a", "", "", "", "127.1.2.3:7000", ""},
+		{"a", "127.0.0.1:7000", "127.0.0.1:7001", "127.0.0.1:7001", "127.0.0.1:7000", "127.0.0.1:7001"},
+		{"a", "0.0.0.0:7000", ":7001", "", "", ""},
+		{"a", "[::]:7000", ":7001", "", "", ""},
+		{"a", "10.0.0.1:7000", ":7001", "", "", ""},
+		{"a", ":7000", "0.0.0.0:7001", "", "", ""},
+		{"a", ":7000", ":7001", "10.0.0.1:7001", "", ""},
+	} {
+		o := Options{Name: test.node, Members: loopback, PeerListen: test.peer, FollowListen: test.follow, FollowAdvertise: test.advertise, MasterKeys: [][]byte{masterKey}}
+		err := o.complete()
+		wrong := (*OptionError)(nil)
+		if refused := errors.As(err, &wrong) && wrong.Option == "cluster-cert"; refused != (test.wantPeer == "") {
+			t.Errorf("%+v: %v", test, err)
+			continue
+		}
+		if test.wantPeer != "" && (o.PeerListen != test.wantPeer || o.FollowListen != test.wantFollow) {
+			t.Errorf("%+v: listens on %s and %s", test, o.PeerListen, o.FollowListen)
+		}
+		o.Cert, o.Key, o.CA = "c", "k", "a"
+		o.PeerListen, o.FollowListen, o.FollowAdvertise = test.peer, test.follow, test.advertise
+		if err := o.complete(); err != nil {
+			t.Errorf("%+v with certificates: %v", test, err)
+		}
+	}
+}
+
+// TestFollowPortWhileAMemberStarts checks that the follow port of a member that waits for a majority
+// answers that it starts, to whatever is asked.
+func TestFollowPortWhileAMemberStarts(t *testing.T) {
+	t.Parallel()
+	r := prepareTrial(t, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Open(ctx, r.options[0])
+		ended <- err
+	}()
+	defer func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}()
+	base := "http://" + r.options[0].FollowListen
+	await(t, "the follow port answers", func() bool {
+		resp, err := http.Get(base + "/v1/status")
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil
+	})
+	for range 20 {
+		for _, path := range []string{"GET /v1/status", "GET /v1/clock", "GET /v1/log?from=1", "GET /v1/snapshot", "POST /v1/defrag"} {
+			method, path, _ := strings.Cut(path, " ")
+			req, err := http.NewRequestWithContext(t.Context(), method, base+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusServiceUnavailable {
+				t.Errorf("%s: %s", path, resp.Status)
+			}
+		}
+	}
+}
+
+// TestFormingSize checks how many members may form a cluster.
+func TestFormingSize(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 7; n++ {
+		r := prepareTrial(t, n)
+		c := &Cluster{opt: r.options[0]}
+		for what, id := range map[string]*identity{"new": nil, "with a journal": {Name: "a", Node: 1, Forming: true}} {
+			c.identity = id
+			if err := c.checkIdentity(); errors.Is(err, ErrSize) == slices.Contains([]int{1, 3, 5}, n) {
+				t.Errorf("%d members, %s: %v", n, what, err)
+			}
+		}
+		c.identity, c.opt.Join = nil, true
+		if err := c.checkIdentity(); err != nil {
+			t.Errorf("%d members, one that joins: %v", n, err)
+		}
+	}
+}
+
+// TestForgedNodes checks that whoever has no certificate, one of another authority, or that of a
+// follower, gets nothing from the ports of a member beyond what a follower may read, and that a member
+// takes nothing from a server that has no member's certificate.
+func TestForgedNodes(t *testing.T) {
+	t.Parallel()
+	r := prepareTrial(t, 1)
+	certs, other := filepath.Join(r.dir, "certs"), filepath.Join(r.dir, "other")
+	host := strings.TrimSuffix(r.options[0].Members[0].Peer, ":7000")
+	for _, dir := range []string{certs, other} {
+		if err := WriteCerts(dir, []CertHost{{"a", host}, {"b", host}}, []CertHost{{"f", host}}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with := func(dir, name, ca string) *Options {
+		return &Options{Cert: filepath.Join(dir, name+".crt"), Key: filepath.Join(dir, name+".key"), CA: filepath.Join(ca, "ca.crt")}
+	}
+	own := with(certs, "a", certs)
+	r.options[0].Cert, r.options[0].Key, r.options[0].CA = own.Cert, own.Key, own.CA
+	r.startAll()
+	defer r.open(0).Close()
+	peer, follow := r.options[0].Members[0].Peer, r.options[0].FollowListen
+	client := func(o *Options) *http.Client {
+		c, err := o.httpClient(roleMember)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.CloseIdleConnections)
+		return c
+	}
+	without := client(with(certs, "b", certs))
+	without.Transport.(*http.Transport).TLSClientConfig.Certificates = nil
+	plain := &http.Client{}
+	t.Cleanup(plain.CloseIdleConnections)
+	paths := []string{
+		peer + " GET /members", peer + " POST /raft", peer + " GET /raft/probing", peer + " GET /version", peer + " POST /members/promote/1", peer + " POST /downgrade/enabled",
+		follow + " GET /v1/status", follow + " GET /v1/clock", follow + " GET /v1/log?from=1", follow + " GET /v1/snapshot", follow + " POST /v1/defrag",
+	}
+	send := func(c *http.Client, scheme, path string) (status int, err error) {
+		address, rest, _ := strings.Cut(path, " ")
+		method, path, _ := strings.Cut(rest, " ")
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, method, scheme+"://"+address+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.Do(req)
+		if ctx.Err() != nil {
+			t.Fatalf("%s: no answer", path)
+		}
+		if err != nil {
+			return 0, err
+		}
+		resp.Body.Close()
+		return resp.StatusCode, nil
+	}
+	for _, path := range paths {
+		for name, c := range map[string]*http.Client{"no certificate": without, "the certificate of another authority": client(with(other, "b", certs))} {
+			if status, err := send(c, "https", path); err == nil {
+				t.Errorf("%s with %s: %d", path, name, status)
+			}
+		}
+		if status, err := send(plain, "http", path); err == nil && status != http.StatusBadRequest {
+			t.Errorf("%s without TLS: %d", path, status)
+		}
+		status, err := send(client(with(certs, "f", certs)), "https", path)
+		switch {
+		case strings.HasPrefix(path, peer):
+			if err == nil {
+				t.Errorf("%s as a follower: %d", path, status)
+			}
+		case strings.Contains(path, "POST"):
+			if err != nil || status != http.StatusForbidden {
+				t.Errorf("%s as a follower: %d %v", path, status, err)
+			}
+		case err != nil || status >= 400 && status != http.StatusNotFound:
+			t.Errorf("%s as a follower: %d %v", path, status, err)
+		}
+		if status, err := send(client(with(certs, "b", certs)), "https", path); err != nil || status == http.StatusForbidden {
+			t.Errorf("%s as a member: %d %v", path, status, err)
+		}
+	}
+
+	// The other way round: a member asks a server of one of these certificates.
+	server := func(o *Options) string {
+		address := newHost() + ":7001"
+		p, l, err := newFollowPort(t.Context(), &source{}, address, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go p.serve(l)
+		t.Cleanup(func() { p.server.Close() })
+		return address
+	}
+	for name, test := range map[string]struct {
+		o    *Options
+		good bool
+	}{
+		"a member":                      {with(certs, "b", certs), true},
+		"a follower":                    {with(certs, "f", certs), false},
+		"a member of another authority": {with(other, "b", certs), false},
+	} {
+		host := server(test.o)
+		c := client(own)
+		c.Transport.(*http.Transport).TLSClientConfig.ServerName = "localhost" // the certificates are of another host
+		resp, err := c.Get("https://" + host + "/v1/clock")
+		if err == nil {
+			err = errors.Join(json.NewDecoder(resp.Body).Decode(&struct{}{}), resp.Body.Close())
+		}
+		if (err == nil) != test.good {
+			t.Errorf("a member reads from %s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"duplex/core"
+	"duplex/core/feed"
+	"duplex/core/venue"
+	"duplex/core/view"
+	"duplex/server"
+	"duplex/server/cluster"
+)
+
+// oneMember are the options of the only member of a cluster with etcd.
+func oneMember(t *testing.T, dir string) server.Options {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	peer := fmt.Sprintf("127.%d.%d.%d:%s", 200+rand.N(50), rand.N(250), 1+rand.N(250), port)
+	return server.Options{
+		Data: dir, OperatorToken: operatorToken, MasterKey: []byte(strings.Repeat("k", 32)), DisputeWindow: 7 * time.Second,
+		Cluster: &cluster.Options{Name: "a", Members: []cluster.Address{{Name: "a", Peer: peer}}, PeerListen: peer, Heartbeat: 10 * time.Millisecond, Election: 50 * time.Millisecond},
+	}
+}
+
+func openAndClose(t *testing.T, o server.Options) (rules core.Rules) {
+	t.Helper()
+	v, err := server.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Engine().Read(func(s *venue.Venue, _ *view.View) { rules = s.Rules() })
+	if err := v.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// refusedRules checks that a start fails because of a setting.
+func refusedRules(t *testing.T, o server.Options, setting string) {
+	t.Helper()
+	v, err := server.Open(t.Context(), o)
+	if err == nil {
+		v.Close(t.Context())
+	}
+	wrong := (*cluster.SettingError)(nil)
+	if option := (*server.OptionError)(nil); !errors.As(err, &option) || !errors.As(err, &wrong) || wrong.Setting != setting {
+		t.Errorf("%s: %v", setting, err)
+	}
+}
+
+// TestFlagsChangeNoRulesOfACluster checks that the flags of the first start are the rules of a cluster,
+// and that others are an error at a later start, not a change.
+func TestFlagsChangeNoRulesOfACluster(t *testing.T) {
+	dir := t.TempDir()
+	o := oneMember(t, dir)
+	o.Limits[core.BTC] = feed.Limit{MinSources: 2}
+	if r := openAndClose(t, o); r.DisputeNs != int64(7*time.Second) || r.MinSources[core.BTC] != 2 {
+		t.Fatalf("%+v", r)
+	}
+	other := o
+	other.Limits[core.BTC] = feed.Limit{MinSources: 3}
+	refusedRules(t, other, cluster.SettingMinSources)
+	other = o
+	other.DisputeWindow = 8 * time.Second
+	refusedRules(t, other, cluster.SettingDispute)
+	if r := openAndClose(t, o); r.DisputeNs != int64(7*time.Second) || r.MinSources[core.BTC] != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestFlagsChangeNoRulesOfAJournal checks that a member that begins a cluster with a journal keeps the
+// rules of the journal: another flag is an error before etcd has anything.
+func TestFlagsChangeNoRulesOfAJournal(t *testing.T) {
+	dir := t.TempDir()
+	o := oneMember(t, dir)
+	single := o
+	single.Cluster = nil
+	openAndClose(t, single)
+	if _, err := cluster.Init(dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	other := o
+	other.DisputeWindow = 8 * time.Second
+	refusedRules(t, other, cluster.SettingDispute)
+	other = o
+	other.Limits[core.BTC] = feed.Limit{MinSources: 3}
+	refusedRules(t, other, cluster.SettingMinSources)
+	if _, err := os.Stat(filepath.Join(dir, "etcd")); !os.IsNotExist(err) {
+		t.Error("etcd has started: ", err)
+	}
+	if r := openAndClose(t, o); r.DisputeNs != int64(7*time.Second) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestPortsBetweenNodesDiffer checks that a node does not start if one of its ports is that of another
+// listener.
+func TestPortsBetweenNodesDiffer(t *testing.T) {
+	for _, test := range []struct {
+		peer, follow string
+		good         bool
+	}{
+		{":7000", ":7001", true},
+		{":7000", ":7000", false},
+		{"127.0.0.1:8080", ":7001", false},
+		{":7000", "127.0.0.1:8081", false},
+		{":8082", ":7001", false},
+		{"127.0.0.2:8082", ":7001", true},
+		{"[::]:8082", ":7001", false},
+		{"", ":7001", true},
+		{"", ":7002", false}, // the peer address of the member
+	} {
+		o := server.Options{
+			API: ":8080", Portal: "127.0.0.1:8081", Admin: "127.0.0.1:8082", MasterKey: make([]byte, 32),
+			Cluster: &cluster.Options{Name: "b", Members: []cluster.Address{{Name: "a", Peer: "127.0.0.1:7002"}, {Name: "b", Peer: "127.0.0.1:7002"}}, PeerListen: test.peer, FollowListen: test.follow},
+		}
+		err := server.CheckPorts(&o)
+		if wrong := (*server.OptionError)(nil); (err == nil) != test.good || err != nil && (!errors.As(err, &wrong) || wrong.Option != "Cluster") {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+	if server.CheckPorts(&server.Options{API: ":7001", Follow: &cluster.FollowerOptions{Listen: "127.0.0.1:7001"}}) == nil {
+		t.Error("a follower's port may be that of the API")
+	}
+}

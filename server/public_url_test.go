@@ -1,0 +1,84 @@
+package server_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"duplex/server"
+)
+
+// TestPublicURLs checks that pages and documents name the public addresses, and that the API accepts
+// the portal's origin and the agent lane its host.
+func TestPublicURLs(t *testing.T) {
+	v, err := server.Open(t.Context(), server.Options{Data: t.TempDir(), Environment: "live", PublicURL: "https://api.venue.example", PublicPortalURL: "https://venue.example:8443"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := v.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	for path, want := range map[string][]string{
+		"/venue.json":    {`"api":"https://api.venue.example"`, `"ws":"wss://api.venue.example/v1/ws"`, `"mcp":"https://api.venue.example/v1/mcp"`},
+		"/llms.txt":      {"https://api.venue.example"},
+		"/openapi.json":  {`"url":"https://api.venue.example"`},
+		"/asyncapi.json": {"api.venue.example"},
+	} {
+		resp, err := http.Get(v.PortalURL() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s, %v", path, resp.Status, err)
+		}
+		for _, text := range append(want, "") {
+			if !strings.Contains(string(b), text) {
+				t.Errorf("%s does not have %s", path, text)
+			}
+		}
+		if strings.Contains(string(b), strings.TrimPrefix(v.APIURL(), "http://")) {
+			t.Errorf("%s names the listener", path)
+		}
+		if csp := resp.Header.Get("Content-Security-Policy"); path == "/llms.txt" && strings.Contains(csp, "127.0.0.1") {
+			t.Errorf("policy: %s", csp)
+		}
+	}
+	for origin, allowed := range map[string]bool{"https://venue.example:8443": true, "https://venue.example": false} {
+		req, err := http.NewRequest(http.MethodOptions, v.APIURL()+"/v1/markets", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Origin", origin)
+		req.Header.Set("Access-Control-Request-Method", "GET")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if got := resp.Header.Get("Access-Control-Allow-Origin") == origin; got != allowed {
+			t.Errorf("origin %s: allowed is %v", origin, got)
+		}
+	}
+	for host, want := range map[string]bool{"api.venue.example": true, "api.venue.example:444": true, "venue.example": false} {
+		if got := v.Gate().HostAllowed(&http.Request{Host: host}); got != want {
+			t.Errorf("host %s: allowed is %v", host, got)
+		}
+	}
+}
+
+func TestCheckPublicURL(t *testing.T) {
+	for text, valid := range map[string]bool{
+		"https://venue.example": true, "http://127.0.0.1:8080": true, "https://[2001:db8::1]:443": true,
+		"": false, "venue.example": false, "https://": false, "https://venue.example/": false, "https://venue.example/x": false,
+		"ftp://venue.example": false, "https://u@venue.example": false, "https://venue.example?x": false, "https://:443": false,
+	} {
+		if err := server.CheckPublicURL(text); (err == nil) != valid {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
