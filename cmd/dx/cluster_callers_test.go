@@ -26,10 +26,7 @@ const callerOrders = 20
 // The venue has no price, so the core rejects each order with market_not_trading or unknown_market, which uses its
 // client_order_id like an order that rests, without the minutes until a round opens.
 func TestClusterCallers(t *testing.T) {
-	besideOthers(t)
-	if testing.Short() {
-		t.Skip("three processes")
-	}
+	skipUnlessLong(t)
 	c := startCluster(t, loadRates...)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -78,10 +78,7 @@ func memberOf(s schemas.ClusterStatus, name string) schemas.ClusterMember {
 // then with all three: status, the lead, defragmentation, and the changes that are refused, among them one
 // after which too few members would be up.
 func TestClusterCommands(t *testing.T) {
-	besideOthers(t)
-	if testing.Short() {
-		t.Skip("three processes")
-	}
+	skipUnlessLong(t)
 	c := newClusterTrial(t, 3)
 	c.start(0)
 	c.start(1)

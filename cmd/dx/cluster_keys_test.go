@@ -62,10 +62,7 @@ func (c *clusterTrial) client(i int, k clusterKey) *client.Client {
 //
 //	go test ./cmd/dx -run ClusterKeys -revocations 10000 -v -timeout 60m
 func TestClusterKeys(t *testing.T) {
-	besideOthers(t)
-	if testing.Short() {
-		t.Skip("three processes")
-	}
+	skipUnlessLong(t)
 	c := startCluster(t)
 	user := c.createUser("trader")
 	t.Run("one rate", func(t *testing.T) { c.oneRate(t, user) })

@@ -17,10 +17,7 @@ var mirrorSeq = regexp.MustCompile(`seq +(\d+)\n`)
 // member that misses commands, and one of the follower, each mirror catches up, agrees with the archive
 // of its node, and has the same rows as the others.
 func TestClusterMirrors(t *testing.T) {
-	besideOthers(t)
-	if testing.Short() {
-		t.Skip("four processes")
-	}
+	skipUnlessLong(t)
 	c := startCluster(t, "--mirror", "sqlite")
 	user := c.createUser("trader")
 	f := c.follow()

@@ -23,24 +23,16 @@ import (
 	"duplex/schemas"
 )
 
-// clusterRounds makes the tests of several machines long: 10 is the short form of .ci/run, 100 that of
-// a release. 1, the default, runs one round of kills and what costs no more, and skips the rest.
-var clusterRounds = flag.Int("clusterrounds", 1, "rounds of each fault in the tests of a cluster; above 1 all of them run")
+// clusterRounds is how often each fault is tried: 10 is the short form, 100 that of a release. These tests
+// start real processes with elections and disks in real time, on the default ports of loopback addresses of
+// their own, so `go test ./...` leaves them out.
+var clusterRounds = flag.Int("clusterrounds", 0, "rounds of each fault in the tests of a cluster; 0 leaves these tests out")
 
-// skipUnlessLong skips what `go test ./...` has no time for.
+// skipUnlessLong skips a test of several processes unless there is a number of rounds.
 func skipUnlessLong(t *testing.T) {
 	t.Helper()
-	if *clusterRounds < 2 {
-		t.Skip("go test ./cmd/dx -run Cluster -clusterrounds 10 -v -timeout 60m")
-	}
-}
-
-// besideOthers runs a test of several machines in parallel with others in `go test ./...`, because it
-// waits most of the time. The long forms measure times, and run alone.
-func besideOthers(t *testing.T) {
-	t.Helper()
-	if *clusterRounds < 2 {
-		t.Parallel()
+	if *clusterRounds < 1 {
+		t.Skip("several processes in real time: go test ./cmd/dx -run Cluster -clusterrounds 10 -v -timeout 60m")
 	}
 }
 
@@ -343,10 +335,7 @@ func (c *clusterTrial) leader() int {
 //
 //	go test ./cmd/dx -run ClusterKills -clusterrounds 100 -v -timeout 60m
 func TestClusterKills(t *testing.T) {
-	besideOthers(t)
-	if testing.Short() {
-		t.Skip("three processes")
-	}
+	skipUnlessLong(t)
 	c := startCluster(t, loadRates...)
 	l, g := c.load(), gaps{}
 	l.answered(200)

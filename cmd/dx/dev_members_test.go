@@ -22,10 +22,7 @@ import (
 // TestDevMembers starts a dev venue of three members, kills one, trades on, stops it, and finds the
 // account as it was at the next start.
 func TestDevMembers(t *testing.T) {
-	besideOthers(t)
-	if testing.Short() {
-		t.Skip("four processes")
-	}
+	skipUnlessLong(t)
 	if err := secondLoopback(); err != nil {
 		t.Skip("addresses of 127.0.0.0/8 besides 127.0.0.1 are not available: ", err)
 	}

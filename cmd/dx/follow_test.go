@@ -156,10 +156,7 @@ func codeOf(err error) string {
 // writes on every listener, goes on when the member that it follows dies or stops, survives its own
 // death, and says so when it does not know the present.
 func TestFollow(t *testing.T) {
-	besideOthers(t)
-	if testing.Short() {
-		t.Skip("four processes")
-	}
+	skipUnlessLong(t)
 	c := startCluster(t)
 	user := c.createUser("trader")
 	var key schemas.NewKey

@@ -23,8 +23,8 @@ const dataGuide = "../../docs/guides/data.md"
 // TestDataGuide runs the commands of docs/guides/data.md in their order and its queries on the
 // mirror of the recorded day, and compares every output and every result with the page.
 func TestDataGuide(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads a day of 600,000 rows several times")
+	if !long() {
+		t.Skip("reads a day of 600,000 rows several times: DX_LONG=1 go test ./cmd/dx -run DataGuide")
 	}
 	page, err := os.ReadFile(dataGuide)
 	if err != nil {
