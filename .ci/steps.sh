@@ -19,9 +19,8 @@ step() {
 	(
 		set -e
 		"$@"
-	) </dev/null > >(tee "$last") 2>&1
-	status=$?
-	wait $! # tee has written everything
+	) </dev/null 2>&1 | tee "$last"
+	status=${PIPESTATUS[0]}
 	case $status in
 	0) verdict=passed ;;
 	"$IMPOSSIBLE") verdict="not possible here: $(tail -n 1 "$last")" ;;
