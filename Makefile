@@ -12,9 +12,10 @@ test:
 	go test ./...
 
 # The race detector on every package but those without goroutines and the simulations, which run in one.
+# RACEFLAGS=-short leaves out what starts processes and what repeats the same many times.
 RACELESS := core core/book core/ledger core/proof core/round core/sim core/sim/day core/sim/model core/venue docs docs/guides lanes/sim schemas
 race:
-	go test -race $(filter-out $(RACELESS:%=duplex/%),$(shell go list ./...))
+	go test -race $(RACEFLAGS) $(filter-out $(RACELESS:%=duplex/%),$(shell go list ./...))
 
 # The tests beside a busy loop on every core, N times at each GOMAXPROCS, each time in a
 # new order. The output of a run that fails is kept, with its seed: make flaky N=20,

@@ -155,6 +155,9 @@ func TestLostMasterKey(t *testing.T) {
 // TestRotationEndsAfterEveryCrash tests that the next start finishes a rotation that a crash
 // interrupted, at whatever point, and that only the new key's fingerprint remains.
 func TestRotationEndsAfterEveryCrash(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many starts")
+	}
 	points := []string{"the new file", "both fingerprints", "one secret", "every secret", "the file replaced"}
 	for n, point := range points {
 		t.Run(point, func(t *testing.T) {

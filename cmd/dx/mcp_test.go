@@ -23,6 +23,9 @@ import (
 // An MCP host starts dx mcp, calls tools and closes its input, then does the same over the
 // proxy. The program gets the venue from its environment only.
 func TestMCPHosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many processes")
+	}
 	p := plainVenue.of(t)
 	path, err := binary()
 	if err != nil {

@@ -103,6 +103,7 @@ type process struct {
 // start runs `dx dev` on ports of its own and waits until everything listens.
 func start(t *testing.T, data string, args ...string) *process {
 	t.Helper()
+	skipProcess(t)
 	p, err := startAt(data, filepath.Join(t.TempDir(), "dev.json"), args...)
 	if p != nil {
 		p.t = t
@@ -112,6 +113,14 @@ func start(t *testing.T, data string, args ...string) *process {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// skipProcess leaves a test out of a short run, which starts no processes.
+func skipProcess(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a process")
+	}
 }
 
 func startAt(data, file string, args ...string) (*process, error) {
@@ -158,6 +167,7 @@ var (
 // of returns the venue for a test.
 func (s *sharedVenue) of(t *testing.T) *process {
 	t.Helper()
+	skipProcess(t)
 	s.once.Do(func() {
 		dir, err := scratchDir()
 		if err == nil {

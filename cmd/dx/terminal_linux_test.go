@@ -88,6 +88,9 @@ func TestVerifyOnATerminal(t *testing.T) {
 // On a terminal dx order, dx replace and dx cancel print a sentence, and JSON with --json. Colors stay away
 // under NO_COLOR.
 func TestOrderOnATerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many processes")
+	}
 	p := plainVenue.of(t)
 	p.devFile()
 	t.Setenv("DX_AS", "treasurer") // other tests expect that trader has not traded

@@ -19,6 +19,9 @@ var errFault = errors.New("an injected fault")
 // TestKilledBetweenStatements ends the projector before each statement of a transaction in turn, and
 // behind the last. The next one continues, and no row is missing or twice.
 func TestKilledBetweenStatements(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many processes")
+	}
 	t.Parallel()
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 3)

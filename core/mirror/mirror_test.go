@@ -39,6 +39,9 @@ func mustClose(t testing.TB, m *Mirror) {
 // TestCheck checks that Check accepts a mirror and finds every kind of difference, and that Rebuild
 // repairs it.
 func TestCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many venues")
+	}
 	t.Parallel()
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 2)

@@ -20,6 +20,9 @@ var (
 // TestSeeds checks that the rows of simulated venues, with crashes and agents, equal those of a
 // replay that keeps all of them.
 func TestSeeds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many venues")
+	}
 	t.Parallel()
 	postgres := ""
 	for seed := *first; seed < *first+*seeds; seed++ {

@@ -216,6 +216,9 @@ func TestProcesses(t *testing.T) {
 // TestBadSeats tests that a seat that crashes, stalls or floods ends no run, and that the report says
 // what happened to it.
 func TestBadSeats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	t.Parallel() // it waits for a stall
 	dir := t.TempDir()
 	c := testConfig(t, func(c *Config) { c.Seats = c.Seats[:2] }, withAgent("crash"), withAgent("stall"), withAgent("rest"), withAgent("flood"), func(c *Config) { c.Seeds, c.Stall, c.Rounds = "3", "5s", 1 })
@@ -401,6 +404,9 @@ func curiousAgent(a agent) {
 // that do not: one that goes on carelessly, and one that ends at the first surprise. They are refused
 // with evidence. By default it runs four of the faults; with DX_LONG=1 all of them.
 func TestCertify(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	dir := t.TempDir()
 	c := testConfig(t, func(c *Config) { c.Seats = c.Seats[:1] }, withAgent("careful"), withAgent("careless"), withAgent("fragile"), func(c *Config) { c.Seeds, c.Rounds = "5", 2 })
 	faults := []string{lostAnswer, staleIndex + " 10", revokeKey + " 90s", socketCut}
@@ -497,6 +503,9 @@ func reissuingAgent(a agent) {
 // and that a check of what an agent never did does not pass: a short run certifies neither an agent that
 // loses orders nor one that places none.
 func TestCertifyExercises(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	var first []Check
 	for range 2 {
 		c := testConfig(t, func(c *Config) { c.Seats = nil }, withAgent("reissuing"), withAgent("retrying"), func(c *Config) { c.Seeds, c.Rounds = "1", 1 })

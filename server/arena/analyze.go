@@ -77,9 +77,6 @@ type replayBundle struct {
 
 // analyze replays the journal of a bundle and reads its trajectories. each and sampled may be nil.
 func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) error, sampled func(*replayBundle, int64) error) (*seedFigures, error) {
-	if err := m.Settings.completeRead(); err != nil {
-		return nil, err
-	}
 	f := &seedFigures{Seed: m.Seed, Reproducible: m.Reproducible, Setup: m}
 	for i := range m.Seats {
 		e := &m.Seats[i]

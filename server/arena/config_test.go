@@ -103,6 +103,9 @@ func TestTape(t *testing.T) {
 // TestSolo tests that each seat can have a venue of its own, and that a run that was stopped continues
 // with what is missing.
 func TestSolo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	dir := t.TempDir()
 	c := testConfig(t, func(c *Config) { c.Solo, c.Rounds, c.Seeds = true, 1, "1..2" })
 	if _, err := Run(t.Context(), c, Options{Dir: dir, Jobs: 2}); err != nil {

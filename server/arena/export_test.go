@@ -147,6 +147,9 @@ func hexOf(b []byte) string {
 
 // TestRank tests that runs of the same setup are ranked by profit, and that others are an error.
 func TestRank(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	run := func(kind string, rounds int) string {
 		dir := filepath.Join(t.TempDir(), kind)
 		c := testConfig(t, func(c *Config) { c.Seats, c.Rounds = []Seat{{Name: "me", Kind: kind}}, rounds })

@@ -160,14 +160,14 @@ func readManifest(dir string) (*Manifest, error) {
 	if m.Settings == nil {
 		return nil, fmt.Errorf("%s has no settings", filepath.Join(dir, manifestName))
 	}
+	if err := m.Settings.completeRead(); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, manifestName), err)
+	}
 	return m, nil
 }
 
 // checkSetup compares the setup hash with the settings.
 func (m *Manifest) checkSetup() error {
-	if err := m.Settings.completeRead(); err != nil {
-		return err
-	}
 	if hash := setupHash(m.Settings, m.Versions); hash != m.SetupHash {
 		return fmt.Errorf("the settings have setup_hash %s, the manifest has %s", hash, m.SetupHash)
 	}
