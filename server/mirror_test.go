@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/history"
 	"duplex/core/mirror"
 	"duplex/server"
 )
@@ -31,7 +32,7 @@ func TestMirrorFollowsTheVenue(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list, err := v.Mirror().Actions(t.Context(), 0, 100, mirror.ActionFilter{Action: "create_user"})
+		list, err := v.Mirror().Actions(t.Context(), 0, 100, history.ActionFilter{Action: "create_user"})
 		if err != nil || len(list) != 3*(life+1) {
 			t.Errorf("%d actions: %v", len(list), err)
 		}

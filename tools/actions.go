@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"duplex/core"
-	"duplex/core/mirror"
+	"duplex/core/history"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -32,7 +32,7 @@ func ListActions(ctx context.Context, v *Venue, in *schemas.ListActions) (out sc
 		},
 		show: ActionOf, at: func(a *view.Action) uint64 { return a.Seq },
 		mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Action, error) {
-			f := mirror.ActionFilter{Who: in.Who, Action: in.Action}
+			f := history.ActionFilter{Who: in.Who, Action: in.Action}
 			if in.UserID != nil {
 				f.User = schemas.Ptr(core.UserID(*in.UserID))
 			}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/history"
 	"duplex/core/journal"
-	"duplex/core/mirror"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -21,19 +21,19 @@ type History interface {
 	Since() (seq uint64, ok bool)
 	Lag() time.Duration
 
-	Fills(ctx context.Context, u core.UserID, from uint64, limit int, f mirror.FillFilter) ([]mirror.Numbered[view.Fill], error)
-	Orders(ctx context.Context, u core.UserID, from uint64, limit int, f mirror.OrderFilter) ([]view.Order, error)
+	Fills(ctx context.Context, u core.UserID, from uint64, limit int, f history.FillFilter) ([]history.Numbered[view.Fill], error)
+	Orders(ctx context.Context, u core.UserID, from uint64, limit int, f history.OrderFilter) ([]view.Order, error)
 	Order(ctx context.Context, u core.UserID, id core.OrderID) (*view.Order, error)
-	Trades(ctx context.Context, market core.MarketID, from uint64, limit int) ([]mirror.Numbered[view.Trade], error)
-	Settlements(ctx context.Context, u core.UserID, from uint64, limit int) ([]mirror.Numbered[view.Settlement], error)
-	Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f mirror.LedgerFilter) ([]view.LedgerRow, error)
-	Forecasts(ctx context.Context, u core.UserID, from uint64, limit int, asOf uint64, f mirror.ForecastFilter) ([]view.Forecast, error)
+	Trades(ctx context.Context, market core.MarketID, from uint64, limit int) ([]history.Numbered[view.Trade], error)
+	Settlements(ctx context.Context, u core.UserID, from uint64, limit int) ([]history.Numbered[view.Settlement], error)
+	Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f history.LedgerFilter) ([]view.LedgerRow, error)
+	Forecasts(ctx context.Context, u core.UserID, from uint64, limit int, asOf uint64, f history.ForecastFilter) ([]view.Forecast, error)
 	AccountRounds(ctx context.Context, u core.UserID, from uint64, limit int, category *uint16) ([]view.AccountRound, error)
 	PriceTicks(ctx context.Context, f core.Feed, first, before int64, limit int) ([]view.PriceTick, error)
 	RoundSeconds(ctx context.Context, number uint64, first, before int64, limit int) ([]view.RoundSecond, error)
-	Rounds(ctx context.Context, from uint64, limit int, f mirror.RoundFilter) ([]view.Round, error)
+	Rounds(ctx context.Context, from uint64, limit int, f history.RoundFilter) ([]view.Round, error)
 	Round(ctx context.Context, market core.MarketID, number uint64) (*view.Round, error)
-	Actions(ctx context.Context, from uint64, limit int, f mirror.ActionFilter) ([]view.Action, error)
+	Actions(ctx context.Context, from uint64, limit int, f history.ActionFilter) ([]view.Action, error)
 }
 
 // deepList is a list whose older rows memory no longer keeps. A row has a position, which never
@@ -46,7 +46,7 @@ type deepList[R, W any] struct {
 	keep   func(R) bool
 	show   func(R) W
 	// mirror returns up to limit rows of the mirror that keep accepts, below a position, newest
-	// first, with a mirror.Cut if it did not look at the rows below. at returns the position of such
+	// first, with a history.Cut if it did not look at the rows below. at returns the position of such
 	// a row.
 	mirror func(ctx context.Context, below uint64, limit int) ([]R, error)
 	at     func(R) uint64
@@ -155,7 +155,7 @@ func (p *deepPage[R, W]) addOlder(ctx context.Context, v *Venue, caller Caller) 
 	}
 	return v.readHistory(caller, v.mirrorHas(p.released.Seq), func() error {
 		older, err := p.mirror(ctx, below, p.size+1+len(inMemory))
-		if cut := (*mirror.Cut)(nil); errors.As(err, &cut) {
+		if cut := (*history.Cut)(nil); errors.As(err, &cut) {
 			p.cut, err = cut.Below, nil
 		}
 		if err == nil {
@@ -268,7 +268,7 @@ func withNumbers[T any](rows iter.Seq2[uint64, *T]) iter.Seq2[uint64, numbered[T
 }
 
 // fromMirror converts rows of the mirror.
-func fromMirror[T any](rows []mirror.Numbered[T], err error) ([]numbered[T], error) {
+func fromMirror[T any](rows []history.Numbered[T], err error) ([]numbered[T], error) {
 	out := make([]numbered[T], len(rows))
 	for i := range rows {
 		out[i] = numbered[T]{rows[i].N, &rows[i].Row}

@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"duplex/core/history"
 	"duplex/core/journal"
-	"duplex/core/mirror"
 	"duplex/core/view"
 	"duplex/schemas"
 )
@@ -69,7 +69,7 @@ func TestDeepPages(t *testing.T) {
 				case len(older) == limit:
 					return older, nil
 				case seen == window:
-					return older, &mirror.Cut{Below: last}
+					return older, &history.Cut{Below: last}
 				case keep(at):
 					older = append(older, at)
 				}

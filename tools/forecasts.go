@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"duplex/core"
-	"duplex/core/mirror"
+	"duplex/core/history"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -52,7 +52,7 @@ var ListForecasts = &Op[schemas.ListForecasts, schemas.ForecastList]{
 			keep: func(f *view.Forecast) bool { return matchesMarket(in.MarketID, f.Market) },
 			show: ForecastOf, at: func(f *view.Forecast) uint64 { return f.N },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Forecast, error) {
-				rows, err := v.History.Forecasts(ctx, caller.User, below, limit, asOf, mirror.ForecastFilter{Market: marketFilter(in.MarketID)})
+				rows, err := v.History.Forecasts(ctx, caller.User, below, limit, asOf, history.ForecastFilter{Market: marketFilter(in.MarketID)})
 				return pointers(rows), err
 			},
 		}

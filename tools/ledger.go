@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"duplex/core"
-	"duplex/core/mirror"
+	"duplex/core/history"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -27,7 +27,7 @@ var ListLedger = &Op[schemas.ListLedger, schemas.LedgerList]{
 			},
 			show: LedgerRowOf, at: func(r *view.LedgerRow) uint64 { return r.N },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.LedgerRow, error) {
-				rows, err := v.History.Ledger(ctx, caller.User, below, limit, mirror.LedgerFilter{Market: marketFilter(in.MarketID), Kinds: namesOf(in.Kind)})
+				rows, err := v.History.Ledger(ctx, caller.User, below, limit, history.LedgerFilter{Market: marketFilter(in.MarketID), Kinds: namesOf(in.Kind)})
 				return pointers(rows), err
 			},
 		}
@@ -104,12 +104,12 @@ var ListDeposits = &Op[schemas.ListDeposits, schemas.DepositList]{
 			},
 			keep: keepAll[*view.Deposit], show: DepositOf, at: func(d *view.Deposit) uint64 { return d.Seq },
 			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Deposit, _ error) { // a deposit is a row of the ledger
-				rows, err := v.History.Ledger(ctx, caller.User, 0, limit, mirror.LedgerFilter{Kinds: []string{view.LedgerDeposit.String()}, BelowSeq: below})
+				rows, err := v.History.Ledger(ctx, caller.User, 0, limit, history.LedgerFilter{Kinds: []string{view.LedgerDeposit.String()}, BelowSeq: below})
 				for i := range rows {
 					out = append(out, &view.Deposit{ID: rows[i].Ref, Amount: rows[i].Amount, Seq: rows[i].Seq, Ts: rows[i].Ts})
 				}
-				if cut := (*mirror.Cut)(nil); errors.As(err, &cut) {
-					err = &mirror.Cut{Below: cut.Seq} // the position of a deposit is its seq
+				if cut := (*history.Cut)(nil); errors.As(err, &cut) {
+					err = &history.Cut{Below: cut.Seq} // the position of a deposit is its seq
 				}
 				return out, err
 			},

@@ -7,7 +7,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/engine"
-	"duplex/core/mirror"
+	"duplex/core/history"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -210,7 +210,7 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			at: func(o *view.Order) uint64 { return o.CreatedSeq },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Order, error) {
 				repeat = false // only pages of memory are kept
-				rows, err := v.History.Orders(ctx, caller.User, below, limit, mirror.OrderFilter{
+				rows, err := v.History.Orders(ctx, caller.User, below, limit, history.OrderFilter{
 					Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID), ClientID: (*uint64)(in.ClientOrderID), Statuses: namesOf(in.Status),
 				})
 				return pointers(rows), err

@@ -5,8 +5,8 @@ import (
 	"iter"
 
 	"duplex/core"
+	"duplex/core/history"
 	"duplex/core/ledger"
-	"duplex/core/mirror"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -129,7 +129,7 @@ var ListFills = &Op[schemas.ListFills, schemas.FillList]{
 			},
 			show: FillOf, at: func(f *view.Fill) uint64 { return f.N },
 			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Fill, _ error) {
-				rows, err := v.History.Fills(ctx, caller.User, below, limit, mirror.FillFilter{Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID)})
+				rows, err := v.History.Fills(ctx, caller.User, below, limit, history.FillFilter{Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID)})
 				for i := range rows {
 					out = append(out, &rows[i].Row)
 				}

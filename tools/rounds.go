@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"duplex/core"
-	"duplex/core/mirror"
+	"duplex/core/history"
 	"duplex/core/round"
 	"duplex/core/venue"
 	"duplex/core/view"
@@ -38,7 +38,7 @@ var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
 			},
 			show: func(r *view.Round) schemas.Round { return RoundOf(&r.Round, now) }, at: func(r *view.Round) uint64 { return r.Number },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Round, error) {
-				rows, err := v.History.Rounds(ctx, below, limit, mirror.RoundFilter{Market: marketFilter(in.MarketID), Category: categoryFilter(in.Category)})
+				rows, err := v.History.Rounds(ctx, below, limit, history.RoundFilter{Market: marketFilter(in.MarketID), Category: categoryFilter(in.Category)})
 				return pointers(rows), err
 			},
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/history"
 )
 
 // benchmarkDatabases runs a benchmark on an empty database of each kind. SQLite is on the disk of
@@ -65,7 +66,7 @@ func BenchmarkPages(b *testing.B) {
 		b.RunParallel(func(pb *testing.PB) {
 			r := rand.New(rand.NewPCG(rand.Uint64(), 1))
 			for pb.Next() {
-				list, err := m.Fills(ctx, core.UserID(1+r.IntN(testUsers)), 200+r.Uint64N(3000), 100, FillFilter{})
+				list, err := m.Fills(ctx, core.UserID(1+r.IntN(testUsers)), 200+r.Uint64N(3000), 100, history.FillFilter{})
 				if err != nil || len(list) != 100 {
 					if bad.Add(1) == 1 {
 						b.Errorf("%d rows: %v", len(list), err)

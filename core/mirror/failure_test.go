@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 
 	"duplex/core"
+	"duplex/core/history"
 )
 
 // waitForStop waits until the mirror has stopped, and checks why.
@@ -230,7 +231,7 @@ func TestDatabaseReturns(t *testing.T) {
 		sqlOn(t, "postgres", "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+name+"'")
 		v.run(60)
 		waitUntil(t, func() bool { return m.LastError() != nil })
-		if _, err := m.Fills(ctx, 1, 0, 10, FillFilter{}); !errors.Is(err, ErrUnavailable) {
+		if _, err := m.Fills(ctx, 1, 0, 10, history.FillFilter{}); !errors.Is(err, history.ErrUnavailable) {
 			t.Errorf("a read while the database is away: %v", err)
 		}
 		sqlOn(t, "postgres", "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
@@ -439,7 +440,7 @@ func TestLargestID(t *testing.T) {
 		m := v.start(v.options(dsn))
 		v.waitFor(m)
 		for _, id := range ids {
-			list, err := m.Orders(ctx, 1, 0, 10, OrderFilter{ClientID: &id})
+			list, err := m.Orders(ctx, 1, 0, 10, history.OrderFilter{ClientID: &id})
 			if err != nil || len(list) == 0 || list[0].ClientID != id || list[0].MaxCost != id {
 				t.Errorf("order %d: %+v %v", id, list, err)
 			}

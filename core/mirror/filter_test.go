@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/history"
 	"duplex/core/view"
 )
 
@@ -18,7 +19,7 @@ func readFiltered[T any](t *testing.T, limit int, page func(from uint64, limit i
 	for from := uint64(0); ; {
 		list, err := page(from, limit)
 		rows = append(rows, list...)
-		var cut *Cut
+		var cut *history.Cut
 		switch {
 		case errors.As(err, &cut):
 			if cuts++; from != 0 && cut.Below >= from || len(list) > 0 && at(&list[len(list)-1]) < cut.Below {
@@ -57,21 +58,21 @@ func TestRareFilters(t *testing.T) {
 		}{
 			{"ledger by kind", func(f bool) ([]any, int) {
 				return filteredRows(t, f, func(from uint64, limit int, f bool) ([]view.LedgerRow, error) {
-					return m.Ledger(ctx, user, from, limit, LedgerFilter{Kinds: kindsIf(f)})
+					return m.Ledger(ctx, user, from, limit, history.LedgerFilter{Kinds: kindsIf(f)})
 				}, ledgerAt, func(r *view.LedgerRow) bool { return r.Kind == view.LedgerDeposit || r.Kind == view.LedgerWithdrawal })
 			}},
 			{"ledger by market", func(f bool) ([]any, int) {
 				return filteredRows(t, f, func(from uint64, limit int, f bool) ([]view.LedgerRow, error) {
-					return m.Ledger(ctx, user, from, limit, LedgerFilter{Market: only(f, market)})
+					return m.Ledger(ctx, user, from, limit, history.LedgerFilter{Market: only(f, market)})
 				}, ledgerAt, func(r *view.LedgerRow) bool { return r.Market == market })
 			}},
 			{"fills by market", func(f bool) ([]any, int) {
-				return filteredRows(t, f, func(from uint64, limit int, f bool) ([]Numbered[view.Fill], error) {
-					return m.Fills(ctx, user, from, limit, FillFilter{Market: only(f, market)})
-				}, func(x *Numbered[view.Fill]) uint64 { return x.N }, func(x *Numbered[view.Fill]) bool { return x.Row.Market == market })
+				return filteredRows(t, f, func(from uint64, limit int, f bool) ([]history.Numbered[view.Fill], error) {
+					return m.Fills(ctx, user, from, limit, history.FillFilter{Market: only(f, market)})
+				}, func(x *history.Numbered[view.Fill]) uint64 { return x.N }, func(x *history.Numbered[view.Fill]) bool { return x.Row.Market == market })
 			}},
 			{"orders by status", func(f bool) ([]any, int) {
-				filter := OrderFilter{}
+				filter := history.OrderFilter{}
 				if f {
 					filter.Statuses = []string{"rejected", "expired"}
 				}
@@ -86,12 +87,12 @@ func TestRareFilters(t *testing.T) {
 			}},
 			{"forecasts by market", func(f bool) ([]any, int) {
 				return filteredRows(t, f, func(from uint64, limit int, f bool) ([]view.Forecast, error) {
-					return m.Forecasts(ctx, user, from, limit, now, ForecastFilter{Market: only(f, market)})
+					return m.Forecasts(ctx, user, from, limit, now, history.ForecastFilter{Market: only(f, market)})
 				}, func(x *view.Forecast) uint64 { return x.N }, func(x *view.Forecast) bool { return x.Market == market })
 			}},
 			{"actions by account", func(f bool) ([]any, int) {
 				return filteredRows(t, f, func(from uint64, limit int, f bool) ([]view.Action, error) {
-					return m.Actions(ctx, from, limit, ActionFilter{User: only(f, of)})
+					return m.Actions(ctx, from, limit, history.ActionFilter{User: only(f, of)})
 				}, func(x *view.Action) uint64 { return x.Seq }, func(x *view.Action) bool { return x.User == of })
 			}},
 		}
@@ -112,7 +113,7 @@ func TestRareFilters(t *testing.T) {
 					want = append(want, *r)
 				}
 			}
-			got, err := m.Ledger(ctx, user, 0, 1e6, LedgerFilter{BelowSeq: seq})
+			got, err := m.Ledger(ctx, user, 0, 1e6, history.LedgerFilter{BelowSeq: seq})
 			if err != nil || len(got) != len(want) || len(got) > 0 && got[0] != want[0] {
 				t.Errorf("%d rows below seq %d, want %d: %v", len(got), seq, len(want), err)
 			}
@@ -191,7 +192,7 @@ func TestLongFilters(t *testing.T) {
 				n, err := page(from, 100)
 				longest = max(longest, time.Since(one))
 				reads++
-				var cut *Cut
+				var cut *history.Cut
 				if !errors.As(err, &cut) {
 					if err != nil || n != 0 {
 						t.Fatalf("%s: %d rows: %v", name, n, err)
@@ -203,19 +204,19 @@ func TestLongFilters(t *testing.T) {
 			t.Logf("%s: the end after %d reads in %v, the longest %v", name, reads, time.Since(begun).Round(time.Millisecond), longest.Round(time.Millisecond))
 		}
 		measure("orders by status", func(from uint64, limit int) (uint64, error) {
-			x, err := m.Orders(ctx, user, from, limit, OrderFilter{Statuses: []string{"rejected"}})
+			x, err := m.Orders(ctx, user, from, limit, history.OrderFilter{Statuses: []string{"rejected"}})
 			return uint64(len(x)), err
 		})
 		measure("fills by market", func(from uint64, limit int) (uint64, error) {
-			x, err := m.Fills(ctx, user, from, limit, FillFilter{Market: &market})
+			x, err := m.Fills(ctx, user, from, limit, history.FillFilter{Market: &market})
 			return uint64(len(x)), err
 		})
 		measure("ledger by kind", func(from uint64, limit int) (uint64, error) {
-			x, err := m.Ledger(ctx, user, from, limit, LedgerFilter{Kinds: []string{"deposit"}})
+			x, err := m.Ledger(ctx, user, from, limit, history.LedgerFilter{Kinds: []string{"deposit"}})
 			return uint64(len(x)), err
 		})
 		measure("ledger by market", func(from uint64, limit int) (uint64, error) {
-			x, err := m.Ledger(ctx, user, from, limit, LedgerFilter{Market: &market})
+			x, err := m.Ledger(ctx, user, from, limit, history.LedgerFilter{Market: &market})
 			return uint64(len(x)), err
 		})
 		measure("rounds by category", func(from uint64, limit int) (uint64, error) {

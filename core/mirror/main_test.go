@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/history"
 	"duplex/core/journal"
 	"duplex/core/replica"
 	"duplex/core/view"
@@ -264,16 +265,20 @@ func (v *venueLog) check(m *Mirror) {
 	since, _ := m.Since()
 	for user := range v.state.Venue.Users() {
 		u := user.ID
-		compare(v, "orders", filter(w.Orders(u, 0), func(o *view.Order) bool { return o.UpdateSeq > since }), func(from uint64) ([]view.Order, error) { return m.Orders(ctx, u, from, 90, OrderFilter{}) },
+		compare(v, "orders", filter(w.Orders(u, 0), func(o *view.Order) bool { return o.UpdateSeq > since }), func(from uint64) ([]view.Order, error) { return m.Orders(ctx, u, from, 90, history.OrderFilter{}) },
 			func(o *view.Order) uint64 { return o.CreatedSeq }, func(o *view.Order) { o.Key = 0 })
-		compare(v, "fills", values(w.Fills(u, 0), since, func(f *view.Fill) uint64 { return f.Seq }), unnumbered(func(from uint64) ([]Numbered[view.Fill], error) { return m.Fills(ctx, u, from, 90, FillFilter{}) }),
+		compare(v, "fills", values(w.Fills(u, 0), since, func(f *view.Fill) uint64 { return f.Seq }), unnumbered(func(from uint64) ([]history.Numbered[view.Fill], error) {
+			return m.Fills(ctx, u, from, 90, history.FillFilter{})
+		}),
 			func(f *view.Fill) uint64 { return f.N }, func(f *view.Fill) { f.Key = 0 })
-		compare(v, "settlements", values(w.Settlements(u, 0), since, func(s *view.Settlement) uint64 { return s.Seq }), unnumbered(func(from uint64) ([]Numbered[view.Settlement], error) { return m.Settlements(ctx, u, from, 1e6) }), nil, nil)
-		compare(v, "ledger", values(w.Ledger(u, 0), since, func(r *view.LedgerRow) uint64 { return r.Seq }), func(from uint64) ([]view.LedgerRow, error) { return m.Ledger(ctx, u, from, 90, LedgerFilter{}) },
+		compare(v, "settlements", values(w.Settlements(u, 0), since, func(s *view.Settlement) uint64 { return s.Seq }), unnumbered(func(from uint64) ([]history.Numbered[view.Settlement], error) {
+			return m.Settlements(ctx, u, from, 1e6)
+		}), nil, nil)
+		compare(v, "ledger", values(w.Ledger(u, 0), since, func(r *view.LedgerRow) uint64 { return r.Seq }), func(from uint64) ([]view.LedgerRow, error) { return m.Ledger(ctx, u, from, 90, history.LedgerFilter{}) },
 			func(r *view.LedgerRow) uint64 { return r.N }, nil)
 		at := v.state.Venue.Now().Seq
 		compare(v, "forecasts", values(w.Forecasts(u, 0), since, func(f *view.Forecast) uint64 { return f.Seq }), func(from uint64) ([]view.Forecast, error) {
-			return m.Forecasts(ctx, u, from, 9, at, ForecastFilter{})
+			return m.Forecasts(ctx, u, from, 9, at, history.ForecastFilter{})
 		},
 			func(f *view.Forecast) uint64 { return f.N }, nil)
 		rounds := func(yield func(*view.AccountRound) bool) {
@@ -287,10 +292,10 @@ func (v *venueLog) check(m *Mirror) {
 			func(x *view.AccountRound) uint64 { return x.Number }, nil)
 	}
 	for id := range core.MarketID(60) {
-		compare(v, "trades", values(w.Trades(id, 0), since, func(x *view.Trade) uint64 { return x.Seq }), unnumbered(func(from uint64) ([]Numbered[view.Trade], error) { return m.Trades(ctx, id, from, 1e6) }), nil, nil)
+		compare(v, "trades", values(w.Trades(id, 0), since, func(x *view.Trade) uint64 { return x.Seq }), unnumbered(func(from uint64) ([]history.Numbered[view.Trade], error) { return m.Trades(ctx, id, from, 1e6) }), nil, nil)
 	}
 	rounds := filter(w.Rounds(0), func(r *view.Round) bool { return r.Seq > since })
-	compare(v, "rounds", rounds, func(from uint64) ([]view.Round, error) { return m.Rounds(ctx, from, 3, RoundFilter{}) },
+	compare(v, "rounds", rounds, func(from uint64) ([]view.Round, error) { return m.Rounds(ctx, from, 3, history.RoundFilter{}) },
 		func(r *view.Round) uint64 { return r.Number }, func(r *view.Round) { r.Strikes, r.Evidence = nil, nil })
 	for r := range rounds {
 		got, err := m.Round(ctx, r.Market, r.Number)
@@ -317,7 +322,7 @@ func (v *venueLog) check(m *Mirror) {
 				func(s *view.PriceTick) uint64 { return uint64(s.Second) }, nil)
 		}
 	}
-	compare(v, "actions", filter(w.Actions(0), func(a *view.Action) bool { return a.Seq > since }), func(from uint64) ([]view.Action, error) { return m.Actions(ctx, from, 90, ActionFilter{}) },
+	compare(v, "actions", filter(w.Actions(0), func(a *view.Action) bool { return a.Seq > since }), func(from uint64) ([]view.Action, error) { return m.Actions(ctx, from, 90, history.ActionFilter{}) },
 		func(a *view.Action) uint64 { return a.Seq }, nil)
 }
 
@@ -378,7 +383,7 @@ func values[T any](list iter.Seq2[uint64, *T], since uint64, seq func(*T) uint64
 	}
 }
 
-func unnumbered[T any](page func(uint64) ([]Numbered[T], error)) func(uint64) ([]T, error) {
+func unnumbered[T any](page func(uint64) ([]history.Numbered[T], error)) func(uint64) ([]T, error) {
 	return func(from uint64) (out []T, err error) {
 		list, err := page(from)
 		for _, x := range list {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"duplex/core"
+	"duplex/core/history"
 )
 
 // TestRows checks that the rows equal those of a view that keeps all of them.
@@ -145,11 +146,11 @@ func TestFiltersUseIndexes(t *testing.T) {
 			index string // SQLite's name, and part of those of PostgreSQL's partitions
 		}{
 			"fills of an order": {func() (int, error) {
-				list, err := m.Fills(ctx, 1, 1<<40, 100, FillFilter{Order: &order})
+				list, err := m.Fills(ctx, 1, 1<<40, 100, history.FillFilter{Order: &order})
 				return len(list), err
 			}, "fills_by_order|_user_id_order_id_n_idx"},
 			"an order by its client_order_id": {func() (int, error) {
-				list, err := m.Orders(ctx, 1, 1<<40, 100, OrderFilter{ClientID: &id})
+				list, err := m.Orders(ctx, 1, 1<<40, 100, history.OrderFilter{ClientID: &id})
 				return len(list), err
 			}, "orders_by_client_order_id|_user_id_client_order_id_created_seq_idx"},
 		} {

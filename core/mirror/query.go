@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/history"
 	"duplex/core/view"
 )
 
@@ -212,16 +213,6 @@ var (
 	}()
 )
 
-// Cut is the error of a read that reached its time limit because its filter selects few of the scanned
-// rows. The rows returned with it are those down to Below, which is a position like that of the rows,
-// and a read from there continues it.
-type Cut struct {
-	Below uint64
-	Seq   uint64 // of the row at Below, for the ledger alone
-}
-
-func (c *Cut) Error() string { return fmt.Sprint("the rows below ", c.Below, " were not looked at") }
-
 // The time of a read whose filter may select few rows. First the database finds the rows by itself. If
 // that takes longer than scanFirst, the rows are looked at in windows of scanWindow, until scanTime has
 // passed. Variables for tests.
@@ -240,7 +231,7 @@ func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q que
 	}
 	s := m.store.Load()
 	if s == nil {
-		return nil, ErrUnavailable
+		return nil, history.ErrUnavailable
 	}
 	t := &schema[id]
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -271,14 +262,14 @@ func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q que
 			})
 		}
 	}
-	var cut *Cut
+	var cut *history.Cut
 	switch {
 	case unexpected != nil:
 		return nil, fmt.Errorf("%s: %w", t.name, unexpected)
 	case errors.As(err, &cut):
 		return out, err
 	case err != nil:
-		return nil, errors.Join(ErrUnavailable, err)
+		return nil, errors.Join(history.ErrUnavailable, err)
 	}
 	return out, nil
 }
@@ -302,12 +293,12 @@ func scanWindows(ctx context.Context, s store, dsn string, t *table, q query, be
 		}
 		switch {
 		case err != nil && windows > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return &Cut{Below: uint64(below)}
+			return &history.Cut{Below: uint64(below)}
 		case err != nil || full || low == 0:
 			return err
 		}
 		if below = low; time.Since(begun) >= scanTime {
-			return &Cut{Below: uint64(low)}
+			return &history.Cut{Below: uint64(low)}
 		}
 	}
 }

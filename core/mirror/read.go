@@ -7,60 +7,16 @@ import (
 	"strconv"
 
 	"duplex/core"
+	"duplex/core/history"
 	"duplex/core/view"
 )
-
-// ErrUnavailable means that the mirror cannot answer now: it has not started, its database does not
-// answer within 500 ms, or it has stopped.
-var ErrUnavailable = errors.New("the mirror does not answer")
-
-// Numbered is a row and its number in the history to which it belongs. The number is that which the
-// view gives it.
-type Numbered[T any] struct {
-	N   uint64
-	Row T
-}
-
-// FillFilter selects fills; zero selects all.
-type FillFilter struct {
-	Market *core.MarketID
-	Order  *core.OrderID
-}
-
-// OrderFilter selects orders; zero selects all.
-type OrderFilter struct {
-	Market   *core.MarketID
-	Order    *core.OrderID
-	ClientID *uint64
-	Statuses []string
-}
-
-// LedgerFilter selects ledger rows; zero selects all.
-type LedgerFilter struct {
-	Market *core.MarketID
-	Kinds  []string
-
-	BelowSeq uint64 // rows with a seq below; 0 is no bound
-}
-
-// RoundFilter selects rounds; zero selects all.
-type RoundFilter struct {
-	Market   *core.MarketID
-	Category *uint16
-}
-
-// ActionFilter selects actions; zero selects all.
-type ActionFilter struct {
-	Who, Action string
-	User        *core.UserID
-}
 
 // The reads return rows newest first: those with a number below from, or all if from is 0, and at
 // most limit. They end after 500 ms. The error is then, and whenever the database does not answer,
 // ErrUnavailable. A filter that selects few of very many rows makes it a Cut.
 
 // Fills returns fills of an account.
-func (m *Mirror) Fills(ctx context.Context, u core.UserID, from uint64, limit int, f FillFilter) ([]Numbered[view.Fill], error) {
+func (m *Mirror) Fills(ctx context.Context, u core.UserID, from uint64, limit int, f history.FillFilter) ([]history.Numbered[view.Fill], error) {
 	var q query
 	q.and("user_id = ?", int64(u))
 	q.from("n", from)
@@ -72,7 +28,7 @@ func (m *Mirror) Fills(ctx context.Context, u core.UserID, from uint64, limit in
 	return list(ctx, m, "fills", fills, q, "n DESC", limit, decodeFill)
 }
 
-func decodeFill(r *row) (x Numbered[view.Fill]) {
+func decodeFill(r *row) (x history.Numbered[view.Fill]) {
 	r.int() // user_id
 	f := &x.Row
 	f.N = r.uint()
@@ -86,7 +42,7 @@ func decodeFill(r *row) (x Numbered[view.Fill]) {
 }
 
 // Orders returns orders of an account in their last state. Their number is CreatedSeq.
-func (m *Mirror) Orders(ctx context.Context, u core.UserID, from uint64, limit int, f OrderFilter) ([]view.Order, error) {
+func (m *Mirror) Orders(ctx context.Context, u core.UserID, from uint64, limit int, f history.OrderFilter) ([]view.Order, error) {
 	var q query
 	q.and("user_id = ?", int64(u))
 	q.from("created_seq", from)
@@ -138,7 +94,7 @@ func decodeOrder(r *row) (o view.Order) {
 
 // Order returns an order of an account by its id, or nil.
 func (m *Mirror) Order(ctx context.Context, u core.UserID, id core.OrderID) (*view.Order, error) {
-	list, err := m.Orders(ctx, u, 0, 1, OrderFilter{Order: &id})
+	list, err := m.Orders(ctx, u, 0, 1, history.OrderFilter{Order: &id})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -146,14 +102,14 @@ func (m *Mirror) Order(ctx context.Context, u core.UserID, id core.OrderID) (*vi
 }
 
 // Trades returns the public trades of a slot.
-func (m *Mirror) Trades(ctx context.Context, market core.MarketID, from uint64, limit int) ([]Numbered[view.Trade], error) {
+func (m *Mirror) Trades(ctx context.Context, market core.MarketID, from uint64, limit int) ([]history.Numbered[view.Trade], error) {
 	var q query
 	q.and("market_id = ?", int64(market))
 	q.from("n", from)
 	return list(ctx, m, "trades", trades, q, "n DESC", limit, decodeTrade)
 }
 
-func decodeTrade(r *row) (x Numbered[view.Trade]) {
+func decodeTrade(r *row) (x history.Numbered[view.Trade]) {
 	t := &x.Row
 	t.Market, x.N = core.MarketID(r.int()), r.uint()
 	t.Seq, t.Ts, t.Generation, t.TickYes = r.uint(), r.int(), uint32(r.int()), core.Tick(r.int())
@@ -162,14 +118,14 @@ func decodeTrade(r *row) (x Numbered[view.Trade]) {
 }
 
 // Settlements returns settlements of an account.
-func (m *Mirror) Settlements(ctx context.Context, u core.UserID, from uint64, limit int) ([]Numbered[view.Settlement], error) {
+func (m *Mirror) Settlements(ctx context.Context, u core.UserID, from uint64, limit int) ([]history.Numbered[view.Settlement], error) {
 	var q query
 	q.and("user_id = ?", int64(u))
 	q.from("n", from)
 	return list(ctx, m, "settlements", settlements, q, "n DESC", limit, decodeSettlement)
 }
 
-func decodeSettlement(r *row) (x Numbered[view.Settlement]) {
+func decodeSettlement(r *row) (x history.Numbered[view.Settlement]) {
 	r.int() // user_id
 	x.N = r.uint()
 	s := &x.Row
@@ -180,11 +136,6 @@ func decodeSettlement(r *row) (x Numbered[view.Settlement]) {
 	return x
 }
 
-// ForecastFilter selects forecasts; zero selects all.
-type ForecastFilter struct {
-	Market *core.MarketID
-}
-
 // forecastState are the columns of what follows from the commands up to a seq: whether there is no
 // later forecast of the round, and the end of the round. A final round never changes again.
 const forecastState = `, NOT EXISTS (SELECT 1 FROM forecasts AS later WHERE later.user_id = forecasts.user_id AND later.round_number = forecasts.round_number AND later.n > forecasts.n AND later.seq <= ?)` +
@@ -192,7 +143,7 @@ const forecastState = `, NOT EXISTS (SELECT 1 FROM forecasts AS later WHERE late
 	`, (SELECT winner FROM rounds WHERE number = forecasts.round_number AND seq <= ? AND status = 'settled')`
 
 // Forecasts returns forecasts of an account as they were after the command asOf. Their number is N.
-func (m *Mirror) Forecasts(ctx context.Context, u core.UserID, from uint64, limit int, asOf uint64, f ForecastFilter) ([]view.Forecast, error) {
+func (m *Mirror) Forecasts(ctx context.Context, u core.UserID, from uint64, limit int, asOf uint64, f history.ForecastFilter) ([]view.Forecast, error) {
 	q := query{more: forecastState, args: []any{int64(asOf), int64(asOf), int64(asOf)}, moreArgs: 3}
 	q.and("user_id = ?", int64(u))
 	q.from("n", from)
@@ -209,7 +160,7 @@ func decodeForecast(r *row) (f view.Forecast) {
 }
 
 // Ledger returns ledger rows of an account. Their number is N.
-func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f LedgerFilter) ([]view.LedgerRow, error) {
+func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f history.LedgerFilter) ([]view.LedgerRow, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout) // of all that follows
 	defer cancel()
 	if f.BelowSeq != 0 {
@@ -222,18 +173,18 @@ func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit i
 		}
 	}
 	rows, err := m.ledgerRows(ctx, "ledger", u, from, limit, f)
-	var cut *Cut
+	var cut *history.Cut
 	if errors.As(err, &cut) {
-		at, atErr := m.ledgerRows(ctx, "ledger_row", u, cut.Below+1, 1, LedgerFilter{})
+		at, atErr := m.ledgerRows(ctx, "ledger_row", u, cut.Below+1, 1, history.LedgerFilter{})
 		if atErr != nil || len(at) == 0 {
-			return nil, errors.Join(ErrUnavailable, atErr)
+			return nil, errors.Join(history.ErrUnavailable, atErr)
 		}
 		cut.Seq = at[0].Seq
 	}
 	return rows, err
 }
 
-func (m *Mirror) ledgerRows(ctx context.Context, route string, u core.UserID, from uint64, limit int, f LedgerFilter) ([]view.LedgerRow, error) {
+func (m *Mirror) ledgerRows(ctx context.Context, route string, u core.UserID, from uint64, limit int, f history.LedgerFilter) ([]view.LedgerRow, error) {
 	var q query
 	q.and("user_id = ?", int64(u))
 	q.from("n", from)
@@ -245,14 +196,14 @@ func (m *Mirror) ledgerRows(ctx context.Context, route string, u core.UserID, fr
 // firstLedgerRow returns the number of the first row of a ledger with a seq of at least seq, or that
 // behind the last row. Seqs never fall from row to row, so each step halves what is left.
 func (m *Mirror) firstLedgerRow(ctx context.Context, u core.UserID, seq uint64) (uint64, error) {
-	newest, err := m.ledgerRows(ctx, "ledger_row", u, 0, 1, LedgerFilter{})
+	newest, err := m.ledgerRows(ctx, "ledger_row", u, 0, 1, history.LedgerFilter{})
 	if err != nil || len(newest) == 0 {
 		return 1, err
 	}
 	low, high := uint64(1), newest[0].N+1 // the row is in between
 	for low < high {
 		middle := (low + high) / 2
-		at, err := m.ledgerRows(ctx, "ledger_row", u, middle+1, 1, LedgerFilter{})
+		at, err := m.ledgerRows(ctx, "ledger_row", u, middle+1, 1, history.LedgerFilter{})
 		switch {
 		case err != nil:
 			return 0, err
@@ -322,7 +273,7 @@ func (m *Mirror) RoundSeconds(ctx context.Context, number uint64, first, before 
 func decodeWinner(r *row) core.Outcome { return enum(r, outcomes) }
 
 // Rounds returns rounds without their evidence. Their number is Number.
-func (m *Mirror) Rounds(ctx context.Context, from uint64, limit int, f RoundFilter) ([]view.Round, error) {
+func (m *Mirror) Rounds(ctx context.Context, from uint64, limit int, f history.RoundFilter) ([]view.Round, error) {
 	var q query
 	q.from("number", from)
 	andEqual(&q, "market_id", f.Market)
@@ -340,7 +291,7 @@ func decodeRound(r *row) (x view.Round) {
 
 // Round returns a round with its evidence, or nil. Number 0 means the newest round of the slot.
 func (m *Mirror) Round(ctx context.Context, market core.MarketID, number uint64) (*view.Round, error) {
-	f := RoundFilter{Market: &market}
+	f := history.RoundFilter{Market: &market}
 	found, err := m.Rounds(ctx, 0, 1, f)
 	if number != 0 {
 		found, err = m.Rounds(ctx, number+1, 1, f)
@@ -382,7 +333,7 @@ func decodeEvidence(r *row) (t core.IndexTick) {
 }
 
 // Actions returns actions of operators and accounts. Their number is Seq.
-func (m *Mirror) Actions(ctx context.Context, from uint64, limit int, f ActionFilter) ([]view.Action, error) {
+func (m *Mirror) Actions(ctx context.Context, from uint64, limit int, f history.ActionFilter) ([]view.Action, error) {
 	var q query
 	q.from("seq", from)
 	if f.Who != "" {

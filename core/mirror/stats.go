@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"duplex/core/history"
 )
 
 // stats counts the work of a mirror since its start.
@@ -28,11 +30,11 @@ type readCount struct {
 // read counts a read.
 func (s *stats) read(route string, took time.Duration, err error) {
 	outcome := "ok"
-	var cut *Cut
+	var cut *history.Cut
 	switch {
 	case errors.As(err, &cut):
 		outcome = "partial"
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, history.ErrUnavailable):
 		outcome = "unavailable"
 	case err != nil:
 		outcome = "error"
@@ -51,27 +53,10 @@ func (s *stats) read(route string, took time.Duration, err error) {
 	c.ns += int64(took)
 }
 
-// Stats is what a mirror has done since its start.
-type Stats struct {
-	Rows          map[string]uint64 // written, by table
-	Commits       uint64
-	CommitSeconds float64 // of all commits
-	PausedSeconds float64 // waited, so that the venue had the processor
-	Errors        uint64  // failed attempts to open the database or to write
-	HeldBytes     int64   // of the journal, kept for the mirror alone when it was trimmed last
-	Reads         []Reads
-}
-
-// Reads counts the reads of a route with one outcome: ok, partial, unavailable or error.
-type Reads struct {
-	Route, Outcome string
-	Count          uint64
-}
-
 // Stats returns the counters.
-func (m *Mirror) Stats() (out Stats) {
+func (m *Mirror) Stats() (out history.Stats) {
 	s := &m.stats
-	out = Stats{
+	out = history.Stats{
 		Rows: map[string]uint64{}, Commits: s.commits.Load(), CommitSeconds: time.Duration(s.commitNs.Load()).Seconds(),
 		PausedSeconds: time.Duration(s.paused.Load()).Seconds(), Errors: s.errors.Load(), HeldBytes: s.held.Load(),
 	}
@@ -81,7 +66,7 @@ func (m *Mirror) Stats() (out Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k, c := range s.reads {
-		out.Reads = append(out.Reads, Reads{k.route, k.outcome, c.n})
+		out.Reads = append(out.Reads, history.Reads{Route: k.route, Outcome: k.outcome, Count: c.n})
 	}
 	return out
 }

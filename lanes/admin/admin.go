@@ -8,7 +8,6 @@ import (
 
 	"duplex/core"
 	"duplex/core/engine"
-	"duplex/core/mirror"
 	"duplex/feeds"
 	"duplex/feeds/manual"
 	"duplex/lanes/funding"
@@ -29,7 +28,7 @@ type Options struct {
 	Sources         func() []feeds.State                      // state of the oracle's sources; may be nil
 	Index           func(core.Feed) feeds.Stats               // counts of the index seconds of a feed; may be nil
 	WebSocketStats  func() WebSocketStats                     // counts of the event lane; may be nil
-	Mirror          *mirror.Mirror                            // nil if there is none
+	Mirror          Mirror                                    // nil if there is none
 	Follower        *cluster.Follower                         // this follower of a cluster; nil: none
 	Cluster         *cluster.Cluster                          // this member of a cluster; nil on a single machine
 	Archive         func() (age time.Duration, released bool) // how old the archive is, and whether the journal left it behind; nil without one

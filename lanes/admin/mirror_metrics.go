@@ -1,6 +1,22 @@
 package admin
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"duplex/core/history"
+	"duplex/core/journal"
+)
+
+// Mirror is what the metrics read of the mirror; *mirror.Mirror is one.
+type Mirror interface {
+	Position() (seq uint64, at journal.Position)
+	Lag() time.Duration
+	Stats() history.Stats
+	Err() error     // why it has stopped for good, or nil
+	Released() bool // whether the journal was trimmed although the mirror had not read it
+}
 
 var (
 	mirrorSeq     = gauge("mirror_seq", "Sequence number of the last command whose rows are in the mirror")
