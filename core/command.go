@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // Command is a request to change the venue, or the passing of time. The set is closed: a
 // command is made in the files that the package documentation lists, and
 // TestEveryCommandIsComplete in core/sim refuses one that lacks a part.
@@ -170,6 +172,36 @@ type Rules struct {
 	// it; SetRules keeps it, except in a journal of before ActivateRules existed, whose
 	// SetRules raises it to at most RevisionStrict.
 	Revision Revision `cbor:",omitempty"`
+
+	// Environment is what the venue is for. ActivateRules sets it once; SetRules keeps it.
+	Environment Environment `cbor:",omitempty"`
+}
+
+// Environment is what a venue is for, for good (docs/rules/operation.md#environment). A venue of before
+// environments were recorded has none and counts as live.
+type Environment uint8
+
+// The environments.
+const (
+	EnvironmentNone  Environment = iota
+	EnvironmentDev               // play money
+	EnvironmentLive              // for real users
+	EnvironmentArena             // a virtual clock
+)
+
+var environmentNames = [...]string{"", "dev", "live", "arena"}
+
+// String returns the name of the environment, "" for EnvironmentNone and what is none.
+func (e Environment) String() string {
+	if int(e) < len(environmentNames) {
+		return environmentNames[e]
+	}
+	return ""
+}
+
+// EnvironmentOf returns the environment of a name, or EnvironmentNone.
+func EnvironmentOf(name string) Environment {
+	return Environment(max(0, slices.Index(environmentNames[:], name)))
 }
 
 // Revision numbers the versions of the behavior that is not a setting
@@ -230,10 +262,12 @@ type (
 		Audit Audit
 	}
 	// ActivateRules puts a revision of the rules in force, with everything that it changes.
-	// A revision that is not above the one in force changes nothing.
+	// A revision that is not above the one in force changes nothing. The first Environment
+	// that is not 0 is that of the venue for good.
 	ActivateRules struct {
-		Revision Revision
-		Audit    Audit
+		Revision    Revision
+		Environment Environment `cbor:",omitempty"`
+		Audit       Audit
 	}
 	SetFees struct {
 		Fees  Fees

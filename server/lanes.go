@@ -52,7 +52,7 @@ func (v *Venue) openLanes() {
 		Sources: v.sourceStates, Index: v.indexStats, WebSocketStats: v.webSocketStats, Cluster: v.cluster, Follower: v.follower,
 		Listeners: map[string]*gate.Listener{"api": v.api.conns, "portal": v.portal.conns, "admin": v.admin.conns},
 	}
-	adminOptions.CertificateEnd = v.certificateEnd
+	adminOptions.CertificateEnd, adminOptions.LogDropped = v.certificateEnd, o.LogDropped
 	if v.mirror != nil {
 		adminOptions.Mirror = v.mirror
 	}

@@ -279,7 +279,7 @@ func TestPricesBeyondMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	propose(&core.ActivateRules{Revision: core.RevisionNewest})
+	propose(&core.ActivateRules{Revision: core.RevisionNewest, Environment: core.EnvironmentDev})
 	for from := begin; from < begin+ticks; from += 60 {
 		now = (from + 59) * core.NsPerSec
 		var minute []core.Command

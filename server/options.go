@@ -148,6 +148,9 @@ type Options struct {
 	Now func() time.Time
 	// Log is the log; default none.
 	Log *slog.Logger
+	// LogDropped returns how many lines of the log were dropped, because they could not be
+	// written; nil if none ever is. It must be safe for concurrent use.
+	LogDropped func() uint64
 	// Version is the version that the API reports; default "dev".
 	Version string
 	// Progress is called often while the venue restores its journal, by one goroutine at a

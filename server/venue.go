@@ -106,6 +106,9 @@ func (v *Venue) open(ctx context.Context) (err error) {
 		}
 		v.temporary = true
 	}
+	if err := checkEnvironment(&v.options); err != nil {
+		return err
+	}
 	if v.keys, err = loadMasterKeys(&v.options); err != nil {
 		return err
 	}
@@ -163,6 +166,9 @@ func (v *Venue) open(ctx context.Context) (err error) {
 		return err
 	}
 	v.reportToNodes()
+	if err := v.checkRecordedEnvironment(); err != nil {
+		return err
+	}
 	if err := v.startMirror(); err != nil {
 		return err
 	}
@@ -190,7 +196,7 @@ func (v *Venue) open(ctx context.Context) (err error) {
 // rules in force, creates the accounts, and starts prices and funding.
 func (v *Venue) takeOffice() error {
 	for _, step := range []func() error{
-		v.verifyMasterKeys, v.finishKeyRotation, v.applyRules, v.revokeLostOperators, v.requireNamedAdmin, v.createAccounts, v.startPrices, v.openFunding,
+		v.verifyMasterKeys, v.finishKeyRotation, v.applyRules, v.markEnvironment, v.revokeLostOperators, v.requireNamedAdmin, v.createAccounts, v.startPrices, v.openFunding,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -327,23 +333,24 @@ func (v *Venue) mayFoundRules(want, now *core.Rules) error {
 }
 
 // activateRevision puts the newest revision of the rules in force
-// (docs/rules/operation.md#revision). The log has a line if the journal is an older one, because
+// (docs/rules/operation.md#revision), and records the environment of a venue that has none. The log has a line if the journal is an older one, because
 // an older program cannot read it from then on.
 func (v *Venue) activateRevision() error {
 	var at core.Stamp
-	var revision core.Revision
-	v.engine.Read(func(s *venue.Venue, _ *view.View) { at, revision = s.Now(), s.Rules().Revision })
-	if revision >= core.RevisionNewest {
+	var now core.Rules
+	v.engine.Read(func(s *venue.Venue, _ *view.View) { at, now = s.Now(), s.Rules() })
+	if now.Revision >= core.RevisionNewest && now.Environment != core.EnvironmentNone {
 		return nil
 	}
 	if v.cluster != nil && at.Seq > 0 && !v.everyMemberKnowsTheRules() {
 		return nil // runDuties activates it
 	}
-	if err := v.submitOwn(&core.ActivateRules{Revision: core.RevisionNewest, Audit: ownAudit}); err != nil {
+	environment := core.EnvironmentOf(v.options.Environment)
+	if err := v.submitOwn(&core.ActivateRules{Revision: core.RevisionNewest, Environment: environment, Audit: ownAudit}); err != nil {
 		return err
 	}
 	if at.Seq > 0 {
-		v.options.Log.Info("the journal is brought to the newest revision; older versions of dx no longer read it", "revision", core.RevisionNewest, "before", revision, "seq", at.Seq)
+		v.options.Log.Info("the journal is brought to the newest revision; older versions of dx no longer read it", "revision", core.RevisionNewest, "before", now.Revision, "seq", at.Seq)
 	}
 	return nil
 }

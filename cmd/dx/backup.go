@@ -70,7 +70,7 @@ func (r *restoreCmd) Run(ctx context.Context, out io.Writer) error {
 
 // copyAndVerify copies a journal and verifies the copy.
 func copyAndVerify(ctx context.Context, out io.Writer, from, to string) error {
-	result, err := journal.Copy(ctx, from, to, journal.CopyOptions{Other: []string{server.FingerprintFile}})
+	result, err := journal.Copy(ctx, from, to, journal.CopyOptions{Other: []string{server.FingerprintFile, server.EnvironmentFile}})
 	if err != nil {
 		return err
 	}

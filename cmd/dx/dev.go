@@ -109,7 +109,7 @@ func (d *devCmd) accounts() []server.Account {
 	return all
 }
 
-func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err error) {
+func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, dropped droppedLines) (err error) {
 	o := server.Options{
 		API: d.API, Portal: d.Portal, Admin: d.Admin, Data: d.Data, Environment: "dev", DisputeWindow: devDispute, Accounts: d.accounts(),
 		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, InFlight: int(d.InFlight), FourEyes: d.approvalLimit(), Log: log,
@@ -148,7 +148,7 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err 
 	} else if d.Holidays != "" {
 		return cli.BadFlag("holidays", errors.New("goes with --sessions"))
 	}
-	v, err := openVenue(ctx, o)
+	v, err := openVenue(ctx, o, dropped)
 	if v == nil {
 		return err
 	}

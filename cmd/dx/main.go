@@ -10,11 +10,12 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
-	"github.com/lmittmann/tint"
 
 	"duplex/cmd/dx/agent"
 	"duplex/cmd/dx/cli"
@@ -99,7 +100,7 @@ func run(args []string, out, errs io.Writer) int {
 		return 2
 	}
 	kongcompletion.Register(parser, seriesPredictor()) // exits here if a shell asks for completions
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	cmd, err := parser.Parse(args)
 	if code >= 0 { // --help or --version has printed its output
@@ -109,18 +110,27 @@ func run(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "dx:", err)
 		return 2
 	}
+	name, _, _ := strings.Cut(cmd.Command(), " ")
+	log := openLog(slices.Contains(venueCommands, name), out, errs, c.LogLevel)
+	defer log.close()
 	cmd.BindTo(ctx, (*context.Context)(nil))
-	cmd.BindTo(out, (*io.Writer)(nil))
-	cmd.Bind(logger(errs, c.LogLevel), diagnostics{errs})
+	cmd.BindTo(log.out, (*io.Writer)(nil))
+	cmd.Bind(log.Logger, diagnostics{log.errs}, droppedLines(log.dropped))
 	if err := cmd.Run(); err != nil {
-		fmt.Fprintln(errs, "dx:", err)
+		fmt.Fprintln(log.errs, "dx:", err)
 		if a := advice(err); a != "" {
-			fmt.Fprintln(errs, "dx:", a)
+			fmt.Fprintln(log.errs, "dx:", a)
 		}
 		return exitCode(err)
 	}
 	return 0
 }
+
+// venueCommands serve a venue until they are stopped.
+var venueCommands = []string{"dev", "serve", "follow"}
+
+// droppedLines returns how many lines of the log were dropped; nil if none ever is.
+type droppedLines func() uint64
 
 // exitCode is the exit code of a command that failed with err.
 func exitCode(err error) int {
@@ -137,14 +147,6 @@ func exitCode(err error) int {
 
 // diagnostics is standard error. Commands get it for what is not their result.
 type diagnostics struct{ io.Writer }
-
-// logger returns a logger that writes colored text to a terminal and JSON elsewhere.
-func logger(w io.Writer, level slog.Level) *slog.Logger {
-	if cli.IsTerminal(w) {
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05"}))
-	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
-}
 
 // versionText is what dx --version prints: the version, the commit with a mark if the source was
 // changed since, and the journal format that this program writes.

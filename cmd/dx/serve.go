@@ -47,7 +47,7 @@ type serveSettings struct {
 	sessionFlags
 }
 
-func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (err error) {
+func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, dropped droppedLines) (err error) {
 	if err := s.checkDispute(); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) (er
 	if o.Calendar, err = s.calendar(); err != nil {
 		return err
 	}
-	v, err := openVenue(ctx, o)
+	v, err := openVenue(ctx, o, dropped)
 	if v == nil {
 		return err
 	}

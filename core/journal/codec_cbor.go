@@ -81,10 +81,17 @@ func checkCreateKey(c *core.CreateKey) error {
 	return nil
 }
 
-// checkActivateRules refuses rules that only a newer program knows.
+// checkActivateRules refuses rules and environments that only a newer program knows.
 func checkActivateRules(c *core.ActivateRules) error {
 	if c.Revision > core.RevisionNewest {
 		return fmt.Errorf("rules of revision %d, this program knows up to %d: it was written by a newer version", c.Revision, core.RevisionNewest)
+	}
+	return checkEnvironment(c.Environment)
+}
+
+func checkEnvironment(e core.Environment) error {
+	if e != core.EnvironmentNone && e.String() == "" {
+		return errEnum
 	}
 	return nil
 }
@@ -122,6 +129,9 @@ func checkApprovalAction(a *core.ApprovalAction) error {
 func checkSetRules(c *core.SetRules) error {
 	if slices.ContainsFunc(c.Rules.Grid.Bands, func(b core.Band) bool { return b.Step <= 0 }) {
 		return errRange // Grid.Legal divides by the step
+	}
+	if err := checkEnvironment(c.Rules.Environment); err != nil {
+		return err
 	}
 	if c.Rules.Revision > core.RevisionStrict {
 		return fmt.Errorf("SetRules of revision %d: only ActivateRules sets one above %d", c.Rules.Revision, core.RevisionStrict)

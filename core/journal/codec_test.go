@@ -44,6 +44,7 @@ var (
 		reflect.TypeFor[core.Feed]():        core.Feeds - 1,
 		reflect.TypeFor[core.Scopes]():      7,
 		reflect.TypeFor[core.Revision]():    uint64(core.RevisionStrict),
+		reflect.TypeFor[core.Environment](): uint64(core.EnvironmentArena),
 
 		reflect.TypeFor[core.Role]():         uint64(core.RoleAdmin),
 		reflect.TypeFor[core.ApprovalKind](): uint64(core.ApproveTick),
@@ -209,6 +210,7 @@ func TestEncodeRefuses(t *testing.T) {
 		&core.SetRules{Rules: core.Rules{Grid: core.Grid{Bands: []core.Band{{}}}}},
 		&core.SetRules{Rules: core.Rules{Revision: core.RevisionStrict + 1}},
 		&core.ActivateRules{Revision: core.RevisionNewest + 1},
+		&core.ActivateRules{Environment: core.EnvironmentArena + 1},
 		&core.PlaceOrder{Unpriced: true},
 		&core.SetMandate{Mandate: core.Mandate{Set: 1 << len(core.MandateRules())}},
 		&core.CreateAgent{Mandate: core.Mandate{Set: 1 << 15}},

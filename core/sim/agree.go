@@ -140,6 +140,9 @@ func sameOperators(v *venue.Venue, m *model.Venue) error {
 	if want := m.PendingWithdrawals(); !maps.Equal(pending, want) {
 		return fmt.Errorf("pending withdrawals %v, the model has %v", pending, want)
 	}
+	if e := v.Rules().Environment; e != m.Environment() {
+		return fmt.Errorf("environment %q, the model has %q", e, m.Environment())
+	}
 	return nil
 }
 

@@ -314,7 +314,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 		core.RevisionAgents:    "ceb171e4942f1e9912dcb143a4f5bdcefc4339c065037d9e07847c933656e544",
 	} {
 		d := newDirectRun(1)
-		d.work.rules, d.extra = revision, nil
+		d.work.rules, d.work.unmarked, d.extra = revision, true, nil
 		if err := d.run(10_000, 1000); err != nil {
 			t.Fatal(err)
 		}

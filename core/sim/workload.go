@@ -28,6 +28,7 @@ type workload struct {
 	marked      []core.Command // by mark
 	rules       core.Revision
 	late        bool // the newest revision is activated some time after the setup
+	unmarked    bool // no command records an environment
 	unsigned    bool // commands name no key, and no agent gets one; the lanes create keys and sign
 	bounded     bool // mandates bound costs and little else, and agents are seldom halted
 	silentSecs  [core.Feeds]int
@@ -50,7 +51,7 @@ func (w *workload) setup() (cmds []core.Command) {
 	}
 	cmds = append(cmds, &core.SetRules{Rules: rules})
 	if w.rules >= core.RevisionAgents && !w.late {
-		cmds = append(cmds, &core.ActivateRules{Revision: w.rules})
+		cmds = append(cmds, &core.ActivateRules{Revision: w.rules, Environment: w.environment(rules.OpenOrders)})
 	}
 	for u := range users {
 		cmds = append(cmds, &core.CreateUser{Name: fmt.Sprint("user", u+1), Referrer: core.UserID(u), TokenHash: [32]byte{byte(u + 1)}})
@@ -62,6 +63,14 @@ func (w *workload) setup() (cmds []core.Command) {
 		cmds = append(cmds, &core.SetSession{Feed: f, Open: true})
 	}
 	return cmds
+}
+
+// environment returns one of the environments, or none.
+func (w *workload) environment(n uint32) core.Environment {
+	if w.unmarked {
+		return core.EnvironmentNone
+	}
+	return core.Environment(n % 4)
 }
 
 // trading returns the markets that trade.
@@ -235,7 +244,7 @@ func (w *workload) draw() core.Command {
 		case active && w.r.IntN(8) == 0:
 			return w.agentCommand()
 		case !active && !w.unsigned && w.r.IntN(300) == 0:
-			return &core.ActivateRules{Revision: w.rules}
+			return &core.ActivateRules{Revision: w.rules, Environment: w.environment(uint32(w.now()))}
 		}
 	}
 	if w.rules >= core.RevisionOperators && w.r.IntN(24) == 0 && (w.operatorsInForce() || w.r.IntN(4) == 0) {

@@ -12,6 +12,7 @@ func (v *Venue) setRules(r core.Rules) core.Reject {
 	} else {
 		r.Revision = v.rules.Revision
 	}
+	r.Environment = v.rules.Environment
 	v.putRules(r)
 	return core.OK
 }
@@ -28,9 +29,12 @@ func (v *Venue) putRules(r core.Rules) {
 	}
 }
 
-// activateRules raises the revision of the rules. A revision that is not above the one in force
-// is a no-op.
+// activateRules raises the revision of the rules, and sets the environment of a venue that has none. A
+// revision that is not above the one in force, and any later environment, is a no-op.
 func (v *Venue) activateRules(c *core.ActivateRules) core.Reject {
+	if v.rules.Environment == core.EnvironmentNone {
+		v.rules.Environment = c.Environment
+	}
 	if c.Revision > v.rules.Revision {
 		was := v.rules.Revision
 		v.activate(c.Revision)

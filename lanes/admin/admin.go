@@ -38,6 +38,7 @@ type Options struct {
 	Oracle          string                                    // sim, manual or live; default the venue's config
 	RotateMasterKey MasterKeyRotation                         // nil if the master key is given from outside
 	ExtraReadiness  func() error                              // its error makes /readyz fail and is a reason; may be nil
+	LogDropped      func() uint64                             // lines of the log that could not be written; may be nil
 	Log             *slog.Logger                              // for the operator's actions; default the gate's
 }
 

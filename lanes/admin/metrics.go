@@ -81,6 +81,8 @@ var (
 	archiveAge      = gauge("archive_age_seconds", "Time since the newest copy of the journal in the archive; 0 without an archive")
 	archiveReleased = gauge("archive_hold_released", "1 if the journal was trimmed although the archive lacked it; 0 without an archive")
 
+	logDropped = counter("log_dropped_total", "Lines of the log that were dropped, because they could not be written")
+
 	fundingWaiting    = gauge("funding_events_waiting", "Deposits and withdrawals of which the funding service has not been told; 0 without one")
 	fundingAge        = gauge("funding_age_seconds", "Age of the first of them; 0 if there is none")
 	fundingDeliveries = counter("funding_deliveries_total", "Requests that told the funding service an event, by outcome", "outcome")
@@ -200,6 +202,7 @@ func (g collector) collectRequests(put emit, out chan<- prometheus.Metric) {
 	}
 	put(archiveAge, age.Seconds())
 	put(archiveReleased, boolGauge(released))
+	put(logDropped, g.droppedLines())
 	g.putFunding(put)
 	g.Gate.Stats.Errors(func(code string, n uint64) { put(errorResponses, float64(n), code) })
 }
@@ -368,4 +371,12 @@ func (g collector) putFunding(put emit) {
 	put(fundingAge, age)
 	put(fundingDeliveries, float64(x.Delivered), "delivered")
 	put(fundingDeliveries, float64(x.Failed), "failed")
+}
+
+// droppedLines returns how many lines of the log were dropped.
+func (g collector) droppedLines() float64 {
+	if g.LogDropped == nil {
+		return 0
+	}
+	return float64(g.LogDropped())
 }

@@ -233,6 +233,9 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 		v.setRules(c.Rules)
 	case *core.ActivateRules:
 		v.activate(c.Revision)
+		if v.rules.Environment == 0 {
+			v.rules.Environment = c.Environment
+		}
 	case *core.SetFees:
 		return v.setFees(c.Fees)
 	case *core.SetSchedule:

@@ -55,6 +55,7 @@ func (v *Venue) setRules(r core.Rules) {
 	} else {
 		r.Revision = min(r.Revision, core.RevisionStrict)
 	}
+	r.Environment = v.rules.Environment
 	v.rules = r
 	v.forgetRevoked()
 }

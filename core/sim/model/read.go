@@ -143,3 +143,6 @@ func (v *Venue) InvariantHolds() bool {
 	}
 	return sum.Cmp(minus(v.deposits, v.withdrawals)) == 0
 }
+
+// Environment returns what the venue is for (docs/rules/operation.md#environment).
+func (v *Venue) Environment() core.Environment { return v.rules.Environment }

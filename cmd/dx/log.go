@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/lmittmann/tint"
+
+	"duplex/cmd/dx/cli"
+	"duplex/internal/logwriter"
+)
+
+// logLimit is how many bytes of a venue's log wait for its reader, and logFlush how long its end waits
+// until they are written.
+const (
+	logLimit = 1 << 20
+	logFlush = time.Second
+)
+
+// logOutput is what a command writes its log to, and the lines that were dropped.
+type logOutput struct {
+	*slog.Logger
+	out, errs io.Writer
+	dropped   func() uint64 // nil: nothing is dropped
+	close     func()
+}
+
+// openLog returns the output of a command. That of a venue never waits for the readers of its standard
+// output and standard error, and goes on without them (docs/rules/operation.md#log).
+func openLog(venue bool, out, errs io.Writer, level slog.Level) logOutput {
+	l := logOutput{out: out, errs: errs, close: func() {}}
+	if venue {
+		// Without a handler, a write to a pipe that nobody reads any more ends the process.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+		text := func(n uint64) string { return noticeOf(errs, n) }
+		o, e := logwriter.New(out, logLimit, text), logwriter.New(errs, logLimit, text)
+		if !cli.IsTerminal(out) { // commands draw on a terminal
+			l.out = o
+		}
+		l.errs = e
+		l.dropped = func() uint64 { return o.Dropped() + e.Dropped() }
+		l.close = func() {
+			o.Close(logFlush)
+			e.Close(logFlush)
+		}
+	}
+	l.Logger = slog.New(handler(l.errs, cli.IsTerminal(errs), level))
+	return l
+}
+
+// handler writes colored text to a terminal and JSON elsewhere.
+func handler(w io.Writer, terminal bool, level slog.Level) slog.Handler {
+	if terminal {
+		return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05"})
+	}
+	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
+}
+
+// noticeOf is the line that says how many lines of a log were dropped.
+func noticeOf(errs io.Writer, n uint64) string {
+	var line lineBuffer
+	slog.New(handler(&line, cli.IsTerminal(errs), slog.LevelInfo)).LogAttrs(context.Background(), slog.LevelWarn, "log lines were dropped, because they could not be written", slog.Uint64("dropped", n))
+	return string(line)
+}
+
+// lineBuffer keeps what is written to it.
+type lineBuffer []byte
+
+func (b *lineBuffer) Write(p []byte) (int, error) {
+	*b = append(*b, p...)
+	return len(p), nil
+}
+
