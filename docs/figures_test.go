@@ -68,6 +68,7 @@ func figures(t *testing.T) map[string]int64 {
 	}
 	of("core.Rules", core.DefaultRules())
 	delete(out, "core.Rules.Revision") // the revision of the rulebook is not a limit
+	delete(out, "core.Rules.Environment")
 	of("core.Fees", core.DefaultFees())
 	of("core/view.Caps", view.DefaultRetentionCaps())
 	of("tools.Terms", tools.DefaultConfig(nil))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -115,6 +117,9 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, dropp
 		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, InFlight: int(d.InFlight), FourEyes: d.approvalLimit(), Log: log,
 	}
 	member, err := d.member()
+	if err == nil && member == nil {
+		err = devFileFree(ctx, d.DevFile)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -157,6 +162,24 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, dropp
 		err = closed
 	}
 	return err
+}
+
+// devFileFree returns an error if a running venue has written the dev file: its clients would trade on this
+// venue instead, and without a data folder its keys would be lost.
+func devFileFree(ctx context.Context, path string) error {
+	dev, err := cli.ReadDevFile(path)
+	if err != nil || len(dev.Accounts) == 0 {
+		return nil // there is none, or it is of no use
+	}
+	secret, _ := schemas.ParseSecret(dev.Accounts[0].Secret) // of another form: the key does not work
+	_, err = client.New(dev.API, dev.Accounts[0].APIKey, secret).Balance(ctx)
+	var refused *client.Error
+	var slow net.Error
+	busy := errors.As(err, &refused) && (refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusServiceUnavailable)
+	if err == nil || busy || errors.As(err, &slow) && slow.Timeout() {
+		return cli.BadFlag("dev-file", fmt.Errorf("%s is the file of the venue that runs at %s: stop that one, or name another file for this one", path, dev.API))
+	}
+	return nil
 }
 
 // runUntilDone writes the dev file, prints the greeting, runs the house maker and the noise traders, and returns

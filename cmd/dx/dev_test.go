@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,5 +50,41 @@ func TestBannerSaysWhoTrades(t *testing.T) {
 		if n := len(c.cmd.accounts()); n != c.accounts {
 			t.Errorf("%+v has %d accounts, want %d", c.cmd, n, c.accounts)
 		}
+	}
+}
+
+// TestSecondVenue starts a second venue beside a running one with the same dev file. It is refused with the
+// address of the first, whose files and keys stay; after the first has ended it starts.
+func TestSecondVenue(t *testing.T) {
+	first := start(t, t.TempDir())
+	agent := filepath.Join(filepath.Dir(first.file), "agents", devAgent+".json")
+	read := func() string {
+		t.Helper()
+		var all []byte
+		for _, path := range []string{first.file, agent} {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, b...)
+		}
+		return string(all)
+	}
+	before := read()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(path, "dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--dev-file", first.file).CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "the venue that runs at "+first.dev.API) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if read() != before {
+		t.Error("the files of the first venue have changed")
+	}
+	first.stop()
+	if err := devFileFree(t.Context(), first.file); err != nil {
+		t.Errorf("after the first has ended: %v", err)
 	}
 }

@@ -75,4 +75,3 @@ func (b *lineBuffer) Write(p []byte) (int, error) {
 	*b = append(*b, p...)
 	return len(p), nil
 }
-

@@ -28,7 +28,7 @@ type Writer struct {
 	busy    bool      // the goroutine is writing
 	closed  bool
 	dropped uint64 // lines, in total
-	told    uint64 // of them, those that a notice has counted
+	noticed uint64 // of them, those that a notice has counted
 }
 
 // New returns a writer to out in which at most limit bytes wait. notice returns the line that says how many
@@ -92,12 +92,12 @@ func (w *Writer) run() {
 			w.changed.Wait()
 		}
 		batch, w.waiting, w.busy = w.waiting, batch[:0], true
-		missing := w.dropped - w.told
+		missing := w.dropped - w.noticed
 		w.mu.Unlock()
 		lost, ok := w.write(batch, missing)
 		w.mu.Lock()
 		if w.dropped += lost; ok {
-			w.told += missing
+			w.noticed += missing
 		}
 		w.busy = false
 		w.changed.Broadcast()
