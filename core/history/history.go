@@ -78,6 +78,7 @@ type Stats struct {
 	PausedSeconds float64 // waited, so that the venue had the processor
 	Errors        uint64  // failed attempts to open the database or to write
 	HeldBytes     int64   // of the journal, kept for the mirror alone when it was trimmed last
+	WALBytes      int64   // size of the WAL of SQLite; 0 for PostgreSQL
 	Reads         []Reads
 }
 

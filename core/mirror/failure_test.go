@@ -448,3 +448,48 @@ func TestLargestID(t *testing.T) {
 		v.check(m)
 	})
 }
+
+// TestWALIsCut writes behind a read that lasts, so that the WAL grows. After the read the file is cut.
+func TestWALIsCut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(tempDir(t), "history.db")
+	s, err := openSQLite(ctx, path, forWriting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	size := func() int64 {
+		info, err := os.Stat(path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	exec := func(query string) {
+		if _, err := s.conn.ExecContext(ctx, query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE TABLE scratch (b BLOB)")
+	read, err := s.reads.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := read.QueryRowContext(ctx, "SELECT count(*) FROM scratch").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	const limit = walPages * 4096
+	for size() < 2*limit {
+		exec("INSERT INTO scratch VALUES (zeroblob(1000000))")
+	}
+	if err := read.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the first ends the checkpoint, the second begins the WAL anew
+		exec("INSERT INTO scratch VALUES (zeroblob(1))")
+	}
+	if n := size(); n > limit {
+		t.Errorf("the WAL has %d bytes, more than %d", n, limit)
+	}
+}

@@ -34,6 +34,10 @@ type sqlite struct {
 	fault  func(point string) error      // see store.inject
 }
 
+// walPages is the size of the WAL, in pages of 4 KiB, at which a checkpoint begins, and to which the file is
+// cut after one. A read that lasts keeps the checkpoint from ending, and the WAL grows meanwhile.
+const walPages = 4000
+
 // openSQLite opens the database at path, or an empty one beside it.
 func openSQLite(ctx context.Context, path string, u use) (_ *sqlite, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -55,7 +59,7 @@ func openSQLite(ctx context.Context, path string, u use) (_ *sqlite, err error) 
 		if err := createSQLite(path); err != nil {
 			return nil, err
 		}
-		pragmas = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)", "wal_autocheckpoint(4000)"}
+		pragmas = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)", fmt.Sprintf("wal_autocheckpoint(%d)", walPages), fmt.Sprintf("journal_size_limit(%d)", walPages*4096)}
 	}
 	s := &sqlite{path: path, fault: noFault}
 	defer func() {

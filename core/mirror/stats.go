@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"errors"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,13 @@ func (m *Mirror) Stats() (out history.Stats) {
 	out = history.Stats{
 		Rows: map[string]uint64{}, Commits: s.commits.Load(), CommitSeconds: time.Duration(s.commitNs.Load()).Seconds(),
 		PausedSeconds: time.Duration(s.paused.Load()).Seconds(), Errors: s.errors.Load(), HeldBytes: s.held.Load(),
+	}
+	if s := m.store.Load(); s != nil {
+		if lite, ok := (*s).(*sqlite); ok {
+			if info, err := os.Stat(lite.path + "-wal"); err == nil {
+				out.WALBytes = info.Size()
+			}
+		}
 	}
 	for i := range schema {
 		out.Rows[schema[i].name] = s.rows[i].Load()

@@ -25,6 +25,7 @@ var (
 	mirrorRows    = counter("mirror_rows_total", "Rows written to the mirror", "table")
 	mirrorErrors  = counter("mirror_errors_total", "Failed attempts to open the mirror's database or to write to it")
 	mirrorHeld    = gauge("mirror_held_bytes", "Bytes of the journal that were kept for the mirror alone when it was trimmed last")
+	mirrorWAL     = gauge("mirror_wal_bytes", "Size of the WAL of the mirror's SQLite database, which grows behind a read that lasts; 0 for PostgreSQL")
 	mirrorReads   = counter("mirror_reads_total", "Reads of the mirror by route and outcome", "route", "outcome")
 	mirrorPaused  = counter("mirror_paused_seconds_total", "Time for which the mirror left the processor to the venue")
 	mirrorStopped = gauge("mirror_stopped", "1 when the mirror has stopped for good; the log names the reason")
@@ -49,6 +50,7 @@ func (g collector) collectMirror(put emit, out chan<- prometheus.Metric) {
 	}
 	put(mirrorErrors, float64(s.Errors))
 	put(mirrorHeld, float64(s.HeldBytes))
+	put(mirrorWAL, float64(s.WALBytes))
 	for _, r := range s.Reads {
 		put(mirrorReads, float64(r.Count), r.Route, r.Outcome)
 	}
