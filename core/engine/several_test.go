@@ -20,7 +20,7 @@ import (
 	"duplex/core/view"
 )
 
-var severalSeeds = flag.Uint64("seeds", 6, "number of seeds of TestSeveralEngines")
+var severalSeeds = flag.Uint64("seeds", 20, "number of seeds of TestSeveralEngines")
 
 // severalEngines are three engines over one log.
 type severalEngines struct {
