@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -130,7 +129,7 @@ func parseBound(flag, text string) (seq uint64, ts int64, err error) {
 	if text == "" {
 		return 0, 0, nil
 	}
-	if seq, err = strconv.ParseUint(text, 10, 63); err == nil && seq > 0 {
+	if seq, err = cli.ParseUint(text, 63); err == nil && seq > 0 {
 		return seq, 0, nil
 	}
 	for _, layout := range []string{time.DateOnly, time.RFC3339Nano} {

@@ -92,8 +92,8 @@ func main() {
 func run(args []string, out, errs io.Writer) int {
 	var c commandLine
 	code := -1
-	parser, err := kong.New(&c, kong.Name("dx"), kong.Description(description), kong.UsageOnError(), kong.Writers(out, errs),
-		kong.Exit(func(n int) { code = n }), kong.Vars{"version": versionText()}, kong.Configuration(tomlFlags, "dx.toml"), kong.DefaultEnvars("DX"))
+	parser, err := kong.New(&c, append(integerMappers(), kong.Name("dx"), kong.Description(description), kong.UsageOnError(), kong.Writers(out, errs),
+		kong.Exit(func(n int) { code = n }), kong.Vars{"version": versionText()}, kong.Configuration(tomlFlags, "dx.toml"), kong.DefaultEnvars("DX"))...)
 	if err != nil {
 		fmt.Fprintln(errs, "dx:", err)
 		return 2

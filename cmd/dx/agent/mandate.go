@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ type lifetime time.Duration
 // UnmarshalText parses a duration such as 90m, 24h or 7d.
 func (l *lifetime) UnmarshalText(text []byte) error {
 	if days, ok := strings.CutSuffix(string(text), "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
+		n, err := cli.ParseUint(days, 16)
 		*l = lifetime(time.Duration(n) * 24 * time.Hour)
 		if err == nil && n > 0 {
 			return nil

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"duplex/cmd/dx/cli"
@@ -168,7 +167,7 @@ func (p *portal) open(ctx context.Context, all bool) ([]schemas.Agent, error) {
 
 // find returns the owner's agent of a name, or else of an account id.
 func (p *portal) find(ctx context.Context, name string) (a schemas.Agent, err error) {
-	id, _ := strconv.ParseUint(name, 10, 32)
+	id, _ := cli.ParseUint(name, 32)
 	var byID *schemas.Agent
 	err = p.agents(ctx, func(x *schemas.Agent) bool {
 		if uint64(x.UserID) == id && id > 0 {

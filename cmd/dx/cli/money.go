@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -42,7 +41,7 @@ var errDecimal = errors.New("must be a decimal number, no finer than a pip (0.01
 // 100 is 5550.
 func ParseDecimal(text string, scale int64) (int64, error) {
 	whole, part, _ := strings.Cut(text, ".")
-	n, err := strconv.ParseUint(whole, 10, 32)
+	n, err := ParseUint(whole, 32)
 	if err != nil {
 		return 0, errDecimal
 	}

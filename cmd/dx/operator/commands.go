@@ -302,7 +302,7 @@ func (c *marketAction) post(ctx context.Context, out io.Writer, what string) err
 // marketID returns the market that the argument names. Two rounds of a series may not be over: then it is
 // an error that has both, because they are not alike to an operator.
 func (c *marketAction) marketID(ctx context.Context) (uint32, error) {
-	if id, err := strconv.ParseUint(c.Market, 10, 32); err == nil {
+	if id, err := cli.ParseUint(c.Market, 32); err == nil {
 		return uint32(id), nil
 	}
 	name := strings.ToLower(c.Market)
