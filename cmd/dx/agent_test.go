@@ -24,7 +24,7 @@ func TestAgent(t *testing.T) {
 		code int
 		want string // in the output, or in the errors when it fails
 	}{
-		{"agent create bot --fund 50 --preset careful", 0, "bot is an agent (account 7) with $50.00. It\n  - loses at most $10.00 a day\n  - pays at most $2.00 for an order\n"},
+		{"agent create bot --fund 50", 0, "bot is an agent (account 7) with $50.00. It\n  - loses at most $10.00 a day\n  - pays at most $2.00 for an order\n"},
 		{"agent create bot", 1, "agents/bot.json exists; move it away"},
 		{"agent create agent", 1, "agents/agent.json exists; move it away"},
 		{"agent create trader", 1, "agents/trader.json exists; move it away"},
@@ -33,7 +33,8 @@ func TestAgent(t *testing.T) {
 		{"agent create b --collar 10000", 2, "--collar: price_collar of the mandate must be an integer from 0 to 9998"},
 		{"agent create b --as reader --dev-file nowhere.json", 1, "no DX_PORTAL and DX_ACCOUNT_TOKEN, and no venue started here"},
 		{"agent create b --as nobody", 2, "--as"},
-		{"agent create b --json --max-open-orders 0", 0, `"name":"b","user_id":8,"api_key":"dxk`},
+		{"agent create b --unbounded --preset loose", 2, "--unbounded: a preset has bounds"},
+		{"agent create b --json --unbounded --max-open-orders 0", 0, `"name":"b","user_id":8,"api_key":"dxk`},
 		{"agent list", 0, "AGENT  ACCOUNT  STATE   EQUITY   TODAY  OPEN COST  LEFT    ORDERS TODAY\nagent  6        active  $100.00  $0.00  $0.00      $50.00  0\nbot    7        active  $50.00   $0.00  $0.00      $10.00  0\nb      8        active  $0.00    $0.00  $0.00      -       0\n"},
 		{"agent list --as maker", 0, "You have no agents."},
 		{"agent list --json", 0, `{"agents":[{"user_id":6,"name":"agent","state":"active","rev":1,`},
