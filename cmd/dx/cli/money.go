@@ -35,7 +35,7 @@ func FormatDollars(pips int64) string {
 	return fmt.Sprintf("%s$%d.%04d", sign, n/PipsPerDollar, n%PipsPerDollar)
 }
 
-var errDecimal = errors.New("must be a decimal number, no finer than a pip (0.01 cent)")
+var errDecimal = errors.New("must be a decimal number, no finer than 0.01 cent")
 
 // ParseDecimal parses a decimal number and multiplies it by scale, exactly: "55.5" at scale
 // 100 is 5550.
