@@ -51,7 +51,7 @@ func (v *venueFlags) profile() (p schemas.Profile, path string, err error) {
 // settings returns the base URL of the venue, the key, and its secret in hex. What the
 // environment leaves out comes from the agent's profile, or with --as from the dev file.
 func (v *venueFlags) settings() (base, key, secret string, err error) {
-	at := cli.ClientFlags{URL: os.Getenv("DX_URL"), Key: os.Getenv("DX_KEY"), Secret: os.Getenv("DX_SECRET"), DevFile: v.DevFile, As: v.As}
+	at := cli.ClientFlags{URL: os.Getenv("DX_URL"), Key: cli.SecretVariable("DX_KEY"), Secret: cli.SecretVariable("DX_SECRET"), DevFile: v.DevFile, As: v.As}
 	if v.Profile == "" && (v.As != devAgent || at.URL != "" && at.Key != "") {
 		return at.Resolve()
 	}

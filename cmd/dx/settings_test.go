@@ -16,7 +16,7 @@ func settings(text []byte) (s serveSettings, err error) {
 	if err != nil {
 		return s, err
 	}
-	parser, err := kong.New(&s, append(integerMappers(), kong.Name("dx"), kong.Exit(func(int) {}), kong.Resolvers(resolver))...)
+	parser, err := kong.New(&s, append(mappers(), kong.Name("dx"), kong.Exit(func(int) {}), kong.Resolvers(resolver))...)
 	if err != nil {
 		return s, err
 	}

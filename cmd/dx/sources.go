@@ -15,7 +15,7 @@ import (
 type sourceFlags struct {
 	Sources   []string          `help:"Venues that prices come from: coinbase, kraken, bitstamp, gemini, binance, binance-futures, pyth. The markets of a feed without a source are paused." default:"coinbase,kraken,bitstamp,gemini"`
 	SourceURL map[string]string `help:"Another address for a venue: NAME=URL." name:"source-url"`
-	PythKey   string            `help:"Key of Pyth, which enables its price of gold. Set it in DX_PYTH_KEY or in the file: other users of this machine can read arguments."`
+	PythKey   string            `type:"secret" help:"Key of Pyth, which enables its price of gold. Set it in DX_PYTH_KEY or in the file: other users of this machine can read arguments."`
 	PythWTI   string            `help:"Pyth's id of WTI, which enables its price of WTI." name:"pyth-wti"`
 }
 

@@ -36,7 +36,7 @@ type portal struct {
 const requestTimeout = 15 * time.Second
 
 func (o *ownerFlags) portal() (*portal, error) {
-	p := &portal{base: os.Getenv("DX_PORTAL"), token: os.Getenv("DX_ACCOUNT_TOKEN"), http: http.Client{Timeout: requestTimeout}}
+	p := &portal{base: os.Getenv("DX_PORTAL"), token: cli.SecretVariable("DX_ACCOUNT_TOKEN"), http: http.Client{Timeout: requestTimeout}}
 	if p.base == "" || p.token == "" {
 		dev, err := cli.ReadDevFile(o.DevFile)
 		if err != nil {

@@ -68,7 +68,7 @@ Examples:
 type operatorFlags struct {
 	Reason        string `help:"Reason, for the audit." placeholder:"TEXT"`
 	Admin         string `help:"Address of the admin listener. Default: the address in the dev file." env:"DX_ADMIN_URL" placeholder:"URL"`
-	OperatorToken string `env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
+	OperatorToken string `type:"secret" env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
 	DevFile       string `help:"The file that dx dev writes." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 }
 

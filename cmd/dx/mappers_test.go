@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +17,7 @@ import (
 // TestIntegersAreDecimal gives texts to every argument and flag of the command tree that is an integer:
 // 010 is ten, and what is not decimal digits is an error.
 func TestIntegersAreDecimal(t *testing.T) {
-	parser, err := kong.New(&commandLine{}, append(integerMappers(), kong.Name("dx"), kong.Vars{"version": "test"})...)
+	parser, err := kong.New(&commandLine{}, append(mappers(), kong.Name("dx"), kong.Vars{"version": "test"})...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +99,42 @@ func TestIntegersOfVariablesAndFiles(t *testing.T) {
 		os.Unsetenv("DX_WRITE_FLOOR")
 	}
 	if code, out, errs := runCommand("order", "buy", "yes", "0x10", "@10", "--series", "btc-15m"); code != 2 || !strings.Contains(errs, "decimal digits") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
+// TestSecretsAreTrimmed checks that every secret of a flag, a variable, the settings file or a profile may
+// have white space around it, as cat and editors leave it, and that the venue refuses a weak token.
+func TestSecretsAreTrimmed(t *testing.T) {
+	parser, err := kong.New(&commandLine{}, append(mappers(), kong.Name("dx"), kong.Vars{"version": "test"})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := append([]string{"key", "secret"}, secretFlags...)
+	token, checked := strings.Repeat("0123456789abcdef", 2), map[string]bool{}
+	for _, leaf := range parser.Model.Leaves(false) {
+		for _, f := range leaf.Flags {
+			if !slices.Contains(secrets, f.Name) {
+				continue
+			}
+			checked[f.Name] = true
+			target := reflect.New(f.Target.Type()).Elem()
+			err := f.Parse(kong.ScanAsType(kong.FlagValueToken, " "+token+" \r\n"), target)
+			if got := strings.Trim(fmt.Sprint(target), "[]"); err != nil || got != token {
+				t.Errorf("%s --%s: %q, %v", leaf.Path(), f.Name, got, err)
+			}
+		}
+	}
+	if len(checked) != len(secrets) {
+		t.Errorf("only %v", checked)
+	}
+	for _, weak := range []string{"open", strings.Repeat("x", 31), strings.Repeat("x", 64), token + " " + token, token + "é"} {
+		if code, out, errs := runCommand("config", "check", "--operator-token", weak); code != 2 || !strings.Contains(errs, "--operator-token: must be at least 32 random characters") {
+			t.Errorf("%q: exit %d: %s%.200s", weak, code, out, errs)
+		}
+	}
+	t.Setenv("DX_OPERATOR_TOKEN", token+"\n")
+	if code, out, errs := runCommand("config", "check"); code != 0 {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }
