@@ -31,8 +31,8 @@ const description = `Duplex: an exchange for yes/no prediction markets that agen
 
 Start with 'dx dev': nine live series, a price feed, a market maker and funded keys in one process.`
 
-// commandLine is the command line. Every flag is also an environment variable and, for dx
-// serve, a setting in dx.toml.
+// commandLine is the command line. Every flag of dx dev, serve, follow and config is also a variable
+// (variables.go) and, for dx serve, a setting in dx.toml.
 type commandLine struct {
 	Dev        devCmd            `cmd:"" help:"Run a venue for development: simulated prices, funded accounts, a market maker."`
 	Serve      serveCmd          `cmd:"" help:"Run a venue for real users, without funded accounts."`
@@ -101,6 +101,10 @@ func run(args []string, out, errs io.Writer) int {
 	kongcompletion.Register(parser, seriesPredictor()) // exits here if a shell asks for completions
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if err := checkVariables(parser.Model, errs); err != nil {
+		fmt.Fprintln(errs, "dx:", err)
+		return 2
+	}
 	cmd, err := parser.Parse(args)
 	if code >= 0 { // --help or --version has printed its output
 		return code
@@ -109,6 +113,7 @@ func run(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "dx:", err)
 		return 2
 	}
+	warnOfFlagVariables(cmd.Selected(), errs)
 	cmd.BindTo(ctx, (*context.Context)(nil))
 	cmd.BindTo(out, (*io.Writer)(nil))
 	cmd.Bind(logger(errs, c.LogLevel), diagnostics{errs})

@@ -31,7 +31,7 @@ type Commands struct {
 }
 
 func (Commands) Help() string {
-	return `An agent trades from an account of its own, with the money that you give it, within its mandate: bounds that the venue enforces, whatever the agent does. The portal's address and your account token come from DX_PORTAL and DX_ACCOUNT_TOKEN, or from the dev file. An agent is named by its name or its account number. Money is in dollars.
+	return `An agent trades from an account of its own, with the money that you give it, within its mandate: bounds that the venue enforces, whatever the agent does. The portal's address and your account token come from DX_PORTAL_URL and DX_ACCOUNT_TOKEN, or from the dev file. An agent is named by its name or its account number. Money is in dollars.
 
 Examples:
   dx agent create bot --fund 50

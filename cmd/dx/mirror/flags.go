@@ -68,8 +68,8 @@ func (s Size) String() string {
 
 // source names a data folder and its mirror, for the commands.
 type source struct {
-	Data   string `help:"Data directory of the venue, which may be running." default:"dx-data" type:"existingdir"`
-	Mirror string `help:"Its mirror: sqlite or postgres://USER:PASSWORD@HOST/DATABASE." default:"sqlite"`
+	Data   string `help:"Data directory of the venue, which may be running." default:"dx-data" type:"existingdir" env:"DX_DATA"`
+	Mirror string `help:"Its mirror: sqlite or postgres://USER:PASSWORD@HOST/DATABASE." default:"sqlite" env:"DX_MIRROR"`
 }
 
 func (s *source) options() (mirror.Options, error) {
