@@ -104,7 +104,7 @@ func (c *create) bounds(now time.Time) (m schemas.Mandate, err error) {
 
 func (c *create) print(out io.Writer, m *schemas.Mandate, k *newKey) error {
 	fmt.Fprintf(out, "%s is an agent (account %d) with %s. It\n", c.Name, k.profile.UserID, c.Fund)
-	for _, line := range describe(m) {
+	for _, line := range describe(m, c.Zone) {
 		fmt.Fprintln(out, "  -", line)
 	}
 	if len(m.Categories) > 0 {

@@ -182,7 +182,7 @@ func removeBound(m *schemas.Mandate, flag string) bool {
 }
 
 // describe returns the bounds of a mandate in words, one each.
-func describe(m *schemas.Mandate) (lines []string) {
+func describe(m *schemas.Mandate, zone cli.Zone) (lines []string) {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, x := range []struct {
 		value *schemas.U64
@@ -218,13 +218,10 @@ func describe(m *schemas.Mandate) (lines []string) {
 		add("only reduces positions")
 	}
 	if m.ExpiresTs != nil {
-		add("trades until %s", localTime(*m.ExpiresTs))
+		add("trades until %s %s", zone.Format(*m.ExpiresTs, time.DateTime), zone)
 	}
 	if len(lines) == 0 {
 		add("has no bounds: it can lose all of its money")
 	}
 	return lines
 }
-
-// localTime formats a time of the venue for people.
-func localTime(ns schemas.U64) string { return time.Unix(0, ns.Int64()).Format("2006-01-02 15:04:05") }

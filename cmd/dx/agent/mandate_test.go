@@ -141,11 +141,11 @@ func TestRemoveBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range boundFlags {
-		was := len(describe(&m))
+		was := len(describe(&m, cli.Zone{}))
 		if !removeBound(&m, b.flag) {
 			t.Errorf("no --remove %s", b.flag)
 		}
-		if got := len(describe(&m)); got != was-1 && was > 1 {
+		if got := len(describe(&m, cli.Zone{})); got != was-1 && was > 1 {
 			t.Errorf("--remove %s: %d bounds of %d are left", b.flag, got, was)
 		}
 	}

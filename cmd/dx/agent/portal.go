@@ -21,6 +21,7 @@ import (
 // ownerFlags name the venue and the owner, whose token comes from the environment or from the
 // dev file.
 type ownerFlags struct {
+	cli.Zone
 	DevFile string `help:"The file that dx dev writes. DX_PORTAL_URL and DX_ACCOUNT_TOKEN take precedence over it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 	As      string `help:"Owner: an account of the dev file." default:"trader" env:"DX_AS"`
 	JSON    bool   `help:"Print JSON."`
