@@ -24,16 +24,17 @@ func TestAgent(t *testing.T) {
 		code int
 		want string // in the output, or in the errors when it fails
 	}{
-		{"agent create bot --fund 50 --preset careful", 0, "bot is an agent (account 7) with $50.00. It\n  - loses at most $10.00 a day\n  - pays at most $2.00 for an order\n"},
+		{"agent create bot --fund 50", 0, "bot is an agent (account 7) with $50.00. It\n  - loses at most $10.00 a day\n  - pays at most $2.00 for an order\n"},
 		{"agent create bot", 1, "agents/bot.json exists; move it away"},
 		{"agent create agent", 1, "agents/agent.json exists; move it away"},
 		{"agent create trader", 1, "agents/trader.json exists; move it away"},
 		{"agent create Bot", 2, "--name: must be up to 32"},
 		{"agent create b --fund 100000000", 1, "insufficient_balance (403): "},
 		{"agent create b --collar 10000", 2, "--collar: price_collar of the mandate must be an integer from 0 to 9998"},
-		{"agent create b --as reader --dev-file nowhere.json", 1, "no DX_PORTAL and DX_ACCOUNT_TOKEN, and no venue started here"},
+		{"agent create b --as reader --dev-file nowhere.json", 1, "no DX_PORTAL_URL and DX_ACCOUNT_TOKEN, and no venue started here"},
 		{"agent create b --as nobody", 2, "--as"},
-		{"agent create b --json --max-open-orders 0", 0, `"name":"b","user_id":8,"api_key":"dxk`},
+		{"agent create b --unbounded --preset loose", 2, "--unbounded: a preset has bounds"},
+		{"agent create b --json --unbounded --max-open-orders 0", 0, `"name":"b","user_id":8,"api_key":"dxk`},
 		{"agent list", 0, "AGENT  ACCOUNT  STATE   EQUITY   TODAY  OPEN COST  LEFT    ORDERS TODAY\nagent  6        active  $100.00  $0.00  $0.00      $50.00  0\nbot    7        active  $50.00   $0.00  $0.00      $10.00  0\nb      8        active  $0.00    $0.00  $0.00      -       0\n"},
 		{"agent list --as maker", 0, "You have no agents."},
 		{"agent list --json", 0, `{"agents":[{"user_id":6,"name":"agent","state":"active","rev":1,`},
@@ -146,7 +147,7 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	}
 	// Token and portal from the environment, as for a venue elsewhere.
 	t.Setenv("DX_DEV_FILE", filepath.Join(t.TempDir(), "dev.json"))
-	t.Setenv("DX_PORTAL", p.dev.Portal)
+	t.Setenv("DX_PORTAL_URL", p.dev.Portal)
 	t.Setenv("DX_ACCOUNT_TOKEN", p.account("trader").AccountToken)
 	if code, out, errs := runCommand("agent", "close", "private"); code != 0 || out != "private is closed.\n" {
 		t.Errorf("%d %s%s", code, out, errs)
@@ -155,8 +156,8 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	if code, out, errs := runCommand("agent", "list"); code != 1 || !strings.Contains(errs, "unauthorized (401)") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	t.Setenv("DX_PORTAL", ":8081")
-	if code, out, errs := runCommand("agent", "list"); code != 1 || !strings.Contains(errs, "DX_PORTAL must be an address") {
+	t.Setenv("DX_PORTAL_URL", ":8081")
+	if code, out, errs := runCommand("agent", "list"); code != 1 || !strings.Contains(errs, "DX_PORTAL_URL must be an address") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 }

@@ -70,9 +70,9 @@ func (b *benchCmd) Run(ctx context.Context, out io.Writer, diag diagnostics) err
 type benchVenueFlags struct {
 	URL           string   `help:"API address of the venue, on loopback. Default: the address in the dev file." env:"DX_URL" placeholder:"URL"`
 	Admin         string   `help:"Address of its admin listener; each connection gets a funded account of its own." env:"DX_ADMIN_URL" placeholder:"URL"`
-	OperatorToken string   `env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
-	Key           []string `help:"Without an operator: API keys of funded accounts, which the connections share." env:"DX_KEY" placeholder:"KEY"`
-	Secret        []string `help:"Their secrets in the same order, 64 hex characters each." env:"DX_SECRET" hidden:""`
+	OperatorToken string   `type:"secret" env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
+	Key           []string `type:"secret" help:"Without an operator: API keys of funded accounts, which the connections share." env:"DX_KEY" placeholder:"KEY"`
+	Secret        []string `type:"secret" help:"Their secrets in the same order, 64 hex characters each." env:"DX_SECRET" hidden:""`
 	DevFile       string   `help:"The file that dx dev writes." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 }
 

@@ -71,7 +71,7 @@ var memberNames = []string{"a", "b", "c", "d", "e"}
 
 const (
 	clusterMasterKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
-	clusterOperator  = "operator-of-the-cluster"
+	clusterOperator  = "the-operator-of-the-cluster-0123456789"
 )
 
 // prepareCluster makes the certificates of a cluster whose members have addresses of their own.

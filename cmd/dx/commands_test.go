@@ -63,7 +63,7 @@ func TestCommands(t *testing.T) {
 		{"no such series", "order buy yes 3 @50 --series btc-1h", 2, "--series: unknown series \"btc-1h\""},
 		{"series and market", "order buy yes 3 @50 " + market + " " + series, 2, "can't be used together"},
 		{"pips", "order buy yes 3 @4700 " + market, 2, "in cents"},
-		{"off the grid", "order buy yes 3 @50.5 " + market, 1, "bad_price_tick (400): The tick is off the grid"},
+		{"off the grid", "order buy yes 3 @50.5 " + market, 2, "--price: prices are 1 to 99.9 cents"},
 		{"no market", "order buy yes 3 @50", 2, "--series: choose a market"},
 		{"nothing to cancel", "cancel", 2, "--all"},
 		{"both ways", "cancel 5 --all", 2, "--all"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 
 	"duplex/cmd/dx/cli"
 	"duplex/server"
@@ -171,10 +172,33 @@ func settingLines(file string) (map[string]int, error) {
 // that is not a flag of the command is an error that names it.
 func tomlFlags(r io.Reader) (kong.Resolver, error) {
 	values := map[string]any{}
-	if err := toml.NewDecoder(r).Decode(&values); err != nil {
+	text, err := io.ReadAll(r)
+	if err == nil {
+		err = toml.Unmarshal(text, &values)
+	}
+	if err == nil {
+		err = checkIntegers(text)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	return &fileFlags{values}, nil
+}
+
+// checkIntegers checks that the integers of single settings are decimal digits, as those of arguments
+// are: TOML has 0x10 and 1_000, too.
+func checkIntegers(text []byte) error {
+	var p unstable.Parser
+	p.Reset(text)
+	for p.NextExpression() && p.Expression().Kind == unstable.KeyValue { // no setting follows the first table
+		e := p.Expression()
+		if k := e.Key(); e.Value().Kind == unstable.Integer && k.Next() {
+			if _, err := cli.ParseUint(string(e.Value().Data), 64); err != nil {
+				return fmt.Errorf("%s %w", k.Node().Data, err)
+			}
+		}
+	}
+	return nil
 }
 
 type fileFlags struct{ values map[string]any }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,8 +23,8 @@ type exportCmd struct {
 	From   string `help:"First seq, or a time such as 2026-11-22 or 2026-11-22T09:00:00Z; default: the beginning." placeholder:"SEQ|TIME"`
 	To     string `help:"Last seq, or a time before which the last row is; default: the end." placeholder:"SEQ|TIME"`
 	Out    string `required:"" type:"path" help:"Folder to write into. A file that exists is never changed." placeholder:"DIR"`
-	Data   string `help:"Data directory of the venue, which may be running." default:"dx-data" type:"existingdir"`
-	Mirror string `help:"Its mirror: sqlite or postgres://USER:PASSWORD@HOST/DATABASE." default:"sqlite"`
+	Data   string `help:"Data directory of the venue, which may be running." default:"dx-data" type:"existingdir" env:"DX_DATA"`
+	Mirror string `help:"Its mirror: sqlite or postgres://USER:PASSWORD@HOST/DATABASE." default:"sqlite" env:"DX_MIRROR"`
 }
 
 func (e *exportCmd) Help() string {
@@ -130,7 +129,7 @@ func parseBound(flag, text string) (seq uint64, ts int64, err error) {
 	if text == "" {
 		return 0, 0, nil
 	}
-	if seq, err = strconv.ParseUint(text, 10, 63); err == nil && seq > 0 {
+	if seq, err = cli.ParseUint(text, 63); err == nil && seq > 0 {
 		return seq, 0, nil
 	}
 	for _, layout := range []string{time.DateOnly, time.RFC3339Nano} {

@@ -161,7 +161,7 @@ func TestServeHearsItsSources(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "serve", "--config", config, "--data", t.TempDir(), "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--operator-token", "open")
+	cmd := exec.Command(path, "serve", "--config", config, "--data", t.TempDir(), "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--operator-token", strings.Repeat("op", 16))
 	logs, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -28,9 +28,9 @@ type followCmd struct {
 	Portal        string        `help:"Address of the portal." default:":8081"`
 	Admin         string        `help:"Address of the operator; keep it on loopback." default:"127.0.0.1:8082"`
 	Data          string        `help:"Where the copy of the venue is kept." default:"dx-data" type:"path"`
-	MasterKey     string        `help:"64 hex characters: the master key of the cluster."`
-	MasterKeyOld  string        `help:"The master key before, while secrets are sealed anew under the one of --master-key."`
-	OperatorToken string        `help:"The shared operator's token; default: a file made in the data directory."`
+	MasterKey     string        `type:"secret" help:"64 hex characters: the master key of the cluster."`
+	MasterKeyOld  string        `type:"secret" help:"The master key before, while secrets are sealed anew under the one of --master-key."`
+	OperatorToken string        `type:"token" help:"The shared operator's token; default: a file made in the data directory."`
 	accessFlags
 	tlsFlags
 	mirror.Flags

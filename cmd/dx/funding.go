@@ -13,9 +13,9 @@ import (
 // (docs/rules/funding.md), and tell who may open an account.
 type fundingFlags struct {
 	FundingURL    string `help:"Base URL of the funding service, which is told deposits and withdrawals: https, or http on loopback." placeholder:"URL"`
-	FundingSecret string `help:"Secret that signs the requests to the funding service: whsec_ and base64."`
+	FundingSecret string `type:"secret" help:"Secret that signs the requests to the funding service: whsec_ and base64."`
 	SignUp        string `name:"signup" help:"Who may open an account at the portal: off, token (whoever has --signup-token) or open." default:"off" placeholder:"MODE"`
-	SignUpToken   string `name:"signup-token" help:"Bearer token of --signup token."`
+	SignUpToken   string `type:"secret" name:"signup-token" help:"Bearer token of --signup token."`
 }
 
 // to sets the flags in the options of a venue.

@@ -32,8 +32,8 @@ const description = `Duplex: an exchange for yes/no prediction markets that agen
 
 Start with 'dx dev': nine live series, a price feed, a market maker and funded keys in one process.`
 
-// commandLine is the command line. Every flag is also an environment variable and, for dx
-// serve, a setting in dx.toml.
+// commandLine is the command line. Every flag of dx dev, serve, follow and config is also a variable
+// (variables.go) and, for dx serve, a setting in dx.toml.
 type commandLine struct {
 	Dev        devCmd            `cmd:"" help:"Run a venue for development: simulated prices, funded accounts, a market maker."`
 	Serve      serveCmd          `cmd:"" help:"Run a venue for real users, without funded accounts."`
@@ -93,8 +93,8 @@ func main() {
 func run(args []string, out, errs io.Writer) int {
 	var c commandLine
 	code := -1
-	parser, err := kong.New(&c, kong.Name("dx"), kong.Description(description), kong.UsageOnError(), kong.Writers(out, errs),
-		kong.Exit(func(n int) { code = n }), kong.Vars{"version": versionText()}, kong.Configuration(tomlFlags, "dx.toml"), kong.DefaultEnvars("DX"))
+	parser, err := kong.New(&c, append(mappers(), kong.Name("dx"), kong.Description(description), kong.UsageOnError(), kong.Writers(out, errs),
+		kong.Exit(func(n int) { code = n }), kong.Vars{"version": versionText()}, kong.Configuration(tomlFlags, "dx.toml"), kong.DefaultEnvars("DX"))...)
 	if err != nil {
 		fmt.Fprintln(errs, "dx:", err)
 		return 2
@@ -102,6 +102,10 @@ func run(args []string, out, errs io.Writer) int {
 	kongcompletion.Register(parser, seriesPredictor()) // exits here if a shell asks for completions
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	if err := checkVariables(parser.Model, errs); err != nil {
+		fmt.Fprintln(errs, "dx:", err)
+		return 2
+	}
 	cmd, err := parser.Parse(args)
 	if code >= 0 { // --help or --version has printed its output
 		return code
@@ -113,6 +117,7 @@ func run(args []string, out, errs io.Writer) int {
 	name, _, _ := strings.Cut(cmd.Command(), " ")
 	log := openLog(slices.Contains(venueCommands, name), out, errs, c.LogLevel)
 	defer log.close()
+	warnOfFlagVariables(cmd.Selected(), errs)
 	cmd.BindTo(ctx, (*context.Context)(nil))
 	cmd.BindTo(log.out, (*io.Writer)(nil))
 	cmd.Bind(log.Logger, diagnostics{log.errs}, droppedLines(log.dropped))

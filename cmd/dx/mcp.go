@@ -31,7 +31,7 @@ type mcpCmd struct {
 // venueFlags name a venue and a key. Address, key and secret come from the environment or
 // from a file, never from an argument, which every program of the machine can read.
 type venueFlags struct {
-	Profile string `help:"Profile to use: its file, or its name in the folder agents beside the dev file. It holds one key, and takes precedence over all other settings." placeholder:"NAME|FILE"`
+	Profile string `help:"Profile to use: its file, or its name in the folder agents beside the dev file. It holds one key, and takes precedence over all other settings." placeholder:"NAME|FILE" env:"DX_PROFILE"`
 	DevFile string `help:"The file that dx dev writes; the profiles are in the folder agents beside it. DX_URL, DX_KEY and DX_SECRET take precedence over it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 	As      string `help:"Whose key to use: that of the dev venue's agent, or of an account of the dev file (trader, maker, reader or treasurer)." default:"agent" env:"DX_AS"`
 }
@@ -51,7 +51,7 @@ func (v *venueFlags) profile() (p schemas.Profile, path string, err error) {
 // settings returns the base URL of the venue, the key, and its secret in hex. What the
 // environment leaves out comes from the agent's profile, or with --as from the dev file.
 func (v *venueFlags) settings() (base, key, secret string, err error) {
-	at := cli.ClientFlags{URL: os.Getenv("DX_URL"), Key: os.Getenv("DX_KEY"), Secret: os.Getenv("DX_SECRET"), DevFile: v.DevFile, As: v.As}
+	at := cli.ClientFlags{URL: os.Getenv("DX_URL"), Key: cli.SecretVariable("DX_KEY"), Secret: cli.SecretVariable("DX_SECRET"), DevFile: v.DevFile, As: v.As}
 	if v.Profile == "" && (v.As != devAgent || at.URL != "" && at.Key != "") {
 		return at.Resolve()
 	}

@@ -82,7 +82,6 @@ func (i *installCmd) server() (*bridge.Server, error) {
 // that the host passes on, or with --with-secret from values in the host's file. It never
 // names the dev file, which holds the operator's token.
 func (i *installCmd) credentials(s *bridge.Server) error {
-	names := []string{"DX_URL", "DX_KEY", "DX_SECRET"}
 	fromEnv := os.Getenv("DX_KEY") != "" && i.Profile == ""
 	switch {
 	case i.WithSecret:
@@ -90,12 +89,12 @@ func (i *installCmd) credentials(s *bridge.Server) error {
 		s.Env = map[string]string{"DX_URL": base, "DX_KEY": key, "DX_SECRET": secret}
 		return err
 	case fromEnv:
-		for _, n := range names {
+		for _, n := range bridge.Variables {
 			if os.Getenv(n) == "" {
 				return fmt.Errorf("DX_KEY is set and %s is not", n)
 			}
 		}
-		s.PassEnv = names
+		s.PassEnv = bridge.Variables
 		return nil
 	}
 	_, path, err := i.profile()

@@ -25,7 +25,7 @@ type proofCommands struct {
 type proofWriteCmd struct {
 	Round uint64 `arg:"" help:"round_number of a settled round."`
 	Out   string `required:"" type:"path" help:"File to write, with mode 0600. An existing file must be the same bundle." placeholder:"FILE"`
-	Data  string `help:"Data directory of the venue, or its journal." default:"dx-data" type:"path"`
+	Data  string `help:"Data directory of the venue, or its journal." default:"dx-data" type:"path" env:"DX_DATA"`
 }
 
 func (p *proofWriteCmd) Help() string {

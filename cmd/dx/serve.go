@@ -24,10 +24,10 @@ type serveSettings struct {
 	Portal        string        `help:"Address of the portal." default:":8081"`
 	Admin         string        `help:"Address of the operator; keep it on loopback." default:"127.0.0.1:8082"`
 	Data          string        `help:"Where the venue is kept." default:"dx-data" type:"path"`
-	MasterKey     string        `help:"64 hex characters that seal the key secrets; default: a file made in the data directory."`
-	MasterKeyOld  string        `help:"The master key before, while secrets are sealed anew under the one of --master-key."`
+	MasterKey     string        `type:"secret" help:"64 hex characters that seal the key secrets; default: a file made in the data directory."`
+	MasterKeyOld  string        `type:"secret" help:"The master key before, while secrets are sealed anew under the one of --master-key."`
 	MasterKeyLost bool          `help:"Start with a new --master-key although the one before is lost: every API key is revoked."`
-	OperatorToken string        `help:"The shared operator's token, which adds the first named operator; default: a file made in the data directory."`
+	OperatorToken string        `type:"token" help:"The shared operator's token, which adds the first named operator; default: a file made in the data directory."`
 	OperatorsLost bool          `help:"Revoke every operator with the role admin, so that the shared token is an admin again."`
 	Dispute       time.Duration `help:"How long a proposed price stands before it settles." default:"5s"`
 	Oracle        string        `help:"How prices come: live (the sources), manual (POST /admin/oracle/ticks) or replay:FILE." default:"live"`

@@ -16,7 +16,7 @@ func settings(text []byte) (s serveSettings, err error) {
 	if err != nil {
 		return s, err
 	}
-	parser, err := kong.New(&s, kong.Name("dx"), kong.Exit(func(int) {}), kong.Resolvers(resolver))
+	parser, err := kong.New(&s, append(mappers(), kong.Name("dx"), kong.Exit(func(int) {}), kong.Resolvers(resolver))...)
 	if err != nil {
 		return s, err
 	}
@@ -32,7 +32,7 @@ func FuzzSettings(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(example)
-	for _, s := range []string{"api = \":1\"\nno_such = 1", "dispute = 5", "write_floor = 9223372036854775808", "allow-origin = [\"https://a\", \"b,c\"]", "api = \"\"\"\nx\"\"\"", "[data]\nx = 1", "sources = [[1]]", "trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\nallowed_hosts = [\"a\", \"b:1\"]", "write-floor = 1\nwrite_floor = 2"} {
+	for _, s := range []string{"api = \":1\"\nno_such = 1", "dispute = 5", "write_floor = 9223372036854775808", "allow-origin = [\"https://a\", \"b,c\"]", "api = \"\"\"\nx\"\"\"", "[data]\nx = 1", "sources = [[1]]", "trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\nallowed_hosts = [\"a\", \"b:1\"]", "write-floor = 1\nwrite_floor = 2", "write_floor = 0x10", "replay_speed = 1_0"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -13,10 +13,10 @@ import (
 
 // sourceFlags choose the external venues that prices come from.
 type sourceFlags struct {
-	Sources   []string          `help:"Venues that prices come from: coinbase, kraken, bitstamp, gemini, binance, binance-futures, pyth. The markets of a feed without a source are paused." default:"coinbase,kraken,bitstamp,gemini"`
-	SourceURL map[string]string `help:"Another address for a venue: NAME=URL." name:"source-url"`
-	PythKey   string            `help:"Key of Pyth, which enables its price of gold. Set it in DX_PYTH_KEY or in the file: other users of this machine can read arguments."`
-	PythWTI   string            `help:"Pyth's id of WTI, which enables its price of WTI." name:"pyth-wti"`
+	Sources   []string          `help:"Venues that prices come from: coinbase, kraken, bitstamp, gemini, binance, binance-futures, pyth. The markets of a feed without a source are paused." default:"coinbase,kraken,bitstamp,gemini" env:"DX_SOURCES"`
+	SourceURL map[string]string `help:"Another address for a venue: NAME=URL." name:"source-url" env:"DX_SOURCE_URL"`
+	PythKey   string            `type:"secret" help:"Key of Pyth, which enables its price of gold. Set it in DX_PYTH_KEY or in the file: other users of this machine can read arguments." env:"DX_PYTH_KEY"`
+	PythWTI   string            `help:"Pyth's id of WTI, which enables its price of WTI." name:"pyth-wti" env:"DX_PYTH_WTI"`
 }
 
 // openSources returns the sources that the flags choose. They connect when they run.

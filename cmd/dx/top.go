@@ -16,9 +16,10 @@ import (
 // topCmd is `dx top`.
 type topCmd struct {
 	cli.ClientFlags
+	cli.Zone
 	Series        trading.SeriesFlag `help:"The series to select first, such as btc-15m." predictor:"series" placeholder:"NAME"`
 	Admin         string             `help:"Address of the admin listener of a member, to show the members of a cluster. Default: the address in the dev file, with the venue of that file." env:"DX_ADMIN_URL" placeholder:"URL"`
-	OperatorToken string             `env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
+	OperatorToken string             `type:"secret" env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
 }
 
 func (t *topCmd) Help() string {
@@ -52,7 +53,7 @@ func (t *topCmd) Run(ctx context.Context, out io.Writer) error {
 	if t.Key != "" {
 		who = key
 	}
-	o := top.Options{Address: base, Account: who}
+	o := top.Options{Address: base, Account: who, Zone: t.Zone}
 	if t.Series != "" {
 		o.Series = int(t.Series.Category()) - 1
 	}

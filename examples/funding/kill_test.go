@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const testToken, testSecret = "sesame", "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
+const testToken, testSecret = "sesame-0123456789-0123456789-012345", "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 
 // process is a program that the test kills and starts again.
 type process struct {

@@ -31,10 +31,10 @@ type Commands struct {
 }
 
 func (Commands) Help() string {
-	return `An agent trades from an account of its own, with the money that you give it, within its mandate: bounds that the venue enforces, whatever the agent does. The portal's address and your account token come from DX_PORTAL and DX_ACCOUNT_TOKEN, or from the dev file. An agent is named by its name or its account number. Money is in dollars.
+	return `An agent trades from an account of its own, with the money that you give it, within its mandate: bounds that the venue enforces, whatever the agent does. The portal's address and your account token come from DX_PORTAL_URL and DX_ACCOUNT_TOKEN, or from the dev file. An agent is named by its name or its account number. Money is in dollars.
 
 Examples:
-  dx agent create bot --fund 50 --preset careful
+  dx agent create bot --fund 50
   dx agent show bot
   dx agent halt bot`
 }
@@ -160,11 +160,11 @@ func (s *show) Run(ctx context.Context, out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return printMandate(out, a.Name, m)
+	return printMandate(out, a.Name, m, s.Zone)
 }
 
-func printMandate(out io.Writer, name string, m *schemas.AgentMandate) error {
-	_, err := fmt.Fprintf(out, "Mandate of %s, revision %d: it\n  - %s\n", name, m.Rev, strings.Join(describe(&m.Mandate), "\n  - "))
+func printMandate(out io.Writer, name string, m *schemas.AgentMandate, zone cli.Zone) error {
+	_, err := fmt.Fprintf(out, "Mandate of %s, revision %d: it\n  - %s\n", name, m.Rev, strings.Join(describe(&m.Mandate, zone), "\n  - "))
 	return err
 }
 
@@ -193,7 +193,7 @@ func (c *activity) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TIME\tSEQ\tBY\tOPERATION\tORDER\tRESULT")
+	fmt.Fprintln(w, c.Column("TIME")+"\tSEQ\tBY\tOPERATION\tORDER\tRESULT")
 	for i := range l.Activity {
 		x := &l.Activity[i]
 		by, order, result := "owner", "-", "ok"
@@ -209,7 +209,7 @@ func (c *activity) Run(ctx context.Context, out io.Writer) error {
 		if x.Rule != "" {
 			result += ": " + x.Rule
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", localTime(x.Ts), x.Seq, by, x.Operation, order, result)
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", c.Format(x.Ts, time.DateTime), x.Seq, by, x.Operation, order, result)
 	}
 	if err := w.Flush(); err != nil || l.Cursor == "" {
 		return err
@@ -315,7 +315,7 @@ func (c *mandate) Run(ctx context.Context, out io.Writer) error {
 	if c.JSON {
 		return cli.PrintResult(out, m, nil)
 	}
-	return printMandate(out, a.Name, m)
+	return printMandate(out, a.Name, m, c.Zone)
 }
 
 // replace changes the mandate, unless it was changed since it was read.

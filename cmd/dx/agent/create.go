@@ -23,8 +23,9 @@ type create struct {
 	ownerFlags
 	mandateFlags
 	keyFlags
-	Name string      `arg:"" help:"Name of the agent: up to 32 of a to z, 0 to 9 and -. Each name is used once."`
-	Fund cli.Dollars `help:"Move so much of your free cash to the agent." placeholder:"DOLLARS"`
+	Name      string      `arg:"" help:"Name of the agent: up to 32 of a to z, 0 to 9 and -. Each name is used once."`
+	Fund      cli.Dollars `help:"Move so much of your free cash to the agent." placeholder:"DOLLARS"`
+	Unbounded bool        `help:"Begin without bounds instead of with those of a preset."`
 }
 
 // keyFlags say what happens to the key of an agent.
@@ -34,7 +35,7 @@ type keyFlags struct {
 }
 
 func (c *create) Help() string {
-	return `Makes an account for an agent, with money of its own, a mandate and a key. Money is in dollars, the price collar in pips: 100 pips are a cent. A bound that is not given does not hold. The key goes into a profile, a file of mode 0600: .dx/agents/NAME.json, beside the dev file.
+	return `Makes an account for an agent, with money of its own, a mandate and a key. Money is in dollars, the price collar in pips: 100 pips are a cent. Without --preset it gets the bounds of careful, and single flags replace them; with --unbounded only the bounds that you name hold. The key goes into a profile, a file of mode 0600: .dx/agents/NAME.json, beside the dev file.
 
   preset    an order   open   a day   collar   ends after
   careful   $2         $10    $10     300      24 h
@@ -42,17 +43,17 @@ func (c *create) Help() string {
   loose     $50        $250   $250    1000     30 d
 
 Examples:
-  dx agent create bot --fund 50 --preset careful
+  dx agent create bot --fund 50
   dx agent create bot --fund 50 --preset normal --install claude-code
-  dx agent create bot --fund 50 --max-daily-loss 20 --max-order-cost 5 --series btc-60s --collar 500 --expires 24h`
+  dx agent create bot --fund 50 --max-daily-loss 20 --max-order-cost 5 --series btc-60s --collar 500 --expires 7d`
 }
 
 func (c *create) Run(ctx context.Context, out io.Writer) error {
 	if !schemas.IsAgentName(c.Name) {
 		return cli.BadFlag("name", errors.New("must be up to 32 of a to z, 0 to 9 and -, and not begin with -"))
 	}
-	var m schemas.Mandate
-	if err := c.mandateFlags.apply(&m, time.Now()); err != nil {
+	m, err := c.bounds(time.Now())
+	if err != nil {
 		return err
 	}
 	p, err := c.portal()
@@ -89,9 +90,21 @@ func (c *create) Run(ctx context.Context, out io.Writer) error {
 	return errors.Join(err, k.install(out, c.JSON))
 }
 
+// bounds returns the mandate of the new agent: without --preset and --unbounded that of careful, as on the
+// dashboard, with the bounds that flags name.
+func (c *create) bounds(now time.Time) (m schemas.Mandate, err error) {
+	switch {
+	case c.Preset != "" && c.Unbounded:
+		return m, cli.BadFlag("unbounded", errors.New("a preset has bounds; use one of both"))
+	case c.Preset == "" && !c.Unbounded:
+		c.Preset = "careful"
+	}
+	return m, c.apply(&m, now)
+}
+
 func (c *create) print(out io.Writer, m *schemas.Mandate, k *newKey) error {
 	fmt.Fprintf(out, "%s is an agent (account %d) with %s. It\n", c.Name, k.profile.UserID, c.Fund)
-	for _, line := range describe(m) {
+	for _, line := range describe(m, c.Zone) {
 		fmt.Fprintln(out, "  -", line)
 	}
 	if len(m.Categories) > 0 {

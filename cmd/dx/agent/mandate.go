@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ type lifetime time.Duration
 // UnmarshalText parses a duration such as 90m, 24h or 7d.
 func (l *lifetime) UnmarshalText(text []byte) error {
 	if days, ok := strings.CutSuffix(string(text), "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
+		n, err := cli.ParseUint(days, 16)
 		*l = lifetime(time.Duration(n) * 24 * time.Hour)
 		if err == nil && n > 0 {
 			return nil
@@ -183,7 +182,7 @@ func removeBound(m *schemas.Mandate, flag string) bool {
 }
 
 // describe returns the bounds of a mandate in words, one each.
-func describe(m *schemas.Mandate) (lines []string) {
+func describe(m *schemas.Mandate, zone cli.Zone) (lines []string) {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, x := range []struct {
 		value *schemas.U64
@@ -219,13 +218,10 @@ func describe(m *schemas.Mandate) (lines []string) {
 		add("only reduces positions")
 	}
 	if m.ExpiresTs != nil {
-		add("trades until %s", localTime(*m.ExpiresTs))
+		add("trades until %s %s", zone.Format(*m.ExpiresTs, time.DateTime), zone)
 	}
 	if len(lines) == 0 {
 		add("has no bounds: it can lose all of its money")
 	}
 	return lines
 }
-
-// localTime formats a time of the venue for people.
-func localTime(ns schemas.U64) string { return time.Unix(0, ns.Int64()).Format("2006-01-02 15:04:05") }

@@ -60,6 +60,32 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// A new agent has the bounds of careful, which single flags replace, unless another preset or --unbounded is given.
+func TestBoundsOfANewAgent(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"bot", `{"expires_ts":"1800086400000000000","price_collar":300,"max_order_cost":"20000","max_open_cost":"100000","max_daily_loss":"100000"}`},
+		{"bot --max-order-cost 5", `{"expires_ts":"1800086400000000000","price_collar":300,"max_order_cost":"50000","max_open_cost":"100000","max_daily_loss":"100000"}`},
+		{"bot --preset normal", `{"expires_ts":"1800604800000000000","price_collar":500,"max_order_cost":"100000","max_open_cost":"500000","max_daily_loss":"500000"}`},
+		{"bot --unbounded", `{}`},
+		{"bot --unbounded --max-order-cost 5", `{"max_order_cost":"50000"}`},
+		{"bot --unbounded --preset careful", "--unbounded: a preset has bounds"},
+	} {
+		var f create
+		parser, err := kong.New(&f, kong.Exit(func(int) {}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = parser.Parse(strings.Fields(c.args)); err != nil {
+			t.Fatal(err)
+		}
+		m, err := f.bounds(now)
+		got, _ := schemas.Append(nil, m)
+		if err != nil && !strings.HasPrefix(err.Error(), c.want) || err == nil && !sameJSON(string(got), c.want) {
+			t.Errorf("%s: %v\n%s\nwant\n%s", c.args, err, got, c.want)
+		}
+	}
+}
+
 func sameJSON(a, b string) bool {
 	var x, y any
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
@@ -115,11 +141,11 @@ func TestRemoveBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range boundFlags {
-		was := len(describe(&m))
+		was := len(describe(&m, cli.Zone{}))
 		if !removeBound(&m, b.flag) {
 			t.Errorf("no --remove %s", b.flag)
 		}
-		if got := len(describe(&m)); got != was-1 && was > 1 {
+		if got := len(describe(&m, cli.Zone{})); got != was-1 && was > 1 {
 			t.Errorf("--remove %s: %d bounds of %d are left", b.flag, got, was)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"duplex/cmd/dx/cli"
@@ -22,7 +21,8 @@ import (
 // ownerFlags name the venue and the owner, whose token comes from the environment or from the
 // dev file.
 type ownerFlags struct {
-	DevFile string `help:"The file that dx dev writes. DX_PORTAL and DX_ACCOUNT_TOKEN take precedence over it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+	cli.Zone
+	DevFile string `help:"The file that dx dev writes. DX_PORTAL_URL and DX_ACCOUNT_TOKEN take precedence over it." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 	As      string `help:"Owner: an account of the dev file." default:"trader" env:"DX_AS"`
 	JSON    bool   `help:"Print JSON."`
 }
@@ -37,11 +37,11 @@ type portal struct {
 const requestTimeout = 15 * time.Second
 
 func (o *ownerFlags) portal() (*portal, error) {
-	p := &portal{base: os.Getenv("DX_PORTAL"), token: os.Getenv("DX_ACCOUNT_TOKEN"), http: http.Client{Timeout: requestTimeout}}
+	p := &portal{base: os.Getenv("DX_PORTAL_URL"), token: cli.SecretVariable("DX_ACCOUNT_TOKEN"), http: http.Client{Timeout: requestTimeout}}
 	if p.base == "" || p.token == "" {
 		dev, err := cli.ReadDevFile(o.DevFile)
 		if err != nil {
-			return nil, fmt.Errorf("no DX_PORTAL and DX_ACCOUNT_TOKEN, and no venue started here: %w", err)
+			return nil, fmt.Errorf("no DX_PORTAL_URL and DX_ACCOUNT_TOKEN, and no venue started here: %w", err)
 		}
 		if p.base == "" {
 			p.base = dev.Portal
@@ -53,7 +53,7 @@ func (o *ownerFlags) portal() (*portal, error) {
 		}
 	}
 	if u, err := url.Parse(p.base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("DX_PORTAL must be an address like http://127.0.0.1:8081")
+		return nil, errors.New("DX_PORTAL_URL must be an address like http://127.0.0.1:8081")
 	}
 	return p, nil
 }
@@ -78,7 +78,7 @@ func (e *portalError) Error() string {
 	text := m.Means + " " + m.Next
 	switch e.Code { // the table explains these for a signed request
 	case "unauthorized":
-		text = "The account token is not one of this venue. Check DX_ACCOUNT_TOKEN and DX_PORTAL, or the dev file."
+		text = "The account token is not one of this venue. Check DX_ACCOUNT_TOKEN and DX_PORTAL_URL, or the dev file."
 	case "not_found":
 		text = "The portal of this venue has no agent accounts."
 	}
@@ -168,7 +168,7 @@ func (p *portal) open(ctx context.Context, all bool) ([]schemas.Agent, error) {
 
 // find returns the owner's agent of a name, or else of an account id.
 func (p *portal) find(ctx context.Context, name string) (a schemas.Agent, err error) {
-	id, _ := strconv.ParseUint(name, 10, 32)
+	id, _ := cli.ParseUint(name, 32)
 	var byID *schemas.Agent
 	err = p.agents(ctx, func(x *schemas.Agent) bool {
 		if uint64(x.UserID) == id && id > 0 {

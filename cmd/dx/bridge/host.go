@@ -17,19 +17,24 @@ type Host struct {
 
 // Hosts lists the supported hosts.
 var Hosts = []Host{
-	{"claude-code", inHome(".claude.json"), "mcpServers", "stdio", func(n string) string { return "${" + n + "}" }},
+	{"claude-code", inHomeOr("CLAUDE_CONFIG_DIR", "", ".claude.json"), "mcpServers", "stdio", func(n string) string { return "${" + n + "}" }},
 	{"claude-desktop", inConfig("Claude", "claude_desktop_config.json"), "mcpServers", "", nil},
-	{"cursor", inHome(".cursor", "mcp.json"), "mcpServers", "", envReference},
-	{"vscode", inConfig("Code", "User", "mcp.json"), "servers", "stdio", envReference},
-	{"codex", codexFile, "", "", func(n string) string { return n }},
+	{"cursor", inHomeOr("", ".cursor", "mcp.json"), "mcpServers", "", envReference},
+	{"vscode", vscodeFile, "servers", "stdio", envReference},
+	{"codex", inHomeOr("CODEX_HOME", ".codex", "config.toml"), "", "", func(n string) string { return n }},
 }
 
 func envReference(name string) string { return "${env:" + name + "}" }
 
-func inHome(path ...string) func() (string, error) {
+// inHomeOr returns the path of a file in a folder of the home directory, or in the folder that a variable
+// of the host names.
+func inHomeOr(variable, folder, file string) func() (string, error) {
 	return func() (string, error) {
+		if dir := os.Getenv(variable); dir != "" {
+			return filepath.Abs(filepath.Join(dir, file))
+		}
 		home, err := os.UserHomeDir()
-		return filepath.Join(append([]string{home}, path...)...), err
+		return filepath.Join(home, folder, file), err
 	}
 }
 
@@ -40,11 +45,15 @@ func inConfig(path ...string) func() (string, error) {
 	}
 }
 
-func codexFile() (string, error) {
-	if dir := os.Getenv("CODEX_HOME"); dir != "" {
-		return filepath.Join(dir, "config.toml"), nil
+// vscodeFile returns the user's mcp.json of VS Code, which looks for it in this order.
+func vscodeFile() (string, error) {
+	if dir := os.Getenv("VSCODE_PORTABLE"); dir != "" {
+		return filepath.Abs(filepath.Join(dir, "user-data", "User", "mcp.json"))
 	}
-	return inHome(".codex", "config.toml")()
+	if dir := os.Getenv("VSCODE_APPDATA"); dir != "" {
+		return filepath.Abs(filepath.Join(dir, "Code", "User", "mcp.json"))
+	}
+	return inConfig("Code", "User", "mcp.json")()
 }
 
 // FindHost returns a host by name. It reports false if the host is not supported.
@@ -78,6 +87,10 @@ type Server struct {
 	PassEnv []string          // variables that the host passes on from its environment
 }
 
+// Variables are the variables from which the bridge takes venue, key and secret. An entry has those of its
+// Server only; other variables in it are the user's.
+var Variables = []string{"DX_URL", "DX_KEY", "DX_SECRET"}
+
 // checkEnvPassing returns an error if the host cannot pass on PassEnv.
 func (h *Host) checkEnvPassing(s *Server) error {
 	if len(s.PassEnv) > 0 && h.env == nil {
@@ -89,8 +102,9 @@ func (h *Host) checkEnvPassing(s *Server) error {
 // Fragment returns the text that Merge adds to the file.
 func (h *Host) Fragment(s *Server) ([]byte, error) { return h.Merge(nil, s) }
 
-// Merge adds or replaces a server in the text of the host's file and keeps all other text,
-// including comments. It fails if the text does not have the host's format.
+// Merge adds a server to the text of the host's file, or changes it, and keeps all other text,
+// including comments. Of a server that is there it keeps what the user has added: variables and members
+// such as disabled. It fails if the text does not have the host's format.
 func (h *Host) Merge(old []byte, s *Server) ([]byte, error) {
 	if err := h.checkEnvPassing(s); err != nil {
 		return nil, err
@@ -98,5 +112,5 @@ func (h *Host) Merge(old []byte, s *Server) ([]byte, error) {
 	if h.list == "" {
 		return mergeTOML(old, s)
 	}
-	return mergeJSON(old, h.list, s.Name, h.entry(s))
+	return h.mergeJSON(old, s)
 }

@@ -3,33 +3,29 @@ package bridge
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
 )
 
-// entry is a server in the JSON config of a host.
-type entry struct {
-	Type    string            `json:"type,omitempty"`
-	Command string            `json:"command"`
-	Args    []string          `json:"args"`
-	Env     map[string]string `json:"env,omitempty"`
-}
-
-func (h *Host) entry(s *Server) entry {
-	e := entry{h.kind, s.Command, s.Args, map[string]string{}}
-	for k, v := range s.Env {
-		e.Env[k] = v
-	}
+// variables returns the variables of the host's entry.
+func (h *Host) variables(s *Server) map[string]string {
+	all := maps.Clone(s.Env)
 	for _, name := range s.PassEnv {
-		e.Env[name] = h.env(name)
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[name] = h.env(name)
 	}
-	return e
+	return all
 }
 
-// mergeJSON sets list.name in JSON, which may have comments and trailing commas.
-func mergeJSON(old []byte, list, name string, e entry) ([]byte, error) {
+// mergeJSON sets a server in JSON, which may have comments and trailing commas.
+func (h *Host) mergeJSON(old []byte, s *Server) ([]byte, error) {
 	if len(bytes.TrimSpace(old)) == 0 {
 		old = []byte("{}\n")
 	}
@@ -40,23 +36,62 @@ func mergeJSON(old []byte, list, name string, e entry) ([]byte, error) {
 	if root.Value.Kind() != '{' {
 		return nil, fmt.Errorf("not a JSON object")
 	}
-	step := indentOf(&root)
-	switch at := root.Find(pointer(list)); {
-	case at == nil:
-		if err := setMember(&root, "", list, "{}", step); err != nil {
-			return nil, err
+	if at := root.Find(pointer(h.list)); at != nil && at.Value.Kind() != '{' {
+		return nil, fmt.Errorf("%s is not an object", h.list)
+	}
+	e := editor{root: &root, step: indentOf(&root)}
+	e.object("", h.list)
+	list := pointer(h.list)
+	e.object(list, s.Name)
+	entry := list + pointer(s.Name)
+	if h.kind != "" {
+		e.set(entry, "type", h.kind)
+	}
+	e.set(entry, "command", s.Command)
+	e.set(entry, "args", s.Args)
+	env := h.variables(s)
+	if len(env) > 0 {
+		e.object(entry, "env")
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(env)), Variables...)))) {
+		if value, ok := env[name]; ok {
+			e.set(entry+"/env", name, value)
+		} else {
+			e.remove(entry+"/env", name)
 		}
-	case at.Value.Kind() != '{':
-		return nil, fmt.Errorf("%s is not an object", list)
 	}
-	text, err := json.MarshalIndent(e, step+step, step)
-	if err != nil {
-		return nil, err
+	if x := root.Find(entry + "/env"); x != nil && x.Value.Kind() == '{' && len(x.Value.(*hujson.Object).Members) == 0 {
+		e.remove(entry, "env")
 	}
-	if err := setMember(&root, pointer(list), name, string(text), step); err != nil {
-		return nil, err
+	return root.Pack(), e.err
+}
+
+// editor changes members of a document. It keeps the first error.
+type editor struct {
+	root *hujson.Value
+	step string // the indent
+	err  error
+}
+
+// object makes a member an object, unless it is one.
+func (e *editor) object(at, name string) {
+	if x := e.root.Find(at + pointer(name)); e.err == nil && (x == nil || x.Value.Kind() != '{') {
+		e.err = setMember(e.root, at, name, "{}", e.step)
 	}
-	return root.Pack(), nil
+}
+
+func (e *editor) set(at, name string, value any) {
+	text, err := json.MarshalIndent(value, strings.Repeat(e.step, strings.Count(at, "/")+1), e.step)
+	if e.err = errors.Join(e.err, err); e.err == nil {
+		e.err = setMember(e.root, at, name, string(text), e.step)
+	}
+}
+
+func (e *editor) remove(at, name string) {
+	if e.err == nil && e.root.Find(at+pointer(name)) != nil {
+		path, _ := json.Marshal(at + pointer(name)) // a string
+		e.err = e.root.Patch(fmt.Appendf(nil, `[{"op":"remove","path":%s}]`, path))
+	}
 }
 
 // setMember adds or replaces a member of the object at a pointer, on a line of its own.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -20,7 +22,9 @@ func mergeTOML(old []byte, s *Server) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fragment, err := table(s)
+	servers, _ := before[serversTable].(map[string]any)
+	entry, _ := servers[s.Name].(map[string]any)
+	fragment, err := table(s, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -62,17 +66,38 @@ func without(all map[string]any, name string) map[string]any {
 	return rest
 }
 
-// table returns the text of a server.
-func table(s *Server) ([]byte, error) {
+// table returns the text of a server, with what the user has added to the old one.
+func table(s *Server, old map[string]any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := toml.NewEncoder(&b)
 	enc.SetTablesInline(true)
-	err := enc.Encode(struct {
-		Command string            `toml:"command"`
-		Args    []string          `toml:"args"`
-		Env     map[string]string `toml:"env,omitempty"`
-		Pass    []string          `toml:"env_vars,omitempty"`
-	}{s.Command, s.Args, s.Env, s.PassEnv})
+	own := struct {
+		Command string         `toml:"command"`
+		Args    []string       `toml:"args"`
+		Env     map[string]any `toml:"env,omitempty"`
+		Pass    []any          `toml:"env_vars,omitempty"`
+	}{Command: s.Command, Args: s.Args, Env: map[string]any{}}
+	isOwn := func(name any) bool { n, ok := name.(string); return ok && slices.Contains(Variables, n) }
+	if env, ok := old["env"].(map[string]any); ok {
+		own.Env = env
+	}
+	maps.DeleteFunc(own.Env, func(name string, _ any) bool { return isOwn(name) })
+	for name, value := range s.Env {
+		own.Env[name] = value
+	}
+	if pass, ok := old["env_vars"].([]any); ok {
+		own.Pass = slices.DeleteFunc(pass, isOwn)
+	}
+	for _, name := range s.PassEnv {
+		own.Pass = append(own.Pass, name)
+	}
+	maps.DeleteFunc(old, func(name string, _ any) bool {
+		return slices.Contains([]string{"command", "args", "env", "env_vars"}, name)
+	})
+	err := enc.Encode(own)
+	if len(old) > 0 {
+		err = errors.Join(err, enc.Encode(old))
+	}
 	return append([]byte("["+serversTable+"."+s.Name+"]\n"), b.Bytes()...), err
 }
 

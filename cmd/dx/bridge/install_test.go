@@ -21,7 +21,9 @@ func home(t *testing.T) string {
 	}
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, ".config"))
 	t.Setenv("AppData", filepath.Join(dir, ".config"))
-	t.Setenv("CODEX_HOME", "")
+	for _, name := range []string{"CODEX_HOME", "CLAUDE_CONFIG_DIR", "VSCODE_PORTABLE", "VSCODE_APPDATA"} {
+		t.Setenv(name, "")
+	}
 	return dir
 }
 
@@ -40,10 +42,13 @@ func TestMerge(t *testing.T) {
 		{"other members", "cursor", "{\n  \"a\": [1, 2.50], // mine\n  \"b\": null\n}\n", "{\n  \"a\": [1, 2.50], // mine\n  \"b\": null,\n  \"mcpServers\": {\n    " + added + "\n  }\n}\n"},
 		{"another server", "cursor", "{\n  \"mcpServers\": {\n    \"x\": {\"command\": \"y\"}\n  },\n  \"z\": 1\n}", "{\n  \"mcpServers\": {\n    \"x\": {\"command\": \"y\"},\n    " + added + "\n  },\n  \"z\": 1\n}"},
 		{"an older entry", "cursor", "{\n  \"mcpServers\": {\n    \"duplex\": {\"command\": \"old\"}, // here\n    \"x\": {}\n  }\n}", "{\n  \"mcpServers\": {\n    " + added + ", // here\n    \"x\": {}\n  }\n}"},
+		{"what the user added", "cursor", "{\n  \"mcpServers\": {\n    \"duplex\": {\n      \"command\": \"old\",\n      \"disabled\": true, // for now\n      \"env\": {\"A\": \"b\", \"DX_SECRET\": \"s\"},\n      \"args\": []\n    }\n  }\n}", "{\n  \"mcpServers\": {\n    \"duplex\": {\n      \"command\": \"/opt/dx\",\n      \"disabled\": true, // for now\n      \"env\": {\"A\": \"b\"},\n      \"args\": [\n        \"mcp\",\n        \"--dev-file\",\n        \"/a b/dev.json\"\n      ]\n    }\n  }\n}"},
+		{"only our variables", "cursor", "{\n  \"mcpServers\": {\n    \"duplex\": {\"command\": \"x\", \"env\": {\"DX_KEY\": \"${env:DX_KEY}\"}}\n  }\n}\n", "{\n  \"mcpServers\": {\n    " + added + "\n  }\n}\n"},
 		{"trailing commas", "cursor", "{\n  \"mcpServers\": {\n    \"x\": {},\n  },\n}", "{\n  \"mcpServers\": {\n    \"x\": {},\n    " + added + "\n  },\n}"},
 		{"no TOML", "codex", "", codexTable},
 		{"other tables", "codex", "# mine\nmodel = \"x\" # this\n\n[mcp_servers.a]\ncommand = \"b\"", "# mine\nmodel = \"x\" # this\n\n[mcp_servers.a]\ncommand = \"b\"\n\n" + codexTable},
-		{"an older table", "codex", "[mcp_servers.duplex]\ncommand = \"old\"\n[mcp_servers.duplex.env]\nA = \"b\"\n# of z\n[mcp_servers.z]\ncommand = \"z\"\n", codexTable + "# of z\n[mcp_servers.z]\ncommand = \"z\"\n"},
+		{"an older table", "codex", "[mcp_servers.duplex]\ncommand = \"old\"\n[mcp_servers.duplex.env]\nA = \"b\"\n# of z\n[mcp_servers.z]\ncommand = \"z\"\n", codexTable + "env = {A = 'b'}\n# of z\n[mcp_servers.z]\ncommand = \"z\"\n"},
+		{"what the user added to a table", "codex", "[mcp_servers.duplex]\ncommand = \"old\"\nenabled = false\nenv_vars = [\"DX_KEY\", \"B\"]\n[mcp_servers.duplex.env]\nA = \"b\"\nDX_SECRET = \"s\"\n", codexTable + "env = {A = 'b'}\nenv_vars = ['B']\nenabled = false\n"},
 	} {
 		h, _ := FindHost(x.host)
 		got, err := h.Merge([]byte(x.old), server())
@@ -87,6 +92,22 @@ func TestEnvironmentIsNamed(t *testing.T) {
 			}
 		} else if err != nil || !strings.Contains(string(got), want) {
 			t.Errorf("%s: %v\n%s", host, err, got)
+		}
+	}
+}
+
+// TestHostsMoveTheirFiles checks the variables by which hosts keep their file elsewhere.
+func TestHostsMoveTheirFiles(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	for _, x := range []struct{ variable, host, want string }{
+		{"CLAUDE_CONFIG_DIR", "claude-code", ".claude.json"}, {"CODEX_HOME", "codex", "config.toml"},
+		{"VSCODE_APPDATA", "vscode", "Code/User/mcp.json"}, {"VSCODE_PORTABLE", "vscode", "user-data/User/mcp.json"},
+	} {
+		t.Setenv(x.variable, dir)
+		h, _ := FindHost(x.host)
+		if got, err := h.File(); err != nil || got != filepath.Join(dir, filepath.FromSlash(x.want)) {
+			t.Errorf("%s: %s, %v", x.variable, got, err)
 		}
 	}
 }

@@ -17,10 +17,10 @@ const DevFileDefault = ".dx/dev.json"
 // ClientFlags name a venue and a key. They come from a profile, else from DX_URL, DX_KEY and
 // DX_SECRET, else from the dev file.
 type ClientFlags struct {
-	Profile string `help:"Profile to use: its file, or its name in the folder agents beside the dev file. It takes precedence over all other settings." placeholder:"NAME|FILE"`
+	Profile string `help:"Profile to use: its file, or its name in the folder agents beside the dev file. It takes precedence over all other settings." placeholder:"NAME|FILE" env:"DX_PROFILE"`
 	URL     string `help:"API address of the venue, or those of several nodes of a cluster, separated by commas, the preferred one first. Default: the address in the dev file." env:"DX_URL"`
-	Key     string `help:"API key. Default: a key in the dev file; see --as." env:"DX_KEY"`
-	Secret  string `help:"The secret of the key, 64 hex characters." env:"DX_SECRET" hidden:""`
+	Key     string `type:"secret" help:"API key. Default: a key in the dev file; see --as." env:"DX_KEY"`
+	Secret  string `type:"secret" help:"The secret of the key, 64 hex characters." env:"DX_SECRET" hidden:""`
 	DevFile string `help:"The file that dx dev writes." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 	As      string `help:"Account of the dev file: trader, maker, reader or treasurer." default:"trader" env:"DX_AS"`
 }

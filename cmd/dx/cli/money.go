@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -36,13 +35,13 @@ func FormatDollars(pips int64) string {
 	return fmt.Sprintf("%s$%d.%04d", sign, n/PipsPerDollar, n%PipsPerDollar)
 }
 
-var errDecimal = errors.New("must be a decimal number, no finer than a pip (0.01 cent)")
+var errDecimal = errors.New("must be a decimal number, no finer than 0.01 cent")
 
 // ParseDecimal parses a decimal number and multiplies it by scale, exactly: "55.5" at scale
 // 100 is 5550.
 func ParseDecimal(text string, scale int64) (int64, error) {
 	whole, part, _ := strings.Cut(text, ".")
-	n, err := strconv.ParseUint(whole, 10, 32)
+	n, err := ParseUint(whole, 32)
 	if err != nil {
 		return 0, errDecimal
 	}

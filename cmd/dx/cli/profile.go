@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,6 +44,7 @@ func ReadProfile(path string) (p schemas.Profile, err error) {
 		}
 		return schemas.Profile{}, fmt.Errorf("%s: %w", path, err)
 	}
+	p.APIKey, p.Secret = strings.TrimSpace(p.APIKey), strings.TrimSpace(p.Secret)
 	if err := checkProfile(&p); err != nil {
 		return schemas.Profile{}, fmt.Errorf("%s: %w", path, err)
 	}

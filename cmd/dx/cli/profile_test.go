@@ -33,6 +33,7 @@ func TestReadProfile(t *testing.T) {
 		{"no HTTP", with(`http://`, `ftp://`), "api: must be an address"},
 		{"no WebSocket", with(`ws://`, `http://`), "ws: must be an address"},
 		{"no key", with(`dxk1`, ``), "api_key: missing"},
+		{"white space around the secret", with(secret, secret+`\n`), ""},
 		{"a short secret", with(secret, "abab"), "secret: must be 64 hex characters"},
 		{"no secret", with(secret, ""), "secret: must be 64 hex characters"},
 		{"a name that is no name", with("trader", "../trader"), "name: must be up to 32"},

@@ -28,3 +28,6 @@ func RelativePath(path string) string {
 	}
 	return path
 }
+
+// SecretVariable returns a variable that holds a secret, without white space around it, as flags do.
+func SecretVariable(name string) string { return strings.TrimSpace(os.Getenv(name)) }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"duplex/cmd/dx/cli"
@@ -47,11 +46,11 @@ func (s *Size) UnmarshalText(text []byte) error {
 		if !ok {
 			continue
 		}
-		n, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil || n < 1 || n > math.MaxInt64/u.bytes {
+		n, err := cli.ParseUint(digits, 64)
+		if err != nil || n < 1 || n > uint64(math.MaxInt64/u.bytes) {
 			break
 		}
-		*s = Size(n * u.bytes)
+		*s = Size(int64(n) * u.bytes)
 		return nil
 	}
 	return errors.New("a number of bytes is wanted, such as 20GiB, 500MiB or 1073741824")
@@ -69,8 +68,8 @@ func (s Size) String() string {
 
 // source names a data folder and its mirror, for the commands.
 type source struct {
-	Data   string `help:"Data directory of the venue, which may be running." default:"dx-data" type:"existingdir"`
-	Mirror string `help:"Its mirror: sqlite or postgres://USER:PASSWORD@HOST/DATABASE." default:"sqlite"`
+	Data   string `help:"Data directory of the venue, which may be running." default:"dx-data" type:"existingdir" env:"DX_DATA"`
+	Mirror string `help:"Its mirror: sqlite or postgres://USER:PASSWORD@HOST/DATABASE." default:"sqlite" env:"DX_MIRROR"`
 }
 
 func (s *source) options() (mirror.Options, error) {

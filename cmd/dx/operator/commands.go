@@ -68,7 +68,7 @@ Examples:
 type operatorFlags struct {
 	Reason        string `help:"Reason, for the audit." placeholder:"TEXT"`
 	Admin         string `help:"Address of the admin listener. Default: the address in the dev file." env:"DX_ADMIN_URL" placeholder:"URL"`
-	OperatorToken string `env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
+	OperatorToken string `type:"secret" env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
 	DevFile       string `help:"The file that dx dev writes." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
 }
 
@@ -302,7 +302,7 @@ func (c *marketAction) post(ctx context.Context, out io.Writer, what string) err
 // marketID returns the market that the argument names. Two rounds of a series may not be over: then it is
 // an error that has both, because they are not alike to an operator.
 func (c *marketAction) marketID(ctx context.Context) (uint32, error) {
-	if id, err := strconv.ParseUint(c.Market, 10, 32); err == nil {
+	if id, err := cli.ParseUint(c.Market, 32); err == nil {
 		return uint32(id), nil
 	}
 	name := strings.ToLower(c.Market)

@@ -17,7 +17,7 @@ type Keys struct {
 // rotateMaster is `dx keys rotate-master`.
 type rotateMaster struct {
 	Admin         string `help:"Address of the admin listener." default:"http://127.0.0.1:8082" env:"DX_ADMIN_URL"`
-	OperatorToken string `help:"The operator's bearer token, in the environment." env:"DX_OPERATOR_TOKEN" required:"" hidden:""`
+	OperatorToken string `type:"secret" help:"The operator's bearer token, in the environment." env:"DX_OPERATOR_TOKEN" required:"" hidden:""`
 	Reason        string `help:"Reason, for the audit."`
 }
 

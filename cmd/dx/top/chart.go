@@ -56,7 +56,7 @@ func (m *Model) chartLines(n int) []string {
 	if n < 3 || r.RoundNumber == 0 || to <= from || r.Strike == 0 {
 		return slices.Repeat([]string{""}, n)
 	}
-	head := fmt.Sprintf(" INDEX of %s, %s to %s; ┊ settle window, ┄ strike", allSeries[m.selected].Feed, time.Unix(from, 0).UTC().Format(time.TimeOnly), time.Unix(to, 0).UTC().Format(time.TimeOnly))
+	head := fmt.Sprintf(" INDEX of %s, %s to %s; ┊ settle window, ┄ strike", allSeries[m.selected].Feed, m.opt.Zone.In(time.Unix(from, 0)).Format(time.TimeOnly), m.opt.Zone.In(time.Unix(to, 0)).Format(time.TimeOnly))
 	c := newCanvas(m.cols()-labelWidth-2, n-1, r.Strike)
 	c.plot(m.prices[allSeries[m.selected].Feed], from, to)
 	return append([]string{bold.Render(truncate(head, m.cols()))}, c.lines(from, to, to-r.TwapWindowSecs)...)

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"duplex/client"
+	"duplex/cmd/dx/cli"
 	"duplex/core"
 	"duplex/schemas"
 )
@@ -22,7 +23,8 @@ const maxRounds = 100
 // Options are the options of a Model.
 type Options struct {
 	Address, Account string // as the title shows them
-	Series           int    // the index of the series that is selected first
+	Zone             cli.Zone
+	Series           int // the index of the series that is selected first
 	Refresh          func() RefreshMsg
 	ReadTrades       func(market uint32) TradesMsg
 	ReadPrices       func(feed core.Feed) PricesMsg

@@ -140,7 +140,7 @@ func (m *Model) tradeLines(_, n int) (out []string) {
 		if (t.TakerSide == "buy") == (t.TakerOutcome == "yes") {
 			sign, style = "▲", green
 		}
-		out = append(out, fmt.Sprintf("%s %s %6d", time.Unix(0, t.Ts.Int64()).UTC().Format("15:04:05"), style.Render(fmt.Sprintf("%s %6s", sign, cents(t.TickYes))), t.Qty))
+		out = append(out, fmt.Sprintf("%s %s %6d", m.opt.Zone.Format(t.Ts, time.TimeOnly), style.Render(fmt.Sprintf("%s %6s", sign, cents(t.TickYes))), t.Qty))
 	}
 	return out
 }
@@ -238,7 +238,7 @@ func (m *Model) resultLines(width, n int) (out []string) {
 			sign = strings.ToUpper(*r.Winner)
 			settled = priceText(r.SettlePrice)
 		}
-		line := fmt.Sprintf("%s %s %-4s %10s", time.Unix(0, r.CloseTs.Int64()).UTC().Format("15:04"), resultSign(r), sign, settled)
+		line := fmt.Sprintf("%s %s %-4s %10s", m.opt.Zone.Format(r.CloseTs, "15:04"), resultSign(r), sign, settled)
 		if width >= 44 && settled != "" {
 			line += fmt.Sprintf("  strike %10s", priceText(r.Strike))
 		}

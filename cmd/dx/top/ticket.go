@@ -1,8 +1,8 @@
 package top
 
 import (
+	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -172,7 +172,7 @@ func (m Model) onEditKey(name string) (tea.Model, tea.Cmd) {
 // of its round, so that it cannot reach a later one.
 func (m *Model) buildOrder() (o schemas.PlaceOrder, err error) {
 	t := &m.ticket
-	qty, err := strconv.ParseInt(t.fields[qtyField], 10, 64)
+	qty, err := cli.ParseUint(t.fields[qtyField], 63)
 	if err != nil || qty < 1 {
 		return o, fmt.Errorf("contracts: a whole number, at least 1")
 	}
@@ -188,11 +188,9 @@ func (m *Model) buildOrder() (o schemas.PlaceOrder, err error) {
 		}
 		return o, nil
 	}
-	pips, err := cli.ParseDecimal(t.fields[priceField], 100)
-	if err != nil || pips < schemas.TickMin || pips > schemas.TickMax {
-		return o, fmt.Errorf("limit: cents above 0 and below 100, such as 52 or 3.5")
+	if o.Tick, err = trading.ParseLimit("limit", t.fields[priceField]); err != nil {
+		return o, fmt.Errorf("limit: %w", errors.Unwrap(err))
 	}
-	o.Tick = schemas.Ptr(schemas.Int(pips))
 	return o, nil
 }
 

@@ -103,8 +103,9 @@ func TestTicketFields(t *testing.T) {
 		{"b . enter", "buy yes 10 market - 5900 103000"},
 		{"b backspace backspace backspace enter", "contracts: a whole number"},
 		{"b backspace backspace 0 enter", "contracts: a whole number"},
-		{"b tab 1 0 0 enter", "limit: cents above 0"},
-		{"b tab . . enter", "limit: cents above 0"},
+		{"b tab 1 0 0 enter", "limit: prices are in cents"},
+		{"b tab 5 0 . 5 enter", "limit: prices are 1 to 99.9 cents"},
+		{"b tab . . enter", "limit: must be a decimal number"},
 		{"j b enter", "nobody offers that now"},
 	} {
 		s := busy(t).play(strings.Fields(c.keys)...)

@@ -76,7 +76,7 @@ const keyHelp = " up/down: series   b: buy   s: sell   x: cancel all here   q: q
 // title is the first line. It joins the lines of an error into one.
 func (m *Model) title() string {
 	state := truncate(strings.Join(strings.Fields(m.state), " "), m.cols()*3/10)
-	right := fmt.Sprintf("  %s  seq %d  %s", state, m.seq, m.now.UTC().Format("15:04:05"))
+	right := fmt.Sprintf("  %s  seq %d  %s", state, m.seq, m.opt.Zone.In(m.now).Format("15:04:05 MST"))
 	return padTo(fmt.Sprintf(" dx top  %s at %s", m.opt.Account, m.opt.Address), m.cols()-lipgloss.Width(right)) + right
 }
 

@@ -24,6 +24,7 @@ import (
 // (docs/rules/rounds.md#settle-price).
 type Evidence struct {
 	cli.ClientFlags
+	cli.Zone
 	Round  uint64     `arg:"" optional:"" help:"round_number; dx rounds lists them."`
 	Series SeriesFlag `help:"The newest round of this series that has settled, instead of a round, such as btc-60s." predictor:"series" placeholder:"NAME"`
 	File   string     `help:"Check evidence that --json has saved, without a venue." type:"existingfile"`
@@ -51,7 +52,7 @@ func (e *Evidence) Run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
-	return checkEvidence(out, &ev)
+	return checkEvidence(out, e.Zone, &ev)
 }
 
 func (e *Evidence) read(ctx context.Context) (ev schemas.Evidence, err error) {
@@ -127,7 +128,7 @@ func listTicks(out io.Writer, ev *schemas.Evidence) error {
 
 // checkEvidence recomputes the settlement from the ticks, prints each step, and returns an
 // error if the venue says otherwise.
-func checkEvidence(out io.Writer, ev *schemas.Evidence) error {
+func checkEvidence(out io.Writer, zone cli.Zone, ev *schemas.Evidence) error {
 	sum, covered := referenceTWAP(ev)
 	twap := new(big.Int)
 	if covered > 0 {
@@ -137,10 +138,10 @@ func checkEvidence(out io.Writer, ev *schemas.Evidence) error {
 	say("round %d, %s, market %d: %s", ev.RoundNumber, SeriesName(ev.Category), ev.MarketID, ev.Status)
 	say("strike   %s", price(ev.Strike))
 	if ev.Status == "trading" {
-		say("open     its window is the %d s before %s", ev.TwapWindowSecs, time.Unix(0, ev.BoundaryTs.Int64()).UTC().Format(time.TimeOnly))
+		say("open     its window is the %d s before %s %s", ev.TwapWindowSecs, zone.Format(ev.BoundaryTs, time.TimeOnly), zone)
 		return nil
 	}
-	say("window   %d s before %d: %d s have a price, %d needed, %d fresh sources at the end", ev.TwapWindowSecs, ev.BoundaryTs/1e9, covered, ev.RequiredSecs, ev.FreshSourceCountAtFreeze)
+	say("window   %d s before %s %s: %d s have a price, %d needed, %d fresh sources at the end", ev.TwapWindowSecs, zone.Format(ev.BoundaryTs, time.DateTime), zone, covered, ev.RequiredSecs, ev.FreshSourceCountAtFreeze)
 	say("mean     floor(%s / %d) = %s", sum, covered, twap)
 	wrong := mismatches(ev, sum, covered, twap)
 	if ev.Winner != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
@@ -105,11 +106,11 @@ func (f *Forecasts) Run(ctx context.Context, out io.Writer) error {
 	if err != nil || f.JSON {
 		return cli.PrintResult(out, list, err)
 	}
-	return printForecasts(out, list.Forecasts, f.nothing("forecasts"))
+	return printForecasts(out, f.Zone, list.Forecasts, f.nothing("forecasts"))
 }
 
-func printForecasts(out io.Writer, rows []schemas.Forecast, empty string) error {
-	t := cli.NewTable(">N", "TIME (UTC)", "SERIES", ">MARKET", ">ROUND", ">YES", "COUNTS", "WINNER", ">BRIER")
+func printForecasts(out io.Writer, zone cli.Zone, rows []schemas.Forecast, empty string) error {
+	t := cli.NewTable(">N", zone.Column("TIME"), "SERIES", ">MARKET", ">ROUND", ">YES", "COUNTS", "WINNER", ">BRIER")
 	for i := range rows {
 		r := &rows[i]
 		counts, winner, brier := "no", "-", "-"
@@ -122,7 +123,7 @@ func printForecasts(out io.Writer, rows []schemas.Forecast, empty string) error 
 		if r.Brier != nil {
 			brier = fmt.Sprintf("%d.%08d", *r.Brier/1e8, *r.Brier%1e8)
 		}
-		t.Row(r.N.String(), clock(r.Ts), SeriesName(r.Category), fmt.Sprint(r.MarketID), r.RoundNumber.String(), percent(r.P), counts, winner, brier)
+		t.Row(r.N.String(), zone.Format(r.Ts, time.DateTime), SeriesName(r.Category), fmt.Sprint(r.MarketID), r.RoundNumber.String(), percent(r.P), counts, winner, brier)
 	}
 	return t.Print(out, empty)
 }

@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
 
 func TestPrintForecasts(t *testing.T) {
 	var out strings.Builder
-	err := printForecasts(&out, []schemas.Forecast{
+	err := printForecasts(&out, cli.Zone{}, []schemas.Forecast{
 		{N: 3, Ts: 1_800_000_001_000_000_000, MarketID: 1, Generation: 2, RoundNumber: 7, Category: 1, P: 625, Counts: true},
 		{N: 2, Ts: 1_800_000_000_000_000_000, MarketID: 12, Generation: 1, RoundNumber: 6, Category: 3, P: 10_000, Counts: true, Winner: schemas.Ptr("no"), Brier: schemas.Ptr(int64(100_000_000))},
 		{N: 1, Ts: 1_800_000_000_000_000_000, MarketID: 12, Generation: 1, RoundNumber: 6, Category: 3, P: 6200, Winner: schemas.Ptr("no"), Brier: schemas.Ptr(int64(38_440_000))},

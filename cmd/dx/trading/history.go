@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"duplex/client"
 	"duplex/cmd/dx/cli"
@@ -63,7 +64,7 @@ func (o *Orders) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return cli.Explain(err)
 	}
-	return printOrders(out, list.Orders, series, ahead, o.nothing(what))
+	return printOrders(out, o.Zone, list.Orders, series, ahead, o.nothing(what))
 }
 
 // readAhead reads how many contracts are ahead of each order that rests, by order_id. A list has no
@@ -86,8 +87,8 @@ func readAhead(ctx context.Context, c *client.Client, orders []schemas.Order) (m
 	return ahead, nil
 }
 
-func printOrders(out io.Writer, orders []schemas.Order, series lives, ahead map[schemas.U64]int64, empty string) error {
-	t := cli.NewTable("ORDER", "TIME (UTC)", "SERIES", ">MARKET", "SIDE", "OUTCOME", ">PRICE", ">QTY", ">FILLED", ">LEFT", ">AHEAD", "TIF", "STATUS")
+func printOrders(out io.Writer, zone cli.Zone, orders []schemas.Order, series lives, ahead map[schemas.U64]int64, empty string) error {
+	t := cli.NewTable("ORDER", zone.Column("TIME"), "SERIES", ">MARKET", "SIDE", "OUTCOME", ">PRICE", ">QTY", ">FILLED", ">LEFT", ">AHEAD", "TIF", "STATUS")
 	for i := range orders {
 		o := &orders[i]
 		id, before := "-", "-"
@@ -101,7 +102,7 @@ func printOrders(out io.Writer, orders []schemas.Order, series lives, ahead map[
 		if o.Reason != "" {
 			status += ": " + o.Reason
 		}
-		t.Row(id, clock(o.CreatedTs), series.name(o.MarketID, o.Generation), fmt.Sprint(o.MarketID), o.Side, upper(o.Outcome), cents(o.Tick), fmt.Sprint(o.Qty),
+		t.Row(id, zone.Format(o.CreatedTs, time.DateTime), series.name(o.MarketID, o.Generation), fmt.Sprint(o.MarketID), o.Side, upper(o.Outcome), cents(o.Tick), fmt.Sprint(o.Qty),
 			fmt.Sprint(o.FilledQty), fmt.Sprint(o.RemainingQty), before, o.TIF, status)
 	}
 	return t.Print(out, empty)
@@ -143,15 +144,15 @@ func (f *Fills) Run(ctx context.Context, out io.Writer) error {
 	if err != nil || f.JSON {
 		return cli.PrintResult(out, list, err)
 	}
-	return printFills(out, list.Fills, f.nothing("fills"))
+	return printFills(out, f.Zone, list.Fills, f.nothing("fills"))
 }
 
-func printFills(out io.Writer, fills []schemas.Fill, empty string) error {
-	t := cli.NewTable(">N", "TIME (UTC)", "SERIES", ">MARKET", ">ROUND", "SIDE", "OUTCOME", ">QTY", ">PRICE", ">AMOUNT", ">FEE", "ROLE", "ORDER")
+func printFills(out io.Writer, zone cli.Zone, fills []schemas.Fill, empty string) error {
+	t := cli.NewTable(">N", zone.Column("TIME"), "SERIES", ">MARKET", ">ROUND", "SIDE", "OUTCOME", ">QTY", ">PRICE", ">AMOUNT", ">FEE", "ROLE", "ORDER")
 	for i := range fills {
 		f := &fills[i]
 		at := ownPrice(f.Outcome, f.TickYes)
-		t.Row(f.N.String(), clock(f.Ts), SeriesName(f.Category), fmt.Sprint(f.MarketID), f.RoundNumber.String(), f.Side, upper(f.Outcome), fmt.Sprint(f.Qty), exactCents(at),
+		t.Row(f.N.String(), zone.Format(f.Ts, time.DateTime), SeriesName(f.Category), fmt.Sprint(f.MarketID), f.RoundNumber.String(), f.Side, upper(f.Outcome), fmt.Sprint(f.Qty), exactCents(at),
 			cli.FormatDollars(at*f.Qty), cli.FormatDollars(f.Fee.Int64()), f.Role, f.OrderID.String())
 	}
 	return t.Print(out, empty)
@@ -201,22 +202,22 @@ func (r *Rounds) Run(ctx context.Context, out io.Writer) error {
 	if err != nil || r.JSON {
 		return cli.PrintResult(out, list, err)
 	}
-	return printRounds(out, list.Rounds, own.Rounds, r.nothing("rounds"))
+	return printRounds(out, r.Zone, list.Rounds, own.Rounds, r.nothing("rounds"))
 }
 
-func printRounds(out io.Writer, rounds []schemas.Round, own []schemas.AccountRound, empty string) error {
+func printRounds(out io.Writer, zone cli.Zone, rounds []schemas.Round, own []schemas.AccountRound, empty string) error {
 	traded := map[schemas.U64]*schemas.AccountRound{}
 	for i := range own {
 		traded[own[i].RoundNumber] = &own[i]
 	}
-	t := cli.NewTable(">ROUND", "SERIES", ">MARKET", "CLOSES (UTC)", "STATUS", ">STRIKE", ">SETTLED AT", "RESULT", ">YES", ">NO", ">PROFIT")
+	t := cli.NewTable(">ROUND", "SERIES", ">MARKET", zone.Column("CLOSES"), "STATUS", ">STRIKE", ">SETTLED AT", "RESULT", ">YES", ">NO", ">PROFIT")
 	for i := range rounds {
 		r := &rounds[i]
 		settled := "-"
 		if r.SettlePrice > 0 {
 			settled = price(r.SettlePrice)
 		}
-		t.Row(append([]string{r.RoundNumber.String(), SeriesName(r.Category), fmt.Sprint(r.MarketID), clock(r.CloseTs), r.Status, price(r.Strike), settled, result(r.Status, r.Winner)},
+		t.Row(append([]string{r.RoundNumber.String(), SeriesName(r.Category), fmt.Sprint(r.MarketID), zone.Format(r.CloseTs, time.DateTime), r.Status, price(r.Strike), settled, result(r.Status, r.Winner)},
 			ownResult(traded[r.RoundNumber], cli.HasColor(out))...)...)
 	}
 	return t.Print(out, empty)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
 
@@ -32,17 +33,17 @@ func TestHistoryTables(t *testing.T) {
 		want  string
 	}{
 		"orders": {func(out *strings.Builder) error {
-			return printOrders(out, orders, lives{{3, 2}: 1}, map[schemas.U64]int64{185: 42}, "")
+			return printOrders(out, cli.Zone{}, orders, lives{{3, 2}: 1}, map[schemas.U64]int64{185: 42}, "")
 		}, `
 ORDER  TIME (UTC)           SERIES   MARKET  SIDE  OUTCOME  PRICE  QTY  FILLED  LEFT  AHEAD  TIF  STATUS
 185    2027-01-15 08:00:01  btc-60s       3  buy   YES        47¢  100      40    60     42  gtc  partially filled
 -      2027-01-15 08:00:01  -             3  sell  NO           -    5       0     0      -  ioc  rejected: insufficient_position
 `},
-		"fills": {func(out *strings.Builder) error { return printFills(out, fills, "") }, `
+		"fills": {func(out *strings.Builder) error { return printFills(out, cli.Zone{}, fills, "") }, `
 N  TIME (UTC)           SERIES   MARKET  ROUND  SIDE  OUTCOME  QTY  PRICE  AMOUNT      FEE  ROLE   ORDER
 3  2027-01-15 08:00:01  btc-60s       3     12  buy   NO        40  52.5¢  $21.00  $0.0616  taker  185
 `},
-		"rounds": {func(out *strings.Builder) error { return printRounds(out, rounds, own, "") }, `
+		"rounds": {func(out *strings.Builder) error { return printRounds(out, cli.Zone{}, rounds, own, "") }, `
 ROUND  SERIES   MARKET  CLOSES (UTC)         STATUS     STRIKE  SETTLED AT  RESULT  YES  NO  PROFIT
    13  btc-5m        4  2027-01-15 08:00:01  trading  65000.00           -  -         3   0       -
    12  btc-60s       3  2027-01-15 08:00:01  settled  65000.00    65001.50  YES       0  30  -$1.23
@@ -54,7 +55,7 @@ ROUND  SERIES   MARKET  STATUS   RESULT    PAID  RECEIVED     FEES  PAYOUT  YES 
    12  btc-60s       3  settled  YES     $25.00     $0.00  $0.0616   $0.00    0  30  -$1.23
 `},
 		"nothing": {func(out *strings.Builder) error {
-			return printFills(out, nil, (&rowFlags{Series: "btc-5m"}).nothing("fills"))
+			return printFills(out, cli.Zone{}, nil, (&rowFlags{Series: "btc-5m"}).nothing("fills"))
 		}, `
 No fills in btc-5m.
 `},

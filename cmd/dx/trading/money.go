@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"text/tabwriter"
+	"time"
 
 	"duplex/client"
 	"duplex/cmd/dx/cli"
@@ -211,11 +212,11 @@ func (l *Ledger) Run(ctx context.Context, out io.Writer) error {
 	if err != nil || l.JSON {
 		return cli.PrintResult(out, list, err)
 	}
-	return printLedger(out, list.Ledger, l.nothing("changes of money"))
+	return printLedger(out, l.Zone, list.Ledger, l.nothing("changes of money"))
 }
 
-func printLedger(out io.Writer, rows []schemas.LedgerRow, empty string) error {
-	t := cli.NewTable(">N", "TIME (UTC)", "KIND", ">AMOUNT", ">BALANCE", "SERIES", ">MARKET", ">ROUND", "REF")
+func printLedger(out io.Writer, zone cli.Zone, rows []schemas.LedgerRow, empty string) error {
+	t := cli.NewTable(">N", zone.Column("TIME"), "KIND", ">AMOUNT", ">BALANCE", "SERIES", ">MARKET", ">ROUND", "REF")
 	color := cli.HasColor(out)
 	for i := range rows {
 		r := &rows[i]
@@ -227,7 +228,7 @@ func printLedger(out io.Writer, rows []schemas.LedgerRow, empty string) error {
 		if r.OrderID != nil {
 			ref = r.OrderID.String()
 		}
-		t.Row(r.N.String(), clock(r.Ts), r.Kind, cli.FormatGain(int64(r.Amount), color), cli.FormatDollars(r.BalanceAfter.Int64()), series, market, round, ref)
+		t.Row(r.N.String(), zone.Format(r.Ts, time.DateTime), r.Kind, cli.FormatGain(int64(r.Amount), color), cli.FormatDollars(r.BalanceAfter.Int64()), series, market, round, ref)
 	}
 	return t.Print(out, empty)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
 
@@ -40,7 +41,7 @@ btc-15m       5      9  NO         1      0.6¢    0¢   $0.0060    $0.00  -$0.0
 
 func TestPrintLedger(t *testing.T) {
 	var out strings.Builder
-	err := printLedger(&out, []schemas.LedgerRow{
+	err := printLedger(&out, cli.Zone{}, []schemas.LedgerRow{
 		{N: 3, Ts: 1_800_000_001_000_000_000, Kind: "fee", Amount: -625, BalanceAfter: 949_375, MarketID: schemas.Ptr(uint32(1)), Generation: schemas.Ptr(uint32(2)), RoundNumber: schemas.Ptr(schemas.U64(7)), Category: schemas.Ptr(uint16(1)), OrderID: schemas.Ptr(schemas.U64(184)), FillN: schemas.Ptr(schemas.U64(1))},
 		{N: 2, Ts: 1_800_000_000_000_000_000, Kind: "transfer", Amount: -50_000, BalanceAfter: 950_000},
 		{N: 1, Ts: 1_800_000_000_000_000_000, Kind: "deposit", Amount: 1_000_000, BalanceAfter: 1_000_000, Ref: "d-1"},

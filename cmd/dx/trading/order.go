@@ -10,6 +10,7 @@ import (
 
 	"duplex/client"
 	"duplex/cmd/dx/cli"
+	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -116,7 +117,7 @@ func (o *Order) buildOrder() (in schemas.PlaceOrder, err error) {
 	if o.Market || o.Worst != "" {
 		return in, cli.BadFlag("price", errors.New("a market order has no limit price; use --worst to bound it"))
 	}
-	in.Tick, err = parseCents("price", o.Price)
+	in.Tick, err = ParseLimit("price", o.Price)
 	return in, err
 }
 
@@ -182,10 +183,27 @@ func worstTick(in *schemas.PlaceOrder, book *schemas.Orderbook) *schemas.Int {
 func parseCents(flag, text string) (*schemas.Int, error) {
 	pips, err := cli.ParseDecimal(strings.TrimPrefix(text, "@"), 100)
 	if err == nil && (pips < schemas.TickMin || pips > schemas.TickMax) {
-		err = errors.New("prices are in cents, above 0 and below 100: @47 is 47 cents, or 4700 pips")
+		err = errors.New("prices are in cents, above 0 and below 100: @47 is 47 cents")
 	}
 	if err != nil {
 		return nil, cli.BadFlag(flag, err)
 	}
 	return schemas.Ptr(schemas.Int(pips)), nil
+}
+
+// ParseLimit parses a limit price in cents. A price off the grid (docs/rules/prices.md#grid) is an error
+// that names the nearest ones.
+func ParseLimit(flag, text string) (*schemas.Int, error) {
+	tick, err := parseCents(flag, text)
+	if err != nil || core.Narrow().Legal(core.Tick(*tick)) {
+		return tick, err
+	}
+	var near []string
+	below, above := core.Narrow().Nearest(core.Tick(*tick))
+	for _, x := range []core.Tick{below, above} {
+		if x != 0 {
+			near = append(near, cents(int64(x)))
+		}
+	}
+	return nil, cli.BadFlag(flag, fmt.Errorf("prices are 1 to 99.9 cents, whole cents from 4 to 96 and tenths outside; the nearest to %s: %s", exactCents(int64(*tick)), strings.Join(near, " and ")))
 }

@@ -42,7 +42,7 @@ func (r *Replace) Run(ctx context.Context, out io.Writer) error {
 		in.ClientOrderID = schemas.U64(time.Now().UnixNano())
 	}
 	var err error
-	if in.Tick, err = parseCents("price", r.Price); err != nil {
+	if in.Tick, err = ParseLimit("price", r.Price); err != nil {
 		return err
 	}
 	c, err := r.Client()

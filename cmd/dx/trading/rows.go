@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"duplex/client"
 	"duplex/cmd/dx/cli"
@@ -15,6 +14,7 @@ import (
 // rowFlags select the rows of a list of the account.
 type rowFlags struct {
 	cli.ClientFlags
+	cli.Zone
 	Series   SeriesFlag `help:"Only rows of this series, such as btc-15m, whichever slots it traded in." xor:"market" predictor:"series" placeholder:"NAME"`
 	MarketID *int64     `help:"Only rows of this market slot." xor:"market" placeholder:"ID"`
 	Limit    int64      `help:"Number of rows, at most 1000." default:"20"`
@@ -106,13 +106,6 @@ func (l lives) name(market, generation uint32) string {
 		return SeriesName(category)
 	}
 	return "-"
-}
-
-func clock(ts schemas.U64) string {
-	if ts == 0 {
-		return "-"
-	}
-	return time.Unix(0, ts.Int64()).UTC().Format(time.DateTime)
 }
 
 // upper formats an outcome.

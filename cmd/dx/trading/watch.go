@@ -20,6 +20,7 @@ import (
 // Watch is `dx watch CHANNEL…`: the event stream, one line per message.
 type Watch struct {
 	cli.ClientFlags
+	cli.Zone
 	Channels []string     `arg:"" enum:"orderbook_delta,orderbook_snapshot,trades,oracle,rounds,user" help:"One or more of orderbook_delta, orderbook_snapshot, trades, oracle, rounds and user."`
 	Series   []SeriesFlag `help:"Only the markets of these series, such as btc-15m, round after round. Does not apply to oracle and user." xor:"market" predictor:"series" placeholder:"NAME"`
 	MarketID []uint32     `help:"Only these market slots. Does not apply to oracle and user." aliases:"market" xor:"market" placeholder:"ID"`
@@ -28,7 +29,7 @@ type Watch struct {
 }
 
 func (w *Watch) Help() string {
-	return `Each line shows the time of arrival, the market slot or feed, and the event. Contract prices are in cents. After a lost connection it reconnects, and the events of the account continue where they stopped.
+	return `Each line shows the time of arrival with its zone (Z is UTC), the market slot or feed, and the event. Contract prices are in cents. After a lost connection it reconnects, and the events of the account continue where they stopped.
 
 Examples:
   dx watch trades rounds
@@ -106,7 +107,7 @@ func (w *Watch) print(out io.Writer, e client.StreamEvent, now time.Time) error 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s  %-4s  %s\n", now.Format("15:04:05.000"), of, what)
+	_, err = fmt.Fprintf(out, "%s  %-4s  %s\n", w.In(now).Format("15:04:05.000Z07:00"), of, what)
 	return err
 }
 

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"duplex/cmd/dx/cli"
+)
+
+// mappers makes kong read every integer of arguments, flags, variables and the settings file with
+// cli.ParseUint, because kong's own mappers take 010 for 8, and every secret without the white space
+// around it. A flag with a secret has type:"secret", or type:"token" where the venue makes it the
+// operator's token.
+func mappers() []kong.Option {
+	options := []kong.Option{kong.NamedMapper("secret", kong.MapperFunc(decodeSecret)), kong.NamedMapper("token", kong.MapperFunc(decodeToken))}
+	for kind := reflect.Int; kind <= reflect.Uint64; kind++ {
+		options = append(options, kong.KindMapper(kind, kong.MapperFunc(decodeInteger)))
+	}
+	return options
+}
+
+// decodeSecret decodes a string, or several separated by commas.
+func decodeSecret(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("secret", &text); err != nil {
+		return err
+	}
+	if target.Kind() == reflect.String {
+		target.SetString(strings.TrimSpace(text))
+		return nil
+	}
+	var list []string
+	for x := range strings.SplitSeq(text, ",") {
+		list = append(list, strings.TrimSpace(x))
+	}
+	target.Set(reflect.ValueOf(list))
+	return nil
+}
+
+// minToken is the least length of the operator's token. Random hex digits of this length have 128 bits.
+const minToken = 32
+
+// decodeToken decodes a secret that nobody can guess, and that can be sent as a bearer token.
+func decodeToken(ctx *kong.DecodeContext, target reflect.Value) error {
+	if err := decodeSecret(ctx, target); err != nil {
+		return err
+	}
+	text := target.String()
+	if text != "" && (len(text) < minToken || strings.Trim(text, text[:1]) == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })) {
+		return fmt.Errorf("must be at least %d random characters without spaces, such as the output of: openssl rand -hex 32", minToken)
+	}
+	return nil
+}
+
+func decodeInteger(ctx *kong.DecodeContext, target reflect.Value) error {
+	t, err := ctx.Scan.PopValue("integer")
+	if err != nil {
+		return err
+	}
+	n, err := cli.ParseUint(fmt.Sprint(t.Value), target.Type().Bits())
+	switch {
+	case err != nil:
+		return err
+	case target.CanUint():
+		target.SetUint(n)
+	case n > math.MaxInt64 || target.OverflowInt(int64(n)):
+		return errors.New("is too large")
+	default:
+		target.SetInt(int64(n))
+	}
+	return nil
+}

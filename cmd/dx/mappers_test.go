@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// TestIntegersAreDecimal gives texts to every argument and flag of the command tree that is an integer:
+// 010 is ten, and what is not decimal digits is an error.
+func TestIntegersAreDecimal(t *testing.T) {
+	parser, err := kong.New(&commandLine{}, append(mappers(), kong.Name("dx"), kong.Vars{"version": "test"})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	integers := 0
+	check := func(path string, v *kong.Value) {
+		kind := v.Target.Type()
+		for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+			kind = kind.Elem()
+		}
+		if !kind.ConvertibleTo(reflect.TypeFor[int64]()) || kind.Kind() == reflect.Float64 || kind == reflect.TypeFor[time.Duration]() || kind == reflect.TypeFor[slog.Level]() {
+			return
+		}
+		integers++
+		parse := func(text string) (int64, error) {
+			target := reflect.New(v.Target.Type()).Elem()
+			err := v.Parse(kong.ScanAsType(kong.FlagValueToken, text), target)
+			for target.Kind() == reflect.Pointer && !target.IsNil() {
+				target = target.Elem()
+			}
+			if target.Kind() == reflect.Slice && target.Len() == 1 {
+				target = target.Index(0)
+			}
+			if err != nil || !target.CanConvert(reflect.TypeFor[int64]()) {
+				return 0, err
+			}
+			return target.Convert(reflect.TypeFor[int64]()).Int(), nil
+		}
+		unit := ""
+		if kind.Name() == "lifetime" {
+			unit = "d"
+		}
+		ten, err := parse("10" + unit)
+		if got, e := parse("010" + unit); err != nil || e != nil || got != ten || ten == 0 {
+			t.Errorf("%s: 010 is %d (%v), and 10 is %d (%v)", path, got, e, ten, err)
+		}
+		for _, text := range []string{"0x10", "0b10", "0o10", "1_000", "+5", "-5", " 5", "5 ", "1e3", "٣", "99999999999999999999999"} {
+			if got, err := parse(text + unit); err == nil {
+				t.Errorf("%s: %q is %d", path, text+unit, got)
+			}
+		}
+	}
+	for _, leaf := range parser.Model.Leaves(false) {
+		for _, p := range leaf.Positional {
+			check(leaf.Path(), p)
+		}
+		for _, f := range leaf.Flags {
+			check(leaf.Path()+" --"+f.Name, f.Value)
+		}
+	}
+	if integers < 70 {
+		t.Errorf("only %d integers", integers)
+	}
+}
+
+// Variables and files have the same integers as arguments. An integer that is not one exits 2.
+func TestIntegersOfVariablesAndFiles(t *testing.T) {
+	show := func(args ...string) (int, string) {
+		code, out, errs := runCommand(append([]string{"config", "show"}, args...)...)
+		return code, out + errs
+	}
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "dx.toml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if code, text := show("--write-floor", "010"); code != 0 || !strings.Contains(strings.Join(strings.Fields(text), " "), "write-floor 10 --write-floor") {
+		t.Errorf("exit %d: %s", code, text)
+	}
+	for _, text := range []string{"0x10", "1_000", "+5", "-5"} {
+		if code, out := show("--config", file("write_floor = "+text)); code != 2 || !strings.Contains(out, "config: write_floor must be decimal digits") {
+			t.Errorf("a file with %s: exit %d: %.300s", text, code, out)
+		}
+		t.Setenv("DX_WRITE_FLOOR", text)
+		if code, out := show(); code != 2 || !strings.Contains(out, "DX_WRITE_FLOOR") && !strings.Contains(out, "--write-floor") {
+			t.Errorf("DX_WRITE_FLOOR=%s: exit %d: %.300s", text, code, out)
+		}
+		os.Unsetenv("DX_WRITE_FLOOR")
+	}
+	if code, out, errs := runCommand("order", "buy", "yes", "0x10", "@10", "--series", "btc-15m"); code != 2 || !strings.Contains(errs, "decimal digits") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
+// TestSecretsAreTrimmed checks that every secret of a flag, a variable, the settings file or a profile may
+// have white space around it, as cat and editors leave it, and that the venue refuses a weak token.
+func TestSecretsAreTrimmed(t *testing.T) {
+	parser, err := kong.New(&commandLine{}, append(mappers(), kong.Name("dx"), kong.Vars{"version": "test"})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := append([]string{"key", "secret"}, secretFlags...)
+	token, checked := strings.Repeat("0123456789abcdef", 2), map[string]bool{}
+	for _, leaf := range parser.Model.Leaves(false) {
+		for _, f := range leaf.Flags {
+			if !slices.Contains(secrets, f.Name) {
+				continue
+			}
+			checked[f.Name] = true
+			target := reflect.New(f.Target.Type()).Elem()
+			err := f.Parse(kong.ScanAsType(kong.FlagValueToken, " "+token+" \r\n"), target)
+			if got := strings.Trim(fmt.Sprint(target), "[]"); err != nil || got != token {
+				t.Errorf("%s --%s: %q, %v", leaf.Path(), f.Name, got, err)
+			}
+		}
+	}
+	if len(checked) != len(secrets) {
+		t.Errorf("only %v", checked)
+	}
+	for _, weak := range []string{"open", strings.Repeat("x", 31), strings.Repeat("x", 64), token + " " + token, token + "é"} {
+		if code, out, errs := runCommand("config", "check", "--operator-token", weak); code != 2 || !strings.Contains(errs, "--operator-token: must be at least 32 random characters") {
+			t.Errorf("%q: exit %d: %s%.200s", weak, code, out, errs)
+		}
+	}
+	t.Setenv("DX_OPERATOR_TOKEN", token+"\n")
+	if code, out, errs := runCommand("config", "check"); code != 0 {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
