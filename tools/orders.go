@@ -184,14 +184,14 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 		var cached *schemas.OrderList
 		ids := make([]schemas.U64, in.Size()) // one allocation for all rows
 		l := deepList[*view.Order, schemas.Order]{
-			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Order], view.Released, error) {
+			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Order], view.Released, error) {
 				q = orderListKeyOf(in, w.Changes(caller.User))
 				if cached, repeat = v.caches.pages.get(caller.User, q); cached != nil {
 					return func(uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(func(func(*view.Order) bool) {}) }, view.Released{}, nil
 				}
 				released := w.OrdersReleased(caller.User)
-				if onlyLive(in.Status) {
-					released = view.Released{} // memory has every live order
+				if onlyLive(in.Status) || !anyReleased(m, w, caller.User, in, released) {
+					released = view.Released{}
 				}
 				return func(from uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(w.Orders(caller.User, from)) }, released, nil
 			},
@@ -209,7 +209,6 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			},
 			at: func(o *view.Order) uint64 { return o.CreatedSeq },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Order, error) {
-				repeat = false // only pages of memory are kept
 				rows, err := v.History.Orders(ctx, caller.User, below, limit, history.OrderFilter{
 					Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID), ClientID: (*uint64)(in.ClientOrderID), Statuses: namesOf(in.Status),
 				})
@@ -223,7 +222,7 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			out.AsOf = asOf
 			return out, err
 		}
-		if repeat && err == nil && len(out.Orders) <= maxCachedRows {
+		if repeat && !l.beyond && err == nil && len(out.Orders) <= maxCachedRows {
 			out.PreEncode()
 			v.caches.pages.put(caller.User, q, out)
 		}
@@ -231,7 +230,17 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 	},
 }
 
-// onlyLive reports whether a filter of statuses admits live orders alone.
+// anyReleased reports whether memory can have released an order with the ids that a request names. An id
+// is that of one order at most, except the client_order_id 0 of rejected ones.
+func anyReleased(m *venue.Venue, w *view.View, u core.UserID, in *schemas.ListOrders, released view.Released) bool {
+	if id := in.OrderID; id != nil && (uint64(*id) > released.Newest || w.Order(u, core.OrderID(*id)) != nil) {
+		return false
+	}
+	id := in.ClientOrderID
+	return id == nil || *id == 0 || m.UsedID(u, uint64(*id)) && w.ByClientID(u, uint64(*id)) == nil
+}
+
+// onlyLive reports whether a filter of statuses admits live orders alone, all of which are in memory.
 func onlyLive(filter string) bool {
 	names := namesOf(filter)
 	return len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return n != core.Resting.String() && n != core.PartiallyFilled.String() })
