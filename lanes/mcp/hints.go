@@ -270,7 +270,7 @@ func (x *hintBuilder) hintBalance(p *schemas.PlaceOrder) {
 	}
 	x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("%d pips of free cash; this needs %d", have, need)
 	x.Hint = fmt.Sprintf("This order needs %d pips, fees included; free cash is %d pips. %s", need, have, x.Hint)
-	x.Next = &schemas.NextCall{Tool: "get_balance", Arguments: map[string]any{}}
+	x.Next = &schemas.NextCall{Tool: "get_account", Arguments: map[string]any{}}
 }
 
 // hintPosition names the contracts that are free to sell.
