@@ -81,12 +81,58 @@ var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 		Doc: "Cancel one resting order. If it is unknown_order, see list_orders.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
-		r, err := v.submit(ctx, &caller, &core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)})
-		if err != nil {
-			return schemas.Canceled{}, err
-		}
-		return canceled(r)
+		return canceled(v.cancelOrder(ctx, &caller, core.OrderID(in.OrderID), 0))
 	},
+}
+
+var CancelByClientOrderID = &Op[schemas.CancelByClientOrderID, schemas.Canceled]{
+	Spec: Spec{
+		Name: "cancel_order_by_client_order_id", Title: "Cancel an order by client_order_id", Method: "DELETE", Path: "/v1/portfolio/orders/by-client-order-id/{client_order_id}", Scope: core.ScopeTrade, Bucket: Cancel,
+		Errors: CancelOrder.Errors, Destructive: true, Idempotent: true,
+		Doc: "Cancel the resting order that this client_order_id placed, without its order_id: after a placement whose answer was lost.",
+	},
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelByClientOrderID) (schemas.Canceled, error) {
+		return canceled(v.cancelByClientID(ctx, &caller, uint64(in.ClientOrderID)))
+	},
+}
+
+// CancelOneOrder is the tool of CancelOrder and CancelByClientOrderID.
+var CancelOneOrder = &Op[schemas.CancelOneOrder, schemas.Canceled]{
+	Spec: CancelOrder.Spec,
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOneOrder) (schemas.Canceled, error) {
+		if in.OrderID != nil {
+			return canceled(v.cancelOrder(ctx, &caller, core.OrderID(*in.OrderID), 0))
+		}
+		return canceled(v.cancelByClientID(ctx, &caller, uint64(*in.ClientOrderID)))
+	},
+}
+
+// cancelOrder cancels an order with command i of the caller's request.
+func (v *Venue) cancelOrder(ctx context.Context, caller *Caller, id core.OrderID, i int) (engine.Receipt, error) {
+	return v.Engine.Submit(ctx, caller.marked(&core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: id}, i))
+}
+
+// cancelByClientID cancels the order that a client_order_id placed. The placement may have been queued and
+// not applied when the request arrives. So if there is no such order yet, a cancel of order 0, which does
+// not exist, is sequenced behind it, and then the order is looked up again.
+func (v *Venue) cancelByClientID(ctx context.Context, caller *Caller, id uint64) (engine.Receipt, error) {
+	find := func() (order core.OrderID) {
+		v.Engine.Read(func(_ *venue.Venue, w *view.View) {
+			if o := w.ByClientID(caller.User, id); o != nil && id != 0 {
+				order = o.ID
+			}
+		})
+		return order
+	}
+	order := find()
+	r, err := v.cancelOrder(ctx, caller, order, 0)
+	if err != nil || order != 0 {
+		return r, err
+	}
+	if order = find(); order == 0 {
+		return r, nil
+	}
+	return v.cancelOrder(ctx, caller, order, 1)
 }
 
 var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
@@ -485,9 +531,12 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 	return out, nil
 }
 
-func canceled(r engine.Receipt) (schemas.Canceled, error) {
-	if r.Reject != core.OK {
-		return schemas.Canceled{}, r.Reject
+func canceled(r engine.Receipt, err error) (schemas.Canceled, error) {
+	if err == nil && r.Reject != core.OK {
+		err = r.Reject
+	}
+	if err != nil {
+		return schemas.Canceled{}, err
 	}
 	out := schemas.Canceled{Status: core.Canceled.String(), Seq: schemas.U64(r.Stamp.Seq)}
 	for _, e := range r.Events {

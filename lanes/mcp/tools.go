@@ -186,7 +186,7 @@ func (l *Lane) registerTools() {
 	registerTool(l, tools.PlaceOrder)
 	registerTool(l, tools.PlaceOrders)
 	registerTool(l, tools.PreviewOrder)
-	registerTool(l, tools.CancelOrder)
+	registerTool(l, tools.CancelOneOrder)
 	registerTool(l, tools.CancelOrders)
 	registerTool(l, tools.CancelAllOrders)
 	registerTool(l, tools.DecreaseOrder)
