@@ -55,7 +55,7 @@ func DecodeMandate(v jsontext.Value) (core.Mandate, *Fault) {
 		return core.Mandate{}, schemaViolation("mandate", "an object")
 	}
 	var m Mandate
-	if f := DecodeArguments(v, &m); f != nil {
+	if f := decode(v, &m, inAny); f != nil {
 		f.Code = "bad_mandate"
 		if f.Field != "" {
 			f.Field = "mandate." + f.Field

@@ -233,6 +233,8 @@ func TestReadsAnswerAsREST(t *testing.T) {
 		{"get_order", `{"order_id":"` + id + `"}`, "/v1/portfolio/orders/" + id},
 		{"list_fills", `{}`, "/v1/portfolio/fills?limit=20"},
 		{"get_balance", `{}`, "/v1/portfolio/balance"},
+		{"get_balance", `null`, "/v1/portfolio/balance"},
+		{"get_balance", `{"min_seq":null}`, "/v1/portfolio/balance"},
 		{"list_positions", `{}`, "/v1/portfolio/positions?limit=20"},
 		{"get_pnl", `{}`, "/v1/portfolio/pnl"},
 		{"list_settlements", `{}`, "/v1/portfolio/settlements?limit=20"},

@@ -136,6 +136,9 @@ type toolCall struct {
 func (l *Lane) resolveTool(c *call) (out toolCall) {
 	name, ok := stringOf(c.meta.Name)
 	out.tool, out.arguments = l.byName[name], c.meta.Args
+	if out.arguments.Kind() == 'n' {
+		out.arguments = nil
+	}
 	switch {
 	case !ok:
 		out.fault = badParams("tools/call names no tool")
