@@ -112,6 +112,8 @@ func TestEveryRoute(t *testing.T) {
 	want("deposits", len(deposits.Deposits) == 1 && deposits.Deposits[0].DepositID == "first-1", err)
 	c, err := alice.Cancel(ctx, o.OrderID)
 	want("cancel", c.CanceledQty == 5, err)
+	_, err = alice.CancelByClientOrderID(ctx, o.ClientOrderID)
+	want("cancel by client_order_id", codeOf(err) == "unknown_order", nil)
 	many, err := alice.CancelMany(ctx, []schemas.U64{o.OrderID})
 	want("cancel many", len(many.Results) == 1 && many.Results[0].Error.Code == "unknown_order", err)
 	seq, err := alice.CancelAll(ctx, schemas.CancelAll{MarketID: 1})

@@ -9,6 +9,7 @@ import (
 const (
 	routeOrders = "/v1/portfolio/orders"
 	routeOrder  = "/v1/portfolio/orders/{order_id}"
+	routeByID   = "/v1/portfolio/orders/by-client-order-id/{client_order_id}"
 	routeBatch  = "/v1/portfolio/orders/batch"
 
 	replaceSuffix  = "/replace"
@@ -43,6 +44,12 @@ func (c *Client) Preview(ctx context.Context, o schemas.PlaceOrder) (schemas.Pre
 // Cancel cancels one order. It returns unknown_order if the order does not rest.
 func (c *Client) Cancel(ctx context.Context, id schemas.U64) (schemas.Canceled, error) {
 	return do[schemas.Canceled](ctx, c, "DELETE", routeOrder, schemas.CancelOrder{OrderID: id})
+}
+
+// CancelByClientOrderID cancels the order that a client_order_id placed, as Cancel does: after a placement
+// whose response was lost.
+func (c *Client) CancelByClientOrderID(ctx context.Context, id schemas.U64) (schemas.Canceled, error) {
+	return do[schemas.Canceled](ctx, c, "DELETE", routeByID, schemas.CancelByClientOrderID{ClientOrderID: id})
 }
 
 // CancelMany cancels up to 20 orders; the results are in the order of the ids.

@@ -81,6 +81,7 @@ func TestRetryRules(t *testing.T) {
 		return err
 	}
 	cancel := func(c *Client) error { _, err := c.Cancel(context.Background(), 9); return err }
+	cancelByClientID := func(c *Client) error { _, err := c.CancelByClientOrderID(context.Background(), 7); return err }
 	read := func(c *Client) error { _, err := c.Time(context.Background()); return err }
 	decrease := func(c *Client) error {
 		_, err := c.Decrease(context.Background(), schemas.DecreaseOrder{OrderID: 9, ReduceBy: schemas.Ptr(schemas.Int(1))})
@@ -105,6 +106,8 @@ func TestRetryRules(t *testing.T) {
 		{"a placement of unknown outcome", place, nil, []string{"sequencing_timeout", placed}, "sequencing_timeout", 1, true},
 		{"a placement of unknown outcome with RepeatPlacements", place, []Option{RepeatPlacements()}, []string{"sequencing_timeout", "lost", placed}, "", 3, false},
 		{"a cancel of unknown outcome", cancel, []Option{RepeatPlacements()}, []string{"sequencing_timeout", done}, "sequencing_timeout", 1, true},
+		{"a cancel by client_order_id of unknown outcome", cancelByClientID, []Option{RepeatPlacements()}, []string{"sequencing_timeout", done}, "sequencing_timeout", 1, true},
+		{"a cancel by client_order_id that was not executed", cancelByClientID, nil, []string{"shed", done}, "", 2, false},
 		{"a lost decrease", decrease, []Option{RepeatPlacements()}, []string{"lost", done}, "transport", 1, true},
 		{"a later rejection by the gate says nothing about the first attempt", place, []Option{RepeatPlacements(), MaxAttempts(3)}, []string{"lost", "shed", "shed"}, "transport", 3, true},
 		{"nor does a key that was revoked in between", place, []Option{RepeatPlacements()}, []string{"lost", "unauthorized"}, "transport", 2, true},

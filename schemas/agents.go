@@ -55,7 +55,7 @@ func DecodeMandate(v jsontext.Value) (core.Mandate, *Fault) {
 		return core.Mandate{}, schemaViolation("mandate", "an object")
 	}
 	var m Mandate
-	if f := DecodeArguments(v, &m); f != nil {
+	if f := decode(v, &m, inAny); f != nil {
 		f.Code = "bad_mandate"
 		if f.Field != "" {
 			f.Field = "mandate." + f.Field
@@ -291,6 +291,8 @@ type Account struct {
 	Rev       *uint32   `json:"rev,omitempty"`
 	Usage     Usage     `json:"usage"`
 	Headroom  *Headroom `json:"headroom,omitzero"`
+	Cash      U64       `json:"cash" pattern:"^[0-9]+$" doc:"Free cash, pips"`
+	Reserved  U64       `json:"reserved" pattern:"^[0-9]+$" doc:"Held by resting buys, pips"`
 	Equity    U64       `json:"equity" pattern:"^[0-9]+$" doc:"Pips"`
 	EquityUSD USD       `json:"equity_usd" doc:"Dollars"`
 	AsOf

@@ -3,7 +3,7 @@ package schemas
 // PlaceOrders is the body of `POST /v1/portfolio/orders/batch`
 // (docs/rules/orders.md#batches).
 type PlaceOrders struct {
-	Orders []PlaceOrder `json:"orders" nullable:"false" minItems:"1" maxItems:"20" doc:"Each is independent; partial success is normal"`
+	Orders []PlaceOrder `json:"orders" nullable:"false" minItems:"1" maxItems:"20" doc:"Partial success is normal"`
 }
 
 func (o *PlaceOrders) validFast() bool {

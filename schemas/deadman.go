@@ -3,7 +3,7 @@ package schemas
 // ArmDeadman is the body of `POST /v1/portfolio/deadman`
 // (docs/rules/orders.md#dead-man-switch).
 type ArmDeadman struct {
-	TimeoutMs Int `json:"timeout_ms" minimum:"1000" maximum:"60000" fault:"invalid_timeout" doc:"Cancel all unless armed again within this time, ms" example:"5000"`
+	TimeoutMs Int `json:"timeout_ms" minimum:"1000" maximum:"60000" fault:"invalid_timeout" doc:"Time to the cancel, ms" example:"5000"`
 }
 
 // Armed is the response of arming the dead-man switch.

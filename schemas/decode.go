@@ -27,14 +27,16 @@ type fastRequest interface {
 // the core records (docs/rules/errors.md#core-codes), Decode returns nil and sets the
 // order's Fault. Otherwise it returns the fault of the highest rank: malformed_json,
 // unknown_field, the code of a field's domain, or schema_violation.
-func Decode(body []byte, into any) *Fault {
+func Decode(body []byte, into any) *Fault { return decodeRequest(body, into, inBody) }
+
+func decodeRequest(body []byte, into any, from location) *Fault {
 	if q, ok := into.(fastRequest); ok {
 		if q.decodeFast(body) && q.validFast() {
 			return nil
 		}
 		reflect.ValueOf(into).Elem().SetZero()
 	}
-	return decode(body, into, inBody)
+	return decode(body, into, from)
 }
 
 // DecodeOptional is Decode for a route with an optional body. No body counts as {}.
@@ -46,15 +48,13 @@ func DecodeOptional(body []byte, into any) *Fault {
 }
 
 // DecodeArguments decodes the argument object of a tool, whose members are the path,
-// query and body fields of the request.
+// query and body fields of the request. Null is an absent optional member, at any depth, because models
+// write it so (docs/rules/agents.md#null).
 func DecodeArguments(raw []byte, into any) *Fault {
 	if len(raw) == 0 {
 		raw = []byte("{}")
 	}
-	if _, ok := into.(fastRequest); ok {
-		return Decode(raw, into)
-	}
-	return decode(raw, into, inAny)
+	return decodeRequest(raw, into, inArguments)
 }
 
 func decode(body []byte, into any, from location) *Fault {
@@ -133,7 +133,10 @@ func decodeObject(v jsontext.Value, p *requestType, target reflect.Value, from l
 			continue
 		}
 		seen[i] = true
-		out.merge(decodeMember(value, &p.fields[i], target.FieldByIndex(p.fields[i].index), joinPath(at, name)))
+		if from == inArguments && p.fields[i].Optional && value.Kind() == 'n' {
+			continue
+		}
+		out.merge(decodeMember(value, &p.fields[i], target.FieldByIndex(p.fields[i].index), from, joinPath(at, name)))
 	}
 	if unknownValue != nil {
 		out.add(p.unknown(unknown, unknownValue, seen, from, at))
@@ -160,7 +163,9 @@ func (p *requestType) unknown(name string, value jsontext.Value, seen []bool, fr
 	return out
 }
 
-func (f *field) appliesTo(from location) bool { return from == inAny || from == f.in }
+func (f *field) appliesTo(from location) bool {
+	return from == inAny || from == inArguments || from == f.in
+}
 
 // missingFields returns the faults of required fields that are absent.
 func (p *requestType) missingFields(seen []bool, from location, at string) (out faultSet) {
@@ -186,10 +191,10 @@ func runChecks(target reflect.Value, at string, so faultSet) (out faultSet) {
 }
 
 // decodeMember decodes one value. Null is a schema_violation for every field.
-func decodeMember(v jsontext.Value, f *field, target reflect.Value, at string) (out faultSet) {
+func decodeMember(v jsontext.Value, f *field, target reflect.Value, from location, at string) (out faultSet) {
 	switch {
 	case f.elem != nil:
-		return decodeObjects(v, f, target, at)
+		return decodeObjects(v, f, target, from, at)
 	case f.kind == kindRaw:
 		target.SetBytes(bytes.Clone(v))
 	case v.Kind() == 'n' || json.Unmarshal(v, target.Addr().Interface(), strictOptions) != nil:
@@ -203,7 +208,7 @@ func decodeMember(v jsontext.Value, f *field, target reflect.Value, at string) (
 
 // decodeObjects decodes an array of objects. An order whose only fault is one that the
 // core records carries that fault. A schema_violation in any item rejects the whole request.
-func decodeObjects(v jsontext.Value, f *field, target reflect.Value, at string) (out faultSet) {
+func decodeObjects(v jsontext.Value, f *field, target reflect.Value, from location, at string) (out faultSet) {
 	if v.Kind() != '[' {
 		out.add(newFault("schema_violation", at, shown(v), f.domainText))
 		return out
@@ -223,7 +228,7 @@ func decodeObjects(v jsontext.Value, f *field, target reflect.Value, at string) 
 			continue
 		}
 		one := reflect.New(target.Type().Elem()).Elem()
-		out.merge(deferToCore(decodeObject(item, f.elem, one, inBody, here), one))
+		out.merge(deferToCore(decodeObject(item, f.elem, one, from, here), one))
 		if n < max(f.ItemsMax, 1) {
 			items = reflect.Append(items, one)
 		}

@@ -351,6 +351,55 @@ func TestFaultShowsTheValue(t *testing.T) {
 	}
 }
 
+// TestNullArguments tests that null is an absent optional member of the arguments of a tool, and of the
+// orders of a batch, and a fault everywhere else.
+func TestNullArguments(t *testing.T) {
+	nulls := limitBuy
+	for _, name := range []string{"type", "worst_tick", "tif", "expiry_ts", "max_cost", "group_id", "post_only", "reduce_only", "cancel_on_pause", "stp_maker", "generation"} {
+		nulls = with(nulls, name, "null")
+	}
+	for _, c := range []struct {
+		into       any
+		body, want string
+	}{
+		{&PlaceOrder{}, nulls, ""},
+		{&PlaceOrder{}, with(limitBuy, "tick", "null"), "schema_violation"}, // as if it were absent
+		{&PlaceOrder{}, with(marketBuy, "max_cost", "null"), "schema_violation"},
+		{&PlaceOrder{}, with(limitBuy, "side", "null"), "schema_violation"},
+		{&PlaceOrder{}, with(limitBuy, "foo", "null"), "unknown_field"},
+		{&PlaceOrders{}, `{"orders":[` + nulls + `]}`, ""},
+		{&PlaceOrders{}, `{"orders":[` + with(limitBuy, "side", "null") + `]}`, "schema_violation"},
+		{&PlaceOrders{}, `{"orders":null}`, "schema_violation"},
+		{&PlaceOrders{}, `{"orders":[null]}`, "schema_violation"},
+		{&ListOrders{}, `{"status":null,"order_id":null,"client_order_id":null,"market_id":null,"limit":null,"cursor":null,"min_seq":null}`, ""},
+		{&CancelOneOrder{}, `{"order_id":"1","client_order_id":null}`, ""},
+		{&CancelOneOrder{}, `{"order_id":null,"client_order_id":null}`, "schema_violation"},
+		{&DecreaseOrder{}, `{"order_id":"1","reduce_by":null,"reduce_to":1}`, ""},
+		{&WaitForEvent{}, `{"after_seq":"1","kinds":null,"market_ids":null,"timeout_ms":null}`, ""},
+		{&WaitForEvent{}, `{"after_seq":"1","kinds":[null]}`, "schema_violation"},
+		{&WaitForEvent{}, `{"after_seq":null}`, "schema_violation"},
+		{&GetPriceHistory{}, `{"feed":null,"from_ts":null,"to_ts":null,"step_secs":null}`, ""},
+	} {
+		got := ""
+		if f := DecodeArguments([]byte(c.body), c.into); f != nil {
+			got = f.Code
+		}
+		if got != c.want {
+			t.Errorf("%T %s: %q, want %q", c.into, c.body, got, c.want)
+		}
+		if f := Decode([]byte(c.body), c.into); f == nil {
+			t.Errorf("%T %s: the body of a request has null", c.into, c.body)
+		}
+	}
+	var plain, null PlaceOrder
+	if f := DecodeArguments([]byte(limitBuy), &plain); f != nil {
+		t.Fatal(f)
+	}
+	if f := DecodeArguments([]byte(nulls), &null); f != nil || !reflect.DeepEqual(plain, null) {
+		t.Errorf("%+v, want %+v, %v", null, plain, f)
+	}
+}
+
 // TestUnknownFieldNamesTheIntendedOne tests that the fault of an unknown member names the
 // field that was probably meant, unless the object has that field too.
 func TestUnknownFieldNamesTheIntendedOne(t *testing.T) {

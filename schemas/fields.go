@@ -19,7 +19,8 @@ const (
 	inBody location = iota
 	inQuery
 	inPath
-	inAny // for decoding only: every part, as in the arguments of a tool
+	inAny       // for decoding only: every part
+	inArguments // for decoding only: inAny, where null is an absent optional member
 )
 
 // kind is the shape of one value.

@@ -7,7 +7,7 @@ import (
 
 // requests lists all request types.
 var requests = []any{
-	PlaceOrder{}, PlaceOrders{}, CancelOrders{}, CancelAll{}, CancelOrder{}, DecreaseOrder{}, ArmDeadman{}, ListOrders{}, GetOrder{},
+	PlaceOrder{}, PlaceOrders{}, CancelOrders{}, CancelAll{}, CancelOrder{}, CancelByClientOrderID{}, CancelOneOrder{}, DecreaseOrder{}, ArmDeadman{}, ListOrders{}, GetOrder{},
 	None{}, MinSeqOnly{}, ListFills{}, ListPositions{}, ListSettlements{}, Redeem{}, ListMarkets{}, GetMarket{}, GetOrderbook{}, ListTrades{},
 	ListRounds{}, GetRound{}, GetEvidence{}, GetOraclePrice{}, GetPriceHistory{}, GetRoundHistory{}, CreateKey{}, RevokeKey{}, RequestWithdrawal{}, ListWithdrawals{}, GetWithdrawal{},
 	WaitForEvent{}, CreateUser{}, CreateUserKey{}, Deposit{}, SuspendUser{}, ActOnMarket{}, Propose{}, SetFees{}, SetSchedule{},

@@ -148,13 +148,34 @@ func validTick(t *Int) bool { return t == nil || (*t >= TickMin && *t <= TickMax
 
 // CancelAll is the query of `DELETE /v1/portfolio/orders` (docs/rules/orders.md#cancel-all).
 type CancelAll struct {
-	MarketID Int `json:"market_id,omitzero" in:"query" minimum:"0" maximum:"4294967295" doc:"0 or absent: all markets"`
-	GroupID  Int `json:"group_id,omitzero" in:"query" minimum:"0" maximum:"4294967295" doc:"0 or absent: all groups"`
+	MarketID Int `json:"market_id,omitzero" in:"query" minimum:"0" maximum:"4294967295" doc:"0: all"`
+	GroupID  Int `json:"group_id,omitzero" in:"query" minimum:"0" maximum:"4294967295" doc:"0: all"`
 }
 
 // CancelOrder names the order of `DELETE /v1/portfolio/orders/{order_id}`.
 type CancelOrder struct {
 	OrderID U64 `json:"order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
+}
+
+// CancelByClientOrderID names the order of `DELETE /v1/portfolio/orders/by-client-order-id/{client_order_id}`
+// (docs/rules/orders.md#cancel-by-client-order-id).
+type CancelByClientOrderID struct {
+	ClientOrderID U64 `json:"client_order_id" in:"path" fault:"unknown_order" pattern:"^[0-9]+$"`
+}
+
+// CancelOneOrder holds the arguments of the tool cancel_order, which has both routes. It has exactly one
+// of its fields.
+type CancelOneOrder struct {
+	OrderID       *U64 `json:"order_id,omitempty" pattern:"^[0-9]+$"`
+	ClientOrderID *U64 `json:"client_order_id,omitempty" pattern:"^[0-9]+$" doc:"Instead of order_id"`
+}
+
+// Check requires exactly one of order_id and client_order_id.
+func (c *CancelOneOrder) Check() *Fault {
+	if (c.OrderID == nil) == (c.ClientOrderID == nil) {
+		return schemaViolation("order_id", "exactly one of order_id and client_order_id")
+	}
+	return nil
 }
 
 // DecreaseOrder is `POST /v1/portfolio/orders/{order_id}/decrease`. It has exactly one of

@@ -141,7 +141,7 @@ type PnLPosition struct {
 // Redeem is the body of `POST /v1/portfolio/redeem` (docs/rules/money.md#redeem).
 type Redeem struct {
 	MarketID Int `json:"market_id" minimum:"0" maximum:"4294967295" example:"1"`
-	Qty      Int `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Pairs of YES and NO to turn into 10000 pips each" example:"5"`
+	Qty      Int `json:"qty" minimum:"1" maximum:"1000000" fault:"bad_qty" doc:"Number of pairs" example:"5"`
 }
 
 // Redeemed is the response of a redeem. Credit is in pips.

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +20,6 @@ import (
 	"duplex/client"
 	"duplex/core"
 	"duplex/core/engine"
-	"duplex/core/mirror"
 	"duplex/core/view"
 	"duplex/schemas"
 	"duplex/server"
@@ -292,39 +290,20 @@ func (x *listRead) compare(all []string, firstFills map[string]string) error {
 	return nil
 }
 
-// TestForcedLag keeps the mirror from writing while rows leave memory. A page that needs them is
-// history_behind, and one within memory is not; when the mirror has caught up, the same cursors go on.
+// TestForcedLag keeps the mirror from writing while rows leave memory. A page has the rows of memory, and
+// one without such a row is history_behind; when the mirror has caught up, the same cursors go on.
 // A cursor goes on, too, that was issued before its rows left memory, or by a venue without a mirror.
 func TestForcedLag(t *testing.T) {
 	data := t.TempDir()
 	v := servertest.New(t, tinyCaps, func(o *server.Options) { o.Data = data })
 	trade(t, v)
 	alice := v.Client("alice")
-	wait := func(v *servertest.Venue) {
-		t.Helper()
-		for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
-			if err := m.LastError(); err != nil && !strings.Contains(err.Error(), "locked") {
-				t.Fatal(err)
-			}
-		}
-	}
-	wait(v)
+	waitForMirror(t, v)
 	const list = "/v1/portfolio/fills?limit=1"
 	var none atomic.Int64
 	before, issued, _ := readPage(t, alice, list, &none) // the first of two rows in memory
 
-	db, err := sql.Open("sqlite", "file:"+mirror.SQLitePath(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	lock, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := lock.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil { // the mirror waits
-		t.Fatal(err)
-	}
+	unlock := lockMirror(t, v, data)
 	id := uint64(1) << 40
 	for range 3 {
 		for name, outcome := range map[string]string{"alice": "yes", "bob": "no"} {
@@ -338,7 +317,15 @@ func TestForcedLag(t *testing.T) {
 	if none.Load() != 0 || len(newest) != 1 || next == "" {
 		t.Fatalf("a page of memory: %d rows, cursor %q, %d times behind", len(newest), next, none.Load())
 	}
-	for _, target := range []string{"/v1/portfolio/fills?limit=3", list + "&cursor=" + next} {
+	memory, beyond, _ := readPage(t, alice, "/v1/portfolio/fills?limit=3", &none)
+	if none.Load() != 0 || len(memory) != 2 || beyond == "" {
+		t.Fatalf("a page that memory does not fill: %d rows, cursor %q, %d times behind", len(memory), beyond, none.Load())
+	}
+	second, last, _ := readPage(t, alice, list+"&cursor="+next, &none)
+	if none.Load() != 0 || len(second) != 1 || last == "" {
+		t.Fatalf("the second row of memory: %d rows, cursor %q, %d times behind", len(second), last, none.Load())
+	}
+	for _, target := range []string{"/v1/portfolio/fills?limit=3&cursor=" + beyond, list + "&cursor=" + last} {
 		status, _, body, err := alice.Call(t.Context(), "GET", target, nil)
 		var answer struct {
 			Error struct {
@@ -355,10 +342,8 @@ func TestForcedLag(t *testing.T) {
 			t.Errorf("%s while the mirror is behind: %d %s %v", target, status, body, err)
 		}
 	}
-	if _, err := lock.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
-	wait(v)
+	unlock()
+	waitForMirror(t, v)
 	rest := func(v *servertest.Venue, cursor string) (rows []string) {
 		t.Helper()
 		for cursor != "" {
@@ -373,6 +358,7 @@ func TestForcedLag(t *testing.T) {
 	all := readAll(t, v, "alice", "/v1/portfolio/fills", 1000)
 	for name, got := range map[string][]string{
 		"issued while the mirror was behind": append([]string{string(newest[0])}, rest(v, next)...),
+		"behind the rows of memory":          append([]string{string(memory[0]), string(memory[1])}, rest(v, beyond)...),
 		"issued before":                      append(slices.Clone(all[:3]), append([]string{string(before[0])}, rest(v, issued)...)...),
 	} {
 		if strings.Join(got, "\n") != strings.Join(all, "\n") {
@@ -399,7 +385,7 @@ func TestForcedLag(t *testing.T) {
 		t.Fatal("the first of two rows has no cursor")
 	}
 	v = reopen(func(*server.Options) {})
-	wait(v)
+	waitForMirror(t, v)
 	rows, cursor, _ := readPage(t, v.Client("alice"), "/v1/portfolio/fills?limit=1&cursor="+without, &none)
 	if len(rows) != 1 || string(rows[0]) != all[1] || cursor == "" {
 		t.Errorf("a cursor of a venue without a mirror: %s, cursor %q", rows, cursor)

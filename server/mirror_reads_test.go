@@ -1,12 +1,15 @@
 package server_test
 
 import (
+	"bytes"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +19,7 @@ import (
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/journal"
+	"duplex/core/mirror"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/lanes/lanetest"
@@ -93,13 +97,8 @@ func TestListsBeyondMemory(t *testing.T) {
 		"/v1/portfolio/rounds?category=1", "/v1/deposits", "/v1/forecasts", "/v1/forecasts?market_id=2", "/v1/markets/1/trades", "/v1/rounds", "/v1/rounds?category=1",
 	}
 	read := func(v *servertest.Venue) map[string][]string {
-		if m := v.Mirror(); m != nil {
-			for m.Wait(v.Engine().Seq()) > 0 {
-				if err := m.LastError(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Millisecond)
-			}
+		if v.Mirror() != nil {
+			waitForMirror(t, v)
 		}
 		out := map[string][]string{}
 		for _, row := range readAll(t, v, "alice", "/v1/rounds", 1000) { // the oldest have left memory
@@ -160,11 +159,7 @@ func TestDeepPagesCostTokens(t *testing.T) {
 	const tokens = 40 // in a full bucket
 	v := servertest.New(t, tinyCaps, func(o *server.Options) { o.ReadRate = tokens / 2 })
 	trade(t, v)
-	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
-		if err := m.LastError(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	waitForMirror(t, v)
 	v.Advance(time.Minute) // the bucket is full
 	v.Clock.Freeze()
 	alice := v.Client("alice")
@@ -198,14 +193,7 @@ func TestLiveRowsNeedNoMirror(t *testing.T) {
 	v := servertest.New(t, tinyCaps)
 	trade(t, v)
 	alice := v.Client("alice")
-	reads := func(route string) (n uint64) {
-		for _, r := range v.Mirror().Stats().Reads {
-			if r.Route == route {
-				n += r.Count
-			}
-		}
-		return n
-	}
+	reads := func(route string) uint64 { return mirrorReads(v, route) }
 	read := func(target, want string) {
 		t.Helper()
 		status, _, body, err := alice.Call(t.Context(), "GET", target, nil)
@@ -213,11 +201,7 @@ func TestLiveRowsNeedNoMirror(t *testing.T) {
 			t.Errorf("%s: %d %s %v", target, status, body, err)
 		}
 	}
-	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
-		if err := m.LastError(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	waitForMirror(t, v)
 	before := reads("orders")
 	for _, status := range []string{"resting", "partially_filled", "resting,partially_filled"} {
 		read("/v1/portfolio/orders?status="+status, `"orders":[`)
@@ -250,6 +234,190 @@ func TestLiveRowsNeedNoMirror(t *testing.T) {
 	if got := reads("round_history"); got != before {
 		t.Error("the history of a live round was read in the mirror")
 	}
+}
+
+// TestOpenOrdersNeedNoMirror ends more orders than memory keeps and then reads the open ones, and orders by
+// their ids: while the mirror is behind, when it has caught up, and with a mirror that cannot be opened.
+// Each read costs one token.
+func TestOpenOrdersNeedNoMirror(t *testing.T) {
+	const perSecond = 100
+	data := t.TempDir()
+	options := func(o *server.Options) {
+		o.Data, o.Mirror, o.WriteFloor, o.ReadRate = data, "sqlite", 1_000_000, perSecond
+	}
+	v := servertest.New(t, options)
+	alice := v.Client("alice")
+	lock := lockMirror(t, v, data)
+	id, ids := 0, map[int]string{}
+	place := func(n int) {
+		t.Helper()
+		for ; n > 0; n-- {
+			id++
+			o, err := alice.PlaceOrder(t.Context(), schemas.PlaceOrder{ClientOrderID: schemas.U64(id), MarketID: 2, Side: "buy", Outcome: "yes", Type: "limit", Tick: schemas.Ptr(schemas.Int(100)), Qty: 1, TIF: "gtc"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[id] = strconv.FormatUint(uint64(o.OrderID), 10)
+		}
+	}
+	for range 2 {
+		place(200)
+		if _, err := alice.CancelAll(t.Context(), schemas.CancelAll{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place(3)
+	const list = "/v1/portfolio/orders?"
+	live := list + "status=resting,partially_filled"
+	// check reads orders that memory has more often than five more tokens for each would allow, and then
+	// the first order, which memory has released.
+	check := func(when string, v *servertest.Venue, released int) {
+		t.Helper()
+		alice := v.Client("alice")
+		v.Clock.Advance(time.Minute) // the bucket is full
+		v.Clock.Freeze()
+		alice.SetClock(time.Until(v.Clock.Time()))
+		reads, tokens := mirrorReads(v, "orders"), 2*perSecond
+		for tokens > 20 {
+			for target, rows := range map[string]int{
+				list + "status=resting": 3, live: 3, list + "client_order_id=403": 1, list + "client_order_id=201": 1, list + "client_order_id=9999": 0,
+				list + "order_id=" + ids[403]: 1, list + "order_id=" + ids[201]: 1, live + "&order_id=" + ids[201]: 0, "/v1/portfolio/orders/" + ids[201]: 1,
+				"/v1/portfolio/fills?order_id=" + ids[201]: 0,
+			} {
+				status, _, body, err := alice.Call(t.Context(), "GET", target, nil)
+				if err != nil || status != 200 || strings.Count(string(body), `"created_seq"`) != rows || strings.Contains(string(body), `"cursor":"e`) {
+					t.Fatalf("%s, %d tokens left: %s: %d %s %v, want %d rows", when, tokens, target, status, body, err, rows)
+				}
+				tokens--
+			}
+		}
+		if got := mirrorReads(v, "orders"); got != reads {
+			t.Errorf("%s: the mirror was read %d times", when, got-reads)
+		}
+		for _, target := range []string{list + "client_order_id=1", list + "order_id=" + ids[1]} {
+			if status, _, body, err := alice.Call(t.Context(), "GET", target, nil); err != nil || status != released {
+				t.Errorf("%s: %s: %d %s %v, want %d", when, target, status, body, err, released)
+			}
+		}
+		v.Clock.Run()
+	}
+	check("the mirror is behind", v, 503)
+	lock()
+	waitForMirror(t, v)
+	check("the mirror has every row", v, 200)
+
+	v = reopenWithoutMirror(t, v, data, options)
+	check("the mirror cannot be opened", v, 503)
+}
+
+// TestPagesOfMemoryNeedNoMirror reads every list whose older rows memory has released while the mirror
+// cannot be opened: a page is what memory has of it, and its cursor leads to the rows of the mirror.
+func TestPagesOfMemoryNeedNoMirror(t *testing.T) {
+	data := t.TempDir()
+	options := func(o *server.Options) {
+		tinyCaps(o)
+		o.Data = data
+		tune := o.TuneEngine
+		o.TuneEngine = func(e *engine.Options) { tune(e); e.Caps.Rounds = 2 }
+	}
+	v := servertest.New(t, options)
+	trade(t, v)
+	waitForMirror(t, v)
+	lists := []string{
+		"/v1/portfolio/orders", "/v1/portfolio/fills", "/v1/portfolio/fills?market_id=2", "/v1/portfolio/settlements", "/v1/portfolio/ledger",
+		"/v1/portfolio/rounds", "/v1/deposits", "/v1/forecasts", "/v1/forecasts?market_id=2", "/v1/markets/2/trades", "/v1/rounds", "/v1/rounds?category=1",
+	}
+	whole := map[string][]string{}
+	for _, list := range lists {
+		whole[list] = readAll(t, v, "alice", list, 1000)
+	}
+	v = reopenWithoutMirror(t, v, data, options)
+	alice := v.Client("alice")
+	for _, list := range lists {
+		and := "?"
+		if strings.Contains(list, "?") {
+			and = "&"
+		}
+		for _, size := range []int{1, 1000} {
+			target, rows, end := fmt.Sprintf("%s%slimit=%d", list, and, size), []string(nil), ""
+			for cursor := "-"; cursor != ""; {
+				status, _, body, err := alice.Call(t.Context(), "GET", strings.TrimSuffix(target+"&cursor="+cursor, "&cursor=-"), nil)
+				if err != nil || status != 200 {
+					end = fmt.Sprint(status, " ", member(string(body), "code"), err)
+					break
+				}
+				page := rowsOf(t, body)
+				if len(page) == 0 {
+					t.Errorf("%s: a page without a row: %s", target, body)
+				}
+				rows, cursor = append(rows, page...), member(string(body), "cursor")
+			}
+			if end != "503 history_behind<nil>" || len(rows) == 0 || len(rows) >= len(whole[list]) || !slices.Equal(rows, whole[list][:len(rows)]) {
+				t.Errorf("%s: ended with %q after\n%s\nwant the first of\n%s", target, end, strings.Join(rows, "\n"), strings.Join(whole[list], "\n"))
+			}
+		}
+	}
+}
+
+// mirrorReads returns how often a route has read the mirror, successful or not.
+func mirrorReads(v *servertest.Venue, route string) (n uint64) {
+	for _, r := range v.Mirror().Stats().Reads {
+		if r.Route == route {
+			n += r.Count
+		}
+	}
+	return n
+}
+
+func waitForMirror(t *testing.T, v *servertest.Venue) {
+	t.Helper()
+	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
+		if err := m.LastError(); err != nil && !strings.Contains(err.Error(), "locked") {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lockMirror keeps the mirror of a venue from writing until the function that it returns is called.
+func lockMirror(t *testing.T, v *servertest.Venue, data string) (unlock func()) {
+	t.Helper()
+	waitForMirror(t, v)
+	db, err := sql.Open("sqlite", "file:"+mirror.SQLitePath(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	lock, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if _, err := lock.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// reopenWithoutMirror starts a venue again after its mirror's database was overwritten.
+func reopenWithoutMirror(t *testing.T, v *servertest.Venue, data string, change func(*server.Options)) *servertest.Venue {
+	t.Helper()
+	v.Close()
+	path := mirror.SQLitePath(data)
+	for _, end := range []string{"-wal", "-shm"} {
+		_ = os.Remove(path + end)
+	}
+	if err := os.WriteFile(path, bytes.Repeat([]byte("garbage "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := server.Options{Data: data, Environment: "dev", Accounts: servertest.Accounts, DisputeWindow: time.Duration(core.DefaultRules().DisputeNs), Now: v.Clock.Time}
+	change(&o)
+	next := servertest.Open(t, o)
+	next.Clock = v.Clock
+	return next
 }
 
 // TestPricesBeyondMemory reads the price history across the end of memory, which keeps 86,400 ticks of a
@@ -295,11 +463,7 @@ func TestPricesBeyondMemory(t *testing.T) {
 		Data: data, Environment: "dev", Mirror: "sqlite", Accounts: servertest.Accounts, ReadRate: 1_000_000, Now: clock.Time, MasterKey: make([]byte, 32),
 	})
 	v.Clock = clock
-	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
-		if err := m.LastError(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	waitForMirror(t, v)
 	for _, c := range []struct{ step, from, to int64 }{
 		{1, begin + ticks - memory - 500, begin + ticks - memory + 500}, {60, begin, begin + ticks}, {7, begin + ticks - memory - 700, begin + ticks - memory + 700}, {3600, begin, begin + ticks},
 	} {
@@ -429,32 +593,36 @@ func readAll(t *testing.T, v *servertest.Venue, account, list string, size int) 
 		if err != nil || status != 200 {
 			t.Fatalf("%s: %d %s %v", list, status, body, err)
 		}
-		var page map[string]json.RawMessage
-		if err := json.Unmarshal(body, &page); err != nil {
-			t.Fatal(err)
+		page := rowsOf(t, body)
+		if rows = append(rows, page...); len(page) > size || len(page) == 0 && len(rows) > 0 {
+			t.Fatalf("%s: a page of %d rows", path, len(page))
 		}
-		var cursor string
-		for name, value := range page {
-			switch name {
-			case "cursor":
-				err = json.Unmarshal(value, &cursor)
-			case "rows", "ticks", "orders", "fills", "settlements", "ledger", "rounds", "deposits", "trades", "forecasts":
-				var list []json.RawMessage
-				err = json.Unmarshal(value, &list)
-				for _, x := range list {
-					rows = append(rows, clockRunning.ReplaceAllString(string(x), ""))
-				}
-				if len(list) > size || len(list) == 0 && len(rows) > 0 {
-					t.Fatalf("%s: a page of %d rows", path, len(list))
-				}
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		cursor := member(string(body), "cursor")
 		if cursor == "" {
 			return rows
 		}
 		q.Set("cursor", cursor)
 	}
+}
+
+// rowsOf returns the rows of a page as JSON.
+func rowsOf(t *testing.T, body []byte) (rows []string) {
+	t.Helper()
+	var page map[string]json.RawMessage
+	if err := json.Unmarshal(body, &page); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range page {
+		switch name {
+		case "rows", "ticks", "orders", "fills", "settlements", "ledger", "rounds", "deposits", "trades", "forecasts":
+			var list []json.RawMessage
+			if err := json.Unmarshal(value, &list); err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range list {
+				rows = append(rows, clockRunning.ReplaceAllString(string(x), ""))
+			}
+		}
+	}
+	return rows
 }

@@ -14,7 +14,7 @@ import (
 var GetAccount = &Op[schemas.GetAccount, schemas.Account]{
 	Spec: Spec{
 		Name: "get_account", Title: "Your account", Method: "GET", Path: "/v1/account", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
-		Doc: "Your state, equity and, as an agent, your mandate with what it still allows (headroom). Read it before trading and after mandate_violation.",
+		Doc: "Your state, cash and equity; as an agent, your mandate and what it still allows (headroom). Read it before trading and after mandate_violation.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.GetAccount) (out schemas.Account, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = AccountOf(m, caller.User) })
@@ -26,9 +26,11 @@ var GetAccount = &Op[schemas.GetAccount, schemas.Account]{
 func AccountOf(m *venue.Venue, u core.UserID) schemas.Account {
 	x, _ := m.User(u)
 	usage := m.Usage(u)
+	cash, reserved := m.Balance(u)
 	equity := pips(m.Equity(u))
 	out := schemas.Account{
-		UserID: uint32(u), Name: x.Name, Kind: "owner", State: m.State(u).String(), Usage: UsageOf(&usage), Equity: equity, EquityUSD: schemas.USD(equity), AsOf: asOf(m),
+		UserID: uint32(u), Name: x.Name, Kind: "owner", State: m.State(u).String(), Usage: UsageOf(&usage),
+		Cash: pips(cash), Reserved: pips(reserved), Equity: equity, EquityUSD: schemas.USD(equity), AsOf: asOf(m),
 	}
 	if a := x.Agent; a != nil {
 		out.Kind, out.OwnerID, out.Rev = "agent", schemas.Ptr(uint32(a.Owner)), schemas.Ptr(a.Rev)

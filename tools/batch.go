@@ -56,10 +56,7 @@ var CancelOrders = &Op[schemas.CancelOrders, schemas.CancelResults]{
 		}
 		out := schemas.CancelResults{Results: make([]schemas.CancelResult, len(ends))}
 		for i, e := range ends {
-			c, err := schemas.Canceled{}, e.Err
-			if err == nil {
-				c, err = canceled(e.Receipt)
-			}
+			c, err := canceled(e.Receipt, e.Err)
 			if err != nil {
 				out.Results[i].Error = schemas.Ptr(ErrorOf(err))
 			} else {

@@ -50,11 +50,15 @@ type deepList[R, W any] struct {
 	// a row.
 	mirror func(ctx context.Context, below uint64, limit int) ([]R, error)
 	at     func(R) uint64
+
+	// beyond is set by page if rows that memory has released can belong to it.
+	beyond bool
 }
 
 // page returns one page of the list and its end. It reads the mirror only if rows that memory has
-// released can belong to the page; that costs DeepReadTokens more. The error is bad_cursor,
-// rate_limited, history_behind, or one of memory.
+// released can belong to the page; that costs DeepReadTokens more. If the mirror is behind or fails,
+// the page has the rows of memory down to the first that memory has released. The error is
+// bad_cursor, rate_limited, history_behind if there are none, or one of memory.
 func (l *deepList[R, W]) page(ctx context.Context, v *Venue, caller Caller, route string, in pager) (rows []W, end schemas.PageEnd, err error) {
 	p, err := l.open(v, caller, route, in)
 	if err != nil {
@@ -126,7 +130,12 @@ func (p *deepPage[R, W]) take(walk func(from uint64) iter.Seq2[uint64, R]) {
 // finish completes the page and returns the cursor of the next one.
 func (p *deepPage[R, W]) finish(ctx context.Context, v *Venue, caller Caller) (cursor string, err error) {
 	if v.History != nil && !p.ended && p.released.Newest > p.low {
-		if err := p.addOlder(ctx, v, caller); err != nil {
+		p.beyond = true
+		if known := p.known(); known > 0 && known == p.size {
+			p.more = true // there can be, which only the mirror knows
+		} else if err := p.addOlder(ctx, v, caller); ErrorOf(err).Code == "history_behind" && known > 0 {
+			p.rows, p.positions, p.more, p.cut = p.rows[:known], p.positions[:known], false, p.released.Newest+1
+		} else if err != nil {
 			return "", err
 		}
 	}
@@ -137,6 +146,14 @@ func (p *deepPage[R, W]) finish(ctx context.Context, v *Venue, caller Caller) (c
 		cursor = schemas.EncodeCursor(p.binding, p.cut)
 	}
 	return cursor, nil
+}
+
+// known returns the number of rows of the page, all from memory, above those that memory has released.
+func (p *deepPage[R, W]) known() (n int) {
+	for n < len(p.positions) && p.positions[n] > p.released.Newest {
+		n++
+	}
+	return n
 }
 
 // addOlder adds the rows of the mirror that memory has released and that belong to the page.
@@ -195,18 +212,18 @@ func (p *deepPage[R, W]) merge(older []R, inMemory map[uint64]bool) {
 	}
 }
 
-// readHistory calls read, which reads the mirror, after it has taken its tokens and made sure that the
-// mirror need not be waited for. An error of read is history_behind. Without a mirror it does
+// readHistory calls read, which reads the mirror, after it has made sure that the mirror need not be
+// waited for, and has taken its tokens. An error of read is history_behind. Without a mirror it does
 // nothing.
 func (v *Venue) readHistory(caller Caller, until func() time.Duration, read func() error) error {
 	if v.History == nil {
 		return nil
 	}
-	if err := caller.chargeDeepRead(); err != nil {
-		return err
-	}
 	if wait := until(); wait > 0 {
 		return historyBehind(wait)
+	}
+	if err := caller.chargeDeepRead(); err != nil {
+		return err
 	}
 	if err := read(); err != nil {
 		return errors.Join(historyBehind(mirrorRetry), err)

@@ -108,48 +108,101 @@ func TestDeepPages(t *testing.T) {
 		if !slices.Equal(flat, want) {
 			t.Fatalf("memory %v, released %v: %v, want %v", memory, released, flat, want)
 		}
-		if last := gotCursors[len(gotCursors)-1]; last != "" || len(got) > 1 && len(got[len(got)-1]) == 0 && window > len(all) {
+		if last := gotCursors[len(gotCursors)-1]; last != "" || len(got) > 1 && len(got[len(got)-1]) == 0 && !odd && window > len(all) {
 			t.Fatalf("the last page is %v with cursor %q", got[len(got)-1], last)
 		}
 	})
 }
 
-// TestDeepPageErrors checks that a page without its older rows is an error, and what it costs.
+// TestDeepPageErrors checks what a page is without its older rows, and what it costs.
 func TestDeepPageErrors(t *testing.T) {
 	var charged int
 	var refuse error
 	caller := Caller{User: 1, Charge: func() error { charged++; return refuse }}
-	read := func(newest uint64, seq uint64, from error) ([]uint64, error) {
+	// read reads a page of 100 of the rows 8 and 7 of memory and 6 of the mirror, which has every row up to seq 10.
+	read := func(cursor string, newest, seq uint64, size int, from error) (rows []uint64, next string, err error) {
 		list := deepList[uint64, uint64]{keep: keepAll[uint64], show: identity, at: identity, mirror: func(context.Context, uint64, int) ([]uint64, error) { return []uint64{6}, from }}
 		v := &Venue{History: mirrorAt{seq: 10}}
 		v.cursorVenue.Store(1)
-		p, err := list.open(v, caller, "list", &schemas.ListFills{})
+		p, err := list.open(v, caller, "list", &schemas.ListFills{Page: schemas.Page{Cursor: cursor, Limit: schemas.Ptr(schemas.Int(size))}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.released = view.Released{Newest: newest, Seq: seq}
 		p.take(func(from uint64) iter.Seq2[uint64, uint64] { return below([]uint64{7, 8}, from) })
-		if _, err = p.finish(context.Background(), v, caller); err != nil {
-			return nil, err
+		charged = 0
+		next, err = p.finish(context.Background(), v, caller)
+		return p.rows, next, err
+	}
+	check := func(what string, rows []uint64, next string, err error, want []uint64, more bool, code string, charges int) {
+		t.Helper()
+		got := ""
+		if err != nil {
+			got = ErrorOf(err).Code
 		}
-		return p.rows, nil
+		if got != code || code == "" && !slices.Equal(rows, want) || (next != "") != more || charged != charges {
+			t.Errorf("%s: %v, cursor %q, %v, charged %d times", what, rows, next, err, charged)
+		}
 	}
-	if rows, err := read(0, 0, nil); err != nil || !slices.Equal(rows, []uint64{8, 7}) || charged != 0 {
-		t.Errorf("a page of memory: %v, %v, charged %d times", rows, err, charged)
-	}
-	if rows, err := read(6, 10, nil); err != nil || !slices.Equal(rows, []uint64{8, 7, 6}) || charged != 1 {
-		t.Errorf("a page of both: %v, %v, charged %d times", rows, err, charged)
-	}
-	if _, err := read(6, 12, nil); ErrorOf(err).Code != "history_behind" {
-		t.Errorf("a mirror that is behind: %v", err)
-	} else if ms, ok := ErrorOf(err).RetryAfterMs(); !ok || ms != 70 {
+	gone := errors.New("gone")
+	rows, next, err := read("", 0, 0, 100, nil)
+	check("a page of memory", rows, next, err, []uint64{8, 7}, false, "", 0)
+	rows, next, err = read("", 6, 10, 100, nil)
+	check("a page of both", rows, next, err, []uint64{8, 7, 6}, false, "", 1)
+	rows, next, err = read("", 6, 12, 2, gone)
+	check("a page that memory fills", rows, next, err, []uint64{8, 7}, true, "", 0)
+	rows, next, err = read("", 6, 12, 100, nil)
+	check("a mirror that is behind", rows, next, err, []uint64{8, 7}, true, "", 0)
+	_, _, err = read(next, 6, 12, 100, nil)
+	check("the next page", nil, "", err, nil, false, "history_behind", 0)
+	if ms, ok := ErrorOf(err).RetryAfterMs(); !ok || ms != 70 {
 		t.Errorf("retry after %d ms, want 70", ms)
 	}
-	if _, err := read(6, 10, errors.New("gone")); ErrorOf(err).Code != "history_behind" {
-		t.Errorf("a mirror that does not answer: %v", err)
-	}
+	rows, next, err = read("", 6, 10, 100, gone)
+	check("a mirror that does not answer", rows, next, err, []uint64{8, 7}, true, "", 1)
+	_, _, err = read(next, 6, 10, 100, gone)
+	check("the next page", nil, "", err, nil, false, "history_behind", 1)
+	rows, next, err = read(next, 6, 10, 100, nil)
+	check("the next page when it answers", rows, next, err, []uint64{6}, false, "", 1)
+	rows, next, err = read("", 7, 12, 100, nil)
+	check("a row that memory has among those it released", rows, next, err, []uint64{8}, true, "", 0)
+	_, _, err = read("", 8, 12, 100, nil)
+	check("only such rows", nil, "", err, nil, false, "history_behind", 0)
 	refuse = NewError("rate_limited")
-	if rows, err := read(6, 10, nil); ErrorOf(err).Code != "rate_limited" || rows != nil {
-		t.Errorf("without tokens: %v, %v", rows, err)
+	_, _, err = read("", 6, 10, 100, nil)
+	check("without tokens", nil, "", err, nil, false, "rate_limited", 1)
+}
+
+// TestStepsWithoutTheMirror checks that a page of steps has the steps that memory has whole if older
+// seconds cannot be read, and that it is an error if there is none.
+func TestStepsWithoutTheMirror(t *testing.T) {
+	v := &Venue{History: mirrorAt{}}
+	for _, c := range []struct {
+		step, oldest, released int64
+		size                   int
+		want                   []int64 // starts of the steps
+		more                   bool
+	}{
+		{step: 10, oldest: 60, released: 59, size: 100, want: []int64{70, 60}, more: true},
+		{step: 10, oldest: 61, released: 60, size: 100, want: []int64{70}, more: true},
+		{step: 1, oldest: 78, released: 77, size: 100, want: []int64{79, 78}, more: true},
+		{step: 1, oldest: 78, released: 77, size: 2, want: []int64{79, 78}, more: true},
+		{step: 60, oldest: 61, released: 60, size: 100},
+		{step: 60, oldest: 80, released: 79, size: 100},
+		{step: 10, oldest: 60, released: 0, size: 100, want: []int64{70, 60}},
+	} {
+		p := stepPage{step: c.step, size: c.size, before: 80}
+		older := olderSeconds[int64]{
+			second: func(s *int64) int64 { return *s }, released: c.released, wait: func() time.Duration { return time.Second },
+		}
+		memory := func(yield func(*int64) bool) {
+			for s := int64(79); s >= c.oldest && yield(&s); s-- {
+			}
+		}
+		rows, more := stepsOf(p, older.behind(v, Caller{}, &p, memory), older.second, func(start int64, _ *int64) int64 { return start }, func(*int64, *int64) {})
+		rows, more, err := complete(&older, rows, more)
+		if (err != nil) != (c.want == nil) || !slices.Equal(rows, c.want) || more != c.more {
+			t.Errorf("%+v: %v, more %v, %v", c, rows, more, err)
+		}
 	}
 }

@@ -21,7 +21,7 @@ var GetPriceHistory = &Op[schemas.GetPriceHistory, schemas.PriceHistory]{
 		Name: "get_price_history", Title: "Price history", Method: "GET", Path: "/v1/oracle/history", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
 		Doc: "Index of a feed over time, newest first, with its volatility.",
 	},
-	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GetPriceHistory) (out schemas.PriceHistory, _ error) {
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.GetPriceHistory) (out schemas.PriceHistory, err error) {
 		step := in.Secs()
 		p := stepPage{step: step, size: in.Size(), before: math.MaxInt64, from: int64(in.FromTs/schemas.U64(core.NsPerSec)) / step * step}
 		if in.ToTs != nil { // a step is whole if it begins before to_ts
@@ -48,10 +48,9 @@ var GetPriceHistory = &Op[schemas.GetPriceHistory, schemas.PriceHistory]{
 		}
 		var more bool
 		out.Rows, more = stepsOf(p, older.behind(v, caller, &p, ticks), tickSecond, newPriceRow, addTick)
-		if older.err != nil {
-			return out, older.err
+		if out.Rows, more, err = complete(&older, out.Rows, more); err != nil {
+			return out, err
 		}
-		out.Rows, more = complete(&older, out.Rows, more)
 		if more {
 			out.Cursor = schemas.EncodeCursor(binding, lastStep(out.Rows[len(out.Rows)-1].Ts))
 		}
@@ -110,10 +109,9 @@ var GetRoundHistory = &Op[schemas.GetRoundHistory, schemas.RoundHistory]{
 		var more bool
 		add := func(*schemas.RoundRow, *view.RoundSecond) {} // a step has the state of its last second
 		out.Rows, more = stepsOf(p, older.behind(v, caller, &p, rows), second, newRoundRow, add)
-		if older.err != nil {
-			return out, older.err
+		if out.Rows, more, err = complete(&older, out.Rows, more); err != nil {
+			return out, err
 		}
-		out.Rows, more = complete(&older, out.Rows, more)
 		if more {
 			out.Cursor = schemas.EncodeCursor(binding, uint64(out.RoundNumber), lastStep(out.Rows[len(out.Rows)-1].Ts))
 		}
@@ -135,18 +133,26 @@ type olderSeconds[T any] struct {
 	read     func(before int64, limit int) ([]T, error)
 	err      error // of reading them
 	cut      bool  // there may be more than were read
+	whole    bool  // nevertheless, the step at the end of the page has all its rows
 }
 
 // maxOlderSeconds is the most rows that a page reads from the mirror, to end within its time. Such a
 // page is shorter than asked.
 const maxOlderSeconds = 100_000
 
-// complete removes the step at the end of a page, which lacks rows, if not all rows were read.
-func complete[R, T any](o *olderSeconds[T], rows []R, more bool) ([]R, bool) {
+// complete removes the step at the end of a page if it lacks rows that were not read. The error is that
+// of reading them if no step is left.
+func complete[R, T any](o *olderSeconds[T], rows []R, more bool) ([]R, bool, error) {
 	if !o.cut || more {
-		return rows, more
+		return rows, more, o.err
 	}
-	return rows[:len(rows)-1], true
+	if !o.whole && len(rows) > 0 {
+		rows = rows[:len(rows)-1]
+	}
+	if len(rows) == 0 {
+		return nil, false, o.err
+	}
+	return rows, true, nil
 }
 
 // behind yields the rows of memory, and behind them those of the mirror that the page needs.
@@ -159,6 +165,7 @@ func (o *olderSeconds[T]) behind(v *Venue, caller Caller, p *stepPage, memory it
 			}
 			before, left = o.second(x), left-1
 		}
+		last := before
 		if o.released < p.from || o.released == 0 || left <= 0 || v.History == nil {
 			return
 		}
@@ -172,6 +179,9 @@ func (o *olderSeconds[T]) behind(v *Venue, caller Caller, p *stepPage, memory it
 			return err
 		})
 		o.cut = len(rows) == limit && limit < left
+		if ErrorOf(o.err).Code == "history_behind" {
+			o.cut, o.whole = true, last-last%p.step > o.released
+		}
 		for i := range rows {
 			if !yield(&rows[i]) {
 				return

@@ -81,12 +81,58 @@ var CancelOrder = &Op[schemas.CancelOrder, schemas.Canceled]{
 		Doc: "Cancel one resting order. If it is unknown_order, see list_orders.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOrder) (schemas.Canceled, error) {
-		r, err := v.submit(ctx, &caller, &core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: core.OrderID(in.OrderID)})
-		if err != nil {
-			return schemas.Canceled{}, err
-		}
-		return canceled(r)
+		return canceled(v.cancelOrder(ctx, &caller, core.OrderID(in.OrderID), 0))
 	},
+}
+
+var CancelByClientOrderID = &Op[schemas.CancelByClientOrderID, schemas.Canceled]{
+	Spec: Spec{
+		Name: "cancel_order_by_client_order_id", Title: "Cancel an order by client_order_id", Method: "DELETE", Path: "/v1/portfolio/orders/by-client-order-id/{client_order_id}", Scope: core.ScopeTrade, Bucket: Cancel,
+		Errors: CancelOrder.Errors, Destructive: true, Idempotent: true,
+		Doc: "Cancel the resting order that this client_order_id placed, without its order_id: after a placement whose answer was lost.",
+	},
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelByClientOrderID) (schemas.Canceled, error) {
+		return canceled(v.cancelByClientID(ctx, &caller, uint64(in.ClientOrderID)))
+	},
+}
+
+// CancelOneOrder is the tool of CancelOrder and CancelByClientOrderID.
+var CancelOneOrder = &Op[schemas.CancelOneOrder, schemas.Canceled]{
+	Spec: CancelOrder.Spec,
+	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.CancelOneOrder) (schemas.Canceled, error) {
+		if in.OrderID != nil {
+			return canceled(v.cancelOrder(ctx, &caller, core.OrderID(*in.OrderID), 0))
+		}
+		return canceled(v.cancelByClientID(ctx, &caller, uint64(*in.ClientOrderID)))
+	},
+}
+
+// cancelOrder cancels an order with command i of the caller's request.
+func (v *Venue) cancelOrder(ctx context.Context, caller *Caller, id core.OrderID, i int) (engine.Receipt, error) {
+	return v.Engine.Submit(ctx, caller.marked(&core.CancelOrder{User: caller.User, Key: caller.KeyNumber(), Order: id}, i))
+}
+
+// cancelByClientID cancels the order that a client_order_id placed. The placement may have been queued and
+// not applied when the request arrives. So if there is no such order yet, a cancel of order 0, which does
+// not exist, is sequenced behind it, and then the order is looked up again.
+func (v *Venue) cancelByClientID(ctx context.Context, caller *Caller, id uint64) (engine.Receipt, error) {
+	find := func() (order core.OrderID) {
+		v.Engine.Read(func(_ *venue.Venue, w *view.View) {
+			if o := w.ByClientID(caller.User, id); o != nil && id != 0 {
+				order = o.ID
+			}
+		})
+		return order
+	}
+	order := find()
+	r, err := v.cancelOrder(ctx, caller, order, 0)
+	if err != nil || order != 0 {
+		return r, err
+	}
+	if order = find(); order == 0 {
+		return r, nil
+	}
+	return v.cancelOrder(ctx, caller, order, 1)
 }
 
 var CancelAllOrders = &Op[schemas.CancelAll, schemas.Sequenced]{
@@ -184,14 +230,14 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 		var cached *schemas.OrderList
 		ids := make([]schemas.U64, in.Size()) // one allocation for all rows
 		l := deepList[*view.Order, schemas.Order]{
-			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Order], view.Released, error) {
+			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Order], view.Released, error) {
 				q = orderListKeyOf(in, w.Changes(caller.User))
 				if cached, repeat = v.caches.pages.get(caller.User, q); cached != nil {
 					return func(uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(func(func(*view.Order) bool) {}) }, view.Released{}, nil
 				}
 				released := w.OrdersReleased(caller.User)
-				if onlyLive(in.Status) {
-					released = view.Released{} // memory has every live order
+				if onlyLive(in.Status) || !anyReleased(m, w, caller.User, in, released) {
+					released = view.Released{}
 				}
 				return func(from uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(w.Orders(caller.User, from)) }, released, nil
 			},
@@ -209,7 +255,6 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			},
 			at: func(o *view.Order) uint64 { return o.CreatedSeq },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Order, error) {
-				repeat = false // only pages of memory are kept
 				rows, err := v.History.Orders(ctx, caller.User, below, limit, history.OrderFilter{
 					Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID), ClientID: (*uint64)(in.ClientOrderID), Statuses: namesOf(in.Status),
 				})
@@ -223,7 +268,7 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			out.AsOf = asOf
 			return out, err
 		}
-		if repeat && err == nil && len(out.Orders) <= maxCachedRows {
+		if repeat && !l.beyond && err == nil && len(out.Orders) <= maxCachedRows {
 			out.PreEncode()
 			v.caches.pages.put(caller.User, q, out)
 		}
@@ -231,7 +276,17 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 	},
 }
 
-// onlyLive reports whether a filter of statuses admits live orders alone.
+// anyReleased reports whether memory can have released an order with the ids that a request names. An id
+// is that of one order at most, except the client_order_id 0 of rejected ones.
+func anyReleased(m *venue.Venue, w *view.View, u core.UserID, in *schemas.ListOrders, released view.Released) bool {
+	if id := in.OrderID; id != nil && (uint64(*id) > released.Newest || w.Order(u, core.OrderID(*id)) != nil) {
+		return false
+	}
+	id := in.ClientOrderID
+	return id == nil || *id == 0 || m.UsedID(u, uint64(*id)) && w.ByClientID(u, uint64(*id)) == nil
+}
+
+// onlyLive reports whether a filter of statuses admits live orders alone, all of which are in memory.
 func onlyLive(filter string) bool {
 	names := namesOf(filter)
 	return len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return n != core.Resting.String() && n != core.PartiallyFilled.String() })
@@ -476,9 +531,12 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 	return out, nil
 }
 
-func canceled(r engine.Receipt) (schemas.Canceled, error) {
-	if r.Reject != core.OK {
-		return schemas.Canceled{}, r.Reject
+func canceled(r engine.Receipt, err error) (schemas.Canceled, error) {
+	if err == nil && r.Reject != core.OK {
+		err = r.Reject
+	}
+	if err != nil {
+		return schemas.Canceled{}, err
 	}
 	out := schemas.Canceled{Status: core.Canceled.String(), Seq: schemas.U64(r.Stamp.Seq)}
 	for _, e := range r.Events {

@@ -122,7 +122,11 @@ var ListFills = &Op[schemas.ListFills, schemas.FillList]{
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListFills) (out schemas.FillList, err error) {
 		l := deepList[*view.Fill, schemas.Fill]{
 			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Fill], view.Released, error) {
-				return func(from uint64) iter.Seq2[uint64, *view.Fill] { return w.Fills(caller.User, from) }, w.FillsReleased(caller.User), nil
+				released := w.FillsReleased(caller.User)
+				if in.OrderID != nil && hasAllFills(w, caller.User, core.OrderID(*in.OrderID)) {
+					released = view.Released{}
+				}
+				return func(from uint64) iter.Seq2[uint64, *view.Fill] { return w.Fills(caller.User, from) }, released, nil
 			},
 			keep: func(f *view.Fill) bool {
 				return matchesMarket(in.MarketID, f.Market) && (in.OrderID == nil || core.OrderID(*in.OrderID) == f.Order)
@@ -139,6 +143,24 @@ var ListFills = &Op[schemas.ListFills, schemas.FillList]{
 		out.Fills, out.PageEnd, err = l.page(ctx, v, caller, "fills", in)
 		return out, err
 	},
+}
+
+// hasAllFills reports whether memory has an order and all of its fills.
+func hasAllFills(w *view.View, u core.UserID, id core.OrderID) bool {
+	o := w.Order(u, id)
+	if o == nil {
+		return false
+	}
+	left := o.Filled
+	for _, f := range w.Fills(u, 0) {
+		if left == 0 || f.Seq < uint64(id) {
+			break
+		}
+		if f.Order == id {
+			left -= f.Qty
+		}
+	}
+	return left == 0
 }
 
 // FillOf converts a fill.

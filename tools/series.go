@@ -13,7 +13,7 @@ import (
 var ListSeries = &Op[schemas.ListSeries, schemas.SeriesList]{
 	Spec: Spec{
 		Name: "list_series", Title: "List series", Method: "GET", Path: "/v1/series", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"},
-		Doc: "Start here: the market of each series that trades now (live), with strike, index, seconds to close, YES bid and ask; and the last results.",
+		Doc: "Start here: the live market of each series with strike, index, seconds to close, YES bid and ask; and the last results.",
 	},
 	Do: func(_ context.Context, v *Venue, _ Caller, in *schemas.ListSeries) (out schemas.SeriesList, _ error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) { out = seriesOf(m, w, in.Category) })

@@ -5,7 +5,6 @@ package tools
 // hints name no tool outside of it.
 var CoreToolset = []string{
 	"get_account",
-	"get_balance",
 	"list_series",
 	"get_market",
 	"get_orderbook",
@@ -17,7 +16,9 @@ var CoreToolset = []string{
 	"list_positions",
 	"get_pnl",
 	"wait_for_event",
+	"get_price_history",
 	"get_round_evidence",
+	"submit_forecast",
 	"get_venue",
 }
 

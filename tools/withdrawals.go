@@ -91,7 +91,7 @@ func WithdrawalOf(w *core.Withdrawal) schemas.Withdrawal {
 var GetDepositAddress = &Op[schemas.MinSeqOnly, schemas.DepositAddress]{
 	Spec: Spec{
 		Name: "get_deposit_address", Title: "Deposit address", Method: "GET", Path: "/v1/deposits/address", Scope: core.ScopeRead, Errors: []string{"funding_unavailable", "sequencing_timeout"},
-		Doc: "The address and asset for your deposits.",
+		Doc: "Where to send a deposit, and which asset. For deposits that have arrived see list_deposits.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, _ *schemas.MinSeqOnly) (out schemas.DepositAddress, err error) {
 		if out.Address, out.Asset, err = v.Funds.Address(ctx, caller.User); err != nil {

@@ -68,6 +68,8 @@ func TestCommands(t *testing.T) {
 		{"nothing to cancel", "cancel", 2, "--all"},
 		{"both ways", "cancel 5 --all", 2, "--all"},
 		{"ids and a series", "cancel 5 " + series, 2, "--all"},
+		{"ids and a client_order_id", "cancel 5 --client-order-id 6", 2, "--all"},
+		{"cancel by a client_order_id without an order", "cancel --client-order-id 99", 1, "unknown_order"},
 		{"cancel what is not mine", "cancel 1", 1, "dx: order 1: unknown_order: "},
 		{"markets of a series", "markets " + series, 0, " trading "},
 		{"markets of a series as JSON", "markets --json " + series, 0, fmt.Sprintf(`{"markets":[{"market_id":%d,`, m.MarketID)},
@@ -112,6 +114,10 @@ func TestCommands(t *testing.T) {
 		t.Fatalf("%d %s%s", code, out, errs)
 	}
 	if code, out, errs := runCommand("cancel", id(out)); code != 0 || !strings.Contains(out, `"canceled_qty":3`) {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	runCommand("order", "buy", "yes", "2", "@1", "--post-only", "--client-order-id", "8", market)
+	if code, out, errs := runCommand("cancel", "--client-order-id", "8"); code != 0 || !strings.Contains(out, `"canceled_qty":2`) {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	p.stop()

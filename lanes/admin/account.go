@@ -25,10 +25,9 @@ func (l *lane) getUser(_ context.Context, _ *gate.Call, in *schemas.UserPath) (o
 			return
 		}
 		account := tools.AccountOf(v, u)
-		cash, reserved := v.Balance(u)
 		out = schemas.UserDetail{
 			UserID: account.UserID, Name: x.Name, Kind: account.Kind, State: account.State, CreatedTs: schemas.U64(x.Created), ReferrerID: referrerOf(x),
-			Cash: schemas.U64(cash), Reserved: schemas.U64(reserved), Positions: []schemas.Position{}, OpenOrders: []schemas.Order{}, Keys: []schemas.Key{}, WithdrawalsPending: []schemas.Withdrawal{},
+			Cash: account.Cash, Reserved: account.Reserved, Positions: []schemas.Position{}, OpenOrders: []schemas.Order{}, Keys: []schemas.Key{}, WithdrawalsPending: []schemas.Withdrawal{},
 			Volume30d: schemas.U64(w.Volume30(u, now)), AsOf: account.AsOf,
 		}
 		for m := core.MarketID(1); m <= venue.Slots; m++ {

@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,6 +140,9 @@ func TestAgentArguments(t *testing.T) {
 		for _, e := range edgeNumbers {
 			if c.code == "" && e.whole || c.tool == "get_oracle_price" && (e.text == "0" || e.text == "-0") {
 				continue // the value is in range
+			}
+			if e.text == "null" && slices.Contains([]string{"list_orders", "get_oracle_price", "get_price_history", "wait_for_event"}, c.tool) {
+				continue // an optional member that is absent
 			}
 			got := d.tool(t, d.NewKey(1, everyone), c.tool, strings.Replace(c.arguments, "#", e.text, 1))
 			var r struct {

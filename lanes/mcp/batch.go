@@ -23,7 +23,7 @@ func (l *Lane) encodeOutput(c *call, t *tool, in, out any) (jsontext.Value, erro
 	case *schemas.CancelResults:
 		ids := in.(*schemas.CancelOrders).OrderIDs
 		for i, r := range out.Results {
-			items.add(r.Canceled, r.Error, &schemas.CancelOrder{OrderID: ids[i]})
+			items.add(r.Canceled, r.Error, &schemas.CancelOneOrder{OrderID: &ids[i]})
 		}
 	}
 	if !items.rejected {

@@ -109,8 +109,12 @@ func (x *hintBuilder) suggestSeries() {
 // suggestOrder suggests a read of the order of a cancel or a decrease.
 func (x *hintBuilder) suggestOrder() {
 	switch in := x.input.(type) {
-	case *schemas.CancelOrder:
-		x.suggestOrderLookup(in.OrderID)
+	case *schemas.CancelOneOrder:
+		if in.ClientOrderID != nil {
+			x.suggestCall("list_orders", "client_order_id", in.ClientOrderID.String())
+		} else if in.OrderID != nil {
+			x.suggestOrderLookup(*in.OrderID)
+		}
 	case *schemas.DecreaseOrder:
 		x.suggestOrderLookup(in.OrderID)
 	case *schemas.ReplaceOrder:
@@ -141,8 +145,12 @@ func (x *hintBuilder) hintUnknownOutcome() {
 	case *schemas.ReplaceOrder:
 		x.say("", "The outcome is unknown: look the new order up by its client_order_id, or send the same call again; it cannot be placed twice.")
 		x.suggestCall("list_orders", "client_order_id", in.ClientOrderID.String())
-	case *schemas.CancelOrder:
-		x.suggestCall("list_orders", "order_id", in.OrderID.String())
+	case *schemas.CancelOneOrder:
+		if in.ClientOrderID != nil {
+			x.suggestCall("list_orders", "client_order_id", in.ClientOrderID.String())
+		} else {
+			x.suggestCall("list_orders", "order_id", in.OrderID.String())
+		}
 	case *schemas.DecreaseOrder:
 		x.suggestCall("list_orders", "order_id", in.OrderID.String())
 	case *schemas.Redeem:
@@ -270,7 +278,7 @@ func (x *hintBuilder) hintBalance(p *schemas.PlaceOrder) {
 	}
 	x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("%d pips of free cash; this needs %d", have, need)
 	x.Hint = fmt.Sprintf("This order needs %d pips, fees included; free cash is %d pips. %s", need, have, x.Hint)
-	x.Next = &schemas.NextCall{Tool: "get_balance", Arguments: map[string]any{}}
+	x.Next = &schemas.NextCall{Tool: "get_account", Arguments: map[string]any{}}
 }
 
 // hintPosition names the contracts that are free to sell.

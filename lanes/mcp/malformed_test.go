@@ -77,6 +77,7 @@ func TestMalformedRequests(t *testing.T) {
 		{"the version that is not offered", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, []string{version, "2025-03-26"}, 400, -32022, "schema_violation", "1"},
 		{"unknown tool", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rm","arguments":{}}}`, old, 200, -32602, "schema_violation", "1"},
 		{"arguments a list", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_balance","arguments":[]}}`, old, 200, -32602, "schema_violation", "1"},
+		{"arguments null of an unknown tool", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rm","arguments":null}}`, old, 200, -32602, "schema_violation", "1"},
 		{"unknown resource", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`, old, 200, -32602, "schema_violation", "1"},
 		{"a resource beside the slots", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"dx://markets/01"}}`, old, 200, -32602, "schema_violation", "1"},
 		{"unknown prompt", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"x"}}`, old, 200, -32602, "schema_violation", "1"},

@@ -101,7 +101,7 @@ func TestGetAccount(t *testing.T) {
 	}
 	text := string(d.callTool(key, "get_account", "{}").StructuredContent)
 	want := `{"user_id":3,"name":"scout","kind":"agent","state":"active","owner_id":1,"mandate":{"max_open_orders":3,"max_daily_loss":"100000"},"rev":1,` +
-		`"usage":{"open_cost":"50000","loss_today":"0","orders_today":1,"open_orders":1},"headroom":{"max_open_orders":2,"max_daily_loss":"50000"},"equity":"1000000","equity_usd":"100.00"`
+		`"usage":{"open_cost":"50000","loss_today":"0","orders_today":1,"open_orders":1},"headroom":{"max_open_orders":2,"max_daily_loss":"50000"},"cash":"950000","reserved":"50000","equity":"1000000","equity_usd":"100.00"`
 	if !strings.HasPrefix(text, want) || id != 3 {
 		t.Errorf("%s\nwant %s", text, want)
 	}

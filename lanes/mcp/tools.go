@@ -136,6 +136,9 @@ type toolCall struct {
 func (l *Lane) resolveTool(c *call) (out toolCall) {
 	name, ok := stringOf(c.meta.Name)
 	out.tool, out.arguments = l.byName[name], c.meta.Args
+	if out.arguments.Kind() == 'n' {
+		out.arguments = nil
+	}
 	switch {
 	case !ok:
 		out.fault = badParams("tools/call names no tool")
@@ -186,7 +189,7 @@ func (l *Lane) registerTools() {
 	registerTool(l, tools.PlaceOrder)
 	registerTool(l, tools.PlaceOrders)
 	registerTool(l, tools.PreviewOrder)
-	registerTool(l, tools.CancelOrder)
+	registerTool(l, tools.CancelOneOrder)
 	registerTool(l, tools.CancelOrders)
 	registerTool(l, tools.CancelAllOrders)
 	registerTool(l, tools.DecreaseOrder)

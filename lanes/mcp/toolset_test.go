@@ -36,6 +36,11 @@ func TestToolsetsAreSmall(t *testing.T) {
 	holdsFigure(t, fmt.Sprintf("| `all` | %d | %s |", len(d.lane.tools), hundreds(all/4)))
 	holdsFigure(t, fmt.Sprintf("| `core` | %d | %s |", len(tools.CoreToolset), hundreds(core/4)))
 	holdsFigure(t, "The core: `"+strings.Join(tools.CoreToolset, "`, `")+"`.")
+	for name, in := range map[string]bool{"get_account": true, "get_price_history": true, "submit_forecast": true, "get_balance": false} { // get_account has the cash
+		if slices.Contains(tools.CoreToolset, name) != in {
+			t.Errorf("core has %s: %v", name, !in)
+		}
+	}
 	for _, name := range tools.CoreToolset {
 		if d.lane.byName[name] == nil {
 			t.Errorf("core has %s, which is no tool", name)

@@ -28,7 +28,7 @@ func (l *Lane) waitForEvent() *tools.Op[schemas.WaitForEvent, schemas.WaitedEven
 	return &tools.Op[schemas.WaitForEvent, schemas.WaitedEvents]{
 		Spec: tools.Spec{
 			Name: "wait_for_event", Title: "Wait for an event", Scope: core.ScopeRead,
-			Doc: "Your events and round changes after a seq: at once if there are any, else when one comes. Use it instead of polling.",
+			Doc: "Your events and round changes after a seq, at once or when one comes. Use it instead of polling.",
 		},
 		Do: l.dispatcher.waitForEvent,
 	}

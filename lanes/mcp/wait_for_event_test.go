@@ -153,6 +153,26 @@ func TestWaitFilters(t *testing.T) {
 	}
 }
 
+// TestWaitKinds checks that the rulebook names the kinds of the input schema, all of them.
+func TestWaitKinds(t *testing.T) {
+	d := newTestVenue(t)
+	var tool struct {
+		InputSchema struct {
+			Properties struct {
+				Kinds struct{ Items struct{ Enum []string } }
+			}
+		}
+	}
+	if err := json.Unmarshal(d.lane.byName["wait_for_event"].definition, &tool); err != nil {
+		t.Fatal(err)
+	}
+	kinds := tool.InputSchema.Properties.Kinds.Items.Enum
+	if len(kinds) != 11 {
+		t.Fatalf("%d kinds: %v", len(kinds), kinds)
+	}
+	holdsFigure(t, "`kinds` are `"+strings.Join(kinds[:10], "`, `")+"` and `"+kinds[10]+"`.")
+}
+
 func sameKinds(got, want string) bool {
 	a, b := strings.Fields(got), strings.Fields(want)
 	if len(a) != len(b) {

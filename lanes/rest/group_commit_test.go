@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -94,5 +95,27 @@ func TestDecreaseResponseIsAsOfItsSeq(t *testing.T) {
 	}
 	if got := code(answer); got != "unknown_order" {
 		t.Errorf("an order that is placed later: %s", answer)
+	}
+}
+
+// TestCancelByClientOrderIDOfAQueuedOrder checks that a cancel by client_order_id finds an order whose
+// placement was queued, but not applied, when the cancel arrived.
+func TestCancelByClientOrderIDOfAQueuedOrder(t *testing.T) {
+	h, l := newBlockedServer(t)
+	h.FreezeClock() // no timer fires
+	Mount(h.Routes, h.Gate, "test")
+	h.Serve()
+	alice := h.NewKey(1, allScopes)
+	var placed, canceled string
+	inOneGroup(h, l, func() {
+		_, placed = h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
+	}, func() {
+		_, canceled = h.Call(alice, "DELETE", "/v1/portfolio/orders/by-client-order-id/1", "")
+	})
+	if field(t, placed, "status") != "resting" || field(t, canceled, "canceled_qty") != 10.0 {
+		t.Errorf("placed %s, canceled %s", placed, canceled)
+	}
+	if _, body := h.Call(alice, "GET", "/v1/portfolio/orders?status=resting", ""); field(t, body, "cursor") != "" || strings.Contains(body, "order_id") {
+		t.Errorf("%s", body)
 	}
 }

@@ -214,6 +214,52 @@ func TestRateLimits(t *testing.T) {
 	}
 }
 
+// TestCancelByClientOrderID checks the cancel of an order by the id that its placement named.
+func TestCancelByClientOrderID(t *testing.T) {
+	h, alice, bob := newServer(t)
+	const route = "/v1/portfolio/orders/by-client-order-id/"
+	h.Call(alice, "POST", "/v1/portfolio/orders", strings.Replace(order(1, ""), `"1"`, `"9223372036854775808"`, 1))
+	h.Call(alice, "POST", "/v1/portfolio/orders", order(2, ""))
+	h.Call(alice, "POST", "/v1/portfolio/orders", strings.Replace(order(3, ""), "5000", "5050", 1))
+	_, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(4, ""))
+	if status, body := h.Call(alice, "POST", "/v1/portfolio/orders/"+field(t, body, "order_id").(string)+"/replace", `{"client_order_id":"5","tick":4900,"qty":4}`); status != 201 {
+		t.Fatalf("%d %s", status, body)
+	}
+	for _, c := range []struct {
+		what   string
+		key    lanetest.Key
+		id     string
+		status int
+		want   string
+	}{
+		{"another account's", bob, "9223372036854775808", 404, "unknown_order"},
+		{"the largest half of ids", alice, "9223372036854775808", 200, `"canceled_qty":10`},
+		{"a second time", alice, "9223372036854775808", 404, "unknown_order"},
+		{"leading zeros", alice, "002", 404, "unknown_order"},
+		{"a small id", alice, "2", 200, `"canceled_qty":10`},
+		{"a rejected order", alice, "3", 404, "unknown_order"},
+		{"an order that was replaced", alice, "4", 404, "unknown_order"},
+		{"the order in its stead", alice, "5", 200, `"status":"canceled","canceled_qty":4,"seq":"`},
+		{"an id never used", alice, "77", 404, "unknown_order"},
+		{"zero", alice, "0", 404, "unknown_order"},
+		{"no number", alice, "x", 404, "unknown_order"},
+		{"a key that may only read", h.NewKey(1, core.ScopeRead), "2", 403, "missing_scope"},
+	} {
+		if status, body := h.Call(c.key, "DELETE", route+c.id, ""); status != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d %s", c.what, status, body)
+		}
+	}
+	if status, body := h.Call(alice, "DELETE", route+"2", "{}"); status != 400 || code(body) != "unexpected_body" {
+		t.Errorf("a body: %d %s", status, body)
+	}
+	if status, body := h.Call(alice, "GET", route+"2", ""); status != 405 {
+		t.Errorf("GET: %d %s", status, body)
+	}
+	if _, body := h.Call(alice, "GET", "/v1/portfolio/balance", ""); field(t, body, "reserved") != "0" {
+		t.Errorf("%s", body)
+	}
+}
+
 func TestCancelAllFiltersAndBody(t *testing.T) {
 	h, alice, _ := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, `,"group_id":7`))

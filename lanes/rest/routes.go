@@ -12,6 +12,7 @@ func (l *Lane) registerRoutes() {
 	register(l, tools.PlaceOrders)
 	register(l, tools.PreviewOrder)
 	register(l, tools.CancelOrder)
+	register(l, tools.CancelByClientOrderID)
 	register(l, tools.CancelOrders)
 	register(l, tools.CancelAllOrders)
 	register(l, tools.DecreaseOrder)

@@ -5,6 +5,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 class Account(TypedDict):
     as_of_seq: "str"  # Stream seq this is current as of
+    cash: "str"  # Free cash, pips
     equity: "str"  # Pips
     equity_usd: "str"  # Dollars
     headroom: NotRequired["Headroom"]
@@ -12,6 +13,7 @@ class Account(TypedDict):
     mandate: NotRequired["Mandate"]
     name: "str"
     owner_id: NotRequired["int"]
+    reserved: "str"  # Held by resting buys, pips
     rev: NotRequired["int"]
     state: "Literal['active', 'expired', 'halted', 'suspended', 'closed']"
     usage: "Usage"
@@ -45,7 +47,7 @@ class AccountRoundList(TypedDict):
 
 
 class ArmDeadman(TypedDict):
-    timeout_ms: "int"  # Cancel all unless armed again within this time, ms
+    timeout_ms: "int"  # Time to the cancel, ms
 
 
 class Armed(TypedDict):
@@ -454,7 +456,7 @@ class PlaceOrder(TypedDict):
 
 
 class PlaceOrders(TypedDict):
-    orders: "list[PlaceOrder]"  # Each is independent; partial success is normal
+    orders: "list[PlaceOrder]"  # Partial success is normal
 
 
 class PnL(TypedDict):
@@ -546,7 +548,7 @@ class PriceRow(TypedDict):
 
 class Redeem(TypedDict):
     market_id: "int"
-    qty: "int"  # Pairs of YES and NO to turn into 10000 pips each
+    qty: "int"  # Number of pairs
 
 
 class Redeemed(TypedDict):

@@ -118,7 +118,8 @@ func TestLostWriteIsNeverSentAgain(t *testing.T) {
 	holds(t, answer, "result.structuredContent.outcome", "unknown", "result.structuredContent.next.tool", "list_orders", "result.structuredContent.next.arguments.order_id", id)
 	holds(t, h.ask(call("4", "get_order", fmt.Sprintf(`{"order_id":%q}`, id))), "result.structuredContent.status", "canceled")
 	holds(t, h.ask(call("5", "arm_deadman", `{"timeout_ms":60000}`)), "result.structuredContent.outcome", "unknown", "result.structuredContent.next.tool", "list_orders")
-	if sent.Load() != 3 {
+	holds(t, h.ask(call("6", "cancel_order", `{"client_order_id":"7"}`)), "result.structuredContent.outcome", "unknown", "result.structuredContent.next.arguments.client_order_id", "7")
+	if sent.Load() != 4 {
 		t.Errorf("sent %d times", sent.Load())
 	}
 }

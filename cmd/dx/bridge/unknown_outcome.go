@@ -141,6 +141,9 @@ const lookupLimit = 20
 
 func lookupCall(tool string, arguments map[string]jsontext.Value) *schemas.NextCall {
 	at, known := lookupTools[tool]
+	if _, named := arguments[at.by]; tool == "cancel_order" && !named {
+		at.by = "client_order_id"
+	}
 	if v := arguments[at.by]; v.Kind() == '"' || v.Kind() == '0' {
 		return &schemas.NextCall{Tool: at.tool, Arguments: map[string]any{at.by: v}}
 	}

@@ -12,10 +12,11 @@ import (
 	"duplex/schemas"
 )
 
-// Cancel is `dx cancel`, which cancels orders by id, or all of an account.
+// Cancel is `dx cancel`, which cancels orders by order_id or client_order_id, or all of an account.
 type Cancel struct {
 	cli.ClientFlags
 	IDs      []uint64   `arg:"" optional:"" name:"order-id" help:"Orders to cancel, by order_id."`
+	ClientID uint64     `name:"client-order-id" help:"Cancel the order that this client_order_id placed, such as one whose response was lost." placeholder:"ID"`
 	All      bool       `help:"Cancel every resting order, or those selected by --series, --market-id and --group."`
 	Series   SeriesFlag `help:"With --all: only orders in the live market of this series, such as btc-15m." xor:"market" predictor:"series" placeholder:"NAME"`
 	MarketID uint32     `help:"With --all: only orders in this market slot." xor:"market" placeholder:"ID"`
@@ -28,13 +29,20 @@ func (c *Cancel) Help() string {
 
 Examples:
   dx cancel 184 185
+  dx cancel --client-order-id 101
   dx cancel --all
   dx cancel --all --series btc-15m --group 7`
 }
 
 func (c *Cancel) Run(ctx context.Context, out io.Writer) error {
-	if c.All == (len(c.IDs) > 0) || !c.All && (c.Series != "" || c.MarketID > 0 || c.Group > 0) {
-		return cli.BadFlag("all", errors.New("give either order ids or --all; only --all takes --series, --market-id and --group"))
+	ways := 0
+	for _, given := range []bool{c.All, len(c.IDs) > 0, c.ClientID != 0} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 || !c.All && (c.Series != "" || c.MarketID > 0 || c.Group > 0) {
+		return cli.BadFlag("all", errors.New("give order ids, --client-order-id or --all; only --all takes --series, --market-id and --group"))
 	}
 	cl, err := c.Client()
 	if err != nil {
@@ -50,6 +58,12 @@ func (c *Cancel) Run(ctx context.Context, out io.Writer) error {
 	if c.All {
 		s, err := cl.CancelAll(ctx, schemas.CancelAll{MarketID: schemas.Int(c.MarketID), GroupID: schemas.Int(c.Group)})
 		return printFor(out, c.JSON, s, c.allText, err)
+	}
+	if c.ClientID != 0 {
+		r, err := cl.CancelByClientOrderID(ctx, schemas.U64(c.ClientID))
+		return printFor(out, c.JSON, r, func() string {
+			return fmt.Sprintf("Canceled the order with client_order_id %d: %s.", c.ClientID, Count(int(r.CanceledQty), "contract"))
+		}, err)
 	}
 	var failed []error
 	for ids := range slices.Chunk(c.IDs, schemas.BatchCap) {
