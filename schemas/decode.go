@@ -190,7 +190,7 @@ func runChecks(target reflect.Value, at string, so faultSet) (out faultSet) {
 	return out
 }
 
-// decodeMember decodes one value. Null is a schema_violation for every field.
+// decodeMember decodes one value. Null is a schema_violation.
 func decodeMember(v jsontext.Value, f *field, target reflect.Value, from location, at string) (out faultSet) {
 	switch {
 	case f.elem != nil:
