@@ -1,21 +1,24 @@
 package client
 
 import (
+	"bytes"
 	"net"
 	"net/http"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // Client sends requests to one venue with one key. It is safe for concurrent use.
 type Client struct {
-	nodes  nodes
-	key    string
-	secret []byte
-	http   *http.Client
-	offset atomic.Int64 // the venue's clock minus the local clock, ns
+	nodes       nodes
+	credentials atomic.Pointer[credentials]
+	reload      func() (key string, secret []byte, ok bool)
+	reloading   sync.Mutex
+	http        *http.Client
+	offset      atomic.Int64 // the venue's clock minus the local clock, ns
 
 	maxAttempts      int // of one request
 	waitForTokens    bool
@@ -42,13 +45,46 @@ func MaxAttempts(n int) Option { return func(c *Client) { c.maxAttempts = max(1,
 // covers one target.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
+// Reload makes a client whose key the venue does not accept (401) ask for it once more, before the request or
+// the stream fails. f reads key and secret where they come from, such as a profile; ok is false if it cannot.
+// If they have changed, the client uses them from then on and sends the request again: one with status 401
+// was not executed. f must be safe for concurrent use.
+func Reload(f func() (key string, secret []byte, ok bool)) Option {
+	return func(c *Client) { c.reload = f }
+}
+
+// credentials are a key and its secret.
+type credentials struct {
+	key    string
+	secret []byte
+}
+
+// renew reloads the credentials after a 401 to a request with used. It reports whether there are others now.
+func (c *Client) renew(used *credentials) bool {
+	if c.reload == nil {
+		return false
+	}
+	c.reloading.Lock()
+	defer c.reloading.Unlock()
+	if c.credentials.Load() != used { // another request was faster
+		return true
+	}
+	key, secret, ok := c.reload()
+	if !ok || key == used.key && bytes.Equal(secret, used.secret) {
+		return false
+	}
+	c.credentials.Store(&credentials{key, secret})
+	return true
+}
+
 // New returns a client of the API listener at base. The secret is 32 bytes;
 // schemas.ParseSecret decodes its hex form.
 //
 // base can be a list of nodes of one cluster, separated by commas and in the order of preference. The
 // client then uses the first one that answers, and fails over (docs/rules/operation.md#callers).
 func New(base, key string, secret []byte, opts ...Option) *Client {
-	c := &Client{key: key, secret: secret, maxAttempts: 4}
+	c := &Client{maxAttempts: 4}
+	c.credentials.Store(&credentials{key, secret})
 	c.setNodes(base)
 	if c.nodes.several() {
 		c.maxAttempts = 8 // passes through the nodes; they last longer than the election of a leader

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -187,5 +188,34 @@ func TestLostWriteIsNotRepeated(t *testing.T) {
 	var refused *Error
 	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 1)); err == nil || errors.As(err, &refused) || calls.Load() != 1 {
 		t.Errorf("%v after %d calls", err, calls.Load())
+	}
+}
+
+// TestReplacedKey tests that a client whose key was replaced reads it once more after a 401, uses it from then
+// on, and does not ask again for a request whose key has not changed.
+func TestReplacedKey(t *testing.T) {
+	var calls, reloads atomic.Int64
+	current := make([]byte, schemas.SecretLen)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		ts := r.Header.Get(schemas.HeaderTimestamp)
+		if body, _ := io.ReadAll(r.Body); r.Header.Get(schemas.HeaderKey) != "new" || !schemas.Verify(current, ts, r.Method, r.RequestURI, body, r.Header.Get(schemas.HeaderSignature)) {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`{"server_time":"1","seq":"1","order_id":"1","client_order_id":"1","status":"resting","fills":[],"fee":"0","fee_usd":"0"}`))
+	}))
+	defer s.Close()
+	key := "old"
+	c := New(s.URL, "old", current, Reload(func() (string, []byte, bool) { reloads.Add(1); return key, current, true }))
+	if _, err := c.Time(t.Context()); err == nil || calls.Load() != 1 || reloads.Load() != 1 {
+		t.Errorf("the same key: %v after %d calls and %d reloads", err, calls.Load(), reloads.Load())
+	}
+	key = "new"
+	if _, err := c.PlaceOrder(t.Context(), limit(1, "yes", 5000, 1)); err != nil || calls.Load() != 3 || reloads.Load() != 2 {
+		t.Errorf("another key: %v after %d calls and %d reloads", err, calls.Load(), reloads.Load())
+	}
+	if _, err := c.Time(t.Context()); err != nil || calls.Load() != 4 || reloads.Load() != 2 {
+		t.Errorf("afterwards: %v after %d calls and %d reloads", err, calls.Load(), reloads.Load())
 	}
 }

@@ -17,7 +17,8 @@ import (
 )
 
 // Call sends one signed request and returns the response, whatever its status. It
-// resends after a 401 caused by a wrong clock and, with several nodes, as Open does.
+// resends after a 401 caused by a wrong clock or by a key that was replaced (see Reload) and, with several
+// nodes, as Open does.
 func (c *Client) Call(ctx context.Context, method, target string, body []byte) (status int, header http.Header, answer []byte, err error) {
 	resp, err := c.Open(ctx, method, target, contentType(body), body)
 	if err != nil {
@@ -91,7 +92,8 @@ type readBody struct {
 	io.Closer
 }
 
-// Open sends a signed request to this node alone, and resends it only after a 401 caused by a wrong clock.
+// Open sends a signed request to this node alone, and resends it only after a 401 caused by a wrong clock
+// or by a key that was replaced (see Reload).
 func (n *Node) Open(ctx context.Context, method, target string, header http.Header, body []byte) (*http.Response, error) {
 	return n.open(ctx, method, target, header, body, &signature{})
 }
@@ -99,6 +101,7 @@ func (n *Node) Open(ctx context.Context, method, target string, header http.Head
 // signature is that of a request. The first attempt sets it; later ones send the same bytes.
 type signature struct {
 	at    time.Time // of the local clock; zero: not signed
+	by    *credentials
 	ts    string
 	value string
 }
@@ -107,16 +110,21 @@ func (n *Node) open(ctx context.Context, method, target string, header http.Head
 	c := n.client
 	before, again := c.offset.Load(), !sig.at.IsZero()
 	resp, err := n.send(ctx, method, target, header, body, sig)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || again {
-		return resp, err
+	for _, mended := range []func() bool{
+		// Another request may have corrected the clock in the meantime.
+		func() bool { return c.correctClock(resp.Header.Get("Date")) || c.offset.Load() != before },
+		func() bool { return c.renew(sig.by) },
+	} {
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || again {
+			return resp, err
+		}
+		if mended() {
+			resp.Body.Close()
+			*sig = signature{}
+			resp, err = n.send(ctx, method, target, header, body, sig)
+		}
 	}
-	// Another request may have corrected the clock in the meantime.
-	if !c.correctClock(resp.Header.Get("Date")) && c.offset.Load() == before {
-		return resp, nil
-	}
-	resp.Body.Close()
-	*sig = signature{}
-	return n.send(ctx, method, target, header, body, sig)
+	return resp, err
 }
 
 // send signs the target in the form in which net/http sends it, which can differ from
@@ -129,10 +137,11 @@ func (n *Node) send(ctx context.Context, method, target string, header http.Head
 	}
 	if sig.at.IsZero() {
 		ts := strconv.FormatInt(c.Now().UnixMilli(), 10)
-		*sig = signature{time.Now(), ts, schemas.Sign(c.secret, ts, method, r.URL.RequestURI(), body)}
+		by := c.credentials.Load()
+		*sig = signature{time.Now(), by, ts, schemas.Sign(by.secret, ts, method, r.URL.RequestURI(), body)}
 	}
 	maps.Copy(r.Header, header)
-	r.Header.Set(schemas.HeaderKey, c.key)
+	r.Header.Set(schemas.HeaderKey, sig.by.key)
 	r.Header.Set(schemas.HeaderTimestamp, sig.ts)
 	r.Header.Set(schemas.HeaderSignature, sig.value)
 	return c.http.Do(r)

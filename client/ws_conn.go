@@ -63,12 +63,16 @@ func (s *Stream) connect(ctx context.Context) (*streamConn, error) {
 	return nil, failed.Or(last)
 }
 
-// connectTo dials a node. After a 401 caused by a wrong clock it corrects the clock and dials again.
+// connectTo dials a node. After a 401 caused by a wrong clock or a replaced key it corrects that and dials again.
 func (s *Stream) connectTo(ctx context.Context, n *Node) (*streamConn, error) {
-	before := s.client.offset.Load()
+	before, by := s.client.offset.Load(), s.client.credentials.Load()
 	l, err := s.dial(ctx, n)
 	var r *handshakeError
 	if errors.As(err, &r) && r.status == http.StatusUnauthorized && (s.client.correctClock(r.date) || s.client.offset.Load() != before) {
+		by = s.client.credentials.Load()
+		l, err = s.dial(ctx, n)
+	}
+	if errors.As(err, &r) && r.status == http.StatusUnauthorized && s.client.renew(by) {
 		return s.dial(ctx, n)
 	}
 	return l, err
@@ -77,10 +81,10 @@ func (s *Stream) connectTo(ctx context.Context, n *Node) (*streamConn, error) {
 func (s *Stream) dial(ctx context.Context, n *Node) (*streamConn, error) {
 	c := s.client
 	ts := strconv.FormatInt(c.Now().UnixMilli(), 10)
-	h := http.Header{}
-	h.Set(schemas.HeaderKey, c.key)
+	h, by := http.Header{}, c.credentials.Load()
+	h.Set(schemas.HeaderKey, by.key)
 	h.Set(schemas.HeaderTimestamp, ts)
-	h.Set(schemas.HeaderSignature, schemas.Sign(c.secret, ts, "GET", streamPath, nil))
+	h.Set(schemas.HeaderSignature, schemas.Sign(by.secret, ts, "GET", streamPath, nil))
 	l := &streamConn{Stream: s, node: n, last: map[chain]schemas.U64{}, snapshotRequested: map[uint32]bool{}, pending: map[int][]byte{}}
 	timeout := responseTimeout
 	if c.nodes.several() {

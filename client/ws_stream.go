@@ -70,17 +70,17 @@ func (s *Stream) Disconnects() int {
 
 // Run follows the stream until ctx ends, and then returns its error. It returns earlier
 // on an error that reconnecting does not fix: an *Error with the retry rule Never, a
-// *CommandError, a close with CloseRevoked, or a message that cannot be decoded. All its
+// *CommandError, a close with CloseRevoked (unless Reload has another key), or a message that cannot be decoded. All its
 // goroutines have ended when it returns.
 func (s *Stream) Run(ctx context.Context) error {
 	pause := s.timing.minBackoff
 	for {
-		start := time.Now()
+		start, by := time.Now(), s.client.credentials.Load()
 		err := s.runConn(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if isFatal(err) {
+		if isFatal(err) && !(websocket.CloseStatus(err) == CloseRevoked && s.client.renew(by)) {
 			return err
 		}
 		if s.opt.OnDisconnect != nil {

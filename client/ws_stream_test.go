@@ -227,7 +227,7 @@ func trading(t *testing.T) (h *lanetest.Server, alice *Client, trade func(from, 
 
 // as returns a client of another address with the same key.
 func (c *Client) as(base string, o Option) *Client {
-	out := New(base, c.key, c.secret, o)
+	out := New(base, c.credentials.Load().key, c.credentials.Load().secret, o)
 	out.SetClock(time.Duration(c.offset.Load()))
 	return out
 }

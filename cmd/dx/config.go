@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -158,7 +159,7 @@ func settingLines(file string) (map[string]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, line := range strings.Split(string(b), "\n") {
+	for i, line := range strings.Split(strings.TrimPrefix(string(b), byteOrderMark), "\n") {
 		if m := settingLine.FindStringSubmatch(line); m != nil {
 			if name := strings.ReplaceAll(m[1], "_", "-"); out[name] == 0 {
 				out[name] = i + 1
@@ -168,11 +169,15 @@ func settingLines(file string) (map[string]int, error) {
 	return out, nil
 }
 
+// byteOrderMark is at the begin of a file that some editors write.
+const byteOrderMark = "\ufeff"
+
 // tomlFlags reads a TOML file whose settings are flags, such as `api = ":8080"`. A setting
 // that is not a flag of the command is an error that names it.
 func tomlFlags(r io.Reader) (kong.Resolver, error) {
 	values := map[string]any{}
 	text, err := io.ReadAll(r)
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if err == nil {
 		err = toml.Unmarshal(text, &values)
 	}
@@ -185,16 +190,37 @@ func tomlFlags(r io.Reader) (kong.Resolver, error) {
 	return &fileFlags{values}, nil
 }
 
-// checkIntegers checks that the integers of single settings are decimal digits, as those of arguments
+// checkIntegers checks that the integers of a settings file are decimal digits, as those of arguments
 // are: TOML has 0x10 and 1_000, too.
 func checkIntegers(text []byte) error {
 	var p unstable.Parser
 	p.Reset(text)
-	for p.NextExpression() && p.Expression().Kind == unstable.KeyValue { // no setting follows the first table
-		e := p.Expression()
-		if k := e.Key(); e.Value().Kind == unstable.Integer && k.Next() {
-			if _, err := cli.ParseUint(string(e.Value().Data), 64); err != nil {
-				return fmt.Errorf("%s %w", k.Node().Data, err)
+	for p.NextExpression() {
+		if e := p.Expression(); e.Kind == unstable.KeyValue {
+			if err := checkInteger(e, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkInteger checks the integers of a value, or of a key and its value.
+func checkInteger(n *unstable.Node, name string) error {
+	if n.Kind == unstable.KeyValue {
+		k := n.Key()
+		k.Next()
+		name, n = string(k.Node().Data), n.Value()
+	}
+	switch n.Kind {
+	case unstable.Integer:
+		if _, err := cli.ParseUint(string(n.Data), 64); err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+	case unstable.Array, unstable.InlineTable:
+		for c := n.Children(); c.Next(); {
+			if err := checkInteger(c.Node(), name); err != nil {
+				return err
 			}
 		}
 	}

@@ -98,6 +98,14 @@ func TestIntegersOfVariablesAndFiles(t *testing.T) {
 		}
 		os.Unsetenv("DX_WRITE_FLOOR")
 	}
+	for _, text := range []string{"[min_sources]\nBTC = 0x2", "min_sources = {BTC = +2}"} {
+		if code, out := show("--config", file(text)); code != 2 || !strings.Contains(out, "config: BTC must be decimal digits") {
+			t.Errorf("%s: exit %d: %.300s", text, code, out)
+		}
+	}
+	if code, out := show("--min-sources", "BTC=0x2"); code != 2 {
+		t.Errorf("exit %d: %.300s", code, out)
+	}
 	if code, out, errs := runCommand("order", "buy", "yes", "0x10", "@10", "--series", "btc-15m"); code != 2 || !strings.Contains(errs, "decimal digits") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}

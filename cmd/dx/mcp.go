@@ -71,14 +71,19 @@ func (v *venueFlags) open(log *slog.Logger) (*client.Client, *slog.Logger, error
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := bridgeClient(base, key, secret)
-	return c, bridge.RedactSecrets(log, secret), err
+	masked, mask := bridge.RedactSecrets(log, secret)
+	c, err := bridgeClient(base, key, secret, cli.Reload(base, func() (base, key, secret string, err error) {
+		base, key, secret, err = v.settings()
+		mask(secret)
+		return base, key, secret, err
+	}))
+	return c, masked, err
 }
 
 // bridgeClient returns a client of the venue at base, which may be a list of nodes.
-func bridgeClient(base, key, secret string) (*client.Client, error) {
+func bridgeClient(base, key, secret string, opts ...client.Option) (*client.Client, error) {
 	at := cli.ClientFlags{URL: base, Key: key, Secret: secret}
-	return at.Client(client.WithHTTPClient(bridge.NewHTTPClient()))
+	return at.Client(append(opts, client.WithHTTPClient(bridge.NewHTTPClient()))...)
 }
 
 // toolsetCore is the toolset that dx mcp install sets (docs/rules/agents.md#toolsets).

@@ -115,6 +115,9 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%s: %d %s%s", text, code, out, errs)
 		}
 	}
+	if code, out, errs := runCommand("config", "show", "--config", write("\ufeffwrite_floor = 7\n")); code != 0 || !regexp.MustCompile(`write-floor +7 +\S+:1\n`).MatchString(out) {
+		t.Errorf("a byte order mark: %d %s%s", code, out, errs)
+	}
 	path := write("# a comment\napi = \":1234\"\ndispute = \"6s\"\nreplay_guard = true\nmaster_key = \"" + strings.Repeat("ab", 32) + "\"\n")
 	t.Setenv("DX_DISPUTE", "7s")
 	code, out, errs := runCommand("config", "show", "--config", path, "--write-floor", "30")

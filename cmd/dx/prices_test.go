@@ -12,10 +12,10 @@ import (
 )
 
 // TestHolidaysFromAFile tests that dx serve reads further years from a file that a flag, a
-// variable or the settings file names.
+// variable or the settings file names, also one that an editor begins with a byte order mark.
 func TestHolidaysFromAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "holidays.txt")
-	if err := os.WriteFile(file, []byte("year 2028\n2028-01-17 all 14:30 Martin Luther King Jr. Day\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("\ufeffyear 2028\n2028-01-17 all 14:30 Martin Luther King Jr. Day\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f := sessionFlags{Holidays: file}

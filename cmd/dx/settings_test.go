@@ -32,7 +32,7 @@ func FuzzSettings(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(example)
-	for _, s := range []string{"api = \":1\"\nno_such = 1", "dispute = 5", "write_floor = 9223372036854775808", "allow-origin = [\"https://a\", \"b,c\"]", "api = \"\"\"\nx\"\"\"", "[data]\nx = 1", "sources = [[1]]", "trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\nallowed_hosts = [\"a\", \"b:1\"]", "write-floor = 1\nwrite_floor = 2", "write_floor = 0x10", "replay_speed = 1_0"} {
+	for _, s := range []string{"api = \":1\"\nno_such = 1", "dispute = 5", "write_floor = 9223372036854775808", "allow-origin = [\"https://a\", \"b,c\"]", "api = \"\"\"\nx\"\"\"", "[data]\nx = 1", "sources = [[1]]", "trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\nallowed_hosts = [\"a\", \"b:1\"]", "write-floor = 1\nwrite_floor = 2", "write_floor = 0x10", "replay_speed = 1_0", "\ufeffwrite_floor = 7"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -44,7 +44,7 @@ func FuzzSettings(f *testing.F) {
 			return
 		}
 		values := map[string]any{}
-		if err := toml.Unmarshal(text, &values); err != nil {
+		if err := toml.Unmarshal(bytes.TrimPrefix(text, []byte(byteOrderMark)), &values); err != nil {
 			t.Fatalf("%q is read, and is no TOML: %v", text, err)
 		}
 		again, err := toml.Marshal(values)

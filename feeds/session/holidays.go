@@ -26,6 +26,9 @@ type holidays struct {
 	days                [core.Feeds]map[string]holiday
 }
 
+// byteOrderMark is at the begin of a file that some editors write.
+const byteOrderMark = "\ufeff"
+
 // readHolidays parses the format that holidays.txt describes. Anything else is an error
 // that names the line.
 func readHolidays(r io.Reader) (*holidays, error) {
@@ -34,6 +37,9 @@ func readHolidays(r io.Reader) (*holidays, error) {
 	n := 1
 	for ; lines.Scan(); n++ {
 		text, _, _ := strings.Cut(lines.Text(), "#")
+		if n == 1 {
+			text = strings.TrimPrefix(text, byteOrderMark)
+		}
 		words := strings.Fields(text)
 		if len(words) == 0 {
 			continue

@@ -135,6 +135,8 @@ func (f *inFlightRequest) failed(answer, failed jsontext.Value, anonymous bool) 
 		id = nil // not a valid id
 	}
 	switch {
+	case known && e.Code == "unauthorized":
+		return errorResponse(id, e.HTTP(), "unauthorized: the venue does not have the key of the bridge; dx agent key makes another one of an agent, and dx mcp doctor finds out more", e)
 	case known && rest:
 		return venueErrorResponse(id, e.HTTP(), e)
 	case anonymous && id != nil:

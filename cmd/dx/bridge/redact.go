@@ -3,23 +3,43 @@ package bridge
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 )
 
-// RedactSecrets returns a logger that replaces the secrets by stars.
-func RedactSecrets(log *slog.Logger, secrets ...string) *slog.Logger {
-	var pairs []string
+// RedactSecrets returns a logger that replaces the secrets by stars, and a function that adds one.
+func RedactSecrets(log *slog.Logger, secrets ...string) (masked *slog.Logger, add func(secret string)) {
+	r := &redactor{}
 	for _, s := range secrets {
-		if s != "" {
-			pairs = append(pairs, s, "***")
-		}
+		r.add(s)
 	}
-	return slog.New(redactHandler{log.Handler(), strings.NewReplacer(pairs...)})
+	return slog.New(redactHandler{log.Handler(), r}), r.add
+}
+
+type redactor struct {
+	mu    sync.Mutex
+	pairs []string
+}
+
+func (r *redactor) add(secret string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if secret != "" && !slices.Contains(r.pairs, secret) {
+		r.pairs = append(r.pairs, secret, "***")
+	}
+}
+
+// Replace replaces the secrets in a text.
+func (r *redactor) Replace(text string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.NewReplacer(r.pairs...).Replace(text)
 }
 
 type redactHandler struct {
 	slog.Handler
-	replacer *strings.Replacer
+	replacer *redactor
 }
 
 func (m redactHandler) Handle(ctx context.Context, r slog.Record) error {

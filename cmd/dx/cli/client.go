@@ -37,7 +37,17 @@ func (c *ClientFlags) Client(opts ...client.Option) (*client.Client, error) {
 	if !ok {
 		return nil, BadFlag("secret", errors.New("DX_SECRET must be 64 hex characters"))
 	}
-	return client.New(base, key, secret, append(opts, client.WaitForTokens(), client.RepeatPlacements())...), nil
+	return client.New(base, key, secret, append([]client.Option{client.WaitForTokens(), client.RepeatPlacements(), Reload(base, c.Resolve)}, opts...)...), nil
+}
+
+// Reload makes a client read key and secret once more when the venue does not accept them, because dx agent key
+// may have replaced a profile, or dx dev its file. A key of another venue than that at base is not used.
+func Reload(base string, resolve func() (base, key, secret string, err error)) client.Option {
+	return client.Reload(func() (string, []byte, bool) {
+		at, key, hex, err := resolve()
+		secret, ok := schemas.ParseSecret(hex)
+		return key, secret, ok && err == nil && at == base
+	})
 }
 
 // Resolve returns the base URL of the venue, the key, and its secret in hex. Without a profile

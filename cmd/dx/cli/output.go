@@ -54,11 +54,17 @@ func Explain(err error) error {
 		if e.Details != nil && (*e.Details)["rule"] != "" {
 			return fmt.Errorf("%w: %s", err, explainMandate(*e.Details))
 		}
+		if e.Code == "unauthorized" {
+			return fmt.Errorf("%w: %s", err, unauthorizedText)
+		}
 		m := schemas.ErrorInfoOf(e.Code)
 		return fmt.Errorf("%w: %s %s", err, m.Means, m.Next)
 	}
 	return err
 }
+
+// unauthorizedText is for those for whom dx signs.
+const unauthorizedText = "The venue does not have the key, or the secret belongs to another one. Set DX_KEY and DX_SECRET together, use the dev file of the running venue, or make another key of the agent with dx agent key."
 
 // explainMandate says which bound of the mandate rejected an order, and what passes
 // (docs/rules/agent-accounts.md#rejections). Amounts are in dollars, and prices in cents.
