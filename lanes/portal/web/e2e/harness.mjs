@@ -128,7 +128,7 @@ export async function roomy() {
     return open && Number(open.close_ts) / 1e6 - Date.now() > ENOUGH_MS ? open : undefined
   }, 100_000)
   await select(round.category)
-  await page.locator('.submit:enabled').waitFor()
+  await page.locator('.submit:not([aria-disabled=true])').waitFor()
   return round
 }
 
@@ -224,7 +224,7 @@ export async function submits() {
   const before = await placed()
   for (let tries = 3; (await placed()) === before; tries--) {
     assert.ok(tries > 0, 'no click sends the order')
-    await page.locator('.submit:enabled').click()
+    await page.locator('.submit:not([aria-disabled=true])').click()
     await eventually('an order', async () => (await placed()) > before, 3000).catch(() => {})
   }
   assert.equal(await placed(), before + 1, 'one order')
@@ -283,11 +283,11 @@ export async function heldEnter() {
   }
   await page.keyboard.up('Enter')
   await test('fate').and(page.locator('[data-tone="plain"]')).waitFor()
-  await page.locator('.submit:enabled').waitFor()
+  await page.locator('.submit:not([aria-disabled=true])').waitFor()
   assert.equal(await placed(), before + 1, 'one order for a held Enter')
-  await page.locator('.submit:enabled').dblclick({ delay: 10 })
+  await page.locator('.submit:not([aria-disabled=true])').dblclick({ delay: 10 })
   await eventually('the second order', async () => (await placed()) >= before + 2)
-  await page.locator('.submit:enabled').waitFor()
+  await page.locator('.submit:not([aria-disabled=true])').waitFor()
   assert.equal(await placed(), before + 2, 'one order for a double click')
   await cleared()
 }
@@ -306,7 +306,7 @@ export async function lostAnswer(name) {
       if (arrives) await route.fetch()
       await route.abort()
     })
-    await page.locator('.submit:enabled').click()
+    await page.locator('.submit:not([aria-disabled=true])').click()
     await page.locator('form[data-stage="asking"]').waitFor()
     assert.ok(await page.locator('.submit').isDisabled())
     await test('fate').filter({ hasText: says }).waitFor()

@@ -284,7 +284,7 @@ await run({
     const r = await roomy()
     await button('Market').click()
     await page.locator('[name=qty]').fill('50')
-    await page.locator('.submit:enabled').waitFor()
+    await page.locator('.submit:not([aria-disabled=true])').waitFor()
     let wrong = 0
     let compared = 0
     for (let i = 0; i < 100; i++) {
@@ -309,7 +309,7 @@ await run({
     await test('outlook').filter({ hasText: /price is \d+ s old/ }).waitFor()
     assert.ok(await page.locator('.submit').isDisabled())
     await page.evaluate(() => (window.mute = undefined))
-    await page.locator('.submit:enabled').waitFor()
+    await page.locator('.submit:not([aria-disabled=true])').waitFor()
   },
 
   async 'a market order has a worst price, and buys by dollars or as much as there is cash for'() {
