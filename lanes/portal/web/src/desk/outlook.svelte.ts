@@ -13,13 +13,14 @@ const OLD_MS = 2000
 export class Outlook {
   shown = $state.raw<Preview>()
   refusal = $state.raw<VenueError>()
+  order = $state.raw<PlaceOrder>() // that shown and refusal are about
   old = $state(false) // the venue has not answered for OLD_MS
   behind = $state(false) // the book or the terms changed after what is shown was requested
   round = $state<U64>('') // of the latest response
   #wanted = $state('')
   #answered = $state('')
   readonly #desk: Desk
-  readonly #order: () => PlaceOrder | undefined
+  readonly #make: () => PlaceOrder | undefined
   #wantedRound: U64 = ''
   #changes = 0
   #timer = 0
@@ -29,10 +30,10 @@ export class Outlook {
   #asked = 0
   #askedAt = 0
 
-  // order returns the order to preview; undefined if there is none.
-  constructor(desk: Desk, order: () => PlaceOrder | undefined) {
+  // make returns the order to preview; undefined if there is none.
+  constructor(desk: Desk, make: () => PlaceOrder | undefined) {
     this.#desk = desk
-    this.#order = order
+    this.#make = make
   }
 
   // answered tells whether what is shown belongs to the present terms.
@@ -48,7 +49,7 @@ export class Outlook {
     this.#changes += 1
     this.behind = true
     if (!anew && (this.#timer || this.#asking)) return // its response is followed by another request
-    if (round !== this.#wantedRound) this.shown = this.refusal = undefined
+    if (round !== this.#wantedRound) this.shown = this.refusal = this.order = undefined
     this.#wanted = wanted
     this.#wantedRound = round
     this.#askIn(anew ? PAUSE_MS : AGAIN_MS - (performance.now() - this.#askedAt))
@@ -79,7 +80,7 @@ export class Outlook {
     this.#asked += 1
     const mine = this.#asked
     const [wanted, round, changes] = [this.#wanted, this.#wantedRound, this.#changes]
-    const order = this.#order()
+    const order = this.#make()
     if (!order) {
       clearTimeout(this.#aging)
       this.#aging = 0
@@ -90,7 +91,7 @@ export class Outlook {
     if (mine !== this.#asked) return
     this.#asking = false
     if (answer || !order) {
-      ;[this.shown, this.refusal, this.round, this.#answered] = [answer?.shown, answer?.refusal, round, wanted]
+      ;[this.shown, this.refusal, this.order, this.round, this.#answered] = [answer?.shown, answer?.refusal, order, round, wanted]
       this.behind = changes !== this.#changes
       if (order) this.#age(OLD_MS - (performance.now() - this.#askedAt))
     }
