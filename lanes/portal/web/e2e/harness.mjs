@@ -128,7 +128,7 @@ export async function roomy() {
     return open && Number(open.close_ts) / 1e6 - Date.now() > ENOUGH_MS ? open : undefined
   }, 100_000)
   await select(round.category)
-  await page.locator('.submit:enabled').waitFor()
+  await page.locator('.submit:not([aria-disabled=true])').waitFor()
   return round
 }
 
@@ -224,7 +224,7 @@ export async function submits() {
   const before = await placed()
   for (let tries = 3; (await placed()) === before; tries--) {
     assert.ok(tries > 0, 'no click sends the order')
-    await page.locator('.submit:enabled').click()
+    await page.locator('.submit:not([aria-disabled=true])').click()
     await eventually('an order', async () => (await placed()) > before, 3000).catch(() => {})
   }
   assert.equal(await placed(), before + 1, 'one order')
@@ -244,7 +244,7 @@ export const SCREENS = [[1440, 900, 'light'], [1440, 900, 'dark'], [1024, 768, '
 // everyScreen opens a page for each screen and theme, so that what takes a long time happens under
 // all of them at once. does is called with one page after the other in the place of the first,
 // each in front: the browser draws a hidden page once a second.
-export async function everyScreen() {
+export async function everyScreen(screens = SCREENS) {
   const own = page
   const pages = []
   const on = async (does) => {
@@ -256,7 +256,7 @@ export async function everyScreen() {
     page = own
     await page.bringToFront()
   }
-  for (const [width, height, scheme] of SCREENS) {
+  for (const [width, height, scheme] of screens) {
     page = await context.newPage()
     pages.push({ of: page, name: `${width}-${scheme}` })
     await page.setViewportSize({ width, height })
@@ -268,60 +268,3 @@ export async function everyScreen() {
 }
 
 export const placedAs = async (o) => (await list(`/v1/portfolio/orders?client_order_id=${o.client_order_id}`, 'orders'))[0]
-
-const HELD_MS = 660
-const REPEAT_MS = 33
-
-// heldEnter holds Enter as long as a hand does that forgets to let go, and clicks twice.
-export async function heldEnter() {
-  await limit('2')
-  const before = await placed()
-  await page.locator('[name=qty]').focus()
-  for (const until = Date.now() + HELD_MS; Date.now() < until; ) {
-    await page.keyboard.down('Enter') // the later ones are repeats
-    await new Promise((resolve) => setTimeout(resolve, REPEAT_MS))
-  }
-  await page.keyboard.up('Enter')
-  await test('fate').and(page.locator('[data-tone="plain"]')).waitFor()
-  await page.locator('.submit:enabled').waitFor()
-  assert.equal(await placed(), before + 1, 'one order for a held Enter')
-  await page.locator('.submit:enabled').dblclick({ delay: 10 })
-  await eventually('the second order', async () => (await placed()) >= before + 2)
-  await page.locator('.submit:enabled').waitFor()
-  assert.equal(await placed(), before + 2, 'one order for a double click')
-  await cleared()
-}
-
-// lostAnswer cuts the answer of an order that arrived, and of one that did not.
-export async function lostAnswer(name) {
-  const orders = '**/v1/portfolio/orders'
-  for (const [arrives, says] of [[true, 'The answer was lost, but your order arrived once'], [false, 'rest in the book']]) {
-    await limit('3')
-    const before = new Set((await list('/v1/portfolio/orders?limit=200', 'orders')).map((o) => o.client_order_id))
-    const sent = []
-    await page.route(orders, async (route) => {
-      if (route.request().method() !== 'POST') return route.fallback()
-      sent.push(route.request().postDataJSON().client_order_id)
-      if (sent.length > 1) return route.fallback()
-      if (arrives) await route.fetch()
-      await route.abort()
-    })
-    await page.locator('.submit:enabled').click()
-    await page.locator('form[data-stage="asking"]').waitFor()
-    assert.ok(await page.locator('.submit').isDisabled())
-    await test('fate').filter({ hasText: says }).waitFor()
-    await page.unroute(orders)
-    const now = (await list('/v1/portfolio/orders?limit=200', 'orders')).filter((o) => !before.has(o.client_order_id))
-    assert.equal(now.length, 1, JSON.stringify(now))
-    assert.deepEqual(sent, Array(arrives ? 1 : 2).fill(now[0].client_order_id), 'the same id is sent again, where nothing arrived')
-    if (arrives) await snap(`${name}-lost-answer`)
-  }
-  expected(/Failed to load resource: net::ERR_FAILED$/) // the two answers
-  await cleared()
-}
-
-// hands are the tasks in which a ticket could hurt.
-export async function hands(name) {
-  await heldEnter()
-  await lostAnswer(name)
-}

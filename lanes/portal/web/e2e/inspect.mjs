@@ -76,7 +76,7 @@ export function inspect() {
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   for (let text = walk.nextNode(); text; text = walk.nextNode()) {
     const e = text.parentElement
-    if (!text.data.trim() || checked.has(e) || !seen(e) || e.closest(':disabled, .waiting, [aria-hidden=true], .hidden, canvas')) continue
+    if (!text.data.trim() || checked.has(e) || !seen(e) || e.closest(':disabled, [aria-disabled=true], .waiting, [aria-hidden=true], .hidden, canvas')) continue
     checked.add(e)
     const style = getComputedStyle(e)
     const back = behind(e)

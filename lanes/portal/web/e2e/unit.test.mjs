@@ -254,12 +254,24 @@ test('the ticket produces valid orders', async () => {
 test('a price typed for one round is cleared in the next, a proposed one is not missed', async () => {
   const { Draft } = await load('desk/draft.svelte.ts')
   const d = new Draft()
-  d.entered('1', true)
-  d.propose(47)
+  assert.equal(d.entered('1', true), false)
+  assert.equal(d.propose(47), true)
   assert.equal(d.price, 47)
+  assert.equal(d.propose(47), false)
   d.propose(48)
-  assert.equal(d.price, 47, 'a proposal does not run under the hand of the user')
-  d.entered('2', true)
+  assert.equal(d.price, 48, 'a proposal follows the book')
+  d.propose(null)
+  assert.match(d.wrong({ qty: 1, worst: 0, cap: 0 }), /Nobody bids for YES/)
+  assert.equal(d.follows, 'bid')
+  d.tif = 'ioc'
+  assert.equal(d.follows, 'ask', 'a buy that does not wait meets the ask')
+  assert.match(d.wrong({ qty: 1, worst: 0, cap: 0 }), /Nobody offers YES/)
+  d.side = 'sell'
+  assert.equal(d.follows, 'bid')
+  d.tif = 'gtc'
+  assert.equal(d.follows, 'ask')
+  d.side = 'buy'
+  assert.equal(d.entered('2', true), true, 'a new round')
   assert.deepEqual([d.price, d.lapsed], [null, false])
   d.propose(30)
   assert.equal(d.price, 30)
@@ -273,7 +285,7 @@ test('a price typed for one round is cleared in the next, a proposed one is not 
   assert.equal(d.price, null, 'the user chooses again')
   d.choose(50)
   assert.equal(d.wrong({ qty: 1, worst: 0, cap: 0 }), '')
-  d.entered('9', false)
+  assert.equal(d.entered('9', false), false)
   assert.deepEqual([d.price, d.lapsed], [null, false], 'another series')
 })
 
@@ -390,7 +402,9 @@ test('a close is tried again after a rate limit and after a lost answer, and sel
   const { desk, sent } = deskOf(VenueError, ['limited', {}, 'limited', 'limited', new TypeError('lost'), { orders: [] }, sold])
   desk.books.set(1, { generation: 2, best: () => 5000 })
   const position = { market_id: 1, generation: 2, yes_qty: 10, yes_reserved: 0, no_qty: 4, no_reserved: 0 }
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, position, 200), [])
+  const redeemed = []
+  assert.deepEqual(await closeOut(desk, workOf(desk).sends, position, 200, (pairs) => redeemed.push(pairs)), [])
+  assert.deepEqual(redeemed, [4])
   const redeems = sent.filter((r) => r.target.endsWith('/redeem'))
   assert.deepEqual(redeems.map((r) => r.qty), [4, 4], 'pairs are redeemed again after a rate limit')
   const sells = sent.filter((r) => r.target === '/v1/portfolio/orders')

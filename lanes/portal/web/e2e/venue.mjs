@@ -41,6 +41,12 @@ export async function openVenue(...more) {
     await running.ended
   }
 
+  // kill ends the process without a warning.
+  async function kill() {
+    running.child.kill('SIGKILL')
+    await running.ended
+  }
+
   const any = '127.0.0.1:0'
   let running = await launch(any, any, any)
   const found = JSON.parse(readFileSync(file, 'utf8'))
@@ -48,7 +54,8 @@ export async function openVenue(...more) {
   return {
     ...found,
     stop,
-    // start starts a stopped venue again, with its data and at its addresses.
+    kill,
+    // start starts a venue again that was stopped or killed, with its data and at its addresses.
     async start() {
       running = await launch(at(found.api), at(found.portal), at(found.admin))
     },

@@ -65,7 +65,7 @@ async function buys(outcome) {
 const types = () => screens.on(async () => {
   await go('Trade')
   await select(1)
-  await page.locator('.submit:enabled').waitFor({ timeout: ROUND_MS })
+  await page.locator('.submit:not([aria-disabled=true])').waitFor({ timeout: ROUND_MS })
   await button('Limit').click()
   await page.locator('[name=price]').fill('33')
 })
@@ -112,7 +112,7 @@ await run({
       const [r] = await list('/v1/rounds?category=1&limit=1', 'rounds')
       if (r?.status !== 'trading' || Date.now() % 60_000 > LATE_MS) return false
       const { body } = await trader.call('GET', `/v1/markets/${r.market_id}`)
-      return body.yes_ask > 0 && body.yes_bid > 0 && (await page.locator('.submit:enabled').count()) > 0
+      return body.yes_ask > 0 && body.yes_bid > 0 && (await page.locator('.submit:not([aria-disabled=true])').count()) > 0
     }, ROUND_MS)
     // One of YES and NO pays $1, and the two cost more, unless the price moves between them: the
     // round is lost whatever its result.

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from '../inspect.mjs'
 import { clientOf } from '../venue.mjs'
-import { FAR, SCREENS, admin, button, closeAll, clipped, eventually, go, hands, live, page, rests, roomy, run, snap, submits, tab, test, theme, use, venue } from '../harness.mjs'
+import { FAR, SCREENS, admin, button, closeAll, clipped, eventually, go, live, page, rests, roomy, run, snap, submits, tab, test, theme, use, venue } from '../harness.mjs'
 
 // newcomer opens an account with $10,000, and signs in with a key of it, in the place of the one before.
 async function newcomer(name, engineer) {
@@ -105,7 +105,6 @@ async function tasks(width, height, scheme) {
   await button('Contracts').click()
   await button('Limit').click()
   assert.equal(await test('pinned').isVisible(), narrow, 'the figures of the market stay in sight on a phone')
-  await hands(name)
 
   // Each part of the screen, and each table.
   for (const place of narrow ? ['Markets', 'Chart', 'Book', 'Trade', 'Orders'] : ['Trade']) {

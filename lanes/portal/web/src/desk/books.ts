@@ -11,6 +11,7 @@ export class Book {
   readonly market: number
   readonly generation: number
   changes = 0 // grows with each change
+  lost = false // the connection that kept it up to date was lost
   readonly #bids: Record<OutcomeName, Map<number, number>>
 
   constructor(s: BookSnapshot, changes = 0) {
@@ -66,7 +67,14 @@ export class Book {
 export class Books {
   readonly #of = new Map<number, Book>()
 
+  // get returns the book of a market; undefined if it is not up to date.
   get(market: number): Book | undefined {
+    const b = this.#of.get(market)
+    return b?.lost ? undefined : b
+  }
+
+  // last returns the book of a market as it was last seen, to be shown with its age.
+  last(market: number): Book | undefined {
     return this.#of.get(market)
   }
 
@@ -81,7 +89,8 @@ export class Books {
     if (b?.generation === d.generation) b.apply(d)
   }
 
-  clear(): void {
-    this.#of.clear()
+  // lose keeps the books to be shown, until the snapshots of the next connection replace them.
+  lose(): void {
+    for (const b of this.#of.values()) b.lost = true
   }
 }

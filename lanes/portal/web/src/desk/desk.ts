@@ -6,7 +6,7 @@ import { type Channel, type Frame, type Listener, Socket, type SocketState } fro
 import type { BookDelta, BookSnapshot, Evidence, EvidenceTick, Fill, Limits, Market, OracleTick, Order, Pnl, PriceRow, Round, RoundRow, Settlement, Trade, U64, UserEvent, UserSnapshot } from '../venue/wire.ts'
 import { after, ms } from '../venue/wire.ts'
 import { Account } from './account.ts'
-import { Books } from './books.ts'
+import { type Book, Books } from './books.ts'
 import { Chances } from './chances.ts'
 import { Ledgered } from './ledgered.ts'
 import { Prices } from './prices.ts'
@@ -60,6 +60,7 @@ export class Desk implements Listener {
   accountRead = false // its lists have been read
   takerRate = 250 // in 1/10000, until it has been read
   readonly #heard: number[] = [] // by feed: when its last price arrived
+  #heardAt = 0 // when the last message arrived
   limits: Limits | undefined
   last: Action | undefined
   onFill: (f: Fill) => void = () => {}
@@ -121,6 +122,16 @@ export class Desk implements Listener {
     return this.status === 'live' && navigator.onLine
   }
 
+  // age is how old the prices on the screen are, in seconds; undefined while they are up to date.
+  get age(): number | undefined {
+    return this.reachable || !this.#heardAt ? undefined : Math.floor((performance.now() - this.#heardAt) / 1000)
+  }
+
+  // bookShown returns the book of a market; while the venue cannot be reached, as it was last seen.
+  bookShown(market: number): Book | undefined {
+    return this.reachable ? this.books.get(market) : this.books.last(market)
+  }
+
   // quietly ignores network failures of a background read, which the state of the socket
   // shows already. It reports rejections.
   #quietly(work: Promise<unknown>): void {
@@ -174,7 +185,7 @@ export class Desk implements Listener {
   state(s: SocketState, why: string): void {
     this.status = s
     this.why = why
-    if (s === 'lost') this.books.clear()
+    if (s === 'lost') this.books.lose()
     changed()
   }
 
@@ -183,6 +194,7 @@ export class Desk implements Listener {
   }
 
   frame(channel: Channel, f: Frame): void {
+    this.#heardAt = performance.now()
     switch (channel) {
       case 'orderbook_delta':
         if (f.type === 'orderbook_snapshot') this.books.snapshot(f.msg as BookSnapshot)

@@ -45,10 +45,18 @@ export class Draft {
     this.lapsed = false
   }
 
-  // propose sets the price of a ticket in which the user has not chosen one.
-  propose(cents: number): void {
-    if (this.typed || this.lapsed || this.price !== null) return
+  // propose sets the price of a ticket in which the user has not chosen one, to the best price of the
+  // book that it follows: null if there is none. It reports whether that changed the price.
+  propose(cents: number | null): boolean {
+    if (this.typed || this.lapsed || this.price === cents) return false
     this.price = cents
+    return true
+  }
+
+  // follows names the side of the book that a proposed price follows: one who waits joins their own
+  // side, and one who trades now meets the other.
+  get follows(): 'bid' | 'ask' {
+    return (this.side === 'buy') === this.rests ? 'bid' : 'ask'
   }
 
   // anew forgets a proposed price: the market is another one.
@@ -57,14 +65,16 @@ export class Draft {
     this.typed = this.lapsed = false
   }
 
-  // entered is called with the round that the ticket shows. A price that was typed for an earlier
-  // round of the series is cleared.
-  entered(round: U64, sameSeries: boolean): void {
-    if (round === this.#round) return
-    const typed = this.typed && sameSeries && this.#round !== ''
+  // entered is called with the round that the ticket shows, and reports whether it took the place of an
+  // earlier one of the series. A price that was typed for that one is cleared.
+  entered(round: U64, sameSeries: boolean): boolean {
+    if (round === this.#round) return false
+    const next = sameSeries && this.#round !== ''
+    const typed = this.typed && next
     this.#round = round
     this.anew()
     this.lapsed = typed
+    return next
   }
 
   get wish(): Wish {
@@ -78,6 +88,7 @@ export class Draft {
   // wrong describes what is invalid in the draft; '' if it is a valid order.
   wrong(t: Terms): string {
     if (this.kind === 'limit' && this.lapsed && this.price === null) return 'A new round began, and your price was for the last one. Choose a price'
+    if (this.kind === 'limit' && this.price === null && !this.typed) return `Nobody ${this.follows === 'bid' ? 'bids for' : 'offers'} ${this.outcome.toUpperCase()} now. Enter a price`
     if (this.kind === 'limit' && !onGrid(this.price)) return 'Price must be 1.0 to 99.9¢: whole cents from 4 to 96, tenths of a cent outside'
     if (this.kind === 'market' && !within(this.slip, 0, 99)) return 'Slippage must be 0 to 99¢'
     if (this.kind === 'market' && t.worst === 0) return this.side === 'buy' ? `Nobody offers ${this.outcome.toUpperCase()} now` : `Nobody bids for ${this.outcome.toUpperCase()} now`

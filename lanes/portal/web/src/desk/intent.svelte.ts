@@ -11,7 +11,7 @@ const ARRIVED = new Set(['duplicate_client_order_id', 'unknown_order'])
 
 type Send = (desk: Desk, order: PlaceOrder) => Promise<Placed>
 
-const REST_MS = 500 // after a click, so that a second click of the same gesture sends nothing
+const REST_MS = 1000 // after an answer, so that a second press of the same hand sends nothing
 const AGAIN_MS = 5000 // a signed request older than this is not accepted any more
 const GONE_MS = 9000 // so that an order unknown by then was never placed
 const PAUSE_MS = 400
@@ -19,14 +19,16 @@ const PAUSE_MS = 400
 // These codes leave open whether the order was placed, or say that it can be sent again.
 const OPEN = new Set(['sequencing_timeout', 'internal', 'shed', 'draining', 'http_502', 'http_503', 'http_504'])
 
-// Intent sends one order once. It is locked from the click to the answer. If no answer comes, it
-// asks for the order by its client_order_id, and sends the same id again if there is none.
+// Intent sends one order once. It is locked from the click to the answer, and for the same order a
+// second longer. If no answer comes, it asks for the order by its client_order_id, and sends the same
+// id again if there is none.
 export class Intent {
   stage = $state<'ready' | 'sending' | 'asking'>('ready')
-  resting = $state(false)
+  #resting = $state('') // what was answered less than REST_MS ago
   fate = $state.raw<Fate>()
   readonly #desk: Desk
   readonly #patient: boolean
+  #timer: ReturnType<typeof setTimeout> | undefined
 
   // A patient intent sends an order again that the venue rejected because of its rate.
   constructor(desk: Desk, patient = false) {
@@ -34,23 +36,35 @@ export class Intent {
     this.#patient = patient
   }
 
+  // locked tells whether an order is on its way.
   get locked(): boolean {
-    return this.stage !== 'ready' || this.resting
+    return this.stage !== 'ready'
+  }
+
+  // locks tells whether the order of this wish cannot be sent now: an order is on its way, or the same
+  // wish was answered a moment ago.
+  locks(wish: string): boolean {
+    return this.locked || this.#resting === wish
   }
 
   // send resolves when it is known what became of the order. by sends it, as a placement or in the
-  // place of another order.
-  async send(order: PlaceOrder, rejected: (e: VenueError) => string, by: Send = place): Promise<void> {
-    if (this.locked) return
+  // place of another order. wish is what the user sees of it: two orders of one wish are the same order.
+  async send(order: PlaceOrder, rejected: (e: VenueError) => string, by: Send = place, wish = order.client_order_id): Promise<void> {
+    if (this.locks(wish)) return
     this.stage = 'sending'
-    this.resting = true
     this.fate = undefined
-    setTimeout(() => (this.resting = false), REST_MS)
     try {
       this.fate = await this.#fate(order, rejected, by)
     } finally {
       this.stage = 'ready'
+      this.#rest(wish)
     }
+  }
+
+  #rest(wish: string): void {
+    this.#resting = wish
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => (this.#resting = ''), REST_MS)
   }
 
   async #fate(order: PlaceOrder, rejected: (e: VenueError) => string, by: Send): Promise<Fate> {

@@ -58,7 +58,7 @@ export function termsOf(w: Wish, book: Book | undefined, cash: number, rate: num
     return { qty: w.qty, worst: bid && Math.max(1, bid - w.slip), cap: 0 }
   }
   const bid = book?.best(other) ?? 0
-  const worst = bid && Math.min(9999, 10000 - bid + w.slip)
+  const worst = bid && Math.min(9990, 10000 - bid + w.slip)
   const most = Math.min(w.amount || w.qty * eachCosts(rate, worst), cash)
   return { qty: w.amount && book ? affordable(book, w.outcome, worst, most, rate) : w.qty, worst, cap: Math.max(1, most) }
 }

@@ -99,11 +99,14 @@ async function putBack(sends: Sends, orders: Order[]): Promise<void> {
 }
 
 // closeOut redeems the pairs of a position and sells the rest at the market, no more than slip
-// pips below the best bid. It returns what cannot be sold now.
-export async function closeOut(desk: Desk, sends: Sends, p: Position, slip: number): Promise<string[]> {
+// pips below the best bid. It calls redeemed after a redemption, and returns what cannot be sold now.
+export async function closeOut(desk: Desk, sends: Sends, p: Position, slip: number, redeemed: (pairs: number) => void): Promise<string[]> {
   const free = { yes: p.yes_qty - p.yes_reserved, no: p.no_qty - p.no_reserved }
   const pairs = Math.min(free.yes, free.no)
-  if (pairs > 0) await patiently(() => redeem(desk, p.market_id, pairs))
+  if (pairs > 0) {
+    await patiently(() => redeem(desk, p.market_id, pairs))
+    redeemed(pairs)
+  }
   const stuck: string[] = []
   for (const outcome of ['yes', 'no'] as OutcomeName[]) {
     const qty = free[outcome] - pairs

@@ -320,6 +320,7 @@ export interface Preview {
   cash_after: U64
   reason?: string
   queue_ahead?: number // contracts, if it would rest
+  as_of_seq: U64
 }
 
 // Mandate bounds an agent. An absent field sets no bound. Costs and losses are in pips, and
