@@ -226,7 +226,7 @@ func getBody(t *testing.T, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer open")
+	r.Header.Set("Authorization", "Bearer "+strings.Repeat("op", 16))
 	a, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
