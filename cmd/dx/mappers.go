@@ -34,11 +34,9 @@ func decodeSecret(ctx *kong.DecodeContext, target reflect.Value) error {
 		target.SetString(strings.TrimSpace(text))
 		return nil
 	}
-	var list []string
-	for x := range strings.SplitSeq(text, ",") {
-		list = append(list, strings.TrimSpace(x))
+	for x := range strings.SplitSeq(text, ",") { // a flag may be there several times
+		target.Set(reflect.Append(target, reflect.ValueOf(strings.TrimSpace(x))))
 	}
-	target.Set(reflect.ValueOf(list))
 	return nil
 }
 
