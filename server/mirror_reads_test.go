@@ -86,6 +86,9 @@ func aSecondLater(o *server.Options) {
 // every list to its end in pages of several sizes. A venue that keeps everything in memory, started
 // from the same journal, shows the same rows.
 func TestListsBeyondMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads every list to its end")
+	}
 	data := t.TempDir()
 	v := servertest.New(t, tinyCaps, func(o *server.Options) { o.Data = data })
 	trade(t, v)
@@ -240,6 +243,9 @@ func TestLiveRowsNeedNoMirror(t *testing.T) {
 // their ids: while the mirror is behind, when it has caught up, and with a mirror that cannot be opened.
 // Each read costs one token.
 func TestOpenOrdersNeedNoMirror(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of requests")
+	}
 	const perSecond = 100
 	data := t.TempDir()
 	options := func(o *server.Options) {
@@ -313,6 +319,9 @@ func TestOpenOrdersNeedNoMirror(t *testing.T) {
 // TestPagesOfMemoryNeedNoMirror reads every list whose older rows memory has released while the mirror
 // cannot be opened: a page is what memory has of it, and its cursor leads to the rows of the mirror.
 func TestPagesOfMemoryNeedNoMirror(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads every list to its end")
+	}
 	data := t.TempDir()
 	options := func(o *server.Options) {
 		tinyCaps(o)

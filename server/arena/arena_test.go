@@ -20,6 +20,9 @@ func testConfig(t *testing.T, change ...func(*Config)) *Config {
 
 // TestSameSeedSameRun tests that two runs of a seed have the same commands and the same state.
 func TestSameSeedSameRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	var first []*seedFigures
 	for range 2 {
 		dir := t.TempDir()

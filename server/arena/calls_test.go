@@ -121,6 +121,9 @@ func retryingAgent(a agent) {
 // TestRefusals tests the answers to calls that the arena refuses: those of the agent lane are messages of
 // JSON-RPC with the id of the call, and a call that a restart ends can be repeated.
 func TestRefusals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	dir := t.TempDir()
 	c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Seats = "3", 4, nil }, withAgent("retrying"), func(c *Config) {
 		c.Seats[0].Faults = []string{refused + " shed", refused + " rate_limited", restartVenue}

@@ -21,6 +21,9 @@ import (
 // TestExport tests that two runs of a seed have the same exports, and that no file of a bundle or of
 // an export has a secret.
 func TestExport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	var first map[string]string
 	for range 2 {
 		dir, out := t.TempDir(), t.TempDir()

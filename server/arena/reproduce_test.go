@@ -17,6 +17,9 @@ import (
 // TestFaultsAreReproducible tests that two runs of a seed have the same commands although every kind of
 // fault strikes a process.
 func TestFaultsAreReproducible(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	faults := []string{lostAnswer, lostRequest, lateAnswer + " 500", duplicate, refused + " shed", staleIndex + " 10", pauseMarket, restartVenue, socketCut}
 	var first *Manifest
 	for range 2 {

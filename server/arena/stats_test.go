@@ -94,6 +94,9 @@ func TestScoresAreTheSameEverywhere(t *testing.T) {
 // TestVerify tests that a changed byte in any file of a bundle, or a changed figure of the report,
 // fails.
 func TestVerify(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	dir := t.TempDir()
 	if _, err := Run(t.Context(), testConfig(t, func(c *Config) { c.Rounds = 1 }), Options{Dir: dir}); err != nil {
 		t.Fatal(err)

@@ -1,10 +1,11 @@
-// Tests the trading screen in a browser against `dx dev`. The tracks run side by side, each a process
-// with its own venue and browser; the steps of a track run in order. The first failure ends its track.
+// Tests the trading screen in a browser against `dx dev`. As many tracks as the machine has processors run
+// side by side, each a process with its own venue and browser; the steps of a track run in order. The first
+// failure ends its track.
 //
 //   node e2e/run.mjs [folder for screenshots] [words of the steps to run]
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -29,7 +30,12 @@ async function ran(track) {
 
 try {
   buildVenue(join(built, 'dx'))
-  const passed = await Promise.all(TRACKS.map(ran))
+  const passed = []
+  const next = TRACKS.values()
+  const runsTracks = async () => {
+    for (const track of next) passed.push(await ran(track))
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, runsTracks))
   for (const track of ALONE) passed.push(await ran(track))
   process.exitCode = passed.every(Boolean) ? 0 : 1
 } finally {
