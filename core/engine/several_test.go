@@ -215,6 +215,9 @@ func (c *caller) run(n int, r *rand.Rand, answers *sync.WaitGroup) {
 // applied twice, no refused one is in the log, the order within each account, class and member is
 // that of Submit, and all states are equal to a replay of the log.
 func TestSeveralEngines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation; with the race detector, Go 1.26 now and then crashes in a timer of a synctest bubble")
+	}
 	var again, repeats, unknown, answered atomic.Uint64
 	for seed := uint64(1); seed <= *severalSeeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
