@@ -100,7 +100,11 @@ func run(args []string, out, errs io.Writer) int {
 		return 2
 	}
 	kongcompletion.Register(parser, seriesPredictor()) // exits here if a shell asks for completions
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		stops = append(stops, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), stops...)
 	defer stop()
 	if err := checkVariables(parser.Model, errs); err != nil {
 		fmt.Fprintln(errs, "dx:", err)

@@ -18,8 +18,9 @@ import (
 	"duplex/schemas"
 )
 
-// startWith runs `dx dev` with its standard output and standard error at a file.
-func startWith(t *testing.T, log *os.File) *process {
+// startWith runs `dx dev` with its standard output and standard error at a file, through another command
+// if there is one.
+func startWith(t *testing.T, log *os.File, through ...string) *process {
 	t.Helper()
 	skipProcess(t)
 	path, err := binary()
@@ -27,7 +28,8 @@ func startWith(t *testing.T, log *os.File) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, file: filepath.Join(t.TempDir(), "dev.json"), done: make(chan error, 1)}
-	p.cmd = exec.Command(path, "dev", "--log-level", "debug", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", t.TempDir(), "--dev-file", p.file, "--quiet-market")
+	args := append(through, path, "dev", "--log-level", "debug", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", t.TempDir(), "--dev-file", p.file, "--quiet-market")
+	p.cmd = exec.Command(args[0], args[1:]...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -100,6 +102,23 @@ func TestSignals(t *testing.T) {
 		p.opened()
 		p.signaled(s)
 	}
+}
+
+// TestNohup sends SIGHUP to a venue that was started with it ignored, as nohup does: it runs on.
+func TestNohup(t *testing.T) {
+	skipProcess(t)
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	p := startWith(t, log, "sh", "-c", `trap "" HUP; exec "$0" "$@"`)
+	p.opened()
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	p.actions(20)
+	p.signaled(syscall.SIGTERM)
 }
 
 // TestLogReaders runs a venue whose log cannot be written: its reader is gone, reads nothing, or the disk is
