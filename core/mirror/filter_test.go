@@ -40,15 +40,13 @@ func readFiltered[T any](t *testing.T, limit int, page func(from uint64, limit i
 // many rows are read: no row is left out and none is there twice.
 func TestRareFilters(t *testing.T) {
 	t.Parallel()
-	first, total, window := scanFirst, scanTime, scanWindow
-	t.Cleanup(func() { scanFirst, scanTime, scanWindow = first, total, window })
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 21)
 		v.run(60)
 		m := v.start(v.options(dsn))
 		v.waitFor(m)
 		now := v.state.Venue.Now().Seq
-		scanFirst, scanTime, scanWindow = first, total, window
+		windows := scanLimits{window: 3}
 		const user = core.UserID(2)
 		market, category, of := core.MarketID(2), uint16(2), user
 		ledgerAt := func(r *view.LedgerRow) uint64 { return r.N }
@@ -98,14 +96,14 @@ func TestRareFilters(t *testing.T) {
 		}
 		for _, l := range lists {
 			want, _ := l.read(false)
-			scanFirst, scanTime, scanWindow = 0, 0, 3
+			m.scan = windows
 			got, cuts := l.read(true)
-			scanFirst, scanTime, scanWindow = first, total, window
+			m.scan = defaultScan
 			if !reflect.DeepEqual(got, want) || len(want) == 0 || cuts == 0 && l.name != "rounds by category" {
 				t.Errorf("%s: %d rows after %d cuts, want %d", l.name, len(got), cuts, len(want))
 			}
 		}
-		scanFirst, scanTime, scanWindow = 0, 0, 3
+		m.scan = windows
 		for seq := uint64(1); seq < now; seq += 97 { // the rows of a ledger below a seq
 			var want, got []view.LedgerRow
 			for _, r := range v.state.View.Ledger(user, 0) {

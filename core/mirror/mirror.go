@@ -49,6 +49,7 @@ var _ Log = (*journal.File)(nil)
 // called by any number of goroutines.
 type Mirror struct {
 	o     Options
+	scan  scanLimits            // changed by tests alone
 	store atomic.Pointer[store] // nil: no database is open
 	stats stats
 	log   atomic.Pointer[Log]
@@ -86,7 +87,7 @@ func New(o Options) *Mirror {
 	if o.fault == nil {
 		o.fault = noFault
 	}
-	return &Mirror{o: o}
+	return &Mirror{o: o, scan: defaultScan}
 }
 
 // Start starts the projector, which opens the database and follows the log until Close. It returns

@@ -213,14 +213,14 @@ var (
 	}()
 )
 
-// The time of a read whose filter may select few rows. First the database finds the rows by itself. If
-// that takes longer than scanFirst, the rows are looked at in windows of scanWindow, until scanTime has
-// passed. Variables for tests.
-var (
-	scanFirst  = 150 * time.Millisecond
-	scanTime   = 300 * time.Millisecond
-	scanWindow = 10_000
-)
+// scanLimits bounds a read whose filter may select few rows. First the database finds the rows by itself.
+// If that takes longer than first, the rows are looked at in windows of window rows, until total has passed.
+type scanLimits struct {
+	first, total time.Duration
+	window       int
+}
+
+var defaultScan = scanLimits{first: 150 * time.Millisecond, total: 300 * time.Millisecond, window: 10_000}
 
 // list runs a query on a table and returns its rows in the order given, at most limit.
 func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q query, order string, limit int, decode func(*row) T) (out []T, err error) {
@@ -253,10 +253,10 @@ func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q que
 	if filtered := q.scan != "" && q.index == "" && len(q.where) > q.scanned+1; !filtered {
 		err = read(ctx, q)
 	} else {
-		first, cancel := context.WithTimeout(ctx, scanFirst)
+		first, cancel := context.WithTimeout(ctx, m.scan.first)
 		err = read(first, q)
 		if cancel(); err != nil && first.Err() != nil && ctx.Err() == nil {
-			err = scanWindows(ctx, *s, m.o.DSN, t, q, begun, func(q query) (full bool, err error) {
+			err = m.scan.windows(ctx, *s, m.o.DSN, t, q, begun, func(q query) (full bool, err error) {
 				err = read(ctx, q)
 				return len(out) == limit, err
 			})
@@ -274,14 +274,14 @@ func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q que
 	return out, nil
 }
 
-// scanWindows reads windows of rows, newest first, until read is full, the rows end or the time has
-// passed; the error is then a Cut.
-func scanWindows(ctx context.Context, s store, dsn string, t *table, q query, begun time.Time, read func(query) (full bool, err error)) error {
+// windows reads windows of rows, newest first, until read is full, the rows end or the time has passed;
+// the error is then a Cut.
+func (l scanLimits) windows(ctx context.Context, s store, dsn string, t *table, q query, begun time.Time, read func(query) (full bool, err error)) error {
 	bound := query{where: q.where[:q.scanned+1]}
 	below := q.args[q.scanArg].(int64)
-	for windows := 0; ; windows++ {
+	for n := 0; ; n++ {
 		low := int64(0) // value of the last row of the window; 0: the rows end in it
-		bound.args = append(slices.Clone(q.args[q.moreArgs:q.scanArg]), below, 1, scanWindow-1)
+		bound.args = append(slices.Clone(q.args[q.moreArgs:q.scanArg]), below, 1, l.window-1)
 		err := s.page(ctx, bound.sql(q.scan, t, q.scan+" DESC", dsn)+" OFFSET ?", bound.args, func(values []any) error {
 			r := row{values: values}
 			low = r.int()
@@ -292,12 +292,12 @@ func scanWindows(ctx context.Context, s store, dsn string, t *table, q query, be
 			full, err = read(q.window(low, below))
 		}
 		switch {
-		case err != nil && windows > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		case err != nil && n > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return &history.Cut{Below: uint64(below)}
 		case err != nil || full || low == 0:
 			return err
 		}
-		if below = low; time.Since(begun) >= scanTime {
+		if below = low; time.Since(begun) >= l.total {
 			return &history.Cut{Below: uint64(low)}
 		}
 	}
