@@ -13,12 +13,10 @@ func (m Mark) MarkOf(i int) Mark {
 }
 
 // The bounds of a mark (docs/rules/accounts.md#marks). MarkAheadMs is how far the time of signing
-// may be ahead of the stamp, MarkLateMs how far behind. Their sum is MarkKeptMs: a mark is forgotten when
-// the same bytes are too late anyway.
+// may be ahead of the stamp, MarkLateMs how far behind; a mark is kept until then.
 const (
 	MarkAheadMs = 5250
-	MarkLateMs  = 9750
-	MarkKeptMs  = MarkAheadMs + MarkLateMs
+	MarkLateMs  = 15_000
 	MarksMax    = 1 << 20 // that are kept; a marked command beyond them has no effect
 )
 

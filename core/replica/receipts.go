@@ -19,7 +19,7 @@ type firstReceipt struct {
 	Forecast   *core.ForecastSubmitted `cbor:",omitempty"`
 }
 
-// keepReceipt keeps the receipt of a marked command as long as its mark. A placement, a
+// keepReceipt keeps the receipt of a marked command at least as long as its mark. A placement, a
 // replace and a cancel need none: their repeat is refused.
 func (r *Replica) keepReceipt(a *Applied) {
 	x := firstReceipt{Stamp: a.Stamp, Reject: a.Reject}
@@ -42,7 +42,7 @@ func (r *Replica) keepReceipt(a *Applied) {
 	}
 	// An image shares the list: it is only appended to, and cut at its front.
 	list := r.State.Receipts
-	for len(list) > 0 && a.Stamp.Ts-list[0].Stamp.Ts > core.MarkKeptMs*core.NsPerMs {
+	for len(list) > 0 && a.Stamp.Ts-list[0].Stamp.Ts > (core.MarkAheadMs+core.MarkLateMs)*core.NsPerMs {
 		list = list[1:]
 	}
 	r.State.Receipts = append(list, x)

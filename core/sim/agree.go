@@ -97,7 +97,7 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 		return fmt.Errorf("resting orders %v, the model has %v", resting, want)
 	}
 	marks := slices.Collect(v.Marks())
-	if slices.Reverse(marks); !slices.Equal(marks, m.Marks(v.Now().Ts)) {
+	if !slices.Equal(marks, m.Marks(v.Now().Ts)) {
 		return fmt.Errorf("%d marks, the model has %d", len(marks), len(m.Marks(v.Now().Ts)))
 	}
 	s := v.Sums()

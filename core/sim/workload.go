@@ -479,7 +479,7 @@ func (w *workload) mark(r *rand.Rand, cmd core.Command) core.Command {
 	}
 	m := &core.Marked{SignedAt: w.now()/core.NsPerMs - int64(r.IntN(3000)), Command: cmd}
 	if r.IntN(10) == 0 {
-		m.SignedAt += int64(r.IntN(20_000)) - 10_000
+		m.SignedAt += int64(r.IntN(25_000)) - 15_000
 	}
 	for i := range m.Mark {
 		m.Mark[i] = byte(r.Uint32())

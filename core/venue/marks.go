@@ -10,7 +10,7 @@ import (
 	"duplex/core"
 )
 
-// marks are the marks of the commands of the last core.MarkKeptMs, in the order of their seqs
+// marks are marks in the order of their seqs, from the first whose bytes are not late yet
 // (docs/rules/accounts.md#marks). Before core.RevisionMembers there are none. They are kept in
 // chunks. A chunk is only ever appended to and cut at its front, so an Image shares the bytes that
 // it has.
@@ -20,32 +20,34 @@ type marks struct {
 	seqs   map[core.Mark]uint64
 }
 
-// markRecord is a mark that is kept, and the stamp of its command.
+// markRecord is a mark that is kept, with the seq of its command.
 type markRecord struct {
-	mark core.Mark
-	at   core.Stamp
+	mark     core.Mark
+	seq      uint64
+	signedAt int64 // ms since the Unix epoch
 }
 
 // marksInChunk is the greatest length of a chunk.
 const marksInChunk = 4096
 
-func (m *marks) add(mark core.Mark, at core.Stamp) {
+func (m *marks) add(r markRecord) {
 	last := len(m.chunks) - 1
 	if last < 0 || len(m.chunks[last]) == marksInChunk {
 		m.chunks = append(m.chunks, nil)
 		last++
 	}
-	m.chunks[last] = append(m.chunks[last], markRecord{mark, at})
+	m.chunks[last] = append(m.chunks[last], r)
 	if m.seqs == nil {
 		m.seqs = map[core.Mark]uint64{}
 	}
-	m.seqs[mark] = at.Seq
+	m.seqs[r.mark] = r.seq
 	m.n++
 }
 
-// forget forgets the marks that are no longer kept at ts.
+// forget forgets the marks before the first one that is not late at ts. Those behind it wait for it, at
+// most core.MarkAheadMs+core.MarkLateMs after their own stamp.
 func (m *marks) forget(ts int64) {
-	for m.n > 0 && !kept(m.chunks[0][0].at.Ts, ts) {
+	for m.n > 0 && late(m.chunks[0][0].signedAt, ts) {
 		first := m.chunks[0]
 		delete(m.seqs, first[0].mark)
 		if m.n--; len(first) > 1 {
@@ -58,12 +60,11 @@ func (m *marks) forget(ts int64) {
 
 // full reports whether there is no room for a mark at ts.
 func (m *marks) full(ts int64) bool {
-	return m.n >= core.MarksMax && kept(m.chunks[0][0].at.Ts, ts)
+	return m.n >= core.MarksMax && !late(m.chunks[0][0].signedAt, ts)
 }
 
-// kept reports whether the mark of a command with the stamp from is kept at ts. It counts whole
-// milliseconds, as Judge does, so that no mark is forgotten before the same bytes are late.
-func kept(from, ts int64) bool { return ts/core.NsPerMs-from/core.NsPerMs <= core.MarkKeptMs }
+// late reports whether bytes signed at a time in ms are late at the stamp ts, which is counted in whole ms.
+func late(signedAt, ts int64) bool { return ts/core.NsPerMs-signedAt > core.MarkLateMs }
 
 // Judgment says whether a command takes a seq and has an effect.
 type Judgment uint8
@@ -86,7 +87,7 @@ func (v *Venue) Judge(cmd core.Command, ts int64) (j Judgment, first uint64) {
 	if !ok {
 		return Effective, 0
 	}
-	if age := ts/core.NsPerMs - c.SignedAt; age > core.MarkLateMs || age < -core.MarkAheadMs {
+	if late(c.SignedAt, ts) || c.SignedAt-ts/core.NsPerMs > core.MarkAheadMs {
 		return Late, 0
 	}
 	if seq, ok := v.marks.seqs[c.Mark]; ok {
@@ -119,7 +120,7 @@ func (v *Venue) applyMarked(c *core.Marked) core.Reject {
 	if _, known := v.marks.seqs[c.Mark]; known {
 		panic(core.InvariantViolation{Detail: "a mark was used twice"})
 	}
-	v.marks.add(c.Mark, v.now)
+	v.marks.add(markRecord{c.Mark, v.now.Seq, c.SignedAt})
 	return v.apply(c.Command)
 }
 
@@ -130,8 +131,8 @@ const markBytes = 32
 func encodeMarks(dst []byte, list []markRecord) []byte {
 	for i := range list {
 		dst = append(dst, list[i].mark[:]...)
-		dst = binary.BigEndian.AppendUint64(dst, list[i].at.Seq)
-		dst = binary.BigEndian.AppendUint64(dst, uint64(list[i].at.Ts))
+		dst = binary.BigEndian.AppendUint64(dst, list[i].seq)
+		dst = binary.BigEndian.AppendUint64(dst, uint64(list[i].signedAt))
 	}
 	return dst
 }
@@ -167,12 +168,11 @@ func (v *Venue) restoreMarks(list [][]byte) error {
 			return errors.New("a mark is cut short")
 		}
 		for ; len(b) > 0; b = b[markBytes:] {
-			mark := core.Mark(b)
-			at := core.Stamp{Seq: binary.BigEndian.Uint64(b[16:]), Ts: int64(binary.BigEndian.Uint64(b[24:]))}
-			if _, twice := v.marks.seqs[mark]; twice {
-				return fmt.Errorf("the mark %x is kept twice", mark)
+			r := markRecord{core.Mark(b), binary.BigEndian.Uint64(b[16:]), int64(binary.BigEndian.Uint64(b[24:]))}
+			if _, twice := v.marks.seqs[r.mark]; twice {
+				return fmt.Errorf("the mark %x is kept twice", r.mark)
 			}
-			v.marks.add(mark, at)
+			v.marks.add(r)
 		}
 	}
 	return nil

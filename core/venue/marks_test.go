@@ -49,9 +49,17 @@ func TestMarks(t *testing.T) {
 	if got := judge(first, Repeated); got != seq {
 		t.Errorf("the first command has seq %d, not %d", got, seq)
 	}
-	judge(marked(2, begun), Effective)
+	second := marked(2, begun)
+	judge(second, Effective)
+	apply(second)
 
-	now.Ts += core.MarkKeptMs * core.NsPerMs // the last moment at which the same bytes would be in time
+	now.Ts += (core.MarkLateMs + 1) * core.NsPerMs
+	apply(&core.Clock{})
+	judge(second, Late)
+	if v.MarkCount() != 2 {
+		t.Errorf("%d marks are kept: the first is not late, and the second waits for it", v.MarkCount())
+	}
+	now.Ts = (begun + core.MarkAheadMs + core.MarkLateMs) * core.NsPerMs // the last moment at which the first would be in time
 	judge(first, Repeated)
 	now.Ts++
 	apply(&core.Clock{})
@@ -62,7 +70,7 @@ func TestMarks(t *testing.T) {
 	if v.MarkCount() != 0 {
 		t.Errorf("%d marks are kept", v.MarkCount())
 	}
-	if cash, _ := v.Balance(1); cash != 999 {
+	if cash, _ := v.Balance(1); cash != 998 {
 		t.Errorf("cash %d", cash)
 	}
 }

@@ -366,8 +366,8 @@ func (v *Venue) Authorized(cmd core.Command) bool {
 
 // mark is the mark of a command, and the stamp of the command.
 type mark struct {
-	mark core.Mark
-	at   core.Stamp
+	mark     core.Mark
+	signedAt int64 // in ms
 }
 
 // Judge returns why a command that would get the stamp ts takes no seq: "" if it does take one,
@@ -381,7 +381,7 @@ func (v *Venue) Judge(cmd core.Command, ts int64) string {
 		return ""
 	}
 	signed, now := time.UnixMilli(c.SignedAt), time.Unix(0, ts).Truncate(time.Millisecond)
-	if now.Sub(signed) > 9750*time.Millisecond || signed.Sub(now) > 5250*time.Millisecond {
+	if now.Sub(signed) > 15*time.Second || signed.Sub(now) > 5250*time.Millisecond {
 		return "late"
 	}
 	if slices.ContainsFunc(v.Marks(ts), func(m core.Mark) bool { return m == c.Mark }) {
@@ -390,15 +390,20 @@ func (v *Venue) Judge(cmd core.Command, ts int64) string {
 	return ""
 }
 
-// Marks returns the marks that are kept at ts, the newest first.
+// Marks returns the marks that are kept at ts, the oldest first: all from the first one that is not late.
 func (v *Venue) Marks(ts int64) (list []core.Mark) {
-	for _, m := range slices.Backward(v.marks) {
-		if ts/int64(time.Millisecond)-m.at.Ts/int64(time.Millisecond) > 15_000 {
-			break
-		}
+	for _, m := range v.keptMarks(ts) {
 		list = append(list, m.mark)
 	}
 	return list
+}
+
+func (v *Venue) keptMarks(ts int64) []mark {
+	first := slices.IndexFunc(v.marks, func(m mark) bool { return m.signedAt+15_000 >= ts/int64(time.Millisecond) })
+	if first < 0 {
+		return nil
+	}
+	return v.marks[first:]
 }
 
 // numberKeys numbers the keys from 1 in the order of their creation.

@@ -281,7 +281,7 @@ func (v *Venue) apply(cmd core.Command) core.Reject {
 	case *core.CancelUserOrders:
 		return v.cancelUserOrders(c)
 	case *core.Marked:
-		v.marks = append(v.marks, mark{c.Mark, v.now})
+		v.marks = append(v.keptMarks(v.now.Ts), mark{c.Mark, c.SignedAt})
 		return v.apply(c.Command)
 	case *core.Checkpoint, *core.Attest:
 	default:
