@@ -273,6 +273,14 @@ func (d *directRun) placeAfterClose() error {
 	return nil
 }
 
+// TestModelAgreed repeats a run in which the two once differed: an agent whose loss was beyond its bound
+// replaced an order by a market buy with max_cost 0.
+func TestModelAgreed(t *testing.T) {
+	if err := newDirectRun(70056).run(5000, 5000); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestModelAgrees compares the venue with the model: the outcome of every command, and the
 // whole state, after each command in the first run and every 50 commands in the others.
 func TestModelAgrees(t *testing.T) {

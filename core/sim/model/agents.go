@@ -270,7 +270,11 @@ func (v *Venue) judge(c *core.PlaceOrder) *core.Violation {
 	resting := integer(int64(len(v.resting(func(o order) bool { return o.User == c.User }))))
 	placed := integer(int64(v.users[c.User].ordersOn[v.today()]))
 	full := func(rule core.MandateRule, limit, used, asked *big.Int) bool {
-		return m.Has(rule) && less(limit, plus(used, asked))
+		headroom := minus(limit, used)
+		if headroom.Sign() < 0 {
+			headroom = zero // a buy with max_cost 0 passes a bound that is broken already
+		}
+		return m.Has(rule) && less(headroom, asked)
 	}
 	rests := c.Type == core.Limit && (c.TIF == core.GTC || c.TIF == core.GTT)
 	if limit := integer(int64(m.OpenOrders)); rests && full(core.RuleOpenOrders, limit, resting, one) {
