@@ -1,6 +1,7 @@
 package venue
 
 import (
+	"bytes"
 	"testing"
 
 	"duplex/core"
@@ -84,5 +85,30 @@ func TestMarksOfABatch(t *testing.T) {
 			t.Fatalf("commands %d and %d have one mark", before, i)
 		}
 		seen[m] = i
+	}
+}
+
+// TestMarksAreRestored checks the pieces of an encoded state around the length of one.
+func TestMarksAreRestored(t *testing.T) {
+	for _, n := range []int{0, 1, 2, marksInChunk - 1, marksInChunk, marksInChunk + 1, 2*marksInChunk - 1, 2 * marksInChunk} {
+		v := New()
+		for i, c := range rulesOf(core.RevisionNewest) {
+			v.Apply(core.Stamp{Seq: uint64(i + 1), Ts: int64(i + 1)}, c, &core.Events{})
+		}
+		for i := range n {
+			v.marks.add(markRecord{core.Mark{}.MarkOf(i), uint64(i + 1), int64(i)})
+		}
+		b, err := v.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Restore(b)
+		if err != nil {
+			t.Errorf("%d marks: %v", n, err)
+			continue
+		}
+		if c, err := again.MarshalBinary(); err != nil || !bytes.Equal(b, c) || again.MarkCount() != n {
+			t.Errorf("%d marks are not restored as they were: %v", n, err)
+		}
 	}
 }
