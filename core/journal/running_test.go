@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -145,18 +146,17 @@ func TestReadersOfARunningLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	propose(t, f, 1, 5)
-	ended := make(chan struct{})
-	stop, cancel := context.WithCancel(t.Context())
-	go func() {
-		defer close(ended)
-		for n := 6; stop.Err() == nil; n++ {
+	n := 0
+	add := func(groups int) {
+		for range groups {
+			n++
 			if err := f.Propose(context.Background(), Group{Proposal: uint64(n), Body: body(n % 100)}); err != nil {
 				t.Error(err)
 				return
 			}
 		}
-	}()
+	}
+	add(5)
 	drainScan := func(groups func(func(LocatedGroup, error) bool)) (n uint64, err error) {
 		for g, err := range groups {
 			if torn := (*Torn)(nil); errors.As(err, &torn) {
@@ -169,6 +169,7 @@ func TestReadersOfARunningLog(t *testing.T) {
 		}
 		return n, nil
 	}
+	const groupsInARead = 100 // several segments
 	copied := filepath.Join(tempDir(t), "copy")
 	for range 25 {
 		for name, read := range map[string]func() (uint64, error){
@@ -187,16 +188,17 @@ func TestReadersOfARunningLog(t *testing.T) {
 			},
 		} {
 			before := f.Last().Number
+			var writer sync.WaitGroup
+			writer.Go(func() { add(groupsInARead) })
 			if got, err := read(); err != nil || got < before {
 				t.Errorf("%s: reads up to group %d of at least %d: %v", name, got, before, err)
 			}
+			writer.Wait()
 		}
 		if t.Failed() {
 			break
 		}
 	}
-	cancel()
-	<-ended
 	mustClose(t, f)
 }
 
