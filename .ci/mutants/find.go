@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -123,4 +125,41 @@ func nameOf(d *ast.FuncDecl) string {
 		t = g.X
 	}
 	return t.(*ast.Ident).Name + "." + d.Name.Name
+}
+
+// changedSince returns the lines of each file of the packages that are not as in a commit, by path from
+// the root.
+func changedSince(ctx context.Context, root, commit string, pkgs []string) (map[string]map[int]bool, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"diff", "--no-ext-diff", "--no-color", "--no-prefix", "--relative", "-U0", commit, "--"}, pkgs...)...)
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("the changes since %s: %w", commit, err)
+	}
+	return changedLines(string(out))
+}
+
+// changedLines reads the lines of the new side from a diff without context.
+func changedLines(diff string) (map[string]map[int]bool, error) {
+	changed := map[string]map[int]bool{}
+	var lines map[int]bool
+	for line := range strings.Lines(diff) {
+		if file, ok := strings.CutPrefix(line, "+++ "); ok {
+			lines = map[int]bool{}
+			changed[strings.TrimSpace(file)] = lines
+		} else if strings.HasPrefix(line, "@@ ") {
+			_, after, _ := strings.Cut(line, " +")
+			first, n := 0, 1
+			if _, err := fmt.Sscanf(after, "%d,%d", &first, &n); err != nil {
+				n = 1
+				if _, err := fmt.Sscanf(after, "%d", &first); err != nil {
+					return nil, fmt.Errorf("not a line of a diff: %q", line)
+				}
+			}
+			for i := range n {
+				lines[first+i] = true
+			}
+		}
+	}
+	return changed, nil
 }

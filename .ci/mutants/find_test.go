@@ -1,6 +1,7 @@
 package main
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -93,5 +94,16 @@ func TestGraft(t *testing.T) {
 		if !strings.Contains(string(src), want) {
 			t.Errorf("no %q in\n%s", want, src)
 		}
+	}
+}
+
+func TestChangedLines(t *testing.T) {
+	got, err := changedLines("diff --git core/a.go core/a.go\n--- core/a.go\n+++ core/a.go\n@@ -3 +3,2 @@ func a() {\n-x\n+y\n+z\n@@ -9,2 +9,0 @@\n-p\n-q\n@@ -20 +19 @@\n-u\n+v\n--- core/b.go\n+++ /dev/null\n@@ -1 +0,0 @@\n-p\n")
+	want := map[string]map[int]bool{"core/a.go": {3: true, 4: true, 19: true}, "/dev/null": {}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	if _, err := changedLines("+++ core/a.go\n@@ no numbers @@\n"); err == nil {
+		t.Error("a line without numbers is no error")
 	}
 }

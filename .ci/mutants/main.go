@@ -23,7 +23,7 @@ func main() {
 type options struct {
 	root, judged, log string
 	pkgs              []string
-	match             string
+	match, since      string
 	n                 int
 	seed              int64
 }
@@ -36,6 +36,7 @@ func flags() (o options) {
 	flag.StringVar(&o.log, "log", "", "a `file` for the results, from which an interrupted run resumes")
 	flag.StringVar(&o.match, "match", "", "only mutants whose key contains this")
 	flag.IntVar(&o.n, "n", 0, "number of mutants to try in each package, drawn at random; 0 for all")
+	flag.StringVar(&o.since, "since", "", "beside those drawn, all mutants in the lines changed since this `commit`")
 	flag.Int64Var(&o.seed, "seed", 1, "seed of the draw")
 	flag.Parse()
 	o.pkgs = strings.Split(pkgs, ",")
@@ -67,6 +68,17 @@ func run() error {
 	wanted := map[*Mutant]bool{}
 	for _, m := range o.draw(all) {
 		wanted[m] = true
+	}
+	if o.since != "" {
+		changed, err := changedSince(ctx, root, o.since, o.pkgs)
+		if err != nil {
+			return err
+		}
+		for _, m := range all {
+			if changed[m.File][m.Line] {
+				wanted[m] = true
+			}
+		}
 	}
 	l, err := openLog(o.log)
 	if err != nil {

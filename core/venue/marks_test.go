@@ -76,6 +76,29 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// TestMarksMax checks that a command is late if there is no room for its mark, until the oldest one is late.
+func TestMarksMax(t *testing.T) {
+	v, signed := New(), int64(1_800_000_000_000)
+	for i := range core.MarksMax - 1 {
+		at := signed
+		if i == 0 {
+			at -= 10 // the oldest is late before the others
+		}
+		v.marks.add(markRecord{mark: core.Mark{byte(i >> 16)}.MarkOf(i), signedAt: at})
+	}
+	judge := func(ms int64, want Judgment) {
+		t.Helper()
+		c := &core.Marked{Mark: core.Mark{99}, SignedAt: ms, Command: &core.Clock{}}
+		if got, _ := v.Judge(c, ms*core.NsPerMs); got != want {
+			t.Errorf("with %d marks, %d ms after the second: judged %d, want %d", v.MarkCount(), ms-signed, got, want)
+		}
+	}
+	judge(signed, Effective)
+	v.marks.add(markRecord{mark: core.Mark{98}, signedAt: signed})
+	judge(signed+core.MarkLateMs-10, Late)
+	judge(signed+core.MarkLateMs-9, Effective)
+}
+
 // TestMarksOfABatch checks that the commands of a batch have marks of their own.
 func TestMarksOfABatch(t *testing.T) {
 	seen := map[core.Mark]int{}
@@ -109,6 +132,16 @@ func TestMarksAreRestored(t *testing.T) {
 		}
 		if c, err := again.MarshalBinary(); err != nil || !bytes.Equal(b, c) || again.MarkCount() != n {
 			t.Errorf("%d marks are not restored as they were: %v", n, err)
+		}
+		if n < 2 {
+			continue
+		}
+		v.marks.chunks[0][1].mark = v.marks.chunks[0][0].mark
+		if b, err = v.MarshalBinary(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Restore(b); err == nil {
+			t.Error("a state with one mark twice is restored")
 		}
 	}
 }
