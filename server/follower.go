@@ -50,6 +50,7 @@ const (
 	settingOracle      = "--oracle"
 	settingReadRate    = "--read-rate"
 	settingWriteFloor  = "--write-floor"
+	settingAccountRate = "--account-rate"
 	settingEnvironment = "environment"
 	settingCaps        = "view caps"
 	settingFourEyes    = "--four-eyes"
@@ -58,11 +59,10 @@ const (
 // adopt sets the options that a follower has from the cluster.
 func (o *Options) adopt(settings map[string]string) (err error) {
 	o.Oracle, o.Environment = settings[settingOracle], settings[settingEnvironment]
-	if o.ReadRate, err = strconv.ParseInt(settings[settingReadRate], 10, 64); err != nil {
-		return fmt.Errorf("the setting %s of the cluster: %w", settingReadRate, err)
-	}
-	if o.WriteFloor, err = strconv.ParseInt(settings[settingWriteFloor], 10, 64); err != nil {
-		return fmt.Errorf("the setting %s of the cluster: %w", settingWriteFloor, err)
+	for name, value := range map[string]*int64{settingReadRate: &o.ReadRate, settingWriteFloor: &o.WriteFloor, settingAccountRate: &o.AccountRate} {
+		if *value, err = strconv.ParseInt(settings[name], 10, 64); err != nil {
+			return fmt.Errorf("the setting %s of the cluster: %w", name, err)
+		}
 	}
 	return nil
 }

@@ -62,6 +62,9 @@ type Options struct {
 	// ReadRate is the number of read tokens a second of a key, and WriteFloor that of write
 	// tokens of a new account. 0 is the default (docs/rules/limits.md#buckets).
 	ReadRate, WriteFloor int64
+	// AccountRate is the number of write tokens a second that all keys of an account have together, at
+	// least MinAccountRate; 0 is no such bound (docs/rules/limits.md#account-rate).
+	AccountRate int64
 	// Accounts are created, funded and given a key unless the journal already has them. Only
 	// environment dev allows them, because their tokens are derived from the master key.
 	Accounts []Account
@@ -243,6 +246,8 @@ func (o *Options) complete() error {
 		return &OptionError{"MasterKey", fmt.Errorf("a follower needs that of the cluster")}
 	case o.ArchiveKeep < 0 || o.several() && o.ArchiveKeep != 0 && o.ArchiveKeep < MinArchiveKeep:
 		return &OptionError{"ArchiveKeep", fmt.Errorf("at least %v on a node of a cluster", MinArchiveKeep)}
+	case o.AccountRate != 0 && o.AccountRate < MinAccountRate:
+		return &OptionError{"AccountRate", fmt.Errorf("0 or at least %d, so that a batch fits", MinAccountRate)}
 	case o.MasterKeyLost && o.MasterKey == nil:
 		return &OptionError{"MasterKeyLost", fmt.Errorf("it requires MasterKey, the new key")}
 	}
@@ -288,6 +293,9 @@ func (o *Options) complete() error {
 	}
 	return nil
 }
+
+// MinAccountRate is the least Options.AccountRate other than 0: a full batch needs as many tokens.
+const MinAccountRate = 20
 
 // MinArchiveKeep is the least ArchiveKeep of a node of a cluster: an upgrade is rehearsed on the archive
 // of a day (docs/rules/operation.md#verify).

@@ -271,6 +271,7 @@ func (v *Venue) openGate(now func() int64) error {
 	if o.WriteFloor > 0 {
 		config.WriteFloor = o.WriteFloor
 	}
+	config.AccountRate = o.AccountRate
 	if x := o.Virtual; x != nil {
 		config.WallClock = func() tools.WallTime { return tools.WallTime(o.Now().UnixNano()) }
 		for id, secret := range x.Secrets {

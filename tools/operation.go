@@ -152,6 +152,7 @@ type Config struct {
 	ReadRate        int64        // read tokens a second; the burst is twice as much
 	WriteFloor      int64        // write tokens a second of a new account
 	WriteCap        int64        // maximum of write tokens a second
+	AccountRate     int64        // write tokens a second of all keys of an account together; 0: no such bound
 	UsdPerExtraRps  int64        // 30-day volume for one more write token a second
 	BatchCap        int          // items of a batch
 	ResponseBudget  int64        // ms

@@ -34,6 +34,9 @@ var GetLimits = &Op[schemas.None, schemas.Limits]{
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (schemas.Limits, error) {
 		volume := v.Volume30(caller.User)
 		write := v.Config.WriteRate(volume)
+		if shared := v.Config.AccountRate; shared > 0 {
+			write = min(write, shared) // what one key can have, if the others of its account rest
+		}
 		return schemas.Limits{
 			Scopes: caller.Key.Scopes.Names(), Read: schemas.Bucket{SustainedRatePerS: v.Config.ReadRate, Burst: 2 * v.Config.ReadRate},
 			Write: schemas.Bucket{SustainedRatePerS: write, Burst: write}, Cancel: schemas.Bucket{SustainedRatePerS: 2 * write, Burst: 2 * write},

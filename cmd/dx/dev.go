@@ -48,6 +48,7 @@ type devCmd struct {
 	mirror.Flags
 	ReadRate    int64 `help:"Read tokens a second of a key; raise it to measure." default:"100"`
 	WriteFloor  int64 `help:"Write tokens a second of a new account; raise it to measure." default:"20"`
+	AccountRate int64 `help:"Write tokens a second of all keys of an account together, at least 20; 0: no such bound." default:"0"`
 	InFlight    uint  `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
 	NoMaker     bool  `help:"Leave the house maker and the noise traders out."`
 	QuietMarket bool  `help:"Leave the noise traders out."`
@@ -114,7 +115,7 @@ func (d *devCmd) accounts() []server.Account {
 func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, dropped droppedLines) (err error) {
 	o := server.Options{
 		API: d.API, Portal: d.Portal, Admin: d.Admin, Data: d.Data, Environment: "dev", DisputeWindow: devDispute, Accounts: d.accounts(),
-		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, InFlight: int(d.InFlight), FourEyes: d.approvalLimit(), Log: log,
+		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, AccountRate: d.AccountRate, InFlight: int(d.InFlight), FourEyes: d.approvalLimit(), Log: log,
 	}
 	member, err := d.member()
 	if err == nil && member == nil {

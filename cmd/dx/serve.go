@@ -33,6 +33,7 @@ type serveSettings struct {
 	Oracle        string        `help:"How prices come: live (the sources), manual (POST /admin/oracle/ticks) or replay:FILE." default:"live"`
 	ReplaySpeed   int           `help:"How many times as fast a file is played." default:"1"`
 	WriteFloor    int64         `help:"Write tokens a second of a new account." default:"20"`
+	AccountRate   int64         `help:"Write tokens a second of all keys of an account together, at least 20; 0: no such bound." default:"0"`
 	InFlight      uint          `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
 	ReplayGuard   bool          `help:"Take each signed write once: the same bytes again within the window are refused."`
 	fourEyesFlags
@@ -52,7 +53,7 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, dro
 		return err
 	}
 	o := server.Options{
-		API: s.API, Portal: s.Portal, Admin: s.Admin, Data: s.Data, Environment: "live", DisputeWindow: s.Dispute, WriteFloor: s.WriteFloor,
+		API: s.API, Portal: s.Portal, Admin: s.Admin, Data: s.Data, Environment: "live", DisputeWindow: s.Dispute, WriteFloor: s.WriteFloor, AccountRate: s.AccountRate,
 		OperatorToken: s.OperatorToken, OperatorsLost: s.OperatorsLost, FourEyes: s.approvalLimit(), MasterKeyLost: s.MasterKeyLost, ReplayGuard: s.ReplayGuard, InFlight: int(s.InFlight), Log: log,
 	}
 	s.accessFlags.to(&o)

@@ -55,7 +55,7 @@ func openVenue(ctx context.Context, o server.Options, dropped droppedLines) (*se
 }
 
 // optionFlags are the flags of the options that Open may reject.
-var optionFlags = map[string]string{"API": "api", "Portal": "portal", "Admin": "admin", "MasterKey": "master-key", "Cluster": "cluster", "Data": "data", "Follow": "from", "TLS.Cert": "tls-cert", "TLS.ACMEDomains": "acme-domain", "TLS.ACMEHTTP": "acme-http"}
+var optionFlags = map[string]string{"API": "api", "Portal": "portal", "Admin": "admin", "MasterKey": "master-key", "Cluster": "cluster", "Data": "data", "Follow": "from", "AccountRate": "account-rate", "TLS.Cert": "tls-cert", "TLS.ACMEDomains": "acme-domain", "TLS.ACMEHTTP": "acme-http"}
 
 // asFlagError names the flag of an option instead of the option.
 func asFlagError(err error) error {

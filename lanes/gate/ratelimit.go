@@ -18,6 +18,10 @@ type rateLimiters struct {
 	config *tools.Config
 	volume func(core.UserID) core.Qty
 	keys   sync.Map // key id → *keyLimiters
+
+	// accounts are the buckets that all keys of an account share, core.UserID → *[3]*TokenBucket by
+	// tools.Bucket, if the operator has set Config.AccountRate. Reads have none.
+	accounts sync.Map
 }
 
 type keyLimiters struct {
@@ -58,7 +62,25 @@ func (b *rateLimiters) takeOrRetry(k *core.Key, which tools.Bucket, n, retry int
 	if which != tools.Read {
 		b.updateWriteRate(kb, k.User, now)
 	}
+	if shared := b.sharedBucket(k.User, which); shared != nil {
+		return takeOfBoth(kb.byBucket[which], shared, now, n, retry)
+	}
 	return kb.byBucket[which].takeOrRetry(now, n, retry)
+}
+
+// sharedBucket returns the bucket that all keys of an account share, or nil.
+func (b *rateLimiters) sharedBucket(u core.UserID, which tools.Bucket) *TokenBucket {
+	perSecond := b.config.AccountRate
+	if perSecond == 0 || which == tools.Read {
+		return nil
+	}
+	of, ok := b.accounts.Load(u)
+	if !ok {
+		of, _ = b.accounts.LoadOrStore(u, &[3]*TokenBucket{
+			tools.Write: NewTokenBucket(rate.Limit(perSecond), int(perSecond)), tools.Cancel: NewTokenBucket(rate.Limit(2*perSecond), int(2*perSecond)),
+		})
+	}
+	return of.(*[3]*TokenBucket)[which]
 }
 
 // TokenBucket is a token bucket. Its methods are safe for concurrent use.
@@ -100,12 +122,32 @@ func (b *TokenBucket) takeOrRetry(now time.Time, n, retry int) error {
 	if b.limiter.AllowN(now, n) {
 		return nil
 	}
-	wait := time.Second
-	if r := b.limiter.ReserveN(now, retry); r.OK() {
-		wait = r.DelayFrom(now)
-		r.CancelAt(now)
+	return RateLimited(b.wait(now, retry))
+}
+
+// wait is the time until there are n tokens, of a bucket that is locked.
+func (b *TokenBucket) wait(now time.Time, n int) time.Duration {
+	r := b.limiter.ReserveN(now, n)
+	if !r.OK() {
+		return time.Second
 	}
-	return RateLimited(wait)
+	defer r.CancelAt(now)
+	return r.DelayFrom(now)
+}
+
+// takeOfBoth takes n tokens of a key's bucket and of that of its account, or none of either. Every
+// caller locks the key's first.
+func takeOfBoth(key, account *TokenBucket, now time.Time, n, retry int) error {
+	atKey := key.at(now)
+	defer key.mu.Unlock()
+	atAccount := account.at(now)
+	defer account.mu.Unlock()
+	if key.wait(atKey, n) > 0 || account.wait(atAccount, n) > 0 {
+		return RateLimited(max(key.wait(atKey, retry), account.wait(atAccount, retry)))
+	}
+	key.limiter.ReserveN(atKey, n)
+	account.limiter.ReserveN(atAccount, n)
+	return nil
 }
 
 // set changes the rate and the burst.
@@ -188,10 +230,8 @@ func (g *Gate) drawForeign(cmds []core.Command) {
 		kb := g.rateLimiters.limitersOf(k)
 		g.rateLimiters.updateWriteRate(kb, k.User, now)
 		kb.byBucket[which].draw(now)
+		if shared := g.rateLimiters.sharedBucket(k.User, which); shared != nil {
+			shared.draw(now)
+		}
 	}
-}
-
-// TokensLeft returns the number of whole tokens that a key has in a bucket now.
-func (g *Gate) TokensLeft(k *core.Key, which tools.Bucket) int {
-	return g.rateLimiters.limitersOf(k).byBucket[which].left(g.Venue.Config.Wall().Time())
 }

@@ -67,6 +67,50 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
+// TestAccountRate checks that the keys of an account share its write and cancel tokens where the operator
+// bounds them, that reads and other accounts do not, and that a rejected request takes none of either
+// bucket (docs/rules/limits.md#account-rate).
+func TestAccountRate(t *testing.T) {
+	c, volume := &manualClock{}, &atomic.Int64{}
+	c.at.Store(1_800_000_000 * core.NsPerSec)
+	b := rateLimitersAt(c, volume)
+	b.config.AccountRate = 30
+	first, second, stranger := &core.Key{ID: "a", User: 1}, &core.Key{ID: "b", User: 1}, &core.Key{ID: "c", User: 2}
+	take := func(k *core.Key, which tools.Bucket, n int, want int64) {
+		t.Helper()
+		err := b.take(k, which, n)
+		if err == nil && want == 0 {
+			return
+		}
+		if err == nil || want == 0 {
+			t.Fatalf("%d tokens of %v by %s: %v, want a wait of %d ms", n, which, k.ID, err, want)
+		}
+		if ms := retryAfter(t, err); ms != want {
+			t.Errorf("%d tokens of %v by %s: wait %d ms, want %d", n, which, k.ID, ms, want)
+		}
+	}
+	take(first, tools.Write, 20, 0)
+	take(first, tools.Write, 1, 50)   // its own bucket is empty
+	take(second, tools.Write, 11, 34) // the account has 10 left
+	take(second, tools.Write, 10, 0)  // and the key had kept its own
+	take(second, tools.Write, 1, 34)
+	take(stranger, tools.Write, 20, 0)
+	take(first, tools.Cancel, 40, 0)
+	take(second, tools.Cancel, 21, 17)
+	take(second, tools.Cancel, 20, 0)
+	take(first, tools.Read, 200, 0)
+	take(second, tools.Read, 200, 0)
+	c.step(500 * time.Millisecond) // 10 tokens for each key, 15 for the account
+	take(first, tools.Write, 10, 0)
+	take(second, tools.Write, 6, 34)
+	take(second, tools.Write, 5, 0)
+	c.step(time.Hour) // no bucket holds more than its burst
+	take(first, tools.Write, 20, 0)
+	take(second, tools.Write, 11, 34)
+	b.config.AccountRate = 0
+	take(second, tools.Write, 20, 0)
+}
+
 // TestBatchPassesAfterRetryAfter checks that a batch is accepted after waiting as long as
 // the error says, although the retry pays for its first token again.
 func TestBatchPassesAfterRetryAfter(t *testing.T) {

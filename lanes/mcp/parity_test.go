@@ -535,6 +535,40 @@ func TestOneBucketForBothLanes(t *testing.T) {
 	}
 }
 
+// TestKeysShareTheAccountRate tests that eight keys of an account place no more orders than --account-rate
+// over the lanes together (docs/rules/limits.md#account-rate).
+func TestKeysShareTheAccountRate(t *testing.T) {
+	d := newTestVenue(t)
+	d.Venue.Config.AccountRate = 30
+	d.FreezeClock() // no token is refilled
+	placed, limited := 0, 0
+	for i := range 8 {
+		k := d.NewKey(1, core.ScopeRead|core.ScopeTrade)
+		for j := range 5 {
+			id := 100 + 10*i + 2*j
+			switch status, _, body := d.Send(d.SignedRequest(k, "POST", "/v1/portfolio/orders", []byte(order(id, "")))); status {
+			case 201:
+				placed++
+			case 429:
+				limited++
+			default:
+				t.Fatalf("%d %s", status, body)
+			}
+			if got := d.callTool(k, "place_order", order(id+1, "")); !got.IsError {
+				placed++
+			} else if at(t, string(got.StructuredContent), "error", "code") == "rate_limited" {
+				limited++
+			}
+		}
+		if status, _, body := d.Send(d.SignedRequest(k, "GET", "/v1/account/limits", nil)); status != 200 || at(t, string(body), "write", "sustained_rate_per_s") != 20.0 {
+			t.Errorf("limits: %d %s", status, body)
+		}
+	}
+	if placed != 30 || limited != 50 {
+		t.Errorf("%d orders placed and %d limited, want 30 and 50", placed, limited)
+	}
+}
+
 // TestListsFollowTheScopes tests that tools/list has the tools that the key may call, in a
 // fixed order, and that the others return missing_scope.
 func TestListsFollowTheScopes(t *testing.T) {
