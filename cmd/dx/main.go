@@ -106,22 +106,26 @@ func run(args []string, out, errs io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), stops...)
 	defer stop()
-	if err := checkVariables(parser.Model, errs); err != nil {
-		fmt.Fprintln(errs, "dx:", err)
-		return 2
+	var warnings lineBuffer // a venue's go to its log, which never waits for a reader
+	err = checkVariables(parser.Model, &warnings)
+	var cmd *kong.Context
+	if err == nil {
+		cmd, err = parser.Parse(args)
 	}
-	cmd, err := parser.Parse(args)
 	if code >= 0 { // --help or --version has printed its output
 		return code
 	}
 	if err != nil {
-		fmt.Fprintln(errs, "dx:", err)
+		fmt.Fprintf(errs, "%sdx: %v\n", warnings, err)
 		return 2
 	}
 	name, _, _ := strings.Cut(cmd.Command(), " ")
 	log := openLog(slices.Contains(venueCommands, name), out, errs, c.LogLevel)
 	defer log.close()
-	warnOfFlagVariables(cmd.Selected(), errs)
+	if len(warnings) > 0 {
+		_, _ = log.errs.Write(warnings) // nobody hears of an error of standard error
+	}
+	warnOfFlagVariables(cmd.Selected(), log.errs)
 	cmd.BindTo(ctx, (*context.Context)(nil))
 	cmd.BindTo(log.out, (*io.Writer)(nil))
 	cmd.Bind(log.Logger, diagnostics{log.errs}, droppedLines(log.dropped))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -97,6 +99,7 @@ type process struct {
 	logs *logbuffer.Buffer
 	dev  schemas.DevFile
 	file string // the dev file
+	data string
 	done chan error
 }
 
@@ -124,27 +127,48 @@ func skipProcess(t *testing.T) {
 }
 
 func startAt(data, file string, args ...string) (*process, error) {
+	logs := &logbuffer.Buffer{}
+	p, err := launch(logs, nil, data, file, append([]string{"--quiet"}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.opened(); err != nil {
+		return p, fmt.Errorf("%w\n%s", err, logs)
+	}
+	p.logs = logs
+	return p, nil
+}
+
+// launch runs `dx dev` with its standard output and standard error at out, through another command if there
+// is one.
+func launch(out io.Writer, through []string, data, file string, args ...string) (*process, error) {
 	path, err := binary()
 	if err != nil {
 		return nil, err
 	}
-	args = append([]string{"dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--dev-file", file, "--quiet", "--quiet-market"}, args...)
-	p := &process{cmd: exec.Command(path, args...), logs: &logbuffer.Buffer{}, file: file, done: make(chan error, 1)}
-	p.cmd.Stdout, p.cmd.Stderr = p.logs, p.logs
+	line := append(slices.Clone(through), path, "dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", data, "--dev-file", file, "--quiet-market")
+	line = append(line, args...)
+	p := &process{cmd: exec.Command(line[0], line[1:]...), file: file, done: make(chan error, 1)}
+	p.cmd.Stdout, p.cmd.Stderr = out, out
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
 	go func() { p.done <- p.cmd.Wait() }()
+	return p, nil
+}
+
+// opened waits until the venue has written its dev file.
+func (p *process) opened() error {
 	deadline := time.After(time.Minute)
 	for {
-		if b, err := os.ReadFile(file); err == nil {
-			return p, json.Unmarshal(b, &p.dev) // the file is written atomically
+		if b, err := os.ReadFile(p.file); err == nil {
+			return json.Unmarshal(b, &p.dev) // the file is written atomically
 		}
 		select {
 		case err := <-p.done:
-			return p, fmt.Errorf("dx ended: %v\n%s", err, p.logs)
+			return fmt.Errorf("dx ended: %v", err)
 		case <-deadline:
-			return p, fmt.Errorf("no dev file\n%s", p.logs)
+			return errors.New("no dev file")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -3,74 +3,101 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"duplex/core"
 	"duplex/schemas"
 )
 
-// startWith runs `dx dev` with its standard output and standard error at a file, through another command
-// if there is one.
+// startWith starts a venue whose output goes to a file, through another command if there is one.
 func startWith(t *testing.T, log *os.File, through ...string) *process {
 	t.Helper()
 	skipProcess(t)
-	path, err := binary()
+	data := t.TempDir()
+	p, err := launch(log, through, data, filepath.Join(t.TempDir(), "dev.json"), "--log-level", "debug")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, file: filepath.Join(t.TempDir(), "dev.json"), done: make(chan error, 1)}
-	args := append(through, path, "dev", "--log-level", "debug", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data", t.TempDir(), "--dev-file", p.file, "--quiet-market")
-	p.cmd = exec.Command(args[0], args[1:]...)
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	if err := p.cmd.Start(); err != nil {
+	p.t, p.data = t, data
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // fails if the process has ended
+	if err := p.opened(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // fails if the process has ended
-	go func() { p.done <- p.cmd.Wait() }()
 	return p
 }
 
-// opened waits until the venue has written its dev file.
-func (p *process) opened() {
+// action gives the venue an action of an operator, which logs a line, and returns the id of the account that
+// it made.
+func (p *process) action() (core.UserID, error) {
+	r, err := http.NewRequest("POST", p.dev.Admin+"/admin/users", strings.NewReader(fmt.Sprintf(`{"name":"user","reason":%q}`, strings.Repeat("x", 256))))
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Authorization", "Bearer "+p.dev.OperatorToken)
+	var user schemas.NewUser
+	err = doJSON(r, &user)
+	return core.UserID(user.UserID), err
+}
+
+func (p *process) actions(n int) {
 	p.t.Helper()
-	for {
-		b, err := os.ReadFile(p.file)
-		if err == nil {
-			if err := json.Unmarshal(b, &p.dev); err != nil {
-				p.t.Fatal(err)
-			}
-			return
-		}
-		select {
-		case err := <-p.done:
-			p.t.Fatalf("dx ended: %v", err)
-		case <-time.After(10 * time.Millisecond):
+	for range n {
+		if _, err := p.action(); err != nil {
+			p.t.Fatal(err)
 		}
 	}
 }
 
-// actions gives the venue actions of an operator, each of which logs a line.
-func (p *process) actions(n int) {
+// signaledUnderLoad stops the venue while operators act, and requires that every action that was answered is
+// in its journal.
+func (p *process) signaledUnderLoad(s syscall.Signal) {
 	p.t.Helper()
-	for i := range n {
-		r, err := http.NewRequest("POST", p.dev.Admin+"/admin/users", strings.NewReader(fmt.Sprintf(`{"name":"user-%d","reason":%q}`, i, strings.Repeat("x", 256))))
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+p.dev.OperatorToken)
-		var user schemas.NewUser
-		if err := doJSON(r, &user); err != nil {
-			p.t.Fatal(err)
-		}
+	var load sync.WaitGroup
+	var answered atomic.Uint32 // the highest account
+	loaded := make(chan struct{}, 1)
+	for range 8 {
+		load.Go(func() {
+			for {
+				user, err := p.action()
+				if err != nil || user == 0 { // draining, or gone
+					return
+				}
+				for was := answered.Load(); was < uint32(user) && !answered.CompareAndSwap(was, uint32(user)); was = answered.Load() {
+				}
+				select {
+				case loaded <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	<-loaded
+	p.signaled(s)
+	load.Wait()
+	again, err := startAt(p.data, filepath.Join(p.t.TempDir(), "dev.json"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	again.t = p.t
+	defer again.signaled(syscall.SIGTERM)
+	r, err := http.NewRequest("GET", fmt.Sprintf("%s/admin/users/%d", again.dev.Admin, answered.Load()), nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+again.dev.OperatorToken)
+	var user schemas.User
+	if err := doJSON(r, &user); err != nil || uint32(user.UserID) != answered.Load() {
+		p.t.Errorf("account %d was answered before %v; now: %+v, %v", answered.Load(), s, user, err)
 	}
 }
 
@@ -90,7 +117,7 @@ func (p *process) signaled(s syscall.Signal) {
 	}
 }
 
-// TestSignals stops a venue with each signal that asks for a stop.
+// TestSignals stops a venue under load with each signal that asks for a stop.
 func TestSignals(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
@@ -98,9 +125,7 @@ func TestSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer log.Close()
-		p := startWith(t, log)
-		p.opened()
-		p.signaled(s)
+		startWith(t, log).signaledUnderLoad(s)
 	}
 }
 
@@ -113,7 +138,6 @@ func TestNohup(t *testing.T) {
 	}
 	defer log.Close()
 	p := startWith(t, log, "sh", "-c", `trap "" HUP; exec "$0" "$@"`)
-	p.opened()
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +146,7 @@ func TestNohup(t *testing.T) {
 }
 
 // TestLogReaders runs a venue whose log cannot be written: its reader is gone, reads nothing, or the disk is
-// full. The venue answers, counts what it drops, and stops.
+// full. The venue answers, counts what it drops, and stops under load.
 func TestLogReaders(t *testing.T) {
 	for _, name := range []string{"gone", "reads nothing", "full disk", "closed"} {
 		t.Run(name, func(t *testing.T) {
@@ -144,12 +168,10 @@ func TestLogReaders(t *testing.T) {
 				defer read.Close()
 			}
 			defer log.Close()
-			p := startWith(t, log)
 			if name == "gone" {
 				read.Close()
-				log.Close()
 			}
-			p.opened()
+			p := startWith(t, log, "env", "DX_DIPSUTE=7s") // the first line is that nothing reads it
 			for dropped := false; !dropped; {
 				p.actions(50)
 				r, err := http.NewRequest("GET", p.dev.Admin+"/metrics", nil)
@@ -168,7 +190,7 @@ func TestLogReaders(t *testing.T) {
 				}
 				dropped = !strings.Contains(string(text), "\nduplex_log_dropped_total 0\n")
 			}
-			p.signaled(syscall.SIGTERM)
+			p.signaledUnderLoad(syscall.SIGTERM)
 		})
 	}
 }

@@ -424,7 +424,8 @@ func TestIDMemory(t *testing.T) {
 				reported += float64(all[s].size())
 			}
 			t.Logf("%.2f bytes an id, the metric says %.2f; %.0f ns to add one", used/total, reported/total, float64(took.Nanoseconds())/total)
-			if used/total > p.most {
+			const others = 64 << 10 // the runtime and the testing package keep something meanwhile
+			if used > p.most*total+others {
 				t.Errorf("%.2f bytes an id, %.2f are stated", used/total, p.most)
 			}
 			if slack := 0.1*total + max(used, 0)/4 + 100_000; reported < used-slack || reported > used+slack {
