@@ -53,10 +53,15 @@ func openLog(venue bool, out, errs io.Writer, level slog.Level) logOutput {
 	return l
 }
 
-// handler writes colored text to a terminal and JSON elsewhere.
+// handler writes colored text with times in UTC to a terminal, and JSON elsewhere.
 func handler(w io.Writer, terminal bool, level slog.Level) slog.Handler {
 	if terminal {
-		return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05"})
+		return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05Z", ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
+				a.Value = slog.TimeValue(a.Value.Time().UTC())
+			}
+			return a
+		}})
 	}
 	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 }

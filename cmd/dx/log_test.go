@@ -1,0 +1,18 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTimesOfTheLog checks that the log on a terminal has times in UTC and says so.
+func TestTimesOfTheLog(t *testing.T) {
+	var out lineBuffer
+	r := slog.NewRecord(time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("far", 9*3600)), slog.LevelInfo, "words", 0)
+	r.Add("time", "another")
+	if err := handler(&out, true, slog.LevelInfo).Handle(t.Context(), r); err != nil || !strings.Contains(string(out), "18:04:05Z") || !strings.Contains(string(out), "another") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
