@@ -158,13 +158,6 @@ func (b *TokenBucket) set(now time.Time, perSecond rate.Limit, burst int) {
 	b.limiter.SetBurstAt(now, burst)
 }
 
-// left returns the number of whole tokens.
-func (b *TokenBucket) left(now time.Time) int {
-	now = b.at(now)
-	defer b.mu.Unlock()
-	return int(b.limiter.TokensAt(now))
-}
-
 // RateLimited returns rate_limited with a wait in ms, rounded up and at least 1.
 func RateLimited(wait time.Duration) error {
 	return tools.Error{Wire: schemas.RateLimited(max(1, int64((wait+time.Millisecond-1)/time.Millisecond)))}
