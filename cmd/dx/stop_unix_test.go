@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -119,6 +120,9 @@ func (p *process) signaled(s syscall.Signal) {
 
 // TestSignals stops a venue under load with each signal that asks for a stop.
 func TestSignals(t *testing.T) {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP) // a venue would inherit that the tests run under nohup
+	defer signal.Stop(caught)
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"duplex/core/journal"
+	"duplex/core/statecode"
 	"duplex/core/venue"
 	"duplex/core/view"
 )
@@ -120,7 +121,7 @@ func (r *Replica) read(in *journal.SnapshotReader, caps view.RetentionCaps, prog
 	}
 	for b, err := range part() {
 		if err == nil {
-			err = cbor.Unmarshal(b, &r.State)
+			err = statecode.Unmarshal(b, &r.State)
 		}
 		if err != nil {
 			return hash, err
@@ -139,7 +140,7 @@ type oldBody struct {
 
 func (r *Replica) readOld(body []byte, caps view.RetentionCaps) (hash [32]byte, err error) {
 	var b oldBody
-	if err := cbor.Unmarshal(body, &b); err != nil {
+	if err := statecode.Unmarshal(body, &b); err != nil {
 		return hash, err
 	}
 	var both errgroup.Group

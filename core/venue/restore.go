@@ -15,6 +15,7 @@ import (
 	"duplex/core"
 	"duplex/core/book"
 	"duplex/core/ledger"
+	"duplex/core/statecode"
 )
 
 var errPieces = errors.New("the pieces are not one encoded state")
@@ -196,7 +197,7 @@ func (v *Venue) restoreOrders(orders []orderState) {
 // unmarshal decodes the state from the joined pieces.
 func (s *state) unmarshal(b []byte) error {
 	var values []cbor.RawMessage
-	if err := cbor.Unmarshal(b, &values); err != nil {
+	if err := statecode.Unmarshal(b, &values); err != nil {
 		return err
 	}
 	to := reflect.ValueOf(s).Elem()
@@ -205,7 +206,7 @@ func (s *state) unmarshal(b []byte) error {
 		return errPieces
 	}
 	for i, value := range values {
-		if err := cbor.Unmarshal(value, to.Field(fields[i]).Addr().Interface()); err != nil {
+		if err := statecode.Unmarshal(value, to.Field(fields[i]).Addr().Interface()); err != nil {
 			return err
 		}
 	}
@@ -240,7 +241,7 @@ func readField(f reflect.Value, next func() ([]byte, error)) error {
 		return err
 	}
 	if !isList(f.Type()) || len(b) == 1 && b[0] == cborNull {
-		return cbor.Unmarshal(b, f.Addr().Interface())
+		return statecode.Unmarshal(b, f.Addr().Interface())
 	}
 	n, err := readArrayHead(b)
 	if err != nil {
@@ -253,7 +254,7 @@ func readField(f reflect.Value, next func() ([]byte, error)) error {
 		}
 		f.Grow(1)
 		f.SetLen(i + 1)
-		if err := cbor.Unmarshal(b, f.Index(i).Addr().Interface()); err != nil {
+		if err := statecode.Unmarshal(b, f.Index(i).Addr().Interface()); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"duplex/core"
+	"duplex/core/statecode"
 )
 
 // A snapshot holds the view as a stream of pieces: first the state shared by all accounts
@@ -240,13 +241,13 @@ func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err 
 func decodeShared(b []byte) (*sharedState, error) {
 	var fields []cbor.RawMessage
 	var format uint64
-	err := cbor.Unmarshal(b, &fields)
+	err := statecode.Unmarshal(b, &fields)
 	switch {
 	case err != nil:
 	case len(fields) == 0:
 		err = errShort
 	default:
-		err = cbor.Unmarshal(fields[0], &format)
+		err = statecode.Unmarshal(fields[0], &format)
 	}
 	if err == nil && (format < 2 || format > stateFormat) {
 		err = fmt.Errorf("format %d; this program reads formats 2 to %d", format, stateFormat)
@@ -263,7 +264,7 @@ func decodeShared(b []byte) (*sharedState, error) {
 		return nil, fmt.Errorf("state of the view: %d parts, want %d", len(fields), len(parts))
 	}
 	for i, p := range parts {
-		if err := cbor.Unmarshal(fields[i], p); err != nil {
+		if err := statecode.Unmarshal(fields[i], p); err != nil {
 			return nil, fmt.Errorf("state of the view: %w", err)
 		}
 	}

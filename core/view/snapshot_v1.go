@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"duplex/core"
+	"duplex/core/statecode"
 )
 
 // stateV1 is the view in a snapshot of version 1, which is read and no longer written. It is
@@ -22,7 +23,7 @@ type stateV1 struct {
 
 func (s *stateV1) read(b []byte) error {
 	var parts []cbor.RawMessage
-	if err := cbor.Unmarshal(b, &parts); err != nil {
+	if err := statecode.Unmarshal(b, &parts); err != nil {
 		return err
 	}
 	var users []cbor.RawMessage
@@ -32,7 +33,7 @@ func (s *stateV1) read(b []byte) error {
 	}
 	s.Trail.NextAction, s.Trail.NextRoutine = 1, 1
 	for i, p := range parts {
-		if err := cbor.Unmarshal(p, into[i]); err != nil {
+		if err := statecode.Unmarshal(p, into[i]); err != nil {
 			return err
 		}
 	}
@@ -40,7 +41,7 @@ func (s *stateV1) read(b []byte) error {
 	var all errgroup.Group // decoding takes most of the time of a start
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, b := range users {
-		all.Go(func() error { return cbor.Unmarshal(b, &s.Users[i]) })
+		all.Go(func() error { return statecode.Unmarshal(b, &s.Users[i]) })
 	}
 	return all.Wait()
 }

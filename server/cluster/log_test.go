@@ -124,7 +124,7 @@ func catchingUp(t *testing.T, base journal.Position, addresses ...string) (*Clus
 	if c.toPeers, err = c.opt.peerClient(roleMember); err != nil {
 		t.Fatal(err)
 	}
-	c.toPeers.timeout = 100 * time.Millisecond
+	c.toPeers.timeout = time.Minute // nobody is silent, however slow the machine is
 	cfg := &config{Members: []member{{Node: 1, Name: "a", Follow: "unused"}}}
 	for i, a := range addresses {
 		cfg.Members = append(cfg.Members, member{Node: uint32(i + 2), Name: fmt.Sprint("other", i), Follow: a})
@@ -192,6 +192,7 @@ func TestNewMembersDoNotWaitForOneAnother(t *testing.T) {
 	}
 	defer paused.Close()
 	c, _ = catchingUp(t, journal.Position{}, paused.Addr().String(), empty.address, s.address)
+	c.toPeers.timeout = 100 * time.Millisecond
 	c.archive, c.ctx = t.TempDir(), t.Context()
 	await(t, "it has the snapshot", func() bool { return c.fetchSnapshot(t.Context()) == nil })
 	path, err := journal.LatestSnapshot(c.snapshotDir())
