@@ -15,6 +15,7 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/internal/atomicfile"
+	"duplex/server/cluster"
 )
 
 // EnvironmentFile is the name of the file beside the log of a journal that says what its venue is for:
@@ -25,7 +26,14 @@ const EnvironmentFile = "environment"
 // It changes no byte.
 func checkEnvironment(o *Options) error {
 	if o.Follow != nil {
-		return nil // a follower learns its environment from the members
+		settings, err := cluster.RecordedSettings(o.Data)
+		if damage := (*journal.Damage)(nil); settings[settingEnvironment] == "" || errors.As(err, &damage) {
+			return nil // a new follower learns it from the members, and the start reports damage
+		}
+		if err != nil {
+			return err
+		}
+		o.Environment = settings[settingEnvironment]
 	}
 	dir := filepath.Join(o.Data, "journal")
 	file := filepath.Join(dir, EnvironmentFile)
@@ -42,6 +50,9 @@ func checkEnvironment(o *Options) error {
 	recorded, empty, err := recordedEnvironment(dir)
 	if damage := (*journal.Damage)(nil); errors.As(err, &damage) {
 		return nil // the engine reports it
+	}
+	if o.Follow != nil && (err != nil || recorded == core.EnvironmentNone) {
+		return nil // a follower replaces a log that nothing continues, and its cluster may be about to record it
 	}
 	if err != nil || empty {
 		return err

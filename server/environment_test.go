@@ -3,6 +3,8 @@ package server_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/server"
+	"duplex/server/cluster"
 )
 
 // files returns the path, the size, the time and the content of each file of a folder.
@@ -37,12 +40,14 @@ func files(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestEnvironment opens the folder of a venue as one of another environment: it is refused with both names
-// and changes no byte, also without the file beside the log, and beside the file of another venue.
+// TestEnvironment opens the folder of a venue as one of another environment, or as that of a follower of
+// one: it is refused with both names and changes no byte, also without the file beside the log, and beside
+// the file of another venue.
 func TestEnvironment(t *testing.T) {
+	var follow *cluster.FollowerOptions
 	open := func(data, environment string) error {
 		v, err := server.Open(t.Context(), server.Options{Data: data, Environment: environment, Oracle: "manual", OperatorToken: "dxo_test", MasterKey: make([]byte, 32),
-			API: "127.0.0.1:0", Portal: "127.0.0.1:0", Admin: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
+			Follow: follow, API: "127.0.0.1:0", Portal: "127.0.0.1:0", Admin: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
 		if err == nil {
 			err = v.Close(context.Background())
 		}
@@ -112,4 +117,21 @@ func TestEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(data, "dev", "live")
+
+	// The folder of a follower of a live venue, with the log of a dev venue.
+	data = t.TempDir()
+	if err := open(data, "dev"); err != nil {
+		t.Fatal(err)
+	}
+	identity := fmt.Sprintf(`{"format": 1, "node": %d, "settings": {"environment": "live"}}`, uint32(cluster.FollowerNode))
+	sum := crc32.Checksum([]byte(identity), crc32.MakeTable(crc32.Castagnoli))
+	if err := os.WriteFile(filepath.Join(data, "CLUSTER"), fmt.Appendf(nil, "%s\ncrc32c %08x\n", identity, sum), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	follow = &cluster.FollowerOptions{Name: "f", From: []string{"127.0.0.1:1"}}
+	refused(data, "live", "dev")
+	if err := os.Remove(filepath.Join(data, "journal", server.EnvironmentFile)); err != nil {
+		t.Fatal(err)
+	}
+	refused(data, "live", "dev")
 }

@@ -180,6 +180,7 @@ func (v *Venue) open(ctx context.Context) (err error) {
 		err = v.takeOffice()
 	} else {
 		v.stopPrices = func() {} // there are none
+		err = v.markEnvironment()
 	}
 	if err != nil {
 		return err

@@ -294,6 +294,16 @@ func readIdentity(dir string) (*identity, error) {
 	return id, nil
 }
 
+// RecordedSettings returns the settings of the cluster to whose node a data folder belongs; nil if it is
+// not one of a node.
+func RecordedSettings(dir string) (map[string]string, error) {
+	id, err := readIdentity(dir)
+	if id == nil {
+		return nil, err
+	}
+	return id.Settings, nil
+}
+
 const crcLine = "\ncrc32c "
 
 func (id *identity) write(dir string) error {
