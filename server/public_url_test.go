@@ -2,17 +2,20 @@ package server_test
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 
+	"duplex/internal/logbuffer"
 	"duplex/server"
 )
 
-// TestPublicURLs checks that pages and documents name the public addresses, and that the API accepts
+// TestPublicURLs checks that pages, documents and the log name the public addresses, and that the API accepts
 // the portal's origin and the agent lane its host.
 func TestPublicURLs(t *testing.T) {
-	v, err := server.Open(t.Context(), server.Options{Data: t.TempDir(), Environment: "live", PublicURL: "https://api.venue.example", PublicPortalURL: "https://venue.example:8443"})
+	logs := &logbuffer.Buffer{}
+	v, err := server.Open(t.Context(), server.Options{Data: t.TempDir(), Environment: "live", Log: slog.New(slog.NewTextHandler(logs, nil)), PublicURL: "https://api.venue.example", PublicPortalURL: "https://venue.example:8443"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +24,12 @@ func TestPublicURLs(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	v.LogOpen()
+	if !strings.Contains(logs.String(), `msg="venue open" api=https://api.venue.example portal=https://venue.example:8443 `) {
+		t.Error(logs.String())
+	}
 	for path, want := range map[string][]string{
+		"/":              {},
 		"/venue.json":    {`"api":"https://api.venue.example"`, `"ws":"wss://api.venue.example/v1/ws"`, `"mcp":"https://api.venue.example/v1/mcp"`},
 		"/llms.txt":      {"https://api.venue.example"},
 		"/openapi.json":  {`"url":"https://api.venue.example"`},
@@ -36,7 +44,7 @@ func TestPublicURLs(t *testing.T) {
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s, %v", path, resp.Status, err)
 		}
-		for _, text := range append(want, "") {
+		for _, text := range want {
 			if !strings.Contains(string(b), text) {
 				t.Errorf("%s does not have %s", path, text)
 			}
@@ -44,8 +52,8 @@ func TestPublicURLs(t *testing.T) {
 		if strings.Contains(string(b), strings.TrimPrefix(v.APIURL(), "http://")) {
 			t.Errorf("%s names the listener", path)
 		}
-		if csp := resp.Header.Get("Content-Security-Policy"); path == "/llms.txt" && strings.Contains(csp, "127.0.0.1") {
-			t.Errorf("policy: %s", csp)
+		if csp := resp.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "connect-src 'self' https://api.venue.example wss://api.venue.example;") {
+			t.Errorf("policy of %s: %s", path, csp)
 		}
 	}
 	for origin, allowed := range map[string]bool{"https://venue.example:8443": true, "https://venue.example": false} {

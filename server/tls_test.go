@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -9,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -118,6 +120,135 @@ func TestTLS(t *testing.T) {
 	waitForSerial(t, v.PortalURL(), 1)
 	writeCertificate(t, cert, key, 2, time.Now().Add(2*time.Hour))
 	waitForSerial(t, v.PortalURL(), 2)
+}
+
+// TestReplacedCertificateBreaksNoConnection sends requests over HTTP/1.1 and HTTP/2 and follows a WebSocket
+// while the certificate is replaced: each goes on over the connection that it has, and new connections get
+// the new certificate. The clients trust only the first one.
+func TestReplacedCertificateBreaksNoConnection(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	trusting := writeCertificate(t, cert, key, 1, time.Now().Add(time.Hour))
+	v := servertest.New(t, func(o *server.Options) { o.TLS = server.TLS{Cert: cert, Key: key} })
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	stop := func() { cancel(); running.Wait() }
+	defer stop()
+
+	events, broken := make(chan schemas.U64), make(chan error, 1)
+	fail := func(err error) {
+		select {
+		case broken <- err:
+		default:
+		}
+	}
+	alice := v.Client("alice", client.WithHTTPClient(trusting))
+	s := alice.Stream(client.StreamOptions{
+		Channels:     []string{"user"},
+		OnDisconnect: fail,
+		OnEvent: func(e client.StreamEvent) {
+			select {
+			case events <- e.Seq:
+			case <-ctx.Done():
+			}
+		},
+	})
+	running.Go(func() { _ = s.Run(ctx) }) // fail has its errors
+
+	roots := trusting.Transport.(*http.Transport).TLSClientConfig.RootCAs
+	h1, err := tls.Dial("tcp", strings.TrimPrefix(v.PortalURL(), "https://"), &tls.Config{RootCAs: roots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h1.Close()
+	h1Reader := bufio.NewReader(h1)
+	dialed := 0 // the transport dials again only after its connection has ended
+	h2 := &http.Transport{Protocols: new(http.Protocols), TLSClientConfig: &tls.Config{RootCAs: roots}, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dialed++
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}}
+	defer h2.CloseIdleConnections()
+	h2.Protocols.SetHTTP2(true)
+	requests := map[string]chan struct{}{}
+	for protocol, send := range map[string]func(*http.Request) (*http.Response, error){
+		"HTTP/2.0": h2.RoundTrip,
+		"HTTP/1.1": func(r *http.Request) (*http.Response, error) {
+			if err := r.Write(h1); err != nil {
+				return nil, err
+			}
+			return http.ReadResponse(h1Reader, r)
+		},
+	} {
+		done := make(chan struct{})
+		requests[protocol] = done
+		running.Go(func() {
+			for ctx.Err() == nil {
+				if err := getOnce(send, v.PortalURL()+"/llms.txt", protocol); err != nil {
+					fail(err)
+					return
+				}
+				select {
+				case done <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	id := schemas.U64(0)
+	goesOn := func() { // each of the three connections works
+		id++
+		tick := schemas.Int(100)
+		o, err := alice.PlaceOrder(ctx, schemas.PlaceOrder{ClientOrderID: id, MarketID: 1, Side: "buy", Outcome: "yes", Tick: &tick, Qty: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := time.After(20 * time.Second)
+		for seen, h1Done, h2Done := schemas.U64(0), requests["HTTP/1.1"], requests["HTTP/2.0"]; seen < o.Seq || h1Done != nil || h2Done != nil; {
+			select {
+			case seen = <-events:
+			case <-h1Done:
+				h1Done = nil
+			case <-h2Done:
+				h2Done = nil
+			case err := <-broken:
+				t.Fatal(err)
+			case <-late:
+				t.Fatal("a connection is silent")
+			}
+		}
+	}
+	goesOn()
+	for serial := range int64(2) {
+		writeCertificate(t, cert, key, serial+2, time.Now().Add(time.Hour))
+		waitForSerial(t, v.PortalURL(), serial+2)
+		goesOn()
+	}
+	select {
+	case err := <-broken:
+		t.Error(err)
+	default:
+	}
+	stop()
+	if dialed != 1 {
+		t.Errorf("%d connections over HTTP/2", dialed)
+	}
+}
+
+// getOnce sends one request and reads the response, which must be of a protocol.
+func getOnce(send func(*http.Request) (*http.Response, error), url, protocol string) error {
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := send(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err = io.Copy(io.Discard, resp.Body); err == nil && (resp.StatusCode != http.StatusOK || resp.Proto != protocol) {
+		err = fmt.Errorf("%s %s", resp.Proto, resp.Status)
+	}
+	return err
 }
 
 // waitForSerial connects until the server's certificate has a serial number.

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -79,11 +80,16 @@ func (p *proxyTest) recipe(name string) string {
 // certificate writes the files that the recipes name and returns the certificate's.
 func (p *proxyTest) certificate() string {
 	p.t.Helper()
+	return p.certificateUntil(time.Now().AddDate(0, 3, 0))
+}
+
+func (p *proxyTest) certificateUntil(end time.Time) string {
+	p.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	c := x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 3, 0), DNSNames: []string{proxyHost, proxyPortal}, IsCA: true, BasicConstraintsValid: true}
+	c := x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: end, DNSNames: []string{proxyHost, proxyPortal}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, &c, &c, key.Public(), key)
 	if err != nil {
 		p.t.Fatal(err)
@@ -321,5 +327,52 @@ func TestThrough(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestThroughTLS checks what dx doctor says of a connection that is not encrypted, of a certificate that
+// the client does not trust, and of one that ends soon.
+func TestThroughTLS(t *testing.T) {
+	for _, c := range []struct {
+		scheme, host string
+		end          time.Duration // of the certificate, from now
+		trusted      bool
+		detail, fix  string
+	}{
+		{"https", proxyHost, 90 * 24 * time.Hour, true, "TLS 1.3, ", ""},
+		{"http", proxyHost, 0, false, "none: everyone", "--tls-cert"},
+		{"https", proxyHost, 90 * 24 * time.Hour, false, "unknown authority", "Check the certificate"},
+		{"https", "other.example", 90 * 24 * time.Hour, true, "not other.example", "its names"},
+		{"https", proxyHost, time.Hour, true, "the certificate ends at ", "Replace"},
+	} {
+		p := &proxyTest{t: t, dir: t.TempDir()}
+		root := p.certificateUntil(time.Now().Add(c.end))
+		pair, err := tls.LoadX509KeyPair(root, filepath.Join(p.dir, "key.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := httptest.NewUnstartedServer(http.NotFoundHandler())
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail
+		s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+		if c.scheme == "https" {
+			s.StartTLS()
+		} else {
+			s.Start()
+		}
+		defer s.Close()
+		pool := x509.NewCertPool()
+		if c.trusted {
+			pool.AddCert(pair.Leaf)
+		}
+		h := bridge.NewHTTPClient()
+		h.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: pool}
+		h.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, s.Listener.Addr().String())
+		}
+		base := c.scheme + "://" + c.host
+		f := bridge.Through(t.Context(), client.New(base, "key", make([]byte, 32), client.WithHTTPClient(h)), base)[0]
+		if f.Check != "tls" || f.OK != (c.fix == "") || !strings.Contains(f.Detail, c.detail) || !strings.Contains(f.Fix, c.fix) {
+			t.Errorf("%s: %+v", c.detail, f)
+		}
 	}
 }
