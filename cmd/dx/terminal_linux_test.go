@@ -85,6 +85,26 @@ func TestVerifyOnATerminal(t *testing.T) {
 	}
 }
 
+// On a terminal dx admin prints lines and tables with dollars, and JSON with --json.
+func TestAdminOnATerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many processes")
+	}
+	p := plainVenue.of(t)
+	p.devFile()
+	user := fmt.Sprint(p.account("reader").UserID)
+	for _, c := range []struct{ args, want string }{
+		{"admin user " + user, `(?m)^name +reader\n(.*\n)*^cash +\$10000\.00\n(.*\n)*^keys\nAPI KEY +`},
+		{"admin user " + user + " --json", `^\{"user_id":` + user + `,.*"cash":"100000000"`},
+		{"admin withdrawals --status rejected", `^none\n`},
+		{"admin users --limit 1", `^USER ID +NAME +SUSPENDED +CREATED \(UTC\)\n +1 .*\nThere are more: --cursor `},
+	} {
+		if screen, _ := onTerminal(t, strings.Fields(c.args)...); !regexp.MustCompile(c.want).MatchString(screen) {
+			t.Errorf("%s printed\n%s", c.args, screen)
+		}
+	}
+}
+
 // On a terminal dx order, dx replace and dx cancel print a sentence, and JSON with --json. Colors stay away
 // under NO_COLOR.
 func TestOrderOnATerminal(t *testing.T) {

@@ -44,14 +44,21 @@ func (t *Table) Print(out io.Writer, empty string) error {
 		_, err := fmt.Fprintln(out, empty)
 		return err
 	}
+	return t.print(out, t.rows)
+}
+
+// PrintRows prints the table without the names of the columns.
+func (t *Table) PrintRows(out io.Writer) error { return t.print(out, t.rows[1:]) }
+
+func (t *Table) print(out io.Writer, rows [][]string) error {
 	width := make([]int, len(t.right))
-	for _, row := range t.rows {
+	for _, row := range rows {
 		for i, cell := range row {
 			width[i] = max(width[i], ansi.StringWidth(cell))
 		}
 	}
 	var b strings.Builder
-	for _, row := range t.rows {
+	for _, row := range rows {
 		line := ""
 		for i, cell := range row {
 			space := strings.Repeat(" ", width[i]-ansi.StringWidth(cell))

@@ -31,11 +31,8 @@ type (
 		Detach     clusterDetach  `cmd:"" help:"Turn the data of a stopped member into that of a single machine."`
 		Recover    clusterRecover `cmd:"" help:"Begin a new cluster with the data of a stopped member, after the majority is lost for good."`
 	}
-	clusterStatus struct {
-		operatorFlags
-		JSON bool `help:"Print one line of JSON."`
-	}
-	clusterCerts struct {
+	clusterStatus struct{ operatorFlags }
+	clusterCerts  struct {
 		Dir      string   `arg:"" help:"Folder of ca.crt, ca.key, NAME.crt and NAME.key." type:"path"`
 		Members  []string `arg:"" optional:"" help:"Members, each NAME=HOST." placeholder:"NAME=HOST"`
 		Follower []string `help:"A follower; repeat it for several." placeholder:"NAME=HOST" sep:"none"`

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
@@ -50,7 +51,7 @@ type Commands struct {
 }
 
 func (Commands) Help() string {
-	return `Prints the response, one line of JSON. Address and token come from DX_ADMIN_URL and DX_OPERATOR_TOKEN, or from the dev file; the token of a named operator puts that name into the audit. Money is in pips; 10000 pips are $1. The journal keeps --reason with the action. A role that does not allow the action gets missing_scope. With --four-eyes some actions print an approval_id, and are executed when another operator approves it.
+	return `Prints the response: on a terminal as tables with money in dollars, elsewhere and with --json as one line of JSON with money in pips. Address and token come from DX_ADMIN_URL and DX_OPERATOR_TOKEN, or from the dev file; the token of a named operator puts that name into the audit. Amounts in commands are in pips; 10000 pips are $1. The journal keeps --reason with the action. A role that does not allow the action gets missing_scope. With --four-eyes some actions print an approval_id, and are executed when another operator approves it.
 
 Examples:
   dx admin create-user alice
@@ -66,23 +67,30 @@ Examples:
 
 // operatorFlags name the venue, its operator, and the reason for an action.
 type operatorFlags struct {
+	cli.Zone
 	Reason        string `help:"Reason, for the audit." placeholder:"TEXT"`
 	Admin         string `help:"Address of the admin listener. Default: the address in the dev file." env:"DX_ADMIN_URL" placeholder:"URL"`
 	OperatorToken string `type:"secret" env:"DX_OPERATOR_TOKEN" hidden:"" help:"The operator's bearer token, in the environment."`
 	DevFile       string `help:"The file that dx dev writes." default:".dx/dev.json" type:"path" env:"DX_DEV_FILE"`
+	JSON          bool   `help:"Print the venue's answer as JSON, also on a terminal."`
 }
 
 func (o *operatorFlags) auditReason() schemas.AuditReason {
 	return schemas.AuditReason{Reason: o.Reason}
 }
 
-// request sends one request and prints the response. An error of the venue is explained.
+// request sends one request and prints the response: for people on a terminal, else as JSON. An error of
+// the venue is explained.
 func (o *operatorFlags) request(ctx context.Context, out io.Writer, method, path string, body any) error {
 	text, err := o.response(ctx, method, path, body)
-	if err == nil {
+	switch {
+	case err != nil:
+		return err
+	case o.JSON || !cli.IsTerminal(out):
 		_, err = fmt.Fprintf(out, "%s\n", text)
+		return err
 	}
-	return err
+	return layout{o.Zone, time.Now()}.print(out, text)
 }
 
 // response sends one request and returns the response. An error of the venue is explained.
