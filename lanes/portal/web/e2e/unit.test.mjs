@@ -409,14 +409,14 @@ function deskOf(VenueError, answers) {
 
 test('a close is tried again after a rate limit and after a lost answer, and sells once', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { closeOut } = await load('desk/trade.ts')
+  const { closeLimit, closeOut } = await load('desk/trade.ts')
   const { workOf } = await load('desk/work.svelte.ts')
   const sold = { status: 'executed', filled_qty: 6, resting_qty: 0, fills: [{ qty: 6, tick_yes: 5000 }] }
   const { desk, sent } = deskOf(VenueError, ['limited', {}, 'limited', 'limited', new TypeError('lost'), { orders: [] }, sold])
   desk.books.set(1, { generation: 2, best: () => 5000 })
   const position = { market_id: 1, generation: 2, yes_qty: 10, yes_reserved: 0, no_qty: 4, no_reserved: 0 }
   const redeemed = []
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, position, 200, (pairs) => redeemed.push(pairs)), [])
+  assert.deepEqual(await closeOut(desk, workOf(desk).sends, position, (o) => closeLimit(desk, position, o), (pairs) => redeemed.push(pairs)), [])
   assert.deepEqual(redeemed, [4])
   const redeems = sent.filter((r) => r.target.endsWith('/redeem'))
   assert.deepEqual(redeems.map((r) => r.qty), [4, 4], 'pairs are redeemed again after a rate limit')
@@ -429,14 +429,15 @@ test('a close is tried again after a rate limit and after a lost answer, and sel
 
 test('a close says what it could not sell', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { closeOut } = await load('desk/trade.ts')
+  const { closeLimit, closeOut } = await load('desk/trade.ts')
   const { workOf } = await load('desk/work.svelte.ts')
   const part = { status: 'canceled', reason: 'no_liquidity', filled_qty: 2, resting_qty: 0, fills: [{ qty: 2, tick_yes: 5000 }] }
   const { desk } = deskOf(VenueError, [part])
   desk.books.set(1, { generation: 2, best: (outcome) => (outcome === 'yes' ? 5000 : 0) })
   const held = { market_id: 1, generation: 2, yes_qty: 5, yes_reserved: 0, no_qty: 0, no_reserved: 0 }
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, held, 200), ['3 YES found no buyer within 2¢ of the best bid'])
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, { ...held, yes_qty: 0, no_qty: 5 }, 200), ['nobody bids for NO now'])
+  const limit = (outcome) => closeLimit(desk, held, outcome)
+  assert.deepEqual(await closeOut(desk, workOf(desk).sends, held, limit), ['3 YES found no buyer at 48.0¢ or more'])
+  assert.deepEqual(await closeOut(desk, workOf(desk).sends, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
 })
 
 test('a request keeps its id until it is answered, and a rejected one does not', async () => {

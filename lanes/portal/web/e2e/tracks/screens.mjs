@@ -120,8 +120,8 @@ async function tasks(width, height, scheme) {
     assert.deepEqual(await page.evaluate(inspect), [], `${table} at ${name}`)
   }
   if (!narrow) assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.market .bids, .series .list')].filter((e) => e.scrollHeight > e.clientHeight + 1).map((e) => `${e.className} ${e.scrollHeight} of ${e.clientHeight}`)), [], 'the ladder and the series fit')
-  // Positions say what is at stake, and close.
-  await test('position').first().waitFor()
+  // Positions say what is at stake, how low they would close, and close.
+  await test('close-limit').filter({ hasText: /^(no worse than [\d.]+¢|redeems \d+)$/ }).first().waitFor()
   await look('positions')
   await closeAll()
   await tab('Orders')

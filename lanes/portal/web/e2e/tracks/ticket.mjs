@@ -319,6 +319,24 @@ await run({
     }
     const row = test('position').first()
     for (const [name, shape] of [['break-even', /^\d+(\.\d+)?$/], ['most-to-gain', /^\+\$\d/], ['most-to-lose', /^−\$\d/]]) assert.match(await row.locator(`[data-test="${name}"]`).textContent(), shape)
+    // Close sells down to the price that its row names. More YES than NO is held, so that there is some to sell.
+    const r = await roomy()
+    await eventually('more YES than NO', async () => {
+      const { yes_qty, no_qty } = (await list('/v1/portfolio/positions', 'positions')).find((p) => p.market_id === r.market_id) ?? { yes_qty: 0, no_qty: 0 }
+      if (yes_qty > no_qty) return true
+      const { status, body } = await trader.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: r.market_id, side: 'buy', outcome: 'yes', type: 'market', qty: no_qty - yes_qty + 3, max_cost: '1000000' })
+      assert.equal(status, 201, JSON.stringify(body))
+      return false
+    })
+    const held = page.locator(`[data-test="position"][data-market="${r.market_id}"][data-outcome="yes"]`)
+    await held.locator('[data-test="close-limit"]', { hasText: /no worse than [\d.]+¢/ }).waitFor()
+    const named = await held.evaluate((e) => {
+      const [, cents] = /no worse than ([\d.]+)¢/.exec(e.querySelector('[data-test="close-limit"]').textContent)
+      e.querySelector('[data-test="close"]').click()
+      return Math.round(Number(cents) * 100)
+    })
+    const sold = await eventually('the sale', async () => (await list(`/v1/portfolio/orders?market_id=${r.market_id}&limit=5`, 'orders')).find((o) => o.side === 'sell'))
+    assert.equal(sold.tick, named, 'the limit that the row named')
     await closeAll()
     await tab('Orders')
   },
