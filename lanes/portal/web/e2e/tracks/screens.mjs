@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from '../inspect.mjs'
 import { clientOf } from '../venue.mjs'
-import { FAR, SCREENS, admin, button, closeAll, clipped, eventually, go, live, page, rests, roomy, run, snap, submits, tab, test, theme, use, venue } from '../harness.mjs'
+import { FAR, SCREENS, admin, button, clipped, closeAll, eventually, fills, go, live, page, rests, roomy, run, snap, tab, test, theme, use, venue } from '../harness.mjs'
 
 // newcomer opens an account with $10,000, and signs in with a key of it, in the place of the one before.
 async function newcomer(name, engineer) {
@@ -49,7 +49,7 @@ async function tasks(width, height, scheme) {
   await roomy()
   await button('▼ No, not above').click()
   await test('guide').filter({ hasText: '$5 on NO' }).waitFor()
-  await submits()
+  await fills()
   await test('guide').and(page.locator('[data-step="done"]')).waitFor()
   await test('skip').click()
   await test('guide').waitFor({ state: 'detached' })
@@ -99,7 +99,7 @@ async function tasks(width, height, scheme) {
   await button('Dollars').click()
   await page.locator('[name=amount]').fill('3')
   await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
-  await submits()
+  await fills()
   await test('fate').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
   await look('bought')
   await button('Contracts').click()
