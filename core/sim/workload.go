@@ -250,7 +250,7 @@ func (w *workload) draw() core.Command {
 	if w.rules >= core.RevisionOperators && w.r.IntN(24) == 0 && (w.operatorsInForce() || w.r.IntN(4) == 0) {
 		return w.operatorCommand()
 	}
-	if w.rules >= core.RevisionReplace && !w.unsigned && w.r.IntN(10) == 0 {
+	if w.rules >= core.RevisionReplace && w.r.IntN(10) == 0 {
 		return w.sign(w.replace())
 	}
 	if w.rules >= core.RevisionForecasts && !w.unsigned && w.r.IntN(12) == 0 {

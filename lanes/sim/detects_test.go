@@ -43,6 +43,9 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 	}{
 		{"an extra fill", changed(placed, `"filled_qty":0`, `"filled_qty":1`), "none of those in the log"},
 		{"another seq", changed(placed, `"seq":"`, `"seq":"1`), "none of those in the log"},
+		{"a larger order replaced", changed(func(q *request, r *reply) bool {
+			return q.operation.tool == "replace_order" && !q.tool && r.status == 201 && q.fault == noFault
+		}, `"canceled_qty":`, `"canceled_qty":1`), "none of those in the log"},
 		{"an extra member", changed(placed, `{`, `{"more":0,`), "none of those in the log"},
 		{"a name twice", changed(placed, `{`, `{"status":"resting",`), "invalid JSON or a repeated name"},
 		{"shed, but executed", func(d *simGate) {

@@ -126,6 +126,8 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 	switch c := cmd.(type) {
 	case *core.PlaceOrder:
 		l.place(e, c, out, m)
+	case *core.ReplaceOrder:
+		l.replace(e, c, out, m)
 	case *core.CancelOrder:
 		e.body = object{"status": "canceled", "canceled_qty": num(out.Ended[c.Order].Left), "seq": str(at.Seq)}
 	case *core.DecreaseOrder:
@@ -284,6 +286,35 @@ func (l *expectations) place(e *entry, c *core.PlaceOrder, out model.Outcome, m 
 		l.end(r, e.at, core.Executed, "")
 	} else if !over {
 		e.body["queue_ahead"] = num(m.QueueAhead(r.id))
+	}
+}
+
+// replacement returns c as the lanes send it to the log: a limit order with the market, side, outcome
+// and generation of the order that it replaces, which are zero if the account has no such order. It
+// returns nil if that order could still be placed, after seq.
+func (l *expectations) replacement(c *core.ReplaceOrder, seq uint64) *core.ReplaceOrder {
+	if uint64(c.Old) > seq {
+		return nil
+	}
+	out := *c
+	out.Market, out.Side, out.Outcome, out.Generation = 0, 0, 0, 0
+	for _, r := range l.accounts[c.User].rows {
+		if r.id == c.Old && r.id != 0 && !r.evicted {
+			out.Market, out.Side, out.Outcome, out.Generation = r.Market, r.Side, r.Outcome, r.generation
+		}
+	}
+	if out.Type, out.Unpriced = core.Limit, false; out.Side == core.Sell {
+		out.MaxCost = 0
+	}
+	return &out
+}
+
+func (l *expectations) replace(e *entry, c *core.ReplaceOrder, out model.Outcome, m *model.Venue) {
+	if old := l.live[c.Old]; old == nil || old.User != c.User {
+		return // no row, as there is no order to replace
+	}
+	if l.place(e, &c.PlaceOrder, out, m); out.Reject == core.OK {
+		e.body["replaced"] = object{"order_id": str(uint64(c.Old)), "canceled_qty": num(out.Ended[c.Old].Left)}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -203,7 +204,7 @@ func (q *request) takeHint(tree object) error {
 	default:
 		return nil
 	}
-	if q.operation.tool != "place_order" && q.operation.tool != "preview_order" {
+	if !slices.Contains([]string{"place_order", "replace_order", "preview_order"}, q.operation.tool) {
 		return nil
 	}
 	hint, _ := tree["hint"].(string)

@@ -94,10 +94,19 @@ func (d *simGate) NewRequest(cmds []core.Command) deep.Request {
 	case *core.CreateAgent, *core.Transfer, *core.SetMandate, *core.HaltAgent, *core.ResumeAgent, *core.CloseAgent:
 		return nil // the portal has these
 	}
+	if c, ok := cmds[0].(*core.ReplaceOrder); ok {
+		if c = d.expected.replacement(c, d.At().Seq); c == nil {
+			return nil
+		}
+		cmds = []core.Command{c}
+	}
 	q := d.write(d.formOf(cmds), accountOf(cmds[0]), d.Rand.IntN(3) == 0)
 	for _, cmd := range cmds {
-		if c, ok := cmd.(*core.PlaceOrder); ok {
+		switch c := cmd.(type) {
+		case *core.PlaceOrder:
 			cmd = withFault(c)
+		case *core.ReplaceOrder:
+			cmd = &core.ReplaceOrder{PlaceOrder: *withFault(&c.PlaceOrder), Old: c.Old}
 		}
 		q.cmds = append(q.cmds, withKey(cmd, q.key.number))
 	}
@@ -135,6 +144,17 @@ func accountOf(cmd core.Command) core.UserID {
 	return u
 }
 
+// placementOf returns the placement of a command that places an order, else nil.
+func placementOf(cmd core.Command) *core.PlaceOrder {
+	switch c := cmd.(type) {
+	case *core.PlaceOrder:
+		return c
+	case *core.ReplaceOrder:
+		return &c.PlaceOrder
+	}
+	return nil
+}
+
 // withFault returns a copy of a placement with the fault that decoding finds and the core
 // rejects.
 func withFault(c *core.PlaceOrder) *core.PlaceOrder {
@@ -168,6 +188,12 @@ func (d *simGate) formOf(cmds []core.Command) operation {
 	case *core.PlaceOrder:
 		f.tool, f.method, f.target, f.body, f.status, f.bucket = "place_order", "POST", orders, d.order(c), 201, tools.Write
 		f.args = f.body
+	case *core.ReplaceOrder:
+		f.tool, f.method, f.target, f.body, f.status, f.bucket = "replace_order", "POST", orders+"/"+str(uint64(c.Old))+"/replace", d.order(&c.PlaceOrder), 201, tools.Write
+		for _, name := range []string{"market_id", "side", "outcome", "generation"} { // those of the old order
+			delete(f.body, name)
+		}
+		f.args = with(f.body, "order_id", str(uint64(c.Old)))
 	case *core.CancelOrder:
 		f.tool, f.method, f.target, f.args, f.bucket = "cancel_order", "DELETE", orders+"/"+str(uint64(c.Order)), object{"order_id": str(uint64(c.Order))}, tools.Cancel
 	case *core.CancelAll:
@@ -719,7 +745,7 @@ func (d *simGate) keyRevoked(id string) bool {
 
 // resolveLater records a placement with unknown outcome, for resolve.
 func (d *simGate) resolveLater(q *request) {
-	if _, ok := q.cmds[0].(*core.PlaceOrder); ok {
+	if placementOf(q.cmds[0]) != nil {
 		d.unresolved = append(d.unresolved, q)
 	}
 }

@@ -220,7 +220,7 @@ export const placed = async () => (await list('/v1/portfolio/orders?limit=200', 
 
 // submits sends the market order in the ticket. A click that falls into the moment in which the maker
 // moves its quotes and nobody is on the other side sends nothing, and a user clicks again.
-export async function submits() {
+async function submits() {
   const before = await placed()
   for (let tries = 3; (await placed()) === before; tries--) {
     assert.ok(tries > 0, 'no click sends the order')
@@ -228,6 +228,18 @@ export async function submits() {
     await eventually('an order', async () => (await placed()) > before, 3000).catch(() => {})
   }
   assert.equal(await placed(), before + 1, 'one order')
+}
+
+// fills sends the market order in the ticket until one fills whole. An order that arrives while the maker
+// moves its quotes is canceled, the screen says so, and a user sends another.
+export async function fills() {
+  for (let tries = 5; ; tries--) {
+    assert.ok(tries > 0, 'no order fills')
+    await submits()
+    const [o] = await list('/v1/portfolio/orders?limit=1', 'orders')
+    if (o.filled_qty === o.qty) return
+    await test('fate').filter({ hasText: 'anceled' }).waitFor()
+  }
 }
 
 // limit makes the ticket a buy of YES that rests far from the market.

@@ -254,7 +254,7 @@ test('the ticket produces valid orders', async () => {
 test('a price typed for one round is cleared in the next, a proposed one is not missed', async () => {
   const { Draft } = await load('desk/draft.svelte.ts')
   const d = new Draft()
-  assert.equal(d.entered('1', true), false)
+  assert.equal(d.entered(1, '1'), false)
   assert.equal(d.propose(47), true)
   assert.equal(d.price, 47)
   assert.equal(d.propose(47), false)
@@ -271,22 +271,35 @@ test('a price typed for one round is cleared in the next, a proposed one is not 
   d.tif = 'gtc'
   assert.equal(d.follows, 'ask')
   d.side = 'buy'
-  assert.equal(d.entered('2', true), true, 'a new round')
+  assert.equal(d.entered(1, '2'), true, 'a new round')
   assert.deepEqual([d.price, d.lapsed], [null, false])
   d.propose(30)
   assert.equal(d.price, 30)
   d.choose(31)
-  d.entered('2', true)
+  d.entered(1, '2')
   assert.equal(d.price, 31)
-  d.entered('3', true)
+  d.entered(1, '3')
   assert.deepEqual([d.price, d.lapsed], [null, true])
   assert.match(d.wrong({ qty: 1, worst: 0, cap: 0 }), /new round/)
   d.propose(50)
   assert.equal(d.price, null, 'the user chooses again')
   d.choose(50)
   assert.equal(d.wrong({ qty: 1, worst: 0, cap: 0 }), '')
-  assert.equal(d.entered('9', false), false)
+  assert.equal(d.entered(2, '9'), false)
   assert.deepEqual([d.price, d.lapsed], [null, false], 'another series')
+  d.choose(51)
+  assert.equal(d.entered(3, undefined), false)
+  assert.deepEqual([d.price, d.lapsed], [null, false], 'a series without a round')
+  d.choose(52)
+  d.entered(3, undefined)
+  assert.equal(d.price, 52)
+  assert.equal(d.entered(3, '10'), true, 'its first round')
+  assert.deepEqual([d.price, d.lapsed], [null, true])
+  d.entered(2, '9')
+  d.choose(53)
+  d.entered(3, undefined)
+  d.entered(2, '9')
+  assert.deepEqual([d.price, d.lapsed], [null, false], 'the same round, after a series without one')
 })
 
 test('terms of market orders and of amounts follow the book, the cash and the fee', async () => {
@@ -396,14 +409,14 @@ function deskOf(VenueError, answers) {
 
 test('a close is tried again after a rate limit and after a lost answer, and sells once', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { closeOut } = await load('desk/trade.ts')
+  const { closeLimit, closeOut } = await load('desk/trade.ts')
   const { workOf } = await load('desk/work.svelte.ts')
   const sold = { status: 'executed', filled_qty: 6, resting_qty: 0, fills: [{ qty: 6, tick_yes: 5000 }] }
   const { desk, sent } = deskOf(VenueError, ['limited', {}, 'limited', 'limited', new TypeError('lost'), { orders: [] }, sold])
   desk.books.set(1, { generation: 2, best: () => 5000 })
   const position = { market_id: 1, generation: 2, yes_qty: 10, yes_reserved: 0, no_qty: 4, no_reserved: 0 }
   const redeemed = []
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, position, 200, (pairs) => redeemed.push(pairs)), [])
+  assert.deepEqual(await closeOut(desk, workOf(desk).sends, position, (o) => closeLimit(desk, position, o), (pairs) => redeemed.push(pairs)), [])
   assert.deepEqual(redeemed, [4])
   const redeems = sent.filter((r) => r.target.endsWith('/redeem'))
   assert.deepEqual(redeems.map((r) => r.qty), [4, 4], 'pairs are redeemed again after a rate limit')
@@ -416,14 +429,15 @@ test('a close is tried again after a rate limit and after a lost answer, and sel
 
 test('a close says what it could not sell', async () => {
   const { VenueError } = await load('venue/rest.ts')
-  const { closeOut } = await load('desk/trade.ts')
+  const { closeLimit, closeOut } = await load('desk/trade.ts')
   const { workOf } = await load('desk/work.svelte.ts')
   const part = { status: 'canceled', reason: 'no_liquidity', filled_qty: 2, resting_qty: 0, fills: [{ qty: 2, tick_yes: 5000 }] }
   const { desk } = deskOf(VenueError, [part])
   desk.books.set(1, { generation: 2, best: (outcome) => (outcome === 'yes' ? 5000 : 0) })
   const held = { market_id: 1, generation: 2, yes_qty: 5, yes_reserved: 0, no_qty: 0, no_reserved: 0 }
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, held, 200), ['3 YES found no buyer within 2¢ of the best bid'])
-  assert.deepEqual(await closeOut(desk, workOf(desk).sends, { ...held, yes_qty: 0, no_qty: 5 }, 200), ['nobody bids for NO now'])
+  const limit = (outcome) => closeLimit(desk, held, outcome)
+  assert.deepEqual(await closeOut(desk, workOf(desk).sends, held, limit), ['3 YES found no buyer at 48.0¢ or more'])
+  assert.deepEqual(await closeOut(desk, workOf(desk).sends, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
 })
 
 test('a request keeps its id until it is answered, and a rejected one does not', async () => {

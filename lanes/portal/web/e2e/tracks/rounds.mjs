@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { inspect } from '../inspect.mjs'
-import { ROUND_MS, FAR, button, context, everyScreen, eventually, expected, go, list, live, open, page, placedAs, rests, roomy, run, select, snap, submits, tab, test, theme, trader, venue } from '../harness.mjs'
+import { FAR, ROUND_MS, button, context, eventually, everyScreen, expected, fills, go, list, live, open, page, placedAs, rests, roomy, run, select, snap, tab, test, theme, trader, venue } from '../harness.mjs'
 
 const LATE_MS = 30_000 // into a round of 60 seconds, so that it can be bought and typed for before its window
 
@@ -48,16 +48,9 @@ async function restarts() {
   await roomy() // and it can trade again
 }
 
-// buys buys 10 contracts at the market price. An order that arrives while the maker moves its quotes is
-// canceled, the screen says so, and a user sends another.
+// buys buys 10 contracts at the market price.
 async function buys(outcome) {
-  for (let tries = 5; ; tries--) {
-    assert.ok(tries > 0, `no order buys ${outcome}`)
-    await submits()
-    const [o] = await list('/v1/portfolio/orders?limit=1', 'orders')
-    if (o.filled_qty === 10) break
-    await test('fate').filter({ hasText: 'anceled' }).waitFor()
-  }
+  await fills()
   await test('fate').filter({ hasText: `Bought 10 ${outcome.toUpperCase()}` }).waitFor()
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from '../inspect.mjs'
 import { clientOf } from '../venue.mjs'
-import { FAR, SCREENS, admin, button, closeAll, clipped, eventually, go, live, page, rests, roomy, run, snap, submits, tab, test, theme, use, venue } from '../harness.mjs'
+import { FAR, SCREENS, admin, button, clipped, closeAll, eventually, fills, go, live, page, rests, roomy, run, snap, tab, test, theme, use, venue } from '../harness.mjs'
 
 // newcomer opens an account with $10,000, and signs in with a key of it, in the place of the one before.
 async function newcomer(name, engineer) {
@@ -49,7 +49,7 @@ async function tasks(width, height, scheme) {
   await roomy()
   await button('▼ No, not above').click()
   await test('guide').filter({ hasText: '$5 on NO' }).waitFor()
-  await submits()
+  await fills()
   await test('guide').and(page.locator('[data-step="done"]')).waitFor()
   await test('skip').click()
   await test('guide').waitFor({ state: 'detached' })
@@ -99,7 +99,7 @@ async function tasks(width, height, scheme) {
   await button('Dollars').click()
   await page.locator('[name=amount]').fill('3')
   await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
-  await submits()
+  await fills()
   await test('fate').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
   await look('bought')
   await button('Contracts').click()
@@ -120,8 +120,8 @@ async function tasks(width, height, scheme) {
     assert.deepEqual(await page.evaluate(inspect), [], `${table} at ${name}`)
   }
   if (!narrow) assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.market .bids, .series .list')].filter((e) => e.scrollHeight > e.clientHeight + 1).map((e) => `${e.className} ${e.scrollHeight} of ${e.clientHeight}`)), [], 'the ladder and the series fit')
-  // Positions say what is at stake, and close.
-  await test('position').first().waitFor()
+  // Positions say what is at stake, how low they would close, and close.
+  await test('close-limit').filter({ hasText: /^(no worse than [\d.]+¢|redeems \d+)$/ }).first().waitFor()
   await look('positions')
   await closeAll()
   await tab('Orders')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { clientOf, freshId } from '../venue.mjs'
-import { FAR, act, browser, button, closeAll, cleared, clipped, context, eventually, expected, hit, list, live, open, other, page, rests, roomy, rows, run, same, select, snap, submits, tab, test, trader, venue } from '../harness.mjs'
+import { FAR, act, browser, button, cleared, clipped, closeAll, context, eventually, expected, fills, hit, list, live, open, other, page, rests, roomy, rows, run, same, select, snap, tab, test, trader, venue } from '../harness.mjs'
 
 
 const LAST_MS = 8000 // before the end of a round, within its settlement window of 10 s
@@ -29,7 +29,7 @@ async function lastSale(tries) {
   await page.locator(`.outcomes .${outcome}`).click()
   await page.locator('[name=slip]').fill('20')
   await page.locator('[name=qty]').fill('5')
-  await submits()
+  await fills()
   await test('fate').filter({ hasText: `Bought 5 ${outcome.toUpperCase()}` }).waitFor()
   await tab('Positions')
   const held = page.locator(`[data-test="position"][data-market="${round.market_id}"]`)
@@ -72,7 +72,7 @@ await run({
     await button('▼ No, not above').click()
     await test('guide').filter({ hasText: '$5 on NO' }).waitFor()
     await snap('1440-guide')
-    await submits()
+    await fills()
     await test('guide').and(page.locator('[data-step="done"]')).waitFor()
     await test('skip').click()
     await test('guide').waitFor({ state: 'detached' })
@@ -297,7 +297,7 @@ await run({
     await test('worst').filter({ hasText: /No worse than [\d.]+¢/ }).waitFor()
     await test('outlook').filter({ hasText: /^Buys \d+ at/ }).waitFor()
     await snap('1440-market')
-    await submits()
+    await fills()
     await test('fate').filter({ hasText: /^Bought \d+ YES/ }).waitFor()
     const [o] = await list(`/v1/portfolio/orders?limit=1&market_id=${r.market_id}`, 'orders')
     assert.equal(o.max_cost, '50000')
@@ -319,6 +319,24 @@ await run({
     }
     const row = test('position').first()
     for (const [name, shape] of [['break-even', /^\d+(\.\d+)?$/], ['most-to-gain', /^\+\$\d/], ['most-to-lose', /^−\$\d/]]) assert.match(await row.locator(`[data-test="${name}"]`).textContent(), shape)
+    // Close sells down to the price that its row names. More YES than NO is held, so that there is some to sell.
+    const r = await roomy()
+    await eventually('more YES than NO', async () => {
+      const { yes_qty, no_qty } = (await list('/v1/portfolio/positions', 'positions')).find((p) => p.market_id === r.market_id) ?? { yes_qty: 0, no_qty: 0 }
+      if (yes_qty > no_qty) return true
+      const { status, body } = await trader.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: r.market_id, side: 'buy', outcome: 'yes', type: 'market', qty: no_qty - yes_qty + 3, max_cost: '1000000' })
+      assert.equal(status, 201, JSON.stringify(body))
+      return false
+    })
+    const held = page.locator(`[data-test="position"][data-market="${r.market_id}"][data-outcome="yes"]`)
+    await held.locator('[data-test="close-limit"]', { hasText: /no worse than [\d.]+¢/ }).waitFor()
+    const named = await held.evaluate((e) => {
+      const [, cents] = /no worse than ([\d.]+)¢/.exec(e.querySelector('[data-test="close-limit"]').textContent)
+      e.querySelector('[data-test="close"]').click()
+      return Math.round(Number(cents) * 100)
+    })
+    const sold = await eventually('the sale', async () => (await list(`/v1/portfolio/orders?market_id=${r.market_id}&limit=5`, 'orders')).find((o) => o.side === 'sell'))
+    assert.equal(sold.tick, named, 'the limit that the row named')
     await closeAll()
     await tab('Orders')
   },

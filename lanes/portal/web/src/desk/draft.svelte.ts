@@ -28,6 +28,7 @@ export class Draft {
   typed = $state(false) // the user chose the price; else the ticket proposes one
   lapsed = $state(false) // the price was for a round that ended, and was cleared
   id = freshId()
+  #series = 0
   #round: U64 = ''
 
   get rests(): boolean {
@@ -65,15 +66,19 @@ export class Draft {
     this.typed = this.lapsed = false
   }
 
-  // entered is called with the round that the ticket shows, and reports whether it took the place of an
-  // earlier one of the series. A price that was typed for that one is cleared.
-  entered(round: U64, sameSeries: boolean): boolean {
-    if (round === this.#round) return false
-    const next = sameSeries && this.#round !== ''
-    const typed = this.typed && next
-    this.#round = round
+  // entered is called with the series that the ticket shows and its newest round; undefined if the series
+  // has none yet. It reports whether that round took the place of an earlier one under the ticket. A price
+  // that was typed for that one is cleared. Another series, with or without a round, begins anew.
+  entered(series: number, round: U64 | undefined): boolean {
+    const another = series !== this.#series
+    const opened = round !== undefined && round !== this.#round
+    if (!another && !opened) return false
+    const next = !another && this.#round !== ''
+    const lapsed = this.typed && next
+    this.#series = series
+    if (opened) this.#round = round
     this.anew()
-    this.lapsed = typed
+    this.lapsed = lapsed
     return next
   }
 

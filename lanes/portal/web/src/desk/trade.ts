@@ -2,6 +2,7 @@ import type { Action } from '../venue/rest.ts'
 import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview } from '../venue/wire.ts'
 import type { Desk } from './desk.ts'
 import type { Fate } from './fate.ts'
+import { cents } from './format.ts'
 import { notices } from './notices.svelte.ts'
 import { patiently } from './patiently.ts'
 import { changed } from './pulse.svelte.ts'
@@ -98,9 +99,19 @@ async function putBack(sends: Sends, orders: Order[]): Promise<void> {
   notices.tell(back === orders.length ? 'plain' : 'bad', `Put back ${back} of ${orders.length}`, back === orders.length ? '' : 'The others would trade at once, or their round has ended.')
 }
 
-// closeOut redeems the pairs of a position and sells the rest at the market, no more than slip
-// pips below the best bid. It calls redeemed after a redemption, and returns what cannot be sold now.
-export async function closeOut(desk: Desk, sends: Sends, p: Position, slip: number, redeemed: (pairs: number) => void): Promise<string[]> {
+const SLIP = 200 // pips that a close may go below the best bid
+export const CLOSES = `no more than ${SLIP / 100}¢ below the best bid`
+
+// closeLimit is the lowest price at which a close sells an outcome now, in pips; 0 if nobody bids for it.
+export function closeLimit(desk: Desk, p: Position, outcome: OutcomeName): number {
+  const book = desk.books.get(p.market_id)
+  const bid = book?.generation === p.generation ? book.best(outcome) : 0
+  return bid && Math.max(100, bid - SLIP)
+}
+
+// closeOut redeems the pairs of a position and sells the rest at the market, no lower than limit says. It
+// calls redeemed after a redemption, and returns what cannot be sold now.
+export async function closeOut(desk: Desk, sends: Sends, p: Position, limit: (o: OutcomeName) => number, redeemed: (pairs: number) => void): Promise<string[]> {
   const free = { yes: p.yes_qty - p.yes_reserved, no: p.no_qty - p.no_reserved }
   const pairs = Math.min(free.yes, free.no)
   if (pairs > 0) {
@@ -110,16 +121,15 @@ export async function closeOut(desk: Desk, sends: Sends, p: Position, slip: numb
   const stuck: string[] = []
   for (const outcome of ['yes', 'no'] as OutcomeName[]) {
     const qty = free[outcome] - pairs
-    const book = desk.books.get(p.market_id)
-    const bid = book?.generation === p.generation ? book.best(outcome) : 0
     if (qty <= 0) continue
-    if (bid === 0) {
+    const worst_tick = limit(outcome)
+    if (worst_tick === 0) {
       stuck.push(`nobody bids for ${outcome.toUpperCase()} now`)
       continue
     }
-    const done = await sends({ client_order_id: freshId(), market_id: p.market_id, generation: p.generation, side: 'sell', outcome, type: 'market', worst_tick: Math.max(1, bid - slip), qty })
+    const done = await sends({ client_order_id: freshId(), market_id: p.market_id, generation: p.generation, side: 'sell', outcome, type: 'market', worst_tick, qty })
     if (done.filled === undefined) stuck.push(`${outcome.toUpperCase()}: ${done.text}`)
-    else if (done.filled < qty) stuck.push(`${qty - done.filled} ${outcome.toUpperCase()} found no buyer within ${slip / 100}¢ of the best bid`)
+    else if (done.filled < qty) stuck.push(`${qty - done.filled} ${outcome.toUpperCase()} found no buyer at ${cents(worst_tick)}¢ or more`)
   }
   return stuck
 }
