@@ -236,7 +236,8 @@ func TestCatchUpThatCannotSucceed(t *testing.T) {
 	}
 }
 
-// TestMoveLeaderRefused checks that the lead cannot be moved to a name that is none, or is not up.
+// TestMoveLeaderRefused checks that the lead cannot be moved to a name that is none, or is not up, and not
+// by name while a running voter lags; a leader that stops gives it away all the same.
 func TestMoveLeaderRefused(t *testing.T) {
 	t.Parallel()
 	r := newTrial(t, 3)
@@ -250,6 +251,16 @@ func TestMoveLeaderRefused(t *testing.T) {
 		if err := c.MoveLeader(t.Context(), name); !errors.Is(err, ErrRefused) {
 			t.Errorf("to %s: %v", name, err)
 		}
+	}
+	l := r.open(r.leaderOf())
+	defer l.Close()
+	fill(t, l, c.node, 1<<32, lagMax+1)
+	await(t, "every group is here", func() bool { return l.archive.Head() > lagMax })
+	if err := c.MoveLeader(t.Context(), r.options[3-down-r.leaderOf()].Name); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "groups behind") {
+		t.Errorf("to one that lags: %v", err)
+	}
+	if err := c.MoveLeader(t.Context(), ""); err != nil {
+		t.Error(err)
 	}
 }
 
