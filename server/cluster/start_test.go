@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -286,6 +287,9 @@ func TestForgedNodes(t *testing.T) {
 	}
 	without := client(with(certs, "b", certs))
 	without.Transport.(*http.Transport).TLSClientConfig.Certificates = nil
+	older := client(with(certs, "b", certs))
+	older.Transport.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
+	older.Transport.(*http.Transport).TLSClientConfig.MaxVersion = tls.VersionTLS12
 	plain := &http.Client{}
 	t.Cleanup(plain.CloseIdleConnections)
 	paths := []string{
@@ -312,7 +316,7 @@ func TestForgedNodes(t *testing.T) {
 		return resp.StatusCode, nil
 	}
 	for _, path := range paths {
-		for name, c := range map[string]*http.Client{"no certificate": without, "the certificate of another authority": client(with(other, "b", certs))} {
+		for name, c := range map[string]*http.Client{"no certificate": without, "the certificate of another authority": client(with(other, "b", certs)), "TLS 1.2": older} {
 			if status, err := send(c, "https", path); err == nil {
 				t.Errorf("%s with %s: %d", path, name, status)
 			}
