@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,28 @@ func TestFlagsChangeNoRulesOfAJournal(t *testing.T) {
 	if r := openAndClose(t, o); r.DisputeNs != int64(7*time.Second) {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestMembersShareSettings checks that a member does not start if a setting that all members must have
+// alike, or its list of the members, differs from the cluster's.
+func TestMembersShareSettings(t *testing.T) {
+	o := oneMember(t, t.TempDir())
+	openAndClose(t, o)
+	for setting, change := range map[string]func(*server.Options){
+		"--oracle":      func(o *server.Options) { o.Oracle = "live" },
+		"--read-rate":   func(o *server.Options) { o.ReadRate = 50 },
+		"--write-floor": func(o *server.Options) { o.WriteFloor = 30 },
+		"view caps":     func(o *server.Options) { o.Mirror = "sqlite" },
+		"--cluster": func(o *server.Options) {
+			o.Cluster.Members = append(slices.Clone(o.Cluster.Members), cluster.Address{Name: "b", Peer: "127.0.0.1:1"})
+		},
+	} {
+		other, options := o, *o.Cluster
+		other.Cluster = &options
+		change(&other)
+		refusedRules(t, other, setting)
+	}
+	openAndClose(t, o)
 }
 
 // TestPortsBetweenNodesDiffer checks that a node does not start if one of its ports is that of another

@@ -86,6 +86,11 @@ func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
 	if asked < 30 {
 		t.Errorf("only %d metrics are asked for", asked)
 	}
+	for _, name := range []string{"archive_unsynced_bytes", "compacted_number", "follow_streams", "follow_cut_total"} { // for the operator
+		if !there["duplex_cluster_"+name] {
+			t.Errorf("no duplex_cluster_%s", name)
+		}
+	}
 }
 
 // The example dx.toml is valid, and every setting that it mentions exists.

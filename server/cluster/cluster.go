@@ -148,6 +148,9 @@ func (o *Options) complete() error {
 	if self < 0 {
 		return &OptionError{"node", fmt.Errorf("%q is not in the list of the members", o.Name)}
 	}
+	if o.Heartbeat < time.Millisecond {
+		return &OptionError{"heartbeat", fmt.Errorf("%v is less than 1 ms", o.Heartbeat)}
+	}
 	if o.Election < 5*o.Heartbeat {
 		return &OptionError{"election", fmt.Errorf("%v is less than 5 heartbeats of %v", o.Election, o.Heartbeat)}
 	}

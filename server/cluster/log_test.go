@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/client/pkg/v3/types"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 
@@ -62,6 +64,41 @@ func TestUnsynced(t *testing.T) {
 	u.synced(0, time.Now())
 	if _, at := u.now(); !at.IsZero() {
 		t.Error("a sync of nothing leaves a time")
+	}
+}
+
+// TestDeliveredRecordIsChecked checks that a value of etcd with a flipped bit, of another cluster, cut, or
+// after a gap is an error, and that one before the position is left out.
+func TestDeliveredRecordIsChecked(t *testing.T) {
+	t.Parallel()
+	c, last := &Cluster{id: ID{1}, base: 100}, journal.Position{Number: 106}
+	record := encodeRecord(c.id, &journal.Group{Node: 2, Proposal: 1<<32 | 1, Stamp: 5, Body: []byte("body")})
+	at := func(version int64, record []byte) (*journal.Group, error) {
+		return c.groupOf(&mvccpb.KeyValue{Version: version, Value: record}, last)
+	}
+	if g, err := at(7, record); err != nil || g.Number != 107 || g.Node != 2 || g.Proposal != 1<<32|1 || string(g.Body) != "body" {
+		t.Errorf("%+v %v", g, err)
+	}
+	if g, err := at(6, record); g != nil || err != nil {
+		t.Errorf("one before the position: %+v %v", g, err)
+	}
+	if _, err := at(8, record); err == nil {
+		t.Error("a gap is accepted")
+	}
+	if _, err := at(7, encodeRecord(ID{2}, &journal.Group{})); !errors.Is(err, errForeign) {
+		t.Errorf("a record of another cluster: %v", err)
+	}
+	for n := range record {
+		if _, err := at(7, record[:n]); err == nil {
+			t.Errorf("%d bytes are accepted", n)
+		}
+		for bit := range 8 {
+			flipped := slices.Clone(record)
+			flipped[n] ^= 1 << bit
+			if _, err := at(7, flipped); err == nil {
+				t.Errorf("byte %d, bit %d: accepted", n, bit)
+			}
+		}
 	}
 }
 
@@ -237,7 +274,8 @@ func TestCatchUpThatCannotSucceed(t *testing.T) {
 	}
 }
 
-// TestMoveLeaderRefused checks that the lead cannot be moved to a name that is none, or is not up.
+// TestMoveLeaderRefused checks that the lead cannot be moved to a name that is none, or is not up, and not
+// by name while a running voter lags; a leader that stops gives it away all the same.
 func TestMoveLeaderRefused(t *testing.T) {
 	t.Parallel()
 	r := newTrial(t, 3)
@@ -251,6 +289,16 @@ func TestMoveLeaderRefused(t *testing.T) {
 		if err := c.MoveLeader(t.Context(), name); !errors.Is(err, ErrRefused) {
 			t.Errorf("to %s: %v", name, err)
 		}
+	}
+	l := r.open(r.leaderOf())
+	defer l.Close()
+	fill(t, l, c.node, 1<<32, lagMax+1)
+	await(t, "every group is here", func() bool { return l.archive.Head() > lagMax })
+	if err := c.MoveLeader(t.Context(), r.options[3-down-r.leaderOf()].Name); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "groups behind") {
+		t.Errorf("to one that lags: %v", err)
+	}
+	if err := c.MoveLeader(t.Context(), ""); err != nil {
+		t.Error(err)
 	}
 }
 

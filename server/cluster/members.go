@@ -214,9 +214,15 @@ func (c *Cluster) Resign() {
 // Led reports whether this member knows a leader.
 func (c *Cluster) Led() bool { return c.etcd.Server.Lead() != 0 }
 
-// MoveLeader gives the lead to a member; "" is any other one that is up. It does nothing if that
-// member has it, and for "" also if this one does not have it.
+// MoveLeader gives the lead to a member, unless a running voter lags; "" is any other one that is up, at
+// any time. It does nothing if that member has it, and for "" also if this one does not have it.
 func (c *Cluster) MoveLeader(ctx context.Context, name string) error {
+	if name != "" {
+		c.lookNow()
+		if err := c.votersLag(); err != nil {
+			return err
+		}
+	}
 	return c.moveLeader(ctx, name, func(heard) bool { return true })
 }
 

@@ -163,20 +163,17 @@ type change struct {
 // afterwards. A voter counts as running for upFor after its last answer, and as up only if it has
 // answered the last poll: each errs towards the refusal.
 func (c *Cluster) mayChange(ch change) error {
+	if err := c.votersLag(); err != nil {
+		return err
+	}
 	v := c.view.Load()
 	voters, up := 0, 0
 	for _, n := range v.voters {
-		running := slices.Contains(v.up, n)
-		if running && n != c.node {
-			if err := c.lags(n); err != nil {
-				return err
-			}
-		}
 		if n == ch.leaves {
 			continue
 		}
 		voters++
-		if h, _ := c.peers.of(n); running && !h.missed {
+		if h, _ := c.peers.of(n); slices.Contains(v.up, n) && !h.missed {
 			up++
 		}
 	}
@@ -188,6 +185,19 @@ func (c *Cluster) mayChange(ch change) error {
 	}
 	if v.learners > 0 && ch == (change{}) {
 		return refused("a member that was added has no vote yet: one change at a time")
+	}
+	return nil
+}
+
+// votersLag refuses if a running voter is too far behind.
+func (c *Cluster) votersLag() error {
+	for _, n := range c.view.Load().up {
+		if n == c.node {
+			continue
+		}
+		if err := c.lags(n); err != nil {
+			return err
+		}
 	}
 	return nil
 }

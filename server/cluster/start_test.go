@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -118,6 +119,35 @@ func TestMemberThatLostEverythingWaits(t *testing.T) {
 	both.Wait()
 	if err, wrong := <-ended, (*OptionError)(nil); !errors.As(err, &wrong) || wrong.Option != "data" {
 		t.Error(err)
+	}
+}
+
+// TestOptions checks which options are refused, and that the error names them.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*Options)
+		option string // "": accepted
+	}{
+		"as given":                  {func(*Options) {}, ""},
+		"a node that is no member":  {func(o *Options) { o.Name = "z" }, "node"},
+		"no master key":             {func(o *Options) { o.MasterKeys = nil }, "master-key"},
+		"a certificate without key": {func(o *Options) { o.Cert = "a.crt" }, "cluster-cert"},
+		"1 ms and 5 ms":             {func(o *Options) { o.Heartbeat, o.Election = time.Millisecond, 5*time.Millisecond }, ""},
+		"4.9 heartbeats":            {func(o *Options) { o.Heartbeat, o.Election = 50*time.Millisecond, 245*time.Millisecond }, "election"},
+		"an election of a minute":   {func(o *Options) { o.Election = time.Minute }, "election"},
+		"a heartbeat below 1 ms":    {func(o *Options) { o.Heartbeat = 999 * time.Microsecond }, "heartbeat"},
+		"a negative heartbeat":      {func(o *Options) { o.Heartbeat = -time.Second }, "heartbeat"},
+	} {
+		o := prepareTrial(t, 3).options[0]
+		test.change(&o)
+		err, got := o.complete(), ""
+		if wrong := (*OptionError)(nil); errors.As(err, &wrong) {
+			got = wrong.Option
+		}
+		if got != test.option || (err == nil) != (test.option == "") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -243,6 +273,10 @@ func TestForgedNodes(t *testing.T) {
 	r.startAll()
 	defer r.open(0).Close()
 	peer, follow := r.options[0].Members[0].Peer, r.options[0].FollowListen
+	socket := filepath.Join(r.options[0].Dir, "etcd", "client.sock")
+	if info, err := os.Stat(socket); len(socket) <= socketPathMax && (err != nil || info.Mode() != os.ModeSocket|0o600) {
+		t.Errorf("etcd's client listener: %v %v", info, err)
+	}
 	client := func(o *Options) *http.Client {
 		c, err := o.httpClient(roleMember)
 		if err != nil {
@@ -253,6 +287,9 @@ func TestForgedNodes(t *testing.T) {
 	}
 	without := client(with(certs, "b", certs))
 	without.Transport.(*http.Transport).TLSClientConfig.Certificates = nil
+	older := client(with(certs, "b", certs))
+	older.Transport.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
+	older.Transport.(*http.Transport).TLSClientConfig.MaxVersion = tls.VersionTLS12
 	plain := &http.Client{}
 	t.Cleanup(plain.CloseIdleConnections)
 	paths := []string{
@@ -279,7 +316,7 @@ func TestForgedNodes(t *testing.T) {
 		return resp.StatusCode, nil
 	}
 	for _, path := range paths {
-		for name, c := range map[string]*http.Client{"no certificate": without, "the certificate of another authority": client(with(other, "b", certs))} {
+		for name, c := range map[string]*http.Client{"no certificate": without, "the certificate of another authority": client(with(other, "b", certs)), "TLS 1.2": older} {
 			if status, err := send(c, "https", path); err == nil {
 				t.Errorf("%s with %s: %d", path, name, status)
 			}
