@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { clientOf, freshId } from '../venue.mjs'
-import { FAR, act, browser, button, cleared, clipped, closeAll, context, eventually, expected, fills, hit, list, live, open, other, page, rests, roomy, rows, run, same, select, snap, tab, test, trader, venue } from '../harness.mjs'
-
+import { FAR, act, admin, browser, button, cleared, clipped, closeAll, context, eventually, expected, fills, hit, list, live, open, other, page, placed, rests, roomy, rows, run, same, select, snap, tab, test, trader, venue } from '../harness.mjs'
 
 const LAST_MS = 8000 // before the end of a round, within its settlement window of 10 s
 const MANY = 50 // orders, more than a key can write at once
@@ -287,6 +286,18 @@ await run({
     assert.ok(await page.locator('.submit').isDisabled())
     await page.evaluate(() => (window.mute = undefined))
     await page.locator('.submit:not([aria-disabled=true])').waitFor()
+  },
+
+  async 'no order is placed in a paused market'() {
+    const r = await roomy()
+    const before = await placed()
+    await admin(`/admin/markets/${r.market_id}/pause`, {})
+    await test('outlook').filter({ hasText: 'Trading is paused' }).waitFor()
+    assert.ok(await page.locator('.submit').isDisabled())
+    await page.locator('[name=qty]').press('Enter')
+    await admin(`/admin/markets/${r.market_id}/resume`, {})
+    await page.locator('.submit:not([aria-disabled=true])').waitFor()
+    assert.equal(await placed(), before)
   },
 
   async 'a market order has a worst price, and buys by dollars or as much as there is cash for'() {
