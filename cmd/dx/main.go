@@ -110,6 +110,9 @@ func run(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "dx:", err)
 		return 2
 	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	cmd, err := parser.Parse(args)
 	if code >= 0 { // --help or --version has printed its output
 		return code
