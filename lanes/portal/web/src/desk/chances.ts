@@ -2,20 +2,20 @@ import { ms, type RoundRow, type U64 } from '../venue/wire.ts'
 
 export interface Chance {
   time: number // second
-  value: number // cents
+  value: number // percent
 }
 
 const ROUNDS = 40
 
-// Chances keeps the mid price of each round, one per second: the last state of that second.
+// Chances keeps the chance of YES in each round, one per second: the last state of that second.
 // Rows of the history replace what the page saw itself.
 export class Chances {
   readonly #of = new Map<U64, Map<number, number>>()
   readonly #read = new Set<U64>()
 
   // live records the present state of a round.
-  live(round: U64, time: number, mid: number): void {
-    this.#points(round).set(time, mid / 100)
+  live(round: U64, time: number, value: number): void {
+    this.#points(round).set(time, value)
   }
 
   read(round: U64, rows: readonly RoundRow[]): void {

@@ -6,7 +6,7 @@ import { type Channel, type Frame, type Listener, Socket, type SocketState } fro
 import type { BookDelta, BookSnapshot, Evidence, EvidenceTick, Fill, Limits, Market, OracleTick, Order, Pnl, PriceRow, Round, RoundRow, Settlement, Trade, U64, UserEvent, UserSnapshot } from '../venue/wire.ts'
 import { after, ms } from '../venue/wire.ts'
 import { Account } from './account.ts'
-import { type Book, Books } from './books.ts'
+import { type Book, Books, type Chance } from './books.ts'
 import { Chances } from './chances.ts'
 import { Ledgered } from './ledgered.ts'
 import { Prices } from './prices.ts'
@@ -141,14 +141,20 @@ export class Desk implements Listener {
     })
   }
 
-  // sample records the mid price of each market.
+  // chance is the probability of YES in a round that trades, the one number that every part of the
+  // screen shows.
+  chance(r: Round): Chance | undefined {
+    const book = this.bookShown(r.market_id)
+    return r.status === 'trading' && book?.generation === r.generation ? book.chance([...this.account.open.values()]) : undefined
+  }
+
+  // sample records the chance in each market where both sides have orders.
   #sample(): void {
     const time = Math.floor(this.clock.now() / 1000)
     for (const s of allSeries) {
       const r = this.rounds.current(s.category)
-      const mid = r?.status === 'trading' ? this.books.get(r.market_id)?.mid : undefined
-      if (!r || mid === undefined) continue
-      this.chances.live(r.round_number, time, mid)
+      const chance = r && this.reachable ? this.chance(r) : undefined
+      if (r && chance?.bound === '') this.chances.live(r.round_number, time, chance.value)
     }
     this.#quietly(this.#readQueue())
     changed()
