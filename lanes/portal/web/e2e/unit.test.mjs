@@ -222,8 +222,10 @@ test('histories read over REST continue without a seam into what the socket deli
   const c = new Chances()
   c.live('7', 105, 50)
   c.live('7', 105, 51)
+  c.live('7', 103, 41) // there was no offer any more when the second ended
+  c.read('7', [])
   assert.ok(!c.known('7'))
-  c.read('7', [{ ts: '104000000000', yes_bid: 4000, yes_ask: 4200 }, { ts: '103000000000', yes_bid: 0, yes_ask: 4200 }, { ts: '102000000000', yes_bid: 3000, yes_ask: 3100 }])
+  c.whole('7', [{ ts: '104000000000', yes_bid: 4000, yes_ask: 4200 }, { ts: '103000000000', yes_bid: 0, yes_ask: 4200 }, { ts: '102000000000', yes_bid: 3000, yes_ask: 3100 }])
   assert.deepEqual(c.of('7'), [{ time: 102, value: 30.5 }, { time: 104, value: 41 }, { time: 105, value: 51 }])
   assert.ok(c.known('7'))
 })

@@ -19,11 +19,18 @@ export class Chances {
   }
 
   read(round: U64, rows: readonly RoundRow[]): void {
-    this.#read.add(round)
     const points = this.#points(round)
     for (const r of rows) {
-      if (r.yes_bid && r.yes_ask) points.set(Math.floor(ms(r.ts) / 1000), (r.yes_bid + r.yes_ask) / 200)
+      const time = Math.floor(ms(r.ts) / 1000)
+      if (r.yes_bid && r.yes_ask) points.set(time, (r.yes_bid + r.yes_ask) / 200)
+      else points.delete(time)
     }
+  }
+
+  // whole takes all rows of a round.
+  whole(round: U64, rows: readonly RoundRow[]): void {
+    this.#read.add(round)
+    this.read(round, rows)
   }
 
   // known tells whether the history of a round has been read.
