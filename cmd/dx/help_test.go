@@ -41,6 +41,14 @@ func TestNamesInHelp(t *testing.T) {
 	}
 }
 
+// dx alone prints what dx --help prints.
+func TestHelpWithoutACommand(t *testing.T) {
+	_, want, _ := runCommand("--help")
+	if code, out, errs := runCommand(); code != 0 || errs != "" || out != want || !strings.HasPrefix(out, "Usage: dx <command>") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+}
+
 // dx completion prints the script itself, which the shell evaluates.
 func TestCompletionPrintsTheScript(t *testing.T) {
 	for shell, want := range map[string]string{"bash": "complete -o default", "zsh": "autoload -U +X bashcompinit", "fish": "function __complete_dx"} {

@@ -108,6 +108,9 @@ func run(args []string, out, errs io.Writer) int {
 	defer stop()
 	var warnings lineBuffer // a venue's go to its log, which never waits for a reader
 	err = checkVariables(parser.Model, &warnings)
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	var cmd *kong.Context
 	if err == nil {
 		cmd, err = parser.Parse(args)

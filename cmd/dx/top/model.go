@@ -56,6 +56,8 @@ type Model struct {
 	message       string      // what the last action did
 	asOf          schemas.U64 // of the last refresh
 	members       members
+	help          bool // the keys are shown instead of the screen
+	disconnected  bool // no event since the connection was lost
 	needsRefresh  bool // a refresh failed, or transitions were missed while disconnected
 	refreshing    bool // a refresh is under way
 	refreshAgain  bool // refresh again after the one under way

@@ -131,11 +131,16 @@ func bidAskText(bid, ask int64) string {
 	return cents(ask-bid) + " apart"
 }
 
-// tradeLines are the trades of the selected market, newest first. ▲ is a taker who bought
+// tradeLines are the trades of the selected round, newest first. ▲ is a taker who bought
 // YES or sold NO, ▼ the opposite.
 func (m *Model) tradeLines(_, n int) (out []string) {
-	list := m.trades[m.market()].trades
-	for _, t := range list[:min(len(list), n)] {
+	for _, t := range m.trades[m.market()].trades {
+		if t.Generation != m.rows[m.selected].round.Generation {
+			continue // of an earlier life of the slot
+		}
+		if len(out) == n {
+			break
+		}
 		sign, style := "▼", red
 		if (t.TakerSide == "buy") == (t.TakerOutcome == "yes") {
 			sign, style = "▲", green

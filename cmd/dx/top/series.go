@@ -28,7 +28,7 @@ func (m *Model) seriesHead() string {
 	if m.width >= wideTable {
 		head += " MKT"
 	}
-	head += "  CLOSES     STRIKE      PRICE     YES"
+	head += "  CLOSES     STRIKE      PRICE      YES"
 	if m.width >= widerTable {
 		head += padTo("", barWidth+1)
 	}
@@ -60,8 +60,8 @@ func (m *Model) seriesLine(i int) string {
 	if m.width >= wideTable {
 		line += fmt.Sprintf(" %3d", r.round.MarketID)
 	}
-	chance, value := impliedProbability(bid, ask)
-	line += fmt.Sprintf(" %7s %10s %10s %s %5s", m.closesIn(r), priceText(r.round.Strike), priceText(price), compareSign(price, r.round.Strike), chance)
+	chance, value := m.chance(r)
+	line += fmt.Sprintf(" %7s %10s %10s %s %6s", m.closesIn(r), priceText(r.round.Strike), priceText(price), compareSign(price, r.round.Strike), chance)
 	if m.width >= widerTable {
 		line += " " + probabilityBar(chance, value)
 	}
@@ -152,19 +152,47 @@ func (m *Model) bestPrices(r *row) (bid, ask int64) {
 	return bid, ask
 }
 
-// impliedProbability is the probability of YES that the book implies, in percent and in pips: the
-// middle of bid and ask, or a bound if one side is empty, as on the page.
-func impliedProbability(bid, ask int64) (text string, value int64) {
-	percent := func(pips int64) string { return fmt.Sprintf("%d%%", (pips+50)/100) }
-	switch {
-	case bid > 0 && ask > 0:
-		return percent((bid + ask) / 2), (bid + ask) / 2
+// chance is the probability of YES that the orders of others imply, in percent and in pips: the middle of
+// bid and ask, or a bound if one side is empty. The page computes the same (desk/books.ts).
+func (m *Model) chance(r *row) (text string, value int64) {
+	if bid, ask := m.bestPrices(r); bid == 0 && ask == 0 {
+		return "-", 0
+	}
+	b := m.books[r.round.MarketID]
+	bid, no := m.bestOfOthers(r, "yes", b.Yes), m.bestOfOthers(r, "no", b.No)
+	percent := func(twice int64) string { // of the pips
+		tenths := (twice + 10) / 20
+		return fmt.Sprintf("%d.%d%%", tenths/10, tenths%10)
+	}
+	switch ask := 10_000 - no; {
+	case bid > 0 && no > 0:
+		return percent(bid + ask), (bid + ask) / 2
 	case bid > 0:
-		return "≥" + percent(bid), bid
-	case ask > 0:
-		return "≤" + percent(ask), ask
+		return "≥" + percent(2*bid), bid
+	case no > 0:
+		return "≤" + percent(2*ask), ask
 	}
 	return "-", 0
+}
+
+// bestOfOthers is the best of the bids for an outcome, best first, that is not the caller's alone; 0 if there
+// is none.
+func (m *Model) bestOfOthers(r *row, outcome string, bids []schemas.Level) int64 {
+	for _, l := range bids {
+		left, at := l[1], l[0]
+		if outcome == "no" {
+			at = 10_000 - at
+		}
+		for _, o := range m.account.Orders {
+			if offers, tick := yesSide(&o); o.MarketID == r.round.MarketID && offers == (outcome == "no") && tick == at {
+				left -= o.RemainingQty
+			}
+		}
+		if left > 0 {
+			return l[0]
+		}
+	}
+	return 0
 }
 
 func compareSign(price, strike schemas.U64) string {

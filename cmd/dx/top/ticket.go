@@ -53,6 +53,24 @@ func (m *Model) openTicket(side string) {
 	m.openFor(ticket{phase: editing, side: side, outcome: "yes", fields: [2]string{"10", ""}})
 }
 
+// openClose asks the venue what selling all that is held and free would do, YES first.
+func (m Model) openClose() (tea.Model, tea.Cmd) {
+	p := m.positionIn(&m.rows[m.selected])
+	outcome, free := "yes", p.YesQty-p.YesReserved
+	if free == 0 {
+		outcome, free = "no", p.NoQty-p.NoReserved
+	}
+	if free == 0 {
+		m.message = fmt.Sprintf("You hold nothing free to sell in %s.", allSeries[m.selected])
+		return m, nil
+	}
+	m.openFor(ticket{phase: editing, side: "sell", outcome: outcome, fields: [2]string{fmt.Sprint(free), ""}})
+	if m.ticket.phase == closed {
+		return m, nil
+	}
+	return m.onEditKey("enter")
+}
+
 // openCancel asks whether to cancel all orders in the market of the selected series.
 func (m *Model) openCancel() {
 	m.openFor(ticket{phase: confirming, cancel: true})

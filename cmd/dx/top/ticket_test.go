@@ -227,13 +227,51 @@ func TestResults(t *testing.T) {
 	}
 }
 
-func TestImpliedProbability(t *testing.T) {
+// TestChance checks the number that the page shows: what others quote makes it, own orders do not.
+func TestChance(t *testing.T) {
 	for _, c := range []struct {
-		bid, ask int64
-		want     string
-	}{{5200, 5400, "53%"}, {9840, 0, "≥98%"}, {0, 140, "≤1%"}, {0, 0, "-"}, {4700, 4800, "48%"}} {
-		if got, _ := impliedProbability(c.bid, c.ask); got != c.want {
-			t.Errorf("%d, %d: %s, want %s", c.bid, c.ask, got, c.want)
+		yes, no []schemas.Level
+		own     []schemas.Order
+		want    string
+	}{
+		{[]schemas.Level{{5200, 1}}, []schemas.Level{{4600, 1}}, nil, "53.0%"},
+		{[]schemas.Level{{9840, 1}}, nil, nil, "≥98.4%"},
+		{nil, []schemas.Level{{9860, 1}}, nil, "≤1.4%"},
+		{nil, nil, nil, "-"},
+		{[]schemas.Level{{4700, 1}}, []schemas.Level{{5200, 1}}, nil, "47.5%"},
+		{[]schemas.Level{{9780, 1}}, []schemas.Level{{110, 1}}, nil, "98.4%"}, // 98.35
+		{[]schemas.Level{{5200, 3}, {5000, 1}}, []schemas.Level{{4600, 3}}, []schemas.Order{{MarketID: 7, Side: "buy", Outcome: "yes", Tick: 5200, RemainingQty: 2}}, "53.0%"},
+		{[]schemas.Level{{5200, 3}, {5000, 1}}, []schemas.Level{{4600, 3}}, []schemas.Order{{MarketID: 7, Side: "buy", Outcome: "yes", Tick: 5200, RemainingQty: 3}}, "52.0%"},
+		{[]schemas.Level{{100, 5}}, []schemas.Level{{100, 5}}, []schemas.Order{{MarketID: 7, Side: "buy", Outcome: "yes", Tick: 100, RemainingQty: 5}, {MarketID: 7, Side: "sell", Outcome: "yes", Tick: 9900, RemainingQty: 5}}, "-"},
+		{[]schemas.Level{{100, 5}}, nil, []schemas.Order{{MarketID: 3, Side: "buy", Outcome: "yes", Tick: 100, RemainingQty: 5}}, "≥1.0%"},
+	} {
+		own := map[schemas.U64]schemas.Order{}
+		for i, o := range c.own {
+			o.OrderID = schemas.Ptr(schemas.U64(i))
+			own[schemas.U64(i)] = o
 		}
+		s := busy(t).send(AccountMsg{Orders: own}, BookMsg{Market: 7, Seq: 200, Known: true, Book: schemas.WSBook{MarketID: 7, Generation: 1, Yes: c.yes, No: c.no}})
+		if got, _ := s.m.chance(&s.m.rows[0]); got != c.want {
+			t.Errorf("%v %v %v: %s, want %s", c.yes, c.no, c.own, got, c.want)
+		}
+	}
+}
+
+// TestClose checks that c asks to sell what is held and free, YES first, and that nothing held opens no
+// ticket.
+func TestClose(t *testing.T) {
+	s := busy(t).play("c")
+	if o := s.m.ticket.order; s.m.ticket.phase != confirming || o.Side != "sell" || o.Outcome != "yes" || o.Qty != 40 || *o.WorstTick != 4700 {
+		t.Fatalf("phase %d, %+v", s.m.ticket.phase, o)
+	}
+	if s.play("y"); len(s.sent) != 1 {
+		t.Errorf("sent %v", s.sent)
+	}
+	s.send(AccountMsg{Positions: map[uint32]schemas.Position{7: {MarketID: 7, Generation: 1, YesQty: 40, YesReserved: 40, NoQty: 2}}})
+	if s.play("c"); s.m.ticket.outcome != "no" || s.m.ticket.order.Qty != 2 {
+		t.Errorf("%+v", s.m.ticket)
+	}
+	if s := busy(t).play("j", "c"); s.m.ticket.phase != closed || s.m.message != "You hold nothing free to sell in BTC 5m." {
+		t.Errorf("phase %d, %q", s.m.ticket.phase, s.m.message)
 	}
 }

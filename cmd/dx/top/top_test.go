@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +194,7 @@ func TestScreens(t *testing.T) {
 		"frozen":                  busy(t).send(press("j", "j", "j", "j")...),
 		"no round":                busy(t).send(press("up")...),
 		"broken":                  busy(t).send(DisconnectedMsg{errors.New("gone")}),
+		"help":                    busy(t).send(tea.WindowSizeMsg{Width: 80, Height: 18}).send(press("?")...),
 		"could not be read":       busy(t).send(RefreshMsg{Err: errors.New("draining (503)")}),
 		"120 by 40":               busy(t).send(tea.WindowSizeMsg{Width: 120, Height: 40}).send(chart()...),
 		"200 by 50":               busy(t).send(tea.WindowSizeMsg{Width: 200, Height: 50}).send(chart()...),
@@ -311,6 +313,44 @@ func TestRefreshAfterAFailure(t *testing.T) {
 		if s.m.refreshing {
 			t.Error("a refresh without a reason")
 		}
+	}
+}
+
+// TestReconnect checks that everything is read anew once the stream is back, also if a read before that
+// succeeded: what happened between the two is in neither.
+func TestReconnect(t *testing.T) {
+	s := busy(t).send(DisconnectedMsg{errors.New("gone")}, ClockMsg(noon), RefreshMsg{}, ClockMsg(noon))
+	if s.m.refreshing {
+		t.Error("a refresh without a reason")
+	}
+	s.reads = nil
+	s.send(IndexMsg{Feed: 0, Price: 1}, ClockMsg(noon))
+	if !s.m.refreshing {
+		t.Error("no refresh after the stream is back")
+	}
+	if s.send(RefreshMsg{}); !slices.Contains(s.reads, "trades") {
+		t.Errorf("reads %v, and no trades", s.reads)
+	}
+}
+
+// TestTradesOfAnotherGeneration checks that the trades of an earlier life of a slot, which a read includes,
+// are not shown.
+func TestTradesOfAnotherGeneration(t *testing.T) {
+	next := round(1, 7, 14, "trading", 65010_00)
+	next.Generation = 2
+	s := busy(t).send(RoundMsg(next), TradesMsg{Market: 7, AsOf: 150, Trades: []schemas.Trade{
+		{Seq: 149, MarketID: 7, Generation: 2, TickYes: 3100, Qty: 1}, {Seq: 143, MarketID: 7, Generation: 1, TickYes: 5300, Qty: 10},
+	}})
+	if got := s.m.tradeLines(24, 9); len(got) != 1 || !strings.Contains(ansi.Strip(got[0]), "31¢") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestHelp checks that the help shows every key, and that any key leaves it without doing anything else.
+func TestHelp(t *testing.T) {
+	s := busy(t).send(press("?", "b")...)
+	if s.m.help || s.m.ticket.phase != closed {
+		t.Errorf("help %v, phase %d", s.m.help, s.m.ticket.phase)
 	}
 }
 

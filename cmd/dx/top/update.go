@@ -51,7 +51,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.account, m.accountKnown = client.Account(msg), true
 		m.noteSeq(msg.Seq)
 	case DisconnectedMsg:
-		m.state, m.books, m.needsRefresh = "reconnecting", nil, true
+		m.state, m.books, m.needsRefresh, m.disconnected = "reconnecting", nil, true, true
 		m.pricesRead = [core.Feeds]bool{}
 	case StreamEndedMsg:
 		m.err = msg.Err
@@ -74,7 +74,16 @@ func (m Model) onClock(now time.Time) (tea.Model, tea.Cmd) {
 }
 
 func (m Model) onKey(name string) (tea.Model, tea.Cmd) {
+	if m.help {
+		m.help = false
+		name = map[string]string{"ctrl+c": name}[name]
+	}
 	switch name {
+	case "?":
+		m.help = true
+		return m, nil
+	case "c":
+		return m.openClose()
 	case "q", "ctrl+c", "esc":
 		return m, tea.Quit
 	case "down", "j":
@@ -248,11 +257,17 @@ func (m *Model) onIndex(t schemas.WSOracle) {
 		m.index[t.Feed] = t.Price
 		m.prices[t.Feed] = addPoints(m.prices[t.Feed], []point{{t.Ts.Int64() / 1e9, t.Price}})
 	}
-	m.state = "live"
+	m.noteSeq(0)
 }
 
-// noteSeq records the highest seq and that the stream is live.
-func (m *Model) noteSeq(seq schemas.U64) { m.seq, m.state = max(m.seq, seq), "live" }
+// noteSeq records the highest seq and that the stream is live. What happened while it was not is in no
+// event, so everything is read again.
+func (m *Model) noteSeq(seq schemas.U64) {
+	m.seq, m.state = max(m.seq, seq), "live"
+	if m.disconnected {
+		m.disconnected, m.needsRefresh, m.trades = false, true, nil
+	}
+}
 
 // without returns a copy of a map without a market; the old model keeps its map.
 func without[V any](old map[uint32]V, market uint32) map[uint32]V {

@@ -44,6 +44,9 @@ func (m Model) screen() string {
 	if m.width < minWidth || m.height < minHeight {
 		return fmt.Sprintf("dx top needs %d by %d;\nthis is %d by %d.\nq quits.", minWidth, minHeight, m.width, m.height)
 	}
+	if m.help {
+		return m.helpScreen()
+	}
 	lines := []string{bold.Render(m.title()), faint.Render(m.seriesHead())}
 	for i := range m.rows {
 		line := m.seriesLine(i)
@@ -71,7 +74,30 @@ func (m *Model) bottom() []string {
 	return append(lines, " "+truncate(m.message, m.cols()-1), faint.Render(truncate(keyHelp, m.cols())))
 }
 
-const keyHelp = " up/down: series   b: buy   s: sell   x: cancel all here   q: quit"
+const keyHelp = " up/down: series  b: buy  s: sell  c: close  x: cancel all  ?: help  q: quit"
+
+// helpText has the keys and the signs.
+const helpText = `
+ up, down     select a series; the keys below act in its market
+ b, s         buy or sell: fill in the ticket, enter shows what it would do
+ c            close: sell all you hold, YES first, no more than 5 cents lower
+ x            cancel all your orders
+ y, n         send it, or not: nothing is sent before y
+ q, esc       quit; esc closes a ticket
+
+ ▲ ▼ =        a price above, below or at the strike; a taker of YES, of NO
+ *            a level of the book with an order of yours
+ YES          the chance that the orders of others imply: the middle of bid and
+              ask, or a bound (≥, ≤) if one side is empty
+ RESULTS      the last rounds, newest first: Y, N, or - for a void one
+
+ Any key goes back.`
+
+// helpScreen has as many lines as the terminal.
+func (m *Model) helpScreen() string {
+	lines := append([]string{bold.Render(m.title())}, strings.Split(helpText, "\n")...)
+	return strings.Join(append(lines, make([]string, m.height-len(lines))...), "\n")
+}
 
 // title is the first line. It joins the lines of an error into one.
 func (m *Model) title() string {

@@ -100,7 +100,7 @@ func printOrders(out io.Writer, zone cli.Zone, orders []schemas.Order, series li
 		}
 		status := strings.ReplaceAll(o.Status, "_", " ")
 		if o.Reason != "" {
-			status += ": " + o.Reason
+			status += ": " + reasonText(o.Reason)
 		}
 		t.Row(id, zone.Format(o.CreatedTs, time.DateTime), series.name(o.MarketID, o.Generation), fmt.Sprint(o.MarketID), o.Side, upper(o.Outcome), cents(o.Tick), fmt.Sprint(o.Qty),
 			fmt.Sprint(o.FilledQty), fmt.Sprint(o.RemainingQty), before, o.TIF, status)

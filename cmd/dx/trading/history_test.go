@@ -37,7 +37,7 @@ func TestHistoryTables(t *testing.T) {
 		}, `
 ORDER  TIME (UTC)           SERIES   MARKET  SIDE  OUTCOME  PRICE  QTY  FILLED  LEFT  AHEAD  TIF  STATUS
 185    2027-01-15 08:00:01  btc-60s       3  buy   YES        47¢  100      40    60     42  gtc  partially filled
--      2027-01-15 08:00:01  -             3  sell  NO           -    5       0     0      -  ioc  rejected: insufficient_position
+-      2027-01-15 08:00:01  -             3  sell  NO           -    5       0     0      -  ioc  rejected: insufficient position
 `},
 		"fills": {func(out *strings.Builder) error { return printFills(out, cli.Zone{}, fills, "") }, `
 N  TIME (UTC)           SERIES   MARKET  ROUND  SIDE  OUTCOME  QTY  PRICE  AMOUNT      FEE  ROLE   ORDER

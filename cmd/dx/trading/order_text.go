@@ -1,6 +1,7 @@
 package trading
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -115,9 +116,34 @@ func (l orderLabel) canceled(was string, filled int64, reason string) string {
 	}
 	text := fmt.Sprintf("%s %s canceled", what, was)
 	if reason != "" {
-		text += ": " + strings.ReplaceAll(reason, "_", " ")
+		text += ": " + reasonText(reason)
 	}
 	return text + "."
+}
+
+// reasons has the words of the page for why an order was canceled.
+var reasons = map[string]string{
+	"post_only_cross":       "it would have traded at once",
+	"fok_infeasible":        "it could not be filled completely",
+	"ioc_remainder":         "nobody offers more within your price",
+	"self_trade_prevention": "it met an order of your own",
+	"max_cost_infeasible":   "the spending limit was reached",
+	"user_cancel":           "by you",
+	"mass_cancel":           "by you, with others",
+	"replaced":              "replaced by you",
+	"deadman":               "by the dead-man switch",
+	"decreased_to_zero":     "reduced to nothing",
+	"paused":                "trading was paused",
+	"round_closed":          "the round ended",
+	"suspended":             "the account was suspended",
+	"halted":                "the agent was stopped",
+	"mandate_expired":       "the mandate expired",
+	"reduce_only":           "it would have added to the position",
+}
+
+// reasonText says why an order was canceled or rejected.
+func reasonText(reason string) string {
+	return cmp.Or(reasons[reason], strings.ReplaceAll(reason, "_", " "))
 }
 
 // printFor prints a sentence on a terminal, and JSON elsewhere or with --json.

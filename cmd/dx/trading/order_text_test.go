@@ -1,6 +1,9 @@
 package trading
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"duplex/schemas"
@@ -24,8 +27,8 @@ func TestOutcomeText(t *testing.T) {
 		{order("sell", "no", 4300, 7), schemas.Outcome{OrderID: 5, Status: "executed", FilledQty: 7, Fills: fills[:1], Fee: 100}, "Sold 7 NO in btc-15m at 44¢ for $3.08, less a fee of $0.01. Order 5."},
 		{order("buy", "yes", 5650, 20), schemas.Outcome{OrderID: 6, Status: "partially_filled", FilledQty: 7, RestingQty: 13, Fills: fills[:1]}, "Bought 7 YES in btc-15m at 56¢ for $3.92. The rest waits to buy 13 YES at 56.5¢. Order 6."},
 		{order("buy", "yes", 1000, 20), schemas.Outcome{OrderID: 7, Status: "resting", RestingQty: 20}, "Your order waits to buy 20 YES at 10¢. Order 7."},
-		{order("buy", "yes", 0, 20), schemas.Outcome{OrderID: 8, Status: "canceled", FilledQty: 7, Fills: fills[:1], Reason: "max_cost"}, "Bought 7 YES in btc-15m at 56¢ for $3.92. The rest was canceled: max cost. Order 8."},
-		{order("sell", "yes", 9900, 20), schemas.Outcome{OrderID: 9, Status: "canceled", Reason: "post_only_cross"}, "The order to sell 20 YES in btc-15m was canceled: post only cross. Order 9."},
+		{order("buy", "yes", 0, 20), schemas.Outcome{OrderID: 8, Status: "canceled", FilledQty: 7, Fills: fills[:1], Reason: "max_cost_infeasible"}, "Bought 7 YES in btc-15m at 56¢ for $3.92. The rest was canceled: the spending limit was reached. Order 8."},
+		{order("sell", "yes", 9900, 20), schemas.Outcome{OrderID: 9, Status: "canceled", Reason: "post_only_cross"}, "The order to sell 20 YES in btc-15m was canceled: it would have traded at once. Order 9."},
 	} {
 		if got := (orderLabel{c.in, "btc-15m"}).outcomeText(&c.out); got != c.want {
 			t.Errorf("%s\nwant\n%s", got, c.want)
@@ -38,11 +41,30 @@ func TestOutcomeText(t *testing.T) {
 	}{
 		{order("buy", "yes", 0, 7), schemas.Preview{Status: "executed", Fills: fills[:1], WorstLoss: 39_200, BestPayout: 70_000, CashAfter: 1_000_000}, "Would buy 7 YES in market 4 at 56¢ for $3.92. Worst loss $3.92, best payout $7.00; free cash after it $100.00."},
 		{order("buy", "no", 4400, 10), schemas.Preview{Status: "partially_filled", Fills: fills[:1]}, "Would buy 7 NO in market 4 at 44¢ for $3.08. An order to buy 3 NO at 44¢ would rest. Worst loss $0.00, best payout $0.00; free cash after it $0.00."},
-		{order("buy", "no", 4400, 10), schemas.Preview{Status: "canceled", Reason: "post_only_cross"}, "The order to buy 10 NO in market 4 would be canceled: post only cross. Worst loss $0.00, best payout $0.00; free cash after it $0.00."},
+		{order("buy", "no", 4400, 10), schemas.Preview{Status: "canceled", Reason: "post_only_cross"}, "The order to buy 10 NO in market 4 would be canceled: it would have traded at once. Worst loss $0.00, best payout $0.00; free cash after it $0.00."},
 	} {
 		if got := (orderLabel{c.in, "market 4"}).previewText(&c.out); got != c.want {
 			t.Errorf("%s\nwant\n%s", got, c.want)
 		}
+	}
+}
+
+// TestReasons checks that the terminal and the page name each reason alike.
+func TestReasons(t *testing.T) {
+	page, err := os.ReadFile("../../../lanes/portal/web/src/desk/plain.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "const REASONS")
+	block, _, _ := strings.Cut(rest, "\n}")
+	words := regexp.MustCompile(`(\w+): '(.+)',`).FindAllStringSubmatch(block, -1)
+	for _, w := range words {
+		if got := reasonText(w[1]); got != w[2] {
+			t.Errorf("%s: %q, and the page says %q", w[1], got, w[2])
+		}
+	}
+	if len(words) != len(reasons) {
+		t.Errorf("%d reasons, and the page has %d", len(reasons), len(words))
 	}
 }
 

@@ -138,7 +138,7 @@ func orderLine(e *schemas.OrderEvent) (of, what string) {
 	}
 	what = fmt.Sprintf("order %s, %s %d %s %s: %s, %d filled, %d remaining", id, o.Side, o.Qty, strings.ToUpper(o.Outcome), at, o.Status, o.FilledQty, o.RemainingQty)
 	if o.Reason != "" {
-		what += ", " + o.Reason
+		what += ", " + reasonText(o.Reason)
 	}
 	return marketLabel(o.MarketID), what
 }

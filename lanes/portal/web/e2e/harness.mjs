@@ -1,12 +1,14 @@
 // What the tracks of the browser test share: a venue, a browser, an account, and what a user does
 // on the screen. Each track is a process with its own venue, because it runs beside the others.
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { openBrowser } from './browser.mjs'
+import { inspect } from './inspect.mjs'
 import { clientOf, freshId, openVenue, traderOf } from './venue.mjs'
 
+const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 const track = basename(process.argv[1], '.mjs')
 const shots = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'duplex-shots-'))
 
@@ -171,6 +173,38 @@ export async function same(name, target, field) {
     return JSON.stringify(seen) === JSON.stringify(have)
   }).catch(() => assert.deepEqual(seen, have))
   return have.length
+}
+
+// faultless checks that nothing on the page is wrong: what inspect sees, and the rules of axe-core.
+export async function faultless(what) {
+  const wrong = await page.evaluate(inspect)
+  await page.evaluate(axe)
+  const violations = await page.evaluate(async () => (await window.axe.run()).violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(' ')}`))
+  assert.deepEqual([...wrong, ...violations], [], what)
+}
+
+export const CHANGING_S = 15 // the newest seconds of the chart, which the page may not have read again yet
+
+// charted checks that the chart shows what the histories say, second by second.
+export async function charted(what) {
+  let shown, said
+  await eventually(`${what}: the chart is the history`, async () => {
+    const category = Number(await page.locator('[data-test=series][aria-pressed=true]').getAttribute('data-category'))
+    const plot = await test('chart').evaluate((e) => e.plot)
+    const until = Math.floor(Date.now() / 1000) - CHANGING_S
+    const within = (points) => points.filter((p) => p.time >= plot.from && p.time < until).map((p) => `${p.time} ${p.value}`)
+    const seconds = (rows, value) => rows.map((r) => ({ time: Number(r.ts.slice(0, -9)), value: value(r) }))
+    const prices = await list(`/v1/oracle/history?feed=${Math.floor((category - 1) / 3)}&from_ts=${plot.from}000000000&limit=1000`, 'rows')
+    const mids = []
+    for (const r of await list(`/v1/rounds?category=${category}&limit=10`, 'rounds')) {
+      const { status, body } = await trader.call('GET', `/v1/rounds/${r.market_id}/history?round_number=${r.round_number}&limit=1000`)
+      if (status === 200) mids.push(...body.rows.filter((x) => x.yes_bid && x.yes_ask))
+    }
+    const inOrder = (points) => points.sort((a, b) => a.time - b.time)
+    shown = { index: within(plot.index), mids: within(plot.mids) }
+    said = { index: within(inOrder(seconds(prices, (r) => Number(r.close) / 1e8))), mids: within(inOrder(seconds(mids, (r) => (r.yes_bid + r.yes_ask) / 200))) }
+    return shown.index.length > 0 && JSON.stringify(shown) === JSON.stringify(said)
+  }).catch(() => assert.deepEqual(shown, said, what))
 }
 
 // theme makes the system of the page light or dark.

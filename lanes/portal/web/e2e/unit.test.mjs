@@ -65,9 +65,23 @@ test('the ladder shows every price of the grid, totals, and own orders with thei
   assert.deepEqual([top.mine, top.ahead, top.first], [3, 1, buy], 'the place of the first of two')
   const other = ladder(book, 'no', [mine], 3, queue)
   assert.deepEqual(other.asks.map((r) => [r.tick, r.qty, r.mine, r.ahead]), [[9600, 5, 2, 3], [9610, 7, 0, undefined], [9620, 0, 0, undefined]])
-  assert.deepEqual(book.chance, { value: 4.5, bound: '' })
-  book.apply({ market_id: 1, generation: 2, changes: [{ outcome: 'no', tick: 9500, qty: 0 }] })
-  assert.deepEqual(book.chance, { value: 4, bound: '≥' })
+})
+
+test('the chance of YES is what others quote: the middle, a bound, or nothing', async () => {
+  const { Book } = await load('desk/books.ts')
+  const { percent } = await load('desk/format.ts')
+  const book = new Book({ market_id: 1, generation: 2, yes: [[5200, 3], [5000, 1]], no: [[4600, 3]] })
+  const own = (side, outcome, tick, qty) => ({ market_id: 1, generation: 2, side, outcome, tick, remaining_qty: qty })
+  assert.deepEqual(book.chance([]), { value: 53, bound: '' })
+  assert.deepEqual(book.chance([own('buy', 'yes', 5200, 2)]), { value: 53, bound: '' }, 'others are at that price too')
+  assert.deepEqual(book.chance([own('buy', 'yes', 5200, 1), own('sell', 'no', 4800, 2)]), { value: 52, bound: '' })
+  assert.deepEqual(book.chance([own('sell', 'yes', 5400, 3)]), { value: 52, bound: '≥' })
+  assert.deepEqual(book.chance([own('buy', 'yes', 5200, 3), own('buy', 'yes', 5000, 1)]), { value: 54, bound: '≤' })
+  assert.deepEqual(book.chance([{ ...own('sell', 'yes', 5400, 3), generation: 1 }]), { value: 53, bound: '' })
+  const alone = new Book({ market_id: 1, generation: 2, yes: [[100, 5]], no: [[100, 5]] })
+  assert.equal(alone.chance([own('buy', 'yes', 100, 5), own('sell', 'yes', 9900, 5)]), undefined)
+  // The cases of dx top: halves are rounded up.
+  for (const [value, text] of [[53, '53.0'], [98.4, '98.4'], [1.4, '1.4'], [47.5, '47.5'], [98.35, '98.4'], [50.25, '50.3'], [50.005, '50.0']]) assert.equal(percent(value), text)
 })
 
 test('the place in the queue is read again after its level changes, and never grows', async () => {
@@ -206,10 +220,12 @@ test('histories read over REST continue without a seam into what the socket deli
   p.tick({ feed: 0, price: '60', ts: '106000000000', fresh_source_count: 3 })
   assert.deepEqual(p.points.map((x) => [x.sec, Number(x.price)]), [[102, 20], [103, 30], [104, 40], [105, 50], [106, 60]])
   const c = new Chances()
-  c.live('7', 105, 5000)
-  c.live('7', 105, 5100)
+  c.live('7', 105, 50)
+  c.live('7', 105, 51)
+  c.live('7', 103, 41) // there was no offer any more when the second ended
+  c.read('7', [])
   assert.ok(!c.known('7'))
-  c.read('7', [{ ts: '104000000000', yes_bid: 4000, yes_ask: 4200 }, { ts: '103000000000', yes_bid: 0, yes_ask: 4200 }, { ts: '102000000000', yes_bid: 3000, yes_ask: 3100 }])
+  c.whole('7', [{ ts: '104000000000', yes_bid: 4000, yes_ask: 4200 }, { ts: '103000000000', yes_bid: 0, yes_ask: 4200 }, { ts: '102000000000', yes_bid: 3000, yes_ask: 3100 }])
   assert.deepEqual(c.of('7'), [{ time: 102, value: 30.5 }, { time: 104, value: 41 }, { time: 105, value: 51 }])
   assert.ok(c.known('7'))
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from '../inspect.mjs'
 import { clientOf, freshId, traderOf } from '../venue.mjs'
-import { SCREENS, admin, button, eventually, expected, go, list, live, page, roomy, run, snap, test, theme, trader, venue } from '../harness.mjs'
+import { SCREENS, admin, button, eventually, expected, faultless, go, list, live, page, roomy, run, snap, test, theme, trader, venue } from '../harness.mjs'
 
 
 await run({
@@ -190,7 +190,7 @@ await run({
         await page.setViewportSize({ width, height })
         await theme(scheme)
         await snap(`${width}-${scheme}-${what}`)
-        assert.deepEqual(await page.evaluate(inspect), [], `${what} at ${width} × ${height}`)
+        await faultless(`${what} at ${width} × ${height}`)
         if (!what.startsWith('account')) continue
         for (const e of await page.locator('main button').all()) await reachable(e, `${what} at ${width}: ${await e.textContent()}`)
       }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { inspect } from '../inspect.mjs'
-import { FAR, ROUND_MS, button, context, eventually, everyScreen, expected, fills, go, list, live, open, page, placedAs, rests, roomy, run, select, snap, tab, test, theme, trader, venue } from '../harness.mjs'
+import { FAR, ROUND_MS, button, charted, context, eventually, everyScreen, expected, fills, go, list, live, open, page, placedAs, rests, roomy, run, select, snap, tab, test, theme, trader, venue } from '../harness.mjs'
 
 const LATE_MS = 30_000 // into a round of 60 seconds, so that it can be bought and typed for before its window
 
@@ -45,6 +45,7 @@ async function restarts() {
     await test('outlook').filter({ hasNotText: 'The venue cannot be reached' }).waitFor()
   })
   await go('Trade')
+  await charted('after a restart of the venue')
   await roomy() // and it can trade again
 }
 
@@ -198,8 +199,22 @@ await run({
     await go('Portfolio')
     await test('result').first().waitFor()
     const { body: pnl } = await trader.call('GET', '/v1/portfolio/pnl')
-    const result = (await list('/v1/portfolio/rounds', 'rounds')).find((r) => r.profit !== null)
-    assert.equal(await page.locator(`[data-test="result"][data-round="${result.round_number}"]`).getAttribute('data-profit'), result.profit)
+    // The profit of each round on the screen is what its fills and its settlement add up to, and all of them
+    // are what the venue says was made.
+    const results = (await list('/v1/portfolio/rounds?limit=1000', 'rounds')).filter((r) => r.profit !== null)
+    const fills = await list('/v1/portfolio/fills?limit=1000', 'fills')
+    const settlements = await list('/v1/portfolio/settlements?limit=1000', 'settlements')
+    assert.ok(results.length > 0)
+    let made = 0
+    for (const r of results) {
+      const of = (rows) => rows.filter((x) => x.round_number === r.round_number)
+      const traded = of(fills).reduce((sum, f) => sum + (f.side === 'sell' ? 1 : -1) * f.qty * (f.outcome === 'yes' ? f.tick_yes : 10000 - f.tick_yes) - Number(f.fee), 0)
+      const profit = of(settlements).reduce((sum, s) => sum + Number(s.payout), traded + r.redeemed * 10000)
+      assert.equal(await page.locator(`[data-test="result"][data-round="${r.round_number}"]`).getAttribute('data-profit'), String(profit), `round ${r.round_number}`)
+      made += profit
+    }
+    if ((await list('/v1/portfolio/positions', 'positions')).length === 0) assert.equal(pnl.realized, String(made), `${results.length} rounds`)
+    console.log(`      ${results.length} rounds made ${made / 10000} dollars`)
     await test('curve').waitFor()
     await eventually('the fees', async () => (await page.locator('[data-test="tile"][data-name="Fees paid"]').textContent()) === `$${(Math.round(Number(pnl.fees) / 100) / 100).toFixed(2)}`)
     await page.getByRole('group', { name: 'Kinds' }).getByRole('button', { name: 'Results' }).click()

@@ -1,8 +1,7 @@
 // Every task of a user on each screen, in both themes. On each a newcomer has an account of their own.
 import assert from 'node:assert/strict'
-import { inspect } from '../inspect.mjs'
 import { clientOf } from '../venue.mjs'
-import { FAR, SCREENS, admin, button, clipped, closeAll, eventually, fills, go, live, page, rests, roomy, run, snap, tab, test, theme, use, venue } from '../harness.mjs'
+import { FAR, SCREENS, admin, button, clipped, closeAll, eventually, faultless, fills, go, live, page, rests, roomy, run, snap, tab, test, theme, use, venue } from '../harness.mjs'
 
 // newcomer opens an account with $10,000, and signs in with a key of it, in the place of the one before.
 async function newcomer(name, engineer) {
@@ -33,7 +32,7 @@ async function tasks(width, height, scheme) {
   const name = `${width}-${scheme}`
   const look = async (what) => {
     await snap(`${name}-${what}`)
-    assert.deepEqual(await page.evaluate(inspect), [], `${what} at ${name}`)
+    await faultless(`${what} at ${name}`)
   }
   await page.setViewportSize({ width, height })
   await theme(scheme)
@@ -117,7 +116,7 @@ async function tasks(width, height, scheme) {
   for (const table of ['Orders', 'Fills', 'Settlements', 'Rounds', 'History', 'Positions']) {
     await tab(table)
     if (!narrow) assert.deepEqual(await clipped(), [], `${table} is cut off at ${name}`)
-    assert.deepEqual(await page.evaluate(inspect), [], `${table} at ${name}`)
+    await faultless(`${table} at ${name}`)
   }
   if (!narrow) assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.market .bids, .series .list')].filter((e) => e.scrollHeight > e.clientHeight + 1).map((e) => `${e.className} ${e.scrollHeight} of ${e.clientHeight}`)), [], 'the ladder and the series fit')
   // Positions say what is at stake, how low they would close, and close.

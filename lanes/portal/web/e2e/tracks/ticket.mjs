@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { clientOf, freshId } from '../venue.mjs'
-import { FAR, act, admin, browser, button, cleared, clipped, closeAll, context, eventually, expected, fills, hit, list, live, open, other, page, placed, rests, roomy, rows, run, same, select, snap, tab, test, trader, venue } from '../harness.mjs'
+import { CHANGING_S, FAR, act, admin, browser, button, charted, cleared, clipped, closeAll, context, eventually, expected, fills, hit, list, live, open, other, page, placed, rests, roomy, run, same, select, snap, tab, test, trader, venue } from '../harness.mjs'
 
 const LAST_MS = 8000 // before the end of a round, within its settlement window of 10 s
 const MANY = 50 // orders, more than a key can write at once
@@ -360,11 +360,11 @@ await run({
     const first = await eventually('the history', async () => ((f) => Number(f.points) > 20 && Number(f.mids) > 20 && f)(await full()))
     assert.ok(Number(first.mine) > 0, 'own fills are marked')
     assert.ok(Number(first.strike) > 0 && Number(first.windows) > 0, `a strike of ${first.strike}, ${first.windows} settlement windows`)
-    const { body } = await trader.call('GET', '/v1/oracle/history?feed=' + (await page.evaluate(() => Math.floor((Number(document.querySelector('[data-test=series][aria-pressed=true]').dataset.category) - 1) / 3))) + '&limit=1000')
-    assert.equal(Number(first.first), Number(body.rows.at(-1).ts) / 1e9, 'it begins with the first price of the venue')
-    await eventually('it goes on', async () => Number((await full()).points) > Number(first.points) + 2)
-    const { points, first: begin } = await full()
-    assert.ok(Math.abs(Date.now() / 1000 - Number(begin) - Number(points)) < 6, `${points} prices since ${begin}: no second is missing`)
+    await charted('after a reload')
+    const newest = () => test('chart').evaluate((e) => e.plot.index.at(-1).time)
+    const before = await newest()
+    await eventually('it goes on', async () => (await newest()) > before + 2 * CHANGING_S, 3 * CHANGING_S * 1000)
+    await charted('after live seconds')
     await snap('1440-chart')
   },
 

@@ -1,4 +1,4 @@
-import type { BookDelta, BookSnapshot, Level, OutcomeName } from '../venue/wire.ts'
+import type { BookDelta, BookSnapshot, Level, Order, OutcomeName } from '../venue/wire.ts'
 
 export interface Chance {
   value: number
@@ -39,29 +39,36 @@ export class Book {
     return this.#bids[o].get(tick) ?? 0
   }
 
-  // best returns the best bid for an outcome; 0 if there is none.
-  best(o: OutcomeName): number {
+  // best returns the best bid for an outcome, 0 if there is none. What rests of the orders in own does not
+  // count.
+  best(outcome: OutcomeName, own: readonly Order[] = []): number {
     let best = 0
-    for (const tick of this.#bids[o].keys()) if (tick > best) best = tick
+    for (const [tick, qty] of this.#bids[outcome]) {
+      if (tick > best && qty > this.#held(outcome, tick, own)) best = tick
+    }
     return best
   }
 
-  // mid is the mid price of YES in pips; undefined if a side is empty.
-  get mid(): number | undefined {
-    const bid = this.best('yes')
-    const no = this.best('no')
-    return bid && no ? (bid + 10000 - no) / 2 : undefined
+  #held(outcome: OutcomeName, tick: number, own: readonly Order[]): number {
+    const there = own.map(bidOf).filter((o) => o.market === this.market && o.generation === this.generation && o.outcome === outcome && o.tick === tick)
+    return there.reduce((sum, o) => sum + o.qty, 0)
   }
 
-  // chance is the probability of YES in percent that the book implies: its mid price, or a
-  // bound if one side is empty.
-  get chance(): Chance | undefined {
-    const bid = this.best('yes')
-    const no = this.best('no')
-    if (this.mid !== undefined) return { value: this.mid / 100, bound: '' }
+  // chance is the probability of YES in percent that the orders of others imply: the middle of their
+  // best prices, or a bound if one side is empty. dx top computes the same (cmd/dx/top/series.go).
+  chance(own: readonly Order[]): Chance | undefined {
+    const bid = this.best('yes', own)
+    const no = this.best('no', own)
+    if (bid && no) return { value: (bid + 10000 - no) / 200, bound: '' }
     if (bid) return { value: bid / 100, bound: '≥' }
     return no ? { value: (10000 - no) / 100, bound: '≤' } : undefined
   }
+}
+
+// bidOf returns where an order rests: a sale of an outcome is among the bids for the other one.
+export function bidOf(o: Order): { market: number; generation: number; outcome: OutcomeName; tick: number; qty: number } {
+  const at = { market: o.market_id, generation: o.generation, qty: o.remaining_qty }
+  return o.side === 'buy' ? { ...at, outcome: o.outcome, tick: o.tick } : { ...at, outcome: o.outcome === 'yes' ? 'no' : 'yes', tick: 10000 - o.tick }
 }
 
 export class Books {

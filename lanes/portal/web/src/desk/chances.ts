@@ -2,28 +2,35 @@ import { ms, type RoundRow, type U64 } from '../venue/wire.ts'
 
 export interface Chance {
   time: number // second
-  value: number // cents
+  value: number // percent
 }
 
 const ROUNDS = 40
 
-// Chances keeps the mid price of each round, one per second: the last state of that second.
+// Chances keeps the chance of YES in each round, one per second: the last state of that second.
 // Rows of the history replace what the page saw itself.
 export class Chances {
   readonly #of = new Map<U64, Map<number, number>>()
   readonly #read = new Set<U64>()
 
   // live records the present state of a round.
-  live(round: U64, time: number, mid: number): void {
-    this.#points(round).set(time, mid / 100)
+  live(round: U64, time: number, value: number): void {
+    this.#points(round).set(time, value)
   }
 
   read(round: U64, rows: readonly RoundRow[]): void {
-    this.#read.add(round)
     const points = this.#points(round)
     for (const r of rows) {
-      if (r.yes_bid && r.yes_ask) points.set(Math.floor(ms(r.ts) / 1000), (r.yes_bid + r.yes_ask) / 200)
+      const time = Math.floor(ms(r.ts) / 1000)
+      if (r.yes_bid && r.yes_ask) points.set(time, (r.yes_bid + r.yes_ask) / 200)
+      else points.delete(time)
     }
+  }
+
+  // whole takes all rows of a round.
+  whole(round: U64, rows: readonly RoundRow[]): void {
+    this.#read.add(round)
+    this.read(round, rows)
   }
 
   // known tells whether the history of a round has been read.

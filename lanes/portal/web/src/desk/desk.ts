@@ -6,7 +6,7 @@ import { type Channel, type Frame, type Listener, Socket, type SocketState } fro
 import type { BookDelta, BookSnapshot, Evidence, EvidenceTick, Fill, Limits, Market, OracleTick, Order, Pnl, PriceRow, Round, RoundRow, Settlement, Trade, U64, UserEvent, UserSnapshot } from '../venue/wire.ts'
 import { after, ms } from '../venue/wire.ts'
 import { Account } from './account.ts'
-import { type Book, Books } from './books.ts'
+import { type Book, Books, type Chance } from './books.ts'
 import { Chances } from './chances.ts'
 import { Ledgered } from './ledgered.ts'
 import { Prices } from './prices.ts'
@@ -33,6 +33,8 @@ const SAMPLE_MS = 250
 const CLOCK_EVERY_MS = 20_000
 const MARKETS_EVERY_MS = 5000
 const PNL_EVERY_MS = 2000
+const NEWEST_EVERY_MS = 10_000
+const NEWEST = 30 // rows
 const PNL_AFTER_MS = 150
 
 // Desk is the state of the page: one venue as one API key sees it, kept up to date by one
@@ -87,6 +89,7 @@ export class Desk implements Listener {
       window.setInterval(() => this.reachable && this.#quietly(this.#measure()), CLOCK_EVERY_MS),
       window.setInterval(() => this.#quietly(this.#readMarkets()), MARKETS_EVERY_MS),
       window.setInterval(() => document.visibilityState === 'visible' && this.#quietly(this.#readPnl()), PNL_EVERY_MS),
+      window.setInterval(() => document.visibilityState === 'visible' && this.#quietly(this.#readNewest()), NEWEST_EVERY_MS),
     ]
     window.addEventListener('online', this.#online)
     void this.socket.open()
@@ -141,14 +144,20 @@ export class Desk implements Listener {
     })
   }
 
-  // sample records the mid price of each market.
+  // chance is the probability of YES in a round that trades, the one number that every part of the
+  // screen shows.
+  chance(r: Round): Chance | undefined {
+    const book = this.bookShown(r.market_id)
+    return r.status === 'trading' && book?.generation === r.generation ? book.chance([...this.account.open.values()]) : undefined
+  }
+
+  // sample records the chance in each market where both sides have orders.
   #sample(): void {
     const time = Math.floor(this.clock.now() / 1000)
     for (const s of allSeries) {
       const r = this.rounds.current(s.category)
-      const mid = r?.status === 'trading' ? this.books.get(r.market_id)?.mid : undefined
-      if (!r || mid === undefined) continue
-      this.chances.live(r.round_number, time, mid)
+      const chance = r && this.reachable ? this.chance(r) : undefined
+      if (r && chance?.bound === '') this.chances.live(r.round_number, time, chance.value)
     }
     this.#quietly(this.#readQueue())
     changed()
@@ -293,13 +302,21 @@ export class Desk implements Listener {
   async #readChances(category: number, from: number): Promise<void> {
     const s = seriesOf(category)!
     const wanted = this.rounds.of(category).filter((r) => boundary(r, s) / 1000 > from && !this.chances.known(r.round_number))
-    await Promise.all(wanted.map(async (r) => this.chances.read(r.round_number, (await this.#history(r)) ?? [])))
+    await Promise.all(wanted.map(async (r) => this.chances.whole(r.round_number, (await this.#history(r)) ?? [])))
   }
 
-  // #history returns the rows of a round; undefined if the venue no longer keeps them.
-  async #history(r: Round): Promise<RoundRow[] | undefined> {
+  // #readNewest reads the newest seconds of the chart: the history has the state at the end of each, and
+  // the page has seen the one at some time before it.
+  async #readNewest(): Promise<void> {
+    if (!this.reachable) return
+    await Promise.all(this.rounds.of(this.#selected).slice(0, 2).map(async (r) => this.chances.read(r.round_number, (await this.#history(r, NEWEST)) ?? [])))
+    changed()
+  }
+
+  // #history returns the newest rows of a round; undefined if the venue no longer keeps them.
+  async #history(r: Round, limit = 1000): Promise<RoundRow[] | undefined> {
     try {
-      return (await this.rest.get<{ rows: RoundRow[] }>(`/v1/rounds/${r.market_id}/history?round_number=${r.round_number}&limit=1000`)).rows
+      return (await this.rest.get<{ rows: RoundRow[] }>(`/v1/rounds/${r.market_id}/history?round_number=${r.round_number}&limit=${limit}`)).rows
     } catch (e) {
       if (e instanceof VenueError && e.code === 'round_not_found') return undefined
       throw e

@@ -28,6 +28,11 @@ export function cents(tick: number): string {
   return (tick / 100).toFixed(1)
 }
 
+// percent formats a chance in percent with one decimal, half a tenth rounded up, as dx top does.
+export function percent(value: number): string {
+  return (Math.floor((Math.round(value * 200) + 10) / 20) / 10).toFixed(1)
+}
+
 export function grouped(n: number, decimals = 0): string {
   return n.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
 }

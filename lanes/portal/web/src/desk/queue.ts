@@ -1,5 +1,5 @@
 import type { Order } from '../venue/wire.ts'
-import type { Book } from './books.ts'
+import { bidOf, type Book } from './books.ts'
 
 const SOON_MS = 250 // between two reads of one order whose level changes
 const AGAIN_MS = 5000 // after which the place of an order is read again in any case
@@ -49,8 +49,8 @@ export class Queue {
   }
 }
 
-// level is the quantity at the price of an order. A sale of an outcome rests among the bids for
-// the other one.
+// level is the quantity at the price of an order.
 export function level(o: Order, book: Book): number {
-  return o.side === 'buy' ? book.at(o.outcome, o.tick) : book.at(o.outcome === 'yes' ? 'no' : 'yes', 10000 - o.tick)
+  const { outcome, tick } = bidOf(o)
+  return book.at(outcome, tick)
 }
