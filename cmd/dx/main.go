@@ -99,7 +99,10 @@ func run(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "dx:", err)
 		return 2
 	}
-	kongcompletion.Register(parser, seriesPredictor()) // exits here if a shell asks for completions
+	kongcompletion.Register(parser, seriesPredictor())
+	if code >= 0 { // a shell asked for completions
+		return code
+	}
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		stops = append(stops, syscall.SIGHUP)
