@@ -145,7 +145,7 @@ func TestListsUnderLoad(t *testing.T) {
 	const readers, least = 3, 9 // lists that each reader reads, at least
 	var mu sync.Mutex
 	var reads []listRead
-	var done atomic.Int64
+	var done, beyond atomic.Int64 // beyond: lists of fills that were longer than memory
 	for i := range readers {
 		r := rand.New(rand.NewPCG(uint64(i), 3))
 		wg.Go(func() {
@@ -174,6 +174,9 @@ func TestListsUnderLoad(t *testing.T) {
 					}
 					q.Set("cursor", cursor)
 				}
+				if x.list == "/v1/portfolio/fills" && len(x.rows) > 2 {
+					beyond.Add(1)
+				}
 				mu.Lock()
 				reads = append(reads, x)
 				mu.Unlock()
@@ -184,7 +187,7 @@ func TestListsUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	for i := 0; done.Load() < readers || orders.Load() < 300 || forecasts.Load() < 20; { // rounds of a minute end meanwhile
+	for i := 0; done.Load() < readers || beyond.Load() == 0 || orders.Load() < 300 || forecasts.Load() < 20; { // rounds of a minute end meanwhile
 		if time.Sleep(5 * time.Millisecond); ahead(int64(i), 500, 20) {
 			continue
 		}
@@ -206,14 +209,11 @@ func TestListsUnderLoad(t *testing.T) {
 		TuneEngine: func(e *engine.Options) { e.Caps = everything },
 	})
 	whole.Clock = v.Clock
-	all, beyond := map[string][]string{}, 0
+	all := map[string][]string{}
 	for _, x := range reads {
 		name := x.account + " " + x.list
 		if all[name] == nil {
 			all[name] = readAll(t, whole, x.account, x.list, 1000)
-		}
-		if x.list == "/v1/portfolio/fills" && len(x.rows) > 2 {
-			beyond++
 		}
 		firstFills := map[string]string{}
 		if x.list == "/v1/portfolio/rounds" {
@@ -230,9 +230,6 @@ func TestListsUnderLoad(t *testing.T) {
 		}
 	}
 	t.Logf("%d lists, %d orders, %d forecasts, %d pages for which the mirror was behind", len(reads), orders.Load(), forecasts.Load(), behind.Load())
-	if beyond == 0 {
-		t.Error("no list of fills went beyond memory")
-	}
 }
 
 // member returns the text of a member of a row without its quotes.
