@@ -78,7 +78,7 @@ type Key struct {
 	Sealed  []byte // the secret, encrypted with the master key
 	Created int64  // ns
 	Revoked bool
-	Number  KeyNumber `cbor:",omitempty"` // 0 before RevisionAgents
+	Number  KeyNumber `cbor:",omitempty"`
 }
 
 // User is the identity of an account (docs/rules/accounts.md#accounts).

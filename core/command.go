@@ -1,6 +1,9 @@
 package core
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Command is a request to change the venue, or the passing of time. The set is closed: a
 // command is made in the files that the package documentation lists, and
@@ -169,8 +172,7 @@ type Rules struct {
 	MinSources [Feeds]uint8 `cbor:",omitzero"`
 
 	// Revision selects the version of the venue's built-in behavior. ActivateRules raises
-	// it; SetRules keeps it, except in a journal of before ActivateRules existed, whose
-	// SetRules raises it to at most RevisionStrict.
+	// it; SetRules keeps it.
 	Revision Revision `cbor:",omitempty"`
 
 	// Environment is what the venue is for. ActivateRules sets it once; SetRules keeps it.
@@ -211,30 +213,9 @@ func EnvironmentOf(name string) Environment {
 type Revision uint8
 
 const (
-	// RevisionFirst is the behavior of journals that were begun before rules had a revision.
-	RevisionFirst Revision = iota
-	// RevisionStrict changes three things. A placement stamped at or after its market's
-	// close is refused, even before the command that freezes the market. An order that
-	// lost contracts to reduce_only ends canceled, never executed. A revoked key is
-	// removed from the state.
-	RevisionStrict
-	// RevisionAgents adds agent accounts, transfers and mandates; the profit and loss of
-	// each account, which begins at the activation; and the numbers of keys. It also applies
-	// self-trade prevention to a family of accounts.
-	RevisionAgents
-
-	// RevisionLedger begins the ledger of each account and its results by round, which are
-	// numbered from there on.
-	RevisionLedger
-
-	// RevisionMembers lets the members of a log of several machines send Checkpoints without a
-	// hash, Attests, and Marked commands. It changes nothing on one machine. No
-	// revision has the number 4.
-	RevisionMembers Revision = 5
-
-	// RevisionOperators adds named operators, approvals by a second operator, new account
-	// tokens, and the cancel of an account's orders by an operator.
-	RevisionOperators Revision = 6
+	// RevisionOldest is the oldest revision that this program reads, that of dx 0.1.0. A new
+	// venue begins with it.
+	RevisionOldest Revision = 6
 
 	// RevisionReplace adds ReplaceOrder. Before it a ReplaceOrder is UnknownOrder.
 	RevisionReplace Revision = 7
@@ -246,11 +227,22 @@ const (
 	RevisionNewest = RevisionForecasts
 )
 
+// Known returns an error that names the program which knows the revision, unless this one does.
+func (r Revision) Known() error {
+	switch {
+	case r > RevisionNewest:
+		return fmt.Errorf("rules of revision %d, this program knows up to %d: it was written by a newer version", r, RevisionNewest)
+	case r < RevisionOldest:
+		return fmt.Errorf("rules of revision %d, which this program does not read: dx 0.1.0 does", r)
+	}
+	return nil
+}
+
 // LeastSources is the number of fresh sources that an index tick of f needs, at least 1
 // (docs/rules/prices-sources.md#minimum-of-sources).
 func (r *Rules) LeastSources(f Feed) uint8 { return max(1, r.MinSources[f]) }
 
-// DefaultRules are the rules of a new venue. ActivateRules sets their revision.
+// DefaultRules are the settings of a new venue, without a revision, which SetRules keeps.
 func DefaultRules() Rules {
 	return Rules{Grid: Narrow(), DisputeNs: 5 * NsPerSec, CoverageWaitNs: 30 * NsPerSec, StaleNs: 5 * NsPerSec, OpenOrders: 200, Contracts: 1_000_000}
 }
@@ -411,7 +403,6 @@ type (
 	// (docs/rules/operation.md#determinism). In a log of several machines Hash is zero, because
 	// no machine's hash is authoritative: each sends an Attest. Such a Checkpoint has no effect
 	// if Seq is not that of the Checkpoint before, so that two machines may send the same one.
-	// Neither is sent before RevisionMembers is in force.
 	Checkpoint struct {
 		Seq  uint64
 		Hash [32]byte

@@ -180,7 +180,7 @@ type (
 	}
 	KeyChanged struct {
 		Key      Key
-		Resealed bool // the key is neither new nor revoked: its sealed secret or its number changed
+		Resealed bool // the key is neither new nor revoked: its sealed secret changed
 	}
 	// AgentChanged carries the state and the revision of an agent's mandate after a command
 	// that changed one of them.
@@ -188,12 +188,6 @@ type (
 		User  UserID
 		State AgentState
 		Rev   uint32
-	}
-	// RulesActivated records that a revision of the rules is in force. If it begins the
-	// ledgers, Balances has the cash and reservations of each account by user id.
-	RulesActivated struct {
-		Revision Revision
-		Balances []Pips
 	}
 	// OperatorChanged carries an operator who was added or, with Revoked, removed.
 	OperatorChanged struct {
@@ -224,7 +218,6 @@ func (*WithdrawalChanged) event() {}
 func (*UserChanged) event()       {}
 func (*KeyChanged) event()        {}
 func (*AgentChanged) event()      {}
-func (*RulesActivated) event()    {}
 func (*OperatorChanged) event()   {}
 func (*ApprovalChanged) event()   {}
 func (*FeesChanged) event()       {}

@@ -240,7 +240,7 @@ func TestNewestRevision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Submit(t.Context(), &core.SetRules{Rules: core.DefaultRules()}); err != nil {
+	if _, err := e.Submit(t.Context(), &core.ActivateRules{Revision: core.RevisionOldest}); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Close(t.Context()); err != nil {
@@ -248,7 +248,7 @@ func TestNewestRevision(t *testing.T) {
 	}
 	for range 2 {
 		start()
-		if got := log.String(); strings.Count(got, line) != 1 || !strings.Contains(got, fmt.Sprintf("revision=%d before=0 ", core.RevisionNewest)) {
+		if got := log.String(); strings.Count(got, line) != 1 || !strings.Contains(got, fmt.Sprintf("revision=%d before=%d ", core.RevisionNewest, core.RevisionOldest)) {
 			t.Errorf("the log is\n%s", got)
 		}
 	}

@@ -125,35 +125,6 @@ func TestAttestationOfAnotherPlace(t *testing.T) {
 	}
 }
 
-// TestMembersWaitForTheirRevision checks that a log of several machines has neither a Checkpoint
-// without a hash nor an Attest before core.RevisionMembers is in force: an older program could
-// apply neither.
-func TestMembersWaitForTheirRevision(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openSeveral(t, logtest.NewCluster(1, logtest.Faults{}))
-		do(t, s.members[0].engine(), &core.ActivateRules{Revision: core.RevisionMembers - 1})
-		s.checkpoints(0, 3)
-		internal := func() (n int) {
-			for _, a := range s.applied() {
-				switch a.Command.(type) {
-				case *core.Checkpoint, *core.Attest:
-					n++
-				}
-			}
-			return n
-		}
-		if n := internal(); n != 0 {
-			t.Errorf("%d Checkpoints and Attests before their revision", n)
-		}
-		do(t, s.members[1].engine(), &core.ActivateRules{Revision: core.RevisionMembers})
-		s.checkpoints(0, 3)
-		if n := internal(); n == 0 {
-			t.Error("no Checkpoint under the revision")
-		}
-		s.close()
-	})
-}
-
 // spoil changes the state of an engine behind the back of the log.
 func spoil(e *Engine) {
 	e.mu.Lock()

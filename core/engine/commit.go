@@ -361,7 +361,7 @@ func (e *Engine) applyGroup(g *journal.Group, cmds []core.Command, b *Batch) (er
 	return err
 }
 
-// setDue stores when the next Clock is due, and the revision in force. The next command gets a stamp of at least Ts+1:
+// setDue stores when the next Clock is due. The next command gets a stamp of at least Ts+1:
 // what is due by then is due now, whatever the wall clock says.
 func (e *Engine) setDue() {
 	at := e.replica.Venue.Due()
@@ -372,7 +372,6 @@ func (e *Engine) setDue() {
 		}
 	}
 	e.nextDue.Store(at)
-	e.revision.Store(uint32(e.replica.Venue.Rules().Revision))
 	e.marks.Store(int64(e.replica.Venue.MarkCount()))
 }
 

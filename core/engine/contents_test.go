@@ -23,33 +23,6 @@ import (
 // smallCaps are so small that even a short history overwrites entries in every ring.
 var smallCaps = view.RetentionCaps{Tape: 5, Terminal: 6, Rejects: 3, Fills: 8, Settlements: 2, Events: 90, Rounds: 4, Actions: 10, Routine: 3, Forecasts: 3}
 
-// TestSnapshotOfVersion1 checks that a snapshot of version 1 restores the state whose hash it
-// has, and everything that readers could see when it was written.
-func TestSnapshotOfVersion1(t *testing.T) {
-	paths, err := filepath.Glob("testdata/v1/*.snapshot")
-	if err != nil || len(paths) != 1 {
-		t.Fatal(paths, err)
-	}
-	want, err := os.ReadFile("testdata/v1/contents.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := replica.Load(paths[0], smallCaps, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &Engine{}
-	e.adopt(r)
-	// The file is older than the fields Key, and those that core.RevisionLedger adds.
-	added := regexp.MustCompile(`"Key":0,|,"Key":0|,"N":\d+,"Generation":0,"Number":0,"Category":0|,"Category":0,"Cost":0,"SettlePrice":0,"Strike":0`)
-	if got := added.ReplaceAllString(contents(e), ""); got != string(want) {
-		t.Errorf("readers see\n%s", got)
-	}
-	if e.replica.Venue.Now().Seq != r.Snapshot.Seq || r.State.Proposals[0] == 0 {
-		t.Errorf("%+v", r.State)
-	}
-}
-
 // TestSnapshotKeepsWhatReadersSee checks that a restored snapshot shows readers the same as
 // the venue that wrote it.
 func TestSnapshotKeepsWhatReadersSee(t *testing.T) {

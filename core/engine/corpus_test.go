@@ -18,8 +18,8 @@ import (
 	"duplex/core/view"
 )
 
-// corpus has a small journal of each format and revision of the rules, with the state that its
-// replay must end in. A journal is never written again; a program that changes the format or the
+// corpus has a small journal of each revision of the rules, with the state that its replay must end
+// in. A journal is never written again; a program that changes the format or the
 // rules adds its own:
 //
 //	go test ./core/engine -run TestRecordJournal -record testdata/journal-NAME.tar.gz -v
@@ -29,10 +29,6 @@ var corpus = []struct {
 	seq      uint64
 	hash     string
 }{
-	{"journal-revision-0.tar.gz", core.RevisionFirst, 426, firstJournalHash},
-	{"journal-format-1.tar.gz", core.RevisionStrict, 631, "173e05e3ef56068c186f7c5125517e57a50b7c629aa6528766c53d0f086ea457"},
-	{"journal-format-2.tar.gz", core.RevisionAgents, 671, "9ae70e910f18f8892f7a2a9920fbd42676bfa6659ff09b0faae605fa5ae170b6"},
-	{"journal-revision-3.tar.gz", core.RevisionLedger, 630, "ce7145bae060e48ec9d4db10181276d5ca06add5993b977e9f0240b42f3741da"},
 	{"journal-revision-8.tar.gz", core.RevisionForecasts, 616, "beed18ecc13d72bb9295a3c2347384f1c8f2f034307a1b0ec624f7dd4245e082"},
 }
 
@@ -82,6 +78,27 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("continued: %+v, %v", p, err)
 			}
 		})
+	}
+}
+
+// TestOlderThanRead checks that journals of before the oldest revision are refused, by the start and by
+// dx verify, with the name of the version that reads them.
+func TestOlderThanRead(t *testing.T) {
+	for _, archive := range []string{"journal-format-1.tar.gz", "journal-revision-3.tar.gz"} {
+		dir := filepath.Join(unpackDir(t, filepath.Join("testdata", archive)), "journal")
+		_, err := Open(newClock().options(dir))
+		if err == nil || !strings.Contains(err.Error(), "dx 0.1.0 does") {
+			t.Errorf("%s is opened: %v", archive, err)
+		}
+		if _, err := Verify(dir, nil); err == nil || !strings.Contains(err.Error(), "dx 0.1.0 does") {
+			t.Errorf("%s is verified: %v", archive, err)
+		}
+		if err := os.RemoveAll(replica.SnapshotDir(dir)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(newClock().options(dir)); err == nil || !strings.Contains(err.Error(), "dx 0.1.0 does") {
+			t.Errorf("%s without its snapshot is opened: %v", archive, err)
+		}
 	}
 }
 

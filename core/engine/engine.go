@@ -95,7 +95,6 @@ type Engine struct {
 	pending        sync.Map                   // proposal → *group, from persist to answer
 	nextDue        atomic.Int64               // when the next Clock is due, ns
 	clockPending   atomic.Bool                // a Clock is in the pipeline
-	revision       atomic.Uint32              // of the rules in force
 	marks          atomic.Int64               // that the venue keeps
 	nextCheckpoint atomic.Pointer[checkpoint] // for the next Checkpoint; nil while one is in the pipeline
 
@@ -200,9 +199,7 @@ func (o *Options) progressOf(ctx context.Context, p Phase) replica.Progress {
 func (e *Engine) adopt(r *replica.Replica) {
 	e.replica, e.newestSnapshot = r, lastSnapshot{Snapshot: r.Snapshot}
 	for k := range e.replica.Venue.Keys() {
-		if !k.Revoked { // the first revision of the rules keeps revoked keys
-			e.storeKey(&k)
-		}
+		e.storeKey(&k)
 	}
 	for u := range e.replica.Venue.Users() {
 		e.publishUser(&u)

@@ -258,8 +258,8 @@ func (e *Engine) takesCommands() bool {
 }
 
 // SendsMarks reports whether the commands of this engine carry the marks of their requests: those
-// of a member do, once RevisionMembers is in force (docs/rules/accounts.md#marks).
-func (e *Engine) SendsMarks() bool { return e != nil && e.several() && e.mayCheckpoint() }
+// of a member do (docs/rules/accounts.md#marks).
+func (e *Engine) SendsMarks() bool { return e != nil && e.several() }
 
 // undelivered is for how long the oldest proposal of this run has not been delivered.
 func (e *Engine) undelivered(now time.Time) (longest time.Duration) {

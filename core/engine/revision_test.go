@@ -56,61 +56,6 @@ func unpackDir(t *testing.T, archive string) string {
 	}
 }
 
-// firstJournal was written before rules had a revision: 426 commands in 387 groups, with a
-// checkpoint every second and a snapshot in the middle. It contains what later revisions
-// treat differently: revoked keys, one of them resealed, a reduce_only order that lost
-// contracts and was then executed, and a fill after its market's close.
-const (
-	firstJournal     = "testdata/journal-revision-0.tar.gz"
-	firstJournalSeq  = 426
-	firstJournalHash = "dd25dbf6cefaa4790374c5b8c0118bc11cf3b1b1497779e80de6001e642910c9"
-)
-
-// TestJournalWithoutARevision checks that a journal from before rules had a revision replays to
-// the same states: the hashes of every checkpoint and of its snapshot match.
-func TestJournalWithoutARevision(t *testing.T) {
-	dir := filepath.Join(unpackDir(t, firstJournal), "journal")
-	p, err := Verify(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Seq != firstJournalSeq || hex.EncodeToString(p.Hash[:]) != firstJournalHash || p.Snapshots != 1 {
-		t.Errorf("seq %d, hash %x, %d snapshots", p.Seq, p.Hash, p.Snapshots)
-	}
-	c := newClock()
-	e := mustOpen(t, c.options(dir)) // from its snapshot
-	seq, hash, err := e.Hash()
-	if err != nil || seq != firstJournalSeq || hex.EncodeToString(hash[:]) != firstJournalHash {
-		t.Errorf("seq %d, hash %x, %v", seq, hash, err)
-	}
-	e.Read(func(v *venue.Venue, _ *view.View) {
-		if r := v.Rules().Revision; r != core.RevisionFirst {
-			t.Errorf("the rules have revision %d", r)
-		}
-		if n := len(slices.Collect(v.Keys())); n != 5 {
-			t.Errorf("%d keys", n)
-		}
-	})
-	for id, there := range map[string]bool{"a": true, "b": false, "c": true, "d": true, "e": false} {
-		if (e.Key(id) != nil) != there {
-			t.Errorf("key %s: %+v", id, e.Key(id))
-		}
-	}
-	// Under the newest revision revoked keys leave the state, and the journal still verifies.
-	c.step(time.Hour)
-	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
-	e.Read(func(v *venue.Venue, _ *view.View) {
-		if n := len(slices.Collect(v.Keys())); n != 3 {
-			t.Errorf("%d keys under the newest rules", n)
-		}
-	})
-	do(t, e, &core.CreateKey{User: 1, Key: "f"})
-	mustClose(t, e)
-	if p, err := Verify(dir, nil); err != nil || p.From != 0 || p.Seq <= firstJournalSeq || p.Snapshots != 2 {
-		t.Errorf("%+v, %v", p, err)
-	}
-}
-
 // skewedLog opens a journal whose clock is ahead of the engine's. A group's stamp is then later
 // than the time at which the engine decided whether a Clock is due.
 func skewedLog(dir string, now func() int64, ahead *atomic.Int64) func(journal.Options) (Log, error) {

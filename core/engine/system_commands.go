@@ -56,7 +56,7 @@ func (e *Engine) internalCommands() (cmds []core.Command) {
 	if e.nextDue.Load() <= now && e.clockPending.CompareAndSwap(false, true) {
 		cmds = append(cmds, &core.Clock{})
 	}
-	if c := e.nextCheckpoint.Load(); c != nil && now-c.at >= int64(e.opt.CheckpointEvery) && e.mayCheckpoint() && e.nextCheckpoint.CompareAndSwap(c, nil) {
+	if c := e.nextCheckpoint.Load(); c != nil && now-c.at >= int64(e.opt.CheckpointEvery) && e.nextCheckpoint.CompareAndSwap(c, nil) {
 		next := &core.Checkpoint{Seq: c.seq, Hash: c.hash}
 		if e.several() {
 			next.Hash = [32]byte{}
@@ -67,12 +67,6 @@ func (e *Engine) internalCommands() (cmds []core.Command) {
 		cmds = append(cmds, a)
 	}
 	return cmds
-}
-
-// mayCheckpoint reports whether a Checkpoint may be sent. In a log of several machines it carries
-// no hash, which only a program that knows core.RevisionMembers understands.
-func (e *Engine) mayCheckpoint() bool {
-	return !e.several() || core.Revision(e.revision.Load()) >= core.RevisionMembers
 }
 
 // untilDue is the time until the next command of the engine itself is due, at most an hour. On one
@@ -88,7 +82,7 @@ func (e *Engine) untilDue() time.Duration {
 		wait = min(wait, time.Duration(e.nextDue.Load()-now))
 	}
 	if e.several() {
-		if c := e.nextCheckpoint.Load(); c != nil && e.mayCheckpoint() {
+		if c := e.nextCheckpoint.Load(); c != nil {
 			wait = min(wait, time.Duration(c.at-now)+e.opt.CheckpointEvery)
 		}
 		delay, ok := e.systemDelay()

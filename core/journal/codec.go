@@ -13,13 +13,9 @@ import (
 const CommandMax = 1 << 20
 
 // kinds has one line for each kind of command, at the number that the kind has on disk. Never
-// reorder, reuse or drop a number. A command whose encoding changes gets a new line, and the
-// old line stays so that older journals can be read.
+// reorder or reuse a number; 1 to 4 were kinds of format 1. A command whose encoding changes gets a
+// new line, and the old line stays so that older journals can be read.
 var kinds = [...]kind{
-	1:  superseded(readPlaceOrder1),
-	2:  superseded(readCancelOrder1),
-	3:  superseded(readDecreaseOrder1),
-	4:  superseded(readCancelAll1),
 	5:  packed(appendClock, readClock),
 	6:  packed(appendPostIndex, readPostIndex),
 	7:  cborMap[core.ArmDeadman](nil),
@@ -42,7 +38,7 @@ var kinds = [...]kind{
 	24: cborMap[core.ProposePrice](nil),
 	25: cborMap[core.Checkpoint](nil),
 
-	// Format 2: commands name the key that signed them, and owners have agents.
+	// The commands that a key signs begin with the number of the key.
 	26: packed(appendPlaceOrder, readPlaceOrder),
 	27: packed(appendCancelOrder, readCancelOrder),
 	28: packed(appendDecreaseOrder, readDecreaseOrder),
@@ -55,7 +51,7 @@ var kinds = [...]kind{
 	35: cborMap[core.ResumeAgent](nil),
 	36: cborMap[core.CloseAgent](nil),
 
-	// From core.RevisionOperators on. Numbers 37 to 47 are left to the revisions before it.
+	// Numbers 37 to 47 are free.
 	48: cborMap(checkAddOperator),
 	49: cborMap[core.RevokeOperator](nil),
 	50: cborMap(checkRequestApproval),
@@ -74,10 +70,9 @@ var kinds = [...]kind{
 	65: {}, // core.Marked: set by init, because its encoding holds that of another kind
 }
 
-// Format is the newest version of the journal's encoding, which this program writes. It reads this one
-// and all before (docs/rules/operation.md#journal). A new kind of command, or a new encoding of one,
-// begins a new format.
-const Format = 2
+// Format is the version of the journal's encoding (docs/rules/operation.md#journal). A new kind of
+// command, or a new encoding of one, begins a new format.
+const Format = formatVersion
 
 // kind is the encoding of one kind of command, without the kind byte. The table has a zero kind
 // at each number that no command uses.
@@ -103,14 +98,6 @@ func packed[T any, C command[T]](appendTo func([]byte, C) ([]byte, error), read 
 			return c, err
 		},
 	}
-}
-
-// superseded is a kind that is only read: a newer line encodes the command.
-func superseded[T any, C command[T]](read func([]byte) (C, error)) kind {
-	return kind{read: func(b []byte) (core.Command, error) {
-		c, err := read(b)
-		return c, err
-	}}
 }
 
 var kindByType = map[reflect.Type]byte{}

@@ -81,10 +81,10 @@ func checkCreateKey(c *core.CreateKey) error {
 	return nil
 }
 
-// checkActivateRules refuses rules and environments that only a newer program knows.
+// checkActivateRules refuses rules and environments that only another version of the program knows.
 func checkActivateRules(c *core.ActivateRules) error {
-	if c.Revision > core.RevisionNewest {
-		return fmt.Errorf("rules of revision %d, this program knows up to %d: it was written by a newer version", c.Revision, core.RevisionNewest)
+	if err := c.Revision.Known(); err != nil {
+		return err
 	}
 	return checkEnvironment(c.Environment)
 }
@@ -133,8 +133,8 @@ func checkSetRules(c *core.SetRules) error {
 	if err := checkEnvironment(c.Rules.Environment); err != nil {
 		return err
 	}
-	if c.Rules.Revision > core.RevisionStrict {
-		return fmt.Errorf("SetRules of revision %d: only ActivateRules sets one above %d", c.Rules.Revision, core.RevisionStrict)
+	if c.Rules.Revision != 0 {
+		return fmt.Errorf("SetRules of revision %d: only ActivateRules sets one", c.Rules.Revision)
 	}
 	return nil
 }

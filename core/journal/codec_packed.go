@@ -10,7 +10,7 @@ import (
 // The commands that make up nearly all of a log have packed encodings: numbers are varints
 // (zigzag if they can be negative), and the enums of an order share one byte. An encoding
 // never changes; a command with other fields gets a new kind. The commands of a key begin with
-// its number; in format 1 they did not name it (the functions whose names end in 1).
+// its number.
 
 const (
 	stringMax  = 4096 // bytes of one string of an index tick
@@ -48,15 +48,7 @@ const unpriced = 1 << 5
 
 func readPlaceOrder(b []byte) (*core.PlaceOrder, error) {
 	p := payload{b: b}
-	key := p.key()
-	c := p.placeOrder(unpriced)
-	c.Key = key
-	return c, p.end()
-}
-
-func readPlaceOrder1(b []byte) (*core.PlaceOrder, error) {
-	p := payload{b: b}
-	c := p.placeOrder(0)
+	c := p.placeOrder()
 	return c, p.end()
 }
 
@@ -67,9 +59,7 @@ func appendReplaceOrder(dst []byte, c *core.ReplaceOrder) ([]byte, error) {
 func readReplaceOrder(b []byte) (*core.ReplaceOrder, error) {
 	p := payload{b: b}
 	c := &core.ReplaceOrder{Old: core.OrderID(p.u(math.MaxUint64))}
-	key := p.key()
-	c.PlaceOrder = *p.placeOrder(unpriced)
-	c.Key = key
+	c.PlaceOrder = *p.placeOrder()
 	return c, p.end()
 }
 
@@ -99,10 +89,10 @@ func readSubmitForecast(b []byte) (*core.SubmitForecast, error) {
 // key reads the number of a key.
 func (p *payload) key() core.KeyNumber { return core.KeyNumber(p.u(math.MaxUint64)) }
 
-// placeOrder reads the fields of a PlaceOrder. further are the bits that the byte of enums may
-// have beyond those of the enums.
-func (p *payload) placeOrder(further byte) *core.PlaceOrder {
+// placeOrder reads the fields of a PlaceOrder.
+func (p *payload) placeOrder() *core.PlaceOrder {
 	c := &core.PlaceOrder{
+		Key:        p.key(),
 		User:       core.UserID(p.u(math.MaxUint32)),
 		ClientID:   p.u(math.MaxUint64),
 		Market:     core.MarketID(p.u(math.MaxUint32)),
@@ -110,7 +100,7 @@ func (p *payload) placeOrder(further byte) *core.PlaceOrder {
 	}
 	enums, flags := p.byte(), p.byte()
 	c.Unpriced = enums&unpriced != 0
-	if enums&^(1<<5-1|further) != 0 || flags > byte(flagsMax) || c.Unpriced && enums>>2&1 == 0 {
+	if enums&^(1<<6-1) != 0 || flags > byte(flagsMax) || c.Unpriced && enums>>2&1 == 0 {
 		p.fail(errEnum)
 	}
 	c.Side, c.Outcome = core.Side(enums&1), core.Outcome(enums>>1&1)
@@ -138,20 +128,8 @@ func appendCancelOrder(dst []byte, c *core.CancelOrder) ([]byte, error) {
 
 func readCancelOrder(b []byte) (*core.CancelOrder, error) {
 	p := payload{b: b}
-	key := p.key()
-	c := p.cancelOrder()
-	c.Key = key
+	c := &core.CancelOrder{Key: p.key(), User: core.UserID(p.u(math.MaxUint32)), Order: core.OrderID(p.u(math.MaxUint64))}
 	return c, p.end()
-}
-
-func readCancelOrder1(b []byte) (*core.CancelOrder, error) {
-	p := payload{b: b}
-	c := p.cancelOrder()
-	return c, p.end()
-}
-
-func (p *payload) cancelOrder() *core.CancelOrder {
-	return &core.CancelOrder{User: core.UserID(p.u(math.MaxUint32)), Order: core.OrderID(p.u(math.MaxUint64))}
 }
 
 func appendCancelAll(dst []byte, c *core.CancelAll) ([]byte, error) {
@@ -163,24 +141,13 @@ func appendCancelAll(dst []byte, c *core.CancelAll) ([]byte, error) {
 
 func readCancelAll(b []byte) (*core.CancelAll, error) {
 	p := payload{b: b}
-	key := p.key()
-	c := p.cancelAll()
-	c.Key = key
-	return c, p.end()
-}
-
-func readCancelAll1(b []byte) (*core.CancelAll, error) {
-	p := payload{b: b}
-	c := p.cancelAll()
-	return c, p.end()
-}
-
-func (p *payload) cancelAll() *core.CancelAll {
-	return &core.CancelAll{
+	c := &core.CancelAll{
+		Key:    p.key(),
 		User:   core.UserID(p.u(math.MaxUint32)),
 		Market: core.MarketID(p.u(math.MaxUint32)),
 		Group:  uint32(p.u(math.MaxUint32)),
 	}
+	return c, p.end()
 }
 
 func appendDecreaseOrder(dst []byte, c *core.DecreaseOrder) ([]byte, error) {
@@ -193,25 +160,14 @@ func appendDecreaseOrder(dst []byte, c *core.DecreaseOrder) ([]byte, error) {
 
 func readDecreaseOrder(b []byte) (*core.DecreaseOrder, error) {
 	p := payload{b: b}
-	key := p.key()
-	c := p.decreaseOrder()
-	c.Key = key
-	return c, p.end()
-}
-
-func readDecreaseOrder1(b []byte) (*core.DecreaseOrder, error) {
-	p := payload{b: b}
-	c := p.decreaseOrder()
-	return c, p.end()
-}
-
-func (p *payload) decreaseOrder() *core.DecreaseOrder {
-	return &core.DecreaseOrder{
+	c := &core.DecreaseOrder{
+		Key:    p.key(),
 		User:   core.UserID(p.u(math.MaxUint32)),
 		Order:  core.OrderID(p.u(math.MaxUint64)),
 		To:     p.flag(),
 		Amount: core.Qty(p.i(math.MinInt64, math.MaxInt64)),
 	}
+	return c, p.end()
 }
 
 // signedAtMax bounds the time of signing, in ms.

@@ -46,8 +46,8 @@ func (p Position) Next(g Group) Group {
 
 // The record of a group, little-endian:
 //
-//	 0  magic     "DXG" and the version of the format, 1 or 2
-//	 4  crc32c    of all that follows; in version 2 of the magic and all that follows
+//	 0  magic     "DXG" and the version of the format, 2
+//	 4  crc32c    of the magic and all that follows
 //	 8  number    u64
 //	16  node      u32
 //	20  length    u32, of the body
@@ -68,9 +68,8 @@ const (
 	recordMax  = recordHead + BodyMax + 1
 )
 
-// formatVersion is the version of the records that this program writes. It also reads version 1,
-// whose commands name no key. A journal of version 1 goes on in version 2, and then a program that
-// only knows version 1 refuses it.
+// formatVersion is the version of the records that this program reads and writes. No published version
+// has written version 1, whose commands name no key.
 const formatVersion = 2
 
 var (
@@ -80,7 +79,8 @@ var (
 
 var (
 	errMagic    = errors.New("not a group")
-	errVersion  = fmt.Errorf("written by a newer version of this program: it reads formats 1 to %d", formatVersion)
+	errVersion  = fmt.Errorf("written by a newer version of this program: it reads format %d", formatVersion)
+	errFormat1  = fmt.Errorf("a journal of format 1, which this program does not read: dx 0.1.0 does")
 	errLength   = errors.New("length does not fit")
 	errChecksum = errors.New("checksum does not match")
 	errChain    = errors.New("running hash does not match")
@@ -115,13 +115,9 @@ func sealRecord(dst []byte, at int, g *Group) []byte {
 	return dst
 }
 
-// recordChecksum returns the checksum of a whole record of either version.
+// recordChecksum returns the checksum of a whole record.
 func recordChecksum(b []byte) uint32 {
-	sum := uint32(0)
-	if b[3] != 1 {
-		sum = crc32.Checksum(b[:4], castagnoli)
-	}
-	return crc32.Update(sum, castagnoli, b[8:])
+	return crc32.Update(crc32.Checksum(b[:4], castagnoli), castagnoli, b[8:])
 }
 
 // recordLength returns the length of the record whose head is at the start of b.
@@ -129,7 +125,10 @@ func recordLength(b []byte) (int, error) {
 	if len(b) < recordHead || !bytes.HasPrefix(b, recordMagic) || b[3] == 0 {
 		return 0, errMagic
 	}
-	if b[3] > formatVersion {
+	if b[3] != formatVersion {
+		if b[3] < formatVersion {
+			return 0, errFormat1
+		}
 		return 0, errVersion
 	}
 	length := binary.LittleEndian.Uint32(b[20:])

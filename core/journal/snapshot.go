@@ -103,7 +103,7 @@ func CreateSnapshot(dir string, seq uint64, at Position) (*SnapshotWriter, error
 		return nil, err
 	}
 	w.out = bufio.NewWriterSize((*snapshotFile)(w), 256<<10)
-	head := appendSnapshotHead(nil, snapshotVersion, seq, at)
+	head := appendSnapshotHead(nil, seq, at)
 	sum := sha256.Sum256(head)
 	w.write(head)
 	w.write(sum[:])
@@ -121,9 +121,9 @@ func removeTemporary(dir string) error {
 
 func snapshotName(number uint64) string { return fmt.Sprintf("%020d%s", number, snapshotSuffix) }
 
-func appendSnapshotHead(b []byte, version byte, seq uint64, at Position) []byte {
+func appendSnapshotHead(b []byte, seq uint64, at Position) []byte {
 	b = append(b, snapshotMagic...)
-	b = append(b, version)
+	b = append(b, snapshotVersion)
 	b = binary.LittleEndian.AppendUint64(b, seq)
 	b = binary.LittleEndian.AppendUint64(b, at.Number)
 	b = binary.LittleEndian.AppendUint64(b, uint64(at.Stamp))
@@ -351,22 +351,19 @@ func LatestSnapshot(dir string) (string, error) {
 // SnapshotReader reads a snapshot as a stream. Its error is a *Damage if the file is not what
 // was written. It belongs to one goroutine.
 type SnapshotReader struct {
-	s       Snapshot
-	version byte
-	path    string
-	file    *os.File
-	in      *bufio.Reader
-	hash    hash.Hash
-	off     int64
-	buf     []byte
-	old     []byte // the body, of version 1
-	atPart  bool   // at the start of a part
-	ended   bool
-	err     error
+	s      Snapshot
+	path   string
+	file   *os.File
+	in     *bufio.Reader
+	hash   hash.Hash
+	off    int64
+	buf    []byte
+	atPart bool // at the start of a part
+	ended  bool
+	err    error
 }
 
-// OpenSnapshot opens a snapshot and verifies its head. A snapshot of version 1 has no pieces:
-// OpenSnapshot reads and verifies all of it.
+// OpenSnapshot opens a snapshot and verifies its head.
 func OpenSnapshot(path string) (*SnapshotReader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -398,28 +395,22 @@ func (r *SnapshotReader) head() error {
 	if string(b[:len(snapshotMagic)]) != snapshotMagic {
 		return r.damage(0, errors.New("not a snapshot"))
 	}
-	switch r.version = b[len(snapshotMagic)]; r.version {
-	case 1:
-		if err := r.readOld(b); err != nil {
-			return err
-		}
-	case snapshotVersion:
-		if sum := sha256.Sum256(b[:snapshotSum]); !bytes.Equal(sum[:], b[snapshotSum:]) {
-			return r.damage(0, errChecksum)
-		}
-		r.s.readHead(b)
-		r.hash.Write(b)
-		r.off = snapshotParts
-	default:
-		return r.damage(0, fmt.Errorf("version %d, but this program reads 1 and %d: the file is damaged, or a newer program wrote it", r.version, snapshotVersion))
+	if v := b[len(snapshotMagic)]; v != snapshotVersion {
+		return r.damage(0, fmt.Errorf("version %d, but this program reads %d: the file is damaged, or another version wrote it (dx 0.1.0 reads version 1)", v, snapshotVersion))
 	}
+	if sum := sha256.Sum256(b[:snapshotSum]); !bytes.Equal(sum[:], b[snapshotSum:]) {
+		return r.damage(0, errChecksum)
+	}
+	r.s.readHead(b)
+	r.hash.Write(b)
+	r.off = snapshotParts
 	if filepath.Base(r.path) != snapshotName(r.s.Number) {
 		return r.damage(16, fmt.Errorf("its name does not match: it is the snapshot of group %d", r.s.Number))
 	}
 	return nil
 }
 
-// readHead reads the fields that have the same places in both versions.
+// readHead reads the fields before the sum of the head.
 func (s *Snapshot) readHead(b []byte) {
 	s.Seq = binary.LittleEndian.Uint64(b[8:])
 	s.Number = binary.LittleEndian.Uint64(b[16:])
@@ -437,9 +428,6 @@ func (r *SnapshotReader) Head() (seq uint64, at Position) { return r.s.Seq, r.s.
 
 // Progress returns the bytes read so far, and in total.
 func (r *SnapshotReader) Progress() (done, total int64) { return r.off, r.s.Bytes }
-
-// Old returns the body of a snapshot of version 1; false for other versions.
-func (r *SnapshotReader) Old() (body []byte, is bool) { return r.old, r.version == 1 }
 
 // Part yields the pieces of the next part, none after the last part. A piece is valid until
 // the next one is read. If reading fails, the last pair has the error.
@@ -508,7 +496,7 @@ func (r *SnapshotReader) Finish() (Snapshot, error) {
 			return Snapshot{}, err
 		}
 	}
-	if r.err != nil || r.version == 1 {
+	if r.err != nil {
 		return r.s, r.err
 	}
 	if left := r.s.Bytes - r.off; left != snapshotTrailer {

@@ -149,72 +149,33 @@ func TestSnapshotWriterWantsParts(t *testing.T) {
 // TestSnapshotDamage checks that a file with any bit flipped, or of another length, is refused
 // with the offset.
 func TestSnapshotDamage(t *testing.T) {
-	for name, write := range map[string]func(string) error{
-		"version 2": func(dir string) error { _, err := writeSnapshot(dir, snapshotAt(2), partsOf(2)); return err },
-		"version 1": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, snapshotName(2)), oldSnapshot(snapshotAt(2), "the state at 2"), 0o600)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := tempDir(t)
-			if err := write(dir); err != nil {
-				t.Fatal(err)
-			}
-			path := newest(t, dir)
-			whole := mustRead(t, path)
-			refused := func(b []byte) {
-				t.Helper()
-				mustWrite(t, path, b)
-				_, err := ProveSnapshot(path)
-				if d := wantDamage(t, err); d.File != path || d.Offset > int64(len(b)) {
-					t.Fatalf("%v, want %s", d, path)
-				}
-			}
-			for i := range whole {
-				for bit := range 8 {
-					b := bytes.Clone(whole)
-					b[i] ^= 1 << bit
-					refused(b)
-				}
-				refused(whole[:i])
-			}
-			refused(append(bytes.Clone(whole), 0))
-			other := filepath.Join(dir, snapshotName(1))
-			mustWrite(t, other, whole)
-			_, err := ProveSnapshot(other)
-			wantDamage(t, err)
-		})
-	}
-}
-
-// oldSnapshot returns the file of a snapshot of version 1.
-func oldSnapshot(s Snapshot, body string) []byte {
-	b := appendSnapshotHead(nil, 1, s.Seq, s.Position)
-	b = append(b, s.StateHash[:]...)
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(body)))
-	sum := sha256.Sum256(b)
-	b = append(append(b, sum[:]...), body...)
-	sum = sha256.Sum256(b)
-	return append(b, sum[:]...)
-}
-
-func TestOldSnapshot(t *testing.T) {
-	path := filepath.Join(tempDir(t), snapshotName(7))
-	b := oldSnapshot(snapshotAt(7), "the state at 7")
-	mustWrite(t, path, b)
-	r, err := OpenSnapshot(path)
-	if err != nil {
+	dir := tempDir(t)
+	if _, err := writeSnapshot(dir, snapshotAt(2), partsOf(2)); err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	want := snapshotAt(7)
-	want.Bytes = int64(len(b))
-	if body, old := r.Old(); !old || string(body) != "the state at 7" {
-		t.Errorf("%q %t", body, old)
+	path := newest(t, dir)
+	whole := mustRead(t, path)
+	refused := func(b []byte) {
+		t.Helper()
+		mustWrite(t, path, b)
+		_, err := ProveSnapshot(path)
+		if d := wantDamage(t, err); d.File != path || d.Offset > int64(len(b)) {
+			t.Fatalf("%v, want %s", d, path)
+		}
 	}
-	if s, err := r.Finish(); err != nil || s != want {
-		t.Errorf("%+v, %v", s, err)
+	for i := range whole {
+		for bit := range 8 {
+			b := bytes.Clone(whole)
+			b[i] ^= 1 << bit
+			refused(b)
+		}
+		refused(whole[:i])
 	}
+	refused(append(bytes.Clone(whole), 0))
+	other := filepath.Join(dir, snapshotName(1))
+	mustWrite(t, other, whole)
+	_, err := ProveSnapshot(other)
+	wantDamage(t, err)
 }
 
 func FuzzSnapshot(f *testing.F) {
@@ -226,7 +187,6 @@ func FuzzSnapshot(f *testing.F) {
 	whole := mustRead(f, path)
 	f.Add(whole)
 	f.Add(whole[:snapshotParts])
-	f.Add(oldSnapshot(snapshotAt(3), "the state at 3"))
 	f.Add([]byte(snapshotMagic))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		refusedOrEqual(t, path, b)
@@ -258,17 +218,6 @@ func refusedOrEqual(t *testing.T, path string, b []byte) {
 	}
 	mustWrite(t, path, b)
 	defer os.Remove(path)
-	r, err := OpenSnapshot(path)
-	if err == nil {
-		defer r.Close()
-		if body, old := r.Old(); old {
-			s, err := r.Finish()
-			if err != nil || !bytes.Equal(oldSnapshot(s, string(body)), b) {
-				t.Fatalf("%x is read as %+v, %v", b, s, err)
-			}
-			return
-		}
-	}
 	s, parts, err := readSnapshot(path)
 	if err != nil {
 		if d := (*Damage)(nil); !errors.As(err, &d) || d.Offset < 0 || d.Offset > int64(len(b)) {

@@ -22,22 +22,10 @@ func (l *Ledger) CheckMarket(m core.MarketID) bool {
 }
 
 // CheckAccount reports whether an account's money and the cost of its positions are what it
-// brought in, received and realized (docs/rules/money.md#profit-and-loss). It holds from
-// StartPerformance on.
+// brought in, received and realized (docs/rules/money.md#profit-and-loss).
 func (l *Ledger) CheckAccount(u core.UserID) bool {
 	a, t := &l.accounts[u], &l.totals[u]
 	return a.Cash+a.Reserved+a.cost == a.realized+t.Rebates+t.DepositsNet+t.TransfersNet
-}
-
-// StartPerformance begins the profit and loss of every account: what an account has beyond its
-// deposits counts as realized, and the other sums are 0.
-func (l *Ledger) StartPerformance() {
-	for u := range l.accounts {
-		a, t := &l.accounts[u], &l.totals[u]
-		a.realized = a.Cash + a.Reserved + a.cost - t.DepositsNet
-		a.day, a.realizedToday, a.ordersToday = 0, 0, 0
-		*t = Totals{DepositsNet: t.DepositsNet}
-	}
 }
 
 // Audit adds everything up again from the accounts. It panics with
@@ -165,10 +153,6 @@ func (l *Ledger) RestorePerformance(s []PerformanceState) error {
 	}
 	return nil
 }
-
-// RestoreDeposit counts a deposit, or with n below 0 a withdrawal, of a snapshot without profit
-// and loss.
-func (l *Ledger) RestoreDeposit(u core.UserID, n core.Pips) { l.totals[u].DepositsNet += n }
 
 // Restore makes a ledger from a snapshot. The caller then calls AddResting for each
 // resting order.

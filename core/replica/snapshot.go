@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/fxamacker/cbor/v2"
-	"golang.org/x/sync/errgroup"
 
 	"duplex/core/journal"
 	"duplex/core/statecode"
@@ -75,12 +74,7 @@ func Load(path string, caps view.RetentionCaps, progress Progress) (*Replica, er
 	}
 	defer in.Close()
 	r := &Replica{}
-	var hash [32]byte
-	if body, old := in.Old(); old {
-		hash, err = r.readOld(body, caps)
-	} else {
-		hash, err = r.read(in, caps, progress)
-	}
+	hash, err := r.read(in, caps, progress)
 	if err == nil {
 		r.Snapshot, err = in.Finish()
 	}
@@ -128,26 +122,6 @@ func (r *Replica) read(in *journal.SnapshotReader, caps view.RetentionCaps, prog
 		}
 	}
 	return hash, nil
-}
-
-// oldBody is the body of a snapshot of version 1.
-type oldBody struct {
-	_     struct{} `cbor:",toarray"`
-	Venue []byte
-	View  []byte
-	State State
-}
-
-func (r *Replica) readOld(body []byte, caps view.RetentionCaps) (hash [32]byte, err error) {
-	var b oldBody
-	if err := statecode.Unmarshal(body, &b); err != nil {
-		return hash, err
-	}
-	var both errgroup.Group
-	both.Go(func() (err error) { r.Venue, err = venue.Restore(b.Venue); return })
-	both.Go(func() (err error) { r.View, err = view.RestoreV1(b.View, caps); return })
-	r.State = b.State
-	return sha256.Sum256(b.Venue), both.Wait()
 }
 
 // Image is a copy of a replica at one seq.

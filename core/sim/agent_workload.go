@@ -8,14 +8,6 @@ import (
 	"duplex/core/venue"
 )
 
-// agentsInForce reports whether the rules in force have agents.
-func (w *workload) agentsInForce() (is bool) {
-	if w.rules >= core.RevisionAgents {
-		w.look(func(v *venue.Venue) { is = v.Rules().Revision >= core.RevisionAgents })
-	}
-	return is
-}
-
 // agents returns the agents, by id, and seldom the closed ones too.
 func (w *workload) agents() (list []core.User) {
 	closed := w.r.IntN(20) == 0
@@ -137,7 +129,7 @@ func (w *workload) mandate() (m core.Mandate) {
 // sign puts the number of a key into a command of an account: mostly none, else a valid key, a
 // revoked one, or one that never was.
 func (w *workload) sign(cmd core.Command) core.Command {
-	if w.unsigned || !w.agentsInForce() || w.r.IntN(3) > 0 {
+	if w.unsigned || w.r.IntN(3) > 0 {
 		return cmd
 	}
 	n := core.KeyNumber(w.r.IntN(20))

@@ -59,39 +59,3 @@ func TestAgentLimits(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// A venue that activates the newest rules with open positions and reservations counts as
-// realized what each account has beyond its deposits, and numbers its keys.
-func TestActivationCountsWhatThereIs(t *testing.T) {
-	p := &venueAndModel{t: t, v: venue.New(), w: view.New(view.DefaultRetentionCaps()), m: model.New(), at: core.Stamp{Ts: origin}}
-	rules := core.DefaultRules()
-	rules.Revision = core.RevisionStrict
-	p.do(&core.SetRules{Rules: rules})
-	for u := core.UserID(1); u <= 2; u++ {
-		p.do(&core.CreateUser{})
-		p.do(&core.Deposit{User: u, DepositID: fmt.Sprint(u), Amount: 1_000_000})
-		p.do(&core.CreateKey{User: u, Key: fmt.Sprint("revoked", u)})
-		p.do(&core.CreateKey{User: u, Key: fmt.Sprint("kept", u)})
-		p.do(&core.RevokeKey{User: u, Key: fmt.Sprint("revoked", u)})
-	}
-	p.do(&core.SetSession{Feed: core.BTC, Open: true})
-	p.do(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: origin / core.NsPerSec, Price: 100, Count: 3}})
-	p.do(&core.Clock{})
-	p.do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 10})
-	p.do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 4})
-	p.do(&core.PlaceOrder{User: 2, ClientID: 2, Market: 1, Side: core.Sell, Outcome: core.No, Tick: 4000, Qty: 1})
-	p.do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Outcome: core.No, Tick: 4000, Qty: 1})
-	p.do(&core.RequestWithdrawal{User: 1, ClientID: "w", Amount: 5000, Destination: "bank"})
-	p.do(&core.ActivateRules{Revision: core.RevisionNewest})
-	if err := sameState(p.v, p.m); err != nil {
-		t.Fatal(err)
-	}
-	if got := p.v.Performance(2); got.Realized >= 0 || got.RealizedToday != 0 || got.Fees != 0 || got.DepositsNet != 1_000_000 {
-		t.Errorf("user 2 has %+v", got)
-	}
-	for k := range p.v.Keys() {
-		if k.Number == 0 {
-			t.Errorf("key %s has no number", k.ID)
-		}
-	}
-}

@@ -77,9 +77,7 @@ func sameState(v *venue.Venue, m *model.Venue) error {
 	}
 	keys := map[string]model.Key{}
 	for k := range v.Keys() {
-		if !k.Revoked {
-			keys[k.ID] = model.Key{User: k.User, Sealed: string(k.Sealed), Number: k.Number}
-		}
+		keys[k.ID] = model.Key{User: k.User, Sealed: string(k.Sealed), Number: k.Number}
 	}
 	if want := m.Keys(); !maps.Equal(keys, want) {
 		return fmt.Errorf("keys %v, the model has %v", keys, want)
@@ -150,10 +148,8 @@ func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	if user, _ := v.User(u); user.TokenHash != m.Token(u) {
 		return fmt.Errorf("token %x, the model has %x", user.TokenHash, m.Token(u))
 	}
-	if v.Rules().Revision >= core.RevisionAgents {
-		if err := sameAgent(v, m, u); err != nil {
-			return err
-		}
+	if err := sameAgent(v, m, u); err != nil {
+		return err
 	}
 	cash, reserved := v.Balance(u)
 	if c, r := m.Balance(u); c != cash || r != reserved {
@@ -174,8 +170,7 @@ func sameAccount(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	return nil
 }
 
-// sameAgent compares what the rules have since core.RevisionAgents: whose agent an account is,
-// its mandate, and its profit and loss.
+// sameAgent compares whose agent an account is, its mandate, and its profit and loss.
 func sameAgent(v *venue.Venue, m *model.Venue, u core.UserID) error {
 	user, _ := v.User(u)
 	agent, is := m.Agent(u)

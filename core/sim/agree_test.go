@@ -242,7 +242,7 @@ func (d *directRun) run(n, look int) error {
 			cmds = append(cmds, d.money[d.extra.IntN(len(d.money))])
 		}
 		for _, cmd := range append(cmds, d.work.draw()) {
-			if d.extra != nil && d.v.Rules().Revision >= core.RevisionMembers {
+			if d.extra != nil {
 				cmd = d.work.mark(d.marking, cmd)
 			}
 			if err := d.apply(cmd); err != nil {
@@ -312,14 +312,9 @@ func TestModelAgrees(t *testing.T) {
 //	GOARCH=386 go test ./core/... -run Hash
 func TestHashIsTheSameEverywhere(t *testing.T) {
 	for revision, want := range map[core.Revision]string{
-		core.RevisionFirst:   "a1463e3e8c92aecb4e983367dc56c6aeec5c729da1f97a09a8a076f0978d3601", // as before rules had a revision
-		core.RevisionStrict:  "b25c104da0730230b6e5086e1af2ecb3edb397ae9058e18dc7be66ed45820aa8",
-		core.RevisionLedger:  "35a859a79e90c0d6e73c709e4fc59a777e55dcbbf7defac55896fe54d6a34bbf",
-		core.RevisionMembers: "0326b0a30f000f1c9fadab3e4c2af289076b5b70f9247e4d8a2a4a1e3aad9692",
-		core.RevisionReplace: "2ffe3cc3714fb1b97060c2ca99b0d21d5444f6c058eec56be1da0da9b9997fa8",
-
+		core.RevisionOldest:    "",
+		core.RevisionReplace:   "2ffe3cc3714fb1b97060c2ca99b0d21d5444f6c058eec56be1da0da9b9997fa8",
 		core.RevisionForecasts: "52b096ce0e8601feba904dc57729d76083b231e0674d3f7e7a745800025e5cf7",
-		core.RevisionAgents:    "ceb171e4942f1e9912dcb143a4f5bdcefc4339c065037d9e07847c933656e544",
 	} {
 		d := newDirectRun(1)
 		d.work.rules, d.work.unmarked, d.extra = revision, true, nil

@@ -70,7 +70,6 @@ func TestLedgersAddUp(t *testing.T) {
 		caps := view.DefaultRetentionCaps()
 		live, restored := view.New(caps), view.New(caps)
 		live.SetSink(all)
-		began, older := false, uint64(0)
 		read := map[core.UserID]int{} // rows of the ledger checked so far
 		d.before = func(core.Stamp) {
 			if draw.IntN(500) == 0 {
@@ -82,14 +81,6 @@ func TestLedgersAddUp(t *testing.T) {
 			restored.Fold(at, events)
 		}
 		d.agreed = func(at core.Stamp, cmd core.Command, want model.Outcome) error {
-			if began = began || d.v.Rules().Revision >= core.RevisionLedger; !began {
-				for id := core.MarketID(1); id <= venue.Slots; id++ {
-					if m, ok := d.v.Market(id); ok {
-						older = max(older, m.Number)
-					}
-				}
-				return nil
-			}
 			for x := range d.v.Users() {
 				cash, reserved := d.v.Balance(x.ID)
 				if got := live.LedgerBalance(x.ID); got != cash+reserved {
@@ -108,8 +99,6 @@ func TestLedgersAddUp(t *testing.T) {
 					before := core.Pips(0)
 					if i > 0 {
 						before = rows[i-1].BalanceAfter
-					} else if r.N == 1 {
-						before = r.BalanceAfter - r.Amount // what it had when the ledgers began
 					}
 					if r.N != uint64(i+1) || r.Amount == 0 || r.BalanceAfter != before+r.Amount || r.Seq != at.Seq || r.Ts != at.Ts {
 						t.Fatalf("seed %d, seq %d: account %d: row %d is %+v, after a balance of %d", seed, at.Seq, x.ID, i+1, *r, before)
@@ -129,7 +118,7 @@ func TestLedgersAddUp(t *testing.T) {
 		if !slices.EqualFunc(pieces(t, live), pieces(t, restored), bytes.Equal) {
 			t.Errorf("seed %d: the restored view has another snapshot", seed)
 		}
-		results += all.compare(t, live, caps, older)
+		results += all.compare(t, live, caps)
 		total.add(d.tally)
 	}
 	t.Logf("%d results of rounds; rows by kind: %v; repeats %v", results, kinds, total.repeats)
@@ -144,9 +133,8 @@ func TestLedgersAddUp(t *testing.T) {
 }
 
 // compare compares the lists of a view with all rows, and the result of each round with the rows of
-// its ledger. older is the newest round that opened before the ledgers began. It returns the number
-// of results.
-func (s *everyRow) compare(t *testing.T, w *view.View, caps view.RetentionCaps, older uint64) (results int) {
+// its ledger. It returns the number of results.
+func (s *everyRow) compare(t *testing.T, w *view.View, caps view.RetentionCaps) (results int) {
 	for u, rows := range s.ledger {
 		i := len(rows)
 		for n, r := range w.Ledger(u, 0) {
@@ -183,10 +171,8 @@ func (s *everyRow) compare(t *testing.T, w *view.View, caps view.RetentionCaps, 
 			}
 			delete(money, number)
 		}
-		for number := range money { // those of rounds that opened before the ledgers began
-			if number > older {
-				t.Fatalf("account %d has rows of round %d and no result", u, number)
-			}
+		for number := range money {
+			t.Fatalf("account %d has rows of round %d and no result", u, number)
 		}
 	}
 	for u, rows := range s.forecasts {

@@ -7,12 +7,6 @@ import (
 	"duplex/core/venue"
 )
 
-// operatorsInForce reports whether the rules in force have named operators.
-func (w *workload) operatorsInForce() (is bool) {
-	w.look(func(v *venue.Venue) { is = v.Rules().Revision >= core.RevisionOperators })
-	return is
-}
-
 // operatorCommand returns a command about operators: who they are, what they ask of each other, and
 // what only they may do to an account. Names and ids are few, so that they repeat.
 func (w *workload) operatorCommand() core.Command {

@@ -39,12 +39,9 @@ func (p *venueAndModel) do(cmd core.Command) core.OrderID {
 
 // newClipped returns a venue in which user 1 has a reduce_only bid for 10 NO and holds 6 YES,
 // and the id of the bid.
-func newClipped(t *testing.T, r core.Revision) (*venueAndModel, core.OrderID) {
+func newClipped(t *testing.T) (*venueAndModel, core.OrderID) {
 	p := &venueAndModel{t: t, v: venue.New(), w: view.New(view.DefaultRetentionCaps()), m: model.New(), at: core.Stamp{Ts: origin}}
-	rules := core.DefaultRules()
-	rules.Revision = min(r, core.RevisionStrict)
-	p.do(&core.SetRules{Rules: rules})
-	p.do(&core.ActivateRules{Revision: r})
+	p.do(&core.ActivateRules{Revision: core.RevisionNewest})
 	for u := core.UserID(1); u <= 3; u++ {
 		p.do(&core.CreateUser{})
 		p.do(&core.Deposit{User: u, DepositID: fmt.Sprint(u), Amount: 1_000_000})
@@ -88,7 +85,7 @@ func (p *venueAndModel) row(u core.UserID, id core.OrderID) (row, event view.Ord
 func TestClippedOrderIsCanceled(t *testing.T) {
 	const wanted, held = 10, 6
 	for split := range 1 << (wanted - 1) { // bit i: a taker's order ends after contract i+1
-		p, id := newClipped(t, core.RevisionNewest)
+		p, id := newClipped(t)
 		n := core.Qty(0)
 		for i := range wanted {
 			if n++; i == wanted-1 || split>>i&1 == 1 {
@@ -127,7 +124,7 @@ func TestClippedOrderHasOneReason(t *testing.T) {
 	}
 	for name, end := range ends {
 		var p *venueAndModel
-		p, id = newClipped(t, core.RevisionNewest)
+		p, id = newClipped(t)
 		p.take(2)
 		if row, _ := p.row(1, id); row.Status != core.PartiallyFilled || row.Reason != core.NoReason || row.Left != 4 {
 			t.Fatalf("clipped and still resting: %+v", row)
@@ -141,20 +138,13 @@ func TestClippedOrderHasOneReason(t *testing.T) {
 	}
 }
 
-// An order from which reduce_only took nothing ends like any other, and so does a clipped
-// order under the first revision of the rules.
+// An order from which reduce_only took nothing ends like any other.
 func TestUnclippedOrderEnds(t *testing.T) {
-	p, id := newClipped(t, core.RevisionNewest)
+	p, id := newClipped(t)
 	p.do(&core.DecreaseOrder{User: 1, Order: id, To: true, Amount: 6})
 	p.take(2)
 	p.take(4)
 	if row, _ := p.row(1, id); row.Status != core.Executed || row.Reason != core.NoReason {
 		t.Errorf("the row is %+v", row)
-	}
-	p, id = newClipped(t, core.RevisionFirst)
-	p.take(2)
-	p.take(4)
-	if row, _ := p.row(1, id); row.Status != core.Executed || row.Reason != core.NoReason || row.Filled != 6 {
-		t.Errorf("first revision: the row is %+v", row)
 	}
 }

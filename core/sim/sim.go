@@ -451,7 +451,7 @@ func (s *sim) replay(g *journal.Group) {
 func (s *sim) audit() {
 	s.e.Read(func(v *venue.Venue, w *view.View) {
 		err := sameState(v, s.model)
-		if err == nil && v.Rules().Revision >= core.RevisionLedger {
+		if err == nil {
 			err = sameLedgers(w, s.model)
 		}
 		if err != nil {

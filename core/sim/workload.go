@@ -43,14 +43,13 @@ func newWorkload(r *rand.Rand, now func() int64, seq func() uint64, look func(fu
 // setup returns the commands that set rules, create users with money, and open sessions.
 func (w *workload) setup() (cmds []core.Command) {
 	rules := core.DefaultRules()
-	rules.Revision = min(w.rules, core.RevisionStrict)
 	rules.DisputeNs = int64(1+w.r.IntN(5)) * core.NsPerSec
 	rules.OpenOrders, rules.Contracts = uint32(4+w.r.IntN(20)), core.Qty(50+w.r.IntN(400))
 	if w.sparseBTC = rules.OpenOrders%5 == 0; w.sparseBTC {
 		rules.MinSources = [core.Feeds]uint8{core.BTC: 2, core.WTI: 1}
 	}
 	cmds = append(cmds, &core.SetRules{Rules: rules})
-	if w.rules >= core.RevisionAgents && !w.late {
+	if !w.late {
 		cmds = append(cmds, &core.ActivateRules{Revision: w.rules, Environment: w.environment(rules.OpenOrders)})
 	}
 	for u := range users {
@@ -198,7 +197,7 @@ func (s *sim) postTicks() {
 
 // user returns an owner or an agent.
 func (w *workload) user() core.UserID {
-	if w.agentsInForce() && w.r.IntN(4) < 2+w.more() {
+	if w.r.IntN(4) < 2+w.more() {
 		if list := w.agents(); len(list) > 0 {
 			return list[w.r.IntN(len(list))].ID
 		}
@@ -239,15 +238,14 @@ func (w *workload) order() ownedOrder {
 
 // draw returns a command of a trader or an owner.
 func (w *workload) draw() core.Command {
-	if w.rules >= core.RevisionAgents {
-		switch active := w.agentsInForce(); {
-		case active && w.r.IntN(8) == 0:
-			return w.agentCommand()
-		case !active && !w.unsigned && w.r.IntN(300) == 0:
-			return &core.ActivateRules{Revision: w.rules, Environment: w.environment(uint32(w.now()))}
-		}
-	}
-	if w.rules >= core.RevisionOperators && w.r.IntN(24) == 0 && (w.operatorsInForce() || w.r.IntN(4) == 0) {
+	var inForce core.Revision
+	w.look(func(v *venue.Venue) { inForce = v.Rules().Revision })
+	switch {
+	case w.r.IntN(8) == 0:
+		return w.agentCommand()
+	case inForce < w.rules && w.r.IntN(300) == 0:
+		return &core.ActivateRules{Revision: w.rules, Environment: w.environment(uint32(w.now()))}
+	case w.r.IntN(24) == 0:
 		return w.operatorCommand()
 	}
 	if w.rules >= core.RevisionReplace && w.r.IntN(10) == 0 {
@@ -326,7 +324,7 @@ func (w *workload) place() *core.PlaceOrder {
 	if w.r.IntN(6) == 0 {
 		c.Type, c.TIF, c.Expiry, c.Flags = core.Market, core.IOC, 0, c.Flags&^core.PostOnly
 		c.Tick = core.Tick(1 + w.r.IntN(9999))
-		if w.rules >= core.RevisionAgents && w.r.IntN(3) == 0 {
+		if w.r.IntN(3) == 0 {
 			c.Unpriced, c.Tick = true, core.TickMax
 			if c.Side == core.Sell {
 				c.Tick = core.TickMin

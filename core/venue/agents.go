@@ -32,7 +32,7 @@ func (v *Venue) storeAccount(a account) {
 // createAgent adds an agent account with its mandate and its first money, or changes nothing
 // (docs/rules/agent-accounts.md#accounts).
 func (v *Venue) createAgent(c *core.CreateAgent) core.Reject {
-	if !v.userExists(c.Owner) || v.accounts[c.Owner].Agent != nil || !v.hasAgents() {
+	if !v.userExists(c.Owner) || v.accounts[c.Owner].Agent != nil {
 		return core.UnknownUser
 	}
 	owner := &v.accounts[c.Owner]

@@ -45,7 +45,7 @@ func (f *family) do(c core.Command) core.Reject {
 	f.last = ev.List
 	f.v.Audit()
 	for u := core.UserID(1); int(u) < len(f.v.accounts); u++ {
-		if f.v.hasAgents() && !f.v.ledger.CheckAccount(u) {
+		if !f.v.ledger.CheckAccount(u) {
 			f.Fatalf("%T: the profit and loss of account %d does not add up", c, u)
 		}
 	}

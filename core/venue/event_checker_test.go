@@ -310,9 +310,7 @@ func (w *eventChecker) compare(v *Venue) {
 	for k, p := range w.held {
 		w.require(v.Position(k.user, k.market) == p, p, "another position")
 	}
-	if v.Rules().Revision >= core.RevisionStrict {
-		w.keys = slices.DeleteFunc(w.keys, func(k core.Key) bool { return k.Revoked })
-	}
+	w.keys = slices.DeleteFunc(w.keys, func(k core.Key) bool { return k.Revoked })
 	w.require(slices.EqualFunc(slices.Collect(v.Keys()), w.keys, sameKey), w.keys, "other keys")
 }
 

@@ -158,7 +158,7 @@ func TestIDSetOfMany(t *testing.T) {
 }
 
 // TestFullContainers checks the encoding of 65,536 ids that share all but their lowest 16 bits,
-// alone and beside others, in every order of adding: journals of version 1 attest its hash.
+// alone and beside others, in every order of adding: the checkpoints of older journals attest its hash.
 func TestFullContainers(t *testing.T) {
 	const size = 1 << 16
 	span := func(from, to uint64) (list []uint64) {

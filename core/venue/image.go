@@ -47,9 +47,7 @@ func (v *Venue) Image() (*Image, error) {
 		ids: make([]idSet, n), keys: v.keys.all.Copy(), orders: v.pool.Image(), deposits: v.deposits.Copy(), withdrawals: v.withdrawals.Copy(),
 		transfers: v.transfers.Copy(), marks: slices.Clone(v.marks.chunks), approvals: v.approvals.Copy(),
 	}
-	if v.hasAgents() {
-		s.LastKey, s.Performance = v.keys.last, v.ledger.PerformanceState()
-	}
+	s.LastKey, s.Performance = v.keys.last, v.ledger.PerformanceState()
 	s.Accounts = make([]accountState, n)
 	for i := range s.Accounts {
 		a := &v.accounts[i+1]
@@ -64,19 +62,6 @@ func (v *Venue) Image() (*Image, error) {
 	return m, nil
 }
 
-// stateFields is the number of encoded fields of a state at a revision of the rules.
-func stateFields(r core.Revision) uint64 {
-	switch {
-	case r < core.RevisionAgents:
-		return 16
-	case r < core.RevisionMembers:
-		return 19
-	case r < core.RevisionOperators:
-		return 20
-	}
-	return 22
-}
-
 // Pieces returns the encoded state in pieces, so that nothing holds the whole of it twice. Joined they
 // are state in deterministic CBOR: the head of its array, then each field; a field that is a list of
 // structs is its head, then each element. Equal commands give equal pieces on every machine. A piece
@@ -86,7 +71,7 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		x := pieceWriter{yield: yield}
 		x.enc = encoding.NewEncoder(&x.buf)
 		s := &m.state
-		x.head(stateFields(m.state.Rules.Revision))
+		x.head(stateFields)
 		x.values(s.Now, s.Rules, s.Fees)
 		list(&x, s.Windows)
 		x.values(s.Ledger)
@@ -103,21 +88,12 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		if x.begin(m.withdrawals.Len()) {
 			m.withdrawals.Scan(func(_ uint64, w *core.Withdrawal) bool { return x.values(w) })
 		}
-		if s.Rules.Revision < core.RevisionAgents {
-			return
-		}
 		x.values(s.LastKey)
 		list(&x, s.Performance)
 		if x.begin(m.transfers.Len()) {
 			m.transfers.Scan(func(_ uint64, t *core.Transferred) bool { return x.values(t) })
 		}
-		if s.Rules.Revision < core.RevisionMembers {
-			return
-		}
 		x.marks(m)
-		if s.Rules.Revision < core.RevisionOperators {
-			return
-		}
 		list(&x, s.Operators)
 		if x.begin(m.approvals.Len()) {
 			m.approvals.Scan(func(_ uint64, a *core.Approval) bool { return x.values(a) })

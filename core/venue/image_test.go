@@ -41,8 +41,8 @@ func TestImageDoesNotChange(t *testing.T) {
 // TestImageIsTheState checks that an image's pieces are the encoding of state, and that its orders are
 // in book order.
 func TestImageIsTheState(t *testing.T) {
-	if n, says := reflect.TypeFor[state]().NumField()-1, stateFields(core.RevisionNewest); uint64(n) != says {
-		t.Fatalf("state has %d fields, stateFields says %d", n, says)
+	if n := reflect.TypeFor[state]().NumField() - 1; n != stateFields {
+		t.Fatalf("state has %d fields, stateFields says %d", n, stateFields)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
@@ -124,7 +124,7 @@ func TestAppendHead(t *testing.T) {
 // TestImagesBesideCommands checks that an image can be encoded while commands are applied, and keeps the
 // hash of its moment. The race detector must find nothing.
 func TestImagesBesideCommands(t *testing.T) {
-	v, do := keyVenue(t, core.RevisionNewest)
+	v, do := keyVenue()
 	r := rand.New(rand.NewPCG(3, 4))
 	n := 0
 	change := func() {

@@ -8,15 +8,11 @@ import (
 
 // keys are the API keys, by a number that counts creations. A key that changes is replaced, never
 // modified, because an Image shares it.
-//
-// Before core.RevisionAgents the numbers are not part of the state, and a restored venue counts
-// anew. The activation of that revision numbers the keys that exist; from there on a key keeps its
-// number, and commands name it.
 type keys struct {
 	numbers map[string]uint64            // by id
 	all     btree.Map[uint64, *core.Key] // by number; copied on write
 	last    uint64                       // the newest key's number
-	valid   []uint64                     // a bit for each number: whether the key exists and is not revoked
+	valid   []uint64                     // a bit for each number: whether the key exists
 }
 
 // setValid records whether the key with a number is valid.
@@ -42,78 +38,27 @@ func (v *Venue) Authorized(cmd core.Command) bool {
 	return word < uint64(len(v.keys.valid)) && v.keys.valid[word]>>(number%64)&1 != 0
 }
 
-// numberKeys numbers the keys from 1 in the order of their creation, and stores the numbers in them.
-func (v *Venue) numberKeys() {
-	var all []*core.Key
-	v.keys.all.Scan(func(_ uint64, k *core.Key) bool {
-		all = append(all, k)
-		return true
-	})
-	for _, k := range all {
-		v.removeKey(v.keys.numbers[k.ID], k)
-	}
-	v.keys.last = 0
-	for _, k := range all {
-		next := *k
-		next.Number = core.KeyNumber(v.keys.last + 1)
-		v.addKey(&next)
-		v.ev.Add(&core.KeyChanged{Key: next, Resealed: true})
-	}
-}
-
-// find returns the key with this id and its number, or a nil key.
-func (k *keys) find(id string) (number uint64, key *core.Key) {
+// find returns the key with this id, or nil.
+func (k *keys) find(id string) *core.Key {
 	number, ok := k.numbers[id]
 	if !ok {
-		return 0, nil
+		return nil
 	}
-	key, _ = k.all.Get(number)
-	return number, key
+	key, _ := k.all.Get(number)
+	return key
 }
 
-// addKey adds a key under the next number.
-func (v *Venue) addKey(k *core.Key) {
-	v.keys.last++
-	v.keys.numbers[k.ID] = v.keys.last
-	v.storeKey(v.keys.last, k)
-}
-
-// storeKey stores a key under its number, in its account's list too unless it is revoked.
-func (v *Venue) storeKey(number uint64, k *core.Key) {
+// storeKey stores a key under its number, in its account's list too.
+func (v *Venue) storeKey(k *core.Key) {
+	number := uint64(k.Number)
+	v.keys.numbers[k.ID] = number
 	v.keys.all.Set(number, k)
-	v.keys.setValid(number, !k.Revoked)
+	v.keys.setValid(number, true)
 	a := &v.accounts[k.User]
 	if a.keys == nil {
 		a.keys = new(btree.Map[uint64, *core.Key])
 	}
-	if k.Revoked {
-		a.keys.Delete(number)
-	} else {
-		a.keys.Set(number, k)
-	}
-}
-
-// removeKey removes a key from the state.
-func (v *Venue) removeKey(number uint64, k *core.Key) {
-	delete(v.keys.numbers, k.ID)
-	v.keys.all.Delete(number)
-	v.keys.setValid(number, false)
-	v.accounts[k.User].keys.Delete(number)
-}
-
-// removeRevokedKeys removes the revoked keys that the first revision of the rules left in the state.
-func (v *Venue) removeRevokedKeys() {
-	var revoked []uint64
-	v.keys.all.Scan(func(number uint64, k *core.Key) bool {
-		if k.Revoked {
-			revoked = append(revoked, number)
-		}
-		return true
-	})
-	for _, number := range revoked {
-		k, _ := v.keys.all.Get(number)
-		v.removeKey(number, k)
-	}
+	a.keys.Set(number, k)
 }
 
 // createKey adds a key. It rejects the id of an existing key with UnknownKey. The id of a key that was
@@ -122,7 +67,7 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	if _, k := v.keys.find(c.Key); k != nil {
+	if v.keys.find(c.Key) != nil {
 		return core.UnknownKey
 	}
 	if x := v.accounts[c.User].Agent; x != nil && x.Closed {
@@ -131,10 +76,9 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 		return core.MissingScope
 	}
 	k := &core.Key{ID: c.Key, User: c.User, Scopes: c.Scopes, Label: c.Label, Sealed: c.Sealed, Created: v.now.Ts}
-	if v.hasAgents() {
-		k.Number = core.KeyNumber(v.keys.last + 1)
-	}
-	v.addKey(k)
+	v.keys.last++
+	k.Number = core.KeyNumber(v.keys.last)
+	v.storeKey(k)
 	v.ev.Add(&core.KeyChanged{Key: *k})
 	return core.OK
 }
@@ -147,8 +91,8 @@ func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 		return core.UnknownUser
 	}
 	if c.Key != "" {
-		if number, k := v.keys.find(c.Key); k != nil && k.User == c.User && !k.Revoked {
-			v.revoke(number, k)
+		if k := v.keys.find(c.Key); k != nil && k.User == c.User {
+			v.revoke(k)
 		}
 		return core.OK
 	}
@@ -163,37 +107,36 @@ func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 // revokeAll revokes every key of an account.
 func (v *Venue) revokeAll(u core.UserID) {
 	for v.accounts[u].keys != nil {
-		number, k, ok := v.accounts[u].keys.Min()
+		_, k, ok := v.accounts[u].keys.Min()
 		if !ok {
 			return
 		}
-		v.revoke(number, k)
+		v.revoke(k)
 	}
 }
 
-// revoke emits the revocation of a key and removes the key. Under the first revision of the rules the
-// key stays in the state, marked as revoked.
-func (v *Venue) revoke(number uint64, k *core.Key) {
+// revoke removes a key from the state and emits its revocation.
+func (v *Venue) revoke(k *core.Key) {
+	number := uint64(k.Number)
+	delete(v.keys.numbers, k.ID)
+	v.keys.all.Delete(number)
+	v.keys.setValid(number, false)
+	v.accounts[k.User].keys.Delete(number)
 	revoked := *k
 	revoked.Revoked = true
-	if v.rules.Revision >= core.RevisionStrict {
-		v.removeKey(number, k)
-	} else {
-		v.storeKey(number, &revoked)
-	}
 	v.ev.Add(&core.KeyChanged{Key: revoked})
 }
 
 // resealKey replaces a key's sealed secret, for a rotation of the master key
 // (docs/rules/operation.md#master-key).
 func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
-	number, k := v.keys.find(c.Key)
+	k := v.keys.find(c.Key)
 	if k == nil {
 		return core.UnknownKey
 	}
 	resealed := *k
 	resealed.Sealed = c.Sealed
-	v.storeKey(number, &resealed)
+	v.storeKey(&resealed)
 	v.ev.Add(&core.KeyChanged{Key: resealed, Resealed: true})
 	return core.OK
 }

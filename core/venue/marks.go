@@ -11,7 +11,7 @@ import (
 )
 
 // marks are marks in the order of their seqs, from the first whose bytes are not late yet
-// (docs/rules/accounts.md#marks). Before core.RevisionMembers there are none. They are kept in
+// (docs/rules/accounts.md#marks). They are kept in
 // chunks. A chunk is only ever appended to and cut at its front, so an Image shares the bytes that
 // it has.
 type marks struct {

@@ -170,9 +170,7 @@ func (v *Venue) reduceMaker(m *market, r book.Ref, o *book.Order, filled, allowe
 	case allowed == 0:
 		v.closeOrder(r, core.Canceled, core.ReduceOnlyExceeded, core.CauseCancel)
 	case allowed < left:
-		if v.rules.Revision >= core.RevisionStrict {
-			o.Clip()
-		}
+		o.Clip()
 		v.reduceOrder(r, left-allowed, core.CauseCancel)
 	}
 }

@@ -8,9 +8,6 @@ import (
 	"duplex/core"
 )
 
-// hasOperators reports whether the revision in force has named operators and approvals.
-func (v *Venue) hasOperators() bool { return v.rules.Revision >= core.RevisionOperators }
-
 // findOperator returns the index of an operator, or where the operator would be.
 func (v *Venue) findOperator(name string) (i int, found bool) {
 	return slices.BinarySearchFunc(v.operators, name, func(o core.Operator, name string) int { return strings.Compare(o.Name, name) })
@@ -20,10 +17,7 @@ func (v *Venue) findOperator(name string) (i int, found bool) {
 // replaced, never modified, because readers share it.
 func (v *Venue) addOperator(c *core.AddOperator) core.Reject {
 	i, taken := v.findOperator(c.Name)
-	switch {
-	case !v.hasOperators():
-		return core.InvalidTransition
-	case taken:
+	if taken {
 		return core.DuplicateOperatorName
 	}
 	o := core.Operator{Name: c.Name, Role: c.Role, TokenHash: c.TokenHash, Created: v.now.Ts}
@@ -53,7 +47,7 @@ func (v *Venue) resetToken(c *core.ResetToken) core.Reject {
 	switch {
 	case !v.userExists(c.User):
 		return core.UnknownUser
-	case v.accounts[c.User].Agent != nil || !v.hasOperators():
+	case v.accounts[c.User].Agent != nil:
 		return core.InvalidTransition
 	}
 	a := &v.accounts[c.User]
@@ -65,11 +59,8 @@ func (v *Venue) resetToken(c *core.ResetToken) core.Reject {
 
 // cancelUserOrders cancels every resting order of an account by order of an operator.
 func (v *Venue) cancelUserOrders(c *core.CancelUserOrders) core.Reject {
-	switch {
-	case !v.userExists(c.User):
+	if !v.userExists(c.User) {
 		return core.UnknownUser
-	case !v.hasOperators():
-		return core.InvalidTransition
 	}
 	v.cancelAccountOrders(c.User, core.ByOperator, anyOrder)
 	return core.OK
@@ -80,9 +71,6 @@ func (v *Venue) cancelUserOrders(c *core.CancelUserOrders) core.Reject {
 // not be executed now. A repeat of a pending request emits that request again. An action that is
 // already done emits nothing.
 func (v *Venue) requestApproval(c *core.RequestApproval) core.Reject {
-	if !v.hasOperators() {
-		return core.InvalidTransition
-	}
 	round, done, r := v.checkAction(&c.Action)
 	if done || r != core.OK {
 		return r

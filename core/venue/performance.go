@@ -64,8 +64,7 @@ func (v *Venue) Agent(owner, u core.UserID) (core.User, bool) {
 	return core.User{}, false
 }
 
-// Performance returns an account's profit and loss (docs/rules/money.md#profit-and-loss). It counts
-// from the activation of core.RevisionAgents.
+// Performance returns an account's profit and loss (docs/rules/money.md#profit-and-loss).
 func (v *Venue) Performance(u core.UserID) ledger.Performance { return v.ledger.Performance(u) }
 
 // Mark returns the mark price of a slot's YES contracts (docs/rules/money.md#mark-price): of a

@@ -164,7 +164,7 @@ func TestReplaceRejected(t *testing.T) {
 
 // TestReplaceOfAnEarlierRevision tests that a journal of before the command keeps its outcomes.
 func TestReplaceOfAnEarlierRevision(t *testing.T) {
-	v := newReplaceVenue(t, core.RevisionOperators)
+	v := newReplaceVenue(t, core.RevisionOldest)
 	if r := v.do(v.replacement(4100, 4)); r != core.UnknownOrder || len(v.ev.List) != 0 {
 		t.Errorf("%v, events %+v", r, v.ev.List)
 	}

@@ -65,6 +65,9 @@ func restore(s *state) (v *Venue, err error) {
 			v, err = nil, fmt.Errorf("state of the venue is inconsistent: %v", p)
 		}
 	}()
+	if err := s.Rules.Revision.Known(); err != nil {
+		return nil, err
+	}
 	v = New()
 	v.putRules(s.Rules)
 	v.now, v.fees, v.windows, v.ledger = s.Now, s.Fees, s.Windows, ledger.Restore(s.Ledger)
@@ -77,7 +80,7 @@ func restore(s *state) (v *Venue, err error) {
 		}
 	}
 	for i := range s.Keys {
-		v.restoreKey(&s.Keys[i])
+		v.storeKey(&s.Keys[i])
 	}
 	for i, m := range s.Markets {
 		v.markets[i+1] = market{Round: m.Round, halted: m.Halted, lastTick: m.LastTick, volume: m.Volume, bookSeq: s.Now.Seq}
@@ -95,7 +98,8 @@ func restore(s *state) (v *Venue, err error) {
 		v.clientWds[clientWithdrawal{w.User, w.ClientID}] = w.ID
 		v.notePending(w)
 	}
-	if err := v.restorePerformance(s); err != nil {
+	v.keys.last = s.LastKey
+	if err := v.ledger.RestorePerformance(s.Performance); err != nil {
 		return nil, err
 	}
 	for i := range s.Transfers {
@@ -111,34 +115,6 @@ func restore(s *state) (v *Venue, err error) {
 	}
 	v.Audit()
 	return v, nil
-}
-
-// restoreKey adds a key under its number, or under the next one if keys have no numbers yet.
-func (v *Venue) restoreKey(k *core.Key) {
-	if k.Number == 0 {
-		v.addKey(k)
-		return
-	}
-	v.keys.numbers[k.ID] = uint64(k.Number)
-	v.storeKey(uint64(k.Number), k)
-}
-
-// restorePerformance restores what the state has from core.RevisionAgents on. Before that an
-// account's profit and loss is only what it deposited.
-func (v *Venue) restorePerformance(s *state) error {
-	if v.hasAgents() {
-		v.keys.last = s.LastKey
-		return v.ledger.RestorePerformance(s.Performance)
-	}
-	for _, d := range s.Deposits {
-		v.ledger.RestoreDeposit(d.User, d.Amount)
-	}
-	for _, w := range s.Withdrawals {
-		if w.Status != core.WithdrawalRejected {
-			v.ledger.RestoreDeposit(w.User, -w.Amount)
-		}
-	}
-	return nil
 }
 
 func (v *Venue) restoreAccount(x *accountState) error {

@@ -28,7 +28,7 @@ func (v *Venue) market(m core.MarketID) *market {
 // closed reports whether a trading market takes no more placements at ts: its boundary has passed,
 // although no tick has frozen it yet (docs/rules/rounds.md#close).
 func (v *Venue) closed(m *market, ts int64) bool {
-	return ts >= m.CloseTs && v.rules.Revision >= core.RevisionStrict
+	return ts >= m.CloseTs
 }
 
 // paused reports whether a trading market rejects placements (docs/rules/rounds.md#pauses).

@@ -2,17 +2,9 @@ package venue
 
 import "duplex/core"
 
-// setRules puts settings in force. It keeps the revision of the rules, unless an older journal
-// raises it (docs/rules/operation.md#revision).
+// setRules puts settings in force. It keeps the revision of the rules and the environment.
 func (v *Venue) setRules(r core.Rules) core.Reject {
-	to := min(r.Revision, core.RevisionStrict)
-	if v.rules.Revision < core.RevisionAgents { // a journal of before ActivateRules
-		v.activate(to)
-		r.Revision = to
-	} else {
-		r.Revision = v.rules.Revision
-	}
-	r.Environment = v.rules.Environment
+	r.Revision, r.Environment = v.rules.Revision, v.rules.Environment
 	v.putRules(r)
 	return core.OK
 }
@@ -35,39 +27,6 @@ func (v *Venue) activateRules(c *core.ActivateRules) core.Reject {
 	if v.rules.Environment == core.EnvironmentNone {
 		v.rules.Environment = c.Environment
 	}
-	if c.Revision > v.rules.Revision {
-		was := v.rules.Revision
-		v.activate(c.Revision)
-		v.rules.Revision = c.Revision
-		e := &core.RulesActivated{Revision: c.Revision}
-		if was < core.RevisionLedger && c.Revision >= core.RevisionLedger {
-			e.Balances = v.balances()
-		}
-		v.ev.Add(e)
-	}
+	v.rules.Revision = max(v.rules.Revision, c.Revision)
 	return core.OK
 }
-
-// activate makes the changes of state that come with each revision up to r.
-func (v *Venue) activate(r core.Revision) {
-	if v.rules.Revision < core.RevisionStrict && r >= core.RevisionStrict {
-		v.removeRevokedKeys()
-	}
-	if v.rules.Revision < core.RevisionAgents && r >= core.RevisionAgents {
-		v.numberKeys()
-		v.ledger.StartPerformance()
-	}
-}
-
-// balances returns the cash and reservations of each account, by user id.
-func (v *Venue) balances() []core.Pips {
-	all := make([]core.Pips, len(v.accounts))
-	for u := 1; u < len(all); u++ {
-		cash, reserved := v.ledger.Balance(core.UserID(u))
-		all[u] = cash + reserved
-	}
-	return all
-}
-
-// hasAgents reports whether the revision in force has agents, key numbers, and profit and loss.
-func (v *Venue) hasAgents() bool { return v.rules.Revision >= core.RevisionAgents }

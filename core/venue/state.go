@@ -28,20 +28,16 @@ type state struct {
 	Orders      []orderState // by market, bids before asks, each side in price-time order
 	Deposits    []core.Deposited
 	Withdrawals []core.Withdrawal
-
-	// The fields below exist from core.RevisionAgents on; the state of an older revision ends
-	// before them.
 	LastKey     uint64 // the newest key's number
 	Performance []ledger.PerformanceState
 	Transfers   []core.Transferred
-
-	// From core.RevisionMembers on.
-	Marks [][]byte // the marks that are kept, see encodeMarks
-
-	// The fields below exist from core.RevisionOperators on.
-	Operators []core.Operator // by name
-	Approvals []core.Approval // by id
+	Marks       [][]byte        // the marks that are kept, see encodeMarks
+	Operators   []core.Operator // by name
+	Approvals   []core.Approval // by id
 }
+
+// stateFields is the number of encoded fields of a state.
+const stateFields = 22
 
 type accountState struct {
 	_        struct{} `cbor:",toarray"`

@@ -79,7 +79,7 @@ type storyRunner struct {
 
 func runStory(t *testing.T, page string) string {
 	x := &storyRunner{t: t, v: New(), at: core.Stamp{Ts: origin + core.NsPerSec/2}, named: map[string]uint64{}, label: map[uint64]string{}, w: newEventChecker(t.Fatalf)}
-	for _, c := range openingUnder(core.RevisionStrict) {
+	for _, c := range opening() {
 		x.at.Seq++
 		x.at.Ts++
 		x.apply(c)
@@ -275,12 +275,6 @@ func (x *storyRunner) operator(w []string) core.Command {
 			c.Until = origin + int64(d)
 		}
 		return c
-	case "revision":
-		r := x.v.Rules()
-		if r.Revision = core.Revision(x.num(w[1])); r.Revision > core.RevisionStrict {
-			return &core.ActivateRules{Revision: r.Revision}
-		}
-		return &core.SetRules{Rules: r}
 	case "sources": // `op sources btc 2`: the minimum of sources
 		r := x.v.Rules()
 		r.MinSources[slices.Index(feeds, w[1])] = uint8(x.num(w[2]))

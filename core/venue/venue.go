@@ -61,8 +61,7 @@ type Venue struct {
 	prefetched uint32 // result of Prefetch's reads, so that the compiler keeps them
 }
 
-// New returns an empty venue under the default rules of the first revision. A journal from before
-// rules had a revision can have commands before its first SetRules, and they must replay alike.
+// New returns an empty venue under the default rules of the oldest revision.
 func New() *Venue {
 	v := &Venue{
 		fees:   core.DefaultFees(),
@@ -78,7 +77,9 @@ func New() *Venue {
 	for s := range v.last {
 		v.last[s] = -1
 	}
-	v.putRules(core.DefaultRules())
+	rules := core.DefaultRules()
+	rules.Revision = core.RevisionOldest
+	v.putRules(rules)
 	v.computeReservations()
 	return v
 }
@@ -217,7 +218,7 @@ func (v *Venue) emitAccountChanges() {
 		if !v.ledger.CheckMarket(t.Market) {
 			panic(core.InvariantViolation{Detail: "a market's YES, NO and pair counts differ"})
 		}
-		if v.hasAgents() && !v.ledger.CheckAccount(t.User) {
+		if !v.ledger.CheckAccount(t.User) {
 			panic(core.InvariantViolation{Detail: "an account's profit and loss does not add up"})
 		}
 	}

@@ -55,7 +55,7 @@ func (a *account) evictRounds(max int) {
 // began.
 func (w *View) mutableAccountRound(u core.UserID, m core.MarketID, create bool) *AccountRound {
 	r := w.rounds.newestOf[m]
-	if r == nil || !w.ledgers || r.Number < w.firstRound {
+	if r == nil {
 		return nil
 	}
 	a := w.mutableAccount(u)

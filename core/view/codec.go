@@ -393,7 +393,7 @@ func (s *Settlement) encodeBody(e *encoder) {
 	e.int(int64(s.Strike - s.SettlePrice))
 }
 
-// settlementCost is set in the status of a settlement that is not older than core.RevisionLedger.
+// settlementCost is set in the status of a settlement with a category, a cost or prices.
 const settlementCost = 0x80
 
 func (s *Settlement) decodeBody(d *decoder) {

@@ -45,7 +45,6 @@ func TestForecastScores(t *testing.T) {
 			}
 		}
 	}
-	fold(&core.RulesActivated{Revision: core.RevisionNewest, Balances: make([]core.Pips, 1)})
 	for step := range 6000 {
 		m := core.MarketID(1 + r.IntN(slots))
 		x := &rounds[m]

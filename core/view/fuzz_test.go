@@ -42,15 +42,6 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// FuzzRestoreV1 is FuzzRestore for snapshots of version 1.
-func FuzzRestoreV1(f *testing.F) {
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if v, err := RestoreV1(b, DefaultRetentionCaps()); err == nil {
-			checkRoundTrip(t, b, v)
-		}
-	})
-}
-
 // checkRoundTrip encodes v, which was restored from b, restores it and encodes it again.
 func checkRoundTrip(t *testing.T, b []byte, v *View) {
 	t.Helper()

@@ -27,7 +27,7 @@ func (w *View) Image() *Image {
 	m := &Image{view: w, accounts: make([]*account, len(w.accounts))}
 	m.shared = sharedState{
 		Format: stateFormat, Accounts: uint64(len(w.accounts) - 1), Tapes: w.tapeStates(), Trail: w.auditTrail.state(),
-		Ledgers: ledgersState{On: w.ledgers, FirstRound: w.firstRound, ReleasedRound: w.rounds.released.Newest, ReleasedSeq: w.rounds.released.Seq},
+		Ledgers: ledgersState{On: true, FirstRound: 1, ReleasedRound: w.rounds.released.Newest, ReleasedSeq: w.rounds.released.Seq},
 	}
 	for f := range w.prices {
 		m.prices[f] = w.prices[f].clone()

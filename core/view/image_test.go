@@ -66,9 +66,8 @@ func (c *randomCommands) step() {
 			&core.Deposited{User: user, DepositID: "some id", Amount: amount},
 			&core.Transferred{ClientID: "move", From: user, To: user%4 + 1, Amount: amount, Seq: c.seq},
 			&core.Redeemed{User: user, Market: 1, Qty: 1, Credit: core.Payout},
-			&core.RulesActivated{Revision: core.RevisionLedger, Balances: []core.Pips{0, 1, 2, 3, 4}},
 			&core.ForecastSubmitted{User: user, Market: 1, Generation: 1, P: core.Probability(c.r.IntN(10_001))},
-		}[c.r.IntN(6)]
+		}[c.r.IntN(5)]
 		if _, is := e.(*core.ForecastSubmitted); is && c.w.rounds.newestOf[1] == nil {
 			return
 		}
@@ -170,8 +169,7 @@ func TestImageIsConsistent(t *testing.T) {
 	}
 }
 
-// Any number of readers list fills at a time, those of before the ledgers too. Each fill has its
-// number.
+// Any number of readers list fills at a time. Each fill has its number.
 func TestFillsAreNumberedForAllReaders(t *testing.T) {
 	live := New(DefaultRetentionCaps())
 	for seq := uint64(1); seq <= 3*chunkLen; seq++ {
@@ -179,7 +177,6 @@ func TestFillsAreNumberedForAllReaders(t *testing.T) {
 		fill(live, seq*10+1, id, id, 4)
 		if seq == chunkLen*3/2 {
 			live.Fold(core.Stamp{Seq: seq*10 + 2}, []core.Event{
-				&core.RulesActivated{Revision: core.RevisionLedger, Balances: make([]core.Pips, 2)},
 				&core.RoundChanged{Round: core.Round{Market: 1, Number: 1, Category: 1, Status: core.Trading}},
 			})
 		}

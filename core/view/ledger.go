@@ -61,24 +61,9 @@ type Deposit struct {
 	Ts     int64
 }
 
-// beginLedgers begins the ledger and the deposits of each account, with its cash and reservations
-// (docs/rules/money.md#ledger). So they are the same from a snapshot of before and from a replay.
-// Results by round begin with the rounds that open from now on, because the fills of the others are
-// not all known.
-func (w *View) beginLedgers(balances []core.Pips) {
-	w.ledgers = true
-	for _, x := range w.rounds.all {
-		w.firstRound = max(w.firstRound, x.Number)
-	}
-	w.firstRound++
-	for u := 1; u < len(balances); u++ {
-		w.mutableAccount(core.UserID(u)).balance = balances[u]
-	}
-}
-
 // addLedger appends to the ledger of account u. A change of 0 is no row.
 func (w *View) addLedger(u core.UserID, r LedgerRow) {
-	if r.Amount == 0 || !w.ledgers {
+	if r.Amount == 0 {
 		return
 	}
 	a := w.mutableAccount(u)
@@ -124,9 +109,6 @@ func (w *View) foldFeeShares(e *core.Filled) {
 
 func (w *View) foldDeposited(e *core.Deposited) {
 	w.addEvent(e.User, ptr(*e))
-	if !w.ledgers {
-		return
-	}
 	w.mutableAccount(e.User).deposits.add(Deposit{ID: e.DepositID, Amount: e.Amount, Seq: w.stamp.Seq, Ts: w.stamp.Ts}, &w.scratch)
 	w.addLedger(e.User, LedgerRow{Kind: LedgerDeposit, Amount: e.Amount, Ref: e.DepositID})
 }
@@ -163,8 +145,7 @@ func (w *View) Ledger(u core.UserID, from uint64) iter.Seq2[uint64, *LedgerRow] 
 	return w.accounts[u].ledger.newestFirst(u, from)
 }
 
-// LedgerBalance returns the cash and reservations of u after its last row. It is 0 before the ledgers
-// begin.
+// LedgerBalance returns the cash and reservations of u after its last row.
 func (w *View) LedgerBalance(u core.UserID) core.Pips {
 	if int(u) >= len(w.accounts) {
 		return 0

@@ -24,7 +24,6 @@ func newHistoryBuilder() *historyBuilder { return newHistoryBuilderOf(DefaultRet
 func newHistoryBuilderOf(caps RetentionCaps) *historyBuilder {
 	caps.Rounds, caps.Tape = 2, 1 // neither is part of an account
 	h := &historyBuilder{w: New(caps), r: rand.New(rand.NewPCG(1, 2)), seq: 1 << 33, round: core.Round{Number: 600_000}}
-	h.fold(&core.RulesActivated{Revision: core.RevisionNewest, Balances: make([]core.Pips, 1)})
 	return h
 }
 

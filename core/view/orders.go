@@ -156,7 +156,7 @@ func (w *View) foldFilled(e *core.Filled) {
 		w.sink.Trade(tape.next-1, tape.at(tape.next-1))
 	}
 	f := Fill{Seq: w.stamp.Seq, Ts: w.stamp.Ts, Market: e.Market, Qty: e.Qty, TickYes: e.TickYes, Path: e.Path}
-	if r := w.rounds.newestOf[e.Market]; w.ledgers && r != nil {
+	if r := w.rounds.newestOf[e.Market]; r != nil {
 		f.Generation, f.Number, f.Category = r.Generation, r.Number, r.Category
 	}
 	taker, maker := f, f
@@ -186,9 +186,6 @@ func (w *View) foldFillSide(f Fill, why core.Reason) {
 	if w.sink != nil {
 		row := f
 		w.sink.Fill(o.User, &row)
-	}
-	if !w.ledgers {
-		f.N = 0
 	}
 	w.addEvent(o.User, &f)
 	w.foldFillMoney(o.User, &f)

@@ -232,12 +232,13 @@ func TestRoundSecondsAreBounded(t *testing.T) {
 	}
 }
 
-// A snapshot of format 3 has neither prices nor seconds, and other lengths are errors.
-func TestSnapshotOfFormat3(t *testing.T) {
+// TestSharedState checks that formats that are not read, other numbers of parts, and prices and seconds of
+// what does not exist are errors.
+func TestSharedState(t *testing.T) {
 	w := New(DefaultRetentionCaps())
 	s := sharedState{Format: stateFormat, Trail: w.auditTrail.state()}
 	parts := []any{s.Format, s.Accounts, s.Tapes, s.Rounds, s.Trail, s.Prices, s.Seconds, s.Ledgers}
-	for format, length := range map[uint64]int{2: 5, 3: 5, 4: 8, 5: 8} {
+	for format, length := range map[uint64]int{3: -1, 4: 8, 5: 8, 6: -1} {
 		parts[0] = format
 		for n := range len(parts) + 1 {
 			b, err := encoding.Marshal(parts[:n])

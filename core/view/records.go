@@ -51,9 +51,8 @@ type Fill struct {
 	Key      core.KeyNumber // of the order
 	APIKey   string         `json:"-"` // the id of Key; "" if it is not known
 
-	N uint64 // counts the fills of the account, from 1; 0 in an event older than core.RevisionLedger
+	N uint64 // counts the fills of the account, from 1
 
-	// The fields below are 0 if the row is older than core.RevisionLedger.
 	Generation uint32
 	Number     uint64 // of the round
 	Category   uint16
@@ -85,7 +84,6 @@ type Settlement struct {
 	Yes, No    core.Qty
 	Payout     core.Pips
 
-	// The fields below are 0 if the row is older than core.RevisionLedger.
 	Category    uint16
 	Cost        core.Pips  // paid for what was held, fees included
 	SettlePrice core.Price // of the round; 0 if it has none

@@ -18,10 +18,8 @@ import (
 // (sharedState, in CBOR), then each account (account.encode), by rising id. So writing and
 // reading a snapshot need memory for a few encoded accounts, not for all.
 
-// stateFormat is the version of the encoding of both kinds of pieces. Older ones are still read. In
-// format 2 orders and fills name no key, and accounts end before the ids of keys. Formats 2 and 3
-// have no Prices, Seconds and Ledgers; fills and settlements have fewer fields, and accounts end
-// before their balance. In formats 2 to 4 accounts end before their forecasts.
+// stateFormat is the version of the encoding of both kinds of pieces. That of dx 0.1.0 is still read:
+// in format 4 accounts end before their forecasts.
 const stateFormat = 5
 
 // sharedState is the first piece. New fields are only added at the end.
@@ -39,8 +37,8 @@ type sharedState struct {
 
 type ledgersState struct {
 	_          struct{} `cbor:",toarray"`
-	On         bool
-	FirstRound uint64
+	On         bool     // true
+	FirstRound uint64   // 1: the first round whose rows of accounts are complete
 
 	ReleasedRound, ReleasedSeq uint64 // of the rounds
 }
@@ -153,25 +151,17 @@ func decodeAccount(b []byte, u core.UserID, format uint64, caps RetentionCaps) (
 	for i := range a.volume.Days {
 		a.volume.Days[i] = d.qty()
 	}
-	if format > 2 {
-		a.keys.decode(d)
-		a.owner = core.UserID(d.u32())
-		a.activity.decode(d, u)
-	}
-	if format > 3 {
-		a.balance = d.pips()
-		a.ledger.decode(d, u)
-		a.finalRounds = a.rounds.decode(d)
-		a.deposits.decode(d, u)
-		a.rows.released.note(d.uint(), d.uint())
-		a.roundsReleased.note(d.uint(), d.uint())
-		if d.err == nil {
-			a.evictRounds(caps.AccountRounds)
-		}
-	} else {
-		for _, o := range orders { // which rows were released is not known: any that is no newer than these
-			a.rows.released.note(o.CreatedSeq, o.UpdateSeq)
-		}
+	a.keys.decode(d)
+	a.owner = core.UserID(d.u32())
+	a.activity.decode(d, u)
+	a.balance = d.pips()
+	a.ledger.decode(d, u)
+	a.finalRounds = a.rounds.decode(d)
+	a.deposits.decode(d, u)
+	a.rows.released.note(d.uint(), d.uint())
+	a.roundsReleased.note(d.uint(), d.uint())
+	if d.err == nil {
+		a.evictRounds(caps.AccountRounds)
 	}
 	if format > 4 {
 		a.forecasts.decode(d, u)
@@ -230,11 +220,7 @@ func Restore(pieces iter.Seq2[[]byte, error], caps RetentionCaps) (w *View, err 
 	w.restoreShared(shared.Tapes, shared.Rounds, &shared.Trail)
 	w.restorePrices(shared.Prices)
 	w.restoreSeconds(shared.Seconds)
-	w.ledgers, w.firstRound = shared.Ledgers.On, shared.Ledgers.FirstRound
 	w.rounds.released.note(shared.Ledgers.ReleasedRound, shared.Ledgers.ReleasedSeq)
-	if n := len(shared.Rounds); shared.Format < 4 && n > 0 { // as for orders
-		w.rounds.released.note(shared.Rounds[n-1].Number, shared.Rounds[n-1].Seq)
-	}
 	return w, nil
 }
 
@@ -249,17 +235,14 @@ func decodeShared(b []byte) (*sharedState, error) {
 	default:
 		err = statecode.Unmarshal(fields[0], &format)
 	}
-	if err == nil && (format < 2 || format > stateFormat) {
-		err = fmt.Errorf("format %d; this program reads formats 2 to %d", format, stateFormat)
+	if err == nil && (format < 4 || format > stateFormat) {
+		err = fmt.Errorf("format %d; this program reads formats 4 to %d", format, stateFormat)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("state of the view: %w", err)
 	}
 	s := new(sharedState)
 	parts := []any{&s.Format, &s.Accounts, &s.Tapes, &s.Rounds, &s.Trail, &s.Prices, &s.Seconds, &s.Ledgers}
-	if format < 4 {
-		parts = parts[:5]
-	}
 	if len(fields) != len(parts) {
 		return nil, fmt.Errorf("state of the view: %d parts, want %d", len(fields), len(parts))
 	}

@@ -16,10 +16,7 @@ type View struct {
 	prices     [core.Feeds]history[PriceTick, *PriceTick]
 	seconds    roundSeconds
 
-	ledgers    bool                     // core.RevisionLedger is in force
-	firstRound uint64                   // number of the first round whose rows of accounts are complete
-	traders    map[uint64][]core.UserID // accounts with a row of a round that is not final, by its number
-
+	traders     map[uint64][]core.UserID // accounts with a row of a round that is not final, by its number
 	forecasters map[uint64][]core.UserID // accounts with a forecast of a round that is not final, by its number
 
 	sink      Sink  // nil: there is none
@@ -124,10 +121,6 @@ func (w *View) fold(e core.Event) {
 		w.foldRedeemed(e)
 	case *core.ForecastSubmitted:
 		w.foldForecast(e)
-	case *core.RulesActivated:
-		if e.Balances != nil {
-			w.beginLedgers(e.Balances)
-		}
 	case *core.SessionChanged, *core.FeesChanged, *core.ScheduleChanged, *core.OperatorChanged, *core.ApprovalChanged:
 		// The venue keeps these. Their effects on an account are events of their own.
 	case *core.DeadmanChanged:
@@ -205,7 +198,7 @@ func (w *View) foldSettled(e *core.AccountSettled) {
 		Seq: w.stamp.Seq, Ts: w.stamp.Ts, Market: e.Market, Generation: e.Generation, Number: e.Number,
 		Status: e.Status, Winner: e.Winner, Yes: e.Yes, No: e.No, Payout: e.Payout,
 	}
-	if r := w.rounds.newestOf[e.Market]; w.ledgers && r != nil {
+	if r := w.rounds.newestOf[e.Market]; r != nil {
 		s.Category, s.Cost, s.Strike = r.Category, e.Cost, r.Strike
 		if r.Gen > 0 { // the settle price is public once it is proposed
 			s.SettlePrice = r.Settle

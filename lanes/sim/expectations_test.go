@@ -81,7 +81,6 @@ type account struct {
 // expectations holds the expected answers and lists, from the log and the model.
 type expectations struct {
 	users            int
-	ledgers          bool                // core.RevisionLedger is in force
 	keyIDs           []string            // the id of key n is at n - 1
 	log              map[string][]*entry // by the command's encoding
 	accounts         map[core.UserID]*account
@@ -168,8 +167,6 @@ func (l *expectations) recordOperator(at core.Stamp, cmd core.Command) {
 	case *core.CreateAgent:
 		l.users++
 		l.accounts[core.UserID(l.users)] = &account{owner: c.Owner}
-	case *core.ActivateRules:
-		l.ledgers = l.ledgers || c.Revision >= core.RevisionLedger
 	case *core.SetFees:
 		l.fees = c.Fees
 	case *core.Deposit:
@@ -340,11 +337,8 @@ func (l *expectations) filled(r *row, maker bool, at core.Stamp, f model.Fill, m
 	r.status, r.updated = core.PartiallyFilled, at.Seq
 	a := l.accounts[r.User]
 	a.filled++
-	x := fill{at: at, n: a.filled, row: r, maker: maker, f: f}
-	if l.ledgers {
-		s, _ := m.Market(r.Market)
-		x.round = core.Round{Number: s.Number, Generation: s.Generation, Category: s.Category}
-	}
+	s, _ := m.Market(r.Market)
+	x := fill{at: at, n: a.filled, row: r, maker: maker, f: f, round: core.Round{Number: s.Number, Generation: s.Generation, Category: s.Category}}
 	if a.fills = append(a.fills, x); len(a.fills) > fillCap {
 		a.fills = a.fills[1:]
 	}

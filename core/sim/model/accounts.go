@@ -19,7 +19,7 @@ func (v *Venue) createUser(c *core.CreateUser) core.Reject {
 func (v *Venue) addUser(referrer core.UserID) {
 	v.users = append(v.users, user{
 		cash: integer(0), held: map[contract]position{}, used: map[uint64]bool{}, referrer: referrer,
-		book:     book{start: integer(0), sums: map[string]*big.Int{}, results: map[uint64]*big.Int{}},
+		book:     book{sums: map[string]*big.Int{}, results: map[uint64]*big.Int{}},
 		realized: integer(0), fees: integer(0), rebates: integer(0), transfersNet: integer(0),
 		realizedOn: map[int32]*big.Int{}, ordersOn: map[int32]uint32{},
 	})
@@ -40,12 +40,8 @@ func (v *Venue) createKey(c *core.CreateKey) core.Reject {
 			return core.MissingScope
 		}
 	}
-	k := key{user: c.User, sealed: string(c.Sealed), created: v.now.Seq}
-	if v.counts() {
-		v.lastKey++
-		k.number = v.lastKey
-	}
-	v.keys[c.Key] = k
+	v.lastKey++
+	v.keys[c.Key] = key{user: c.User, sealed: string(c.Sealed), number: v.lastKey}
 	return core.OK
 }
 
@@ -63,11 +59,9 @@ func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 		}
 		return core.OK
 	}
-	if k, ok := v.keys[c.Key]; ok && k.user == c.User {
-		k.revoked = true
-		v.keys[c.Key] = k
+	if v.keys[c.Key].user == c.User {
+		delete(v.keys, c.Key)
 	}
-	v.forgetRevoked()
 	return core.OK
 }
 
@@ -79,15 +73,6 @@ func (v *Venue) resealKey(c *core.ResealKey) core.Reject {
 	k.sealed = string(c.Sealed)
 	v.keys[c.Key] = k
 	return core.OK
-}
-
-// forgetRevoked deletes revoked keys, which the first revision of the rules keeps.
-func (v *Venue) forgetRevoked() {
-	for id, k := range v.keys {
-		if k.revoked && v.rules.Revision >= core.RevisionStrict {
-			delete(v.keys, id)
-		}
-	}
 }
 
 func (v *Venue) suspend(c *core.SuspendUser) core.Reject {

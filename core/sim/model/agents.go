@@ -350,18 +350,16 @@ func (v *Venue) quote(c *core.PlaceOrder, bid bool) core.Tick {
 func (v *Venue) revokeAll(u core.UserID) {
 	for id, k := range v.keys {
 		if k.user == u {
-			k.revoked = true
-			v.keys[id] = k
+			delete(v.keys, id)
 		}
 	}
-	v.forgetRevoked()
 }
 
 // Authorized reports whether the key of a command is valid, or whether it has none.
 func (v *Venue) Authorized(cmd core.Command) bool {
 	n := core.KeyOf(cmd)
 	for _, k := range v.keys {
-		if k.number == n && !k.revoked {
+		if k.number == n {
 			return true
 		}
 	}
@@ -408,17 +406,6 @@ func (v *Venue) keptMarks(ts int64) []mark {
 		return nil
 	}
 	return v.marks[first:]
-}
-
-// numberKeys numbers the keys from 1 in the order of their creation.
-func (v *Venue) numberKeys() {
-	ids := slices.SortedFunc(maps.Keys(v.keys), func(a, b string) int { return cmp.Compare(v.keys[a].created, v.keys[b].created) })
-	for _, id := range ids {
-		k := v.keys[id]
-		v.lastKey++
-		k.number = v.lastKey
-		v.keys[id] = k
-	}
 }
 
 // Agent is what readers see of an agent.

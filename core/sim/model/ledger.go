@@ -20,16 +20,12 @@ type Row struct {
 	Ref      string
 }
 
-// book is the ledger of one account since it began.
+// book is the ledger of one account.
 type book struct {
-	start   *big.Int            // cash and reservations when it began
 	sums    map[string]*big.Int // by kind
 	rows    uint64
 	results map[uint64]*big.Int // by number of the round: what was realized in it
 }
-
-// keeps reports whether the rules keep ledgers.
-func (v *Venue) keeps() bool { return v.rules.Revision >= core.RevisionLedger }
 
 // enter adds a row. An amount of 0 is no row.
 func (v *Venue) enter(u core.UserID, kind string, amount *big.Int, r Row) {
@@ -44,20 +40,8 @@ func (v *Venue) inRound(m core.MarketID) Row {
 	return Row{Market: m, Number: v.markets[m].Number, Category: v.markets[m].Category}
 }
 
-// beginBooks begins the ledger of each account.
-func (v *Venue) beginBooks() {
-	for u := range v.users[1:] {
-		cash, reserved := v.Balance(core.UserID(u + 1))
-		v.users[u+1].book.start = plus(integer(int64(cash)), integer(int64(reserved)))
-	}
-}
-
 // closeBooks adds the rows and the results of the command to the ledgers.
 func (v *Venue) closeBooks() {
-	if !v.keeps() {
-		v.out.Ledger = nil
-		return
-	}
 	for u, rows := range v.out.Ledger {
 		b := &v.users[u].book
 		b.rows += uint64(len(rows))
@@ -88,12 +72,12 @@ func (b *book) result(number uint64) *big.Int {
 // bookAddsUp reports whether an account's ledger ends with its cash and reservations.
 func (v *Venue) bookAddsUp(u core.UserID) bool {
 	b := &v.users[u].book
-	sum := b.start
+	sum := integer(0)
 	for _, n := range b.sums {
 		sum = plus(sum, n)
 	}
 	cash, reserved := v.Balance(u)
-	return !v.keeps() || sum.Cmp(plus(integer(int64(cash)), integer(int64(reserved)))) == 0
+	return sum.Cmp(plus(integer(int64(cash)), integer(int64(reserved)))) == 0
 }
 
 // LedgerRows returns the number of rows of an account's ledger.

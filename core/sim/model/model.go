@@ -69,11 +69,9 @@ type position struct {
 }
 
 type key struct {
-	user    core.UserID
-	sealed  string // the secret
-	revoked bool
-	created uint64 // seq
-	number  core.KeyNumber
+	user   core.UserID
+	sealed string // the secret
+	number core.KeyNumber
 }
 
 // order is a resting order.
@@ -135,8 +133,8 @@ type Outcome struct {
 	Ended     map[core.OrderID]End
 	Transfers map[Transfer]core.Pips
 	Agents    map[core.UserID]AgentChange
-	Ledger    map[core.UserID][]Row // nil before the ledgers begin
-	Forecast  *Forecast             // that was accepted
+	Ledger    map[core.UserID][]Row
+	Forecast  *Forecast // that was accepted
 
 	realized []realized
 }
@@ -155,7 +153,7 @@ type AgentChange struct {
 	Rev   uint32
 }
 
-// New returns an empty venue under the first revision of the rules.
+// New returns an empty venue under the oldest revision of the rules.
 func New() *Venue {
 	v := &Venue{
 		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
@@ -164,6 +162,7 @@ func New() *Venue {
 		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{},
 		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
+	v.rules.Revision = core.RevisionOldest
 	for m := core.MarketID(1); m <= slots; m++ {
 		v.free = append(v.free, m)
 	}

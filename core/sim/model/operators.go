@@ -14,13 +14,7 @@ type Approval struct {
 	Status                core.ApprovalStatus
 }
 
-// operates reports whether the rules have named operators.
-func (v *Venue) operates() bool { return v.rules.Revision >= core.RevisionOperators }
-
 func (v *Venue) addOperator(c *core.AddOperator) core.Reject {
-	if !v.operates() {
-		return core.InvalidTransition
-	}
 	if _, taken := v.operators[c.Name]; taken {
 		return core.DuplicateOperatorName
 	}
@@ -32,7 +26,7 @@ func (v *Venue) resetToken(c *core.ResetToken) core.Reject {
 	switch {
 	case !v.userExists(c.User):
 		return core.UnknownUser
-	case v.users[c.User].agent != nil, !v.operates():
+	case v.users[c.User].agent != nil:
 		return core.InvalidTransition
 	}
 	v.users[c.User].token = c.TokenHash
@@ -43,9 +37,6 @@ func (v *Venue) cancelUserOrders(c *core.CancelUserOrders) core.Reject {
 	if !v.userExists(c.User) {
 		return core.UnknownUser
 	}
-	if !v.operates() {
-		return core.InvalidTransition
-	}
 	v.sweep(core.ByOperator, func(o order) bool { return o.User == c.User })
 	return core.OK
 }
@@ -53,9 +44,6 @@ func (v *Venue) cancelUserOrders(c *core.CancelUserOrders) core.Reject {
 // requestApproval enters a request, unless it could not be executed, is done already, or was made
 // before.
 func (v *Venue) requestApproval(c *core.RequestApproval) core.Reject {
-	if !v.operates() {
-		return core.InvalidTransition
-	}
 	x := c.Action
 	var round uint64
 	switch x.Kind {

@@ -11,14 +11,8 @@ const day = 24 * 60 * minute
 
 func (v *Venue) today() int32 { return int32(v.now.Ts / day) }
 
-// counts reports whether the rules count profit and loss.
-func (v *Venue) counts() bool { return v.rules.Revision >= core.RevisionAgents }
-
 // realize adds a profit or a loss of an account in the present round of a market.
 func (v *Venue) realize(u core.UserID, m core.MarketID, profit *big.Int) {
-	if !v.counts() {
-		return
-	}
 	v.out.realized = append(v.out.realized, realized{u, v.markets[m].Number, profit})
 	x := &v.users[u]
 	x.realized = plus(x.realized, profit)
@@ -30,34 +24,12 @@ func (v *Venue) realize(u core.UserID, m core.MarketID, profit *big.Int) {
 }
 
 // activate puts a revision of the rules in force.
-func (v *Venue) activate(r core.Revision) {
-	counted, kept := v.counts(), v.keeps()
-	v.rules.Revision = max(v.rules.Revision, r)
-	v.forgetRevoked()
-	if !kept && v.keeps() {
-		v.beginBooks()
-	}
-	if counted || !v.counts() {
-		return
-	}
-	v.numberKeys()
-	for u := range v.users[1:] {
-		x := &v.users[u+1]
-		x.realized = minus(v.wealth(core.UserID(u+1)), v.depositsNet(core.UserID(u+1)))
-	}
-}
+func (v *Venue) activate(r core.Revision) { v.rules.Revision = max(v.rules.Revision, r) }
 
-// setRules keeps the revision once agents are in force, and before raises it to at most
-// RevisionStrict.
+// setRules keeps the revision and the environment.
 func (v *Venue) setRules(r core.Rules) {
-	if v.counts() {
-		r.Revision = v.rules.Revision
-	} else {
-		r.Revision = min(r.Revision, core.RevisionStrict)
-	}
-	r.Environment = v.rules.Environment
+	r.Revision, r.Environment = v.rules.Revision, v.rules.Environment
 	v.rules = r
-	v.forgetRevoked()
 }
 
 // wealth returns cash, reservations and the cost of all positions.
@@ -186,5 +158,5 @@ func (v *Venue) performanceAddsUp(u core.UserID) bool {
 	x := &v.users[u]
 	equity, unrealized := v.Equity(u)
 	sum := plus(plus(v.depositsNet(u), x.transfersNet), plus(plus(x.realized, unrealized), x.rebates))
-	return !v.counts() || equity.Cmp(sum) == 0
+	return equity.Cmp(sum) == 0
 }

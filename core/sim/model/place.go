@@ -88,9 +88,7 @@ func (v *Venue) admissionCost(c *core.PlaceOrder) *big.Int {
 // countPlacement counts a placement that is not rejected.
 func (v *Venue) countPlacement(c *core.PlaceOrder) {
 	v.out.Tick = c.Tick
-	if v.counts() {
-		v.users[c.User].ordersOn[v.today()]++
-	}
+	v.users[c.User].ordersOn[v.today()]++
 }
 
 // cancelTaker records that the order just placed is canceled with left contracts
@@ -115,7 +113,7 @@ func (v *Venue) admit(c *core.PlaceOrder) core.Reject {
 		return core.UserSuspended
 	case m.Status != core.Trading:
 		return core.MarketNotTrading
-	case v.now.Ts >= m.CloseTs && v.rules.Revision >= core.RevisionStrict:
+	case v.now.Ts >= m.CloseTs:
 		return core.MarketNotTrading
 	case v.paused(m):
 		return core.MarketPaused
@@ -271,7 +269,7 @@ func (v *Venue) updateMaker(o order, n, tradable core.Qty) {
 	case tradable == 0:
 		v.close(o, core.Canceled, core.ReduceOnlyExceeded)
 	default:
-		o.clipped = o.clipped || tradable < o.left && v.rules.Revision >= core.RevisionStrict
+		o.clipped = o.clipped || tradable < o.left
 		v.refund(o, o.left-tradable)
 		v.setLeft(o, tradable)
 	}
@@ -297,9 +295,7 @@ func (v *Venue) applySide(id core.OrderID, u core.UserID, m core.MarketID, s cor
 		v.enter(u, "fill", cost(n, p), row)
 	}
 	v.enter(u, "fee", new(big.Int).Neg(charge), row)
-	if v.counts() {
-		v.users[u].fees = plus(v.users[u].fees, charge)
-	}
+	v.users[u].fees = plus(v.users[u].fees, charge)
 	return core.Pips(charge.Int64())
 }
 
@@ -328,9 +324,7 @@ func (v *Venue) payShare(kind string, m core.MarketID, to core.UserID, of core.P
 	n := floor(times(int64(of), int64(pct)), 100)
 	v.pay(to, n)
 	v.enter(to, kind, n, v.inRound(m))
-	if v.counts() {
-		v.users[to].rebates = plus(v.users[to].rebates, n)
-	}
+	v.users[to].rebates = plus(v.users[to].rebates, n)
 	v.feesCollected = minus(v.feesCollected, n)
 	return core.Pips(n.Int64())
 }

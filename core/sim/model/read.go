@@ -34,20 +34,18 @@ func (v *Venue) Deadman(u core.UserID) (timeoutMs uint32, deadline int64) {
 	return v.users[u].timeout, v.users[u].deadline
 }
 
-// Key is an API key that is not revoked.
+// Key is an API key.
 type Key struct {
 	User   core.UserID
 	Sealed string
 	Number core.KeyNumber
 }
 
-// Keys returns the keys that are not revoked, by id.
+// Keys returns the keys, by id.
 func (v *Venue) Keys() map[string]Key {
 	all := map[string]Key{}
 	for id, k := range v.keys {
-		if !k.revoked {
-			all[id] = Key{k.user, k.sealed, k.number}
-		}
+		all[id] = Key{k.user, k.sealed, k.number}
 	}
 	return all
 }
