@@ -9,15 +9,15 @@ type index struct {
 	shift uint
 }
 
-// CellsPerCacheLine is the number of consecutive ids whose cells share a cache line.
-const CellsPerCacheLine = 8
+// cellsPerLine is the number of consecutive ids whose cells share a cache line.
+const cellsPerLine = 8
 
 const empty = ^uint64(0) // no cell holds slot None
 
 // firstCell is where the probe for a key begins. Consecutive ids share a cache line, so
 // that the cells of new orders are in the cache.
 func (x *index) firstCell(key uint32) uint32 {
-	return (key/CellsPerCacheLine*0x9E3779B1)>>(x.shift&31)&^(CellsPerCacheLine-1) | key&(CellsPerCacheLine-1)
+	return (key/cellsPerLine*0x9E3779B1)>>(x.shift&31)&^(cellsPerLine-1) | key&(cellsPerLine-1)
 }
 
 func (x *index) nextCell(i uint32) uint32 { return (i + 1) & uint32(len(x.cells)-1) }

@@ -532,14 +532,3 @@ func (l *Ledger) Settle(m core.MarketID, pay func(core.Outcome) core.Pips, each 
 	l.holders[m] = l.holders[m][:0]
 	l.AddPairs(m, -l.pairs[m])
 }
-
-// Prefetch reads the cache lines of an account and of its holding in a market, which a
-// later command will need. The result has no meaning; returning it keeps the compiler
-// from removing the reads.
-func (l *Ledger) Prefetch(u core.UserID, m core.MarketID) uint32 {
-	a := &l.accounts[u]
-	if a.slots == nil {
-		return a.epoch
-	}
-	return a.epoch + a.slots[m].epoch
-}

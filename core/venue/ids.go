@@ -265,15 +265,6 @@ func (s *idSet) has(id uint64) bool {
 	}
 }
 
-// prefetch reads the memory that adding a higher id writes to.
-func (s *idSet) prefetch() uint32 {
-	n := uint32(s.last)
-	if len(s.tail) > 0 {
-		n += uint32(s.tail[len(s.tail)-1])
-	}
-	return n
-}
-
 // runs calls f with all runs in rising order. Adjacent runs may touch.
 func (s *idSet) runs(f func(run)) {
 	if s.n == 0 {

@@ -10,7 +10,7 @@ import (
 
 // lean is a venue that does only what the stream requires, written by hand over arrays: the checks,
 // reservations, fees, positions and their cost, the events of each command (in one flat type), the
-// invariant, each account's list of orders, and prefetching. It leaves out what no order of the stream
+// invariant and each account's list of orders. It leaves out what no order of the stream
 // has: sells, flags that bind a maker, expiries, max_cost, fee shares. It finds orders in an array as
 // long as the stream, and accepts only rising client_order_ids. So it is a lower bound of what a venue
 // costs. It must end with the same accounts and holdings as Venue. Its level lists repeat the bare
@@ -34,7 +34,6 @@ type lean struct {
 	seq      uint32
 	fills    int
 	volume   int64
-	read     uint32 // result of prefetch's reads, so that the compiler keeps them
 }
 
 type leanMarket struct {
@@ -350,50 +349,10 @@ func (x *lean) rest(c *core.PlaceOrder, a *leanAccount, h *leanHolding, side uin
 	x.level(uint8(c.Market), side, price, int64(left))
 }
 
-// prefetch does what Venue.Prefetch does.
-func (x *lean) prefetch(cmds []core.Command) {
-	var about [streamGroup]uint32
-	n := x.read
-	for i, cmd := range cmds {
-		about[i] = bareNone
-		switch c := cmd.(type) {
-		case *core.CancelOrder:
-			about[i] = x.at[c.Order]
-		case *core.PlaceOrder:
-			n += x.accounts[c.User].holdings[c.Market].open
-			side, price := uint8(c.Outcome), core.InYes(c.Outcome, c.Tick)
-			if c.TIF.Rests() {
-				about[i] = x.books[c.Market][side].tail[price]
-			} else if other := &x.books[c.Market][1-side]; other.best(side == 1) >= 0 {
-				about[i] = other.head[other.best(side == 1)]
-			}
-		}
-	}
-	for _, r := range about[:len(cmds)] {
-		if r != bareNone {
-			n += uint32(x.orders[r].left)
-		}
-	}
-	for _, r := range about[:len(cmds)] {
-		if r == bareNone {
-			continue
-		}
-		o := &x.orders[r]
-		n += x.accounts[o.user].holdings[o.market].open
-		for _, r := range [...]uint32{o.next, o.prev, o.younger, o.older} {
-			if r != bareNone {
-				n += x.orders[r].next
-			}
-		}
-	}
-	x.read = n
-}
-
 func (x *lean) through(cmds []streamCmd) {
 	f := &commandMaker{}
 	for list := range slices.Chunk(cmds, streamGroup) {
 		group := f.next(list)
-		x.prefetch(group)
 		for _, c := range group {
 			if r := x.apply(c); r != core.OK {
 				panic(r.String())

@@ -263,7 +263,7 @@ type streamCmd struct {
 }
 
 // streamGroup is the number of commands in a group, as the journal delivers them.
-const streamGroup = PrefetchMax
+const streamGroup = 32
 
 // commandMaker makes commands, a group at a time, in the memory of the previous group.
 type commandMaker struct {
@@ -334,7 +334,6 @@ func streamThrough(v *Venue, ev *core.Events, cmds []streamCmd) (fills int) {
 	st, f := v.now, &commandMaker{}
 	for list := range slices.Chunk(cmds, streamGroup) {
 		group := f.next(list)
-		v.Prefetch(group)
 		for _, c := range group {
 			st.Seq++
 			st.Ts++
@@ -364,7 +363,6 @@ func streamVolume(v *Venue) (n int64) {
 }
 
 // BenchmarkStreamEach measures each command alone, which includes 30 to 50 ns for reading the clock.
-// The time of Prefetch is not included.
 func BenchmarkStreamEach(b *testing.B) {
 	v, ev, cmds, _ := streamReady(b)
 	st, f := v.now, &commandMaker{}
@@ -372,7 +370,6 @@ func BenchmarkStreamEach(b *testing.B) {
 	b.ResetTimer()
 	for list := range slices.Chunk(cmds[:b.N], streamGroup) {
 		group := f.next(list)
-		v.Prefetch(group)
 		was := time.Now()
 		for _, c := range group {
 			st.Seq++

@@ -57,8 +57,6 @@ type Venue struct {
 
 	ev    *core.Events
 	level *core.LevelChanged // the command's newest; the next change of the same level is added to it
-
-	prefetched uint32 // result of Prefetch's reads, so that the compiler keeps them
 }
 
 // New returns an empty venue under the default rules of the oldest revision.
