@@ -201,9 +201,9 @@ type stepPage struct {
 // another one.
 func (p *stepPage) rowsNeeded() int { return p.size*int(p.step) + 1 }
 
-// stepsOf groups rows, newest first, into the steps of a page. newest makes the row of a step
-// from its last second, and older adds an earlier second to it. more reports whether the page
-// ended before the steps did.
+// stepsOf groups the rows of seconds, newest first, into the steps of a page, each step one row of the
+// page: newest makes it from the last second of the step, and older adds each earlier second. more
+// reports whether there are further steps behind the page.
 func stepsOf[T, R any](p stepPage, rows iter.Seq[*T], second func(*T) int64, newest func(start int64, x *T) R, older func(*R, *T)) (out []R, more bool) {
 	out = make([]R, 0, min(p.size, schemas.PageDefault))
 	start := int64(math.MaxInt64) // of the step at the end of out

@@ -81,7 +81,7 @@ var (
 	errMagic    = errors.New("not a group")
 	errVersion  = fmt.Errorf("written by a newer version of this program: it reads format %d", formatVersion)
 	errFormat1  = fmt.Errorf("a journal of format 1, which this program does not read: dx 0.1.0 does")
-	errLength   = errors.New("length does not fit")
+	errLength   = errors.New("the length in its head is not that of the record")
 	errChecksum = errors.New("checksum does not match")
 	errChain    = errors.New("running hash does not match")
 )

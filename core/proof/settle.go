@@ -135,7 +135,7 @@ func (s *state) take(out *Report, at sequenced, r row) error {
 	case *settleRow:
 		return s.takeSettle(out, at, r)
 	}
-	return errors.New("the line has no meaning here")
+	return errors.New("no line of this kind may stand here")
 }
 
 // byTheClock reports whether a command makes what is due happen (docs/rules/rounds.md#due).

@@ -30,28 +30,28 @@ type idempotentCall struct {
 
 // begin returns the entry of a request. isFirst is true for the caller that must execute
 // it and close done.
-func (o *idempotencyCache) begin(repeat string, now tools.WallTime) (f *idempotentCall, isFirst bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for len(o.byExpiry) > 0 && o.byExpiry[0].expiresAt < now {
-		delete(o.entries, o.byExpiry[0].key)
-		o.byExpiry[0] = nil
-		o.byExpiry = o.byExpiry[1:]
+func (c *idempotencyCache) begin(repeat string, now tools.WallTime) (f *idempotentCall, isFirst bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.byExpiry) > 0 && c.byExpiry[0].expiresAt < now {
+		delete(c.entries, c.byExpiry[0].key)
+		c.byExpiry[0] = nil
+		c.byExpiry = c.byExpiry[1:]
 	}
-	if f, ok := o.entries[repeat]; ok {
+	if f, ok := c.entries[repeat]; ok {
 		return f, false
 	}
 	f = &idempotentCall{key: repeat, expiresAt: now + tools.WallTime(idempotencyTTL), done: make(chan struct{})}
-	o.entries[repeat] = f
-	o.byExpiry = append(o.byExpiry, f)
+	c.entries[repeat] = f
+	c.byExpiry = append(c.byExpiry, f)
 	return f, true
 }
 
 // runIdempotent calls do for the first of several exact repeats and returns its result to
 // all of them. If the command is marked and its outcome is unknown, a repeat executes again: it
 // gets the receipt of the first, or is the first itself.
-func runIdempotent[Out any](o *idempotencyCache, repeat string, now tools.WallTime, marked bool, do func() (Out, error)) (Out, error) {
-	f, isFirst := o.begin(repeat, now)
+func runIdempotent[Out any](c *idempotencyCache, repeat string, now tools.WallTime, marked bool, do func() (Out, error)) (Out, error) {
+	f, isFirst := c.begin(repeat, now)
 	if !isFirst {
 		<-f.done // bounded by the time budget of the first request
 		out, _ := f.out.(Out)
@@ -62,13 +62,13 @@ func runIdempotent[Out any](o *idempotencyCache, repeat string, now tools.WallTi
 	out, err := do()
 	f.out, f.err = out, err
 	if marked && errors.Is(err, engine.ErrUnknown) || err != nil && schemas.ErrorInfoOf(tools.ErrorOf(err).Code).Retry == schemas.Safe {
-		o.forget(repeat) // surely no effect: a repeat executes again
+		c.forget(repeat) // surely no effect: a repeat executes again
 	}
 	return out, err
 }
 
-func (o *idempotencyCache) forget(repeat string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.entries, repeat)
+func (c *idempotencyCache) forget(repeat string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, repeat)
 }

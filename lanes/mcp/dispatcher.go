@@ -56,11 +56,11 @@ type watch struct {
 
 func newDispatcher(e *engine.Engine) *dispatcher {
 	f := e.Follow() // before reading the seq, so that no event is missed
-	h := newStoppedDispatcher(e)
+	d := newStoppedDispatcher(e)
 	ctx, cancel := context.WithCancel(context.Background())
-	h.stop = cancel
-	go h.follow(ctx, f)
-	return h
+	d.stop = cancel
+	go d.follow(ctx, f)
+	return d
 }
 
 // newStoppedDispatcher returns a dispatcher at the engine's seq that does not follow the engine.
@@ -72,57 +72,59 @@ func newStoppedDispatcher(e *engine.Engine) *dispatcher {
 	}
 }
 
-func (h *dispatcher) close() {
-	h.stop()
+// close ends following, and returns when it has ended.
+func (d *dispatcher) close() {
+	d.stop()
+	<-d.done
 }
 
-func (h *dispatcher) follow(ctx context.Context, f *engine.Follower) {
-	defer close(h.done)
+func (d *dispatcher) follow(ctx context.Context, f *engine.Follower) {
+	defer close(d.done)
 	for {
 		b, err := f.Next(ctx)
 		if err != nil {
 			return
 		}
-		h.applyBatch(b)
+		d.applyBatch(b)
 	}
 }
 
-func (h *dispatcher) applyBatch(b *engine.Batch) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (d *dispatcher) applyBatch(b *engine.Batch) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for i := range b.Applied {
 		a := &b.Applied[i]
-		if a.Stamp.Seq <= h.seq {
+		if a.Stamp.Seq <= d.seq {
 			continue
 		}
-		h.seq = a.Stamp.Seq
+		d.seq = a.Stamp.Seq
 		for _, e := range a.Events {
-			h.applyEvent(e)
+			d.applyEvent(e)
 		}
 	}
-	if h.advanced != nil {
-		close(h.advanced)
-		h.advanced = nil
+	if d.advanced != nil {
+		close(d.advanced)
+		d.advanced = nil
 	}
 }
 
 // catchUp waits until the dispatcher has seen the command with a seq that the engine has applied. It
 // returns early when ctx or the dispatcher ends.
-func (h *dispatcher) catchUp(ctx context.Context, seq uint64) {
+func (d *dispatcher) catchUp(ctx context.Context, seq uint64) {
 	for {
-		h.mu.Lock()
-		if h.seq >= seq {
-			h.mu.Unlock()
+		d.mu.Lock()
+		if d.seq >= seq {
+			d.mu.Unlock()
 			return
 		}
-		if h.advanced == nil {
-			h.advanced = make(chan struct{})
+		if d.advanced == nil {
+			d.advanced = make(chan struct{})
 		}
-		advanced := h.advanced
-		h.mu.Unlock()
+		advanced := d.advanced
+		d.mu.Unlock()
 		select {
 		case <-advanced:
-		case <-h.done:
+		case <-d.done:
 			return
 		case <-ctx.Done():
 			return
@@ -130,29 +132,29 @@ func (h *dispatcher) catchUp(ctx context.Context, seq uint64) {
 	}
 }
 
-func (h *dispatcher) applyEvent(e core.Event) {
+func (d *dispatcher) applyEvent(e core.Event) {
 	switch e := e.(type) {
 	case *core.RoundChanged:
-		h.recordTransition(e.Round)
-		h.markets[e.Round.Market].wakeAll(func(w *watch) { w.roundsChanged[e.Round.Market], w.marketsChanged[e.Round.Market] = true, true })
-		h.rounds.wakeAll(func(*watch) {})
+		d.recordTransition(e.Round)
+		d.markets[e.Round.Market].wakeAll(func(w *watch) { w.roundsChanged[e.Round.Market], w.marketsChanged[e.Round.Market] = true, true })
+		d.rounds.wakeAll(func(*watch) {})
 	case *core.LevelChanged:
-		h.markets[e.Market].wakeAll(func(w *watch) { w.marketsChanged[e.Market] = true })
+		d.markets[e.Market].wakeAll(func(w *watch) { w.marketsChanged[e.Market] = true })
 	case *core.Filled:
-		h.markets[e.Market].wakeAll(func(w *watch) { w.marketsChanged[e.Market] = true })
+		d.markets[e.Market].wakeAll(func(w *watch) { w.marketsChanged[e.Market] = true })
 	}
-	if len(h.users) > 0 {
-		tools.AffectedUsers(e, func(u core.UserID) { h.users[u].wakeAll(func(w *watch) { w.accountChanged = true }) })
+	if len(d.users) > 0 {
+		tools.AffectedUsers(e, func(u core.UserID) { d.users[u].wakeAll(func(w *watch) { w.accountChanged = true }) })
 	}
 }
 
-func (h *dispatcher) recordTransition(r core.Round) {
-	if len(h.recent) == maxTransitions {
+func (d *dispatcher) recordTransition(r core.Round) {
+	if len(d.recent) == maxTransitions {
 		half := maxTransitions / 2
-		h.completeAfter = h.recent[half-1].seq
-		h.recent = append(h.recent[:0:0], h.recent[half:]...)
+		d.completeAfter = d.recent[half-1].seq
+		d.recent = append(d.recent[:0:0], d.recent[half:]...)
 	}
-	h.recent = append(h.recent, transition{h.seq, r})
+	d.recent = append(d.recent, transition{d.seq, r})
 }
 
 // wakeAll calls note for each watch and wakes it.
@@ -167,28 +169,28 @@ func (ws watchSet) wakeAll(note func(*watch)) {
 }
 
 // subscribe starts a watch.
-func (h *dispatcher) subscribe(w *watch) {
+func (d *dispatcher) subscribe(w *watch) {
 	w.wake, w.marketsChanged, w.roundsChanged = make(chan struct{}, 1), map[core.MarketID]bool{}, map[core.MarketID]bool{}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if w.user != 0 {
-		addWatch(h.users, w.user, w)
+		addWatch(d.users, w.user, w)
 	}
 	if w.rounds {
-		h.rounds[w] = struct{}{}
+		d.rounds[w] = struct{}{}
 	}
 	for _, m := range w.markets {
-		addWatch(h.markets, m, w)
+		addWatch(d.markets, m, w)
 	}
 }
 
-func (h *dispatcher) unsubscribe(w *watch) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	removeWatch(h.users, w.user, w)
-	delete(h.rounds, w)
+func (d *dispatcher) unsubscribe(w *watch) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	removeWatch(d.users, w.user, w)
+	delete(d.rounds, w)
 	for _, m := range w.markets {
-		removeWatch(h.markets, m, w)
+		removeWatch(d.markets, m, w)
 	}
 }
 
@@ -207,9 +209,9 @@ func removeWatch[K comparable](of map[K]watchSet, k K, w *watch) {
 }
 
 // takeChanges returns and clears the marks of a watch.
-func (h *dispatcher) takeChanges(w *watch) (accountChanged bool, marketsChanged, roundsChanged map[core.MarketID]bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (d *dispatcher) takeChanges(w *watch) (accountChanged bool, marketsChanged, roundsChanged map[core.MarketID]bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	accountChanged, marketsChanged, roundsChanged = w.accountChanged, w.marketsChanged, w.roundsChanged
 	w.accountChanged, w.marketsChanged, w.roundsChanged = false, map[core.MarketID]bool{}, map[core.MarketID]bool{}
 	return accountChanged, marketsChanged, roundsChanged
@@ -218,21 +220,21 @@ func (h *dispatcher) takeChanges(w *watch) (accountChanged bool, marketsChanged,
 // transitions returns the transitions after a seq, oldest first, and the seq up to which
 // they are complete. For rounds whose transitions are no longer kept it returns the
 // current state.
-func (h *dispatcher) transitions(after uint64) (list []transition, upTo uint64) {
-	h.mu.Lock()
-	upTo = h.seq
-	from := h.completeAfter
-	for _, t := range h.recent {
+func (d *dispatcher) transitions(after uint64) (list []transition, upTo uint64) {
+	d.mu.Lock()
+	upTo = d.seq
+	from := d.completeAfter
+	for _, t := range d.recent {
 		if t.seq > after {
 			list = append(list, t)
 		}
 	}
-	h.mu.Unlock()
+	d.mu.Unlock()
 	if after >= from {
 		return list, upTo
 	}
 	var older []transition
-	h.engine.Read(func(_ *venue.Venue, w *view.View) {
+	d.engine.Read(func(_ *venue.Venue, w *view.View) {
 		for r := range w.Rounds(0) {
 			if r.Seq > after && r.Seq <= from {
 				older = append(older, transition{r.Seq, r.Round})

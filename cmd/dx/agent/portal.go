@@ -91,7 +91,7 @@ func isCode(err error, code string) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// do sends one request and decodes the response into into, unless that is nil. It returns the
+// do sends one request and decodes the response into a value, unless that is nil. It returns the
 // response as it was received. body nil sends none.
 func (p *portal) do(ctx context.Context, method, path string, body, into any) ([]byte, error) {
 	var sent []byte

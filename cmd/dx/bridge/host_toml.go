@@ -39,7 +39,7 @@ func mergeTOML(old []byte, s *Server) ([]byte, error) {
 	merged := bytes.Join([][]byte{head, fragment, kept[at:]}, nil)
 	after, err := tables(merged)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot add a server to this file: %s is not an open table", serversTable), err)
+		return nil, errors.Join(fmt.Errorf("cannot add a server to this file: %s is a value in one line, and not a table that another one can be added to", serversTable), err)
 	}
 	if !reflect.DeepEqual(without(before, s.Name), without(after, s.Name)) {
 		return nil, errors.New("the change would touch more than one server")

@@ -10,7 +10,7 @@ import (
 // PipsPerDollar is the number of pips in a dollar.
 const PipsPerDollar = 10_000
 
-// Dollars is an amount of money in pips. A flag or an argument gives it in dollars.
+// Dollars is an amount of money that a flag or an argument gives in dollars. Its value is in pips.
 type Dollars uint64
 
 // UnmarshalText parses dollars, such as 20, $20 or 2.50, without rounding.

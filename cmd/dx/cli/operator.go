@@ -11,7 +11,7 @@ import (
 )
 
 // OperatorPost sends body to path of the admin listener at base, with the operator's token,
-// and decodes the response into into unless that is nil. A status of 300 or above is an
+// and decodes the response into a value, unless that is nil. A status of 300 or above is an
 // error.
 func OperatorPost(ctx context.Context, base, token, path, body string, into any) error {
 	r, err := http.NewRequestWithContext(ctx, "POST", base+path, strings.NewReader(body))
