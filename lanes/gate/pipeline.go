@@ -27,19 +27,19 @@ import (
 //	    decode                           // the lane's decoder
 //	    chargeBatch                      // the other N-1 tokens of a batch: rate_limited
 //	    waitSeq                          // min_seq
-//	    execute                          // an in-flight slot: shed; then the operation
+//	    the operation                    // with an in-flight slot: shed
 //
 //	Respond                              // the lane's encoder, or the error body
 //
-// The portal and the admin listener have no keys. Bind serves them: decode, execute,
-// Respond. A WebSocket command is one frame, so the event lane calls Authorize for the
+// The portal and the admin listener have no keys. Bind serves them: decode, the
+// operation, Respond. A WebSocket command is one frame, so the event lane calls Authorize for the
 // handshake and Charge for each frame.
 //
 // Invariants:
 //
 //  1. No input of an operation is decoded before authenticate, authorize and charge have
 //     succeeded.
-//  2. A request that fails before execute costs tokens and changes nothing else.
+//  2. A request that fails before the operation costs tokens and changes nothing else.
 //  3. A key that is revoked between authenticate and authorize fails at authorize.
 //  4. A deduplicated operation executes once for all exact repeats of a request, and each
 //     repeat gets the first response, unless the first surely had no effect
@@ -130,42 +130,63 @@ func checkTarget(r *http.Request, c *Call) error {
 
 // Run runs an operation for an authenticated call. decode fills the input from the lane's
 // request; Run calls it at most once.
-func Run[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error) (Out, error) {
+func Run[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error) (out Out, err error) {
 	c.Op = op.Name
-	if (op.Deduplicated || g.ReplayGuard) && !op.ReadOnly() && g.Venue.Engine.SendsMarks() && c.credentials != (Credentials{}) {
+	write, guarded := !op.ReadOnly(), g.ReplayGuard && !op.ReadOnly()
+	if write && (op.Deduplicated || guarded) && g.Venue.Engine.SendsMarks() && c.credentials != (Credentials{}) {
 		c.mark = markOf(c.ReplayKey())
 	}
-	if g.ReplayGuard && !op.ReadOnly() {
-		return runOnce(ctx, g, c, op, decode)
-	}
-	do := op.Do
-	if op.Deduplicated {
-		do = func(ctx context.Context, v *tools.Venue, caller tools.Caller, in *In) (Out, error) {
-			return runIdempotent(&g.idempotency, c.ReplayKey(), v.Config.Wall(), c.mark != nil, func() (Out, error) { return op.Do(ctx, v, caller, in) })
+	if guarded {
+		first, err := g.replays.add(c.ReplayKey(), g.Venue.Config.Wall())
+		if err == nil && !first && !op.Deduplicated {
+			err = tools.NewError("unauthorized")
+		}
+		if err != nil {
+			return out, err
 		}
 	}
-	return runStages(ctx, g, c, op, decode, do)
-}
-
-// runStages passes a call through the stages of Run, with do in the place of op.Do.
-func runStages[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error, do func(context.Context, *tools.Venue, tools.Caller, *In) (Out, error)) (out Out, err error) {
-	if err = g.authorizeSpec(c, &op.Spec); err != nil {
-		return out, err
+	// Exact repeats of a deduplicated operation get the response of the first: with ReplayGuard
+	// also if a stage before the operation rejected it, else only if the operation was reached.
+	once := func(do func() (Out, error)) (Out, error) {
+		if !op.Deduplicated {
+			return do()
+		}
+		return runIdempotent(&g.idempotency, c.ReplayKey(), g.Venue.Config.Wall(), c.mark != nil, do)
 	}
-	if err = g.Charge(c, op.Bucket, 1); err != nil {
-		return out, err
+	stages := func() (out Out, err error) {
+		if err = g.authorizeSpec(c, &op.Spec); err != nil {
+			return out, err
+		}
+		if err = g.Charge(c, op.Bucket, 1); err != nil {
+			return out, err
+		}
+		in := new(In)
+		if err = decode(in); err != nil {
+			return out, err
+		}
+		if err = g.chargeBatch(c, op.Bucket, op.Tokens(&g.Venue.Config, in)); err != nil {
+			return out, err
+		}
+		if err = g.waitSeq(ctx, in); err != nil {
+			return out, err
+		}
+		if op.PlacesOrders && g.InFlight > 0 { // docs/rules/limits.md#placements-in-hand
+			family := g.Venue.Engine.Owner(c.Key.User)
+			if err = g.inFlight.acquire(family, g.InFlight); err != nil {
+				return out, err
+			}
+			defer g.inFlight.release(family)
+		}
+		do := func() (Out, error) { return op.Do(ctx, g.Venue, g.Caller(c), in) }
+		if guarded {
+			return do()
+		}
+		return once(do)
 	}
-	in := new(In)
-	if err = decode(in); err != nil {
-		return out, err
+	if guarded {
+		return once(stages)
 	}
-	if err = g.chargeBatch(c, op.Bucket, op.Tokens(&g.Venue.Config, in)); err != nil {
-		return out, err
-	}
-	if err = g.waitSeq(ctx, in); err != nil {
-		return out, err
-	}
-	return execute(ctx, g, c, op, in, do)
+	return stages()
 }
 
 // Authorize is the stages authorize and charge, for a request that does not pass through
@@ -253,19 +274,6 @@ func (g *Gate) waitSeq(ctx context.Context, in any) error {
 		return g.Venue.Engine.WaitApplied(ctx, w.Since())
 	}
 	return nil
-}
-
-// execute calls do. A request that places orders holds an in-flight slot meanwhile
-// (docs/rules/limits.md#placements-in-hand).
-func execute[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], in *In, do func(context.Context, *tools.Venue, tools.Caller, *In) (Out, error)) (out Out, err error) {
-	if op.PlacesOrders && g.InFlight > 0 {
-		family := g.Venue.Engine.Owner(c.Key.User)
-		if err = g.inFlight.acquire(family, g.InFlight); err != nil {
-			return out, err
-		}
-		defer g.inFlight.release(family)
-	}
-	return do(ctx, g.Venue, g.Caller(c), in)
 }
 
 // Respond writes out with the given status, or the error body of err.

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"context"
 	"crypto/sha256"
 	"sync"
 
@@ -58,22 +57,4 @@ func (s *replayFilter) add(repeat string, now tools.WallTime) (first bool, err e
 	}
 	s.current[m] = struct{}{}
 	return true, nil
-}
-
-// runOnce runs a write under ReplayGuard. A repeat of a deduplicated operation gets the
-// first response, even if a stage before execute rejected it; any other repeat is
-// unauthorized.
-func runOnce[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error) (out Out, err error) {
-	now := g.Venue.Config.Wall()
-	first, err := g.replays.add(c.ReplayKey(), now)
-	do := func() (Out, error) { return runStages(ctx, g, c, op, decode, op.Do) }
-	switch {
-	case err != nil:
-		return out, err
-	case op.Deduplicated:
-		return runIdempotent(&g.idempotency, c.ReplayKey(), now, c.mark != nil, do)
-	case !first:
-		return out, tools.NewError("unauthorized")
-	}
-	return do()
 }
