@@ -213,8 +213,11 @@ func EnvironmentOf(name string) Environment {
 type Revision uint8
 
 const (
-	// RevisionOldest is the oldest revision that this program reads, that of dx 0.1.0. A new
-	// venue begins with it.
+	// RevisionNone is the revision before the first ActivateRules. It behaves like
+	// RevisionOldest.
+	RevisionNone Revision = 0
+
+	// RevisionOldest is the oldest revision that this program reads, that of dx 0.1.0.
 	RevisionOldest Revision = 6
 
 	// RevisionReplace adds ReplaceOrder. Before it a ReplaceOrder is UnknownOrder.
@@ -232,7 +235,7 @@ func (r Revision) Known() error {
 	switch {
 	case r > RevisionNewest:
 		return fmt.Errorf("rules of revision %d, this program knows up to %d: it was written by a newer version", r, RevisionNewest)
-	case r < RevisionOldest:
+	case r != RevisionNone && r < RevisionOldest:
 		return fmt.Errorf("rules of revision %d, which this program does not read: dx 0.1.0 does", r)
 	}
 	return nil

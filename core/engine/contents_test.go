@@ -6,16 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"duplex/core"
-	"duplex/core/replica"
 	"duplex/core/venue"
 	"duplex/core/view"
 )

@@ -29,7 +29,8 @@ var corpus = []struct {
 	seq      uint64
 	hash     string
 }{
-	{"journal-revision-8.tar.gz", core.RevisionForecasts, 616, "beed18ecc13d72bb9295a3c2347384f1c8f2f034307a1b0ec624f7dd4245e082"},
+	{"journal-revision-6.tar.gz", core.RevisionOldest, 634, "10f30594fde2cc44c5da35a36d1901dcaaef05b0bbf2dad6dcd1dd95351661b2"},
+	{"journal-revision-8.tar.gz", core.RevisionForecasts, 637, "c49a248bf8e867e3e037f57df676e3f8174eb9c140b0077c329ce835e3a09ee4"},
 }
 
 // TestCorpus replays every journal of the corpus, from its start, as dx verify --rules does, and from its
@@ -85,7 +86,7 @@ func TestCorpus(t *testing.T) {
 // dx verify, with the name of the version that reads them.
 func TestOlderThanRead(t *testing.T) {
 	for _, archive := range []string{"journal-format-1.tar.gz", "journal-revision-3.tar.gz"} {
-		dir := filepath.Join(unpackDir(t, filepath.Join("testdata", archive)), "journal")
+		dir := filepath.Join(unpackDir(t, filepath.Join("testdata/older", archive)), "journal")
 		_, err := Open(newClock().options(dir))
 		if err == nil || !strings.Contains(err.Error(), "dx 0.1.0 does") {
 			t.Errorf("%s is opened: %v", archive, err)
@@ -127,9 +128,13 @@ func TestRecordJournal(t *testing.T) {
 	o := c.options(dir)
 	o.CheckpointEvery = time.Second
 	e := mustOpen(t, o)
-	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
+	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest, Environment: core.EnvironmentLive})
 	do(t, e, &core.SetRules{Rules: core.DefaultRules()})
 	submitVaried(t, e, c)
+	r := do(t, e, &core.Marked{Mark: core.Mark{1, 2, 3}, SignedAt: c.now() / core.NsPerMs, Command: &core.ArmDeadman{User: 1, TimeoutMs: 600_000}})
+	if r.Reject != core.OK {
+		t.Fatal(r.Reject)
+	}
 	mustClose(t, e) // writes the snapshot
 	e = mustOpen(t, o)
 	submitAgents(t, e, c)

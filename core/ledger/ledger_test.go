@@ -319,13 +319,6 @@ func TestPerformance(t *testing.T) {
 	if err := again.RestorePerformance(nil); err == nil {
 		t.Error("the profit and loss of no account is accepted")
 	}
-
-	l.StartPerformance() // as if all of this were older than profit and loss
-	check("start", 1, Performance{Realized: 37_174 - 4_587})
-	l.Buy(1, 4, core.Yes, 1, 5_000, 63)
-	l.Reserve(1, 7_000, core.CauseOrder)
-	l.StartPerformance()
-	check("start with a position and a reservation", 1, Performance{Cost: 5_063, Realized: 37_174 - 4_587})
 }
 
 // TestCacheLines checks that an account and a holding are one cache line each.

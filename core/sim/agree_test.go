@@ -312,7 +312,7 @@ func TestModelAgrees(t *testing.T) {
 //	GOARCH=386 go test ./core/... -run Hash
 func TestHashIsTheSameEverywhere(t *testing.T) {
 	for revision, want := range map[core.Revision]string{
-		core.RevisionOldest:    "",
+		core.RevisionOldest:    "aa889a40e12454bfbdc360a99d1320ec54b2db937759cf80f289da4c0d03a9fb",
 		core.RevisionReplace:   "2ffe3cc3714fb1b97060c2ca99b0d21d5444f6c058eec56be1da0da9b9997fa8",
 		core.RevisionForecasts: "52b096ce0e8601feba904dc57729d76083b231e0674d3f7e7a745800025e5cf7",
 	} {

@@ -195,7 +195,7 @@ func TestTradersDay(t *testing.T) {
 	if cash, reserved := d.v.Balance(trader); cash+reserved != moved+profit+shares {
 		t.Errorf("the trader has %d + %d, and was given %d, made %d and got %d", cash, reserved, moved, profit, shares)
 	}
-	results := d.all.compare(t, d.w, caps, 0)
+	results := d.all.compare(t, d.w, caps)
 	n := len(d.all.rounds[trader])
 	t.Logf("%d orders in %d rounds, %d of them with a profit, %d rows, %d results of all accounts, profit %d; rounds %v", placed, n, wins, len(d.all.ledger[trader]), results, profit, d.ended)
 	if placed != orders || n < wantRounds || len(d.all.ledger[trader]) <= caps.Ledger || d.ended[core.Void] == 0 || wins == 0 || wins == n {

@@ -10,7 +10,6 @@ import (
 
 	"duplex/core"
 	"duplex/core/sim/model"
-	"duplex/core/venue"
 	"duplex/core/view"
 )
 

@@ -71,7 +71,11 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		x := pieceWriter{yield: yield}
 		x.enc = encoding.NewEncoder(&x.buf)
 		s := &m.state
-		x.head(stateFields)
+		fields := stateFields
+		if s.Rules.Revision == core.RevisionNone && len(s.Accounts) == 0 { // journals of dx 0.1.0 have the hash of such a state
+			fields = stateFieldsBefore
+		}
+		x.head(uint64(fields))
 		x.values(s.Now, s.Rules, s.Fees)
 		list(&x, s.Windows)
 		x.values(s.Ledger)
@@ -87,6 +91,9 @@ func (m *Image) Pieces() iter.Seq2[[]byte, error] {
 		}
 		if x.begin(m.withdrawals.Len()) {
 			m.withdrawals.Scan(func(_ uint64, w *core.Withdrawal) bool { return x.values(w) })
+		}
+		if fields == stateFieldsBefore {
+			return
 		}
 		x.values(s.LastKey)
 		list(&x, s.Performance)

@@ -28,6 +28,8 @@ type state struct {
 	Orders      []orderState // by market, bids before asks, each side in price-time order
 	Deposits    []core.Deposited
 	Withdrawals []core.Withdrawal
+
+	// The state before the first ActivateRules ends here, if it has no accounts.
 	LastKey     uint64 // the newest key's number
 	Performance []ledger.PerformanceState
 	Transfers   []core.Transferred
@@ -36,8 +38,8 @@ type state struct {
 	Approvals   []core.Approval // by id
 }
 
-// stateFields is the number of encoded fields of a state.
-const stateFields = 22
+// Numbers of encoded fields of a state, after and before the first ActivateRules.
+const stateFields, stateFieldsBefore = 22, 16
 
 type accountState struct {
 	_        struct{} `cbor:",toarray"`

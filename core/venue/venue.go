@@ -59,7 +59,7 @@ type Venue struct {
 	level *core.LevelChanged // the command's newest; the next change of the same level is added to it
 }
 
-// New returns an empty venue under the default rules of the oldest revision.
+// New returns an empty venue under the default rules, of which no revision is active yet.
 func New() *Venue {
 	v := &Venue{
 		fees:   core.DefaultFees(),
@@ -75,9 +75,7 @@ func New() *Venue {
 	for s := range v.last {
 		v.last[s] = -1
 	}
-	rules := core.DefaultRules()
-	rules.Revision = core.RevisionOldest
-	v.putRules(rules)
+	v.putRules(core.DefaultRules())
 	v.computeReservations()
 	return v
 }

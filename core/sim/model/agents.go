@@ -1,8 +1,6 @@
 package model
 
 import (
-	"cmp"
-	"maps"
 	"math"
 	"math/big"
 	"slices"

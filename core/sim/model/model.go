@@ -153,7 +153,7 @@ type AgentChange struct {
 	Rev   uint32
 }
 
-// New returns an empty venue under the oldest revision of the rules.
+// New returns an empty venue. No revision of the rules is active yet.
 func New() *Venue {
 	v := &Venue{
 		rules: core.DefaultRules(), fees: core.Fees{Taker: 250}, users: make([]user, 1), orders: map[core.OrderID]order{},
@@ -162,7 +162,6 @@ func New() *Venue {
 		operators: map[string]core.Operator{}, approvals: map[uint64]Approval{},
 		feesCollected: integer(0), deposits: integer(0), withdrawals: integer(0),
 	}
-	v.rules.Revision = core.RevisionOldest
 	for m := core.MarketID(1); m <= slots; m++ {
 		v.free = append(v.free, m)
 	}
