@@ -132,8 +132,8 @@ type ownedOrder struct {
 	outcome core.Outcome
 }
 
-// placementOf returns the placement of a command that places an order, else nil.
-func placementOf(cmd core.Command) *core.PlaceOrder {
+// PlacementOf returns the placement of a command that places an order, else nil.
+func PlacementOf(cmd core.Command) *core.PlaceOrder {
 	switch c := cmd.(type) {
 	case *core.PlaceOrder:
 		return c
@@ -147,7 +147,7 @@ func placementOf(cmd core.Command) *core.PlaceOrder {
 func (w *workload) accepted(cmd core.Command, seq uint64) {
 	switch c := cmd.(type) {
 	case *core.PlaceOrder, *core.ReplaceOrder:
-		p := placementOf(c)
+		p := PlacementOf(c)
 		w.orders = append(w.orders, ownedOrder{p.User, core.OrderID(seq), p.Market, p.Side, p.Outcome})
 	case *core.RequestWithdrawal:
 		w.withdrawals = append(w.withdrawals, seq)

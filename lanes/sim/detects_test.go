@@ -99,6 +99,10 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 			d.lowLimits = true
 			d.tamperGate = func(g *gate.Gate) { g.Venue.Config.WriteFloor = 1000 }
 		}, `want code "rate_limited"`},
+		{"a bucket of an account that is too large", func(d *simGate) {
+			d.lowLimits, d.replayGuard, d.accountRate = true, false, d.floor
+			d.tamperGate = func(g *gate.Gate) { g.Venue.Config.AccountRate = 1000 }
+		}, `want code "rate_limited"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var err error

@@ -9,7 +9,8 @@
 // A simulated network between client and venue delays, reorders and repeats requests, cuts
 // bodies, delivers them slowly, and loses answers. Keys are created and revoked while their
 // requests are in flight; some lack a scope, and some clients sign with a wrong clock. Some
-// seeds have small token buckets, and some run with the replay guard.
+// seeds have small token buckets, of each key or of each account too, and some run with the
+// replay guard.
 //
 //	gate          the gate and lanes of one run, and the state that a client can know
 //	network       pipes that can be cut

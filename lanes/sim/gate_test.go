@@ -31,6 +31,7 @@ type simGate struct {
 	deep.World
 	lowLimits   bool  // small token buckets
 	floor       int64 // write rate with lowLimits
+	accountRate int64 // of all keys of an account, with lowLimits; 0: no such bound
 	replayGuard bool
 	stats       stats
 
@@ -81,6 +82,9 @@ type stats struct {
 func newSimGate(w deep.World, seed uint64) *simGate {
 	d := &simGate{World: w, lowLimits: seed%4 == 3, floor: 1 + int64(seed/4%4), replayGuard: seed%3 == 2, keys: map[string]*key{}, signed: map[string]bool{}}
 	d.lowLimits = d.lowLimits && !d.replayGuard // a client cannot know whether a rejected replay cost a token
+	if seed/4%2 == 0 {
+		d.accountRate = d.floor + 1
+	}
 	d.stats.NotDone = map[string]int{}
 	d.expected.init()
 	return d
@@ -213,7 +217,7 @@ func (d *simGate) config() tools.Config {
 	t.UsdPerExtraRps = 1 << 40 // no extra tokens for volume
 	t.WriteFloor, t.ReadRate = 1_000_000, 1_000_000
 	if d.lowLimits {
-		t.WriteFloor, t.ReadRate = d.floor, 40
+		t.WriteFloor, t.ReadRate, t.AccountRate = d.floor, 40, d.accountRate
 	}
 	return t
 }
@@ -303,45 +307,64 @@ type tokenBucket struct {
 
 const token = 1_000_000_000
 
-// take takes n tokens at the time now. A time before the last one is the last one, unless it is a
-// second before it, which means that the clock was set back. If there are too few tokens, it returns
-// the milliseconds until the bucket holds again tokens.
-func (b *tokenBucket) take(n, again, now int64) (ok bool, wait int64) {
+// refill adds the tokens of the time since the last call. A time before the last one is the last one,
+// unless it is a second before it, which means that the clock was set back.
+func (b *tokenBucket) refill(now int64) {
 	if b.at-now < core.NsPerSec {
 		now = max(now, b.at)
 	}
 	b.left = min(b.burst*token, b.left+max(0, min(now-b.at, 1<<33))*b.rate)
 	b.at = now
-	if n*token <= b.left {
-		b.left -= n * token
-		return true, 0
-	}
-	if again > b.burst {
-		return false, 1000
-	}
-	missing := (again*token - b.left + b.rate - 1) / b.rate
-	return false, max(1, (missing+core.NsPerMs-1)/core.NsPerMs)
 }
 
-// charge takes n tokens of a key, as the gate does. See take for again.
-func (d *simGate) charge(k *key, which tools.Bucket, n, again int) (bool, int64) {
-	t := d.config()
-	id := fmt.Sprint(k.id, which)
-	b := d.buckets[id]
-	if b == nil {
-		b = &tokenBucket{at: d.Now()}
-		switch which {
-		case tools.Read:
-			b.rate, b.burst = t.ReadRate, 2*t.ReadRate
-		case tools.Write:
-			b.rate, b.burst = t.WriteFloor, t.WriteFloor
-		case tools.Cancel:
-			b.rate, b.burst = 2*t.WriteFloor, 2*t.WriteFloor
-		}
-		b.left = b.burst * token
-		d.buckets[id] = b
+// wait returns the milliseconds until the bucket holds n tokens.
+func (b *tokenBucket) wait(n int) int64 {
+	missing := int64(n)*token - b.left
+	switch {
+	case missing <= 0:
+		return 0
+	case int64(n) > b.burst:
+		return 1000
 	}
-	return b.take(int64(n), int64(again), d.Now())
+	return max(1, ((missing+b.rate-1)/b.rate+core.NsPerMs-1)/core.NsPerMs)
+}
+
+// charge takes n tokens of a key and of its account, or none of both, as the gate does. If there are too
+// few, it returns the milliseconds until both have again tokens.
+func (d *simGate) charge(k *key, which tools.Bucket, n, again int) (ok bool, wait int64) {
+	t := d.config()
+	var buckets []*tokenBucket
+	add := func(of any, rate, burst int64) {
+		id := fmt.Sprint(of, which)
+		if d.buckets[id] == nil {
+			d.buckets[id] = &tokenBucket{rate: rate, burst: burst, left: burst * token, at: d.Now()}
+		}
+		buckets = append(buckets, d.buckets[id])
+	}
+	switch which {
+	case tools.Read:
+		add(k.id, t.ReadRate, 2*t.ReadRate)
+	case tools.Write:
+		add(k.id, t.WriteFloor, t.WriteFloor)
+	case tools.Cancel:
+		add(k.id, 2*t.WriteFloor, 2*t.WriteFloor)
+	}
+	if shared := t.AccountRate * buckets[0].rate / t.WriteFloor; shared > 0 && which != tools.Read {
+		add(k.user, shared, shared)
+	}
+	ok = true
+	for _, b := range buckets {
+		b.refill(d.Now())
+		ok = ok && b.wait(n) == 0
+	}
+	for _, b := range buckets {
+		if ok {
+			b.left -= int64(n) * token
+		} else {
+			wait = max(wait, b.wait(again))
+		}
+	}
+	return ok, wait
 }
 
 // withinReplayWindow reports whether a timestamp in ms is within the window

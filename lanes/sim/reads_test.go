@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"duplex/core"
+	deep "duplex/core/sim"
 	"duplex/core/sim/model"
 )
 
@@ -208,7 +209,7 @@ func (l *readChecks) resolve() error {
 		q := l.unresolved[0]
 		l.simGate.unresolved = l.unresolved[1:]
 		for _, cmd := range q.cmds {
-			c := placementOf(cmd)
+			c := deep.PlacementOf(cmd)
 			rows := l.rowsOf(c.User, func(r *row) bool { return r.ClientID == c.ClientID })
 			if rows == nil {
 				rows = []any{}

@@ -144,17 +144,6 @@ func accountOf(cmd core.Command) core.UserID {
 	return u
 }
 
-// placementOf returns the placement of a command that places an order, else nil.
-func placementOf(cmd core.Command) *core.PlaceOrder {
-	switch c := cmd.(type) {
-	case *core.PlaceOrder:
-		return c
-	case *core.ReplaceOrder:
-		return &c.PlaceOrder
-	}
-	return nil
-}
-
 // withFault returns a copy of a placement with the fault that decoding finds and the core
 // rejects.
 func withFault(c *core.PlaceOrder) *core.PlaceOrder {
@@ -745,7 +734,7 @@ func (d *simGate) keyRevoked(id string) bool {
 
 // resolveLater records a placement with unknown outcome, for resolve.
 func (d *simGate) resolveLater(q *request) {
-	if placementOf(q.cmds[0]) != nil {
+	if deep.PlacementOf(q.cmds[0]) != nil {
 		d.unresolved = append(d.unresolved, q)
 	}
 }

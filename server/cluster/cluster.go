@@ -50,7 +50,7 @@ type Options struct {
 	readSyncs func() (WALSyncs, error) // default ReadWALSyncs
 
 	forceNew bool   // a new cluster of this member alone
-	token    string // what etcd derives the id of a cluster that forms from, with its members
+	token    string // part of initialToken: the chain after which a recovered cluster begins
 }
 
 // Cluster is this member of a cluster: etcd's server, the configuration that the members agree on,
@@ -62,6 +62,7 @@ type Cluster struct {
 	base       uint64 // number of the group before the first one in etcd
 	logKey     string // of the log in etcd
 	archive    string // folder of the archive and the snapshots
+	forming    string // formingID
 	lock       *fileutil.LockedFile
 	etcd       *embed.Etcd
 	client     *clientv3.Client
@@ -222,6 +223,9 @@ func (c *Cluster) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := c.checkIdentity(); err != nil {
+		return err
+	}
+	if c.forming, err = c.opt.formingID(); err != nil {
 		return err
 	}
 	if c.toPeers, err = c.opt.peerClient(roleMember); err != nil {

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
+	"go.etcd.io/etcd/client/pkg/v3/types"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -39,38 +41,29 @@ func startEtcd(o *Options) (*embed.Etcd, error) {
 	}
 	cfg := embed.NewConfig()
 	cfg.Name, cfg.Dir = o.Name, dir
-	scheme := "http"
 	if o.Cert != "" {
-		scheme = "https"
 		cfg.PeerTLSInfo = transport.TLSInfo{
 			CertFile: o.Cert, KeyFile: o.Key, TrustedCAFile: o.CA, ClientCertAuth: true, AllowedCNs: []string{roleMember},
 		}
 		cfg.TlsMinVersion = "TLS1.3"
 	}
-	peer := func(hostPort string) url.URL { return url.URL{Scheme: scheme, Host: hostPort} }
-	initial := ""
-	for i, a := range o.Members {
-		u := peer(a.Peer)
-		if i > 0 {
-			initial += ","
-		}
-		initial += a.Name + "=" + u.String()
+	for _, a := range o.Members {
 		if a.Name == o.Name {
-			cfg.AdvertisePeerUrls = []url.URL{u}
+			cfg.AdvertisePeerUrls = []url.URL{o.peerURL(a.Peer)}
 		}
 	}
 	listen, err := listenAddress(o.PeerListen)
 	if err != nil {
 		return nil, err
 	}
-	cfg.ListenPeerUrls = []url.URL{peer(listen)}
+	cfg.ListenPeerUrls = []url.URL{o.peerURL(listen)}
 	if cfg.ListenClientUrls, cfg.AdvertiseClientUrls, err = clientSocket(dir); err != nil {
 		return nil, err
 	}
 	if len(cfg.ListenClientUrls) == 0 {
 		o.Log.Warn("etcd's own tools cannot reach this member: the path of the data directory is too long for a socket", "data", o.Dir)
 	}
-	cfg.InitialCluster, cfg.InitialClusterToken = initial, "duplex"+o.token
+	cfg.InitialCluster, cfg.InitialClusterToken = o.initialMembers(), o.initialToken()
 	if o.Join {
 		cfg.ClusterState = embed.ClusterStateFlagExisting
 	}
@@ -90,6 +83,45 @@ func startEtcd(o *Options) (*embed.Etcd, error) {
 		_ = os.Chmod(c.Path, 0o600) // the folder is 0700 already
 	}
 	return e, nil
+}
+
+func (o *Options) peerURL(hostPort string) url.URL {
+	if o.Cert != "" {
+		return url.URL{Scheme: "https", Host: hostPort}
+	}
+	return url.URL{Scheme: "http", Host: hostPort}
+}
+
+// initialMembers and initialToken are what etcd derives the id of a cluster that forms from. The master
+// key is part of the token, so that a member with another one is of another cluster for etcd too. While
+// the key is replaced, a member has two, and the last one is that of the cluster.
+func (o *Options) initialMembers() string {
+	var list []string
+	for _, a := range o.Members {
+		u := o.peerURL(a.Peer)
+		list = append(list, a.Name+"="+u.String())
+	}
+	return strings.Join(list, ",")
+}
+
+func (o *Options) initialToken() string {
+	return "duplex" + o.token + fingerprint(o.MasterKeys[len(o.MasterKeys)-1], ID{})
+}
+
+// clusterHeader has the id of etcd's cluster in each answer of the peer port.
+const clusterHeader = "X-Etcd-Cluster-ID"
+
+// formingID is the id of etcd's cluster if this member forms it.
+func (o *Options) formingID() (string, error) {
+	urls, err := types.NewURLsMap(o.initialMembers())
+	if err != nil {
+		return "", err
+	}
+	c, err := membership.NewClusterFromURLsMap(zap.NewNop(), o.initialToken(), urls)
+	if err != nil {
+		return "", err
+	}
+	return c.ID().String(), nil
 }
 
 // closeEtcd stops etcd. Its own Close hangs while the server is not ready, which takes a majority.

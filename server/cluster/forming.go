@@ -16,8 +16,10 @@ import (
 // starts etcd only when others say that it is new:
 //
 //   - another member runs etcd and says that this one never took part, or
-//   - so many others have no data either that they and this one are a majority: the cluster forms.
+//   - so many others have no data either, and the same master key and list of members, that they and this
+//     one are a majority: the cluster forms.
 //
+// It is refused if the cluster formed with another master key or list, or if a majority is about to.
 // Until then it waits, and says on its peer port, to other members, that it has no data.
 
 const (
@@ -76,7 +78,10 @@ func (c *Cluster) serveForming() (stop func(), err error) {
 		l = tls.NewListener(l, config)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+formingPath, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, map[string]string{"name": c.opt.Name}) })
+	mux.HandleFunc("GET "+formingPath, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(clusterHeader, c.forming)
+		writeJSON(w, map[string]string{"name": c.opt.Name})
+	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan struct{})
 	go func() {
@@ -90,10 +95,10 @@ func (c *Cluster) serveForming() (stop func(), err error) {
 }
 
 // mayForm asks every other member once. The error says who does not answer; it is final if this member
-// has taken part.
+// has taken part, or must not.
 func (c *Cluster) mayForm(ctx context.Context) (bool, error) {
 	var errs []error
-	without := 1 // members without data, this one included
+	without, other := 1, 0 // members without data: of the cluster that this one would form, it included; of another
 	for _, a := range c.opt.Members {
 		if a.Name == c.opt.Name {
 			continue
@@ -102,6 +107,11 @@ func (c *Cluster) mayForm(ctx context.Context) (bool, error) {
 		switch {
 		case isFinal(err):
 			return false, err
+		case errors.Is(err, errOtherCluster):
+			if other++; other > len(c.opt.Members)/2 {
+				return false, finalError{err}
+			}
+			errs = append(errs, err)
 		case err != nil:
 			errs = append(errs, err)
 		case known:
@@ -122,7 +132,11 @@ func (c *Cluster) askForming(ctx context.Context, a Address) (known bool, err er
 		return err == nil, err
 	}
 	var reply struct{ Name string }
-	if err := c.toPeers.get(ctx, a.Peer, formingPath, &reply); err != nil {
+	cluster, err := c.toPeers.getOfCluster(ctx, a.Peer, formingPath, &reply)
+	if err == nil && cluster != c.forming {
+		err = errOtherCluster
+	}
+	if err != nil {
 		return false, fmt.Errorf("%s: %w", a.Name, err)
 	}
 	if !slices.Contains(c.opt.Members, Address{reply.Name, a.Peer}) {

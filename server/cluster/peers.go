@@ -324,6 +324,18 @@ func (p *peerClient) get(ctx context.Context, address, path string, into any) er
 	return p.send(ctx, http.MethodGet, address, path, into)
 }
 
+// getOfCluster is get from a peer port, with the id of etcd's cluster.
+func (p *peerClient) getOfCluster(ctx context.Context, address, path string, into any) (cluster string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	body, header, err := p.request(ctx, http.MethodGet, address, path)
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	return header.Get(clusterHeader), decodeReply(body, into)
+}
+
 // send sends a request without a body, and reads the JSON document of the reply.
 func (p *peerClient) send(ctx context.Context, method, address, path string, into any) error {
 	body, _, err := p.request(ctx, method, address, path)
@@ -331,6 +343,10 @@ func (p *peerClient) send(ctx context.Context, method, address, path string, int
 		return err
 	}
 	defer body.Close()
+	return decodeReply(body, into)
+}
+
+func decodeReply(body io.Reader, into any) error {
 	return json.NewDecoder(io.LimitReader(body, 1<<20)).Decode(into)
 }
 

@@ -29,7 +29,7 @@ func (c *Cluster) loadConfig(ctx context.Context) error {
 		if c.opt.Join || c.identity != nil && !begin.Forming {
 			return errors.New("the configuration has not arrived")
 		}
-		b, err := json.Marshal(newConfig(c.opt.Members, begin.Base, begin.Node, c.opt.Settings, c.opt.MasterKeys[0]))
+		b, err := json.Marshal(newConfig(c.opt.Members, begin.Base, begin.Node, c.opt.Settings, c.opt.MasterKeys[len(c.opt.MasterKeys)-1]))
 		if err != nil {
 			return finalError{err}
 		}

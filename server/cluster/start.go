@@ -84,8 +84,12 @@ func errTookPart(name string) error {
 	return &OptionError{"data", fmt.Errorf("%s has taken part in this cluster with other data: replace it (dx cluster add under a new name or address, remove, promote)", name)}
 }
 
+// errOtherCluster refuses a member that would form another cluster than the one that answers.
+var errOtherCluster = &SettingError{Setting: "the master key or --cluster"}
+
 // askMembership asks the peer ports of the other members whether this member has no vote. A final
-// error means that it has taken part in the cluster before.
+// error means that it has taken part in the cluster before, or that the cluster formed with another
+// master key or list.
 func (c *Cluster) askMembership(ctx context.Context) (learner bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -103,11 +107,13 @@ func (c *Cluster) askMembership(ctx context.Context) (learner bool, err error) {
 	return false, errors.Join(errs...)
 }
 
-// askMember asks the peer port of one other member.
+// askMember asks the peer port of one other member. Of a learner the master key is compared when it has
+// the configuration: the id of a cluster does not follow its list of members.
 func (c *Cluster) askMember(ctx context.Context, a Address) (learner bool, err error) {
 	self := slices.IndexFunc(c.opt.Members, func(a Address) bool { return a.Name == c.opt.Name })
 	var list []membership.Member
-	if err := c.toPeers.get(ctx, a.Peer, "/members", &list); err != nil {
+	cluster, err := c.toPeers.getOfCluster(ctx, a.Peer, "/members", &list)
+	if err != nil {
 		return false, err
 	}
 	for _, m := range list {
@@ -116,6 +122,9 @@ func (c *Cluster) askMember(ctx context.Context, a Address) (learner bool, err e
 		}
 		if len(m.ClientURLs) > 0 { // a member publishes them when it has a leader
 			return false, finalError{errTookPart(c.opt.Name)}
+		}
+		if !m.IsLearner && cluster != c.forming {
+			return false, finalError{errOtherCluster}
 		}
 		return m.IsLearner, nil
 	}

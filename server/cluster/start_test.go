@@ -122,6 +122,62 @@ func TestMemberThatLostEverythingWaits(t *testing.T) {
 	}
 }
 
+// TestOtherMasterKeyNeverStartsEtcd checks that a member which has no data and another master key than
+// the majority, or another list of members, is refused before it starts etcd, beside members that form
+// the cluster and beside members that run; and that one with the old key too is not.
+func TestOtherMasterKeyNeverStartsEtcd(t *testing.T) {
+	t.Parallel()
+	r := prepareTrial(t, 3)
+	another := []byte("another")
+	wrong := r.options[2]
+	wrong.MasterKeys = [][]byte{another}
+	started := func(o *Options) bool {
+		_, err := os.Stat(filepath.Join(o.Dir, "etcd"))
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	check := func(when string, err error) {
+		t.Helper()
+		if differs := (*SettingError)(nil); !errors.As(err, &differs) {
+			t.Errorf("%s: %v", when, err)
+		}
+		if started(&wrong) {
+			t.Errorf("%s: etcd has started", when)
+		}
+	}
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	go func() {
+		c, err := Open(ctx, wrong)
+		if err == nil {
+			err = errors.Join(errors.New("it has started"), c.Close())
+		}
+		ended <- err
+	}()
+	await(t, "the member with another key waits", func() bool {
+		resp, err := http.Get("http://" + wrong.Members[2].Peer + formingPath)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil
+	})
+	var both sync.WaitGroup
+	for i := range 2 {
+		both.Go(func() { r.start(i) })
+	}
+	both.Wait()
+	check("while the others form the cluster", <-ended)
+	check("beside members that run", r.refusedStart(wrong))
+	wrong.MasterKeys, wrong.Join = [][]byte{another}, true
+	check("with --join", r.refusedStart(wrong))
+	wrong = r.options[2]
+	wrong.Members = slices.Clone(wrong.Members)
+	wrong.Members[1].Peer = newHost() + ":7000"
+	check("with another list", r.refusedStart(wrong))
+	r.options[2].MasterKeys = [][]byte{another, masterKey}
+	r.startAll()
+}
+
 // TestOptions checks which options are refused, and that the error names them.
 func TestOptions(t *testing.T) {
 	t.Parallel()
