@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"duplex/core"
 	"duplex/lanes/lanetest"
 	"duplex/tools"
 )
@@ -22,19 +24,19 @@ const (
 // toolset core, each of which must exist.
 func TestToolsetsAreSmall(t *testing.T) {
 	d := newTestVenue(t)
-	all, core := 0, 0
+	all, small := 0, 0
 	for _, x := range d.lane.tools {
 		all += len(x.definition)
 		if slices.Contains(tools.CoreToolset, x.spec.Name) {
-			core += len(x.definition)
+			small += len(x.definition)
 		}
 	}
-	t.Logf("all: %d tools, %d tokens; core: %d tools, %d tokens", len(d.lane.tools), all/4, len(tools.CoreToolset), core/4)
-	if all/4 > maxAllTokens || core/4 > maxCoreTokens || len(tools.CoreToolset) > tools.MaxCoreTools {
-		t.Errorf("all: %d tokens; core: %d tools, %d tokens", all/4, len(tools.CoreToolset), core/4)
+	t.Logf("all: %d tools, %d tokens; core: %d tools, %d tokens", len(d.lane.tools), all/4, len(tools.CoreToolset), small/4)
+	if all/4 > maxAllTokens || small/4 > maxCoreTokens || len(tools.CoreToolset) > tools.MaxCoreTools {
+		t.Errorf("all: %d tokens; core: %d tools, %d tokens", all/4, len(tools.CoreToolset), small/4)
 	}
 	holdsFigure(t, fmt.Sprintf("| `all` | %d | %s |", len(d.lane.tools), hundreds(all/4)))
-	holdsFigure(t, fmt.Sprintf("| `core` | %d | %s |", len(tools.CoreToolset), hundreds(core/4)))
+	holdsFigure(t, fmt.Sprintf("| `core` | %d | %s |", len(tools.CoreToolset), hundreds(small/4)))
 	holdsFigure(t, "The core: `"+strings.Join(tools.CoreToolset, "`, `")+"`.")
 	for name, in := range map[string]bool{"get_account": true, "get_price_history": true, "submit_forecast": true, "get_balance": false} { // get_account has the cash
 		if slices.Contains(tools.CoreToolset, name) != in {
@@ -44,6 +46,32 @@ func TestToolsetsAreSmall(t *testing.T) {
 	for _, name := range tools.CoreToolset {
 		if d.lane.byName[name] == nil {
 			t.Errorf("core has %s, which is no tool", name)
+		}
+	}
+}
+
+// TestToolsOfDoctor tests that each page which shows dx mcp doctor has the number of tools that a key with
+// the scopes read and trade is offered.
+func TestToolsOfDoctor(t *testing.T) {
+	offered, reads := 0, 0
+	for _, x := range newTestVenue(t).lane.tools {
+		if x.spec.Scope == core.ScopeWithdraw {
+			continue
+		}
+		if offered++; x.spec.ReadOnly() {
+			reads++
+		}
+	}
+	want := fmt.Sprintf("tools: %d, of which %d change nothing", offered, reads)
+	for _, page := range []string{"../../README.md", "../../docs/guides/agents.md", "../../docs/guides/operators.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, shown := range regexp.MustCompile(`tools: \d+, of which \d+ change nothing`).FindAllString(string(text), -1) {
+			if shown != want {
+				t.Errorf("%s has %q, want %q", page, shown, want)
+			}
 		}
 	}
 }
