@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"duplex/client"
 	"duplex/internal/logbuffer"
 	"duplex/schemas"
 )
@@ -464,19 +465,86 @@ func (c *clusterTrial) tryAt(i int, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestClusterPause stops the leader's process for 1 s, and in the long form for 5 and 30 s too, so that
-// it wakes up in a venue that has gone on without it, with requests that it never answered. It must
-// answer nothing from before but repeats: everything acknowledged is there once.
+// TestClusterMajorityLost kills exactly two of three members with -9 under load, those beside the leader
+// or the leader and another one. While they are dead the third confirms no write; its reads are served
+// until it has had no contact with a leader for --stale-after, and then none is. With one of the two back,
+// trading goes on.
+//
+//	go test ./cmd/dx -run ClusterMajorityLost -clusterrounds 100 -v -timeout 60m
+func TestClusterMajorityLost(t *testing.T) {
+	skipUnlessLong(t)
+	const stale = 5 * time.Second // so that a read surely comes before it
+	c := startCluster(t, append(slices.Clone(loadRates), "--stale-after", stale.String())...)
+	l, g := c.load(), gaps{}
+	l.answered(200)
+	for n := range 2 * fewRounds() {
+		l.answered(50)
+		left := (c.leader() + n%2) % 3
+		first, second := (left+1)%3, (left+2)%3
+		for _, v := range []int{first, second} {
+			c.signal(v, syscall.SIGKILL)
+		}
+		c.kill(first)
+		c.kill(second)
+		l.use(left)
+		c.waitState(left, "isolated")
+		reader := client.New(c.url(left, 8080), l.traders[0].key.APIKey, l.traders[0].key.secret, client.MaxAttempts(1), client.WithHTTPClient(c.http))
+		if _, err := reader.Balance(t.Context()); err != nil {
+			t.Errorf("a read of a member that has just become isolated: %v", err)
+		}
+		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			_, err := reader.Balance(t.Context())
+			if codeOf(err) == "node_behind" {
+				break
+			}
+			if err != nil || time.Now().After(deadline) {
+				t.Fatalf("a read of an isolated member: %v", err)
+			}
+		}
+		before, tried := l.confirmed()
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			if _, again := l.confirmed(); again >= tried+100 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("the load sends nothing")
+			}
+		}
+		if now, _ := l.confirmed(); now != before {
+			t.Errorf("%d writes were confirmed by one member of three", now-before)
+		}
+		if _, err := reader.CancelAll(t.Context(), schemas.CancelAll{}); codeOf(err) != "shed" {
+			t.Errorf("a write to one member of three: %v", err)
+		}
+		if _, err := reader.Balance(t.Context()); codeOf(err) != "node_behind" {
+			t.Errorf("a later read of one member of three: %v", err)
+		}
+		l.resetLongest()
+		c.start(first)
+		c.waitServing(first)
+		c.waitServing(left)
+		l.use(left, first)
+		l.answered(100)
+		g.add("one of two dead members back", l.resetLongest())
+		c.start(second)
+		c.waitServing(second)
+		l.use(0, 1, 2)
+		l.answered(50)
+	}
+	l.finish()
+	g.log(t)
+}
+
+// TestClusterPause stops the leader's process for 1, 5 and 30 s, so that it wakes up in a venue that has
+// gone on without it, with requests that it never answered. It must answer nothing from before but
+// repeats: everything acknowledged is there once.
 func TestClusterPause(t *testing.T) {
 	skipUnlessLong(t)
 	c := startCluster(t, loadRates...)
 	l, g := c.load(), gaps{}
 	l.answered(200)
-	pauses := []time.Duration{time.Second}
-	if *clusterRounds >= 20 {
-		pauses = append(pauses, 5*time.Second, 30*time.Second)
-	}
-	for n := range fewRounds() {
+	pauses := []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
+	for n := range max(len(pauses), fewRounds()) {
 		pause := pauses[n%len(pauses)]
 		l.answered(50)
 		leader := c.leader()

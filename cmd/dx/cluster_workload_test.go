@@ -417,6 +417,24 @@ func (l *workload) resetLongest() time.Duration {
 	return d
 }
 
+// confirmed returns how many writes were acknowledged, and how many requests were sent again.
+func (l *workload) confirmed() (writes, again int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	writes = l.deposits
+	for _, acknowledged := range l.accounts {
+		if acknowledged {
+			writes++
+		}
+	}
+	for _, t := range l.traders {
+		t.mu.Lock()
+		writes += len(t.newest)
+		t.mu.Unlock()
+	}
+	return writes, l.again
+}
+
 // halt ends the load although its last requests are not answered.
 func (l *workload) halt() {
 	l.halted.Store(true)

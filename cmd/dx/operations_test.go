@@ -41,12 +41,9 @@ func readMetrics(t *testing.T, admin, token string) string {
 	return string(page)
 }
 
-// The alerts and the dashboard use only metrics and labels that /metrics of a single machine, of a
-// member of a cluster or of a follower has.
+// TestAlertsAndDashboardNameWhatThereIs checks that the alerts and the dashboard use only metrics that
+// /metrics of a single machine has, but for those of a cluster.
 func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("five processes")
-	}
 	p := start(t, t.TempDir(), "--sessions")
 	p.devFile()
 	runCommand("call", "GET", "/v1/nothing")      // an error response
@@ -56,11 +53,31 @@ func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
 		_ = ws.CloseNow()
 		t.Error("a handshake without a key")
 	}
+	there := metricNames(readMetrics(t, p.dev.Admin, p.dev.OperatorToken))
+	checkMetricsAsked(t, there, 30, func(name string) bool { return !strings.HasPrefix(name, clusterMetrics) })
+}
+
+// TestClusterAlerts checks the metrics of a cluster that the alerts and the dashboard use, and further ones
+// for the operator, on a member and a follower.
+func TestClusterAlerts(t *testing.T) {
+	skipUnlessLong(t)
 	c := startCluster(t)
 	f := c.follow()
 	f.start(0)
 	f.waitState("serving")
-	page := readMetrics(t, p.dev.Admin, p.dev.OperatorToken) + readMetrics(t, c.url(0, 8082), clusterOperator) + readMetrics(t, f.url(8082), clusterOperator)
+	there := metricNames(readMetrics(t, c.url(0, 8082), clusterOperator) + readMetrics(t, f.url(8082), clusterOperator))
+	checkMetricsAsked(t, there, 15, func(name string) bool { return strings.HasPrefix(name, clusterMetrics) })
+	for _, name := range []string{"archive_unsynced_bytes", "compacted_number", "follow_streams", "follow_cut_total"} {
+		if !there[clusterMetrics+name] {
+			t.Errorf("no %s%s", clusterMetrics, name)
+		}
+	}
+}
+
+const clusterMetrics = "duplex_cluster_"
+
+// metricNames are the names that a query can have of the metrics of a page.
+func metricNames(page string) map[string]bool {
 	there := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (duplex_\w+) (\w+)`).FindAllStringSubmatch(page, -1) {
 		there[m[1]] = true
@@ -68,6 +85,13 @@ func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
 			there[m[1]+part] = m[2] == "histogram"
 		}
 	}
+	return there
+}
+
+// checkMetricsAsked checks that those of the metrics that the alerts and the dashboard ask for which belong
+// here are there, and that they are at least so many.
+func checkMetricsAsked(t *testing.T, there map[string]bool, least int, belongs func(name string) bool) {
+	t.Helper()
 	asked := 0
 	for _, name := range []string{"alerts.yml", "grafana.json"} {
 		text, err := os.ReadFile(filepath.Join(operations, name))
@@ -78,18 +102,16 @@ func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
 			t.Errorf("%s is no JSON", name)
 		}
 		for _, m := range regexp.MustCompile(`duplex_\w+`).FindAllString(string(text), -1) {
+			if !belongs(m) {
+				continue
+			}
 			if asked++; !there[m] {
 				t.Errorf("%s asks for %s, which /metrics does not tell", name, m)
 			}
 		}
 	}
-	if asked < 30 {
+	if asked < least {
 		t.Errorf("only %d metrics are asked for", asked)
-	}
-	for _, name := range []string{"archive_unsynced_bytes", "compacted_number", "follow_streams", "follow_cut_total"} { // for the operator
-		if !there["duplex_cluster_"+name] {
-			t.Errorf("no duplex_cluster_%s", name)
-		}
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 package cluster
 
 import (
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -67,10 +70,38 @@ func openMarket(t *testing.T, e *engine.Engine, now func() int64) {
 	}
 }
 
-// result is what callers saw in one run.
+// result is what callers saw in one run, and what the logs did.
 type result struct {
 	perSecond float64
 	p50, p99  time.Duration
+	size      float64 // commands of a group
+	syncs     float64 // of the log, or of all logs of etcd, for each group
+	sync      time.Duration
+	cpu       time.Duration // of this process, for each command
+}
+
+// processorTime is that of this process so far.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// logged counts what engines and logs have done so far.
+func logged(t *testing.T, engines []*engine.Engine) (groups, commands uint64, syncs WALSyncs) {
+	t.Helper()
+	for _, e := range engines {
+		groups += e.Stats().Groups.Load()
+		commands += e.Stats().Commands.Load()
+	}
+	syncs, err := ReadWALSyncs() // the log of a single machine is a WAL of etcd too
+	if err != nil {
+		t.Fatal(err)
+	}
+	return groups, commands, syncs
 }
 
 var nextClientID atomic.Uint64
@@ -78,14 +109,16 @@ var nextClientID atomic.Uint64
 // place lets the callers place orders for a while, each on its engine, in batches of a size.
 func place(t *testing.T, engines []*engine.Engine, batch int) result {
 	t.Helper()
-	var all sync.WaitGroup
+	var callers sync.WaitGroup
 	var mu sync.Mutex
 	var times []time.Duration
 	ctx, cancel := context.WithTimeout(t.Context(), throughputFor)
 	defer cancel()
+	groups, commands, syncs := logged(t, engines)
+	cpu := processorTime(t)
 	begun := time.Now()
 	for i := range throughputCallers {
-		all.Go(func() {
+		callers.Go(func() {
 			e, user := engines[i%len(engines)], core.UserID(i+1)
 			var own []time.Duration
 			for ctx.Err() == nil {
@@ -105,14 +138,20 @@ func place(t *testing.T, engines []*engine.Engine, batch int) result {
 			times = append(times, own...)
 		})
 	}
-	all.Wait()
+	callers.Wait()
 	took := time.Since(begun)
+	cpu = processorTime(t) - cpu
+	groupsNow, commandsNow, syncsNow := logged(t, engines)
 	slices.Sort(times)
 	n := len(times)
 	if n == 0 {
 		t.Fatal("nothing was answered")
 	}
-	return result{float64(n*batch) / took.Seconds(), times[n/2], times[n*99/100]}
+	all, synced := float64(groupsNow-groups), float64(syncsNow.Count-syncs.Count)
+	return result{
+		float64(n*batch) / took.Seconds(), times[n/2], times[n*99/100],
+		float64(commandsNow-commands) / all, synced / all, time.Duration((syncsNow.Sum - syncs.Sum) / synced * 1e9), cpu / time.Duration(n*batch),
+	}
 }
 
 // TestThroughput measures a single machine's log and a cluster of three members in this process, in
@@ -181,7 +220,9 @@ func TestThroughput(t *testing.T) {
 			base = "file, 20"
 		}
 		rate, p50, p99 := func(x result) float64 { return x.perSecond }, func(x result) float64 { return x.p50.Seconds() * 1e3 }, func(x result) float64 { return x.p99.Seconds() * 1e3 }
-		t.Logf("%-15s %8.0f/s (%.2f)  p50 %6.2f ms (%.1f)  p99 %6.2f ms (%.1f)", k.name, median(k.name, rate), median(k.name, rate)/median(base, rate),
-			median(k.name, p50), median(k.name, p50)/median(base, p50), median(k.name, p99), median(k.name, p99)/median(base, p99))
+		size, syncs := func(x result) float64 { return x.size }, func(x result) float64 { return x.syncs }
+		sync, cpu := func(x result) float64 { return x.sync.Seconds() * 1e3 }, func(x result) float64 { return x.cpu.Seconds() * 1e6 }
+		t.Logf("%-15s %8.0f/s (%.2f)  p50 %6.2f ms (%.1f)  p99 %6.2f ms (%.1f); %.1f commands a group, %.1f syncs a group of %.2f ms; %.0f µs of processor time a command", k.name, median(k.name, rate), median(k.name, rate)/median(base, rate),
+			median(k.name, p50), median(k.name, p50)/median(base, p50), median(k.name, p99), median(k.name, p99)/median(base, p99), median(k.name, size), median(k.name, syncs), median(k.name, sync), median(k.name, cpu))
 	}
 }
