@@ -372,17 +372,3 @@ func (h *history[T, P]) decode(d *decoder, u core.UserID) {
 	}
 	h.dropOldChunks()
 }
-
-// restore fills an empty history with entries, the last of which has number next-1. It
-// panics if the first would have a number below 1.
-func (h *history[T, P]) restore(list []T, next uint64) {
-	if next <= uint64(len(list)) {
-		panic("more entries than numbers")
-	}
-	h.next = next - uint64(len(list))
-	h.first = h.next
-	var scratch []byte
-	for _, x := range list {
-		h.add(x, &scratch)
-	}
-}
