@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"duplex/client"
+	"time"
 	"duplex/schemas"
 )
 
@@ -32,6 +33,13 @@ func TestOrderFlags(t *testing.T) {
 		{"a price and --market", Order{Side: "sell", Outcome: "no", Qty: 10, Price: "@40", Market: true}, "--price: a market order has no limit price"},
 		{"--max-cost is not a number", Order{Side: "buy", Outcome: "no", Qty: 1, MaxCost: "lots"}, "--max-cost"},
 	} {
+		{"a time in force without a price", Order{Side: "buy", Outcome: "yes", Qty: 10, TIF: "ioc"}, "--tif: is for an order with a price, such as @55"},
+		{"a post-only order without a price", Order{Side: "buy", Outcome: "yes", Qty: 10, PostOnly: true}, "--post-only: is for an order with a price"},
+		{"a time in force", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", TIF: "ioc"}, `"tif":"ioc"`},
+		{"gtt", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", TIF: "gtt", Expires: time.Minute, PostOnly: true}, `"tif":"gtt"`},
+		{"gtt without a time", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", TIF: "gtt"}, "--expires: --tif gtt needs the time"},
+		{"a time without gtt", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", Expires: time.Minute}, "--expires: is for --tif gtt"},
+		{"ioc and post-only", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", TIF: "ioc", PostOnly: true}, "--post-only: is for an order that can rest"},
 		in, err := c.cmd.buildOrder()
 		body, _ := schemas.Body(in)
 		text := string(body)
