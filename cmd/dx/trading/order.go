@@ -162,11 +162,20 @@ func (o *Order) makeMarketOrder(in *schemas.PlaceOrder) (err error) {
 	return err
 }
 
-// slippage is how far beyond the best price a market order without --worst trades, in pips. It is
-// that of the trading screen.
-const slippage = 200
+// Slippage is how far beyond the best price of the other side a market order trades that names no worst
+// price, in pips. It is SLIP of the trading screen.
+const Slippage = 200
 
-// defaultWorst returns the worst tick of a market order that names none: slippage beyond the best
+// Worst is the worst price of a market order that names none, in pips: Slippage beyond the best price of
+// the other side.
+func Worst(side string, best int64) int64 {
+	if side == "sell" {
+		return max(schemas.TickMin, best-Slippage)
+	}
+	return min(schemas.TickMax, best+Slippage)
+}
+
+// defaultWorst returns the worst tick of a market order that names none: Slippage beyond the best
 // price of the other side. It is nil if a mandate's price collar is tighter, since the venue then
 // applies the collar.
 func defaultWorst(ctx context.Context, c *client.Client, in schemas.PlaceOrder) (*schemas.Int, error) {
@@ -185,7 +194,7 @@ func defaultWorst(ctx context.Context, c *client.Client, in schemas.PlaceOrder) 
 	return in.WorstTick, nil // the placement repeats any other error
 }
 
-// worstTick is the price slippage beyond the best of the other side; nil if that side is empty.
+// worstTick is the price Slippage beyond the best of the other side; nil if that side is empty.
 func worstTick(in *schemas.PlaceOrder, book *schemas.Orderbook) *schemas.Int {
 	own, other := book.Yes, book.No
 	if in.Outcome == "no" {
@@ -195,12 +204,12 @@ func worstTick(in *schemas.PlaceOrder, book *schemas.Orderbook) *schemas.Int {
 		if len(own) == 0 {
 			return nil
 		}
-		return schemas.Ptr(schemas.Int(max(schemas.TickMin, own[0][0]-slippage)))
+		return schemas.Ptr(schemas.Int(Worst("sell", own[0][0])))
 	}
 	if len(other) == 0 {
 		return nil
 	}
-	return schemas.Ptr(schemas.Int(min(schemas.TickMax, 10_000-other[0][0]+slippage)))
+	return schemas.Ptr(schemas.Int(Worst("buy", 10_000-other[0][0])))
 }
 
 // parseCents parses a price in cents, such as 55 or @55.5, without rounding.
