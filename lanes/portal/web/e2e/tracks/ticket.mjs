@@ -1,8 +1,9 @@
 // Orders, from a first trade to a lost connection, on one screen.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { eventually } from '../eventually.mjs'
 import { clientOf, freshId } from '../venue.mjs'
-import { CHANGING_S, FAR, act, admin, browser, button, charted, cleared, clipped, closeAll, context, eventually, expected, fills, hit, list, live, open, other, page, placed, rests, roomy, run, same, select, snap, tab, test, trader, venue } from '../harness.mjs'
+import { CHANGING_S, FAR, act, admin, browser, button, charted, cleared, clipped, closeAll, context, expected, fills, hit, list, live, open, other, page, placed, rests, roomy, run, same, select, snap, tab, test, trader, venue } from '../harness.mjs'
 
 const LAST_MS = 8000 // before the end of a round, within its settlement window of 10 s
 const MANY = 50 // orders, more than a key can write at once
