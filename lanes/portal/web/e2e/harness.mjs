@@ -46,6 +46,7 @@ export async function run(steps, begin = open) {
       const begun = Date.now()
       try {
         await step()
+        browser.forgive()
         assert.deepEqual(browser.troubles, [])
         console.log(`ok    ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`)
       } catch (e) {
