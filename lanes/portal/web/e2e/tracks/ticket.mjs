@@ -356,11 +356,12 @@ await run({
 
   async 'the chart is full when it opens, and stays so over a reload'() {
     const full = async () => test('chart').evaluate((e) => ({ ...e.dataset }))
+    const r = await roomy()
+    await eventually('an own fill', async () => (await trader.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: r.market_id, side: 'buy', outcome: 'yes', type: 'market', qty: 1, max_cost: '10300' })).body.filled_qty === 1)
     await page.reload()
     await live()
-    await roomy()
-    const first = await eventually('the history', async () => ((f) => Number(f.points) > 20 && Number(f.mids) > 20 && f)(await full()))
-    assert.ok(Number(first.mine) > 0, 'own fills are marked')
+    await select(r.category)
+    const first = await eventually('the history and own fills', async () => ((f) => Number(f.points) > 20 && Number(f.mids) > 20 && Number(f.mine) > 0 && f)(await full()))
     assert.ok(Number(first.strike) > 0 && Number(first.windows) > 0, `a strike of ${first.strike}, ${first.windows} settlement windows`)
     await charted('after a reload')
     const newest = () => test('chart').evaluate((e) => e.plot.index.at(-1).time)
