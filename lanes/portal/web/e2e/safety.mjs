@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { eventually } from './eventually.mjs'
 import { clientOf, freshId } from './venue.mjs'
-import { FAR, ROUND_MS, SCREENS, admin, button, everyScreen, expected, faultless, go, limit, list, live, open, page, roomy, run, select, snap, tab, test, theme, trader, venue } from './harness.mjs'
+import { FAR, ROUND_MS, SCREENS, admin, button, everyScreen, expected, faultless, go, limit, list, live, open, page, prices, roomy, run, select, snap, tab, test, theme, trader, venue } from './harness.mjs'
 
 const READY = '.submit:not([aria-disabled=true])'
 const COMPARED = 100 // previews in each theme
@@ -483,6 +483,7 @@ export async function safety(width) {
           await dead
           await route.abort()
         })
+        await prices('of their colors')
         await page.locator('.submit').click()
         await page.locator('form[data-stage="sending"]').waitFor()
       })
@@ -495,6 +496,7 @@ export async function safety(width) {
         await test('price-age').filter({ hasText: /\d+ s old/ }).and(page.locator(':visible')).first().waitFor()
         assert.ok(await page.locator('.submit').isDisabled())
         await page.locator('form[data-stage="asking"]').waitFor()
+        await prices('grey')
         await snap(`${name}-killed`)
         await faultless(name)
       })
