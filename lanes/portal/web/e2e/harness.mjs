@@ -219,12 +219,13 @@ export async function prices(state) {
       swatch.remove()
       const shown = [...document.querySelectorAll(prices)].filter((e) => e.checkVisibility() && /\d/.test(e.textContent))
       const colors = Object.groupBy(shown, (e) => getComputedStyle(e).color)
-      return { grey, narrow: innerWidth < 920, colors: Object.fromEntries(Object.entries(colors).map(([color, all]) => [color, all.map((e) => e.textContent)])) }
+      const bars = [...document.querySelectorAll('.bar.known')].map((e) => getComputedStyle(e).filter)
+      return { grey, bars, narrow: innerWidth < 920, colors: Object.fromEntries(Object.entries(colors).map(([color, all]) => [color, all.map((e) => e.textContent)])) }
     }, PRICES.join())
     const all = Object.values(seen.colors).flat().length
     const channels = seen.grey.match(/\d+/g).map(Number)
     assert.ok(Math.max(...channels) - Math.min(...channels) < 32, `${seen.grey} is no grey`)
-    return all >= (seen.narrow ? 1 : 10) && (seen.colors[seen.grey] ?? []).length === (state === 'grey' ? all : 0)
+    return all >= (seen.narrow ? 1 : 10) && seen.bars.every((f) => f === (state === 'grey' ? 'grayscale(1)' : 'none')) && (seen.colors[seen.grey] ?? []).length === (state === 'grey' ? all : 0)
   }).catch((e) => assert.fail(`${e.message}: ${JSON.stringify(seen)}`))
 }
 
