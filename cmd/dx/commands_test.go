@@ -82,6 +82,8 @@ func TestCommands(t *testing.T) {
 		{"orders", "orders", 0, "No resting orders."},
 		{"all orders of a series", "orders --all " + series, 0, "executed"},
 		{"orders by status", "orders --json --status executed " + market, 0, `{"orders":[{"order_id":"`},
+		{"orders of a status that is not", "orders --status all", 2, `--status: "all" is not one of resting, partially_filled, executed, canceled, expired, rejected; --all lists orders of every status`},
+		{"a time in force without a price", "order buy yes 3 --tif ioc " + market, 2, "--tif: is for an order with a price, such as @55"},
 		{"orders of two kinds", "orders --all --status executed", 2, "can't be used together"},
 		{"orders of a series as JSON", "orders --all --limit 1 --json " + series, 0, `"cursor":"","as_of_seq":"`},
 		{"fills", "fills " + series, 0, "taker"},

@@ -23,7 +23,7 @@ type topCmd struct {
 }
 
 func (t *topCmd) Help() string {
-	return `Up and down select a series, q quits, ? shows the keys. b and s open a ticket to buy or sell, c one to sell what you hold, x cancels your orders in the market; nothing is sent before you answer y to what it would do. A ticket without a limit is a market order that fills at most 5 cents beyond the best price. A ticket closes when its round ends.
+	return `Up and down select a series, q quits, ? shows the keys. b and s open a ticket to buy or sell, c closes what you hold, first by redeeming pairs of YES and NO and then by selling the rest, x cancels your orders in the market; nothing is sent before you answer y to what it would do. A ticket without a limit is a market order that fills at most 2 cents beyond the best price. A ticket closes when its round ends.
 
 ▲ marks a price above the strike or a taker of YES, ▼ the opposite, * a level with an order of yours. YES is the probability that the orders of others imply: the middle of bid and ask, or a bound (≥, ≤) if one side is empty. RESULTS has the last rounds, newest first: Y, N, or - for a void one.
 

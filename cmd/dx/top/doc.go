@@ -1,5 +1,5 @@
 // Package top is the terminal screen of `dx top`: every series with its results, for the selected
-// one its book and its trades, the caller's orders and positions, a ticket to place and cancel orders,
+// one its book and its trades, the caller's orders and positions, a ticket to place and cancel orders and to redeem pairs,
 // and for the operator of a cluster its members.
 //
 //	Run            sends events of the stream and results of calls as messages

@@ -31,6 +31,7 @@ type Options struct {
 	Preview          func(id int, o schemas.PlaceOrder) PreviewMsg // gives the order its client_order_id
 	Place            func(id int, o schemas.PlaceOrder) PlacedMsg
 	CancelAll        func(id int, market uint32) CanceledMsg
+	Redeem           func(id int, market uint32, pairs int64) RedeemedMsg
 	ReadMembers      func() MembersMsg // nil: the members of a cluster are not shown
 	Now              func() time.Time  // the venue's clock
 }
@@ -144,6 +145,11 @@ type (
 	}
 	// CanceledMsg is the result of a cancel-all.
 	CanceledMsg struct {
+		Ticket int
+		Err    error
+	}
+	// RedeemedMsg is the result of a redemption of pairs.
+	RedeemedMsg struct {
 		Ticket int
 		Err    error
 	}

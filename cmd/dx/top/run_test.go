@@ -99,6 +99,23 @@ func TestTicketAgainstAVenue(t *testing.T) {
 	if done := o.CancelAll(5, 1); done.Err != nil || done.Ticket != 5 {
 		t.Errorf("%+v", done)
 	}
+	// Two trades with another account make a pair.
+	k = h.NewKey(2, core.ScopeRead|core.ScopeTrade)
+	maker := client.New(h.URL, k.ID, k.Secret)
+	maker.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
+	for id, own := range []string{"yes", "no"} {
+		for outcome, by := range map[string]*client.Client{own: c, map[string]string{"yes": "no", "no": "yes"}[own]: maker} {
+			if _, err := by.PlaceOrder(t.Context(), schemas.PlaceOrder{ClientOrderID: schemas.U64(10 + id), MarketID: 1, Side: "buy", Outcome: outcome, Tick: schemas.Ptr(schemas.Int(5000)), Qty: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if done := o.Redeem(6, 1, 1); done.Err != nil || done.Ticket != 6 {
+		t.Errorf("%+v", done)
+	}
+	if done := o.Redeem(7, 1, 1); done.Err == nil {
+		t.Error("a pair was redeemed twice")
+	}
 	if l, err := c.Orders(t.Context(), schemas.ListOrders{Status: "resting"}); err != nil || len(l.Orders) != 0 {
 		t.Errorf("%+v, %v", l, err)
 	}

@@ -23,11 +23,12 @@ const (
 	sending          // waits for the result; keys do nothing
 )
 
-// ticket is an order, or a cancel-all, that the user is about to send. It belongs to one round: if
-// that ends, the ticket closes. Only y sends it, and only once.
+// ticket is an order, a redemption of pairs or a cancel-all that the user is about to send. It belongs to
+// one round: if that ends, the ticket closes. Only y sends it, and only once.
 type ticket struct {
 	phase   phase
-	cancel  bool // cancels all orders in the market instead of placing one
+	cancel  bool  // cancels all orders in the market instead of placing one
+	pairs   int64 // redeems so many pairs instead of placing an order
 	round   schemas.Round
 	series  string
 	side    string
@@ -45,26 +46,29 @@ const (
 
 const maxField = 7 // characters
 
-// slippage is how far beyond the best price a market order may fill, in pips.
-const slippage = 500
-
 // openTicket opens a ticket for the selected series.
 func (m *Model) openTicket(side string) {
 	m.openFor(ticket{phase: editing, side: side, outcome: "yes", fields: [2]string{"10", ""}})
 }
 
-// openClose asks the venue what selling all that is held and free would do, YES first.
+// openClose closes what is held and free in the order of the trading screen: it asks whether to redeem the
+// pairs, and without pairs it asks the venue what selling would do.
 func (m Model) openClose() (tea.Model, tea.Cmd) {
 	p := m.positionIn(&m.rows[m.selected])
-	outcome, free := "yes", p.YesQty-p.YesReserved
-	if free == 0 {
-		outcome, free = "no", p.NoQty-p.NoReserved
-	}
-	if free == 0 {
+	yes, no := p.YesQty-p.YesReserved, p.NoQty-p.NoReserved
+	switch pairs := min(yes, no); {
+	case yes+no == 0:
 		m.message = fmt.Sprintf("You hold nothing free to sell in %s.", allSeries[m.selected])
 		return m, nil
+	case pairs > 0:
+		m.openFor(ticket{phase: confirming, pairs: pairs})
+		return m, nil
 	}
-	m.openFor(ticket{phase: editing, side: "sell", outcome: outcome, fields: [2]string{fmt.Sprint(free), ""}})
+	outcome := "yes"
+	if no > 0 {
+		outcome = "no"
+	}
+	m.openFor(ticket{phase: editing, side: "sell", outcome: outcome, fields: [2]string{fmt.Sprint(yes + no), ""}})
 	if m.ticket.phase == closed {
 		return m, nil
 	}
@@ -95,6 +99,8 @@ func (m *Model) openFor(t ticket) {
 			return
 		}
 		t.text = fmt.Sprintf("Cancel your %s in %s?", trading.Count(here, "resting order"), t.series)
+	case t.pairs > 0:
+		t.text = fmt.Sprintf("Redeem %s of YES and NO in %s for %s?", trading.Count(int(t.pairs), "pair"), t.series, cli.FormatDollars(t.pairs*cli.PipsPerDollar))
 	}
 	m.tickets++
 	m.ticket, m.message = t, ""
@@ -145,10 +151,16 @@ func (m Model) onConfirmKey(name string, repeated bool) (tea.Model, tea.Cmd) {
 			market := t.round.MarketID
 			return m, func() tea.Msg { return m.opt.CancelAll(id, market) }
 		}
+		if t.pairs > 0 {
+			market, pairs := t.round.MarketID, t.pairs
+			return m, func() tea.Msg { return m.opt.Redeem(id, market, pairs) }
+		}
 		order := t.order
 		return m, func() tea.Msg { return m.opt.Place(id, order) }
 	case (name == "n" || name == "esc") && t.cancel:
 		m.ticket, m.message = ticket{}, "Nothing was canceled."
+	case (name == "n" || name == "esc") && t.pairs > 0:
+		m.ticket, m.message = ticket{}, "Nothing was redeemed."
 	case name == "n" || name == "esc":
 		t.phase, t.text = editing, ""
 	}
@@ -212,8 +224,7 @@ func (m *Model) buildOrder() (o schemas.PlaceOrder, err error) {
 	return o, nil
 }
 
-// worstPrice is the worst price of a market order in pips of its outcome: the best price and the
-// slippage; 0 if there is no price.
+// worstPrice is the worst price of a market order in pips of its outcome; 0 if there is no price.
 func (m *Model) worstPrice() int64 {
 	t := &m.ticket
 	at := int(t.round.Category) - 1
@@ -226,9 +237,9 @@ func (m *Model) worstPrice() int64 {
 	}
 	switch {
 	case t.side == "buy" && ask > 0:
-		return min(ask+slippage, schemas.TickMax)
+		return trading.Worst("buy", ask)
 	case t.side == "sell" && bid > 0:
-		return max(bid-slippage, schemas.TickMin)
+		return trading.Worst("sell", bid)
 	}
 	return 0
 }
@@ -242,7 +253,7 @@ func opposite(pips int64) int64 {
 
 // previewAgain refreshes the preview of a ticket that waits for y, because the book moves.
 func (m Model) previewAgain() tea.Cmd {
-	if m.ticket.phase != confirming || m.ticket.cancel {
+	if m.ticket.phase != confirming || m.ticket.cancel || m.ticket.pairs > 0 {
 		return nil
 	}
 	id, order := m.tickets, m.ticket.order
@@ -284,11 +295,25 @@ func (m *Model) onCanceled(c CanceledMsg) {
 	m.ticket = ticket{}
 }
 
+func (m *Model) onRedeemed(r RedeemedMsg) {
+	if r.Ticket != m.tickets || m.ticket.phase != sending {
+		return
+	}
+	m.message = fmt.Sprintf("Redeemed %s in %s for %s. c sells what is left.", trading.Count(int(m.ticket.pairs), "pair"), m.ticket.series, cli.FormatDollars(m.ticket.pairs*cli.PipsPerDollar))
+	if r.Err != nil {
+		m.message = cli.Explain(r.Err).Error()
+	}
+	m.ticket = ticket{}
+}
+
 // ticketLines are the ticket: its fields, two lines of text, and its keys.
 func (m *Model) ticketLines() []string {
 	t := &m.ticket
 	first := bold.Render(" CANCEL") + " " + t.series
-	if !t.cancel {
+	switch {
+	case t.pairs > 0:
+		first = bold.Render(" REDEEM") + " " + t.series
+	case !t.cancel:
 		limit := "limit " + m.fieldText(priceField) + "¢"
 		if t.fields[priceField] == "" {
 			limit = "limit " + m.fieldText(priceField) + " at market"

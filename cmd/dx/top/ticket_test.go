@@ -93,14 +93,14 @@ func TestTicketFields(t *testing.T) {
 		keys string
 		want string // side outcome qty type tick worst max_cost, or part of the text
 	}{
-		{"b enter", "buy yes 10 market - 5900 103000"},
-		{"b n enter", "buy no 10 market - 5300 103000"},
-		{"s enter", "sell yes 10 market - 4700 0"},
-		{"s n enter", "sell no 10 market - 4100 0"},
-		{"s b s 5 enter", "sell yes 105 market - 4700 0"},
+		{"b enter", "buy yes 10 market - 5600 103000"},
+		{"b n enter", "buy no 10 market - 5000 103000"},
+		{"s enter", "sell yes 10 market - 5000 0"},
+		{"s n enter", "sell no 10 market - 4400 0"},
+		{"s b s 5 enter", "sell yes 105 market - 5000 0"},
 		{"b tab 3 . 5 enter", "buy yes 10  350 - 0"},
 		{"b down 9 9 backspace x ! enter", "buy yes 10  900 - 0"},
-		{"b . enter", "buy yes 10 market - 5900 103000"},
+		{"b . enter", "buy yes 10 market - 5600 103000"},
 		{"b backspace backspace backspace enter", "contracts: a whole number"},
 		{"b backspace backspace 0 enter", "contracts: a whole number"},
 		{"b tab 1 0 0 enter", "limit: prices are in cents"},
@@ -257,21 +257,41 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestClose checks that c asks to sell what is held and free, YES first, and that nothing held opens no
-// ticket.
+// TestClose checks that c asks to redeem the pairs that are held and free, then to sell the rest, and that
+// nothing held opens no ticket.
 func TestClose(t *testing.T) {
-	s := busy(t).play("c")
-	if o := s.m.ticket.order; s.m.ticket.phase != confirming || o.Side != "sell" || o.Outcome != "yes" || o.Qty != 40 || *o.WorstTick != 4700 {
+	s := busy(t).play("c", "n") // holds 40 YES and 2 NO
+	if len(s.redeemed) != 0 || s.m.message != "Nothing was redeemed." || s.m.ticket.phase != closed {
+		t.Errorf("%v %q", s.redeemed, s.m.message)
+	}
+	if s.play("c"); s.m.ticket.text != "Redeem 2 pairs of YES and NO in BTC 60s for $2.00?" || s.m.previewAgain() != nil {
+		t.Errorf("%q", s.m.ticket.text)
+	}
+	if s.play("y"); !slices.Equal(s.redeemed, [][2]int64{{7, 2}}) || len(s.sent) != 0 || s.m.message != "Redeemed 2 pairs in BTC 60s for $2.00. c sells what is left." {
+		t.Errorf("%v %v %q", s.redeemed, s.sent, s.m.message)
+	}
+	holds := func(p schemas.Position) {
+		p.MarketID, p.Generation = 7, 1
+		s.send(AccountMsg{Positions: map[uint32]schemas.Position{7: p}})
+	}
+	holds(schemas.Position{YesQty: 38})
+	s.play("c")
+	if o := s.m.ticket.order; s.m.ticket.phase != confirming || o.Side != "sell" || o.Outcome != "yes" || o.Qty != 38 || *o.WorstTick != 5000 {
 		t.Fatalf("phase %d, %+v", s.m.ticket.phase, o)
 	}
 	if s.play("y"); len(s.sent) != 1 {
 		t.Errorf("sent %v", s.sent)
 	}
-	s.send(AccountMsg{Positions: map[uint32]schemas.Position{7: {MarketID: 7, Generation: 1, YesQty: 40, YesReserved: 40, NoQty: 2}}})
+	holds(schemas.Position{YesQty: 40, YesReserved: 40, NoQty: 2})
 	if s.play("c"); s.m.ticket.outcome != "no" || s.m.ticket.order.Qty != 2 {
 		t.Errorf("%+v", s.m.ticket)
 	}
 	if s := busy(t).play("j", "c"); s.m.ticket.phase != closed || s.m.message != "You hold nothing free to sell in BTC 5m." {
 		t.Errorf("phase %d, %q", s.m.ticket.phase, s.m.message)
+	}
+	s = busy(t).play("c")
+	s.m.ticket.phase = sending
+	if s.send(RedeemedMsg{s.m.tickets, errors.New("draining")}); s.m.message != "draining" || s.m.ticket.phase != closed {
+		t.Errorf("%q", s.m.message)
 	}
 }

@@ -33,6 +33,7 @@ type stage struct {
 
 	sent     []schemas.PlaceOrder
 	canceled []uint32
+	redeemed [][2]int64 // market and pairs
 }
 
 func open(t *testing.T) *stage {
@@ -55,6 +56,10 @@ func open(t *testing.T) *stage {
 		CancelAll: func(id int, market uint32) CanceledMsg {
 			s.canceled = append(s.canceled, market)
 			return CanceledMsg{Ticket: id}
+		},
+		Redeem: func(id int, market uint32, pairs int64) RedeemedMsg {
+			s.redeemed = append(s.redeemed, [2]int64{int64(market), pairs})
+			return RedeemedMsg{Ticket: id}
 		},
 	})
 	return s
@@ -206,6 +211,7 @@ func TestScreens(t *testing.T) {
 		"a preview":               busy(t).send(append(press("b"), tea.WindowSizeMsg{Width: 80, Height: 18})...).send(press("enter")...).send(PreviewMsg{Ticket: 1, Order: schemas.PlaceOrder{Side: "buy", Outcome: "yes", Qty: 10}, Preview: schemas.Preview{Status: "executed", Fills: []schemas.OutcomeFill{{TickYes: 5400, Qty: 10}}, Fee: 622, WorstLoss: 54_622, BestPayout: 100_000, CashAfter: 99_884_778}}),
 		"a bad preview":           busy(t).send(press("b", "enter")...).send(PreviewMsg{Ticket: 1, Err: &client.Error{Wire: schemas.ErrorOf("insufficient_balance"), Status: 409}}),
 		"a cancel":                busy(t).send(press("x")...),
+		"a redemption":            busy(t).send(press("c")...),
 		"short":                   busy(t).send(tea.WindowSizeMsg{Width: 80, Height: 18}),
 		"too small":               busy(t).send(tea.WindowSizeMsg{Width: 60, Height: 20}),
 		"more orders":             busy(t).send(AccountMsg(many)),

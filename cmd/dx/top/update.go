@@ -29,6 +29,8 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.onPlaced(msg)
 	case CanceledMsg:
 		m.onCanceled(msg)
+	case RedeemedMsg:
+		m.onRedeemed(msg)
 	case MembersMsg:
 		m.members.onRead(msg)
 	case tea.WindowSizeMsg:

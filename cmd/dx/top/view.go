@@ -80,7 +80,8 @@ const keyHelp = " up/down: series  b: buy  s: sell  c: close  x: cancel all  ?: 
 const helpText = `
  up, down     select a series; the keys below act in its market
  b, s         buy or sell: fill in the ticket, enter shows what it would do
- c            close: sell all you hold, YES first, no more than 5 cents lower
+ c            close: redeem the pairs of YES and NO, then sell the rest, no
+              more than 2 cents lower
  x            cancel all your orders
  y, n         send it, or not: nothing is sent before y
  q, esc       quit; esc closes a ticket

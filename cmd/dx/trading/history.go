@@ -10,6 +10,7 @@ import (
 
 	"duplex/client"
 	"duplex/cmd/dx/cli"
+	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -31,6 +32,13 @@ Examples:
 }
 
 func (o *Orders) Run(ctx context.Context, out io.Writer) error {
+	if o.Status != "" {
+		for s := range strings.SplitSeq(o.Status, ",") {
+			if !slices.Contains(core.OrderStatuses(), s) {
+				return cli.BadFlag("status", fmt.Errorf("%q is not one of %s; --all lists orders of every status", s, strings.Join(core.OrderStatuses(), ", ")))
+			}
+		}
+	}
 	c, err := o.connect()
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type Order struct {
 	Market        bool          `help:"Place a market order. This is the default without a price."`
 	Worst         string        `help:"Worst acceptable price of a market order, in cents. Default: 2 cents beyond the best price of the other side."`
 	MaxCost       string        `help:"Maximum to spend in dollars, fees included. A market buy without it may spend $1 and the fee per contract."`
-	TIF           string        `help:"Time in force: gtc, gtt, ioc or fok." enum:",gtc,gtt,ioc,fok" default:""`
+	TIF           string        `help:"Time in force of an order with a price: gtc, gtt, ioc or fok." enum:",gtc,gtt,ioc,fok" default:""`
 	Expires       time.Duration `help:"With --tif gtt: cancel the order after this time, such as 30s."`
 	Group         uint32        `help:"Group number, for dx cancel --all --group."`
 	PostOnly      bool          `help:"Cancel the order if it would fill at once."`
@@ -98,6 +98,9 @@ func (o *Order) buildOrder() (in schemas.PlaceOrder, err error) {
 		ClientOrderID: schemas.U64(o.ClientOrderID), MarketID: schemas.Int(o.MarketID), Side: o.Side, Outcome: o.Outcome, Qty: schemas.Int(o.Qty), TIF: o.TIF,
 		GroupID: schemas.Int(o.Group), PostOnly: o.PostOnly, ReduceOnly: o.ReduceOnly, CancelOnPause: o.CancelOnPause, StpMaker: o.StpMaker,
 	}
+	if err := o.checkTime(); err != nil {
+		return in, err
+	}
 	if o.ClientOrderID == 0 {
 		in.ClientOrderID = schemas.U64(time.Now().UnixNano())
 	}
@@ -108,7 +111,7 @@ func (o *Order) buildOrder() (in schemas.PlaceOrder, err error) {
 		}
 		in.MaxCost = schemas.U64(pips)
 	}
-	if o.Expires > 0 {
+	if o.TIF == "gtt" {
 		in.ExpiryTs = schemas.Ptr(schemas.U64(time.Now().Add(o.Expires).UnixNano()))
 	}
 	if o.Price == "" {
@@ -119,6 +122,27 @@ func (o *Order) buildOrder() (in schemas.PlaceOrder, err error) {
 	}
 	in.Tick, err = ParseLimit("price", o.Price)
 	return in, err
+}
+
+// checkTime checks the flags about how long an order rests (docs/rules/orders.md#types).
+func (o *Order) checkTime() error {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"tif", o.TIF != ""}, {"expires", o.Expires != 0}, {"post-only", o.PostOnly}} {
+		if f.given && o.Price == "" {
+			return cli.BadFlag(f.name, errors.New("is for an order with a price, such as @55; without one it is a market order, which trades at once and cancels the rest"))
+		}
+	}
+	switch {
+	case o.TIF == "gtt" && o.Expires <= 0:
+		return cli.BadFlag("expires", errors.New("--tif gtt needs the time after which the order is canceled, such as 30s"))
+	case o.TIF != "gtt" && o.Expires != 0:
+		return cli.BadFlag("expires", errors.New("is for --tif gtt"))
+	case o.PostOnly && (o.TIF == "ioc" || o.TIF == "fok"):
+		return cli.BadFlag("post-only", errors.New("is for an order that can rest: --tif gtc, the default, or gtt"))
+	}
+	return nil
 }
 
 // MarketBuyCost is what a market buy without another bound may spend per contract, in pips: $1, and
@@ -138,11 +162,20 @@ func (o *Order) makeMarketOrder(in *schemas.PlaceOrder) (err error) {
 	return err
 }
 
-// slippage is how far beyond the best price a market order without --worst trades, in pips. It is
-// that of the trading screen.
-const slippage = 200
+// Slippage is how far beyond the best price of the other side a market order trades that names no worst
+// price, in pips. It is SLIP of the trading screen.
+const Slippage = 200
 
-// defaultWorst returns the worst tick of a market order that names none: slippage beyond the best
+// Worst is the worst price of a market order that names none, in pips: Slippage beyond the best price of
+// the other side.
+func Worst(side string, best int64) int64 {
+	if side == "sell" {
+		return max(schemas.TickMin, best-Slippage)
+	}
+	return min(schemas.TickMax, best+Slippage)
+}
+
+// defaultWorst returns the worst tick of a market order that names none: Slippage beyond the best
 // price of the other side. It is nil if a mandate's price collar is tighter, since the venue then
 // applies the collar.
 func defaultWorst(ctx context.Context, c *client.Client, in schemas.PlaceOrder) (*schemas.Int, error) {
@@ -161,7 +194,7 @@ func defaultWorst(ctx context.Context, c *client.Client, in schemas.PlaceOrder) 
 	return in.WorstTick, nil // the placement repeats any other error
 }
 
-// worstTick is the price slippage beyond the best of the other side; nil if that side is empty.
+// worstTick is the price Slippage beyond the best of the other side; nil if that side is empty.
 func worstTick(in *schemas.PlaceOrder, book *schemas.Orderbook) *schemas.Int {
 	own, other := book.Yes, book.No
 	if in.Outcome == "no" {
@@ -171,12 +204,12 @@ func worstTick(in *schemas.PlaceOrder, book *schemas.Orderbook) *schemas.Int {
 		if len(own) == 0 {
 			return nil
 		}
-		return schemas.Ptr(schemas.Int(max(schemas.TickMin, own[0][0]-slippage)))
+		return schemas.Ptr(schemas.Int(Worst("sell", own[0][0])))
 	}
 	if len(other) == 0 {
 		return nil
 	}
-	return schemas.Ptr(schemas.Int(min(schemas.TickMax, 10_000-other[0][0]+slippage)))
+	return schemas.Ptr(schemas.Int(Worst("buy", 10_000-other[0][0])))
 }
 
 // parseCents parses a price in cents, such as 55 or @55.5, without rounding.

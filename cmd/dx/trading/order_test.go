@@ -1,12 +1,15 @@
 package trading
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"duplex/client"
 	"duplex/schemas"
@@ -30,6 +33,13 @@ func TestOrderFlags(t *testing.T) {
 		{"--max-cost", Order{Side: "buy", Outcome: "no", Qty: 10, Market: true, MaxCost: "4.5"}, `"max_cost":"45000"`},
 		{"--worst", Order{Side: "sell", Outcome: "no", Qty: 10, Worst: "40"}, `"type":"market","worst_tick":4000`},
 		{"a price and --market", Order{Side: "sell", Outcome: "no", Qty: 10, Price: "@40", Market: true}, "--price: a market order has no limit price"},
+		{"a time in force without a price", Order{Side: "buy", Outcome: "yes", Qty: 10, TIF: "ioc"}, "--tif: is for an order with a price, such as @55"},
+		{"a post-only order without a price", Order{Side: "buy", Outcome: "yes", Qty: 10, PostOnly: true}, "--post-only: is for an order with a price"},
+		{"a time in force", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", TIF: "ioc"}, `"tif":"ioc"`},
+		{"gtt", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", TIF: "gtt", Expires: time.Minute, PostOnly: true}, `"tif":"gtt"`},
+		{"gtt without a time", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", TIF: "gtt"}, "--expires: --tif gtt needs the time"},
+		{"a time without gtt", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", Expires: time.Minute}, "--expires: is for --tif gtt"},
+		{"ioc and post-only", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", TIF: "ioc", PostOnly: true}, "--post-only: is for an order that can rest"},
 		{"--max-cost is not a number", Order{Side: "buy", Outcome: "no", Qty: 1, MaxCost: "lots"}, "--max-cost"},
 	} {
 		in, err := c.cmd.buildOrder()
@@ -43,6 +53,17 @@ func TestOrderFlags(t *testing.T) {
 		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: %s", c.name, text)
 		}
+	}
+}
+
+// TestSlippageOfTheScreen checks that the trading screen has the same slippage.
+func TestSlippageOfTheScreen(t *testing.T) {
+	b, err := os.ReadFile("../../../lanes/portal/web/src/desk/quotes.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("\nexport const SLIP = %d ", Slippage); !strings.Contains(string(b), want) {
+		t.Errorf("quotes.ts has no %q", want)
 	}
 }
 

@@ -1,14 +1,14 @@
 // What the tracks of the browser test share: a venue, a browser, an account, and what a user does
 // on the screen. Each track is a process with its own venue, because it runs beside the others.
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { openBrowser } from './browser.mjs'
-import { inspect } from './inspect.mjs'
+import { eventually } from './eventually.mjs'
+import { faults } from './inspect.mjs'
 import { clientOf, freshId, openVenue, traderOf } from './venue.mjs'
 
-const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 const track = basename(process.argv[1], '.mjs')
 const shots = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'duplex-shots-'))
 
@@ -40,12 +40,13 @@ export async function run(steps, begin = open) {
   other = traderOf(venue, 'maker')
   browser = await openBrowser()
   ;({ context, page } = browser)
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(60_000)
   try {
     for (const [name, step] of [['opens', begin], ...wanted]) {
       const begun = Date.now()
       try {
         await step()
+        browser.forgive()
         assert.deepEqual(browser.troubles, [])
         console.log(`ok    ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`)
       } catch (e) {
@@ -64,16 +65,6 @@ export async function run(steps, begin = open) {
 export const test = (name) => page.locator(`[data-test="${name}"]`)
 export const button = (name) => page.getByRole('button', { name, exact: true })
 export const tab = (name) => page.getByRole('tab', { name }).click()
-
-export async function eventually(what, look, ms = 20_000) {
-  const until = Date.now() + ms
-  for (;;) {
-    const found = await look()
-    if (found) return found
-    if (Date.now() > until) assert.fail(`${what}: not within ${ms} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}
 
 export const live = () => page.locator('[data-test="connection"][data-state="live"]:visible').waitFor()
 
@@ -175,12 +166,9 @@ export async function same(name, target, field) {
   return have.length
 }
 
-// faultless checks that nothing on the page is wrong: what inspect sees, and the rules of axe-core.
+// faultless checks that nothing on the page is wrong.
 export async function faultless(what) {
-  const wrong = await page.evaluate(inspect)
-  await page.evaluate(axe)
-  const violations = await page.evaluate(async () => (await window.axe.run()).violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(' ')}`))
-  assert.deepEqual([...wrong, ...violations], [], what)
+  assert.deepEqual(await faults(page), [], what)
 }
 
 export const CHANGING_S = 15 // the newest seconds of the chart, which the page may not have read again yet
@@ -215,6 +203,30 @@ export async function theme(scheme) {
 
 export async function snap(name) {
   await page.screenshot({ path: join(shots, `${name}.png`) })
+}
+
+// PRICES are the words of the screen that come from the market and are old without a connection.
+const PRICES = ['[data-test=chance]', '[data-test=series] :is(.off, .chance)', '[aria-label=Series] .index', '[data-test=rung] .price', '[aria-label="Selected market"] dl div:nth-child(odd):nth-child(-n + 3) dd', '[data-test=pinned] div:nth-child(n + 3) dd']
+
+// prices waits until all prices in sight are grey, or until none is.
+export async function prices(state) {
+  let seen
+  await eventually(`prices that are ${state}`, async () => {
+    seen = await page.evaluate((prices) => {
+      const swatch = document.body.appendChild(document.createElement('i'))
+      swatch.style.color = 'var(--faint)'
+      const grey = getComputedStyle(swatch).color
+      swatch.remove()
+      const shown = [...document.querySelectorAll(prices)].filter((e) => e.checkVisibility() && /\d/.test(e.textContent))
+      const colors = Object.groupBy(shown, (e) => getComputedStyle(e).color)
+      const bars = [...document.querySelectorAll('.bar.known')].map((e) => getComputedStyle(e).filter)
+      return { grey, bars, narrow: innerWidth < 920, colors: Object.fromEntries(Object.entries(colors).map(([color, all]) => [color, all.map((e) => e.textContent)])) }
+    }, PRICES.join())
+    const all = Object.values(seen.colors).flat().length
+    const channels = seen.grey.match(/\d+/g).map(Number)
+    assert.ok(Math.max(...channels) - Math.min(...channels) < 32, `${seen.grey} is no grey`)
+    return all >= (seen.narrow ? 1 : 10) && seen.bars.every((f) => f === (state === 'grey' ? 'grayscale(1)' : 'none')) && (seen.colors[seen.grey] ?? []).length === (state === 'grey' ? all : 0)
+  }).catch((e) => assert.fail(`${e.message}: ${JSON.stringify(seen)}`))
 }
 
 // expected removes what a step causes on purpose from the console errors.

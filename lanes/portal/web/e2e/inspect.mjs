@@ -1,6 +1,18 @@
+// What is wrong with what a page shows.
+import { readFileSync } from 'node:fs'
+
+const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+
+// faults returns what inspect sees, and the violations of the rules of axe-core.
+export async function faults(page) {
+  const wrong = await page.evaluate(inspect)
+  await page.evaluate(axe)
+  return [...wrong, ...(await page.evaluate(async () => (await window.axe.run()).violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(' ')}`)))]
+}
+
 // inspect runs in the page and returns what is wrong with what is visible: parts beyond the edge, that scroll sideways or are cut off, overlapping words,
 // fields without a name, text with too little contrast (WCAG AA), and small targets for fingers.
-export function inspect() {
+function inspect() {
   const out = []
   const seen = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && e.getClientRects().length > 0
   const name = (e) => `${e.tagName.toLowerCase()}.${e.className} "${(e.textContent ?? '').trim().slice(0, 30)}"`

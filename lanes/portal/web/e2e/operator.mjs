@@ -8,7 +8,8 @@ import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openBrowser } from './browser.mjs'
-import { inspect } from './inspect.mjs'
+import { eventually } from './eventually.mjs'
+import { faults } from './inspect.mjs'
 import { clientOf, freshId, openVenue, traderOf } from './venue.mjs'
 
 const shots = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'duplex-operator-'))
@@ -21,7 +22,7 @@ const trader = traderOf(venue, 'trader')
 const treasurer = traderOf(venue, 'treasurer')
 const browser = await openBrowser()
 const { page } = browser
-page.setDefaultTimeout(20_000)
+page.setDefaultTimeout(60_000)
 
 const test = (name) => page.locator(`[data-test="${name}"]`)
 const button = (name) => page.getByRole('button', { name, exact: true })
@@ -32,16 +33,6 @@ async function admin(method, path, body) {
   const said = await answer.json()
   assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${JSON.stringify(said)}`)
   return said
-}
-
-async function eventually(what, look, ms = 20_000) {
-  const until = Date.now() + ms
-  for (;;) {
-    const found = await look()
-    if (found) return found
-    if (Date.now() > until) assert.fail(`${what}: not within ${ms} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
 }
 
 // rejected takes back the console errors of responses with a status, of which there must be some.
@@ -116,7 +107,7 @@ const steps = {
     await page.goto(venue.admin)
     await test('health').filter({ hasText: 'not ready: oracle stale' }).waitFor()
     await snap('sign-in')
-    assert.deepEqual(await page.evaluate(inspect), [])
+    assert.deepEqual(await faults(page), [])
     await page.locator('[name=token]').fill('dxo_wrong')
     await button('Sign in').click()
     await page.getByRole('alert').filter({ hasText: 'not valid' }).waitFor()
@@ -335,7 +326,7 @@ const steps = {
           if (name === 'accounts') await account(String(trader.user_id))
           await page.locator('main tbody tr:visible').first().waitFor()
           await snap(`${width}-${scheme}-${name}`)
-          assert.deepEqual(await page.evaluate(inspect), [], `${name} at ${width} in ${scheme}`)
+          assert.deepEqual(await faults(page), [], `${name} at ${width} in ${scheme}`)
         }
       }
     }
@@ -344,7 +335,7 @@ const steps = {
     await go('withdrawals')
     await button('Reject…').first().click()
     await snap('dialog')
-    assert.deepEqual(await page.evaluate(inspect), [], 'dialog')
+    assert.deepEqual(await faults(page), [], 'dialog')
     await button('Go back').click()
   },
 

@@ -456,6 +456,23 @@ test('a close says what it could not sell', async () => {
   assert.deepEqual(await closeOut(desk, workOf(desk).sends, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
 })
 
+test('an answer that arrives only in part is a lost one', async () => {
+  const { Rest } = await load('venue/rest.ts')
+  const { Owner } = await load('venue/owner.ts')
+  const { importSecret } = await load('venue/sign.ts')
+  const key = await importSecret('00'.repeat(32))
+  const none = { spend() {}, empty() {} }
+  const rest = new Rest('http://venue', { id: 'k', key }, { now: () => 0, dated() {} }, { read: none, write: none, cancel: none })
+  const real = globalThis.fetch
+  globalThis.fetch = async () => ({ ok: true, status: 200, json: async () => { throw new DOMException('signal timed out', 'TimeoutError') } })
+  try {
+    await assert.rejects(rest.get('/v1/portfolio/orders'), TypeError)
+    await assert.rejects(new Owner('t').balance(), TypeError)
+  } finally {
+    globalThis.fetch = real
+  }
+})
+
 test('a request keeps its id until it is answered, and a rejected one does not', async () => {
   const { VenueError } = await load('venue/rest.ts')
   const { Wishes } = await load('desk/wishes.ts')

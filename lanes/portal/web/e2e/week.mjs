@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { openBrowser } from './browser.mjs'
+import { eventually } from './eventually.mjs'
 import { buildVenue, clientOf, freshId } from './venue.mjs'
 
 const dir = mkdtempSync(join(tmpdir(), 'duplex-week-'))
@@ -75,16 +76,6 @@ async function act(who, action, method, path, body, why, status) {
 }
 const decide = (who, what, { approval_id }, why) => act(who, what, 'POST', `/admin/approvals/${approval_id}/${what}`, {}, why, 200)
 
-async function eventually(what, look, ms = 30_000) {
-  const until = Date.now() + ms
-  for (;;) {
-    const found = await look()
-    if (found) return found
-    if (Date.now() > until) assert.fail(`${what}: not within ${ms} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}
-
 // mirror queries the mirror once it has everything up to a seq.
 async function mirror(sql, seq) {
   const read = (q) => JSON.parse(execFileSync('python3', ['-c', 'import sqlite3,json,sys;print(json.dumps(sqlite3.connect("file:"+sys.argv[1]+"?mode=ro",uri=True).execute(sys.argv[2]).fetchall()))', join(venue.data, 'mirror', 'history.db'), q]))
@@ -94,7 +85,7 @@ async function mirror(sql, seq) {
 
 const browser = await openBrowser()
 const { page } = browser
-page.setDefaultTimeout(20_000)
+page.setDefaultTimeout(60_000)
 const test = (name) => page.locator(`[data-test="${name}"]`)
 const go = (name) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: new RegExp(`^${name}`, 'i') }).click()
 const snap = (name) => page.screenshot({ path: join(shots, `week-${name}.png`) })

@@ -1,9 +1,8 @@
 // Keys, agents, money and sign-in, on one screen.
 import assert from 'node:assert/strict'
-import { inspect } from '../inspect.mjs'
+import { eventually } from '../eventually.mjs'
 import { clientOf, freshId, traderOf } from '../venue.mjs'
-import { SCREENS, admin, button, eventually, expected, faultless, go, list, live, page, roomy, run, snap, test, theme, trader, venue } from '../harness.mjs'
-
+import { SCREENS, admin, button, expected, faultless, go, list, live, page, roomy, run, snap, test, theme, trader, venue } from '../harness.mjs'
 
 await run({
   async 'the account page makes, labels and revokes keys, and keeps the settings of notifications'() {
@@ -245,7 +244,7 @@ await run({
     const { y, height } = await test('guide').boundingBox()
     assert.ok(y >= 0 && y + height < 844 / 2, `the guide is at ${y}`)
     await snap('390-guide')
-    assert.deepEqual(await page.evaluate(inspect), [])
+    await faultless('the guide at 390')
     await page.setViewportSize({ width: 1440, height: 900 })
   },
 
@@ -297,7 +296,7 @@ await run({
       await page.setViewportSize({ width, height })
       await theme(scheme)
       await snap(`${width}-${scheme}-money-alone`)
-      assert.deepEqual(await page.evaluate(inspect), [])
+      await faultless(`the money alone at ${width} × ${height}`)
     }
     await page.setViewportSize({ width: 1440, height: 900 })
     await admin(`/admin/withdrawals/${await row.getAttribute('data-id')}/complete`, {})

@@ -1,7 +1,8 @@
 // Every task of a user on each screen, in both themes. On each a newcomer has an account of their own.
 import assert from 'node:assert/strict'
+import { eventually } from '../eventually.mjs'
 import { clientOf } from '../venue.mjs'
-import { FAR, SCREENS, admin, button, clipped, closeAll, eventually, faultless, fills, go, live, page, rests, roomy, run, snap, tab, test, theme, use, venue } from '../harness.mjs'
+import { FAR, SCREENS, admin, button, clipped, closeAll, faultless, fills, go, live, page, rests, roomy, run, snap, tab, test, theme, use, venue } from '../harness.mjs'
 
 // newcomer opens an account with $10,000, and signs in with a key of it, in the place of the one before.
 async function newcomer(name, engineer) {

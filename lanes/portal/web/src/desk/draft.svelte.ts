@@ -1,6 +1,6 @@
 import type { OutcomeName, PlaceOrder, Round, Side, U64 } from '../venue/wire.ts'
 import { next } from './ladder.ts'
-import type { Terms, Wish } from './quotes.ts'
+import { SLIP, type Terms, type Wish } from './quotes.ts'
 import { freshId } from './trade.ts'
 
 export type Kind = 'limit' | 'market'
@@ -14,7 +14,7 @@ export class Draft {
   outcome = $state<OutcomeName>('yes')
   kind = $state<Kind>('limit')
   price = $state<number | null>(null)
-  slip = $state<number | null>(2) // of a market order
+  slip = $state<number | null>(SLIP / 100) // of a market order
   unit = $state<Unit>('contracts')
   qty = $state<number | null>(10)
   amount = $state<number | null>(10)

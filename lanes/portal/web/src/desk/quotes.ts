@@ -30,6 +30,10 @@ export function affordable(book: Book, outcome: OutcomeName, worst: number, amou
   return n
 }
 
+// SLIP is how far beyond the best price a market order may go unless the user says otherwise. It is that
+// of dx order and dx top.
+export const SLIP = 200 // pips
+
 // Wish is what the ticket asks for; money and prices in pips, 0 for none.
 export interface Wish {
   side: Side

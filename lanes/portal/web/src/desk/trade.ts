@@ -6,6 +6,7 @@ import { cents } from './format.ts'
 import { notices } from './notices.svelte.ts'
 import { patiently } from './patiently.ts'
 import { changed } from './pulse.svelte.ts'
+import { SLIP } from './quotes.ts'
 
 // The user's actions. Each is stored as the last action of the desk, to be copied.
 
@@ -99,7 +100,6 @@ async function putBack(sends: Sends, orders: Order[]): Promise<void> {
   notices.tell(back === orders.length ? 'plain' : 'bad', `Put back ${back} of ${orders.length}`, back === orders.length ? '' : 'The others would trade at once, or their round has ended.')
 }
 
-const SLIP = 200 // pips that a close may go below the best bid
 export const CLOSES = `no more than ${SLIP / 100}¢ below the best bid`
 
 // closeLimit is the lowest price at which a close sells an outcome now, in pips; 0 if nobody bids for it.

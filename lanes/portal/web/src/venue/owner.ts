@@ -1,5 +1,5 @@
 import { type Purse, SHOWN } from './purse.ts'
-import { VenueError } from './rest.ts'
+import { lost, VenueError } from './rest.ts'
 import type { Activity, Agent, AgentMandate, Balance, Deposit, Key, Mandate, NewKey, NewWithdrawal, U64, Withdrawal } from './wire.ts'
 
 const PATIENCE_MS = 8000 // without an answer a request counts as lost
@@ -92,10 +92,8 @@ export class Owner implements Purse {
     const headers: Record<string, string> = { Authorization: `Bearer ${this.#token}` }
     if (body !== undefined) headers['Content-Type'] = 'application/json'
     const signal = AbortSignal.timeout(PATIENCE_MS)
-    const answer = await fetch(path, { method, headers, body: body === undefined ? null : JSON.stringify(body), cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal }).catch((e: unknown) => {
-      throw e instanceof DOMException ? new TypeError(e.message) : e
-    })
-    const said: unknown = await answer.json().catch(() => ({}))
+    const answer = await fetch(path, { method, headers, body: body === undefined ? null : JSON.stringify(body), cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal }).catch(lost)
+    const said: unknown = await answer.json().catch((e: unknown) => (e instanceof SyntaxError ? {} : lost(e)))
     if (answer.ok) return said as T
     throw new VenueError(answer.status, (said as { error?: { code?: string } }).error?.code ?? `http_${answer.status}`, said)
   }

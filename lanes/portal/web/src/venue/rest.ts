@@ -24,6 +24,12 @@ interface ToolResult {
 const PATIENCE_MS = 8000 // without an answer a request counts as lost
 const REVISION = '2025-11-25' // of the agent lane
 
+// lost throws what ended a request. An answer that is not there in time, or only in part, is a lost
+// connection, which is a TypeError.
+export function lost(e: unknown): never {
+  throw e instanceof DOMException ? new TypeError(e.message) : e
+}
+
 // Action is a request that can be copied as a curl command or as a tool call.
 export interface Action {
   method: string
@@ -82,9 +88,7 @@ export class Rest {
     if (target === '/v1/mcp') headers['MCP-Protocol-Version'] = REVISION
     this.#meters[bucketOf(method, target)].spend(1, performance.now())
     const signal = AbortSignal.timeout(PATIENCE_MS)
-    return fetch(this.base + target, { method, headers, body: body || null, cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal }).catch((e: unknown) => {
-      throw e instanceof DOMException ? new TypeError(e.message) : e
-    })
+    return fetch(this.base + target, { method, headers, body: body || null, cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal }).catch(lost)
   }
 
   // stamp never returns the same timestamp twice: the same request signed twice in one
@@ -95,7 +99,7 @@ export class Rest {
   }
 
   async #read<T>(answer: Response, method: string, target: string): Promise<T> {
-    const body: unknown = await answer.json()
+    const body: unknown = await answer.json().catch(lost)
     if (answer.ok) return body as T
     const error = (body as { error?: { code?: string; data?: { code?: string } } }).error // data: from the agent lane
     const code = error?.data?.code ?? error?.code ?? `http_${answer.status}`
