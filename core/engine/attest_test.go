@@ -125,6 +125,33 @@ func TestAttestationOfAnotherPlace(t *testing.T) {
 	}
 }
 
+// TestMembersWaitForTheFirstRevision checks that a log of several machines has neither a Checkpoint nor an
+// Attest before the first ActivateRules, with which the log of a new venue begins.
+func TestMembersWaitForTheFirstRevision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openSeveral(t, logtest.NewCluster(1, logtest.Faults{}))
+		internal := func() (n int) {
+			for _, a := range s.applied() {
+				switch a.Command.(type) {
+				case *core.Checkpoint, *core.Attest:
+					n++
+				}
+			}
+			return n
+		}
+		s.checkpoints(0, 3)
+		if n := internal(); n != 0 {
+			t.Errorf("%d Checkpoints and Attests before the first revision", n)
+		}
+		do(t, s.members[1].engine(), &core.ActivateRules{Revision: core.RevisionNewest})
+		s.checkpoints(0, 3)
+		if n := internal(); n == 0 {
+			t.Error("no Checkpoint under a revision")
+		}
+		s.close()
+	})
+}
+
 // spoil changes the state of an engine behind the back of the log.
 func spoil(e *Engine) {
 	e.mu.Lock()

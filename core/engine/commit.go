@@ -361,7 +361,7 @@ func (e *Engine) applyGroup(g *journal.Group, cmds []core.Command, b *Batch) (er
 	return err
 }
 
-// setDue stores when the next Clock is due. The next command gets a stamp of at least Ts+1:
+// setDue stores when the next Clock is due, and whether a revision is in force. The next command gets a stamp of at least Ts+1:
 // what is due by then is due now, whatever the wall clock says.
 func (e *Engine) setDue() {
 	at := e.replica.Venue.Due()
@@ -373,6 +373,7 @@ func (e *Engine) setDue() {
 	}
 	e.nextDue.Store(at)
 	e.marks.Store(int64(e.replica.Venue.MarkCount()))
+	e.activated.Store(e.replica.Venue.Rules().Revision != core.RevisionNone)
 }
 
 // publish makes a batch visible outside of the venue: first the keys, so that a revocation

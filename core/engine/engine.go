@@ -96,6 +96,7 @@ type Engine struct {
 	nextDue        atomic.Int64               // when the next Clock is due, ns
 	clockPending   atomic.Bool                // a Clock is in the pipeline
 	marks          atomic.Int64               // that the venue keeps
+	activated      atomic.Bool                // a revision of the rules is in force
 	nextCheckpoint atomic.Pointer[checkpoint] // for the next Checkpoint; nil while one is in the pipeline
 
 	member       *member                     // nil on one machine

@@ -56,7 +56,7 @@ func (e *Engine) internalCommands() (cmds []core.Command) {
 	if e.nextDue.Load() <= now && e.clockPending.CompareAndSwap(false, true) {
 		cmds = append(cmds, &core.Clock{})
 	}
-	if c := e.nextCheckpoint.Load(); c != nil && now-c.at >= int64(e.opt.CheckpointEvery) && e.nextCheckpoint.CompareAndSwap(c, nil) {
+	if c := e.nextCheckpoint.Load(); c != nil && now-c.at >= int64(e.opt.CheckpointEvery) && e.mayCheckpoint() && e.nextCheckpoint.CompareAndSwap(c, nil) {
 		next := &core.Checkpoint{Seq: c.seq, Hash: c.hash}
 		if e.several() {
 			next.Hash = [32]byte{}
@@ -68,6 +68,10 @@ func (e *Engine) internalCommands() (cmds []core.Command) {
 	}
 	return cmds
 }
+
+// mayCheckpoint reports whether a Checkpoint may be sent. A member sends its own without waiting for a
+// command, and not before the first ActivateRules: the log of a new venue begins with that.
+func (e *Engine) mayCheckpoint() bool { return !e.several() || e.activated.Load() }
 
 // untilDue is the time until the next command of the engine itself is due, at most an hour. On one
 // machine that is a Clock; a Checkpoint goes with the next command. A member looks after both,
@@ -82,7 +86,7 @@ func (e *Engine) untilDue() time.Duration {
 		wait = min(wait, time.Duration(e.nextDue.Load()-now))
 	}
 	if e.several() {
-		if c := e.nextCheckpoint.Load(); c != nil {
+		if c := e.nextCheckpoint.Load(); c != nil && e.mayCheckpoint() {
 			wait = min(wait, time.Duration(c.at-now)+e.opt.CheckpointEvery)
 		}
 		delay, ok := e.systemDelay()
