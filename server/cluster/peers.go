@@ -264,12 +264,21 @@ func (c *Cluster) checkDistances() error {
 				h.rtt = min(h.rtt, again.rtt)
 			}
 		}
-		switch {
-		case h.rtt > farthest:
-			return &OptionError{"cluster", fmt.Errorf("%s is %v away by round trip, and members may be %v apart", h.Name, h.rtt.Round(time.Millisecond), farthest)}
-		case h.rtt > nearBy && c.opt.Election < time.Second:
-			c.opt.Log.Warn("a member is far away: give all members --heartbeat 100ms --election 1s", "member", h.Name, "round_trip", h.rtt.Round(time.Millisecond).String())
+		if err := c.judgeDistance(h.Name, h.rtt); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// judgeDistance returns an error about a member that is too far away, and warns about one for which the
+// times of etcd are too short.
+func (c *Cluster) judgeDistance(name string, rtt time.Duration) error {
+	switch {
+	case rtt > farthest:
+		return &OptionError{"cluster", fmt.Errorf("%s is %v away by round trip, and members may be %v apart", name, rtt.Round(time.Millisecond), farthest)}
+	case rtt > nearBy && c.opt.Election < time.Second:
+		c.opt.Log.Warn("a member is far away: give all members --heartbeat 100ms --election 1s", "member", name, "round_trip", rtt.Round(time.Millisecond).String())
 	}
 	return nil
 }
