@@ -12,7 +12,8 @@ test:
 	go test ./...
 
 # The race detector on every package but those without goroutines and the simulations, which run in one.
-# RACEFLAGS=-short leaves out what starts processes and what repeats the same many times.
+# RACEFLAGS=-short leaves out what starts processes or members of a cluster, which judge each other by time,
+# and what repeats the same many times.
 RACELESS := core core/book core/ledger core/proof core/round core/sim core/sim/day core/sim/model core/venue docs docs/guides lanes/sim schemas
 race:
 	go test -race $(RACEFLAGS) $(filter-out $(RACELESS:%=duplex/%),$(shell go list ./...))

@@ -319,6 +319,9 @@ func (p *proxy) cut() {
 // TestFollowerTriesTheNext checks that a follower leaves a source whose connection breaks, that is
 // silent, or that does not know the present, and goes on with another before reads end.
 func TestFollowerTriesTheNext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it judges by time, and the race detector makes everything ten times as long")
+	}
 	t.Parallel()
 	for name, harm := range map[string]func(*source, *proxy){
 		"broken":  func(s *source, p *proxy) { s.stop(); p.cut() },
