@@ -47,7 +47,8 @@ import (
 //  7. Venue and view change together under Engine.mu, a whole group at a time. Nothing is
 //     published before its group is applied as a whole.
 //  8. The venue judges in sequence whether a command's key is valid and whether its mark is the
-//     first. A command of a revoked key, a late one and a repeat take no seq. The key is gone from Engine.Key before the revocation is answered.
+//     first. A command of a revoked key, a late one and a repeat take no seq. The key is gone
+//     from Engine.Key before the revocation is answered.
 //  9. The first failure of persist or apply stops the pipeline for good. Every caller that
 //     still waits then gets ErrUnknown if its group was proposed, else ErrShed. A group that the
 //     log does not confirm is no failure: it is proposed again.
@@ -361,8 +362,8 @@ func (e *Engine) applyGroup(g *journal.Group, cmds []core.Command, b *Batch) (er
 	return err
 }
 
-// setDue stores when the next Clock is due, and whether a revision is in force. The next command gets a stamp of at least Ts+1:
-// what is due by then is due now, whatever the wall clock says.
+// setDue stores when the next Clock is due, and whether a revision is in force. The next command gets a
+// stamp of at least Ts+1: what is due by then is due now, whatever the wall clock says.
 func (e *Engine) setDue() {
 	at := e.replica.Venue.Due()
 	if ts := e.replica.Venue.Now().Ts; at <= ts+1 {

@@ -53,10 +53,7 @@ func TestBookSeqOfEveryChange(t *testing.T) {
 				was[m], bookSeq[m] = is, x.BookSeq
 			}
 		}
-		again, err := Restore(bytesOf(t, v))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := restored(t, v)
 		for m := range was {
 			if x, _ := again.Market(m); x.BookSeq != v.now.Seq {
 				t.Fatalf("restored at %d, BookSeq %d", v.now.Seq, x.BookSeq)

@@ -65,14 +65,7 @@ func TestRevokedKeyIsRemoved(t *testing.T) {
 		t.Errorf("the id of a revoked key: %v", rej)
 	}
 	do(&core.RevokeKey{User: 3, Key: "k2"})
-	b, err := v.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Restore(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := restored(t, v)
 	left := []string{"k0:1:old:false", "k4:1:new:false"}
 	for _, x := range []*Venue{v, again} {
 		if got := ids(x.Keys()); !slices.Equal(got, left) || len(x.keys.numbers) != 2 {

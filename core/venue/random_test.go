@@ -197,12 +197,21 @@ func begin(t *rapid.T) (*Venue, *script, *eventChecker) {
 	return v, s, w
 }
 
-func bytesOf(t *rapid.T, v *Venue) []byte {
+func bytesOf(t rapid.TB, v *Venue) []byte {
 	b, err := v.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// restored returns a venue made from v's state.
+func restored(t rapid.TB, v *Venue) *Venue {
+	again, err := Restore(bytesOf(t, v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
 }
 
 // TestRandomCommandsKeepTheInvariant checks after each random command that all sums are exact, and that
@@ -339,10 +348,7 @@ func TestRestoredVenueGoesOnAlike(t *testing.T) {
 			}
 		}
 		run([]*Venue{v}, s.fair(80, "before"))
-		again, err := Restore(bytesOf(t, v))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := restored(t, v)
 		if !bytes.Equal(bytesOf(t, v), bytesOf(t, again)) {
 			t.Fatal("the restored state differs")
 		}
@@ -383,10 +389,7 @@ func TestDueIsWhenSomethingHappens(t *testing.T) {
 
 // ticked reports whether a clock tick at ts changes a copy of v.
 func ticked(t *rapid.T, v *Venue, ts int64) bool {
-	again, err := Restore(bytesOf(t, v))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := restored(t, v)
 	ev := &core.Events{}
 	again.Apply(core.Stamp{Seq: v.now.Seq + 1, Ts: ts}, &core.Clock{}, ev)
 	again.now = v.now

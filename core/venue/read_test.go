@@ -117,17 +117,10 @@ func TestReads(t *testing.T) {
 		same("resting", v.Resting(), 1)
 	}
 	both(v)
-	b, err := v.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Restore(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := restored(t, v)
 	both(again)
 	for i, x := range []*Venue{v, again} {
-		if h, err := x.Hash(); err != nil || h != sha256.Sum256(b) {
+		if h, err := x.Hash(); err != nil || h != sha256.Sum256(bytesOf(t, v)) {
 			t.Errorf("hash of %d: %x, %v", i, h, err)
 		}
 	}
@@ -238,14 +231,7 @@ func TestCancelAllAfterRestore(t *testing.T) {
 		do(&core.PlaceOrder{User: 1, ClientID: uint64(i + 1), Market: core.MarketID(1 + i%2), Tick: tick, Qty: 1})
 		want = slices.Insert(want, 0, core.OrderID(v.Now().Seq))
 	}
-	b, err := v.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Restore(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := restored(t, v)
 	for _, x := range []*Venue{v, again} {
 		ev := &core.Events{}
 		x.Apply(core.Stamp{Seq: v.Now().Seq + 1, Ts: v.Now().Ts + 1}, &core.CancelAll{User: 1}, ev)
@@ -435,14 +421,7 @@ func TestRestingSellIsRestored(t *testing.T) {
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 3})
 	do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 3})
 	do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Side: core.Sell, Tick: 7000, Qty: 2})
-	b, err := v.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Restore(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := restored(t, v)
 	for _, x := range []*Venue{v, again} {
 		r := x.markets[1].book.Best(false)
 		if r == book.None || x.pool.At(r).Side() != core.Sell || x.Position(1, 1).YesReserved != 2 {

@@ -22,14 +22,7 @@ func TestClippedOrderIsRestored(t *testing.T) {
 			t.Fatalf("%+v: %v", c, r)
 		}
 	}
-	b, err := v.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Restore(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := restored(t, v)
 	for _, x := range []*Venue{v, again} {
 		ev := &core.Events{}
 		st := core.Stamp{Seq: x.Now().Seq + 1, Ts: x.Now().Ts + 1}

@@ -5,18 +5,22 @@ import (
 	"time"
 )
 
-// Clock is a clock that a test can stop and move. It starts stopped, one second after a
-// quarter of an hour, when rounds of all series open. Its methods are safe for concurrent
-// use, except that Freeze, Run and Advance must not run concurrently.
+// Clock is a clock that a test can stop and move. It starts stopped, one second after the
+// quarter of an hour in which the process started, when rounds of all series open: all clocks
+// of a process start at the same time, also if the test opens a venue again after the next
+// quarter. Its methods are safe for concurrent use, except that Freeze, Run and Advance must
+// not run concurrently.
 type Clock struct {
 	offset   atomic.Int64 // to the clock of the machine, while the clock runs
 	frozenAt atomic.Int64 // ns; 0 while the clock runs
 }
 
+var processStart = time.Now()
+
 // NewClock returns a stopped clock.
 func NewClock() *Clock {
-	start := time.Now()
-	if start.Year() < 2001 { // the clock of synctest starts in 2000, when Unix milliseconds have 12 digits; a signature needs 13
+	start := processStart
+	if time.Now().Year() < 2001 { // the clock of synctest starts in 2000, when Unix milliseconds have 12 digits; a signature needs 13
 		start = time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
 	}
 	c := &Clock{}
