@@ -1,8 +1,6 @@
 package venue
 
 import (
-	"github.com/tidwall/btree"
-
 	"duplex/core"
 	"duplex/core/book"
 )
@@ -17,7 +15,7 @@ type account struct {
 	timeout  uint32     // of the dead-man switch, ms
 	deadline int64      // of the dead-man switch, ns; 0 if disarmed
 
-	keys *btree.Map[uint64, *core.Key] // the keys that are not revoked, by number; nil if it never had one
+	keys tree[uint64, *core.Key] // the keys that are not revoked, by number; nil if it never had one
 
 	agents []core.UserID // of an owner, oldest first, closed ones included
 }

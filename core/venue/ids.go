@@ -3,8 +3,6 @@ package venue
 import (
 	"bytes"
 	"encoding/binary"
-
-	"github.com/tidwall/btree"
 )
 
 // idSet is the set of client order ids that an account has used. Ids are never removed
@@ -21,14 +19,14 @@ type idSet struct {
 	tail       []byte // the runs below the highest run, from tailFrom to tailTo
 	tailFrom   uint64
 	tailTo     uint64
-	blocks     *btree.Map[uint64, []byte] // by their first id; all below the tail; nil: none
+	blocks     tree[uint64, []byte] // by their first id; all below the tail; nil: none
 	blockBytes uint64
 }
 
 const (
 	idBlockMax = 512 // bytes
 	idRunMax   = 2 * binary.MaxVarintLen64
-	idSelf     = 88 // bytes of the struct
+	idSelf     = 96 // bytes of the struct
 	// idNode is the tree's memory for one block: a key and a slice header, in nodes that are
 	// two thirds full.
 	idNode = 48
@@ -92,7 +90,7 @@ func (s *idSet) pushRun(r run) {
 
 func (s *idSet) setBlock(first uint64, b []byte) {
 	if s.blocks == nil {
-		s.blocks = new(btree.Map[uint64, []byte])
+		s.blocks = newTree[uint64, []byte]()
 	}
 	was, _ := s.blocks.Set(first, b)
 	s.blockBytes += uint64(cap(b)) - uint64(cap(was))
@@ -284,7 +282,7 @@ func (s *idSet) runs(f func(run)) {
 func (s *idSet) image() idSet {
 	m := *s
 	if s.blocks != nil {
-		m.blocks = s.blocks.Copy()
+		m.blocks = copyTree(s.blocks)
 	}
 	return m
 }

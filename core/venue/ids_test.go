@@ -148,7 +148,7 @@ func TestIDSetOfMany(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, s := range []*idSet{&up, &down, &again} {
-					if n := s.size(); n < 88 || n > 88+32 {
+					if n := s.size(); n < idSelf || n > idSelf+32 {
 						t.Errorf("%d bytes", n)
 					}
 				}
@@ -252,7 +252,7 @@ func sound(t *testing.T, s *idSet) {
 			t.Errorf("the tail ends at %d, not %d", last, s.tailTo)
 		}
 	}
-	if s.blockBytes != size || s.size() != 88+uint64(cap(s.tail))+size+48*blocks {
+	if s.blockBytes != size || s.size() != idSelf+uint64(cap(s.tail))+size+idNode*blocks {
 		t.Errorf("%d blocks of %d bytes and a tail of %d, counted %d and %d", blocks, size, cap(s.tail), s.blockBytes, s.size())
 	}
 }

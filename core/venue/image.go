@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/fxamacker/cbor/v2"
-	"github.com/tidwall/btree"
 
 	"duplex/core"
 	"duplex/core/book"
@@ -23,12 +22,12 @@ import (
 type Image struct {
 	state       state // without the fields below
 	ids         []idSet
-	keys        *btree.Map[uint64, *core.Key]
+	keys        tree[uint64, *core.Key]
 	orders      book.Image
-	deposits    *btree.Map[string, core.Deposited]
-	withdrawals *btree.Map[uint64, *core.Withdrawal]
-	transfers   *btree.Map[uint64, *core.Transferred]
-	approvals   *btree.Map[uint64, *core.Approval]
+	deposits    tree[string, core.Deposited]
+	withdrawals tree[uint64, *core.Withdrawal]
+	transfers   tree[uint64, *core.Transferred]
+	approvals   tree[uint64, *core.Approval]
 	marks       [][]markRecord
 }
 
@@ -44,8 +43,8 @@ func (v *Venue) Image() (*Image, error) {
 	}
 	n := len(v.accounts) - 1
 	m := &Image{
-		ids: make([]idSet, n), keys: v.keys.all.Copy(), orders: v.pool.Image(), deposits: v.deposits.Copy(), withdrawals: v.withdrawals.Copy(),
-		transfers: v.transfers.Copy(), marks: slices.Clone(v.marks.chunks), approvals: v.approvals.Copy(),
+		ids: make([]idSet, n), keys: copyTree(v.keys.all), orders: v.pool.Image(), deposits: copyTree(v.deposits), withdrawals: copyTree(v.withdrawals),
+		transfers: copyTree(v.transfers), marks: slices.Clone(v.marks.chunks), approvals: copyTree(v.approvals),
 	}
 	s.LastKey, s.Performance = v.keys.last, v.ledger.PerformanceState()
 	s.Accounts = make([]accountState, n)

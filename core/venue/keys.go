@@ -1,18 +1,16 @@
 package venue
 
 import (
-	"github.com/tidwall/btree"
-
 	"duplex/core"
 )
 
 // keys are the API keys, by a number that counts creations. A key that changes is replaced, never
 // modified, because an Image shares it.
 type keys struct {
-	numbers map[string]uint64            // by id
-	all     btree.Map[uint64, *core.Key] // by number; copied on write
-	last    uint64                       // the newest key's number
-	valid   []uint64                     // a bit for each number: whether the key exists
+	numbers map[string]uint64       // by id
+	all     tree[uint64, *core.Key] // by number; copied on write
+	last    uint64                  // the newest key's number
+	valid   []uint64                // a bit for each number: whether the key exists
 }
 
 // setValid records whether the key with a number is valid.
@@ -56,7 +54,7 @@ func (v *Venue) storeKey(k *core.Key) {
 	v.keys.setValid(number, true)
 	a := &v.accounts[k.User]
 	if a.keys == nil {
-		a.keys = new(btree.Map[uint64, *core.Key])
+		a.keys = newTree[uint64, *core.Key]()
 	}
 	a.keys.Set(number, k)
 }

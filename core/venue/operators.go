@@ -200,7 +200,7 @@ func (v *Venue) Approval(id uint64, ts int64) (core.Approval, bool) {
 // PendingWithdrawals returns the pending withdrawals with an id above from, oldest first.
 func (v *Venue) PendingWithdrawals(from uint64) iter.Seq[core.Withdrawal] {
 	return func(yield func(core.Withdrawal) bool) {
-		v.pending.Ascend(from+1, func(id uint64) bool {
+		v.pending.Ascend(from+1, func(id uint64, _ struct{}) bool {
 			w, _ := v.withdrawals.Get(id)
 			return yield(*w)
 		})

@@ -1,8 +1,6 @@
 package venue
 
 import (
-	"github.com/tidwall/btree"
-
 	"duplex/core"
 	"duplex/core/book"
 	"duplex/core/ledger"
@@ -41,18 +39,18 @@ type Venue struct {
 
 	// Deposits and withdrawals are never removed. The trees are copied on write and their values
 	// are never modified, so an Image can share them.
-	deposits    btree.Map[string, core.Deposited]
-	withdrawals btree.Map[uint64, *core.Withdrawal]
+	deposits    tree[string, core.Deposited]
+	withdrawals tree[uint64, *core.Withdrawal]
 	clientWds   map[clientWithdrawal]uint64
 
 	// transfers are the owners' transfers by seq. None is ever removed, and like withdrawals they
 	// are never modified.
-	transfers       btree.Map[uint64, *core.Transferred]
+	transfers       tree[uint64, *core.Transferred]
 	clientTransfers map[clientTransfer]uint64
 
-	operators []core.Operator                   // sorted by name
-	approvals btree.Map[uint64, *core.Approval] // by id; like withdrawals they are never modified
-	pending   btree.Set[uint64]                 // ids of the pending withdrawals; not part of the state
+	operators []core.Operator              // sorted by name
+	approvals tree[uint64, *core.Approval] // by id; like withdrawals they are never modified
+	pending   tree[uint64, struct{}]       // ids of the pending withdrawals; not part of the state
 	marks     marks
 
 	ev    *core.Events
@@ -64,7 +62,11 @@ func New() *Venue {
 	v := &Venue{
 		fees:   core.DefaultFees(),
 		ledger: ledger.New(), pool: book.NewPool(1024), accounts: make([]account, 1), owners: make([]core.UserID, 1),
-		keys: keys{numbers: map[string]uint64{}}, clientWds: map[clientWithdrawal]uint64{}, clientTransfers: map[clientTransfer]uint64{},
+		keys:     keys{numbers: map[string]uint64{}, all: newTree[uint64, *core.Key]()},
+		deposits: newTree[string, core.Deposited](), withdrawals: newTree[uint64, *core.Withdrawal](),
+		transfers: newTree[uint64, *core.Transferred](), approvals: newTree[uint64, *core.Approval](),
+		pending:   newTree[uint64, struct{}](),
+		clientWds: map[clientWithdrawal]uint64{}, clientTransfers: map[clientTransfer]uint64{},
 	}
 	for m := core.MarketID(1); m <= Slots; m++ {
 		v.free = append(v.free, m)

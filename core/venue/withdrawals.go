@@ -110,7 +110,7 @@ func checkDecision(w *core.Withdrawal, to core.WithdrawalStatus) (done bool, r c
 // notePending keeps the index of pending withdrawals.
 func (v *Venue) notePending(w *core.Withdrawal) {
 	if w.Status == core.WithdrawalPending {
-		v.pending.Insert(w.ID)
+		v.pending.Set(w.ID, struct{}{})
 	} else {
 		v.pending.Delete(w.ID)
 	}

@@ -54,7 +54,7 @@ func (s forecastState) show(f *Forecast) {
 
 // forecasts are the forecasts of an account. rows and states have the same numbers.
 type forecasts struct {
-	rows    history[Forecast, *Forecast]
+	rows    history[Forecast]
 	states  ring[forecastState]
 	live    []forecastRound // with a forecast, and not final; in the order of the first forecast
 	changed uint64          // the last command that changed one of them
@@ -79,7 +79,7 @@ func (a *forecasts) findLive(round uint64) int {
 
 func (w *View) foldForecast(e *core.ForecastSubmitted) {
 	a, r := &w.mutableAccount(e.User).forecasts, w.rounds.newestOf[e.Market]
-	e.N = a.rows.next
+	e.N = a.rows.end()
 	f := Forecast{N: e.N, Seq: w.stamp.Seq, Ts: w.stamp.Ts, Market: e.Market, Generation: e.Generation, Number: r.Number, Category: r.Category, P: e.P}
 	a.rows.add(f, &w.scratch)
 	a.states.add(forecastCounts | forecastState(core.NoOutcome)<<forecastWinner)
@@ -211,17 +211,17 @@ func (a *forecasts) decode(d *decoder, u core.UserID) {
 	if d.err != nil {
 		return
 	}
-	if n := uint64(len(states)); n >= a.rows.next || n < a.rows.next-a.rows.oldest() { // one for each row
+	if n := uint64(len(states)); n >= a.rows.end() || n < a.rows.end()-a.rows.oldest() { // one for each row
 		d.fail(errRange)
 		return
 	}
-	a.states.restore(states, a.rows.next)
+	a.states.restore(states, a.rows.end())
 	for range d.uint() {
 		if d.err != nil {
 			break
 		}
 		x := forecastRound{d.uint(), d.uint(), d.uint()}
-		if x.first == 0 || x.first > x.last || x.last >= a.rows.next || a.findLive(x.round) >= 0 {
+		if x.first == 0 || x.first > x.last || x.last >= a.rows.end() || a.findLive(x.round) >= 0 {
 			d.fail(errRange)
 		}
 		a.live = append(a.live, x)

@@ -16,7 +16,7 @@ import (
 type Image struct {
 	view     *View
 	shared   sharedState
-	prices   [core.Feeds]history[PriceTick, *PriceTick]
+	prices   [core.Feeds]history[PriceTick]
 	seconds  roundSeconds
 	accounts []*account // by user id; nil: not copied yet
 }

@@ -189,7 +189,7 @@ func TestFillsAreNumberedForAllReaders(t *testing.T) {
 		var readers errgroup.Group
 		for range 4 {
 			readers.Go(func() error {
-				want := w.accounts[1].fills.next
+				want := w.accounts[1].fills.end()
 				for n, f := range w.Fills(1, 0) {
 					if want--; n != want || f.N != n {
 						return fmt.Errorf("fill %d has number %d, want %d", n, f.N, want)

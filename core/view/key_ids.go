@@ -121,11 +121,12 @@ func (a *account) nameRows() {
 			a.keys.nameOrder(x.order)
 		}
 	}
-	for i := range a.fills.tail {
-		a.keys.name(a.fills.tail[i].Key, &a.fills.tail[i].APIKey)
+	fills, events := a.fills.unencoded(), a.events.unencoded()
+	for i := range fills {
+		a.keys.name(fills[i].Key, &fills[i].APIKey)
 	}
-	for i := range a.events.tail {
-		a.keys.nameEvent(&a.events.tail[i])
+	for i := range events {
+		a.keys.nameEvent(&events[i])
 	}
 }
 

@@ -68,7 +68,7 @@ func (w *View) addLedger(u core.UserID, r LedgerRow) {
 	}
 	a := w.mutableAccount(u)
 	a.balance += r.Amount
-	r.N, r.Seq, r.Ts, r.BalanceAfter = a.ledger.next, w.stamp.Seq, w.stamp.Ts, a.balance
+	r.N, r.Seq, r.Ts, r.BalanceAfter = a.ledger.end(), w.stamp.Seq, w.stamp.Ts, a.balance
 	a.ledger.add(r, &w.scratch)
 	if w.sink != nil {
 		row := r // r itself would escape, and every row would allocate without a sink too

@@ -114,7 +114,7 @@ func (h *historyBuilder) pair(a, b core.UserID) {
 	}
 }
 
-func (h *history[T, P]) visible() int { return int(h.next - h.oldest()) }
+func visible[T any](h history[T]) int { return int(h.end() - h.oldest()) }
 
 func heapBytes() uint64 {
 	var m runtime.MemStats
@@ -150,8 +150,7 @@ func testMemoryOfAnAccount(t *testing.T, caps RetentionCaps, most uint64) {
 	}
 	for u := core.UserID(1); u <= accounts; u++ {
 		a, caps := h.w.accounts[u], h.w.caps
-		full := func(h interface{ visible() int }, most int) bool { return h.visible() == most }
-		if !full(&a.fills, caps.Fills) || !full(&a.settlements, caps.Settlements) || !full(&a.ledger, caps.Ledger) || !full(&a.deposits, caps.Deposits) || !full(&a.forecasts.rows, caps.Forecasts) || len(a.rounds) != caps.AccountRounds {
+		if visible(a.fills) != caps.Fills || visible(a.settlements) != caps.Settlements || visible(a.ledger) != caps.Ledger || visible(a.deposits) != caps.Deposits || visible(a.forecasts.rows) != caps.Forecasts || len(a.rounds) != caps.AccountRounds {
 			t.Errorf("a history of account %d is not full", u)
 		}
 	}

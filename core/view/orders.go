@@ -181,7 +181,7 @@ func (w *View) foldFillSide(f Fill, why core.Reason) {
 	}
 	a := w.mutableAccount(o.User)
 	a.volume.add(w.stamp.Ts, f.Qty)
-	f.N = a.fills.next
+	f.N = a.fills.end()
 	a.fills.add(f, &w.scratch)
 	if w.sink != nil {
 		row := f
@@ -233,7 +233,8 @@ func (w *View) endOrder(o *Order, s core.OrderStatus, why core.Reason) {
 
 // numberFills numbers the restored fills that are not encoded. It does so before readers share them.
 func (a *account) numberFills() {
-	for i := range a.fills.tail {
-		a.fills.tail[i].N = a.fills.next - uint64(len(a.fills.tail)-i)
+	tail := a.fills.unencoded()
+	for i := range tail {
+		tail[i].N = a.fills.end() - uint64(len(tail)-i)
 	}
 }

@@ -18,7 +18,7 @@ type PriceTick struct {
 	Sources uint8
 }
 
-func newPrices() (all [core.Feeds]history[PriceTick, *PriceTick]) {
+func newPrices() (all [core.Feeds]history[PriceTick]) {
 	for f := range all {
 		all[f] = newHistory[PriceTick](priceCap)
 	}
@@ -28,7 +28,7 @@ func newPrices() (all [core.Feeds]history[PriceTick, *PriceTick]) {
 // foldTick adds an accepted index tick. The venue accepts a second tick of one second only from
 // an operator; it replaces the first (docs/rules/prices-sources.md#which-tick-counts).
 func (w *View) foldTick(t *core.IndexTick) {
-	h, x := &w.prices[t.Feed], PriceTick{Second: t.Second, Price: t.Price, Sources: t.Count}
+	h, x := w.prices[t.Feed], PriceTick{Second: t.Second, Price: t.Price, Sources: t.Count}
 	if last := h.newest(); last != nil && last.Second == x.Second {
 		*last = x
 	} else {
@@ -43,14 +43,14 @@ func (w *View) foldTick(t *core.IndexTick) {
 // first. Unlike other reads, the iterator may be used after the lock is released: it shares only
 // chunks, which never change, so that reading a day does not delay commands.
 func (w *View) PriceTicks(f core.Feed, before int64, n int) iter.Seq[*PriceTick] {
-	h := &w.prices[f]
+	h := w.prices[f]
 	return h.detached(h.search(func(t *PriceTick) bool { return t.Second >= before }), n)
 }
 
 // PriceTicksReleased returns the newest second whose tick memory has released, if it had one; 0 if it
 // released none.
 func (w *View) PriceTicksReleased(f core.Feed) int64 {
-	h := &w.prices[f]
+	h := w.prices[f]
 	n := h.oldest()
 	if n <= 1 {
 		return 0

@@ -31,7 +31,7 @@ func values[T any](seq iter.Seq[*T]) (out []T) {
 func TestPriceTicks(t *testing.T) {
 	const most = 150
 	w, r := New(DefaultRetentionCaps()), rand.New(rand.NewPCG(1, 2))
-	w.prices[core.Gold].max = most
+	w.prices[core.Gold] = newHistory[PriceTick](most)
 	var want []PriceTick
 	at, price := int64(1_800_000_000), core.Price(240_000_000_000)
 	for n := range 400 {
@@ -54,7 +54,7 @@ func TestPriceTicks(t *testing.T) {
 				t.Fatalf("restored: %v", err)
 			}
 			w = restored
-			w.prices[core.Gold].max = most
+			w.prices[core.Gold].(*encodedHistory[PriceTick, *PriceTick]).max = most
 		}
 		if n%37 != 0 && n != 399 {
 			continue

@@ -125,7 +125,7 @@ func (w *View) Changes(u core.UserID) uint64 {
 	if int(u) >= len(w.accounts) {
 		return 0
 	}
-	return w.accounts[u].events.next
+	return w.accounts[u].events.end()
 }
 
 // Events iterates over the events of u with a number below from (0: all), newest first, with their
@@ -152,7 +152,7 @@ func (w *View) EventsAfter(u core.UserID, seq uint64) ([]UserEvent, bool) {
 	if int(u) >= len(w.accounts) {
 		return nil, true
 	}
-	r := &w.accounts[u].events
+	r := w.accounts[u].events
 	var out []UserEvent
 	for _, e := range r.newestFirst(u, 0) {
 		if e.Seq <= seq {

@@ -22,8 +22,7 @@ func releasedBefore(oldest, seq uint64) Released {
 	return Released{Newest: oldest - 1, Seq: seq}
 }
 
-// released returns the bounds of a history; seq returns the seq of an entry.
-func (h *history[T, P]) released(u core.UserID, seq func(*T) uint64) Released {
+func (h *encodedHistory[T, P]) released(u core.UserID, seq func(*T) uint64) Released {
 	n := h.oldest()
 	if n <= 1 {
 		return Released{}

@@ -109,12 +109,45 @@ func (r *ring[T]) restore(list []T, next uint64) {
 	r.buf, r.head, r.next = append([]T(nil), list...), 0, next
 }
 
-// history keeps the newest max entries of one list of an account, such as its fills. To save
-// memory all but the newest entries are encoded, in chunks of chunkLen. Entries are numbered
-// from 1 without gaps, and the number of an entry never changes.
-//
-// An encoded chunk never changes, so an image (image.go) shares it.
-type history[T any, P entry[T]] struct {
+// history keeps the newest entries of one list of an account, such as its fills. Entries are
+// numbered from 1 without gaps, and the number of an entry never changes. It is an interface for
+// the sake of compile time: each package that uses a View would compile all methods of a generic
+// type in its fields again, and those of an interface are compiled here alone.
+type history[T any] interface {
+	// add appends an entry. It encodes in scratch, which it may replace by a larger buffer.
+	add(x T, scratch *[]byte)
+	// end returns the number of the next entry.
+	end() uint64
+	// oldest returns the number of the oldest visible entry.
+	oldest() uint64
+	// newest returns the entry added last, or nil. The caller may change it until the command
+	// that added it has been folded.
+	newest() *T
+	// unencoded returns the newest entries, as far as they are not encoded.
+	unencoded() []T
+	// newestFirst iterates from the newest entry with a number below from (0: from the newest
+	// of all) to the oldest visible one. It decodes the chunks it reaches.
+	newestFirst(u core.UserID, from uint64) iter.Seq2[uint64, *T]
+	// search returns the number of the first visible entry for which found is true, or that after
+	// the newest. found must be false for all entries before it and true for all after it.
+	search(found func(*T) bool) uint64
+	// detached iterates over the newest n visible entries with a number below end, newest first.
+	// The caller need not hold the lock while it iterates: entries are copies, and chunks never
+	// change.
+	detached(end uint64, n int) iter.Seq[*T]
+	// released returns the bounds of the entries that were dropped; seq returns the seq of an entry.
+	released(u core.UserID, seq func(*T) uint64) Released
+	// clone returns a history that later additions do not change. It shares the chunks.
+	clone() history[T]
+	// encode writes the visible entries.
+	encode(e *encoder, u core.UserID)
+	// decode reads what encode wrote and validates every entry.
+	decode(d *decoder, u core.UserID)
+}
+
+// encodedHistory is the history of every list. To save memory all but the newest entries are
+// encoded, in chunks of chunkLen. An encoded chunk never changes, so an image (image.go) shares it.
+type encodedHistory[T any, P entry[T]] struct {
 	max    int
 	next   uint64   // number of the next entry
 	first  uint64   // number of the oldest entry in memory; entries before oldest() are not visible
@@ -133,12 +166,11 @@ type entry[T any] interface {
 // chunk ends with an entry whose number is a multiple of chunkLen.
 const chunkLen = 64
 
-func newHistory[T any, P entry[T]](max int) history[T, P] {
-	return history[T, P]{max: max, next: 1, first: 1}
+func newHistory[T any, P entry[T]](max int) history[T] {
+	return &encodedHistory[T, P]{max: max, next: 1, first: 1}
 }
 
-// add appends an entry. It encodes in scratch, which it may replace by a larger buffer.
-func (h *history[T, P]) add(x T, scratch *[]byte) {
+func (h *encodedHistory[T, P]) add(x T, scratch *[]byte) {
 	if len(h.tail) > 0 && (h.next-1)%chunkLen == 0 {
 		h.chunks = append(h.chunks, encodeChunk[T, P](h.tail, scratch))
 		clear(h.tail) // releases what the entries refer to
@@ -150,7 +182,7 @@ func (h *history[T, P]) add(x T, scratch *[]byte) {
 }
 
 // dropOldChunks drops the chunks without a visible entry.
-func (h *history[T, P]) dropOldChunks() {
+func (h *encodedHistory[T, P]) dropOldChunks() {
 	for len(h.chunks) > 0 && chunkEnd(h.first) <= h.oldest() {
 		h.first = chunkEnd(h.first)
 		h.chunks[0] = nil // otherwise the backing array keeps the chunk in memory
@@ -188,8 +220,7 @@ func validateChunk[T any, P entry[T]](b []byte, n int, u core.UserID) error {
 	return d.end()
 }
 
-// oldest returns the number of the oldest visible entry.
-func (h *history[T, P]) oldest() uint64 {
+func (h *encodedHistory[T, P]) oldest() uint64 {
 	if kept := h.next - h.first; kept > uint64(h.max) {
 		return h.next - uint64(h.max)
 	}
@@ -199,18 +230,18 @@ func (h *history[T, P]) oldest() uint64 {
 // chunkEnd returns the number after the last entry of the chunk that holds entry n.
 func chunkEnd(n uint64) uint64 { return (n-1)/chunkLen*chunkLen + chunkLen + 1 }
 
-// newest returns the entry added last, or nil. The caller may change it until the command
-// that added it has been folded.
-func (h *history[T, P]) newest() *T {
+func (h *encodedHistory[T, P]) end() uint64 { return h.next }
+
+func (h *encodedHistory[T, P]) unencoded() []T { return h.tail }
+
+func (h *encodedHistory[T, P]) newest() *T {
 	if len(h.tail) == 0 {
 		return nil
 	}
 	return &h.tail[len(h.tail)-1]
 }
 
-// newestFirst iterates from the newest entry with a number below from (0: from the newest
-// of all) to the oldest visible one. It decodes the chunks it reaches.
-func (h *history[T, P]) newestFirst(u core.UserID, from uint64) iter.Seq2[uint64, *T] {
+func (h *encodedHistory[T, P]) newestFirst(u core.UserID, from uint64) iter.Seq2[uint64, *T] {
 	return func(yield func(uint64, *T) bool) {
 		end := h.next
 		if from != 0 {
@@ -239,9 +270,7 @@ func (h *history[T, P]) newestFirst(u core.UserID, from uint64) iter.Seq2[uint64
 	}
 }
 
-// search returns the number of the first visible entry for which found is true, or that after the
-// newest. found must be false for all entries before it and true for all after it.
-func (h *history[T, P]) search(found func(*T) bool) uint64 {
+func (h *encodedHistory[T, P]) search(found func(*T) bool) uint64 {
 	inList := func(list []T, first uint64) uint64 {
 		return max(h.oldest(), first+uint64(sort.Search(len(list), func(i int) bool { return found(&list[i]) })))
 	}
@@ -257,9 +286,7 @@ func (h *history[T, P]) search(found func(*T) bool) uint64 {
 	return inList(mustDecodeChunk[T, P](h.chunks[max(i-1, 0)], int(behind-first), 0), first)
 }
 
-// detached iterates over the newest n visible entries with a number below end, newest first. The
-// caller need not hold the lock while it iterates: entries are copies, and chunks never change.
-func (h *history[T, P]) detached(end uint64, n int) iter.Seq[*T] {
+func (h *encodedHistory[T, P]) detached(end uint64, n int) iter.Seq[*T] {
 	type part struct {
 		first, behind uint64
 		chunk         []byte
@@ -297,7 +324,7 @@ func (h *history[T, P]) detached(end uint64, n int) iter.Seq[*T] {
 }
 
 // bounds returns the number of the first entry of chunk i and the number after its last.
-func (h *history[T, P]) bounds(i int) (first, behind uint64) {
+func (h *encodedHistory[T, P]) bounds(i int) (first, behind uint64) {
 	first = h.first
 	if i > 0 {
 		first = (h.first-1)/chunkLen*chunkLen + 1 + uint64(i)*chunkLen
@@ -314,17 +341,16 @@ func mustDecodeChunk[T any, P entry[T]](b []byte, n int, u core.UserID) []T {
 	return list
 }
 
-// clone returns a history that later additions do not change. It shares the chunks.
-func (h *history[T, P]) clone() history[T, P] {
+func (h *encodedHistory[T, P]) clone() history[T] {
 	c := *h
 	c.chunks = append([][]byte(nil), h.chunks...)
 	c.tail = append([]T(nil), h.tail...)
-	return c
+	return &c
 }
 
-// encode writes the visible entries. Chunks are written as they are, except the first: it
-// is encoded again if some of its entries are no longer visible.
-func (h *history[T, P]) encode(e *encoder, u core.UserID) {
+// encode writes chunks as they are, except the first: it is encoded again if some of its entries are
+// no longer visible.
+func (h *encodedHistory[T, P]) encode(e *encoder, u core.UserID) {
 	var scratch []byte
 	oldest := h.oldest()
 	e.uint(h.next)
@@ -346,8 +372,7 @@ func (h *history[T, P]) encode(e *encoder, u core.UserID) {
 	}
 }
 
-// decode reads what encode wrote and validates every entry.
-func (h *history[T, P]) decode(d *decoder, u core.UserID) {
+func (h *encodedHistory[T, P]) decode(d *decoder, u core.UserID) {
 	next, first := d.uint(), d.uint()
 	if first == 0 || next < first {
 		d.fail(errRange)

@@ -37,7 +37,7 @@ type Source interface {
 // roundRows are the rows of one round. Only the newest round of a series gets further rows.
 type roundRows struct {
 	number uint64
-	rows   history[RoundSecond, *RoundSecond]
+	rows   history[RoundSecond]
 }
 
 // roundSeconds are the rows of the newest rounds of each series, by rising number.

@@ -276,7 +276,7 @@ func (w *View) restoreShared(tapes []tapeState, rounds []*Round, t *trailState) 
 }
 
 // encodePrices returns the price history of each feed as bytes.
-func encodePrices(all *[core.Feeds]history[PriceTick, *PriceTick]) (out [][]byte) {
+func encodePrices(all *[core.Feeds]history[PriceTick]) (out [][]byte) {
 	for f := range all {
 		var e encoder
 		all[f].encode(&e, 0)

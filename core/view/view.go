@@ -13,7 +13,7 @@ type View struct {
 	tapes      map[core.MarketID]*ring[Trade]
 	rounds     rounds
 	auditTrail auditTrail
-	prices     [core.Feeds]history[PriceTick, *PriceTick]
+	prices     [core.Feeds]history[PriceTick]
 	seconds    roundSeconds
 
 	traders     map[uint64][]core.UserID // accounts with a row of a round that is not final, by its number
@@ -30,24 +30,24 @@ type View struct {
 // account holds the rows of one user.
 type account struct {
 	rows        rows
-	fills       history[Fill, *Fill]
-	settlements history[Settlement, *Settlement]
+	fills       history[Fill]
+	settlements history[Settlement]
 	withdrawals []core.Withdrawal
-	events      history[UserEvent, *UserEvent]
+	events      history[UserEvent]
 	volume      volume
 	keys        keyIDs
 	balance     core.Pips // cash and reservations after the last row of the ledger
-	ledger      history[LedgerRow, *LedgerRow]
+	ledger      history[LedgerRow]
 	rounds      accountRounds
 
 	finalRounds    int // of rounds
 	roundsReleased Released
-	deposits       history[Deposit, *Deposit]
+	deposits       history[Deposit]
 	owner          core.UserID // of an agent; 0 for an owner
 
 	forecasts forecasts
 
-	activity history[Activity, *Activity] // of an agent
+	activity history[Activity] // of an agent
 }
 
 func newAccount(c RetentionCaps) *account {
@@ -205,7 +205,7 @@ func (w *View) foldSettled(e *core.AccountSettled) {
 		}
 	}
 	a := w.mutableAccount(e.User)
-	n := a.settlements.next
+	n := a.settlements.end()
 	a.settlements.add(s, &w.scratch)
 	w.addEvent(e.User, &s)
 	if w.sink != nil {
