@@ -8,7 +8,7 @@
 //
 // Running one:
 //
-//	gate.Run: authorize, charge, decode, wait for min_seq
+//	Gate.Run: authorize, charge, decode, wait for min_seq
 //	Do, a read:  Engine.Read, then convert rows to package schemas
 //	Do, a write: Engine.Submit, then build the response from the command's own events
 //	ErrorOf: convert the error to its wire form

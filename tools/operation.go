@@ -67,13 +67,35 @@ type Op[In, Out any] struct {
 	Do   func(ctx context.Context, v *Venue, caller Caller, in *In) (Out, error)
 }
 
-// Tokens returns the cost of a call in tokens, at least 1
-// (docs/rules/limits.md#token-costs).
-func (o *Op[In, Out]) Tokens(t *Config, in *In) int {
+// Operation is an Op as the lanes serve it: its inputs are *In and its outputs *Out.
+type Operation interface {
+	// Describe returns the spec, which the caller must not change.
+	Describe() *Spec
+	// NewInput and NewOutput return an empty value, to decode into and for its type.
+	NewInput() any
+	NewOutput() any
+	// Tokens returns the cost of a call in tokens, at least 1 (docs/rules/limits.md#token-costs).
+	Tokens(t *Config, in any) int
+	// Call runs the operation. Its errors are those of Op.Do.
+	Call(ctx context.Context, v *Venue, caller Caller, in any) (out any, err error)
+}
+
+func (o *Op[In, Out]) Describe() *Spec { return &o.Spec }
+
+func (*Op[In, Out]) NewInput() any { return new(In) }
+
+func (*Op[In, Out]) NewOutput() any { return new(Out) }
+
+func (o *Op[In, Out]) Tokens(t *Config, in any) int {
 	if o.Cost == nil || t.PerRequestBatch {
 		return 1
 	}
-	return max(1, o.Cost(in))
+	return max(1, o.Cost(in.(*In)))
+}
+
+func (o *Op[In, Out]) Call(ctx context.Context, v *Venue, caller Caller, in any) (any, error) {
+	out, err := o.Do(ctx, v, caller, in.(*In))
+	return &out, err
 }
 
 // Caller is an account that calls an operation with one of its keys.

@@ -8,14 +8,14 @@ import (
 	"duplex/tools"
 )
 
-// HTTPDecoder returns the decoder of an operation's HTTP requests: it fills In from the
-// path, the body and the query. decodeBody is schemas.Decode, or schemas.DecodeOptional
-// for a body that may be omitted. An operation whose In has no body fields rejects every
-// body.
-func HTTPDecoder[In any](decodeBody func(body []byte, into any) *schemas.Fault) func(*http.Request, *Call, *In) error {
-	path := schemas.PathFields(new(In))
-	hasBody := len(schemas.BodyFields(new(In))) > 0
-	return func(r *http.Request, c *Call, in *In) error {
+// HTTPDecoder returns the decoder of an operation's HTTP requests: it fills an input of the type
+// of example, a pointer, from the path, the body and the query. decodeBody is schemas.Decode, or
+// schemas.DecodeOptional for a body that may be omitted. An operation whose input has no body
+// fields rejects every body.
+func HTTPDecoder(example any, decodeBody func(body []byte, into any) *schemas.Fault) func(r *http.Request, c *Call, in any) error {
+	path := schemas.PathFields(example)
+	hasBody := len(schemas.BodyFields(example)) > 0
+	return func(r *http.Request, c *Call, in any) error {
 		if !hasBody && len(c.Body) > 0 {
 			return tools.NewError("unexpected_body")
 		}

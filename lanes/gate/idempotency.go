@@ -47,15 +47,14 @@ func (c *idempotencyCache) begin(repeat string, now tools.WallTime) (f *idempote
 	return f, true
 }
 
-// runIdempotent calls do for the first of several exact repeats and returns its result to
+// run calls do for the first of several exact repeats and returns its result to
 // all of them. If the command is marked and its outcome is unknown, a repeat executes again: it
 // gets the receipt of the first, or is the first itself.
-func runIdempotent[Out any](c *idempotencyCache, repeat string, now tools.WallTime, marked bool, do func() (Out, error)) (Out, error) {
+func (c *idempotencyCache) run(repeat string, now tools.WallTime, marked bool, do func() (any, error)) (any, error) {
 	f, isFirst := c.begin(repeat, now)
 	if !isFirst {
 		<-f.done // bounded by the time budget of the first request
-		out, _ := f.out.(Out)
-		return out, f.err
+		return f.out, f.err
 	}
 	defer close(f.done)
 	f.err = tools.NewError("internal") // what repeats get if do panics

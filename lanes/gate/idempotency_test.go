@@ -15,23 +15,23 @@ import (
 // first response, until the entry expires.
 func TestIdempotency(t *testing.T) {
 	o, did := &idempotencyCache{entries: map[string]*idempotentCall{}}, atomic.Int64{}
-	do := func() (int64, error) { return did.Add(1), errors.New("the first error") }
+	do := func() (any, error) { return did.Add(1), errors.New("the first error") }
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if n, err := runIdempotent(o, "a", 0, false, do); n != 1 || err == nil {
+			if n, err := o.run("a", 0, false, do); n != int64(1) || err == nil {
 				t.Errorf("%d, %v", n, err)
 			}
 		})
 	}
 	wg.Wait()
-	if n, _ := runIdempotent(o, "b", 1, false, do); n != 2 {
+	if n, _ := o.run("b", 1, false, do); n != int64(2) {
 		t.Errorf("another request: %d", n)
 	}
-	if n, _ := runIdempotent(o, "a", tools.WallTime(10*time.Second), false, do); n != 1 {
+	if n, _ := o.run("a", tools.WallTime(10*time.Second), false, do); n != int64(1) {
 		t.Errorf("a repeat at the end of the window: %d", n)
 	}
-	if n, _ := runIdempotent(o, "a", tools.WallTime(time.Minute), false, do); n != 3 || len(o.entries) != 1 || len(o.byExpiry) != 1 {
+	if n, _ := o.run("a", tools.WallTime(time.Minute), false, do); n != int64(3) || len(o.entries) != 1 || len(o.byExpiry) != 1 {
 		t.Errorf("a minute later: %d, %d entries", n, len(o.entries))
 	}
 }
@@ -44,7 +44,7 @@ func TestIdempotencyDropsSafeFailures(t *testing.T) {
 		err  error
 		code string
 	}{{engine.ErrShed, "shed"}, {tools.NewError("funding_unavailable"), "funding_unavailable"}, {engine.ErrUnknown, "sequencing_timeout"}, {nil, "sequencing_timeout"}} {
-		_, err := runIdempotent(o, "a", tools.WallTime(i), false, func() (int, error) { return 0, c.err })
+		_, err := o.run("a", tools.WallTime(i), false, func() (any, error) { return 0, c.err })
 		if got := tools.ErrorOf(err).Code; got != c.code {
 			t.Errorf("call %d: %s, want %s", i, got, c.code)
 		}
@@ -57,9 +57,9 @@ func TestIdempotencySurvivesPanic(t *testing.T) {
 	o := &idempotencyCache{entries: map[string]*idempotentCall{}}
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = runIdempotent(o, "a", 0, false, func() (int, error) { panic("test") })
+		_, _ = o.run("a", 0, false, func() (any, error) { panic("test") })
 	}()
-	if _, err := runIdempotent(o, "a", 1, false, func() (int, error) { return 1, nil }); tools.ErrorOf(err).Code != "internal" {
+	if _, err := o.run("a", 1, false, func() (any, error) { return 1, nil }); tools.ErrorOf(err).Code != "internal" {
 		t.Errorf("%v", err)
 	}
 }

@@ -129,55 +129,57 @@ func checkTarget(r *http.Request, c *Call) error {
 }
 
 // Run runs an operation for an authenticated call. decode fills the input from the lane's
-// request; Run calls it at most once.
-func Run[In, Out any](ctx context.Context, g *Gate, c *Call, op *tools.Op[In, Out], decode func(*In) error) (out Out, err error) {
-	c.Op = op.Name
-	write, guarded := !op.ReadOnly(), g.ReplayGuard && !op.ReadOnly()
-	if write && (op.Deduplicated || guarded) && g.Venue.Engine.SendsMarks() && c.credentials != (Credentials{}) {
+// request; Run calls it at most once. out is a pointer to the operation's output, which exact
+// repeats share: the caller must not change it. It is of no use if err is not nil.
+func (g *Gate) Run(ctx context.Context, c *Call, op tools.Operation, decode func(in any) error) (out any, err error) {
+	spec := op.Describe()
+	c.Op = spec.Name
+	write, guarded := !spec.ReadOnly(), g.ReplayGuard && !spec.ReadOnly()
+	if write && (spec.Deduplicated || guarded) && g.Venue.Engine.SendsMarks() && c.credentials != (Credentials{}) {
 		c.mark = markOf(c.ReplayKey())
 	}
 	if guarded {
 		first, err := g.replays.add(c.ReplayKey(), g.Venue.Config.Wall())
-		if err == nil && !first && !op.Deduplicated {
+		if err == nil && !first && !spec.Deduplicated {
 			err = tools.NewError("unauthorized")
 		}
 		if err != nil {
-			return out, err
+			return nil, err
 		}
 	}
 	// Exact repeats of a deduplicated operation get the response of the first: with ReplayGuard
 	// also if a stage before the operation rejected it, else only if the operation was reached.
-	once := func(do func() (Out, error)) (Out, error) {
-		if !op.Deduplicated {
+	once := func(do func() (any, error)) (any, error) {
+		if !spec.Deduplicated {
 			return do()
 		}
-		return runIdempotent(&g.idempotency, c.ReplayKey(), g.Venue.Config.Wall(), c.mark != nil, do)
+		return g.idempotency.run(c.ReplayKey(), g.Venue.Config.Wall(), c.mark != nil, do)
 	}
-	stages := func() (out Out, err error) {
-		if err = g.authorizeSpec(c, &op.Spec); err != nil {
-			return out, err
+	stages := func() (any, error) {
+		if err := g.authorizeSpec(c, spec); err != nil {
+			return nil, err
 		}
-		if err = g.Charge(c, op.Bucket, 1); err != nil {
-			return out, err
+		if err := g.Charge(c, spec.Bucket, 1); err != nil {
+			return nil, err
 		}
-		in := new(In)
-		if err = decode(in); err != nil {
-			return out, err
+		in := op.NewInput()
+		if err := decode(in); err != nil {
+			return nil, err
 		}
-		if err = g.chargeBatch(c, op.Bucket, op.Tokens(&g.Venue.Config, in)); err != nil {
-			return out, err
+		if err := g.chargeBatch(c, spec.Bucket, op.Tokens(&g.Venue.Config, in)); err != nil {
+			return nil, err
 		}
-		if err = g.waitSeq(ctx, in); err != nil {
-			return out, err
+		if err := g.waitSeq(ctx, in); err != nil {
+			return nil, err
 		}
-		if op.PlacesOrders && g.InFlight > 0 { // docs/rules/limits.md#placements-in-hand
+		if spec.PlacesOrders && g.InFlight > 0 { // docs/rules/limits.md#placements-in-hand
 			family := g.Venue.Engine.Owner(c.Key.User)
-			if err = g.inFlight.acquire(family, g.InFlight); err != nil {
-				return out, err
+			if err := g.inFlight.acquire(family, g.InFlight); err != nil {
+				return nil, err
 			}
 			defer g.inFlight.release(family)
 		}
-		do := func() (Out, error) { return op.Do(ctx, g.Venue, g.Caller(c), in) }
+		do := func() (any, error) { return op.Call(ctx, g.Venue, g.Caller(c), in) }
 		if guarded {
 			return do()
 		}
@@ -297,11 +299,17 @@ func Bind[In, Out any](g *Gate, name string, status int, do func(context.Context
 
 // BindStatus is Bind for an operation whose response is of several types, each with its status.
 func BindStatus[In any](g *Gate, name string, do func(context.Context, *Call, *In) (status int, out any, err error)) http.HandlerFunc {
+	return g.bind(name, func() any { return new(In) }, func(ctx context.Context, c *Call, in any) (int, any, error) {
+		return do(ctx, c, in.(*In))
+	})
+}
+
+func (g *Gate) bind(name string, newInput func() any, do func(context.Context, *Call, any) (status int, out any, err error)) http.HandlerFunc {
 	decodeBody := schemas.Decode
-	if len(schemas.BodyFields(new(In))) > 0 && schemas.DecodeOptional(nil, new(In)) == nil {
+	if len(schemas.BodyFields(newInput())) > 0 && schemas.DecodeOptional(nil, newInput()) == nil {
 		decodeBody = schemas.DecodeOptional
 	}
-	decode := HTTPDecoder[In](decodeBody)
+	decode := HTTPDecoder(newInput(), decodeBody)
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := CallOf(r.Context())
 		c.Op = name
@@ -311,7 +319,7 @@ func BindStatus[In any](g *Gate, name string, do func(context.Context, *Call, *I
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), g.Budget())
 		defer cancel()
-		in := new(In)
+		in := newInput()
 		if err := decode(r, c, in); err != nil {
 			g.WriteError(w, err)
 			return

@@ -11,7 +11,7 @@
 //
 // Invariants:
 //
-//  1. A tool runs its operation through gate.Run, as every other lane does.
+//  1. A tool runs its operation through Gate.Run, as every other lane does.
 //  2. A rejected operation is a result with the error of REST and hints (hints.go); each
 //     rejected item of a batch has its own (batch.go).
 //  3. wait_for_event returns every event after a seq once, or reports that some are missed.

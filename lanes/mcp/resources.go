@@ -152,45 +152,45 @@ func (l *Lane) contents(c *call, at resourceRef) (mime, text string, err error) 
 	case accountURI:
 		text, err = l.account(c)
 	case roundURI:
-		text, err = runRead(l, c, tools.GetRound, &schemas.GetRound{MarketID: id})
+		text, err = l.runRead(c, tools.GetRound, &schemas.GetRound{MarketID: id})
 	case marketURI:
-		text, err = runRead(l, c, tools.GetMarket, &schemas.GetMarket{MarketID: id})
+		text, err = l.runRead(c, tools.GetMarket, &schemas.GetMarket{MarketID: id})
 	default:
-		text, err = runRead(l, c, tools.GetOrderbook, &schemas.GetOrderbook{MarketID: id})
+		text, err = l.runRead(c, tools.GetOrderbook, &schemas.GetOrderbook{MarketID: id})
 	}
 	return asJSON, text, err
 }
 
 // runRead runs a read operation whose token is already charged.
-func runRead[In, Out any](l *Lane, c *call, op *tools.Op[In, Out], in *In) (string, error) {
-	out, err := op.Do(c.ctx, l.gate.Venue, l.gate.Caller(c.Call), in)
+func (l *Lane) runRead(c *call, op tools.Operation, in any) (string, error) {
+	out, err := op.Call(c.ctx, l.gate.Venue, l.gate.Caller(c.Call), in)
 	if err != nil {
 		return "", err
 	}
-	b, err := gate.EncodeJSON(&out)
+	b, err := gate.EncodeJSON(out)
 	return string(b), err
 }
 
 // account returns the contents of dx://account.
 func (l *Lane) account(c *call) (string, error) {
-	account, err := runRead(l, c, tools.GetAccount, &schemas.GetAccount{})
+	account, err := l.runRead(c, tools.GetAccount, &schemas.GetAccount{})
 	if err != nil {
 		return "", err
 	}
-	balance, err := runRead(l, c, tools.GetBalance, &schemas.MinSeqOnly{})
+	balance, err := l.runRead(c, tools.GetBalance, &schemas.MinSeqOnly{})
 	if err != nil {
 		return "", err
 	}
 	short := schemas.Page{Limit: schemas.Ptr(schemas.Int(defaultPageSize))}
-	positions, err := runRead(l, c, tools.ListPositions, &schemas.ListPositions{Page: short})
+	positions, err := l.runRead(c, tools.ListPositions, &schemas.ListPositions{Page: short})
 	if err != nil {
 		return "", err
 	}
-	orders, err := runRead(l, c, tools.ListOrders, &schemas.ListOrders{Page: short, Status: "resting,partially_filled"})
+	orders, err := l.runRead(c, tools.ListOrders, &schemas.ListOrders{Page: short, Status: "resting,partially_filled"})
 	if err != nil {
 		return "", err
 	}
-	deadman, err := runRead(l, c, tools.GetDeadman, &schemas.None{})
+	deadman, err := l.runRead(c, tools.GetDeadman, &schemas.None{})
 	return fmt.Sprintf(`{"account":%s,"balance":%s,"positions":%s,"orders":%s,"deadman":%s}`, account, balance, positions, orders, deadman), err
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"duplex/lanes/gate"
 	"duplex/schemas"
 	"duplex/tools"
 )
@@ -31,34 +30,35 @@ type toolResult struct {
 // (docs/rules/limits.md#page-size).
 const defaultPageSize = 20
 
-// registerTool offers an operation as a tool.
-func registerTool[In, Out any](l *Lane, op *tools.Op[In, Out]) *tool {
-	t := &tool{spec: &op.Spec, definition: toolDefinition(&op.Spec, reflect.TypeFor[In](), reflect.TypeFor[Out]())}
+// register offers an operation as a tool.
+func (l *Lane) register(op tools.Operation) *tool {
+	spec := op.Describe()
+	t := &tool{spec: spec, definition: toolDefinition(spec, reflect.TypeOf(op.NewInput()).Elem(), reflect.TypeOf(op.NewOutput()).Elem())}
 	t.do = func(c *call, arguments jsontext.Value) *toolResult {
 		ctx, cancel := context.WithTimeout(c.ctx, l.gate.Budget()+t.extraTime(l.gate.Venue))
 		defer cancel()
-		var in *In
-		out, err := gate.Run(ctx, l.gate, c.Call, op, func(into *In) error {
+		var in any // as far as it was decoded
+		out, err := l.gate.Run(ctx, c.Call, op, func(into any) error {
 			in = into
 			return decodeArguments(arguments, into)
 		})
 		if err != nil {
-			return l.errorResult(c, t, inputForHints(in, arguments, op.Deduplicated && l.gate.ReplayGuard), err)
+			return l.errorResult(c, t, inputForHints(op, in, arguments, spec.Deduplicated && l.gate.ReplayGuard), err)
 		}
-		b, err := l.encodeOutput(c, t, in, &out)
+		b, err := l.encodeOutput(c, t, in, out)
 		if err != nil { // outputs always encode: their text was checked to be UTF-8
 			panic(err)
 		}
 		return &toolResult{structured: b}
 	}
 	l.tools = append(l.tools, t)
-	l.byName[op.Name] = t
+	l.byName[spec.Name] = t
 	return t
 }
 
 // registerLongPoll offers an operation that may block up to maxWait.
-func registerLongPoll[In, Out any](l *Lane, op *tools.Op[In, Out]) {
-	registerTool(l, op).longPoll = true
+func (l *Lane) registerLongPoll(op tools.Operation) {
+	l.register(op).longPoll = true
 }
 
 // ToolSpecs returns the spec of every tool, in the order of tools/list.
@@ -95,14 +95,14 @@ func decodeArguments(arguments jsontext.Value, in any) error {
 // inputForHints returns the input of a rejected call, or nil if the call was rejected
 // before it was decoded. The gate rejects an exact repeat without decoding it; such a call
 // is decoded here, so that it gets the hints of the first.
-func inputForHints[In any](in *In, arguments jsontext.Value, repeat bool) any {
+func inputForHints(op tools.Operation, in any, arguments jsontext.Value, repeat bool) any {
 	switch {
 	case in != nil:
 		return in
 	case !repeat:
 		return nil
 	}
-	in = new(In)
+	in = op.NewInput()
 	_ = decodeArguments(arguments, in) // a fault was already returned for the first call
 	return in
 }
@@ -186,48 +186,48 @@ func (o *toolResult) encode() (jsontext.Value, error) {
 
 // registerTools offers every tool (docs/rules/agents.md#tools).
 func (l *Lane) registerTools() {
-	registerTool(l, tools.PlaceOrder)
-	registerTool(l, tools.PlaceOrders)
-	registerTool(l, tools.PreviewOrder)
-	registerTool(l, tools.CancelOneOrder)
-	registerTool(l, tools.CancelOrders)
-	registerTool(l, tools.CancelAllOrders)
-	registerTool(l, tools.DecreaseOrder)
-	registerTool(l, tools.ReplaceOrder)
-	registerTool(l, tools.RedeemPairs)
-	registerTool(l, tools.ArmDeadman)
-	registerTool(l, tools.DisarmDeadman)
-	registerTool(l, tools.ListOrders)
-	registerTool(l, tools.GetOrder)
-	registerTool(l, tools.ListFills)
-	registerTool(l, tools.GetAccount)
-	registerTool(l, tools.GetBalance)
-	registerTool(l, tools.ListPositions)
-	registerTool(l, tools.GetPnL)
-	registerTool(l, tools.ListSettlements)
-	registerTool(l, tools.ListLedger)
-	registerTool(l, tools.ListPortfolioRounds)
-	registerTool(l, tools.SubmitForecast)
-	registerTool(l, tools.ListForecasts)
-	registerTool(l, tools.GetLimits)
-	registerTool(l, tools.ListSeries)
-	registerTool(l, tools.ListMarkets)
-	registerTool(l, tools.GetMarket)
-	registerTool(l, tools.GetOrderbook)
-	registerTool(l, tools.ListTrades)
-	registerTool(l, tools.ListRounds)
-	registerTool(l, tools.GetRound)
-	registerTool(l, tools.GetRoundEvidence)
-	registerTool(l, tools.GetRoundHistory)
-	registerTool(l, tools.GetOraclePrice)
-	registerTool(l, tools.GetPriceHistory)
-	registerTool(l, tools.GetVenue)
-	registerLongPoll(l, l.waitForEvent())
-	registerTool(l, tools.RequestWithdrawal)
-	registerTool(l, tools.ListWithdrawals)
-	registerTool(l, tools.ListDeposits)
-	registerTool(l, tools.GetDepositAddress)
+	l.register(tools.PlaceOrder)
+	l.register(tools.PlaceOrders)
+	l.register(tools.PreviewOrder)
+	l.register(tools.CancelOneOrder)
+	l.register(tools.CancelOrders)
+	l.register(tools.CancelAllOrders)
+	l.register(tools.DecreaseOrder)
+	l.register(tools.ReplaceOrder)
+	l.register(tools.RedeemPairs)
+	l.register(tools.ArmDeadman)
+	l.register(tools.DisarmDeadman)
+	l.register(tools.ListOrders)
+	l.register(tools.GetOrder)
+	l.register(tools.ListFills)
+	l.register(tools.GetAccount)
+	l.register(tools.GetBalance)
+	l.register(tools.ListPositions)
+	l.register(tools.GetPnL)
+	l.register(tools.ListSettlements)
+	l.register(tools.ListLedger)
+	l.register(tools.ListPortfolioRounds)
+	l.register(tools.SubmitForecast)
+	l.register(tools.ListForecasts)
+	l.register(tools.GetLimits)
+	l.register(tools.ListSeries)
+	l.register(tools.ListMarkets)
+	l.register(tools.GetMarket)
+	l.register(tools.GetOrderbook)
+	l.register(tools.ListTrades)
+	l.register(tools.ListRounds)
+	l.register(tools.GetRound)
+	l.register(tools.GetRoundEvidence)
+	l.register(tools.GetRoundHistory)
+	l.register(tools.GetOraclePrice)
+	l.register(tools.GetPriceHistory)
+	l.register(tools.GetVenue)
+	l.registerLongPoll(l.waitForEvent())
+	l.register(tools.RequestWithdrawal)
+	l.register(tools.ListWithdrawals)
+	l.register(tools.ListDeposits)
+	l.register(tools.GetDepositAddress)
 	if l.gate.Venue.Virtual != nil {
-		registerLongPoll(l, tools.AdvanceClock)
+		l.registerLongPoll(tools.AdvanceClock)
 	}
 }

@@ -1,7 +1,7 @@
 // Package rest is the REST lane: every operation of package tools that has a route, and its
 // OpenAPI document. docs/rules/rest.md has the rules of the interface.
 //
-//	huma routes a request → gate.Run → Gate.Respond
+//	huma routes a request → Gate.Run → Gate.Respond
 //
 // Invariants:
 //

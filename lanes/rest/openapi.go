@@ -59,8 +59,9 @@ var tags = []*huma.Tag{
 // operationDoc documents an operation from its spec and types. It panics if the operation
 // will be removed less than tools.MinRetirementNotice after the announcement: that is a
 // programming error.
-func operationDoc[In, Out any](api *huma.OpenAPI, f *tools.Spec) *huma.Operation {
-	in, reg := reflect.TypeFor[In](), api.Components.Schemas
+func operationDoc(api *huma.OpenAPI, o tools.Operation) *huma.Operation {
+	f, input, reg := o.Describe(), o.NewInput(), api.Components.Schemas
+	in := reflect.TypeOf(input).Elem()
 	op := &huma.Operation{
 		OperationID: f.Name, Summary: f.Title, Description: operationDescription(f), Method: f.Method, Path: f.Path, Tags: []string{tagOf(f.Path)},
 		Responses: map[string]*huma.Response{}, Deprecated: f.Retirement != nil,
@@ -72,12 +73,12 @@ func operationDoc[In, Out any](api *huma.OpenAPI, f *tools.Spec) *huma.Operation
 	if whole.Ref != "" {
 		whole = reg.SchemaFromRef(whole.Ref)
 	}
-	op.Parameters = append(parameters(whole, schemas.PathFields(new(In)), "path"), parameters(whole, schemas.QueryFields(new(In)), "query")...)
-	if fields := schemas.BodyFields(new(In)); len(fields) > 0 {
+	op.Parameters = append(parameters(whole, schemas.PathFields(input), "path"), parameters(whole, schemas.QueryFields(input), "query")...)
+	if fields := schemas.BodyFields(input); len(fields) > 0 {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: jsonOf(bodySchema(reg, in, whole, fields))}
 		op.RequestBody.Content["application/json"].Example = exampleOf(reg, whole, fields)
 	}
-	op.Responses[strconv.Itoa(f.Status())] = &huma.Response{Description: f.Title, Headers: requestIDHeader(), Content: jsonOf(responseSchema(reg, reflect.TypeFor[Out]()))}
+	op.Responses[strconv.Itoa(f.Status())] = &huma.Response{Description: f.Title, Headers: requestIDHeader(), Content: jsonOf(responseSchema(reg, reflect.TypeOf(o.NewOutput()).Elem()))}
 	addErrorResponses(reg, op, f)
 	return op
 }

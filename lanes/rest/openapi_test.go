@@ -132,7 +132,7 @@ func TestRetirement(t *testing.T) {
 	old := *tools.GetTime
 	announced := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	old.Spec.Name, old.Spec.Path, old.Retirement = "old_time", "/v1/old_time", &tools.Retirement{Announced: announced, Removed: announced.Add(tools.MinRetirementNotice)}
-	register(l, &old)
+	l.register(&old)
 	h.Serve()
 	k := h.NewKey(1, core.ScopeRead)
 	for target, status := range map[string]int{"/v1/old_time": 200, "/v1/old_time?x=1": 400} {
@@ -153,7 +153,7 @@ func TestRetirement(t *testing.T) {
 		}
 	}()
 	old.Path, old.Retirement = "/v1/older_time", &tools.Retirement{Announced: announced, Removed: announced.Add(tools.MinRetirementNotice - 1)}
-	register(l, &old)
+	l.register(&old)
 }
 
 // validatedCall sends a request and validates request and response against the document.

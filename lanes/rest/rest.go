@@ -32,16 +32,16 @@ func (l *Lane) OpenAPI() *huma.OpenAPI { return l.api.OpenAPI() }
 
 // register documents an operation and serves it. huma keeps the document and routes the request; it
 // decodes and validates nothing, because the gate does that in one order for all lanes.
-func register[In, Out any](l *Lane, op *tools.Op[In, Out]) {
-	doc := operationDoc[In, Out](l.api.OpenAPI(), &op.Spec)
+func (l *Lane) register(op tools.Operation) {
+	doc, spec := operationDoc(l.api.OpenAPI(), op), op.Describe()
 	l.api.OpenAPI().AddOperation(doc)
-	decode := gate.HTTPDecoder[In](schemas.Decode)
+	decode := gate.HTTPDecoder(op.NewInput(), schemas.Decode)
 	l.api.Adapter().Handle(doc, func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
-		setDeprecation(w.Header(), op.Retirement)
+		setDeprecation(w.Header(), spec.Retirement)
 		c := gate.CallOf(r.Context())
-		out, err := gate.Run(r.Context(), l.gate, c, op, func(in *In) error { return decode(r, c, in) })
-		l.gate.Respond(w, op.Status(), unwrapBatch(&out), err)
+		out, err := l.gate.Run(r.Context(), c, op, func(in any) error { return decode(r, c, in) })
+		l.gate.Respond(w, spec.Status(), unwrapBatch(out), err)
 	})
 }
 

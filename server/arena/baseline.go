@@ -118,27 +118,28 @@ func (b *builtin) place(side string, o core.Outcome, tick core.Tick, qty core.Qt
 		ClientOrderID: schemas.U64(b.nextID), MarketID: schemas.Int(b.round.Market), Generation: schemas.Int(b.round.Generation),
 		Side: side, Outcome: outcomeName(o), Tick: schemas.Ptr(schemas.Int(tick)), Qty: schemas.Int(qty), TIF: tif, PostOnly: postOnly,
 	}
-	call(b, tools.PlaceOrder, in)
+	b.call(tools.PlaceOrder, in)
 }
 
 func (b *builtin) cancelAll() {
-	call(b, tools.CancelAllOrders, &schemas.CancelAll{})
+	b.call(tools.CancelAllOrders, &schemas.CancelAll{})
 }
 
 // call runs an operation and records it.
-func call[In, Out any](b *builtin, op *tools.Op[In, Out], in *In) {
-	out, err := op.Do(context.Background(), b.venue, b.caller, in)
+func (b *builtin) call(op tools.Operation, in any) {
+	spec := op.Describe()
+	out, err := op.Call(context.Background(), b.venue, b.caller, in)
 	if b.log == nil {
 		return
 	}
-	row := callRow{Ts: b.now, Done: b.now, Method: op.Method, Target: op.Path, Tool: op.Name, Status: op.Status()}
+	row := callRow{Ts: b.now, Done: b.now, Method: spec.Method, Target: spec.Path, Tool: spec.Name, Status: spec.Status()}
 	row.Body, _ = schemas.Append(nil, in)
 	if err != nil {
 		e := tools.ErrorOf(err)
 		row.Status = e.HTTP()
 		row.Answer, _ = schemas.Append(nil, &schemas.ErrorBody{Error: e})
 	} else {
-		row.Answer, _ = schemas.Append(nil, &out)
+		row.Answer, _ = schemas.Append(nil, out)
 	}
 	b.log.add(&row)
 }
@@ -188,7 +189,7 @@ const forecastLeft = 30 * core.NsPerSec
 func (b *builtin) forecast(yes core.Tick) {
 	if r := &b.round; r.Number != b.forecasted && r.CloseTs-b.now <= forecastLeft {
 		b.forecasted = r.Number
-		call(b, tools.SubmitForecast, &schemas.SubmitForecast{MarketID: schemas.Int(r.Market), Generation: schemas.Int(r.Generation), P: schemas.Int(yes)})
+		b.call(tools.SubmitForecast, &schemas.SubmitForecast{MarketID: schemas.Int(r.Market), Generation: schemas.Int(r.Generation), P: schemas.Int(yes)})
 	}
 }
 
