@@ -50,6 +50,7 @@ var _ Log = (*journal.File)(nil)
 type Mirror struct {
 	o     Options
 	scan  scanLimits            // changed by tests alone
+	limit time.Duration         // of a read; changed by tests alone
 	store atomic.Pointer[store] // nil: no database is open
 	stats stats
 	log   atomic.Pointer[Log]
@@ -87,7 +88,7 @@ func New(o Options) *Mirror {
 	if o.fault == nil {
 		o.fault = noFault
 	}
-	return &Mirror{o: o, scan: defaultScan}
+	return &Mirror{o: o, scan: defaultScan, limit: readTimeout}
 }
 
 // Start starts the projector, which opens the database and follows the log until Close. It returns

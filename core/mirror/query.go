@@ -234,7 +234,7 @@ func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q que
 		return nil, history.ErrUnavailable
 	}
 	t := &schema[id]
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, m.limit)
 	defer cancel()
 	var unexpected error
 	read := func(ctx context.Context, q query) error {

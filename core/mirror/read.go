@@ -161,7 +161,7 @@ func decodeForecast(r *row) (f view.Forecast) {
 
 // Ledger returns ledger rows of an account. Their number is N.
 func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit int, f history.LedgerFilter) ([]view.LedgerRow, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout) // of all that follows
+	ctx, cancel := context.WithTimeout(ctx, m.limit) // of all that follows
 	defer cancel()
 	if f.BelowSeq != 0 {
 		first, err := m.firstLedgerRow(ctx, u, f.BelowSeq)

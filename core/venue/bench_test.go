@@ -104,3 +104,11 @@ func BenchmarkResting(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkDue measures what the engine asks after each group, with all rounds trading.
+func BenchmarkDue(b *testing.B) {
+	v, _ := opened(b)
+	for b.Loop() {
+		v.Due()
+	}
+}

@@ -14,7 +14,7 @@ import (
 )
 
 // opened returns a venue after the commands of opening, and a function that applies one more.
-func opened(t *testing.T) (*Venue, func(core.Command) core.Reject) {
+func opened(t testing.TB) (*Venue, func(core.Command) core.Reject) {
 	v, at := New(), core.Stamp{Ts: origin + core.NsPerSec/2}
 	do := func(c core.Command) core.Reject {
 		at.Seq++
