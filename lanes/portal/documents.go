@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,25 +16,26 @@ import (
 // registerDocuments registers documents, pages and the dashboard.
 func (l *lane) registerDocuments(m *gate.Routes) {
 	l.serveBytes(m, "/portal.css", "text/css; charset=utf-8", style)
-	l.serveBytes(m, "/llms.txt", "text/plain; charset=utf-8", l.guide())
-	l.serveBytes(m, "/llms-full.txt", "text/plain; charset=utf-8", l.fullGuide())
-	l.serveBytes(m, "/errors.json", "application/json", must(schemas.Append(nil, errorTables)))
-	m.Handle("GET /errors", negotiateHTML(documentOf(html, renderPage(errorsPage, errorTables)), documentOf("application/json", must(schemas.Append(nil, errorTables)))))
-	l.serveBytes(m, "/deprecation", html, renderPage(deprecationPage, nil))
+	l.serve(m, "/llms.txt", "text/plain; charset=utf-8", l.guide)
+	l.serve(m, "/llms-full.txt", "text/plain; charset=utf-8", l.fullGuide)
+	errors := func() []byte { return must(schemas.Append(nil, errorTables)) }
+	l.serve(m, "/errors.json", "application/json", errors)
+	m.Handle("GET /errors", negotiateHTML(documentOf(html, func() []byte { return renderPage(errorsPage, errorTables) }), documentOf("application/json", errors)))
+	l.serve(m, "/deprecation", html, func() []byte { return renderPage(deprecationPage, nil) })
 	l.rulebook(m)
 	if l.OpenAPI != nil {
 		doc := *l.OpenAPI
 		if l.API != "" {
 			doc.Servers = []*huma.Server{{URL: l.API, Description: "The API listener"}}
 		}
-		l.serveBytes(m, "/openapi.json", "application/json", must(doc.MarshalJSON()))
-		l.serveBytes(m, "/openapi.yaml", "application/yaml", must(doc.YAML()))
+		l.serve(m, "/openapi.json", "application/json", func() []byte { return must(doc.MarshalJSON()) })
+		l.serve(m, "/openapi.yaml", "application/yaml", func() []byte { return must(doc.YAML()) })
 	}
 	if l.AsyncAPI != nil {
 		l.serveBytes(m, "/asyncapi.json", "application/json", l.AsyncAPI)
 	}
 	if l.Changelog != nil {
-		l.serveBytes(m, "/changelog.atom", "application/atom+xml; charset=utf-8", atom(l.Changelog))
+		l.serve(m, "/changelog.atom", "application/atom+xml; charset=utf-8", func() []byte { return atom(l.Changelog) })
 	}
 	l.registerReference(m)
 	l.registerDashboard(m)
@@ -60,15 +62,22 @@ func negotiateHTML(page, data *document) http.Handler {
 
 // serveBytes serves body under a path.
 func (l *lane) serveBytes(m *gate.Routes, path, kind string, body []byte) {
-	m.Handle("GET "+path, documentOf(kind, body))
+	l.serve(m, path, kind, func() []byte { return body })
+}
+
+// serve serves what build returns under a path.
+func (l *lane) serve(m *gate.Routes, path, kind string, build func() []byte) {
+	m.Handle("GET "+path, documentOf(kind, build))
 }
 
 // document is an immutable file with an ETag. Clients may cache it and must revalidate it,
 // since the next version of the venue may serve another one, unless its name changes with its
-// content.
+// content. It is built when it is asked for the first time, so that a venue opens without waiting
+// for pages.
 type document struct {
-	kind, tag   string
-	body        []byte
+	kind        string
+	body        func() []byte
+	tag         func() string
 	encoded     []encodedBody // the same file encoded, the smallest first
 	isImmutable bool          // the path names the content
 }
@@ -79,17 +88,20 @@ type encodedBody struct {
 	body   []byte
 }
 
-func documentOf(kind string, body []byte) *document {
-	sum := sha256.Sum256(body)
-	return &document{kind: kind, tag: `"` + hex.EncodeToString(sum[:16]) + `"`, body: body}
+func documentOf(kind string, build func() []byte) *document {
+	body := sync.OnceValue(build)
+	return &document{kind: kind, body: body, tag: sync.OnceValue(func() string {
+		sum := sha256.Sum256(body())
+		return `"` + hex.EncodeToString(sum[:16]) + `"`
+	})}
 }
 
 func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, tag := d.body, d.tag
+	body, tag := d.body(), d.tag()
 	for _, e := range d.encoded {
 		if gate.AcceptsCoding(r, e.coding) {
 			w.Header().Set("Content-Encoding", e.coding)
-			body, tag = e.body, strings.TrimSuffix(d.tag, `"`)+"-"+e.coding+`"`
+			body, tag = e.body, strings.TrimSuffix(tag, `"`)+"-"+e.coding+`"`
 			break
 		}
 	}

@@ -45,7 +45,7 @@ func renderPage(page string, data any) []byte {
 // assets has a hash of its content in its name.
 func (l *lane) registerPages(m *gate.Routes) {
 	if l.Static == nil {
-		l.serveBytes(m, "/{$}", html, l.landing())
+		l.serve(m, "/{$}", html, l.landing)
 		return
 	}
 	err := fs.WalkDir(l.Static, ".", func(name string, d fs.DirEntry, err error) error {
@@ -60,7 +60,7 @@ func (l *lane) registerPages(m *gate.Routes) {
 		if name == "index.html" {
 			at = "/{$}"
 		}
-		page := documentOf(kindOf(name, body), body)
+		page := documentOf(kindOf(name, body), func() []byte { return body })
 		page.isImmutable = strings.HasPrefix(name, "assets/")
 		for _, coding := range contentCodings {
 			if encoded, err := fs.ReadFile(l.Static, name+coding.suffix); err == nil {

@@ -49,7 +49,7 @@ func (l *lane) registerReference(m *gate.Routes) {
 	if err := template.Must(template.New("docs").Parse(docsPage)).Execute(&page, string(list)); err != nil {
 		panic(err) // the template is part of the binary
 	}
-	m.Handle("GET /docs", l.withInlineStyles(documentOf(html, page.Bytes())))
+	m.Handle("GET /docs", l.withInlineStyles(documentOf(html, func() []byte { return page.Bytes() })))
 	l.serveBytes(m, "/docs/start.js", "text/javascript; charset=utf-8", docsScript)
 	l.serveBytes(m, "/docs/bar.css", "text/css; charset=utf-8", docsStyle)
 	m.Handle("GET /docs/scalar.js", serveGzip("text/javascript; charset=utf-8", scalar))
@@ -66,7 +66,7 @@ func (l *lane) withInlineStyles(next http.Handler) http.Handler {
 
 // serveGzip serves a gzipped body, unpacked for a client that does not accept gzip.
 func serveGzip(kind string, body []byte) http.Handler {
-	as := documentOf(kind, body)
+	as := documentOf(kind, func() []byte { return body })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept-Encoding")
 		if !gate.AcceptsCoding(r, "gzip") {
@@ -80,11 +80,11 @@ func serveGzip(kind string, body []byte) http.Handler {
 
 // serveUncompressed is ServeHTTP for a client that does not accept gzip.
 func (d *document) serveUncompressed(w http.ResponseWriter, r *http.Request) {
-	plain, err := gzip.NewReader(bytes.NewReader(d.body))
+	plain, err := gzip.NewReader(bytes.NewReader(d.body()))
 	if err != nil {
 		panic(err) // the archive is part of the binary
 	}
-	if !d.notModified(w, r, d.tag) {
+	if !d.notModified(w, r, d.tag()) {
 		_, _ = io.Copy(w, plain) // fails only for HEAD, or after the client has disconnected
 	}
 }

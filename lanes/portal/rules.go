@@ -19,14 +19,16 @@ type rulesPage struct {
 // rulebook serves each page of the rulebook as HTML, such as /rules/orders, and as
 // Markdown, such as /rules/orders.md.
 func (l *lane) rulebook(m *gate.Routes) {
-	pages := rendered()
-	for i, p := range pages {
-		data := rulesPage{Page: p, Body: template.HTML(p.HTML), Others: pages}
-		if i+1 < len(pages) {
-			data.Next = &pages[i+1]
-		}
-		l.serveBytes(m, p.Path, html, renderPage(rulesTemplate, data))
-		l.serveBytes(m, p.Source, "text/markdown; charset=utf-8", p.Markdown)
+	for i, name := range docs.Pages {
+		l.serve(m, docs.Served(name), html, func() []byte {
+			pages := rendered()
+			data := rulesPage{Page: pages[i], Body: template.HTML(pages[i].HTML), Others: pages}
+			if i+1 < len(pages) {
+				data.Next = &pages[i+1]
+			}
+			return renderPage(rulesTemplate, data)
+		})
+		l.serve(m, "/"+name, "text/markdown; charset=utf-8", func() []byte { return rendered()[i].Markdown })
 	}
 }
 

@@ -46,6 +46,7 @@ type Options struct {
 	// itself. The error is a *journal.Damage. Default: none.
 	OnDamage func(error)
 
+	patience  time.Duration            // with a member that seems far away; default farPatience
 	quota     int64                    // bytes of etcd's database at which it takes no writes; default etcdQuota
 	readSyncs func() (WALSyncs, error) // default ReadWALSyncs
 

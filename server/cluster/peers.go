@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -239,12 +240,12 @@ const farthest = 100 * time.Millisecond
 // nearBy is the longest round trip for which the default heartbeat and election time are meant.
 const nearBy = 10 * time.Millisecond
 
-// How often a member asks another one again that seems far away, and the pause before. A machine with no
-// processor to spare answers late for seconds, and is not refused for that.
+// How long a member asks another one again that seems far away, and the pause before each time. A machine
+// with no processor to spare answers late for seconds, and is not refused for that.
 const (
-	farTries  = 10
-	nearTries = 2 // to say whether it is nearBy, for which less is at stake
-	farPause  = 100 * time.Millisecond
+	farPatience = 15 * time.Second
+	farPause    = 100 * time.Millisecond
+	nearTries   = 2 // to say whether it is nearBy, for which less is at stake
 )
 
 // checkDistances refuses a member that is too far from another one. A round trip is the quickest of
@@ -256,7 +257,8 @@ func (c *Cluster) checkDistances() error {
 		if m == nil {
 			continue
 		}
-		for try := 0; h.rtt > farthest && try < farTries || h.rtt > nearBy && try < nearTries; try++ {
+		begun := time.Now()
+		for try := 0; h.rtt > farthest && time.Since(begun) < cmp.Or(c.opt.patience, farPatience) || h.rtt > nearBy && try < nearTries; try++ {
 			if h.rtt > farthest {
 				backoff.Sleep(c.ctx, farPause)
 			}
