@@ -24,15 +24,18 @@ func (l *lane) registerDocuments(m *gate.Routes) {
 	l.serve(m, "/deprecation", html, func() []byte { return renderPage(deprecationPage, nil) })
 	l.rulebook(m)
 	if l.OpenAPI != nil {
-		doc := *l.OpenAPI
-		if l.API != "" {
-			doc.Servers = []*huma.Server{{URL: l.API, Description: "The API listener"}}
+		doc := func() *huma.OpenAPI {
+			doc := *l.OpenAPI()
+			if l.API != "" {
+				doc.Servers = []*huma.Server{{URL: l.API, Description: "The API listener"}}
+			}
+			return &doc
 		}
-		l.serve(m, "/openapi.json", "application/json", func() []byte { return must(doc.MarshalJSON()) })
-		l.serve(m, "/openapi.yaml", "application/yaml", func() []byte { return must(doc.YAML()) })
+		l.serve(m, "/openapi.json", "application/json", func() []byte { return must(doc().MarshalJSON()) })
+		l.serve(m, "/openapi.yaml", "application/yaml", func() []byte { return must(doc().YAML()) })
 	}
 	if l.AsyncAPI != nil {
-		l.serveBytes(m, "/asyncapi.json", "application/json", l.AsyncAPI)
+		l.serve(m, "/asyncapi.json", "application/json", l.AsyncAPI)
 	}
 	if l.Changelog != nil {
 		l.serve(m, "/changelog.atom", "application/atom+xml; charset=utf-8", func() []byte { return atom(l.Changelog) })
@@ -40,6 +43,22 @@ func (l *lane) registerDocuments(m *gate.Routes) {
 	l.registerReference(m)
 	l.registerDashboard(m)
 	l.registerPages(m)
+}
+
+// openAPI returns the document of REST, nil if there is none.
+func (l *lane) openAPI() *huma.OpenAPI {
+	if l.OpenAPI == nil {
+		return nil
+	}
+	return l.OpenAPI()
+}
+
+// asyncAPI returns the document of the event lane, nil if there is none.
+func (l *lane) asyncAPI() []byte {
+	if l.AsyncAPI == nil {
+		return nil
+	}
+	return l.AsyncAPI()
 }
 
 // errorTables are the error tables of REST and of the event lane.

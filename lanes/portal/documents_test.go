@@ -36,7 +36,7 @@ What users should know.
 `
 
 func TestDocuments(t *testing.T) {
-	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = []byte(`{"asyncapi":"3.0.0"}`) })
+	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = func() []byte { return []byte(`{"asyncapi":"3.0.0"}`) } })
 	for target, want := range map[string]struct{ kind, has string }{
 		"/":               {"text/html; charset=utf-8", "<h1>Duplex</h1>"},
 		"/portal.css":     {"text/css; charset=utf-8", "body {"},

@@ -41,7 +41,7 @@ func newTestPortal(t *testing.T, with func(*Options)) *testPortal {
 	}
 	lane := rest.Mount(v.Routes, v.Gate, "test")
 	v.Serve()
-	o := Options{Venue: v.Venue, Gate: v.Gate, OpenAPI: lane.OpenAPI(), Changelog: []byte(changes), API: v.URL}
+	o := Options{Venue: v.Venue, Gate: v.Gate, OpenAPI: lane.OpenAPI, Changelog: []byte(changes), API: v.URL}
 	if with != nil {
 		with(&o)
 	}

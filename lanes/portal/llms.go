@@ -28,7 +28,7 @@ type guideRoute struct{ Method, Path, Title string }
 func (l *lane) guide() []byte {
 	var out bytes.Buffer
 	t := template.Must(template.New("llms").Parse(guideTemplate))
-	if err := t.Execute(&out, guideData{l.venueData(), routesOf(l.OpenAPI), schemas.ErrorTable}); err != nil {
+	if err := t.Execute(&out, guideData{l.venueData(), routesOf(l.openAPI()), schemas.ErrorTable}); err != nil {
 		panic(err) // the template is part of the binary
 	}
 	return out.Bytes()

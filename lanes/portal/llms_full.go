@@ -74,7 +74,7 @@ type fullMessage struct {
 func (l *lane) fullGuide() []byte {
 	var out bytes.Buffer
 	t := template.Must(template.New("llms-full").Parse(fullGuideTemplate))
-	if err := t.Execute(&out, fullGuideData{l.venueData(), newSignatureExample(), fullRoutes(l.OpenAPI), fullTypes(l.OpenAPI), l.Tools, fullChannels(l.AsyncAPI), schemas.ErrorTable, schemas.WSErrorTable}); err != nil {
+	if err := t.Execute(&out, fullGuideData{l.venueData(), newSignatureExample(), fullRoutes(l.openAPI()), fullTypes(l.openAPI()), l.Tools, fullChannels(l.asyncAPI()), schemas.ErrorTable, schemas.WSErrorTable}); err != nil {
 		panic(err) // the template is part of the binary
 	}
 	return out.Bytes()

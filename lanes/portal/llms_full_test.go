@@ -18,7 +18,7 @@ func TestFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := newTestPortal(t, func(o *Options) {
-		o.AsyncAPI, o.Tools, o.MCP = events, []*tools.Spec{&tools.PlaceOrder.Spec, &tools.GetVenue.Spec}, o.API+"/v1/mcp"
+		o.AsyncAPI, o.Tools, o.MCP = func() []byte { return events }, []*tools.Spec{&tools.PlaceOrder.Spec, &tools.GetVenue.Spec}, o.API+"/v1/mcp"
 	})
 	_, _, full := v.request("", "GET", "/llms-full.txt", "")
 	wants := []string{

@@ -17,8 +17,8 @@ import (
 type Options struct {
 	Venue     *tools.Venue
 	Gate      *gate.Gate
-	OpenAPI   *huma.OpenAPI
-	AsyncAPI  []byte
+	OpenAPI   func() *huma.OpenAPI // these two are called when the document is asked for
+	AsyncAPI  func() []byte
 	Tools     []*tools.Spec // of the agent lane, for the long guide
 	Changelog []byte        // CHANGELOG.md
 	Static    fs.FS         // the dashboard with its index.html; nil for a plain page

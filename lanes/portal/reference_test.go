@@ -13,7 +13,7 @@ import (
 // TestReference checks that the reference loads and runs scripts only from the portal, and
 // that every feature that connects to other hosts is disabled.
 func TestReference(t *testing.T) {
-	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = []byte(`{"asyncapi":"3.0.0"}`) })
+	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = func() []byte { return []byte(`{"asyncapi":"3.0.0"}`) } })
 	_, h, page := v.request("", "GET", "/docs", "")
 	policy := h.Get("Content-Security-Policy")
 	for _, part := range []string{"default-src 'self'", "style-src 'self' 'unsafe-inline'", "frame-ancestors 'none'", "connect-src 'self' " + v.URL} {

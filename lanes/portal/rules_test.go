@@ -63,7 +63,7 @@ func TestRules(t *testing.T) {
 // TestLinksOfTheRules checks that every link in the rulebook leads to a page of the portal
 // and to an existing anchor.
 func TestLinksOfTheRules(t *testing.T) {
-	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = []byte(`{"asyncapi":"3.0.0"}`) })
+	v := newTestPortal(t, func(o *Options) { o.AsyncAPI = func() []byte { return []byte(`{"asyncapi":"3.0.0"}`) } })
 	pages, known := v.rules(), map[string]bool{}
 	anchors := map[string]map[string]bool{}
 	for at, body := range pages {

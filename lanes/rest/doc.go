@@ -8,7 +8,7 @@
 //  1. routes.go lists every route.
 //  2. Routes, schemas and the document come from the same types, so that they agree.
 //
-// huma only routes and documents. lanes/gate limits, authenticates, decodes and runs the
-// requests, so that no parameter is read before the request is charged and each body is
-// validated once.
+// huma only routes, and makes the document when it is asked for. lanes/gate limits,
+// authenticates, decodes and runs the requests, so that no parameter is read before the request is
+// charged and each body is validated once.
 package rest

@@ -56,18 +56,23 @@ var tags = []*huma.Tag{
 	{Name: "deposits", Description: "Money in"},
 }
 
-// operationDoc documents an operation from its spec and types. It panics if the operation
-// will be removed less than tools.MinRetirementNotice after the announcement: that is a
-// programming error.
+// document describes the operations.
+func (l *Lane) document() *huma.OpenAPI {
+	api := l.api.OpenAPI()
+	for _, op := range l.operations {
+		api.AddOperation(operationDoc(api, op))
+	}
+	finish(api)
+	return api
+}
+
+// operationDoc documents an operation from its spec and types.
 func operationDoc(api *huma.OpenAPI, o tools.Operation) *huma.Operation {
 	f, input, reg := o.Describe(), o.NewInput(), api.Components.Schemas
 	in := reflect.TypeOf(input).Elem()
 	op := &huma.Operation{
 		OperationID: f.Name, Summary: f.Title, Description: operationDescription(f), Method: f.Method, Path: f.Path, Tags: []string{tagOf(f.Path)},
 		Responses: map[string]*huma.Response{}, Deprecated: f.Retirement != nil,
-	}
-	if op.Deprecated && f.Retirement.Removed.Sub(f.Retirement.Announced) < tools.MinRetirementNotice {
-		panic("rest: " + f.Name + " is removed without due notice")
 	}
 	whole := reg.Schema(in, false, in.Name())
 	if whole.Ref != "" {
@@ -197,11 +202,10 @@ func addErrorResponses(reg huma.Registry, op *huma.Operation, f *tools.Spec) {
 	}
 }
 
-// finishDocument closes the schemas of requests and opens those of responses, since clients
+// finish closes the schemas of requests and opens those of responses, since clients
 // must ignore unknown fields (docs/rules/rest.md#closed-requests). It removes unused
 // schemas.
-func (l *Lane) finishDocument() {
-	api := l.api.OpenAPI()
+func finish(api *huma.OpenAPI) {
 	all := api.Components.Schemas.Map()
 	sent := map[string]bool{}
 	for _, item := range api.Paths {

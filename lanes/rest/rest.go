@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -14,29 +15,36 @@ import (
 
 // Lane is the REST lane of a venue.
 type Lane struct {
-	gate *gate.Gate
-	api  huma.API
+	gate       *gate.Gate
+	api        huma.API
+	operations []tools.Operation
+	describe   func() *huma.OpenAPI
 }
 
 // Mount registers every route on m, which must be served through g.Edge. version is that
 // of the document.
 func Mount(m *gate.Routes, g *gate.Gate, version string) *Lane {
 	l := &Lane{gate: g, api: humago.New(m, config(version))}
+	l.describe = sync.OnceValue(l.document)
 	l.registerRoutes()
-	l.finishDocument()
 	return l
 }
 
-// OpenAPI returns the document of the lane. The caller must not change it.
-func (l *Lane) OpenAPI() *huma.OpenAPI { return l.api.OpenAPI() }
+// OpenAPI returns the document of the lane, which the first call makes. The caller must not
+// change it.
+func (l *Lane) OpenAPI() *huma.OpenAPI { return l.describe() }
 
-// register documents an operation and serves it. huma keeps the document and routes the request; it
-// decodes and validates nothing, because the gate does that in one order for all lanes.
+// register serves an operation. huma routes the request; it decodes and validates nothing, because the
+// gate does that in one order for all lanes. register panics if the operation will be removed less than
+// tools.MinRetirementNotice after the announcement: that is a programming error.
 func (l *Lane) register(op tools.Operation) {
-	doc, spec := operationDoc(l.api.OpenAPI(), op), op.Describe()
-	l.api.OpenAPI().AddOperation(doc)
+	spec := op.Describe()
+	if r := spec.Retirement; r != nil && r.Removed.Sub(r.Announced) < tools.MinRetirementNotice {
+		panic("rest: " + spec.Name + " is removed without due notice")
+	}
+	l.operations = append(l.operations, op)
 	decode := gate.HTTPDecoder(op.NewInput(), schemas.Decode)
-	l.api.Adapter().Handle(doc, func(hc huma.Context) {
+	l.api.Adapter().Handle(&huma.Operation{Method: spec.Method, Path: spec.Path}, func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
 		setDeprecation(w.Header(), spec.Retirement)
 		c := gate.CallOf(r.Context())

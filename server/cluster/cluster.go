@@ -46,9 +46,9 @@ type Options struct {
 	// itself. The error is a *journal.Damage. Default: none.
 	OnDamage func(error)
 
-	patience  time.Duration            // with a member that seems far away; default farPatience
-	quota     int64                    // bytes of etcd's database at which it takes no writes; default etcdQuota
-	readSyncs func() (WALSyncs, error) // default ReadWALSyncs
+	farTimeout time.Duration            // with a member that seems far away; default farTimeout
+	quota      int64                    // bytes of etcd's database at which it takes no writes; default etcdQuota
+	readSyncs  func() (WALSyncs, error) // default ReadWALSyncs
 
 	forceNew bool   // a new cluster of this member alone
 	token    string // part of initialToken: the chain after which a recovered cluster begins

@@ -196,7 +196,7 @@ func TestDistance(t *testing.T) {
 	r.startAll()
 	r.stop(2)
 	delay.Store(int64(70 * time.Millisecond)) // on the way there, and on the way back
-	r.options[2].patience = time.Second
+	r.options[2].farTimeout = time.Second
 	c, err := Open(t.Context(), r.options[2])
 	if c != nil {
 		c.Close()
@@ -206,7 +206,7 @@ func TestDistance(t *testing.T) {
 	}
 	if os.Getenv("DX_LONG") != "" {
 		delay.Store(int64(20 * time.Millisecond))
-		r.options[2].patience = 0
+		r.options[2].farTimeout = 0
 		r.start(2)
 	}
 }
