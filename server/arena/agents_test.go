@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/server/v3/storage/wal"
+
 	"duplex/client"
 	"duplex/lanes/mcp"
 	"duplex/schemas"
@@ -30,6 +32,7 @@ func TestMain(m *testing.M) {
 		f(agent{os.Getenv("DX_URL"), os.Getenv("DX_KEY"), os.Getenv("DX_SECRET")})
 		os.Exit(0)
 	}
+	wal.SegmentSizeBytes = 1 << 20 // of 64 MB each journal would write and read zeros
 	os.Exit(m.Run())
 }
 

@@ -244,8 +244,8 @@ const nearBy = 10 * time.Millisecond
 // with no processor to spare answers late for seconds, and is not refused for that.
 const (
 	farTimeout = 15 * time.Second
-	farPause    = 100 * time.Millisecond
-	nearTries   = 2 // to say whether it is nearBy, for which less is at stake
+	farPause   = 100 * time.Millisecond
+	nearTries  = 2 // to say whether it is nearBy, for which less is at stake
 )
 
 // checkDistances refuses a member that is too far from another one. A round trip is the quickest of
