@@ -38,6 +38,10 @@ const programName = "dx"
 // TestMain runs dx if the test binary was started under its name. Tests that need a process
 // of dx therefore need no second build.
 func TestMain(m *testing.M) {
+	if !long() {
+		// Each segment of a journal is zeroed in advance and read at a start, so segments are small.
+		wal.SegmentSizeBytes = 1 << 20
+	}
 	if filepath.Base(os.Args[0]) == programName {
 		main()
 	}
@@ -45,11 +49,6 @@ func TestMain(m *testing.M) {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "DX_") && name != "DX_LONG" {
 			os.Unsetenv(name)
 		}
-	}
-	if !long() {
-		// Each segment of a journal is zeroed in advance, so segments are small in this
-		// process. In processes that run as dx they have the usual size.
-		wal.SegmentSizeBytes = 1 << 20
 	}
 	code := m.Run()
 	for _, s := range []*sharedVenue{&plainVenue, &loadedVenue} {
