@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"duplex/internal/rawhttp"
+)
 
 // comparisons lists the measurements of bench.
 var comparisons = []comparison{
@@ -43,8 +47,8 @@ func (r *harness) placeWith(keys []signer) requestLoop {
 }
 
 func plainPlace(r *harness) requestLoop {
-	s := signer{"peer", peerSecret, r.peers["net/http"]}
-	return requestLoop{addr: s.host, pid: r.pids["net/http"], next: func(conn, n int) request {
+	s := signer{rawhttp.Signer{Key: "peer", Secret: peerSecret, Host: r.peers["net/http"]}}
+	return requestLoop{addr: s.Host, pid: r.pids["net/http"], next: func(conn, n int) request {
 		return request{bytes: s.wire("POST", "/v1/portfolio/orders", "", r.body(1, conn, n)), want: 200}
 	}}
 }
@@ -77,8 +81,8 @@ func venueTool(tool string) func(*harness) requestLoop {
 
 func peerTool(tool string) func(*harness) requestLoop {
 	return func(r *harness) requestLoop {
-		s := signer{"peer", peerSecret, r.peers["mcp-go"]}
-		return requestLoop{addr: s.host, pid: r.pids["mcp-go"], next: func(conn, n int) request {
+		s := signer{rawhttp.Signer{Key: "peer", Secret: peerSecret, Host: r.peers["mcp-go"]}}
+		return requestLoop{addr: s.Host, pid: r.pids["mcp-go"], next: func(conn, n int) request {
 			return request{bytes: s.wire("POST", "/v1/mcp", mcpHeaders, toolsCallBody(tool, r.arguments(tool, 1, conn, n))), want: 200}
 		}}
 	}

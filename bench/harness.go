@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"duplex/internal/rawhttp"
 	"duplex/schemas"
 )
 
@@ -193,7 +194,7 @@ func (r *harness) signerOf(k schemas.NewKey) (signer, error) {
 	if !ok {
 		return signer{}, errors.New("a key without a secret")
 	}
-	return signer{k.APIKey, secret, r.host}, nil
+	return signer{rawhttp.Signer{Key: k.APIKey, Secret: secret, Host: r.host}}, nil
 }
 
 // waitForMarket waits until a market will trade for the whole run, and selects the one that
@@ -256,11 +257,7 @@ func doJSON(req *http.Request, into any) error {
 }
 
 // signer signs requests with one key.
-type signer struct {
-	key    string
-	secret []byte
-	host   string
-}
+type signer struct{ rawhttp.Signer }
 
 func (s signer) http(ctx context.Context, base, method, target string, body []byte) *http.Request {
 	req, err := http.NewRequestWithContext(ctx, method, base+target, bytes.NewReader(body))
@@ -268,19 +265,13 @@ func (s signer) http(ctx context.Context, base, method, target string, body []by
 		panic(err) // the base is the venue's own address
 	}
 	ts := strconv.FormatInt(time.Now().UnixMilli(), 10)
-	req.Header.Set(schemas.HeaderKey, s.key)
+	req.Header.Set(schemas.HeaderKey, s.Key)
 	req.Header.Set(schemas.HeaderTimestamp, ts)
-	req.Header.Set(schemas.HeaderSignature, schemas.Sign(s.secret, ts, method, target, body))
+	req.Header.Set(schemas.HeaderSignature, schemas.Sign(s.Secret, ts, method, target, body))
 	return req
 }
 
 // wire returns the bytes of a signed request.
 func (s signer) wire(method, target, more string, body []byte) []byte {
-	ts := strconv.FormatInt(time.Now().UnixMilli(), 10)
-	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n%s: %s\r\n%s: %s\r\n%s", method, target, s.host,
-		schemas.HeaderKey, s.key, schemas.HeaderTimestamp, ts, schemas.HeaderSignature, schemas.Sign(s.secret, ts, method, target, body), more)
-	if len(body) > 0 {
-		b = fmt.Appendf(b, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
-	}
-	return append(append(b, "\r\n"...), body...)
+	return s.AppendRequest(nil, method, target, more, body)
 }

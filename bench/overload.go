@@ -15,6 +15,8 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"duplex/internal/rawhttp"
 )
 
 // overload offers the venue more requests than its capacity, from many keys, then opens and
@@ -163,7 +165,7 @@ func (r *harness) offerOnConn(ctx context.Context, runID, i, conns int, rate flo
 		if _, err := c.Write(r.keys[i].wire("POST", "/v1/portfolio/orders", "", order)); err != nil {
 			return latencies, rejected, err
 		}
-		status, b, err := readResponse(in, body)
+		status, b, err := rawhttp.ReadResponse(in, body)
 		body = b
 		switch {
 		case err != nil:

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"duplex/internal/rawhttp"
 )
 
 // readerFarm reads many connections to one server on one goroutine, so that the readers cost
@@ -176,7 +178,7 @@ func dialWebSocket(addr, head string, frames ...string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fmt.Fprintf(c, "%sUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", head); err != nil {
+	if _, err := fmt.Fprintf(c, "%s%s\r\n", head, rawhttp.Upgrade); err != nil {
 		return nil, err
 	}
 	r := bufio.NewReaderSize(oneByte{c}, 16) // must not read past the headers
@@ -188,7 +190,7 @@ func dialWebSocket(addr, head string, frames ...string) (net.Conn, error) {
 		return nil, errors.Join(err, fmt.Errorf("handshake: %s", strings.TrimSpace(first)))
 	}
 	for _, s := range frames {
-		if _, err := c.Write(clientTextFrame(s)); err != nil {
+		if _, err := c.Write(rawhttp.ClientFrame(0x81, []byte(s))); err != nil {
 			return nil, err
 		}
 	}
@@ -198,15 +200,6 @@ func dialWebSocket(addr, head string, frames ...string) (net.Conn, error) {
 type oneByte struct{ io.Reader }
 
 func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:1]) }
-
-// clientTextFrame returns a client's text frame with a mask of zero.
-func clientTextFrame(s string) []byte {
-	b := []byte{0x81, 0x80 | byte(len(s))}
-	if len(s) > 125 {
-		b = []byte{0x81, 0x80 | 126, byte(len(s) >> 8), byte(len(s))}
-	}
-	return append(append(b, 0, 0, 0, 0), s...)
-}
 
 const connsAKey = 20 // docs/rules/limits.md#sockets
 
@@ -274,7 +267,7 @@ func (r *harness) publisher(ctx context.Context, todo <-chan struct{}, runID, i 
 		if _, err := c.Write(q.bytes); err != nil {
 			return err
 		}
-		status, b, err := readResponse(in, body)
+		status, b, err := rawhttp.ReadResponse(in, body)
 		if body = b; err != nil || status != q.want {
 			return errors.Join(err, fmt.Errorf("answered %d: %s", status, b))
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"duplex/internal/rawhttp"
 )
 
 // The targets of the signed reads: a book of twenty levels and a page of 100 orders.
@@ -39,11 +41,11 @@ func plainRead(target func(*harness) string) measurement {
 		if err != nil {
 			return result{}, err
 		}
-		s := signer{"peer", peerSecret, r.peers["net/http"]}
-		if _, err := fetch(s.http(ctx, "http://"+s.host, "PUT", path, text)); err != nil {
+		s := signer{rawhttp.Signer{Key: "peer", Secret: peerSecret, Host: r.peers["net/http"]}}
+		if _, err := fetch(s.http(ctx, "http://"+s.Host, "PUT", path, text)); err != nil {
 			return result{}, err
 		}
-		l := requestLoop{addr: s.host, pid: r.pids["net/http"], next: func(int, int) request {
+		l := requestLoop{addr: s.Host, pid: r.pids["net/http"], next: func(int, int) request {
 			return request{bytes: s.wire("GET", path, "", nil), want: 200}
 		}}
 		return l.run(ctx, r.conns, r.duration)

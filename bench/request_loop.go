@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"slices"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"duplex/internal/rawhttp"
 )
 
 // requestLoop is a closed loop of requests on many connections: each connection sends its next
@@ -115,7 +116,7 @@ func (l requestLoop) runConn(ctx context.Context, i int) (latencies []time.Durat
 		if _, err := c.Write(q.bytes); err != nil {
 			return latencies, err
 		}
-		status, b, err := readResponse(r, body)
+		status, b, err := rawhttp.ReadResponse(r, body)
 		if err != nil {
 			return latencies, err
 		}
@@ -127,40 +128,4 @@ func (l requestLoop) runConn(ctx context.Context, i int) (latencies []time.Durat
 		}
 	}
 	return latencies, nil
-}
-
-// readResponse reads one response into b.
-func readResponse(r *bufio.Reader, b []byte) (status int, body []byte, err error) {
-	line, err := r.ReadSlice('\n')
-	if err != nil {
-		return 0, b, err
-	}
-	if len(line) < 12 {
-		return 0, b, fmt.Errorf("no status in %q", line)
-	}
-	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return 0, b, err
-	}
-	length := -1
-	for {
-		line, err := r.ReadSlice('\n')
-		if err != nil {
-			return 0, b, err
-		}
-		line = bytes.TrimRight(line, "\r\n")
-		if len(line) == 0 {
-			break
-		}
-		if name, value, _ := strings.Cut(string(line), ":"); strings.EqualFold(name, "Content-Length") {
-			if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
-				return 0, b, err
-			}
-		}
-	}
-	if length < 0 {
-		return 0, b, errors.New("a response without Content-Length")
-	}
-	body = slices.Grow(b[:0], length)[:length]
-	_, err = io.ReadFull(r, body)
-	return status, body, err
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"duplex/internal/rawhttp"
 )
 
 // slowReaders places orders at a fixed rate, first without readers and then with many, a tenth
@@ -132,7 +134,7 @@ func (r *harness) placeOnConn(ctx context.Context, runID, i int, start time.Time
 		if _, err := c.Write(r.keys[i].wire("POST", "/v1/portfolio/orders", "", order)); err != nil {
 			return latencies, err
 		}
-		status, b, err := readResponse(in, body)
+		status, b, err := rawhttp.ReadResponse(in, body)
 		if body = b; err != nil || status != 201 {
 			return latencies, errors.Join(err, fmt.Errorf("answered %d: %s", status, b))
 		}

@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"duplex/core"
-	"duplex/core/book"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -69,18 +68,10 @@ func MarketOf(m *venue.Venue, s *venue.MarketState) schemas.Market {
 		TickSize: schemas.TickSizeOf(m.Rules().Grid), LastTickYes: int64(s.LastTick), Volume: schemas.U64(s.Volume), OpenInterest: schemas.U64(s.Open),
 		Paused: s.Paused, OpenTs: ns(s.OpenTs), CloseTs: ns(s.CloseTs), SecsToClose: secsToClose(&s.Round, m.Now().Ts),
 	}
-	out.YesBid, out.YesBidQty = bestLevel(s.Book, true)
-	out.YesAsk, out.YesAskQty = bestLevel(s.Book, false)
+	bid, bidQty := s.BestLevel(true)
+	ask, askQty := s.BestLevel(false)
+	out.YesBid, out.YesBidQty, out.YesAsk, out.YesAskQty = int64(bid), int64(bidQty), int64(ask), int64(askQty)
 	return out
-}
-
-// bestLevel returns the tick and the quantity of the best bid or ask of YES, 0 if there is
-// none.
-func bestLevel(b *book.Book, bid bool) (tick, qty int64) {
-	for l := range b.Levels(bid) {
-		return int64(l.Tick), int64(l.Qty)
-	}
-	return 0, 0
 }
 
 var GetOrderbook = &Op[schemas.GetOrderbook, schemas.Orderbook]{

@@ -6,7 +6,6 @@ import (
 
 	"duplex/core"
 	"duplex/core/history"
-	"duplex/core/ledger"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
@@ -83,7 +82,7 @@ func PnLOf(m *venue.Venue, u core.UserID) schemas.PnL {
 			if h.Held[o] == 0 {
 				continue
 			}
-			x := pnlPosition(m, id, o, &h)
+			x := pnlPosition(m, id, o, h.Contracts(o), h.Cost[o])
 			equity += core.Pips(x.Value)
 			unrealized += core.Pips(x.Unrealized)
 			positions = append(positions, x)
@@ -96,10 +95,9 @@ func PnLOf(m *venue.Venue, u core.UserID) schemas.PnL {
 	}
 }
 
-// pnlPosition returns the position in an outcome of which h holds contracts.
-func pnlPosition(m *venue.Venue, id core.MarketID, o core.Outcome, h *ledger.Holding) schemas.PnLPosition {
+// pnlPosition returns the position of qty contracts, at least 1, of an outcome.
+func pnlPosition(m *venue.Venue, id core.MarketID, o core.Outcome, qty core.Qty, cost core.Pips) schemas.PnLPosition {
 	s, _ := m.Market(id)
-	qty, cost := h.Contracts(o), h.Cost[o]
 	out := schemas.PnLPosition{
 		MarketID: uint32(id), Generation: s.Generation, RoundNumber: schemas.U64(s.Number), Category: s.Category, Outcome: o.String(), Qty: int64(qty),
 		Cost: pips(cost), AvgCost: pips(cost / core.Pips(qty)), Value: pips(cost),

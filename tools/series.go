@@ -88,8 +88,9 @@ func liveRound(m *venue.Venue, s *venue.MarketState) *schemas.LiveRound {
 		MarketID: uint32(s.Market), Generation: s.Generation, RoundNumber: schemas.U64(s.Number), Strike: schemas.U64(s.Strike), StrikeDecimal: schemas.Decimal(s.Strike),
 		CloseTs: ns(s.CloseTs), SecsToClose: secsToClose(&s.Round, m.Now().Ts), Paused: s.Paused,
 	}
-	out.YesBid, _ = bestLevel(s.Book, true)
-	out.YesAsk, _ = bestLevel(s.Book, false)
+	bid, _ := s.BestLevel(true)
+	ask, _ := s.BestLevel(false)
+	out.YesBid, out.YesAsk = int64(bid), int64(ask)
 	return out
 }
 

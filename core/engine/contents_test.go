@@ -41,7 +41,7 @@ func TestSnapshotKeepsWhatReadersSee(t *testing.T) {
 // submitVaried submits at least one command of every kind that changes the view.
 func submitVaried(t *testing.T, e *Engine, c *clock) {
 	t.Helper()
-	furnish(t, e, c)
+	setUp(t, e, c)
 	price := func() {
 		do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: core.Price(6_500_000_000_000 + c.second()%7), Count: 3}})
 	}

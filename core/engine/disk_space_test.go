@@ -32,7 +32,7 @@ func TestNearlyFullDisk(t *testing.T) {
 		}
 		e := mustOpen(t, o)
 		defer mustClose(t, e)
-		furnish(t, e, c)
+		setUp(t, e, c)
 		ctx := context.Background()
 		first := do(t, e, buy(1, 1, core.Yes, 4000, 1))
 		left.Store(minFreeBytes - 1)

@@ -60,8 +60,8 @@ func do(t *testing.T, e *Engine, cmd core.Command) Receipt {
 	return r
 }
 
-// furnish creates two funded users, and a trading market of every BTC series.
-func furnish(t *testing.T, e *Engine, c *clock) {
+// setUp creates two funded users, and a trading market of every BTC series.
+func setUp(t *testing.T, e *Engine, c *clock) {
 	t.Helper()
 	for i := range 2 {
 		do(t, e, &core.CreateUser{Name: fmt.Sprint("user", i), TokenHash: [32]byte{byte(i + 1)}})
@@ -121,7 +121,7 @@ func TestPlacementIsAnsweredWithWhatHappened(t *testing.T) {
 	c := newClock()
 	e := mustOpen(t, c.options(t.TempDir()))
 	defer mustClose(t, e)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	first := do(t, e, buy(1, 1, core.Yes, 5000, 10))
 	second := do(t, e, buy(2, 1, core.No, 5000, 4))
 	if second.Stamp.Seq <= first.Stamp.Seq || second.Stamp.Ts <= first.Stamp.Ts {
@@ -157,7 +157,7 @@ func TestRestartBringsEverythingBack(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			c, dir := newClock(), t.TempDir()
 			e := mustOpen(t, c.options(dir))
-			furnish(t, e, c)
+			setUp(t, e, c)
 			for i := range uint64(20) {
 				do(t, e, buy(1, i+1, core.Yes, 4000+core.Tick(i%5)*100, 3))
 				if i == 10 && how != "kill" {
@@ -196,7 +196,7 @@ func TestRoundsRunByTheClockAlone(t *testing.T) {
 	o := c.options(t.TempDir())
 	e := mustOpen(t, o)
 	defer mustClose(t, e)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	do(t, e, buy(1, 1, core.Yes, 5000, 10))
 	do(t, e, buy(2, 1, core.No, 5000, 10))
 	for range 70 { // past the freeze at the minute and the dispute after it
@@ -224,7 +224,7 @@ func TestCheckpointsAreCompared(t *testing.T) {
 	o := c.options(dir)
 	o.CheckpointEvery = time.Second
 	e := mustOpen(t, o)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	for i := range uint64(5) {
 		c.step(2 * time.Second)
 		do(t, e, buy(1, i+1, core.Yes, 4000, 1))
@@ -281,7 +281,7 @@ func heldEngine(t *testing.T, queue int) (*Engine, *heldLog) {
 		return h, err
 	}
 	e := mustOpen(t, o)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	return e, h
 }
 
@@ -382,7 +382,7 @@ func TestFailedLogStopsTheSequencer(t *testing.T) {
 func TestDamageRefusesToStart(t *testing.T) {
 	c, dir := newClock(), t.TempDir()
 	e := mustOpen(t, c.options(dir))
-	furnish(t, e, c)
+	setUp(t, e, c)
 	do(t, e, buy(1, 1, core.Yes, 4000, 1))
 	mustClose(t, e)
 	for _, glob := range []string{"log/*.wal", "snapshots/*.snapshot"} {
@@ -413,7 +413,7 @@ func TestManyCallersShareGroups(t *testing.T) {
 	c := newClock()
 	e := mustOpen(t, c.options(t.TempDir()))
 	defer mustClose(t, e)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	before := e.Stats().Groups.Load()
 	var wg sync.WaitGroup
 	for u := core.UserID(1); u <= 2; u++ {

@@ -55,7 +55,7 @@ func TestNothingBehindAHalt(t *testing.T) {
 	c := newClock()
 	e := mustOpen(t, c.options(t.TempDir()))
 	defer mustClose(t, e)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
 	do(t, e, &core.CreateAgent{Owner: 1, Name: "agent", Fund: 500_000_000})
 	const agent = core.UserID(3)

@@ -49,7 +49,7 @@ func agedJournal(t *testing.T) (o Options, state string) {
 	c := newClock()
 	o = c.options(t.TempDir())
 	e := mustOpen(t, o)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	id := uint64(0)
 	grow := func() {
 		for n := len(segments(t, o.Dir)) + 2; len(segments(t, o.Dir)) < n; {

@@ -73,7 +73,7 @@ func TestNothingTradesBehindTheClose(t *testing.T) {
 	e := mustOpen(t, o)
 	defer mustClose(t, e)
 	do(t, e, &core.ActivateRules{Revision: core.RevisionNewest})
-	furnish(t, e, c)
+	setUp(t, e, c)
 	do(t, e, buy(1, 1, core.Yes, 5000, 10))
 	var m venue.MarketState
 	e.Read(func(v *venue.Venue, _ *view.View) { m, _ = v.Market(1) })

@@ -24,7 +24,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	o := c.options(t.TempDir())
 	o.CheckpointEvery = 100
 	e := mustOpen(t, o)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	for u := core.UserID(1); u <= 2; u++ {
@@ -120,7 +120,7 @@ func TestStopWithoutTimeForASnapshot(t *testing.T) {
 			o := c.options(t.TempDir())
 			o.Logf = logs.logf
 			e := mustOpen(t, o)
-			furnish(t, e, c)
+			setUp(t, e, c)
 			do(t, e, buy(1, 1, core.Yes, 4000, 3))
 			want := bytesOf(t, e)
 			e.newestSnapshot.took = x.took
@@ -161,7 +161,7 @@ func TestStopDuringASnapshot(t *testing.T) {
 		return 1 << 40, nil
 	}
 	e := mustOpen(t, o)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	held.Store(true)
 	e.snapshotJobs.Go(func() {
 		if _, err := e.snapshot(e.runCtx); !errors.Is(err, context.Canceled) {
@@ -198,7 +198,7 @@ func TestSnapshotsByBacklog(t *testing.T) {
 			o := c.options(t.TempDir())
 			o.SnapshotEvery = far
 			e := mustOpen(t, o)
-			furnish(t, e, c)
+			setUp(t, e, c)
 			for id := range uint64(20) {
 				do(t, e, buy(1, id+1, core.Yes, 4000, 1))
 			}
@@ -256,7 +256,7 @@ func TestProgressOfAStart(t *testing.T) {
 	c := newClock()
 	o := c.options(t.TempDir())
 	e := mustOpen(t, o)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	if _, err := e.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +290,7 @@ func TestOpenContextEndsTheReplay(t *testing.T) {
 	c := newClock()
 	o := c.options(t.TempDir())
 	e := mustOpen(t, o)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	e.stop()
 	<-e.stopped
 	if err := e.log.Close(); err != nil {
@@ -317,7 +317,7 @@ func TestDamagedSnapshotIsNamed(t *testing.T) {
 	c := newClock()
 	o := c.options(t.TempDir())
 	e := mustOpen(t, o)
-	furnish(t, e, c)
+	setUp(t, e, c)
 	mustClose(t, e)
 	path := filepath.Join(o.Dir, "snapshots", snapshotFiles(t, o.Dir)[0])
 	whole, err := os.ReadFile(path)

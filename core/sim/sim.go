@@ -378,15 +378,15 @@ func (s *sim) countCrash() {
 func (s *sim) snapshot() {
 	s.runUntilIdle()
 	s.restartAfterFault()
-	strikes := s.r.IntN(3) == 0
+	powerCut := s.r.IntN(3) == 0
 	var before image
-	if strikes {
+	if powerCut {
 		var err error
 		before, err = takeImage(s.disk.dir)
 		s.must(err)
 	}
 	if s.r.IntN(4) == 0 {
-		s.must(s.disk.arm(1)) // strikes if the log is trimmed
+		s.must(s.disk.arm(1)) // the fault comes if the log is trimmed
 	}
 	seq, err := s.e.Snapshot()
 	if s.disk.hit != nil { // while the log was trimmed
@@ -400,7 +400,7 @@ func (s *sim) snapshot() {
 	}
 	s.must(err)
 	s.t.line("snapshot at seq %d", seq)
-	if strikes {
+	if powerCut {
 		after, err := takeImage(s.disk.dir)
 		s.must(err)
 		s.disk.injectFault(&faults[0], before, after, atSnapshot)

@@ -46,8 +46,8 @@ func TestImageIsTheState(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
-		if rapid.Bool().Draw(t, "furnished") {
-			for _, c := range furniture() {
+		if rapid.Bool().Draw(t, "with accounts") {
+			for _, c := range otherCommands() {
 				v.Apply(s.stamp(), c, &core.Events{})
 			}
 		}

@@ -162,8 +162,8 @@ func openingUnder(r core.Revision) (cmds []core.Command) {
 		&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: origin / core.NsPerSec, Price: 100, Count: 3}}, &core.Clock{})
 }
 
-// furniture returns commands that fill the parts of the state that script leaves empty.
-func furniture() []core.Command {
+// otherCommands returns commands that fill the parts of the state that script leaves empty.
+func otherCommands() []core.Command {
 	rules := core.DefaultRules()
 	rules.Grid, rules.OpenOrders, rules.DisputeNs = core.Full(), 9, 3*core.NsPerSec
 	return []core.Command{
@@ -324,7 +324,7 @@ func compare(t *rapid.T, v *Venue, p *Preview, c *core.PlaceOrder, st core.Stamp
 func TestRestoredVenueGoesOnAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, s, _ := begin(t)
-		for _, c := range furniture() {
+		for _, c := range otherCommands() {
 			if r := v.Apply(s.stamp(), c, &core.Events{}); r != core.OK {
 				t.Fatalf("%T: %v", c, r)
 			}

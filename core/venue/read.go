@@ -106,6 +106,15 @@ type MarketState struct {
 	Halted   bool   // an operator has paused it; Paused is also set while its feed is stale
 }
 
+// BestLevel returns the tick and the quantity of the best bid or ask of YES, 0 if there is none. It is
+// valid as long as Book.
+func (s *MarketState) BestLevel(bid bool) (tick core.Tick, qty core.Qty) {
+	for l := range s.Book.Levels(bid) {
+		return l.Tick, l.Qty
+	}
+	return 0, 0
+}
+
 // Market returns the current or last round of a slot, or false if none ever opened in it.
 func (v *Venue) Market(id core.MarketID) (MarketState, bool) {
 	m := v.market(id)

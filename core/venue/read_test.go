@@ -32,7 +32,7 @@ func opened(t testing.TB) (*Venue, func(core.Command) core.Reject) {
 // TestReads checks every accessor, on a venue and on one restored from it.
 func TestReads(t *testing.T) {
 	v, do := opened(t)
-	for _, c := range furniture() {
+	for _, c := range otherCommands() {
 		if r := do(c); r != core.OK {
 			t.Fatalf("%T: %v", c, r)
 		}

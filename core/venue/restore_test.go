@@ -71,7 +71,7 @@ func TestPieces(t *testing.T) {
 // TestRestoreOfDamagedPieces checks that RestorePieces fails if any single piece cannot be read or is damaged.
 func TestRestoreOfDamagedPieces(t *testing.T) {
 	v, do := opened(t)
-	for _, c := range furniture() {
+	for _, c := range otherCommands() {
 		do(c)
 	}
 	list := piecesOf(t, v)

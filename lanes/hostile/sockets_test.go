@@ -116,7 +116,7 @@ func (d *testVenue) dialSocket(t *testing.T, k lanetest.Key) *testSocket {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)
 	r := d.SignedRequest(k, "GET", socketPath, nil)
-	ws, _, err := websocket.Dial(ctx, d.URL+socketPath, &websocket.DialOptions{HTTPHeader: http.Header(r.Header), HTTPClient: &http.Client{Transport: d.Way}})
+	ws, _, err := websocket.Dial(ctx, d.URL+socketPath, &websocket.DialOptions{HTTPHeader: http.Header(r.Header), HTTPClient: &http.Client{Transport: d.Transport}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,14 +41,14 @@ func init() { wal.SegmentSizeBytes = 1 << 20 }
 
 // Server is a venue under test.
 type Server struct {
-	T      testing.TB
-	Engine *engine.Engine
-	Venue  *tools.Venue
-	Gate   *gate.Gate
-	Routes *gate.Routes
-	URL    string
-	Way    *http.Transport // connects to URL
-	Logs   *bytes.Buffer
+	T         testing.TB
+	Engine    *engine.Engine
+	Venue     *tools.Venue
+	Gate      *gate.Gate
+	Routes    *gate.Routes
+	URL       string
+	Transport *http.Transport // connects to URL
+	Logs      *bytes.Buffer
 
 	options engine.Options
 	clock   *Clock
@@ -151,20 +151,20 @@ func (h *Server) Serve() {
 	s.Listener = gate.WrapListener(s.Listener)
 	s.Start()
 	h.T.Cleanup(s.Close)
-	h.URL, h.Way = s.URL, http.DefaultTransport.(*http.Transport)
+	h.URL, h.Transport = s.URL, http.DefaultTransport.(*http.Transport)
 }
 
 // ServeInMemory starts the API listener on an in-memory network, for a test in a synctest
-// bubble, where timeouts pass without waiting. Requests must use Way, not
+// bubble, where timeouts pass without waiting. Requests must use Transport, not
 // http.DefaultTransport.
 func (h *Server) ServeInMemory() {
 	w := adaptertest.NewWire()
 	s := gate.Server(h.Gate.Edge(h.Routes), slog.New(slog.DiscardHandler))
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(gate.WrapListener(w)) }) // returns after Close
-	h.URL, h.Way = "http://venue.test", &http.Transport{DialContext: w.Dial}
+	h.URL, h.Transport = "http://venue.test", &http.Transport{DialContext: w.Dial}
 	h.T.Cleanup(func() {
-		h.Way.CloseIdleConnections()
+		h.Transport.CloseIdleConnections()
 		_ = s.Close()
 		serving.Wait()
 	})
@@ -172,7 +172,7 @@ func (h *Server) ServeInMemory() {
 
 // Dial opens a connection to the API listener.
 func (h *Server) Dial() (net.Conn, error) {
-	return h.Way.DialContext(context.Background(), "tcp", strings.TrimPrefix(h.URL, "http://"))
+	return h.Transport.DialContext(context.Background(), "tcp", strings.TrimPrefix(h.URL, "http://"))
 }
 
 // SignedRequest returns a signed request.
@@ -193,11 +193,11 @@ func (h *Server) SignedRequest(k Key, method, target string, body []byte) *http.
 // Send sends a request and returns status, header and body.
 func (h *Server) Send(r *http.Request) (int, http.Header, string) {
 	h.T.Helper()
-	way := h.Way
-	if way == nil { // the test has its own server
-		way = http.DefaultTransport.(*http.Transport)
+	transport := h.Transport
+	if transport == nil { // the test has its own server
+		transport = http.DefaultTransport.(*http.Transport)
 	}
-	resp, err := way.RoundTrip(r)
+	resp, err := transport.RoundTrip(r)
 	h.must(err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"duplex/internal/rawhttp"
 )
 
 // connsPerKey is the number of sockets that a key may have (docs/rules/limits.md#sockets).
@@ -62,10 +64,7 @@ const (
 	wsPong  = 0x8a
 )
 
-const (
-	upgrade        = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-	frameHeadBytes = 192 // enough for what parseFrameHeader reads
-)
+const frameHeadBytes = 192 // enough for what parseFrameHeader reads
 
 // open connects and subscribes to all markets, including those that open later. It returns
 // when the venue has confirmed all channels.
@@ -76,7 +75,7 @@ func (t *frameReader) open(ctx context.Context) error {
 	}
 	t.wire, t.last, t.acks = w, map[sequenceID]uint64{}, 0
 	t.release = context.AfterFunc(ctx, func() { _ = w.conn.SetReadDeadline(time.Unix(1, 0)) }) // unblocks a read; harmless after Close
-	status, answer, err := w.sendWith(upgrade, "GET", "/v1/ws", nil)
+	status, answer, err := w.sendWith(rawhttp.Upgrade, "GET", "/v1/ws", nil)
 	if err == nil && status != http.StatusSwitchingProtocols {
 		err = fmt.Errorf("the event lane rejected a reader: %d %s", status, answer)
 	}
@@ -99,11 +98,7 @@ func (t *frameReader) close() {
 
 // send writes a frame of up to 65535 bytes, with a mask of zero.
 func (t *frameReader) send(op byte, text []byte) error {
-	b := []byte{op, 0x80 | byte(len(text))}
-	if len(text) > 125 {
-		b = bin.BigEndian.AppendUint16([]byte{op, 0x80 | 126}, uint16(len(text)))
-	}
-	_, err := t.wire.conn.Write(append(append(b, 0, 0, 0, 0), text...))
+	_, err := t.wire.conn.Write(rawhttp.ClientFrame(op, text))
 	return err
 }
 

@@ -22,7 +22,7 @@ func testQuotesEveryMarket(t *testing.T) {
 	h := lanetest.New(t)
 	rest.Mount(h.Routes, h.Gate, "test")
 	h.ServeInMemory()
-	c := clientOf(h, 1, &wire{transport: h.Way})
+	c := clientOf(h, 1, &wire{transport: h.Transport})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- Run(ctx, c, slog.New(slog.DiscardHandler), Options{Refresh: 20 * time.Millisecond}) }()

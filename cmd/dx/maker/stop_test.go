@@ -54,7 +54,7 @@ func TestStopDuringAPlacement(t *testing.T) { synctest.Test(t, testStopDuringAPl
 func testStopDuringAPlacement(t *testing.T) {
 	h := newVenue(t)
 	k := h.NewKey(1, core.ScopeRead|core.ScopeTrade)
-	s := &slow{transport: h.Way, sent: make(chan struct{}), done: make(chan struct{})}
+	s := &slow{transport: h.Transport, sent: make(chan struct{}), done: make(chan struct{})}
 	c := client.New(h.URL, k.ID, k.Secret, client.WithHTTPClient(&http.Client{Transport: s}))
 	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
 	ctx, stop := context.WithCancel(context.Background())

@@ -119,7 +119,7 @@ func TestKeepsNineMarketsQuoted(t *testing.T) { synctest.Test(t, testKeepsNineMa
 
 func testKeepsNineMarketsQuoted(t *testing.T) {
 	h := newVenue(t)
-	w := &wire{transport: h.Way}
+	w := &wire{transport: h.Transport}
 	stop := run(t, h, w, Options{Refresh: 500 * time.Millisecond})
 	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
 	var sides, missing, moved int
@@ -177,7 +177,7 @@ func TestMovesLeaveNoGap(t *testing.T) { synctest.Test(t, testMovesLeaveNoGap) }
 
 func testMovesLeaveNoGap(t *testing.T) {
 	h := newVenue(t)
-	w := &wire{transport: h.Way}
+	w := &wire{transport: h.Transport}
 	complete := map[core.MarketID]bool{}
 	var moved, emptied atomic.Int64
 	last := map[core.MarketID]core.Tick{}
@@ -220,9 +220,9 @@ func TestRequotesAndRedeems(t *testing.T) { synctest.Test(t, testRequotesAndRede
 
 func testRequotesAndRedeems(t *testing.T) {
 	h := newVenue(t)
-	stop := run(t, h, &wire{transport: h.Way}, Options{Refresh: 100 * time.Millisecond})
+	stop := run(t, h, &wire{transport: h.Transport}, Options{Refresh: 100 * time.Millisecond})
 	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
-	bob := clientOf(h, 2, &wire{transport: h.Way})
+	bob := clientOf(h, 2, &wire{transport: h.Transport})
 	ms, err := bob.Markets(t.Context(), schemas.ListMarkets{Status: "trading"})
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestRecoversAfterAnOutage(t *testing.T) { synctest.Test(t, testRecoversAfte
 
 func testRecoversAfterAnOutage(t *testing.T) {
 	h := newVenue(t)
-	w := &wire{transport: h.Way}
+	w := &wire{transport: h.Transport}
 	stop := run(t, h, w, Options{Refresh: 100 * time.Millisecond})
 	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
 	w.cut.Store(true)
@@ -258,12 +258,12 @@ func testRecoversAfterAnOutage(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	w.cut.Store(false)
 	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
-	d, err := clientOf(h, 1, &wire{transport: h.Way}).Deadman(t.Context())
+	d, err := clientOf(h, 1, &wire{transport: h.Transport}).Deadman(t.Context())
 	if err != nil || !d.Armed || d.TimeoutMs != deadmanMs {
 		t.Errorf("%+v, %v", d, err)
 	}
 	stop()
-	if d, err = clientOf(h, 1, &wire{transport: h.Way}).Deadman(t.Context()); err != nil || d.Armed {
+	if d, err = clientOf(h, 1, &wire{transport: h.Transport}).Deadman(t.Context()); err != nil || d.Armed {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
