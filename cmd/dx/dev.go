@@ -112,7 +112,7 @@ func (d *devCmd) accounts() []server.Account {
 	return all
 }
 
-func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, dropped droppedLines) (err error) {
+func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, logged venueLog) (err error) {
 	o := server.Options{
 		API: d.API, Portal: d.Portal, Admin: d.Admin, Data: d.Data, Environment: "dev", DisputeWindow: devDispute, Accounts: d.accounts(),
 		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, AccountRate: d.AccountRate, InFlight: int(d.InFlight), FourEyes: d.approvalLimit(), Log: log,
@@ -154,7 +154,7 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, dropp
 	} else if d.Holidays != "" {
 		return cli.BadFlag("holidays", errors.New("goes with --sessions"))
 	}
-	v, err := openVenue(ctx, o, dropped)
+	v, err := openVenue(ctx, o, logged)
 	if v == nil {
 		return err
 	}

@@ -45,7 +45,7 @@ Example:
   dx follow --from 10.0.0.1:7001,10.0.0.2:7001 --data /var/lib/dx --cluster-cert f.crt --cluster-key f.key --cluster-ca ca.crt`
 }
 
-func (c *followCmd) Run(ctx context.Context, _ io.Writer, log *slog.Logger, dropped droppedLines) (err error) {
+func (c *followCmd) Run(ctx context.Context, _ io.Writer, log *slog.Logger, logged venueLog) (err error) {
 	o := server.Options{API: c.API, Portal: c.Portal, Admin: c.Admin, Data: c.Data, Environment: "live", OperatorToken: c.OperatorToken, StaleAfter: c.StaleAfter, Log: log}
 	c.accessFlags.to(&o)
 	o.TLS = c.tlsFlags.options()
@@ -62,7 +62,7 @@ func (c *followCmd) Run(ctx context.Context, _ io.Writer, log *slog.Logger, drop
 	if err := c.to(&o); err != nil {
 		return err
 	}
-	v, err := openVenue(ctx, o, dropped)
+	v, err := openVenue(ctx, o, logged)
 	if v == nil {
 		return err
 	}

@@ -22,18 +22,24 @@ const (
 	logFlush = time.Second
 )
 
-// logOutput is what a command writes its log to, and the lines that were dropped.
+// logOutput is what a command writes its log to.
 type logOutput struct {
 	*slog.Logger
 	out, errs io.Writer
-	dropped   func() uint64 // nil: nothing is dropped
 	close     func()
+	venueLog
+}
+
+// venueLog is the log of a venue, which does not wait for its reader.
+type venueLog struct {
+	dropped func() uint64 // lines that were dropped; nil: none ever is
+	flush   func()        // waits until the log is written, for a process that is about to end
 }
 
 // openLog returns the output of a command. That of a venue never waits for the readers of its standard
 // output and standard error, and goes on without them (docs/rules/operation.md#log).
 func openLog(venue bool, out, errs io.Writer, level slog.Level) logOutput {
-	l := logOutput{out: out, errs: errs, close: func() {}}
+	l := logOutput{out: out, errs: errs, close: func() {}, venueLog: venueLog{flush: func() {}}}
 	if venue {
 		// Without a handler, a write to a pipe that nobody reads any more ends the process.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -44,6 +50,7 @@ func openLog(venue bool, out, errs io.Writer, level slog.Level) logOutput {
 		}
 		l.errs = e
 		l.dropped = func() uint64 { return o.Dropped() + e.Dropped() }
+		l.flush = func() { e.Flush(logFlush) }
 		l.close = func() {
 			o.Close(logFlush)
 			e.Close(logFlush)

@@ -134,7 +134,7 @@ func run(args []string, out, errs io.Writer) int {
 	warnOfFlagVariables(cmd.Selected(), log.errs)
 	cmd.BindTo(ctx, (*context.Context)(nil))
 	cmd.BindTo(log.out, (*io.Writer)(nil))
-	cmd.Bind(log.Logger, diagnostics{log.errs}, droppedLines(log.dropped))
+	cmd.Bind(log.Logger, diagnostics{log.errs}, log.venueLog)
 	if err := cmd.Run(); err != nil {
 		fmt.Fprintln(log.errs, "dx:", err)
 		if a := advice(err); a != "" {
@@ -147,9 +147,6 @@ func run(args []string, out, errs io.Writer) int {
 
 // venueCommands serve a venue until they are stopped.
 var venueCommands = []string{"dev", "serve", "follow"}
-
-// droppedLines returns how many lines of the log were dropped; nil if none ever is.
-type droppedLines func() uint64
 
 // exitCode is the exit code of a command that failed with err.
 func exitCode(err error) int {

@@ -48,7 +48,7 @@ type serveSettings struct {
 	sessionFlags
 }
 
-func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, dropped droppedLines) (err error) {
+func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, logged venueLog) (err error) {
 	if err := s.checkDispute(); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, dro
 	if o.Calendar, err = s.calendar(); err != nil {
 		return err
 	}
-	v, err := openVenue(ctx, o, dropped)
+	v, err := openVenue(ctx, o, logged)
 	if v == nil {
 		return err
 	}

@@ -62,6 +62,15 @@ func (w *Writer) Dropped() uint64 {
 
 // Close ends the writer. It waits at most so long until everything is written.
 func (w *Writer) Close(most time.Duration) {
+	w.mu.Lock()
+	w.closed = true
+	w.changed.Broadcast()
+	w.mu.Unlock()
+	w.Flush(most)
+}
+
+// Flush waits at most so long until everything is written.
+func (w *Writer) Flush(most time.Duration) {
 	expired := false
 	timer := time.AfterFunc(most, func() {
 		w.mu.Lock()
@@ -72,8 +81,6 @@ func (w *Writer) Close(most time.Duration) {
 	defer timer.Stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.closed = true
-	w.changed.Broadcast()
 	for !expired && (w.busy || len(w.waiting) > 0) {
 		w.changed.Wait()
 	}

@@ -95,3 +95,26 @@ func TestBlockedOutput(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestFlush writes a line that is on the output when Flush returns, and does not wait for an output that
+// reads nothing.
+func TestFlush(t *testing.T) {
+	o := &output{}
+	w := New(o, 100, notice)
+	fmt.Fprintln(w, "one")
+	w.Flush(time.Minute)
+	if got := o.text.String(); got != "one\n" {
+		t.Errorf("%q", got)
+	}
+	o.block, o.begun = make(chan struct{}), make(chan struct{}, 1)
+	fmt.Fprintln(w, "two")
+	<-o.begun
+	w.Flush(0)
+	close(o.block)
+	fmt.Fprintln(w, "three") // it is not closed
+	<-o.begun
+	w.Close(time.Minute)
+	if got := o.text.String(); got != "one\ntwo\nthree\n" {
+		t.Errorf("%q", got)
+	}
+}

@@ -46,6 +46,10 @@ type Options struct {
 	// itself. The error is a *journal.Damage. Default: none.
 	OnDamage func(error)
 
+	// OnFatal is called when etcd has logged an error with which it ends this process, such as a sync that
+	// failed, so that the log can be written before. Default: nothing.
+	OnFatal func()
+
 	farTimeout time.Duration            // with a member that seems far away; default farTimeout
 	quota      int64                    // bytes of etcd's database at which it takes no writes; default etcdQuota
 	readSyncs  func() (WALSyncs, error) // default ReadWALSyncs

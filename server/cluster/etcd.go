@@ -210,5 +210,8 @@ func (l etcdLog) Write(e zapcore.Entry, fields []zapcore.Field) error {
 		args = append(args, k, v)
 	}
 	l.o.Log.Log(context.Background(), slog.LevelError, e.Message, args...)
+	if e.Level > zapcore.ErrorLevel && l.o.OnFatal != nil {
+		l.o.OnFatal()
+	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"duplex/core/journal"
 )
@@ -163,5 +164,25 @@ func TestEtcdEndsTheProcess(t *testing.T) {
 		if damage := (*journal.Damage)(nil); !errors.As(err, &damage) || damage.File != filepath.Join("data", "etcd", "member", "wal") {
 			t.Error(err)
 		}
+	}
+}
+
+// TestFatalErrorIsLogged checks that the log can be written between the error with which etcd ends the process
+// and the end, and that other errors do not wait for it.
+func TestFatalErrorIsLogged(t *testing.T) {
+	var text bytes.Buffer
+	written := ""
+	o := &Options{Dir: "data", Log: slog.New(slog.NewTextHandler(&text, nil)), OnFatal: func() { written = text.String() }}
+	log := zap.New(etcdLog{o}, zap.WithFatalHook(zapcore.WriteThenPanic))
+	log.Error("a peer is slow")
+	if written != "" {
+		t.Errorf("waited for %q", written)
+	}
+	func() {
+		defer func() { _ = recover() }() // in place of the end
+		log.Fatal("failed to save Raft hard state and entries", zap.Error(errors.New("input/output error")))
+	}()
+	if !strings.Contains(written, "input/output error") {
+		t.Errorf("before the end the log has %q", written)
 	}
 }
