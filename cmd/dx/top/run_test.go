@@ -113,6 +113,7 @@ func TestTicketAgainstAVenue(t *testing.T) {
 	if done := o.Redeem(6, 1, 1); done.Err != nil || done.Ticket != 6 {
 		t.Errorf("%+v", done)
 	}
+	c.SetClock(time.Duration(h.Now()-time.Now().UnixNano()) + 10*time.Millisecond) // in the same millisecond it would be an exact repeat
 	if done := o.Redeem(7, 1, 1); done.Err == nil {
 		t.Error("a pair was redeemed twice")
 	}
