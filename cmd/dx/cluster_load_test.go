@@ -30,7 +30,7 @@ const loadTime = 5 * time.Second
 //	go test ./cmd/dx -run ClusterThroughput -memberload 5 -v -timeout 60m
 func TestClusterThroughput(t *testing.T) {
 	if *memberLoad == 0 {
-		t.Skip("-memberload N")
+		t.Skip("a measurement, and no check: go test ./cmd/dx -run ClusterThroughput -memberload 5 -v -timeout 60m")
 	}
 	rates := []string{"--write-floor", "1000000"}
 	c := newClusterTrial(t, 3)

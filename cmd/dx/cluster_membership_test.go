@@ -171,7 +171,7 @@ var upgradeFrom = flag.String("upgradefrom", "", "path of the program of an olde
 //	go test ./cmd/dx -run ClusterUpgrade -upgradefrom /path/to/older/dx -v
 func TestClusterUpgrade(t *testing.T) {
 	if *upgradeFrom == "" {
-		t.Skip("go test ./cmd/dx -run ClusterUpgrade -upgradefrom /path/to/older/dx -v")
+		t.Skip("needs the program of an older version: go test ./cmd/dx -run ClusterUpgrade -upgradefrom /path/to/older/dx -v")
 	}
 	c := newClusterTrial(t, 3)
 	c.args, c.program = loadRates, *upgradeFrom
@@ -215,7 +215,7 @@ func TestClusterUpgrade(t *testing.T) {
 //	go test ./cmd/dx -run ClusterChangedRule -clusterrounds 100 -v
 func TestClusterChangedRule(t *testing.T) {
 	if *clusterRounds < 100 {
-		t.Skip("go test ./cmd/dx -run ClusterChangedRule -clusterrounds 100 -v: builds a second program, and waits for the next checkpoint")
+		t.Skip("builds a second program, and waits for the next checkpoint: go test ./cmd/dx -run ClusterChangedRule -clusterrounds 100 -v")
 	}
 	other := otherRule(t)
 	c := newClusterTrial(t, 3)

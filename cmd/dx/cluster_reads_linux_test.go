@@ -23,7 +23,7 @@ import (
 //	go test ./cmd/dx -run ClusterReads -memberload 5 -v -timeout 60m
 func TestClusterReads(t *testing.T) {
 	if *memberLoad == 0 {
-		t.Skip("-memberload N")
+		t.Skip("a measurement, and no check: go test ./cmd/dx -run ClusterReads -memberload 5 -v -timeout 60m")
 	}
 	c := startCluster(t)
 	f := c.follow()

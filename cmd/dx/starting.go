@@ -41,14 +41,14 @@ func drawStart(term io.Writer, began time.Time) func(p server.Progress, now time
 
 // openVenue opens a venue in a process that serves little else. An error of an option is
 // one of its flag. The venue and the error are nil if the start was interrupted by ctx.
-func openVenue(ctx context.Context, o server.Options, out venueLog) (*server.Venue, error) {
+func openVenue(ctx context.Context, o server.Options, logged venueLog) (*server.Venue, error) {
 	server.TuneRuntime()
 	if err := disableCoreDumps(); err != nil {
 		return nil, fmt.Errorf("core dumps cannot be disabled: %w", err)
 	}
-	o.Version, o.Progress, o.LogDropped = version(), startProgress(), out.dropped
+	o.Version, o.Progress, o.LogDropped = version(), startProgress(), logged.dropped
 	if o.Cluster != nil {
-		o.Cluster.OnFatal = out.flush
+		o.Cluster.OnFatal = logged.flush
 	}
 	v, err := server.Open(ctx, o)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

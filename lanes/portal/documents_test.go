@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"html/template"
+	"io"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -67,6 +69,27 @@ func TestDocuments(t *testing.T) {
 		}
 		v.wants("", "POST", target, "", 405, "method_not_allowed")
 	}
+}
+
+// TestDocumentsAtOnce asks for the documents that are made of the same descriptions, each for the first time,
+// at the same time.
+func TestDocumentsAtOnce(t *testing.T) {
+	v := newTestPortal(t, nil)
+	var all sync.WaitGroup
+	for _, target := range []string{"/openapi.json", "/openapi.yaml", "/llms.txt", "/llms-full.txt", "/openapi.json", "/rules/orders", "/rules/money"} {
+		all.Go(func() {
+			resp, err := http.Get(v.url + target)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if n, err := io.Copy(io.Discard, resp.Body); resp.StatusCode != http.StatusOK || n == 0 || err != nil {
+				t.Errorf("%s: %d, %d bytes, %v", target, resp.StatusCode, n, err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestHeaders(t *testing.T) {

@@ -50,7 +50,7 @@ type Options struct {
 	// failed, so that the log can be written before. Default: nothing.
 	OnFatal func()
 
-	farTimeout time.Duration            // with a member that seems far away; default farTimeout
+	farTimeout time.Duration            // with a member that seems far away; default defaultFarTimeout
 	quota      int64                    // bytes of etcd's database at which it takes no writes; default etcdQuota
 	readSyncs  func() (WALSyncs, error) // default ReadWALSyncs
 

@@ -243,9 +243,9 @@ const nearBy = 10 * time.Millisecond
 // How long a member asks another one again that seems far away, and the pause before each time. A machine
 // with no processor to spare answers late for seconds, and is not refused for that.
 const (
-	farTimeout = 15 * time.Second
-	farPause   = 100 * time.Millisecond
-	nearTries  = 2 // to say whether it is nearBy, for which less is at stake
+	defaultFarTimeout = 15 * time.Second
+	farPause          = 100 * time.Millisecond
+	nearTries         = 2 // to say whether it is nearBy, for which less is at stake
 )
 
 // checkDistances refuses a member that is too far from another one. A round trip is the quickest of
@@ -258,7 +258,7 @@ func (c *Cluster) checkDistances() error {
 			continue
 		}
 		begun := time.Now()
-		for try := 0; h.rtt > farthest && time.Since(begun) < cmp.Or(c.opt.farTimeout, farTimeout) || h.rtt > nearBy && try < nearTries; try++ {
+		for try := 0; h.rtt > farthest && time.Since(begun) < cmp.Or(c.opt.farTimeout, defaultFarTimeout) || h.rtt > nearBy && try < nearTries; try++ {
 			if h.rtt > farthest {
 				backoff.Sleep(c.ctx, farPause)
 			}
