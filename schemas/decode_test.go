@@ -695,7 +695,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, sample := range requests {
+		for _, sample := range Requests {
 			typ := reflect.TypeOf(sample)
 			into := reflect.New(typ).Interface()
 			if f := DecodeArguments(body, into); f != nil {

@@ -133,7 +133,7 @@ func TestToolError(t *testing.T) {
 // TestAliasesNameFields tests that every alias belongs to a field and is in its normal form.
 func TestAliasesNameFields(t *testing.T) {
 	known := map[string]bool{}
-	for _, in := range requests {
+	for _, in := range Requests {
 		for _, f := range requestTypeOf(reflect.TypeOf(in)).fields {
 			known[f.Name] = true
 		}

@@ -2,13 +2,26 @@ package schemas_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"duplex/schemas"
+	"duplex/tools"
 
 	"github.com/danielgtaylor/huma/v2"
 )
+
+var operations = slices.Concat(tools.Operations, tools.RouteOnly, tools.ToolOnly, []tools.Operation{tools.AdvanceClock})
+
+func init() {
+	for _, op := range operations {
+		schemas.Requests = append(schemas.Requests, reflect.ValueOf(op.NewInput()).Elem().Interface())
+	}
+	// The inputs of the accounts service, the operator's routes and the agent lane's own tool.
+	schemas.Requests = append(schemas.Requests, schemas.CreateKey{}, schemas.RevokeKey{}, schemas.WaitForEvent{}, schemas.CreateUser{}, schemas.CreateUserKey{}, schemas.Deposit{}, schemas.SuspendUser{},
+		schemas.ActOnMarket{}, schemas.Propose{}, schemas.SetFees{}, schemas.SetSchedule{}, schemas.DecideWithdrawal{}, schemas.Tick{})
+}
 
 // TestSchemasOfRequests tests that the schema from the tags describes what decoding accepts.
 func TestSchemasOfRequests(t *testing.T) {
@@ -34,12 +47,10 @@ func TestSchemasOfRequests(t *testing.T) {
 // members are marked.
 func TestSchemasOfResponses(t *testing.T) {
 	reg := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
-	for _, v := range []any{schemas.OrderRead{}, schemas.OrderList{}, schemas.Outcome{}, schemas.PlaceResults{}, schemas.CancelResults{},
-		schemas.Sequenced{}, schemas.Decreased{}, schemas.Armed{}, schemas.Disarmed{}, schemas.Deadman{}, schemas.Preview{}, schemas.FillList{},
-		schemas.PositionList{}, schemas.SettlementList{}, schemas.Balance{}, schemas.PnL{}, schemas.LedgerList{}, schemas.DepositList{}, schemas.AccountRoundList{}, schemas.Redeemed{}, schemas.MarketRead{}, schemas.MarketList{},
-		schemas.Orderbook{}, schemas.SeriesList{}, schemas.TradeList{}, schemas.RoundRead{}, schemas.RoundList{}, schemas.OraclePrice{}, schemas.Venue{},
-		schemas.Limits{}, schemas.NewKey{}, schemas.KeyList{}, schemas.Revoked{}, schemas.WithdrawalRead{}, schemas.WithdrawalList{},
-		schemas.DepositAddress{}, schemas.UserList{}, schemas.AdminState{}, schemas.DevFile{}, schemas.ErrorBody{}, schemas.ToolError{}} {
+	for _, op := range operations {
+		reg.Schema(reflect.TypeOf(op.NewOutput()).Elem(), true, "")
+	}
+	for _, v := range []any{schemas.ErrorBody{}, schemas.ToolError{}, schemas.NewKey{}, schemas.KeyList{}, schemas.Revoked{}, schemas.UserList{}, schemas.AdminState{}, schemas.DevFile{}} {
 		reg.Schema(reflect.TypeOf(v), true, "")
 	}
 	for at, nullable := range map[string]bool{"Order.order_id": true, "Round.winner": true, "Error.num": true, "Error.details": true,

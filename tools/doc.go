@@ -19,5 +19,17 @@
 //  2. All parts of a response are of one seq, its as_of_seq.
 //  3. Pages neither skip nor repeat a row (docs/rules/rest.md#pages).
 //
+// A new operation is made in these files; the tests of the other lists and documents derive theirs
+// from them, or say what is missing:
+//
+//	schemas                          the types of its request and its response
+//	tools                            the operation
+//	tools/operations.go              its line, by which the lanes offer it
+//	docs/rules/rest.md               its route
+//	docs/rules/agents.md             its tool, and the number of tools
+//	docs/guides/agents.md            the number of tools that the doctor shows
+//	client                           its method
+//	lanes/rest/testdata/openapi.json written by go test ./lanes/rest -run Golden -update
+//
 // The package never authenticates, charges tokens or decodes a request.
 package tools

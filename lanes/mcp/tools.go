@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -186,47 +187,10 @@ func (o *toolResult) encode() (jsontext.Value, error) {
 
 // registerTools offers every tool (docs/rules/agents.md#tools).
 func (l *Lane) registerTools() {
-	l.register(tools.PlaceOrder)
-	l.register(tools.PlaceOrders)
-	l.register(tools.PreviewOrder)
-	l.register(tools.CancelOneOrder)
-	l.register(tools.CancelOrders)
-	l.register(tools.CancelAllOrders)
-	l.register(tools.DecreaseOrder)
-	l.register(tools.ReplaceOrder)
-	l.register(tools.RedeemPairs)
-	l.register(tools.ArmDeadman)
-	l.register(tools.DisarmDeadman)
-	l.register(tools.ListOrders)
-	l.register(tools.GetOrder)
-	l.register(tools.ListFills)
-	l.register(tools.GetAccount)
-	l.register(tools.GetBalance)
-	l.register(tools.ListPositions)
-	l.register(tools.GetPnL)
-	l.register(tools.ListSettlements)
-	l.register(tools.ListLedger)
-	l.register(tools.ListPortfolioRounds)
-	l.register(tools.SubmitForecast)
-	l.register(tools.ListForecasts)
-	l.register(tools.GetLimits)
-	l.register(tools.ListSeries)
-	l.register(tools.ListMarkets)
-	l.register(tools.GetMarket)
-	l.register(tools.GetOrderbook)
-	l.register(tools.ListTrades)
-	l.register(tools.ListRounds)
-	l.register(tools.GetRound)
-	l.register(tools.GetRoundEvidence)
-	l.register(tools.GetRoundHistory)
-	l.register(tools.GetOraclePrice)
-	l.register(tools.GetPriceHistory)
-	l.register(tools.GetVenue)
+	for _, op := range slices.Concat(tools.ToolOnly, tools.Operations) {
+		l.register(op)
+	}
 	l.registerLongPoll(l.waitForEvent())
-	l.register(tools.RequestWithdrawal)
-	l.register(tools.ListWithdrawals)
-	l.register(tools.ListDeposits)
-	l.register(tools.GetDepositAddress)
 	if l.gate.Venue.Virtual != nil {
 		l.registerLongPoll(tools.AdvanceClock)
 	}

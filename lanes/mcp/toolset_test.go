@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,8 +49,8 @@ func TestToolsetsAreSmall(t *testing.T) {
 	}
 }
 
-// TestToolsOfDoctor tests that each page which shows dx mcp doctor has the number of tools that a key with
-// the scopes read and trade is offered.
+// TestToolsOfDoctor tests that the guide's output of dx mcp doctor has the number of tools that a key
+// with the scopes read and trade is offered.
 func TestToolsOfDoctor(t *testing.T) {
 	offered, reads := 0, 0
 	for _, x := range newTestVenue(t).lane.tools {
@@ -62,17 +61,9 @@ func TestToolsOfDoctor(t *testing.T) {
 			reads++
 		}
 	}
-	want := fmt.Sprintf("tools: %d, of which %d change nothing", offered, reads)
-	for _, page := range []string{"../../README.md", "../../docs/guides/agents.md", "../../docs/guides/operators.md"} {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, shown := range regexp.MustCompile(`tools: \d+, of which \d+ change nothing`).FindAllString(string(text), -1) {
-			if shown != want {
-				t.Errorf("%s has %q, want %q", page, shown, want)
-			}
-		}
+	text, err := os.ReadFile("../../docs/guides/agents.md")
+	if want := fmt.Sprintf("tools: %d, of which %d change nothing", offered, reads); err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("the guide has no %q (%v)", want, err)
 	}
 }
 

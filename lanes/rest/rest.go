@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -26,7 +27,13 @@ type Lane struct {
 func Mount(m *gate.Routes, g *gate.Gate, version string) *Lane {
 	l := &Lane{gate: g, api: humago.New(m, config(version))}
 	l.describe = sync.OnceValue(l.document)
-	l.registerRoutes()
+	for _, op := range slices.Concat(tools.Operations, tools.RouteOnly) {
+		l.register(op)
+	}
+	if g.Venue.Virtual != nil {
+		g.SetPathOptions(tools.AdvanceClock.Path, gate.PathOptions{NoBudget: true})
+		l.register(tools.AdvanceClock)
+	}
 	return l
 }
 

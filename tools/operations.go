@@ -1,0 +1,56 @@
+package tools
+
+// Operations lists the operations that REST and the agent lane offer. Beside them are those of
+// RouteOnly and ToolOnly, AdvanceClock of an arena, and the agent lane's own wait_for_event.
+var Operations = []Operation{
+	PlaceOrder,
+	PlaceOrders,
+	PreviewOrder,
+	CancelOrders,
+	CancelAllOrders,
+	DecreaseOrder,
+	ReplaceOrder,
+	RedeemPairs,
+	ArmDeadman,
+	DisarmDeadman,
+	ListOrders,
+	GetOrder,
+	ListFills,
+	GetAccount,
+	GetBalance,
+	ListPositions,
+	GetPnL,
+	ListSettlements,
+	ListLedger,
+	ListPortfolioRounds,
+	SubmitForecast,
+	ListForecasts,
+	GetLimits,
+	ListSeries,
+	ListMarkets,
+	GetMarket,
+	GetOrderbook,
+	ListTrades,
+	ListRounds,
+	GetRound,
+	GetRoundEvidence,
+	GetRoundHistory,
+	GetOraclePrice,
+	GetPriceHistory,
+	RequestWithdrawal,
+	ListWithdrawals,
+	ListDeposits,
+	GetDepositAddress,
+}
+
+// RouteOnly lists the operations that are no tools, because another tool or resource has what
+// they have: get_venue, cancel_order, dx://account and list_withdrawals.
+var RouteOnly = []Operation{
+	GetTime, GetStatus, GetRetention, GetSchedule, GetFees,
+	CancelOrder, CancelByClientOrderID,
+	GetDeadman,
+	GetWithdrawal,
+}
+
+// ToolOnly lists the tools that join several routes. tools/list begins with them.
+var ToolOnly = []Operation{GetVenue, CancelOneOrder}
