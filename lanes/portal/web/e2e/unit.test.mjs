@@ -375,6 +375,17 @@ test('the curve ends with the profit, and the CSV has money in dollars', async (
     '2,2023-11-14T22:13:20.123Z,fill,-1.2345,0.0099,BTC 60 s,7,5,', '1,2023-11-14T22:13:20.123Z,deposit,0.0100,0.0100,,,,"a,""b"""', ''].join('\r\n'))
 })
 
+test('the bounds of an agent in short', async () => {
+  const { terms } = await load('desk/mandate.ts')
+  const all = {
+    expires_ts: '7200000000000', reduce_only: true, categories: [1, 9], price_collar: 250, max_order_qty: 1500, max_market_cost: '70000', max_order_cost: '20000',
+    max_open_orders: 1, max_orders_per_day: 2, max_open_cost: '3', max_daily_loss: '4', // these are gauges
+  }
+  assert.deepEqual(terms(all, 0), ['orders up to $2.00', '$7.00 a market', '1,500 contracts an order', 'collar 2.5¢', 'BTC 60 s, WTI 15 min', 'reduce-only', 'expires in 2 h'])
+  assert.deepEqual(terms({ reduce_only: false, max_open_cost: '3' }, 0), [])
+  assert.deepEqual(terms({ expires_ts: '0' }, 1), ['expired 1970-01-01 00:00'])
+})
+
 test('a bad mandate is found before it is sent, with its field', async () => {
   const { agentFault, mandateFault, mandateOf, presets } = await load('desk/mandate.ts')
   const now = 1000

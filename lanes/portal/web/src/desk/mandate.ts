@@ -1,4 +1,6 @@
-import type { Agent, Mandate, U64 } from '../venue/wire.ts'
+import { type Agent, type Mandate, ms, type U64 } from '../venue/wire.ts'
+import { cents, dollars, grouped } from './format.ts'
+import { seriesOf } from './series.ts'
 
 // Bounds are the terms of a new agent as the owner types them: dollars, cents of price and
 // hours. null sets no bound.
@@ -23,8 +25,8 @@ const U64_MAX = 2n ** 64n - 1n
 const U32_MAX = 2 ** 32 - 1
 
 // pipsOf converts dollars to pips.
-export function pipsOf(dollars: number): U64 {
-  return String(Math.round(dollars * 10000))
+export function pipsOf(amount: number): U64 {
+  return String(Math.round(amount * 10000))
 }
 
 // mandateOf converts bounds to a mandate; now is the venue's time in ms.
@@ -40,8 +42,8 @@ export function mandateOf(b: Bounds, now: number): Mandate {
 
 // boundsOf is the inverse of mandateOf; hours is null, which keeps the time of the mandate.
 export function boundsOf(m: Mandate): Bounds {
-  const dollars = (pips: U64 | undefined): number | null => (pips === undefined ? null : Number(pips) / 10000)
-  return { orderCost: dollars(m.max_order_cost), openCost: dollars(m.max_open_cost), dailyLoss: dollars(m.max_daily_loss), collar: m.price_collar === undefined ? null : m.price_collar / 100, hours: null }
+  const typed = (pips: U64 | undefined): number | null => (pips === undefined ? null : Number(pips) / 10000)
+  return { orderCost: typed(m.max_order_cost), openCost: typed(m.max_open_cost), dailyLoss: typed(m.max_daily_loss), collar: m.price_collar === undefined ? null : m.price_collar / 100, hours: null }
 }
 
 // changed returns a mandate with other bounds. What the bounds do not name stays.
@@ -62,29 +64,67 @@ const isU64: Test = (v) => typeof v === 'string' && /^[0-9]{1,20}$/.test(v) && B
 const isInt = (low: number, high: number): Test => (v) => typeof v === 'number' && Number.isInteger(v) && v >= low && v <= high
 const isCategory = isInt(1, 9)
 
-const amount: [Test, string] = [isU64, 'be $0 or more']
-const count: [Test, string] = [isInt(0, U32_MAX), `be a whole number from 0 to ${U32_MAX}`]
+// Field is a field of a mandate with the words of the page for it.
+interface Field {
+  valid: Test
+  must: string // what a valid value must do or be
+  refused: string // why it refused an order
+  term?: (v: never, now: number) => string // the bound in short, unless a gauge shows it
+}
 
-const FIELDS = new Map<string, [Test, string]>(Object.entries({
-  expires_ts: [isU64, 'be a time in the future'],
-  categories: [(v) => Array.isArray(v) && v.length > 0 && v.every(isCategory) && new Set(v).size === v.length, 'list different series from 1 to 9'],
-  reduce_only: [(v) => typeof v === 'boolean', 'be true or false'],
-  max_order_qty: [isInt(1, 1_000_000), 'be a whole number from 1 to 1,000,000'],
-  price_collar: [isInt(0, 9998), 'be 0 to 99.98¢'],
-  max_open_orders: count,
-  max_orders_per_day: count,
-  max_order_cost: amount,
-  max_market_cost: amount,
-  max_open_cost: amount,
-  max_daily_loss: amount,
+const amount = { valid: isU64, must: 'be $0 or more' }
+const count = { valid: isInt(0, U32_MAX), must: `be a whole number from 0 to ${U32_MAX}` }
+
+const FIELDS = new Map<string, Field>(Object.entries({
+  max_order_cost: { ...amount, refused: 'the order costs too much', term: (v: U64) => `orders up to ${dollars(Number(v))}` },
+  max_market_cost: { ...amount, refused: 'too much in this market', term: (v: U64) => `${dollars(Number(v))} a market` },
+  max_open_cost: { ...amount, refused: 'too much is open' },
+  max_daily_loss: { ...amount, refused: 'the daily loss is used up' },
+  max_order_qty: { valid: isInt(1, 1_000_000), must: 'be a whole number from 1 to 1,000,000', refused: 'too many contracts', term: (v: number) => `${grouped(v)} contracts an order` },
+  max_open_orders: { ...count, refused: 'too many open orders' },
+  max_orders_per_day: { ...count, refused: 'too many orders today' },
+  price_collar: { valid: isInt(0, 9998), must: 'be 0 to 99.98¢', refused: 'too far from the market', term: (v: number) => `collar ${cents(v)}¢` },
+  categories: {
+    valid: (v: unknown) => Array.isArray(v) && v.length > 0 && v.every(isCategory) && new Set(v).size === v.length,
+    must: 'list different series from 1 to 9', refused: 'this series is not allowed', term: (v: number[]) => v.map(named).join(', '),
+  },
+  reduce_only: { valid: (v: unknown) => typeof v === 'boolean', must: 'be true or false', refused: 'only reducing is allowed', term: (v: boolean) => (v ? 'reduce-only' : '') },
+  expires_ts: { valid: isU64, must: 'be a time in the future', refused: 'the time has run out', term: (v: U64, now: number) => ends(ms(v), now) },
 }))
+
+function named(category: number): string {
+  const s = seriesOf(category)
+  return s ? `${s.asset.name} ${s.cadence}` : `series ${category}`
+}
+
+function ends(at: number, now: number): string {
+  const minutes = Math.floor((at - now) / 60_000)
+  if (minutes < 0) return `expired ${new Date(at).toISOString().slice(0, 16).replace('T', ' ')}`
+  if (minutes < 120) return `expires in ${minutes} min`
+  return minutes < 72 * 60 ? `expires in ${Math.round(minutes / 60)} h` : `expires in ${Math.round(minutes / 1440)} d`
+}
+
+// terms lists the bounds of a mandate in short, without those that gauges shows; now is the
+// venue's time in ms.
+export function terms(m: Mandate, now: number): string[] {
+  return [...FIELDS].flatMap(([name, f]) => {
+    const v = m[name as keyof Mandate]
+    return (v !== undefined && f.term?.(v as never, now)) || []
+  })
+}
+
+// refusal says why a rule of a mandate refused an order; undefined if the page has no words for it.
+export function refusal(rule: string): string | undefined {
+  return rule === 'halted' ? 'the agent is stopped' : FIELDS.get(rule)?.refused
+}
 
 // mandateFault makes the check behind bad_mandate: the first field that is unknown, ill-typed
 // or out of range; now is the venue's time in ms.
 export function mandateFault(m: object, now: number): Fault | undefined {
   for (const [field, value] of Object.entries(m)) {
-    const [valid, must] = FIELDS.get(field) ?? [() => false, 'not be set: no bound has this name']
-    if (!valid(value)) return { field, must }
+    const f = FIELDS.get(field)
+    const must = f?.must ?? 'not be set: no bound has this name'
+    if (!f?.valid(value)) return { field, must }
     if (field === 'expires_ts' && BigInt(value as U64) <= BigInt(Math.ceil(now)) * 1_000_000n) return { field, must }
   }
   return undefined

@@ -1,5 +1,6 @@
 import type { VenueError } from '../venue/rest.ts'
 import { cents, dollars, words } from './format.ts'
+import { refusal } from './mandate.ts'
 
 // Plain words for what the venue says. The exact code is one click away, behind each message.
 
@@ -67,17 +68,11 @@ export function errorOf(e: VenueError, s?: Situation): string {
   return ERRORS[e.code] ?? ''
 }
 
-const RULES: Record<string, string> = {
-  halted: 'the agent is stopped', expires_ts: 'the time has run out', categories: 'this series is not allowed', reduce_only: 'only reducing is allowed',
-  max_order_qty: 'too many contracts', price_collar: 'too far from the market', max_open_orders: 'too many open orders', max_orders_per_day: 'too many orders today',
-  max_order_cost: 'the order costs too much', max_market_cost: 'too much in this market', max_open_cost: 'too much is open', max_daily_loss: 'the daily loss is used up',
-}
-
 function ruleOf(e: VenueError): string {
   const details = (e.body as { error?: { details?: Record<string, string> } } | undefined)?.error?.details
   const rule = details?.rule
   const room = details?.headroom
   if (!rule) return '' // a past order has the code alone
-  if (room === undefined) return `: ${RULES[rule] ?? words(rule)}`
-  return `: ${RULES[rule] ?? words(rule)}, ${/cost|loss/.test(rule) ? dollars(Number(room)) : rule === 'price_collar' ? `${cents(Number(room))}¢` : room} is left`
+  if (room === undefined) return `: ${refusal(rule) ?? words(rule)}`
+  return `: ${refusal(rule) ?? words(rule)}, ${/cost|loss/.test(rule) ? dollars(Number(room)) : rule === 'price_collar' ? `${cents(Number(room))}¢` : room} is left`
 }
