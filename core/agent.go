@@ -52,7 +52,10 @@ func (a *Agent) State(suspended bool, ts int64) AgentState {
 }
 
 // MandateRule is a rule of a mandate, in the order of its checks
-// (docs/rules/agent-accounts.md#mandate).
+// (docs/rules/agent-accounts.md#mandate). A new rule is made in these files: this one; mandate.go
+// of core/venue, tools and cmd/dx/agent; agents.go of core/sim/model and schemas;
+// core/sim/agent_workload.go; lanes/mcp/mandate_hints.go; desk/mandate.ts and venue/wire.ts of the
+// screen; and docs/rules/agent-accounts.md.
 type MandateRule uint8
 
 const (

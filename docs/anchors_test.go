@@ -60,6 +60,7 @@ func TestWordsOfTheCore(t *testing.T) {
 	demand(t, "status of an order", "rules/orders.md", "status-", core.OrderStatuses())
 	demand(t, "status of a round", "rules/rounds.md", "status-", named(core.NeverOpened))
 	demand(t, "scope", "rules/accounts.md", "scope-", core.Scopes(255).Names())
+	demand(t, "rule of a mandate", "rules/agent-accounts.md", "rule-", core.MandateRules())
 	demand(t, "bucket", "rules/limits.md", "bucket-", named(tools.Read))
 	account := read(t, "rules/events.md")
 	for _, cause := range named(core.CauseOrder) {
