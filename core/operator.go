@@ -69,9 +69,6 @@ func (k ApprovalKind) String() string {
 	return approvalKindNames[k]
 }
 
-// ApprovalKinds lists the names of the kinds.
-func ApprovalKinds() []string { return approvalKindNames[:] }
-
 // ApprovalAction is an action that waits for a second operator. A field that its kind does
 // not have is zero, so that equal actions are ==.
 type ApprovalAction struct {
@@ -98,9 +95,6 @@ const (
 var approvalStatusNames = [...]string{"pending", "approved", "rejected"}
 
 func (s ApprovalStatus) String() string { return approvalStatusNames[s] }
-
-// ApprovalStatuses lists every status.
-func ApprovalStatuses() []string { return approvalStatusNames[:] }
 
 // Approval is a request of one operator that another one decides
 // (docs/rules/operation.md#two-person-approval).

@@ -1,8 +1,6 @@
-// Package marketsim generates a market without people: the path of an index, the quotes of a house
-// maker, and the orders of noise traders. It only computes; a driver reads the venue, waits, and
-// sends the orders.
+// Package marketsim generates a market without people: the quotes of a house maker, and the orders
+// of noise traders. It only computes; a driver reads the venue, waits, and sends the orders.
 //
-//	index := NewIndex(seed, feed)                 each second: index.Next() → PostIndex
 //	model.Observe(price, second)                  each second, from any index
 //	model.Fair(strike, now, close, window)        P(YES), and how far it moves in a second
 //	  → maker.Ladder(fair, left, net, grid)       the quotes wanted in one market

@@ -69,25 +69,3 @@ func normalCDF(z float64) float64 {
 	}
 	return 1 - tail
 }
-
-// normalQuantile is the inverse of the normal distribution for 0 < p < 1, with a relative error
-// below 2e-9 (Acklam).
-func normalQuantile(p float64) float64 {
-	const tail = 0.02425
-	switch {
-	case p < tail:
-		return quantileTail(p)
-	case p > 1-tail:
-		return -quantileTail(1 - p)
-	}
-	q := p - 0.5
-	r := mul(q, q)
-	return mul(q, polynomial(r, 2.506628277459239, -3.066479806614716e+01, 1.383577518672690e+02, -2.759285104469687e+02, 2.209460984245205e+02, -3.969683028665376e+01)) /
-		polynomial(r, 1, -1.328068155288572e+01, 6.680131188771972e+01, -1.556989798598866e+02, 1.615858368580409e+02, -5.447609879822406e+01)
-}
-
-func quantileTail(p float64) float64 {
-	q := math.Sqrt(mul(-2, Ln(p)))
-	return polynomial(q, 2.938163982698783, 4.374664141464968, -2.549732539343734, -2.400758277161838, -3.223964580411365e-01, -7.784894002430293e-03) /
-		polynomial(q, 1, 3.754408661907416, 2.445134137142996, 3.224671290700398e-01, 7.784695709041462e-03)
-}

@@ -25,12 +25,6 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("Ln(%v) = %v, want %v", x, got, want)
 		}
 	}
-	for p := 1e-6; p < 1; p += 0.00037 {
-		z := normalQuantile(p)
-		if back := 0.5 * math.Erfc(-z/math.Sqrt2); math.Abs(back-p) > 1e-8 {
-			t.Errorf("normalQuantile(%v) = %v, whose probability is %v", p, z, back)
-		}
-	}
 }
 
 // TestNoFusedProducts checks that floats are multiplied in mul alone, where the product is rounded,
@@ -38,7 +32,7 @@ func TestFunctions(t *testing.T) {
 // different orders from one seed.
 func TestNoFusedProducts(t *testing.T) {
 	exact := []string{"Abs", "Floor", "Frexp", "Ldexp", "Sqrt", "Inf", "Ln2", "Sqrt2"}
-	integers := []string{"x.grain", "m.Qty", "10", "step", "r.Left"} // an operand of each product of integers, and of durations
+	integers := []string{"m.Qty", "10", "step", "r.Left"} // an operand of each product of integers, and of durations
 	files, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)

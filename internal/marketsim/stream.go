@@ -14,9 +14,6 @@ func Stream(seed uint64, name string) *rand.Rand {
 // uniform draws a number above 0 and below 1.
 func uniform(r *rand.Rand) float64 { return (float64(r.Uint64()>>12) + 0.5) / (1 << 52) }
 
-// normal draws a normal number of mean 0 and deviation 1 from one number of the stream.
-func normal(r *rand.Rand) float64 { return normalQuantile(uniform(r)) }
-
 // exponential draws an exponential number of mean 1 from one number of the stream.
 func exponential(r *rand.Rand) float64 { return -Ln(uniform(r)) }
 
