@@ -16,7 +16,7 @@ test:
 # and what repeats the same many times.
 RACELESS := core core/book core/ledger core/proof core/round core/sim core/sim/day core/sim/model core/venue docs docs/guides lanes/sim schemas
 race:
-	go test -race $(RACEFLAGS) $(filter-out $(RACELESS:%=duplex/%),$(shell go list ./...))
+	go test -race -timeout 30m $(RACEFLAGS) $(filter-out $(RACELESS:%=duplex/%),$(shell go list ./...))
 
 # The tests beside a busy loop on every core, N times at each GOMAXPROCS, each time in a
 # new order. The output of a run that fails is kept, with its seed: make flaky N=20,

@@ -36,7 +36,7 @@ func TestAdmin(t *testing.T) {
 		{"admin pause eth-5m", 1, series},
 		{"admin propose " + id + " 6500000000000", 1, "invalid_transition (409)"},
 		{"admin void " + id + " --reason test", 0, `"status":"void"`},
-		{"admin pause 31", 1, "unknown_market (404)"},
+		{"admin pause 33", 1, "unknown_market (404)"},
 		{"admin fees --maker 1 --taker 300 --rebate 10", 0, `"taker_rate":300`},
 		{"admin fees --maker 5 --taker 3", 1, "schema_violation"},
 		{"admin complete 1", 1, "unknown_withdrawal (404)"},

@@ -52,7 +52,7 @@ func TestCommands(t *testing.T) {
 		{"book", fmt.Sprintf("book %d", m.MarketID), 0, "= NO BID"},
 		{"book as JSON", fmt.Sprintf("book %d --depth 1 --json", m.MarketID), 0, `"yes":[[`},
 		{"book of a series", "book --depth 1 --json " + series, 0, fmt.Sprintf(`{"market_id":%d,`, m.MarketID)},
-		{"no such book", "book 31", 1, "unknown_market"},
+		{"no such book", "book 33", 1, "unknown_market"},
 		{"no book named", "book", 2, "--series"},
 		{"two books named", "book 3 " + series, 2, "--series"},
 		{"preview", "order buy yes 3 --preview " + market, 0, `"best_payout":"30000"`},

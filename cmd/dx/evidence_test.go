@@ -114,7 +114,7 @@ func TestEvidence(t *testing.T) {
 	if a, b := encode(t, paged), encode(t, ev.Ticks); a != b {
 		t.Errorf("%s\n%s", a, b)
 	}
-	for _, target := range []string{"/v1/rounds/31/evidence", "/v1/rounds/1/evidence?round_number=99", "/v1/rounds/2/evidence?round_number=1", "/v1/rounds/x/evidence"} {
+	for _, target := range []string{"/v1/rounds/33/evidence", "/v1/rounds/1/evidence?round_number=99", "/v1/rounds/2/evidence?round_number=1", "/v1/rounds/x/evidence"} {
 		if status, text := get(target); status != 404 || !strings.Contains(text, "round_not_found") {
 			t.Errorf("%s: %d %s", target, status, text)
 		}

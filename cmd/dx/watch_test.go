@@ -32,7 +32,7 @@ func TestWatch(t *testing.T) {
 		{"two channels", fmt.Sprintf("watch user orderbook_snapshot --market-id %d --count 2 --as reader", m.MarketID), 0, []string{"account: ", "book of round "}},
 		{"no such channel", "watch ticker", 2, []string{"ticker"}},
 		{"no channel", "watch", 2, []string{"<channels>"}},
-		{"no such market", "watch trades --market 31", 1, []string{"unknown_market: A market never opened"}},
+		{"no such market", "watch trades --market 33", 1, []string{"unknown_market: A market never opened"}},
 		{"fewer than none", "watch user --count=-1", 2, []string{"--count"}},
 	} {
 		code, out, errs := runCommand(strings.Fields(strings.Replace(c.args, "SERIES", name, 1))...)

@@ -569,12 +569,16 @@ func TestSlowFollowerIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer body.Close()
-	wasLive := make(chan struct{})
+	wasLive, written := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	ended := make(chan error, 1)
 	var begun atomic.Bool
 	go func() {
-		ended <- readFrames(body, func(journal.Group) error { time.Sleep(50 * time.Millisecond); return nil }, func(beat) error {
+		ended <- readFrames(body, func(journal.Group) error {
+			<-written // however slow the disk is, all is ahead of the reader
+			time.Sleep(50 * time.Millisecond)
+			return nil
+		}, func(beat) error {
 			if begun.Swap(true) { // the second beat comes after a look at the backlog
 				once.Do(func() { close(wasLive) })
 			}
@@ -583,6 +587,7 @@ func TestSlowFollowerIsCut(t *testing.T) {
 	}()
 	<-wasLive
 	s.write(160, big)
+	close(written)
 	if err := <-ended; err == nil {
 		t.Error("the slow reader is not cut")
 	}
