@@ -37,8 +37,9 @@ type pageFile struct {
 }
 
 // pageFiles are the files of the page by path. Anybody who reaches the listener gets them: they
-// hold nothing about the venue.
-var pageFiles = loadPage()
+// hold nothing about the venue. They are read when a listener starts, because each run of dx pays
+// for what a package does before main.
+var pageFiles = sync.OnceValue(loadPage)
 
 func loadPage() map[string]*pageFile {
 	out := map[string]*pageFile{}
@@ -93,7 +94,7 @@ func pageFileOf(r *http.Request) *pageFile {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return nil
 	}
-	return pageFiles[r.RequestURI]
+	return pageFiles()[r.RequestURI]
 }
 
 // ServeHTTP writes the file.
@@ -121,7 +122,7 @@ func (f *pageFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // registerPage serves the files of the page.
 func (l *lane) registerPage(m *gate.Routes) {
-	for at, f := range pageFiles {
+	for at, f := range pageFiles() {
 		pattern := at
 		if at == "/" {
 			pattern = "/{$}"
