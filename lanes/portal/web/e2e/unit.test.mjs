@@ -375,6 +375,14 @@ test('the curve ends with the profit, and the CSV has money in dollars', async (
     '2,2023-11-14T22:13:20.123Z,fill,-1.2345,0.0099,BTC 60 s,7,5,', '1,2023-11-14T22:13:20.123Z,deposit,0.0100,0.0100,,,,"a,""b"""', ''].join('\r\n'))
 })
 
+test('a series without a round waits for the next period', async () => {
+  const { allSeries, wait } = await load('desk/series.ts')
+  const [minute, five] = allSeries
+  assert.equal(wait(minute, 61_000), 59_000)
+  assert.equal(wait(five, 240_000), 0) // a late opening, any moment
+  assert.equal(wait(five, 240_001), 59_999)
+})
+
 test('the bounds of an agent in short', async () => {
   const { terms } = await load('desk/mandate.ts')
   const all = {

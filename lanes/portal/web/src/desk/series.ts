@@ -34,8 +34,20 @@ export function seriesOf(category: number): Series | undefined {
   return allSeries[category - 1]
 }
 
+// periodEnd returns when the period of a series ends in which a time is, in ms.
+function periodEnd(s: Series, at: number): number {
+  const step = s.minutes * 60_000
+  return Math.floor(at / step) * step + step
+}
+
+// wait returns how long a series without a round must wait for one, in ms. Rounds begin with their
+// period, and those of more than a minute also later while a minute is left; 0 is any moment.
+export function wait(s: Series, now: number): number {
+  const left = periodEnd(s, now) - now
+  return s.minutes > 1 && left >= 60_000 ? 0 : left
+}
+
 // boundary returns when a round freezes, in ms: the end of its cadence by the wall clock.
 export function boundary(r: Round, s: Series): number {
-  const step = s.minutes * 60_000
-  return Math.floor(ms(r.open_ts) / step) * step + step
+  return periodEnd(s, ms(r.open_ts))
 }
