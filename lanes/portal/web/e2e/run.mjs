@@ -19,9 +19,29 @@ const built = mkdtempSync(join(tmpdir(), 'duplex-built-'))
 const begun = Date.now()
 const seconds = () => ((Date.now() - begun) / 1000).toFixed(0)
 
+// Each track is a process group, so that nothing outlives it: what a crashed one leaves would hold its
+// output open, and this process would wait for that.
+const groups = new Set()
+function end(group) {
+  groups.delete(group)
+  try {
+    process.kill(-group, 'SIGKILL')
+  } catch (e) {
+    if (e.code !== 'ESRCH') throw e // nothing is left
+  }
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, () => {
+    for (const group of groups) end(group)
+    process.exit(1)
+  })
+}
+
 // ran runs a track and reports whether it passed.
 async function ran(track) {
-  const child = spawn(process.execPath, [fileURLToPath(new URL(`tracks/${track}.mjs`, import.meta.url)), shots, words], { env: { ...process.env, E2E_DX: join(built, 'dx') }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`tracks/${track}.mjs`, import.meta.url)), shots, words], { env: { ...process.env, E2E_DX: join(built, 'dx') }, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  groups.add(child.pid)
+  child.once('exit', () => end(child.pid))
   for (const lines of [child.stdout, child.stderr]) createInterface(lines).on('line', (line) => console.log(`${track.padEnd(8)} ${line}`))
   const code = await new Promise((resolve) => child.once('close', resolve))
   if (code !== 0) console.log(`${track.padEnd(8)} failed after ${seconds()} s`)
