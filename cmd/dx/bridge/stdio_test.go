@@ -398,7 +398,7 @@ func TestNarrowing(t *testing.T) {
 		yes, not string
 	}{
 		{"read only", ToolFilter{ReadOnly: true}, d.tools(func(a toolInfo) bool { return a.Annotations.ReadOnly }), "get_balance", "place_order"},
-		{"two tools", ToolFilter{Tools: []string{"place_order", "get_venue"}}, []string{"place_order", "get_venue"}, "place_order", "get_balance"},
+		{"two tools", ToolFilter{Tools: []string{"place_order", "get_venue"}}, []string{"get_venue", "place_order"}, "place_order", "get_balance"},
 		{"both", ToolFilter{ReadOnly: true, Tools: []string{"place_order", "get_venue"}}, []string{"get_venue"}, "get_venue", "place_order"},
 		{"core", ToolFilter{Core: true}, d.tools(func(a toolInfo) bool { return slices.Contains(tools.CoreToolset, a.Name) }), "list_series", "get_round"},
 		{"core and two tools", ToolFilter{Core: true, Tools: []string{"get_round", "get_venue"}}, []string{"get_venue"}, "get_venue", "get_round"},
