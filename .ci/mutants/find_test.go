@@ -27,6 +27,8 @@ func (t *T) take(n int, _ ...bool) (left int, ok bool) {
 func full(*T) bool { return false }
 
 func note(t *T) {}
+
+func none[K comparable, V any]() (m map[K]V, ok bool) { return m, false }
 `
 
 // TestFind checks the mutants of a small file.
@@ -58,6 +60,8 @@ func TestFind(t *testing.T) {
 		"T.take zero: return t.n, true → return t.n, *new(bool)",
 		"T.take constant: return t.n, true → return t.n, false",
 		"full constant: return false → return true",
+		"none zero: return m, false → return *new(map[K]V), false",
+		"none constant: return m, false → return m, true",
 		"constant: limit = 3 → limit = (3+1)",
 		"constant: limit = 3 → limit = (3-1)",
 	}
@@ -80,7 +84,7 @@ func TestGraft(t *testing.T) {
 			m.ID = id
 		}
 	}
-	src, spans := graft(f, func(m *Mutant) bool { return m.Op == "step" || m.Func == "full" }, f.Constants[0])
+	src, spans := graft(f, func(m *Mutant) bool { return m.Op == "step" || m.Func == "full" || m.Func == "none" }, f.Constants[0])
 	if _, err := findIn("p/p.go", src); err != nil {
 		t.Fatalf("%v in\n%s", err, src)
 	}
@@ -90,7 +94,7 @@ func TestGraft(t *testing.T) {
 			t.Errorf("no clone in line %d: %q", s.first, lines[s.first-1])
 		}
 	}
-	for _, want := range []string{"const limit = (3+1)\n", "case 7: return t.take__7(n, taken1_0...);", "func (t *T) take__7(", "t.n--\n", "func full(taken0_0 *T) bool { if askedMutant", "return full__13(taken0_0)"} {
+	for _, want := range []string{"const limit = (3+1)\n", "case 7: return t.take__7(n, taken1_0...);", "func (t *T) take__7(", "t.n--\n", "func full(taken0_0 *T) bool { if askedMutant", "return full__13(taken0_0)", "return none__15[K, V]()"} {
 		if !strings.Contains(string(src), want) {
 			t.Errorf("no %q in\n%s", want, src)
 		}

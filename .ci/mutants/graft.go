@@ -120,7 +120,7 @@ func (f *File) goTo(d *ast.FuncDecl, m *Mutant) string {
 			args[len(args)-1] += "..."
 		}
 	}
-	call := fmt.Sprintf("%s__%d(%s)", d.Name.Name, m.ID, strings.Join(args, ", "))
+	call := fmt.Sprintf("%s__%d%s(%s)", d.Name.Name, m.ID, typeArguments(d), strings.Join(args, ", "))
 	if d.Recv != nil {
 		self := "self"
 		if n := d.Recv.List[0].Names; len(n) > 0 {
@@ -132,6 +132,20 @@ func (f *File) goTo(d *ast.FuncDecl, m *Mutant) string {
 		return fmt.Sprintf("case %d: return %s; ", m.ID, call)
 	}
 	return fmt.Sprintf("case %d: %s; return; ", m.ID, call)
+}
+
+// typeArguments returns the type parameters of a function as arguments, because not all can be inferred.
+func typeArguments(d *ast.FuncDecl) string {
+	if d.Type.TypeParams == nil {
+		return ""
+	}
+	var names []string
+	for _, p := range d.Type.TypeParams.List {
+		for _, n := range p.Names {
+			names = append(names, n.Name)
+		}
+	}
+	return "[" + strings.Join(names, ", ") + "]"
 }
 
 // clone returns the changed function under another name.

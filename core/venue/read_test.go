@@ -102,6 +102,9 @@ func TestReads(t *testing.T) {
 		}
 		s, ok := v.Market(1)
 		same("slot", []any{s.Market, s.LastTick, s.Volume, s.Open, s.Book.Len(), ok}, []any{core.MarketID(1), core.Tick(6000), core.Qty(3), core.Qty(3), 1, true})
+		bid, bids := s.BestLevel(true)
+		ask, asks := s.BestLevel(false)
+		same("best levels", []any{bid, bids, ask, asks}, []any{core.Tick(6000), core.Qty(2), core.Tick(0), core.Qty(0)})
 		for _, m := range []core.MarketID{0, 32, 33} {
 			_, ok = v.Market(m)
 			same("no slot", ok, false)
@@ -114,6 +117,15 @@ func TestReads(t *testing.T) {
 		same("withdrawal", []any{w.ClientID, w.Amount, ok}, []any{"w", core.Pips(5), true})
 		_, ok = v.Withdrawal(1)
 		same("no withdrawal", ok, false)
+		var pending [][]uint64
+		for _, from := range []uint64{0, now.Seq - 1, now.Seq} {
+			var ids []uint64
+			for w := range v.PendingWithdrawals(from) {
+				ids = append(ids, w.ID)
+			}
+			pending = append(pending, ids)
+		}
+		same("pending", pending, [][]uint64{{now.Seq}, {now.Seq}, nil})
 		same("resting", v.Resting(), 1)
 	}
 	both(v)
