@@ -196,10 +196,10 @@ func (m *Mirror) awaitRebuild(ctx context.Context) bool {
 	return false
 }
 
-// resume forgets why the mirror had stopped.
+// resume forgets why the mirror had stopped, and where the database was that has been replaced.
 func (m *Mirror) resume() {
 	m.mu.Lock()
-	m.released = false
+	m.released, m.at = false, cursor{}
 	m.mu.Unlock()
 	m.stopped.Store(nil)
 	m.o.Logf("the mirror continues with a database that was built anew")

@@ -72,10 +72,10 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 	if err := s.sync(ctx); err != nil { // the process before may have ended without one
 		return err
 	}
+	m.store.Store(&s) // before the position, so that what it says can be read
 	m.committed(c)
 	m.synced(c.Number)
 	m.hasSnapshot(m.newestSnapshot(c.Number))
-	m.store.Store(&s)
 	p := &projector{m: m, store: s, replica: r, at: c, written: r.At.Number, synced: c.Number, syncedAt: time.Now()}
 	return p.run(ctx, l)
 }
