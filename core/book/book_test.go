@@ -214,7 +214,7 @@ func TestIndexProbesAreShort(t *testing.T) {
 	}
 }
 
-// TestIteratorsStop checks that Levels and Orders end when the loop breaks.
+// TestIteratorsStop checks that Levels, Orders and All of an image end when the loop breaks.
 func TestIteratorsStop(t *testing.T) {
 	pool := NewPool(1)
 	b := New(pool)
@@ -237,8 +237,13 @@ func TestIteratorsStop(t *testing.T) {
 			n++
 			break
 		}
-		if n != 2 {
-			t.Errorf("%d steps, want 2", n)
+		image := pool.Image()
+		for range image.All() {
+			n++
+			break
+		}
+		if n != 3 {
+			t.Errorf("%d steps, want 3", n)
 		}
 	}
 }
