@@ -83,11 +83,8 @@ func TransferOf(t *core.Transferred) schemas.Transferred {
 }
 
 // ActivityOf converts a command of an agent.
-func ActivityOf(a *view.Activity, key string) schemas.Activity {
-	out := schemas.Activity{Ts: ns(a.Ts), Seq: schemas.U64(a.Seq), Operation: a.Operation.String(), Code: a.Reject.String()}
-	if key != "" {
-		out.APIKey = &key
-	}
+func ActivityOf(a *view.Activity, key *string) schemas.Activity {
+	out := schemas.Activity{Ts: ns(a.Ts), Seq: schemas.U64(a.Seq), Operation: a.Operation.String(), Code: a.Reject.String(), APIKey: key}
 	if a.ClientID != 0 {
 		out.ClientOrderID = schemas.Ptr(schemas.U64(a.ClientID))
 	}

@@ -345,7 +345,7 @@ func orderOf(o *view.Order, id *schemas.U64) schemas.Order {
 		ClientOrderID: schemas.U64(o.ClientID), MarketID: uint32(o.Market), Generation: o.Generation, Side: o.Side.String(), Outcome: o.Outcome.String(),
 		Type: o.Type.String(), Tick: int64(o.Tick), Qty: int64(o.Qty), TIF: o.TIF.String(), ExpiryTs: ns(o.Expiry), MaxCost: schemas.U64(o.MaxCost),
 		GroupID: o.Group, Flags: uint8(o.Flags), Status: o.Status.String(), Reason: o.Reason.String(), FilledQty: int64(o.Filled), RemainingQty: int64(o.Left),
-		CreatedSeq: schemas.U64(o.CreatedSeq), CreatedTs: ns(o.CreatedTs), LastUpdateSeq: schemas.U64(o.UpdateSeq),
+		CreatedSeq: schemas.U64(o.CreatedSeq), CreatedTs: ns(o.CreatedTs), LastUpdateSeq: schemas.U64(o.UpdateSeq), APIKey: o.APIKey,
 	}
 	if o.ID != 0 {
 		*id = schemas.U64(o.ID)
@@ -354,16 +354,7 @@ func orderOf(o *view.Order, id *schemas.U64) schemas.Order {
 	if o.Status == core.Rejected {
 		out.Reason = o.Reject.String()
 	}
-	out.APIKey = o.APIKey
 	return out
-}
-
-// apiKey returns the id of a row's key, or nil if it is not known.
-func apiKey(id *string) *string {
-	if *id == "" {
-		return nil
-	}
-	return id
 }
 
 // rejection returns the error of a rejected placement: its violation if it has one.

@@ -170,7 +170,7 @@ func FillOf(f *view.Fill) schemas.Fill {
 	return schemas.Fill{
 		N: schemas.U64(f.N), Seq: schemas.U64(f.Seq), Ts: ns(f.Ts), MarketID: uint32(f.Market), Generation: f.Generation, RoundNumber: schemas.U64(f.Number), Category: f.Category,
 		OrderID: schemas.U64(f.Order), ClientOrderID: schemas.U64(f.ClientID), Role: role,
-		Side: f.Side.String(), Outcome: f.Outcome.String(), Qty: int64(f.Qty), TickYes: int64(f.TickYes), Path: f.Path.String(), Fee: pips(f.Fee), APIKey: apiKey(&f.APIKey),
+		Side: f.Side.String(), Outcome: f.Outcome.String(), Qty: int64(f.Qty), TickYes: int64(f.TickYes), Path: f.Path.String(), Fee: pips(f.Fee), APIKey: f.APIKey,
 	}
 }
 

@@ -166,7 +166,11 @@ func contents(e *Engine) string {
 				line("withdrawal", x.ID, x)
 			}
 			for n, x := range w.Activity(u.ID, 0) {
-				line("activity "+w.KeyID(u.ID, x.Key), n, x)
+				key := "of a forgotten key"
+				if id := w.KeyID(u.ID, x.Key); id != nil {
+					key = *id
+				}
+				line("activity "+key, n, x)
 			}
 			list, whole := w.EventsAfter(u.ID, 0)
 			line("events", uint64(len(list)), whole)

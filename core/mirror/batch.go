@@ -82,6 +82,14 @@ func textOrNull(s string) any {
 	return s
 }
 
+// keyOrNull returns NULL for a key that is not known.
+func keyOrNull(id *string) any {
+	if id == nil {
+		return nil
+	}
+	return *id
+}
+
 // winnerOf returns NULL for a round without a winner.
 func winnerOf(o core.Outcome) any {
 	if o == core.NoOutcome {
@@ -103,19 +111,15 @@ func (b *batch) Order(o *view.Order) {
 	if o.Status == core.Rejected {
 		reason = o.Reject.String()
 	}
-	key := ""
-	if o.APIKey != nil {
-		key = *o.APIKey
-	}
 	b.put(orders, rowKey{a: uint64(o.User), b: o.CreatedSeq},
 		int64(o.User), int64(o.CreatedSeq), o.CreatedTs, orNull(o.ID), o.ClientID, int64(o.Market), int64(o.Generation), o.Side.String(), o.Outcome.String(),
-		o.Type.String(), int64(o.Tick), int64(o.Qty), o.TIF.String(), o.Expiry, o.MaxCost, int64(o.Group), int64(o.Flags), textOrNull(key),
+		o.Type.String(), int64(o.Tick), int64(o.Qty), o.TIF.String(), o.Expiry, o.MaxCost, int64(o.Group), int64(o.Flags), keyOrNull(o.APIKey),
 		o.Status.String(), reason, int64(o.Filled), int64(o.Left), int64(o.UpdateSeq))
 }
 
 func (b *batch) Fill(u core.UserID, f *view.Fill) {
 	b.add(fills, int64(u), int64(f.N), int64(f.Seq), f.Ts, int64(f.Market), int64(f.Generation), int64(f.Number), int64(f.Category), int64(f.Order), f.ClientID,
-		roleOf(f.Maker), f.Side.String(), f.Outcome.String(), int64(f.Qty), int64(f.TickYes), f.Path.String(), int64(f.Fee), textOrNull(f.APIKey))
+		roleOf(f.Maker), f.Side.String(), f.Outcome.String(), int64(f.Qty), int64(f.TickYes), f.Path.String(), int64(f.Fee), keyOrNull(f.APIKey))
 }
 
 func roleOf(maker bool) string {

@@ -152,6 +152,14 @@ func (r *row) text() string {
 	return ""
 }
 
+// key returns the id of a key; nil for NULL.
+func (r *row) key() *string {
+	if id := r.text(); id != "" {
+		return &id
+	}
+	return nil
+}
+
 func (r *row) bool() bool {
 	switch v := r.next().(type) {
 	case bool:

@@ -37,7 +37,7 @@ func decodeFill(r *row) (x history.Numbered[view.Fill]) {
 	f.Generation, f.Number, f.Category = uint32(r.int()), r.uint(), uint16(r.int())
 	f.Order, f.ClientID, f.Maker = core.OrderID(r.int()), r.u64(), r.text() == roleOf(true)
 	f.Side, f.Outcome, f.Qty, f.TickYes = enum(r, sides), enum(r, outcomes), core.Qty(r.int()), core.Tick(r.int())
-	f.Path, f.Fee, f.APIKey = enum(r, paths), core.Pips(r.int()), r.text()
+	f.Path, f.Fee, f.APIKey = enum(r, paths), core.Pips(r.int()), r.key()
 	return x
 }
 
@@ -72,10 +72,7 @@ func decodeOrder(r *row) (o view.Order) {
 	o.Market, o.Generation, o.Side, o.Outcome, o.Type = core.MarketID(r.int()), uint32(r.int()), enum(r, sides), enum(r, outcomes), enum(r, types)
 	o.Tick, o.Qty, o.TIF, o.Expiry, o.MaxCost = core.Tick(r.int()), core.Qty(r.int()), enum(r, tifs), r.int(), r.u64()
 	o.Group, o.Flags = uint32(r.int()), core.Flags(r.int())
-	if key := r.text(); key != "" {
-		o.APIKey = &key
-	}
-	o.Status = enum(r, statuses)
+	o.APIKey, o.Status = r.key(), enum(r, statuses)
 	switch o.Status {
 	case core.Rejected:
 		name, ok := r.text(), false

@@ -17,7 +17,7 @@ type keyIDs []keyID
 
 type keyID struct {
 	number  core.KeyNumber
-	id      *string // never changes: orders share it
+	id      *string // never changes: orders, fills and what is shown of them share it
 	revoked bool
 }
 
@@ -67,39 +67,22 @@ func (l *keyIDs) decode(d *decoder) {
 	}
 }
 
-// id returns the id of a key, revoked or not. It returns "" for 0 and for a key that is no longer
+// id returns the id of a key, revoked or not. It returns nil for 0 and for a key that is no longer
 // known.
-func (l keyIDs) id(n core.KeyNumber) string {
-	if id := l.shared(n); id != nil {
-		return *id
-	}
-	return ""
-}
-
-// shared is id for orders, which share it. It returns nil for a key that is not known.
-func (l keyIDs) shared(n core.KeyNumber) *string {
+func (l keyIDs) id(n core.KeyNumber) *string {
 	if i := l.find(n); i >= 0 {
 		return l[i].id
 	}
 	return nil
 }
 
-// nameOrder is name for an order.
-func (l keyIDs) nameOrder(o *Order) {
-	if o.Key != 0 && o.APIKey == nil {
-		if known := l.shared(o.Key); known != nil {
-			o.APIKey = known
-		}
-	}
-}
-
 // name sets the id of the key of an order or a fill that was decoded. Entries that commands have
 // added have it already, and are not written, because readers share them.
-func (l keyIDs) name(n core.KeyNumber, id *string) {
-	if n == 0 || *id != "" {
+func (l keyIDs) name(n core.KeyNumber, id **string) {
+	if n == 0 || *id != nil {
 		return
 	}
-	if known := l.id(n); known != "" {
+	if known := l.id(n); known != nil {
 		*id = known
 	}
 }
@@ -108,7 +91,7 @@ func (l keyIDs) name(n core.KeyNumber, id *string) {
 func (l keyIDs) nameEvent(x *UserEvent) {
 	switch what := x.What.(type) {
 	case *Order:
-		l.nameOrder(what)
+		l.name(what.Key, &what.APIKey)
 	case *Fill:
 		l.name(what.Key, &what.APIKey)
 	}
@@ -118,7 +101,7 @@ func (l keyIDs) nameEvent(x *UserEvent) {
 func (a *account) nameRows() {
 	for _, x := range a.rows.all {
 		if x.order != nil {
-			a.keys.nameOrder(x.order)
+			a.keys.name(x.order.Key, &x.order.APIKey)
 		}
 	}
 	fills, events := a.fills.unencoded(), a.events.unencoded()
@@ -130,11 +113,11 @@ func (a *account) nameRows() {
 	}
 }
 
-// KeyID returns the id of an account's key, revoked or not. It returns "" for 0 and for a key that
-// is no longer known.
-func (w *View) KeyID(u core.UserID, n core.KeyNumber) string {
+// KeyID returns the id of an account's key, revoked or not. It returns nil for 0 and for a key that
+// is no longer known. The id never changes, so the caller may keep it.
+func (w *View) KeyID(u core.UserID, n core.KeyNumber) *string {
 	if int(u) >= len(w.accounts) || n == 0 {
-		return ""
+		return nil
 	}
 	return w.accounts[u].keys.id(n)
 }

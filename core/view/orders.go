@@ -112,7 +112,7 @@ func (w *View) foldPlaced(e *core.OrderPlaced) {
 	o := &Order{
 		ClientID: c.ClientID, User: c.User, Market: c.Market, Generation: e.Generation, Side: c.Side, Outcome: c.Outcome,
 		Type: c.Type, Tick: e.Tick, Qty: c.Qty, TIF: c.TIF, Expiry: c.Expiry, MaxCost: c.MaxCost, Group: c.Group, Flags: c.Flags,
-		Key: c.Key, APIKey: a.keys.shared(c.Key), Left: c.Qty, CreatedSeq: w.stamp.Seq, CreatedTs: w.stamp.Ts, UpdateSeq: w.stamp.Seq,
+		Key: c.Key, APIKey: a.keys.id(c.Key), Left: c.Qty, CreatedSeq: w.stamp.Seq, CreatedTs: w.stamp.Ts, UpdateSeq: w.stamp.Seq,
 	}
 	a.rows.add(o)
 	if e.Reject != core.OK {
@@ -175,10 +175,7 @@ func (w *View) foldFillSide(f Fill, why core.Reason) {
 	o.Left -= f.Qty
 	o.UpdateSeq = w.stamp.Seq
 	o.Status = core.PartiallyFilled
-	f.ClientID, f.Key = o.ClientID, o.Key
-	if o.APIKey != nil {
-		f.APIKey = *o.APIKey
-	}
+	f.ClientID, f.Key, f.APIKey = o.ClientID, o.Key, o.APIKey
 	a := w.mutableAccount(o.User)
 	a.volume.add(w.stamp.Ts, f.Qty)
 	f.N = a.fills.end()

@@ -49,7 +49,7 @@ type Fill struct {
 	Path     core.Path
 	Fee      core.Pips
 	Key      core.KeyNumber // of the order
-	APIKey   string         `json:"-"` // the id of Key; "" if it is not known
+	APIKey   *string        `json:"-"` // the id of Key; nil if it is not known
 
 	N uint64 // counts the fills of the account, from 1
 
