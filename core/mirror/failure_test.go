@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -143,12 +144,63 @@ func TestDeletedWhileRunning(t *testing.T) {
 			}
 			v.run(10)
 			v.waitFor(m)
-			waitUntil(t, func() bool { return m.store.Load() != nil })
 			v.check(m)
 			if m.Stats().Errors == 0 {
 				t.Errorf("%s: no error was counted", how)
 			}
 		}
+	})
+}
+
+// TestPositionCanBeRead checks that a database which was opened, or built anew, can be read as soon as
+// the mirror says where it is.
+func TestPositionCanBeRead(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, dsn string) {
+		v := newVenueLog(t, 31)
+		v.run(30)
+		m := v.start(v.options(dsn))
+		v.waitFor(m)
+		mustClose(t, m)
+		reads := func(m *Mirror) {
+			t.Helper()
+			for {
+				if _, at := m.Position(); at.Number > 0 {
+					break
+				}
+				runtime.Gosched() // and no longer wait, which would let the database open meanwhile
+			}
+			if _, err := m.Fills(ctx, 1, 0, 1, history.FillFilter{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 10 {
+			m = v.start(v.options(dsn))
+			reads(m)
+			mustClose(t, m)
+		}
+		var broken atomic.Bool
+		o := v.options(dsn)
+		o.fault = func(string) error {
+			if broken.Load() {
+				return ErrUnsynced
+			}
+			return nil
+		}
+		m = v.start(o)
+		reads(m)
+		broken.Store(true)
+		v.run(1)
+		waitForStop(t, m, ErrUnsynced, "")
+		broken.Store(false)
+		if _, _, err := Rebuild(ctx, o, nil); err != nil {
+			t.Fatal(err)
+		}
+		for m.Err() != nil {
+			runtime.Gosched()
+		}
+		reads(m)
+		v.check(m)
 	})
 }
 

@@ -381,6 +381,11 @@ func (m *Mirror) Close(ctx context.Context) error {
 		return nil
 	}
 	for end := time.Now().Add(closeWait); m.Behind() > 0 && m.LastError() == nil && time.Now().Before(end); {
+		select {
+		case <-m.done: // closed before: nothing catches up
+			return nil
+		default:
+		}
 		if !backoff.Sleep(ctx, 5*time.Millisecond) {
 			break
 		}
