@@ -273,10 +273,12 @@ func TestSuggestedIDIsFree(t *testing.T) {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: id, Market: 99})
 	}
 	for _, id := range []string{"1", "160"} {
-		args := `{"client_order_id":"` + id + `","market_id":1,"side":"buy","outcome":"yes","tick":5050,"qty":1}`
-		r := d.callTool(d.alice, "place_order", args)
+		args := func(id string, tick int) string {
+			return fmt.Sprintf(`{"client_order_id":%q,"market_id":1,"side":"buy","outcome":"yes","tick":%d,"qty":1}`, id, tick)
+		}
+		r := d.callTool(d.alice, "place_order", args(id, 5050))
 		suggested := at(t, string(r.StructuredContent), "next", "arguments", "client_order_id").(string)
-		if r := d.callTool(d.alice, "preview_order", strings.Replace(strings.Replace(args, `"`+id+`"`, `"`+suggested+`"`, 1), "5050", "5000", 1)); r.IsError {
+		if r := d.callTool(d.alice, "preview_order", args(suggested, 5000)); r.IsError {
 			t.Errorf("after %s the suggested id is %s: %s", id, suggested, r.StructuredContent)
 		}
 		if id == "160" && suggested != "161" {

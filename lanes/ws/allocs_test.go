@@ -1,3 +1,5 @@
+//go:build !race
+
 package ws
 
 import (
@@ -8,8 +10,8 @@ import (
 )
 
 // TestAllocs bounds the allocations for publishing a message: one frame, however many readers
-// it has, and none per reader. A higher number is a regression. (Publishing a level change
-// takes one allocation less without the race detector.)
+// it has, and none per reader. A higher number is a regression. With the race detector nothing is
+// counted: a sync.Pool then drops values at random.
 func TestAllocs(t *testing.T) {
 	const readers = 100
 	l := &Lane{limits: defaultLimits}
@@ -46,14 +48,14 @@ func TestAllocs(t *testing.T) {
 		limit float64
 		do    func()
 	}{
-		"a level change for 100 readers": {3, func() {
+		"a level change for 100 readers": {2, func() {
 			seq++
 			level.Qty++
 			l.publishLevel(seq, &level)
 			l.flush()
 			drain()
 		}},
-		"a trade for 100 readers": {5, func() {
+		"a trade for 100 readers": {4, func() {
 			seq++
 			l.publishTrade(core.Stamp{Seq: seq, Ts: int64(seq)}, &fill)
 			drain()
