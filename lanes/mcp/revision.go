@@ -66,7 +66,7 @@ func negotiateRevision(h http.Header, m *message) (string, *protocolFault) {
 	case header == "" && stated && !slices.Contains(revisions, inBody):
 		return "", unsupportedVersion(inBody)
 	case header == "":
-		return "", badHeader("MCP-Protocol-Version is missing")
+		return "", badHeader("MCP-Protocol-Version is missing; a client begins with initialize, or names its revision in each request")
 	case header == modern:
 		return modern, checkModern(h, m, stated)
 	default:
