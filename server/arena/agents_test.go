@@ -102,6 +102,10 @@ var testAgents = map[string]func(agent){
 	},
 	"crash": func(a agent) { _, _, _ = a.send("GET", "/v1/time", ""); os.Exit(7) },
 	"stall": func(agent) { select {} },
+	"impatient": func(a agent) { // closes its connection while it waits
+		http.DefaultClient.Timeout = 20 * time.Millisecond
+		_, _, _ = a.send("POST", "/v1/arena/advance", `{"by_ms":3600000}`)
+	},
 	"flood": func(a agent) {
 		for {
 			if status, _, err := a.send("GET", "/v1/markets", ""); err != nil || status == 503 {
@@ -213,6 +217,23 @@ func TestProcesses(t *testing.T) {
 			t.Errorf("%s %s, then %s %s", first.CommandsHash, first.StateHash, f.CommandsHash, f.StateHash)
 		}
 		first = f
+	}
+}
+
+// TestClosedConnectionIsNoRejection tests that a call whose client did not wait for the answer is no
+// rejection: at the end of a run the wait of a process may end with the process.
+func TestClosedConnectionIsNoRejection(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := Run(t.Context(), testConfig(t, withAgent("impatient"), func(c *Config) { c.Seeds = "7" }), Options{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := loadRun(dir, true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := runs[0].Seats[5]; s.Name != "impatient" || s.Calls != 1 || len(s.Rejections) > 0 {
+		t.Errorf("%+v", s)
 	}
 }
 

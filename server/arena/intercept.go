@@ -54,7 +54,7 @@ func (s *seedRun) intercept(w http.ResponseWriter, r *http.Request, c *gate.Call
 	}
 	rec.send()
 	row.Done, row.Status, row.Answer, row.Bytes = s.now(), rec.status, asJSON(rec.body.Bytes()), rec.n
-	row.Ended = s.turns.isOver() && errorCode(&row) == "draining"
+	row.Ended = ctx.Err() != nil || s.turns.isOver(x.waits) && errorCode(&row) == "draining"
 	x.log.add(&row)
 	if row.Fault == lostAnswer || row.Fault == lostRequest {
 		cutConnection(w)

@@ -340,11 +340,11 @@ func (t *turns) stop() {
 	t.changed.Broadcast()
 }
 
-// isOver reports whether the run has ended or is stopped.
-func (t *turns) isOver() bool {
+// isOver reports whether the run has ended or is stopped, or the process of a seat has ended.
+func (t *turns) isOver(s *seatWaits) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stopped
+	return t.stopped || s.gone
 }
 
 // isDue reports whether a seat that waits would have a turn now.
