@@ -334,7 +334,8 @@ await run({
       await page.locator('[name=withdraw_to]').fill('my bank')
       await button('Withdraw')[press]()
     }
-    const notice = (text) => page.locator('[data-test="notice"]', { hasText: text }).waitFor()
+    const notice = (text) => page.locator('[data-test="notice"]', { hasText: text }).first().waitFor() // each click may bring one
+    await page.waitForFunction(() => !document.querySelector('[data-test=notice]')) // of the step before
     const money = async () => (await treasurer.call('GET', '/v1/withdrawals?limit=20')).body.withdrawals.map((w) => [w.amount, w.destination])
     // A rejected request changes nothing, and the next one goes through.
     await admin(`/admin/users/${treasurer.user_id}/suspend`, { reason: 'a test' })
