@@ -2,12 +2,14 @@ package arena
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,6 +24,8 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
 	"duplex/client"
+	"duplex/core"
+	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
 	"duplex/schemas"
 )
@@ -220,8 +224,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestClosedConnectionIsNoRejection tests that a call whose client did not wait for the answer is no
-// rejection: at the end of a run the wait of a process may end with the process.
+// TestClosedConnectionIsNoRejection tests that a wait whose client closes its connection is no rejection: at the end of a run the wait of a process may end with the process.
 func TestClosedConnectionIsNoRejection(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -234,6 +237,34 @@ func TestClosedConnectionIsNoRejection(t *testing.T) {
 	}
 	if s := runs[0].Seats[5]; s.Name != "impatient" || s.Calls != 1 || len(s.Rejections) > 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestRejectionOfAClosedConnection tests that a rejection counts although the connection is closed before
+// its answer is written; only the error of a wait that the closing ends does not.
+func TestRejectionOfAClosedConnection(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]int{"insufficient_balance": 1, "draining": 1, "internal": 0} {
+		dir := t.TempDir()
+		s, err := newSeedRun(testConfig(t, func(c *Config) { c.Pace = "1" }), 1, dir, []int{0}, &Options{Temp: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, closes := context.WithCancel(t.Context())
+		r := httptest.NewRequest("POST", "/v1/portfolio/orders", http.NoBody).WithContext(ctx)
+		s.intercept(httptest.NewRecorder(), r, &gate.Call{Key: &core.Key{ID: s.seats[0].key}}, func(w http.ResponseWriter, _ *http.Request) {
+			closes()
+			e := schemas.ErrorOf(code)
+			gate.WriteJSON(w, e.HTTP(), schemas.ErrorBody{Error: e})
+		})
+		s.turns.end()
+		figures := seatFigures{Rejections: map[string]int{}}
+		if err := errors.Join(s.seats[0].log.close(), figures.readTrajectory(filepath.Join(dir, trajectoriesDir, "hold.jsonl"))); err != nil {
+			t.Fatal(err)
+		}
+		if figures.Calls != 1 || figures.Rejections[code] != want {
+			t.Errorf("%s: %d calls, rejections %v", code, figures.Calls, figures.Rejections)
+		}
 	}
 }
 

@@ -52,9 +52,11 @@ func (s *seedRun) intercept(w http.ResponseWriter, r *http.Request, c *gate.Call
 	} else {
 		serve(rec, r)
 	}
+	closed := ctx.Err() != nil // read before the answer is sent: a client that has it may close
 	rec.send()
 	row.Done, row.Status, row.Answer, row.Bytes = s.now(), rec.status, asJSON(rec.body.Bytes()), rec.n
-	row.Ended = ctx.Err() != nil || s.turns.isOver(x.waits) && errorCode(&row) == "draining"
+	code := errorCode(&row)
+	row.Ended = closed && code == "internal" || s.turns.isOver(x.waits) && code == "draining"
 	x.log.add(&row)
 	if row.Fault == lostAnswer || row.Fault == lostRequest {
 		cutConnection(w)

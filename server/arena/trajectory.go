@@ -22,7 +22,7 @@ type callRow struct {
 	Tool    string          `json:"tool,omitempty"`
 	Fault   string          `json:"fault,omitempty"` // that the arena brought about
 	Status  int             `json:"status"`          // 0: no answer
-	Ended   bool            `json:"ended,omitempty"` // the run or the process had ended, or the connection was closed: an error is no rejection
+	Ended   bool            `json:"ended,omitempty"` // by the end of the run or the process, or the close of the connection: its error is no rejection
 	Body    json.RawMessage `json:"body,omitempty"`
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Bytes   int             `json:"bytes"` // of the answer
