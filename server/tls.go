@@ -216,13 +216,13 @@ func (i *issuedCertificates) get(hello *tls.ClientHelloInfo) (*tls.Certificate, 
 		}
 		return nil, err
 	}
+	if len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto {
+		return c, nil // the proof of a domain, not a certificate
+	}
 	if c.Leaf == nil {
 		if c.Leaf, err = x509.ParseCertificate(c.Certificate[0]); err != nil {
 			return nil, err
 		}
-	}
-	if len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto {
-		return c, nil // the proof of a domain, not a certificate
 	}
 	if end, known := i.ends.Swap(hello.ServerName, c.Leaf.NotAfter); !known || end != c.Leaf.NotAfter {
 		i.log.Info("certificate", "names", c.Leaf.DNSNames, "ends", c.Leaf.NotAfter)

@@ -179,21 +179,23 @@ func (l *attestations) judge(c *attested, voters, awaited []uint32) error {
 	return fmt.Errorf("%w: at seq %d this member has the state %x, and a majority of the %d members attests another", ErrDiverged, c.own.Seq, c.own.Hash, len(voters))
 }
 
-// standing returns whether the member is suspect, by the newest checkpoint with a verdict, and the
-// seq of the newest confirmed one.
-func (l *attestations) standing() (isSuspect bool, confirmedSeq uint64) {
+// standing calls take with whether the member is suspect, by the newest checkpoint with a verdict, and
+// the seq of the newest confirmed one; 0 if there is none. It holds the lock meanwhile, so that what an
+// older list says never replaces what a newer one said.
+func (l *attestations) standing(take func(isSuspect bool, confirmedSeq uint64)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	decided := false
+	decided, isSuspect := false, false
 	for _, c := range slices.Backward(l.list) {
 		if c.verdict != undecided && !decided {
 			decided, isSuspect = true, c.verdict == suspect
 		}
 		if c.verdict == confirmed {
-			return isSuspect, c.own.Seq
+			take(isSuspect, c.own.Seq)
+			return
 		}
 	}
-	return isSuspect, 0
+	take(isSuspect, 0)
 }
 
 // countVerdict counts what this member concluded about a checkpoint.
@@ -242,15 +244,16 @@ func (e *Engine) compareAttests(node uint32, list []Applied) error {
 }
 
 func (e *Engine) takeStanding() {
-	is, seq := e.attestations.standing()
-	e.stats.AttestedSeq.Store(seq)
-	if e.suspect.Swap(is) != is {
-		if is {
-			e.opt.Logf("members attest different states, and no majority attests either: this member takes no commands until one does")
-		} else {
-			e.opt.Logf("a majority attests the state of this member again")
+	e.attestations.standing(func(is bool, seq uint64) {
+		e.stats.AttestedSeq.Store(seq)
+		if e.suspect.Swap(is) != is {
+			if is {
+				e.opt.Logf("members attest different states, and no majority attests either: this member takes no commands until one does")
+			} else {
+				e.opt.Logf("a majority attests the state of this member again")
+			}
 		}
-	}
+	})
 }
 
 // Attested returns seq and state hash of the newest checkpoint that a majority attests as this member

@@ -125,6 +125,29 @@ func TestAttestationOfAnotherPlace(t *testing.T) {
 	}
 }
 
+// TestStandingIsTakenInOrder checks that no attestation is added while a standing is taken, whose taker
+// could then replace a newer one.
+func TestStandingIsTakenInOrder(t *testing.T) {
+	own, other := core.Attest{Seq: 10}, core.Attest{Seq: 10, Hash: [32]byte{1}}
+	l := &attestations{self: 1, members: func() Members { return Members{Voters: []uint32{1, 2}} }}
+	var taken []string
+	take := func(isSuspect bool, seq uint64) {
+		if taken = append(taken, fmt.Sprint(isSuspect, seq)); l.mu.TryLock() {
+			t.Fatal("the attestations may change while their standing is taken")
+		}
+	}
+	l.standing(take)
+	for _, f := range []func() error{func() error { return l.begin(own) }, func() error { return l.computed(own) }, func() error { return l.add(2, other) }, func() error { return l.add(2, own) }} {
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+		l.standing(take)
+	}
+	if want := []string{"false 0", "false 0", "false 0", "true 0", "false 10"}; !slices.Equal(taken, want) {
+		t.Errorf("%q, want %q", taken, want)
+	}
+}
+
 // TestMembersWaitForTheFirstRevision checks that a log of several machines has neither a Checkpoint nor an
 // Attest before the first ActivateRules, with which the log of a new venue begins.
 func TestMembersWaitForTheFirstRevision(t *testing.T) {

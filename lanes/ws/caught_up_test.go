@@ -2,6 +2,7 @@ package ws
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,53 @@ func TestSubscribeWaitsForAppliedSeq(t *testing.T) {
 		if b := into[schemas.Orderbook](t, m); uint64(m.Seq) < placed || len(b.Yes) != 1 {
 			t.Errorf("snapshot as of seq %d, want at least %d with one level: %s", m.Seq, placed, m.Msg)
 		}
+	}
+}
+
+// TestSnapshotBetweenEvents checks that get_snapshot of the channel user leaves out no message: the reader has
+// every event up to the seq that the snapshot is as of, also if the pump has published some after the
+// snapshot was prepared and not yet those of the newest command.
+func TestSnapshotBetweenEvents(t *testing.T) {
+	s := newTestLane(t)
+	r := s.dial(s.NewKey(1, core.ScopeRead))
+	r.ask("subscribe", `{"channels":["user"]}`)
+	r.until("user_snapshot")
+
+	l := s.lane
+	l.stop() // the test takes the place of the pump
+	<-l.pumpStopped
+	f := l.engine.Follow()
+	l.mu.Lock()
+	var c *conn
+	for c = range l.conns {
+	}
+	l.mu.Unlock()
+	start := c.prepareUserSnapshot(1)
+	var want, got []string
+	place := func(id uint64) {
+		s.place(1, id, 1, "buy yes 10 @ 4700")
+		want = append(want, fmt.Sprint("user ", l.engine.Seq()))
+	}
+	publish := func() {
+		for l.hasBatch(f) {
+			l.publishBatch(f)
+		}
+	}
+	place(1)
+	publish()
+	place(2)
+	want = append(want, fmt.Sprint("user_snapshot ", l.engine.Seq()))
+	l.mu.Lock()
+	l.resendUserSnapshot(c.subs[0], start)
+	l.mu.Unlock()
+	place(3)
+	publish()
+	for len(got) == 0 || got[len(got)-1] != want[len(want)-1] {
+		m := r.next()
+		got = append(got, fmt.Sprint(m.Type, " ", m.Seq))
+	}
+	if got = slices.Compact(got); !slices.Equal(got, want) { // an order has several messages
+		t.Errorf("the reader has %q, want %q", got, want)
 	}
 }
 

@@ -1,8 +1,6 @@
 package ws
 
 import (
-	"slices"
-
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
@@ -113,17 +111,18 @@ func (l *Lane) subscribeUser(s *sub, start *userStart) {
 	a.subs = append(a.subs, s)
 }
 
-// resendUserSnapshot sends a subscription a new snapshot between its events. If the
-// subscription already has later events than the prepared snapshot, it takes another one
-// under the lock.
+// resendUserSnapshot sends a subscription a new snapshot between its events: the prepared one, unless the
+// subscription has later events already. Then it takes another one, after the events that it includes.
 func (l *Lane) resendUserSnapshot(s *sub, start *userStart) {
 	a := l.accounts[s.conn.call.Key.User]
 	if a.sentSeq > start.asOf {
-		start = l.userStart(a.user, nil)
+		var snapshot schemas.WSUserSnapshot
+		a.deliver(l.unsentEvents(a, func(v *venue.Venue, w *view.View) { snapshot = userSnapshot(v, w, a.user) }))
+		start = &userStart{frames: []*frame{snapshotFrame(&snapshot)}}
 	}
-	a.subs = slices.DeleteFunc(a.subs, func(x *sub) bool { return x == s })
-	l.catchUp(a, s, start)
-	a.subs = append(a.subs, s)
+	for _, f := range start.frames {
+		s.send(f)
+	}
 }
 
 // catchUp sends the subscription s its start, and sends s and the account's other readers
