@@ -71,6 +71,7 @@ func (s *stream) addWatch(at resourceRef) {
 // serve writes the stream, on the handler's goroutine.
 func (s *stream) serve() {
 	d := s.lane.dispatcher
+	d.catchUp(s.call.ctx, d.engine.Seq()) // or a change from before the request would be an update
 	d.subscribe(s.watch)
 	defer d.unsubscribe(s.watch)
 	ok := s.acknowledge()
