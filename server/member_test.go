@@ -151,6 +151,10 @@ func TestNodeBehind(t *testing.T) {
 		if status, _, _ := request(t, "GET", m.PortalURL()+"/keys", "", "Authorization", "Bearer "+m.Account("alice").AccountToken); status != test.portal {
 			t.Errorf("%v: the portal answers %d, want %d", test.state, status, test.portal)
 		}
+		// Another member may have made a key that this one lacks.
+		if _, _, body := request(t, "DELETE", m.PortalURL()+"/keys/dxk"+strings.Repeat("0", 24), "", "Authorization", "Bearer "+m.Account("alice").AccountToken); strings.Contains(body, `"shed"`) != (test.write != "") || strings.Contains(body, `"revoked":true`) != (test.write == "") {
+			t.Errorf("%v: a revocation gets %s", test.state, body)
+		}
 		_, _, body := request(t, "GET", m.AdminURL()+"/readyz", "")
 		inReasons := strings.Contains(body, `"reasons":["`+test.state.String()+`"`)
 		if !strings.Contains(body, `"state":"`+test.state.String()+`"`) || inReasons != (test.state != engine.Serving) {

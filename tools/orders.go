@@ -42,11 +42,7 @@ var ReplaceOrder = &Op[schemas.ReplaceOrder, schemas.Replacement]{
 		Doc: "Move a resting order to another price or more contracts at once. If rejected, it stays. For fewer, decrease_order.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ReplaceOrder) (out schemas.Replacement, err error) {
-		p := v.Placement(caller, in)
-		if f := in.CheckSide(p.Side); f != nil {
-			return out, f
-		}
-		r, err := v.submit(ctx, &caller, &core.ReplaceOrder{PlaceOrder: *placeCommand(caller, p), Old: core.OrderID(in.OrderID)})
+		p, r, err := v.replaceOrder(ctx, &caller, in)
 		if err != nil {
 			return out, err
 		}
@@ -61,6 +57,27 @@ var ReplaceOrder = &Op[schemas.ReplaceOrder, schemas.Replacement]{
 		}
 		return out, nil
 	},
+}
+
+// replaceOrder replaces an order. Its placement may come before the replace and not be applied when that
+// arrives, as on another member. So if the order is unknown then, it is looked up again once the venue has
+// sequenced a replace behind the placement, which found none for market 0 and changed nothing.
+func (v *Venue) replaceOrder(ctx context.Context, caller *Caller, in *schemas.ReplaceOrder) (p *schemas.PlaceOrder, r engine.Receipt, err error) {
+	for i := range 2 {
+		p = v.Placement(*caller, in)
+		known := p.MarketID != 0
+		if i == 1 && !known {
+			break
+		}
+		if f := in.CheckSide(p.Side); f != nil {
+			return p, r, f
+		}
+		r, err = v.Engine.Submit(ctx, caller.marked(&core.ReplaceOrder{PlaceOrder: *placeCommand(*caller, p), Old: core.OrderID(in.OrderID)}, i))
+		if err != nil || known || r.Reject != core.UnknownOrder {
+			break
+		}
+	}
+	return p, r, err
 }
 
 // Placement returns the new order of a replace, with the market, side and outcome of the old one. If

@@ -113,18 +113,15 @@ func (l *lane) listKeys(_ context.Context, u core.UserID, _ *schemas.None) (out 
 
 // revokeKey revokes a key on every lane before it returns
 // (docs/rules/accounts.md#revocation). A key of another account, an unknown key and a
-// revoked key get the same response, and nothing is sequenced.
+// revoked key get the same response, and a single machine sequences nothing for them.
 func (l *lane) revokeKey(ctx context.Context, u core.UserID, in *schemas.RevokeKey) (schemas.Revoked, error) {
-	out := schemas.Revoked{APIKey: in.APIKey, Revoked: true}
-	if k := l.Venue.Engine.Key(in.APIKey); k == nil || k.User != u {
-		return out, nil
-	}
-	return out, l.revoke(ctx, &core.RevokeKey{User: u, Key: in.APIKey, Audit: accountAudit("revoked")})
+	k := l.Venue.Engine.Key(in.APIKey)
+	return schemas.Revoked{APIKey: in.APIKey, Revoked: true},
+		l.revoke(ctx, k != nil && k.User == u, &core.RevokeKey{User: u, Key: in.APIKey, Audit: accountAudit("revoked")})
 }
 
 // closeAccount revokes every key of the account and of its agents, and halts the agents.
 func (l *lane) closeAccount(ctx context.Context, u core.UserID, _ *schemas.None) (schemas.AccountClosed, error) {
-	out := schemas.AccountClosed{Revoked: true}
 	var open bool // there is a key to revoke or an agent to halt
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		for range v.KeysOf(u) {
@@ -135,13 +132,15 @@ func (l *lane) closeAccount(ctx context.Context, u core.UserID, _ *schemas.None)
 			open = open || v.State(agent) != core.AgentClosed
 		}
 	})
-	if !open {
-		return out, nil
-	}
-	return out, l.revoke(ctx, &core.RevokeKey{User: u, Audit: accountAudit("closed")})
+	return schemas.AccountClosed{Revoked: true}, l.revoke(ctx, open, &core.RevokeKey{User: u, Audit: accountAudit("closed")})
 }
 
-func (l *lane) revoke(ctx context.Context, cmd *core.RevokeKey) error {
+// revoke revokes unless nothing that it would revoke is there, which a single machine knows. A member may
+// lack a key that another one has made, so it asks the log.
+func (l *lane) revoke(ctx context.Context, there bool, cmd *core.RevokeKey) error {
+	if _, several := l.Venue.Engine.MemberStatus(); !there && !several {
+		return nil
+	}
 	_, err := l.submit(ctx, cmd)
 	return err
 }

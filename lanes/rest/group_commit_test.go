@@ -119,3 +119,26 @@ func TestCancelByClientOrderIDOfAQueuedOrder(t *testing.T) {
 		t.Errorf("%s", body)
 	}
 }
+
+// TestReplaceOfAQueuedOrder checks that a replace finds an order whose placement comes before it and was
+// not applied when it arrived, as on a member of several that did not take the placement.
+func TestReplaceOfAQueuedOrder(t *testing.T) {
+	h, l := newBlockedServer(t)
+	h.FreezeClock() // no timer fires
+	Mount(h.Routes, h.Gate, "test")
+	h.Serve()
+	alice := h.NewKey(1, allScopes)
+	var placed, replaced string
+	id := fmt.Sprint(h.Engine.Seq() + 2) // after the blocking command
+	inOneGroup(h, l, func() {
+		_, placed = h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
+	}, func() {
+		_, replaced = h.Call(alice, "POST", "/v1/portfolio/orders/"+id+"/replace", `{"client_order_id":"2","tick":4000,"qty":7}`)
+	})
+	if field(t, placed, "order_id") != id || field(t, replaced, "replaced", "canceled_qty") != 10.0 || field(t, replaced, "status") != "resting" {
+		t.Errorf("placed %s, replaced %s", placed, replaced)
+	}
+	if _, body := h.Call(alice, "POST", "/v1/portfolio/orders/"+id+"/replace", `{"client_order_id":"3","tick":4000,"qty":7}`); code(body) != "unknown_order" {
+		t.Errorf("an order that was replaced: %s", body)
+	}
+}
