@@ -17,8 +17,12 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 		Doc:    "Withdraw free cash; it returns if rejected. A repeat shows its first answer.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.RequestWithdrawal) (out schemas.Withdrawal, err error) {
-		if err := fundingError(v.Funds.Accepts(ctx, in.Destination)); err != nil {
-			return out, err
+		known := false
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) { known = m.HasWithdrawal(caller.User, in.ClientWithdrawalID) })
+		if !known { // a repeat gets the first request's state, whatever the service says by now
+			if err := fundingError(v.Funds.Accepts(ctx, in.Destination)); err != nil {
+				return out, err
+			}
 		}
 		r, err := v.submit(ctx, &caller, &core.RequestWithdrawal{User: caller.User, Key: caller.KeyNumber(), ClientID: in.ClientWithdrawalID, Amount: core.Pips(in.Amount.Int64()), Destination: in.Destination})
 		if err != nil {

@@ -166,6 +166,12 @@ func (v *Venue) Withdrawal(id uint64) (core.Withdrawal, bool) {
 	return core.Withdrawal{}, false
 }
 
+// HasWithdrawal reports whether an account has requested a withdrawal under a client_withdrawal_id.
+func (v *Venue) HasWithdrawal(u core.UserID, clientID string) bool {
+	_, ok := v.clientWds[clientWithdrawal{u, clientID}]
+	return ok
+}
+
 // QueueAhead returns the contracts ahead of a resting order at its price
 // (docs/rules/orders.md#queue-ahead), or false if the order does not rest. It takes time in
 // proportion to the orders ahead.

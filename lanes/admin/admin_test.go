@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -52,8 +53,25 @@ func TestDepositsAreIdempotent(t *testing.T) {
 		})
 	}
 	all.Wait()
+	var trades []core.Command // more events of the account than the view keeps
+	for i := range 6000 {
+		trades = append(trades, &core.PlaceOrder{User: 1, ClientID: uint64(i + 1), Market: 1, Tick: 100, Qty: 1, Flags: core.PostOnly})
+	}
+	for group := range slices.Chunk(trades, 500) {
+		if _, err := d.Engine.SubmitAll(t.Context(), group); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		if _, whole := w.EventsAfter(1, 0); whole {
+			t.Error("the view has every event of the account")
+		}
+	})
+	if status, again := d.do("POST", "/admin/users/1/deposits", `{"deposit_id":"x","amount":"700"}`); status != 201 || again != first {
+		t.Errorf("later: %d %s, first %s", status, again, first)
+	}
 	d.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		if cash, _ := v.Balance(1); cash != lanetest.InitialCash+1000 {
+		if cash, reserved := v.Balance(1); cash+reserved != lanetest.InitialCash+1000 {
 			t.Errorf("cash %d", cash)
 		}
 	})

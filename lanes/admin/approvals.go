@@ -45,7 +45,7 @@ func (l *lane) requestApproval(ctx context.Context, c *gate.Call, x core.Approva
 }
 
 func (l *lane) depositAction(in *schemas.Deposit) (core.ApprovalAction, string, bool) {
-	x := core.ApprovalAction{Kind: core.ApproveDeposit, User: core.UserID(in.UserID), DepositID: in.DepositID, Amount: core.Pips(in.Amount.Int64())}
+	x := core.ApprovalAction{Kind: core.ApproveDeposit, User: core.UserID(in.UserID), DepositID: in.DepositID, Amount: amountOf(in.Amount)}
 	return x, in.Reason, l.needsApproval(x.Kind, x.Amount)
 }
 

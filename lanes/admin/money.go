@@ -15,7 +15,7 @@ import (
 // first response (docs/rules/money.md#deposits).
 func (l *lane) deposit(ctx context.Context, c *gate.Call, in *schemas.Deposit) (out schemas.Deposited, err error) {
 	u := core.UserID(in.UserID)
-	r, err := l.submit(ctx, c, &core.Deposit{User: u, DepositID: in.DepositID, Amount: core.Pips(in.Amount.Int64()), Audit: auditOf(c, in.Reason)}, in.Reason)
+	r, err := l.submit(ctx, c, &core.Deposit{User: u, DepositID: in.DepositID, Amount: amountOf(in.Amount), Audit: auditOf(c, in.Reason)}, in.Reason)
 	if err != nil {
 		return out, err
 	}
@@ -26,19 +26,27 @@ func (l *lane) deposit(ctx context.Context, c *gate.Call, in *schemas.Deposit) (
 	return schemas.Deposited{UserID: uint32(u), DepositID: in.DepositID, Amount: in.Amount, Seq: schemas.U64(seq)}, nil
 }
 
-// depositSeq returns the seq of an earlier deposit. If the account's retained events no
-// longer include it, it returns found, the seq of the repeat.
-func (l *lane) depositSeq(u core.UserID, id string, found uint64) (seq uint64) {
-	seq = found
+// amountOf returns an amount in pips. One above core.PipsMax, which is more than all accounts can hold, is
+// 0, and so it is rejected like 0.
+func amountOf(amount schemas.U64) core.Pips {
+	if amount > schemas.U64(core.PipsMax) {
+		return 0
+	}
+	return core.Pips(amount)
+}
+
+// depositSeq returns the seq of an earlier deposit. If the account's list of deposits no longer has it, it
+// returns found, the seq of the repeat.
+func (l *lane) depositSeq(u core.UserID, id string, found uint64) uint64 {
 	l.Venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
-		events, _ := w.EventsAfter(u, 0)
-		for i := range events {
-			if d, ok := events[i].What.(*core.Deposited); ok && d.DepositID == id {
-				seq = events[i].Seq
+		for seq, d := range w.Deposits(u, 0) {
+			if d.ID == id {
+				found = seq
+				return
 			}
 		}
 	})
-	return seq
+	return found
 }
 
 // decideWithdrawal completes or rejects a pending withdrawal. Repeating the decision is a

@@ -447,6 +447,13 @@ func TestFundingPort(t *testing.T) {
 	if status, body := h.Call(alice, "POST", "/v1/withdrawals", request()); status != 202 {
 		t.Errorf("the port is back: %d %s", status, body)
 	}
+	p.err = tools.NewError("withdrawal_refused") // from now on: the request of before stands
+	for destination, want := range map[string]string{"bank": "", "elsewhere": "duplicate_client_withdrawal_id"} {
+		again := fmt.Sprintf(` {"client_withdrawal_id":"w-%d","amount":"1000","destination":%q}`, n, destination) // a space, so no exact repeat
+		if _, body := h.Call(alice, "POST", "/v1/withdrawals", again); code(body) != want {
+			t.Errorf("a repeat to %s: %s", destination, body)
+		}
+	}
 }
 
 // TestExactRepeat checks that an exact repeat of a decrease gets the first response and has
