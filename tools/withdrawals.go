@@ -17,14 +17,17 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 		Doc:    "Withdraw free cash; it returns if rejected. A repeat shows its first answer.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.RequestWithdrawal) (out schemas.Withdrawal, err error) {
-		known := false
-		v.Engine.Read(func(m *venue.Venue, _ *view.View) { known = m.HasWithdrawal(caller.User, in.ClientWithdrawalID) })
-		if !known { // a repeat gets the first request's state, whatever the service says by now
+		amount, repeats := core.Pips(in.Amount.Int64()), false
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
+			w, known := m.ClientWithdrawal(caller.User, in.ClientWithdrawalID)
+			repeats = known && w.Amount == amount && w.Destination == in.Destination
+		})
+		if !repeats { // a repeat gets the state of the first request, whatever the service says by now
 			if err := fundingError(v.Funds.Accepts(ctx, in.Destination)); err != nil {
 				return out, err
 			}
 		}
-		r, err := v.submit(ctx, &caller, &core.RequestWithdrawal{User: caller.User, Key: caller.KeyNumber(), ClientID: in.ClientWithdrawalID, Amount: core.Pips(in.Amount.Int64()), Destination: in.Destination})
+		r, err := v.submit(ctx, &caller, &core.RequestWithdrawal{User: caller.User, Key: caller.KeyNumber(), ClientID: in.ClientWithdrawalID, Amount: amount, Destination: in.Destination})
 		if err != nil {
 			return out, err
 		}

@@ -166,10 +166,9 @@ func (v *Venue) Withdrawal(id uint64) (core.Withdrawal, bool) {
 	return core.Withdrawal{}, false
 }
 
-// HasWithdrawal reports whether an account has requested a withdrawal under a client_withdrawal_id.
-func (v *Venue) HasWithdrawal(u core.UserID, clientID string) bool {
-	_, ok := v.clientWds[clientWithdrawal{u, clientID}]
-	return ok
+// ClientWithdrawal returns a withdrawal by the id that its account gave it, or false if there is none.
+func (v *Venue) ClientWithdrawal(u core.UserID, clientID string) (core.Withdrawal, bool) {
+	return v.Withdrawal(v.clientWds[clientWithdrawal{u, clientID}]) // no withdrawal has the id 0
 }
 
 // QueueAhead returns the contracts ahead of a resting order at its price

@@ -448,7 +448,7 @@ func TestFundingPort(t *testing.T) {
 		t.Errorf("the port is back: %d %s", status, body)
 	}
 	p.err = tools.NewError("withdrawal_refused") // from now on: the request of before stands
-	for destination, want := range map[string]string{"bank": "", "elsewhere": "duplicate_client_withdrawal_id"} {
+	for destination, want := range map[string]string{"bank": "", "elsewhere": "withdrawal_refused"} {
 		again := fmt.Sprintf(` {"client_withdrawal_id":"w-%d","amount":"1000","destination":%q}`, n, destination) // a space, so no exact repeat
 		if _, body := h.Call(alice, "POST", "/v1/withdrawals", again); code(body) != want {
 			t.Errorf("a repeat to %s: %s", destination, body)
