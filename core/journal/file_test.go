@@ -72,54 +72,8 @@ func TestLockedAgainstASecondOpen(t *testing.T) {
 	mustClose(t, mustOpen(t, dir))
 }
 
-func TestSegments(t *testing.T) {
-	dir, want := closedLog(t, 60)
-	segs := segmentsOf(t, dir)
-	if len(segs) < 3 {
-		t.Fatalf("%d segments: the test wants to roll over", len(segs))
-	}
-	f := mustOpen(t, dir)
-	defer mustClose(t, f)
-	if got := mustDrain(t, f, 1); !same(got, want) {
-		t.Fatal("delivered groups differ")
-	}
-}
-
-func TestLostSegment(t *testing.T) {
-	dir, _ := closedLog(t, 60)
-	for _, seg := range segmentsOf(t, dir) {
-		broken := tempDir(t)
-		copyLog(t, broken, dir)
-		if err := os.Remove(filepath.Join(broken, walDir, filepath.Base(seg.path))); err != nil {
-			t.Fatal(err)
-		}
-		_, err := Open(broken, Options{})
-		wantDamage(t, err)
-	}
-}
-
-func TestLostLog(t *testing.T) {
-	dir, _ := closedLog(t, 3)
-	if err := os.RemoveAll(filepath.Join(dir, walDir)); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Open(dir, Options{})
-	wantDamage(t, err)
-}
-
-func TestLostMark(t *testing.T) {
-	dir, _ := closedLog(t, 3)
-	if err := os.Remove(filepath.Join(dir, markName)); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Open(dir, Options{})
-	if wantDamage(t, err); !errors.Is(err, ErrNoMark) {
-		t.Error(err)
-	}
-}
-
-// TestCheckJudgesLikeOpen checks that Check and Open refuse the same logs with the same errors,
-// and that Scan judges the segments alone.
+// TestCheckJudgesLikeOpen checks that Check and Open refuse the same logs with the same errors, and
+// that an accepted log delivers its groups.
 func TestCheckJudgesLikeOpen(t *testing.T) {
 	whole, want := closedLog(t, 60) // of several segments
 	flip := func(path string, at int) func(t *testing.T, dir string) {
@@ -137,7 +91,11 @@ func TestCheckJudgesLikeOpen(t *testing.T) {
 		}
 	}
 	segs := segmentsOf(t, whole)
-	first, last := filepath.Join(walDir, filepath.Base(segs[0].path)), filepath.Join(walDir, filepath.Base(segs[len(segs)-1].path))
+	if len(segs) < 3 {
+		t.Fatalf("%d segments: the test wants one in the middle", len(segs))
+	}
+	inLog := func(seg segment) string { return filepath.Join(walDir, filepath.Base(seg.path)) }
+	first, middle, last := inLog(segs[0]), inLog(segs[1]), inLog(segs[len(segs)-1])
 	for name, x := range map[string]struct {
 		harm  func(t *testing.T, dir string)
 		start Position
@@ -149,6 +107,7 @@ func TestCheckJudgesLikeOpen(t *testing.T) {
 		"a damaged mark":               {harm: flip(markName, 20)},
 		"no first segment":             {harm: remove(first)},
 		"no first segment, a snapshot": {harm: remove(first), start: want[len(want)-1].After(), whole: true},
+		"no middle segment":            {harm: remove(middle)},
 		"no last segment":              {harm: remove(last)},
 		"no segments":                  {harm: remove(walDir)},
 		"a flipped bit":                {harm: flip(last, 300)},
@@ -165,7 +124,12 @@ func TestCheckJudgesLikeOpen(t *testing.T) {
 			}
 			f, opened := Open(dir, Options{Start: x.start})
 			if opened == nil {
+				if got := mustDrain(t, f, x.start.Number+1); !same(got, want[x.start.Number:]) {
+					t.Error("delivered groups differ")
+				}
 				mustClose(t, f)
+			} else if wantDamage(t, opened); errors.Is(opened, ErrNoMark) != (name == "no mark") {
+				t.Error(opened)
 			}
 			if x.whole != (opened == nil) || fmt.Sprint(checked) != fmt.Sprint(opened) {
 				t.Errorf("checked: %v\nopened: %v", checked, opened)
