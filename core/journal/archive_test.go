@@ -3,7 +3,6 @@ package journal
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 )
@@ -39,17 +38,8 @@ func appendAll(t testing.TB, f *File, list []Group) {
 // requireGroups fails unless the log has exactly these groups from their first number on.
 func requireGroups(t testing.TB, f *File, want []Group) {
 	t.Helper()
-	got, err := drain(f, want[0].Number)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != len(want) {
-		t.Fatalf("%d groups, want %d", len(got), len(want))
-	}
-	for i := range want {
-		if got[i].After() != want[i].After() || !bytes.Equal(got[i].Body, want[i].Body) {
-			t.Fatalf("group %d differs", want[i].Number)
-		}
+	if got := mustDrain(t, f, want[0].Number); !same(got, want) {
+		t.Fatalf("the %d groups from %d on are not the %d wanted ones", len(got), want[0].Number, len(want))
 	}
 }
 
@@ -104,16 +94,11 @@ func TestArchiveCutsWhatItHasNotSynced(t *testing.T) {
 		if err := f.Sync(); err != nil {
 			t.Fatal(err)
 		}
-		mark, err := os.ReadFile(filepath.Join(dir, markName))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mark := mustRead(t, filepath.Join(dir, markName))
 		appendAll(t, f, list[200:])
 		mustClose(t, f)
-		if err := os.WriteFile(filepath.Join(dir, markName), mark, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		flip(t, dir, uint64(damaged))
+		mustWrite(t, filepath.Join(dir, markName), mark)
+		flip(t, dir, damaged)
 		f = openArchive(t, dir, Position{})
 		if last := f.Last().Number; last != uint64(damaged)-1 {
 			t.Errorf("group %d is damaged, the archive ends at %d", damaged, last)
@@ -134,22 +119,10 @@ func TestArchiveCutsWhatItHasNotSynced(t *testing.T) {
 }
 
 // flip changes a bit in the body of a group.
-func flip(t *testing.T, dir string, number uint64) {
+func flip(t *testing.T, dir string, number int) {
 	t.Helper()
-	for g, err := range Scan(dir, number) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(g.File)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b[g.Offset+60] ^= 4
-		if err := os.WriteFile(g.File, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
+	g := places(t, dir)[number-1]
+	mustWrite(t, g.File, flipped(mustRead(t, g.File), g.Offset+60))
 }
 
 // TestRecords checks the form in which groups are sent.

@@ -237,36 +237,20 @@ func refusedOrEqual(t *testing.T, path string, b []byte) {
 // TestAdoptSnapshot checks that a snapshot of another node is taken with its name, and that a damaged,
 // cut or misnamed one leaves nothing.
 func TestAdoptSnapshot(t *testing.T) {
-	at := Position{Number: 7, Chain: [32]byte{1}, Stamp: 5}
 	from := t.TempDir()
-	w, err := CreateSnapshot(from, 70, at)
+	written, err := writeSnapshot(from, snapshotAt(7), partsOf(7))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Piece([]byte("piece")), w.EndPart()); err != nil {
-		t.Fatal(err)
-	}
-	written, err := w.Commit([32]byte{2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := LatestSnapshot(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	flipped := bytes.Clone(whole)
-	flipped[len(flipped)-50] ^= 1
+	path := newest(t, from)
+	whole := mustRead(t, path)
 	name := filepath.Base(path)
 	dir := t.TempDir()
 	for what, test := range map[string]struct {
 		name  string
 		bytes []byte
 	}{
-		"another number": {snapshotName(8), whole}, "a path": {"../" + name, whole}, "no name": {"", whole}, "cut": {name, whole[:len(whole)-1]}, "flipped": {name, flipped}, "empty": {name, nil},
+		"another number": {snapshotName(8), whole}, "a path": {"../" + name, whole}, "no name": {"", whole}, "cut": {name, whole[:len(whole)-1]}, "flipped": {name, flipped(whole, int64(len(whole)-50))}, "empty": {name, nil},
 	} {
 		if _, err := AdoptSnapshot(dir, test.name, bytes.NewReader(test.bytes)); err == nil {
 			t.Errorf("%s: no error", what)
