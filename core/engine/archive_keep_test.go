@@ -69,11 +69,7 @@ func TestNothingCompared(t *testing.T) {
 	o := c.options(t.TempDir())
 	e := mustOpen(t, o)
 	do(t, e, &core.CreateUser{Name: "user", TokenHash: [32]byte{1}})
-	e.stop()
-	<-e.stopped
-	if err := e.log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, e)
 	if found, err := filepath.Glob(filepath.Join(o.Dir, "snapshots", "*")); err != nil || len(found) > 0 {
 		t.Fatal(found, err)
 	}

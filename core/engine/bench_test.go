@@ -100,8 +100,10 @@ func BenchmarkReplay(b *testing.B) {
 func kill(b testing.TB, e *Engine) {
 	b.Helper()
 	e.stop()
-	e.log.Close()
 	<-e.stopped
+	if err := e.log.Close(); err != nil {
+		b.Error(err)
+	}
 }
 
 // lockTimes records the longest time for which a lock was held.

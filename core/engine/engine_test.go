@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -264,10 +263,6 @@ func (h *heldLog) Propose(ctx context.Context, g journal.Group) error {
 		return h.fail
 	}
 	return h.Log.Propose(ctx, g)
-}
-
-func (h *heldLog) Deliver(ctx context.Context, from uint64) iter.Seq2[journal.Group, error] {
-	return h.Log.Deliver(ctx, from)
 }
 
 func heldEngine(t *testing.T, queue int) (*Engine, *heldLog) {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"iter"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -28,10 +27,6 @@ func (l copiedLog) Propose(context.Context, journal.Group) error {
 func (l copiedLog) NewLife(context.Context) (uint32, error) {
 	l.t.Error("a follower begins a life")
 	return 0, errors.New("begun")
-}
-
-func (l copiedLog) Deliver(ctx context.Context, from uint64) iter.Seq2[journal.Group, error] {
-	return l.Log.Deliver(ctx, from)
 }
 
 // TestFollowerEngine checks the engine of a follower: it applies and attests nothing of its own,

@@ -66,11 +66,7 @@ func agedJournal(t *testing.T) (o Options, state string) {
 	}
 	grow()
 	state = bytesOf(t, e)
-	e.stop() // as after a kill: without a last snapshot
-	<-e.stopped
-	if err := e.log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, e)
 	return o, state
 }
 

@@ -82,11 +82,7 @@ func size(t *testing.T, accounts int) {
 	start := time.Since(begun)
 	const mb = 1e6
 	fmt.Printf("%8d %9.0f %10.0f %9.0f %9.1f %9.0f %9.1f %9.1f  %s\n", accounts, float64(heap)/mb, float64(heap)/1e3/float64(accounts), float64(file)/mb, write.Seconds(), float64(most)/mb, start.Seconds(), stop.Seconds(), end)
-	e.stop()
-	<-e.stopped
-	if err := e.log.Close(); err != nil {
-		t.Error(err)
-	}
+	kill(t, e)
 }
 
 func liveHeap() int64 {

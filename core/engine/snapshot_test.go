@@ -56,11 +56,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 		do(t, e, &core.CancelAll{User: 1})
 	}
 	want := bytesOf(t, e)
-	e.stop()
-	<-e.stopped
-	if err := e.log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, e)
 	p, err := Verify(o.Dir, nil)
 	if err != nil || p.Snapshots == 0 {
 		t.Errorf("%d snapshots compared, %v", p.Snapshots, err)
@@ -202,11 +198,7 @@ func TestSnapshotsByBacklog(t *testing.T) {
 			for id := range uint64(20) {
 				do(t, e, buy(1, id+1, core.Yes, 4000, 1))
 			}
-			e.stop() // killed: no snapshot
-			<-e.stopped
-			if err := e.log.Close(); err != nil {
-				t.Fatal(err)
-			}
+			kill(t, e)
 			if files := snapshotFiles(t, o.Dir); len(files) != 0 {
 				t.Fatalf("%v before anything was due", files)
 			}
@@ -263,11 +255,7 @@ func TestProgressOfAStart(t *testing.T) {
 	for id := range uint64(10) {
 		do(t, e, buy(1, id+1, core.Yes, 4000, 1))
 	}
-	e.stop()
-	<-e.stopped
-	if err := e.log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, e)
 	seen := map[Phase]Progress{}
 	o.Progress = func(p Progress) {
 		if was := seen[p.Phase]; p.Done < was.Done || p.Total == 0 || p.Done > p.Total || was.Total != 0 && was.Total != p.Total {
@@ -291,11 +279,7 @@ func TestOpenContextEndsTheReplay(t *testing.T) {
 	o := c.options(t.TempDir())
 	e := mustOpen(t, o)
 	setUp(t, e, c)
-	e.stop()
-	<-e.stopped
-	if err := e.log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, e)
 	ctx, cancel := context.WithCancel(context.Background())
 	o.Progress = func(p Progress) {
 		if p.Phase == Replaying && p.Done == 1 {
