@@ -1,14 +1,12 @@
 package arena
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -278,18 +276,10 @@ const bytesPerToken = 4
 
 // readTrajectory counts the calls of a seat.
 func (s *seatFigures) readTrajectory(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(make([]byte, 1<<16), 4<<20)
 	bytes, thought := 0, int64(0)
-	for n := 1; lines.Scan(); n++ {
-		var r callRow
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return fmt.Errorf("%s, line %d: %w", path, n, err)
+	for r, err := range rowsIn(path) {
+		if err != nil {
+			return err
 		}
 		if r.Method == "" {
 			continue // a fault of the venue
@@ -304,7 +294,7 @@ func (s *seatFigures) readTrajectory(path string) error {
 		}
 	}
 	s.Tokens, s.ThinkingMs = bytes/bytesPerToken, float64(thought)/1000
-	return lines.Err()
+	return nil
 }
 
 // errorCode returns the code of an answer that is an error, of REST or of a tool; "" if it is none.

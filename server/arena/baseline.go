@@ -104,19 +104,12 @@ func (r *liveRound) askOf(o core.Outcome) core.Tick {
 	return r.bid.Opposite()
 }
 
-func outcomeName(o core.Outcome) string {
-	if o == core.Yes {
-		return "yes"
-	}
-	return "no"
-}
-
 // place places a limit order at a tick on the grid.
 func (b *builtin) place(side string, o core.Outcome, tick core.Tick, qty core.Qty, tif string, postOnly bool) {
 	b.nextID++
 	in := &schemas.PlaceOrder{
 		ClientOrderID: schemas.U64(b.nextID), MarketID: schemas.Int(b.round.Market), Generation: schemas.Int(b.round.Generation),
-		Side: side, Outcome: outcomeName(o), Tick: schemas.Ptr(schemas.Int(tick)), Qty: schemas.Int(qty), TIF: tif, PostOnly: postOnly,
+		Side: side, Outcome: o.String(), Tick: schemas.Ptr(schemas.Int(tick)), Qty: schemas.Int(qty), TIF: tif, PostOnly: postOnly,
 	}
 	b.call(tools.PlaceOrder, in)
 }

@@ -1,11 +1,8 @@
 package arena
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -79,21 +76,13 @@ func checkBundle(dir, fault string) (checks []Check, err error) {
 }
 
 func readRows(path string) (rows []callRow, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(make([]byte, 1<<16), 4<<20)
-	for lines.Scan() {
-		var r callRow
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+	for r, err := range rowsIn(path) {
+		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, r)
 	}
-	return rows, lines.Err()
+	return rows, nil
 }
 
 // tested is what a seat did in a run with one fault.

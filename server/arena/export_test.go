@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ func TestExport(t *testing.T) {
 		var secrets [][]byte
 		if _, err := Run(t.Context(), c, Options{Dir: dir, Ready: func(s *seedRun) {
 			for _, x := range s.seats {
-				secrets = append(secrets, x.secret, []byte(hexOf(x.secret)), []byte(s.venue.OperatorToken()), s.options.MasterKey)
+				secrets = append(secrets, x.secret, []byte(hex.EncodeToString(x.secret)), []byte(s.venue.OperatorToken()), s.options.MasterKey)
 			}
 		}}); err != nil {
 			t.Fatal(err)
@@ -123,7 +124,7 @@ func searchFor(t *testing.T, folder string, texts [][]byte) {
 		for _, x := range texts {
 			sum := sha256.Sum256(x)
 			for _, y := range [][]byte{x, sum[:]} {
-				if bytes.Contains(b, y) || bytes.Contains(lower, []byte(hexOf(y))) || bytes.Contains(b, []byte(base64.RawStdEncoding.EncodeToString(y))) || bytes.Contains(b, []byte(base64.RawURLEncoding.EncodeToString(y))) {
+				if bytes.Contains(b, y) || bytes.Contains(lower, []byte(hex.EncodeToString(y))) || bytes.Contains(b, []byte(base64.RawStdEncoding.EncodeToString(y))) || bytes.Contains(b, []byte(base64.RawURLEncoding.EncodeToString(y))) {
 					t.Errorf("%s has a secret", path)
 				}
 			}
@@ -136,16 +137,6 @@ func searchFor(t *testing.T, folder string, texts [][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func hexOf(b []byte) string {
-	const digits = "0123456789abcdef"
-	var s strings.Builder
-	for _, x := range b {
-		s.WriteByte(digits[x>>4])
-		s.WriteByte(digits[x&15])
-	}
-	return s.String()
 }
 
 // TestRank tests that runs of the same setup are ranked by profit, and that others are an error.

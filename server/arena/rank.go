@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -33,15 +34,7 @@ func Rank(dirs []string) (list []Ranked, err error) {
 			list = append(list, Ranked{filepath.Base(dir), r.Seats[i]})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Ranked) int {
-		switch {
-		case a.Profit.Mean > b.Profit.Mean:
-			return -1
-		case a.Profit.Mean < b.Profit.Mean:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b Ranked) int { return cmp.Compare(b.Profit.Mean, a.Profit.Mean) })
 	return list, nil
 }
 

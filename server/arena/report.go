@@ -93,10 +93,7 @@ const (
 type curves struct {
 	equity [][]float64 // by seed
 	profit []float64   // by seed
-	bins   [10]struct {
-		n, yes int
-		p      float64
-	}
+	bins   tenths
 }
 
 const (
@@ -452,10 +449,6 @@ func (r *Report) Table(out io.Writer) error {
 	fmt.Fprintf(w, "seat\tkind\tprofit\t95 %% interval\tper round\tdrawdown\tfills\tfees\tcalls\tBrier\t  verdict\n")
 	for i := range r.Seats {
 		s := &r.Seats[i]
-		brier := "–"
-		if s.Brier != nil {
-			brier = fmt.Sprintf("%.4f", s.Brier.Mean)
-		}
 		verdict := s.Verdict
 		if s.Stalls > 0 {
 			verdict += fmt.Sprintf(", %d stalls", s.Stalls)
@@ -463,7 +456,7 @@ func (r *Report) Table(out io.Writer) error {
 		if s.ExitStatus != nil {
 			verdict += fmt.Sprintf(", ended with exit status %d", *s.ExitStatus)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%.0f\t%s\t%.0f\t%s\t  %s\n", s.Name, s.Kind, money(s.Profit.Mean), interval(s.Profit), money(s.ProfitPerRound.Mean), money(s.MaxDrawdown.Mean), s.Fills.Mean, money(s.Fees.Mean), s.Calls.Mean, brier, verdict)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%.0f\t%s\t%.0f\t%s\t  %s\n", s.Name, s.Kind, money(s.Profit.Mean), interval(s.Profit), money(s.ProfitPerRound.Mean), money(s.MaxDrawdown.Mean), s.Fills.Mean, money(s.Fees.Mean), s.Calls.Mean, scoreText(s.Brier), verdict)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -18,10 +18,13 @@ type scores struct {
 type score struct {
 	n              int
 	brier, logLoss float64
-	bins           [10]struct {
-		n, yes int
-		p      float64
-	}
+	bins           tenths
+}
+
+// tenths are the forecasts of each tenth: how many, how many came true, and the sum of their probabilities.
+type tenths [10]struct {
+	n, yes int
+	p      float64
 }
 
 // forecastOf is one forecast that counts, with the mark at its time.

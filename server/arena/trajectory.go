@@ -3,7 +3,10 @@ package arena
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"iter"
 	"os"
 	"sync"
 	"time"
@@ -72,14 +75,33 @@ func (t *trajectory) hide(b []byte) []byte {
 func (t *trajectory) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	err := t.err
-	if e := t.out.Flush(); err == nil {
-		err = e
+	return cmp.Or(t.err, t.out.Flush(), t.file.Close())
+}
+
+// rowsIn yields the rows of a trajectory, and ends with an error that names the line.
+func rowsIn(path string) iter.Seq2[callRow, error] {
+	return func(yield func(callRow, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(callRow{}, err)
+			return
+		}
+		defer f.Close()
+		lines, n := bufio.NewScanner(f), 1
+		lines.Buffer(make([]byte, 1<<16), 4<<20)
+		for ; lines.Scan(); n++ {
+			var r callRow
+			if err = json.Unmarshal(lines.Bytes(), &r); err != nil {
+				break
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+		if err = cmp.Or(err, lines.Err()); err != nil {
+			yield(callRow{}, fmt.Errorf("%s, line %d: %w", path, n, err))
+		}
 	}
-	if e := t.file.Close(); err == nil {
-		err = e
-	}
-	return err
 }
 
 // asJSON returns bytes as JSON: as they are if they are a JSON value, else as a string.
