@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -371,36 +370,6 @@ func TestFailedLogStopsTheSequencer(t *testing.T) {
 	}
 	if err := e.Err(); err == nil || !strings.Contains(err.Error(), "disk is gone") {
 		t.Errorf("it stopped because of %v", err)
-	}
-}
-
-func TestDamageRefusesToStart(t *testing.T) {
-	c, dir := newClock(), t.TempDir()
-	e := mustOpen(t, c.options(dir))
-	setUp(t, e, c)
-	do(t, e, buy(1, 1, core.Yes, 4000, 1))
-	mustClose(t, e)
-	for _, glob := range []string{"log/*.wal", "snapshots/*.snapshot"} {
-		t.Run(glob, func(t *testing.T) {
-			copied := killed(t, dir)
-			paths, _ := filepath.Glob(filepath.Join(copied, glob))
-			b, err := os.ReadFile(paths[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			b[700] ^= 4
-			if err := os.WriteFile(paths[0], b, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			_, err = Open(c.options(copied))
-			var damage *journal.Damage
-			if !errors.As(err, &damage) || damage.File == "" {
-				t.Errorf("opened with %v", err)
-			}
-			if _, err := Verify(copied, nil); err == nil {
-				t.Error("verify found nothing")
-			}
-		})
 	}
 }
 
