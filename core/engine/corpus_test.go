@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/journal/logtest"
 	"duplex/core/replica"
 	"duplex/core/venue"
 	"duplex/core/view"
@@ -38,7 +39,7 @@ var corpus = []struct {
 func TestCorpus(t *testing.T) {
 	for _, j := range corpus {
 		t.Run(j.archive, func(t *testing.T) {
-			dir := filepath.Join(unpackDir(t, filepath.Join("testdata", j.archive)), "journal")
+			dir := filepath.Join(logtest.Unpack(t, filepath.Join("testdata", j.archive)), "journal")
 			p, err := Verify(dir, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -86,7 +87,7 @@ func TestCorpus(t *testing.T) {
 // dx verify, with the name of the version that reads them.
 func TestOlderThanRead(t *testing.T) {
 	for _, archive := range []string{"journal-format-1.tar.gz", "journal-revision-3.tar.gz"} {
-		dir := filepath.Join(unpackDir(t, filepath.Join("testdata/older", archive)), "journal")
+		dir := filepath.Join(logtest.Unpack(t, filepath.Join("testdata/older", archive)), "journal")
 		_, err := Open(newClock().options(dir))
 		if err == nil || !strings.Contains(err.Error(), "dx 0.1.0 does") {
 			t.Errorf("%s is opened: %v", archive, err)

@@ -1,13 +1,7 @@
 package engine
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
-	"errors"
-	"io"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,42 +11,6 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 )
-
-// unpackDir extracts an archive of a data directory.
-func unpackDir(t *testing.T, archive string) string {
-	t.Helper()
-	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, r := t.TempDir(), tar.NewReader(z)
-	for {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return dir
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, h.Name)
-		if h.Typeflag == tar.TypeDir {
-			err = os.MkdirAll(path, 0o700)
-		} else {
-			var b []byte
-			if b, err = io.ReadAll(r); err == nil {
-				err = os.WriteFile(path, b, 0o600)
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // skewedLog opens a journal whose clock is ahead of the engine's. A group's stamp is then later
 // than the time at which the engine decided whether a Clock is due.

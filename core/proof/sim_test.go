@@ -1,21 +1,17 @@
 package proof
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"duplex/core"
+	"duplex/core/journal/logtest"
 	"duplex/core/sim"
 	"duplex/core/venue"
 	"duplex/core/view"
@@ -72,45 +68,11 @@ func TestCorpus(t *testing.T) {
 		t.Fatalf("%d journals: %v", len(archives), err)
 	}
 	for _, archive := range archives {
-		settled, fills, err := proveAll(filepath.Join(unpack(t, archive), "journal"))
+		settled, fills, err := proveAll(filepath.Join(logtest.Unpack(t, archive), "journal"))
 		if err != nil || settled == 0 || fills == 0 {
 			t.Errorf("%s: %d rounds with %d fills: %v", archive, settled, fills, err)
 		}
 		t.Logf("%s: %d rounds with %d fills", archive, settled, fills)
-	}
-}
-
-// unpack extracts an archive of folders and files.
-func unpack(t *testing.T, archive string) string {
-	t.Helper()
-	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, in := t.TempDir(), tar.NewReader(z)
-	for {
-		h, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return dir
-		}
-		var content []byte
-		path := filepath.Join(dir, h.Name)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(path), 0o700)
-		}
-		if err == nil && h.Typeflag == tar.TypeReg {
-			if content, err = io.ReadAll(in); err == nil {
-				err = os.WriteFile(path, content, 0o600)
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

@@ -3,6 +3,7 @@
 //
 //	Run(t, storage)            every case over one implementation
 //	NewCluster(seed, faults)   the log of several nodes; Open returns the Log of one
+//	Unpack(t, archive)         a recorded data directory
 //
 // Invariants:
 //
