@@ -123,23 +123,13 @@ var testAgents = map[string]func(agent){
 func restAgent(a agent) {
 	seen := map[string]bool{}
 	for id := 1; ; {
-		status, answer, err := a.send("GET", "/v1/series?category=1", "")
-		var list struct {
-			Series []struct {
-				Live *struct {
-					MarketID    int    `json:"market_id"`
-					RoundNumber string `json:"round_number"`
-					YesAsk      int    `json:"yes_ask"`
-				}
-			}
-		}
-		if err != nil || status != 200 || json.Unmarshal(answer, &list) != nil || len(list.Series) == 0 {
+		l, ok := a.series()
+		if !ok {
 			return
 		}
-		if live := list.Series[0].Live; live != nil && !seen[live.RoundNumber] && live.YesAsk > 0 {
-			seen[live.RoundNumber] = true
-			order := fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":%d,"qty":1,"tif":"ioc"}`, id, live.MarketID, live.YesAsk)
-			if status, _, err := a.send("POST", "/v1/portfolio/orders", order); err != nil || status == 503 {
+		if l != nil && !seen[l.RoundNumber] && l.YesAsk > 0 {
+			seen[l.RoundNumber] = true
+			if status, _, err := a.send("POST", "/v1/portfolio/orders", buy(id, l)); err != nil || status == 503 {
 				return
 			}
 			id++
@@ -331,12 +321,28 @@ func (a agent) again(method, target, body string) (status int, answer []byte, ok
 }
 
 func (a agent) live() (l *live, ok bool) {
-	_, answer, ok := a.again("GET", "/v1/series?category=1", "")
+	status, answer, ok := a.again("GET", "/v1/series?category=1", "")
+	l, _ = liveIn(status, answer)
+	return l, ok
+}
+
+// series returns the live round, nil if there is none; ok is false if the series cannot be read at once.
+func (a agent) series() (l *live, ok bool) {
+	status, answer, _ := a.send("GET", "/v1/series?category=1", "") // no answer has the status 0
+	return liveIn(status, answer)
+}
+
+func liveIn(status int, answer []byte) (l *live, ok bool) {
 	var list struct{ Series []struct{ Live *live } }
-	if !ok || json.Unmarshal(answer, &list) != nil || len(list.Series) == 0 {
-		return nil, ok
+	if status != 200 || json.Unmarshal(answer, &list) != nil || len(list.Series) == 0 {
+		return nil, false
 	}
 	return list.Series[0].Live, true
+}
+
+// buy returns an order for one contract of YES, at once or not at all.
+func buy(id int, l *live) string {
+	return fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":%d,"qty":1,"tif":"ioc"}`, id, l.MarketID, l.YesAsk)
 }
 
 // carefulAgent repeats an order whose answer is lost with the same client_order_id, does not trade in a
@@ -362,8 +368,7 @@ func carefulAgent(a agent) {
 				return
 			}
 		} else if l != nil && l.YesAsk > 0 && !l.Paused && l.SecsToClose > 2 {
-			order := fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":%d,"qty":1,"tif":"ioc"}`, id, l.MarketID, l.YesAsk)
-			if _, _, ok := a.again("POST", "/v1/portfolio/orders", order); !ok {
+			if _, _, ok := a.again("POST", "/v1/portfolio/orders", buy(id, l)); !ok {
 				return
 			}
 		}
@@ -377,11 +382,8 @@ func carefulAgent(a agent) {
 func carelessAgent(a agent) {
 	market, ask := 1, 5000
 	for id := 1; ; {
-		if status, answer, err := a.send("GET", "/v1/series?category=1", ""); err == nil && status == 200 {
-			var list struct{ Series []struct{ Live *live } }
-			if json.Unmarshal(answer, &list) == nil && len(list.Series) > 0 && list.Series[0].Live != nil && list.Series[0].Live.YesAsk > 0 {
-				market, ask = list.Series[0].Live.MarketID, list.Series[0].Live.YesAsk
-			}
+		if l, _ := a.series(); l != nil && l.YesAsk > 0 {
+			market, ask = l.MarketID, l.YesAsk
 		}
 		for range 3 {
 			status, _, err := a.send("POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":%d,"qty":1}`, id, market, ask))
@@ -414,15 +416,14 @@ func fragileAgent(a agent) {
 	}
 	for id := 1; ; id++ {
 		before := now()
-		status, answer, err := a.send("GET", "/v1/series?category=1", "")
-		var list struct{ Series []struct{ Live *live } }
-		expect(err == nil && status == 200 && json.Unmarshal(answer, &list) == nil)
-		if l := list.Series[0].Live; l != nil && l.YesAsk > 0 && l.SecsToClose > 2 {
-			status, _, err := a.send("POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":%d,"qty":1,"tif":"ioc"}`, id, l.MarketID, l.YesAsk))
+		l, ok := a.series()
+		expect(ok)
+		if l != nil && l.YesAsk > 0 && l.SecsToClose > 2 {
+			status, _, err := a.send("POST", "/v1/portfolio/orders", buy(id, l))
 			expect(err == nil && status == 201 && !l.Paused)
 		}
 		expect(now()-before < 100_000_000)
-		status, _, err = a.send("POST", "/v1/arena/advance", `{"by_ms":2000}`)
+		status, _, err := a.send("POST", "/v1/arena/advance", `{"by_ms":2000}`)
 		expect(err == nil && status == 200)
 	}
 }
@@ -541,12 +542,8 @@ func TestCertify(t *testing.T) {
 // reissuingAgent buys every three seconds under a new id, and never looks up what a lost answer was about.
 func reissuingAgent(a agent) {
 	for id := 1; ; id++ {
-		status, answer, err := a.send("GET", "/v1/series?category=1", "")
-		var list struct{ Series []struct{ Live *live } }
-		if err == nil && status == 200 && json.Unmarshal(answer, &list) == nil && len(list.Series) > 0 {
-			if l := list.Series[0].Live; l != nil && l.YesAsk > 0 {
-				_, _, _ = a.send("POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":%d,"qty":1,"tif":"ioc"}`, id, l.MarketID, l.YesAsk))
-			}
+		if l, _ := a.series(); l != nil && l.YesAsk > 0 {
+			_, _, _ = a.send("POST", "/v1/portfolio/orders", buy(id, l))
 		}
 		if status, _, _ := a.send("POST", "/v1/arena/advance", `{"by_ms":3000}`); status == 0 {
 			time.Sleep(time.Millisecond)
