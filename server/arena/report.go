@@ -41,9 +41,7 @@ type SeatReport struct {
 	Return         Figure         `json:"return"`
 	MaxDrawdown    Figure         `json:"max_drawdown"`
 	ProfitPerRound PerRound       `json:"profit_per_round"`
-	Brier          *Figure        `json:"brier"`
-	LogLoss        *Figure        `json:"log_loss"`
-	ECE            *Figure        `json:"ece"`
+	Scores                        // of its forecasts
 	Market         Scores         `json:"market"`
 	Base           Scores         `json:"base"`
 	Fills          Figure         `json:"fills"`
@@ -62,13 +60,11 @@ type SeatReport struct {
 // PerRound is the profit of a round: its mean over rounds, as a figure over seeds, and its deviation
 // over all rounds of all seeds.
 type PerRound struct {
-	Mean      float64  `json:"mean"`
-	Low       *float64 `json:"low"`
-	High      *float64 `json:"high"`
-	Deviation float64  `json:"deviation"`
+	Figure
+	Deviation float64 `json:"deviation"`
 }
 
-// Scores are the scores of another forecaster at the same forecasts.
+// Scores are the scores of a seat, or of another forecaster at the same forecasts; null without forecasts.
 type Scores struct {
 	Brier   *Figure `json:"brier"`
 	LogLoss *Figure `json:"log_loss"`
@@ -357,7 +353,6 @@ func seatReport(b *bootstrap, of []*seatFigures) SeatReport {
 		Tokens:      over(func(s *seatFigures) float64 { return float64(s.Tokens) }),
 		ThinkingMs:  over(func(s *seatFigures) float64 { return s.ThinkingMs }),
 	}
-	perRound := over(func(s *seatFigures) float64 { return mean(s.Rounds) })
 	var rounds []float64
 	fills, makers := 0, 0
 	for _, s := range of {
@@ -371,11 +366,11 @@ func seatReport(b *bootstrap, of []*seatFigures) SeatReport {
 			out.Rejections[code] += n
 		}
 	}
-	out.ProfitPerRound = PerRound{perRound.Mean, perRound.Low, perRound.High, round6(deviation(rounds))}
+	out.ProfitPerRound = PerRound{over(func(s *seatFigures) float64 { return mean(s.Rounds) }), round6(deviation(rounds))}
 	out.MakerShare = round6(ratio(float64(makers), float64(fills)))
-	out.Brier, out.LogLoss, out.ECE = scoreFigures(b, of, func(s *seatFigures) *score { return &s.scores.Seat })
-	out.Market.Brier, out.Market.LogLoss, out.Market.ECE = scoreFigures(b, of, func(s *seatFigures) *score { return &s.scores.Market })
-	out.Base.Brier, out.Base.LogLoss, out.Base.ECE = scoreFigures(b, of, func(s *seatFigures) *score { return &s.scores.Base })
+	out.Scores = scoreFigures(b, of, func(s *seatFigures) *score { return &s.scores.Seat })
+	out.Market = scoreFigures(b, of, func(s *seatFigures) *score { return &s.scores.Market })
+	out.Base = scoreFigures(b, of, func(s *seatFigures) *score { return &s.scores.Base })
 	switch {
 	case out.Profit.Low != nil && *out.Profit.Low > 0:
 		out.Verdict = verdictProfit
@@ -396,7 +391,7 @@ func ratio(a, b float64) float64 {
 
 // scoreFigures returns the figures of three scores over the seeds that have forecasts: an interval
 // only if all have. They are null without any.
-func scoreFigures(b *bootstrap, of []*seatFigures, which func(*seatFigures) *score) (brier, logLoss, ece *Figure) {
+func scoreFigures(b *bootstrap, of []*seatFigures, which func(*seatFigures) *score) Scores {
 	var x, y, z []float64
 	for _, s := range of {
 		if p, q, r, ok := which(s).values(); ok {
@@ -404,10 +399,10 @@ func scoreFigures(b *bootstrap, of []*seatFigures, which func(*seatFigures) *sco
 		}
 	}
 	if len(x) == 0 {
-		return nil, nil, nil
+		return Scores{}
 	}
 	f, g, h := b.figure(x), b.figure(y), b.figure(z)
-	return &f, &g, &h
+	return Scores{&f, &g, &h}
 }
 
 func curvesOf(of []*seatFigures) *curves {

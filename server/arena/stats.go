@@ -2,37 +2,16 @@ package arena
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"math"
 	"slices"
 )
 
 // Figure is the mean of a figure over seeds with its 95 % interval, which is null under minSeeds
-// seeds.
+// seeds. It has six decimals at most.
 type Figure struct {
-	Mean float64
-	Low  *float64
-	High *float64
-}
-
-// MarshalJSON writes the figure with six decimals at most.
-func (f Figure) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Mean float64  `json:"mean"`
-		Low  *float64 `json:"low"`
-		High *float64 `json:"high"`
-	}(f))
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (f *Figure) UnmarshalJSON(b []byte) error {
-	x := struct {
-		Mean      float64
-		Low, High *float64
-	}{}
-	err := json.Unmarshal(b, &x)
-	f.Mean, f.Low, f.High = x.Mean, x.Low, x.High
-	return err
+	Mean float64  `json:"mean"`
+	Low  *float64 `json:"low"`
+	High *float64 `json:"high"`
 }
 
 const (
