@@ -234,16 +234,7 @@ func (c *checker) compareRows(ctx context.Context, t *table, q string, want map[
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	got := make([]any, len(t.columns))
-	into := make([]any, len(got))
-	for i := range got {
-		into[i] = &got[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
+	return eachRow(rows, func(got []any) error {
 		key := keyOf(t, got)
 		row := want[key]
 		delete(want, key)
@@ -253,8 +244,8 @@ func (c *checker) compareRows(ctx context.Context, t *table, q string, want map[
 				break
 			}
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // sameValue reports whether a value of the database is that of a batch.

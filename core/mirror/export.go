@@ -258,16 +258,8 @@ func (e *exporter) table(ctx context.Context, t *table) error {
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
 	time := slices.IndexFunc(t.columns, func(c column) bool { return c.name == placements[t.id].ts })
-	values, into := make(export.Row, len(t.columns)), make([]any, len(t.columns))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
+	return eachRow(rows, func(values []any) error {
 		for i, c := range t.columns {
 			if values[i], err = exportValue(c.kind, values[i]); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
@@ -285,8 +277,8 @@ func (e *exporter) table(ctx context.Context, t *table) error {
 		if e.done++; e.progress != nil {
 			e.progress(e.done, e.total)
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // exportValue returns a value of either database as the type of its column.

@@ -348,20 +348,8 @@ func ask(t *testing.T, s store, query string) [][]string {
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := [][]string{}
-	values, into := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
+	err = eachRow(rows, func(values []any) error {
 		line := make([]string, len(values))
 		for i, v := range values {
 			if b, ok := v.([]byte); ok {
@@ -373,8 +361,9 @@ func ask(t *testing.T, s store, query string) [][]string {
 			}
 		}
 		out = append(out, line)
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -106,23 +106,12 @@ func (e *explainer) page(ctx context.Context, query string, args []any, row func
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	values, into := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		into[i] = &values[i]
-	}
 	e.plan = ""
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
+	err = eachRow(rows, func(values []any) error {
 		e.plan += fmt.Sprintln(values[len(values)-1])
-	}
-	return errors.Join(rows.Err(), e.store.page(ctx, query, args, row))
+		return nil
+	})
+	return errors.Join(err, e.store.page(ctx, query, args, row))
 }
 
 // TestFiltersUseIndexes checks that the fills of an order, and an order by its client_order_id, are

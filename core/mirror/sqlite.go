@@ -315,24 +315,7 @@ func (s *sqlite) page(ctx context.Context, query string, args []any, row func([]
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	values, into := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		if err := row(values); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return eachRow(rows, row)
 }
 
 func (s *sqlite) reader() *sql.DB            { return s.reads }

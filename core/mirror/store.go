@@ -38,6 +38,29 @@ type cursor struct {
 	found bool   // false in a new database
 }
 
+// eachRow calls f with the values of each row, and closes rows. The slice is used again for the next row.
+// It returns the first error of f.
+func eachRow(rows *sql.Rows, f func(values []any) error) error {
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if err := f(values); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // readPool is the number of connections for reads.
 const readPool = 8
 
