@@ -253,6 +253,7 @@ func TestFollowerBeginsWithoutOthers(t *testing.T) {
 type proxy struct {
 	address string
 	stalled atomic.Bool
+	delay   atomic.Int64 // of what is passed on, in ns
 	mu      sync.Mutex
 	conns   []net.Conn
 }
@@ -290,7 +291,7 @@ func newProxy(t testing.TB, to string) *proxy {
 }
 
 func (p *proxy) pass(to, from net.Conn) {
-	b := make([]byte, 4096)
+	b := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(b)
 		if err != nil {
@@ -300,6 +301,7 @@ func (p *proxy) pass(to, from net.Conn) {
 		if p.stalled.Load() {
 			continue // swallowed
 		}
+		time.Sleep(time.Duration(p.delay.Load()))
 		if _, err := to.Write(b[:n]); err != nil {
 			return
 		}

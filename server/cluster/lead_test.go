@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -190,12 +189,11 @@ func TestDefrag(t *testing.T) {
 func TestDistance(t *testing.T) {
 	t.Parallel()
 	r := prepareTrial(t, 3)
-	delay := new(atomic.Int64)
-	far := delayed(t, r.options[0].FollowListen, delay)
-	r.options[0].FollowAdvertise = far
+	far := newProxy(t, r.options[0].FollowListen)
+	r.options[0].FollowAdvertise = far.address
 	r.startAll()
 	r.stop(2)
-	delay.Store(int64(70 * time.Millisecond)) // on the way there, and on the way back
+	far.delay.Store(int64(70 * time.Millisecond)) // on the way there, and on the way back
 	r.options[2].farTimeout = time.Second
 	c, err := Open(t.Context(), r.options[2])
 	if c != nil {
@@ -205,7 +203,7 @@ func TestDistance(t *testing.T) {
 		t.Errorf("140 ms away: %v", err)
 	}
 	if os.Getenv("DX_LONG") != "" {
-		delay.Store(int64(20 * time.Millisecond))
+		far.delay.Store(int64(20 * time.Millisecond))
 		r.options[2].farTimeout = 0
 		r.start(2)
 	}
@@ -227,47 +225,6 @@ func TestJudgeDistance(t *testing.T) {
 			t.Errorf("%v away: %v, the log says %q", test.rtt, err, &log)
 		}
 	}
-}
-
-// delayed returns the address of a proxy that passes every byte on after a delay.
-func delayed(t *testing.T, to string, delay *atomic.Int64) string {
-	t.Helper()
-	l, err := net.Listen("tcp", newHost()+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() }) // the connections end with the members
-	pipe := func(to, from net.Conn) {
-		defer to.Close()
-		defer from.Close()
-		b := make([]byte, 32<<10)
-		for {
-			n, err := from.Read(b)
-			if err != nil {
-				return
-			}
-			time.Sleep(time.Duration(delay.Load())) // this is the distance
-			if _, err := to.Write(b[:n]); err != nil {
-				return
-			}
-		}
-	}
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", to)
-			if err != nil {
-				in.Close()
-				continue
-			}
-			go pipe(in, out)
-			go pipe(out, in)
-		}
-	}()
-	return l.Addr().String()
 }
 
 // TestQuota fills etcd's database to its quota: no proposal is confirmed until dx cluster defrag has freed
