@@ -109,8 +109,14 @@ func prepareTrialIn(t testing.TB, n int, dir string) *trial {
 
 func (r *trial) startAll() {
 	r.Helper()
+	r.startFirst(len(r.clusters))
+}
+
+// startFirst starts those of the first n members that do not run.
+func (r *trial) startFirst(n int) {
+	r.Helper()
 	var all sync.WaitGroup
-	for i := range r.clusters {
+	for i := range n {
 		if r.clusters[i] == nil {
 			all.Go(func() { r.start(i) })
 		}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +30,29 @@ func (r *trial) refusedStart(o Options) error {
 		r.Fatal("the member waits: ", err)
 	}
 	return err
+}
+
+// waitingStart starts the third member, which says that it has no data, and returns why it ends.
+func (r *trial) waitingStart(o Options) <-chan error {
+	r.Helper()
+	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel()
+		c, err := Open(ctx, o)
+		if err == nil {
+			err = errors.Join(errors.New("it has started"), c.Close())
+		}
+		ended <- err
+	}()
+	await(r, "the member says that it has no data", func() bool {
+		resp, err := http.Get("http://" + o.Members[2].Peer + formingPath)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil && resp.StatusCode == http.StatusOK
+	})
+	return ended
 }
 
 // TestMemberThatLostItsDataDoesNotVote checks that a member that has lost etcd's data does not start,
@@ -90,33 +112,13 @@ func TestMemberThatLostEverythingWaits(t *testing.T) {
 	if err := os.RemoveAll(r.options[2].Dir); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	go func() {
-		c, err := Open(ctx, r.options[2])
-		if err == nil {
-			err = errors.Join(errors.New("it has started"), c.Close())
-		}
-		ended <- err
-	}()
-	await(t, "the member says that it has no data", func() bool {
-		resp, err := http.Get("http://" + r.options[2].Members[2].Peer + formingPath)
-		if err == nil {
-			resp.Body.Close()
-		}
-		return err == nil && resp.StatusCode == http.StatusOK
-	})
+	ended := r.waitingStart(r.options[2])
 	for i := range 2 {
 		if _, err := os.Stat(filepath.Join(r.options[2].Dir, "etcd", "member")); !errors.Is(err, os.ErrNotExist) {
 			t.Fatalf("%d: etcd has started: %v", i, err)
 		}
 	}
-	var both sync.WaitGroup
-	for i := range 2 {
-		both.Go(func() { r.start(i) })
-	}
-	both.Wait()
+	r.startFirst(2)
 	if err, wrong := <-ended, (*OptionError)(nil); !errors.As(err, &wrong) || wrong.Option != "data" {
 		t.Error(err)
 	}
@@ -144,28 +146,8 @@ func TestOtherMasterKeyNeverStartsEtcd(t *testing.T) {
 			t.Errorf("%s: etcd has started", when)
 		}
 	}
-	ended := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	go func() {
-		c, err := Open(ctx, wrong)
-		if err == nil {
-			err = errors.Join(errors.New("it has started"), c.Close())
-		}
-		ended <- err
-	}()
-	await(t, "the member with another key waits", func() bool {
-		resp, err := http.Get("http://" + wrong.Members[2].Peer + formingPath)
-		if err == nil {
-			resp.Body.Close()
-		}
-		return err == nil
-	})
-	var both sync.WaitGroup
-	for i := range 2 {
-		both.Go(func() { r.start(i) })
-	}
-	both.Wait()
+	ended := r.waitingStart(wrong)
+	r.startFirst(2)
 	check("while the others form the cluster", <-ended)
 	check("beside members that run", r.refusedStart(wrong))
 	wrong.MasterKeys, wrong.Join = [][]byte{another}, true
