@@ -21,6 +21,7 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/feeds"
+	"duplex/internal/backoff"
 	"duplex/lanes/funding"
 	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
@@ -402,10 +403,7 @@ func (v *Venue) submitOwn(cmd core.Command) error {
 		if _, several := v.engine.MemberStatus(); !several || !errors.Is(err, engine.ErrShed) || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(memberRetry):
-		}
+		backoff.Sleep(ctx, memberRetry)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/venue"
+	"duplex/internal/backoff"
 )
 
 // now is venue time, and not before the last command.
@@ -33,14 +34,8 @@ func (s *seedRun) wait(ctx context.Context, at int64) error {
 		s.turns.advance(max(at, s.turns.Now()))
 		return nil
 	}
-	left := time.Duration((at - s.turns.Now()) / s.c.pace)
-	if left > 0 {
-		timer := time.NewTimer(left)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
+	if left := time.Duration((at - s.turns.Now()) / s.c.pace); left > 0 {
+		backoff.Sleep(ctx, left)
 	}
 	return nil
 }

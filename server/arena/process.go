@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/internal/backoff"
 )
 
 // commandExists reports whether a seat's command can be found.
@@ -156,10 +157,7 @@ func (s *seedRun) letSeatsEnd(ctx context.Context) error {
 			continue
 		}
 		if ahead := time.Duration((s.now()-from)/closePace) - time.Since(begun); ahead > 0 {
-			select {
-			case <-ctx.Done():
-			case <-time.After(min(ahead, 10*time.Millisecond)): // a seat that the signal has woken gets a turn meanwhile
-			}
+			backoff.Sleep(ctx, min(ahead, 10*time.Millisecond)) // a seat that the signal has woken gets a turn meanwhile
 			continue
 		}
 		if err := s.wait(ctx, s.due()); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"duplex/core/engine"
 	"duplex/core/journal"
+	"duplex/internal/backoff"
 )
 
 // FollowerOptions of OpenFollower.
@@ -201,10 +202,8 @@ func (f *Follower) prepare(ctx context.Context) error {
 			said = time.Now()
 			f.opt.Log.Info("this follower waits for another node", "err", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Sleep(ctx, pause) {
 			return ctx.Err()
-		case <-time.After(pause):
 		}
 		pause = min(2*pause, retryMax)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"duplex/core/engine"
 	"duplex/core/journal"
+	"duplex/internal/backoff"
 )
 
 // FollowerLog is the log of a follower: the archive of what it copies. Nothing can be proposed.
@@ -70,10 +71,7 @@ func (f *Follower) copyLog(ctx context.Context, l *FollowerLog, full chan<- stru
 			pause = retryMin
 		}
 		if i%len(f.opt.From) == len(f.opt.From)-1 { // each source was tried
-			select {
-			case <-ctx.Done():
-			case <-time.After(pause):
-			}
+			backoff.Sleep(ctx, pause)
 			pause = min(2*pause, retryMax)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"duplex/internal/backoff"
 )
 
 // A member that has no data does not know whether it is new, or has lost what it confirmed. With its vote
@@ -51,10 +53,8 @@ func (c *Cluster) awaitForming(ctx context.Context) error {
 			said = time.Now()
 			c.opt.Log.Info("this member waits: no majority of the members is there yet", "err", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Sleep(ctx, formingEvery) {
 			return ctx.Err()
-		case <-time.After(formingEvery):
 		}
 	}
 }

@@ -171,10 +171,8 @@ func (c *Cluster) pollPeers() {
 		c.pollOnce()
 		c.promoteReady()
 		c.guardLead()
-		select {
-		case <-c.ctx.Done():
+		if !backoff.Sleep(c.ctx, c.untilPoll()) {
 			return
-		case <-time.After(c.untilPoll()):
 		}
 	}
 }

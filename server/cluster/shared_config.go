@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"duplex/internal/backoff"
 )
 
 // The configuration that all members share is one key of etcd. It is changed by a transaction on its
@@ -125,10 +126,7 @@ func (c *Cluster) watchConfig() {
 		if err := c.followConfig(); err != nil && c.ctx.Err() == nil {
 			c.opt.Log.Warn("the configuration of the cluster is not followed for a moment", "err", err)
 		}
-		select {
-		case <-c.ctx.Done():
-		case <-time.After(retryAfter):
-		}
+		backoff.Sleep(c.ctx, retryAfter)
 	}
 }
 

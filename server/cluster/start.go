@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
 	"duplex/core/journal"
+	"duplex/internal/backoff"
 )
 
 // errForgotten is the damage of a member that has lost what it has confirmed to the others. With its
@@ -61,10 +62,8 @@ func (c *Cluster) startEtcd(ctx context.Context) (err error) {
 			return err
 		}
 		c.opt.Log.Info("this member waits: it is not a member yet", "err", err)
-		select {
-		case <-ctx.Done():
+		if !backoff.Sleep(ctx, time.Second) {
 			return ctx.Err()
-		case <-time.After(time.Second):
 		}
 	}
 }
