@@ -88,9 +88,7 @@ func TestExport(t *testing.T) {
 		v := newVenueLog(t, 3)
 		v.run(150)
 		o := v.options(dsn)
-		m := v.start(o)
-		v.waitFor(m)
-		mustClose(t, m)
+		v.mirror(o)
 		dir, manifest := exportTo(t, o, export.CSV, allNames(), Range{})
 		now := v.state.Venue.Now()
 		if manifest.FromSeq != 1 || manifest.ToSeq != now.Seq || manifest.Chain != fmt.Sprintf("%x", v.state.At.Chain) {
@@ -163,9 +161,7 @@ func TestExportOfARange(t *testing.T) {
 	v := newVenueLog(t, 4)
 	v.run(100)
 	o := v.options(filepath.Join(tempDir(t), "history.db"))
-	m := v.start(o)
-	v.waitFor(m)
-	mustClose(t, m)
+	v.mirror(o)
 	key := func(r map[string]string) string { return r["user_id"] + " " + r["n"] }
 	all, _ := exportTo(t, o, export.CSV, []string{"ledger"}, Range{})
 	want := readCSV(t, all, "ledger")
@@ -218,9 +214,7 @@ func TestExportsPartition(t *testing.T) {
 		v := newVenueLog(t, 5)
 		v.run(30)
 		o := v.options(dsn)
-		m := v.start(o)
-		v.waitFor(m)
-		mustClose(t, m)
+		v.mirror(o)
 		rowsOf := func(r Range) map[string][]string {
 			dir, _ := exportTo(t, o, export.CSV, allNames(), r)
 			out := map[string][]string{}
@@ -270,9 +264,7 @@ func TestExportOfAnotherVenue(t *testing.T) {
 		v := newVenueLog(t, 7)
 		v.run(20)
 		o := v.options(dsn)
-		m := v.start(o)
-		v.waitFor(m)
-		mustClose(t, m)
+		v.mirror(o)
 		for _, seconds := range []int{5, 60} { // a shorter journal, and a longer one
 			other := newVenueLog(t, 8)
 			other.run(seconds)
@@ -304,9 +296,7 @@ func TestGuideQueries(t *testing.T) {
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 3)
 		v.run(150)
-		m := v.start(v.options(dsn))
-		v.waitFor(m)
-		mustClose(t, m)
+		v.mirror(v.options(dsn))
 		s, err := openStore(ctx, dsn, forReading)
 		if err != nil {
 			t.Fatal(err)

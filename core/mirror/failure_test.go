@@ -58,9 +58,7 @@ func TestOtherVenue(t *testing.T) {
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 7)
 		v.run(20)
-		m := v.start(v.options(dsn))
-		v.waitFor(m)
-		mustClose(t, m)
+		v.mirror(v.options(dsn))
 		for _, seconds := range []int{5, 60} {
 			other := newVenueLog(t, 8)
 			other.run(seconds)
@@ -77,45 +75,41 @@ func TestOtherVenue(t *testing.T) {
 // there.
 func TestRestoredDatabase(t *testing.T) {
 	t.Parallel()
-	copies := func(t *testing.T, v *venueLog, dsn string, restore func()) {
+	test := func(t *testing.T, dsn string, save func() (restore func())) {
+		v := newVenueLog(t, 9)
+		o := v.options(dsn)
 		v.run(30)
-		m := v.start(v.options(dsn))
-		v.waitFor(m)
-		mustClose(t, m)
+		v.mirror(o)
+		restore := save()
+		v.run(30)
+		v.mirror(o)
 		restore()
-		m = v.start(v.options(dsn))
+		m := v.start(o)
 		v.waitFor(m)
 		v.check(m)
 	}
 	t.Run("sqlite", func(t *testing.T) {
-		v, dsn := newVenueLog(t, 9), SQLitePath(tempDir(t))
-		v.run(30)
-		m := v.start(v.options(dsn))
-		v.waitFor(m)
-		mustClose(t, m)
-		old, err := os.ReadFile(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		copies(t, v, dsn, func() {
-			if err := removeSQLite(dsn); err != nil {
+		dsn := SQLitePath(tempDir(t))
+		test(t, dsn, func() (restore func()) {
+			old, err := os.ReadFile(dsn)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(dsn, old, 0o600); err != nil {
-				t.Fatal(err)
+			return func() {
+				if err := errors.Join(removeSQLite(dsn), os.WriteFile(dsn, old, 0o600)); err != nil {
+					t.Fatal(err)
+				}
 			}
 		})
 	})
 	t.Run("postgres", func(t *testing.T) {
-		v, dsn := newVenueLog(t, 9), newPostgres(t)
-		v.run(30)
-		m := v.start(v.options(dsn))
-		v.waitFor(m)
-		mustClose(t, m)
+		dsn := newPostgres(t)
 		name := filepath.Base(strings.Split(dsn, "?")[0])
-		sqlOn(t, "postgres", "CREATE DATABASE "+name+"_old TEMPLATE "+name)
-		copies(t, v, dsn, func() {
-			sqlOn(t, "postgres", "DROP DATABASE "+name+" WITH (FORCE)", "ALTER DATABASE "+name+"_old RENAME TO "+name)
+		test(t, dsn, func() (restore func()) {
+			sqlOn(t, "postgres", "CREATE DATABASE "+name+"_old TEMPLATE "+name)
+			return func() {
+				sqlOn(t, "postgres", "DROP DATABASE "+name+" WITH (FORCE)", "ALTER DATABASE "+name+"_old RENAME TO "+name)
+			}
 		})
 	})
 }
@@ -159,9 +153,7 @@ func TestPositionCanBeRead(t *testing.T) {
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 31)
 		v.run(30)
-		m := v.start(v.options(dsn))
-		v.waitFor(m)
-		mustClose(t, m)
+		v.mirror(v.options(dsn))
 		reads := func(m *Mirror) {
 			t.Helper()
 			for {
@@ -175,7 +167,7 @@ func TestPositionCanBeRead(t *testing.T) {
 			}
 		}
 		for range 10 {
-			m = v.start(v.options(dsn))
+			m := v.start(v.options(dsn))
 			reads(m)
 			mustClose(t, m)
 		}
@@ -187,7 +179,7 @@ func TestPositionCanBeRead(t *testing.T) {
 			}
 			return nil
 		}
-		m = v.start(o)
+		m := v.start(o)
 		reads(m)
 		broken.Store(true)
 		v.run(1)
@@ -307,11 +299,9 @@ func TestFailedSync(t *testing.T) {
 			return nil
 		}
 		v.run(10)
-		m := v.start(v.options(dsn))
-		v.waitFor(m)
-		mustClose(t, m) // with a snapshot
+		v.mirror(v.options(dsn)) // with a snapshot
 		kept := v.file.Last().Number + 1
-		m = v.start(v.options(dsn))
+		m := v.start(v.options(dsn))
 		v.waitFor(m)
 		fail.Store(true)
 		waitUntil(t, func() bool {

@@ -259,6 +259,14 @@ func (v *venueLog) start(o Options) *Mirror {
 	return m
 }
 
+// mirror brings a mirror to the end of the journal and closes it.
+func (v *venueLog) mirror(o Options) {
+	v.t.Helper()
+	m := v.start(o)
+	v.waitFor(m)
+	mustClose(v.t, m)
+}
+
 // check compares every list of the mirror, read in pages, with the view that keeps all rows.
 func (v *venueLog) check(m *Mirror) {
 	v.t.Helper()

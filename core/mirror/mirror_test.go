@@ -51,9 +51,7 @@ func TestCheck(t *testing.T) {
 		if _, err := Check(ctx, o, 1, nil); !errors.Is(err, ErrNoMirror) {
 			t.Errorf("without a mirror: %v", err)
 		}
-		m := v.start(o)
-		v.waitFor(m)
-		mustClose(t, m)
+		v.mirror(o)
 		for _, sample := range []uint64{1, 7} {
 			if r, err := Check(ctx, o, sample, nil); err != nil || len(r.Differences) > 0 || r.Compared < 100 || r.To != v.state.Venue.Now().Seq {
 				t.Fatalf("%+v %v", r, err)
@@ -83,7 +81,7 @@ func TestCheck(t *testing.T) {
 				t.Errorf("rebuilt after %s: %+v %v", damage, r, err)
 			}
 		}
-		m = v.start(o)
+		m := v.start(o)
 		v.run(10)
 		v.waitFor(m)
 		v.check(m)
