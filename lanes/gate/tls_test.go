@@ -2,18 +2,14 @@ package gate
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -24,36 +20,18 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// testCertificate returns a certificate for 127.0.0.1, and the pool that trusts it.
-func testCertificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool
-}
-
-// serveTLS starts a server with TLS on loopback.
+// serveTLS starts a server with TLS on loopback. The pool trusts its certificate, that of package httptest.
 func serveTLS(t *testing.T, h http.Handler, tune func(*Listener)) (l *Listener, pool *x509.CertPool) {
 	t.Helper()
-	certificate, pool := testCertificate(t)
+	other := httptest.NewTLSServer(nil)
+	other.Close()
+	pool = x509.NewCertPool()
+	pool.AddCert(other.Certificate())
 	raw, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l = WrapTLSListener(raw, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"other"}})
+	l = WrapTLSListener(raw, &tls.Config{Certificates: other.TLS.Certificates, NextProtos: []string{"other"}})
 	if tune != nil {
 		tune(l)
 	}
