@@ -1,12 +1,17 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"duplex/core"
 	"duplex/lanes/lanetest"
@@ -103,86 +108,35 @@ func TestInputSchemas(t *testing.T) {
 	}
 }
 
-// matches returns what in a value does not agree with a schema, "" if nothing.
-func (p *property) matches(v any) string {
-	if len(p.AnyOf) > 0 {
-		var why string
-		for i := range p.AnyOf {
-			if why = p.AnyOf[i].matches(v); why == "" {
-				break
-			}
-		}
-		if why != "" {
-			return why
-		}
-	}
-	if p.Enum != nil && !slices.Contains(p.Enum, v) {
-		return fmt.Sprintf("%v is not one of %v", v, p.Enum)
-	}
-	types := map[string]bool{"": true}
-	switch v := v.(type) {
-	case nil:
-		types["null"] = true
-	case string:
-		types["string"] = true
-	case bool:
-		types["boolean"] = true
-	case float64:
-		types["integer"] = v == float64(int64(v))
-	case []any:
-		types["array"] = true
-		for i, x := range v {
-			if p.Items == nil {
-				break
-			}
-			if why := p.Items.matches(x); why != "" {
-				return fmt.Sprintf("[%d]: %s", i, why)
-			}
-		}
-	case map[string]any:
-		types["object"] = true
-		if why := p.membersMatch(v); why != "" {
-			return why
-		}
-	}
-	if !types[p.Type] {
-		return fmt.Sprintf("%v is not of type %s", v, p.Type)
-	}
-	return ""
-}
-
-func (p *property) membersMatch(v map[string]any) string {
-	for _, name := range p.Required {
-		if _, there := v[name]; !there {
-			return "no " + name
-		}
-	}
-	if len(v) < p.MinProperties {
-		return fmt.Sprintf("%d members, at least %d are required", len(v), p.MinProperties)
-	}
-	for name, x := range v {
-		s, known := p.Properties[name]
-		if !known && p.AdditionalProperties != nil && !*p.AdditionalProperties {
-			return name + " is not in the schema"
-		}
-		if why := s.matches(x); known && why != "" {
-			return name + ": " + why
-		}
-	}
-	return ""
-}
+// outputSchemas has the compiled output schemas by the names of tools. Every venue of a test has the same.
+var outputSchemas sync.Map
 
 // checkOutput checks a result against the output schema of its tool.
 func (d *testVenue) checkOutput(tool string, result json.RawMessage) {
 	d.T.Helper()
 	x := d.lane.byName[tool]
-	var s struct{ OutputSchema property }
-	var v any
-	if x == nil || json.Unmarshal(x.definition, &s) != nil || json.Unmarshal(result, &v) != nil {
+	if x == nil || len(result) == 0 {
 		return
 	}
-	if why := s.OutputSchema.matches(v); why != "" {
-		d.T.Errorf("%s: the result does not match the output schema: %s\n%s", tool, why, result)
+	schema, known := outputSchemas.Load(tool)
+	if !known {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(x.definition))
+		c := jsonschema.NewCompiler()
+		if err = errors.Join(err, c.AddResource("tool", doc)); err == nil {
+			schema, err = c.Compile("tool#/outputSchema")
+		}
+		if err != nil {
+			d.T.Errorf("%s: %v", tool, err)
+			return
+		}
+		outputSchemas.Store(tool, schema)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(result))
+	if err == nil {
+		err = schema.(*jsonschema.Schema).Validate(v)
+	}
+	if err != nil {
+		d.T.Errorf("%s: the result does not match the output schema: %v\n%s", tool, err, result)
 	}
 }
 
