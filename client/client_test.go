@@ -176,21 +176,6 @@ func TestClockIsCorrected(t *testing.T) {
 	}
 }
 
-// TestLostWriteIsNotRepeated tests that a write whose response is lost is sent once.
-func TestLostWriteIsNotRepeated(t *testing.T) {
-	var calls atomic.Int64
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		calls.Add(1)
-		panic(http.ErrAbortHandler)
-	}))
-	defer s.Close()
-	c := New(s.URL, "k", make([]byte, schemas.SecretLen))
-	var refused *Error
-	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 1)); err == nil || errors.As(err, &refused) || calls.Load() != 1 {
-		t.Errorf("%v after %d calls", err, calls.Load())
-	}
-}
-
 // TestReplacedKey tests that a client whose key was replaced reads it once more after a 401, uses it from then
 // on, and does not ask again for a request whose key has not changed.
 func TestReplacedKey(t *testing.T) {

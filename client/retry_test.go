@@ -104,6 +104,7 @@ func TestRetryRules(t *testing.T) {
 		{"a placement that was not executed", place, nil, []string{"shed", "draining", placed}, "", 3, false},
 		{"a cancel that was not executed", cancel, nil, []string{"shed", done}, "", 2, false},
 		{"a placement of unknown outcome", place, nil, []string{"sequencing_timeout", placed}, "sequencing_timeout", 1, true},
+		{"a lost placement", place, nil, []string{"lost", placed}, "transport", 1, true},
 		{"a placement of unknown outcome with RepeatPlacements", place, []Option{RepeatPlacements()}, []string{"sequencing_timeout", "lost", placed}, "", 3, false},
 		{"a cancel of unknown outcome", cancel, []Option{RepeatPlacements()}, []string{"sequencing_timeout", done}, "sequencing_timeout", 1, true},
 		{"a cancel by client_order_id of unknown outcome", cancelByClientID, []Option{RepeatPlacements()}, []string{"sequencing_timeout", done}, "sequencing_timeout", 1, true},

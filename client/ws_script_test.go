@@ -130,37 +130,21 @@ func (f *streamRecorder) bookIsNow(seq schemas.U64, want string) {
 	}
 }
 
-// TestGapInABook tests that a gap requests one snapshot, also when the request is rate
-// limited, and that deltas before the snapshot are not applied.
-func TestGapInABook(t *testing.T) {
-	f := streamOf(t, []string{"orderbook_delta"}, func(s *scriptedConn) {
-		s.expect(subscribeBook)
-		s.send(bookIs, bookAt(10, 0, 1, "[[4700,1]]"), deltaAt(11, 10, 1, 4600, 5), deltaAt(13, 12, 1, 4500, 7), deltaAt(14, 13, 1, 4400, 8))
-		s.expect(`{"id":2,` + getSnapshot)
-		s.send(`{"id":2,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"1"}}`)
-		s.expect(`{"id":2,` + getSnapshot)
-		s.send(`{"id":2,"type":"ok","msg":{"sid":1,"market_ids":[1]}}`, bookAt(14, 14, 1, "[[4700,1],[4500,7]]"), deltaAt(15, 14, 1, 4500, 0))
-		s.expectIdle()
-	})
-	f.bookIsNow(15, "1 [[4700 1]]")
-	f.stop()
-	if err := f.ended(); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
 // TestNewGeneration tests that a snapshot begins a generation, and that a delta of a
-// generation without a snapshot is a gap.
+// generation without a snapshot is a gap. The gap requests one snapshot, also when the
+// request is rate limited and more deltas arrive.
 func TestNewGeneration(t *testing.T) {
 	f := streamOf(t, []string{"orderbook_delta"}, func(s *scriptedConn) {
 		s.expect(subscribeBook)
-		s.send(bookIs, bookAt(10, 0, 1, "[[4700,1]]"), bookAt(20, 10, 2, "[]"), deltaAt(21, 20, 2, 5000, 3), deltaAt(31, 21, 3, 4000, 1))
+		s.send(bookIs, bookAt(10, 0, 1, "[[4700,1]]"), bookAt(20, 10, 2, "[]"), deltaAt(21, 20, 2, 5000, 3), deltaAt(31, 21, 3, 4000, 1), deltaAt(32, 31, 3, 4100, 1))
 		s.expect(`{"id":2,` + getSnapshot)
-		s.send(bookAt(31, 31, 3, "[[4000,1]]"), deltaAt(32, 31, 3, 3900, 2))
+		s.send(`{"id":2,"type":"error","msg":{"code":9,"name":"rate_limited","retry_after_ms":"1"}}`)
+		s.expect(`{"id":2,` + getSnapshot)
+		s.send(bookAt(32, 32, 3, "[[4000,1]]"), deltaAt(33, 32, 3, 3900, 2))
 		s.expectIdle()
 	})
-	f.bookIsNow(32, "3 [[4000 1] [3900 2]]")
-	if n := len(f.messages("orderbook_delta")); n != 3 {
+	f.bookIsNow(33, "3 [[4000 1] [3900 2]]")
+	if n := len(f.messages("orderbook_delta")); n != 4 {
 		t.Errorf("%d deltas were delivered", n)
 	}
 	f.stop()
@@ -203,57 +187,6 @@ func (f *streamRecorder) wants(cash ...int) {
 		if !strings.Contains(got[i], fmt.Sprintf(`"cash":"%d"`, c)) {
 			f.t.Errorf("event %d is %s, not %d", i, got[i], c)
 		}
-	}
-}
-
-// TestGapInTheAccount tests that a missing event ends the connection, and that the next
-// connection delivers it.
-func TestGapInTheAccount(t *testing.T) {
-	f := streamOf(t, []string{"user"},
-		func(s *scriptedConn) {
-			s.expect(subscribeUser)
-			s.send(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(9, 8, 103))
-			s.expectIdle()
-		},
-		func(s *scriptedConn) {
-			s.expect(userSince("5")) // events of 6 may be missing
-			s.send(userIsResumed, balanceAt(6, 0, 101), balanceAt(8, 6, 102), balanceAt(9, 8, 103))
-			s.expectIdle()
-		})
-	f.until("the last", func() bool { a, _ := f.Account(); return a.Cash == 103 })
-	f.stop()
-	_ = f.ended()
-	f.wants(101, 102, 103)
-}
-
-// TestNotResumed tests that a snapshot replaces the account if the venue cannot resume,
-// and that the next connection resumes from the snapshot.
-func TestNotResumed(t *testing.T) {
-	f := streamOf(t, []string{"user"},
-		func(s *scriptedConn) {
-			s.expect(subscribeUser)
-			s.send(userIs, accountAt(5, 0, 100), balanceAt(6, 5, 101), balanceAt(7, 6, 102))
-			s.closes(1012)
-		},
-		func(s *scriptedConn) {
-			s.expect(userSince("6"))
-			s.send(userIs, accountAt(9000, 0, 500))
-			s.closes(1012)
-		},
-		func(s *scriptedConn) {
-			s.expect(userSince("9000"))
-			s.send(userIsResumed, balanceAt(9001, 0, 501))
-			s.expectIdle()
-		})
-	f.until("the last", func() bool { a, _ := f.Account(); return a.Cash == 501 })
-	if a, _ := f.Account(); a.Seq != 9001 {
-		t.Errorf("seq %d", a.Seq)
-	}
-	f.stop()
-	_ = f.ended()
-	f.wants(101, 102, 501)
-	if n := len(f.messages("user_snapshot")); n != 2 {
-		t.Errorf("%d snapshots", n)
 	}
 }
 
