@@ -86,16 +86,22 @@ func TestWebSocketEnds(t *testing.T) {
 
 // TestHalfOpenBeforeTheHandshake connects to a server that never answers.
 func TestHalfOpenBeforeTheHandshake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transport, stop := adaptertest.ServeNothing()
-		defer stop()
-		start := time.Now()
-		o := Options{HTTP: transport}
-		err := New(plain(anywhere), o).Run(t.Context(), nil)
-		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != dialTimeout {
-			t.Errorf("%v after %s", err, took)
-		}
-	})
+	for _, c := range []struct {
+		url   string
+		want  error
+		after time.Duration
+	}{{anywhere, context.DeadlineExceeded, dialTimeout}, {stream, ErrStalled, stallTimeout}} {
+		synctest.Test(t, func(t *testing.T) {
+			transport, stop := adaptertest.ServeNothing()
+			defer stop()
+			start := time.Now()
+			l := New(plain(c.url), Options{HTTP: transport})
+			err := l.Run(t.Context(), nil)
+			if took := time.Since(start); !errors.Is(err, c.want) || took != c.after || l.Counts() != (feeds.Counts{}) {
+				t.Errorf("%s: %v after %s", c.url, err, took)
+			}
+		})
+	}
 }
 
 // TestHalfOpenAfterTheHandshake connects to a server that stops reading, so that the
@@ -226,18 +232,21 @@ func TestPosterReconnects(t *testing.T) {
 	})
 }
 
-// TestTLSError connects to a server with an untrusted certificate.
+// TestTLSError connects to a server with an untrusted certificate, and to one without TLS.
 func TestTLSError(t *testing.T) {
-	requested := false
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requested = true }))
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the server received a request") })
+	s, unencrypted := httptest.NewUnstartedServer(handler), httptest.NewServer(handler)
+	defer unencrypted.Close()
 	s.Config.ErrorLog = quiet
 	s.StartTLS()
 	defer s.Close()
 	for _, scheme := range []string{"wss", "https"} {
-		l := New(plain(strings.Replace(s.URL, "https", scheme, 1)), Options{})
-		err := l.Run(t.Context(), nil)
-		if err == nil || !strings.Contains(err.Error(), "certificate") || requested || l.Counts().Messages != 0 {
-			t.Errorf("%s: %v", scheme, err)
+		for url, want := range map[string]string{s.URL: "certificate", unencrypted.URL: "HTTP response to HTTPS client"} {
+			_, address, _ := strings.Cut(url, ":")
+			l := New(plain(scheme+":"+address), Options{})
+			if err := l.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) || l.Counts() != (feeds.Counts{}) {
+				t.Errorf("%s: %v, want %s", scheme, err, want)
+			}
 		}
 	}
 }

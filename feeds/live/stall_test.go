@@ -2,13 +2,9 @@ package live
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +12,6 @@ import (
 	"github.com/coder/websocket"
 
 	"duplex/core"
-	"duplex/feeds"
 	"duplex/feeds/adapter"
 	"duplex/feeds/adapter/adaptertest"
 )
@@ -64,40 +59,4 @@ func TestStall(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestHalfOpen(t *testing.T) {
-	for name, v := range venueScripts {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				transport, stop := adaptertest.ServeNothing()
-				defer stop()
-				start := time.Now()
-				l := adapter.New(v.codec("ws://venue.test"), adapter.Options{HTTP: transport})
-				err := l.Run(t.Context(), nil)
-				if took := time.Since(start); err == nil || took != 10*time.Second || l.Counts() != (feeds.Counts{}) {
-					t.Errorf("%v after %s", err, took)
-				}
-			})
-		})
-	}
-}
-
-// TestTLSError connects to a server with an untrusted certificate, and to one without TLS.
-func TestTLSError(t *testing.T) {
-	eachVenue(t, func(t *testing.T, v venueScript) {
-		handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the server received a request") })
-		s := httptest.NewUnstartedServer(handler)
-		s.Config.ErrorLog = log.New(io.Discard, "", 0)
-		s.StartTLS()
-		defer s.Close()
-		plain := httptest.NewServer(handler)
-		defer plain.Close()
-		for _, c := range []struct{ url, want string }{{s.URL, "certificate"}, {strings.Replace(plain.URL, "http", "https", 1), "HTTP response to HTTPS client"}} {
-			l := adapter.New(v.codec(c.url), adapter.Options{HTTP: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}})
-			if err := l.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), c.want) || l.Counts() != (feeds.Counts{}) {
-				t.Errorf("%v, want %s", err, c.want)
-			}
-		}
-	})
 }

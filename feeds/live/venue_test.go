@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -21,7 +19,6 @@ import (
 	"duplex/core/feed"
 	"duplex/feeds"
 	"duplex/feeds/adapter"
-	"duplex/feeds/adapter/adaptertest"
 )
 
 // now is the time of these tests.
@@ -370,50 +367,6 @@ func TestFlood(t *testing.T) {
 		}
 		if tick, gap := x.Tick(l.Feed(), now.UnixNano()); gap != feed.NoGap || tick.Price != 65000e8 || tick.Count != 1 {
 			t.Errorf("%+v", tick)
-		}
-	})
-}
-
-// TestPosterReconnects checks that a Poster reconnects and subscribes again after a cut.
-// The backoff passes in virtual time.
-func TestPosterReconnects(t *testing.T) {
-	for name, v := range venueScripts {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &scriptedVenue{t: t, v: v, scripts: [][]string{{v.price("100", now, 1)}, {v.price("101", now, 1), v.price("102", now.Add(time.Second), 2)}}}
-				transport, closeServer := adaptertest.Serve(s.serve)
-				defer closeServer()
-				l := adapter.New(v.codec("ws://venue.test"), adapter.Options{HTTP: transport, Now: func() time.Time { return now }})
-				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-				defer stop()
-				p, err := feeds.NewPoster(func(context.Context, core.Command) error { return nil }, ended{l, 3, stop})
-				if err != nil {
-					t.Fatal(err)
-				}
-				started := time.Now()
-				p.Now = func() time.Time { return now.Add(time.Since(started)) }
-				p.Run(ctx)
-				st := p.States()[0]
-				if st.Source.Price != 102e8 || st.Reconnects() < 1 || st.Counts.Values[feeds.NotDropped] < 3 || st.Dropped() != 0 {
-					t.Errorf("%+v", st)
-				}
-			})
-		})
-	}
-}
-
-// ended calls stop after its source has passed on the given number of prices.
-type ended struct {
-	*adapter.Adapter
-	prices uint64
-	stop   func()
-}
-
-func (e ended) Run(ctx context.Context, out func(core.Price, time.Time)) error {
-	return e.Adapter.Run(ctx, func(p core.Price, at time.Time) {
-		out(p, at)
-		if e.Counts().Values[feeds.NotDropped] >= e.prices {
-			e.stop()
 		}
 	})
 }
