@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -26,9 +25,18 @@ import (
 // ask sends one request unsigned and returns status and body.
 func ask(t *testing.T, method, url string, header ...string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequest(method, url, nil)
+	return send(t, method, url, "", header...)
+}
+
+// send is ask with a body.
+func send(t *testing.T, method, url, body string, header ...string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
 	}
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -151,22 +159,11 @@ func TestNoSecretAnywhere(t *testing.T) {
 		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	operator := []string{"Authorization", "Bearer " + h.OperatorToken()}
-	post := func(path, body string, into any) {
-		t.Helper()
-		r, err := http.NewRequest("POST", h.AdminURL()+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set(operator[0], operator[1])
-		if err := doJSON(r, into); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var user schemas.NewUser
 	var key schemas.NewKey
-	post("/admin/users", `{"name":"alice","reason":"test"}`, &user)
-	post("/admin/users/1/keys", `{"label":"desk"}`, &key)
-	post("/admin/users/1/deposits", `{"deposit_id":"d","amount":"100000"}`, nil)
+	with(t, h.OperatorToken(), "POST", h.AdminURL()+"/admin/users", `{"name":"alice","reason":"test"}`, &user)
+	with(t, h.OperatorToken(), "POST", h.AdminURL()+"/admin/users/1/keys", `{"label":"desk"}`, &key)
+	with(t, h.OperatorToken(), "POST", h.AdminURL()+"/admin/users/1/deposits", `{"deposit_id":"d","amount":"100000"}`, nil)
 	said := &bytes.Buffer{}
 	keep := func(_ int, body string) { said.WriteString(body) }
 	secret, err := hex.DecodeString(key.Secret)
@@ -221,19 +218,6 @@ func TestNoSecretAnywhere(t *testing.T) {
 			t.Errorf("%s is in %v", name, where)
 		}
 	}
-}
-
-func doJSON(r *http.Request, into any) error {
-	resp, err := http.DefaultClient.Do(r.WithContext(context.Background()))
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil || into == nil {
-		return err
-	}
-	return json.Unmarshal(b, into)
 }
 
 func stamp() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) }

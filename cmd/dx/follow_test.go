@@ -396,24 +396,7 @@ func (c *clusterTrial) readsGoOn(reader *client.Client, d time.Duration) {
 // send sends a request with a bearer token.
 func (c *clusterTrial) send(method, url, body, token string) (status int, text string) {
 	c.Helper()
-	r, err := http.NewRequestWithContext(c.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		c.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		c.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
+	return send(c.T, method, url, body, "Authorization", "Bearer "+token)
 }
 
 // accountToken gives an account a new account token.

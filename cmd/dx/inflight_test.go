@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,12 +19,14 @@ import (
 // with sends a request with a bearer token to another listener and requires a 2xx.
 func with(t *testing.T, bearer, method, url, body string, into any) {
 	t.Helper()
-	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+	status, text := send(t, method, url, body, "Authorization", "Bearer "+bearer)
+	if status < 200 || status > 299 {
+		t.Fatalf("%s %s: %d %s", method, url, status, text)
 	}
-	r.Header.Set("Authorization", "Bearer "+bearer)
-	if err := doJSON(r, into); err != nil {
+	if into == nil {
+		return
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,26 +19,6 @@ import (
 
 const operations = "../../docs/operations"
 
-// readMetrics reads the metrics of a venue.
-func readMetrics(t *testing.T, admin, token string) string {
-	t.Helper()
-	req, err := http.NewRequest("GET", admin+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	page, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(page)
-}
-
 // TestAlertsAndDashboardNameWhatThereIs checks that the alerts and the dashboard use only metrics that
 // /metrics of a single machine has, but for those of a cluster.
 func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
@@ -53,7 +31,8 @@ func TestAlertsAndDashboardNameWhatThereIs(t *testing.T) {
 		_ = ws.CloseNow()
 		t.Error("a handshake without a key")
 	}
-	there := metricNames(readMetrics(t, p.dev.Admin, p.dev.OperatorToken))
+	_, page := ask(t, "GET", p.dev.Admin+"/metrics", "Authorization", "Bearer "+p.dev.OperatorToken)
+	there := metricNames(page)
 	checkMetricsAsked(t, there, 30, func(name string) bool { return !strings.HasPrefix(name, clusterMetrics) })
 }
 
@@ -65,7 +44,9 @@ func TestClusterAlerts(t *testing.T) {
 	f := c.follow()
 	f.start(0)
 	f.waitState("serving")
-	there := metricNames(readMetrics(t, c.url(0, 8082), clusterOperator) + readMetrics(t, f.url(8082), clusterOperator))
+	_, member := c.send("GET", c.url(0, 8082)+"/metrics", "", clusterOperator)
+	_, follower := c.send("GET", f.url(8082)+"/metrics", "", clusterOperator)
+	there := metricNames(member + follower)
 	checkMetricsAsked(t, there, 15, func(name string) bool { return strings.HasPrefix(name, clusterMetrics) })
 	for _, name := range []string{"archive_unsynced_bytes", "compacted_number", "follow_streams", "follow_cut_total"} {
 		if !there[clusterMetrics+name] {

@@ -3,8 +3,8 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/signal"
@@ -45,8 +45,13 @@ func (p *process) action() (core.UserID, error) {
 		return 0, err
 	}
 	r.Header.Set("Authorization", "Bearer "+p.dev.OperatorToken)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
 	var user schemas.NewUser
-	err = doJSON(r, &user)
+	err = json.NewDecoder(resp.Body).Decode(&user)
 	return core.UserID(user.UserID), err
 }
 
@@ -91,14 +96,10 @@ func (p *process) signaledUnderLoad(s syscall.Signal) {
 	}
 	again.t = p.t
 	defer again.signaled(syscall.SIGTERM)
-	r, err := http.NewRequest("GET", fmt.Sprintf("%s/admin/users/%d", again.dev.Admin, answered.Load()), nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+again.dev.OperatorToken)
 	var user schemas.User
-	if err := doJSON(r, &user); err != nil || uint32(user.UserID) != answered.Load() {
-		p.t.Errorf("account %d was answered before %v; now: %+v, %v", answered.Load(), s, user, err)
+	with(p.t, again.dev.OperatorToken, "GET", fmt.Sprintf("%s/admin/users/%d", again.dev.Admin, answered.Load()), "", &user)
+	if uint32(user.UserID) != answered.Load() {
+		p.t.Errorf("account %d was answered before %v; now: %+v", answered.Load(), s, user)
 	}
 }
 
@@ -178,21 +179,11 @@ func TestLogReaders(t *testing.T) {
 			p := startWith(t, log, "env", "DX_DIPSUTE=7s") // the first line is that nothing reads it
 			for dropped := false; !dropped; {
 				p.actions(50)
-				r, err := http.NewRequest("GET", p.dev.Admin+"/metrics", nil)
-				if err != nil {
-					t.Fatal(err)
+				_, text := ask(t, "GET", p.dev.Admin+"/metrics", "Authorization", "Bearer "+p.dev.OperatorToken)
+				if !strings.Contains(text, "\nduplex_log_dropped_total ") {
+					t.Fatal("no metric")
 				}
-				r.Header.Set("Authorization", "Bearer "+p.dev.OperatorToken)
-				resp, err := http.DefaultClient.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				text, err := io.ReadAll(resp.Body)
-				resp.Body.Close()
-				if err != nil || !strings.Contains(string(text), "\nduplex_log_dropped_total ") {
-					t.Fatalf("no metric, %v", err)
-				}
-				dropped = !strings.Contains(string(text), "\nduplex_log_dropped_total 0\n")
+				dropped = !strings.Contains(text, "\nduplex_log_dropped_total 0\n")
 			}
 			p.signaledUnderLoad(syscall.SIGTERM)
 		})
