@@ -26,15 +26,17 @@ func newClusterTrial(t *testing.T, n int) *clusterTrial {
 }
 
 // startSingle starts a venue of a single machine on the address and the data of a node.
-func (c *clusterTrial) startSingle(i int) {
+func (c *clusterTrial) startSingle(i int, more ...string) {
 	c.Helper()
 	path, err := binary()
 	if err != nil {
 		c.Fatal(err)
 	}
 	m := &memberProcess{logs: &logbuffer.Buffer{}, done: make(chan error, 1)}
-	m.cmd = exec.Command(path, "serve", "--api", c.address(i, 8080), "--portal", c.address(i, 8081), "--admin", c.address(i, 8082),
-		"--data", c.data(i), "--oracle", "manual", "--mirror", "off")
+	m.cmd = exec.Command(path, append([]string{
+		"serve", "--api", c.address(i, 8080), "--portal", c.address(i, 8081), "--admin", c.address(i, 8082),
+		"--data", c.data(i), "--oracle", "manual", "--mirror", "off",
+	}, more...)...)
 	m.cmd.Env = append(os.Environ(), "DX_MASTER_KEY="+clusterMasterKey, "DX_OPERATOR_TOKEN="+clusterOperator)
 	m.cmd.Stderr, m.cmd.Stdout = m.logs, m.logs
 	if err := m.cmd.Start(); err != nil {

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	"duplex/internal/logbuffer"
-	"duplex/schemas"
 )
 
 // TestClusterFollowers runs eight followers of three members under load. One follower stands still, a
@@ -22,20 +17,10 @@ func TestClusterFollowers(t *testing.T) {
 	c := startCluster(t, loadRates...)
 	first := c.follow() // makes the certificate that all of them use
 	followers := []*followerOf{}
-	start := func(k int) {
-		f := followers[k]
-		name := fmt.Sprint("f", k)
-		from := c.address(k%3, 7001) + "," + c.address((k+1)%3, 7001)
-		p := memberProcess{cmd: f.command(from, "--name", name, "--data", filepath.Join(c.dir, name)), logs: &logbuffer.Buffer{}, done: make(chan error, 1)}
-		p.cmd.Stdout, p.cmd.Stderr = p.logs, p.logs
-		if err := p.cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		go func() { p.done <- p.cmd.Wait() }()
-		f.process = p
-	}
+	start := func(k int) { followers[k].start(k%3, (k+1)%3) }
 	for k := range count {
-		f := &followerOf{clusterTrial: c, host: strings.TrimSuffix(first.host, ".9") + fmt.Sprint(".", 20+k)}
+		name := fmt.Sprint("f", k)
+		f := &followerOf{clusterTrial: c, host: strings.TrimSuffix(first.host, ".9") + fmt.Sprint(".", 20+k), args: []string{"--name", name, "--data", filepath.Join(c.dir, name)}}
 		followers = append(followers, f)
 		t.Cleanup(func() {
 			if t.Failed() && f.process.logs != nil {
@@ -73,23 +58,8 @@ func TestClusterFollowers(t *testing.T) {
 	}
 	l.stop()
 	l.compare()
-	for k, f := range followers {
-		var state, want schemas.AdminState
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-			_, text := c.send("GET", f.url(8082)+"/admin/state", "", clusterOperator)
-			if err := json.Unmarshal([]byte(text), &state); err != nil {
-				t.Fatal(text, err)
-			}
-			if _, err := c.admin(t.Context(), 0, "GET", "/admin/state", nil, &want); err != nil {
-				t.Fatal(err)
-			}
-			if state.Seq == want.Seq {
-				break
-			}
-		}
-		if state.Seq != want.Seq || state.StateHash != want.StateHash {
-			t.Errorf("follower %d has %s at seq %d, a member %s at seq %d", k, state.StateHash, state.Seq, want.StateHash, want.Seq)
-		}
+	for _, f := range followers {
+		f.waitEqual(0)
 	}
 	for k, f := range followers {
 		f.kill()

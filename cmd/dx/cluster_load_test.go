@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"duplex/cmd/dx/load"
-	"duplex/internal/logbuffer"
 	"duplex/schemas"
 )
 
@@ -40,8 +37,9 @@ func TestClusterThroughput(t *testing.T) {
 	for i := range c.members {
 		c.waitServing(i)
 	}
-	single, _ := c.serveSingle(rates...)
-	for _, address := range []string{c.url(0, 8082), single + ":8082"} {
+	c.members = append(c.members, &memberProcess{})
+	c.startSingle(3, rates...)
+	for _, address := range []string{c.url(0, 8082), c.url(3, 8082)} {
 		c.keepPrices(address)
 	}
 	members := []string{c.url(0, 8080), c.url(1, 8080), c.url(2, 8080)}
@@ -51,10 +49,10 @@ func TestClusterThroughput(t *testing.T) {
 		urls, admin []string
 		batch       int
 	}{
-		{"single machine", []string{single + ":8080"}, []string{single + ":8082"}, 1},
+		{"single machine", []string{c.url(3, 8080)}, []string{c.url(3, 8082)}, 1},
 		{"spread over three members", members, admins, 1},
 		{"one member", members[:1], admins[:1], 1},
-		{"single machine, batches of 20", []string{single + ":8080"}, []string{single + ":8082"}, 20},
+		{"single machine, batches of 20", []string{c.url(3, 8080)}, []string{c.url(3, 8082)}, 20},
 		{"spread, batches of 20", members, admins, 20},
 		{"one member, batches of 20", members[:1], admins[:1], 20},
 	}
@@ -82,37 +80,6 @@ func TestClusterThroughput(t *testing.T) {
 		t.Logf("%-30s %8.0f orders/s (%.2f)  p50 %6.2f ms (%.1f)  p99 %6.2f ms (%.1f)", k.name, median(k.name, rate), median(k.name, rate)/median(base, rate),
 			median(k.name, p50), median(k.name, p50)/median(base, p50), median(k.name, p99), median(k.name, p99)/median(base, p99))
 	}
-}
-
-// serveSingle starts a single machine beside the members and returns its URL without a port, and its
-// process.
-func (c *clusterTrial) serveSingle(more ...string) (url string, pid int) {
-	c.Helper()
-	path, err := binary()
-	if err != nil {
-		c.Fatal(err)
-	}
-	host := strings.TrimSuffix(c.hosts[0], ".1") + ".100"
-	args := append([]string{
-		"serve", "--api", host + ":8080", "--portal", host + ":8081", "--admin", host + ":8082",
-		"--data", filepath.Join(c.dir, "single"), "--oracle", "manual", "--mirror", "off",
-	}, more...)
-	cmd, logs := exec.Command(path, args...), &logbuffer.Buffer{}
-	cmd.Env = append(os.Environ(), "DX_MASTER_KEY="+clusterMasterKey, "DX_OPERATOR_TOKEN="+clusterOperator)
-	cmd.Stderr, cmd.Stdout = logs, logs
-	if err := cmd.Start(); err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(func() {
-		if err := cmd.Process.Kill(); err != nil {
-			c.Error(err)
-		}
-		_ = cmd.Wait() // it was killed
-		if c.Failed() {
-			c.Log("single machine: ", withoutActions(logs.String()))
-		}
-	})
-	return "http://" + host, cmd.Process.Pid
 }
 
 // keepPrices posts a price of BTC each second until the test ends, so that rounds trade, and returns

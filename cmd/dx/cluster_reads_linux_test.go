@@ -29,17 +29,18 @@ func TestClusterReads(t *testing.T) {
 	f := c.follow()
 	f.start(0, 1, 2)
 	f.waitState("serving")
-	singleURL, single := c.serveSingle()
-	for _, admin := range []string{c.url(0, 8082), singleURL + ":8082"} {
+	c.members = append(c.members, &memberProcess{})
+	c.startSingle(3)
+	for _, admin := range []string{c.url(0, 8082), c.url(3, 8082)} {
 		c.keepPrices(admin)
 	}
-	keys, singleKeys := c.readKeys(c.url(0, 8082)), c.readKeys(singleURL+":8082")
+	keys, singleKeys := c.readKeys(c.url(0, 8082)), c.readKeys(c.url(3, 8082))
 	nodes := []struct {
 		name, api string
 		pid       int
 		keys      []schemas.NewKey
 	}{
-		{"single machine", singleURL + ":8080", single, singleKeys},
+		{"single machine", c.url(3, 8080), c.members[3].cmd.Process.Pid, singleKeys},
 		{"member a", c.url(0, 8080), c.members[0].cmd.Process.Pid, keys},
 		{"member b", c.url(1, 8080), c.members[1].cmd.Process.Pid, keys},
 		{"member c", c.url(2, 8080), c.members[2].cmd.Process.Pid, keys},

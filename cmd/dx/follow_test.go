@@ -107,6 +107,27 @@ func (f *followerOf) waitState(state string) {
 	f.Fatalf("the follower is never %s: %s", state, last)
 }
 
+// waitEqual waits until the follower has the seq of a member, and compares their states.
+func (f *followerOf) waitEqual(i int) {
+	f.Helper()
+	var state, want schemas.AdminState
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		status, text := f.send("GET", f.url(8082)+"/admin/state", "", clusterOperator)
+		if err := json.Unmarshal([]byte(text), &state); err != nil {
+			f.Fatal(status, text, err)
+		}
+		if _, err := f.admin(f.Context(), i, "GET", "/admin/state", nil, &want); err != nil {
+			f.Fatal(err)
+		}
+		if state.Seq == want.Seq {
+			break
+		}
+	}
+	if state.Seq != want.Seq || state.StateHash != want.StateHash {
+		f.Errorf("the follower at %s has %s at seq %d, a member %s at seq %d", f.host, state.StateHash, state.Seq, want.StateHash, want.Seq)
+	}
+}
+
 // as returns a client of a base URL with the key of the trader.
 func (c *clusterTrial) as(base string, key schemas.NewKey, options ...client.Option) *client.Client {
 	c.Helper()
@@ -265,22 +286,7 @@ func TestFollow(t *testing.T) {
 	l.stop()
 	deposits += l.deposits
 	check(2)
-	var state, want schemas.AdminState
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		status, text := c.send("GET", f.url(8082)+"/admin/state", "", clusterOperator)
-		if err := json.Unmarshal([]byte(text), &state); err != nil {
-			t.Fatal(status, text, err)
-		}
-		if _, err := c.admin(t.Context(), 2, "GET", "/admin/state", nil, &want); err != nil {
-			t.Fatal(err)
-		}
-		if state.Seq == want.Seq {
-			break
-		}
-	}
-	if state.Seq != want.Seq || state.StateHash != want.StateHash {
-		t.Errorf("the follower has %s at seq %d, a member %s at seq %d", state.StateHash, state.Seq, want.StateHash, want.Seq)
-	}
+	f.waitEqual(2)
 	if _, page := c.send("GET", f.url(8082)+"/metrics", "", clusterOperator); !strings.Contains(page, "duplex_cluster_follow_lag_groups 0\n") || !strings.Contains(page, "duplex_cluster_follow_beat_age_seconds 0.") {
 		t.Error("the metrics of a follower are missing")
 	}

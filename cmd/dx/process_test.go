@@ -218,7 +218,7 @@ func (s *sharedVenue) end() error {
 	if s.p == nil {
 		return nil
 	}
-	return s.p.end()
+	return s.p.end(syscall.SIGTERM)
 }
 
 // devFile makes the commands of this test use the venue.
@@ -238,13 +238,18 @@ func (p *process) kill() {
 // stop sends SIGTERM and requires exit code 0 in time.
 func (p *process) stop() {
 	p.t.Helper()
-	if err := p.end(); err != nil {
-		p.t.Error(err)
+	p.stopBy(syscall.SIGTERM)
+}
+
+func (p *process) stopBy(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.end(s); err != nil {
+		p.t.Errorf("%v: %v", s, err)
 	}
 }
 
-func (p *process) end() error {
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+func (p *process) end(s syscall.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil {
 		return err
 	}
 	const limit = time.Minute // the rule is 10 s (docs/rules/operation.md#stopping); the machine may be busy

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"duplex/core"
 	"duplex/schemas"
@@ -88,34 +87,18 @@ func (p *process) signaledUnderLoad(s syscall.Signal) {
 		})
 	}
 	<-loaded
-	p.signaled(s)
+	p.stopBy(s)
 	load.Wait()
 	again, err := startAt(p.data, filepath.Join(p.t.TempDir(), "dev.json"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	again.t = p.t
-	defer again.signaled(syscall.SIGTERM)
+	defer again.stop()
 	var user schemas.User
 	with(p.t, again.dev.OperatorToken, "GET", fmt.Sprintf("%s/admin/users/%d", again.dev.Admin, answered.Load()), "", &user)
 	if uint32(user.UserID) != answered.Load() {
 		p.t.Errorf("account %d was answered before %v; now: %+v", answered.Load(), s, user)
-	}
-}
-
-// signaled stops the venue with a signal and requires the exit code 0.
-func (p *process) signaled(s syscall.Signal) {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
-	select {
-	case err := <-p.done:
-		if err != nil {
-			p.t.Errorf("%v: dx ended: %v", s, err)
-		}
-	case <-time.After(time.Minute): // the rule is 10 s (docs/rules/operation.md#stopping); the machine may be busy
-		p.t.Errorf("%v: dx did not stop", s)
 	}
 }
 
@@ -147,7 +130,7 @@ func TestNohup(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.actions(20)
-	p.signaled(syscall.SIGTERM)
+	p.stop()
 }
 
 // TestLogReaders runs a venue whose log cannot be written: its reader is gone, reads nothing, or the disk is
