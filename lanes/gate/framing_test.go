@@ -12,9 +12,10 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"duplex/feeds/adapter/adaptertest"
 )
 
 // ambiguousIn scans a stream in pieces of a size and returns the ordinal of the request
@@ -162,42 +163,13 @@ func TestClientDisconnect(t *testing.T) {
 	}
 }
 
-// pipes is a listener of synchronous connections: one read of the server returns the bytes
-// of one write of the client, as far as they fit.
-type pipes struct {
-	conns chan net.Conn
-	once  sync.Once
-	done  chan struct{}
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
-// dial returns the client's end of a new connection.
-func (p *pipes) dial(t *testing.T) net.Conn {
-	here, there := net.Pipe()
-	t.Cleanup(func() { _ = here.Close() })
-	p.conns <- there
-	return here
-}
-
 // TestEveryHeadSize sends requests whose heads end, and whose pieces are cut, at every
 // offset around the size of net/http's read buffer. None may be reported as malformed.
 func TestEveryHeadSize(t *testing.T) {
 	const buffer = 4096
 	s := Server(bareGate().Edge(http.NotFoundHandler()), slog.New(slog.DiscardHandler))
 	s.ReadHeaderTimeout, s.ReadTimeout = 0, 0 // however slow the machine is
-	l := newPipes()
+	l := adaptertest.NewWire()                // one read of the server returns the bytes of one write of the client, as far as they fit
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -211,7 +183,10 @@ func TestEveryHeadSize(t *testing.T) {
 		t.Helper()
 		// The long request arrives in two pieces after a short one, then in one piece
 		// between two others.
-		c := l.dial(t)
+		c, err := l.Dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
 		defer c.Close()
 		go func() {
 			for _, piece := range []string{small, text[:cut], text[cut:] + small, small + text + small} {

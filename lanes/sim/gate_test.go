@@ -261,8 +261,8 @@ func (d *simGate) serve(h http.Handler) (*network, *http.Server) {
 func (d *simGate) Cut() {
 	d.server.Close() // returns only errors of the listener, which has none
 	d.admin.Close()
-	d.net.close()
-	d.operatorNet.close()
+	d.net.Close()
+	d.operatorNet.Close()
 }
 
 func (d *simGate) Close() { d.agents.Close() }

@@ -1,80 +1,62 @@
 package sim
 
 import (
-	"errors"
+	"context"
 	"net"
 	"sync"
+
+	"duplex/feeds/adapter/adaptertest"
 )
 
-var errCut = errors.New("the network is closed")
-
-// network is a listener whose connections are pipes.
+// network is a listener whose connections are pipes that can be cut.
 type network struct {
-	calls chan net.Conn
-	over  chan struct{}
+	*adaptertest.Wire
+	over chan struct{} // closed when the network is
 
 	mu   sync.Mutex
-	cut  bool
 	open []net.Conn // the clients' ends, in the order of dial
 }
 
 func newNetwork() *network {
-	return &network{calls: make(chan net.Conn), over: make(chan struct{})}
+	return &network{Wire: adaptertest.NewWire(), over: make(chan struct{})}
 }
 
 // dial connects a client.
 func (n *network) dial() (net.Conn, error) {
-	here, there := net.Pipe()
+	c, err := n.Dial(context.Background(), "", "")
+	if err != nil {
+		return nil, err
+	}
 	n.mu.Lock()
-	if n.cut {
-		n.mu.Unlock()
-		return nil, errCut
+	defer n.mu.Unlock()
+	if n.isCut() {
+		c.Close()
+		return nil, net.ErrClosed
 	}
-	n.open = append(n.open, here)
-	n.mu.Unlock()
-	select {
-	case n.calls <- there:
-		return here, nil
-	case <-n.over:
-		return nil, errCut
-	}
+	n.open = append(n.open, c)
+	return c, nil
 }
 
 // isCut reports whether the network was closed.
 func (n *network) isCut() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.cut
+	select {
+	case <-n.over:
+		return true
+	default:
+		return false
+	}
 }
 
-// close closes every connection and accepts no more.
-func (n *network) close() {
+// Close closes every connection and accepts no more.
+func (n *network) Close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.cut {
-		return
+	if n.isCut() {
+		return nil
 	}
-	n.cut = true
 	close(n.over)
 	for _, c := range n.open {
 		c.Close()
 	}
+	return n.Wire.Close()
 }
-
-// Accept, Close and Addr make it a net.Listener.
-func (n *network) Accept() (net.Conn, error) {
-	select {
-	case c := <-n.calls:
-		return c, nil
-	case <-n.over:
-		return nil, net.ErrClosed
-	}
-}
-
-func (n *network) Close() error   { n.close(); return nil }
-func (n *network) Addr() net.Addr { return addr{} }
-
-type addr struct{}
-
-func (addr) Network() string { return "pipe" }
-func (addr) String() string  { return "pipe" }
