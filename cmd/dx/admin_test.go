@@ -49,14 +49,9 @@ func TestAdmin(t *testing.T) {
 		{"admin audit --cursor x", 1, "bad_cursor"},
 		{"admin users --limit 2", 0, `"user_id":2`},
 	} {
-		code, out, errs := runCommand(strings.Fields(c.args)...)
-		if text := map[bool]string{true: out, false: errs}[c.code == 0]; code != c.code || !strings.Contains(text, c.want) {
-			t.Errorf("%s: exit %d\n%s%s", c.args, code, out, errs)
-		}
+		expectCommand(t, c.code, c.want, strings.Fields(c.args)...)
 	}
 	t.Setenv("DX_ADMIN_URL", p.dev.Admin)
 	t.Setenv("DX_OPERATOR_TOKEN", "wrong")
-	if code, _, errs := runCommand("admin", "state"); code != 1 || !strings.Contains(errs, "unauthorized (401)") {
-		t.Errorf("%d %s", code, errs)
-	}
+	expectCommand(t, 1, "unauthorized (401)", "admin", "state")
 }

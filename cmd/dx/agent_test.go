@@ -135,13 +135,9 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	if strings.Contains(out+errs+string(config), got.Secret) {
 		t.Errorf("the secret is in\n%s%s%s", out, errs, config)
 	}
-	if code, out, errs := runCommand("agent", "key", "private"); code != 1 || !strings.Contains(errs, profile+" exists") {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
+	expectCommand(t, 1, profile+" exists", "agent", "key", "private")
 	with(t, p.account("trader").AccountToken, "DELETE", fmt.Sprintf("%s/agents/%d/keys/%s", p.dev.Portal, made.UserID, made.APIKey), "", nil)
-	if code, out, errs := runCommand("agent", "key", "private", "--scopes", "read"); code != 0 || !strings.Contains(out, "Its key is in "+profile) {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
+	expectCommand(t, 0, "Its key is in "+profile, "agent", "key", "private", "--scopes", "read")
 	if again, err := cli.ReadProfile(profile); err != nil || again.APIKey == got.APIKey || fmt.Sprint(again.Scopes) != "[read]" {
 		t.Errorf("%+v: %v", again, err)
 	}
@@ -153,11 +149,7 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	t.Setenv("DX_ACCOUNT_TOKEN", "wrong")
-	if code, out, errs := runCommand("agent", "list"); code != 1 || !strings.Contains(errs, "unauthorized (401)") {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
+	expectCommand(t, 1, "unauthorized (401)", "agent", "list")
 	t.Setenv("DX_PORTAL_URL", ":8081")
-	if code, out, errs := runCommand("agent", "list"); code != 1 || !strings.Contains(errs, "DX_PORTAL_URL must be an address") {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
+	expectCommand(t, 1, "DX_PORTAL_URL must be an address", "agent", "list")
 }

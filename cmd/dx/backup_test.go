@@ -109,16 +109,10 @@ func TestBackupRefuses(t *testing.T) {
 		{[]string{"restore", damaged, "--data", filepath.Join(t.TempDir(), "new")}, "damaged"},
 		{[]string{"restore", t.TempDir(), "--data", filepath.Join(t.TempDir(), "new")}, "no journal"},
 	} {
-		if code, _, errs := runCommand(x.args...); code != 1 || !strings.Contains(errs, x.want) {
-			t.Errorf("dx %s: %d %s", strings.Join(x.args, " "), code, errs)
-		}
+		expectCommand(t, 1, x.want, x.args...)
 	}
-	if code, out, errs := runCommand("verify", data); code != 0 {
-		t.Errorf("%s%s", out, errs)
-	}
-	if code, out, errs := runCommand("verify", backup); code != 0 {
-		t.Errorf("%s%s", out, errs)
-	}
+	expectCommand(t, 0, "", "verify", data)
+	expectCommand(t, 0, "", "verify", backup)
 }
 
 // flip changes a byte in the middle of what a file has.
@@ -178,9 +172,7 @@ func TestRestoreDrills(t *testing.T) {
 			t.Errorf("%d %s%s", code, out, errs)
 		}
 		removeFile(t, filepath.Join(restored, "journal", journal.SnapshotDir, filepath.Base(list[0])))
-		if code, out, errs := runCommand("verify", restored); code != 0 {
-			t.Errorf("%d %s%s", code, out, errs)
-		}
+		expectCommand(t, 0, "", "verify", restored)
 		checkCash(restored, k, func(o *server.Options) { o.MasterKey = master })
 		removeFile(t, list[0])
 	})

@@ -20,6 +20,20 @@ func runCommand(args ...string) (code int, out, errs string) {
 	return code, o.String(), e.String()
 }
 
+// expectCommand runs a command of dx, and requires its exit code and a text in what it prints: on standard
+// output if it is to succeed, on standard error if not.
+func expectCommand(t *testing.T, code int, text string, args ...string) {
+	t.Helper()
+	got, out, errs := runCommand(args...)
+	printed := errs
+	if code == 0 {
+		printed = out
+	}
+	if got != code || !strings.Contains(printed, text) {
+		t.Errorf("dx %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), got, code, text, out, errs)
+	}
+}
+
 // TestCommands runs the commands of a first session against a venue.
 func TestCommands(t *testing.T) {
 	data := t.TempDir()
@@ -115,23 +129,13 @@ func TestCommands(t *testing.T) {
 	if code != 0 || !strings.Contains(out, `"client_order_id":"7","status":"resting"`) {
 		t.Fatalf("%d %s%s", code, out, errs)
 	}
-	if code, out, errs := runCommand("cancel", id(out)); code != 0 || !strings.Contains(out, `"canceled_qty":3`) {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
+	expectCommand(t, 0, `"canceled_qty":3`, "cancel", id(out))
 	runCommand("order", "buy", "yes", "2", "@1", "--post-only", "--client-order-id", "8", market)
-	if code, out, errs := runCommand("cancel", "--client-order-id", "8"); code != 0 || !strings.Contains(out, `"canceled_qty":2`) {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
+	expectCommand(t, 0, `"canceled_qty":2`, "cancel", "--client-order-id", "8")
 	p.stop()
-	if code, out, errs := runCommand("verify", data); code != 0 || !strings.Contains(out, "state hash") {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
-	if code, _, errs := runCommand("call", "GET", "/v1/time"); code != 1 || !strings.Contains(errs, "refused") {
-		t.Errorf("no venue is running: %d %s", code, errs)
-	}
-	if code, _, errs := runCommand("verify", t.TempDir()); code != 1 || !strings.Contains(errs, "no journal") {
-		t.Errorf("%d %s", code, errs)
-	}
+	expectCommand(t, 0, "state hash", "verify", data)
+	expectCommand(t, 1, "refused", "call", "GET", "/v1/time")
+	expectCommand(t, 1, "no journal", "verify", t.TempDir())
 }
 
 // A flipped byte is reported with its seq, file and offset.

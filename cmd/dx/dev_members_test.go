@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -105,11 +104,7 @@ func TestDevMembers(t *testing.T) {
 		t.Error("nothing was answered without member c")
 	}
 	for args, want := range map[string]string{"2": "three or five", "4": "three or five", "0": "three or five"} {
-		if code, _, errs := runCommand("dev", "--members", args, "--dev-file", devFile); code != 2 || !strings.Contains(errs, want) {
-			t.Errorf("--members %s: %d %s", args, code, errs)
-		}
+		expectCommand(t, 2, want, "dev", "--members", args, "--dev-file", devFile)
 	}
-	if code, _, errs := runCommand("dev", "--node", "a"); code != 2 || !strings.Contains(errs, "--node") {
-		t.Errorf("--node: %d %s", code, errs)
-	}
+	expectCommand(t, 2, "--node", "dev", "--node", "a")
 }

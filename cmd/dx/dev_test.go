@@ -25,9 +25,7 @@ func TestNoiseTrades(t *testing.T) {
 	p.stop()
 	p = start(t, data)
 	p.stop()
-	if code, _, errs := runCommand("verify", data); code != 0 {
-		t.Errorf("%d %s", code, errs)
-	}
+	expectCommand(t, 0, "", "verify", data)
 }
 
 // The banner says who trades besides the user, and which flag leaves them out.

@@ -25,10 +25,7 @@ func TestExport(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	want := func(code int, text string, args ...string) {
 		t.Helper()
-		got, out, errs := runCommand(append([]string{"export"}, args...)...)
-		if got != code || !strings.Contains(out+errs, text) {
-			t.Errorf("dx export %s: exit %d\n%s%s", strings.Join(args, " "), got, out, errs)
-		}
+		expectCommand(t, code, text, append([]string{"export"}, args...)...)
 	}
 	want(0, "wrote 2 rows in 1 file to ", "fills", "--data", data, "--out", dir)
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))

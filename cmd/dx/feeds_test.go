@@ -259,8 +259,6 @@ func TestFeedsRefuse(t *testing.T) {
 		{"dev --min-sources gold=2" + data, "--min-sources: gold has 1 sources"},
 		{"dev --replay-speed 0 --oracle replay:" + config + data, "--replay-speed"},
 	} {
-		if code, out, errs := runCommand(strings.Fields(c.args)...); code != 2 || !strings.Contains(errs, c.want) {
-			t.Errorf("%s: exit %d\n%s%s", c.args, code, out, errs)
-		}
+		expectCommand(t, 2, c.want, strings.Fields(c.args)...)
 	}
 }

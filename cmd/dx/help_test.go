@@ -57,9 +57,7 @@ func TestCompletionPrintsTheScript(t *testing.T) {
 			t.Errorf("%s: %d %s%s", shell, code, out, errs)
 		}
 	}
-	if code, _, errs := runCommand("completion", "tcsh"); code != 2 || !strings.Contains(errs, "shell") {
-		t.Errorf("%d %s", code, errs)
-	}
+	expectCommand(t, 2, "shell", "completion", "tcsh")
 }
 
 // Every --series has the predictor of series, and the shell gets their names.

@@ -135,9 +135,7 @@ func TestRotateGivenMasterKey(t *testing.T) {
 	v := openTestServer(t, t.TempDir(), func(o *server.Options) { o.MasterKey = make([]byte, 32) })
 	t.Setenv("DX_ADMIN_URL", v.AdminURL())
 	t.Setenv("DX_OPERATOR_TOKEN", "t")
-	if code, _, errs := runCommand("keys", "rotate-master"); code != 1 || !strings.Contains(errs, "invalid_transition") {
-		t.Errorf("%d %s", code, errs)
-	}
+	expectCommand(t, 1, "invalid_transition", "keys", "rotate-master")
 }
 
 // TestMasterKeyFlags tests that dx serve names the flag of a master key that cannot work.

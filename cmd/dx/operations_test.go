@@ -119,9 +119,7 @@ func TestConfig(t *testing.T) {
 		`sources = ["coinbase","x"]`: "sources",
 		`api = `:                     "config",
 	} {
-		if code, out, errs := runCommand("config", "check", "--config", write(text)); code != 2 || !strings.Contains(errs, want) {
-			t.Errorf("%s: %d %s%s", text, code, out, errs)
-		}
+		expectCommand(t, 2, want, "config", "check", "--config", write(text))
 	}
 	if code, out, errs := runCommand("config", "show", "--config", write("\ufeffwrite_floor = 7\n")); code != 0 || !regexp.MustCompile(`write-floor +7 +\S+:1\n`).MatchString(out) {
 		t.Errorf("a byte order mark: %d %s%s", code, out, errs)
@@ -224,9 +222,7 @@ func TestPublicDropIn(t *testing.T) {
 		}
 	}
 	for name := range strings.SplitSeq("DX_TLS_CERT DX_TLS_KEY", " ") { // the variables exist
-		if code, out, errs := runCommand("serve", "--help"); code != 0 || !strings.Contains(out, name) {
-			t.Errorf("dx serve --help does not name %s: %s", name, errs)
-		}
+		expectCommand(t, 0, name, "serve", "--help")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"duplex/core"
@@ -27,16 +26,10 @@ func TestHolidaysFromAFile(t *testing.T) {
 	if err := os.WriteFile(settings, fmt.Appendf(nil, "holidays = %q\n", file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, errs := runCommand("config", "check", "--config", settings); code != 0 {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
-	if code, out, errs := runCommand("config", "check", "--holidays", filepath.Join(operations, "holidays.txt")); code != 0 {
-		t.Errorf("the example: %d %s%s", code, out, errs)
-	}
+	expectCommand(t, 0, "", "config", "check", "--config", settings)
+	expectCommand(t, 0, "", "config", "check", "--holidays", filepath.Join(operations, "holidays.txt"))
 	t.Setenv("DX_HOLIDAYS", settings)
-	if code, out, errs := runCommand("config", "check"); code != 2 || !strings.Contains(errs, "--holidays: "+settings+", line 1: ") {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
+	expectCommand(t, 2, "--holidays: "+settings+", line 1: ", "config", "check")
 }
 
 // TestLimitsOfFeeds tests that the settings file sets the limits of a feed, and that a feed
@@ -58,9 +51,7 @@ func TestLimitsOfFeeds(t *testing.T) {
 	if want := [core.Feeds]feed.Limit{core.BTC: {MinSources: 3, JumpPct: 5}, core.Gold: {JumpPct: 10}, core.WTI: {}}; err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if code, out, errs := runCommand("config", "check", "--config", settings); code != 0 {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
+	expectCommand(t, 0, "", "config", "check", "--config", settings)
 }
 
 func settingsOf(t *testing.T, path string) (serveSettings, error) {

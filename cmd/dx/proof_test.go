@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"duplex/server"
@@ -17,10 +16,7 @@ func TestProof(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "round-1.proof")
 	want := func(code int, text string, args ...string) {
 		t.Helper()
-		got, out, errs := runCommand(append([]string{"proof"}, args...)...)
-		if got != code || !strings.Contains(out+errs, text) {
-			t.Errorf("dx proof %s: exit %d\n%s%s", strings.Join(args, " "), got, out, errs)
-		}
+		expectCommand(t, code, text, append([]string{"proof"}, args...)...)
 	}
 	want(0, "It is for the operator and for auditors", "1", "--data", data, "--out", file)
 	st, err := os.Stat(file)

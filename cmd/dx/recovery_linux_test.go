@@ -60,9 +60,7 @@ func TestLongFullDisk(t *testing.T) {
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("the stop took %v", took)
 	}
-	if code, out, errs := runCommand("verify", dir); code != 0 {
-		t.Errorf("%d %s%s", code, out, errs)
-	}
+	expectCommand(t, 0, "", "verify", dir)
 	removeFile(t, filler)
 	h = openTestServer(t, dir, nil)
 	checkKeyWorks(t, h, k)

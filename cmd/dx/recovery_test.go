@@ -72,9 +72,7 @@ func TestVerifyJudgesLikeServe(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "a new MARK: group ") || !strings.Contains(out, "whole: ") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	if code, _, errs := runCommand("verify", "--new-mark", dir); code != 1 || !strings.Contains(errs, "not lost") {
-		t.Errorf("a second time: %d %s", code, errs)
-	}
+	expectCommand(t, 1, "not lost", "verify", "--new-mark", dir)
 	h := openTestServer(t, dir, nil)
 	checkKeyWorks(t, h, k)
 	h.Close()

@@ -24,10 +24,6 @@ func TestSampleNeedsANewDirectory(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(data, "journal"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := runCommand("sample", "--data", data); code != 2 || !strings.Contains(errs, "has a journal: name another directory") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	if code, _, errs := runCommand("sample"); code != 2 || !strings.Contains(errs, "--data") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
+	expectCommand(t, 2, "has a journal: name another directory", "sample", "--data", data)
+	expectCommand(t, 2, "--data", "sample")
 }

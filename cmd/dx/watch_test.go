@@ -55,9 +55,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	interrupted(t)
-	if code, _, errs := runCommand("watch", "user", "--url", nobody(t)); code != 1 || !strings.Contains(errs, "refused") {
-		t.Errorf("no venue is running: %d %s", code, errs)
-	}
+	expectCommand(t, 1, "refused", "watch", "user", "--url", nobody(t))
 }
 
 // nobody returns a URL without a listener.
