@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"duplex/internal/backoff"
 	"duplex/internal/rawhttp"
 )
 
@@ -123,27 +123,6 @@ func (r *harness) offerLoad(ctx context.Context, conns int, rate float64, d time
 	return x, nil
 }
 
-// backoff returns the wait after the n-th consecutive rejection, as in the Go client.
-func backoff(n int) time.Duration {
-	limit := min(50*time.Millisecond<<min(n-1, 10), 2*time.Second)
-	return limit/2 + rand.N(limit/2+1)
-}
-
-// sleep waits for d and reports whether ctx is still active.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 func (r *harness) offerOnConn(ctx context.Context, runID, i, conns int, rate float64, start time.Time) (latencies []time.Duration, rejected int, err error) {
 	c, err := net.Dial("tcp", r.host)
 	if err != nil {
@@ -156,7 +135,7 @@ func (r *harness) offerOnConn(ctx context.Context, runID, i, conns int, rate flo
 	for n := 0; ctx.Err() == nil; n++ {
 		if rate > 0 {
 			due := start.Add(time.Duration((float64(n) + float64(i)/float64(conns)) * float64(conns) / rate * float64(time.Second)))
-			if !sleep(ctx, time.Until(due)) {
+			if d := time.Until(due); d > 0 && !backoff.Sleep(ctx, d) {
 				return latencies, rejected, nil
 			}
 		}
@@ -173,7 +152,8 @@ func (r *harness) offerOnConn(ctx context.Context, runID, i, conns int, rate flo
 		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
 			rejected++
 			inARow++
-			sleep(ctx, backoff(inARow))
+			limit := min(50*time.Millisecond<<min(inARow-1, 10), 2*time.Second) // as in the Go client
+			backoff.Sleep(ctx, backoff.Jitter(limit))
 		case status != http.StatusCreated:
 			return latencies, rejected, fmt.Errorf("answered %d: %s", status, b)
 		default:

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"duplex/internal/backoff"
 	"duplex/internal/rawhttp"
 )
 
@@ -123,11 +124,7 @@ func (r *harness) placeOnConn(ctx context.Context, runID, i int, start time.Time
 	const step = time.Second * placementConns / placementsPerSecond
 	for n := 0; ; n++ {
 		due := start.Add(time.Duration(n)*step + time.Duration(i)*step/placementConns)
-		t := time.NewTimer(time.Until(due))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if !backoff.Sleep(ctx, time.Until(due)) {
 			return latencies, nil
 		}
 		order := fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":%q,"tick":5000,"qty":1}`, runID*10_000_000+n+1, r.market, outcome)

@@ -12,6 +12,7 @@ import (
 
 	"duplex/core"
 	"duplex/feeds"
+	"duplex/internal/backoff"
 )
 
 // Recording is a file of prices to play.
@@ -125,14 +126,7 @@ func sleepUntil(ctx context.Context, due time.Time) bool {
 	if wait <= 0 {
 		return ctx.Err() == nil
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return backoff.Sleep(ctx, wait)
 }
 
 // Each calls use for each price of a file, in the order of the file, until use returns false. at is

@@ -8,6 +8,7 @@ import (
 
 	"duplex/core"
 	"duplex/feeds"
+	"duplex/internal/backoff"
 )
 
 const (
@@ -65,7 +66,7 @@ func (k *Scheduler) follow(ctx context.Context, f core.Feed) {
 		set, until, known := k.session(f, now)
 		if last == nil || *set != *last {
 			if k.send(ctx, set) != nil {
-				if !sleep(ctx, retryDelay) {
+				if !backoff.Sleep(ctx, retryDelay) {
 					return
 				}
 				continue
@@ -79,7 +80,7 @@ func (k *Scheduler) follow(ctx context.Context, f core.Feed) {
 			}
 			wait = min(until.Sub(k.Now()), recheckInterval)
 		}
-		if !sleep(ctx, wait) {
+		if !backoff.Sleep(ctx, wait) {
 			return
 		}
 	}
@@ -121,20 +122,8 @@ func (k *Scheduler) remind(ctx context.Context) {
 			k.Log.Warn("the holiday calendar ends soon: load later years with --holidays, or gold and WTI close", "end", end, "days", int(end.Sub(now)/(24*time.Hour)))
 			last, ended = now, false
 		}
-		if !sleep(ctx, recheckInterval) {
+		if !backoff.Sleep(ctx, recheckInterval) {
 			return
 		}
-	}
-}
-
-// sleep waits for d; it returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"duplex/cmd/dx/cli"
+	"duplex/internal/backoff"
 )
 
 // mixOperation is one kind of request in a mix.
@@ -211,11 +212,7 @@ func (m *mixClient) loop(ctx context.Context, start time.Time, due func(int) tim
 		from := time.Now()
 		if due != nil {
 			from = due(n)
-			t := time.NewTimer(time.Until(from))
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-				t.Stop()
+			if !backoff.Sleep(ctx, time.Until(from)) {
 				return nil
 			}
 		}

@@ -67,10 +67,7 @@ func Run(ctx context.Context, c *client.Client, log *slog.Logger, o Options) err
 			fails++
 			next = time.Now().Add(m.backoff(err, fails))
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Until(next)):
-		}
+		backoff.Sleep(ctx, time.Until(next))
 	}
 	return nil
 }
