@@ -76,7 +76,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestBackupRefuses checks what dx backup and dx restore refuse, and that a refused one changes nothing.
+// TestBackupRefuses checks what dx backup and dx restore refuse, and that a refused one changes nothing. A
+// damaged copy is reported by dx verify with its seq, file and offset.
 func TestBackupRefuses(t *testing.T) {
 	data, _ := dataWithDeposits(t)
 	other := t.TempDir()
@@ -108,6 +109,8 @@ func TestBackupRefuses(t *testing.T) {
 		{[]string{"restore", backup, "--data", data}, "has a journal already"},
 		{[]string{"restore", damaged, "--data", filepath.Join(t.TempDir(), "new")}, "damaged"},
 		{[]string{"restore", t.TempDir(), "--data", filepath.Join(t.TempDir(), "new")}, "no journal"},
+		{[]string{"verify", damaged}, "seq "},
+		{[]string{"verify", damaged}, filepath.Base(logs[0]) + " at byte "},
 	} {
 		expectCommand(t, 1, x.want, x.args...)
 	}
