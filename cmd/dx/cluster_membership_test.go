@@ -111,9 +111,10 @@ func (c *clusterTrial) deposits(user uint32, i, sent, n int) int {
 	return sent + n
 }
 
-// TestClusterChangesUnderKills replaces one member after the other under load, and kills another one with
-// -9 while a new one joins, and the leader right after an old one was removed. Nothing that was answered
-// is missing, and every archive is whole.
+// TestClusterChangesUnderKills replaces one member after the other under load: a new one is added and gets
+// its vote by itself, and the old one is killed and removed. Another one is killed with -9 while the new one
+// joins, and the leader right after the old one was removed. Nothing that was answered is missing, and every
+// archive is whole.
 //
 //	go test ./cmd/dx -run ClusterChangesUnderKills -clusterrounds 20 -v -timeout 60m
 func TestClusterChangesUnderKills(t *testing.T) {
@@ -133,6 +134,9 @@ func TestClusterChangesUnderKills(t *testing.T) {
 		c.start(victim)
 		for _, i := range append(present, spare) {
 			c.waitServing(i)
+		}
+		if role := c.roleOf(spare, memberNames[spare]); role != "voter" && role != "leader" {
+			t.Errorf("%s is %q", memberNames[spare], role)
 		}
 		l.use(append(present, spare)...)
 		l.answered(50)

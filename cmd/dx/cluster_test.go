@@ -408,51 +408,6 @@ func (c *clusterTrial) roleOf(asked int, name string) string {
 	return ""
 }
 
-// TestClusterReplace replaces a dead member under load: a new one is added, gets its vote by itself,
-// and the dead one is removed. Afterwards the new one can be killed like any other.
-func TestClusterReplace(t *testing.T) {
-	skipUnlessLong(t)
-	c := startCluster(t, loadRates...)
-	l := c.load()
-	l.answered(200)
-	if out, err := c.tryAt(0, "cluster", "status"); err != nil {
-		t.Errorf("dx cluster status: %v\n%s", err, out)
-	}
-	c.change(0, "POST", "/admin/cluster/members", schemas.AddMember{Name: "d", Peer: c.address(3, 7000)})
-	if status, _ := c.admin(t.Context(), 0, "POST", "/admin/cluster/members", schemas.AddMember{Name: "e", Peer: c.address(4, 7000)}, nil); status != 409 {
-		t.Errorf("two changes at a time: %d", status)
-	}
-	c.members = append(c.members, &memberProcess{})
-	c.start(3, "--join")
-	c.waitServing(3)
-	if role := c.roleOf(0, "d"); role != "voter" {
-		t.Errorf("d is %q", role)
-	}
-	l.use(0, 1, 2, 3)
-	l.answered(50)
-	c.kill(2)
-	if out, err := c.tryAt(0, "cluster", "status"); err == nil || !strings.Contains(out, "c is down") {
-		t.Errorf("dx cluster status with a dead member: %v\n%s", err, out)
-	}
-	c.change(0, "DELETE", "/admin/cluster/members/c", nil)
-	c.members[2].removed = true
-	if role := c.roleOf(0, "c"); role != "" {
-		t.Errorf("c is %q", role)
-	}
-	l.answered(50)
-	c.kill(3)
-	l.answered(50)
-	c.start(3)
-	c.waitServing(3)
-	c.change(0, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: "d"})
-	l.answered(50)
-	if leader := c.leader(); leader != 3 {
-		t.Errorf("the leader is %s", memberNames[leader])
-	}
-	l.use(0, 1, 3)
-	l.finish()
-}
-
 // tryAt runs a command of the operator on a member.
 func (c *clusterTrial) tryAt(i int, args ...string) (string, error) {
 	path, err := binary()
