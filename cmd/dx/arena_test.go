@@ -92,11 +92,8 @@ func TestVerifyArena(t *testing.T) {
 // TestArenaFlags tests that a flag replaces a setting of the file, also by 0 or false, and that a value that
 // cannot work is an error before anything runs.
 func TestArenaFlags(t *testing.T) {
-	file, dir := filepath.Join(t.TempDir(), "arena.toml"), filepath.Join(t.TempDir(), "run")
-	text := "rounds = 5\nseeds = \"1..5\"\nthink = 1.0\nnoise = 2.0\nseries = \"btc-5m\"\nsolo = true\n[[seat]]\nname = \"a\"\nkind = \"hold\"\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := filepath.Join(t.TempDir(), "run")
+	file := textFile(t, "arena.toml", "rounds = 5\nseeds = \"1..5\"\nthink = 1.0\nnoise = 2.0\nseries = \"btc-5m\"\nsolo = true\n[[seat]]\nname = \"a\"\nkind = \"hold\"\n")
 	for flag, want := range map[string]string{
 		"--rounds=0": "rounds 0", "--think=NaN": "think NaN", "--think=+Inf": "think", "--noise=NaN": "noise NaN", "--noise=-1": "noise -1", "--series=gold-60s": "series",
 	} {

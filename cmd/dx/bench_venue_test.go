@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -87,14 +85,6 @@ func TestBenchByURL(t *testing.T) {
 // Addresses outside loopback are rejected, and errors name the missing flag.
 func TestBenchTarget(t *testing.T) {
 	secret := strings.Repeat("5a", 32)
-	dir := t.TempDir()
-	file := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil {
 		err = gone.Close()
@@ -102,10 +92,10 @@ func TestBenchTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	here := file("here.json", fmt.Sprintf(`{"api":"http://%[1]s","admin":"http://%[1]s","operator_token":"t"}`, gone.Addr()))
-	away := file("away.json", `{"api":"http://192.0.2.1:8080","admin":"http://127.0.0.1:2","operator_token":"t"}`)
-	ruled := file("ruled.json", `{"api":"http://127.0.0.1:1","admin":"http://192.0.2.1:8082","operator_token":"t"}`)
-	t.Chdir(dir)
+	here := textFile(t, "here.json", fmt.Sprintf(`{"api":"http://%[1]s","admin":"http://%[1]s","operator_token":"t"}`, gone.Addr()))
+	away := textFile(t, "away.json", `{"api":"http://192.0.2.1:8080","admin":"http://127.0.0.1:2","operator_token":"t"}`)
+	ruled := textFile(t, "ruled.json", `{"api":"http://127.0.0.1:1","admin":"http://192.0.2.1:8082","operator_token":"t"}`)
+	t.Chdir(t.TempDir())
 	for _, c := range []struct {
 		name, args string
 		code       int
@@ -150,10 +140,7 @@ func TestBenchTarget(t *testing.T) {
 // The dev file completes the flags. If keys are given, it adds only the API address,
 // otherwise also the address and token of the operator.
 func TestBenchDevFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dev.json")
-	if err := os.WriteFile(path, []byte(`{"api":"http://127.0.0.1:1","admin":"http://127.0.0.1:2","operator_token":"t"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := textFile(t, "dev.json", `{"api":"http://127.0.0.1:1","admin":"http://127.0.0.1:2","operator_token":"t"}`)
 	secret := []string{strings.Repeat("5a", 32)}
 	for _, c := range []struct {
 		name  string

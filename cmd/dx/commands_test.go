@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +32,16 @@ func expectCommand(t *testing.T, code int, text string, args ...string) {
 	if got != code || !strings.Contains(printed, text) {
 		t.Errorf("dx %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), got, code, text, out, errs)
 	}
+}
+
+// textFile writes a text to a file in a new folder and returns its path.
+func textFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestCommands runs the commands of a first session against a venue.

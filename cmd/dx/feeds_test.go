@@ -128,11 +128,7 @@ func tapeOf(t *testing.T, price string) string {
 	for i := range 120 {
 		fmt.Fprintf(&b, "%d,BTC,tape,%s\n", time.Unix(1_700_000_000, 0).Add(time.Duration(i)*time.Second/2).UnixNano(), price)
 	}
-	path := filepath.Join(t.TempDir(), "tape.csv")
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return textFile(t, "tape.csv", b.String())
 }
 
 func TestDevPlaysAFile(t *testing.T) {
@@ -156,11 +152,7 @@ func TestServeHearsItsSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := filepath.Join(t.TempDir(), "dx.toml")
-	text := fmt.Sprintf("sources = ['kraken']\npyth_key = 'sesame'\n[source_url]\nkraken = '%s'\npyth = 'https://127.0.0.1:1'\n", kraken(t))
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := textFile(t, "dx.toml", fmt.Sprintf("sources = ['kraken']\npyth_key = 'sesame'\n[source_url]\nkraken = '%s'\npyth = 'https://127.0.0.1:1'\n", kraken(t)))
 	cmd := exec.Command(path, "serve", "--config", config, "--data", t.TempDir(), "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--operator-token", strings.Repeat("op", 16))
 	logs, err := cmd.StderrPipe()
 	if err != nil {
@@ -223,10 +215,7 @@ func TestServeHearsItsSources(t *testing.T) {
 }
 
 func TestFeedsRefuse(t *testing.T) {
-	config := filepath.Join(t.TempDir(), "dx.toml")
-	if err := os.WriteFile(config, []byte("sources = ['kraken', 'mtgox']"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := textFile(t, "dx.toml", "sources = ['kraken', 'mtgox']")
 	data := " --data " + t.TempDir()
 	for _, c := range []struct{ args, want string }{
 		{"feeds watch --sources mtgox", "--sources: there is no venue"},

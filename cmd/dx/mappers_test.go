@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -78,13 +77,7 @@ func TestIntegersOfVariablesAndFiles(t *testing.T) {
 		code, out, errs := runCommand(append([]string{"config", "show"}, args...)...)
 		return code, out + errs
 	}
-	file := func(text string) string {
-		path := filepath.Join(t.TempDir(), "dx.toml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	file := func(text string) string { return textFile(t, "dx.toml", text) }
 	if code, text := show("--write-floor", "010"); code != 0 || !strings.Contains(strings.Join(strings.Fields(text), " "), "write-floor 10 --write-floor") {
 		t.Errorf("exit %d: %s", code, text)
 	}

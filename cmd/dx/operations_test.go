@@ -102,13 +102,7 @@ func TestConfig(t *testing.T) {
 	if code, out, errs := runCommand("config", "check", "--config", example); code != 0 || out != "sound\n" {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	write := func(text string) string {
-		path := filepath.Join(t.TempDir(), "dx.toml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	write := func(text string) string { return textFile(t, "dx.toml", text) }
 	for text, want := range map[string]string{
 		`no_such = 1`:                "no_such",
 		`api = "nowhere:port:port"`:  "--api",

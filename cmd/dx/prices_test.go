@@ -13,19 +13,13 @@ import (
 // TestHolidaysFromAFile tests that dx serve reads further years from a file that a flag, a
 // variable or the settings file names, also one that an editor begins with a byte order mark.
 func TestHolidaysFromAFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "holidays.txt")
-	if err := os.WriteFile(file, []byte("\ufeffyear 2028\n2028-01-17 all 14:30 Martin Luther King Jr. Day\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := textFile(t, "holidays.txt", "\ufeffyear 2028\n2028-01-17 all 14:30 Martin Luther King Jr. Day\n")
 	f := sessionFlags{Holidays: file}
 	c, err := f.calendar()
 	if err != nil || c.End().Year() != 2028 {
 		t.Fatal(err)
 	}
-	settings := filepath.Join(t.TempDir(), "dx.toml")
-	if err := os.WriteFile(settings, fmt.Appendf(nil, "holidays = %q\n", file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	settings := textFile(t, "dx.toml", fmt.Sprintf("holidays = %q\n", file))
 	expectCommand(t, 0, "", "config", "check", "--config", settings)
 	expectCommand(t, 0, "", "config", "check", "--holidays", filepath.Join(operations, "holidays.txt"))
 	t.Setenv("DX_HOLIDAYS", settings)
@@ -35,10 +29,7 @@ func TestHolidaysFromAFile(t *testing.T) {
 // TestLimitsOfFeeds tests that the settings file sets the limits of a feed, and that a feed
 // that it does not name keeps the default.
 func TestLimitsOfFeeds(t *testing.T) {
-	settings := filepath.Join(t.TempDir(), "dx.toml")
-	if err := os.WriteFile(settings, []byte("[min_sources]\nbtc = 3\n[feed_jump]\nBTC = 5\nWTI = 0\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	settings := textFile(t, "dx.toml", "[min_sources]\nbtc = 3\n[feed_jump]\nBTC = 5\nWTI = 0\n")
 	s, err := settingsOf(t, settings)
 	if err != nil {
 		t.Fatal(err)
