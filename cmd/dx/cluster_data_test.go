@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"duplex/internal/logbuffer"
 	"duplex/schemas"
 )
 
@@ -32,21 +31,11 @@ func (c *clusterTrial) startSingle(i int, more ...string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	m := &memberProcess{logs: &logbuffer.Buffer{}, done: make(chan error, 1)}
-	m.cmd = exec.Command(path, append([]string{
+	cmd := exec.Command(path, append([]string{
 		"serve", "--api", c.address(i, 8080), "--portal", c.address(i, 8081), "--admin", c.address(i, 8082),
 		"--data", c.data(i), "--oracle", "manual", "--mirror", "off",
 	}, more...)...)
-	m.cmd.Env = append(os.Environ(), "DX_MASTER_KEY="+clusterMasterKey, "DX_OPERATOR_TOKEN="+clusterOperator)
-	m.cmd.Stderr, m.cmd.Stdout = m.logs, m.logs
-	if err := m.cmd.Start(); err != nil {
-		c.Fatal(err)
-	}
-	go func() {
-		m.done <- m.cmd.Wait()
-		close(m.done) // so that a later receive does not block
-	}()
-	c.members[i] = m
+	c.members[i] = c.run(cmd, cmd.Start)
 }
 
 func (c *clusterTrial) data(i int) string { return filepath.Join(c.dir, memberNames[i]) }
@@ -140,13 +129,8 @@ func TestClusterFromASingleMachine(t *testing.T) {
 		t.Errorf("after detach: deposits of %d cents", sum)
 	}
 	c.pay(1, user, "again", 5)
-	if err := c.members[1].cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-c.members[1].done; err != nil {
-		t.Error(err)
-	}
-	c.members[1].cmd = nil
+	c.signal(1, syscall.SIGTERM)
+	c.waitStopped(1)
 	c.dx("verify", c.data(1))
 }
 

@@ -246,12 +246,8 @@ func TestClusterMasterKey(t *testing.T) {
 	user := c.createUser("trader")
 	keys := []clusterKey{c.createKey(0, user)}
 	restart := func(i int) {
-		if err := c.members[i].cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-c.members[i].done; err != nil {
-			t.Fatalf("%s: %v\n%s", memberNames[i], err, c.members[i].logs)
-		}
+		c.signal(i, syscall.SIGTERM)
+		c.waitStopped(i)
 		c.start(i)
 		c.waitServing(i)
 	}

@@ -194,10 +194,7 @@ func TestClusterUpgrade(t *testing.T) {
 		l.resetLongest()
 		c.signal(i, syscall.SIGTERM)
 		l.useOthers(i)
-		if err := <-c.members[i].done; err != nil {
-			t.Errorf("the stop of %s: %v\n%s", memberNames[i], err, c.members[i].logs)
-		}
-		c.members[i].cmd = nil
+		c.waitStopped(i)
 		l.answered(50)
 		c.start(i)
 		c.waitServing(i)

@@ -187,21 +187,28 @@ func (c *clusterTrial) start(i int, more ...string) {
 		"--cluster-cert", filepath.Join(certs, name+".crt"), "--cluster-key", filepath.Join(certs, name+".key"), "--cluster-ca", filepath.Join(certs, "ca.crt"),
 		"--oracle", "manual", "--mirror", "off",
 	}, append(slices.Clone(c.args), more...)...)
-	m := &memberProcess{cmd: exec.Command(path, args...), logs: &logbuffer.Buffer{}, done: make(chan error, 1)}
-	m.cmd.Env = append(append(os.Environ(), "DX_MASTER_KEY="+clusterMasterKey, "DX_OPERATOR_TOKEN="+clusterOperator), c.env...)
-	m.cmd.Stderr, m.cmd.Stdout = m.logs, m.logs
-	launch := c.launch
-	if launch == nil {
-		launch = func(_ int, cmd *exec.Cmd) error { return cmd.Start() }
+	cmd := exec.Command(path, args...)
+	launch := cmd.Start
+	if c.launch != nil {
+		launch = func() error { return c.launch(i, cmd) }
 	}
-	if err := launch(i, m.cmd); err != nil {
+	c.members[i] = c.run(cmd, launch, c.env...)
+}
+
+// run starts a process with the secrets of the cluster and further variables, and keeps what it prints.
+func (c *clusterTrial) run(cmd *exec.Cmd, start func() error, env ...string) *memberProcess {
+	c.Helper()
+	m := &memberProcess{cmd: cmd, logs: &logbuffer.Buffer{}, done: make(chan error, 1)}
+	cmd.Env = append(append(os.Environ(), "DX_MASTER_KEY="+clusterMasterKey, "DX_OPERATOR_TOKEN="+clusterOperator), env...)
+	cmd.Stderr, cmd.Stdout = m.logs, m.logs
+	if err := start(); err != nil {
 		c.Fatal(err)
 	}
 	go func() {
-		m.done <- m.cmd.Wait()
+		m.done <- cmd.Wait()
 		close(m.done) // so that a later receive does not block
 	}()
-	c.members[i] = m
+	return m
 }
 
 // waitServing waits until a member serves.
@@ -564,10 +571,7 @@ func TestClusterHandover(t *testing.T) {
 		l.resetLongest()
 		c.signal(leader, syscall.SIGTERM)
 		l.useOthers(leader)
-		if err := <-c.members[leader].done; err != nil {
-			t.Errorf("the stop of %s: %v\n%s", memberNames[leader], err, c.members[leader].logs)
-		}
-		c.members[leader].cmd = nil
+		c.waitStopped(leader)
 		l.answered(50)
 		g.add("planned stop of the leader", l.resetLongest())
 		c.start(leader)
@@ -576,6 +580,22 @@ func TestClusterHandover(t *testing.T) {
 	}
 	l.finish()
 	g.log(t)
+}
+
+// waitStopped waits until a member that got SIGTERM has ended, which must be with 0.
+func (c *clusterTrial) waitStopped(i int) {
+	c.Helper()
+	m := c.members[i]
+	select {
+	case err := <-m.done:
+		if err != nil {
+			c.Errorf("the stop of %s: %v\n%s", memberNames[i], err, m.logs)
+		}
+		m.cmd = nil
+	case <-time.After(time.Minute):
+		c.Errorf("%s does not stop", memberNames[i])
+		c.kill(i)
+	}
 }
 
 // signal sends a signal to the process of a member.

@@ -687,16 +687,7 @@ func (c *clusterTrial) stopAll() {
 			c.kill(i)
 		default:
 			c.signal(i, syscall.SIGTERM)
-			select {
-			case err := <-m.done:
-				if err != nil {
-					c.Errorf("the stop of %s: %v", memberNames[i], err)
-				}
-				m.cmd = nil
-			case <-time.After(time.Minute):
-				c.Errorf("%s does not stop", memberNames[i])
-				c.kill(i)
-			}
+			c.waitStopped(i)
 			left--
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"github.com/coder/websocket"
 
 	"duplex/client"
-	"duplex/internal/logbuffer"
 	"duplex/schemas"
 )
 
@@ -27,7 +25,7 @@ type followerOf struct {
 	*clusterTrial
 	process memberProcess
 	host    string
-	args    []string // further flags of start
+	args    []string // further or other flags of start
 }
 
 // follow prepares a follower, with a certificate of its own.
@@ -46,35 +44,22 @@ func (c *clusterTrial) follow() *followerOf {
 
 func (f *followerOf) url(port int) string { return fmt.Sprintf("http://%s:%d", f.host, port) }
 
-// command is that of the follower, with further or other flags.
-func (f *followerOf) command(from string, more ...string) *exec.Cmd {
+func (f *followerOf) start(members ...int) {
 	f.Helper()
 	path, err := binary()
 	if err != nil {
 		f.Fatal(err)
 	}
-	certs := filepath.Join(f.dir, "certs")
-	cmd := exec.Command(path, append([]string{
-		"follow", "--from", from, "--name", "f", "--data", filepath.Join(f.dir, "f"), "--api", f.host + ":8080", "--portal", f.host + ":8081", "--admin", f.host + ":8082", "--follow", f.host + ":7001",
-		"--cluster-cert", filepath.Join(certs, "f.crt"), "--cluster-key", filepath.Join(certs, "f.key"), "--cluster-ca", filepath.Join(certs, "ca.crt"), "--mirror", "off",
-	}, more...)...)
-	cmd.Env = append(os.Environ(), "DX_MASTER_KEY="+clusterMasterKey, "DX_OPERATOR_TOKEN="+clusterOperator)
-	return cmd
-}
-
-func (f *followerOf) start(members ...int) {
-	f.Helper()
 	var from []string
 	for _, i := range members {
 		from = append(from, f.address(i, 7001))
 	}
-	p := memberProcess{cmd: f.command(strings.Join(from, ","), f.args...), logs: &logbuffer.Buffer{}, done: make(chan error, 1)}
-	p.cmd.Stdout, p.cmd.Stderr = p.logs, p.logs
-	if err := p.cmd.Start(); err != nil {
-		f.Fatal(err)
-	}
-	go func() { p.done <- p.cmd.Wait() }()
-	f.process = p
+	certs := filepath.Join(f.dir, "certs")
+	cmd := exec.Command(path, append([]string{
+		"follow", "--from", strings.Join(from, ","), "--name", "f", "--data", filepath.Join(f.dir, "f"), "--api", f.host + ":8080", "--portal", f.host + ":8081", "--admin", f.host + ":8082", "--follow", f.host + ":7001",
+		"--cluster-cert", filepath.Join(certs, "f.crt"), "--cluster-key", filepath.Join(certs, "f.key"), "--cluster-ca", filepath.Join(certs, "ca.crt"), "--mirror", "off",
+	}, f.args...)...)
+	f.process = *f.run(cmd, cmd.Start)
 }
 
 func (f *followerOf) kill() {
