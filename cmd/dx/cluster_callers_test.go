@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -105,34 +104,23 @@ func (c *clusterTrial) bridgeOrders(urls string, k clusterKey) func(id uint64) (
 	c.Cleanup(end)
 	host, logs := exec.CommandContext(ctx, path, "mcp"), &logbuffer.Buffer{}
 	host.Env, host.Stderr = append(os.Environ(), "DX_URL="+urls, "DX_KEY="+k.APIKey, "DX_SECRET="+k.Secret), logs
-	in, err := host.StdinPipe()
-	if err != nil {
-		c.Fatal(err)
-	}
-	out, err := host.StdoutPipe()
-	if err != nil {
-		c.Fatal(err)
-	}
-	if err := host.Start(); err != nil {
-		c.Fatal(err)
-	}
+	in, lines := startPiped(c.T, host)
 	c.Cleanup(func() {
 		in.Close()
 		if err := host.Wait(); err != nil || c.Failed() {
 			c.Errorf("dx mcp: %v\n%s", err, logs)
 		}
 	})
-	lines := bufio.NewReader(out)
 	return func(id uint64) (string, error) {
 		_, err := io.WriteString(in, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"place_order","arguments":{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":100,"qty":1},`+
 			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`+"\n", id, id))
 		if err != nil {
 			return "", err
 		}
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return "", err
+		if !lines.Scan() {
+			return "", fmt.Errorf("dx mcp ends: %v", lines.Err())
 		}
+		line := lines.Bytes()
 		var answer struct {
 			Result struct {
 				StructuredContent struct {

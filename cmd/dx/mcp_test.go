@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -67,17 +66,10 @@ func TestMCPHosts(t *testing.T) {
 
 	proxy := exec.CommandContext(ctx, path, "mcp", "proxy", "--json")
 	proxy.Env = env
-	pipe, err := proxy.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := proxy.Start(); err != nil {
-		t.Fatal(err)
-	}
+	_, printed := startPiped(t, proxy)
 	var at struct{ URL string }
-	line, err := bufio.NewReader(pipe).ReadBytes('\n')
-	if err != nil || json.Unmarshal(line, &at) != nil {
-		t.Fatalf("%v: %s", err, line)
+	if !printed.Scan() || json.Unmarshal(printed.Bytes(), &at) != nil {
+		t.Fatalf("%v: %s", printed.Err(), printed.Text())
 	}
 	resp, err := http.Post(at.URL, "application/json", strings.NewReader(lines[0]))
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -93,6 +94,25 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	return path, err
 })
+
+// startPiped starts a command with pipes to its standard input and output. It is killed at the end of the
+// test, if it still runs.
+func startPiped(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out *bufio.Scanner) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // fails if the process has ended
+	return in, bufio.NewScanner(pipe)
+}
 
 // process is a running dx.
 type process struct {

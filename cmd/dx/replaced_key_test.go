@@ -35,19 +35,8 @@ func TestReplacedKey(t *testing.T) {
 	running := func(args ...string) (io.Writer, *bufio.Scanner, *exec.Cmd) {
 		c := exec.Command(dx, append(args, "--profile", profile)...)
 		c.Stderr = &errs
-		in, err := c.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := c.StdoutPipe()
-		if err == nil {
-			err = c.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Process.Kill() }) // fails if the process has ended
-		return in, bufio.NewScanner(out), c
+		in, out := startPiped(t, c)
+		return in, out, c
 	}
 	revoke := func(file string) {
 		t.Helper()

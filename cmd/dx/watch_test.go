@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"net"
 	"os/exec"
@@ -81,15 +80,7 @@ func interrupted(t *testing.T) {
 	cmd := exec.Command(path, "watch", "user")
 	var errs logbuffer.Buffer
 	cmd.Stderr = &errs
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // fails if the process has ended
-	lines := bufio.NewScanner(out)
+	_, lines := startPiped(t, cmd)
 	if !lines.Scan() {
 		t.Fatalf("dx watch printed nothing: %s", &errs)
 	}
