@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 
@@ -85,14 +84,8 @@ func TestBenchByURL(t *testing.T) {
 // Addresses outside loopback are rejected, and errors name the missing flag.
 func TestBenchTarget(t *testing.T) {
 	secret := strings.Repeat("5a", 32)
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err == nil {
-		err = gone.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	here := textFile(t, "here.json", fmt.Sprintf(`{"api":"http://%[1]s","admin":"http://%[1]s","operator_token":"t"}`, gone.Addr()))
+	gone := nobody(t)
+	here := textFile(t, "here.json", fmt.Sprintf(`{"api":%[1]q,"admin":%[1]q,"operator_token":"t"}`, gone))
 	away := textFile(t, "away.json", `{"api":"http://192.0.2.1:8080","admin":"http://127.0.0.1:2","operator_token":"t"}`)
 	ruled := textFile(t, "ruled.json", `{"api":"http://127.0.0.1:1","admin":"http://192.0.2.1:8082","operator_token":"t"}`)
 	t.Chdir(t.TempDir())
@@ -128,7 +121,7 @@ func TestBenchTarget(t *testing.T) {
 		{"too many readers for a key", "--url http://127.0.0.1:1 --key k --mix read --readers 21 --secret " + secret, 2, "--readers: must be 0 to 20"},
 		{"nowhere", "", 1, "no --url, and no venue started here"},
 		{"nobody listens", "--dev-file " + here, 1, "refused"},
-		{"nobody listens to a key", "--dev-file " + here + " --key k --mix read --secret " + secret, 1, gone.Addr().String() + ": connect: connection refused"},
+		{"nobody listens to a key", "--dev-file " + here + " --key k --mix read --secret " + secret, 1, strings.TrimPrefix(gone, "http://") + ": connect: connection refused"},
 	} {
 		code, out, errs := runCommand(strings.Fields("bench " + c.args)...)
 		if code != c.code || !strings.Contains(errs, c.want) || strings.Contains(errs, secret) {

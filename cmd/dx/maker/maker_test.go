@@ -1,8 +1,6 @@
 package maker
 
 import (
-	"context"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,24 +20,12 @@ func testQuotesEveryMarket(t *testing.T) {
 	h := lanetest.New(t)
 	rest.Mount(h.Routes, h.Gate, "test")
 	h.ServeInMemory()
-	c := clientOf(h, 1, &wire{transport: h.Transport})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- Run(ctx, c, slog.New(slog.DiscardHandler), Options{Refresh: 20 * time.Millisecond}) }()
+	stop := run(t, h, &wire{transport: h.Transport}, Options{Refresh: 20 * time.Millisecond})
 	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool {
 		quoted := 0
 		for m := core.MarketID(1); m <= 3; m++ {
 			s, _ := v.Market(m)
-			var bid, ask core.Tick
-			for l := range s.Book.Levels(true) {
-				bid = l.Tick
-				break
-			}
-			for l := range s.Book.Levels(false) {
-				ask = l.Tick
-				break
-			}
-			if bid > 0 && ask > 0 {
+			if bid, ask := top(&s); bid > 0 && ask > 0 {
 				quoted++
 				if bid >= 5000 || ask <= 5000 || ask-bid > 400 {
 					t.Errorf("market %d: bid %d, ask %d with the price at the strike", m, bid, ask)
@@ -48,10 +34,7 @@ func testQuotesEveryMarket(t *testing.T) {
 		}
 		return quoted == 3
 	})
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	stop()
 	h.Engine.Read(func(v *venue.Venue, w *view.View) {
 		if v.Resting() != 0 {
 			t.Errorf("%d orders are left", v.Resting())

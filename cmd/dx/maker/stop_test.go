@@ -2,7 +2,6 @@ package maker
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -10,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"duplex/client"
-	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
 )
@@ -53,18 +50,10 @@ func TestStopDuringAPlacement(t *testing.T) { synctest.Test(t, testStopDuringAPl
 
 func testStopDuringAPlacement(t *testing.T) {
 	h := newVenue(t)
-	k := h.NewKey(1, core.ScopeRead|core.ScopeTrade)
 	s := &slow{transport: h.Transport, sent: make(chan struct{}), done: make(chan struct{})}
-	c := client.New(h.URL, k.ID, k.Secret, client.WithHTTPClient(&http.Client{Transport: s}))
-	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- Run(ctx, c, slog.New(slog.DiscardHandler), Options{}) }()
+	stop := run(t, h, s, Options{})
 	<-s.sent
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
 	<-s.done
 	h.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		if n := v.Resting(); n != 0 {

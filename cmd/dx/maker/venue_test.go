@@ -92,7 +92,7 @@ func quoted(v *venue.Venue) bool {
 	return true
 }
 
-func clientOf(h *lanetest.Server, u core.UserID, w *wire) *client.Client {
+func clientOf(h *lanetest.Server, u core.UserID, w http.RoundTripper) *client.Client {
 	k := h.NewKey(u, core.ScopeRead|core.ScopeTrade)
 	c := client.New(h.URL, k.ID, k.Secret, client.WithHTTPClient(&http.Client{Transport: w}))
 	c.SetClock(time.Duration(h.Now() - time.Now().UnixNano()))
@@ -100,7 +100,7 @@ func clientOf(h *lanetest.Server, u core.UserID, w *wire) *client.Client {
 }
 
 // run starts the maker on account 1 until stop is called.
-func run(t *testing.T, h *lanetest.Server, w *wire, o Options) (stop func()) {
+func run(t *testing.T, h *lanetest.Server, w http.RoundTripper, o Options) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- Run(ctx, clientOf(h, 1, w), slog.New(slog.DiscardHandler), o) }()
