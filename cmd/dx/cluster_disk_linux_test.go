@@ -203,12 +203,7 @@ func TestClusterFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for i := range c.members {
-		c.start(i)
-	}
-	for i := range c.members {
-		c.waitServing(i)
-	}
+	c.startAll()
 	l := c.load()
 	l.answered(200)
 	c.change(0, "POST", "/admin/cluster/leader", schemas.MoveLeader{Name: memberNames[member]})

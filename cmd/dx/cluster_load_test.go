@@ -29,16 +29,9 @@ func TestClusterThroughput(t *testing.T) {
 	if *memberLoad == 0 {
 		t.Skip("a measurement, and no check: go test ./cmd/dx -run ClusterThroughput -memberload 5 -v -timeout 60m")
 	}
-	rates := []string{"--write-floor", "1000000"}
-	c := newClusterTrial(t, 3)
-	for i := range c.members {
-		c.start(i, rates...)
-	}
-	for i := range c.members {
-		c.waitServing(i)
-	}
+	c := startCluster(t, loadRates...)
 	c.members = append(c.members, &memberProcess{})
-	c.startSingle(3, rates...)
+	c.startSingle(3, loadRates...)
 	for _, address := range []string{c.url(0, 8082), c.url(3, 8082)} {
 		c.keepPrices(address)
 	}

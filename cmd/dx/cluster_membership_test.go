@@ -179,12 +179,7 @@ func TestClusterUpgrade(t *testing.T) {
 	}
 	c := newClusterTrial(t, 3)
 	c.args, c.program = loadRates, *upgradeFrom
-	for i := range c.members {
-		c.start(i)
-	}
-	for i := range c.members {
-		c.waitServing(i)
-	}
+	c.startAll()
 	l, g := c.load(), gaps{}
 	l.answered(200)
 	c.program = ""

@@ -235,12 +235,7 @@ func TestClusterNetwork(t *testing.T) {
 	c.local = true
 	c.args = loadRates
 	c.members = []*memberProcess{{}, {}, {}}
-	for i := range c.members {
-		c.start(i)
-	}
-	for i := range 3 {
-		c.waitServing(i)
-	}
+	c.startAll()
 	l, g := c.load(), gaps{}
 	l.answered(200)
 	late := 0

@@ -106,13 +106,19 @@ func startCluster(t *testing.T, args ...string) *clusterTrial {
 	t.Helper()
 	c := newClusterTrial(t, 3)
 	c.args = args
+	c.startAll()
+	return c
+}
+
+// startAll starts the members and waits until all serve.
+func (c *clusterTrial) startAll() {
+	c.Helper()
 	for i := range c.members {
 		c.start(i)
 	}
 	for i := range c.members {
 		c.waitServing(i)
 	}
-	return c
 }
 
 // secondLoopback checks that a second loopback address can be used.
