@@ -17,6 +17,14 @@ func (p *process) dxAdmin(token, args string) (int, string) {
 	return code, out + errs
 }
 
+// expectAdmin runs dx admin, and requires its exit code and a text in its output.
+func (p *process) expectAdmin(token string, code int, text, args string) {
+	p.t.Helper()
+	if got, out := p.dxAdmin(token, args); got != code || !strings.Contains(out, text) {
+		p.t.Errorf("admin %s: exit %d, want %d and %s\n%s", args, got, code, text, out)
+	}
+}
+
 // mustAdmin decodes the output of a dx admin that must succeed.
 func (p *process) mustAdmin(token, args string, into any) {
 	p.t.Helper()
@@ -92,19 +100,11 @@ func TestOperatorCommands(t *testing.T) {
 		ApprovalID string `json:"approval_id"`
 	}
 	p.mustAdmin(ann, "deposit 1 1000001 --id big", &approval) // a repeat is the same request
-	late := p.addOperator("late", "treasurer")
-	if code, out := p.dxAdmin(late, "approvals approve "+approval.ApprovalID); code != 1 || !strings.Contains(out, "self_approval (403)") {
-		t.Errorf("an operator who was added after the request: %d %s", code, out)
-	}
-	if code, out := p.dxAdmin(ann, "approvals approve "+approval.ApprovalID); code != 1 || !strings.Contains(out, "self_approval (403)") {
-		t.Errorf("%d %s", code, out)
-	}
-	if code, out := p.dxAdmin(carl, "approvals approve "+approval.ApprovalID+" --reason seen"); code != 0 || !strings.Contains(out, `"status":"approved"`) {
-		t.Errorf("%d %s", code, out)
-	}
-	if code, out := p.dxAdmin(carl, "approvals reject "+approval.ApprovalID); code != 1 || !strings.Contains(out, "invalid_transition (409)") {
-		t.Errorf("%d %s", code, out)
-	}
+	late := p.addOperator("late", "treasurer")                // after the request
+	p.expectAdmin(late, 1, "self_approval (403)", "approvals approve "+approval.ApprovalID)
+	p.expectAdmin(ann, 1, "self_approval (403)", "approvals approve "+approval.ApprovalID)
+	p.expectAdmin(carl, 0, `"status":"approved"`, "approvals approve "+approval.ApprovalID+" --reason seen")
+	p.expectAdmin(carl, 1, "invalid_transition (409)", "approvals reject "+approval.ApprovalID)
 }
 
 // TestApprovalsSurviveAKill checks that operators and approvals outlive kill -9, and that an approved
@@ -125,9 +125,7 @@ func TestApprovalsSurviveAKill(t *testing.T) {
 		return out
 	}
 	approve := func(p *process) {
-		if code, out := p.dxAdmin(bob, "approvals approve "+approval.ApprovalID); code != 0 || !strings.Contains(out, `"status":"approved"`) {
-			t.Fatalf("%d %s", code, out)
-		}
+		p.expectAdmin(bob, 0, `"status":"approved"`, "approvals approve "+approval.ApprovalID)
 	}
 	deposit := func(p *process) string { return fmt.Sprintf("deposit %d 20000 --id bank", p.account("reader").UserID) }
 	run(func(p *process) {
@@ -141,9 +139,7 @@ func TestApprovalsSurviveAKill(t *testing.T) {
 		if again != approval || before.Cash != "100000000" {
 			t.Errorf("%+v, %+v, %+v", again, approval, before)
 		}
-		if code, out := p.dxAdmin(ann, "approvals approve "+approval.ApprovalID); code != 1 || !strings.Contains(out, "self_approval") {
-			t.Errorf("%d %s", code, out)
-		}
+		p.expectAdmin(ann, 1, "self_approval", "approvals approve "+approval.ApprovalID)
 		approve(p)
 	})
 	run(func(p *process) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -29,8 +28,8 @@ func TestHolidaysFromAFile(t *testing.T) {
 // TestLimitsOfFeeds tests that the settings file sets the limits of a feed, and that a feed
 // that it does not name keeps the default.
 func TestLimitsOfFeeds(t *testing.T) {
-	settings := textFile(t, "dx.toml", "[min_sources]\nbtc = 3\n[feed_jump]\nBTC = 5\nWTI = 0\n")
-	s, err := settingsOf(t, settings)
+	const text = "[min_sources]\nbtc = 3\n[feed_jump]\nBTC = 5\nWTI = 0\n"
+	s, err := settings([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,14 +41,5 @@ func TestLimitsOfFeeds(t *testing.T) {
 	if want := [core.Feeds]feed.Limit{core.BTC: {MinSources: 3, JumpPct: 5}, core.Gold: {JumpPct: 10}, core.WTI: {}}; err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
 	}
-	expectCommand(t, 0, "", "config", "check", "--config", settings)
-}
-
-func settingsOf(t *testing.T, path string) (serveSettings, error) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return settings(b)
+	expectCommand(t, 0, "", "config", "check", "--config", textFile(t, "dx.toml", text))
 }
