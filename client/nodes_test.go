@@ -140,6 +140,21 @@ func TestNodesArePreferred(t *testing.T) {
 	counts(1, 3, 2)
 }
 
+// TestLostReadIsSignedAgain tests that a read whose outcome one node left open is signed for the target that it
+// has at the next one, which waits for the last write.
+func TestLostReadIsSignedAgain(t *testing.T) {
+	nodes, c := severalNodes(t, nil, []string{placed, "sequencing_timeout"}, []string{`{"orders":[],"cursor":"","as_of_seq":"12"}`})
+	if _, err := c.PlaceOrder(t.Context(), limit(1, "yes", 5000, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Orders(t.Context(), schemas.ListOrders{}); err != nil {
+		t.Error(err)
+	}
+	if got, _ := nodes[1].seen(); !slices.Equal(got, []string{"GET /v1/portfolio/orders?min_seq=9"}) {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestReadsAreNotBehindWrites tests that a read of another node than the one that answered the last write
 // waits for that write.
 func TestReadsAreNotBehindWrites(t *testing.T) {

@@ -26,15 +26,15 @@ func (c *Client) retry(ctx context.Context, r *request) (answer []byte, at *Node
 	var sig signature
 	for n := 1; ; {
 		for _, at = range c.Nodes() {
-			if unknown == nil {
-				sig = signature{} // only a repeat of unknown outcome needs the same bytes
+			if unknown == nil || !r.isMarked() {
+				sig = signature{} // only what the venue knows again by its bytes needs the same ones
 			}
 			answer, err = c.attempt(ctx, at, r, &sig)
 			if err == nil || isFinal(err, unknown != nil) {
 				at.Answered()
 				return answer, at, unknown != nil, err
 			}
-			if MayBeDone(err) && unknown == nil {
+			if MayBeDone(err) && unknown == nil && !r.isRead() {
 				unknown = err
 				if _, bounded := ctx.Deadline(); !bounded && c.nodes.several() {
 					var cancel context.CancelFunc

@@ -100,6 +100,7 @@ func TestRetryRules(t *testing.T) {
 	}{
 		{"a read", read, nil, []string{"shed", "lost", "sequencing_timeout", now}, "", 4, false},
 		{"a read that is always shed", read, nil, []string{"shed", "shed", "shed", "shed", now}, "shed", 4, false},
+		{"a lost read whose repeat is rejected", read, nil, []string{"lost", "round_not_found", now}, "round_not_found", 2, false},
 		{"a single attempt", read, []Option{MaxAttempts(1)}, []string{"shed", now}, "shed", 1, false},
 		{"a placement that was not executed", place, nil, []string{"shed", "draining", placed}, "", 3, false},
 		{"a cancel that was not executed", cancel, nil, []string{"shed", done}, "", 2, false},
@@ -125,6 +126,10 @@ func TestRetryRules(t *testing.T) {
 			sent, bodies := s.seen()
 			if got := codeOf(err); got != c.want || len(sent) != c.sent || err != nil && MayBeDone(err) != c.maybe {
 				t.Errorf("%q after %d requests: %v, may be done %v", got, len(sent), err, MayBeDone(err))
+			}
+			// Each attempt comes after a wait. net/http itself sends a GET again, at once.
+			if distinct := slices.Compact(slices.Sorted(slices.Values(s.signed))); len(distinct) != len(sent) && !strings.HasPrefix(sent[0], "GET") {
+				t.Errorf("a signature is sent again, which may be too old or a replay by then: %v", s.signed)
 			}
 			for _, b := range bodies[1:] {
 				if b != bodies[0] {

@@ -51,15 +51,22 @@ func refusedByNode(answer jsontext.Value) *nodeRefusal {
 	return nil
 }
 
-// seqOf returns the seq of a tool's result, or 0.
-func seqOf(result jsontext.Value) schemas.U64 {
+// seqOf returns the seq of a tool's result, of a batch the greatest one of its items, or 0.
+func seqOf(result jsontext.Value) (seq schemas.U64) {
 	var out struct {
-		Seq schemas.U64 `json:"seq"`
+		Seq     schemas.U64 `json:"seq"`
+		Results []struct {
+			Seq schemas.U64 `json:"seq"`
+		} `json:"results"`
 	}
 	if v := object(result)["structuredContent"]; v == nil || json.Unmarshal(v, &out) != nil {
 		return 0
 	}
-	return out.Seq
+	seq = out.Seq
+	for _, x := range out.Results {
+		seq = max(seq, x.Seq)
+	}
+	return seq
 }
 
 // openNode sends a request to a node. If there are others, it does not wait longer for this one than the

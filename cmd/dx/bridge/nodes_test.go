@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"duplex/client"
 	"duplex/schemas"
 )
@@ -190,4 +192,15 @@ func TestOtherLostWritesAreNotSentToAnotherNode(t *testing.T) {
 			t.Errorf("sent %d times", n)
 		}
 	})
+}
+
+// TestSeqOfResults tests which seq a later read at another node waits for: of a batch the newest one.
+func TestSeqOfResults(t *testing.T) {
+	for result, want := range map[string]schemas.U64{
+		`{"seq":"9"}`: 9, `{"results":[{"order_id":"3","seq":"3"},{"error":{"code":"bad_qty"}},{"order_id":"7","seq":"7"}]}`: 7, `{"orders":[]}`: 0,
+	} {
+		if got := seqOf(jsontext.Value(`{"structuredContent":` + result + `}`)); got != want {
+			t.Errorf("%s: %d, want %d", result, got, want)
+		}
+	}
 }

@@ -96,7 +96,12 @@ func (o *operatorFlags) request(ctx context.Context, out io.Writer, method, path
 // response sends one request and returns the response. An error of the venue is explained.
 func (o *operatorFlags) response(ctx context.Context, method, path string, body any) ([]byte, error) {
 	base, token := o.Admin, o.OperatorToken
-	if base == "" || token == "" {
+	switch { // the dev file's belong together, or a command would act on another venue than the one named
+	case base == "" && token != "":
+		return nil, cli.BadFlag("admin", errors.New("DX_OPERATOR_TOKEN is set, so the address of its venue is needed, here or in DX_ADMIN_URL"))
+	case base != "" && token == "":
+		return nil, cli.BadFlag("admin", errors.New("requires the token of its operator in DX_OPERATOR_TOKEN"))
+	case base == "":
 		dev, err := cli.ReadDevFile(o.DevFile)
 		if err != nil {
 			return nil, fmt.Errorf("no DX_ADMIN_URL and DX_OPERATOR_TOKEN, and no venue started here: %w", err)

@@ -109,6 +109,9 @@ func (o *Order) buildOrder() (in schemas.PlaceOrder, err error) {
 		if err != nil {
 			return in, cli.BadFlag("max-cost", err)
 		}
+		if pips == 0 { // on the wire it is the same as none
+			return in, cli.BadFlag("max-cost", errors.New("is at least 0.0001"))
+		}
 		in.MaxCost = schemas.U64(pips)
 	}
 	if o.TIF == "gtt" {

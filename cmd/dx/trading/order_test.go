@@ -40,6 +40,8 @@ func TestOrderFlags(t *testing.T) {
 		{"gtt without a time", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", TIF: "gtt"}, "--expires: --tif gtt needs the time"},
 		{"a time without gtt", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", Expires: time.Minute}, "--expires: is for --tif gtt"},
 		{"ioc and post-only", Order{Side: "buy", Outcome: "yes", Qty: 10, Price: "@55", TIF: "ioc", PostOnly: true}, "--post-only: is for an order that can rest"},
+		{"--max-cost 0 is no bound of a market order", Order{Side: "buy", Outcome: "no", Qty: 1, Market: true, MaxCost: "0"}, "--max-cost"},
+		{"--max-cost 0 is none of a limit order", Order{Side: "buy", Outcome: "no", Qty: 1, Price: "@55", MaxCost: "0.00"}, "--max-cost"},
 		{"--max-cost is not a number", Order{Side: "buy", Outcome: "no", Qty: 1, MaxCost: "lots"}, "--max-cost"},
 	} {
 		in, err := c.cmd.buildOrder()
