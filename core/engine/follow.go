@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"duplex/core/replica"
@@ -77,29 +78,18 @@ type seqWaiter struct {
 func (w *seqWaiters) wake(seq uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	kept := w.list[:0]
-	for _, x := range w.list {
+	w.list = slices.DeleteFunc(w.list, func(x seqWaiter) bool {
 		if x.seq <= seq {
 			close(x.done)
-		} else {
-			kept = append(kept, x)
 		}
-	}
-	clear(w.list[len(kept):])
-	w.list = kept
+		return x.seq <= seq
+	})
 }
 
 func (w *seqWaiters) remove(done chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i := range w.list {
-		if w.list[i].done == done {
-			w.list[i] = w.list[len(w.list)-1]
-			w.list[len(w.list)-1] = seqWaiter{}
-			w.list = w.list[:len(w.list)-1]
-			return
-		}
-	}
+	w.list = slices.DeleteFunc(w.list, func(x seqWaiter) bool { return x.done == done })
 }
 
 // WaitApplied waits until the command seq is applied. It returns ErrUnknown if ctx ends
