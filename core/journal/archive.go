@@ -14,6 +14,8 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
+
+	"duplex/internal/atomicfile"
 )
 
 // A node of a log of several machines keeps an archive of the groups that were delivered to it
@@ -123,7 +125,7 @@ func Discard(dir string) error {
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
-	return errors.Join(err, syncDir(dir), lock.Close())
+	return errors.Join(err, atomicfile.SyncDir(dir), lock.Close())
 }
 
 // Replace replaces the log in dir and its mark by those of the log in from, which must be closed, and
@@ -147,7 +149,7 @@ func Replace(dir, from string) error {
 			return err
 		}
 	}
-	if err := syncDir(dir); err != nil {
+	if err := atomicfile.SyncDir(dir); err != nil {
 		return err
 	}
 	return errors.Join(os.RemoveAll(from), os.RemoveAll(old))
@@ -198,7 +200,7 @@ func (f *File) createAt(base Position) error {
 	if err := os.Rename(filepath.Join(unfinished, segmentName(0, 0)), filepath.Join(unfinished, segmentName(1, first))); err != nil {
 		return err
 	}
-	if err := syncDir(unfinished); err != nil {
+	if err := atomicfile.SyncDir(unfinished); err != nil {
 		return err
 	}
 	if err := writeDurableMark(f.dir, durableMark{Position: base, place: 1, first: first}); err != nil {
@@ -207,7 +209,7 @@ func (f *File) createAt(base Position) error {
 	if err := os.Rename(unfinished, dir); err != nil {
 		return err
 	}
-	if err := syncDir(f.dir); err != nil {
+	if err := atomicfile.SyncDir(f.dir); err != nil {
 		return err
 	}
 	return f.watch(Created)
@@ -258,7 +260,7 @@ func (f *File) cutUnsynced(s *scanner, damage *Damage) (bool, error) {
 			return false, err
 		}
 	}
-	return true, syncDir(filepath.Join(f.dir, walDir))
+	return true, atomicfile.SyncDir(filepath.Join(f.dir, walDir))
 }
 
 // AppendRecord appends the record of a group, with the chain that it has: the form in which it is

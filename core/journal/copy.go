@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"duplex/internal/atomicfile"
 )
 
 // CopyOptions are what Copy does beyond copying the log and its snapshots.
@@ -293,7 +295,7 @@ func (c *copier) file(path, name string, length int64) (copied string, err error
 	}
 	c.result.Files++
 	c.result.Bytes += length
-	return to, syncDir(filepath.Dir(to))
+	return to, atomicfile.SyncDir(filepath.Dir(to))
 }
 
 // checkBegin returns ErrOtherLog unless the file to is the beginning of the first bytes of in: otherwise

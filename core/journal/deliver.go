@@ -71,9 +71,10 @@ func (q *queue) wake() {
 	}
 }
 
-func signal(moved chan struct{}) {
+// signal wakes the reader of a channel of capacity 1.
+func signal(c chan struct{}) {
 	select {
-	case moved <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 	"go.etcd.io/raft/v3/raftpb"
+
+	"duplex/internal/atomicfile"
 )
 
 const (
@@ -108,7 +110,7 @@ func Open(dir string, o Options) (*File, error) {
 		return nil, err
 	}
 	go f.runPreallocator()
-	f.wakePreallocator()
+	signal(f.preallocator.wake)
 	return f, nil
 }
 
@@ -208,7 +210,7 @@ func (f *File) rotate() error {
 		return err
 	}
 	f.segs, f.segmentEnd = append(f.segs, next), headRoom
-	f.wakePreallocator()
+	signal(f.preallocator.wake)
 	if err := f.writeSegmentStart(); err != nil || f.archive {
 		return err // Sync writes the mark of an archive
 	}
@@ -243,7 +245,7 @@ func (f *File) Trim(below uint64) error {
 			return err
 		}
 	}
-	return syncDir(filepath.Join(f.dir, walDir))
+	return atomicfile.SyncDir(filepath.Join(f.dir, walDir))
 }
 
 // Close writes the mark and closes the files. After a failed write or sync it writes and syncs
@@ -281,15 +283,11 @@ func (f *File) syncSegments() error {
 		return nil
 	}
 	for _, seg := range f.segs {
-		file, err := os.OpenFile(seg.path, os.O_RDWR, 0)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		if err := syncFile(seg.path); err != nil {
 			return err
 		}
 	}
-	return syncDir(filepath.Join(f.dir, walDir))
+	return atomicfile.SyncDir(filepath.Join(f.dir, walDir))
 }
 
 // closeWithoutSync closes the WAL, which would otherwise sync once more.

@@ -37,14 +37,7 @@ func (f *File) wrote(record int) {
 	f.segmentEnd += int64(record) + frameExtra
 	f.written.Add(int64(record))
 	if f.segmentEnd > f.preallocator.limit-preallocateAhead/2 {
-		f.wakePreallocator()
-	}
-}
-
-func (f *File) wakePreallocator() {
-	select {
-	case f.preallocator.wake <- struct{}{}:
-	default:
+		signal(f.preallocator.wake)
 	}
 }
 

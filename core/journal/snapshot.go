@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+
+	"duplex/internal/atomicfile"
 )
 
 // Snapshot describes a snapshot of the state after a group. The caller decodes its pieces, and
@@ -228,7 +230,7 @@ func (w *SnapshotWriter) Abort() {
 // pruneSnapshots makes the name of the newest snapshot durable, and then removes all but the
 // newest two and those that keep needs.
 func pruneSnapshots(dir string, keep time.Duration) error {
-	if err := syncDir(dir); err != nil {
+	if err := atomicfile.SyncDir(dir); err != nil {
 		return err
 	}
 	paths, err := Snapshots(dir)
@@ -251,7 +253,7 @@ func pruneSnapshots(dir string, keep time.Duration) error {
 			return err
 		}
 	}
-	return syncDir(dir)
+	return atomicfile.SyncDir(dir)
 }
 
 // unknownStamp is the stamp of a snapshot whose head is damaged.
@@ -552,7 +554,7 @@ func AdoptSnapshot(dir, name string, r io.Reader) (s Snapshot, err error) {
 	if err := os.Rename(path, filepath.Join(dir, name)); err != nil {
 		return s, err
 	}
-	return s, syncDir(dir)
+	return s, atomicfile.SyncDir(dir)
 }
 
 // ProveSnapshot reads a whole snapshot and verifies the file. It does not decode the state.
