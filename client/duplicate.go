@@ -18,13 +18,7 @@ func isDuplicate(err error) bool {
 
 // Placed returns the outcome of the placement with this client_order_id, or the error with which it was
 // rejected. Status and fills are the current ones.
-func (c *Client) Placed(ctx context.Context, id schemas.U64) (schemas.Outcome, error) {
-	return c.findPlaced(ctx, id)
-}
-
-// findPlaced returns the outcome of a placement that an earlier attempt executed, or the
-// error with which it was rejected. Status and fills are the current ones.
-func (c *Client) findPlaced(ctx context.Context, id schemas.U64) (out schemas.Outcome, err error) {
+func (c *Client) Placed(ctx context.Context, id schemas.U64) (out schemas.Outcome, err error) {
 	l, err := c.Orders(ctx, schemas.ListOrders{ClientOrderID: &id})
 	// Another node than the one that knew the order may be a moment behind it.
 	for n := 1; err == nil && len(l.Orders) == 0 && c.nodes.several() && n <= c.maxAttempts && backoff.Sleep(ctx, retryWait(n)); n++ {
@@ -71,7 +65,7 @@ func (c *Client) findPlacedBatch(ctx context.Context, orders []schemas.PlaceOrde
 		if r.Error == nil || r.Error.Code != codeDuplicateID || i >= len(orders) {
 			continue
 		}
-		out, err := c.findPlaced(ctx, orders[i].ClientOrderID)
+		out, err := c.Placed(ctx, orders[i].ClientOrderID)
 		var e *Error
 		switch {
 		case err == nil:

@@ -21,7 +21,7 @@ const (
 func (c *Client) PlaceOrder(ctx context.Context, o schemas.PlaceOrder) (out schemas.Outcome, err error) {
 	repeated, err := c.run(ctx, "POST", routeOrders, o, &out)
 	if repeated && isDuplicate(err) {
-		return c.findPlaced(ctx, o.ClientOrderID)
+		return c.Placed(ctx, o.ClientOrderID)
 	}
 	return out, err
 }
@@ -76,7 +76,7 @@ func (c *Client) Replace(ctx context.Context, r schemas.ReplaceOrder) (out schem
 	if !repeated || !isDuplicate(err) {
 		return out, err
 	}
-	if out.Outcome, err = c.findPlaced(ctx, r.ClientOrderID); err != nil {
+	if out.Outcome, err = c.Placed(ctx, r.ClientOrderID); err != nil {
 		return out, err
 	}
 	old, err := c.Order(ctx, r.OrderID)
