@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -75,15 +76,7 @@ func handler(w io.Writer, terminal bool, level slog.Level) slog.Handler {
 
 // noticeOf is the line that says how many lines of a log were dropped.
 func noticeOf(errs io.Writer, n uint64) string {
-	var line lineBuffer
+	var line bytes.Buffer
 	slog.New(handler(&line, cli.IsTerminal(errs), slog.LevelInfo)).LogAttrs(context.Background(), slog.LevelWarn, "log lines were dropped, because they could not be written", slog.Uint64("dropped", n))
-	return string(line)
-}
-
-// lineBuffer keeps what is written to it.
-type lineBuffer []byte
-
-func (b *lineBuffer) Write(p []byte) (int, error) {
-	*b = append(*b, p...)
-	return len(p), nil
+	return line.String()
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func run(args []string, out, errs io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), stops...)
 	defer stop()
-	var warnings lineBuffer // a venue's go to its log, which never waits for a reader
+	var warnings bytes.Buffer // a venue's go to its log, which never waits for a reader
 	err = checkVariables(parser.Model, &warnings)
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -122,14 +123,14 @@ func run(args []string, out, errs io.Writer) int {
 		return code
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "%sdx: %v\n", warnings, err)
+		fmt.Fprintf(errs, "%sdx: %v\n", &warnings, err)
 		return 2
 	}
 	name, _, _ := strings.Cut(cmd.Command(), " ")
 	log := openLog(slices.Contains(venueCommands, name), out, errs, c.LogLevel)
 	defer log.close()
-	if len(warnings) > 0 {
-		_, _ = log.errs.Write(warnings) // nobody hears of an error of standard error
+	if warnings.Len() > 0 {
+		_, _ = log.errs.Write(warnings.Bytes()) // nobody hears of an error of standard error
 	}
 	warnOfFlagVariables(cmd.Selected(), log.errs)
 	cmd.BindTo(ctx, (*context.Context)(nil))
