@@ -56,10 +56,6 @@ func parseBinance(message []byte, symbol string) ([]adapter.Quote, error) {
 	case f.Symbol != symbol:
 		return adapter.Dropped(feeds.WrongProduct), nil
 	}
-	stamp, ok := parseEpoch(f.Time, time.Millisecond)
-	if !ok {
-		return adapter.Dropped(feeds.Garbled), nil
-	}
 	p, drop := midPrice(f.Bid, f.Ask)
-	return singleQuote(p, drop, stamp, f.Update), nil
+	return []adapter.Quote{newQuote(p, drop, parseEpoch(f.Time, time.Millisecond), f.Update)}, nil
 }

@@ -58,10 +58,6 @@ func parseBitstamp(message []byte) ([]adapter.Quote, error) {
 	if !decode(f.Data, &t) {
 		return adapter.Dropped(feeds.Garbled), nil
 	}
-	stamp, ok := parseEpoch(t.Time, time.Microsecond)
-	if !ok {
-		return adapter.Dropped(feeds.Garbled), nil
-	}
 	p, drop := parsePriceValue(t.Price)
-	return singleQuote(p, drop, stamp, t.ID), nil
+	return []adapter.Quote{newQuote(p, drop, parseEpoch(t.Time, time.Microsecond), t.ID)}, nil
 }

@@ -46,12 +46,8 @@ func parseCoinbase(message []byte) ([]adapter.Quote, error) {
 	if f.Product != "BTC-USD" {
 		return adapter.Dropped(feeds.WrongProduct), nil
 	}
-	stamp, ok := parseRFC3339(f.Time)
-	if !ok {
-		return adapter.Dropped(feeds.Garbled), nil
-	}
 	p, drop := midOrLast(f.Bid, f.Ask, f.Price)
-	return singleQuote(p, drop, stamp, f.Sequence), nil
+	return []adapter.Quote{newQuote(p, drop, parseRFC3339(f.Time), f.Sequence)}, nil
 }
 
 // midOrLast is the middle of bid and ask if both are present, else the last price.

@@ -46,10 +46,6 @@ func parseGemini(message []byte) ([]adapter.Quote, error) {
 	case f.Symbol != "BTCUSD":
 		return adapter.Dropped(feeds.WrongProduct), nil
 	}
-	stamp, ok := parseEpoch(f.Time, time.Millisecond)
-	if !ok {
-		return adapter.Dropped(feeds.Garbled), nil
-	}
 	p, drop := parsePriceValue(f.Price)
-	return singleQuote(p, drop, stamp, f.Event), nil
+	return []adapter.Quote{newQuote(p, drop, parseEpoch(f.Time, time.Millisecond), f.Event)}, nil
 }

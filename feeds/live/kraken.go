@@ -59,10 +59,6 @@ func (t *krakenTicker) quote() adapter.Quote {
 	if t.Symbol != "BTC/USD" {
 		return adapter.Quote{Drop: feeds.WrongProduct}
 	}
-	stamp, ok := parseRFC3339(t.Time)
-	if !ok {
-		return adapter.Quote{Drop: feeds.Garbled}
-	}
 	p, drop := midOrLast(t.Bid, t.Ask, t.Last)
-	return adapter.Quote{Price: p, Drop: drop, Stamp: stamp}
+	return newQuote(p, drop, parseRFC3339(t.Time), 0)
 }

@@ -83,9 +83,15 @@ func midPrice(bid, ask jsontext.Value) (core.Price, feeds.DropReason) {
 	return mid, feeds.NotDropped
 }
 
-// singleQuote returns the values of a message that has one.
-func singleQuote(p core.Price, drop feeds.DropReason, stamp int64, seq uint64) []adapter.Quote {
-	return []adapter.Quote{{Price: p, Drop: drop, Stamp: stamp, Seq: seq}}
+// noTime is the stamp of a time that cannot be parsed.
+const noTime = -1
+
+// newQuote returns a value of a message, garbled if its stamp is noTime.
+func newQuote(p core.Price, drop feeds.DropReason, stamp int64, seq uint64) adapter.Quote {
+	if stamp == noTime {
+		return adapter.Quote{Drop: feeds.Garbled}
+	}
+	return adapter.Quote{Price: p, Drop: drop, Stamp: stamp, Seq: seq}
 }
 
 // clampTime is the time in ns; a time out of the range of a stamp becomes the nearest one.
@@ -100,32 +106,31 @@ func clampTime(t time.Time) int64 {
 }
 
 // parseRFC3339 parses a time such as 2020-02-01T01:40:16.253563Z; an absent one is 0.
-func parseRFC3339(v jsontext.Value) (stamp int64, ok bool) {
+func parseRFC3339(v jsontext.Value) (stamp int64) {
 	if !isPresent(v) {
-		return 0, true
+		return 0
 	}
 	t, err := time.Parse(time.RFC3339, numberText(v))
 	if err != nil {
-		return 0, false
+		return noTime
 	}
-	return clampTime(t), true
+	return clampTime(t)
 }
 
 // parseEpoch parses a number of units since 1970, in a JSON number or string; an absent
 // one is 0.
-func parseEpoch(v jsontext.Value, unit time.Duration) (stamp int64, ok bool) {
+func parseEpoch(v jsontext.Value, unit time.Duration) (stamp int64) {
 	if !isPresent(v) {
-		return 0, true
+		return 0
 	}
 	n, err := strconv.ParseInt(numberText(v), 10, 64)
-	if err != nil {
-		return 0, false
-	}
 	switch {
+	case err != nil:
+		return noTime
 	case n <= 0:
-		return 1, true
+		return 1
 	case n > math.MaxInt64/int64(unit):
-		return math.MaxInt64, true
+		return math.MaxInt64
 	}
-	return n * int64(unit), true
+	return n * int64(unit)
 }

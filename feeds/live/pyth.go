@@ -65,12 +65,8 @@ func (u *pythUpdate) quote(id string) adapter.Quote {
 	if bareID(u.ID) != id {
 		return adapter.Quote{Drop: feeds.WrongProduct}
 	}
-	stamp, ok := parseEpoch(u.Price.Time, time.Second)
-	if !ok {
-		return adapter.Quote{Drop: feeds.Garbled}
-	}
 	p, drop := parseScaled(numberText(u.Price.Price), u.Price.Expo)
-	return adapter.Quote{Price: p, Drop: drop, Stamp: stamp, Seq: u.Metadata.Slot}
+	return newQuote(p, drop, parseEpoch(u.Price.Time, time.Second), u.Metadata.Slot)
 }
 
 // minExpo bounds the decimals of a price.
