@@ -46,6 +46,17 @@ func (s *inbox) submit(_ context.Context, cmd core.Command) error {
 	return nil
 }
 
+// run runs a Scheduler for a virtual time.
+func (s *inbox) run(t *testing.T, c *Calendar, d time.Duration) {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	k := NewScheduler(c, s.submit)
+	k.Now = s.now
+	if k.Run(ctx); ctx.Err() == nil {
+		t.Error("Run returned before ctx ended")
+	}
+}
+
 // from returns a clock that starts at a New York time.
 func from(t *testing.T, c *Calendar, text string) func() time.Time {
 	started, start := time.Now(), ny(t, c, text)
@@ -56,11 +67,7 @@ func TestSchedulerSubmitsEveryChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := load(t)
 		s := inbox{now: from(t, c, "2026-04-01 12:00:00")}
-		k := NewScheduler(c, s.submit)
-		k.Now = s.now
-		ctx, cancel := context.WithTimeout(t.Context(), 5*24*time.Hour)
-		defer cancel()
-		k.Run(ctx)
+		s.run(t, c, 5*24*time.Hour)
 		want := []string{
 			"Wed 12:00:00 open until Wed 17:00",
 			"Wed 17:00:00 shut",
@@ -97,11 +104,7 @@ func TestSchedulerAtTheEndOfTheCalendar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := load(t)
 		s := inbox{now: from(t, c, "2027-12-31 16:59:00")}
-		k := NewScheduler(c, s.submit)
-		k.Now = s.now
-		ctx, cancel := context.WithTimeout(t.Context(), 90*24*time.Hour)
-		defer cancel()
-		k.Run(ctx)
+		s.run(t, c, 90*24*time.Hour)
 		for f, want := range map[core.Feed][]string{
 			core.BTC:  {"Fri 16:59:00 open"},
 			core.Gold: {"Fri 16:59:00 open until Fri 17:00", "Fri 17:00:00 shut"},
@@ -110,9 +113,6 @@ func TestSchedulerAtTheEndOfTheCalendar(t *testing.T) {
 			if !slices.Equal(s.lines[f], want) {
 				t.Errorf("%s: %q", f, s.lines[f])
 			}
-		}
-		if ctx.Err() == nil {
-			t.Error("Run returned before ctx ended")
 		}
 	})
 }
@@ -129,11 +129,7 @@ func TestSchedulerAfterTheClockIsCorrected(t *testing.T) {
 			}
 			return ny(t, c, "2030-03-04 12:00:00")
 		}}
-		k := NewScheduler(c, s.submit)
-		k.Now = s.now
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		k.Run(ctx)
+		s.run(t, c, 2*time.Minute)
 		if got := s.lines[core.Gold]; !slices.Equal(got, []string{"Mon 12:00:00 shut", "Wed 12:01:00 open until Wed 17:00"}) {
 			t.Errorf("%q", got)
 		}
@@ -192,11 +188,7 @@ func TestSchedulerAfterSleep(t *testing.T) {
 			}
 			return start.Add(elapsed)
 		}}
-		k := NewScheduler(c, s.submit)
-		k.Now = s.now
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		k.Run(ctx)
+		s.run(t, c, 2*time.Minute)
 		if got := s.lines[core.WTI]; len(got) != 2 || got[1] != "Wed 17:01:00 shut" {
 			t.Errorf("%q", got)
 		}
