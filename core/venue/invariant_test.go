@@ -61,11 +61,7 @@ func TestRestoreRefuses(t *testing.T) {
 	v, do := opened(t)
 	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
 	good := func() (s state) {
-		b, err := v.MarshalBinary()
-		if err == nil {
-			err = cbor.Unmarshal(b, &s)
-		}
-		if err != nil {
+		if err := cbor.Unmarshal(bytesOf(t, v), &s); err != nil {
 			t.Fatal(err)
 		}
 		if len(s.Markets) != Slots || len(s.Accounts) != 4 {

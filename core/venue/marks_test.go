@@ -121,26 +121,20 @@ func TestMarksAreRestored(t *testing.T) {
 		for i := range n {
 			v.marks.add(markRecord{core.Mark{}.MarkOf(i), uint64(i + 1), int64(i)})
 		}
-		b, err := v.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := bytesOf(t, v)
 		again, err := Restore(b)
 		if err != nil {
 			t.Errorf("%d marks: %v", n, err)
 			continue
 		}
-		if c, err := again.MarshalBinary(); err != nil || !bytes.Equal(b, c) || again.MarkCount() != n {
-			t.Errorf("%d marks are not restored as they were: %v", n, err)
+		if !bytes.Equal(b, bytesOf(t, again)) || again.MarkCount() != n {
+			t.Errorf("%d marks are not restored as they were", n)
 		}
 		if n < 2 {
 			continue
 		}
 		v.marks.chunks[0][1].mark = v.marks.chunks[0][0].mark
-		if b, err = v.MarshalBinary(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Restore(b); err == nil {
+		if _, err := Restore(bytesOf(t, v)); err == nil {
 			t.Error("a state with one mark twice is restored")
 		}
 	}

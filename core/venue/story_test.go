@@ -113,16 +113,11 @@ func (x *storyRunner) line(line string) {
 		x.show(w[1:])
 		return
 	}
-	if w[0] == "later" {
-		d, err := time.ParseDuration(w[1])
-		x.must(err == nil, line)
-		x.at.Ts += int64(d)
-		return
-	}
-	if w[0] == "wait" {
-		d, err := time.ParseDuration(w[1])
-		x.must(err == nil, line)
-		x.at.Ts += int64(d)
+	if w[0] == "later" || w[0] == "wait" {
+		x.at.Ts += x.duration(w[1])
+		if w[0] == "later" {
+			return
+		}
 		w = []string{"clock"}
 	}
 	cmd := x.parse(w)
@@ -163,19 +158,21 @@ func (x *storyRunner) user(name string) core.UserID {
 	if name == "nobody" {
 		return 99
 	}
-	for i, p := range people {
-		if p == name {
-			return core.UserID(i)
-		}
-	}
-	x.t.Fatalf("nobody is called %s", name)
-	return 0
+	i := slices.Index(people, name)
+	x.must(i >= 0, name)
+	return core.UserID(i)
 }
 
 func (x *storyRunner) num(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	x.must(err == nil, s)
 	return n
+}
+
+func (x *storyRunner) duration(s string) int64 {
+	d, err := time.ParseDuration(s)
+	x.must(err == nil, s)
+	return int64(d)
 }
 
 func (x *storyRunner) parse(w []string) core.Command {
@@ -270,9 +267,7 @@ func (x *storyRunner) operator(w []string) core.Command {
 	case "session":
 		c := &core.SetSession{Feed: core.Feed(slices.Index(feeds, w[1])), Open: w[2] == "open"}
 		if len(w) > 3 {
-			d, err := time.ParseDuration(w[3])
-			x.must(err == nil, w[3])
-			c.Until = origin + int64(d)
+			c.Until = origin + x.duration(w[3])
 		}
 		return c
 	case "sources": // `op sources btc 2`: the minimum of sources
@@ -321,9 +316,7 @@ func (x *storyRunner) place(u core.UserID, w []string) core.Command {
 			c.Fault = map[string]core.Reject{"bad_qty": core.BadQty, "bad_price_tick": core.BadPriceTick}[value]
 			x.must(c.Fault != core.OK, o)
 		case key == "gtt":
-			d, err := time.ParseDuration(value)
-			x.must(err == nil, o)
-			c.TIF, c.Expiry = core.GTT, x.at.Ts+int64(d)
+			c.TIF, c.Expiry = core.GTT, x.at.Ts+x.duration(value)
 		case o == "ioc":
 			c.TIF = core.IOC
 		case o == "fok":
