@@ -1,6 +1,7 @@
 package book
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -28,14 +29,11 @@ func (p *plainBook) side(bid bool) []plainOrder {
 		}
 	}
 	slices.SortFunc(out, func(a, b plainOrder) int {
-		switch {
-		case a.tick != b.tick && (a.tick > b.tick) == bid:
-			return -1
-		case a.tick != b.tick:
-			return 1
-		default:
-			return a.at - b.at
+		best := cmp.Compare(a.tick, b.tick)
+		if bid {
+			best = -best
 		}
+		return cmp.Or(best, a.at-b.at)
 	})
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -27,12 +28,7 @@ func (c *randomCommands) step() {
 	user := core.UserID(1 + c.r.IntN(4))
 	pick := func() core.OrderID { return c.open[c.r.IntN(len(c.open))] }
 	drop := func(id core.OrderID) {
-		for i, x := range c.open {
-			if x == id {
-				c.open = append(c.open[:i], c.open[i+1:]...)
-				return
-			}
-		}
+		c.open = slices.DeleteFunc(c.open, func(x core.OrderID) bool { return x == id })
 	}
 	var e core.Event
 	c.w.EndSeconds(st.Ts, &oneRound{at: core.Stamp{Seq: c.seq - 1, Ts: st.Ts - second}, q: core.Quote{Number: 1 + c.seq/8, Category: 1, CloseTs: st.Ts, Volume: core.Qty(c.seq)}, ok: true})
