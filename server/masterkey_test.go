@@ -11,6 +11,7 @@ import (
 	"duplex/lanes/gate"
 	"duplex/schemas"
 	"duplex/server"
+	"duplex/server/servertest"
 )
 
 // sealedVenue returns a data folder with two keys, and its master key.
@@ -45,6 +46,12 @@ func removeFile(t *testing.T, path string) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// reseal seals a key's secret under the newest master key, as a rotation does.
+func reseal(v *servertest.Venue, k schemas.NewKey) {
+	secret, _ := schemas.ParseSecret(k.Secret)
+	v.Submit(&core.ResealKey{Key: k.APIKey, Sealed: v.Gate().Vault.Seal(k.APIKey, secret)})
 }
 
 var otherMaster = append(make([]byte, 31), 7)
@@ -155,12 +162,21 @@ func TestLostMasterKey(t *testing.T) {
 // TestRotationEndsAfterEveryCrash tests that the next start finishes a rotation that a crash
 // interrupted, at whatever point, and that only the new key's fingerprint remains.
 func TestRotationEndsAfterEveryCrash(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many starts")
+	type point struct {
+		name         string
+		fingerprints bool // the file names both keys
+		secrets      int  // that are sealed under the new key
+		replaced     bool // master.key is the new one
 	}
-	points := []string{"the new file", "both fingerprints", "one secret", "every secret", "the file replaced"}
-	for n, point := range points {
-		t.Run(point, func(t *testing.T) {
+	points := []point{
+		{"one secret, fingerprint of the old key alone", false, 1, false}, {"the new file", false, 0, false}, {"both fingerprints", true, 0, false},
+		{"one secret", true, 1, false}, {"every secret", true, 2, false}, {"the file replaced", true, 2, true},
+	}
+	if testing.Short() { // each takes several starts
+		points = points[:1]
+	}
+	for _, p := range points {
+		t.Run(p.name, func(t *testing.T) {
 			dir, master, one, two := sealedVenue(t)
 			h := openLive(t, dir, nil)
 			text, err := server.LoadOrCreateSecret(server.NextMasterKeyPath(dir))
@@ -171,7 +187,7 @@ func TestRotationEndsAfterEveryCrash(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n >= 1 {
+			if p.fingerprints {
 				if err := server.SetFingerprints(dir, master, next); err != nil {
 					t.Fatal(err)
 				}
@@ -179,14 +195,11 @@ func TestRotationEndsAfterEveryCrash(t *testing.T) {
 			if err := h.Gate().Vault.AddMasterKey(next); err != nil {
 				t.Fatal(err)
 			}
-			for i, k := range []schemas.NewKey{one, two} {
-				if n >= 2+i {
-					secret, _ := schemas.ParseSecret(k.Secret)
-					h.Submit(&core.ResealKey{Key: k.APIKey, Sealed: h.Gate().Vault.Seal(k.APIKey, secret)})
-				}
+			for _, k := range []schemas.NewKey{one, two}[:p.secrets] {
+				reseal(h, k)
 			}
 			h.Close()
-			if n >= 4 {
+			if p.replaced {
 				if err := os.Rename(server.NextMasterKeyPath(dir), server.MasterKeyPath(dir)); err != nil {
 					t.Fatal(err)
 				}
@@ -201,6 +214,9 @@ func TestRotationEndsAfterEveryCrash(t *testing.T) {
 				}
 				if b, err := os.ReadFile(server.MasterKeyPath(dir)); err != nil || strings.TrimSpace(string(b)) != text {
 					t.Error("master.key is not the new one", err)
+				}
+				if _, err := os.Stat(server.NextMasterKeyPath(dir)); err == nil {
+					t.Error("the rotation is still under way")
 				}
 			}
 		})
@@ -224,8 +240,7 @@ func TestRotationFromOutsideCutShort(t *testing.T) {
 	if err := h.Gate().Vault.AddMasterKey(second); err != nil {
 		t.Fatal(err)
 	}
-	secret, _ := schemas.ParseSecret(one.Secret)
-	h.Submit(&core.ResealKey{Key: one.APIKey, Sealed: h.Gate().Vault.Seal(one.APIKey, secret)})
+	reseal(h, one)
 	h.Close()
 	for _, key := range [][]byte{first, second} {
 		if err := startError(t, dir, alone(key)); err == nil || !strings.Contains(err.Error(), "1 of 2 keys") || !strings.Contains(err.Error(), server.Fingerprint(first)) || !strings.Contains(err.Error(), server.Fingerprint(second)) {
@@ -241,43 +256,6 @@ func TestRotationFromOutsideCutShort(t *testing.T) {
 	if got := fingerprintsIn(t, dir); got != server.Fingerprint(second) {
 		t.Errorf("fingerprints %s, not %s", got, server.Fingerprint(second))
 	}
-}
-
-// TestRotationCutShort tests that a start finishes a rotation of which the new file and one
-// of two sealed secrets exist, in a folder without new fingerprints.
-func TestRotationCutShort(t *testing.T) {
-	dir := t.TempDir()
-	h := openLive(t, dir, nil)
-	one, two := h.NewAccount("a"), h.NewAccount("bb")
-	text, err := server.LoadOrCreateSecret(server.NextMasterKeyPath(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	next, err := hex.DecodeString(text)
-	if err == nil {
-		err = h.Gate().Vault.AddMasterKey(next)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, _ := schemas.ParseSecret(one.Secret)
-	h.Submit(&core.ResealKey{Key: one.APIKey, Sealed: h.Gate().Vault.Seal(one.APIKey, secret)})
-	h.Close()
-	h = openLive(t, dir, nil)
-	checkKeyWorks(t, h, one)
-	checkKeyWorks(t, h, two)
-	h.Close()
-	b, err := os.ReadFile(server.MasterKeyPath(dir))
-	if err != nil || strings.TrimSpace(string(b)) != text {
-		t.Errorf("%v: not the new master key", err)
-	}
-	if _, err := os.Stat(server.NextMasterKeyPath(dir)); err == nil {
-		t.Error("the rotation is still under way")
-	}
-	h = openLive(t, dir, nil)
-	checkKeyWorks(t, h, one)
-	checkKeyWorks(t, h, two)
-	h.Close()
 }
 
 // TestRotationFromOutside tests that a venue whose master key is given replaces it at a start
