@@ -82,7 +82,7 @@ func TestArchive(t *testing.T) {
 			}
 		}
 		addUsers(t, v, 2)
-		if text := metricsOf(t, v); !strings.Contains(text, "duplex_archive_age_seconds ") || !strings.Contains(text, "duplex_archive_hold_released 0\n") {
+		if text := askOperator(t, v, "GET", "/metrics", ""); !strings.Contains(text, "duplex_archive_age_seconds ") || !strings.Contains(text, "duplex_archive_hold_released 0\n") {
 			t.Error("the metrics lack the archive")
 		}
 		v.Close()
@@ -138,7 +138,7 @@ func TestArchiveNeverStopsTheVenue(t *testing.T) {
 				t.Fatal(err)
 			}
 			first := strings.Contains(segments[0], "0000000000000000-")
-			if released := strings.Contains(metricsOf(t, v), "duplex_archive_hold_released 1\n"); released != (limit == 1) || first == released {
+			if released := strings.Contains(askOperator(t, v, "GET", "/metrics", ""), "duplex_archive_hold_released 1\n"); released != (limit == 1) || first == released {
 				t.Errorf("released %t, first segment kept %t", released, first)
 			}
 			if err := os.Remove(to); err != nil {
