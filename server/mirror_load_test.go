@@ -204,11 +204,9 @@ func TestListsUnderLoad(t *testing.T) {
 	}
 	const n = 1 << 30
 	everything := view.RetentionCaps{Tape: n, Terminal: n, Rejects: n, Fills: n, Settlements: n, Events: n, Rounds: n, Actions: n, Routine: n, Ledger: n, AccountRounds: n, Deposits: n, Forecasts: n}
-	whole := servertest.Open(t, server.Options{
-		Data: data, Environment: "dev", Accounts: servertest.Accounts, DisputeWindow: time.Duration(core.DefaultRules().DisputeNs), Now: v.Clock.Time, ReadRate: 1_000_000,
-		TuneEngine: func(e *engine.Options) { e.Caps = everything },
+	whole := reopen(t, v, data, func(o *server.Options) {
+		o.ReadRate, o.TuneEngine = 1_000_000, func(e *engine.Options) { e.Caps = everything }
 	})
-	whole.Clock = v.Clock
 	all := map[string][]string{}
 	for _, x := range reads {
 		name := x.account + " " + x.list
@@ -364,16 +362,7 @@ func TestForcedLag(t *testing.T) {
 	}
 
 	// Without a mirror the list ends where memory ends; its cursors are the same.
-	reopen := func(change func(*server.Options)) *servertest.Venue {
-		v.Close()
-		o := server.Options{Data: data, Environment: "dev", Accounts: servertest.Accounts, DisputeWindow: time.Duration(core.DefaultRules().DisputeNs), Now: v.Clock.Time}
-		tinyCaps(&o)
-		change(&o)
-		next := servertest.Open(t, o)
-		next.Clock = v.Clock
-		return next
-	}
-	v = reopen(func(o *server.Options) { o.Mirror = "" })
+	v = reopen(t, v, data, func(o *server.Options) { tinyCaps(o); o.Mirror = "" })
 	_, without, _ := readPage(t, v.Client("alice"), "/v1/portfolio/fills?limit=1", &none)
 	if got := rest(v, next); len(got) != 1 {
 		t.Errorf("without a mirror %d rows follow the first, want the other one of memory", len(got))
@@ -381,7 +370,7 @@ func TestForcedLag(t *testing.T) {
 	if without == "" {
 		t.Fatal("the first of two rows has no cursor")
 	}
-	v = reopen(func(*server.Options) {})
+	v = reopen(t, v, data, tinyCaps)
 	waitForMirror(t, v)
 	rows, cursor, _ := readPage(t, v.Client("alice"), "/v1/portfolio/fills?limit=1&cursor="+without, &none)
 	if len(rows) != 1 || string(rows[0]) != all[1] || cursor == "" {

@@ -142,8 +142,7 @@ func TestListsBeyondMemory(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(data, "journal", "snapshots")); err != nil { // they have few rows
 		t.Fatal(err)
 	}
-	whole := servertest.Open(t, server.Options{Data: data, Environment: "dev", Accounts: servertest.Accounts, DisputeWindow: time.Duration(core.DefaultRules().DisputeNs), Now: v.Clock.Time, ReadRate: 1_000_000})
-	whole.Clock = v.Clock
+	whole := reopen(t, v, data, func(o *server.Options) { o.ReadRate = 1_000_000 })
 	want, longest := read(whole), 0
 	for name, rows := range want {
 		if strings.Join(got[name], "\n") != strings.Join(rows, "\n") {
@@ -422,6 +421,13 @@ func reopenWithoutMirror(t *testing.T, v *servertest.Venue, data string, change 
 	if err := os.WriteFile(path, bytes.Repeat([]byte("garbage "), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return reopen(t, v, data, change)
+}
+
+// reopen starts a venue again, with other options.
+func reopen(t *testing.T, v *servertest.Venue, data string, change func(*server.Options)) *servertest.Venue {
+	t.Helper()
+	v.Close()
 	o := server.Options{Data: data, Environment: "dev", Accounts: servertest.Accounts, DisputeWindow: time.Duration(core.DefaultRules().DisputeNs), Now: v.Clock.Time}
 	change(&o)
 	next := servertest.Open(t, o)

@@ -22,22 +22,14 @@ func TestMirrorFollowsTheVenue(t *testing.T) {
 	data := t.TempDir()
 	for life := range 2 {
 		v := openLive(t, data, withMirror)
-		for range 3 {
-			if _, err := v.Venue.Submit(t.Context(), &core.CreateUser{Name: "user", TokenHash: [32]byte{byte(life + 1)}, Audit: core.Audit{Who: "operator"}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
-			if err := m.LastError(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		addUsers(t, v, 3)
+		waitForMirror(t, v)
 		list, err := v.Mirror().Actions(t.Context(), 0, 100, history.ActionFilter{Action: "create_user"})
 		if err != nil || len(list) != 3*(life+1) {
 			t.Errorf("%d actions: %v", len(list), err)
 		}
-		if status, _, body := request(t, "GET", v.AdminURL()+"/metrics", "", "Authorization", "Bearer "+operatorToken); status != 200 || !strings.Contains(body, "duplex_mirror_lag_seq 0\n") || !strings.Contains(body, `duplex_mirror_reads_total{outcome="ok",route="admin_audit"} 1`) {
-			t.Errorf("the metrics are %d %s", status, body)
+		if body := askOperator(t, v, "GET", "/metrics", ""); !strings.Contains(body, "duplex_mirror_lag_seq 0\n") || !strings.Contains(body, `duplex_mirror_reads_total{outcome="ok",route="admin_audit"} 1`) {
+			t.Errorf("the metrics are %s", body)
 		}
 		v.Close()
 	}

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -15,15 +14,9 @@ import (
 // the portal's origin and the agent lane its host.
 func TestPublicURLs(t *testing.T) {
 	logs := &logbuffer.Buffer{}
-	v, err := server.Open(t.Context(), server.Options{Data: t.TempDir(), Environment: "live", Log: slog.New(slog.NewTextHandler(logs, nil)), PublicURL: "https://api.venue.example", PublicPortalURL: "https://venue.example:8443"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := v.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	v := openLive(t, t.TempDir(), func(o *server.Options) {
+		o.Log, o.PublicURL, o.PublicPortalURL = slog.New(slog.NewTextHandler(logs, nil)), "https://api.venue.example", "https://venue.example:8443"
+	})
 	v.LogOpen()
 	if !strings.Contains(logs.String(), `msg="venue open" api=https://api.venue.example portal=https://venue.example:8443 `) {
 		t.Error(logs.String())
@@ -35,40 +28,25 @@ func TestPublicURLs(t *testing.T) {
 		"/openapi.json":  {`"url":"https://api.venue.example"`},
 		"/asyncapi.json": {"api.venue.example"},
 	} {
-		resp, err := http.Get(v.PortalURL() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %s, %v", path, resp.Status, err)
+		status, header, body := request(t, "GET", v.PortalURL()+path, "")
+		if status != http.StatusOK {
+			t.Fatalf("%s: %d", path, status)
 		}
 		for _, text := range want {
-			if !strings.Contains(string(b), text) {
+			if !strings.Contains(body, text) {
 				t.Errorf("%s does not have %s", path, text)
 			}
 		}
-		if strings.Contains(string(b), strings.TrimPrefix(v.APIURL(), "http://")) {
+		if strings.Contains(body, strings.TrimPrefix(v.APIURL(), "http://")) {
 			t.Errorf("%s names the listener", path)
 		}
-		if csp := resp.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "connect-src 'self' https://api.venue.example wss://api.venue.example;") {
+		if csp := header.Get("Content-Security-Policy"); !strings.Contains(csp, "connect-src 'self' https://api.venue.example wss://api.venue.example;") {
 			t.Errorf("policy of %s: %s", path, csp)
 		}
 	}
 	for origin, allowed := range map[string]bool{"https://venue.example:8443": true, "https://venue.example": false} {
-		req, err := http.NewRequest(http.MethodOptions, v.APIURL()+"/v1/markets", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Origin", origin)
-		req.Header.Set("Access-Control-Request-Method", "GET")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if got := resp.Header.Get("Access-Control-Allow-Origin") == origin; got != allowed {
+		_, header, _ := request(t, "OPTIONS", v.APIURL()+"/v1/markets", "", "Origin", origin, "Access-Control-Request-Method", "GET")
+		if got := header.Get("Access-Control-Allow-Origin") == origin; got != allowed {
 			t.Errorf("origin %s: allowed is %v", origin, got)
 		}
 	}
