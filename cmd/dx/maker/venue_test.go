@@ -112,9 +112,9 @@ func run(t *testing.T, h *lanetest.Server, w http.RoundTripper, o Options) (stop
 	}
 }
 
-// TestKeepsNineMarketsQuoted checks that nine markets whose prices move every second stay
-// quoted on both sides within the limits of a new account, without trades of the maker with
-// itself.
+// TestKeepsNineMarketsQuoted checks that nine markets are quoted around the fair value, and stay quoted on
+// both sides while their prices move every second, within the limits of a new account and without trades
+// of the maker with itself; and that no order is left.
 func TestKeepsNineMarketsQuoted(t *testing.T) { synctest.Test(t, testKeepsNineMarketsQuoted) }
 
 func testKeepsNineMarketsQuoted(t *testing.T) {
@@ -122,6 +122,13 @@ func testKeepsNineMarketsQuoted(t *testing.T) {
 	w := &wire{transport: h.Transport}
 	stop := run(t, h, w, Options{Refresh: 500 * time.Millisecond})
 	h.WaitUntil(func(v *venue.Venue, _ *view.View) bool { return quoted(v) })
+	h.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		for _, s := range live(v) {
+			if bid, ask := top(&s); bid >= 5000 || ask <= 5000 || ask-bid > 400 {
+				t.Errorf("market %d: bid %d, ask %d with the price at the strike", s.Market, bid, ask)
+			}
+		}
+	})
 	var sides, missing, moved int
 	last := map[core.MarketID]core.Tick{}
 	started := time.Now()
