@@ -3,12 +3,14 @@ package top
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"charm.land/lipgloss/v2"
 
+	"duplex/cmd/dx/trading"
 	"duplex/schemas"
 )
 
@@ -109,7 +111,7 @@ func (m *Model) levelLine(side string, yes, qty, largest int64, width int) strin
 			mine = yellow.Render("*")
 		}
 	}
-	line := fmt.Sprintf("%s%s %s %8d", mine, side, style.Render(fmt.Sprintf("%7s", cents(yes))), qty)
+	line := fmt.Sprintf("%s%s %s %8d", mine, side, style.Render(fmt.Sprintf("%7s", trading.Cents(yes))), qty)
 	if room := int64(width - 23); room > 2 {
 		line += " " + style.Render(strings.Repeat("▒", int((qty*room+largest-1)/largest)))
 	}
@@ -128,7 +130,7 @@ func bidAskText(bid, ask int64) string {
 	if bid == 0 || ask == 0 {
 		return "open"
 	}
-	return cents(ask-bid) + " apart"
+	return trading.Cents(ask-bid) + " apart"
 }
 
 // tradeLines are the trades of the selected round, newest first. ▲ is a taker who bought
@@ -145,7 +147,7 @@ func (m *Model) tradeLines(_, n int) (out []string) {
 		if (t.TakerSide == "buy") == (t.TakerOutcome == "yes") {
 			sign, style = "▲", green
 		}
-		out = append(out, fmt.Sprintf("%s %s %6d", m.opt.Zone.Format(t.Ts, time.TimeOnly), style.Render(fmt.Sprintf("%s %6s", sign, cents(t.TickYes))), t.Qty))
+		out = append(out, fmt.Sprintf("%s %s %6d", m.opt.Zone.Format(t.Ts, time.TimeOnly), style.Render(fmt.Sprintf("%s %6s", sign, trading.Cents(t.TickYes))), t.Qty))
 	}
 	return out
 }
@@ -176,11 +178,7 @@ func (m *Model) ownLines(width, n int) []string {
 }
 
 func (m *Model) orderLines(width, n int) (out []string) {
-	var list []schemas.Order
-	for _, o := range m.account.Orders {
-		list = append(list, o)
-	}
-	slices.SortFunc(list, func(a, b schemas.Order) int { return cmp.Compare(*b.OrderID, *a.OrderID) })
+	list := slices.SortedFunc(maps.Values(m.account.Orders), func(a, b schemas.Order) int { return cmp.Compare(*b.OrderID, *a.OrderID) })
 	if len(list) == 0 {
 		return []string{faint.Render("none")}
 	}
@@ -188,7 +186,7 @@ func (m *Model) orderLines(width, n int) (out []string) {
 		if i == n-1 && len(list) > n {
 			return append(out, fmt.Sprintf("and %d more", len(list)-i))
 		}
-		line := fmt.Sprintf("%3d %-4s %s %6s %5d", o.MarketID, o.Side, outcomeStyle(o.Outcome).Render(fmt.Sprintf("%-3s", o.Outcome)), cents(o.Tick), o.RemainingQty)
+		line := fmt.Sprintf("%3d %-4s %s %6s %5d", o.MarketID, o.Side, outcomeStyle(o.Outcome).Render(fmt.Sprintf("%-3s", o.Outcome)), trading.Cents(o.Tick), o.RemainingQty)
 		if width >= 36 {
 			line = fmt.Sprintf("%-8s ", m.seriesOf(o.MarketID)) + line
 		}

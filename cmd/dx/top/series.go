@@ -7,6 +7,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"duplex/cmd/dx/trading"
 	"duplex/schemas"
 )
 
@@ -65,9 +66,9 @@ func (m *Model) seriesLine(i int) string {
 	if m.width >= widerTable {
 		line += " " + probabilityBar(chance, value)
 	}
-	line += fmt.Sprintf(" %6s %6s", cents(bid), cents(ask))
+	line += fmt.Sprintf(" %6s %6s", trading.Cents(bid), trading.Cents(ask))
 	if m.width >= wideTable {
-		line += fmt.Sprintf(" %6s", cents(r.market.LastTickYes))
+		line += fmt.Sprintf(" %6s", trading.Cents(r.market.LastTickYes))
 	}
 	line += fmt.Sprintf(" %6s ", countText(r.market.Volume))
 	if m.width >= widerTable {
@@ -213,17 +214,6 @@ func priceText(p schemas.U64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%d.%02d", p/100_000_000, p/1_000_000%100)
-}
-
-// cents formats pips as cents.
-func cents(pips int64) string {
-	switch {
-	case pips == 0:
-		return "-"
-	case pips%100 == 0:
-		return fmt.Sprintf("%d¢", pips/100)
-	}
-	return fmt.Sprintf("%d.%d¢", pips/100, pips%100/10)
 }
 
 // countText formats a number of contracts in at most 6 characters.

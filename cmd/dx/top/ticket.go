@@ -144,6 +144,7 @@ func (m Model) onTicketKey(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 // onConfirmKey sends the order on y, but not on a y that is held down.
 func (m Model) onConfirmKey(name string, repeated bool) (tea.Model, tea.Cmd) {
 	t, id := &m.ticket, m.tickets
+	no := name == "n" || name == "esc"
 	switch {
 	case name == "y" && !repeated:
 		t.phase = sending
@@ -157,11 +158,11 @@ func (m Model) onConfirmKey(name string, repeated bool) (tea.Model, tea.Cmd) {
 		}
 		order := t.order
 		return m, func() tea.Msg { return m.opt.Place(id, order) }
-	case (name == "n" || name == "esc") && t.cancel:
+	case no && t.cancel:
 		m.ticket, m.message = ticket{}, "Nothing was canceled."
-	case (name == "n" || name == "esc") && t.pairs > 0:
+	case no && t.pairs > 0:
 		m.ticket, m.message = ticket{}, "Nothing was redeemed."
-	case name == "n" || name == "esc":
+	case no:
 		t.phase, t.text = editing, ""
 	}
 	return m, nil
@@ -274,36 +275,26 @@ func (m *Model) onPreview(p PreviewMsg) {
 }
 
 func (m *Model) onPlaced(p PlacedMsg) {
-	if p.Ticket != m.tickets || m.ticket.phase != sending {
-		return
-	}
-	m.message = trading.OutcomeText(&p.Order, m.ticket.series, &p.Outcome)
-	if p.Err != nil {
-		m.message = cli.Explain(p.Err).Error()
-	}
-	m.ticket = ticket{}
+	m.onSent(p.Ticket, p.Err, trading.OutcomeText(&p.Order, m.ticket.series, &p.Outcome))
 }
 
 func (m *Model) onCanceled(c CanceledMsg) {
-	if c.Ticket != m.tickets || m.ticket.phase != sending {
-		return
-	}
-	m.message = fmt.Sprintf("Canceled all your orders in %s.", m.ticket.series)
-	if c.Err != nil {
-		m.message = cli.Explain(c.Err).Error()
-	}
-	m.ticket = ticket{}
+	m.onSent(c.Ticket, c.Err, fmt.Sprintf("Canceled all your orders in %s.", m.ticket.series))
 }
 
 func (m *Model) onRedeemed(r RedeemedMsg) {
-	if r.Ticket != m.tickets || m.ticket.phase != sending {
+	m.onSent(r.Ticket, r.Err, fmt.Sprintf("Redeemed %s in %s for %s. c sells what is left.", trading.Count(int(m.ticket.pairs), "pair"), m.ticket.series, cli.FormatDollars(m.ticket.pairs*cli.PipsPerDollar)))
+}
+
+// onSent closes the ticket that waits for a result, and shows the text of its success or its error.
+func (m *Model) onSent(number int, err error, success string) {
+	if number != m.tickets || m.ticket.phase != sending {
 		return
 	}
-	m.message = fmt.Sprintf("Redeemed %s in %s for %s. c sells what is left.", trading.Count(int(m.ticket.pairs), "pair"), m.ticket.series, cli.FormatDollars(m.ticket.pairs*cli.PipsPerDollar))
-	if r.Err != nil {
-		m.message = cli.Explain(r.Err).Error()
+	m.ticket, m.message = ticket{}, success
+	if err != nil {
+		m.message = cli.Explain(err).Error()
 	}
-	m.ticket = ticket{}
 }
 
 // ticketLines are the ticket: its fields, two lines of text, and its keys.
@@ -318,7 +309,7 @@ func (m *Model) ticketLines() []string {
 		if t.fields[priceField] == "" {
 			limit = "limit " + m.fieldText(priceField) + " at market"
 			if worst := m.worstPrice(); worst > 0 {
-				limit += fmt.Sprintf(", worst %s", cents(worst))
+				limit += fmt.Sprintf(", worst %s", trading.Cents(worst))
 			}
 		}
 		first = fmt.Sprintf("%s %s %s in %s  contracts %s  %s", bold.Render(" TICKET"), t.side, outcomeStyle(t.outcome).Render(strings.ToUpper(t.outcome)), t.series, m.fieldText(qtyField), limit)

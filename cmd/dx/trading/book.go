@@ -52,11 +52,11 @@ func (b *Book) Run(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(w, "market %d, generation %d, seq %s\n", o.MarketID, o.Generation, o.AsOfSeq)
 	fmt.Fprintln(w, "YES\tQTY\t= NO BID\t")
 	for i := len(o.No) - 1; i >= 0; i-- { // the YES ask is 10000 minus the NO bid
-		fmt.Fprintf(w, "%s\t%d\t%s\t\n", cents(10000-o.No[i][0]), o.No[i][1], cents(o.No[i][0]))
+		fmt.Fprintf(w, "%s\t%d\t%s\t\n", Cents(10000-o.No[i][0]), o.No[i][1], Cents(o.No[i][0]))
 	}
 	fmt.Fprintln(w, "---\t---\t---\t")
 	for _, l := range o.Yes {
-		fmt.Fprintf(w, "%s\t%d\t\t\n", cents(l[0]), l[1])
+		fmt.Fprintf(w, "%s\t%d\t\t\n", Cents(l[0]), l[1])
 	}
 	return w.Flush()
 }

@@ -110,7 +110,7 @@ func printOrders(out io.Writer, zone cli.Zone, orders []schemas.Order, series li
 		if o.Reason != "" {
 			status += ": " + reasonText(o.Reason)
 		}
-		t.Row(id, zone.Format(o.CreatedTs, time.DateTime), series.name(o.MarketID, o.Generation), fmt.Sprint(o.MarketID), o.Side, upper(o.Outcome), cents(o.Tick), fmt.Sprint(o.Qty),
+		t.Row(id, zone.Format(o.CreatedTs, time.DateTime), series.name(o.MarketID, o.Generation), fmt.Sprint(o.MarketID), o.Side, upper(o.Outcome), Cents(o.Tick), fmt.Sprint(o.Qty),
 			fmt.Sprint(o.FilledQty), fmt.Sprint(o.RemainingQty), before, o.TIF, status)
 	}
 	return t.Print(out, empty)

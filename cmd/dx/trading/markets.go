@@ -133,7 +133,7 @@ func (t *marketTable) print(out io.Writer, only SeriesFlag) error {
 				continue
 			}
 			trades = trades || k.Status == "trading"
-			table.Row(tools.SeriesName(s), fmt.Sprint(k.MarketID), status(k), price(r.Strike), at, cents(k.YesBid), cents(k.YesAsk), cents(k.LastTickYes), k.Volume.String(), closesIn(k, t.now))
+			table.Row(tools.SeriesName(s), fmt.Sprint(k.MarketID), status(k), price(r.Strike), at, Cents(k.YesBid), Cents(k.YesAsk), Cents(k.LastTickYes), k.Volume.String(), closesIn(k, t.now))
 		}
 		if !trades {
 			table.Row(tools.SeriesName(s), "-", t.next(s, t.last[s.Category]).status(), "-", at, "-", "-", "-", "-", "-")
@@ -156,8 +156,8 @@ func closesIn(k *schemas.Market, now time.Time) string {
 	return seconds(time.Unix(0, k.CloseTs.Int64()).Sub(now))
 }
 
-// cents formats pips as cents. It formats 0, which means no price, as a dash.
-func cents(pips int64) string {
+// Cents formats pips as cents. It formats 0, which means no price, as a dash.
+func Cents(pips int64) string {
 	switch {
 	case pips == 0:
 		return "-"

@@ -169,7 +169,7 @@ func exactCents(pips int64) string {
 	if pips == 0 {
 		return "0¢"
 	}
-	return cents(pips)
+	return Cents(pips)
 }
 
 // Ledger is `dx ledger`, which prints the changes of the account's money.

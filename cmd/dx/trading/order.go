@@ -238,7 +238,7 @@ func ParseLimit(flag, text string) (*schemas.Int, error) {
 	below, above := core.Narrow().Nearest(core.Tick(*tick))
 	for _, x := range []core.Tick{below, above} {
 		if x != 0 {
-			near = append(near, cents(int64(x)))
+			near = append(near, Cents(int64(x)))
 		}
 	}
 	return nil, cli.BadFlag(flag, fmt.Errorf("prices are 1 to 99.9 cents, whole cents from 4 to 96 and tenths outside; the nearest to %s: %s", exactCents(int64(*tick)), strings.Join(near, " and ")))

@@ -88,19 +88,19 @@ func bids(side []schemas.Level) string {
 	if len(side) == 0 {
 		return "no bids"
 	}
-	return fmt.Sprintf("%d @ %s and %s", side[0][1], cents(side[0][0]), Count(len(side)-1, "more level"))
+	return fmt.Sprintf("%d @ %s and %s", side[0][1], Cents(side[0][0]), Count(len(side)-1, "more level"))
 }
 
 func deltaLine(d *schemas.WSBookDelta) (of, what string) {
 	parts := make([]string, len(d.Changes))
 	for i, c := range d.Changes {
-		parts[i] = fmt.Sprintf("%s @ %s: %+d, now %d", strings.ToUpper(c.Outcome), cents(c.Tick), c.Delta, c.Qty)
+		parts[i] = fmt.Sprintf("%s @ %s: %+d, now %d", strings.ToUpper(c.Outcome), Cents(c.Tick), c.Delta, c.Qty)
 	}
 	return marketLabel(d.MarketID), strings.Join(parts, ", ")
 }
 
 func tradeLine(t *schemas.Trade) (of, what string) {
-	return marketLabel(t.MarketID), fmt.Sprintf("trade: %d, YES @ %s, taker: %s %s (%s)", t.Qty, cents(t.TickYes), t.TakerSide, strings.ToUpper(t.TakerOutcome), t.Path)
+	return marketLabel(t.MarketID), fmt.Sprintf("trade: %d, YES @ %s, taker: %s %s (%s)", t.Qty, Cents(t.TickYes), t.TakerSide, strings.ToUpper(t.TakerOutcome), t.Path)
 }
 
 func oracleLine(o *schemas.WSOracle) (of, what string) {
@@ -130,7 +130,7 @@ func orderLine(e *schemas.OrderEvent) (of, what string) {
 	o := &e.Order
 	at := "at market"
 	if o.Tick > 0 {
-		at = "@ " + cents(o.Tick)
+		at = "@ " + Cents(o.Tick)
 	}
 	id := "client_order_id " + o.ClientOrderID.String()
 	if o.OrderID != nil {
@@ -144,7 +144,7 @@ func orderLine(e *schemas.OrderEvent) (of, what string) {
 }
 
 func fillLine(e *schemas.FillEvent) (of, what string) {
-	return marketLabel(e.MarketID), fmt.Sprintf("fill of order %d as %s: %s %d %s, YES @ %s (%s), fee %s", e.OrderID, e.Role, e.Side, e.Qty, strings.ToUpper(e.Outcome), cents(e.TickYes), e.Path, cli.FormatDollars(e.Fee.Int64()))
+	return marketLabel(e.MarketID), fmt.Sprintf("fill of order %d as %s: %s %d %s, YES @ %s (%s), fee %s", e.OrderID, e.Role, e.Side, e.Qty, strings.ToUpper(e.Outcome), Cents(e.TickYes), e.Path, cli.FormatDollars(e.Fee.Int64()))
 }
 
 func balanceLine(e *schemas.BalanceEvent) (of, what string) {
