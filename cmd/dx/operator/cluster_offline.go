@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"duplex/cmd/dx/cli"
 	"duplex/server/cluster"
@@ -30,12 +31,8 @@ func (c *clusterInit) Run(out io.Writer) error {
 	if err != nil {
 		return cli.BadFlag("cluster", err)
 	}
-	found := false
-	for _, m := range members {
-		found = found || m.Name == c.Node
-	}
 	switch {
-	case !found:
+	case !slices.ContainsFunc(members, func(m cluster.Address) bool { return m.Name == c.Node }):
 		return cli.BadFlag("node", fmt.Errorf("%q is not in the list of --cluster", c.Node))
 	case !cluster.MayForm(len(members)):
 		return cli.BadFlag("cluster", cluster.ErrSize)
