@@ -3,9 +3,11 @@ package sim
 import (
 	"bytes"
 	"iter"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"duplex/core"
@@ -92,8 +94,8 @@ func copied[T any](seq iter.Seq[*T]) (out []T) {
 func pieces(t *testing.T, w *view.View) (list [][]byte) {
 	t.Helper()
 	m := w.Image()
-	defer m.End(noLock{})
-	for b, err := range m.Pieces(noLock{}) {
+	defer m.End(new(sync.Mutex))
+	for b, err := range m.Pieces(new(sync.Mutex)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,11 +103,6 @@ func pieces(t *testing.T, w *view.View) (list [][]byte) {
 	}
 	return list
 }
-
-type noLock struct{}
-
-func (noLock) Lock()   {}
-func (noLock) Unlock() {}
 
 func restoreView(t *testing.T, list [][]byte) *view.View {
 	t.Helper()
@@ -155,12 +152,7 @@ func TestHistoryIsTheRecording(t *testing.T) {
 			t.Errorf("seed %d: the restored view has another snapshot", seed)
 		}
 		newest := map[uint16]int{} // rounds of a category that are newer
-		var numbers []uint64
-		for n := range r.rounds {
-			numbers = append(numbers, n)
-		}
-		slices.Sort(numbers)
-		for _, n := range slices.Backward(numbers) {
+		for _, n := range slices.Backward(slices.Sorted(maps.Keys(r.rounds))) {
 			x := r.rounds[n]
 			want := r.rows(x, hour)
 			if len(want) > 0 {
@@ -178,11 +170,7 @@ func TestHistoryIsTheRecording(t *testing.T) {
 			}
 		}
 		for f := range r.ticks {
-			var want []view.PriceTick
-			for _, x := range r.ticks[f] {
-				want = append(want, x)
-			}
-			slices.SortFunc(want, func(a, b view.PriceTick) int { return int(b.Second - a.Second) })
+			want := slices.SortedFunc(maps.Values(r.ticks[f]), func(a, b view.PriceTick) int { return int(b.Second - a.Second) })
 			if got := copied(live.PriceTicks(core.Feed(f), math.MaxInt64, math.MaxInt)); !slices.Equal(got, want) || len(got) == 0 {
 				t.Fatalf("seed %d: feed %d has %d ticks, want %d", seed, f, len(got), len(want))
 			}
