@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -53,14 +54,8 @@ func (v *Venue) newArchive(e *engine.Options) {
 		return
 	}
 	a := &archive{
-		from: v.keys.journal(), to: filepath.Join(v.options.ArchiveTo, "journal"), every: v.options.ArchiveEvery,
-		holdBytes: v.options.ArchiveHold, log: v.options.Log, newest: time.Now(), done: make(chan struct{}),
-	}
-	if a.every == 0 {
-		a.every = defaultArchiveEvery
-	}
-	if a.holdBytes == 0 {
-		a.holdBytes = defaultArchiveHold
+		from: v.keys.journal(), to: filepath.Join(v.options.ArchiveTo, "journal"), every: cmp.Or(v.options.ArchiveEvery, defaultArchiveEvery),
+		holdBytes: cmp.Or(v.options.ArchiveHold, defaultArchiveHold), log: v.options.Log, newest: time.Now(), done: make(chan struct{}),
 	}
 	v.archive = a
 	hold := e.Hold

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net"
@@ -208,24 +209,15 @@ func (e *OptionError) Unwrap() error { return e.Err }
 // complete sets the defaults. It returns an error if two options contradict each other.
 func (o *Options) complete() error {
 	for _, address := range []*string{&o.API, &o.Portal, &o.Admin} {
-		if *address == "" {
-			*address = "127.0.0.1:0"
-		}
+		*address = cmp.Or(*address, "127.0.0.1:0")
 	}
-	if o.Environment == "" {
-		o.Environment = environmentDev
-	}
-	if o.Oracle == "" {
-		o.Oracle = "manual"
-	}
+	o.Environment, o.Oracle, o.Version = cmp.Or(o.Environment, environmentDev), cmp.Or(o.Oracle, "manual"), cmp.Or(o.Version, "dev")
+	o.SignUp = cmp.Or(o.SignUp, portal.SignUpOff)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Version == "" {
-		o.Version = "dev"
 	}
 	switch {
 	case o.Environment != environmentDev && o.Environment != "live" && o.Environment != environmentArena:
@@ -265,9 +257,6 @@ func (o *Options) complete() error {
 	}
 	if err := o.checkPorts(); err != nil {
 		return err
-	}
-	if o.SignUp == "" {
-		o.SignUp = portal.SignUpOff
 	}
 	if err := o.SignUp.Check(); err != nil {
 		return &OptionError{"SignUp", err}
