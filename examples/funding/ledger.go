@@ -154,54 +154,36 @@ type held struct {
 }
 
 // held returns the events that are held, oldest first.
-func (l *ledger) held(ctx context.Context) (out []held, err error) {
-	rows, err := l.db.QueryContext(ctx, `select id, why, event from held order by rowid`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	out = []held{} // not null in JSON
-	for rows.Next() {
-		var h held
-		if err := rows.Scan(&h.ID, &h.Why, &h.Event); err != nil {
-			return nil, err
-		}
-		out = append(out, h)
-	}
-	return out, rows.Err()
+func (l *ledger) held(ctx context.Context) ([]held, error) {
+	return rowsOf(ctx, l.db, `select id, why, event from held order by rowid`, func(h *held) []any { return []any{&h.ID, &h.Why, &h.Event} })
 }
 
 // announced returns the money that is not in the venue yet.
-func (l *ledger) announced(ctx context.Context) (out []deposit, err error) {
-	rows, err := l.db.QueryContext(ctx, `select reference, user_id, amount from incoming where state = 'announced' order by rowid`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var d deposit
-		if err := rows.Scan(&d.Reference, &d.User, &d.Amount); err != nil {
-			return nil, err
-		}
-		out = append(out, d)
-	}
-	return out, rows.Err()
+func (l *ledger) announced(ctx context.Context) ([]deposit, error) {
+	return rowsOf(ctx, l.db, `select reference, user_id, amount from incoming where state = 'announced' order by rowid`, func(d *deposit) []any { return []any{&d.Reference, &d.User, &d.Amount} })
 }
 
 // open returns the withdrawals in which something is left to do, oldest first, without those of which an
 // event is held.
-func (l *ledger) open(ctx context.Context) (out []withdrawal, err error) {
-	rows, err := l.db.QueryContext(ctx, `select withdrawal_id, user_id, amount, destination, state from withdrawals where state in ('requested', 'approved', 'paying', 'failed') and not exists (select 1 from held where held.withdrawal_id = withdrawals.withdrawal_id) order by withdrawal_id`)
+func (l *ledger) open(ctx context.Context) ([]withdrawal, error) {
+	return rowsOf(ctx, l.db, `select withdrawal_id, user_id, amount, destination, state from withdrawals where state in ('requested', 'approved', 'paying', 'failed') and not exists (select 1 from held where held.withdrawal_id = withdrawals.withdrawal_id) order by withdrawal_id`,
+		func(w *withdrawal) []any { return []any{&w.ID, &w.User, &w.Amount, &w.Destination, &w.State} })
+}
+
+// rowsOf returns the rows of a query. columns are the places of a row's values.
+func rowsOf[T any](ctx context.Context, db *sql.DB, query string, columns func(*T) []any) (out []T, err error) {
+	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+	out = []T{} // not null in JSON
 	for rows.Next() {
-		var w withdrawal
-		if err := rows.Scan(&w.ID, &w.User, &w.Amount, &w.Destination, &w.State); err != nil {
+		var x T
+		if err := rows.Scan(columns(&x)...); err != nil {
 			return nil, err
 		}
-		out = append(out, w)
+		out = append(out, x)
 	}
 	return out, rows.Err()
 }
