@@ -161,13 +161,11 @@ func TestFundingEvents(t *testing.T) {
 		t.Errorf("%d events were delivered again", s.repeat)
 	}
 	var page string
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) { // it counts an event after the service has it
+	eventually(t, "delivery that is counted", func() bool { // an event is counted after the service has it
 		page = askOperator(t, v, "GET", "/metrics", "")
-		if strings.Contains(page, "\nduplex_funding_events_waiting 0\n") || time.Now().After(deadline) {
-			break
-		}
-	}
-	for _, line := range []string{"duplex_funding_events_waiting 0", "duplex_funding_age_seconds 0", `duplex_funding_deliveries_total{outcome="delivered"} 2`, `duplex_funding_deliveries_total{outcome="failed"} 0`} {
+		return strings.Contains(page, "\nduplex_funding_events_waiting 0\n")
+	})
+	for _, line := range []string{"duplex_funding_age_seconds 0", `duplex_funding_deliveries_total{outcome="delivered"} 2`, `duplex_funding_deliveries_total{outcome="failed"} 0`} {
 		if !strings.Contains(page, "\n"+line+"\n") {
 			t.Errorf("the metrics lack %s", line)
 		}

@@ -226,20 +226,14 @@ func getOnce(send func(*http.Request) (*http.Response, error), url, protocol str
 // waitForSerial connects until the server's certificate has a serial number.
 func waitForSerial(t *testing.T, url string, want int64) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; {
+	eventually(t, fmt.Sprintf("certificate %d", want), func() bool {
 		c, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := c.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
-		_ = c.Close()
-		if got == want {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("certificate %d, not %d", got, want)
-		}
-	}
+		defer c.Close()
+		return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64() == want
+	})
 }
 
 // TestTLSOptions checks the settings with which a venue does not start, and that a public
