@@ -191,20 +191,16 @@ func (m *tally) add(x tally) {
 	m.repeated += x.repeated
 	m.transfers += x.transfers
 	m.midnights += x.midnights
-	for k, n := range x.repeats {
-		m.repeats[k] += n
-	}
-	for k, n := range x.broken {
-		m.broken[k] += n
-	}
-	for k, n := range x.rejects {
-		m.rejects[k] += n
-	}
-	for k, n := range x.reasons {
-		m.reasons[k] += n
-	}
-	for k, n := range x.rounds {
-		m.rounds[k] += n
+	addCounts(m.repeats, x.repeats)
+	addCounts(m.broken, x.broken)
+	addCounts(m.rejects, x.rejects)
+	addCounts(m.reasons, x.reasons)
+	addCounts(m.rounds, x.rounds)
+}
+
+func addCounts[K comparable](to, from map[K]int) {
+	for k, n := range from {
+		to[k] += n
 	}
 }
 
