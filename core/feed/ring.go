@@ -53,9 +53,7 @@ func (r *Ring) add(tick core.IndexTick) {
 		r.Ticks = make([]core.IndexTick, 0, RingTicks)
 	}
 	if extra := len(r.Ticks) - RingTicks + 1; extra > 0 {
-		kept := copy(r.Ticks, r.Ticks[extra:])
-		clear(r.Ticks[kept:])
-		r.Ticks = r.Ticks[:kept]
+		r.Ticks = slices.Delete(r.Ticks, 0, extra)
 	}
 	r.Ticks = append(r.Ticks, tick)
 }
