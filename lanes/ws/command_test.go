@@ -36,6 +36,8 @@ func TestCommandsAndErrors(t *testing.T) {
 		{"list_subscriptions", `{}`, `{"subscriptions":[{"channel":"trades","sid":1,"market_ids":[2]}]}`},
 		{"unsubscribe", `{"sids":[1]}`, `{"sids":[1]}`},
 		{"list_subscriptions", `{}`, `{"subscriptions":[]}`},
+		{"subscribe", `{"channels":["orderbook_delta","orderbook_snapshot","trades","oracle","rounds","user"]}`, `{"channel":"orderbook_delta","sid":2}`},
+		{"list_subscriptions", `{}`, `{"channel":"user","sid":7,`},
 	} {
 		if m := r.ask(c.cmd, c.params); !strings.Contains(string(m.Msg), c.want) {
 			t.Errorf("%s %s: %s %s, want %s", c.cmd, c.params, m.Type, m.Msg, c.want)
@@ -48,7 +50,8 @@ func TestCommandsAndErrors(t *testing.T) {
 }
 
 // TestCommandsOfARevokedKey checks that a command is rejected as soon as the revocation of its
-// key is applied, even if the pump has not closed the connection yet.
+// key is applied, even if the pump has not closed the connection yet
+// (docs/rules/accounts.md#revocation).
 func TestCommandsOfARevokedKey(t *testing.T) {
 	s := newTestLane(t)
 	k := s.NewKey(1, core.ScopeRead)
@@ -61,38 +64,6 @@ func TestCommandsOfARevokedKey(t *testing.T) {
 	s.lane.mu.Unlock()
 	if websocket.CloseStatus(err) != 4401 {
 		t.Errorf("%s, %v", raw, err)
-	}
-}
-
-// TestRevocationCloses checks that the connections of a revoked key are closed with 4401 and
-// those of other keys stay open.
-func TestRevocationCloses(t *testing.T) {
-	s := newTestLane(t)
-	k, other := s.NewKey(1, core.ScopeRead), s.NewKey(1, core.ScopeRead)
-	r, stays := s.dial(k), s.dial(other)
-	s.Submit(&core.RevokeKey{User: 1, Key: k.ID})
-	if code := r.waitClose(); code != 4401 {
-		t.Errorf("closed with %d", code)
-	}
-	if m := stays.ask("list_subscriptions", `{}`); m.Type != "ok" {
-		t.Errorf("the other key: %s %s", m.Type, m.Msg)
-	}
-}
-
-// TestRevokedKeyGetsNoAnswer checks that a command sent after a revocation is answered only by
-// the close, even if the pump has not published the revocation yet
-// (docs/rules/accounts.md#revocation).
-func TestRevokedKeyGetsNoAnswer(t *testing.T) {
-	s := newTestLane(t)
-	k := s.NewKey(1, core.ScopeRead)
-	r := s.dial(k)
-	r.ask("list_subscriptions", `{}`)
-	s.lane.mu.Lock() // stops the pump
-	defer s.lane.mu.Unlock()
-	s.Submit(&core.RevokeKey{User: 1, Key: k.ID})
-	r.send(`{"id":9,"cmd":"unknown"}`)
-	if _, raw, err := r.ws.Read(t.Context()); websocket.CloseStatus(err) != 4401 {
-		t.Errorf("%s %v", raw, err)
 	}
 }
 
