@@ -339,6 +339,7 @@ func TestPathsAndMethods(t *testing.T) {
 		{"GET", "/v1/%74ime", 404, "not_found"},
 		{"GET", "/v1/time;a=b", 404, "not_found"},
 		{"PUT", "/v1/time", 405, "method_not_allowed"},
+		{"get", "/v1/time", 405, "method_not_allowed"},
 		{"OPTIONS", "/v1/time", 405, "method_not_allowed"},
 		{"POST", "/v1/portfolio/orders/cancel_batch", 405, "method_not_allowed"},
 		{"GET", "/v1/time?x=1", 400, "unknown_field"},
