@@ -55,7 +55,6 @@ func TestPublicListener(t *testing.T) {
 	d := newTestOperator(t, func(o *Options) { o.KeepShared, o.NamedOnly = true, true })
 	d.FreezeClock()
 	d.Server.Submit(&core.AddOperator{Name: "ann", Role: core.RoleAdmin, TokenHash: sha256.Sum256([]byte("dxo_ann"))})
-	bearer := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 	for i := range 31 {
 		want := 401
 		if i == 30 {
@@ -99,7 +98,7 @@ func TestMisses(t *testing.T) {
 		{"POST", "/admin/users/1/keys", `{"label":"a\nb"}`, 400, code("schema_violation")},
 		{"POST", "/admin/users", `{"name":"` + strings.Repeat("x", 64<<10) + `"}`, 413, code("body_too_large")},
 	})
-	if _, header, _ := d.send("DELETE", "/admin/users", "", http.Header{"Authorization": {"Bearer " + token}}); header.Get("Allow") != "GET, POST" {
+	if _, header, _ := d.send("DELETE", "/admin/users", "", bearer(token)); header.Get("Allow") != "GET, POST" {
 		t.Errorf("Allow: %q", header.Get("Allow"))
 	}
 	form := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/x-www-form-urlencoded"}}

@@ -3,12 +3,9 @@ package admin
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +14,6 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/internal/logbuffer"
-	"duplex/lanes/gate"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
 )
@@ -42,41 +38,20 @@ func newTestOperator(t *testing.T, with func(*Options), tune ...func(*engine.Opt
 	if with != nil {
 		with(&o)
 	}
-	s := httptest.NewUnstartedServer(nil)
-	s.Config = gate.Server(New(o), d.Gate.Log)
-	s.Listener = gate.WrapListener(s.Listener)
-	s.Start()
-	t.Cleanup(s.Close)
-	d.url = s.URL
+	d.url = d.ServeHandler(New(o), d.Gate.Log)
 	return d
 }
 
 // do sends one request as the operator.
 func (d *testOperator) do(method, target, body string) (int, string) {
 	d.T.Helper()
-	status, _, got := d.send(method, target, body, http.Header{"Authorization": {"Bearer " + token}})
+	status, _, got := d.send(method, target, body, bearer(token))
 	return status, got
 }
 
 func (d *testOperator) send(method, target, body string, h http.Header) (int, http.Header, string) {
 	d.T.Helper()
-	r, err := http.NewRequest(method, d.url+target, strings.NewReader(body))
-	if err != nil {
-		d.T.Fatal(err)
-	}
-	for k, v := range h {
-		r.Header[k] = v
-	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		d.T.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		d.T.Fatal(err)
-	}
-	return resp.StatusCode, resp.Header, string(b)
+	return d.Request(method, d.url+target, body, h)
 }
 
 // want is a request and its expected response.
@@ -88,13 +63,21 @@ type want struct {
 
 func (d *testOperator) runCases(list []want) {
 	d.T.Helper()
+	d.as(token, list...)
+}
+
+// as runs cases with the token of an operator.
+func (d *testOperator) as(token string, list ...want) {
+	d.T.Helper()
 	for _, w := range list {
-		status, body := d.do(w.method, w.target, w.body)
+		status, _, body := d.send(w.method, w.target, w.body, bearer(token))
 		if ok, err := regexp.MatchString(w.got, body); status != w.status || !ok || err != nil {
 			d.T.Errorf("%s %s %.200s\n  got  %d %.400q\n  want %d %s", w.method, w.target, w.body, status, body, w.status, w.got)
 		}
 	}
 }
+
+func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 
 // code returns a pattern of the error body with code c.
 func code(c string) string { return `^\{"error":\{"code":"` + c + `",` }

@@ -3,7 +3,6 @@ package admin
 import (
 	"crypto/sha256"
 	"fmt"
-	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -27,19 +26,6 @@ func (d *testOperator) add(name, role string) string {
 		d.T.Fatalf("%d %s", status, body)
 	}
 	return made.OperatorToken
-}
-
-func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
-
-// as runs cases with the token of an operator.
-func (d *testOperator) as(token string, list ...want) {
-	d.T.Helper()
-	for _, w := range list {
-		status, _, body := d.send(w.method, w.target, w.body, bearer(token))
-		if ok, err := regexp.MatchString(w.got, body); status != w.status || !ok || err != nil {
-			d.T.Errorf("%s %s %.200s\n  got  %d %.400q\n  want %d %s", w.method, w.target, w.body, status, body, w.status, w.got)
-		}
-	}
 }
 
 // keepShared keeps the shared token an admin, as a dev venue does.

@@ -11,6 +11,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -146,12 +147,17 @@ func (h *Server) NewKey(u core.UserID, s core.Scopes) Key {
 
 // Serve starts the API listener on loopback, as dx serve does.
 func (h *Server) Serve() {
+	h.URL, h.Transport = h.ServeHandler(h.Gate.Edge(h.Routes), slog.New(slog.DiscardHandler)), http.DefaultTransport.(*http.Transport)
+}
+
+// ServeHandler starts another listener of the venue on loopback and returns its URL.
+func (h *Server) ServeHandler(handler http.Handler, log *slog.Logger) string {
 	s := httptest.NewUnstartedServer(nil)
-	s.Config = gate.Server(h.Gate.Edge(h.Routes), slog.New(slog.DiscardHandler))
+	s.Config = gate.Server(handler, log)
 	s.Listener = gate.WrapListener(s.Listener)
 	s.Start()
 	h.T.Cleanup(s.Close)
-	h.URL, h.Transport = s.URL, http.DefaultTransport.(*http.Transport)
+	return s.URL
 }
 
 // ServeInMemory starts the API listener on an in-memory network, for a test in a synctest
@@ -203,6 +209,15 @@ func (h *Server) Send(r *http.Request) (int, http.Header, string) {
 	b, err := io.ReadAll(resp.Body)
 	h.must(err)
 	return resp.StatusCode, resp.Header, string(b)
+}
+
+// Request sends a request that is not signed and returns status, header and body.
+func (h *Server) Request(method, url, body string, header http.Header) (int, http.Header, string) {
+	h.T.Helper()
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	h.must(err)
+	maps.Copy(r.Header, header)
+	return h.Send(r)
 }
 
 // Call sends a signed request and returns status and body.

@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -29,13 +28,8 @@ func (v *testPortal) newAgent(name, mandate string) (id uint32, key lanetest.Key
 	v.T.Helper()
 	var made schemas.AgentCreated
 	v.ask(carol, "POST", "/agents", fmt.Sprintf(`{"name":%q,"fund":"200000","mandate":%s}`, name, mandate), 201, &made)
-	var k schemas.NewKey
-	v.ask(carol, "POST", fmt.Sprintf("/agents/%d/keys", made.UserID), "", 201, &k)
-	secret, err := hex.DecodeString(k.Secret)
-	if err != nil {
-		v.T.Fatal(err)
-	}
-	return made.UserID, lanetest.Key{ID: k.APIKey, Secret: secret}
+	key, _ = v.keyAt(carol, fmt.Sprintf("/agents/%d/keys", made.UserID), "")
+	return made.UserID, key
 }
 
 // TestAgentRoutes checks every route of an owner, with good and bad input
@@ -44,11 +38,7 @@ func TestAgentRoutes(t *testing.T) {
 	v := newTestPortal(t, nil)
 	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
 	v.Submit(&core.Deposit{User: 4, DepositID: "dave", Amount: 1_000_000})
-	wants := func(token, method, target, body string, status int, code string) {
-		t.Helper()
-		v.wants(token, method, target, body, status, code)
-	}
-
+	wants := v.wants
 	id, key := v.newAgent("scout", `{"max_daily_loss":"500000","categories":[1,2]}`)
 	path := fmt.Sprintf("/agents/%d", id)
 	for _, c := range []struct {

@@ -2,7 +2,6 @@ package portal
 
 import (
 	"context"
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -32,27 +31,12 @@ func (v *testPortal) requestDevKey(host string, origins ...string) (int, string)
 	if err != nil {
 		v.T.Fatal(err)
 	}
-	r.Host = host
-	for _, o := range origins {
-		r.Header.Add("Origin", o)
-	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		v.T.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if control := resp.Header.Get("Cache-Control"); control != "no-store" {
+	r.Host, r.Header["Origin"] = host, origins
+	status, h, body := v.Send(r)
+	if control := h.Get("Cache-Control"); control != "no-store" {
 		v.T.Errorf("%s %v: Cache-Control is %q", host, origins, control)
 	}
-	var out map[string]any
-	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
-		v.T.Fatal(err)
-	}
-	b, err := json.Marshal(out)
-	if err != nil {
-		v.T.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
+	return status, body
 }
 
 func TestDevKey(t *testing.T) {
@@ -60,7 +44,7 @@ func TestDevKey(t *testing.T) {
 	_, port, _ := strings.Cut(host, ":")
 	for _, h := range []string{host, "localhost:" + port, "[::1]:" + port} {
 		status, body := v.requestDevKey(h, "http://"+h)
-		if status != 200 || body != `{"api_key":"k","name":"trader","scopes":["read"],"secret":"s"}` {
+		if status != 200 || body != `{"name":"trader","api_key":"k","secret":"s","scopes":["read"]}` {
 			t.Errorf("%s: %d %s", h, status, body)
 		}
 	}
@@ -126,10 +110,7 @@ func TestIsSameMachine(t *testing.T) {
 func TestVenueInfo(t *testing.T) {
 	v, _ := newDashboardPortal(t, "dev")
 	var s venueInfo
-	if err := json.Unmarshal([]byte(v.wants("", "GET", "/venue.json", "", 200, "")), &s); err != nil {
-		t.Fatal(err)
-	}
-	if s.Environment != "dev" || s.API != v.URL || s.WS != "ws"+strings.TrimPrefix(v.URL, "http")+"/v1/ws" || !s.DevKey {
+	if v.ask("", "GET", "/venue.json", "", 200, &s); s.Environment != "dev" || s.API != v.URL || s.WS != "ws"+strings.TrimPrefix(v.URL, "http")+"/v1/ws" || !s.DevKey {
 		t.Errorf("%+v", s)
 	}
 	newTestPortal(t, nil).wants("", "GET", "/venue.json", "", 404, "not_found") // served only with a dashboard

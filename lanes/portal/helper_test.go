@@ -4,16 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"duplex/core"
 	"duplex/internal/logbuffer"
-	"duplex/lanes/gate"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
 	"duplex/schemas"
@@ -45,12 +42,7 @@ func newTestPortal(t *testing.T, with func(*Options)) *testPortal {
 	if with != nil {
 		with(&o)
 	}
-	s := httptest.NewUnstartedServer(nil)
-	s.Config = gate.Server(New(o), v.Gate.Log)
-	s.Listener = gate.WrapListener(s.Listener)
-	s.Start()
-	t.Cleanup(s.Close)
-	v.url = s.URL
+	v.url = v.ServeHandler(New(o), v.Gate.Log)
 	return v
 }
 
@@ -66,21 +58,7 @@ func (v *testPortal) request(token, method, target, body string) (int, http.Head
 
 func (v *testPortal) send(method, target, body string, h http.Header) (int, http.Header, string) {
 	v.T.Helper()
-	r, err := http.NewRequest(method, v.url+target, strings.NewReader(body))
-	if err != nil {
-		v.T.Fatal(err)
-	}
-	r.Header = h
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		v.T.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		v.T.Fatal(err)
-	}
-	return resp.StatusCode, resp.Header, string(b)
+	return v.Request(method, v.url+target, body, h)
 }
 
 // wants sends a request and checks status and error code; code may be "". It returns the
@@ -103,14 +81,17 @@ func codeOf(body string) string {
 // key creates a key at the portal.
 func (v *testPortal) key(token, body string) (lanetest.Key, schemas.NewKey) {
 	v.T.Helper()
+	return v.keyAt(token, "/keys", body)
+}
+
+// keyAt creates a key by a route of the portal.
+func (v *testPortal) keyAt(token, target, body string) (lanetest.Key, schemas.NewKey) {
+	v.T.Helper()
 	var made schemas.NewKey
-	answer := v.wants(token, "POST", "/keys", body, 201, "")
-	if err := json.Unmarshal([]byte(answer), &made); err != nil {
-		v.T.Fatalf("%v in %s", err, answer)
-	}
+	v.ask(token, "POST", target, body, 201, &made)
 	secret, err := hex.DecodeString(made.Secret)
 	if err != nil || len(secret) != schemas.SecretLen {
-		v.T.Fatalf("%v in %s", err, answer)
+		v.T.Fatalf("%v in %+v", err, made)
 	}
 	return lanetest.Key{ID: made.APIKey, Secret: secret}, made
 }
