@@ -31,7 +31,7 @@ func (h *blockedLog) Propose(ctx context.Context, g journal.Group) error {
 	return h.Log.Propose(ctx, g)
 }
 
-// newBlockedServer opens a venue on a blockedLog.
+// newBlockedServer serves a venue on a blockedLog. No timer fires.
 func newBlockedServer(t *testing.T) (*lanetest.Server, *blockedLog) {
 	l := &blockedLog{took: make(chan struct{}), let: make(chan struct{})}
 	h := lanetest.New(t, func(o *engine.Options) {
@@ -40,6 +40,9 @@ func newBlockedServer(t *testing.T) (*lanetest.Server, *blockedLog) {
 			return l, err
 		}
 	})
+	Mount(h.Routes, h.Gate, "test")
+	h.Serve()
+	h.FreezeClock()
 	return h, l
 }
 
@@ -64,9 +67,6 @@ func inOneGroup(h *lanetest.Server, l *blockedLog, requests ...func()) {
 // of the decrease, even if a later command of the same group changed the order.
 func TestDecreaseResponseIsAsOfItsSeq(t *testing.T) {
 	h, l := newBlockedServer(t)
-	h.FreezeClock() // no timer fires
-	Mount(h.Routes, h.Gate, "test")
-	h.Serve()
 	alice := h.NewKey(1, allScopes)
 	decrease := func(id string, to int) (answer string) {
 		inOneGroup(h, l, func() {
@@ -102,9 +102,6 @@ func TestDecreaseResponseIsAsOfItsSeq(t *testing.T) {
 // placement was queued, but not applied, when the cancel arrived.
 func TestCancelByClientOrderIDOfAQueuedOrder(t *testing.T) {
 	h, l := newBlockedServer(t)
-	h.FreezeClock() // no timer fires
-	Mount(h.Routes, h.Gate, "test")
-	h.Serve()
 	alice := h.NewKey(1, allScopes)
 	var placed, canceled string
 	inOneGroup(h, l, func() {
@@ -124,9 +121,6 @@ func TestCancelByClientOrderIDOfAQueuedOrder(t *testing.T) {
 // not applied when it arrived, as on a member of several that did not take the placement.
 func TestReplaceOfAQueuedOrder(t *testing.T) {
 	h, l := newBlockedServer(t)
-	h.FreezeClock() // no timer fires
-	Mount(h.Routes, h.Gate, "test")
-	h.Serve()
 	alice := h.NewKey(1, allScopes)
 	var placed, replaced string
 	id := fmt.Sprint(h.Engine.Seq() + 2) // after the blocking command

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -44,13 +43,7 @@ func newHistory(t *testing.T) *history {
 
 func (h *history) get(target string, into any) {
 	h.T.Helper()
-	status, body := h.Call(h.alice, "GET", target, "")
-	if status != 200 {
-		h.T.Fatalf("%s: %d %s", target, status, body)
-	}
-	if err := json.Unmarshal([]byte(body), into); err != nil {
-		h.T.Fatalf("%s: %v in %s", target, err, body)
-	}
+	get(h.Server, h.alice, target, into)
 }
 
 // pages reads a history to its end in pages of a size.

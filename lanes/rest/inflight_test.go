@@ -14,10 +14,7 @@ import (
 func TestInFlight(t *testing.T) {
 	h, l := newBlockedServer(t)
 	alice, bob := h.NewKey(1, readTrade), h.NewKey(2, readTrade)
-	Mount(h.Routes, h.Gate, "test")
 	h.Gate.InFlight = 1
-	h.Serve()
-	h.FreezeClock() // the venue's clock sequences no group
 	l.hold.Store(true)
 	order := func(id int) string {
 		return fmt.Sprintf(`{"client_order_id":"%d","market_id":3,"side":"buy","outcome":"yes","tick":100,"qty":1,"tif":"gtc"}`, id)
@@ -64,10 +61,7 @@ func TestInFlightOfAFamily(t *testing.T) {
 	h.Submit(&core.CreateAgent{Owner: 1, Name: "scout", Fund: 1_000_000})
 	h.Submit(&core.CreateAgent{Owner: 1, Name: "other", Fund: 1_000_000})
 	first, second, bob := h.NewKey(3, readTrade), h.NewKey(4, readTrade), h.NewKey(2, readTrade)
-	Mount(h.Routes, h.Gate, "test")
 	h.Gate.InFlight = 2
-	h.Serve()
-	h.FreezeClock()
 	l.hold.Store(true)
 	const order = `{"client_order_id":"1","market_id":3,"side":"buy","outcome":"yes","tick":100,"qty":1}`
 	answers := make(chan int, 2)

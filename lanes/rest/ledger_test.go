@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,10 +113,7 @@ func (h *money) settle(m core.MarketID) {
 
 func (h *money) get(target string, into any) {
 	h.T.Helper()
-	status, body := h.Call(h.alice, "GET", target, "")
-	if err := json.Unmarshal([]byte(body), into); err != nil || status != 200 {
-		h.T.Fatalf("%s: %d %s", target, status, body)
-	}
+	get(h.Server, h.alice, target, into)
 }
 
 // ledger reads the ledger to its end, in pages of a size, newest first.

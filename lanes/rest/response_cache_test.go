@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -44,10 +43,7 @@ func TestCachedPagesAreCurrent(t *testing.T) {
 		}
 	}
 	read := func(limit int, filter string) (l schemas.OrderList) {
-		status, body := h.Call(alice, "GET", fmt.Sprintf("/v1/portfolio/orders?limit=%d%s", limit, filter), "")
-		if err := json.Unmarshal([]byte(body), &l); status != 200 || err != nil {
-			t.Fatal(status, body, err)
-		}
+		get(h, alice, fmt.Sprintf("/v1/portfolio/orders?limit=%d%s", limit, filter), &l)
 		return l
 	}
 	most := 0
@@ -83,10 +79,7 @@ func TestCachedBooksAreCurrent(t *testing.T) {
 	h.Venue.Config.WriteFloor, h.Venue.Config.ReadRate = 1_000_000, 1_000_000
 	r := rand.New(rand.NewPCG(3, 4))
 	read := func(market, depth int) (b schemas.Orderbook) {
-		status, body := h.Call(alice, "GET", fmt.Sprintf("/v1/markets/%d/orderbook?depth=%d", market, depth), "")
-		if err := json.Unmarshal([]byte(body), &b); status != 200 || err != nil {
-			t.Fatal(status, body, err)
-		}
+		get(h, alice, fmt.Sprintf("/v1/markets/%d/orderbook?depth=%d", market, depth), &b)
 		return b
 	}
 	compare := func(market int, what string) {

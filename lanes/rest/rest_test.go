@@ -57,6 +57,15 @@ func field(t *testing.T, body string, path ...string) any {
 	return v
 }
 
+// get decodes the response to a read, which must succeed.
+func get(h *lanetest.Server, k lanetest.Key, target string, into any) {
+	h.T.Helper()
+	status, body := h.Call(k, "GET", target, "")
+	if err := json.Unmarshal([]byte(body), into); err != nil || status != 200 {
+		h.T.Fatalf("%s: %d %s (%v)", target, status, body, err)
+	}
+}
+
 // TestSession places, reads, trades and cancels an order.
 func TestSession(t *testing.T) {
 	h, alice, bob := newServer(t)
