@@ -2,11 +2,13 @@ package gate
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -27,14 +29,31 @@ func serve(t *testing.T, h http.Handler, tune func(*http.Server)) string {
 	if tune != nil {
 		tune(s)
 	}
+	l := listen(t)
+	serveOn(t, s, WrapListener(l))
+	return l.Addr().String()
+}
+
+// listen returns a listener on loopback.
+func listen(t *testing.T) net.Listener {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+// serveOn runs a server until the test ends.
+func serveOn(t *testing.T, s *http.Server, l net.Listener) {
 	done := make(chan struct{})
-	go func() { defer close(done); _ = s.Serve(WrapListener(l)) }()
+	go func() {
+		defer close(done)
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	}()
 	t.Cleanup(func() { _ = s.Close(); <-done })
-	return l.Addr().String()
 }
 
 // dial opens a connection with a deadline of 20 s for all operations.
@@ -105,7 +124,7 @@ func TestEveryConnectionEnds(t *testing.T) {
 					if _, err := io.WriteString(c, text); err != nil {
 						return // the server has closed it already
 					}
-					if _, err := io.Copy(io.Discard, c); err != nil && isTimeout(err) {
+					if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 						t.Errorf("%s: %s: the connection does not end", name, kind)
 					}
 				}()
@@ -139,15 +158,10 @@ func TestOversizedBodyEndsConnection(t *testing.T) {
 		_, _ = io.WriteString(c, " GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 		_ = c.(*net.TCPConn).CloseWrite()
 		_, _ = io.Copy(io.Discard, resp.Body)
-		if after, err := io.ReadAll(r); len(after) > 0 || isTimeout(err) {
+		if after, err := io.ReadAll(r); len(after) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%q: after the response: %q, %v", framing, after, err)
 		}
 	}
-}
-
-func isTimeout(err error) bool {
-	t, ok := err.(interface{ Timeout() bool })
-	return ok && t.Timeout()
 }
 
 // closing reports its calls of CloseWrite and Close, in their order.
@@ -176,19 +190,9 @@ func (l *closingListener) Accept() (net.Conn, error) {
 // receives a FIN after the response, before the server closes the socket half a second
 // later.
 func TestErrorResponseEndsStream(t *testing.T) {
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &closingListener{tcp, make(chan string, 8)}
-	s := Server(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
-	go func() { _ = s.Serve(WrapListener(l)) }()
-	t.Cleanup(func() { s.Close() })
-	c, err := net.Dial("tcp", tcp.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	l := &closingListener{listen(t), make(chan string, 8)}
+	serveOn(t, Server(http.NotFoundHandler(), slog.New(slog.DiscardHandler)), WrapListener(l))
+	c := dial(t, l.Addr().String())
 	go func() { // the server stops reading before the end
 		_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")
 	}()

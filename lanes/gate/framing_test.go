@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -104,7 +105,7 @@ func statuses(t *testing.T, c net.Conn) (all []int) {
 	for r := bufio.NewReader(c); ; {
 		resp, err := http.ReadResponse(r, nil)
 		if err != nil {
-			if isTimeout(err) {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Error("the connection does not end")
 			}
 			return all
@@ -170,14 +171,7 @@ func TestEveryHeadSize(t *testing.T) {
 	s := Server(bareGate().Edge(http.NotFoundHandler()), slog.New(slog.DiscardHandler))
 	s.ReadHeaderTimeout, s.ReadTimeout = 0, 0 // however slow the machine is
 	l := adaptertest.NewWire()                // one read of the server returns the bytes of one write of the client, as far as they fit
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := s.Serve(WrapListener(l)); !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
-	}()
-	t.Cleanup(func() { _ = s.Close(); <-done })
+	serveOn(t, s, WrapListener(l))
 	const small = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 	send := func(size, cut int, text string) {
 		t.Helper()

@@ -13,11 +13,7 @@ import (
 // the end of a connection makes room for another (docs/rules/limits.md#connections).
 func TestMaxConns(t *testing.T) {
 	const bound = 3
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bounded := WrapListener(l)
+	bounded := WrapListener(listen(t))
 	bounded.max = bound
 	ended := make(chan struct{}, 2*bound)
 	s := Server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) }), slog.New(slog.DiscardHandler))
@@ -27,11 +23,8 @@ func TestMaxConns(t *testing.T) {
 			ended <- struct{}{}
 		}
 	}
-	done := make(chan struct{})
-	go func() { defer close(done); _ = s.Serve(bounded) }()
-	t.Cleanup(func() { _ = s.Close(); <-done })
-
-	addr := l.Addr().String()
+	serveOn(t, s, bounded)
+	addr := bounded.Addr().String()
 	answers := func(c net.Conn) bool {
 		_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n") // a closed connection shows in the read
 		b := make([]byte, len("HTTP/1.1 204"))

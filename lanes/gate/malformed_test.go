@@ -2,10 +2,12 @@ package gate
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -87,7 +89,7 @@ func TestMalformedRequests(t *testing.T) {
 			if id := h.Get("X-Request-Id"); len(id) != 24 || !strings.Contains(log.String(), "request_id="+id) {
 				t.Errorf("%s: X-Request-Id %q", name, id)
 			}
-			if after, err := io.ReadAll(r); len(after) > 0 || isTimeout(err) {
+			if after, err := io.ReadAll(r); len(after) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("%s: after the response: %q, %v", name, after, err)
 			}
 		}

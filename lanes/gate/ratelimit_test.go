@@ -15,9 +15,12 @@ type manualClock struct{ at atomic.Int64 }
 func (s *manualClock) now() int64           { return s.at.Load() }
 func (s *manualClock) step(d time.Duration) { s.at.Add(int64(d)) }
 
-func rateLimitersAt(c *manualClock, volume *atomic.Int64) *rateLimiters {
+// newRateLimiters returns limiters with a clock, and the volume of each account.
+func newRateLimiters() (b *rateLimiters, c *manualClock, volume *atomic.Int64) {
+	c, volume = &manualClock{}, &atomic.Int64{}
+	c.at.Store(1_800_000_000 * core.NsPerSec)
 	terms := tools.DefaultConfig(c.now)
-	return &rateLimiters{config: &terms, volume: func(core.UserID) core.Qty { return core.Qty(volume.Load()) }}
+	return &rateLimiters{config: &terms, volume: func(core.UserID) core.Qty { return core.Qty(volume.Load()) }}, c, volume
 }
 
 func retryAfter(t *testing.T, err error) int64 {
@@ -33,9 +36,7 @@ func retryAfter(t *testing.T, err error) int64 {
 // burst of 20, cancel twice the write rate, each bucket independent and per key
 // (docs/rules/limits.md#buckets).
 func TestBuckets(t *testing.T) {
-	c, volume := &manualClock{}, &atomic.Int64{}
-	c.at.Store(1_800_000_000 * core.NsPerSec)
-	b := rateLimitersAt(c, volume)
+	b, c, _ := newRateLimiters()
 	k, other := &core.Key{ID: "k", User: 1}, &core.Key{ID: "o", User: 1}
 	for which, burst := range map[tools.Bucket]int{tools.Read: 200, tools.Write: 20, tools.Cancel: 40} {
 		if err := b.take(k, which, burst); err != nil {
@@ -71,9 +72,7 @@ func TestBuckets(t *testing.T) {
 // bounds them, that reads and other accounts do not, and that a rejected request takes none of either
 // bucket (docs/rules/limits.md#account-rate).
 func TestAccountRate(t *testing.T) {
-	c, volume := &manualClock{}, &atomic.Int64{}
-	c.at.Store(1_800_000_000 * core.NsPerSec)
-	b := rateLimitersAt(c, volume)
+	b, c, _ := newRateLimiters()
 	b.config.AccountRate = 30
 	first, second, stranger := &core.Key{ID: "a", User: 1}, &core.Key{ID: "b", User: 1}, &core.Key{ID: "c", User: 2}
 	take := func(k *core.Key, which tools.Bucket, n int, want int64) {
@@ -114,9 +113,7 @@ func TestAccountRate(t *testing.T) {
 // TestBatchPassesAfterRetryAfter checks that a batch is accepted after waiting as long as
 // the error says, although the retry pays for its first token again.
 func TestBatchPassesAfterRetryAfter(t *testing.T) {
-	c, volume := &manualClock{}, &atomic.Int64{}
-	c.at.Store(1_800_000_000 * core.NsPerSec)
-	b := rateLimitersAt(c, volume)
+	b, c, _ := newRateLimiters()
 	k := &core.Key{ID: "k", User: 1}
 	if err := b.take(k, tools.Write, 20); err != nil {
 		t.Fatal(err)
@@ -142,9 +139,7 @@ func TestBatchPassesAfterRetryAfter(t *testing.T) {
 // TestWriteRateScales checks that the write rate grows with the account's volume up to
 // 400/s (docs/rules/limits.md#write-rate).
 func TestWriteRateScales(t *testing.T) {
-	c, volume := &manualClock{}, &atomic.Int64{}
-	c.at.Store(1_800_000_000 * core.NsPerSec)
-	b := rateLimitersAt(c, volume)
+	b, c, volume := newRateLimiters()
 	k := &core.Key{ID: "k", User: 1}
 	if err := b.take(k, tools.Write, 1); err != nil {
 		t.Fatal(err)

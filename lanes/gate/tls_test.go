@@ -27,23 +27,11 @@ func serveTLS(t *testing.T, h http.Handler, tune func(*Listener)) (l *Listener, 
 	other.Close()
 	pool = x509.NewCertPool()
 	pool.AddCert(other.Certificate())
-	raw, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l = WrapTLSListener(raw, &tls.Config{Certificates: other.TLS.Certificates, NextProtos: []string{"other"}})
+	l = WrapTLSListener(listen(t), &tls.Config{Certificates: other.TLS.Certificates, NextProtos: []string{"other"}})
 	if tune != nil {
 		tune(l)
 	}
-	s := Server(h, slog.New(slog.DiscardHandler))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
-	}()
-	t.Cleanup(func() { _ = s.Close(); <-done })
+	serveOn(t, Server(h, slog.New(slog.DiscardHandler)), l)
 	return l, pool
 }
 

@@ -2,8 +2,10 @@ package hostile
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -66,7 +68,7 @@ func TestSlow(t *testing.T) {
 				if took := time.Since(start); took != c.after {
 					t.Errorf("%s: closed after %v, want %v", c.name, took, c.after)
 				}
-				if rest, err := io.ReadAll(r); len(rest) > 0 || isTimeout(err) {
+				if rest, err := io.ReadAll(r); len(rest) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("%s: after the answer: %q %v", c.name, rest, err)
 				}
 				d.checkServes(t)
@@ -75,11 +77,6 @@ func TestSlow(t *testing.T) {
 		all.Wait()
 		d.checkUnchanged(t, before)
 	})
-}
-
-func isTimeout(err error) bool {
-	t, ok := err.(interface{ Timeout() bool })
-	return ok && t.Timeout()
 }
 
 // TestIdle checks that an idle keep-alive connection is closed without a response.
@@ -134,7 +131,7 @@ func TestNoReader(t *testing.T) {
 				text, start := strings.Repeat(text(d), 100), time.Now()
 				for {
 					if _, err := io.WriteString(conn, text); err != nil {
-						if isTimeout(err) {
+						if errors.Is(err, os.ErrDeadlineExceeded) {
 							t.Error("the connection is still open")
 						}
 						break
