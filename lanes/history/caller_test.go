@@ -19,6 +19,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"github.com/coder/websocket"
+	"golang.org/x/sync/errgroup"
 
 	"duplex/core"
 	"duplex/core/engine"
@@ -84,41 +85,34 @@ func (s *testVenue) approvalAction(n int) core.ApprovalAction {
 // runApprover approves n deposits, which an operator submits to the engine. Several approve the same
 // ones.
 func (s *testVenue) runApprover(client, n int, seed uint64) error {
-	r := rand.New(rand.NewPCG(seed, uint64(client)))
-	for range n {
+	return s.runCommands(client, n, seed, func(r *rand.Rand, _ int) (operation, core.Command) {
 		i := r.IntN(len(s.approvals))
 		x := s.approvalAction(i)
-		in := operation{kind: approve, user: 1, id: uint64(i), qty: int64(x.Amount)}
-		start := s.now()
-		receipt, err := s.Engine.Submit(context.Background(), &core.DecideApproval{Approval: s.approvals[i], Approve: true, Action: x, Audit: core.Audit{Who: "second"}})
-		switch {
-		case errors.Is(err, engine.ErrUnknown):
-			s.add(client, in, result{unanswered: true}, start, math.MaxInt64)
-		case errors.Is(err, engine.ErrShed): // not executed
-		case errors.Is(err, engine.ErrStopped): // not executed, and no later operation will be
-			return nil
-		case err != nil:
-			return err
-		default:
-			s.add(client, in, result{seq: receipt.Stamp.Seq, code: receipt.Reject.String()}, start, s.now())
-		}
-	}
-	return nil
+		return operation{kind: approve, user: 1, id: uint64(i), qty: int64(x.Amount)},
+			&core.DecideApproval{Approval: s.approvals[i], Approve: true, Action: x, Audit: core.Audit{Who: "second"}}
+	})
 }
 
 // runOwner runs n transfers, halts and resumptions of the agent, which the owner submits to the
 // engine.
 func (s *testVenue) runOwner(client, n int, seed uint64) error {
-	r := rand.New(rand.NewPCG(seed, uint64(client)))
-	for i := range n {
+	return s.runCommands(client, n, seed, func(r *rand.Rand, i int) (operation, core.Command) {
 		in := operation{kind: transfer, user: 1, qty: int64(1 + r.IntN(1000))}
-		var cmd core.Command = &core.Transfer{Owner: s.owner, ClientID: fmt.Sprintf("t%d-%d-%d", seed, client, i), From: s.owner, To: s.agent, Amount: core.Pips(in.qty)}
 		switch r.IntN(3) {
 		case 0:
-			in.kind, in.qty, cmd = halt, 0, &core.HaltAgent{Owner: s.owner, Agent: s.agent}
+			return operation{kind: halt, user: 1}, &core.HaltAgent{Owner: s.owner, Agent: s.agent}
 		case 1:
-			in.kind, in.qty, cmd = resume, 0, &core.ResumeAgent{Owner: s.owner, Agent: s.agent}
+			return operation{kind: resume, user: 1}, &core.ResumeAgent{Owner: s.owner, Agent: s.agent}
 		}
+		return in, &core.Transfer{Owner: s.owner, ClientID: fmt.Sprintf("t%d-%d-%d", seed, client, i), From: s.owner, To: s.agent, Amount: core.Pips(in.qty)}
+	})
+}
+
+// runCommands submits n commands to the engine, each with its operation in the model.
+func (s *testVenue) runCommands(client, n int, seed uint64, draw func(r *rand.Rand, i int) (operation, core.Command)) error {
+	r := rand.New(rand.NewPCG(seed, uint64(client)))
+	for i := range n {
+		in, cmd := draw(r, i)
 		start := s.now()
 		receipt, err := s.Engine.Submit(context.Background(), cmd)
 		switch {
@@ -134,6 +128,28 @@ func (s *testVenue) runOwner(client, n int, seed uint64) error {
 		}
 	}
 	return nil
+}
+
+// runClients runs n operations of each user over each lane, and beside them commands of the owner and of
+// two approvers, and more.
+func (s *testVenue) runClients(t *testing.T, seed uint64, n, owner, approver int, more ...func() error) {
+	t.Helper()
+	var all errgroup.Group
+	for _, f := range more {
+		all.Go(f)
+	}
+	all.Go(func() error { return s.runOwner(5, owner, seed) })
+	for client := 6; client < 8; client++ {
+		all.Go(func() error { return s.runApprover(client, approver, seed) })
+	}
+	for client := range 4 {
+		all.Go(func() error {
+			return s.runOperations(client, client%2, []sendFunc{viaREST, viaTool}[client/2], n, seed)
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s *testVenue) now() int64 { return int64(time.Since(s.began)) }

@@ -65,25 +65,7 @@ func crashes(t *testing.T, seed uint64, times int) (operations, silent int) {
 		if life < times {
 			f.failAfter(3+r.IntN(25), r.IntN(2) == 0)
 		}
-		var all sync.WaitGroup
-		errs := make(chan error, 7)
-		all.Go(func() { errs <- s.runOwner(5, 6, seed*100+uint64(life)) })
-		for client := 6; client < 8; client++ {
-			all.Go(func() { errs <- s.runApprover(client, 4, seed*100+uint64(life)) })
-		}
-		for client, c := range []struct {
-			user int
-			via  sendFunc
-		}{{0, viaREST}, {1, viaREST}, {0, viaTool}, {1, viaTool}} {
-			all.Go(func() { errs <- s.runOperations(client, c.user, c.via, 12, seed*100+uint64(life)) })
-		}
-		all.Wait()
-		close(errs)
-		for err := range errs {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		s.runClients(t, seed*100+uint64(life), 12, 6, 4)
 		if s.Engine.Err() != nil {
 			<-s.Engine.Stopped()
 			s.Reopen()

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"sync"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -15,26 +14,7 @@ var histories = flag.Int("histories", 6, "number of histories to record and chec
 // record records and checks a history of clients of all lanes.
 func record(t *testing.T, seed uint64) (operations, silent int) {
 	s := newTestVenue(t)
-	var all sync.WaitGroup
-	errs := make(chan error, 8)
-	all.Go(func() { errs <- s.runOwner(5, 12, seed) })
-	for client := 6; client < 8; client++ {
-		all.Go(func() { errs <- s.runApprover(client, 6, seed) })
-	}
-	for client, c := range []struct {
-		user int
-		via  sendFunc
-	}{{0, viaREST}, {1, viaREST}, {0, viaTool}, {1, viaTool}} {
-		all.Go(func() { errs <- s.runOperations(client, c.user, c.via, 25, seed) })
-	}
-	all.Go(func() { errs <- s.watch(4, 10) })
-	all.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.runClients(t, seed, 25, 12, 6, func() error { return s.watch(4, 10) })
 	return s.checkLinearizable(t, seed)
 }
 
