@@ -104,7 +104,7 @@ func recordMessages(t *testing.T) map[string]jsontext.Value {
 	s.Submit(&core.Transfer{Owner: 1, ClientID: "fund-1", From: 1, To: 3, Amount: 10_000})
 	s.Submit(&core.HaltAgent{Owner: 1, Agent: 3})
 	s.act([]string{"void"}, &placed)
-	s.eventually(func() bool { s.lane.mu.Lock(); defer s.lane.mu.Unlock(); return s.lane.appliedSeq >= s.Engine.Seq() })
+	s.published()
 	receive()
 	for _, raw := range agent.all() {
 		if name := nameOf(t, raw); name == "user_account" {

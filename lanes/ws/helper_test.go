@@ -71,9 +71,14 @@ func (s *testLane) handshake(k lanetest.Key) http.Header {
 
 func (s *testLane) dial(k lanetest.Key) *testReader {
 	s.T.Helper()
+	return s.dialWith(k, nil)
+}
+
+func (s *testLane) dialWith(k lanetest.Key, client *http.Client) *testReader {
+	s.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	ws, _, err := websocket.Dial(ctx, s.URL+path, &websocket.DialOptions{HTTPHeader: s.handshake(k)})
+	ws, _, err := websocket.Dial(ctx, s.URL+path, &websocket.DialOptions{HTTPHeader: s.handshake(k), HTTPClient: client})
 	if err != nil {
 		s.T.Fatal(err)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -86,18 +84,11 @@ func (m *modelReader) complete() schemas.U64 {
 }
 
 func (m *modelReader) connect() *testReader {
-	dialer := &net.Dialer{}
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dialer.DialContext(ctx, network, addr)
-		if t, ok := c.(*net.TCPConn); ok {
-			_ = t.SetReadBuffer(4096) // so that a slow reader falls behind soon
-		}
-		return c, err
-	}}
+	client := slowClient()
 	var ws *websocket.Conn
 	var err error
 	for range 100 { // the test advances the venue's clock, so a signature may be too old
-		if ws, _, err = websocket.Dial(context.Background(), m.URL+path, &websocket.DialOptions{HTTPHeader: m.handshake(m.key), HTTPClient: &http.Client{Transport: transport}}); err == nil {
+		if ws, _, err = websocket.Dial(context.Background(), m.URL+path, &websocket.DialOptions{HTTPHeader: m.handshake(m.key), HTTPClient: client}); err == nil {
 			break
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coder/websocket"
-
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
@@ -27,23 +25,15 @@ func (s *testLane) eventually(ok func() bool) {
 	}
 }
 
-// stuck connects a reader with a minimal receive buffer.
-func (s *testLane) stuck(h http.Header) *testReader {
-	s.T.Helper()
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+// slowClient returns a client with a minimal receive buffer, so that a slow reader falls behind soon.
+func slowClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 		if t, ok := c.(*net.TCPConn); ok {
 			_ = t.SetReadBuffer(4096)
 		}
 		return c, err
-	}}
-	ws, _, err := websocket.Dial(context.Background(), s.URL+path, &websocket.DialOptions{HTTPHeader: h, HTTPClient: &http.Client{Transport: transport}})
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	ws.SetReadLimit(-1)
-	s.T.Cleanup(func() { _ = ws.CloseNow() })
-	return &testReader{t: s.T, ws: ws}
+	}}}
 }
 
 // TestStuckReader checks that a reader that stops reading is closed with 4408 once its queue
@@ -53,7 +43,7 @@ func TestStuckReader(t *testing.T) {
 	onlyLong(t)
 	s := newTestLaneWith(t, limits{snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 64 << 10, conflateBytes: 16 << 10, socketBufferBytes: 4096})
 	k := s.NewKey(1, core.ScopeRead)
-	stuck, brisk := s.stuck(s.handshake(k)), s.dial(k)
+	stuck, brisk := s.dialWith(k, slowClient()), s.dial(k)
 	stuck.send(`{"id":1,"cmd":"subscribe","params":{"channels":["user","orderbook_delta"]}}`)
 	brisk.ask("subscribe", `{"channels":["user","orderbook_delta"],"market_ids":[1]}`)
 	s.eventually(func() bool { _, subs, _ := s.lane.Usage(); return subs == 4 })
@@ -89,7 +79,7 @@ func (s *testLane) closes(code int) (n uint64) {
 func TestStuckBooks(t *testing.T) {
 	onlyLong(t)
 	s := newTestLaneWith(t, limits{snapshotInterval: defaultLimits.snapshotInterval, maxQueueBytes: 64 << 10, conflateBytes: 16 << 10, socketBufferBytes: 4096})
-	stuck := s.stuck(s.handshake(s.NewKey(1, core.ScopeRead)))
+	stuck := s.dialWith(s.NewKey(1, core.ScopeRead), slowClient())
 	stuck.ask("subscribe", `{"channels":["orderbook_delta"],"market_ids":[1]}`)
 	var id uint64
 	for s.lane.Stats.Conflated.Load() < 3 && id < 20_000 {
