@@ -16,21 +16,12 @@ import (
 func ListActions(ctx context.Context, v *Venue, in *schemas.ListActions) (out schemas.ActionList, err error) {
 	l := deepList[*view.Action, schemas.Action]{
 		memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Action], view.Released, error) {
-			walk := func(from uint64) iter.Seq2[uint64, *view.Action] {
-				return func(yield func(uint64, *view.Action) bool) {
-					for a := range w.Actions(from) {
-						if !yield(a.Seq, a) {
-							return
-						}
-					}
-				}
-			}
-			return walk, w.ActionsReleased(), nil
+			return func(from uint64) iter.Seq2[uint64, *view.Action] { return WithPositions(w.Actions(from), seqOfAction) }, w.ActionsReleased(), nil
 		},
 		keep: func(a *view.Action) bool {
 			return (in.Who == "" || in.Who == a.Who) && (in.Action == "" || in.Action == a.Name) && (in.UserID == nil || core.UserID(*in.UserID) == a.User)
 		},
-		show: ActionOf, at: func(a *view.Action) uint64 { return a.Seq },
+		show: ActionOf, at: seqOfAction,
 		mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Action, error) {
 			f := history.ActionFilter{Who: in.Who, Action: in.Action}
 			if in.UserID != nil {
@@ -43,6 +34,8 @@ func ListActions(ctx context.Context, v *Venue, in *schemas.ListActions) (out sc
 	out.Actions, out.PageEnd, err = l.page(ctx, v, Caller{}, "admin_audit", in)
 	return out, err
 }
+
+func seqOfAction(a *view.Action) uint64 { return a.Seq }
 
 // ActionOf converts an action.
 func ActionOf(a *view.Action) schemas.Action {

@@ -110,9 +110,7 @@ func AgentsOf(v *Venue, owner core.UserID, in *schemas.ListAgents) (out schemas.
 				}
 			}
 		}
-		var cursor string
-		out.Agents, cursor, err = page(m, "agents", Caller{User: owner}, in, walk, keepAll, func(u core.UserID) schemas.Agent { return AgentOf(m, u) })
-		out.PageEnd = nextPage(m, cursor)
+		out.Agents, out.PageEnd, err = PageOf(m, "agents", Caller{User: owner}, in, walk, KeepAll, func(u core.UserID) schemas.Agent { return AgentOf(m, u) })
 	})
 	return out, err
 }
@@ -122,9 +120,7 @@ func ActivityListOf(v *Venue, agent core.UserID, in *schemas.ListActivity) (out 
 	v.Engine.Read(func(m *venue.Venue, w *view.View) {
 		walk := func(from uint64) iter.Seq2[uint64, *view.Activity] { return w.Activity(agent, from) }
 		show := func(a *view.Activity) schemas.Activity { return ActivityOf(a, w.KeyID(agent, a.Key)) }
-		var cursor string
-		out.Activity, cursor, err = page(m, "activity", Caller{User: agent}, in, walk, keepAll, show)
-		out.PageEnd = nextPage(m, cursor)
+		out.Activity, out.PageEnd, err = PageOf(m, "activity", Caller{User: agent}, in, walk, KeepAll, show)
 	})
 	return out, err
 }

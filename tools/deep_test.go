@@ -121,7 +121,7 @@ func TestDeepPageErrors(t *testing.T) {
 	caller := Caller{User: 1, Charge: func() error { charged++; return refuse }}
 	// read reads a page of 100 of the rows 8 and 7 of memory and 6 of the mirror, which has every row up to seq 10.
 	read := func(cursor string, newest, seq uint64, size int, from error) (rows []uint64, next string, err error) {
-		list := deepList[uint64, uint64]{keep: keepAll[uint64], show: identity, at: identity, mirror: func(context.Context, uint64, int) ([]uint64, error) { return []uint64{6}, from }}
+		list := deepList[uint64, uint64]{keep: KeepAll[uint64], show: identity, at: identity, mirror: func(context.Context, uint64, int) ([]uint64, error) { return []uint64{6}, from }}
 		v := &Venue{History: mirrorAt{seq: 10}}
 		v.cursorVenue.Store(1)
 		p, err := list.open(v, caller, "list", &schemas.ListFills{Page: schemas.Page{Cursor: cursor, Limit: schemas.Ptr(schemas.Int(size))}})

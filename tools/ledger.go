@@ -102,7 +102,7 @@ var ListDeposits = &Op[schemas.ListDeposits, schemas.DepositList]{
 			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Deposit], view.Released, error) {
 				return func(from uint64) iter.Seq2[uint64, *view.Deposit] { return w.Deposits(caller.User, from) }, w.DepositsReleased(caller.User), nil
 			},
-			keep: keepAll[*view.Deposit], show: DepositOf, at: func(d *view.Deposit) uint64 { return d.Seq },
+			keep: KeepAll[*view.Deposit], show: DepositOf, at: func(d *view.Deposit) uint64 { return d.Seq },
 			mirror: func(ctx context.Context, below uint64, limit int) (out []*view.Deposit, _ error) { // a deposit is a row of the ledger
 				rows, err := v.History.Ledger(ctx, caller.User, 0, limit, history.LedgerFilter{Kinds: []string{view.LedgerDeposit.String()}, BelowSeq: below})
 				for i := range rows {

@@ -19,9 +19,7 @@ var ListMarkets = &Op[schemas.ListMarkets, schemas.MarketList]{
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 			keep := func(s venue.MarketState) bool { return matchesFilter(in.Status, s.Status.String()) }
 			show := func(s venue.MarketState) schemas.Market { return MarketOf(m, &s) }
-			var cursor string
-			out.Markets, cursor, err = page(m, "markets", caller, in, func(from uint64) iter.Seq2[uint64, venue.MarketState] { return slots(m, from) }, keep, show)
-			out.PageEnd = nextPage(m, cursor)
+			out.Markets, out.PageEnd, err = PageOf(m, "markets", caller, in, func(from uint64) iter.Seq2[uint64, venue.MarketState] { return slots(m, from) }, keep, show)
 		})
 		return out, err
 	},
@@ -143,7 +141,7 @@ var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
 				}
 				return func(from uint64) iter.Seq2[uint64, numbered[view.Trade]] { return withNumbers(w.Trades(id, from)) }, w.TradesReleased(id), nil
 			},
-			keep: keepAll[numbered[view.Trade]], at: numberOf[view.Trade],
+			keep: KeepAll[numbered[view.Trade]], at: numberOf[view.Trade],
 			show: func(x numbered[view.Trade]) schemas.Trade { return TradeOf(x.row) },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]numbered[view.Trade], error) {
 				return fromMirror(v.History.Trades(ctx, id, below, limit))

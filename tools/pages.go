@@ -11,31 +11,44 @@ import (
 	"duplex/schemas"
 )
 
-// page collects up to in.Size rows, newest first, and returns the cursor of the next
-// page. walk yields each row with its position, strictly below from. The cursor holds the
+// PageOf collects up to in.Size rows that keep accepts, in the order of walk, and returns them with the end
+// of the page. walk yields each row with its position, strictly behind from (0: all). The cursor holds the
 // position of the last row, so no row is skipped or repeated (docs/rules/rest.md#pages).
-func page[R, W any](m *venue.Venue, route string, caller Caller, in pager, walk func(from uint64) iter.Seq2[uint64, R], keep func(R) bool, show func(R) W) ([]W, string, error) {
+func PageOf[R, W any](m *venue.Venue, route string, caller Caller, in pager, walk func(from uint64) iter.Seq2[uint64, R], keep func(R) bool, show func(R) W) (rows []W, end schemas.PageEnd, err error) {
 	b := schemas.BindCursor(CursorVenue(m), route, uint32(caller.User), in)
 	var from uint64
+	rows, end.AsOf = make([]W, 0, min(in.Size(), schemas.PageDefault)), asOf(m)
 	if c := in.After(); c != "" {
 		if f := schemas.DecodeCursor(b, c, &from); f != nil {
-			return nil, "", f
+			return nil, end, f
 		}
 		if from == 0 {
-			return []W{}, "", nil
+			return rows, end, nil
 		}
 	}
-	rows, last := make([]W, 0, min(in.Size(), schemas.PageDefault)), uint64(0)
+	last := uint64(0)
 	for at, r := range walk(from) {
 		if !keep(r) {
 			continue
 		}
 		if len(rows) == in.Size() {
-			return rows, schemas.EncodeCursor(b, last), nil
+			end.Cursor = schemas.EncodeCursor(b, last)
+			break
 		}
 		rows, last = append(rows, show(r)), at
 	}
-	return rows, "", nil
+	return rows, end, nil
+}
+
+// WithPositions pairs each row with its position.
+func WithPositions[R any](rows iter.Seq[R], at func(R) uint64) iter.Seq2[uint64, R] {
+	return func(yield func(uint64, R) bool) {
+		for r := range rows {
+			if !yield(at(r), r) {
+				return
+			}
+		}
+	}
 }
 
 // CursorVenue returns the number by which cursors tell venues apart: the time at which the first
@@ -60,7 +73,8 @@ type pager interface {
 	After() string
 }
 
-func keepAll[R any](R) bool { return true }
+// KeepAll accepts every row.
+func KeepAll[R any](R) bool { return true }
 
 // matchesFilter reports whether name is in a comma-separated filter. An empty filter
 // matches every name.
@@ -70,10 +84,6 @@ func matchesFilter(filter, name string) bool {
 
 // asOf returns the as_of_seq of a read.
 func asOf(v *venue.Venue) schemas.AsOf { return schemas.AsOf{AsOfSeq: schemas.U64(v.Now().Seq)} }
-
-func nextPage(v *venue.Venue, cursor string) schemas.PageEnd {
-	return schemas.PageEnd{Cursor: cursor, AsOf: asOf(v)}
-}
 
 func marketID(i schemas.Int) core.MarketID { return core.MarketID(i.MarketID()) }
 

@@ -42,9 +42,7 @@ var ListPositions = &Op[schemas.ListPositions, schemas.PositionList]{
 				}
 			}
 			keep := func(p core.Position) bool { return p.Yes+p.No > 0 && matchesMarket(in.MarketID, p.Market) }
-			var cursor string
-			out.Positions, cursor, err = page(m, "positions", caller, in, walk, keep, PositionOf)
-			out.PageEnd = nextPage(m, cursor)
+			out.Positions, out.PageEnd, err = PageOf(m, "positions", caller, in, walk, keep, PositionOf)
 		})
 		return out, err
 	},
@@ -187,7 +185,7 @@ var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
 				}
 				return walk, w.SettlementsReleased(caller.User), nil
 			},
-			keep: keepAll[numbered[view.Settlement]], at: numberOf[view.Settlement],
+			keep: KeepAll[numbered[view.Settlement]], at: numberOf[view.Settlement],
 			show: func(x numbered[view.Settlement]) schemas.Settlement { return SettlementOf(x.row) },
 			mirror: func(ctx context.Context, below uint64, limit int) ([]numbered[view.Settlement], error) {
 				return fromMirror(v.History.Settlements(ctx, caller.User, below, limit))

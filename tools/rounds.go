@@ -22,21 +22,12 @@ var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
 		l := deepList[*view.Round, schemas.Round]{
 			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Round], view.Released, error) {
 				now = m.Now().Ts
-				walk := func(from uint64) iter.Seq2[uint64, *view.Round] {
-					return func(yield func(uint64, *view.Round) bool) {
-						for r := range w.Rounds(from) {
-							if !yield(r.Number, r) {
-								return
-							}
-						}
-					}
-				}
-				return walk, w.RoundsReleased(), nil
+				return func(from uint64) iter.Seq2[uint64, *view.Round] { return WithPositions(w.Rounds(from), numberOfRound) }, w.RoundsReleased(), nil
 			},
 			keep: func(r *view.Round) bool {
 				return matchesMarket(in.MarketID, r.Market) && (in.Category == nil || uint16(*in.Category) == r.Category)
 			},
-			show: func(r *view.Round) schemas.Round { return RoundOf(&r.Round, now) }, at: func(r *view.Round) uint64 { return r.Number },
+			show: func(r *view.Round) schemas.Round { return RoundOf(&r.Round, now) }, at: numberOfRound,
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Round, error) {
 				rows, err := v.History.Rounds(ctx, below, limit, history.RoundFilter{Market: marketFilter(in.MarketID), Category: categoryFilter(in.Category)})
 				return pointers(rows), err
@@ -46,6 +37,8 @@ var ListRounds = &Op[schemas.ListRounds, schemas.RoundList]{
 		return out, err
 	},
 }
+
+func numberOfRound(r *view.Round) uint64 { return r.Number }
 
 var GetRound = &Op[schemas.GetRound, schemas.RoundRead]{
 	Spec: Spec{

@@ -60,9 +60,7 @@ var ListWithdrawals = &Op[schemas.ListWithdrawals, schemas.WithdrawalList]{
 					}
 				}
 			}
-			var cursor string
-			out.Withdrawals, cursor, err = page(m, "withdrawals", caller, in, walk, keepAll, WithdrawalOf)
-			out.PageEnd = nextPage(m, cursor)
+			out.Withdrawals, out.PageEnd, err = PageOf(m, "withdrawals", caller, in, walk, KeepAll, WithdrawalOf)
 		})
 		return out, err
 	},

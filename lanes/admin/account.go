@@ -81,23 +81,13 @@ func (l *lane) userActivity(_ context.Context, _ *gate.Call, in *schemas.ListUse
 	if err := l.userExists(u); err != nil {
 		return out, err
 	}
-	type row struct {
-		n     uint64
-		event schemas.UserEvent
+	show := func(e *view.UserEvent) schemas.UserEvent {
+		_, shown := tools.EventOf(e)
+		return schemas.UserEvent{Seq: schemas.U64(e.Seq), Ts: schemas.U64(e.Ts), Event: shown}
 	}
 	l.Venue.Engine.Read(func(v *venue.Venue, w *view.View) {
-		walk := func(from uint64) iter.Seq[row] {
-			return func(yield func(row) bool) {
-				for n, e := range w.Events(u, from) {
-					_, shown := tools.EventOf(e)
-					if !yield(row{n, schemas.UserEvent{Seq: schemas.U64(e.Seq), Ts: schemas.U64(e.Ts), Event: shown}}) {
-						return
-					}
-				}
-			}
-		}
-		out.Activity, out.Cursor, err = page(v, "admin_activity", in, in.Page, walk, func(r row) uint64 { return r.n }, func(r row) schemas.UserEvent { return r.event })
-		out.AsOfSeq = schemas.U64(v.Now().Seq)
+		walk := func(from uint64) iter.Seq2[uint64, *view.UserEvent] { return w.Events(u, from) }
+		out.Activity, out.PageEnd, err = tools.PageOf(v, "admin_activity", tools.Caller{}, in, walk, tools.KeepAll, show)
 	})
 	return out, err
 }

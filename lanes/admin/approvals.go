@@ -96,18 +96,12 @@ func secondedOr[In, Out any](l *lane, status int, action func(*In) (x core.Appro
 func (l *lane) listApprovals(_ context.Context, _ *gate.Call, in *schemas.ListApprovals) (out schemas.ApprovalList, err error) {
 	now := l.Venue.Config.Now()
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		walk := func(from uint64) iter.Seq[core.Approval] {
-			return func(yield func(core.Approval) bool) {
-				for a := range v.Approvals(from, now) {
-					if (in.Status == "" || in.Status == a.Status.String()) && !yield(a) {
-						return
-					}
-				}
-			}
+		walk := func(from uint64) iter.Seq2[uint64, core.Approval] {
+			return tools.WithPositions(v.Approvals(from, now), func(a core.Approval) uint64 { return a.ID })
 		}
+		keep := func(a core.Approval) bool { return in.Status == "" || in.Status == a.Status.String() }
 		show := func(a core.Approval) schemas.Approval { return approvalOf(v, &a) }
-		out.Approvals, out.Cursor, err = page(v, "admin_approvals", in, in.Page, walk, func(a core.Approval) uint64 { return a.ID }, show)
-		out.AsOfSeq = schemas.U64(v.Now().Seq)
+		out.Approvals, out.PageEnd, err = tools.PageOf(v, "admin_approvals", tools.Caller{}, in, walk, keep, show)
 	})
 	return out, err
 }

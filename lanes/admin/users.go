@@ -31,17 +31,16 @@ func (l *lane) createUser(ctx context.Context, c *gate.Call, in *schemas.CreateU
 // listUsers lists the accounts by user_id.
 func (l *lane) listUsers(_ context.Context, _ *gate.Call, in *schemas.ListUsers) (out schemas.UserList, err error) {
 	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
-		walk := func(from uint64) iter.Seq[core.User] {
-			return func(yield func(core.User) bool) {
+		walk := func(from uint64) iter.Seq2[uint64, core.User] {
+			return func(yield func(uint64, core.User) bool) {
 				for u := range v.Users() {
-					if uint64(u.ID) > from && !yield(u) {
+					if uint64(u.ID) > from && !yield(uint64(u.ID), u) {
 						return
 					}
 				}
 			}
 		}
-		out.Users, out.Cursor, err = page(v, "admin_users", in, in.Page, walk, func(u core.User) uint64 { return uint64(u.ID) }, userOf)
-		out.AsOfSeq = schemas.U64(v.Now().Seq)
+		out.Users, out.PageEnd, err = tools.PageOf(v, "admin_users", tools.Caller{}, in, walk, tools.KeepAll, userOf)
 	})
 	return out, err
 }
@@ -72,24 +71,4 @@ func (l *lane) suspend(suspended bool) func(context.Context, *gate.Call, *schema
 		r, err := l.submit(ctx, c, &core.SuspendUser{User: core.UserID(in.UserID), Lift: !suspended, Audit: auditOf(c, in.Reason)}, in.Reason)
 		return schemas.Suspension{UserID: uint32(in.UserID), Suspended: suspended, Seq: schemas.U64(r.Stamp.Seq)}, err
 	}
-}
-
-// page collects one page of the rows of walk and the cursor of the next page. at returns the
-// cursor position after a row.
-func page[R, W any](m *venue.Venue, route string, in any, p schemas.Page, walk func(from uint64) iter.Seq[R], at func(R) uint64, show func(R) W) ([]W, string, error) {
-	b := schemas.BindCursor(tools.CursorVenue(m), route, 0, in)
-	var from uint64
-	if p.Cursor != "" {
-		if f := schemas.DecodeCursor(b, p.Cursor, &from); f != nil {
-			return nil, "", f
-		}
-	}
-	rows, last := []W{}, uint64(0)
-	for r := range walk(from) {
-		if len(rows) == p.Size() {
-			return rows, schemas.EncodeCursor(b, last), nil
-		}
-		rows, last = append(rows, show(r)), at(r)
-	}
-	return rows, "", nil
 }
