@@ -18,14 +18,11 @@ var SubmitForecast = &Op[schemas.SubmitForecast, schemas.SubmittedForecast]{
 		Doc:    "Record your P(YES) of a live round, for a score. It trades nothing; the last one counts.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.SubmitForecast) (out schemas.SubmittedForecast, err error) {
-		r, err := v.submit(ctx, &caller, &core.SubmitForecast{
+		r, err := Accepted(v.submit(ctx, &caller, &core.SubmitForecast{
 			User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Generation: uint32(in.Generation), P: core.Probability(in.P),
-		})
+		}))
 		if err != nil {
 			return out, err
-		}
-		if r.Reject != core.OK {
-			return out, r.Reject
 		}
 		out.Seq, out.Ts = schemas.U64(r.Stamp.Seq), ns(r.Stamp.Ts)
 		for _, e := range r.Events {

@@ -146,6 +146,14 @@ func (v *Venue) submit(ctx context.Context, caller *Caller, cmd core.Command) (e
 	return v.Engine.Submit(ctx, caller.marked(cmd, 0))
 }
 
+// Accepted returns the rejection of a submitted command as an error.
+func Accepted(r engine.Receipt, err error) (engine.Receipt, error) {
+	if err == nil && r.Reject != core.OK {
+		err = r.Reject
+	}
+	return r, err
+}
+
 // submitAll submits the commands of a caller's batch. It may change cmds.
 func (v *Venue) submitAll(ctx context.Context, caller *Caller, cmds []core.Command) ([]engine.Outcome, error) {
 	for i := range cmds {

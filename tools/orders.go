@@ -540,10 +540,7 @@ func outcome(in *schemas.PlaceOrder, r engine.Receipt) (schemas.Outcome, error) 
 }
 
 func canceled(r engine.Receipt, err error) (schemas.Canceled, error) {
-	if err == nil && r.Reject != core.OK {
-		err = r.Reject
-	}
-	if err != nil {
+	if _, err := Accepted(r, err); err != nil {
 		return schemas.Canceled{}, err
 	}
 	out := schemas.Canceled{Status: core.Canceled.String(), Seq: schemas.U64(r.Stamp.Seq)}
@@ -575,8 +572,6 @@ func decreased(id schemas.U64, r engine.Receipt, filled bool) (schemas.Decreased
 }
 
 func sequenced(r engine.Receipt, err error) (schemas.Sequenced, error) {
-	if err == nil && r.Reject != core.OK {
-		err = r.Reject
-	}
+	_, err = Accepted(r, err)
 	return schemas.Sequenced{Seq: schemas.U64(r.Stamp.Seq)}, err
 }

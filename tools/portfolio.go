@@ -216,12 +216,9 @@ var RedeemPairs = &Op[schemas.Redeem, schemas.Redeemed]{
 		Doc:    "Turn pairs of YES and NO that you hold into 10000 pips each, without a fee.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.Redeem) (out schemas.Redeemed, err error) {
-		r, err := v.submit(ctx, &caller, &core.Redeem{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)})
+		r, err := Accepted(v.submit(ctx, &caller, &core.Redeem{User: caller.User, Key: caller.KeyNumber(), Market: marketID(in.MarketID), Qty: core.Qty(in.Qty)}))
 		if err != nil {
 			return out, err
-		}
-		if r.Reject != core.OK {
-			return out, r.Reject
 		}
 		return schemas.Redeemed{MarketID: uint32(in.MarketID), Qty: int64(in.Qty), Credit: pips(core.Pips(in.Qty) * core.Payout), Seq: schemas.U64(r.Stamp.Seq)}, nil
 	},

@@ -27,12 +27,9 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 				return out, err
 			}
 		}
-		r, err := v.submit(ctx, &caller, &core.RequestWithdrawal{User: caller.User, Key: caller.KeyNumber(), ClientID: in.ClientWithdrawalID, Amount: amount, Destination: in.Destination})
+		r, err := Accepted(v.submit(ctx, &caller, &core.RequestWithdrawal{User: caller.User, Key: caller.KeyNumber(), ClientID: in.ClientWithdrawalID, Amount: amount, Destination: in.Destination}))
 		if err != nil {
 			return out, err
-		}
-		if r.Reject != core.OK {
-			return out, r.Reject
 		}
 		for _, e := range r.Events {
 			if w, ok := e.(*core.WithdrawalChanged); ok {

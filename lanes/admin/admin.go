@@ -84,10 +84,7 @@ func (l *lane) submit(ctx context.Context, c *gate.Call, cmd core.Command, reaso
 	if err := l.authorize(c, actionOf(c)); err != nil {
 		return engine.Receipt{}, err
 	}
-	r, err := l.Venue.Engine.Submit(ctx, cmd)
-	if err == nil && r.Reject != core.OK {
-		err = r.Reject
-	}
+	r, err := tools.Accepted(l.Venue.Engine.Submit(ctx, cmd))
 	l.logAction(c, r.Stamp.Seq, reason, err)
 	return r, err
 }

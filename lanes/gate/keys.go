@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
+	"duplex/tools"
 )
 
 // UserScopes are the default scopes of a key, and the most that an account can give a key
@@ -33,12 +35,9 @@ func ScopesOf(names []string) (s core.Scopes) {
 // (docs/rules/accounts.md#keys).
 func (g *Gate) IssueKey(ctx context.Context, u core.UserID, label string, scopes core.Scopes, by core.Audit) (out schemas.NewKey, err error) {
 	id, secret, sealed := g.Vault.NewKey()
-	r, err := g.Venue.Engine.Submit(ctx, &core.CreateKey{User: u, Key: id, Scopes: scopes, Label: label, Sealed: sealed, Audit: by})
+	r, err := tools.Accepted(g.Venue.Engine.Submit(ctx, &core.CreateKey{User: u, Key: id, Scopes: scopes, Label: label, Sealed: sealed, Audit: by}))
 	if err != nil {
 		return out, err
-	}
-	if r.Reject != core.OK {
-		return out, r.Reject
 	}
 	return schemas.NewKey{APIKey: id, Secret: hex.EncodeToString(secret), Scopes: scopes.Names(), CreatedTs: schemas.U64(r.Stamp.Ts)}, nil
 }
@@ -58,12 +57,9 @@ func (g *Gate) ResealSecrets(ctx context.Context, by core.Audit) (n int, err err
 		if masterIndex == 0 {
 			continue
 		}
-		r, err := g.Venue.Engine.Submit(ctx, &core.ResealKey{Key: k.ID, Sealed: g.Vault.Seal(k.ID, secret), Audit: by})
-		if err == nil && r.Reject == core.UnknownKey {
+		_, err = tools.Accepted(g.Venue.Engine.Submit(ctx, &core.ResealKey{Key: k.ID, Sealed: g.Vault.Seal(k.ID, secret), Audit: by}))
+		if errors.Is(err, core.UnknownKey) {
 			continue // revoked in the meantime
-		}
-		if err == nil && r.Reject != core.OK {
-			err = r.Reject
 		}
 		if err != nil {
 			return n, err

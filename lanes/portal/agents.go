@@ -33,11 +33,7 @@ func (l *lane) registerAgents(m *gate.Routes) {
 
 // submit runs a command and returns its rejection as an error.
 func (l *lane) submit(ctx context.Context, cmd core.Command) (engine.Receipt, error) {
-	r, err := l.Venue.Engine.Submit(ctx, cmd)
-	if err == nil && r.Reject != core.OK {
-		err = r.Reject
-	}
-	return r, err
+	return tools.Accepted(l.Venue.Engine.Submit(ctx, cmd))
 }
 
 // readAgent calls f with an owner's agent. It returns unknown_agent if the account is not an agent of
