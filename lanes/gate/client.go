@@ -1,9 +1,9 @@
 package gate
 
 import (
-	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -41,26 +41,14 @@ func (g *Gate) ClientAddr(r *http.Request) netip.Addr {
 
 // trusted reports whether a is the address of a trusted proxy.
 func (g *Gate) trusted(a netip.Addr) bool {
-	for _, p := range g.TrustedProxies {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // peerAddr returns the remote address of the request's connection, the zero Addr if it is
 // invalid.
 func peerAddr(r *http.Request) netip.Addr {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	a, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return a.Unmap().WithZone("")
+	at, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero AddrPort with an error
+	return at.Addr().Unmap().WithZone("")
 }
 
 // cutLast cuts the last element off a comma-separated list.

@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"duplex/schemas"
@@ -61,12 +62,7 @@ func (g *Gate) Authenticate(r *http.Request, c *Call) error {
 
 // hasNoCredentials reports whether a request has none of the three headers.
 func hasNoCredentials(h http.Header) bool {
-	for _, name := range credentialHeaders {
-		if len(h[name]) > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(credentialHeaders[:], func(name string) bool { return len(h[name]) > 0 })
 }
 
 // VerifySignature verifies credentials against a method, a raw target and the call's raw
