@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 )
 
@@ -46,13 +47,8 @@ func (r *cancelRegistry) add(at requestID, cancel context.CancelFunc) *context.C
 func (r *cancelRegistry) remove(at requestID, mine *context.CancelFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kept := r.all[at][:0]
-	for _, c := range r.all[at] {
-		if c != mine {
-			kept = append(kept, c)
-		}
-	}
-	if r.all[at] = kept; len(kept) == 0 {
+	r.all[at] = slices.DeleteFunc(r.all[at], func(c *context.CancelFunc) bool { return c == mine })
+	if len(r.all[at]) == 0 {
 		delete(r.all, at)
 	}
 }

@@ -103,10 +103,8 @@ func (s *stream) keyValid() bool {
 
 // coalesce waits, so that changes in quick succession become one update.
 func (s *stream) coalesce() bool {
-	t := time.NewTimer(coalesceInterval)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(coalesceInterval):
 		return true
 	case <-s.lane.dispatcher.done:
 		return true // serve ends the stream

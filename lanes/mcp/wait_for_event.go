@@ -48,12 +48,9 @@ func (h *dispatcher) waitForEvent(ctx context.Context, v *tools.Venue, caller to
 		timeout = time.Duration(*in.TimeoutMs) * time.Millisecond
 	}
 	end := v.Config.Now() + int64(timeout)
-	var timer *time.Timer
 	var ended <-chan time.Time
 	if v.Virtual == nil {
-		timer = time.NewTimer(timeout)
-		ended = timer.C
-		defer timer.Stop()
+		ended = time.After(timeout)
 	}
 	w := &watch{user: caller.User, rounds: wantsKind(in, "round")}
 	h.subscribe(w)
