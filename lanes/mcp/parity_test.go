@@ -382,33 +382,35 @@ func TestWritesAnswerAsREST(t *testing.T) {
 		}
 		return fmt.Sprint(shapeOf(v))
 	}
-	place := func(id int) (string, string) {
-		_, byREST := d.Call(d.alice, "POST", "/v1/portfolio/orders", order(id, ""))
-		return byREST, string(d.callTool(d.alice, "place_order", order(id+1, "")).StructuredContent)
+	// both sends a write over REST and another one over this lane, and compares the shapes of the responses.
+	both := func(method, target, body, tool, arguments string) (byREST, got string) {
+		t.Helper()
+		_, byREST = d.Call(d.alice, method, target, body)
+		got = string(d.callTool(d.alice, tool, arguments).StructuredContent)
+		if shape(got) != shape(byREST) {
+			t.Errorf("%s: %s and %s", tool, byREST, got)
+		}
+		return byREST, got
 	}
-	a, b := place(1)
-	if shape(a) != shape(b) {
-		t.Errorf("place: %s and %s", a, b)
+	const orders = "/v1/portfolio/orders"
+	place := func(id int) (string, string) {
+		return both("POST", orders, order(id, ""), "place_order", order(id+1, ""))
 	}
 	id := func(s string) string { return at(t, s, "order_id").(string) }
-	_, byREST := d.Call(d.alice, "POST", "/v1/portfolio/orders/"+id(a)+"/decrease", `{"reduce_to":4}`)
-	if got := string(d.callTool(d.alice, "decrease_order", `{"order_id":"`+id(b)+`","reduce_to":4}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "remaining_qty") != 4.0 {
-		t.Errorf("decrease: %s and %s", byREST, got)
+	a, b := place(1)
+	if _, got := both("POST", orders+"/"+id(a)+"/decrease", `{"reduce_to":4}`, "decrease_order", `{"order_id":"`+id(b)+`","reduce_to":4}`); at(t, got, "remaining_qty") != 4.0 {
+		t.Errorf("decrease: %s", got)
 	}
-	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/orders/"+id(a)+"/replace", `{"client_order_id":"901","tick":4900,"qty":4}`)
-	got := string(d.callTool(d.alice, "replace_order", `{"order_id":"`+id(b)+`","client_order_id":"902","tick":4900,"qty":4}`).StructuredContent)
-	if shape(got) != shape(byREST) || at(t, got, "queue_ahead") != 4.0 {
-		t.Errorf("replace: %s and %s", byREST, got)
+	a, b = both("POST", orders+"/"+id(a)+"/replace", `{"client_order_id":"901","tick":4900,"qty":4}`, "replace_order", `{"order_id":"`+id(b)+`","client_order_id":"902","tick":4900,"qty":4}`)
+	if at(t, b, "queue_ahead") != 4.0 {
+		t.Errorf("replace: %s", b)
 	}
-	a, b = byREST, got
-	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders/"+id(a), "")
-	if got := string(d.callTool(d.alice, "cancel_order", `{"order_id":"`+id(b)+`"}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "canceled_qty") != 4.0 {
-		t.Errorf("cancel: %s and %s", byREST, got)
+	if _, got := both("DELETE", orders+"/"+id(a), "", "cancel_order", `{"order_id":"`+id(b)+`"}`); at(t, got, "canceled_qty") != 4.0 {
+		t.Errorf("cancel: %s", got)
 	}
 	place(903)
-	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders/by-client-order-id/903", "")
-	if got := string(d.callTool(d.alice, "cancel_order", `{"client_order_id":"904"}`).StructuredContent); shape(got) != shape(byREST) || at(t, got, "canceled_qty") != 10.0 {
-		t.Errorf("cancel by client_order_id: %s and %s", byREST, got)
+	if _, got := both("DELETE", orders+"/by-client-order-id/903", "", "cancel_order", `{"client_order_id":"904"}`); at(t, got, "canceled_qty") != 10.0 {
+		t.Errorf("cancel by client_order_id: %s", got)
 	}
 	for _, arguments := range []string{`{}`, `{"order_id":"1","client_order_id":"904"}`} {
 		if got := d.callTool(d.alice, "cancel_order", arguments); !got.IsError || at(t, string(got.StructuredContent), "error", "code") != "schema_violation" {
@@ -418,34 +420,23 @@ func TestWritesAnswerAsREST(t *testing.T) {
 	if got := string(d.callTool(d.alice, "cancel_order", `{"client_order_id":"904"}`).StructuredContent); at(t, got, "error", "code") != "unknown_order" || at(t, got, "next", "arguments", "client_order_id") != "904" {
 		t.Errorf("a second cancel: %s", got)
 	}
-	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(11, "")+`,`+order(11, "")+`]}`)
+	_, byREST := d.Call(d.alice, "POST", orders+"/batch", `{"orders":[`+order(11, "")+`,`+order(11, "")+`]}`)
 	if got := string(d.callTool(d.alice, "place_orders", `{"orders":[`+order(12, "")+`,`+order(12, "")+`]}`).StructuredContent); shape(withoutHints(t, got)) != shape(`{"results":`+byREST+`}`) {
 		t.Errorf("batch: %s and %s", byREST, got)
 	}
-	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/orders/preview", order(13, ""))
-	if got := string(d.callTool(d.alice, "preview_order", order(13, "")).StructuredContent); shape(got) != shape(byREST) {
-		t.Errorf("preview: %s and %s", byREST, got)
-	}
-	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":["1","2"]}`)
+	_, byREST = d.Call(d.alice, "DELETE", orders+"/batch", `{"order_ids":["1","2"]}`)
 	if got := string(d.callTool(d.alice, "cancel_orders", `{"order_ids":["1","2"]}`).StructuredContent); shape(withoutHints(t, got)) != shape(byREST) {
 		t.Errorf("cancel batch: %s and %s", byREST, got)
 	}
-	_, byREST = d.Call(d.alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":60000}`)
-	if got := string(d.callTool(d.alice, "arm_deadman", `{"timeout_ms":60000}`).StructuredContent); got != byREST {
-		t.Errorf("arm: %s and %s", byREST, got)
+	both("POST", orders+"/preview", order(13, ""), "preview_order", order(13, ""))
+	if a, b := both("POST", "/v1/portfolio/deadman", `{"timeout_ms":60000}`, "arm_deadman", `{"timeout_ms":60000}`); a != b {
+		t.Errorf("arm: %s and %s", a, b)
 	}
-	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/deadman", "")
-	if got := string(d.callTool(d.alice, "disarm_deadman", `{}`).StructuredContent); got != byREST {
-		t.Errorf("disarm: %s and %s", byREST, got)
+	if a, b := both("DELETE", "/v1/portfolio/deadman", "", "disarm_deadman", `{}`); a != b {
+		t.Errorf("disarm: %s and %s", a, b)
 	}
-	_, byREST = d.Call(d.alice, "DELETE", "/v1/portfolio/orders", "")
-	if got := string(d.callTool(d.alice, "cancel_all_orders", `{}`).StructuredContent); shape(got) != shape(byREST) {
-		t.Errorf("cancel all: %s and %s", byREST, got)
-	}
-	_, byREST = d.Call(d.alice, "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"5","destination":"d"}`)
-	if got := string(d.callTool(d.alice, "request_withdrawal", `{"client_withdrawal_id":"v","amount":"5","destination":"d"}`).StructuredContent); shape(got) != shape(byREST) {
-		t.Errorf("withdrawal: %s and %s", byREST, got)
-	}
+	both("DELETE", orders, "", "cancel_all_orders", `{}`)
+	both("POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"5","destination":"d"}`, "request_withdrawal", `{"client_withdrawal_id":"v","amount":"5","destination":"d"}`)
 }
 
 // withoutHints removes everything but the error from the rejected items of a batch.
