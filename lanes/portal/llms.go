@@ -26,9 +26,12 @@ type guideRoute struct{ Method, Path, Title string }
 
 // guide returns /llms.txt: what a model needs to integrate, on one page.
 func (l *lane) guide() []byte {
+	return renderText(guideTemplate, guideData{l.venueData(), routesOf(l.openAPI()), schemas.ErrorTable})
+}
+
+func renderText(text string, data any) []byte {
 	var out bytes.Buffer
-	t := template.Must(template.New("llms").Parse(guideTemplate))
-	if err := t.Execute(&out, guideData{l.venueData(), routesOf(l.openAPI()), schemas.ErrorTable}); err != nil {
+	if err := template.Must(template.New("").Parse(text)).Execute(&out, data); err != nil {
 		panic(err) // the template is part of the binary
 	}
 	return out.Bytes()

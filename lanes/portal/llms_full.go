@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -72,12 +71,7 @@ type fullMessage struct {
 
 // fullGuide returns /llms-full.txt: everything that a model needs to write a client.
 func (l *lane) fullGuide() []byte {
-	var out bytes.Buffer
-	t := template.Must(template.New("llms-full").Parse(fullGuideTemplate))
-	if err := t.Execute(&out, fullGuideData{l.venueData(), newSignatureExample(), fullRoutes(l.openAPI()), fullTypes(l.openAPI()), l.Tools, fullChannels(l.asyncAPI()), schemas.ErrorTable, schemas.WSErrorTable}); err != nil {
-		panic(err) // the template is part of the binary
-	}
-	return out.Bytes()
+	return renderText(fullGuideTemplate, fullGuideData{l.venueData(), newSignatureExample(), fullRoutes(l.openAPI()), fullTypes(l.openAPI()), l.Tools, fullChannels(l.asyncAPI()), schemas.ErrorTable, schemas.WSErrorTable})
 }
 
 // newSignatureExample signs an order with a secret of the bytes 0 to 31.
