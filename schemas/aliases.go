@@ -1,6 +1,9 @@
 package schemas
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // aliases lists, for each field, the names that other venues and tools use for it, in
 // lower case and without separators. Decoding never accepts an alias; the fault names
@@ -60,7 +63,7 @@ func (p *requestType) meant(name string, from location) (i int, ok bool) {
 		}
 	}
 	for i := range p.fields {
-		if f := &p.fields[i]; f.appliesTo(from) && contains(strings.Fields(aliases[f.Name]), s) {
+		if f := &p.fields[i]; f.appliesTo(from) && slices.Contains(strings.Fields(aliases[f.Name]), s) {
 			return i, true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"duplex/core"
@@ -295,27 +296,18 @@ func (f *field) matchesText(s string) bool {
 	case len(s) < f.LenMin, f.LenMax > 0 && len(s) > f.LenMax:
 		return false
 	case f.Enum != nil:
-		return contains(f.Enum, s)
+		return slices.Contains(f.Enum, s)
 	case f.pattern != nil:
 		return f.pattern.MatchString(s)
 	case f.parts == nil:
 		return true
 	}
 	for p := range strings.SplitSeq(s, ",") {
-		if !contains(f.parts, p) {
+		if !slices.Contains(f.parts, p) {
 			return false
 		}
 	}
 	return true
-}
-
-func contains(words []string, s string) bool {
-	for _, w := range words {
-		if w == s {
-			return true
-		}
-	}
-	return false
 }
 
 func mustRead(dec *jsontext.Decoder) jsontext.Token {

@@ -3,6 +3,7 @@ package schemas
 import (
 	"bytes"
 	"math"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,7 +26,7 @@ type WSSubscribe struct {
 
 // Check allows since_seq only with the channel user, the only one that can be resumed.
 func (s *WSSubscribe) Check() *Fault {
-	if s.SinceSeq != nil && !contains(s.Channels, "user") {
+	if s.SinceSeq != nil && !slices.Contains(s.Channels, "user") {
 		return schemaViolation("since_seq", "only with the channel user")
 	}
 	return nil
