@@ -337,9 +337,9 @@ func (l *Log) Propose(ctx context.Context, g journal.Group) error {
 	changed := l.c.etcd.Server.LeaderChangedNotify()
 	ctx, cancel := context.WithTimeout(ctx, putAgainAfter)
 	defer cancel()
-	put := make(chan error, 1)
+	put, key := make(chan error, 1), l.c.logKey // read here: Propose may return before the put does
 	go func() {
-		_, err := l.c.client.Put(ctx, l.c.logKey, record)
+		_, err := l.c.client.Put(ctx, key, record)
 		put <- err
 	}()
 	why := "no reply"
