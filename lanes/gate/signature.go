@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"duplex/core"
 	"duplex/schemas"
 	"duplex/tools"
 )
@@ -69,11 +70,7 @@ func hasNoCredentials(h http.Header) bool {
 // body. It sets the key of the call, or returns unauthorized.
 func (g *Gate) VerifySignature(cred Credentials, method, target string, c *Call) error {
 	dummy := g.Vault.dummyKey(cred.Key) // computed for every request, so that its time tells nothing
-	key := g.Venue.Engine.Key(cred.Key)
-	if key == nil {
-		key = dummy
-	}
-	secret, opened := g.Vault.secret(key)
+	key, secret, opened := g.Vault.secretOf(func() *core.Key { return cmp.Or(g.Venue.Engine.Key(cred.Key), dummy) })
 	valid := g.verify(secret, cred.Timestamp, method, target, c.Body, cred.Signature)
 	inWindow := g.withinReplayWindow(cred.Timestamp)
 	if boolToInt(valid)&boolToInt(inWindow)&boolToInt(opened)&boolToInt(!key.Revoked) == 0 { // no short circuit: every operand is always evaluated

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"duplex/core"
 	"duplex/schemas"
@@ -25,6 +26,7 @@ type Vault struct {
 
 	mu      sync.RWMutex
 	ciphers []cipher.AEAD // of the current master key, then of older ones
+	drops   atomic.Uint64 // how often DropOldMasterKeys was called
 
 	held sync.Map // key id → secret that the journal does not have, see Hold
 }
@@ -66,6 +68,7 @@ func (v *Vault) DropOldMasterKeys() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.ciphers = v.ciphers[:1]
+	v.drops.Add(1)
 	v.secrets.Clear()
 }
 
@@ -138,6 +141,20 @@ type cachedSecret struct {
 	key    *core.Key
 	secret []byte
 	valid  bool
+}
+
+// secretOf reads a key and returns it with its secret, see secret. It reads the key again if
+// the older master keys were dropped meanwhile, since the first read may have returned the
+// key as it was sealed before.
+func (v *Vault) secretOf(read func() *core.Key) (k *core.Key, secret []byte, ok bool) {
+	for {
+		drops := v.drops.Load()
+		k = read()
+		secret, ok = v.secret(k)
+		if v.drops.Load() == drops {
+			return k, secret, ok
+		}
+	}
 }
 
 // secret returns the secret of a key, or a dummy for a dummy key and for a key that no

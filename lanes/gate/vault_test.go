@@ -39,3 +39,29 @@ func TestVault(t *testing.T) {
 		t.Error("a master key of 31 bytes is accepted")
 	}
 }
+
+// TestKeyReadBeforeADrop checks that a key that was read before it was sealed anew has its
+// secret after the old master key was dropped.
+func TestKeyReadBeforeADrop(t *testing.T) {
+	v, err := NewVault(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, secret, sealed := v.NewKey()
+	current := &core.Key{ID: id, Sealed: sealed}
+	reads := 0
+	k, got, ok := v.secretOf(func() *core.Key {
+		read := current
+		if reads++; reads == 1 {
+			if err := v.AddMasterKey(append(make([]byte, 31), 1)); err != nil {
+				t.Fatal(err)
+			}
+			current = &core.Key{ID: id, Sealed: v.Seal(id, secret)}
+			v.DropOldMasterKeys()
+		}
+		return read
+	})
+	if k != current || !ok || string(got) != string(secret) || reads != 2 {
+		t.Errorf("%+v, %x, %t after %d reads", k, got, ok, reads)
+	}
+}
