@@ -39,7 +39,7 @@ type masterKeys struct {
 	current  []byte
 	old      []byte // nil, or the key that current replaces
 	ownsFile bool   // current is in a file of data that the venue may replace
-	member   bool   // of a cluster, whose members seal under the old key until all have the new one
+	sealsOld bool   // a member of a cluster whose others may not have the new key yet
 	lost     bool   // the key before current is lost: revoke the keys that do not open
 }
 
@@ -60,7 +60,7 @@ func (k *masterKeys) fingerprintFile() string {
 // the file master.key at the first start, but never beside a journal, whose secrets a new
 // key could not open.
 func loadMasterKeys(o *Options) (masterKeys, error) {
-	k := masterKeys{data: o.Data, current: o.MasterKey, old: o.OldMasterKey, lost: o.MasterKeyLost, member: o.Cluster != nil}
+	k := masterKeys{data: o.Data, current: o.MasterKey, old: o.OldMasterKey, lost: o.MasterKeyLost}
 	if k.current != nil && len(k.current) != masterKeyLen {
 		return k, &OptionError{"MasterKey", fmt.Errorf("%d bytes, not %d", len(k.current), masterKeyLen)}
 	}
@@ -138,14 +138,14 @@ func (k *masterKeys) given() [][]byte {
 }
 
 // vault returns a vault that opens secrets under the given keys and seals under the current
-// one, or for a member of a cluster under the old one.
+// one, or with sealsOld under the old one.
 func (k *masterKeys) vault() (*gate.Vault, error) {
 	if k.old == nil {
 		return gate.NewVault(k.current)
 	}
 	first, then := k.old, k.current
-	if k.member {
-		first, then = then, first // the other members may not have the new one yet
+	if k.sealsOld {
+		first, then = then, first
 	}
 	v, err := gate.NewVault(first)
 	if err == nil {

@@ -220,13 +220,17 @@ func (v *Venue) stepMasterKey(ctx context.Context) error {
 		return err
 	}
 	if !v.sealsNew {
-		if err := v.gate.Vault.AddMasterKey(v.keys.current); err != nil {
+		if err := v.gate.AddMasterKey(v.keys.current); err != nil {
 			return err
 		}
 		v.sealsNew = true
 		v.cluster.SealsUnderNew()
 	}
-	if !reseal || v.resealed {
+	if !reseal { // a member that starts may seal under the old one for a moment
+		v.resealed = false
+		return nil
+	}
+	if v.resealed {
 		return nil
 	}
 	n, err := v.gate.ResealSecrets(ctx, core.Audit{Who: "dx", Why: "master key rotation"})

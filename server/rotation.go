@@ -25,7 +25,7 @@ func (v *Venue) rotateMasterKey(ctx context.Context, by core.Audit) (int, error)
 		err = v.keys.setFingerprints(v.keys.current, next)
 	}
 	if err == nil {
-		err = v.gate.Vault.AddMasterKey(next)
+		err = v.gate.AddMasterKey(next)
 	}
 	if err != nil {
 		return 0, err

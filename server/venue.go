@@ -260,6 +260,7 @@ func (v *Venue) abandon() {
 
 // openGate creates the gate.
 func (v *Venue) openGate(now func() int64) error {
+	v.keys.sealsOld = v.cluster != nil && !v.cluster.HasNewMasterKey()
 	vault, err := v.keys.vault()
 	if err != nil {
 		return err
@@ -520,9 +521,11 @@ func (v *Venue) openFunding() (err error) {
 	if o.FundingURL == "" {
 		return nil
 	}
-	v.funding, err = funding.Open(funding.Options{
-		URL: o.FundingURL, Secret: o.FundingSecret, Cursor: filepath.Join(o.Data, "funding.json"), Engine: v.engine, Log: o.Log, Now: o.Now,
-	})
+	f := funding.Options{URL: o.FundingURL, Secret: o.FundingSecret, Cursor: filepath.Join(o.Data, "funding.json"), Engine: v.engine, Log: o.Log, Now: o.Now}
+	if v.cluster != nil {
+		f.Leads = v.engine.IsLeader
+	}
+	v.funding, err = funding.Open(f)
 	if err == nil {
 		v.gate.Venue.Funds = v.funding
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"sync"
 	"time"
 
 	"duplex/core"
@@ -77,6 +78,7 @@ type Gate struct {
 	replays           replayFilter
 	inFlight          inFlightLimiter
 	keyFailures       keyFailures
+	creating          sync.RWMutex // read-locked from sealing a new key's secret until the key is applied
 	pathOptionsByPath map[string]PathOptions
 	Stats             Stats
 }

@@ -34,6 +34,8 @@ func ScopesOf(names []string) (s core.Scopes) {
 // IssueKey creates a key of account u. Only this response ever contains its secret
 // (docs/rules/accounts.md#keys).
 func (g *Gate) IssueKey(ctx context.Context, u core.UserID, label string, scopes core.Scopes, by core.Audit) (out schemas.NewKey, err error) {
+	g.creating.RLock()
+	defer g.creating.RUnlock()
 	id, secret, sealed := g.Vault.NewKey()
 	r, err := tools.Accepted(g.Venue.Engine.Submit(ctx, &core.CreateKey{User: u, Key: id, Scopes: scopes, Label: label, Sealed: sealed, Audit: by}))
 	if err != nil {
@@ -42,10 +44,30 @@ func (g *Gate) IssueKey(ctx context.Context, u core.UserID, label string, scopes
 	return schemas.NewKey{APIKey: id, Secret: hex.EncodeToString(secret), Scopes: scopes.Names(), CreatedTs: schemas.U64(r.Stamp.Ts)}, nil
 }
 
+// AddMasterKey makes a 32-byte key the current master key, see Vault.AddMasterKey. It waits for
+// the keys that are being created, so that ResealSecrets finds every key that IssueKey sealed
+// under an older one.
+func (g *Gate) AddMasterKey(masterKey []byte) error {
+	g.creating.Lock()
+	defer g.creating.Unlock()
+	return g.Vault.AddMasterKey(masterKey)
+}
+
 // ResealSecrets seals every secret that is sealed under an older master key again under
 // the current one, and returns their number. Requests are served meanwhile, since both
-// master keys decrypt.
+// master keys decrypt. It looks until it finds none, since the creation of a key whose caller
+// got no response may be applied meanwhile.
 func (g *Gate) ResealSecrets(ctx context.Context, by core.Audit) (n int, err error) {
+	for {
+		found, err := g.resealFound(ctx, by)
+		n += found
+		if found == 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+func (g *Gate) resealFound(ctx context.Context, by core.Audit) (n int, err error) {
 	var keys []core.Key
 	g.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) { keys = slices.Collect(v.Keys()) })
 	for i := range keys {

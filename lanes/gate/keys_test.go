@@ -3,10 +3,13 @@ package gate_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"duplex/core"
+	"duplex/core/engine"
+	"duplex/core/journal"
 	"duplex/lanes/gate"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
@@ -26,6 +29,70 @@ func TestRevokedKeyIsForgotten(t *testing.T) {
 	h.Submit(&core.RevokeKey{User: 1, Key: k.ID})
 	if status, _ := h.Call(k, "GET", "/v1/time", ""); status != 401 || h.Gate.CacheEntries(k.ID) != 0 || h.Gate.CacheEntries(other.ID) != 2 {
 		t.Errorf("status %d, %d cache entries, another key has %d", status, h.Gate.CacheEntries(k.ID), h.Gate.CacheEntries(other.ID))
+	}
+}
+
+// heldLog is a log that holds the first group after hold is set: it closes held, and waits for let.
+type heldLog struct {
+	engine.Log
+	hold      atomic.Bool
+	held, let chan struct{}
+}
+
+func (l *heldLog) Propose(ctx context.Context, g journal.Group) error {
+	if l.hold.CompareAndSwap(true, false) {
+		close(l.held)
+		<-l.let
+	}
+	return l.Log.Propose(ctx, g)
+}
+
+// TestKeyCreatedDuringARotation checks that the new master key decrypts the secret of a key whose
+// creation was under way when a rotation began.
+func TestKeyCreatedDuringARotation(t *testing.T) {
+	l := &heldLog{held: make(chan struct{}), let: make(chan struct{})}
+	h := lanetest.New(t, func(o *engine.Options) {
+		o.OpenLog = func(j journal.Options) (_ engine.Log, err error) {
+			l.Log, err = journal.Open(o.Dir, j)
+			return l, err
+		}
+	})
+	h.FreezeClock()
+	l.hold.Store(true)
+	created, rotated := make(chan error, 1), make(chan error, 1)
+	var id string
+	go func() {
+		k, err := h.Gate.IssueKey(context.Background(), 1, "", gate.UserScopes, core.Audit{})
+		id = k.APIKey
+		created <- err
+	}()
+	<-l.held
+	next := append(make([]byte, 31), 1)
+	go func() {
+		err := h.Gate.AddMasterKey(next)
+		if err == nil {
+			_, err = h.Gate.ResealSecrets(context.Background(), core.Audit{})
+		}
+		rotated <- err
+	}()
+	select {
+	case err := <-rotated:
+		t.Error("the rotation has ended before the creation", err)
+		rotated <- err
+	case <-time.After(50 * time.Millisecond): // nothing signals that it waits
+	}
+	close(l.let)
+	for _, done := range []chan error{created, rotated} {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	vault, err := gate.NewVault(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := vault.Open(h.Engine.Key(id)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 func (c *Cluster) StepMasterKey(ctx context.Context) (sealNew, reseal bool, err error) {
 	next := fingerprint(c.opt.MasterKeys[0], c.id)
 	leads := c.view.Load().leader == c.node
-	if c.config.Load().MasterKey != next {
+	if !c.HasNewMasterKey() {
 		if leads && c.EveryMember(func(s Status) bool { return slices.Contains(s.MasterKeys, next) }) {
 			err = c.changeConfig(ctx, func(cfg *config) error {
 				cfg.MasterKey = next
@@ -34,6 +34,12 @@ func (c *Cluster) StepMasterKey(ctx context.Context) (sealNew, reseal bool, err 
 		return false, false, err
 	}
 	return true, leads && c.EveryMember(func(s Status) bool { return s.SealsUnder == next }), nil
+}
+
+// HasNewMasterKey reports whether the cluster's master key is the first one of this member: then every
+// member has it.
+func (c *Cluster) HasNewMasterKey() bool {
+	return c.config.Load().MasterKey == fingerprint(c.opt.MasterKeys[0], c.id)
 }
 
 // SealsUnderNew tells the other members that this one seals under its first master key.
