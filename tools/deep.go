@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -320,5 +321,7 @@ func namesOf(filter string) []string {
 	if filter == "" {
 		return nil
 	}
-	return strings.Split(filter, ",")
+	names := strings.Split(filter, ",")
+	slices.Sort(names) // without repeats, since the mirror keeps a statement for each number of names
+	return slices.Compact(names)
 }

@@ -206,3 +206,13 @@ func TestStepsWithoutTheMirror(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatedNames checks that a filter that repeats its names is the one without repeats.
+func TestRepeatedNames(t *testing.T) {
+	if got := namesOf("resting,rejected,resting,rejected"); !slices.Equal(got, []string{"rejected", "resting"}) {
+		t.Error(got)
+	}
+	if got := namesOf(""); got != nil {
+		t.Error(got)
+	}
+}
