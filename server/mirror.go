@@ -35,6 +35,7 @@ func (v *Venue) newMirror(e *engine.Options) error {
 		return nil
 	}
 	o.Journal, o.HoldBytes, o.Logf = v.keys.journal(), v.options.MirrorHold, e.Logf
+	o.Copied = v.options.Follow != nil
 	o.Busy = func() bool { return v.engine.QueueDepth() > 0 }
 	v.mirror = mirror.New(o)
 	e.Hold = v.mirror.Hold

@@ -121,8 +121,19 @@ func TestDeletedWhileRunning(t *testing.T) {
 	databases(t, func(t *testing.T, dsn string) {
 		v := newVenueLog(t, 10)
 		v.run(30)
-		m := v.start(v.options(dsn))
+		var running atomic.Pointer[Mirror]
+		o := v.options(dsn)
+		o.fault = func(point string) error {
+			if m := running.Load(); point == "sync" && m != nil && m.store.Load() == nil {
+				if seq, _ := m.Position(); seq != 0 {
+					t.Errorf("another database is opened, and the position is still %d", seq)
+				}
+			}
+			return nil
+		}
+		m := v.start(o)
 		v.waitFor(m)
+		running.Store(m)
 		for _, how := range []string{"deleted", "rebuilt"} {
 			switch {
 			case how == "rebuilt":
@@ -143,6 +154,77 @@ func TestDeletedWhileRunning(t *testing.T) {
 				t.Errorf("%s: no error was counted", how)
 			}
 		}
+	})
+}
+
+// TestSnapshotsOfAnotherHistory checks that a rebuild after the journal was replaced by an older one leaves no
+// snapshot of the history before, from which a later start would go on.
+func TestSnapshotsOfAnotherHistory(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, dsn string) {
+		before := newVenueLog(t, 32)
+		before.run(20)
+		before.mirror(before.options(dsn)) // with a snapshot
+		v := newVenueLog(t, 33)
+		v.run(5)
+		var broken atomic.Bool
+		o := v.options(dsn)
+		o.Dir = before.options(dsn).Dir
+		o.fault = func(string) error {
+			if broken.Load() {
+				return errFault
+			}
+			return nil
+		}
+		if _, _, err := Rebuild(ctx, o, nil); err != nil {
+			t.Fatal(err)
+		}
+		m := v.start(o)
+		v.run(20)
+		v.waitFor(m)
+		broken.Store(true) // it ends without a snapshot
+		v.run(1)
+		_ = m.Close(ctx) // which fails
+		broken.Store(false)
+		m = v.start(o)
+		v.waitFor(m)
+		v.check(m)
+	})
+}
+
+// TestCopiedLogIsBehind checks that a mirror waits for the groups that a follower's copy of the log has lost.
+func TestCopiedLogIsBehind(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, dsn string) {
+		v := newVenueLog(t, 34)
+		v.run(5)
+		v.mirror(v.options(dsn))
+		archive, err := journal.Open(filepath.Join(tempDir(t), "journal"), journal.Options{Archive: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer archive.Close()
+		o := v.options(dsn)
+		o.Copied = true
+		m := New(o)
+		defer m.Close(ctx)
+		last := v.file.Last().Number
+		for g, err := range v.file.Tail(ctx, journal.Position{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g.Number == last {
+				m.Start(archive)
+				waitUntil(t, func() bool { return m.LastError() != nil })
+			}
+			if err := archive.Append(g); err != nil {
+				t.Fatal(err)
+			}
+			if g.Number == last {
+				break
+			}
+		}
+		v.waitFor(m)
 	})
 }
 

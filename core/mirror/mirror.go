@@ -20,6 +20,10 @@ type Options struct {
 	Dir     string // folder of the projector's own snapshots
 	Journal string // folder of the journal, for its snapshots
 
+	// Copied says that the log is a follower's copy. After a loss of power it may end before the
+	// database, until its newest groups have come again.
+	Copied bool
+
 	HoldBytes     int64                         // most bytes of the journal kept for the mirror alone; default 20 GiB
 	SnapshotEvery time.Duration                 // least time between two snapshots; default 5 minutes
 	Logf          func(msg string, args ...any) // messages for the operator; default none

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -57,13 +58,18 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 		return err
 	}
 	m.mu.Lock()
-	m.build = c.build
+	if m.build != c.build {
+		m.build, m.at = c.build, cursor{} // the position is that of the database before
+	}
 	m.mu.Unlock()
 	r, err := m.replicaAt(ctx, l, &c)
 	if err != nil {
 		return err
 	}
 	if !c.found {
+		if err := m.removeSnapshots(); err != nil {
+			return err
+		}
 		if err := s.start(ctx, c); err != nil {
 			return err
 		}
@@ -82,6 +88,16 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 
 // snapshotDir is the folder of the projector's snapshots.
 func (m *Mirror) snapshotDir() string { return filepath.Join(m.o.Dir, "snapshots") }
+
+// removeSnapshots removes the snapshots of the database before: they may be of a history that the
+// journal no longer has.
+func (m *Mirror) removeSnapshots() error {
+	paths, err := journal.Snapshots(m.snapshotDir())
+	for _, path := range paths {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
 
 // newestSnapshot returns the number of the group at the newest of the projector's snapshots that is
 // not after a group, 0 if there is none.
@@ -110,7 +126,11 @@ func (m *Mirror) replicaAt(ctx context.Context, l Log, c *cursor) (*replica.Repl
 		return r, err
 	}
 	if last := l.Last(); c.Number > last.Number {
-		return nil, fmt.Errorf("%w: its cursor is at group %d, and the journal ends at %d. The journal was restored from a backup, or the database is of another venue. Run dx mirror rebuild", ErrOtherVenue, c.Number, last.Number)
+		err := fmt.Errorf("its cursor is at group %d, and the journal ends at %d", c.Number, last.Number)
+		if m.o.Copied {
+			return nil, err // run tries again
+		}
+		return nil, fmt.Errorf("%w: %w. The journal was restored from a backup, or the database is of another venue. Run dx mirror rebuild", ErrOtherVenue, err)
 	}
 	r, err := m.nearestReplica(l, c.Number)
 	if err != nil {

@@ -62,6 +62,9 @@ func Rebuild(ctx context.Context, o Options, progress func(done, total uint64)) 
 	if err := s.replace(ctx); err != nil {
 		return 0, 0, err
 	}
+	if err := m.removeSnapshots(); err != nil {
+		return 0, 0, err
+	}
 	p.temporary = false
 	if err := p.snapshot(ctx); err != nil {
 		return 0, 0, err
