@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -99,4 +100,62 @@ func TestFollowerEngine(t *testing.T) {
 			t.Errorf("a follower with another state: %v", err)
 		}
 	})
+}
+
+// TestSnapshotOfACopiedLog checks that the groups up to a snapshot are durable in the archive of the node before the
+// snapshot is there: after a loss of power the archive would end before it.
+func TestSnapshotOfACopiedLog(t *testing.T) {
+	source := t.TempDir()
+	e, err := Open(Options{Dir: source})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		do(t, e, &core.CreateUser{})
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := journal.NewReader(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var archive *journal.File
+	f, err := Open(Options{
+		Dir: dir, Node: 9, Follower: true, Members: func() Members { return Members{Voters: []uint32{1}, Up: []uint32{1}, Contact: time.Now()} },
+		OpenLog: func(o journal.Options) (_ Log, err error) {
+			o.Archive, o.Base = true, o.Start
+			archive, err = journal.Open(dir, o)
+			return archive, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close(context.Background())
+	for g, err := range r.Tail(t.Context(), journal.Position{}) {
+		if err == nil {
+			err = archive.Append(g)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.Number == r.Last().Number {
+			break
+		}
+	}
+	if err := f.WaitApplied(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := journal.Snapshots(filepath.Join(dir, journal.SnapshotDir))
+	if err != nil || len(paths) != 1 {
+		t.Fatal(paths, err)
+	}
+	if n, _ := journal.SnapshotNumber(paths[0]); n == 0 || archive.Synced() < n {
+		t.Errorf("a snapshot of group %d, and the archive is durable up to %d", n, archive.Synced())
+	}
 }

@@ -126,6 +126,9 @@ func (e *Engine) write(ctx context.Context, im *image) (s journal.Snapshot, err 
 	defer w.Abort()
 	w.Keep = e.opt.Keep
 	hash, err := im.Stream(w, e.mu.RLocker(), func() error { return check(w.Bytes()) }, im.awaitHash)
+	if l, ok := e.log.(interface{ Sync() error }); ok && err == nil && e.several() {
+		err = l.Sync() // such a log is delivered before it is durable here, and must not end before the snapshot
+	}
 	if err != nil {
 		return s, err
 	}

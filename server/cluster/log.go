@@ -135,7 +135,7 @@ func (l *Log) begin(head uint64) error {
 	ctx, l.stop = context.WithCancel(l.c.ctx)
 	full := make(chan struct{}, 1)
 	l.workers.Go(func() { l.pump(ctx, full) })
-	l.workers.Go(func() { syncArchive(ctx, full, l.c.opt.Log, l.sync) })
+	l.workers.Go(func() { syncArchive(ctx, full, l.c.opt.Log, l.Sync) })
 	return nil
 }
 
@@ -291,8 +291,8 @@ func (l *Log) arrived(g *journal.Group) {
 	}
 }
 
-// sync syncs the archive.
-func (l *Log) sync() error {
+// Sync makes durable what was appended to the archive.
+func (l *Log) Sync() error {
 	began := time.Now()
 	bytes, _ := l.unsynced.now()
 	if err := l.archive.Sync(); err != nil {
