@@ -34,6 +34,7 @@ type Proof struct {
 	Checkpoints      int           // compared with the replay: checkpoints with a hash, and attestations
 	Snapshots        int           // compared with the replay
 	Actions          uint64        // of operators and accounts, since the first command
+	Node             uint32        // the highest number of a node that has proposed a group; 0: one machine alone
 	Torn             *journal.Torn // the torn end of the log, which a start cuts; nil: none
 	Damaged          []error       // damage of older snapshots, which no start reads
 }
@@ -116,6 +117,9 @@ func verify(dir string, period int64, each func(done uint64)) (p Proof, err erro
 		return p, e.failure(err)
 	}
 	p.Seq, p.Actions, p.Rules = e.replica.Venue.Now().Seq, e.replica.View.ActionCount(), e.replica.Venue.Rules()
+	for node := range e.replica.State.Proposals {
+		p.Node = max(p.Node, node)
+	}
 	p.Hash, err = e.replica.Venue.Hash()
 	return p, err
 }

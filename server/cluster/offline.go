@@ -61,8 +61,8 @@ func Init(dir, name string) (engine.Proof, error) {
 	if !engine.HasJournal(o.journal) {
 		return engine.Proof{}, errors.Join(fmt.Errorf("%s has no journal: a new cluster needs no init", dir), o.close())
 	}
-	return o.end(func(at journal.Position, rules map[string]string) error {
-		return (&identity{Format: configFormat, Name: name, Node: 1, Base: positionOf(at), Forming: true, Settings: rules}).write(dir)
+	return o.end(func(at journal.Position, p *engine.Proof) error {
+		return o.begin(name, at, p)
 	})
 }
 
@@ -84,7 +84,7 @@ func Detach(ctx context.Context, dir string) (Recovered, error) {
 	if len(r.Unusable) > 0 {
 		return r, errors.Join(fmt.Errorf("the archive may lack groups: %w", errors.Join(r.Unusable...)), o.close())
 	}
-	r.Proof, err = o.end(func(at journal.Position, _ map[string]string) error {
+	r.Proof, err = o.end(func(at journal.Position, _ *engine.Proof) error {
 		r.Archive, r.Number = max(r.Archive, at.Number), at.Number
 		// Without CLUSTER the folder is that of a single machine, so that is removed last. What is left
 		// of etcd's data when this is interrupted is never started, and a repetition does not need it.
@@ -137,13 +137,11 @@ func Recover(ctx context.Context, dir string, also []string) (r Recovered, err e
 	if r, err = all[0].complete(ctx, all); err != nil {
 		return r, err
 	}
-	r.Proof, err = all[0].end(func(at journal.Position, rules map[string]string) error {
-		id := *all[0].identity
+	r.Proof, err = all[0].end(func(at journal.Position, p *engine.Proof) error {
 		if err := os.RemoveAll(filepath.Join(dir, "etcd")); err != nil {
 			return err
 		}
-		next := identity{Format: configFormat, Name: id.Name, Node: all[0].nextNode, Base: positionOf(at), Forming: true, Settings: rules}
-		return next.write(dir)
+		return all[0].begin(all[0].identity.Name, at, p)
 	})
 	return r, err
 }
@@ -193,9 +191,15 @@ func (o *offline) isMember() error {
 	return nil
 }
 
-// end verifies the journal, calls change with its end and the settings that it has in force, and gives
-// the lock back.
-func (o *offline) end(change func(at journal.Position, rules map[string]string) error) (p engine.Proof, err error) {
+// begin makes the folder the beginning of a cluster. Its nodes get numbers that no node had which has
+// written to the journal, in a cluster before this one: the numbers of their proposals are used.
+func (o *offline) begin(name string, at journal.Position, p *engine.Proof) error {
+	first := max(o.nextNode, p.Node+1)
+	return (&identity{Format: configFormat, Name: name, Node: first, Base: positionOf(at), Forming: true, Settings: RuleSettings(&p.Rules)}).write(o.dir)
+}
+
+// end verifies the journal, calls change with its end and what was verified, and gives the lock back.
+func (o *offline) end(change func(at journal.Position, p *engine.Proof) error) (p engine.Proof, err error) {
 	defer func() { err = errors.Join(err, o.close()) }()
 	archive, err := o.openArchive()
 	if err != nil {
@@ -208,7 +212,7 @@ func (o *offline) end(change func(at journal.Position, rules map[string]string) 
 	if p, err = engine.Verify(o.journal, nil); err != nil {
 		return p, err
 	}
-	return p, change(at, RuleSettings(&p.Rules))
+	return p, change(at, &p)
 }
 
 // openArchive opens the journal. The end of a member's archive that is not synced may be damaged,
@@ -278,28 +282,10 @@ func (o *offline) complete(ctx context.Context, all []*offline) (r Recovered, er
 		}
 	}
 	r.Number = archive.Head()
-	if err := archive.Sync(); err != nil {
-		return r, err
-	}
-	return r, o.countNodes(all)
-}
-
-// countNodes raises o.nextNode above every node that has written to the journal, in case that etcd's
-// count is lost.
-func (o *offline) countNodes(all []*offline) error {
 	for _, other := range all {
-		o.nextNode = max(o.nextNode, other.identity.Node+1)
+		o.nextNode = max(o.nextNode, other.identity.Node+1) // in case that etcd's count is lost
 	}
-	for g, err := range journal.Scan(o.journal, 0) {
-		if torn := (*journal.Torn)(nil); errors.As(err, &torn) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		o.nextNode = max(o.nextNode, g.Node+1)
-	}
-	return nil
+	return r, archive.Sync()
 }
 
 // appendFrom appends what the archive of another member has and this one lacks.
