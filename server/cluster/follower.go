@@ -280,6 +280,9 @@ func (f *Follower) bootstrap(ctx context.Context, from string, s *Status, again 
 		}
 		f.identity = id
 	}
+	if err := f.adoptMasterKey(s); err != nil {
+		return finalError{err}
+	}
 	have, err := f.lastGroup(s.First)
 	if err != nil {
 		return finalError{err}
@@ -292,9 +295,9 @@ func (f *Follower) bootstrap(ctx context.Context, from string, s *Status, again 
 	}
 	if have > 0 {
 		f.opt.Log.Warn("no archive continues what this node has: it begins again with a snapshot", "have", have, "first", s.First)
-		if err := journal.Discard(f.archive); err != nil {
-			return finalError{err}
-		}
+	}
+	if err := journal.Discard(f.archive); err != nil { // without a log too: a crash may have left its mark
+		return finalError{err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
@@ -303,6 +306,21 @@ func (f *Follower) bootstrap(ctx context.Context, from string, s *Status, again 
 		err = fmt.Errorf("its newest snapshot ends with group %d, and its archive begins with group %d", snapshot.Number, s.First)
 	}
 	return err
+}
+
+// adoptMasterKey stores the fingerprint of the cluster's master key, which can be replaced. It is one of
+// this node's.
+func (f *Follower) adoptMasterKey(s *Status) error {
+	if f.identity.MasterKey == s.MasterKey {
+		return nil
+	}
+	id := *f.identity
+	id.MasterKey = s.MasterKey
+	if err := id.write(f.opt.Dir); err != nil {
+		return err
+	}
+	f.identity = &id
+	return nil
 }
 
 // lastGroup returns the number of the last group that this node has, 0 for none. It is a lower bound

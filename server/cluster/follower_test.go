@@ -449,6 +449,17 @@ func TestFollowerOfAnotherVenue(t *testing.T) {
 		}
 		s.status = was
 	}
+	next := bytes.Repeat([]byte{1}, 32)
+	s.status.MasterKey = fingerprint(next, venueA)
+	for _, keys := range [][][]byte{{next, masterKey}, {next}} { // after a rotation the old one is not needed
+		o, _ := options(dir, s.address)
+		o.MasterKeys = keys
+		f, err := OpenFollower(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
 	member := t.TempDir()
 	if err := (&identity{Format: configFormat, Name: "a", Node: 1}).write(member); err != nil {
 		t.Fatal(err)
@@ -473,6 +484,22 @@ func (s *source) singleMachine() string {
 		s.Fatal(err)
 	}
 	return dir
+}
+
+// TestMarkWithoutALog checks that a follower begins again after a crash between the removal of its log and of the
+// log's mark.
+func TestMarkWithoutALog(t *testing.T) {
+	t.Parallel()
+	s, dir := newSource(t, journal.Position{}), t.TempDir()
+	s.write(30, "x")
+	f := openFollower(t, dir, s.address)
+	f.has(t, s)
+	f.close()
+	if err := os.RemoveAll(filepath.Join(f.archive, "log")); err != nil {
+		t.Fatal(err)
+	}
+	f = openFollower(t, dir, s.address)
+	f.has(t, s)
 }
 
 // TestFollowerBeginsAgain checks that a follower that was away for longer than the archives last gets
