@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -81,6 +82,13 @@ func (s *fundingService) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.ids[id] = true
 	s.events = append(s.events, e)
+}
+
+// setRefuse sets how many requests with events are answered 500.
+func (s *fundingService) setRefuse(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = n
 }
 
 // with returns the option of a venue that uses the service.
@@ -202,6 +210,12 @@ func TestFundingAfterARestore(t *testing.T) {
 		}
 	}
 	clock.Advance(time.Hour)
+	s.setRefuse(math.MaxInt)
+	open(older).Close() // the venue may pass the old cursor before the service takes an event
+	if b, err := os.ReadFile(filepath.Join(older, "funding.json")); err != nil || string(b) != `{"seq":0,"ts":0}` {
+		t.Errorf("the cursor is %s: %v", b, err)
+	}
+	s.setRefuse(0)
 	v = open(older)
 	submit(t, v, &core.Deposit{User: 1, DepositID: "d", Amount: 4})
 	s.wants(append(want, // their seqs are those of events before, and their times differ

@@ -32,6 +32,7 @@ const (
 	callTimeout    = 10 * time.Second // of one request to the service
 	minRetryWait   = time.Second
 	maxRetryWait   = time.Minute
+	leadCheck      = time.Second // between two calls of Leads
 	maxQueued      = 1000
 	maxAnswerBytes = 64 << 10
 )
@@ -45,6 +46,10 @@ type Options struct {
 	Log    *slog.Logger
 	Now    func() time.Time // default time.Now
 	Client *http.Client     // default one that follows no redirect
+
+	// Leads reports whether this node of a cluster delivers the events, which one of them does.
+	// Default: always.
+	Leads func() bool
 }
 
 // Service is the connection to a funding service. It implements tools.Funding. Its methods are safe
@@ -103,6 +108,9 @@ func Open(o Options) (*Service, error) {
 	if o.Client == nil {
 		o.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
+	if o.Leads == nil {
+		o.Leads = func() bool { return true }
+	}
 	s := &Service{Options: o, added: make(chan struct{}, 1)}
 	if err := s.readCursor(); err != nil {
 		return nil, fmt.Errorf("funding: %s: %w", o.Cursor, err)
@@ -149,7 +157,7 @@ func (s *Service) readCursor() error {
 	}
 	if now := s.Engine.Seq(); s.at.Seq > now {
 		s.Log.Warn("the journal is older than what the funding service was told: every event is delivered again", "delivered_seq", s.at.Seq, "seq", now)
-		s.at = cursor{}
+		return s.setCursor(cursor{}) // at once: the venue may pass the old one before the service takes an event
 	}
 	return nil
 }
@@ -179,18 +187,36 @@ func (s *Service) follow(ctx context.Context, follower *engine.Follower) {
 	}
 }
 
-// deliver delivers events until ctx ends.
+// deliver delivers events until ctx ends, while this node leads.
 func (s *Service) deliver(ctx context.Context) {
+	tick := time.NewTicker(leadCheck)
+	defer tick.Stop()
+	led := s.Leads()
 	for {
-		for s.hasNext() && ctx.Err() == nil {
+		for ctx.Err() == nil && s.takesOver(&led) && s.hasNext() {
 			s.deliverNext(ctx)
 		}
 		select {
 		case <-s.added:
+		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// takesOver reports whether this node leads. When it begins to, it reads from the state what it has
+// to deliver: of a withdrawal that the node before it may have told to the end, only the decision.
+func (s *Service) takesOver(led *bool) bool {
+	leads := s.Leads()
+	if leads && !*led {
+		s.mu.Lock()
+		s.paging = false
+		s.catchUp()
+		s.mu.Unlock()
+	}
+	*led = leads
+	return leads
 }
 
 // add queues the events of a batch.
@@ -238,7 +264,7 @@ func (s *Service) deliverNext(ctx context.Context) {
 	for failed := false; ; failed = true {
 		err := s.post(ctx, "/events", e.id(), &e, nil)
 		if err == nil {
-			err = s.move(&e)
+			err = s.setCursor(cursor{uint64(e.Seq), int64(e.Ts)})
 		}
 		if ctx.Err() != nil {
 			return
@@ -258,16 +284,15 @@ func (s *Service) deliverNext(ctx context.Context) {
 		if !failed {
 			s.Log.Error("the funding service does not take an event; it is sent again until it does", "seq", uint64(e.Seq), "type", e.Type, "err", err)
 		}
-		if !backoff.Sleep(ctx, backoff.Jitter(wait)) {
+		if !backoff.Sleep(ctx, backoff.Jitter(wait)) || !s.Leads() {
 			return
 		}
 		wait = min(2*wait, maxRetryWait)
 	}
 }
 
-// move writes the cursor behind an event.
-func (s *Service) move(e *Event) error {
-	at := cursor{uint64(e.Seq), int64(e.Ts)}
+// setCursor writes the cursor.
+func (s *Service) setCursor(at cursor) error {
 	b, err := json.Marshal(at)
 	if err == nil {
 		err = atomicfile.Write(s.Cursor, b)

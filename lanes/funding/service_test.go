@@ -134,3 +134,68 @@ func TestFundingQueue(t *testing.T) {
 		t.Errorf("a file that is no cursor: %v", err)
 	}
 }
+
+// TestLeaderDelivers checks that of two nodes the one that leads delivers, and that one which takes over tells of
+// a withdrawal that was decided only the decision, under the id under which it was told before.
+func TestLeaderDelivers(t *testing.T) {
+	e, err := engine.Open(engine.Options{Dir: t.TempDir(), Now: func() int64 { return time.Now().UnixNano() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(t.Context())
+	type delivery struct{ node, id, what string }
+	got := make(chan delivery, 10)
+	var leader atomic.Pointer[string]
+	lead := func(name string) { leader.Store(&name) }
+	open := func(name string) {
+		service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			var x Event
+			if err := json.NewDecoder(r.Body).Decode(&x); err != nil {
+				t.Error(err)
+			}
+			got <- delivery{name, r.Header.Get("webhook-id"), x.Type}
+		}))
+		t.Cleanup(service.Close)
+		s, err := Open(Options{
+			URL: service.URL, Secret: []byte("secret"), Cursor: filepath.Join(t.TempDir(), "cursor"), Engine: e, Log: slog.New(slog.DiscardHandler),
+			Leads: func() bool { return *leader.Load() == name },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+	}
+	lead("a")
+	open("a")
+	open("b")
+	ids := map[string]string{}
+	next := func(node string, what ...string) {
+		t.Helper()
+		for _, w := range what {
+			if x := <-got; x.node != node || x.what != w || ids[w] != "" && ids[w] != x.id {
+				t.Fatalf("%+v, want %s of node %s under %q", x, w, node, ids[w])
+			} else {
+				ids[w] = x.id
+			}
+		}
+	}
+	ask := func(cmd core.Command) {
+		t.Helper()
+		if r, err := e.Submit(t.Context(), cmd); err != nil || r.Reject != core.OK {
+			t.Fatal(r, err)
+		}
+	}
+	ask(&core.ActivateRules{Revision: core.RevisionNewest})
+	ask(&core.CreateUser{Name: "user"})
+	ask(&core.Deposit{User: 1, DepositID: "d", Amount: 10})
+	ask(&core.RequestWithdrawal{User: 1, ClientID: "w", Amount: 4, Destination: "bank"})
+	next("a", TypeDeposit, TypeRequested)
+	ask(&core.DecideWithdrawal{Withdrawal: 4, Complete: true})
+	next("a", TypeApproved)
+	lead("b")
+	next("b", TypeDeposit, TypeApproved)
+	lead("a")
+	ask(&core.RequestWithdrawal{User: 1, ClientID: "x", Amount: 5, Destination: "bank"})
+	delete(ids, TypeRequested)
+	next("a", TypeRequested)
+}
