@@ -172,6 +172,10 @@ func TestServe(t *testing.T) {
 	if err := c.Complete(); err != nil {
 		t.Fatal(err)
 	}
+	unwritten := errors.New("the disk is full")
+	if err := Serve(ctx, c, 1, Options{}, func(schemas.DevFile) error { return unwritten }); err != unwritten {
+		t.Errorf("without its keys it ends with %v", err)
+	}
 	files, ended := make(chan schemas.DevFile, 1), make(chan error, 1)
 	go func() {
 		ended <- Serve(ctx, c, 1, Options{}, func(f schemas.DevFile) error { files <- f; return nil })

@@ -29,8 +29,13 @@ func Serve(ctx context.Context, c *Config, seed uint64, o Options, ready func(sc
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Hand = true
-	var failed error
-	o.Ready = func(s *seedRun) { failed = ready(s.devFile()) }
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	o.Ready = func(s *seedRun) {
+		if err := ready(s.devFile()); err != nil {
+			stop(err)
+		}
+	}
 	hand := *c
 	hand.Rounds, hand.stall = math.MaxInt, time.Duration(math.MaxInt64)
 	s, err := newSeedRun(&hand, seed, filepath.Join(dir, "bundle"), seatsOf(&hand, 0), &o)
@@ -39,10 +44,13 @@ func Serve(ctx context.Context, c *Config, seed uint64, o Options, ready func(sc
 	}
 	defer os.RemoveAll(s.work) //nolint:errcheck // a temporary folder
 	err = s.run(ctx, nil)
-	if ctx.Err() != nil {
-		err = nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return errors.Join(err, failed)
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return cause
+	}
+	return nil
 }
 
 // devFile returns the addresses and keys in the form of the file of dx dev.
