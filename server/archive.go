@@ -139,7 +139,7 @@ func (a *archive) close(ctx context.Context) {
 // copy brings the archive up to date.
 func (a *archive) copy(ctx context.Context) {
 	begun := time.Now()
-	c, err := journal.Copy(ctx, a.from, a.to, journal.CopyOptions{Other: []string{FingerprintFile}, Prove: true})
+	c, err := journal.Copy(ctx, a.from, a.to, journal.CopyOptions{Other: []string{FingerprintFile, EnvironmentFile}, Prove: true})
 	if err == nil {
 		err = a.dropSnapshots()
 	}

@@ -98,6 +98,12 @@ func TestArchive(t *testing.T) {
 	if list, err := journal.Snapshots(filepath.Join(to, "journal", journal.SnapshotDir)); err != nil || len(list) != 3 {
 		t.Errorf("%d snapshots: %v", len(list), err)
 	}
+	for _, name := range []string{server.FingerprintFile, server.EnvironmentFile} {
+		got, err := os.ReadFile(filepath.Join(to, "journal", name))
+		if want, _ := os.ReadFile(filepath.Join(data, "journal", name)); err != nil || len(want) == 0 || string(got) != string(want) {
+			t.Errorf("%s: %q, want %q: %v", name, got, want, err)
+		}
+	}
 	restored := t.TempDir()
 	if _, err := journal.Copy(t.Context(), filepath.Join(to, "journal"), filepath.Join(restored, "journal"), journal.CopyOptions{Other: []string{server.FingerprintFile}}); err != nil {
 		t.Fatal(err)
