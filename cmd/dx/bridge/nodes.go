@@ -27,8 +27,9 @@ const (
 // nodeRefusal is a response of a node that another one may answer differently: it takes no writes, does not
 // serve, or did not know the outcome in time.
 type nodeRefusal struct {
-	err    *client.Error
-	answer jsontext.Value
+	err      *client.Error
+	answer   jsontext.Value
+	response *http.Response // with the answer as its body; of the proxy
 }
 
 func (r *nodeRefusal) Error() string { return r.err.Error() }
@@ -46,7 +47,7 @@ func refusedByNode(answer jsontext.Value) *nodeRefusal {
 	}
 	e, _, ok := venueError(failed)
 	if refusal := (&client.Error{Wire: e, Status: e.HTTP()}); ok && client.NodeFailed(refusal) {
-		return &nodeRefusal{refusal, answer}
+		return &nodeRefusal{err: refusal, answer: answer}
 	}
 	return nil
 }

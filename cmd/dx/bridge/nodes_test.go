@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -112,6 +114,20 @@ func loses(tool string) func(w http.ResponseWriter, body string, venue func(http
 	}
 }
 
+// refuses answers the calls of a tool with an error.
+func refuses(tool, code string) func(w http.ResponseWriter, body string, venue func(http.ResponseWriter)) bool {
+	return func(w http.ResponseWriter, body string, _ func(http.ResponseWriter)) bool {
+		m, ok := parse([]byte(body))
+		if !ok || m.tool() != tool {
+			return false
+		}
+		r := schemas.ToolErrorOf(schemas.ErrorOf(code))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(toolErrorResponse(&m, &r))
+		return true
+	}
+}
+
 // TestLostOrderIsSettled tests that an order whose response was lost is sent to the next node, and that the host
 // gets the outcome of the first attempt; and that reads of that node wait for what was written before.
 func TestLostOrderIsSettled(t *testing.T) {
@@ -141,16 +157,7 @@ func TestLostOrderIsSettled(t *testing.T) {
 // TestBridgeFailsOver tests a follower first in the list, a node that dies, and all of them down.
 func TestBridgeFailsOver(t *testing.T) {
 	eachBridge(t, func(t *testing.T, d *testVenue, of func(...*frontNode) asker) {
-		follower := d.newFront(func(w http.ResponseWriter, body string, _ func(http.ResponseWriter)) bool {
-			m, ok := parse([]byte(body))
-			if !ok || m.tool() != "place_order" {
-				return false
-			}
-			r := schemas.ToolErrorOf(schemas.ErrorOf("read_only_node"))
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(toolErrorResponse(&m, &r))
-			return true
-		})
+		follower := d.newFront(refuses("place_order", "read_only_node"))
 		b, c := d.newFront(nil), d.newFront(nil)
 		ask := of(follower, b, c)
 		for id := 1; id <= 2; id++ {
@@ -178,6 +185,39 @@ func TestBridgeFailsOver(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRefusedRepeatIsNoOutcome tests that an order whose outcome one node does not know stays unknown when another
+// node refuses the repeat, which says nothing about the first attempt.
+func TestRefusedRepeatIsNoOutcome(t *testing.T) {
+	d := open(t)
+	for _, code := range []string{"shed"} {
+		for name, ask := range map[string]func(ctx context.Context, c *client.Client, line string) string{
+			"stdio": func(ctx context.Context, c *client.Client, line string) string {
+				return startUnder(t, ctx, c, ToolFilter{}).ask("%s", line)
+			},
+			"proxy": func(ctx context.Context, c *client.Client, line string) string {
+				s := &signingTransport{c, &toolCatalog{client: c}, slog.New(slog.DiscardHandler)}
+				resp, err := s.RoundTrip(httptest.NewRequestWithContext(ctx, "POST", "/", strings.NewReader(line)))
+				if err != nil {
+					return err.Error()
+				}
+				return whole(t, resp)
+			},
+		} {
+			ctx, stop := context.WithCancel(t.Context())
+			refuse := refuses("place_order", code)
+			nodes := []*frontNode{d.newFront(refuses("place_order", "sequencing_timeout")), d.newFront(func(w http.ResponseWriter, body string, venue func(http.ResponseWriter)) bool {
+				time.AfterFunc(200*time.Millisecond, stop) // the attempts to settle
+				return refuse(w, body, venue)
+			})}
+			answer := ask(ctx, d.clientOf(nodes), call("1", "place_order", order(7)))
+			holds(t, answer, "id", 1.0, "result.isError", true, "result.structuredContent.error.code", "sequencing_timeout", "result.structuredContent.outcome", "unknown")
+			if nodes[1].count(`"place_order"`) == 0 {
+				t.Errorf("%s, %s: the order was not sent to the other node", name, code)
+			}
+		}
+	}
 }
 
 // TestOtherLostWritesAreNotSentToAnotherNode tests that a cancel of unknown outcome stays unknown.

@@ -108,9 +108,8 @@ func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOn
 			return err
 		}
 		got.Header.Del("Content-Length")
-		resp = got
 		if refused := refusedByNode(answer); refused != nil {
-			resp.Body = io.NopCloser(bytes.NewReader(answer))
+			got.Body, refused.response = io.NopCloser(bytes.NewReader(answer)), got
 			return refused
 		}
 		if !readOnly {
@@ -119,12 +118,13 @@ func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOn
 		if unknown {
 			answer = settled(r.Context(), s.client, m, answer)
 		}
-		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(answer)), int64(len(answer))
+		got.Body, got.ContentLength = io.NopCloser(bytes.NewReader(answer)), int64(len(answer))
+		resp = got
 		return nil
 	}, func() bool { return false })
 	var refused *nodeRefusal
 	if errors.As(err, &refused) {
-		return resp, nil // every node says the same
+		return refused.response, nil // no other node says more
 	}
 	return resp, err
 }

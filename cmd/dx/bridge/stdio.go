@@ -202,7 +202,7 @@ func (b *Bridge) answer(f *inFlightRequest) {
 	}, func() bool { return f.partial })
 	var refused *nodeRefusal
 	switch {
-	case errors.As(err, &refused) && f.deliver(b, refused.answer): // every node says the same
+	case errors.As(err, &refused) && f.deliver(b, refused.answer): // no other node says more
 	case err != nil:
 		b.reportNoAnswer(f, err)
 	}
