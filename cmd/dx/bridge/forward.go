@@ -55,7 +55,7 @@ func (b *Bridge) nodeFailed(f *inFlightRequest, answer jsontext.Value) error {
 	if !b.client.Several() || f.partial {
 		return nil
 	}
-	if err := refusedByNode(answer); err != nil { // nil is not an error of the interface's type
+	if err := refusedByNode(answer, f.unknown); err != nil { // nil is not an error of the interface's type
 		return err
 	}
 	return nil

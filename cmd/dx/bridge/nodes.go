@@ -24,8 +24,9 @@ const (
 	maxNodeWait   = time.Second
 )
 
-// nodeRefusal is a response of a node that another one may answer differently: it takes no writes, does not
-// serve, or did not know the outcome in time.
+// nodeRefusal is a response that is not the outcome of the request. Another node may answer differently: this one
+// takes no writes, does not serve, or did not know the outcome in time. Or the request repeats an order of unknown
+// outcome, and was rejected before it reached the core, which alone knows what the first attempt did.
 type nodeRefusal struct {
 	err      *client.Error
 	answer   jsontext.Value
@@ -35,8 +36,9 @@ type nodeRefusal struct {
 func (r *nodeRefusal) Error() string { return r.err.Error() }
 func (r *nodeRefusal) Unwrap() error { return r.err }
 
-// refusedByNode returns the refusal in a response, a result or an error, or nil.
-func refusedByNode(answer jsontext.Value) *nodeRefusal {
+// refusedByNode returns the refusal in a response, a result or an error, or nil. unknown reports whether an earlier
+// attempt may have been executed.
+func refusedByNode(answer jsontext.Value, unknown bool) *nodeRefusal {
 	members := object(answer)
 	failed := members["error"]
 	if result := object(members["result"]); string(result["isError"]) == "true" {
@@ -46,7 +48,8 @@ func refusedByNode(answer jsontext.Value) *nodeRefusal {
 		return nil
 	}
 	e, _, ok := venueError(failed)
-	if refusal := (&client.Error{Wire: e, Status: e.HTTP()}); ok && client.NodeFailed(refusal) {
+	refusal := &client.Error{Wire: e, Status: e.HTTP()}
+	if ok && client.NodeFailed(refusal) || unknown && e.Origin != schemas.OriginCore {
 		return &nodeRefusal{err: refusal, answer: answer}
 	}
 	return nil
@@ -94,7 +97,8 @@ func openNode(ctx context.Context, c *client.Client, n *client.Node, m *message,
 // throughNodes calls send with one node after the other until it returns nil, and returns the error that says
 // most about the request. A read is sent to the next node after any failure, once more to the only one. A write
 // is sent to the next node if it was not executed, and so is an order of unknown outcome, with unknown set: its
-// client_order_id prevents a second one. Once the host has part of a response, nothing is sent again.
+// client_order_id prevents a second one. A repeat that the gate rejects leaves it unknown. Once the host has part of
+// a response, nothing is sent again.
 func throughNodes(ctx context.Context, c *client.Client, m *message, readOnly bool, send func(n *client.Node, unknown bool) error, partial func() bool) error {
 	if !c.Several() {
 		n := c.Nodes()[0]
@@ -126,7 +130,13 @@ func throughNodes(ctx context.Context, c *client.Client, m *message, readOnly bo
 			if ctx.Err() != nil || partial() {
 				return failed.Or(cmp.Or(unknown, err))
 			}
-			n.Failed(err)
+			if client.NodeFailed(err) {
+				n.Failed(err)
+			}
+			var refused *nodeRefusal
+			if unknown != nil && errors.As(err, &refused) && refused.err.Retry() == schemas.Never {
+				return failed.Or(unknown)
+			}
 			if readOnly || !mayHaveExecuted(err) {
 				continue
 			}

@@ -191,7 +191,7 @@ func TestBridgeFailsOver(t *testing.T) {
 // node refuses the repeat, which says nothing about the first attempt.
 func TestRefusedRepeatIsNoOutcome(t *testing.T) {
 	d := open(t)
-	for _, code := range []string{"shed"} {
+	for _, code := range []string{"shed", "rate_limited", "unauthorized"} {
 		for name, ask := range map[string]func(ctx context.Context, c *client.Client, line string) string{
 			"stdio": func(ctx context.Context, c *client.Client, line string) string {
 				return startUnder(t, ctx, c, ToolFilter{}).ask("%s", line)

@@ -108,7 +108,7 @@ func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOn
 			return err
 		}
 		got.Header.Del("Content-Length")
-		if refused := refusedByNode(answer); refused != nil {
+		if refused := refusedByNode(answer, unknown); refused != nil {
 			got.Body, refused.response = io.NopCloser(bytes.NewReader(answer)), got
 			return refused
 		}
