@@ -4,7 +4,7 @@ import json
 import pathlib
 
 from keep import RESUME, Keep
-from venue import sign
+from venue import Venue, VenueError, sign
 
 
 def vectors(name):
@@ -39,7 +39,47 @@ def play(steps):
             events.clear()
 
 
+class Scripted(Venue):
+    """A venue with these answers: an error's code, None for a lost response, or a body."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def call(self, method, target, body=None):
+        answer = self.answers.pop(0)
+        if answer is None:
+            raise OSError("lost")
+        if isinstance(answer, str):
+            origin = "core" if answer in ("market_paused", "duplicate_client_order_id") else "gateway"
+            raise VenueError(409, {"code": answer, "origin": origin, "details": {"retry_after_ms": "0"}})
+        return answer
+
+
+def repeats():
+    """Only the core says what became of a placement whose response was lost."""
+    duplicate = "duplicate_client_order_id"
+    row = {"order_id": "7", "status": "resting", "reason": "", "filled_qty": 0}
+    for answers, expected in (
+        ((None, duplicate, {"orders": [row]}), row),
+        ((None, duplicate, {"orders": [{**row, "order_id": None, "reason": "insufficient_balance"}]}), "insufficient_balance"),
+        ((None, "market_paused"), "market_paused"),
+        ((None, "unauthorized"), "lost"),
+        ((None, "shed", "rate_limited"), "lost"),
+        (("sequencing_timeout", "unauthorized"), "sequencing_timeout"),
+        (("shed", "rate_limited", "shed"), "shed"),
+        ((duplicate,), duplicate),
+    ):
+        try:
+            got = Scripted(*answers).place({"client_order_id": "1"}, tries=3)
+        except VenueError as e:
+            got = e.code
+        except OSError as e:
+            got = str(e)
+        want(got, expected, f"a placement answered with {answers}")
+
+
 if __name__ == "__main__":
+    repeats()
     signing, steps = vectors("signing.json"), vectors("ws_resume.json")["steps"]
     for v in signing:
         want(sign(v["secret"], v["timestamp"], v["method"], v["target"], v["body"]), v["signature"], v["name"])

@@ -21,7 +21,7 @@ class VenueError(Exception):
 
     def __init__(self, status, error):
         super().__init__(f"{error['code']} ({status})")
-        self.code, self.details = error["code"], error["details"] or {}
+        self.code, self.origin, self.details = error["code"], error["origin"], error["details"] or {}
 
 
 class Venue:
@@ -62,23 +62,31 @@ class Venue:
 
     def place(self, order, tries=20):
         """Places an order and returns its outcome, even if a response is lost. Only the first
-        order with a client_order_id is placed, so a repeat is safe. Raises the error of the
-        last attempt."""
+        order with a client_order_id is placed, so a repeat is safe. If an attempt had no outcome
+        and no repeat finds it, raises the error of that attempt: the order may have been placed."""
+        lost = None  # the error of the first attempt without an outcome
         for left in reversed(range(tries)):
             try:
                 return self.call("POST", "/v1/portfolio/orders", order)
             except VenueError as e:
-                if e.code == "duplicate_client_order_id" and left < tries - 1:
+                if lost and e.code == "duplicate_client_order_id":
                     return self.placed(order["client_order_id"])
-                if e.code not in ("rate_limited", "shed", "sequencing_timeout") or not left:
-                    raise
-                time.sleep(int(e.details.get("retry_after_ms", 200)) / 1000)
-            except OSError:
-                if not left:
-                    raise
-                time.sleep(0.2)
+                if e.code == "sequencing_timeout":
+                    lost = lost or e
+                elif not left or e.code not in ("rate_limited", "shed"):
+                    # Only the core knows what an attempt without an outcome did.
+                    raise lost if lost and e.origin != "core" else e
+                wait = int(e.details.get("retry_after_ms", 200)) / 1000
+            except OSError as e:
+                lost, wait = lost or e, 0.2
+            if not left:
+                raise lost
+            time.sleep(wait)
 
     def placed(self, client_order_id):
-        """Returns the current state of an order, in the form of a placement's response."""
+        """Returns the current state of an order, in the form of a placement's response. Raises the
+        reason of an order that was rejected."""
         o = self.call("GET", f"/v1/portfolio/orders?client_order_id={client_order_id}")["orders"][0]
+        if o["order_id"] is None:
+            raise VenueError(409, {"code": o["reason"], "origin": "core", "details": None})
         return {"order_id": o["order_id"], "status": o["status"], "reason": o["reason"], "filled_qty": o["filled_qty"]}

@@ -37,7 +37,7 @@ class VenueError(Exception):
 
     def __init__(self, status: int, error: records.Error):
         super().__init__(f"{error['code']} ({status})")
-        self.status, self.code, self.details = status, error["code"], error["details"] or {}
+        self.status, self.code, self.origin, self.details = status, error["code"], error["origin"], error["details"] or {}
 
 
 class UnknownOutcome(Exception):
@@ -88,7 +88,7 @@ class Client:
                     wait = int(e.details.get("retry_after_ms", 200)) / 1000
                 elif e.code in SAFE or e.code in UNKNOWN:
                     lost, last = True, e
-                elif lost and e.code == "unauthorized":  # the signature has expired
+                elif lost and e.origin != "core":  # such as an expired signature: only the core knows the first request
                     raise UnknownOutcome(f"{request}: no response") from e
                 elif lost and e.code == "unknown_order":
                     raise UnknownOutcome(f"{request}: no first response; the order is not open now") from e
@@ -129,23 +129,36 @@ class Client:
         """Places an order once, even if responses are lost. The order needs a client_order_id that
         the account has not used.
 
-        Returns the response, or the order as it is now if its response was lost. Raises LookupError
-        if the response was lost and there is no order: the venue rejected it.
+        Returns the response, or the order as it is now if its response was lost. Raises VenueError if
+        the venue rejected the order, and UnknownOutcome if a response was lost and the venue does not
+        say what became of the order.
         """
-        lost = None
+        lost = None  # the first attempt that may have been executed
         for left in reversed(range(self.tries)):
             try:
                 return self.call("POST", "/v1/portfolio/orders", order)
             except UnknownOutcome as e:
-                lost = e
+                lost = lost or e
                 if not left:
-                    raise
+                    raise lost
                 time.sleep(0.2)
             except VenueError as e:
-                if lost is None or e.code != "duplicate_client_order_id":
-                    raise
-                return self.find(order["client_order_id"])
+                if lost and e.code == "duplicate_client_order_id":
+                    return self._first(order["client_order_id"], e.status, lost)
+                if lost and e.origin != "core":  # it says nothing about the first attempt
+                    raise lost from e
+                raise
         raise AssertionError("tries is less than 1")
+
+    def _first(self, client_order_id: str, status: int, lost: UnknownOutcome) -> records.Order:
+        """Returns the order that an earlier attempt placed. Raises VenueError with its reason if it was rejected."""
+        try:
+            row = self.find(client_order_id)
+        except (LookupError, OSError, VenueError) as e:
+            raise lost from e
+        if row["order_id"] is None:
+            raise VenueError(status, {"code": row["reason"], "num": None, "origin": "core", "message": row["reason"], "details": None})
+        return row
 
     def find(self, client_order_id: str) -> records.Order:
         """Returns the order with a client_order_id. Raises LookupError if there is none."""

@@ -29,6 +29,48 @@ class Timeout(unittest.TestCase):
                 self.assertEqual(Client("http://127.0.0.1:1", "key", "00", **given).timeout, want)
 
 
+class Repeats(unittest.TestCase):
+    def place(self, *answers):
+        """Places an order at a venue with these answers: an error's code, None for a lost response, or a body."""
+        left = list(answers)
+
+        def send(self, method, target, *_):
+            answer = left.pop(0)
+            if answer is None:
+                raise OSError("the response is lost")
+            if isinstance(answer, str):
+                origin = "core" if answer in ("market_paused", "duplicate_client_order_id") else "gateway"
+                raise VenueError(409, {"code": answer, "num": None, "origin": origin, "message": answer, "details": None})
+            return answer
+
+        with mock.patch.object(Client, "_send", send), mock.patch.object(time, "sleep"):
+            try:
+                return Client("http://127.0.0.1:1", "key", "00", tries=2).place({"client_order_id": "1"})
+            except VenueError as e:
+                return e.code
+            except UnknownOutcome:
+                return "unknown"
+            finally:
+                self.assertEqual(left, [])
+
+    def test_only_the_core_says_what_became_of_a_lost_placement(self):
+        for code in ("rate_limited", "shed", "draining"):
+            self.assertEqual(self.place(code, code), code)  # nothing was lost
+            self.assertEqual(self.place(None, code, code), "unknown")
+        self.assertEqual(self.place("unauthorized"), "unauthorized")
+        self.assertEqual(self.place("sequencing_timeout", "unauthorized"), "unknown")
+        self.assertEqual(self.place(None, None), "unknown")
+        self.assertEqual(self.place(None, "market_paused"), "market_paused")
+
+    def test_the_order_of_a_lost_placement(self):
+        duplicate, row = "duplicate_client_order_id", {"order_id": "7", "reason": ""}
+        self.assertEqual(self.place(None, duplicate, {"orders": [row]}), row)
+        self.assertEqual(self.place(None, duplicate, {"orders": [{"order_id": None, "reason": "insufficient_balance"}]}), "insufficient_balance")
+        self.assertEqual(self.place(None, duplicate, {"orders": []}), "unknown")
+        self.assertEqual(self.place(None, duplicate, "missing_scope"), "unknown")
+        self.assertEqual(self.place(duplicate), duplicate)
+
+
 class Live(unittest.TestCase):
     def members(self, record, body):
         self.assertLessEqual(record.__required_keys__, body.keys())

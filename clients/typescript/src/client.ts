@@ -17,13 +17,15 @@ const read = /^(GET \/|POST \/v1\/portfolio\/orders\/preview$)/;
 /** A response of the venue other than 2xx. */
 export class VenueError extends Error {
   readonly code: string;
+  readonly origin: string;
   readonly details: Record<string, string>;
   constructor(
     readonly status: number,
-    error: { code: string; details: Record<string, string> | null },
+    error: { code: string; origin: string; details: Record<string, string> | null },
   ) {
     super(`${error.code} (${status})`);
     this.code = error.code;
+    this.origin = error.origin;
     this.details = error.details ?? {};
   }
 }
@@ -90,8 +92,8 @@ export class Client {
             wait = Number(e.details["retry_after_ms"] ?? 200);
           } else if (safe.has(e.code) || unknown.has(e.code)) {
             lost = true;
-          } else if (lost && e.code === "unauthorized") {
-            throw new UnknownOutcome(`${request}: no response`, { cause: e }); // the signature has expired
+          } else if (lost && e.origin !== "core") {
+            throw new UnknownOutcome(`${request}: no response`, { cause: e }); // such as an expired signature: only the core knows the first request
           } else if (lost && e.code === "unknown_order") {
             throw new UnknownOutcome(`${request}: no first response; the order is not open now`, { cause: e });
           } else {
@@ -138,24 +140,37 @@ export class Client {
   /**
    * Places an order once, even if responses are lost. The account must not have used its
    * client_order_id. Returns the response, or the order as it is now if its response was lost. Throws
-   * if the response was lost and there is no order: the venue rejected it.
+   * VenueError if the venue rejected the order, and UnknownOutcome if a response was lost and the venue
+   * does not say what became of the order.
    */
   async place(order: Schemas["PlaceOrder"]): Promise<Schemas["Outcome"] | Schemas["Order"]> {
-    let lost = false;
+    let lost: UnknownOutcome | undefined; // the first attempt that may have been executed
     for (let left = this.tries - 1; ; left--) {
       try {
         return await this.call<Schemas["Outcome"]>("POST", "/v1/portfolio/orders", order);
       } catch (e) {
-        if (e instanceof UnknownOutcome && left > 0) {
-          lost = true;
+        if (e instanceof UnknownOutcome) {
+          lost ??= e;
+          if (left <= 0) throw lost;
           await sleep(200);
         } else if (lost && e instanceof VenueError && e.code === "duplicate_client_order_id") {
-          return this.find(order.client_order_id);
+          return this.first(order.client_order_id, e.status, lost);
+        } else if (lost && e instanceof VenueError && e.origin !== "core") {
+          throw lost; // the error says nothing about the first attempt
         } else {
           throw e;
         }
       }
     }
+  }
+
+  /** Returns the order that an earlier attempt placed. Throws VenueError with its reason if it was rejected. */
+  private async first(clientOrderId: string, status: number, lost: UnknownOutcome): Promise<Schemas["Order"]> {
+    const row = await this.find(clientOrderId).catch(() => {
+      throw lost;
+    });
+    if (row.order_id === null) throw new VenueError(status, { code: row.reason, origin: "core", details: null });
+    return row;
   }
 
   /** Returns the order with a client_order_id. Throws if there is none. */

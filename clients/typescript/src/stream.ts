@@ -106,7 +106,7 @@ export class Stream {
           continue;
         }
         const { type, msg, sid, seq = "" } = message;
-        if (type === "error") throw new VenueError(0, { code: msg.name, details: null });
+        if (type === "error") throw new VenueError(0, { code: msg.name, origin: "gateway", details: null });
         if (type === "user_snapshot") {
           this.#whole = this.#seq = seq;
           this.#yielded = again = 0;

@@ -22,6 +22,46 @@ test("DX_TIMEOUT sets the default timeout", () => {
   delete process.env.DX_TIMEOUT;
 });
 
+// place places an order at a venue with these answers: an error's code, undefined for a lost response, or a body.
+const place = async (...answers) => {
+  class Scripted extends Client {
+    async send() {
+      const answer = answers.shift();
+      if (!answer) throw new TypeError("the response is lost");
+      if (typeof answer !== "string") return answer;
+      const origin = ["market_paused", "duplicate_client_order_id"].includes(answer) ? "core" : "gateway";
+      throw new VenueError(409, { code: answer, origin, details: { retry_after_ms: "1" } });
+    }
+  }
+  try {
+    return await new Scripted("http://127.0.0.1:1", "key", "00", 2).place({ client_order_id: "1" });
+  } catch (e) {
+    return e instanceof UnknownOutcome ? "unknown" : e.code;
+  } finally {
+    assert.equal(answers.length, 0);
+  }
+};
+
+test("only the core says what became of a lost placement", async () => {
+  for (const code of ["rate_limited", "shed", "draining"]) {
+    assert.equal(await place(code, code), code); // nothing was lost
+    assert.equal(await place(undefined, code, code), "unknown");
+  }
+  assert.equal(await place("unauthorized"), "unauthorized");
+  assert.equal(await place("sequencing_timeout", "unauthorized"), "unknown");
+  assert.equal(await place(undefined, undefined), "unknown");
+  assert.equal(await place(undefined, "market_paused"), "market_paused");
+});
+
+test("the order of a lost placement", async () => {
+  const [duplicate, row] = ["duplicate_client_order_id", { order_id: "7", reason: "" }];
+  assert.equal(await place(undefined, duplicate, { orders: [row] }), row);
+  assert.equal(await place(undefined, duplicate, { orders: [{ order_id: null, reason: "insufficient_balance" }] }), "insufficient_balance");
+  assert.equal(await place(undefined, duplicate, { orders: [] }), "unknown");
+  assert.equal(await place(undefined, duplicate, "missing_scope"), "unknown");
+  assert.equal(await place(duplicate), duplicate);
+});
+
 test("a lost response places once", async () => {
   let lost;
   class Lossy extends Client {
@@ -61,7 +101,7 @@ test("a lost batch is an unknown outcome; a shed request is repeated", async () 
   class Bad extends Client {
     async send(method, ...rest) {
       if (method === "POST") throw new TypeError("lost");
-      if (!shed++) throw new VenueError(503, { code: "shed", details: null });
+      if (!shed++) throw new VenueError(503, { code: "shed", origin: "gateway", details: null });
       return super.send(method, ...rest);
     }
   }
