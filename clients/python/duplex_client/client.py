@@ -20,8 +20,9 @@ SAFE = frozenset({"rate_limited", "too_many_connections", "shed", "draining", "n
 UNKNOWN = frozenset({"sequencing_timeout", "internal"})
 # A signature is valid for 5 s. The same signed bytes are sent again for this many seconds.
 SAME_BYTES = 4.0
-# Writes whose exact repeat has no second effect (docs/rules/accounts.md#exact-repeats).
-REPEATABLE = re.compile(r"DELETE /|POST /v1/(portfolio/(deadman|redeem|orders/[0-9]+/decrease)|forecasts|withdrawals)$")
+# Writes whose exact repeat has no second effect (docs/rules/accounts.md#exact-repeats) and does no harm after a
+# restart, over which the venue forgets its first responses, as that of a decrease and a redemption would.
+REPEATABLE = re.compile(r"DELETE /|POST /v1/(portfolio/deadman|forecasts|withdrawals)$")
 # Requests without an effect.
 READ = re.compile(r"GET /|POST /v1/portfolio/orders/preview$")
 
@@ -64,9 +65,8 @@ class Client:
         """Sends one request and returns the body of its response.
 
         A read, and a request that the venue did not execute, is signed again and repeated. A cancel,
-        decrease, redemption, withdrawal or dead-man switch without a response is repeated with the
-        same signed bytes while they are valid. The venue then returns the first response, with two
-        exceptions. A repeated cancel of one order that finds no open order raises UnknownOutcome,
+        forecast, withdrawal or dead-man switch without a response is repeated with the same signed
+        bytes while they are valid. The venue then returns the first response, with two exceptions. A repeated cancel of one order that finds no open order raises UnknownOutcome,
         because the order may have been canceled by the first request or have ended before it. In the
         response to a repeated batch of cancels, each such order has unknown_order. Other writes
         without a response are not repeated.

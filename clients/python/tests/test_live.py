@@ -62,6 +62,13 @@ class Repeats(unittest.TestCase):
         self.assertEqual(self.place(None, None), "unknown")
         self.assertEqual(self.place(None, "market_paused"), "market_paused")
 
+    def test_what_a_restart_executes_twice_is_not_repeated(self):
+        lost = mock.Mock(side_effect=OSError("the response is lost"))
+        for target in ("/v1/portfolio/redeem", "/v1/portfolio/orders/7/decrease", "/v1/portfolio/orders/7/replace"):
+            with mock.patch.object(Client, "_send", lost), self.assertRaises(UnknownOutcome):
+                Client("http://127.0.0.1:1", "key", "00").call("POST", target, {})
+        self.assertEqual(lost.call_count, 3)
+
     def test_the_order_of_a_lost_placement(self):
         duplicate, row = "duplicate_client_order_id", {"order_id": "7", "reason": ""}
         self.assertEqual(self.place(None, duplicate, {"orders": [row]}), row)

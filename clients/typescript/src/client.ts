@@ -9,8 +9,11 @@ export const safe: ReadonlySet<string> = new Set(["rate_limited", "too_many_conn
 const unknown: ReadonlySet<string> = new Set(["sequencing_timeout", "internal"]);
 /** A signature is valid for 5 s. The same signed bytes are sent again for this many milliseconds. */
 const sameBytes = 4000;
-/** Writes whose exact repeat has no second effect (docs/rules/accounts.md#exact-repeats). */
-const repeatable = /^(DELETE \/|POST \/v1\/(portfolio\/(deadman|redeem|orders\/[0-9]+\/decrease)|forecasts|withdrawals)$)/;
+/**
+ * Writes whose exact repeat has no second effect (docs/rules/accounts.md#exact-repeats) and does no harm after a
+ * restart, over which the venue forgets its first responses, as that of a decrease and a redemption would.
+ */
+const repeatable = /^(DELETE \/|POST \/v1\/(portfolio\/deadman|forecasts|withdrawals)$)/;
 /** Requests without an effect. */
 const read = /^(GET \/|POST \/v1\/portfolio\/orders\/preview$)/;
 
@@ -64,12 +67,12 @@ export class Client {
 
   /**
    * Sends one request and returns the body of its response. A read, and a request that the venue did
-   * not execute, is signed again and repeated. A cancel, decrease, redemption, withdrawal or dead-man
-   * switch without a response is repeated with the same signed bytes while they are valid. The venue
-   * then returns the first response, with two exceptions. A repeated cancel of one order that finds
-   * no open order throws UnknownOutcome, because the order may have been canceled by the first request
-   * or have ended before it. In the response to a repeated batch of cancels, each such order has
-   * unknown_order. Other writes without a response are not repeated.
+   * not execute, is signed again and repeated. A cancel, forecast, withdrawal or dead-man switch
+   * without a response is repeated with the same signed bytes while they are valid. The venue then
+   * returns the first response, with two exceptions. A repeated cancel of one order that finds no open
+   * order throws UnknownOutcome, because the order may have been canceled by the first request or have
+   * ended before it. In the response to a repeated batch of cancels, each such order has unknown_order.
+   * Other writes without a response are not repeated.
    *
    * Throws VenueError, UnknownOutcome, or the error of fetch if a read gets no response.
    */

@@ -53,6 +53,20 @@ test("only the core says what became of a lost placement", async () => {
   assert.equal(await place(undefined, "market_paused"), "market_paused");
 });
 
+test("what a restart executes twice is not repeated", async () => {
+  let sent = 0;
+  class Lossy extends Client {
+    async send() {
+      sent++;
+      throw new TypeError("the response is lost");
+    }
+  }
+  for (const target of ["/v1/portfolio/redeem", "/v1/portfolio/orders/7/decrease", "/v1/portfolio/orders/7/replace"]) {
+    await assert.rejects(new Lossy("http://127.0.0.1:1", "key", "00").call("POST", target, {}), UnknownOutcome);
+  }
+  assert.equal(sent, 3);
+});
+
 test("the order of a lost placement", async () => {
   const [duplicate, row] = ["duplicate_client_order_id", { order_id: "7", reason: "" }];
   assert.equal(await place(undefined, duplicate, { orders: [row] }), row);
