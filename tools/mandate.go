@@ -9,20 +9,19 @@ import (
 	"duplex/schemas"
 )
 
-// FitMandate returns an order like in that the caller's mandate allows now, with another qty, tick,
-// worst_tick, max_cost, tif or reduce_only. It returns nil if no such change helps. Its
-// client_order_id is free (docs/rules/agent-accounts.md#rejections).
+// FitMandate returns an order like in that the venue would accept now, with another qty, tick,
+// worst_tick, max_cost, tif or reduce_only for the caller's mandate. It returns nil if no such change
+// helps. Its client_order_id is free (docs/rules/agent-accounts.md#rejections).
 func (v *Venue) FitMandate(caller Caller, in *schemas.PlaceOrder) (fit *schemas.PlaceOrder) {
 	v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 		o := *in
 		o.ClientOrderID = FreeClientOrderID(m, caller.User, in.ClientOrderID)
 		for range core.MandateRules() { // each rule is met at most once
-			p, _ := m.Preview(placeCommand(caller, &o), v.Config.Now())
-			if p.Violation == nil {
+			p, r := m.Preview(placeCommand(caller, &o), v.Config.Now())
+			if r == core.OK {
 				fit = &o
-				return
 			}
-			if !fitRule(m, p.Violation, &o) {
+			if p.Violation == nil || !fitRule(m, p.Violation, &o) {
 				return
 			}
 		}

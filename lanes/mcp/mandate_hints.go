@@ -78,6 +78,9 @@ func (x *hintBuilder) hintFit(p, fit *schemas.PlaceOrder) {
 	}
 	if p.TIF != fit.TIF {
 		change("tif", p.EffectiveTIF(), fit.TIF)
+		if p.TIF == "gtt" {
+			changes = append(changes, "without expiry_ts")
+		}
 	}
 	if p.ReduceOnly != fit.ReduceOnly {
 		change("reduce_only", p.ReduceOnly, fit.ReduceOnly)

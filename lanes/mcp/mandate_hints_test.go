@@ -35,10 +35,11 @@ func TestMandateHints(t *testing.T) {
 		passes  string // arguments that the hint leads to; "" if none pass
 	}{
 		{"categories", core.Mandate{Set: 1 << core.RuleCategories, Categories: 1 << 4}, "", "allows only the categories 4.", ""},
-		{"reduce_only", core.Mandate{Set: 1 << core.RuleReduceOnly}, "", "buys with reduce_only: true. It passes with reduce_only true.", ""},
+		{"reduce_only", core.Mandate{Set: 1 << core.RuleReduceOnly}, "", "buys with reduce_only: true. No order like this one passes.", ""},
 		{"max_order_qty", core.Mandate{Set: 1 << core.RuleOrderQty, OrderQty: 4}, "", "at most 4 contracts an order. It passes with qty 4.", strings.Replace(order(2, ""), `"qty":10`, `"qty":4`, 1)},
 		{"price_collar", core.Mandate{Set: 1 << core.RulePriceCollar, Collar: 150}, strings.Replace(order(1, ""), "5000", "5300", 1), "a price of at most 5150 now. It passes with tick 5100.", strings.Replace(order(2, ""), "5000", "5100", 1)},
 		{"max_open_orders", core.Mandate{Set: 1 << core.RuleOpenOrders}, "", "0 orders rest and the mandate allows 0: cancel one first. It passes with tif ioc.", order(2, `,"tif":"ioc"`)},
+		{"max_open_orders", core.Mandate{Set: 1 << core.RuleOpenOrders}, order(1, `,"tif":"gtt","expiry_ts":"9000000000000000000"`), "It passes with tif ioc, without expiry_ts.", order(2, `,"tif":"ioc"`)},
 		{"max_orders_per_day", core.Mandate{Set: 1 << core.RuleOrdersPerDay}, "", "starts again at UTC midnight", ""},
 		{"max_order_cost", cost(core.RuleOrderCost, 20_000), "", "costs up to 50630 pips and max_order_cost leaves 20000. It passes with qty 3.", strings.Replace(order(2, ""), `"qty":10`, `"qty":3`, 1)},
 		{"max_open_cost", cost(core.RuleOpenCost, 100), "", "No buy at this price passes", ""},
@@ -81,6 +82,14 @@ func TestMandateHints(t *testing.T) {
 	sale := `{"client_order_id":"9","market_id":1,"side":"sell","outcome":"yes","tick":100,"qty":1,"tif":"ioc"}`
 	if text := string(d.callTool(key, "place_order", sale).StructuredContent); !strings.Contains(text, "a price of at least 4950 now. It passes with tick 5000.") {
 		t.Error(text)
+	}
+	d.Submit(&core.SetMandate{Owner: 1, Agent: id, IfRev: 1, Mandate: core.Mandate{Set: 1 << core.RuleReduceOnly}})
+	closing := `{"client_order_id":"10","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":1}`
+	if text := string(d.callTool(key, "place_order", closing).StructuredContent); !strings.Contains(text, "It passes with reduce_only true.") {
+		t.Error(text)
+	}
+	if r := d.callTool(key, "place_order", strings.Replace(closing, `"10"`, `"11","reduce_only":true`, 1)); r.IsError {
+		t.Errorf("what the hint names does not pass: %s", r.StructuredContent)
 	}
 	d.Submit(&core.HaltAgent{Owner: 1, Agent: id})
 	if text := string(d.callTool(key, "place_order", order(5, "")).StructuredContent); !strings.Contains(text, "The owner has halted this account") {
