@@ -184,6 +184,18 @@ func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
 	}
 }
 
+// withoutOld marks amounts of a rejected replace.
+const withoutOld = " without the old order"
+
+// replaced returns the old order of a rejected replace, which the checks of the new one count as canceled.
+// It returns nil for any other call.
+func (x *hintBuilder) replaced(w *view.View) *view.Order {
+	if in, ok := x.input.(*schemas.ReplaceOrder); ok {
+		return w.Order(x.call.Key.User, core.OrderID(in.OrderID))
+	}
+	return nil
+}
+
 // sent returns the value that caused the rejection of an order: as it was sent if decoding
 // found the fault, else n, or nil.
 func sent(p *schemas.PlaceOrder, n *schemas.Int) jsontext.Value {
@@ -269,29 +281,43 @@ func (x *hintBuilder) hintMaxCost(p *schemas.PlaceOrder) {
 // hintBalance names the cash that the order needs and the free cash.
 func (x *hintBuilder) hintBalance(p *schemas.PlaceOrder) {
 	var need, have core.Pips
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+	var without string
+	x.venue.Engine.Read(func(v *venue.Venue, w *view.View) {
 		have, _ = v.Balance(x.call.Key.User)
+		if old := x.replaced(w); old != nil {
+			without = withoutOld
+			have += core.Pips(old.Left) * core.ReservationPerContract(v.Fees().Maker, old.Tick)
+		}
 		need = core.Pips(p.Qty) * core.ReservationPerContract(v.Fees().Taker, core.Tick(p.LimitTick()))
 	})
 	if limit := core.Pips(min(uint64(p.MaxCost), math.MaxInt64)); limit > 0 && limit < need {
 		need = limit
 	}
 	x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("%d pips of free cash; this needs %d", have, need)
-	x.Hint = fmt.Sprintf("This order needs %d pips, fees included; free cash is %d pips. %s", need, have, x.Hint)
+	x.Hint = fmt.Sprintf("This order needs %d pips, fees included; free cash%s is %d pips. %s", need, without, have, x.Hint)
 	x.Next = &schemas.NextCall{Tool: "get_account", Arguments: map[string]any{}}
 }
 
 // hintPosition names the contracts that are free to sell.
 func (x *hintBuilder) hintPosition(p *schemas.PlaceOrder) {
 	var at core.Position
-	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+	var without string
+	x.venue.Engine.Read(func(v *venue.Venue, w *view.View) {
 		if m := core.MarketID(p.MarketID.MarketID()); m != 0 && m <= venue.Slots {
 			at = v.Position(x.call.Key.User, m)
+		}
+		if old := x.replaced(w); old != nil && old.Side == core.Sell {
+			without = withoutOld
+			if old.Outcome == core.Yes {
+				at.YesReserved -= old.Left
+			} else {
+				at.NoReserved -= old.Left
+			}
 		}
 	})
 	yes, no := at.Yes-at.YesReserved, at.No-at.NoReserved
 	x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("free contracts: %d YES, %d NO", yes, no)
-	x.Hint = fmt.Sprintf("This order is for %d; free to sell in market %d are %d YES and %d NO. %s", int64(p.Qty), int64(p.MarketID), yes, no, x.Hint)
+	x.Hint = fmt.Sprintf("This order is for %d; free to sell in market %d%s are %d YES and %d NO. %s", int64(p.Qty), int64(p.MarketID), without, yes, no, x.Hint)
 	x.suggestCall("list_positions", "market_id", int64(p.MarketID))
 }
 

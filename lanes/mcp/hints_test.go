@@ -56,6 +56,37 @@ func TestErrorHints(t *testing.T) {
 	}
 }
 
+// TestReplaceHints tests that the hints of a rejected replace count the old order as canceled, as the checks do.
+func TestReplaceHints(t *testing.T) {
+	d := generous(t)
+	replace := func(k lanetest.Key, old, more string) string {
+		t.Helper()
+		return string(d.callTool(k, "replace_order", fmt.Sprintf(`{"order_id":%q,%s}`, old, more)).StructuredContent)
+	}
+	placed := func(k lanetest.Key, arguments string) string {
+		t.Helper()
+		return at(t, string(d.callTool(k, "place_order", arguments).StructuredContent), "order_id").(string)
+	}
+	old := placed(d.alice, order(1, ""))
+	text := replace(d.alice, old, `"client_order_id":"11","tick":5000,"qty":900000`)
+	if hint := at(t, text, "hint").(string); !strings.HasPrefix(hint, "This order needs 4556700000 pips, fees included; free cash without the old order is 100000000 pips.") {
+		t.Error(text)
+	}
+	placed(d.bob, strings.Replace(order(1, ""), `"outcome":"yes"`, `"outcome":"no"`, 1)) // alice holds 10 YES
+	old = placed(d.alice, `{"client_order_id":"2","market_id":1,"side":"sell","outcome":"yes","tick":6000,"qty":10}`)
+	text = replace(d.alice, old, `"client_order_id":"12","tick":6000,"qty":11`)
+	if hint := at(t, text, "hint").(string); !strings.Contains(hint, "free to sell in market 1 without the old order are 10 YES and 0 NO.") {
+		t.Error(text)
+	}
+	// What passes beside the old order is not named.
+	_, key := d.newAgent(core.Mandate{Set: 1 << core.RuleOpenCost, Costs: [4]uint64{0, 0, 60_000}})
+	old = placed(key, strings.Replace(order(1, ""), "5000", "4900", 1))
+	text = replace(key, old, `"client_order_id":"13","tick":4900,"qty":100`)
+	if hint := at(t, text, "hint").(string); at(t, text, "error", "code") != "mandate_violation" || strings.Contains(hint, "passes") {
+		t.Error(text)
+	}
+}
+
 // TestDuplicateOrders tests that the same order sent again returns the first order with
 // replayed and without an outcome, and that a different order with the same id is not_done.
 func TestDuplicateOrders(t *testing.T) {

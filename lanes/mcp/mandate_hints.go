@@ -19,7 +19,6 @@ func (x *hintBuilder) hintMandate(p *schemas.PlaceOrder) {
 		return
 	}
 	d := *x.Error.Details
-	fit := x.venue.FitMandate(tools.Caller{User: x.call.Key.User, Key: x.call.Key}, p)
 	none := "No order like this one passes."
 	switch d["rule"] {
 	case core.RuleHalted.String():
@@ -46,6 +45,10 @@ func (x *hintBuilder) hintMandate(p *schemas.PlaceOrder) {
 		x.Hint = fmt.Sprintf("This order costs up to %s pips and %s leaves %s.", d["asked"], d["rule"], d["headroom"])
 		none = "No buy at this price passes: sell, wait for a settlement, or ask the owner."
 	}
+	if _, replaces := x.input.(*schemas.ReplaceOrder); replaces {
+		return // what passes beside the old order is not what passes in its stead
+	}
+	fit := x.venue.FitMandate(tools.Caller{User: x.call.Key.User, Key: x.call.Key}, p)
 	if fit == nil {
 		x.Hint = strings.TrimSpace(x.Hint + " " + none)
 		return
