@@ -53,7 +53,7 @@ type Model struct {
 	accountKnown  bool
 	selected      int
 	ticket        ticket
-	tickets       int         // opened so far: the id of the newest
+	tickets       int         // opened or edited so far: the id of the newest
 	message       string      // what the last action did
 	asOf          schemas.U64 // of the last refresh
 	members       members

@@ -191,6 +191,7 @@ func (m Model) onEditKey(name string) (tea.Model, tea.Cmd) {
 			return m, nil
 		}
 		t.phase, t.text, t.order = previewing, "", order
+		m.tickets++ // a preview of the order before it was edited no longer counts
 		id := m.tickets
 		return m, func() tea.Msg { return m.opt.Preview(id, order) }
 	case len(name) == 1 && (name[0] >= '0' && name[0] <= '9' || name == "." && t.field == priceField) && len(*field) < maxField:

@@ -161,7 +161,11 @@ func TestPreviews(t *testing.T) {
 	if s.play("b", "enter", "n"); s.m.ticket.phase != editing {
 		t.Errorf("%+v", s.m.ticket)
 	}
-	s.play("enter")
+	late := s.m.tickets
+	s.play("tab", "4", "enter")
+	if s.send(PreviewMsg{Ticket: late, Order: schemas.PlaceOrder{Qty: 99}}); s.m.ticket.order.Qty == 99 {
+		t.Error("the preview of the order before it was edited replaced it")
+	}
 	s.m.ticket.phase = sending
 	if s.send(PlacedMsg{Ticket: s.m.tickets, Err: errors.New("market_paused")}); s.m.ticket.phase != closed || s.m.message != "market_paused" {
 		t.Errorf("%+v %q", s.m.ticket, s.m.message)
