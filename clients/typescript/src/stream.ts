@@ -69,6 +69,7 @@ export class Stream {
     const { client } = this;
     const now = String(Date.now());
     const mac = (await sign(client.secret, now, "GET", "/v1/ws")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    if (this.#closed) return; // while it connected
     const socket = new WebSocket(client.url.replace(/^http/, "ws") + "/v1/ws", ["dx.v1", `dx.auth.${client.key}.${now}.${mac}`]);
     const queue: Message[] = [];
     let ended = false;

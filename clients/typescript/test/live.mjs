@@ -162,6 +162,18 @@ test("a stream survives a venue that is away", async () => {
   assert.ok(away < 0);
 });
 
+test("a stream that is closed while it connects ends", async () => {
+  let stream;
+  class Closing extends Client {
+    async send(...request) {
+      stream.close();
+      return super.send(...request);
+    }
+  }
+  stream = new Stream(new Closing(...venue), ["user"]);
+  assert.equal((await stream[Symbol.asyncIterator]().next()).done, true);
+});
+
 test("a stream refuses an unknown channel", async () => {
   const stream = new Stream(new Client(...venue), ["ticker"]);
   await assert.rejects(stream[Symbol.asyncIterator]().next(), code("unknown_channel"));
