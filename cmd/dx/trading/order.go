@@ -70,6 +70,13 @@ func (o *Order) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.TIF == "gtt" {
+		now, err := c.Time(ctx)
+		if err != nil {
+			return cli.Explain(err)
+		}
+		in.ExpiryTs = schemas.Ptr(now.ServerTime + schemas.U64(o.Expires))
+	}
 	label := orderLabel{&in, fmt.Sprintf("market %d", o.MarketID)}
 	if o.Series != "" {
 		r, err := o.Series.liveRound(ctx, c)
@@ -92,7 +99,7 @@ func (o *Order) Run(ctx context.Context, out io.Writer) error {
 	return printFor(out, o.JSON, done, func() string { return label.outcomeText(&done) }, err)
 }
 
-// buildOrder returns the order that the flags describe. Its market is that of --market-id.
+// buildOrder returns the order that the flags describe, without its expiry. Its market is that of --market-id.
 func (o *Order) buildOrder() (in schemas.PlaceOrder, err error) {
 	in = schemas.PlaceOrder{
 		ClientOrderID: schemas.U64(o.ClientOrderID), MarketID: schemas.Int(o.MarketID), Side: o.Side, Outcome: o.Outcome, Qty: schemas.Int(o.Qty), TIF: o.TIF,
@@ -113,9 +120,6 @@ func (o *Order) buildOrder() (in schemas.PlaceOrder, err error) {
 			return in, cli.BadFlag("max-cost", errors.New("is at least 0.0001"))
 		}
 		in.MaxCost = schemas.U64(pips)
-	}
-	if o.TIF == "gtt" {
-		in.ExpiryTs = schemas.Ptr(schemas.U64(time.Now().Add(o.Expires).UnixNano()))
 	}
 	if o.Price == "" {
 		return in, o.makeMarketOrder(&in)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"duplex/client"
+	"duplex/cmd/dx/cli"
 	"duplex/schemas"
 )
 
@@ -49,12 +50,30 @@ func TestOrderFlags(t *testing.T) {
 		text := string(body)
 		if err != nil {
 			text = err.Error()
-		} else if f := schemas.Decode(body, new(schemas.PlaceOrder)); f != nil && f.Field != "market_id" {
+		} else if f := schemas.Decode(body, new(schemas.PlaceOrder)); f != nil && f.Field != "market_id" && f.Field != "expiry_ts" { // Run sets these
 			t.Errorf("%s: the venue would reject %s: %v", c.name, body, f)
 		}
 		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: %s", c.name, text)
 		}
+	}
+}
+
+// TestExpiryByTheVenuesClock checks that --expires counts from the venue's time and not from the machine's.
+func TestExpiryByTheVenuesClock(t *testing.T) {
+	var body []byte
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/time" {
+			_, _ = io.WriteString(w, `{"server_time":"5000000000"}`)
+			return
+		}
+		body, _ = io.ReadAll(r.Body)
+		_, _ = io.WriteString(w, `{"order_id":"9","client_order_id":"1","status":"resting","seq":"9","filled_qty":0,"resting_qty":1,"fills":[]}`)
+	}))
+	defer s.Close()
+	o := Order{ClientFlags: cli.ClientFlags{URL: s.URL, Key: "k", Secret: strings.Repeat("0", 64)}, Side: "buy", Outcome: "yes", Qty: 1, Price: "@55", MarketID: 1, TIF: "gtt", Expires: time.Minute}
+	if err := o.Run(t.Context(), io.Discard); err != nil || !strings.Contains(string(body), `"expiry_ts":"65000000000"`) {
+		t.Errorf("%v: %s", err, body)
 	}
 }
 
