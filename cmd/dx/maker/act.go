@@ -44,7 +44,7 @@ const (
 )
 
 func addTokens(have float64, b schemas.Bucket, secs float64) float64 {
-	return min(have+secs*rateMargin*float64(b.SustainedRatePerS), float64(b.Burst-burstMargin))
+	return min(have+secs*rateMargin*float64(b.SustainedRatePerS), float64(max(b.Burst-burstMargin, 1)))
 }
 
 // drain empties the budget after a rejection for the rate.

@@ -77,4 +77,7 @@ func TestBudgetRefills(t *testing.T) {
 	if got := addTokens(15, b, 3600); got != 18 {
 		t.Error(got)
 	}
+	if got := addTokens(0, schemas.Bucket{SustainedRatePerS: 1, Burst: 1}, 3600); got != 1 {
+		t.Errorf("%v tokens of a bucket of one", got)
+	}
 }
