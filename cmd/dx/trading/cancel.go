@@ -73,7 +73,8 @@ func (c *Cancel) Run(ctx context.Context, out io.Writer) error {
 		}
 		r, err := cl.CancelMany(ctx, batch)
 		if err := printFor(out, c.JSON, r, func() string { return canceledText(ids, r.Results) }, err); err != nil {
-			return errors.Join(append(failed, err)...)
+			failed = append(failed, err)
+			continue // with the orders of the next batch
 		}
 		failed = append(failed, notCanceled(ids, r.Results)...)
 	}

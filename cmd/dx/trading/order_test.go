@@ -77,6 +77,30 @@ func TestExpiryByTheVenuesClock(t *testing.T) {
 	}
 }
 
+// TestCancelTriesEveryBatch checks that a batch of cancels that fails does not keep back the next one.
+func TestCancelTriesEveryBatch(t *testing.T) {
+	var sent []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if sent = append(sent, string(body)); len(sent) == 1 {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, `{"error":{"code":"internal","num":null,"origin":"gateway","message":"internal","details":null}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"results":[{"status":"canceled","canceled_qty":1,"seq":"2"}]}`)
+	}))
+	defer s.Close()
+	c := Cancel{ClientFlags: cli.ClientFlags{URL: s.URL, Key: "k", Secret: strings.Repeat("0", 64)}}
+	for id := range uint64(schemas.BatchCap + 1) {
+		c.IDs = append(c.IDs, id+1)
+	}
+	var out strings.Builder
+	err := c.Run(t.Context(), &out)
+	if err == nil || !strings.Contains(err.Error(), "internal") || len(sent) != 2 || !strings.Contains(sent[1], `["21"]`) || !strings.Contains(out.String(), "canceled_qty") {
+		t.Errorf("%v after %q: %s", err, sent, &out)
+	}
+}
+
 // TestSlippageOfTheScreen checks that the trading screen has the same slippage.
 func TestSlippageOfTheScreen(t *testing.T) {
 	b, err := os.ReadFile("../../../lanes/portal/web/src/desk/quotes.ts")
