@@ -39,7 +39,7 @@ func (l orderLabel) outcomeText(o *schemas.Outcome) string {
 	if o.Status == "canceled" {
 		said = append(said, l.canceled("was", o.FilledQty, o.Reason))
 	}
-	return strings.Join(said, " ") + l.bound() + fmt.Sprintf(" Order %s.", o.OrderID)
+	return strings.Join(said, " ") + l.bound(o.WorstTick) + fmt.Sprintf(" Order %s.", o.OrderID)
 }
 
 // previewText says in sentences what an order would do.
@@ -59,15 +59,18 @@ func (l orderLabel) previewText(p *schemas.Preview) string {
 		said = append(said, l.canceled("would be", filled, p.Reason))
 	}
 	said = append(said, fmt.Sprintf("Worst loss %s, best payout %s; free cash after it %s.", cli.FormatDollars(p.WorstLoss.Int64()), cli.FormatDollars(p.BestPayout.Int64()), cli.FormatDollars(p.CashAfter.Int64())))
-	return strings.Join(said, " ") + l.bound()
+	return strings.Join(said, " ") + l.bound(p.WorstTick)
 }
 
-// bound names the worst price of a market order.
-func (l orderLabel) bound() string {
-	if l.in.WorstTick == nil {
+// bound names the worst price of a market order: its own, or the one that a price collar chose, in pips; 0 if none did.
+func (l orderLabel) bound(collar int64) string {
+	if l.in.WorstTick != nil {
+		collar = int64(*l.in.WorstTick)
+	}
+	if collar == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %s: %s.", map[string]string{"buy": "Highest price", "sell": "Lowest price"}[l.in.Side], exactCents(int64(*l.in.WorstTick)))
+	return fmt.Sprintf(" %s: %s.", map[string]string{"buy": "Highest price", "sell": "Lowest price"}[l.in.Side], exactCents(collar))
 }
 
 // replacementText says in sentences what a replace did.

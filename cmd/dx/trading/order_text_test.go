@@ -76,6 +76,10 @@ func TestBoundsAndReplacementText(t *testing.T) {
 	if got, want := OutcomeText(in, "btc-15m", &out), "Bought 7 YES in btc-15m at 56¢ for $3.92. Highest price: 58¢. Order 5."; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	in.WorstTick, out.WorstTick = nil, 5700
+	if got, want := OutcomeText(in, "btc-15m", &out), "Bought 7 YES in btc-15m at 56¢ for $3.92. Highest price: 57¢. Order 5."; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	in = &schemas.PlaceOrder{Side: "sell", Outcome: "no", Qty: 20, Tick: schemas.Ptr(schemas.Int(5600))}
 	r := schemas.Replacement{Outcome: schemas.Outcome{OrderID: 190, Status: "resting", RestingQty: 20}, Replaced: schemas.Replaced{OrderID: 184, CanceledQty: 1}}
 	if got, want := (orderLabel{in, "market 4"}).replacementText(&r), "Canceled order 184: 1 contract. Your order waits to sell 20 NO at 56¢. Order 190."; got != want {
