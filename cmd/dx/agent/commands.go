@@ -321,11 +321,7 @@ func (c *mandate) Run(ctx context.Context, out io.Writer) error {
 // replace changes the mandate, unless it was changed since it was read.
 func (c *mandate) replace(ctx context.Context, p *portal, a *schemas.Agent, m *schemas.AgentMandate) (*schemas.AgentMandate, error) {
 	next := *m
-	for _, flag := range c.Remove {
-		removeBound(&next.Mandate, flag)
-	}
-	now := time.Now()
-	if err := c.apply(&next.Mandate, now); err != nil {
+	if err := c.apply(&next.Mandate, time.Now(), c.Remove...); err != nil {
 		return nil, err
 	}
 	var done schemas.AgentCreated

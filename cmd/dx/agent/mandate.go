@@ -75,11 +75,14 @@ func (f *mandateFlags) given() bool {
 		f.Collar != nil || f.MaxOrderQty != nil || f.MaxOpenOrders != nil || f.MaxOrdersPerDay != nil || f.ReduceOnly || f.Expires > 0
 }
 
-// apply changes a mandate to what the flags say. An error names the flag of a bound that the
-// venue would reject.
-func (f *mandateFlags) apply(m *schemas.Mandate, now time.Time) error {
+// apply changes a mandate to what the flags say: the preset without the removed bounds, then the single
+// bounds. An error names the flag of a bound that the venue would reject.
+func (f *mandateFlags) apply(m *schemas.Mandate, now time.Time, removed ...string) error {
 	if p, ok := presets[f.Preset]; ok {
 		*m = p.mandate(now)
+	}
+	for _, flag := range removed {
+		removeBound(m, flag)
 	}
 	f.set(m, now)
 	return checkMandate(m, now)

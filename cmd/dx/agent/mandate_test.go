@@ -130,6 +130,15 @@ func TestBadBounds(t *testing.T) {
 	}
 }
 
+// TestRemoveFromAPreset tests that --remove takes a bound out of what --preset sets.
+func TestRemoveFromAPreset(t *testing.T) {
+	f := mandateFlags{Preset: "careful"}
+	var m schemas.Mandate
+	if err := f.apply(&m, now, "collar"); err != nil || m.PriceCollar != nil || m.MaxDailyLoss == nil {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 // TestRemoveBound tests that every bound has a flag by which it is removed.
 func TestRemoveBound(t *testing.T) {
 	f, err := parseBounds(t, "--preset careful --max-market-cost 1 --series btc-60s --max-order-qty 1 --max-open-orders 1 --max-orders-per-day 1 --reduce-only")
