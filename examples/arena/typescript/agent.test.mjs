@@ -162,7 +162,11 @@ test("a lost answer is repeated with the same arguments; a rejection is not", as
     if (bodies.length === 1) return void request.socket.destroy(); // executed, and the answer is lost
     if (bodies.length === 2) {
       response.writeHead(503, { "content-type": "application/json" });
-      return void response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: 503, message: "shed", data: { error: { code: "shed" } } } }));
+      return void response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: 503, message: "shed", data: { code: "shed" } } }));
+    }
+    if (bodies.length === 4) {
+      response.writeHead(401, { "content-type": "application/json" });
+      return void response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: 401, message: "unauthorized", data: { code: "unauthorized" } } }));
     }
     const result = { isError: true, structuredContent: { error: { code: "duplicate_client_order_id" }, replayed: true, order: { order_id: "51" }, retryable: false } };
     response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
@@ -176,6 +180,7 @@ test("a lost answer is repeated with the same arguments; a rejection is not", as
   assert.equal(bodies.length, 3);
   assert.equal(new Set(bodies).size, 1);
   assert.deepEqual(JSON.parse(bodies[0]).params, { name: "place_order", arguments: ORDER });
+  await assert.rejects(tools.use("get_pnl"), (e) => e instanceof Rejected && e.code === "unauthorized");
 });
 
 test("the check of an answer throws BadAnswer alone", () => {

@@ -60,7 +60,7 @@ export class Tools {
     });
     const { result, error } = await answer.json();
     if (result && !result.isError) return result.structuredContent;
-    // An error of the protocol has the error of the venue in its data.
-    throw new Rejected(name, result?.structuredContent ?? { error: error?.data?.error ?? error, retryable: answer.status === 429 || answer.status === 503 });
+    // The data of an error of the protocol are the error of the venue.
+    throw new Rejected(name, result?.structuredContent ?? { error: error?.data ?? error, retry_after_ms: error?.data?.details?.retry_after_ms, retryable: answer.status === 429 || answer.status === 503 });
   }
 }
