@@ -94,7 +94,7 @@ func TestLostWriteIsNeverSentAgain(t *testing.T) {
 	holds(t, h.ask(call("0", "get_balance", "{}")), "error", nil) // the clock is right from here on
 	var sent atomic.Int64
 	d.put(func(w http.ResponseWriter, r *http.Request, body string, venue http.Handler) {
-		if !strings.Contains(body, "place_order") && !strings.Contains(body, "cancel_order") && !strings.Contains(body, "arm_deadman") {
+		if !strings.Contains(body, "place_order") && !strings.Contains(body, "cancel_order") && !strings.Contains(body, "arm_deadman") && !strings.Contains(body, "submit_forecast") {
 			venue.ServeHTTP(w, r)
 			return
 		}
@@ -119,8 +119,15 @@ func TestLostWriteIsNeverSentAgain(t *testing.T) {
 	holds(t, h.ask(call("4", "get_order", fmt.Sprintf(`{"order_id":%q}`, id))), "result.structuredContent.status", "canceled")
 	holds(t, h.ask(call("5", "arm_deadman", `{"timeout_ms":60000}`)), "result.structuredContent.outcome", "unknown", "result.structuredContent.next.tool", "list_orders")
 	holds(t, h.ask(call("6", "cancel_order", `{"client_order_id":"7"}`)), "result.structuredContent.outcome", "unknown", "result.structuredContent.next.arguments.client_order_id", "7")
-	if sent.Load() != 4 {
+	holds(t, h.ask(call("7", "submit_forecast", `{"market_id":1,"generation":1,"p":5000}`)), "result.structuredContent.outcome", "unknown", "result.structuredContent.next.tool", "submit_forecast", "result.structuredContent.next.arguments.p", 5000.0)
+	if sent.Load() != 5 {
 		t.Errorf("sent %d times", sent.Load())
+	}
+	for _, tool := range tools.CoreToolset {
+		m, _ := parse([]byte(call("1", tool, "{}")))
+		if next := lookupCall(&m); !slices.Contains(tools.CoreToolset, next.Tool) {
+			t.Errorf("the outcome of %s, a tool of the toolset core, is shown by %s, which is not", tool, next.Tool)
+		}
 	}
 }
 

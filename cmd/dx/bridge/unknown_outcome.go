@@ -97,7 +97,7 @@ func rejectedResult(m *message, e schemas.Error) []byte {
 	case schemas.Never:
 		return nil
 	case schemas.Unknown:
-		r.Next = lookupCall(m.tool(), object(m.params["arguments"]))
+		r.Next = lookupCall(m)
 	}
 	return toolErrorResponse(m, &r)
 }
@@ -120,8 +120,12 @@ func venueError(failed jsontext.Value) (e schemas.Error, rest, ok bool) {
 // is unknown, and Next is a call that shows it (docs/rules/agents.md#bridge).
 func unknownOutcomeResponse(m *message, err error) []byte {
 	r := schemas.ToolErrorOf(schemas.ErrorOf("sequencing_timeout"))
-	r.Next = lookupCall(m.tool(), object(m.params["arguments"]))
-	r.Hint = "The response was lost: " + err.Error() + ". The outcome is unknown, and nothing was sent again. Call " + r.Next.Tool + " first: it shows whether this was done."
+	r.Next = lookupCall(m)
+	next := "Call " + r.Next.Tool + " first: it shows whether this was done."
+	if r.Next.Tool == m.tool() {
+		next = "Send the same call again: it does no harm twice."
+	}
+	r.Hint = "The response was lost: " + err.Error() + ". The outcome is unknown, and nothing was sent again. " + next
 	return toolErrorResponse(m, &r)
 }
 
@@ -133,13 +137,18 @@ var lookupTools = map[string]struct{ tool, by string }{
 	"cancel_order":       {"list_orders", "order_id"},
 	"decrease_order":     {"list_orders", "order_id"},
 	"redeem_pairs":       {"list_positions", "market_id"},
-	"submit_forecast":    {"list_forecasts", "market_id"},
 	"request_withdrawal": {"list_withdrawals", ""},
 }
 
 const lookupLimit = 20
 
-func lookupCall(tool string, arguments map[string]jsontext.Value) *schemas.NextCall {
+// lookupCall returns the call that finds the outcome of a write. That of a tool of the toolset core is in it,
+// too. The toolset has no list of forecasts, and of the same forecast twice the last one counts.
+func lookupCall(m *message) *schemas.NextCall {
+	tool, arguments := m.tool(), object(m.params["arguments"])
+	if tool == "submit_forecast" {
+		return sameCall(m)
+	}
 	at, known := lookupTools[tool]
 	if _, named := arguments[at.by]; tool == "cancel_order" && !named {
 		at.by = "client_order_id"
