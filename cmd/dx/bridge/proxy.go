@@ -11,6 +11,8 @@ import (
 	"net/http/httputil"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"duplex/client"
 	"duplex/schemas"
 )
@@ -87,19 +89,17 @@ func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// open sends a request to the venue. With several nodes it goes through them, and a lost order is settled.
+// open sends a request to the venue as the Bridge does: a read whose response is lost once more, and with several
+// nodes through them, where a lost order is settled.
 func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOnly bool) (resp *http.Response, err error) {
-	if !s.client.Several() {
-		return s.client.Open(r.Context(), r.Method, Path, forwardedHeaders(r.Header), body)
-	}
 	m.raw = body
 	err = throughNodes(r.Context(), s.client, m, readOnly, func(n *client.Node, unknown bool) error {
 		got, err := openNode(r.Context(), s.client, n, m, r.Method, forwardedHeaders(r.Header))
 		if err != nil {
 			return err
 		}
-		if kind, _, _ := mime.ParseMediaType(got.Header.Get("Content-Type")); kind != "application/json" {
-			resp = got // an event stream
+		if kind, _, _ := mime.ParseMediaType(got.Header.Get("Content-Type")); kind == "text/event-stream" || kind != "application/json" && m.id == nil {
+			resp = got // a stream, or the empty response to a notification
 			return nil
 		}
 		defer got.Body.Close()
@@ -107,8 +107,11 @@ func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOn
 		if err != nil {
 			return err
 		}
+		if !jsontext.Value(answer).IsValid() {
+			return &foreignResponse{got.StatusCode, answer}
+		}
 		got.Header.Del("Content-Length")
-		if refused := refusedByNode(answer, unknown); refused != nil {
+		if refused := refusedByNode(answer, unknown); refused != nil && s.client.Several() {
 			got.Body, refused.response = io.NopCloser(bytes.NewReader(answer)), got
 			return refused
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,6 +156,24 @@ func TestProxyLosesAnswers(t *testing.T) {
 	holds(t, whole(t, resp), "id", 1.0, "result.structuredContent.outcome", "unknown", "result.structuredContent.next.arguments.client_order_id", "3")
 	resp = post(t, t.Context(), p.URL, call("2", "get_balance", "{}"), headers("get_balance")...)
 	if holds(t, whole(t, resp), "id", 2.0, "result.structuredContent.error.code", "draining", "result.structuredContent.next.tool", "get_balance"); resp.StatusCode != 200 {
+		t.Error(resp.Status)
+	}
+	var sent atomic.Int64
+	d.put(func(w http.ResponseWriter, r *http.Request, _ string, venue http.Handler) {
+		if sent.Add(1) == 1 {
+			dropConnection(w)
+			return
+		}
+		venue.ServeHTTP(w, r)
+	})
+	resp = post(t, t.Context(), p.URL, call("3", "get_balance", "{}"), headers("get_balance")...)
+	holds(t, whole(t, resp), "id", 3.0, "result.structuredContent.cash", "100000000")
+	d.put(func(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handler) {
+		w.WriteHeader(http.StatusBadGateway)
+		_, _ = io.WriteString(w, "<html>bad gateway</html>")
+	})
+	resp = post(t, t.Context(), p.URL, call("4", "place_order", order(4)), headers("place_order")...)
+	if holds(t, whole(t, resp), "id", 4.0, "result.structuredContent.outcome", "unknown"); resp.StatusCode != 200 {
 		t.Error(resp.Status)
 	}
 	resp = post(t, t.Context(), p.URL, strings.Repeat("x", maxBodyBytes+1))
