@@ -17,9 +17,19 @@ millis() {
 	printf '%s' "${t:0:13}"
 }
 
-# sign TIMESTAMP METHOD TARGET BODY prints their signature.
+# padded BYTE prints the secret, filled up to 64 bytes, each xor BYTE. printf is a part of the shell, so that the
+# secret is on no command line, which other users of the machine can read.
+padded() {
+	local i byte
+	for ((i = 0; i < 128; i += 2)); do
+		printf -v byte '\\x%02x' $((0x0${secret:i:2} ^ $1))
+		printf "$byte"
+	done
+}
+
+# sign TIMESTAMP METHOD TARGET BODY prints their signature, an HMAC (RFC 2104).
 sign() {
-	printf '%s\n%s\n%s\n%s' "$@" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$secret" -binary | base64
+	{ padded 0x36 && printf '%s\n%s\n%s\n%s' "$@"; } | openssl dgst -sha256 -binary | { padded 0x5c && cat; } | openssl dgst -sha256 -binary | base64
 }
 
 # call METHOD TARGET [BODY] sends one request, prints the response, and fails unless its
