@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { createServer } from 'vite'
+import { eventually } from './eventually.mjs'
 
 let server
 const load = (path) => server.ssrLoadModule(`/src/${path}`)
@@ -473,6 +474,31 @@ test('a close says what it could not sell', async () => {
   const limit = (outcome) => closeLimit(desk, held, outcome)
   assert.deepEqual(await closeOut(desk, workOf(desk).sends, held, limit), ['3 YES found no buyer at 48.0¢ or more'])
   assert.deepEqual(await closeOut(desk, workOf(desk).sends, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
+})
+
+test('an undo puts back only what the cancel took', async () => {
+  const { VenueError } = await load('venue/rest.ts')
+  const { cancelWithUndo } = await load('desk/trade.ts')
+  const { notices } = await load('desk/notices.svelte.ts')
+  const { workOf } = await load('desk/work.svelte.ts')
+  const order = (id) => ({ order_id: id, market_id: 1, generation: 2, side: 'buy', outcome: 'yes', tick: 4000, qty: 10, tif: 'gtc', flags: 0, group_id: 0, status: 'partially_filled', filled_qty: 1, remaining_qty: 6 })
+  const ended = (id, seq, status, filled_qty) => ({ ...order(id), status, filled_qty, remaining_qty: 0, last_update_seq: seq })
+  const rests = { status: 'resting', filled_qty: 0, resting_qty: 4, fills: [] }
+  // Two of the first are filled before the cancel, the second is filled whole, and another cancel takes the third.
+  const { desk, sent } = deskOf(VenueError, [{ seq: '90' }, ended('a', '90', 'canceled', 3), ended('b', '88', 'executed', 7), ended('c', '89', 'canceled', 1), rests])
+  for (const id of ['a', 'b', 'c']) desk.account.open.set(id, order(id))
+  const told = []
+  notices.tell = (_tone, text, _more, _rule, act) => void told.push({ text, act })
+  try {
+    await cancelWithUndo(desk, workOf(desk).sends, '', 1)
+    told[0].act.does()
+    await eventually('the undo', () => told.length === 2, 5000, 1)
+  } finally {
+    delete notices.tell
+  }
+  const placed = sent.filter((r) => r.method === 'POST')
+  assert.deepEqual(placed.map((r) => [r.tick, r.qty, r.post_only]), [[4000, 4, true]])
+  assert.equal(told[1].text, 'Put back 1 of 1')
 })
 
 test('an answer that arrives only in part is a lost one', async () => {

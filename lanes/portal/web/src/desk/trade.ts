@@ -1,5 +1,5 @@
 import type { Action } from '../venue/rest.ts'
-import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview } from '../venue/wire.ts'
+import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview, U64 } from '../venue/wire.ts'
 import type { Desk } from './desk.ts'
 import type { Fate } from './fate.ts'
 import { cents } from './format.ts'
@@ -31,7 +31,7 @@ export function cancel(desk: Desk, o: Order): Promise<unknown> {
 }
 
 // cancelAll cancels every order, or those of one market.
-export function cancelAll(desk: Desk, market?: number): Promise<unknown> {
+export function cancelAll(desk: Desk, market?: number): Promise<{ seq: U64 }> {
   const target = market === undefined ? '/v1/portfolio/orders' : `/v1/portfolio/orders?market_id=${market}`
   return act(desk, { method: 'DELETE', target, body: '', tool: 'cancel_all_orders', args: market === undefined ? {} : { market_id: market } })
 }
@@ -84,20 +84,34 @@ export async function cancelWithUndo(desk: Desk, sends: Sends, where: string, ma
   const gone = [...desk.account.open.values()].filter((o) => market === undefined || o.market_id === market)
   if (gone.length === 0) return notices.tell('plain', `No open orders${where}`)
   try {
-    await cancelAll(desk, market)
-    notices.tell('plain', `Canceled ${gone.length === 1 ? '1 order' : `${gone.length} orders`}${where}`, 'Put back, they rest behind others at their price.', '', { label: 'Undo', does: () => void putBack(sends, gone) })
+    const { seq } = await cancelAll(desk, market)
+    notices.tell('plain', `Canceled ${gone.length === 1 ? '1 order' : `${gone.length} orders`}${where}`, 'Put back, they rest behind others at their price.', '', { label: 'Undo', does: () => void putBack(desk, sends, gone, seq) })
   } catch (e) {
     await notices.failed('Cancel', e)
   }
 }
 
-// putBack places canceled orders again, where they rest: none of them trades at once.
-async function putBack(sends: Sends, orders: Order[]): Promise<void> {
-  const fates = await Promise.all(orders.map((o) => sends({
-    client_order_id: freshId(), market_id: o.market_id, generation: o.generation, side: o.side, outcome: o.outcome, tick: o.tick, qty: o.remaining_qty, ...flagged(o), post_only: true,
-  })))
-  const back = fates.filter((f) => f.tone !== 'bad').length
-  notices.tell(back === orders.length ? 'plain' : 'bad', `Put back ${back} of ${orders.length}`, back === orders.length ? '' : 'The others would trade at once, or their round has ended.')
+// putBack places again what the cancel of a seq took of the orders that were seen before it, where they
+// rest: none of them trades at once.
+async function putBack(desk: Desk, sends: Sends, seen: Order[], seq: U64): Promise<void> {
+  try {
+    const ended = await Promise.all(seen.map((o) => patiently(() => desk.rest.get<Order>(`/v1/portfolio/orders/${o.order_id}`))))
+    const orders = seen.map((o, i) => ({ ...o, remaining_qty: took(o, ended[i]!, seq) })).filter((o) => o.remaining_qty > 0)
+    if (orders.length === 0) return notices.tell('plain', 'Nothing to put back', 'The orders had filled or ended before the cancel.')
+    const fates = await Promise.all(orders.map((o) => sends({
+      client_order_id: freshId(), market_id: o.market_id, generation: o.generation, side: o.side, outcome: o.outcome, tick: o.tick, qty: o.remaining_qty, ...flagged(o), post_only: true,
+    })))
+    const back = fates.filter((f) => f.tone !== 'bad').length
+    notices.tell(back === orders.length ? 'plain' : 'bad', `Put back ${back} of ${orders.length}`, back === orders.length ? '' : 'The others would trade at once, or their round has ended.')
+  } catch (e) {
+    await notices.failed('Undo', e)
+  }
+}
+
+// took is how many contracts the cancel of a seq took of an order: none if the order ended otherwise.
+// What filled since the order was seen is no part of it.
+function took(seen: Order, ended: Order, seq: U64): number {
+  return ended.last_update_seq === seq ? seen.remaining_qty - (ended.filled_qty - seen.filled_qty) : 0
 }
 
 export const CLOSES = `no more than ${SLIP / 100}¢ below the best bid`
