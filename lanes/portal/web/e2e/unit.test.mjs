@@ -501,6 +501,36 @@ test('an undo puts back only what the cancel took', async () => {
   assert.equal(told[1].text, 'Put back 1 of 1')
 })
 
+test('a request is accepted after a step of the computer clock in either direction', async () => {
+  const { Rest } = await load('venue/rest.ts')
+  const { VenueClock } = await load('venue/clock.ts')
+  const { importSecret } = await load('venue/sign.ts')
+  const none = { spend() {}, empty() {} }
+  const rest = new Rest('http://venue', { id: 'k', key: await importSecret('00'.repeat(32)) }, new VenueClock(), { read: none, write: none, cancel: none })
+  const real = { fetch: globalThis.fetch, now: Date.now }
+  let venue = 1_700_000_000_000
+  let step = 0
+  Date.now = () => venue + step
+  const stamps = []
+  globalThis.fetch = async (_, { headers }) => {
+    const stamp = Number(headers['DX-ACCESS-TIMESTAMP'])
+    stamps.push(stamp)
+    const ok = Math.abs(stamp - venue) <= 5000
+    return { ok, status: ok ? 200 : 401, headers: new Headers({ Date: new Date(venue).toUTCString() }), json: async () => (ok ? {} : { error: { code: 'unauthorized' } }) }
+  }
+  try {
+    for (step of [0, 3_600_000, 0, -3_600_000, 0]) {
+      venue += 10_000
+      await rest.get('/v1/portfolio/balance')
+      await rest.get('/v1/portfolio/balance')
+    }
+    assert.equal(new Set(stamps).size, stamps.length, 'no stamp twice')
+  } finally {
+    globalThis.fetch = real.fetch
+    Date.now = real.now
+  }
+})
+
 test('an answer that arrives only in part is a lost one', async () => {
   const { Rest } = await load('venue/rest.ts')
   const { Owner } = await load('venue/owner.ts')

@@ -74,6 +74,7 @@ export class Rest {
     const first = await this.#send(method, target, body)
     if (first.status !== 401) return this.#read<T>(first, method, target)
     this.#clock.dated(first.headers.get('Date'), Date.now())
+    this.#last = Math.min(this.#last, Math.round(this.#clock.now())) // the venue rejected what is ahead of its clock
     return this.#read<T>(await this.#send(method, target, body), method, target)
   }
 
