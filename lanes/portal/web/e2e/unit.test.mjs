@@ -476,6 +476,47 @@ test('a close says what it could not sell', async () => {
   assert.deepEqual(await closeOut(desk, workOf(desk).sends, { ...held, yes_qty: 0, no_qty: 5 }, limit), ['nobody bids for NO now'])
 })
 
+// settled sends an order to a venue that answers by answers, and returns what became of it with the requests.
+// If it is late, every look at the clock is ten seconds after the one before.
+async function settled(answers, late = false) {
+  const { VenueError } = await load('venue/rest.ts')
+  const { Intent } = await load('desk/intent.svelte.ts')
+  const { desk, sent } = deskOf(VenueError, answers)
+  const intent = new Intent(desk)
+  const real = performance.now
+  let now = 0
+  if (late) performance.now = () => (now += 10_000)
+  try {
+    await intent.send({ client_order_id: '7', market_id: 1, side: 'buy', outcome: 'yes', tick: 4000, qty: 10 }, (e) => `rejected: ${e.code}`)
+  } finally {
+    performance.now = real
+  }
+  return { text: intent.fate.text, sent: sent.map((r) => `${r.method} ${r.target.replace('/v1/portfolio/orders', '')}`) }
+}
+
+const rested = { status: 'resting', qty: 10, filled_qty: 0, remaining_qty: 10, tick: 4000 }
+
+test('nothing was placed once the venue has no order behind a cancel', async () => {
+  const { VenueError } = await load('venue/rest.ts')
+  const timeout = new VenueError(504, 'sequencing_timeout')
+  const none = { orders: [] }
+  const never = await settled([timeout, none, new TypeError('lost'), none, new VenueError(404, 'unknown_order'), none], true)
+  assert.equal(never.text, 'It did not reach the venue. Nothing was placed.')
+  assert.deepEqual(never.sent, ['POST ', 'GET ?client_order_id=7', 'DELETE /by-client-order-id/7', 'GET ?client_order_id=7', 'DELETE /by-client-order-id/7', 'GET ?client_order_id=7'])
+  const after = await settled([timeout, none, {}, { orders: [{ ...rested, status: 'canceled', reason: 'user_cancel', remaining_qty: 0 }] }], true)
+  assert.equal(after.text, 'The answer was lost, but your order arrived once: canceled: by you.')
+})
+
+test('a rejected repeat settles an order only if the core rejected it', async () => {
+  const { VenueError } = await load('venue/rest.ts')
+  const none = { orders: [] }
+  const rejection = (status, code, origin) => new VenueError(status, code, { error: { code, origin } })
+  const open = await settled([new TypeError('lost'), none, rejection(429, 'rate_limited', 'gateway'), { orders: [rested] }])
+  assert.equal(open.text, 'The answer was lost, but your order arrived once: 10 rest in the book at 40.0¢.')
+  const late = await settled([new TypeError('lost'), none, rejection(409, 'market_paused', 'core')])
+  assert.equal(late.text, 'rejected: market_paused')
+})
+
 test('an undo puts back only what the cancel took', async () => {
   const { VenueError } = await load('venue/rest.ts')
   const { cancelWithUndo } = await load('desk/trade.ts')

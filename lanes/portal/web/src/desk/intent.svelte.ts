@@ -13,7 +13,7 @@ type Send = (desk: Desk, order: PlaceOrder) => Promise<Placed>
 
 const REST_MS = 1000 // after an answer, so that a second press of the same hand sends nothing
 const AGAIN_MS = 5000 // a signed request older than this is not accepted any more
-const GONE_MS = 9000 // so that an order unknown by then was never placed
+const GONE_MS = 9000 // so that no request for the order can arrive any more
 const PAUSE_MS = 400
 
 // These codes leave open whether the order was placed, or say that it can be sent again.
@@ -21,7 +21,7 @@ const OPEN = new Set(['sequencing_timeout', 'internal', 'shed', 'draining', 'htt
 
 // Intent sends one order once. It is locked from the click to the answer, and for the same order a
 // second longer. If no answer comes, it asks for the order by its client_order_id, and sends the same
-// id again if there is none.
+// id again if there is none, or cancels by that id.
 export class Intent {
   stage = $state<'ready' | 'sending' | 'asking'>('ready')
   #resting = $state('') // what was answered less than REST_MS ago
@@ -71,6 +71,7 @@ export class Intent {
     let begun = performance.now()
     let lost = false // whether an answer was lost
     for (;;) {
+      const sent = performance.now()
       try {
         return placed(order, await by(this.#desk, order))
       } catch (e) {
@@ -81,32 +82,52 @@ export class Intent {
           continue
         }
         if (e instanceof VenueError) {
-          const repeated = lost && ARRIVED.has(e.code)
-          if (!OPEN.has(e.code) && !repeated) return { tone: 'bad', text: rejected(e), error: e }
+          const settled = lost ? isCore(e) && !ARRIVED.has(e.code) : !OPEN.has(e.code)
+          if (settled) return { tone: 'bad', text: rejected(e), error: e }
         } else if (!(e instanceof TypeError)) throw e
       }
       lost = true
       this.stage = 'asking'
-      const found = await this.#ask(order, begun)
+      const found = await this.#ask(order, begun, sent)
       if (found) return found
       this.stage = 'sending'
     }
   }
 
   // ask waits until the venue says what it knows of an order. It returns nothing if the order can
-  // be sent again.
-  async #ask(order: PlaceOrder, begun: number): Promise<Fate | undefined> {
+  // be sent again. begun is when it was sent first, sent when it was sent last. A look-up does not find
+  // an order that the venue still has in hand, but a cancel is sequenced behind it: what is unknown after
+  // that was never placed.
+  async #ask(order: PlaceOrder, begun: number, sent: number): Promise<Fate | undefined> {
+    let withdrawn = false
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
-      const asked = performance.now() - begun
       try {
         const { orders } = await this.#desk.rest.get<{ orders: Order[] }>(`/v1/portfolio/orders?client_order_id=${order.client_order_id}`)
         if (orders[0]) return recovered(orders[0])
-        if (asked < AGAIN_MS) return undefined
-        if (asked > GONE_MS) return { tone: 'bad', text: 'It did not reach the venue. Nothing was placed.' }
+        if (withdrawn) return { tone: 'bad', text: 'It did not reach the venue. Nothing was placed.' }
+        if (performance.now() - begun < AGAIN_MS) return undefined
+        if (performance.now() - sent < GONE_MS) continue
+        await this.#withdraw(order)
+        withdrawn = true
       } catch (e) {
         if (!(e instanceof VenueError || e instanceof TypeError)) throw e
       }
     }
   }
+
+  // withdraw cancels an order by its client_order_id, if there is one.
+  async #withdraw(order: PlaceOrder): Promise<void> {
+    try {
+      await this.#desk.rest.call('DELETE', `/v1/portfolio/orders/by-client-order-id/${order.client_order_id}`)
+    } catch (e) {
+      if (!(e instanceof VenueError && e.code === 'unknown_order')) throw e
+    }
+  }
+}
+
+// isCore tells whether the core rejected an order: then it is in the log, and its client_order_id is used.
+// Any other rejection is of that request alone, and says nothing of an earlier one.
+function isCore(e: VenueError): boolean {
+  return (e.body as { error?: { origin?: string } } | undefined)?.error?.origin === 'core'
 }
