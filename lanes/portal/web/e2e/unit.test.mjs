@@ -572,18 +572,28 @@ test('a request is accepted after a step of the computer clock in either directi
   }
 })
 
-test('an answer that arrives only in part is a lost one', async () => {
+test('an answer that arrives only in part, or is the page of a proxy, is a lost one', async () => {
   const { Rest } = await load('venue/rest.ts')
+  const { Api } = await load('operator/api.ts')
   const { Owner } = await load('venue/owner.ts')
   const { importSecret } = await load('venue/sign.ts')
   const key = await importSecret('00'.repeat(32))
   const none = { spend() {}, empty() {} }
   const rest = new Rest('http://venue', { id: 'k', key }, { now: () => 0, dated() {} }, { read: none, write: none, cancel: none })
   const real = globalThis.fetch
-  globalThis.fetch = async () => ({ ok: true, status: 200, json: async () => { throw new DOMException('signal timed out', 'TimeoutError') } })
   try {
-    await assert.rejects(rest.get('/v1/portfolio/orders'), TypeError)
-    await assert.rejects(new Owner('t').balance(), TypeError)
+    for (const [status, json] of [
+      [200, async () => { throw new DOMException('signal timed out', 'TimeoutError') }],
+      [200, async () => JSON.parse('<html>sign in</html>')],
+      [502, async () => JSON.parse('<html>bad gateway</html>')],
+    ]) {
+      globalThis.fetch = async () => ({ ok: status === 200, status, json })
+      await assert.rejects(rest.get('/v1/portfolio/orders'), TypeError)
+      await assert.rejects(new Owner('t').balance(), TypeError)
+      await assert.rejects(new Api('t').get('/admin/feeds'), TypeError)
+    }
+    globalThis.fetch = async () => ({ ok: false, status: 504, json: async () => ({ message: 'timed out' }) })
+    await assert.rejects(rest.call('POST', '/v1/portfolio/orders'), TypeError)
   } finally {
     globalThis.fetch = real
   }

@@ -17,7 +17,7 @@ const GONE_MS = 9000 // so that no request for the order can arrive any more
 const PAUSE_MS = 400
 
 // These codes leave open whether the order was placed, or say that it can be sent again.
-const OPEN = new Set(['sequencing_timeout', 'internal', 'shed', 'draining', 'http_502', 'http_503', 'http_504'])
+const OPEN = new Set(['sequencing_timeout', 'internal', 'shed', 'draining'])
 
 // Intent sends one order once. It is locked from the click to the answer, and for the same order a
 // second longer. If no answer comes, it asks for the order by its client_order_id, and sends the same

@@ -1,4 +1,4 @@
-import { VenueError } from '../venue/rest.ts'
+import { lost, VenueError } from '../venue/rest.ts'
 
 const PATIENCE_MS = 12_000 // without an answer a request counts as lost
 
@@ -21,10 +21,8 @@ export class Api {
     if (body !== undefined) headers['Content-Type'] = 'application/json'
     const answer = await fetch(path, {
       method, headers, body: body === undefined ? null : JSON.stringify(body), cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal: AbortSignal.timeout(PATIENCE_MS),
-    }).catch((e: unknown) => {
-      throw e instanceof DOMException ? new TypeError(e.message) : e
-    })
-    const said: unknown = await answer.json()
+    }).catch(lost)
+    const said: unknown = await answer.json().catch(lost)
     if (answer.ok) return said as T
     throw new VenueError(answer.status, (said as { error?: { code?: string } }).error?.code ?? `http_${answer.status}`, said)
   }

@@ -93,7 +93,7 @@ export class Owner implements Purse {
     if (body !== undefined) headers['Content-Type'] = 'application/json'
     const signal = AbortSignal.timeout(PATIENCE_MS)
     const answer = await fetch(path, { method, headers, body: body === undefined ? null : JSON.stringify(body), cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal }).catch(lost)
-    const said: unknown = await answer.json().catch((e: unknown) => (e instanceof SyntaxError ? {} : lost(e)))
+    const said: unknown = await answer.json().catch(lost)
     if (answer.ok) return said as T
     throw new VenueError(answer.status, (said as { error?: { code?: string } }).error?.code ?? `http_${answer.status}`, said)
   }

@@ -24,10 +24,10 @@ interface ToolResult {
 const PATIENCE_MS = 8000 // without an answer a request counts as lost
 const REVISION = '2025-11-25' // of the agent lane
 
-// lost throws what ended a request. An answer that is not there in time, or only in part, is a lost
-// connection, which is a TypeError.
+// lost throws what ended a request. An answer that is not there in time, or only in part, or that is not
+// the venue's but the page of a proxy, is a lost connection, which is a TypeError.
 export function lost(e: unknown): never {
-  throw e instanceof DOMException ? new TypeError(e.message) : e
+  throw e instanceof DOMException || e instanceof SyntaxError ? new TypeError(e.message) : e
 }
 
 // Action is a request that can be copied as a curl command or as a tool call.
@@ -67,7 +67,7 @@ export class Rest {
     return said as T
   }
 
-  // call throws VenueError for an error response, and TypeError if the venue cannot be reached.
+  // call throws VenueError for an error response of the venue, and TypeError if there is no answer of it.
   // After a 401 it sets the clock from the Date header and sends the request once more: a
   // request with a rejected signature had no effect.
   async call<T>(method: string, target: string, body = ''): Promise<T> {
@@ -103,7 +103,8 @@ export class Rest {
     const body: unknown = await answer.json().catch(lost)
     if (answer.ok) return body as T
     const error = (body as { error?: { code?: string; data?: { code?: string } } }).error // data: from the agent lane
-    const code = error?.data?.code ?? error?.code ?? `http_${answer.status}`
+    const code = error?.data?.code ?? error?.code
+    if (code === undefined) throw new TypeError(`status ${answer.status}`) // of a proxy
     if (code === 'rate_limited') this.#meters[bucketOf(method, target)].empty(performance.now())
     throw new VenueError(answer.status, code, body)
   }
