@@ -201,7 +201,11 @@ const steps = {
     const keys = (t) => fetch(`${venue.portal}/keys`, { headers: { Authorization: `Bearer ${t}` } }).then((r) => r.status)
     assert.deepEqual([await keys(fresh), await keys(trader.account_token)], [200, 401])
 
-    await button('Suspend…').click()
+    // The page stays at the account of an action, also if another one was the last that was found.
+    await account('Zoë')
+    await test('account').filter({ hasText: 'Zoë & <b>co</b>' }).waitFor()
+    await page.evaluate((id) => void (location.hash = `#/accounts/${id}`), trader.user_id)
+    await test('account').and(page.locator(`[data-id="${trader.user_id}"]`)).locator('button', { hasText: 'Suspend…' }).click()
     await does('Suspend the account', 'is suspended')
     await test('account-state').filter({ hasText: 'Suspended' }).waitFor()
     await button('Resume…').click()
