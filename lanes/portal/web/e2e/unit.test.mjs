@@ -599,6 +599,56 @@ test('an answer that arrives only in part, or is the page of a proxy, is a lost 
   }
 })
 
+// operatorOf is the operator's page, signed in to a venue that answers each path by answers: a body, or text
+// that is no JSON, or undefined for no answer before the time is up. sent has the requests. Call end after it.
+async function operatorOf(answers) {
+  const real = { fetch: globalThis.fetch, timeout: AbortSignal.timeout }
+  globalThis.location = { hash: '' }
+  globalThis.document = { hidden: false, addEventListener() {} }
+  globalThis.addEventListener = () => {}
+  AbortSignal.timeout = () => AbortSignal.abort(new DOMException('signal timed out', 'TimeoutError'))
+  const sent = []
+  globalThis.fetch = async (path, { method = 'GET', signal }) => {
+    sent.push(`${method} ${path}`)
+    const answer = answers[path.replace(/\?.*/, '')]
+    if (answer === undefined) return signal ? Promise.reject(signal.reason) : new Promise(() => {})
+    return { ok: true, status: 200, json: async () => (typeof answer === 'string' ? JSON.parse(answer) : answer) }
+  }
+  const { venue } = await load('operator/venue.svelte.ts')
+  await venue.signIn('t')
+  const end = () => {
+    venue.signOut()
+    globalThis.fetch = real.fetch
+    AbortSignal.timeout = real.timeout
+    for (const name of ['location', 'document', 'addEventListener']) delete globalThis[name]
+  }
+  return { venue, sent, end }
+}
+
+const WELL = {
+  '/livez': { live: true, ready: true, reasons: [], warnings: [] }, '/admin/whoami': { name: 'ann', role: 'admin', actions: [], four_eyes: null },
+  '/admin/feeds': { feeds: [] }, '/admin/markets': { markets: [], as_of_seq: '5' }, '/admin/withdrawals': { withdrawals: [], cursor: '' }, '/admin/approvals': { approvals: [] },
+}
+
+test('the page of the operator says what has no answer, and goes on', async () => {
+  const answers = { ...WELL }
+  const { venue, end } = await operatorOf(answers)
+  try {
+    assert.deepEqual([venue.lost, venue.seq], [false, '5'])
+    answers['/admin/feeds'] = '<html>bad gateway</html>'
+    await venue.refresh()
+    assert.equal(venue.lost, true, 'no JSON')
+    answers['/admin/feeds'] = { feeds: [] }
+    await venue.refresh()
+    assert.equal(venue.lost, false)
+    delete answers['/livez']
+    await Promise.race([venue.refresh(), new Promise((resolve) => setTimeout(resolve, 1000))])
+    assert.equal(venue.lost, true, 'no answer')
+  } finally {
+    end()
+  }
+})
+
 test('a request keeps its id until it is answered, and a rejected one does not', async () => {
   const { VenueError } = await load('venue/rest.ts')
   const { Wishes } = await load('desk/wishes.ts')
