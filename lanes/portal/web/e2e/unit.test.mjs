@@ -531,7 +531,7 @@ test('an undo puts back only what the cancel took', async () => {
   const told = []
   notices.tell = (_tone, text, _more, _rule, act) => void told.push({ text, act })
   try {
-    await cancelWithUndo(desk, workOf(desk).sends, '', 1)
+    await cancelWithUndo(desk, workOf(desk).sends, '', { market_id: 1, generation: 2 })
     told[0].act.does()
     await eventually('the undo', () => told.length === 2, 5000, 1)
   } finally {
@@ -540,6 +540,24 @@ test('an undo puts back only what the cancel took', async () => {
   const placed = sent.filter((r) => r.method === 'POST')
   assert.deepEqual(placed.map((r) => [r.tick, r.qty, r.post_only]), [[4000, 4, true]])
   assert.equal(told[1].text, 'Put back 1 of 1')
+})
+
+test('the orders of a later round in the slot are none of the round that is shown', async () => {
+  const { VenueError } = await load('venue/rest.ts')
+  const { cancelWithUndo } = await load('desk/trade.ts')
+  const { notices } = await load('desk/notices.svelte.ts')
+  const { desk, sent } = deskOf(VenueError, [{ seq: '90' }])
+  desk.account.open.set('a', { order_id: 'a', market_id: 1, generation: 3 })
+  const told = []
+  notices.tell = (_tone, text) => void told.push(text)
+  try {
+    await cancelWithUndo(desk, undefined, ' in BTC 60 s', { market_id: 1, generation: 2 })
+    await cancelWithUndo(desk, undefined, '')
+  } finally {
+    delete notices.tell
+  }
+  assert.deepEqual(told, ['No open orders in BTC 60 s', 'Canceled 1 order'])
+  assert.deepEqual(sent.map((r) => r.target), ['/v1/portfolio/orders'])
 })
 
 test('a request is accepted after a step of the computer clock in either direction', async () => {

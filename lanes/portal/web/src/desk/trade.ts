@@ -1,5 +1,5 @@
 import type { Action } from '../venue/rest.ts'
-import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview, U64 } from '../venue/wire.ts'
+import type { Order, OutcomeName, Placed, PlaceOrder, Position, Preview, Round, U64 } from '../venue/wire.ts'
 import type { Desk } from './desk.ts'
 import type { Fate } from './fate.ts'
 import { cents } from './format.ts'
@@ -79,12 +79,18 @@ function flagged(o: Order): Partial<PlaceOrder> {
 // Sends places one order, whatever becomes of its answers, and says what became of it.
 export type Sends = (order: PlaceOrder) => Promise<Fate>
 
-// cancelWithUndo cancels the orders of one market, or all, and offers to put them back with sends.
-export async function cancelWithUndo(desk: Desk, sends: Sends, where: string, market?: number): Promise<void> {
-  const gone = [...desk.account.open.values()].filter((o) => market === undefined || o.market_id === market)
+// openIn returns the open orders of one round, or all. The slot of an ended round can have another one,
+// whose orders are none of it.
+export function openIn(desk: Desk, r?: Round): Order[] {
+  return [...desk.account.open.values()].filter((o) => !r || (o.market_id === r.market_id && o.generation === r.generation))
+}
+
+// cancelWithUndo cancels the orders of one round, or all, and offers to put them back with sends.
+export async function cancelWithUndo(desk: Desk, sends: Sends, where: string, r?: Round): Promise<void> {
+  const gone = openIn(desk, r)
   if (gone.length === 0) return notices.tell('plain', `No open orders${where}`)
   try {
-    const { seq } = await cancelAll(desk, market)
+    const { seq } = await cancelAll(desk, r?.market_id)
     notices.tell('plain', `Canceled ${gone.length === 1 ? '1 order' : `${gone.length} orders`}${where}`, 'Put back, they rest behind others at their price.', '', { label: 'Undo', does: () => void putBack(desk, sends, gone, seq) })
   } catch (e) {
     await notices.failed('Cancel', e)
