@@ -560,6 +560,33 @@ test('the orders of a later round in the slot are none of the round that is show
   assert.deepEqual(sent.map((r) => r.target), ['/v1/portfolio/orders'])
 })
 
+test('new bounds name the rev that they were made from', async () => {
+  globalThis.sessionStorage = { getItem: () => null, setItem() {} }
+  const real = globalThis.fetch
+  const mandate = { rev: 1, mandate: { max_open_cost: '100000' } }
+  const put = []
+  globalThis.fetch = async (path, { method, body }) => {
+    if (method === 'PUT') put.push(JSON.parse(body))
+    const stale = method === 'PUT' && put.at(-1).if_rev !== mandate.rev
+    const answer = path.endsWith('/mandate') ? { ...mandate } : { keys: [], agents: [{ user_id: 7, state: 'active', rev: mandate.rev }], activity: [], as_of_seq: '1' }
+    return stale ? { ok: false, status: 409, json: async () => ({ error: { code: 'stale_mandate' } }) } : { ok: true, status: 200, json: async () => answer }
+  }
+  try {
+    const { Agents } = await load('desk/agents.svelte.ts')
+    const agents = new Agents({ now: () => 0 })
+    await agents.signIn('t')
+    const began = agents.mandates.get(7)
+    Object.assign(mandate, { rev: 2, mandate: {} }) // elsewhere
+    await agents.read()
+    assert.equal(agents.mandates.get(7).rev, 2, 'the page has read it')
+    await assert.rejects(agents.change(7, began.rev, began.mandate), { code: 'stale_mandate' })
+    assert.deepEqual(put, [{ if_rev: 1, mandate: { max_open_cost: '100000' } }])
+  } finally {
+    globalThis.fetch = real
+    delete globalThis.sessionStorage
+  }
+})
+
 test('a request is accepted after a step of the computer clock in either direction', async () => {
   const { Rest } = await load('venue/rest.ts')
   const { VenueClock } = await load('venue/clock.ts')

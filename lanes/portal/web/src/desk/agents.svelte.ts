@@ -1,7 +1,7 @@
 import type { VenueClock } from '../venue/clock.ts'
 import type { Owner } from '../venue/owner.ts'
 import { VenueError } from '../venue/rest.ts'
-import { after, type Activity, type Agent, type Mandate, type NewKey, type U64 } from '../venue/wire.ts'
+import { after, type Activity, type Agent, type AgentMandate, type Mandate, type NewKey, type U64 } from '../venue/wire.ts'
 import { session } from './owner.svelte.ts'
 import { Wishes } from './wishes.ts'
 
@@ -23,7 +23,7 @@ export class Agents {
   signedIn = $state(false)
   list = $state.raw<Agent[]>([]) // newest first
   known = $state(false) // the list has been read
-  mandates = $state.raw<ReadonlyMap<number, { rev: number; mandate: Mandate }>>(new Map())
+  mandates = $state.raw<ReadonlyMap<number, AgentMandate>>(new Map())
   selected = $state(0) // user_id, 0 for none
   activity = $state.raw<Activity[]>()
   issued = $state.raw<IssuedKey>()
@@ -134,11 +134,11 @@ export class Agents {
     await this.read()
   }
 
-  // change sets a mandate in place of the one that this page shows. It throws stale_mandate if that
-  // was changed elsewhere, and reads it again.
-  async change(id: number, mandate: Mandate): Promise<void> {
+  // change sets a mandate in place of the one of a rev, from which it was made. It throws stale_mandate
+  // if that was changed elsewhere, and reads it again.
+  async change(id: number, rev: number, mandate: Mandate): Promise<void> {
     try {
-      await this.#signed().setMandate(id, this.mandates.get(id)?.rev ?? 0, mandate)
+      await this.#signed().setMandate(id, rev, mandate)
     } finally {
       await this.read()
     }

@@ -24,7 +24,7 @@ const ERRORS: Record<string, string> = {
   draining: 'The venue is restarting. Nothing was placed.',
   unauthorized: 'The venue does not accept this key.',
   missing_scope: 'This key may not do that.',
-  stale_mandate: 'The bounds were changed elsewhere. They were read again; save once more.',
+  stale_mandate: 'The bounds were changed elsewhere. The form has them as they are now: make your change again.',
   duplicate_agent_name: 'You have used this name before.',
   agent_limit: 'You have as many agents as an account can have. Close one.',
 }
