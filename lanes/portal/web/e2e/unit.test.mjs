@@ -587,6 +587,46 @@ test('new bounds name the rev that they were made from', async () => {
   }
 })
 
+test('lists of the account that could not be read are not known to be empty, and are read again', async () => {
+  const timers = []
+  globalThis.window = { setInterval: (does) => void timers.push(does), setTimeout() {}, addEventListener() {} }
+  globalThis.navigator = { onLine: false }
+  globalThis.document = { visibilityState: 'visible' }
+  try {
+    const { Desk } = await load('desk/desk.ts')
+    const { VenueClock } = await load('venue/clock.ts')
+    const desk = new Desk({ api: '', ws: '' }, {}, new VenueClock())
+    let seq = '9'
+    let fails = true
+    desk.rest.get = async (target) => {
+      if (fails) throw new TypeError('lost')
+      return { fills: [], settlements: [], orders: [], markets: [], rows: [], server_time: '0', as_of_seq: seq }
+    }
+    const snapshot = (as_of_seq) => desk.frame('user', { type: 'user_snapshot', seq: as_of_seq, msg: { as_of_seq, cash: '0', reserved: '0', positions: [], orders: [], deadman: {} } })
+    const passes = async () => {
+      for (const does of timers) does()
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    desk.start()
+    navigator.onLine = true
+    desk.status = 'live'
+    snapshot('9')
+    await passes()
+    assert.equal(desk.accountRead, false)
+    fails = false
+    await passes()
+    assert.equal(desk.accountRead, true)
+    snapshot('12')
+    await passes()
+    assert.equal(desk.accountRead, false, 'the pages are from before the snapshot')
+    seq = '12'
+    await passes()
+    assert.equal(desk.accountRead, true)
+  } finally {
+    for (const name of ['window', 'navigator', 'document']) delete globalThis[name]
+  }
+})
+
 test('a request is accepted after a step of the computer clock in either direction', async () => {
   const { Rest } = await load('venue/rest.ts')
   const { VenueClock } = await load('venue/clock.ts')

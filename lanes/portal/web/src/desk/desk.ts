@@ -36,6 +36,7 @@ const PNL_EVERY_MS = 2000
 const NEWEST_EVERY_MS = 10_000
 const NEWEST = 30 // rows
 const PNL_AFTER_MS = 150
+const MISSING_EVERY_MS = 5000
 
 // Desk is the state of the page: one venue as one API key sees it, kept up to date by one
 // socket. It draws nothing; after a change it calls changed.
@@ -59,7 +60,6 @@ export class Desk implements Listener {
   why = ''
   lag: number | undefined
   pnl: Pnl | undefined
-  accountRead = false // its lists have been read
   takerRate = 250 // in 1/10000, until it has been read
   readonly #heard: number[] = [] // by feed: when its last price arrived
   #heardAt = 0 // when the last message arrived
@@ -90,6 +90,7 @@ export class Desk implements Listener {
       window.setInterval(() => this.#quietly(this.#readMarkets()), MARKETS_EVERY_MS),
       window.setInterval(() => document.visibilityState === 'visible' && this.#quietly(this.#readPnl()), PNL_EVERY_MS),
       window.setInterval(() => document.visibilityState === 'visible' && this.#quietly(this.#readNewest()), NEWEST_EVERY_MS),
+      window.setInterval(() => this.#readMissing(), MISSING_EVERY_MS),
     ]
     window.addEventListener('online', this.#online)
     void this.socket.open()
@@ -133,6 +134,18 @@ export class Desk implements Listener {
   // bookShown returns the book of a market; while the venue cannot be reached, as it was last seen.
   bookShown(market: number): Book | undefined {
     return this.reachable ? this.books.get(market) : this.books.last(market)
+  }
+
+  // accountRead tells whether the lists of the account have been read since its snapshot.
+  get accountRead(): boolean {
+    return this.account.fills.known && this.account.settlements.known
+  }
+
+  // readMissing reads lists that an earlier read did not bring.
+  #readMissing(): void {
+    if (!this.reachable) return
+    if (this.account.known && !this.accountRead) this.#quietly(this.#readAccount())
+    if (this.round && !this.#tape(this.round.market_id, this.round.generation).known) this.#quietly(this.#readTape())
   }
 
   // quietly ignores network failures of a background read, which the state of the socket
@@ -396,10 +409,10 @@ export class Desk implements Listener {
       this.rest.get<{ settlements: Settlement[]; as_of_seq: U64 }>('/v1/portfolio/settlements?limit=100'),
       this.rest.get<{ orders: Order[] }>('/v1/portfolio/orders?status=executed,canceled,expired,rejected&limit=100'),
     ])
+    if ([fills, settlements].some((page) => after(this.account.asOf, page.as_of_seq))) return // from before the snapshot
     this.account.fills.read(fills.fills, fills.as_of_seq)
     this.account.settlements.read(settlements.settlements, settlements.as_of_seq)
     for (const o of orders.orders) this.account.order(o)
-    this.accountRead = true
     changed()
   }
 

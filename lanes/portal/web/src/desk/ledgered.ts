@@ -21,6 +21,11 @@ export class Ledgered<T extends { seq: U64 }> {
     this.#cap = cap
   }
 
+  // known tells whether a page has been read.
+  get known(): boolean {
+    return this.#asOf !== undefined
+  }
+
   // live adds a record from the socket and tells whether it was new.
   live(row: T): boolean {
     if (this.#asOf !== undefined && !after(row.seq, this.#asOf)) return false
