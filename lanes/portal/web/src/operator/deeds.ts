@@ -1,4 +1,5 @@
 // The actions of the page: what each says, asks and sends.
+import { VenueError } from '../venue/rest.ts'
 import type { U64 } from '../venue/wire.ts'
 import { deed, type Deed, type Done } from './deed.svelte.ts'
 import { money, pipsOf, plain, price, priceOf } from './text.ts'
@@ -16,6 +17,14 @@ function open(d: Deed): void {
 
 const send = <T>(method: string, path: string, body: unknown): Promise<T> => venue.api!.call<T>(method, path, body)
 
+// sendTo sends an action on a round. A request names the slot of its market, so that the round could have
+// ended under the dialog: then it is rejected here, and the next round in the slot stays as it is.
+async function sendTo<T>(r: Round, action: string, body: object): Promise<T> {
+  const { markets } = await venue.api!.get<{ markets: Round[] }>('/admin/markets')
+  if (!markets.some((m) => m.market_id === r.market_id && m.round_number === r.round_number)) throw new VenueError(409, 'invalid_transition')
+  return send<T>('POST', `/admin/markets/${r.market_id}/${action}`, body)
+}
+
 // outcome says what happened: done, or that a second operator has to approve it.
 function outcome(answer: Pending, done: string): Done {
   return { text: answer.approval_id === undefined ? done : `Request ${answer.approval_id} waits for the approval of another operator.` }
@@ -25,7 +34,7 @@ export function voidRound(r: Round): void {
   open({
     title: `Void ${r.series}, round ${r.round_number}`, yes: 'Void the round',
     text: `Every open contract pays 50 cents, whatever the price. ${r.open_interest.toLocaleString('en-US')} pairs are open. A void cannot be taken back.`,
-    does: async (_, reason) => outcome(await send<Pending>('POST', `/admin/markets/${r.market_id}/void`, { reason }), `${r.series}, round ${r.round_number} is void.`),
+    does: async (_, reason) => outcome(await sendTo<Pending>(r, 'void', { reason }), `${r.series}, round ${r.round_number} is void.`),
   })
 }
 
@@ -34,17 +43,17 @@ export function proposePrice(r: Round): void {
     title: `Price by hand for ${r.series}, round ${r.round_number}`, yes: 'Set the price',
     text: `The strike is ${price(r.strike)}. YES wins if and only if the settle price is strictly above it. After the dispute window the round settles at this price.`,
     fields: [{ name: 'price', label: 'Settle price', hint: 'In dollars, such as 65004.54', reads: priceOf, wrong: PRICE }],
-    does: async (v, reason) => outcome(await send<Pending>('POST', `/admin/markets/${r.market_id}/propose`, { settle_price: v['price'], reason }), `${r.series}, round ${r.round_number} has the settle price ${price(v['price']!)}.`),
+    does: async (v, reason) => outcome(await sendTo<Pending>(r, 'propose', { settle_price: v['price'], reason }), `${r.series}, round ${r.round_number} has the settle price ${price(v['price']!)}.`),
   })
 }
 
 export function pause(r: Round): void {
   const on = !r.halted
   open({
-    title: `${on ? 'Pause' : 'Resume'} ${r.series}`, yes: on ? 'Pause the market' : 'Resume the market',
+    title: `${on ? 'Pause' : 'Resume'} ${r.series}, round ${r.round_number}`, yes: on ? 'Pause the market' : 'Resume the market',
     text: on ? 'Placements are rejected until you resume the market; cancels work.' : 'Placements are accepted again, if the feed has prices.',
     does: async (_, reason) => {
-      await send('POST', `/admin/markets/${r.market_id}/${on ? 'pause' : 'resume'}`, { reason })
+      await sendTo(r, on ? 'pause' : 'resume', { reason })
       return { text: `${r.series} is ${on ? 'paused' : 'resumed'}.` }
     },
   })
