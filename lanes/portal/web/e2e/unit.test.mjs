@@ -321,6 +321,7 @@ test('a price typed for one round is cleared in the next, a proposed one is not 
 
 test('terms of market orders and of amounts follow the book, the cash and the fee', async () => {
   const { affordable, breakEven, eachCosts, feeOf, termsOf } = await load('desk/quotes.ts')
+  const { cents } = await load('desk/format.ts')
   const { Book } = await load('desk/books.ts')
   assert.equal(feeOf(250, 10, 5000), 625)
   assert.equal(feeOf(250, 1, 5001), 63) // 62.49… rounded up
@@ -339,8 +340,11 @@ test('terms of market orders and of amounts follow the book, the cash and the fe
   assert.deepEqual(termsOf({ ...wish, side: 'sell' }, book, 0, 250), { qty: 10, worst: 4600, cap: 0 })
   assert.equal(termsOf(wish, undefined, 1e9, 250).worst, 0)
   assert.deepEqual(termsOf({ ...wish, market: false, tick: 5000, amount: 50_630 }, book, 1e9, 250), { qty: 10, worst: 0, cap: 0 })
-  const even = breakEven(250, 10, 50_625)
-  assert.ok(10 * even - feeOf(250, 10, even) >= 50_625 && 10 * (even - 1) - feeOf(250, 10, even - 1) < 50_625)
+  for (const [qty, cost, shown] of [[10, 50_625, '51.3'], [3, 15_000, '50.7']]) {
+    assert.equal(cents(breakEven(250, qty, cost)), shown)
+    const returned = (pips) => qty * pips - feeOf(250, qty, pips)
+    assert.ok(returned(shown * 100) >= cost && returned(shown * 100 - 10) < cost, shown)
+  }
   assert.equal(breakEven(250, 1, 10_000), 0)
 })
 

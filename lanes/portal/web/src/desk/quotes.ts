@@ -68,14 +68,14 @@ export function termsOf(w: Wish, book: Book | undefined, cash: number, rate: num
 }
 
 // breakEven returns the lowest price in pips at which selling all at once returns the cost, after
-// the fee; 0 if no price does.
+// the fee; 0 if no price does. It is in tenths of a cent, as it is shown.
 export function breakEven(rate: number, qty: number, cost: number): number {
   let low = 1
-  let high = 10000
+  let high = 1000
   while (low < high) {
     const mid = Math.floor((low + high) / 2)
-    if (qty * mid - feeOf(rate, qty, mid) >= cost) high = mid
+    if (qty * mid * 10 - feeOf(rate, qty, mid * 10) >= cost) high = mid
     else low = mid + 1
   }
-  return low < 10000 ? low : 0
+  return low < 1000 ? low * 10 : 0
 }
