@@ -631,6 +631,24 @@ test('lists of the account that could not be read are not known to be empty, and
   }
 })
 
+test('the table of errors is read again after it could not be', async () => {
+  const { notices } = await load('desk/notices.svelte.ts')
+  const real = globalThis.fetch
+  const answers = [new TypeError('lost'), '<html>', '{"errors":[{"code":"shed","means":"Overloaded."}]}']
+  globalThis.fetch = async () => {
+    const answer = answers.shift()
+    if (answer instanceof Error) throw answer
+    return { ok: true, json: async () => JSON.parse(answer) }
+  }
+  try {
+    const means = []
+    for (let i = 0; i < 4; i++) means.push(await notices.meaning('shed'))
+    assert.deepEqual(means, ['', '', 'Overloaded.', 'Overloaded.'])
+  } finally {
+    globalThis.fetch = real
+  }
+})
+
 test('a request is accepted after a step of the computer clock in either direction', async () => {
   const { Rest } = await load('venue/rest.ts')
   const { VenueClock } = await load('venue/clock.ts')

@@ -22,6 +22,7 @@ interface Act {
 const SHOWN_MS = { plain: 5000, good: 5000, bad: 9000 }
 const ACT_MS = 10_000
 const AT_ONCE = 4
+const PATIENCE_MS = 3000 // for the table of errors
 
 // Meaning is an entry of the portal's table of errors.
 interface Meaning {
@@ -65,13 +66,16 @@ class Notices {
     return (await this.#meanings()).find((m) => m.code === code)
   }
 
-  // #meanings is empty if the portal has no table; the notice then shows only the code.
-  #meanings(): Promise<Meaning[]> {
-    this.#table ??= fetch('/errors.json').then(
-      async (r) => (r.ok ? ((await r.json()) as { errors: Meaning[] }).errors : []),
-      () => [],
-    )
-    return this.#table
+  // #meanings is empty if the table cannot be read; the notice then shows only the code, and the next
+  // one reads again.
+  async #meanings(): Promise<Meaning[]> {
+    this.#table ??= fetch('/errors.json', { signal: AbortSignal.timeout(PATIENCE_MS) }).then(async (r) => ((await r.json()) as { errors: Meaning[] }).errors)
+    try {
+      return await this.#table
+    } catch {
+      this.#table = undefined
+      return []
+    }
   }
 }
 
