@@ -649,6 +649,23 @@ test('the table of errors is read again after it could not be', async () => {
   }
 })
 
+test('a fill is told where the page cannot make a notification', async () => {
+  globalThis.localStorage = { getItem: () => '{"browser":true}' }
+  globalThis.document = { hidden: true }
+  globalThis.Notification = class {
+    static permission = 'granted'
+    constructor() {
+      throw new TypeError('Illegal constructor')
+    }
+  }
+  try {
+    const { alerts } = await load('desk/alerts.svelte.ts')
+    alerts.tell('fill', 'Bought 5 YES')
+  } finally {
+    for (const name of ['localStorage', 'document', 'Notification']) delete globalThis[name]
+  }
+})
+
 test('a request is accepted after a step of the computer clock in either direction', async () => {
   const { Rest } = await load('venue/rest.ts')
   const { VenueClock } = await load('venue/clock.ts')

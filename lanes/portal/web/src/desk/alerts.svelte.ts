@@ -40,7 +40,16 @@ class Alerts {
   tell(event: Event, text: string): void {
     if (!this.settings[event]) return
     if (this.settings.sound) this.#beep(event)
-    if (this.settings.browser && document.hidden && Notification.permission === 'granted') new Notification('Duplex', { body: text, tag: event, icon: '/icon.svg' })
+    if (this.settings.browser && document.hidden && Notification.permission === 'granted') this.#notify(event, text)
+  }
+
+  // notify does nothing on Android, where a page makes no notification by itself: the constructor throws.
+  #notify(event: Event, text: string): void {
+    try {
+      new Notification('Duplex', { body: text, tag: event, icon: '/icon.svg' })
+    } catch (e) {
+      if (!(e instanceof TypeError)) throw e
+    }
   }
 
   // beep is silent until the user has touched the page: the browser plays nothing before.
