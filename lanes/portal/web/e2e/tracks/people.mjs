@@ -106,6 +106,15 @@ await run({
     await row.locator('[name=fund_amount]').waitFor({ state: 'detached' })
     await eventually('the money', async () => (await row.locator('[data-test="equity"]').textContent()) === '$30.00')
 
+    let keys = 0
+    const count = (request) => void (keys += request.method() === 'POST' && request.url().endsWith('/keys'))
+    page.on('request', count)
+    await row.getByRole('button', { name: 'New key' }).dblclick()
+    await test('issued').waitFor()
+    await button('Done').click()
+    page.off('request', count)
+    assert.equal(keys, 1, 'a double click makes one key')
+
     await row.locator('[data-test="stop"]').click()
     await row.and(page.locator('[data-state="halted"]')).waitFor()
     const open = await agent.call('GET', '/v1/portfolio/orders?status=resting')
