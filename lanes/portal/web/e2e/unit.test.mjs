@@ -666,6 +666,43 @@ test('a fill is told where the page cannot make a notification', async () => {
   }
 })
 
+test('a dead-man switch that is turned off stays off, whatever arrives after it', async () => {
+  globalThis.Worker = class {
+    postMessage() {}
+  }
+  try {
+    const { VenueError } = await load('venue/rest.ts')
+    const { Heartbeat } = await load('desk/heartbeat.svelte.ts')
+    const sent = []
+    const answers = []
+    const desk = { rest: { call: (method) => new Promise((resolve, reject) => (sent.push(method), answers.push({ resolve, reject }))) } }
+    const failed = []
+    const heartbeat = new Heartbeat(desk, (e) => failed.push(e))
+    const started = heartbeat.start()
+    const stopped = heartbeat.stop()
+    answers[1].resolve() // the venue may have taken the disarm first
+    await stopped
+    answers[0].resolve()
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    answers[2].resolve()
+    await started
+    assert.deepEqual(sent, ['POST', 'DELETE', 'DELETE'])
+
+    const lost = heartbeat.start()
+    answers[3].reject(new TypeError('lost'))
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    answers[4].resolve()
+    await lost
+    const rejected = heartbeat.start()
+    answers[5].reject(new VenueError(403, 'missing_scope'))
+    await rejected
+    assert.deepEqual(sent.slice(3), ['POST', 'DELETE', 'POST'])
+    assert.deepEqual([heartbeat.on, failed.length], [false, 2])
+  } finally {
+    delete globalThis.Worker
+  }
+})
+
 test('a request is accepted after a step of the computer clock in either direction', async () => {
   const { Rest } = await load('venue/rest.ts')
   const { VenueClock } = await load('venue/clock.ts')

@@ -1,4 +1,5 @@
 import BeatWorker from '../venue/beat.worker.ts?worker'
+import { VenueError } from '../venue/rest.ts'
 import type { Desk } from './desk.ts'
 import { arm, disarm } from './trade.ts'
 
@@ -26,6 +27,10 @@ export class Heartbeat {
 
   async stop(): Promise<void> {
     this.#still()
+    await this.#disarm()
+  }
+
+  async #disarm(): Promise<void> {
     try {
       await disarm(this.#desk)
     } catch (e) {
@@ -48,7 +53,8 @@ export class Heartbeat {
   }
 
   // beat re-arms the switch. The next beat retries a failure; of several failures in a row
-  // only the first is reported.
+  // only the first is reported. A beat that arrived after the switch was turned off has armed it again,
+  // and a first one without an answer may have.
   async #beat(byHand: boolean): Promise<void> {
     if (!this.on) return
     try {
@@ -58,6 +64,8 @@ export class Heartbeat {
       if (byHand) this.#still()
       if (!this.#missed) this.#failed(e)
       this.#missed = !byHand
+      if (e instanceof VenueError) return
     }
+    if (!this.on) await this.#disarm()
   }
 }
