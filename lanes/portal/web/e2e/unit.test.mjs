@@ -703,6 +703,18 @@ test('a dead-man switch that is turned off stays off, whatever arrives after it'
   }
 })
 
+test('the later state of a round counts, wherever it comes from', async () => {
+  const { Rounds } = await load('desk/rounds.ts')
+  const rounds = new Rounds()
+  const r = { market_id: 1, generation: 2, round_number: '7', category: 1, status: 'trading', paused: false }
+  assert.equal(rounds.put(r, '10'), true)
+  assert.equal(rounds.put({ ...r, paused: true }, '12'), false)
+  rounds.older(1, [r], '11') // a page that was on its way
+  assert.equal(rounds.current(1).paused, true)
+  rounds.put(r, '13')
+  assert.equal(rounds.current(1).paused, false)
+})
+
 test('a request is accepted after a step of the computer clock in either direction', async () => {
   const { Rest } = await load('venue/rest.ts')
   const { VenueClock } = await load('venue/clock.ts')

@@ -229,7 +229,7 @@ export class Desk implements Listener {
         this.#tick(f.msg as OracleTick)
         break
       case 'rounds':
-        this.#round(f.msg as Round)
+        this.#round(f.msg as Round, f.seq)
         break
       case 'user':
         if (f.type === 'user_snapshot') this.#snapshot(f.msg as UserSnapshot)
@@ -253,8 +253,8 @@ export class Desk implements Listener {
     return performance.now() - (this.#heard[feed] ?? -Infinity)
   }
 
-  #round(r: Round): void {
-    const fresh = this.rounds.put(r)
+  #round(r: Round, seq: U64): void {
+    const fresh = this.rounds.put(r, seq)
     if (!fresh || r.category !== this.#selected) return
     this.#quietly(this.#readTape())
     this.#quietly(this.#readMarkets())
@@ -282,14 +282,14 @@ export class Desk implements Listener {
   }
 
   async #readRounds(): Promise<void> {
-    const { rounds } = await this.rest.get<{ rounds: Round[] }>('/v1/rounds?limit=150')
-    for (const r of rounds) this.rounds.put(r)
+    const { rounds, as_of_seq } = await this.rest.get<{ rounds: Round[]; as_of_seq: U64 }>('/v1/rounds?limit=150')
+    for (const r of rounds) this.rounds.put(r, as_of_seq)
     changed()
   }
 
   async #readPast(category: number): Promise<void> {
-    const { rounds } = await this.rest.get<{ rounds: Round[] }>(`/v1/rounds?category=${category}&limit=50`)
-    for (const r of rounds) this.rounds.put(r)
+    const { rounds, as_of_seq } = await this.rest.get<{ rounds: Round[]; as_of_seq: U64 }>(`/v1/rounds?category=${category}&limit=50`)
+    for (const r of rounds) this.rounds.put(r, as_of_seq)
     await this.#readChart()
   }
 
@@ -355,9 +355,9 @@ export class Desk implements Listener {
   // readOlder reads the next page of past rounds of a series.
   async readOlder(category: number): Promise<void> {
     const cursor = this.#older.get(category) ?? ''
-    const page = await this.rest.get<{ rounds: Round[]; cursor: string }>(`/v1/rounds?category=${category}&limit=${OLDER}${cursor && `&cursor=${cursor}`}`)
+    const page = await this.rest.get<{ rounds: Round[]; cursor: string; as_of_seq: U64 }>(`/v1/rounds?category=${category}&limit=${OLDER}${cursor && `&cursor=${cursor}`}`)
     this.#older.set(category, page.cursor)
-    this.rounds.older(category, page.rounds)
+    this.rounds.older(category, page.rounds, page.as_of_seq)
     changed()
   }
 
