@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"duplex/core"
-	"duplex/core/book"
 	"duplex/core/ledger"
 )
 
@@ -161,40 +160,6 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestPreviewRefuses checks rejections that come before matching.
-func TestPreviewRefuses(t *testing.T) {
-	v, do := opened(t)
-	do(&core.PlaceOrder{User: 1, ClientID: 5, Market: 1, Tick: 5000, Qty: 1})
-	for _, c := range []struct {
-		order core.PlaceOrder
-		want  core.Reject
-	}{
-		{core.PlaceOrder{User: 99, ClientID: 1}, core.UnknownUser},
-		{core.PlaceOrder{User: 1}, core.ClientOrderIDRequired},
-		{core.PlaceOrder{User: 1, Fault: core.BadQty}, core.BadQty},
-		{core.PlaceOrder{User: 1, ClientID: 5}, core.DuplicateClientOrderID},
-		{core.PlaceOrder{User: 1, ClientID: 6, Fault: core.BadPriceTick}, core.BadPriceTick},
-		{core.PlaceOrder{User: 1, ClientID: 6, Market: 1, Tick: 5000}, core.BadQty},
-	} {
-		if p, r := v.Preview(&c.order, 0); r != c.want || !reflect.DeepEqual(p, Preview{}) {
-			t.Errorf("%+v: %v, %+v", c.order, r, p)
-		}
-	}
-}
-
-// TestPreviewOfPartialFill previews an order that fills one contract and rests with two.
-func TestPreviewOfPartialFill(t *testing.T) {
-	v, do := opened(t)
-	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 1})
-	c := &core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 3}
-	p, r := v.Preview(c, 0)
-	p.Fills = nil
-	want := Preview{Tick: 5000, Status: core.PartiallyFilled, Fee: 63, Spent: 5000, Filled: 1, Resting: 2, Reserved: 10_000, Cash: 1_000_000 - 5063 - 10_000}
-	if r != core.OK || !reflect.DeepEqual(p, want) {
-		t.Errorf("%v, %+v", r, p)
-	}
-}
-
 // TestPreviewOfMaxCost checks that each fill of a previewed market order lowers what max_cost leaves:
 // 10225 pips pay for a NO at 5000 with its fee of 63, and not for a second one at 5100.
 func TestPreviewOfMaxCost(t *testing.T) {
@@ -215,47 +180,6 @@ func TestPreviewOfMaxCost(t *testing.T) {
 			t.Errorf("%v, %+v", r, p)
 		}
 		c.MaxCost++
-	}
-}
-
-// TestPreviewOfSTPMaker checks that a preview with stp_maker counts the reservations that it releases:
-// of the account's two bids one is within the limit of 7000 and would be canceled.
-func TestPreviewOfSTPMaker(t *testing.T) {
-	v, do := opened(t)
-	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 10})
-	do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Tick: 2000, Qty: 10})
-	c := &core.PlaceOrder{User: 1, ClientID: 3, Market: 1, Outcome: core.No, Tick: 7000, Qty: 4, Flags: core.StpMaker}
-	p, r := v.Preview(c, 0)
-	if want := core.Pips(1_000_000 - 20_000 - 28_000); r != core.OK || p.Cash != want || p.Resting != 4 {
-		t.Errorf("%v, %+v", r, p)
-	}
-	if do(c); v.ledger.Cash(1) != p.Cash {
-		t.Errorf("previewed %d, got %d", p.Cash, v.ledger.Cash(1))
-	}
-}
-
-// TestCancelAllAfterRestore checks that a mass cancel goes from the newest order to the oldest, also in a
-// restored venue.
-func TestCancelAllAfterRestore(t *testing.T) {
-	v, do := opened(t)
-	var want []core.OrderID
-	for i, tick := range []core.Tick{4400, 5000, 4100, 4900, 4200, 4300} {
-		do(&core.PlaceOrder{User: 1, ClientID: uint64(i + 1), Market: core.MarketID(1 + i%2), Tick: tick, Qty: 1})
-		want = slices.Insert(want, 0, core.OrderID(v.Now().Seq))
-	}
-	again := restored(t, v)
-	for _, x := range []*Venue{v, again} {
-		ev := &core.Events{}
-		x.Apply(core.Stamp{Seq: v.Now().Seq + 1, Ts: v.Now().Ts + 1}, &core.CancelAll{User: 1}, ev)
-		var got []core.OrderID
-		for _, e := range ev.List {
-			if c, ok := e.(*core.OrderClosed); ok {
-				got = append(got, c.Order)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("canceled %v, not %v", got, want)
-		}
 	}
 }
 
@@ -424,21 +348,6 @@ func TestTimersDoNotPileUp(t *testing.T) {
 	v.Due()
 	if len(v.expiryTimers.heap) != 1 || len(v.deadmanTimers.heap) != 1 {
 		t.Errorf("%d expiries and %d switches", len(v.expiryTimers.heap), len(v.deadmanTimers.heap))
-	}
-}
-
-// TestRestingSellIsRestored checks that a restored venue has a resting sell and its reserved contracts.
-func TestRestingSellIsRestored(t *testing.T) {
-	v, do := opened(t)
-	do(&core.PlaceOrder{User: 1, ClientID: 1, Market: 1, Tick: 5000, Qty: 3})
-	do(&core.PlaceOrder{User: 2, ClientID: 1, Market: 1, Outcome: core.No, Tick: 5000, Qty: 3})
-	do(&core.PlaceOrder{User: 1, ClientID: 2, Market: 1, Side: core.Sell, Tick: 7000, Qty: 2})
-	again := restored(t, v)
-	for _, x := range []*Venue{v, again} {
-		r := x.markets[1].book.Best(false)
-		if r == book.None || x.pool.At(r).Side() != core.Sell || x.Position(1, 1).YesReserved != 2 {
-			t.Errorf("%+v", x.Position(1, 1))
-		}
 	}
 }
 

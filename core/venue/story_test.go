@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "rewrite the stories in testdata")
 // TestStories runs the scripts in testdata. A script has comments behind #, one command a line, and
 // below each command, indented, the events that it must cause; -update rewrites those. The time starts
 // half a second into a quarter of an hour, with BTC at 100 and markets 1 (60 s), 2 (5 m) and 3 (15 m)
-// open. alice, bob, carol and dave have 1,000,000 pips each, and alice referred the others.
+// open. alice, bob, carol and dave have 1,000,000 pips each, and alice referred the others. Each script
+// runs twice, the second time with the venue restored from its own state after every command.
 func TestStories(t *testing.T) {
 	pages, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(pages) == 0 {
@@ -31,7 +32,7 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := runStory(t, string(want))
+			got := runStory(t, string(want), false)
 			if *update {
 				if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -39,6 +40,7 @@ func TestStories(t *testing.T) {
 				return
 			}
 			diff(t, string(want), got)
+			diff(t, string(want), runStory(t, string(want), true))
 		})
 	}
 }
@@ -75,10 +77,14 @@ type storyRunner struct {
 	w     *eventChecker
 	ev    core.Events
 	out   strings.Builder
+
+	restores bool // after each command
 }
 
-func runStory(t *testing.T, page string) string {
-	x := &storyRunner{t: t, v: New(), at: core.Stamp{Ts: origin + core.NsPerSec/2}, named: map[string]uint64{}, label: map[uint64]string{}, w: newEventChecker(t.Fatalf)}
+// runStory runs a script and returns it with the events. With restores, the venue is restored from its
+// own state after each command.
+func runStory(t *testing.T, page string, restores bool) string {
+	x := &storyRunner{t: t, restores: restores, v: New(), at: core.Stamp{Ts: origin + core.NsPerSec/2}, named: map[string]uint64{}, label: map[uint64]string{}, w: newEventChecker(t.Fatalf)}
 	for _, c := range opening() {
 		x.at.Seq++
 		x.at.Ts++
@@ -139,11 +145,12 @@ func (x *storyRunner) line(line string) {
 }
 
 func (x *storyRunner) apply(cmd core.Command) (core.Reject, *core.Events) {
-	ev, fees := &x.ev, x.v.Fees()
+	ev := &x.ev
 	ev.Reset()
-	r := x.v.Apply(x.at, cmd, ev)
-	x.v.Audit()
-	x.w.check(x.v, x.at, fees, cmd, r, ev)
+	r := applied(x.t, x.v, x.w, x.at, cmd, ev)
+	if x.restores {
+		x.v = restored(x.t, x.v)
+	}
 	return r, ev
 }
 
