@@ -96,6 +96,10 @@ func TestSigning(t *testing.T) {
 		{"a query that was not sent", over("GET", balance+"?min_seq=1", ""), 401, no},
 		{"an empty query that was not sent", over("GET", balance+"?", ""), 401, no},
 		{"a body that was not sent", over("GET", balance, "{}"), 401, no},
+		{"a list of cancels that was dropped", func(k lanetest.Key) string {
+			const batch = "/v1/portfolio/orders/batch"
+			return "DELETE " + batch + " HTTP/1.1\r\nHost: x\r\n" + d.signatureHeaders(k, "DELETE", batch, `{"order_ids":["1"]}`) + "\r\n"
+		}, 401, no},
 		{"an absolute target that was not sent", over("GET", "http://x"+balance, ""), 401, no},
 		{"a line feed moved from target to body", over("GET", strings.TrimSuffix(balance, "e"), "e\n"), 401, no},
 
