@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -11,17 +12,39 @@ import (
 
 var thirteen = regexp.MustCompile(`^[0-9]{13}$`)
 
-// FuzzVerify compares Verify with the standard library. A signature verifies if and only
-// if its timestamp has 13 digits, and no other text verifies.
+// FuzzVerify compares Message, Sign and Verify with the standard library. A signature verifies
+// if and only if its timestamp has 13 digits, and no other text verifies. The seeds have
+// malformed encodings and timestamps, and each part of a request changed after it was signed.
 func FuzzVerify(f *testing.F) {
 	for _, v := range vectors(f) {
 		secret, _ := ParseSecret(v.Secret)
 		f.Add(secret, v.Timestamp, v.Method, v.Target, []byte(v.Body), v.Signature)
 	}
+	v := vectors(f)[3]
+	secret, _ := ParseSecret(v.Secret)
+	mac, _ := base64.StdEncoding.DecodeString(v.Signature)
+	for _, signature := range []string{
+		"", strings.TrimRight(v.Signature, "="), base64.URLEncoding.EncodeToString(mac), strings.Repeat("ab", 22), strings.Repeat("ab", 32),
+		v.Signature + "\n", v.Signature[:10] + "\n" + v.Signature[11:], v.Signature[:10] + "\n" + v.Signature[10:],
+		base64.StdEncoding.EncodeToString(mac[:31]), base64.StdEncoding.EncodeToString(append(mac, 0)), stray(v.Signature),
+	} {
+		f.Add(secret, v.Timestamp, v.Method, v.Target, []byte(v.Body), signature)
+	}
+	for _, ts := range []string{"170000000000", "1700000000", "+170000000000", "01700000000002", "", "17000000000٠2", "1700000000003"} {
+		f.Add(secret, ts, v.Method, v.Target, []byte(v.Body), v.Signature)
+	}
+	f.Add(secret, v.Timestamp, "PUT", v.Target, []byte(v.Body), v.Signature)
+	f.Add(secret, v.Timestamp, v.Method, v.Target+"?", []byte(v.Body), v.Signature)
+	f.Add(secret, v.Timestamp, v.Method, v.Target, []byte(v.Body+" "), v.Signature)
+	f.Add(secret, v.Timestamp, v.Method, v.Target, []byte{}, v.Signature)
+	f.Add(bytes.Repeat([]byte{7}, sha256.BlockSize+1), v.Timestamp, "post", v.Target, []byte(v.Body), v.Signature)
 	f.Fuzz(func(t *testing.T, secret []byte, ts, method, target string, body []byte, signature string) {
+		text := ts + "\n" + strings.ToUpper(method) + "\n" + target + "\n" + string(body)
+		if got := string(Message(ts, method, target, body)); got != text {
+			t.Fatalf("message %q, want %q", got, text)
+		}
 		m := hmac.New(sha256.New, secret)
-		m.Write([]byte(ts + "\n" + strings.ToUpper(method) + "\n" + target + "\n"))
-		m.Write(body)
+		m.Write([]byte(text))
 		want := base64.StdEncoding.EncodeToString(m.Sum(nil))
 		if got := Sign(secret, ts, method, target, body); got != want {
 			t.Fatalf("signature %s, want %s", got, want)
