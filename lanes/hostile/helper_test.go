@@ -84,7 +84,7 @@ func (d *testVenue) state() (s state) {
 func (d *testVenue) holdings(t *testing.T) (all string) {
 	t.Helper()
 	k := d.NewKey(1, core.ScopeRead)
-	for _, of := range []string{"portfolio/balance", "portfolio/orders", "portfolio/positions", "portfolio/fills", "portfolio/deadman", "withdrawals"} {
+	for _, of := range []string{"portfolio/balance", "portfolio/orders", "portfolio/positions", "portfolio/fills", "portfolio/deadman", "withdrawals", "forecasts"} {
 		got := d.raw(t, d.get(k, "/v1/"+of, ""))
 		if got.status != 200 {
 			t.Fatalf("%d %s", got.status, got.body)

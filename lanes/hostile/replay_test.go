@@ -29,6 +29,7 @@ func TestReplays(t *testing.T) {
 		{"an arming", "POST", "/v1/portfolio/deadman", `{"timeout_ms":60000}`, 200, 200, ""},
 		{"a disarming", "DELETE", "/v1/portfolio/deadman", "", 200, 200, ""},
 		{"a withdrawal", "POST", "/v1/withdrawals", `{"client_withdrawal_id":"w","amount":"1000","destination":"bank"}`, 202, 202, ""},
+		{"a forecast", "POST", "/v1/forecasts", `{"market_id":1,"generation":1,"p":6200}`, 201, 201, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := newTestVenue(t)

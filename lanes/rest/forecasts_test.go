@@ -1,9 +1,7 @@
 package rest
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"testing"
 	"time"
 
@@ -89,27 +87,4 @@ func TestForecasts(t *testing.T) {
 	want(rows, "winner", "no", "no", "no")
 	want(rows, "brier", 1e8, 38_440_000.0, 0.0)
 	want(rows, "counts", true, false, false)
-}
-
-// TestRepeatedForecast tests that an exact repeat of a request gets the first answer and is no second
-// forecast.
-func TestRepeatedForecast(t *testing.T) {
-	h, alice, _ := newServer(t)
-	const body = `{"market_id":1,"generation":1,"p":6200}`
-	signed := h.SignedRequest(alice, "POST", "/v1/forecasts", []byte(body))
-	var answers [2]string
-	for i := range answers {
-		r := signed.Clone(t.Context())
-		r.Body = io.NopCloser(bytes.NewReader([]byte(body)))
-		var status int
-		if status, _, answers[i] = h.Send(r); status != 201 {
-			t.Fatalf("%d %s", status, answers[i])
-		}
-	}
-	if answers[0] != answers[1] {
-		t.Errorf("first %s, then %s", answers[0], answers[1])
-	}
-	if _, body := h.Call(alice, "GET", "/v1/forecasts", ""); len(field(t, body, "forecasts").([]any)) != 1 {
-		t.Errorf("%s", body)
-	}
 }

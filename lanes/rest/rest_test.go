@@ -466,23 +466,6 @@ func TestFundingPort(t *testing.T) {
 	}
 }
 
-// TestExactRepeat checks that an exact repeat of a decrease gets the first response and has
-// no effect.
-func TestExactRepeat(t *testing.T) {
-	h, alice, _ := newServer(t)
-	_, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
-	id := field(t, body, "order_id").(string)
-	by := []byte(`{"reduce_by":3}`)
-	first := h.SignedRequest(alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", by)
-	again := h.SignedRequest(alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", by)
-	again.Header = first.Header.Clone()
-	_, _, one := h.Send(first)
-	_, _, two := h.Send(again)
-	if one != two || field(t, one, "remaining_qty") != 7.0 {
-		t.Errorf("%s then %s", one, two)
-	}
-}
-
 func TestPreview(t *testing.T) {
 	h, alice, bob := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
