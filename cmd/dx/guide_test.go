@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"duplex/core/mirror"
+	"duplex/internal/memdir"
 )
 
 var update = flag.Bool("update", false, "rewrite the outputs and results in docs/guides/data.md")
@@ -34,7 +35,7 @@ func TestDataGuide(t *testing.T) {
 	if g.python, err = exec.LookPath("python3"); err != nil {
 		t.Log("python3 is not installed: its lines are not checked")
 	}
-	t.Chdir(memoryDir(t))
+	t.Chdir(memdir.New(t))
 	fresh := fenced.ReplaceAllStringFunc(string(page), func(old string) string {
 		m := fenced.FindStringSubmatch(old)
 		kind, name, _ := strings.Cut(m[1], " ")
@@ -228,17 +229,6 @@ func mustAbs(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return abs
-}
-
-// memoryDir returns a directory in memory, if the machine has one.
-func memoryDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "guide")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 // TestDataGuideHasEveryColumn compares the tables of docs/guides/data.md with the mirror's schema.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
+
+	"duplex/internal/memdir"
 )
 
 // TestMain sets the segment size, a package variable of the WAL, before any log is open.
@@ -18,16 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tempDir returns a directory in memory, if the machine has one: these tests need no disk.
-func tempDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "journal")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
+var tempDir = memdir.New
 
 // ticking returns a clock whose times are 1, 2, 3 and so on.
 func ticking() func() int64 {

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -17,18 +16,10 @@ import (
 	"duplex/core/journal"
 	"duplex/core/replica"
 	"duplex/core/view"
+	"duplex/internal/memdir"
 )
 
-// tempDir returns a directory in memory, if the machine has one.
-func tempDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "mirror")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
+var tempDir = memdir.New
 
 // unbounded are caps that no test reaches.
 func unbounded() view.RetentionCaps {

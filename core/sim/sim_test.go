@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
+
+	"duplex/internal/memdir"
 )
 
 var (
@@ -26,11 +28,8 @@ func TestMain(m *testing.M) {
 
 // run simulates one seed in a bubble of its own.
 func run(t *testing.T, seed uint64, steps int, to io.Writer) (res Result, err error) {
-	dir, err := os.MkdirTemp("/dev/shm", "sim")
-	if err != nil {
-		dir = t.TempDir()
-	}
-	defer os.RemoveAll(dir)
+	dir := memdir.New(t)
+	defer os.RemoveAll(dir) // a test may run thousands of seeds
 	synctest.Test(t, func(*testing.T) {
 		res, err = Run(Options{Seed: seed, Steps: steps, Dir: dir, Trace: to})
 	})

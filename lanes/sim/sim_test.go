@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
 	deep "duplex/core/sim"
+	"duplex/internal/memdir"
 )
 
 var (
@@ -28,11 +29,8 @@ func TestMain(m *testing.M) {
 
 // run simulates one seed in its own synctest bubble. tune may change the gate before the run.
 func run(t *testing.T, seed uint64, steps int, to io.Writer, tune ...func(*simGate)) (res deep.Result, d *simGate, err error) {
-	dir, err := os.MkdirTemp("/dev/shm", "sim")
-	if err != nil {
-		dir = t.TempDir()
-	}
-	defer os.RemoveAll(dir)
+	dir := memdir.New(t)
+	defer os.RemoveAll(dir) // a test may run thousands of seeds
 	synctest.Test(t, func(*testing.T) {
 		res, err = deep.Run(deep.Options{Seed: seed, Steps: steps, Dir: dir, Trace: to, Lanes: func(w deep.World) deep.Lanes {
 			d = newSimGate(w, seed)

@@ -20,6 +20,7 @@ import (
 
 	"duplex/core/journal"
 	"duplex/core/journal/logtest"
+	"duplex/internal/memdir"
 )
 
 // The wal has its segment size in a package variable. Small segments are filled, started and
@@ -67,12 +68,7 @@ func newTrial(t testing.TB, n int) *trial {
 // prepareTrial is newTrial, but starts no member.
 func prepareTrial(t testing.TB, n int) *trial {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "cluster")
-	if err != nil {
-		dir = t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return prepareTrialIn(t, n, dir)
+	return prepareTrialIn(t, n, memdir.New(t))
 }
 
 // newTrialIn is newTrial in a folder.

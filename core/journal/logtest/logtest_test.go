@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 
 	"duplex/core/journal"
+	"duplex/internal/memdir"
 )
 
 // The wal has its segment size in a package variable. Small segments are filled, started and
@@ -31,11 +32,7 @@ func TestCases(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	Run(t, func(t *testing.T, test func(*testing.T, *Storage)) {
-		dir, err := os.MkdirTemp("/dev/shm", "log")
-		if err != nil {
-			dir = t.TempDir()
-		}
-		defer os.RemoveAll(dir)
+		dir := memdir.New(t)
 		s := &Storage{Nodes: []uint32{0}, BodyMax: journal.BodyMax}
 		s.Open = func(_ uint32, start journal.Position) (journal.Log, error) {
 			return journal.Open(dir, journal.Options{Now: s.Now, Start: start})

@@ -10,24 +10,14 @@ import (
 	"testing"
 
 	"duplex/core/engine"
+	"duplex/internal/memdir"
 )
-
-// memoryDir returns a directory in memory, if the machine has one.
-func memoryDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "day")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
 
 // TestSeedOne compares the running hash of the journal of seed 1 with a golden value, which holds on
 // every machine, and verifies the journal.
 func TestSeedOne(t *testing.T) {
 	const want = "149c7ea0c46979148ba37e0fc41cacd9587b425c2b753ace317919da75747b84"
-	dir, last := memoryDir(t), uint64(0)
+	dir, last := memdir.New(t), uint64(0)
 	r, err := Write(t.Context(), dir, 1, func(done, total uint64) {
 		if done < last || done > total {
 			t.Errorf("%d of %d after %d", done, total, last)
@@ -51,7 +41,7 @@ func TestSeedOne(t *testing.T) {
 
 // TestCanceled checks that a canceled Write leaves nothing.
 func TestCanceled(t *testing.T) {
-	dir := memoryDir(t)
+	dir := memdir.New(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Write(ctx, dir, 1, func(done, _ uint64) {
 		if done > 100 {
