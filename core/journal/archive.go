@@ -114,7 +114,7 @@ func (f *File) Written() int64 { return f.written.Load() }
 // Discard removes the groups of the log in dir and its mark, and keeps the snapshots, so that a new
 // archive can begin at a newer one. Errors: ErrLocked, or one of the disk.
 func Discard(dir string) error {
-	lock, err := lockDir(dir)
+	lock, err := Lock(filepath.Join(dir, lockName))
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func Discard(dir string) error {
 // removes from. The snapshots in dir stay. A crash leaves the old log, the new one, or one that Open
 // refuses as damaged. Errors: ErrLocked, or one of the disk.
 func Replace(dir, from string) error {
-	lock, err := lockDir(dir)
+	lock, err := Lock(filepath.Join(dir, lockName))
 	if err != nil {
 		return err
 	}

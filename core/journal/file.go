@@ -99,7 +99,7 @@ func Open(dir string, o Options) (*File, error) {
 	if o.Watch == nil {
 		o.Watch = func(Step) error { return nil }
 	}
-	lock, err := lockDir(dir)
+	lock, err := Lock(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ type Log interface {
 }
 
 var (
-	// ErrLocked means that another process has the log open.
+	// ErrLocked means that another process has the log open, or holds the lock of a folder.
 	ErrLocked = errors.New("in use by another process")
 	// ErrClosed means that Close was called.
 	ErrClosed = errors.New("journal: closed")

@@ -16,14 +16,16 @@ import (
 	"go.uber.org/zap"
 )
 
-// lockDir takes the lock of the log in dir, which it creates unless it exists.
-func lockDir(dir string) (*fileutil.LockedFile, error) {
+// Lock takes the lock of the file at path. It creates the file and its folder unless they exist.
+// Errors: ErrLocked, or one of the disk.
+func Lock(path string) (*fileutil.LockedFile, error) {
+	dir := filepath.Dir(path)
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := fileutil.TryLockFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, fmt.Errorf("journal: %s: %w", dir, ErrLocked)
+		return nil, fmt.Errorf("%s: %w", dir, ErrLocked)
 	}
 	return lock, err
 }

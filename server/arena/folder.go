@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+
+	"duplex/core/journal"
 )
 
 // lockName is the file in the folder of a run that two runs at the same time would lock. It stays there.
@@ -19,11 +21,8 @@ const lockName = "LOCK"
 
 // lockRun takes the lock of the folder of a run, which it creates unless it exists.
 func lockRun(dir string) (*fileutil.LockedFile, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, fileutil.ErrLocked) {
+	lock, err := journal.Lock(filepath.Join(dir, lockName))
+	if errors.Is(err, journal.ErrLocked) {
 		return nil, fmt.Errorf("%s is in use by another dx arena: wait until that has ended, or name another folder with --out", dir)
 	}
 	return lock, err

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -214,14 +213,7 @@ func keepOnLoopback(listen *string, peer string) error {
 }
 
 func (c *Cluster) open(ctx context.Context) (err error) {
-	if err := os.MkdirAll(c.opt.Dir, 0o700); err != nil {
-		return err
-	}
-	c.lock, err = fileutil.TryLockFile(filepath.Join(c.opt.Dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, fileutil.ErrLocked) {
-		return fmt.Errorf("%s: %w", c.opt.Dir, journal.ErrLocked)
-	}
-	if err != nil {
+	if c.lock, err = journal.Lock(filepath.Join(c.opt.Dir, lockName)); err != nil {
 		return err
 	}
 	if c.identity, err = readIdentity(c.opt.Dir); err != nil {

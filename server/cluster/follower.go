@@ -128,14 +128,7 @@ func (o *FollowerOptions) ports() *Options {
 }
 
 func (f *Follower) open(ctx context.Context) (err error) {
-	if err := os.MkdirAll(f.opt.Dir, 0o700); err != nil {
-		return err
-	}
-	f.lock, err = fileutil.TryLockFile(filepath.Join(f.opt.Dir, "CLUSTER.lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, fileutil.ErrLocked) {
-		return fmt.Errorf("%s: %w", f.opt.Dir, journal.ErrLocked)
-	}
-	if err != nil {
+	if f.lock, err = journal.Lock(filepath.Join(f.opt.Dir, lockName)); err != nil {
 		return err
 	}
 	if f.identity, err = readIdentity(f.opt.Dir); err != nil {
@@ -329,18 +322,9 @@ func (f *Follower) lastGroup(first uint64) (uint64, error) {
 	if !f.hasState() {
 		return 0, nil
 	}
-	start := journal.Position{}
-	path, err := journal.LatestSnapshot(f.snapshotDir())
-	switch {
-	case errors.Is(err, journal.ErrNoSnapshot):
-	case err != nil:
+	start, err := newestSnapshot(f.snapshotDir())
+	if err != nil {
 		return 0, err
-	default:
-		s, err := journal.ProveSnapshot(path)
-		if err != nil {
-			return 0, err
-		}
-		start = s.Position
 	}
 	if start.Number+1 >= first {
 		return max(start.Number, 1), nil

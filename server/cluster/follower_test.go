@@ -140,13 +140,9 @@ func openFollowerWith(t testing.TB, o FollowerOptions, log *logbuffer.Buffer) *f
 	if err != nil {
 		t.Fatalf("%v; log:\n%s", err, log)
 	}
-	start := journal.Position{}
-	if path, err := journal.LatestSnapshot(f.snapshotDir()); err == nil {
-		s, err := journal.ProveSnapshot(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		start = s.Position
+	start, err := newestSnapshot(f.snapshotDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	l, err := f.OpenLog(journal.Options{Start: start})
 	if err != nil {

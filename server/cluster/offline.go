@@ -160,11 +160,7 @@ func openOffline(dir string) (*offline, error) {
 	if _, err = os.Stat(dir); err != nil {
 		return nil, err
 	}
-	o.lock, err = fileutil.TryLockFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, fmt.Errorf("%s: %w", dir, journal.ErrLocked)
-	}
-	if err != nil {
+	if o.lock, err = journal.Lock(filepath.Join(dir, lockName)); err != nil {
 		return nil, err
 	}
 	if o.identity, err = readIdentity(dir); err != nil {
@@ -218,15 +214,17 @@ func (o *offline) end(change func(at journal.Position, p *engine.Proof) error) (
 // openArchive opens the journal. The end of a member's archive that is not synced may be damaged,
 // and is cut; that of a single machine may not.
 func (o *offline) openArchive() (*journal.File, error) {
-	start, err := o.newestSnapshot()
+	start, err := newestSnapshot(filepath.Join(o.journal, journal.SnapshotDir))
 	if err != nil {
 		return nil, err
 	}
 	return journal.Open(o.journal, journal.Options{Start: start, Base: start, Archive: o.identity != nil})
 }
 
-func (o *offline) newestSnapshot() (at journal.Position, err error) {
-	path, err := journal.LatestSnapshot(filepath.Join(o.journal, journal.SnapshotDir))
+// newestSnapshot verifies the newest snapshot in dir and returns its position, which is zero if there
+// is none.
+func newestSnapshot(dir string) (at journal.Position, err error) {
+	path, err := journal.LatestSnapshot(dir)
 	if errors.Is(err, journal.ErrNoSnapshot) {
 		return at, nil
 	}
