@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"duplex/internal/backoff"
 	"duplex/internal/rawhttp"
 	"duplex/schemas"
 )
@@ -100,10 +101,8 @@ func (r *harness) venue(ctx context.Context) error {
 			r.host = strings.TrimPrefix(r.dev.API, "http://")
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Sleep(ctx, 20*time.Millisecond) {
 			return errors.Join(ctx.Err(), err)
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
@@ -204,10 +203,8 @@ func (r *harness) waitForMarket(ctx context.Context) error {
 		if err := r.findMarket(ctx); err != nil || r.market != 0 {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Sleep(ctx, 100*time.Millisecond) {
 			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

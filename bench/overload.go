@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -86,47 +86,36 @@ func overload(ctx context.Context, o *options, readers int, out io.Writer) error
 // offeredResult is the result of offering a load.
 type offeredResult struct {
 	result
-	p999            time.Duration
-	rejected, conns int
+	p999     time.Duration
+	rejected int64
+	conns    int
 }
 
 // offerLoad sends orders that do not trade, rate a second over all connections. If rate is 0,
 // each connection sends as fast as it is answered. A connection that is late sends at once, and
 // its latency counts from the send.
-func (r *harness) offerLoad(ctx context.Context, conns int, rate float64, d time.Duration) (x offeredResult, err error) {
+func (r *harness) offerLoad(ctx context.Context, conns int, rate float64, d time.Duration) (offeredResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	r.runID++
 	runID, start := r.runID, time.Now()
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var latencies []time.Duration
-	for i := range conns {
-		wg.Go(func() {
-			t, rejected, e := r.offerOnConn(ctx, runID, i, conns, rate, start)
-			mu.Lock()
-			defer mu.Unlock()
-			latencies, err = append(latencies, t...), errors.Join(err, e)
-			x.rejected += rejected
-		})
+	var rejected atomic.Int64
+	all, took, err := onConns(conns, func(i int) ([]time.Duration, error) {
+		return r.offerOnConn(ctx, runID, i, conns, rate, start, &rejected)
+	})
+	if err != nil {
+		return offeredResult{}, err
 	}
-	wg.Wait()
-	elapsed := time.Since(start)
-	if err != nil || len(latencies) == 0 {
-		return x, errors.Join(err, fmt.Errorf("%d orders answered", len(latencies)))
-	}
-	slices.Sort(latencies)
-	at := func(q float64) time.Duration {
-		return latencies[int(q*float64(len(latencies)-1))].Round(10 * time.Microsecond)
-	}
-	x.conns, x.p999, x.result = conns, at(.999), result{PerSecond: float64(len(latencies)) / elapsed.Seconds(), P50: at(.5), P99: at(.99)}
-	return x, nil
+	return offeredResult{
+		result: result{PerSecond: float64(len(all)) / took.Seconds(), P50: quantile(all, .5), P99: quantile(all, .99)},
+		p999:   quantile(all, .999), rejected: rejected.Load(), conns: conns,
+	}, nil
 }
 
-func (r *harness) offerOnConn(ctx context.Context, runID, i, conns int, rate float64, start time.Time) (latencies []time.Duration, rejected int, err error) {
+func (r *harness) offerOnConn(ctx context.Context, runID, i, conns int, rate float64, start time.Time, rejected *atomic.Int64) (latencies []time.Duration, err error) {
 	c, err := net.Dial("tcp", r.host)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer c.Close()
 	in := bufio.NewReaderSize(c, 16<<10)
@@ -136,32 +125,32 @@ func (r *harness) offerOnConn(ctx context.Context, runID, i, conns int, rate flo
 		if rate > 0 {
 			due := start.Add(time.Duration((float64(n) + float64(i)/float64(conns)) * float64(conns) / rate * float64(time.Second)))
 			if d := time.Until(due); d > 0 && !backoff.Sleep(ctx, d) {
-				return latencies, rejected, nil
+				return latencies, nil
 			}
 		}
 		order := fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":1000,"qty":1,"tif":"ioc"}`, runID*10_000_000+n+1, r.market)
 		sent := time.Now()
 		if _, err := c.Write(r.keys[i].wire("POST", "/v1/portfolio/orders", "", order)); err != nil {
-			return latencies, rejected, err
+			return latencies, err
 		}
 		status, b, err := rawhttp.ReadResponse(in, body)
 		body = b
 		switch {
 		case err != nil:
-			return latencies, rejected, err
+			return latencies, err
 		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
-			rejected++
+			rejected.Add(1)
 			inARow++
 			limit := min(50*time.Millisecond<<min(inARow-1, 10), 2*time.Second) // as in the Go client
 			backoff.Sleep(ctx, backoff.Jitter(limit))
 		case status != http.StatusCreated:
-			return latencies, rejected, fmt.Errorf("answered %d: %s", status, b)
+			return latencies, fmt.Errorf("answered %d: %s", status, b)
 		default:
 			inARow = 0
 			latencies = append(latencies, time.Since(sent))
 		}
 	}
-	return latencies, rejected, nil
+	return latencies, nil
 }
 
 // openAndCloseReaders opens the readers of slowReaders and closes them.
@@ -212,10 +201,8 @@ func (r *harness) waitForBaseline(ctx context.Context, before map[string]float64
 		if now["go_goroutines"] <= before["go_goroutines"]+10 && now["process_open_fds"] <= before["process_open_fds"]+10 {
 			return now, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Sleep(ctx, time.Second) {
 			return now, ctx.Err()
-		case <-time.After(time.Second):
 		}
 	}
 }

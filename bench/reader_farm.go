@@ -303,10 +303,7 @@ func latencyComparison(n int) comparison {
 			return result{}, errors.Join(err, fmt.Errorf("%d broadcasts", len(latencies)))
 		}
 		slices.Sort(latencies)
-		at := func(q float64) time.Duration {
-			return latencies[int(q*float64(len(latencies)-1))].Round(10 * time.Microsecond)
-		}
-		return result{PerSecond: float64(n*len(latencies)) / r.duration.Seconds(), P50: at(.5), P99: at(.99)}, nil
+		return result{PerSecond: float64(n*len(latencies)) / r.duration.Seconds(), P50: quantile(latencies, .5), P99: quantile(latencies, .99)}, nil
 	})
 }
 

@@ -53,34 +53,44 @@ func medianResult(all []result, byP99 bool) result {
 func (l requestLoop) run(ctx context.Context, conns int, d time.Duration) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var latencies []time.Duration
-	var firstErr error
-	cpuBefore, err := cpuTime(l.pid)
+	before, err := cpuTime(l.pid)
 	if err != nil {
 		return result{}, err
 	}
+	all, took, err := onConns(conns, func(i int) ([]time.Duration, error) { return l.runConn(ctx, i) })
+	if err != nil {
+		return result{}, err
+	}
+	after, err := cpuTime(l.pid)
+	return result{PerSecond: float64(len(all)) / took.Seconds(), P50: quantile(all, .5), P99: quantile(all, .99), CPU: (after - before) / time.Duration(len(all))}, err
+}
+
+// onConns calls do for n connections concurrently. It returns the latencies of all of them, sorted,
+// and the time until the last call returned. It is an error if there are none.
+func onConns(n int, do func(i int) ([]time.Duration, error)) (all []time.Duration, took time.Duration, err error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
 	start := time.Now()
-	for i := range conns {
+	for i := range n {
 		wg.Go(func() {
-			t, err := l.runConn(ctx, i)
+			t, e := do(i)
 			mu.Lock()
 			defer mu.Unlock()
-			latencies, firstErr = append(latencies, t...), errors.Join(firstErr, err)
+			all, err = append(all, t...), errors.Join(err, e)
 		})
 	}
 	wg.Wait()
-	elapsed := time.Since(start)
-	after, err := cpuTime(l.pid)
-	if firstErr = errors.Join(firstErr, err); firstErr != nil || len(latencies) == 0 {
-		return result{}, errors.Join(firstErr, fmt.Errorf("%d requests answered", len(latencies)))
+	took = time.Since(start)
+	if err != nil || len(all) == 0 {
+		return nil, took, errors.Join(err, fmt.Errorf("%d requests answered", len(all)))
 	}
-	slices.Sort(latencies)
-	at := func(q float64) time.Duration {
-		return latencies[int(q*float64(len(latencies)-1))].Round(10 * time.Microsecond)
-	}
-	return result{PerSecond: float64(len(latencies)) / elapsed.Seconds(), P50: at(.5), P99: at(.99), CPU: (after - cpuBefore) / time.Duration(len(latencies))}, nil
+	slices.Sort(all)
+	return all, took, nil
+}
+
+// quantile returns the latency at q, from 0 to 1, of sorted ones.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	return sorted[int(q*float64(len(sorted)-1))].Round(10 * time.Microsecond)
 }
 
 // toolErrorMarker occurs in a tool's error, which has status 200.

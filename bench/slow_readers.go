@@ -8,10 +8,8 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -87,27 +85,11 @@ func (r *harness) placeSteadily(ctx context.Context) (placementResult, error) {
 	defer cancel()
 	r.runID++
 	runID, start := r.runID, time.Now()
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var latencies []time.Duration
-	var firstErr error
-	for i := range placementConns {
-		wg.Go(func() {
-			t, err := r.placeOnConn(ctx, runID, i, start)
-			mu.Lock()
-			defer mu.Unlock()
-			latencies, firstErr = append(latencies, t...), errors.Join(firstErr, err)
-		})
+	all, _, err := onConns(placementConns, func(i int) ([]time.Duration, error) { return r.placeOnConn(ctx, runID, i, start) })
+	if err != nil {
+		return placementResult{}, err
 	}
-	wg.Wait()
-	if firstErr != nil || len(latencies) == 0 {
-		return placementResult{}, errors.Join(firstErr, fmt.Errorf("%d orders answered", len(latencies)))
-	}
-	slices.Sort(latencies)
-	at := func(q float64) time.Duration {
-		return latencies[int(q*float64(len(latencies)-1))].Round(10 * time.Microsecond)
-	}
-	return placementResult{result{P50: at(.5), P99: at(.99)}, len(latencies)}, nil
+	return placementResult{result{P50: quantile(all, .5), P99: quantile(all, .99)}, len(all)}, nil
 }
 
 // placeOnConn places one connection's share of the orders. Half of the accounts buy YES and half
