@@ -90,6 +90,17 @@ type ReplaceOrder struct {
 	Old OrderID
 }
 
+// PlacementOf returns the placement of a command that places an order, else nil.
+func PlacementOf(cmd Command) *PlaceOrder {
+	switch c := cmd.(type) {
+	case *PlaceOrder:
+		return c
+	case *ReplaceOrder:
+		return &c.PlaceOrder
+	}
+	return nil
+}
+
 // SubmitForecast records what the user expects of a round that trades
 // (docs/rules/forecasts.md). It changes nothing but the record. Generation is that of the round;
 // 0 is none.

@@ -126,7 +126,7 @@ func (d *directRun) apply(cmd core.Command) error {
 		d.tally.midnights++
 	}
 	d.events.Reset()
-	if c := PlacementOf(cmd); c != nil {
+	if c := core.PlacementOf(cmd); c != nil {
 		if m, opened := d.v.Market(c.Market); opened && m.Status == core.Trading && st.Ts >= m.CloseTs {
 			d.tally.afterClose++
 		}

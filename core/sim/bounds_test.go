@@ -83,7 +83,7 @@ func (b *boundsCheck) checkAgent(a *bounded, u *core.User, cmd core.Command, pla
 	}
 	used := usage.LossToday + usage.OpenCost
 	least := core.Pips(0) // what the placement may add
-	if c := PlacementOf(cmd); c != nil && placed && c.Side == core.Buy {
+	if c := core.PlacementOf(cmd); c != nil && placed && c.Side == core.Buy {
 		b.placed++
 		least = b.admissionCost(c)
 	}

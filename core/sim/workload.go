@@ -132,22 +132,11 @@ type ownedOrder struct {
 	outcome core.Outcome
 }
 
-// PlacementOf returns the placement of a command that places an order, else nil.
-func PlacementOf(cmd core.Command) *core.PlaceOrder {
-	switch c := cmd.(type) {
-	case *core.PlaceOrder:
-		return c
-	case *core.ReplaceOrder:
-		return &c.PlaceOrder
-	}
-	return nil
-}
-
 // accepted records what a caller learns from the response to an accepted command.
 func (w *workload) accepted(cmd core.Command, seq uint64) {
 	switch c := cmd.(type) {
 	case *core.PlaceOrder, *core.ReplaceOrder:
-		p := PlacementOf(c)
+		p := core.PlacementOf(c)
 		w.orders = append(w.orders, ownedOrder{p.User, core.OrderID(seq), p.Market, p.Side, p.Outcome})
 	case *core.RequestWithdrawal:
 		w.withdrawals = append(w.withdrawals, seq)

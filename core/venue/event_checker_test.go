@@ -30,17 +30,6 @@ type restingOrder struct {
 	clipped    bool      // reduced by another account's order, as reduce_only required
 }
 
-// placementOf returns the placement of a command that places an order, else nil.
-func placementOf(cmd core.Command) *core.PlaceOrder {
-	switch c := cmd.(type) {
-	case *core.PlaceOrder:
-		return c
-	case *core.ReplaceOrder:
-		return &c.PlaceOrder
-	}
-	return nil
-}
-
 type level struct {
 	market core.MarketID
 	bid    bool
@@ -91,7 +80,7 @@ func (w *eventChecker) event(st core.Stamp, fees core.Fees, cmd core.Command, r 
 		o := w.order(e.Order, e)
 		w.require(o.User == e.User && 0 < e.Left && e.Left < o.left, e, "not reduced")
 		o.left = e.Left
-		if c := placementOf(cmd); c != nil {
+		if c := core.PlacementOf(cmd); c != nil {
 			w.require(o.Flags.Has(core.ReduceOnly) && o.User != c.User, e, "reduced by a placement without reduce_only")
 			o.clipped = true
 		}
@@ -125,7 +114,7 @@ func (w *eventChecker) order(id core.OrderID, e any) *restingOrder {
 }
 
 func (w *eventChecker) placed(st core.Stamp, fees core.Fees, cmd core.Command, r core.Reject, e *core.OrderPlaced) {
-	w.require(e.Place == placementOf(cmd) && e.Reject == r && e.Generation == w.rounds[e.Place.Market].Generation, e, "not the order that was placed")
+	w.require(e.Place == core.PlacementOf(cmd) && e.Reject == r && e.Generation == w.rounds[e.Place.Market].Generation, e, "not the order that was placed")
 	if r == core.OK {
 		w.orders[core.OrderID(st.Seq)] = &restingOrder{*e.Place, e.Generation, e.Place.Qty, core.ReservationPerContract(fees.Maker, e.Place.Tick), false}
 	}

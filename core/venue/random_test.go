@@ -224,7 +224,7 @@ func TestRandomCommandsKeepTheInvariant(t *testing.T) {
 			cmd := s.command()
 			st := s.stamp()
 			r := applied(t, v, w, st, cmd, ev)
-			if c := placementOf(cmd); c != nil && r == core.OK {
+			if c := core.PlacementOf(cmd); c != nil && r == core.OK {
 				s.note(c, core.OrderID(st.Seq))
 			}
 			if _, ok := cmd.(*core.RequestWithdrawal); ok && r == core.OK {
@@ -340,7 +340,7 @@ func TestRestoredVenueGoesOnAlike(t *testing.T) {
 					r := x.Apply(st, cmd, ev)
 					if i == 0 {
 						first = ev.List
-						if c := placementOf(cmd); c != nil && r == core.OK {
+						if c := core.PlacementOf(cmd); c != nil && r == core.OK {
 							s.note(c, core.OrderID(st.Seq))
 						}
 					} else if !reflect.DeepEqual(first, ev.List) {

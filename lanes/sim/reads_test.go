@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"duplex/core"
-	deep "duplex/core/sim"
 	"duplex/core/sim/model"
 )
 
@@ -209,7 +208,7 @@ func (l *readChecks) resolve() error {
 		q := l.unresolved[0]
 		l.simGate.unresolved = l.unresolved[1:]
 		for _, cmd := range q.cmds {
-			c := deep.PlacementOf(cmd)
+			c := core.PlacementOf(cmd)
 			rows := l.rowsOf(c.User, func(r *row) bool { return r.ClientID == c.ClientID })
 			if rows == nil {
 				rows = []any{}

@@ -734,7 +734,7 @@ func (d *simGate) keyRevoked(id string) bool {
 
 // resolveLater records a placement with unknown outcome, for resolve.
 func (d *simGate) resolveLater(q *request) {
-	if deep.PlacementOf(q.cmds[0]) != nil {
+	if core.PlacementOf(q.cmds[0]) != nil {
 		d.unresolved = append(d.unresolved, q)
 	}
 }

@@ -190,18 +190,6 @@ func (b *replayBundle) seatOf(u core.UserID) *seatFigures {
 	return nil
 }
 
-// orderOf returns the order that a command places, alone, in a batch or in the stead of another; nil if
-// it places none.
-func orderOf(c core.Command) *core.PlaceOrder {
-	switch c := c.(type) {
-	case *core.PlaceOrder:
-		return c
-	case *core.ReplaceOrder:
-		return &c.PlaceOrder
-	}
-	return nil
-}
-
 // fold counts what one command did. The state is that after it.
 func (b *replayBundle) fold(a *replica.Applied) {
 	switch c := a.Command.(type) {
@@ -214,7 +202,7 @@ func (b *replayBundle) fold(a *replica.Applied) {
 			}
 		}
 	}
-	if o := orderOf(a.Command); o != nil {
+	if o := core.PlacementOf(a.Command); o != nil {
 		if s := b.seatOf(o.User); s != nil {
 			s.Placements++
 			if a.Reject == core.MandateViolation {

@@ -41,7 +41,7 @@ func checkBundle(dir, fault string) (checks []Check, err error) {
 					indexed[e.Tick.Feed] = a.Stamp.Ts
 				}
 			}
-			c := orderOf(a.Command)
+			c := core.PlacementOf(a.Command)
 			if c == nil {
 				continue
 			}
