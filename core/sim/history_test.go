@@ -104,7 +104,7 @@ func pieces(t *testing.T, w *view.View) (list [][]byte) {
 	return list
 }
 
-func restoreView(t *testing.T, list [][]byte) *view.View {
+func restoreView(t *testing.T, list [][]byte, caps view.RetentionCaps) *view.View {
 	t.Helper()
 	w, err := view.Restore(func(yield func([]byte, error) bool) {
 		for _, b := range list {
@@ -112,7 +112,7 @@ func restoreView(t *testing.T, list [][]byte) *view.View {
 				return
 			}
 		}
-	}, view.DefaultRetentionCaps())
+	}, caps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,10 +127,11 @@ func TestHistoryIsTheRecording(t *testing.T) {
 	for seed := uint64(1); seed <= 6; seed++ {
 		d, r := newDirectRun(seed), newRecorder()
 		draw := rand.New(rand.NewPCG(seed, 0x415))
-		live, restored := view.New(view.DefaultRetentionCaps()), view.New(view.DefaultRetentionCaps())
+		caps := view.DefaultRetentionCaps()
+		live, restored := view.New(caps), view.New(caps)
 		d.before = func(at core.Stamp) {
 			if draw.IntN(400) == 0 {
-				restored = restoreView(t, pieces(t, restored))
+				restored = restoreView(t, pieces(t, restored), caps)
 			}
 			if was := d.v.Now().Ts; was > 0 && at.Ts-was > core.NsPerSec {
 				gaps++

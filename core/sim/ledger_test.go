@@ -10,6 +10,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/sim/model"
+	"duplex/core/venue"
 	"duplex/core/view"
 )
 
@@ -59,20 +60,24 @@ func (s *everyRow) AccountRound(u core.UserID, x *view.AccountRound) {
 
 // TestLedgersAddUp runs random commands with fees, rebates, referrals, redemptions, voids, transfers,
 // withdrawals and repeats. After every command the ledger of each account ends with its cash and
-// reservations, each row continues the one before, and the rows of a round are its result. A view
-// that is restored again and again has the same snapshot.
+// reservations, each row continues the one before, and the rows of a round are its result. In the
+// end the rows and results of an account add up to its performance. A view that is restored again and
+// again has the same snapshot. Every second run has small caps.
 func TestLedgersAddUp(t *testing.T) {
 	kinds, results, total := map[view.LedgerKind]int{}, 0, newDirectRun(0).tally
 	for seed := uint64(1); seed <= 6; seed++ {
 		d, all := newDirectRun(seed), newEveryRow()
 		draw := rand.New(rand.NewPCG(seed, 0x1ed))
 		caps := view.DefaultRetentionCaps()
+		if seed%2 == 0 {
+			caps.Ledger, caps.AccountRounds, caps.Forecasts = 50, 2, 5
+		}
 		live, restored := view.New(caps), view.New(caps)
 		live.SetSink(all)
 		read := map[core.UserID]int{} // rows of the ledger checked so far
 		d.before = func(core.Stamp) {
 			if draw.IntN(500) == 0 {
-				restored = restoreView(t, pieces(t, restored))
+				restored = restoreView(t, pieces(t, restored), caps)
 			}
 		}
 		d.applied = func(at core.Stamp, _ core.Command, events []core.Event) {
@@ -118,6 +123,7 @@ func TestLedgersAddUp(t *testing.T) {
 			t.Errorf("seed %d: the restored view has another snapshot", seed)
 		}
 		results += all.compare(t, live, caps)
+		all.compareSums(t, d.v)
 		total.add(d.tally)
 	}
 	t.Logf("%d results of rounds; rows by kind: %v; repeats %v", results, kinds, total.repeats)
@@ -157,10 +163,7 @@ func (s *everyRow) compare(t *testing.T, w *view.View, caps view.RetentionCaps) 
 			}
 		}
 		for number, x := range s.rounds[u] {
-			profit, final := x.Profit()
-			if !final {
-				profit = x.Received + core.Payout*core.Pips(x.Redeemed) - x.Paid - x.Fees
-			}
+			profit, final := madeIn(&x)
 			r, ended := s.ended[number]
 			if final != ended || profit != money[number] || final && (x.Status != r.Status || x.Winner != r.Winner) {
 				t.Fatalf("account %d made %d in round %d, final %t: %+v; its ledger says %d, the round is %+v", u, profit, number, final, x, money[number], r)
@@ -197,7 +200,7 @@ func (s *everyRow) compare(t *testing.T, w *view.View, caps view.RetentionCaps) 
 		}
 	}
 	for u, rounds := range s.rounds {
-		kept := 0
+		kept, final := 0, 0
 		for number, x := range w.AccountRounds(u, 0) {
 			was := rounds[number]
 			if !was.Status.Final() {
@@ -208,9 +211,42 @@ func (s *everyRow) compare(t *testing.T, w *view.View, caps view.RetentionCaps) 
 			}
 			kept++
 		}
-		if kept < min(len(rounds), caps.AccountRounds) {
-			t.Fatalf("account %d: %d of %d rounds are kept", u, kept, len(rounds))
+		for _, x := range rounds {
+			if x.Status.Final() {
+				final++
+			}
+		}
+		if open := len(rounds) - final; kept != open+min(final, caps.AccountRounds) {
+			t.Fatalf("account %d: %d rounds are kept, of %d final and %d other ones", u, kept, final, open)
 		}
 	}
 	return results
+}
+
+// madeIn returns what an account has made in a round so far, or with a final round its profit.
+func madeIn(x *view.AccountRound) (made core.Pips, final bool) {
+	if made, final = x.Profit(); !final {
+		made = x.Received + core.Payout*core.Pips(x.Redeemed) - x.Paid - x.Fees
+	}
+	return made, final
+}
+
+// compareSums compares the performance of each account with the sums of its ledger and of the
+// results of its rounds.
+func (s *everyRow) compareSums(t *testing.T, v *venue.Venue) {
+	for x := range v.Users() {
+		sums, made := map[view.LedgerKind]core.Pips{}, core.Pips(0)
+		for _, r := range s.ledger[x.ID] {
+			sums[r.Kind] += r.Amount
+		}
+		for _, r := range s.rounds[x.ID] {
+			m, _ := madeIn(&r)
+			made += m
+		}
+		p := v.Performance(x.ID)
+		if made != p.Realized-p.Cost || sums[view.LedgerFee] != -p.Fees || sums[view.LedgerRebate]+sums[view.LedgerReferral] != p.Rebates ||
+			sums[view.LedgerDeposit]+sums[view.LedgerWithdrawal]+sums[view.LedgerWithdrawalReturned] != p.DepositsNet || sums[view.LedgerTransfer] != p.TransfersNet {
+			t.Errorf("account %d: its rounds add up to %d and its ledger to %v, the venue has %+v", x.ID, made, sums, p)
+		}
+	}
 }
