@@ -16,6 +16,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/history"
+	"duplex/core/journal"
 )
 
 // waitForStop waits until the mirror has stopped, and checks why.

@@ -57,11 +57,7 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 	if err != nil {
 		return err
 	}
-	m.mu.Lock()
-	if m.build != c.build {
-		m.build, m.at = c.build, cursor{} // the position is that of the database before
-	}
-	m.mu.Unlock()
+	m.opened(&c)
 	r, err := m.replicaAt(ctx, l, &c)
 	if err != nil {
 		return err
@@ -74,6 +70,7 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 			return err
 		}
 		c.found = true
+		m.opened(&c)
 	}
 	if err := s.sync(ctx); err != nil { // the process before may have ended without one
 		return err
@@ -84,6 +81,16 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 	m.hasSnapshot(m.newestSnapshot(c.Number))
 	p := &projector{m: m, store: s, replica: r, at: c, written: r.At.Number, synced: c.Number, syncedAt: time.Now()}
 	return p.run(ctx, l)
+}
+
+// opened records the build of the database. The position is that of the one before, unless it is the same.
+func (m *Mirror) opened(c *cursor) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !c.found || c.build != m.build {
+		m.at = cursor{}
+	}
+	m.build = c.build
 }
 
 // snapshotDir is the folder of the projector's snapshots.

@@ -179,18 +179,20 @@ func TestLeaderDelivers(t *testing.T) {
 			}
 		}
 	}
-	ask := func(cmd core.Command) {
+	ask := func(cmd core.Command) engine.Receipt {
 		t.Helper()
-		if r, err := e.Submit(t.Context(), cmd); err != nil || r.Reject != core.OK {
+		r, err := e.Submit(t.Context(), cmd)
+		if err != nil || r.Reject != core.OK {
 			t.Fatal(r, err)
 		}
+		return r
 	}
 	ask(&core.ActivateRules{Revision: core.RevisionNewest})
 	ask(&core.CreateUser{Name: "user"})
 	ask(&core.Deposit{User: 1, DepositID: "d", Amount: 10})
-	ask(&core.RequestWithdrawal{User: 1, ClientID: "w", Amount: 4, Destination: "bank"})
+	requested := ask(&core.RequestWithdrawal{User: 1, ClientID: "w", Amount: 4, Destination: "bank"})
 	next("a", TypeDeposit, TypeRequested)
-	ask(&core.DecideWithdrawal{Withdrawal: 4, Complete: true})
+	ask(&core.DecideWithdrawal{Withdrawal: requested.Events[0].(*core.WithdrawalChanged).Withdrawal.ID, Complete: true})
 	next("a", TypeApproved)
 	lead("b")
 	next("b", TypeDeposit, TypeApproved)

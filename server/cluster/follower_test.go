@@ -3,13 +3,13 @@ package cluster
 import (
 	"bytes"
 	"context"
-
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"math"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
