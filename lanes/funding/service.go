@@ -32,7 +32,6 @@ const (
 	callTimeout    = 10 * time.Second // of one request to the service
 	minRetryWait   = time.Second
 	maxRetryWait   = time.Minute
-	leadCheck      = time.Second // between two calls of Leads
 	maxQueued      = 1000
 	maxAnswerBytes = 64 << 10
 )
@@ -189,7 +188,7 @@ func (s *Service) follow(ctx context.Context, follower *engine.Follower) {
 
 // deliver delivers events until ctx ends, while this node leads.
 func (s *Service) deliver(ctx context.Context) {
-	tick := time.NewTicker(leadCheck)
+	tick := time.NewTicker(time.Second) // nothing signals that another node leads
 	defer tick.Stop()
 	led := s.Leads()
 	for {
