@@ -107,23 +107,6 @@ func TestFlagsChangeNoRulesOfAJournal(t *testing.T) {
 	}
 }
 
-// TestInitAfterADetach checks that the data of a member that became a single machine can begin a cluster again,
-// although the proposals of the node that it was are in the journal.
-func TestInitAfterADetach(t *testing.T) {
-	dir := t.TempDir()
-	o := oneMember(t, dir)
-	openAndClose(t, o)
-	for range 2 {
-		if _, err := cluster.Detach(t.Context(), dir); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := cluster.Init(dir, "a"); err != nil {
-			t.Fatal(err)
-		}
-		openAndClose(t, o)
-	}
-}
-
 // TestMembersShareSettings checks that a member does not start if a setting that all members must have
 // alike, or its list of the members, differs from the cluster's.
 func TestMembersShareSettings(t *testing.T) {

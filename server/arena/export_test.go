@@ -173,7 +173,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	unwritten := errors.New("the disk is full")
-	if err := Serve(ctx, c, 1, Options{}, func(schemas.DevFile) error { return unwritten }); err != unwritten {
+	if err := Serve(ctx, c, 1, Options{}, func(schemas.DevFile) error { return unwritten }); !errors.Is(err, unwritten) {
 		t.Errorf("without its keys it ends with %v", err)
 	}
 	files, ended := make(chan schemas.DevFile, 1), make(chan error, 1)

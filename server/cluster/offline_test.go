@@ -1,12 +1,14 @@
 package cluster
 
 import (
+	"errors"
 	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/journal"
 )
@@ -91,6 +93,34 @@ func TestRecoverOfADamagedDatabase(t *testing.T) {
 		})
 	}
 	t.Logf("%d databases were not readable", unreadable)
+}
+
+// TestInitCountsNodes checks that the nodes of a cluster that begins with the data of a former member get numbers
+// that no node had which has written to the journal: in those the proposals of their lives are used.
+func TestInitCountsNodes(t *testing.T) {
+	dir := t.TempDir()
+	l, err := journal.Open(filepath.Join(dir, "journal"), journal.Options{Archive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := journal.AppendCommand(nil, &core.CreateUser{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []uint32{2, 7, 3} {
+		if err := l.Append(l.Last().Next(journal.Group{Node: node, Proposal: 1<<32 + 1, Body: body})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(l.Sync(), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Init(dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := readIdentity(dir); err != nil || id.Node != 8 {
+		t.Errorf("%+v: %v", id, err)
+	}
 }
 
 // TestDetachIsRepeated checks that a detach which a crash has interrupted is finished by the next one,
