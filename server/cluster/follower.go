@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,9 @@ type Follower struct {
 	known    atomic.Uint64          // number of the newest group that this node knows of
 	attempts atomic.Uint64          // streams that were begun
 	rejected atomic.Uint64          // streams with another chain
+
+	adopting sync.Mutex
+	adopted  string // fingerprint of the master key, in place of that of identity; "" if it is the same
 }
 
 var _ node = (*Follower)(nil)
@@ -301,18 +305,20 @@ func (f *Follower) bootstrap(ctx context.Context, from string, s *Status, again 
 	return err
 }
 
-// adoptMasterKey stores the fingerprint of the cluster's master key, which can be replaced. It is one of
-// this node's.
+// adoptMasterKey stores the fingerprint of the cluster's master key, which can be replaced while this node
+// runs. It is one of this node's.
 func (f *Follower) adoptMasterKey(s *Status) error {
-	if f.identity.MasterKey == s.MasterKey {
+	f.adopting.Lock()
+	defer f.adopting.Unlock()
+	id := *f.identity
+	if cmp.Or(f.adopted, id.MasterKey) == s.MasterKey {
 		return nil
 	}
-	id := *f.identity
 	id.MasterKey = s.MasterKey
 	if err := id.write(f.opt.Dir); err != nil {
 		return err
 	}
-	f.identity = &id
+	f.adopted = s.MasterKey
 	return nil
 }
 

@@ -143,6 +143,9 @@ func (s *stream) ask(ctx context.Context) error {
 	if err := s.f.checkCluster(&status); err != nil {
 		return err
 	}
+	if err := s.f.adoptMasterKey(&status); err != nil {
+		return err
+	}
 	s.asked.Store(&asked{status.Clock, at})
 	s.f.source.Store(&status)
 	return nil

@@ -446,16 +446,19 @@ func TestFollowerOfAnotherVenue(t *testing.T) {
 		s.status = was
 	}
 	next := bytes.Repeat([]byte{1}, 32)
-	s.status.MasterKey = fingerprint(next, venueA)
-	for _, keys := range [][][]byte{{next, masterKey}, {next}} { // after a rotation the old one is not needed
-		o, _ := options(dir, s.address)
-		o.MasterKeys = keys
-		f, err := OpenFollower(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
-	}
+	later := s.copyOf()
+	later.status.MasterKey = fingerprint(next, venueA)
+	o, log := options(dir, s.address, later.address)
+	o.MasterKeys = [][]byte{next, masterKey}
+	f = openFollowerWith(t, o, log)
+	s.stop() // the cluster replaces its master key while the follower runs
+	await(t, "the follower stores the new one", func() bool {
+		id, err := readIdentity(dir)
+		return err == nil && id.MasterKey == later.status.MasterKey
+	})
+	f.close()
+	o.MasterKeys = o.MasterKeys[:1] // the old one is not needed
+	openFollowerWith(t, o, log).close()
 	member := t.TempDir()
 	if err := (&identity{Format: configFormat, Name: "a", Node: 1}).write(member); err != nil {
 		t.Fatal(err)
