@@ -69,18 +69,6 @@ class Environment(unittest.TestCase):
         self.assertNotEqual(total, 0)
         self.assertAlmostEqual(total, info["equity"] - first)
 
-    def test_a_seat_that_starts_again_trades(self):
-        env = DuplexEnv(rounds=2)
-        self.addCleanup(env.close)
-        env.reset(seed=4)
-        for _ in range(5):
-            env.step(HOLD)
-        again = duplex_env.Seat(env.seat.connection)
-        again.look()
-        for seat in (env.seat, again):
-            seat.act(BUY_YES)
-        self.assertEqual(len(again.connection.call("GET", "/v1/portfolio/orders")["orders"]), 2)
-
     def test_vectorized(self):
         def play():
             env = VectorEnv(2, rounds=2)

@@ -84,8 +84,7 @@ class Connection:
 
     def call(self, method, target, body=None):
         """Sends a request. It is sent again, the same, if its answer is lost, or if the venue is busy or
-        closes: an order has its client_order_id, so it cannot be placed twice. Returns None for an order
-        whose answer was lost."""
+        closes: an order has its client_order_id, so it cannot be placed twice."""
         for n in itertools.count(1):
             try:
                 return self.once(method, target, body)
@@ -94,8 +93,6 @@ class Connection:
                 if n >= self.tries:
                     raise
             except VenueError as e:
-                if n > 1 and e.code == "duplicate_client_order_id":
-                    return None
                 if e.status not in (429, 500, 503) or n >= self.tries:
                     raise
             time.sleep(0.1 * n)
@@ -179,7 +176,7 @@ class Seat:
 
     def __init__(self, connection, qty=5, category=1, step_ms=1000):
         self.connection, self.qty, self.category, self.step_ms = connection, qty, category, step_ms
-        self.next_id, self.final, self.fund = int(connection.call("GET", "/v1/time")["server_time"]), set(), None  # above the ids of an earlier seat
+        self.next_id, self.final, self.fund = 1, set(), None
         self.prices, self.variance = [], 1e-8
 
     def advance(self, ms):
@@ -200,7 +197,11 @@ class Seat:
             return
         order = {"client_order_id": str(self.next_id), "market_id": live["market_id"], "generation": live["generation"], "side": "buy" if buys else "sell", "outcome": outcome, "tick": yes if outcome == "yes" else 10_000 - yes, "qty": qty, "tif": "ioc"}
         self.next_id += 1
-        self.connection.call("POST", "/v1/portfolio/orders", order)
+        try:
+            self.connection.call("POST", "/v1/portfolio/orders", order)
+        except VenueError as e:
+            if e.code != "duplicate_client_order_id":  # that is an order whose answer was lost
+                raise
 
     def forecast(self, p):
         """Submits a probability of YES, from 0 to 1, for the score of the live round."""
