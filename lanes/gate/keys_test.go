@@ -3,13 +3,10 @@ package gate_test
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"duplex/core"
-	"duplex/core/engine"
-	"duplex/core/journal"
 	"duplex/lanes/gate"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
@@ -32,33 +29,12 @@ func TestRevokedKeyIsForgotten(t *testing.T) {
 	}
 }
 
-// heldLog is a log that holds the first group after hold is set: it closes held, and waits for let.
-type heldLog struct {
-	engine.Log
-	hold      atomic.Bool
-	held, let chan struct{}
-}
-
-func (l *heldLog) Propose(ctx context.Context, g journal.Group) error {
-	if l.hold.CompareAndSwap(true, false) {
-		close(l.held)
-		<-l.let
-	}
-	return l.Log.Propose(ctx, g)
-}
-
 // TestKeyCreatedDuringARotation checks that the new master key decrypts the secret of a key whose
 // creation was under way when a rotation began.
 func TestKeyCreatedDuringARotation(t *testing.T) {
-	l := &heldLog{held: make(chan struct{}), let: make(chan struct{})}
-	h := lanetest.New(t, func(o *engine.Options) {
-		o.OpenLog = func(j journal.Options) (_ engine.Log, err error) {
-			l.Log, err = journal.Open(o.Dir, j)
-			return l, err
-		}
-	})
+	h, l := lanetest.NewHeld(t)
 	h.FreezeClock()
-	l.hold.Store(true)
+	l.Hold.Store(true)
 	created, rotated := make(chan error, 1), make(chan error, 1)
 	var id string
 	go func() {
@@ -66,7 +42,7 @@ func TestKeyCreatedDuringARotation(t *testing.T) {
 		id = k.APIKey
 		created <- err
 	}()
-	<-l.held
+	<-l.Took
 	next := append(make([]byte, 31), 1)
 	go func() {
 		err := h.Gate.AddMasterKey(next)
@@ -81,7 +57,7 @@ func TestKeyCreatedDuringARotation(t *testing.T) {
 		rotated <- err
 	case <-time.After(50 * time.Millisecond): // nothing signals that it waits
 	}
-	close(l.let)
+	l.Let <- struct{}{}
 	for _, done := range []chan error{created, rotated} {
 		if err := <-done; err != nil {
 			t.Fatal(err)

@@ -1,45 +1,19 @@
 package rest
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"duplex/core"
-	"duplex/core/engine"
-	"duplex/core/journal"
 	"duplex/lanes/lanetest"
 )
 
-// blockedLog is a log whose next Propose blocks once hold is set: it sends on took, then
-// waits for let.
-type blockedLog struct {
-	engine.Log
-	hold      atomic.Bool
-	took, let chan struct{}
-}
-
-func (h *blockedLog) Propose(ctx context.Context, g journal.Group) error {
-	if h.hold.CompareAndSwap(true, false) {
-		h.took <- struct{}{}
-		<-h.let
-	}
-	return h.Log.Propose(ctx, g)
-}
-
-// newBlockedServer serves a venue on a blockedLog. No timer fires.
-func newBlockedServer(t *testing.T) (*lanetest.Server, *blockedLog) {
-	l := &blockedLog{took: make(chan struct{}), let: make(chan struct{})}
-	h := lanetest.New(t, func(o *engine.Options) {
-		o.OpenLog = func(j journal.Options) (_ engine.Log, err error) {
-			l.Log, err = journal.Open(o.Dir, j)
-			return l, err
-		}
-	})
+// newHeldServer serves a venue on a log that can be held. No timer fires.
+func newHeldServer(t *testing.T) (*lanetest.Server, *lanetest.HeldLog) {
+	h, l := lanetest.NewHeld(t)
 	Mount(h.Routes, h.Gate, "test")
 	h.Serve()
 	h.FreezeClock()
@@ -48,25 +22,25 @@ func newBlockedServer(t *testing.T) (*lanetest.Server, *blockedLog) {
 
 // inOneGroup sequences requests in one group, in order: the group fills while the log blocks
 // the one before it.
-func inOneGroup(h *lanetest.Server, l *blockedLog, requests ...func()) {
+func inOneGroup(h *lanetest.Server, l *lanetest.HeldLog, requests ...func()) {
 	var all sync.WaitGroup
-	l.hold.Store(true)
+	l.Hold.Store(true)
 	all.Go(func() { h.Submit(&core.SetSession{Feed: core.BTC, Open: true}) })
-	<-l.took
+	<-l.Took
 	for i, f := range requests {
 		all.Go(f)
 		for h.Engine.QueueDepth() <= i {
 			time.Sleep(time.Millisecond) // nothing signals that the request is in the queue
 		}
 	}
-	l.let <- struct{}{}
+	l.Let <- struct{}{}
 	all.Wait()
 }
 
 // TestDecreaseResponseIsAsOfItsSeq checks that the response to a decrease shows the order as
 // of the decrease, even if a later command of the same group changed the order.
 func TestDecreaseResponseIsAsOfItsSeq(t *testing.T) {
-	h, l := newBlockedServer(t)
+	h, l := newHeldServer(t)
 	alice := h.NewKey(1, allScopes)
 	decrease := func(id string, to int) (answer string) {
 		inOneGroup(h, l, func() {
@@ -101,7 +75,7 @@ func TestDecreaseResponseIsAsOfItsSeq(t *testing.T) {
 // TestCancelByClientOrderIDOfAQueuedOrder checks that a cancel by client_order_id finds an order whose
 // placement was queued, but not applied, when the cancel arrived.
 func TestCancelByClientOrderIDOfAQueuedOrder(t *testing.T) {
-	h, l := newBlockedServer(t)
+	h, l := newHeldServer(t)
 	alice := h.NewKey(1, allScopes)
 	var placed, canceled string
 	inOneGroup(h, l, func() {
@@ -120,7 +94,7 @@ func TestCancelByClientOrderIDOfAQueuedOrder(t *testing.T) {
 // TestReplaceOfAQueuedOrder checks that a replace finds an order whose placement comes before it and was
 // not applied when it arrived, as on a member of several that did not take the placement.
 func TestReplaceOfAQueuedOrder(t *testing.T) {
-	h, l := newBlockedServer(t)
+	h, l := newHeldServer(t)
 	alice := h.NewKey(1, allScopes)
 	var placed, replaced string
 	id := fmt.Sprint(h.Engine.Seq() + 2) // after the blocking command

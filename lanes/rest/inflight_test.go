@@ -12,10 +12,10 @@ import (
 // TestInFlight checks that placements beyond the bound are shed at once, that cancels pass,
 // and that a response frees its slot (docs/rules/limits.md#placements-in-hand).
 func TestInFlight(t *testing.T) {
-	h, l := newBlockedServer(t)
+	h, l := newHeldServer(t)
 	alice, bob := h.NewKey(1, readTrade), h.NewKey(2, readTrade)
 	h.Gate.InFlight = 1
-	l.hold.Store(true)
+	l.Hold.Store(true)
 	order := func(id int) string {
 		return fmt.Sprintf(`{"client_order_id":"%d","market_id":3,"side":"buy","outcome":"yes","tick":100,"qty":1,"tif":"gtc"}`, id)
 	}
@@ -26,7 +26,7 @@ func TestInFlight(t *testing.T) {
 	}
 	go send(alice, "POST", "/v1/portfolio/orders", order(1))
 	select {
-	case <-l.took:
+	case <-l.Took:
 	case a := <-answers:
 		t.Fatalf("the first request was not blocked: %s", a)
 	}
@@ -40,7 +40,7 @@ func TestInFlight(t *testing.T) {
 		}
 	}
 	go send(bob, "DELETE", "/v1/portfolio/orders/7", "")
-	l.let <- struct{}{}
+	l.Let <- struct{}{}
 	for range 2 {
 		if a := <-answers; !strings.HasPrefix(a, "201 ") && !strings.Contains(a, "unknown_order") {
 			t.Errorf("response %s", a)
@@ -57,12 +57,12 @@ func TestInFlight(t *testing.T) {
 // TestInFlightOfAFamily checks that an owner and its agents share a quarter of the bound, so that
 // no owner gets more of it by having agents.
 func TestInFlightOfAFamily(t *testing.T) {
-	h, l := newBlockedServer(t)
+	h, l := newHeldServer(t)
 	h.Submit(&core.CreateAgent{Owner: 1, Name: "scout", Fund: 1_000_000})
 	h.Submit(&core.CreateAgent{Owner: 1, Name: "other", Fund: 1_000_000})
 	first, second, bob := h.NewKey(3, readTrade), h.NewKey(4, readTrade), h.NewKey(2, readTrade)
 	h.Gate.InFlight = 2
-	l.hold.Store(true)
+	l.Hold.Store(true)
 	const order = `{"client_order_id":"1","market_id":3,"side":"buy","outcome":"yes","tick":100,"qty":1}`
 	answers := make(chan int, 2)
 	send := func(k lanetest.Key) {
@@ -70,13 +70,13 @@ func TestInFlightOfAFamily(t *testing.T) {
 		answers <- status
 	}
 	go send(first)
-	<-l.took
+	<-l.Took
 	if status, text := h.Call(second, "POST", "/v1/portfolio/orders", order); status != 503 || !strings.Contains(text, `"shed"`) {
 		t.Errorf("a second order of the family: %d %s", status, text)
 	}
 	go send(bob)
-	l.hold.Store(false)
-	l.let <- struct{}{}
+	l.Hold.Store(false)
+	l.Let <- struct{}{}
 	for range 2 {
 		if status := <-answers; status != 201 {
 			t.Errorf("status %d", status)
