@@ -22,7 +22,7 @@ interface Act {
 const SHOWN_MS = { plain: 5000, good: 5000, bad: 9000 }
 const ACT_MS = 10_000
 const AT_ONCE = 4
-const PATIENCE_MS = 3000 // for the table of errors
+const TIMEOUT_MS = 3000 // for the table of errors
 
 // Meaning is an entry of the portal's table of errors.
 interface Meaning {
@@ -69,7 +69,7 @@ class Notices {
   // #meanings is empty if the table cannot be read; the notice then shows only the code, and the next
   // one reads again.
   async #meanings(): Promise<Meaning[]> {
-    this.#table ??= fetch('/errors.json', { signal: AbortSignal.timeout(PATIENCE_MS) }).then(async (r) => ((await r.json()) as { errors: Meaning[] }).errors)
+    this.#table ??= fetch('/errors.json', { signal: AbortSignal.timeout(TIMEOUT_MS) }).then(async (r) => ((await r.json()) as { errors: Meaning[] }).errors)
     try {
       return await this.#table
     } catch {

@@ -1,6 +1,6 @@
 import { lost, VenueError } from '../venue/rest.ts'
 
-const PATIENCE_MS = 12_000 // without an answer a request counts as lost
+const TIMEOUT_MS = 12_000 // without an answer a request counts as lost
 
 // Api calls the operator's listener with the token of one operator. The token is nowhere but in
 // this object: a reload of the page forgets it.
@@ -20,7 +20,7 @@ export class Api {
     const headers: Record<string, string> = { Authorization: `Bearer ${this.#token}` }
     if (body !== undefined) headers['Content-Type'] = 'application/json'
     const answer = await fetch(path, {
-      method, headers, body: body === undefined ? null : JSON.stringify(body), cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal: AbortSignal.timeout(PATIENCE_MS),
+      method, headers, body: body === undefined ? null : JSON.stringify(body), cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal: AbortSignal.timeout(TIMEOUT_MS),
     }).catch(lost)
     const said: unknown = await answer.json().catch(lost)
     if (answer.ok) return said as T

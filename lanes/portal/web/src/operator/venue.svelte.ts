@@ -3,7 +3,7 @@ import { Api } from './api.ts'
 import type { Approval, Feed, Health, Me, Round, Withdrawal } from './wire.ts'
 
 const EVERY_MS = 2000
-const PATIENCE_MS = 5000 // for an answer of /livez
+const TIMEOUT_MS = 5000 // for an answer of /livez
 
 export type Page = 'overview' | 'withdrawals' | 'accounts' | 'approvals' | 'audit' | 'operators'
 export const PAGES: readonly Page[] = ['overview', 'withdrawals', 'accounts', 'approvals', 'audit', 'operators']
@@ -61,7 +61,7 @@ class Venue {
   // only if the venue has stopped.
   async readHealth(): Promise<void> {
     try {
-      const r = await fetch('/livez', { cache: 'no-store', credentials: 'omit', signal: AbortSignal.timeout(PATIENCE_MS) })
+      const r = await fetch('/livez', { cache: 'no-store', credentials: 'omit', signal: AbortSignal.timeout(TIMEOUT_MS) })
       this.health = (await r.json()) as Health
       this.lost = false
     } catch {

@@ -1,8 +1,6 @@
 import { type Purse, SHOWN } from './purse.ts'
-import { lost, VenueError } from './rest.ts'
+import { lost, TIMEOUT_MS, VenueError } from './rest.ts'
 import type { Activity, Agent, AgentMandate, Balance, Deposit, Key, Mandate, NewKey, NewWithdrawal, U64, Withdrawal } from './wire.ts'
-
-const PATIENCE_MS = 8000 // without an answer a request counts as lost
 
 // Owner calls the portal's routes about agents, keys and money with the account token of their owner.
 // No API key reaches these routes.
@@ -91,7 +89,7 @@ export class Owner implements Purse {
   async #call<T>(method: string, path: string, body?: unknown): Promise<T> {
     const headers: Record<string, string> = { Authorization: `Bearer ${this.#token}` }
     if (body !== undefined) headers['Content-Type'] = 'application/json'
-    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
     const answer = await fetch(path, { method, headers, body: body === undefined ? null : JSON.stringify(body), cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal }).catch(lost)
     const said: unknown = await answer.json().catch(lost)
     if (answer.ok) return said as T

@@ -21,7 +21,7 @@ interface ToolResult {
   result: { isError?: boolean; structuredContent: { error?: { code: string } } }
 }
 
-const PATIENCE_MS = 8000 // without an answer a request counts as lost
+export const TIMEOUT_MS = 8000 // without an answer a request counts as lost
 const REVISION = '2025-11-25' // of the agent lane
 
 // lost throws what ended a request. An answer that is not there in time, or only in part, or that is not
@@ -88,7 +88,7 @@ export class Rest {
     if (body) headers['Content-Type'] = 'application/json'
     if (target === '/v1/mcp') headers['MCP-Protocol-Version'] = REVISION
     this.#meters[bucketOf(method, target)].spend(1, performance.now())
-    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
     return fetch(this.base + target, { method, headers, body: body || null, cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal }).catch(lost)
   }
 
