@@ -17,7 +17,7 @@ type Reader struct {
 }
 
 // NewReader returns a reader of the log in dir as it is now. Errors: ErrNoLog, or a *Damage of the
-// last segment.
+// last segment, up to which the reader can be used.
 func NewReader(dir string) (*Reader, error) {
 	r := &Reader{dir: dir}
 	return r, r.Refresh()
@@ -35,17 +35,15 @@ func (r *Reader) Refresh() error {
 	r.segs = segs
 	for i := len(segs) - 1; i >= 0; i-- { // a segment may have no group yet
 		found := false
-		if err := readAll(&scanner{segs: segs[i:]}, func(g Group) bool {
+		err = readAll(&scanner{segs: segs[i:]}, func(g Group) bool {
 			r.last, found = g.After(), true
 			return true
-		}); err != nil {
-			return err
-		}
+		})
 		if found {
 			break
 		}
 	}
-	return nil
+	return err
 }
 
 // readAll calls f for each group of a scanner until f returns false or the log ends.

@@ -109,6 +109,7 @@ type Recovered struct {
 	From        string  // the folder whose etcd had the groups after Archive; "" if there were none
 	Unconfirmed uint64  // at most so many of them were not confirmed by a majority, as far as the folder knows
 	Unusable    []error // why etcd's data of a folder could not be read
+	Damaged     []error // where the archive of another folder is damaged; what comes before is in the log
 }
 
 // Recover makes dir, the data of a member that is stopped, the beginning of a new cluster. also are
@@ -247,7 +248,10 @@ func (o *offline) complete(ctx context.Context, all []*offline) (r Recovered, er
 		if other == o {
 			continue
 		}
-		if err := appendFrom(ctx, archive, other); err != nil {
+		damage := (*journal.Damage)(nil)
+		if err := appendFrom(ctx, archive, other); errors.As(err, &damage) {
+			r.Damaged = append(r.Damaged, err)
+		} else if err != nil {
 			return r, err
 		}
 	}
@@ -286,25 +290,25 @@ func (o *offline) complete(ctx context.Context, all []*offline) (r Recovered, er
 	return r, archive.Sync()
 }
 
-// appendFrom appends what the archive of another member has and this one lacks.
+// appendFrom appends what the archive of another member has and this one lacks. Errors: a *journal.Damage, if only
+// what comes before it is appended: the unsynced end of an archive may be damaged after a loss of power.
 func appendFrom(ctx context.Context, archive *journal.File, other *offline) error {
-	reader, err := journal.NewReader(other.journal)
-	if errors.Is(err, journal.ErrNoLog) {
+	reader, damage := journal.NewReader(other.journal)
+	if errors.Is(damage, journal.ErrNoLog) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", other.dir, err)
-	}
-	if reader.Last().Number <= archive.Head() {
-		return nil
-	}
-	for g, err := range reader.Tail(ctx, archive.Last()) {
-		if err == nil {
-			err = archive.Append(g)
+	if reader.Last().Number > archive.Head() {
+		for g, err := range reader.Tail(ctx, archive.Last()) {
+			if err == nil {
+				err = archive.Append(g)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", other.dir, err)
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", other.dir, err)
-		}
+	}
+	if damage != nil {
+		return fmt.Errorf("%s: %w", other.dir, damage)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"math/rand/v2"
@@ -164,5 +165,61 @@ func TestDetachIsRepeated(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "etcd")); !os.IsNotExist(err) {
 		t.Error("etcd's data are left: ", err)
+	}
+}
+
+// TestRecoverOfADamagedArchive checks that recover takes from the archive of another member what comes before a
+// damage, and names the damage.
+func TestRecoverOfADamagedArchive(t *testing.T) {
+	const groups = 100
+	memberWith := func(n int) *offline {
+		t.Helper()
+		dir := t.TempDir()
+		o := &offline{dir: dir, journal: filepath.Join(dir, "journal"), identity: &identity{}}
+		l, err := o.openArchive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			if err := l.Append(l.Last().Next(journal.Group{Node: 1, Proposal: uint64(1<<32 + i), Body: bytes.Repeat([]byte{byte(i)}, 10_000)})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(l.Sync(), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	other := memberWith(groups)
+	segments, err := filepath.Glob(filepath.Join(other.journal, "log", "*.wal"))
+	if err != nil || len(segments) < 3 {
+		t.Fatal(segments, err)
+	}
+	last := uint64(10)
+	for i, path := range segments {
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []int{100, len(bytes.TrimRight(whole, "\x00")) / 2} { // before its first group, and between two
+			b := bytes.Clone(whole)
+			b[at] ^= 1
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o := memberWith(10)
+			r, err := o.complete(t.Context(), []*offline{o, other})
+			if err != nil || len(r.Damaged) != 1 || r.Number < last || r.Number >= groups {
+				t.Errorf("segment %d of %d, byte %d: %+v: %v; want groups after %d", i+1, len(segments), at, r, err, last)
+			}
+			last = r.Number
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := memberWith(10)
+	if r, err := o.complete(t.Context(), []*offline{o, other}); err != nil || len(r.Damaged) != 0 || r.Number != groups {
+		t.Errorf("%+v: %v", r, err)
 	}
 }

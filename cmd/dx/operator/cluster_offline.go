@@ -74,7 +74,7 @@ func (c *clusterRecover) Run(ctx context.Context, out io.Writer) error {
 }
 
 func printRecovered(out io.Writer, r *cluster.Recovered) {
-	for _, err := range r.Unusable {
+	for _, err := range slices.Concat(r.Damaged, r.Unusable) {
 		fmt.Fprintf(out, "not readable: %v\n", err)
 	}
 	fmt.Fprintf(out, "whole: groups up to %d, up to seq %d, state hash %x\n", r.Number, r.Proof.Seq, r.Proof.Hash)
