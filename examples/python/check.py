@@ -62,6 +62,8 @@ def repeats():
     for answers, expected in (
         ((None, duplicate, {"orders": [row]}), row),
         ((None, duplicate, {"orders": [{**row, "order_id": None, "reason": "insufficient_balance"}]}), "insufficient_balance"),
+        ((None, duplicate, "unauthorized", duplicate, None), "lost"),  # the look-ups failed
+        ((None, duplicate, None, duplicate, {"orders": [row]}), row),
         ((None, "market_paused"), "market_paused"),
         ((None, "unauthorized"), "lost"),
         ((None, "shed", "rate_limited"), "lost"),

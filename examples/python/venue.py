@@ -70,8 +70,12 @@ class Venue:
                 return self.call("POST", "/v1/portfolio/orders", order)
             except VenueError as e:
                 if lost and e.code == "duplicate_client_order_id":
-                    return self.placed(order["client_order_id"])
-                if e.code == "sequencing_timeout":
+                    try:
+                        return self.placed(order["client_order_id"])
+                    except (VenueError, OSError) as looked:
+                        if isinstance(looked, VenueError) and looked.origin == "core":
+                            raise  # the order was rejected
+                elif e.code == "sequencing_timeout":
                     lost = lost or e
                 elif not left or e.code not in ("rate_limited", "shed"):
                     # Only the core knows what an attempt without an outcome did.
