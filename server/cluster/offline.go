@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
@@ -27,7 +30,8 @@ import (
 )
 
 // Changes of the data of a node that is stopped. Each of them verifies the journal as dx verify does
-// before it decides anything, and may be repeated after a crash.
+// before it changes what the node is, and may be repeated after a crash. Detach and Recover append to
+// the journal before that.
 //
 //	Init      a single machine's data becomes that of the first member
 //	Detach    a member's data becomes that of a single machine
@@ -36,6 +40,9 @@ import (
 
 // ErrNotMember means that a data folder is not that of a member.
 var ErrNotMember = errors.New("not the data of a member of a cluster")
+
+// errNotCopied means that etcd's data may be whole, but that there is no room for a copy or no right to make one.
+var errNotCopied = errors.New("etcd's data cannot be copied")
 
 // MemberOf returns the name of the member whose data a folder is, "" if it is that of a single machine
 // or of none.
@@ -109,12 +116,14 @@ type Recovered struct {
 	From        string  // the folder whose etcd had the groups after Archive; "" if there were none
 	Unconfirmed uint64  // at most so many of them were not confirmed by a majority, as far as the folder knows
 	Unusable    []error // why etcd's data of a folder could not be read
+	Kept        string  // where etcd's data of the folder are kept, if some data are Unusable; "" if there were none
 	Damaged     []error // where the archive of another folder is damaged; what comes before is in the log
 }
 
 // Recover makes dir, the data of a member that is stopped, the beginning of a new cluster. also are
 // data folders of other members of the same cluster. The new log continues the longest of their
-// archives with what etcd has beyond it. Errors: ErrNotMember, and those of Init.
+// archives with what etcd has beyond it. If some of what etcd has cannot be read, etcd's folder of
+// dir is kept under the name etcd.unread. Errors: ErrNotMember, that of ctx, and those of Init.
 func Recover(ctx context.Context, dir string, also []string) (r Recovered, err error) {
 	var all []*offline
 	defer func() {
@@ -139,7 +148,17 @@ func Recover(ctx context.Context, dir string, also []string) (r Recovered, err e
 		return r, err
 	}
 	r.Proof, err = all[0].end(func(at journal.Position, p *engine.Proof) error {
-		if err := os.RemoveAll(filepath.Join(dir, "etcd")); err != nil {
+		etcd := filepath.Join(dir, "etcd")
+		if len(r.Unusable) > 0 { // they may have what no archive has
+			r.Kept = etcd + ".unread"
+			err = os.Rename(etcd, r.Kept)
+		} else {
+			err = os.RemoveAll(etcd)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			r.Kept, err = "", nil
+		}
+		if err != nil {
 			return err
 		}
 		return all[0].begin(all[0].identity.Name, at, p)
@@ -259,6 +278,9 @@ func (o *offline) complete(ctx context.Context, all []*offline) (r Recovered, er
 	var logs []*etcdCopy
 	for _, from := range all {
 		l, err := copyEtcd(from)
+		if errors.Is(err, errNotCopied) {
+			return r, err
+		}
 		if err != nil {
 			r.Unusable = append(r.Unusable, fmt.Errorf("etcd's data in %s: %w", from.dir, err))
 			continue
@@ -283,6 +305,9 @@ func (o *offline) complete(ctx context.Context, all []*offline) (r Recovered, er
 			break
 		}
 	}
+	if err := ctx.Err(); err != nil { // then what is missing may be whole
+		return r, err
+	}
 	r.Number = archive.Head()
 	for _, other := range all {
 		o.nextNode = max(o.nextNode, other.identity.Node+1) // in case that etcd's count is lost
@@ -290,25 +315,32 @@ func (o *offline) complete(ctx context.Context, all []*offline) (r Recovered, er
 	return r, archive.Sync()
 }
 
-// appendFrom appends what the archive of another member has and this one lacks. Errors: a *journal.Damage, if only
-// what comes before it is appended: the unsynced end of an archive may be damaged after a loss of power.
+// appendFrom appends what the archive of another member has and this one lacks. Errors: a *journal.Damage, if the
+// archive has not all that its mark says; what comes before the damage is appended.
 func appendFrom(ctx context.Context, archive *journal.File, other *offline) error {
-	reader, damage := journal.NewReader(other.journal)
-	if errors.Is(damage, journal.ErrNoLog) {
-		return nil
-	}
-	if reader.Last().Number > archive.Head() {
+	take := func() error {
+		reader, err := journal.NewReader(other.journal)
+		if reader.Last().Number <= archive.Head() {
+			return err
+		}
 		for g, err := range reader.Tail(ctx, archive.Last()) {
 			if err == nil {
 				err = archive.Append(g)
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", other.dir, err)
+				return err
 			}
 		}
+		return ctx.Err() // which ends a Tail without an error
 	}
-	if damage != nil {
-		return fmt.Errorf("%s: %w", other.dir, damage)
+	damage, torn := (*journal.Damage)(nil), (*journal.Torn)(nil)
+	if err := take(); err != nil && !errors.As(err, &damage) && !errors.Is(err, journal.ErrNoLog) {
+		return fmt.Errorf("%s: %w", other.dir, err)
+	}
+	for _, err := range journal.Scan(other.journal, math.MaxUint64) { // yields how the log ends
+		if !errors.As(err, &torn) {
+			return fmt.Errorf("%s: %w", other.dir, err)
+		}
 	}
 	return nil
 }
@@ -335,17 +367,20 @@ func copyEtcd(o *offline) (*etcdCopy, error) {
 }
 
 func (l *etcdCopy) make(from string) error {
-	if err := os.RemoveAll(l.dir); err != nil {
-		return err
-	}
 	to := filepath.Join(l.dir, "etcd", "member")
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+	err := errors.Join(os.RemoveAll(l.dir), os.MkdirAll(filepath.Dir(to), 0o700))
+	if err == nil {
+		err = os.CopyFS(to, os.DirFS(from))
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO) { // the data are lost, or on a bad disk
 		return err
 	}
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		return err
+	if err == nil {
+		if err = l.confirmAll(filepath.Join(to, "wal"), filepath.Join(to, "snap")); !errors.Is(err, syscall.ENOSPC) {
+			return err
+		}
 	}
-	return l.confirmAll(filepath.Join(to, "wal"), filepath.Join(to, "snap"))
+	return fmt.Errorf("%w: %w", errNotCopied, err)
 }
 
 func (l *etcdCopy) confirmAll(walDir, snapDir string) (err error) {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"math/rand/v2"
@@ -221,5 +222,65 @@ func TestRecoverOfADamagedArchive(t *testing.T) {
 	o := memberWith(10)
 	if r, err := o.complete(t.Context(), []*offline{o, other}); err != nil || len(r.Damaged) != 0 || r.Number != groups {
 		t.Errorf("%+v: %v", r, err)
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	o = memberWith(10)
+	if _, err := o.complete(canceled, []*offline{o, other}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+	if err := os.Remove(segments[len(segments)-1]); err != nil {
+		t.Fatal(err)
+	}
+	o = memberWith(10)
+	if r, err := o.complete(t.Context(), []*offline{o, other}); err != nil || len(r.Damaged) != 1 || r.Number <= 10 || r.Number >= groups {
+		t.Errorf("without the last segment: %+v: %v", r, err)
+	}
+}
+
+// TestRecoverKeepsWhatItCannotRead checks that recover deletes nothing of etcd's that it could not read, and changes
+// nothing if it cannot copy etcd's data.
+func TestRecoverKeepsWhatItCannotRead(t *testing.T) {
+	dir := t.TempDir()
+	e, err := engine.OpenContext(t.Context(), engine.Options{Dir: filepath.Join(dir, "journal")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Init(dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	id, err := readIdentity(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.Forming = false
+	if err := id.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	member := filepath.Join(dir, "etcd", "member")
+	if err := errors.Join(os.Mkdir(filepath.Dir(member), 0o700), os.WriteFile(member, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Recover(t.Context(), dir, nil); !errors.Is(err, errNotCopied) {
+		t.Errorf("%v, want %v", err, errNotCopied)
+	}
+	if now, err := readIdentity(dir); err != nil || now.Forming {
+		t.Errorf("%+v, %v", now, err)
+	}
+	if err := errors.Join(os.Remove(member), os.Mkdir(member, 0o700), os.WriteFile(filepath.Join(member, "wal"), []byte("x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Recover(t.Context(), dir, nil)
+	if err != nil || len(r.Unusable) != 1 {
+		t.Fatalf("%+v: %v", r, err)
+	}
+	if _, err := os.Stat(filepath.Join(r.Kept, "member", "wal")); err != nil {
+		t.Error(err)
+	}
+	if now, err := readIdentity(dir); err != nil || !now.Forming {
+		t.Errorf("%+v, %v", now, err)
 	}
 }

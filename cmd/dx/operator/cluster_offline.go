@@ -64,10 +64,16 @@ func (c *clusterRecover) Run(ctx context.Context, out io.Writer) error {
 	}
 	printRecovered(out, &r)
 	next := r.Proof.Seq + 1
-	if len(r.Unusable) > 0 {
-		fmt.Fprintf(out, "Not known: the members also kept the newest commands in etcd, and some of that cannot be read. Commands that were answered within 200 ms before the end, from seq %d on, may be missing; more if ArchiveBehind was firing.\n", next)
-	} else {
+	switch {
+	case len(r.Unusable) == 0:
 		fmt.Fprintf(out, "Not known: what only the lost members have. Commands that they answered and that never reached these directories would begin at seq %d.\n", next)
+	case len(r.Damaged) > 0:
+		fmt.Fprintf(out, "Not known: what the damaged archives had, and the newest commands, which the members also kept in etcd. Commands that were answered, from seq %d on, may be missing.\n", next)
+	default:
+		fmt.Fprintf(out, "Not known: the members also kept the newest commands in etcd, and some of that cannot be read. Commands that were answered within 200 ms before the end, from seq %d on, may be missing; more if ArchiveBehind was firing.\n", next)
+	}
+	if r.Kept != "" {
+		fmt.Fprintf(out, "etcd's data are kept in %s.\n", r.Kept)
 	}
 	_, err = fmt.Fprintf(out, "%s begins a new cluster. Start it with --node and itself alone in --cluster; then add the others with dx cluster add, each with an empty data directory and --join. Never start another member with its old data.\n", c.Data)
 	return err
