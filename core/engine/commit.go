@@ -137,18 +137,19 @@ func (e *Engine) collect(rs []*request) (*group, error) {
 	}
 	class, user := core.ClassOf(rs[0].cmd)
 	if !e.takesCommands() && e.queue.closedReason() == nil || class == core.ClassPlacement && e.DiskNearlyFull() {
-		return nil, e.countShed(ErrShed)
+		return nil, e.countShed(ErrShed, len(rs))
 	}
 	if _, ok := rs[0].cmd.(*core.Marked); ok && e.marks.Load() > core.MarksMax/8*7 {
-		return nil, e.countShed(ErrShed)
+		return nil, e.countShed(ErrShed, len(rs))
 	}
 	g, err := e.queue.add(rs, class, e.Owner(user))
-	return g, e.countShed(err)
+	return g, e.countShed(err, len(rs))
 }
 
-func (e *Engine) countShed(err error) error {
+// countShed counts n commands if err is ErrShed.
+func (e *Engine) countShed(err error, n int) error {
 	if err == ErrShed {
-		e.stats.Shed.Add(1)
+		e.stats.Shed.Add(uint64(n))
 	}
 	return err
 }
@@ -159,7 +160,7 @@ func (e *Engine) awaitReceipt(ctx context.Context, g *group, r *request) (Receip
 	case <-g.done:
 	case <-ctx.Done():
 		if r.state.CompareAndSwap(waiting, abandoned) {
-			return Receipt{}, e.countShed(ErrShed) // never reached the log
+			return Receipt{}, e.countShed(ErrShed, 1) // never reached the log
 		}
 		select {
 		case <-g.done: // ctx ended at the same time: the outcome is known
@@ -168,7 +169,7 @@ func (e *Engine) awaitReceipt(ctx context.Context, g *group, r *request) (Receip
 		}
 	}
 	if g.err != nil {
-		return Receipt{}, e.countShed(g.err)
+		return Receipt{}, e.countShed(g.err, 1)
 	}
 	return r.receipt, r.err
 }

@@ -345,6 +345,13 @@ func TestABatchIsShedWhole(t *testing.T) {
 	for e.QueueDepth() < 2 {
 		time.Sleep(time.Millisecond) // until they wait in the queue, which nothing signals
 	}
+	full := make([]core.Command, 15)
+	for i := range full {
+		full[i] = buy(1, uint64(10+i), core.Yes, 4000, 1)
+	}
+	if _, err := e.SubmitAll(ctx, full); !errors.Is(err, ErrShed) || e.Stats().Shed.Load() != 15 {
+		t.Errorf("%v, %d shed commands", err, e.Stats().Shed.Load())
+	}
 	cancel()
 	if err := <-batch; !errors.Is(err, ErrShed) {
 		t.Errorf("%v", err)

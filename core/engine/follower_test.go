@@ -64,6 +64,9 @@ func TestFollowerEngine(t *testing.T) {
 			}
 		}
 		is(Serving, true)
+		if _, err := f.SubmitSystem(t.Context(), &core.SetSession{}, nil); !errors.Is(err, ErrShed) || f.Stats().Shed.Load() != 0 {
+			t.Errorf("a command of the venue itself: %v, %d shed commands", err, f.Stats().Shed.Load())
+		}
 		if !f.Follows() || s.members[0].engine().Follows() {
 			t.Error("Follows is wrong")
 		}

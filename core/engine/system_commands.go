@@ -133,7 +133,7 @@ func (e *Engine) delivered(g *journal.Group, own *group, commands int, dueBefore
 func (e *Engine) SubmitSystem(ctx context.Context, cmd core.Command, done func(*venue.Venue) bool) (Receipt, error) {
 	delay, ok := e.systemDelay()
 	if !ok {
-		return Receipt{}, e.countShed(ErrShed)
+		return Receipt{}, ErrShed
 	}
 	if delay > 0 {
 		applied, err := e.waitFor(ctx, delay, done)
@@ -163,7 +163,7 @@ func (e *Engine) waitFor(ctx context.Context, d time.Duration, done func(*venue.
 		case <-timer.C:
 			return false, nil
 		case <-ctx.Done():
-			return false, e.countShed(ErrShed)
+			return false, ErrShed
 		}
 	}
 }
