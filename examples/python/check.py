@@ -1,7 +1,9 @@
 """Tests this client with the project's test vectors."""
 
+import http.server
 import json
 import pathlib
+import threading
 
 from keep import RESUME, Keep
 from venue import Venue, VenueError, sign
@@ -68,6 +70,7 @@ def repeats():
         ((None, "unauthorized"), "lost"),
         ((None, "shed", "rate_limited"), "lost"),
         (("sequencing_timeout", "unauthorized"), "sequencing_timeout"),
+        (("internal", duplicate, {"orders": [row]}), row),
         (("shed", "rate_limited", "shed"), "shed"),
         ((duplicate,), duplicate),
     ):
@@ -80,8 +83,33 @@ def repeats():
         want(got, expected, f"a placement answered with {answers}")
 
 
+def pages_of_proxies():
+    """The page of a proxy is no response of the venue."""
+    page = b""
+
+    class Proxy(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(502)
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        venue = Venue(f"http://127.0.0.1:{proxy.server_port}", "k", "00" * 32)
+        for page in b"<html>", b"{}", b"[]", b'{"error":"bad gateway"}':
+            try:
+                raise SystemExit(f"{page} is a response: {venue.call('GET', '/v1/time')}")
+            except OSError:
+                pass
+        proxy.shutdown()
+
+
 if __name__ == "__main__":
     repeats()
+    pages_of_proxies()
     signing, steps = vectors("signing.json"), vectors("ws_resume.json")["steps"]
     for v in signing:
         want(sign(v["secret"], v["timestamp"], v["method"], v["target"], v["body"]), v["signature"], v["name"])

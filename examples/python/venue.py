@@ -52,8 +52,10 @@ class Venue:
             connection.request(method, target, raw.encode() or None, headers)
             answer = connection.getresponse()
             out = json.loads(answer.read())
-        except http.client.HTTPException as broken:
-            raise OSError(f"no response: {broken!r}") from broken
+            if answer.status >= 300 and not isinstance(out["error"], dict):
+                raise KeyError("error")
+        except (http.client.HTTPException, ValueError, LookupError, TypeError) as broken:  # or the page of a proxy
+            raise OSError(f"no response of the venue: {broken!r}") from broken
         finally:
             connection.close()
         if answer.status >= 300:
@@ -75,7 +77,7 @@ class Venue:
                     except (VenueError, OSError) as looked:
                         if isinstance(looked, VenueError) and looked.origin == "core":
                             raise  # the order was rejected
-                elif e.code == "sequencing_timeout":
+                elif e.code in ("sequencing_timeout", "internal"):
                     lost = lost or e
                 elif not left or e.code not in ("rate_limited", "shed"):
                     # Only the core knows what an attempt without an outcome did.
