@@ -274,6 +274,8 @@ func TestLostPlacements(t *testing.T) {
 		"repeated":                  {[]callRow{lost(place("1")), place("1")}, 0, 0},
 		"placed again":              {[]callRow{lost(place("1")), place("2")}, 2, 1},
 		"looked up, placed again":   {[]callRow{lost(place("1")), look, place("2")}, 0, 0},
+		"the look-up is lost too":   {[]callRow{lost(place("1")), lost(look), place("2")}, 2, 0},
+		"rejected, placed again":    {[]callRow{lost(place("1")), place("3"), place("2")}, 2, 1},
 		"of a batch, placed again":  {[]callRow{lost(batch), place("2")}, 2, 1},
 		"of a batch, batched again": {[]callRow{lost(batch), batch2}, 2, 1},
 		"of a batch, repeated":      {[]callRow{lost(batch), batch, place("2")}, 0, 0},
@@ -281,7 +283,7 @@ func TestLostPlacements(t *testing.T) {
 		"replaced, placed again":    {[]callRow{lost(replace("1")), place("2")}, 2, 1},
 		"replaced, repeated":        {[]callRow{lost(replace("1")), replace("1")}, 0, 0},
 	} {
-		run := &tested{rows: x.rows}
+		run := &tested{rows: x.rows, placed: []placement{{order: &core.PlaceOrder{ClientID: 3, Market: 1, Tick: 100, Qty: 1}, rejected: core.BadQty}}}
 		for i := uint64(1); i <= 2; i++ {
 			run.placed = append(run.placed, placement{seq: i, order: &core.PlaceOrder{ClientID: i, Market: 1, Tick: 100, Qty: 1}})
 		}

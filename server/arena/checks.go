@@ -204,15 +204,12 @@ func (t *tested) lostPlacements(fault string) (lost lostOrders) {
 			if first != 0 {
 				lost.accepted++
 			}
-			second, known := t.afterLoss(i, &o)
-			if !known {
+			second, asked := t.afterLoss(i, &o)
+			if !asked {
 				lost.unknown = append(lost.unknown, cmp.Or(first, t.seqAt(r.Done)))
 			}
-			if fault != lostAnswer || second == "" {
-				continue
-			}
-			if again := t.accepted(second); first != 0 && again != 0 {
-				lost.twice = append(lost.twice, first, again)
+			if fault == lostAnswer && second != "" && first != 0 {
+				lost.twice = append(lost.twice, first, t.accepted(second))
 			}
 		}
 	}
@@ -238,19 +235,20 @@ func (t *tested) staleWindows() (n int) {
 	return n
 }
 
-// afterLoss returns the id of the first order that places the intent of o again after row i lost it,
-// before the seat knew its outcome; "" if there is none. known is false if it never did.
-func (t *tested) afterLoss(i int, o *wireOrder) (second string, known bool) {
-	for k := i + 1; k < len(t.rows) && !known; k++ {
+// afterLoss returns the id of the first accepted order that places the intent of o again after row i
+// lost it, before the seat knew its outcome; "" if there is none. asked is false if it never asked for it.
+func (t *tested) afterLoss(i int, o *wireOrder) (second string, asked bool) {
+	for k, known := i+1, false; k < len(t.rows) && !known; k++ {
 		r := &t.rows[k]
 		for _, x := range ordersIn(r) {
-			if second == "" && x.ClientID != o.ClientID && r.Ts-t.rows[i].Done <= intentWindow && t.sameIntent(o, &x) {
+			if second == "" && x.ClientID != o.ClientID && r.Ts-t.rows[i].Done <= intentWindow && t.sameIntent(o, &x) && t.accepted(x.ClientID) != 0 {
 				second = x.ClientID
 			}
 		}
-		known = looksUp(r, o)
+		asks := looksUp(r, o)
+		asked, known = asked || asks, asks && r.Fault != lostAnswer && r.Fault != lostRequest
 	}
-	return second, known
+	return second, asked
 }
 
 // sameIntent reports whether two orders differ in their ids alone. The journal says what the order of a

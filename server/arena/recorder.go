@@ -7,12 +7,14 @@ import (
 )
 
 // recorder records an answer. With held it sends nothing; with hides it sends the answer at its end,
-// without the name of the asset.
+// without the name of the asset; with whole it keeps all of it.
 type recorder struct {
 	http.ResponseWriter
 	held   bool
 	hides  bool
-	all    []byte // of an answer that hides the asset
+	whole  bool
+	header http.Header // of a held answer
+	all    []byte      // of an answer that hides the asset, or is kept whole
 	status int
 	n      int
 	body   bytes.Buffer
@@ -24,7 +26,10 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 func (r *recorder) Header() http.Header {
 	if r.held {
-		return http.Header{}
+		if r.header == nil {
+			r.header = http.Header{}
+		}
+		return r.header
 	}
 	return r.ResponseWriter.Header()
 }
@@ -43,7 +48,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 		r.status = http.StatusOK
 	}
 	r.n += len(b)
-	if r.hides && !r.held {
+	if r.whole || r.hides && !r.held {
 		r.all = append(r.all, b...)
 		return len(b), nil
 	}

@@ -3,6 +3,7 @@ package arena
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -22,7 +23,7 @@ func (s *seedRun) withFault(w *recorder, r *http.Request, c *gate.Call, x *seat,
 		w.held = true
 		serve(w, r)
 	case lateAnswer:
-		held := &recorder{ResponseWriter: w.ResponseWriter, held: true}
+		held := &recorder{ResponseWriter: w.ResponseWriter, held: true, whole: true}
 		serve(held, r)
 		until := s.now() + int64(f.value)
 		for reached := false; !reached; {
@@ -34,9 +35,9 @@ func (s *seedRun) withFault(w *recorder, r *http.Request, c *gate.Call, x *seat,
 		if held.status == 0 {
 			return // the client has closed the connection
 		}
-		w.Header().Set("Content-Type", "application/json")
+		maps.Copy(w.Header(), held.header)
 		w.WriteHeader(held.status)
-		_, _ = w.Write(held.body.Bytes()) // the client may be gone
+		_, _ = w.Write(held.all) // the client may be gone
 	case duplicate:
 		first := &recorder{ResponseWriter: w.ResponseWriter, held: true}
 		serve(first, r)
