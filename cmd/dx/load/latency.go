@@ -8,10 +8,16 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// newHistogram returns a histogram of durations in microseconds, up to a minute, to three
+// newHistogram returns a histogram of durations in microseconds, up to an hour, to three
 // digits.
 func newHistogram() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, time.Minute.Microseconds(), 3)
+	return hdrhistogram.New(1, time.Hour.Microseconds(), 3)
+}
+
+// record records a duration, or the longest that h has: a request that was due long ago under a load
+// that the venue cannot serve is not an error.
+func record(h *hdrhistogram.Histogram, d time.Duration) error {
+	return h.RecordValue(min(d.Microseconds(), h.HighestTrackableValue()))
 }
 
 // signedHistogram holds durations that may be negative. A histogram has no values below 0,
@@ -22,9 +28,9 @@ func newSignedHistogram() *signedHistogram { return &signedHistogram{newHistogra
 
 func (h *signedHistogram) record(d time.Duration) error {
 	if d < 0 {
-		return h.negative.RecordValue((-d).Microseconds())
+		return record(h.negative, -d)
 	}
-	return h.positive.RecordValue(d.Microseconds())
+	return record(h.positive, d)
 }
 
 func (h *signedHistogram) count() int64 { return h.negative.TotalCount() + h.positive.TotalCount() }

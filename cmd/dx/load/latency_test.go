@@ -34,6 +34,14 @@ func TestSignedHistogram(t *testing.T) {
 	}
 }
 
+// TestLongLatency checks that a longer duration than a histogram has is its longest.
+func TestLongLatency(t *testing.T) {
+	h := newHistogram()
+	if err := record(h, 100*time.Hour); err != nil || h.Max() < time.Hour.Microseconds() {
+		t.Errorf("%d µs: %v", h.Max(), err)
+	}
+}
+
 // A full sample keeps the seqs that a multiple of its mask selects, so that two samples of
 // different size have seqs in common.
 func TestTimingSample(t *testing.T) {

@@ -127,7 +127,7 @@ func (r *mixRun) open(ctx context.Context, v *Venue, o *Options, traders []*trad
 		r.clients = append(r.clients, newMixClient(w, as, r.board, mixes[o.Mix], r.recorder, uint64(i)))
 	}
 	for i := range readers {
-		t := newFrameReader(v, traders[i%len(traders)], i%2 == 0) // every second reader also reads its account
+		t := newFrameReader(v, traders[i%v.accounts(len(traders))], i%2 == 0) // every second reader also reads its account
 		if err := t.open(ctx); err != nil {
 			return err
 		}
@@ -267,13 +267,14 @@ func (m *mixClient) order(outcome string, tick int, more string) []byte {
 }
 
 // placeQuote places an order that rests near the middle of the book until a taker trades
-// with it. When the account has reached its limit of open orders, it first cancels all.
+// with it. When the account has reached its limit of open orders, it cancels all instead.
 func (m *mixClient) placeQuote() (int, []byte, error) {
 	if len(m.open) >= m.as.maxOpenOrders {
-		m.open = m.open[:0]
-		if status, answer, err := m.wire.send("DELETE", "/v1/portfolio/orders", nil); err != nil || status >= 300 {
-			return status, answer, err
+		status, answer, err := m.wire.send("DELETE", "/v1/portfolio/orders", nil)
+		if err == nil && status < 300 {
+			m.open = m.open[:0]
 		}
+		return status, answer, err
 	}
 	status, answer, err := m.wire.send("POST", "/v1/portfolio/orders", m.order("yes", 4000+100*m.r.IntN(8), ""))
 	if err == nil && status == http.StatusCreated {

@@ -188,7 +188,7 @@ func (p *placer) loop(ctx context.Context, pace *rate.Limiter, done *atomic.Int6
 			rejected++
 			continue
 		}
-		if err := times.RecordValue(time.Since(start).Microseconds()); err != nil {
+		if err := record(times, time.Since(start)); err != nil {
 			return times, rejected, err
 		}
 		done.Add(int64(p.batch))
@@ -202,8 +202,10 @@ func (p *placer) cancelIfFull() error {
 	if p.open+p.batch <= p.as.maxOpenOrders {
 		return nil
 	}
-	p.open = 0
-	_, _, err := p.wire.send("DELETE", "/v1/portfolio/orders", nil)
+	status, _, err := p.wire.send("DELETE", "/v1/portfolio/orders", nil)
+	if err == nil && status < 300 {
+		p.open = 0
+	}
 	return err
 }
 
