@@ -711,14 +711,3 @@ func BenchmarkDecodePlaceOrder(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkDecodeDiagnosed(b *testing.B) {
-	body := []byte(with(limitBuy, "qty", "0"))
-	b.ReportAllocs()
-	for b.Loop() {
-		var o PlaceOrder
-		if f := Decode(body, &o); f != nil {
-			b.Fatal(f)
-		}
-	}
-}

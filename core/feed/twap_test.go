@@ -200,24 +200,3 @@ func TestFreshAt(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkPut(b *testing.B) {
-	var r Ring
-	tick := core.IndexTick{Price: 1}
-	b.ReportAllocs()
-	for i := range b.N {
-		tick.Second = int64(i)
-		r.Put(tick)
-	}
-}
-
-func BenchmarkTWAP(b *testing.B) {
-	var r Ring
-	for s := range int64(RingTicks) {
-		r.Put(core.IndexTick{Second: s, Price: 6500000000000})
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		r.TWAP(RingTicks, 60)
-	}
-}

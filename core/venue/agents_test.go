@@ -761,38 +761,3 @@ func TestMark(t *testing.T) {
 	f.v.markets[1].Winner = core.No
 	mark("proposed no", 0, true, cash)
 }
-
-// BenchmarkMandate places and cancels an order of an account without a mandate, and of one with every
-// bound set.
-func BenchmarkMandate(b *testing.B) {
-	for _, full := range []bool{false, true} {
-		b.Run(fmt.Sprintf("full=%t", full), func(b *testing.B) {
-			v, st := streamVenue(b)
-			ev := &core.Events{}
-			do := drive(b, v, &st, ev)
-			m := mandate(expires(1<<62), collar(9_998), bound(core.RuleCategories, func(m *core.Mandate) { m.Categories = 1<<10 - 2 }),
-				bound(core.RuleOrderQty, func(m *core.Mandate) { m.OrderQty = core.QtyMax }), bound(core.RuleOpenOrders, func(m *core.Mandate) { m.OpenOrders = 1 << 30 }),
-				bound(core.RuleOrdersPerDay, func(m *core.Mandate) { m.OrdersPerDay = 1<<32 - 1 }),
-				cost(core.RuleOrderCost, 1<<62), cost(core.RuleMarketCost, 1<<62), cost(core.RuleOpenCost, 1<<62), cost(core.RuleDailyLoss, 1<<62))
-			do(&core.CreateAgent{Owner: 1, Name: "a", Fund: 1 << 40, Mandate: m})
-			u := core.UserID(len(v.accounts) - 1)
-			if !full {
-				u = 2
-			}
-			place := &core.PlaceOrder{User: u, Market: 1, Tick: 4000, Qty: 3}
-			cancel := &core.CancelOrder{User: u}
-			b.ReportAllocs()
-			for b.Loop() {
-				ev.Reset()
-				st.Seq++
-				st.Ts++
-				place.ClientID = st.Seq
-				v.Apply(st, place, ev)
-				cancel.Order = core.OrderID(st.Seq)
-				st.Seq++
-				st.Ts++
-				v.Apply(st, cancel, ev)
-			}
-		})
-	}
-}

@@ -436,25 +436,6 @@ func TestIDMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkIDs adds ids to a set that has as many before, in each pattern.
-func BenchmarkIDs(b *testing.B) {
-	for _, p := range idPatterns {
-		b.Run(p.name, func(b *testing.B) {
-			r := rand.New(rand.NewPCG(1, 2))
-			var s idSet
-			i := uint64(0)
-			for ; i < 200_000; i++ {
-				s.add(p.id(i, r))
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				s.add(p.id(i, r))
-				i++
-			}
-		})
-	}
-}
-
 // A placement's id is used up under every rule that has one (the set alone is tested
 // above): an id far below all others too.
 func TestIDsOfPlacements(t *testing.T) {

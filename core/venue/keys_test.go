@@ -80,26 +80,6 @@ func TestRevokedKeyIsRemoved(t *testing.T) {
 	}
 }
 
-// BenchmarkKeys creates and revokes a key. The time must not depend on the number of other accounts'
-// keys or of revoked ones.
-func BenchmarkKeys(b *testing.B) {
-	for _, others := range []int{0, 100_000} {
-		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
-			_, do := keyVenue()
-			for i := range others {
-				do(&core.CreateKey{User: 1, Key: fmt.Sprint("other", i)})
-			}
-			n := 0
-			for b.Loop() {
-				n++
-				id := fmt.Sprint("k", n)
-				do(&core.CreateKey{User: 2, Key: id})
-				do(&core.RevokeKey{User: 2, Key: id})
-			}
-		})
-	}
-}
-
 // TestKeyMemory checks what a live key costs in the venue's memory, as docs/rules/limits.md#bounds
 // states it:
 //
