@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -208,30 +209,18 @@ func (e *Engine) adopt(r *replica.Replica) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Queue == 0 {
-		o.Queue = 4096
-	}
+	o.Queue = cmp.Or(o.Queue, 4096)
 	if o.Free == nil {
 		o.Free = func() (uint64, error) { return freeOf(o.Dir) }
 	}
-	if o.MaxClockOffset == 0 {
-		o.MaxClockOffset = 250 * time.Millisecond
-	}
-	if o.StaleAfter == 0 {
-		o.StaleAfter = 3 * time.Second
-	}
-	if o.CheckpointEvery == 0 {
-		o.CheckpointEvery = time.Minute
-	}
-	if o.SnapshotEvery == (Backlog{}) {
-		o.SnapshotEvery = defaultSnapshotEvery
-	}
+	o.MaxClockOffset = cmp.Or(o.MaxClockOffset, 250*time.Millisecond)
+	o.StaleAfter = cmp.Or(o.StaleAfter, 3*time.Second)
+	o.CheckpointEvery = cmp.Or(o.CheckpointEvery, time.Minute)
+	o.SnapshotEvery = cmp.Or(o.SnapshotEvery, defaultSnapshotEvery)
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
-	if o.Caps == (view.RetentionCaps{}) {
-		o.Caps = view.DefaultRetentionCaps()
-	}
+	o.Caps = cmp.Or(o.Caps, view.DefaultRetentionCaps())
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixNano() }
 	}

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -169,10 +170,7 @@ func (e *exporter) bound(ctx context.Context, at *cursor) (err error) {
 	e.bySeq = e.r.FromTs == 0 && e.r.ToTs == 0
 	if e.bySeq {
 		e.r.FromSeq = max(e.r.FromSeq, at.since+1)
-		if e.r.ToSeq == 0 {
-			e.r.ToSeq = at.Seq
-		}
-		e.r.ToSeq = min(e.r.ToSeq, at.Seq)
+		e.r.ToSeq = min(cmp.Or(e.r.ToSeq, at.Seq), at.Seq)
 		if e.r.FromSeq > e.r.ToSeq { // no row has such a seq, or is of its time
 			return nil
 		}

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,12 +78,8 @@ type Mirror struct {
 
 // New returns a mirror that does nothing yet. Hold may be called at once.
 func New(o Options) *Mirror {
-	if o.HoldBytes == 0 {
-		o.HoldBytes = DefaultHoldBytes
-	}
-	if o.SnapshotEvery == 0 {
-		o.SnapshotEvery = 5 * time.Minute
-	}
+	o.HoldBytes = cmp.Or(o.HoldBytes, DefaultHoldBytes)
+	o.SnapshotEvery = cmp.Or(o.SnapshotEvery, 5*time.Minute)
 	if o.Logf == nil {
 		o.Logf = func(string, ...any) {}
 	}

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,11 +42,8 @@ func andEqual[T ~uint16 | ~uint32 | ~uint64](q *query, column string, p *T) {
 // from begins a list that is read by falling values of a column, below n, or all if n is 0. Conditions
 // added later may select few of the rows read.
 func (q *query) from(column string, n uint64) {
-	if n == 0 {
-		n = math.MaxInt64
-	}
 	q.scan, q.scanned, q.scanArg = column, len(q.where), len(q.args)
-	q.and(column+" < ?", int64(n))
+	q.and(column+" < ?", int64(cmp.Or(n, math.MaxInt64)))
 }
 
 // window returns the query of the rows from low on and below a value of the column.

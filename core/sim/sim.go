@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,9 +104,7 @@ func (s *sim) must(err error) {
 // Run simulates a venue from a seed. It must be called in a synctest bubble. It returns the
 // first failed check as an error, and a Result in any case.
 func Run(o Options) (res Result, err error) {
-	if o.Steps == 0 {
-		o.Steps = Steps
-	}
+	o.Steps = cmp.Or(o.Steps, Steps)
 	s := &sim{o: o, r: rand.New(rand.NewPCG(o.Seed, 0x5eed)), t: newTrace(o.Trace), start: time.Now(), stepper: &stepper{}, model: model.New()}
 	s.counts.init()
 	s.skew.Store(start(o.Seed) - origin)

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -66,12 +67,8 @@ func New(o Options) http.Handler {
 	if o.ManualOracle == nil {
 		o.ManualOracle = &manual.Oracle{}
 	}
-	if o.Oracle == "" {
-		o.Oracle = o.Venue.Config.Oracle
-	}
-	if o.Log == nil {
-		o.Log = o.Gate.Log
-	}
+	o.Oracle = cmp.Or(o.Oracle, o.Venue.Config.Oracle)
+	o.Log = cmp.Or(o.Log, o.Gate.Log)
 	l := &lane{Options: o, postMu: make(chan struct{}, 1)}
 	m := o.Gate.NewRoutes()
 	l.routes(m)

@@ -1,6 +1,7 @@
 package portal
 
 import (
+	"cmp"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -62,12 +63,8 @@ func New(o Options) http.Handler {
 
 func (o Options) withDefaults() Options {
 	o.API = strings.TrimSuffix(o.API, "/")
-	if o.Log == nil {
-		o.Log = o.Gate.Log
-	}
-	if o.SignUp == "" {
-		o.SignUp = SignUpOff
-	}
+	o.Log = cmp.Or(o.Log, o.Gate.Log)
+	o.SignUp = cmp.Or(o.SignUp, SignUpOff)
 	if o.API == "" {
 		return o
 	}
