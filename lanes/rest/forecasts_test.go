@@ -12,11 +12,10 @@ import (
 // pages, and the scores when the round has settled.
 func TestForecasts(t *testing.T) {
 	h, alice, bob := newServer(t)
-	submit := func(body string) (int, string) { return h.Call(alice, "POST", "/v1/forecasts", body) }
 	for i, p := range []int{0, 6200, 10_000} {
-		status, body := submit(fmt.Sprintf(`{"market_id":1,"generation":1,"p":%d}`, p))
-		if status != 201 || field(t, body, "n") != fmt.Sprint(i+1) || field(t, body, "seq") == "0" || field(t, body, "ts") == "0" {
-			t.Fatalf("%d %s", status, body)
+		body := wants(h, alice, "POST", "/v1/forecasts", fmt.Sprintf(`{"market_id":1,"generation":1,"p":%d}`, p), 201, "")
+		if field(t, body, "n") != fmt.Sprint(i+1) || field(t, body, "seq") == "0" || field(t, body, "ts") == "0" {
+			t.Fatal(body)
 		}
 	}
 	for _, c := range []struct {
@@ -36,20 +35,12 @@ func TestForecasts(t *testing.T) {
 		{`{"market_id":1,"generation":1,"p":"62"}`, 400, "schema_violation"},
 		{`{"market_id":1,"generation":1,"p":1,"probability":1}`, 400, "unknown_field"},
 	} {
-		if status, body := submit(c.body); status != c.status || code(body) != c.code {
-			t.Errorf("%s: %d %s, want %d %s", c.body, status, body, c.status, c.code)
-		}
+		wants(h, alice, "POST", "/v1/forecasts", c.body, c.status, c.code)
 	}
-	if status, body := h.Call(h.NewKey(1, core.ScopeRead), "POST", "/v1/forecasts", `{"market_id":1,"generation":1,"p":1}`); status != 403 || code(body) != "missing_scope" {
-		t.Errorf("without the scope: %d %s", status, body)
-	}
+	wants(h, h.NewKey(1, core.ScopeRead), "POST", "/v1/forecasts", `{"market_id":1,"generation":1,"p":1}`, 403, "missing_scope")
 	list := func(query string) []any {
 		t.Helper()
-		status, body := h.Call(alice, "GET", "/v1/forecasts"+query, "")
-		if status != 200 {
-			t.Fatalf("%s: %d %s", query, status, body)
-		}
-		return field(t, body, "forecasts").([]any)
+		return field(t, wants(h, alice, "GET", "/v1/forecasts"+query, "", 200, ""), "forecasts").([]any)
 	}
 	want := func(rows []any, member string, values ...any) {
 		t.Helper()
@@ -77,9 +68,7 @@ func TestForecasts(t *testing.T) {
 	}
 	h.AdvanceClock(time.Minute)
 	h.Submit(&core.Clock{})
-	if status, body := submit(`{"market_id":1,"generation":1,"p":5}`); status != 409 || code(body) != "market_not_trading" {
-		t.Errorf("after the close: %d %s", status, body)
-	}
+	wants(h, alice, "POST", "/v1/forecasts", `{"market_id":1,"generation":1,"p":5}`, 409, "market_not_trading")
 	h.Submit(&core.ProposePrice{Market: 1, Price: 1, Audit: core.Audit{Who: "operator", Why: "a test"}})
 	h.AdvanceClock(time.Minute)
 	h.Submit(&core.Clock{})

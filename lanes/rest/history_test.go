@@ -227,9 +227,7 @@ func TestHistoryCursors(t *testing.T) {
 		"/v1/oracle/history?feed=1&cursor=" + price.Cursor, "/v1/oracle/history?step_secs=2&cursor=" + price.Cursor, "/v1/oracle/history?from_ts=1&cursor=" + price.Cursor,
 		"/v1/oracle/history?to_ts=1&cursor=" + price.Cursor, "/v1/oracle/history?cursor=AAAA", "/v1/rounds/3/history?cursor=AAAA",
 	} {
-		if status, body := h.Call(h.alice, "GET", target, ""); status != 400 || code(body) != "bad_cursor" {
-			t.Errorf("%s: %d %s", target, status, body)
-		}
+		wants(h.Server, h.alice, "GET", target, "", 400, "bad_cursor")
 	}
 }
 
@@ -264,9 +262,7 @@ func TestEvidenceCursors(t *testing.T) {
 		t.Errorf("%d ticks in pages, %d in one", len(ticks), len(all.Ticks))
 	}
 	for _, target := range []string{"/v1/rounds/2/evidence?cursor=" + one.Cursor, fmt.Sprintf("/v1/rounds/1/evidence?round_number=%d&cursor=%s", one.RoundNumber, one.Cursor), "/v1/rounds/1/evidence?cursor=AAAA"} {
-		if status, body := h.Call(h.alice, "GET", target, ""); status != 400 || code(body) != "bad_cursor" {
-			t.Errorf("%s: %d %s", target, status, body)
-		}
+		wants(h.Server, h.alice, "GET", target, "", 400, "bad_cursor")
 	}
 }
 
@@ -297,9 +293,7 @@ func TestBadHistoryRequests(t *testing.T) {
 		{"/v1/rounds/1/history?round_number=1", 200, ""},
 		{"/v1/rounds/1/history?round_number=x", 400, value},
 	} {
-		if status, body := h.Call(alice, "GET", c.target, ""); status != c.status || code(body) != c.code {
-			t.Errorf("%s: %d %s", c.target, status, body)
-		}
+		wants(h, alice, "GET", c.target, "", c.status, c.code)
 	}
 }
 

@@ -16,22 +16,19 @@ func TestInFlight(t *testing.T) {
 	alice, bob := h.NewKey(1, readTrade), h.NewKey(2, readTrade)
 	h.Gate.InFlight = 1
 	l.Hold.Store(true)
-	order := func(id int) string {
-		return fmt.Sprintf(`{"client_order_id":"%d","market_id":3,"side":"buy","outcome":"yes","tick":100,"qty":1,"tif":"gtc"}`, id)
-	}
 	answers := make(chan string, 2)
 	send := func(k lanetest.Key, method, target, body string) {
 		status, text := h.Call(k, method, target, body)
 		answers <- fmt.Sprint(status, " ", text)
 	}
-	go send(alice, "POST", "/v1/portfolio/orders", order(1))
+	go send(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	select {
 	case <-l.Took:
 	case a := <-answers:
 		t.Fatalf("the first request was not blocked: %s", a)
 	}
 	for _, target := range []string{"/v1/portfolio/orders", "/v1/portfolio/orders/batch"} {
-		body := order(2)
+		body := order(2, "")
 		if strings.HasSuffix(target, "batch") {
 			body = `{"orders":[` + body + `]}`
 		}
@@ -46,7 +43,7 @@ func TestInFlight(t *testing.T) {
 			t.Errorf("response %s", a)
 		}
 	}
-	if status, text := h.Call(bob, "POST", "/v1/portfolio/orders", order(2)); status != 201 {
+	if status, text := h.Call(bob, "POST", "/v1/portfolio/orders", order(2, "")); status != 201 {
 		t.Errorf("after it: %d %s", status, text)
 	}
 	if n := h.Venue.Engine.Stats().Shed.Load(); n != 0 {
@@ -63,15 +60,14 @@ func TestInFlightOfAFamily(t *testing.T) {
 	first, second, bob := h.NewKey(3, readTrade), h.NewKey(4, readTrade), h.NewKey(2, readTrade)
 	h.Gate.InFlight = 2
 	l.Hold.Store(true)
-	const order = `{"client_order_id":"1","market_id":3,"side":"buy","outcome":"yes","tick":100,"qty":1}`
 	answers := make(chan int, 2)
 	send := func(k lanetest.Key) {
-		status, _ := h.Call(k, "POST", "/v1/portfolio/orders", order)
+		status, _ := h.Call(k, "POST", "/v1/portfolio/orders", order(1, ""))
 		answers <- status
 	}
 	go send(first)
 	<-l.Took
-	if status, text := h.Call(second, "POST", "/v1/portfolio/orders", order); status != 503 || !strings.Contains(text, `"shed"`) {
+	if status, text := h.Call(second, "POST", "/v1/portfolio/orders", order(1, "")); status != 503 || !strings.Contains(text, `"shed"`) {
 		t.Errorf("a second order of the family: %d %s", status, text)
 	}
 	go send(bob)

@@ -207,19 +207,14 @@ func addErrorResponses(reg huma.Registry, op *huma.Operation, f *tools.Spec) {
 // schemas.
 func finish(api *huma.OpenAPI) {
 	all := api.Components.Schemas.Map()
-	sent := map[string]bool{}
-	for _, item := range api.Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
-			if op != nil && op.RequestBody != nil {
-				markReachable(all, op.RequestBody.Content["application/json"].Schema, sent)
-			}
-		}
-	}
-	used := map[string]bool{}
+	sent, used := map[string]bool{}, map[string]bool{}
 	for _, item := range api.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
 			if op == nil {
 				continue
+			}
+			if op.RequestBody != nil {
+				markReachable(all, op.RequestBody.Content["application/json"].Schema, sent)
 			}
 			for _, r := range op.Responses {
 				markReachable(all, r.Content["application/json"].Schema, used)

@@ -15,13 +15,14 @@ func TestReplace(t *testing.T) {
 		t.Errorf("placed: %s", body)
 	}
 	old := field(t, body, "order_id").(string)
-	replace := func(id, more string) (int, string) {
-		return h.Call(alice, "POST", "/v1/portfolio/orders/"+id+"/replace", fmt.Sprintf(`{"client_order_id":%s}`, more))
+	replace := func(id, more string, status int, code string) string {
+		t.Helper()
+		return wants(h, alice, "POST", "/v1/portfolio/orders/"+id+"/replace", fmt.Sprintf(`{"client_order_id":%s}`, more), status, code)
 	}
-	status, body := replace(old, `"2","tick":5100,"qty":12`)
-	if status != 201 || field(t, body, "status") != "resting" || field(t, body, "queue_ahead") != 0.0 ||
+	body = replace(old, `"2","tick":5100,"qty":12`, 201, "")
+	if field(t, body, "status") != "resting" || field(t, body, "queue_ahead") != 0.0 ||
 		field(t, body, "replaced", "order_id") != old || field(t, body, "replaced", "canceled_qty") != 10.0 {
-		t.Fatalf("replaced: %d %s", status, body)
+		t.Fatalf("replaced: %s", body)
 	}
 	now := field(t, body, "order_id").(string)
 	read := func(id string) string {
@@ -56,16 +57,12 @@ func TestReplace(t *testing.T) {
 		{now, `"5","tick":5000,"qty":1,"tif":"ioc","post_only":true`, 400, "schema_violation"},
 		{now, `"5","tick":5000,"qty":900000`, 403, "insufficient_balance"},
 	} {
-		if status, body := replace(c.id, c.body); status != c.status || code(body) != c.code {
-			t.Errorf("%s %s: %d %s, want %d %s", c.id, c.body, status, body, c.status, c.code)
-		}
+		replace(c.id, c.body, c.status, c.code)
 	}
 	if body := read(now); field(t, body, "status") != "resting" || field(t, body, "remaining_qty") != 12.0 {
 		t.Errorf("after the rejected ones: %s", body)
 	}
-	if status, body := replace(now, `"7","tick":5000,"qty":1`); status != 201 { // the id of the unknown order is free
-		t.Errorf("%d %s", status, body)
-	}
+	replace(now, `"7","tick":5000,"qty":1`, 201, "") // the id of the unknown order is free
 }
 
 // TestReplaceOfASell tests the rule about a sell, whose side only the old order has.
@@ -75,9 +72,7 @@ func TestReplaceOfASell(t *testing.T) {
 	h.Call(alice, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":10}`)
 	_, body := h.Call(alice, "POST", "/v1/portfolio/orders", `{"client_order_id":"2","market_id":1,"side":"sell","outcome":"no","tick":6000,"qty":10}`)
 	path := "/v1/portfolio/orders/" + field(t, body, "order_id").(string) + "/replace"
-	if status, body := h.Call(alice, "POST", path, `{"client_order_id":"3","tick":6100,"qty":10,"max_cost":"5"}`); status != 400 || code(body) != "schema_violation" {
-		t.Errorf("max_cost: %d %s", status, body)
-	}
+	wants(h, alice, "POST", path, `{"client_order_id":"3","tick":6100,"qty":10,"max_cost":"5"}`, 400, "schema_violation")
 	if status, body := h.Call(alice, "POST", path, `{"client_order_id":"3","tick":6100,"qty":10}`); status != 201 || field(t, body, "resting_qty") != 10.0 {
 		t.Errorf("%d %s", status, body)
 	}

@@ -37,6 +37,17 @@ func code(body string) string {
 	return e.Error.Code
 }
 
+// wants sends a request and checks the status and the error code of the response, "" if it must have
+// none. It returns the body.
+func wants(h *lanetest.Server, k lanetest.Key, method, target, body string, status int, wantCode string) string {
+	h.T.Helper()
+	got, answer := h.Call(k, method, target, body)
+	if got != status || code(answer) != wantCode {
+		h.T.Errorf("%s %s %s: %d %s, want %d %s", method, target, body, got, answer, status, wantCode)
+	}
+	return answer
+}
+
 func order(id int, more string) string {
 	return fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes","tick":5000,"qty":10%s}`, id, more)
 }
@@ -110,23 +121,16 @@ func TestSession(t *testing.T) {
 	if status != 200 || field(t, body, "remaining_qty") != 2.0 || field(t, body, "status") != "partially_filled" {
 		t.Errorf("decrease: %d %s", status, body)
 	}
-	status, body = h.Call(alice, "DELETE", "/v1/portfolio/orders/"+id, "")
-	if status != 200 || !strings.Contains(body, `"status":"canceled","canceled_qty":2`) {
-		t.Errorf("cancel: %d %s", status, body)
+	if body := wants(h, alice, "DELETE", "/v1/portfolio/orders/"+id, "", 200, ""); !strings.Contains(body, `"status":"canceled","canceled_qty":2`) {
+		t.Errorf("cancel: %s", body)
 	}
-	if status, body = h.Call(alice, "DELETE", "/v1/portfolio/orders/"+id, ""); status != 404 || code(body) != "unknown_order" {
-		t.Errorf("cancel again: %d %s", status, body)
-	}
-	if status, body = h.Call(alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", `{"reduce_to":1}`); status != 400 || code(body) != "invalid_decrease" {
-		t.Errorf("decrease of a terminal order: %d %s", status, body)
-	}
+	wants(h, alice, "DELETE", "/v1/portfolio/orders/"+id, "", 404, "unknown_order")
+	wants(h, alice, "POST", "/v1/portfolio/orders/"+id+"/decrease", `{"reduce_to":1}`, 400, "invalid_decrease")
 }
 
 func TestPlacementErrors(t *testing.T) {
 	h, alice, bob := newServer(t)
-	if status, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(1, "")); status != 201 {
-		t.Fatal(body)
-	}
+	wants(h, alice, "POST", "/v1/portfolio/orders", order(1, ""), 201, "")
 	reader := h.NewKey(1, core.ScopeRead)
 	for i, c := range []struct {
 		name   string
@@ -151,10 +155,7 @@ func TestPlacementErrors(t *testing.T) {
 		{"two objects", bob, order(12, "") + "{}", 400, "malformed_json"},
 		{"a tif on a market order", bob, `{"client_order_id":"13","market_id":1,"side":"sell","outcome":"no","type":"market","qty":4,"tif":"ioc"}`, 400, "schema_violation"},
 	} {
-		status, body := h.Call(c.key, "POST", "/v1/portfolio/orders", c.body)
-		if status != c.status || code(body) != c.code {
-			t.Errorf("%d %s: %d %s", i, c.name, status, body)
-		}
+		wants(h, c.key, "POST", "/v1/portfolio/orders", c.body, c.status, c.code)
 		if i%5 == 4 {
 			h.AdvanceClock(time.Second) // refills tokens
 			h.PostIndex(6_500_000_000_000)
@@ -167,9 +168,7 @@ func TestPlacementErrors(t *testing.T) {
 			t.Errorf("no %s among the rejected orders: %s", want, body)
 		}
 	}
-	if _, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(2, "")); code(body) != "duplicate_client_order_id" {
-		t.Errorf("the id of a rejected order: %s", body)
-	}
+	wants(h, alice, "POST", "/v1/portfolio/orders", order(2, ""), 409, "duplicate_client_order_id")
 	if !strings.Contains(body, `"as_of_seq"`) {
 		t.Error("no as_of_seq")
 	}
@@ -194,9 +193,7 @@ func TestBatches(t *testing.T) {
 	if status, got = h.Call(alice, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":[]}`); status != 200 || got != `{"results":[]}` {
 		t.Errorf("%d %s", status, got)
 	}
-	if status, got = h.Call(alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(3, "")+`,{"qty":1}]}`); status != 400 || code(got) != "schema_violation" {
-		t.Errorf("%d %s", status, got)
-	}
+	wants(h, alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(3, "")+`,{"qty":1}]}`, 400, "schema_violation")
 }
 
 // TestRateLimits checks that a batch of N costs N tokens, a rejected one 1, and that the
@@ -208,9 +205,7 @@ func TestRateLimits(t *testing.T) {
 	for i := range 19 {
 		items = append(items, order(i+1, ""))
 	}
-	if status, body := h.Call(alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+strings.Join(items, ",")+`]}`); status != 200 {
-		t.Fatal(body)
-	}
+	wants(h, alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+strings.Join(items, ",")+`]}`, 200, "")
 	status, body := h.Call(alice, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+order(30, "")+`,`+order(31, "")+`,`+order(32, "")+`,`+order(33, "")+`]}`)
 	if status != 429 || field(t, body, "error", "message") != "rate limited" || field(t, body, "error", "details", "retry_after_ms") == nil {
 		t.Errorf("%d %s", status, body)
@@ -218,9 +213,7 @@ func TestRateLimits(t *testing.T) {
 	if status, body := h.Call(alice, "DELETE", "/v1/portfolio/orders", ""); status != 200 || field(t, body, "seq") == nil {
 		t.Errorf("a cancel with an empty write bucket: %d %s", status, body)
 	}
-	if status, body := h.Call(bob, "POST", "/v1/portfolio/orders", order(1, "")); status != 201 {
-		t.Errorf("another key: %d %s", status, body)
-	}
+	wants(h, bob, "POST", "/v1/portfolio/orders", order(1, ""), 201, "")
 }
 
 // TestCancelByClientOrderID checks the cancel of an order by the id that its placement named.
@@ -231,9 +224,7 @@ func TestCancelByClientOrderID(t *testing.T) {
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(2, ""))
 	h.Call(alice, "POST", "/v1/portfolio/orders", strings.Replace(order(3, ""), "5000", "5050", 1))
 	_, body := h.Call(alice, "POST", "/v1/portfolio/orders", order(4, ""))
-	if status, body := h.Call(alice, "POST", "/v1/portfolio/orders/"+field(t, body, "order_id").(string)+"/replace", `{"client_order_id":"5","tick":4900,"qty":4}`); status != 201 {
-		t.Fatalf("%d %s", status, body)
-	}
+	wants(h, alice, "POST", "/v1/portfolio/orders/"+field(t, body, "order_id").(string)+"/replace", `{"client_order_id":"5","tick":4900,"qty":4}`, 201, "")
 	for _, c := range []struct {
 		what   string
 		key    lanetest.Key
@@ -258,12 +249,8 @@ func TestCancelByClientOrderID(t *testing.T) {
 			t.Errorf("%s: %d %s", c.what, status, body)
 		}
 	}
-	if status, body := h.Call(alice, "DELETE", route+"2", "{}"); status != 400 || code(body) != "unexpected_body" {
-		t.Errorf("a body: %d %s", status, body)
-	}
-	if status, body := h.Call(alice, "GET", route+"2", ""); status != 405 {
-		t.Errorf("GET: %d %s", status, body)
-	}
+	wants(h, alice, "DELETE", route+"2", "{}", 400, "unexpected_body")
+	wants(h, alice, "GET", route+"2", "", 405, "method_not_allowed")
 	if _, body := h.Call(alice, "GET", "/v1/portfolio/balance", ""); field(t, body, "reserved") != "0" {
 		t.Errorf("%s", body)
 	}
@@ -274,16 +261,12 @@ func TestCancelAllFiltersAndBody(t *testing.T) {
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, `,"group_id":7`))
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(2, `,"group_id":8`))
 	h.Call(alice, "POST", "/v1/portfolio/orders", strings.Replace(order(3, ""), `"market_id":1`, `"market_id":2`, 1))
-	if status, body := h.Call(alice, "DELETE", "/v1/portfolio/orders?nonsense=1", "{}"); status != 400 || code(body) != "unexpected_body" {
-		t.Errorf("%d %s", status, body)
-	}
+	wants(h, alice, "DELETE", "/v1/portfolio/orders?nonsense=1", "{}", 400, "unexpected_body")
 	for _, c := range []struct {
 		target string
 		left   int
 	}{{"?group_id=7", 2}, {"?market_id=2", 1}, {"?market_id=9", 1}, {"?market_id=0&group_id=0", 0}} {
-		if status, body := h.Call(alice, "DELETE", "/v1/portfolio/orders"+c.target, ""); status != 200 {
-			t.Errorf("%s: %d %s", c.target, status, body)
-		}
+		wants(h, alice, "DELETE", "/v1/portfolio/orders"+c.target, "", 200, "")
 		_, body := h.Call(alice, "GET", "/v1/portfolio/orders?status=resting", "")
 		if n := strings.Count(body, `"order_id"`); n != c.left {
 			t.Errorf("%s left %d orders, want %d", c.target, n, c.left)
@@ -327,9 +310,7 @@ func TestPagination(t *testing.T) {
 	_, body := h.Call(alice, "GET", "/v1/portfolio/orders?limit=4", "")
 	own := field(t, body, "cursor").(string)
 	for _, target := range []string{"/v1/portfolio/orders?limit=4&cursor=x", "/v1/portfolio/fills?cursor=" + own, "/v1/portfolio/orders?status=resting&cursor=" + own} {
-		if status, body := h.Call(alice, "GET", target, ""); status != 400 || code(body) != "bad_cursor" {
-			t.Errorf("%s: %d %s", target, status, body)
-		}
+		wants(h, alice, "GET", target, "", 400, "bad_cursor")
 	}
 }
 
@@ -353,20 +334,17 @@ func TestPathsAndMethods(t *testing.T) {
 		{"GET", "/v1/withdrawals/1", 404, "unknown_withdrawal"},
 		{"GET", "/v1/oracle/price?feed=2", 200, ""},
 		{"HEAD", "/v1/time", 200, ""},
+		{"GET", "/v1/arena/advance", 404, "not_found"}, // time passes by itself (docs/rules/operation.md#venue-time)
+		{"POST", "/v1/arena/advance", 404, "not_found"},
 	} {
-		status, body := h.Call(alice, c.method, c.target, "")
-		if status != c.status || code(body) != c.code {
-			t.Errorf("%s %s: %d %s", c.method, c.target, status, body)
-		}
+		wants(h, alice, c.method, c.target, "", c.status, c.code)
 	}
 }
 
 func TestWithdrawals(t *testing.T) {
 	h, alice, bob := newServer(t)
 	request := `{"client_withdrawal_id":"w-1","amount":"1000","destination":"bank"}`
-	if status, body := h.Call(bob, "POST", "/v1/withdrawals", request); status != 403 || code(body) != "missing_scope" {
-		t.Errorf("%d %s", status, body)
-	}
+	wants(h, bob, "POST", "/v1/withdrawals", request, 403, "missing_scope")
 	status, first := h.Call(alice, "POST", "/v1/withdrawals", request)
 	if status != 202 || field(t, first, "status") != "pending" {
 		t.Fatalf("%d %s", status, first)
@@ -389,9 +367,7 @@ func TestWithdrawals(t *testing.T) {
 	if status, body := h.Call(alice, "GET", "/v1/withdrawals/"+id, ""); status != 200 || field(t, body, "amount") != "1000" {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, body := h.Call(bob, "GET", "/v1/withdrawals/"+id, ""); status != 404 {
-		t.Errorf("the withdrawal of another account: %d %s", status, body)
-	}
+	wants(h, bob, "GET", "/v1/withdrawals/"+id, "", 404, "unknown_withdrawal")
 }
 
 // port is a funding port that returns err.
@@ -435,17 +411,13 @@ func TestFundingPort(t *testing.T) {
 				t.Errorf("%s: %d %s", name, status, body)
 			}
 		}
-		if status, body := h.Call(alice, "GET", "/v1/deposits/address", ""); status != c.status || code(body) != c.code {
-			t.Errorf("%s: %d %s", name, status, body)
-		}
+		wants(h, alice, "GET", "/v1/deposits/address", "", c.status, c.code)
 	}
 	if now := cash(); now != before {
 		t.Errorf("cash %v, before %v", now, before)
 	}
 	p.err = nil
-	if status, body := h.Call(alice, "POST", "/v1/withdrawals", request()); status != 202 {
-		t.Errorf("the port is back: %d %s", status, body)
-	}
+	wants(h, alice, "POST", "/v1/withdrawals", request(), 202, "")
 	p.err = tools.NewError("withdrawal_refused") // from now on: the request of before stands
 	for destination, want := range map[string]string{"bank": "", "elsewhere": "withdrawal_refused"} {
 		again := fmt.Sprintf(` {"client_withdrawal_id":"w-%d","amount":"1000","destination":%q}`, n, destination) // a space, so no exact repeat
@@ -460,20 +432,15 @@ func TestPreview(t *testing.T) {
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	before, hash, _ := h.Engine.Hash()
 	request := `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5100,"qty":14}`
-	status, body := h.Call(bob, "POST", "/v1/portfolio/orders/preview", request)
-	if status != 200 {
-		t.Fatal(body)
-	}
+	body := wants(h, bob, "POST", "/v1/portfolio/orders/preview", request, 200, "")
 	after, same, _ := h.Engine.Hash()
 	if before != after || hash != same {
 		t.Error("a preview changed the state")
 	}
 	_, placed := h.Call(bob, "POST", "/v1/portfolio/orders", request)
 	_, balance := h.Call(bob, "GET", "/v1/portfolio/balance", "")
-	for _, f := range []string{"status"} {
-		if field(t, body, f) != field(t, placed, f) {
-			t.Errorf("preview %s, placement %s", body, placed)
-		}
+	if field(t, body, "status") != field(t, placed, "status") {
+		t.Errorf("preview %s, placement %s", body, placed)
 	}
 	if field(t, body, "cash_after") != field(t, balance, "cash") || field(t, body, "fee") != "625" {
 		t.Errorf("preview %s, balance %s", body, balance)
@@ -493,18 +460,14 @@ func TestMinSeqWaits(t *testing.T) {
 		t.Error(body)
 	}
 	h.Venue.Config.ResponseBudget = 50
-	if status, body := h.Call(alice, "GET", "/v1/portfolio/balance?min_seq=99999999", ""); status != 504 || code(body) != "sequencing_timeout" {
-		t.Errorf("%d %s", status, body)
-	}
+	wants(h, alice, "GET", "/v1/portfolio/balance?min_seq=99999999", "", 504, "sequencing_timeout")
 }
 
 // TestDeadman checks that the dead-man switch fires on time and cancels all orders.
 func TestDeadman(t *testing.T) {
 	h, alice, _ := newServer(t)
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
-	if status, body := h.Call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":999}`); status != 400 || code(body) != "invalid_timeout" {
-		t.Errorf("%d %s", status, body)
-	}
+	wants(h, alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":999}`, 400, "invalid_timeout")
 	if status, body := h.Call(alice, "POST", "/v1/portfolio/deadman", `{"timeout_ms":1000}`); status != 200 || body != `{"timeout_ms":1000,"armed":true}` {
 		t.Errorf("%d %s", status, body)
 	}
@@ -527,13 +490,9 @@ func TestPreviewAtTheClose(t *testing.T) {
 	h.FreezeClock()
 	var m venue.MarketState
 	h.Engine.Read(func(v *venue.Venue, _ *view.View) { m, _ = v.Market(1) })
-	if status, body := h.Call(alice, "POST", "/v1/portfolio/orders/preview", order(1, "")); status != 200 {
-		t.Fatalf("%d %s", status, body)
-	}
+	wants(h, alice, "POST", "/v1/portfolio/orders/preview", order(1, ""), 200, "")
 	h.AdvanceClock(time.Duration(m.CloseTs - h.Now()))
 	for _, path := range []string{"/v1/portfolio/orders/preview", "/v1/portfolio/orders"} {
-		if status, body := h.Call(alice, "POST", path, order(1, "")); status != 409 || code(body) != "market_not_trading" {
-			t.Errorf("%s: %d %s", path, status, body)
-		}
+		wants(h, alice, "POST", path, order(1, ""), 409, "market_not_trading")
 	}
 }

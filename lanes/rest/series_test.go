@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -14,24 +13,17 @@ import (
 func TestSeriesList(t *testing.T) {
 	h, alice, bob := newServer(t)
 	h.FreezeClock()
-	get := func(target string, into any) {
-		t.Helper()
-		status, body := h.Call(alice, "GET", target, "")
-		if err := json.Unmarshal([]byte(body), into); err != nil || status != 200 {
-			t.Fatalf("%s: %d %s", target, status, body)
-		}
-	}
 	h.Call(alice, "POST", "/v1/portfolio/orders", order(1, ""))
 	h.Call(bob, "POST", "/v1/portfolio/orders", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":4000,"qty":10}`)
 	var all schemas.SeriesList
-	get("/v1/series", &all)
+	get(h, alice, "/v1/series", &all)
 	if len(all.Series) != core.SeriesCount || all.AsOfSeq == 0 {
 		t.Fatalf("%+v", all)
 	}
 	var round schemas.RoundRead
 	var market schemas.MarketRead
-	get("/v1/rounds/1", &round)
-	get("/v1/markets/1", &market)
+	get(h, alice, "/v1/rounds/1", &round)
+	get(h, alice, "/v1/markets/1", &market)
 	for i, s := range all.Series {
 		if int(s.Category) != i+1 || s.Name == "" || s.Last == nil || uint64(s.Index) != uint64(s.IndexDecimal) {
 			t.Errorf("%+v", s)
@@ -52,20 +44,18 @@ func TestSeriesList(t *testing.T) {
 	h.AdvanceClock(7 * time.Second)
 	h.Call(alice, "DELETE", "/v1/portfolio/orders", "") // a command with the later stamp
 	var one schemas.SeriesList
-	get("/v1/series?category="+category, &one)
+	get(h, alice, "/v1/series?category="+category, &one)
 	if len(one.Series) != 1 || one.Series[0].Live == nil || round.SecsToClose-one.Series[0].Live.SecsToClose < 7 {
 		t.Errorf("%+v", one)
 	}
 	h.Submit(&core.VoidMarket{Market: 1})
 	one = schemas.SeriesList{}
-	get("/v1/series?category="+category, &one)
-	get("/v1/rounds/1", &round)
+	get(h, alice, "/v1/series?category="+category, &one)
+	get(h, alice, "/v1/rounds/1", &round)
 	if s := one.Series[0]; s.Live != nil || len(s.Last) != 1 || s.Last[0].RoundNumber != round.RoundNumber || s.Last[0].Winner != nil || round.SecsToClose != 0 || round.CloseTs == 0 {
 		t.Errorf("%+v %+v", s, round)
 	}
 	for _, bad := range []string{"0", "10", "x"} {
-		if status, body := h.Call(alice, "GET", "/v1/series?category="+bad, ""); status != 400 || code(body) != "schema_violation" {
-			t.Errorf("category %s: %d %s", bad, status, body)
-		}
+		wants(h, alice, "GET", "/v1/series?category="+bad, "", 400, "schema_violation")
 	}
 }
