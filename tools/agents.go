@@ -47,22 +47,17 @@ func UsageOf(u *venue.Usage) schemas.Usage {
 
 // HeadroomOf returns what the bounds of a mandate that depend on the account leave.
 func HeadroomOf(m *core.Mandate, u *venue.Usage) (out schemas.Headroom) {
-	count := func(r core.MandateRule) *uint32 {
-		if !m.Has(r) {
-			return nil
-		}
-		return schemas.Ptr(uint32(u.Headroom(m, r)))
-	}
-	cost := func(r core.MandateRule) *schemas.U64 {
-		if !m.Has(r) {
-			return nil
-		}
-		return schemas.Ptr(schemas.U64(u.Headroom(m, r)))
-	}
 	return schemas.Headroom{
-		MaxOpenOrders: count(core.RuleOpenOrders), MaxOrdersPerDay: count(core.RuleOrdersPerDay),
-		MaxOpenCost: cost(core.RuleOpenCost), MaxDailyLoss: cost(core.RuleDailyLoss),
+		MaxOpenOrders: headroomOf[uint32](m, u, core.RuleOpenOrders), MaxOrdersPerDay: headroomOf[uint32](m, u, core.RuleOrdersPerDay),
+		MaxOpenCost: headroomOf[schemas.U64](m, u, core.RuleOpenCost), MaxDailyLoss: headroomOf[schemas.U64](m, u, core.RuleDailyLoss),
 	}
+}
+
+func headroomOf[T ~uint32 | ~uint64](m *core.Mandate, u *venue.Usage, r core.MandateRule) *T {
+	if !m.Has(r) {
+		return nil
+	}
+	return schemas.Ptr(T(u.Headroom(m, r)))
 }
 
 // AgentOf returns an agent as its owner's list shows it.

@@ -266,32 +266,17 @@ func historyBehind(wait time.Duration) error {
 	return Error{schemas.HistoryBehind(int64((wait + time.Millisecond - 1) / time.Millisecond))}
 }
 
-// numbered is a row whose number is not one of its fields.
-type numbered[T any] struct {
-	n   uint64
-	row *T
-}
-
-func numberOf[T any](x numbered[T]) uint64 { return x.n }
+func numberOf[T any](x history.Numbered[T]) uint64 { return x.N }
 
 // withNumbers pairs the rows of memory with their numbers.
-func withNumbers[T any](rows iter.Seq2[uint64, *T]) iter.Seq2[uint64, numbered[T]] {
-	return func(yield func(uint64, numbered[T]) bool) {
+func withNumbers[T any](rows iter.Seq2[uint64, *T]) iter.Seq2[uint64, history.Numbered[T]] {
+	return func(yield func(uint64, history.Numbered[T]) bool) {
 		for n, x := range rows {
-			if !yield(n, numbered[T]{n, x}) {
+			if !yield(n, history.Numbered[T]{N: n, Row: *x}) {
 				return
 			}
 		}
 	}
-}
-
-// fromMirror converts rows of the mirror.
-func fromMirror[T any](rows []history.Numbered[T], err error) ([]numbered[T], error) {
-	out := make([]numbered[T], len(rows))
-	for i := range rows {
-		out[i] = numbered[T]{rows[i].N, &rows[i].Row}
-	}
-	return out, err
 }
 
 func pointers[T any](rows []T) []*T {

@@ -119,8 +119,13 @@ func TestDeepPageErrors(t *testing.T) {
 	var charged int
 	var refuse error
 	caller := Caller{User: 1, Charge: func() error { charged++; return refuse }}
+	type deepRead struct {
+		rows []uint64
+		next string
+		err  error
+	}
 	// read reads a page of 100 of the rows 8 and 7 of memory and 6 of the mirror, which has every row up to seq 10.
-	read := func(cursor string, newest, seq uint64, size int, from error) (rows []uint64, next string, err error) {
+	read := func(cursor string, newest, seq uint64, size int, from error) (got deepRead) {
 		list := deepList[uint64, uint64]{keep: KeepAll[uint64], show: identity, at: identity, mirror: func(context.Context, uint64, int) ([]uint64, error) { return []uint64{6}, from }}
 		v := &Venue{History: mirrorAt{seq: 10}}
 		v.cursorVenue.Store(1)
@@ -131,46 +136,39 @@ func TestDeepPageErrors(t *testing.T) {
 		p.released = view.Released{Newest: newest, Seq: seq}
 		p.take(func(from uint64) iter.Seq2[uint64, uint64] { return below([]uint64{7, 8}, from) })
 		charged = 0
-		next, err = p.finish(context.Background(), v, caller)
-		return p.rows, next, err
+		got.next, got.err = p.finish(context.Background(), v, caller)
+		got.rows = p.rows
+		return got
 	}
-	check := func(what string, rows []uint64, next string, err error, want []uint64, more bool, code string, charges int) {
+	check := func(what string, got deepRead, want []uint64, more bool, code string, charges int) {
 		t.Helper()
-		got := ""
-		if err != nil {
-			got = ErrorOf(err).Code
+		refused := ""
+		if got.err != nil {
+			refused = ErrorOf(got.err).Code
 		}
-		if got != code || code == "" && !slices.Equal(rows, want) || (next != "") != more || charged != charges {
-			t.Errorf("%s: %v, cursor %q, %v, charged %d times", what, rows, next, err, charged)
+		if refused != code || code == "" && !slices.Equal(got.rows, want) || (got.next != "") != more || charged != charges {
+			t.Errorf("%s: %v, charged %d times", what, got, charged)
 		}
 	}
 	gone := errors.New("gone")
-	rows, next, err := read("", 0, 0, 100, nil)
-	check("a page of memory", rows, next, err, []uint64{8, 7}, false, "", 0)
-	rows, next, err = read("", 6, 10, 100, nil)
-	check("a page of both", rows, next, err, []uint64{8, 7, 6}, false, "", 1)
-	rows, next, err = read("", 6, 12, 2, gone)
-	check("a page that memory fills", rows, next, err, []uint64{8, 7}, true, "", 0)
-	rows, next, err = read("", 6, 12, 100, nil)
-	check("a mirror that is behind", rows, next, err, []uint64{8, 7}, true, "", 0)
-	_, _, err = read(next, 6, 12, 100, nil)
-	check("the next page", nil, "", err, nil, false, "history_behind", 0)
-	if ms, ok := ErrorOf(err).RetryAfterMs(); !ok || ms != 70 {
+	check("a page of memory", read("", 0, 0, 100, nil), []uint64{8, 7}, false, "", 0)
+	check("a page of both", read("", 6, 10, 100, nil), []uint64{8, 7, 6}, false, "", 1)
+	check("a page that memory fills", read("", 6, 12, 2, gone), []uint64{8, 7}, true, "", 0)
+	page := read("", 6, 12, 100, nil)
+	check("a mirror that is behind", page, []uint64{8, 7}, true, "", 0)
+	page = read(page.next, 6, 12, 100, nil)
+	check("the next page", page, nil, false, "history_behind", 0)
+	if ms, ok := ErrorOf(page.err).RetryAfterMs(); !ok || ms != 70 {
 		t.Errorf("retry after %d ms, want 70", ms)
 	}
-	rows, next, err = read("", 6, 10, 100, gone)
-	check("a mirror that does not answer", rows, next, err, []uint64{8, 7}, true, "", 1)
-	_, _, err = read(next, 6, 10, 100, gone)
-	check("the next page", nil, "", err, nil, false, "history_behind", 1)
-	rows, next, err = read(next, 6, 10, 100, nil)
-	check("the next page when it answers", rows, next, err, []uint64{6}, false, "", 1)
-	rows, next, err = read("", 7, 12, 100, nil)
-	check("a row that memory has among those it released", rows, next, err, []uint64{8}, true, "", 0)
-	_, _, err = read("", 8, 12, 100, nil)
-	check("only such rows", nil, "", err, nil, false, "history_behind", 0)
+	page = read("", 6, 10, 100, gone)
+	check("a mirror that does not answer", page, []uint64{8, 7}, true, "", 1)
+	check("the next page", read(page.next, 6, 10, 100, gone), nil, false, "history_behind", 1)
+	check("the next page when it answers", read(page.next, 6, 10, 100, nil), []uint64{6}, false, "", 1)
+	check("a row that memory has among those it released", read("", 7, 12, 100, nil), []uint64{8}, true, "", 0)
+	check("only such rows", read("", 8, 12, 100, nil), nil, false, "history_behind", 0)
 	refuse = NewError("rate_limited")
-	_, _, err = read("", 6, 10, 100, nil)
-	check("without tokens", nil, "", err, nil, false, "rate_limited", 1)
+	check("without tokens", read("", 6, 10, 100, nil), nil, false, "rate_limited", 1)
 }
 
 // TestStepsWithoutTheMirror checks that a page of steps has the steps that memory has whole if older

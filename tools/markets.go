@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"duplex/core/history"
 	"iter"
 
 	"duplex/core"
@@ -110,21 +111,20 @@ var GetOrderbook = &Op[schemas.GetOrderbook, schemas.Orderbook]{
 
 // BookOf converts a slot's book, up to depth levels a side.
 func BookOf(m *venue.Venue, s *venue.MarketState, depth int) schemas.Orderbook {
-	levels := func(bid bool) []schemas.Level { return make([]schemas.Level, 0, min(depth, s.Book.Depth(bid))) }
-	out := schemas.Orderbook{MarketID: uint32(s.Market), Generation: s.Generation, TickSize: schemas.TickSizeOf(m.Rules().Grid), Yes: levels(true), No: levels(false)}
-	for l := range s.Book.Levels(true) {
-		if len(out.Yes) == depth {
-			break
+	levels := func(bid bool) []schemas.Level {
+		out := make([]schemas.Level, 0, min(depth, s.Book.Depth(bid)))
+		for l := range s.Book.Levels(bid) {
+			if len(out) == depth {
+				break
+			}
+			if !bid {
+				l.Tick = l.Tick.Opposite()
+			}
+			out = append(out, schemas.Level{int64(l.Tick), int64(l.Qty)})
 		}
-		out.Yes = append(out.Yes, schemas.Level{int64(l.Tick), int64(l.Qty)})
+		return out
 	}
-	for l := range s.Book.Levels(false) {
-		if len(out.No) == depth {
-			break
-		}
-		out.No = append(out.No, schemas.Level{int64(l.Tick.Opposite()), int64(l.Qty)})
-	}
-	return out
+	return schemas.Orderbook{MarketID: uint32(s.Market), Generation: s.Generation, TickSize: schemas.TickSizeOf(m.Rules().Grid), Yes: levels(true), No: levels(false)}
 }
 
 var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
@@ -134,17 +134,19 @@ var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListTrades) (out schemas.TradeList, err error) {
 		id := marketID(in.MarketID)
-		l := deepList[numbered[view.Trade], schemas.Trade]{
-			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, numbered[view.Trade]], view.Released, error) {
+		l := deepList[history.Numbered[view.Trade], schemas.Trade]{
+			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, history.Numbered[view.Trade]], view.Released, error) {
 				if _, ok := m.Market(id); !ok {
 					return nil, view.Released{}, core.UnknownMarket
 				}
-				return func(from uint64) iter.Seq2[uint64, numbered[view.Trade]] { return withNumbers(w.Trades(id, from)) }, w.TradesReleased(id), nil
+				return func(from uint64) iter.Seq2[uint64, history.Numbered[view.Trade]] {
+					return withNumbers(w.Trades(id, from))
+				}, w.TradesReleased(id), nil
 			},
-			keep: KeepAll[numbered[view.Trade]], at: numberOf[view.Trade],
-			show: func(x numbered[view.Trade]) schemas.Trade { return TradeOf(x.row) },
-			mirror: func(ctx context.Context, below uint64, limit int) ([]numbered[view.Trade], error) {
-				return fromMirror(v.History.Trades(ctx, id, below, limit))
+			keep: KeepAll[history.Numbered[view.Trade]], at: numberOf[view.Trade],
+			show: func(x history.Numbered[view.Trade]) schemas.Trade { return TradeOf(&x.Row) },
+			mirror: func(ctx context.Context, below uint64, limit int) ([]history.Numbered[view.Trade], error) {
+				return v.History.Trades(ctx, id, below, limit)
 			},
 		}
 		out.Trades, out.PageEnd, err = l.page(ctx, v, caller, "trades", in)

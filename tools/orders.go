@@ -250,13 +250,15 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 			memory: func(m *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, *view.Order], view.Released, error) {
 				q = orderListKeyOf(in, w.Changes(caller.User))
 				if cached, repeat = v.caches.pages.get(caller.User, q); cached != nil {
-					return func(uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(func(func(*view.Order) bool) {}) }, view.Released{}, nil
+					return func(uint64) iter.Seq2[uint64, *view.Order] { return func(func(uint64, *view.Order) bool) {} }, view.Released{}, nil
 				}
 				released := w.OrdersReleased(caller.User)
 				if onlyLive(in.Status) || !anyReleased(m, w, caller.User, in, released) {
 					released = view.Released{}
 				}
-				return func(from uint64) iter.Seq2[uint64, *view.Order] { return withCreatedSeq(w.Orders(caller.User, from)) }, released, nil
+				return func(from uint64) iter.Seq2[uint64, *view.Order] {
+					return WithPositions(w.Orders(caller.User, from), createdSeq)
+				}, released, nil
 			},
 			keep: func(o *view.Order) bool {
 				return matchesFilter(in.Status, o.Status.String()) && matchesMarket(in.MarketID, o.Market) &&
@@ -270,7 +272,7 @@ var ListOrders = &Op[schemas.ListOrders, schemas.OrderList]{
 				ids = ids[1:]
 				return orderOf(o, id)
 			},
-			at: func(o *view.Order) uint64 { return o.CreatedSeq },
+			at: createdSeq,
 			mirror: func(ctx context.Context, below uint64, limit int) ([]*view.Order, error) {
 				rows, err := v.History.Orders(ctx, caller.User, below, limit, history.OrderFilter{
 					Market: marketFilter(in.MarketID), Order: (*core.OrderID)(in.OrderID), ClientID: (*uint64)(in.ClientOrderID), Statuses: namesOf(in.Status),
@@ -309,16 +311,8 @@ func onlyLive(filter string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return n != core.Resting.String() && n != core.PartiallyFilled.String() })
 }
 
-// withCreatedSeq pairs each order with its created_seq, the position of a cursor.
-func withCreatedSeq(rows iter.Seq[*view.Order]) iter.Seq2[uint64, *view.Order] {
-	return func(yield func(uint64, *view.Order) bool) {
-		for o := range rows {
-			if !yield(o.CreatedSeq, o) {
-				return
-			}
-		}
-	}
-}
+// createdSeq is the position of a cursor.
+func createdSeq(o *view.Order) uint64 { return o.CreatedSeq }
 
 var GetOrder = &Op[schemas.GetOrder, schemas.OrderRead]{
 	Spec: Spec{

@@ -178,17 +178,17 @@ var ListSettlements = &Op[schemas.ListSettlements, schemas.SettlementList]{
 		Doc: "Payouts of finished rounds, newest first; for others see list_positions.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListSettlements) (out schemas.SettlementList, err error) {
-		l := deepList[numbered[view.Settlement], schemas.Settlement]{
-			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, numbered[view.Settlement]], view.Released, error) {
-				walk := func(from uint64) iter.Seq2[uint64, numbered[view.Settlement]] {
+		l := deepList[history.Numbered[view.Settlement], schemas.Settlement]{
+			memory: func(_ *venue.Venue, w *view.View) (func(uint64) iter.Seq2[uint64, history.Numbered[view.Settlement]], view.Released, error) {
+				walk := func(from uint64) iter.Seq2[uint64, history.Numbered[view.Settlement]] {
 					return withNumbers(w.Settlements(caller.User, from))
 				}
 				return walk, w.SettlementsReleased(caller.User), nil
 			},
-			keep: KeepAll[numbered[view.Settlement]], at: numberOf[view.Settlement],
-			show: func(x numbered[view.Settlement]) schemas.Settlement { return SettlementOf(x.row) },
-			mirror: func(ctx context.Context, below uint64, limit int) ([]numbered[view.Settlement], error) {
-				return fromMirror(v.History.Settlements(ctx, caller.User, below, limit))
+			keep: KeepAll[history.Numbered[view.Settlement]], at: numberOf[view.Settlement],
+			show: func(x history.Numbered[view.Settlement]) schemas.Settlement { return SettlementOf(&x.Row) },
+			mirror: func(ctx context.Context, below uint64, limit int) ([]history.Numbered[view.Settlement], error) {
+				return v.History.Settlements(ctx, caller.User, below, limit)
 			},
 		}
 		out.Settlements, out.PageEnd, err = l.page(ctx, v, caller, "settlements", in)
