@@ -95,8 +95,14 @@ func TestHandshakes(t *testing.T) {
 		{"a browser with a dot more", offered(func(a string) string { return "dx.v1, " + a + "." }), 401, no},
 		{"a browser without a signature", offered(func(a string) string { return "dx.v1, " + a[:strings.LastIndex(a, ".")] }), 401, no},
 		{"a browser with an empty signature", offered(func(a string) string { return "dx.v1, " + a[:strings.LastIndex(a, ".")+1] }), 401, no},
+		{"a browser with only a key", offered(func(a string) string { return "dx.v1, " + a[:strings.Index(a[8:], ".")+8] }), 401, no},
+		{"a browser with a changed key", offered(func(a string) string {
+			end := strings.Index(a[8:], ".") + 8
+			return "dx.v1, " + a[:end-1] + "x" + a[end:]
+		}), 401, no},
 		{"a browser with nothing", offered(func(string) string { return "dx.v1, dx.auth..." }), 401, no},
 		{"a browser twice", offered(func(a string) string { return "dx.v1, " + a + "\r\nSec-WebSocket-Protocol: " + a }), 401, no},
+		{"a browser twice in one header", offered(func(a string) string { return "dx.v1, " + a + ", " + a }), 401, no},
 		{"a browser beside a header", offered(func(a string) string { return "dx.v1, " + a + "\r\nDX-ACCESS-KEY: x" }), 401, no},
 		{"a browser whose prefix is in capitals", offered(func(a string) string { return "dx.v1, DX.AUTH" + a[7:] }), 401, no},
 		{"a browser on another path", func(k lanetest.Key) string {

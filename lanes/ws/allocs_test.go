@@ -22,8 +22,8 @@ func TestAllocs(t *testing.T) {
 	for i := range conns {
 		c := &conn{lane: l, conflateAt: defaultLimits.conflateBytes, scheduled: true} // the test is the writer
 		conns[i] = c
-		l.topics.add(newSub(c, 1, deltas, 0))
-		l.topics.add(newSub(c, 2, trades, 0))
+		l.topics.change(newSub(c, 1, deltas, 0), 0, with)
+		l.topics.change(newSub(c, 2, trades, 0), 0, with)
 	}
 	scratch := make([]byte, 0, 2*writeChunk)
 	written := 0

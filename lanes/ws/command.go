@@ -104,7 +104,7 @@ func (c *conn) subscribe(id schemas.Int, p *schemas.WSSubscribe) error {
 			l.subscribeUser(s, start)
 			continue
 		}
-		l.topics.add(s)
+		l.topics.change(s, s.markets, with)
 		l.snapshotSchedule.add(s)
 		l.sendFirstSnapshots(s, s.markets)
 	}

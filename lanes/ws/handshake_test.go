@@ -74,8 +74,7 @@ func TestBrowser(t *testing.T) {
 	s := newTestLane(t)
 	h := s.handshake(s.NewKey(1, core.ScopeRead))
 	mac, _ := base64.StdEncoding.DecodeString(h.Get(schemas.HeaderSignature))
-	key, ts := h.Get(schemas.HeaderKey), h.Get(schemas.HeaderTimestamp)
-	auth := "dx.auth." + key + "." + ts + "." + base64.RawURLEncoding.EncodeToString(mac)
+	auth := "dx.auth." + h.Get(schemas.HeaderKey) + "." + h.Get(schemas.HeaderTimestamp) + "." + base64.RawURLEncoding.EncodeToString(mac)
 	ws, _, err := websocket.Dial(context.Background(), s.URL+path, &websocket.DialOptions{
 		Subprotocols: []string{"dx.v1", auth}, HTTPHeader: http.Header{"Origin": {s.URL}},
 	})
@@ -88,22 +87,6 @@ func TestBrowser(t *testing.T) {
 	}
 	r := &testReader{t: t, ws: ws}
 	r.ask("list_subscriptions", "{}")
-	for name, offer := range map[string]string{
-		"without dx.v1": auth, "twice": "dx.v1, " + auth + ", " + auth, "padded": "dx.v1, " + auth + "=",
-		"another key": strings.Replace("dx.v1, "+auth, key, key[:len(key)-1]+"x", 1), "cut": "dx.v1, dx.auth." + key,
-	} {
-		if status, body := s.sendHandshake(http.Header{"Sec-Websocket-Protocol": {offer}}); status != 401 {
-			t.Errorf("%s: %d %s", name, status, body)
-		}
-	}
-	if status, _ := s.sendHandshake(http.Header{"Sec-Websocket-Protocol": {"dx.v1, " + auth}, "Dx-Access-Key": {key}}); status != 401 {
-		t.Errorf("beside a header: %d", status)
-	}
-	r2, _ := http.NewRequest("GET", s.URL+"/v1/other", nil)
-	r2.Header.Set("Sec-WebSocket-Protocol", "dx.v1, "+auth)
-	if status, _, _ := s.Send(r2); status != 401 {
-		t.Errorf("on another path: %d", status)
-	}
 }
 
 // TestConnectionsPerKey checks the limit of connections per key, and that a closed connection

@@ -152,7 +152,7 @@ func (l *Lane) unregister(c *conn) {
 // remove detaches a subscription from its sources.
 func (l *Lane) remove(s *sub) {
 	if s.channel != user {
-		l.topics.remove(s)
+		l.topics.change(s, s.markets, without)
 		l.snapshotSchedule.remove(s)
 		return
 	}

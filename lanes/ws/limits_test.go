@@ -30,7 +30,7 @@ func (s *testLane) fill() {
 			c.lastSid++
 			x := newSub(c, c.lastSid, trades, marketBit(0))
 			c.subs = append(c.subs, x)
-			s.lane.topics.add(x)
+			s.lane.topics.change(x, x.markets, with)
 		}
 	})
 }

@@ -80,33 +80,18 @@ type topics struct {
 	byMarket [channels][venue.Slots + 1][]*sub
 }
 
-func (t *topics) add(s *sub) {
+// change applies with or without to the lists that have s, or to those of some of its markets.
+func (t *topics) change(s *sub, markets marketSet, apply func([]*sub, *sub) []*sub) {
 	if s.all || !s.channel.byMarket() {
-		t.all[s.channel] = append(t.all[s.channel], s)
+		t.all[s.channel] = apply(t.all[s.channel], s)
 		return
 	}
-	t.addMarkets(s, s.markets)
-}
-
-func (t *topics) addMarkets(s *sub, markets marketSet) {
 	for m := range markets.each() {
-		t.byMarket[s.channel][m] = append(t.byMarket[s.channel][m], s)
+		t.byMarket[s.channel][m] = apply(t.byMarket[s.channel][m], s)
 	}
 }
 
-func (t *topics) remove(s *sub) {
-	if s.all || !s.channel.byMarket() {
-		t.all[s.channel] = without(t.all[s.channel], s)
-		return
-	}
-	t.removeMarkets(s, s.markets)
-}
-
-func (t *topics) removeMarkets(s *sub, markets marketSet) {
-	for m := range markets.each() {
-		t.byMarket[s.channel][m] = without(t.byMarket[s.channel][m], s)
-	}
-}
+func with(list []*sub, s *sub) []*sub { return append(list, s) }
 
 func without(list []*sub, s *sub) []*sub {
 	i := slices.Index(list, s)

@@ -103,7 +103,7 @@ func (l *Lane) addMarkets(id schemas.Int, s *sub, markets marketSet) error {
 	}
 	added := markets &^ s.markets
 	s.markets |= added
-	l.topics.addMarkets(s, added)
+	l.topics.change(s, added, with)
 	s.confirmUpdate(id)
 	if added != 0 {
 		since := s.snapshotSince
@@ -124,7 +124,7 @@ func (l *Lane) removeMarkets(id schemas.Int, s *sub, markets marketSet) error {
 	if markets&^s.markets != 0 {
 		return commandError("unknown_market")
 	}
-	l.topics.removeMarkets(s, markets)
+	l.topics.change(s, markets, without)
 	s.markets &^= markets
 	s.conn.mu.Lock()
 	s.stale &^= markets
