@@ -22,9 +22,15 @@ func (l *lane) registerAgents(m *gate.Routes) {
 	register(l, m, "set_mandate", "PUT /agents/{agent_id}/mandate", http.StatusOK, l.setMandate)
 	register(l, m, "fund_agent", "POST /agents/{agent_id}/fund", http.StatusOK, l.fundAgent)
 	register(l, m, "return_funds", "POST /agents/{agent_id}/return", http.StatusOK, l.returnFunds)
-	register(l, m, "halt_agent", "POST /agents/{agent_id}/halt", http.StatusOK, l.haltAgent)
-	register(l, m, "resume_agent", "POST /agents/{agent_id}/resume", http.StatusOK, l.resumeAgent)
-	register(l, m, "close_agent", "POST /agents/{agent_id}/close", http.StatusOK, l.closeAgent)
+	register(l, m, "halt_agent", "POST /agents/{agent_id}/halt", http.StatusOK, l.changeState(func(u, agent core.UserID) core.Command {
+		return &core.HaltAgent{Owner: u, Agent: agent, Audit: accountAudit("halted")}
+	}))
+	register(l, m, "resume_agent", "POST /agents/{agent_id}/resume", http.StatusOK, l.changeState(func(u, agent core.UserID) core.Command {
+		return &core.ResumeAgent{Owner: u, Agent: agent, Audit: accountAudit("resumed")}
+	}))
+	register(l, m, "close_agent", "POST /agents/{agent_id}/close", http.StatusOK, l.changeState(func(u, agent core.UserID) core.Command {
+		return &core.CloseAgent{Owner: u, Agent: agent, Audit: accountAudit("closed")}
+	}))
 	register(l, m, "create_agent_key", "POST /agents/{agent_id}/keys", http.StatusCreated, l.createAgentKey)
 	register(l, m, "list_agent_keys", "GET /agents/{agent_id}/keys", http.StatusOK, l.listAgentKeys)
 	register(l, m, "revoke_agent_key", "DELETE /agents/{agent_id}/keys/{api_key}", http.StatusOK, l.revokeAgentKey)
@@ -113,28 +119,19 @@ func (l *lane) transfer(ctx context.Context, c *core.Transfer, in *schemas.Trans
 	panic(core.InvariantViolation{Detail: "a transfer without an event"})
 }
 
-func (l *lane) haltAgent(ctx context.Context, u core.UserID, in *schemas.AgentPath) (schemas.AgentState, error) {
-	return l.changeState(ctx, u, in, &core.HaltAgent{Owner: u, Agent: core.UserID(in.AgentID), Audit: accountAudit("halted")})
-}
-
-func (l *lane) resumeAgent(ctx context.Context, u core.UserID, in *schemas.AgentPath) (schemas.AgentState, error) {
-	return l.changeState(ctx, u, in, &core.ResumeAgent{Owner: u, Agent: core.UserID(in.AgentID), Audit: accountAudit("resumed")})
-}
-
-func (l *lane) closeAgent(ctx context.Context, u core.UserID, in *schemas.AgentPath) (schemas.AgentState, error) {
-	return l.changeState(ctx, u, in, &core.CloseAgent{Owner: u, Agent: core.UserID(in.AgentID), Audit: accountAudit("closed")})
-}
-
-// changeState runs a command and returns the agent's state, which may include later commands.
-func (l *lane) changeState(ctx context.Context, u core.UserID, in *schemas.AgentPath, cmd core.Command) (out schemas.AgentState, err error) {
-	r, err := l.submit(ctx, cmd)
-	if err != nil {
+// changeState returns a handler that runs a command and returns the agent's state, which may include
+// later commands.
+func (l *lane) changeState(command func(owner, agent core.UserID) core.Command) func(context.Context, core.UserID, *schemas.AgentPath) (schemas.AgentState, error) {
+	return func(ctx context.Context, u core.UserID, in *schemas.AgentPath) (out schemas.AgentState, err error) {
+		r, err := l.submit(ctx, command(u, core.UserID(in.AgentID)))
+		if err != nil {
+			return out, err
+		}
+		err = l.readAgent(u, *in, func(v *venue.Venue, _ *view.View, agent core.User) {
+			out = schemas.AgentState{UserID: uint32(agent.ID), State: v.State(agent.ID).String(), Seq: schemas.U64(r.Stamp.Seq)}
+		})
 		return out, err
 	}
-	err = l.readAgent(u, *in, func(v *venue.Venue, _ *view.View, agent core.User) {
-		out = schemas.AgentState{UserID: uint32(agent.ID), State: v.State(agent.ID).String(), Seq: schemas.U64(r.Stamp.Seq)}
-	})
-	return out, err
 }
 
 // createAgentKey creates a key of an agent. Its family shares one limit of new keys.
