@@ -117,6 +117,14 @@ func TestMetrics(t *testing.T) {
 	d.do("POST", "/admin/users/9/suspend", "")
 	d.Call(d.NewKey(1, core.ScopeRead), "GET", "/v1/time", "")
 	_, page := d.do("GET", "/metrics", "")
+	hasLines := func(lines ...string) {
+		t.Helper()
+		for _, line := range lines {
+			if !strings.Contains(page, "\n"+line+"\n") {
+				t.Errorf("no line %s", line)
+			}
+		}
+	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(page))
 	if err != nil {
@@ -127,7 +135,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("no %s", name)
 		}
 	}
-	for _, line := range []string{
+	hasLines(
 		"duplex_users 2",
 		"duplex_ready 1",
 		"duplex_sequencer_stopped 0",
@@ -144,25 +152,17 @@ func TestMetrics(t *testing.T) {
 		`duplex_requests_total{lane="admin",op="admin_suspend_user",outcome="error"} 1`,
 		`duplex_requests_total{lane="rest",op="get_time",outcome="ok"} 1`,
 		`duplex_request_duration_seconds_count{lane="rest",op="get_time"} 1`,
-	} {
-		if !strings.Contains(page, "\n"+line+"\n") {
-			t.Errorf("no line %s", line)
-		}
-	}
+	)
 	if strings.Contains(page, `source="manual"`) {
 		t.Error("a price by hand is reported beside running sources")
 	}
 	sources = nil // without running sources, prices by hand are reported
 	_, page = d.do("GET", "/metrics", "")
-	for _, line := range []string{
+	hasLines(
 		`duplex_oracle_source_price{feed="gold",source="manual"} 78`,
 		`duplex_oracle_source_fresh{feed="gold",source="manual"} 1`,
-		`duplex_oracle_source_values_total{feed="gold",source="manual",verdict="` + feed.Verdict(0).String() + `"} 1`,
-	} {
-		if !strings.Contains(page, "\n"+line+"\n") {
-			t.Errorf("no line %s", line)
-		}
-	}
+		`duplex_oracle_source_values_total{feed="gold",source="manual",verdict="`+feed.Verdict(0).String()+`"} 1`,
+	)
 	if families["go_goroutines"] == nil || !strings.Contains(page, "duplex_client_order_id_bytes ") {
 		t.Error("no metrics of the Go runtime or of the client order ids")
 	}

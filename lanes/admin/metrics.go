@@ -229,8 +229,8 @@ func (g collector) collectMarkets(put emit) {
 	var accounts, orders int
 	var ids uint64
 	var waiting, approvals int
-	var oldest int64 // ns
 	now := g.Venue.Config.Now()
+	oldest := now // ns
 	by := map[core.RoundStatus]int{core.Trading: 0, core.Frozen: 0, core.Proposed: 0, core.Settled: 0, core.Void: 0}
 	g.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
 		for range v.Users() {
@@ -257,11 +257,7 @@ func (g collector) collectMarkets(put emit) {
 	put(resting, float64(orders))
 	put(idBytes, float64(ids))
 	put(pendingWithdrawals, float64(waiting))
-	if waiting > 0 {
-		put(oldestWithdrawal, seconds(max(0, now-oldest)))
-	} else {
-		put(oldestWithdrawal, 0)
-	}
+	put(oldestWithdrawal, seconds(max(0, now-oldest)))
 	put(pendingApprovals, float64(approvals))
 	for status, n := range by {
 		put(markets, float64(n), status.String())

@@ -117,17 +117,15 @@ func TestEveryConnectionEnds(t *testing.T) {
 			"nothing":                                   "",
 		} {
 			for range each {
-				wg.Add(1)
 				c := dial(t, addr)
-				go func() {
-					defer wg.Done()
+				wg.Go(func() {
 					if _, err := io.WriteString(c, text); err != nil {
 						return // the server has closed it already
 					}
 					if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 						t.Errorf("%s: %s: the connection does not end", name, kind)
 					}
-				}()
+				})
 			}
 		}
 		wg.Wait()

@@ -16,7 +16,7 @@ import (
 //
 //	handler(request):                    // Edge and Guard
 //	    assign a request id; recover panics and log at the end
-//	    limitBody                        // ≤ 64 KiB within 10 s: body_too_large, unauthorized
+//	    readBody                         // ≤ 64 KiB within 10 s: body_too_large, unauthorized
 //	    authenticate                     // unauthorized
 //	    checkTarget                      // schema_violation, not_found
 //	    route                            // Routes: not_found, method_not_allowed
@@ -72,7 +72,8 @@ func (g *Gate) handler(lane string, authenticate func(*http.Request, *Call) erro
 		if api && g.CORS(rec, r) {
 			return
 		}
-		err := g.limitBody(rec, r, c)
+		var err error
+		c.Body, err = readBody(rec, r, g.BodyTimeout)
 		if err == nil {
 			if err = authenticate(r, c); err != nil && api && g.OnUnauthorized != nil {
 				g.OnUnauthorized(r)
@@ -106,12 +107,6 @@ func (g *Gate) handler(lane string, authenticate func(*http.Request, *Call) erro
 // Budget returns the time that a request may take (docs/rules/limits.md#times).
 func (g *Gate) Budget() time.Duration {
 	return time.Duration(g.Venue.Config.ResponseBudget) * time.Millisecond
-}
-
-// limitBody reads the body into the call.
-func (g *Gate) limitBody(w http.ResponseWriter, r *http.Request, c *Call) (err error) {
-	c.Body, err = readBody(w, r, g.BodyTimeout)
-	return err
 }
 
 // checkTarget rejects an ambiguous end, a target that is not in origin form, and a path

@@ -49,6 +49,9 @@ func TestBodies(t *testing.T) {
 			return d.post(k, "POST", "/v1/withdrawals", `{"client_withdrawal_id":"`+id+`","amount":"999999999999999","destination":"`+to+`"}`, "")
 		}
 	}
+	batch := func(method, body string) func(lanetest.Key) string {
+		return func(k lanetest.Key) string { return d.post(k, method, "/v1/portfolio/orders/batch", body, "") }
+	}
 	bomb := gzipped(t, make([]byte, 20<<20))
 	const bad, vague, unknown, media = "malformed_json", "schema_violation", "unknown_field", "unsupported_media_type"
 	d.runCases(t, []attackCase{
@@ -130,21 +133,11 @@ func TestBodies(t *testing.T) {
 		{"10 MB, unsigned", func(lanetest.Key) string {
 			return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", preview, 10<<20, strings.Repeat("x", 10<<20))
 		}, 413, "body_too_large"},
-		{"a batch of none", func(k lanetest.Key) string {
-			return d.post(k, "POST", "/v1/portfolio/orders/batch", `{"orders":[]}`, "")
-		}, 400, vague},
-		{"a batch of 21", func(k lanetest.Key) string {
-			return d.post(k, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+strings.Repeat(good+",", 20)+good+`]}`, "")
-		}, 400, vague},
-		{"a batch of 400", func(k lanetest.Key) string {
-			return d.post(k, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+strings.Repeat(good+",", 399)+good+`]}`, "")
-		}, 400, vague},
-		{"a batch of six thousand nothings", func(k lanetest.Key) string {
-			return d.post(k, "POST", "/v1/portfolio/orders/batch", `{"orders":[`+strings.Repeat("{},", 20_000)+`{}]}`, "")
-		}, 400, vague},
-		{"a batch of ids that are no strings", func(k lanetest.Key) string {
-			return d.post(k, "DELETE", "/v1/portfolio/orders/batch", `{"order_ids":[1]}`, "")
-		}, 400, vague},
+		{"a batch of none", batch("POST", `{"orders":[]}`), 400, vague},
+		{"a batch of 21", batch("POST", `{"orders":[`+strings.Repeat(good+",", 20)+good+`]}`), 400, vague},
+		{"a batch of 400", batch("POST", `{"orders":[`+strings.Repeat(good+",", 399)+good+`]}`), 400, vague},
+		{"a batch of six thousand nothings", batch("POST", `{"orders":[`+strings.Repeat("{},", 20_000)+`{}]}`), 400, vague},
+		{"a batch of ids that are no strings", batch("DELETE", `{"order_ids":[1]}`), 400, vague},
 		{"a cancel-all with a body", func(k lanetest.Key) string { return d.post(k, "DELETE", "/v1/portfolio/orders", "{}", "") }, 400, "unexpected_body"},
 		{"a read with a body", func(k lanetest.Key) string { return d.post(k, "GET", balance, "{}", "") }, 400, "unexpected_body"},
 
