@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -122,7 +123,7 @@ func newField(m Member) field {
 	if m.Pattern != "" && f.kind == kindString {
 		f.pattern = regexp.MustCompile(m.Pattern)
 	}
-	f.code, f.missing = orDefault(m.tag.Get("fault"), "schema_violation"), orDefault(m.tag.Get("missing"), "schema_violation")
+	f.code, f.missing = cmp.Or(m.tag.Get("fault"), "schema_violation"), cmp.Or(m.tag.Get("missing"), "schema_violation")
 	f.domainText = f.describeDomain()
 	return f
 }
@@ -230,11 +231,4 @@ func splitTag(tag string) []string {
 		return nil
 	}
 	return strings.Split(tag, ",")
-}
-
-func orDefault(tag, fallback string) string {
-	if tag == "" {
-		return fallback
-	}
-	return tag
 }

@@ -109,14 +109,13 @@ func newMember(e *Engine) *member {
 
 // run judges the member until ctx ends.
 func (m *member) run(ctx context.Context) {
-	tick := time.NewTicker(memberTick)
-	defer tick.Stop()
+	tick := time.Tick(memberTick)
 	for {
 		m.judge(time.Now())
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }

@@ -170,8 +170,7 @@ func (m *Mirror) Ledger(ctx context.Context, u core.UserID, from uint64, limit i
 		}
 	}
 	rows, err := m.ledgerRows(ctx, "ledger", u, from, limit, f)
-	var cut *history.Cut
-	if errors.As(err, &cut) {
+	if cut, ok := errors.AsType[*history.Cut](err); ok {
 		at, atErr := m.ledgerRows(ctx, "ledger_row", u, cut.Below+1, 1, history.LedgerFilter{})
 		if atErr != nil || len(at) == 0 {
 			return nil, errors.Join(history.ErrUnavailable, atErr)

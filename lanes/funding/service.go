@@ -188,8 +188,7 @@ func (s *Service) follow(ctx context.Context, follower *engine.Follower) {
 
 // deliver delivers events until ctx ends, while this node leads.
 func (s *Service) deliver(ctx context.Context) {
-	tick := time.NewTicker(time.Second) // nothing signals that another node leads
-	defer tick.Stop()
+	tick := time.Tick(time.Second) // nothing signals that another node leads
 	led := s.Leads()
 	for {
 		for ctx.Err() == nil && s.takesOver(&led) && s.hasNext() {
@@ -197,7 +196,7 @@ func (s *Service) deliver(ctx context.Context) {
 		}
 		select {
 		case <-s.added:
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return
 		}

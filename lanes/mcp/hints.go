@@ -26,8 +26,8 @@ func (l *Lane) errorResult(c *call, t *tool, in any, err error) *toolResult {
 		return &toolResult{fault: faultOf(e)}
 	}
 	r := schemas.ToolErrorOf(e)
-	var fault *schemas.Fault
-	if errors.As(err, &fault) {
+	fault, ok := errors.AsType[*schemas.Fault](err)
+	if ok {
 		r = schemas.ToolErrorOfFault(fault)
 	}
 	if t.spec.ReadOnly() {

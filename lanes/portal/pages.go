@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"duplex/lanes/gate"
@@ -80,12 +81,7 @@ var contentCodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".g
 
 // isEncoding reports whether a file is an encoding of another one.
 func isEncoding(name string) bool {
-	for _, coding := range contentCodings {
-		if strings.HasSuffix(name, coding.suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(contentCodings, func(c struct{ name, suffix string }) bool { return strings.HasSuffix(name, c.suffix) })
 }
 
 // kindOf returns the media type of a file.
