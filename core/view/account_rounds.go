@@ -175,7 +175,7 @@ func (l accountRounds) clone() accountRounds {
 	out := slices.Clone(l)
 	for i, x := range out {
 		if !x.Status.Final() {
-			out[i] = ptr(*x)
+			out[i] = new(*x)
 		}
 	}
 	return out

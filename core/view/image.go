@@ -107,7 +107,7 @@ func (a *account) clone() *account {
 		case x.order == nil:
 			continue
 		case x.order.Status.Live():
-			x.order = ptr(*x.order)
+			x.order = new(*x.order)
 		}
 		c.rows.all = append(c.rows.all, x)
 	}

@@ -36,7 +36,7 @@ func (l *keyIDs) fold(k *core.Key) {
 	case i >= 0:
 		(*l)[i].revoked = k.Revoked
 	default:
-		*l = append(*l, keyID{k.Number, ptr(k.ID), k.Revoked}) // numbers rise
+		*l = append(*l, keyID{k.Number, new(k.ID), k.Revoked}) // numbers rise
 		if len(*l) > keyIDsMax {
 			if i := slices.IndexFunc(*l, func(k keyID) bool { return k.revoked }); i >= 0 {
 				*l = slices.Delete(*l, i, i+1)
@@ -56,7 +56,7 @@ func (l keyIDs) encode(e *encoder) {
 
 func (l *keyIDs) decode(d *decoder) {
 	for range d.uint() {
-		k := keyID{core.KeyNumber(d.uint()), ptr(d.string()), d.flag()}
+		k := keyID{core.KeyNumber(d.uint()), new(d.string()), d.flag()}
 		if n := len(*l); n > 0 && k.number <= (*l)[n-1].number {
 			d.fail(errRange)
 		}

@@ -108,7 +108,7 @@ func (w *View) foldFeeShares(e *core.Filled) {
 }
 
 func (w *View) foldDeposited(e *core.Deposited) {
-	w.addEvent(e.User, ptr(*e))
+	w.addEvent(e.User, new(*e))
 	w.mutableAccount(e.User).deposits.add(Deposit{ID: e.DepositID, Amount: e.Amount, Seq: w.stamp.Seq, Ts: w.stamp.Ts}, &w.scratch)
 	w.addLedger(e.User, LedgerRow{Kind: LedgerDeposit, Amount: e.Amount, Ref: e.DepositID})
 }
@@ -117,8 +117,8 @@ func (w *View) foldTransferred(e *core.Transferred) {
 	if e.Seq != w.stamp.Seq {
 		return // a repeat, which moved nothing
 	}
-	w.addEvent(e.From, ptr(*e))
-	w.addEvent(e.To, ptr(*e))
+	w.addEvent(e.From, new(*e))
+	w.addEvent(e.To, new(*e))
 	w.addLedger(e.From, LedgerRow{Kind: LedgerTransfer, Amount: -e.Amount, Ref: e.ClientID})
 	w.addLedger(e.To, LedgerRow{Kind: LedgerTransfer, Amount: e.Amount, Ref: e.ClientID})
 }

@@ -138,13 +138,13 @@ func (w *View) addOrderEvent(o *Order) {
 			return
 		}
 	}
-	w.addEvent(o.User, ptr(*o))
+	w.addEvent(o.User, new(*o))
 }
 
 func (w *View) foldFilled(e *core.Filled) {
 	tape := w.tapes[e.Market]
 	if tape == nil {
-		tape = ptr(newRing[Trade](w.caps.Tape))
+		tape = new(newRing[Trade](w.caps.Tape))
 		w.tapes[e.Market] = tape
 	}
 	t := Trade{

@@ -114,7 +114,7 @@ func (w *View) fold(e core.Event) {
 	case *core.Transferred:
 		w.foldTransferred(e)
 	case *core.AgentChanged:
-		w.addEvent(e.User, ptr(*e))
+		w.addEvent(e.User, new(*e))
 	case *core.Indexed:
 		w.foldTick(&e.Tick)
 	case *core.Redeemed:
@@ -171,7 +171,7 @@ func (w *View) foldWithdrawal(x *core.Withdrawal) {
 
 // addWithdrawal adds the event and the ledger row of a withdrawal that has changed.
 func (w *View) addWithdrawal(x *core.Withdrawal) {
-	w.addEvent(x.User, ptr(*x))
+	w.addEvent(x.User, new(*x))
 	if r, ok := withdrawalRow(x); ok {
 		w.addLedger(x.User, r)
 	}
@@ -220,5 +220,3 @@ func (w *View) foldSettled(e *core.AccountSettled) {
 		x.Payout += e.Payout
 	}
 }
-
-func ptr[T any](x T) *T { return &x }
