@@ -3,6 +3,7 @@ package docs_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -204,9 +205,7 @@ func (s *story) enter(cmd core.Command, u core.UserID, label string) (figuresOf,
 	if label != "" {
 		s.labels[label] = id
 	}
-	for k, v := range s.orderNow(id) {
-		out[k] = v
-	}
+	maps.Copy(out, s.orderNow(id))
 	if c, ok := cmd.(*core.PlaceOrder); ok {
 		s.fills(c, events, out)
 	}
@@ -236,9 +235,7 @@ func (s *story) fills(c *core.PlaceOrder, events []core.Event, out figuresOf) {
 func (s *story) change(u core.UserID, id core.OrderID, c core.Command) figuresOf {
 	r, _ := s.do(c)
 	out := s.accountNow(u)
-	for k, v := range s.orderNow(id) {
-		out[k] = v
-	}
+	maps.Copy(out, s.orderNow(id))
 	out["code"] = r.String()
 	return out
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -91,11 +92,7 @@ func (v *Venue) findOrCreateAccount(a Account) (out schemas.DevAccount, err erro
 		}
 		u, _ = v.engine.AccountByToken(hash)
 	}
-	scopes := a.Scopes
-	if scopes == 0 {
-		scopes = gate.UserScopes
-	}
-	out, err = v.fundWithKey(u, "dev-"+a.Name, a.Funds, scopes)
+	out, err = v.fundWithKey(u, "dev-"+a.Name, a.Funds, cmp.Or(a.Scopes, gate.UserScopes))
 	out.Name, out.AccountToken = a.Name, token
 	return out, err
 }

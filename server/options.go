@@ -216,9 +216,7 @@ func (o *Options) complete() error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	switch {
 	case o.Environment != environmentDev && o.Environment != "live" && o.Environment != environmentArena:
 		return &OptionError{"Environment", fmt.Errorf("dev, live or arena, not %q", o.Environment)}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -94,10 +95,7 @@ func (r *arenaRunCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	dir := r.Out
-	if dir == "" {
-		dir = filepath.Join(".dx", "arena", c.Name)
-	}
+	dir := cmp.Or(r.Out, filepath.Join(".dx", "arena", c.Name))
 	show := cli.NewCounter(os.Stderr, "rounds")
 	report, err := arena.Run(ctx, c, arena.Options{Jobs: r.Jobs, Dir: dir, Version: version(), Progress: func(done, total int) { show.Update(uint64(done), uint64(total)) }})
 	show.Clear()
@@ -225,10 +223,7 @@ func (r *arenaCertifyCmd) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	dir := r.Out
-	if dir == "" {
-		dir = filepath.Join(".dx", "arena", c.Name+"-certify")
-	}
+	dir := cmp.Or(r.Out, filepath.Join(".dx", "arena", c.Name+"-certify"))
 	show := cli.NewCounter(os.Stderr, "faults")
 	certificate, err := arena.Certify(ctx, c, arena.Options{Dir: dir, Version: version()}, func(done, total int) { show.Update(uint64(done), uint64(total)) })
 	show.Clear()

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"duplex/cmd/dx/cli"
@@ -41,10 +42,8 @@ const replayPrefix = "replay:"
 func parseOracle(text string, speed int, words ...string) (kind string, sources []feeds.Source, err error) {
 	path, found := strings.CutPrefix(text, replayPrefix)
 	if !found {
-		for _, w := range words {
-			if text == w {
-				return text, nil, nil
-			}
+		if slices.Contains(words, text) {
+			return text, nil, nil
 		}
 		return "", nil, cli.BadFlag("oracle", fmt.Errorf("must be %s or %sFILE, not %q", strings.Join(words, ", "), replayPrefix, text))
 	}

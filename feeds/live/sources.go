@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -78,10 +79,7 @@ func Sources(c Config) ([]feeds.Source, error) {
 
 // codecs returns the codecs of a venue, one for each feed.
 func (c *Config) codecs(name string) ([]adapter.Codec, error) {
-	at := c.URLs[name]
-	if at == "" {
-		at = defaultURLs[name]
-	}
+	at := cmp.Or(c.URLs[name], defaultURLs[name])
 	switch name {
 	case "coinbase":
 		return []adapter.Codec{coinbase(at)}, nil

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,9 +43,7 @@ func Open(path string, speed int) (*Recording, error) {
 	t := &Recording{path: path, speed: int64(speed)}
 	seen := map[row]bool{}
 	err := t.eachRow(func(r row) bool {
-		if t.first == 0 {
-			t.first = r.at
-		}
+		t.first = cmp.Or(t.first, r.at)
 		if id := (row{feed: r.feed, source: r.source}); !seen[id] {
 			seen[id] = true
 			t.sources = append(t.sources, &recordedSource{recording: t, feed: r.feed, name: r.source})

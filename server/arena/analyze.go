@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -154,9 +155,7 @@ func (b *replayBundle) apply(g *journal.Group, cmd []core.Command) (replica.Resu
 
 // sample takes the equity of each seat at every second up to ts, before the command with that stamp.
 func (b *replayBundle) sample(ts int64, sampled func(*replayBundle, int64) error) error {
-	if b.second == 0 {
-		b.second = b.start - b.start%core.NsPerSec + core.NsPerSec
-	}
+	b.second = cmp.Or(b.second, b.start-b.start%core.NsPerSec+core.NsPerSec)
 	for ; b.second <= ts; b.second += core.NsPerSec {
 		n := b.f.Seconds
 		b.f.Seconds++

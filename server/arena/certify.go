@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,9 +60,7 @@ type Certificate struct {
 // Certify runs the first seed of the config once with each fault of the standard set on every seat
 // that is a process, and checks how the seats handle it.
 func Certify(ctx context.Context, c *Config, o Options, progress func(done, total int)) (*Certificate, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.closing = true
 	out := &Certificate{SetupHash: setupWithoutFaults(c, versions(o.Version)), Certified: true, Checks: []Check{}}
 	tested := 0

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"net"
 	"sync"
 )
@@ -14,10 +15,7 @@ type connections struct {
 }
 
 func listen(address string) (*connections, error) {
-	if address == "" {
-		address = "127.0.0.1:0"
-	}
-	l, err := net.Listen("tcp", address)
+	l, err := net.Listen("tcp", cmp.Or(address, "127.0.0.1:0"))
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"duplex/core"
@@ -180,13 +181,8 @@ func (m *Manifest) checkFiles(dir string) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	for name := range m.Files {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	var bad []error
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
 		switch sum, ok := have[name]; {
 		case !ok:
 			bad = append(bad, fmt.Errorf("%s is missing", filepath.Join(dir, filepath.FromSlash(name))))

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"math/bits"
 
 	"duplex/core"
@@ -31,9 +32,7 @@ func (p *prices) next() (price core.Price, ok bool, err error) {
 		return 0, false, err
 	}
 	if p.anonymous {
-		if p.base == 0 {
-			p.base = price
-		}
+		p.base = cmp.Or(p.base, price)
 		price = anonymousPrice(price, p.base)
 	}
 	return price, ok, nil

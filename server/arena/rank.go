@@ -24,9 +24,7 @@ func Rank(dirs []string) (list []Ranked, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if setup == "" {
-			setup = r.SetupHash
-		}
+		setup = cmp.Or(setup, r.SetupHash)
 		if r.SetupHash != setup {
 			return nil, badConfig("%s is of another setup than %s: only runs with the same setup_hash can be compared", dir, dirs[0])
 		}

@@ -2,6 +2,7 @@ package arena
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -258,9 +259,7 @@ func checkIndex(m *Manifest) func(*replayBundle, *replica.Result) error {
 			if !ok {
 				continue
 			}
-			if second == 0 {
-				second = b.start / core.NsPerSec
-			}
+			second = cmp.Or(second, b.start/core.NsPerSec)
 			for ; second < c.Tick.Second; second++ { // a fault may have held some back
 				var err error
 				if drawn, _, err = p.next(); err != nil {

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,12 +54,8 @@ func hostPort(base string) string {
 // Run runs every seed of the config that is not complete, and writes the report. A run that was
 // stopped continues with the seeds that are not complete; an incomplete seed starts anew.
 func Run(ctx context.Context, c *Config, o Options) (*Report, error) {
-	if o.Jobs < 1 {
-		o.Jobs = 1
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Jobs = max(1, o.Jobs)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if _, err := missingSeeds(c, &o); err != nil { // before anything is written
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -332,15 +333,7 @@ func (s *seedRun) observe(progress func(int)) bool {
 		progress(s.rounds)
 	}
 	s.shown = s.rounds
-	if s.c.pace > 0 {
-		return false
-	}
-	for _, x := range s.seats {
-		if x.builtin == nil && s.turns.isDue(x.waits) {
-			return true
-		}
-	}
-	return false
+	return s.c.pace <= 0 && slices.ContainsFunc(s.seats, func(x *seat) bool { return x.builtin == nil && s.turns.isDue(x.waits) })
 }
 
 // close ends the seats and the venue.

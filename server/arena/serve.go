@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -25,9 +26,7 @@ func Serve(ctx context.Context, c *Config, seed uint64, o Options, ready func(sc
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Hand = true
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"time"
 
 	"duplex/core"
@@ -48,9 +49,7 @@ func readTape(path string, f core.Feed) (prices []core.Price, err error) {
 			bad = badConfig("tape %s: the time falls from %d to %d", path, last, at)
 			return false
 		}
-		if second == 0 {
-			second = at/core.NsPerSec + 1
-		}
+		second = cmp.Or(second, at/core.NsPerSec+1)
 		last = at
 		until(at - 1)
 		index.Update(of, source, price, at)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,18 +138,11 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 }
 
 func (o *Options) complete() error {
-	if o.Heartbeat == 0 {
-		o.Heartbeat = 50 * time.Millisecond
-	}
-	if o.Election == 0 {
-		o.Election = 300 * time.Millisecond
-	}
+	o.Heartbeat, o.Election = cmp.Or(o.Heartbeat, 50*time.Millisecond), cmp.Or(o.Election, 300*time.Millisecond)
 	if o.readSyncs == nil {
 		o.readSyncs = ReadWALSyncs
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	self := slices.IndexFunc(o.Members, func(a Address) bool { return a.Name == o.Name })
 	if self < 0 {
 		return &OptionError{"node", fmt.Errorf("%q is not in the list of the members", o.Name)}
@@ -183,12 +177,8 @@ func (o *Options) complete() error {
 			return errNeedsCert(o.FollowAdvertise)
 		}
 	}
-	if o.PeerListen == "" {
-		o.PeerListen = o.Members[self].Peer
-	}
-	if o.FollowAdvertise == "" {
-		o.FollowAdvertise = withPortOf(o.Members[self].Peer, o.FollowListen)
-	}
+	o.PeerListen = cmp.Or(o.PeerListen, o.Members[self].Peer)
+	o.FollowAdvertise = cmp.Or(o.FollowAdvertise, withPortOf(o.Members[self].Peer, o.FollowListen))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -78,10 +79,7 @@ type followPort struct {
 
 // newFollowPort listens at an address.
 func newFollowPort(ctx context.Context, n node, address string, o *Options) (*followPort, net.Listener, error) {
-	p := &followPort{node: n, followers: int64(o.Followers), timeout: followWrite, warn: func(msg string, args ...any) { o.Log.Warn(msg, args...) }}
-	if p.followers == 0 {
-		p.followers = defaultFollowers
-	}
+	p := &followPort{node: n, followers: int64(cmp.Or(o.Followers, defaultFollowers)), timeout: followWrite, warn: func(msg string, args ...any) { o.Log.Warn(msg, args...) }}
 	mux := http.NewServeMux()
 	p.mux = mux
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, n.Status()) })

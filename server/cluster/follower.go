@@ -97,12 +97,8 @@ func OpenFollower(ctx context.Context, o FollowerOptions) (*Follower, error) {
 }
 
 func (o *FollowerOptions) complete() error {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.StaleAfter == 0 {
-		o.StaleAfter = 3 * time.Second
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.StaleAfter = cmp.Or(o.StaleAfter, 3*time.Second)
 	if len(o.From) == 0 {
 		return &OptionError{"from", errors.New("the address of the follow port of at least one node")}
 	}

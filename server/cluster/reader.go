@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -64,10 +65,7 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 // readerSaid is why a reader failed: what it wrote first, without what follows a panic.
 func readerSaid(text string, waited error) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if line == "" {
-		return fmt.Sprint(waited)
-	}
-	return line
+	return cmp.Or(line, fmt.Sprint(waited))
 }
 
 // readEtcd starts etcd on the data of a task, as a cluster of its own, and writes what comes after the

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -261,9 +262,7 @@ func (c *transferCmd) move(ctx context.Context, out io.Writer, what, direction s
 	if err != nil {
 		return err
 	}
-	if c.ID == "" {
-		c.ID = fmt.Sprintf("dx-%d", time.Now().UnixNano())
-	}
+	c.ID = cmp.Or(c.ID, fmt.Sprintf("dx-%d", time.Now().UnixNano()))
 	text, err := p.do(ctx, "POST", agentPath(a.UserID, what), transferBody{c.ID, schemas.U64(c.Amount)}, nil)
 	var refused *portalError
 	switch {

@@ -43,13 +43,9 @@ func (o *ownerFlags) portal() (*portal, error) {
 		if err != nil {
 			return nil, fmt.Errorf("no DX_PORTAL_URL and DX_ACCOUNT_TOKEN, and no venue started here: %w", err)
 		}
-		if p.base == "" {
-			p.base = dev.Portal
-		}
+		p.base, p.token = cmp.Or(p.base, dev.Portal), cmp.Or(p.token, tokenOf(&dev, o.As))
 		if p.token == "" {
-			if p.token = tokenOf(&dev, o.As); p.token == "" {
-				return nil, cli.BadFlag("as", fmt.Errorf("no account %q in the dev file", o.As))
-			}
+			return nil, cli.BadFlag("as", fmt.Errorf("no account %q in the dev file", o.As))
 		}
 	}
 	if u, err := url.Parse(p.base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,9 +66,7 @@ func (c *ClientFlags) Resolve() (base, key, secret string, err error) {
 	if err != nil {
 		return "", "", "", fmt.Errorf("no DX_URL, DX_KEY and DX_SECRET, and no venue started here: %w", err)
 	}
-	if base == "" {
-		base = dev.API
-	}
+	base = cmp.Or(base, dev.API)
 	if key == "" {
 		key, secret, err = devAccountKey(dev, c.As)
 	}

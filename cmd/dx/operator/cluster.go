@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,20 +101,13 @@ func ReadCluster(ctx context.Context, base, token string) (s schemas.ClusterStat
 }
 
 func printCluster(out io.Writer, s *schemas.ClusterStatus) error {
-	fmt.Fprintf(out, "cluster %s, leader %s\n\n", s.ClusterID, orNone(s.Leader))
+	fmt.Fprintf(out, "cluster %s, leader %s\n\n", s.ClusterID, cmp.Or(s.Leader, "none"))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "node\trole\tstate\tseq\tgroup\tattested\tclock ms\tdisk free\tversion\tpeer")
 	for _, m := range s.Members {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%+.1f\t%d GB\t%s\t%s\n", m.Node, m.Role, m.State, m.Seq, m.Number, m.AttestedSeq, m.ClockOffsetMs, m.DiskFree/1e9, m.Version, m.Peer)
 	}
 	return w.Flush()
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // checkCluster returns an error if something is wrong: no leader, a member that does not serve, or

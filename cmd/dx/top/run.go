@@ -1,6 +1,7 @@
 package top
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,9 +47,7 @@ func connect(ctx context.Context, c *client.Client, o *Options) {
 		return PricesMsg{feed, l.Rows, err}
 	}
 	o.Preview = func(id int, order schemas.PlaceOrder) PreviewMsg {
-		if order.ClientOrderID == 0 {
-			order.ClientOrderID = schemas.U64(time.Now().UnixNano())
-		}
+		order.ClientOrderID = cmp.Or(order.ClientOrderID, schemas.U64(time.Now().UnixNano()))
 		p, err := c.Preview(ctx, order)
 		return PreviewMsg{id, order, p, err}
 	}
