@@ -1,7 +1,6 @@
-package docs
+package docs_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,11 +13,7 @@ func TestCommandsOfThePages(t *testing.T) {
 	command := regexp.MustCompile(`go test((?: \./[\w./]+)+)[^\n|` + "`" + `]*? -(?:run|bench) '?([\w\\|]+)`)
 	seen := 0
 	for _, page := range []string{"evidence.md", "performance.md", "operations/sizing.md", "../README.md"} {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range command.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range command.FindAllStringSubmatch(read(t, page), -1) {
 			seen++
 			for _, name := range strings.Split(strings.ReplaceAll(m[2], `\|`, "|"), "|") {
 				if name != "xxx" && !declared(t, strings.Fields(m[1]), name) {
@@ -37,34 +32,10 @@ func declared(t *testing.T, packages []string, name string) bool {
 	t.Helper()
 	want := regexp.MustCompile(`(?m)^func (Test|Benchmark)\w*` + name)
 	for _, p := range packages {
-		if dir, all := strings.CutSuffix(p, "/..."); all {
-			found := false
-			err := filepath.WalkDir(filepath.Join("..", dir), func(path string, _ os.DirEntry, err error) error {
-				if err == nil && strings.HasSuffix(path, "_test.go") {
-					b, err := os.ReadFile(path)
-					found = found || want.Match(b)
-					return err
-				}
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if found {
-				return true
-			}
-			continue
-		}
-		files, err := filepath.Glob(filepath.Join("..", p, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want.Match(b) {
+		dir, all := strings.CutSuffix(p, "/...")
+		dir = filepath.Join("..", dir)
+		for _, f := range files(t, dir, "_test.go") {
+			if (all || filepath.Dir(f) == dir) && want.MatchString(read(t, f)) {
 				return true
 			}
 		}

@@ -1,12 +1,10 @@
-package docs
+package docs_test
 
 import (
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -51,21 +49,10 @@ var allowedIdentifiers = map[string]string{
 // goFiles calls f for each Go file of the project.
 func goFiles(t *testing.T, f func(path string)) {
 	t.Helper()
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := d.Name()
-		if d.IsDir() && (name == "node_modules" || name == ".git" || name == "testdata") {
-			return filepath.SkipDir
-		}
-		if strings.HasSuffix(name, ".go") {
+	for _, path := range files(t, "..", ".go") {
+		if !strings.Contains(path, "/testdata/") {
 			f(path)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -177,11 +164,7 @@ var privateCitation = regexp.MustCompile(`\b(contract (core|rest|ws|mcp|operator
 func TestNoPrivateCitations(t *testing.T) {
 	var found []string
 	goFiles(t, func(path string) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, line := range strings.Split(string(text), "\n") {
+		for i, line := range strings.Split(read(t, path), "\n") {
 			if m := privateCitation.FindString(line); m != "" && !strings.HasSuffix(path, "language_test.go") {
 				found = append(found, fmt.Sprintf("%s:%d: %s", path, i+1, m))
 			}

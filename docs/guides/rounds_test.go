@@ -74,12 +74,12 @@ type story struct {
 }
 
 func tellStory(t *testing.T) map[string]string {
-	chapters := map[string]*strings.Builder{}
+	chapters := map[string]string{}
 	s := begin(t)
 	chapter := func(name string, do func()) {
-		chapters[name] = &strings.Builder{}
-		s.out = chapters[name]
+		s.out = &strings.Builder{}
 		do()
+		chapters[name] = s.out.String()
 	}
 	chapter("index", s.index)
 	chapter("mint", s.mint)
@@ -96,12 +96,7 @@ func tellStory(t *testing.T) map[string]string {
 	s.direct()
 	s.merge()
 	chapter("void", s.void)
-
-	out := map[string]string{}
-	for name, b := range chapters {
-		out[name] = b.String()
-	}
-	return out
+	return chapters
 }
 
 func begin(t *testing.T) *story {
