@@ -11,6 +11,7 @@ import (
 	"duplex/core/engine"
 	"duplex/core/journal"
 	"duplex/core/view"
+	"duplex/internal/backoff"
 	"duplex/server/cluster"
 )
 
@@ -132,19 +133,12 @@ func (v *Venue) drainContext(ctx context.Context) (context.Context, context.Canc
 	if v.cluster != nil {
 		go func() {
 			const looks = 20
-			tick := time.NewTicker(leaderlessFor / looks)
-			defer tick.Stop()
-			for leaderless := 0; ; leaderless++ {
+			for leaderless := 1; backoff.Sleep(ctx, leaderlessFor/looks); leaderless++ {
 				if v.cluster.Led() {
 					leaderless = 0
 				}
 				if leaderless == looks {
 					cancel(errNoMajority)
-				}
-				select {
-				case <-ctx.Done():
-					return
-				case <-tick.C:
 				}
 			}
 		}()

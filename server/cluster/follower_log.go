@@ -154,14 +154,7 @@ func (s *stream) ask(ctx context.Context) error {
 // keepAsking asks the source for its status now and then. A source that does not answer is left by
 // the watchdog.
 func (s *stream) keepAsking(ctx context.Context, cancel context.CancelCauseFunc) {
-	tick := time.NewTicker(askAgain)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for backoff.Sleep(ctx, askAgain) {
 		wrong := (*SettingError)(nil)
 		if err := s.ask(ctx); errors.As(err, &wrong) {
 			cancel(err)

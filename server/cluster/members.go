@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 
 	"duplex/core/engine"
+	"duplex/internal/backoff"
 )
 
 const (
@@ -126,14 +127,7 @@ func (c *Cluster) touchLeader() {
 // compact makes etcd forget what every archive has: the leader does, every 30 s, as far as the
 // archives of the members that are up are synced, less 10,000 groups.
 func (c *Cluster) compact() {
-	tick := time.NewTicker(compactEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-c.ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for backoff.Sleep(c.ctx, compactEvery) {
 		if err := c.compactOnce(c.ctx, compactKeep); err != nil && c.ctx.Err() == nil {
 			c.opt.Log.Warn("etcd was not compacted", "err", err)
 		}
