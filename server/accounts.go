@@ -51,8 +51,7 @@ func (v *Venue) createAgent(owner *schemas.DevAccount, g Agent) error {
 	u, closed := v.findAgent(core.UserID(owner.UserID), g.Name)
 	if u == 0 {
 		err := v.submitOwn(&core.CreateAgent{Owner: core.UserID(owner.UserID), Name: g.Name, Mandate: g.Mandate, Audit: accountAudit})
-		var rejected core.Reject
-		if errors.As(err, &rejected) {
+		if rejected, ok := errors.AsType[core.Reject](err); ok {
 			v.options.Log.Warn("the venue goes without an agent", "agent", g.Name, "owner", owner.Name, "err", rejected)
 			return nil
 		}

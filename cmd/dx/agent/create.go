@@ -196,8 +196,7 @@ func replaceable(ctx context.Context, path, api string) error {
 	if err == nil && old.API == api {
 		secret, _ := schemas.ParseSecret(old.Secret)
 		_, err = client.New(old.API, old.APIKey, secret).Balance(ctx)
-		var refused *client.Error
-		if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
+		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Status == http.StatusUnauthorized {
 			return nil
 		}
 	}

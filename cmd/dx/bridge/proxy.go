@@ -47,8 +47,7 @@ func Proxy(c *client.Client, log *slog.Logger) http.Handler {
 
 // writeReadError writes the error of a request that could not be read.
 func writeReadError(w http.ResponseWriter, _ *http.Request, err error) {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		writeError(w, http.StatusRequestEntityTooLarge, "body_too_large")
 		return
 	}
@@ -125,8 +124,7 @@ func (s *signingTransport) open(r *http.Request, m *message, body []byte, readOn
 		resp = got
 		return nil
 	}, func() bool { return false })
-	var refused *nodeRefusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*nodeRefusal](err); ok {
 		return refused.response, nil // no other node says more
 	}
 	return resp, err

@@ -129,8 +129,7 @@ func (d checker) webSocket() Finding {
 	}
 	cancel()
 	if err != nil {
-		var closed websocket.CloseError
-		if errors.As(err, &closed) {
+		if closed, ok := errors.AsType[websocket.CloseError](err); ok {
 			err = fmt.Errorf("closed with %d", closed.Code)
 		}
 		return Finding{check, false, err.Error(), fix}

@@ -24,8 +24,7 @@ func (f *foreignResponse) Error() string {
 
 // mayHaveExecuted reports whether a request that returned err may have been executed.
 func mayHaveExecuted(err error) bool {
-	var f *foreignResponse
-	if errors.As(err, &f) && f.status >= 300 && f.status < 500 {
+	if f, ok := errors.AsType[*foreignResponse](err); ok && f.status >= 300 && f.status < 500 {
 		return false
 	}
 	return client.MayBeDone(err)

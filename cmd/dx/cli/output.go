@@ -49,8 +49,7 @@ func PrintResult(out io.Writer, v any, err error) error {
 // Explain adds to an error of the venue what it means and what to do next. Other errors
 // are returned unchanged.
 func Explain(err error) error {
-	var e *client.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*client.Error](err); ok {
 		if e.Details != nil && (*e.Details)["rule"] != "" {
 			return fmt.Errorf("%w: %s", err, explainMandate(*e.Details))
 		}

@@ -104,8 +104,7 @@ func (m *maker) quoteOnce(ctx context.Context) error {
 func (m *maker) backoff(err error, fails int) time.Duration {
 	m.logError(err)
 	m.armed = time.Time{} // the switch may have fired meanwhile
-	var e *client.Error
-	if errors.As(err, &e) && e.Code == "rate_limited" {
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Code == "rate_limited" {
 		m.budget.drain()
 		return max(e.RetryAfter(), m.opt.Refresh)
 	}
@@ -118,8 +117,7 @@ var expectedErrors = []string{"rate_limited", "shed", "draining", "market_paused
 
 func (m *maker) logError(err error) {
 	level := slog.LevelWarn
-	var e *client.Error
-	if errors.As(err, &e) && slices.Contains(expectedErrors, e.Code) {
+	if e, ok := errors.AsType[*client.Error](err); ok && slices.Contains(expectedErrors, e.Code) {
 		level = slog.LevelDebug
 	}
 	m.log.Log(context.Background(), level, "quoting", "err", err)

@@ -106,8 +106,7 @@ var expectedErrors = []string{"rate_limited", "shed", "draining", "market_paused
 
 func (t *trader) logError(err error) {
 	level := slog.LevelWarn
-	var e *client.Error
-	if errors.As(err, &e) && slices.Contains(expectedErrors, e.Code) {
+	if e, ok := errors.AsType[*client.Error](err); ok && slices.Contains(expectedErrors, e.Code) {
 		level = slog.LevelDebug
 	}
 	t.log.Log(context.Background(), level, "noise", "err", err)

@@ -90,8 +90,7 @@ var ErrNoCluster = errors.New("this venue has no members")
 // ReadCluster reads the members of a cluster from the admin listener at base.
 func ReadCluster(ctx context.Context, base, token string) (s schemas.ClusterStatus, err error) {
 	text, err := send(ctx, base, token, "GET", "/cluster", nil)
-	var failed *venueError
-	if errors.As(err, &failed) && failed.wire.Code == "invalid_transition" {
+	if failed, ok := errors.AsType[*venueError](err); ok && failed.wire.Code == "invalid_transition" {
 		return s, ErrNoCluster
 	}
 	if err != nil {

@@ -194,8 +194,7 @@ func defaultWorst(ctx context.Context, c *client.Client, in schemas.PlaceOrder) 
 		return nil, fmt.Errorf("nobody %s %s now; with --worst the order is placed anyway", map[string]string{"buy": "offers", "sell": "bids for"}[in.Side], upper(in.Outcome))
 	}
 	_, err = c.Preview(ctx, in)
-	var rejected *client.Error
-	if errors.As(err, &rejected) && rejected.Code == "mandate_violation" && rejected.Details != nil && (*rejected.Details)["rule"] == "price_collar" {
+	if rejected, ok := errors.AsType[*client.Error](err); ok && rejected.Code == "mandate_violation" && rejected.Details != nil && (*rejected.Details)["rule"] == "price_collar" {
 		return nil, nil
 	}
 	return in.WorstTick, nil // the placement repeats any other error

@@ -113,8 +113,7 @@ func (w *Watch) print(out io.Writer, e client.StreamEvent, now time.Time) error 
 
 // explainStream adds to the error that ended a stream what it means and what to do.
 func explainStream(err error) error {
-	var r *client.CommandError
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*client.CommandError](err); ok {
 		for _, f := range schemas.WSErrorTable {
 			if f.Code == r.Code {
 				return fmt.Errorf("%w: %s %s", err, f.Means, f.Next)
@@ -141,8 +140,7 @@ func (w *Watch) filter(ctx context.Context, c *client.Client, log *slog.Logger) 
 	for _, name := range w.Series {
 		f.wanted[name.series().Category] = true
 		_, err := name.liveRound(ctx, c)
-		var none *noLiveMarket
-		if errors.As(err, &none) {
+		if none, ok := errors.AsType[*noLiveMarket](err); ok {
 			log.Warn(none.Error())
 		} else if err != nil {
 			return nil, err
