@@ -8,16 +8,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// newHistogram returns a histogram of durations in microseconds, up to an hour, to three
-// digits.
+// newHistogram returns a histogram of durations in microseconds, up to a day, to three digits:
+// under a load that the venue cannot serve, a request may have been due long ago.
 func newHistogram() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, time.Hour.Microseconds(), 3)
-}
-
-// record records a duration, or the longest that h has: a request that was due long ago under a load
-// that the venue cannot serve is not an error.
-func record(h *hdrhistogram.Histogram, d time.Duration) error {
-	return h.RecordValue(min(d.Microseconds(), h.HighestTrackableValue()))
+	return hdrhistogram.New(1, (24 * time.Hour).Microseconds(), 3)
 }
 
 // signedHistogram holds durations that may be negative. A histogram has no values below 0,
@@ -28,9 +22,9 @@ func newSignedHistogram() *signedHistogram { return &signedHistogram{newHistogra
 
 func (h *signedHistogram) record(d time.Duration) error {
 	if d < 0 {
-		return record(h.negative, -d)
+		return h.negative.RecordValue((-d).Microseconds())
 	}
-	return record(h.positive, d)
+	return h.positive.RecordValue(d.Microseconds())
 }
 
 func (h *signedHistogram) count() int64 { return h.negative.TotalCount() + h.positive.TotalCount() }

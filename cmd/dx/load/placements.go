@@ -188,7 +188,7 @@ func (p *placer) loop(ctx context.Context, pace *rate.Limiter, done *atomic.Int6
 			rejected++
 			continue
 		}
-		if err := record(times, time.Since(start)); err != nil {
+		if err := times.RecordValue(time.Since(start).Microseconds()); err != nil {
 			return times, rejected, err
 		}
 		done.Add(int64(p.batch))

@@ -62,7 +62,7 @@ func (s *latencyRecorder) add(name, code string, at timing) error {
 	if at.seq != 0 {
 		s.commands.add(at)
 	}
-	return record(t.times, at.received-at.sent)
+	return t.times.RecordValue((at.received - at.sent).Microseconds())
 }
 
 func (t *RequestReport) merge(x *RequestReport) {
@@ -194,7 +194,7 @@ func (f *FrameReport) add(x *frameCounts, caused map[uint64]timing) error {
 		if !ours {
 			continue
 		}
-		if err := record(f.times, m.received-by.sent); err != nil {
+		if err := f.times.RecordValue((m.received - by.sent).Microseconds()); err != nil {
 			return err
 		}
 		if err := f.afterAnswer.record(m.received - by.received); err != nil {
