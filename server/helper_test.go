@@ -1,67 +1,36 @@
 package server_test
 
 import (
-	"encoding/hex"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"duplex/schemas"
 	"duplex/server"
 	"duplex/server/servertest"
 )
 
 const operatorToken = "t"
 
-// liveOptions are the options of a live venue without prices.
-func liveOptions(data string, change func(*server.Options)) server.Options {
-	o := server.Options{Data: data, Environment: "live", OperatorToken: operatorToken}
-	if change != nil {
-		change(&o)
-	}
-	return o
-}
-
-func openLive(t *testing.T, data string, change func(*server.Options)) *servertest.Venue {
-	t.Helper()
-	return servertest.Open(t, liveOptions(data, change))
-}
+var (
+	openLive         = servertest.OpenLive
+	checkKeyWorks    = servertest.CheckKey
+	masterKeyOf      = servertest.MasterKey
+	removeFile       = servertest.RemoveFile
+	dataWithDeposits = servertest.DataWithDeposits
+)
 
 // startError returns the error with which a live venue does not start; nil if it starts.
 func startError(t *testing.T, data string, change func(*server.Options)) error {
 	t.Helper()
-	v, err := server.Open(t.Context(), liveOptions(data, change))
+	v, err := server.Open(t.Context(), servertest.LiveOptions(data, change))
 	if err == nil {
 		if err := v.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return err
-}
-
-// checkKeyWorks checks that a signed read with a key succeeds.
-func checkKeyWorks(t *testing.T, v *servertest.Venue, k schemas.NewKey) {
-	t.Helper()
-	if _, err := v.ClientWithKey(k.APIKey, k.Secret).Balance(t.Context()); err != nil {
-		t.Errorf("%s: %v", k.APIKey, err)
-	}
-}
-
-// masterKeyOf reads the master key of a data folder.
-func masterKeyOf(t *testing.T, data string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(server.MasterKeyPath(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := hex.DecodeString(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
 }
 
 // request sends a request and returns status, header and body.

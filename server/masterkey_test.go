@@ -41,13 +41,6 @@ func replaceFile(t *testing.T, path, text string) {
 	}
 }
 
-func removeFile(t *testing.T, path string) {
-	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // reseal seals a key's secret under the newest master key, as a rotation does.
 func reseal(v *servertest.Venue, k schemas.NewKey) {
 	secret, _ := schemas.ParseSecret(k.Secret)

@@ -293,7 +293,7 @@ func TestForcedLag(t *testing.T) {
 	v := servertest.New(t, tinyCaps, func(o *server.Options) { o.Data = data })
 	trade(t, v)
 	alice := v.Client("alice")
-	waitForMirror(t, v)
+	v.WaitForMirror()
 	const list = "/v1/portfolio/fills?limit=1"
 	var none atomic.Int64
 	before, issued, _ := readPage(t, alice, list, &none) // the first of two rows in memory
@@ -338,7 +338,7 @@ func TestForcedLag(t *testing.T) {
 		}
 	}
 	unlock()
-	waitForMirror(t, v)
+	v.WaitForMirror()
 	rest := func(v *servertest.Venue, cursor string) (rows []string) {
 		t.Helper()
 		for cursor != "" {
@@ -371,7 +371,7 @@ func TestForcedLag(t *testing.T) {
 		t.Fatal("the first of two rows has no cursor")
 	}
 	v = reopen(t, v, data, tinyCaps)
-	waitForMirror(t, v)
+	v.WaitForMirror()
 	rows, cursor, _ := readPage(t, v.Client("alice"), "/v1/portfolio/fills?limit=1&cursor="+without, &none)
 	if len(rows) != 1 || string(rows[0]) != all[1] || cursor == "" {
 		t.Errorf("a cursor of a venue without a mirror: %s, cursor %q", rows, cursor)

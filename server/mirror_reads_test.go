@@ -101,7 +101,7 @@ func TestListsBeyondMemory(t *testing.T) {
 	}
 	read := func(v *servertest.Venue) map[string][]string {
 		if v.Mirror() != nil {
-			waitForMirror(t, v)
+			v.WaitForMirror()
 		}
 		out := map[string][]string{}
 		for _, row := range readAll(t, v, "alice", "/v1/rounds", 1000) { // the oldest have left memory
@@ -161,7 +161,7 @@ func TestDeepPagesCostTokens(t *testing.T) {
 	const tokens = 40 // in a full bucket
 	v := servertest.New(t, tinyCaps, func(o *server.Options) { o.ReadRate = tokens / 2 })
 	trade(t, v)
-	waitForMirror(t, v)
+	v.WaitForMirror()
 	v.Advance(time.Minute) // the bucket is full
 	v.Clock.Freeze()
 	alice := v.Client("alice")
@@ -203,7 +203,7 @@ func TestLiveRowsNeedNoMirror(t *testing.T) {
 			t.Errorf("%s: %d %s %v", target, status, body, err)
 		}
 	}
-	waitForMirror(t, v)
+	v.WaitForMirror()
 	before := reads("orders")
 	for _, status := range []string{"resting", "partially_filled", "resting,partially_filled"} {
 		read("/v1/portfolio/orders?status="+status, `"orders":[`)
@@ -308,7 +308,7 @@ func TestOpenOrdersNeedNoMirror(t *testing.T) {
 	}
 	check("the mirror is behind", v, 503)
 	lock()
-	waitForMirror(t, v)
+	v.WaitForMirror()
 	check("the mirror has every row", v, 200)
 
 	v = reopenWithoutMirror(t, v, data, options)
@@ -330,7 +330,7 @@ func TestPagesOfMemoryNeedNoMirror(t *testing.T) {
 	}
 	v := servertest.New(t, options)
 	trade(t, v)
-	waitForMirror(t, v)
+	v.WaitForMirror()
 	lists := []string{
 		"/v1/portfolio/orders", "/v1/portfolio/fills", "/v1/portfolio/fills?market_id=2", "/v1/portfolio/settlements", "/v1/portfolio/ledger",
 		"/v1/portfolio/rounds", "/v1/deposits", "/v1/forecasts", "/v1/forecasts?market_id=2", "/v1/markets/2/trades", "/v1/rounds", "/v1/rounds?category=1",
@@ -377,19 +377,10 @@ func mirrorReads(v *servertest.Venue, route string) (n uint64) {
 	return n
 }
 
-func waitForMirror(t *testing.T, v *servertest.Venue) {
-	t.Helper()
-	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
-		if err := m.LastError(); err != nil && !strings.Contains(err.Error(), "locked") {
-			t.Fatal(err)
-		}
-	}
-}
-
 // lockMirror keeps the mirror of a venue from writing until the function that it returns is called.
 func lockMirror(t *testing.T, v *servertest.Venue, data string) (unlock func()) {
 	t.Helper()
-	waitForMirror(t, v)
+	v.WaitForMirror()
 	db, err := sql.Open("sqlite", "file:"+mirror.SQLitePath(data))
 	if err != nil {
 		t.Fatal(err)
@@ -478,7 +469,7 @@ func TestPricesBeyondMemory(t *testing.T) {
 		Data: data, Environment: "dev", Mirror: "sqlite", Accounts: servertest.Accounts, ReadRate: 1_000_000, Now: clock.Time, MasterKey: make([]byte, 32),
 	})
 	v.Clock = clock
-	waitForMirror(t, v)
+	v.WaitForMirror()
 	for _, c := range []struct{ step, from, to int64 }{
 		{1, begin + ticks - memory - 500, begin + ticks - memory + 500}, {60, begin, begin + ticks}, {7, begin + ticks - memory - 700, begin + ticks - memory + 700}, {3600, begin, begin + ticks},
 	} {

@@ -23,7 +23,7 @@ func TestMirrorFollowsTheVenue(t *testing.T) {
 	for life := range 2 {
 		v := openLive(t, data, withMirror)
 		addUsers(t, v, 3)
-		waitForMirror(t, v)
+		v.WaitForMirror()
 		list, err := v.Mirror().Actions(t.Context(), 0, 100, history.ActionFilter{Action: "create_user"})
 		if err != nil || len(list) != 3*(life+1) {
 			t.Errorf("%d actions: %v", len(list), err)

@@ -20,7 +20,6 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/internal/logbuffer"
-	"duplex/schemas"
 	"duplex/server"
 	"duplex/server/servertest"
 )
@@ -50,7 +49,7 @@ type heldStart struct {
 
 func holdStart(t *testing.T, ctx context.Context, data string, phase engine.Phase) *heldStart {
 	t.Helper()
-	o := liveOptions(data, nil)
+	o := servertest.LiveOptions(data, nil)
 	o.Origins = []string{"https://screen.example"}
 	o.APIListener, o.PortalListener, o.AdminListener = listenLoopback(t), listenLoopback(t), listenLoopback(t)
 	s := &heldStart{api: o.APIListener.Addr().String(), portal: o.PortalListener.Addr().String(), admin: o.AdminListener.Addr().String(), done: make(chan error, 1)}
@@ -77,19 +76,6 @@ func holdStart(t *testing.T, ctx context.Context, data string, phase engine.Phas
 		t.Fatalf("the start did not reach %q", phase)
 	}
 	return s
-}
-
-// dataWithDeposits returns a data folder with a few groups in its journal, and a key.
-func dataWithDeposits(t *testing.T) (dir string, k schemas.NewKey) {
-	t.Helper()
-	dir = t.TempDir()
-	h := openLive(t, dir, nil)
-	k = h.NewAccount("a")
-	for i := range 5 {
-		h.Submit(&core.Deposit{User: 1, DepositID: string(rune('a' + i)), Amount: 1000})
-	}
-	h.Close()
-	return dir, k
 }
 
 // TestListenersAnswerDuringTheStart tests that every listener answers while the venue

@@ -25,6 +25,7 @@ import (
 	"duplex/core/view"
 	"duplex/feeds/sim"
 	"duplex/internal/atomicfile"
+	"duplex/internal/backoff"
 	"duplex/internal/marketsim"
 	"duplex/schemas"
 	"duplex/server"
@@ -279,17 +280,10 @@ func writeProfiles(devFile string, dev *schemas.DevFile, agents []schemas.DevAcc
 
 // runStatusLine redraws one line of a terminal every second until ctx ends.
 func runStatusLine(ctx context.Context, v *server.Venue, out io.Writer) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			fmt.Fprintln(out)
-			return
-		case <-tick.C:
-			fmt.Fprintf(out, "\r\x1b[K%s", statusText(v.Engine()))
-		}
+	for backoff.Sleep(ctx, time.Second) {
+		fmt.Fprintf(out, "\r\x1b[K%s", statusText(v.Engine()))
 	}
+	fmt.Fprintln(out)
 }
 
 func statusText(e *engine.Engine) (line string) {

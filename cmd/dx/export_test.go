@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"duplex/server"
 )
@@ -17,11 +16,7 @@ import (
 func TestExport(t *testing.T) {
 	data := t.TempDir()
 	v, _, _ := settledRound(t, func(o *server.Options) { o.Data, o.Mirror = data, "sqlite" })
-	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
-		if err := m.LastError(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	v.WaitForMirror()
 	dir := filepath.Join(t.TempDir(), "out")
 	want := func(code int, text string, args ...string) {
 		t.Helper()

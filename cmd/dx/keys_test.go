@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/lanes/gate"
@@ -20,57 +16,13 @@ import (
 	"duplex/server/servertest"
 )
 
-// openTestServer opens a venue as dx serve does, without prices.
-func openTestServer(t *testing.T, dir string, change func(*server.Options)) *servertest.Venue {
-	t.Helper()
-	o := server.Options{Data: dir, Environment: "live", OperatorToken: "t"}
-	if change != nil {
-		change(&o)
-	}
-	return servertest.Open(t, o)
-}
-
-// checkKeyWorks checks that a signed read with a key succeeds.
-func checkKeyWorks(t *testing.T, v *servertest.Venue, k schemas.NewKey) {
-	t.Helper()
-	if _, err := v.ClientWithKey(k.APIKey, k.Secret).Balance(t.Context()); err != nil {
-		t.Errorf("%s: %v", k.APIKey, err)
-	}
-}
-
-// masterKeyOf reads the file master.key of a data folder.
-func masterKeyOf(t *testing.T, dir string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, "master.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := hex.DecodeString(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func removeFile(t *testing.T, path string) {
-	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// dataWithDeposits returns a data folder with a few groups in its journal, and a key.
-func dataWithDeposits(t *testing.T) (dir string, k schemas.NewKey) {
-	t.Helper()
-	dir = t.TempDir()
-	v := openTestServer(t, dir, nil)
-	k = v.NewAccount("a")
-	for i := range 5 {
-		v.Submit(&core.Deposit{User: 1, DepositID: strconv.Itoa(i), Amount: 1000})
-	}
-	v.Close()
-	return dir, k
-}
+var (
+	openTestServer   = servertest.OpenLive
+	checkKeyWorks    = servertest.CheckKey
+	masterKeyOf      = servertest.MasterKey
+	removeFile       = servertest.RemoveFile
+	dataWithDeposits = servertest.DataWithDeposits
+)
 
 // TestRotateMaster tests that no request fails while the master key is rotated, that
 // afterwards only the new master key opens the secrets, and that the venue starts with it.

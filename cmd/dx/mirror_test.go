@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"duplex/core/mirror"
 	"duplex/server"
@@ -17,11 +16,7 @@ import (
 func TestMirrorCommands(t *testing.T) {
 	data := t.TempDir()
 	v, _, _ := settledRound(t, func(o *server.Options) { o.Data, o.Mirror = data, "sqlite" })
-	for m := v.Mirror(); m.Wait(v.Engine().Seq()) > 0; time.Sleep(time.Millisecond) {
-		if err := m.LastError(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	v.WaitForMirror()
 	v.Close()
 	want := func(code int, text string, args ...string) {
 		t.Helper()

@@ -29,8 +29,7 @@ func (f *sourceFlags) openSources() ([]feeds.Source, error) {
 		}
 	}
 	sources, err := live.Sources(live.Config{Venues: venues, URLs: f.SourceURL, PythKey: f.PythKey, PythWTI: f.PythWTI})
-	var fault *live.ConfigError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*live.ConfigError](err); ok {
 		return nil, cli.BadFlag(fault.Setting, fault.Err)
 	}
 	return sources, err

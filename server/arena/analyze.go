@@ -89,8 +89,7 @@ func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) 
 	h := sha256.New()
 	for at, err := range journal.Check(filepath.Join(dir, "journal"), journal.Position{}, 1) {
 		if err != nil {
-			var torn *journal.Torn
-			if errors.As(err, &torn) {
+			if _, ok := errors.AsType[*journal.Torn](err); ok {
 				return nil, fmt.Errorf("%s: the journal is cut", dir)
 			}
 			return nil, err

@@ -93,8 +93,7 @@ func ReadConfig(path string) (*Config, error) {
 	c := NewConfig()
 	d := toml.NewDecoder(bytes.NewReader(b)).DisallowUnknownFields()
 	if err := d.Decode(c); err != nil {
-		var unknown *toml.StrictMissingError
-		if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
+		if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
 			return nil, badConfig("%s: unknown setting %s", path, strings.Join(unknown.Errors[0].Key(), "."))
 		}
 		return nil, badConfig("%s: %w", path, err)
@@ -211,9 +210,6 @@ func seriesOf(name string) (core.Series, error) {
 	}
 	return core.Series{}, badConfig("series %q: one of %s", name, strings.Join(names, ", "))
 }
-
-// SeedList returns the seeds of the run, in order.
-func (c *Config) SeedList() []uint64 { return c.seeds }
 
 // ParseSeeds parses seeds: numbers and ranges such as 1..50, separated by commas.
 func ParseSeeds(text string) (seeds []uint64, err error) {
