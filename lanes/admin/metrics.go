@@ -50,10 +50,10 @@ func gauge(name, help string, labels ...string) metric {
 }
 
 var (
-	groups     = counter("sequencer_groups_total", "Groups written to the journal")
-	commands   = counter("sequencer_commands_total", "Commands written to the journal")
+	groups     = counter("sequencer_groups_total", "Groups that this node has written to the log")
+	commands   = counter("sequencer_commands_total", "Commands that this node has written to the log")
 	logBytes   = counter("journal_bytes_total", "Bytes of commands written to the journal")
-	syncMax    = gauge("journal_sync_seconds_max", "Longest write and sync of a group since the start")
+	syncMax    = gauge("journal_sync_seconds_max", "Longest write and sync of a group since the start; on a member, the longest time to a majority")
 	applyMax   = gauge("apply_seconds_max", "Longest apply of a group since the start")
 	shed       = counter("commands_shed_total", "Commands rejected before they were sequenced, because the queue was full or their time ran out")
 	snapshots  = counter("snapshots_total", "Snapshots written")
@@ -66,7 +66,7 @@ var (
 
 	sequencingTime = prometheus.NewDesc("duplex_sequencing_seconds", "Time from a group's first command to its responses", nil, nil)
 	groupSizes     = prometheus.NewDesc("duplex_sequencer_group_size", "Commands in a group", nil, nil)
-	syncHistogram  = prometheus.NewDesc("duplex_journal_sync_seconds", "Time to write and sync a group", nil, nil)
+	syncHistogram  = prometheus.NewDesc("duplex_journal_sync_seconds", "Time to write and sync a group; on a member, the time to a majority", nil, nil)
 	applyHistogram = prometheus.NewDesc("duplex_apply_seconds", "Time to apply a group", nil, nil)
 
 	requests       = counter("requests_total", "Requests by lane, operation and outcome; op is empty if the request failed before its operation was known", "lane", "op", "outcome")
@@ -83,15 +83,15 @@ var (
 
 	logDropped = counter("log_dropped_total", "Lines of the log that were dropped, because they could not be written")
 
-	fundingWaiting    = gauge("funding_events_waiting", "Deposits and withdrawals of which the funding service has not been told; 0 without one")
+	fundingWaiting    = gauge("funding_events_waiting", "Deposits and withdrawals of which the funding service has not been told, at most 1000; 0 without one")
 	fundingAge        = gauge("funding_age_seconds", "Age of the first of them; 0 if there is none")
 	fundingDeliveries = counter("funding_deliveries_total", "Requests that told the funding service an event, by outcome", "outcome")
 
 	wsConnections   = gauge("ws_connections", "Open WebSockets")
 	wsSubscriptions = gauge("ws_subscriptions", "Subscriptions of all open WebSockets")
 	wsQueued        = gauge("ws_queued_bytes", "Bytes of frames in the send queues")
-	wsFrames        = counter("ws_frames_total", "Frames encoded")
-	wsFramesQueued  = counter("ws_frames_queued_total", "Frames put into a send queue")
+	wsFrames        = counter("ws_frames_total", "Frames of public channels encoded")
+	wsFramesQueued  = counter("ws_frames_queued_total", "Frames of public channels put into a send queue")
 	wsConflations   = counter("ws_conflations_total", "Send queues conflated because their reader had fallen behind")
 	wsClosed        = counter("ws_closes_total", "WebSockets closed, by close code", "code")
 

@@ -21,8 +21,8 @@ class Stream:
     """Subscribes to channels and yields their messages. One thread uses it at a time.
 
     After a lost connection it connects again. The channel user then continues after the last seq
-    that it yielded (docs/rules/events.md); the others begin with new snapshots. A gap in another
-    channel's prev_seq also makes it connect again.
+    that it yielded (docs/rules/events.md); the others begin with new snapshots. A gap in the
+    prev_seq of orderbook_delta also makes it connect again.
     """
 
     def __init__(self, client: Client, channels: list[str], market_ids: list[int] | None = None):
