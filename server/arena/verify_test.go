@@ -3,10 +3,14 @@ package arena
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"duplex/core"
+	"duplex/core/replica"
 )
 
 // TestPartOfARun tests that a run from which a seed or a seat was left out is neither verified nor ranked,
@@ -65,6 +69,14 @@ func TestPartOfARun(t *testing.T) {
 	}
 	if _, err := Rank([]string{whole}); err == nil || !strings.Contains(err.Error(), "verdict") {
 		t.Errorf("a report that was changed is ranked: %v", err)
+	}
+	m, err := readManifest(filepath.Join(whole, "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead := &replica.Result{Applied: []replica.Applied{{Stamp: core.Stamp{Ts: 2 * core.NsPerSec}, Command: &core.PostIndex{Tick: core.IndexTick{Second: math.MaxInt64}}}}}
+	if err := checkIndex(m)(&replayBundle{start: core.NsPerSec}, ahead); err == nil {
+		t.Error("a price of a later time is accepted")
 	}
 }
 
