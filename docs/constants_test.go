@@ -144,8 +144,8 @@ func (c *checked) fields(e ast.Expr) map[string]constant.Value {
 	return out
 }
 
-// assigned returns the integer constants that a function assigns to fields, by field name. These
-// are the defaults of options.
+// assigned returns the integer constants that a function assigns to fields with cmp.Or, by field name.
+// These are the defaults of options.
 func (p *program) assigned(dir, function string) map[string]int64 {
 	c, out := p.check(dir), map[string]int64{}
 	for _, f := range c.files {
@@ -160,8 +160,10 @@ func (p *program) assigned(dir, function string) map[string]int64 {
 			ast.Inspect(fn.Body, func(n ast.Node) bool {
 				if set, ok := n.(*ast.AssignStmt); ok && len(set.Lhs) == 1 && set.Tok == token.ASSIGN {
 					if field, ok := set.Lhs[0].(*ast.SelectorExpr); ok {
-						if v := c.info.Types[set.Rhs[0]].Value; v != nil && v.Kind() == constant.Int {
-							out[field.Sel.Name], _ = constant.Int64Val(v)
+						if or, ok := set.Rhs[0].(*ast.CallExpr); ok {
+							if v := c.info.Types[or.Args[len(or.Args)-1]].Value; v != nil && v.Kind() == constant.Int {
+								out[field.Sel.Name], _ = constant.Int64Val(v)
+							}
 						}
 					}
 				}

@@ -40,8 +40,8 @@ func TestSummarizeReaders(t *testing.T) {
 	if err != nil || !strings.Contains(string(b), `"closes":{"1006":2,"4408":2}`) || !strings.Contains(string(b), `"after_answer_p50_us":-1000`) {
 		t.Errorf("%s, %v", b, err)
 	}
-	late := []*frameReader{{rows: map[string]*frameCounts{"trade": {arrivals: timingSample{all: []timing{{seq: 7, received: 25 * time.Hour}}}}}}}
+	late := []*frameReader{{rows: map[string]*frameCounts{"trade": {arrivals: timingSample{all: []timing{{seq: 7, received: 100 * time.Hour}}}}}}}
 	if _, err := summarizeReaders(late, commands, time.Second); err == nil {
-		t.Error("25 hours were counted as a day")
+		t.Error("100 hours were counted as a day")
 	}
 }
