@@ -160,7 +160,7 @@ func (p *program) assigned(dir, function string) map[string]int64 {
 			ast.Inspect(fn.Body, func(n ast.Node) bool {
 				if set, ok := n.(*ast.AssignStmt); ok && len(set.Lhs) == 1 && set.Tok == token.ASSIGN {
 					if field, ok := set.Lhs[0].(*ast.SelectorExpr); ok {
-						if or, ok := set.Rhs[0].(*ast.CallExpr); ok {
+						if or, ok := set.Rhs[0].(*ast.CallExpr); ok && len(or.Args) > 0 {
 							if v := c.info.Types[or.Args[len(or.Args)-1]].Value; v != nil && v.Kind() == constant.Int {
 								out[field.Sel.Name], _ = constant.Int64Val(v)
 							}
