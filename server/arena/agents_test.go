@@ -190,13 +190,8 @@ func TestProcesses(t *testing.T) {
 	for range 2 {
 		dir := t.TempDir()
 		c := testConfig(t, withAgent("rest"), withAgent("mcp"), func(c *Config) { c.Seeds = "7" })
-		if _, err := Run(t.Context(), c, Options{Dir: dir}); err != nil {
-			t.Fatal(err)
-		}
-		runs, err := loadRun(dir, true, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustRun(t, c, Options{Dir: dir})
+		runs := figuresOf(t, dir)
 		f := runs[0]
 		for _, s := range f.Seats[5:] {
 			if len(s.Rejections) > 0 { // the wait that is open when the run ends is none
@@ -218,13 +213,8 @@ func TestProcesses(t *testing.T) {
 func TestClosedConnectionIsNoRejection(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := Run(t.Context(), testConfig(t, withAgent("impatient"), func(c *Config) { c.Seeds = "7" }), Options{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
-	runs, err := loadRun(dir, true, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, testConfig(t, withAgent("impatient"), func(c *Config) { c.Seeds = "7" }), Options{Dir: dir})
+	runs := figuresOf(t, dir)
 	if s := runs[0].Seats[5]; s.Name != "impatient" || s.Calls != 1 || len(s.Rejections) > 0 {
 		t.Errorf("%+v", s)
 	}
@@ -267,10 +257,7 @@ func TestBadSeats(t *testing.T) {
 	t.Parallel() // it waits for a stall
 	dir := t.TempDir()
 	c := testConfig(t, func(c *Config) { c.Seats = c.Seats[:2] }, withAgent("crash"), withAgent("stall"), withAgent("rest"), withAgent("flood"), func(c *Config) { c.Seeds, c.Stall, c.Rounds = "3", "5s", 1 })
-	r, err := Run(t.Context(), c, Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustRun(t, c, Options{Dir: dir})
 	if s := r.Seats[2]; s.ExitStatus == nil || *s.ExitStatus != 7 {
 		t.Errorf("crash: %+v", s)
 	}

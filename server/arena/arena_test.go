@@ -18,6 +18,26 @@ func testConfig(t *testing.T, change ...func(*Config)) *Config {
 	return c
 }
 
+// mustRun runs an arena, which must succeed.
+func mustRun(t *testing.T, c *Config, o Options) *Report {
+	t.Helper()
+	r, err := Run(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// figuresOf returns the figures of the bundles of a run.
+func figuresOf(t *testing.T, dir string) []*seedFigures {
+	t.Helper()
+	runs, err := loadRun(dir, true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs
+}
+
 // TestSameSeedSameRun tests that two runs of a seed have the same commands and the same state.
 func TestSameSeedSameRun(t *testing.T) {
 	if testing.Short() {
@@ -26,13 +46,8 @@ func TestSameSeedSameRun(t *testing.T) {
 	var first []*seedFigures
 	for range 2 {
 		dir := t.TempDir()
-		if _, err := Run(t.Context(), testConfig(t), Options{Dir: dir, Jobs: 2}); err != nil {
-			t.Fatal(err)
-		}
-		runs, err := loadRun(dir, true, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustRun(t, testConfig(t), Options{Dir: dir, Jobs: 2})
+		runs := figuresOf(t, dir)
 		if first == nil {
 			first = runs
 			continue

@@ -80,10 +80,7 @@ func evasiveAgent(a agent) {
 func TestCallsDoNotEscape(t *testing.T) {
 	dir := t.TempDir()
 	c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Seats = "2", 1, nil }, withAgent("evasive"))
-	r, err := Run(t.Context(), c, Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustRun(t, c, Options{Dir: dir})
 	rows, err := readRows(filepath.Join(dir, "2", "trajectories", "evasive.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -97,10 +94,7 @@ func TestCallsDoNotEscape(t *testing.T) {
 			calls++
 		}
 	}
-	runs, err := loadRun(dir, true, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs := figuresOf(t, dir)
 	if placed := runs[0].Seats[0].Placements; orders < 3 || orders < placed || calls < orders-1 || !r.Reproducible {
 		t.Errorf("%d orders in the journal, %d in the trajectory, %d calls of a tool", placed, orders, calls)
 	}
@@ -128,9 +122,7 @@ func TestRefusals(t *testing.T) {
 	c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Seats = "3", 4, nil }, withAgent("retrying"), func(c *Config) {
 		c.Seats[0].Faults = []string{refused + " shed", refused + " rate_limited", restartVenue}
 	})
-	if _, err := Run(t.Context(), c, Options{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, c, Options{Dir: dir})
 	rows, err := readRows(filepath.Join(dir, "3", "trajectories", "retrying.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -196,13 +188,8 @@ func TestReplacesCount(t *testing.T) {
 	c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Seats = "2", 2, c.Seats[:1] }, withAgent("replacer"), func(c *Config) {
 		c.Seats[1].Mandate = map[string]any{"max_order_qty": 5}
 	})
-	if _, err := Run(t.Context(), c, Options{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
-	runs, err := loadRun(dir, true, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, c, Options{Dir: dir})
+	runs := figuresOf(t, dir)
 	s := runs[0].Seats[1]
 	if s.Violations < 2 || s.Placements != 2*s.Violations || s.Rejections["mandate_violation"] != s.Violations {
 		t.Errorf("%d placements, %d violations, %v", s.Placements, s.Violations, s.Rejections)

@@ -89,9 +89,7 @@ func TestTape(t *testing.T) {
 	}
 	c := testConfig(t, func(c *Config) { c.Tape, c.Rounds, c.Seeds = path, 2, "1" })
 	dir := t.TempDir()
-	if _, err := Run(t.Context(), c, Options{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, c, Options{Dir: dir})
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +106,7 @@ func TestSolo(t *testing.T) {
 	}
 	dir := t.TempDir()
 	c := testConfig(t, func(c *Config) { c.Solo, c.Rounds, c.Seeds = true, 1, "1..2" })
-	if _, err := Run(t.Context(), c, Options{Dir: dir, Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, c, Options{Dir: dir, Jobs: 2})
 	if err := os.RemoveAll(filepath.Join(dir, "2", "mid")); err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +117,7 @@ func TestSolo(t *testing.T) {
 	if _, err := Rank([]string{dir}); !errors.As(err, &bad) || !strings.Contains(err.Error(), "1 of 2 seeds") {
 		t.Errorf("an incomplete run is ranked: %v", err)
 	}
-	if _, err := Run(t.Context(), c, Options{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, c, Options{Dir: dir})
 	if n, err := Verify(dir, nil); err != nil || n != 2 {
 		t.Error(n, err)
 	}
@@ -157,10 +151,7 @@ func TestQuoteCommand(t *testing.T) {
 // and a time for its calls.
 func TestEnvironment(t *testing.T) {
 	c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Seats = "2", 1, c.Seats[:1] }, withAgent("environment"), func(c *Config) { c.Seats[1].MCP = true })
-	r, err := Run(t.Context(), c, Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustRun(t, c, Options{Dir: t.TempDir()})
 	if s := r.Seats[1]; s.ExitStatus == nil || *s.ExitStatus != 0 || s.Kind != "mcp" {
 		t.Errorf("%+v", s)
 	}

@@ -30,13 +30,11 @@ func TestExport(t *testing.T) {
 		dir, out := t.TempDir(), t.TempDir()
 		c := testConfig(t, withAgent("rest"), withAgent("leak"), func(c *Config) { c.Seeds, c.Rounds, c.Solo = "4", 1, false })
 		var secrets [][]byte
-		if _, err := Run(t.Context(), c, Options{Dir: dir, Ready: func(s *seedRun) {
+		mustRun(t, c, Options{Dir: dir, Ready: func(s *seedRun) {
 			for _, x := range s.seats {
 				secrets = append(secrets, x.secret, []byte(hex.EncodeToString(x.secret)), []byte(s.venue.OperatorToken()), s.options.MasterKey)
 			}
-		}}); err != nil {
-			t.Fatal(err)
-		}
+		}})
 		if err := Export(dir, filepath.Join(out, "csv"), export.CSV, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -147,9 +145,7 @@ func TestRank(t *testing.T) {
 	run := func(kind string, rounds int) string {
 		dir := filepath.Join(t.TempDir(), kind)
 		c := testConfig(t, func(c *Config) { c.Seats, c.Rounds = []Seat{{Name: "me", Kind: kind}}, rounds })
-		if _, err := Run(t.Context(), c, Options{Dir: dir}); err != nil {
-			t.Fatal(err)
-		}
+		mustRun(t, c, Options{Dir: dir})
 		return dir
 	}
 	fair, hold := run("fair", 2), run("hold", 2)

@@ -24,10 +24,7 @@ func TestLongFigures(t *testing.T) {
 	} {
 		c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Seats = "1..5", 200, seats })
 		begun := time.Now()
-		r, err := Run(t.Context(), c, Options{Dir: t.TempDir(), Jobs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := mustRun(t, c, Options{Dir: t.TempDir(), Jobs: 2})
 		took := time.Since(begun)
 		calls := 0.0
 		for i := range r.Seats {

@@ -17,9 +17,7 @@ import (
 // scores of every seat again, from the exported tables alone.
 func TestForecastsAreScored(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
-	if _, err := Run(t.Context(), testConfig(t, func(c *Config) { c.Seeds, c.Rounds = "1..5", 6 }), Options{Dir: dir, Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, testConfig(t, func(c *Config) { c.Seeds, c.Rounds = "1..5", 6 }), Options{Dir: dir, Jobs: 2})
 	if n, err := Verify(dir, nil); err != nil || n != 5 {
 		t.Fatal(n, err)
 	}

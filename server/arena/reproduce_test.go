@@ -30,9 +30,7 @@ func TestFaultsAreReproducible(t *testing.T) {
 			c.Seats[1].Faults = faults
 			c.Seats[2].Faults = []string{socketCut}
 		})
-		if _, err := Run(t.Context(), c, Options{Dir: dir}); err != nil {
-			t.Fatal(err)
-		}
+		mustRun(t, c, Options{Dir: dir})
 		m, err := readManifest(filepath.Join(dir, "8"))
 		if err != nil {
 			t.Fatal(err)
@@ -104,11 +102,9 @@ func TestSeatChangesNoDraw(t *testing.T) {
 		dir := t.TempDir()
 		c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Seats = "6", 1, c.Seats[:seats] })
 		c.Noise = 1
-		if _, err := Run(t.Context(), c, Options{Dir: dir, Ready: func(s *seedRun) {
+		mustRun(t, c, Options{Dir: dir, Ready: func(s *seedRun) {
 			s.noise.arrived = func(ts int64) { arrivals = append(arrivals, ts) }
-		}}); err != nil {
-			t.Fatal(err)
-		}
+		}})
 		m, err := readManifest(filepath.Join(dir, "6"))
 		if err != nil {
 			t.Fatal(err)
@@ -142,10 +138,7 @@ func TestThink(t *testing.T) {
 	for _, think := range []float64{0, 50} {
 		dir := t.TempDir()
 		c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Seats, c.Think = "2", 1, c.Seats[:1], think }, withAgent("advance"))
-		r, err := Run(t.Context(), c, Options{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := mustRun(t, c, Options{Dir: dir})
 		if r.Reproducible != (think == 0) {
 			t.Errorf("think %v: reproducible is %v", think, r.Reproducible)
 		}
@@ -172,10 +165,7 @@ func TestPace(t *testing.T) {
 	t.Parallel() // it waits for the machine's clock
 	dir := t.TempDir()
 	c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Pace = "2", 1, "60" }, withAgent("rest"))
-	r, err := Run(t.Context(), c, Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustRun(t, c, Options{Dir: dir})
 	if r.Reproducible || r.Seats[5].Calls.Mean < 3 || r.Seats[5].Stalls > 0 {
 		t.Errorf("%+v", r.Seats[5])
 	}
@@ -189,10 +179,7 @@ func TestPace(t *testing.T) {
 func TestAnonymous(t *testing.T) {
 	dir := t.TempDir()
 	c := testConfig(t, func(c *Config) { c.Seeds, c.Rounds, c.Anonymous, c.Seats = "2", 1, true, c.Seats[3:4] }, withAgent("curious"))
-	r, err := Run(t.Context(), c, Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustRun(t, c, Options{Dir: dir})
 	named := *c
 	if named.Anonymous = false; !r.Reproducible || SetupHash(c, "") == SetupHash(&named, "") {
 		t.Errorf("reproducible is %v", r.Reproducible)

@@ -98,9 +98,7 @@ func TestVerify(t *testing.T) {
 		t.Skip("many runs")
 	}
 	dir := t.TempDir()
-	if _, err := Run(t.Context(), testConfig(t, func(c *Config) { c.Rounds = 1 }), Options{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, testConfig(t, func(c *Config) { c.Rounds = 1 }), Options{Dir: dir})
 	if n, err := Verify(dir, nil); err != nil || n != 2 {
 		t.Fatal(n, err)
 	}

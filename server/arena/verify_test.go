@@ -17,9 +17,7 @@ import (
 // although its report agrees with the bundles that are left; and that a bundle counts for its own seed alone.
 func TestPartOfARun(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
-	if _, err := Run(t.Context(), testConfig(t, func(c *Config) { c.Rounds, c.Seeds, c.Seats = 1, "1..3", c.Seats[2:4] }), Options{Dir: whole, Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, testConfig(t, func(c *Config) { c.Rounds, c.Seeds, c.Seats = 1, "1..3", c.Seats[2:4] }), Options{Dir: whole, Jobs: 2})
 	if list, err := Rank([]string{whole}); err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
@@ -96,9 +94,7 @@ func edit(path, before, after string) error {
 // the manifest says of the setup; and that the seeds of a run have the same seats.
 func TestVerifyBundle(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Run(t.Context(), testConfig(t, func(c *Config) { c.Rounds, c.Seeds, c.Seats = 1, "1..2", c.Seats[1:3] }, withAgent("advance")), Options{Dir: dir, Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, testConfig(t, func(c *Config) { c.Rounds, c.Seeds, c.Seats = 1, "1..2", c.Seats[1:3] }, withAgent("advance")), Options{Dir: dir, Jobs: 2})
 	bundle := filepath.Join(dir, "1")
 	if n, err := VerifyBundles(bundle, nil); err != nil || n != 1 || !IsBundle(bundle) {
 		t.Fatal(n, err)
