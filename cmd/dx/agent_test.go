@@ -107,10 +107,7 @@ func TestAgentKeyIsPrivate(t *testing.T) {
 	}
 	t.Setenv("DX_DEV_FILE", devFile)
 	profile := filepath.Join(filepath.Dir(devFile), "agents", "private.json")
-	path, err := binary() // a host cannot start the test binary by its own name
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := dxPath(t) // a host cannot start the test binary by its own name
 	create := exec.Command(path, "agent", "create", "private", "--fund", "1", "--json", "--install", "claude-code")
 	var stdout, stderr strings.Builder
 	create.Stdout, create.Stderr = &stdout, &stderr

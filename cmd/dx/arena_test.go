@@ -97,18 +97,12 @@ func TestArenaFlags(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--rounds=0": "rounds 0", "--think=NaN": "think NaN", "--think=+Inf": "think", "--noise=NaN": "noise NaN", "--noise=-1": "noise -1", "--series=gold-60s": "series",
 	} {
-		var out, errs strings.Builder
-		if code := run([]string{"arena", "run", file, "--out", dir, flag}, &out, &errs); code != 2 || !strings.Contains(errs.String(), want) {
-			t.Errorf("%s: exit %d, %s", flag, code, &errs)
-		}
+		expectCommand(t, 2, want, "arena", "run", file, "--out", dir, flag)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Fatal("a run with a bad flag has begun")
 	}
-	var out, errs strings.Builder
-	if code := run([]string{"arena", "run", file, "--out", dir, "--rounds=1", "--seeds=3", "--think=0", "--noise=0", "--series=btc-60s", "--no-solo"}, &out, &errs); code != 0 {
-		t.Fatalf("exit %d, %s", code, &errs)
-	}
+	expectCommand(t, 0, "", "arena", "run", file, "--out", dir, "--rounds=1", "--seeds=3", "--think=0", "--noise=0", "--series=btc-60s", "--no-solo")
 	var m arena.Manifest
 	b, err := os.ReadFile(filepath.Join(dir, "3", "manifest.json"))
 	if err != nil || json.Unmarshal(b, &m) != nil {

@@ -96,10 +96,7 @@ func TestClusterCallers(t *testing.T) {
 // bridgeOrders starts dx mcp with several addresses and returns a function that places an order through it.
 func (c *clusterTrial) bridgeOrders(urls string, k clusterKey) func(id uint64) (string, error) {
 	c.Helper()
-	path, err := binary()
-	if err != nil {
-		c.Fatal(err)
-	}
+	path := dxPath(c)
 	ctx, end := context.WithTimeout(context.Background(), 2*time.Minute) // it ends with its input
 	c.Cleanup(end)
 	host, logs := exec.CommandContext(ctx, path, "mcp"), &logbuffer.Buffer{}

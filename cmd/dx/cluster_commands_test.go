@@ -123,10 +123,7 @@ func TestClusterCommands(t *testing.T) {
 // refusedWithoutToken checks that the commands need the operator's token.
 func (c *clusterTrial) refusedWithoutToken() {
 	c.Helper()
-	path, err := binary()
-	if err != nil {
-		c.Fatal(err)
-	}
+	path := dxPath(c)
 	cmd := exec.Command(path, "cluster", "status")
 	cmd.Env = append(cmd.Environ(), "DX_ADMIN_URL="+c.url(0, 8082), "DX_OPERATOR_TOKEN=another")
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "unauthorized") {

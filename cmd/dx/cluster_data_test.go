@@ -27,10 +27,7 @@ func newClusterTrial(t *testing.T, n int) *clusterTrial {
 // startSingle starts a venue of a single machine on the address and the data of a node.
 func (c *clusterTrial) startSingle(i int, more ...string) {
 	c.Helper()
-	path, err := binary()
-	if err != nil {
-		c.Fatal(err)
-	}
+	path := dxPath(c)
 	cmd := exec.Command(path, append([]string{
 		"serve", "--api", c.address(i, 8080), "--portal", c.address(i, 8081), "--admin", c.address(i, 8082),
 		"--data", c.data(i), "--oracle", "manual", "--mirror", "off",

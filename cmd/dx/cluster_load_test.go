@@ -112,10 +112,7 @@ func (c *clusterTrial) keepPrices(admin string) {
 // the sum of the rates, and the latencies of the slowest.
 func (c *clusterTrial) bench(urls, admins []string, batch int) (sum load.PlacementReport) {
 	c.Helper()
-	path, err := binary()
-	if err != nil {
-		c.Fatal(err)
-	}
+	path := dxPath(c)
 	var runs sync.WaitGroup
 	var mu sync.Mutex
 	for i, url := range urls {

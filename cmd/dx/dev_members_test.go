@@ -25,10 +25,7 @@ func TestDevMembers(t *testing.T) {
 	if err := secondLoopback(); err != nil {
 		t.Skip("addresses of 127.0.0.0/8 besides 127.0.0.1 are not available: ", err)
 	}
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := dxPath(t)
 	dir := t.TempDir()
 	devFile, host := filepath.Join(dir, "dev.json"), fmt.Sprintf("127.%d.%d.1", 192+rand.N(60), rand.N(250))
 	run := func(stop func(pid int) error, use func(*exec.Cmd, *logbuffer.Buffer, *client.Client)) {

@@ -69,10 +69,7 @@ func TestSecondVenue(t *testing.T) {
 		return string(all)
 	}
 	before := read()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := dxPath(t)
 	out, err := exec.Command(path, "dev", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--dev-file", first.file).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "the venue that runs at "+first.dev.API) {

@@ -148,10 +148,7 @@ func TestDevPlaysAFile(t *testing.T) {
 
 // dx serve uses its sources and shows them on the admin listener, without the key of Pyth.
 func TestServeHearsItsSources(t *testing.T) {
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := dxPath(t)
 	config := textFile(t, "dx.toml", fmt.Sprintf("sources = ['kraken']\npyth_key = 'sesame'\n[source_url]\nkraken = '%s'\npyth = 'https://127.0.0.1:1'\n", kraken(t)))
 	cmd := exec.Command(path, "serve", "--config", config, "--data", t.TempDir(), "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--operator-token", strings.Repeat("op", 16))
 	logs, err := cmd.StderrPipe()

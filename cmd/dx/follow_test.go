@@ -46,10 +46,7 @@ func (f *followerOf) url(port int) string { return fmt.Sprintf("http://%s:%d", f
 
 func (f *followerOf) start(members ...int) {
 	f.Helper()
-	path, err := binary()
-	if err != nil {
-		f.Fatal(err)
-	}
+	path := dxPath(f)
 	var from []string
 	for _, i := range members {
 		from = append(from, f.address(i, 7001))

@@ -31,7 +31,10 @@ func TestDataGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &guide{t: t, queries: map[string]string{}, root: mustAbs(t, "../..")}
+	g := &guide{t: t, queries: map[string]string{}}
+	if g.root, err = filepath.Abs("../.."); err != nil {
+		t.Fatal(err)
+	}
 	if g.python, err = exec.LookPath("python3"); err != nil {
 		t.Log("python3 is not installed: its lines are not checked")
 	}
@@ -220,15 +223,6 @@ func firstDifference(a, b string) string {
 		}
 	}
 	return fmt.Sprintf("%d lines, and %d", len(x), len(y))
-}
-
-func mustAbs(t *testing.T, path string) string {
-	t.Helper()
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return abs
 }
 
 // TestDataGuideHasEveryColumn compares the tables of docs/guides/data.md with the mirror's schema.

@@ -73,10 +73,7 @@ func TestCompletionOfSeries(t *testing.T) {
 			}
 		}
 	}
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := dxPath(t)
 	for line, want := range map[string]string{
 		"dx book --series g": "gold-60s\ngold-5m\ngold-15m\n", "dx posi": "positions\n", "dx orders --series btc-1": "btc-15m\n", "dx agent create --series wti-6": "wti-60s\n",
 	} {

@@ -193,7 +193,7 @@ func TestLongStopUnderLoad(t *testing.T) {
 	<-busy
 	p.stop()
 	all.Wait()
-	verified(t, data)
+	expectCommand(t, 0, "whole: ", "verify", data)
 	p = start(t, data, "--no-maker")
 	for name, list := range orders {
 		p.check(name, list)

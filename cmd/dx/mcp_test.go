@@ -26,10 +26,7 @@ func TestMCPHosts(t *testing.T) {
 		t.Skip("many processes")
 	}
 	p := plainVenue.of(t)
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := dxPath(t)
 	a := p.account("trader")
 	env := append(os.Environ(), "DX_URL="+p.dev.API, "DX_KEY="+a.APIKey, "DX_SECRET="+a.Secret)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -152,5 +152,5 @@ func TestApprovalsSurviveAKill(t *testing.T) {
 			t.Error("the deposit is not booked")
 		}
 	})
-	verified(t, data)
+	expectCommand(t, 0, "whole: ", "verify", data)
 }

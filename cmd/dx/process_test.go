@@ -95,6 +95,16 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
+// dxPath returns the path of the program, which it builds once.
+func dxPath(t testing.TB) string {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // startPiped starts a command with pipes to its standard input and output. It is killed at the end of the
 // test, if it still runs.
 func startPiped(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out *bufio.Scanner) {
@@ -459,8 +469,9 @@ func TestLongKillInMidFlow(t *testing.T) {
 		t.Errorf("only %d orders were answered", n)
 	}
 	p.stop()
-	verified(t, data)
-	mirrored(t, data)
+	expectCommand(t, 0, "whole: ", "verify", data)
+	expectCommand(t, 0, "behind    0 groups\n", "mirror", "status", "--data", data)
+	expectCommand(t, 0, "equal: ", "mirror", "check", "--data", data)
 }
 
 // check requires that every confirmed order exists, with its id and client_order_id.
@@ -482,35 +493,6 @@ func (p *process) check(name string, orders []schemas.Outcome) {
 		if got, ok := have[o.ClientOrderID]; !ok || got.OrderID == nil || *got.OrderID != o.OrderID {
 			p.t.Errorf("%s: order %d was answered and is lost", name, o.OrderID)
 		}
-	}
-}
-
-// verified runs `dx verify` over a stopped venue.
-func verified(t *testing.T, data string) {
-	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command(path, "verify", filepath.Join(data, "journal")).CombinedOutput()
-	if err != nil {
-		t.Errorf("verify: %v\n%s", err, out)
-	}
-}
-
-// mirrored requires that the mirror of a venue that has stopped has every row of its journal.
-func mirrored(t *testing.T, data string) {
-	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	status, err := exec.Command(path, "mirror", "status", "--data", data).CombinedOutput()
-	if err != nil || !strings.Contains(string(status), "behind    0 groups\n") {
-		t.Errorf("mirror status: %v\n%s", err, status)
-	}
-	if out, err := exec.Command(path, "mirror", "check", "--data", data).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "equal: ") {
-		t.Errorf("mirror check: %v\n%s", err, out)
 	}
 }
 
@@ -559,5 +541,5 @@ func TestLongRoundOfSixtySeconds(t *testing.T) {
 	}
 	p.must(trader, "GET", fmt.Sprintf("/v1/rounds?market_id=%d&limit=5", m.MarketID), "", nil)
 	p.stop()
-	verified(t, data)
+	expectCommand(t, 0, "whole: ", "verify", data)
 }

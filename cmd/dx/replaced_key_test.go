@@ -19,10 +19,7 @@ import (
 func TestReplacedKey(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.devFile()
-	dx, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dx := dxPath(t)
 	run := func(line string) {
 		t.Helper()
 		if code, out, errs := runCommand(strings.Fields(line)...); code != 0 {

@@ -20,10 +20,7 @@ import (
 // the screen at the end, after carriage returns and erased lines.
 func onTerminal(t *testing.T, args ...string) (screen, raw string) {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := dxPath(t)
 	screenEnd, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("this machine has no pseudo-terminals, which the test runs dx on: %v", err)

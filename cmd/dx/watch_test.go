@@ -73,10 +73,7 @@ func nobody(t *testing.T) string {
 // interrupted checks that an interrupt ends dx watch with exit code 0 and no error.
 func interrupted(t *testing.T) {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := dxPath(t)
 	cmd := exec.Command(path, "watch", "user")
 	var errs logbuffer.Buffer
 	cmd.Stderr = &errs
