@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,14 +62,8 @@ func TestEnvironment(t *testing.T) {
 		if !errors.As(err, &o) || o.Option != "Data" || !strings.Contains(err.Error(), data+" holds a "+recorded+" venue, and this command runs a "+environment+" venue") {
 			t.Errorf("%s as %s: %v", recorded, environment, err)
 		}
-		after := files(t, data)
-		if len(after) != len(before) {
-			t.Errorf("%s as %s: %d files, before %d", recorded, environment, len(after), len(before))
-		}
-		for name, was := range before {
-			if after[name] != was {
-				t.Errorf("%s as %s: %s has changed", recorded, environment, name)
-			}
+		if !maps.Equal(files(t, data), before) {
+			t.Errorf("%s as %s: the files have changed", recorded, environment)
 		}
 	}
 	for recorded, other := range map[string]string{"live": "dev", "dev": "live"} {
