@@ -99,6 +99,18 @@ function prices() {
   return { stop: () => ((go = false), done) }
 }
 
+// withRound posts prices until a round for which wanted returns true trades for another 20 s, calls use with it,
+// and posts no more.
+async function withRound(wanted, use) {
+  const posting = prices()
+  const trades = (m) => m.status === 'trading' && Number(BigInt(m.close_ts) / 1_000_000n) - Date.now() > 20_000
+  try {
+    return await use(await eventually('a round that trades', async () => (await admin('GET', '/admin/markets')).markets.find((m) => trades(m) && wanted(m)), ROUND_MS))
+  } finally {
+    await posting.stop()
+  }
+}
+
 const steps = {
   async 'signs in with the token of a named operator, which stays in memory'() {
     for (const [name, role] of [['vera', 'viewer'], ['sam', 'support'], ['tina', 'treasurer'], ['theo', 'treasurer'], ['ann', 'admin'], ['bob', 'admin']]) {
@@ -160,11 +172,8 @@ const steps = {
   },
 
   async 'support opens an account, finds it, and acts on its keys, orders and token'() {
-    const posting = prices()
-    const market = await eventually('a round of BTC', async () => (await admin('GET', '/admin/markets')).markets.find((m) => m.category === 2 || m.category === 3), ROUND_MS).catch(async (e) => (await posting.stop(), Promise.reject(e)))
-    const placed = await trader.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: market.market_id, side: 'buy', outcome: 'yes', tick: 1000, qty: 5 })
+    const placed = await withRound((m) => m.category !== 1, (m) => trader.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: m.market_id, side: 'buy', outcome: 'yes', tick: 1000, qty: 5 }))
     assert.equal(placed.status, 201, JSON.stringify(placed.body))
-    await posting.stop()
     await signIn('sam')
     await go('accounts')
     await button('New…').click()
@@ -284,9 +293,7 @@ const steps = {
     await does('Post the price', 'BTC is at 65,000.00', { price: '65,000' })
     await page.locator('[data-feed=BTC]').filter({ hasText: 'by hand' }).waitFor()
     // A 60-second round that opened, and gets no further prices, waits for a decision.
-    const posting = prices()
-    const opened = await eventually('a 60-second round', async () => (await admin('GET', '/admin/markets')).markets.find((m) => m.category === 1 && m.status === 'trading'), ROUND_MS).catch(async (e) => (await posting.stop(), Promise.reject(e)))
-    await posting.stop()
+    const opened = await withRound((m) => m.category === 1, (m) => m)
     const row = page.locator(`[data-test=round][data-market="${opened.market_id}"]`)
     await row.filter({ hasText: 'needs a decision' }).waitFor({ timeout: ROUND_MS })
     await eventually('the count beside the page', async () => /^[1-9]/.test(await test('count-overview').textContent()))
@@ -304,8 +311,10 @@ const steps = {
     assert.deepEqual([ended.settle_price, ended.winner], ['6510050000000', 'yes'])
 
     await go('overview')
-    await page.locator('[data-test=round]').filter({ hasText: 'Trading' }).first().getByRole('button', { name: 'Void…' }).click()
-    await does('Void the round', 'waits for the approval', {}, 'wrong strike')
+    await withRound(() => true, async (m) => {
+      await page.locator(`[data-test=round][data-market="${m.market_id}"]`).getByRole('button', { name: 'Void…' }).click()
+      await does('Void the round', 'waits for the approval', {}, 'wrong strike')
+    })
     await button('Check the sums').click()
     await test('difference').filter({ hasText: 'none, to the pip' }).waitFor()
     await button('Write a snapshot').click()
