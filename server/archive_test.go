@@ -67,7 +67,7 @@ func archived(t *testing.T, v *servertest.Venue, to string) (seq uint64, hash [3
 func TestArchive(t *testing.T) {
 	data, to := t.TempDir(), t.TempDir()
 	for range 3 {
-		v := openLive(t, data, withArchive(to))
+		v := servertest.OpenLive(t, data, withArchive(to))
 		for range 3 {
 			addUsers(t, v, 5)
 			for compared := false; !compared; { // a clock tick between the two makes another state
@@ -108,7 +108,7 @@ func TestArchive(t *testing.T) {
 	if _, err := journal.Copy(t.Context(), filepath.Join(to, "journal"), filepath.Join(restored, "journal"), journal.CopyOptions{Other: []string{server.FingerprintFile}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := startError(t, restored, func(o *server.Options) { o.MasterKey = masterKeyOf(t, data) }); err != nil {
+	if err := startError(t, restored, func(o *server.Options) { o.MasterKey = servertest.MasterKey(t, data) }); err != nil {
 		t.Error(err)
 	}
 	if err := startError(t, restored, func(o *server.Options) { o.MasterKey = make([]byte, 32) }); err == nil {
@@ -129,7 +129,7 @@ func TestArchiveNeverStopsTheVenue(t *testing.T) {
 			if err := os.WriteFile(to, nil, 0o600); err != nil { // a file instead of a folder
 				t.Fatal(err)
 			}
-			v := openLive(t, data, func(o *server.Options) {
+			v := servertest.OpenLive(t, data, func(o *server.Options) {
 				withArchive(to)(o)
 				o.ArchiveHold = limit
 			})

@@ -13,14 +13,6 @@ import (
 
 const operatorToken = "t"
 
-var (
-	openLive         = servertest.OpenLive
-	checkKeyWorks    = servertest.CheckKey
-	masterKeyOf      = servertest.MasterKey
-	removeFile       = servertest.RemoveFile
-	dataWithDeposits = servertest.DataWithDeposits
-)
-
 // startError returns the error with which a live venue does not start; nil if it starts.
 func startError(t *testing.T, data string, change func(*server.Options)) error {
 	t.Helper()

@@ -21,6 +21,7 @@ import (
 	"duplex/internal/backoff"
 	"duplex/internal/logbuffer"
 	"duplex/server"
+	"duplex/server/servertest"
 )
 
 // logLines returns the records of a JSON log.
@@ -118,7 +119,7 @@ func TestLifecycleLog(t *testing.T) {
 	for _, environment := range []string{"live", "dev"} {
 		logs := &logbuffer.Buffer{}
 		log := slog.New(slog.NewJSONHandler(logs, nil))
-		v := openLive(t, t.TempDir(), func(o *server.Options) {
+		v := servertest.OpenLive(t, t.TempDir(), func(o *server.Options) {
 			o.Environment, o.Version, o.Log, o.SignUp = environment, "1.2.3", log, "open"
 		})
 		v.LogOpen()
@@ -143,7 +144,7 @@ func TestLifecycleLog(t *testing.T) {
 			dir := t.TempDir()
 			cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 			writeCertificate(t, cert, key, 1, time.Now().Add(time.Hour))
-			openLive(t, t.TempDir(), func(o *server.Options) { o.TLS, o.Log = server.TLS{Cert: cert, Key: key}, log }).Close()
+			servertest.OpenLive(t, t.TempDir(), func(o *server.Options) { o.TLS, o.Log = server.TLS{Cert: cert, Key: key}, log }).Close()
 		}
 		for _, r := range logLines(t, logs.String()) {
 			msg := r["msg"].(string)
@@ -192,7 +193,7 @@ func TestLifecycleLog(t *testing.T) {
 // TestFirstDepositIsBounded checks that a deposit of more than all accounts can hold is rejected also if it is
 // the first one, whose sum with the others is no bound.
 func TestFirstDepositIsBounded(t *testing.T) {
-	v := openLive(t, t.TempDir(), nil)
+	v := servertest.OpenLive(t, t.TempDir(), nil)
 	post := func(path, body string) string {
 		_, _, answer := request(t, "POST", v.AdminURL()+path, body, "Authorization", "Bearer "+operatorToken, "Content-Type", "application/json")
 		return answer

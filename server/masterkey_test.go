@@ -18,9 +18,9 @@ import (
 func sealedVenue(t *testing.T) (dir string, master []byte, one, two schemas.NewKey) {
 	t.Helper()
 	dir = t.TempDir()
-	h := openLive(t, dir, nil)
+	h := servertest.OpenLive(t, dir, nil)
 	one, two = h.NewAccount("a"), h.NewAccount("bb")
-	master = masterKeyOf(t, dir)
+	master = servertest.MasterKey(t, dir)
 	h.Close()
 	return dir, master, one, two
 }
@@ -67,13 +67,13 @@ func wantMasterKeyError(t *testing.T, err error, parts ...string) {
 // create one, names the key that is needed, and starts with it.
 func TestMissingMasterKey(t *testing.T) {
 	dir, master, one, _ := sealedVenue(t)
-	removeFile(t, server.MasterKeyPath(dir))
+	servertest.RemoveFile(t, server.MasterKeyPath(dir))
 	wantMasterKeyError(t, startError(t, dir, nil), server.Fingerprint(master), server.MasterKeyPath(dir), "DX_MASTER_KEY")
 	if _, err := os.Stat(server.MasterKeyPath(dir)); err == nil {
 		t.Error("a new master key was made beside the journal")
 	}
-	h := openLive(t, dir, func(o *server.Options) { o.MasterKey = master })
-	checkKeyWorks(t, h, one)
+	h := servertest.OpenLive(t, dir, func(o *server.Options) { o.MasterKey = master })
+	servertest.CheckKey(t, h, one)
 	h.Close()
 }
 
@@ -89,13 +89,13 @@ func TestWrongMasterKey(t *testing.T) {
 
 	// A data folder of an older release has no fingerprints: its secrets are tried, and
 	// then it has the file.
-	removeFile(t, server.FingerprintPath(dir))
+	servertest.RemoveFile(t, server.FingerprintPath(dir))
 	wantMasterKeyError(t, startError(t, dir, wrong), "none of the secrets of 2 keys", server.Fingerprint(otherMaster))
 	if got := fingerprintsIn(t, dir); got != "" {
 		t.Errorf("the wrong key's start has left %s", got)
 	}
-	h := openLive(t, dir, nil)
-	checkKeyWorks(t, h, one)
+	h := servertest.OpenLive(t, dir, nil)
+	servertest.CheckKey(t, h, one)
 	h.Close()
 	if got := fingerprintsIn(t, dir); got != server.Fingerprint(master) {
 		t.Errorf("fingerprints %s, not %s", got, server.Fingerprint(master))
@@ -110,12 +110,12 @@ func TestWrongMasterKey(t *testing.T) {
 // key that is lost.
 func TestSomeSecretsLost(t *testing.T) {
 	dir, _, one, two := sealedVenue(t)
-	h := openLive(t, dir, nil)
+	h := servertest.OpenLive(t, dir, nil)
 	h.Submit(&core.ResealKey{Key: two.APIKey, Sealed: make([]byte, 60)})
 	h.Close()
-	h = openLive(t, dir, nil)
+	h = servertest.OpenLive(t, dir, nil)
 	defer h.Close()
-	checkKeyWorks(t, h, one)
+	servertest.CheckKey(t, h, one)
 	if _, err := h.ClientWithKey(two.APIKey, two.Secret).Balance(t.Context()); err == nil {
 		t.Error("a secret that no master key opens is taken")
 	}
@@ -126,7 +126,7 @@ func TestSomeSecretsLost(t *testing.T) {
 // make new ones.
 func TestLostMasterKey(t *testing.T) {
 	dir, _, one, _ := sealedVenue(t)
-	removeFile(t, server.MasterKeyPath(dir))
+	servertest.RemoveFile(t, server.MasterKeyPath(dir))
 	var option *server.OptionError
 	if err := startError(t, dir, func(o *server.Options) { o.MasterKeyLost = true }); !errors.As(err, &option) || option.Option != "MasterKeyLost" {
 		t.Errorf("without a new key: %v", err)
@@ -137,7 +137,7 @@ func TestLostMasterKey(t *testing.T) {
 	if err := startError(t, dir, fresh(false)); err == nil {
 		t.Error("it starts without MasterKeyLost")
 	}
-	h := openLive(t, dir, fresh(true))
+	h := servertest.OpenLive(t, dir, fresh(true))
 	if _, err := h.ClientWithKey(one.APIKey, one.Secret).Balance(t.Context()); err == nil {
 		t.Error("a lost key opens")
 	}
@@ -145,10 +145,10 @@ func TestLostMasterKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkKeyWorks(t, h, k)
+	servertest.CheckKey(t, h, k)
 	h.Close()
-	h = openLive(t, dir, fresh(false)) // MasterKeyLost is needed once
-	checkKeyWorks(t, h, k)
+	h = servertest.OpenLive(t, dir, fresh(false)) // MasterKeyLost is needed once
+	servertest.CheckKey(t, h, k)
 	h.Close()
 }
 
@@ -171,7 +171,7 @@ func TestRotationEndsAfterEveryCrash(t *testing.T) {
 	for _, p := range points {
 		t.Run(p.name, func(t *testing.T) {
 			dir, master, one, two := sealedVenue(t)
-			h := openLive(t, dir, nil)
+			h := servertest.OpenLive(t, dir, nil)
 			text, err := server.LoadOrCreateSecret(server.NextMasterKeyPath(dir))
 			if err != nil {
 				t.Fatal(err)
@@ -198,9 +198,9 @@ func TestRotationEndsAfterEveryCrash(t *testing.T) {
 				}
 			}
 			for range 2 { // the second start finds nothing left to do
-				h = openLive(t, dir, nil)
-				checkKeyWorks(t, h, one)
-				checkKeyWorks(t, h, two)
+				h = servertest.OpenLive(t, dir, nil)
+				servertest.CheckKey(t, h, one)
+				servertest.CheckKey(t, h, two)
 				h.Close()
 				if got := fingerprintsIn(t, dir); got != server.Fingerprint(next) {
 					t.Errorf("fingerprints %s, not %s", got, server.Fingerprint(next))
@@ -220,13 +220,13 @@ func TestRotationEndsAfterEveryCrash(t *testing.T) {
 // interrupted continues with both keys, and that the venue does not start with only one.
 func TestRotationFromOutsideCutShort(t *testing.T) {
 	dir, first, one, two := sealedVenue(t)
-	removeFile(t, server.MasterKeyPath(dir))
+	servertest.RemoveFile(t, server.MasterKeyPath(dir))
 	second := otherMaster
 	both := func(o *server.Options) { o.MasterKey, o.OldMasterKey = second, first }
 	alone := func(key []byte) func(*server.Options) {
 		return func(o *server.Options) { o.MasterKey = key }
 	}
-	h := openLive(t, dir, alone(first))
+	h := servertest.OpenLive(t, dir, alone(first))
 	if err := server.SetFingerprints(dir, second, first); err != nil {
 		t.Fatal(err)
 	}
@@ -241,9 +241,9 @@ func TestRotationFromOutsideCutShort(t *testing.T) {
 		}
 	}
 	for _, start := range []func(*server.Options){both, alone(second)} {
-		h = openLive(t, dir, start)
-		checkKeyWorks(t, h, one)
-		checkKeyWorks(t, h, two)
+		h = servertest.OpenLive(t, dir, start)
+		servertest.CheckKey(t, h, one)
+		servertest.CheckKey(t, h, two)
 		h.Close()
 	}
 	if got := fingerprintsIn(t, dir); got != server.Fingerprint(second) {
@@ -256,15 +256,15 @@ func TestRotationFromOutsideCutShort(t *testing.T) {
 func TestRotationFromOutside(t *testing.T) {
 	dir := t.TempDir()
 	first, second := make([]byte, 32), otherMaster
-	h := openLive(t, dir, func(o *server.Options) { o.MasterKey = first })
+	h := servertest.OpenLive(t, dir, func(o *server.Options) { o.MasterKey = first })
 	k := h.NewAccount("a")
 	h.Close()
 	for _, change := range []func(*server.Options){
 		func(o *server.Options) { o.MasterKey, o.OldMasterKey = second, first },
 		func(o *server.Options) { o.MasterKey = second },
 	} {
-		h = openLive(t, dir, change)
-		checkKeyWorks(t, h, k)
+		h = servertest.OpenLive(t, dir, change)
+		servertest.CheckKey(t, h, k)
 		h.Close()
 	}
 	wantMasterKeyError(t, startError(t, dir, func(o *server.Options) { o.MasterKey = first }), server.Fingerprint(first), server.Fingerprint(second))

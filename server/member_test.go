@@ -192,7 +192,7 @@ func TestMemberMetrics(t *testing.T) {
 			t.Errorf("no %q", line)
 		}
 	}
-	single := openLive(t, t.TempDir(), nil)
+	single := servertest.OpenLive(t, t.TempDir(), nil)
 	_, _, page = request(t, "GET", single.AdminURL()+"/metrics", "", "Authorization", "Bearer "+operatorToken)
 	if strings.Contains(page, "duplex_cluster_") {
 		t.Error("a single machine has metrics of a member")

@@ -11,6 +11,7 @@ import (
 	"duplex/core/history"
 	"duplex/core/mirror"
 	"duplex/server"
+	"duplex/server/servertest"
 )
 
 // withMirror opens a live venue with a mirror in its data folder.
@@ -21,7 +22,7 @@ func withMirror(o *server.Options) { o.Mirror = "sqlite" }
 func TestMirrorFollowsTheVenue(t *testing.T) {
 	data := t.TempDir()
 	for life := range 2 {
-		v := openLive(t, data, withMirror)
+		v := servertest.OpenLive(t, data, withMirror)
 		addUsers(t, v, 3)
 		v.WaitForMirror()
 		list, err := v.Mirror().Actions(t.Context(), 0, 100, history.ActionFilter{Action: "create_user"})
@@ -54,7 +55,7 @@ func TestMirrorNeverStopsTheVenue(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"sqlite", "postgres://dx@127.0.0.1:1/dx?connect_timeout=1"} {
-		v := openLive(t, data, func(o *server.Options) { o.Mirror = name })
+		v := servertest.OpenLive(t, data, func(o *server.Options) { o.Mirror = name })
 		for v.Mirror().LastError() == nil {
 			time.Sleep(time.Millisecond)
 		}
@@ -67,7 +68,7 @@ func TestMirrorNeverStopsTheVenue(t *testing.T) {
 	if err := startError(t, data, func(o *server.Options) { o.Mirror = "mysql://" }); !errors.As(err, &wrong) || wrong.Option != "Mirror" {
 		t.Errorf("got %v", err)
 	}
-	v := openLive(t, data, nil)
+	v := servertest.OpenLive(t, data, nil)
 	if v.Mirror() != nil {
 		t.Error("there is a mirror by default")
 	}

@@ -14,7 +14,7 @@ func TestOperatorsLost(t *testing.T) {
 	data := t.TempDir()
 	start := func(lost bool, f func(v *servertest.Venue, add func(name, role string) int)) {
 		t.Helper()
-		v := openLive(t, data, func(o *server.Options) { o.OperatorsLost = lost })
+		v := servertest.OpenLive(t, data, func(o *server.Options) { o.OperatorsLost = lost })
 		defer v.Close()
 		f(v, func(name, role string) int {
 			status, _, _ := request(t, "POST", v.AdminURL()+"/admin/operators", `{"name":"`+name+`","role":"`+role+`"}`, "Authorization", "Bearer "+v.OperatorToken(), "Content-Type", "application/json")

@@ -15,6 +15,7 @@ import (
 	"duplex/feeds/sim"
 	"duplex/internal/logbuffer"
 	"duplex/server"
+	"duplex/server/servertest"
 )
 
 // TestScheduleToTheCalendarsEnd tests that the schedule lists each remaining boundary of a
@@ -57,7 +58,7 @@ func TestVenueAfterTheCalendar(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log logbuffer.Buffer
-	h := openLive(t, t.TempDir(), func(o *server.Options) {
+	h := servertest.OpenLive(t, t.TempDir(), func(o *server.Options) {
 		o.Calendar, o.Log = past, slog.New(slog.NewJSONHandler(&log, nil))
 		o.Oracle, o.Sources = "sim", sim.New(1).Sources()
 	})
@@ -93,7 +94,7 @@ func TestVenueAfterTheCalendar(t *testing.T) {
 // hand and none of one, and that the rule follows the option and is in the metrics.
 func TestMinSources(t *testing.T) {
 	dir := t.TempDir()
-	h := openLive(t, dir, func(o *server.Options) { o.Limits[core.BTC].MinSources = 2 })
+	h := servertest.OpenLive(t, dir, func(o *server.Options) { o.Limits[core.BTC].MinSources = 2 })
 	post := func(source string) string {
 		t.Helper()
 		return askOperator(t, h, "POST", "/admin/oracle/ticks", fmt.Sprintf(`{"feed":0,"source":%q,"price":"6500000000000"}`, source))
@@ -120,7 +121,7 @@ func TestMinSources(t *testing.T) {
 		}
 	}
 	h.Close()
-	h = openLive(t, dir, nil)
+	h = servertest.OpenLive(t, dir, nil)
 	h.Engine().Read(func(v *venue.Venue, _ *view.View) {
 		if rules := v.Rules(); rules.MinSources != [core.Feeds]uint8{} {
 			t.Errorf("the rule outlives the setting: %v", rules.MinSources)

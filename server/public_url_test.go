@@ -8,13 +8,14 @@ import (
 
 	"duplex/internal/logbuffer"
 	"duplex/server"
+	"duplex/server/servertest"
 )
 
 // TestPublicURLs checks that pages, documents and the log name the public addresses, and that the API accepts
 // the portal's origin and the agent lane its host.
 func TestPublicURLs(t *testing.T) {
 	logs := &logbuffer.Buffer{}
-	v := openLive(t, t.TempDir(), func(o *server.Options) {
+	v := servertest.OpenLive(t, t.TempDir(), func(o *server.Options) {
 		o.Log, o.PublicURL, o.PublicPortalURL = slog.New(slog.NewTextHandler(logs, nil)), "https://api.venue.example", "https://venue.example:8443"
 	})
 	v.LogOpen()

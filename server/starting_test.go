@@ -82,7 +82,7 @@ func holdStart(t *testing.T, ctx context.Context, data string, phase engine.Phas
 // replays its journal: it is live, it is not ready and reports its progress, and every
 // request is rejected with draining. Then the venue serves on the same addresses.
 func TestListenersAnswerDuringTheStart(t *testing.T) {
-	dir, k := dataWithDeposits(t)
+	dir, k := servertest.DataWithDeposits(t)
 	s := holdStart(t, t.Context(), dir, engine.Proving)
 	status, _, body := request(t, "GET", "http://"+s.admin+"/readyz", "")
 	var ready struct {
@@ -136,7 +136,7 @@ func TestListenersAnswerDuringTheStart(t *testing.T) {
 	if err := <-s.done; err != nil {
 		t.Fatal(err)
 	}
-	checkKeyWorks(t, servertest.Wrap(t, s.venue), k)
+	servertest.CheckKey(t, servertest.Wrap(t, s.venue), k)
 	if status, _, _ := request(t, "GET", "http://"+s.portal+"/", ""); status != 200 {
 		t.Errorf("the portal: %d", status)
 	}
@@ -148,7 +148,7 @@ func TestListenersAnswerDuringTheStart(t *testing.T) {
 // TestAStartCanBeStopped tests that a start whose context ends stops in any phase, frees
 // addresses and journal, and leaves a data folder that the next start opens.
 func TestAStartCanBeStopped(t *testing.T) {
-	dir, k := dataWithDeposits(t)
+	dir, k := servertest.DataWithDeposits(t)
 	for _, phase := range []engine.Phase{engine.Loading, engine.Proving} {
 		ctx, stop := context.WithCancel(t.Context())
 		s := holdStart(t, ctx, dir, phase)
@@ -165,8 +165,8 @@ func TestAStartCanBeStopped(t *testing.T) {
 			l.Close()
 		}
 	}
-	h := openLive(t, dir, nil)
-	checkKeyWorks(t, h, k)
+	h := servertest.OpenLive(t, dir, nil)
+	servertest.CheckKey(t, h, k)
 	h.Close()
 }
 
@@ -206,7 +206,7 @@ func TestNewestRevision(t *testing.T) {
 	var log logbuffer.Buffer
 	start := func() {
 		t.Helper()
-		v := openLive(t, data, func(o *server.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		v := servertest.OpenLive(t, data, func(o *server.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		defer v.Close()
 		v.Engine().Read(func(s *venue.Venue, _ *view.View) {
 			if got := s.Rules(); got.Revision != core.RevisionNewest || got.DisputeNs != 0 {

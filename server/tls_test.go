@@ -280,7 +280,7 @@ func TestPublicAdmin(t *testing.T) {
 	if err := startError(t, data, public); !errors.As(err, &option) || option.Option != "Admin" || !strings.Contains(err.Error(), "requires a named operator") {
 		t.Fatal(err)
 	}
-	v := openLive(t, data, func(*server.Options) {})
+	v := servertest.OpenLive(t, data, func(*server.Options) {})
 	add := func(name, role string) (token string) {
 		t.Helper()
 		status, _, body := request(t, "POST", v.AdminURL()+"/admin/operators", `{"name":"`+name+`","role":"`+role+`"}`, "Authorization", "Bearer "+v.OperatorToken(), "Content-Type", "application/json")
@@ -294,7 +294,7 @@ func TestPublicAdmin(t *testing.T) {
 	if err := startError(t, data, public); !errors.As(err, &option) {
 		t.Fatalf("a viewer alone: %v", err)
 	}
-	v = openLive(t, data, func(*server.Options) {})
+	v = servertest.OpenLive(t, data, func(*server.Options) {})
 	admin := add("ann", "admin")
 	v.Close()
 
@@ -304,7 +304,7 @@ func TestPublicAdmin(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	v = openLive(t, data, public)
+	v = servertest.OpenLive(t, data, public)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // the certificate names no address
 	for token, want := range map[string]int{v.OperatorToken(): 401, viewer: 200, admin: 200, "": 401} {
 		r, err := http.NewRequestWithContext(t.Context(), "GET", v.AdminURL()+"/admin/state", nil)

@@ -20,6 +20,7 @@ import (
 	"duplex/lanes/portal/web"
 	"duplex/schemas"
 	"duplex/server"
+	"duplex/server/servertest"
 )
 
 // ask sends one request unsigned and returns status and body.
@@ -154,7 +155,7 @@ func (s signer) headers(method, path string) []string {
 func TestNoSecretAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	log := &logbuffer.Buffer{}
-	h := openTestServer(t, dir, func(o *server.Options) {
+	h := servertest.OpenLive(t, dir, func(o *server.Options) {
 		o.OperatorToken = "dxo_" + strings.Repeat("5a", 32)
 		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
@@ -171,7 +172,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	sign := signer{key.APIKey, secret}
-	checkKeyWorks(t, h, key)
+	servertest.CheckKey(t, h, key)
 	keep(ask(t, "GET", h.APIURL()+"/v1/portfolio/orders?limit=zz", sign.headers("GET", "/v1/portfolio/orders?limit=zz")...))
 	keep(ask(t, "GET", h.APIURL()+"/v1/portfolio/orders", schemas.HeaderKey, key.APIKey, schemas.HeaderTimestamp, stamp(), schemas.HeaderSignature, key.Secret))
 	keep(ask(t, "GET", h.PortalURL()+"/keys", "Authorization", "Bearer "+user.AccountToken))
@@ -212,7 +213,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 		t.Error("the search finds not even the public key")
 	}
 	for name, raw := range map[string][]byte{
-		"the secret": secret, "the secret's text": []byte(key.Secret), "the account token": []byte(user.AccountToken), "the operator's token": []byte(h.OperatorToken()), "the master key": masterKeyOf(t, dir),
+		"the secret": secret, "the secret's text": []byte(key.Secret), "the account token": []byte(user.AccountToken), "the operator's token": []byte(h.OperatorToken()), "the master key": servertest.MasterKey(t, dir),
 	} {
 		if where := found(raw); len(where) > 0 {
 			t.Errorf("%s is in %v", name, where)

@@ -43,7 +43,7 @@ func copied(t *testing.T, args ...string) (seq, hash string) {
 // has the state of the moment of the last backup, and opens with the master key.
 func TestBackup(t *testing.T) {
 	data, backup, restored := t.TempDir(), filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
-	v := openTestServer(t, data, nil)
+	v := servertest.OpenLive(t, data, nil)
 	k := v.NewAccount("a")
 	var seq, hash string
 	for i := range 3 {
@@ -68,9 +68,9 @@ func TestBackup(t *testing.T) {
 	if s, h := copied(t, "restore", backup, "--data", restored); s != seq || h != hash {
 		t.Errorf("the restored venue has seq %s and hash %s, the backup %s and %s", s, h, seq, hash)
 	}
-	r := openTestServer(t, restored, func(o *server.Options) { o.MasterKey = masterKeyOf(t, data) })
+	r := servertest.OpenLive(t, restored, func(o *server.Options) { o.MasterKey = servertest.MasterKey(t, data) })
 	defer r.Close()
-	checkKeyWorks(t, r, k)
+	servertest.CheckKey(t, r, k)
 	if b, err := r.ClientWithKey(k.APIKey, k.Secret).Balance(t.Context()); err != nil || b.Cash != 60_000 {
 		t.Errorf("%+v %v", b, err)
 	}
@@ -79,9 +79,9 @@ func TestBackup(t *testing.T) {
 // TestBackupRefuses checks what dx backup and dx restore refuse, and that a refused one changes nothing. A
 // damaged copy is reported by dx verify with its seq, file and offset.
 func TestBackupRefuses(t *testing.T) {
-	data, _ := dataWithDeposits(t)
+	data, _ := servertest.DataWithDeposits(t)
 	other := t.TempDir()
-	v := openTestServer(t, other, nil)
+	v := servertest.OpenLive(t, other, nil)
 	v.NewAccount("b")
 	v.Close()
 	backup := filepath.Join(t.TempDir(), "backup")
@@ -135,7 +135,7 @@ func flip(t *testing.T, path string) {
 // snapshot of the backup is damaged, the master key is lost.
 func TestRestoreDrills(t *testing.T) {
 	data, to := t.TempDir(), t.TempDir()
-	v := openTestServer(t, data, func(o *server.Options) { o.ArchiveTo, o.ArchiveEvery = to, 10*time.Millisecond })
+	v := servertest.OpenLive(t, data, func(o *server.Options) { o.ArchiveTo, o.ArchiveEvery = to, 10*time.Millisecond })
 	k := v.NewAccount("a")
 	for i := range 2 {
 		deposits(v, strconv.Itoa(i)+"-", 10)
@@ -145,13 +145,13 @@ func TestRestoreDrills(t *testing.T) {
 	}
 	deposits(v, "last-", 10)
 	v.Close()
-	master := masterKeyOf(t, data)
+	master := servertest.MasterKey(t, data)
 	if err := os.RemoveAll(data); err != nil { // the disk is lost
 		t.Fatal(err)
 	}
 	checkCash := func(dir string, k schemas.NewKey, change func(*server.Options)) {
 		t.Helper()
-		v := openTestServer(t, dir, change)
+		v := servertest.OpenLive(t, dir, change)
 		defer v.Close()
 		if b, err := v.ClientWithKey(k.APIKey, k.Secret).Balance(t.Context()); err != nil || b.Cash != 30_000 {
 			t.Errorf("%+v %v", b, err)
@@ -174,10 +174,10 @@ func TestRestoreDrills(t *testing.T) {
 		if code != 1 || !strings.Contains(errs, "recovery.md#a-damaged-snapshot") {
 			t.Errorf("%d %s%s", code, out, errs)
 		}
-		removeFile(t, filepath.Join(restored, "journal", journal.SnapshotDir, filepath.Base(list[0])))
+		servertest.RemoveFile(t, filepath.Join(restored, "journal", journal.SnapshotDir, filepath.Base(list[0])))
 		expectCommand(t, 0, "", "verify", restored)
 		checkCash(restored, k, func(o *server.Options) { o.MasterKey = master })
-		removeFile(t, list[0])
+		servertest.RemoveFile(t, list[0])
 	})
 	t.Run("lost master key", func(t *testing.T) {
 		restored := filepath.Join(t.TempDir(), "data")
@@ -190,7 +190,7 @@ func TestRestoreDrills(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := openTestServer(t, restored, func(o *server.Options) { o.MasterKey, o.MasterKeyLost = fresh, true })
+		v := servertest.OpenLive(t, restored, func(o *server.Options) { o.MasterKey, o.MasterKeyLost = fresh, true })
 		if _, err := v.ClientWithKey(k.APIKey, k.Secret).Balance(t.Context()); err == nil {
 			t.Error("a key of before works")
 		}

@@ -16,20 +16,12 @@ import (
 	"duplex/server/servertest"
 )
 
-var (
-	openTestServer   = servertest.OpenLive
-	checkKeyWorks    = servertest.CheckKey
-	masterKeyOf      = servertest.MasterKey
-	removeFile       = servertest.RemoveFile
-	dataWithDeposits = servertest.DataWithDeposits
-)
-
 // TestRotateMaster tests that no request fails while the master key is rotated, that
 // afterwards only the new master key opens the secrets, and that the venue starts with it.
 func TestRotateMaster(t *testing.T) {
 	dir := t.TempDir()
-	h := openTestServer(t, dir, func(o *server.Options) { o.ReadRate = 100_000 })
-	old := masterKeyOf(t, dir)
+	h := servertest.OpenLive(t, dir, func(o *server.Options) { o.ReadRate = 100_000 })
+	old := servertest.MasterKey(t, dir)
 	keys := []schemas.NewKey{h.NewAccount("a"), h.NewAccount("bb"), h.NewAccount("ccc")}
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -54,7 +46,7 @@ func TestRotateMaster(t *testing.T) {
 			t.Errorf("%d %s%s", code, out, errs)
 		}
 		for done.Load() < before+20 && !t.Failed() { // requests went on under it
-			checkKeyWorks(t, h, keys[0])
+			servertest.CheckKey(t, h, keys[0])
 		}
 	}
 	stop()
@@ -71,20 +63,20 @@ func TestRotateMaster(t *testing.T) {
 		}
 	})
 	h.Close()
-	h = openTestServer(t, dir, nil)
+	h = servertest.OpenLive(t, dir, nil)
 	defer h.Close()
-	if string(masterKeyOf(t, dir)) == string(old) {
+	if string(servertest.MasterKey(t, dir)) == string(old) {
 		t.Error("the old master key is in force")
 	}
 	for _, k := range keys {
-		checkKeyWorks(t, h, k)
+		servertest.CheckKey(t, h, k)
 	}
 }
 
 // TestRotateGivenMasterKey tests that a venue whose master key is given from outside does not
 // replace it itself.
 func TestRotateGivenMasterKey(t *testing.T) {
-	v := openTestServer(t, t.TempDir(), func(o *server.Options) { o.MasterKey = make([]byte, 32) })
+	v := servertest.OpenLive(t, t.TempDir(), func(o *server.Options) { o.MasterKey = make([]byte, 32) })
 	t.Setenv("DX_ADMIN_URL", v.AdminURL())
 	t.Setenv("DX_OPERATOR_TOKEN", "t")
 	expectCommand(t, 1, "invalid_transition", "keys", "rotate-master")
@@ -92,8 +84,8 @@ func TestRotateGivenMasterKey(t *testing.T) {
 
 // TestMasterKeyFlags tests that dx serve names the flag of a master key that cannot work.
 func TestMasterKeyFlags(t *testing.T) {
-	dir, _ := dataWithDeposits(t)
-	removeFile(t, filepath.Join(dir, "master.key"))
+	dir, _ := servertest.DataWithDeposits(t)
+	servertest.RemoveFile(t, filepath.Join(dir, "master.key"))
 	serve := []string{"serve", "--data", dir, "--oracle", "manual", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0"}
 	other := strings.Repeat("07", 32)
 	for _, c := range []struct{ args, want string }{

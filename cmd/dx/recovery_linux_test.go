@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"duplex/schemas"
+	"duplex/server/servertest"
 )
 
 // A venue starts on a full disk. It accepts cancels and rejects placements and snapshots,
@@ -28,7 +29,7 @@ func TestLongFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	h := openTestServer(t, dir, nil)
+	h := servertest.OpenLive(t, dir, nil)
 	k := h.NewAccount("a")
 	h.Close()
 	filler := filepath.Join(dir, "filler")
@@ -44,8 +45,8 @@ func TestLongFullDisk(t *testing.T) {
 	if !errors.Is(err, syscall.ENOSPC) || f.Close() != nil {
 		t.Fatal(err)
 	}
-	h = openTestServer(t, dir, nil)
-	checkKeyWorks(t, h, k)
+	h = servertest.OpenLive(t, dir, nil)
+	servertest.CheckKey(t, h, k)
 	if _, err := h.ClientWithKey(k.APIKey, k.Secret).CancelAll(t.Context(), schemas.CancelAll{}); err != nil {
 		t.Errorf("a cancel: %v", err)
 	}
@@ -61,8 +62,8 @@ func TestLongFullDisk(t *testing.T) {
 		t.Errorf("the stop took %v", took)
 	}
 	expectCommand(t, 0, "", "verify", dir)
-	removeFile(t, filler)
-	h = openTestServer(t, dir, nil)
-	checkKeyWorks(t, h, k)
+	servertest.RemoveFile(t, filler)
+	h = servertest.OpenLive(t, dir, nil)
+	servertest.CheckKey(t, h, k)
 	h.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"duplex/core/journal"
+	"duplex/server/servertest"
 )
 
 // Every section that advice points to exists in the runbook.
@@ -52,8 +53,8 @@ func withoutLog(errs string) string {
 // dx verify and dx serve reject a journal without its MARK with a pointer to the runbook, and
 // accept it after --new-mark has written a new one.
 func TestVerifyJudgesLikeServe(t *testing.T) {
-	dir, k := dataWithDeposits(t)
-	removeFile(t, filepath.Join(dir, "journal", "MARK"))
+	dir, k := servertest.DataWithDeposits(t)
+	servertest.RemoveFile(t, filepath.Join(dir, "journal", "MARK"))
 	serve := []string{"serve", "--data", dir, "--oracle", "manual", "--api", "127.0.0.1:0", "--portal", "127.0.0.1:0", "--admin", "127.0.0.1:0"}
 	var messages []string
 	for _, args := range [][]string{serve, {"verify", dir}} {
@@ -73,7 +74,7 @@ func TestVerifyJudgesLikeServe(t *testing.T) {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	expectCommand(t, 1, "not lost", "verify", "--new-mark", dir)
-	h := openTestServer(t, dir, nil)
-	checkKeyWorks(t, h, k)
+	h := servertest.OpenLive(t, dir, nil)
+	servertest.CheckKey(t, h, k)
 	h.Close()
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"duplex/schemas"
+	"duplex/server/servertest"
 )
 
 // onTerminal runs dx with output and errors on one terminal, and returns the text that is on
@@ -73,7 +74,7 @@ func onTerminal(t *testing.T, args ...string) (screen, raw string) {
 // dx verify clears its progress bar before it prints the result.
 func TestVerifyOnATerminal(t *testing.T) {
 	dir := t.TempDir()
-	h := openTestServer(t, dir, nil)
+	h := servertest.OpenLive(t, dir, nil)
 	h.NewAccount("ann")
 	h.Close()
 	screen, raw := onTerminal(t, "verify", dir)
