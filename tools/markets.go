@@ -2,10 +2,10 @@ package tools
 
 import (
 	"context"
-	"duplex/core/history"
 	"iter"
 
 	"duplex/core"
+	"duplex/core/history"
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/schemas"
