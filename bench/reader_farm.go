@@ -246,12 +246,8 @@ func (r *harness) publish(ctx context.Context, lanes int) (chan<- struct{}, func
 }
 
 func (r *harness) publisher(ctx context.Context, todo <-chan struct{}, runID, i int) error {
-	c, err := net.Dial("tcp", r.host)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	in := bufio.NewReaderSize(c, 16<<10)
+	var c net.Conn
+	var in *bufio.Reader
 	var body []byte
 	var id string
 	for n := 0; ; n++ {
@@ -259,6 +255,14 @@ func (r *harness) publisher(ctx context.Context, todo <-chan struct{}, runID, i 
 		case <-ctx.Done():
 			return nil
 		case <-todo:
+		}
+		if c == nil { // not before: the venue closes a connection that is idle while the readers subscribe
+			var err error
+			if c, err = net.Dial("tcp", r.host); err != nil {
+				return err
+			}
+			defer c.Close()
+			in = bufio.NewReaderSize(c, 16<<10)
 		}
 		q := request{bytes: r.keys[i].wire("POST", "/v1/portfolio/orders", "", r.body(runID, i, n)), want: 201}
 		if id != "" {
