@@ -69,6 +69,41 @@ class Environment(unittest.TestCase):
         self.assertNotEqual(total, 0)
         self.assertAlmostEqual(total, info["equity"] - first)
 
+    def test_a_lost_answer_lets_no_more_time_pass(self):
+        env = DuplexEnv(rounds=1)
+        self.addCleanup(env.close)
+        env.reset(seed=1)
+        connection, lost = env.seat.connection, []
+        once = connection.once
+
+        def losing(method, target, body):
+            answer = once(method, target, body)
+            if target == "/v1/arena/advance" and not lost:
+                lost.append(answer)
+                raise ConnectionResetError
+            return answer
+
+        before = int(connection.call("GET", "/v1/time")["venue_time"])
+        with mock.patch.object(connection, "once", losing):
+            env.step(HOLD)
+        self.assertEqual(len(lost), 1)
+        after = int(connection.call("GET", "/v1/time")["venue_time"])
+        self.assertEqual(after - before, env.step_ms * 1_000_000)
+
+    def test_a_seat_that_starts_again_places_orders(self):
+        env = DuplexEnv(rounds=2)
+        self.addCleanup(env.close)
+        env.reset(seed=4)
+        for n in range(7):
+            env.step(BUY_YES if n == 5 else HOLD)
+        held = env.seat.held["yes"]
+        self.assertGreater(held, 0)
+        again = duplex_env.Seat(env.seat.connection)
+        again.look()
+        again.act(BUY_YES)
+        again.look()
+        self.assertGreater(again.held["yes"], held)
+
     def test_vectorized(self):
         def play():
             env = VectorEnv(2, rounds=2)

@@ -176,12 +176,15 @@ class Seat:
 
     def __init__(self, connection, qty=5, category=1, step_ms=1000):
         self.connection, self.qty, self.category, self.step_ms = connection, qty, category, step_ms
-        self.next_id, self.final, self.fund = 1, set(), None
+        self.next_id, self.final, self.fund, self.now = None, set(), None, None
         self.prices, self.variance = [], 1e-8
 
     def advance(self, ms):
-        """Lets venue time pass."""
-        self.connection.call("POST", "/v1/arena/advance", {"by_ms": ms})
+        """Lets venue time pass, until a time that is the same if the request is sent again."""
+        if self.now is None:
+            self.now = int(self.connection.call("GET", "/v1/time")["venue_time"])
+        until = self.now + ms * 1_000_000
+        self.now = int(self.connection.call("POST", "/v1/arena/advance", {"until_ts": str(until)})["venue_time"])
 
     def act(self, action):
         action, live = checked(action), self.live
@@ -195,6 +198,9 @@ class Seat:
         qty = self.qty if buys else min(self.qty, self.held[outcome])
         if yes == 0 or qty == 0:
             return
+        if self.next_id is None:  # the account may have orders of an earlier process
+            newest = self.connection.call("GET", "/v1/portfolio/orders?limit=1")["orders"]
+            self.next_id = 1 + (int(newest[0]["client_order_id"]) if newest else 0)
         order = {"client_order_id": str(self.next_id), "market_id": live["market_id"], "generation": live["generation"], "side": "buy" if buys else "sell", "outcome": outcome, "tick": yes if outcome == "yes" else 10_000 - yes, "qty": qty, "tif": "ioc"}
         self.next_id += 1
         try:
