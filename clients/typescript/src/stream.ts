@@ -16,7 +16,8 @@ export interface Message {
  * again. The channel user then continues without a missing or repeated event
  * (docs/rules/events.md#resume); the others begin with new snapshots. A WebSocket does not reveal why
  * its handshake failed, so each connection begins with a signed GET /v1/time, which throws for a
- * wrong key.
+ * wrong key. A connection can also die without a close: the stream asks the venue something every
+ * silence ms, and leaves a connection on which nothing arrives until the next time.
  */
 export class Stream {
   #disconnect = () => {};
@@ -30,6 +31,7 @@ export class Stream {
     readonly client: Client,
     readonly channels: string[],
     readonly marketIds: number[] = [],
+    readonly silence = 30_000,
   ) {}
 
   /** Closes the connection and ends the iteration. */
@@ -74,6 +76,13 @@ export class Stream {
     const queue: Message[] = [];
     let ended = false;
     let wake = () => {};
+    const probe = this.channels.length + 1; // the id of the question, after those of the subscriptions
+    let asked = false; // and nothing has arrived since
+    const watchdog = setInterval(() => {
+      if (asked) return this.#disconnect();
+      asked = true;
+      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ id: probe, cmd: "list_subscriptions" }));
+    }, this.silence);
     this.#disconnect = () => {
       ended = true;
       queue.length = 0;
@@ -82,6 +91,7 @@ export class Stream {
       wake();
     };
     socket.onmessage = (e) => {
+      asked = false;
       queue.push(JSON.parse(e.data));
       wake();
     };
@@ -106,7 +116,8 @@ export class Stream {
           await new Promise<void>((done) => (wake = done));
           continue;
         }
-        const { type, msg, sid, seq = "" } = message;
+        const { id, type, msg, sid, seq = "" } = message;
+        if (id === probe) continue;
         if (type === "error") throw new VenueError(0, { code: msg.name, origin: "gateway", details: null });
         if (type === "user_snapshot") {
           this.#whole = this.#seq = seq;
@@ -126,6 +137,7 @@ export class Stream {
         yield message;
       }
     } finally {
+      clearInterval(watchdog);
       socket.close();
     }
   }

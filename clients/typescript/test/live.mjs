@@ -1,6 +1,7 @@
 // Runs the built package against the dev venue that DX_DEV_FILE describes: node --test.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
+import net from "node:net";
 import { test } from "node:test";
 import { Client, Stream, UnknownOutcome, VenueError } from "duplex-client";
 
@@ -177,4 +178,73 @@ test("a stream that is closed while it connects ends", async () => {
 test("a stream refuses an unknown channel", async () => {
   const stream = new Stream(new Client(...venue), ["ticker"]);
   await assert.rejects(stream[Symbol.asyncIterator]().next(), code("unknown_channel"));
+});
+
+// freezer is a proxy to the venue whose connections can be frozen: they stay open, and pass nothing on.
+const freezer = async () => {
+  const [frozen, sockets] = [[], []];
+  const server = net.createServer((near) => {
+    const far = net.connect(Number(new URL(venue[0]).port), "127.0.0.1");
+    let passes = true;
+    frozen.push(() => (passes = false));
+    sockets.push(near, far);
+    for (const [from, to] of [[near, far], [far, near]]) {
+      from.on("data", (b) => passes && to.write(b));
+      from.on("error", () => {});
+      from.on("close", () => to.destroy());
+    }
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${server.address().port}`, freeze: () => frozen.splice(0).forEach((f) => f()), close: () => [server.close(), ...sockets.map((x) => x.destroy())] };
+};
+
+test("a stream leaves a connection that is silent", async () => {
+  const proxy = await freezer();
+  const client = new Client(proxy.url, venue[1], venue[2], 8, 3000);
+  const types = [];
+  for await (const { id, type, msg } of new Stream(client, ["user"], [], 3000)) {
+    assert.notEqual(id, 2); // the answer to the stream's own question
+    types.push(type);
+    if (types.length === 2) proxy.freeze();
+    if (type === "subscribed" && types.length > 2) {
+      assert.equal(msg.resumed, true);
+      break;
+    }
+  }
+  assert.deepEqual(types.slice(0, 2), ["subscribed", "user_snapshot"]);
+  proxy.close();
+});
+
+test("a stream stays with a connection that answers, however long nothing happens", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const venueSocket = globalThis.WebSocket;
+  t.after(() => (globalThis.WebSocket = venueSocket));
+  const opened = [];
+  globalThis.WebSocket = class {
+    static OPEN = 1;
+    readyState = 1;
+    asked = 0;
+    constructor() {
+      opened.push(this);
+      setImmediate(() => this.onopen());
+    }
+    send(text) {
+      const { id, cmd } = JSON.parse(text);
+      if (cmd === "list_subscriptions") this.asked++;
+      if (this.asked < 4) this.onmessage({ data: JSON.stringify({ id, type: cmd === "subscribe" ? "subscribed" : "subscriptions", msg: {} }) });
+    }
+    close() {}
+  };
+  const client = new Client("http://127.0.0.1:1", "key", "00");
+  client.call = async () => ({});
+  const seen = new Stream(client, ["trades"])[Symbol.asyncIterator]();
+  assert.equal((await seen.next()).value.type, "subscribed");
+  const next = seen.next();
+  t.mock.timers.tick(4 * 30_000); // three answers, and no fourth
+  assert.equal(opened[0].asked, 4);
+  assert.equal(opened.length, 1);
+  t.mock.timers.tick(30_000);
+  assert.equal((await next).value.type, "subscribed");
+  assert.equal(opened.length, 2);
+  await seen.return();
 });
