@@ -77,14 +77,17 @@ type replayBundle struct {
 // analyze replays the journal of a bundle and reads its trajectories. each and sampled may be nil.
 func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) error, sampled func(*replayBundle, int64) error) (*seedFigures, error) {
 	f := &seedFigures{Seed: m.Seed, Reproducible: m.Reproducible, Setup: m}
+	var numbers []int
 	for i := range m.Seats {
 		e := &m.Seats[i]
 		if e.Number < 1 || e.Number > len(m.Settings.Seats) || m.Settings.Seats[e.Number-1].Name != e.Name {
 			return nil, fmt.Errorf("%s: seat %q is not in the settings", dir, e.Name)
 		}
 		s := &m.Settings.Seats[e.Number-1]
+		numbers = append(numbers, e.Number)
 		f.Seats = append(f.Seats, &seatFigures{Name: s.Name, Kind: s.kind(), Number: e.Number, Stalls: e.Stalls, ExitStatus: e.ExitStatus, Rejections: map[string]int{}, Fund: inDollars(s.fund)})
 	}
+	accounts := accountCheck{accountCommands(m.Settings, numbers)}
 	b := &replayBundle{r: replica.New(view.DefaultRetentionCaps()), f: f, series: m.Settings.series.Category, start: m.Settings.start, marks: map[uint64]roundForecasts{}}
 	h := sha256.New()
 	for at, err := range journal.Check(filepath.Join(dir, "journal"), journal.Position{}, 1) {
@@ -117,6 +120,9 @@ func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) 
 					return nil, err
 				}
 				h.Write(b.rows)
+				if err := accounts.add(a); err != nil {
+					return nil, err
+				}
 				b.fold(a)
 			}
 			if each != nil {
@@ -126,7 +132,7 @@ func analyze(dir string, m *Manifest, each func(*replayBundle, *replica.Result) 
 			}
 		}
 	}
-	if err := b.sample(b.r.Venue.Now().Ts+core.NsPerSec, sampled); err != nil {
+	if err := errors.Join(accounts.end(), b.sample(b.r.Venue.Now().Ts+core.NsPerSec, sampled)); err != nil {
 		return nil, err
 	}
 	f.CommandsHash = hex.EncodeToString(h.Sum(nil))
@@ -193,7 +199,7 @@ func (b *replayBundle) fold(a *replica.Applied) {
 	switch c := a.Command.(type) {
 	case *core.CreateKey:
 		for _, s := range b.f.Seats {
-			if c.Key == fmt.Sprint("seat", s.Number) {
+			if c.Key == seatKey(s.Number) {
 				s.user = c.User
 				s.peak = b.r.Venue.Equity(c.User)
 				s.beforeRound = s.peak
@@ -348,6 +354,9 @@ func (c *Config) completeRead() (err error) {
 			fund = int64(x)
 		}
 		if s.fund, err = dollars(fund); err != nil {
+			return err
+		}
+		if err := s.decodeMandate(); err != nil {
 			return err
 		}
 	}

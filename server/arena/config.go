@@ -252,16 +252,8 @@ func (s *Seat) complete(hand bool) (err error) {
 	if s.fund, err = dollars(s.Fund); err != nil {
 		return err
 	}
-	if s.Mandate != nil {
-		b, err := json.Marshal(s.Mandate)
-		if err != nil {
-			return err
-		}
-		m, fault := schemas.DecodeMandate(b)
-		if fault != nil {
-			return mandateError(fault)
-		}
-		s.mandate = m
+	if err := s.decodeMandate(); err != nil {
+		return err
 	}
 	if s.Command != "" {
 		if s.argv, err = splitCommand(s.Command); err != nil {
@@ -281,6 +273,22 @@ func (s *Seat) complete(hand bool) (err error) {
 		}
 		s.faults = append(s.faults, f)
 	}
+	return nil
+}
+
+func (s *Seat) decodeMandate() error {
+	if s.Mandate == nil {
+		return nil
+	}
+	b, err := json.Marshal(s.Mandate)
+	if err != nil {
+		return err
+	}
+	m, fault := schemas.DecodeMandate(b)
+	if fault != nil {
+		return mandateError(fault)
+	}
+	s.mandate = m
 	return nil
 }
 

@@ -17,8 +17,6 @@ import (
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/journal"
-	"duplex/core/venue"
-	"duplex/lanes/gate"
 	"duplex/schemas"
 	"duplex/server"
 	"duplex/tools"
@@ -70,11 +68,6 @@ type seat struct {
 	remote map[string]struct{} // addresses of its connections
 }
 
-var audit = core.Audit{Who: "arena"}
-
-// Funds of the market's own accounts, in pips.
-const marketFunds = core.Pips(10_000_000) * 10_000
-
 // newSeedRun prepares the run of a seed whose bundle is dir. seats are those of the config, or one of
 // them.
 func newSeedRun(c *Config, seed uint64, dir string, seats []int, o *Options) (s *seedRun, err error) {
@@ -93,7 +86,7 @@ func newSeedRun(c *Config, seed uint64, dir string, seats []int, o *Options) (s 
 	secrets := map[string][]byte{}
 	var keys []string
 	for _, i := range seats {
-		x := &seat{Seat: &c.Seats[i], number: i + 1, key: fmt.Sprint("seat", i+1), secret: make([]byte, schemas.SecretLen), remote: map[string]struct{}{}, unauthorized: make(chan struct{}, 1)}
+		x := &seat{Seat: &c.Seats[i], number: i + 1, key: seatKey(i + 1), secret: make([]byte, schemas.SecretLen), remote: map[string]struct{}{}, unauthorized: make(chan struct{}, 1)}
 		_, _ = rand.Read(x.secret)
 		secrets[x.key] = x.secret
 		keys = append(keys, x.key)
@@ -144,59 +137,36 @@ func (s *seedRun) submit(cmds ...core.Command) error {
 	return nil
 }
 
-// account creates an account without a token, with money.
-func (s *seedRun) account(name string, fund core.Pips) (u core.UserID, err error) {
-	if err := s.submit(&core.CreateUser{Name: name, Audit: audit}); err != nil {
-		return 0, err
-	}
-	readVenue(s.venue.Engine().Read, func(v *venue.Venue) {
-		for x := range v.Users() {
-			u = x.ID
-		}
-	})
-	if fund == 0 {
-		return u, nil
-	}
-	return u, s.submit(&core.Deposit{User: u, DepositID: "fund-" + name, Amount: fund, Audit: audit})
-}
-
 // setUp creates the accounts and opens the session.
 func (s *seedRun) setUp() error {
-	maker, err := s.account("maker", marketFunds)
-	if err != nil {
-		return err
+	numbers := make([]int, len(s.seats))
+	for i, x := range s.seats {
+		numbers[i] = x.number
 	}
-	trader, err := s.account("noise", marketFunds)
-	if err != nil {
-		return err
-	}
-	s.maker = marketMaker{user: maker, series: s.c.series}
-	s.noise = newNoise(stream(s.seed, "noise"), s.c.series, trader, int64(s.c.Noise*1000))
-	s.prices = newPrices(s.c, s.seed)
-	s.tick = s.c.start - s.c.start%core.NsPerSec + core.NsPerSec
-	for _, x := range s.seats {
-		owner, err := s.account("owner-"+x.Name, x.fund)
+	for _, cmd := range accountCommands(s.c, numbers) {
+		r, err := s.venue.Engine().Submit(context.Background(), cmd)
 		if err != nil {
 			return err
 		}
-		create := &core.CreateAgent{Owner: owner, Name: x.Name, Fund: x.fund, Mandate: x.mandate, Audit: audit}
-		r, err := s.venue.Engine().Submit(context.Background(), create)
-		if err != nil {
-			return err
-		}
-		if r.Reject != core.OK {
-			return badConfig("seat %q: the venue rejects its account: %w", x.Name, r.Reject)
-		}
-		readVenue(s.venue.Engine().Read, func(v *venue.Venue) { x.user = v.Agents(owner)[0] })
-		if err := s.submit(&core.CreateKey{User: x.user, Key: x.key, Scopes: gate.UserScopes, Label: "arena", Audit: audit}); err != nil {
-			return err
-		}
-		if x.Kind != "" {
-			if err := s.newBuiltin(x); err != nil {
-				return err
+		switch c := cmd.(type) {
+		case *core.CreateAgent:
+			if r.Reject != core.OK {
+				return badConfig("seat %q: the venue rejects its account: %w", c.Name, r.Reject)
+			}
+		case *core.CreateKey:
+			x := s.seats[slices.IndexFunc(s.seats, func(x *seat) bool { return x.key == c.Key })]
+			x.user = c.User
+			if x.Kind != "" {
+				if err := s.newBuiltin(x); err != nil {
+					return err
+				}
 			}
 		}
 	}
+	s.maker = marketMaker{user: makerUser, series: s.c.series}
+	s.noise = newNoise(stream(s.seed, "noise"), s.c.series, noiseUser, int64(s.c.Noise*1000))
+	s.prices = newPrices(s.c, s.seed)
+	s.tick = s.c.start - s.c.start%core.NsPerSec + core.NsPerSec
 	return s.submit(&core.SetSession{Feed: s.c.series.Feed, Open: true})
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestPartOfARun(t *testing.T) {
 			}
 			m.Seats = m.Seats[1:]
 			return writeManifest(filepath.Dir(path), m)
-		}, "do not have every seat"},
+		}, "is none of the commands that create the accounts"},
 	} {
 		dir := filepath.Join(t.TempDir(), "part")
 		if err := errors.Join(os.CopyFS(dir, os.DirFS(whole)), x.change(dir)); err != nil {
@@ -144,6 +145,37 @@ func TestVerifyBundle(t *testing.T) {
 			_, err = Verify(changed, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAccountsOfABundle tests that a journal with another account, deposit or bound than the settings say is no
+// bundle, however its manifest agrees with it.
+func TestAccountsOfABundle(t *testing.T) {
+	c := testConfig(t, func(c *Config) { c.Rounds, c.Seeds, c.Seats = 1, "1", c.Seats[2:3] })
+	owned := accountCommands(c, []int{1})
+	deposit := &core.Deposit{User: 4, DepositID: "more", Amount: 1, Audit: audit}
+	for name, x := range map[string]struct {
+		cmds []core.Command
+		ok   bool
+	}{
+		"as the settings say":           {append(slices.Clone(owned), &core.Clock{}, &core.PlaceOrder{User: 4}), true},
+		"a deposit more":                {append(slices.Clone(owned), deposit), false},
+		"a deposit before the others":   {append([]core.Command{deposit}, owned...), false},
+		"a transfer":                    {append(slices.Clone(owned), &core.Transfer{Owner: 3, From: 3, To: 4, Amount: 1}), false},
+		"other bounds":                  {append(slices.Clone(owned), &core.SetMandate{Owner: 3, Agent: 4}), false},
+		"other fees":                    {append(slices.Clone(owned), &core.SetFees{}), false},
+		"the key for the maker":         {append(slices.Clone(owned), &core.CreateKey{User: makerUser, Key: seatKey(1), Audit: audit}), false},
+		"without the key":               {owned[:len(owned)-1], false},
+		"the accounts in another order": {append(slices.Clone(owned[2:]), owned[:2]...), false},
+	} {
+		check := accountCheck{accountCommands(c, []int{1})}
+		var err error
+		for _, cmd := range x.cmds {
+			err = errors.Join(err, check.add(&replica.Applied{Command: cmd}))
+		}
+		if err = errors.Join(err, check.end()); (err == nil) != x.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
