@@ -187,6 +187,7 @@ func TestRepeatsAreDropped(t *testing.T) {
 		if seq := do(t, e, deposit("b")).Stamp.Seq; seq != e.Seq() {
 			t.Errorf("the last command has seq %d, the venue %d", seq, e.Seq())
 		}
+		synctest.Wait() // the repeats of the last command come after its answer
 		mustClose(t, e)
 		users := 0
 		e.Read(func(v *venue.Venue, _ *view.View) {
