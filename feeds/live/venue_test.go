@@ -195,7 +195,9 @@ func (s *scriptedVenue) script() []string {
 }
 
 func (s *scriptedVenue) line() *adapter.Adapter {
-	return adapter.New(s.v.codec("ws"+strings.TrimPrefix(s.URL, "http")), adapter.Options{Now: func() time.Time { return now }})
+	c := s.v.codec("ws" + strings.TrimPrefix(s.URL, "http"))
+	c.Heartbeat = "" // the script does not read it, and a close with unread data resets the connection
+	return adapter.New(c, adapter.Options{Now: func() time.Time { return now }})
 }
 
 // countsOf runs one connection and returns its prices in whole dollars and the drops by
