@@ -20,7 +20,8 @@ race:
 
 # The tests beside a busy loop on every core, N times at each GOMAXPROCS, each time in a
 # new order. The output of a run that fails is kept, with its seed: make flaky N=20,
-# make flaky PACKAGES="./client ./lanes/ws", make flaky FLAKY="-procs 1 -run TestX -count 100".
+# make flaky PACKAGES="./client ./lanes/ws", make flaky FLAKY="-procs 1 -run TestX -count 100",
+# FLAKY="-race -jobs 4".
 N ?= 1
 PACKAGES ?= ./...
 flaky:

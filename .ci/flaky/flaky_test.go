@@ -23,7 +23,7 @@ func TestFailedRunIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := &options{root: root, out: out, count: 1, jobs: 2, timeout: time.Minute, packages: []string{"./..."}}
+	o := &options{root: root, out: out, count: 1, jobs: 2, timeout: time.Minute, packages: []string{"./..."}, race: []string{"-race"}}
 	all, err := build(t.Context(), o, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestFailedRunIsKept(t *testing.T) {
 		if r.err == nil || err != nil {
 			t.Fatalf("%v, %v", r.err, err)
 		}
-		if !strings.HasPrefix(string(text), "GOMAXPROCS=3 go test example/bad -count=1 -shuffle=1") || !strings.Contains(string(text), "at 3") {
+		if !strings.HasPrefix(string(text), "GOMAXPROCS=3 go test -race example/bad -count=1 -shuffle=1") || !strings.Contains(string(text), "at 3") {
 			t.Errorf("%s", text)
 		}
 	}

@@ -38,6 +38,7 @@ type options struct {
 	busy, jobs       int
 	timeout          time.Duration
 	skip, packages   []string
+	race             []string // the flag of go test, or nothing
 }
 
 func flags() (o options, err error) {
@@ -52,7 +53,11 @@ func flags() (o options, err error) {
 	flag.IntVar(&o.busy, "busy", runtime.NumCPU(), "number of busy loops")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "number of packages that run at a time")
 	flag.DurationVar(&o.timeout, "timeout", 10*time.Minute, "time limit of one package, multiplied by -count")
+	race := flag.Bool("race", false, "with the race detector")
 	flag.Parse()
+	if *race {
+		o.race = []string{"-race"}
+	}
 	for p := range strings.SplitSeq(procs, ",") {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 1 {

@@ -36,7 +36,7 @@ func build(ctx context.Context, o *options, dir string) (out []pkg, err error) {
 			continue
 		}
 		p := pkg{path, in, filepath.Join(dir, strings.ReplaceAll(path, "/", "_")+".test")}
-		c := exec.CommandContext(ctx, "go", "test", "-c", "-o", p.binary, path)
+		c := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-c", "-o", p.binary}, o.race, []string{path})...)
 		c.Dir = o.root
 		if text, err := c.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("go test -c %s: %w\n%s", path, err, text)
@@ -95,7 +95,7 @@ func runOne(ctx context.Context, o *options, p pkg, procs, round int) result {
 	r.took, r.err = time.Since(start), err
 	if err != nil && ctx.Err() == nil {
 		r.kept = filepath.Join(o.out, fmt.Sprintf("%s-procs%d-round%d-%s.txt", strings.ReplaceAll(p.path, "/", "_"), procs, round, start.Format("150405")))
-		rerun := fmt.Sprintf("GOMAXPROCS=%d go test %s -count=%d -shuffle=%s", procs, p.path, o.count, seedOf(string(text)))
+		rerun := fmt.Sprintf("GOMAXPROCS=%d go test %s -count=%d -shuffle=%s", procs, strings.Join(append(slices.Clone(o.race), p.path), " "), o.count, seedOf(string(text)))
 		if err := keep(r.kept, rerun+"\n\n"+string(text)); err != nil {
 			r.err = errors.Join(r.err, err)
 		}
