@@ -205,10 +205,16 @@ func TestAllNodesDown(t *testing.T) {
 	if _, _, _, err = c.Call(t.Context(), "GET", "/v1/time", nil); err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), b) {
 		t.Error(err)
 	}
-	lost := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	defer lost.Close()
-	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
+	var asked atomic.Int32
+	lost := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if asked.Add(1) == 2 { // both have been asked
+			stop()
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	defer lost.Close()
 	_, err = New(lost.URL+","+a, "k", make([]byte, schemas.SecretLen)).PlaceOrder(ctx, limit(1, "yes", 5000, 1))
 	if err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), lost.URL) || !MayBeDone(err) || ctx.Err() == nil {
 		t.Errorf("%v, may be done %v", err, MayBeDone(err))

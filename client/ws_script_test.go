@@ -144,6 +144,7 @@ func TestNewGeneration(t *testing.T) {
 		s.expectIdle()
 	})
 	f.bookIsNow(33, "3 [[4000 1] [3900 2]]")
+	f.until("its delta", func() bool { return len(f.messages("orderbook_delta")) >= 4 })
 	if n := len(f.messages("orderbook_delta")); n != 4 {
 		t.Errorf("%d deltas were delivered", n)
 	}

@@ -34,7 +34,7 @@ func openMember(t *testing.T) *memberVenue {
 	t.Helper()
 	m, log := &memberVenue{}, logtest.NewCluster(1, logtest.Faults{}).Open(1)
 	m.Venue = servertest.Open(t, server.Options{
-		Data: t.TempDir(), OperatorToken: operatorToken, Accounts: servertest.Accounts,
+		Data: t.TempDir(), OperatorToken: operatorToken, Accounts: servertest.Accounts, StaleAfter: time.Minute,
 		TuneEngine: func(o *engine.Options) {
 			o.Node, o.OpenLog = 1, func(journal.Options) (engine.Log, error) { return log, nil }
 			o.Members = func() engine.Members {
@@ -109,7 +109,7 @@ func TestNodeBehind(t *testing.T) {
 		{engine.Behind, 0, 2000, 0, "node_behind", "shed", "node_behind", 503, 503},
 		{engine.Serving, 0, 0, 0, "", "", "unauthorized", 101, 200},
 		{engine.Isolated, 2 * time.Second, 0, 0, "", "shed", "unauthorized", 101, 200},
-		{engine.Isolated, 4 * time.Second, 0, 0, "node_behind", "shed", "node_behind", 503, 503},
+		{engine.Isolated, 2 * time.Minute, 0, 0, "node_behind", "shed", "node_behind", 503, 503},
 		{engine.Serving, 0, 0, 0, "", "", "unauthorized", 101, 200},
 		{engine.ClockOff, 0, 0, time.Second, "", "shed", "unauthorized", 101, 200},
 	} {

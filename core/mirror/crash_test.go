@@ -90,7 +90,11 @@ func TestPassingErrors(t *testing.T) {
 		o := v.options(dsn)
 		r := rand.New(rand.NewPCG(4, 4))
 		var faults atomic.Int64
+		var over atomic.Bool
 		o.fault = func(point string) error {
+			if over.Load() {
+				return nil
+			}
 			if r.IntN(60) == 0 || point == "after COMMIT" && r.IntN(4) == 0 {
 				faults.Add(1)
 				return errFault
@@ -99,6 +103,9 @@ func TestPassingErrors(t *testing.T) {
 		}
 		m := v.start(o)
 		v.run(100)
+		v.waitFor(m)
+		over.Store(true) // the sync after the last batch may have failed
+		v.run(1)
 		v.waitFor(m)
 		v.check(m)
 		if s := m.Stats(); faults.Load() == 0 || s.Errors != uint64(faults.Load()) || m.LastError() != nil {

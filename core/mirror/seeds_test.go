@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 	"testing/synctest"
 
 	"duplex/core/journal"
@@ -58,6 +59,7 @@ func TestSeeds(t *testing.T) {
 				}
 			}
 			m := New(o)
+			m.limit = time.Minute // of a read
 			m.Start(l)
 			waitUntil(t, func() bool {
 				_, at := m.Position()

@@ -49,6 +49,8 @@ type Options struct {
 	// Leads reports whether this node of a cluster delivers the events, which one of them does.
 	// Default: always.
 	Leads func() bool
+
+	timeout time.Duration // default callTimeout
 }
 
 // Service is the connection to a funding service. It implements tools.Funding. Its methods are safe
@@ -309,7 +311,7 @@ func (s *Service) post(ctx context.Context, path, id string, in, out any) error 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.timeout, callTimeout))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, bytes.NewReader(body))
 	if err != nil {

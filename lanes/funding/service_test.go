@@ -82,7 +82,7 @@ func TestFundingQueue(t *testing.T) {
 		}
 	}))
 	defer service.Close()
-	o := Options{URL: service.URL, Secret: []byte("secret"), Cursor: filepath.Join(t.TempDir(), "cursor"), Engine: e, Log: slog.New(slog.DiscardHandler)}
+	o := Options{URL: service.URL, Secret: []byte("secret"), Cursor: filepath.Join(t.TempDir(), "cursor"), Engine: e, Log: slog.New(slog.DiscardHandler), timeout: time.Hour} // it waits for all deposits, however slow the disk
 	s, err := Open(o)
 	if err != nil {
 		t.Fatal(err)

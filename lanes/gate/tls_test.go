@@ -119,7 +119,7 @@ func TestTLSProtocols(t *testing.T) {
 // TestHandshakes checks that connections without a handshake end, free their places and
 // delay nobody.
 func TestHandshakes(t *testing.T) {
-	l, pool := serveTLS(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}), func(l *Listener) { l.tls.within = 200 * time.Millisecond })
+	l, pool := serveTLS(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}), func(l *Listener) { l.tls.within = 3 * time.Second })
 	var silent []net.Conn
 	for range 20 {
 		silent = append(silent, dial(t, l.Addr().String()))

@@ -25,6 +25,13 @@ type testLane struct {
 
 func newTestLane(t testing.TB) *testLane { return newTestLaneWith(t, defaultLimits) }
 
+// A busy machine may write a close frame late: the connections of tests have time for it.
+func init() {
+	for _, r := range []*closeReason{&keyRevoked, &restarting, &noPong, &protocolError, &textOnly, &invalidUTF8, &tooBig, &pingFlood} {
+		r.timeout = 30 * time.Second
+	}
+}
+
 func newTestLaneWith(t testing.TB, lim limits) *testLane {
 	h := lanetest.New(t)
 	s := &testLane{h, mount(h.Routes, h.Gate, lim)}

@@ -99,7 +99,9 @@ func TestTranscriptsAreWhole(t *testing.T) {
 // runScript runs a script and returns its transcript.
 func runScript(t *testing.T, script string) string {
 	s := newTestLaneWith(t, limits{snapshotInterval: time.Hour, maxQueueBytes: defaultLimits.maxQueueBytes, conflateBytes: defaultLimits.conflateBytes, socketBufferBytes: defaultLimits.socketBufferBytes})
-	var frozen atomic.Int64 // the token buckets' clock after drain; 0 before
+	s.FreezeClock()                     // messages have the seconds to the close of a round
+	s.Venue.Config.ResponseBudget = 500 // ms; one command waits for a seq that never comes
+	var frozen atomic.Int64             // the token buckets' clock after drain; 0 before
 	s.Venue.Config.Now = func() int64 { return cmp.Or(frozen.Load(), s.Now()) }
 	r := s.dial(s.NewKey(1, core.ScopeRead))
 	var out strings.Builder

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -44,7 +45,11 @@ func TestMain(m *testing.M) {
 type agent struct{ url, key, secret string }
 
 func (a agent) send(method, target, body string, header ...string) (status int, answer []byte, err error) {
-	r, err := http.NewRequest(method, a.url+target, bytes.NewReader([]byte(body)))
+	return a.sendFor(context.Background(), method, target, body, header...)
+}
+
+func (a agent) sendFor(ctx context.Context, method, target, body string, header ...string) (status int, answer []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, a.url+target, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -107,8 +112,9 @@ var testAgents = map[string]func(agent){
 	"crash": func(a agent) { _, _, _ = a.send("GET", "/v1/time", ""); os.Exit(7) },
 	"stall": func(agent) { select {} },
 	"impatient": func(a agent) { // closes its connection while it waits
-		http.DefaultClient.Timeout = 20 * time.Millisecond
-		_, _, _ = a.send("POST", "/v1/arena/advance", `{"by_ms":3600000}`)
+		ctx, closes := context.WithCancel(context.Background())
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { time.AfterFunc(20*time.Millisecond, closes) }})
+		_, _, _ = a.sendFor(ctx, "POST", "/v1/arena/advance", `{"by_ms":3600000}`)
 	},
 	"flood": func(a agent) {
 		for {

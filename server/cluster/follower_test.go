@@ -192,7 +192,7 @@ func TestFollowerCopies(t *testing.T) {
 	f.has(t, s)
 	await(t, "a beat", f.knows)
 	m := f.Members()
-	if lag, _, _ := f.Lag(); lag != 0 || m.Head != 100 || fmt.Sprint(m.Voters) != "[1 2 3]" || time.Since(m.Contact) > 2*time.Second {
+	if lag, _, _ := f.Lag(); lag != 0 || m.Head != 100 || fmt.Sprint(m.Voters) != "[1 2 3]" || time.Since(m.Contact) > time.Minute {
 		t.Errorf("lag %d, members %+v", lag, m)
 	}
 	if f.MemberURL() != "http://member.example" || f.Settings()["environment"] != "dev" {
@@ -581,7 +581,7 @@ func TestSlowFollowerIsCut(t *testing.T) {
 	}
 	body.Close()
 
-	s.port.timeout = 300 * time.Millisecond
+	s.port.timeout = 3 * time.Second // also for the head of the stream
 	if body, err = client.fetch(t.Context(), s.address, fmt.Sprintf("/v1/log?from=%d", s.archive.Head()+1)); err != nil {
 		t.Fatal(err)
 	}
