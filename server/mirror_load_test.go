@@ -133,8 +133,9 @@ func TestListsUnderLoad(t *testing.T) {
 					}
 				}
 				if id%40 == 0 {
-					var refused *client.Error
-					if _, err := c.CancelAll(context.Background(), schemas.CancelAll{}); err != nil && !(errors.As(err, &refused) && (refused.Code == "unauthorized" || refused.Code == "rate_limited")) { // as in readPage
+					_, err := c.CancelAll(context.Background(), schemas.CancelAll{})
+					// As in readPage, and a busy disk holds a command up for longer than its caller waits.
+					if refused, ok := errors.AsType[*client.Error](err); err != nil && !(ok && slices.Contains([]string{"unauthorized", "rate_limited", "sequencing_timeout", "shed"}, refused.Code)) {
 						t.Error(err)
 					}
 				}

@@ -231,7 +231,7 @@ func TestReconcilesAfterKills(t *testing.T) {
 				out := map[string]string{"client_withdrawal_id": fmt.Sprint(w), "amount": fmt.Sprint(500 + w), "destination": destination}
 				until(func() bool {
 					status, code := ask(t, a.token, "POST", "http://"+portal+"/withdrawals", out, nil)
-					if status != 202 && status != 0 && !strings.Contains("insufficient_balance draining shed funding_unavailable rate_limited", code) {
+					if status != 202 && status != 0 && !strings.Contains("insufficient_balance draining shed sequencing_timeout funding_unavailable rate_limited", code) {
 						t.Errorf("a withdrawal: %d %s", status, code)
 						return true
 					}
