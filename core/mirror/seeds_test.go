@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 	"testing/synctest"
+	"time"
 
 	"duplex/core/journal"
 	"duplex/core/replica"
