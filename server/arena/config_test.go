@@ -127,6 +127,12 @@ func TestSolo(t *testing.T) {
 	if _, err := Run(t.Context(), testConfig(t), Options{Dir: dir}); !errors.As(err, &bad) {
 		t.Errorf("a run of another setup in the same folder: %v", err)
 	}
+	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "2", "mid")), os.CopyFS(filepath.Join(dir, "2", "mid"), os.DirFS(filepath.Join(dir, "2", "hold")))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(dir, nil); err == nil || !strings.Contains(err.Error(), "do not have every seat of the settings once") {
+		t.Errorf("a seat is another's copy: %v", err)
+	}
 }
 
 // TestQuoteCommand tests that a quoted word is split into one word again, by this package and by a shell, and
