@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,11 +12,17 @@ import (
 // TestFailedRunIsKept runs a module with a failing test and checks that the output file has the
 // seed that reproduces the failure.
 func TestFailedRunIsKept(t *testing.T) {
+	for _, race := range [][]string{nil, {"-race"}} {
+		failedRun(t, race)
+	}
+}
+
+func failedRun(t *testing.T, race []string) {
 	root, out := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":            "module example\n\ngo 1.26\n",
 		"good/good_test.go": "package good\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {}\n",
-		"bad/bad_test.go":   "package bad\n\nimport (\n\t\"runtime\"\n\t\"testing\"\n)\n\nfunc TestB(t *testing.T) { t.Errorf(\"at %d\", runtime.GOMAXPROCS(0)) }\n",
+		"bad/bad_test.go":   "package bad\n\nimport (\n\t\"runtime\"\n\t\"testing\"\n)\n\nfunc TestB(t *testing.T) { t.Errorf(\"at %d, short %v\", runtime.GOMAXPROCS(0), testing.Short()) }\n",
 		"none/none.go":      "package none\n",
 	} {
 		path := filepath.Join(root, name)
@@ -23,7 +30,7 @@ func TestFailedRunIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := &options{root: root, out: out, count: 1, jobs: 2, timeout: time.Minute, packages: []string{"./..."}, race: []string{"-race"}}
+	o := &options{root: root, out: out, count: 1, jobs: 2, timeout: time.Minute, packages: []string{"./..."}, race: race}
 	all, err := build(t.Context(), o, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +49,11 @@ func TestFailedRunIsKept(t *testing.T) {
 		if r.err == nil || err != nil {
 			t.Fatalf("%v, %v", r.err, err)
 		}
-		if !strings.HasPrefix(string(text), "GOMAXPROCS=3 go test -race example/bad -count=1 -shuffle=1") || !strings.Contains(string(text), "at 3") {
+		command, short := "GOMAXPROCS=3 go test example/bad -count=1 -shuffle=1", race != nil
+		if short {
+			command = "GOMAXPROCS=3 go test -race example/bad -count=1 -shuffle=1"
+		}
+		if line, _, _ := strings.Cut(string(text), "\n"); !strings.HasPrefix(line, command) || strings.HasSuffix(line, " -short") != short || !strings.Contains(string(text), fmt.Sprintf("at 3, short %v", short)) {
 			t.Errorf("%s", text)
 		}
 	}

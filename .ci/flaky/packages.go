@@ -78,14 +78,18 @@ func runAll(ctx context.Context, o *options, all []pkg, procs, round int) []resu
 
 func runOne(ctx context.Context, o *options, p pkg, procs, round int) result {
 	r := result{pkg: p}
-	args := []string{"-test.paniconexit0", "-test.shuffle=on", "-test.short", fmt.Sprintf("-test.count=%d", o.count), fmt.Sprintf("-test.timeout=%s", o.timeout*time.Duration(o.count))}
+	args := []string{"-test.paniconexit0", "-test.shuffle=on", fmt.Sprintf("-test.count=%d", o.count), fmt.Sprintf("-test.timeout=%s", o.timeout*time.Duration(o.count))}
+	if o.race != nil { // as the gate's step race
+		args = append(args, "-test.short")
+	}
 	if o.match != "" {
 		args = append(args, "-test.run="+o.match)
 	}
 	c := exec.CommandContext(ctx, p.binary, args...)
 	// The temporary folder of the binaries is removed at the end, with what a killed test
 	// leaves in it.
-	c.Dir, c.Env = p.dir, append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", procs), "TMPDIR="+filepath.Dir(p.binary))
+	c.Dir = p.dir
+	c.Env = slices.Concat([]string{"DX_POSTGRES=off"}, os.Environ(), []string{fmt.Sprintf("GOMAXPROCS=%d", procs), "TMPDIR=" + filepath.Dir(p.binary)})
 	// A separate process group, so that an interrupt also ends the processes that tests started.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
@@ -96,6 +100,9 @@ func runOne(ctx context.Context, o *options, p pkg, procs, round int) result {
 	if err != nil && ctx.Err() == nil {
 		r.kept = filepath.Join(o.out, fmt.Sprintf("%s-procs%d-round%d-%s.txt", strings.ReplaceAll(p.path, "/", "_"), procs, round, start.Format("150405")))
 		rerun := fmt.Sprintf("GOMAXPROCS=%d go test %s -count=%d -shuffle=%s", procs, strings.Join(append(slices.Clone(o.race), p.path), " "), o.count, seedOf(string(text)))
+		if o.race != nil {
+			rerun += " -short"
+		}
 		if err := keep(r.kept, rerun+"\n\n"+string(text)); err != nil {
 			r.err = errors.Join(r.err, err)
 		}
