@@ -1,7 +1,12 @@
 package core_test
 
 import (
-	"os/exec"
+	"errors"
+	"go/build"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,13 +21,13 @@ var floors = map[string]int{
 	"duplex/tools": 6, "duplex/lanes/gate": 7, "duplex/client": 2, "duplex": 0,
 	"duplex/feeds": 2, "duplex/feeds/sim": 3, "duplex/feeds/manual": 3, "duplex/feeds/session": 3, "duplex/feeds/adapter": 3, "duplex/feeds/adapter/adaptertest": 2, "duplex/feeds/live": 5, "duplex/feeds/replay": 3,
 	"duplex/lanes/lanetest": 8, "duplex/lanes/rest": 8, "duplex/lanes/mcp": 8, "duplex/lanes/ws": 8, "duplex/lanes/portal": 8, "duplex/lanes/portal/web": 0, "duplex/lanes/funding": 7, "duplex/lanes/admin": 8, "duplex/lanes/history": 9, "duplex/lanes/sim": 9,
-	"duplex/lanes/hostile": 9, "duplex/docs": 0, "duplex/docs/guides": 9, "duplex/internal/atomicfile": 0, "duplex/internal/backoff": 0, "duplex/internal/logbuffer": 0, "duplex/internal/logwriter": 0, "duplex/internal/marketsim": 1, "duplex/internal/memdir": 0, "duplex/internal/rawhttp": 3, "duplex/server": 9, "duplex/server/cluster": 6, "duplex/server/arena": 10, "duplex/server/servertest": 10,
-	"duplex/cmd/dx/maker": 9, "duplex/cmd/dx/noise": 9, "duplex/cmd/dx/bridge": 9, "duplex/cmd/dx/cli": 9,
-	"duplex/cmd/dx/load": 10, "duplex/cmd/dx/trading": 10, "duplex/cmd/dx/operator": 10, "duplex/cmd/dx/mirror": 10, "duplex/cmd/dx/agent": 11, "duplex/cmd/dx/top": 11, "duplex/cmd/dx": 12,
+	"duplex/lanes/hostile": 9, "duplex/docs": 0, "duplex/docs/guides": 9, "duplex/internal/atomicfile": 0, "duplex/internal/backoff": 0, "duplex/internal/logbuffer": 0, "duplex/internal/logwriter": 0, "duplex/internal/marketsim": 1, "duplex/internal/memdir": 0, "duplex/internal/race": 0, "duplex/internal/rawhttp": 3, "duplex/server": 9, "duplex/server/cluster": 6, "duplex/server/arena": 10, "duplex/server/servertest": 10,
+	"duplex/cmd/dx/maker": 11, "duplex/cmd/dx/noise": 11, "duplex/cmd/dx/bridge": 11, "duplex/cmd/dx/cli": 11,
+	"duplex/cmd/dx/load": 12, "duplex/cmd/dx/trading": 12, "duplex/cmd/dx/operator": 12, "duplex/cmd/dx/mirror": 12, "duplex/cmd/dx/agent": 13, "duplex/cmd/dx/top": 13, "duplex/cmd/dx": 14,
 }
 
 // testOnly lists packages that only tests and each other import.
-var testOnly = []string{"duplex/core/journal/logtest", "duplex/feeds/adapter/adaptertest", "duplex/lanes/lanetest", "duplex/lanes/history", "duplex/lanes/sim", "duplex/lanes/hostile", "duplex/server/servertest", "duplex/internal/logbuffer", "duplex/internal/memdir"}
+var testOnly = []string{"duplex/core/journal/logtest", "duplex/feeds/adapter/adaptertest", "duplex/lanes/lanetest", "duplex/lanes/history", "duplex/lanes/sim", "duplex/lanes/hostile", "duplex/server/servertest", "duplex/internal/logbuffer", "duplex/internal/memdir", "duplex/internal/race"}
 
 // outside lists what no package of the core may import.
 var outside = []string{"net/http", "log/slog", "github.com/danielgtaylor/huma/v2", "github.com/coder/websocket", "github.com/sourcegraph/jsonrpc2", "duplex/schemas", "duplex/tools", "duplex/lanes"}
@@ -31,19 +36,35 @@ var outside = []string{"net/http", "log/slog", "github.com/danielgtaylor/huma/v2
 // and concurrency (docs/rules/operation.md#determinism).
 var impure = []string{"time", "os", "math/rand", "math/rand/v2", "crypto/rand", "sync", "sync/atomic", "net", "io/fs", "context"}
 
-func list(t *testing.T, args ...string) []string {
+// importsOf returns what each package of the module imports. It reads the files itself: the go command
+// repeats a test whose files have changed, and does not see what a child of a test reads.
+func importsOf(t *testing.T) map[string][]string {
 	t.Helper()
-	out, err := exec.Command("go", append([]string{"list"}, args...)...).Output()
-	if err != nil {
-		t.Fatalf("go list %v: %v", args, err)
+	all := map[string][]string{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		name := d.Name()
+		_, module := os.Stat(filepath.Join(path, "go.mod"))
+		if path != ".." && (name[0] == '.' || name == "testdata" || name == "node_modules" || module == nil) {
+			return fs.SkipDir
+		}
+		p, err := build.ImportDir(path, 0)
+		if none := (*build.NoGoError)(nil); errors.As(err, &none) {
+			return nil
+		}
+		all[strings.TrimSuffix("duplex/"+filepath.ToSlash(path[min(3, len(path)):]), "/")] = p.Imports
+		return err
+	})
+	if err != nil || len(all["duplex/core/venue"]) == 0 {
+		t.Fatalf("%d packages, %v", len(all), err)
 	}
-	return strings.Split(strings.TrimSpace(string(out)), "\n")
+	return all
 }
 
 func TestImportsPointDown(t *testing.T) {
-	for _, line := range list(t, "-e", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "duplex/...") {
-		parts := strings.Fields(line)
-		pkg, imports := parts[0], parts[1:]
+	for pkg, imports := range importsOf(t) {
 		mine, known := floors[pkg]
 		if !known {
 			if !strings.HasPrefix(pkg, "duplex/examples/") {
@@ -65,14 +86,50 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-func TestDeterministicPackagesImportNoTime(t *testing.T) {
-	for _, pkg := range list(t, "-deps", "duplex/core/venue", "duplex/core/view") {
-		if !strings.HasPrefix(pkg, "duplex/") {
+// TestTableOfFloors compares the table of docs/architecture.md, and what the page says of packages beside it,
+// with floors.
+func TestTableOfFloors(t *testing.T) {
+	page, err := os.ReadFile("../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "\n## Floors\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	named := map[string]bool{"duplex": true}
+	above, lowest := "", 1<<30
+	for line := range strings.Lines(text) {
+		low, high := 1<<30, 0
+		for _, m := range regexp.MustCompile("`([a-z/0-9]+)`").FindAllStringSubmatch(line, -1) {
+			if n, ok := floors["duplex/"+m[1]]; ok {
+				named["duplex/"+m[1]] = true
+				low, high = min(low, n), max(high, n)
+			}
+		}
+		if !strings.HasPrefix(line, "| ") || low > high {
 			continue
 		}
-		for _, line := range list(t, "-f", `{{join .Imports "\n"}}`, pkg) {
-			if slices.Contains(impure, line) {
-				t.Errorf("%s imports %s", pkg, line)
+		if high > lowest {
+			t.Errorf("a floor of the table is above one with packages higher than its own:\n%s%s", above, line)
+		}
+		above, lowest = line, low
+	}
+	for pkg := range floors {
+		if !named[pkg] {
+			t.Errorf("docs/architecture.md does not name %s", pkg)
+		}
+	}
+}
+
+func TestDeterministicPackagesImportNoTime(t *testing.T) {
+	imports := importsOf(t)
+	deps := []string{"duplex/core/venue", "duplex/core/view"}
+	for i := 0; i < len(deps); i++ {
+		for _, path := range imports[deps[i]] {
+			if slices.Contains(impure, path) {
+				t.Errorf("%s imports %s", deps[i], path)
+			}
+			if strings.HasPrefix(path, "duplex/") && !slices.Contains(deps, path) {
+				deps = append(deps, path)
 			}
 		}
 	}

@@ -127,7 +127,11 @@ func run(args []string, out, errs io.Writer) int {
 		return 2
 	}
 	name, _, _ := strings.Cut(cmd.Command(), " ")
-	log := openLog(slices.Contains(venueCommands, name), out, errs, c.LogLevel)
+	isVenue := slices.Contains(venueCommands, name)
+	if !isVenue { // a venue stops within 10 s, and two Ctrl-C may be one that a parent sent again
+		defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) })()
+	}
+	log := openLog(isVenue, out, errs, c.LogLevel)
 	defer log.close()
 	if warnings.Len() > 0 {
 		_, _ = log.errs.Write(warnings.Bytes()) // nobody hears of an error of standard error

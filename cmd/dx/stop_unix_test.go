@@ -5,8 +5,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"duplex/core"
 	"duplex/schemas"
@@ -114,6 +117,39 @@ func TestSignals(t *testing.T) {
 		}
 		defer log.Close()
 		startWith(t, log).signaledUnderLoad(s)
+	}
+}
+
+// TestSecondInterrupt interrupts a command that waits for a venue that never answers: the second time ends it.
+func TestSecondInterrupt(t *testing.T) {
+	skipProcess(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	cmd := exec.Command(dxPath(t), "bench", "--url", "http://"+silent.Addr().String(), "--key", "k", "--secret", strings.Repeat("0", 64))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+	conn, err := silent.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for again := time.NewTicker(10 * time.Millisecond); ; <-again.C {
+		select {
+		case err := <-ended:
+			if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || s.Signal() != syscall.SIGINT {
+				t.Errorf("ended with %v", err)
+			}
+			return
+		default:
+			_ = cmd.Process.Signal(os.Interrupt) // fails if it has ended
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"duplex/core/journal"
 	"duplex/core/journal/logtest"
 	"duplex/internal/memdir"
+	"duplex/internal/race"
 )
 
 // The wal has its segment size in a package variable. Small segments are filled, started and
@@ -82,7 +83,7 @@ func newTrialIn(t testing.TB, n int, dir string) *trial {
 // prepareTrialIn is newTrialIn, but starts no member.
 func prepareTrialIn(t testing.TB, n int, dir string) *trial {
 	t.Helper()
-	if testing.Short() {
+	if race.Enabled {
 		t.Skip("members judge each other by the time that an answer takes, which the race detector makes ten times as long")
 	}
 	r := &trial{TB: t, dir: dir, clusters: make([]*Cluster, n)}

@@ -254,7 +254,7 @@ func (o *logWriter) send(ctx context.Context, archive *journal.File, from uint64
 		g   journal.Group
 		err error
 	}
-	groups := make(chan item, 256)
+	groups := make(chan item, 16) // of up to 1 MiB each, for each stream
 	go func() {
 		defer close(groups)
 		for g, err := range archive.From(ctx, from) {

@@ -36,6 +36,8 @@ type FollowerOptions struct {
 	Version    string
 	Log        *slog.Logger
 	StaleAfter time.Duration // how long reads are served after the last contact; default 3 s
+
+	firstContact time.Duration // for one source; default firstContact
 }
 
 // FollowerNode is the node number of every follower. No member ever has it.
@@ -76,7 +78,7 @@ const (
 	noBeatFor    = 2 * time.Second // a source without a beat is left
 	retryMin     = 50 * time.Millisecond
 	retryMax     = 2 * time.Second
-	firstContact = time.Second // for one source at the start
+	firstContact = time.Second // for a source to tell its status
 )
 
 // OpenFollower prepares a follower: it waits until one of the sources answers, unless this node has
@@ -99,6 +101,7 @@ func OpenFollower(ctx context.Context, o FollowerOptions) (*Follower, error) {
 func (o *FollowerOptions) complete() error {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.StaleAfter = cmp.Or(o.StaleAfter, 3*time.Second)
+	o.firstContact = cmp.Or(o.firstContact, firstContact)
 	if len(o.From) == 0 {
 		return &OptionError{"from", errors.New("the address of the follow port of at least one node")}
 	}
@@ -240,7 +243,7 @@ func (f *Follower) prepareFrom(ctx context.Context, again bool) error {
 
 // ask asks a node for its status. A node that starts is an error.
 func (f *Follower) ask(ctx context.Context, from string) (s Status, asked time.Time, err error) {
-	ctx, cancel := context.WithTimeout(ctx, firstContact)
+	ctx, cancel := context.WithTimeout(ctx, f.opt.firstContact)
 	defer cancel()
 	asked = time.Now()
 	if err := f.peers.get(ctx, from, "/v1/status", &s); err != nil {

@@ -52,14 +52,19 @@ func (l *FollowerLog) Close() error {
 	return l.File.Close()
 }
 
-// copyLog copies the log from one source after the other until ctx ends or the archive fails.
+// copyLog copies the log from one source after the other until ctx ends or the archive fails. The archive
+// fails if the log cannot go on: what this node lacks is in no archive that it reaches. Its next start
+// begins again with a snapshot.
 func (f *Follower) copyLog(ctx context.Context, l *FollowerLog, full chan<- struct{}) {
-	pause := retryMin
+	pause, streams, lost := retryMin, uint64(0), error(nil)
 	for i := 0; ctx.Err() == nil; i++ {
 		from, begun := f.opt.From[i%len(f.opt.From)], time.Now()
 		err := f.copyFrom(ctx, l, from, full)
 		if ctx.Err() != nil || l.Failed() != nil {
 			return
+		}
+		if errors.Is(err, errNotContinued) {
+			lost = fmt.Errorf("%s: %w; the next start begins again with a snapshot", from, err)
 		}
 		if errors.Is(err, errOtherChain) {
 			f.rejected.Add(1)
@@ -71,6 +76,11 @@ func (f *Follower) copyLog(ctx context.Context, l *FollowerLog, full chan<- stru
 			pause = retryMin
 		}
 		if i%len(f.opt.From) == len(f.opt.From)-1 { // each source was tried
+			if lost != nil && f.attempts.Load() == streams {
+				l.Fail(lost)
+				return
+			}
+			streams, lost = f.attempts.Load(), nil
 			backoff.Sleep(ctx, pause)
 			pause = min(2*pause, retryMax)
 		}
@@ -106,12 +116,14 @@ func (f *Follower) copyFrom(ctx context.Context, l *FollowerLog, from string, fu
 	if err := s.ask(ctx); err != nil {
 		return err
 	}
-	f.attempts.Add(1)
 	last := l.Last()
 	first := max(last.Number, 1) // the group that this node had last, so that it can be compared
 	if source := f.source.Load(); first < source.First {
-		first = last.Number + 1
+		if first = last.Number + 1; first < source.First {
+			return errNotContinued
+		}
 	}
+	f.attempts.Add(1)
 	s.verified = first == last.Number+1
 	s.watchdog = time.AfterFunc(noBeatFor, func() { cancel(errSilent) })
 	defer s.watchdog.Stop()
