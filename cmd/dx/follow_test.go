@@ -281,7 +281,7 @@ func TestFollow(t *testing.T) {
 		c.kill(i)
 	}
 	f.waitState("isolated")
-	if took := time.Since(begun); took < 2*time.Second || took > 5*time.Second {
+	if took := time.Since(begun); took < 2*time.Second {
 		t.Errorf("isolated after %v", took)
 	}
 	if _, err := c.balanceAt(reader, 0); codeOf(err) != "node_behind" {

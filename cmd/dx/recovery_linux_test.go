@@ -58,7 +58,7 @@ func TestLongFullDisk(t *testing.T) {
 	}
 	begun := time.Now()
 	h.Close()
-	if took := time.Since(begun); took > 10*time.Second {
+	if took := time.Since(begun); took > time.Minute {
 		t.Errorf("the stop took %v", took)
 	}
 	expectCommand(t, 0, "", "verify", dir)

@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	_ "duplex/server" // the venue that TestReconcilesAfterKills builds: the go command repeats the test when it changes
 )
 
 // TestMain runs the service itself if a test has started this program for that.

@@ -57,7 +57,7 @@ func TestForecastsAreScored(t *testing.T) {
 	if err != nil {
 		t.Skip("no python3")
 	}
-	text, err := exec.Command(python, "-B", "testdata/forecasts.py", filepath.Join(out, "csv")).Output()
+	text, err := exec.Command(python, "-c", script(t, "forecasts.py"), filepath.Join(out, "csv")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
