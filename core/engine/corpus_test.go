@@ -19,8 +19,8 @@ import (
 	"duplex/core/view"
 )
 
-// corpus has a small journal of each revision of the rules, with the state that its replay must end
-// in. A journal is never written again; a program that changes the format or the
+// corpus has a small journal of the oldest revision of the rules that is read, and of the newest, with the
+// state that its replay must end in. A journal is never written again; a program that changes the format or the
 // rules adds its own:
 //
 //	go test ./core/engine -run TestRecordJournal -record testdata/journal-NAME.tar.gz -v

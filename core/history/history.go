@@ -77,7 +77,7 @@ type Stats struct {
 	CommitSeconds float64 // of all commits
 	PausedSeconds float64 // waited, so that the venue had the processor
 	Errors        uint64  // failed attempts to open the database or to write
-	HeldBytes     int64   // of the journal, kept for the mirror alone when it was trimmed last
+	HeldBytes     int64   // of the journal that the last trim kept only because the mirror needs them
 	WALBytes      int64   // size of the WAL of SQLite; 0 for PostgreSQL
 	Reads         []Reads
 }

@@ -261,10 +261,10 @@ func restoreIDSet(b []byte) (s idSet, err error) {
 		}
 		high := uint64(binary.LittleEndian.Uint32(b)) << 32
 		if i > 0 && high>>32 <= s.last>>32 {
-			return idSet{}, fmt.Errorf("part %d: %w", i, errIDsOrder)
+			return idSet{}, fmt.Errorf("part %d of the ids: %w", i, errIDsOrder)
 		}
 		if b, err = s.restorePart(high, b[4:]); err != nil {
-			return idSet{}, fmt.Errorf("part %d: %w", i, err)
+			return idSet{}, fmt.Errorf("part %d of the ids: %w", i, err)
 		}
 	}
 	if len(b) > 0 {

@@ -42,8 +42,7 @@ func (v *Venue) User(u core.UserID) (core.User, bool) {
 	return v.accounts[u].User, true
 }
 
-// Keys returns all keys in the order of their creation. Only the first revision of the rules has
-// revoked keys among them.
+// Keys returns all keys in the order of their creation. Revoked ones are not among them.
 func (v *Venue) Keys() iter.Seq[core.Key] {
 	return func(yield func(core.Key) bool) {
 		v.keys.all.Scan(func(_ uint64, k *core.Key) bool { return yield(*k) })

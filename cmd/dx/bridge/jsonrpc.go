@@ -18,7 +18,7 @@ func venueErrorResponse(id jsontext.Value, code int, e schemas.Error) []byte {
 	return errorResponse(id, code, e.Message, e)
 }
 
-// errorResponse is venueErrorResponse with another message.
+// errorResponse returns a JSON-RPC error with a message of the bridge, and the venue's error as data.
 func errorResponse(id jsontext.Value, code int, message string, e schemas.Error) []byte {
 	return envelope(id, "error", mustEncode(struct {
 		Code    int           `json:"code"`
