@@ -35,21 +35,21 @@ func restPlace(r *harness) requestLoop { return r.placeWith(r.keys) }
 // agentPlace is restPlace by agents whose mandates have every bound that lets them buy.
 func agentPlace(r *harness) requestLoop { return r.placeWith(r.agents) }
 
-func (r *harness) placeWith(keys []signer) requestLoop {
+func (r *harness) placeWith(keys []rawhttp.Signer) requestLoop {
 	r.runID++
 	runID := r.runID
 	return requestLoop{addr: r.host, pid: r.pids[venue], next: func(conn, n int) request {
 		if n%(openOrders+1) == 0 {
-			return request{bytes: keys[conn].wire("DELETE", "/v1/portfolio/orders", "", nil), want: 200, free: true}
+			return request{bytes: keys[conn].AppendRequest(nil, "DELETE", "/v1/portfolio/orders", "", nil), want: 200, free: true}
 		}
-		return request{bytes: keys[conn].wire("POST", "/v1/portfolio/orders", "", r.body(runID, conn, n)), want: 201}
+		return request{bytes: keys[conn].AppendRequest(nil, "POST", "/v1/portfolio/orders", "", r.body(runID, conn, n)), want: 201}
 	}}
 }
 
 func plainPlace(r *harness) requestLoop {
-	s := signer{rawhttp.Signer{Key: "peer", Secret: peerSecret, Host: r.peers["net/http"]}}
+	s := rawhttp.Signer{Key: "peer", Secret: peerSecret, Host: r.peers["net/http"]}
 	return requestLoop{addr: s.Host, pid: r.pids["net/http"], next: func(conn, n int) request {
-		return request{bytes: s.wire("POST", "/v1/portfolio/orders", "", r.body(1, conn, n)), want: 200}
+		return request{bytes: s.AppendRequest(nil, "POST", "/v1/portfolio/orders", "", r.body(1, conn, n)), want: 200}
 	}}
 }
 
@@ -72,18 +72,18 @@ func venueTool(tool string) func(*harness) requestLoop {
 		runID := r.runID
 		return requestLoop{addr: r.host, pid: r.pids[venue], next: func(conn, n int) request {
 			if tool == "place_order" && n%(openOrders+1) == 0 {
-				return request{bytes: r.keys[conn].wire("DELETE", "/v1/portfolio/orders", "", nil), want: 200, free: true}
+				return request{bytes: r.keys[conn].AppendRequest(nil, "DELETE", "/v1/portfolio/orders", "", nil), want: 200, free: true}
 			}
-			return request{bytes: r.keys[conn].wire("POST", "/v1/mcp", mcpHeaders, toolsCallBody(tool, r.arguments(tool, runID, conn, n))), want: 200}
+			return request{bytes: r.keys[conn].AppendRequest(nil, "POST", "/v1/mcp", mcpHeaders, toolsCallBody(tool, r.arguments(tool, runID, conn, n))), want: 200}
 		}}
 	}
 }
 
 func peerTool(tool string) func(*harness) requestLoop {
 	return func(r *harness) requestLoop {
-		s := signer{rawhttp.Signer{Key: "peer", Secret: peerSecret, Host: r.peers["mcp-go"]}}
+		s := rawhttp.Signer{Key: "peer", Secret: peerSecret, Host: r.peers["mcp-go"]}
 		return requestLoop{addr: s.Host, pid: r.pids["mcp-go"], next: func(conn, n int) request {
-			return request{bytes: s.wire("POST", "/v1/mcp", mcpHeaders, toolsCallBody(tool, r.arguments(tool, 1, conn, n))), want: 200}
+			return request{bytes: s.AppendRequest(nil, "POST", "/v1/mcp", mcpHeaders, toolsCallBody(tool, r.arguments(tool, 1, conn, n))), want: 200}
 		}}
 	}
 }

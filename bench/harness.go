@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -31,9 +30,9 @@ type harness struct {
 	dev    schemas.DevFile
 	host   string // address of the venue
 	market uint32
-	keys   []signer // of accounts, one per connection
-	tokens []string // of the accounts
-	agents []signer // of an agent of each account that a connection uses
+	keys   []rawhttp.Signer // of accounts, one per connection
+	tokens []string         // of the accounts
+	agents []rawhttp.Signer // of an agent of each account that a connection uses
 	peers  map[string]string
 	procs  []*exec.Cmd
 	pids   map[string]int // by name of the peer, or venue
@@ -148,18 +147,14 @@ func (r *harness) close() {
 // createAccount creates a funded account with a key.
 func (r *harness) createAccount(ctx context.Context, i int) error {
 	var u schemas.NewUser
-	if err := r.operatorPost(ctx, "/admin/users", fmt.Sprintf(`{"name":"bench-%d"}`, i), &u); err != nil {
+	if err := post(ctx, r.dev.Admin+"/admin/users", r.dev.OperatorToken, fmt.Sprintf(`{"name":"bench-%d"}`, i), &u); err != nil {
 		return err
 	}
-	path := fmt.Sprintf("/admin/users/%d", u.UserID)
-	if err := r.operatorPost(ctx, path+"/deposits", fmt.Sprintf(`{"deposit_id":"bench-%d","amount":"1000000000000"}`, i), nil); err != nil {
+	url := fmt.Sprintf("%s/admin/users/%d", r.dev.Admin, u.UserID)
+	if err := post(ctx, url+"/deposits", r.dev.OperatorToken, fmt.Sprintf(`{"deposit_id":"bench-%d","amount":"1000000000000"}`, i), nil); err != nil {
 		return err
 	}
-	var k schemas.NewKey
-	if err := r.operatorPost(ctx, path+"/keys", `{}`, &k); err != nil {
-		return err
-	}
-	key, err := r.signerOf(k)
+	key, err := r.createKey(ctx, url, r.dev.OperatorToken)
 	if err != nil {
 		return err
 	}
@@ -177,23 +172,24 @@ func (r *harness) createAgent(ctx context.Context, token string) error {
 	if err := post(ctx, r.dev.Portal+"/agents", token, body, &a); err != nil {
 		return err
 	}
-	var k schemas.NewKey
-	if err := post(ctx, fmt.Sprintf("%s/agents/%d/keys", r.dev.Portal, a.UserID), token, `{}`, &k); err != nil {
-		return err
-	}
-	key, err := r.signerOf(k)
+	key, err := r.createKey(ctx, fmt.Sprintf("%s/agents/%d", r.dev.Portal, a.UserID), token)
 	if err == nil {
 		r.agents = append(r.agents, key)
 	}
 	return err
 }
 
-func (r *harness) signerOf(k schemas.NewKey) (signer, error) {
+// createKey creates a key of the account or agent at url.
+func (r *harness) createKey(ctx context.Context, url, token string) (rawhttp.Signer, error) {
+	var k schemas.NewKey
+	if err := post(ctx, url+"/keys", token, `{}`, &k); err != nil {
+		return rawhttp.Signer{}, err
+	}
 	secret, ok := schemas.ParseSecret(k.Secret)
 	if !ok {
-		return signer{}, errors.New("a key without a secret")
+		return rawhttp.Signer{}, errors.New("a key without a secret")
 	}
-	return signer{rawhttp.Signer{Key: k.APIKey, Secret: secret, Host: r.host}}, nil
+	return rawhttp.Signer{Key: k.APIKey, Secret: secret, Host: r.host}, nil
 }
 
 // waitForMarket waits until a market will trade for the whole run, and selects the one that
@@ -211,8 +207,7 @@ func (r *harness) waitForMarket(ctx context.Context) error {
 
 func (r *harness) findMarket(ctx context.Context) error {
 	var l schemas.MarketList
-	req := r.keys[0].http(ctx, r.dev.API, "GET", "/v1/markets?status=trading", nil)
-	if err := doJSON(req, &l); err != nil {
+	if err := doJSON(signed(ctx, r.keys[0], "GET", "/v1/markets?status=trading", nil), &l); err != nil {
 		return err
 	}
 	last := schemas.U64(time.Now().Add(r.duration + runOverhead).UnixNano()) // the market must trade until the end of the run
@@ -222,10 +217,6 @@ func (r *harness) findMarket(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (r *harness) operatorPost(ctx context.Context, path, body string, into any) error {
-	return post(ctx, r.dev.Admin+path, r.dev.OperatorToken, body, into)
 }
 
 func post(ctx context.Context, url, token, body string, into any) error {
@@ -238,37 +229,22 @@ func post(ctx context.Context, url, token, body string, into any) error {
 }
 
 func doJSON(req *http.Request, into any) error {
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
+	b, err := fetch(req)
+	if err != nil || into == nil {
 		return err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode >= 300 {
-		return errors.Join(err, fmt.Errorf("%s %s: %d %s", req.Method, req.URL.Path, resp.StatusCode, b))
-	}
-	if into == nil {
-		return nil
 	}
 	return json.Unmarshal(b, into)
 }
 
-// signer signs requests with one key.
-type signer struct{ rawhttp.Signer }
-
-func (s signer) http(ctx context.Context, base, method, target string, body []byte) *http.Request {
-	req, err := http.NewRequestWithContext(ctx, method, base+target, bytes.NewReader(body))
+// signed returns a request to s.Host that is signed now.
+func signed(ctx context.Context, s rawhttp.Signer, method, target string, body []byte) *http.Request {
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.Host+target, bytes.NewReader(body))
 	if err != nil {
-		panic(err) // the base is the venue's own address
+		panic(err) // the host is an address of the venue or of a peer
 	}
 	ts := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	req.Header.Set(schemas.HeaderKey, s.Key)
 	req.Header.Set(schemas.HeaderTimestamp, ts)
 	req.Header.Set(schemas.HeaderSignature, schemas.Sign(s.Secret, ts, method, target, body))
 	return req
-}
-
-// wire returns the bytes of a signed request.
-func (s signer) wire(method, target, more string, body []byte) []byte {
-	return s.AppendRequest(nil, method, target, more, body)
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -113,13 +111,11 @@ func (r *harness) offerLoad(ctx context.Context, conns int, rate float64, d time
 }
 
 func (r *harness) offerOnConn(ctx context.Context, runID, i, conns int, rate float64, start time.Time, rejected *atomic.Int64) (latencies []time.Duration, err error) {
-	c, err := net.Dial("tcp", r.host)
+	c, err := rawhttp.Dial(r.keys[i])
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	in := bufio.NewReaderSize(c, 16<<10)
-	var body []byte
 	inARow := 0 // consecutive rejections
 	for n := 0; ctx.Err() == nil; n++ {
 		if rate > 0 {
@@ -130,11 +126,7 @@ func (r *harness) offerOnConn(ctx context.Context, runID, i, conns int, rate flo
 		}
 		order := fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","tick":1000,"qty":1,"tif":"ioc"}`, runID*10_000_000+n+1, r.market)
 		sent := time.Now()
-		if _, err := c.Write(r.keys[i].wire("POST", "/v1/portfolio/orders", "", order)); err != nil {
-			return latencies, err
-		}
-		status, b, err := rawhttp.ReadResponse(in, body)
-		body = b
+		status, b, err := c.Do("POST", "/v1/portfolio/orders", "", order)
 		switch {
 		case err != nil:
 			return latencies, err

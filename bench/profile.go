@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"os"
 
 	"github.com/google/pprof/profile"
@@ -20,21 +19,11 @@ func (r *harness) profileVenue(ctx context.Context) (done func() error) {
 }
 
 func (r *harness) fetchProfile(ctx context.Context) error {
-	url := fmt.Sprintf("%s/debug/pprof/profile?seconds=%.0f", r.dev.Admin, max(1, math.Floor(r.duration.Seconds())))
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	b, err := r.admin(ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%.0f", max(1, math.Floor(r.duration.Seconds()))))
 	if err != nil {
 		return err
 	}
-	q.Header.Set("Authorization", "Bearer "+r.dev.OperatorToken)
-	resp, err := http.DefaultClient.Do(q)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("profile: %s", resp.Status)
-	}
-	p, err := profile.Parse(resp.Body)
+	p, err := profile.ParseData(b)
 	r.profiles = append(r.profiles, p)
 	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -172,57 +171,43 @@ func (f *readerFarm) checkAllConnected() error {
 	return nil
 }
 
-// dialWebSocket opens a WebSocket without a library and sends the frames.
-func dialWebSocket(addr, head string, frames ...string) (net.Conn, error) {
-	c, err := net.Dial("tcp", addr)
+// dialWebSocket opens a WebSocket without a library and sends the frames. The server must not send a
+// frame before them.
+func dialWebSocket(s rawhttp.Signer, target string, frames ...string) (net.Conn, error) {
+	c, err := rawhttp.Dial(s)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fmt.Fprintf(c, "%s%s\r\n", head, rawhttp.Upgrade); err != nil {
-		return nil, err
-	}
-	r := bufio.NewReaderSize(oneByte{c}, 16) // must not read past the headers
-	first, err := r.ReadString('\n')
-	for line := first; err == nil && strings.TrimSpace(line) != ""; {
-		line, err = r.ReadString('\n')
-	}
-	if err != nil || !strings.Contains(first, " 101 ") {
-		return nil, errors.Join(err, fmt.Errorf("handshake: %s", strings.TrimSpace(first)))
+	status, b, err := c.Do("GET", target, rawhttp.Upgrade, nil)
+	if err != nil || status != 101 || c.R.Buffered() > 0 {
+		return nil, errors.Join(err, fmt.Errorf("handshake: %d %s, then %d bytes", status, b, c.R.Buffered()))
 	}
 	for _, s := range frames {
 		if _, err := c.Write(rawhttp.ClientFrame(0x81, []byte(s))); err != nil {
 			return nil, err
 		}
 	}
-	return c, nil
+	return c.Conn, nil
 }
-
-type oneByte struct{ io.Reader }
-
-func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:1]) }
 
 const connsAKey = 20 // docs/rules/limits.md#sockets
 
-// subscribe opens n connections to the venue and sends one command on each.
-func (r *harness) subscribe(ctx context.Context, f *readerFarm, n int, command string, reads func(i int) bool) error {
+// subscribe opens n connections to the venue that subscribe to the book of r.market.
+func (r *harness) subscribe(ctx context.Context, f *readerFarm, n int) error {
 	if err := r.createAccounts(ctx, (n+connsAKey-1)/connsAKey); err != nil {
 		return err
 	}
 	for i := range n {
-		k := r.keys[i/connsAKey]
-		head := strings.TrimSuffix(string(k.wire("GET", "/v1/ws", "", nil)), "\r\n")
-		c, err := dialWebSocket(r.host, head, command)
+		c, err := dialWebSocket(r.keys[i/connsAKey], "/v1/ws", r.subscribeDeltas())
 		if err != nil {
 			return err
 		}
-		if err := f.add(c, reads(i)); err != nil {
+		if err := f.add(c, true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-func readAll(int) bool { return true }
 
 // publish starts publishers on lanes connections. For each value sent to the channel one of
 // them places or cancels an order, which causes one frame for every reader. The returned
@@ -246,9 +231,7 @@ func (r *harness) publish(ctx context.Context, lanes int) (chan<- struct{}, func
 }
 
 func (r *harness) publisher(ctx context.Context, todo <-chan struct{}, runID, i int) error {
-	var c net.Conn
-	var in *bufio.Reader
-	var body []byte
+	var c *rawhttp.Conn
 	var id string
 	for n := 0; ; n++ {
 		select {
@@ -258,21 +241,17 @@ func (r *harness) publisher(ctx context.Context, todo <-chan struct{}, runID, i 
 		}
 		if c == nil { // not before: the venue closes a connection that is idle while the readers subscribe
 			var err error
-			if c, err = net.Dial("tcp", r.host); err != nil {
+			if c, err = rawhttp.Dial(r.keys[i]); err != nil {
 				return err
 			}
 			defer c.Close()
-			in = bufio.NewReaderSize(c, 16<<10)
 		}
-		q := request{bytes: r.keys[i].wire("POST", "/v1/portfolio/orders", "", r.body(runID, i, n)), want: 201}
+		method, target, body, want := "POST", "/v1/portfolio/orders", r.body(runID, i, n), 201
 		if id != "" {
-			q = request{bytes: r.keys[i].wire("DELETE", "/v1/portfolio/orders/"+id, "", nil), want: 200}
+			method, target, body, want = "DELETE", target+"/"+id, nil, 200
 		}
-		if _, err := c.Write(q.bytes); err != nil {
-			return err
-		}
-		status, b, err := rawhttp.ReadResponse(in, body)
-		if body = b; err != nil || status != q.want {
+		status, b, err := c.Do(method, target, "", body)
+		if err != nil || status != want {
 			return errors.Join(err, fmt.Errorf("answered %d: %s", status, b))
 		}
 		if id != "" {
@@ -357,7 +336,7 @@ func readerComparison(c comparison, n, lanes int, do func(context.Context, *harn
 		}()
 		return measure(ctx, r, '^', func(f *readerFarm) error {
 			for range n {
-				c, err := dialWebSocket(r.peers["shared-batch"], "GET /read HTTP/1.1\r\nHost: x\r\n")
+				c, err := dialWebSocket(rawhttp.Signer{Host: r.peers["shared-batch"]}, "/read")
 				if err == nil {
 					err = f.add(c, true)
 				}
@@ -371,7 +350,7 @@ func readerComparison(c comparison, n, lanes int, do func(context.Context, *harn
 	c.venue = func(ctx context.Context, r *harness) (x result, err error) {
 		todo, stop := r.publish(ctx, lanes)
 		defer func() { err = errors.Join(err, stop()) }()
-		return measure(ctx, r, '[', func(f *readerFarm) error { return r.subscribe(ctx, f, n, r.subscribeDeltas(), readAll) }, todo, r.pids[venue])
+		return measure(ctx, r, '[', func(f *readerFarm) error { return r.subscribe(ctx, f, n) }, todo, r.pids[venue])
 	}
 	return c
 }

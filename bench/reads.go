@@ -23,7 +23,7 @@ func restRead(target func(*harness) string) measurement {
 		}
 		path := target(r)
 		l := requestLoop{addr: r.host, pid: r.pids[venue], next: func(conn, _ int) request {
-			return request{bytes: r.keys[conn].wire("GET", path, "", nil), want: 200}
+			return request{bytes: r.keys[conn].AppendRequest(nil, "GET", path, "", nil), want: 200}
 		}}
 		return l.run(ctx, r.conns, r.duration)
 	}
@@ -37,16 +37,16 @@ func plainRead(target func(*harness) string) measurement {
 			return result{}, err
 		}
 		path := target(r)
-		text, err := fetch(r.keys[0].http(ctx, r.dev.API, "GET", path, nil))
+		text, err := fetch(signed(ctx, r.keys[0], "GET", path, nil))
 		if err != nil {
 			return result{}, err
 		}
-		s := signer{rawhttp.Signer{Key: "peer", Secret: peerSecret, Host: r.peers["net/http"]}}
-		if _, err := fetch(s.http(ctx, "http://"+s.Host, "PUT", path, text)); err != nil {
+		s := rawhttp.Signer{Key: "peer", Secret: peerSecret, Host: r.peers["net/http"]}
+		if _, err := fetch(signed(ctx, s, "PUT", path, text)); err != nil {
 			return result{}, err
 		}
 		l := requestLoop{addr: s.Host, pid: r.pids["net/http"], next: func(int, int) request {
-			return request{bytes: s.wire("GET", path, "", nil), want: 200}
+			return request{bytes: s.AppendRequest(nil, "GET", path, "", nil), want: 200}
 		}}
 		return l.run(ctx, r.conns, r.duration)
 	}
@@ -56,7 +56,7 @@ func plainRead(target func(*harness) string) measurement {
 func (r *harness) placeRestingOrders(ctx context.Context) error {
 	r.runID++
 	for conn := range r.conns {
-		if err := doJSON(r.keys[conn].http(ctx, r.dev.API, "DELETE", "/v1/portfolio/orders", nil), nil); err != nil {
+		if err := doJSON(signed(ctx, r.keys[conn], "DELETE", "/v1/portfolio/orders", nil), nil); err != nil {
 			return err
 		}
 		for first := 0; first < 100; first += 20 {
@@ -67,7 +67,7 @@ func (r *harness) placeRestingOrders(ctx context.Context) error {
 				}
 				body = append(body, r.body(r.runID, conn, n)...)
 			}
-			if err := doJSON(r.keys[conn].http(ctx, r.dev.API, "POST", "/v1/portfolio/orders/batch", append(body, "]}"...)), nil); err != nil {
+			if err := doJSON(signed(ctx, r.keys[conn], "POST", "/v1/portfolio/orders/batch", append(body, "]}"...)), nil); err != nil {
 				return err
 			}
 		}
@@ -82,7 +82,7 @@ func fetch(req *http.Request) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode >= 300 {
 		err = errors.Join(err, fmt.Errorf("%s %s: %d %s", req.Method, req.URL.Path, resp.StatusCode, b))
 	}
 	return b, err

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -113,24 +111,19 @@ func cpuTime(pid int) (time.Duration, error) {
 }
 
 func (l requestLoop) runConn(ctx context.Context, i int) (latencies []time.Duration, err error) {
-	c, err := net.Dial("tcp", l.addr)
+	c, err := rawhttp.Dial(rawhttp.Signer{Host: l.addr})
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	r := bufio.NewReaderSize(c, 16<<10)
-	var body []byte
 	for n := 0; ctx.Err() == nil; n++ {
 		q := l.next(i, n)
 		start := time.Now()
-		if _, err := c.Write(q.bytes); err != nil {
-			return latencies, err
-		}
-		status, b, err := rawhttp.ReadResponse(r, body)
+		status, b, err := c.RoundTrip(q.bytes)
 		if err != nil {
 			return latencies, err
 		}
-		if body = b; status != q.want || bytes.Contains(b, toolErrorMarker) {
+		if status != q.want || bytes.Contains(b, toolErrorMarker) {
 			return latencies, fmt.Errorf("answered %d: %s", status, b)
 		}
 		if !q.free {

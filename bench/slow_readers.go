@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -95,14 +94,12 @@ func (r *harness) placeSteadily(ctx context.Context) (placementResult, error) {
 // placeOnConn places one connection's share of the orders. Half of the accounts buy YES and half
 // buy NO at one price, so that every second order trades.
 func (r *harness) placeOnConn(ctx context.Context, runID, i int, start time.Time) (latencies []time.Duration, err error) {
-	c, err := net.Dial("tcp", r.host)
+	c, err := rawhttp.Dial(r.keys[i])
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	in := bufio.NewReaderSize(c, 16<<10)
 	outcome := [...]string{"yes", "no"}[i%2]
-	var body []byte
 	const step = time.Second * placementConns / placementsPerSecond
 	for n := 0; ; n++ {
 		due := start.Add(time.Duration(n)*step + time.Duration(i)*step/placementConns)
@@ -110,11 +107,8 @@ func (r *harness) placeOnConn(ctx context.Context, runID, i int, start time.Time
 			return latencies, nil
 		}
 		order := fmt.Appendf(nil, `{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":%q,"tick":5000,"qty":1}`, runID*10_000_000+n+1, r.market, outcome)
-		if _, err := c.Write(r.keys[i].wire("POST", "/v1/portfolio/orders", "", order)); err != nil {
-			return latencies, err
-		}
-		status, b, err := rawhttp.ReadResponse(in, body)
-		if body = b; err != nil || status != 201 {
+		status, b, err := c.Do("POST", "/v1/portfolio/orders", "", order)
+		if err != nil || status != 201 {
 			return latencies, errors.Join(err, fmt.Errorf("answered %d: %s", status, b))
 		}
 		latencies = append(latencies, time.Since(due))
@@ -132,8 +126,7 @@ func (r *harness) openReaders(f *readerFarm, readers int) error {
 		case 10:
 			command, reads = strings.Replace(r.subscribeDeltas(), "orderbook_delta", "trades", 1), false
 		}
-		head := strings.TrimSuffix(string(r.keys[i/connsAKey].wire("GET", "/v1/ws", "", nil)), "\r\n")
-		c, err := dialWebSocket(r.host, head, command)
+		c, err := dialWebSocket(r.keys[i/connsAKey], "/v1/ws", command)
 		if err != nil {
 			return fmt.Errorf("reader %d: %w", i, err)
 		}

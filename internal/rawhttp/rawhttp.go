@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,41 @@ func (s *Signer) AppendRequest(b []byte, method, target, headers string, body []
 		b = fmt.Appendf(b, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
 	}
 	return append(append(b, "\r\n"...), body...)
+}
+
+// Conn is a kept-alive connection that signs its requests with one key. It is not safe for concurrent
+// use. After an error of Do or RoundTrip it can only be closed.
+type Conn struct {
+	net.Conn               // must not be read: R may have its next bytes
+	R        *bufio.Reader // reads what follows a response, such as the frames of a WebSocket
+	signer   Signer
+	request  []byte
+	body     []byte
+}
+
+// Dial connects to s.Host.
+func Dial(s Signer) (*Conn, error) {
+	c, err := net.Dial("tcp", s.Host)
+	if err != nil {
+		return nil, err
+	}
+	return &Conn{Conn: c, R: bufio.NewReaderSize(c, 16<<10), signer: s}, nil
+}
+
+// Do signs and sends a request, as AppendRequest does, and reads the response, as ReadResponse does.
+// The response's body is valid until the next request. A status is not an error.
+func (c *Conn) Do(method, target, headers string, body []byte) (status int, answer []byte, err error) {
+	c.request = c.signer.AppendRequest(c.request[:0], method, target, headers, body)
+	return c.RoundTrip(c.request)
+}
+
+// RoundTrip is Do with the bytes of a request.
+func (c *Conn) RoundTrip(request []byte) (status int, answer []byte, err error) {
+	if _, err := c.Write(request); err != nil {
+		return 0, nil, err
+	}
+	status, c.body, err = ReadResponse(c.R, c.body)
+	return status, c.body, err
 }
 
 // ReadResponse reads one response. It returns the body in b, grown if necessary; it has no body if the

@@ -2,27 +2,45 @@ package rawhttp
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"duplex/schemas"
 )
 
-// TestRequest reads a request with net/http and checks its signature.
-func TestRequest(t *testing.T) {
-	s := Signer{"k", []byte("secret"), "venue:1"}
-	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(s.AppendRequest([]byte{}, "POST", "/v1/x?y=1", "A: b\r\n", []byte("{}")))))
+// TestConn sends two requests over one connection to net/http, which checks the signatures.
+func TestConn(t *testing.T) {
+	s, from := Signer{Key: "k", Secret: []byte("secret")}, ""
+	v := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		ts := r.Header.Get(schemas.HeaderTimestamp)
+		if from = cmp.Or(from, r.RemoteAddr); err != nil || r.RemoteAddr != from || r.Host != s.Host || r.Header.Get("A") != "b" || r.Header.Get(schemas.HeaderKey) != "k" ||
+			r.Header.Get(schemas.HeaderSignature) != schemas.Sign(s.Secret, ts, "POST", "/v1/x?y=1", body) {
+			t.Errorf("%+v %q, %v", r, body, err)
+		}
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = w.Write(body) // the client fails if it does not arrive
+	}))
+	defer v.Close()
+	s.Host = v.Listener.Addr().String()
+	c, err := Dial(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := io.ReadAll(r.Body)
-	ts := r.Header.Get(schemas.HeaderTimestamp)
-	if err != nil || string(body) != "{}" || r.Host != "venue:1" || r.Header.Get("A") != "b" || r.Header.Get(schemas.HeaderKey) != "k" ||
-		r.Header.Get(schemas.HeaderSignature) != schemas.Sign(s.Secret, ts, "POST", "/v1/x?y=1", body) {
-		t.Errorf("%+v %q, %v", r, body, err)
+	for _, body := range []string{`{"long":1}`, "{}"} {
+		if status, answer, err := c.Do("POST", "/v1/x?y=1", "A: b\r\n", []byte(body)); status != http.StatusTeapot || string(answer) != body || err != nil {
+			t.Errorf("%d %q, %v", status, answer, err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := c.Do("GET", "/", "", nil); err == nil {
+		t.Error("a closed connection sends a request")
 	}
 }
 

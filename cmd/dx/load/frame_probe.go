@@ -108,7 +108,7 @@ func openFrameProbe(ctx context.Context, v *Venue, as *trader, market uint32) (*
 func (p *frameProbe) close() {
 	p.stop()
 	p.readers.Wait()
-	p.wire.conn.Close()
+	p.wire.Close()
 }
 
 // watch reads one channel until ctx ends.

@@ -26,7 +26,7 @@ type frameReader struct {
 	channels []string
 	start    time.Time // of the run; times of arrival count from it
 
-	wire    *rawConn
+	wire    *rawhttp.Conn
 	release func() bool
 	last    map[sequenceID]uint64 // the seq of the last frame
 	acks    int
@@ -74,8 +74,8 @@ func (t *frameReader) open(ctx context.Context) error {
 		return err
 	}
 	t.wire, t.last, t.acks = w, map[sequenceID]uint64{}, 0
-	t.release = context.AfterFunc(ctx, func() { _ = w.conn.SetReadDeadline(time.Unix(1, 0)) }) // unblocks a read; harmless after Close
-	status, answer, err := w.sendWith(rawhttp.Upgrade, "GET", "/v1/ws", nil)
+	t.release = context.AfterFunc(ctx, func() { _ = w.SetReadDeadline(time.Unix(1, 0)) }) // unblocks a read; harmless after Close
+	status, answer, err := w.Do("GET", "/v1/ws", rawhttp.Upgrade, nil)
 	if err == nil && status != http.StatusSwitchingProtocols {
 		err = fmt.Errorf("the event lane rejected a reader: %d %s", status, answer)
 	}
@@ -93,12 +93,12 @@ func (t *frameReader) open(ctx context.Context) error {
 
 func (t *frameReader) close() {
 	t.release()
-	_ = t.wire.conn.Close() // fails if the venue has closed it
+	_ = t.wire.Close() // fails if the venue has closed it
 }
 
 // send writes a frame of up to 65535 bytes, with a mask of zero.
 func (t *frameReader) send(op byte, text []byte) error {
-	_, err := t.wire.conn.Write(rawhttp.ClientFrame(op, text))
+	_, err := t.wire.Write(rawhttp.ClientFrame(op, text))
 	return err
 }
 
@@ -139,7 +139,7 @@ func (c closeCode) Error() string { return fmt.Sprintf("closed with %d", int(c))
 
 // next reads one frame. It answers a ping, and returns a closeCode for a close frame.
 func (t *frameReader) next() error {
-	r := t.wire.r
+	r := t.wire.R
 	h, err := r.Peek(2)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (t *frameReader) message(text []byte, n int) error {
 			return fmt.Errorf("unexpected message to a reader: %q", text)
 		}
 		t.acks++
-		_, err := t.wire.r.Discard(n)
+		_, err := t.wire.R.Discard(n)
 		return err
 	}
 	x := t.rows[string(f.typ)]
@@ -202,7 +202,7 @@ func (t *frameReader) message(text []byte, n int) error {
 		t.rows[string(f.typ)] = x
 	}
 	timed := !bytes.HasSuffix(f.typ, []byte("_snapshot")) // no command causes a snapshot
-	if _, err := t.wire.r.Discard(n); err != nil {
+	if _, err := t.wire.R.Discard(n); err != nil {
 		return err
 	}
 	x.count++

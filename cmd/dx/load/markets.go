@@ -3,21 +3,24 @@ package load
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"duplex/internal/rawhttp"
 	"duplex/schemas"
 )
 
 var errNoMarket = errors.New("no market trades")
 
 // tradingMarkets returns the markets that trade, the one that closes last first.
-func (w *rawConn) tradingMarkets() ([]schemas.Market, error) {
+func tradingMarkets(w *rawhttp.Conn) ([]schemas.Market, error) {
 	var l schemas.MarketList
-	if err := w.getJSON("/v1/markets?status=trading", &l); err != nil {
+	if err := getJSON(w, "/v1/markets?status=trading", &l); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(l.Markets, func(a, b schemas.Market) int { return cmp.Compare(b.CloseTs, a.CloseTs) })
@@ -30,8 +33,8 @@ func (v *Venue) longestMarket(as *trader) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer w.conn.Close()
-	all, err := w.tradingMarkets()
+	defer w.Close()
+	all, err := tradingMarkets(w)
 	if err != nil {
 		return 0, err
 	}
@@ -45,7 +48,7 @@ func (v *Venue) longestMarket(as *trader) (uint32, error) {
 // because rounds end and open every minute. Clients may use trading and stale concurrently
 // with run.
 type marketBoard struct {
-	wire    *rawConn
+	wire    *rawhttp.Conn
 	single  bool // only the market that closes last, until it stops trading
 	trading atomic.Pointer[[]uint32]
 	stale   atomic.Bool // a client had an order rejected because its market does not trade
@@ -55,7 +58,7 @@ type marketBoard struct {
 }
 
 // newMarketBoard returns a board with at least one market, or errNoMarket.
-func newMarketBoard(w *rawConn, single bool) (*marketBoard, error) {
+func newMarketBoard(w *rawhttp.Conn, single bool) (*marketBoard, error) {
 	b := &marketBoard{wire: w, single: single, rounds: map[schemas.U64]bool{}, series: map[uint16]bool{}}
 	if err := b.refresh(); err != nil {
 		return nil, err
@@ -94,7 +97,7 @@ func (b *marketBoard) run(ctx context.Context) error {
 // refresh reads the markets. If none trades, because a round has ended and the next has not
 // opened, the board keeps the old ones, where orders are rejected.
 func (b *marketBoard) refresh() error {
-	now, err := b.wire.tradingMarkets()
+	now, err := tradingMarkets(b.wire)
 	if err != nil || len(now) == 0 {
 		return err
 	}
@@ -124,11 +127,34 @@ func (b *marketBoard) recordRound(m *schemas.Market) error {
 		return nil
 	}
 	var r schemas.RoundRead
-	if err := b.wire.getJSON(fmt.Sprintf("/v1/rounds/%d", m.MarketID), &r); err != nil {
+	if err := getJSON(b.wire, fmt.Sprintf("/v1/rounds/%d", m.MarketID), &r); err != nil {
 		return err
 	}
 	if r.RoundNumber == m.RoundNumber { // else the slot already has another round
 		b.rounds[r.RoundNumber], b.series[r.Category] = true, true
 	}
 	return nil
+}
+
+// getJSON decodes the response to a GET. A status other than 200 is a *statusError.
+func getJSON(w *rawhttp.Conn, target string, into any) error {
+	status, body, err := w.Do("GET", target, "", nil)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return &statusError{target, status, string(body)}
+	}
+	return json.Unmarshal(body, into)
+}
+
+// statusError is a response without the expected status.
+type statusError struct {
+	target string
+	status int
+	body   string
+}
+
+func (r *statusError) Error() string {
+	return fmt.Sprintf("GET %s: %d %s", r.target, r.status, r.body)
 }

@@ -56,7 +56,7 @@ func TestBoard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = w.conn.Close() })
+		t.Cleanup(func() { _ = w.Close() })
 		return newMarketBoard(w, one)
 	}
 	if _, err := boardOf(false); !errors.Is(err, errNoMarket) {

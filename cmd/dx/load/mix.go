@@ -17,6 +17,7 @@ import (
 
 	"duplex/cmd/dx/cli"
 	"duplex/internal/backoff"
+	"duplex/internal/rawhttp"
 )
 
 // mixOperation is one kind of request in a mix.
@@ -47,7 +48,7 @@ func Mixes() []string { return slices.Sorted(maps.Keys(mixes)) }
 
 // mixClient is one connection that sends the requests of a mix.
 type mixClient struct {
-	wire       *rawConn
+	wire       *rawhttp.Conn
 	as         *trader
 	r          *rand.Rand
 	board      *marketBoard
@@ -116,7 +117,7 @@ func (r *mixRun) open(ctx context.Context, v *Venue, o *Options, traders []*trad
 	}
 	r.board, err = newMarketBoard(w, o.Mix != "full")
 	if err != nil {
-		return errors.Join(err, w.conn.Close())
+		return errors.Join(err, w.Close())
 	}
 	r.recorder = newLatencyRecorder(mixes[o.Mix])
 	for i, as := range traders {
@@ -164,10 +165,10 @@ func (r *mixRun) run(ctx context.Context, end func(), o *Options, start time.Tim
 
 func (r *mixRun) close() {
 	if r.board != nil {
-		_ = r.board.wire.conn.Close() // each Close fails if the venue has closed the connection
+		_ = r.board.wire.Close() // each Close fails if the venue has closed the connection
 	}
 	for _, c := range r.clients {
-		_ = c.wire.conn.Close()
+		_ = c.wire.Close()
 	}
 	for _, t := range r.readers {
 		t.close()
@@ -186,7 +187,7 @@ func (o *Options) schedule(conn int, start time.Time) func(n int) time.Time {
 	}
 }
 
-func newMixClient(w *rawConn, as *trader, board *marketBoard, operations []mixOperation, recorder *latencyRecorder, seed uint64) *mixClient {
+func newMixClient(w *rawhttp.Conn, as *trader, board *marketBoard, operations []mixOperation, recorder *latencyRecorder, seed uint64) *mixClient {
 	m := &mixClient{wire: w, as: as, r: rand.New(rand.NewPCG(seed, 7)), board: board, operations: operations, recorder: recorder}
 	for _, op := range operations {
 		m.weightSum += op.weight
@@ -270,13 +271,13 @@ func (m *mixClient) order(outcome string, tick int, more string) []byte {
 // with it. When the account has reached its limit of open orders, it cancels all instead.
 func (m *mixClient) placeQuote() (int, []byte, error) {
 	if len(m.open) >= m.as.maxOpenOrders {
-		status, answer, err := m.wire.send("DELETE", "/v1/portfolio/orders", nil)
+		status, answer, err := m.wire.Do("DELETE", "/v1/portfolio/orders", "", nil)
 		if err == nil && status < 300 {
 			m.open = m.open[:0]
 		}
 		return status, answer, err
 	}
-	status, answer, err := m.wire.send("POST", "/v1/portfolio/orders", m.order("yes", 4000+100*m.r.IntN(8), ""))
+	status, answer, err := m.wire.Do("POST", "/v1/portfolio/orders", "", m.order("yes", 4000+100*m.r.IntN(8), ""))
 	if err == nil && status == http.StatusCreated {
 		_, rest, _ := strings.Cut(string(answer), `"order_id":"`)
 		id, _, _ := strings.Cut(rest, `"`)
@@ -287,7 +288,7 @@ func (m *mixClient) placeQuote() (int, []byte, error) {
 
 // placeTaker places an order that trades with quotes at 4000 or more and never rests.
 func (m *mixClient) placeTaker() (int, []byte, error) {
-	return m.wire.send("POST", "/v1/portfolio/orders", m.order("no", 6000, `,"tif":"ioc"`))
+	return m.wire.Do("POST", "/v1/portfolio/orders", "", m.order("no", 6000, `,"tif":"ioc"`))
 }
 
 // withLastOrder calls do with the newest order that may rest. If there is none, it places
@@ -303,17 +304,17 @@ func (m *mixClient) withLastOrder(do func(id string) (int, []byte, error)) (int,
 func (m *mixClient) cancel() (int, []byte, error) {
 	return m.withLastOrder(func(id string) (int, []byte, error) {
 		m.open = m.open[:len(m.open)-1]
-		return m.wire.send("DELETE", "/v1/portfolio/orders/"+id, nil)
+		return m.wire.Do("DELETE", "/v1/portfolio/orders/"+id, "", nil)
 	})
 }
 
 func (m *mixClient) decrease() (int, []byte, error) {
 	return m.withLastOrder(func(id string) (int, []byte, error) {
-		return m.wire.send("POST", "/v1/portfolio/orders/"+id+"/decrease", []byte(`{"reduce_by":1}`))
+		return m.wire.Do("POST", "/v1/portfolio/orders/"+id+"/decrease", "", []byte(`{"reduce_by":1}`))
 	})
 }
 
-func (m *mixClient) get(target string) (int, []byte, error) { return m.wire.send("GET", target, nil) }
+func (m *mixClient) get(target string) (int, []byte, error) { return m.wire.Do("GET", target, "", nil) }
 
 func (m *mixClient) book() (int, []byte, error) {
 	return m.get(fmt.Sprintf("/v1/markets/%d/orderbook", m.market()))
@@ -324,7 +325,7 @@ func (m *mixClient) list() (int, []byte, error)    { return m.get("/v1/markets")
 
 func (m *mixClient) tool(name string, arguments []byte) (int, []byte, error) {
 	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments)
-	return m.wire.sendWith("Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\n", "POST", "/v1/mcp", body)
+	return m.wire.Do("POST", "/v1/mcp", "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\n", body)
 }
 
 func (m *mixClient) toolBook() (int, []byte, error) {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"duplex/cmd/dx/cli"
+	"duplex/internal/rawhttp"
 )
 
 // PlacementReport is the result of a run without a mix. Latencies are of requests, in
@@ -108,7 +109,7 @@ func openPlacers(v *Venue, traders []*trader, market uint32, batch int) (all []*
 
 func closePlacers(placers []*placer) {
 	for _, p := range placers {
-		_ = p.wire.conn.Close() // fails if the venue has closed it
+		_ = p.wire.Close() // fails if the venue has closed it
 	}
 }
 
@@ -151,7 +152,7 @@ const maxOpenOrdersPerAccount = 160
 
 // placer is one connection that places orders in one market.
 type placer struct {
-	wire      *rawConn
+	wire      *rawhttp.Conn
 	as        *trader
 	market    uint32
 	batch     int // orders per request
@@ -202,7 +203,7 @@ func (p *placer) cancelIfFull() error {
 	if p.open+p.batch <= p.as.maxOpenOrders {
 		return nil
 	}
-	status, _, err := p.wire.send("DELETE", "/v1/portfolio/orders", nil)
+	status, _, err := p.wire.Do("DELETE", "/v1/portfolio/orders", "", nil)
 	if err == nil && status < 300 {
 		p.open = 0
 	}
@@ -216,7 +217,7 @@ func (p *placer) place() (answer []byte, ok bool, err error) {
 		target += "/batch"
 	}
 	p.buildBody()
-	status, answer, err := p.wire.send("POST", target, p.body)
+	status, answer, err := p.wire.Do("POST", target, "", p.body)
 	if ok = err == nil && status < 300; ok {
 		p.open += p.batch
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"duplex/cmd/dx/cli"
+	"duplex/internal/rawhttp"
 	"duplex/schemas"
 )
 
@@ -167,11 +167,11 @@ func (v *Venue) cancelResting(traders []*trader) error {
 		if err != nil {
 			return err
 		}
-		status, answer, err := w.send("DELETE", "/v1/portfolio/orders", nil)
+		status, answer, err := w.Do("DELETE", "/v1/portfolio/orders", "", nil)
 		if err == nil && status >= 300 {
 			err = fmt.Errorf("key %s: %d %s", as.key, status, answer)
 		}
-		if err := errors.Join(err, w.conn.Close()); err != nil {
+		if err := errors.Join(err, w.Close()); err != nil {
 			return err
 		}
 	}
@@ -181,19 +181,17 @@ func (v *Venue) cancelResting(traders []*trader) error {
 // dial opens a connection to the API and sends one request. The request reports an unknown
 // key early, and keeps the connection open: the venue closes one that sends nothing for
 // 5 s.
-func (v *Venue) dial(as *trader) (*rawConn, error) {
-	host := strings.TrimPrefix(v.api, "http://")
-	c, err := net.Dial("tcp", host)
+func (v *Venue) dial(as *trader) (*rawhttp.Conn, error) {
+	w, err := rawhttp.Dial(rawhttp.Signer{Key: as.key, Secret: as.secret, Host: strings.TrimPrefix(v.api, "http://")})
 	if err != nil {
 		return nil, err
 	}
-	w := newRawConn(c, host, as)
-	status, answer, err := w.send("GET", "/v1/portfolio/balance", nil)
+	status, answer, err := w.Do("GET", "/v1/portfolio/balance", "", nil)
 	if err == nil && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
 		err = fmt.Errorf("key %s: %d %s", as.key, status, answer)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }
