@@ -6,7 +6,7 @@
 //	parse               one strict JSON-RPC message, or a protocol error
 //	negotiateRevision   the protocol revision; compare the headers with the body
 //	answer              run the method on the handler's goroutine; a long poll blocks here
-//	encodeResponse      a jsonrpc2.Response with the id exactly as it was sent
+//	encodeResponse      the response with the id exactly as it was sent
 //	stream.serve        subscriptions/listen continues as server-sent events
 //
 // Invariants:
@@ -20,8 +20,8 @@
 // The lane never places, cancels or changes anything by itself, and keeps no state of a
 // client between requests.
 //
-// The messages are jsonrpc2's Request, Response and Error. The lane does not use
-// jsonrpc2.Conn, because each HTTP request is one message, and because a Conn closes
-// without a response on bad JSON, takes a null id for a notification, changes large and
-// negative ids, and lets a panic end the process.
+// An error is a jsonrpc2.Error, with the library's codes. The lane does not use jsonrpc2's
+// Request and Response, whose ID changes large and negative ids, or its Conn, because each
+// HTTP request is one message, and because a Conn closes without a response on bad JSON,
+// takes a null id for a notification, and lets a panic end the process.
 package mcp

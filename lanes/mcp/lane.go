@@ -96,7 +96,7 @@ func OpensStream(r *http.Request, body []byte) bool {
 		return false
 	}
 	m, fault := parse(body)
-	if fault != nil || m.request.Notif || m.request.Method != "subscriptions/listen" {
+	if fault != nil || m.id == nil || m.method != "subscriptions/listen" {
 		return false
 	}
 	revision, fault := negotiateRevision(r.Header, &m)
@@ -105,34 +105,34 @@ func OpensStream(r *http.Request, body []byte) bool {
 
 // serve handles a valid message.
 func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
-	do, known := l.methods[c.request.Method]
+	do, known := l.methods[c.method]
 	switch {
-	case c.request.Notif:
+	case c.id == nil:
 		l.handleNotification(w, c)
 		return
 	case !known || do.modern && !c.modern() || do.legacy && c.modern():
-		l.failRequest(w, r.Header, &c.message, methodNotFound(c.request.Method))
+		l.failRequest(w, r.Header, &c.message, methodNotFound(c.method))
 		return
 	}
-	c.Op = "mcp " + c.request.Method
+	c.Op = "mcp " + c.method
 	untrack := l.trackRequest(r, c)
 	defer untrack()
 	result, fault := l.answer(c, do)
 	switch {
 	case c.events.started:
-		c.events.message(encodeResponse(c.id, responseOf(result, fault)))
+		c.events.message(encodeResponse(c.id, result, fault))
 	case fault != nil:
 		l.failRequest(w, r.Header, &c.message, fault)
 	case c.stream != nil:
 		c.stream.serve()
 	default:
-		write(w, http.StatusOK, encodeResponse(c.id, responseOf(result, nil)))
+		write(w, http.StatusOK, encodeResponse(c.id, result, nil))
 	}
 }
 
 // writeHTTPError writes an error of the gate, or one found before a message was parsed.
 func (l *Lane) writeHTTPError(w http.ResponseWriter, _ *http.Request, err error) {
-	l.writeFault(w, nil, faultOf(l.gate.ReportError(w.Header().Get("X-Request-Id"), err)))
+	writeFault(w, nil, faultOf(l.gate.ReportError(w.Header().Get("X-Request-Id"), err)))
 }
 
 // venueFault returns the fault of an error of the venue.
@@ -141,18 +141,18 @@ func (l *Lane) venueFault(c *call, err error) *protocolFault {
 }
 
 // writeFault writes an error. It omits an id that could not be read.
-func (l *Lane) writeFault(w http.ResponseWriter, id jsontext.Value, f *protocolFault) {
-	write(w, f.status, encodeResponse(id, responseOf(nil, f)))
+func writeFault(w http.ResponseWriter, id jsontext.Value, f *protocolFault) {
+	write(w, f.status, encodeResponse(id, nil, f))
 }
 
 // failRequest writes the error of a request. On the revisions with initialize the status
 // of an unknown method and of bad params is 200, because their clients take any 4xx for a
 // broken transport. On the modern revision the status is part of the protocol.
 func (l *Lane) failRequest(w http.ResponseWriter, h http.Header, m *message, f *protocolFault) {
-	if (f.code == jsonrpc2.CodeMethodNotFound || f.code == jsonrpc2.CodeInvalidParams) && !m.request.Notif && handshaking(h, m) {
+	if (f.code == jsonrpc2.CodeMethodNotFound || f.code == jsonrpc2.CodeInvalidParams) && m.id != nil && handshaking(h, m) {
 		f.status = http.StatusOK
 	}
-	l.writeFault(w, m.id, f)
+	writeFault(w, m.id, f)
 }
 
 // authorize charges the read token that every method except tools/call costs.

@@ -2,27 +2,17 @@ package mcp
 
 import (
 	"bytes"
-	stdjson "encoding/json"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/sourcegraph/jsonrpc2"
 )
 
-// message is one JSON-RPC request or notification. The ID of request is not set:
-// jsonrpc2.ID holds neither negative nor very large numbers, and the response must
-// repeat the id byte for byte.
+// message is one JSON-RPC request or notification.
 type message struct {
-	request jsonrpc2.Request // Params is an object or nil
-	id      jsontext.Value   // as sent; nil for a notification
-	meta    requestMeta      // the params that name the revision and the target
-}
-
-func (m *message) params() jsontext.Value {
-	if m.request.Params == nil {
-		return nil
-	}
-	return jsontext.Value(*m.request.Params)
+	method string
+	params jsontext.Value // an object or nil
+	id     jsontext.Value // as sent, because the response must repeat its bytes; nil for a notification
+	meta   requestMeta    // the params that name the revision and the target
 }
 
 // rawMessage holds the members of a message; an absent one is nil.
@@ -65,7 +55,7 @@ func hasTrailingData(v jsontext.Value) bool {
 	return err == nil
 }
 
-// fill sets the request from the members of a message.
+// fill sets the method and the params from the members of a message.
 func (m *message) fill(e *rawMessage) *protocolFault {
 	switch {
 	case string(e.JSONRPC) != `"2.0"`:
@@ -74,17 +64,13 @@ func (m *message) fill(e *rawMessage) *protocolFault {
 		return badRequest("a response: this server sends no requests")
 	}
 	var ok bool
-	if m.request.Method, ok = stringOf(e.Method); !ok || m.request.Method == "" {
+	if m.method, ok = stringOf(e.Method); !ok || m.method == "" {
 		return badRequest("method must be a string")
 	}
-	m.request.Notif = e.ID == nil
-	if e.Params != nil {
-		if e.Params.Kind() != '{' {
-			return badParams("params must be an object")
-		}
-		raw := stdjson.RawMessage(e.Params)
-		m.request.Params = &raw
+	if e.Params != nil && e.Params.Kind() != '{' {
+		return badParams("params must be an object")
 	}
+	m.params = e.Params
 	return nil
 }
 
@@ -103,11 +89,11 @@ func isValidID(v jsontext.Value) bool {
 // decodeParams decodes the params into a struct. It ignores unknown members, as MCP
 // requires.
 func (m *message) decodeParams(into any) *protocolFault {
-	if m.request.Params == nil {
+	if m.params == nil {
 		return nil
 	}
-	if err := json.Unmarshal(m.params(), into); err != nil {
-		return badParams("params of " + m.request.Method + " have a member of a wrong type")
+	if err := json.Unmarshal(m.params, into); err != nil {
+		return badParams("params of " + m.method + " have a member of a wrong type")
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q is not JSON", body)
 		}
 		again, fault := parse(reencode(&m))
-		if fault != nil || string(again.id) != string(m.id) || again.request.Method != m.request.Method || string(again.params()) != string(m.params()) {
+		if fault != nil || string(again.id) != string(m.id) || again.method != m.method || string(again.params) != string(m.params) {
 			t.Fatalf("%q became %q: %v", body, reencode(&m), fault)
 		}
 		h := http.Header{"Mcp-Protocol-Version": {version}, "Mcp-Method": {method}, "Mcp-Name": {name}}
@@ -47,10 +47,10 @@ func reencode(m *message) []byte {
 	if m.id != nil {
 		b = append(append(b, `,"id":`...), m.id...)
 	}
-	method, _ := json.Marshal(m.request.Method) // a string
+	method, _ := json.Marshal(m.method) // a string
 	b = append(append(b, `,"method":`...), method...)
-	if m.params() != nil {
-		b = append(append(b, `,"params":`...), m.params()...)
+	if m.params != nil {
+		b = append(append(b, `,"params":`...), m.params...)
 	}
 	return append(b, '}')
 }
@@ -64,7 +64,7 @@ func refused(t *testing.T, m *message, f *protocolFault, codes []int) {
 			Data schemas.Error
 		}
 	}
-	text := encodeResponse(m.id, responseOf(nil, f))
+	text := encodeResponse(m.id, nil, f)
 	if err := json.Unmarshal(text, &e); err != nil || string(e.ID) != string(m.id) || !slices.Contains(codes, e.Error.Code) || !schemas.IsErrorCode(e.Error.Data.Code) {
 		t.Fatalf("%s: %v", text, err)
 	}

@@ -96,10 +96,10 @@ func (l *Lane) ping(c *call) (jsontext.Value, *protocolFault) {
 func (l *Lane) handleNotification(w http.ResponseWriter, c *call) {
 	c.Op = "mcp notification"
 	if f := l.authorize(c); f != nil {
-		l.writeFault(w, nil, f)
+		writeFault(w, nil, f)
 		return
 	}
-	if c.request.Method == "notifications/cancelled" {
+	if c.method == "notifications/cancelled" {
 		var in struct {
 			RequestID jsontext.Value `json:"requestId"`
 		}

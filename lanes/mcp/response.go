@@ -1,14 +1,12 @@
 package mcp
 
 import (
-	stdjson "encoding/json"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/sourcegraph/jsonrpc2"
 
 	"duplex/tools"
 )
@@ -26,24 +24,12 @@ func (l *Lane) answer(c *call, m method) (result jsontext.Value, fault *protocol
 	return m.answer(l, c)
 }
 
-// responseOf returns the JSON-RPC response of a result or a fault. Its ID is not set; see
-// message.
-func responseOf(result jsontext.Value, f *protocolFault) *jsonrpc2.Response {
+// encodeResponse encodes the response of a result, or of a fault unless f is nil, with the
+// id as the client sent it. It omits an id that could not be read.
+func encodeResponse(id, result jsontext.Value, f *protocolFault) []byte {
+	member, value := `,"result":`, result
 	if f != nil {
-		return &jsonrpc2.Response{Error: f.rpcError()}
-	}
-	raw := stdjson.RawMessage(result)
-	return &jsonrpc2.Response{Result: &raw}
-}
-
-// encodeResponse encodes a response with the id as the client sent it. It omits an id that
-// could not be read.
-func encodeResponse(id jsontext.Value, r *jsonrpc2.Response) []byte {
-	member, value := `,"result":`, jsontext.Value(nil)
-	if r.Error != nil {
-		member, value = `,"error":`, mustEncode(r.Error)
-	} else {
-		value = jsontext.Value(*r.Result)
+		member, value = `,"error":`, mustEncode(f.rpcError())
 	}
 	b := make([]byte, 0, len(value)+len(id)+48)
 	b = append(b, `{"jsonrpc":"2.0"`...)

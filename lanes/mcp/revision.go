@@ -59,9 +59,9 @@ func negotiateRevision(h http.Header, m *message) (string, *protocolFault) {
 		return "", badHeader("MCP-Protocol-Version is " + printable(header) + ", _meta says " + printable(inBody))
 	case header != "" && !slices.Contains(revisions, header):
 		return "", unsupportedVersion(header)
-	case m.request.Notif:
+	case m.id == nil:
 		return header, nil
-	case header == "" && m.request.Method == "initialize" && !stated:
+	case header == "" && m.method == "initialize" && !stated:
 		return legacy, nil
 	case header == "" && stated && !slices.Contains(revisions, inBody):
 		return "", unsupportedVersion(inBody)
@@ -78,7 +78,7 @@ func negotiateRevision(h http.Header, m *message) (string, *protocolFault) {
 // begins with initialize.
 func handshaking(h http.Header, m *message) bool {
 	version, one := singleHeader(h, "Mcp-Protocol-Version")
-	return one && (version == legacy || version == oldest || version == "" && m.request.Method == "initialize")
+	return one && (version == legacy || version == oldest || version == "" && m.method == "initialize")
 }
 
 // checkModern compares the metadata and the headers of a request with its body.
@@ -90,11 +90,11 @@ func checkModern(h http.Header, m *message, stated bool) *protocolFault {
 	if s.Meta[metaCapabilities].Kind() != '{' {
 		return badParams("_meta must carry " + metaCapabilities)
 	}
-	if f := checkHeader(h, "Mcp-Method", m.request.Method); f != nil {
+	if f := checkHeader(h, "Mcp-Method", m.method); f != nil {
 		return f
 	}
 	source := jsontext.Value(nil)
-	switch m.request.Method {
+	switch m.method {
 	case "tools/call", "prompts/get":
 		source = s.Name
 	case "resources/read":
@@ -104,7 +104,7 @@ func checkModern(h http.Header, m *message, stated bool) *protocolFault {
 	}
 	want, ok := stringOf(source)
 	if !ok {
-		return badParams(m.request.Method + " has no name or uri")
+		return badParams(m.method + " has no name or uri")
 	}
 	return checkHeader(h, "Mcp-Name", want)
 }

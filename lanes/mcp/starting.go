@@ -8,6 +8,5 @@ import (
 
 // Refuse answers a request that no venue has read with an error in this lane's form.
 func Refuse(w http.ResponseWriter, e schemas.Error) {
-	f := faultOf(e)
-	write(w, f.status, encodeResponse(nil, responseOf(nil, f)))
+	writeFault(w, nil, faultOf(e))
 }

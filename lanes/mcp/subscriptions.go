@@ -159,5 +159,5 @@ func (s *stream) end() {
 		ResultType string `json:"resultType"`
 		Meta       any    `json:"_meta"`
 	}{"complete", s.meta()})
-	s.message(encodeResponse(s.call.id, responseOf(result, nil)))
+	s.message(encodeResponse(s.call.id, result, nil))
 }
