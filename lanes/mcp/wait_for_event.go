@@ -38,7 +38,7 @@ func (l *Lane) waitForEvent() *tools.Op[schemas.WaitForEvent, schemas.WaitedEven
 // every command that was answered before the call are among them, whatever the timeout. A seq
 // ahead of the venue's belongs to another venue, or to one that lost its journal; the
 // result then reports that events may be missed.
-func (h *dispatcher) waitForEvent(ctx context.Context, v *tools.Venue, caller tools.Caller, in *schemas.WaitForEvent) (out schemas.WaitedEvents, err error) {
+func (d *dispatcher) waitForEvent(ctx context.Context, v *tools.Venue, caller tools.Caller, in *schemas.WaitForEvent) (out schemas.WaitedEvents, err error) {
 	head := v.Engine.Seq()
 	if uint64(in.AfterSeq) > head {
 		return schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(head), Missed: true}, nil
@@ -53,11 +53,11 @@ func (h *dispatcher) waitForEvent(ctx context.Context, v *tools.Venue, caller to
 		ended = time.After(timeout)
 	}
 	w := &watch{user: caller.User, rounds: wantsKind(in, "round")}
-	h.subscribe(w)
-	defer h.unsubscribe(w)
-	h.catchUp(ctx, head)
+	d.subscribe(w)
+	defer d.unsubscribe(w)
+	d.catchUp(ctx, head)
 	for after := uint64(in.AfterSeq); ; after = uint64(out.NextSeq) {
-		found := h.collectEvents(caller.User, after, in)
+		found := d.collectEvents(caller.User, after, in)
 		found.Missed = found.Missed || out.Missed
 		if out = found; len(out.Events) > 0 || out.Missed {
 			return out, nil
@@ -70,9 +70,9 @@ func (h *dispatcher) waitForEvent(ctx context.Context, v *tools.Venue, caller to
 			if err != nil {
 				return out, nil // like the end of ctx below
 			}
-			h.catchUp(ctx, v.Engine.Seq())
+			d.catchUp(ctx, v.Engine.Seq())
 			if reached {
-				if last := h.collectEvents(caller.User, uint64(out.NextSeq), in); len(last.Events) > 0 || last.Missed {
+				if last := d.collectEvents(caller.User, uint64(out.NextSeq), in); len(last.Events) > 0 || last.Missed {
 					return last, nil
 				}
 				return out, nil
@@ -86,7 +86,7 @@ func (h *dispatcher) waitForEvent(ctx context.Context, v *tools.Venue, caller to
 			}
 		case <-ended:
 			return out, nil
-		case <-h.done:
+		case <-d.done:
 			return out, nil
 		case <-ctx.Done():
 			return out, nil
@@ -103,11 +103,11 @@ type seqEvent struct {
 
 // collectEvents returns the events after seq, oldest first, up to maxWaitBytes. It never
 // splits the events of one command.
-func (h *dispatcher) collectEvents(u core.UserID, seq uint64, in *schemas.WaitForEvent) (out schemas.WaitedEvents) {
-	rounds, upTo := h.transitions(seq)
+func (d *dispatcher) collectEvents(u core.UserID, seq uint64, in *schemas.WaitForEvent) (out schemas.WaitedEvents) {
+	rounds, upTo := d.transitions(seq)
 	var now int64
-	h.engine.Read(func(v *venue.Venue, _ *view.View) { now = v.Now().Ts })
-	mine, complete := h.userEvents(u, seq, upTo)
+	d.engine.Read(func(v *venue.Venue, _ *view.View) { now = v.Now().Ts })
+	mine, complete := d.userEvents(u, seq, upTo)
 	found := slices.Concat(filterUserEvents(mine, in), roundEvents(rounds, in, now))
 	slices.SortStableFunc(found, func(a, b seqEvent) int { return cmp.Compare(a.seq, b.seq) })
 	out = schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(max(seq, upTo)), Missed: !complete}
@@ -126,8 +126,8 @@ func (h *dispatcher) collectEvents(u core.UserID, seq uint64, in *schemas.WaitFo
 
 // userEvents returns an account's events in (seq, upTo]. It reports false if some of them
 // are no longer kept.
-func (h *dispatcher) userEvents(u core.UserID, seq, upTo uint64) (list []view.UserEvent, complete bool) {
-	h.engine.Read(func(_ *venue.Venue, w *view.View) { list, complete = w.EventsAfter(u, seq) })
+func (d *dispatcher) userEvents(u core.UserID, seq, upTo uint64) (list []view.UserEvent, complete bool) {
+	d.engine.Read(func(_ *venue.Venue, w *view.View) { list, complete = w.EventsAfter(u, seq) })
 	end := len(list)
 	for end > 0 && list[end-1].Seq > upTo {
 		end--
