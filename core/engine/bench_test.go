@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,31 +169,4 @@ func BenchmarkCheckpoint(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-// BenchmarkSubmit has 64 callers that each place one immediate order at a time, which finds no
-// counterparty: the way of a placement through the pipeline and the log. commands/s is the rate
-// of all callers.
-func BenchmarkSubmit(b *testing.B) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as dx has it
-	const callers = 64
-	e, _ := venueWithOrders(b, b.TempDir(), 200*callers)
-	defer kill(b, e)
-	e.opt.SnapshotEvery = Backlog{1 << 60, 1 << 60, 1 << 60}
-	var all sync.WaitGroup
-	var left atomic.Int64
-	left.Store(int64(b.N))
-	b.ResetTimer()
-	for u := range core.UserID(callers) {
-		all.Go(func() {
-			for id := uint64(1000); left.Add(-1) >= 0; id++ {
-				if _, err := e.Submit(context.Background(), &core.PlaceOrder{User: u + 1, ClientID: id, Market: 1, Side: core.Buy, Outcome: core.Yes, Tick: 1000, Qty: 1, TIF: core.IOC}); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commands/s")
 }

@@ -227,10 +227,3 @@ func TestPosterCoversEverySecond(t *testing.T) {
 		}
 	})
 }
-
-func BenchmarkStep(b *testing.B) {
-	w := New(1)
-	for b.Loop() {
-		w.Step(stepLength)
-	}
-}
