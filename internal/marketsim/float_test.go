@@ -32,7 +32,7 @@ func TestFunctions(t *testing.T) {
 // different orders from one seed.
 func TestNoFusedProducts(t *testing.T) {
 	exact := []string{"Abs", "Floor", "Frexp", "Ldexp", "Sqrt", "Inf", "Ln2", "Sqrt2"}
-	integers := []string{"m.Qty", "10", "step", "r.Left"} // an operand of each product of integers, and of durations
+	integers := []string{"m.Qty", "10", "100", "slope", "step", "r.Left"} // an operand of each product of integers, and of durations
 	files, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"duplex/core"
+	"duplex/internal/marketsim"
 )
 
 // stream returns the random numbers of one part of a run. They depend on the seed and the name alone,
@@ -97,13 +98,6 @@ func (m *model) observe(second int64, price core.Price) {
 	m.at, m.price = second, p
 }
 
-// normalTable is the distribution function of the normal distribution at 0, 0.1, 0.2 … standard
-// deviations, at 1e4 scale.
-var normalTable = [...]int64{
-	5000, 5398, 5793, 6179, 6554, 6915, 7257, 7580, 7881, 8159, 8413, 8643, 8849, 9032, 9192, 9332, 9452, 9554, 9641, 9713, 9772,
-	9821, 9861, 9893, 9918, 9938, 9953, 9965, 9974, 9981, 9987, 9990, 9993, 9995, 9997, 9998, 9998, 9999, 9999, 9999, 9999, 9999,
-}
-
 // value returns the chance that the mean index of a round's settle window is above its strike, in
 // pips, and the standard deviation of its change within a second. now is venue time in ns.
 //
@@ -123,35 +117,10 @@ func (m *model) value(r *core.Round, now int64) (fair, move core.Tick) {
 		}
 		hundredths = 100 * left * left * left / (3 * r.Window * r.Window)
 	}
-	volatility := max(squareRoot(m.variance), 1_000)
-	deviation := max(volatility*squareRoot(max(hundredths, 5)*100)/100, 1) // 1e9 scale
+	volatility := max(marketsim.Sqrt(m.variance), 1_000)
+	deviation := max(volatility*marketsim.Sqrt(max(hundredths, 5)*100)/100, 1) // 1e9 scale
 	strike := int64(r.Strike)
 	far := (mean - strike) * 1_000_000 / (strike / 1_000) * 1_000 / deviation // thousandths of the deviation
-	size := min(max(far, -far), 100*int64(len(normalTable)-2))
-	i := size / 100
-	slope := normalTable[i+1] - normalTable[i]
-	chance := normalTable[i] + slope*(size%100)/100
-	if far < 0 {
-		chance = 10_000 - chance
-	}
+	chance, slope := marketsim.NormalPips(far)
 	return core.Tick(min(max(chance, 50), 9_950)), core.Tick(slope * 10 * open * volatility / (100 * deviation))
-}
-
-// squareRoot returns the integer square root.
-func squareRoot(n int64) int64 {
-	if n <= 0 {
-		return 0
-	}
-	x := int64(1) << 31
-	for x*x > n && x > 1 {
-		x >>= 1
-	}
-	x <<= 1
-	for {
-		y := (x + n/x) / 2
-		if y >= x {
-			return x
-		}
-		x = y
-	}
 }

@@ -55,11 +55,3 @@ func TestCanceled(t *testing.T) {
 		t.Errorf("%v, %v are left", left, err)
 	}
 }
-
-func TestRoot(t *testing.T) {
-	for n := int64(1); n < 1<<40; n = n*3 + 1 {
-		if x := root(n); x*x > n || (x+1)*(x+1) <= n {
-			t.Errorf("root(%d) = %d", n, x)
-		}
-	}
-}

@@ -1,9 +1,8 @@
 package day
 
 import (
-	"math/bits"
-
 	"duplex/core"
+	"duplex/internal/marketsim"
 )
 
 // volatility is the standard deviation of the index in a second, at 1e7 scale. That of the
@@ -21,13 +20,6 @@ type prices struct {
 
 func (p *prices) add(second int64, price core.Price) {
 	p.at, p.second[second%history] = second, price
-}
-
-// normal is the distribution function of the normal distribution at 0, 0.1, 0.2 … standard
-// deviations, at 1e4 scale.
-var normal = [...]int64{
-	5000, 5398, 5793, 6179, 6554, 6915, 7257, 7580, 7881, 8159, 8413, 8643, 8849, 9032, 9192, 9332, 9452, 9554, 9641, 9713, 9772,
-	9821, 9861, 9893, 9918, 9938, 9953, 9965, 9974, 9981, 9987, 9990, 9993, 9995, 9997, 9998, 9998, 9999, 9999, 9999, 9999, 9999,
 }
 
 // value returns the value of YES in a round that closes in left seconds, and a third of the
@@ -48,27 +40,9 @@ func (p *prices) value(r *core.Round, left int64) (fair, third core.Tick) {
 		}
 		hundredths = 100 * left * left * left / (3 * r.Window * r.Window)
 	}
-	deviation := root(volatility * volatility * max(hundredths, 5) / 100)
+	deviation := marketsim.Sqrt(volatility * volatility * max(hundredths, 5) / 100)
 	far := (mean - int64(r.Strike)) * 10_000_000 / int64(r.Strike) * 1000 / deviation // in thousandths of the deviation
-	size := min(max(far, -far), 100*int64(len(normal)-2))
-	i := size / 100
-	slope := normal[i+1] - normal[i]
-	chance := normal[i] + slope*(size%100)/100
-	if far < 0 {
-		chance = 10_000 - chance
-	}
+	chance, slope := marketsim.NormalPips(far)
 	move := slope * 10 * open * volatility / (100 * deviation)
 	return core.Tick(min(max(chance, 50), 9_950)), core.Tick(min(max(move/3, 100), 500))
-}
-
-// root returns the integer square root.
-func root(n int64) int64 {
-	x := int64(1) << ((bits.Len64(uint64(n)) + 1) / 2)
-	for {
-		y := (x + n/x) / 2
-		if y >= x {
-			return x
-		}
-		x = y
-	}
 }
