@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"duplex/internal/memdir"
 	"duplex/schemas"
 )
 
@@ -189,20 +190,13 @@ func TestClusterFullDisk(t *testing.T) {
 	skipUnlessLong(t)
 	c := newClusterTrial(t, 3)
 	c.args = loadRates
-	const member, size = 0, 600 << 20
+	const member = 0
 	disk := c.data(member)
 	if err := os.Mkdir(disk, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, fmt.Sprint("size=", size)); err != nil {
-		t.Skip("needs root, to mount a small disk that it can fill: ", err)
-	}
-	t.Cleanup(func() {
-		c.kill(member)
-		if err := syscall.Unmount(disk, 0); err != nil {
-			t.Error(err)
-		}
-	})
+	memdir.Mount(t, disk, "600m")
+	t.Cleanup(func() { c.kill(member) })
 	c.startAll()
 	l := c.load()
 	l.answered(200)

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"duplex/internal/memdir"
 	"duplex/schemas"
 	"duplex/server/servertest"
 )
@@ -21,30 +18,11 @@ func TestLongFullDisk(t *testing.T) {
 		t.Skip("mounts and fills a disk of 200 MB: DX_LONG=1 go test ./cmd/dx -run TestLongFullDisk")
 	}
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=200m"); err != nil {
-		t.Skip("needs root, to mount a small disk that it can fill:", err)
-	}
-	defer func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	memdir.Mount(t, dir, "200m")
 	h := servertest.OpenLive(t, dir, nil)
 	k := h.NewAccount("a")
 	h.Close()
-	filler := filepath.Join(dir, "filler")
-	f, err := os.Create(filler)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, size := range []int{1 << 20, 4 << 10, 1} {
-		for err = nil; err == nil; {
-			_, err = f.Write(make([]byte, size))
-		}
-	}
-	if !errors.Is(err, syscall.ENOSPC) || f.Close() != nil {
-		t.Fatal(err)
-	}
+	free := memdir.Fill(t, dir)
 	h = servertest.OpenLive(t, dir, nil)
 	servertest.CheckKey(t, h, k)
 	if _, err := h.ClientWithKey(k.APIKey, k.Secret).CancelAll(t.Context(), schemas.CancelAll{}); err != nil {
@@ -62,7 +40,7 @@ func TestLongFullDisk(t *testing.T) {
 		t.Errorf("the stop took %v", took)
 	}
 	expectCommand(t, 0, "", "verify", dir)
-	servertest.RemoveFile(t, filler)
+	free()
 	h = servertest.OpenLive(t, dir, nil)
 	servertest.CheckKey(t, h, k)
 	h.Close()

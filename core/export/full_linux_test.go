@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"duplex/internal/memdir"
 )
 
 // TestFullDisk exports to a disk that is too small: the export fails with ENOSPC in the middle of a
@@ -13,14 +15,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	for _, format := range []Format{CSV, Parquet} {
 		disk := t.TempDir()
-		if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=512k"); err != nil {
-			t.Skip("cannot mount a disk:", err)
-		}
-		t.Cleanup(func() {
-			if err := syscall.Unmount(disk, 0); err != nil {
-				t.Error(err)
-			}
-		})
+		memdir.Mount(t, disk, "512k")
 		dir := filepath.Join(disk, "out")
 		f, err := Create(dir, format, []Table{sample})
 		if err != nil {

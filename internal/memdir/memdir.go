@@ -1,4 +1,5 @@
-// Package memdir makes folders in memory for tests that need no disk.
+// Package memdir makes folders in memory for tests that need no disk, and small disks for tests that
+// fill one.
 package memdir
 
 import (
