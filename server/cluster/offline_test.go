@@ -125,10 +125,11 @@ func TestInitCountsNodes(t *testing.T) {
 	}
 }
 
-// TestDetachIsRepeated checks that a detach which a crash has interrupted is finished by the next one,
-// and that the folder is neither a member nor a single machine until then.
-func TestDetachIsRepeated(t *testing.T) {
-	dir := t.TempDir()
+// memberData returns the data directory of member a, which has no data of etcd's. Its detach has begun if
+// it is leaving.
+func memberData(t *testing.T, leaving bool) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	e, err := engine.OpenContext(t.Context(), engine.Options{Dir: filepath.Join(dir, "journal")})
 	if err != nil {
 		t.Fatal(err)
@@ -143,10 +144,17 @@ func TestDetachIsRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id.Forming, id.Leaving = false, true
+	id.Forming, id.Leaving = false, leaving
 	if err := id.write(dir); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// TestDetachIsRepeated checks that a detach which a crash has interrupted is finished by the next one,
+// and that the folder is neither a member nor a single machine until then.
+func TestDetachIsRepeated(t *testing.T) {
+	dir := memberData(t, true)
 	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member"), 0o700); err != nil { // a part of it
 		t.Fatal(err)
 	}
@@ -241,25 +249,7 @@ func TestRecoverOfADamagedArchive(t *testing.T) {
 // TestRecoverKeepsWhatItCannotRead checks that recover deletes nothing of etcd's that it could not read, and changes
 // nothing if it cannot copy etcd's data.
 func TestRecoverKeepsWhatItCannotRead(t *testing.T) {
-	dir := t.TempDir()
-	e, err := engine.OpenContext(t.Context(), engine.Options{Dir: filepath.Join(dir, "journal")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Init(dir, "a"); err != nil {
-		t.Fatal(err)
-	}
-	id, err := readIdentity(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id.Forming = false
-	if err := id.write(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := memberData(t, false)
 	member := filepath.Join(dir, "etcd", "member")
 	if err := errors.Join(os.Mkdir(filepath.Dir(member), 0o700), os.WriteFile(member, nil, 0o600)); err != nil {
 		t.Fatal(err)
