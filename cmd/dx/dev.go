@@ -155,15 +155,7 @@ func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, logge
 	} else if d.Holidays != "" {
 		return cli.BadFlag("holidays", errors.New("goes with --sessions"))
 	}
-	v, err := openVenue(ctx, o, logged)
-	if v == nil {
-		return err
-	}
-	err = d.runUntilDone(ctx, out, v, log)
-	if closed := v.Close(context.Background()); err == nil {
-		err = closed
-	}
-	return err
+	return runVenue(ctx, o, logged, func(v *server.Venue) error { return d.runUntilDone(ctx, out, v, log) })
 }
 
 // devFileFree returns an error if a running venue has written the dev file: its clients would trade on this

@@ -62,16 +62,10 @@ func (c *followCmd) Run(ctx context.Context, _ io.Writer, log *slog.Logger, logg
 	if err := c.to(&o); err != nil {
 		return err
 	}
-	v, err := openVenue(ctx, o, logged)
-	if v == nil {
-		return err
-	}
-	v.LogOpen()
-	err = v.Wait(ctx)
-	if closed := v.Close(context.Background()); err == nil {
-		err = closed
-	}
-	return err
+	return runVenue(ctx, o, logged, func(v *server.Venue) error {
+		v.LogOpen()
+		return v.Wait(ctx)
+	})
 }
 
 // to sets the options of a follower.

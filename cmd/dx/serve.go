@@ -83,16 +83,10 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, log
 	if o.Calendar, err = s.calendar(); err != nil {
 		return err
 	}
-	v, err := openVenue(ctx, o, logged)
-	if v == nil {
-		return err
-	}
-	v.LogOpen()
-	err = v.Wait(ctx)
-	if closed := v.Close(context.Background()); err == nil {
-		err = closed
-	}
-	return err
+	return runVenue(ctx, o, logged, func(v *server.Venue) error {
+		v.LogOpen()
+		return v.Wait(ctx)
+	})
 }
 
 // masterKeys returns the master keys that are given from outside; nil for those that are

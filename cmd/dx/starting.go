@@ -39,12 +39,12 @@ func drawStart(term io.Writer, began time.Time) func(p server.Progress, now time
 	}
 }
 
-// openVenue opens a venue in a process that serves little else. An error of an option is
-// one of its flag. The venue and the error are nil if the start was interrupted by ctx.
-func openVenue(ctx context.Context, o server.Options, logged venueLog) (*server.Venue, error) {
+// runVenue opens a venue in a process that serves little else, calls run, and closes the venue. An
+// error of an option is one of its flag. A start that ctx interrupts is no error.
+func runVenue(ctx context.Context, o server.Options, logged venueLog, run func(*server.Venue) error) error {
 	server.TuneRuntime()
 	if err := disableCoreDumps(); err != nil {
-		return nil, fmt.Errorf("core dumps cannot be disabled: %w", err)
+		return fmt.Errorf("core dumps cannot be disabled: %w", err)
 	}
 	o.Version, o.Progress, o.LogDropped = version(), startProgress(), logged.dropped
 	if o.Cluster != nil {
@@ -52,9 +52,16 @@ func openVenue(ctx context.Context, o server.Options, logged venueLog) (*server.
 	}
 	v, err := server.Open(ctx, o)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return nil, nil
+		return nil
 	}
-	return v, asFlagError(err)
+	if err != nil {
+		return asFlagError(err)
+	}
+	err = run(v)
+	if closed := v.Close(context.Background()); err == nil {
+		err = closed
+	}
+	return err
 }
 
 // optionFlags are the flags of the options that Open may reject.
