@@ -10,20 +10,6 @@ import (
 	"duplex/core/view"
 )
 
-// try applies a command to venue and model, which must agree, and returns the result.
-func (p *venueAndModel) try(cmd core.Command) core.Reject {
-	p.t.Helper()
-	p.at.Seq++
-	p.at.Ts++
-	ev := &core.Events{}
-	rej := p.v.Apply(p.at, cmd, ev)
-	p.w.Fold(p.at, ev.List)
-	if err := sameOutcome(describeOutcome(rej, ev.List), p.m.Apply(p.at, cmd)); err != nil {
-		p.t.Fatalf("%s: %v", describe(cmd), err)
-	}
-	return rej
-}
-
 func newVenueAndModel(t *testing.T) *venueAndModel {
 	p := &venueAndModel{t: t, v: venue.New(), w: view.New(view.DefaultRetentionCaps()), m: model.New(), at: core.Stamp{Ts: origin}}
 	p.do(&core.SetRules{Rules: core.DefaultRules()})

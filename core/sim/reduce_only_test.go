@@ -19,9 +19,8 @@ type venueAndModel struct {
 	at core.Stamp
 }
 
-// do applies a command to both; they must agree and accept it. It returns the id that the
-// command has if it places an order.
-func (p *venueAndModel) do(cmd core.Command) core.OrderID {
+// try applies a command to venue and model, which must agree, and returns the result.
+func (p *venueAndModel) try(cmd core.Command) core.Reject {
 	p.t.Helper()
 	p.at.Seq++
 	p.at.Ts++
@@ -31,7 +30,14 @@ func (p *venueAndModel) do(cmd core.Command) core.OrderID {
 	if err := sameOutcome(describeOutcome(rej, ev.List), p.m.Apply(p.at, cmd)); err != nil {
 		p.t.Fatalf("%s: %v", describe(cmd), err)
 	}
-	if rej != core.OK {
+	return rej
+}
+
+// do applies a command that both must accept. It returns the id that the command has if it places
+// an order.
+func (p *venueAndModel) do(cmd core.Command) core.OrderID {
+	p.t.Helper()
+	if rej := p.try(cmd); rej != core.OK {
 		p.t.Fatalf("%s: %v", describe(cmd), rej)
 	}
 	return core.OrderID(p.at.Seq)
