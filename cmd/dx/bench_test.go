@@ -208,15 +208,12 @@ func TestLongFullMixOfNineSeries(t *testing.T) {
 	}
 	p := loadedVenue.of(t)
 	p.devFile()
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		var l schemas.MarketList
+	var l schemas.MarketList
+	if !within(2*time.Minute, func() bool {
 		p.must(p.account("reader"), "GET", "/v1/markets?status=trading", "", &l)
-		if len(l.Markets) == core.SeriesCount {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d markets trade", len(l.Markets))
-		}
+		return len(l.Markets) == core.SeriesCount
+	}) {
+		t.Fatalf("%d markets trade", len(l.Markets))
 	}
 	code, out, errs := runCommand("bench", "--mix", "full", "--conns", "50", "--duration", "3s", "--json")
 	var r load.MixReport

@@ -31,12 +31,9 @@ func (c *clusterTrial) clusterStatus(i int) (s schemas.ClusterStatus, err error)
 func (c *clusterTrial) waitStatus(i int, what string, ok func(schemas.ClusterStatus, error) bool) (s schemas.ClusterStatus) {
 	c.Helper()
 	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if s, err = c.clusterStatus(i); ok(s, err) {
-			return s
-		}
+	if !within(time.Minute, func() bool { s, err = c.clusterStatus(i); return ok(s, err) }) {
+		c.Fatalf("dx cluster status does not show %s: %+v, %v", what, s, err)
 	}
-	c.Fatalf("dx cluster status does not show %s: %+v, %v", what, s, err)
 	return s
 }
 
@@ -55,15 +52,12 @@ func (c *clusterTrial) accepted(i int, args ...string) (s schemas.ClusterStatus)
 	c.Helper()
 	var out string
 	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if out, err = c.tryAt(i, args...); err == nil {
-			if err := json.Unmarshal([]byte(out), &s); err != nil {
-				c.Fatalf("dx %s: %v\n%s", strings.Join(args, " "), err, out)
-			}
-			return s
-		}
+	if within(time.Minute, func() bool { out, err = c.tryAt(i, args...); return err == nil }) {
+		err = json.Unmarshal([]byte(out), &s)
 	}
-	c.Fatalf("dx %s: %v\n%s", strings.Join(args, " "), err, out)
+	if err != nil {
+		c.Fatalf("dx %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
 	return s
 }
 

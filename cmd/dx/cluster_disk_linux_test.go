@@ -138,10 +138,8 @@ func (c *clusterTrial) replace(i int) {
 	c.change(other, "POST", "/admin/cluster/members", schemas.AddMember{Name: memberNames[i], Peer: c.address(i, 7000)})
 	c.start(i, "--join")
 	c.waitServing(i)
-	for deadline := time.Now().Add(time.Minute); c.roleOf(other, memberNames[i]) == "learner"; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			c.Fatalf("%s gets no vote", memberNames[i])
-		}
+	if !within(time.Minute, func() bool { return c.roleOf(other, memberNames[i]) != "learner" }) {
+		c.Fatalf("%s gets no vote", memberNames[i])
 	}
 }
 
@@ -223,10 +221,8 @@ func TestClusterFullDisk(t *testing.T) {
 	if status, err := c.admin(t.Context(), member, "POST", fmt.Sprintf("/admin/users/%d/deposits", l.user), map[string]string{"amount": "1", "deposit_id": "on a full disk"}, nil); err != nil || status != 503 {
 		t.Errorf("a write on a full disk: %d %v", status, err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); c.leader() == member; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("a member with a full disk keeps the lead")
-		}
+	if !within(30*time.Second, func() bool { return c.leader() != member }) {
+		t.Fatal("a member with a full disk keeps the lead")
 	}
 	l.answered(300)
 	if err := os.Remove(filler); err != nil {

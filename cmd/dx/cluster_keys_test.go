@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,14 +39,9 @@ func (c *clusterTrial) createKey(i int, user uint32) (k clusterKey) {
 	}
 	for i := range c.members {
 		at := c.client(i, k)
-		for deadline := time.Now().Add(20 * time.Second); ; {
-			_, err := at.Balance(c.Context())
-			if err == nil {
-				break
-			}
-			if time.Now().After(deadline) {
-				c.Fatal(err)
-			}
+		var err error
+		if !within(20*time.Second, func() bool { _, err = at.Balance(c.Context()); return err == nil }) {
+			c.Fatal(err)
 		}
 	}
 	return k
@@ -276,18 +272,11 @@ func TestClusterMasterKey(t *testing.T) {
 			restart(i)
 		}
 	}
-	sealed := func() bool {
-		for _, m := range c.members {
-			if strings.Contains(m.logs.String(), "every secret is sealed under the new master key") {
-				return true
-			}
-		}
-		return false
+	sealed := func(m *memberProcess) bool {
+		return strings.Contains(m.logs.String(), "every secret is sealed under the new master key")
 	}
-	for deadline := time.Now().Add(30 * time.Second); !sealed(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the secrets are not sealed again")
-		}
+	if !within(30*time.Second, func() bool { return slices.ContainsFunc(c.members, sealed) }) {
+		t.Fatal("the secrets are not sealed again")
 	}
 	keys = append(keys, c.createKey(1, user))
 	c.env = c.env[:1]

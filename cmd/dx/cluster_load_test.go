@@ -94,18 +94,14 @@ func (c *clusterTrial) keepPrices(admin string) {
 			}
 		}
 	}()
-	for deadline := time.Now().Add(16 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	trading := func(m schemas.AdminMarket) bool { return m.Series != "BTC 60s" && m.Status == "trading" }
+	if !within(16*time.Minute, func() bool {
 		var l schemas.AdminMarkets
-		if _, err := adminAt(c.Context(), admin, "GET", "/admin/markets", nil, &l); err != nil {
-			continue
-		}
-		for _, m := range l.Markets {
-			if m.Series != "BTC 60s" && m.Status == "trading" {
-				return
-			}
-		}
+		_, err := adminAt(c.Context(), admin, "GET", "/admin/markets", nil, &l)
+		return err == nil && slices.ContainsFunc(l.Markets, trading)
+	}) {
+		c.Fatal("no round of BTC trades")
 	}
-	c.Fatal("no round of BTC trades")
 }
 
 // bench runs `dx bench` on each address at the same time, with 64 connections in total, and returns

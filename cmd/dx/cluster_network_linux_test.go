@@ -254,15 +254,11 @@ func TestClusterNetwork(t *testing.T) {
 		if err != nil || status != 503 {
 			t.Errorf("%s: a write to the isolated member: %d %v", kind, status, err)
 		}
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			_, err := c.client(member, l.traders[0].key).Balance(t.Context())
-			if codeOf(err) == "node_behind" {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Errorf("%s: a read of the isolated member: %v", kind, err)
-				break
-			}
+		if !within(30*time.Second, func() bool {
+			_, err = c.client(member, l.traders[0].key).Balance(t.Context())
+			return codeOf(err) == "node_behind"
+		}) {
+			t.Errorf("%s: a read of the isolated member: %v", kind, err)
 		}
 		w.heal()
 		c.waitServing(member)

@@ -45,10 +45,8 @@ func TestClusterSyncs(t *testing.T) {
 		leader := c.leader()
 		l.useOthers(leader)
 		detach = c.injectSyncs(leader, "delay_exit=2000000") // µs
-		for end := time.Now().Add(2 * time.Minute); c.leader() == leader; time.Sleep(100 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s still leads\n%s", memberNames[leader], withoutActions(c.members[leader].logs.String()))
-			}
+		if !within(2*time.Minute, func() bool { return c.leader() != leader }) {
+			t.Fatalf("%s still leads\n%s", memberNames[leader], withoutActions(c.members[leader].logs.String()))
 		}
 		l.answered(100) // by the others, whose disks are quick
 		detach()

@@ -395,16 +395,14 @@ func TestClusterKills(t *testing.T) {
 // change sends a change of the members until the member takes it.
 func (c *clusterTrial) change(i int, method, path string, body any) {
 	c.Helper()
-	last := ""
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		var out json.RawMessage
-		status, err := c.admin(c.Context(), i, method, path, body, &out)
-		if err == nil && status < 300 {
-			return
-		}
-		last = fmt.Sprint(status, " ", err)
+	var status int
+	var err error
+	if !within(30*time.Second, func() bool {
+		status, err = c.admin(c.Context(), i, method, path, body, new(json.RawMessage))
+		return err == nil && status < 300
+	}) {
+		c.Fatalf("%s %s: %d %v", method, path, status, err)
 	}
-	c.Fatalf("%s %s: %s", method, path, last)
 }
 
 // roleOf is the role of a member, "" if it is none.
@@ -457,26 +455,17 @@ func TestClusterMajorityLost(t *testing.T) {
 		l.use(left)
 		c.waitState(left, "isolated")
 		reader := client.New(c.url(left, 8080), l.traders[0].key.APIKey, l.traders[0].key.secret, client.MaxAttempts(1), client.WithHTTPClient(c.http))
-		if _, err := reader.Balance(t.Context()); err != nil {
+		_, err := reader.Balance(t.Context())
+		if err != nil {
 			t.Errorf("a read of a member that has just become isolated: %v", err)
 		}
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			_, err := reader.Balance(t.Context())
-			if codeOf(err) == "node_behind" {
-				break
-			}
-			if err != nil || time.Now().After(deadline) {
-				t.Fatalf("a read of an isolated member: %v", err)
-			}
+		within(30*time.Second, func() bool { _, err = reader.Balance(t.Context()); return err != nil })
+		if codeOf(err) != "node_behind" {
+			t.Fatalf("a read of an isolated member: %v", err)
 		}
 		before, tried := l.confirmed()
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-			if _, again := l.confirmed(); again >= tried+100 {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("the load sends nothing")
-			}
+		if !within(time.Minute, func() bool { _, again := l.confirmed(); return again >= tried+100 }) {
+			t.Fatal("the load sends nothing")
 		}
 		if now, _ := l.confirmed(); now != before {
 			t.Errorf("%d writes were confirmed by one member of three", now-before)

@@ -488,7 +488,7 @@ func (l *workload) compare() {
 			running = append(running, i)
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	within(time.Minute, func() bool {
 		clear(states)
 		seqs := map[schemas.U64]bool{}
 		for _, i := range running {
@@ -500,10 +500,8 @@ func (l *workload) compare() {
 			states[memberNames[i]] = s.StateHash
 			sum = uint64(s.Deposits)
 		}
-		if len(states) == len(running) && len(seqs) == 1 {
-			break
-		}
-	}
+		return len(states) == len(running) && len(seqs) == 1
+	})
 	if len(states) != len(running) || len(slices.Compact(slices.Sorted(maps.Values(states)))) != 1 {
 		l.c.Errorf("the members differ: %v", states)
 	}

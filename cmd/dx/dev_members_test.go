@@ -43,15 +43,12 @@ func TestDevMembers(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
 		var dev schemas.DevFile
-		for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if !within(60*time.Second, func() bool {
 			text, err := os.ReadFile(devFile)
-			if err == nil && json.Unmarshal(text, &dev) == nil {
-				break
-			}
-			if time.Now().After(deadline) {
-				_ = cmd.Process.Kill()
-				t.Fatalf("no dev file\n%s", out)
-			}
+			return err == nil && json.Unmarshal(text, &dev) == nil
+		}) {
+			_ = cmd.Process.Kill()
+			t.Fatalf("no dev file\n%s", out)
 		}
 		secret, _ := schemas.ParseSecret(dev.Accounts[0].Secret)
 		use(cmd, out, client.New(dev.API, dev.Accounts[0].APIKey, secret))

@@ -91,7 +91,7 @@ func (f *followerOf) waitState(state string) {
 func (f *followerOf) waitEqual(i int) {
 	f.Helper()
 	var state, want schemas.AdminState
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	within(time.Minute, func() bool {
 		status, text := f.send("GET", f.url(8082)+"/admin/state", "", clusterOperator)
 		if err := json.Unmarshal([]byte(text), &state); err != nil {
 			f.Fatal(status, text, err)
@@ -99,10 +99,8 @@ func (f *followerOf) waitEqual(i int) {
 		if _, err := f.admin(f.Context(), i, "GET", "/admin/state", nil, &want); err != nil {
 			f.Fatal(err)
 		}
-		if state.Seq == want.Seq {
-			break
-		}
-	}
+		return state.Seq == want.Seq
+	})
 	if state.Seq != want.Seq || state.StateHash != want.StateHash {
 		f.Errorf("the follower at %s has %s at seq %d, a member %s at seq %d", f.host, state.StateHash, state.Seq, want.StateHash, want.Seq)
 	}

@@ -33,6 +33,16 @@ import (
 // long reports whether tests may take minutes: DX_LONG=1 go test ./cmd/dx.
 func long() bool { return os.Getenv("DX_LONG") != "" }
 
+// within waits until ok holds, and reports whether it does before the limit.
+func within(limit time.Duration, ok func() bool) bool {
+	for end := time.Now().Add(limit); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
 // programName is the name under which the test binary runs as dx.
 const programName = "dx"
 
@@ -521,11 +531,11 @@ func TestLongRoundOfSixtySeconds(t *testing.T) {
 		cost += core.Pips(f.TickYes*f.Qty) + core.Fee(250, core.Qty(f.Qty), core.Tick(f.TickYes))
 	}
 	var s schemas.SettlementList
-	for end := time.Now().Add(2 * time.Minute); len(s.Settlements) == 0; time.Sleep(500 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no settlement\n%s", p.logs)
-		}
+	if !within(2*time.Minute, func() bool {
 		p.must(trader, "GET", "/v1/portfolio/settlements", "", &s)
+		return len(s.Settlements) > 0
+	}) {
+		t.Fatalf("no settlement\n%s", p.logs)
 	}
 	got := s.Settlements[0]
 	var payout core.Pips
