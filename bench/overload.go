@@ -21,7 +21,9 @@ import (
 // closes many WebSockets. It reports the latency of the accepted requests and checks for leaked
 // resources.
 func overload(ctx context.Context, o *options, readers int, out io.Writer) error {
-	r, err := newHarness(ctx, o)
+	whole := *o
+	whole.duration = 4 * o.duration // of the four loads, for which one market must trade
+	r, err := newHarness(ctx, &whole)
 	if err != nil {
 		return err
 	}
