@@ -478,29 +478,36 @@ func (*Attest) class() (Class, UserID)           { return ClassSystem, 0 }
 
 // KeyOf returns the key that signed a command, or 0 if none did.
 func KeyOf(cmd Command) KeyNumber {
-	switch c := cmd.(type) {
-	case *PlaceOrder:
-		return c.Key
-	case *CancelOrder:
-		return c.Key
-	case *CancelAll:
-		return c.Key
-	case *DecreaseOrder:
-		return c.Key
-	case *ReplaceOrder:
-		return c.Key
-	case *SubmitForecast:
-		return c.Key
-	case *ArmDeadman:
-		return c.Key
-	case *DisarmDeadman:
-		return c.Key
-	case *Redeem:
-		return c.Key
-	case *RequestWithdrawal:
-		return c.Key
-	case *Marked:
-		return KeyOf(c.Command)
+	if k := KeyField(Unmarked(cmd)); k != nil {
+		return *k
 	}
 	return 0
+}
+
+// KeyField returns the field of a command for the key that signs it, or nil if no key signs commands of
+// its kind.
+func KeyField(cmd Command) *KeyNumber {
+	switch c := cmd.(type) {
+	case *PlaceOrder:
+		return &c.Key
+	case *CancelOrder:
+		return &c.Key
+	case *CancelAll:
+		return &c.Key
+	case *DecreaseOrder:
+		return &c.Key
+	case *ReplaceOrder:
+		return &c.Key
+	case *SubmitForecast:
+		return &c.Key
+	case *ArmDeadman:
+		return &c.Key
+	case *DisarmDeadman:
+		return &c.Key
+	case *Redeem:
+		return &c.Key
+	case *RequestWithdrawal:
+		return &c.Key
+	}
+	return nil
 }

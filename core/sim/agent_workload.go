@@ -145,27 +145,8 @@ func (w *workload) sign(cmd core.Command) core.Command {
 			n = keys[w.r.IntN(len(keys))]
 		}
 	}
-	switch c := cmd.(type) {
-	case *core.PlaceOrder:
-		c.Key = n
-	case *core.ReplaceOrder:
-		c.Key = n
-	case *core.SubmitForecast:
-		c.Key = n
-	case *core.CancelOrder:
-		c.Key = n
-	case *core.CancelAll:
-		c.Key = n
-	case *core.DecreaseOrder:
-		c.Key = n
-	case *core.ArmDeadman:
-		c.Key = n
-	case *core.DisarmDeadman:
-		c.Key = n
-	case *core.Redeem:
-		c.Key = n
-	case *core.RequestWithdrawal:
-		c.Key = n
+	if k := core.KeyField(cmd); k != nil {
+		*k = n
 	}
 	return cmd
 }

@@ -457,12 +457,8 @@ func (w *workload) mark(r *rand.Rand, cmd core.Command) core.Command {
 	if len(w.marked) > 0 && r.IntN(30) == 0 {
 		return w.marked[max(0, len(w.marked)-1-r.IntN(60))]
 	}
-	if class, _ := core.ClassOf(cmd); class == core.ClassSystem || r.IntN(4) > 0 {
-		return cmd
-	}
-	switch cmd.(type) {
-	case *core.CreateAgent, *core.Transfer, *core.SetMandate, *core.HaltAgent, *core.ResumeAgent, *core.CloseAgent:
-		return cmd // the owner's token sends them, and they are not signed
+	if class, _ := core.ClassOf(cmd); class == core.ClassSystem || r.IntN(4) > 0 || core.KeyField(cmd) == nil {
+		return cmd // no key signs the commands of an owner's token
 	}
 	m := &core.Marked{SignedAt: w.now()/core.NsPerMs - int64(r.IntN(3000)), Command: cmd}
 	if r.IntN(10) == 0 {

@@ -55,10 +55,11 @@ type accountCheck struct{ want []core.Command }
 
 // add checks a command that the market, its faults or a seat cannot have sent.
 func (x *accountCheck) add(a *replica.Applied) error {
+	if core.KeyField(a.Command) != nil {
+		return nil
+	}
 	switch a.Command.(type) {
-	case *core.PlaceOrder, *core.CancelOrder, *core.CancelAll, *core.DecreaseOrder, *core.ReplaceOrder, *core.SubmitForecast,
-		*core.ArmDeadman, *core.DisarmDeadman, *core.Redeem, *core.RequestWithdrawal, *core.PauseMarket, *core.RevokeKey,
-		*core.Clock, *core.PostIndex, *core.SetSession, *core.SetRules, *core.ActivateRules, *core.Checkpoint:
+	case *core.PauseMarket, *core.RevokeKey, *core.Clock, *core.PostIndex, *core.SetSession, *core.SetRules, *core.ActivateRules, *core.Checkpoint:
 		return nil
 	}
 	have, err := journal.AppendCommand(nil, a.Command)
