@@ -52,10 +52,25 @@ func (a *Agent) State(suspended bool, ts int64) AgentState {
 }
 
 // MandateRule is a rule of a mandate, in the order of its checks
-// (docs/rules/agent-accounts.md#mandate). A new rule is made in these files: this one; mandate.go
-// of core/venue, tools and cmd/dx/agent; agents.go of core/sim/model and schemas;
-// core/sim/agent_workload.go; lanes/mcp/mandate_hints.go; desk/mandate.ts and venue/wire.ts of the
-// screen; and docs/rules/agent-accounts.md.
+// (docs/rules/agent-accounts.md#mandate). Its number is stored. A new rule is the last one, and is made in
+// these files:
+//
+//	core/agent.go                  the rule, its name and its bound
+//	core/venue/mandate.go          its check
+//	core/sim/model/agents.go       its check, written a second time
+//	core/sim/agent_workload.go     the workload draws it, from its revision on
+//	schemas/agents.go              its field
+//	tools/mandate.go               the order that passes it, if there is one
+//	cmd/dx/agent/mandate.go        its flag, which TestRemoveBound sets too
+//	docs/rules/agent-accounts.md   its row
+//	desk/mandate.ts, venue/wire.ts its field and words on the screen; npm run build writes lanes/portal/web/dist
+//
+// One in money is in cmd/dx/cli/output.go, and in desk/plain.ts unless its name has cost or loss; any other
+// one in lanes/mcp/mandate_hints.go. One without a limit is in schemas/errors.go. One with headroom is in
+// core/venue/performance.go and tools/agents.go, and in core/sim/agree.go if it counts what no other one does.
+// A mandate with the rule is BadMandate before a revision (validMandate of core/venue, badMandate of the
+// model), which is made as for a command (see the package documentation). Written by commands: codec.txt,
+// openapi.json and the records of the Python client.
 type MandateRule uint8
 
 const (

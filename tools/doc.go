@@ -26,10 +26,14 @@
 //	tools                            the operation
 //	tools/operations.go              its line, by which the lanes offer it
 //	docs/rules/rest.md               its route
-//	docs/rules/agents.md             its tool, and the number of tools
+//	docs/rules/agents.md             its tool, the number of tools and of their tokens
 //	docs/guides/agents.md            the number of tools that the doctor shows
 //	client                           its method
 //	lanes/rest/testdata/openapi.json written by go test ./lanes/rest -run Golden -update
+//	clients/python                   its records, written by generate.py from openapi.json
+//
+// A tool that writes also has its lookup in cmd/dx/bridge/unknown_outcome.go, and is in the list of
+// lanes/mcp/parity_test.go if it is destructive.
 //
 // The package never authenticates, charges tokens or decodes a request.
 package tools

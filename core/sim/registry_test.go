@@ -69,6 +69,9 @@ var parts = map[string]func(c *completeness) string{
 		case class == core.ClassSystem && user != 0, class != core.ClassSystem && user != 77:
 			return "the account that class names"
 		}
+		if key, signed := v.FieldByName("Key"), core.KeyField(core.Unmarked(c.cmd)) != nil; signed != (key.IsValid() && key.Type() == reflect.TypeFor[core.KeyNumber]()) {
+			return "its case in KeyField, without which nobody checks its key"
+		}
 		return ""
 	},
 	"core/event.go": func(c *completeness) string {
@@ -96,6 +99,15 @@ var parts = map[string]func(c *completeness) string{
 		return ""
 	},
 	"core/view/view.go": func(*completeness) string { return "" }, // workloadRun folds every event
+	"core/view/activity.go": func(c *completeness) string {
+		w := view.New(view.DefaultRetentionCaps())
+		w.Fold(core.Stamp{Seq: 1}, []core.Event{&core.UserChanged{User: core.User{ID: 77, Agent: &core.Agent{Owner: 1}}}})
+		w.Record(core.Stamp{Seq: 2}, c.cmd, core.OK, nil)
+		if core.KeyField(c.cmd) != nil && len(maps.Collect(w.Activity(77, 0))) == 0 {
+			return "its operation, which a command has that a key signs"
+		}
+		return ""
+	},
 	"core/view/audit.go": func(c *completeness) string {
 		w := view.New(view.DefaultRetentionCaps())
 		w.Record(core.Stamp{Seq: 1}, c.cmd, core.OK, nil)
