@@ -281,6 +281,17 @@ func (x *storyRunner) operator(w []string) core.Command {
 		r := x.v.Rules()
 		r.MinSources[slices.Index(feeds, w[1])] = uint8(x.num(w[2]))
 		return &core.SetRules{Rules: r}
+	case "ask": // `op ask zoe deposit alice d-1 500`
+		return &core.RequestApproval{Action: x.action(w[2:]), Audit: core.Audit{Who: w[1]}}
+	case "approve", "deny": // `op approve ann A`, of A's action, or `op approve ann A void 1`
+		c := &core.DecideApproval{Approval: x.named[w[2]], Approve: w[0] == "approve", Audit: core.Audit{Who: w[1]}}
+		if a, ok := x.v.Approval(c.Approval, x.at.Ts); ok {
+			c.Action = a.Action
+		}
+		if len(w) > 3 {
+			c.Action = x.action(w[3:])
+		}
+		return c
 	case "limit":
 		r := x.v.Rules()
 		r.OpenOrders, r.Contracts = uint32(x.num(w[1])), core.Qty(x.num(w[2]))
@@ -288,6 +299,25 @@ func (x *storyRunner) operator(w []string) core.Command {
 	}
 	x.must(false, strings.Join(w, " "))
 	return nil
+}
+
+// action parses what a second operator decides: `deposit alice d-1 500`, `withdrawal W`, `void 1`,
+// `price 1 100`, `tick btc 100`.
+func (x *storyRunner) action(w []string) core.ApprovalAction {
+	switch w[0] {
+	case "deposit":
+		return core.ApprovalAction{Kind: core.ApproveDeposit, User: x.user(w[1]), DepositID: w[2], Amount: core.Pips(x.num(w[3]))}
+	case "withdrawal":
+		return core.ApprovalAction{Kind: core.ApproveWithdrawal, Withdrawal: x.named[w[1]]}
+	case "void":
+		return core.ApprovalAction{Kind: core.ApproveVoid, Market: core.MarketID(x.num(w[1]))}
+	case "price":
+		return core.ApprovalAction{Kind: core.ApprovePrice, Market: core.MarketID(x.num(w[1])), Price: core.Price(x.num(w[2]))}
+	case "tick":
+		return core.ApprovalAction{Kind: core.ApproveTick, Feed: core.Feed(slices.Index(feeds, w[1])), Source: "desk", Price: core.Price(x.num(w[2]))}
+	}
+	x.must(false, strings.Join(w, " "))
+	return core.ApprovalAction{}
 }
 
 // place parses `buy yes 10 @5300 …`. Without a price it is a market order.
@@ -384,6 +414,9 @@ func (x *storyRunner) event(e core.Event) {
 		x.say("%s: dead-man armed %v, fired %v", people[e.User], e.Armed, e.Fired)
 	case *core.WithdrawalChanged:
 		x.say("withdrawal %s of %d: %v", e.Withdrawal.ClientID, e.Withdrawal.Amount, e.Withdrawal.Status)
+	case *core.ApprovalChanged:
+		a := e.Approval
+		x.say("approval %s, asked by %s: %v, decided by %q", x.label[a.ID], a.By, a.Status, a.DecidedBy)
 	case *core.UserChanged:
 		if e.User.Created == x.at.Ts {
 			x.say("account %d is %s's, referred by %q, token %x", e.User.ID, e.User.Name, people[e.User.Referrer], e.User.TokenHash[:2])
@@ -429,6 +462,10 @@ func (x *storyRunner) show(w []string) {
 			}
 		}
 		x.say("last %d, volume %d, %d pairs open", s.LastTick, s.Volume, s.Open)
+	case "approvals":
+		for a := range x.v.Approvals(0, x.at.Ts) {
+			x.say("%s: %v", x.label[a.ID], a.Status)
+		}
 	case "venue":
 		x.say("%+v", x.v.Sums())
 	default:
