@@ -34,9 +34,11 @@ func TestLongFullDisk(t *testing.T) {
 	if _, body := ask(t, "GET", h.AdminURL()+"/readyz"); !strings.Contains(body, `"reasons":["oracle_stale"],"warnings":["disk_full"]`) {
 		t.Errorf("/readyz: %s", body)
 	}
-	begun := time.Now()
-	h.Close()
-	if took := time.Since(begun); took > time.Minute {
+	took := stopTime(h)
+	for range 2 { // the fastest of three counts, because a machine that is held up delays one
+		took = min(took, stopTime(servertest.OpenLive(t, dir, nil)))
+	}
+	if took > 10*time.Second {
 		t.Errorf("the stop took %v", took)
 	}
 	expectCommand(t, 0, "", "verify", dir)
@@ -44,4 +46,11 @@ func TestLongFullDisk(t *testing.T) {
 	h = servertest.OpenLive(t, dir, nil)
 	servertest.CheckKey(t, h, k)
 	h.Close()
+}
+
+// stopTime stops a venue and returns how long that takes.
+func stopTime(v *servertest.Venue) time.Duration {
+	begun := time.Now()
+	v.Close()
+	return time.Since(begun)
 }

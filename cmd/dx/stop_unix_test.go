@@ -123,7 +123,7 @@ func TestSignals(t *testing.T) {
 // TestSecondInterrupt interrupts a command that waits for a venue that never answers: the second time ends it.
 func TestSecondInterrupt(t *testing.T) {
 	skipProcess(t)
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	silent, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +133,9 @@ func TestSecondInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+	if err := silent.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
 	conn, err := silent.Accept()
 	if err != nil {
 		t.Fatal(err)

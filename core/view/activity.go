@@ -131,12 +131,12 @@ func (w *View) recordActivity(st core.Stamp, cmd core.Command, rej core.Reject, 
 		return // another owner's command, which the venue rejected
 	}
 	a.Seq, a.Ts, a.Reject = st.Seq, st.Ts, rej
-	if a.Operation == opPlaceOrder {
-		if rej == core.OK {
-			a.Order = core.OrderID(st.Seq)
-		}
+	switch {
+	case rej == core.OK && a.Operation == opPlaceOrder:
+		a.Order = core.OrderID(st.Seq)
+	case rej == core.MandateViolation: // of a placement or of the placement of a replace
 		for _, e := range events {
-			if p, ok := e.(*core.OrderPlaced); ok && p.Violation != nil {
+			if p, ok := e.(*core.OrderPlaced); ok {
 				a.Rule = p.Violation.Rule
 			}
 		}
