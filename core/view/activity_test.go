@@ -1,0 +1,37 @@
+package view
+
+import (
+	"testing"
+
+	"duplex/core"
+)
+
+// TestActivityNamesTheRule checks that a rejected placement and a rejected replace name the rule of the
+// mandate that rejects them, and any other rejection none.
+func TestActivityNamesTheRule(t *testing.T) {
+	w := New(DefaultRetentionCaps())
+	w.Fold(core.Stamp{Seq: 1}, []core.Event{&core.UserChanged{User: core.User{ID: 1}}})
+	w.Fold(core.Stamp{Seq: 2}, []core.Event{&core.UserChanged{User: core.User{ID: 2, Agent: &core.Agent{Owner: 1}}}})
+	placement := core.PlaceOrder{User: 2, ClientID: 5, Market: 1, Qty: 5, Tick: 5000}
+	for i, c := range []struct {
+		cmd    core.Command
+		reject core.Reject
+		broken *core.Violation
+		want   Activity
+	}{
+		{&placement, core.MandateViolation, &core.Violation{Rule: core.RuleOpenCost}, Activity{Operation: opPlaceOrder, ClientID: 5, Rule: core.RuleOpenCost}},
+		{&core.ReplaceOrder{Old: 1, PlaceOrder: placement}, core.MandateViolation, &core.Violation{Rule: core.RuleOpenCost}, Activity{Operation: opReplaceOrder, ClientID: 5, Order: 1, Rule: core.RuleOpenCost}},
+		{&placement, core.InsufficientBalance, nil, Activity{Operation: opPlaceOrder, ClientID: 5}},
+		{&placement, core.OK, nil, Activity{Operation: opPlaceOrder, ClientID: 5, Order: 6}},
+	} {
+		seq := uint64(i + 3)
+		c.want.Seq, c.want.Reject = seq, c.reject
+		w.Record(core.Stamp{Seq: seq}, c.cmd, c.reject, []core.Event{&core.OrderPlaced{Place: &placement, Reject: c.reject, Violation: c.broken}})
+		for _, got := range w.Activity(2, 0) {
+			if *got != c.want {
+				t.Errorf("%+v, want %+v", *got, c.want)
+			}
+			break
+		}
+	}
+}
