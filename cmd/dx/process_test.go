@@ -514,17 +514,33 @@ func TestLongRoundOfSixtySeconds(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, data, "--read-rate", "100000") // marketFor reads the round of every market until one fits
 	trader := p.account("trader")
+	m, settled := p.holdToTheEnd(trader, 1)
+	for n := 2; !settled && n <= 3; n++ {
+		m, settled = p.holdToTheEnd(trader, n)
+	}
+	if !settled {
+		t.Errorf("three rounds are void\n%s", p.logs)
+	}
+	p.must(trader, "GET", fmt.Sprintf("/v1/rounds?market_id=%d&limit=5", m.MarketID), "", nil)
+	p.stop()
+	expectCommand(t, 0, "whole: ", "verify", data)
+}
+
+// holdToTheEnd buys in a round of sixty seconds, as the account's n-th order, waits for its end and checks
+// the payment. It reports whether the round is settled: on a machine that is held up for long a round may
+// have too few prices and become void.
+func (p *process) holdToTheEnd(trader schemas.DevAccount, n int) (m schemas.Market, settled bool) {
 	var round schemas.RoundRead
-	m := p.marketFor(45*time.Second, func(m schemas.Market) bool {
+	m = p.marketFor(45*time.Second, func(m schemas.Market) bool {
 		p.must(trader, "GET", fmt.Sprintf("/v1/rounds/%d", m.MarketID), "", &round)
 		return round.Category == 1 && m.YesAsk > 0
 	})
 	var before, after schemas.Balance
 	p.must(trader, "GET", "/v1/portfolio/balance", "", &before)
 	var o schemas.Outcome
-	p.must(trader, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"1","market_id":%d,"side":"buy","outcome":"yes","type":"market","qty":5,"max_cost":"60000"}`, m.MarketID), &o)
+	p.must(trader, "POST", "/v1/portfolio/orders", fmt.Sprintf(`{"client_order_id":"%d","market_id":%d,"side":"buy","outcome":"yes","type":"market","qty":5,"max_cost":"60000"}`, n, m.MarketID), &o)
 	if o.FilledQty == 0 {
-		t.Fatalf("nothing filled: %+v", o)
+		p.t.Fatalf("nothing filled: %+v", o)
 	}
 	var cost core.Pips
 	for _, f := range o.Fills {
@@ -533,23 +549,25 @@ func TestLongRoundOfSixtySeconds(t *testing.T) {
 	var s schemas.SettlementList
 	if !within(2*time.Minute, func() bool {
 		p.must(trader, "GET", "/v1/portfolio/settlements", "", &s)
-		return len(s.Settlements) > 0
+		return len(s.Settlements) == n
 	}) {
-		t.Fatalf("no settlement\n%s", p.logs)
+		p.t.Fatalf("no settlement\n%s", p.logs)
 	}
 	got := s.Settlements[0]
 	var payout core.Pips
-	if got.Winner != nil && *got.Winner == "yes" {
+	status := "settled"
+	switch {
+	case got.Winner == nil:
+		status, payout = "void", core.Pips(o.FilledQty)*core.Payout/2
+	case *got.Winner == "yes":
 		payout = core.Pips(o.FilledQty) * core.Payout
 	}
 	p.must(trader, "GET", "/v1/portfolio/balance", "", &after)
-	if got.Payout.Int64() != int64(payout) || got.YesQty != o.FilledQty || got.OutcomeStatus != "settled" {
-		t.Errorf("settlement %+v of %+v", got, o)
+	if got.Payout.Int64() != int64(payout) || got.YesQty != o.FilledQty || got.OutcomeStatus != status {
+		p.t.Errorf("settlement %+v of %+v", got, o)
 	}
 	if want := before.Cash.Int64() - int64(cost) + int64(payout); after.Cash.Int64() != want || after.Reserved != 0 {
-		t.Errorf("cash %d, not %d", after.Cash, want)
+		p.t.Errorf("cash %d, not %d", after.Cash, want)
 	}
-	p.must(trader, "GET", fmt.Sprintf("/v1/rounds?market_id=%d&limit=5", m.MarketID), "", nil)
-	p.stop()
-	expectCommand(t, 0, "whole: ", "verify", data)
+	return m, got.Winner != nil
 }

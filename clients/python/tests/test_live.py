@@ -18,7 +18,12 @@ def client(name="trader", **options):
 
 
 def order(c):
-    market = c.call("GET", "/v1/markets?status=trading")["markets"][0]
+    """An order in a market that does not close within the test."""
+    for _ in range(300):
+        market = next((m for m in c.call("GET", "/v1/markets?status=trading")["markets"] if m["secs_to_close"] > 60), None)
+        if market:
+            break
+        time.sleep(1)  # all rounds end at a quarter of an hour
     return {"market_id": market["market_id"], "outcome": "yes", "side": "buy", "tick": 100, "qty": 1, "client_order_id": str(time.time_ns())}
 
 

@@ -9,9 +9,15 @@ const dev = JSON.parse(await readFile(process.env.DX_DEV_FILE, "utf8"));
 const account = dev.accounts.find((a) => a.name === "trader");
 const venue = [dev.api, account.api_key, account.secret];
 
+// order returns an order in a market that does not close within the test.
 const order = async (client) => {
-  const { markets } = await client.call("GET", "/v1/markets?status=trading");
-  return { market_id: markets[0].market_id, outcome: "yes", side: "buy", tick: 100, qty: 1, client_order_id: String(BigInt(Date.now()) * 1000000n + BigInt(Math.floor(Math.random() * 1e6))) };
+  let market;
+  for (let i = 0; i < 300 && !market; i++) {
+    const { markets } = await client.call("GET", "/v1/markets?status=trading");
+    market = markets.find((m) => m.secs_to_close > 60);
+    if (!market) await new Promise((wake) => setTimeout(wake, 1000)); // all rounds end at a quarter of an hour
+  }
+  return { market_id: market.market_id, outcome: "yes", side: "buy", tick: 100, qty: 1, client_order_id: String(BigInt(Date.now()) * 1000000n + BigInt(Math.floor(Math.random() * 1e6))) };
 };
 const code = (name) => (e) => e instanceof VenueError && e.code === name;
 
