@@ -35,7 +35,7 @@ var DisarmDeadman = &Op[schemas.None, schemas.Disarmed]{
 var GetDeadman = &Op[schemas.None, schemas.Deadman]{
 	Spec: Spec{
 		Name: "get_deadman", Title: "The dead-man switch", Method: "GET", Path: "/v1/portfolio/deadman", Scope: core.ScopeRead,
-		Doc: "Whether the dead-man switch is armed, its timeout and its deadline.",
+		Doc: "The dead-man switch: armed, timeout, deadline.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (out schemas.Deadman, _ error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) { out = deadman(m.Deadman(caller.User)) })

@@ -15,7 +15,7 @@ import (
 var ListLedger = &Op[schemas.ListLedger, schemas.LedgerList]{
 	Spec: Spec{
 		Name: "list_ledger", Title: "Your ledger", Method: "GET", Path: "/v1/portfolio/ledger", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "history_behind", "sequencing_timeout"},
-		Doc: "Every change of your money, newest first, with its cause and the balance after it.",
+		Doc: "Each change of your money, newest first, with its cause and the balance after.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListLedger) (out schemas.LedgerList, err error) {
 		l := deepList[*view.LedgerRow, schemas.LedgerRow]{

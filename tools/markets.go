@@ -14,7 +14,7 @@ import (
 var ListMarkets = &Op[schemas.ListMarkets, schemas.MarketList]{
 	Spec: Spec{
 		Name: "list_markets", Title: "List markets", Method: "GET", Path: "/v1/markets", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Market slots by market_id, closed ones too. For what trades now use list_series.",
+		Doc: "Market slots by market_id, closed ones too. What trades now: list_series.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListMarkets) (out schemas.MarketList, err error) {
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
@@ -130,7 +130,7 @@ func BookOf(m *venue.Venue, s *venue.MarketState, depth int) schemas.Orderbook {
 var ListTrades = &Op[schemas.ListTrades, schemas.TradeList]{
 	Spec: Spec{
 		Name: "list_trades", Title: "Public trades", Method: "GET", Path: "/v1/markets/{market_id}/trades", Scope: core.ScopeRead, Errors: []string{"unknown_market", "bad_cursor", "history_behind", "sequencing_timeout"},
-		Doc: "Public trades of a slot, newest first, earlier rounds too. For yours use list_fills.",
+		Doc: "Public trades of a slot, newest first, earlier rounds too. Yours: list_fills.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.ListTrades) (out schemas.TradeList, err error) {
 		id := marketID(in.MarketID)

@@ -14,7 +14,7 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 	Spec: Spec{
 		Name: "request_withdrawal", Title: "Withdraw", Method: "POST", Path: "/v1/withdrawals", Scope: core.ScopeWithdraw, Bucket: Write, SuccessStatus: 202, Idempotent: true, Deduplicated: true, Destructive: true,
 		Errors: append([]string{"bad_client_withdrawal_id", "bad_amount", "bad_destination", "insufficient_balance", "user_suspended", "duplicate_client_withdrawal_id", "funding_unavailable", "withdrawal_refused"}, writeErrors...),
-		Doc:    "Withdraw free cash; it returns if rejected. A repeat shows its first answer.",
+		Doc:    "Withdraw free cash; it returns if rejected. A repeat shows its state.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.RequestWithdrawal) (out schemas.Withdrawal, err error) {
 		amount, repeats := core.Pips(in.Amount.Int64()), false
@@ -43,7 +43,7 @@ var RequestWithdrawal = &Op[schemas.RequestWithdrawal, schemas.Withdrawal]{
 var ListWithdrawals = &Op[schemas.ListWithdrawals, schemas.WithdrawalList]{
 	Spec: Spec{
 		Name: "list_withdrawals", Title: "Your withdrawals", Method: "GET", Path: "/v1/withdrawals", Scope: core.ScopeRead, Errors: []string{"bad_cursor", "sequencing_timeout"},
-		Doc: "Your withdrawals, newest first, with their status.",
+		Doc: "Your withdrawals, newest first, with status.",
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.ListWithdrawals) (out schemas.WithdrawalList, err error) {
 		v.Engine.Read(func(m *venue.Venue, w *view.View) {
@@ -93,7 +93,7 @@ func WithdrawalOf(w *core.Withdrawal) schemas.Withdrawal {
 var GetDepositAddress = &Op[schemas.MinSeqOnly, schemas.DepositAddress]{
 	Spec: Spec{
 		Name: "get_deposit_address", Title: "Deposit address", Method: "GET", Path: "/v1/deposits/address", Scope: core.ScopeRead, Errors: []string{"funding_unavailable", "sequencing_timeout"},
-		Doc: "Where to send a deposit, and which asset. For deposits that have arrived see list_deposits.",
+		Doc: "Where to send a deposit, and which asset. Arrived ones are in list_deposits.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, _ *schemas.MinSeqOnly) (out schemas.DepositAddress, err error) {
 		if out.Address, out.Asset, err = v.Funds.Address(ctx, caller.User); err != nil {

@@ -90,17 +90,28 @@ func (x *hintBuilder) suggestCall(tool, name string, value any) {
 	x.Next = &schemas.NextCall{Tool: tool, Arguments: map[string]any{name: value}}
 }
 
-// suggestSeries suggests the read that shows where the series trades now: the series of the
-// order's round if it is known, else all.
+// suggestSeries suggests the read that shows where the series trades now: the series of the call's
+// round if it is known, else all.
 func (x *hintBuilder) suggestSeries() {
 	x.Next = &schemas.NextCall{Tool: "list_series", Arguments: map[string]any{}}
-	p, ok := x.input.(*schemas.PlaceOrder)
-	if !ok || p == nil {
+	if x.input == nil {
 		return
 	}
+	var market, generation schemas.Int
+	switch in := x.input.(type) {
+	case *schemas.PlaceOrder:
+		market, generation = in.MarketID, in.Generation
+	case *schemas.ReplaceOrder:
+		p := x.venue.Placement(tools.Caller{User: x.call.Key.User}, in)
+		market, generation = p.MarketID, p.Generation
+	case *schemas.SubmitForecast:
+		market, generation = in.MarketID, in.Generation
+	case *schemas.Redeem:
+		market = in.MarketID
+	}
 	x.venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
-		r := w.Round(core.MarketID(p.MarketID.MarketID()))
-		if r != nil && (p.Generation == 0 || schemas.Int(r.Generation) == p.Generation) {
+		r := w.Round(core.MarketID(market.MarketID()))
+		if r != nil && (generation == 0 || schemas.Int(r.Generation) == generation) {
 			x.suggestCall("list_series", "category", int64(r.Category))
 		}
 	})
@@ -157,6 +168,9 @@ func (x *hintBuilder) hintUnknownOutcome() {
 		x.suggestCall("list_positions", "market_id", int64(in.MarketID))
 	case *schemas.RequestWithdrawal:
 		x.suggestCall("list_withdrawals", "limit", defaultPageSize)
+	case *schemas.SubmitForecast: // the toolset core has no list of forecasts
+		x.say("", "The outcome is unknown: send the same call again; of the same forecast twice the last one counts.")
+		x.Next = &schemas.NextCall{Tool: x.tool.spec.Name, Arguments: map[string]any{"market_id": int64(in.MarketID), "generation": int64(in.Generation), "p": int64(in.P)}}
 	default:
 		x.suggestCall("list_orders", "limit", defaultPageSize)
 	}
@@ -340,6 +354,9 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 		}
 		x.suggestCall("list_positions", "market_id", int64(p.MarketID))
 		return
+	}
+	if _, replaces := x.input.(*schemas.ReplaceOrder); replaces && p.MarketID == 0 { // the old order is no longer kept
+		p.MarketID, p.Side, p.Outcome = schemas.Int(first.Market), first.Side.String(), first.Outcome.String()
 	}
 	x.Order, x.Differs = schemas.Ptr(tools.OrderOf(first)), tools.Differs(p, first, agent)
 	x.Replayed = len(x.Differs) == 0 && !x.tool.spec.ReadOnly()

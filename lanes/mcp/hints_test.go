@@ -10,6 +10,7 @@ import (
 	"duplex/core"
 	"duplex/core/view"
 	"duplex/lanes/lanetest"
+	"duplex/schemas"
 	"duplex/tools"
 )
 
@@ -140,9 +141,22 @@ func TestDuplicateOrders(t *testing.T) {
 	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "replayed") != true || at(t, text, "outcome") != "not_done" || at(t, text, "order", "status") != "rejected" {
 		t.Errorf("%s", text)
 	}
+	// A repeated replace is one too when the row of the old order is no longer kept.
+	old := at(t, string(d.callTool(d.alice, "place_order", order(3, "")).StructuredContent), "order_id")
+	replace := fmt.Sprintf(`{"order_id":%q,"client_order_id":"4","tick":4900,"qty":10}`, old)
+	d.callTool(d.alice, "replace_order", replace)
+	for i := range view.DefaultRetentionCaps().Terminal {
+		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(100 + i), Market: 1, Side: core.Buy, Outcome: core.Yes, TIF: core.IOC, Tick: 100, Qty: 1})
+	}
+	if text := again("replace_order", replace); at(t, text, "replayed") != true || at(t, text, "differs") != nil {
+		t.Errorf("%s", text)
+	}
+	if text := again("replace_order", strings.Replace(replace, "4900", "4800", 1)); at(t, text, "replayed") != nil || fmt.Sprint(at(t, text, "differs")) != "[tick]" {
+		t.Errorf("%s", text)
+	}
 	// The outcome of an order whose row is no longer kept is unknown.
 	for i := range view.DefaultRetentionCaps().Rejects {
-		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(1000 + i), Market: 99, Qty: 1, Tick: 5000})
+		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(2000 + i), Market: 99, Qty: 1, Tick: 5000})
 	}
 	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "outcome") != "unknown" || at(t, text, "order") != nil || at(t, text, "next", "tool") != "list_positions" {
 		t.Errorf("%s", text)
@@ -261,6 +275,7 @@ func TestBatchHintsAreShort(t *testing.T) {
 func TestCanceledOrdersHaveHints(t *testing.T) {
 	d := generous(t)
 	d.callTool(d.bob, "place_order", `{"client_order_id":"1","market_id":1,"side":"buy","outcome":"no","tick":5000,"qty":4}`)
+	old := at(t, string(d.callTool(d.alice, "place_order", strings.Replace(order(1, ""), "5000", "4000", 1)).StructuredContent), "order_id")
 	for i, more := range []string{`"tick":5000,"qty":2,"post_only":true`, `"tick":5000,"qty":9,"tif":"fok"`, `"tick":4000,"qty":2,"tif":"ioc"`, `"type":"market","qty":2,"max_cost":"100"`} {
 		for _, tool := range []string{"preview_order", "place_order"} {
 			got := d.callTool(d.alice, tool, fmt.Sprintf(`{"client_order_id":"%d","market_id":1,"side":"buy","outcome":"yes",%s}`, 50+i, more))
@@ -268,6 +283,42 @@ func TestCanceledOrdersHaveHints(t *testing.T) {
 			if hint, _ := at(t, text, "hint").(string); got.IsError || at(t, text, "status") != "canceled" || hint == "" || at(t, text, "next", "tool") != "get_orderbook" {
 				t.Errorf("%s %s: %s", tool, more, text)
 			}
+		}
+	}
+	text := string(d.callTool(d.alice, "replace_order", fmt.Sprintf(`{"order_id":%q,"client_order_id":"60","tick":5000,"qty":2,"post_only":true}`, old)).StructuredContent)
+	if at(t, text, "reason") != "post_only_cross" || at(t, text, "next", "tool") != "get_orderbook" {
+		t.Errorf("replace_order: %s", text)
+	}
+}
+
+// TestUnknownForecast checks that the next call after a forecast whose outcome is unknown is the same
+// forecast: no list of the toolset core shows it.
+func TestUnknownForecast(t *testing.T) {
+	d := newTestVenue(t)
+	r := schemas.ToolErrorOf(schemas.ErrorOf("sequencing_timeout"))
+	in := &schemas.SubmitForecast{MarketID: 1, Generation: 1, P: 6200}
+	d.lane.hintsFor(&call{}, d.lane.byName["submit_forecast"], in, &r).addHints()
+	if got := string(mustEncode(&r)); !strings.Contains(got, `"next":{"tool":"submit_forecast","arguments":{"generation":1,"market_id":1,"p":6200}}`) {
+		t.Error(got)
+	}
+}
+
+// TestSeriesOfARound checks that a rejected replace, forecast or redemption suggests the series of its
+// round alone.
+func TestSeriesOfARound(t *testing.T) {
+	d := generous(t)
+	old := at(t, string(d.callTool(d.alice, "place_order", order(1, "")).StructuredContent), "order_id")
+	for _, c := range []struct {
+		first            core.Command
+		tool, args, code string
+	}{
+		{&core.PauseMarket{Market: 1}, "replace_order", fmt.Sprintf(`{"order_id":%q,"client_order_id":"2","tick":5000,"qty":2}`, old), "market_paused"},
+		{&core.VoidMarket{Market: 1}, "submit_forecast", `{"market_id":1,"generation":1,"p":6200}`, "market_not_trading"},
+		{&core.Clock{}, "redeem_pairs", `{"market_id":1,"qty":1}`, "market_not_trading"},
+	} {
+		d.Submit(c.first)
+		if text := string(d.callTool(d.alice, c.tool, c.args).StructuredContent); at(t, text, "error", "code") != c.code || at(t, text, "next", "arguments", "category") != 1.0 {
+			t.Errorf("%s: %s", c.tool, text)
 		}
 	}
 }

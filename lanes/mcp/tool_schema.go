@@ -136,7 +136,8 @@ func (s *schema) constrain(m schemas.Member) {
 func outputSchema(out reflect.Type) *schema {
 	success := objectSchema(out, true)
 	success.Type = ""
-	if out == reflect.TypeFor[schemas.Outcome]() || out == reflect.TypeFor[schemas.Preview]() {
+	switch out { // a canceled order has a hint
+	case reflect.TypeFor[schemas.Outcome](), reflect.TypeFor[schemas.Replacement](), reflect.TypeFor[schemas.Preview]():
 		success.Properties = append(success.Properties, namedSchema{"hint", &schema{Type: "string"}}, namedSchema{"next", &schema{Type: "object"}})
 	}
 	return &schema{Type: "object", AnyOf: []*schema{success, {Required: []string{"error"}}}}
