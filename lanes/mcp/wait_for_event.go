@@ -102,15 +102,19 @@ type seqEvent struct {
 }
 
 // collectEvents returns the events after seq, oldest first, up to maxWaitBytes. It never
-// splits the events of one command.
+// splits the events of one command. If some are no longer kept it returns none: the caller
+// reads its state again, which has the others.
 func (d *dispatcher) collectEvents(u core.UserID, seq uint64, in *schemas.WaitForEvent) (out schemas.WaitedEvents) {
 	rounds, upTo := d.transitions(seq)
 	var now int64
 	d.engine.Read(func(v *venue.Venue, _ *view.View) { now = v.Now().Ts })
 	mine, complete := d.userEvents(u, seq, upTo)
+	if !complete {
+		return schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(max(seq, upTo)), Missed: true}
+	}
 	found := slices.Concat(filterUserEvents(mine, in), roundEvents(rounds, in, now))
 	slices.SortStableFunc(found, func(a, b seqEvent) int { return cmp.Compare(a.seq, b.seq) })
-	out = schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(max(seq, upTo)), Missed: !complete}
+	out = schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(max(seq, upTo))}
 	bytesLeft := maxWaitBytes
 	for i, e := range found {
 		msg := mustEncode(e.msg)

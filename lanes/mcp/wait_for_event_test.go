@@ -370,8 +370,8 @@ func TestWaitReportsMissed(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if w := d.wait(d.alice, `{"after_seq":"`+from+`","timeout_ms":0}`); !w.Missed {
-		t.Errorf("nothing missed of 4,800 events and more: %d events", len(w.Events))
+	if w := d.wait(d.alice, `{"after_seq":"`+from+`","timeout_ms":0}`); !w.Missed || len(w.Events) > 0 || w.NextSeq != d.seq() {
+		t.Errorf("after 4,800 events and more at %s: missed %v, %d events, next_seq %s", d.seq(), w.Missed, len(w.Events), w.NextSeq)
 	}
 }
 
