@@ -167,6 +167,9 @@ type SetSession struct {
 // (docs/rules/operation.md#audit).
 type Audit struct{ Who, Why string }
 
+// WhoAccount is Audit.Who of a command that an owner gave with the account token.
+const WhoAccount = "account"
+
 // Rules are the settings that outcomes depend on. They are sequenced, so that a replay
 // needs no configuration.
 type Rules struct {

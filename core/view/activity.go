@@ -112,17 +112,25 @@ func activityOf(cmd core.Command, events []core.Event) (agent, owner core.UserID
 		a.Operation = opCloseAgent
 		return c.Agent, c.Owner, a
 	case *core.CreateKey:
-		a.Operation = opCreateKey
-		return c.User, 0, a
+		if c.Audit.Who == core.WhoAccount { // and not an operator, whose actions are in the audit
+			a.Operation = opCreateKey
+			return c.User, 0, a
+		}
 	case *core.RevokeKey:
-		a.Operation = opRevokeKey
-		return c.User, 0, a
+		if c.Audit.Who == core.WhoAccount {
+			a.Operation = opRevokeKey
+			return c.User, 0, a
+		}
 	}
 	return 0, 0, a
 }
 
 // recordActivity records a command of an agent, or of its owner about it.
 func (w *View) recordActivity(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
+	if c, ok := cmd.(*core.RevokeKey); ok && c.Key == "" {
+		w.recordHalts(st, c, events)
+		return
+	}
 	u, owner, a := activityOf(cmd, events)
 	if u == 0 || int(u) >= len(w.accounts) || w.accounts[u].owner == 0 {
 		return // not an agent
@@ -142,6 +150,15 @@ func (w *View) recordActivity(st core.Stamp, cmd core.Command, rej core.Reject, 
 		}
 	}
 	w.mutableAccount(u).activity.add(a, &w.scratch)
+}
+
+// recordHalts records that an owner closed the account, which halts its agents.
+func (w *View) recordHalts(st core.Stamp, c *core.RevokeKey, events []core.Event) {
+	for _, e := range events {
+		if e, ok := e.(*core.UserChanged); ok && e.User.Agent != nil && c.Audit.Who == core.WhoAccount {
+			w.mutableAccount(e.User.ID).activity.add(Activity{Seq: st.Seq, Ts: st.Ts, Operation: opHaltAgent}, &w.scratch)
+		}
+	}
 }
 
 // Activity iterates over the commands of an agent, and of its owner about it, with a number below

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"testing"
 
 	"duplex/core"
@@ -33,5 +34,26 @@ func TestActivityNamesTheRule(t *testing.T) {
 			}
 			break
 		}
+	}
+}
+
+// TestActivityOfKeys checks that an owner's keys and the halt by closing the account are in the activity,
+// and an operator's keys are not.
+func TestActivityOfKeys(t *testing.T) {
+	w := New(DefaultRetentionCaps())
+	agent := &core.UserChanged{User: core.User{ID: 2, Agent: &core.Agent{Owner: 1}}}
+	w.Fold(core.Stamp{Seq: 1}, []core.Event{&core.UserChanged{User: core.User{ID: 1}}, agent})
+	for i, who := range []string{core.WhoAccount, "zoe"} {
+		by := core.Audit{Who: who}
+		for j, c := range []core.Command{&core.CreateKey{User: 2, Audit: by}, &core.RevokeKey{User: 2, Key: "k", Audit: by}, &core.RevokeKey{User: 1, Audit: by}} {
+			w.Record(core.Stamp{Seq: uint64(2 + 3*i + j)}, c, core.OK, []core.Event{agent})
+		}
+	}
+	var got []string
+	for _, a := range w.Activity(2, 0) {
+		got = append(got, a.Operation.String())
+	}
+	if want := []string{"halt_agent", "revoke_key", "create_key"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

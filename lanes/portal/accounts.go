@@ -80,7 +80,7 @@ func accountPath(path string) bool {
 }
 
 // accountAudit returns the audit mark of an account's commands.
-func accountAudit(reason string) core.Audit { return core.Audit{Who: "account", Why: reason} }
+func accountAudit(reason string) core.Audit { return core.Audit{Who: core.WhoAccount, Why: reason} }
 
 // createKey creates a key with the scopes read and trade at most. Only an operator creates
 // keys that withdraw (docs/rules/accounts.md#scopes).
