@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"duplex/schemas"
 )
 
 // PipsPerDollar is the number of pips in a dollar.
@@ -33,6 +35,13 @@ func FormatDollars(pips int64) string {
 		return fmt.Sprintf("%s$%d.%02d", sign, n/PipsPerDollar, n%PipsPerDollar/100)
 	}
 	return fmt.Sprintf("%s$%d.%04d", sign, n/PipsPerDollar, n%PipsPerDollar)
+}
+
+// FormatPrice formats an index price at 1e8 scale with all of its digits, at least two after the point
+// (docs/rules/rest.md#decimal-strings): 75.12, 75.125.
+func FormatPrice(p schemas.U64) string {
+	text, _ := schemas.Decimal(p).MarshalText() // has no error
+	return string(text)
 }
 
 var errDecimal = errors.New("must be a decimal number, no finer than 0.01 cent")

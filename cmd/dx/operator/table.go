@@ -187,7 +187,10 @@ func (l layout) text(m member) string {
 	case slices.Contains(dollars, m.name):
 		return cli.FormatDollars(n)
 	case slices.Contains(prices, m.name):
-		return fmt.Sprintf("%d.%02d", n/1e8, n/1e6%100)
+		if n == 0 { // the settle price of a frozen round that lacks prices
+			return "-"
+		}
+		return cli.FormatPrice(schemas.U64(n))
 	case m.name == "ts" || strings.HasSuffix(m.name, "_ts"):
 		return l.zone.Format(schemas.U64(n), time.DateTime)
 	case strings.HasSuffix(m.name, "_ms"):

@@ -39,9 +39,21 @@ dxk1     read,trade  2026-11-24 08:46:40
 api key  dxk1
 revoked  yes
 `},
-		{`{"markets":[{"market_id":1,"series":"btc-60s","round_number":"4","status":"frozen","paused":false,"needs_decision":true,"strike":"6500010000000","settle_price":null}],"as_of_seq":"9"}`, `
-MARKET ID  SERIES   ROUND NUMBER  STATUS  PAUSED  NEEDS DECISION    STRIKE
-        1  btc-60s             4  frozen  no      yes             65000.10
+		{`{"markets":[{"market_id":1,"series":"btc-60s","round_number":"4","status":"frozen","paused":false,"needs_decision":true,"strike":"6500010000000","settle_price":"0"},{"market_id":2,"series":"wti-5m","round_number":"3","status":"proposed","paused":false,"needs_decision":false,"strike":"7512500000","settle_price":"7512900001"},{"market_id":3,"series":"gold-5m","round_number":"5","status":"trading","paused":false,"needs_decision":false,"strike":"240010000000","settle_price":null}],"as_of_seq":"9"}`, `
+MARKET ID  SERIES   ROUND NUMBER  STATUS    PAUSED  NEEDS DECISION    STRIKE  SETTLE PRICE
+        1  btc-60s             4  frozen    no      yes             65000.10             -
+        2  wti-5m              3  proposed  no      no                75.125   75.12900001
+        3  gold-5m             5  trading   no      no               2400.10             -
+`},
+		{`{"approvals":[{"approval_id":"12","status":"pending","action":"propose_price","market_id":2,"settle_price":"7512900000"},{"approval_id":"13","status":"pending","action":"post_price","feed":2,"price":"7512500000"}],"cursor":"","as_of_seq":"9"}`, `
+APPROVAL ID  STATUS   ACTION         MARKET ID  SETTLE PRICE  FEED   PRICE
+         12  pending  propose_price          2        75.129     -       -
+         13  pending  post_price             -             -     2  75.125
+`},
+		{`{"feeds":[{"name":"WTI","price":"7512500001"},{"name":"gold","price":null}],"as_of_seq":"9"}`, `
+NAME        PRICE
+WTI   75.12500001
+gold            -
 `},
 	} {
 		var out strings.Builder

@@ -119,9 +119,9 @@ func listTicks(out io.Writer, ev *schemas.Evidence) error {
 	for _, t := range slices.Backward(ev.Ticks) {
 		text := ""
 		for _, s := range t.Sources {
-			text += fmt.Sprintf(" %s %s", s.Source, price(s.Price))
+			text += fmt.Sprintf(" %s %s", s.Source, cli.FormatPrice(s.Price))
 		}
-		fmt.Fprintf(w, "%d\t%s\t%d s\t%s\t\n", t.Ts/1e9, price(t.Price), t.CountedSecs, text)
+		fmt.Fprintf(w, "%d\t%s\t%d s\t%s\t\n", t.Ts/1e9, cli.FormatPrice(t.Price), t.CountedSecs, text)
 	}
 	return w.Flush()
 }
@@ -136,7 +136,7 @@ func checkEvidence(out io.Writer, zone cli.Zone, ev *schemas.Evidence) error {
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	say("round %d, %s, market %d: %s", ev.RoundNumber, SeriesName(ev.Category), ev.MarketID, ev.Status)
-	say("strike   %s", price(ev.Strike))
+	say("strike   %s", cli.FormatPrice(ev.Strike))
 	if ev.Status == "trading" {
 		say("open     its window is the %d s before %s %s", ev.TwapWindowSecs, zone.Format(ev.BoundaryTs, time.TimeOnly), zone)
 		return nil
@@ -145,7 +145,7 @@ func checkEvidence(out io.Writer, zone cli.Zone, ev *schemas.Evidence) error {
 	say("mean     floor(%s / %d) = %s", sum, covered, twap)
 	wrong := mismatches(ev, sum, covered, twap)
 	if ev.Winner != nil {
-		say("settled  %s, so %s wins", price(ev.SettlePrice), *ev.Winner)
+		say("settled  %s, so %s wins", cli.FormatPrice(ev.SettlePrice), *ev.Winner)
 	}
 	if len(wrong) > 0 {
 		return fmt.Errorf("the evidence does not agree: %w", errors.Join(wrong...))
@@ -176,7 +176,7 @@ func mismatches(ev *schemas.Evidence, sum *big.Int, covered int64, twap *big.Int
 		return wrong
 	}
 	if !ev.ByOperator {
-		check(ev.SettlePrice.String() == twap.String(), "the settle price is %s", price(ev.SettlePrice))
+		check(ev.SettlePrice.String() == twap.String(), "the settle price is %s", cli.FormatPrice(ev.SettlePrice))
 		check(covered >= ev.RequiredSecs && ev.FreshSourceCountAtFreeze > 0, "it settled without coverage")
 	}
 	check(ev.Winner != nil && (*ev.Winner == "yes") == (ev.SettlePrice > ev.Strike), "the winner is the other outcome")

@@ -223,9 +223,9 @@ func printRounds(out io.Writer, zone cli.Zone, rounds []schemas.Round, own []sch
 		r := &rounds[i]
 		settled := "-"
 		if r.SettlePrice > 0 {
-			settled = price(r.SettlePrice)
+			settled = cli.FormatPrice(r.SettlePrice)
 		}
-		t.Row(append([]string{r.RoundNumber.String(), SeriesName(r.Category), fmt.Sprint(r.MarketID), zone.Format(r.CloseTs, time.DateTime), r.Status, price(r.Strike), settled, result(r.Status, r.Winner)},
+		t.Row(append([]string{r.RoundNumber.String(), SeriesName(r.Category), fmt.Sprint(r.MarketID), zone.Format(r.CloseTs, time.DateTime), r.Status, cli.FormatPrice(r.Strike), settled, result(r.Status, r.Winner)},
 			ownResult(traded[r.RoundNumber], cli.HasColor(out))...)...)
 	}
 	return t.Print(out, empty)

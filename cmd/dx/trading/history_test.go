@@ -21,8 +21,8 @@ func TestHistoryTables(t *testing.T) {
 	won, profit := "yes", schemas.Signed(-12_300)
 	rounds := []schemas.Round{
 		{RoundNumber: 13, Category: 2, MarketID: 4, CloseTs: someTime, Status: "trading", Strike: 65000_00000000},
-		{RoundNumber: 12, Category: 1, MarketID: 3, CloseTs: someTime, Status: "settled", Strike: 65000_00000000, SettlePrice: 65001_50000000, Winner: &won},
-		{RoundNumber: 11, Category: 7, MarketID: 3, CloseTs: someTime, Status: "void", Strike: 78_00000000},
+		{RoundNumber: 12, Category: 1, MarketID: 3, CloseTs: someTime, Status: "settled", Strike: 65000_00000000, SettlePrice: 65000_00000001, Winner: &won},
+		{RoundNumber: 11, Category: 7, MarketID: 3, CloseTs: someTime, Status: "void", Strike: 75_12500000},
 	}
 	own := []schemas.AccountRound{
 		{RoundNumber: 13, Category: 2, MarketID: 4, Status: "trading", BoughtYes: 5, SoldYes: 2, Paid: 20_000},
@@ -44,10 +44,10 @@ N  TIME (UTC)           SERIES   MARKET  ROUND  SIDE  OUTCOME  QTY  PRICE  AMOUN
 3  2027-01-15 08:00:01  btc-60s       3     12  buy   NO        40  52.5¢  $21.00  $0.0616  taker  185
 `},
 		"rounds": {func(out *strings.Builder) error { return printRounds(out, cli.Zone{}, rounds, own, "") }, `
-ROUND  SERIES   MARKET  CLOSES (UTC)         STATUS     STRIKE  SETTLED AT  RESULT  YES  NO  PROFIT
-   13  btc-5m        4  2027-01-15 08:00:01  trading  65000.00           -  -         3   0       -
-   12  btc-60s       3  2027-01-15 08:00:01  settled  65000.00    65001.50  YES       0  30  -$1.23
-   11  wti-60s       3  2027-01-15 08:00:01  void        78.00           -  void      -   -       -
+ROUND  SERIES   MARKET  CLOSES (UTC)         STATUS     STRIKE      SETTLED AT  RESULT  YES  NO  PROFIT
+   13  btc-5m        4  2027-01-15 08:00:01  trading  65000.00               -  -         3   0       -
+   12  btc-60s       3  2027-01-15 08:00:01  settled  65000.00  65000.00000001  YES       0  30  -$1.23
+   11  wti-60s       3  2027-01-15 08:00:01  void       75.125               -  void      -   -       -
 `},
 		"own rounds": {func(out *strings.Builder) error { return printOwnRounds(out, own, "") }, `
 ROUND  SERIES   MARKET  STATUS   RESULT    PAID  RECEIVED     FEES  PAYOUT  YES  NO  PROFIT

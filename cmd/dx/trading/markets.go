@@ -125,7 +125,7 @@ func (t *marketTable) print(out io.Writer, only SeriesFlag) error {
 		}
 		at, trades := "-", false
 		if p := t.prices[s.Feed].Price; p > 0 {
-			at = price(p)
+			at = cli.FormatPrice(p)
 		}
 		for i := range t.markets {
 			k, r := &t.markets[i].Market, &t.markets[i].round
@@ -133,7 +133,7 @@ func (t *marketTable) print(out io.Writer, only SeriesFlag) error {
 				continue
 			}
 			trades = trades || k.Status == "trading"
-			table.Row(tools.SeriesName(s), fmt.Sprint(k.MarketID), status(k), price(r.Strike), at, Cents(k.YesBid), Cents(k.YesAsk), Cents(k.LastTickYes), k.Volume.String(), closesIn(k, t.now))
+			table.Row(tools.SeriesName(s), fmt.Sprint(k.MarketID), status(k), cli.FormatPrice(r.Strike), at, Cents(k.YesBid), Cents(k.YesAsk), Cents(k.LastTickYes), k.Volume.String(), closesIn(k, t.now))
 		}
 		if !trades {
 			table.Row(tools.SeriesName(s), "-", t.next(s, t.last[s.Category]).status(), "-", at, "-", "-", "-", "-", "-")
@@ -167,6 +167,3 @@ func Cents(pips int64) string {
 		return fmt.Sprintf("%d.%d¢", pips/100, pips%100/10)
 	}
 }
-
-// price formats a price at 1e8 scale with two decimal places, rounded down.
-func price(p schemas.U64) string { return fmt.Sprintf("%d.%02d", p/100_000_000, p/1_000_000%100) }

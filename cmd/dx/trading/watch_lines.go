@@ -108,13 +108,13 @@ func oracleLine(o *schemas.WSOracle) (of, what string) {
 	if o.Feed < core.Feeds {
 		of = core.Feed(o.Feed).String()
 	}
-	return of, fmt.Sprintf("%s from %s", price(o.Price), Count(int(o.FreshSourceCount), "source"))
+	return of, fmt.Sprintf("%s from %s", cli.FormatPrice(o.Price), Count(int(o.FreshSourceCount), "source"))
 }
 
 func roundLine(r *schemas.Round) (of, what string) {
-	what = fmt.Sprintf("round %d, %s: %s, strike %s", r.RoundNumber, SeriesName(r.Category), r.Status, price(r.Strike))
+	what = fmt.Sprintf("round %d, %s: %s, strike %s", r.RoundNumber, SeriesName(r.Category), r.Status, cli.FormatPrice(r.Strike))
 	if r.Winner != nil {
-		what += fmt.Sprintf(", settles at %s, %s wins", price(r.SettlePrice), strings.ToUpper(*r.Winner))
+		what += fmt.Sprintf(", settles at %s, %s wins", cli.FormatPrice(r.SettlePrice), strings.ToUpper(*r.Winner))
 	}
 	if r.Paused {
 		what += ", paused"
