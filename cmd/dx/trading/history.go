@@ -190,19 +190,25 @@ func (r *Rounds) Run(ctx context.Context, out io.Writer) error {
 	}
 	size := schemas.Page{Limit: schemas.Ptr(schemas.Int(r.Limit))}
 	own := schemas.AccountRoundList{Rounds: []schemas.AccountRound{}}
+	q := schemas.ListPortfolioRounds{Category: r.category(), Page: size}
+	if !r.Mine || r.MarketID != nil { // to find those that are among the rounds, or in the market
+		q.Limit = schemas.Ptr(schemas.Int(schemas.PageMax))
+	}
 	if r.Mine || !r.JSON {
-		q := schemas.ListPortfolioRounds{Category: r.category(), Page: size}
-		if !r.Mine { // to find those that are among the rounds
-			q.Limit = schemas.Ptr(schemas.Int(schemas.PageMax))
-		}
 		if own, err = c.PortfolioRounds(ctx, q); err != nil {
 			return cli.Explain(err)
 		}
 	}
 	if r.Mine {
-		own.Rounds = slices.DeleteFunc(own.Rounds, func(x schemas.AccountRound) bool { return r.MarketID != nil && int64(x.MarketID) != *r.MarketID })
-		if r.JSON {
-			return cli.PrintResult(out, own, nil)
+		if r.MarketID != nil {
+			own.Rounds, err = keepRows(&r.rowFlags, own.Rounds, &own.PageEnd, func(x *schemas.AccountRound) bool { return int64(x.MarketID) == *r.MarketID }, func(cursor string) ([]schemas.AccountRound, schemas.PageEnd, error) {
+				q.Cursor = cursor
+				l, err := c.PortfolioRounds(ctx, q)
+				return l.Rounds, l.PageEnd, err
+			})
+		}
+		if err != nil || r.JSON {
+			return cli.PrintResult(out, own, err)
 		}
 		return printOwnRounds(out, own.Rounds, r.nothing("rounds with trades"))
 	}

@@ -1,7 +1,10 @@
 package trading
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +103,35 @@ func TestOnlySeries(t *testing.T) {
 		}
 		if err != nil || !slices.Equal(numbers, c.want) || reads != c.reads {
 			t.Errorf("%q, limit %d: rows %v after %d more pages, %v", c.series, c.limit, numbers, reads, err)
+		}
+	}
+}
+
+// TestOwnRoundsOfAMarket checks that pages are read until there are enough rounds of the market.
+func TestOwnRoundsOfAMarket(t *testing.T) {
+	pages := map[string]string{
+		"":  `{"rounds":[{"round_number":"9","market_id":1},{"round_number":"8","market_id":3}],"cursor":"a","as_of_seq":"1"}`,
+		"a": `{"rounds":[{"round_number":"7","market_id":2}],"cursor":"b","as_of_seq":"1"}`,
+		"b": `{"rounds":[{"round_number":"6","market_id":3},{"round_number":"5","market_id":3}],"cursor":"","as_of_seq":"1"}`,
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprint(w, pages[r.URL.Query().Get("cursor")])
+	}))
+	defer s.Close()
+	for limit, want := range map[int64]string{1: "8", 2: "8 6", 9: "8 6 5"} {
+		r := Rounds{rowFlags: rowFlags{ClientFlags: cli.ClientFlags{URL: s.URL, Key: "k", Secret: strings.Repeat("0", 64)}, MarketID: schemas.Ptr(int64(3)), Limit: limit, JSON: true}, Mine: true}
+		var out strings.Builder
+		err := r.Run(t.Context(), &out)
+		var list schemas.AccountRoundList
+		if err == nil {
+			err = json.Unmarshal([]byte(out.String()), &list)
+		}
+		numbers := ""
+		for _, x := range list.Rounds {
+			numbers += " " + x.RoundNumber.String()
+		}
+		if err != nil || strings.TrimSpace(numbers) != want || list.Cursor != "" {
+			t.Errorf("limit %d: %v\n%s", limit, err, &out)
 		}
 	}
 }

@@ -55,16 +55,22 @@ func (f *rowFlags) page() schemas.Page {
 	return schemas.Page{Limit: schemas.Ptr(schemas.Int(limit))}
 }
 
-// onlySeries keeps the rows of --series, up to --limit, and reads further pages until there are
-// enough or no more. Without --series it returns the rows of the first page as they are.
+// onlySeries is keepRows for the rows of --series. Without --series it returns the rows of the first
+// page as they are.
 func onlySeries[R any](f *rowFlags, rows []R, end *schemas.PageEnd, category func(*R) uint16, next func(cursor string) ([]R, schemas.PageEnd, error)) ([]R, error) {
 	if f.Series == "" {
 		return rows, nil
 	}
+	return keepRows(f, rows, end, func(r *R) bool { return category(r) == f.Series.Category() }, next)
+}
+
+// keepRows keeps the rows that the venue cannot select, up to --limit, and reads further pages until
+// there are enough or no more.
+func keepRows[R any](f *rowFlags, rows []R, end *schemas.PageEnd, keep func(*R) bool, next func(cursor string) ([]R, schemas.PageEnd, error)) ([]R, error) {
 	kept := []R{}
 	for cursor := end.Cursor; ; {
 		for i := range rows {
-			if category(&rows[i]) == f.Series.Category() {
+			if keep(&rows[i]) {
 				kept = append(kept, rows[i])
 			}
 		}
