@@ -71,11 +71,11 @@ func (o *Order) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if o.TIF == "gtt" {
-		now, err := c.Time(ctx)
+		now, err := venueTime(ctx, c)
 		if err != nil {
 			return cli.Explain(err)
 		}
-		in.ExpiryTs = schemas.Ptr(now.ServerTime + schemas.U64(o.Expires))
+		in.ExpiryTs = schemas.Ptr(now + schemas.U64(o.Expires))
 	}
 	label := orderLabel{&in, fmt.Sprintf("market %d", o.MarketID)}
 	if o.Series != "" {

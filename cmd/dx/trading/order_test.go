@@ -59,12 +59,13 @@ func TestOrderFlags(t *testing.T) {
 	}
 }
 
-// TestExpiryByTheVenuesClock checks that --expires counts from the venue's time and not from the machine's.
+// TestExpiryByTheVenuesClock checks that --expires counts from venue time, which in an arena is not the
+// clock of its machine.
 func TestExpiryByTheVenuesClock(t *testing.T) {
 	var body []byte
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/time" {
-			_, _ = io.WriteString(w, `{"server_time":"5000000000"}`)
+			_, _ = io.WriteString(w, `{"server_time":"9000000000","clock":"virtual","venue_time":"5000000000"}`)
 			return
 		}
 		body, _ = io.ReadAll(r.Body)

@@ -1,6 +1,7 @@
 package trading
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -109,12 +110,19 @@ type openings struct {
 	prices   [core.Feeds]schemas.OraclePrice
 }
 
-func readOpenings(ctx context.Context, c *client.Client) (o openings, err error) {
+// venueTime reads the clock of stamps and rounds, in ns (docs/rules/rest.md#get_time). A venue of version
+// 0.1.0 has one clock.
+func venueTime(ctx context.Context, c *client.Client) (schemas.U64, error) {
 	t, err := c.Time(ctx)
+	return cmp.Or(t.VenueTime, t.ServerTime), err
+}
+
+func readOpenings(ctx context.Context, c *client.Client) (o openings, err error) {
+	now, err := venueTime(ctx, c)
 	if err != nil {
 		return o, err
 	}
-	o.now = time.Unix(0, t.ServerTime.Int64())
+	o.now = time.Unix(0, now.Int64())
 	l, err := c.Schedule(ctx)
 	if err != nil {
 		return o, err

@@ -1,10 +1,14 @@
 package trading
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"duplex/client"
 	"duplex/core"
 	"duplex/schemas"
 )
@@ -85,3 +89,16 @@ func TestNextOpening(t *testing.T) {
 }
 
 func ns(at time.Time) schemas.U64 { return schemas.U64(at.UnixNano()) }
+
+// TestOpeningsByTheVenuesClock checks that openings are compared with venue time, which in an arena is not
+// the clock of its machine, and that a venue of version 0.1.0 has one clock.
+func TestOpeningsByTheVenuesClock(t *testing.T) {
+	for answer, want := range map[string]int64{`{"server_time":"9000000000","clock":"virtual","venue_time":"5000000000"}`: 5, `{"server_time":"9000000000"}`: 9} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, answer) }))
+		o, err := readOpenings(t.Context(), client.New(s.URL, "k", make([]byte, schemas.SecretLen)))
+		s.Close()
+		if err != nil || !o.now.Equal(time.Unix(want, 0)) {
+			t.Errorf("%s: %v, %v", answer, o.now, err)
+		}
+	}
+}
