@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"duplex/schemas"
@@ -35,6 +36,11 @@ func FormatDollars(pips int64) string {
 		return fmt.Sprintf("%s$%d.%02d", sign, n/PipsPerDollar, n%PipsPerDollar/100)
 	}
 	return fmt.Sprintf("%s$%d.%04d", sign, n/PipsPerDollar, n%PipsPerDollar)
+}
+
+// FormatCents formats a price in pips as cents, exactly: 55¢, 53.47¢.
+func FormatCents(pips int64) string {
+	return strconv.FormatFloat(float64(pips)/100, 'f', -1, 64) + "¢"
 }
 
 // FormatPrice formats an index price at 1e8 scale with all of its digits, at least two after the point

@@ -85,15 +85,10 @@ func explainMandate(d schemas.Details) string {
 	case "reduce_only":
 		return "The agent's mandate allows only orders with --reduce-only, and sales."
 	case "price_collar":
-		return fmt.Sprintf("The price of %s is outside the price collar of the agent's mandate; the last price that passes is %s.", formatCents(number("asked")), formatCents(number("limit")))
+		return fmt.Sprintf("The price of %s is outside the price collar of the agent's mandate; the last price that passes is %s.", FormatCents(number("asked")), FormatCents(number("limit")))
 	case "max_order_cost", "max_market_cost", "max_open_cost", "max_daily_loss":
 		return fmt.Sprintf("The order can cost %s, and %s of the agent's mandate leaves %s of %s.", FormatDollars(number("asked")), rule, FormatDollars(number("headroom")), FormatDollars(number("limit")))
 	default:
 		return fmt.Sprintf("The order asks for %s, and %s of the agent's mandate leaves %s of %s.", d["asked"], rule, d["headroom"], d["limit"])
 	}
-}
-
-// formatCents formats a price in pips as cents, exactly.
-func formatCents(pips int64) string {
-	return strconv.FormatFloat(float64(pips)/100, 'f', -1, 64) + "¢"
 }

@@ -160,7 +160,7 @@ func printFills(out io.Writer, zone cli.Zone, fills []schemas.Fill, empty string
 	for i := range fills {
 		f := &fills[i]
 		at := ownPrice(f.Outcome, f.TickYes)
-		t.Row(f.N.String(), zone.Format(f.Ts, time.DateTime), SeriesName(f.Category), fmt.Sprint(f.MarketID), f.RoundNumber.String(), f.Side, upper(f.Outcome), fmt.Sprint(f.Qty), exactCents(at),
+		t.Row(f.N.String(), zone.Format(f.Ts, time.DateTime), SeriesName(f.Category), fmt.Sprint(f.MarketID), f.RoundNumber.String(), f.Side, upper(f.Outcome), fmt.Sprint(f.Qty), cli.FormatCents(at),
 			cli.FormatDollars(at*f.Qty), cli.FormatDollars(f.Fee.Int64()), f.Role, f.OrderID.String())
 	}
 	return t.Print(out, empty)

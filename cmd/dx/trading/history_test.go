@@ -18,7 +18,7 @@ const someTime = 1_800_000_001_000_000_000 // 2027-01-15 08:00:01
 func TestHistoryTables(t *testing.T) {
 	orders := []schemas.Order{
 		{OrderID: schemas.Ptr(schemas.U64(185)), CreatedTs: someTime, MarketID: 3, Generation: 2, Side: "buy", Outcome: "yes", Tick: 4700, Qty: 100, FilledQty: 40, RemainingQty: 60, TIF: "gtc", Status: "partially_filled"},
-		{CreatedTs: someTime, MarketID: 3, Generation: 1, Side: "sell", Outcome: "no", Qty: 5, TIF: "ioc", Status: "rejected", Reason: "insufficient_position"},
+		{CreatedTs: someTime, MarketID: 3, Generation: 1, Side: "sell", Outcome: "no", Tick: 9999, Qty: 5, TIF: "ioc", Status: "rejected", Reason: "insufficient_position"},
 	}
 	fills := []schemas.Fill{{N: 3, Ts: someTime, MarketID: 3, RoundNumber: 12, Category: 1, OrderID: 185, Role: "taker", Side: "buy", Outcome: "no", Qty: 40, TickYes: 4750, Fee: 616}}
 	won, profit := "yes", schemas.Signed(-12_300)
@@ -38,9 +38,9 @@ func TestHistoryTables(t *testing.T) {
 		"orders": {func(out *strings.Builder) error {
 			return printOrders(out, cli.Zone{}, orders, lives{{3, 2}: 1}, map[schemas.U64]int64{185: 42}, "")
 		}, `
-ORDER  TIME (UTC)           SERIES   MARKET  SIDE  OUTCOME  PRICE  QTY  FILLED  LEFT  AHEAD  TIF  STATUS
-185    2027-01-15 08:00:01  btc-60s       3  buy   YES        47¢  100      40    60     42  gtc  partially filled
--      2027-01-15 08:00:01  -             3  sell  NO           -    5       0     0      -  ioc  rejected: insufficient position
+ORDER  TIME (UTC)           SERIES   MARKET  SIDE  OUTCOME   PRICE  QTY  FILLED  LEFT  AHEAD  TIF  STATUS
+185    2027-01-15 08:00:01  btc-60s       3  buy   YES         47¢  100      40    60     42  gtc  partially filled
+-      2027-01-15 08:00:01  -             3  sell  NO       99.99¢    5       0     0      -  ioc  rejected: insufficient position
 `},
 		"fills": {func(out *strings.Builder) error { return printFills(out, cli.Zone{}, fills, "") }, `
 N  TIME (UTC)           SERIES   MARKET  ROUND  SIDE  OUTCOME  QTY  PRICE  AMOUNT      FEE  ROLE   ORDER

@@ -156,14 +156,10 @@ func closesIn(k *schemas.Market, now time.Time) string {
 	return seconds(time.Unix(0, k.CloseTs.Int64()).Sub(now))
 }
 
-// Cents formats pips as cents. It formats 0, which means no price, as a dash.
+// Cents formats a price in pips as cents, exactly. It formats 0, which means no price, as a dash.
 func Cents(pips int64) string {
-	switch {
-	case pips == 0:
+	if pips == 0 {
 		return "-"
-	case pips%100 == 0:
-		return fmt.Sprintf("%d¢", pips/100)
-	default:
-		return fmt.Sprintf("%d.%d¢", pips/100, pips%100/10)
 	}
+	return cli.FormatCents(pips)
 }

@@ -127,7 +127,7 @@ func printPositions(out io.Writer, positions []schemas.PnLPosition, empty string
 	color := cli.HasColor(out)
 	for i := range positions {
 		x := &positions[i]
-		t.Row(SeriesName(x.Category), fmt.Sprint(x.MarketID), x.RoundNumber.String(), upper(x.Outcome), fmt.Sprint(x.Qty), exactCents(x.AvgCost.Int64()), markPrice(x.Mark),
+		t.Row(SeriesName(x.Category), fmt.Sprint(x.MarketID), x.RoundNumber.String(), upper(x.Outcome), fmt.Sprint(x.Qty), cli.FormatCents(x.AvgCost.Int64()), markPrice(x.Mark),
 			cli.FormatDollars(x.Cost.Int64()), cli.FormatDollars(x.Value.Int64()), cli.FormatGain(int64(x.Unrealized), color), cli.FormatDollars(x.Qty*10_000-x.Cost.Int64()))
 	}
 	return t.Print(out, empty)
@@ -158,18 +158,7 @@ func markPrice(pips *int64) string {
 	if pips == nil {
 		return "-"
 	}
-	return exactCents(*pips)
-}
-
-// exactCents formats pips as cents with all of their digits.
-func exactCents(pips int64) string {
-	if pips%10 != 0 {
-		return fmt.Sprintf("%d.%02d¢", pips/100, pips%100)
-	}
-	if pips == 0 {
-		return "0¢"
-	}
-	return Cents(pips)
+	return cli.FormatCents(*pips)
 }
 
 // Ledger is `dx ledger`, which prints the changes of the account's money.

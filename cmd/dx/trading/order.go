@@ -244,5 +244,5 @@ func ParseLimit(flag, text string) (*schemas.Int, error) {
 			near = append(near, Cents(int64(x)))
 		}
 	}
-	return nil, cli.BadFlag(flag, fmt.Errorf("prices are 1 to 99.9 cents, whole cents from 4 to 96 and tenths outside; the nearest to %s: %s", exactCents(int64(*tick)), strings.Join(near, " and ")))
+	return nil, cli.BadFlag(flag, fmt.Errorf("prices are 1 to 99.9 cents, whole cents from 4 to 96 and tenths outside; the nearest to %s: %s", cli.FormatCents(int64(*tick)), strings.Join(near, " and ")))
 }

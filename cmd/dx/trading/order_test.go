@@ -147,7 +147,7 @@ func TestDefaultClientOrderIDs(t *testing.T) {
 }
 
 func TestPricesInCents(t *testing.T) {
-	for pips, want := range map[int64]string{0: "-", 100: "1¢", 350: "3.5¢", 5500: "55¢", 9990: "99.9¢"} {
+	for pips, want := range map[int64]string{0: "-", 100: "1¢", 350: "3.5¢", 5347: "53.47¢", 5500: "55¢", 9990: "99.9¢", 9999: "99.99¢"} {
 		if got := Cents(pips); got != want {
 			t.Errorf("%d: %s", pips, got)
 		}

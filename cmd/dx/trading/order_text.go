@@ -70,7 +70,7 @@ func (l orderLabel) bound(collar int64) string {
 	if collar == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %s: %s.", map[string]string{"buy": "Highest price", "sell": "Lowest price"}[l.in.Side], exactCents(collar))
+	return fmt.Sprintf(" %s: %s.", map[string]string{"buy": "Highest price", "sell": "Lowest price"}[l.in.Side], cli.FormatCents(collar))
 }
 
 // replacementText says in sentences what a replace did.
@@ -86,9 +86,9 @@ func (l orderLabel) filled(verb string, fills []schemas.OutcomeFill, fee schemas
 		at := ownPrice(l.in.Outcome, f.TickYes)
 		qty, sum, lowest, highest = qty+f.Qty, sum+f.Qty*at, min(lowest, at), max(highest, at)
 	}
-	at := exactCents(lowest)
+	at := cli.FormatCents(lowest)
 	if lowest != highest {
-		at += " to " + exactCents(highest)
+		at += " to " + cli.FormatCents(highest)
 	}
 	text := fmt.Sprintf("%s %d %s in %s at %s for %s", verb, qty, upper(l.in.Outcome), l.where, at, cli.FormatDollars(sum))
 	if fee == 0 {
@@ -108,7 +108,7 @@ func (l orderLabel) at() string {
 	if l.in.Tick == nil {
 		return ""
 	}
-	return " at " + exactCents(int64(*l.in.Tick))
+	return " at " + cli.FormatCents(int64(*l.in.Tick))
 }
 
 // canceled says that the order, or what did not fill of it, was canceled.

@@ -69,6 +69,7 @@ func TestWatchLinesBeyond(t *testing.T) {
 		{"round", `{"market_id":3,"round_number":"9","category":5,"status":"settled","strike":"100000000","settle_price":"250000000","winner":"yes","paused":true}`, "3: round 9, gold-5m: settled, strike 1.00, settles at 2.50, YES wins, paused"},
 		{"oracle", `{"feed":9,"price":"100000000","fresh_source_count":0}`, "9: 1.00 from 0 sources"},
 		{"user", `{"event":"order","order":{"client_order_id":"7","market_id":3,"side":"sell","outcome":"no","qty":2,"status":"rejected","reason":"insufficient_position"}}`, "3: order client_order_id 7, sell 2 NO at market: rejected, 0 filled, 0 remaining, insufficient position"},
+		{"user", `{"event":"order","order":{"order_id":"8","client_order_id":"7","market_id":3,"side":"buy","outcome":"yes","tick":5347,"qty":2,"filled_qty":2,"status":"executed"}}`, "3: order 8, buy 2 YES @ 53.47¢: executed, 2 filled, 0 remaining"},
 		{"user", `{"event":"balance","cash":"12345","reserved":"0","change":"-250","cause":"fill"}`, "-: balance: $1.2345 free, $0.00 reserved, -$0.0250 (fill)"},
 		{"user", `{"event":"settlement","market_id":3,"round_number":"9","winner":"no","no_qty":2,"payout":"20000"}`, "3: settlement of round 9, NO wins: $2.00 for 0 YES, 2 NO"},
 		{"user", `{"event":"deadman","fired":true}`, "-: dead-man switch fired"},
