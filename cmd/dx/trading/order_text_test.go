@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/core"
 	"duplex/schemas"
 )
 
@@ -49,7 +50,7 @@ func TestOutcomeText(t *testing.T) {
 	}
 }
 
-// TestReasons checks that the terminal and the page name each reason alike.
+// TestReasons checks that the terminal and the page have the same words for each reason of the venue.
 func TestReasons(t *testing.T) {
 	page, err := os.ReadFile("../../../lanes/portal/web/src/desk/plain.ts")
 	if err != nil {
@@ -63,8 +64,17 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%s: %q, and the page says %q", w[1], got, w[2])
 		}
 	}
-	if len(words) != len(reasons) {
-		t.Errorf("%d reasons, and the page has %d", len(reasons), len(words))
+	named := 0
+	for r := core.NoReason; r <= core.Replaced; r++ {
+		if r.String() == "" {
+			continue
+		}
+		if named++; reasons[r.String()] == "" {
+			t.Errorf("%s has no words", r)
+		}
+	}
+	if len(words) != named || len(reasons) != named {
+		t.Errorf("of %d reasons the terminal has words for %d, and the page for %d", named, len(reasons), len(words))
 	}
 }
 

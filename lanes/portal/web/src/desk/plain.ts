@@ -43,6 +43,7 @@ const REASONS: Record<string, string> = {
   paused: 'trading was paused',
   round_closed: 'the round ended',
   suspended: 'the account was suspended',
+  operator: 'by the operator',
   halted: 'the agent was stopped',
   mandate_expired: 'the mandate expired',
   reduce_only: 'it would have added to the position',
