@@ -170,6 +170,10 @@ func (v *venueLog) command() core.Command {
 		return &core.Redeem{User: u, Market: m, Qty: 1}
 	case 6:
 		return &core.RequestWithdrawal{User: u, ClientID: fmt.Sprint("w", v.r.IntN(1000)), Amount: core.Pips(1 + v.r.IntN(100)), Destination: "bank"}
+	case 11:
+		for x := range v.state.Venue.Withdrawals(0) {
+			return &core.DecideWithdrawal{Withdrawal: x.ID, Complete: v.r.IntN(2) == 0, Audit: by}
+		}
 	case 7:
 		return &core.Deposit{User: u, DepositID: fmt.Sprint("x", v.r.IntN(1000)), Amount: 5, Audit: by}
 	case 9, 10:

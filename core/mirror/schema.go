@@ -132,6 +132,7 @@ type dialect struct {
 	end    string // of a table
 	bySeq  func(column string) string
 	keySeq func(column string) string
+	member func(column, name string) string // of a JSON object in a column
 }
 
 var sqliteDialect = dialect{
@@ -139,12 +140,14 @@ var sqliteDialect = dialect{
 	end:    " STRICT, WITHOUT ROWID",
 	bySeq:  func(string) string { return " STRICT, WITHOUT ROWID" },
 	keySeq: func(string) string { return "" },
+	member: func(column, name string) string { return column + " ->> '" + name + "'" },
 }
 
 var postgresDialect = dialect{
 	types:  map[string]string{"int": "bigint", "u64": "numeric(20)", "text": "text", "bool": "boolean", "bytes": "bytea"},
 	bySeq:  func(column string) string { return " PARTITION BY RANGE (" + column + ")" },
 	keySeq: func(column string) string { return ", " + column },
+	member: func(column, name string) string { return column + "::json ->> '" + name + "'" },
 }
 
 // migrations returns the migrations in a dialect, in their order.
@@ -153,7 +156,7 @@ func (d *dialect) migrations() (list []migration, err error) {
 	if err != nil {
 		return nil, err
 	}
-	funcs := template.FuncMap{"plain": func() string { return d.end }, "by": d.bySeq, "key": d.keySeq}
+	funcs := template.FuncMap{"plain": func() string { return d.end }, "by": d.bySeq, "key": d.keySeq, "member": d.member}
 	for name, sql := range d.types {
 		funcs[name] = func() string { return sql }
 	}

@@ -141,6 +141,6 @@ func (r *Replica) apply(st core.Stamp, cmd core.Command, events *core.Events) Ap
 	own := slices.Clip(events.List[from:])
 	r.View.Fold(st, own)
 	cmd = core.Unmarked(cmd)
-	r.View.Record(st, cmd, rej, own)
+	r.View.Record(st, cmd, rej, own, r.Venue)
 	return Applied{Stamp: st, Command: cmd, Reject: rej, Events: own}
 }

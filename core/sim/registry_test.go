@@ -102,7 +102,7 @@ var parts = map[string]func(c *completeness) string{
 	"core/view/activity.go": func(c *completeness) string {
 		w := view.New(view.DefaultRetentionCaps())
 		w.Fold(core.Stamp{Seq: 1}, []core.Event{&core.UserChanged{User: core.User{ID: 77, Agent: &core.Agent{Owner: 1}}}})
-		w.Record(core.Stamp{Seq: 2}, c.cmd, core.OK, nil)
+		w.Record(core.Stamp{Seq: 2}, c.cmd, core.OK, nil, nil)
 		if core.KeyField(c.cmd) != nil && len(maps.Collect(w.Activity(77, 0))) == 0 {
 			return "its operation, which a command has that a key signs"
 		}
@@ -110,7 +110,7 @@ var parts = map[string]func(c *completeness) string{
 	},
 	"core/view/audit.go": func(c *completeness) string {
 		w := view.New(view.DefaultRetentionCaps())
-		w.Record(core.Stamp{Seq: 1}, c.cmd, core.OK, nil)
+		w.Record(core.Stamp{Seq: 1}, c.cmd, core.OK, nil, nil)
 		if recorded := w.ActionCount() == 1; recorded != c.audit {
 			return "its action, which a command has if and only if it has an Audit"
 		}

@@ -27,7 +27,7 @@ func TestActivityNamesTheRule(t *testing.T) {
 	} {
 		seq := uint64(i + 3)
 		c.want.Seq, c.want.Reject = seq, c.reject
-		w.Record(core.Stamp{Seq: seq}, c.cmd, c.reject, []core.Event{&core.OrderPlaced{Place: &placement, Reject: c.reject, Violation: c.broken}})
+		w.Record(core.Stamp{Seq: seq}, c.cmd, c.reject, []core.Event{&core.OrderPlaced{Place: &placement, Reject: c.reject, Violation: c.broken}}, nil)
 		for _, got := range w.Activity(2, 0) {
 			if *got != c.want {
 				t.Errorf("%+v, want %+v", *got, c.want)
@@ -46,7 +46,7 @@ func TestActivityOfKeys(t *testing.T) {
 	for i, who := range []string{core.WhoAccount, "zoe"} {
 		by := core.Audit{Who: who}
 		for j, c := range []core.Command{&core.CreateKey{User: 2, Audit: by}, &core.RevokeKey{User: 2, Key: "k", Audit: by}, &core.RevokeKey{User: 1, Audit: by}} {
-			w.Record(core.Stamp{Seq: uint64(2 + 3*i + j)}, c, core.OK, []core.Event{agent})
+			w.Record(core.Stamp{Seq: uint64(2 + 3*i + j)}, c, core.OK, []core.Event{agent}, nil)
 		}
 	}
 	var got []string

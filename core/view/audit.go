@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"iter"
 	"strconv"
 
@@ -28,18 +29,30 @@ func newAuditTrail(c RetentionCaps) auditTrail {
 	return auditTrail{actions: newRing[Action](c.Actions), routine: newRing[Action](c.Routine)}
 }
 
+// Withdrawals is the venue, as far as Record needs it.
+type Withdrawals interface {
+	Withdrawal(id uint64) (core.Withdrawal, bool)
+}
+
 // Record records the command with stamp st: as an action if it has an author, and in the activity
-// of the agent that it is about. rej is its outcome, events are the events it emitted.
-func (w *View) Record(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event) {
+// of the agent that it is about. rej is its outcome, events are the events it emitted, v is the venue
+// after it.
+func (w *View) Record(st core.Stamp, cmd core.Command, rej core.Reject, events []core.Event, v Withdrawals) {
 	w.recordActivity(st, cmd, rej, events)
 	a, by, ok := actionOf(cmd)
 	if !ok {
 		return
 	}
 	a.Seq, a.Ts, a.Who, a.Why, a.Reject = st.Seq, st.Ts, by.Who, by.Why, rej
-	switch cmd.(type) {
+	switch c := cmd.(type) {
 	case *core.CreateUser, *core.CreateAgent:
 		a.User = createdUser(events)
+	case *core.DecideWithdrawal:
+		a.User = withdrawer(v, c.Withdrawal)
+	case *core.RequestApproval:
+		a.User = cmp.Or(a.User, withdrawer(v, c.Action.Withdrawal))
+	case *core.DecideApproval:
+		a.User = cmp.Or(a.User, withdrawer(v, c.Action.Withdrawal))
 	}
 	if w.sink != nil {
 		row := a // a itself would escape, and every command would allocate without a sink too
@@ -153,6 +166,15 @@ func createdUser(events []core.Event) core.UserID {
 		}
 	}
 	return 0
+}
+
+// withdrawer returns the account of a withdrawal, or 0 if there is none.
+func withdrawer(v Withdrawals, id uint64) core.UserID {
+	if id == 0 {
+		return 0
+	}
+	x, _ := v.Withdrawal(id)
+	return x.User
 }
 
 func pick(first bool, a, b string) string {

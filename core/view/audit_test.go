@@ -13,7 +13,7 @@ func record(w *View, seq uint64, routine bool) {
 	if routine {
 		cmd = &core.PostIndex{Audit: core.Audit{Who: "operator"}}
 	}
-	w.Record(core.Stamp{Seq: seq, Ts: int64(seq)}, cmd, core.OK, nil)
+	w.Record(core.Stamp{Seq: seq, Ts: int64(seq)}, cmd, core.OK, nil, nil)
 }
 
 func seqs(w *View, from uint64) (out []uint64) {
@@ -52,7 +52,7 @@ func TestActions(t *testing.T) {
 func TestTraderCommandsAreNotActions(t *testing.T) {
 	w := New(DefaultRetentionCaps())
 	for i, cmd := range []core.Command{&core.PlaceOrder{}, &core.Redeem{}, &core.RequestWithdrawal{}, &core.Clock{}, &core.PostIndex{}, &core.SetSession{}, &core.Checkpoint{}} {
-		if w.Record(core.Stamp{Seq: uint64(i + 1)}, cmd, core.OK, nil); w.ActionCount() != 0 {
+		if w.Record(core.Stamp{Seq: uint64(i + 1)}, cmd, core.OK, nil, nil); w.ActionCount() != 0 {
 			t.Fatalf("a %T is recorded as an action", cmd)
 		}
 	}

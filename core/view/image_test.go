@@ -77,7 +77,7 @@ func (c *randomCommands) step() {
 		e = &core.RoundChanged{Round: core.Round{Market: 1, Number: 1 + c.seq/8, Category: 1, Status: status, Strike: core.Price(c.seq)}}
 	}
 	c.w.Fold(st, []core.Event{e})
-	c.w.Record(st, &core.SuspendUser{User: user, Audit: core.Audit{Who: "operator"}}, core.OK, nil)
+	c.w.Record(st, &core.SuspendUser{User: user, Audit: core.Audit{Who: "operator"}}, core.OK, nil, nil)
 	if c.r.IntN(20) == 0 {
 		c.w.Fold(st, []core.Event{&core.UserChanged{User: core.User{ID: core.UserID(len(c.w.accounts))}}})
 	}

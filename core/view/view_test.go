@@ -212,9 +212,9 @@ func TestRestoredViewStaysEqual(t *testing.T) {
 				case kind == 2:
 					cancel(v, seq, open[0])
 				case kind == 4:
-					v.Record(core.Stamp{Seq: seq}, &core.PauseMarket{Market: 1, Audit: core.Audit{Who: "operator", Why: "news"}}, core.InvalidTransition, nil)
+					v.Record(core.Stamp{Seq: seq}, &core.PauseMarket{Market: 1, Audit: core.Audit{Who: "operator", Why: "news"}}, core.InvalidTransition, nil, nil)
 				case kind == 5:
-					v.Record(core.Stamp{Seq: seq}, &core.PostIndex{Tick: core.IndexTick{Price: 7}, Audit: core.Audit{Who: "operator"}}, core.OK, nil)
+					v.Record(core.Stamp{Seq: seq}, &core.PostIndex{Tick: core.IndexTick{Price: 7}, Audit: core.Audit{Who: "operator"}}, core.OK, nil, nil)
 				default:
 					v.Fold(core.Stamp{Seq: seq}, []core.Event{&core.AccountSettled{User: 1, Number: seq, Payout: 1}})
 				}

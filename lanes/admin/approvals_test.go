@@ -119,6 +119,9 @@ func TestFourEyesWithdrawals(t *testing.T) {
 		want{"GET", "/admin/approvals?status=pending", "", 200, `"approvals":\[\{`}, // judged again: it stays
 		want{"GET", "/admin/state", "", 200, `"withdrawals":"20001"\}$`},
 	)
+	for _, action := range []string{"complete_withdrawal", "request_approval", "approve", "reject_withdrawal"} {
+		d.as(bob, want{"GET", "/admin/audit?user_id=1&action=" + action, "", 200, `"action":"` + action + `","user_id":1,`})
+	}
 }
 
 // TestFourEyesMarkets checks that an approval is for the round that the request was about.

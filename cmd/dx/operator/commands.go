@@ -180,7 +180,7 @@ type (
 		pageFlags
 		Who    string `help:"Only actions of an operator by name, or of operator (the shared token), account, dx or dx dev." placeholder:"WHO"`
 		Action string `help:"Only this action, such as suspend_user." placeholder:"NAME"`
-		User   uint32 `help:"Only actions to or by this account." placeholder:"ID"`
+		User   uint32 `help:"Only actions about this account." placeholder:"ID"`
 	}
 
 	adminCreateUser struct {
