@@ -37,23 +37,27 @@ var GetStatus = &Op[schemas.MinSeqOnly, schemas.Status]{
 
 var GetRetention = &Op[schemas.None, schemas.Retention]{
 	Spec: Spec{Name: "get_retention", Title: "Retention caps", Method: "GET", Path: "/v1/exchange/retention", Scope: core.ScopeRead, Doc: "How many trades a market keeps, and how many rows of each list an account keeps. Resting orders are always kept."},
-	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.None) (out schemas.Retention, _ error) {
-		v.Engine.Read(func(_ *venue.Venue, w *view.View) { out = retention(w.Caps()) })
-		if v.History != nil {
-			if since, ok := v.History.Since(); ok {
-				at, _ := v.History.Position()
-				out.History = &schemas.HistorySpan{SinceSeq: schemas.U64(since), AsOf: schemas.AsOf{AsOfSeq: schemas.U64(at)}}
-			}
-		}
-		return out, nil
+	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.None) (schemas.Retention, error) {
+		return v.retention(), nil
 	},
 }
 
-func retention(c view.RetentionCaps) schemas.Retention {
-	return schemas.Retention{
-		TapeCap: int64(c.Tape), TerminalCap: int64(c.Terminal), RejectCap: int64(c.Rejects), FillCap: int64(c.Fills),
-		LedgerCap: int64(c.Ledger), PortfolioRoundsCap: int64(c.AccountRounds), DepositsCap: int64(c.Deposits), ForecastCap: int64(c.Forecasts), EventCap: int64(c.Events),
+// retention returns what memory keeps, and what the mirror holds if there is one.
+func (v *Venue) retention() (out schemas.Retention) {
+	v.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		c := w.Caps()
+		out = schemas.Retention{
+			TapeCap: int64(c.Tape), TerminalCap: int64(c.Terminal), RejectCap: int64(c.Rejects), FillCap: int64(c.Fills),
+			LedgerCap: int64(c.Ledger), PortfolioRoundsCap: int64(c.AccountRounds), DepositsCap: int64(c.Deposits), ForecastCap: int64(c.Forecasts), EventCap: int64(c.Events),
+		}
+	})
+	if v.History != nil {
+		if since, ok := v.History.Since(); ok {
+			at, _ := v.History.Position()
+			out.History = &schemas.HistorySpan{SinceSeq: schemas.U64(since), AsOf: schemas.AsOf{AsOfSeq: schemas.U64(at)}}
+		}
 	}
+	return out
 }
 
 var GetSchedule = &Op[schemas.None, schemas.Schedule]{
@@ -95,10 +99,11 @@ func fees(m *venue.Venue) schemas.Fees {
 var GetVenue = &Op[schemas.MinSeqOnly, schemas.Venue]{
 	Spec: Spec{Name: "get_venue", Title: "The venue", Scope: core.ScopeRead, Errors: []string{"sequencing_timeout"}, Doc: "Clock, fees, schedule, retention, environment, oracle (sim: prices are made up). Read it once."},
 	Do: func(_ context.Context, v *Venue, _ Caller, _ *schemas.MinSeqOnly) (out schemas.Venue, _ error) {
-		v.Engine.Read(func(m *venue.Venue, w *view.View) {
+		kept := v.retention()
+		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 			out = schemas.Venue{
 				Environment: v.Config.Environment, Oracle: v.Config.Oracle, Time: v.time(), Status: schemas.Status{ExchangeActive: true, AsOf: asOf(m)},
-				Retention: retention(w.Caps()), Schedule: v.schedule(m.Windows()), Fees: fees(m), AsOf: asOf(m),
+				Retention: kept, Schedule: v.schedule(m.Windows()), Fees: fees(m), AsOf: asOf(m),
 			}
 		})
 		return out, nil

@@ -13,8 +13,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"duplex/core"
+	"duplex/core/journal"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
+	"duplex/tools"
 )
 
 // operations returns the operations of REST, by name.
@@ -566,5 +568,24 @@ func TestListsFollowTheScopes(t *testing.T) {
 	_, first := d.ask(d.alice, "1", "tools/list", "")
 	if _, again := d.ask(d.alice, "1", "tools/list", ""); first != again {
 		t.Error("two lists differ")
+	}
+}
+
+// mirrored is a mirror, as far as get_venue needs it.
+type mirrored struct{ tools.History }
+
+func (mirrored) Since() (uint64, bool)                { return 7, true }
+func (mirrored) Position() (uint64, journal.Position) { return 9, journal.Position{} }
+
+// TestVenueShowsTheMirror checks that get_venue says, as the route of the retention does, what the mirror
+// holds.
+func TestVenueShowsTheMirror(t *testing.T) {
+	d := newTestVenue(t)
+	d.lane.gate.Venue.History = mirrored{}
+	text := string(d.callTool(d.alice, "get_venue", "{}").StructuredContent)
+	_, route := d.Call(d.alice, "GET", "/v1/exchange/retention", "")
+	const want = `"history":{"since_seq":"7","as_of_seq":"9"}`
+	if !strings.Contains(text, want) || !strings.Contains(route, want) {
+		t.Errorf("%s\n%s", text, route)
 	}
 }
