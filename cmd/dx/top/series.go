@@ -7,6 +7,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/trading"
 	"duplex/schemas"
 )
@@ -208,12 +209,13 @@ func compareSign(price, strike schemas.U64) string {
 	return "="
 }
 
-// priceText formats an oracle price, which is at 1e8, with two decimals.
+// priceText formats an oracle price, which is at 1e8, with as many decimals as fit into 10 characters.
 func priceText(p schemas.U64) string {
 	if p == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%d.%02d", p/100_000_000, p/1_000_000%100)
+	text := cli.FormatPrice(p)
+	return text[:min(len(text), 10)]
 }
 
 // countText formats a number of contracts in at most 6 characters.
