@@ -9,58 +9,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
 )
-
-func TestReopen(t *testing.T) {
-	dir := tempDir(t)
-	var want []Group
-	for round := range 4 {
-		f := mustOpen(t, dir)
-		propose(t, f, round*9+1, round*9+9)
-		want = mustDrain(t, f, 1)
-		mustClose(t, f)
-	}
-	if len(want) != 36 {
-		t.Fatalf("%d groups, want 36", len(want))
-	}
-	for i, g := range want {
-		if g.Number != uint64(i+1) || g.Proposal != uint64(i+1) || g.Node != 7 || string(g.Body) != string(body(i+1)) {
-			t.Fatalf("group %d is %+v", i+1, g)
-		}
-	}
-	f := mustOpen(t, dir)
-	defer mustClose(t, f)
-	if got := mustDrain(t, f, 1); !same(got, want) {
-		t.Fatal("reopened log differs")
-	}
-	if got := mustDrain(t, f, 20); !same(got, want[19:]) {
-		t.Fatal("the groups from 20 on differ")
-	}
-}
-
-// TestStampNeverFalls checks that stamps do not fall when the clock is set back, before or during
-// a restart.
-func TestStampNeverFalls(t *testing.T) {
-	dir := tempDir(t)
-	for _, now := range []int64{500, 100, 700, 600} {
-		f, err := Open(dir, Options{Now: func() int64 { return now }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		propose(t, f, 1, 1)
-		mustClose(t, f)
-	}
-	var got []int64
-	for _, p := range places(t, dir) {
-		got = append(got, p.Stamp)
-	}
-	if want := []int64{500, 500, 700, 700}; len(got) != 4 || [4]int64(got) != [4]int64(want) {
-		t.Fatalf("stamps %v, want %v", got, want)
-	}
-}
 
 func TestLockedAgainstASecondOpen(t *testing.T) {
 	dir := tempDir(t)
@@ -429,42 +380,15 @@ func TestSlowConsumer(t *testing.T) {
 	}
 }
 
-func TestDeliverEnds(t *testing.T) {
+// TestBeyondTheNext checks the lowest number that Deliver does not wait for.
+func TestBeyondTheNext(t *testing.T) {
 	f := mustOpen(t, tempDir(t))
+	defer mustClose(t, f)
 	propose(t, f, 1, 2)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	n := 0
-	for _, err := range f.Deliver(ctx, 1) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, err := range f.Deliver(ctx, 1) {
-			if !errors.Is(err, ErrBusy) {
-				t.Fatalf("got %v, want %v", err, ErrBusy)
-			}
-		}
-		if n++; n == 2 {
-			time.AfterFunc(time.Millisecond, cancel) // while Deliver waits for a third group, or before
-		}
-	}
-	if n != 2 {
-		t.Fatalf("%d groups, want 2", n)
-	}
-	for _, err := range f.Deliver(context.Background(), 4) {
+	for _, err := range f.Deliver(t.Context(), 4) {
 		if !errors.Is(err, ErrTrimmed) {
 			t.Fatalf("got %v, want %v", err, ErrTrimmed)
 		}
-	}
-	time.AfterFunc(time.Millisecond, func() { _ = f.Close() }) // while Deliver waits, or before
-	var last error
-	for _, last = range f.Deliver(context.Background(), 3) {
-	}
-	if !errors.Is(last, ErrClosed) {
-		t.Fatalf("got %v, want %v", last, ErrClosed)
-	}
-	if err := f.Propose(context.Background(), Group{}); !errors.Is(err, ErrClosed) {
-		t.Fatalf("got %v, want %v", err, ErrClosed)
 	}
 }
 
@@ -526,21 +450,6 @@ func TestFailedWrite(t *testing.T) {
 			t.Fatalf("%d groups after the restart", got)
 		}
 		mustClose(t, f)
-	}
-}
-
-func TestTooBig(t *testing.T) {
-	f := mustOpen(t, tempDir(t))
-	defer mustClose(t, f)
-	if err := f.Propose(context.Background(), Group{Body: make([]byte, BodyMax+1)}); !errors.Is(err, ErrTooBig) {
-		t.Fatalf("got %v, want %v", err, ErrTooBig)
-	}
-	if err := f.Propose(context.Background(), Group{Body: make([]byte, BodyMax)}); err != nil {
-		t.Fatal(err)
-	}
-	propose(t, f, 2, 2)
-	if got := mustDrain(t, f, 1); len(got) != 2 || len(got[0].Body) != BodyMax {
-		t.Fatalf("%d groups", len(got))
 	}
 }
 
