@@ -142,10 +142,7 @@ func (w *View) reportTraders(r *core.Round) {
 // status of a row is that of its round.
 func (w *View) AccountRounds(u core.UserID, from uint64) iter.Seq2[uint64, AccountRound] {
 	return func(yield func(uint64, AccountRound) bool) {
-		if int(u) >= len(w.accounts) {
-			return
-		}
-		list := w.accounts[u].rounds
+		list := w.account(u).rounds
 		end := len(list)
 		if from != 0 {
 			end, _ = list.search(from)

@@ -127,10 +127,7 @@ func (w *View) endForecasts(r *core.Round) {
 // their numbers.
 func (w *View) Forecasts(u core.UserID, from uint64) iter.Seq2[uint64, *Forecast] {
 	return func(yield func(uint64, *Forecast) bool) {
-		if int(u) >= len(w.accounts) {
-			return
-		}
-		a := &w.accounts[u].forecasts
+		a := &w.account(u).forecasts
 		for n, kept := range a.rows.newestFirst(u, from) {
 			f := *kept // readers share the entry
 			f.N = n
@@ -145,13 +142,12 @@ func (w *View) Forecasts(u core.UserID, from uint64) iter.Seq2[uint64, *Forecast
 // ForecastsReleased is FillsReleased of the forecasts. A forecast that memory has released can still
 // change, with the next one of its round or the end of that.
 func (w *View) ForecastsReleased(u core.UserID) Released {
-	return releasedOf(w, u, func(a *account) Released {
-		r := a.forecasts.rows.released(u, func(f *Forecast) uint64 { return f.Seq })
-		if r.Newest != 0 {
-			r.Seq = max(r.Seq, a.forecasts.changed)
-		}
-		return r
-	})
+	a := &w.account(u).forecasts
+	r := a.rows.released(u, func(f *Forecast) uint64 { return f.Seq })
+	if r.Newest != 0 {
+		r.Seq = max(r.Seq, a.changed)
+	}
+	return r
 }
 
 // encode encodes the forecast as a difference to the one before. Its number is that of the entry.

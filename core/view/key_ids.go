@@ -116,8 +116,5 @@ func (a *account) nameRows() {
 // KeyID returns the id of an account's key, revoked or not. It returns nil for 0 and for a key that
 // is no longer known. The id never changes, so the caller may keep it.
 func (w *View) KeyID(u core.UserID, n core.KeyNumber) *string {
-	if int(u) >= len(w.accounts) || n == 0 {
-		return nil
-	}
-	return w.accounts[u].keys.id(n)
+	return w.account(u).keys.id(n)
 }

@@ -139,28 +139,19 @@ func withdrawalRow(x *core.Withdrawal) (LedgerRow, bool) {
 // Ledger iterates over the ledger rows of u with a number below from (0: all), newest first, with
 // their numbers.
 func (w *View) Ledger(u core.UserID, from uint64) iter.Seq2[uint64, *LedgerRow] {
-	if int(u) >= len(w.accounts) {
-		return func(func(uint64, *LedgerRow) bool) {}
-	}
-	return w.accounts[u].ledger.newestFirst(u, from)
+	return w.account(u).ledger.newestFirst(u, from)
 }
 
 // LedgerBalance returns the cash and reservations of u after its last row.
 func (w *View) LedgerBalance(u core.UserID) core.Pips {
-	if int(u) >= len(w.accounts) {
-		return 0
-	}
-	return w.accounts[u].balance
+	return w.account(u).balance
 }
 
 // Deposits iterates over the deposits of u with a seq below from (0: all), newest first, with their
 // seqs.
 func (w *View) Deposits(u core.UserID, from uint64) iter.Seq2[uint64, *Deposit] {
 	return func(yield func(uint64, *Deposit) bool) {
-		if int(u) >= len(w.accounts) {
-			return
-		}
-		for _, d := range w.accounts[u].deposits.newestFirst(u, 0) {
+		for _, d := range w.account(u).deposits.newestFirst(u, 0) {
 			if (from == 0 || d.Seq < from) && !yield(d.Seq, d) {
 				return
 			}

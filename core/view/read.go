@@ -10,10 +10,7 @@ import (
 // Orders iterates over the orders of u with a created_seq below from (0: all), newest first.
 func (w *View) Orders(u core.UserID, from uint64) iter.Seq[*Order] {
 	return func(yield func(*Order) bool) {
-		if int(u) >= len(w.accounts) {
-			return
-		}
-		r := &w.accounts[u].rows
+		r := &w.account(u).rows
 		for i := r.indexBelow(from) - 1; i >= 0; i-- {
 			if o := r.all[i].order; o != nil && !yield(o) {
 				return
@@ -50,10 +47,7 @@ func (w *View) ByClientID(u core.UserID, id uint64) *Order {
 // Fills iterates over the fills of u with a number below from (0: all), newest first, with
 // their numbers.
 func (w *View) Fills(u core.UserID, from uint64) iter.Seq2[uint64, *Fill] {
-	if int(u) >= len(w.accounts) {
-		return func(func(uint64, *Fill) bool) {}
-	}
-	a := w.accounts[u]
+	a := w.account(u)
 	return func(yield func(uint64, *Fill) bool) {
 		for n, f := range a.fills.newestFirst(u, from) {
 			a.keys.name(f.Key, &f.APIKey)
@@ -70,10 +64,7 @@ func (w *View) Fills(u core.UserID, from uint64) iter.Seq2[uint64, *Fill] {
 // Settlements iterates over the settlements of u with a number below from (0: all), newest
 // first, with their numbers.
 func (w *View) Settlements(u core.UserID, from uint64) iter.Seq2[uint64, *Settlement] {
-	if int(u) >= len(w.accounts) {
-		return func(func(uint64, *Settlement) bool) {}
-	}
-	return w.accounts[u].settlements.newestFirst(u, from)
+	return w.account(u).settlements.newestFirst(u, from)
 }
 
 // Trades iterates over the public trades of slot m with a number below from (0: all), newest
@@ -87,10 +78,7 @@ func (w *View) Trades(m core.MarketID, from uint64) iter.Seq2[uint64, *Trade] {
 
 // Withdrawals returns the withdrawals of u, oldest first.
 func (w *View) Withdrawals(u core.UserID) []core.Withdrawal {
-	if int(u) >= len(w.accounts) {
-		return nil
-	}
-	return w.accounts[u].withdrawals
+	return w.account(u).withdrawals
 }
 
 // Rounds iterates over the rounds kept with a number below from (0: all), newest first.
@@ -113,30 +101,22 @@ func (w *View) Round(m core.MarketID) *Round { return w.rounds.newestOf[m] }
 // Volume30 returns the contracts that u filled on the UTC day of ts (ns) and the 29 days
 // before (docs/rules/limits.md#write-rate).
 func (w *View) Volume30(u core.UserID, ts int64) core.Qty {
-	if int(u) >= len(w.accounts) {
-		return 0
-	}
-	return w.accounts[u].volume.sum(ts)
+	return w.account(u).volume.sum(ts)
 }
 
 // Changes returns a counter that rises with every event of u. While it is unchanged, so are
 // all rows of u.
 func (w *View) Changes(u core.UserID) uint64 {
-	if int(u) >= len(w.accounts) {
-		return 0
-	}
-	return w.accounts[u].events.end()
+	return w.account(u).events.end()
 }
 
 // Events iterates over the events of u with a number below from (0: all), newest first, with their
 // numbers (docs/rules/events.md#the-account).
 func (w *View) Events(u core.UserID, from uint64) iter.Seq2[uint64, *UserEvent] {
 	return func(yield func(uint64, *UserEvent) bool) {
-		if int(u) >= len(w.accounts) {
-			return
-		}
-		for n, e := range w.accounts[u].events.newestFirst(u, from) {
-			w.accounts[u].keys.nameEvent(e)
+		a := w.account(u)
+		for n, e := range a.events.newestFirst(u, from) {
+			a.keys.nameEvent(e)
 			if !yield(n, e) {
 				return
 			}
@@ -149,19 +129,16 @@ func (w *View) Events(u core.UserID, from uint64) iter.Seq2[uint64, *UserEvent] 
 // history keeps one event more than the cap: a caller that has seen all but the newest
 // caps.Events is then known to have missed none.
 func (w *View) EventsAfter(u core.UserID, seq uint64) ([]UserEvent, bool) {
-	if int(u) >= len(w.accounts) {
-		return nil, true
-	}
-	r := w.accounts[u].events
+	a := w.account(u)
 	var out []UserEvent
-	for _, e := range r.newestFirst(u, 0) {
+	for _, e := range a.events.newestFirst(u, 0) {
 		if e.Seq <= seq {
 			slices.Reverse(out)
 			return out, true
 		}
-		w.accounts[u].keys.nameEvent(e)
+		a.keys.nameEvent(e)
 		out = append(out, *e)
 	}
 	slices.Reverse(out)
-	return out, r.oldest() == 1 && len(out) <= w.caps.Events
+	return out, a.events.oldest() == 1 && len(out) <= w.caps.Events
 }

@@ -35,48 +35,33 @@ func (h *encodedHistory[T, P]) released(u core.UserID, seq func(*T) uint64) Rele
 
 // FillsReleased returns the bounds of the fills of u that memory released, by number.
 func (w *View) FillsReleased(u core.UserID) Released {
-	return releasedOf(w, u, func(a *account) Released { return a.fills.released(u, func(f *Fill) uint64 { return f.Seq }) })
+	return w.account(u).fills.released(u, func(f *Fill) uint64 { return f.Seq })
 }
 
 // SettlementsReleased is FillsReleased of the settlements.
 func (w *View) SettlementsReleased(u core.UserID) Released {
-	return releasedOf(w, u, func(a *account) Released {
-		return a.settlements.released(u, func(s *Settlement) uint64 { return s.Seq })
-	})
+	return w.account(u).settlements.released(u, func(s *Settlement) uint64 { return s.Seq })
 }
 
 // LedgerReleased is FillsReleased of the ledger.
 func (w *View) LedgerReleased(u core.UserID) Released {
-	return releasedOf(w, u, func(a *account) Released { return a.ledger.released(u, func(r *LedgerRow) uint64 { return r.Seq }) })
+	return w.account(u).ledger.released(u, func(r *LedgerRow) uint64 { return r.Seq })
 }
 
 // DepositsReleased is FillsReleased of the deposits, by seq.
 func (w *View) DepositsReleased(u core.UserID) Released {
-	return releasedOf(w, u, func(a *account) Released {
-		r := a.deposits.released(u, func(d *Deposit) uint64 { return d.Seq })
-		if r.Newest != 0 {
-			r.Newest = r.Seq - 1
-		}
-		return r
-	})
+	r := w.account(u).deposits.released(u, func(d *Deposit) uint64 { return d.Seq })
+	if r.Newest != 0 {
+		r.Newest = r.Seq - 1
+	}
+	return r
 }
 
 // OrdersReleased is FillsReleased of the orders, by created_seq.
-func (w *View) OrdersReleased(u core.UserID) Released {
-	return releasedOf(w, u, func(a *account) Released { return a.rows.released })
-}
+func (w *View) OrdersReleased(u core.UserID) Released { return w.account(u).rows.released }
 
 // AccountRoundsReleased is FillsReleased of the rounds of an account, by the number of the round.
-func (w *View) AccountRoundsReleased(u core.UserID) Released {
-	return releasedOf(w, u, func(a *account) Released { return a.roundsReleased })
-}
-
-func releasedOf(w *View, u core.UserID, of func(*account) Released) Released {
-	if int(u) >= len(w.accounts) {
-		return Released{}
-	}
-	return of(w.accounts[u])
-}
+func (w *View) AccountRoundsReleased(u core.UserID) Released { return w.account(u).roundsReleased }
 
 // TradesReleased returns the bounds of the trades of slot m that memory released, by number.
 func (w *View) TradesReleased(m core.MarketID) Released {

@@ -66,6 +66,14 @@ func New(caps RetentionCaps) *View {
 // Caps returns the caps in force.
 func (w *View) Caps() RetentionCaps { return w.caps }
 
+// account returns the account of u, or an empty one if the view knows none.
+func (w *View) account(u core.UserID) *account {
+	if int(u) >= len(w.accounts) {
+		return newAccount(w.caps)
+	}
+	return w.accounts[u]
+}
+
 // mutableAccount returns the account of u, which the caller may change. It creates a missing
 // account, and copies it for the image being written.
 func (w *View) mutableAccount(u core.UserID) *account {
