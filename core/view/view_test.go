@@ -1,11 +1,8 @@
 package view
 
 import (
-	"bytes"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"duplex/core"
 )
@@ -190,55 +187,4 @@ func TestEventsAfter(t *testing.T) {
 	if _, complete := w.EventsAfter(2, 0); complete {
 		t.Error("5 of 6 events are kept, and this was not reported")
 	}
-}
-
-// A view restored from a snapshot stays equal to the original under the same commands.
-func TestRestoredViewStaysEqual(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		caps := RetentionCaps{Tape: 3, Terminal: 2, Rejects: 2, Fills: 3, Settlements: 2, Events: 6, Rounds: 2, Actions: 3, Routine: 2}
-		w := New(caps)
-		w.Fold(core.Stamp{}, []core.Event{&core.UserChanged{User: core.User{ID: 1}}})
-		var open []core.OrderID
-		seq := uint64(0)
-		step := func(vs ...*View) {
-			seq++
-			kind := rapid.IntRange(0, 5).Draw(t, "kind")
-			for _, v := range vs {
-				switch {
-				case kind == 0:
-					place(v, seq, core.BadQty)
-				case kind == 1 || len(open) < 2:
-					place(v, seq, core.OK)
-				case kind == 2:
-					cancel(v, seq, open[0])
-				case kind == 4:
-					v.Record(core.Stamp{Seq: seq}, &core.PauseMarket{Market: 1, Audit: core.Audit{Who: "operator", Why: "news"}}, core.InvalidTransition, nil, nil)
-				case kind == 5:
-					v.Record(core.Stamp{Seq: seq}, &core.PostIndex{Tick: core.IndexTick{Price: 7}, Audit: core.Audit{Who: "operator"}}, core.OK, nil, nil)
-				default:
-					v.Fold(core.Stamp{Seq: seq}, []core.Event{&core.AccountSettled{User: 1, Number: seq, Payout: 1}})
-				}
-			}
-			switch {
-			case kind == 0:
-			case kind == 1 || len(open) < 2:
-				open = append(open, core.OrderID(seq))
-			case kind == 2:
-				open = open[1:]
-			}
-		}
-		for range rapid.IntRange(0, 40).Draw(t, "before") {
-			step(w)
-		}
-		again, err := restorePieces(encodeView(t, w), caps)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range rapid.IntRange(0, 40).Draw(t, "after") {
-			step(w, again)
-		}
-		if !bytes.Equal(encodeView(t, w), encodeView(t, again)) {
-			t.Fatal("the restored view differs")
-		}
-	})
 }
