@@ -12,12 +12,11 @@ import (
 
 // Internals for the tests of package server_test.
 var (
-	LoadOrCreateSecret = loadOrCreateSecret
-	Fingerprint        = fingerprint
-	MasterKeyPath      = masterKeyPath
-	NextMasterKeyPath  = nextMasterKeyPath
-	GCPercentFor       = gcPercentFor
-	MinSourcesRule     = minSourcesRule
+	Fingerprint       = fingerprint
+	MasterKeyPath     = masterKeyPath
+	NextMasterKeyPath = nextMasterKeyPath
+	GCPercentFor      = gcPercentFor
+	MinSourcesRule    = minSourcesRule
 )
 
 // ShortenStart makes a start that cannot succeed end soon, until undo.

@@ -83,7 +83,7 @@ func loadMasterKeys(o *Options) (masterKeys, error) {
 		}
 		return k, wrongMasterKey("%s is missing, and the secrets of the journal beside it are sealed under the master key%s: put the file back, or give the key in DX_MASTER_KEY", path, with)
 	}
-	text, err := loadOrCreateSecret(path)
+	text, err := LoadOrCreateSecret(path)
 	if err == nil {
 		k.current, err = hex.DecodeString(text)
 	}
@@ -180,7 +180,7 @@ func (k *masterKeys) next() ([]byte, error) {
 	if _, err := os.Stat(nextMasterKeyPath(k.data)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	text, err := loadOrCreateSecret(nextMasterKeyPath(k.data))
+	text, err := LoadOrCreateSecret(nextMasterKeyPath(k.data))
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 func (v *Venue) rotateMasterKey(ctx context.Context, by core.Audit) (int, error) {
 	v.rotateMu.Lock()
 	defer v.rotateMu.Unlock()
-	text, err := loadOrCreateSecret(nextMasterKeyPath(v.keys.data))
+	text, err := LoadOrCreateSecret(nextMasterKeyPath(v.keys.data))
 	if err != nil {
 		return 0, err
 	}

@@ -14,9 +14,9 @@ import (
 	"duplex/internal/atomicfile"
 )
 
-// loadOrCreateSecret reads a file that holds 32 bytes in hex. If there is no such file, it
+// LoadOrCreateSecret reads a file that holds 32 bytes in hex. If there is no such file, it
 // creates one with random bytes. It returns the hex text.
-func loadOrCreateSecret(path string) (string, error) {
+func LoadOrCreateSecret(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err == nil {
 		text := strings.TrimSpace(string(b))

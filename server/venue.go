@@ -540,5 +540,5 @@ func (v *Venue) operatorToken() (string, error) {
 	case v.options.Environment == environmentDev:
 		return deriveToken(v.keys.current, "dxo_", "operator"), nil
 	}
-	return loadOrCreateSecret(filepath.Join(v.options.Data, "operator.token"))
+	return LoadOrCreateSecret(filepath.Join(v.options.Data, "operator.token"))
 }

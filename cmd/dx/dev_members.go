@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"duplex/cmd/dx/cli"
-	"duplex/internal/atomicfile"
 	"duplex/server"
 	"duplex/server/cluster"
 )
@@ -131,7 +130,7 @@ type memberOfDev struct {
 // membersOf returns how to start each member. What is in data from an earlier run stays: the master
 // key, the ports and the addresses follow from the flags.
 func (d *devCmd) membersOf(data string) (list []memberOfDev, err error) {
-	key, err := devMasterKey(filepath.Join(data, "master.key"))
+	key, err := server.LoadOrCreateSecret(filepath.Join(data, "master.key"))
 	if err != nil {
 		return nil, err
 	}
@@ -202,24 +201,6 @@ func (d *devCmd) passedOn() (args []string) {
 		}
 	}
 	return args
-}
-
-// devMasterKey returns the master key in a file, which it makes at the first start.
-func devMasterKey(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	if err == nil {
-		return strings.TrimSpace(string(b)), nil
-	}
-	if !errors.Is(err, os.ErrNotExist) {
-		return "", err
-	}
-	key := make([]byte, 32)
-	rand.Read(key) // never fails
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", err
-	}
-	text := hex.EncodeToString(key)
-	return text, atomicfile.Write(path, []byte(text+"\n"))
 }
 
 // stopMemberWithin is how long a member may take to stop.
