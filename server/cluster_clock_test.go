@@ -103,7 +103,7 @@ func newClockMembers(t *testing.T) *clockMembers {
 		}
 	})
 	for i := range 3 {
-		m.wait(t, i, engine.Serving)
+		waitState(t, m.venues[i].Engine(), engine.Serving)
 	}
 	return m
 }
@@ -124,18 +124,6 @@ func (m *clockMembers) stop(t *testing.T, i int) {
 		m.venues[i] = nil
 		_ = v.Close(ctx) // the last member may not reach a majority for its last command
 	}
-}
-
-// wait waits until a member is in a state.
-func (m *clockMembers) wait(t *testing.T, i int, want engine.State) {
-	t.Helper()
-	var s engine.Status
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if s, _ = m.venues[i].Engine().MemberStatus(); s.State == want {
-			return
-		}
-	}
-	t.Fatalf("member %d is %v, not %v", i, s.State, want)
 }
 
 // submit sends a command to a member.
@@ -176,14 +164,14 @@ func (m *clockMembers) check(t *testing.T, wrong int, fault string) {
 func (m *clockMembers) step(t *testing.T, i int, fault string, set func(*skewedClock)) {
 	t.Helper()
 	set(&m.clocks[i])
-	m.wait(t, i, engine.ClockOff)
+	waitState(t, m.venues[i].Engine(), engine.ClockOff)
 	if _, err := m.submit(t, i); !errors.Is(err, engine.ErrShed) {
 		t.Errorf("%s: a command at the member: %v", fault, err)
 	}
 	m.check(t, i, fault)
 	m.clocks[i].ahead.Store(0)
 	m.clocks[i].frozen.Store(0)
-	m.wait(t, i, engine.Serving)
+	waitState(t, m.venues[i].Engine(), engine.Serving)
 	m.check(t, -1, fault+", and right again")
 }
 
@@ -196,7 +184,7 @@ func (m *clockMembers) startWrong(t *testing.T, i int, fault string, set func(*s
 	if t.Failed() {
 		t.FailNow()
 	}
-	m.wait(t, i, engine.ClockOff)
+	waitState(t, m.venues[i].Engine(), engine.ClockOff)
 	if _, err := m.submit(t, i); !errors.Is(err, engine.ErrShed) {
 		t.Errorf("%s at the start: a command at the member: %v", fault, err)
 	}
@@ -207,6 +195,6 @@ func (m *clockMembers) startWrong(t *testing.T, i int, fault string, set func(*s
 	if t.Failed() {
 		t.FailNow()
 	}
-	m.wait(t, i, engine.Serving)
+	waitState(t, m.venues[i].Engine(), engine.Serving)
 	m.check(t, -1, fault+" at the start, and right again")
 }

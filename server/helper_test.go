@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"duplex/core/engine"
 	"duplex/server"
 	"duplex/server/servertest"
 )
@@ -55,6 +56,19 @@ func askOperator(t *testing.T, v *servertest.Venue, method, path, body string) s
 		t.Fatalf("%s %s: %d %s", method, path, status, got)
 	}
 	return got
+}
+
+// waitState waits until a member has a state.
+func waitState(t *testing.T, e *engine.Engine, want engine.State) {
+	t.Helper()
+	var s engine.Status
+	var ok bool
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if s, ok = e.MemberStatus(); ok && s.State == want {
+			return
+		}
+	}
+	t.Fatalf("the member is %v, not %v", s.State, want)
 }
 
 // eventually waits until ok holds, for at most 30 s.

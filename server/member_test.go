@@ -49,19 +49,6 @@ func openMember(t *testing.T) *memberVenue {
 	return m
 }
 
-// waitFor waits until the member has a state.
-func (m *memberVenue) waitFor(t *testing.T, want engine.State) {
-	t.Helper()
-	for range 400 {
-		if s, ok := m.Engine().MemberStatus(); ok && s.State == want {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	s, _ := m.Engine().MemberStatus()
-	t.Fatalf("state %v, want %v", s.State, want)
-}
-
 // codeOf is the code of a client's error; "" for nil.
 func codeOf(t *testing.T, err error) string {
 	t.Helper()
@@ -113,7 +100,7 @@ func TestNodeBehind(t *testing.T) {
 		{engine.Serving, 0, 0, 0, "", "", "unauthorized", 101, 200},
 		{engine.ClockOff, 0, 0, time.Second, "", "shed", "unauthorized", 101, 200},
 	} {
-		m.waitFor(t, engine.Serving)
+		waitState(t, m.Engine(), engine.Serving)
 		open, status := m.dial(t)
 		if status != 101 {
 			t.Fatalf("a socket of a serving member: %d", status)
@@ -121,7 +108,7 @@ func TestNodeBehind(t *testing.T) {
 		m.silent.Store(int64(test.silent))
 		m.ahead.Store(test.ahead)
 		m.off.Store(int64(test.off))
-		m.waitFor(t, test.state)
+		waitState(t, m.Engine(), test.state)
 		if test.read != "" { // the open socket is closed
 			_, _, err := open.Read(t.Context())
 			if websocket.CloseStatus(err) != websocket.StatusServiceRestart {
@@ -170,13 +157,13 @@ func TestNodeBehind(t *testing.T) {
 		m.ahead.Store(0)
 		m.off.Store(0)
 	}
-	m.waitFor(t, engine.Serving)
+	waitState(t, m.Engine(), engine.Serving)
 }
 
 // TestMemberMetrics checks that a member has every metric of a member, and a single machine none.
 func TestMemberMetrics(t *testing.T) {
 	m := openMember(t)
-	m.waitFor(t, engine.Serving)
+	waitState(t, m.Engine(), engine.Serving)
 	m.Submit(&core.CreateUser{Name: "x"})
 	_, _, page := request(t, "GET", m.AdminURL()+"/metrics", "", "Authorization", "Bearer "+operatorToken)
 	for _, name := range []string{
