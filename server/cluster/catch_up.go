@@ -136,7 +136,7 @@ func (c *Cluster) fetchSnapshot(ctx context.Context) error {
 // nothing yet, as this one, says nothing about the venue.
 func (c *Cluster) snapshotOf(ctx context.Context, m *member) (journal.Snapshot, error) {
 	var has Status
-	if err := c.toPeers.get(ctx, m.Follow, "/v1/status", &has); err != nil {
+	if _, err := c.toPeers.get(ctx, m.Follow, "/v1/status", &has); err != nil {
 		return journal.Snapshot{}, err
 	}
 	return c.toPeers.fetchSnapshot(ctx, m.Follow, c.snapshotDir(), has.First == 1 && has.Number > 0)

@@ -121,7 +121,7 @@ func (c *Cluster) waitRemoved(ctx context.Context, revision int64) error {
 func (c *Cluster) defragMember(ctx context.Context, follow string, forgotten int64) (d schemas.Defragmented, err error) {
 	ctx, cancel := context.WithTimeout(ctx, defragTimeout)
 	defer cancel()
-	err = c.toPeers.send(ctx, http.MethodPost, follow, fmt.Sprintf("%s?%s=%d", defragPath, defragForgotten, forgotten), &d)
+	_, err = c.toPeers.send(ctx, http.MethodPost, follow, fmt.Sprintf("%s?%s=%d", defragPath, defragForgotten, forgotten), &d)
 	return d, err
 }
 

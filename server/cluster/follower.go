@@ -246,7 +246,7 @@ func (f *Follower) ask(ctx context.Context, from string) (s Status, asked time.T
 	ctx, cancel := context.WithTimeout(ctx, f.opt.firstContact)
 	defer cancel()
 	asked = time.Now()
-	if err := f.peers.get(ctx, from, "/v1/status", &s); err != nil {
+	if _, err := f.peers.get(ctx, from, "/v1/status", &s); err != nil {
 		return s, asked, err
 	}
 	if s.Settings == nil || s.First == 0 {

@@ -132,8 +132,8 @@ func (c *Cluster) askForming(ctx context.Context, a Address) (known bool, err er
 		return err == nil, err
 	}
 	var reply struct{ Name string }
-	cluster, err := c.toPeers.getOfCluster(ctx, a.Peer, formingPath, &reply)
-	if err == nil && cluster != c.forming {
+	header, err := c.toPeers.get(ctx, a.Peer, formingPath, &reply)
+	if err == nil && header.Get(clusterHeader) != c.forming {
 		err = errOtherCluster
 	}
 	if err != nil {

@@ -218,7 +218,7 @@ func (c *Cluster) ask(follow string) (best heard, err error) {
 		ctx, cancel := context.WithTimeout(c.ctx, pollEvery)
 		before := now()
 		var s Status
-		err = c.toPeers.get(ctx, follow, "/v1/status", &s)
+		_, err = c.toPeers.get(ctx, follow, "/v1/status", &s)
 		after := now()
 		cancel()
 		if err != nil {
@@ -325,38 +325,22 @@ func (o *Options) peerClient(roles ...string) (*peerClient, error) {
 	return p, err
 }
 
-// get reads a JSON document from a follow port. A node that was stopped accepts the connection and never
+// get reads a JSON document from a node. A node that was stopped accepts the connection and never
 // answers, so the answer has a time.
-func (p *peerClient) get(ctx context.Context, address, path string, into any) error {
+func (p *peerClient) get(ctx context.Context, address, path string, into any) (http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	return p.send(ctx, http.MethodGet, address, path, into)
 }
 
-// getOfCluster is get from a peer port, with the id of etcd's cluster.
-func (p *peerClient) getOfCluster(ctx context.Context, address, path string, into any) (cluster string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
-	defer cancel()
-	body, header, err := p.request(ctx, http.MethodGet, address, path)
+// send sends a request without a body, and reads the header and the JSON document of the reply.
+func (p *peerClient) send(ctx context.Context, method, address, path string, into any) (http.Header, error) {
+	body, header, err := p.request(ctx, method, address, path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer body.Close()
-	return header.Get(clusterHeader), decodeReply(body, into)
-}
-
-// send sends a request without a body, and reads the JSON document of the reply.
-func (p *peerClient) send(ctx context.Context, method, address, path string, into any) error {
-	body, _, err := p.request(ctx, method, address, path)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	return decodeReply(body, into)
-}
-
-func decodeReply(body io.Reader, into any) error {
-	return json.NewDecoder(io.LimitReader(body, 1<<20)).Decode(into)
+	return header, json.NewDecoder(io.LimitReader(body, 1<<20)).Decode(into)
 }
 
 // fetch begins to read a stream from a follow port. The stream ends if the node is silent.

@@ -81,7 +81,7 @@ func (c *Cluster) repairLog(ctx context.Context) (string, error) {
 	}
 	return c.fromOthers(func(m *member) error {
 		s := Status{}
-		if err := c.toPeers.get(ctx, m.Follow, "/v1/status", &s); err != nil {
+		if _, err := c.toPeers.get(ctx, m.Follow, "/v1/status", &s); err != nil {
 			return err
 		}
 		if s.First == 0 {

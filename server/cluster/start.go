@@ -111,7 +111,7 @@ func (c *Cluster) askMembership(ctx context.Context) (learner bool, err error) {
 func (c *Cluster) askMember(ctx context.Context, a Address) (learner bool, err error) {
 	self := slices.IndexFunc(c.opt.Members, func(a Address) bool { return a.Name == c.opt.Name })
 	var list []membership.Member
-	cluster, err := c.toPeers.getOfCluster(ctx, a.Peer, "/members", &list)
+	header, err := c.toPeers.get(ctx, a.Peer, "/members", &list)
 	if err != nil {
 		return false, err
 	}
@@ -122,7 +122,7 @@ func (c *Cluster) askMember(ctx context.Context, a Address) (learner bool, err e
 		if len(m.ClientURLs) > 0 { // a member publishes them when it has a leader
 			return false, finalError{errTookPart(c.opt.Name)}
 		}
-		if !m.IsLearner && cluster != c.forming {
+		if !m.IsLearner && header.Get(clusterHeader) != c.forming {
 			return false, finalError{errOtherCluster}
 		}
 		return m.IsLearner, nil
