@@ -189,6 +189,22 @@ func fill(t testing.TB, l *Log, node uint32, first uint64, n int) {
 	}
 }
 
+// writeSnapshot writes a snapshot of a position into a folder.
+func writeSnapshot(t testing.TB, dir string, seq uint64, at journal.Position) {
+	t.Helper()
+	w, err := journal.CreateSnapshot(dir, seq, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	if err := errors.Join(w.Piece(fmt.Appendf(nil, "the state at %d", seq)), w.EndPart()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Commit([32]byte{byte(seq)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // propose proposes a group until the log confirms it.
 func propose(t testing.TB, l *Log, g journal.Group) {
 	t.Helper()

@@ -120,13 +120,7 @@ func (s *source) trimmed() *source {
 	s.Helper()
 	at := s.archive.Last()
 	out := newSource(s.TB, at)
-	w, err := journal.CreateSnapshot(out.snapshotDir(), at.Number, at)
-	if err == nil {
-		_, err = w.Commit([32]byte{})
-	}
-	if err != nil {
-		s.Fatal(err)
-	}
+	writeSnapshot(s.TB, out.snapshotDir(), at.Number, at)
 	return out
 }
 

@@ -212,17 +212,7 @@ func TestNewMembersDoNotWaitForOneAnother(t *testing.T) {
 	// A snapshot is looked for in the same way: that a new member has none says nothing. Neither does one
 	// that is silent hold it up.
 	start := s.archive.Last()
-	w, err := journal.CreateSnapshot(s.snapshotDir(), 1000, start)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Abort()
-	if err := errors.Join(w.Piece([]byte("the state")), w.EndPart()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Commit([32]byte{}); err != nil {
-		t.Fatal(err)
-	}
+	writeSnapshot(t, s.snapshotDir(), 1000, start)
 	paused, err := net.Listen("tcp", newHost()+":7001") // as a process that was stopped: it takes the connection and never answers
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package cluster
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -33,19 +32,9 @@ func TestRepair(t *testing.T) {
 	c := r.clusters[2]
 	snapshot := func(c *Cluster, number uint64) journal.Position {
 		t.Helper()
-		w, err := journal.CreateSnapshot(c.snapshotDir(), number*10, want[number-1].After())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.Abort()
-		if err := errors.Join(w.Piece(fmt.Appendf(nil, "the state at %d", number)), w.EndPart()); err != nil {
-			t.Fatal(err)
-		}
-		s, err := w.Commit([32]byte{byte(number)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s.Position
+		at := want[number-1].After()
+		writeSnapshot(t, c.snapshotDir(), number*10, at)
+		return at
 	}
 	snapshot(c, 40)
 	start := snapshot(c, 80)
