@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"duplex/core"
-	"duplex/core/venue"
-	"duplex/core/view"
 )
 
 // venueWithOrders returns a venue with the given number of resting orders in market 1, 200 of each
@@ -19,44 +17,17 @@ func venueWithOrders(b *testing.B, dir string, orders int) (*Engine, Options) {
 	b.Helper()
 	c := newClock()
 	o := c.options(dir)
-	e, err := Open(o)
-	if err != nil {
-		b.Fatal(err)
-	}
-	submit := func(cmd core.Command) core.Reject {
-		r, err := e.Submit(context.Background(), cmd)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return r.Reject
-	}
-	submit(&core.SetSession{Feed: core.BTC, Open: true})
-	submit(&core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
-	for {
-		open := false
-		e.Read(func(v *venue.Venue, _ *view.View) { s, _ := v.Market(3); open = s.Status == core.Trading })
-		if open {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	e := mustOpen(b, o)
+	openMarkets(b, e, c)
 	const each = 200
 	for u := core.UserID(1); int(u) <= (orders+each-1)/each; u++ {
-		submit(&core.CreateUser{Name: fmt.Sprint("user", u), TokenHash: [32]byte{byte(u), byte(u >> 8)}})
-		submit(&core.Deposit{User: u, DepositID: fmt.Sprint("d", u), Amount: 100_000_000_000})
+		do(b, e, &core.CreateUser{Name: fmt.Sprint("user", u), TokenHash: [32]byte{byte(u), byte(u >> 8)}})
+		do(b, e, &core.Deposit{User: u, DepositID: fmt.Sprint("d", u), Amount: 100_000_000_000})
 		cmds := make([]core.Command, 0, each)
 		for i := range min(each, orders-int(u-1)*each) {
 			cmds = append(cmds, &core.PlaceOrder{User: u, ClientID: uint64(i + 1), Market: core.MarketID(1 + i%3), Side: core.Buy, Outcome: core.Yes, Tick: core.Tick(1000 + 100*(i%30)), Qty: 10})
 		}
-		out, err := e.SubmitAll(context.Background(), cmds)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, x := range out {
-			if x.Err != nil || x.Receipt.Reject != core.OK {
-				b.Fatal(x.Err, x.Receipt.Reject)
-			}
-		}
+		doAll(b, e, cmds)
 	}
 	return e, o
 }

@@ -33,7 +33,7 @@ func (c *clock) step(d time.Duration)       { c.at.Add(int64(d)) }
 func (c *clock) second() int64              { return c.now() / core.NsPerSec }
 func (c *clock) options(dir string) Options { return Options{Dir: dir, Now: c.now} }
 
-func mustOpen(t *testing.T, o Options) *Engine {
+func mustOpen(t testing.TB, o Options) *Engine {
 	t.Helper()
 	e, err := Open(o)
 	if err != nil {
@@ -49,7 +49,7 @@ func mustClose(t *testing.T, e *Engine) {
 	}
 }
 
-func do(t *testing.T, e *Engine, cmd core.Command) Receipt {
+func do(t testing.TB, e *Engine, cmd core.Command) Receipt {
 	t.Helper()
 	r, err := e.Submit(context.Background(), cmd)
 	if err != nil {
@@ -65,13 +65,33 @@ func setUp(t *testing.T, e *Engine, c *clock) {
 		do(t, e, &core.CreateUser{Name: fmt.Sprint("user", i), TokenHash: [32]byte{byte(i + 1)}})
 		do(t, e, &core.Deposit{User: core.UserID(i + 1), DepositID: fmt.Sprint("d", i), Amount: 1_000_000_000})
 	}
+	openMarkets(t, e, c)
+}
+
+// openMarkets opens a market of every BTC series.
+func openMarkets(t testing.TB, e *Engine, c *clock) {
+	t.Helper()
 	do(t, e, &core.SetSession{Feed: core.BTC, Open: true})
 	do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
 	waitUntil(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
 }
 
+// doAll submits commands together. Only a tick off the grid may be rejected.
+func doAll(t testing.TB, e *Engine, cmds []core.Command) {
+	t.Helper()
+	out, err := e.SubmitAll(context.Background(), cmds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range out {
+		if x.Err != nil || x.Receipt.Reject != core.OK && x.Receipt.Reject != core.BadPriceTick {
+			t.Fatal(x.Err, x.Receipt.Reject)
+		}
+	}
+}
+
 // waitUntil waits until a condition holds that the engine brings about by itself.
-func waitUntil(t *testing.T, e *Engine, ok func(*venue.Venue, *view.View) bool) {
+func waitUntil(t testing.TB, e *Engine, ok func(*venue.Venue, *view.View) bool) {
 	t.Helper()
 	f := e.Follow()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -264,6 +284,13 @@ func (h *heldLog) Propose(ctx context.Context, g journal.Group) error {
 	return h.Log.Propose(ctx, g)
 }
 
+// queued waits until n commands wait in the queue, which nothing signals.
+func queued(e *Engine, n int) {
+	for e.QueueDepth() < n {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 func heldEngine(t *testing.T, queue int) (*Engine, *heldLog) {
 	t.Helper()
 	c, h := newClock(), &heldLog{}
@@ -295,9 +322,7 @@ func TestShedAndUnknownAreNeverMixed(t *testing.T) {
 	for id := uint64(2); id <= 5; id++ {
 		go submit(id)
 	}
-	for e.QueueDepth() < 4 {
-		time.Sleep(time.Millisecond) // until they wait in the queue, which nothing signals
-	}
+	queued(e, 4)
 	if _, err := e.Submit(context.Background(), buy(1, 9, core.Yes, 4000, 1)); !errors.Is(err, ErrShed) {
 		t.Errorf("over a quarter of the queue: %v", err)
 	}
@@ -342,9 +367,7 @@ func TestABatchIsShedWhole(t *testing.T) {
 		}
 		batch <- err
 	}()
-	for e.QueueDepth() < 2 {
-		time.Sleep(time.Millisecond) // until they wait in the queue, which nothing signals
-	}
+	queued(e, 2)
 	full := make([]core.Command, 15)
 	for i := range full {
 		full[i] = buy(1, uint64(10+i), core.Yes, 4000, 1)
@@ -428,9 +451,7 @@ func TestNoEmptyGroup(t *testing.T) {
 		_, err := e.Submit(ctx, buy(1, 2, core.Yes, 4000, 1))
 		gaveUp <- err
 	}()
-	for e.QueueDepth() < 1 {
-		time.Sleep(time.Millisecond) // until it waits in the queue, which nothing signals
-	}
+	queued(e, 1)
 	cancel()
 	if err := <-gaveUp; !errors.Is(err, ErrShed) {
 		t.Fatalf("a caller that gave up: %v", err)

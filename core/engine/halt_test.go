@@ -149,9 +149,7 @@ func TestFamilySharesTheQueue(t *testing.T) {
 	cancels(1, 1)
 	cancels(3, 2)
 	cancels(4, 1)
-	for e.QueueDepth() < 4 {
-		time.Sleep(time.Millisecond) // until they wait in the queue, which nothing signals
-	}
+	queued(e, 4)
 	for u := core.UserID(1); u <= 4; u++ {
 		if u == 2 {
 			continue

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"duplex/core"
 	"duplex/core/venue"
@@ -54,11 +53,6 @@ func TestNothingBehindARevocation(t *testing.T) {
 					answers <- answer{id, err}
 				}()
 			}
-			queued := func(n int) {
-				for e.QueueDepth() < n {
-					time.Sleep(time.Millisecond) // until they wait in the queue, which nothing signals
-				}
-			}
 			submit(a, 1)
 			<-h.took // the log has this group, before the revocation
 			revoke := &core.RevokeKey{User: 1, Key: "a"}
@@ -73,7 +67,7 @@ func TestNothingBehindARevocation(t *testing.T) {
 			submit(a, 2)
 			submit(b, 3)
 			submit(nil, 4)
-			queued(4)
+			queued(e, 4)
 			h.mu.Unlock()
 			<-h.took // the log has the revocation's group
 			submit(a, 5)

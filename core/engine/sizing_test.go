@@ -38,10 +38,10 @@ func size(t *testing.T, accounts int) {
 	logged := make(chan string, 1000)
 	o := c.options(t.TempDir())
 	o.Logf = func(msg string, args ...any) { logged <- fmt.Sprint(msg, args) }
-	empty := liveHeap()
+	empty := heapBytes()
 	e := mustOpen(t, o)
 	fill(t, e, c, accounts)
-	heap := liveHeap() - empty
+	heap := heapBytes() - empty
 	deposit := func(id string) { // changes the state, so that the next snapshot is written
 		do(t, e, &core.Deposit{User: 1, DepositID: id, Amount: 1})
 	}
@@ -85,10 +85,13 @@ func size(t *testing.T, accounts int) {
 	kill(t, e)
 }
 
-func liveHeap() int64 {
+// heapBytes is the size of the live heap. The second and third collections free what pools
+// keep.
+func heapBytes() int64 {
+	for range 3 {
+		runtime.GC()
+	}
 	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
@@ -126,25 +129,12 @@ func peakHeap() (stop func() int64) {
 // fill has the accounts trade in pairs until each has full histories.
 func fill(t *testing.T, e *Engine, c *clock, accounts int) {
 	t.Helper()
-	do(t, e, &core.SetSession{Feed: core.BTC, Open: true})
-	do(t, e, &core.PostIndex{Tick: core.IndexTick{Feed: core.BTC, Second: c.second(), Price: 6_500_000_000_000, Count: 3}})
-	waitUntil(t, e, func(v *venue.Venue, _ *view.View) bool { s, ok := v.Market(3); return ok && s.Status == core.Trading })
+	openMarkets(t, e, c)
 	r := rand.New(rand.NewPCG(1, 2))
 	id := uint64(0)
 	order := func(u core.UserID, o core.Outcome, tick core.Tick, qty core.Qty) core.Command {
 		id += 1 + r.Uint64N(1000)
 		return &core.PlaceOrder{User: u, ClientID: id, Market: 3, Side: core.Buy, Outcome: o, Tick: tick, Qty: qty}
-	}
-	submit := func(cmds []core.Command) {
-		out, err := e.SubmitAll(context.Background(), cmds)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, x := range out {
-			if x.Err != nil || x.Receipt.Reject != core.OK && x.Receipt.Reject != core.BadPriceTick {
-				t.Fatal(x.Err, x.Receipt.Reject)
-			}
-		}
 	}
 	for u := core.UserID(1); int(u) <= accounts; u++ {
 		do(t, e, &core.CreateUser{Name: fmt.Sprint("user", u), TokenHash: [32]byte{byte(u), byte(u >> 8)}})
@@ -160,8 +150,8 @@ func fill(t *testing.T, e *Engine, c *clock, accounts int) {
 				a = append(a, order(maker, core.Yes, 5000, 2))
 				b = append(b, order(taker, core.No, 5000, 1), order(taker, core.No, 5000, 1))
 			}
-			submit(a)
-			submit(b)
+			doAll(t, e, a)
+			doAll(t, e, b)
 			maker, taker = taker, maker
 		}
 		for _, u := range []core.UserID{maker, taker} {
@@ -169,12 +159,12 @@ func fill(t *testing.T, e *Engine, c *clock, accounts int) {
 			for range 200 {
 				bad = append(bad, order(u, core.Yes, 5001, 1))
 			}
-			submit(bad)
+			doAll(t, e, bad)
 			var quotes []core.Command
 			for range rest {
 				quotes = append(quotes, order(u, core.Yes, 1000, 1))
 			}
-			submit(quotes)
+			doAll(t, e, quotes)
 			do(t, e, &core.CancelAll{User: u})
 		}
 	}

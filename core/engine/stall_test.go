@@ -139,14 +139,3 @@ func threadTime() int64 {
 	}
 	return t.Nano()
 }
-
-// heapBytes is the size of the live heap. The second and third collections free what pools
-// keep.
-func heapBytes() int64 {
-	for range 3 {
-		runtime.GC()
-	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
