@@ -55,7 +55,8 @@ func TestArenaServe(t *testing.T) {
 // the bundle's journal.
 func TestVerifyArena(t *testing.T) {
 	dir := t.TempDir()
-	c := &arena.Config{Rounds: 1, Seeds: "1", Seats: []arena.Seat{{Name: "random", Kind: "random"}}}
+	c := arena.NewConfig()
+	c.Rounds, c.Seeds, c.Seats = 1, "1", []arena.Seat{{Name: "random", Kind: "random"}}
 	if err := c.Complete(); err != nil {
 		t.Fatal(err)
 	}

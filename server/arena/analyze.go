@@ -339,11 +339,9 @@ func (c *Config) completeRead() (err error) {
 	if c.series, err = seriesOf(c.Series); err != nil {
 		return err
 	}
-	start, err := timeOf(c.Start)
-	if err != nil {
+	if c.start, err = timeOf(c.Start); err != nil {
 		return err
 	}
-	c.start = start
 	if c.seeds, err = ParseSeeds(c.Seeds); err != nil {
 		return err
 	}

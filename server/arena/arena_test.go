@@ -6,9 +6,10 @@ import (
 
 func testConfig(t *testing.T, change ...func(*Config)) *Config {
 	t.Helper()
-	c := &Config{Name: "test", Rounds: 3, Seeds: "1..2", Seats: []Seat{
+	c := NewConfig()
+	c.Name, c.Rounds, c.Seeds, c.Seats = "test", 3, "1..2", []Seat{
 		{Name: "hold", Kind: "hold"}, {Name: "random", Kind: "random"}, {Name: "mid", Kind: "mid"}, {Name: "fair", Kind: "fair"}, {Name: "maker", Kind: "maker"},
-	}}
+	}
 	for _, f := range change {
 		f(c)
 	}

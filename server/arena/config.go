@@ -44,7 +44,6 @@ type Config struct {
 	// Hand allows seats without a kind and without a command, for Serve.
 	Hand bool `toml:"-" json:"-"`
 
-	read   bool // begun with the defaults: a 0 is meant
 	series core.Series
 	start  int64
 	pace   int64
@@ -81,7 +80,7 @@ func badConfig(format string, args ...any) error { return &ConfigError{fmt.Error
 // NewConfig returns a config with the defaults of an arena.toml, in which a 0 is a 0. Complete must be called
 // on the result.
 func NewConfig() *Config {
-	return &Config{Rounds: defaultRounds, Noise: defaultNoise, read: true}
+	return &Config{Rounds: 20, Noise: 0.5}
 }
 
 // ReadConfig reads an arena.toml. Complete must be called on the result.
@@ -101,45 +100,34 @@ func ReadConfig(path string) (*Config, error) {
 	return c, nil
 }
 
-const (
-	defaultRounds = 20
-	defaultNoise  = 0.5
-	anonymousDate = "2000-01-03T00:00:00Z" // venue time at the begin of an anonymous run
-)
+// anonymousDate is the venue time at the start of an anonymous run.
+const anonymousDate = "2000-01-03T00:00:00Z"
 
 var seatName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 // Complete sets the defaults and checks everything that can be checked before a run.
 func (c *Config) Complete() (err error) {
-	setDefault(&c.Name, "arena")
-	setDefault(&c.Series, "btc-60s")
-	setDefault(&c.Seeds, "1..5")
+	c.Name = cmp.Or(c.Name, "arena")
+	c.Series = cmp.Or(c.Series, "btc-60s")
+	c.Seeds = cmp.Or(c.Seeds, "1..5")
 	if c.Anonymous {
 		if c.Start != "" && c.Start != anonymousDate {
 			return badConfig("start %q: an anonymous run hides the date, and has no start", c.Start)
 		}
 		c.Start = anonymousDate
 	}
-	setDefault(&c.Start, "2026-01-05T00:00:00Z")
-	setDefault(&c.Pace, "step")
-	setDefault(&c.Stall, "60s")
-	if c.Rounds == 0 && !c.read {
-		c.Rounds = defaultRounds
-	}
-	if c.Noise == 0 && !c.read {
-		c.Noise = defaultNoise
-	}
+	c.Start = cmp.Or(c.Start, "2026-01-05T00:00:00Z")
+	c.Pace = cmp.Or(c.Pace, "step")
+	c.Stall = cmp.Or(c.Stall, "60s")
 	if !seatName.MatchString(c.Name) {
 		return badConfig("name %q: lower-case letters, digits and dashes, at most 32", c.Name)
 	}
 	if c.series, err = seriesOf(c.Series); err != nil {
 		return err
 	}
-	start, err := time.Parse(time.RFC3339, c.Start)
-	if err != nil || start.Year() < 2000 || start.Year() > 2200 {
-		return badConfig("start %q: a time such as 2026-01-05T00:00:00Z", c.Start)
+	if c.start, err = timeOf(c.Start); err != nil {
+		return err
 	}
-	c.start = start.UnixNano()
 	if c.Pace != "step" {
 		if c.pace, err = strconv.ParseInt(c.Pace, 10, 64); err != nil || c.pace < 1 || c.pace > 10_000 {
 			return badConfig("pace %q: step, or a whole factor of real time from 1 to 10000", c.Pace)
@@ -189,12 +177,6 @@ func (c *Config) Complete() (err error) {
 		}
 	}
 	return nil
-}
-
-func setDefault(s *string, to string) {
-	if *s == "" {
-		*s = to
-	}
 }
 
 func seriesOf(name string) (core.Series, error) {

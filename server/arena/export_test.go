@@ -164,7 +164,8 @@ func TestRank(t *testing.T) {
 func TestServe(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	c := &Config{Hand: true, Seats: []Seat{{Name: "me"}, {Name: "other"}}}
+	c := NewConfig()
+	c.Hand, c.Seats = true, []Seat{{Name: "me"}, {Name: "other"}}
 	if err := c.Complete(); err != nil {
 		t.Fatal(err)
 	}

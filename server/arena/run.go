@@ -37,7 +37,7 @@ type Options struct {
 
 func timeOf(text string) (int64, error) {
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	if err != nil || t.Year() < 2000 || t.Year() > 2200 {
 		return 0, badConfig("start %q: a time such as 2026-01-05T00:00:00Z", text)
 	}
 	return t.UnixNano(), nil

@@ -1,9 +1,9 @@
 package arena
 
 import (
-	"encoding/hex"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // Figure is the mean of a figure over seeds with its 95 % interval, which is null under minSeeds
@@ -34,12 +34,7 @@ func newBootstrap(setupHash string, n int) *bootstrap {
 	if n < minSeeds {
 		return b
 	}
-	state := uint64(0)
-	if head, err := hex.DecodeString(setupHash[:16]); err == nil {
-		for _, x := range head {
-			state = state<<8 | uint64(x)
-		}
-	}
+	state, _ := strconv.ParseUint(setupHash[:16], 16, 64)
 	b.picks = make([]int32, resamples*n)
 	for i := range b.picks {
 		state += 0x9e3779b97f4a7c15

@@ -33,7 +33,6 @@ type turns struct {
 
 // seatWaits is the state of one seat.
 type seatWaits struct {
-	key      string
 	open     int // requests that are not answered
 	blocked  []*blocked
 	dirty    bool // something has happened that a blocked request may wait for
@@ -60,7 +59,7 @@ func newTurns(start, pace int64, stall time.Duration, keys []string) *turns {
 	t.changed = sync.NewCond(&t.mu)
 	t.now.Store(start)
 	for _, k := range keys {
-		t.seats[k] = &seatWaits{key: k, allowed: callsMax, active: time.Now(), idle: time.Now()}
+		t.seats[k] = &seatWaits{allowed: callsMax, active: time.Now(), idle: time.Now()}
 	}
 	go func() { // a stall has no event of its own
 		ticks := time.NewTicker(time.Second)
