@@ -281,7 +281,7 @@ func TestGoldenBytes(t *testing.T) {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}
-		mustWriteGolden(t, path, out.String())
+		mustWrite(t, path, []byte(out.String()))
 	}
 	if want := string(mustRead(t, path)); want != out.String() {
 		t.Errorf("the encodings changed:\n%s", out.String())
@@ -305,13 +305,6 @@ func TestRulesOfOlderLogs(t *testing.T) {
 	}
 	if again, err := Encode(nil, cmd); err != nil || hex.EncodeToString(again) != old {
 		t.Errorf("%x, %v", again, err)
-	}
-}
-
-func mustWriteGolden(t *testing.T, path, s string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(s), 0o644); err != nil {
-		t.Fatal(err)
 	}
 }
 

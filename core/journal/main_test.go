@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
@@ -88,16 +89,9 @@ func mustDrain(t testing.TB, f *File, from uint64) []Group {
 }
 
 func same(a, b []Group) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		x, y := a[i], b[i]
-		if x.Number != y.Number || x.Node != y.Node || x.Proposal != y.Proposal || x.Stamp != y.Stamp || x.Chain != y.Chain || !bytes.Equal(x.Body, y.Body) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(x, y Group) bool {
+		return x.Number == y.Number && x.Node == y.Node && x.Proposal == y.Proposal && x.Stamp == y.Stamp && x.Chain == y.Chain && bytes.Equal(x.Body, y.Body)
+	})
 }
 
 // closedLog creates a log of n groups, closes it, and returns its directory and groups.

@@ -231,7 +231,7 @@ var defaultScan = scanLimits{first: 150 * time.Millisecond, total: 300 * time.Mi
 // list runs a query on a table and returns its rows in the order given, at most limit.
 func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q query, order string, limit int, decode func(*row) T) (out []T, err error) {
 	begun := time.Now()
-	defer func() { m.stats.read(route, time.Since(begun), err) }()
+	defer func() { m.stats.read(route, err) }()
 	if limit <= 0 {
 		return nil, nil
 	}

@@ -18,18 +18,13 @@ type stats struct {
 	held             atomic.Int64
 
 	mu    sync.Mutex
-	reads map[readKey]*readCount
+	reads map[readKey]uint64
 }
 
 type readKey struct{ route, outcome string }
 
-type readCount struct {
-	n  uint64
-	ns int64
-}
-
 // read counts a read.
-func (s *stats) read(route string, took time.Duration, err error) {
+func (s *stats) read(route string, err error) {
 	outcome := "ok"
 	var cut *history.Cut
 	switch {
@@ -43,15 +38,9 @@ func (s *stats) read(route string, took time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reads == nil {
-		s.reads = map[readKey]*readCount{}
+		s.reads = map[readKey]uint64{}
 	}
-	c := s.reads[readKey{route, outcome}]
-	if c == nil {
-		c = &readCount{}
-		s.reads[readKey{route, outcome}] = c
-	}
-	c.n++
-	c.ns += int64(took)
+	s.reads[readKey{route, outcome}]++
 }
 
 // Stats returns the counters.
@@ -73,8 +62,8 @@ func (m *Mirror) Stats() (out history.Stats) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k, c := range s.reads {
-		out.Reads = append(out.Reads, history.Reads{Route: k.route, Outcome: k.outcome, Count: c.n})
+	for k, n := range s.reads {
+		out.Reads = append(out.Reads, history.Reads{Route: k.route, Outcome: k.outcome, Count: n})
 	}
 	return out
 }

@@ -63,25 +63,21 @@ func (f *family) must(c core.Command) {
 // from the stamp.
 func (f *family) want(what string, c core.Command, want core.Reject) {
 	f.Helper()
-	before := f.stateAt(core.Stamp{})
+	before := f.state()
 	if got := f.do(c); got != want {
 		f.Errorf("%s: %q, want %q", what, got, want)
 	}
-	if _, placement := c.(*core.PlaceOrder); want != core.OK && !placement && !bytes.Equal(before, f.stateAt(core.Stamp{})) {
+	if _, placement := c.(*core.PlaceOrder); want != core.OK && !placement && !bytes.Equal(before, f.state()) {
 		f.Errorf("%s: the rejected command changed the state", what)
 	}
 }
 
-// stateAt returns the encoded state as if its last stamp were st.
-func (f *family) stateAt(st core.Stamp) []byte {
+// state returns the encoded state without its last stamp.
+func (f *family) state() []byte {
 	now := f.v.now
-	f.v.now = st
+	f.v.now = core.Stamp{}
 	defer func() { f.v.now = now }()
-	b, err := f.v.MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
-	return b
+	return bytesOf(f, f.v)
 }
 
 // order returns a gtc limit order in market 1 with a new client_order_id.
@@ -192,10 +188,7 @@ func TestAgentKeys(t *testing.T) {
 		t.Error("authorized keys differ from those that exist")
 	}
 	f.must(&core.RevokeKey{User: agent, Key: "k"})
-	again, err := Restore(f.stateAt(f.v.now))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := restored(t, f.v)
 	for _, v := range []*Venue{f.v, again} {
 		if v.Authorized(&core.PlaceOrder{Key: 1}) || !v.Authorized(&core.PlaceOrder{Key: 2}) || v.keys.last != 2 {
 			t.Errorf("after the revocation: the newest key is %d", v.keys.last)
@@ -262,11 +255,7 @@ func TestTransfer(t *testing.T) {
 	f.must(&core.CloseAgent{Owner: owner, Agent: agent})
 	f.want("a closed agent", transfer("e", owner, agent, 1), core.InvalidTransition)
 	f.want("a repeat after the close", transfer("a", owner, agent, 7), core.OK)
-	again, err := Restore(f.stateAt(f.v.now))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.v = again
+	f.v = restored(t, f.v)
 	f.want("a repeat after a restart", transfer("a", owner, agent, 7), core.OK)
 	f.want("other fields after a restart", transfer("a", owner, agent, 8), core.DuplicateTransferID)
 }
@@ -567,10 +556,7 @@ func TestStates(t *testing.T) {
 	f := newFamily(t)
 	state := func(what string, want core.AgentState) {
 		t.Helper()
-		again, err := Restore(f.stateAt(f.v.now))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := restored(t, f.v)
 		if got := again.State(agent); got != want || f.v.State(agent) != want {
 			t.Errorf("%s: %v, restored %v, want %v", what, f.v.State(agent), got, want)
 		}

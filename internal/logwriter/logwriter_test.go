@@ -41,25 +41,16 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// drained waits until a writer has nothing to write.
-func drained(w *Writer) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for w.busy || len(w.waiting) > 0 {
-		w.changed.Wait()
-	}
-}
-
 // TestBrokenOutput writes to an output that is gone, and works again later.
 func TestBrokenOutput(t *testing.T) {
 	o := &output{}
 	w := New(o, 100, notice)
 	fmt.Fprintln(w, "one")
-	drained(w)
+	w.Flush(time.Minute)
 	o.set(errors.New("broken pipe"))
 	for range 3 {
 		fmt.Fprintln(w, "lost")
-		drained(w)
+		w.Flush(time.Minute)
 	}
 	if n := w.Dropped(); n != 3 {
 		t.Errorf("%d dropped, want 3", n)
@@ -90,7 +81,7 @@ func TestBlockedOutput(t *testing.T) {
 		t.Errorf("%d dropped, want 5", n)
 	}
 	close(o.block)
-	drained(w)
+	w.Flush(time.Minute)
 	if got, want := o.text.String(), "123456789\n5 dropped\nabcdefghi\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
