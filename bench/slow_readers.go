@@ -12,8 +12,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"duplex/internal/backoff"
 	"duplex/internal/rawhttp"
 )
@@ -131,7 +129,7 @@ func (r *harness) openReaders(f *readerFarm, readers int) error {
 			return fmt.Errorf("reader %d: %w", i, err)
 		}
 		if !reads { // fills sooner
-			if err := shrinkReceiveBuffer(c.(*net.TCPConn)); err != nil {
+			if err := c.(*net.TCPConn).SetReadBuffer(4096); err != nil {
 				return err
 			}
 		}
@@ -140,16 +138,6 @@ func (r *harness) openReaders(f *readerFarm, readers int) error {
 		}
 	}
 	return nil
-}
-
-func shrinkReceiveBuffer(c *net.TCPConn) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var set error
-	err = raw.Control(func(fd uintptr) { set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 4096) })
-	return errors.Join(err, set)
 }
 
 // residentBytes returns the resident memory of a process.
