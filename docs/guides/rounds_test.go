@@ -220,19 +220,8 @@ func (s *story) fill(f *core.Filled) {
 			s.say("  %-4s gets      %d × %d − %d = %d", people[side.user], f.Qty, at, side.fee, amount-side.fee)
 		}
 	}
-	s.say("  open pairs     %d, so %d pips of collateral", s.pairs(), core.Pips(s.pairs())*core.Payout)
-}
-
-func (s *story) pairs() core.Qty {
-	var yes, no core.Qty
-	for _, u := range []core.UserID{ann, ben, cy} {
-		p := s.v.Position(u, market)
-		yes, no = yes+p.Yes, no+p.No
-	}
-	if yes != no {
-		s.t.Fatalf("%d YES and %d NO", yes, no)
-	}
-	return yes
+	pairs := s.v.Sums().Pairs
+	s.say("  open pairs     %d, so %d pips of collateral", pairs, core.Pips(pairs)*core.Payout)
 }
 
 func (s *story) mint() {
