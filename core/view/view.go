@@ -68,7 +68,7 @@ func (w *View) Caps() RetentionCaps { return w.caps }
 
 // account returns the account of u, or an empty one if the view knows none.
 func (w *View) account(u core.UserID) *account {
-	if int(u) >= len(w.accounts) {
+	if u == 0 || int(u) >= len(w.accounts) {
 		return newAccount(w.caps)
 	}
 	return w.accounts[u]
