@@ -103,10 +103,13 @@ func (c *clusterTrial) deposit(user uint32, workers int) *workload {
 	return l
 }
 
-// load starts a workload on the first three members.
-func (c *clusterTrial) load() *workload {
+// load starts a workload on these of the first three members, or on all of them.
+func (c *clusterTrial) load(members ...int) *workload {
 	c.Helper()
 	l := c.newWorkload()
+	if len(members) > 0 {
+		l.use(members...)
+	}
 	l.user = c.createUser("depositor")
 	for i := range loadTraders {
 		t := &loadTrader{user: c.createUser(fmt.Sprint("trader-", i)), outcome: []string{"yes", "no"}[i%2], orders: map[uint64]schemas.U64{}}
