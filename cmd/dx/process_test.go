@@ -478,10 +478,25 @@ func TestLongKillInMidFlow(t *testing.T) {
 	if n < 3*times {
 		t.Errorf("only %d orders were answered", n)
 	}
+	p.waitForMirror()
 	p.stop()
 	expectCommand(t, 0, "whole: ", "verify", data)
-	expectCommand(t, 0, "behind    0 groups\n", "mirror", "status", "--data", data)
 	expectCommand(t, 0, "equal: ", "mirror", "check", "--data", data)
+}
+
+// waitForMirror waits until the mirror has the rows of every command until now.
+func (p *process) waitForMirror() {
+	p.t.Helper()
+	var now schemas.Status
+	p.must(p.account("reader"), "GET", "/v1/exchange/status", "", &now)
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		var kept schemas.Retention
+		p.must(p.account("reader"), "GET", "/v1/exchange/retention", "", &kept)
+		if kept.History != nil && kept.History.AsOfSeq >= now.AsOfSeq {
+			return
+		}
+	}
+	p.t.Fatalf("the mirror does not reach seq %d", now.AsOfSeq)
 }
 
 // check requires that every confirmed order exists, with its id and client_order_id.

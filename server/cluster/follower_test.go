@@ -171,7 +171,7 @@ func (f *follower) close() {
 // await waits until a condition holds.
 func await(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it never happens: %s", what)
 		}

@@ -72,6 +72,19 @@ func (r *trial) leaderOf() int {
 	return 0
 }
 
+// hear polls until each member has heard what it needs of every other one: a member that is held up does
+// not answer in time.
+func (r *trial) hear(ok func(heard) bool) {
+	r.Helper()
+	for _, c := range r.clusters {
+		await(r, "each member has heard of the others", func() bool {
+			c.pollOnce()
+			list := c.peers.statuses()
+			return len(list) == len(r.clusters)-1 && !slices.ContainsFunc(list, func(h heard) bool { return !ok(h) })
+		})
+	}
+}
+
 // TestLeaderWithABadDiskLeavesTheLead checks that a leader with a full or a slow disk gives the lead to
 // the one member that has neither, and that it keeps it if there is none.
 func TestLeaderWithABadDiskLeavesTheLead(t *testing.T) {
@@ -93,16 +106,15 @@ func TestLeaderWithABadDiskLeavesTheLead(t *testing.T) {
 		defer r.open(i).Close()
 	}
 	set := func(low ...int) {
+		free := map[uint32]uint64{}
 		for i, c := range r.clusters {
-			free := uint64(1 << 40)
+			free[c.node] = 1 << 40
 			if slices.Contains(low, i) {
-				free = 200 << 20
+				free[c.node] = 200 << 20
 			}
-			c.SetReport(func() Report { return Report{State: engine.Serving.String(), DiskFree: free} })
+			c.SetReport(func() Report { return Report{State: engine.Serving.String(), DiskFree: free[c.node]} })
 		}
-		for _, c := range r.clusters {
-			c.pollOnce()
-		}
+		r.hear(func(h heard) bool { return h.DiskFree == free[h.Node] })
 	}
 	first := r.leaderOf()
 	second, third := (first+1)%3, (first+2)%3
@@ -171,9 +183,7 @@ func TestDefrag(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, c := range r.clusters {
-		c.pollOnce()
-	}
+	r.hear(func(h heard) bool { return h.ArchiveNumber >= 40 })
 	leader := r.leaderOf()
 	asked := r.clusters[(leader+1)%3]
 	done, err := asked.Defrag(t.Context())
@@ -185,7 +195,7 @@ func TestDefrag(t *testing.T) {
 			t.Errorf("%s: %d bytes, then %d", d.Node, d.Before, d.After)
 		}
 	}
-	asked.pollOnce()
+	r.hear(func(h heard) bool { return h.EtcdBytes < 10_000_000 })
 	if done, err := asked.defragOver(t.Context(), 10_000_000); err != nil || len(done) != 0 {
 		t.Errorf("databases that are small: %+v %v", done, err)
 	}
