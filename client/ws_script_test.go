@@ -64,7 +64,7 @@ func (d *scriptedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // expect requires that the next command is want.
 func (s *scriptedConn) expect(want string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if _, raw, err := s.ws.Read(ctx); err != nil || string(raw) != want {
 		s.t.Errorf("%s, %v; want %s", raw, err, want)

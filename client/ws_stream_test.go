@@ -72,7 +72,7 @@ func (f *streamRecorder) note(what func()) {
 // until waits until ok returns true. It checks after each record.
 func (f *streamRecorder) until(what string, ok func() bool) {
 	f.t.Helper()
-	for end := time.After(20 * time.Second); !ok(); {
+	for end := time.After(3 * time.Minute); !ok(); {
 		select {
 		case <-f.bell:
 		case err := <-f.done:
@@ -98,7 +98,7 @@ func (f *streamRecorder) ended() error {
 			}
 		}
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(3 * time.Minute):
 		f.t.Fatal("the stream does not end")
 		return nil
 	}

@@ -113,7 +113,7 @@ func TestResumeVectors(t *testing.T) {
 
 // expectLike requires that the next command is want, with any id.
 func (s *scriptedConn) expectLike(i int, want json.RawMessage) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	_, raw, err := s.ws.Read(ctx)
 	var got, wanted map[string]any

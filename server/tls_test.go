@@ -174,7 +174,7 @@ func TestReplacedCertificateBreaksNoConnection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		late := time.After(20 * time.Second)
+		late := time.After(3 * time.Minute)
 		for seen, h1Done, h2Done := schemas.U64(0), requests["HTTP/1.1"], requests["HTTP/2.0"]; seen < o.Seq || h1Done != nil || h2Done != nil; {
 			select {
 			case seen = <-events:

@@ -22,6 +22,7 @@ import (
 	"duplex/core/view"
 	"duplex/feeds"
 	"duplex/internal/backoff"
+	"duplex/internal/patience"
 	"duplex/lanes/funding"
 	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
@@ -275,6 +276,7 @@ func (v *Venue) openGate(now func() int64) error {
 		config.WriteFloor = o.WriteFloor
 	}
 	config.AccountRate = o.AccountRate
+	config.ResponseBudget = int64(patience.Of(time.Duration(config.ResponseBudget)))
 	if x := o.Virtual; x != nil {
 		config.WallClock = func() tools.WallTime { return tools.WallTime(o.Now().UnixNano()) }
 		for id, secret := range x.Secrets {

@@ -62,7 +62,7 @@ func (u *until) Write(b []byte) (int, error) {
 }
 
 func TestFeedsWatch(t *testing.T) {
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
 	out := &until{text: "price=65000.1500 age=0.", stop: stop}
 	w := feedsWatchCmd{sourceFlags: sourceFlags{Sources: []string{"kraken"}, SourceURL: map[string]string{"kraken": kraken(t)}}, Every: 50 * time.Millisecond}
@@ -82,7 +82,7 @@ func TestFeedsTable(t *testing.T) {
 	}
 	defer stop()
 	table := ""
-	err = repeatUntil(t.Context(), 50*time.Millisecond, 30*time.Second, func() error {
+	err = repeatUntil(t.Context(), 50*time.Millisecond, 3*time.Minute, func() error {
 		if table = sourceTable(p); strings.Contains(table, "index") && strings.Contains(table, "refused") {
 			return io.EOF
 		}
@@ -95,7 +95,7 @@ func TestFeedsTable(t *testing.T) {
 
 func TestFeedsRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tape.csv")
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
 	go func() {
 		_ = repeatUntil(ctx, 50*time.Millisecond, 0, func() error {
@@ -135,7 +135,7 @@ func TestDevPlaysAFile(t *testing.T) {
 	p := start(t, t.TempDir(), "--no-maker", "--oracle", "replay:"+tapeOf(t, "1234.5"))
 	defer p.stop()
 	var got struct{ Price string }
-	err := repeatUntil(t.Context(), 100*time.Millisecond, 30*time.Second, func() error {
+	err := repeatUntil(t.Context(), 100*time.Millisecond, 3*time.Minute, func() error {
 		if status, err := p.call(p.account("reader"), "GET", "/v1/oracle/price?feed=0", "", &got); err == nil && status == 200 && got.Price == "123450000000" {
 			return io.EOF
 		}
@@ -172,7 +172,7 @@ func TestServeHearsItsSources(t *testing.T) {
 		t.Fatal(all)
 	}
 	page := ""
-	err = repeatUntil(t.Context(), 100*time.Millisecond, 30*time.Second, func() error {
+	err = repeatUntil(t.Context(), 100*time.Millisecond, 3*time.Minute, func() error {
 		_, ready := ask(t, "GET", admin+"/readyz")
 		_, metrics := ask(t, "GET", admin+"/metrics", "Authorization", "Bearer "+strings.Repeat("op", 16))
 		page = ready + metrics

@@ -92,7 +92,7 @@ func TestRevocationWhileResealing(t *testing.T) {
 		}
 		done <- err
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if _, err := f.Next(ctx); err != nil { // the first secret is resealed
 		t.Fatal(err)

@@ -119,7 +119,7 @@ type testSocket struct {
 
 func (d *testVenue) dialSocket(t *testing.T, k lanetest.Key) *testSocket {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	r := d.SignedRequest(k, "GET", socketPath, nil)
 	ws, _, err := websocket.Dial(ctx, d.URL+socketPath, &websocket.DialOptions{HTTPHeader: http.Header(r.Header), HTTPClient: &http.Client{Transport: d.Transport}})
@@ -134,7 +134,7 @@ func (d *testVenue) dialSocket(t *testing.T, k lanetest.Key) *testSocket {
 // text.
 func (x *testSocket) command(text string) (typ, name, got string) {
 	x.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := x.ws.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
 		x.t.Fatal(err)
@@ -227,7 +227,7 @@ func TestSocketsOfAccounts(t *testing.T) {
 	d := newTestVenue(t)
 	d.placed(t, d.NewKey(1, everyone), "7")
 	x := d.dialSocket(t, d.NewKey(2, core.ScopeRead))
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := x.ws.Write(ctx, websocket.MessageText, []byte(`{"id":1,"cmd":"subscribe","params":{"channels":["user"],"since_seq":"0"}}`)); err != nil {
 		t.Fatal(err)

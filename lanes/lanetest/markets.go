@@ -41,10 +41,10 @@ func IndexTick(f core.Feed, now int64, p core.Price) *core.PostIndex {
 	return &core.PostIndex{Tick: core.IndexTick{Feed: f, Second: now / core.NsPerSec, Price: p, Count: 3, Manual: true}}
 }
 
-// WaitUntil waits until ok holds. It returns an error after 20 s.
+// WaitUntil waits until ok holds. It returns an error after 3 min.
 func WaitUntil(e *engine.Engine, ok func(*venue.Venue, *view.View) bool) error {
 	f := e.Follow()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for {
 		var holds bool

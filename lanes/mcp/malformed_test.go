@@ -195,6 +195,7 @@ func TestOneOrderOf200(t *testing.T) {
 // market, and that all watches end.
 func TestManyStreams(t *testing.T) {
 	d := generous(t)
+	d.FreezeClock() // the market stays open
 	const many = 2000
 	before := runtime.NumGoroutine()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConns: many}}

@@ -13,8 +13,9 @@ import (
 	"duplex/tools"
 )
 
+var maxWait = 25 * time.Second // a variable for tests
+
 const (
-	maxWait = 25 * time.Second
 	// maxVirtualWait bounds a call that waits for virtual time, which stands still while other
 	// seats think.
 	maxVirtualWait = 24 * time.Hour

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"duplex/core"
 	"duplex/lanes/lanetest"
@@ -213,6 +214,10 @@ func (d *testVenue) waiters(u core.UserID) int {
 // to net/http's two, and that one event ends them all.
 func TestManyLongPolls(t *testing.T) {
 	d := generous(t)
+	d.FreezeClock() // no request is too old
+	was := maxWait
+	maxWait = time.Hour
+	defer func() { maxWait = was }()
 	const many = 1000
 	keys := make([]lanetest.Key, 10)
 	for i := range keys {
@@ -355,6 +360,7 @@ func TestWaitAheadOfTheVenue(t *testing.T) {
 // TestWaitReportsMissed tests that events that are no longer kept are reported as missed.
 func TestWaitReportsMissed(t *testing.T) {
 	d := generous(t)
+	d.FreezeClock() // the market stays open
 	from := d.seq()
 	var all sync.WaitGroup
 	for i := range 4 {

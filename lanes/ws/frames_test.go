@@ -26,7 +26,7 @@ func (s *testLane) open(k lanetest.Key) (net.Conn, *bufio.Reader) {
 		s.T.Fatal(err)
 	}
 	s.T.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(3 * time.Minute))
 	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", path)
 	for name, v := range s.handshake(k) {
 		fmt.Fprintf(c, "%s: %s\r\n", name, v[0])

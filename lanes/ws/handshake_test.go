@@ -38,6 +38,7 @@ func (s *testLane) sendHandshake(h http.Header) (int, string) {
 // (docs/rules/events.md#handshake).
 func TestHandshakesRefused(t *testing.T) {
 	s := newTestLane(t)
+	s.FreezeClock() // no request is too old
 	k := s.NewKey(1, core.ScopeRead)
 	with := func(pairs ...string) http.Header {
 		h := s.handshake(k)

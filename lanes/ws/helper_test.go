@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/core"
+	"duplex/internal/patience"
 	"duplex/lanes/lanetest"
 	"duplex/schemas"
 )
@@ -26,18 +27,14 @@ type testLane struct {
 func newTestLane(t testing.TB) *testLane { return newTestLaneWith(t, defaultLimits) }
 
 // A busy machine may write a close frame late: the connections of tests have time for it.
-func init() {
-	for _, r := range []*closeReason{&keyRevoked, &restarting, &noPong, &protocolError, &textOnly, &invalidUTF8, &tooBig, &pingFlood} {
-		r.timeout = 30 * time.Second
-	}
-}
+func init() { patience.Extend(30) }
 
 func newTestLaneWith(t testing.TB, lim limits) *testLane {
 	h := lanetest.New(t)
 	s := &testLane{h, mount(h.Routes, h.Gate, lim)}
 	h.Serve()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		if err := s.lane.Close(ctx); err != nil {
 			t.Error(err)
@@ -83,7 +80,7 @@ func (s *testLane) dial(k lanetest.Key) *testReader {
 
 func (s *testLane) dialWith(k lanetest.Key, client *http.Client) *testReader {
 	s.T.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ws, _, err := websocket.Dial(ctx, s.URL+path, &websocket.DialOptions{HTTPHeader: s.handshake(k), HTTPClient: client})
 	if err != nil {
@@ -109,7 +106,7 @@ func (r *testReader) next() message {
 }
 
 func (r *testReader) raw() ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	_, raw, err := r.ws.Read(ctx)
 	return raw, err

@@ -15,12 +15,12 @@ import (
 	"duplex/tools"
 )
 
-// eventually waits until ok returns true, for up to 30 s.
+// eventually waits until ok returns true, for up to 3 min.
 func (s *testLane) eventually(ok func() bool) {
 	s.T.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			s.T.Fatal("the condition did not become true within 30 s")
+			s.T.Fatal("the condition did not become true within 3 min")
 		}
 	}
 }

@@ -144,7 +144,7 @@ func openFollower(t testing.TB, dir string, from ...string) *follower {
 
 func openFollowerWith(t testing.TB, o FollowerOptions, log *logbuffer.Buffer) *follower {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	f, err := OpenFollower(ctx, o)
 	if err != nil {

@@ -53,7 +53,7 @@ func (r *trial) electLate() {
 // lead away may say for a moment that it has it.
 func (r *trial) leaderOf() int {
 	r.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		leader, said := -1, map[uint32]bool{}
 		for i, c := range r.clusters {
 			if c == nil {

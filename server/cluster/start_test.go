@@ -337,7 +337,7 @@ func TestForgedNodes(t *testing.T) {
 	send := func(c *http.Client, scheme, path string) (status int, err error) {
 		address, rest, _ := strings.Cut(path, " ")
 		method, path, _ := strings.Cut(rest, " ")
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, method, scheme+"://"+address+path, nil)
 		if err != nil {

@@ -21,11 +21,15 @@ import (
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/internal/patience"
 	"duplex/lanes/gate"
 	"duplex/lanes/lanetest"
 	"duplex/schemas"
 	"duplex/server"
 )
+
+// A machine that is held up for two seconds gives no 504, and a close frame has time to be written.
+func init() { patience.Extend(30) }
 
 // InitialCash is the cash of alice and bob, in pips: 10,000 dollars.
 const InitialCash = lanetest.InitialCash
