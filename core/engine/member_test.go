@@ -360,13 +360,14 @@ func TestSubmitSystem(t *testing.T) {
 // changes and members crash, and that all members agree.
 func TestSystemCommandsOverAHostileLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSeveral(t, logtest.NewCluster(7, logtest.Hostile()))
+		s := newSeveral(t, logtest.NewCluster(7, logtest.Faults{}))
 		var leader atomic.Uint32
 		leader.Store(1)
 		for _, m := range s.members {
 			m.report(func(list *Members) { list.Leader = leader.Load() })
 		}
 		s.openMarkets()
+		s.cluster.SetFaults(logtest.Hostile())
 		from := len(s.cluster.Groups())
 		for minute := range 6 {
 			time.Sleep(30 * time.Second)

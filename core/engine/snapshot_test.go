@@ -146,7 +146,6 @@ func TestStopDuringASnapshot(t *testing.T) {
 	c, logs := newClock(), &logged{}
 	o := c.options(t.TempDir())
 	o.Logf = logs.logf
-	o.SnapshotEvery = Backlog{Groups: 1 << 60, Commands: 1 << 60, Applying: 1 << 60}
 	writing, hold := make(chan struct{}), make(chan struct{})
 	var held atomic.Bool
 	o.Free = func() (uint64, error) {
@@ -183,7 +182,6 @@ func TestStopDuringASnapshot(t *testing.T) {
 // TestSnapshotsByBacklog checks that a snapshot is written when the backlog reaches its bound of
 // commands, of groups or of time to apply, and that a replay adds to the backlog.
 func TestSnapshotsByBacklog(t *testing.T) {
-	far := Backlog{Groups: 1 << 60, Commands: 1 << 60, Applying: 1 << 60}
 	for name, max := range map[string]func(*Backlog){
 		"commands": func(b *Backlog) { b.Commands = 20 },
 		"groups":   func(b *Backlog) { b.Groups = 5 },
@@ -192,7 +190,6 @@ func TestSnapshotsByBacklog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newClock()
 			o := c.options(t.TempDir())
-			o.SnapshotEvery = far
 			e := mustOpen(t, o)
 			setUp(t, e, c)
 			for id := range uint64(20) {

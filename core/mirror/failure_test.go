@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"context"
 	"errors"
 	"math"
 	"os"
@@ -22,8 +23,9 @@ import (
 // waitForStop waits until the mirror has stopped, and checks why.
 func waitForStop(t *testing.T, m *Mirror, want error, text string) {
 	t.Helper()
-	waitUntil(t, func() bool { return m.Err() != nil })
-	if err := m.Err(); !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
+	var err error
+	waitUntil(t, func() bool { err = m.Err(); return err != nil })
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
 		t.Errorf("stopped with %v, want %v with %q", err, want, text)
 	}
 }
@@ -402,6 +404,11 @@ func TestFailedSync(t *testing.T) {
 		if got := m.Hold(v.file.Last().Number); got > kept || got == 0 {
 			t.Errorf("%s: after a restart the journal is kept from group %d, want %d or before", suffix, got, kept)
 		}
+		looks, stop := context.WithTimeout(ctx, 10*rebuildCheck)
+		if New(v.options(dsn)).awaitRebuild(looks) {
+			t.Errorf("%s: the database that is refused counts as built anew", suffix)
+		}
+		stop()
 		if _, _, err := Rebuild(ctx, v.options(dsn), nil); err != nil {
 			t.Fatal(err)
 		}

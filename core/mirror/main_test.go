@@ -238,7 +238,7 @@ func (v *venueLog) waitFor(m *Mirror) {
 
 func waitUntil(t testing.TB, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the condition never held")
 		}

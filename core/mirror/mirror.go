@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -186,6 +187,9 @@ func (m *Mirror) awaitRebuild(ctx context.Context) bool {
 	build := m.build
 	m.mu.Unlock()
 	for backoff.Sleep(ctx, rebuildCheck) {
+		if _, err := os.Stat(m.o.DSN + unsyncedSuffix); err == nil {
+			continue // it is refused still
+		}
 		s, c, err := openExisting(ctx, m.o)
 		if err != nil {
 			continue

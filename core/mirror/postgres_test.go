@@ -35,7 +35,7 @@ type postgresServer struct {
 
 func TestMain(m *testing.M) {
 	wal.SegmentSizeBytes = 64 << 10
-	rebuildCheck = 20 * time.Millisecond
+	rebuildCheck, closeTimeout = 20*time.Millisecond, 3*time.Minute
 	if crashHelper() {
 		return
 	}
@@ -104,7 +104,7 @@ func (s *postgresServer) start() {
 		s.reason, s.cmd = err.Error(), nil
 		return
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		c, err := pgx.Connect(context.Background(), s.dsn("duplex", "postgres"))
 		if err == nil {
 			c.Close(context.Background())

@@ -27,7 +27,7 @@ const (
 var syncEvery = time.Second // a variable for tests
 
 // closeTimeout bounds the last commit and the last snapshot.
-const closeTimeout = 3 * time.Second
+var closeTimeout = 3 * time.Second // a variable for tests
 
 // caps are those of the projector's view, which only counts: its rows are in the database. Rounds
 // has the usual cap, because a round that the view has dropped would lose its evidence if it

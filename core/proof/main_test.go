@@ -98,7 +98,7 @@ func (w *world) second(n int) {
 func (w *world) waitFor(n uint64, s core.RoundStatus) core.Round {
 	w.t.Helper()
 	f := w.e.Follow()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for {
 		var got core.Round

@@ -134,7 +134,7 @@ func (l *log) fill(n int) {
 }
 
 // longest bounds the time for which a case waits; no case that passes takes so long.
-const longest = 20 * time.Second
+const longest = 3 * time.Minute
 
 // read returns the groups from one number up to another.
 func (l *log) read(from, upto uint64) (list []journal.Group) {
