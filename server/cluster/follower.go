@@ -38,6 +38,7 @@ type FollowerOptions struct {
 	StaleAfter time.Duration // how long reads are served after the last contact; default 3 s
 
 	firstContact time.Duration // for one source; default firstContact
+	noBeat       time.Duration // default noBeatFor
 }
 
 // FollowerNode is the node number of every follower. No member ever has it.
@@ -101,7 +102,7 @@ func OpenFollower(ctx context.Context, o FollowerOptions) (*Follower, error) {
 func (o *FollowerOptions) complete() error {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.StaleAfter = cmp.Or(o.StaleAfter, 3*time.Second)
-	o.firstContact = cmp.Or(o.firstContact, firstContact)
+	o.firstContact, o.noBeat = cmp.Or(o.firstContact, firstContact), cmp.Or(o.noBeat, noBeatFor)
 	if len(o.From) == 0 {
 		return &OptionError{"from", errors.New("the address of the follow port of at least one node")}
 	}

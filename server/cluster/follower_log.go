@@ -125,7 +125,7 @@ func (f *Follower) copyFrom(ctx context.Context, l *FollowerLog, from string, fu
 	}
 	f.attempts.Add(1)
 	s.verified = first == last.Number+1
-	s.watchdog = time.AfterFunc(noBeatFor, func() { cancel(errSilent) })
+	s.watchdog = time.AfterFunc(f.opt.noBeat, func() { cancel(errSilent) })
 	defer s.watchdog.Stop()
 	body, err := f.peers.fetch(ctx, from, "/v1/log?from="+strconv.FormatUint(first, 10)+"&follower="+url.QueryEscape(f.opt.Name))
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *stream) keepAsking(ctx context.Context, cancel context.CancelCauseFunc)
 
 // group takes a group from the source.
 func (s *stream) group(g journal.Group) error {
-	s.watchdog.Reset(noBeatFor)
+	s.watchdog.Reset(s.f.opt.noBeat)
 	last := s.l.Last()
 	if !s.verified {
 		if g.Number != last.Number || g.Chain != last.Chain {
@@ -205,7 +205,7 @@ func (s *stream) group(g journal.Group) error {
 // beat takes a beat: it counts from when the source sent it, however long it was on its way, less its
 // age. A source that knows less about the present than noBeatFor is left, if there is another.
 func (s *stream) beat(b beat) error {
-	s.watchdog.Reset(noBeatFor)
+	s.watchdog.Reset(s.f.opt.noBeat)
 	if !s.verified {
 		return nil
 	}
@@ -222,7 +222,7 @@ func (s *stream) beat(b beat) error {
 	if ns := int64(at.Sub(s.f.began)); b.age < time.Hour && ns > s.f.contact.Load() {
 		s.f.contact.Store(ns)
 	}
-	if len(s.f.opt.From) > 1 && time.Since(at) > noBeatFor {
+	if len(s.f.opt.From) > 1 && time.Since(at) > s.f.opt.noBeat {
 		return errStale
 	}
 	return nil

@@ -34,21 +34,18 @@ func TestAddBesideADeadVoter(t *testing.T) {
 		"only 1 of 2 voters would be up": func() error { return c.Remove(t.Context(), "b") },
 		"d is not up":                    func() error { return c.Promote(t.Context(), "d") },
 	} {
-		if err := try(); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), refusal) {
-			t.Errorf("%v, want %q", err, refusal)
-		}
+		await(t, "a refusal with: "+refusal, func() bool { // another one while b does not answer
+			err := try()
+			return errors.Is(err, ErrRefused) && strings.Contains(err.Error(), refusal)
+		})
 	}
-	if err := c.Remove(t.Context(), "c"); err != nil {
-		t.Fatal("remove of the dead voter: ", err)
-	}
+	await(t, "remove of the dead voter", func() bool { return c.Remove(t.Context(), "c") == nil })
 	for s := c.Overview(); len(s.Members) != 3; s = c.Overview() {
 		if t.Context().Err() != nil {
 			t.Fatalf("%+v", s)
 		}
 	}
-	if err := c.Remove(t.Context(), "d"); err != nil {
-		t.Error("remove of what was added: ", err)
-	}
+	await(t, "remove of what was added", func() bool { return c.Remove(t.Context(), "d") == nil })
 }
 
 // TestLearnerStartsWithTheNewMembers checks that a member without a vote which was away while another one
@@ -63,9 +60,7 @@ func TestLearnerStartsWithTheNewMembers(t *testing.T) {
 	r.stop(2)
 	host := newHost()
 	d := Address{Name: "d", Peer: host + ":7000"}
-	if err := c.Add(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
+	await(t, "add of d", func() bool { return c.Add(t.Context(), d) == nil })
 	o := r.options[0]
 	o.Dir, o.Name, o.Join, o.FollowListen = filepath.Join(r.dir, "d"), "d", true, host+":7001"
 	o.Members = append(slices.Clone(o.Members), d)
