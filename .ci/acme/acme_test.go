@@ -135,7 +135,7 @@ func authority(t *testing.T, tlsPort, httpPort int) (directory string, roots *x5
 			t.Log(said.String())
 		}
 	})
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Get(fmt.Sprintf("https://127.0.0.1:%d/roots/0", management))
 		if err != nil {
 			continue
@@ -198,7 +198,7 @@ func connect(t *testing.T, o server.Options, roots *x509.CertPool) *big.Int {
 	tr := &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true, TLSHandshakeTimeout: time.Minute}
 	defer tr.CloseIdleConnections()
 	var resp *http.Response
-	for end := time.Now().Add(20 * time.Second); ; { // an order takes longer than a handshake may
+	for end := time.Now().Add(4 * time.Minute); ; { // an order takes longer than a handshake may
 		if resp, err = (&http.Client{Transport: tr}).Get("https://" + name + "/v1/time"); err == nil || time.Now().After(end) {
 			break
 		}

@@ -24,7 +24,7 @@ func TestTrip(t *testing.T) {
 	}
 	for asked, revision := range map[string]string{"": "2026-07-28", "2025-11-25": "2025-11-25", "2025-06-18": "2025-06-18"} {
 		t.Run(revision, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()
 			bridge := exec.Command(dx, "mcp")
 			bridge.Stderr = os.Stderr
@@ -125,14 +125,14 @@ func (d *session) call(tool string, arguments map[string]any) map[string]any {
 	return out
 }
 
-// longest returns the market that closes last. If all of them close within 15 s, it waits for the
+// longest returns the market that closes last. If all of them close within a minute, it waits for the
 // next round.
 func (d *session) longest() any {
 	for {
 		now := number(d.call("get_venue", map[string]any{})["time"].(map[string]any)["server_time"])
 		list := d.call("list_markets", map[string]any{"status": "trading"})
 		var market any
-		last := now + int64(15*time.Second)
+		last := now + int64(time.Minute)
 		for _, m := range list["markets"].([]any) {
 			if m := m.(map[string]any); number(m["close_ts"]) > last {
 				market, last = m["market_id"], number(m["close_ts"])
