@@ -30,7 +30,7 @@ func failedRun(t *testing.T, race []string) {
 			t.Fatal(err)
 		}
 	}
-	o := &options{root: root, out: out, count: 1, jobs: 2, timeout: time.Minute, packages: []string{"./..."}, race: race}
+	o := &options{root: root, out: out, count: 1, timeout: time.Minute, packages: []string{"./..."}, race: race}
 	all, err := build(t.Context(), o, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func failedRun(t *testing.T, race []string) {
 	if len(all) != 2 {
 		t.Fatalf("%d packages have tests, want 2", len(all))
 	}
-	for _, r := range runAll(t.Context(), o, all, 3, 1) {
+	for _, r := range startAll(t.Context(), o, make(chan struct{}, 2), all, 3, 1)() {
 		if r.path == "example/good" {
 			if r.err != nil {
 				t.Errorf("%s failed: %v", r.path, r.err)

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -93,29 +95,39 @@ func run(ctx context.Context) error {
 	}
 	fmt.Printf("%d packages with tests, built in %s; %d busy loops\n", len(all), time.Since(start).Round(time.Second), o.busy)
 	spin(o.busy)
-	failed := 0
+	began := time.Now()
+	var failed atomic.Int64
+	var running sync.WaitGroup
+	slots := make(chan struct{}, o.jobs)
 	for round := range o.rounds {
 		for _, procs := range o.procs {
 			start := time.Now()
-			results := runAll(ctx, &o, all, procs, round+1)
-			if err := context.Cause(ctx); err != nil {
-				return err
-			}
-			bad := 0
-			for _, r := range results {
-				if r.err != nil {
-					bad++
-					fmt.Printf("FAIL %s at GOMAXPROCS=%d: %v; %s\n", r.path, procs, r.err, r.kept)
+			wait := startAll(ctx, &o, slots, all, procs, round+1) // the next run begins while the last packages of this one end
+			running.Go(func() {
+				results := wait()
+				if ctx.Err() != nil {
+					return
 				}
-			}
-			failed += bad
-			slowest := slices.MaxFunc(results, func(a, b result) int { return cmp.Compare(a.took, b.took) })
-			fmt.Printf("round %d of %d, GOMAXPROCS=%d: %d of %d packages failed in %s, the slowest is %s with %s\n",
-				round+1, o.rounds, procs, bad, len(all), time.Since(start).Round(time.Second), slowest.path, slowest.took.Round(time.Second))
+				bad := 0
+				for _, r := range results {
+					if r.err != nil {
+						bad++
+						fmt.Printf("FAIL %s at GOMAXPROCS=%d: %v; %s\n", r.path, procs, r.err, r.kept)
+					}
+				}
+				failed.Add(int64(bad))
+				slowest := slices.MaxFunc(results, func(a, b result) int { return cmp.Compare(a.took, b.took) })
+				fmt.Printf("round %d of %d, GOMAXPROCS=%d: %d of %d packages failed in %s, the slowest is %s with %s; %s since the first run began\n",
+					round+1, o.rounds, procs, bad, len(all), time.Since(start).Round(time.Second), slowest.path, slowest.took.Round(time.Second), time.Since(began).Round(time.Second))
+			})
 		}
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d runs failed; their output is in %s", failed, o.out)
+	running.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if n := failed.Load(); n > 0 {
+		return fmt.Errorf("%d runs failed; their output is in %s", n, o.out)
 	}
 	return nil
 }

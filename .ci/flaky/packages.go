@@ -60,20 +60,22 @@ type result struct {
 	kept string // file with the output, if the run failed
 }
 
-// runAll runs all packages once, a few at a time.
-func runAll(ctx context.Context, o *options, all []pkg, procs, round int) []result {
+// startAll runs all packages once, as many at a time as there are slots. It returns when the last one has
+// begun; wait returns the results when all have ended.
+func startAll(ctx context.Context, o *options, slots chan struct{}, all []pkg, procs, round int) (wait func() []result) {
 	out := make([]result, len(all))
-	slots := make(chan struct{}, o.jobs)
-	var wait sync.WaitGroup
+	var running sync.WaitGroup
 	for i, p := range all {
 		slots <- struct{}{}
-		wait.Go(func() {
+		running.Go(func() {
 			defer func() { <-slots }()
 			out[i] = runOne(ctx, o, p, procs, round)
 		})
 	}
-	wait.Wait()
-	return out
+	return func() []result {
+		running.Wait()
+		return out
+	}
 }
 
 func runOne(ctx context.Context, o *options, p pkg, procs, round int) result {
