@@ -98,7 +98,7 @@ func prepareTrialIn(t testing.TB, n int, dir string) *trial {
 	for i := range n {
 		r.options = append(r.options, Options{
 			Dir: filepath.Join(dir, list[i].Name), Name: list[i].Name, Members: list, FollowListen: hosts[i] + ":7001",
-			Heartbeat: 20 * time.Millisecond, Election: 200 * time.Millisecond,
+			Heartbeat: 100 * time.Millisecond, Election: 2 * time.Second, farTimeout: 3 * time.Minute, // a machine that is held up elects and refuses nobody
 			Settings: map[string]string{"environment": "dev"}, MasterKeys: [][]byte{masterKey}, Version: "test",
 		})
 	}
@@ -294,9 +294,7 @@ func TestCompaction(t *testing.T) {
 // lets etcd forget nothing.
 func TestStartingMemberHoldsNoCompactionUp(t *testing.T) {
 	t.Parallel()
-	r := prepareTrial(t, 3)
-	r.electLate()
-	r.startAll()
+	r := newTrial(t, 3)
 	logs := []*Log{r.open(0)}
 	defer func() {
 		for _, l := range logs {

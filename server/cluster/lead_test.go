@@ -42,13 +42,6 @@ func TestSlowSyncs(t *testing.T) {
 	}
 }
 
-// electLate makes the members wait longer for their leader, so that a busy machine elects no other one.
-func (r *trial) electLate() {
-	for i := range r.options {
-		r.options[i].Heartbeat, r.options[i].Election = 100*time.Millisecond, 2*time.Second
-	}
-}
-
 // leaderOf waits until the running members agree on a leader, which is one of them. One that has given the
 // lead away may say for a moment that it has it.
 func (r *trial) leaderOf() int {
@@ -100,7 +93,6 @@ func TestLeaderWithABadDiskLeavesTheLead(t *testing.T) {
 			return quick, nil
 		}
 	}
-	r.electLate()
 	r.startAll()
 	for i := range 3 {
 		defer r.open(i).Close()
@@ -166,9 +158,7 @@ func TestWALSyncs(t *testing.T) {
 // again.
 func TestDefrag(t *testing.T) {
 	t.Parallel()
-	r := prepareTrial(t, 3)
-	r.electLate()
-	r.startAll()
+	r := newTrial(t, 3)
 	var logs [3]*Log
 	for i := range logs {
 		logs[i] = r.open(i)

@@ -70,9 +70,9 @@ func TestLearnerStartsWithTheNewMembers(t *testing.T) {
 	await(t, "c is removed", func() bool { return c.Remove(t.Context(), "c") == nil })
 	const caughtUpByEntries = 6000 // etcd sends a snapshot to a member that lacks more than 5,000
 	body := make([]byte, 8<<10)    // of some size, so that it takes a moment
-	for first := uint64(1); first <= caughtUpByEntries; first += 1000 {
+	for first := uint64(1); first <= caughtUpByEntries; first += 100 {
 		var proposers sync.WaitGroup
-		for p := range uint64(1000) {
+		for p := range uint64(100) { // so few that each is confirmed before it would be put again
 			proposers.Go(func() { propose(t, l, journal.Group{Node: 1, Proposal: first + p, Body: body}) })
 		}
 		proposers.Wait()
