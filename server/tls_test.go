@@ -114,7 +114,8 @@ func TestReplacedCertificateBreaksNoConnection(t *testing.T) {
 		default:
 		}
 	}
-	alice := v.Client("alice", client.WithHTTPClient(trusting))
+	v.Transport = trusting.Transport
+	alice := v.Client("alice")
 	s := alice.Stream(client.StreamOptions{
 		Channels:     []string{"user"},
 		OnDisconnect: fail,

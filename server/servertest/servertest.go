@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"testing"
 	"time"
 
@@ -45,6 +46,9 @@ var Accounts = []server.Account{
 type Venue struct {
 	*server.Venue
 	Clock *lanetest.Clock // nil after Open, which uses the clock of its options
+
+	// Transport sends the requests of the clients made after it is set; nil: each has its own.
+	Transport http.RoundTripper
 
 	t       failer
 	api     *cutListener // nil after Open and Wrap
@@ -197,12 +201,18 @@ func (v *Venue) ClientWithKey(id, secret string, options ...client.Option) *clie
 	if !ok {
 		v.t.Fatal("not a secret")
 	}
-	c := client.New(v.APIURL(), id, raw, options...)
-	if v.Clock != nil {
-		c.SetClock(time.Until(v.Clock.Time()))
-		v.clients = append(v.clients, c)
+	s := &signer{transport: v.Transport, now: time.Now, secret: raw}
+	if s.transport == nil {
+		s.transport = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second}
 	}
-	return c
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	s.client = client.New(v.APIURL(), id, raw, append(options, client.WithHTTPClient(&http.Client{Transport: s, CheckRedirect: stay}))...)
+	if v.Clock != nil {
+		s.now = v.Clock.Time
+		s.client.SetClock(time.Until(s.now()))
+		v.clients = append(v.clients, s.client)
+	}
+	return s.client
 }
 
 // NewAccount creates an account without funds and returns a key of it.
