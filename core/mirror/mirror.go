@@ -14,6 +14,7 @@ import (
 
 	"duplex/core/journal"
 	"duplex/internal/backoff"
+	"duplex/internal/patience"
 )
 
 // Options of New. DSN, Dir and Journal are required, every other field has a default.
@@ -90,7 +91,7 @@ func New(o Options) *Mirror {
 	if o.fault == nil {
 		o.fault = noFault
 	}
-	return &Mirror{o: o, scan: defaultScan, limit: readTimeout}
+	return &Mirror{o: o, scan: defaultScan, limit: patience.Of(readTimeout)}
 }
 
 // Start starts the projector, which opens the database and follows the log until Close. It returns
