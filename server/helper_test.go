@@ -71,12 +71,12 @@ func waitState(t *testing.T, e *engine.Engine, want engine.State) {
 	t.Fatalf("the member is %v, not %v", s.State, want)
 }
 
-// eventually waits until ok holds, for at most 30 s.
+// eventually waits until ok holds, for at most three minutes.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("no %s within 30 s", what)
+			t.Fatalf("no %s within three minutes", what)
 		}
 	}
 }
