@@ -380,7 +380,7 @@ func mirrorReads(v *servertest.Venue, route string) (n uint64) {
 func lockMirror(t *testing.T, v *servertest.Venue, data string) (unlock func()) {
 	t.Helper()
 	v.WaitForMirror()
-	db, err := sql.Open("sqlite", "file:"+mirror.SQLitePath(data))
+	db, err := sql.Open("sqlite", "file:"+mirror.SQLitePath(data)+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		t.Fatal(err)
 	}

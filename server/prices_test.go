@@ -77,9 +77,10 @@ func TestVenueAfterTheCalendar(t *testing.T) {
 		})
 		return done
 	})
-	if _, _, page := request(t, "GET", h.AdminURL()+"/readyz", ""); !strings.Contains(page, `"ready":true`) {
-		t.Error(page)
-	}
+	eventually(t, "ready venue", func() bool {
+		_, _, page := request(t, "GET", h.AdminURL()+"/readyz", "")
+		return strings.Contains(page, `"ready":true`)
+	})
 	page := askOperator(t, h, "GET", "/metrics", "")
 	for _, want := range []string{fmt.Sprintf("duplex_oracle_calendar_end_timestamp_seconds %g\n", float64(past.End().Unix())), `duplex_oracle_session_open{feed="BTC"} 1`, `duplex_oracle_session_open{feed="gold"} 0`, `duplex_oracle_session_open{feed="WTI"} 0`} {
 		if !strings.Contains(page, want) {
