@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -111,10 +110,11 @@ var testAgents = map[string]func(agent){
 	},
 	"crash": func(a agent) { _, _, _ = a.send("GET", "/v1/time", ""); os.Exit(7) },
 	"stall": func(agent) { select {} },
-	"impatient": func(a agent) { // closes its connection while it waits
-		ctx, closes := context.WithCancel(context.Background())
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { time.AfterFunc(20*time.Millisecond, closes) }})
-		_, _, _ = a.sendFor(ctx, "POST", "/v1/arena/advance", `{"by_ms":3600000}`)
+	"impatient": func(a agent) { // closes its connection while it waits, when it is asked to end, and does not end
+		asked, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		_, _, _ = a.sendFor(asked, "POST", "/v1/arena/advance", `{"by_ms":3600000}`)
+		select {}
 	},
 	"flood": func(a agent) {
 		for {
@@ -219,7 +219,20 @@ func TestProcesses(t *testing.T) {
 func TestClosedConnectionIsNoRejection(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	mustRun(t, testConfig(t, withAgent("impatient"), func(c *Config) { c.Seeds = "7" }), Options{Dir: dir})
+	var run *seedRun
+	mustRun(t, testConfig(t, withAgent("impatient"), func(c *Config) { c.Seeds = "7" }), Options{Dir: dir, Ready: func(s *seedRun) { run = s }, Progress: func(rounds, _ int) {
+		if rounds > 1 {
+			return
+		}
+		x := run.seats[5] // it waits, because time has passed
+		interrupt(x.process.cmd)
+		run.turns.mu.Lock()
+		for x.waits.open > 0 {
+			run.turns.changed.Wait()
+		}
+		run.turns.mu.Unlock()
+		kill(x.process.cmd) // only now, because the end of the process would end the wait, too
+	}})
 	runs := figuresOf(t, dir)
 	if s := runs[0].Seats[5]; s.Name != "impatient" || s.Calls != 1 || len(s.Rejections) > 0 {
 		t.Errorf("%+v", s)
