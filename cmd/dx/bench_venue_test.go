@@ -32,32 +32,29 @@ func TestBenchByURL(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := loadedVenue.of(t)
-			p.market(trades)
 			for name, v := range c.env {
 				t.Setenv(name, v)
 			}
 			args := strings.NewReplacer("URL", p.dev.API, "LOCALHOST", strings.Replace(p.dev.API, "127.0.0.1", "localhost", 1), "ADMIN", p.dev.Admin, "TOKEN", p.dev.OperatorToken,
 				"KEY1", maker.APIKey, "SECRET1", maker.Secret, "KEY2", trader.APIKey, "SECRET2", trader.Secret).Replace(c.args)
-			var r struct {
+			type report struct {
 				Connections, Accounts, Orders, Failed int
 				All                                   load.RequestReport
-				Operations                            []load.RequestReport
+				Operations                            []*load.RequestReport
 			}
-			out, _ := longEnough(t, strings.Fields("bench --json "+args), func(out string) bool {
+			var r report
+			out, _ := longEnough(t, p, strings.Fields("bench --json "+args), func(out string) bool {
+				r = report{}
 				if err := json.Unmarshal([]byte(out), &r); err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
-				return r.Orders+int(r.All.Count) > 0
+				return r.Orders+int(r.All.Count) > 0 && r.Failed == 0 && len(rejectedWith(r.Operations, "unknown_order", "invalid_decrease")) == 0
 			})
 			if r.Connections != c.conns || r.Accounts != c.accounts || r.Orders+int(r.All.Count) == 0 || r.Failed > 0 {
 				t.Error(out)
 			}
-			for _, x := range r.Operations {
-				for code := range x.Failed {
-					if code != "unknown_order" && code != "invalid_decrease" { // another connection of the account canceled it
-						t.Errorf("%s was rejected with %s", x.Name, code)
-					}
-				}
+			if bad := rejectedWith(r.Operations, "unknown_order", "invalid_decrease"); len(bad) > 0 { // another connection of the account canceled it
+				t.Error(bad)
 			}
 		})
 	}
