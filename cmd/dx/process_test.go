@@ -321,8 +321,19 @@ func (p *process) account(name string) schemas.DevAccount {
 }
 
 // call sends a signed request and returns the status. It returns an error if there was no
-// response.
+// response. A request that the machine held up until its signature was too old was not executed
+// (docs/rules/accounts.md#replay-window), so call signs it again.
 func (p *process) call(a schemas.DevAccount, method, target, body string, into any) (int, error) {
+	for {
+		signed := time.Now()
+		status, err := p.callOnce(a, method, target, body, into)
+		if status != http.StatusUnauthorized || time.Since(signed) < 4*time.Second {
+			return status, err
+		}
+	}
+}
+
+func (p *process) callOnce(a schemas.DevAccount, method, target, body string, into any) (int, error) {
 	secret, err := hex.DecodeString(a.Secret)
 	if err != nil {
 		return 0, err
