@@ -321,28 +321,39 @@ func (p *process) account(name string) schemas.DevAccount {
 }
 
 // call sends a signed request and returns the status. It returns an error if there was no
-// response. A request that the machine held up until its signature was too old was not executed
-// (docs/rules/accounts.md#replay-window), so call signs it again.
+// response.
 func (p *process) call(a schemas.DevAccount, method, target, body string, into any) (int, error) {
+	status, b, err := p.exchange(a, method, target, body)
+	if err == nil && status < 300 && into != nil {
+		if err := json.Unmarshal(b, into); err != nil {
+			return 0, fmt.Errorf("%w in %s", err, b)
+		}
+	}
+	return status, err
+}
+
+// exchange sends a signed request and returns the response. A request that the machine held up until its
+// signature was too old was not executed (docs/rules/accounts.md#replay-window), so it is signed again.
+func (p *process) exchange(a schemas.DevAccount, method, target, body string) (status int, answer []byte, err error) {
 	for {
 		signed := time.Now()
-		status, err := p.callOnce(a, method, target, body, into)
+		status, answer, err = p.exchangeOnce(a, method, target, body)
 		if status != http.StatusUnauthorized || time.Since(signed) < 4*time.Second {
-			return status, err
+			return status, answer, err
 		}
 	}
 }
 
-func (p *process) callOnce(a schemas.DevAccount, method, target, body string, into any) (int, error) {
+func (p *process) exchangeOnce(a schemas.DevAccount, method, target, body string) (int, []byte, error) {
 	secret, err := hex.DecodeString(a.Secret)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, p.dev.API+target, strings.NewReader(body))
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	ts := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	r.Header.Set(schemas.HeaderKey, a.APIKey)
@@ -350,19 +361,14 @@ func (p *process) callOnce(a schemas.DevAccount, method, target, body string, in
 	r.Header.Set(schemas.HeaderSignature, schemas.Sign(secret, ts, method, target, []byte(body)))
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	if resp.StatusCode < 300 && into != nil {
-		if err := json.Unmarshal(b, into); err != nil {
-			return 0, fmt.Errorf("%w in %s", err, b)
-		}
-	}
-	return resp.StatusCode, nil
+	return resp.StatusCode, b, nil
 }
 
 // must is call, and requires a 2xx.
@@ -374,17 +380,17 @@ func (p *process) must(a schemas.DevAccount, method, target, body string, into a
 	}
 }
 
-// market waits for a market that satisfies ok and trades for at least another minute, and
-// returns the one that closes last. All rounds end at a full quarter of an hour, so in the
-// minute before that it waits for the next rounds.
+// market waits for a market that satisfies ok and trades for at least another two minutes,
+// and returns the one that closes last. All rounds end at a full quarter of an hour, so in the
+// two minutes before that it waits for the next rounds.
 func (p *process) market(ok func(schemas.Market) bool) schemas.Market {
 	p.t.Helper()
-	return p.marketFor(time.Minute, ok)
+	return p.marketFor(2*time.Minute, ok)
 }
 
 func (p *process) marketFor(left time.Duration, ok func(schemas.Market) bool) (last schemas.Market) {
 	p.t.Helper()
-	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(left + 3*time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		var l schemas.MarketList
 		p.must(p.account("reader"), "GET", "/v1/markets?status=trading", "", &l)
 		for _, m := range l.Markets {
