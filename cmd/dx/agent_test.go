@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"duplex/cmd/dx/cli"
 	"duplex/schemas"
@@ -18,7 +19,7 @@ func TestAgent(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.devFile()
 	t.Setenv("HOME", t.TempDir())
-	series := "--series " + p.series(p.market(func(m schemas.Market) bool { return m.YesAsk > 0 && m.YesAsk < 9000 }))
+	series := "--series " + p.series(p.marketFor(5*time.Minute, func(m schemas.Market) bool { return m.YesAsk > 0 && m.YesAsk < 9000 }))
 	for _, c := range []struct {
 		args string
 		code int
@@ -79,7 +80,7 @@ func TestAgent(t *testing.T) {
 		{"agent list --all", 0, "\nb      8        closed"},
 		{"agent create b", 1, "duplicate_agent_name (409): "},
 	} {
-		code, out, errs := runCommand(strings.Fields(c.args)...)
+		code, out, errs := runTrading(strings.Fields(c.args)...)
 		if text := map[bool]string{true: out, false: errs}[c.code == 0]; code != c.code || !strings.Contains(text, c.want) {
 			t.Errorf("%s: exit %d\n%s%s", c.args, code, out, errs)
 		}
