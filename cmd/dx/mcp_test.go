@@ -29,7 +29,7 @@ func TestMCPHosts(t *testing.T) {
 	path := dxPath(t)
 	a := p.account("trader")
 	env := append(os.Environ(), "DX_URL="+p.dev.API, "DX_KEY="+a.APIKey, "DX_SECRET="+a.Secret)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 
 	lines := []string{

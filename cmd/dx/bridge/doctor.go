@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/client"
+	"duplex/internal/patience"
 	"duplex/schemas"
 )
 
@@ -57,18 +58,19 @@ func ok(check, format string, args ...any) Finding {
 	return Finding{Check: check, OK: true, Detail: fmt.Sprintf(format, args...)}
 }
 
-// probeResponse is a response with its body and the time of its arrival.
+// probeResponse is a response with its body and the times of its request and of its arrival.
 type probeResponse struct {
 	*http.Response
-	body []byte
-	at   time.Time
+	body     []byte
+	sent, at time.Time
 }
 
 const limitsPath = "/v1/account/limits"
 
 func (d checker) reach() (*probeResponse, Finding) {
-	ctx, cancel := context.WithTimeout(d.ctx, checkTimeout)
+	ctx, cancel := context.WithTimeout(d.ctx, patience.Of(checkTimeout))
 	defer cancel()
+	sent := time.Now()
 	resp, err := d.client.Open(ctx, http.MethodGet, limitsPath, nil, nil)
 	at := time.Now()
 	var body []byte
@@ -82,16 +84,18 @@ func (d checker) reach() (*probeResponse, Finding) {
 	case resp.Header.Get("X-Request-Id") == "":
 		return nil, Finding{"reach", false, fmt.Sprintf("status %d from a server that is not a venue", resp.StatusCode), "Set DX_URL to the API address of a venue."}
 	}
-	return &probeResponse{resp, body, at}, ok("reach", "the venue responds")
+	return &probeResponse{resp, body, sent, at}, ok("reach", "the venue responds")
 }
 
-// clock compares the local clock with the venue's Date header, which has whole seconds.
+// clock compares the local clock with the venue's Date header, which has whole seconds. The venue may have
+// responded at any time between the request and the arrival of the response.
 func (d checker) clock(p *probeResponse) Finding {
 	date, err := http.ParseTime(p.Header.Get("Date"))
 	if err != nil {
 		return Finding{"clock", false, "the venue's response has no Date header", "Check whether a proxy removes it."}
 	}
-	behind := date.Add(time.Second / 2).Sub(p.at)
+	date = date.Add(time.Second / 2)
+	behind := max(date.Sub(p.at), min(date.Sub(p.sent), 0))
 	if behind.Abs() < schemas.ReplayWindowMs*time.Millisecond {
 		return ok("clock", "within %d s of the venue's", int(behind.Abs()/time.Second)+1)
 	}
@@ -156,7 +160,7 @@ func (d checker) tools() Finding {
 
 // ask sends a request and returns its result.
 func (d checker) ask(check, request, agreed string) (jsontext.Value, *Finding) {
-	ctx, cancel := context.WithTimeout(d.ctx, checkTimeout)
+	ctx, cancel := context.WithTimeout(d.ctx, patience.Of(checkTimeout))
 	defer cancel()
 	m, _ := parse([]byte(request))
 	status, answer, err := roundTrip(ctx, d.client, &m, agreed)

@@ -23,7 +23,10 @@ import (
 	"duplex/lanes/rest"
 )
 
-const testTimeout = 30 * time.Second
+const testTimeout = 3 * time.Minute
+
+// StreamTimeout is for TestThrough, which is in another package.
+var StreamTimeout = &streamTimeout
 
 // testVenue is a venue with REST and the agent lane, behind a proxy that can drop
 // responses.
