@@ -113,7 +113,7 @@ func (p *frameProbe) close() {
 
 // watch reads one channel until ctx ends.
 func (p *frameProbe) watch(ctx context.Context, c *client.Client, channel string) *frameWatcher {
-	w := &frameWatcher{started: make(chan struct{}), ended: make(chan error, 1), notify: make(chan struct{}, 1)}
+	w := &frameWatcher{timeout: frameTimeout, started: make(chan struct{}), ended: make(chan error, 1), notify: make(chan struct{}, 1)}
 	typ := channel // both channels name their frames like themselves, and their snapshots differently
 	var first sync.Once
 	s := c.Stream(client.StreamOptions{Channels: []string{channel}, MarketIDs: []uint32{p.market}, OnEvent: func(e client.StreamEvent) {
@@ -167,6 +167,7 @@ func (l *FrameLatency) sum(of *signedHistogram) {
 
 // frameWatcher holds when the frames of one channel arrived, by rising seq.
 type frameWatcher struct {
+	timeout time.Duration // of measure
 	started chan struct{} // closed by the first message
 	ended   chan error    // gets the error that ends the reader
 	notify  chan struct{} // signaled by each frame
@@ -221,7 +222,7 @@ func (w *frameWatcher) find(seq schemas.U64) (at time.Time, found, passed bool) 
 // measure waits for the frame of a seq and records in into how long after the response it
 // arrived. It counts a frame that does not arrive as missing in out.
 func (w *frameWatcher) measure(ctx context.Context, seq schemas.U64, answered time.Time, into *signedHistogram, out *FrameLatency) error {
-	late := time.NewTimer(frameTimeout)
+	late := time.NewTimer(w.timeout)
 	defer late.Stop()
 	for {
 		at, found, passed := w.find(seq)

@@ -12,7 +12,7 @@ import (
 // A frame is found even if it arrived before the wait for it. A frame that a later one has
 // passed is missing, and the end of the reader is an error.
 func TestFrameWatcher(t *testing.T) {
-	l := &frameWatcher{ended: make(chan error, 1), notify: make(chan struct{}, 1)}
+	l := &frameWatcher{timeout: time.Hour, ended: make(chan error, 1), notify: make(chan struct{}, 1)}
 	now := time.Now()
 	for i, seq := range []schemas.U64{4, 5, 5, 7} {
 		l.record(seq, now.Add(time.Duration(i)*time.Millisecond))
