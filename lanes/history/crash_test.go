@@ -86,11 +86,11 @@ func (s *testVenue) checkLinearizable(t *testing.T, seed uint64) (operations, si
 			silent++
 		}
 	}
-	switch porcupine.CheckOperationsTimeout(venue(int64(lanetest.InitialCash), int64(lanetest.InitialCash/2)), s.done, time.Minute) {
+	switch porcupine.CheckOperationsTimeout(venue(int64(lanetest.InitialCash), int64(lanetest.InitialCash/2)), s.done, 8*time.Minute) {
 	case porcupine.Illegal:
 		t.Fatalf("not linearizable (seed %d):\n%s", seed, formatHistory(s.done))
 	case porcupine.Unknown:
-		t.Fatalf("no result within a minute (seed %d)", seed)
+		t.Fatalf("no result within eight minutes (seed %d)", seed)
 	}
 	return len(s.done), silent
 }
