@@ -11,7 +11,7 @@ import (
 func TestAdmin(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.devFile()
-	m := p.marketFor(5*time.Minute, trades)
+	m := p.marketFor(2*time.Minute, trades)
 	id, series := fmt.Sprint(m.MarketID), p.series(m)
 	for _, c := range []struct {
 		args string

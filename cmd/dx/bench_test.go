@@ -23,7 +23,7 @@ var heldUp = regexp.MustCompile(`(?m)^dx: 0 requests were accepted$|no market tr
 func longEnough(t *testing.T, p *process, args []string, whole func(out string) bool) (out, errs string) {
 	t.Helper()
 	for n, d := 0, 250*time.Millisecond; ; n, d = n+1, min(3*d, 20*time.Second) {
-		p.market(trades) // a run may take a minute and a half
+		p.marketFor(2*time.Minute, trades) // a run may take a minute and a half
 		code, out, errs := runCommand(append(slices.Clone(args), "--duration", d.String())...)
 		if code == 1 && heldUp.MatchString(errs) && n < 6 {
 			continue

@@ -63,7 +63,7 @@ func TestCommands(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, data)
 	p.devFile()
-	m := p.marketFor(5*time.Minute, func(m schemas.Market) bool { return m.YesBid > 100 && m.YesAsk > 0 && m.YesAsk < 9800 })
+	m := p.marketFor(2*time.Minute, func(m schemas.Market) bool { return m.YesBid > 100 && m.YesAsk > 0 && m.YesAsk < 9800 })
 	market := fmt.Sprintf("--market-id=%d", m.MarketID)
 	series := "--series=" + p.series(m)
 	id := func(out string) string {

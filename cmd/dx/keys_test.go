@@ -30,7 +30,7 @@ func TestRotateMaster(t *testing.T) {
 		c := h.ClientWithKey(k.APIKey, k.Secret)
 		all.Go(func() {
 			for ctx.Err() == nil {
-				if err := servertest.ReadBalance(ctx, c); err != nil && ctx.Err() == nil {
+				if _, err := c.Balance(ctx); err != nil && ctx.Err() == nil {
 					t.Error(err)
 					return
 				}

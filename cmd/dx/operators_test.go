@@ -49,7 +49,7 @@ func (p *process) addOperator(name, role string) string {
 func TestOperatorCommands(t *testing.T) {
 	p := start(t, t.TempDir(), "--four-eyes", "100")
 	p.devFile()
-	id := fmt.Sprint(p.marketFor(5*time.Minute, trades).MarketID)
+	id := fmt.Sprint(p.marketFor(2*time.Minute, trades).MarketID)
 	ann, bob, vera, carl := p.addOperator("ann", "admin"), p.addOperator("bob", "admin"), p.addOperator("vera", "viewer"), p.addOperator("carl", "treasurer")
 	key := p.account("reader")
 	for _, c := range []struct {

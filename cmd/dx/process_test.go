@@ -380,12 +380,12 @@ func (p *process) must(a schemas.DevAccount, method, target, body string, into a
 	}
 }
 
-// market waits for a market that satisfies ok and trades for at least another two minutes,
-// and returns the one that closes last. All rounds end at a full quarter of an hour, so in the
-// two minutes before that it waits for the next rounds.
+// market waits for a market that satisfies ok and trades for at least another minute, and
+// returns the one that closes last. All rounds end at a full quarter of an hour, so in the
+// minute before that it waits for the next rounds.
 func (p *process) market(ok func(schemas.Market) bool) schemas.Market {
 	p.t.Helper()
-	return p.marketFor(2*time.Minute, ok)
+	return p.marketFor(time.Minute, ok)
 }
 
 func (p *process) marketFor(left time.Duration, ok func(schemas.Market) bool) (last schemas.Market) {

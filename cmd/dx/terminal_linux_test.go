@@ -117,7 +117,7 @@ func TestOrderOnATerminal(t *testing.T) {
 	p := plainVenue.of(t)
 	p.devFile()
 	t.Setenv("DX_AS", "treasurer") // other tests expect that trader has not traded
-	m := p.marketFor(5*time.Minute, func(m schemas.Market) bool { return m.YesBid > 200 && m.YesAsk > 0 && m.YesAsk < 9800 })
+	m := p.marketFor(2*time.Minute, func(m schemas.Market) bool { return m.YesBid > 200 && m.YesAsk > 0 && m.YesAsk < 9800 })
 	series := "--series=" + p.series(m)
 	for _, c := range []struct{ args, want string }{
 		{"order buy yes 2 " + series, `(?m)^Bought 2 YES in [a-z0-9-]+ at [0-9.]+¢( to [0-9.]+¢)? for \$[0-9.]+, plus a fee of \$[0-9.]+\. Highest price: [0-9.]+¢\. Order \d+\.$`},

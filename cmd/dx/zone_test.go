@@ -14,7 +14,7 @@ import (
 func TestTimesHaveAZone(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.devFile()
-	market := p.series(p.marketFor(5*time.Minute, func(m schemas.Market) bool { return m.YesAsk > 0 && !m.Paused }))
+	market := p.series(p.marketFor(2*time.Minute, func(m schemas.Market) bool { return m.YesAsk > 0 && !m.Paused }))
 	for _, line := range []string{"agent create bot", "order buy yes 1 @1 --series " + market, "order buy yes 1 --worst 99 --series " + market, "forecast 50% --series " + market} {
 		if code, out, errs := runTrading(strings.Fields(line)...); code != 0 {
 			t.Fatalf("%s: exit %d\n%s%s", line, code, out, errs)

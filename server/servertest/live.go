@@ -1,10 +1,7 @@
 package servertest
 
 import (
-	"context"
 	"encoding/hex"
-	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"duplex/client"
 	"duplex/core"
 	"duplex/schemas"
 	"duplex/server"
@@ -49,20 +45,8 @@ func DataWithDeposits(t testing.TB) (dir string, k schemas.NewKey) {
 // CheckKey checks that a signed read with a key succeeds.
 func CheckKey(t testing.TB, v *Venue, k schemas.NewKey) {
 	t.Helper()
-	if err := ReadBalance(t.Context(), v.ClientWithKey(k.APIKey, k.Secret)); err != nil {
+	if _, err := v.ClientWithKey(k.APIKey, k.Secret).Balance(t.Context()); err != nil {
 		t.Errorf("%s: %v", k.APIKey, err)
-	}
-}
-
-// ReadBalance reads the balance, again if the machine held up the request until its signature was too old
-// (docs/rules/accounts.md#replay-window).
-func ReadBalance(ctx context.Context, c *client.Client) error {
-	for {
-		signed := time.Now()
-		_, err := c.Balance(ctx)
-		if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != http.StatusUnauthorized || time.Since(signed) < 4*time.Second {
-			return err
-		}
 	}
 }
 
