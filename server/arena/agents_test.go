@@ -47,7 +47,19 @@ func (a agent) send(method, target, body string, header ...string) (status int, 
 	return a.sendFor(context.Background(), method, target, body, header...)
 }
 
+// sendFor signs a request again if it was on its way for longer than its signature is valid: with status 401
+// it was not executed.
 func (a agent) sendFor(ctx context.Context, method, target, body string, header ...string) (status int, answer []byte, err error) {
+	for {
+		begun := time.Now()
+		status, answer, err = a.sendOnce(ctx, method, target, body, header...)
+		if status != http.StatusUnauthorized || time.Since(begun) < 4*time.Second {
+			return status, answer, err
+		}
+	}
+}
+
+func (a agent) sendOnce(ctx context.Context, method, target, body string, header ...string) (status int, answer []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, a.url+target, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return 0, nil, err
@@ -200,7 +212,8 @@ func TestProcesses(t *testing.T) {
 		runs := figuresOf(t, dir)
 		f := runs[0]
 		for _, s := range f.Seats[5:] {
-			if len(s.Rejections) > 0 { // the wait that is open when the run ends is none
+			delete(s.Rejections, "unauthorized") // see sendFor
+			if len(s.Rejections) > 0 {           // the wait that is open when the run ends is none
 				t.Errorf("%s: rejections %v", s.Name, s.Rejections)
 			}
 			if s.Calls < 10 || s.Placements < 2 || s.ExitStatus != nil || s.Stalls > 0 || (s.Tokens > 0) != (s.Name == "mcp") { // tokens are those of tools
@@ -234,7 +247,10 @@ func TestClosedConnectionIsNoRejection(t *testing.T) {
 		kill(x.process.cmd) // only now, because the end of the process would end the wait, too
 	}})
 	runs := figuresOf(t, dir)
-	if s := runs[0].Seats[5]; s.Name != "impatient" || s.Calls != 1 || len(s.Rejections) > 0 {
+	s := runs[0].Seats[5]
+	late := s.Rejections["unauthorized"] // see sendFor
+	delete(s.Rejections, "unauthorized")
+	if s.Name != "impatient" || s.Calls != 1+late || len(s.Rejections) > 0 {
 		t.Errorf("%+v", s)
 	}
 }
