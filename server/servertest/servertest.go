@@ -201,12 +201,13 @@ func (v *Venue) ClientWithKey(id, secret string, options ...client.Option) *clie
 	if !ok {
 		v.t.Fatal("not a secret")
 	}
-	s := &signer{transport: v.Transport, now: time.Now, secret: raw}
+	s := &signer{transport: v.Transport, secret: raw}
 	if s.transport == nil {
 		s.transport = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second}
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	s.client = client.New(v.APIURL(), id, raw, append(options, client.WithHTTPClient(&http.Client{Transport: s, CheckRedirect: stay}))...)
+	s.now = s.client.Now
 	if v.Clock != nil {
 		s.now = v.Clock.Time
 		s.client.SetClock(time.Until(s.now()))
