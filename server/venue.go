@@ -399,7 +399,7 @@ func (v *Venue) requireNamedAdmin() error {
 // submitOwn submits a command of the venue itself. A member of several that takes no commands yet
 // submits it once it does.
 func (v *Venue) submitOwn(cmd core.Command) error {
-	ctx, cancel := context.WithTimeout(context.Background(), ownCommandTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Of(ownCommandTimeout))
 	defer cancel()
 	for {
 		_, err := v.Submit(ctx, cmd)
@@ -476,7 +476,7 @@ func (v *Venue) Wait(ctx context.Context) error {
 // completes those in progress, closes all connections and writes a snapshot. It waits at
 // most StopTimeout, or until ctx ends. It must be called once.
 func (v *Venue) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, StopTimeout)
+	ctx, cancel := context.WithTimeout(ctx, patience.Of(StopTimeout))
 	defer cancel()
 	begun := time.Now()
 	v.lifecycle().Info("venue stops", "seq", v.engine.Seq())
