@@ -31,7 +31,7 @@ func (c *clusterTrial) clusterStatus(i int) (s schemas.ClusterStatus, err error)
 func (c *clusterTrial) waitStatus(i int, what string, ok func(schemas.ClusterStatus, error) bool) (s schemas.ClusterStatus) {
 	c.Helper()
 	var err error
-	if !within(time.Minute, func() bool { s, err = c.clusterStatus(i); return ok(s, err) }) {
+	if !within(3*time.Minute, func() bool { s, err = c.clusterStatus(i); return ok(s, err) }) {
 		c.Fatalf("dx cluster status does not show %s: %+v, %v", what, s, err)
 	}
 	return s
@@ -52,7 +52,7 @@ func (c *clusterTrial) accepted(i int, args ...string) (s schemas.ClusterStatus)
 	c.Helper()
 	var out string
 	var err error
-	if within(time.Minute, func() bool { out, err = c.tryAt(i, args...); return err == nil }) {
+	if within(3*time.Minute, func() bool { out, err = c.tryAt(i, args...); return err == nil }) {
 		err = json.Unmarshal([]byte(out), &s)
 	}
 	if err != nil {

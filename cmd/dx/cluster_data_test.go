@@ -51,7 +51,7 @@ func (c *clusterTrial) sum(i int) uint64 {
 	c.Helper()
 	var s schemas.AdminState
 	var err error
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); {
 		var status int
 		if status, err = c.admin(c.Context(), i, "GET", "/admin/state", nil, &s); err == nil && status == 200 {
 			return uint64(s.Deposits) / 100

@@ -85,7 +85,7 @@ func TestClusterDamage(t *testing.T) {
 func (c *clusterTrial) afterDamage(i int, file, what string) string {
 	c.Helper()
 	m := c.members[i]
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); {
 		select {
 		case err := <-m.done:
 			m.cmd = nil
@@ -138,7 +138,7 @@ func (c *clusterTrial) replace(i int) {
 	c.change(other, "POST", "/admin/cluster/members", schemas.AddMember{Name: memberNames[i], Peer: c.address(i, 7000)})
 	c.start(i, "--join")
 	c.waitServing(i)
-	if !within(time.Minute, func() bool { return c.roleOf(other, memberNames[i]) != "learner" }) {
+	if !within(3*time.Minute, func() bool { return c.roleOf(other, memberNames[i]) != "learner" }) {
 		c.Fatalf("%s gets no vote", memberNames[i])
 	}
 }
@@ -221,7 +221,7 @@ func TestClusterFullDisk(t *testing.T) {
 	if status, err := c.admin(t.Context(), member, "POST", fmt.Sprintf("/admin/users/%d/deposits", l.user), map[string]string{"amount": "1", "deposit_id": "on a full disk"}, nil); err != nil || status != 503 {
 		t.Errorf("a write on a full disk: %d %v", status, err)
 	}
-	if !within(30*time.Second, func() bool { return c.leader() != member }) {
+	if !within(3*time.Minute, func() bool { return c.leader() != member }) {
 		t.Fatal("a member with a full disk keeps the lead")
 	}
 	l.answered(300)

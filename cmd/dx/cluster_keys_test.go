@@ -40,7 +40,7 @@ func (c *clusterTrial) createKey(i int, user uint32) (k clusterKey) {
 	for i := range c.members {
 		at := c.client(i, k)
 		var err error
-		if !within(20*time.Second, func() bool { _, err = at.Balance(c.Context()); return err == nil }) {
+		if !within(3*time.Minute, func() bool { _, err = at.Balance(c.Context()); return err == nil }) {
 			c.Fatal(err)
 		}
 	}
@@ -275,7 +275,7 @@ func TestClusterMasterKey(t *testing.T) {
 	sealed := func(m *memberProcess) bool {
 		return strings.Contains(m.logs.String(), "every secret is sealed under the new master key")
 	}
-	if !within(30*time.Second, func() bool { return slices.ContainsFunc(c.members, sealed) }) {
+	if !within(3*time.Minute, func() bool { return slices.ContainsFunc(c.members, sealed) }) {
 		t.Fatal("the secrets are not sealed again")
 	}
 	keys = append(keys, c.createKey(1, user))

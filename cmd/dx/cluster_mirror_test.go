@@ -41,7 +41,7 @@ func TestClusterMirrors(t *testing.T) {
 
 	files := map[string]string{} // hash of the ledger of each node
 	for _, data := range []string{c.data(0), c.data(1), c.data(2), filepath.Join(c.dir, "f")} {
-		for end, at := time.Now().Add(30*time.Second), uint64(0); at < want; time.Sleep(20 * time.Millisecond) {
+		for end, at := time.Now().Add(3*time.Minute), uint64(0); at < want; time.Sleep(20 * time.Millisecond) {
 			out, err := c.try("mirror", "status", "--data", data)
 			if m := mirrorSeq.FindStringSubmatch(out); m != nil {
 				at, _ = strconv.ParseUint(m[1], 10, 64) // digits

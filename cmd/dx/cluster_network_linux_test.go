@@ -250,7 +250,7 @@ func TestClusterNetwork(t *testing.T) {
 		// moment: then it takes the write and learns nothing of it (504).
 		var status int
 		var err error
-		decided := within(30*time.Second, func() bool {
+		decided := within(3*time.Minute, func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), requestLimit)
 			defer cancel()
 			status, err = c.admin(ctx, member, "DELETE", fmt.Sprintf("/admin/users/%d/orders", l.user), nil, nil)
@@ -259,7 +259,7 @@ func TestClusterNetwork(t *testing.T) {
 		if !decided || status != 503 {
 			t.Errorf("%s: a write to the isolated member: %d %v", kind, status, err)
 		}
-		if !within(30*time.Second, func() bool {
+		if !within(3*time.Minute, func() bool {
 			_, err = c.client(member, l.traders[0].key).Balance(t.Context())
 			return codeOf(err) == "node_behind"
 		}) {

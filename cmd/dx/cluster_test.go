@@ -226,7 +226,7 @@ func (c *clusterTrial) waitServing(i int) {
 // waitState waits until a member is in a state.
 func (c *clusterTrial) waitState(i int, want string) {
 	c.Helper()
-	m, deadline, last := c.members[i], time.Now().Add(time.Minute), ""
+	m, deadline, last := c.members[i], time.Now().Add(3*time.Minute), ""
 	for time.Now().Before(deadline) {
 		state, err := c.stateOf(i)
 		if state == want {
@@ -329,7 +329,7 @@ func adminBy(h *http.Client, ctx context.Context, url, method, path string, body
 // leader returns the index of the leader.
 func (c *clusterTrial) leader() int {
 	c.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); {
 		for i, m := range c.members {
 			var s schemas.ClusterStatus
 			if m.cmd == nil {
@@ -397,7 +397,7 @@ func (c *clusterTrial) change(i int, method, path string, body any) {
 	c.Helper()
 	var status int
 	var err error
-	if !within(30*time.Second, func() bool {
+	if !within(3*time.Minute, func() bool {
 		status, err = c.admin(c.Context(), i, method, path, body, new(json.RawMessage))
 		return err == nil && status < 300
 	}) {
@@ -459,12 +459,12 @@ func TestClusterMajorityLost(t *testing.T) {
 		if err != nil {
 			t.Errorf("a read of a member that has just become isolated: %v", err)
 		}
-		within(30*time.Second, func() bool { _, err = reader.Balance(t.Context()); return err != nil })
+		within(3*time.Minute, func() bool { _, err = reader.Balance(t.Context()); return err != nil })
 		if codeOf(err) != "node_behind" {
 			t.Fatalf("a read of an isolated member: %v", err)
 		}
 		before, tried := l.confirmed()
-		if !within(time.Minute, func() bool { _, again := l.confirmed(); return again >= tried+100 }) {
+		if !within(3*time.Minute, func() bool { _, again := l.confirmed(); return again >= tried+100 }) {
 			t.Fatal("the load sends nothing")
 		}
 		if now, _ := l.confirmed(); now != before {
@@ -587,7 +587,7 @@ func (c *clusterTrial) waitStopped(i int) {
 			c.Errorf("the stop of %s: %v\n%s", memberNames[i], err, m.logs)
 		}
 		m.cmd = nil
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		c.Errorf("%s does not stop", memberNames[i])
 		c.kill(i)
 	}

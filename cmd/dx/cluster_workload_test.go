@@ -400,7 +400,7 @@ func (l *workload) answered(n int) {
 	l.mu.Lock()
 	target := l.done + n
 	l.mu.Unlock()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && l.stopped.Err() == nil; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline) && l.stopped.Err() == nil; time.Sleep(5 * time.Millisecond) {
 		l.mu.Lock()
 		enough := l.done >= target
 		l.mu.Unlock()
@@ -491,7 +491,7 @@ func (l *workload) compare() {
 			running = append(running, i)
 		}
 	}
-	within(time.Minute, func() bool {
+	within(3*time.Minute, func() bool {
 		clear(states)
 		seqs := map[schemas.U64]bool{}
 		for _, i := range running {

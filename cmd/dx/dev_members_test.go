@@ -43,7 +43,7 @@ func TestDevMembers(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
 		var dev schemas.DevFile
-		if !within(60*time.Second, func() bool {
+		if !within(3*time.Minute, func() bool {
 			text, err := os.ReadFile(devFile)
 			return err == nil && json.Unmarshal(text, &dev) == nil
 		}) {
@@ -60,7 +60,7 @@ func TestDevMembers(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
-		case <-time.After(40 * time.Second):
+		case <-time.After(3 * time.Minute):
 			_ = cmd.Process.Kill()
 			t.Fatalf("it does not stop\n%s", out)
 		}
