@@ -476,7 +476,7 @@ func (v *Venue) Wait(ctx context.Context) error {
 // completes those in progress, closes all connections and writes a snapshot. It waits at
 // most StopTimeout, or until ctx ends. It must be called once.
 func (v *Venue) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience.Of(StopTimeout))
+	ctx, cancel := context.WithTimeout(ctx, StopTimeout)
 	defer cancel()
 	begun := time.Now()
 	v.lifecycle().Info("venue stops", "seq", v.engine.Seq())
