@@ -22,7 +22,7 @@ import (
 	"duplex/core/view"
 	"duplex/feeds"
 	"duplex/internal/backoff"
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 	"duplex/lanes/funding"
 	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
@@ -276,7 +276,7 @@ func (v *Venue) openGate(now func() int64) error {
 		config.WriteFloor = o.WriteFloor
 	}
 	config.AccountRate = o.AccountRate
-	config.ResponseBudget = int64(patience.Of(time.Duration(config.ResponseBudget)))
+	config.ResponseBudget = int64(timeouts.Of(time.Duration(config.ResponseBudget)))
 	if x := o.Virtual; x != nil {
 		config.WallClock = func() tools.WallTime { return tools.WallTime(o.Now().UnixNano()) }
 		for id, secret := range x.Secrets {
@@ -399,7 +399,7 @@ func (v *Venue) requireNamedAdmin() error {
 // submitOwn submits a command of the venue itself. A member of several that takes no commands yet
 // submits it once it does.
 func (v *Venue) submitOwn(cmd core.Command) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience.Of(ownCommandTimeout))
+	ctx, cancel := context.WithTimeout(context.Background(), timeouts.Of(ownCommandTimeout))
 	defer cancel()
 	for {
 		_, err := v.Submit(ctx, cmd)

@@ -27,7 +27,7 @@ import (
 	"duplex/cmd/dx/trading"
 	"duplex/core"
 	"duplex/internal/logbuffer"
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 	"duplex/schemas"
 )
 
@@ -55,9 +55,9 @@ func TestMain(m *testing.M) {
 		wal.SegmentSizeBytes = 1 << 20
 	}
 	if filepath.Base(os.Args[0]) == programName {
-		patience.Extend(1)                           // package servertest, which is a part of this program, has extended it
+		timeouts.Extend(1)                           // package servertest, which is a part of this program, has extended it
 		if len(os.Args) > 1 && os.Args[1] == "dev" { // a machine that is held up for two seconds gives no 504
-			patience.Extend(30)
+			timeouts.Extend(30)
 		}
 		main()
 	}

@@ -14,7 +14,7 @@ import (
 
 	"duplex/core/journal"
 	"duplex/internal/backoff"
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 )
 
 // Options of New. DSN, Dir and Journal are required, every other field has a default.
@@ -91,7 +91,7 @@ func New(o Options) *Mirror {
 	if o.fault == nil {
 		o.fault = noFault
 	}
-	return &Mirror{o: o, scan: defaultScan, limit: patience.Of(readTimeout)}
+	return &Mirror{o: o, scan: defaultScan, limit: timeouts.Of(readTimeout)}
 }
 
 // Start starts the projector, which opens the database and follows the log until Close. It returns

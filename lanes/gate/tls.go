@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 )
 
 // MaxStreams is the number of requests that one HTTP/2 connection has in progress at once
@@ -44,7 +44,7 @@ func WrapTLSListener(l net.Listener, config *tls.Config) *Listener {
 	config = config.Clone()
 	config.NextProtos = append([]string{"h2", "http/1.1"}, config.NextProtos...)
 	out := WrapListener(l)
-	h := &handshakes{config: config, within: patience.Of(HeaderTimeout), ready: make(chan accepted)}
+	h := &handshakes{config: config, within: timeouts.Of(HeaderTimeout), ready: make(chan accepted)}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	out.tls = h
 	return out

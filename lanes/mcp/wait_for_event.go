@@ -13,15 +13,16 @@ import (
 	"duplex/tools"
 )
 
-var maxWait = 25 * time.Second // a variable for tests
-
 const (
+	maxWait = 25 * time.Second
 	// maxVirtualWait bounds a call that waits for virtual time, which stands still while other
 	// seats think.
 	maxVirtualWait = 24 * time.Hour
 	// maxWaitBytes bounds the events of a result, in bytes. The next call continues.
 	maxWaitBytes = 6500
 )
+
+var longestWait = maxWait // a variable for tests
 
 // waitForEvent returns the operation of the tool wait_for_event, which only this lane
 // offers (docs/rules/agents.md#waiting).
@@ -44,7 +45,7 @@ func (d *dispatcher) waitForEvent(ctx context.Context, v *tools.Venue, caller to
 	if uint64(in.AfterSeq) > head {
 		return schemas.WaitedEvents{Events: []schemas.WaitedEvent{}, NextSeq: schemas.U64(head), Missed: true}, nil
 	}
-	timeout := maxWait
+	timeout := longestWait
 	if in.TimeoutMs != nil {
 		timeout = time.Duration(*in.TimeoutMs) * time.Millisecond
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"golang.org/x/time/rate"
 
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 	"duplex/lanes/gate"
 )
 
@@ -100,7 +100,7 @@ func (c *conn) enqueueLast(f *frame, timeout time.Duration) {
 	c.ending = true
 	c.queue = append(c.queue, item{f: f})
 	c.queuedBytes += f.size()
-	_ = c.net.SetWriteDeadline(time.Now().Add(patience.Of(timeout)))
+	_ = c.net.SetWriteDeadline(time.Now().Add(timeouts.Of(timeout)))
 	c.schedule()
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/core"
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 	"duplex/lanes/lanetest"
 	"duplex/schemas"
 )
@@ -27,7 +27,7 @@ type testLane struct {
 func newTestLane(t testing.TB) *testLane { return newTestLaneWith(t, defaultLimits) }
 
 // A busy machine may write a close frame late: the connections of tests have time for it.
-func init() { patience.Extend(30) }
+func init() { timeouts.Extend(30) }
 
 func newTestLaneWith(t testing.TB, lim limits) *testLane {
 	h := lanetest.New(t)

@@ -25,7 +25,7 @@ import (
 
 	"duplex/client"
 	"duplex/core"
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
 	"duplex/schemas"
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		f(agent{os.Getenv("DX_URL"), os.Getenv("DX_KEY"), os.Getenv("DX_SECRET")})
 		os.Exit(0)
 	}
-	patience.Extend(30)
+	timeouts.Extend(30)
 	wal.SegmentSizeBytes = 1 << 20 // of 64 MB each journal would write and read zeros
 	os.Exit(m.Run())
 }

@@ -17,7 +17,7 @@ import (
 	"duplex/core"
 	"duplex/core/engine"
 	"duplex/core/journal"
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 	"duplex/schemas"
 	"duplex/server"
 	"duplex/tools"
@@ -323,7 +323,7 @@ func (s *seedRun) close() error {
 			x.process.stop()
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience.Of(5*time.Second))
+	ctx, cancel := context.WithTimeout(context.Background(), timeouts.Of(5*time.Second))
 	defer cancel()
 	var err error
 	if s.venue != nil {

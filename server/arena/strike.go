@@ -9,7 +9,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/venue"
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 	"duplex/lanes/gate"
 	"duplex/schemas"
 )
@@ -153,7 +153,7 @@ func (s *seedRun) restart() error {
 	s.mark()
 	api, portal, admin := hostPort(s.venue.APIURL()), hostPort(s.venue.PortalURL()), hostPort(s.venue.AdminURL())
 	s.turns.cut()
-	ctx, cancel := context.WithTimeout(context.Background(), patience.Of(5*time.Second))
+	ctx, cancel := context.WithTimeout(context.Background(), timeouts.Of(5*time.Second))
 	defer cancel()
 	if err := s.venue.Close(ctx); err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 	"duplex/lanes/gate"
 	"duplex/lanes/lanetest"
 	"duplex/schemas"
@@ -30,7 +30,7 @@ import (
 )
 
 // A machine that is held up for two seconds gives no 504, and a close frame has time to be written.
-func init() { patience.Extend(30) }
+func init() { timeouts.Extend(30) }
 
 // InitialCash is the cash of alice and bob, in pips: 10,000 dollars.
 const InitialCash = lanetest.InitialCash

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/client"
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 	"duplex/schemas"
 )
 
@@ -68,7 +68,7 @@ type probeResponse struct {
 const limitsPath = "/v1/account/limits"
 
 func (d checker) reach() (*probeResponse, Finding) {
-	ctx, cancel := context.WithTimeout(d.ctx, patience.Of(checkTimeout))
+	ctx, cancel := context.WithTimeout(d.ctx, timeouts.Of(checkTimeout))
 	defer cancel()
 	sent := time.Now()
 	resp, err := d.client.Open(ctx, http.MethodGet, limitsPath, nil, nil)
@@ -160,7 +160,7 @@ func (d checker) tools() Finding {
 
 // ask sends a request and returns its result.
 func (d checker) ask(check, request, agreed string) (jsontext.Value, *Finding) {
-	ctx, cancel := context.WithTimeout(d.ctx, patience.Of(checkTimeout))
+	ctx, cancel := context.WithTimeout(d.ctx, timeouts.Of(checkTimeout))
 	defer cancel()
 	m, _ := parse([]byte(request))
 	status, answer, err := roundTrip(ctx, d.client, &m, agreed)

@@ -15,7 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"duplex/client"
-	"duplex/internal/patience"
+	"duplex/internal/timeouts"
 	"duplex/lanes/gate"
 )
 
@@ -39,7 +39,7 @@ func (d checker) encryption(base string) Finding {
 	case u.Scheme != "https":
 		return Finding{check, false, "none: everyone on the way reads the requests and their responses", "Give the venue a certificate (--tls-cert or --acme-domain), or put a proxy with TLS in front of it."}
 	}
-	ctx, cancel := context.WithTimeout(d.ctx, patience.Of(checkTimeout))
+	ctx, cancel := context.WithTimeout(d.ctx, timeouts.Of(checkTimeout))
 	defer cancel()
 	resp, err := d.client.Open(ctx, http.MethodGet, limitsPath, nil, nil)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d checker) largestBody() Finding {
 // passes sends a signed request. Any response of the venue but a wrong signature shows that
 // the request arrived as it was sent.
 func (d checker) passes(check, method, target string, body []byte, fix string) Finding {
-	ctx, cancel := context.WithTimeout(d.ctx, patience.Of(checkTimeout))
+	ctx, cancel := context.WithTimeout(d.ctx, timeouts.Of(checkTimeout))
 	defer cancel()
 	resp, err := d.client.Open(ctx, method, target, nil, body)
 	if err != nil {
@@ -102,7 +102,7 @@ func (d checker) passes(check, method, target string, body []byte, fix string) F
 // webSocket opens a connection and waits for the response to a ping.
 func (d checker) webSocket() Finding {
 	const check, fix = "websocket", "Let the proxy pass on upgrades to WebSocket on /v1/ws, over HTTP/1.1 to the venue."
-	ctx, cancel := context.WithTimeout(d.ctx, patience.Of(checkTimeout))
+	ctx, cancel := context.WithTimeout(d.ctx, timeouts.Of(checkTimeout))
 	defer cancel()
 	connected, failed := make(chan struct{}, 1), make(chan error, 1)
 	s := d.client.Stream(client.StreamOptions{
@@ -144,7 +144,7 @@ var streamTimeout = checkTimeout / 3 // the venue sends the first message of a s
 // open: a proxy that collects responses holds it back.
 func (d checker) stream() Finding {
 	const check, fix = "stream of the agent lane", "Switch off the proxy's buffering of responses."
-	ctx, cancel := context.WithTimeout(d.ctx, patience.Of(streamTimeout))
+	ctx, cancel := context.WithTimeout(d.ctx, timeouts.Of(streamTimeout))
 	defer cancel()
 	m, _ := parse([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["dx://account"]},"_meta":{%q:%q,%q:{}}}}`, metaVersion, modern, metaCapabilities)))
 	resp, err := d.client.Open(ctx, http.MethodPost, Path, m.headers(modern), m.raw)

@@ -1,6 +1,6 @@
-// Package patience lets a test give the program more time than it promises: a verdict about orders must
+// Package timeouts lets a test give the program more time than it promises: a verdict about orders must
 // not depend on whether a machine that does much else was held up for two seconds.
-package patience
+package timeouts
 
 import "time"
 
