@@ -18,7 +18,6 @@ import (
 	"duplex/core/journal/logtest"
 	"duplex/core/replica"
 	"duplex/core/view"
-	"duplex/internal/race"
 )
 
 var severalSeeds = flag.Uint64("seeds", 20, "number of seeds of TestSeveralEngines")
@@ -216,9 +215,6 @@ func (c *caller) run(n int, r *rand.Rand, answers *sync.WaitGroup) {
 // applied twice, no refused one is in the log, the order within each account, class and member is
 // that of Submit, and all states are equal to a replay of the log.
 func TestSeveralEngines(t *testing.T) {
-	if race.Enabled {
-		t.Skip("with the race detector, Go 1.26 now and then crashes in a timer of a synctest bubble")
-	}
 	var again, repeats, unknown, answered atomic.Uint64
 	for seed := uint64(1); seed <= *severalSeeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
