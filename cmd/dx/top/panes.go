@@ -213,19 +213,30 @@ func (m *Model) seriesOf(market uint32) string {
 	return ""
 }
 
-// positionLines are what the caller holds, with what it has cost.
+// positionLines are what the caller holds, with what it has cost: by series, then in rounds that wait for
+// their result while their series is in a later one.
 func (m *Model) positionLines(width int) (out []string) {
-	for i := range m.rows {
-		p := m.positionIn(&m.rows[i])
-		held := positionText(p)
+	add := func(name string, p *schemas.Position) {
+		held := positionText(*p)
 		if held == "" {
-			continue
+			return
 		}
-		line := fmt.Sprintf("%-8s %s", allSeries[i], held)
+		line := fmt.Sprintf("%-8s %s", name, held)
 		if width >= 36 {
 			line = fmt.Sprintf("%-24s cost %s", line, dollars(p.Cost))
 		}
 		out = append(out, line)
+	}
+	for i := range m.rows {
+		p := m.positionIn(&m.rows[i])
+		add(allSeries[i].String(), &p)
+	}
+	rest := slices.DeleteFunc(slices.Collect(maps.Values(m.account.Positions)), func(p schemas.Position) bool {
+		return slices.ContainsFunc(m.rows[:], func(r row) bool { return r.round.MarketID == p.MarketID })
+	})
+	slices.SortFunc(rest, func(a, b schemas.Position) int { return cmp.Compare(a.RoundNumber, b.RoundNumber) })
+	for i := range rest {
+		add(fmt.Sprintf("round %d", rest[i].RoundNumber), &rest[i])
 	}
 	return out
 }

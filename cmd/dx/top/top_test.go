@@ -215,6 +215,7 @@ func TestScreens(t *testing.T) {
 		"short":                   busy(t).send(tea.WindowSizeMsg{Width: 80, Height: 18}),
 		"too small":               busy(t).send(tea.WindowSizeMsg{Width: 60, Height: 20}),
 		"more orders":             busy(t).send(AccountMsg(many)),
+		"an earlier round":        busy(t).send(AccountMsg{Positions: map[uint32]schemas.Position{4: {MarketID: 4, Generation: 1, RoundNumber: 9, NoQty: 5, Cost: 20_000}, 7: {MarketID: 7, Generation: 1, RoundNumber: 12, YesQty: 40, Cost: 212_345}}}),
 		"a minute later":          busy(t).send(ClockMsg(noon.Add(time.Minute))),
 		"the next life of a slot": busy(t).send(RoundMsg(round(1, 7, 14, "trading", 65010_00))),
 		"members":                 busy(t).send(tea.WindowSizeMsg{Width: 100, Height: 30}, threeMembers),
