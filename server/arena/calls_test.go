@@ -344,3 +344,28 @@ func TestFaultsAtTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestUnauthorizedBeforeTheRevocation tests that an answer to a signature that was too old is not taken for
+// the one that tells a seat of its revocation.
+func TestUnauthorizedBeforeTheRevocation(t *testing.T) {
+	const s = core.NsPerSec
+	at := func(ts int64, status int) callRow {
+		return callRow{Ts: ts * s, Done: ts * s, Method: "GET", Target: "/v1/markets", Status: status}
+	}
+	revoked := callRow{Ts: 20 * s, Done: 20 * s, Fault: revokeKey}
+	for name, x := range map[string]struct {
+		rows            []callRow
+		after, answered int
+	}{
+		"an old signature":            {[]callRow{at(5, 401), at(6, 200), at(7, 200), revoked, at(21, 401)}, 0, 1},
+		"written before the fault is": {[]callRow{at(20, 401), at(20, 401), revoked}, 1, 1},
+		"goes on":                     {[]callRow{at(5, 401), revoked, at(21, 401), at(22, 401), at(23, 401)}, 2, 1},
+		"never asked again":           {[]callRow{at(5, 401), at(6, 200), revoked}, 0, 0},
+		"not revoked":                 {[]callRow{at(5, 401), at(6, 200)}, 0, 0},
+	} {
+		run := &tested{rows: x.rows, stamps: []core.Stamp{{Seq: 1, Ts: s}}}
+		if after, answered := run.afterRevocation(); len(after) != x.after || answered != x.answered {
+			t.Errorf("%s: %v after, %d", name, after, answered)
+		}
+	}
+}

@@ -282,12 +282,17 @@ func (t *tested) accepted(clientID string) uint64 {
 	return 0
 }
 
-// afterRevocation returns where the requests are after the first that was answered unauthorized, and
-// whether there is a first: 0 or 1.
+// afterRevocation returns where the requests are after the first that was answered unauthorized because
+// the key is revoked, and whether there is a first: 0 or 1. An earlier answer of this kind is about a
+// signature.
 func (t *tested) afterRevocation() (seqs []uint64, answered int) {
+	revoked := slices.IndexFunc(t.rows, func(r callRow) bool { return r.Fault == revokeKey })
+	if revoked < 0 {
+		return nil, 0
+	}
 	for i := range t.rows {
 		r := &t.rows[i]
-		if r.Method == "" {
+		if r.Method == "" || r.Done < t.rows[revoked].Ts {
 			continue
 		}
 		if answered > 0 {
