@@ -91,7 +91,9 @@ func New(o Options) *Mirror {
 	if o.fault == nil {
 		o.fault = noFault
 	}
-	return &Mirror{o: o, scan: defaultScan, limit: timeouts.Of(readTimeout)}
+	scan := defaultScan
+	scan.first, scan.total = timeouts.Of(scan.first), timeouts.Of(scan.total)
+	return &Mirror{o: o, scan: scan, limit: timeouts.Of(readTimeout)}
 }
 
 // Start starts the projector, which opens the database and follows the log until Close. It returns

@@ -14,7 +14,6 @@ import (
 	"duplex/core"
 	"duplex/core/history"
 	"duplex/core/view"
-	"duplex/internal/timeouts"
 )
 
 // query is a SELECT under construction.
@@ -260,7 +259,7 @@ func list[T any](ctx context.Context, m *Mirror, route string, id tableID, q que
 	if filtered := q.scan != "" && q.index == "" && len(q.where) > q.scanned+1; !filtered {
 		err = read(ctx, q)
 	} else {
-		first, cancel := context.WithTimeout(ctx, timeouts.Of(m.scan.first))
+		first, cancel := context.WithTimeout(ctx, m.scan.first)
 		err = read(first, q)
 		if cancel(); err != nil && first.Err() != nil && ctx.Err() == nil {
 			err = m.scan.windows(ctx, *s, m.o.DSN, t, q, begun, func(q query) (full bool, err error) {
@@ -304,7 +303,7 @@ func (l scanLimits) windows(ctx context.Context, s store, dsn string, t *table, 
 		case err != nil || full || low == 0:
 			return err
 		}
-		if below = low; time.Since(begun) >= timeouts.Of(l.total) {
+		if below = low; time.Since(begun) >= l.total {
 			return &history.Cut{Below: uint64(low)}
 		}
 	}
