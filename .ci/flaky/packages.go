@@ -98,6 +98,9 @@ func runOne(ctx context.Context, o *options, p pkg, procs, round int) result {
 	c.WaitDelay = 10 * time.Second // a child of a killed test may hold the pipe open
 	start := time.Now()
 	text, err := c.CombinedOutput()
+	if c.Process != nil {
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // what a test that ran out of time has left behind
+	}
 	r.took, r.err = time.Since(start), err
 	if err != nil && ctx.Err() == nil {
 		r.kept = filepath.Join(o.out, fmt.Sprintf("%s-procs%d-round%d-%s.txt", strings.ReplaceAll(p.path, "/", "_"), procs, round, start.Format("150405")))
