@@ -336,12 +336,25 @@ func (a agent) again(method, target, body string) (status int, answer []byte, ok
 					break
 				} else if s == 401 {
 					return s, nil, false
+				} else if err != nil {
+					waitForVenue()
 				}
 			}
 		default:
-			time.Sleep(5 * time.Millisecond) // the venue may restart
+			waitForVenue()
 		}
 	}
+}
+
+var parent = os.Getppid()
+
+// waitForVenue waits before a request is sent again that had no answer: the venue may restart. An agent whose
+// arena was killed ends.
+func waitForVenue() {
+	if os.Getppid() != parent {
+		os.Exit(1)
+	}
+	time.Sleep(5 * time.Millisecond)
 }
 
 func (a agent) live() (l *live, ok bool) {
