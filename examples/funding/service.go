@@ -156,9 +156,7 @@ func (s *service) compare(ctx context.Context) (out report, err error) {
 	if out.Paid, err = s.bank.paid(); err != nil {
 		return out, err
 	}
-	if out.Ledger, err = s.ledger.sums(ctx); err != nil {
-		return out, err
-	}
+	// What is open is read before the sums, so that without anything open they are the final ones.
 	deposits, err := s.ledger.announced(ctx)
 	if err != nil {
 		return out, err
@@ -168,6 +166,9 @@ func (s *service) compare(ctx context.Context) (out report, err error) {
 		return out, err
 	}
 	out.Open = len(deposits) + len(withdrawals)
+	if out.Ledger, err = s.ledger.sums(ctx); err != nil {
+		return out, err
+	}
 	if out.Held, err = s.ledger.held(ctx); err != nil {
 		return out, err
 	}
