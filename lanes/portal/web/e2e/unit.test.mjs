@@ -521,6 +521,13 @@ test('a rejected repeat settles an order only if the core rejected it', async ()
   assert.equal(late.text, 'rejected: market_paused')
 })
 
+test('an order is not asked for again with a key that was revoked', async () => {
+  const { VenueError } = await load('venue/rest.ts')
+  const { text, sent } = await settled([new TypeError('lost'), new VenueError(401, 'unauthorized')])
+  assert.match(text, /whether the order was placed is not known/)
+  assert.deepEqual(sent, ['POST ', 'GET ?client_order_id=7'])
+})
+
 test('an undo puts back only what the cancel took', async () => {
   const { VenueError } = await load('venue/rest.ts')
   const { cancelWithUndo } = await load('desk/trade.ts')
@@ -860,6 +867,10 @@ test('a request keeps its id until it is answered, and a rejected one does not',
   assert.equal(await send('2.50 bank', new VenueError(503, 'shed')), first, 'a repeat of a lost request')
   assert.notEqual(await send('1.50 bank'), first, 'another request')
   assert.equal(await send('2.50 bank'), first)
+  const third = await send('3.50 bank', lost)
+  assert.equal(await send('3.50 bank', new VenueError(429, 'rate_limited')), third)
+  assert.equal(await send('3.50 bank'), third, 'that a repeat is rejected says nothing of the first one')
+  assert.notEqual(await send('3.50 bank'), third, 'it was answered')
   const second = await send('2.50 bank', new VenueError(403, 'insufficient_balance'))
   assert.notEqual(second, first, 'the first one was answered')
   assert.notEqual(await send('2.50 bank'), second, 'the second one was rejected')

@@ -207,7 +207,7 @@ export class Desk implements Listener {
   state(s: SocketState, why: string): void {
     this.status = s
     this.why = why
-    if (s === 'lost') this.books.lose()
+    if (s === 'lost' || s === 'refused') this.books.lose()
     changed()
   }
 

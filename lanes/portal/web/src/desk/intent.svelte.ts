@@ -112,6 +112,7 @@ export class Intent {
         withdrawn = true
       } catch (e) {
         if (!(e instanceof VenueError || e instanceof TypeError)) throw e
+        if (e instanceof VenueError && e.status === 401) return { tone: 'bad', text: 'The venue no longer accepts this key, and whether the order was placed is not known. Sign in with another key and look under Orders and Fills.' }
       }
     }
   }
