@@ -86,7 +86,7 @@ class Client:
                     if not left:
                         raise
                     wait = int(e.details.get("retry_after_ms", 200)) / 1000
-                elif e.code in SAFE or e.code in UNKNOWN:
+                elif e.code in SAFE or e.code in UNKNOWN or e.status >= 500:  # of a later version of the venue, or of a proxy
                     lost, last = True, e
                 elif lost and e.origin != "core":  # such as an expired signature: only the core knows the first request
                     raise UnknownOutcome(f"{request}: no response") from e
@@ -121,9 +121,10 @@ class Client:
             connection.close()
         if response.status < 300:
             return out
-        if not isinstance(out, dict) or not isinstance(out.get("error"), dict):  # from a proxy
+        error = out.get("error") if isinstance(out, dict) else None
+        if not isinstance(error, dict) or not isinstance(error.get("code"), str) or not isinstance(error.get("origin"), str):  # from a proxy
             raise OSError(f"no response of the venue: HTTP status {response.status}")
-        raise VenueError(response.status, out["error"])
+        raise VenueError(response.status, error)
 
     def place(self, order: records.PlaceOrder) -> records.Outcome | records.Order:
         """Places an order once, even if responses are lost. The order needs a client_order_id that

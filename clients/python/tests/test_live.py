@@ -45,7 +45,7 @@ class Repeats(unittest.TestCase):
                 raise OSError("the response is lost")
             if isinstance(answer, str):
                 origin = "core" if answer in ("market_paused", "duplicate_client_order_id") else "gateway"
-                raise VenueError(409, {"code": answer, "num": None, "origin": origin, "message": answer, "details": None})
+                raise VenueError(504 if answer == "upstream_timeout" else 409, {"code": answer, "num": None, "origin": origin, "message": answer, "details": None})
             return answer
 
         with mock.patch.object(Client, "_send", send), mock.patch.object(time, "sleep"):
@@ -65,7 +65,16 @@ class Repeats(unittest.TestCase):
         self.assertEqual(self.place("unauthorized"), "unauthorized")
         self.assertEqual(self.place("sequencing_timeout", "unauthorized"), "unknown")
         self.assertEqual(self.place(None, None), "unknown")
+        self.assertEqual(self.place("upstream_timeout", "upstream_timeout"), "unknown")  # a code that the client does not know
+        self.assertEqual(self.place("upstream_timeout", {"order_id": "7"}), {"order_id": "7"})
         self.assertEqual(self.place(None, "market_paused"), "market_paused")
+
+    def test_an_error_of_a_proxy_says_nothing_of_a_placement(self):
+        for body in (b"504 Gateway Timeout", b'{"error":"timeout"}', b'{"error":{"code":"504"}}', b'{"error":{"code":504,"origin":"edge"}}'):
+            response = mock.Mock(status=504, read=lambda body=body: body)
+            with mock.patch.object(http.client.HTTPConnection, "request"), mock.patch.object(http.client.HTTPConnection, "getresponse", return_value=response), mock.patch.object(time, "sleep"):
+                with self.assertRaises(UnknownOutcome):
+                    Client("http://127.0.0.1:1", "key", "00").place({"client_order_id": "1"})
 
     def test_what_a_restart_executes_twice_is_not_repeated(self):
         lost = mock.Mock(side_effect=OSError("the response is lost"))

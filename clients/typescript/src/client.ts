@@ -93,8 +93,8 @@ export class Client {
           if (safe.has(e.code) && !lost) {
             if (left <= 0) throw e;
             wait = Number(e.details["retry_after_ms"] ?? 200);
-          } else if (safe.has(e.code) || unknown.has(e.code)) {
-            lost = true;
+          } else if (safe.has(e.code) || unknown.has(e.code) || e.status >= 500) {
+            lost = true; // a code that is not known here is of a later version of the venue, or of a proxy
           } else if (lost && e.origin !== "core") {
             throw new UnknownOutcome(`${request}: no response`, { cause: e }); // such as an expired signature: only the core knows the first request
           } else if (lost && e.code === "unknown_order") {
@@ -136,7 +136,7 @@ export class Client {
     const response = await fetch(this.url + target, { method, headers, body: raw || null, redirect: "error", signal: AbortSignal.timeout(this.timeout) });
     const out = await response.json();
     if (response.ok) return out;
-    if (!out?.error) throw new TypeError(`no response of the venue: HTTP status ${response.status}`); // from a proxy
+    if (typeof out?.error?.code !== "string" || typeof out.error.origin !== "string") throw new TypeError(`no response of the venue: HTTP status ${response.status}`); // from a proxy
     throw new VenueError(response.status, out.error);
   }
 

@@ -63,7 +63,7 @@ export class Stream {
         wait = Math.min(2 * wait, 5000);
       }
     } finally {
-      this.close();
+      this.#disconnect(); // another iteration goes on where this one was left
     }
   }
 

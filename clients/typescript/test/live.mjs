@@ -37,7 +37,7 @@ const place = async (...answers) => {
       if (!answer) throw new TypeError("the response is lost");
       if (typeof answer !== "string") return answer;
       const origin = ["market_paused", "duplicate_client_order_id"].includes(answer) ? "core" : "gateway";
-      throw new VenueError(409, { code: answer, origin, details: { retry_after_ms: "1" } });
+      throw new VenueError(answer === "upstream_timeout" ? 504 : 409, { code: answer, origin, details: { retry_after_ms: "1" } });
     }
   }
   try {
@@ -57,7 +57,16 @@ test("only the core says what became of a lost placement", async () => {
   assert.equal(await place("unauthorized"), "unauthorized");
   assert.equal(await place("sequencing_timeout", "unauthorized"), "unknown");
   assert.equal(await place(undefined, undefined), "unknown");
+  assert.equal(await place("upstream_timeout", "upstream_timeout"), "unknown"); // a code that the client does not know
   assert.equal(await place(undefined, "market_paused"), "market_paused");
+});
+
+test("an error of a proxy says nothing of a placement", async (t) => {
+  for (const body of ['{"error":"timeout"}', '{"error":{"code":"504"}}', '{"error":{"code":504,"origin":"edge"}}', "null"]) {
+    t.mock.method(globalThis, "fetch", async () => new Response(body, { status: 504 }));
+    await assert.rejects(new Client("http://127.0.0.1:1", "key", "00", 1).place({ client_order_id: "1" }), UnknownOutcome);
+    t.mock.restoreAll();
+  }
 });
 
 test("what a restart executes twice is not repeated", async () => {
@@ -154,6 +163,19 @@ test("a stream resumes", async () => {
   }
   assert.equal(resumed, true);
   await client.call("DELETE", `/v1/portfolio/orders/${placed.order_id}`);
+});
+
+test("a stream that was left is iterated again", async () => {
+  const stream = new Stream(new Client(...venue), ["user"]);
+  let resumed;
+  for await (const { type } of stream) if (type === "user_snapshot") break;
+  for await (const { type, msg } of stream) {
+    if (type === "subscribed") {
+      resumed = msg.resumed;
+      break;
+    }
+  }
+  assert.equal(resumed, true);
 });
 
 test("a stream survives a venue that is away", async () => {
