@@ -57,15 +57,26 @@ func lookupError(id schemas.U64, err error) error {
 	return fmt.Errorf("client_order_id %s was placed, but reading it failed: %v", id, err)
 }
 
-// findPlacedBatch replaces each duplicate in the results of a batch by the outcome of the
-// earlier attempt.
-func (c *Client) findPlacedBatch(ctx context.Context, orders []schemas.PlaceOrder, results []schemas.PlaceResult) error {
-	for i := range results {
+// settleBatch finds the outcomes that the results of a batch do not have: a duplicate of a repeated batch is
+// the order of the earlier attempt, and an order of unknown outcome is placed again with its client_order_id.
+func (c *Client) settleBatch(ctx context.Context, orders []schemas.PlaceOrder, results []schemas.PlaceResult, repeated bool) error {
+	for i := range min(len(results), len(orders)) {
 		r := &results[i]
-		if r.Error == nil || r.Error.Code != codeDuplicateID || i >= len(orders) {
+		if r.Error == nil {
 			continue
 		}
-		out, err := c.Placed(ctx, orders[i].ClientOrderID)
+		var out schemas.Outcome
+		err := error(&Error{Wire: *r.Error})
+		switch {
+		case repeated && isDuplicate(err):
+		case r.Error.Retry() == schemas.Unknown && (c.repeatPlacements || c.nodes.several()):
+			out, err = c.PlaceOrder(ctx, orders[i])
+		default:
+			continue
+		}
+		if isDuplicate(err) {
+			out, err = c.Placed(ctx, orders[i].ClientOrderID)
+		}
 		var e *Error
 		switch {
 		case err == nil:

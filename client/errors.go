@@ -39,7 +39,7 @@ func (e *Error) Retry() schemas.Retry {
 	return e.Wire.Retry()
 }
 
-// RetryAfter returns the wait that rate_limited names, or 0.
+// RetryAfter returns the wait that rate_limited or history_behind names, or 0.
 func (e *Error) RetryAfter() time.Duration {
 	ms, _ := e.RetryAfterMs()
 	return time.Duration(ms) * time.Millisecond

@@ -27,13 +27,14 @@ func (c *Client) PlaceOrder(ctx context.Context, o schemas.PlaceOrder) (out sche
 }
 
 // PlaceOrders places up to 20 independent orders. Each result is an outcome or an error,
-// in the order of the request (docs/rules/orders.md#batches).
+// in the order of the request (docs/rules/orders.md#batches). One whose outcome is unknown is sent again
+// alone where PlaceOrder would repeat it; else it has the error, whose retry rule is unknown.
 func (c *Client) PlaceOrders(ctx context.Context, orders []schemas.PlaceOrder) (out []schemas.PlaceResult, err error) {
 	repeated, err := c.run(ctx, "POST", routeBatch, schemas.PlaceOrders{Orders: orders}, &out)
-	if err != nil || !repeated {
+	if err != nil {
 		return out, err
 	}
-	return out, c.findPlacedBatch(ctx, orders, out)
+	return out, c.settleBatch(ctx, orders, out, repeated)
 }
 
 // Preview returns the result that a placement would have now, without placing it.

@@ -127,14 +127,17 @@ func isRateLimited(err error) bool {
 	return errors.As(err, &e) && e.Code == "rate_limited"
 }
 
-// waitAfter returns how long to wait after the n-th failure. A wait for tokens does not count as an
-// attempt: the venue names the time, and the context bounds it.
+// waitAfter returns how long to wait after the n-th failure, at least as long as the venue says. A wait for
+// tokens does not count as an attempt: the context bounds it.
 func waitAfter(err error, n int) (wait time.Duration, counts bool) {
-	var e *Error
-	if isRateLimited(err) && errors.As(err, &e) {
-		return max(e.RetryAfter(), time.Millisecond), false
+	var named time.Duration
+	if e, ok := errors.AsType[*Error](err); ok {
+		named = e.RetryAfter()
 	}
-	return retryWait(n), true
+	if isRateLimited(err) {
+		return max(named, time.Millisecond), false
+	}
+	return max(named, retryWait(n)), true
 }
 
 func retryWait(n int) time.Duration {

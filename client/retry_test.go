@@ -183,6 +183,21 @@ func TestRepeatFindsTheFirst(t *testing.T) {
 	if err != nil || len(out) != 2 || out[0].Outcome == nil || out[0].OrderID != 9 || out[1].Error.Code != "bad_qty" {
 		t.Errorf("%+v, %v", out, err)
 	}
+	open, _ := schemas.Append(nil, schemas.PlaceResults{Results: []schemas.PlaceResult{{Error: schemas.Ptr(schemas.ErrorOf("sequencing_timeout"))}, {Error: schemas.Ptr(schemas.ErrorOf("sequencing_timeout"))}}})
+	list = strings.TrimSuffix(strings.TrimPrefix(string(open), `{"results":`), "}")
+	batch := []schemas.PlaceOrder{limit(1, "yes", 5000, 3), limit(2, "yes", 5000, 3)}
+	s, c = scripted(t, []string{list, codeDuplicateID, row(`"9"`, "resting", ""), fills, "market_paused"}, RepeatPlacements())
+	out, err = c.PlaceOrders(context.Background(), batch)
+	if err != nil || out[0].Outcome == nil || out[0].OrderID != 9 || out[1].Error.Code != "market_paused" {
+		t.Errorf("items of unknown outcome: %+v, %v", out, err)
+	}
+	if got, _ := s.seen(); len(got) != 5 || got[1] != "POST /v1/portfolio/orders" || got[4] != got[1] {
+		t.Errorf("sent %v", got)
+	}
+	s, c = scripted(t, []string{list})
+	if out, err = c.PlaceOrders(context.Background(), batch); err != nil || out[0].Error.Retry() != schemas.Unknown || len(s.got) != 1 {
+		t.Errorf("items of unknown outcome, which are not repeated: %+v, %v", out, err)
+	}
 	_, c = scripted(t, []string{"duplicate_client_order_id"}, RepeatPlacements())
 	if _, err := c.PlaceOrder(context.Background(), limit(1, "yes", 5000, 3)); codeOf(err) != codeDuplicateID {
 		t.Errorf("a duplicate at the first attempt: %v", err)
@@ -265,5 +280,20 @@ func TestWaitsEndWithTheContext(t *testing.T) {
 	start := time.Now()
 	if _, err := c.Time(ctx); err == nil || time.Since(start) > 20*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
+	}
+}
+
+// TestWaitAfter tests that a repeat waits as long as the venue says.
+func TestWaitAfter(t *testing.T) {
+	behind := schemas.ErrorOf("history_behind")
+	behind.Details = &map[string]string{"retry_after_ms": "1000"}
+	if wait, counts := waitAfter(&Error{Wire: behind}, 1); wait != time.Second || !counts {
+		t.Errorf("history_behind: %v, %v", wait, counts)
+	}
+	if wait, counts := waitAfter(&Error{Wire: schemas.RateLimited(5)}, 1); wait != 5*time.Millisecond || counts {
+		t.Errorf("rate_limited: %v, %v", wait, counts)
+	}
+	if wait, counts := waitAfter(&Error{Wire: schemas.ErrorOf("shed")}, 1); wait > minBackoff || !counts {
+		t.Errorf("shed: %v, %v", wait, counts)
 	}
 }

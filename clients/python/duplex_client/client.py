@@ -54,7 +54,7 @@ class Client:
 
     def __init__(self, url: str, key: str, secret: str, tries: int = 8, timeout: float | None = None):
         self.url, self.key, self.secret, self.tries = url, key, secret, tries
-        self.timeout = timeout if timeout is not None else float(os.environ.get("DX_TIMEOUT", 15))
+        self.timeout = timeout if timeout is not None else float(os.environ.get("DX_TIMEOUT") or 15)
 
     def headers(self, method: str, target: str, body: str = "") -> dict[str, str]:
         """Returns the headers that sign a request now."""

@@ -29,7 +29,7 @@ def order(c):
 
 class Timeout(unittest.TestCase):
     def test_environment_sets_the_default(self):
-        for environment, given, want in (({}, {}, 15), ({"DX_TIMEOUT": "86400"}, {}, 86400), ({"DX_TIMEOUT": "86400"}, {"timeout": 3}, 3)):
+        for environment, given, want in (({}, {}, 15), ({"DX_TIMEOUT": ""}, {}, 15), ({"DX_TIMEOUT": "86400"}, {}, 86400), ({"DX_TIMEOUT": "86400"}, {"timeout": 3}, 3)):
             with mock.patch.dict(os.environ, environment):
                 self.assertEqual(Client("http://127.0.0.1:1", "key", "00", **given).timeout, want)
 
