@@ -286,7 +286,7 @@ func TestWaitsEndWithTheContext(t *testing.T) {
 // TestWaitAfter tests that a repeat waits as long as the venue says.
 func TestWaitAfter(t *testing.T) {
 	behind := schemas.ErrorOf("history_behind")
-	behind.Details = &map[string]string{"retry_after_ms": "1000"}
+	behind.Details = &schemas.Details{"retry_after_ms": "1000"}
 	if wait, counts := waitAfter(&Error{Wire: behind}, 1); wait != time.Second || !counts {
 		t.Errorf("history_behind: %v, %v", wait, counts)
 	}
