@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import math
 import os
 import re
 import time
@@ -45,16 +46,33 @@ class UnknownOutcome(Exception):
     """A write got no response: it may have been executed. Read the state before you repeat it."""
 
 
+def refused(status: int, body: Any) -> VenueError | OSError:
+    """Returns the error of a response other than 2xx: VenueError, or OSError if the venue did not write it, but a proxy."""
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict) or not isinstance(error.get("code"), str) or not isinstance(error.get("origin"), str):
+        return OSError(f"no response of the venue: HTTP status {status}")
+    return VenueError(status, error)
+
+
+def _default_timeout() -> float:
+    """Returns DX_TIMEOUT in seconds, which an arena sets for its agents. It is 15 if that is no number above 0."""
+    try:
+        seconds = float(os.environ.get("DX_TIMEOUT", ""))
+    except ValueError:
+        return 15
+    return seconds if 0 < seconds < math.inf else 15
+
+
 class Client:
     """Sends requests to a venue. It holds no connection, so threads may share one.
 
     tries bounds the attempts of one call; timeout is in seconds, for each attempt. Its default is that of
-    the variable DX_TIMEOUT, which an arena sets for its agents, or 15.
+    the variable DX_TIMEOUT, or 15.
     """
 
     def __init__(self, url: str, key: str, secret: str, tries: int = 8, timeout: float | None = None):
         self.url, self.key, self.secret, self.tries = url, key, secret, tries
-        self.timeout = timeout if timeout is not None else float(os.environ.get("DX_TIMEOUT") or 15)
+        self.timeout = timeout if timeout is not None else _default_timeout()
 
     def headers(self, method: str, target: str, body: str = "") -> dict[str, str]:
         """Returns the headers that sign a request now."""
@@ -66,10 +84,11 @@ class Client:
 
         A read, and a request that the venue did not execute, is signed again and repeated. A cancel,
         forecast, withdrawal or dead-man switch without a response is repeated with the same signed
-        bytes while they are valid. The venue then returns the first response, with two exceptions. A repeated cancel of one order that finds no open order raises UnknownOutcome,
-        because the order may have been canceled by the first request or have ended before it. In the
-        response to a repeated batch of cancels, each such order has unknown_order. Other writes
-        without a response are not repeated.
+        bytes while they are valid. The venue then returns the first response, with two exceptions. A
+        repeated cancel of one order that finds no open order raises UnknownOutcome, because the order
+        may have been canceled by the first request or have ended before it. In the response to a
+        repeated batch of cancels, each such order has unknown_order. Other writes without a response
+        are not repeated.
 
         Raises VenueError, UnknownOutcome, or OSError if a read gets no response.
         """
@@ -121,10 +140,7 @@ class Client:
             connection.close()
         if response.status < 300:
             return out
-        error = out.get("error") if isinstance(out, dict) else None
-        if not isinstance(error, dict) or not isinstance(error.get("code"), str) or not isinstance(error.get("origin"), str):  # from a proxy
-            raise OSError(f"no response of the venue: HTTP status {response.status}")
-        raise VenueError(response.status, error)
+        raise refused(response.status, out)
 
     def place(self, order: records.PlaceOrder) -> records.Outcome | records.Order:
         """Places an order once, even if responses are lost. The order needs a client_order_id that

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import os
+import random
 import socket
 import ssl
 import struct
@@ -11,7 +12,7 @@ import time
 import urllib.parse
 from typing import Any, Iterator
 
-from .client import SAFE, Client, VenueError
+from .client import SAFE, UNKNOWN, Client, VenueError, refused
 
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 TARGET = "/v1/ws"
@@ -49,19 +50,21 @@ class Stream:
         """Yields messages without end. Raises VenueError if the handshake or a command is refused."""
         wait = 0.1
         while True:
+            asked = 0.0  # seconds to wait that the venue names
             try:
                 self._connect()
                 for message in self._messages():
                     wait = 0.1
                     yield message
             except VenueError as e:
-                if e.code not in SAFE:
+                if e.code not in SAFE and e.code not in UNKNOWN and e.status < 500:
                     raise
+                asked = int(e.details.get("retry_after_ms", 0)) / 1000
             except OSError:
                 pass
             finally:
                 self.close()
-            time.sleep(wait)
+            time.sleep(max(asked, wait * random.uniform(0.5, 1)))  # not all clients of a venue at once
             wait = min(2 * wait, 5)
 
     def _messages(self) -> Iterator[dict[str, Any]]:
@@ -122,10 +125,9 @@ class Stream:
         if status != 101:
             body = self._take(int(got.get(b"content-length", b"0")))
             try:
-                error = json.loads(body)["error"]
-            except (ValueError, KeyError) as e:
+                raise refused(status, json.loads(body))
+            except ValueError as e:
                 raise OSError(f"handshake: HTTP status {status}") from e
-            raise VenueError(status, error)
         if got.get(b"sec-websocket-accept") != base64.b64encode(hashlib.sha1(key + GUID).digest()):
             raise OSError("handshake: wrong Sec-WebSocket-Accept")
 

@@ -3,6 +3,8 @@
 import http.client
 import json
 import os
+import socket
+import threading
 import time
 import unittest
 from unittest import mock
@@ -29,7 +31,7 @@ def order(c):
 
 class Timeout(unittest.TestCase):
     def test_environment_sets_the_default(self):
-        for environment, given, want in (({}, {}, 15), ({"DX_TIMEOUT": ""}, {}, 15), ({"DX_TIMEOUT": "86400"}, {}, 86400), ({"DX_TIMEOUT": "86400"}, {"timeout": 3}, 3)):
+        for environment, given, want in (({}, {}, 15), ({"DX_TIMEOUT": ""}, {}, 15), ({"DX_TIMEOUT": "soon"}, {}, 15), ({"DX_TIMEOUT": "0"}, {}, 15), ({"DX_TIMEOUT": "inf"}, {}, 15), ({"DX_TIMEOUT": "86400"}, {}, 86400), ({"DX_TIMEOUT": "86400"}, {"timeout": 3}, 3)):
             with mock.patch.dict(os.environ, environment):
                 self.assertEqual(Client("http://127.0.0.1:1", "key", "00", **given).timeout, want)
 
@@ -90,6 +92,42 @@ class Repeats(unittest.TestCase):
         self.assertEqual(self.place(None, duplicate, {"orders": []}), "unknown")
         self.assertEqual(self.place(None, duplicate, "missing_scope"), "unknown")
         self.assertEqual(self.place(duplicate), duplicate)
+
+
+class Handshakes(unittest.TestCase):
+    def test_a_stream_waits_as_long_as_the_venue_says_and_outlives_errors_of_a_proxy(self):
+        def error(status, code, **details):
+            return VenueError(status, {"code": code, "num": None, "origin": "gateway", "message": code, "details": details})
+
+        limited = json.dumps({"id": 1, "type": "error", "msg": {"name": "rate_limited", "retry_after_ms": 60_000}}).encode()
+        subscribed = json.dumps({"id": 1, "type": "subscribed", "msg": {"channel": "trades", "sid": 1}}).encode()
+        connects = mock.Mock(side_effect=[error(502, "bad_gateway"), error(503, "draining", retry_after_ms="30000"), error(504, "sequencing_timeout"), None, None])
+        stream = Stream(Client("http://127.0.0.1:1", "key", "00"), ["trades"])
+        with mock.patch.multiple(Stream, _connect=connects, _read=mock.Mock(side_effect=[limited, subscribed]), _write=mock.DEFAULT), mock.patch.object(time, "sleep") as sleep:
+            self.assertEqual(next(iter(stream))["type"], "subscribed")
+        waits = [call.args[0] for call in sleep.call_args_list]
+        self.assertEqual((len(waits), waits[1], waits[3]), (4, 30, 60))
+        self.assertTrue(0.05 <= waits[0] <= 0.1 and 0.2 <= waits[2] <= 0.4, waits)
+
+
+    def test_a_response_of_a_proxy_is_no_refusal(self):
+        server = socket.create_server(("127.0.0.1", 0))
+        bodies = [b'{"error":"timeout"}', b"Bad Gateway"]
+
+        def proxy():
+            for body in bodies:
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+        thread = threading.Thread(target=proxy, daemon=True)
+        thread.start()
+        for _ in bodies:
+            with Stream(Client(f"http://127.0.0.1:{server.getsockname()[1]}", "key", "00"), ["trades"]) as stream, self.assertRaisesRegex(OSError, "HTTP status 502"):
+                stream._connect()
+        thread.join()
+        server.close()
 
 
 class Live(unittest.TestCase):

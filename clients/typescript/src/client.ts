@@ -6,7 +6,7 @@ type Schemas = components["schemas"];
 /** The request was not executed, so a new request with a new signature is safe (docs/rules/errors.md#retry-safe). */
 export const safe: ReadonlySet<string> = new Set(["rate_limited", "too_many_connections", "shed", "draining", "node_behind", "history_behind", "funding_unavailable"]);
 /** The request may have been executed (docs/rules/errors.md#retry-unknown). */
-const unknown: ReadonlySet<string> = new Set(["sequencing_timeout", "internal"]);
+export const unknown: ReadonlySet<string> = new Set(["sequencing_timeout", "internal"]);
 /** A signature is valid for 5 s. The same signed bytes are sent again for this many milliseconds. */
 const sameBytes = 4000;
 /**
@@ -52,18 +52,22 @@ export async function sign(secret: string, timestamp: string, method: string, ta
 function defaultTimeout(): number {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   const seconds = Number(process?.env?.["DX_TIMEOUT"]);
-  return seconds > 0 ? seconds * 1000 : 15_000;
+  return seconds > 0 && Number.isFinite(seconds) ? seconds * 1000 : 15_000;
 }
 
 /** Sends requests to a venue. tries bounds the attempts of one call; timeout is in milliseconds, for each attempt. */
 export class Client {
+  readonly url: string; // without a slash at its end
+
   constructor(
-    readonly url: string,
+    url: string,
     readonly key: string,
     readonly secret: string,
     readonly tries = 8,
     readonly timeout = defaultTimeout(),
-  ) {}
+  ) {
+    this.url = url.replace(/\/+$/, "");
+  }
 
   /**
    * Sends one request and returns the body of its response. A read, and a request that the venue did

@@ -1,5 +1,5 @@
 // The event lane: a WebSocket that connects again and resumes.
-import { type Client, safe, sign, sleep, VenueError } from "./client.js";
+import { type Client, safe, sign, sleep, unknown, VenueError } from "./client.js";
 
 /** A message of the event lane; /asyncapi.json on the portal describes each type. */
 export interface Message {
@@ -11,13 +11,16 @@ export interface Message {
   msg: any;
 }
 
+const mostWaiting = 10_000; // messages that are received and not iterated yet
+
 /**
  * Subscribes to channels; iterating yields their messages. After a lost connection it connects
  * again. The channel user then continues without a missing or repeated event
  * (docs/rules/events.md#resume); the others begin with new snapshots. A WebSocket does not reveal why
  * its handshake failed, so each connection begins with a signed GET /v1/time, which throws for a
  * wrong key. A connection can also die without a close: the stream asks the venue something every
- * silence ms, and leaves a connection on which nothing arrives until the next time.
+ * silence ms, and leaves a connection on which nothing arrives until the next time. It also leaves one
+ * of which 10,000 messages wait to be iterated, because they are old.
  */
 export class Stream {
   #disconnect = () => {};
@@ -49,6 +52,7 @@ export class Stream {
     let wait = 100;
     try {
       while (!this.#closed) {
+        let asked = 0; // ms to wait that the venue names
         try {
           await this.client.call("GET", "/v1/time");
           for await (const message of this.#messages()) {
@@ -56,10 +60,13 @@ export class Stream {
             yield message;
           }
         } catch (e) {
-          if (e instanceof VenueError && !safe.has(e.code)) throw e;
+          if (e instanceof VenueError) {
+            if (!safe.has(e.code) && !unknown.has(e.code) && e.status < 500) throw e;
+            asked = Number(e.details["retry_after_ms"] ?? 0);
+          }
         }
         if (this.#closed) return;
-        await sleep(wait);
+        await sleep(Math.max(asked, wait * (0.5 + Math.random() / 2))); // not all clients of a venue at once
         wait = Math.min(2 * wait, 5000);
       }
     } finally {
@@ -93,7 +100,8 @@ export class Stream {
     socket.onmessage = (e) => {
       asked = false;
       queue.push(JSON.parse(e.data));
-      wake();
+      if (queue.length > mostWaiting) this.#disconnect();
+      else wake();
     };
     socket.onclose = socket.onerror = () => {
       ended = true;
@@ -118,7 +126,7 @@ export class Stream {
         }
         const { id, type, msg, sid, seq = "" } = message;
         if (id === probe) continue;
-        if (type === "error") throw new VenueError(0, { code: msg.name, origin: "gateway", details: null });
+        if (type === "error") throw new VenueError(0, { code: msg.name, origin: "gateway", details: msg.retry_after_ms === undefined ? null : { retry_after_ms: String(msg.retry_after_ms) } });
         if (type === "user_snapshot") {
           this.#whole = this.#seq = seq;
           this.#yielded = again = 0;

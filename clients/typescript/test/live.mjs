@@ -22,7 +22,7 @@ const order = async (client) => {
 const code = (name) => (e) => e instanceof VenueError && e.code === name;
 
 test("DX_TIMEOUT sets the default timeout", () => {
-  for (const [value, given, want] of [["", [], 15_000], ["86400", [], 86_400_000], ["86400", [8, 3000], 3000], ["soon", [], 15_000]]) {
+  for (const [value, given, want] of [["", [], 15_000], ["86400", [], 86_400_000], ["86400", [8, 3000], 3000], ["soon", [], 15_000], ["0", [], 15_000], ["Infinity", [], 15_000]]) {
     process.env.DX_TIMEOUT = value;
     assert.equal(new Client("http://127.0.0.1:1", "key", "00", ...given).timeout, want);
   }
@@ -243,29 +243,39 @@ test("a stream leaves a connection that is silent", async () => {
   proxy.close();
 });
 
-test("a stream stays with a connection that answers, however long nothing happens", async (t) => {
-  t.mock.timers.enable({ apis: ["setInterval"] });
+// sockets replaces WebSocket until the test ends; answer gets each socket and the commands that it sends.
+const sockets = (t, answer) => {
   const venueSocket = globalThis.WebSocket;
   t.after(() => (globalThis.WebSocket = venueSocket));
   const opened = [];
   globalThis.WebSocket = class {
     static OPEN = 1;
     readyState = 1;
-    asked = 0;
-    constructor() {
+    constructor(url) {
+      this.url = url;
       opened.push(this);
       setImmediate(() => this.onopen());
     }
     send(text) {
-      const { id, cmd } = JSON.parse(text);
-      if (cmd === "list_subscriptions") this.asked++;
-      if (this.asked < 4) this.onmessage({ data: JSON.stringify({ id, type: cmd === "subscribe" ? "subscribed" : "subscriptions", msg: {} }) });
+      answer(this, JSON.parse(text));
+    }
+    say(message) {
+      this.onmessage?.({ data: JSON.stringify(message) });
     }
     close() {}
   };
-  const client = new Client("http://127.0.0.1:1", "key", "00");
-  client.call = async () => ({});
-  const seen = new Stream(client, ["trades"])[Symbol.asyncIterator]();
+  return opened;
+};
+
+const away = (call = async () => ({})) => Object.assign(new Client("http://127.0.0.1:1/", "key", "00"), { call });
+
+test("a stream stays with a connection that answers, however long nothing happens", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const opened = sockets(t, (socket, { id, cmd }) => {
+    if (cmd === "list_subscriptions") socket.asked = (socket.asked ?? 0) + 1;
+    if ((socket.asked ?? 0) < 4) socket.say({ id, type: cmd === "subscribe" ? "subscribed" : "subscriptions", msg: {} });
+  });
+  const seen = new Stream(away(), ["trades"])[Symbol.asyncIterator]();
   assert.equal((await seen.next()).value.type, "subscribed");
   const next = seen.next();
   t.mock.timers.tick(4 * 30_000); // three answers, and no fourth
@@ -274,5 +284,35 @@ test("a stream stays with a connection that answers, however long nothing happen
   t.mock.timers.tick(30_000);
   assert.equal((await next).value.type, "subscribed");
   assert.equal(opened.length, 2);
+  assert.equal(opened[0].url, "ws://127.0.0.1:1/v1/ws");
+  await seen.return();
+});
+
+test("a stream leaves messages that wait too long, and begins anew", async (t) => {
+  const opened = sockets(t, (socket, { id }) => socket.say({ id, type: "subscribed", msg: {} }));
+  const seen = new Stream(away(), ["trades"])[Symbol.asyncIterator]();
+  assert.equal((await seen.next()).value.type, "subscribed");
+  for (let n = 1; n <= 10_001; n++) opened[0].say({ type: "trade", sid: 1, seq: String(n), msg: { n } });
+  assert.equal((await seen.next()).value.type, "subscribed");
+  assert.equal(opened.length, 2);
+  for (let n = 1; n <= 10_000; n++) opened[1].say({ type: "trade", sid: 1, seq: String(n), msg: { n } });
+  for (let n = 1; n <= 10_000; n++) assert.equal((await seen.next()).value.msg.n, n);
+  assert.equal(opened.length, 2);
+  await seen.return();
+});
+
+test("a stream waits as long as the venue says, and outlives errors of a proxy", async (t) => {
+  const errors = [new VenueError(502, { code: "bad_gateway", origin: "edge", details: null }), new VenueError(504, { code: "sequencing_timeout", origin: "gateway", details: null })];
+  const at = [];
+  sockets(t, (socket, { id }) => {
+    at.push(performance.now());
+    socket.say(at.length === 1 ? { id, type: "error", msg: { name: "rate_limited", retry_after_ms: 700 } } : { id, type: "subscribed", msg: {} });
+  });
+  const seen = new Stream(away(async () => {
+    if (errors.length) throw errors.shift();
+  }), ["trades"])[Symbol.asyncIterator]();
+  assert.equal((await seen.next()).value.type, "subscribed");
+  assert.equal(errors.length, 0);
+  assert.ok(at[1] - at[0] >= 699, `${at[1] - at[0]} ms`);
   await seen.return();
 });

@@ -13,6 +13,7 @@ const track = basename(process.argv[1], '.mjs')
 const shots = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'duplex-shots-'))
 
 export const ROUND_MS = 150_000 // a whole 60-second round and its settlement may have to pass
+const LONGEST_ROUND_MS = 17 * 60_000 // the same of 15 minutes
 
 // Of the track; run sets them.
 export let venue, browser, context
@@ -206,7 +207,7 @@ export async function snap(name) {
 }
 
 // PRICES are the words of the screen that come from the market and are old without a connection.
-const PRICES = ['[data-test=chance]', '[data-test=series] :is(.off, .chance)', '[aria-label=Series] .index', '[data-test=rung] .price', '[aria-label="Selected market"] dl div:nth-child(odd):nth-child(-n + 3) dd', '[data-test=pinned] div:nth-child(n + 3) dd']
+const PRICES = ['[data-test=chance]', '[data-test=series] :is(.off, .chance)', '[aria-label=Series] .index', '[data-test=rung] .price', '[aria-label="Selected market"] dl div:nth-child(odd):nth-child(-n + 3) dd', '[data-test=pinned] div:nth-child(n + 3) dd', '[data-test=equity-total]', '[data-test=today]', '[data-test=position] .ages']
 
 // prices waits until all prices in sight are grey, or until none is.
 export async function prices(state) {
@@ -241,15 +242,25 @@ export async function cleared() {
   await test('order').first().waitFor({ state: 'detached' })
 }
 
-// closeAll closes every position. Where the maker moves its quotes at that moment, nobody bids, the
-// screen says so, and a user closes the rest again.
+// closeAll closes every position, or waits until it is settled. Nobody may bid for an outcome: for a
+// moment while the maker moves its quotes, or until the end of the round if the outcome has nearly lost.
+// The screen says so, and a user closes the rest once it names a price.
 export async function closeAll() {
-  const held = async () => (await list('/v1/portfolio/positions', 'positions')).length
-  for (let tries = 5; (await held()) > 0; tries--) {
+  const ended = async () => (await list('/v1/portfolio/positions', 'positions')).length === 0
+  const priced = test('close-limit').filter({ hasText: /^(no worse than|redeems) / })
+  const all = page.locator('[data-test="close-all"]:enabled')
+  for (let tries = 20; ; tries--) {
+    await eventually('a position that can close, or none', async () => (await ended()) || ((await priced.count()) > 0 && (await all.count()) > 0), LONGEST_ROUND_MS, 500)
+    if (await ended()) break
     assert.ok(tries > 0, 'the positions do not close')
-    await test('close-all').click()
+    const pressed = await page.evaluate(() => {
+      const button = document.querySelector('[data-test="close-all"]:enabled')
+      button?.click()
+      return button !== null
+    })
+    if (!pressed) continue // they have settled
     await test('ask').getByRole('button', { name: 'Close all' }).click()
-    await eventually('the close ends', async () => (await held()) === 0 || (await page.locator('[data-test="close-all"]:enabled').count()) > 0)
+    await eventually('the close ends', async () => (await ended()) || (await all.count()) > 0)
   }
   await test('position').first().waitFor({ state: 'detached' })
 }

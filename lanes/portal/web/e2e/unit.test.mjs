@@ -11,6 +11,7 @@ const load = (path) => server.ssrLoadModule(`/src/${path}`)
 
 before(async () => {
   globalThis.requestAnimationFrame = (draw) => setTimeout(draw)
+  globalThis.cancelAnimationFrame = clearTimeout
   server = await createServer({ root: new URL('..', import.meta.url).pathname, server: { middlewareMode: true, ws: false }, appType: 'custom', logLevel: 'error', optimizeDeps: { noDiscovery: true } })
 })
 after(() => server.close())
@@ -31,6 +32,33 @@ test('the curl line signs the same bytes', async () => {
   const line = asCurl(action, 'http://127.0.0.1:1', 'k').replace('$(date +%s%3N)', '1700000000000').replace(/curl -sS[\s\S]*$/, 'printf %s "$sig"')
   const got = execFileSync('bash', ['-c', line], { env: { ...process.env, DX_SECRET: secret }, encoding: 'utf8' })
   assert.equal(got, await sign(await importSecret(secret), '1700000000000', action.method, action.target, action.body))
+})
+
+test('the page draws once per frame, and once a second where there are no frames', async (t) => {
+  const { changed, follow } = await load('desk/pulse.svelte.ts')
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const real = globalThis.requestAnimationFrame
+  t.after(() => (globalThis.requestAnimationFrame = real))
+  let frame
+  globalThis.requestAnimationFrame = (draw) => void (frame = draw)
+  const begun = follow()
+  changed()
+  changed()
+  frame()
+  assert.equal(follow() - begun, 1)
+  t.mock.timers.tick(1000)
+  assert.equal(follow() - begun, 1, 'the frame came first')
+  changed()
+  t.mock.timers.tick(999)
+  assert.equal(follow() - begun, 1)
+  t.mock.timers.tick(1)
+  assert.equal(follow() - begun, 2, 'no frame, as in a hidden tab')
+})
+
+test('a shortage of cash is told to the pip', async () => {
+  const { errorOf } = await load('desk/plain.ts')
+  const { VenueError } = await load('venue/rest.ts')
+  assert.equal(errorOf(new VenueError(403, 'insufficient_balance'), { need: 101_301, cash: 101_300, held: 0 }), 'This needs $10.1301 with its fee. You have $10.13 free.')
 })
 
 test('a list combines a REST page with later socket messages', async () => {

@@ -154,6 +154,7 @@ await run({
     assert.ok(Number(paid.profit) < 0, `a profit of ${paid.profit}`)
     assert.match(shown.text, /−\$\d/)
     await lapses()
+    await test('fate-of').filter({ hasText: `BTC 60 s, round ${Number(paid.round_number).toLocaleString('en-US')}:` }).waitFor({ state: 'attached' })
     await test('last-settlement').waitFor()
     await tab('Rounds')
     await page.locator('[data-test="round"]', { hasText: paid.winner.toUpperCase() }).first().waitFor()

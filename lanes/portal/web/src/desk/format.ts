@@ -81,6 +81,11 @@ export function clock(at: number): string {
   return new Date(at).toISOString().slice(11, 19)
 }
 
+// day formats a time in ms as UTC date.
+export function day(at: number): string {
+  return new Date(at).toISOString().slice(0, 10)
+}
+
 export function words(code: string): string {
   return code.replaceAll('_', ' ')
 }

@@ -26,6 +26,7 @@ export class Intent {
   stage = $state<'ready' | 'sending' | 'asking'>('ready')
   #resting = $state('') // what was answered less than REST_MS ago
   fate = $state.raw<Fate>()
+  order = $state.raw<PlaceOrder>() // the fate is of it
   readonly #desk: Desk
   readonly #patient: boolean
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -53,6 +54,7 @@ export class Intent {
     if (this.locks(wish)) return
     this.stage = 'sending'
     this.fate = undefined
+    this.order = order
     try {
       this.fate = await this.#fate(order, rejected, by)
     } finally {

@@ -1,5 +1,5 @@
 import type { VenueError } from '../venue/rest.ts'
-import { cents, dollars, words } from './format.ts'
+import { cents, fine, words } from './format.ts'
 import { refusal } from './mandate.ts'
 
 // Plain words for what the venue says. The exact code is one click away, behind each message.
@@ -63,7 +63,7 @@ interface Situation {
 // errorOf says what an error means for the user, in dollars where money is the cause; '' if the
 // page has no words of its own for it.
 export function errorOf(e: VenueError, s?: Situation): string {
-  if (e.code === 'insufficient_balance' && s?.need) return `This needs ${dollars(s.need)} with its fee. You have ${dollars(s.cash)} free.`
+  if (e.code === 'insufficient_balance' && s?.need) return `This needs ${fine(s.need)} with its fee. You have ${fine(s.cash)} free.`
   if (e.code === 'insufficient_position' && s) return s.held ? `You have ${s.held} free to sell. There is no short selling: buy the other outcome instead.` : 'You hold nothing to sell. Buy the other outcome instead.'
   if (e.code === 'mandate_violation') return `The owner’s bounds do not allow this${ruleOf(e)}.`
   return ERRORS[e.code] ?? ''
@@ -75,5 +75,5 @@ function ruleOf(e: VenueError): string {
   const room = details?.headroom
   if (!rule) return '' // a past order has the code alone
   if (room === undefined) return `: ${refusal(rule) ?? words(rule)}`
-  return `: ${refusal(rule) ?? words(rule)}, ${/cost|loss/.test(rule) ? dollars(Number(room)) : rule === 'price_collar' ? `${cents(Number(room))}¢` : room} is left`
+  return `: ${refusal(rule) ?? words(rule)}, ${/cost|loss/.test(rule) ? fine(Number(room)) : rule === 'price_collar' ? `${cents(Number(room))}¢` : room} is left`
 }
