@@ -28,16 +28,19 @@ type ClusterMember struct {
 type AddMember struct {
 	Name string `json:"name" minLength:"1" maxLength:"32"`
 	Peer string `json:"peer" minLength:"3" maxLength:"300"` // HOST:PORT
+	AuditReason
 }
 
 // MemberPath names a member in a path.
 type MemberPath struct {
 	Name string `json:"name" in:"path" minLength:"1" maxLength:"32"`
+	AuditReason
 }
 
 // MoveLeader is `POST /admin/cluster/leader`.
 type MoveLeader struct {
 	Name string `json:"name" minLength:"1" maxLength:"32"`
+	AuditReason
 }
 
 // DefragResult is the result of `POST /admin/cluster/defrag`.

@@ -154,7 +154,8 @@ func (l *lane) search(ctx context.Context, _ *gate.Call, in *schemas.SearchUsers
 		return ""
 	}
 	out.Users = []schemas.FoundUser{}
-	for more := true; more && ctx.Err() == nil; {
+	more := true
+	for more && ctx.Err() == nil {
 		l.Venue.Engine.Read(func(v *venue.Venue, w *view.View) {
 			out.AsOfSeq = schemas.U64(v.Now().Seq)
 			for range searchChunk {
@@ -172,6 +173,9 @@ func (l *lane) search(ctx context.Context, _ *gate.Call, in *schemas.SearchUsers
 				}
 			}
 		})
+	}
+	if more { // the time of the request is over, and the next page goes on
+		out.Cursor = schemas.EncodeCursor(b, from)
 	}
 	return out, nil
 }

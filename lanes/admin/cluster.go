@@ -20,50 +20,49 @@ func (l *lane) clusterStatus(context.Context, *gate.Call, *schemas.None) (schema
 	return l.Cluster.Overview(), nil
 }
 
-func (l *lane) addMember(ctx context.Context, _ *gate.Call, in *schemas.AddMember) (schemas.ClusterStatus, error) {
-	return l.changeMembers("member added", in.Name, func() error {
-		list, err := cluster.ParseAddresses(in.Name + "=" + in.Peer)
-		if err != nil || len(list) != 1 {
-			return tools.NewError("invalid_value")
-		}
-		return l.Cluster.Add(ctx, list[0])
-	})
-}
-
-func (l *lane) removeMember(ctx context.Context, _ *gate.Call, in *schemas.MemberPath) (schemas.ClusterStatus, error) {
-	return l.changeMembers("member removed", in.Name, func() error { return l.Cluster.Remove(ctx, in.Name) })
-}
-
-func (l *lane) promoteMember(ctx context.Context, _ *gate.Call, in *schemas.MemberPath) (schemas.ClusterStatus, error) {
-	return l.changeMembers("member has a vote", in.Name, func() error { return l.Cluster.Promote(ctx, in.Name) })
-}
-
-func (l *lane) moveLeader(ctx context.Context, _ *gate.Call, in *schemas.MoveLeader) (schemas.ClusterStatus, error) {
-	return l.changeMembers("lead moved", in.Name, func() error { return l.Cluster.MoveLeader(ctx, in.Name) })
-}
-
-func (l *lane) defrag(ctx context.Context, _ *gate.Call, _ *schemas.None) (out schemas.DefragResult, err error) {
-	if l.Cluster == nil {
-		return out, refused("a single machine has no members")
+func (l *lane) addMember(ctx context.Context, c *gate.Call, in *schemas.AddMember) (schemas.ClusterStatus, error) {
+	list, err := cluster.ParseAddresses(in.Name + "=" + in.Peer)
+	if err != nil || len(list) != 1 {
+		return schemas.ClusterStatus{}, tools.NewError("schema_violation")
 	}
-	out.Members, err = l.Cluster.Defrag(ctx)
+	return l.changeMembers(ctx, c, in.Reason, func(ctx context.Context) error { return l.Cluster.Add(ctx, list[0]) })
+}
+
+func (l *lane) removeMember(ctx context.Context, c *gate.Call, in *schemas.MemberPath) (schemas.ClusterStatus, error) {
+	return l.changeMembers(ctx, c, in.Reason, func(ctx context.Context) error { return l.Cluster.Remove(ctx, in.Name) })
+}
+
+func (l *lane) promoteMember(ctx context.Context, c *gate.Call, in *schemas.MemberPath) (schemas.ClusterStatus, error) {
+	return l.changeMembers(ctx, c, in.Reason, func(ctx context.Context) error { return l.Cluster.Promote(ctx, in.Name) })
+}
+
+func (l *lane) moveLeader(ctx context.Context, c *gate.Call, in *schemas.MoveLeader) (schemas.ClusterStatus, error) {
+	return l.changeMembers(ctx, c, in.Reason, func(ctx context.Context) error { return l.Cluster.MoveLeader(ctx, in.Name) })
+}
+
+func (l *lane) defrag(ctx context.Context, c *gate.Call, in *schemas.AuditReason) (out schemas.DefragResult, err error) {
+	_, err = l.changeMembers(ctx, c, in.Reason, func(ctx context.Context) (err error) {
+		out.Members, err = l.Cluster.Defrag(ctx)
+		return err
+	})
 	return out, err
 }
 
-// changeMembers changes the members and returns them. A change that is not safe now is
+// changeMembers changes the cluster and returns its members. The limits of the change apply in place of
+// that of a request, and it goes on if nobody waits for it. One that is not safe now is
 // invalid_transition, and its details say why.
-func (l *lane) changeMembers(what, name string, change func() error) (out schemas.ClusterStatus, err error) {
+func (l *lane) changeMembers(ctx context.Context, c *gate.Call, reason string, change func(context.Context) error) (out schemas.ClusterStatus, err error) {
 	if l.Cluster == nil {
 		return out, refused("a single machine has no members")
 	}
-	err = change()
+	err = change(context.WithoutCancel(ctx))
 	if errors.Is(err, cluster.ErrRefused) {
-		return out, refused(err.Error())
+		err = refused(err.Error())
 	}
+	l.logAction(c, 0, reason, err)
 	if err != nil {
 		return out, err
 	}
-	l.Log.Info("the cluster has changed: "+what, "member", name)
 	return l.Cluster.Overview(), nil
 }
 

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/lanes/gate"
+	"duplex/schemas"
 )
 
 // add adds a named operator and returns the token.
@@ -289,4 +292,45 @@ func TestGlance(t *testing.T) {
 		{"GET", "/admin/feeds", "", 200, `"name":"BTC","stale":true`},
 		{"GET", "/admin/markets", "", 200, `^\{"markets":\[\{"market_id":1,.*?"status":"frozen",.*?"settle_price":"\d+",.*?"needs_decision":true,"void_ts":"\d+"\}`},
 	})
+}
+
+// TestSlowActions checks that the rotation of the master key has more time than a request, and that a
+// search that runs out of time has a cursor.
+func TestSlowActions(t *testing.T) {
+	d := newTestOperator(t, func(o *Options) {
+		o.Venue.Config.ResponseBudget = 1
+		o.RotateMasterKey = func(ctx context.Context, _ core.Audit) (int, error) {
+			select {
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			case <-time.After(20 * time.Millisecond):
+				return 3, nil
+			}
+		}
+	})
+	d.runCases([]want{{"POST", "/admin/master-key/rotate", "", 200, `"resealed":3`}})
+
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	l := &lane{Options: Options{Venue: d.Venue, Gate: d.Gate}}
+	out, err := l.search(late, &gate.Call{}, &schemas.SearchUsers{Q: "a"})
+	if err != nil || len(out.Users) > 0 || out.Cursor == "" {
+		t.Fatalf("%+v %v", out, err)
+	}
+	rest, err := l.search(t.Context(), &gate.Call{}, &schemas.SearchUsers{Q: "a", Page: schemas.Page{Cursor: out.Cursor}})
+	if err != nil || len(rest.Users) == 0 {
+		t.Errorf("%+v %v", rest, err)
+	}
+}
+
+// TestHeadOnAFollower checks that HEAD reads on a node that takes no writes.
+func TestHeadOnAFollower(t *testing.T) {
+	d := newTestOperator(t, nil)
+	d.Gate.MemberURL = func() string { return "" }
+	for method, want := range map[string]int{"GET": 200, "HEAD": 200} {
+		if status, body := d.do(method, "/admin/state", ""); status != want {
+			t.Errorf("%s: %d %s", method, status, body)
+		}
+	}
+	d.runCases([]want{{"POST", "/admin/markets/1/pause", "", 421, code("read_only_node")}})
 }

@@ -327,10 +327,11 @@ func (g *Gate) bind(name string, newInput func() any, do func(context.Context, *
 // checkNode refuses a read of an account holder on a node that is behind, and a write on a follower.
 // The operator may look at a node that is behind, and let a follower write a snapshot.
 func (g *Gate) checkNode(c *Call, method string) error {
+	read := method == http.MethodGet || method == http.MethodHead
 	switch {
-	case method != http.MethodGet && c.Op != "admin_snapshot":
+	case !read && c.Op != "admin_snapshot":
 		return g.ReadOnly()
-	case method == http.MethodGet && c.Lane != "admin":
+	case read && c.Lane != "admin":
 		return g.Behind()
 	}
 	return nil

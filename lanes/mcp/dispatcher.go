@@ -225,7 +225,7 @@ func (d *dispatcher) transitions(after uint64) (list []transition, upTo uint64) 
 	upTo = d.seq
 	from := d.completeAfter
 	for _, t := range d.recent {
-		if t.seq > after {
+		if t.seq > max(after, from) { // up to from the rounds below have the last transition
 			list = append(list, t)
 		}
 	}

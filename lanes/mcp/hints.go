@@ -69,6 +69,10 @@ func (x *hintBuilder) addHints() {
 		x.suggestSeries()
 	case "unknown_order", "invalid_decrease":
 		x.suggestOrder()
+	case "sequencing_timeout":
+		if x.tool.spec.ReadOnly() {
+			x.say("", "The venue has not applied min_seq in time. Send the same call again.")
+		}
 	}
 	if x.Outcome == schemas.OutcomeUnknown {
 		x.hintUnknownOutcome()
@@ -77,6 +81,10 @@ func (x *hintBuilder) addHints() {
 	case *schemas.PlaceOrder:
 		if p != nil {
 			x.hintPlacement(p)
+		}
+	case *schemas.RequestWithdrawal:
+		if p != nil && x.Error.Code == "insufficient_balance" {
+			x.hintWithdrawal(p)
 		}
 	case *schemas.ReplaceOrder:
 		if p != nil && x.Error.Code != "unknown_order" {
@@ -157,16 +165,23 @@ func (x *hintBuilder) hintUnknownOutcome() {
 		x.say("", "The outcome is unknown: look the new order up by its client_order_id, or send the same call again; it cannot be placed twice.")
 		x.suggestCall("list_orders", "client_order_id", in.ClientOrderID.String())
 	case *schemas.CancelOneOrder:
+		x.say("", "The outcome is unknown: send the same call again, which cancels nothing twice, or read the order.")
 		if in.ClientOrderID != nil {
 			x.suggestCall("list_orders", "client_order_id", in.ClientOrderID.String())
 		} else {
 			x.suggestCall("list_orders", "order_id", in.OrderID.String())
 		}
+	case *schemas.CancelAll:
+		x.say("", "The outcome is unknown: send the same call again, or read what still rests.")
+		x.suggestCall("list_orders", "status", "resting,partially_filled")
 	case *schemas.DecreaseOrder:
+		x.say("", "The outcome is unknown: read the order before you decrease it again.")
 		x.suggestCall("list_orders", "order_id", in.OrderID.String())
 	case *schemas.Redeem:
+		x.say("", "The outcome is unknown: read the position before you redeem again.")
 		x.suggestCall("list_positions", "market_id", int64(in.MarketID))
 	case *schemas.RequestWithdrawal:
+		x.say("", "The outcome is unknown: look the withdrawal up by its client_withdrawal_id, or send the same call again; it is requested once.")
 		x.suggestCall("list_withdrawals", "limit", defaultPageSize)
 	case *schemas.SubmitForecast: // the toolset core has no list of forecasts
 		x.say("", "The outcome is unknown: send the same call again; of the same forecast twice the last one counts.")
@@ -182,7 +197,11 @@ func (x *hintBuilder) hintPlacement(p *schemas.PlaceOrder) {
 	case "schema_violation":
 		x.hintMaxCost(p)
 	case "bad_price_tick":
-		x.hintTicks(p)
+		if p.IsMarket() && p.Tick != nil {
+			x.hintMarketTick(p)
+		} else {
+			x.hintTicks(p)
+		}
 	case "bad_qty":
 		x.Field, x.Got, x.Limit = "qty", sent(p, &p.Qty), "an integer from 1 to 1000000"
 	case "client_order_id_required":
@@ -254,6 +273,14 @@ func (x *hintBuilder) hintTicks(p *schemas.PlaceOrder) {
 	x.suggestPreview(p, map[string]any{name: int64(nearest)})
 }
 
+// hintMarketTick suggests the same market order without a tick, which is also out of range here.
+func (x *hintBuilder) hintMarketTick(p *schemas.PlaceOrder) {
+	x.Field, x.Got, x.Limit = "tick", sent(p, p.Tick), "a market order has no tick"
+	x.say("A market order has no tick: leave it out.", "worst_tick is the worst price to accept.")
+	x.suggestPreview(p, nil)
+	delete(x.Next.Arguments, "tick")
+}
+
 // suggestPreview suggests a preview of an order with some of its fields replaced, under a
 // client_order_id that is free. It costs nothing if the model means something else.
 func (x *hintBuilder) suggestPreview(p *schemas.PlaceOrder, replaced map[string]any) {
@@ -312,7 +339,16 @@ func (x *hintBuilder) hintBalance(p *schemas.PlaceOrder) {
 	x.Next = &schemas.NextCall{Tool: "get_account", Arguments: map[string]any{}}
 }
 
-// hintPosition names the contracts that are free to sell.
+// hintWithdrawal names the free cash.
+func (x *hintBuilder) hintWithdrawal(p *schemas.RequestWithdrawal) {
+	var have core.Pips
+	x.venue.Engine.Read(func(v *venue.Venue, _ *view.View) { have, _ = v.Balance(x.call.Key.User) })
+	x.Field, x.Got, x.Limit = "amount", mustEncode(p.Amount), fmt.Sprintf("%d pips of free cash", have)
+	x.say(fmt.Sprintf("This withdraws %d pips; free cash is %d pips.", uint64(p.Amount), have), "Withdraw less, or cancel orders that reserve cash.")
+	x.Next = &schemas.NextCall{Tool: "get_account", Arguments: map[string]any{}}
+}
+
+// hintPosition names the contracts that are free to sell, or that a reduce-only buy may reduce.
 func (x *hintBuilder) hintPosition(p *schemas.PlaceOrder) {
 	var at core.Position
 	var without string
@@ -329,10 +365,19 @@ func (x *hintBuilder) hintPosition(p *schemas.PlaceOrder) {
 			}
 		}
 	})
+	x.suggestCall("list_positions", "market_id", int64(p.MarketID))
+	if p.Side == "buy" { // reduce-only: contracts in open sells count
+		held, of := at.No, "NO"
+		if p.Outcome == "no" {
+			held, of = at.Yes, "YES"
+		}
+		x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("at most %d, the %s held", held, of)
+		x.Hint = fmt.Sprintf("This order is for %d; a reduce-only buy of %s in market %d is for at most the %d %s held. %s", int64(p.Qty), strings.ToUpper(p.Outcome), int64(p.MarketID), held, of, x.Hint)
+		return
+	}
 	yes, no := at.Yes-at.YesReserved, at.No-at.NoReserved
 	x.Field, x.Got, x.Limit = "qty", mustEncode(p.Qty), fmt.Sprintf("free contracts: %d YES, %d NO", yes, no)
 	x.Hint = fmt.Sprintf("This order is for %d; free to sell in market %d%s are %d YES and %d NO. %s", int64(p.Qty), int64(p.MarketID), without, yes, no, x.Hint)
-	x.suggestCall("list_positions", "market_id", int64(p.MarketID))
 }
 
 // hintDuplicate shows the first order of a client_order_id. The same order again is a
@@ -348,10 +393,15 @@ func (x *hintBuilder) hintDuplicate(p *schemas.PlaceOrder) {
 		}
 	})
 	if first == nil {
-		x.say("", "An order with this client_order_id was placed earlier, and its row is no longer kept. Nothing new was placed. Look at what you hold; use a new client_order_id for another order.")
 		if !x.tool.spec.ReadOnly() {
 			x.Outcome = schemas.OutcomeUnknown
 		}
+		if x.venue.History != nil {
+			x.say("", "An order with this client_order_id was placed earlier, and nothing new was placed. The next call shows its row; use a new client_order_id for another order.")
+			x.suggestCall("list_orders", "client_order_id", p.ClientOrderID.String())
+			return
+		}
+		x.say("", "An order with this client_order_id was placed earlier, and its row is no longer kept. Nothing new was placed. Look at what you hold; use a new client_order_id for another order.")
 		x.suggestCall("list_positions", "market_id", int64(p.MarketID))
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/view"
+	"duplex/lanes/gate"
 	"duplex/lanes/lanetest"
 	"duplex/schemas"
 	"duplex/tools"
@@ -35,6 +36,8 @@ func TestErrorHints(t *testing.T) {
 		{strings.Replace(order(9, ""), "buy", "sell", 1), "insufficient_position", "0 YES and 0 NO", "list_positions", ""},
 		{`{"client_order_id":"10","market_id":1,"side":"buy","outcome":"yes","type":"market","qty":2}`, "schema_violation", "A market buy needs max_cost", "preview_order", ""},
 		{strings.Replace(order(11, ""), `"market_id":1`, `"market_id":31`, 1), "unknown_market", "market", "list_series", ""},
+		{`{"client_order_id":"12","market_id":1,"side":"buy","outcome":"yes","type":"market","max_cost":"90000","qty":2,"tick":0}`, "bad_price_tick", "A market order has no tick: leave it out. worst_tick", "preview_order", ""},
+		{strings.Replace(order(13, `,"reduce_only":true`), `"outcome":"yes"`, `"outcome":"no"`, 1), "reduce_only_violation", "a reduce-only buy of NO in market 1 is for at most the 0 YES held", "list_positions", ""},
 	} {
 		text := string(d.callTool(d.alice, "place_order", x.arguments).StructuredContent)
 		hint, _ := at(t, text, "hint").(string)
@@ -75,6 +78,11 @@ func TestReplaceHints(t *testing.T) {
 	}
 	placed(d.bob, strings.Replace(order(1, ""), `"outcome":"yes"`, `"outcome":"no"`, 1)) // alice holds 10 YES
 	old = placed(d.alice, `{"client_order_id":"2","market_id":1,"side":"sell","outcome":"yes","tick":6000,"qty":10}`)
+	reducing := strings.Replace(order(3, `,"reduce_only":true`), `"outcome":"yes"`, `"outcome":"no"`, 1)
+	text = string(d.callTool(d.alice, "place_order", strings.Replace(reducing, `"qty":10`, `"qty":11`, 1)).StructuredContent)
+	if at(t, text, "error", "code") != "reduce_only_violation" || at(t, text, "limit") != "at most 10, the YES held" {
+		t.Error(text)
+	}
 	text = replace(d.alice, old, `"client_order_id":"12","tick":6000,"qty":11`)
 	if hint := at(t, text, "hint").(string); !strings.Contains(hint, "free to sell in market 1 without the old order are 10 YES and 0 NO.") {
 		t.Error(text)
@@ -159,6 +167,11 @@ func TestDuplicateOrders(t *testing.T) {
 		d.Submit(&core.PlaceOrder{User: 1, ClientID: uint64(2000 + i), Market: 99, Qty: 1, Tick: 5000})
 	}
 	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "outcome") != "unknown" || at(t, text, "order") != nil || at(t, text, "next", "tool") != "list_positions" {
+		t.Errorf("%s", text)
+	}
+	// The history has the row, if there is one.
+	d.Venue.History = struct{ tools.History }{}
+	if text := again("place_order", strings.Replace(order(2, ""), "5000", "5050", 1)); at(t, text, "outcome") != "unknown" || at(t, text, "next", "tool") != "list_orders" || at(t, text, "next", "arguments", "client_order_id") != "2" {
 		t.Errorf("%s", text)
 	}
 }
@@ -299,6 +312,41 @@ func TestUnknownForecast(t *testing.T) {
 	in := &schemas.SubmitForecast{MarketID: 1, Generation: 1, P: 6200}
 	d.lane.hintsFor(&call{}, d.lane.byName["submit_forecast"], in, &r).addHints()
 	if got := string(mustEncode(&r)); !strings.Contains(got, `"next":{"tool":"submit_forecast","arguments":{"generation":1,"market_id":1,"p":6200}}`) {
+		t.Error(got)
+	}
+}
+
+// TestUnknownOutcomeHints checks that after an unknown outcome only a placement speaks of a
+// client_order_id, and that a read was not executed.
+func TestUnknownOutcomeHints(t *testing.T) {
+	d := newTestVenue(t)
+	for tool, x := range map[string]struct {
+		in   any
+		hint string
+	}{
+		"place_order":        {&schemas.PlaceOrder{ClientOrderID: 7}, "client_order_id"},
+		"cancel_order":       {&schemas.CancelOneOrder{OrderID: new(schemas.U64)}, "send the same call again, which cancels nothing twice"},
+		"cancel_all_orders":  {&schemas.CancelAll{}, "send the same call again, or read what still rests"},
+		"decrease_order":     {&schemas.DecreaseOrder{OrderID: 7}, "read the order before you decrease it again"},
+		"redeem_pairs":       {&schemas.Redeem{MarketID: 1}, "read the position before you redeem again"},
+		"request_withdrawal": {&schemas.RequestWithdrawal{}, "client_withdrawal_id, or send the same call again"},
+		"list_orders":        {&schemas.ListOrders{}, "The venue has not applied min_seq in time. Send the same call again."},
+	} {
+		r := d.lane.errorResult(&call{Call: &gate.Call{}}, d.lane.byName[tool], x.in, tools.NewError("sequencing_timeout"))
+		text := string(r.structured)
+		if hint := at(t, text, "hint").(string); !strings.Contains(hint, x.hint) || tool != "place_order" && strings.Contains(hint, "client_order_id") {
+			t.Errorf("%s: %s", tool, text)
+		}
+	}
+}
+
+// TestWithdrawalHint checks that a withdrawal of more than the free cash is told what is free.
+func TestWithdrawalHint(t *testing.T) {
+	d := newTestVenue(t)
+	r := schemas.ToolErrorOf(schemas.ErrorOf("insufficient_balance"))
+	c := &call{Call: &gate.Call{Key: &core.Key{User: 1}}}
+	d.lane.hintsFor(c, d.lane.byName["request_withdrawal"], &schemas.RequestWithdrawal{Amount: 100_000_001}, &r).addHints()
+	if got := string(mustEncode(&r)); !strings.Contains(got, `"hint":"This withdraws 100000001 pips; free cash is 100000000 pips. `) || !strings.Contains(got, `"next":{"tool":"get_account","arguments":{}}`) {
 		t.Error(got)
 	}
 }

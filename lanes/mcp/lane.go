@@ -117,6 +117,7 @@ func (l *Lane) serve(w http.ResponseWriter, r *http.Request, c *call) {
 	c.Op = "mcp " + c.method
 	untrack := l.trackRequest(r, c)
 	defer untrack()
+	defer c.events.finish()
 	result, fault := l.answer(c, do)
 	switch {
 	case c.events.started:

@@ -45,9 +45,21 @@ func (e *eventStream) message(m []byte) bool {
 // stream.
 func (e *eventStream) send(b []byte) bool {
 	e.writeHead()
-	_ = e.flush.SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer without deadlines is bounded by its server's
-	if _, err := e.out.Write(b); err != nil {
+	e.expires(time.Now().Add(writeTimeout))
+	if _, err := e.out.Write(b); err != nil || e.flush.Flush() != nil {
 		return false
 	}
-	return e.flush.Flush() == nil
+	e.expires(time.Time{}) // over HTTP/2 a stream ends when its deadline passes, also while nothing is written
+	return true
+}
+
+// finish bounds what the server writes after the last message: the end of the response.
+func (e *eventStream) finish() {
+	if e.started {
+		e.expires(time.Now().Add(writeTimeout))
+	}
+}
+
+func (e *eventStream) expires(at time.Time) {
+	_ = e.flush.SetWriteDeadline(at) // a writer without deadlines is bounded by its server's
 }

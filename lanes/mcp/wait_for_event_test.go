@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/core/venue"
+	"duplex/core/view"
 	"duplex/lanes/lanetest"
 	"duplex/schemas"
 	"duplex/tools"
@@ -445,5 +447,24 @@ func TestOwnersActionsAreEvents(t *testing.T) {
 	d.Submit(&core.ResumeAgent{Owner: 1, Agent: agent})
 	if w := d.wait(key, `{"after_seq":"`+seq+`","kinds":["transfer","account","balance"],"timeout_ms":0}`); len(w.Events) != 0 {
 		t.Errorf("%+v", w)
+	}
+}
+
+// TestTransitionsOfOneCommand checks that a round whose transitions are partly kept is returned once.
+func TestTransitionsOfOneCommand(t *testing.T) {
+	d := newTestVenue(t)
+	x := newStoppedDispatcher(d.Venue.Engine)
+	var r core.Round
+	d.Venue.Engine.Read(func(_ *venue.Venue, w *view.View) {
+		round := w.Round(1)
+		r, x.seq = round.Round, round.Seq
+	})
+	for range maxTransitions + 1 { // of one command: half of them are forgotten
+		x.recordTransition(r)
+	}
+	list, _ := x.transitions(0)
+	list = slices.DeleteFunc(list, func(t transition) bool { return t.round.Market != r.Market })
+	if len(list) != 1 || list[0].round != r {
+		t.Errorf("%d transitions of round %d", len(list), r.Number)
 	}
 }

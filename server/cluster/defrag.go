@@ -33,14 +33,18 @@ const (
 // anew, one at a time and the leader's last, and then lets etcd take writes again if it had stopped at
 // its quota.
 func (c *Cluster) Defrag(ctx context.Context) (done []schemas.Defragmented, err error) {
-	if err := c.compactTo(ctx, 0); err != nil {
+	within, cancel := context.WithTimeout(ctx, changeTimeout)
+	err = c.compactTo(within, 0)
+	cancel()
+	if err != nil {
 		return nil, err
 	}
-	done, err = c.defragOver(ctx, 0)
-	if err != nil {
+	if done, err = c.defragOver(ctx, 0); err != nil {
 		return done, err
 	}
-	_, err = c.client.AlarmDisarm(ctx, &clientv3.AlarmMember{}) // all alarms
+	within, cancel = context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	_, err = c.client.AlarmDisarm(within, &clientv3.AlarmMember{}) // all alarms
 	return done, err
 }
 
@@ -64,12 +68,14 @@ func (c *Cluster) defragOver(ctx context.Context, most int64) (done []schemas.De
 		if m == nil || h.EtcdBytes <= most {
 			continue
 		}
-		d := schemas.Defragmented{}
+		var d schemas.Defragmented
+		within, cancel := context.WithTimeout(ctx, defragTimeout)
 		if h.Node == c.node {
-			d, err = c.defragSelf(ctx, forgotten)
+			d, err = c.defragSelf(within, forgotten)
 		} else {
-			d, err = c.defragMember(ctx, m.Follow, forgotten)
+			_, err = c.toPeers.send(within, http.MethodPost, m.Follow, fmt.Sprintf("%s?%s=%d", defragPath, defragForgotten, forgotten), &d)
 		}
+		cancel()
 		if err != nil {
 			return done, fmt.Errorf("%s: %w", h.Name, err)
 		}
@@ -116,13 +122,6 @@ func (c *Cluster) waitRemoved(ctx context.Context, revision int64) error {
 		case <-poll.C:
 		}
 	}
-}
-
-func (c *Cluster) defragMember(ctx context.Context, follow string, forgotten int64) (d schemas.Defragmented, err error) {
-	ctx, cancel := context.WithTimeout(ctx, defragTimeout)
-	defer cancel()
-	_, err = c.toPeers.send(ctx, http.MethodPost, follow, fmt.Sprintf("%s?%s=%d", defragPath, defragForgotten, forgotten), &d)
-	return d, err
 }
 
 // serveDefrag answers defragPath. A member of an older version sends no revision; then there is no

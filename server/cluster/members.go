@@ -211,6 +211,8 @@ func (c *Cluster) Led() bool { return c.etcd.Server.Lead() != 0 }
 // MoveLeader gives the lead to a member, unless a running voter lags; "" is any other one that is up, at
 // any time. It does nothing if that member has it, and for "" also if this one does not have it.
 func (c *Cluster) MoveLeader(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
 	if name != "" {
 		c.lookNow()
 		if err := c.votersLag(); err != nil {

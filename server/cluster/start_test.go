@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -321,6 +322,8 @@ func TestForgedNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.CloseIdleConnections)
+		transport := c.Transport.(*http.Transport)
+		transport.DialContext, transport.TLSHandshakeTimeout = new(net.Dialer).DialContext, 0 // send has a limit, which no load exceeds
 		return c
 	}
 	without := client(with(certs, "b", certs))

@@ -175,21 +175,21 @@ func (c *clusterAdd) Run(ctx context.Context, out io.Writer) error {
 	if !ok {
 		return cli.BadFlag("member", fmt.Errorf("%q is not NAME=HOST:PORT", c.Member))
 	}
-	return c.request(ctx, out, "POST", "/cluster/members", schemas.AddMember{Name: name, Peer: peer})
+	return c.request(ctx, out, "POST", "/cluster/members", schemas.AddMember{Name: name, Peer: peer, AuditReason: c.auditReason()})
 }
 
 func (c *clusterRemove) Run(ctx context.Context, out io.Writer) error {
-	return c.request(ctx, out, "DELETE", "/cluster/members/"+url.PathEscape(c.Name), nil)
+	return c.request(ctx, out, "DELETE", "/cluster/members/"+url.PathEscape(c.Name), c.auditReason())
 }
 
 func (c *clusterPromote) Run(ctx context.Context, out io.Writer) error {
-	return c.request(ctx, out, "POST", "/cluster/members/"+url.PathEscape(c.Name)+"/promote", nil)
+	return c.request(ctx, out, "POST", "/cluster/members/"+url.PathEscape(c.Name)+"/promote", c.auditReason())
 }
 
 func (c *clusterLead) Run(ctx context.Context, out io.Writer) error {
-	return c.request(ctx, out, "POST", "/cluster/leader", schemas.MoveLeader{Name: c.Name})
+	return c.request(ctx, out, "POST", "/cluster/leader", schemas.MoveLeader{Name: c.Name, AuditReason: c.auditReason()})
 }
 
 func (c *clusterDefrag) Run(ctx context.Context, out io.Writer) error {
-	return c.request(ctx, out, "POST", "/cluster/defrag", nil)
+	return c.request(ctx, out, "POST", "/cluster/defrag", c.auditReason())
 }
