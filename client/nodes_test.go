@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -28,16 +27,6 @@ func severalNodes(t *testing.T, opts []Option, answers ...[]string) (list []*scr
 		list, urls = append(list, s), append(urls, h.URL)
 	}
 	return list, New(strings.Join(urls, ", "), "k", make([]byte, schemas.SecretLen), opts...)
-}
-
-// deadURL returns an address on which nothing listens.
-func deadURL(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	return "http://" + l.Addr().String()
 }
 
 // TestFailover tests where a request goes next, by its kind and the first node's response.
@@ -196,7 +185,7 @@ func TestReadsAreNotBehindWrites(t *testing.T) {
 
 // TestAllNodesDown tests that the error names every address, and whether the request may have been executed.
 func TestAllNodesDown(t *testing.T) {
-	a, b := deadURL(t), deadURL(t)
+	const a, b = "http://127.0.0.1:1", "http://127.0.0.1:2" // nobody listens there
 	c := New(a+","+b+"/", "k", make([]byte, schemas.SecretLen), MaxAttempts(1))
 	_, err := c.PlaceOrder(t.Context(), limit(1, "yes", 5000, 1))
 	if err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), b+": ") || MayBeDone(err) {

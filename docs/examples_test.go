@@ -490,7 +490,6 @@ func cursor(line string) (string, error) {
 
 // cost reads an operation and how many items it has.
 func cost(line string) (string, error) {
-	terms := tools.DefaultConfig(nil)
 	name, items, _ := strings.Cut(line, " ")
 	n, err := strconv.Atoi(items)
 	if items != "" && err != nil {
@@ -498,11 +497,11 @@ func cost(line string) (string, error) {
 	}
 	switch name {
 	case "place_order":
-		return fmt.Sprint(tools.PlaceOrder.Tokens(&terms, &schemas.PlaceOrder{})), nil
+		return fmt.Sprint(tools.PlaceOrder.Tokens(&schemas.PlaceOrder{})), nil
 	case "place_orders":
-		return fmt.Sprint(tools.PlaceOrders.Tokens(&terms, &schemas.PlaceOrders{Orders: make([]schemas.PlaceOrder, n)})), nil
+		return fmt.Sprint(tools.PlaceOrders.Tokens(&schemas.PlaceOrders{Orders: make([]schemas.PlaceOrder, n)})), nil
 	case "cancel_orders":
-		return fmt.Sprint(tools.CancelOrders.Tokens(&terms, &schemas.CancelOrders{OrderIDs: make([]schemas.U64, n)})), nil
+		return fmt.Sprint(tools.CancelOrders.Tokens(&schemas.CancelOrders{OrderIDs: make([]schemas.U64, n)})), nil
 	}
 	return "", fmt.Errorf("no operation %q", name)
 }

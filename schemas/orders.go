@@ -34,9 +34,6 @@ type PlaceOrder struct {
 // Sent returns the value that caused Fault, as JSON text; "" if the field was absent.
 func (o *PlaceOrder) Sent() string { return o.sent }
 
-// PreviewOrder is the body of `POST /v1/portfolio/orders/preview`.
-type PreviewOrder = PlaceOrder
-
 // Limits of orders (docs/rules/orders.md#fields, docs/rules/limits.md#batch-size).
 const (
 	QtyMax       = 1_000_000

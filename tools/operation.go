@@ -75,7 +75,7 @@ type Operation interface {
 	NewInput() any
 	NewOutput() any
 	// Tokens returns the cost of a call in tokens, at least 1 (docs/rules/limits.md#token-costs).
-	Tokens(t *Config, in any) int
+	Tokens(in any) int
 	// Call runs the operation. Its errors are those of Op.Do.
 	Call(ctx context.Context, v *Venue, caller Caller, in any) (out any, err error)
 }
@@ -86,8 +86,8 @@ func (*Op[In, Out]) NewInput() any { return new(In) }
 
 func (*Op[In, Out]) NewOutput() any { return new(Out) }
 
-func (o *Op[In, Out]) Tokens(t *Config, in any) int {
-	if o.Cost == nil || t.PerRequestBatch {
+func (o *Op[In, Out]) Tokens(in any) int {
+	if o.Cost == nil {
 		return 1
 	}
 	return max(1, o.Cost(in.(*In)))
@@ -177,24 +177,22 @@ type Venue struct {
 
 // Config holds the settings of the service that the core does not depend on.
 type Config struct {
-	Environment     string       // dev, live or arena
-	Oracle          string       // source of prices: sim, manual, live, replay
-	ReadRate        int64        // read tokens a second; the burst is twice as much
-	WriteFloor      int64        // write tokens a second of a new account
-	WriteCap        int64        // maximum of write tokens a second
-	AccountRate     int64        // write tokens a second of all keys of an account together; 0: no such bound
-	UsdPerExtraRps  int64        // 30-day volume for one more write token a second
-	BatchCap        int          // items of a batch
-	ResponseBudget  int64        // ms
-	PerRequestBatch bool         // a batch costs 1 token, not one for each item
-	Now             func() int64 // venue time, ns since the Unix epoch
+	Environment    string       // dev, live or arena
+	Oracle         string       // source of prices: sim, manual, live, replay
+	ReadRate       int64        // read tokens a second; the burst is twice as much
+	WriteFloor     int64        // write tokens a second of a new account
+	WriteCap       int64        // maximum of write tokens a second
+	AccountRate    int64        // write tokens a second of all keys of an account together; 0: no such bound
+	UsdPerExtraRps int64        // 30-day volume for one more write token a second
+	ResponseBudget int64        // ms
+	Now            func() int64 // venue time, ns since the Unix epoch
 
 	WallClock func() WallTime // nil: venue time follows the machine's clock
 }
 
 // DefaultConfig returns the defaults (docs/rules/limits.md#figures).
 func DefaultConfig(now func() int64) Config {
-	return Config{Environment: "live", Oracle: "live", ReadRate: DefaultReadRate, WriteFloor: 20, WriteCap: 400, UsdPerExtraRps: 10_000, BatchCap: 20, ResponseBudget: 2000, Now: now}
+	return Config{Environment: "live", Oracle: "live", ReadRate: DefaultReadRate, WriteFloor: 20, WriteCap: 400, UsdPerExtraRps: 10_000, ResponseBudget: 2000, Now: now}
 }
 
 // Funding is the interface to the bank or payment system. It rejects a request with an

@@ -41,7 +41,7 @@ var GetLimits = &Op[schemas.None, schemas.Limits]{
 			Scopes: caller.Key.Scopes.Names(), Read: schemas.Bucket{SustainedRatePerS: v.Config.ReadRate, Burst: 2 * v.Config.ReadRate},
 			Write: schemas.Bucket{SustainedRatePerS: write, Burst: write}, Cancel: schemas.Bucket{SustainedRatePerS: 2 * write, Burst: 2 * write},
 			TrailingVolume30d: schemas.U64(volume), WriteFloor: v.Config.WriteFloor, UsdPerExtraRps: v.Config.UsdPerExtraRps,
-			BatchCap: int64(v.Config.BatchCap), ResponseBudgetMs: v.Config.ResponseBudget,
+			BatchCap: schemas.BatchCap, ResponseBudgetMs: v.Config.ResponseBudget,
 		}, nil
 	},
 }

@@ -72,7 +72,7 @@ func TestFeedsWatch(t *testing.T) {
 }
 
 func TestFeedsTable(t *testing.T) {
-	sources, err := (&sourceFlags{Sources: []string{"kraken", "gemini"}, SourceURL: map[string]string{"kraken": kraken(t), "gemini": "ws" + strings.TrimPrefix(nobody(t), "http")}}).openSources()
+	sources, err := (&sourceFlags{Sources: []string{"kraken", "gemini"}, SourceURL: map[string]string{"kraken": kraken(t), "gemini": "ws" + strings.TrimPrefix(nobody, "http")}}).openSources()
 	if err != nil {
 		t.Fatal(err)
 	}

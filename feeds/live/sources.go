@@ -30,7 +30,6 @@ type Config struct {
 	URLs    map[string]string // addresses by venue that replace the default ones
 	PythKey string            // a secret
 	PythWTI string            // id of the WTI price; if empty, pyth prices gold only
-	Adapter adapter.Options
 }
 
 // ConfigError is an invalid setting. Setting is the name of its command-line flag.
@@ -71,7 +70,7 @@ func Sources(c Config) ([]feeds.Source, error) {
 			if perFeed[codec.Feed]++; codec.Feed != core.BTC && perFeed[codec.Feed] > 1 {
 				return nil, &ConfigError{"sources", fmt.Errorf("%s can have only one source", codec.Feed)}
 			}
-			out = append(out, adapter.New(codec, c.Adapter))
+			out = append(out, adapter.New(codec, adapter.Options{}))
 		}
 	}
 	return out, nil

@@ -161,7 +161,7 @@ func (g *Gate) Run(ctx context.Context, c *Call, op tools.Operation, decode func
 		if err := decode(in); err != nil {
 			return nil, err
 		}
-		if err := g.chargeBatch(c, spec.Bucket, op.Tokens(&g.Venue.Config, in)); err != nil {
+		if err := g.chargeBatch(c, spec.Bucket, op.Tokens(in)); err != nil {
 			return nil, err
 		}
 		if err := g.waitSeq(ctx, in); err != nil {

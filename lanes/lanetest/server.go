@@ -133,7 +133,7 @@ func (h *Server) PostIndex(p core.Price) {
 	h.Submit(IndexTick(core.BTC, h.Now(), p))
 }
 
-// WaitUntil waits until ok holds, and fails the test after 20 s.
+// WaitUntil waits until ok holds, and fails the test after 3 min.
 func (h *Server) WaitUntil(ok func(*venue.Venue, *view.View) bool) {
 	h.T.Helper()
 	h.must(WaitUntil(h.Engine, ok))

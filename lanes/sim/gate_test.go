@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha256"
@@ -15,6 +14,7 @@ import (
 	"duplex/core"
 	"duplex/core/engine"
 	deep "duplex/core/sim"
+	"duplex/internal/logbuffer"
 	"duplex/lanes/admin"
 	"duplex/lanes/gate"
 	"duplex/lanes/mcp"
@@ -43,7 +43,7 @@ type simGate struct {
 	server      *http.Server
 	admin       *http.Server
 	agents      *mcp.Lane
-	faults      faultLog
+	faults      logbuffer.Buffer // what the venue logs at level error
 
 	mu      sync.Mutex // slow requests arrive on their own goroutines
 	life    int        // number of starts so far
@@ -228,7 +228,7 @@ func (d *simGate) Open(e *engine.Engine) {
 	if err != nil {
 		panic(err)
 	}
-	g := gate.Open(e, d.config(), vault, slog.New(&d.faults))
+	g := gate.Open(e, d.config(), vault, slog.New(slog.NewTextHandler(&d.faults, &slog.HandlerOptions{Level: slog.LevelError})))
 	g.ReplayGuard, g.Hosts = d.replayGuard, []string{"venue"}
 	if d.tamperGate != nil {
 		d.tamperGate(g)
@@ -251,7 +251,7 @@ func (d *simGate) serve(h http.Handler) (*network, *http.Server) {
 	n, s := newNetwork(), gate.Server(h, slog.New(slog.DiscardHandler))
 	go func() {
 		if err := s.Serve(gate.WrapListener(n)); !errors.Is(err, http.ErrServerClosed) {
-			d.faults.note(err.Error())
+			fmt.Fprintln(&d.faults, err)
 		}
 	}()
 	return n, s
@@ -267,35 +267,11 @@ func (d *simGate) Cut() {
 
 func (d *simGate) Close() { d.agents.Close() }
 
-// faultLog records what the venue logs at level error. There must be nothing.
-type faultLog struct {
-	mu      sync.Mutex
-	records []string
-}
-
-func (l *faultLog) note(s string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.records = append(l.records, s)
-}
-
-func (l *faultLog) err() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.records) == 0 {
-		return nil
+// faulty returns what the venue has logged at level error, or nil.
+func (d *simGate) faulty() error {
+	if text := d.faults.String(); text != "" {
+		return fmt.Errorf("the venue logged %q", text)
 	}
-	return fmt.Errorf("the venue logged %q", l.records)
-}
-
-// Enabled, Handle, WithAttrs and WithGroup make it a slog.Handler.
-func (l *faultLog) Enabled(_ context.Context, at slog.Level) bool { return at >= slog.LevelError }
-func (l *faultLog) WithAttrs([]slog.Attr) slog.Handler            { return l }
-func (l *faultLog) WithGroup(string) slog.Handler                 { return l }
-func (l *faultLog) Handle(_ context.Context, r slog.Record) error {
-	s := r.Message
-	r.Attrs(func(a slog.Attr) bool { s += " " + a.String(); return true })
-	l.note(s)
 	return nil
 }
 

@@ -17,11 +17,11 @@ func (d *simGate) CheckReads(at core.Stamp, m *model.Venue) error {
 		return err
 	}
 	if d.expected.users == 0 {
-		return d.faults.err() // there are no accounts yet
+		return d.faulty() // there are no accounts yet
 	}
 	l := readChecks{d, at, m, core.UserID(1 + d.Rand.IntN(d.expected.users)), core.MarketID(1 + d.Rand.IntN(6))}
 	if d.validKey(l.user, kinds[0]) == nil && d.validKey(l.user, kinds[1]) == nil {
-		return d.faults.err() // it has no key yet
+		return d.faulty() // it has no key yet
 	}
 	for _, f := range []func() error{l.balance, l.deadman, l.positions, l.orders, l.fills, l.withdrawals, l.book, l.round, l.fees, l.resolve} {
 		if d.Rand.IntN(3) == 0 {
@@ -31,7 +31,7 @@ func (d *simGate) CheckReads(at core.Stamp, m *model.Venue) error {
 			return err
 		}
 	}
-	return d.faults.err()
+	return d.faulty()
 }
 
 // CheckEnd looks up every placement whose outcome is unknown.
@@ -42,7 +42,7 @@ func (d *simGate) CheckEnd(at core.Stamp, m *model.Venue) error {
 			return err
 		}
 	}
-	return d.faults.err()
+	return d.faulty()
 }
 
 // readChecks performs reads at one seq.

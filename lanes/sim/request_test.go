@@ -535,7 +535,7 @@ func (q *request) Results(lost bool) ([]deep.CommandResult, error) {
 	}
 	t, err := q.readReply()
 	if err != nil {
-		return nil, errors.Join(err, d.faults.err())
+		return nil, errors.Join(err, d.faulty())
 	}
 	q.result = t
 	if q.fault == stalled {

@@ -116,7 +116,7 @@ func verifyCertificate(dir string, faults []string, progress func(done, total in
 	for i, text := range faults {
 		at := faultDir(dir, text)
 		m, checks, err := verifyFault(at, text)
-		if err == nil && first != nil && (m.setupWithoutFaults() != first.setupWithoutFaults() || m.Seed != first.Seed || !sameSeats(m.Settings, first.Settings)) {
+		if err == nil && first != nil && (setupWithoutFaults(m.Settings, m.Versions) != setupWithoutFaults(first.Settings, first.Versions) || m.Seed != first.Seed || !sameSeats(m.Settings, first.Settings)) {
 			err = badConfig("%s is of another setup than %s", at, faultDir(dir, faults[0]))
 		}
 		if first == nil {
@@ -131,7 +131,7 @@ func verifyCertificate(dir string, faults []string, progress func(done, total in
 	if err := errors.Join(bad...); err != nil {
 		return nil, err
 	}
-	want.SetupHash = first.setupWithoutFaults()
+	want.SetupHash = setupWithoutFaults(first.Settings, first.Versions)
 	want.judge()
 	text, err := want.text()
 	if err != nil {
@@ -164,8 +164,6 @@ func verifyFault(dir, text string) (*Manifest, []Check, error) {
 }
 
 // setupWithoutFaults is the setup hash of a certification, which its runs share but for their faults.
-func (m *Manifest) setupWithoutFaults() string { return setupWithoutFaults(m.Settings, m.Versions) }
-
 func setupWithoutFaults(c *Config, v Versions) string {
 	one := *c
 	one.Solo, one.Seats = false, append([]Seat{}, c.Seats...)

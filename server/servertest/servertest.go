@@ -167,7 +167,7 @@ func (v *Venue) Submit(cmd core.Command) {
 	}
 }
 
-// WaitUntil waits until ok holds, and fails the test after 20 s.
+// WaitUntil waits until ok holds, and fails the test after 3 min.
 func (v *Venue) WaitUntil(ok func(*venue.Venue, *view.View) bool) {
 	v.t.Helper()
 	if err := lanetest.WaitUntil(v.Engine(), ok); err != nil {

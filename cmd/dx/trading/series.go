@@ -143,10 +143,7 @@ func readOpenings(ctx context.Context, c *client.Client) (o openings, err error)
 // sessionKinds are the entries of the schedule that open or close a session.
 var sessionKinds = []string{sessionOpen, "session_close", "holiday", string(session.CalendarEnd)}
 
-const (
-	sessionOpen = "session_open"
-	calendarEnd = "calendar_end" // the schedule ends here, and the session stays closed after it
-)
+const sessionOpen = "session_open"
 
 // opening says when a series opens its next round.
 type opening struct {

@@ -53,7 +53,7 @@ func (v *Venue) revokeKey(c *core.RevokeKey) core.Reject {
 	}
 	if c.Key == "" {
 		v.revokeAll(c.User)
-		for _, u := range v.agentsOf(c.User) {
+		for _, u := range v.Agents(c.User) {
 			v.halt(u)
 			v.revokeAll(u)
 		}

@@ -46,8 +46,8 @@ func (v *Venue) suspended(u core.UserID) bool {
 	return v.users[u].suspended || v.users[v.owner(u)].suspended
 }
 
-// agentsOf returns the agents of an owner, by id.
-func (v *Venue) agentsOf(owner core.UserID) (list []core.UserID) {
+// Agents returns the agents of an owner, by id.
+func (v *Venue) Agents(owner core.UserID) (list []core.UserID) {
 	for u := range v.users {
 		if a := v.users[u].agent; a != nil && a.owner == owner {
 			list = append(list, core.UserID(u))
@@ -73,7 +73,7 @@ func (v *Venue) createAgent(c *core.CreateAgent) core.Reject {
 	if !v.userExists(c.Owner) || v.users[c.Owner].agent != nil {
 		return core.UnknownUser
 	}
-	all, open := v.agentsOf(c.Owner), 0
+	all, open := v.Agents(c.Owner), 0
 	for _, u := range all {
 		if !v.users[u].agent.closed {
 			open++
@@ -292,7 +292,7 @@ func (v *Venue) judge(c *core.PlaceOrder) *core.Violation {
 		{core.RuleOrderCost, zero},
 		{core.RuleMarketCost, v.openCost(c.User, func(id core.MarketID) bool { return id == c.Market })},
 		{core.RuleOpenCost, open},
-		{core.RuleDailyLoss, plus(v.lossToday(c.User), open)},
+		{core.RuleDailyLoss, plus(v.LossToday(c.User), open)},
 	} {
 		if limit := new(big.Int).SetUint64(m.Cost(x.rule)); full(x.rule, limit, x.used, needs) {
 			return broken(x.rule, limit, x.used, needs)
@@ -439,9 +439,6 @@ func (v *Venue) State(u core.UserID) core.AgentState {
 	}
 	return core.AgentActive
 }
-
-// Agents returns the agents of an owner, by id.
-func (v *Venue) Agents(owner core.UserID) []core.UserID { return v.agentsOf(owner) }
 
 // OpenOrders returns the number of an account's resting orders.
 func (v *Venue) OpenOrders(u core.UserID) uint32 {

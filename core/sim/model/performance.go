@@ -76,8 +76,8 @@ func (v *Venue) realizedToday(u core.UserID) *big.Int {
 	return integer(0)
 }
 
-// lossToday returns the loss of the UTC day, at least 0.
-func (v *Venue) lossToday(u core.UserID) *big.Int {
+// LossToday returns the loss of the UTC day, at least 0.
+func (v *Venue) LossToday(u core.UserID) *big.Int {
 	x := v.realizedToday(u)
 	if x.Sign() > 0 {
 		return integer(0)
@@ -107,9 +107,6 @@ func (v *Venue) Performance(u core.UserID) Performance {
 func (v *Venue) OpenCost(u core.UserID) *big.Int {
 	return v.openCost(u, func(core.MarketID) bool { return true })
 }
-
-// LossToday returns an account's realized loss of the UTC day, at least 0.
-func (v *Venue) LossToday(u core.UserID) *big.Int { return v.lossToday(u) }
 
 // mark returns the mark price of an outcome, or false if there is none.
 func (v *Venue) mark(l contract) (int64, bool) {
