@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -334,12 +335,17 @@ func (p *process) call(a schemas.DevAccount, method, target, body string, into a
 }
 
 // exchange sends a signed request and returns the response. A request that the machine held up until its
-// signature was too old was not executed (docs/rules/accounts.md#replay-window), so it is signed again.
+// signature was too old was not executed (docs/rules/accounts.md#replay-window), so it is signed again. A
+// read of rows that the mirror does not have yet is repeated, for up to three minutes.
 func (p *process) exchange(a schemas.DevAccount, method, target, body string) (status int, answer []byte, err error) {
-	for {
+	for begun := time.Now(); ; {
 		signed := time.Now()
 		status, answer, err = p.exchangeOnce(a, method, target, body)
-		if status != http.StatusUnauthorized || time.Since(signed) < 4*time.Second {
+		switch {
+		case status == http.StatusUnauthorized && time.Since(signed) >= 4*time.Second:
+		case status == http.StatusServiceUnavailable && bytes.Contains(answer, []byte(`"history_behind"`)) && time.Since(begun) < 3*time.Minute:
+			time.Sleep(20 * time.Millisecond)
+		default:
 			return status, answer, err
 		}
 	}
