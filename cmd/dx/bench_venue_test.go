@@ -81,7 +81,7 @@ func TestBenchByURL(t *testing.T) {
 // Addresses outside loopback are rejected, and errors name the missing flag.
 func TestBenchTarget(t *testing.T) {
 	secret := strings.Repeat("5a", 32)
-	gone := nobody
+	const gone = nobody
 	here := textFile(t, "here.json", fmt.Sprintf(`{"api":%[1]q,"admin":%[1]q,"operator_token":"t"}`, gone))
 	away := textFile(t, "away.json", `{"api":"http://192.0.2.1:8080","admin":"http://127.0.0.1:2","operator_token":"t"}`)
 	ruled := textFile(t, "ruled.json", `{"api":"http://127.0.0.1:1","admin":"http://192.0.2.1:8082","operator_token":"t"}`)

@@ -86,9 +86,9 @@ func (l *lane) submit(ctx context.Context, c *gate.Call, cmd core.Command, reaso
 	return r, err
 }
 
-// logAction logs an action of the operator. seq is 0 if the action has none.
-func (l *lane) logAction(c *gate.Call, seq uint64, reason string, err error) {
-	args := []any{"action", c.Op, "operator", c.Operator.Name, "request_id", c.ID, "reason", reason}
+// logAction logs an action of the operator, with more attributes. seq is 0 if the action has none.
+func (l *lane) logAction(c *gate.Call, seq uint64, reason string, err error, more ...any) {
+	args := append([]any{"action", c.Op, "operator", c.Operator.Name, "request_id", c.ID, "reason", reason}, more...)
 	if seq != 0 {
 		args = append(args, "seq", seq)
 	}

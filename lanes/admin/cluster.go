@@ -25,33 +25,34 @@ func (l *lane) addMember(ctx context.Context, c *gate.Call, in *schemas.AddMembe
 	if err != nil || len(list) != 1 {
 		return schemas.ClusterStatus{}, tools.NewError("schema_violation")
 	}
-	return l.changeMembers(ctx, c, in.Reason, func(ctx context.Context) error { return l.Cluster.Add(ctx, list[0]) })
+	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Add(ctx, list[0]) })
 }
 
 func (l *lane) removeMember(ctx context.Context, c *gate.Call, in *schemas.MemberPath) (schemas.ClusterStatus, error) {
-	return l.changeMembers(ctx, c, in.Reason, func(ctx context.Context) error { return l.Cluster.Remove(ctx, in.Name) })
+	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Remove(ctx, in.Name) })
 }
 
 func (l *lane) promoteMember(ctx context.Context, c *gate.Call, in *schemas.MemberPath) (schemas.ClusterStatus, error) {
-	return l.changeMembers(ctx, c, in.Reason, func(ctx context.Context) error { return l.Cluster.Promote(ctx, in.Name) })
+	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.Promote(ctx, in.Name) })
 }
 
 func (l *lane) moveLeader(ctx context.Context, c *gate.Call, in *schemas.MoveLeader) (schemas.ClusterStatus, error) {
-	return l.changeMembers(ctx, c, in.Reason, func(ctx context.Context) error { return l.Cluster.MoveLeader(ctx, in.Name) })
+	return l.changeMembers(ctx, c, in.Name, in.Reason, func(ctx context.Context) error { return l.Cluster.MoveLeader(ctx, in.Name) })
 }
 
 func (l *lane) defrag(ctx context.Context, c *gate.Call, in *schemas.AuditReason) (out schemas.DefragResult, err error) {
-	_, err = l.changeMembers(ctx, c, in.Reason, func(ctx context.Context) (err error) {
+	_, err = l.changeMembers(ctx, c, "", in.Reason, func(ctx context.Context) (err error) {
 		out.Members, err = l.Cluster.Defrag(ctx)
 		return err
 	})
 	return out, err
 }
 
-// changeMembers changes the cluster and returns its members. The limits of the change apply in place of
+// changeMembers changes the cluster and returns its members. The log names the member, because the
+// journal does not have the action; "" is all of them. The limits of the change apply in place of
 // that of a request, and it goes on if nobody waits for it. One that is not safe now is
 // invalid_transition, and its details say why.
-func (l *lane) changeMembers(ctx context.Context, c *gate.Call, reason string, change func(context.Context) error) (out schemas.ClusterStatus, err error) {
+func (l *lane) changeMembers(ctx context.Context, c *gate.Call, member, reason string, change func(context.Context) error) (out schemas.ClusterStatus, err error) {
 	if l.Cluster == nil {
 		return out, refused("a single machine has no members")
 	}
@@ -59,7 +60,7 @@ func (l *lane) changeMembers(ctx context.Context, c *gate.Call, reason string, c
 	if errors.Is(err, cluster.ErrRefused) {
 		err = refused(err.Error())
 	}
-	l.logAction(c, 0, reason, err)
+	l.logAction(c, 0, reason, err, "member", member)
 	if err != nil {
 		return out, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"log/slog"
 	"os"
 	"regexp"
 	"slices"
@@ -14,8 +15,11 @@ import (
 	"duplex/core"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/internal/logbuffer"
 	"duplex/lanes/gate"
 	"duplex/schemas"
+	"duplex/server/cluster"
+	"duplex/tools"
 )
 
 // add adds a named operator and returns the token.
@@ -333,4 +337,21 @@ func TestHeadOnAFollower(t *testing.T) {
 		}
 	}
 	d.runCases([]want{{"POST", "/admin/markets/1/pause", "", 421, code("read_only_node")}})
+}
+
+// TestClusterActionsAreLogged checks that the log names the operator, the member and the reason of a
+// change of the cluster, which the journal does not have.
+func TestClusterActionsAreLogged(t *testing.T) {
+	var log logbuffer.Buffer
+	l := &lane{Options: Options{Cluster: new(cluster.Cluster), Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	c := &gate.Call{Op: "admin_remove_member", Operator: core.Operator{Name: "ann"}}
+	_, err := l.changeMembers(t.Context(), c, "n2", "its disk", func(context.Context) error { return cluster.ErrRefused })
+	if tools.ErrorOf(err).Code != "invalid_transition" {
+		t.Error(err)
+	}
+	for _, want := range []string{"action=admin_remove_member", "operator=ann", "member=n2", `reason="its disk"`, "error_code=invalid_transition"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %s in %s", want, log.String())
+		}
+	}
 }

@@ -24,7 +24,7 @@ func (l *lane) rotateMasterKey(ctx context.Context, c *gate.Call, in *schemas.Au
 	if l.RotateMasterKey == nil {
 		return out, tools.NewError("invalid_transition")
 	}
-	n, err := l.RotateMasterKey(context.WithoutCancel(ctx), auditOf(c, in.Reason)) // half a rotation helps nobody, however long it takes
+	n, err := l.RotateMasterKey(context.WithoutCancel(ctx), auditOf(c, in.Reason)) // a rotation that is cut off leaves some secrets under the old key
 	l.logAction(c, 0, in.Reason, err)
 	return schemas.Resealed{Resealed: n}, err
 }

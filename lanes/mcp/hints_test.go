@@ -340,7 +340,7 @@ func TestUnknownOutcomeHints(t *testing.T) {
 	}
 }
 
-// TestWithdrawalHint checks that a withdrawal of more than the free cash is told what is free.
+// TestWithdrawalHint checks that the error of a withdrawal of more than the free cash names what is free.
 func TestWithdrawalHint(t *testing.T) {
 	d := newTestVenue(t)
 	r := schemas.ToolErrorOf(schemas.ErrorOf("insufficient_balance"))

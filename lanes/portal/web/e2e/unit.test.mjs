@@ -55,7 +55,7 @@ test('the page draws once per frame, and once a second where there are no frames
   assert.equal(follow() - begun, 2, 'no frame, as in a hidden tab')
 })
 
-test('a shortage of cash is told to the pip', async () => {
+test('a shortage of cash is exact to the pip', async () => {
   const { errorOf } = await load('desk/plain.ts')
   const { VenueError } = await load('venue/rest.ts')
   assert.equal(errorOf(new VenueError(403, 'insufficient_balance'), { need: 101_301, cash: 101_300, held: 0 }), 'This needs $10.1301 with its fee. You have $10.13 free.')
