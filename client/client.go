@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"duplex/internal/timeouts"
 )
 
 // Client sends requests to one venue with one key. It is safe for concurrent use.
@@ -119,7 +121,7 @@ func Timeout(otherwise time.Duration) time.Duration {
 func newHTTP(several bool) *http.Client {
 	dial := 5 * time.Second
 	if several {
-		dial = nodeTimeout / 2
+		dial = timeouts.Of(nodeTimeout / 2)
 	}
 	return &http.Client{
 		Timeout: Timeout(responseTimeout),

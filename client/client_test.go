@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"duplex/core"
@@ -143,13 +144,37 @@ func TestEveryRoute(t *testing.T) {
 	}
 }
 
+// inBubble runs a test for which time passes only while it sleeps.
+func inBubble(t *testing.T, test func(*testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(2 * 366 * 24 * time.Hour) // from 2000, when Unix milliseconds have 12 digits; a signature needs 13
+		test(t)
+	})
+}
+
+// handled answers requests with f, without a network.
+func handled(f http.HandlerFunc) Option {
+	return WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		w, r := httptest.NewRecorder(), r.Clone(r.Context())
+		r.RequestURI = r.URL.RequestURI() // as a server sets it
+		f(w, r)
+		return w.Result(), nil
+	})})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // TestClockIsCorrected tests that a client with a wrong clock takes the time from the
 // Date header, once.
-func TestClockIsCorrected(t *testing.T) {
+func TestClockIsCorrected(t *testing.T) { inBubble(t, clockIsCorrected) }
+
+func clockIsCorrected(t *testing.T) {
 	secret := make([]byte, schemas.SecretLen)
 	const ahead = time.Hour
 	var calls atomic.Int64
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := handled(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
 		now := time.Now().Add(ahead)
 		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
@@ -161,39 +186,69 @@ func TestClockIsCorrected(t *testing.T) {
 			return
 		}
 		_, _ = w.Write([]byte(`{"server_time":"1"}`))
-	}))
-	defer s.Close()
-	c := New(s.URL, "k", secret)
+	})
+	c := New("http://venue.test", "k", secret, s)
 	if _, err := c.Time(context.Background()); err != nil || calls.Load() != 2 {
 		t.Errorf("%v after %d calls", err, calls.Load())
 	}
 	if _, err := c.Time(context.Background()); err != nil || calls.Load() != 3 {
 		t.Errorf("%v after %d calls", err, calls.Load())
 	}
-	bad := New(s.URL, "k", append(make([]byte, 31), 1))
+	bad := New("http://venue.test", "k", append(make([]byte, 31), 1), s)
 	if _, err := bad.Time(context.Background()); err == nil || calls.Load() != 5 {
 		t.Errorf("a wrong secret: %v after %d calls", err, calls.Load())
 	}
 }
 
-// TestReplacedKey tests that a client whose key was replaced reads it once more after a 401, uses it from then
-// on, and does not ask again for a request whose key has not changed.
-func TestReplacedKey(t *testing.T) {
-	var calls, reloads atomic.Int64
-	current := make([]byte, schemas.SecretLen)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		calls.Add(1)
-		ts := r.Header.Get(schemas.HeaderTimestamp)
-		if body, _ := io.ReadAll(r.Body); r.Header.Get(schemas.HeaderKey) != "new" || !schemas.Verify(current, ts, r.Method, r.RequestURI, body, r.Header.Get(schemas.HeaderSignature)) {
-			w.Header()["Date"] = nil // else a client that is held up takes its clock for wrong
+// TestLateRequestIsSignedAgain tests that a request which reached the venue with a signature that was too old
+// is signed and sent once more.
+func TestLateRequestIsSignedAgain(t *testing.T) { inBubble(t, lateRequestIsSignedAgain) }
+
+func lateRequestIsSignedAgain(t *testing.T) {
+	secret, calls, late := make([]byte, schemas.SecretLen), 0, 1
+	c := New("http://venue.test", "k", secret, handled(func(w http.ResponseWriter, r *http.Request) {
+		if calls++; calls <= late {
+			time.Sleep(schemas.ReplayWindowMs*time.Millisecond + time.Millisecond)
+		}
+		ms, _ := strconv.ParseInt(r.Header.Get(schemas.HeaderTimestamp), 10, 64)
+		if time.Now().UnixMilli()-ms > schemas.ReplayWindowMs {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		_, _ = w.Write([]byte(`{"server_time":"1","seq":"1","order_id":"1","client_order_id":"1","status":"resting","fills":[],"fee":"0","fee_usd":"0"}`))
 	}))
-	defer s.Close()
+	if _, err := c.Time(t.Context()); err != nil || calls != 2 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+	calls = 0
+	if _, err := c.PlaceOrder(t.Context(), limit(1, "yes", 5000, 1)); err != nil || calls != 2 {
+		t.Errorf("an order: %v after %d calls", err, calls)
+	}
+	calls, late = 0, 9
+	var e *Error
+	if _, err := c.Time(t.Context()); !errors.As(err, &e) || e.Status != 401 || calls != 2 {
+		t.Errorf("always too late: %v after %d calls", err, calls)
+	}
+}
+
+// TestReplacedKey tests that a client whose key was replaced reads it once more after a 401, uses it from then
+// on, and does not ask again for a request whose key has not changed.
+func TestReplacedKey(t *testing.T) { inBubble(t, replacedKey) }
+
+func replacedKey(t *testing.T) {
+	var calls, reloads atomic.Int64
+	current := make([]byte, schemas.SecretLen)
+	s := handled(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		ts := r.Header.Get(schemas.HeaderTimestamp)
+		if body, _ := io.ReadAll(r.Body); r.Header.Get(schemas.HeaderKey) != "new" || !schemas.Verify(current, ts, r.Method, r.RequestURI, body, r.Header.Get(schemas.HeaderSignature)) {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`{"server_time":"1","seq":"1","order_id":"1","client_order_id":"1","status":"resting","fills":[],"fee":"0","fee_usd":"0"}`))
+	})
 	key := "old"
-	c := New(s.URL, "old", current, Reload(func() (string, []byte, bool) { reloads.Add(1); return key, current, true }))
+	c := New("http://venue.test", "old", current, s, Reload(func() (string, []byte, bool) { reloads.Add(1); return key, current, true }))
 	if _, err := c.Time(t.Context()); err == nil || calls.Load() != 1 || reloads.Load() != 1 {
 		t.Errorf("the same key: %v after %d calls and %d reloads", err, calls.Load(), reloads.Load())
 	}

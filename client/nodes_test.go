@@ -12,10 +12,13 @@ import (
 	"time"
 
 	"duplex/core"
+	"duplex/internal/timeouts"
 	"duplex/lanes/lanetest"
 	"duplex/lanes/rest"
 	"duplex/schemas"
 )
+
+func init() { timeouts.Extend(30) } // of an attempt at a node
 
 // severalNodes returns scripted nodes and a client of all of them.
 func severalNodes(t *testing.T, opts []Option, answers ...[]string) (list []*script, c *Client) {
@@ -208,7 +211,7 @@ func TestAllNodesDown(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), lost.URL) || !MayBeDone(err) || ctx.Err() == nil {
 		t.Errorf("%v, may be done %v", err, MayBeDone(err))
 	}
-	if c.mayRepeat(&request{method: "DELETE", target: routeOrders}, errors.New("lost"), true, &signature{at: time.Now().Add(-markedTime)}) {
+	if c.mayRepeat(&request{method: "DELETE", target: routeOrders}, errors.New("lost"), true, &signature{at: time.Now().Add(-timeouts.Of(markedTime))}) {
 		t.Error("a signature that is too old is sent again")
 	}
 }

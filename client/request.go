@@ -17,8 +17,8 @@ import (
 )
 
 // Call sends one signed request and returns the response, whatever its status. It
-// resends after a 401 caused by a wrong clock or by a key that was replaced (see Reload) and, with several
-// nodes, as Open does.
+// resends after a 401 caused by a slow connection, by a wrong clock or by a key that was replaced (see Reload)
+// and, with several nodes, as Open does.
 func (c *Client) Call(ctx context.Context, method, target string, body []byte) (status int, header http.Header, answer []byte, err error) {
 	resp, err := c.Open(ctx, method, target, contentType(body), body)
 	if err != nil {
@@ -92,8 +92,8 @@ type readBody struct {
 	io.Closer
 }
 
-// Open sends a signed request to this node alone, and resends it only after a 401 caused by a wrong clock
-// or by a key that was replaced (see Reload).
+// Open sends a signed request to this node alone, and resends it only after a 401 caused by a slow
+// connection, by a wrong clock or by a key that was replaced (see Reload).
 func (n *Node) Open(ctx context.Context, method, target string, header http.Header, body []byte) (*http.Response, error) {
 	return n.open(ctx, method, target, header, body, &signature{})
 }
@@ -111,6 +111,7 @@ func (n *Node) open(ctx context.Context, method, target string, header http.Head
 	before, again := c.offset.Load(), !sig.at.IsZero()
 	resp, err := n.send(ctx, method, target, header, body, sig)
 	for _, mended := range []func() bool{
+		func() bool { return isLate(sig.at) },
 		// Another request may have corrected the clock in the meantime.
 		func() bool { return c.correctClock(resp.Header.Get("Date")) || c.offset.Load() != before },
 		func() bool { return c.renew(sig.by) },

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"duplex/internal/backoff"
+	"duplex/internal/timeouts"
 	"duplex/schemas"
 )
 
@@ -70,7 +71,7 @@ func (c *Client) retry(ctx context.Context, r *request) (answer []byte, at *Node
 func (c *Client) attempt(ctx context.Context, n *Node, r *request, sig *signature) ([]byte, error) {
 	if c.nodes.several() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, nodeTimeout)
+		ctx, cancel = context.WithTimeout(ctx, timeouts.Of(nodeTimeout))
 		defer cancel()
 	}
 	resp, err := n.open(ctx, r.method, r.targetOn(n), contentType(r.body), r.body, sig)
@@ -109,12 +110,15 @@ func (c *Client) mayRepeat(r *request, err error, unknown bool, sig *signature) 
 	case r.isPlacement():
 		return c.repeatPlacements || c.nodes.several()
 	default:
-		return c.nodes.several() && r.isMarked() && time.Since(sig.at) < markedTime
+		return c.nodes.several() && r.isMarked() && time.Since(sig.at) < timeouts.Of(markedTime)
 	}
 }
 
 // markedTime is how long signed bytes are sent again: the venue's window less the time on the way.
 const markedTime = schemas.ReplayWindowMs*time.Millisecond - 500*time.Millisecond
+
+// isLate reports whether a 401 may be for a signature that left the venue's window on the way.
+func isLate(signed time.Time) bool { return time.Since(signed) >= markedTime }
 
 // settles reports whether r is repeated until its outcome is known: a placement by its client_order_id,
 // other writes that may be repeated until their signature is too old. The context bounds it.

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/internal/backoff"
+	"duplex/internal/timeouts"
 	"duplex/schemas"
 )
 
@@ -63,12 +64,13 @@ func (s *Stream) connect(ctx context.Context) (*streamConn, error) {
 	return nil, failed.Or(last)
 }
 
-// connectTo dials a node. After a 401 caused by a wrong clock or a replaced key it corrects that and dials again.
+// connectTo dials a node. After a 401 caused by a slow connection, a wrong clock or a replaced key it corrects
+// that and dials again.
 func (s *Stream) connectTo(ctx context.Context, n *Node) (*streamConn, error) {
-	before, by := s.client.offset.Load(), s.client.credentials.Load()
+	signed, before, by := time.Now(), s.client.offset.Load(), s.client.credentials.Load()
 	l, err := s.dial(ctx, n)
 	var r *handshakeError
-	if errors.As(err, &r) && r.status == http.StatusUnauthorized && (s.client.correctClock(r.date) || s.client.offset.Load() != before) {
+	if errors.As(err, &r) && r.status == http.StatusUnauthorized && (s.client.correctClock(r.date) || s.client.offset.Load() != before || isLate(signed)) {
 		by = s.client.credentials.Load()
 		l, err = s.dial(ctx, n)
 	}
@@ -88,7 +90,7 @@ func (s *Stream) dial(ctx context.Context, n *Node) (*streamConn, error) {
 	l := &streamConn{Stream: s, node: n, last: map[chain]schemas.U64{}, snapshotRequested: map[uint32]bool{}, pending: map[int][]byte{}}
 	timeout := responseTimeout
 	if c.nodes.several() {
-		timeout = nodeTimeout
+		timeout = timeouts.Of(nodeTimeout)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

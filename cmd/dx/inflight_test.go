@@ -79,15 +79,23 @@ func TestLongRevokedInFlight(t *testing.T) {
 
 	var all sync.WaitGroup
 	closed := make(chan error, 10)
+	dial := func() *websocket.Conn {
+		for {
+			signed, h := time.Now(), http.Header{}
+			for list := (signer{key.APIKey, secret}).headers("GET", "/v1/ws"); len(list) > 0; list = list[2:] {
+				h.Set(list[0], list[1])
+			}
+			ws, _, err := websocket.Dial(t.Context(), p.dev.WS, &websocket.DialOptions{HTTPHeader: h})
+			if err == nil {
+				return ws
+			}
+			if time.Since(signed) < 4*time.Second { // otherwise held up until the signature was too old
+				t.Fatal(err)
+			}
+		}
+	}
 	for range cap(closed) {
-		h := http.Header{}
-		for list := (signer{key.APIKey, secret}).headers("GET", "/v1/ws"); len(list) > 0; list = list[2:] {
-			h.Set(list[0], list[1])
-		}
-		ws, _, err := websocket.Dial(t.Context(), p.dev.WS, &websocket.DialOptions{HTTPHeader: h})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ws := dial()
 		defer ws.CloseNow()
 		if err := ws.Write(t.Context(), websocket.MessageText, []byte(`{"id":1,"cmd":"subscribe","channels":["user"]}`)); err != nil {
 			t.Fatal(err)

@@ -122,7 +122,7 @@ func (d *testVenue) dialSocket(t *testing.T, k lanetest.Key) *testSocket {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	r := d.SignedRequest(k, "GET", socketPath, nil)
-	ws, _, err := websocket.Dial(ctx, d.URL+socketPath, &websocket.DialOptions{HTTPHeader: http.Header(r.Header), HTTPClient: &http.Client{Transport: d.Transport}})
+	ws, _, err := websocket.Dial(ctx, d.URL+socketPath, &websocket.DialOptions{HTTPHeader: http.Header(r.Header), HTTPClient: &http.Client{Transport: d}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 // twice sends the same bytes two times and returns both responses.
 func (d *testVenue) twice(k lanetest.Key, body string) (answers [2]string) {
 	d.T.Helper()
+	d.FreezeClock() // the signature does not grow old
 	signed := d.SignedRequest(k, "POST", Path, []byte(body))
 	signed.Header.Set("MCP-Protocol-Version", legacy)
 	for i := range answers {

@@ -284,7 +284,7 @@ func TestRevocationEndsStreams(t *testing.T) {
 	r.Header.Set("Mcp-Method", "subscriptions/listen")
 	responses := make(chan *http.Response, 1)
 	go func() {
-		resp, err := http.DefaultClient.Do(r.WithContext(t.Context()))
+		resp, err := d.RoundTrip(r.WithContext(t.Context()))
 		if err != nil {
 			t.Error(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
 	"runtime"
 	"slices"
 	"strconv"
@@ -192,7 +191,7 @@ func (d *testVenue) waiting(ctx context.Context, k lanetest.Key, version, id, ar
 	}
 	out := make(chan string, 1)
 	go func() {
-		resp, err := http.DefaultTransport.RoundTrip(r)
+		resp, err := d.RoundTrip(r)
 		if err != nil {
 			out <- "error: " + err.Error()
 			return

@@ -21,6 +21,7 @@ import (
 // open performs a handshake without the library and returns the raw stream.
 func (s *testLane) open(k lanetest.Key) (net.Conn, *bufio.Reader) {
 	s.T.Helper()
+	s.FreezeClock() // the signature does not grow old
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	if err != nil {
 		s.T.Fatal(err)

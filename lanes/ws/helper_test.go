@@ -75,7 +75,7 @@ func (s *testLane) handshake(k lanetest.Key) http.Header {
 
 func (s *testLane) dial(k lanetest.Key) *testReader {
 	s.T.Helper()
-	return s.dialWith(k, nil)
+	return s.dialWith(k, &http.Client{Transport: s})
 }
 
 func (s *testLane) dialWith(k lanetest.Key, client *http.Client) *testReader {

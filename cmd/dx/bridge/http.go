@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"duplex/client"
+	"duplex/internal/timeouts"
 )
 
 // responseHeaderTimeout is above the longest wait of a tool, which is 25 s plus the venue's
@@ -18,7 +19,7 @@ const responseHeaderTimeout = 45 * time.Second
 func NewHTTPClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext, TLSHandshakeTimeout: 5 * time.Second,
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: timeouts.Of(2 * time.Second)}).DialContext, TLSHandshakeTimeout: 5 * time.Second,
 			ResponseHeaderTimeout: client.Timeout(responseHeaderTimeout), MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second, DisableCompression: true, ForceAttemptHTTP2: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -13,6 +13,7 @@ import (
 
 	"duplex/client"
 	"duplex/internal/backoff"
+	"duplex/internal/timeouts"
 	"duplex/schemas"
 )
 
@@ -80,7 +81,7 @@ func openNode(ctx context.Context, c *client.Client, n *client.Node, m *message,
 		return n.Open(ctx, method, Path, header, m.raw)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	silent := time.AfterFunc(headerTimeout, cancel)
+	silent := time.AfterFunc(timeouts.Of(headerTimeout), cancel)
 	resp, err := n.Open(ctx, method, Path, header, m.raw)
 	if err != nil || !silent.Stop() {
 		cancel()

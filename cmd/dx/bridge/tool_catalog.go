@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"duplex/client"
+	"duplex/internal/timeouts"
 )
 
 // toolCatalog caches which tools only read, from the venue's list of tools.
@@ -90,7 +91,7 @@ const fetchTimeout = 5 * time.Second
 var errNoTools = errors.New("the venue returned no list of tools")
 
 func (c *toolCatalog) fetch(ctx context.Context) (*toolList, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeouts.Of(fetchTimeout))
 	defer cancel()
 	m, _ := parse([]byte(`{"jsonrpc":"2.0","id":"dx-tools","method":"tools/list"}`))
 	_, answer, err := roundTrip(ctx, c.client, &m, legacy)
