@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"duplex/internal/timeouts"
 )
 
 // The roles of certificates, which are their common names. A follower may read from the follow port;
@@ -201,7 +203,7 @@ func requireRole(s tls.ConnectionState, roles ...string) error {
 
 // httpClient returns a client for the ports of nodes with one of these roles.
 func (o *Options) httpClient(roles ...string) (*http.Client, error) {
-	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 2 * time.Second}
+	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: timeouts.Of(time.Second)}).DialContext, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: timeouts.Of(2 * time.Second)}
 	client := &http.Client{Transport: transport}
 	if o.Cert == "" {
 		return client, nil

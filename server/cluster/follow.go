@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"duplex/core/journal"
+	"duplex/internal/timeouts"
 )
 
 // The follow port of a node serves the other nodes, over TLS with certificates of the cluster:
@@ -88,7 +89,7 @@ func newFollowPort(ctx context.Context, n node, address string, o *Options) (*fo
 	})
 	mux.HandleFunc("GET /v1/snapshot", p.serveSnapshot)
 	mux.HandleFunc("GET /v1/log", p.serveLog)
-	p.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	p.server = &http.Server{Handler: mux, ReadHeaderTimeout: timeouts.Of(5 * time.Second), BaseContext: func(net.Listener) context.Context { return ctx }}
 	if o.Cert != "" {
 		var err error
 		if p.server.TLSConfig, err = o.serverTLS(); err != nil {

@@ -100,11 +100,12 @@ func TestLeaderWithABadDiskLeavesTheLead(t *testing.T) {
 	set := func(low ...int) {
 		free := map[uint32]uint64{}
 		for i, c := range r.clusters {
-			free[c.node] = 1 << 40
+			report := Report{State: engine.Serving.String(), DiskFree: 1 << 40}
 			if slices.Contains(low, i) {
-				free[c.node] = 200 << 20
+				report.DiskFree = 200 << 20
 			}
-			c.SetReport(func() Report { return Report{State: engine.Serving.String(), DiskFree: free[c.node]} })
+			free[c.node] = report.DiskFree
+			c.SetReport(func() Report { return report })
 		}
 		r.hear(func(h heard) bool { return h.DiskFree == free[h.Node] })
 	}

@@ -18,6 +18,7 @@ import (
 
 	"duplex/core/engine"
 	"duplex/internal/backoff"
+	"duplex/internal/timeouts"
 )
 
 // Status is what a node says about itself on its follow port.
@@ -142,7 +143,7 @@ func (p *peers) of(node uint32) (h heard, up bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h, ok := p.heard[node]
-	return h, ok && time.Since(h.at) < upFor
+	return h, ok && time.Since(h.at) < timeouts.Of(upFor)
 }
 
 // statuses returns those of the other members that are up.
@@ -150,7 +151,7 @@ func (p *peers) statuses() (list []heard) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, h := range p.heard {
-		if time.Since(h.at) < upFor {
+		if time.Since(h.at) < timeouts.Of(upFor) {
 			list = append(list, h)
 		}
 	}
