@@ -103,6 +103,7 @@ export async function select(category) {
 }
 
 const ENOUGH_MS = 35_000 // for what a step does in one round, and so that its price is not decided meanwhile
+export const LONG_MS = 100_000 // for a step that takes longer than a round of 60 seconds
 
 // admin posts to the admin listener.
 export async function admin(path, body) {
@@ -112,17 +113,23 @@ export async function admin(path, body) {
   return said
 }
 
-// roomy selects the series whose round ends last, of those with enough time left and an open price.
-// A round of 60 seconds begins every minute, so there is one soon.
-export async function roomy() {
+// roomy selects the series whose round ends last, of those with enough time left and an open price: an ask of
+// most at most. A round of 60 seconds begins every minute, so there is one soon; a longer one may take minutes.
+export async function roomy(enough = ENOUGH_MS, most = 9000) {
   const round = await eventually('a round with enough time left', async () => {
     const rounds = (await list('/v1/rounds?limit=60', 'rounds')).filter((r) => r.status === 'trading').sort((a, b) => Number(b.close_ts) - Number(a.close_ts))
     const markets = await list('/v1/markets?status=trading', 'markets')
-    const open = rounds.find((r) => markets.some((m) => m.market_id === r.market_id && m.yes_bid >= 2000 && m.yes_ask && m.yes_ask <= 9000))
-    return open && Number(open.close_ts) / 1e6 - Date.now() > ENOUGH_MS ? open : undefined
-  }, 100_000)
+    const open = rounds.find((r) => markets.some((m) => m.market_id === r.market_id && m.yes_bid >= 2000 && m.yes_ask && m.yes_ask <= most))
+    return open && Number(open.close_ts) / 1e6 - Date.now() > enough ? open : undefined
+  }, enough > ENOUGH_MS ? 400_000 : 100_000)
   await select(round.category)
-  await page.locator('.submit:not([aria-disabled=true])').waitFor()
+  await eventually('a ticket for the round', async () => {
+    if ((await page.locator('.submit:not([aria-disabled=true])').count()) > 0) return true
+    if ((await test('outlook').filter({ hasText: 'your price was for the last one' }).count()) === 0) return false
+    await select((round.category % 9) + 1) // leaves the price that was typed
+    await select(round.category)
+    return false
+  })
   return round
 }
 
@@ -144,7 +151,7 @@ export async function rests(qty, price) {
   return assert.fail('no order stayed in the book')
 }
 
-export const MORE = 100 // contracts that may join the book meanwhile
+const MORE = 1500 // contracts that may join the book meanwhile: all of the maker's
 
 // hit makes the other trader take bids for YES down to a tick, by default all of them.
 export async function hit(market, tick, qty) {
@@ -183,7 +190,13 @@ export async function charted(what) {
     const until = Math.floor(Date.now() / 1000) - CHANGING_S
     const within = (points) => points.filter((p) => p.time >= plot.from && p.time < until).map((p) => `${p.time} ${p.value}`)
     const seconds = (rows, value) => rows.map((r) => ({ time: Number(r.ts.slice(0, -9)), value: value(r) }))
-    const prices = await list(`/v1/oracle/history?feed=${Math.floor((category - 1) / 3)}&from_ts=${plot.from}000000000&limit=1000`, 'rows')
+    const prices = []
+    for (let cursor = ''; cursor !== undefined; ) {
+      const { status, body } = await trader.call('GET', `/v1/oracle/history?feed=${Math.floor((category - 1) / 3)}&from_ts=${plot.from}000000000&limit=1000${cursor && `&cursor=${cursor}`}`)
+      assert.equal(status, 200)
+      prices.push(...body.rows)
+      cursor = body.cursor || undefined
+    }
     const mids = []
     for (const r of await list(`/v1/rounds?category=${category}&limit=10`, 'rounds')) {
       const { status, body } = await trader.call('GET', `/v1/rounds/${r.market_id}/history?round_number=${r.round_number}&limit=1000`)
@@ -282,7 +295,7 @@ async function submits() {
   for (let tries = 3; (await placed()) === before; tries--) {
     assert.ok(tries > 0, 'no click sends the order')
     await page.locator('.submit:not([aria-disabled=true])').click()
-    await eventually('an order', async () => (await placed()) > before, 3000).catch(() => {})
+    await page.locator('form[data-stage="ready"]').waitFor() // the answer is here
   }
   assert.equal(await placed(), before + 1, 'one order')
 }

@@ -65,9 +65,11 @@ await run({
     assert.equal(await row.locator('[data-test="equity"]').textContent(), '$25.00')
     const place = async (tick, qty) => {
       const [market] = await eventually('a market that trades', async () => {
-        const open = await list('/v1/markets?status=trading', 'markets')
+        const soon = Date.now() + 30_000
+        const late = (await list('/v1/rounds?limit=60', 'rounds')).filter((r) => Number(r.close_ts) / 1e6 > soon).map((r) => r.market_id)
+        const open = (await list('/v1/markets?status=trading', 'markets')).filter((m) => m.yes_bid >= 2000 && late.includes(m.market_id))
         return open.length > 0 && open
-      }, 90_000)
+      }, 100_000)
       return agent.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: market.market_id, side: 'buy', outcome: 'yes', tick, qty })
     }
     // The first order costs $1.00 and its fee, the second more than $2.

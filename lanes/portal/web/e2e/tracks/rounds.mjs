@@ -48,6 +48,7 @@ async function restarts() {
     await prices('of their colors')
   })
   await go('Trade')
+  await page.waitForResponse(/\/history\?round_number=\d+&limit=30$/) // a hidden page does not read the newest seconds
   await charted('after a restart of the venue')
   await roomy() // and it can trade again
 }
@@ -59,13 +60,16 @@ async function buys(outcome) {
 }
 
 // types types a price into the ticket of each screen, for the round that is open.
-const types = () => screens.on(async () => {
-  await go('Trade')
-  await select(1)
-  await page.locator('.submit:not([aria-disabled=true])').waitFor({ timeout: ROUND_MS })
-  await button('Limit').click()
-  await page.locator('[name=price]').fill('33')
-})
+async function types() {
+  await eventually('a round with time left', async () => Date.now() % 60_000 < LATE_MS && (await list('/v1/rounds?category=1&limit=1', 'rounds'))[0]?.status === 'trading', ROUND_MS)
+  await screens.on(async () => {
+    await go('Trade')
+    await select(1)
+    await page.locator('.submit:not([aria-disabled=true])').waitFor({ timeout: ROUND_MS })
+    await button('Limit').click()
+    await page.locator('[name=price]').fill('33')
+  })
+}
 
 // lapses waits for the next round: no ticket keeps a price of the last one.
 const lapses = () => screens.on(async (name) => {

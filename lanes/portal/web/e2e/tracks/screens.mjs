@@ -1,8 +1,8 @@
 // Every task of a user on each screen, in both themes. On each a newcomer has an account of their own.
 import assert from 'node:assert/strict'
 import { eventually } from '../eventually.mjs'
-import { clientOf } from '../venue.mjs'
-import { FAR, SCREENS, admin, button, clipped, closeAll, faultless, fills, go, live, page, rests, roomy, run, snap, tab, test, theme, use, venue } from '../harness.mjs'
+import { clientOf, freshId } from '../venue.mjs'
+import { FAR, LONG_MS, ROUND_MS, SCREENS, admin, button, clipped, closeAll, faultless, fills, go, list, live, page, rests, roomy, run, snap, tab, test, theme, trader, use, venue } from '../harness.mjs'
 
 // newcomer opens an account with $10,000, and signs in with a key of it, in the place of the one before.
 async function newcomer(name, engineer) {
@@ -67,7 +67,7 @@ async function tasks(width, height, scheme) {
 
   // A limit order is placed, changed, canceled with all others, and put back.
   await page.locator('[name=qty]').fill('5')
-  await roomy()
+  await roomy(LONG_MS)
   const o = await rests(5, FAR)
   await go('Orders')
   await tab('Orders')
@@ -120,8 +120,13 @@ async function tasks(width, height, scheme) {
     await faultless(`${table} at ${name}`)
   }
   if (!narrow) assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('.market .bids, .series .list')].filter((e) => e.scrollHeight > e.clientHeight + 1).map((e) => `${e.className} ${e.scrollHeight} of ${e.clientHeight}`)), [], 'the ladder and the series fit')
-  // Positions say what is at stake, how low they would close, and close.
-  await test('close-limit').filter({ hasText: /^(no worse than [\d.]+¢|redeems \d+)$/ }).first().waitFor()
+  // Positions say what is at stake, how low they would close, and close. Nobody may bid for what is held.
+  await eventually('a position that can close', async () => {
+    if ((await test('close-limit').filter({ hasText: /^(no worse than [\d.]+¢|redeems \d+)$/ }).count()) > 0) return true
+    const market = (await list('/v1/markets?status=trading', 'markets')).find((m) => m.yes_bid >= 2000 && m.yes_ask > 0 && m.yes_ask <= 9000)
+    if (market) await trader.call('POST', '/v1/portfolio/orders', { client_order_id: freshId(), market_id: market.market_id, side: 'buy', outcome: 'yes', type: 'market', qty: 3, max_cost: '30000' })
+    return false
+  }, ROUND_MS, 1000)
   await look('positions')
   await closeAll()
   await tab('Orders')
