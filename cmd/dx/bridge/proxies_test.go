@@ -12,6 +12,7 @@ import (
 	"io"
 	"log"
 	"math/big"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -105,19 +107,19 @@ func (p *proxyTest) certificateUntil(end time.Time) string {
 	return filepath.Join(p.dir, "fullchain.pem")
 }
 
-// freePort returns a port of loopback on which nothing listens.
+// freePort returns a port on which nothing listens. It is below those that systems give to outgoing connections
+// (Linux: from 32768), so that no other program gets it before the proxy binds it.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := strconv.Itoa(15_000 + mathrand.IntN(15_000))
+		if l, err := net.Listen("tcp", ":"+port); err == nil { // on every address, as a proxy may
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Fatal("no free port")
+	return ""
 }
 
 // TestProxies runs every check of dx doctor through each proxy of docs/operations/proxies, with
