@@ -19,7 +19,7 @@ func TestAgent(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.devFile()
 	t.Setenv("HOME", t.TempDir())
-	series := "--series " + p.series(p.marketFor(2*time.Minute, func(m schemas.Market) bool { return m.YesAsk > 0 && m.YesAsk < 9000 }))
+	series := "--series " + p.series(p.marketFor(2*time.Minute, func(m schemas.Market) bool { return m.YesAsk > 0 && m.YesAsk < 6000 }))
 	for _, c := range []struct {
 		args string
 		code int
