@@ -162,8 +162,7 @@ func restAgent(a agent) {
 
 // mcpAgent waits for events, and bids in each round.
 func mcpAgent(a agent) {
-	after, id, failed := "0", 1, 0
-	for {
+	for after, id := "0", 1; ; {
 		out, err := a.tool("wait_for_event", `{"after_seq":"`+after+`","timeout_ms":20000}`)
 		var waited struct {
 			NextSeq string `json:"next_seq"`
@@ -176,13 +175,9 @@ func mcpAgent(a agent) {
 				}
 			}
 		}
-		if err != nil && failed < 20 { // the connection was cut
-			failed++
-			time.Sleep(time.Millisecond)
+		if err != nil || out.Result.IsError || json.Unmarshal(out.Result.StructuredContent, &waited) != nil { // the connection was cut, or the venue restarts
+			waitForVenue()
 			continue
-		}
-		if err != nil || out.Result.IsError || json.Unmarshal(out.Result.StructuredContent, &waited) != nil {
-			return
 		}
 		after = waited.NextSeq
 		for _, e := range waited.Events {

@@ -49,6 +49,11 @@ func TestFaultsAreReproducible(t *testing.T) {
 				t.Errorf("%s does not strike", name)
 			}
 		}
+		for _, x := range m.Seats {
+			if x.ExitStatus != nil {
+				t.Errorf("seat %s ended before the run, with status %d", x.Name, *x.ExitStatus)
+			}
+		}
 		if !m.Reproducible || first != nil && (m.CommandsHash != first.CommandsHash || m.StateHash != first.StateHash) {
 			t.Errorf("%+v, then %+v", first, m)
 		}
