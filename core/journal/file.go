@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 	"go.etcd.io/raft/v3/raftpb"
@@ -55,9 +54,9 @@ type File struct {
 	dir      string
 	now      func() int64
 	watch    func(Step) error
-	unsynced bool                 // Options.Unsynced or Archive
-	archive  bool                 // Options.Archive
-	lock     *fileutil.LockedFile // nil after Close
+	unsynced bool      // Options.Unsynced or Archive
+	archive  bool      // Options.Archive
+	lock     *FileLock // nil after Close
 	torn     *Torn
 
 	mu           sync.Mutex // guards the fields up to preallocator; held during a sync

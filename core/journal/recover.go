@@ -16,20 +16,6 @@ import (
 	"go.uber.org/zap"
 )
 
-// Lock takes the lock of the file at path. It creates the file and its folder unless they exist.
-// Errors: ErrLocked, or one of the disk.
-func Lock(path string) (*fileutil.LockedFile, error) {
-	dir := filepath.Dir(path)
-	if err := makeDir(dir); err != nil {
-		return nil, err
-	}
-	lock, err := fileutil.TryLockFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, fmt.Errorf("%s: %w", dir, ErrLocked)
-	}
-	return lock, err
-}
-
 func (f *File) open(o *Options) error {
 	if err := f.create(o.Start, o.Base); err != nil {
 		return err
@@ -212,16 +198,23 @@ func (f *File) removePrepared() error {
 	return nil
 }
 
-// walOpenAttempts bounds how often readWAL starts again on a full disk.
+// walOpenAttempts bounds how often readWAL starts again on a full disk, or beside a process that starts.
 const walOpenAttempts = 8
 
 // readWAL opens the WAL and reads it from an index on. While it reads, the WAL truncates its last
 // segment and takes the blocks back, and at the same time it reserves the blocks of a next segment.
 // On a full disk the next segment can get the blocks that the last one gave up. Closing the WAL
-// frees them, so readWAL starts again. It returns a nil WAL if that cannot be opened.
+// frees them, so readWAL starts again. It also does so after the end of a lock that a closed log left
+// (see FileLock). It returns a nil WAL if that cannot be opened.
 func readWAL(dir string, at uint64) (w *wal.WAL, meta []byte, entries []*raftpb.Entry, err error) {
 	for attempt := 1; ; attempt++ {
 		w, err = wal.Open(zap.NewNop(), dir, &walpb.Snapshot{Index: &at, Term: new(uint64)})
+		if errors.Is(err, fileutil.ErrLocked) && attempt < walOpenAttempts {
+			if err := waitUnlocked(dir); err != nil {
+				return nil, nil, nil, err
+			}
+			continue
+		}
 		if err != nil {
 			return nil, nil, nil, err
 		}

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.etcd.io/etcd/client/pkg/v3/fileutil"
-
 	"duplex/core/journal"
 )
 
@@ -20,7 +18,7 @@ import (
 const lockName = "LOCK"
 
 // lockRun takes the lock of the folder of a run, which it creates unless it exists.
-func lockRun(dir string) (*fileutil.LockedFile, error) {
+func lockRun(dir string) (*journal.FileLock, error) {
 	lock, err := journal.Lock(filepath.Join(dir, lockName))
 	if errors.Is(err, journal.ErrLocked) {
 		return nil, fmt.Errorf("%s is in use by another dx arena: wait until that has ended, or name another folder with --out", dir)

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
@@ -68,7 +67,7 @@ type Cluster struct {
 	logKey     string // of the log in etcd
 	archive    string // folder of the archive and the snapshots
 	forming    string // formingID
-	lock       *fileutil.LockedFile
+	lock       *journal.FileLock
 	etcd       *embed.Etcd
 	client     *clientv3.Client
 	ctx        context.Context // ends with Close

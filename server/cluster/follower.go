@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/client/pkg/v3/fileutil"
-
 	"duplex/core/engine"
 	"duplex/core/journal"
 	"duplex/internal/backoff"
@@ -51,7 +49,7 @@ type Follower struct {
 	opt      FollowerOptions
 	options  *Options // certificates and log, for the ports
 	archive  string
-	lock     *fileutil.LockedFile
+	lock     *journal.FileLock
 	identity *identity
 	port     *followPort // nil: there is none
 	peers    *peerClient

@@ -17,7 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/snap"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
@@ -169,7 +168,7 @@ func Recover(ctx context.Context, dir string, also []string) (r Recovered, err e
 // offline is a data folder whose venue is stopped. It holds its lock.
 type offline struct {
 	dir, journal string
-	lock         *fileutil.LockedFile
+	lock         *journal.FileLock
 	identity     *identity // nil: of a single machine
 	nextNode     uint32    // a number that no node of the cluster had
 }
