@@ -39,7 +39,7 @@ func copiesOf(t *testing.T, dir string) (copies []int) {
 // descriptors with which it was open before: the folder at once, the WAL when the copies are gone.
 func TestOpenWhileAProcessStarts(t *testing.T) {
 	if _, err := os.ReadFile("/proc/locks"); err != nil {
-		t.Skip("this system does not show who waits for a lock: ", err)
+		t.Skip("needs the list of locks and their waiters: ", err)
 	}
 	dir := t.TempDir()
 	f := mustOpen(t, dir)
