@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -30,17 +31,22 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // bind opens the listeners with the handlers of a starting venue.
 func (v *Venue) bind(progress *startProgress) (err error) {
 	o := &v.options
-	if err := v.startTLS(); err != nil {
+	files := cmp.Or(o.OpenFiles, openFiles())
+	places := divideFiles(files)
+	if files < 2*freeFiles {
+		o.Log.Warn("the limit of open files is low: the venue serves few connections at once, and the journal may lack files", "limit", files, "api", places.api)
+	}
+	if err := v.startTLS(places.acme); err != nil {
 		return err
 	}
 	startingAdmin := admin.Starting(o.Environment, o.Oracle, progress.now)
-	if v.admin, err = v.listen("Admin", o.Admin, o.AdminListener, startingAdmin); err != nil {
+	if v.admin, err = v.listen("Admin", o.Admin, o.AdminListener, places.admin, startingAdmin); err != nil {
 		return err
 	}
-	if v.portal, err = v.listen("Portal", o.Portal, o.PortalListener, gate.Starting(nil, nil)); err != nil {
+	if v.portal, err = v.listen("Portal", o.Portal, o.PortalListener, places.portal, gate.Starting(nil, nil)); err != nil {
 		return err
 	}
-	v.api, err = v.listen("API", o.API, o.APIListener, startingAPI(v.origins()))
+	v.api, err = v.listen("API", o.API, o.APIListener, places.api, startingAPI(v.origins()))
 	return err
 }
 
@@ -65,9 +71,9 @@ func startingAPI(origins []string) http.Handler {
 	})
 }
 
-// listen serves handler on l, or on a new listener at address if l is nil. With certificates
-// it speaks TLS, except to the operator on loopback.
-func (v *Venue) listen(option, address string, l net.Listener, handler http.Handler) (*listener, error) {
+// listen serves handler on l, or on a new listener at address if l is nil, to at most `most` connections at
+// once. With certificates it speaks TLS, except to the operator on loopback.
+func (v *Venue) listen(option, address string, l net.Listener, most int, handler http.Handler) (*listener, error) {
 	if l == nil {
 		var err error
 		if l, err = net.Listen("tcp", address); err != nil {
@@ -76,9 +82,9 @@ func (v *Venue) listen(option, address string, l net.Listener, handler http.Hand
 	}
 	out := &listener{url: "http://" + clientAddress(l)}
 	if v.certificates != nil && (option != "Admin" || !isLoopback(l.Addr().String())) {
-		out.url, out.conns = "https://"+clientAddress(l), gate.WrapTLSListener(l, v.certificates)
+		out.url, out.conns = "https://"+clientAddress(l), gate.WrapTLSListener(l, v.certificates, v.places(most))
 	} else {
-		out.conns = gate.WrapListener(l)
+		out.conns = gate.WrapListener(l, v.places(most))
 	}
 	out.setHandler(handler)
 	v.serve(gate.Server(out, v.options.Log), out.conns)

@@ -138,8 +138,15 @@ type Options struct {
 	// Hosts are the names by which clients reach the agent lane, besides loopback and the
 	// host of API.
 	Hosts []string
-	// TrustedProxies are the networks of proxies whose X-Forwarded-For is trusted.
+	// TrustedProxies are the networks of proxies whose X-Forwarded-For is trusted, and whose connections
+	// count as signed.
 	TrustedProxies []netip.Prefix
+	// ConnectionsPerNetwork bounds the connections of one network to a listener that have shown no valid
+	// credential, and behind a trusted proxy such requests; 0 is gate.ConnsPerNetwork
+	// (docs/rules/limits.md#connections).
+	ConnectionsPerNetwork int
+	// OpenFiles is the number of open files that the listeners divide; 0 is the limit of the process.
+	OpenFiles uint64
 	// ReplayGuard accepts each signed write once (docs/rules/accounts.md#replay-guard).
 	ReplayGuard bool
 	// InFlight bounds the requests that place orders and are in flight; 0 is no bound.

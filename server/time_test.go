@@ -29,6 +29,7 @@ var wallClock = map[string]string{
 	"lanes/gate/body.go":              "deadline of a body",
 	"lanes/gate/malformed.go":         "the Date header",
 	"lanes/gate/pipeline.go":          "how long a request takes",
+	"lanes/gate/places.go":            "how long a connection is idle",
 	"lanes/mcp/sse.go":                "deadline of a write",
 	"lanes/ws/command.go":             "rate of snapshots to a connection",
 	"lanes/ws/conn.go":                "deadline of a write",

@@ -63,8 +63,9 @@ func (t *TLS) check() error {
 	return nil
 }
 
-// startTLS prepares the certificate of the listeners. It does nothing without TLS.
-func (v *Venue) startTLS() error {
+// startTLS prepares the certificate of the listeners. It does nothing without TLS. The listener of ACMEHTTP
+// serves at most acmePlaces connections at once.
+func (v *Venue) startTLS(acmePlaces int) error {
 	t := &v.options.TLS
 	switch {
 	case t.Cert != "":
@@ -75,7 +76,7 @@ func (v *Venue) startTLS() error {
 		v.certificates = &tls.Config{GetCertificate: c.get}
 		v.certificateEnd = c.notAfter
 	case len(t.ACMEDomains) > 0:
-		return v.startACME()
+		return v.startACME(acmePlaces)
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ func (t *TLS) allowName(_ context.Context, host string) error {
 	return nil
 }
 
-func (v *Venue) startACME() error {
+func (v *Venue) startACME(places int) error {
 	t := &v.options.TLS
 	m := &autocert.Manager{
 		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(filepath.Join(v.options.Data, "acme")),
@@ -111,7 +112,7 @@ func (v *Venue) startACME() error {
 	if err != nil {
 		return &OptionError{"TLS.ACMEHTTP", err}
 	}
-	v.serve(gate.Server(m.HTTPHandler(nil), v.options.Log), gate.WrapListener(l))
+	v.serve(gate.Server(m.HTTPHandler(nil), v.options.Log), gate.WrapListener(l, v.places(places)))
 	return nil
 }
 

@@ -74,7 +74,11 @@ var (
 	errorResponses = counter("errors_total", "Error responses by code", "code")
 
 	connections         = gauge("connections", "Open connections of a listener", "listener")
-	connectionsRejected = counter("connections_rejected_total", "Connections that a listener closed at once because it was full", "listener")
+	connectionsUnsigned = gauge("connections_unsigned", "Open connections of a listener that have shown no valid signature or token", "listener")
+	connectionPlaces    = gauge("connection_places", "Connections that a listener serves at once", "listener")
+	connectionsEvicted  = counter("connections_evicted_total", "Connections that ended for new ones, by reason: full (the listener), network, family", "listener", "reason")
+	connectionsRejected = counter("connections_rejected_total", "Connections that a listener closed at once because it was full of requests in progress", "listener")
+	unauthenticatedShed = counter("unauthenticated_shed_total", "Requests that were shed before their caller was known, because their network or all of them took too much")
 	handshakesFailed    = counter("tls_handshakes_failed_total", "Connections of a listener that ended in the TLS handshake", "listener")
 	certificateEnd      = gauge("tls_certificate_end_seconds", "Unix time at which the first certificate in use ends; 0 without one")
 
@@ -185,9 +189,13 @@ func (g collector) collectRequests(put emit, out chan<- prometheus.Metric) {
 	})
 	for name, l := range g.Listeners {
 		put(connections, float64(l.Conns()), name)
+		put(connectionsUnsigned, float64(l.Unsigned()), name)
+		put(connectionPlaces, float64(l.Places()), name)
+		l.Evicted(func(reason string, n uint64) { put(connectionsEvicted, float64(n), name, reason) })
 		put(connectionsRejected, float64(l.Rejected()), name)
 		put(handshakesFailed, float64(l.FailedHandshakes()), name)
 	}
+	put(unauthenticatedShed, float64(g.Gate.UnauthenticatedShed()))
 	end := time.Unix(0, 0)
 	if g.CertificateEnd != nil {
 		if first := g.CertificateEnd(); !first.IsZero() {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"duplex/internal/timeouts"
 	"duplex/tools"
 )
 
@@ -14,47 +15,76 @@ import (
 // the body has arrived.
 const preallocatedBody = 1 << 10
 
+// unwantedBody is how long a connection reads on after a request was refused before its body, so that a
+// client which is sending still gets the answer.
+const unwantedBody = time.Second
+
 var bodyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// readBody reads the whole body within MaxBodyBytes and the given time
+func hasBody(r *http.Request) bool { return r.ContentLength != 0 || len(r.TransferEncoding) > 0 }
+
+// checkBodyLength returns body_too_large if a request announces a body beyond MaxBodyBytes.
+func checkBodyLength(r *http.Request) error {
+	if r.ContentLength > MaxBodyBytes {
+		return tools.NewError("body_too_large")
+	}
+	return nil
+}
+
+// refuseBody prepares the end of a connection whose request is answered before its body was read.
+// net/http reads up to 256 KiB of it before it closes the connection, so this has a deadline.
+func refuseBody(w http.ResponseWriter, r *http.Request) {
+	if hasBody(r) {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeouts.Of(unwantedBody))) // a writer without deadlines has its server's ReadTimeout
+	}
+}
+
+// readBody reads the whole body within MaxBodyBytes and BodyTimeout
 // (docs/rules/limits.md#request-size). An incomplete body cannot have a valid signature,
-// so it is unauthorized.
+// so it is unauthorized. Until the caller is identified the body counts for the budget of such bodies,
+// which may end it with shed.
 //
 // A rejected body ends its connection. net/http reads up to 256 KiB more of it before it
-// closes the connection, so the deadline is set before any check and stays in force.
-func readBody(w http.ResponseWriter, r *http.Request, within time.Duration) ([]byte, error) {
-	if r.ContentLength == 0 && len(r.TransferEncoding) == 0 {
+// closes the connection, so the deadline stays in force.
+func (g *Gate) readBody(w http.ResponseWriter, r *http.Request, c *Call) ([]byte, error) {
+	if !hasBody(r) {
 		return nil, nil
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within)) // a writer without deadlines has its server's ReadTimeout
-	if r.ContentLength > MaxBodyBytes {
-		return nil, rejectBody(w, "body_too_large")
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(g.BodyTimeout)) // a writer without deadlines has its server's ReadTimeout
+	from, shed := io.Reader(r.Body), func() bool { return false }
+	if !c.identified() {
+		network, most := g.sourceOf(r)
+		body := g.unauthenticated.begin(network, most, func() { _ = control.SetReadDeadline(time.Now()) }) // fails only with the connection
+		from, shed = body.reader(r.Body), body.end
 	}
-	body, err := readAll(r)
+	body, err := readAll(from, r.ContentLength)
 	switch {
+	case shed():
+		err = tools.NewError("shed")
 	case err != nil:
-		return nil, rejectBody(w, "unauthorized")
+		err = tools.NewError("unauthorized")
 	case len(body) > MaxBodyBytes:
-		return nil, rejectBody(w, "body_too_large")
+		err = tools.NewError("body_too_large")
+	default:
+		return body, nil
 	}
-	return body, nil
-}
-
-func rejectBody(w http.ResponseWriter, code string) error {
 	w.Header().Set("Connection", "close")
-	return tools.NewError(code)
+	return nil, err
 }
 
-// readAll reads a body to its end, or until it is longer than MaxBodyBytes.
-func readAll(r *http.Request) ([]byte, error) {
-	if n := r.ContentLength; 0 < n && n <= preallocatedBody {
-		body := make([]byte, n)
-		_, err := io.ReadFull(r.Body, body)
+// readAll reads a body to its end, or until it is longer than MaxBodyBytes. length is its
+// Content-Length, or -1.
+func readAll(from io.Reader, length int64) ([]byte, error) {
+	if 0 < length && length <= preallocatedBody {
+		body := make([]byte, length)
+		_, err := io.ReadFull(from, body)
 		return body, err
 	}
 	buf := bodyBuffers.Get().(*bytes.Buffer)
 	defer bodyBuffers.Put(buf)
 	buf.Reset()
-	_, err := io.Copy(buf, io.LimitReader(r.Body, MaxBodyBytes+1))
+	_, err := io.Copy(buf, io.LimitReader(from, MaxBodyBytes+1))
 	return bytes.Clone(buf.Bytes()), err
 }

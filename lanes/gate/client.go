@@ -3,7 +3,6 @@ package gate
 import (
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 )
 
@@ -41,7 +40,7 @@ func (g *Gate) ClientAddr(r *http.Request) netip.Addr {
 
 // trusted reports whether a is the address of a trusted proxy.
 func (g *Gate) trusted(a netip.Addr) bool {
-	return slices.ContainsFunc(g.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+	return contains(g.TrustedProxies, a)
 }
 
 // peerAddr returns the remote address of the request's connection, the zero Addr if it is

@@ -30,7 +30,7 @@ func serve(t *testing.T, h http.Handler, tune func(*http.Server)) string {
 		tune(s)
 	}
 	l := listen(t)
-	serveOn(t, s, WrapListener(l))
+	serveOn(t, s, WrapListener(l, Places{Timeout: time.Hour}))
 	return l.Addr().String()
 }
 
@@ -132,6 +132,9 @@ func TestEveryConnectionEnds(t *testing.T) {
 	}
 }
 
+// wrongCredentials are the header lines of credentials that are not valid.
+const wrongCredentials = "DX-ACCESS-KEY: k\r\nDX-ACCESS-TIMESTAMP: 1\r\nDX-ACCESS-SIGNATURE: s\r\n"
+
 // TestOversizedBodyEndsConnection checks that an oversized body is rejected before all of
 // it has arrived, and that no request after it is served.
 func TestOversizedBodyEndsConnection(t *testing.T) {
@@ -139,7 +142,7 @@ func TestOversizedBodyEndsConnection(t *testing.T) {
 	addr := serve(t, g.Edge(http.NotFoundHandler()), nil)
 	for _, framing := range []string{"Content-Length: 65537\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n10001\r\n"} {
 		c := dial(t, addr)
-		if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\n"+framing+strings.Repeat(" ", MaxBodyBytes)); err != nil {
+		if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\n"+wrongCredentials+framing+strings.Repeat(" ", MaxBodyBytes)); err != nil {
 			t.Fatal(err)
 		}
 		r := bufio.NewReader(c)
@@ -189,7 +192,7 @@ func (l *closingListener) Accept() (net.Conn, error) {
 // later.
 func TestErrorResponseEndsStream(t *testing.T) {
 	l := &closingListener{listen(t), make(chan string, 8)}
-	serveOn(t, Server(http.NotFoundHandler(), slog.New(slog.DiscardHandler)), WrapListener(l))
+	serveOn(t, Server(http.NotFoundHandler(), slog.New(slog.DiscardHandler)), WrapListener(l, Places{}))
 	c := dial(t, l.Addr().String())
 	go func() { // the server stops reading before the end
 		_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")

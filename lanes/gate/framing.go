@@ -20,7 +20,7 @@ import (
 // framingConn is a server's connection. It reads every byte unchanged.
 type framingConn struct {
 	net.Conn
-	release   func()       // gives its place on the listener back; safe to call twice
+	place     *place
 	log       *slog.Logger // nil unless Server made the http.Server
 	heads     headScanner  // used by whichever goroutine reads
 	ambiguous atomic.Int64 // ordinal of the request with an ambiguous end, from 1; 0 if there is none
@@ -63,7 +63,7 @@ func (c *framingConn) NetConn() net.Conn { return c.Conn }
 
 // Close closes the connection and frees its place on the listener.
 func (c *framingConn) Close() error {
-	c.release()
+	c.place.release()
 	return c.Conn.Close()
 }
 
@@ -87,11 +87,13 @@ func closeWrite(c net.Conn) error {
 
 type connKey struct{}
 
-// connOf returns the connection of a request, nil if WrapListener does not wrap its
-// listener.
+// connOf returns the connection of a request, nil for HTTP/2 and if WrapListener does not wrap
+// its listener.
 func connOf(r *http.Request) *framingConn {
-	c, _ := r.Context().Value(connKey{}).(*framingConn)
-	return c
+	if p := placeOf(r); p != nil {
+		return p.framing
+	}
+	return nil
 }
 
 // ambiguousEnd reports whether the current request has both framing headers, or chunks on
@@ -100,12 +102,17 @@ func (c *framingConn) ambiguousEnd() bool {
 	return c != nil && c.ambiguous.Load() == c.requests
 }
 
-// joinConn is the ConnContext hook of Server: it stores the connection in the context.
+// joinConn is the ConnContext hook of Server: it stores the place of the connection in the context.
 func joinConn(log *slog.Logger) func(context.Context, net.Conn) context.Context {
 	return func(ctx context.Context, c net.Conn) context.Context {
-		if c, ok := c.(*framingConn); ok {
+		switch c := c.(type) {
+		case *framingConn:
 			c.log = log
-			return context.WithValue(ctx, connKey{}, c)
+			return context.WithValue(ctx, connKey{}, c.place)
+		case *tls.Conn: // HTTP/2
+			if p, ok := c.NetConn().(*placedConn); ok {
+				return context.WithValue(ctx, connKey{}, p.place)
+			}
 		}
 		return ctx
 	}
@@ -124,6 +131,7 @@ func connState(nc net.Conn, s http.ConnState) {
 	case http.StateHijacked: // no more requests follow
 		c.heads.done = true
 		c.skipProbe.Store(false)
+		c.place.socket.Store(true)
 	}
 }
 
@@ -131,7 +139,11 @@ func connState(nc net.Conn, s http.ConnState) {
 // is the last of its connection, since the scanner does not parse chunks.
 func framed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := connOf(r)
+		p, c := placeOf(r), connOf(r)
+		if !p.begin() {
+			panic(http.ErrAbortHandler) // the connection is closed
+		}
+		defer p.end()
 		if c != nil {
 			c.requests++
 			c.handling.Store(true)

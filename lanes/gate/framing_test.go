@@ -68,7 +68,7 @@ func TestHeadScanner(t *testing.T) {
 
 // TestHijackedIsNotScanned checks that the bytes of a WebSocket are not parsed.
 func TestHijackedIsNotScanned(t *testing.T) {
-	c := &framingConn{}
+	c := &framingConn{place: &place{}}
 	connState(c, http.StateActive)
 	if c.heads.scan([]byte("GET /ws HTTP/1.1\r\nUpgrade: websocket\r\n\r\n")); c.heads.count != 1 {
 		t.Error("a request is not scanned")
@@ -96,7 +96,7 @@ func TestOnlyTheAmbiguousRequest(t *testing.T) {
 
 // unsignedEdge is Edge without authentication.
 func unsignedEdge(g *Gate, h http.Handler) http.Handler {
-	return g.handler("rest", func(*http.Request, *Call) error { return nil }, h)
+	return g.handler("rest", authentication{beforeBody: func(*http.Request, *Call) error { return nil }}, h)
 }
 
 // statuses returns the status of each response until the connection ends.
@@ -168,10 +168,10 @@ func TestClientDisconnect(t *testing.T) {
 // offset around the size of net/http's read buffer. None may be reported as malformed.
 func TestEveryHeadSize(t *testing.T) {
 	const buffer = 4096
-	s := Server(bareGate().Edge(http.NotFoundHandler()), slog.New(slog.DiscardHandler))
+	s := Server(unsignedEdge(bareGate(), http.NotFoundHandler()), slog.New(slog.DiscardHandler))
 	s.ReadHeaderTimeout, s.ReadTimeout = 0, 0 // however slow the machine is
 	l := adaptertest.NewWire()                // one read of the server returns the bytes of one write of the client, as far as they fit
-	serveOn(t, s, WrapListener(l))
+	serveOn(t, s, WrapListener(l, Places{Timeout: time.Hour}))
 	const small = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 	send := func(size, cut int, text string) {
 		t.Helper()
@@ -196,7 +196,7 @@ func TestEveryHeadSize(t *testing.T) {
 				t.Fatalf("%d bytes, cut at %d: response %d: %v", size, cut, n, err)
 			}
 			b, err := io.ReadAll(resp.Body)
-			if err != nil || resp.StatusCode != http.StatusUnauthorized || resp.Close {
+			if err != nil || resp.StatusCode != http.StatusNotFound || resp.Close {
 				t.Fatalf("%d bytes, cut at %d: response %d: %s, close %v, %s, %v", size, cut, n, resp.Status, resp.Close, b, err)
 			}
 		}

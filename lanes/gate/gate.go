@@ -79,6 +79,7 @@ type Gate struct {
 	replays           replayFilter
 	inFlight          inFlightLimiter
 	keyFailures       keyFailures
+	unauthenticated   unauthenticated
 	creating          sync.RWMutex // read-locked from sealing a new key's secret until the key is applied
 	pathOptionsByPath map[string]PathOptions
 	Stats             Stats
@@ -130,6 +131,9 @@ type Call struct {
 	mark             *core.Mark // that its commands carry; nil: none
 	ambiguousFraming bool       // see framingConn.ambiguousEnd
 }
+
+// identified reports whether the caller is known.
+func (c *Call) identified() bool { return c.Key != nil || c.User != 0 || c.Operator.Name != "" }
 
 // ReplayKey identifies a signed request: key, timestamp and signature. Two requests with
 // equal replay keys are exact repeats.

@@ -1,39 +1,31 @@
 package gate
 
-import (
-	"net"
-	"sync"
-	"sync/atomic"
-)
-
-// MaxConns is the number of connections that one listener serves at once
-// (docs/rules/limits.md#connections). The bound keeps file descriptors for the journal.
-const MaxConns = 16_384
+import "net"
 
 // Listener is a listener for an http.Server that Server made. The server needs it to detect
-// ambiguous ends and to write error bodies for malformed requests. It serves at most
-// MaxConns connections at once and closes any further one as soon as it is accepted.
+// ambiguous ends, to write error bodies for malformed requests, and to bound connections.
 type Listener struct {
 	net.Listener
-	max      int64
-	open     atomic.Int64
-	rejected atomic.Uint64
-	tls      *handshakes // nil without TLS
+	places *placeTable
+	tls    *handshakes // nil without TLS
 }
 
-// WrapListener returns a Listener that accepts from l.
-func WrapListener(l net.Listener) *Listener { return &Listener{Listener: l, max: MaxConns} }
+// WrapListener returns a Listener that accepts from l within the bounds of p.
+func WrapListener(l net.Listener, p Places) *Listener {
+	return &Listener{Listener: l, places: newPlaceTable(p)}
+}
 
-// Accept returns the next connection within the bound; with TLS, one whose handshake is done.
+// Accept returns the next connection that has a place; with TLS, one whose handshake is done.
 func (l *Listener) Accept() (net.Conn, error) {
 	if l.tls != nil {
 		return l.tls.accept(l)
 	}
-	c, release, err := l.accept()
+	p, err := l.accept()
 	if err != nil {
 		return nil, err
 	}
-	return &framingConn{Conn: c, release: release}, nil
+	p.framing = &framingConn{Conn: p.conn, place: p}
+	return p.framing, nil
 }
 
 // Close stops accepting. With TLS it also ends the handshakes in progress.
@@ -44,25 +36,46 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// accept returns the next connection within the bound, and what gives its place back.
-func (l *Listener) accept() (c net.Conn, release func(), err error) {
+// accept returns the place of the next connection that has one.
+func (l *Listener) accept() (*place, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if l.open.Add(1) <= l.max {
-			return c, sync.OnceFunc(func() { l.open.Add(-1) }), nil
+		if p := l.places.take(c); p != nil {
+			return p, nil
 		}
-		l.open.Add(-1)
-		l.rejected.Add(1)
 		_ = c.Close() // the client sees the end; there is nobody to tell here
 	}
 }
 
-// Conns returns the number of open connections. It is safe for concurrent use.
-func (l *Listener) Conns() int { return int(l.open.Load()) }
+// Conns returns the number of open connections, and Unsigned that of those which have shown no valid
+// credential. They are safe for concurrent use, as are all methods below.
+func (l *Listener) Conns() int {
+	l.places.mu.Lock()
+	defer l.places.mu.Unlock()
+	return l.places.open
+}
 
-// Rejected returns the number of connections that were closed because the listener was
-// full. It is safe for concurrent use.
-func (l *Listener) Rejected() uint64 { return l.rejected.Load() }
+// Unsigned returns the number of open connections that have shown no valid credential.
+func (l *Listener) Unsigned() int {
+	l.places.mu.Lock()
+	defer l.places.mu.Unlock()
+	return l.places.unsigned.Len()
+}
+
+// Places returns the number of connections that the listener serves at once.
+func (l *Listener) Places() int { return l.places.Max }
+
+// Rejected returns the number of connections that were closed at once, because the listener was full of
+// connections with a request in progress.
+func (l *Listener) Rejected() uint64 { return l.places.rejected.Load() }
+
+// Evicted calls visit with the number of connections that ended for others, by reason: "full", the
+// listener was full; "network", their network had too many; "family", their family had.
+func (l *Listener) Evicted(visit func(reason string, n uint64)) {
+	for why := range l.places.evicted {
+		visit(evictionNames[why], l.places.evicted[why].Load())
+	}
+}

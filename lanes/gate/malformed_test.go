@@ -23,7 +23,7 @@ import (
 func TestMalformedRequests(t *testing.T) {
 	var log logbuffer.Buffer
 	g := bareGate()
-	addr := serve(t, g.Edge(http.NotFoundHandler()), func(s *http.Server) {
+	addr := serve(t, unsignedEdge(g, http.NotFoundHandler()), func(s *http.Server) {
 		s.ConnContext = joinConn(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	})
 	const before = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -59,7 +59,7 @@ func TestMalformedRequests(t *testing.T) {
 			r := bufio.NewReader(conn)
 			if prefix != "" {
 				resp, err := http.ReadResponse(r, nil)
-				if err != nil || resp.StatusCode != 401 {
+				if err != nil || resp.StatusCode != 404 {
 					t.Fatal(resp, err)
 				}
 				if _, err := io.Copy(io.Discard, resp.Body); err != nil {

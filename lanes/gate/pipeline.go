@@ -16,8 +16,12 @@ import (
 //
 //	handler(request):                    // Edge and Guard
 //	    assign a request id; recover panics and log at the end
-//	    readBody                         // ≤ 64 KiB within 10 s: body_too_large, unauthorized
-//	    authenticate                     // unauthorized
+//	    admitForwarded                   // too many of a network behind a proxy: shed
+//	    checkBodyLength                  // body_too_large
+//	    before the body                  // Edge: a credential is there; Guard: authenticate; unauthorized
+//	    readBody                         // ≤ 64 KiB within 10 s: body_too_large, unauthorized, shed
+//	    behind the body                  // Edge: Authenticate, whose signature covers it; unauthorized
+//	    identify                         // the connection counts as signed: shed, too_many_connections
 //	    checkTarget                      // schema_violation, not_found
 //	    route                            // Routes: not_found, method_not_allowed
 //
@@ -49,15 +53,46 @@ import (
 
 // Edge serves the API: signed requests with a time budget. next routes to the lanes; the
 // context of its requests carries a Call.
-func (g *Gate) Edge(next http.Handler) http.Handler { return g.handler("rest", g.Authenticate, next) }
-
-// Guard serves another listener, such as the portal's. authenticate takes the place of
-// the signature; the lane sets its own time budget, and CORS does not apply.
-func (g *Gate) Guard(lane string, authenticate func(*http.Request, *Call) error, next http.Handler) http.Handler {
-	return g.handler(lane, authenticate, next)
+func (g *Gate) Edge(next http.Handler) http.Handler {
+	return g.handler("rest", authentication{g.findCredentials, g.Authenticate}, next)
 }
 
-func (g *Gate) handler(lane string, authenticate func(*http.Request, *Call) error, next http.Handler) http.Handler {
+// Guard serves another listener, such as the portal's. authenticate takes the place of
+// the signature, and comes before the body is read; the lane sets its own time budget, and CORS does not
+// apply.
+func (g *Gate) Guard(lane string, authenticate func(*http.Request, *Call) error, next http.Handler) http.Handler {
+	return g.handler(lane, authentication{authenticate, nil}, next)
+}
+
+// authentication is how a listener authenticates requests. The second part, which may be nil, needs the body.
+type authentication struct {
+	beforeBody, behindBody func(*http.Request, *Call) error
+}
+
+// admit runs the stages of the pipeline that find out whose request it is.
+func (g *Gate) admit(w http.ResponseWriter, r *http.Request, c *Call, by authentication) error {
+	known, err := g.admitForwarded(r)
+	defer known()
+	if err == nil {
+		err = checkBodyLength(r)
+	}
+	if err == nil {
+		err = by.beforeBody(r, c)
+	}
+	if err != nil {
+		refuseBody(w, r)
+		return err
+	}
+	if c.Body, err = g.readBody(w, r, c); err == nil && by.behindBody != nil {
+		err = by.behindBody(r, c)
+	}
+	if err == nil {
+		err = g.identify(placeOf(r), c)
+	}
+	return err
+}
+
+func (g *Gate) handler(lane string, by authentication, next http.Handler) http.Handler {
 	api := lane == "rest" // the other lanes of the API listener set Call.Lane themselves
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -72,17 +107,14 @@ func (g *Gate) handler(lane string, authenticate func(*http.Request, *Call) erro
 		if api && g.CORS(rec, r) {
 			return
 		}
-		var err error
-		c.Body, err = readBody(rec, r, g.BodyTimeout)
-		if err == nil {
-			if err = authenticate(r, c); err != nil && api && g.OnUnauthorized != nil {
-				g.OnUnauthorized(r)
-			}
-		}
+		err := g.admit(rec, r, c, by)
 		if err == nil {
 			err = checkTarget(r, c)
+		} else if api && g.OnUnauthorized != nil && tools.ErrorOf(err).HTTP() == http.StatusUnauthorized {
+			g.OnUnauthorized(r)
 		}
 		if err != nil {
+			closeUnsigned(rec, r, err)
 			g.writePathError(rec, r, err)
 			return
 		}

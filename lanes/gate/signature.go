@@ -34,13 +34,9 @@ func CredentialsOf(h http.Header) (c Credentials, ok bool) {
 	return c, ok
 }
 
-// Authenticate verifies the signature of a request and sets the key of the call. Every
-// failure is the same unauthorized and does the same work, so that a caller cannot
-// distinguish an unknown key from a revoked key or a wrong signature
-// (docs/rules/accounts.md#unauthorized). On a node that may lack the key it is node_behind, and after too
-// many failures of the key that is named it is rate_limited (docs/rules/limits.md#failed-signatures). A
-// valid signature always passes.
-func (g *Gate) Authenticate(r *http.Request, c *Call) error {
+// findCredentials finds the credentials of a request, or returns unauthorized. Nothing but their presence
+// decides, so the answer reveals nothing of a key.
+func (g *Gate) findCredentials(r *http.Request, c *Call) (err error) {
 	cred, ok := CredentialsOf(r.Header)
 	if !ok && g.BrowserCredentials != nil && hasNoCredentials(r.Header) {
 		cred, ok = g.BrowserCredentials(r)
@@ -48,6 +44,18 @@ func (g *Gate) Authenticate(r *http.Request, c *Call) error {
 	if !ok {
 		return tools.NewError("unauthorized")
 	}
+	c.credentials = cred
+	return nil
+}
+
+// Authenticate verifies the signature of a request and sets the key of the call. Every
+// failure is the same unauthorized and does the same work, so that a caller cannot
+// distinguish an unknown key from a revoked key or a wrong signature
+// (docs/rules/accounts.md#unauthorized). On a node that may lack the key it is node_behind, and after too
+// many failures of the key that is named it is rate_limited (docs/rules/limits.md#failed-signatures). A
+// valid signature always passes.
+func (g *Gate) Authenticate(r *http.Request, c *Call) error {
+	cred := c.credentials
 	err := g.VerifySignature(cred, r.Method, r.RequestURI, c)
 	if err == nil {
 		return nil

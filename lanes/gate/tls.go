@@ -38,12 +38,12 @@ type accepted struct {
 	err  error
 }
 
-// WrapTLSListener returns a Listener that accepts from l and speaks TLS: HTTP/2 and HTTP/1.1,
-// whatever the client prefers. config must have certificates; its NextProtos are completed.
-func WrapTLSListener(l net.Listener, config *tls.Config) *Listener {
+// WrapTLSListener returns a Listener that accepts from l within the bounds of p and speaks TLS: HTTP/2
+// and HTTP/1.1, whatever the client prefers. config must have certificates; its NextProtos are completed.
+func WrapTLSListener(l net.Listener, config *tls.Config, p Places) *Listener {
 	config = config.Clone()
 	config.NextProtos = append([]string{"h2", "http/1.1"}, config.NextProtos...)
-	out := WrapListener(l)
+	out := WrapListener(l, p)
 	h := &handshakes{config: config, within: timeouts.Of(HeaderTimeout), ready: make(chan accepted)}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	out.tls = h
@@ -73,18 +73,19 @@ func (h *handshakes) accept(l *Listener) (net.Conn, error) {
 // run accepts connections until the listener is closed.
 func (h *handshakes) run(l *Listener) {
 	for {
-		c, release, err := l.accept()
+		p, err := l.accept()
 		if err != nil {
 			if !h.deliver(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
 				return
 			}
 			continue // net/http waits before it asks again
 		}
-		go h.handshake(&countedConn{c, release})
+		go h.handshake(p)
 	}
 }
 
-func (h *handshakes) handshake(c net.Conn) {
+func (h *handshakes) handshake(p *place) {
+	c := &placedConn{p.conn, p}
 	ctx, cancel := context.WithTimeout(h.ctx, h.within)
 	defer cancel()
 	t := tls.Server(c, h.config)
@@ -97,7 +98,8 @@ func (h *handshakes) handshake(c net.Conn) {
 	switch t.ConnectionState().NegotiatedProtocol {
 	case "h2":
 	case "http/1.1", "": // a client without ALPN speaks HTTP/1.1
-		conn = &framingConn{Conn: t, release: func() {}}
+		p.framing = &framingConn{Conn: t, place: p}
+		conn = p.framing
 	default: // the handshake was all that the client wanted, such as the proof of a domain for ACME
 		_ = t.Close()
 		return
@@ -117,20 +119,20 @@ func (h *handshakes) deliver(a accepted) bool {
 	}
 }
 
-// countedConn gives its place on the listener back when it is closed.
-type countedConn struct {
+// placedConn is a connection below TLS. It frees its place on the listener when it is closed.
+type placedConn struct {
 	net.Conn
-	release func()
+	place *place
 }
 
 // NetConn returns the underlying connection, for setting its options.
-func (c *countedConn) NetConn() net.Conn { return c.Conn }
+func (c *placedConn) NetConn() net.Conn { return c.Conn }
 
 // CloseWrite sends a FIN.
-func (c *countedConn) CloseWrite() error { return closeWrite(c.Conn) }
+func (c *placedConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // Close closes the connection and frees its place.
-func (c *countedConn) Close() error {
-	c.release()
+func (c *placedConn) Close() error {
+	c.place.release()
 	return c.Conn.Close()
 }

@@ -35,7 +35,7 @@ func serveTLSOn(t *testing.T, raw net.Listener, h http.Handler, tune func(*Liste
 	other.Close()
 	pool = x509.NewCertPool()
 	pool.AddCert(other.Certificate())
-	l = WrapTLSListener(raw, &tls.Config{Certificates: other.TLS.Certificates, NextProtos: []string{"other"}, SessionTicketsDisabled: true})
+	l = WrapTLSListener(raw, &tls.Config{Certificates: other.TLS.Certificates, NextProtos: []string{"other"}, SessionTicketsDisabled: true}, Places{})
 	if tune != nil {
 		tune(l)
 	}

@@ -24,6 +24,7 @@ func TestSlow(t *testing.T) {
 		k := d.NewKey(1, everyone)
 		before := d.state()
 		body := order("1", "")
+		wrong := lines(k.ID, d.millis(0), "A"+strings.Repeat("B", 42)+"=")
 		var all sync.WaitGroup
 		for _, c := range []struct {
 			name   string
@@ -39,11 +40,13 @@ func TestSlow(t *testing.T) {
 			{"one byte of a header at a time", "GET /v1/time HTTP/1.1\r\nHost: x\r\nX: ", "y", 0, gate.HeaderTimeout},
 			{"no body", strings.TrimSuffix(d.post(k, "POST", "/v1/portfolio/orders", body, ""), body), "", 401, gate.BodyTimeout},
 			{"half a body", strings.TrimSuffix(d.post(k, "POST", "/v1/portfolio/orders", body, ""), `"qty":10}`), "", 401, gate.BodyTimeout},
-			{"one byte of a body at a time", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n", " ", 401, gate.BodyTimeout},
-			{"one chunk at a time", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", 401, gate.BodyTimeout},
-			{"a chunk of 2^63", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n8000000000000000\r\n" + body, "", 401, gate.BodyTimeout},
-			{"a chunk's size that never ends", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0", "0", 401, gate.BodyTimeout},
-			{"100-continue without a body", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n", "", 401, gate.BodyTimeout},
+			{"one byte of a body at a time", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\n" + wrong + "Content-Length: 60000\r\n\r\n", " ", 401, gate.BodyTimeout},
+			{"one chunk at a time", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\n" + wrong + "Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", 401, gate.BodyTimeout},
+			{"a chunk of 2^63", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\n" + wrong + "Transfer-Encoding: chunked\r\n\r\n8000000000000000\r\n" + body, "", 401, gate.BodyTimeout},
+			{"a body without credentials", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n", " ", 401, 0},
+			{"chunks without credentials", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", 401, 0},
+			{"a chunk's size that never ends", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\n" + wrong + "Transfer-Encoding: chunked\r\n\r\n0", "0", 401, gate.BodyTimeout},
+			{"100-continue without a body", "POST /v1/portfolio/orders HTTP/1.1\r\nHost: x\r\n" + wrong + "Expect: 100-continue\r\nContent-Length: 9\r\n\r\n", "", 401, gate.BodyTimeout},
 		} {
 			all.Go(func() {
 				start := time.Now()
@@ -118,17 +121,20 @@ func TestManyWaiting(t *testing.T) {
 }
 
 // TestNoReader checks that a connection whose client does not read its responses is closed
-// after the response timeout.
+// after the response timeout, and much earlier if it has shown no valid signature.
 func TestNoReader(t *testing.T) {
-	for name, text := range map[string]func(d *testVenue) string{
-		"unsigned": func(*testVenue) string { return "GET / HTTP/1.1\r\nHost: x\r\n\r\n" },
-		"signed":   func(d *testVenue) string { return d.get(d.ordinary, "/v1/markets", "") },
+	for name, c := range map[string]struct {
+		text  func(d *testVenue) string
+		after time.Duration
+	}{
+		"unsigned": {func(*testVenue) string { return "GET / HTTP/1.1\r\nHost: x\r\n\r\n" }, gate.UnsignedTimeout + 100*time.Millisecond},
+		"signed":   {func(d *testVenue) string { return d.get(d.ordinary, "/v1/markets", "") }, gate.ResponseTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := openInMemory(t)
 				conn := d.dial(t)
-				text, start := strings.Repeat(text(d), 100), time.Now()
+				text, start := strings.Repeat(c.text(d), 100), time.Now()
 				for {
 					if _, err := io.WriteString(conn, text); err != nil {
 						if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -137,8 +143,8 @@ func TestNoReader(t *testing.T) {
 						break
 					}
 				}
-				if took := time.Since(start); took != gate.ResponseTimeout {
-					t.Errorf("closed after %v, want %v", took, gate.ResponseTimeout)
+				if took := time.Since(start); took != c.after {
+					t.Errorf("closed after %v, want %v", took, c.after)
 				}
 				d.checkServes(t)
 			})

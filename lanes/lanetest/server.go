@@ -158,7 +158,7 @@ func (h *Server) ServeHandler(handler http.Handler, log *slog.Logger) string {
 	s := httptest.NewUnstartedServer(nil)
 	s.Config = gate.Server(handler, log)
 	s.Config.ReadHeaderTimeout, s.Config.ReadTimeout = 0, 0 // however slow the machine is; ServeInMemory has them
-	s.Listener = gate.WrapListener(s.Listener)
+	s.Listener = gate.WrapListener(s.Listener, gate.Places{Timeout: time.Hour})
 	s.Start()
 	h.T.Cleanup(s.Close)
 	return s.URL
@@ -171,7 +171,7 @@ func (h *Server) ServeInMemory() {
 	w := adaptertest.NewWire()
 	s := gate.Server(h.Gate.Edge(h.Routes), slog.New(slog.DiscardHandler))
 	var serving sync.WaitGroup
-	serving.Go(func() { _ = s.Serve(gate.WrapListener(w)) }) // returns after Close
+	serving.Go(func() { _ = s.Serve(gate.WrapListener(w, gate.Places{})) }) // returns after Close
 	h.URL, h.Transport = "http://venue.test", &http.Transport{DialContext: w.Dial}
 	h.T.Cleanup(func() {
 		h.Transport.CloseIdleConnections()

@@ -207,9 +207,9 @@ func TestManyStreams(t *testing.T) {
 	}
 	readers := make([]reader, many)
 	body := []byte(`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["dx://markets/1/orderbook","dx://nowhere"]},` + modernMeta + `}}`)
-	keys := make([]lanetest.Key, 20) // each key has its own read tokens
+	keys := make([]lanetest.Key, 20) // each key has its own read tokens, and an account at most 1024 connections
 	for i := range keys {
-		keys[i] = d.NewKey(1, core.ScopeRead)
+		keys[i] = d.NewKey(1+core.UserID(i%2), core.ScopeRead)
 	}
 	gate := make(chan struct{}, 32)
 	var all sync.WaitGroup

@@ -250,7 +250,7 @@ func (d *simGate) Open(e *engine.Engine) {
 func (d *simGate) serve(h http.Handler) (*network, *http.Server) {
 	n, s := newNetwork(), gate.Server(h, slog.New(slog.DiscardHandler))
 	go func() {
-		if err := s.Serve(gate.WrapListener(n)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.Serve(gate.WrapListener(n, gate.Places{})); !errors.Is(err, http.ErrServerClosed) {
 			fmt.Fprintln(&d.faults, err)
 		}
 	}()

@@ -431,8 +431,13 @@ func (q *request) Send(ctx context.Context) {
 		q.gaveUp = true
 		return
 	}
-	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	replied := make(chan struct{})
+	go func() { // the gate may answer before it has the whole request
+		defer close(replied)
+		q.reply = receive(conn)
+	}()
+	defer func() { conn.Close(); <-replied }()
 	rest := q.raw
 	if q.fault == slow || q.fault == severed || q.fault == stalled {
 		rest = q.raw[q.at:]
@@ -457,12 +462,9 @@ func (q *request) Send(ctx context.Context) {
 	}
 	if q.fault != stalled {
 		q.d.onArrival(q)
-		if _, err := conn.Write(rest); err != nil {
-			q.gaveUp = ctx.Err() != nil || net.isCut()
-			return
-		}
+		_, _ = conn.Write(rest) // an answer says why it failed
 	}
-	q.reply = receive(conn)
+	<-replied
 	q.gaveUp = ctx.Err() != nil || net.isCut()
 }
 
