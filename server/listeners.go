@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -76,7 +77,9 @@ func startingAPI(origins []string) http.Handler {
 func (v *Venue) listen(option, address string, l net.Listener, most int, handler http.Handler) (*listener, error) {
 	if l == nil {
 		var err error
-		if l, err = net.Listen("tcp", address); err != nil {
+		// Every connection has a deadline or pings; probes would cost four calls of the system for each.
+		config := net.ListenConfig{KeepAlive: -1}
+		if l, err = config.Listen(context.Background(), "tcp", address); err != nil {
 			return nil, &OptionError{option, err}
 		}
 	}

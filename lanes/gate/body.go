@@ -11,15 +11,9 @@ import (
 	"duplex/tools"
 )
 
-// preallocatedBody is the largest Content-Length for which the buffer is allocated before
-// the body has arrived.
-const preallocatedBody = 1 << 10
-
 // unwantedBody is how long a connection reads on after a request was refused before its body, so that a
 // client which is sending still gets the answer.
 const unwantedBody = time.Second
-
-var bodyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func hasBody(r *http.Request) bool { return r.ContentLength != 0 || len(r.TransferEncoding) > 0 }
 
@@ -53,15 +47,18 @@ func (g *Gate) readBody(w http.ResponseWriter, r *http.Request, c *Call) ([]byte
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(g.BodyTimeout)) // a writer without deadlines has its server's ReadTimeout
-	from, shed := io.Reader(r.Body), func() bool { return false }
+	var pending *pendingBody                                   // nil: the caller is known
+	var body []byte
+	var err error
 	if !c.identified() {
-		network, most := g.sourceOf(r)
-		body := g.unauthenticated.begin(network, most, func() { _ = control.SetReadDeadline(time.Now()) }) // fails only with the connection
-		from, shed = body.reader(r.Body), body.end
+		from, most := g.sourceOf(r)
+		pending, err = g.unauthenticated.begin(from, most, func() { _ = control.SetReadDeadline(time.Now()) }) // fails only with the connection
 	}
-	body, err := readAll(from, r.ContentLength)
+	if err == nil {
+		body, err = readAll(r.Body, r.ContentLength, pending)
+	}
 	switch {
-	case shed():
+	case pending != nil && pending.end():
 		err = tools.NewError("shed")
 	case err != nil:
 		err = tools.NewError("unauthorized")
@@ -74,17 +71,46 @@ func (g *Gate) readBody(w http.ResponseWriter, r *http.Request, c *Call) ([]byte
 	return nil, err
 }
 
+// largeBodies pools the buffers of large bodies. One byte more than allowed shows that a body is too long.
+var largeBodies = sync.Pool{New: func() any { return new([MaxBodyBytes + 1]byte) }}
+
 // readAll reads a body to its end, or until it is longer than MaxBodyBytes. length is its
-// Content-Length, or -1.
-func readAll(from io.Reader, length int64) ([]byte, error) {
-	if 0 < length && length <= preallocatedBody {
-		body := make([]byte, length)
-		_, err := io.ReadFull(from, body)
-		return body, err
+// Content-Length, or -1. Only what has arrived makes a body a large one, which takes its place among those
+// of pending, if that is not nil: a client cannot reserve memory with a header.
+func readAll(from io.Reader, length int64, pending *pendingBody) ([]byte, error) {
+	small := smallBodyBytes
+	if 0 < length && length < smallBodyBytes {
+		small = int(length)
 	}
-	buf := bodyBuffers.Get().(*bytes.Buffer)
-	defer bodyBuffers.Put(buf)
-	buf.Reset()
-	_, err := io.Copy(buf, io.LimitReader(from, MaxBodyBytes+1))
-	return bytes.Clone(buf.Bytes()), err
+	body := make([]byte, small)
+	n, ended, err := fill(body, from)
+	if ended || err != nil || int64(n) == length {
+		return body[:n], err
+	}
+	if pending != nil {
+		if err := pending.grow(); err != nil {
+			return nil, err
+		}
+	}
+	large := largeBodies.Get().(*[MaxBodyBytes + 1]byte)
+	defer largeBodies.Put(large)
+	copy(large[:], body)
+	more, _, err := fill(large[n:], from)
+	return bytes.Clone(large[:n+more]), err
+}
+
+// fill reads until b is full or the body has ended. io.ReadFull reports the end within b by the error with
+// which net/http reports a body that was cut off.
+func fill(b []byte, from io.Reader) (n int, ended bool, err error) {
+	for n < len(b) {
+		more, err := from.Read(b[n:])
+		n += more
+		if err == io.EOF {
+			return n, true, nil
+		}
+		if err != nil {
+			return n, false, err
+		}
+	}
+	return n, false, nil
 }

@@ -87,7 +87,7 @@ type Gate struct {
 
 // New returns the gate of a venue. vault holds the secrets of its keys.
 func New(v *tools.Venue, vault *Vault, log *slog.Logger) *Gate {
-	g := &Gate{Venue: v, Vault: vault, Log: log, BodyTimeout: timeouts.Of(BodyTimeout), verify: schemas.Verify}
+	g := &Gate{Venue: v, Vault: vault, Log: log, BodyTimeout: timeouts.Of(BodyTimeout), verify: schemas.Verify, unauthenticated: newUnauthenticated()}
 	g.rateLimiters.config = &v.Config
 	g.rateLimiters.volume = v.Volume30
 	g.idempotency.entries = map[string]*idempotentCall{}
@@ -168,7 +168,7 @@ func CallOf(ctx context.Context) *Call {
 func Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: framed(h), ReadHeaderTimeout: timeouts.Of(HeaderTimeout), ReadTimeout: timeouts.Of(HeaderTimeout + BodyTimeout), WriteTimeout: ResponseTimeout, IdleTimeout: IdleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnContext: joinConn(log), ConnState: connState,
-		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: MaxStreams, MaxReadFrameSize: MaxBodyBytes, MaxReceiveBufferPerStream: MaxBodyBytes, MaxReceiveBufferPerConnection: 16 * MaxBodyBytes, SendPingTimeout: IdleTimeout, PingTimeout: BodyTimeout, WriteByteTimeout: BodyTimeout},
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: MaxStreams, MaxReadFrameSize: MaxBodyBytes, MaxReceiveBufferPerStream: MaxBodyBytes, MaxReceiveBufferPerConnection: 2 * MaxBodyBytes, SendPingTimeout: IdleTimeout, PingTimeout: BodyTimeout, WriteByteTimeout: BodyTimeout},
 		DisableGeneralOptionsHandler: true, // OPTIONS * needs a signature like every other request
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}

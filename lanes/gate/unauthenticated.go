@@ -2,12 +2,14 @@ package gate
 
 import (
 	"container/list"
+	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/netip"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 
 	"duplex/core"
 	"duplex/tools"
@@ -15,8 +17,9 @@ import (
 
 // Bounds of the work before the caller is known (docs/rules/limits.md#before-a-signature).
 const (
-	pendingBodyBudget = 64 << 20 // bytes of pending bodies
-	freeBodyBytes     = 4 << 10  // of each body, which the budget does not count
+	maxPendingBodies  = 2048     // bodies that are being read
+	pendingBodyBudget = 64 << 20 // bytes that the large ones of them may have
+	smallBodyBytes    = 4 << 10  // a longer body is a large one
 )
 
 // source is where a request comes from before its caller is known: a network, or the family that has
@@ -38,143 +41,168 @@ func (g *Gate) sourceOf(r *http.Request) (s source, most int) {
 	return source{network: p.network}, p.table.PerNetwork
 }
 
-// unauthenticated bounds what requests take before their caller is known: the pending bodies, in bytes and
-// by source, and the requests in progress of each network behind a trusted proxy. A body beyond a bound ends
-// the oldest one, of all or of its source. An attacker who holds many bodies open therefore ends the own
-// ones, and a body that is sent at once passes. The zero value is ready to use.
+// unauthenticated bounds what requests take before their caller is known: the bodies that are being read,
+// by number, by source and by size, and the requests in progress of each network behind a trusted proxy.
+//
+// A body beyond a bound ends the oldest one: of all, or of its source. So an attacker who holds many bodies
+// open ends the own ones, and a body that is sent at once passes. The new body waits until the old one has
+// given its memory back, so the bounds hold while a busy machine ends bodies slowly.
 type unauthenticated struct {
 	mu        sync.Mutex
-	bytes     int64     // counted, at most pendingBodyBudget and one read
-	counted   list.List // of *pendingBody with counted bytes, in the order in which they began to count
-	bySource  map[source]*list.List
+	all       *bodyBound
+	large     *bodyBound
+	sources   map[source]*bodyBound
 	forwarded map[netip.Prefix]int
 	shed      atomic.Uint64
 }
 
-// pendingBody is a body that is being read for a caller who is not known yet. Its reader alone uses read; of.mu guards what follows.
+func newUnauthenticated() unauthenticated {
+	return unauthenticated{all: newBodyBound(maxPendingBodies), large: newBodyBound(pendingBodyBudget / MaxBodyBytes), sources: map[source]*bodyBound{}, forwarded: map[netip.Prefix]int{}}
+}
+
+// bodyBound bounds a number of bodies. unauthenticated.mu guards all but free.
+type bodyBound struct {
+	most int
+	free *semaphore.Weighted // places that no body holds, also not one that is ending
+	live list.List           // of *pendingBody that have not been shed, oldest first
+	refs int                 // bodies that have not ended
+}
+
+func newBodyBound(most int) *bodyBound {
+	return &bodyBound{most: most, free: semaphore.NewWeighted(int64(most))}
+}
+
+// share is the place of a body within a bound.
+type share struct {
+	of      *bodyBound
+	element *list.Element // in of.live; nil before it is taken, and once it is shed or ended
+	held    int64         // places of of.free, 0 or 1; used by the reader alone
+}
+
+// pendingBody is a body that is being read for a caller who is not known yet.
 type pendingBody struct {
 	of     *unauthenticated
 	source source
-	stop   func() // makes the read of the body fail
-	read   int64  // bytes
+	stop   func()   // makes the read of the body fail
+	shares [3]share // of all, of its source, of the large ones
 
-	bytes         int64 // counted in of.bytes
-	shed          bool
-	counted, ours *list.Element
+	// Guarded by of.mu.
+	wasShed bool
+	cancel  context.CancelFunc // ends a wait for a share; nil before the first
 }
 
-// begin counts a body of a source that may have at most `most`. stop must make the read of the body fail.
-func (s *unauthenticated) begin(from source, most int, stop func()) *pendingBody {
-	b := &pendingBody{of: s, source: from, stop: stop}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	same := s.bySource[from]
-	if same == nil {
-		if s.bySource == nil {
-			s.bySource = map[source]*list.List{}
-		}
-		same = list.New()
-		s.bySource[from] = same
-	}
-	b.ours = same.PushBack(b)
-	if same.Len() > most {
-		same.Front().Value.(*pendingBody).shedLocked()
-	}
-	return b
-}
-
-// errShedBody is the error of a read of a body that was shed.
+// errShedBody is the error of the read of a body that was shed.
 var errShedBody = errors.New("gate: the body was shed")
 
-// reader counts what is read of the body.
-func (b *pendingBody) reader(body io.Reader) io.Reader {
-	return readerFunc(func(p []byte) (int, error) {
-		n, err := body.Read(p)
-		before := max(b.read, freeBodyBytes)
-		if b.read += int64(n); b.read > before && b.count(b.read-before) {
-			return n, errShedBody
+// begin counts a body of a source that may have at most `most`. stop must make the read of the body fail. It
+// returns errShedBody if the body was shed meanwhile. end must follow in any case.
+func (u *unauthenticated) begin(from source, most int, stop func()) (*pendingBody, error) {
+	b := &pendingBody{of: u, source: from, stop: stop}
+	u.mu.Lock()
+	same := u.sources[from]
+	if same == nil {
+		same = newBodyBound(most)
+		u.sources[from] = same
+	}
+	same.refs++
+	b.shares = [3]share{{of: u.all}, {of: same}, {of: u.large}}
+	u.mu.Unlock()
+	for i := range b.shares[:2] {
+		if err := b.take(&b.shares[i]); err != nil {
+			return b, err
 		}
-		return n, err
-	})
+	}
+	return b, nil
 }
 
-type readerFunc func([]byte) (int, error)
+// grow is called before a body becomes a large one. It returns errShedBody if the body was shed meanwhile.
+func (b *pendingBody) grow() error { return b.take(&b.shares[2]) }
 
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// count counts n more bytes, and sheds the oldest bodies while there are too many. It reports whether b is
-// one of these.
-func (b *pendingBody) count(n int64) (shed bool) {
-	s := b.of
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b.shed {
-		return true
+// take takes a place within a bound. If there are too many bodies it sheds the oldest, and waits until that
+// has ended.
+func (b *pendingBody) take(s *share) error {
+	u := b.of
+	u.mu.Lock()
+	if b.wasShed {
+		u.mu.Unlock()
+		return errShedBody
 	}
-	if b.counted == nil {
-		b.counted = s.counted.PushBack(b)
+	if s.element = s.of.live.PushBack(b); s.of.live.Len() > s.of.most {
+		s.of.live.Front().Value.(*pendingBody).shedLocked()
 	}
-	b.bytes += n
-	for s.bytes += n; s.bytes > pendingBodyBudget; {
-		s.counted.Front().Value.(*pendingBody).shedLocked()
+	if s.of.free.TryAcquire(1) {
+		s.held = 1
+		u.mu.Unlock()
+		return nil
 	}
-	return b.shed
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	b.cancel = cancel
+	u.mu.Unlock()
+	if s.of.free.Acquire(ctx, 1) != nil {
+		return errShedBody
+	}
+	s.held = 1
+	return nil
 }
 
 // shedLocked ends the body early. The caller holds of.mu.
 func (b *pendingBody) shedLocked() {
-	b.shed = true
+	b.wasShed = true
 	b.of.shed.Add(1)
 	b.leave()
+	if b.cancel != nil {
+		b.cancel()
+	}
 	b.stop()
 }
 
-// leave takes the body from the counts. The caller holds of.mu.
+// leave takes the body from the live ones. The caller holds of.mu.
 func (b *pendingBody) leave() {
-	s := b.of
-	if b.counted != nil {
-		s.counted.Remove(b.counted)
-		s.bytes -= b.bytes
-		b.counted = nil
-	}
-	if b.ours != nil {
-		same := s.bySource[b.source]
-		if same.Remove(b.ours); same.Len() == 0 {
-			delete(s.bySource, b.source)
+	for i := range b.shares {
+		s := &b.shares[i]
+		if s.element != nil {
+			s.of.live.Remove(s.element)
+			s.element = nil
 		}
-		b.ours = nil
 	}
 }
 
-// end is called once the body is read, and reports whether it was shed. stop is not called from then on.
+// end is called once the body's buffers are free, and reports whether it was shed. stop is not called from
+// then on.
 func (b *pendingBody) end() (shed bool) {
 	b.of.mu.Lock()
 	defer b.of.mu.Unlock()
 	b.leave()
-	return b.shed
+	for _, s := range b.shares {
+		s.of.free.Release(s.held)
+	}
+	if same := b.shares[1].of; same.refs > 1 {
+		same.refs--
+	} else {
+		delete(b.of.sources, b.source)
+	}
+	return b.wasShed
 }
 
 // enterForwarded counts a request of a network behind a trusted proxy, or returns shed if it has `most` in
 // progress. leaveForwarded must follow once its caller is known, or at its end.
-func (s *unauthenticated) enterForwarded(network netip.Prefix, most int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.forwarded[network] >= most {
-		s.shed.Add(1)
+func (u *unauthenticated) enterForwarded(network netip.Prefix, most int) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.forwarded[network] >= most {
+		u.shed.Add(1)
 		return tools.NewError("shed")
 	}
-	if s.forwarded == nil {
-		s.forwarded = map[netip.Prefix]int{}
-	}
-	s.forwarded[network]++
+	u.forwarded[network]++
 	return nil
 }
 
-func (s *unauthenticated) leaveForwarded(network netip.Prefix) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.forwarded[network]--; s.forwarded[network] == 0 {
-		delete(s.forwarded, network)
+func (u *unauthenticated) leaveForwarded(network netip.Prefix) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.forwarded[network]--; u.forwarded[network] == 0 {
+		delete(u.forwarded, network)
 	}
 }
 

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,54 +10,131 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
 )
 
-// TestPendingBodiesAreBounded reads bodies of many sources that never end, and checks the budget: the
-// bodies that began first are shed, the newest is read, and small ones do not count
+// TestPendingBodiesAreBounded holds bodies of many sources open, and checks the bounds: the bodies that
+// began first are shed, the newest waits until these have ended, and small bodies do not count as large ones
 // (docs/rules/limits.md#before-a-signature).
 func TestPendingBodiesAreBounded(t *testing.T) {
-	const size = 60 << 10
-	var u unauthenticated
-	from := func(i int) source {
-		return source{network: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 32)}
+	for name, c := range map[string]struct {
+		large  bool
+		source func(i int) byte
+		most   int // of a source
+		fit    int
+	}{
+		"large ones": {true, func(int) byte { return 1 }, 100_000, pendingBodyBudget / MaxBodyBytes},
+		"in number":  {false, func(int) byte { return 1 }, 100_000, maxPendingBodies},
+		"by source":  {false, func(i int) byte { return byte(i % 2) }, 50, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := newUnauthenticated()
+				var stopped []int
+				add := func(i int) *pendingBody {
+					from := source{network: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, c.source(i)}), 32)}
+					b, err := u.begin(from, c.most, func() { stopped = append(stopped, i) })
+					if err == nil && c.large {
+						err = b.grow()
+					}
+					if err != nil {
+						t.Errorf("body %d: %v", i, err)
+					}
+					return b
+				}
+				var all []*pendingBody
+				for i := range c.fit {
+					all = append(all, add(i))
+				}
+				if len(stopped) > 0 {
+					t.Fatalf("%d of the bodies that fit are shed", len(stopped))
+				}
+				const more = 10
+				for i := range more {
+					added := make(chan *pendingBody, 1)
+					go func() { added <- add(c.fit + i) }()
+					synctest.Wait()
+					select {
+					case <-added:
+						t.Fatalf("body %d did not wait for the end of the one that was shed", c.fit+i)
+					default:
+					}
+					if !all[i].end() {
+						t.Fatalf("body %d, the oldest, was not shed", i)
+					}
+					all = append(all, <-added)
+				}
+				for i, b := range all[more:] {
+					if b.end() {
+						t.Errorf("body %d was shed", more+i)
+					}
+				}
+				for i, n := range stopped {
+					if n != i {
+						t.Errorf("body %d was shed in place of %d", n, i)
+					}
+				}
+				if len(stopped) != more || u.shed.Load() != more || u.all.live.Len() != 0 || u.large.live.Len() != 0 || len(u.sources) != 0 || !u.all.free.TryAcquire(int64(u.all.most)) || !u.large.free.TryAcquire(int64(u.large.most)) {
+					t.Errorf("after the end: %d shed, %d bodies, %d large ones, %d sources", len(stopped), u.all.live.Len(), u.large.live.Len(), len(u.sources))
+				}
+			})
+		})
 	}
-	small := u.begin(from(0), 1, func() { t.Error("a small body is shed") })
-	if _, err := io.Copy(io.Discard, small.reader(strings.NewReader(strings.Repeat("s", freeBodyBytes)))); err != nil {
-		t.Fatal(err)
-	}
-	var stopped []int
-	all := make([]*pendingBody, 2*pendingBodyBudget/size)
-	for i := range all {
-		all[i] = u.begin(from(i+1), 1, func() { stopped = append(stopped, i) })
-		if _, err := io.Copy(io.Discard, all[i].reader(strings.NewReader(strings.Repeat("b", size)))); err != nil {
-			t.Fatalf("body %d: %v", i, err)
+}
+
+// TestShedBodyWaitsNoMore sheds a body that waits for its share.
+func TestShedBodyWaitsNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUnauthenticated()
+		var bodies [3]*pendingBody
+		results := make(chan error, 2)
+		bodies[0], _ = u.begin(source{}, 1, func() {})
+		for i := 1; i < 3; i++ {
+			go func() {
+				var err error
+				bodies[i], err = u.begin(source{}, 1, func() {})
+				results <- err
+			}()
+			synctest.Wait()
 		}
-		if u.bytes > pendingBodyBudget {
-			t.Fatalf("%d bytes of %d bodies", u.bytes, i+1)
+		if err := <-results; !errors.Is(err, errShedBody) || !bodies[1].end() {
+			t.Errorf("the second body: %v", err)
+		}
+		if !bodies[0].end() {
+			t.Error("the first body was not shed")
+		}
+		if err := <-results; err != nil || bodies[2].end() {
+			t.Errorf("the third body: %v", err)
+		}
+	})
+}
+
+// TestReadAll reads bodies of every size around the sizes of the buffers, with and without a length, in
+// pieces.
+func TestReadAll(t *testing.T) {
+	whole := strings.Repeat("0123456789", MaxBodyBytes/10+2)
+	for _, size := range []int{0, 1, smallBodyBytes - 1, smallBodyBytes, smallBodyBytes + 1, 40_000, MaxBodyBytes - 1, MaxBodyBytes, MaxBodyBytes + 1} {
+		for _, length := range []int64{-1, int64(size)} {
+			if length == 0 || length > MaxBodyBytes {
+				continue // there is no body, or it is rejected by its length
+			}
+			for _, read := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.HalfReader, iotest.DataErrReader} {
+				got, err := readAll(read(strings.NewReader(whole[:size])), length, nil)
+				if err != nil || string(got) != whole[:size] {
+					t.Errorf("%d bytes, length %d: %d bytes, %v", size, length, len(got), err)
+				}
+			}
 		}
 	}
-	fit := pendingBodyBudget / (size - freeBodyBytes)
-	if len(stopped) != len(all)-fit || u.shed.Load() != uint64(len(stopped)) {
-		t.Errorf("%d of %d shed, and %d counted; %d fit", len(stopped), len(all), u.shed.Load(), fit)
+	if got, err := readAll(strings.NewReader(whole+whole), -1, nil); err != nil || len(got) != MaxBodyBytes+1 {
+		t.Errorf("a long body: %d bytes, %v", len(got), err)
 	}
-	for i, n := range stopped {
-		if n != i {
-			t.Fatalf("body %d was shed in place of %d", n, i)
-		}
-	}
-	for i, b := range all {
-		if _, err := b.reader(bytes.NewReader([]byte("more"))).Read(make([]byte, 4)); (i < len(stopped)) != errors.Is(err, errShedBody) {
-			t.Fatalf("body %d of %d shed: %v", i, len(stopped), err)
-		}
-		if b.end() != (i < len(stopped)) {
-			t.Fatalf("body %d", i)
-		}
-	}
-	if small.end() || u.bytes != 0 || u.counted.Len() != 0 || len(u.bySource) != 0 {
-		t.Errorf("after the end: %d bytes, %d bodies, %d sources", u.bytes, u.counted.Len(), len(u.bySource))
+	if _, err := readAll(iotest.ErrReader(io.ErrUnexpectedEOF), -1, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
 	}
 }
 
