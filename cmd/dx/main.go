@@ -25,6 +25,7 @@ import (
 	"duplex/cmd/dx/trading"
 	"duplex/core/engine"
 	"duplex/core/journal"
+	"duplex/schemas"
 	"duplex/server/arena"
 	"duplex/server/cluster"
 )
@@ -123,7 +124,7 @@ func run(args []string, out, errs io.Writer) int {
 		return code
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "%sdx: %v\n", &warnings, err)
+		fmt.Fprintf(errs, "%sdx: %s\n", &warnings, schemas.ForTerminal(err.Error()))
 		return 2
 	}
 	name, _, _ := strings.Cut(cmd.Command(), " ")
@@ -141,7 +142,7 @@ func run(args []string, out, errs io.Writer) int {
 	cmd.BindTo(log.out, (*io.Writer)(nil))
 	cmd.Bind(log.Logger, diagnostics{log.errs}, log.venueLog)
 	if err := cmd.Run(); err != nil {
-		fmt.Fprintln(log.errs, "dx:", err)
+		fmt.Fprintln(log.errs, "dx:", schemas.ForTerminal(err.Error())) // a server or a file may have chosen a part of it
 		if a := advice(err); a != "" {
 			fmt.Fprintln(log.errs, "dx:", a)
 		}
