@@ -312,7 +312,7 @@ func TestTLSOptions(t *testing.T) {
 		"needs the names":      func(o *server.Options) { o.TLS.ACMEHTTP = ":80" },
 		`"*.a.example" is not`: func(o *server.Options) { o.TLS.ACMEDomains = []string{"*.a.example"} },
 		`"localhost" is not`:   func(o *server.Options) { o.TLS.ACMEDomains = []string{"localhost"} },
-		"TLS.ACMEHTTP: listen ": func(o *server.Options) {
+		"TLS.ACMEHTTP: ": func(o *server.Options) {
 			o.TLS = server.TLS{ACMEDomains: []string{"a.example"}, ACMEHTTP: "256.0.0.1:1"}
 		},
 	} {

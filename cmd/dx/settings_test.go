@@ -63,3 +63,47 @@ func same(a, b *serveSettings) bool {
 	y, errY := toml.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
+
+// TestAddressesAreChecked checks that dx config check, and a start, refuse an address that no listener or
+// connection can have, with the name of its flag.
+func TestAddressesAreChecked(t *testing.T) {
+	const member = "--node a --cluster a=127.0.0.1:7000,b=127.0.0.1:7010,c=127.0.0.1:7020 --master-key " + "0000000000000000000000000000000000000000000000000000000000000001 "
+	const funding = "--funding-secret whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE= "
+	for _, c := range []struct {
+		flag, more string
+		good, bad  string // separated by spaces
+	}{
+		{"api", "", ":8080 127.0.0.1:0", ":99999 8080 127.0.0.1:x"},
+		{"portal", "", "[::1]:65535", ":65536"},
+		{"admin", "", "127.0.0.1:0 localhost:8082", "127.0.0.1:99999 0.0.0.0:8082"}, // the last needs TLS
+		{"public-url", "", "https://h https://h:8443", "https://h:99999 https://h:0 ftp://h h https://u:hunter2@h https://h/hunter2"},
+		{"public-portal-url", "", "http://127.0.0.1:8081", "https://h:99999 wss://h"},
+		{"allow-origin", "", "https://h http://127.0.0.1:3000 chrome-extension://abc", "https://h:99999 https://h/ https://u:hunter2@h * null"},
+		{"mirror", "", "off sqlite postgres://u:p@h:5432/d postgresql://h/d", "postgres://u:hunter2@h:99999/d postgres://u:hunter2@h:x/d mysql://u:hunter2@h"},
+		{"acme-directory", "--acme-domain a.example ", "https://h/directory http://127.0.0.1:14000/dir", "ftp://hunter2@h http://h/hunter2 https://h:99999 hunter2"},
+		{"acme-http", "--acme-domain a.example ", ":80", ":99999 80"},
+		{"funding-url", funding, "https://h/x http://127.0.0.1:9", "https://h:99999 http://h ftp://h https://u:hunter2@h https://h?k=hunter2 https://u:hunter2@h:x"},
+		{"source-url", "", "kraken=wss://h kraken=ws://u:p@h:1/x?k=v", "kraken=https://h kraken=wss://h:99999 kraken=wss://u:hunter2@h:x kraken=hunter2 wss://u:hunter2@h"},
+		{"source-url", "--pyth-key k ", "pyth=https://h pyth=http://127.0.0.1:1", "pyth=http://h pyth=wss://h pyth=https://h:99999"},
+		{"peer", member, "127.0.0.1:7000", ":99999 7000"},
+		{"follow", member, "127.0.0.1:0", ":99999"},
+		{"follow-advertise", member, "127.0.0.1:7001", "h h:0 h:99999"},
+		{"cluster", "--node a ", "", "a=h:99999 a=h:0 a=h"},
+	} {
+		for text := range strings.FieldsSeq(c.good) {
+			expectCommand(t, 0, "sound", append(strings.Fields("config check "+c.more), "--"+c.flag+"="+text)...)
+		}
+		for i, text := range strings.Fields(c.bad) {
+			for _, command := range []string{"config check ", "serve --data " + t.TempDir() + " "}[:max(1, 2-i)] {
+				code, out, errs := runCommand(append(strings.Fields(command+c.more), "--"+c.flag+"="+text)...)
+				if code != 2 || !strings.Contains(errs, "dx: --"+c.flag+": ") || strings.Contains(out+errs, "hunter2") {
+					t.Errorf("%s --%s=%s: exit %d, %s%s", command, c.flag, text, code, out, errs)
+				}
+			}
+		}
+	}
+	for _, args := range []string{"--from h:99999", "--from h", "--from 127.0.0.1:7001 --follow :99999"} {
+		flag := args[strings.LastIndex(args, "--"):strings.LastIndex(args, " ")]
+		expectCommand(t, 2, "dx: "+flag+": ", strings.Fields("follow --master-key 0000000000000000000000000000000000000000000000000000000000000001 --data "+t.TempDir()+" "+args)...)
+	}
+}
