@@ -163,7 +163,7 @@ func TestSettingsShowNoSecret(t *testing.T) {
 	}
 	for _, terminal := range []bool{false, true} {
 		var line bytes.Buffer
-		_, err := url.Parse("https://u:hunter2@h:x")
+		err := error(&url.Error{Op: "parse", URL: "https://u:hunter2@h:x", Err: errors.New("invalid port")})
 		slog.New(handler(&line, terminal, slog.LevelInfo)).With("a", "wss://u:hunter2@h/x").Info("https://u:hunter2@h", "err", fmt.Errorf("dial: %w", err), "other", errors.New("as it is"), slog.Group("g", "b", "https://h?k=hunter2"))
 		if text := line.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "wss://h/x") || !strings.Contains(text, "as it is") {
 			t.Error(text)
