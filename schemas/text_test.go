@@ -105,3 +105,15 @@ func TestTextsOfRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestForTerminal checks that a text that somebody else chose moves no cursor and sets no title.
+func TestForTerminal(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\n\tb": "a\n\tb", "grün …": "grün …", "\x1b[2Jx": "\ufffd[2Jx", "\u009b2J": "\ufffd2J", "a\rb": "a\ufffdb", "\x1b]0;t\a": "\ufffd]0;t\ufffd",
+		"a\u202eb": "a\ufffdb", "a\xffb": "a\ufffdb", "a\x7f\b": "a\ufffd\ufffd",
+	} {
+		if got := ForTerminal(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}

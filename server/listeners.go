@@ -19,13 +19,19 @@ import (
 // answers that the venue is starting.
 type listener struct {
 	url     string
+	tls     bool // it speaks TLS
 	conns   *gate.Listener
 	handler atomic.Pointer[http.Handler]
 }
 
 func (l *listener) setHandler(h http.Handler) { l.handler.Store(&h) }
 
+// ServeHTTP sets the header with which browsers use TLS for later requests to the host, too, and calls the
+// handler. With TLS at a proxy the header is the proxy's to set.
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if l.tls {
+		w.Header()["Strict-Transport-Security"] = []string{"max-age=31536000"} // a year
+	}
 	(*l.handler.Load()).ServeHTTP(w, r)
 }
 
@@ -85,7 +91,7 @@ func (v *Venue) listen(option, address string, l net.Listener, most int, handler
 	}
 	out := &listener{url: "http://" + clientAddress(l)}
 	if v.certificates != nil && (option != "Admin" || !isLoopback(l.Addr().String())) {
-		out.url, out.conns = "https://"+clientAddress(l), gate.WrapTLSListener(l, v.certificates, v.places(most))
+		out.url, out.tls, out.conns = "https://"+clientAddress(l), true, gate.WrapTLSListener(l, v.certificates, v.places(most))
 	} else {
 		out.conns = gate.WrapListener(l, v.places(most))
 	}

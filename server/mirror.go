@@ -22,7 +22,7 @@ func MirrorOptions(data, name string) (o mirror.Options, ok bool, err error) {
 	case !strings.HasPrefix(name, "postgres://") && !strings.HasPrefix(name, "postgresql://"):
 		return o, false, errors.New("off, sqlite or postgres://user:password@host:5432/database")
 	}
-	return o, true, nil
+	return o, true, mirror.CheckDSN(o.DSN)
 }
 
 // newMirror creates the mirror, so that the journal keeps what it has not read.

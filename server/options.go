@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"duplex/core"
@@ -14,6 +15,7 @@ import (
 	"duplex/core/feed"
 	"duplex/feeds"
 	"duplex/feeds/session"
+	"duplex/internal/address"
 	"duplex/lanes/funding"
 	"duplex/lanes/gate"
 	"duplex/lanes/portal"
@@ -213,6 +215,10 @@ type OptionError struct {
 func (e *OptionError) Error() string { return fmt.Sprintf("server.Options.%s: %v", e.Option, e.Err) }
 func (e *OptionError) Unwrap() error { return e.Err }
 
+// Check returns the *OptionError that Open would return for options that are invalid or contradict each other.
+// It opens nothing.
+func (o Options) Check() error { return o.complete() }
+
 // complete sets the defaults. It returns an error if two options contradict each other.
 func (o *Options) complete() error {
 	for _, address := range []*string{&o.API, &o.Portal, &o.Admin} {
@@ -260,6 +266,9 @@ func (o *Options) complete() error {
 	if o.adminIsPublic() && o.OperatorsLost { // nobody could use the listener: the shared token is not valid there
 		return &OptionError{"OperatorsLost", fmt.Errorf("it needs the operator's listener on 127.0.0.1 for this start, where the shared token adds an admin; %s can be reached from other machines", o.adminAddress())}
 	}
+	if err := o.checkAddresses(); err != nil {
+		return err
+	}
 	if err := o.checkPorts(); err != nil {
 		return err
 	}
@@ -269,21 +278,45 @@ func (o *Options) complete() error {
 	if (o.SignUp == portal.SignUpToken) != (o.SignUpToken != "") {
 		return &OptionError{"SignUpToken", fmt.Errorf("it goes with the sign-up %s", portal.SignUpToken)}
 	}
-	if o.FundingURL != "" {
-		if err := funding.CheckURL(o.FundingURL); err != nil {
-			return &OptionError{"FundingURL", err}
-		}
-	}
 	if (o.FundingURL != "") != (o.FundingSecret != nil) {
 		return &OptionError{"FundingSecret", fmt.Errorf("it goes with FundingURL")}
 	}
-	for option, base := range map[string]string{"PublicURL": o.PublicURL, "PublicPortalURL": o.PublicPortalURL} {
-		if base == "" {
+	return nil
+}
+
+// checkAddresses checks the addresses of the listeners and the URLs.
+func (o *Options) checkAddresses() error {
+	for _, x := range []struct {
+		option, text string
+		check        func(string) error
+	}{
+		{"API", o.API, address.CheckListen}, {"Portal", o.Portal, address.CheckListen}, {"Admin", o.Admin, address.CheckListen},
+		{"PublicURL", o.PublicURL, CheckPublicURL}, {"PublicPortalURL", o.PublicPortalURL, CheckPublicURL}, {"FundingURL", o.FundingURL, funding.CheckURL},
+	} {
+		if x.text == "" {
 			continue
 		}
-		if err := CheckPublicURL(base); err != nil {
-			return &OptionError{option, err}
+		if err := x.check(x.text); err != nil {
+			return &OptionError{x.option, err}
 		}
+	}
+	for _, origin := range o.Origins {
+		if err := checkOrigin(origin); err != nil {
+			return &OptionError{"Origins", err}
+		}
+	}
+	if _, _, err := MirrorOptions(o.Data, o.Mirror); err != nil {
+		return &OptionError{"Mirror", err}
+	}
+	return nil
+}
+
+// checkOrigin returns an error unless a browser can send text as an Origin. Extensions of browsers have schemes
+// of their own.
+func checkOrigin(text string) error {
+	scheme, _, _ := strings.Cut(text, "://")
+	if address.CheckBase(text, scheme) != nil {
+		return fmt.Errorf("%s is not a scheme, a host and perhaps a port, such as https://screen.example", address.Show(text))
 	}
 	return nil
 }

@@ -25,6 +25,10 @@ func TestOptionErrors(t *testing.T) {
 		"MasterKeyLost": {MasterKeyLost: true},
 		"Portal":        {Portal: "127.0.0.1:none"},
 		"PublicURL":     {PublicURL: "venue.example"},
+		"Admin":         {Admin: "127.0.0.1:99999"},
+		"Origins":       {Origins: []string{"https://screen.example/"}},
+		"Mirror":        {Mirror: "postgres://user:password@host:99999/database"},
+		"FundingURL":    {FundingURL: "https://funding.example:99999", FundingSecret: make([]byte, 32)},
 		"ArchiveKeep":   {Follow: &cluster.FollowerOptions{}, MasterKey: make([]byte, 32), ArchiveKeep: server.MinArchiveKeep - 1},
 		"Sources":       {Sources: []feeds.Source{source, source}},
 	} {

@@ -1,16 +1,17 @@
 package server
 
 import (
-	"errors"
+	"fmt"
 	"net/url"
+
+	"duplex/internal/address"
 )
 
 // CheckPublicURL returns an error unless text is a base URL: a scheme of http or https and a host,
 // with nothing behind.
 func CheckPublicURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "" || text != u.Scheme+"://"+u.Host {
-		return errors.New("must be an address like https://venue.example, without a path")
+	if err := address.CheckBase(text, "https", "http"); err != nil {
+		return fmt.Errorf("must be an address like https://venue.example, without a path: it %w", err)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
+	"duplex/internal/address"
 	"duplex/lanes/gate"
 )
 
@@ -58,6 +59,16 @@ func (t *TLS) check() error {
 	for _, name := range t.ACMEDomains {
 		if name != strings.ToLower(name) || !strings.Contains(strings.Trim(name, "."), ".") || strings.ContainsAny(name, "*:/ ") {
 			return &OptionError{"TLS.ACMEDomains", fmt.Errorf("%q is not a lower-case domain name such as api.venue.example", name)}
+		}
+	}
+	if t.ACMEDirectory != "" {
+		if _, err := address.ParseSecure(t.ACMEDirectory); err != nil {
+			return &OptionError{"TLS.ACMEDirectory", err}
+		}
+	}
+	if t.ACMEHTTP != "" {
+		if err := address.CheckListen(t.ACMEHTTP); err != nil {
+			return &OptionError{"TLS.ACMEHTTP", err}
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -92,6 +93,59 @@ func TestTLS(t *testing.T) {
 	waitForSerial(t, v.PortalURL(), 1)
 	writeCertificate(t, cert, key, 2, time.Now().Add(2*time.Hour))
 	waitForSerial(t, v.PortalURL(), 2)
+}
+
+// strictTransport is the header of every response over TLS.
+const strictTransport = "max-age=31536000"
+
+// TestStrictTransportSecurity checks that a venue that speaks TLS tells browsers to come back over TLS alone,
+// in every response, also while it starts, and that plain HTTP has no such header. TestPublicAdmin checks the
+// operator's listener.
+func TestStrictTransportSecurity(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	trusting := writeCertificate(t, cert, key, 1, time.Now().Add(time.Hour))
+	data, _ := servertest.DataWithDeposits(t)
+	check := func(when, method, url string, status int, want []string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		resp, err := trusting.Do(r)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = resp.Body.Close()
+		if got := resp.Header.Values("Strict-Transport-Security"); resp.StatusCode != status || !slices.Equal(got, want) {
+			t.Errorf("%s: %s %s: %s, Strict-Transport-Security %q, want %d %q", when, method, url, resp.Status, got, status, want)
+		}
+	}
+	secure := []string{strictTransport}
+	var starting sync.Once
+	v := servertest.OpenLive(t, data, func(o *server.Options) {
+		o.TLS = server.TLS{Cert: cert, Key: key}
+		o.APIListener, o.PortalListener, o.AdminListener = listenLoopback(t), listenLoopback(t), listenLoopback(t)
+		api, portal := o.APIListener.Addr().String(), o.PortalListener.Addr().String()
+		o.Progress = func(server.Progress) {
+			starting.Do(func() {
+				trusting.Transport.(*http.Transport).TLSClientConfig.InsecureSkipVerify = true // the listener may have another address of loopback
+				check("starting", "GET", "https://"+api+"/v1/time", 503, secure)
+				check("starting", "GET", "https://"+portal+"/", 503, secure)
+			})
+		}
+	})
+	check("open", "GET", v.APIURL()+"/v1/time", 401, secure)
+	check("open", "GET", v.APIURL()+"/no/such", 401, secure)
+	check("open", "GET", v.PortalURL()+"/", 200, secure)
+	check("open", "GET", v.PortalURL()+"/rules/errors.md", 200, secure)
+	check("open", "GET", v.PortalURL()+"/keys", 401, secure)
+	check("open", "GET", v.PortalURL()+"//", 404, secure)
+	check("open", "GET", v.AdminURL()+"/livez", 200, nil) // plain HTTP on loopback
+	plain := servertest.New(t)
+	check("plain", "GET", plain.PortalURL()+"/", 200, nil)
 }
 
 // TestReplacedCertificateBreaksNoConnection sends requests over HTTP/1.1 and HTTP/2 and follows a WebSocket
@@ -258,7 +312,7 @@ func TestTLSOptions(t *testing.T) {
 		"needs the names":      func(o *server.Options) { o.TLS.ACMEHTTP = ":80" },
 		`"*.a.example" is not`: func(o *server.Options) { o.TLS.ACMEDomains = []string{"*.a.example"} },
 		`"localhost" is not`:   func(o *server.Options) { o.TLS.ACMEDomains = []string{"localhost"} },
-		"TLS.ACMEHTTP: listen ": func(o *server.Options) {
+		"TLS.ACMEHTTP: ": func(o *server.Options) {
 			o.TLS = server.TLS{ACMEDomains: []string{"a.example"}, ACMEHTTP: "256.0.0.1:1"}
 		},
 	} {
@@ -320,6 +374,9 @@ func TestPublicAdmin(t *testing.T) {
 		_ = res.Body.Close()
 		if res.StatusCode != want {
 			t.Errorf("%q: %s, want %d", token, res.Status, want)
+		}
+		if got := res.Header.Get("Strict-Transport-Security"); got != strictTransport {
+			t.Errorf("%q: Strict-Transport-Security %q", token, got)
 		}
 	}
 	client.CloseIdleConnections()

@@ -2,23 +2,22 @@ package main
 
 import (
 	"bytes"
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
-	"net"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"duplex/cmd/dx/cli"
-	"duplex/server"
+	"duplex/internal/address"
 )
 
 // configCmd is `dx config`.
@@ -38,60 +37,17 @@ Examples:
 }
 
 func (c *configCheck) Run(out io.Writer) error {
-	if err := c.validate(); err != nil {
+	if _, err := c.options(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(out, "sound")
 	return err
 }
 
-// validate checks every setting without creating a file or opening a listener.
-func (s *serveSettings) validate() error {
-	for name, addr := range map[string]string{"api": s.API, "portal": s.Portal, "admin": s.Admin} {
-		if _, err := net.ResolveTCPAddr("tcp", addr); err != nil {
-			return cli.BadFlag(name, err)
-		}
-	}
-	if err := s.checkDispute(); err != nil {
-		return err
-	}
-	if err := s.Flags.Check(); err != nil {
-		return err
-	}
-	if err := s.archiveFlags.check(s.Data, s.Node != ""); err != nil {
-		return err
-	}
-	if err := s.fundingFlags.to(&server.Options{}); err != nil {
-		return err
-	}
-	if err := s.clusterFlags.to(&server.Options{}); err != nil {
-		return err
-	}
-	if _, _, err := s.masterKeys(); err != nil {
-		return err
-	}
-	_, sources, err := s.priceSources()
-	if err != nil {
-		return err
-	}
-	if _, err := s.limits(sources); err != nil {
-		return err
-	}
-	_, err = s.calendar()
-	return err
-}
-
-func (s *serveSettings) checkDispute() error {
-	if s.Dispute < 0 || s.Dispute > 24*time.Hour {
-		return cli.BadFlag("dispute", errors.New("must be 0s to 24h"))
-	}
-	return nil
-}
-
 type configShow struct{ serveSettings }
 
 func (c *configShow) Help() string {
-	return `Each line shows a setting, its value, and where it comes from: a flag, an environment variable, a line of the file, or the default. Secrets are not shown.
+	return `Each line shows a setting, its value, and where it comes from: a flag, an environment variable, a line of the file, or the default. Secrets are not shown, nor are the user part and the query of a URL.
 
 Example:
   dx config show --config dx.toml`
@@ -116,18 +72,28 @@ func (c *configShow) Run(k *kong.Context, out io.Writer) error {
 	return w.Flush()
 }
 
-// secretFlags are shown only as set or not set.
-var secretFlags = []string{"funding-secret", "master-key", "master-key-old", "operator-token", "pyth-key", "signup-token"}
-
+// shownValue returns the value of a setting: of a secret only that it is set, and URLs as address.Show does.
 func shownValue(f *kong.Flag) string {
-	text := strings.Trim(strings.TrimPrefix(fmt.Sprint(f.Target.Interface()), "map"), "[]")
-	switch {
-	case text == "":
-		return "-"
-	case slices.Contains(secretFlags, f.Name), f.Name == "mirror" && strings.Contains(text, "@"): // an address with a user
+	if f.Tag.Type == "secret" || f.Tag.Type == "token" {
+		if f.Target.IsZero() {
+			return "-"
+		}
 		return "(set)"
 	}
-	return text
+	var shown []string
+	switch v := f.Target.Interface().(type) {
+	case map[string]string:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			shown = append(shown, name+":"+address.Show(v[name]))
+		}
+	case []string:
+		for _, x := range v {
+			shown = append(shown, address.Show(x))
+		}
+	default:
+		shown = []string{address.Show(strings.Trim(strings.TrimPrefix(fmt.Sprint(v), "map"), "[]"))}
+	}
+	return cmp.Or(strings.Join(shown, " "), "-")
 }
 
 // valueOrigin returns where a value comes from. A flag takes precedence over the

@@ -20,6 +20,7 @@ import (
 type exportCmd struct {
 	Table  string `arg:"" help:"Table to export, such as fills, or all."`
 	Format string `help:"Form of the files: ${enum}." enum:"csv,parquet" default:"csv"`
+	Raw    bool   `help:"Write texts of CSV as they are, for a program. Without it, one that a spreadsheet would take for a formula has ' before it."`
 	From   string `help:"First seq, or a time such as 2026-11-22 or 2026-11-22T09:00:00Z; default: the beginning." placeholder:"SEQ|TIME"`
 	To     string `help:"Last seq, or a time before which the last row is; default: the end." placeholder:"SEQ|TIME"`
 	Out    string `required:"" type:"path" help:"Folder to write into. A file that exists is never changed." placeholder:"DIR"`
@@ -67,6 +68,7 @@ func (e *exportCmd) Run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return cli.BadFlag("out", err)
 	}
+	files.Raw = e.Raw
 	names := make([]string, len(tables))
 	for i := range tables {
 		names[i] = tables[i].Name

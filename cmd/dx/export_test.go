@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"duplex/core"
 	"duplex/server"
 )
 
@@ -16,6 +17,7 @@ import (
 func TestExport(t *testing.T) {
 	data := t.TempDir()
 	v, _, _ := settledRound(t, func(o *server.Options) { o.Data, o.Mirror = data, "sqlite" })
+	v.Submit(&core.CreateUser{Name: "=cmd|calc!A1"})
 	v.WaitForMirror()
 	dir := filepath.Join(t.TempDir(), "out")
 	want := func(code int, text string, args ...string) {
@@ -34,6 +36,22 @@ func TestExport(t *testing.T) {
 	}
 	if err := json.Unmarshal(b, &m); err != nil || m.Rows != 2 || len(m.Chain) != 64 || len(m.Files) != 1 || !strings.HasPrefix(m.Files[0].Name, "fills-") || len(m.Files[0].SHA256) != 64 {
 		t.Errorf("%s %v", b, err)
+	}
+	for cell, more := range map[string][]string{",'=cmd|calc!A1,": nil, ",=cmd|calc!A1,": {"--raw"}} {
+		dir := filepath.Join(t.TempDir(), "out")
+		want(0, "file", append([]string{"users", "--data", data, "--out", dir}, more...)...)
+		paths, err := filepath.Glob(filepath.Join(dir, "users*.csv"))
+		all := ""
+		for _, path := range paths {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += string(b)
+		}
+		if err != nil || !strings.Contains(all, cell) {
+			t.Errorf("users with %v have no cell %s\n%s", more, cell, all)
+		}
 	}
 	want(2, "export into an empty folder", "fills", "--data", data, "--out", dir)
 	want(0, "files to ", "all", "--format", "parquet", "--data", data, "--out", t.TempDir())

@@ -10,6 +10,7 @@ import (
 
 	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/mirror"
+	"duplex/internal/address"
 	"duplex/server"
 	"duplex/server/cluster"
 )
@@ -79,6 +80,16 @@ func (c *followCmd) to(o *server.Options) (err error) {
 	if c.MasterKeyOld != "" {
 		if o.OldMasterKey, err = parseMasterKey("master-key-old", c.MasterKeyOld); err != nil {
 			return err
+		}
+	}
+	for _, from := range c.From {
+		if err := address.CheckDial(from); err != nil {
+			return cli.BadFlag("from", err)
+		}
+	}
+	if c.Follow != "" {
+		if err := address.CheckListen(c.Follow); err != nil {
+			return cli.BadFlag("follow", err)
 		}
 	}
 	if err := checkStaleAfter(c.StaleAfter); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/lmittmann/tint"
 
 	"duplex/cmd/dx/cli"
+	"duplex/internal/address"
 	"duplex/internal/logwriter"
 )
 
@@ -68,10 +69,25 @@ func handler(w io.Writer, terminal bool, level slog.Level) slog.Handler {
 			if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
 				a.Value = slog.TimeValue(a.Value.Time().UTC())
 			}
-			return a
+			return withoutSecrets(groups, a)
 		}})
 	}
-	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
+	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutSecrets})
+}
+
+// withoutSecrets takes the secrets out of the URLs in a line of the log.
+func withoutSecrets(_ []string, a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindString:
+		a.Value = slog.StringValue(address.Redact(a.Value.String()))
+	case slog.KindAny:
+		if err, ok := a.Value.Any().(error); ok {
+			if text := address.RedactError(err); text != err.Error() {
+				a.Value = slog.StringValue(text)
+			}
+		}
+	}
+	return a
 }
 
 // noticeOf is the line that says how many lines of a log were dropped.

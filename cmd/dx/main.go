@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ import (
 	"duplex/cmd/dx/trading"
 	"duplex/core/engine"
 	"duplex/core/journal"
+	"duplex/internal/address"
+	"duplex/schemas"
 	"duplex/server/arena"
 	"duplex/server/cluster"
 )
@@ -123,7 +126,7 @@ func run(args []string, out, errs io.Writer) int {
 		return code
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "%sdx: %v\n", &warnings, err)
+		fmt.Fprintf(errs, "%sdx: %s\n", &warnings, errorText(err))
 		return 2
 	}
 	name, _, _ := strings.Cut(cmd.Command(), " ")
@@ -141,13 +144,22 @@ func run(args []string, out, errs io.Writer) int {
 	cmd.BindTo(log.out, (*io.Writer)(nil))
 	cmd.Bind(log.Logger, diagnostics{log.errs}, log.venueLog)
 	if err := cmd.Run(); err != nil {
-		fmt.Fprintln(log.errs, "dx:", err)
+		fmt.Fprintln(log.errs, "dx:", errorText(err))
 		if a := advice(err); a != "" {
 			fmt.Fprintln(log.errs, "dx:", a)
 		}
 		return exitCode(err)
 	}
 	return 0
+}
+
+// fromVariable matches how kong names the variable of a value that it rejects, with the value.
+var fromVariable = regexp.MustCompile(`\(from envar (\w+)="(?:[^"\\]|\\.)*"\)`)
+
+// errorText returns the text of an error without the values of variables, without the secrets of URLs, and without
+// what would steer a terminal: a server or a file may have chosen a part of it.
+func errorText(err error) string {
+	return schemas.ForTerminal(fromVariable.ReplaceAllString(address.RedactError(err), "(from $1)"))
 }
 
 // venueCommands serve a venue until they are stopped.

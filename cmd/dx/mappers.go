@@ -27,8 +27,8 @@ func mappers() []kong.Option {
 // decodeSecret decodes a string, or several separated by commas.
 func decodeSecret(ctx *kong.DecodeContext, target reflect.Value) error {
 	var text string
-	if err := ctx.Scan.PopValueInto("secret", &text); err != nil {
-		return err
+	if ctx.Scan.PopValueInto("secret", &text) != nil { // the error quotes a secret that begins with -
+		return errors.New("needs a value; one that begins with - goes behind a =")
 	}
 	if target.Kind() == reflect.String {
 		target.SetString(strings.TrimSpace(text))

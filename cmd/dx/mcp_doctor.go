@@ -10,6 +10,8 @@ import (
 
 	"duplex/client"
 	"duplex/cmd/dx/bridge"
+	"duplex/internal/address"
+	"duplex/schemas"
 )
 
 // doctorCmd is `dx mcp doctor`.
@@ -64,6 +66,9 @@ func printFindings(out io.Writer, asJSON bool, found []bridge.Finding) error {
 }
 
 func writeFindings(out io.Writer, asJSON, healthy bool, found []bridge.Finding) error {
+	for i := range found { // errors of clients have the address
+		found[i].Detail = schemas.ForTerminal(address.Redact(found[i].Detail))
+	}
 	if asJSON {
 		return json.NewEncoder(out).Encode(struct {
 			OK     bool             `json:"ok"`

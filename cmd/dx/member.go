@@ -8,6 +8,7 @@ import (
 
 	"duplex/cmd/dx/cli"
 	"duplex/core/engine"
+	"duplex/internal/address"
 	"duplex/server"
 	"duplex/server/cluster"
 )
@@ -44,6 +45,16 @@ func (f *clusterFlags) to(o *server.Options) error {
 	members, err := cluster.ParseAddresses(f.Cluster)
 	if err != nil {
 		return cli.BadFlag("cluster", err)
+	}
+	for flag, at := range map[string]string{"peer": f.Peer, "follow": f.Follow} {
+		if err := address.CheckListen(at); err != nil {
+			return cli.BadFlag(flag, err)
+		}
+	}
+	if f.FollowAdvertise != "" {
+		if err := address.CheckDial(f.FollowAdvertise); err != nil {
+			return cli.BadFlag("follow-advertise", err)
+		}
 	}
 	if f.MaxClockOffset < time.Millisecond || f.MaxClockOffset > time.Minute {
 		return cli.BadFlag("max-clock-offset", errors.New("must be 1ms to 1m"))

@@ -48,45 +48,63 @@ type serveSettings struct {
 	sessionFlags
 }
 
-func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, logged venueLog) (err error) {
-	if err := s.checkDispute(); err != nil {
+func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, logged venueLog) error {
+	o, err := s.options()
+	if err != nil {
 		return err
 	}
-	o := server.Options{
-		API: s.API, Portal: s.Portal, Admin: s.Admin, Data: s.Data, Environment: "live", DisputeWindow: s.Dispute, WriteFloor: s.WriteFloor, AccountRate: s.AccountRate,
-		OperatorToken: s.OperatorToken, OperatorsLost: s.OperatorsLost, FourEyes: s.approvalLimit(), MasterKeyLost: s.MasterKeyLost, ReplayGuard: s.ReplayGuard, InFlight: int(s.InFlight), Log: log,
-	}
-	s.accessFlags.to(&o)
-	o.TLS = s.tlsFlags.options()
-	if err := s.Flags.To(&o); err != nil {
-		return err
-	}
-	if err := s.archiveFlags.check(s.Data, s.Node != ""); err != nil {
-		return err
-	}
-	s.archiveFlags.to(&o)
-	if err := s.fundingFlags.to(&o); err != nil {
-		return err
-	}
-	if err := s.clusterFlags.to(&o); err != nil {
-		return err
-	}
-	if o.Oracle, o.Sources, err = s.priceSources(); err != nil {
-		return err
-	}
-	if o.Limits, err = s.limits(o.Sources); err != nil {
-		return err
-	}
-	if o.MasterKey, o.OldMasterKey, err = s.masterKeys(); err != nil {
-		return err
-	}
-	if o.Calendar, err = s.calendar(); err != nil {
-		return err
-	}
+	o.Log = log
 	return runVenue(ctx, o, logged, func(v *server.Venue) error {
 		v.LogOpen()
 		return v.Wait(ctx)
 	})
+}
+
+// options returns the options of the venue. Without an error, the venue can start with them, as far as that can
+// be known without a listener, the data directory or the network.
+func (s *serveSettings) options() (o server.Options, err error) {
+	o = server.Options{
+		API: s.API, Portal: s.Portal, Admin: s.Admin, Data: s.Data, Environment: "live", DisputeWindow: s.Dispute, WriteFloor: s.WriteFloor, AccountRate: s.AccountRate,
+		OperatorToken: s.OperatorToken, OperatorsLost: s.OperatorsLost, FourEyes: s.approvalLimit(), MasterKeyLost: s.MasterKeyLost, ReplayGuard: s.ReplayGuard, InFlight: int(s.InFlight),
+	}
+	if err := s.checkDispute(); err != nil {
+		return o, err
+	}
+	s.accessFlags.to(&o)
+	o.TLS = s.tlsFlags.options()
+	if err := s.Flags.To(&o); err != nil {
+		return o, err
+	}
+	if err := s.archiveFlags.check(s.Data, s.Node != ""); err != nil {
+		return o, err
+	}
+	s.archiveFlags.to(&o)
+	if err := s.fundingFlags.to(&o); err != nil {
+		return o, err
+	}
+	if err := s.clusterFlags.to(&o); err != nil {
+		return o, err
+	}
+	if o.Oracle, o.Sources, err = s.priceSources(); err != nil {
+		return o, err
+	}
+	if o.Limits, err = s.limits(o.Sources); err != nil {
+		return o, err
+	}
+	if o.MasterKey, o.OldMasterKey, err = s.masterKeys(); err != nil {
+		return o, err
+	}
+	if o.Calendar, err = s.calendar(); err != nil {
+		return o, err
+	}
+	return o, asFlagError(o.Check())
+}
+
+func (s *serveSettings) checkDispute() error {
+	if s.Dispute < 0 || s.Dispute > 24*time.Hour {
+		return cli.BadFlag("dispute", errors.New("must be 0s to 24h"))
+	}
+	return nil
 }
 
 // masterKeys returns the master keys that are given from outside; nil for those that are

@@ -41,6 +41,10 @@ type File struct {
 
 // Files is an export that is being written. It belongs to one goroutine.
 type Files struct {
+	// Raw writes texts to CSV as they are. Without it, an apostrophe is put before a text that begins with
+	// =, +, -, @, a tab or a CR, which a spreadsheet would run as a formula. It is set before the first row.
+	Raw bool
+
 	dir     string
 	created bool // dir did not exist before
 	format  Format
@@ -173,7 +177,7 @@ func (f *Files) begin(day string) (err error) {
 	}
 	f.current, f.day = c, day
 	c.buf = bufio.NewWriterSize(io.MultiWriter(c.f, c.sum), 64<<10)
-	if c.enc, err = f.format.encoder(c.buf, f.table); err != nil {
+	if c.enc, err = f.format.encoder(c.buf, f.table, f.Raw); err != nil {
 		return errors.Join(err, f.discard())
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -25,10 +26,10 @@ type encoder interface {
 	close() error
 }
 
-func (f Format) encoder(w io.Writer, t *Table) (encoder, error) {
+func (f Format) encoder(w io.Writer, t *Table, raw bool) (encoder, error) {
 	switch f {
 	case CSV:
-		return newCSV(w, t)
+		return newCSV(w, t, raw)
 	case Parquet:
 		return newParquet(w, t), nil
 	}
@@ -38,11 +39,12 @@ func (f Format) encoder(w io.Writer, t *Table) (encoder, error) {
 type csvFile struct {
 	w      *csv.Writer
 	t      *Table
+	raw    bool
 	fields []string
 }
 
-func newCSV(w io.Writer, t *Table) (*csvFile, error) {
-	f := &csvFile{w: csv.NewWriter(w), t: t}
+func newCSV(w io.Writer, t *Table, raw bool) (*csvFile, error) {
+	f := &csvFile{w: csv.NewWriter(w), t: t, raw: raw}
 	f.w.UseCRLF = true
 	for _, c := range t.Columns {
 		f.fields = append(f.fields, c.Name)
@@ -65,6 +67,9 @@ func (f *csvFile) row(r Row) error {
 			text = strconv.FormatUint(v, 10)
 		case string:
 			text = v
+			if !f.raw {
+				text = withoutFormula(v)
+			}
 		case bool:
 			text = strconv.FormatBool(v)
 		default:
@@ -81,6 +86,14 @@ func (f *csvFile) row(r Row) error {
 		}
 	}
 	return f.w.Write(f.fields)
+}
+
+// withoutFormula puts an apostrophe before a text that a spreadsheet would take for a formula.
+func withoutFormula(text string) string {
+	if text != "" && strings.IndexByte("=+-@\t\r", text[0]) >= 0 {
+		return "'" + text
+	}
+	return text
 }
 
 func (f *csvFile) close() error {

@@ -39,9 +39,9 @@ type postgres struct {
 
 // openPostgres opens the mirror in the database that dsn names, or an empty one beside it.
 func openPostgres(ctx context.Context, dsn string, u use) (_ *postgres, err error) {
-	config, err := pgx.ParseConfig(dsn)
+	config, err := parsePostgres(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("the address of the mirror is not valid: %w", hidePassword(err))
+		return nil, err
 	}
 	p := &postgres{schema: postgresSchema, fault: noFault}
 	if u == asFresh {
@@ -97,12 +97,13 @@ var pageSettings = map[string]string{
 	"plan_cache_mode": "force_generic_plan", "jit": "off", "enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off",
 }
 
-// hidePassword keeps the address, which has a password, out of an error.
-func hidePassword(err error) error {
-	if parse := (*pgconn.ParseConfigError)(nil); errors.As(err, &parse) {
-		return errors.New("it must look like postgres://user:password@host:5432/database")
+// parsePostgres parses an address. An error says nothing of it, because it has a password.
+func parsePostgres(dsn string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, errors.New("the address of the mirror must look like postgres://user:password@host:5432/database, with a port from 1 to 65535")
 	}
-	return err
+	return config, nil
 }
 
 // minPostgres is the oldest version of PostgreSQL that the mirror uses.

@@ -105,6 +105,14 @@ const (
 	asFresh               // an empty one is created beside it, which replace puts in its place
 )
 
+// CheckDSN returns an error unless a database can have the name dsn. It opens nothing.
+func CheckDSN(dsn string) (err error) {
+	if isPostgres(dsn) {
+		_, err = parsePostgres(dsn)
+	}
+	return err
+}
+
 // openStore opens the database that dsn names.
 func openStore(ctx context.Context, dsn string, u use) (store, error) {
 	if isPostgres(dsn) {

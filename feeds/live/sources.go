@@ -5,14 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 
 	"duplex/core"
 	"duplex/feeds"
 	"duplex/feeds/adapter"
+	"duplex/internal/address"
 )
 
 // DefaultVenues are the venues of a server whose operator configures none.
@@ -51,8 +50,8 @@ func Sources(c Config) ([]feeds.Source, error) {
 	if c.PythKey != "" && !slices.Contains(venues, "pyth") {
 		venues = append(venues, "pyth")
 	}
-	for name, address := range c.URLs {
-		if err := checkURL(name, address); err != nil {
+	for name, at := range c.URLs {
+		if err := checkURL(name, at); err != nil {
 			return nil, &ConfigError{"source-url", err}
 		}
 	}
@@ -117,28 +116,16 @@ func (c *Config) pythCodecs(at string) ([]adapter.Codec, error) {
 
 // checkURL checks that an address has the scheme of its venue, and that pyth, which needs
 // a key, uses TLS or a loopback address.
-func checkURL(name, address string) error {
+func checkURL(name, at string) error {
 	if defaultURLs[name] == "" {
 		return fmt.Errorf("there is no venue %q", name)
 	}
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return fmt.Errorf("%s: %q is not a URL", name, address)
-	}
-	schemes := []string{"wss", "ws"}
+	_, err := address.Parse(at, "wss", "ws")
 	if name == "pyth" {
-		schemes = []string{"https", "http"}
+		_, err = address.ParseSecure(at)
 	}
-	if !slices.Contains(schemes, u.Scheme) {
-		return fmt.Errorf("%s: the address must begin with %s://", name, schemes[0])
-	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
-		return fmt.Errorf("%s: the key is not sent without TLS", name)
+	if err != nil {
+		return fmt.Errorf("%s: the address %w", name, err)
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

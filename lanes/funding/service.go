@@ -11,8 +11,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -22,6 +20,7 @@ import (
 	"duplex/core/engine"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/internal/address"
 	"duplex/internal/atomicfile"
 	"duplex/internal/backoff"
 	"duplex/schemas"
@@ -85,19 +84,11 @@ type Stats struct {
 // CheckURL checks the base URL of a funding service: https, or http to a loopback address, without
 // query, fragment or password.
 func CheckURL(base string) error {
-	u, err := url.Parse(base)
-	if err != nil {
-		return err
+	u, err := address.ParseSecure(base)
+	if err == nil && (u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+		err = errors.New("must have no query, fragment or user")
 	}
-	addr, err := netip.ParseAddr(u.Hostname())
-	loopback := err == nil && addr.IsLoopback() || u.Hostname() == "localhost"
-	switch {
-	case u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback):
-		return fmt.Errorf("%q must begin with https:// and a host, or with http:// and a loopback address", base)
-	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
-		return fmt.Errorf("%q must have no query, fragment or user", base)
-	}
-	return nil
+	return err
 }
 
 // Open reads the cursor and begins to deliver events. Close ends that.

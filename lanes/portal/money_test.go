@@ -111,6 +111,34 @@ func TestSignUp(t *testing.T) {
 	}
 }
 
+// TestSignUpOfAForeignPage checks that a page of another site opens no account in its visitor's browser, and
+// uses up nothing of the visitor's limit; and that the portal's own page and allowed origins do.
+func TestSignUpOfAForeignPage(t *testing.T) {
+	v := newTestPortal(t, func(o *Options) { o.SignUp = SignUpOpen })
+	v.FreezeClock()
+	v.Gate.Origins = []string{"https://venue.example"}
+	for range 2 {
+		for _, c := range []struct {
+			origins []string
+			status  int
+		}{
+			{[]string{"https://evil.example"}, 403}, {[]string{"null"}, 403}, {[]string{""}, 403}, {[]string{"https://venue.example.evil"}, 403},
+			{[]string{v.url, "https://evil.example"}, 403}, {[]string{"https://evil.example"}, 403}, {[]string{"https://evil.example"}, 403},
+			{nil, 201}, {[]string{v.url}, 201}, {[]string{"https://venue.example"}, 201},
+		} {
+			h := http.Header{}
+			if c.origins != nil {
+				h["Origin"] = c.origins
+			}
+			status, _, body := v.send("POST", "/accounts", `{"name":"erin"}`, h)
+			if status != c.status || status == 403 && codeOf(body) != "forbidden_origin" {
+				t.Errorf("Origin %q: %d %s, want %d", c.origins, status, body, c.status)
+			}
+		}
+		v.AdvanceClock(time.Hour)
+	}
+}
+
 // TestSignUpsOfManyNetworks checks that the venue bounds its accounts, wherever the requests come from.
 func TestSignUpsOfManyNetworks(t *testing.T) {
 	v := newTestPortal(t, func(o *Options) { o.SignUp = SignUpOpen })

@@ -89,9 +89,13 @@ func (l *lane) registerSignUp(m *gate.Routes) {
 
 const signUpPath = "/accounts"
 
-// authenticateSignUp checks the token of SignUpToken and the limit of the network. It comes before the body
-// is read.
+// authenticateSignUp checks the Origin, the token of SignUpToken and the limit of the network. A page of
+// another site can send this request without the browser asking the venue first, so that it could use up
+// its visitor's limit.
 func (l *lane) authenticateSignUp(r *http.Request) error {
+	if !l.Gate.OriginAllowed(r) {
+		return tools.NewError("forbidden_origin")
+	}
 	if l.SignUp == SignUpToken {
 		hash, ok := gate.Bearer(r.Header)
 		want := sha256.Sum256([]byte(l.SignUpToken))

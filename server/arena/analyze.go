@@ -333,9 +333,12 @@ func (s *Seat) kind() string {
 	return "process"
 }
 
-// completeRead sets what a replay needs of settings that were read from a manifest. It does not check
-// that commands are there.
+// completeRead sets what a replay needs of settings that were read from a manifest, which somebody else may
+// have made. It does not check that commands are there.
 func (c *Config) completeRead() (err error) {
+	if err := c.checkNames(); err != nil {
+		return err
+	}
 	if c.series, err = seriesOf(c.Series); err != nil {
 		return err
 	}

@@ -119,8 +119,8 @@ func (c *Config) Complete() (err error) {
 	c.Start = cmp.Or(c.Start, "2026-01-05T00:00:00Z")
 	c.Pace = cmp.Or(c.Pace, "step")
 	c.Stall = cmp.Or(c.Stall, "60s")
-	if !seatName.MatchString(c.Name) {
-		return badConfig("name %q: lower-case letters, digits and dashes, at most 32", c.Name)
+	if err := c.checkNames(); err != nil {
+		return err
 	}
 	if c.series, err = seriesOf(c.Series); err != nil {
 		return err
@@ -148,10 +148,6 @@ func (c *Config) Complete() (err error) {
 		return badConfig("think %v: from 0 to 1000", c.Think)
 	case c.Think > 0 && c.pace > 0:
 		return badConfig("think goes with the pace step alone")
-	case len(c.Seats) == 0:
-		return badConfig("no seats: add a [[seat]] with a name and a kind or a command")
-	case len(c.Seats) > 64:
-		return badConfig("%d seats: at most 64", len(c.Seats))
 	}
 	if c.Tape != "" {
 		if c.tape, err = readTape(c.Tape, c.series.Feed); err != nil {
@@ -165,16 +161,37 @@ func (c *Config) Complete() (err error) {
 			return badConfig("tape %s has %d seconds; %d rounds of %s need %d", c.Tape, len(c.tape), c.Rounds, c.Series, need)
 		}
 	}
-	names := map[string]bool{}
 	for i := range c.Seats {
 		s := &c.Seats[i]
-		if names[s.Name] {
-			return badConfig("seat %q: the name is used twice", s.Name)
-		}
-		names[s.Name] = true
 		if err := s.complete(c.Hand); err != nil {
 			return badConfig("seat %q: %w", s.Name, err)
 		}
+	}
+	return nil
+}
+
+// checkNames checks what reports, tables and folders show of a run: its name, and the names and kinds of the
+// seats.
+func (c *Config) checkNames() error {
+	switch {
+	case !seatName.MatchString(c.Name):
+		return badConfig("name %q: lower-case letters, digits and dashes, at most 32", c.Name)
+	case len(c.Seats) == 0:
+		return badConfig("no seats: add a [[seat]] with a name and a kind or a command")
+	case len(c.Seats) > 64:
+		return badConfig("%d seats: at most 64", len(c.Seats))
+	}
+	names := map[string]bool{}
+	for i := range c.Seats {
+		switch s := &c.Seats[i]; {
+		case !seatName.MatchString(s.Name):
+			return badConfig("seat %q: a name has lower-case letters, digits and dashes, and at most 32 characters", s.Name)
+		case names[s.Name]:
+			return badConfig("seat %q: the name is used twice", s.Name)
+		case s.Kind != "" && baselines[s.Kind] == nil:
+			return badConfig("seat %q: unknown kind %q: hold, random, mid, fair or maker", s.Name, s.Kind)
+		}
+		names[c.Seats[i].Name] = true
 	}
 	return nil
 }
@@ -216,15 +233,11 @@ func ParseSeeds(text string) (seeds []uint64, err error) {
 	return seeds, nil
 }
 
-// complete checks a seat. Errors do not name it.
+// complete checks a seat whose name and kind are checked. Errors do not name it.
 func (s *Seat) complete(hand bool) (err error) {
 	switch {
-	case !seatName.MatchString(s.Name):
-		return errors.New("a name has lower-case letters, digits and dashes, and at most 32 characters")
 	case s.Kind != "" && s.Command != "" || !hand && s.Kind == "" && s.Command == "":
 		return errors.New("either a kind or a command")
-	case s.Kind != "" && baselines[s.Kind] == nil:
-		return fmt.Errorf("unknown kind %q: hold, random, mid, fair or maker", s.Kind)
 	case s.Kind != "" && s.MCP:
 		return errors.New("mcp goes with a command")
 	}

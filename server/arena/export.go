@@ -49,8 +49,9 @@ type exporter struct {
 
 func (x *exporter) add(table string, r ...any) { x.rows[table] = append(x.rows[table], r) }
 
-// Export writes the tables of every bundle of a run to files, in a folder for each seed.
-func Export(dir, out string, format export.Format, progress func(done, total int)) error {
+// Export writes the tables of every bundle of a run to files, in a folder for each seed. raw is that of
+// export.Files.
+func Export(dir, out string, format export.Format, raw bool, progress func(done, total int)) error {
 	seeds, _, err := completeSeeds(dir)
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func Export(dir, out string, format export.Format, progress func(done, total int
 			if err != nil {
 				return err
 			}
-			if err := exportBundle(bundle, filepath.Join(out, rel), format); err != nil {
+			if err := exportBundle(bundle, filepath.Join(out, rel), format, raw); err != nil {
 				return fmt.Errorf("%s: %w", bundle, err)
 			}
 		}
@@ -78,7 +79,7 @@ func Export(dir, out string, format export.Format, progress func(done, total int
 	return atomicfile.Write(filepath.Join(out, "README.md"), []byte(schemaPage()))
 }
 
-func exportBundle(bundle, out string, format export.Format) (err error) {
+func exportBundle(bundle, out string, format export.Format, raw bool) (err error) {
 	m, err := readManifest(bundle)
 	if err != nil {
 		return err
@@ -95,6 +96,7 @@ func exportBundle(bundle, out string, format export.Format) (err error) {
 			err = errors.Join(err, files.Abort())
 		}
 	}()
+	files.Raw = raw
 	x := &exporter{rows: map[string][]export.Row{}}
 	f, err := analyze(bundle, m, x.fold, x.sample)
 	if err != nil {

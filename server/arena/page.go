@@ -64,6 +64,11 @@ func newChart(title string, x0, x1, y0, y1 float64) *chart {
 	return c
 }
 
+// text writes a text at a place of the picture; anchor is start, middle or end.
+func (c *chart) text(x, y float64, anchor, text string) {
+	fmt.Fprintf(c, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, template.HTMLEscapeString(text))
+}
+
 func (c *chart) at(x, y float64) (px, py float64) {
 	right := float64((x - c.x0) / (c.x1 - c.x0) * (chartWidth - chartLeft - chartRight)) // rounded, so that no machine fuses it with the sum
 	up := float64((y - c.y0) / (c.y1 - c.y0) * (chartHeight - chartBottom - 10))
@@ -99,9 +104,10 @@ func (c *chart) axes(step float64, label func(float64) string, below string) {
 		y := c.y0 + float64(step*float64(i))
 		x1, py := c.at(c.x0, y)
 		x2, _ := c.at(c.x1, y)
-		fmt.Fprintf(c, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="grid"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`, x1, py, x2, py, x1-6, py+4, label(y))
+		fmt.Fprintf(c, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="grid"/>`, x1, py, x2, py)
+		c.text(x1-6, py+4, "end", label(y))
 	}
-	fmt.Fprintf(c, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, (chartLeft+chartWidth)/2, chartHeight-8, below)
+	c.text((chartLeft+chartWidth)/2, chartHeight-8, "middle", below)
 }
 
 // axisMoney returns the labels of an axis in dollars: with cents only if its steps need them.
@@ -130,7 +136,7 @@ func (c *chart) path(points [][2]float64, attributes string) {
 
 func (c *chart) end() template.HTML {
 	c.WriteString("</svg>")
-	return template.HTML(c.String()) //nolint:gosec // numbers and fixed texts alone
+	return template.HTML(c.String()) //nolint:gosec // numbers and fixed texts, and what text has escaped
 }
 
 // equityChart draws the mean equity of each seat over seeds, in a band from the least to the greatest
@@ -217,15 +223,16 @@ func (r *Report) profitChart() template.HTML {
 		x := low + float64(step*float64(i))
 		px, py := c.at(x, 0)
 		_, top := c.at(x, n)
-		fmt.Fprintf(c, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="grid"/><text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, px, py, px, top, px, py+18, label(x))
+		fmt.Fprintf(c, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="grid"/>`, px, py, px, top)
+		c.text(px, py+18, "middle", label(x))
 	}
 	for i, x := range r.curves {
-		name := r.Seats[i].Name // letters, digits and dashes alone
+		name := r.Seats[i].Name
 		if len(name) > seatLabel {
 			name = name[:seatLabel-1] + "…"
 		}
 		_, py := c.at(low, n-float64(i)-0.5)
-		fmt.Fprintf(c, `<text x="%.1f" y="%.1f" text-anchor="end">%s</text>`, chartLeft-6, py+4, name)
+		c.text(chartLeft-6, py+4, "end", name)
 		for _, p := range x.profit {
 			px, py := c.at(p, n-float64(i)-0.5)
 			fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="4" fill="%s" fill-opacity="0.5"/>`, px, py, seatColor(i))

@@ -117,7 +117,7 @@ func TestVerify(t *testing.T) {
 	_, err2 := Rank([]string{dir})
 	_, err3 := MakeReport(dir, false, nil)
 	_, err4 := Run(t.Context(), testConfig(t, func(c *Config) { c.Rounds = 1 }), Options{Dir: dir})
-	for i, err := range []error{err1, err2, err3, err4, Export(dir, filepath.Join(t.TempDir(), "x"), "csv", nil)} {
+	for i, err := range []error{err1, err2, err3, err4, Export(dir, filepath.Join(t.TempDir(), "x"), "csv", false, nil)} {
 		var bad *ConfigError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), "a bundle of version 9") {
 			t.Errorf("%d: a bundle of another version: %v", i, err)

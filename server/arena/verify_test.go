@@ -3,6 +3,7 @@ package arena
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"duplex/core"
+	"duplex/core/export"
 	"duplex/core/replica"
 )
 
@@ -76,6 +78,58 @@ func TestPartOfARun(t *testing.T) {
 	ahead := &replica.Result{Applied: []replica.Applied{{Stamp: core.Stamp{Ts: 2 * core.NsPerSec}, Command: &core.PostIndex{Tick: core.IndexTick{Second: math.MaxInt64}}}}}
 	if err := checkIndex(m)(&replayBundle{start: core.NsPerSec}, ahead); err == nil {
 		t.Error("a price of a later time is accepted")
+	}
+}
+
+// TestForeignRun tests that the names in a run that somebody else made are checked when it is read, and that
+// no text of a report is markup of its page.
+func TestForeignRun(t *testing.T) {
+	dir := t.TempDir()
+	mustRun(t, testConfig(t, func(c *Config) { c.Rounds, c.Seeds, c.Seats = 1, "1", c.Seats[2:4] }), Options{Dir: dir})
+	bundle := filepath.Join(dir, "1")
+	r, err := MakeReport(dir, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Manifest, string){
+		"a seat":  func(m *Manifest, text string) { m.Settings.Seats[0].Name, m.Seats[0].Name = text, text },
+		"a kind":  func(m *Manifest, text string) { m.Settings.Seats[0].Kind = text },
+		"the run": func(m *Manifest, text string) { m.Settings.Name = text },
+	} {
+		for _, text := range []string{"<script>alert(1)</script>", "\x1b[2Jfair", "../../up", "=1+1", strings.Repeat("x", 33)} {
+			m, err := readManifest(bundle)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(m, text)
+			changed := t.TempDir()
+			if err := errors.Join(os.CopyFS(changed, os.DirFS(dir)), writeManifest(filepath.Join(changed, "1"), m)); err != nil {
+				t.Fatal(err)
+			}
+			_, err1 := MakeReport(changed, false, nil)
+			_, err2 := Verify(changed, nil)
+			_, err3 := VerifyBundles(filepath.Join(changed, "1"), nil)
+			_, err4 := Rank([]string{changed})
+			err5 := Export(changed, filepath.Join(t.TempDir(), "x"), export.CSV, false, nil)
+			for i, err := range []error{err1, err2, err3, err4, err5} {
+				if bad := (*ConfigError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), fmt.Sprintf("%q", text)) {
+					t.Errorf("%s %q, %d: %v", name, text, i, err)
+				}
+			}
+		}
+	}
+	const markup, escaped = `<b title="x">`, "&lt;b title="
+	for _, text := range []*string{&r.SetupHash, &r.name, &r.Seats[0].Name, &r.Seats[0].Kind, &r.Seats[0].Verdict} {
+		*text = markup
+	}
+	r.Seats[0].Rejections = map[string]int{markup: 1}
+	r.Paired = []Paired{{Seat: markup, Baseline: markup, Profit: r.Seats[0].Profit}}
+	page, err := r.page(r.name)
+	if err != nil || bytes.Contains(page, []byte("<b ")) {
+		t.Errorf("%v, the page has markup of its texts:\n%s", err, page)
+	}
+	if n := bytes.Count(page, []byte(escaped)); n != 12 { // also the start of a name in the chart
+		t.Errorf("%d escaped texts", n)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +18,7 @@ import (
 
 	"duplex/core"
 	"duplex/core/journal"
+	"duplex/internal/address"
 	"duplex/internal/atomicfile"
 )
 
@@ -62,9 +62,8 @@ func ParseAddresses(text string) (list []Address, err error) {
 		if err := CheckName(name); err != nil {
 			return nil, err
 		}
-		host, port, err := net.SplitHostPort(peer)
-		if err != nil || host == "" || port == "" || port == "0" {
-			return nil, fmt.Errorf("%s: %q is not HOST:PORT", name, peer)
+		if err := address.CheckDial(peer); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		for _, a := range list {
 			if a.Name == name {

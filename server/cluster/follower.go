@@ -17,6 +17,7 @@ import (
 
 	"duplex/core/engine"
 	"duplex/core/journal"
+	"duplex/internal/address"
 	"duplex/internal/backoff"
 )
 
@@ -105,8 +106,8 @@ func (o *FollowerOptions) complete() error {
 		return &OptionError{"from", errors.New("the address of the follow port of at least one node")}
 	}
 	for _, a := range o.From {
-		if host, port, err := net.SplitHostPort(a); err != nil || host == "" || port == "" {
-			return &OptionError{"from", fmt.Errorf("%q is not HOST:PORT", a)}
+		if err := address.CheckDial(a); err != nil {
+			return &OptionError{"from", err}
 		}
 	}
 	if len(o.MasterKeys) == 0 {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -478,5 +479,19 @@ func TestLogsAreMasked(t *testing.T) {
 	log.With("a", "xs3cretx").WithGroup("g").Warn("of k3y", "err", fmt.Errorf("with s3cret"), "n", 7)
 	if got := to.String(); strings.Contains(got, "s3cret") || strings.Contains(got, "k3y") || !strings.Contains(got, "***") || !strings.Contains(got, "g.n=7") {
 		t.Error(got)
+	}
+}
+
+// TestHintsHaveNoSecret checks that what a model reads of a venue that is not reached has the address without its
+// user part and query.
+func TestHintsHaveNoSecret(t *testing.T) {
+	err := fmt.Errorf("GET /v1/time: %w", &url.Error{Op: "Get", URL: "http://u:hunter2@h.example/v1/time?key=hunter2", Err: errBroken})
+	for _, method := range []string{"tools/call", "tools/list"} {
+		for _, writes := range []bool{false, true} {
+			answer := string(noAnswerResponse(&message{id: []byte("1"), method: method}, writes, err))
+			if strings.Contains(answer, "hunter2") || !strings.Contains(answer, "http://h.example/v1/time") || !strings.Contains(answer, "broken") {
+				t.Errorf("%s, %v: %s", method, writes, answer)
+			}
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"duplex/client"
+	"duplex/internal/address"
 	"duplex/internal/timeouts"
 	"duplex/lanes/gate"
 )
@@ -33,7 +34,7 @@ func (d checker) encryption(base string) Finding {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
-		return Finding{check, false, err.Error(), "Give the address of the API, such as https://api.venue.example."}
+		return Finding{check, false, address.RedactError(err), "Give the address of the API, such as https://api.venue.example."}
 	case u.Scheme != "https" && loopbackHost(u.Hostname()):
 		return ok(check, "none, and none is needed on this machine")
 	case u.Scheme != "https":

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"duplex/client"
+	"duplex/internal/address"
 	"duplex/schemas"
 )
 
@@ -38,7 +39,7 @@ func noAnswerResponse(m *message, writes bool, err error) []byte {
 	case !writes && m.method == "tools/call":
 		return unreadResponse(m, err)
 	case !writes:
-		return errorResponse(m.id, http.StatusServiceUnavailable, "no response from the venue: "+err.Error(), schemas.ErrorOf("draining"))
+		return errorResponse(m.id, http.StatusServiceUnavailable, "no response from the venue: "+address.RedactError(err), schemas.ErrorOf("draining"))
 	case mayHaveExecuted(err):
 		return unknownOutcomeResponse(m, err)
 	default:
@@ -50,7 +51,7 @@ func noAnswerResponse(m *message, writes bool, err error) []byte {
 // same read.
 func unreadResponse(m *message, err error) []byte {
 	r := schemas.ToolErrorOf(schemas.ErrorOf("draining"))
-	r.Hint = "No response from the venue: " + err.Error() + ". Nothing was changed. Send the same call again; dx mcp doctor shows what fails."
+	r.Hint = "No response from the venue: " + address.RedactError(err) + ". Nothing was changed. Send the same call again; dx mcp doctor shows what fails."
 	if r.Next = sameCall(m); isForeign(err) {
 		r.Hint, r.Retryable, r.Next = notVenue(err), false, nil
 	}
@@ -64,7 +65,7 @@ func isForeign(err error) bool {
 
 // notVenue is the hint for a foreign response.
 func notVenue(err error) string {
-	return "The response is not the venue's: " + err.Error() + ". Point the bridge (DX_URL) at a venue."
+	return "The response is not the venue's: " + address.RedactError(err) + ". Point the bridge (DX_URL) at a venue."
 }
 
 // sameCall returns the call of m as the next one.
@@ -79,7 +80,7 @@ func sameCall(m *message) *schemas.NextCall {
 // notExecutedResponse returns the result of a write that did not reach the venue.
 func notExecutedResponse(m *message, err error) []byte {
 	r := schemas.ToolErrorOf(schemas.ErrorOf("draining"))
-	r.Hint = "The venue was not reached: " + err.Error() + ". This was not done. Send the same call again when the venue is back; dx mcp doctor shows what fails."
+	r.Hint = "The venue was not reached: " + address.RedactError(err) + ". This was not done. Send the same call again when the venue is back; dx mcp doctor shows what fails."
 	if r.Next = sameCall(m); isForeign(err) {
 		r.Hint, r.Retryable, r.Next = notVenue(err)+" This was not done.", false, nil
 	}
@@ -124,7 +125,7 @@ func unknownOutcomeResponse(m *message, err error) []byte {
 	if r.Next.Tool == m.tool() {
 		next = "Send the same call again: it does no harm twice."
 	}
-	r.Hint = "The response was lost: " + err.Error() + ". The outcome is unknown, and nothing was sent again. " + next
+	r.Hint = "The response was lost: " + address.RedactError(err) + ". The outcome is unknown, and nothing was sent again. " + next
 	return toolErrorResponse(m, &r)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"duplex/internal/address"
 	"duplex/schemas"
 )
 
@@ -47,7 +48,7 @@ func (m *Model) memberLines(n int) (out []string) {
 	case s.single:
 		return nil
 	case s.err != nil:
-		return []string{red.Render(truncate(" members not known: "+strings.Join(strings.Fields(s.err.Error()), " "), m.cols()))}
+		return []string{red.Render(truncate(" members not known: "+strings.Join(strings.Fields(address.RedactError(s.err)), " "), m.cols()))}
 	case len(s.list) == 0:
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"duplex/cmd/dx/cli"
 	"duplex/cmd/dx/trading"
+	"duplex/internal/address"
 	"duplex/schemas"
 )
 
@@ -187,7 +188,7 @@ func (m Model) onEditKey(name string) (tea.Model, tea.Cmd) {
 	case name == "enter":
 		order, err := m.buildOrder()
 		if err != nil {
-			t.text = err.Error()
+			t.text = address.RedactError(err)
 			return m, nil
 		}
 		t.phase, t.text, t.order = previewing, "", order

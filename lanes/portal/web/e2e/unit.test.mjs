@@ -406,6 +406,10 @@ test('the curve ends with the profit, and the CSV has money in dollars', async (
   const deposit = { n: '1', ts: row.ts, kind: 'deposit', amount: '100', balance_after: '100', ref: 'a,"b"' }
   assert.equal(csvOf([row, deposit], () => 'BTC 60 s'), ['n,time_utc,kind,amount_usd,balance_after_usd,series,round,order_id,reference',
     '2,2023-11-14T22:13:20.123Z,fill,-1.2345,0.0099,BTC 60 s,7,5,', '1,2023-11-14T22:13:20.123Z,deposit,0.0100,0.0100,,,,"a,""b"""', ''].join('\r\n'))
+  for (const ref of ['=cmd|calc!A1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1']) { // no formula in a spreadsheet, and a loss keeps its sign
+    const cell = ref.includes('\r') ? `"'${ref}"` : `'${ref}`
+    assert.equal(csvOf([{ ...row, ref }], () => 'BTC 60 s').split('\r\n')[1], `2,2023-11-14T22:13:20.123Z,fill,-1.2345,0.0099,BTC 60 s,7,5,${cell}`)
+  }
 })
 
 test('a series without a round waits for the next period', async () => {

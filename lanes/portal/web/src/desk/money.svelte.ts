@@ -74,7 +74,8 @@ export function curve(rounds: readonly RoundResult[], realized: number, unrealiz
   return [at, ...profits.map((p) => (at += p)), realized + unrealized]
 }
 
-// csvOf writes the ledger as RFC 4180, with money in dollars and times in UTC.
+// csvOf writes the ledger as RFC 4180, with money in dollars and times in UTC. A reference that a spreadsheet
+// would take for a formula has an apostrophe before it.
 export function csvOf(rows: readonly LedgerRow[], name: (category: number) => string): string {
   const usd = (pips: string): string => {
     const n = BigInt(pips)
@@ -82,10 +83,11 @@ export function csvOf(rows: readonly LedgerRow[], name: (category: number) => st
     return `${n < 0n ? '-' : ''}${abs / 10000n}.${String(abs % 10000n).padStart(4, '0')}`
   }
   const cell = (v: string): string => (/[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v)
+  const noFormula = (v: string): string => (/^[=+\-@\t\r]/.test(v) ? `'${v}` : v)
   const head = 'n,time_utc,kind,amount_usd,balance_after_usd,series,round,order_id,reference'
   const lines = rows.map((r) => [
     r.n, new Date(Number(BigInt(r.ts) / 1_000_000n)).toISOString(), r.kind, usd(r.amount), usd(r.balance_after),
-    r.category ? name(r.category) : '', r.round_number ?? '', r.order_id ?? '', r.ref ?? '',
+    r.category ? name(r.category) : '', r.round_number ?? '', r.order_id ?? '', noFormula(r.ref ?? ''),
   ].map((v) => cell(v)).join(','))
   return [head, ...lines].join('\r\n') + '\r\n'
 }
