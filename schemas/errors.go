@@ -79,7 +79,7 @@ var ErrorTable = []ErrorInfo{
 	gateway("schema_violation", 400, 2, Never, "A field has a wrong type, range or value, or is missing.", "Correct the named field."),
 	gateway("bad_cursor", 400, 0, Never, "The cursor is not of this list, account and filters.", "Start again without a cursor."),
 	gateway("bad_client_withdrawal_id", 400, 0, Never, "client_withdrawal_id is not 1–64 of A–Z a–z 0–9 - _.", "Use another id."),
-	gateway("bad_amount", 400, 0, Never, "The amount is 0.", "Use an amount above 0, in pips."),
+	gateway("bad_amount", 400, 0, Never, "The amount is 0, or a deposit is over 10000000000000 pips.", "Use an amount above 0 and, for a deposit, up to 10000000000000 pips ($1 billion)."),
 	gateway("bad_destination", 400, 0, Never, "The funding port does not accept this destination.", "Correct the destination."),
 
 	// The gate: objects that do not exist, or exist already.
