@@ -187,6 +187,8 @@ type Config struct {
 	ResponseBudget int64        // ms
 	Now            func() int64 // venue time, ns since the Unix epoch
 
+	AccountRateGrows bool // the write rate of an account counts as its AccountRate, if it is more
+
 	WallClock func() WallTime // nil: venue time follows the machine's clock
 }
 
