@@ -16,8 +16,10 @@ import (
 	"duplex/core/feed"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/lanes/portal"
 	"duplex/server"
 	"duplex/server/cluster"
+	"duplex/tools"
 )
 
 // oneMember are the options of the only member of a cluster with etcd.
@@ -113,10 +115,11 @@ func TestMembersShareSettings(t *testing.T) {
 	o := oneMember(t, t.TempDir())
 	openAndClose(t, o)
 	for setting, change := range map[string]func(*server.Options){
-		"--oracle":      func(o *server.Options) { o.Oracle = "live" },
-		"--read-rate":   func(o *server.Options) { o.ReadRate = 50 },
-		"--write-floor": func(o *server.Options) { o.WriteFloor = 30 },
-		"view caps":     func(o *server.Options) { o.Mirror = "sqlite" },
+		"--oracle":       func(o *server.Options) { o.Oracle = "live" },
+		"--read-rate":    func(o *server.Options) { o.ReadRate = 50 },
+		"--write-floor":  func(o *server.Options) { o.WriteFloor = 30 },
+		"--account-rate": func(o *server.Options) { o.AccountRate = new(int64(30)) },
+		"view caps":      func(o *server.Options) { o.Mirror = "sqlite" },
 		"--cluster": func(o *server.Options) {
 			o.Cluster.Members = append(slices.Clone(o.Cluster.Members), cluster.Address{Name: "b", Peer: "127.0.0.1:1"})
 		},
@@ -157,5 +160,36 @@ func TestPortsBetweenNodesDiffer(t *testing.T) {
 	}
 	if server.CheckPorts(&server.Options{API: ":7001", Follow: &cluster.FollowerOptions{Listen: "127.0.0.1:7001"}}) == nil {
 		t.Error("a follower's port may be that of the API")
+	}
+}
+
+// TestSignUpOfACluster checks that a cluster whose record has no --account-rate, as every record from before
+// the default has, starts with and without a sign-up, and that the sign-up brings the default.
+func TestSignUpOfACluster(t *testing.T) {
+	o := oneMember(t, t.TempDir())
+	for _, x := range []struct {
+		signUp portal.SignUp
+		want   int64
+	}{{portal.SignUpOff, 0}, {portal.SignUpOpen, tools.DefaultAccountRate}, {portal.SignUpOff, 0}} {
+		o.SignUp = x.signUp
+		v, err := server.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if recorded, err := cluster.RecordedSettings(o.Data); err != nil || recorded["--account-rate"] != "0" {
+			t.Errorf("the record is %v, %v", recorded, err)
+		}
+		if got := v.Gate().Venue.Config.SharedRate(20); got != x.want {
+			t.Errorf("sign-up %s: the rate of an account is %d", x.signUp, got)
+		}
+		if err := v.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.SignUp, o.AccountRate = portal.SignUpOpen, new(int64(0))
+	v, err := server.Open(t.Context(), o)
+	if option := (*server.OptionError)(nil); !errors.As(err, &option) || option.Option != "AccountRate" {
+		t.Errorf("%v", err)
+		v.Close(t.Context())
 	}
 }

@@ -65,7 +65,7 @@ func runVenue(ctx context.Context, o server.Options, logged venueLog, run func(*
 }
 
 // optionFlags are the flags of the options that Open may reject.
-var optionFlags = map[string]string{"API": "api", "Portal": "portal", "Admin": "admin", "MasterKey": "master-key", "Cluster": "cluster", "Data": "data", "Follow": "from", "AccountRate": "account-rate", "TLS.Cert": "tls-cert", "TLS.ACMEDomains": "acme-domain", "TLS.ACMEHTTP": "acme-http"}
+var optionFlags = map[string]string{"API": "api", "Portal": "portal", "Admin": "admin", "MasterKey": "master-key", "Cluster": "cluster", "Data": "data", "Follow": "from", "AccountRate": "account-rate", "AccountKeys": "account-keys", "TLS.Cert": "tls-cert", "TLS.ACMEDomains": "acme-domain", "TLS.ACMEHTTP": "acme-http"}
 
 // asFlagError names the flag of an option instead of the option.
 func asFlagError(err error) error {
