@@ -17,6 +17,7 @@ import (
 	"duplex/core/venue"
 	"duplex/core/view"
 	"duplex/lanes/portal"
+	"duplex/schemas"
 	"duplex/server"
 	"duplex/server/cluster"
 	"duplex/tools"
@@ -191,5 +192,38 @@ func TestSignUpOfACluster(t *testing.T) {
 	if option := (*server.OptionError)(nil); !errors.As(err, &option) || option.Option != "AccountRate" {
 		t.Errorf("%v", err)
 		v.Close(t.Context())
+	}
+}
+
+// TestUnfundedOnAMember checks that a member sequences a placement of an account that holds no money as far as it
+// knows, because another one may have taken a deposit, and that a single machine does not
+// (docs/rules/orders.md#accounts-without-money).
+func TestUnfundedOnAMember(t *testing.T) {
+	for name, o := range map[string]server.Options{"member": oneMember(t, t.TempDir()), "single machine": {}} {
+		v, err := server.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Engine().Submit(t.Context(), &core.CreateUser{Name: "unfunded"}); err != nil {
+			t.Fatal(err)
+		}
+		rows := func() (n int) {
+			v.Engine().Read(func(_ *venue.Venue, w *view.View) {
+				for range w.Orders(1, 0) {
+					n++
+				}
+			})
+			return n
+		}
+		place := &schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Tick: new(schemas.Int(5000)), Qty: 10}
+		if _, err := tools.PlaceOrder.Do(t.Context(), v.Gate().Venue, tools.Caller{User: 1}, place); !errors.Is(err, core.UnknownMarket) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, want := rows(), map[string]int{"member": 1}[name]; got != want {
+			t.Errorf("%s: %d rows, want %d", name, got, want)
+		}
+		if err := v.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
