@@ -240,8 +240,11 @@ const (
 	// RevisionForecasts adds SubmitForecast. Before it a SubmitForecast is UnknownMarket.
 	RevisionForecasts Revision = 8
 
+	// RevisionDeposits bounds a deposit by DepositMax. Before it only the sum of all deposits is bounded.
+	RevisionDeposits Revision = 9
+
 	// RevisionNewest is the newest revision that this program knows.
-	RevisionNewest = RevisionForecasts
+	RevisionNewest = RevisionDeposits
 )
 
 // Known returns an error that names the program which knows the revision, unless this one does.

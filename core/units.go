@@ -33,6 +33,7 @@ const (
 	QtyMax     Qty  = 1_000_000
 	MaxRate    Rate = 10000
 	PipsMax    Pips = 1<<63 - 1
+	DepositMax Pips = 1_000_000_000 * Payout // the largest deposit, $1 billion (docs/rules/money.md#deposits)
 	NsPerSec        = int64(1_000_000_000)
 	NsPerMs         = int64(1_000_000)
 	VoidPayout      = Payout / 2 // paid for any contract of a void round (docs/rules/money.md#void-payouts)

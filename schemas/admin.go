@@ -81,7 +81,7 @@ type CreateUserKey struct {
 type Deposit struct {
 	UserID    Int    `json:"user_id" in:"path" minimum:"1" maximum:"4294967295" fault:"unknown_user"`
 	DepositID string `json:"deposit_id" minLength:"1" maxLength:"128"`
-	Amount    U64    `json:"amount" pattern:"^[0-9]+$" nonzero:"true" fault:"bad_amount" doc:"Pips"`
+	Amount    U64    `json:"amount" pattern:"^[0-9]+$" nonzero:"true" fault:"bad_amount" doc:"Pips, at most 10000000000000"`
 	AuditReason
 }
 

@@ -79,7 +79,7 @@ var ErrorTable = []ErrorInfo{
 	gateway("schema_violation", 400, 2, Never, "A field has a wrong type, range or value, or is missing.", "Correct the named field."),
 	gateway("bad_cursor", 400, 0, Never, "The cursor is not of this list, account and filters.", "Start again without a cursor."),
 	gateway("bad_client_withdrawal_id", 400, 0, Never, "client_withdrawal_id is not 1–64 of A–Z a–z 0–9 - _.", "Use another id."),
-	gateway("bad_amount", 400, 0, Never, "The amount is 0.", "Use an amount above 0, in pips."),
+	gateway("bad_amount", 400, 0, Never, "The amount is 0, or a deposit is over 10000000000000 pips.", "Use an amount above 0 and, for a deposit, up to 10000000000000 pips ($1 billion)."),
 	gateway("bad_destination", 400, 0, Never, "The funding port does not accept this destination.", "Correct the destination."),
 
 	// The gate: objects that do not exist, or exist already.
@@ -94,6 +94,7 @@ var ErrorTable = []ErrorInfo{
 	gateway("duplicate_client_transfer_id", 409, 0, Never, "This client_transfer_id was used with other fields.", "Use a new id for another transfer."),
 	gateway("stale_mandate", 409, 0, Never, "if_rev is not the rev of the present mandate.", "Read the mandate again and set it with its rev."),
 	gateway("agent_limit", 403, 0, Never, "The owner has 32 open agents, or 1000 in all.", "Close an agent."),
+	gateway("too_many_keys", 403, 0, Never, "The account has as many live keys as it may have.", "Revoke a key that is not used any more."),
 	gateway("bad_mandate", 400, 0, Never, "A field of the mandate is unknown, ill-typed, out of range, or an expiry that is not in the future.", "Correct the mandate."),
 	gateway("duplicate_deposit_id", 409, 0, Never, "This deposit_id was used with other fields.", "Use a new id for another deposit."),
 	gateway("duplicate_operator_name", 409, 0, Never, "An operator has this name.", "Use another name, or revoke that operator first."),

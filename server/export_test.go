@@ -28,6 +28,20 @@ func ShortenStart(d time.Duration) (undo func()) {
 
 func CheckPorts(o *Options) error { return o.checkPorts() }
 
+func (o *Options) SharedRate(write int64) int64 {
+	c := tools.Config{}
+	c.AccountRate, c.AccountRateGrows = o.accountRate()
+	return c.SharedRate(write)
+}
+
+func (o *Options) KeysOfAnAccount() int { return o.accountKeys() }
+
+// Adopted returns the options of a follower that adopts the settings of a member with these options.
+func (o *Options) Adopted() (f Options, err error) {
+	err = f.adopt(map[string]string{settingReadRate: "100", settingWriteFloor: "20", settingAccountRate: o.accountRateSetting()})
+	return f, err
+}
+
 const AccountKeyLabel = accountKeyLabel
 
 func SessionHoursOf(c *session.Calendar) tools.SessionCalendar { return sessionHours{c} }

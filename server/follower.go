@@ -59,7 +59,8 @@ const (
 // adopt sets the options that a follower has from the cluster.
 func (o *Options) adopt(settings map[string]string) (err error) {
 	o.Oracle, o.Environment = settings[settingOracle], settings[settingEnvironment]
-	for name, value := range map[string]*int64{settingReadRate: &o.ReadRate, settingWriteFloor: &o.WriteFloor, settingAccountRate: &o.AccountRate} {
+	o.AccountRate = new(int64) // if it is 0, a key has its own write rate, which the default would leave it too
+	for name, value := range map[string]*int64{settingReadRate: &o.ReadRate, settingWriteFloor: &o.WriteFloor, settingAccountRate: o.AccountRate} {
 		if *value, err = strconv.ParseInt(settings[name], 10, 64); err != nil {
 			return fmt.Errorf("the setting %s of the cluster: %w", name, err)
 		}

@@ -40,7 +40,7 @@ func (v *Venue) openLanes() {
 	portalOptions := portal.Options{
 		Venue: g.Venue, Gate: g, Log: o.Log, Static: web.Files(), Changelog: duplex.Changelog,
 		OpenAPI: restLane.OpenAPI, AsyncAPI: func() []byte { return ws.AsyncAPI(o.Version, api) }, Tools: v.agentLane.ToolSpecs(),
-		API: api, MCP: api + mcp.Path, SignUp: o.SignUp, SignUpToken: o.SignUpToken,
+		API: api, MCP: api + mcp.Path, SignUp: o.SignUp, SignUpToken: o.SignUpToken, AccountKeys: o.accountKeys(),
 	}
 	if len(v.accounts) > 0 {
 		portalOptions.DevKey = func() schemas.DevAccount { return v.accounts[0] }

@@ -190,8 +190,8 @@ func TestLifecycleLog(t *testing.T) {
 	}
 }
 
-// TestFirstDepositIsBounded checks that a deposit of more than all accounts can hold is rejected also if it is
-// the first one, whose sum with the others is no bound.
+// TestFirstDepositIsBounded checks that a deposit of more than $1 billion is rejected also if it is the first
+// one, whose sum with the others is no bound.
 func TestFirstDepositIsBounded(t *testing.T) {
 	v := servertest.OpenLive(t, t.TempDir(), nil)
 	post := func(path, body string) string {
@@ -200,7 +200,8 @@ func TestFirstDepositIsBounded(t *testing.T) {
 	}
 	post("/admin/users", `{"name":"alice"}`)
 	for _, x := range []struct{ amount, want string }{
-		{"18446744073709551615", `"bad_amount"`}, {"9223372036854775808", `"bad_amount"`}, {"9223372036854775807", `"amount":"9223372036854775807"`}, {"1", `"bad_amount"`},
+		{"18446744073709551615", `"bad_amount"`}, {"9223372036854775808", `"bad_amount"`}, {"9223372036854775807", `"bad_amount"`},
+		{"10000000000001", `"bad_amount"`}, {"10000000000000", `"amount":"10000000000000"`}, {"1", `"amount":"1"`},
 	} {
 		if got := post("/admin/users/1/deposits", `{"deposit_id":"d`+x.amount+`","amount":"`+x.amount+`"}`); !strings.Contains(got, x.want) {
 			t.Errorf("%s: %s, want %s", x.amount, got, x.want)

@@ -98,7 +98,7 @@ func (v *Venue) clusterSettings(caps view.RetentionCaps) map[string]string {
 		settingOracle:      o.Oracle,
 		settingReadRate:    fmt.Sprint(o.ReadRate),
 		settingWriteFloor:  fmt.Sprint(o.WriteFloor),
-		settingAccountRate: fmt.Sprint(o.AccountRate),
+		settingAccountRate: o.accountRateSetting(),
 		settingEnvironment: o.Environment,
 		settingCaps:        capsSetting(caps),
 		settingFourEyes:    fourEyesSetting(o.FourEyes),

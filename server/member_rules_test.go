@@ -16,8 +16,11 @@ import (
 	"duplex/core/feed"
 	"duplex/core/venue"
 	"duplex/core/view"
+	"duplex/lanes/portal"
+	"duplex/schemas"
 	"duplex/server"
 	"duplex/server/cluster"
+	"duplex/tools"
 )
 
 // oneMember are the options of the only member of a cluster with etcd.
@@ -113,10 +116,11 @@ func TestMembersShareSettings(t *testing.T) {
 	o := oneMember(t, t.TempDir())
 	openAndClose(t, o)
 	for setting, change := range map[string]func(*server.Options){
-		"--oracle":      func(o *server.Options) { o.Oracle = "live" },
-		"--read-rate":   func(o *server.Options) { o.ReadRate = 50 },
-		"--write-floor": func(o *server.Options) { o.WriteFloor = 30 },
-		"view caps":     func(o *server.Options) { o.Mirror = "sqlite" },
+		"--oracle":       func(o *server.Options) { o.Oracle = "live" },
+		"--read-rate":    func(o *server.Options) { o.ReadRate = 50 },
+		"--write-floor":  func(o *server.Options) { o.WriteFloor = 30 },
+		"--account-rate": func(o *server.Options) { o.AccountRate = new(int64(30)) },
+		"view caps":      func(o *server.Options) { o.Mirror = "sqlite" },
 		"--cluster": func(o *server.Options) {
 			o.Cluster.Members = append(slices.Clone(o.Cluster.Members), cluster.Address{Name: "b", Peer: "127.0.0.1:1"})
 		},
@@ -157,5 +161,69 @@ func TestPortsBetweenNodesDiffer(t *testing.T) {
 	}
 	if server.CheckPorts(&server.Options{API: ":7001", Follow: &cluster.FollowerOptions{Listen: "127.0.0.1:7001"}}) == nil {
 		t.Error("a follower's port may be that of the API")
+	}
+}
+
+// TestSignUpOfACluster checks that a cluster whose record has no --account-rate, as every record from before
+// the default has, starts with and without a sign-up, and that the sign-up brings the default.
+func TestSignUpOfACluster(t *testing.T) {
+	o := oneMember(t, t.TempDir())
+	for _, x := range []struct {
+		signUp portal.SignUp
+		want   int64
+	}{{portal.SignUpOff, 0}, {portal.SignUpOpen, tools.DefaultAccountRate}, {portal.SignUpOff, 0}} {
+		o.SignUp = x.signUp
+		v, err := server.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if recorded, err := cluster.RecordedSettings(o.Data); err != nil || recorded["--account-rate"] != "0" {
+			t.Errorf("the record is %v, %v", recorded, err)
+		}
+		if got := v.Gate().Venue.Config.SharedRate(20); got != x.want {
+			t.Errorf("sign-up %s: the rate of an account is %d", x.signUp, got)
+		}
+		if err := v.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.SignUp, o.AccountRate = portal.SignUpOpen, new(int64(0))
+	v, err := server.Open(t.Context(), o)
+	if option := (*server.OptionError)(nil); !errors.As(err, &option) || option.Option != "AccountRate" {
+		t.Errorf("%v", err)
+		v.Close(t.Context())
+	}
+}
+
+// TestUnfundedOnAMember checks that a member sequences a placement of an account that holds no money as far as it
+// knows, because another one may have taken a deposit, and that a single machine does not
+// (docs/rules/orders.md#accounts-without-money).
+func TestUnfundedOnAMember(t *testing.T) {
+	for name, o := range map[string]server.Options{"member": oneMember(t, t.TempDir()), "single machine": {}} {
+		v, err := server.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Engine().Submit(t.Context(), &core.CreateUser{Name: "unfunded"}); err != nil {
+			t.Fatal(err)
+		}
+		rows := func() (n int) {
+			v.Engine().Read(func(_ *venue.Venue, w *view.View) {
+				for range w.Orders(1, 0) {
+					n++
+				}
+			})
+			return n
+		}
+		place := &schemas.PlaceOrder{ClientOrderID: 1, MarketID: 1, Side: "buy", Outcome: "yes", Tick: new(schemas.Int(5000)), Qty: 10}
+		if _, err := tools.PlaceOrder.Do(t.Context(), v.Gate().Venue, tools.Caller{User: 1}, place); !errors.Is(err, core.UnknownMarket) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, want := rows(), map[string]int{"member": 1}[name]; got != want {
+			t.Errorf("%s: %d rows, want %d", name, got, want)
+		}
+		if err := v.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

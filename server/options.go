@@ -66,8 +66,11 @@ type Options struct {
 	// tokens of a new account. 0 is the default (docs/rules/limits.md#buckets).
 	ReadRate, WriteFloor int64
 	// AccountRate is the number of write tokens a second that all keys of an account have together, at
-	// least MinAccountRate; 0 is no such bound (docs/rules/limits.md#account-rate).
-	AccountRate int64
+	// least MinAccountRate; 0 is no such bound, which SignUp has to be off for. nil: no such bound if SignUp
+	// is off, else tools.DefaultAccountRate or the write rate of the account, whichever is more
+	// (docs/rules/limits.md#account-rate). The members of a cluster record and compare what is set here, nil
+	// as 0, and not SignUp.
+	AccountRate *int64
 	// Accounts are created, funded and given a key unless the journal already has them. Only
 	// environment dev allows them, because their tokens are derived from the master key.
 	Accounts []Account
@@ -134,6 +137,10 @@ type Options struct {
 	// the bearer token of portal.SignUpToken.
 	SignUp      portal.SignUp
 	SignUpToken string
+
+	// AccountKeys is the number of live keys beyond which an account creates no more; 0: no cap. nil: no cap
+	// if SignUp is off, else DefaultAccountKeys (docs/rules/accounts.md#number-of-keys).
+	AccountKeys *int
 
 	// Origins are the browser origins that the API allows; a dev venue adds its portal.
 	Origins []string
@@ -249,8 +256,12 @@ func (o *Options) complete() error {
 		return &OptionError{"MasterKey", fmt.Errorf("a follower needs that of the cluster")}
 	case o.ArchiveKeep < 0 || o.several() && o.ArchiveKeep != 0 && o.ArchiveKeep < MinArchiveKeep:
 		return &OptionError{"ArchiveKeep", fmt.Errorf("at least %v on a node of a cluster", MinArchiveKeep)}
-	case o.AccountRate != 0 && o.AccountRate < MinAccountRate:
+	case o.AccountRate != nil && *o.AccountRate == 0 && o.SignUp != portal.SignUpOff:
+		return &OptionError{"AccountRate", fmt.Errorf("it is not 0 with the sign-up %s, because whoever has an account can create keys: at least %d, or leave it out", o.SignUp, MinAccountRate)}
+	case o.AccountRate != nil && *o.AccountRate != 0 && *o.AccountRate < MinAccountRate:
 		return &OptionError{"AccountRate", fmt.Errorf("0 or at least %d, so that a batch fits", MinAccountRate)}
+	case o.AccountKeys != nil && *o.AccountKeys < 0:
+		return &OptionError{"AccountKeys", fmt.Errorf("0 or more")}
 	case o.MasterKeyLost && o.MasterKey == nil:
 		return &OptionError{"MasterKeyLost", fmt.Errorf("it requires MasterKey, the new key")}
 	}
@@ -319,6 +330,42 @@ func checkOrigin(text string) error {
 		return fmt.Errorf("%s is not a scheme, a host and perhaps a port, such as https://screen.example", address.Show(text))
 	}
 	return nil
+}
+
+// accountRate returns the rate of all keys of an account together, and whether it grows with the account's
+// write rate.
+func (o *Options) accountRate() (perSecond int64, grows bool) {
+	switch {
+	case o.AccountRate != nil:
+		return *o.AccountRate, false
+	case o.SignUp != portal.SignUpOff:
+		return tools.DefaultAccountRate, true
+	}
+	return 0, false
+}
+
+// accountRateSetting is AccountRate as a cluster records it. The default is "0" with and without a sign-up:
+// an operator can change SignUp, the settings of a cluster never change, and those from before the default
+// have "0" too.
+func (o *Options) accountRateSetting() string {
+	if o.AccountRate == nil {
+		return "0"
+	}
+	return fmt.Sprint(*o.AccountRate)
+}
+
+// DefaultAccountKeys is the number of live keys of an account if SignUp is not off.
+const DefaultAccountKeys = 50
+
+// accountKeys returns the number of live keys beyond which an account creates no more; 0: no cap.
+func (o *Options) accountKeys() int {
+	switch {
+	case o.AccountKeys != nil:
+		return *o.AccountKeys
+	case o.SignUp != portal.SignUpOff:
+		return DefaultAccountKeys
+	}
+	return 0
 }
 
 // MinAccountRate is the least Options.AccountRate other than 0: a full batch needs as many tokens.

@@ -275,7 +275,7 @@ func (v *Venue) openGate(now func() int64) error {
 	if o.WriteFloor > 0 {
 		config.WriteFloor = o.WriteFloor
 	}
-	config.AccountRate = o.AccountRate
+	config.AccountRate, config.AccountRateGrows = o.accountRate()
 	config.ResponseBudget = int64(timeouts.Of(time.Duration(config.ResponseBudget)))
 	if x := o.Virtual; x != nil {
 		config.WallClock = func() tools.WallTime { return tools.WallTime(o.Now().UnixNano()) }

@@ -14,6 +14,13 @@ var PlaceOrders = &Op[schemas.PlaceOrders, schemas.PlaceResults]{
 	},
 	Cost: func(in *schemas.PlaceOrders) int { return len(in.Orders) },
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrders) (schemas.PlaceResults, error) {
+		if v.unfunded(caller.User) {
+			out := schemas.PlaceResults{Results: make([]schemas.PlaceResult, len(in.Orders))}
+			for i := range in.Orders {
+				out.Results[i].Error = schemas.Ptr(ErrorOf(v.unfundedRejection(placeCommand(caller, &in.Orders[i]))))
+			}
+			return out, nil
+		}
 		cmds := make([]core.Command, len(in.Orders))
 		for i := range in.Orders {
 			cmds[i] = placeCommand(caller, &in.Orders[i])

@@ -172,6 +172,7 @@ type Venue struct {
 	Virtual  VirtualTime // nil: time passes by itself
 
 	caches      responseCaches
+	funded      fundedAccounts
 	cursorVenue atomic.Uint64 // see CursorVenue; 0 until it is known
 }
 
@@ -186,6 +187,8 @@ type Config struct {
 	UsdPerExtraRps int64        // 30-day volume for one more write token a second
 	ResponseBudget int64        // ms
 	Now            func() int64 // venue time, ns since the Unix epoch
+
+	AccountRateGrows bool // the write rate of an account counts as its AccountRate, if it is more
 
 	WallClock func() WallTime // nil: venue time follows the machine's clock
 }

@@ -27,7 +27,11 @@ var PlaceOrder = &Op[schemas.PlaceOrder, schemas.Outcome]{
 		Doc: "Place one order, priced in pips of its own outcome. To bet against YES, buy NO. Use a new client_order_id each time; after a lost answer send the same again.",
 	},
 	Do: func(ctx context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (schemas.Outcome, error) {
-		r, err := v.submit(ctx, &caller, placeCommand(caller, in))
+		c := placeCommand(caller, in)
+		if v.unfunded(caller.User) {
+			return schemas.Outcome{}, v.unfundedRejection(c)
+		}
+		r, err := v.submit(ctx, &caller, c)
 		if err != nil {
 			return schemas.Outcome{}, err
 		}
@@ -63,6 +67,9 @@ var ReplaceOrder = &Op[schemas.ReplaceOrder, schemas.Replacement]{
 // arrives, as on another member. So if the order is unknown then, it is looked up again once the venue has
 // sequenced a replace behind the placement, which found none for market 0 and changed nothing.
 func (v *Venue) replaceOrder(ctx context.Context, caller *Caller, in *schemas.ReplaceOrder) (p *schemas.PlaceOrder, r engine.Receipt, err error) {
+	if v.unfunded(caller.User) {
+		return nil, r, core.UnknownOrder // every order that it has placed was rejected
+	}
 	for i := range 2 {
 		p = v.Placement(*caller, in)
 		known := p.MarketID != 0
@@ -192,6 +199,9 @@ var PreviewOrder = &Op[schemas.PlaceOrder, schemas.Preview]{
 	},
 	Do: func(_ context.Context, v *Venue, caller Caller, in *schemas.PlaceOrder) (out schemas.Preview, err error) {
 		c := placeCommand(caller, in)
+		if v.unfunded(caller.User) {
+			return out, v.unfundedRejection(c)
+		}
 		v.Engine.Read(func(m *venue.Venue, _ *view.View) {
 			p, r := m.Preview(c, v.Config.Now())
 			if r != core.OK {

@@ -20,6 +20,19 @@ func (t *Config) WriteRate(volume core.Qty) int64 {
 	return min(max(t.WriteCap, t.WriteFloor), t.WriteFloor+int64(volume)/t.UsdPerExtraRps)
 }
 
+// DefaultAccountRate is AccountRate where accounts are opened by others than the operator; it grows.
+const DefaultAccountRate = 100
+
+// SharedRate returns the write tokens a second that all keys of an account have together, of which each has
+// a write rate; 0 is no such bound. The cancel rate is twice as much, and the bursts equal the rates
+// (docs/rules/limits.md#account-rate).
+func (t *Config) SharedRate(write int64) int64 {
+	if t.AccountRateGrows {
+		return max(t.AccountRate, write)
+	}
+	return t.AccountRate
+}
+
 // Volume30 returns the trailing 30-day volume of an account, in contracts.
 func (v *Venue) Volume30(u core.UserID) (n core.Qty) {
 	v.Engine.Read(func(_ *venue.Venue, w *view.View) { n = w.Volume30(u, v.Config.Now()) })
@@ -34,7 +47,7 @@ var GetLimits = &Op[schemas.None, schemas.Limits]{
 	Do: func(_ context.Context, v *Venue, caller Caller, _ *schemas.None) (schemas.Limits, error) {
 		volume := v.Volume30(caller.User)
 		write := v.Config.WriteRate(volume)
-		if shared := v.Config.AccountRate; shared > 0 {
+		if shared := v.Config.SharedRate(write); shared > 0 {
 			write = min(write, shared) // what one key can have, if the others of its account rest
 		}
 		return schemas.Limits{

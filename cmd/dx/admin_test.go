@@ -28,6 +28,7 @@ func TestAdmin(t *testing.T) {
 		{"admin deposit 7 5000 --id one", 0, `"amount":"5000"`},
 		{"admin deposit 7 5000", 2, "--id"},
 		{"admin deposit 7 0 --id two", 1, "bad_amount"},
+		{"admin deposit 7 10000000000001 --id two", 1, "bad_amount"},
 		{"admin suspend 7", 0, `"suspended":true`},
 		{"admin resume 7", 0, `"suspended":false`},
 		{"admin pause " + id, 0, `"paused":true`},

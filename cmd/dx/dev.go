@@ -116,7 +116,7 @@ func (d *devCmd) accounts() []server.Account {
 func (d *devCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, logged venueLog) (err error) {
 	o := server.Options{
 		API: d.API, Portal: d.Portal, Admin: d.Admin, Data: d.Data, Environment: "dev", DisputeWindow: devDispute, Accounts: d.accounts(),
-		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, AccountRate: d.AccountRate, InFlight: int(d.InFlight), FourEyes: d.approvalLimit(), Log: log,
+		ReadRate: d.ReadRate, WriteFloor: d.WriteFloor, AccountRate: &d.AccountRate, InFlight: int(d.InFlight), FourEyes: d.approvalLimit(), Log: log,
 	}
 	member, err := d.member()
 	if err == nil && member == nil {

@@ -33,7 +33,8 @@ type serveSettings struct {
 	Oracle        string        `help:"How prices come: live (the sources), manual (POST /admin/oracle/ticks) or replay:FILE." default:"live"`
 	ReplaySpeed   int           `help:"How many times as fast a file is played." default:"1"`
 	WriteFloor    int64         `help:"Write tokens a second of a new account." default:"20"`
-	AccountRate   int64         `help:"Write tokens a second of all keys of an account together, at least 20; 0: no such bound." default:"0"`
+	AccountRate   *int64        `help:"Write tokens a second of all keys of an account together, at least 20; 0: no such bound, which needs --signup off. Default: 100 with --signup token or open, or the account's own write rate if that is more; else none." placeholder:"N"`
+	AccountKeys   *int          `help:"Live keys of an account, beyond which it creates no more; 0: no cap. Default: 50 with --signup token or open, else none." placeholder:"N"`
 	InFlight      uint          `help:"Requests that place orders in hand at once; more are refused with shed. 0: no bound but the queue." default:"0"`
 	ReplayGuard   bool          `help:"Take each signed write once: the same bytes again within the window are refused."`
 	fourEyesFlags
@@ -64,7 +65,7 @@ func (s *serveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, log
 // be known without a listener, the data directory or the network.
 func (s *serveSettings) options() (o server.Options, err error) {
 	o = server.Options{
-		API: s.API, Portal: s.Portal, Admin: s.Admin, Data: s.Data, Environment: "live", DisputeWindow: s.Dispute, WriteFloor: s.WriteFloor, AccountRate: s.AccountRate,
+		API: s.API, Portal: s.Portal, Admin: s.Admin, Data: s.Data, Environment: "live", DisputeWindow: s.Dispute, WriteFloor: s.WriteFloor, AccountRate: s.AccountRate, AccountKeys: s.AccountKeys,
 		OperatorToken: s.OperatorToken, OperatorsLost: s.OperatorsLost, FourEyes: s.approvalLimit(), MasterKeyLost: s.MasterKeyLost, ReplayGuard: s.ReplayGuard, InFlight: int(s.InFlight),
 	}
 	if err := s.checkDispute(); err != nil {

@@ -19,8 +19,8 @@ import (
 	"duplex/core/view"
 )
 
-// corpus has a small journal of the oldest revision of the rules that is read, and of the newest, with the
-// state that its replay must end in. A journal is never written again; a program that changes the format or the
+// corpus has a small journal of the oldest revision of the rules that is read, and of later ones to the newest,
+// with the state that its replay must end in. A journal is never written again; a program that changes the format or the
 // rules adds its own:
 //
 //	go test ./core/engine -run TestRecordJournal -record testdata/journal-NAME.tar.gz -v
@@ -32,6 +32,7 @@ var corpus = []struct {
 }{
 	{"journal-revision-6.tar.gz", core.RevisionOldest, 634, "10f30594fde2cc44c5da35a36d1901dcaaef05b0bbf2dad6dcd1dd95351661b2"},
 	{"journal-revision-8.tar.gz", core.RevisionForecasts, 637, "c49a248bf8e867e3e037f57df676e3f8174eb9c140b0077c329ce835e3a09ee4"},
+	{"journal-revision-9.tar.gz", core.RevisionDeposits, 642, "9e038be27f7ab21696876c465fda50195d2a1d3829dde1f58a9765110fcd80aa"},
 }
 
 // TestCorpus replays every journal of the corpus, from its start, as dx verify --rules does, and from its
@@ -134,6 +135,9 @@ func TestRecordJournal(t *testing.T) {
 	submitVaried(t, e, c)
 	r := do(t, e, &core.Marked{Mark: core.Mark{1, 2, 3}, SignedAt: c.now() / core.NsPerMs, Command: &core.ArmDeadman{User: 1, TimeoutMs: 600_000}})
 	if r.Reject != core.OK {
+		t.Fatal(r.Reject)
+	}
+	if r := do(t, e, &core.Deposit{User: 1, DepositID: "large", Amount: core.DepositMax + 1}); r.Reject != core.BadAmount {
 		t.Fatal(r.Reject)
 	}
 	mustClose(t, e) // writes the snapshot

@@ -311,6 +311,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 		core.RevisionOldest:    "aa889a40e12454bfbdc360a99d1320ec54b2db937759cf80f289da4c0d03a9fb",
 		core.RevisionReplace:   "2ffe3cc3714fb1b97060c2ca99b0d21d5444f6c058eec56be1da0da9b9997fa8",
 		core.RevisionForecasts: "52b096ce0e8601feba904dc57729d76083b231e0674d3f7e7a745800025e5cf7",
+		core.RevisionDeposits:  "dd32c9fe5030d6c3640ec1aa1a7f0834affcf508782bff8f7eadf385d2540be1",
 	} {
 		d := newDirectRun(1)
 		d.work.rules, d.work.unmarked, d.extra = revision, true, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"duplex/core"
+	"duplex/core/ledger"
 	"duplex/core/sim/model"
 	"duplex/core/venue"
 	"duplex/core/view"
@@ -62,7 +63,8 @@ func (s *everyRow) AccountRound(u core.UserID, x *view.AccountRound) {
 // withdrawals and repeats. After every command the ledger of each account ends with its cash and
 // reservations, each row continues the one before, and the rows of a round are its result. In the
 // end the rows and results of an account add up to its performance. A view that is restored again and
-// again has the same snapshot. Every second run has small caps.
+// again has the same snapshot. An account has held money if its ledger has had a row, and else has no contracts
+// and no open orders. Every second run has small caps.
 func TestLedgersAddUp(t *testing.T) {
 	kinds, results, total := map[view.LedgerKind]int{}, 0, newDirectRun(0).tally
 	for seed := uint64(1); seed <= 6; seed++ {
@@ -110,6 +112,15 @@ func TestLedgersAddUp(t *testing.T) {
 					kinds[r.Kind]++
 				}
 				read[x.ID] = len(rows)
+				held := len(rows) > 0
+				if live.HeldMoney(x.ID) != held || restored.HeldMoney(x.ID) != held {
+					t.Fatalf("seed %d, seq %d: account %d has %d rows, and has held money: %v, restored %v", seed, at.Seq, x.ID, len(rows), live.HeldMoney(x.ID), restored.HeldMoney(x.ID))
+				}
+				for m := core.MarketID(1); m <= venue.Slots && !held; m++ {
+					if h := d.v.Holding(x.ID, m); h != (ledger.Holding{}) {
+						t.Fatalf("seed %d, seq %d: account %d holds %+v and never held money", seed, at.Seq, x.ID, h)
+					}
+				}
 			}
 			if at.Seq%100 == 0 {
 				return sameLedgers(live, d.m)

@@ -44,6 +44,10 @@ func (w *workload) operatorCommand() core.Command {
 func (w *workload) approvalAction() core.ApprovalAction {
 	switch w.r.IntN(12) {
 	case 0, 1, 2, 3:
+		if w.rules >= core.RevisionDeposits && w.r.IntN(4) == 0 {
+			d := w.largeDeposit()
+			return core.ApprovalAction{Kind: core.ApproveDeposit, User: d.User, DepositID: d.DepositID, Amount: d.Amount}
+		}
 		return core.ApprovalAction{Kind: core.ApproveDeposit, User: w.user(), DepositID: fmt.Sprint("more ", w.r.IntN(30)), Amount: core.Pips(w.r.IntN(5) * 10_000)}
 	case 4, 5, 6:
 		var id uint64

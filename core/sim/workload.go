@@ -381,13 +381,23 @@ func (w *workload) operate() (cmd core.Command) {
 		}
 		cmd = &core.DecideWithdrawal{Withdrawal: id, Complete: w.r.IntN(2) == 0}
 	case 10:
-		cmd = &core.Deposit{User: w.user(), DepositID: fmt.Sprint("more ", w.r.IntN(20)), Amount: core.Pips(w.r.IntN(50_000))}
+		d := &core.Deposit{User: w.user(), DepositID: fmt.Sprint("more ", w.r.IntN(20)), Amount: core.Pips(w.r.IntN(50_000))}
+		if w.rules >= core.RevisionDeposits && w.r.IntN(4) == 0 {
+			*d = w.largeDeposit()
+		}
+		cmd = d
 	default:
 		f := core.Feed(w.r.IntN(core.Feeds))
 		w.silentSecs[f] = w.r.IntN(12)
 		w.note("feed %s is silent for %d s", f, w.silentSecs[f])
 	}
 	return cmd
+}
+
+// largeDeposit returns a deposit at the bound of one, or beside it. One account gets them all, so that the
+// others can still lack money.
+func (w *workload) largeDeposit() core.Deposit {
+	return core.Deposit{User: users, DepositID: fmt.Sprint("large ", w.r.IntN(20)), Amount: core.DepositMax + core.Pips(w.r.IntN(3)) - 1}
 }
 
 // rare returns a command of keys, with few ids so that they repeat, of the schedule, or of an

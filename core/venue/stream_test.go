@@ -239,7 +239,7 @@ func streamVenue(tb testing.TB) (*Venue, core.Stamp) {
 	do(&core.SetRules{Rules: rules})
 	for u := range streamUsers {
 		do(&core.CreateUser{Name: "u"})
-		do(&core.Deposit{User: core.UserID(u + 1), DepositID: string(rune(u + 1)), Amount: 1 << 50})
+		do(&core.Deposit{User: core.UserID(u + 1), DepositID: string(rune(u + 1)), Amount: core.DepositMax})
 	}
 	for f := core.Feed(0); f < core.Feeds; f++ {
 		do(&core.SetSession{Feed: f, Open: true})

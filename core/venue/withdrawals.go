@@ -30,10 +30,19 @@ func (v *Venue) checkDeposit(d core.Deposited) (done bool, r core.Reject) {
 		return true, core.OK
 	case again:
 		return false, core.DuplicateDepositID
-	case d.Amount <= 0 || d.Amount > core.PipsMax-v.ledger.Deposits:
-		return false, core.BadAmount // no sum may exceed core.PipsMax
+	case d.Amount <= 0 || d.Amount > v.largestDeposit():
+		return false, core.BadAmount
 	}
 	return false, core.OK
+}
+
+// largestDeposit is the largest amount of a new deposit, after which the sum is not above core.PipsMax.
+func (v *Venue) largestDeposit() core.Pips {
+	sum := core.PipsMax - v.ledger.Deposits
+	if v.rules.Revision < core.RevisionDeposits {
+		return sum
+	}
+	return min(core.DepositMax, sum)
 }
 
 // requestWithdrawal takes the amount out of free cash until an operator decides. A repeat of the

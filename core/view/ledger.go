@@ -142,6 +142,11 @@ func (w *View) Ledger(u core.UserID, from uint64) iter.Seq2[uint64, *LedgerRow] 
 	return w.account(u).ledger.newestFirst(u, from)
 }
 
+// HeldMoney reports whether u holds money or ever did: whether its ledger has had a row, kept or not.
+func (w *View) HeldMoney(u core.UserID) bool {
+	return w.account(u).ledger.end() > 1
+}
+
 // LedgerBalance returns the cash and reservations of u after its last row.
 func (w *View) LedgerBalance(u core.UserID) core.Pips {
 	return w.account(u).balance

@@ -29,6 +29,7 @@ func TestUsersAndDeposits(t *testing.T) {
 		{"POST", "/admin/users/carol/deposits", `{"deposit_id":"d2","amount":"5000"}`, 404, code("unknown_user")},
 		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d2","amount":"0"}`, 400, code("bad_amount")},
 		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d2","amount":"18446744073709551615"}`, 400, code("bad_amount")},
+		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d2","amount":"10000000000001"}`, 400, code("bad_amount")},
 		{"POST", "/admin/users/3/deposits", `{"deposit_id":"d2","amount":5000}`, 400, code("schema_violation")},
 		{"POST", "/admin/users/3/suspend", "", 200, `^\{"user_id":3,"suspended":true,"seq":"\d+"\}$`},
 		{"POST", "/admin/users/3/suspend", `{"reason":"again"}`, 200, `"suspended":true`},

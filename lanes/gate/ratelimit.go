@@ -19,15 +19,46 @@ type rateLimiters struct {
 	volume func(core.UserID) core.Qty
 	keys   sync.Map // key id → *keyLimiters
 
-	// accounts are the buckets that all keys of an account share, core.UserID → *[3]*TokenBucket by
-	// tools.Bucket, if the operator has set Config.AccountRate. Reads have none.
+	// accounts are the buckets that all keys of an account share, core.UserID → *writeLimiters, if
+	// Config.AccountRate is not 0.
 	accounts sync.Map
 }
 
 type keyLimiters struct {
-	byBucket  [3]*TokenBucket // by tools.Bucket
-	writeRate atomic.Int64    // current write rate, tokens per second
-	checkedAt atomic.Int64    // time of the last volume lookup, ns
+	read *TokenBucket
+	writeLimiters
+	checkedAt atomic.Int64 // time of the last volume lookup, ns
+}
+
+// writeLimiters are the buckets that follow a write rate, those of a key or of an account.
+type writeLimiters struct {
+	write, cancel *TokenBucket
+	mu            sync.Mutex
+	perSecond     int64 // current write rate, tokens per second
+}
+
+func newWriteLimiters(perSecond int64) writeLimiters {
+	return writeLimiters{write: NewTokenBucket(rate.Limit(perSecond), int(perSecond)), cancel: NewTokenBucket(rate.Limit(2*perSecond), int(2*perSecond)), perSecond: perSecond}
+}
+
+// set changes the write rate.
+func (l *writeLimiters) set(now time.Time, perSecond int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.perSecond == perSecond {
+		return
+	}
+	l.perSecond = perSecond
+	l.write.set(now, rate.Limit(perSecond), int(perSecond))
+	l.cancel.set(now, rate.Limit(2*perSecond), int(2*perSecond))
+}
+
+// bucket returns the bucket of writes or that of cancels.
+func (l *writeLimiters) bucket(which tools.Bucket) *TokenBucket {
+	if which == tools.Cancel {
+		return l.cancel
+	}
+	return l.write
 }
 
 // writeRateTTL is how long a write rate is used before the volume is looked up again, ns.
@@ -59,28 +90,29 @@ func (b *rateLimiters) takeOrRetry(k *core.Key, which tools.Bucket, n, retry int
 	}
 	kb := b.limitersOf(k)
 	now := b.config.Wall().Time()
-	if which != tools.Read {
-		b.updateWriteRate(kb, k.User, now)
+	if which == tools.Read {
+		return kb.read.takeOrRetry(now, n, retry)
 	}
-	if shared := b.sharedBucket(k.User, which); shared != nil {
-		return takeOfBoth(kb.byBucket[which], shared, now, n, retry)
+	shared := b.sharedLimiters(k.User)
+	b.updateWriteRate(kb, shared, k.User, now)
+	if shared != nil {
+		return takeOfBoth(kb.bucket(which), shared.bucket(which), now, n, retry)
 	}
-	return kb.byBucket[which].takeOrRetry(now, n, retry)
+	return kb.bucket(which).takeOrRetry(now, n, retry)
 }
 
-// sharedBucket returns the bucket that all keys of an account share, or nil.
-func (b *rateLimiters) sharedBucket(u core.UserID, which tools.Bucket) *TokenBucket {
-	perSecond := b.config.AccountRate
-	if perSecond == 0 || which == tools.Read {
+// sharedLimiters returns the buckets that all keys of an account share, or nil.
+func (b *rateLimiters) sharedLimiters(u core.UserID) *writeLimiters {
+	perSecond := b.config.SharedRate(b.config.WriteFloor)
+	if perSecond == 0 {
 		return nil
 	}
 	of, ok := b.accounts.Load(u)
 	if !ok {
-		of, _ = b.accounts.LoadOrStore(u, &[3]*TokenBucket{
-			tools.Write: NewTokenBucket(rate.Limit(perSecond), int(perSecond)), tools.Cancel: NewTokenBucket(rate.Limit(2*perSecond), int(2*perSecond)),
-		})
+		made := newWriteLimiters(perSecond)
+		of, _ = b.accounts.LoadOrStore(u, &made)
 	}
-	return of.(*[3]*TokenBucket)[which]
+	return of.(*writeLimiters)
 }
 
 // TokenBucket is a token bucket. Its methods are safe for concurrent use.
@@ -167,29 +199,22 @@ func (b *rateLimiters) limitersOf(k *core.Key) *keyLimiters {
 	if kb, ok := b.keys.Load(k.ID); ok {
 		return kb.(*keyLimiters)
 	}
-	kb := &keyLimiters{}
-	kb.byBucket[tools.Read] = NewTokenBucket(rate.Limit(b.config.ReadRate), int(2*b.config.ReadRate))
-	floor := b.config.WriteFloor
-	kb.byBucket[tools.Write] = NewTokenBucket(rate.Limit(floor), int(floor))
-	kb.byBucket[tools.Cancel] = NewTokenBucket(rate.Limit(2*floor), int(2*floor))
-	kb.writeRate.Store(floor)
+	kb := &keyLimiters{read: NewTokenBucket(rate.Limit(b.config.ReadRate), int(2*b.config.ReadRate)), writeLimiters: newWriteLimiters(b.config.WriteFloor)}
 	got, _ := b.keys.LoadOrStore(k.ID, kb)
 	return got.(*keyLimiters)
 }
 
-// updateWriteRate sets the write and cancel rates to those of the account's volume
-// (docs/rules/limits.md#write-rate), at most once in writeRateTTL.
-func (b *rateLimiters) updateWriteRate(kb *keyLimiters, u core.UserID, now time.Time) {
+// updateWriteRate sets the write and cancel rates of a key, and of what it shares with the others of its
+// account, to those of the account's volume (docs/rules/limits.md#write-rate), at most once in writeRateTTL.
+func (b *rateLimiters) updateWriteRate(kb *keyLimiters, shared *writeLimiters, u core.UserID, now time.Time) {
 	was := kb.checkedAt.Load()
 	if at := now.UnixNano(); at-was < writeRateTTL && was != 0 || !kb.checkedAt.CompareAndSwap(was, at) {
 		return
 	}
 	perSecond := b.config.WriteRate(b.volume(u))
-	if kb.writeRate.Swap(perSecond) == perSecond {
-		return
-	}
-	for which, times := range map[tools.Bucket]int64{tools.Write: 1, tools.Cancel: 2} {
-		kb.byBucket[which].set(now, rate.Limit(perSecond*times), int(perSecond*times))
+	kb.set(now, perSecond)
+	if shared != nil {
+		shared.set(now, b.config.SharedRate(perSecond))
 	}
 }
 
@@ -220,11 +245,11 @@ func (g *Gate) drawForeign(cmds []core.Command) {
 		case *core.CancelOrder, *core.CancelAll, *core.ArmDeadman, *core.DisarmDeadman:
 			which = tools.Cancel
 		}
-		kb := g.rateLimiters.limitersOf(k)
-		g.rateLimiters.updateWriteRate(kb, k.User, now)
-		kb.byBucket[which].draw(now)
-		if shared := g.rateLimiters.sharedBucket(k.User, which); shared != nil {
-			shared.draw(now)
+		kb, shared := g.rateLimiters.limitersOf(k), g.rateLimiters.sharedLimiters(k.User)
+		g.rateLimiters.updateWriteRate(kb, shared, k.User, now)
+		kb.bucket(which).draw(now)
+		if shared != nil {
+			shared.bucket(which).draw(now)
 		}
 	}
 }

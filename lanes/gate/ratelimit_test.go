@@ -110,6 +110,51 @@ func TestAccountRate(t *testing.T) {
 	take(second, tools.Write, 20, 0)
 }
 
+// TestAccountRateGrows checks the default where accounts are opened by anybody: a rate of all keys of an account
+// together that becomes the account's own write rate once that is more, and again less when that falls
+// (docs/rules/limits.md#account-rate).
+func TestAccountRateGrows(t *testing.T) {
+	b, c, volume := newRateLimiters()
+	b.config.AccountRate, b.config.AccountRateGrows = tools.DefaultAccountRate, true
+	// together takes single tokens by 30 keys in turn, until none has any left.
+	together := func(which tools.Bucket) (n int) {
+		for progress := true; progress; {
+			progress = false
+			for i := range 30 {
+				if b.take(&core.Key{ID: string(rune('a' + i)), User: 1}, which, 1) == nil {
+					n++
+					progress = true
+				}
+			}
+		}
+		return n
+	}
+	for _, x := range []struct {
+		volume        int64
+		write, cancel int
+	}{
+		{0, 100, 200}, {790_000, 100, 200}, {810_000, 101, 202}, {3_000_000, 320, 640}, {3_800_000, 400, 800}, {1 << 40, 400, 800}, {0, 100, 200},
+	} {
+		volume.Store(x.volume)
+		c.step(2 * time.Second) // the rates are looked up again
+		together(tools.Write)
+		together(tools.Cancel)
+		c.step(time.Second) // fills every bucket
+		if write, cancel := together(tools.Write), together(tools.Cancel); write != x.write || cancel != x.cancel {
+			t.Errorf("volume %d: %d writes and %d cancels in a second, want %d and %d", x.volume, write, cancel, x.write, x.cancel)
+		}
+	}
+	c.step(time.Hour)
+	for i := range 5 {
+		if err := b.take(&core.Key{ID: string(rune('A' + i)), User: 2}, tools.Write, 20); err != nil {
+			t.Errorf("key %d of another account: %v", i, err)
+		}
+	}
+	if ms := retryAfter(t, b.take(&core.Key{ID: "F", User: 2}, tools.Write, 20)); ms != 200 {
+		t.Errorf("the sixth key waits %d ms", ms)
+	}
+}
+
 // TestBatchPassesAfterRetryAfter checks that a batch is accepted after waiting as long as
 // the error says, although the retry pays for its first token again.
 func TestBatchPassesAfterRetryAfter(t *testing.T) {

@@ -83,9 +83,14 @@ func (s *testVenue) approvalAction(n int) core.ApprovalAction {
 }
 
 // runApprover approves n deposits, which an operator submits to the engine. Several approve the same
-// ones.
+// ones. Some operations are a deposit of its own instead, which can be too large.
 func (s *testVenue) runApprover(client, n int, seed uint64) error {
-	return s.runCommands(client, n, seed, func(r *rand.Rand, _ int) (operation, core.Command) {
+	return s.runCommands(client, n, seed, func(r *rand.Rand, at int) (operation, core.Command) {
+		if r.IntN(4) == 0 {
+			amount := core.Pips(100+r.IntN(100)) + core.Pips(r.IntN(2))*core.DepositMax
+			return operation{kind: deposit, user: 1, qty: int64(amount)},
+				&core.Deposit{User: s.agent, DepositID: fmt.Sprintf("d%d-%d-%d", seed, client, at), Amount: amount}
+		}
 		i := r.IntN(len(s.approvals))
 		x := s.approvalAction(i)
 		return operation{kind: approve, user: 1, id: uint64(i), qty: int64(x.Amount)},

@@ -22,10 +22,11 @@ const (
 	resume   // of the owner
 	approve  // of an operator: the deposit with number id, of qty pips to user 1, that another one requested
 	replace  // of order old by order id
+	deposit  // of an operator: qty pips to user 1
 )
 
 func (k kind) String() string {
-	return [...]string{"place", "cancel", "decrease", "balance", "book", "transfer", "halt", "resume", "approve", "replace"}[k]
+	return [...]string{"place", "cancel", "decrease", "balance", "book", "transfer", "halt", "resume", "approve", "replace", "deposit"}[k]
 }
 
 // operation is a request. User 0 buys YES and user 1 buys NO, so that they trade with each
@@ -68,6 +69,9 @@ type state struct {
 	approved       uint64 // a bit for each deposit that was approved
 }
 
+// largestDeposit is $1 billion, in pips.
+const largestDeposit = 1_000_000_000 * 10_000
+
 // step executes an operation and returns its result and the new state.
 func (s state) step(in operation) (result, state) {
 	s.orders = slices.Clone(s.orders)
@@ -107,6 +111,12 @@ func (s state) step(in operation) (result, state) {
 			s.approved |= bit
 			s.cash[1] += in.qty
 		}
+		return result{}, s
+	case deposit:
+		if in.qty > largestDeposit {
+			return result{code: "bad_amount"}, s
+		}
+		s.cash[1] += in.qty
 		return result{}, s
 	case cancel:
 		if at < 0 {

@@ -88,17 +88,38 @@ func (l *lane) createKey(ctx context.Context, u core.UserID, in *schemas.CreateK
 	return l.issueKey(ctx, u, u, in)
 }
 
-// issueKey creates a key of an account of the owner's family. The family shares one limit of new keys
+// issueKey creates a key of an account of the owner's family, one after the other, so that the keys which the
+// account has are counted before each. The family shares one limit of new keys
 // (docs/rules/accounts.md#new-keys).
 func (l *lane) issueKey(ctx context.Context, owner, u core.UserID, in *schemas.CreateKey) (out schemas.NewKey, err error) {
 	scopes := gate.ScopesOf(in.Scopes)
 	if !gate.UserScopes.Has(scopes) {
 		return out, tools.NewError("missing_scope")
 	}
-	if err := l.accountLimits.of(owner).allowNewKey(l.now()); err != nil {
+	limits := l.accountLimits.of(owner)
+	select {
+	case limits.creating <- struct{}{}:
+		defer func() { <-limits.creating }()
+	case <-ctx.Done():
+		return out, tools.NewError("shed")
+	}
+	if l.AccountKeys > 0 && l.keyCount(u) >= l.AccountKeys {
+		return out, tools.NewError("too_many_keys")
+	}
+	if err := limits.allowNewKey(l.now()); err != nil {
 		return out, err
 	}
 	return l.Gate.IssueKey(ctx, u, in.Label, scopes, accountAudit("created"))
+}
+
+// keyCount returns the number of live keys of an account, those that the operator has created included.
+func (l *lane) keyCount(u core.UserID) (n int) {
+	l.Venue.Engine.Read(func(v *venue.Venue, _ *view.View) {
+		for range v.KeysOf(u) {
+			n++
+		}
+	})
+	return n
 }
 
 // listKeys lists the keys that are not revoked, oldest first.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -151,6 +153,52 @@ func TestTenKeysAMinute(t *testing.T) {
 		v.key(carol, "")
 	}
 	v.wants(carol, "POST", "/keys", "", 429, "rate_limited")
+}
+
+// TestTooManyKeys checks that an account creates no key beyond Options.AccountKeys live ones, of which those
+// of the operator count, that a revoked key does not count, and that an agent has a number of its own
+// (docs/rules/accounts.md#number-of-keys).
+func TestTooManyKeys(t *testing.T) {
+	v := newTestPortal(t, func(o *Options) { o.AccountKeys = 3 })
+	v.Submit(&core.Deposit{User: 3, DepositID: "carol", Amount: 1_000_000})
+	v.NewKey(3, core.ScopeRead)
+	first, _ := v.key(carol, "")
+	v.key(carol, "")
+	answer := v.wants(carol, "POST", "/keys", "", 403, "too_many_keys")
+	var e schemas.ErrorBody
+	if err := json.Unmarshal([]byte(answer), &e); err != nil || e.Error.Num != nil || e.Error.Origin != schemas.OriginGateway {
+		t.Errorf("%s %v", answer, err)
+	}
+	v.NewKey(3, core.ScopeRead) // the operator's own is not refused
+	v.wants(carol, "DELETE", "/keys/"+first.ID, "", 200, "")
+	v.wants(carol, "POST", "/keys", "", 403, "too_many_keys") // two of the operator, one of carol
+	v.key(dave, "")
+
+	id, _ := v.newAgent("scout", `{}`) // with one key
+	agent := fmt.Sprintf("/agents/%d/keys", id)
+	v.keyAt(carol, agent, "")
+	v.keyAt(carol, agent, "")
+	v.wants(carol, "POST", agent, "", 403, "too_many_keys")
+}
+
+// TestTooManyKeysAtOnce checks that of requests which arrive at once, at one key below the number, one
+// creates a key.
+func TestTooManyKeysAtOnce(t *testing.T) {
+	const most = 50
+	v := newTestPortal(t, func(o *Options) { o.AccountKeys = most })
+	for range most - 1 {
+		v.NewKey(3, core.ScopeRead)
+	}
+	var statuses [8]int
+	var all sync.WaitGroup
+	for i := range statuses {
+		all.Go(func() { statuses[i], _, _ = v.request(carol, "POST", "/keys", "") })
+	}
+	all.Wait()
+	slices.Sort(statuses[:])
+	if want := [8]int{201, 403, 403, 403, 403, 403, 403, 403}; statuses != want || len(v.keys(carol).Keys) != most {
+		t.Errorf("%v, and %d keys", statuses, len(v.keys(carol).Keys))
+	}
 }
 
 // TestInvalidTokens checks that requests without a valid token get the same response on

@@ -37,6 +37,9 @@ type Options struct {
 	SignUp      SignUp
 	SignUpToken string
 
+	// AccountKeys is the number of live keys beyond which an account creates no more; 0: no cap.
+	AccountKeys int
+
 	Log *slog.Logger // for the accounts service; default the gate's
 }
 

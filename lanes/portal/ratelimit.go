@@ -9,11 +9,9 @@ import (
 	"duplex/tools"
 )
 
-// Limits of the accounts service. The number of keys is not capped, so newKeysPerMinute
-// bounds their growth for each account (docs/rules/accounts.md#new-keys).
-const (
-	newKeysPerMinute = 10
-)
+// newKeysPerMinute bounds the growth of a family's keys, with or without Options.AccountKeys
+// (docs/rules/accounts.md#new-keys).
+const newKeysPerMinute = 10
 
 func (l *lane) now() time.Time { return l.Venue.Config.Wall().Time() }
 
@@ -21,9 +19,10 @@ func (l *lane) now() time.Time { return l.Venue.Config.Wall().Time() }
 type accountLimiters struct{ byUser sync.Map } // core.UserID → *accountLimiter
 
 // accountLimiter limits one account: its calls at the read rate of a key, and its new keys
-// by a ring of their last times.
+// by a ring of their last times. creating holds a value while a key of its family is created.
 type accountLimiter struct {
 	calls    *gate.TokenBucket
+	creating chan struct{}
 	mu       sync.Mutex
 	keyTimes [newKeysPerMinute]time.Time
 	next     int
@@ -33,7 +32,7 @@ func (s *accountLimiters) of(u core.UserID) *accountLimiter {
 	if h, ok := s.byUser.Load(u); ok {
 		return h.(*accountLimiter)
 	}
-	h, _ := s.byUser.LoadOrStore(u, &accountLimiter{calls: gate.NewTokenBucket(tools.DefaultReadRate, 2*tools.DefaultReadRate)})
+	h, _ := s.byUser.LoadOrStore(u, &accountLimiter{calls: gate.NewTokenBucket(tools.DefaultReadRate, 2*tools.DefaultReadRate), creating: make(chan struct{}, 1)})
 	return h.(*accountLimiter)
 }
 

@@ -63,7 +63,7 @@ func TestDocumentIsComplete(t *testing.T) {
 	elsewhere := map[string]bool{ // codes of other lanes and listeners, or of requests without a route
 		"not_found": true, "method_not_allowed": true, "forbidden_origin": true, "too_many_connections": true,
 		"unknown_user": true, "unknown_key": true, "duplicate_deposit_id": true, "invalid_transition": true,
-		"unknown_agent": true, "duplicate_agent_name": true, "duplicate_client_transfer_id": true, "stale_mandate": true, "agent_limit": true, "bad_mandate": true,
+		"unknown_agent": true, "duplicate_agent_name": true, "duplicate_client_transfer_id": true, "stale_mandate": true, "agent_limit": true, "too_many_keys": true, "bad_mandate": true,
 		"self_approval": true, "unknown_approval": true, "duplicate_operator_name": true,
 	}
 	for _, code := range schemas.Codes() {

@@ -25,7 +25,7 @@
 //  1. An answered command is in the log once, the answer equals its outcome, and no two
 //     answers are of one command.
 //  2. A command answered with shed, draining, rate_limited or a rejection of the gate is not
-//     in the log.
+//     in the log. Nor is a placement of an account that never held money.
 //  3. A placement without an answer, or with an unknown outcome, can be looked up by its
 //     client_order_id: it is listed as the log has it, or not at all.
 //

@@ -76,6 +76,7 @@ type account struct {
 	wds      []*withdrawal
 	owner    core.UserID // of an agent
 	closed   bool
+	funded   uint64 // the seq of the first row of its ledger, 0 if there is none
 }
 
 // expectations holds the expected answers and lists, from the log and the model.
@@ -152,6 +153,11 @@ func (d *simGate) Observe(at core.Stamp, cmd core.Command, out model.Outcome, m 
 	for _, id := range slices.Sorted(maps.Keys(out.Ended)) {
 		if r := l.live[id]; r != nil {
 			l.end(r, at, out.Ended[id].Status, out.Ended[id].Reason.String())
+		}
+	}
+	for u := range out.Ledger {
+		if a := l.accounts[u]; a.funded == 0 {
+			a.funded = at.Seq
 		}
 	}
 	wire := wireOf(cmd)

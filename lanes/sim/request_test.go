@@ -669,7 +669,16 @@ func (d *simGate) end(q *request, cmd core.Command, code string, tree object, si
 			return deep.CommandResult{Status: deep.NotDone}, nil
 		}
 	}
+	unfunded, held := d.unfunded(cmd, code, since)
+	if unfunded && !held {
+		d.stats.NotDone["unfunded"]++
+		return deep.CommandResult{Status: deep.NotDone}, nil
+	}
 	e, err := d.expected.claim(wireOf(cmd), code, tree, since)
+	if err != nil && unfunded {
+		d.stats.NotDone["unfunded"]++
+		return deep.CommandResult{Status: deep.NotDone}, nil
+	}
 	if err != nil {
 		return deep.CommandResult{}, err
 	}
@@ -680,6 +689,18 @@ func (d *simGate) end(q *request, cmd core.Command, code string, tree object, si
 		d.stats.Accepted++
 	}
 	return deep.CommandResult{Status: deep.Answered, Seq: e.at.Seq, Reject: e.reject}, nil
+}
+
+// unfunded reports whether a command is a rejected placement of an account that had not held money yet when it
+// was sent at since, which is not sequenced (docs/rules/orders.md#accounts-without-money), and whether it has held
+// money meanwhile, so that it may have been.
+func (d *simGate) unfunded(cmd core.Command, code string, since uint64) (unfunded, held bool) {
+	p := core.PlacementOf(cmd)
+	if p == nil || code == "" {
+		return false, false
+	}
+	at := d.expected.accounts[p.User].funded
+	return at == 0 || at > since, at != 0
 }
 
 // claim finds a command in the log that has this answer and that no other answer has claimed.

@@ -94,6 +94,17 @@ func (v *Venue) setFees(f core.Fees) core.Reject {
 	return core.OK
 }
 
+// billion is the largest deposit from core.RevisionDeposits on, in pips.
+const billion = 1_000_000_000 * 10_000
+
+// canDeposit reports whether a new deposit may have this amount (docs/rules/money.md#deposits).
+func (v *Venue) canDeposit(p core.Pips) bool {
+	if v.rules.Revision >= core.RevisionDeposits && p > billion {
+		return false
+	}
+	return p > 0 && plus(v.deposits, integer(int64(p))).IsInt64()
+}
+
 func (v *Venue) deposit(c core.Deposit) core.Reject {
 	was, again := v.depositsByID[c.DepositID]
 	switch {
@@ -103,7 +114,7 @@ func (v *Venue) deposit(c core.Deposit) core.Reject {
 		return core.OK
 	case again:
 		return core.DuplicateDepositID
-	case c.Amount <= 0 || !plus(v.deposits, integer(int64(c.Amount))).IsInt64():
+	case !v.canDeposit(c.Amount):
 		return core.BadAmount
 	}
 	v.depositsByID[c.DepositID] = c

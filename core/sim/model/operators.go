@@ -56,7 +56,7 @@ func (v *Venue) requestApproval(c *core.RequestApproval) core.Reject {
 			return core.DuplicateDepositID
 		case booked:
 			return core.OK
-		case x.Amount < 1, !plus(v.deposits, integer(int64(x.Amount))).IsInt64():
+		case !v.canDeposit(x.Amount):
 			return core.BadAmount
 		}
 	case core.ApproveWithdrawal:
