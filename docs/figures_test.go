@@ -29,7 +29,7 @@ var figured = map[string][]string{
 	"core/engine":   {"checkpointsKept", "closeMargin", "commitDelayMinCallers", "commitDelayMax", "foreignFor", "histogramBuckets", "memberTick", "proposePauseMax", "proposePauseMin", "slewRate", "wireBufSize"},
 	"schemas":       {"signatureLen", "cursorDigestLen", "decimalPlaces", "maxFastDigits", "minFixedPlaces", "typicalOrderBytes", "usdPlaces"},
 	"tools":         {"maxCachedResponses", "maxCachedRows"},
-	"lanes/gate":    {"UserScopes", "maxDisorder", "maxPooledResponse", "preallocatedBody"},
+	"lanes/gate":    {"UserScopes", "answerTime", "maxDisorder", "maxPooledResponse", "unwantedBody"},
 	"lanes/ws":      {"writeChunk", "closeReasonStart", "controlLen", "maxControlFrame", "defaultLimits.socketBufferBytes", "operation.Scope", "closeTimeout", "maskLen", "snapshotSlices", "sweepEvery", "yieldEvery"},
 	"lanes/mcp":     {"maxUnitNames", "maxRequired", "maxVirtualWait"},
 	"lanes/funding": {"maxAnswerBytes", "maxQueued"},

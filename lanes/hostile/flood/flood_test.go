@@ -177,6 +177,8 @@ func TestLongFlood(t *testing.T) {
 			for lane, base := range map[string]string{"API": f.APIURL(), "portal": f.PortalURL()} {
 				t.Run(fmt.Sprintf("%s, TLS %v, %s", lane, withTLS, kind), func(t *testing.T) {
 					check := f.connected(t)
+					before := residentMemory(t)
+					peak := before
 					ended := f.attackFromAProcess(t, floodOrder{Kind: kind, Base: base, From: manyAddresses, Connections: 16_384, Passes: map[bool]int{false: 2, true: 1}[withTLS]})
 					served, slowest := 0, time.Duration(0)
 					for during := true; during || served < 100; served++ {
@@ -193,12 +195,13 @@ func TestLongFlood(t *testing.T) {
 							t.Errorf("new client %d: %v", served, err)
 						}
 						slowest = max(slowest, time.Since(began))
+						peak = max(peak, residentMemory(t))
 					}
 					check()
 					if slowest > time.Second {
 						t.Errorf("a new client waited %v", slowest)
 					}
-					t.Logf("%d new clients, the slowest was served after %v", served, slowest)
+					t.Logf("%d new clients, the slowest was served after %v; resident memory grew by %d MB", served, slowest, (peak-before)>>20)
 				})
 			}
 		}
