@@ -149,8 +149,7 @@ func TestPendingBodiesOfANetwork(t *testing.T) {
 		behindBody: func(_ *http.Request, c *Call) error { got <- c.Body; return nil },
 	}, http.NotFoundHandler())
 	raw := listen(t)
-	l, pool := serveTLSOn(t, raw, handler, nil)
-	l.places.PerNetwork, l.places.Timeout = most, time.Hour
+	_, pool := serveTLSOn(t, raw, handler, func(l *Listener) { l.places.PerNetwork, l.places.Timeout = most, time.Hour })
 	for range connections {
 		c := newH2Client(t, dial(t, raw.Addr().String()), pool)
 		for range streams {
