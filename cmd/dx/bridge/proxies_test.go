@@ -42,6 +42,7 @@ type proxyTest struct {
 	dir     string
 	port    string            // of the proxy, in place of 443
 	replace *strings.Replacer // the recipe's addresses and files by the test's
+	pool    *x509.CertPool    // the authority of its certificates, once it runs
 }
 
 // proxies are the recipes in docs/operations/proxies. Each entry writes the configuration of
@@ -49,7 +50,7 @@ type proxyTest struct {
 var proxies = map[string]func(p *proxyTest) (command []string, root string){
 	"nginx": func(p *proxyTest) ([]string, string) {
 		p.write("duplex.conf", p.recipe("nginx.conf"))
-		p.write("nginx.conf", "daemon off;\nuser root;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents { }\nhttp { access_log off; include "+filepath.Join(p.dir, "duplex.conf")+"; }\n")
+		p.write("nginx.conf", "daemon off;\nuser root;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents { worker_connections 4096; }\nhttp { access_log off; include "+filepath.Join(p.dir, "duplex.conf")+"; }\n")
 		return []string{"nginx", "-p", p.dir, "-c", filepath.Join(p.dir, "nginx.conf")}, p.certificate()
 	},
 	"haproxy": func(p *proxyTest) ([]string, string) {
@@ -58,9 +59,24 @@ var proxies = map[string]func(p *proxyTest) (command []string, root string){
 		return []string{"haproxy", "-db", "-f", filepath.Join(p.dir, "haproxy.cfg")}, root
 	},
 	"caddy": func(p *proxyTest) ([]string, string) {
-		p.write("Caddyfile", fmt.Sprintf("{\n\tadmin off\n\tlocal_certs\n\tskip_install_trust\n\tauto_https disable_redirects\n\thttps_port %s\n}\n", p.port)+p.recipe("Caddyfile"))
+		options := fmt.Sprintf("\n{\n\tadmin off\n\tlocal_certs\n\tskip_install_trust\n\tauto_https disable_redirects\n\thttps_port %s\n", p.port)
+		recipe := strings.Replace(p.recipe("Caddyfile"), "\n{\n", options, 1) // into its global options
+		if usesOldBufferOptions(p.t) {
+			recipe = strings.ReplaceAll(recipe, "\t\trequest_buffers 64KiB", "\t\tmax_buffer_size 65536\n\t\tbuffer_requests")
+		}
+		p.write("Caddyfile", recipe)
 		return []string{"caddy", "run", "--config", filepath.Join(p.dir, "Caddyfile"), "--adapter", "caddyfile"}, filepath.Join(p.dir, "caddy/pki/authorities/local/root.crt")
 	},
+}
+
+// usesOldBufferOptions reports whether Caddy is older than 2.6.4. The recipe says what to write for it.
+func usesOldBufferOptions(t *testing.T) bool {
+	t.Helper()
+	out, err := exec.Command("caddy", "version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.HasPrefix(strings.TrimPrefix(string(out), "v"), "2.6.2")
 }
 
 func (p *proxyTest) write(name, text string) {
@@ -122,6 +138,66 @@ func freePort(t *testing.T) string {
 	return ""
 }
 
+// startProxy starts a proxy with its recipe in front of an API and a portal, until the test ends. It skips the
+// test if the proxy is not installed.
+func startProxy(t *testing.T, name, api, portal string) *proxyTest {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil && os.Getenv("DX_PROXIES") != "required" {
+		t.Skip(name + " is not installed; DX_PROXIES=required makes this a failure")
+	}
+	p := &proxyTest{t: t, dir: t.TempDir(), port: freePort(t)}
+	p.replace = strings.NewReplacer(
+		"127.0.0.1:8080", strings.TrimPrefix(api, "http://"), "127.0.0.1:8081", strings.TrimPrefix(portal, "http://"),
+		"listen 443", "listen 127.0.0.1:"+p.port, "bind :443", "bind 127.0.0.1:"+p.port, "/etc/dx/", p.dir+"/",
+	)
+	command, root := proxies[name](p)
+	c := exec.Command(command[0], command[1:]...)
+	var output strings.Builder
+	c.Stdout, c.Stderr = &output, &output
+	c.Env = append(os.Environ(), "XDG_DATA_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "HOME="+p.dir)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		<-ended
+		if t.Failed() {
+			t.Log(output.String())
+		}
+	})
+	if p.pool = waitForProxy(t, p.port, root, ended); p.pool == nil {
+		t.Fatal(name + " has ended")
+	}
+	return p
+}
+
+// dial opens a TCP connection to the proxy from a loopback address.
+func (p *proxyTest) dial(ctx context.Context, from string) (net.Conn, error) {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	return d.DialContext(ctx, "tcp", "127.0.0.1:"+p.port)
+}
+
+// httpClient returns a client from a loopback address.
+func (p *proxyTest) httpClient(from string) *http.Client {
+	t := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: p.pool}, ForceAttemptHTTP2: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx, from) },
+	}
+	p.t.Cleanup(t.CloseIdleConnections)
+	return &http.Client{Timeout: 3 * time.Minute, Transport: t}
+}
+
+// client returns a client of the venue behind the proxy, with the key of an account.
+func (p *proxyTest) client(a schemas.DevAccount) *client.Client {
+	h := bridge.NewHTTPClient()
+	h.Transport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx, "127.0.0.1") }
+	h.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: p.pool}
+	secret, _ := schemas.ParseSecret(a.Secret)
+	return client.New("https://"+proxyHost, a.APIKey, secret, client.WithHTTPClient(h))
+}
+
 // TestProxies runs every check of dx doctor through each proxy of docs/operations/proxies, with
 // its recipe, and looks at the portal through it.
 func TestProxies(t *testing.T) {
@@ -131,50 +207,19 @@ func TestProxies(t *testing.T) {
 	})
 	alice := v.Account("alice")
 	address := 0 // the clients of each proxy have their own
-	for name, configure := range proxies {
+	for name := range proxies {
 		address++
+		address := address
 		t.Run(name, func(t *testing.T) {
-			if _, err := exec.LookPath(name); err != nil && os.Getenv("DX_PROXIES") != "required" {
-				t.Skip(name + " is not installed; DX_PROXIES=required makes this a failure")
-			}
-			p := &proxyTest{t: t, dir: t.TempDir(), port: freePort(t)}
-			p.replace = strings.NewReplacer(
-				"127.0.0.1:8080", strings.TrimPrefix(v.APIURL(), "http://"), "127.0.0.1:8081", strings.TrimPrefix(v.PortalURL(), "http://"),
-				"listen 443", "listen 127.0.0.1:"+p.port, "bind :443", "bind 127.0.0.1:"+p.port, "/etc/dx/", p.dir+"/",
-			)
-			command, root := configure(p)
-			c := exec.CommandContext(t.Context(), command[0], command[1:]...)
-			var said strings.Builder
-			c.Stdout, c.Stderr = &said, &said
-			c.Env = append(os.Environ(), "XDG_DATA_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "HOME="+p.dir)
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan error, 1)
-			go func() { ended <- c.Wait() }()
-			stop := func() { _ = c.Process.Kill(); <-ended; ended <- nil }
-			defer stop()
-			pool := waitForProxy(t, p.port, root, ended)
-			if pool == nil {
-				t.Fatalf("%s has ended: %s", name, said.String())
-			}
-			transport := bridge.NewHTTPClient()
-			transport.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-				return (&net.Dialer{}).DialContext(ctx, network, "127.0.0.1:"+p.port)
-			}
-			transport.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: pool}
-			secret, _ := schemas.ParseSecret(alice.Secret)
-			doctor := client.New("https://"+proxyHost, alice.APIKey, secret, client.WithHTTPClient(transport))
+			t.Parallel()
+			p := startProxy(t, name, v.APIURL(), v.PortalURL())
+			doctor := p.client(alice)
 			for _, f := range append(bridge.Doctor(t.Context(), doctor), bridge.Through(t.Context(), doctor, "https://"+proxyHost)...) {
 				if !f.OK {
 					t.Errorf("%s: %s", f.Check, f.Detail)
 				}
 			}
-			checkPortalThrough(t, p.port, pool, fmt.Sprintf("127.0.%d.1", address), fmt.Sprintf("127.0.%d.2", address))
-			if t.Failed() {
-				stop()
-				t.Log(said.String())
-			}
+			checkPortalThrough(p, fmt.Sprintf("127.0.%d.1", address), fmt.Sprintf("127.0.%d.2", address))
 		})
 	}
 }
@@ -182,17 +227,9 @@ func TestProxies(t *testing.T) {
 // checkPortalThrough checks the portal's host behind a proxy: it serves the screen, which names the public
 // API, and an X-Forwarded-For that a client forges neither evades the limit of failed tokens nor spends that
 // of another client. one and other are addresses of loopback.
-func checkPortalThrough(t *testing.T, port string, pool *x509.CertPool, one, other string) {
+func checkPortalThrough(p *proxyTest, one, other string) {
+	t := p.t
 	t.Helper()
-	from := func(addr string) *http.Client { // a client of its own address; the proxy's is 127.0.0.1
-		return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
-			TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true,
-			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-				d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(addr)}}
-				return d.DialContext(ctx, network, "127.0.0.1:"+port)
-			},
-		}}
-	}
 	get := func(c *http.Client, path, token, forwarded string) (int, string) {
 		r, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+proxyPortal+path, nil)
 		if err != nil {
@@ -213,8 +250,7 @@ func checkPortalThrough(t *testing.T, port string, pool *x509.CertPool, one, oth
 		}
 		return res.StatusCode, string(body)
 	}
-	client := from(one)
-	defer client.CloseIdleConnections()
+	client := p.httpClient(one)
 	if status, body := get(client, "/", "", ""); status != 200 || !strings.Contains(body, "<html") {
 		t.Errorf("the screen: %d %.200s", status, body)
 	}
@@ -231,8 +267,7 @@ func checkPortalThrough(t *testing.T, port string, pool *x509.CertPool, one, oth
 	if !limited {
 		t.Error("a forged X-Forwarded-For evades the limit of failed tokens")
 	}
-	victim := from(other)
-	defer victim.CloseIdleConnections()
+	victim := p.httpClient(other)
 	if status, body := get(victim, "/keys", "dxa_mistyped", "127.0.0.1"); status != http.StatusUnauthorized {
 		t.Errorf("another client pays for it: %d %s", status, body)
 	}
