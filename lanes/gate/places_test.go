@@ -123,6 +123,7 @@ func TestPlaces(t *testing.T) {
 			take d 10.0.0.2 -> ends c`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			story.places.Timeout = time.Hour // the timeout has a test of its own
 			table := newPlaceTable(story.places)
 			all, ended := map[string]*place{}, []string{}
 			step := func(words []string) (result string) {
