@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,7 @@ var limitedProxies = map[string]int{
 // from it is rejected, and another address is served meanwhile. Once the requests have ended, the first address
 // is served again.
 func TestProxiesLimitConnections(t *testing.T) {
+	skipUnlessRequired(t)
 	for name, rejection := range limitedProxies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,6 +108,7 @@ func TestProxiesLimitConnections(t *testing.T) {
 // after an answer, which stays for 60 s. A WebSocket and a stream of the agent lane that opened before both
 // are there after that, until the first comment on the quiet stream.
 func TestProxiesEndSlowHeads(t *testing.T) {
+	skipUnlessRequired(t)
 	v := servertest.Open(t, server.Options{
 		Data: t.TempDir(), PublicURL: "https://" + proxyHost, PublicPortalURL: "https://" + proxyPortal,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Accounts: []server.Account{{Name: "alice"}},
@@ -220,9 +223,18 @@ func readComments(ctx context.Context, c *client.Client, most int) error {
 	return fmt.Errorf("status %d, and the stream has ended: %v", resp.StatusCode, lines.Err())
 }
 
+// skipUnlessRequired skips a test that waits for many seconds, or that takes much of the machine.
+func skipUnlessRequired(t *testing.T) {
+	t.Helper()
+	if os.Getenv("DX_PROXIES") != "required" {
+		t.Skip(".ci/full proxies runs it")
+	}
+}
+
 // TestProxiesPassLargeAnswers sends POSTs with answers that are larger than any buffer of a proxy, over HTTP/1.1
 // and HTTP/2. Each must arrive whole.
 func TestProxiesPassLargeAnswers(t *testing.T) {
+	skipUnlessRequired(t)
 	const posts, parallel, size = 2000, 8, 150_000
 	answer := bytes.Repeat([]byte("0123456789"), size/10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -233,6 +245,9 @@ func TestProxiesPassLargeAnswers(t *testing.T) {
 	defer s.Close()
 	for name := range proxies {
 		t.Run(name, func(t *testing.T) {
+			if name == "caddy" && usesOldBufferOptions(t) {
+				t.Skip("Caddy before 2.6.4 cuts about one of 10,000 large answers by itself, also with buffers, as the recipe says")
+			}
 			p := startProxy(t, name, s.URL, s.URL)
 			for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 				next := make(chan int, posts/2)
