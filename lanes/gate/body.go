@@ -50,7 +50,7 @@ func (g *Gate) readBody(w http.ResponseWriter, r *http.Request, c *Call) ([]byte
 	var pending *pendingBody                                   // nil: the caller is known
 	var body []byte
 	var err error
-	if !c.identified() {
+	if !c.identified() && !connOf(r).bodyArrived() { // most bodies come with their head, and take no place
 		from, most := g.sourceOf(r)
 		pending, err = g.unauthenticated.begin(from, most, func() { _ = control.SetReadDeadline(time.Now()) }) // fails only with the connection
 	}

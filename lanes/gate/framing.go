@@ -96,6 +96,11 @@ func connOf(r *http.Request) *framingConn {
 	return nil
 }
 
+// bodyArrived reports whether the whole body of the current request has been read from the connection, so
+// that a handler which reads it waits for nobody. It must be called before the handler reads the body. The
+// answer is no for a chunked body, and for HTTP/2.
+func (c *framingConn) bodyArrived() bool { return c != nil && c.heads.skip == 0 && !c.heads.done }
+
 // ambiguousEnd reports whether the current request has both framing headers, or chunks on
 // HTTP/1.0.
 func (c *framingConn) ambiguousEnd() bool {

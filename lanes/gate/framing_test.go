@@ -66,6 +66,28 @@ func TestHeadScanner(t *testing.T) {
 	}
 }
 
+// TestBodyArrived checks when the whole body of a request has been read with its head.
+func TestBodyArrived(t *testing.T) {
+	const head = "POST / HTTP/1.1\r\nHost: x\r\n"
+	for text, want := range map[string]bool{
+		head + "Content-Length: 4\r\n\r\nbody":                                        true,
+		head + "Content-Length: 4\r\n\r\nbod":                                         false,
+		head + "Content-Length: 4\r\n\r\n":                                            false,
+		head + "Content-Length: 4\r\n\r\nbody" + head:                                 true,
+		head + "Content-Length: 4\r\n\r\nbody" + head + "Content-Length: 4\r\n\r\nbo": false, // a guess on the safe side
+		head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n":                          false,
+	} {
+		c := &framingConn{}
+		c.heads.scan([]byte(text))
+		if got := c.bodyArrived(); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	if (*framingConn)(nil).bodyArrived() {
+		t.Error("no connection")
+	}
+}
+
 // TestHijackedIsNotScanned checks that the bytes of a WebSocket are not parsed.
 func TestHijackedIsNotScanned(t *testing.T) {
 	c := &framingConn{place: &place{}}
