@@ -56,10 +56,17 @@ func serveOn(t *testing.T, s *http.Server, l net.Listener) {
 	t.Cleanup(func() { _ = s.Close(); <-done })
 }
 
-// dial opens a connection with a deadline of 20 s for all operations.
-func dial(t *testing.T, addr string) net.Conn {
+// dial opens a connection from 127.0.0.1, with a deadline of three minutes for all operations.
+func dial(t *testing.T, to string) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", addr)
+	return dialFrom(t, "127.0.0.1", to)
+}
+
+// dialFrom is dial from another address.
+func dialFrom(t *testing.T, from, to string) net.Conn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	c, err := d.Dial("tcp", to)
 	if err != nil {
 		t.Fatal(err)
 	}

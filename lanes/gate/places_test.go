@@ -299,18 +299,3 @@ func TestFullListenerServes(t *testing.T) {
 		t.Errorf("evicted %v, rejected %d, open %d", evicted, l.Rejected(), l.Conns())
 	}
 }
-
-// dialFrom opens a connection from another address of loopback.
-func dialFrom(t *testing.T, from, to string) net.Conn {
-	t.Helper()
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-	c, err := d.Dial("tcp", to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(3 * time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}

@@ -30,10 +30,10 @@ import (
 // manyAddresses are 200 addresses of loopback.
 const manyAddresses = "127.1.%d.1"
 
-// visitor is in place of an account: somebody who reads the portal.
-const visitor = "a visitor"
+// anonymous stands for an account where somebody without one reads a document of the portal.
+const anonymous = "nobody"
 
-// floodedVenue is a whole venue and its attacker, who has the key of bob.
+// floodedVenue is a whole venue and an attacker of it. The attacker has an account too, bob, whose key it uses.
 type floodedVenue struct {
 	*servertest.Venue
 	roots    *x509.CertPool // nil without TLS
@@ -92,7 +92,7 @@ func (f *floodedVenue) transport() *http.Transport {
 func (f *floodedVenue) served(t *testing.T, tr *http.Transport, base, account string) error {
 	t.Helper()
 	path, as := "/", (*attacker)(nil)
-	if account != visitor {
+	if account != anonymous {
 		path, as = readOf(base == f.APIURL()), f.caller(account)
 	}
 	r, err := as.newRequest(t.Context(), base, path)
@@ -299,7 +299,7 @@ func (f *floodedVenue) newClient(t *testing.T, n int) error {
 	case 0:
 		return f.served(t, tr, f.APIURL(), "alice")
 	case 1:
-		return f.served(t, tr, f.PortalURL(), visitor)
+		return f.served(t, tr, f.PortalURL(), anonymous)
 	}
 	return f.socket(t).CloseNow()
 }
