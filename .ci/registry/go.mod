@@ -5,8 +5,8 @@ module duplex/registry
 go 1.26.8
 
 require (
-	github.com/modelcontextprotocol/registry v1.8.7
+	github.com/modelcontextprotocol/registry v1.8.9
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 )
 
-require golang.org/x/text v0.42.0 // indirect
+require golang.org/x/text v0.43.0 // indirect
