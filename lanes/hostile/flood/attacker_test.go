@@ -115,14 +115,20 @@ func (a *attacker) hangUp() {
 	a.held = nil
 }
 
+// shakeHands does the handshake of a connection, if the venue speaks TLS.
+func (a *attacker) shakeHands(ctx context.Context, c net.Conn) (net.Conn, error) {
+	if a.Roots == nil {
+		return c, nil
+	}
+	t := tls.Client(c, &tls.Config{RootCAs: a.pool(), ServerName: "127.0.0.1"})
+	return t, t.HandshakeContext(ctx)
+}
+
 // request sends one request on a connection. Its answer must have one of the statuses.
 func (a *attacker) request(ctx context.Context, c net.Conn, base string, signed bool, statuses ...int) error {
-	if a.Roots != nil {
-		t := tls.Client(c, &tls.Config{RootCAs: a.pool(), ServerName: "127.0.0.1"})
-		if err := t.HandshakeContext(ctx); err != nil {
-			return err
-		}
-		c = t
+	c, err := a.shakeHands(ctx, c)
+	if err != nil {
+		return err
 	}
 	caller := a
 	if !signed {
@@ -178,8 +184,12 @@ func TestMain(m *testing.M) {
 // run opens all connections as fast as it can, and then closes them. It ignores errors: the venue ends
 // connections, as it should.
 func (o *floodOrder) run() {
-	if o.Kind == bodiesWithout || o.Kind == bodiesWithWrong {
+	switch o.Kind {
+	case bodiesWithout, bodiesWithWrong:
 		o.sendEndlessBodies()
+		return
+	case requestsWithout, requestsWithWrong:
+		o.sendRequests()
 		return
 	}
 	next := make(chan int)
@@ -199,10 +209,12 @@ func (o *floodOrder) run() {
 	o.Attacker.hangUp()
 }
 
-// The kinds of a flood of bodies.
+// The kinds of a flood of bodies, and of requests.
 const (
-	bodiesWithout   = "bodies without credentials"
-	bodiesWithWrong = "bodies with wrong credentials"
+	bodiesWithout     = "bodies without credentials"
+	bodiesWithWrong   = "bodies with wrong credentials"
+	requestsWithout   = "requests without credentials"
+	requestsWithWrong = "requests with wrong credentials"
 )
 
 // sendEndlessBodies sends 100 bodies on each connection, over HTTP/2. Of each it sends 61 KB, and then nothing
@@ -225,9 +237,7 @@ func (o *floodOrder) sendEndlessBodies() {
 					panic(err)
 				}
 				if o.Kind == bodiesWithWrong {
-					r.Header.Set(schemas.HeaderKey, "dxk000000000000000000000000")
-					r.Header.Set(schemas.HeaderTimestamp, strconv.FormatInt(time.Now().Add(o.Attacker.Clock).UnixMilli(), 10))
-					r.Header.Set(schemas.HeaderSignature, strings.Repeat("A", 43)+"=")
+					o.signWrongly(r)
 				}
 				if resp, err := tr.RoundTrip(r); err == nil {
 					_ = resp.Body.Close()
@@ -236,6 +246,40 @@ func (o *floodOrder) sendEndlessBodies() {
 		}
 	}
 	all.Wait()
+}
+
+// sendRequests sends the requests one after another on 32 connections, each of which lives as long as the venue
+// keeps it.
+func (o *floodOrder) sendRequests() {
+	tr := &http.Transport{
+		DialContext: dialer(o.From, 0).DialContext, TLSClientConfig: &tls.Config{RootCAs: o.Attacker.pool()}, ForceAttemptHTTP2: true, MaxConnsPerHost: 32, MaxIdleConnsPerHost: 32,
+	}
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() {
+			for range o.Connections / 32 {
+				r, err := http.NewRequest(http.MethodGet, o.Base, nil)
+				if err != nil {
+					panic(err)
+				}
+				if o.Kind == requestsWithWrong {
+					o.signWrongly(r)
+				}
+				if resp, err := tr.RoundTrip(r); err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					_ = resp.Body.Close()
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// signWrongly gives a request the credentials of a key that does not exist.
+func (o *floodOrder) signWrongly(r *http.Request) {
+	r.Header.Set(schemas.HeaderKey, "dxk000000000000000000000000")
+	r.Header.Set(schemas.HeaderTimestamp, strconv.FormatInt(time.Now().Add(o.Attacker.Clock).UnixMilli(), 10))
+	r.Header.Set(schemas.HeaderSignature, strings.Repeat("A", 43)+"=")
 }
 
 // attackFromAProcess starts an attacker and returns the end of it.

@@ -114,8 +114,11 @@ func (f *floodedVenue) served(t *testing.T, tr *http.Transport, base, account st
 // floodKinds are the ways in which an attacker uses each connection once, and then holds it.
 var floodKinds = map[string]func(a *attacker, ctx context.Context, c net.Conn, base string) error{
 	"silence": func(*attacker, context.Context, net.Conn, string) error { return nil },
-	"half a head": func(_ *attacker, _ context.Context, c net.Conn, _ string) error {
-		_, err := io.WriteString(c, "GET /v1/time HTTP/1.1\r\nHost: x\r\n") // with TLS no handshake
+	"half a head": func(a *attacker, ctx context.Context, c net.Conn, _ string) error {
+		c, err := a.shakeHands(ctx, c)
+		if err == nil {
+			_, err = io.WriteString(c, "GET /v1/time HTTP/1.1\r\nHost: x\r\n")
+		}
 		return err
 	},
 	"one unsigned request": func(a *attacker, ctx context.Context, c net.Conn, base string) error {
