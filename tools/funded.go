@@ -54,6 +54,18 @@ func (v *Venue) unfunded(u core.UserID) bool {
 	return !held
 }
 
+// Payer returns the account whose write rate an account uses (docs/rules/limits.md#account-rate): its owner
+// for an agent that has never held money, else itself.
+func (v *Venue) Payer(u core.UserID) core.UserID {
+	if v.Engine == nil || v.funded.has(u) {
+		return u
+	}
+	if owner := v.Engine.Owner(u); owner != u && v.unfunded(u) {
+		return owner
+	}
+	return u
+}
+
 // unfundedRejection returns the rejection of a placement of an account that has never held money: that of its
 // preview. Where it would be canceled before it needs money, it is insufficient_balance.
 func (v *Venue) unfundedRejection(c *core.PlaceOrder) (err error) {

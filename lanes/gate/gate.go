@@ -89,7 +89,7 @@ type Gate struct {
 func New(v *tools.Venue, vault *Vault, log *slog.Logger) *Gate {
 	g := &Gate{Venue: v, Vault: vault, Log: log, BodyTimeout: timeouts.Of(BodyTimeout), verify: schemas.Verify, unauthenticated: newUnauthenticated()}
 	g.rateLimiters.config = &v.Config
-	g.rateLimiters.volume = v.Volume30
+	g.rateLimiters.volume, g.rateLimiters.payer = v.Volume30, v.Payer
 	g.idempotency.entries = map[string]*idempotentCall{}
 	if v.Engine != nil {
 		v.Engine.OnRevoke(g.forget)
@@ -128,6 +128,7 @@ type Call struct {
 	Refusal error
 
 	credentials      Credentials
+	place            *place     // of its connection; nil: it has none
 	mark             *core.Mark // that its commands carry; nil: none
 	ambiguousFraming bool       // see framingConn.ambiguousEnd
 }

@@ -87,7 +87,7 @@ func (g *Gate) admit(w http.ResponseWriter, r *http.Request, c *Call, by authent
 		err = by.behindBody(r, c)
 	}
 	if err == nil {
-		err = g.identify(placeOf(r), c)
+		err = g.identify(c.place, c)
 	}
 	return err
 }
@@ -96,7 +96,7 @@ func (g *Gate) handler(lane string, by authentication, next http.Handler) http.H
 	api := lane == "rest" // the other lanes of the API listener set Call.Lane themselves
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		c := &Call{Lane: lane, ID: requestID(), Trace: traceID(r.Header)}
+		c := &Call{Lane: lane, ID: requestID(), Trace: traceID(r.Header), place: placeOf(r)}
 		w.Header()["X-Request-Id"] = []string{c.ID}
 		rec := &statusRecorder{ResponseWriter: w}
 		defer g.finish(rec, r, c, start)
@@ -131,6 +131,13 @@ func (g *Gate) handler(lane string, by authentication, next http.Handler) http.H
 		if api && g.Intercept != nil {
 			g.Intercept(rec, r, c, serve)
 			return
+		}
+		if !api && r.Method != http.MethodGet && r.Method != http.MethodHead {
+			if err := c.place.beginWrite(); err != nil {
+				g.writePathError(rec, r, err)
+				return
+			}
+			defer c.place.endWrite()
 		}
 		serve(rec, r)
 	})
@@ -206,7 +213,15 @@ func (g *Gate) Run(ctx context.Context, c *Call, op tools.Operation, decode func
 			}
 			defer g.inFlight.release(family)
 		}
-		do := func() (any, error) { return op.Call(ctx, g.Venue, g.Caller(c), in) }
+		do := func() (any, error) {
+			if write {
+				if err := c.place.beginWrite(); err != nil {
+					return nil, err
+				}
+				defer c.place.endWrite()
+			}
+			return op.Call(ctx, g.Venue, g.Caller(c), in)
+		}
 		if guarded {
 			return do()
 		}

@@ -46,17 +46,18 @@ type Places struct {
 //	take (a new connection):
 //	    its network has too many unsigned ones  → the oldest of these ends
 //	    the listener is full                    → the oldest unsigned one ends
-//	      and none is unsigned                  → the largest family's oldest idle one ends, else its oldest socket
-//	      and each has a request in progress    → the new one is closed
+//	      and none is unsigned                  → one of the largest family ends (candidateOf)
+//	      and each has a write in progress      → the new one is closed
 //	sign (its first valid credential):
-//	    its family has too many                 → the family's oldest idle one ends, else its oldest socket
+//	    its family has too many                 → one of the family ends
 //	expire (5 s after its start or last answer):
 //	    it is unsigned and has no request in progress → it ends
 //
 // Invariants:
 //
 //  1. A connection ends only once its place is free, so the listener never has more than Max.
-//  2. No request begins on a connection that has been chosen to end while it was idle.
+//  2. No request begins on a connection that has been chosen to end while it was idle, and no write on any
+//     that has been chosen: a write that was begun is never cut.
 //  3. A request does not run if its connection was chosen to end before the request was authenticated.
 //
 // A request takes no lock of the table: it counts itself on its own place.
@@ -106,6 +107,7 @@ type place struct {
 	proxy   bool // of a trusted proxy
 
 	busy      atomic.Int64 // requests in progress; far below zero once the connection ends while it is idle
+	writes    atomic.Int64 // of these, writes that have been authorized; far below zero once a read or a socket ends
 	idleSince atomic.Int64 // ns since the Unix epoch: the end of its last request
 	socket    atomic.Bool  // hijacked: it has no more requests and is busy for good
 	signed    atomic.Bool
@@ -117,7 +119,7 @@ type place struct {
 	expiry         *time.Timer
 }
 
-// ending is added to place.busy of an idle connection that ends.
+// ending is the value of place.busy of an idle connection that ends, or of place.writes of another one.
 const ending = math.MinInt64 / 2
 
 // take gives a new connection a place. It returns nil if there is none.
@@ -155,8 +157,8 @@ func (t *placeTable) take(c net.Conn) *place {
 	return p
 }
 
-// candidate returns the place that a full listener frees for a new connection; nil if all have a request
-// in progress. The caller holds mu.
+// candidate returns the place that a full listener frees for a new connection; nil if all have a write in
+// progress. The caller holds mu.
 //
 // It looks at every family if nothing is unsigned. That is rare, since the connection which gets the place
 // is unsigned.
@@ -174,23 +176,33 @@ func (t *placeTable) candidate() *place {
 }
 
 // candidateOf chooses the place of a family that ends: the one that is idle for longest, else the oldest
-// socket, whose client can resume. It returns nil if each has a request in progress.
+// socket, whose client can resume, else the oldest read, which can wait for long and be sent again. It returns
+// nil if each has a write in progress.
 func candidateOf(family map[*place]struct{}) *place {
 	for {
-		var idle, socket *place
+		var idle, socket, read *place
 		for p := range family {
 			switch {
+			case p.writes.Load() != 0:
 			case p.socket.Load():
 				socket = older(socket, p)
 			case p.busy.Load() == 0:
 				idle = older(idle, p)
+			default:
+				read = older(read, p)
 			}
 		}
-		switch {
-		case idle == nil:
+		if idle != nil {
+			if idle.busy.CompareAndSwap(0, ending) {
+				return idle
+			}
+			continue
+		}
+		if socket == nil {
+			socket = read
+		}
+		if socket == nil || socket.writes.CompareAndSwap(0, ending) {
 			return socket
-		case idle.busy.CompareAndSwap(0, ending):
-			return idle
 		}
 	}
 }
@@ -247,7 +259,7 @@ func (p *place) release() {
 
 // sign marks the connection as signed by a family, 0 for the operators. It returns shed if the connection
 // was chosen to end meanwhile, so that its request does not run, and too_many_connections if the family has
-// too many connections, each with a request in progress.
+// too many connections, each with a write in progress.
 func (p *place) sign(family core.UserID) error {
 	if p == nil || p.signed.Load() {
 		return nil
@@ -279,6 +291,22 @@ func (p *place) sign(family core.UserID) error {
 	of[p], p.family = struct{}{}, family
 	p.signed.Store(true)
 	return nil
+}
+
+// beginWrite counts a write that is about to have an effect. It returns shed if the connection has been chosen
+// to end.
+func (p *place) beginWrite() error {
+	if p != nil && p.writes.Add(1) <= 0 {
+		return tools.NewError("shed")
+	}
+	return nil
+}
+
+// endWrite counts the end of a write that beginWrite has counted.
+func (p *place) endWrite() {
+	if p != nil {
+		p.writes.Add(-1)
+	}
 }
 
 // begin counts a request. It returns false if the connection has been chosen to end.

@@ -82,7 +82,7 @@ func TestPlaces(t *testing.T) {
 			sign e 9
 			take f 10.0.0.6 -> ends a
 			begin a         -> refused`},
-		"a socket ends only if none is idle, a request never": {Places{Max: 2}, `
+		"a socket ends only if none is idle, a read only if there is no socket, a write never": {Places{Max: 2}, `
 			take a 10.0.0.1
 			sign a 7
 			begin a
@@ -94,21 +94,39 @@ func TestPlaces(t *testing.T) {
 			take c 10.0.0.3 -> ends a
 			sign c 7
 			begin c
-			take d 10.0.0.4 -> rejected
-			end c
-			take e 10.0.0.5 -> ends c`},
+			write c
+			take d 10.0.0.4 -> ends b
+			write b         -> shed
+			sign d 7
+			begin d
+			write d
+			take e 10.0.0.5 -> rejected
+			written c
+			take f 10.0.0.6 -> ends c`},
+		"a socket with a write stays": {Places{Max: 1}, `
+			take a 10.0.0.1
+			sign a 7
+			hijack a
+			write a
+			take b 10.0.0.2 -> rejected
+			written a
+			take c 10.0.0.2 -> ends a`},
 		"a family has at most 1024": {Places{}, `
 			fill 7 1024
 			take a 10.0.0.1
 			sign a 7        -> ends 7-0
 			take b 10.0.0.1
 			sign b 8`},
-		"a family of requests in progress gets no further connection": {Places{}, `
-			fill 7 1024 begin
+		"a family of writes in progress gets no further connection": {Places{}, `
+			fill 7 1024 write
 			take a 10.0.0.1
 			sign a 7 -> too_many_connections
 			take b 10.0.0.1
 			sign b 8`},
+		"a family of reads in progress loses the oldest": {Places{}, `
+			fill 7 1024 begin
+			take a 10.0.0.1
+			sign a 7 -> ends 7-0`},
 		"proxies count as signed": {Places{Max: 2, PerNetwork: 1, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.9/32")}}, `
 			take a 10.0.0.9
 			take b 10.0.0.9
@@ -159,6 +177,10 @@ func TestPlaces(t *testing.T) {
 					if !p.begin() {
 						return "refused"
 					}
+				case "write":
+					return code(p.beginWrite())
+				case "written":
+					p.endWrite()
 				case "hijack":
 					p.socket.Store(true)
 				case "end":
@@ -180,6 +202,11 @@ func TestPlaces(t *testing.T) {
 						p.idleSince.Store(int64(i))
 						if len(words) > 3 {
 							p.begin()
+						}
+						if len(words) > 3 && words[3] == "write" {
+							if err := p.beginWrite(); err != nil {
+								t.Fatal(err)
+							}
 						}
 					}
 				default:

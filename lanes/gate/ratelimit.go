@@ -17,10 +17,11 @@ import (
 type rateLimiters struct {
 	config *tools.Config
 	volume func(core.UserID) core.Qty
-	keys   sync.Map // key id → *keyLimiters
+	payer  func(core.UserID) core.UserID // whose shared buckets an account draws from
+	keys   sync.Map                      // key id → *keyLimiters
 
-	// accounts are the buckets that all keys of an account share, core.UserID → *writeLimiters, if
-	// Config.AccountRate is not 0.
+	// accounts are the buckets that all keys of an account share, and of its agents without money,
+	// core.UserID → *writeLimiters, if Config.AccountRate is not 0.
 	accounts sync.Map
 }
 
@@ -101,12 +102,14 @@ func (b *rateLimiters) takeOrRetry(k *core.Key, which tools.Bucket, n, retry int
 	return kb.bucket(which).takeOrRetry(now, n, retry)
 }
 
-// sharedLimiters returns the buckets that all keys of an account share, or nil.
+// sharedLimiters returns the buckets that all keys of an account share, or nil. An agent that never held
+// money uses those of its owner: an owner makes agents for nothing.
 func (b *rateLimiters) sharedLimiters(u core.UserID) *writeLimiters {
 	perSecond := b.config.SharedRate(b.config.WriteFloor)
 	if perSecond == 0 {
 		return nil
 	}
+	u = b.payer(u)
 	of, ok := b.accounts.Load(u)
 	if !ok {
 		made := newWriteLimiters(perSecond)
@@ -213,7 +216,7 @@ func (b *rateLimiters) updateWriteRate(kb *keyLimiters, shared *writeLimiters, u
 	}
 	perSecond := b.config.WriteRate(b.volume(u))
 	kb.set(now, perSecond)
-	if shared != nil {
+	if shared != nil && b.payer(u) == u {
 		shared.set(now, b.config.SharedRate(perSecond))
 	}
 }

@@ -20,7 +20,8 @@ func newRateLimiters() (b *rateLimiters, c *manualClock, volume *atomic.Int64) {
 	c, volume = &manualClock{}, &atomic.Int64{}
 	c.at.Store(1_800_000_000 * core.NsPerSec)
 	terms := tools.DefaultConfig(c.now)
-	return &rateLimiters{config: &terms, volume: func(core.UserID) core.Qty { return core.Qty(volume.Load()) }}, c, volume
+	itself := func(u core.UserID) core.UserID { return u }
+	return &rateLimiters{config: &terms, volume: func(core.UserID) core.Qty { return core.Qty(volume.Load()) }, payer: itself}, c, volume
 }
 
 func retryAfter(t *testing.T, err error) int64 {

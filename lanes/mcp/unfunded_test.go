@@ -126,3 +126,51 @@ func TestMoneySpentIsMoneyHeld(t *testing.T) {
 	d.Submit(&core.Transfer{Owner: 1, ClientID: "back", From: agent, To: 1, Amount: 1})
 	place(k, 1, 1)
 }
+
+// TestAgentsWithoutMoneyShareTheRate has three agents that never held money cancel as fast as they can. Together
+// with their owner they have its rate once. An agent with money has a rate of its own
+// (docs/rules/limits.md#account-rate).
+func TestAgentsWithoutMoneyShareTheRate(t *testing.T) {
+	d := newTestVenue(t)
+	d.FreezeClock()
+	c := &d.Venue.Config
+	c.WriteFloor, c.AccountRate = 40, 50 // 80 cancels of a key at once, and 100 of an account
+	owner, keys := d.unfunded(1)
+	agent := func(name string) (u core.UserID) {
+		t.Helper()
+		for _, e := range d.Submit(&core.CreateAgent{Owner: owner, Name: name}).Events {
+			if e, ok := e.(*core.UserChanged); ok && e.User.ID != owner {
+				u = e.User.ID
+			}
+		}
+		keys = append(keys, d.NewKey(u, core.ScopeRead|core.ScopeTrade))
+		return u
+	}
+	cancels := func(keys ...lanetest.Key) (n int) {
+		t.Helper()
+		for _, k := range keys {
+			for range 100 {
+				status, _, body := d.Send(d.SignedRequest(k, "DELETE", "/v1/portfolio/orders", nil))
+				if status != 200 {
+					if at(t, string(body), "error", "code") != "rate_limited" {
+						t.Fatalf("%d %s", status, body)
+					}
+					break
+				}
+				n++
+			}
+		}
+		return n
+	}
+	agent("one")
+	agent("two")
+	three := agent("three")
+	if n := cancels(keys...); n != 100 {
+		t.Errorf("%d cancels of the family, want 100", n)
+	}
+	d.Submit(&core.Deposit{User: owner, DepositID: "first", Amount: 1000})
+	d.Submit(&core.Transfer{Owner: owner, ClientID: "t", From: owner, To: three, Amount: 1000})
+	if n := cancels(keys[3], keys[1]); n != 80 {
+		t.Errorf("%d cancels, want 80 of the agent with money", n)
+	}
+}

@@ -326,7 +326,11 @@ func (d *simGate) charge(k *key, which tools.Bucket, n, again int) (ok bool, wai
 		add(k.id, 2*t.WriteFloor, 2*t.WriteFloor)
 	}
 	if shared := t.AccountRate * buckets[0].rate / t.WriteFloor; shared > 0 && which != tools.Read {
-		add(k.user, shared, shared)
+		payer := k.user
+		if of := d.expected.accounts[k.user]; of.owner != 0 && of.funded == 0 {
+			payer = of.owner
+		}
+		add(payer, shared, shared)
 	}
 	ok = true
 	for _, b := range buckets {

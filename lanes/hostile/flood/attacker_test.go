@@ -33,6 +33,7 @@ type attacker struct {
 	Account schemas.DevAccount
 	Clock   time.Duration // how far the venue's clock is ahead
 	Roots   []byte        // PEM; nil without TLS
+	Seq     uint64        // of a command before the flood
 
 	mu   sync.Mutex
 	held []net.Conn
@@ -54,22 +55,36 @@ func readOf(api bool) string {
 
 // newRequest returns a GET with the account's credential for that listener; without one if a is nil.
 func (a *attacker) newRequest(ctx context.Context, base, path string) (*http.Request, error) {
+	if a != nil && base == a.API {
+		return a.sign(ctx, http.MethodGet, base, path, "")
+	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
-	switch {
-	case a == nil || err != nil:
-	case base == a.API:
-		secret, ok := schemas.ParseSecret(a.Account.Secret)
-		if !ok {
-			return nil, errors.New("not a secret")
-		}
-		ts := strconv.FormatInt(time.Now().Add(a.Clock).UnixNano()/core.NsPerMs, 10)
-		r.Header.Set(schemas.HeaderKey, a.Account.APIKey)
-		r.Header.Set(schemas.HeaderTimestamp, ts)
-		r.Header.Set(schemas.HeaderSignature, schemas.Sign(secret, ts, r.Method, path, nil))
-	default:
+	if a != nil && err == nil {
 		r.Header.Set("Authorization", "Bearer "+a.Account.AccountToken)
 	}
 	return r, err
+}
+
+// sign returns a request to the API, signed with the account's key. The body is JSON, or "".
+func (a *attacker) sign(ctx context.Context, method, base, path, body string) (*http.Request, error) {
+	secret, ok := schemas.ParseSecret(a.Account.Secret)
+	if !ok {
+		return nil, errors.New("not a secret")
+	}
+	r, err := http.NewRequestWithContext(ctx, method, base+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	ts := strconv.FormatInt(time.Now().Add(a.Clock).UnixNano()/core.NsPerMs, 10)
+	r.Header.Set(schemas.HeaderKey, a.Account.APIKey)
+	r.Header.Set(schemas.HeaderTimestamp, ts)
+	r.Header.Set(schemas.HeaderSignature, schemas.Sign(secret, ts, method, path, []byte(body)))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("MCP-Protocol-Version", "2025-11-25")
+	}
+	return r, nil
 }
 
 // caller returns an attacker with another account, for its requests alone.
@@ -237,7 +252,7 @@ func (o *floodOrder) sendEndlessBodies() {
 					panic(err)
 				}
 				if o.Kind == bodiesWithWrong {
-					o.signWrongly(r)
+					o.Attacker.signWrongly(r)
 				}
 				if resp, err := tr.RoundTrip(r); err == nil {
 					_ = resp.Body.Close()
@@ -263,7 +278,7 @@ func (o *floodOrder) sendRequests() {
 					panic(err)
 				}
 				if o.Kind == requestsWithWrong {
-					o.signWrongly(r)
+					o.Attacker.signWrongly(r)
 				}
 				if resp, err := tr.RoundTrip(r); err == nil {
 					_, _ = io.Copy(io.Discard, resp.Body)
@@ -276,9 +291,9 @@ func (o *floodOrder) sendRequests() {
 }
 
 // signWrongly gives a request the credentials of a key that does not exist.
-func (o *floodOrder) signWrongly(r *http.Request) {
+func (a *attacker) signWrongly(r *http.Request) {
 	r.Header.Set(schemas.HeaderKey, "dxk000000000000000000000000")
-	r.Header.Set(schemas.HeaderTimestamp, strconv.FormatInt(time.Now().Add(o.Attacker.Clock).UnixMilli(), 10))
+	r.Header.Set(schemas.HeaderTimestamp, strconv.FormatInt(time.Now().Add(a.Clock).UnixMilli(), 10))
 	r.Header.Set(schemas.HeaderSignature, strings.Repeat("A", 43)+"=")
 }
 

@@ -32,13 +32,15 @@ func TestLongCosts(t *testing.T) {
 		f := newFloodedVenue(t, withTLS, 0)
 		places := int(f.metric(t, `duplex_connection_places{listener="api"}`))
 		for from, most := range map[string]int{"127.0.0.1": 256, manyAddresses: places} {
-			t.Run(fmt.Sprintf("half a head each, TLS %v, from %s", withTLS, from), func(t *testing.T) {
-				c := f.cost(t, floodOrder{Kind: "half a head", Base: f.APIURL(), From: from, Connections: connections})
-				if c.connections > most {
-					t.Errorf("%d connections were open, not at most %d", c.connections, most)
-				}
-				t.Logf("at most %d connections open, %d MB more memory, %v of a processor a connection", c.connections, c.memory>>20, c.processor/connections)
-			})
+			for _, kind := range []string{"half a head", halfABody} {
+				t.Run(fmt.Sprintf("%s each, TLS %v, from %s", kind, withTLS, from), func(t *testing.T) {
+					c := f.cost(t, floodOrder{Kind: kind, Base: f.APIURL(), From: from, Connections: connections})
+					if c.connections > most {
+						t.Errorf("%d connections were open, not at most %d", c.connections, most)
+					}
+					t.Logf("at most %d connections open, %d MB more memory, %v of a processor a connection", c.connections, c.memory>>20, c.processor/connections)
+				})
+			}
 		}
 		for _, o := range []floodOrder{
 			{Kind: "one unsigned request", Base: f.APIURL(), Connections: connections},

@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -54,6 +55,7 @@ func newFloodedVenue(t *testing.T, withTLS bool, openFiles uint64) *floodedVenue
 		o.OpenFiles, o.TLS, o.ReadRate = openFiles, certificate, 1_000_000
 	})
 	f.attacker.API, f.attacker.Account, f.attacker.Clock = f.APIURL(), f.Account("bob"), time.Until(f.Clock.Time())
+	f.attacker.Seq = f.Engine().Seq()
 	return f
 }
 
@@ -111,6 +113,8 @@ func (f *floodedVenue) served(t *testing.T, tr *http.Transport, base, account st
 	return err
 }
 
+const halfABody = "half a body"
+
 // floodKinds are the ways in which an attacker uses each connection once, and then holds it.
 var floodKinds = map[string]func(a *attacker, ctx context.Context, c net.Conn, base string) error{
 	"silence": func(*attacker, context.Context, net.Conn, string) error { return nil },
@@ -121,12 +125,44 @@ var floodKinds = map[string]func(a *attacker, ctx context.Context, c net.Conn, b
 		}
 		return err
 	},
+	halfABody: func(a *attacker, ctx context.Context, c net.Conn, base string) error {
+		c, err := a.shakeHands(ctx, c)
+		if err != nil {
+			return err
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/portfolio/orders", nil)
+		if err != nil {
+			return err
+		}
+		a.signWrongly(r)
+		r.ContentLength, r.Body = 61_000, io.NopCloser(bytes.NewReader(make([]byte, 60_000)))
+		_ = r.Write(c) // its body is shorter than its length; the venue may have ended the connection
+		return nil
+	},
 	"one unsigned request": func(a *attacker, ctx context.Context, c net.Conn, base string) error {
 		return a.request(ctx, c, base, false, 401, 429) // the portal limits failures by address
 	},
 	"one key, used once": func(a *attacker, ctx context.Context, c net.Conn, base string) error {
 		return a.request(ctx, c, base, true, 200, 429) // the portal limits the calls of an account; the connection is signed
 	},
+	"one key, waiting": waits,
+}
+
+// waits has one key wait for an event on each connection of the API. The portal has nothing to wait for.
+func waits(a *attacker, ctx context.Context, c net.Conn, base string) error {
+	if base != a.API {
+		return a.request(ctx, c, base, true, 200, 429)
+	}
+	c, err := a.shakeHands(ctx, c)
+	if err != nil {
+		return err
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait_for_event","arguments":{"after_seq":"%d","timeout_ms":25000,"kinds":["withdrawal"]}}}`, a.Seq)
+	r, err := a.sign(ctx, http.MethodPost, base, "/v1/mcp", body)
+	if err != nil {
+		return err
+	}
+	return r.Write(c)
 }
 
 // TestFlood floods a listener with twice the connections that it serves, in several ways, from the address
@@ -145,6 +181,9 @@ func TestFlood(t *testing.T) {
 		}
 		for _, from := range from {
 			for kind := range floodKinds {
+				if kind == halfABody {
+					continue // it is for measurements: bodies have tests of their own
+				}
 				for lane, base := range map[string]string{"API": f.APIURL(), "portal": f.PortalURL()} {
 					connections := map[string]int{"API": 700, "portal": 250}[lane] // twice as many as it serves
 					t.Run(fmt.Sprintf("%s, TLS %v, from %s, %s", lane, withTLS, from, kind), func(t *testing.T) {
@@ -177,6 +216,9 @@ func TestLongFlood(t *testing.T) {
 	for _, withTLS := range []bool{false, true} {
 		f := newFloodedVenue(t, withTLS, 0)
 		for kind := range floodKinds {
+			if kind == halfABody {
+				continue
+			}
 			for lane, base := range map[string]string{"API": f.APIURL(), "portal": f.PortalURL()} {
 				t.Run(fmt.Sprintf("%s, TLS %v, %s", lane, withTLS, kind), func(t *testing.T) {
 					check := f.connected(t)
