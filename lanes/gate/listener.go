@@ -69,7 +69,7 @@ func (l *Listener) Unsigned() int {
 func (l *Listener) Places() int { return l.places.Max }
 
 // Rejected returns the number of connections that were closed at once, because the listener was full of
-// connections with a request in progress.
+// connections with a write in progress.
 func (l *Listener) Rejected() uint64 { return l.places.rejected.Load() }
 
 // Evicted calls visit with the number of connections that ended for others, by reason: "full", the
