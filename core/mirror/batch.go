@@ -22,6 +22,7 @@ type batch struct {
 	tried    bool // an attempt to write it has failed, and may have committed it
 	values   [tableCount][]any
 	places   map[rowKey]int // of the rows that can change, in values
+	older    *olderBatch    // rows from before the mirror began, written with these; nil: none
 }
 
 // rowKey is the key of a row of a table that changes.
@@ -42,7 +43,7 @@ func (b *batch) count(t *table) int { return len(b.values[t.id]) / len(t.columns
 
 // reset empties the batch and keeps its memory.
 func (b *batch) reset(from position) {
-	b.from, b.to, b.rows, b.tried = from, from, 0, false
+	b.from, b.to, b.rows, b.tried, b.older = from, from, 0, false, nil
 	for i := range b.values {
 		clear(b.values[i])
 		b.values[i] = b.values[i][:0]

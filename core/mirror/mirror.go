@@ -33,6 +33,12 @@ type Options struct {
 	// Busy reports whether commands wait for the venue. The projector then pauses; default never.
 	Busy func() bool
 
+	// Others reads from the mirrors of the other nodes of a cluster, from which this one copies the rows
+	// from before it began; nil: there are none, or those rows are lost. BackfillRate is the most bytes a
+	// second that it copies; default 16 MiB.
+	Others       Others
+	BackfillRate int
+
 	fault func(point string) error // see store.inject; nil: none
 }
 
@@ -72,6 +78,7 @@ type Mirror struct {
 	lastErr  error
 	released bool  // HoldBytes was exceeded
 	build    int64 // of the database opened last
+	complete bool  // no other node has rows from before at.since
 
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when the projector has ended; nil: it was not started

@@ -220,8 +220,13 @@ func (p *postgres) commit(ctx context.Context, build int64, b *batch) error {
 		if len(b.values[i]) == 0 {
 			continue
 		}
-		if err := p.copyRows(ctx, tx, &schema[i], b); err != nil {
+		if err := p.copyRows(ctx, tx, &schema[i], b.values[i], schema[i].onConflict()); err != nil {
 			return fmt.Errorf("%s: %w", schema[i].name, err)
+		}
+	}
+	if o := b.older; o != nil {
+		if err := p.writeOlder(ctx, tx, o); err != nil {
+			return fmt.Errorf("older rows: %w", err)
 		}
 	}
 	if err := p.fault("COMMIT"); err != nil {
@@ -247,13 +252,26 @@ func (p *postgres) sync(ctx context.Context) error {
 
 func (p *postgres) inject(fault func(string) error) { p.fault = fault }
 
+// writeOlder writes rows from before the mirror began, where there are none.
+func (p *postgres) writeOlder(ctx context.Context, tx pgx.Tx, o *olderBatch) error {
+	if len(o.values) > 0 {
+		if err := p.copyRows(ctx, tx, o.table, o.values, orNothing); err != nil {
+			return err
+		}
+	}
+	return o.write(func(q string, args ...any) error {
+		_, err := tx.Exec(ctx, p.rebind(q), args...)
+		return err
+	})
+}
+
 // copyRows copies the rows of one table, those that may exist already through a staging table.
-func (p *postgres) copyRows(ctx context.Context, tx pgx.Tx, t *table, b *batch) error {
-	if err := p.partition(ctx, tx, t, b); err != nil {
+func (p *postgres) copyRows(ctx context.Context, tx pgx.Tx, t *table, values []any, onConflict string) error {
+	if err := p.partition(ctx, tx, t, values); err != nil {
 		return err
 	}
 	to := t.name
-	if t.changes {
+	if onConflict != "" {
 		to = "staged_" + t.name
 		key := "staged " + t.name
 		if !p.parts[key] { // of this connection alone
@@ -268,22 +286,22 @@ func (p *postgres) copyRows(ctx context.Context, tx pgx.Tx, t *table, b *batch) 
 		columns[i] = c.name
 	}
 	where := pgx.Identifier{p.schema, to}
-	if t.changes {
+	if onConflict != "" {
 		where = pgx.Identifier{"pg_temp", to}
 	}
 	if err := p.fault(t.name); err != nil {
 		return err
 	}
-	if _, err := tx.CopyFrom(ctx, where, columns, &rowSource{values: b.values[t.id], width: len(columns)}); err != nil {
+	if _, err := tx.CopyFrom(ctx, where, columns, &rowSource{values: values, width: len(columns)}); err != nil {
 		return err
 	}
-	if !t.changes {
+	if onConflict == "" {
 		return nil
 	}
 	if err := p.fault("upsert " + t.name); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM pg_temp.%s%s", t.name, names(t.columns), names(t.columns), to, t.onConflict()))
+	_, err := tx.Exec(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM pg_temp.%s%s", t.name, names(t.columns), names(t.columns), to, onConflict))
 	return err
 }
 
@@ -295,7 +313,7 @@ func (p *postgres) know(key string) {
 }
 
 // partition creates the partitions that the rows of a table need.
-func (p *postgres) partition(ctx context.Context, tx pgx.Tx, t *table, b *batch) error {
+func (p *postgres) partition(ctx context.Context, tx pgx.Tx, t *table, values []any) error {
 	if t.by == "" {
 		return nil
 	}
@@ -304,8 +322,8 @@ func (p *postgres) partition(ctx context.Context, tx pgx.Tx, t *table, b *batch)
 		at++
 	}
 	low, high := int64(math.MaxInt64), int64(0)
-	for i := at; i < len(b.values[t.id]); i += len(t.columns) {
-		n := b.values[t.id][i].(int64) / partitionSeqs
+	for i := at; i < len(values); i += len(t.columns) {
+		n := values[i].(int64) / partitionSeqs
 		low, high = min(low, n), max(high, n)
 	}
 	for n := low; n <= high; n++ {

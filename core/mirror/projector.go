@@ -1,12 +1,14 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	"duplex/core"
@@ -75,11 +77,30 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 	if err := s.sync(ctx); err != nil { // the process before may have ended without one
 		return err
 	}
+	copied, err := readBackfill(ctx, s)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.complete = copied.complete
+	m.mu.Unlock()
 	m.store.Store(&s) // before the position, so that what it says can be read
 	m.committed(c)
 	m.synced(c.Number)
 	m.hasSnapshot(m.newestSnapshot(c.Number))
 	p := &projector{m: m, store: s, replica: r, at: c, written: r.At.Number, synced: c.Number, syncedAt: time.Now()}
+	if m.Complete() {
+		return p.run(ctx, l)
+	}
+	older := make(chan *olderBatch)
+	p.older = older
+	ctx, cancel := context.WithCancel(ctx)
+	var copying sync.WaitGroup
+	copying.Go(func() { newBackfiller(m, copied, c.since, older).run(ctx) })
+	defer func() {
+		cancel()
+		copying.Wait()
+	}()
 	return p.run(ctx, l)
 }
 
@@ -240,6 +261,7 @@ type projector struct {
 	replica *replica.Replica
 	at      cursor // at the end of the batch handed over last
 
+	older   <-chan *olderBatch // rows to write with the next batch; nil: none will come
 	filling *batch
 	spare   *batch
 	writing chan error // the outcome of the batch being written; nil: none is
@@ -335,6 +357,8 @@ func (p *projector) project(ctx context.Context, groups <-chan decoded) error {
 			if p.filling.rows < batchRows && time.Since(begun) < batchTime {
 				continue
 			}
+		case p.filling.older = <-p.older:
+			begun = cmp.Or(begun, time.Now())
 		case err := <-p.writing: // nil, and so never ready, while none is written
 			p.writing = nil
 			if err != nil {
@@ -405,6 +429,9 @@ func (p *projector) handOver(ctx context.Context) error {
 	}
 	b := p.filling
 	p.at.position = b.to
+	if b.older != nil && b.older.found {
+		p.at.since = b.older.to.since
+	}
 	p.filling, p.spare = p.spare, b
 	p.filling.reset(b.to)
 	p.replica.View.SetSink(p.filling)
@@ -463,6 +490,12 @@ func (p *projector) sync(ctx context.Context, number uint64) error {
 // wrote counts a batch.
 func (m *Mirror) wrote(b *batch, at cursor, took time.Duration) {
 	m.committed(at)
+	if o := b.older; o != nil {
+		m.mu.Lock()
+		m.complete = o.to.complete
+		m.mu.Unlock()
+		close(o.written)
+	}
 	m.stats.commits.Add(1)
 	m.stats.commitNs.Add(int64(took))
 	for i := range schema {

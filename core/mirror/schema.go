@@ -105,13 +105,20 @@ func names(columns []column) string {
 	return strings.Join(list, ", ")
 }
 
+// mayExist reports whether the projector can meet a row that it writes: one that changes, or one that a
+// backfill has brought before, which only the seq of a row prevents.
+func (t *table) mayExist() bool { return t.changes || placements[t.id].seq == "" }
+
+// orNothing is the clause that keeps the row with the same key.
+const orNothing = " ON CONFLICT DO NOTHING"
+
 // onConflict returns the clause that replaces a row with the same key.
 func (t *table) onConflict() string {
-	if !t.changes {
+	if !t.mayExist() {
 		return ""
 	}
 	sets := make([]string, 0, len(t.columns))
-	for _, c := range t.columns[t.final:] {
+	for _, c := range t.columns[max(t.keys, t.final):] {
 		sets = append(sets, fmt.Sprintf(`"%s" = excluded."%s"`, c.name, c.name))
 	}
 	return fmt.Sprintf(" ON CONFLICT (%s) DO UPDATE SET %s", names(t.columns[:t.keys]), strings.Join(sets, ", "))

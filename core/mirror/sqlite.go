@@ -28,10 +28,17 @@ type sqlite struct {
 	db     *sql.DB     // of the writer
 	conn   *sql.Conn
 	reads  *sql.DB
-	synced []*os.File                    // the WAL and the database, of a writer; each reports a failed write once since it was opened
-	pages  sync.Map                      // *sql.Stmt by its query
-	insert [tableCount]map[int]*sql.Stmt // by number of rows
-	fault  func(point string) error      // see store.inject
+	synced []*os.File // the WAL and the database, of a writer; each reports a failed write once since it was opened
+	pages  sync.Map   // *sql.Stmt by its query
+	insert map[insertion]*sql.Stmt
+	fault  func(point string) error // see store.inject
+}
+
+// insertion is what a statement inserts.
+type insertion struct {
+	table      tableID
+	rows       int
+	onConflict string
 }
 
 // walPages is the size of the WAL, in pages of 4 KiB, at which a checkpoint begins, and to which the file is
@@ -61,7 +68,7 @@ func openSQLite(ctx context.Context, path string, u use) (_ *sqlite, err error) 
 		}
 		pragmas = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)", fmt.Sprintf("wal_autocheckpoint(%d)", walPages), fmt.Sprintf("journal_size_limit(%d)", walPages*4096)}
 	}
-	s := &sqlite{path: path, fault: noFault}
+	s := &sqlite{path: path, fault: noFault, insert: map[insertion]*sql.Stmt{}}
 	defer func() {
 		if err != nil {
 			_ = s.close() // the first error counts
@@ -208,8 +215,13 @@ func (s *sqlite) write(_ context.Context, build int64, b *batch) (err error) {
 		return errors.Join(err, b.moved(now, build), s.exec(ctx, "ROLLBACK"))
 	}
 	for i := range schema {
-		if err := s.insertRows(ctx, &schema[i], b.values[i]); err != nil {
+		if err := s.insertRows(ctx, &schema[i], b.values[i], schema[i].onConflict()); err != nil {
 			return fmt.Errorf("%s: %w", schema[i].name, err)
+		}
+	}
+	if o := b.older; o != nil {
+		if err := s.writeOlder(ctx, o); err != nil {
+			return fmt.Errorf("older rows: %w", err)
 		}
 	}
 	if err := s.fault("COMMIT"); err != nil {
@@ -219,6 +231,16 @@ func (s *sqlite) write(_ context.Context, build int64, b *batch) (err error) {
 		return err
 	}
 	return s.fault("after COMMIT")
+}
+
+// writeOlder writes rows from before the mirror began, where there are none.
+func (s *sqlite) writeOlder(ctx context.Context, o *olderBatch) error {
+	if o.table != nil {
+		if err := s.insertRows(ctx, o.table, o.values, orNothing); err != nil {
+			return err
+		}
+	}
+	return o.write(func(q string, args ...any) error { return s.exec(ctx, q, args...) })
 }
 
 // fdatasync is a variable for tests.
@@ -256,23 +278,21 @@ func noFault(string) error { return nil }
 // values takes nearly all of the time already.
 const insertChunk = 64
 
-func (s *sqlite) insertRows(ctx context.Context, t *table, values []any) error {
+func (s *sqlite) insertRows(ctx context.Context, t *table, values []any, onConflict string) error {
 	width := len(t.columns)
 	for rows := len(values) / width; rows > 0; rows = len(values) / width {
 		n := insertChunk
 		for n > rows {
 			n /= 2
 		}
-		stmt := s.insert[t.id][n]
+		key := insertion{t.id, n, onConflict}
+		stmt := s.insert[key]
 		if stmt == nil {
 			var err error
-			if stmt, err = s.conn.PrepareContext(ctx, insertSQL(t, n)); err != nil {
+			if stmt, err = s.conn.PrepareContext(ctx, insertSQL(t, n, onConflict)); err != nil {
 				return err
 			}
-			if s.insert[t.id] == nil {
-				s.insert[t.id] = map[int]*sql.Stmt{}
-			}
-			s.insert[t.id][n] = stmt
+			s.insert[key] = stmt
 		}
 		for i, v := range values[:n*width] {
 			if u, ok := v.(uint64); ok {
@@ -292,9 +312,9 @@ func (s *sqlite) insertRows(ctx context.Context, t *table, values []any) error {
 }
 
 // insertSQL returns the statement that inserts n rows.
-func insertSQL(t *table, n int) string {
+func insertSQL(t *table, n int, onConflict string) string {
 	row := "(" + strings.Repeat("?, ", len(t.columns)-1) + "?)"
-	return fmt.Sprintf(`INSERT INTO "%s" (%s) VALUES %s%s`, t.name, names(t.columns), strings.Repeat(row+", ", n-1)+row, t.onConflict())
+	return fmt.Sprintf(`INSERT INTO "%s" (%s) VALUES %s%s`, t.name, names(t.columns), strings.Repeat(row+", ", n-1)+row, onConflict)
 }
 
 // page keeps a prepared statement for each query: to prepare it takes longer than to read a short page.
@@ -327,10 +347,8 @@ func (s *sqlite) close() error {
 	for _, f := range wal { // which the last connection removes
 		errs = append(errs, f.Close())
 	}
-	for _, byRows := range s.insert {
-		for _, stmt := range byRows {
-			errs = append(errs, stmt.Close())
-		}
+	for _, stmt := range s.insert {
+		errs = append(errs, stmt.Close())
 	}
 	if s.reads != nil {
 		errs = append(errs, s.reads.Close())
