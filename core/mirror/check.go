@@ -26,7 +26,7 @@ const maxDifferences = 20
 // replay: one row in sample, or all and their numbers if sample is 1. A venue may run meanwhile.
 // progress is called often; nil is not called.
 func Check(ctx context.Context, o Options, sample uint64, progress func(done, total uint64)) (out CheckResult, err error) {
-	s, err := openCurrent(ctx, o)
+	s, err := openCurrent(ctx, o, forReading)
 	if err != nil {
 		return out, err
 	}

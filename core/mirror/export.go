@@ -85,7 +85,7 @@ func Export(ctx context.Context, o Options, names []string, r Range, to *export.
 	if r.ToSeq != 0 && r.FromSeq > r.ToSeq || r.ToTs != 0 && r.FromTs >= r.ToTs {
 		return m, ErrEmptyRange
 	}
-	s, err := openCurrent(ctx, o)
+	s, err := openCurrent(ctx, o, forReading)
 	if err != nil {
 		return m, err
 	}

@@ -61,13 +61,14 @@ var _ Log = (*journal.File)(nil)
 // Mirror is the database of a venue's history and the projector that writes it. Its methods may be
 // called by any number of goroutines.
 type Mirror struct {
-	o     Options
-	scan  scanLimits            // changed by tests alone
-	limit time.Duration         // of a read; changed by tests alone
-	store atomic.Pointer[store] // nil: no database is open
-	stats stats
-	log   atomic.Pointer[Log]
-	start atomic.Int64 // stamp of the log's newest group when the projector started, or of one soon after if it was empty
+	o      Options
+	scan   scanLimits            // changed by tests alone
+	limit  time.Duration         // of a read; changed by tests alone
+	store  atomic.Pointer[store] // nil: no database is open
+	stats  stats
+	log    atomic.Pointer[Log]
+	writer atomic.Bool  // it writes the database
+	start  atomic.Int64 // stamp of the log's newest group when the projector started, or of one soon after if it was empty
 
 	session atomic.Pointer[context.CancelFunc] // ends the projector's present use of the log
 
@@ -143,6 +144,8 @@ func (m *Mirror) run(ctx context.Context, l Log) {
 			}
 			m.resume()
 			continue
+		case errors.Is(err, errLeased): // the session has ended, and another node was quicker
+			continue
 		case errors.Is(err, errRebuilt):
 			m.o.Logf("the mirror's database was replaced; it is opened again")
 		}
@@ -200,7 +203,7 @@ func (m *Mirror) awaitRebuild(ctx context.Context) bool {
 		if _, err := os.Stat(m.o.DSN + unsyncedSuffix); err == nil {
 			continue // it is refused still
 		}
-		s, c, err := openExisting(ctx, m.o)
+		s, c, err := openExisting(ctx, m.o, forReading)
 		if err != nil {
 			continue
 		}
@@ -241,8 +244,19 @@ func (m *Mirror) failed(err error) {
 // committed records how far the database is.
 func (m *Mirror) committed(c cursor) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	failed := m.lastErr != nil
 	m.at, m.lastErr = c, nil
+	m.mu.Unlock()
+	if failed {
+		m.o.Logf("the mirror's database works again")
+	}
+}
+
+// hasCopied records how far rows from before have been copied.
+func (m *Mirror) hasCopied(f backfill) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.complete = f.complete
 }
 
 // synced records how far the database survives a loss of power.

@@ -10,6 +10,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -35,6 +36,9 @@ type postgres struct {
 	reads  *sql.DB
 	parts  map[string]bool          // partitions and staging tables that exist, of this connection
 	fault  func(point string) error // see store.inject
+	leased bool                     // conn holds the lease
+	using  sync.Mutex               // of conn, once it is leased
+	end    context.CancelFunc       // of the signs of life of conn; nil: there are none
 }
 
 // openPostgres opens the mirror in the database that dsn names, or an empty one beside it.
@@ -43,7 +47,8 @@ func openPostgres(ctx context.Context, dsn string, u use) (_ *postgres, err erro
 	if err != nil {
 		return nil, err
 	}
-	p := &postgres{schema: postgresSchema, fault: noFault}
+	p := &postgres{schema: postgresSchema, fault: noFault, leased: u == forSharing}
+	readOnly := u == forReading || u == forPages
 	if u == asFresh {
 		p.schema = postgresFreshSchema
 	}
@@ -52,7 +57,7 @@ func openPostgres(ctx context.Context, dsn string, u use) (_ *postgres, err erro
 		config.RuntimeParams["application_name"] = "duplex mirror"
 	}
 	config.RuntimeParams["synchronous_commit"] = "off" // sync waits for the disk
-	if u == forReading {
+	if readOnly {
 		config.RuntimeParams["default_transaction_read_only"] = "on"
 	}
 	p.config = config
@@ -73,7 +78,7 @@ func openPostgres(ctx context.Context, dsn string, u use) (_ *postgres, err erro
 	if err := p.conn.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", p.schema).Scan(&there); err != nil {
 		return nil, err
 	}
-	if !there && u != forReading {
+	if !there && !readOnly {
 		if err := p.exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+p.schema); err != nil {
 			return nil, p.explain(err)
 		}
@@ -88,6 +93,11 @@ func openPostgres(ctx context.Context, dsn string, u use) (_ *postgres, err erro
 	p.reads = stdlib.OpenDB(*reads)
 	p.reads.SetMaxOpenConns(readPool)
 	p.reads.SetMaxIdleConns(readPool)
+	if p.leased {
+		var alive context.Context
+		alive, p.end = context.WithCancel(context.Background())
+		go p.keepLease(alive)
+	}
 	return p, nil
 }
 
@@ -123,6 +133,12 @@ func (p *postgres) connect(ctx context.Context) (*pgx.Conn, error) {
 		_ = c.Close(ctx)
 		return nil, fmt.Errorf("PostgreSQL 14 or newer is required; the server is %s", c.PgConn().ParameterStatus("server_version"))
 	}
+	if p.leased {
+		if err := lease(ctx, c); err != nil {
+			_ = c.Close(ctx) // the first error counts
+			return nil, err
+		}
+	}
 	return c, nil
 }
 
@@ -148,10 +164,14 @@ func (p *postgres) version(ctx context.Context) (n int, err error) {
 }
 
 func (p *postgres) start(ctx context.Context, c cursor) error {
+	p.using.Lock()
+	defer p.using.Unlock()
 	return p.exec(ctx, p.rebind(insertCursor), c.insertArgs()...)
 }
 
 func (p *postgres) cursor(ctx context.Context) (cursor, error) {
+	p.using.Lock()
+	defer p.using.Unlock()
 	if err := p.reconnect(ctx); err != nil {
 		return cursor{}, err
 	}
@@ -187,6 +207,8 @@ func (p *postgres) lost(err error) error {
 }
 
 func (p *postgres) write(ctx context.Context, build int64, b *batch) error {
+	p.using.Lock()
+	defer p.using.Unlock()
 	if err := p.reconnect(ctx); err != nil {
 		return err
 	}
@@ -243,6 +265,8 @@ func (p *postgres) sync(ctx context.Context) error {
 	if err := p.fault("sync"); err != nil {
 		return err
 	}
+	p.using.Lock()
+	defer p.using.Unlock()
 	if err := p.reconnect(ctx); err != nil {
 		return err
 	}
@@ -421,6 +445,11 @@ func (p *postgres) rebind(query string) string {
 
 func (p *postgres) close() error {
 	var errs []error
+	if p.end != nil {
+		p.end()
+	}
+	p.using.Lock()
+	defer p.using.Unlock()
 	if p.reads != nil {
 		errs = append(errs, p.reads.Close())
 	}

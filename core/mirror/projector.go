@@ -44,11 +44,13 @@ func caps() view.RetentionCaps {
 // project opens the database, brings the replica to its cursor, and projects until ctx ends or an
 // error occurs.
 func (m *Mirror) project(ctx context.Context, l Log) error {
-	s, err := openStore(ctx, m.o.DSN, forWriting)
+	s, err := m.openForWriting(ctx)
 	if err != nil {
 		return err
 	}
+	m.writer.Store(true)
 	defer func() {
+		m.writer.Store(false)
 		m.store.Store(nil)
 		if err := s.close(); err != nil {
 			m.o.Logf("cannot close the mirror's database", "err", err)
@@ -81,9 +83,7 @@ func (m *Mirror) project(ctx context.Context, l Log) error {
 	if err != nil {
 		return err
 	}
-	m.mu.Lock()
-	m.complete = copied.complete
-	m.mu.Unlock()
+	m.hasCopied(copied)
 	m.store.Store(&s) // before the position, so that what it says can be read
 	m.committed(c)
 	m.synced(c.Number)
@@ -463,7 +463,7 @@ func (p *projector) write(ctx context.Context, b *batch, at cursor) error {
 			}
 			return p.sync(ctx, at.Number)
 		}
-		if isFinal(err) || errors.Is(err, errRebuilt) || ctx.Err() != nil {
+		if isFinal(err) || errors.Is(err, errRebuilt) || errors.Is(err, errLeased) || ctx.Err() != nil {
 			return err
 		}
 		p.m.failed(err)
@@ -491,9 +491,7 @@ func (p *projector) sync(ctx context.Context, number uint64) error {
 func (m *Mirror) wrote(b *batch, at cursor, took time.Duration) {
 	m.committed(at)
 	if o := b.older; o != nil {
-		m.mu.Lock()
-		m.complete = o.to.complete
-		m.mu.Unlock()
+		m.hasCopied(o.to)
 		close(o.written)
 	}
 	m.stats.commits.Add(1)

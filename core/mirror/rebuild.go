@@ -122,7 +122,7 @@ var ErrNoMirror = errors.New("there is no mirror yet: dx serve builds one, or dx
 
 // ReadStatus reads the status of the database and the end of the journal. A venue may run meanwhile.
 func ReadStatus(ctx context.Context, o Options) (out Status, err error) {
-	s, c, err := openExisting(ctx, o)
+	s, c, err := openExisting(ctx, o, forReading)
 	if err != nil {
 		return out, err
 	}
@@ -140,13 +140,13 @@ func ReadStatus(ctx context.Context, o Options) (out Status, err error) {
 }
 
 // openExisting opens a database that has rows, without changing it.
-func openExisting(ctx context.Context, o Options) (store, cursor, error) {
+func openExisting(ctx context.Context, o Options, u use) (store, cursor, error) {
 	if !isPostgres(o.DSN) {
 		if _, err := os.Stat(o.DSN); errors.Is(err, os.ErrNotExist) {
 			return nil, cursor{}, fmt.Errorf("%s: %w", o.DSN, ErrNoMirror)
 		}
 	}
-	s, err := openStore(ctx, o.DSN, forReading)
+	s, err := openStore(ctx, o.DSN, u)
 	if err != nil {
 		return nil, cursor{}, err
 	}
@@ -161,8 +161,8 @@ func openExisting(ctx context.Context, o Options) (store, cursor, error) {
 }
 
 // openCurrent opens a database that has rows and the newest schema, without changing it.
-func openCurrent(ctx context.Context, o Options) (store, error) {
-	s, _, err := openExisting(ctx, o)
+func openCurrent(ctx context.Context, o Options, u use) (store, error) {
+	s, _, err := openExisting(ctx, o, u)
 	if err != nil {
 		return nil, err
 	}

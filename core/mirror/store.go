@@ -101,7 +101,9 @@ type use uint8
 
 const (
 	forWriting use = iota // it is created if necessary, and its schema brought to the newest version
+	forSharing            // the same, by the one of several nodes that gets the lease; else errLeased
 	forReading            // nothing is changed, and the schema may be an older one
+	forPages              // the same, for the pages of a venue
 	asFresh               // an empty one is created beside it, which replace puts in its place
 )
 
@@ -144,7 +146,7 @@ func prepare(ctx context.Context, to executor, d *dialect, u use) error {
 	if at > len(list) {
 		return fmt.Errorf("%w: version %d, and this one knows %d. Run the newer version, or dx mirror rebuild", ErrNewerSchema, at, len(list))
 	}
-	if u == forReading {
+	if u == forReading || u == forPages {
 		if at == 0 {
 			return ErrNoMirror
 		}
